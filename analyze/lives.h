@@ -1,0 +1,83 @@
+/* Who lived when: every allocation of one device, from its alloc to its frees, with the bytes it
+ * really occupied; and every segment likewise. All reports and pictures start from this table.
+ *
+ * Rows are in order of birth: first the allocations that existed before the first event
+ * ("preexisting": found by undoing the events backwards from the final heap), then one for each
+ * alloc event. An address names many allocations over time; a row names one.
+ *
+ *     requested bytes live from birth to completed   (PyTorch's requested_bytes)
+ *     allocated bytes live from birth to freed       (PyTorch's allocated_bytes: block sizes)
+ *     active    bytes live from birth to completed   (PyTorch's active_bytes: block sizes)
+ *
+ * Block sizes are not in the trace; they follow from the heap's layout at the moment of the
+ * alloc: the allocator takes the low end of a free block that reaches to the next used block or
+ * to the segment's end, and splits off the rest unless that is too small
+ * (should_split, PyTorch CUDACachingAllocator.cpp). docs/lives.md explains it. */
+#ifndef MV_LIVES_H
+#define MV_LIVES_H
+
+#include "parse/trace.h"
+
+#define MV_BEFORE UINT32_MAX /* as a birth: before the first event */
+#define MV_NEVER  UINT32_MAX /* as an end: not within the trace */
+
+/* Which events a trace covers. */
+typedef enum {
+    MV_HISTORY_COMPLETE,  /* from an empty heap on */
+    MV_HISTORY_LATE,      /* recording began on a heap in use */
+    MV_HISTORY_TRUNCATED, /* the recorder's ring buffer overwrote the oldest events */
+    MV_HISTORY_NONE       /* no events */
+} mv_history_kind;
+
+typedef struct {
+    uint32_t count;
+    uint32_t preexisting; /* rows [0, preexisting) were alive before the first event */
+    uint64_t *addr;       /* [count] */
+    uint64_t *requested;  /* [count] bytes asked for */
+    uint64_t *block;      /* [count] bytes occupied */
+    mv_stack_id *stack;   /* [count] who allocated; MV_NO_STACK: not recorded */
+    uint32_t *birth;      /* [count] event, or MV_BEFORE */
+    uint32_t *freed;      /* [count] free_requested event, or MV_NEVER */
+    uint32_t *completed;  /* [count] free_completed event, or MV_NEVER */
+    uint32_t *segment;    /* [count] row of mv_segment_lives, or MV_NO_ROW */
+    uint8_t *inexact;     /* [count] 1: `block` is the least it can be, see mv_lives.residual */
+} mv_alloc_lives;
+
+typedef struct {
+    uint32_t count;
+    uint64_t *addr;         /* [count] */
+    uint64_t *size;         /* [count] */
+    mv_stack_id *stack;     /* [count] */
+    mv_stream_id *stream;   /* [count] */
+    mv_pool_id *pool;       /* [count] from the event or the final heap; MV_NO_POOL: unknown */
+    uint32_t *birth;        /* [count] segment_alloc or segment_map event, or MV_BEFORE */
+    uint32_t *death;        /* [count] segment_free or segment_unmap event, or MV_NEVER */
+    uint8_t *kind;          /* [count] mv_segment_kind */
+    uint8_t *is_expandable; /* [count] */
+} mv_segment_lives;
+
+typedef struct {
+    uint32_t device;
+    mv_history_kind history;
+    mv_events events; /* of that device: columns of the trace */
+    mv_alloc_lives allocs;
+    mv_segment_lives segments; /* a range that is mapped or unmapped in parts is cut into rows */
+    uint32_t *alloc_of; /* [events.count] the allocation that an alloc, free or annotate event
+                         * is about; the segment for segment events; MV_NO_ROW: neither */
+    /* How far the table can be trusted. All zero: it explains the final heap to the byte. */
+    struct {
+        uint64_t lone_frees;       /* frees of addresses where nothing was alive */
+        uint64_t overlaps;         /* allocs on bytes already in use */
+        uint64_t inexact_blocks;   /* allocations whose block size is only a lower bound */
+        uint64_t final_mismatches; /* final blocks that the events do not lead to */
+        int64_t residual;          /* final heap's allocated bytes less this table's */
+    } doubts;
+} mv_lives;
+
+/* Builds the table in O(n log n). `arena` keeps it. */
+mv_code mv_lives_find(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_lives *out,
+                      mv_err *err);
+
+const char *mv_history_name(mv_history_kind kind); /* "complete" */
+
+#endif

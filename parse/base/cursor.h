@@ -1,0 +1,86 @@
+/* Reading untrusted bytes: a span, and a cursor over it that stays failed once it overruns, so
+ * that a record is checked once, at its end. All integers are little-endian. */
+#ifndef MV_BASE_CURSOR_H
+#define MV_BASE_CURSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* `length` bytes that somebody else owns. */
+typedef struct {
+    const uint8_t *data;
+    uint64_t length;
+} mv_span;
+
+typedef struct {
+    mv_span span;
+    uint64_t at;  /* next byte to read */
+    bool overrun; /* a read passed the end; it and all later ones gave zeros */
+} mv_cursor;
+
+static inline mv_cursor mv_cursor_over(mv_span span)
+{
+    return (mv_cursor){.span = span};
+}
+
+/* `length` bytes at the cursor, or NULL (and overrun) when fewer are left. */
+static inline const uint8_t *mv_take_bytes(mv_cursor *c, uint64_t length)
+{
+    const uint8_t *at = c->span.data + c->at;
+
+    if (c->overrun || length > c->span.length - c->at) {
+        c->overrun = true;
+        return NULL;
+    }
+    c->at += length;
+    return at;
+}
+
+static inline uint8_t mv_take_u8(mv_cursor *c)
+{
+    const uint8_t *at = mv_take_bytes(c, 1);
+    return at ? *at : 0;
+}
+
+static inline uint16_t mv_load_u16(const uint8_t *at)
+{
+    uint16_t value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+static inline uint32_t mv_load_u32(const uint8_t *at)
+{
+    uint32_t value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+static inline uint64_t mv_load_u64(const uint8_t *at)
+{
+    uint64_t value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+static inline uint16_t mv_take_u16(mv_cursor *c)
+{
+    const uint8_t *at = mv_take_bytes(c, 2);
+    return at ? mv_load_u16(at) : 0;
+}
+
+static inline uint32_t mv_take_u32(mv_cursor *c)
+{
+    const uint8_t *at = mv_take_bytes(c, 4);
+    return at ? mv_load_u32(at) : 0;
+}
+
+static inline uint64_t mv_take_u64(mv_cursor *c)
+{
+    const uint8_t *at = mv_take_bytes(c, 8);
+    return at ? mv_load_u64(at) : 0;
+}
+
+#endif

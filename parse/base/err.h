@@ -1,0 +1,51 @@
+/* How every library function of memviz reports failure.
+ *
+ * A function that can fail returns an `mv_code` and fills an `mv_err` given by the caller.
+ * Libraries never print and never exit; `cli/` turns an `mv_err` into one line and a status. */
+#ifndef MV_BASE_ERR_H
+#define MV_BASE_ERR_H
+
+#include <stdint.h>
+
+#define MV_ERR_LIST(X)                                      \
+    X(OK, "ok")                                             \
+    X(TRUNCATED, "input ends inside a record")              \
+    X(RANGE, "field value out of range")                    \
+    X(TYPE, "field has the wrong type")                     \
+    X(FORMAT, "not a format that memviz reads")             \
+    X(FORBIDDEN, "opcode that imports or calls")            \
+    X(CORRUPT, "structure is damaged")                      \
+    X(CHECKSUM, "checksum does not match")                  \
+    X(VERSION, "format version is newer than this program") \
+    X(DEPTH, "nested too deep")                             \
+    X(CYCLE, "object contains itself")                      \
+    X(LIMIT, "more rows than the model can number")         \
+    X(NOMEM, "memory limit reached (see --max-memory)")     \
+    X(IO, "input or output error")                          \
+    X(DECOMPRESS, "compressed data is damaged")
+
+typedef enum {
+#define MV_ERR_ENUM(name, text) MV_##name,
+    MV_ERR_LIST(MV_ERR_ENUM)
+#undef MV_ERR_ENUM
+        MV_ERR_COUNT
+} mv_code;
+
+#define MV_NO_OFFSET UINT64_MAX
+
+typedef struct {
+    mv_code code;
+    uint64_t
+        offset; /* byte of the (decompressed) input where reading stopped; MV_NO_OFFSET: none */
+    char detail[160]; /* "event 812: kind 9"; empty when none */
+} mv_err;
+
+/* Fills `err` and returns `code`, so that a failure is one `return` statement. Detail is cut to
+ * fit. Control characters in it are replaced, since it may quote the input. */
+mv_code mv_fail(mv_err *err, mv_code code, uint64_t offset, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+const char *mv_code_name(mv_code code); /* "TRUNCATED" */
+const char *mv_code_text(mv_code code); /* "input ends inside a record" */
+
+#endif

@@ -1,0 +1,45 @@
+/* From bytes to a trace, whatever the format. The format is found from the first bytes, never
+ * from the name. To add one: write read_NAME.c and add a row to the table in readers.c. */
+#ifndef MV_READERS_H
+#define MV_READERS_H
+
+#include "parse/source.h"
+#include "parse/trace.h"
+
+/* Called every few megabytes with the stored bytes read so far and in all (0: unknown). */
+typedef void mv_progress_fn(void *user, uint64_t done, uint64_t total);
+
+typedef struct {
+    mv_progress_fn *progress; /* NULL: none */
+    void *user;
+} mv_read_opts;
+
+/* Fills `out` with columns from `arena`; temporary memory comes from its budget too. On failure
+ * `out` is meaningless, `err->offset` is the byte of the decompressed input. */
+mv_code mv_trace_read(mv_arena *arena, const char *path, const mv_read_opts *opts, mv_trace *out,
+                      mv_err *err);
+
+/* The same from memory. */
+mv_code mv_trace_read_bytes(mv_arena *arena, mv_span bytes, mv_trace *out, mv_err *err);
+
+typedef struct {
+    const char *name;
+    /* Whether a stream that starts so is of this format; `head` has up to 64 bytes. */
+    bool (*probe)(mv_span head);
+    mv_code (*read)(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,
+                    mv_err *err);
+} mv_reader;
+
+extern const mv_reader mv_readers[]; /* ends with a NULL name */
+
+bool mv_pickle_probe(mv_span head);
+mv_code mv_pickle_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,
+                       mv_err *err);
+bool mv_msgpack_probe(mv_span head);
+mv_code mv_msgpack_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,
+                        mv_err *err);
+bool mv_snapshot_probe(mv_span head);
+mv_code mv_snapshot_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
+                         mv_trace *out, mv_err *err);
+
+#endif

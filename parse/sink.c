@@ -1,0 +1,124 @@
+#include "parse/sink.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool to_stdout(const mv_sink *sink)
+{
+    return strcmp(sink->path, "-") == 0;
+}
+
+/* Something that cannot be replaced by a rename, such as /dev/null or a named pipe. */
+static bool is_special(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+/* mkstemp makes private files; the result should be as readable as any other new file. */
+static void open_permissions(int fd)
+{
+    mode_t mask = umask(0);
+    umask(mask);
+    (void)fchmod(fd, 0666 & ~mask);
+}
+
+mv_code mv_sink_open(mv_sink *sink, const char *path, mv_err *err)
+{
+    int fd;
+
+    *sink = (mv_sink){0};
+    if (strlen(path) >= sizeof sink->path)
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "output path is too long");
+    strcpy(sink->path, path);
+    if (to_stdout(sink)) {
+        sink->file = stdout;
+        return MV_OK;
+    }
+    if (is_special(path)) {
+        sink->file = fopen(path, "wb");
+    } else {
+        snprintf(sink->temporary, sizeof sink->temporary, "%s.XXXXXX", path);
+        fd = mkstemp(sink->temporary);
+        if (fd < 0) {
+            sink->temporary[0] = 0;
+            return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s: %s", path, strerror(errno));
+        }
+        open_permissions(fd);
+        sink->file = fdopen(fd, "wb");
+    }
+    if (!sink->file)
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s: %s", path, strerror(errno));
+    setvbuf(sink->file, NULL, _IOFBF, 1 << 18);
+    return MV_OK;
+}
+
+void mv_sink_write(mv_sink *sink, const void *data, uint64_t bytes)
+{
+    if (sink->failed || bytes == 0)
+        return;
+    if (fwrite(data, 1, bytes, sink->file) != bytes)
+        sink->failed = true;
+    sink->bytes += bytes;
+}
+
+void mv_sink_printf(mv_sink *sink, const char *format, ...)
+{
+    va_list args;
+    int length;
+
+    if (sink->failed)
+        return;
+    va_start(args, format);
+    length = vfprintf(sink->file, format, args);
+    va_end(args);
+    if (length < 0)
+        sink->failed = true;
+    else
+        sink->bytes += (uint64_t)length;
+}
+
+mv_code mv_sink_commit(mv_sink *sink, mv_err *err)
+{
+    bool failed = sink->failed;
+    int why = errno;
+
+    if (fflush(sink->file) != 0 || ferror(sink->file)) {
+        failed = true;
+        why = errno;
+    }
+    if (to_stdout(sink)) {
+        sink->file = NULL;
+        return failed ? mv_fail(err, MV_IO, MV_NO_OFFSET, "standard output: %s", strerror(why))
+                      : MV_OK;
+    }
+    if (fclose(sink->file) != 0 && !failed) {
+        failed = true;
+        why = errno;
+    }
+    sink->file = NULL;
+    if (!failed && sink->temporary[0] && rename(sink->temporary, sink->path) != 0) {
+        failed = true;
+        why = errno;
+    }
+    if (failed) {
+        mv_sink_abort(sink);
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s: %s", sink->path, strerror(why));
+    }
+    sink->temporary[0] = 0;
+    return MV_OK;
+}
+
+void mv_sink_abort(mv_sink *sink)
+{
+    if (sink->file && sink->file != stdout)
+        fclose(sink->file);
+    sink->file = NULL;
+    if (sink->temporary[0])
+        unlink(sink->temporary);
+    sink->temporary[0] = 0;
+}

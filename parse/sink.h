@@ -1,0 +1,31 @@
+/* An output file that is either whole or not there: bytes go to a temporary beside the target,
+ * which mv_sink_commit renames. "-" is standard output, which cannot be taken back. */
+#ifndef MV_SINK_H
+#define MV_SINK_H
+
+#include <stdio.h>
+
+#include "parse/base/cursor.h"
+#include "parse/base/err.h"
+
+typedef struct {
+    FILE *file;
+    char path[4096];
+    char temporary[4096 + 16];
+    uint64_t bytes; /* written so far */
+    bool failed;
+} mv_sink;
+
+mv_code mv_sink_open(mv_sink *sink, const char *path, mv_err *err);
+
+/* After a failed write further ones do nothing; commit reports it. */
+void mv_sink_write(mv_sink *sink, const void *data, uint64_t bytes);
+void mv_sink_printf(mv_sink *sink, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Flushes and renames. On failure the temporary is removed and the target is as it was. */
+mv_code mv_sink_commit(mv_sink *sink, mv_err *err);
+
+/* Gives up: removes the temporary. Safe on a zeroed, committed or aborted sink. */
+void mv_sink_abort(mv_sink *sink);
+
+#endif

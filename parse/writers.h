@@ -1,0 +1,28 @@
+/* From a trace to a file. All go through mv_sink: a whole file or none. */
+#ifndef MV_WRITERS_H
+#define MV_WRITERS_H
+
+#include "parse/readers.h"
+#include "parse/sink.h"
+#include "parse/trace.h"
+
+typedef struct {
+    mv_progress_fn *progress; /* NULL: none; called with events written and in all */
+    void *user;
+} mv_write_opts;
+
+/* memviz's own container (docs/snapshot-format.md). Lossless for the whole model. */
+mv_code mv_snapshot_write(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
+                          mv_sink *sink, mv_err *err);
+
+/* msgpack with stack tables (docs/msgpack-format.md). Lossless for the whole model. */
+mv_code mv_compact_write(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
+                         mv_sink *sink, mv_err *err);
+
+/* msgpack of PyTorch's own dict, every stack spelled out: what
+ * msgpack.packb(pickle.load(file)) gives. Lossless but for the identity of stack objects
+ * (mv_events.call). */
+mv_code mv_plain_write(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
+                       mv_sink *sink, mv_err *err);
+
+#endif
