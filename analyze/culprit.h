@@ -1,0 +1,54 @@
+/* Whose code a frame is, and which frame of a stack its reader can act on.
+ *
+ *     nn/modules/linear.py:134 forward     framework   torch, Python's own library, generated code
+ *     torchvision/models/resnet.py:92      package     some other installed package
+ *     train.py:62 forward                  user        <- the culprit: innermost user frame
+ *     train.py:71 forward                  user
+ *     PyEval_EvalFrameDefault              noise       interpreter, dispatcher, unwinder
+ *     at::native::empty_cuda               native      any other C or C++ frame
+ *
+ * Paths are judged by their components ("site-packages", "dist-packages", "lib/python3…", "torch"
+ * followed by one of torch's own parts), with either slash; a project folder that is merely named
+ * pytorch stays the user's. Noise is the list that PyTorch's viewers hide
+ * (_frame_filter, torch/cuda/_memory_viz.py), widened by the C++ dispatcher. */
+#ifndef MV_CULPRIT_H
+#define MV_CULPRIT_H
+
+#include "parse/trace.h"
+
+typedef enum {
+    MV_FRAME_USER,
+    MV_FRAME_PACKAGE,
+    MV_FRAME_FRAMEWORK,
+    MV_FRAME_NATIVE,
+    MV_FRAME_NOISE
+} mv_frame_kind;
+
+#define MV_NO_FRAME ((mv_frame_id){MV_NO_ROW})
+
+mv_frame_kind mv_frame_kind_of(const mv_trace *trace, mv_frame_id frame);
+
+/* The kind of every frame, for callers that walk many stacks: [frames.count] mv_frame_kind.
+ * NULL when memory is out. */
+uint8_t *mv_frame_kinds(mv_arena *arena, const mv_trace *trace);
+
+/* The innermost user frame; without one the innermost package frame, framework frame, native
+ * frame, frame. MV_NO_FRAME for a stack without frames. `kinds` from mv_frame_kinds, or NULL. */
+mv_frame_id mv_culprit_frame(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack);
+
+/* Whether frame number `index` (from 0, innermost) of a stack is shown under `--frames user`:
+ * Python frames always, native frames only in stacks without Python, noise only in stacks of
+ * nothing else. */
+bool mv_frame_is_shown(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
+                       uint32_t index);
+
+/* "train.py:118 log_activations": the file's last component, the line, the function. Without a
+ * file the function alone; "(no stack)" for MV_NO_FRAME. Long C++ names are cut to fit. Always
+ * NUL-terminated; returns `out`. */
+const char *mv_frame_label(const mv_trace *trace, mv_frame_id frame, char *out, size_t size);
+
+/* The label of a stack's culprit. */
+const char *mv_culprit_label(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
+                             char *out, size_t size);
+
+#endif

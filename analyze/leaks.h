@@ -1,0 +1,78 @@
+/* What grows step by step and is never freed, and what else is alive at the end.
+ *
+ * Every allocation that is alive when the trace ends goes to exactly one row, so
+ *
+ *     sum of leaks.bytes + sum of retained.bytes = live_bytes    (requested bytes)
+ *
+ * where live_bytes is what lives.h calls requested at the end: blocks that were freed but wait
+ * for a stream (pending) and blocks from before the first event are part of `retained`.
+ *
+ * A site is a stack without its native frames; a row gathers the sites that pass through the same
+ * lines of the user's and other packages' code. docs/leaks.md explains how a site is judged and
+ * what the numbers mean. */
+#ifndef MV_LEAKS_H
+#define MV_LEAKS_H
+
+#include "analyze/steps.h"
+
+typedef enum {
+    MV_VERDICT_UNKNOWN, /* the trace gives no basis: `why` says what is missing */
+    MV_VERDICT_CLEAN,
+    MV_VERDICT_LEAK
+} mv_leak_verdict;
+
+/* What the stacks show of the reason. */
+#define MV_LEAK_KIND_LIST(X)   \
+    X(UNKNOWN, "unknown")      \
+    X(GRAPH, "autograd_graph") \
+    X(HOOK, "module_hook")     \
+    X(OBJECT, "object")
+
+typedef enum {
+#define MV_LEAK_KIND_ENUM(name, text) MV_LEAK_##name,
+    MV_LEAK_KIND_LIST(MV_LEAK_KIND_ENUM)
+#undef MV_LEAK_KIND_ENUM
+        MV_LEAK_KIND_COUNT
+} mv_leak_kind;
+
+typedef struct {
+    uint64_t bytes; /* requested, alive at the end because of this leak */
+    uint32_t blocks;
+    uint64_t bytes_per_step; /* mean over the complete steps, rounded to the nearest byte */
+    uint32_t first_event;    /* birth of the first leaked block */
+    uint32_t last_event;     /* birth of the last one */
+    double confidence;       /* 0.5 to 1, see docs/leaks.md */
+    mv_leak_kind kind;
+    mv_stack_id stack;  /* of the site with most of the bytes */
+    const char *advice; /* one sentence */
+} mv_leak;
+
+typedef struct {
+    uint64_t bytes; /* requested */
+    uint32_t blocks;
+    mv_stack_id stack; /* of the site with most of the bytes; MV_NO_STACK: not recorded */
+} mv_retained;
+
+typedef struct {
+    mv_leak_verdict verdict;
+    const char *why; /* one sentence on an UNKNOWN or CLEAN verdict's ground; never NULL */
+    mv_steps steps;
+    uint32_t count;
+    mv_leak *leaks; /* [count] most bytes first */
+    uint32_t retained_count;
+    mv_retained *retained; /* [retained_count] most bytes first */
+    uint64_t live_bytes;
+    uint64_t leaked_bytes;
+    uint64_t retained_bytes;
+    uint64_t preexisting_bytes; /* part of retained_bytes: from before the first event */
+    uint64_t pending_bytes;     /* part of retained_bytes: freed, but a stream may still use them */
+} mv_leaks;
+
+/* Judges one device. Everything returned lives in `arena`. Fails only for want of memory. */
+mv_code mv_leaks_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_leaks *out,
+                      mv_err *err);
+
+const char *mv_leak_verdict_name(mv_leak_verdict verdict); /* "leak" */
+const char *mv_leak_kind_name(mv_leak_kind kind);          /* "autograd_graph" */
+
+#endif

@@ -1,0 +1,41 @@
+/* The training steps (iterations, requests, batches) of one device's trace.
+ *
+ * A step mark is a position in the events. Marks cut the trace into bins:
+ *
+ *     events   |--- set-up ---|-- bin 1 --|-- bin 2 --| ... |-- bin count-1 --|-- rest --|
+ *     marks                  at[0]       at[1]       at[2]                at[count-1]
+ *     bin             0            1           2                               count
+ *
+ * Where the marks stand within an iteration does not matter (an optimizer's step comes near its
+ * end, a profiler's step at its start), only that they come once in each. docs/leaks.md tells how
+ * the marks are chosen. */
+#ifndef MV_STEPS_H
+#define MV_STEPS_H
+
+#include "analyze/lives.h"
+
+typedef enum {
+    MV_STEPS_NONE,       /* nothing recurs */
+    MV_STEPS_ANNOTATION, /* record_function ranges: `name` is theirs, digits as '#' */
+    MV_STEPS_MARK,       /* changes of user metadata that differ by a number alone */
+    MV_STEPS_INFERRED    /* one allocation stack that recurs once a step */
+} mv_steps_source;
+
+typedef struct {
+    mv_steps_source source;
+    uint32_t count;    /* marks: the number of steps; 0 or at least 2 */
+    uint32_t *at;      /* [count] event positions, ascending */
+    const char *name;  /* of the annotation or mark; "" otherwise */
+    mv_stack_id stack; /* INFERRED: the stack that recurs; MV_NO_STACK otherwise */
+} mv_steps;
+
+/* Finds the steps; O(n log n). Fails only for want of memory. */
+mv_code mv_steps_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_steps *out,
+                      mv_err *err);
+
+/* The bin that an event falls into, 0 to count. */
+uint32_t mv_steps_bin(const mv_steps *steps, uint32_t event);
+
+const char *mv_steps_source_name(mv_steps_source source); /* "annotation" */
+
+#endif
