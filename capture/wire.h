@@ -1,0 +1,164 @@
+/* The bytes of memviz's own container, `.bin`, as C structs and constants.
+ * docs/snapshot-format.md is the manual; this header is what programs share.
+ *
+ *     mv_wire_header
+ *     chunk: mv_wire_chunk, stored bytes, zeros up to a multiple of 8
+ *     ...
+ *     chunk of kind INDEX
+ *     mv_wire_footer
+ *
+ * Everything is little-endian, without padding, and starts at a multiple of 8 bytes. Hashes are
+ * XXH3_64bits without a seed. */
+#ifndef MV_WIRE_H
+#define MV_WIRE_H
+
+#include <assert.h>
+#include <stdint.h>
+
+#define MV_WIRE_VERSION 1
+
+/* The first byte begins no UTF-8 text, no msgpack value and no pickle; the line ends and the
+ * control-Z show a transfer in text mode. */
+#define MV_WIRE_MAGIC       "\xC1MVB\r\n\x1a\n"
+#define MV_WIRE_END_MAGIC   "\xC1MVE\r\n\x1a\n"
+#define MV_WIRE_CHUNK_MAGIC "\xC1MVc"
+
+enum {
+    MV_WIRE_MAGIC_BYTES = 8,
+    MV_WIRE_CHUNK_MAGIC_BYTES = 4,
+    MV_WIRE_ALIGN = 8,
+    MV_WIRE_CHUNK_ROWS = 1 << 20, /* most rows of one chunk */
+    MV_WIRE_LIVE_KINDS = 256      /* kinds from here on are those of a live capture */
+};
+
+typedef struct {
+    uint8_t magic[MV_WIRE_MAGIC_BYTES];
+    uint16_t version;  /* MV_WIRE_VERSION; a reader refuses what is newer than itself */
+    uint16_t zero;     /* ignored */
+    uint32_t features; /* a reader refuses a bit that it does not know; none is defined */
+    uint64_t hash;     /* of the 16 bytes ahead */
+} mv_wire_header;
+
+static_assert(sizeof(mv_wire_header) == 24, "bump MV_WIRE_VERSION");
+
+/* Kinds of chunk. All but TRACE, NOTES and INDEX hold rows of one table. */
+#define MV_WIRE_KIND_LIST(X)              \
+    X(TRACE, 1, "trace")                  \
+    X(NOTES, 2, "notes")                  \
+    X(INDEX, 3, "index")                  \
+    X(STRINGS, 16, "strings")             \
+    X(STRING_BYTES, 17, "string bytes")   \
+    X(FRAMES, 18, "frames")               \
+    X(FX, 19, "fx")                       \
+    X(STACKS, 20, "stacks")               \
+    X(STACK_FRAMES, 21, "stack frames")   \
+    X(STREAMS, 22, "streams")             \
+    X(POOLS, 23, "pools")                 \
+    X(TAGS, 24, "tags")                   \
+    X(EVENTS, 25, "events")               \
+    X(HOST_EVENTS, 26, "host events")     \
+    X(SEGMENTS, 27, "segments")           \
+    X(HOST_SEGMENTS, 28, "host segments") \
+    X(BLOCKS, 29, "blocks")               \
+    X(HISTORY, 30, "history")             \
+    X(ANNOTATIONS, 31, "annotations")     \
+    X(SETTINGS, 32, "settings")
+
+typedef enum {
+#define MV_WIRE_KIND_ENUM(name, number, text) MV_WIRE_##name = number,
+    MV_WIRE_KIND_LIST(MV_WIRE_KIND_ENUM)
+#undef MV_WIRE_KIND_ENUM
+} mv_wire_kind;
+
+typedef enum { MV_WIRE_CODEC_NONE, MV_WIRE_CODEC_ZSTD, MV_WIRE_CODEC_COUNT } mv_wire_codec;
+
+/* Flag: the stored bytes have no hash (`stored_hash` is 0), because their writer may still be at
+ * work or was killed; what the kind says of its own bytes decides how far they hold. */
+#define MV_WIRE_UNSEALED 1u
+
+typedef struct {
+    uint8_t magic[MV_WIRE_CHUNK_MAGIC_BYTES];
+    uint16_t kind;         /* mv_wire_kind */
+    uint8_t codec;         /* mv_wire_codec */
+    uint8_t flags;         /* MV_WIRE_UNSEALED */
+    uint32_t device;       /* EVENTS: the ordinal; else 0 */
+    uint32_t count;        /* rows in this chunk, at most MV_WIRE_CHUNK_ROWS */
+    uint64_t first_row;    /* the first of them in its table */
+    uint64_t table_rows;   /* rows of the whole table */
+    uint64_t raw_bytes;    /* after decompression */
+    uint64_t stored_bytes; /* behind this header */
+    uint64_t stored_hash;  /* of the stored bytes */
+    uint64_t hash;         /* of the 56 bytes ahead */
+} mv_wire_chunk;
+
+static_assert(sizeof(mv_wire_chunk) == 64, "bump MV_WIRE_VERSION");
+
+/* How a column's stored numbers n become values. All arithmetic wraps. */
+typedef enum {
+    MV_WIRE_PLAIN, /* base + (n << shift); width 0: every value is `base` */
+    MV_WIRE_DELTA, /* the value ahead + base + (n << shift); ahead of the first is `start` */
+    MV_WIRE_CALLS, /* call numbers; `start` is the next new one. n = 0: a new call;
+                    * 1: no call; else next + unzigzag(n - 1). A call that is not below `next`
+                    * moves `next` behind itself */
+    MV_WIRE_TRANSFORM_COUNT
+} mv_wire_transform;
+
+/* Ahead of the columns' numbers, one for each column of a table chunk. The numbers of a column
+ * follow those of the column ahead, at a multiple of 8 bytes. */
+typedef struct {
+    uint16_t column;   /* its number in the table, from 1 */
+    uint8_t width;     /* bytes of a stored number: 0, 1, 2, 4 or 8 */
+    uint8_t transform; /* mv_wire_transform */
+    uint8_t shift;
+    uint8_t columns; /* in this chunk; the same in each of its mv_wire_column */
+    uint16_t zero;
+    uint64_t base;
+    uint64_t start;
+} mv_wire_column;
+
+static_assert(sizeof(mv_wire_column) == 24, "bump MV_WIRE_VERSION");
+
+/* TRACE: mv_wire_trace, then `tables` of mv_wire_table, one for each table that has rows. */
+typedef struct {
+    uint32_t calls;
+    uint32_t devices; /* event lists, also the empty ones */
+    uint32_t tables;
+    uint32_t zero;
+} mv_wire_trace;
+
+typedef struct {
+    uint32_t kind;
+    uint32_t device;
+    uint64_t rows;
+} mv_wire_table;
+
+static_assert(sizeof(mv_wire_trace) == 16 && sizeof(mv_wire_table) == 16, "bump MV_WIRE_VERSION");
+
+/* INDEX: `count` of these, one for each chunk ahead of it, in file order. */
+typedef struct {
+    uint64_t at; /* byte of the chunk's header in the file */
+    mv_wire_chunk head;
+} mv_wire_index;
+
+static_assert(sizeof(mv_wire_index) == 72, "bump MV_WIRE_VERSION");
+
+/* NOTES: `count` of these, each followed by the name and the text, without NULs. */
+typedef struct {
+    uint64_t count;
+    uint8_t name_bytes; /* the note's name: "unknown_key" */
+    uint8_t text_bytes; /* its first occurrence */
+    uint8_t zero[6];
+} mv_wire_note;
+
+static_assert(sizeof(mv_wire_note) == 16, "bump MV_WIRE_VERSION");
+
+typedef struct {
+    uint8_t magic[MV_WIRE_MAGIC_BYTES];
+    uint64_t index_at;   /* byte of the INDEX chunk's header */
+    uint64_t file_bytes; /* of the whole file with this footer */
+    uint64_t hash;       /* of the 24 bytes ahead */
+} mv_wire_footer;
+
+static_assert(sizeof(mv_wire_footer) == 32, "bump MV_WIRE_VERSION");
+
+#endif
