@@ -29,6 +29,9 @@ typedef struct {
 } mvt_event_args;
 
 mvt_trace *mvt_new(void);
+mv_arena *mvt_arena(mvt_trace *t); /* the trace's own; whatever is pushed there goes with it */
+
+/* Frees and annotations take bytes, stream and stack that are not given from the alloc. */
 void mvt_event(mvt_trace *t, mv_action action, mvt_event_args args);
 #define mvt_alloc(t, ...) mvt_event((t), MV_ACTION_ALLOC, (mvt_event_args){__VA_ARGS__})
 #define mvt_segment_alloc(t, ...) \
@@ -64,6 +67,7 @@ void mvt_block_row(mvt_trace *t, mvt_block_args args);
  * Supposes allocs inside segment_alloc ranges and blocks rounded up to 512 bytes. */
 void mvt_final_heap(mvt_trace *t);
 
+/* time_us 0: 10 after the last event or annotation. */
 void mvt_annotate(mvt_trace *t, const char *name, bool start, int64_t time_us);
 void mvt_setting_int(mvt_trace *t, const char *key, int64_t value);
 void mvt_setting_text(mvt_trace *t, const char *key, const char *value);
@@ -78,6 +82,12 @@ mv_span mvt_snapshot_bytes(mvt_trace *t);
 mv_span mvt_compact_bytes(mvt_trace *t);
 mv_span mvt_plain_bytes(mvt_trace *t);
 mv_span mvt_pickle_bytes(mvt_trace *t, bool cpp_writer);
+
+/* Likewise of any trace, into `arena`. */
+mv_span mvt_snapshot_of(mv_arena *arena, const mv_trace *trace);
+mv_span mvt_compact_of(mv_arena *arena, const mv_trace *trace);
+mv_span mvt_plain_of(mv_arena *arena, const mv_trace *trace);
+mv_span mvt_pickle_of(mv_arena *arena, const mv_trace *trace, bool cpp_writer);
 
 /* A real snapshot of testdata/snapshots by name ("gpt_train"), read into `arena`; fails the test
  * when it cannot be read. */
