@@ -93,7 +93,8 @@ typedef enum {
 /* What a value is. Kinds below MV_VALUE_BOXED fit a reference: `bits` is then below 2^28. */
 typedef enum {
     MV_VALUE_UNSET,      /* no value: an empty memo entry */
-    MV_VALUE_OPEN,       /* only in references: a container that is being filled */
+    MV_VALUE_OPEN,       /* only in references: bits: where an undecided container stands on the
+                            stack */
     MV_VALUE_WORD,       /* bits: mv_word */
     MV_VALUE_STRING,     /* bits: mv_string_id */
     MV_VALUE_FRAME,      /* bits: mv_frame_id */

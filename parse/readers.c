@@ -1,0 +1,89 @@
+#include "parse/readers.h"
+
+const mv_reader mv_readers[] = {
+    {"pickle", mv_pickle_probe, mv_pickle_read},
+    {NULL, NULL, NULL},
+};
+
+/* Says what an unreadable file looks like, so that the user knows what to do. */
+static mv_code refuse(mv_span head, mv_err *err)
+{
+    const char *why = "neither a PyTorch snapshot (pickle), msgpack, nor a memviz .bin";
+
+    if (head.length == 0)
+        why = "the file is empty";
+    else if (head.data[0] == '{' || head.data[0] == '[' || head.data[0] == '<')
+        why = "this looks like text (JSON or HTML); give the snapshot pickle itself";
+    else if (head.length >= 4 && memcmp(head.data, "PK\3\4", 4) == 0)
+        why = "this is a zip archive (torch.save?); give the file of _dump_snapshot";
+    else if (head.length >= 6 && memcmp(head.data,
+                                        "\xfd"
+                                        "7zXZ",
+                                        5) == 0)
+        why = "this is xz-compressed; unpack it first (gzip and zstd are read directly)";
+    else if (head.data[0] == 0x80 && head.length > 1)
+        return mv_fail(err, MV_FORMAT, 1, "pickle protocol %u; 2 to 5 are read", head.data[1]);
+    else if (head.data[0] == '(' || head.data[0] == 'c')
+        why = "a pickle of protocol 0 or 1; 2 to 5 are read";
+    return mv_fail(err, MV_FORMAT, 0, "%s", why);
+}
+
+static mv_code read_source(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
+                           mv_trace *out, mv_err *err)
+{
+    mv_span head;
+    mv_code code;
+
+    mv_source_need(source, 64);
+    head = (mv_span){source->at, (uint64_t)(source->end - source->at)};
+    for (const mv_reader *r = mv_readers; r->name; r++) {
+        if (!r->probe(head))
+            continue;
+        code = r->read(arena, source, opts, out, err);
+        if (code == MV_OK) {
+            out->origin.compression = mv_source_compression(source);
+            out->origin.file_bytes = mv_source_file_bytes(source);
+        }
+        return code;
+    }
+    if (head.length < 64) { /* the stream ended or failed */
+        mv_code failed = mv_source_fail(source, err, "");
+        if (failed != MV_TRUNCATED)
+            return failed;
+    }
+    return refuse(head, err);
+}
+
+mv_code mv_trace_read(mv_arena *arena, const char *path, const mv_read_opts *opts, mv_trace *out,
+                      mv_err *err)
+{
+    mv_arena window;
+    mv_source source;
+    mv_code code;
+
+    *err = (mv_err){.offset = MV_NO_OFFSET};
+    mv_arena_init(&window, arena->budget);
+    code = mv_source_open(&window, path, &source, err);
+    if (code == MV_OK)
+        code = read_source(arena, &source, opts, out, err);
+    mv_source_close(&source);
+    mv_arena_release(&window);
+    return code;
+}
+
+mv_code mv_trace_read_bytes(mv_arena *arena, mv_span bytes, mv_trace *out, mv_err *err)
+{
+    static const mv_read_opts quiet = {0};
+    mv_arena window;
+    mv_source source;
+    mv_code code;
+
+    *err = (mv_err){.offset = MV_NO_OFFSET};
+    mv_arena_init(&window, arena->budget);
+    code = mv_source_over(&window, bytes, &source, err);
+    if (code == MV_OK)
+        code = read_source(arena, &source, &quiet, out, err);
+    mv_source_close(&source);
+    mv_arena_release(&window);
+    return code;
+}
