@@ -16,7 +16,7 @@
 
 typedef enum {
     MV_STEPS_NONE,       /* nothing recurs */
-    MV_STEPS_ANNOTATION, /* record_function ranges: `name` is theirs, digits as '#' */
+    MV_STEPS_ANNOTATION, /* record_function ranges: `name` is theirs, with N for numbers */
     MV_STEPS_MARK,       /* changes of user metadata that differ by a number alone */
     MV_STEPS_INFERRED    /* one allocation stack that recurs once a step */
 } mv_steps_source;

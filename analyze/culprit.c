@@ -1,0 +1,320 @@
+#include "analyze/culprit.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#define LENGTH(array) (sizeof(array) / sizeof(array)[0])
+
+/* What torch itself is made of, one level below its folder. A folder called torch that holds
+ * anything else is the user's. */
+static const char *const torch_parts[] = {
+    "_C",
+    "_custom_op",
+    "_decomp",
+    "_dispatch",
+    "_dynamo",
+    "_export",
+    "_functorch",
+    "_guards.py",
+    "_higher_order_ops",
+    "_inductor",
+    "_jit_internal.py",
+    "_lazy",
+    "_library",
+    "_logging",
+    "_lowrank.py",
+    "_meta_registrations.py",
+    "_ops.py",
+    "_prims",
+    "_prims_common",
+    "_refs",
+    "_subclasses",
+    "_tensor.py",
+    "_utils.py",
+    "_utils_internal.py",
+    "_vendor",
+    "_compile.py",
+    "__init__.py",
+    "accelerator",
+    "amp",
+    "ao",
+    "autograd",
+    "backends",
+    "compiler",
+    "cpu",
+    "csrc",
+    "cuda",
+    "distributed",
+    "distributions",
+    "export",
+    "fft",
+    "func",
+    "functional.py",
+    "futures",
+    "fx",
+    "hub.py",
+    "jit",
+    "library.py",
+    "linalg",
+    "masked",
+    "mps",
+    "multiprocessing",
+    "nested",
+    "nn",
+    "onnx",
+    "optim",
+    "overrides.py",
+    "package",
+    "profiler",
+    "quantization",
+    "random.py",
+    "serialization.py",
+    "signal",
+    "sparse",
+    "special",
+    "storage.py",
+    "testing",
+    "utils",
+    "xpu",
+};
+
+/* Packages whose frames stand for the framework rather than for a model's or trainer's code. */
+static const char *const framework_packages[] = {"torch", "triton", "functorch", "pytorch_triton",
+                                                 "torchgen"};
+
+static const char *const native_endings[] = {".c", ".cc",  ".cpp", ".cxx", ".cu", ".cuh",
+                                             ".h", ".hpp", ".S",   ".so",  ".dll"};
+
+static const char *const noise_functions[] = {
+    "unwind::unwind",
+    "CapturedTraceback::gather",
+    "gather_with_cpp",
+    "_start",
+    "__libc_start",
+    "PyEval_",
+    "PyObject_",
+    "PyFunction_",
+    "_PyEval",
+    "_PyObject",
+    "_PyFunction",
+    "PyVectorcall",
+    "pymain_",
+    "Py_RunMain",
+    "Py_BytesMain",
+    "c10::Dispatcher",
+    "c10::impl::",
+    "at::_ops::",
+    "CUDACachingAllocator",
+    "clone3",
+    "start_thread",
+};
+
+static const char *const noise_files[] = {
+    "core/boxing",
+    "/Register",
+    "/Redispatch",
+    "pythonrun.c",
+    "Modules/main.c",
+    "Objects/call.c",
+    "Objects/methodobject.c",
+    "pycore_ceval.h",
+    "ceval.c",
+    "cpython/abstract.h",
+    "CUDACachingAllocator",
+};
+
+static bool text_is(const char *text, size_t length, const char *word)
+{
+    return strlen(word) == length && memcmp(text, word, length) == 0;
+}
+
+static bool text_in(const char *text, size_t length, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (text_is(text, length, words[i]))
+            return true;
+    return false;
+}
+
+static bool text_has_any(const char *text, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strstr(text, words[i]))
+            return true;
+    return false;
+}
+
+static bool text_starts(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* One component of a path; `next` continues after its slash, NULL behind the last one. */
+typedef struct {
+    const char *text;
+    size_t length;
+    const char *next;
+} path_part;
+
+static path_part part_at(const char *path)
+{
+    size_t length = strcspn(path, "/\\");
+
+    return (path_part){path, length, path[length] ? path + length + 1 : NULL};
+}
+
+/* libfoo.so, libfoo.so.12, libfoo.so.12.1 */
+static bool is_shared_object(const char *file)
+{
+    const char *so = strstr(file, ".so.");
+
+    return so && strspn(so + 4, "0123456789.") == strlen(so + 4);
+}
+
+static bool is_native(const char *file, const char *function)
+{
+    const char *dot = strrchr(file, '.');
+
+    if (*file == '\0' || strcmp(file, "??") == 0)
+        return true;
+    if (*file == '<')
+        return false;
+    if (dot && text_in(dot, strlen(dot), native_endings, LENGTH(native_endings)))
+        return true;
+    return is_shared_object(file) || strstr(function, "::") != NULL;
+}
+
+static bool is_python_home(path_part part, path_part below)
+{
+    bool lib = text_is(part.text, part.length, "lib") || text_is(part.text, part.length, "lib64") ||
+               text_is(part.text, part.length, "Lib");
+
+    return lib && below.length > 6 && text_starts(below.text, "python") &&
+           isdigit((unsigned char)below.text[6]);
+}
+
+static mv_frame_kind kind_of_path(const char *file)
+{
+    mv_frame_kind kind = MV_FRAME_USER;
+
+    for (path_part part = part_at(file); part.next; part = part_at(part.next)) {
+        path_part below = part_at(part.next);
+
+        if (text_is(part.text, part.length, "site-packages") ||
+            text_is(part.text, part.length, "dist-packages")) {
+            size_t name = strcspn(below.text, "/\\.");
+            return text_in(below.text, name, framework_packages, LENGTH(framework_packages))
+                       ? MV_FRAME_FRAMEWORK
+                       : MV_FRAME_PACKAGE;
+        }
+        if (is_python_home(part, below))
+            kind = MV_FRAME_FRAMEWORK; /* unless site-packages follow */
+        if (text_is(part.text, part.length, "torch") &&
+            text_in(below.text, below.length, torch_parts, LENGTH(torch_parts)))
+            return MV_FRAME_FRAMEWORK;
+        if (part.length > 13 && text_starts(part.text, "torchinductor"))
+            return MV_FRAME_FRAMEWORK; /* code that the compiler wrote into its cache */
+    }
+    return kind;
+}
+
+mv_frame_kind mv_frame_kind_of(const mv_trace *trace, mv_frame_id frame)
+{
+    const char *file, *function;
+
+    if (frame.row >= trace->frames.count)
+        return MV_FRAME_NOISE;
+    file = mv_string_text(trace, trace->frames.file[frame.row]);
+    function = mv_string_text(trace, trace->frames.function[frame.row]);
+    if (is_native(file, function))
+        return text_has_any(function, noise_functions, LENGTH(noise_functions)) ||
+                       text_has_any(file, noise_files, LENGTH(noise_files)) ||
+                       strcmp(function, "??") == 0 || *function == '\0'
+                   ? MV_FRAME_NOISE
+                   : MV_FRAME_NATIVE;
+    if (text_starts(file, "<frozen ") || text_starts(file, "<eval_with_key>"))
+        return MV_FRAME_FRAMEWORK;
+    return kind_of_path(file);
+}
+
+uint8_t *mv_frame_kinds(mv_arena *arena, const mv_trace *trace)
+{
+    uint8_t *kinds = mv_push_array(arena, uint8_t, trace->frames.count);
+
+    for (uint32_t i = 0; kinds && i < trace->frames.count; i++)
+        kinds[i] = (uint8_t)mv_frame_kind_of(trace, (mv_frame_id){i});
+    return kinds;
+}
+
+static mv_frame_kind kind_at(const mv_trace *trace, const uint8_t *kinds, mv_frame_id frame)
+{
+    return kinds ? (mv_frame_kind)kinds[frame.row] : mv_frame_kind_of(trace, frame);
+}
+
+mv_frame_id mv_culprit_frame(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack)
+{
+    uint32_t count;
+    const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
+    mv_frame_id best = MV_NO_FRAME;
+    mv_frame_kind best_kind = MV_FRAME_NOISE;
+
+    for (uint32_t i = 0; i < count; i++) {
+        mv_frame_kind kind = kind_at(trace, kinds, frames[i]);
+
+        if (kind == MV_FRAME_USER)
+            return frames[i];
+        if (best.row == MV_NO_ROW || kind < best_kind) {
+            best = frames[i];
+            best_kind = kind;
+        }
+    }
+    return best;
+}
+
+bool mv_frame_is_shown(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
+                       uint32_t index)
+{
+    uint32_t count;
+    const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
+    mv_frame_kind best = MV_FRAME_NOISE, own;
+
+    if (index >= count)
+        return false;
+    own = kind_at(trace, kinds, frames[index]);
+    for (uint32_t i = 0; own > MV_FRAME_FRAMEWORK && i < count; i++) {
+        mv_frame_kind kind = kind_at(trace, kinds, frames[i]);
+        best = kind < best ? kind : best;
+    }
+    return own <= MV_FRAME_FRAMEWORK || own == best;
+}
+
+const char *mv_frame_label(const mv_trace *trace, mv_frame_id frame, char *out, size_t size)
+{
+    const char *file, *function;
+
+    if (size == 0)
+        return out;
+    if (frame.row >= trace->frames.count) {
+        snprintf(out, size, "(no stack)");
+        return out;
+    }
+    file = mv_string_text(trace, trace->frames.file[frame.row]);
+    function = mv_string_text(trace, trace->frames.function[frame.row]);
+    for (const char *at = file; *at; at++)
+        if ((*at == '/' || *at == '\\') && at[1])
+            file = at + 1;
+    if (*file == '\0' || strcmp(file, "??") == 0)
+        snprintf(out, size, "%s", *function ? function : "??");
+    else if (trace->frames.line[frame.row] > 0)
+        snprintf(out, size, "%s:%lld %s", file, (long long)trace->frames.line[frame.row], function);
+    else
+        snprintf(out, size, "%s %s", file, function);
+    return out;
+}
+
+const char *mv_culprit_label(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
+                             char *out, size_t size)
+{
+    return mv_frame_label(trace, mv_culprit_frame(trace, kinds, stack), out, size);
+}

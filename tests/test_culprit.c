@@ -1,0 +1,165 @@
+#include "analyze/culprit.h"
+
+#include "tests/fixture.h"
+
+#include <criterion/criterion.h>
+
+/* A trace with one alloc of that stack. */
+static const mv_trace *one_stack(mvt_trace *t, const char *stack)
+{
+    mvt_alloc(t, .addr = 0x1000, .bytes = 512, .stack = stack);
+    return mvt_done(t);
+}
+
+static mv_frame_kind kind_of(const char *frame)
+{
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace = one_stack(t, frame);
+    uint32_t count;
+    const mv_frame_id *frames = mv_stack_frames(trace, mv_trace_events(trace, 0).stack[0], &count);
+    mv_frame_kind kind = mv_frame_kind_of(trace, frames[0]);
+
+    mvt_drop(t);
+    return kind;
+}
+
+static void expect_label(const char *stack, const char *label)
+{
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace = one_stack(t, stack);
+    char text[128];
+
+    cr_expect_str_eq(
+        mv_culprit_label(trace, NULL, mv_trace_events(trace, 0).stack[0], text, sizeof text),
+        label);
+    mvt_drop(t);
+}
+
+Test(culprit, own_code_is_user_wherever_it_lies)
+{
+    cr_expect_eq(kind_of("f:train.py:1"), MV_FRAME_USER);
+    cr_expect_eq(kind_of("f:/home/u/pytorch/examples/train.py:1"), MV_FRAME_USER);
+    cr_expect_eq(kind_of("f:/home/u/torch/train.py:1"), MV_FRAME_USER);
+    cr_expect_eq(kind_of("f:/home/u/lib/models.py:1"), MV_FRAME_USER);
+    cr_expect_eq(kind_of("f:/tmp/ipykernel_77/123.py:1"), MV_FRAME_USER);
+    cr_expect_eq(kind_of("f:<ipython-input-3-ab>:1"), MV_FRAME_USER);
+    cr_expect_eq(kind_of("<module>:<stdin>:1"), MV_FRAME_USER);
+    cr_expect_eq(kind_of("<module>:/home/u/bin/launch:1"), MV_FRAME_USER);
+}
+
+Test(culprit, installed_code_is_told_from_torch)
+{
+    cr_expect_eq(kind_of("f:/v/lib/python3.12/site-packages/torch/nn/modules/module.py:1"),
+                 MV_FRAME_FRAMEWORK);
+    cr_expect_eq(kind_of("f:/v/lib/python3.12/site-packages/torchvision/models/resnet.py:1"),
+                 MV_FRAME_PACKAGE);
+    cr_expect_eq(kind_of("f:/usr/lib/python3/dist-packages/torch/_ops.py:1"), MV_FRAME_FRAMEWORK);
+    cr_expect_eq(kind_of("f:/usr/lib/python3/dist-packages/timm/layers.py:1"), MV_FRAME_PACKAGE);
+    cr_expect_eq(kind_of("f:/usr/lib/python3.12/contextlib.py:1"), MV_FRAME_FRAMEWORK);
+    cr_expect_eq(kind_of("f:\\env\\Lib\\site-packages\\torch\\_tensor.py:1"), MV_FRAME_FRAMEWORK);
+    cr_expect_eq(kind_of("f:/src/pytorch/torch/nn/functional.py:1"), MV_FRAME_FRAMEWORK);
+    cr_expect_eq(kind_of("f:torch/optim/adam.py:1"), MV_FRAME_FRAMEWORK);
+    cr_expect_eq(kind_of("f:<frozen importlib._bootstrap>:1"), MV_FRAME_FRAMEWORK);
+    cr_expect_eq(kind_of("call:/tmp/torchinductor_u/ab/cab.py:1"), MV_FRAME_FRAMEWORK);
+    cr_expect_eq(kind_of("forward:<eval_with_key>.3 from x:1"), MV_FRAME_FRAMEWORK);
+}
+
+Test(culprit, native_frames_and_noise)
+{
+    cr_expect_eq(kind_of("at::native::empty_cuda(long):??:0"), MV_FRAME_NATIVE);
+    cr_expect_eq(kind_of("conv:Conv_v8.cpp:0"), MV_FRAME_NATIVE);
+    cr_expect_eq(kind_of("cudnnCreate:/usr/lib/libcudnn.so.9:0"), MV_FRAME_NATIVE);
+    cr_expect_eq(kind_of("torch::unwind::unwind():??:0"), MV_FRAME_NOISE);
+    cr_expect_eq(kind_of("_PyEval_EvalFrameDefault:ceval.c:0"), MV_FRAME_NOISE);
+    cr_expect_eq(kind_of("_start:??:0"), MV_FRAME_NOISE);
+}
+
+#define TORCH "/v/lib/python3.12/site-packages/torch/"
+
+Test(culprit, is_the_innermost_user_frame)
+{
+    expect_label("at::empty:??:0;forward:" TORCH "nn/modules/linear.py:134;"
+                 "inner:" TORCH "nn/modules/module.py:1833;forward:/w/train.py:62;"
+                 "main:/w/train.py:200",
+                 "train.py:62 forward");
+}
+
+Test(culprit, falls_back_to_the_best_frame_there_is)
+{
+    expect_label("convert:" TORCH "nn/modules/module.py:5;load:/v/site-packages/hf/io.py:9",
+                 "io.py:9 load");
+    expect_label("backward:" TORCH "_tensor.py:631", "_tensor.py:631 backward");
+    expect_label("torch::unwind::unwind():??:0;at::native::add(x):??:0", "at::native::add(x)");
+    expect_label("torch::unwind::unwind():??:0", "torch::unwind::unwind()");
+    expect_label(NULL, "(no stack)");
+}
+
+Test(culprit, label_is_cut_to_its_buffer)
+{
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace = one_stack(t, "some_function:train.py:118");
+    char text[8];
+
+    mv_culprit_label(trace, NULL, mv_trace_events(trace, 0).stack[0], text, sizeof text);
+    cr_expect_str_eq(text, "train.p");
+    mvt_drop(t);
+}
+
+Test(culprit, user_view_hides_native_frames_behind_python)
+{
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace =
+        one_stack(t, "torch::unwind::unwind():??:0;at::empty:??:0;f:" TORCH "_ops.py:3;g:a.py:4");
+    mv_stack_id stack = mv_trace_events(trace, 0).stack[0];
+
+    cr_expect_not(mv_frame_is_shown(trace, NULL, stack, 0));
+    cr_expect_not(mv_frame_is_shown(trace, NULL, stack, 1));
+    cr_expect(mv_frame_is_shown(trace, NULL, stack, 2));
+    cr_expect(mv_frame_is_shown(trace, NULL, stack, 3));
+    cr_expect_not(mv_frame_is_shown(trace, NULL, stack, 4));
+    mvt_drop(t);
+}
+
+Test(culprit, user_view_never_hides_a_whole_stack)
+{
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace = one_stack(t, "torch::unwind::unwind():??:0;at::empty:??:0");
+    mv_stack_id stack = mv_trace_events(trace, 0).stack[0];
+
+    cr_expect_not(mv_frame_is_shown(trace, NULL, stack, 0));
+    cr_expect(mv_frame_is_shown(trace, NULL, stack, 1));
+    mvt_drop(t);
+}
+
+/* The column and the single question agree, and every real allocation made under Python has a
+ * culprit in the script that made it. */
+Test(culprit, real_snapshots_name_the_script)
+{
+    static const char *const names[] = {"gpt_train", "leak_in_training", "resnet_all", "compiled"};
+
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        mv_budget budget = {.limit = 1u << 30};
+        mv_arena arena;
+        mv_trace trace;
+        uint8_t *kinds;
+        uint32_t named = 0;
+
+        mv_arena_init(&arena, &budget);
+        mvt_load(&arena, names[n], &trace);
+        kinds = mv_frame_kinds(&arena, &trace);
+        for (uint32_t f = 0; f < trace.frames.count; f++)
+            cr_assert_eq(kinds[f], mv_frame_kind_of(&trace, (mv_frame_id){f}));
+        for (uint32_t s = 1; s < trace.stacks.count; s++) {
+            mv_frame_id frame = mv_culprit_frame(&trace, kinds, (mv_stack_id){s});
+            char text[128];
+
+            if (kinds[frame.row] != MV_FRAME_USER)
+                continue;
+            mv_frame_label(&trace, frame, text, sizeof text);
+            cr_expect(strncmp(text, "train.py:", 9) == 0, "%s: %s", names[n], text);
+            named++;
+        }
+        cr_expect_gt(named, trace.stacks.count / 3, "%s", names[n]);
+        mv_arena_release(&arena);
+    }
+}
