@@ -323,9 +323,15 @@ mv_stream_id mv_build_stream(mv_build *b, uint64_t value)
     uint64_t hash = mv_mix(value, 1);
     uint32_t row = s->count;
 
+    /* Neighbouring events mostly share their stream. */
+    if (b->last_stream < s->count && s->value[b->last_stream] == value)
+        return (mv_stream_id){b->last_stream};
+
     for (mv_probe p = mv_intern_start(&b->streams, hash); mv_intern_next(&b->streams, &p);)
-        if (s->value[p.row] == value)
+        if (s->value[p.row] == value) {
+            b->last_stream = p.row;
             return (mv_stream_id){p.row};
+        }
     if (b->code != MV_OK || !reserve_streams(b))
         return (mv_stream_id){0};
     if (!mv_intern_add(&b->streams, hash, row)) {

@@ -127,6 +127,7 @@ typedef struct {
     mv_code code;    /* MV_OK, MV_NOMEM or MV_LIMIT: sticky */
 
     mv_intern strings, frames, stacks, streams, pools, tags;
+    uint32_t last_stream; /* row that mv_build_stream gave last */
     uint64_t string_bytes_capacity;
     uint64_t stack_frames_capacity;
     uint32_t capacity_of_strings, capacity_of_frames, capacity_of_fx, capacity_of_stacks;

@@ -239,8 +239,18 @@ bool mv_machine_make_tuple(mv_machine *m, uint64_t from);
 /* Remembers the top of the stack as entry `slot`. */
 bool mv_machine_put(mv_machine *m, uint64_t slot);
 
+bool mv_machine_get_slow(mv_machine *m, uint64_t slot);
+
 /* Pushes what entry `slot` refers to. */
-bool mv_machine_get(mv_machine *m, uint64_t slot);
+static inline bool mv_machine_get(mv_machine *m, uint64_t slot)
+{
+    mv_ref ref = slot < m->memo_count ? m->memo[slot] : 0;
+    mv_value_kind kind = ref >> MV_REF_BITS;
+
+    if (kind < MV_VALUE_WORD || kind >= MV_VALUE_BOXED)
+        return mv_machine_get_slow(m, slot);
+    return mv_machine_push(m, mv_value_of(kind, ref & MV_REF_MASK));
+}
 
 /* ---- the end ----------------------------------------------------------------------------- */
 

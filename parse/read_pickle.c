@@ -3,7 +3,7 @@
  * A pickle is a program for a stack machine. This one knows the opcodes that build plain data and
  * refuses all others, by name: nothing is ever imported, called or executed. Opcodes and their
  * effects: CPython Lib/pickletools.py. */
-#include "parse/machine.h"
+#include "parse/pickle_event.h"
 #include "parse/readers.h"
 
 #define OPCODE_LIST(X)        \
@@ -95,7 +95,6 @@ typedef struct {
     mv_machine machine;
     mv_source *source;
     const mv_read_opts *opts;
-    uint64_t memoized; /* entries made by MEMOIZE, which numbers them itself */
     uint64_t next_progress;
     uint8_t protocol;
 } pickle;
@@ -362,7 +361,7 @@ static bool run(pickle *p)
             at += 4;
             break;
         case OP_MEMOIZE:
-            ok = mv_machine_put(m, p->memoized++);
+            ok = mv_machine_put(m, m->memo_count);
             break;
         case OP_BINPUT:
             ok = mv_machine_put(m, *at);
@@ -406,9 +405,12 @@ static bool run(pickle *p)
         case OP_MARK:
             ok = push_mark(m);
             break;
-        case OP_EMPTY_DICT:
-            ok = mv_machine_push(m, mv_value_fresh(MV_VALUE_DICT));
+        case OP_EMPTY_DICT: {
+            const uint8_t *after = mv_pickle_events(m, at, safe);
+            ok = after > at ? m->code == MV_OK : mv_machine_push(m, mv_value_fresh(MV_VALUE_DICT));
+            at = after;
             break;
+        }
         case OP_EMPTY_LIST:
             ok = mv_machine_push(m, mv_value_fresh(MV_VALUE_LIST));
             break;
