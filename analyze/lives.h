@@ -18,20 +18,30 @@
 
 #include "parse/trace.h"
 
-#define MV_BEFORE UINT32_MAX /* as a birth: before the first event */
+#define MV_BEFORE UINT32_MAX /* as a birth or a peak: before the first event */
 #define MV_NEVER  UINT32_MAX /* as an end: not within the trace */
 
-/* Which events a trace covers. */
+/* Which events a trace covers. docs/lives.md has the rules. */
+#define MV_HISTORY_LIST(X)                                                               \
+    X(COMPLETE, "complete")   /* from an empty heap on */                                \
+    X(LATE, "late")           /* recording began on a heap in use */                     \
+    X(TRUNCATED, "truncated") /* earlier events were recorded but are no longer there */ \
+    X(NONE, "none")           /* no events */
+
 typedef enum {
-    MV_HISTORY_COMPLETE,  /* from an empty heap on */
-    MV_HISTORY_LATE,      /* recording began on a heap in use */
-    MV_HISTORY_TRUNCATED, /* the recorder's ring buffer overwrote the oldest events */
-    MV_HISTORY_NONE       /* no events */
+#define MV_HISTORY_ENUM(name, text) MV_HISTORY_##name,
+    MV_HISTORY_LIST(MV_HISTORY_ENUM)
+#undef MV_HISTORY_ENUM
+        MV_HISTORY_COUNT
 } mv_history_kind;
 
+/* One row an allocation. `freed` and `completed` are the events that end it: equal neighbours
+ * (freed + 1 == completed) unless the free was deferred. Where the file lacks one of the two, both
+ * name the one that is there, except that a free which had been requested before the first event
+ * has `freed` 0: that is exact from event 0 on. freed <= completed always. */
 typedef struct {
     uint32_t count;
-    uint32_t preexisting; /* rows [0, preexisting) were alive before the first event */
+    uint32_t preexisting; /* rows [0, preexisting) were alive before the first event, by address */
     uint64_t *addr;       /* [count] */
     uint64_t *requested;  /* [count] bytes asked for */
     uint64_t *block;      /* [count] bytes occupied */
@@ -39,42 +49,55 @@ typedef struct {
     uint32_t *birth;      /* [count] event, or MV_BEFORE */
     uint32_t *freed;      /* [count] free_requested event, or MV_NEVER */
     uint32_t *completed;  /* [count] free_completed event, or MV_NEVER */
-    uint32_t *segment;    /* [count] row of mv_segment_lives, or MV_NO_ROW */
-    uint8_t *inexact;     /* [count] 1: `block` is the least it can be, see mv_lives.residual */
+    uint32_t *segment;    /* [count] row of mv_segment_lives that holds addr, or MV_NO_ROW */
+    uint8_t *inexact;     /* [count] 1: `block` is the least it can be */
 } mv_alloc_lives;
 
+/* A segment_map or segment_unmap that covers a part of a range cuts rows, so that each row was
+ * mapped as a whole and ends as a whole; the sum of living rows is the reserved memory. Rows are
+ * not in order of birth: pieces of cut rows stand at the end. */
 typedef struct {
     uint32_t count;
     uint64_t *addr;         /* [count] */
     uint64_t *size;         /* [count] */
-    mv_stack_id *stack;     /* [count] */
+    mv_stack_id *stack;     /* [count] who made it; MV_NO_STACK: not recorded */
     mv_stream_id *stream;   /* [count] */
     mv_pool_id *pool;       /* [count] from the event or the final heap; MV_NO_POOL: unknown */
     uint32_t *birth;        /* [count] segment_alloc or segment_map event, or MV_BEFORE */
     uint32_t *death;        /* [count] segment_free or segment_unmap event, or MV_NEVER */
-    uint8_t *kind;          /* [count] mv_segment_kind */
+    uint8_t *kind;          /* [count] mv_segment_kind: from the final heap, else from the sizes */
     uint8_t *is_expandable; /* [count] */
 } mv_segment_lives;
 
 typedef struct {
     uint32_t device;
     mv_history_kind history;
-    mv_events events; /* of that device: columns of the trace */
+    const char *history_why; /* one sentence, the ground of `history`; never NULL */
+    mv_events events;        /* of that device: columns of the trace */
     mv_alloc_lives allocs;
-    mv_segment_lives segments; /* a range that is mapped or unmapped in parts is cut into rows */
-    uint32_t *alloc_of; /* [events.count] the allocation that an alloc, free or annotate event
-                         * is about; the segment for segment events; MV_NO_ROW: neither */
-    /* How far the table can be trusted. All zero: it explains the final heap to the byte. */
+    mv_segment_lives segments;
+    uint32_t *alloc_of; /* [events.count] the allocation that an alloc, free or annotate event is
+                         * about; for segment events the (first) row of `segments`; MV_NO_ROW:
+                         * neither */
+    /* How far the table can be trusted. All zero: it explains the final heap to the byte, and
+     * every block size is known. */
     struct {
         uint64_t lone_frees;       /* frees of addresses where nothing was alive */
-        uint64_t overlaps;         /* allocs on bytes already in use */
+        uint64_t lone_segments;    /* segment_free, segment_unmap of bytes that were not held */
+        uint64_t overlaps;         /* allocs, segments on bytes already in use */
+        uint64_t outside;          /* allocs that no known segment holds */
         uint64_t inexact_blocks;   /* allocations whose block size is only a lower bound */
-        uint64_t final_mismatches; /* final blocks that the events do not lead to */
+        uint64_t resized_blocks;   /* block sizes that later events or the final heap corrected */
+        uint64_t final_mismatches; /* final blocks that the events do not lead to, or the reverse */
         int64_t residual;          /* final heap's allocated bytes less this table's */
+        int64_t residual_reserved; /* final heap's reserved bytes less this table's */
     } doubts;
 } mv_lives;
 
-/* Builds the table in O(n log n). `arena` keeps it. */
+/* Builds the table in O(n log n). `arena` keeps it; temporary memory comes from its budget.
+ * Contradictory traces are read as far as they make sense and counted in `doubts`; it fails only
+ * for want of memory (MV_NOMEM) or rows (MV_LIMIT). A device without events gives the final heap
+ * as preexisting rows. */
 mv_code mv_lives_find(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_lives *out,
                       mv_err *err);
 
