@@ -241,7 +241,7 @@ static bool append_links(mv_machine *m, uint64_t from, uint64_t count)
 }
 
 /* A pool id is a pair of integers that are not negative. */
-bool mv_value_is_pair(const mv_value *item, uint64_t count)
+static bool mv_value_is_pair(const mv_value *item, uint64_t count)
 {
     return count == 2 && item[0].kind == MV_VALUE_INT && item[1].kind == MV_VALUE_INT &&
            (int64_t)item[0].bits >= 0 && (int64_t)item[1].bits >= 0;

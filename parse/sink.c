@@ -29,12 +29,13 @@ static void open_permissions(int fd)
 
 mv_code mv_sink_open(mv_sink *sink, const char *path, mv_err *err)
 {
+    size_t length = strlen(path);
     int fd;
 
     *sink = (mv_sink){0};
-    if (strlen(path) >= sizeof sink->path)
+    if (length >= sizeof sink->path)
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "output path is too long");
-    strcpy(sink->path, path);
+    memcpy(sink->path, path, length + 1);
     if (to_stdout(sink)) {
         sink->file = stdout;
         return MV_OK;
