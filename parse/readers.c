@@ -2,6 +2,7 @@
 
 const mv_reader mv_readers[] = {
     {"pickle", mv_pickle_probe, mv_pickle_read},
+    {"msgpack", mv_msgpack_probe, mv_msgpack_read},
     {NULL, NULL, NULL},
 };
 

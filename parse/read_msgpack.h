@@ -1,0 +1,45 @@
+/* What the two msgpack readers share. Each is an instance of msgpack-c's push parser
+ * (msgpack/unpack_template.h): callbacks for every value, no object tree, a fixed depth. */
+#ifndef MV_READ_MSGPACK_H
+#define MV_READ_MSGPACK_H
+
+#include <msgpack/unpack.h>
+#include <msgpack/unpack_define.h>
+
+#include "parse/readers.h"
+
+/* The template's limit of containers inside containers. A snapshot needs 7; unknown keys may hold
+ * more. */
+#undef MSGPACK_EMBED_STACK_SIZE
+#define MSGPACK_EMBED_STACK_SIZE 64
+
+/* Why a parser stopped: set by its callbacks. */
+typedef struct {
+    mv_code code; /* MV_OK: nothing failed */
+    char detail[120];
+} mv_msgpack_fault;
+
+/* Sets the fault and returns what a failing callback returns. */
+int mv_msgpack_refuse(mv_msgpack_fault *fault, mv_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* What one step of a parser left behind. */
+typedef struct {
+    int status;      /* as the template's _execute: 1 done, 0 wants more, negative failed */
+    size_t used;     /* bytes of the window that are done with */
+    unsigned state;  /* msgpack_unpack_state */
+    unsigned wanted; /* bytes that the begun token needs in one piece */
+} mv_msgpack_step;
+
+typedef mv_msgpack_step mv_msgpack_step_fn(void *parser, mv_span window);
+
+/* Runs a parser over `source` to the end of its root value. */
+mv_code mv_msgpack_feed(mv_source *source, const mv_read_opts *opts, mv_msgpack_step_fn *step,
+                        void *parser, const mv_msgpack_fault *fault, mv_err *err);
+
+mv_code mv_msgpack_plain_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
+                              mv_trace *out, mv_err *err);
+mv_code mv_msgpack_compact_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
+                                mv_trace *out, mv_err *err);
+
+#endif
