@@ -3,6 +3,7 @@
 const mv_reader mv_readers[] = {
     {"pickle", mv_pickle_probe, mv_pickle_read},
     {"msgpack", mv_msgpack_probe, mv_msgpack_read},
+    {"bin", mv_snapshot_probe, mv_snapshot_read},
     {NULL, NULL, NULL},
 };
 

@@ -1,0 +1,34 @@
+/* One column of integers to and from the numbers that the container stores: as few bytes each as
+ * the chunk's range of values allows (capture/wire.h: mv_wire_column). Both directions run at the
+ * speed of memory; what repeats is left to zstd. */
+#ifndef MV_WIRE_COLUMN_H
+#define MV_WIRE_COLUMN_H
+
+#include <stdbool.h>
+
+#include "capture/wire.h"
+
+/* Values of `size` bytes each: 1, 4 or 8. */
+typedef struct {
+    const void *values;
+    uint32_t count;
+    uint8_t size;
+    uint8_t transform; /* mv_wire_transform; MV_WIRE_PLAIN for size 1, MV_WIRE_CALLS for 4 only */
+    uint64_t start;    /* for MV_WIRE_CALLS, and for MV_WIRE_DELTA when `keeps_start` */
+    bool keeps_start;
+} mv_column_values;
+
+/* Stores the values in `data`, which has room for count * size bytes, and says in `head` how;
+ * `head->column` and `head->columns` are the caller's. `work` has room for `count` numbers.
+ * Returns the bytes stored. CALLS falls back to PLAIN where it cannot say a value. */
+uint64_t mv_column_encode(const mv_column_values *in, uint64_t *work, mv_wire_column *head,
+                          uint8_t *data);
+
+/* Whether mv_column_decode can run `head` into values of `size` bytes. */
+bool mv_column_can_decode(const mv_wire_column *head, uint8_t size);
+
+/* Fills out[0] to out[count - 1] from count * head->width bytes, at any alignment. */
+void mv_column_decode(const mv_wire_column *head, const uint8_t *data, uint32_t count, uint8_t size,
+                      void *out);
+
+#endif
