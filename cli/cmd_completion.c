@@ -1,0 +1,265 @@
+/* memviz completion: what shells need to complete a command line, from the tables of commands and
+ * options. */
+#include "cli/commands.h"
+#include "cli/complain.h"
+
+/* An option's argument: nothing, a file, one of some words, or anything. */
+static bool takes_file(const mv_option *o)
+{
+    return o->argument && strcmp(o->argument, "FILE") == 0;
+}
+
+static uint32_t options_of(const mv_command *c)
+{
+    return c->options | MV_COMMON_OPTIONS;
+}
+
+/* The words that complete a command's first argument; NULL: files. */
+static const char *argument_words(const mv_command *c)
+{
+    if (strchr(c->arguments, '|'))
+        return c->arguments;
+    return NULL;
+}
+
+static void put_command_names(mv_out *out)
+{
+    for (const mv_command *c = mv_commands; c->name; c++) {
+        if (c != mv_commands)
+            mv_out_char(out, ' ');
+        mv_out_text(out, c->name);
+    }
+}
+
+static void put_words(mv_out *out, const char *words)
+{
+    for (; *words; words++)
+        mv_out_char(out, *words == '|' ? ' ' : *words);
+}
+
+/* ---- bash -------------------------------------------------------------------------------- */
+
+static void put_bash_values(mv_out *out)
+{
+    for (uint32_t i = 0; i < MV_OPTION_COUNT; i++) {
+        const mv_option *o = &mv_option_table[i];
+        if (!o->argument)
+            continue;
+        mv_out_format(out, "    --%s", o->name);
+        if (o->letter)
+            mv_out_format(out, "|-%c", o->letter);
+        if (takes_file(o))
+            mv_out_text(out, ") COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n");
+        else
+            mv_out_format(out, ") COMPREPLY=($(compgen -W '%s' -- \"$word\")); return ;;\n",
+                          o->words ? o->words : "");
+    }
+}
+
+static void put_bash_command(mv_out *out, const mv_command *c)
+{
+    mv_out_format(out, "    %s) options='", c->name);
+    for (uint32_t i = 0, first = 1; i < MV_OPTION_COUNT; i++) {
+        if (!(options_of(c) & (1u << i)))
+            continue;
+        mv_out_format(out, "%s--%s", first ? "" : " ", mv_option_table[i].name);
+        first = 0;
+    }
+    mv_out_text(out, "'");
+    if (argument_words(c)) {
+        mv_out_text(out, " words='");
+        put_words(out, argument_words(c));
+        mv_out_text(out, "'");
+    } else if (c->run == mv_cmd_help) {
+        mv_out_text(out, " words=$commands");
+    }
+    mv_out_text(out, " ;;\n");
+}
+
+static void put_bash(mv_out *out)
+{
+    mv_out_text(out, "# bash completion for memviz; made by: memviz completion bash\n"
+                     "_memviz()\n{\n"
+                     "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
+                     "    local commands='");
+    put_command_names(out);
+    mv_out_text(out,
+                "' options= words=\n"
+                "    COMPREPLY=()\n"
+                "    if [[ $COMP_CWORD -eq 1 ]]; then\n"
+                "        COMPREPLY=($(compgen -W \"$commands --help --version\" -- \"$word\"))\n"
+                "        return\n"
+                "    fi\n"
+                "    case $before in\n");
+    put_bash_values(out);
+    mv_out_text(out, "    esac\n"
+                     "    case ${COMP_WORDS[1]} in\n");
+    for (const mv_command *c = mv_commands; c->name; c++)
+        put_bash_command(out, c);
+    mv_out_text(out, "    esac\n"
+                     "    if [[ $word == -* ]]; then\n"
+                     "        COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
+                     "    elif [[ $words ]]; then\n"
+                     "        COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
+                     "    else\n"
+                     "        COMPREPLY=($(compgen -f -- \"$word\"))\n"
+                     "    fi\n"
+                     "}\n"
+                     "complete -o filenames -F _memviz memviz\n");
+}
+
+/* ---- zsh --------------------------------------------------------------------------------- */
+
+/* Text inside '...[text]...' of _arguments. */
+static void put_zsh_text(mv_out *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '[' || *text == ']' || *text == ':' || *text == '\\')
+            mv_out_char(out, '\\');
+        if (*text == '\'')
+            mv_out_text(out, "'\\'");
+        mv_out_char(out, *text);
+    }
+}
+
+static void put_zsh_option(mv_out *out, const mv_option *o)
+{
+    if (o->letter)
+        mv_out_format(out, "        '(-%c --%s)'{-%c,--%s}'[", o->letter, o->name, o->letter,
+                      o->name);
+    else
+        mv_out_format(out, "        '--%s%s[", o->name, o->argument ? "=" : "");
+    put_zsh_text(out, o->help);
+    mv_out_char(out, ']');
+    if (o->argument) {
+        mv_out_format(out, ":%s:", o->argument);
+        if (takes_file(o))
+            mv_out_text(out, "_files");
+        else if (o->words)
+            mv_out_format(out, "(%s)", o->words);
+    }
+    mv_out_text(out, "' \\\n");
+}
+
+static void put_zsh_command(mv_out *out, const mv_command *c)
+{
+    mv_out_format(out, "    %s) _arguments \\\n", c->name);
+    for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
+        if (options_of(c) & (1u << i))
+            put_zsh_option(out, &mv_option_table[i]);
+    mv_out_text(out, "        '*:argument:");
+    if (argument_words(c)) {
+        mv_out_char(out, '(');
+        put_words(out, argument_words(c));
+        mv_out_char(out, ')');
+    } else if (c->run == mv_cmd_help) {
+        mv_out_char(out, '(');
+        put_command_names(out);
+        mv_out_char(out, ')');
+    } else {
+        mv_out_text(out, "_files");
+    }
+    mv_out_text(out, "' ;;\n");
+}
+
+static void put_zsh(mv_out *out)
+{
+    mv_out_text(out, "#compdef memviz\n"
+                     "# zsh completion for memviz; made by: memviz completion zsh\n"
+                     "_memviz()\n{\n"
+                     "    local -a commands=(\n");
+    for (const mv_command *c = mv_commands; c->name; c++) {
+        mv_out_format(out, "        '%s:", c->name);
+        put_zsh_text(out, c->summary);
+        mv_out_text(out, "'\n");
+    }
+    mv_out_text(out, "    )\n"
+                     "    if (( CURRENT == 2 )); then\n"
+                     "        _describe command commands\n"
+                     "        return\n"
+                     "    fi\n"
+                     "    shift words\n"
+                     "    (( CURRENT-- ))\n"
+                     "    case $words[1] in\n");
+    for (const mv_command *c = mv_commands; c->name; c++)
+        put_zsh_command(out, c);
+    mv_out_text(out, "    esac\n"
+                     "}\n"
+                     "compdef _memviz memviz\n");
+}
+
+/* ---- fish -------------------------------------------------------------------------------- */
+
+static void put_fish_text(mv_out *out, const char *text)
+{
+    mv_out_char(out, '\'');
+    for (; *text; text++) {
+        if (*text == '\'' || *text == '\\')
+            mv_out_char(out, '\\');
+        mv_out_char(out, *text);
+    }
+    mv_out_char(out, '\'');
+}
+
+static void put_fish_option(mv_out *out, const mv_command *c, const mv_option *o)
+{
+    mv_out_format(out, "complete -c memviz -n '__fish_seen_subcommand_from %s' -l %s", c->name,
+                  o->name);
+    if (o->letter)
+        mv_out_format(out, " -s %c", o->letter);
+    if (takes_file(o))
+        mv_out_text(out, " -r -F");
+    else if (o->words)
+        mv_out_format(out, " -x -a '%s'", o->words);
+    else if (o->argument)
+        mv_out_text(out, " -x");
+    mv_out_text(out, " -d ");
+    put_fish_text(out, o->help);
+    mv_out_char(out, '\n');
+}
+
+static void put_fish_arguments(mv_out *out, const mv_command *c)
+{
+    bool names = c->run == mv_cmd_help;
+
+    if (!names && !argument_words(c))
+        return;
+    mv_out_format(out, "complete -c memviz -n '__fish_seen_subcommand_from %s' -f -a '", c->name);
+    if (names)
+        put_command_names(out);
+    else
+        put_words(out, argument_words(c));
+    mv_out_text(out, "'\n");
+}
+
+static void put_fish(mv_out *out)
+{
+    mv_out_text(out, "# fish completion for memviz; made by: memviz completion fish\n");
+    for (const mv_command *c = mv_commands; c->name; c++) {
+        mv_out_format(out, "complete -c memviz -n __fish_use_subcommand -f -a %s -d ", c->name);
+        put_fish_text(out, c->summary);
+        mv_out_char(out, '\n');
+        put_fish_arguments(out, c);
+        for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
+            if (options_of(c) & (1u << i))
+                put_fish_option(out, c, &mv_option_table[i]);
+    }
+}
+
+int mv_cmd_completion(mv_cli *cli)
+{
+    static const struct {
+        const char *shell;
+        void (*put)(mv_out *out);
+    } shells[] = {{"bash", put_bash}, {"zsh", put_zsh}, {"fish", put_fish}};
+    const char *shell = cli->options.file[0];
+
+    for (unsigned i = 0; i < sizeof shells / sizeof *shells; i++) {
+        if (strcmp(shells[i].shell, shell) != 0)
+            continue;
+        shells[i].put(&cli->out);
+        return MV_EXIT_DONE;
+    }
+    return mv_complain_usage("completion", "no completion for '%s'; expected bash, zsh or fish",
+                             shell);
+}

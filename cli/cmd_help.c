@@ -1,0 +1,110 @@
+/* memviz help and memviz version: the table of commands as text. */
+#include <stdio.h>
+
+#include "cli/commands.h"
+#include "cli/complain.h"
+#include "cli/nearest.h"
+
+static void heading(mv_out *out, const char *text)
+{
+    mv_out_char(out, '\n');
+    mv_out_style(out, MV_STYLE_BOLD);
+    mv_out_text(out, text);
+    mv_out_style(out, MV_STYLE_NONE);
+    mv_out_char(out, '\n');
+}
+
+/* Whole lines of `text`, indented. */
+static void put_indented(mv_out *out, const char *text)
+{
+    while (*text) {
+        size_t length = strcspn(text, "\n");
+        mv_out_text(out, "  ");
+        mv_out_bytes(out, text, length);
+        mv_out_char(out, '\n');
+        text += length;
+        text += *text == '\n';
+    }
+}
+
+static void put_option(mv_out *out, const mv_option *option)
+{
+    char left[64];
+    int length;
+
+    length =
+        snprintf(left, sizeof left, "%c%c%s--%s%s%s", option->letter ? '-' : ' ',
+                 option->letter ? option->letter : ' ', option->letter ? ", " : "  ", option->name,
+                 option->argument ? " " : "", option->argument ? option->argument : "");
+    mv_out_text(out, "  ");
+    mv_out_text(out, left);
+    mv_out_spaces(out, 24 - length);
+    mv_out_text(out, option->help);
+    mv_out_char(out, '\n');
+}
+
+void mv_help_command(mv_out *out, const mv_command *command)
+{
+    uint32_t options = command->options | MV_COMMON_OPTIONS;
+
+    mv_out_format(out, "memviz %s: %s\n", command->name, command->summary);
+    heading(out, "Usage");
+    mv_out_format(out, "  memviz %s [OPTION...]%s%s\n", command->name,
+                  *command->arguments ? " " : "", command->arguments);
+    mv_out_char(out, '\n');
+    mv_out_text(out, command->help);
+    heading(out, "Options");
+    for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
+        if (options & (1u << i))
+            put_option(out, &mv_option_table[i]);
+    heading(out, "Example");
+    put_indented(out, command->example);
+}
+
+void mv_help_overview(mv_out *out)
+{
+    mv_out_text(out, "memviz: GPU memory snapshots of PyTorch, offline\n");
+    heading(out, "Usage");
+    mv_out_text(out, "  memviz COMMAND [OPTION...] FILE\n");
+    heading(out, "Commands");
+    for (const mv_command *c = mv_commands; c->name; c++) {
+        mv_out_format(out, "  %-12s  %s\n", c->name, c->summary);
+    }
+    mv_out_text(out,
+                "\nmemviz help COMMAND explains a command and gives an example.\n"
+                "\n"
+                "FILE is a PyTorch snapshot pickle (torch.cuda.memory._dump_snapshot), msgpack,\n"
+                "or a memviz .bin, plain or compressed with gzip or zstd; - is standard input.\n"
+                "Results go to standard output, everything else to standard error.\n"
+                "\n"
+                "Exit status: 0 done, 1 failed, 2 wrong usage, 3 --fail-on found something.\n");
+}
+
+int mv_cmd_help(mv_cli *cli)
+{
+    const mv_command *command;
+    mv_nearest nearest = {0};
+    const char *name;
+
+    if (cli->options.files == 0) {
+        mv_help_overview(&cli->out);
+        return MV_EXIT_DONE;
+    }
+    name = cli->options.file[0];
+    command = mv_command_find(name);
+    if (command) {
+        mv_help_command(&cli->out, command);
+        return MV_EXIT_DONE;
+    }
+    for (const mv_command *c = mv_commands; c->name; c++)
+        mv_nearest_try(&nearest, name, c->name);
+    if (nearest.word)
+        return mv_complain_usage(NULL, "no command '%s'; did you mean '%s'?", name, nearest.word);
+    return mv_complain_usage(NULL, "no command '%s'", name);
+}
+
+int mv_cmd_version(mv_cli *cli)
+{
+    mv_out_text(&cli->out, "memviz " MV_PROGRAM_VERSION "\n");
+    return MV_EXIT_DONE;
+}

@@ -1,0 +1,73 @@
+#include "cli/commands.h"
+
+#define RANGE_OPTIONS (MV_HAS(DEVICE) | MV_HAS(FROM) | MV_HAS(TO))
+
+const mv_command mv_commands[] = {
+    {
+        .name = "trace",
+        .run = mv_cmd_trace,
+        .options = MV_HAS(JSON) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(OUTPUT) | RANGE_OPTIONS,
+        .least_files = 1,
+        .most_files = 1,
+        .arguments = "FILE",
+        .summary = "the events as readable lines",
+        .help =
+            "One line an event: its number, seconds since the start, what happened, the address\n"
+            "(#3 is the third allocation there; #0 was made before the trace), size, stream and\n"
+            "the line of your code. On a terminal 50 events are shown unless --limit says more.\n",
+        .example = "memviz trace --from 1.5s --limit 20 train.pickle\n"
+                   "memviz trace --from @ProfilerStep#3 --frames all train.pickle\n",
+    },
+    {
+        .name = "dump",
+        .run = mv_cmd_dump,
+        .options = MV_HAS(CALLS) | MV_HAS(OUTPUT),
+        .least_files = 1,
+        .most_files = 1,
+        .arguments = "FILE",
+        .summary = "every row of a file as text, for debugging files",
+        .help = "The whole snapshot as lines that do not depend on the file's format: equal dumps\n"
+                "mean equal snapshots. --calls adds which rows stem from the same allocator call,\n"
+                "which plain msgpack cannot keep.\n",
+        .example = "memviz dump train.bin | less\n"
+                   "diff <(memviz dump a.pickle) <(memviz dump a.bin)\n",
+    },
+    {
+        .name = "completion",
+        .run = mv_cmd_completion,
+        .options = MV_HAS(OUTPUT),
+        .least_files = 1,
+        .most_files = 1,
+        .arguments = "bash|zsh|fish",
+        .summary = "a script that completes memviz's command line",
+        .help = "Prints the completion script for a shell.\n",
+        .example = "source <(memviz completion bash)\n"
+                   "memviz completion fish -o ~/.config/fish/completions/memviz.fish\n",
+    },
+    {
+        .name = "help",
+        .run = mv_cmd_help,
+        .most_files = 1,
+        .arguments = "[COMMAND]",
+        .summary = "what the commands do",
+        .help = "Lists the commands, or explains one.\n",
+        .example = "memviz help trace\n",
+    },
+    {
+        .name = "version",
+        .run = mv_cmd_version,
+        .arguments = "",
+        .summary = "the version of memviz",
+        .help = "Prints the version; as does memviz --version.\n",
+        .example = "memviz version\n",
+    },
+    {0},
+};
+
+const mv_command *mv_command_find(const char *name)
+{
+    for (const mv_command *c = mv_commands; c->name; c++)
+        if (strcmp(c->name, name) == 0)
+            return c;
+    return NULL;
+}

@@ -1,0 +1,70 @@
+#include "cli/complain.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/commands.h"
+
+#define LINE 4600 /* a path, a sentence */
+
+/* The whole line in one write, so that lines of several processes do not mix; what came from the
+ * command line or a file must not steer the terminal. */
+static void put_line(char *line)
+{
+    size_t length = strlen(line);
+
+    for (char *c = line; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+    line[length] = '\n';
+    fwrite(line, 1, length + 1, stderr);
+}
+
+int mv_complain(const char *file, const mv_err *err)
+{
+    char line[LINE + 2], place[32] = "";
+    const char *detail = err->detail;
+
+    if (err->offset != MV_NO_OFFSET)
+        snprintf(place, sizeof place, "byte %llu: ", (unsigned long long)err->offset);
+    /* What the system says needs no heading. */
+    if (err->code == MV_IO && *detail)
+        snprintf(line, LINE, "memviz: %s%s%s%s", file ? file : "", file ? ": " : "", place, detail);
+    else
+        snprintf(line, LINE, "memviz: %s%s%s%s%s%s", file ? file : "", file ? ": " : "", place,
+                 mv_code_text(err->code), *detail ? ": " : "", detail);
+    put_line(line);
+    return MV_EXIT_FAILED;
+}
+
+int mv_complain_of(const char *file, const char *format, ...)
+{
+    char line[LINE + 2];
+    va_list args;
+    int at = snprintf(line, LINE, "memviz: %s%s", file ? file : "", file ? ": " : "");
+
+    if (at < 0 || at >= LINE)
+        at = 0;
+    va_start(args, format);
+    vsnprintf(line + at, (size_t)(LINE - at), format, args);
+    va_end(args);
+    put_line(line);
+    return MV_EXIT_FAILED;
+}
+
+int mv_complain_usage(const char *command, const char *format, ...)
+{
+    char line[LINE + 2], sentence[LINE - 200];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(sentence, sizeof sentence, format, args);
+    va_end(args);
+    if (command)
+        snprintf(line, LINE, "memviz: %s: %s (see: memviz help %s)", command, sentence, command);
+    else
+        snprintf(line, LINE, "memviz: %s (see: memviz help)", sentence);
+    put_line(line);
+    return MV_EXIT_USAGE;
+}

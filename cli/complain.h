@@ -1,0 +1,19 @@
+/* Messages: one line on standard error each, "memviz: WHAT: ...". */
+#ifndef MV_COMPLAIN_H
+#define MV_COMPLAIN_H
+
+#include "parse/base/err.h"
+
+/* "memviz: FILE: byte 1234: input ends inside a record: event 812". `file` may be NULL.
+ * Returns the status of a failure. */
+int mv_complain(const char *file, const mv_err *err);
+
+/* A failure that has no code: "memviz: FILE: SENTENCE". */
+int mv_complain_of(const char *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Wrong usage: "memviz: COMMAND: SENTENCE (see: memviz help COMMAND)"; `command` may be NULL.
+ * Returns the status of wrong usage. */
+int mv_complain_usage(const char *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,122 @@
+/* memviz: from the command line to a command. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "cli/complain.h"
+#include "cli/nearest.h"
+
+/* A whole cli is 64 KiB of buffer and more: kept off small stacks, and there is only one. */
+static mv_cli *cli_new(const mv_command *command, const mv_options *options)
+{
+    mv_cli *cli = calloc(1, sizeof *cli);
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+
+    if (!cli)
+        return NULL;
+    cli->command = command;
+    cli->options = *options;
+    cli->budget.limit = options->max_memory;
+    if (cli->budget.limit == 0)
+        cli->budget.limit =
+            pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page / 4 * 3 : UINT64_MAX;
+    mv_arena_init(&cli->arena, &cli->budget);
+    mv_arena_init(&cli->scratch, &cli->budget);
+    return cli;
+}
+
+static bool wants_color(const mv_options *options)
+{
+    const char *no_color = getenv("NO_COLOR"), *terminal = getenv("TERM");
+
+    if (options->color != MV_COLOR_AUTO)
+        return options->color == MV_COLOR_ALWAYS;
+    if ((no_color && *no_color) || options->output)
+        return false;
+    return isatty(STDOUT_FILENO) && terminal && strcmp(terminal, "dumb") != 0;
+}
+
+/* Runs the command between the opening and the closing of its output. */
+static int run_in_output(mv_cli *cli)
+{
+    bool own = cli->command->writes_file;
+    mv_err err = {0};
+    int status;
+
+    if (mv_out_open(&cli->out, own ? NULL : cli->options.output, &err) != MV_OK)
+        return mv_complain(NULL, &err);
+    cli->out.color = wants_color(&cli->options);
+    if (mv_option_given(&cli->options, MV_HAS(HELP))) {
+        mv_help_command(&cli->out, cli->command);
+        status = MV_EXIT_DONE;
+    } else {
+        status = cli->command->run(cli);
+    }
+    if (status != MV_EXIT_DONE && status != MV_EXIT_FOUND) {
+        mv_out_abort(&cli->out);
+        return status;
+    }
+    if (mv_out_close(&cli->out, &err) != MV_OK)
+        return mv_complain(NULL, &err);
+    return status;
+}
+
+static int run_command(const mv_command *command, int argc, char **argv)
+{
+    mv_options options;
+    char why[160];
+    mv_cli *cli;
+    int status;
+
+    if (!mv_options_read(command->options | MV_COMMON_OPTIONS, argc, argv, &options, why,
+                         sizeof why))
+        return mv_complain_usage(command->name, "%s", why);
+    if (!mv_option_given(&options, MV_HAS(HELP))) {
+        if (options.files < command->least_files)
+            return mv_complain_usage(command->name, "expected %s", command->arguments);
+        if (options.files > command->most_files)
+            return mv_complain_usage(command->name, "unexpected argument '%s'",
+                                     options.file[command->most_files]);
+    }
+    cli = cli_new(command, &options);
+    if (!cli)
+        return mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
+    status = run_in_output(cli);
+    mv_arena_release(&cli->arena);
+    mv_arena_release(&cli->scratch);
+    free(cli);
+    return status;
+}
+
+static int refuse(const char *word)
+{
+    mv_nearest nearest = {0};
+
+    for (const mv_command *c = mv_commands; c->name; c++)
+        mv_nearest_try(&nearest, word, c->name);
+    if (*word == '-')
+        return mv_complain_usage(NULL, "expected a command before '%s'", word);
+    if (nearest.word)
+        return mv_complain_usage(NULL, "no command '%s'; did you mean '%s'?", word, nearest.word);
+    return mv_complain_usage(NULL, "no command '%s'", word);
+}
+
+int main(int argc, char **argv)
+{
+    const mv_command *command;
+
+    /* A reader that goes away, such as head, ends the program quietly, even where the parent
+     * left the signal ignored. */
+    signal(SIGPIPE, SIG_DFL);
+    if (argc < 2)
+        return mv_complain_usage(NULL, "expected a command");
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+        argv[1] = "help";
+    else if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
+        argv[1] = "version";
+    command = mv_command_find(argv[1]);
+    return command ? run_command(command, argc - 1, argv + 1) : refuse(argv[1]);
+}

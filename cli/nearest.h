@@ -1,0 +1,19 @@
+/* What somebody may have meant who mistyped a word. */
+#ifndef MV_NEAREST_H
+#define MV_NEAREST_H
+
+#include <stdint.h>
+
+/* Keystrokes between two words: letters added, dropped, changed, or swapped with the next. Words
+ * longer than 31 letters count as far apart. */
+uint32_t mv_word_distance(const char *a, const char *b);
+
+/* The best candidate so far; zeroed before the first word. */
+typedef struct {
+    const char *word; /* NULL: none is near enough */
+    uint32_t distance;
+} mv_nearest;
+
+void mv_nearest_try(mv_nearest *nearest, const char *typed, const char *word);
+
+#endif

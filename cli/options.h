@@ -1,0 +1,77 @@
+/* The options of the command line: one list, read by the parser, --help, completion, tests. */
+#ifndef MV_OPTIONS_H
+#define MV_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* id, long name, letter (0: none), argument (NULL: none), its words for completion, help */
+#define MV_OPTION_LIST(X)                                                                         \
+    X(JSON, "json", 0, NULL, NULL, "print one JSON object")                                       \
+    X(DEVICE, "device", 'd', "N", NULL, "only this device")                                       \
+    X(LIMIT, "limit", 'n', "N", NULL, "print at most N rows; 0: all")                             \
+    X(FROM, "from", 0, "X", NULL, "start at event number, time (1.5s) or annotation (@NAME[#K])") \
+    X(TO, "to", 0, "X", NULL, "stop before event number, time or annotation")                     \
+    X(FRAMES, "frames", 0, "WHICH", "user all", "frames to show: user (default) or all")          \
+    X(FAIL_ON, "fail-on", 0, "WHAT", "leak", "exit with 3 when the report finds it")              \
+    X(PLAIN, "plain", 0, NULL, NULL, "write msgpack as PyTorch's own dict, stacks spelled out")   \
+    X(CALLS, "calls", 0, NULL, NULL, "print which rows stem from the same allocator call")        \
+    X(OUTPUT, "output", 'o', "FILE", NULL, "write to FILE")                                       \
+    X(QUIET, "quiet", 'q', NULL, NULL, "no progress and no remarks on standard error")            \
+    X(COLOR, "color", 0, "WHEN", "auto always never",                                             \
+      "colored text: auto (default), always, "                                                    \
+      "never")                                                                                    \
+    X(MAX_MEMORY, "max-memory", 0, "SIZE", NULL,                                                  \
+      "most memory to use, such as 4G (default: 3/4 "                                             \
+      "of the machine's)")                                                                        \
+    X(HELP, "help", 'h', NULL, NULL, "what the command does, with an example")
+
+typedef enum {
+#define MV_OPTION_ENUM(id, name, letter, argument, words, help) MV_OPTION_##id,
+    MV_OPTION_LIST(MV_OPTION_ENUM)
+#undef MV_OPTION_ENUM
+        MV_OPTION_COUNT
+} mv_option_id;
+
+typedef struct {
+    const char *name;
+    char letter;
+    const char *argument;
+    const char *words;
+    const char *help;
+} mv_option;
+
+extern const mv_option mv_option_table[MV_OPTION_COUNT];
+
+#define MV_HAS(id) (1u << MV_OPTION_##id)
+
+/* What every command takes. */
+#define MV_COMMON_OPTIONS (MV_HAS(QUIET) | MV_HAS(COLOR) | MV_HAS(MAX_MEMORY) | MV_HAS(HELP))
+
+#define MV_ALL_DEVICES (-1)
+
+typedef enum { MV_COLOR_AUTO, MV_COLOR_ALWAYS, MV_COLOR_NEVER } mv_color;
+
+typedef struct {
+    uint32_t given;                 /* MV_HAS bits of the options that stood on the command line */
+    int64_t device;                 /* or MV_ALL_DEVICES */
+    uint64_t limit;                 /* meaningful when given; 0: all */
+    const char *from, *to, *output; /* NULL when not given */
+    bool all_frames;
+    mv_color color;
+    uint64_t max_memory; /* 0 when not given */
+    int files;           /* what is left of the command line */
+    char **file;         /* [files] */
+} mv_options;
+
+static inline bool mv_option_given(const mv_options *options, uint32_t bits)
+{
+    return (options->given & bits) != 0;
+}
+
+/* Reads argv[1] and on (argv[0] is the command's name), of the options in `allowed`. False with
+ * a sentence in `why` when the usage is wrong. Reorders argv. */
+bool mv_options_read(uint32_t allowed, int argc, char **argv, mv_options *out, char *why,
+                     uint32_t why_size);
+
+#endif

@@ -1,0 +1,23 @@
+/* How far a long operation is: on standard error, on a terminal alone, and only after a second. */
+#ifndef MV_PROGRESS_H
+#define MV_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct {
+    const char *what; /* "reading train.pickle" */
+    bool silent;
+    bool shown;
+    int64_t started_ms, printed_ms;
+} mv_progress;
+
+void mv_progress_start(mv_progress *progress, const char *what, bool quiet);
+
+/* An mv_progress_fn; `progress` is an mv_progress. */
+void mv_progress_show(void *progress, uint64_t done, uint64_t total);
+
+/* Clears the line, if one was shown. */
+void mv_progress_end(mv_progress *progress);
+
+#endif
