@@ -19,6 +19,21 @@ const mv_command mv_commands[] = {
                    "memviz trace --from @ProfilerStep#3 --frames all train.pickle\n",
     },
     {
+        .name = "convert",
+        .run = mv_cmd_convert,
+        .options = MV_HAS(JSON) | MV_HAS(PLAIN),
+        .least_files = 2,
+        .most_files = 2,
+        .writes_file = true,
+        .arguments = "IN OUT",
+        .summary = "write a snapshot in another format",
+        .help = "OUT's ending chooses: .bin is memviz's own container, small and quick to open;\n"
+                ".msgpack is msgpack with stack tables, or with --plain PyTorch's own dict as\n"
+                "msgpack.packb(pickle.load(f)) gives it. Nothing that memviz models is lost.\n",
+        .example = "memviz convert train.pickle train.bin\n"
+                   "memviz convert --plain train.bin train.msgpack\n",
+    },
+    {
         .name = "dump",
         .run = mv_cmd_dump,
         .options = MV_HAS(CALLS) | MV_HAS(OUTPUT),
