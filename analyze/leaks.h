@@ -2,10 +2,11 @@
  *
  * Every allocation that is alive when the trace ends goes to exactly one row, so
  *
- *     sum of leaks.bytes + sum of retained.bytes = live_bytes    (requested bytes)
+ *     sum of leaks.bytes + sum of retained.bytes = live_bytes
  *
- * where live_bytes is what lives.h calls requested at the end: blocks that were freed but wait
- * for a stream (pending) and blocks from before the first event are part of `retained`.
+ * All are allocated bytes, the sizes of blocks: what torch.cuda.memory_allocated() counts, so a
+ * leaked loss of 4 bytes is a leak of 512. Blocks from before the first event are part of
+ * `retained`; blocks that were freed but wait for a stream are not allocated and in neither.
  *
  * A site is a stack without its native frames; a row gathers the sites that pass through the same
  * lines of the user's and other packages' code. docs/leaks.md explains how a site is judged and
@@ -36,7 +37,7 @@ typedef enum {
 } mv_leak_kind;
 
 typedef struct {
-    uint64_t bytes; /* requested, alive at the end because of this leak */
+    uint64_t bytes; /* alive at the end because of this leak */
     uint32_t blocks;
     uint64_t bytes_per_step; /* mean over the complete steps, rounded to the nearest byte */
     uint32_t first_event;    /* birth of the first leaked block */
@@ -48,7 +49,7 @@ typedef struct {
 } mv_leak;
 
 typedef struct {
-    uint64_t bytes; /* requested */
+    uint64_t bytes;
     uint32_t blocks;
     mv_stack_id stack; /* of the site with most of the bytes; MV_NO_STACK: not recorded */
 } mv_retained;
@@ -65,7 +66,6 @@ typedef struct {
     uint64_t leaked_bytes;
     uint64_t retained_bytes;
     uint64_t preexisting_bytes; /* part of retained_bytes: from before the first event */
-    uint64_t pending_bytes;     /* part of retained_bytes: freed, but a stream may still use them */
 } mv_leaks;
 
 /* Judges one device. Everything returned lives in `arena`. Fails only for want of memory. */
