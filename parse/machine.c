@@ -209,6 +209,8 @@ bool mv_machine_put(mv_machine *m, uint64_t slot)
     }
     if (slot >= m->memo_count)
         m->memo_count = slot + 1;
+    else
+        m->overwrites++;
     top = &m->stack[m->depth - 1];
     if (top->fresh) {
         if (top->slot != MV_NO_SLOT)

@@ -170,6 +170,7 @@ typedef struct {
     mv_ref *memo;
     uint64_t memo_count; /* entries that may be set */
     uint64_t memo_capacity;
+    uint64_t overwrites; /* entries set again: what was learned from their old value is void */
     mv_value *boxes;
     uint32_t box_count, box_capacity;
 

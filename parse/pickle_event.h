@@ -6,9 +6,17 @@
 
 #include "parse/machine.h"
 
+/* What the last events looked like, byte for byte. Nearly every event spells its keys, its texts
+ * and its stack as an earlier one did, and equal bytes mean equal things as long as no memo entry
+ * is overwritten. */
+typedef struct mv_pickle_memory mv_pickle_memory;
+
+mv_pickle_memory *mv_pickle_memory_new(mv_arena *scratch); /* NULL when memory is out */
+
 /* `at` is behind an EMPTY_DICT. Decodes that dict and further ones that follow directly, and
  * pushes each as an event, as long as they end before `safe`. Returns the byte behind the last
  * one decoded; `at` itself when even the first is something else. */
-const uint8_t *mv_pickle_events(mv_machine *m, const uint8_t *at, const uint8_t *safe);
+const uint8_t *mv_pickle_events(mv_machine *m, mv_pickle_memory *memory, const uint8_t *at,
+                                const uint8_t *safe);
 
 #endif

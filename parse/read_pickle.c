@@ -93,6 +93,7 @@ enum { LONGEST_FIXED = 16, PROGRESS_BYTES = 4 << 20 };
 
 typedef struct {
     mv_machine machine;
+    mv_pickle_memory *memory;
     mv_source *source;
     const mv_read_opts *opts;
     uint64_t next_progress;
@@ -406,7 +407,7 @@ static bool run(pickle *p)
             ok = push_mark(m);
             break;
         case OP_EMPTY_DICT: {
-            const uint8_t *after = mv_pickle_events(m, at, safe);
+            const uint8_t *after = mv_pickle_events(m, p->memory, at, safe);
             ok = after > at ? m->code == MV_OK : mv_machine_push(m, mv_value_fresh(MV_VALUE_DICT));
             at = after;
             break;
@@ -491,7 +492,11 @@ mv_code mv_pickle_read(mv_arena *arena, mv_source *source, const mv_read_opts *o
 
     mv_arena_init(&scratch, arena->budget);
     mv_machine_init(&p.machine, arena, &scratch, out);
-    code = finish(&p, out, err);
+    p.memory = mv_pickle_memory_new(&scratch);
+    if (p.memory)
+        code = finish(&p, out, err);
+    else
+        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "pickle reader");
     mv_arena_release(&scratch);
     return code;
 }
