@@ -428,6 +428,8 @@ static bool run(pickle *p)
             ok = has_values(m, 2) && mv_machine_append_items(m, m->depth - 1);
             break;
         case OP_STOP:
+            if (m->mark_count > 0)
+                return mv_machine_fail(m, MV_CORRUPT, "%s", "STOP behind an open mark");
             p->source->at = at;
             return true;
         default:

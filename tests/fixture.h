@@ -76,6 +76,10 @@ void mvt_setting_text(mvt_trace *t, const char *key, const char *value);
 const mv_trace *mvt_done(mvt_trace *t);
 void mvt_drop(mvt_trace *t);
 
+/* A bit of everything in a dozen rows; and two devices, streams, pools and block states. */
+mvt_trace *mvt_small(void);
+mvt_trace *mvt_two_devices(void);
+
 /* The same trace as bytes of each format that is written: owned by `t`. `pickle` writes as
  * CPython does (protocol 4, memoised) or as PyTorch's C++ writer does (protocol 2). */
 mv_span mvt_snapshot_bytes(mvt_trace *t);

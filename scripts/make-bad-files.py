@@ -1,0 +1,349 @@
+#!/usr/bin/env python3
+"""Writes testdata/bad/: small files that no reader may accept, each named for its error.
+
+    NAME.CODE.pickle, .msgpack, .bin, each also with .gz or .zst behind
+
+CODE is what memviz must answer (parse/base/err.h). tests/test_bad.c reads them all in little
+memory and time. Pickles are spelled opcode by opcode (opcodes: Lib/pickletools.py); the other
+formats are made from whole files in testdata/corpus/. Run it from anywhere; it replaces the
+folder's files and prints nothing.
+"""
+
+import gzip
+import os
+import pickle
+import struct
+import subprocess
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BAD = os.path.join(HERE, "..", "testdata", "bad")
+CORPUS = os.path.join(HERE, "..", "testdata", "corpus")
+
+made = {}
+
+
+def bad(name, code, ending, data):
+    path = f"{name}.{code}.{ending}"
+    assert path not in made, path
+    made[path] = data
+
+
+# ---- pickle ---------------------------------------------------------------------------------
+
+P4 = b"\x80\x04"
+STOP = b"."
+MARK = b"("
+
+
+def text(s):
+    s = s.encode()
+    return b"\x8c" + bytes([len(s)]) + s if len(s) < 256 else b"X" + struct.pack("<I", len(s)) + s
+
+
+def integer(n):
+    return pickle.dumps(n, protocol=2)[2:-1]
+
+
+def dictionary(**items):
+    return b"}(" + b"".join(text(k) + v for k, v in items.items()) + b"u"
+
+
+def sequence(*items):
+    return b"](" + b"".join(items) + b"e"
+
+
+def frame(name=text("f"), line=integer(3)):
+    return dictionary(name=name, filename=text("a.py"), line=line)
+
+
+def event(**changes):
+    items = dict(
+        action=text("alloc"),
+        addr=integer(0x7F0000000000),
+        size=integer(512),
+        stream=integer(0),
+        time_us=integer(1700000000000000),
+        frames=sequence(frame()),
+    )
+    items.update(changes)
+    return dictionary(**items)
+
+
+def block(**changes):
+    items = dict(
+        address=integer(0x7F0000000000),
+        size=integer(2097152),
+        requested_size=integer(512),
+        state=text("active_allocated"),
+        frames=sequence(frame()),
+    )
+    items.update(changes)
+    return dictionary(**items)
+
+
+def segment(**changes):
+    items = dict(
+        device=integer(0),
+        address=integer(0x7F0000000000),
+        total_size=integer(2097152),
+        allocated_size=integer(2097152),
+        active_size=integer(2097152),
+        requested_size=integer(512),
+        stream=integer(0),
+        segment_type=text("small"),
+        segment_pool_id=integer(0) + integer(0) + b"\x86",
+        is_expandable=b"\x89",
+        frames=sequence(),
+        blocks=sequence(block()),
+    )
+    items.update(changes)
+    return dictionary(**items)
+
+
+def snapshot(segments=None, traces=None, **more):
+    return dictionary(
+        segments=sequence(segment()) if segments is None else segments,
+        device_traces=sequence(sequence(event())) if traces is None else traces,
+        **more,
+    )
+
+
+def program(body):
+    return P4 + body + STOP
+
+
+def pickle_bad(name, code, body):
+    bad(name, code, "pickle", program(body))
+
+
+def make_not_a_snapshot():
+    bad("empty", "FORMAT", "pickle", b"")
+    bad("json", "FORMAT", "pickle", b'{"segments": [], "device_traces": []}')
+    bad("zip", "FORMAT", "pickle", b"PK\3\4" + bytes(60))
+    bad("zeros", "FORMAT", "pickle", bytes(64))
+    bad("protocol_0", "FORMAT", "pickle", pickle.dumps({"segments": []}, protocol=0))
+    bad("protocol_1", "FORMAT", "pickle", pickle.dumps({"segments": []}, protocol=1))
+    bad("protocol_9", "FORMAT", "pickle", b"\x80\x09}.")
+    bad("protocol_changes", "FORMAT", "pickle", P4 + b"\x80\x09}.")
+
+
+def make_cut():
+    whole = program(snapshot())
+    assert "segments" in pickle.loads(whole)
+    bad("cut_after_proto", "TRUNCATED", "pickle", P4)
+    bad("cut_in_key", "TRUNCATED", "pickle", whole[: whole.index(b"total_size") + 4])
+    bad("cut_in_integer", "TRUNCATED", "pickle", whole[: whole.index(integer(0x7F0000000000)) + 3])
+    bad("cut_in_event", "TRUNCATED", "pickle", whole[: whole.index(b"time_us") + 7])
+    bad("cut_before_stop", "TRUNCATED", "pickle", whole[:-1])
+    bad("cut_in_frame_header", "TRUNCATED", "pickle", P4 + b"\x95\x10\0\0")
+    for n, name in ((1, "binint1"), (2, "binint2"), (4, "binint"), (8, "binfloat")):
+        op = {1: b"K", 2: b"M", 4: b"J", 8: b"G"}[n]
+        bad(f"cut_in_{name}", "TRUNCATED", "pickle", P4 + op + bytes(n - 1))
+    bad("string_of_8_exabytes", "TRUNCATED", "pickle", P4 + b"\x8d" + b"\xff" * 7 + b"\x7f" + b"abc")
+    bad("string_of_16_exabytes", "TRUNCATED", "pickle", P4 + b"\x8d" + b"\xff" * 8 + b"abc")
+    bad("string_of_4_gigabytes", "TRUNCATED", "pickle", P4 + b"X" + b"\xff" * 4 + b"abc")
+
+
+def make_forbidden():
+    command = text("echo this must never run")
+    pickle_bad("os_system_global", "FORBIDDEN", b"cos\nsystem\n" + command + b"\x85R")
+    pickle_bad("os_system_stack_global", "FORBIDDEN",
+               text("os") + text("system") + b"\x93" + command + b"\x85R")
+    pickle_bad("os_system_inst", "FORBIDDEN", b"(" + command + b"ios\nsystem\n")
+    pickle_bad("os_system_in_an_event", "FORBIDDEN",
+               snapshot(traces=sequence(sequence(event(
+                   user_metadata=b"cposix\nsystem\n" + command + b"\x85R")))))
+    pickle_bad("reduce", "FORBIDDEN", text("x") + b")R")
+    pickle_bad("build", "FORBIDDEN", b"}}b")
+    pickle_bad("newobj", "FORBIDDEN", text("x") + b")\x81")
+    pickle_bad("newobj_ex", "FORBIDDEN", text("x") + b")}\x92")
+    pickle_bad("obj", "FORBIDDEN", b"(" + text("x") + b"o")
+    pickle_bad("persistent_id", "FORBIDDEN", text("x") + b"Q")
+    pickle_bad("persistent_id_as_text", "FORBIDDEN", b"Pid\n")
+    pickle_bad("extension", "FORBIDDEN", b"\x82\x01")
+
+
+def make_wrong_opcodes():
+    pickle_bad("bytes", "TYPE", b"C\x03abc")
+    pickle_bad("bytearray", "TYPE", b"\x96" + struct.pack("<Q", 3) + b"abc")
+    pickle_bad("set", "TYPE", b"\x8f(K\1\x90")
+    pickle_bad("frozenset", "TYPE", b"(K\1\x91")
+    pickle_bad("integer_as_text", "TYPE", b"I42\n")
+    pickle_bad("buffer", "TYPE", b"\x97")
+    pickle_bad("no_opcode", "CORRUPT", b"\xff")
+    pickle_bad("zero_opcode", "CORRUPT", b"\0")
+
+
+def make_wrong_programs():
+    pickle_bad("unset_memo", "CORRUPT", b"}h\x07")
+    pickle_bad("unset_memo_far", "CORRUPT", b"}j\xff\xff\xff\xff")
+    pickle_bad("unset_memo_between", "CORRUPT", b"}r\x40\0\0\0j\x3f\0\0\0")
+    pickle_bad("memo_of_4_billion", "RANGE", b"}r\xff\xff\xff\xff")
+    pickle_bad("memoize_nothing", "CORRUPT", b"\x94")
+    pickle_bad("put_nothing", "CORRUPT", b"q\0")
+    pickle_bad("stop_at_once", "CORRUPT", b"")
+    pickle_bad("stop_with_two_values", "CORRUPT", b"}}")
+    pickle_bad("stop_with_open_mark", "CORRUPT", b"}(")
+    pickle_bad("odd_setitems", "CORRUPT", b"}(" + text("segments") + b"u")
+    pickle_bad("setitems_without_mark", "CORRUPT", b"}" + text("segments") + b"]u")
+    pickle_bad("setitems_without_dict", "CORRUPT", b"(" + text("segments") + b"]u")
+    pickle_bad("setitem_without_value", "CORRUPT", b"}" + text("segments") + b"s")
+    pickle_bad("append_without_list", "CORRUPT", b"K\1a")
+    pickle_bad("appends_without_mark", "CORRUPT", b"]K\1e")
+    pickle_bad("tuple_without_values", "CORRUPT", b"K\1\x86")
+    pickle_bad("tuple_without_mark", "CORRUPT", b"K\1t")
+    pickle_bad("pop_nothing", "CORRUPT", b"0")
+    pickle_bad("dup_nothing", "CORRUPT", b"2")
+    pickle_bad("items_below_the_mark", "CORRUPT", b"]K\1(a")
+    pickle_bad("setitems_on_list", "CORRUPT", b"](" + text("segments") + b"]u")
+    pickle_bad("appends_on_dict", "CORRUPT", b"}(K\1e")
+    pickle_bad("append_on_integer", "CORRUPT", b"K\1K\2a")
+    pickle_bad("integer_of_10_bytes", "RANGE", b"\x8a\x0a" + b"\xff" * 10)
+    pickle_bad("integer_of_255_bytes", "RANGE", b"\x8a\xff" + b"\x7f" * 255)
+    pickle_bad("integer_of_2_gigabytes", "RANGE", b"\x8b\xff\xff\xff\x7f\x01")
+    pickle_bad("integer_of_negative_length", "RANGE", b"\x8b\xff\xff\xff\xff\x01")
+
+
+def make_wrong_values():
+    pickle_bad("root_is_integer", "FORMAT", b"K\1")
+    pickle_bad("root_is_string", "FORMAT", text("snapshot"))
+    pickle_bad("root_is_none", "FORMAT", b"N")
+    pickle_bad("root_without_segments", "FORMAT", dictionary(model=integer(3), epoch=integer(7)))
+    pickle_bad("segments_is_integer", "TYPE", snapshot(segments=integer(3)))
+    pickle_bad("segments_of_integers", "TYPE", snapshot(segments=sequence(integer(3))))
+    pickle_bad("segments_of_events", "TYPE", snapshot(segments=sequence(event())))
+    pickle_bad("traces_is_string", "TYPE", snapshot(traces=text("none")))
+    pickle_bad("traces_of_events", "TYPE", snapshot(traces=sequence(event())))
+    pickle_bad("trace_of_segments", "TYPE", snapshot(traces=sequence(sequence(segment()))))
+    pickle_bad("event_addr_is_string", "TYPE",
+               snapshot(traces=sequence(sequence(event(addr=text("0x7f0000000000"))))))
+    pickle_bad("event_size_is_float", "TYPE",
+               snapshot(traces=sequence(sequence(event(size=b"G" + struct.pack(">d", 512.0))))))
+    pickle_bad("event_size_is_negative", "RANGE",
+               snapshot(traces=sequence(sequence(event(size=integer(-512))))))
+    pickle_bad("event_action_is_integer", "TYPE",
+               snapshot(traces=sequence(sequence(event(action=integer(1))))))
+    pickle_bad("event_time_is_list", "TYPE",
+               snapshot(traces=sequence(sequence(event(time_us=sequence())))))
+    pickle_bad("event_stream_is_dict", "TYPE",
+               snapshot(traces=sequence(sequence(event(stream=dictionary())))))
+    pickle_bad("event_frames_is_string", "TYPE",
+               snapshot(traces=sequence(sequence(event(frames=text("f"))))))
+    pickle_bad("event_frames_of_integers", "TYPE",
+               snapshot(traces=sequence(sequence(event(frames=sequence(integer(1)))))))
+    pickle_bad("frame_line_is_string", "TYPE",
+               snapshot(traces=sequence(sequence(event(frames=sequence(frame(line=text("3"))))))))
+    pickle_bad("frame_name_is_integer", "TYPE",
+               snapshot(traces=sequence(sequence(event(frames=sequence(frame(name=integer(3))))))))
+    pickle_bad("event_pool_of_three", "TYPE",
+               snapshot(traces=sequence(sequence(
+                   event(pool_id=integer(0) + integer(0) + integer(0) + b"\x87")))))
+    pickle_bad("segment_device_is_huge", "RANGE",
+               snapshot(segments=sequence(segment(device=integer(1 << 40)))))
+    pickle_bad("segment_device_is_string", "TYPE",
+               snapshot(segments=sequence(segment(device=text("cuda:0")))))
+    pickle_bad("segment_blocks_is_integer", "TYPE",
+               snapshot(segments=sequence(segment(blocks=integer(1)))))
+    pickle_bad("segment_blocks_of_frames", "TYPE",
+               snapshot(segments=sequence(segment(blocks=sequence(frame())))))
+    pickle_bad("block_size_is_none", "TYPE",
+               snapshot(segments=sequence(segment(blocks=sequence(block(size=b"N"))))))
+    pickle_bad("block_state_is_integer", "TYPE",
+               snapshot(segments=sequence(segment(blocks=sequence(block(state=integer(1)))))))
+    pickle_bad("annotations_is_integer", "TYPE", snapshot(external_annotations=integer(1)))
+    pickle_bad("settings_is_list", "TYPE", snapshot(allocator_settings=sequence(integer(1))))
+    pickle_bad("key_is_integer", "TYPE", b"}(K\1K\2u")
+    pickle_bad("key_is_list", "TYPE", b"}(]K\2u")
+
+
+def make_graphs():
+    pickle_bad("list_in_itself", "CYCLE", b"]q\0(h\0e")
+    pickle_bad("dict_in_itself", "CYCLE", b"}q\0(" + text("segments") + b"h\0u")
+    pickle_bad("list_in_itself_by_dup", "CYCLE", b"]2a")
+    pickle_bad("cycle_of_two", "CYCLE", b"]q\0(]q\1(h\0ee")
+    pickle_bad("frames_in_themselves", "CYCLE",
+               snapshot(traces=sequence(sequence(event(frames=b"]q\0(h\0e")))))
+    deep = 100000
+    for name, code, body in (
+        ("hundred_thousand_marks", "DEPTH", MARK * deep),
+        ("hundred_thousand_lists_in_lists", "DEPTH", b"](" * deep + b"e" * deep),
+        ("hundred_thousand_appended_lists", "FORMAT", b"]" * deep + b"a" * (deep - 1)),
+        ("hundred_thousand_tuples_in_tuples", "FORMAT", b")" + b"\x85" * deep),
+        ("hundred_thousand_dicts_in_dicts", "FORMAT", b"}" + (text("k") + b"}") * deep + b"s" * deep),
+    ):
+        bad(name, code, "pickle.gz", gzipped(program(body)))
+    laughs = b"](" + text("lol") + b"e\x94"
+    for i in range(40):
+        laughs += b"](" + (b"h" + bytes([i])) * 10 + b"e\x94"
+    pickle_bad("billion_laughs", "CORRUPT", laughs)
+    laughs = b"}(" + text("more") + b"](](" + text("lol") + b"eq\0"
+    for i in range(40):
+        laughs += b"](" + (b"h" + bytes([i])) * 10 + b"eq" + bytes([i + 1])
+    for key in ("segments", "device_traces", "allocator_settings", "external_annotations"):
+        pickle_bad(f"billion_laughs_as_{key}", "TYPE", laughs + b"e" + text(key) + b"h\x28u")
+    frames = b"](" + frame() + b"eq\0"
+    for i in range(40):
+        frames += b"](" + (b"h" + bytes([i])) * 10 + b"eq" + bytes([i + 1])
+    pickle_bad("billion_frames", "TYPE",
+               snapshot(traces=sequence(sequence(event(frames=frames)))))
+
+
+def make_pickles():
+    make_not_a_snapshot()
+    make_cut()
+    make_forbidden()
+    make_wrong_opcodes()
+    make_wrong_programs()
+    make_wrong_values()
+    make_graphs()
+
+
+# ---- compressed -----------------------------------------------------------------------------
+
+
+def gzipped(data):
+    return gzip.compress(data, 9, mtime=0)
+
+
+def zstandard(data):
+    return subprocess.run(["zstd", "-q", "-c", "--check", "-19"], input=data, check=True,
+                          stdout=subprocess.PIPE).stdout
+
+
+def flipped(data, at):
+    return data[:at] + bytes([data[at] ^ 0x5A]) + data[at + 1 :]
+
+
+def make_compressed():
+    whole = program(snapshot(traces=sequence(sequence(*[event(size=integer(i)) for i in range(200)]))))
+    for ending, packed in (("pickle.gz", gzipped(whole)), ("pickle.zst", zstandard(whole))):
+        bad("cut_in_header", "DECOMPRESS", ending, packed[:5])
+        bad("cut_in_half", "DECOMPRESS", ending, packed[: len(packed) // 2])
+        bad("cut_before_checksum", "DECOMPRESS", ending, packed[:-4])
+        bad("flipped_in_data", "DECOMPRESS", ending, flipped(packed, len(packed) // 2))
+        bad("flipped_in_checksum", "DECOMPRESS", ending, flipped(packed, -2 + len(packed)))
+    bad("of_nothing", "FORMAT", "pickle.gz", gzipped(b""))
+    bad("of_nothing", "FORMAT", "pickle.zst", zstandard(b""))
+    bad("of_text", "FORMAT", "pickle.zst", zstandard(b"hello\n"))
+    bad("of_cut_pickle", "TRUNCATED", "pickle.gz", gzipped(whole[:-1]))
+    bad("of_os_system", "FORBIDDEN", "pickle.gz", gzipped(program(b"cos\nsystem\n" + text("id") + b"\x85R")))
+    bomb = program(b"X" + struct.pack("<I", 1 << 28) + b" " * (1 << 28))
+    bad("bomb_of_256_megabytes", "NOMEM", "pickle.zst", zstandard(bomb))
+
+
+# ---------------------------------------------------------------------------------------------
+
+
+def main():
+    make_pickles()
+    make_compressed()
+    os.makedirs(BAD, exist_ok=True)
+    for old in os.listdir(BAD):
+        os.remove(os.path.join(BAD, old))
+    for path, data in made.items():
+        with open(os.path.join(BAD, path), "wb") as file:
+            file.write(data)
+
+
+if __name__ == "__main__":
+    main()

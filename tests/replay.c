@@ -1,0 +1,58 @@
+/* Stands in for libFuzzer: gives every file of the folders on the command line to the fuzz target
+ * it is linked with. */
+#include <dirent.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* The input lies in a block of its own size, so that a sanitizer sees reads behind its end. */
+static int replay(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    long size = -1;
+    uint8_t *data;
+
+    if (file && fseek(file, 0, SEEK_END) == 0)
+        size = ftell(file);
+    if (size < 0) {
+        fprintf(stderr, "cannot read %s\n", path);
+        return 1;
+    }
+    rewind(file);
+    data = malloc((size_t)size + (size == 0));
+    if (!data || fread(data, 1, (size_t)size, file) != (size_t)size) {
+        fprintf(stderr, "cannot read %s\n", path);
+        return 1;
+    }
+    LLVMFuzzerTestOneInput(data, (size_t)size);
+    free(data);
+    fclose(file);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    unsigned files = 0, failures = 0;
+
+    for (int i = 1; i < argc; i++) {
+        struct dirent *entry;
+        DIR *dir = opendir(argv[i]);
+        if (!dir) {
+            fprintf(stderr, "cannot open %s\n", argv[i]);
+            return 1;
+        }
+        while ((entry = readdir(dir))) {
+            char path[4096];
+            if (entry->d_name[0] == '.')
+                continue;
+            snprintf(path, sizeof path, "%s/%s", argv[i], entry->d_name);
+            failures += (unsigned)replay(path);
+            files++;
+        }
+        closedir(dir);
+    }
+    printf("%u files replayed, %u could not be read\n", files, failures);
+    return files == 0 || failures > 0;
+}
