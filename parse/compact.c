@@ -14,7 +14,7 @@
 #define ROW_OR_NONE(table, column, name, of) \
     COLUMN(table, column, name, MV_CELL_ROW, MV_SECTION_##of, 1)
 
-static const mv_column event_columns[] = {
+static const mv_compact_column event_columns[] = {
     CODE(mv_events, action, "action", MV_ACTION_COUNT),
     BYTES(mv_events, addr, "addr"),
     BYTES(mv_events, size, "size"),
@@ -26,7 +26,7 @@ static const mv_column event_columns[] = {
     {0},
 };
 
-static const mv_column segment_columns[] = {
+static const mv_compact_column segment_columns[] = {
     DEVICE(mv_segments, device, "device"),
     BYTES(mv_segments, address, "address"),
     BYTES(mv_segments, total_size, "total_size"),
@@ -45,7 +45,7 @@ static const mv_column segment_columns[] = {
     {0},
 };
 
-static const mv_column block_columns[] = {
+static const mv_compact_column block_columns[] = {
     BYTES(mv_blocks, address, "address"),
     BYTES(mv_blocks, size, "size"),
     BYTES(mv_blocks, requested, "requested_size"),
@@ -58,7 +58,7 @@ static const mv_column block_columns[] = {
     {0},
 };
 
-static const mv_column history_columns[] = {
+static const mv_compact_column history_columns[] = {
     BYTES(mv_history, addr, "addr"),
     BYTES(mv_history, real_size, "real_size"),
     ROW_OR_NONE(mv_history, stack, "stack", STACKS),
@@ -67,7 +67,7 @@ static const mv_column history_columns[] = {
     {0},
 };
 
-static const mv_column annotation_columns[] = {
+static const mv_compact_column annotation_columns[] = {
     ROW_OR_NONE(mv_annotations, name, "name", STRINGS),
     CODE(mv_annotations, stage, "stage", MV_STAGE_OTHER + 1),
     DEVICE(mv_annotations, device, "device"),
@@ -75,18 +75,19 @@ static const mv_column annotation_columns[] = {
     {0},
 };
 
-const mv_table mv_events_table = {event_columns, offsetof(mv_events, count)};
-const mv_table mv_segments_table = {segment_columns, offsetof(mv_segments, count)};
-const mv_table mv_blocks_table = {block_columns, offsetof(mv_blocks, count)};
-const mv_table mv_history_table = {history_columns, offsetof(mv_history, count)};
-const mv_table mv_annotations_table = {annotation_columns, offsetof(mv_annotations, count)};
+const mv_compact_table mv_compact_events = {event_columns, offsetof(mv_events, count)};
+const mv_compact_table mv_compact_segments = {segment_columns, offsetof(mv_segments, count)};
+const mv_compact_table mv_compact_blocks = {block_columns, offsetof(mv_blocks, count)};
+const mv_compact_table mv_compact_history = {history_columns, offsetof(mv_history, count)};
+const mv_compact_table mv_compact_annotations = {annotation_columns,
+                                                 offsetof(mv_annotations, count)};
 
 #define TAG_FIELD(field, name, of)                                                   \
     {                                                                                \
         name, offsetof(mv_tags, field), offsetof(mv_tag_row, field), MV_SECTION_##of \
     }
 
-const mv_tag_field mv_tag_fields[] = {
+const mv_compact_tag_field mv_compact_tag_fields[] = {
     TAG_FIELD(compile_context, "compile_context", STRINGS),
     TAG_FIELD(user_metadata, "user_metadata", STRINGS),
     TAG_FIELD(internal_metadata, "internal_metadata", STRINGS),
@@ -98,7 +99,7 @@ const mv_tag_field mv_tag_fields[] = {
     {0},
 };
 
-uint64_t mv_cell_bytes(mv_cell_kind cell)
+uint64_t mv_compact_cell_bytes(mv_cell_kind cell)
 {
     switch (cell) {
     case MV_CELL_CODE:
@@ -112,7 +113,7 @@ uint64_t mv_cell_bytes(mv_cell_kind cell)
     }
 }
 
-const char *mv_section_name(mv_section section)
+const char *mv_compact_section_name(mv_compact_section section)
 {
     static const char *const names[MV_SECTION_COUNT] = {
 #define MV_SECTION_NAME(name, text) text,

@@ -39,7 +39,7 @@ typedef enum {
     MV_SECTION_LIST(MV_SECTION_ENUM)
 #undef MV_SECTION_ENUM
         MV_SECTION_COUNT
-} mv_section;
+} mv_compact_section;
 
 /* How a column's numbers stand in memory and in the file. */
 typedef enum {
@@ -57,45 +57,45 @@ typedef struct {
     const char *name;
     uint16_t offset; /* of the column's pointer in its table */
     uint8_t cell;    /* mv_cell_kind */
-    uint8_t bound;   /* CODE: first code that is none; ROW: mv_section of the table */
+    uint8_t bound;   /* CODE: first code that is none; ROW: mv_compact_section of the table */
     uint8_t optional;
-} mv_column;
+} mv_compact_column;
 
 typedef struct {
-    const mv_column *columns; /* ends with a NULL name */
-    uint16_t count_offset;    /* of `count` in the table */
-} mv_table;
+    const mv_compact_column *columns; /* ends with a NULL name */
+    uint16_t count_offset;            /* of `count` in the table */
+} mv_compact_table;
 
-extern const mv_table mv_events_table, mv_segments_table, mv_blocks_table, mv_history_table,
-    mv_annotations_table;
+extern const mv_compact_table mv_compact_events, mv_compact_segments, mv_compact_blocks,
+    mv_compact_history, mv_compact_annotations;
 
 enum { MV_MOST_COLUMNS = 16 };
 
 /* The column's values in `table`, and putting others there. */
-static inline void *mv_column_data(const void *table, const mv_column *column)
+static inline void *mv_compact_values(const void *table, const mv_compact_column *column)
 {
     void *data;
     memcpy(&data, (const char *)table + column->offset, sizeof data);
     return data;
 }
 
-static inline void mv_column_set(void *table, const mv_column *column, void *data)
+static inline void mv_compact_set_values(void *table, const mv_compact_column *column, void *data)
 {
     memcpy((char *)table + column->offset, &data, sizeof data);
 }
 
-uint64_t mv_cell_bytes(mv_cell_kind cell); /* size in memory: 1, 4 or 8 */
+uint64_t mv_compact_cell_bytes(mv_cell_kind cell); /* size in memory: 1, 4 or 8 */
 
-const char *mv_section_name(mv_section section);
+const char *mv_compact_section_name(mv_compact_section section);
 
 /* Fields of a tag, by their names in the file: a string, a stack or a pool. */
 typedef struct {
     const char *name;
     uint16_t offset; /* in mv_tags, of the column's pointer */
     uint16_t field;  /* in mv_tag_row */
-    uint8_t of;      /* mv_section of the table that it points to */
-} mv_tag_field;
+    uint8_t of;      /* mv_compact_section of the table that it points to */
+} mv_compact_tag_field;
 
-extern const mv_tag_field mv_tag_fields[]; /* ends with a NULL name */
+extern const mv_compact_tag_field mv_compact_tag_fields[]; /* ends with a NULL name */
 
 #endif

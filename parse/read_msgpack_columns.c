@@ -5,7 +5,8 @@ enum { MOST_DEVICES = 4096, FIRST_ROOM = 4096 };
 
 static_assert(MV_NO_ROW == (uint32_t)UINT64_MAX, "-1 in the file becomes MV_NO_ROW");
 
-void mv_columns_start(mv_column_reader *r, const mv_table *table, const char *name, void *rows)
+void mv_columns_start(mv_column_reader *r, const mv_compact_table *table, const char *name,
+                      void *rows)
 {
     r->table = table;
     r->name = name;
@@ -26,7 +27,7 @@ uint32_t mv_columns_find(const mv_column_reader *r, const char *name, uint64_t l
 
 int mv_columns_open(mv_column_reader *r, uint32_t index, uint32_t count, uint64_t rows_of)
 {
-    const mv_column *column = &r->table->columns[index];
+    const mv_compact_column *column = &r->table->columns[index];
 
     if (r->finished & (1u << index))
         return mv_msgpack_refuse(r->fault, MV_CORRUPT, "%s: column \"%s\" given twice", r->name,
@@ -39,7 +40,7 @@ int mv_columns_open(mv_column_reader *r, uint32_t index, uint32_t count, uint64_
     if (count > UINT32_MAX - 1 - r->base)
         return mv_msgpack_refuse(r->fault, MV_LIMIT, "%s: %u rows", r->name, count);
     r->column = column;
-    r->data = mv_column_data(r->rows, column);
+    r->data = mv_compact_values(r->rows, column);
     r->at = r->room = r->base;
     r->end = r->base + count;
     r->cell = column->cell;
@@ -62,10 +63,10 @@ int mv_columns_grow(mv_column_reader *r)
     if (more < FIRST_ROOM)
         more = FIRST_ROOM;
     room = r->at + more < r->end ? r->at + more : r->end;
-    grown = mv_arena_grow(r->arena, r->data, room * mv_cell_bytes(r->cell));
+    grown = mv_arena_grow(r->arena, r->data, room * mv_compact_cell_bytes(r->cell));
     if (!grown)
         return mv_msgpack_refuse(r->fault, MV_NOMEM, "%s", "");
-    mv_column_set(r->rows, r->column, grown);
+    mv_compact_set_values(r->rows, r->column, grown);
     r->data = grown;
     r->room = (uint32_t)room;
     return 0;

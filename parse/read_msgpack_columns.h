@@ -10,7 +10,7 @@ typedef struct {
     mv_arena *arena; /* owns the columns */
     mv_msgpack_fault *fault;
 
-    const mv_table *table;
+    const mv_compact_table *table;
     const char *name;  /* of the table, for messages */
     void *rows;        /* the table's struct; new rows go behind those that it has */
     uint32_t base;     /* rows that it had */
@@ -18,7 +18,7 @@ typedef struct {
     uint32_t finished; /* set of the columns that are filled */
 
     /* the column that is being filled */
-    const mv_column *column;
+    const mv_compact_column *column;
     void *data;     /* its values, from row 0 of the table on */
     uint32_t at;    /* next row */
     uint32_t end;   /* row after the last one that comes */
@@ -29,7 +29,8 @@ typedef struct {
 } mv_column_reader;
 
 /* Starts a table whose columns follow in any order. */
-void mv_columns_start(mv_column_reader *r, const mv_table *table, const char *name, void *rows);
+void mv_columns_start(mv_column_reader *r, const mv_compact_table *table, const char *name,
+                      void *rows);
 
 /* Position of a column in the table by its name, or MV_MOST_COLUMNS. */
 uint32_t mv_columns_find(const mv_column_reader *r, const char *name, uint64_t length);

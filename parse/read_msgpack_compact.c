@@ -67,7 +67,8 @@ typedef struct {
 static int refuse(compact *c, mv_code code, const char *what)
 {
     return mv_msgpack_refuse(&c->fault, code, "\"%s\": %s",
-                             c->version ? mv_section_name(c->levels[1].key) : "format", what);
+                             c->version ? mv_compact_section_name(c->levels[1].key) : "format",
+                             what);
 }
 
 static int wrong_type(compact *c)
@@ -84,11 +85,11 @@ static int built(compact *c, uint32_t row, uint32_t expected)
         return mv_msgpack_refuse(&c->fault, c->build.code, "%s", "");
     if (row != expected)
         return mv_msgpack_refuse(&c->fault, MV_CORRUPT, "\"%s\": row %u repeats row %u",
-                                 mv_section_name(c->levels[1].key), expected, row);
+                                 mv_compact_section_name(c->levels[1].key), expected, row);
     return 0;
 }
 
-static uint32_t rows_of(const compact *c, mv_section section)
+static uint32_t rows_of(const compact *c, mv_compact_section section)
 {
     const mv_trace *t = c->build.trace;
 
@@ -113,11 +114,12 @@ static uint32_t rows_of(const compact *c, mv_section section)
 }
 
 /* A row number of `section`, or -1. */
-static int take_row(compact *c, number n, mv_section section, uint32_t *out)
+static int take_row(compact *c, number n, mv_compact_section section, uint32_t *out)
 {
     if (n.bits >= rows_of(c, section) && !(n.negative && n.bits == UINT64_MAX))
         return mv_msgpack_refuse(&c->fault, MV_RANGE, "\"%s\": no such row of \"%s\"",
-                                 mv_section_name(c->levels[1].key), mv_section_name(section));
+                                 mv_compact_section_name(c->levels[1].key),
+                                 mv_compact_section_name(section));
     *out = (uint32_t)n.bits;
     return 0;
 }
@@ -173,7 +175,7 @@ static int add_stack_frame(compact *c, number n)
 
 static int add_tag_field(compact *c, number n)
 {
-    const mv_tag_field *field = &mv_tag_fields[c->top->key];
+    const mv_compact_tag_field *field = &mv_compact_tag_fields[c->top->key];
     uint32_t row;
 
     if (take_row(c, n, field->of, &row) != 0)
@@ -310,9 +312,9 @@ static void note_unknown(compact *c, const char *text, uint32_t length)
 
 static int root_key(compact *c, const char *text, uint32_t length)
 {
-    mv_section section = 0;
+    mv_compact_section section = 0;
 
-    while (section < MV_SECTION_COUNT && !is_text(text, length, mv_section_name(section)))
+    while (section < MV_SECTION_COUNT && !is_text(text, length, mv_compact_section_name(section)))
         section++;
     c->top->key = section;
     if (section == MV_SECTION_COUNT) {
@@ -341,8 +343,8 @@ static int on_key(compact *c, const char *text, uint32_t length)
             note_unknown(c, text, length);
         return 0;
     case ROLE_TAG:
-        for (top->key = 0; mv_tag_fields[top->key].name; top->key++)
-            if (is_text(text, length, mv_tag_fields[top->key].name))
+        for (top->key = 0; mv_compact_tag_fields[top->key].name; top->key++)
+            if (is_text(text, length, mv_compact_tag_fields[top->key].name))
                 return 0;
         return refuse(c, MV_CORRUPT, "unknown field");
     case ROLE_SETTINGS:
@@ -484,33 +486,33 @@ static bool find_role(const level *around, bool is_map, uint8_t *out)
 
 static int open_table(compact *c)
 {
-    mv_section section = c->levels[1].key;
+    mv_compact_section section = c->levels[1].key;
     mv_trace *t = c->build.trace;
     mv_build *b = &c->build;
-    const mv_table *table = &mv_events_table;
+    const mv_compact_table *table = &mv_compact_events;
     void *rows = &b->events;
 
     if (section == MV_SECTION_HISTORY) {
-        table = &mv_history_table;
+        table = &mv_compact_history;
         rows = &t->history;
     } else if (section == MV_SECTION_BLOCKS) {
-        table = &mv_blocks_table;
+        table = &mv_compact_blocks;
         rows = &t->blocks;
     } else if (section == MV_SECTION_ANNOTATIONS) {
-        table = &mv_annotations_table;
+        table = &mv_compact_annotations;
         rows = &t->annotations;
     } else if (section == MV_SECTION_SEGMENTS || section == MV_SECTION_HOST_SEGMENTS) {
-        table = &mv_segments_table;
+        table = &mv_compact_segments;
         rows = &b->segments;
     }
-    mv_columns_start(&c->columns, table, mv_section_name(section), rows);
+    mv_columns_start(&c->columns, table, mv_compact_section_name(section), rows);
     return 0;
 }
 
 static int open_column(compact *c, uint32_t count)
 {
     uint32_t index = (c->top - 1)->key;
-    const mv_column *column = &c->columns.table->columns[index];
+    const mv_compact_column *column = &c->columns.table->columns[index];
 
     return mv_columns_open(&c->columns, index, count, rows_of(c, column->bound));
 }
@@ -546,7 +548,7 @@ static int close_table(compact *c)
     if (mv_columns_finish(&c->columns) != 0)
         return -1;
     range = (mv_range){r->base, r->count};
-    switch ((mv_section)c->levels[1].key) {
+    switch ((mv_compact_section)c->levels[1].key) {
     case MV_SECTION_DEVICE_TRACES:
         c->devices[c->ranges.device_count++] = range;
         break;

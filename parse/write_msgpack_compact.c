@@ -9,9 +9,9 @@ static void pack_row(mv_packing *w, uint32_t row)
         mv_pack_uint(w, row);
 }
 
-static void pack_section(mv_packing *w, mv_section section)
+static void pack_section(mv_packing *w, mv_compact_section section)
 {
-    mv_pack_text(w, mv_section_name(section));
+    mv_pack_text(w, mv_compact_section_name(section));
 }
 
 /* ---- interned tables --------------------------------------------------------------------- */
@@ -85,7 +85,7 @@ static void pack_pools(mv_packing *w)
     }
 }
 
-static uint32_t tag_row(const mv_tags *tags, const mv_tag_field *field, uint32_t tag)
+static uint32_t tag_row(const mv_tags *tags, const mv_compact_tag_field *field, uint32_t tag)
 {
     const uint32_t *rows;
 
@@ -102,10 +102,10 @@ static void pack_tags(mv_packing *w)
     mv_pack_array(w, t->count);
     for (uint32_t i = 0; i < t->count; i++) {
         uint32_t present = 0;
-        for (const mv_tag_field *f = mv_tag_fields; f->name; f++)
+        for (const mv_compact_tag_field *f = mv_compact_tag_fields; f->name; f++)
             present += tag_row(t, f, i) != MV_NO_ROW;
         mv_pack_map(w, present);
-        for (const mv_tag_field *f = mv_tag_fields; f->name; f++) {
+        for (const mv_compact_tag_field *f = mv_compact_tag_fields; f->name; f++) {
             if (tag_row(t, f, i) == MV_NO_ROW)
                 continue;
             mv_pack_text(w, f->name);
@@ -141,7 +141,8 @@ static void pack_times(mv_packing *w, const int64_t *values, uint32_t count, boo
     }
 }
 
-static void pack_column(mv_packing *w, const mv_column *column, const void *data, uint32_t count)
+static void pack_column(mv_packing *w, const mv_compact_column *column, const void *data,
+                        uint32_t count)
 {
     mv_pack_text(w, column->name);
     mv_pack_array(w, count);
@@ -172,7 +173,7 @@ static void pack_column(mv_packing *w, const mv_column *column, const void *data
     }
 }
 
-static void pack_table(mv_packing *w, const mv_table *table, const void *rows)
+static void pack_table(mv_packing *w, const mv_compact_table *table, const void *rows)
 {
     uint32_t count, columns = 0;
 
@@ -181,7 +182,7 @@ static void pack_table(mv_packing *w, const mv_table *table, const void *rows)
         columns++;
     mv_pack_map(w, columns);
     for (uint32_t i = 0; i < columns; i++)
-        pack_column(w, &table->columns[i], mv_column_data(rows, &table->columns[i]), count);
+        pack_column(w, &table->columns[i], mv_compact_values(rows, &table->columns[i]), count);
 }
 
 static void pack_devices(mv_packing *w)
@@ -191,7 +192,7 @@ static void pack_devices(mv_packing *w)
     pack_section(w, MV_SECTION_DEVICE_TRACES);
     mv_pack_array(w, t->device_count);
     for (uint32_t i = 0; i < t->device_count; i++) {
-        pack_table(w, &mv_events_table, &t->devices[i].events);
+        pack_table(w, &mv_compact_events, &t->devices[i].events);
         mv_packing_progress(w, t->devices[i].events.count);
     }
 }
@@ -201,18 +202,18 @@ static void pack_tables(mv_packing *w)
     const mv_trace *t = w->trace;
 
     pack_section(w, MV_SECTION_HISTORY);
-    pack_table(w, &mv_history_table, &t->history);
+    pack_table(w, &mv_compact_history, &t->history);
     pack_section(w, MV_SECTION_BLOCKS);
-    pack_table(w, &mv_blocks_table, &t->blocks);
+    pack_table(w, &mv_compact_blocks, &t->blocks);
     pack_section(w, MV_SECTION_SEGMENTS);
-    pack_table(w, &mv_segments_table, &t->segments);
+    pack_table(w, &mv_compact_segments, &t->segments);
     pack_section(w, MV_SECTION_HOST_SEGMENTS);
-    pack_table(w, &mv_segments_table, &t->host_segments);
+    pack_table(w, &mv_compact_segments, &t->host_segments);
     pack_devices(w);
     pack_section(w, MV_SECTION_HOST_TRACES);
-    pack_table(w, &mv_events_table, &t->host_events);
+    pack_table(w, &mv_compact_events, &t->host_events);
     pack_section(w, MV_SECTION_ANNOTATIONS);
-    pack_table(w, &mv_annotations_table, &t->annotations);
+    pack_table(w, &mv_compact_annotations, &t->annotations);
 }
 
 /* ---- the rest ---------------------------------------------------------------------------- */
