@@ -100,4 +100,15 @@ void mvt_load(mv_arena *arena, const char *name, mv_trace *out);
 /* A whole file; fails the test when it is not there. */
 mv_span mvt_file(mv_arena *arena, const char *path);
 
+/* Calls `check` with every snapshot of testdata/snapshots, each read into `arena`, which is
+ * released in between. */
+void mvt_each_snapshot(mv_arena *arena, void (*check)(const mv_trace *trace, const char *name));
+
+/* The first table in which two traces differ, row numbers and notes included; NULL when they are
+ * the same. */
+const char *mvt_difference(const mv_trace *a, const mv_trace *b);
+
+/* Likewise, but interned rows may be numbered otherwise, and calls and notes are not compared. */
+const char *mvt_content_difference(mv_arena *arena, const mv_trace *a, const mv_trace *b);
+
 #endif
