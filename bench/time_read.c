@@ -1,0 +1,61 @@
+/* Reads a file to a complete model once and prints, for bench/read, as one JSON object: seconds
+ * by the wall clock, the process's peak resident bytes, and what was read. A process of its own
+ * for each measurement: nothing is warm but the page cache. */
+#include "parse/readers.h"
+
+#include <stdio.h>
+#include <sys/resource.h>
+#include <time.h>
+
+static double seconds_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static uint64_t peak_bytes(void)
+{
+    struct rusage usage;
+
+    getrusage(RUSAGE_SELF, &usage);
+    return (uint64_t)usage.ru_maxrss * 1024; /* Linux counts kibibytes */
+}
+
+static uint64_t all_events(const mv_trace *trace)
+{
+    uint64_t count = trace->host_events.count;
+
+    for (uint32_t i = 0; i < trace->device_count; i++)
+        count += trace->devices[i].events.count;
+    return count;
+}
+
+int main(int argc, char **argv)
+{
+    mv_budget budget = {.limit = (uint64_t)64 << 30};
+    mv_read_opts opts = {0};
+    mv_arena arena;
+    mv_trace trace;
+    mv_err err;
+    double start, seconds;
+
+    if (argc != 2) {
+        fprintf(stderr, "usage: time_read FILE\n");
+        return 2;
+    }
+    mv_arena_init(&arena, &budget);
+    start = seconds_now();
+    if (mv_trace_read(&arena, argv[1], &opts, &trace, &err) != MV_OK) {
+        fprintf(stderr, "%s: %s: %s\n", argv[1], mv_code_text(err.code), err.detail);
+        return 1;
+    }
+    seconds = seconds_now() - start;
+    printf("{\"seconds\":%.6f,\"peak_bytes\":%llu,\"arena_bytes\":%llu,\"events\":%llu,"
+           "\"stacks\":%u}\n",
+           seconds, (unsigned long long)peak_bytes(), (unsigned long long)budget.used,
+           (unsigned long long)all_events(&trace), trace.stacks.count);
+    mv_arena_release(&arena);
+    return 0;
+}
