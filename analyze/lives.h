@@ -83,8 +83,10 @@ typedef struct {
      * every block size is known. */
     struct {
         uint64_t lone_frees;       /* frees of addresses where nothing was alive */
-        uint64_t lone_segments;    /* segment_free, segment_unmap of bytes that were not held */
-        uint64_t overlaps;         /* allocs, segments on bytes already in use */
+        uint64_t lost_frees;       /* allocations whose bytes were used again although no free is
+                                    * recorded; they end there */
+        uint64_t lone_segments;    /* segment events that contradict the bytes that were held */
+        uint64_t misplaced;        /* allocs that do not start where free bytes started */
         uint64_t outside;          /* allocs that no known segment holds */
         uint64_t inexact_blocks;   /* allocations whose block size is only a lower bound */
         uint64_t resized_blocks;   /* block sizes that later events or the final heap corrected */
@@ -102,5 +104,25 @@ mv_code mv_lives_find(mv_arena *arena, const mv_trace *trace, uint32_t device, m
                       mv_err *err);
 
 const char *mv_history_name(mv_history_kind kind); /* "complete" */
+
+/* Blocks of the final heap that are in use: handed out, or waiting for a stream. */
+static inline bool mv_block_is_active(const mv_trace *trace, uint32_t block)
+{
+    uint8_t state = trace->blocks.state[block];
+    return state == MV_BLOCK_ALLOCATED || state == MV_BLOCK_PENDING_FREE;
+}
+
+/* The bytes asked for of an active block of the final heap, as well as the file knows: PyTorch
+ * 1.13 has them in the block's history alone. */
+static inline uint64_t mv_block_requested(const mv_trace *trace, uint32_t block)
+{
+    const mv_blocks *b = &trace->blocks;
+
+    if (b->requested[block] != MV_NO_BYTES)
+        return b->requested[block];
+    if (b->histories[block])
+        return trace->history.real_size[b->first_history[block]];
+    return b->size[block];
+}
 
 #endif

@@ -1,0 +1,35 @@
+/* A set of small numbers with fast "next member" and "previous member": a bitmap with bitmaps of
+ * its non-empty words above it, 64 to one. Every operation takes at most six steps. */
+#ifndef MV_RANKSET_H
+#define MV_RANKSET_H
+
+#include "parse/base/arena.h"
+
+#define MV_RANKSET_LEVELS 6 /* 64^6 is above 2^32 */
+#define MV_NO_RANK        UINT32_MAX
+
+typedef struct {
+    uint64_t *level[MV_RANKSET_LEVELS]; /* level[0] has the members; one word at the top */
+    uint32_t words[MV_RANKSET_LEVELS];
+    uint32_t levels;
+    uint32_t count; /* members are 0 to count - 1 */
+} mv_rankset;
+
+/* An empty set of numbers below `count`. False when memory is out. */
+bool mv_rankset_init(mv_arena *arena, uint32_t count, mv_rankset *set);
+
+void mv_rankset_add(mv_rankset *set, uint32_t rank);
+void mv_rankset_drop(mv_rankset *set, uint32_t rank);
+
+static inline bool mv_rankset_has(const mv_rankset *set, uint32_t rank)
+{
+    return set->level[0][rank >> 6] >> (rank & 63) & 1;
+}
+
+/* First member at or after `rank` (which may be `count`), or MV_NO_RANK. */
+uint32_t mv_rankset_next(const mv_rankset *set, uint32_t rank);
+
+/* Last member at or before `rank`, or MV_NO_RANK. */
+uint32_t mv_rankset_prev(const mv_rankset *set, uint32_t rank);
+
+#endif
