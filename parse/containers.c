@@ -231,12 +231,9 @@ static bool append_links(mv_machine *m, uint64_t from, uint64_t count)
     if (m->stack[from - 1].kind == MV_VALUE_LIST &&
         !mv_machine_chain(m, &m->stack[from - 1], MV_VALUE_CHAIN))
         return false;
-    for (uint64_t i = 0; i < count; i++) {
-        if (!mv_machine_settle(m, from + i))
-            return false;
+    for (uint64_t i = 0; i < count; i++)
         if (!mv_machine_link(m, &m->stack[from - 1], NULL, &m->stack[from + i]))
             return false;
-    }
     return true;
 }
 
@@ -265,6 +262,10 @@ static bool append_to(mv_machine *m, uint64_t from, uint64_t count)
         return false;
     if (done)
         return true;
+    for (uint64_t i = from; i < m->depth; i++)
+        if (!mv_machine_settle(m, i))
+            return false;
+    list = &m->stack[from - 1];
     if (list->kind == MV_VALUE_ROWS || (list->kind == MV_VALUE_LIST && is_row(m->stack[from].kind)))
         return append_rows(m, from, count);
     if (list->kind == MV_VALUE_LIST && mv_value_is_pair(&m->stack[from], count)) {

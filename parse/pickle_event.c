@@ -216,7 +216,7 @@ HOT const uint8_t *find_in_set(const decoder *d, const spelled_stack *set, const
                                mv_stack_id *stack)
 {
     for (unsigned way = 0; way < WAYS; way++)
-        if (set[way].length && set[way].length < (uint64_t)(d->safe - at) &&
+        if (set[way].length && (ptrdiff_t)set[way].length < d->safe - at &&
             memcmp(set[way].bytes, at, set[way].length) == 0) {
             *stack = set[way].stack;
             return at + set[way].length;
@@ -361,7 +361,8 @@ HOT const uint8_t *take_field(decoder *d, const uint8_t *at, mv_word word)
         return take_bytes(at, &d->row.size);
     case MV_WORD_STREAM:
         at = take_bytes(at, &stream);
-        d->row.stream = mv_build_stream(&d->m->build, stream);
+        if (at)
+            d->row.stream = mv_build_stream(&d->m->build, stream);
         return at;
     case MV_WORD_TIME_US:
         return take_integer(at, &d->row.time_us);
