@@ -233,7 +233,7 @@ static mv_code share_chunks(mv_load *load, mv_err *err)
 
     for (uint32_t i = 0; i < load->table_count; i++) {
         mv_load_table *t = &load->tables[i];
-        t->chunks = load->chunks + next;
+        t->chunks = load->chunk_count ? load->chunks + next : NULL;
         for (; next < load->chunk_count; next++) {
             mv_chunk *chunk = &load->chunks[next];
             if (by_table(t->layout->kind, t->device, chunk->head.kind, chunk->head.device) != 0)

@@ -298,6 +298,134 @@ def make_pickles():
     make_graphs()
 
 
+# ---- msgpack --------------------------------------------------------------------------------
+
+
+class Raw(bytes):
+    """Bytes that stand as they are."""
+
+
+def packed(value):
+    """`value` in msgpack (spec.md of msgpack.org), each number and length in its widest form but
+    for what fits the one-byte forms."""
+    if isinstance(value, Raw):
+        return bytes(value)
+    if value is None:
+        return b"\xc0"
+    if isinstance(value, bool):
+        return b"\xc3" if value else b"\xc2"
+    if isinstance(value, float):
+        return b"\xcb" + struct.pack(">d", value)
+    if isinstance(value, int):
+        if 0 <= value < 128:
+            return bytes([value])
+        return b"\xd3" + struct.pack(">q", value) if value < 0 else b"\xcf" + struct.pack(">Q", value)
+    if isinstance(value, str):
+        value = value.encode()
+        if len(value) < 32:
+            return bytes([0xA0 | len(value)]) + value
+        return b"\xdb" + struct.pack(">I", len(value)) + value
+    if isinstance(value, list):
+        return b"\xdd" + struct.pack(">I", len(value)) + b"".join(map(packed, value))
+    pairs = b"".join(packed(k) + packed(v) for k, v in value.items())
+    return b"\xdf" + struct.pack(">I", len(value)) + pairs
+
+
+FRAME = {"name": "f", "filename": "a.py", "line": 3}
+EVENT = {"action": "alloc", "addr": 0x7F0000000000, "size": 512, "stream": 0, "frames": [FRAME]}
+BLOCK = {"address": 0x7F0000000000, "size": 2097152, "requested_size": 512, "frames": [],
+         "state": "active_allocated"}
+SEGMENT = {"device": 0, "address": 0x7F0000000000, "total_size": 2097152, "stream": 0,
+           "segment_type": "small", "frames": [], "blocks": [BLOCK]}
+
+
+def plain(event=None, segments=None, traces=None, **more):
+    event = {**EVENT, **(event or {})}
+    return {"segments": [SEGMENT] if segments is None else segments,
+            "device_traces": [[event]] if traces is None else traces, **more}
+
+
+def msgpack_bad(name, code, value):
+    bad(name, code, "msgpack", packed(value))
+
+
+def make_plain_msgpack():
+    whole = packed(plain())
+    bad("cut_in_key", "TRUNCATED", "msgpack", whole[: whole.index(b"total_size") + 4])
+    bad("cut_in_integer", "TRUNCATED", "msgpack", whole[: whole.index(packed(0x7F0000000000)) + 3])
+    bad("cut_in_array_header", "TRUNCATED", "msgpack", whole[: whole.index(b"\xdd") + 2])
+    bad("cut_before_the_last_byte", "TRUNCATED", "msgpack", whole[:-1])
+    for name, value in (
+        ("array_of_4_billion", b"\xdd\xff\xff\xff\xff"),
+        ("map_of_4_billion", b"\xdf\xff\xff\xff\xff"),
+        ("string_of_4_gigabytes", b"\xdb\xff\xff\xff\xff"),
+        ("binary_of_4_gigabytes", b"\xc6\xff\xff\xff\xff"),
+    ):
+        msgpack_bad(name, "TRUNCATED", {"segments": Raw(value), "device_traces": []})
+    msgpack_bad("byte_that_is_never_used", "CORRUPT", {"segments": Raw(b"\xc1"), "device_traces": []})
+    msgpack_bad("extension_of_4_gigabytes", "TYPE", {"segments": Raw(b"\xc9\xff\xff\xff\xff\1")})
+    msgpack_bad("extension", "TYPE", {"segments": [], "device_traces": Raw(b"\xd4\1\0")})
+    deep = Raw(b"\x91" * 100000 + b"\xc0")
+    msgpack_bad("hundred_thousand_arrays", "DEPTH", {"segments": deep, "device_traces": []})
+    deep = Raw(b"\x81\xa1k" * 100000 + b"\xc0")
+    bad("hundred_thousand_maps", "DEPTH", "msgpack.gz", gzipped(packed({"segments": deep})))
+    msgpack_bad("root_is_string", "FORMAT", "snapshot")
+    msgpack_bad("root_without_segments", "FORMAT", {"model": 3, "epoch": 7})
+    msgpack_bad("segments_is_integer", "TYPE", plain(segments=3))
+    msgpack_bad("segments_of_events", "TYPE", plain(segments=[EVENT]))
+    msgpack_bad("traces_is_string", "TYPE", plain(traces="none"))
+    msgpack_bad("trace_of_integers", "TYPE", plain(traces=[[1, 2, 3]]))
+    msgpack_bad("event_addr_is_string", "TYPE", plain({"addr": "0x7f0000000000"}))
+    msgpack_bad("event_size_is_float", "TYPE", plain({"size": 512.0}))
+    msgpack_bad("event_size_is_negative", "RANGE", plain({"size": -512}))
+    msgpack_bad("event_action_is_nil", "TYPE", plain({"action": None}))
+    msgpack_bad("event_frames_of_integers", "TYPE", plain({"frames": [1]}))
+    msgpack_bad("segment_device_is_huge", "RANGE", plain(segments=[{**SEGMENT, "device": 1 << 40}]))
+    msgpack_bad("annotations_is_integer", "TYPE", plain(external_annotations=1))
+    msgpack_bad("key_is_integer", "TYPE", {"segments": [], 1: 2})
+
+
+def corpus(*path):
+    with open(os.path.join(CORPUS, *path), "rb") as file:
+        return file.read()
+
+
+def replaced(data, old, new):
+    assert data.count(old) >= 1, old
+    return data.replace(old, new, 1)
+
+
+def make_compact_msgpack():
+    whole = corpus("msgpack", "small_compact")
+    for n, section in enumerate((b"names", b"strings", b"frames", b"stacks", b"blocks", b"tags")):
+        bad(f"compact_cut_before_{section.decode()}", "TRUNCATED", "msgpack",
+            whole[: whole.index(bytes([0xA0 | len(section)]) + section)])
+    bad("compact_cut_in_half", "TRUNCATED", "msgpack", whole[: len(whole) // 2])
+    bad("compact_of_another_format", "FORMAT", "msgpack",
+        replaced(whole, b"memviz-compact", b"memviz-whatnot"))
+    bad("compact_of_a_newer_version", "VERSION", "msgpack",
+        replaced(whole, b"\xa7version\x01", b"\xa7version\x7f"))
+    bad("compact_without_rows_before", "RANGE", "msgpack",
+        replaced(whole, b"\xa7strings", b"\xa7strinks"))
+
+
+# ---- memviz's container ---------------------------------------------------------------------
+
+
+def make_containers():
+    whole = corpus("snapshot", "small")
+    chunk = whole.index(b"\xc1MVc")
+    second = whole.index(b"\xc1MVc", chunk + 1)
+    bad("cut_in_magic", "FORMAT", "bin", whole[:5])
+    bad("cut_in_header", "TRUNCATED", "bin", whole[:12])
+    bad("cut_behind_header", "CORRUPT", "bin", whole[:chunk])
+    bad("cut_in_first_chunk_header", "CORRUPT", "bin", whole[: chunk + 30])
+    bad("cut_in_first_chunk", "CORRUPT", "bin", whole[: second - 4])
+    bad("text_mode_transfer", "FORMAT", "bin", whole.replace(b"\r\n", b"\n", 1))
+    bad("magic_alone", "TRUNCATED", "bin", whole[:8])
+    bad("all_chunks_flipped", "CORRUPT", "bin", whole.replace(b"\xc1MVc", b"\xc1MVx"))
+
+
 # ---- compressed -----------------------------------------------------------------------------
 
 
@@ -336,6 +464,9 @@ def make_compressed():
 
 def main():
     make_pickles()
+    make_plain_msgpack()
+    make_compact_msgpack()
+    make_containers()
     make_compressed()
     os.makedirs(BAD, exist_ok=True)
     for old in os.listdir(BAD):
