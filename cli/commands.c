@@ -4,6 +4,33 @@
 
 const mv_command mv_commands[] = {
     {
+        .name = "info",
+        .run = mv_cmd_info,
+        .options = MV_HAS(JSON) | MV_HAS(DEVICE) | MV_HAS(OUTPUT),
+        .least_files = 1,
+        .most_files = 1,
+        .arguments = "FILE",
+        .summary = "what a file is and what it holds",
+        .help = "Format, devices, how much of the history the file covers (complete, late,\n"
+                "truncated, none, and why), allocator settings, and what was odd in the file.\n",
+        .example = "memviz info train.pickle\n"
+                   "memviz info --json train.pickle | jq .history\n",
+    },
+    {
+        .name = "stats",
+        .run = mv_cmd_stats,
+        .options = MV_HAS(JSON) | MV_HAS(DEVICE) | MV_HAS(LIMIT) | MV_HAS(OUTPUT),
+        .least_files = 1,
+        .most_files = 1,
+        .arguments = "FILE",
+        .summary = "totals now and at their peaks, per device and pool",
+        .help = "What torch.cuda.memory_summary() says, for each device and pool. The audit tells\n"
+                "whether the figures are exact to the byte; a peak that is only known from below\n"
+                "is marked with >=. --limit bounds the pools of each device.\n",
+        .example = "memviz stats train.pickle\n"
+                   "memviz stats --json --device 0 train.pickle | jq '.devices[0].peak'\n",
+    },
+    {
         .name = "trace",
         .run = mv_cmd_trace,
         .options = MV_HAS(JSON) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(OUTPUT) | RANGE_OPTIONS,
@@ -17,6 +44,22 @@ const mv_command mv_commands[] = {
             "the line of your code. On a terminal 50 events are shown unless --limit says more.\n",
         .example = "memviz trace --from 1.5s --limit 20 train.pickle\n"
                    "memviz trace --from @ProfilerStep#3 --frames all train.pickle\n",
+    },
+    {
+        .name = "leaks",
+        .run = mv_cmd_leaks,
+        .options = MV_HAS(JSON) | MV_HAS(DEVICE) | MV_HAS(LIMIT) | MV_HAS(FRAMES) |
+                   MV_HAS(FAIL_ON) | MV_HAS(OUTPUT),
+        .least_files = 1,
+        .most_files = 1,
+        .arguments = "FILE",
+        .summary = "what grows and is never freed",
+        .help =
+            "For each leak the line of your code to look at, the bytes it gains a step, and what\n"
+            "to do; then what else is alive at the end without growing. With --fail-on leak the\n"
+            "exit status is 3 when there is one. 10 rows are shown unless --limit says more.\n",
+        .example = "memviz leaks train.pickle\n"
+                   "memviz leaks --json --fail-on leak train.pickle >leaks.json\n",
     },
     {
         .name = "convert",

@@ -283,6 +283,11 @@ int mv_report_close(mv_report *report)
     return mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
 }
 
+void mv_report_key(mv_report *report, const char *key)
+{
+    put_key(report->out, key);
+}
+
 void mv_report_member(mv_report *report, const char *key, cJSON *value)
 {
     char *text = value ? cJSON_PrintUnformatted(value) : NULL;

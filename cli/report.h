@@ -27,6 +27,9 @@ int mv_report_close(mv_report *report);
 /* A member of the report; `value` is consumed. */
 void mv_report_member(mv_report *report, const char *key, cJSON *value);
 
+/* The key of a member whose value the caller writes to report->out. */
+void mv_report_key(mv_report *report, const char *key);
+
 /* A member that is an array: mv_report_row before each row, which the caller writes to
  * report->out. */
 void mv_report_rows(mv_report *report, const char *key);

@@ -1,6 +1,6 @@
-/* Tables of text: cells are gathered, then printed in columns as wide as they need. */
-#ifndef MV_TABLE_H
-#define MV_TABLE_H
+/* Sheets: tables of text whose are gathered, then printed in columns as wide as they need. */
+#ifndef MV_SHEET_H
+#define MV_SHEET_H
 
 #include "cli/out.h"
 #include "parse/base/arena.h"
@@ -17,7 +17,7 @@ typedef struct {
     uint32_t width; /* at least so wide */
 } mv_column;
 
-#define MV_TABLE_COLUMNS 12
+#define MV_SHEET_COLUMNS 12
 
 /* Cells are filled row by row, column by column. */
 typedef struct {
@@ -27,14 +27,14 @@ typedef struct {
     uint64_t cells;
     uint64_t capacity;
     const char **text; /* [cells] NULL: memory was out */
-} mv_table;
+} mv_sheet;
 
-void mv_table_init(mv_table *table, mv_arena *arena, const mv_column *columns, uint32_t count);
-void mv_table_text(mv_table *table, const char *text);
-void mv_table_size(mv_table *table, uint64_t bytes);
-void mv_table_count(mv_table *table, uint64_t value);
+void mv_sheet_init(mv_sheet *sheet, mv_arena *arena, const mv_column *columns, uint32_t count);
+void mv_sheet_text(mv_sheet *sheet, const char *text);
+void mv_sheet_size(mv_sheet *sheet, uint64_t bytes);
+void mv_sheet_count(mv_sheet *sheet, uint64_t value);
 
 /* Each row behind `indent` spaces; the head is dimmed. */
-void mv_table_print(const mv_table *table, mv_out *out, uint32_t indent);
+void mv_sheet_print(const mv_sheet *sheet, mv_out *out, uint32_t indent);
 
 #endif

@@ -1,0 +1,512 @@
+/* memviz info: what a file is and what it holds. */
+#include <math.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "analyze/lives.h"
+#include "cli/complain.h"
+#include "cli/input.h"
+#include "cli/report.h"
+#include "cli/sheet.h"
+#include "cli/size.h"
+
+typedef struct {
+    uint32_t device;
+    uint32_t events, segments;
+    int64_t first_us, last_us; /* MV_NO_TIME: no event has a time */
+    uint32_t stacks;           /* distinct ones among the events */
+    uint32_t events_with_stack;
+    uint64_t reserved, allocated; /* in the final heap */
+    mv_history_kind history;
+    const char *history_why;
+} device_facts;
+
+typedef struct {
+    mv_cli *cli;
+    mv_out *out;
+    const mv_trace *trace;
+    device_facts *devices; /* [count] */
+    uint32_t count;
+    mv_history_kind history;
+} facts;
+
+/* ---- gathering --------------------------------------------------------------------------- */
+
+static bool count_stacks(mv_arena *scratch, const mv_trace *trace, const mv_events *e,
+                         device_facts *d)
+{
+    mv_arena_mark here = mv_arena_here(scratch);
+    uint8_t *seen = mv_push_array(scratch, uint8_t, trace->stacks.count);
+
+    if (!seen)
+        return false;
+    for (uint32_t i = 0; i < e->count; i++) {
+        uint32_t row = e->stack[i].row;
+        if (row >= trace->stacks.count)
+            continue;
+        d->events_with_stack++;
+        d->stacks += !seen[row];
+        seen[row] = 1;
+    }
+    mv_arena_rewind(scratch, here);
+    return true;
+}
+
+static void find_times(const mv_events *e, device_facts *d)
+{
+    d->first_us = d->last_us = MV_NO_TIME;
+    for (uint32_t i = 0; i < e->count; i++) {
+        int64_t at = e->time_us[i];
+        if (at == MV_NO_TIME)
+            continue;
+        if (d->first_us == MV_NO_TIME || at < d->first_us)
+            d->first_us = at;
+        if (at > d->last_us)
+            d->last_us = at;
+    }
+}
+
+static void sum_segments(const mv_trace *trace, device_facts *d)
+{
+    const mv_segments *s = &trace->segments;
+
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (s->device[i] < 0 || (uint32_t)s->device[i] != d->device)
+            continue;
+        d->segments++;
+        d->reserved += s->total_size[i];
+        for (uint32_t j = s->first_block[i]; j < s->first_block[i] + s->blocks[i]; j++)
+            if (trace->blocks.state[j] == MV_BLOCK_ALLOCATED)
+                d->allocated += trace->blocks.size[j];
+    }
+}
+
+static mv_code gather_device(facts *f, uint32_t device, device_facts *d, mv_err *err)
+{
+    mv_events e = mv_trace_events(f->trace, device);
+    mv_arena arena;
+    mv_lives lives;
+    mv_code code;
+
+    *d = (device_facts){.device = device, .events = e.count};
+    find_times(&e, d);
+    sum_segments(f->trace, d);
+    if (!count_stacks(&f->cli->scratch, f->trace, &e, d))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    mv_arena_init(&arena, &f->cli->budget);
+    code = mv_lives_find(&arena, f->trace, device, &lives, err);
+    if (code == MV_OK) {
+        d->history = lives.history;
+        d->history_why =
+            mv_arena_text(&f->cli->arena, lives.history_why, strlen(lives.history_why));
+    }
+    mv_arena_release(&arena);
+    return code;
+}
+
+/* The file's history: the worst of the devices that have events. */
+static mv_history_kind worst_history(const facts *f)
+{
+    static const mv_history_kind order[] = {MV_HISTORY_TRUNCATED, MV_HISTORY_LATE,
+                                            MV_HISTORY_COMPLETE};
+
+    for (unsigned k = 0; k < sizeof order / sizeof *order; k++)
+        for (uint32_t i = 0; i < f->count; i++)
+            if (f->devices[i].history == order[k])
+                return order[k];
+    return MV_HISTORY_NONE;
+}
+
+/* Which PyTorch wrote the file, as far as a field that it alone writes proves it; NULL: unknown. */
+static const char *prove_era(const mv_trace *t)
+{
+    bool pool = false, metadata = false, context = false;
+
+    for (uint32_t i = 0; i < t->tags.count; i++) {
+        if (t->tags.category[i].row != MV_NO_ROW)
+            return NULL; /* made from a profile */
+        pool = pool || t->tags.pool[i].row != MV_NO_ROW;
+        metadata = metadata || t->tags.user_metadata[i].row != MV_NO_ROW;
+        context = context || t->tags.compile_context[i].row != MV_NO_ROW;
+    }
+    if (t->history.count)
+        return "1.13 to 2.0";
+    return pool                   ? "2.12 or later"
+           : metadata             ? "2.10 or later"
+           : context              ? "2.8 or later"
+           : t->annotations.count ? "2.5 or later"
+           : t->settings.count    ? "2.3 or later"
+                                  : NULL;
+}
+
+static uint32_t count_starts(const mv_trace *trace)
+{
+    uint32_t starts = 0;
+
+    for (uint32_t i = 0; i < trace->annotations.count; i++)
+        starts += trace->annotations.stage[i] == MV_STAGE_START;
+    return starts;
+}
+
+/* ---- JSON -------------------------------------------------------------------------------- */
+
+static cJSON *devices_json(mv_report *r, const facts *f)
+{
+    cJSON *array = mv_json_array(r, NULL, NULL);
+
+    for (uint32_t i = 0; i < f->count; i++) {
+        const device_facts *d = &f->devices[i];
+        cJSON *o = mv_json_object(r, array, NULL);
+        mv_json_add_u64(r, o, "device", d->device);
+        mv_json_add_u64(r, o, "events", d->events);
+        mv_json_add_u64(r, o, "segments", d->segments);
+        mv_json_add(r, o, "first_us", mv_json_time(d->first_us));
+        mv_json_add(r, o, "last_us", mv_json_time(d->last_us));
+        mv_json_add_u64(r, o, "stacks", d->stacks);
+        mv_json_add_u64(r, o, "events_with_stack", d->events_with_stack);
+        mv_json_add_u64(r, o, "reserved", d->reserved);
+        mv_json_add_u64(r, o, "allocated", d->allocated);
+        mv_json_add_text(r, o, "history", mv_history_name(d->history));
+        mv_json_add_text(r, o, "history_why", d->history_why);
+    }
+    return array;
+}
+
+static void put_json_setting(mv_out *out, const mv_trace *trace, uint32_t row)
+{
+    const mv_settings *s = &trace->settings;
+
+    mv_json_put_text(out, mv_string_span(trace, s->key[row]));
+    mv_out_char(out, ':');
+    switch (s->kind[row]) {
+    case MV_SETTING_INT:
+        mv_out_i64(out, s->integer[row]);
+        break;
+    case MV_SETTING_FLOAT:
+        if (isfinite(s->real[row]))
+            mv_out_format(out, "%.17g", s->real[row]);
+        else
+            mv_out_text(out, "null");
+        break;
+    case MV_SETTING_BOOL:
+        mv_out_text(out, s->integer[row] ? "true" : "false");
+        break;
+    case MV_SETTING_TEXT:
+        mv_json_put_text(out, mv_string_span(trace, s->text[row]));
+        break;
+    default:
+        mv_out_text(out, "null");
+    }
+}
+
+/* Entries of one nested table stand together in the file, so they open and close it once. Keys
+ * come from the file, hence they are written as other texts of it are. */
+static void put_json_settings(mv_report *r, const mv_trace *trace)
+{
+    const mv_settings *s = &trace->settings;
+
+    mv_report_key(r, "settings");
+    mv_out_char(r->out, '{');
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint32_t parent = s->parent[i].row;
+        bool opens = parent != MV_NO_ROW && (i == 0 || s->parent[i - 1].row != parent);
+        bool closes = parent != MV_NO_ROW && (i + 1 == s->count || s->parent[i + 1].row != parent);
+        mv_out_text(r->out, i ? "," : "");
+        if (opens) {
+            mv_json_put_text(r->out, mv_string_span(trace, s->parent[i]));
+            mv_out_text(r->out, ":{");
+        }
+        put_json_setting(r->out, trace, i);
+        mv_out_text(r->out, closes ? "}" : "");
+    }
+    mv_out_char(r->out, '}');
+}
+
+static cJSON *notes_json(mv_report *r, const mv_trace *trace)
+{
+    cJSON *array = mv_json_array(r, NULL, NULL);
+
+    for (uint32_t i = 0; i < MV_NOTE_COUNT; i++) {
+        if (trace->notes[i].count == 0)
+            continue;
+        cJSON *o = mv_json_object(r, array, NULL);
+        mv_json_add_text(r, o, "code", mv_note_name((mv_note_code)i));
+        mv_json_add_u64(r, o, "count", trace->notes[i].count);
+        mv_json_add_text(r, o, "text", mv_note_text((mv_note_code)i));
+        mv_json_add_text(r, o, "first", trace->notes[i].first);
+    }
+    return array;
+}
+
+static cJSON *pools_json(mv_report *r, const mv_trace *trace)
+{
+    cJSON *array = mv_json_array(r, NULL, NULL);
+
+    for (uint32_t i = 0; i < trace->pools.count; i++) {
+        cJSON *pair = mv_json_array(r, array, NULL);
+        mv_json_add(r, pair, NULL, mv_json_u64(trace->pools.a[i]));
+        mv_json_add(r, pair, NULL, mv_json_u64(trace->pools.b[i]));
+    }
+    return array;
+}
+
+static cJSON *streams_json(mv_report *r, const mv_trace *trace)
+{
+    cJSON *array = mv_json_array(r, NULL, NULL);
+
+    for (uint32_t i = 0; i < trace->streams.count; i++)
+        mv_json_add(r, array, NULL, mv_json_u64(trace->streams.value[i]));
+    return array;
+}
+
+static cJSON *text_json(mv_report *r, const char *text)
+{
+    if (!text)
+        return cJSON_CreateNull();
+    return mv_json_span(r, (mv_span){(const uint8_t *)text, strlen(text)});
+}
+
+static int put_json(const facts *f)
+{
+    const mv_trace *t = f->trace;
+    mv_report report, *r = &report;
+
+    mv_report_open(r, f->cli);
+    mv_report_member(r, "format", text_json(r, mv_format_name(t->origin.format)));
+    mv_report_member(r, "compression", text_json(r, t->origin.compression));
+    mv_report_member(r, "protocol",
+                     t->origin.pickle_protocol ? mv_json_u64(t->origin.pickle_protocol)
+                                               : cJSON_CreateNull());
+    mv_report_member(r, "file_bytes", mv_json_bytes(t->origin.file_bytes));
+    mv_report_member(r, "data_bytes", mv_json_bytes(t->origin.data_bytes));
+    mv_report_member(r, "pytorch", text_json(r, prove_era(t)));
+    mv_report_member(r, "devices", devices_json(r, f));
+    mv_report_member(r, "history", text_json(r, mv_history_name(f->history)));
+    mv_report_member(r, "annotations", mv_json_u64(count_starts(t)));
+    mv_report_member(r, "stacks", mv_json_u64(t->stacks.count));
+    mv_report_member(r, "frames", mv_json_u64(t->frames.count));
+    mv_report_member(r, "pools", pools_json(r, t));
+    mv_report_member(r, "streams", streams_json(r, t));
+    mv_report_member(r, "host_segments", mv_json_u64(t->host_segments.count));
+    mv_report_member(r, "host_events", mv_json_u64(t->host_events.count));
+    put_json_settings(r, t);
+    mv_report_member(r, "notes", notes_json(r, t));
+    return mv_report_close(r);
+}
+
+/* ---- text -------------------------------------------------------------------------------- */
+
+static void put_label(mv_out *out, const char *label)
+{
+    mv_out_text(out, "  ");
+    mv_out_style(out, MV_STYLE_DIM);
+    mv_out_format(out, "%-12s", label);
+    mv_out_style(out, MV_STYLE_NONE);
+    mv_out_text(out, "  ");
+}
+
+static void put_format(const facts *f)
+{
+    const mv_origin *o = &f->trace->origin;
+    char size[MV_SIZE_TEXT];
+
+    put_label(f->out, "format");
+    mv_out_text(f->out, mv_format_name(o->format));
+    if (o->pickle_protocol)
+        mv_out_format(f->out, ", protocol %u", o->pickle_protocol);
+    if (o->format == MV_FORMAT_COMPACT)
+        mv_out_text(f->out, ", compact");
+    if (o->file_bytes != MV_NO_BYTES)
+        mv_out_format(f->out, ", %s", mv_size_text(size, o->file_bytes));
+    if (o->compression && strcmp(o->compression, "none") != 0)
+        mv_out_format(f->out, ", %s of %s", o->compression, mv_size_text(size, o->data_bytes));
+    mv_out_char(f->out, '\n');
+}
+
+static void put_recorded(const facts *f)
+{
+    int64_t first = MV_NO_TIME, last = MV_NO_TIME;
+    time_t seconds;
+    struct tm utc;
+    char date[40];
+
+    for (uint32_t i = 0; i < f->count; i++) {
+        const device_facts *d = &f->devices[i];
+        if (d->first_us == MV_NO_TIME)
+            continue;
+        first = first == MV_NO_TIME || d->first_us < first ? d->first_us : first;
+        last = d->last_us > last ? d->last_us : last;
+    }
+    if (first == MV_NO_TIME)
+        return;
+    seconds = (time_t)(first / 1000000);
+    if (!gmtime_r(&seconds, &utc) || !strftime(date, sizeof date, "%Y-%m-%d %H:%M:%S UTC", &utc))
+        return;
+    put_label(f->out, "recorded");
+    mv_out_format(f->out, "%s, %.6f s\n", date, ((double)last - (double)first) / 1e6);
+}
+
+static void put_history(const facts *f)
+{
+    put_label(f->out, "history");
+    mv_out_text(f->out, mv_history_name(f->history));
+    for (uint32_t i = 0; i < f->count; i++) {
+        const device_facts *d = &f->devices[i];
+        if (d->history != f->history || !d->history_why)
+            continue;
+        mv_out_format(f->out, ": %s", d->history_why);
+        break;
+    }
+    mv_out_char(f->out, '\n');
+}
+
+static void put_devices(const facts *f)
+{
+    static const mv_column columns[] = {
+        {"device", MV_UNIT_COUNT, 0},     {"events", MV_UNIT_COUNT, 0},
+        {"with stack", MV_UNIT_COUNT, 0}, {"stacks", MV_UNIT_COUNT, 0},
+        {"segments", MV_UNIT_COUNT, 0},   {"reserved", MV_UNIT_BYTES, 0},
+        {"allocated", MV_UNIT_BYTES, 0},  {"history", MV_UNIT_TEXT, 0},
+    };
+    mv_sheet sheet;
+
+    mv_sheet_init(&sheet, &f->cli->scratch, columns, sizeof columns / sizeof *columns);
+    for (uint32_t i = 0; i < f->count; i++) {
+        const device_facts *d = &f->devices[i];
+        mv_sheet_count(&sheet, d->device);
+        mv_sheet_count(&sheet, d->events);
+        mv_sheet_count(&sheet, d->events_with_stack);
+        mv_sheet_count(&sheet, d->stacks);
+        mv_sheet_count(&sheet, d->segments);
+        mv_sheet_size(&sheet, d->reserved);
+        mv_sheet_size(&sheet, d->allocated);
+        mv_sheet_text(&sheet, mv_history_name(d->history));
+    }
+    mv_out_char(f->out, '\n');
+    mv_sheet_print(&sheet, f->out, 2);
+    mv_out_char(f->out, '\n');
+}
+
+static void put_counts(const facts *f)
+{
+    const mv_trace *t = f->trace;
+
+    put_label(f->out, "distinct");
+    mv_out_format(f->out, "stacks %u, frames %u, pools %u, streams %u\n", t->stacks.count,
+                  t->frames.count, t->pools.count, t->streams.count);
+    put_label(f->out, "annotations");
+    mv_out_format(f->out, "%u\n", count_starts(t));
+    if (t->host_segments.count || t->host_events.count) {
+        put_label(f->out, "pinned host");
+        mv_out_format(f->out, "%u segments, %u events\n", t->host_segments.count,
+                      t->host_events.count);
+    }
+}
+
+static void put_setting(mv_out *out, const mv_trace *trace, uint32_t row)
+{
+    const mv_settings *s = &trace->settings;
+
+    if (s->parent[row].row != MV_NO_ROW) {
+        mv_out_clean(out, mv_string_span(trace, s->parent[row]));
+        mv_out_char(out, '.');
+    }
+    mv_out_clean(out, mv_string_span(trace, s->key[row]));
+    mv_out_text(out, " = ");
+    switch (s->kind[row]) {
+    case MV_SETTING_INT:
+        mv_out_i64(out, s->integer[row]);
+        break;
+    case MV_SETTING_FLOAT:
+        mv_out_format(out, "%g", s->real[row]);
+        break;
+    case MV_SETTING_BOOL:
+        mv_out_text(out, s->integer[row] ? "true" : "false");
+        break;
+    case MV_SETTING_TEXT:
+        mv_out_quoted(out, mv_string_span(trace, s->text[row]));
+        break;
+    default:
+        mv_out_text(out, "none");
+    }
+    mv_out_char(out, '\n');
+}
+
+/* Entries of nested tables that are zero, hence off, are left to --json. */
+static void put_settings(const facts *f)
+{
+    const mv_settings *s = &f->trace->settings;
+    bool first = true;
+
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (s->parent[i].row != MV_NO_ROW && s->kind[i] == MV_SETTING_INT && s->integer[i] == 0)
+            continue;
+        put_label(f->out, first ? "settings" : "");
+        put_setting(f->out, f->trace, i);
+        first = false;
+    }
+}
+
+static void put_notes(const facts *f)
+{
+    for (uint32_t i = 0; i < MV_NOTE_COUNT; i++) {
+        const mv_note *note = &f->trace->notes[i];
+        if (note->count == 0)
+            continue;
+        put_label(f->out, "note");
+        mv_out_style(f->out, MV_STYLE_YELLOW);
+        mv_out_format(f->out, "%llu", (unsigned long long)note->count);
+        mv_out_style(f->out, MV_STYLE_NONE);
+        mv_out_format(f->out, " %s", mv_note_text((mv_note_code)i));
+        if (*note->first) {
+            mv_out_text(f->out, " (");
+            mv_out_clean(f->out, (mv_span){(const uint8_t *)note->first, strlen(note->first)});
+            mv_out_char(f->out, ')');
+        }
+        mv_out_char(f->out, '\n');
+    }
+}
+
+static void put_text(const facts *f)
+{
+    const char *name = mv_input_name(f->cli), *era = prove_era(f->trace);
+
+    mv_out_style(f->out, MV_STYLE_BOLD);
+    mv_out_clean(f->out, (mv_span){(const uint8_t *)name, strlen(name)});
+    mv_out_style(f->out, MV_STYLE_NONE);
+    mv_out_char(f->out, '\n');
+    put_format(f);
+    if (era) {
+        put_label(f->out, "written by");
+        mv_out_format(f->out, "PyTorch %s\n", era);
+    }
+    put_recorded(f);
+    put_history(f);
+    put_devices(f);
+    put_counts(f);
+    put_settings(f);
+    put_notes(f);
+}
+
+int mv_cmd_info(mv_cli *cli)
+{
+    mv_trace trace;
+    facts f = {.cli = cli, .out = &cli->out, .trace = &trace};
+    uint32_t first, end;
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &first, &end))
+        return MV_EXIT_FAILED;
+    f.devices = mv_push_array(&cli->arena, device_facts, end - first);
+    if (!f.devices)
+        mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    for (uint32_t i = first; i < end && err.code == MV_OK; i++)
+        gather_device(&f, i, &f.devices[f.count++], &err);
+    if (err.code != MV_OK)
+        return mv_complain(mv_input_name(cli), &err);
+    f.history = worst_history(&f);
+    if (mv_option_given(&cli->options, MV_HAS(JSON)))
+        return put_json(&f);
+    put_text(&f);
+    return MV_EXIT_DONE;
+}

@@ -1,0 +1,342 @@
+/* memviz leaks: what grows step by step and is never freed, the culprit's line first. */
+#include <stdio.h>
+
+#include "analyze/culprit.h"
+#include "analyze/leaks.h"
+#include "cli/complain.h"
+#include "cli/input.h"
+#include "cli/report.h"
+#include "cli/sheet.h"
+#include "cli/size.h"
+#include "cli/stack_text.h"
+#include "cli/window.h"
+
+/* Rows of each list in text when --limit says nothing. */
+#define TEXT_ROWS 10
+
+typedef struct {
+    mv_cli *cli;
+    mv_out *out;
+    const mv_trace *trace;
+    const uint8_t *kinds; /* of frames */
+    int64_t start_us;
+    uint32_t first, end; /* devices */
+    mv_leaks *found;     /* [end - first] */
+    mv_leak_verdict verdict;
+    uint64_t limit;
+} judgement;
+
+/* Devices that hold nothing and did nothing have no say, unless there are no others. */
+static bool is_idle(const judgement *j, uint32_t device)
+{
+    return mv_trace_events(j->trace, device).count == 0 &&
+           j->found[device - j->first].live_bytes == 0;
+}
+
+/* A leak on one device is a leak; otherwise one device that cannot be judged leaves it open. */
+static mv_leak_verdict verdict_of_all(const judgement *j)
+{
+    bool clean = false, unknown = false;
+
+    for (uint32_t i = j->first; i < j->end; i++) {
+        mv_leak_verdict verdict = j->found[i - j->first].verdict;
+        if (verdict == MV_VERDICT_LEAK)
+            return MV_VERDICT_LEAK;
+        clean = clean || verdict == MV_VERDICT_CLEAN;
+        unknown = unknown || (verdict == MV_VERDICT_UNKNOWN && !is_idle(j, i));
+    }
+    return clean && !unknown ? MV_VERDICT_CLEAN : MV_VERDICT_UNKNOWN;
+}
+
+/* The steps of the first device that has some. */
+static const mv_steps *steps_of_all(const judgement *j)
+{
+    for (uint32_t i = 0; i < j->end - j->first; i++)
+        if (j->found[i].steps.source != MV_STEPS_NONE)
+            return &j->found[i].steps;
+    return j->end > j->first ? &j->found[0].steps : NULL;
+}
+
+/* ---- JSON -------------------------------------------------------------------------------- */
+
+static cJSON *text_json(mv_report *r, const char *text)
+{
+    return mv_json_span(r, (mv_span){(const uint8_t *)text, strlen(text)});
+}
+
+static cJSON *steps_json(mv_report *r, const mv_steps *steps)
+{
+    cJSON *o = mv_json_object(r, NULL, NULL);
+
+    mv_json_add_text(r, o, "source", mv_steps_source_name(steps ? steps->source : MV_STEPS_NONE));
+    mv_json_add_u64(r, o, "count", steps ? steps->count : 0);
+    mv_json_add_text(r, o, "name", steps ? steps->name : "");
+    return o;
+}
+
+static void add_culprit(mv_report *r, cJSON *o, const judgement *j, mv_stack_id stack)
+{
+    char label[512];
+
+    mv_culprit_label(j->trace, j->kinds, stack, label, sizeof label);
+    mv_json_add_text(r, o, "culprit", label);
+    mv_json_add(r, o, "frames", mv_json_frames(r, j->trace, stack));
+}
+
+static void add_leaks(mv_report *r, cJSON *array, const judgement *j, uint32_t device)
+{
+    const mv_leaks *found = &j->found[device - j->first];
+
+    for (uint32_t i = 0; i < found->count && i < j->limit; i++) {
+        const mv_leak *leak = &found->leaks[i];
+        cJSON *o = mv_json_object(r, array, NULL);
+        mv_json_add_u64(r, o, "device", device);
+        mv_json_add_u64(r, o, "bytes", leak->bytes);
+        mv_json_add_u64(r, o, "blocks", leak->blocks);
+        mv_json_add_u64(r, o, "bytes_per_step", leak->bytes_per_step);
+        mv_json_add_u64(r, o, "first_event", leak->first_event);
+        mv_json_add_u64(r, o, "last_event", leak->last_event);
+        mv_json_add(r, o, "confidence", mv_json_real(leak->confidence));
+        mv_json_add_text(r, o, "kind", mv_leak_kind_name(leak->kind));
+        add_culprit(r, o, j, leak->stack);
+        mv_json_add_text(r, o, "advice", leak->advice);
+    }
+}
+
+static void add_retained(mv_report *r, cJSON *array, const judgement *j, uint32_t device)
+{
+    const mv_leaks *found = &j->found[device - j->first];
+
+    for (uint32_t i = 0; i < found->retained_count && i < j->limit; i++) {
+        const mv_retained *kept = &found->retained[i];
+        cJSON *o = mv_json_object(r, array, NULL);
+        mv_json_add_u64(r, o, "device", device);
+        mv_json_add_u64(r, o, "bytes", kept->bytes);
+        mv_json_add_u64(r, o, "blocks", kept->blocks);
+        add_culprit(r, o, j, kept->stack);
+    }
+}
+
+static cJSON *devices_json(mv_report *r, const judgement *j)
+{
+    cJSON *array = mv_json_array(r, NULL, NULL);
+
+    for (uint32_t i = 0; i < j->end - j->first; i++) {
+        const mv_leaks *found = &j->found[i];
+        cJSON *o = mv_json_object(r, array, NULL);
+        mv_json_add_u64(r, o, "device", j->first + i);
+        mv_json_add_text(r, o, "verdict", mv_leak_verdict_name(found->verdict));
+        mv_json_add_text(r, o, "why", found->why);
+        mv_json_add(r, o, "steps", steps_json(r, &found->steps));
+        mv_json_add_u64(r, o, "live_bytes", found->live_bytes);
+        mv_json_add_u64(r, o, "leaked_bytes", found->leaked_bytes);
+        mv_json_add_u64(r, o, "retained_bytes", found->retained_bytes);
+        mv_json_add_u64(r, o, "preexisting_bytes", found->preexisting_bytes);
+    }
+    return array;
+}
+
+static int put_json(const judgement *j)
+{
+    mv_report report, *r = &report;
+    cJSON *leaks, *retained;
+
+    mv_report_open(r, j->cli);
+    leaks = mv_json_array(r, NULL, NULL);
+    retained = mv_json_array(r, NULL, NULL);
+    for (uint32_t i = j->first; i < j->end; i++) {
+        add_leaks(r, leaks, j, i);
+        add_retained(r, retained, j, i);
+    }
+    mv_report_member(r, "verdict", text_json(r, mv_leak_verdict_name(j->verdict)));
+    mv_report_member(r, "steps", steps_json(r, steps_of_all(j)));
+    mv_report_member(r, "leaks", leaks);
+    mv_report_member(r, "retained", retained);
+    mv_report_member(r, "devices", devices_json(r, j));
+    return mv_report_close(r);
+}
+
+/* ---- text -------------------------------------------------------------------------------- */
+
+static void put_text(mv_out *out, const char *text)
+{
+    mv_out_clean(out, (mv_span){(const uint8_t *)text, strlen(text)});
+}
+
+static void put_moment(const judgement *j, const char *before, uint32_t device, uint32_t event)
+{
+    mv_events e = mv_trace_events(j->trace, device);
+
+    mv_out_format(j->out, "%s event %u", before, event);
+    if (event < e.count && e.time_us[event] != MV_NO_TIME && j->start_us != MV_NO_TIME)
+        mv_out_format(j->out, " (%.3f s)", (double)(e.time_us[event] - j->start_us) / 1e6);
+}
+
+static void put_leak(const judgement *j, uint32_t device, const mv_leak *leak)
+{
+    mv_out *out = j->out;
+    char label[512], bytes[MV_SIZE_TEXT], step[MV_SIZE_TEXT];
+
+    mv_culprit_label(j->trace, j->kinds, leak->stack, label, sizeof label);
+    mv_out_style(out, MV_STYLE_RED);
+    mv_out_text(out, "LEAK  ");
+    mv_out_style(out, MV_STYLE_BOLD);
+    put_text(out, label);
+    mv_out_style(out, MV_STYLE_NONE);
+    mv_out_format(out, "\n  %s a step; %s in %u blocks are alive at the end\n",
+                  mv_size_text(step, leak->bytes_per_step), mv_size_text(bytes, leak->bytes),
+                  leak->blocks);
+    put_moment(j, "  first", device, leak->first_event);
+    put_moment(j, ", last", device, leak->last_event);
+    mv_out_format(out, "; confidence %.2f", leak->confidence);
+    if (leak->kind != MV_LEAK_UNKNOWN)
+        mv_out_format(out, "; %s", mv_leak_kind_name(leak->kind));
+    mv_out_text(out, "\n  ");
+    put_text(out, leak->advice);
+    mv_out_char(out, '\n');
+    mv_stack_put(out, j->trace, j->kinds, leak->stack, j->cli->options.all_frames, 6);
+}
+
+static void put_hidden(mv_out *out, uint64_t rows, uint64_t limit)
+{
+    if (rows <= limit)
+        return;
+    mv_out_style(out, MV_STYLE_DIM);
+    mv_out_format(out, "  %llu more; --limit 0 shows all\n", (unsigned long long)(rows - limit));
+    mv_out_style(out, MV_STYLE_NONE);
+}
+
+static void put_retained(const judgement *j, const mv_leaks *found)
+{
+    static const mv_column columns[] = {
+        {"retained", MV_UNIT_BYTES, 9}, {"blocks", MV_UNIT_COUNT, 0}, {"by", MV_UNIT_TEXT, 0}};
+    mv_sheet sheet;
+    char label[512];
+
+    if (found->retained_count == 0)
+        return;
+    mv_sheet_init(&sheet, &j->cli->scratch, columns, 3);
+    for (uint32_t i = 0; i < found->retained_count && i < j->limit; i++) {
+        const mv_retained *kept = &found->retained[i];
+        mv_sheet_size(&sheet, kept->bytes);
+        mv_sheet_count(&sheet, kept->blocks);
+        mv_sheet_text(&sheet,
+                      mv_culprit_label(j->trace, j->kinds, kept->stack, label, sizeof label));
+    }
+    mv_out_char(j->out, '\n');
+    mv_sheet_print(&sheet, j->out, 2);
+    put_hidden(j->out, found->retained_count, j->limit);
+}
+
+static void put_steps(mv_out *out, const mv_steps *steps)
+{
+    if (steps->source == MV_STEPS_NONE)
+        return;
+    mv_out_format(out, "  %u steps, %s%s", steps->count,
+                  steps->source == MV_STEPS_INFERRED ? "" : "by ",
+                  mv_steps_source_name(steps->source));
+    if (*steps->name) {
+        mv_out_char(out, ' ');
+        put_text(out, steps->name);
+    }
+    mv_out_char(out, '\n');
+}
+
+static void put_summary(const judgement *j, uint32_t device, const mv_leaks *found)
+{
+    char live[MV_SIZE_TEXT], leaked[MV_SIZE_TEXT], kept[MV_SIZE_TEXT];
+
+    mv_out_style(j->out, MV_STYLE_BOLD);
+    mv_out_format(j->out, "device %u: ", device);
+    mv_out_style(j->out, MV_STYLE_NONE);
+    mv_out_style(j->out, found->verdict == MV_VERDICT_LEAK    ? MV_STYLE_RED
+                         : found->verdict == MV_VERDICT_CLEAN ? MV_STYLE_GREEN
+                                                              : MV_STYLE_YELLOW);
+    mv_out_text(j->out, mv_leak_verdict_name(found->verdict));
+    mv_out_style(j->out, MV_STYLE_NONE);
+    if (found->verdict != MV_VERDICT_LEAK && *found->why) {
+        mv_out_text(j->out, ": ");
+        put_text(j->out, found->why);
+    }
+    mv_out_char(j->out, '\n');
+    put_steps(j->out, &found->steps);
+    mv_out_format(j->out, "  alive at the end: %s = %s leaked + %s retained\n",
+                  mv_size_text(live, found->live_bytes), mv_size_text(leaked, found->leaked_bytes),
+                  mv_size_text(kept, found->retained_bytes));
+}
+
+static void put_device(const judgement *j, uint32_t device)
+{
+    const mv_leaks *found = &j->found[device - j->first];
+
+    if (is_idle(j, device)) {
+        mv_out_format(j->out, "device %u: no events, no memory\n", device);
+        return;
+    }
+    for (uint32_t i = 0; i < found->count && i < j->limit; i++) {
+        put_leak(j, device, &found->leaks[i]);
+        mv_out_char(j->out, '\n');
+    }
+    put_hidden(j->out, found->count, j->limit);
+    put_summary(j, device, found);
+    put_retained(j, found);
+}
+
+/* ---- both -------------------------------------------------------------------------------- */
+
+static mv_code find_device(judgement *j, uint32_t device, mv_err *err)
+{
+    mv_lives lives;
+    mv_code code = mv_lives_find(&j->cli->arena, j->trace, device, &lives, err);
+
+    if (code == MV_OK)
+        code = mv_leaks_find(&j->cli->arena, j->trace, &lives, &j->found[device - j->first], err);
+    return code;
+}
+
+static uint64_t rows_wanted(const mv_cli *cli)
+{
+    if (mv_option_given(&cli->options, MV_HAS(LIMIT)))
+        return cli->options.limit ? cli->options.limit : UINT64_MAX;
+    return mv_option_given(&cli->options, MV_HAS(JSON)) ? UINT64_MAX : TEXT_ROWS;
+}
+
+static int put_report(judgement *j)
+{
+    int status = MV_EXIT_DONE;
+
+    if (mv_option_given(&j->cli->options, MV_HAS(JSON))) {
+        status = put_json(j);
+    } else {
+        for (uint32_t i = j->first; i < j->end; i++) {
+            if (i > j->first)
+                mv_out_char(j->out, '\n');
+            put_device(j, i);
+        }
+    }
+    if (status == MV_EXIT_DONE && mv_option_given(&j->cli->options, MV_HAS(FAIL_ON)) &&
+        j->verdict == MV_VERDICT_LEAK)
+        return MV_EXIT_FOUND;
+    return status;
+}
+
+int mv_cmd_leaks(mv_cli *cli)
+{
+    mv_trace trace;
+    judgement j = {.cli = cli, .out = &cli->out, .trace = &trace, .limit = rows_wanted(cli)};
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &j.first, &j.end))
+        return MV_EXIT_FAILED;
+    j.start_us = mv_window_start_us(&trace);
+    j.kinds = mv_frame_kinds(&cli->arena, &trace);
+    j.found = mv_push_array(&cli->arena, mv_leaks, j.end - j.first);
+    if (!j.kinds || !j.found)
+        mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    for (uint32_t i = j.first; i < j.end && err.code == MV_OK; i++)
+        find_device(&j, i, &err);
+    if (err.code != MV_OK)
+        return mv_complain(mv_input_name(cli), &err);
+    j.verdict = verdict_of_all(&j);
+    return put_report(&j);
+}

@@ -1,0 +1,14 @@
+/* Stacks as lines of text, innermost frame first. */
+#ifndef MV_STACK_TEXT_H
+#define MV_STACK_TEXT_H
+
+#include "cli/out.h"
+#include "parse/trace.h"
+
+/* One line a frame behind `indent` spaces, the culprit in bold. Unless `all`: without the frames
+ * that --frames user hides, and runs of the framework's own frames are only counted. `kinds` from
+ * mv_frame_kinds. */
+void mv_stack_put(mv_out *out, const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
+                  bool all, uint32_t indent);
+
+#endif
