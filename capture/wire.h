@@ -110,8 +110,9 @@ typedef struct {
     uint8_t width;     /* bytes of a stored number: 0, 1, 2, 4 or 8 */
     uint8_t transform; /* mv_wire_transform */
     uint8_t shift;
+    uint8_t planes;  /* 1: all numbers' lowest bytes come first, then all second bytes, ... */
     uint8_t columns; /* in this chunk; the same in each of its mv_wire_column */
-    uint16_t zero;
+    uint8_t zero;
     uint64_t base;
     uint64_t start;
 } mv_wire_column;

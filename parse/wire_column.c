@@ -70,7 +70,8 @@ bool mv_column_can_decode(const mv_wire_column *head, uint8_t size)
 {
     uint8_t width = head->width;
 
-    if (width > size || (width & (width - 1)) != 0 || head->transform >= MV_WIRE_TRANSFORM_COUNT)
+    if (head->planes > 1 || width > size || (width & (width - 1)) != 0 ||
+        head->transform >= MV_WIRE_TRANSFORM_COUNT)
         return false;
     if (head->transform == MV_WIRE_CALLS)
         return size == 4 && head->base == 0 && head->shift == 0;
@@ -85,6 +86,8 @@ static void fill(const mv_wire_column *head, uint32_t count, uint8_t size, void 
     uint64_t *wide = out;
     uint32_t *narrow = out;
 
+    if (head->base == 0) /* the pages stay untouched */
+        return;
     if (size == 1)
         memset(out, (int)(head->base & 0xff), count);
     else if (size == 4)
@@ -154,9 +157,29 @@ static void decode_delta(const mv_wire_column *head, const uint8_t *data, uint32
         delta_uint64_t_uint64_t(head, data, count, out);
 }
 
-void mv_column_decode(const mv_wire_column *head, const uint8_t *data, uint32_t count, uint8_t size,
-                      void *out)
+/* Byte planes to numbers. */
+static void join_planes(const uint8_t *data, uint32_t count, uint8_t width, uint8_t *restrict out)
 {
+    if (width == 2) {
+        const uint8_t *high = data + count;
+        for (uint32_t i = 0; i < count; i++) {
+            out[2 * i] = data[i];
+            out[2 * i + 1] = high[i];
+        }
+        return;
+    }
+    for (uint8_t plane = 0; plane < width; plane++)
+        for (uint64_t i = 0; i < count; i++)
+            out[i * width + plane] = data[(uint64_t)plane * count + i];
+}
+
+void mv_column_decode(const mv_wire_column *head, const uint8_t *data, uint32_t count, uint8_t size,
+                      uint8_t *work, void *out)
+{
+    if (head->planes && head->width > 1) {
+        join_planes(data, count, head->width, work);
+        data = work;
+    }
     if (head->width == 0)
         decode_widthless(head, count, size, out);
     else if (head->transform == MV_WIRE_PLAIN)
@@ -260,21 +283,29 @@ static void measure(const uint64_t *work, uint32_t count, bool as_they_are, mv_w
 static void store(const uint64_t *work, uint32_t count, const mv_wire_column *head, uint8_t *data)
 {
     for (uint32_t i = 0; i < count; i++) {
-        uint64_t n = (work[i] - head->base) >> head->shift;
+        uint64_t n = (work[i] - head->base) >> head->shift; /* little-endian: low bytes first */
         switch (head->width) {
         case 1:
             data[i] = (uint8_t)n;
             break;
         case 2:
-            memcpy(data + (uint64_t)i * 2, &(uint16_t){(uint16_t)n}, 2);
+            memcpy(data + (uint64_t)i * 2, &n, 2);
             break;
         case 4:
-            memcpy(data + (uint64_t)i * 4, &(uint32_t){(uint32_t)n}, 4);
+            memcpy(data + (uint64_t)i * 4, &n, 4);
             break;
         default:
             memcpy(data + (uint64_t)i * 8, &n, 8);
         }
     }
+}
+
+static void store_planes(const uint64_t *work, uint32_t count, const mv_wire_column *head,
+                         uint8_t *data)
+{
+    for (uint8_t plane = 0; plane < head->width; plane++)
+        for (uint32_t i = 0; i < count; i++)
+            *data++ = (uint8_t)((work[i] - head->base) >> head->shift >> (8 * plane));
 }
 
 static uint64_t encode_bytes(const mv_column_values *in, mv_wire_column *head, uint8_t *data)
@@ -311,8 +342,11 @@ uint64_t mv_column_encode(const mv_column_values *in, uint64_t *work, mv_wire_co
             head->start = differ(in, work);
     }
     measure(work, in->count, calls, head);
-    if (head->width == 0)
-        return 0;
-    store(work, in->count, head, data);
+    /* Differences are small but for a few: their high bytes are zeros in one piece. */
+    head->planes = head->transform == MV_WIRE_DELTA && head->width > 1;
+    if (head->planes)
+        store_planes(work, in->count, head, data);
+    else if (head->width > 0)
+        store(work, in->count, head, data);
     return (uint64_t)in->count * head->width;
 }

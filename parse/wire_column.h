@@ -27,8 +27,9 @@ uint64_t mv_column_encode(const mv_column_values *in, uint64_t *work, mv_wire_co
 /* Whether mv_column_decode can run `head` into values of `size` bytes. */
 bool mv_column_can_decode(const mv_wire_column *head, uint8_t size);
 
-/* Fills out[0] to out[count - 1] from count * head->width bytes, at any alignment. */
+/* Fills out[0] to out[count - 1], zero before, from count * head->width bytes at any alignment.
+ * `work` has room for as many; it is not needed, and may be NULL, unless head->planes is set. */
 void mv_column_decode(const mv_wire_column *head, const uint8_t *data, uint32_t count, uint8_t size,
-                      void *out);
+                      uint8_t *work, void *out);
 
 #endif

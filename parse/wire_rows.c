@@ -8,22 +8,26 @@
 enum {
     MOST_THREADS = 4,
     /* A thread costs some 50 microseconds to start: as long as decoding about this much. */
-    BYTES_A_THREAD = 4 << 20,
-    /* Neighbouring chunks that one thread takes at a time, so that two threads seldom meet in
-     * one huge page and clear it twice. */
-    BATCH = 4
+    BYTES_A_THREAD = 4 << 20
 };
 
 typedef struct {
     mv_load *load;
-    uint32_t first, count; /* chunks to decode */
-    _Atomic uint32_t next;
+    struct worker *workers;
+    uint32_t worker_count;
+    uint64_t most_raw;    /* decompressed bytes of the largest chunk */
+    uint64_t most_column; /* and of the largest column */
     _Atomic bool no_memory;
 } job;
 
-typedef struct {
+/* Each worker begins with neighbouring chunks of its own, so that two seldom meet in one huge
+ * page and clear it twice; then it helps the others. */
+typedef struct worker {
     job *job;
-    uint8_t *room; /* decompressed bytes of the chunk at hand */
+    uint32_t end;          /* of its own chunks */
+    _Atomic uint32_t next; /* of its own chunks, to be decoded by anybody */
+    uint8_t *room;         /* [most_raw] the chunk at hand */
+    uint8_t *column;       /* [most_column] the column at hand */
     pthread_t thread;
     bool started;
 } worker;
@@ -51,11 +55,13 @@ static bool bytes_below(const uint8_t *values, uint32_t count, uint8_t limit)
     return most < limit;
 }
 
-static bool in_range(const mv_load *load, const mv_table_column *column, const void *values,
-                     uint32_t count)
+static bool in_range(const mv_load *load, const mv_table_column *column, const mv_wire_column *head,
+                     const void *values, uint32_t count)
 {
     if (column->ref == MV_REF_NONE)
         return true;
+    if (head->width == 0 && head->transform == MV_WIRE_PLAIN)
+        count = 1; /* they are all the same */
     if (column->ref == MV_REF_ENUM)
         return bytes_below(values, count, column->limit);
     return ids_below(values, count, load->limits[column->ref], mv_ref_may_be_none(column->ref));
@@ -88,13 +94,13 @@ static bool fill_absent(const mv_load_table *t, mv_chunk *chunk, uint32_t seen)
             continue;
         if (column->is_end)
             return false;
-        mv_column_decode(&constant, NULL, chunk->head.count, column->size,
+        mv_column_decode(&constant, NULL, chunk->head.count, column->size, NULL,
                          values_at(t, i, chunk->head.first_row));
     }
     return true;
 }
 
-static mv_code decode_column(const mv_load *load, const mv_load_table *t, mv_chunk *chunk,
+static mv_code decode_column(const worker *w, const mv_load_table *t, mv_chunk *chunk,
                              const mv_wire_column *head, const uint8_t *data, uint32_t *seen)
 {
     uint32_t i = column_row(t->layout, head->column);
@@ -110,15 +116,15 @@ static mv_code decode_column(const mv_load *load, const mv_load_table *t, mv_chu
         return MV_CORRUPT;
     *seen |= 1u << i;
     out = values_at(t, i, chunk->head.first_row);
-    mv_column_decode(head, data, chunk->head.count, column->size, out);
+    mv_column_decode(head, data, chunk->head.count, column->size, w->column, out);
     if (column->is_end)
         chunk->begin = head->start;
-    if (!in_range(load, column, out, chunk->head.count))
+    if (!in_range(w->job->load, column, head, out, chunk->head.count))
         chunk->bad_column = column->number;
     return MV_OK;
 }
 
-static mv_code decode_columns(const mv_load *load, const mv_load_table *t, mv_chunk *chunk,
+static mv_code decode_columns(const worker *w, const mv_load_table *t, mv_chunk *chunk,
                               mv_span payload)
 {
     mv_wire_column head = {0};
@@ -139,7 +145,7 @@ static mv_code decode_columns(const mv_load *load, const mv_load_table *t, mv_ch
         bytes = mv_wire_aligned((uint64_t)chunk->head.count * head.width);
         if (bytes > payload.length - at)
             return MV_CORRUPT;
-        code = decode_column(load, t, chunk, &head, payload.data + at, &seen);
+        code = decode_column(w, t, chunk, &head, payload.data + at, &seen);
         if (code != MV_OK)
             return code;
         at += bytes;
@@ -147,13 +153,14 @@ static mv_code decode_columns(const mv_load *load, const mv_load_table *t, mv_ch
     return fill_absent(t, chunk, seen) ? MV_OK : MV_CORRUPT;
 }
 
-static void decode_chunk(const mv_load *load, mv_chunk *chunk, ZSTD_DCtx *zstd, uint8_t *room)
+static void decode_chunk(const worker *w, mv_chunk *chunk, ZSTD_DCtx *zstd)
 {
+    const mv_load *load = w->job->load;
     const uint8_t *payload;
 
-    chunk->lost = mv_chunk_open(load, &chunk->head, chunk->at, zstd, room, &payload);
+    chunk->lost = mv_chunk_open(load, &chunk->head, chunk->at, zstd, w->room, &payload);
     if (chunk->lost == MV_OK)
-        chunk->lost = decode_columns(load, &load->tables[chunk->table], chunk,
+        chunk->lost = decode_columns(w, &load->tables[chunk->table], chunk,
                                      (mv_span){payload, chunk->head.raw_bytes});
 }
 
@@ -161,69 +168,81 @@ static void decode_chunk(const mv_load *load, mv_chunk *chunk, ZSTD_DCtx *zstd, 
 
 static void *work(void *user)
 {
-    worker *w = user;
-    job *j = w->job;
+    worker *self = user;
+    job *j = self->job;
+    uint32_t own = (uint32_t)(self - j->workers);
     ZSTD_DCtx *zstd = ZSTD_createDCtx();
-    uint32_t at;
 
     if (!zstd)
         atomic_store(&j->no_memory, true);
-    while (zstd && (at = atomic_fetch_add(&j->next, BATCH)) < j->count) {
-        uint32_t end = j->count - at < BATCH ? j->count : at + BATCH;
-        for (; at < end; at++)
-            decode_chunk(j->load, &j->load->chunks[j->first + at], zstd, w->room);
+    for (uint32_t i = 0; zstd && i < j->worker_count; i++) {
+        worker *from = &j->workers[(own + i) % j->worker_count];
+        uint32_t at;
+        while ((at = atomic_fetch_add(&from->next, 1)) < from->end)
+            decode_chunk(self, &j->load->chunks[at], zstd);
     }
     ZSTD_freeDCtx(zstd);
     return NULL;
 }
 
-static uint32_t threads_for(const job *j, uint64_t *most_raw)
+/* How many threads the chunks are worth, and how large they are. */
+static void measure(job *j)
 {
+    const mv_load *load = j->load;
     cpu_set_t set;
-    uint64_t bytes = 0, wanted;
+    uint64_t bytes = 0;
     uint32_t cpus = 1;
 
-    *most_raw = 0;
-    for (uint32_t i = 0; i < j->count; i++) {
-        const mv_wire_chunk *head = &j->load->chunks[j->first + i].head;
-        const mv_table *layout = j->load->tables[j->load->chunks[j->first + i].table].layout;
-        for (uint32_t k = 0; k < layout->column_count; k++)
-            bytes += (uint64_t)head->count * layout->columns[k].size;
+    for (uint32_t i = 0; i < load->chunk_count; i++) {
+        const mv_wire_chunk *head = &load->chunks[i].head;
+        const mv_table *layout = load->tables[load->chunks[i].table].layout;
+        for (uint32_t k = 0; k < layout->column_count; k++) {
+            uint64_t column = (uint64_t)head->count * layout->columns[k].size;
+            bytes += column;
+            j->most_column = column > j->most_column ? column : j->most_column;
+        }
         if (head->codec != MV_WIRE_CODEC_NONE && mv_chunk_lengths_good(head) &&
-            head->raw_bytes > *most_raw)
-            *most_raw = head->raw_bytes;
+            head->raw_bytes > j->most_raw)
+            j->most_raw = head->raw_bytes;
     }
     if (sched_getaffinity(0, sizeof set, &set) == 0)
         cpus = (uint32_t)CPU_COUNT(&set);
-    wanted = 1 + bytes / BYTES_A_THREAD;
-    if (wanted > cpus)
-        wanted = cpus;
-    return wanted < MOST_THREADS ? (uint32_t)wanted : MOST_THREADS;
+    cpus = cpus < MOST_THREADS ? cpus : MOST_THREADS;
+    j->worker_count = bytes / BYTES_A_THREAD < cpus ? 1 + (uint32_t)(bytes / BYTES_A_THREAD) : cpus;
+}
+
+static bool prepare(job *j)
+{
+    mv_load *load = j->load;
+
+    for (uint32_t i = 0; i < j->worker_count; i++) {
+        worker *w = &j->workers[i];
+        w->job = j;
+        atomic_init(&w->next, (uint32_t)((uint64_t)load->chunk_count * i / j->worker_count));
+        w->end = (uint32_t)((uint64_t)load->chunk_count * (i + 1) / j->worker_count);
+        w->room = mv_arena_push(&load->scratch, j->most_raw, 1);
+        w->column = mv_arena_push(&load->scratch, j->most_column, 1);
+        if (!w->room || !w->column)
+            return false;
+    }
+    return true;
 }
 
 mv_code mv_rows_decode(mv_load *load, mv_err *err)
 {
-    job j = {.load = load, .count = load->chunk_count};
-    worker workers[MOST_THREADS] = {{0}};
-    uint64_t room;
-    uint32_t threads;
+    worker workers[MOST_THREADS] = {0};
+    job j = {.load = load, .workers = workers};
 
-    if (j.count == 0)
-        return MV_OK;
-    threads = threads_for(&j, &room);
-    for (uint32_t i = 0; i < threads; i++) {
-        workers[i].job = &j;
-        workers[i].room = mv_arena_push(&load->scratch, room, 1);
-        if (!workers[i].room)
-            return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "decompressing %u chunks", j.count);
-    }
-    for (uint32_t i = 1; i < threads; i++)
+    measure(&j);
+    if (!prepare(&j))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u chunks", load->chunk_count);
+    for (uint32_t i = 1; i < j.worker_count; i++)
         workers[i].started = pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0;
     work(&workers[0]);
-    for (uint32_t i = 1; i < threads; i++)
+    for (uint32_t i = 1; i < j.worker_count; i++)
         if (workers[i].started)
             pthread_join(workers[i].thread, NULL);
     if (atomic_load(&j.no_memory))
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "decompressing %u chunks", j.count);
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u chunks", load->chunk_count);
     return MV_OK;
 }
