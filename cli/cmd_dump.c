@@ -3,6 +3,7 @@
  * The text depends on the model alone: stacks and calls are numbered by first use within the dump
  * and texts stand in line, so however a container orders its tables, the same model gives the
  * same lines. What belongs to the container (format, sizes, its notes) is left to `info`. */
+#include "cli/chunk_list.h"
 #include "cli/complain.h"
 #include "cli/input.h"
 
@@ -344,6 +345,8 @@ int mv_cmd_dump(mv_cli *cli)
               .trace = &trace,
               .with_calls = mv_option_given(&cli->options, MV_HAS(CALLS))};
 
+    if (mv_option_given(&cli->options, MV_HAS(CHUNKS)))
+        return mv_chunks_list(cli);
     if (!mv_input_read(cli, &trace))
         return MV_EXIT_FAILED;
     d.stack_name = unnamed(&cli->scratch, trace.stacks.count);

@@ -79,14 +79,14 @@ const mv_command mv_commands[] = {
     {
         .name = "dump",
         .run = mv_cmd_dump,
-        .options = MV_HAS(CALLS) | MV_HAS(OUTPUT),
+        .options = MV_HAS(CALLS) | MV_HAS(CHUNKS) | MV_HAS(OUTPUT),
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
         .summary = "every row of a file as text, for debugging files",
         .help = "The whole snapshot as lines that do not depend on the file's format: equal dumps\n"
                 "mean equal snapshots. --calls adds which rows stem from the same allocator call,\n"
-                "which plain msgpack cannot keep.\n",
+                "which plain msgpack cannot keep. --chunks lists how a .bin is laid out instead.\n",
         .example = "memviz dump train.bin | less\n"
                    "diff <(memviz dump a.pickle) <(memviz dump a.bin)\n",
     },

@@ -16,6 +16,7 @@
     X(FAIL_ON, "fail-on", 0, "WHAT", "leak", "exit with 3 when the report finds it")              \
     X(PLAIN, "plain", 0, NULL, NULL, "write msgpack as PyTorch's own dict, stacks spelled out")   \
     X(CALLS, "calls", 0, NULL, NULL, "print which rows stem from the same allocator call")        \
+    X(CHUNKS, "chunks", 0, NULL, NULL, "list the chunks of a .bin instead, damaged or not")       \
     X(OUTPUT, "output", 'o', "FILE", NULL, "write to FILE")                                       \
     X(QUIET, "quiet", 'q', NULL, NULL, "no progress and no remarks on standard error")            \
     X(COLOR, "color", 0, "WHEN", "auto always never",                                             \

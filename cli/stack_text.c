@@ -3,7 +3,7 @@
 #include "analyze/culprit.h"
 
 /* So many frames of the framework in a row are shown; longer runs are counted. */
-#define SHORT_RUN 2
+#define SHORT_RUN 1
 
 static void put_frame(mv_out *out, const mv_trace *trace, mv_frame_id frame, bool bold,
                       uint32_t indent)

@@ -119,3 +119,26 @@ Test(convert, in_place)
     cr_expect(strstr(r.out, "memviz dump 1\n") == r.out);
     mvt_run_drop(&r);
 }
+
+/* The layout of a container can be seen even where its contents cannot be read. */
+Test(convert, chunks_are_listed)
+{
+    mvt_run r = mvt_sh("$MEMVIZ convert -q $SNAPS/oom.pickle x.bin; $MEMVIZ dump --chunks x.bin");
+
+    cr_expect_eq(r.status, 0);
+    cr_expect(strstr(r.out, "header version 1 features 0 hash good"), "%s", r.out);
+    cr_expect(strstr(r.out, "events         device 0 rows 0 to 58 of 58"), "%s", r.out);
+    cr_expect(strstr(r.out, "footer index_at"), "%s", r.out);
+    cr_expect(!strstr(r.out, "BAD") && !strstr(r.out, "no chunk"), "%s", r.out);
+    mvt_run_drop(&r);
+    r = mvt_sh("$MEMVIZ convert -q $SNAPS/oom.pickle x.bin; for at in 0 9 30 100 700 1500; do "
+               "cp x.bin y.bin; printf '\\377\\376' | "
+               "dd of=y.bin bs=1 seek=$at conv=notrunc status=none; "
+               "$MEMVIZ dump --chunks y.bin || echo refused; done; "
+               "for n in 23 24 80 1000 1501; do head -c $n x.bin | $MEMVIZ dump --chunks - "
+               "|| echo refused; done");
+    cr_expect(strstr(r.out, "BAD") && strstr(r.out, "no chunk") && strstr(r.out, "cut after"), "%s",
+              r.out);
+    cr_expect(strstr(r.err, "memviz: y.bin: byte 0: no memviz container"), "%s", r.err);
+    mvt_run_drop(&r);
+}
