@@ -4,11 +4,11 @@
 #include <time.h>
 
 #include "analyze/lives.h"
+#include "analyze/size.h"
 #include "cli/complain.h"
 #include "cli/input.h"
 #include "cli/report.h"
 #include "cli/sheet.h"
-#include "cli/size.h"
 
 typedef struct {
     uint32_t device;

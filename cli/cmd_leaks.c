@@ -3,11 +3,11 @@
 
 #include "analyze/culprit.h"
 #include "analyze/leaks.h"
+#include "analyze/size.h"
 #include "cli/complain.h"
 #include "cli/input.h"
 #include "cli/report.h"
 #include "cli/sheet.h"
-#include "cli/size.h"
 #include "cli/stack_text.h"
 #include "cli/window.h"
 

@@ -1,12 +1,12 @@
 /* memviz stats: totals now and at their peaks, per device and pool, and how far to trust them. */
 #include <stdio.h>
 
+#include "analyze/size.h"
 #include "analyze/totals.h"
 #include "cli/complain.h"
 #include "cli/input.h"
 #include "cli/report.h"
 #include "cli/sheet.h"
-#include "cli/size.h"
 #include "cli/window.h"
 
 typedef struct {

@@ -2,11 +2,11 @@
 #include <unistd.h>
 
 #include "analyze/culprit.h"
+#include "analyze/size.h"
 #include "cli/complain.h"
 #include "cli/input.h"
 #include "cli/report.h"
 #include "cli/reuse.h"
-#include "cli/size.h"
 #include "cli/window.h"
 
 #define TERMINAL_ROWS 50

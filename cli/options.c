@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/size.h"
 #include "cli/nearest.h"
-#include "cli/size.h"
 
 const mv_option mv_option_table[MV_OPTION_COUNT] = {
 #define MV_OPTION_ROW(id, name, letter, argument, words, help) \

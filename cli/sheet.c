@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "cli/size.h"
+#include "analyze/size.h"
 
 void mv_sheet_init(mv_sheet *sheet, mv_arena *arena, const mv_column *columns, uint32_t count)
 {

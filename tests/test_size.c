@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "analyze/size.h"
 #include "cli/nearest.h"
-#include "cli/size.h"
 
 Test(size, text)
 {

@@ -1,4 +1,4 @@
-#include "cli/size.h"
+#include "analyze/size.h"
 
 #include <ctype.h>
 #include <math.h>
