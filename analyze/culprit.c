@@ -252,21 +252,35 @@ static mv_frame_kind kind_at(const mv_trace *trace, const uint8_t *kinds, mv_fra
     return kinds ? (mv_frame_kind)kinds[frame.row] : mv_frame_kind_of(trace, frame);
 }
 
+/* How little a frame tells, the user's frames aside: among native frames a node of the backward
+ * pass tells more than an operator, and that more than the helpers below it. */
+static uint32_t vagueness(const mv_trace *trace, mv_frame_id frame, mv_frame_kind kind)
+{
+    const char *function = mv_string_text(trace, trace->frames.function[frame.row]);
+
+    if (kind != MV_FRAME_NATIVE)
+        return 4 * (uint32_t)kind;
+    if (strstr(function, "Backward") && strstr(function, "::apply("))
+        return 4 * (uint32_t)kind;
+    return 4 * (uint32_t)kind + (text_starts(function, "at::native::") ? 1 : 2);
+}
+
 mv_frame_id mv_culprit_frame(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack)
 {
-    uint32_t count;
+    uint32_t count, least = UINT32_MAX;
     const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
     mv_frame_id best = MV_NO_FRAME;
-    mv_frame_kind best_kind = MV_FRAME_NOISE;
 
     for (uint32_t i = 0; i < count; i++) {
         mv_frame_kind kind = kind_at(trace, kinds, frames[i]);
+        uint32_t vague;
 
         if (kind == MV_FRAME_USER)
             return frames[i];
-        if (best.row == MV_NO_ROW || kind < best_kind) {
+        vague = vagueness(trace, frames[i], kind);
+        if (vague < least) {
             best = frames[i];
-            best_kind = kind;
+            least = vague;
         }
     }
     return best;
@@ -289,6 +303,16 @@ bool mv_frame_is_shown(const mv_trace *trace, const uint8_t *kinds, mv_stack_id 
     return own <= MV_FRAME_FRAMEWORK || own == best;
 }
 
+/* Length of a C++ name without its argument list. */
+static int name_length(const char *function)
+{
+    const char *at = function;
+
+    while ((at = strchr(at, '(')) && text_starts(at, "(anonymous namespace)"))
+        at++;
+    return at && at > function ? (int)(at - function) : (int)strlen(function);
+}
+
 const char *mv_frame_label(const mv_trace *trace, mv_frame_id frame, char *out, size_t size)
 {
     const char *file, *function;
@@ -305,7 +329,8 @@ const char *mv_frame_label(const mv_trace *trace, mv_frame_id frame, char *out, 
         if ((*at == '/' || *at == '\\') && at[1])
             file = at + 1;
     if (*file == '\0' || strcmp(file, "??") == 0)
-        snprintf(out, size, "%s", *function ? function : "??");
+        snprintf(out, size, "%.*s", *function ? name_length(function) : 2,
+                 *function ? function : "??");
     else if (trace->frames.line[frame.row] > 0)
         snprintf(out, size, "%s:%lld %s", file, (long long)trace->frames.line[frame.row], function);
     else

@@ -33,7 +33,8 @@ mv_frame_kind mv_frame_kind_of(const mv_trace *trace, mv_frame_id frame);
 uint8_t *mv_frame_kinds(mv_arena *arena, const mv_trace *trace);
 
 /* The innermost user frame; without one the innermost package frame, framework frame, native
- * frame, frame. MV_NO_FRAME for a stack without frames. `kinds` from mv_frame_kinds, or NULL. */
+ * frame (a node of the backward pass before an operator of at::native before others), frame.
+ * MV_NO_FRAME for a stack without frames. `kinds` from mv_frame_kinds, or NULL. */
 mv_frame_id mv_culprit_frame(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack);
 
 /* Whether frame number `index` (from 0, innermost) of a stack is shown under `--frames user`:
@@ -43,8 +44,8 @@ bool mv_frame_is_shown(const mv_trace *trace, const uint8_t *kinds, mv_stack_id 
                        uint32_t index);
 
 /* "train.py:118 log_activations": the file's last component, the line, the function. Without a
- * file the function alone; "(no stack)" for MV_NO_FRAME. Long C++ names are cut to fit. Always
- * NUL-terminated; returns `out`. */
+ * file the function alone, without a C++ argument list; "(no stack)" for MV_NO_FRAME. Cut to fit
+ * and always NUL-terminated; returns `out`. */
 const char *mv_frame_label(const mv_trace *trace, mv_frame_id frame, char *out, size_t size);
 
 /* The label of a stack's culprit. */

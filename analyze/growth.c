@@ -25,6 +25,14 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Bins with overdue blocks that make growth: of even births, of even births where each block has
+ * a size of its own (likewise, but not in each bin), and of uneven births. Uneven births of new
+ * sizes are a cache by shape. */
+#define BINS_EVEN           3
+#define BINS_EVEN_SIZES     6
+#define BINS_EACH_NTH_SIZES 4
+#define BINS_UNEVEN         4
+
 /* Growth that set in during the second half of what was seen must go on for so many bins. */
 #define BINS_OF_LATE_GROWTH 6
 
@@ -88,11 +96,18 @@ static birth_spread spread_of(const mv_growth_site *s, uint32_t first, uint32_t 
     return b;
 }
 
+static bool births_are_even(const birth_spread *b)
+{
+    return 2 * (uint64_t)b->most_gap <= 3 * (uint64_t)b->least_gap;
+}
+
 static bool births_stop(const birth_spread *b, uint32_t last)
 {
     double rate = (b->bins - 0.5) / (b->last_bin - b->first_bin + 1.0);
     uint32_t silent = last - b->last_bin;
 
+    if (births_are_even(b))
+        return silent >= 2 * (uint64_t)b->most_gap;
     /* One silent bin may come from where the mark stands within the step. */
     return silent > 1 && pow(1 - rate, silent - 1) < CHANCE_OF_STOP;
 }
@@ -108,11 +123,6 @@ static bool births_thin_out(const birth_spread *b, uint32_t first, uint32_t last
     return b->late_sum / n - range / 2 < -DEVIATIONS_OF_THINNING * range / sqrt(12 * n);
 }
 
-static bool births_are_even(const birth_spread *b)
-{
-    return 2 * (uint64_t)b->most_gap <= 3 * (uint64_t)b->least_gap;
-}
-
 /* Each bin halves the doubt; uneven births and a late beginning leave more of it. */
 static double confidence_of(const birth_spread *b, uint32_t last)
 {
@@ -124,11 +134,18 @@ static double confidence_of(const birth_spread *b, uint32_t last)
     return fmax(0.5, sure * (0.5 + 0.5 * fmin(1, seen)));
 }
 
-static bool births_suffice(const birth_spread *b, uint32_t last)
+static bool births_suffice(const mv_growth_site *s, const birth_spread *b, uint32_t last)
 {
-    if (b->first_bin > last / 2 && b->bins < BINS_OF_LATE_GROWTH)
+    bool even = births_are_even(b), each_nth = even && b->least_gap == b->most_gap;
+    uint32_t wanted = even ? BINS_EVEN : BINS_UNEVEN;
+
+    if (!s->sizes_recur && !even)
         return false;
-    return b->late_bins >= 2 && b->bins >= (births_are_even(b) ? 3 : 4);
+    if (!s->sizes_recur)
+        wanted = each_nth && b->least_gap > 1 ? BINS_EACH_NTH_SIZES : BINS_EVEN_SIZES;
+    if (b->first_bin > last / 2 && wanted < BINS_OF_LATE_GROWTH)
+        wanted = BINS_OF_LATE_GROWTH;
+    return b->late_bins >= 2 && b->bins >= wanted;
 }
 
 mv_growth mv_growth_judge(const mv_growth_site *s)
@@ -145,7 +162,7 @@ mv_growth mv_growth_judge(const mv_growth_site *s)
     g.bins = b.late_bins;
     if (b.bins < 2 || births_stop(&b, g.last) || births_thin_out(&b, g.first, g.last))
         return g;
-    if (births_suffice(&b, g.last)) {
+    if (births_suffice(s, &b, g.last)) {
         g.kind = MV_GROWTH_STEADY;
         g.confidence = confidence_of(&b, g.last);
     } else if (s->marks <= MARKS_TO_BE_SURE) {

@@ -11,6 +11,8 @@
  *     a window           |                   | x   x      as young as the freed ones were
  *                  ^ warm-up                   ^ too young to judge
  *
+ *     new shapes   x   x |     x           x |            entries of sizes unseen before
+ *
  * A block is overdue when it is older than blocks of its site live. A site grows when overdue
  * blocks were born in several bins behind the warm-up, and neither stop nor thin out before the
  * last bin that can be judged. docs/leaks.md gives the reasons for each number. */
@@ -23,7 +25,8 @@ typedef struct {
     uint32_t marks;       /* the last bin: bins are 0 to marks */
     const uint32_t *born; /* [alive] bins in which the blocks alive were born, ascending */
     uint32_t alive;
-    uint32_t *lived; /* [freed] bins that the freed blocks lived through; gets sorted */
+    bool sizes_recur; /* blocks of one size were born in several bins, as a rule */
+    uint32_t *lived;  /* [freed] bins that the freed blocks lived through; gets sorted */
     uint32_t freed;
 } mv_growth_site;
 

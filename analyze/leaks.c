@@ -9,6 +9,9 @@
 /* Without steps: a site that kept something on fewer separate occasions does not grow. */
 #define OCCASIONS_TO_WORRY 3
 
+/* Of so many sizes one must recur, or the site is a cache that gets an entry a shape. */
+#define SIZES_TO_RECUR 4
+
 static const char *const verdict_names[] = {"unknown", "clean", "leak"};
 
 static const char *const kind_names[MV_LEAK_KIND_COUNT] = {
@@ -30,6 +33,12 @@ typedef struct {
     mv_growth growth;
 } site_use;
 
+/* A block alive: the bytes asked for, and the bin of its birth. */
+typedef struct {
+    uint64_t bytes;
+    uint32_t bin;
+} sized;
+
 typedef struct {
     mv_arena *arena;   /* of the result */
     mv_arena *scratch; /* gone at the end */
@@ -39,6 +48,7 @@ typedef struct {
     site_use *uses;      /* [sites.count] */
     uint32_t *alive_row; /* blocks alive, by site, in order of birth */
     uint32_t *born;      /* the bin of each of them */
+    sized *sized;        /* room for those of one site */
     uint32_t *lived;     /* bins that freed blocks lived through, by site */
     uint8_t *is_leaked;  /* [allocs.count] */
     mv_leaks *out;
@@ -90,8 +100,9 @@ static bool make_room(work *w)
     }
     w->alive_row = mv_push_array(w->scratch, uint32_t, alive);
     w->born = mv_push_array(w->scratch, uint32_t, alive);
+    w->sized = mv_push_array(w->scratch, sized, alive);
     w->lived = mv_push_array(w->scratch, uint32_t, freed);
-    return w->alive_row && w->born && w->lived;
+    return w->alive_row && w->born && w->sized && w->lived;
 }
 
 static void fill_rows(work *w, const uint8_t *candidate)
@@ -180,6 +191,34 @@ static void leak_site(work *w, site_use *use)
     use->bytes_per_step = (judged_bytes + bins / 2) / bins;
 }
 
+static int by_size(const void *a, const void *b)
+{
+    const sized *x = a, *y = b;
+
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? -1 : 1;
+    return (x->bin > y->bin) - (x->bin < y->bin);
+}
+
+/* Whether at least each fourth size among the blocks that a site keeps was kept in several bins. */
+static bool sizes_recur(work *w, const site_use *use)
+{
+    uint32_t sizes = 0, recurring = 0;
+
+    for (uint32_t i = 0; i < use->alive; i++) {
+        uint32_t at = use->first_alive + i;
+        w->sized[i] = (sized){w->lives->allocs.requested[w->alive_row[at]], w->born[at]};
+    }
+    qsort(w->sized, use->alive, sizeof *w->sized, by_size);
+    for (uint32_t i = 0, end; i < use->alive; i = end) {
+        for (end = i + 1; end < use->alive && w->sized[end].bytes == w->sized[i].bytes;)
+            end++;
+        sizes++;
+        recurring += w->sized[end - 1].bin != w->sized[i].bin;
+    }
+    return SIZES_TO_RECUR * (uint64_t)recurring >= sizes;
+}
+
 /* True when some site might grow but the steps are too few. */
 static bool judge_sites(work *w)
 {
@@ -195,6 +234,7 @@ static bool judge_sites(work *w)
 
         if (!is_candidate(use))
             continue;
+        site.sizes_recur = sizes_recur(w, use);
         use->growth = mv_growth_judge(&site);
         doubtful = doubtful || use->growth.kind == MV_GROWTH_MAYBE;
         if (use->growth.kind == MV_GROWTH_STEADY)
@@ -377,6 +417,7 @@ static void decide(work *w, bool doubtful)
 {
     mv_leaks *out = w->out;
     uint32_t alive, occasions = most_occasions(w, &alive);
+    bool complete = w->lives->history == MV_HISTORY_COMPLETE;
 
     out->verdict = MV_VERDICT_CLEAN;
     if (out->count > 0) {
@@ -385,7 +426,7 @@ static void decide(work *w, bool doubtful)
     } else if (w->lives->events.count == 0) {
         out->verdict = MV_VERDICT_UNKNOWN;
         out->why = "the file has no events: memory history was not recorded";
-    } else if (alive == 0) {
+    } else if (alive == 0 && (complete || out->steps.count > 0)) {
         out->why = "nothing that was allocated in the trace is alive at its end";
     } else if (out->steps.count > 0 && doubtful) {
         out->verdict = MV_VERDICT_UNKNOWN;
@@ -393,8 +434,8 @@ static void decide(work *w, bool doubtful)
                    "from warm-up";
     } else if (out->steps.count > 0) {
         out->why = "no line keeps memory step after step";
-    } else if (occasions < OCCASIONS_TO_WORRY && w->lives->history == MV_HISTORY_COMPLETE) {
-        out->why = "no steps were found, but no line kept memory more than twice";
+    } else if (occasions < OCCASIONS_TO_WORRY && complete) {
+        out->why = "no steps were found, but no line kept memory on more than two occasions";
     } else {
         out->verdict = MV_VERDICT_UNKNOWN;
         out->why = "no steps were found in the trace: mark them with "

@@ -1,5 +1,6 @@
 #include "analyze/period.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/sites.h"
@@ -10,12 +11,14 @@
 /* The fewest steps worth inferring. */
 #define LEAST_STEPS 3
 
-/* With so many allocations a rarer site is preferred to a more frequent one: it belongs to the
- * outer loop. */
-#define ALLOCS_ENOUGH 8
-
 /* From so many allocations on, the first gap is taken for warm-up. */
 #define ALLOCS_WITH_WARM_UP 6
+
+/* Between two sites more even than this the more frequent keeps the beat. */
+#define EVEN_ENOUGH 0.3
+
+/* More allocations in a row, on average, are not one statement but a loop. */
+#define LONGEST_BURST 8
 
 /* The longest period looked for among the allocations of one site, how many are looked at, and
  * the share that must repeat. */
@@ -26,7 +29,8 @@
 /* Where one site allocates: positions in the list of all allocations. */
 typedef struct {
     uint32_t count, first, second, last;
-    uint32_t gap; /* the longest but the first */
+    uint32_t gap;   /* the longest but the first */
+    double squares; /* sum of the squared gaps but the first */
 } rhythm;
 
 static void rhythm_add(rhythm *r, uint32_t at)
@@ -35,8 +39,11 @@ static void rhythm_add(rhythm *r, uint32_t at)
         r->first = at;
     if (r->count == 1)
         r->second = at;
-    if (r->count > 1 && at - r->last > r->gap)
-        r->gap = at - r->last;
+    if (r->count > 1) {
+        double gap = at - r->last;
+        r->gap = gap > r->gap ? at - r->last : r->gap;
+        r->squares += gap * gap;
+    }
     r->last = at;
     r->count++;
 }
@@ -57,17 +64,12 @@ static double rhythm_cover(const rhythm *r, uint32_t allocs)
     return ((double)span + 1.5 * (double)gap + 2) / allocs;
 }
 
-static bool better_rhythm(const rhythm *a, uint32_t depth_a, const rhythm *b, uint32_t depth_b)
+/* How uneven the gaps are: their variance over their squared mean. */
+static double rhythm_unevenness(const rhythm *r)
 {
-    bool enough_a = a->count >= ALLOCS_ENOUGH, enough_b = b->count >= ALLOCS_ENOUGH;
+    double sum = r->last - r->second;
 
-    if (depth_a != depth_b)
-        return depth_a < depth_b;
-    if (enough_a != enough_b)
-        return enough_a;
-    if (a->count != b->count)
-        return enough_a ? a->count < b->count : a->count > b->count;
-    return a->first < b->first;
+    return (r->count - 2) * r->squares / (sum * sum) - 1;
 }
 
 /* Frames whose loops are no steps: parameters one by one, layers, gradients. */
@@ -104,33 +106,110 @@ static bool site_may_beat(const mv_trace *trace, const mv_sites *sites, uint32_t
     return true;
 }
 
-/* The site that keeps the beat, or MV_NO_ROW; first among those that span half the trace. */
-static uint32_t best_site(const mv_trace *trace, const mv_sites *sites, const rhythm *rhythms,
-                          uint32_t allocs)
+/* Marks the sites that span the share `cover` and are nearest to the user's code; their number. */
+static uint32_t mark_nearest(const mv_trace *trace, const mv_sites *sites, const rhythm *rhythms,
+                             uint32_t allocs, double cover, uint8_t *is_near)
 {
-    static const double covers[] = {0.5, 0.1};
-    uint32_t best = MV_NO_ROW;
+    uint32_t depth = UINT32_MAX, near = 0;
 
-    for (size_t c = 0; c < sizeof covers / sizeof *covers && best == MV_NO_ROW; c++)
-        for (uint32_t s = 0; s < sites->count; s++) {
-            if (rhythm_cover(&rhythms[s], allocs) < covers[c] || !site_may_beat(trace, sites, s))
-                continue;
-            if (best == MV_NO_ROW ||
-                better_rhythm(&rhythms[s], sites->depth[s], &rhythms[best], sites->depth[best]))
-                best = s;
-        }
-    return best;
+    for (uint32_t s = 0; s < sites->count; s++) {
+        is_near[s] = rhythm_cover(&rhythms[s], allocs) >= cover && site_may_beat(trace, sites, s);
+        if (is_near[s] && sites->depth[s] < depth)
+            depth = sites->depth[s];
+    }
+    for (uint32_t s = 0; s < sites->count; s++) {
+        is_near[s] = is_near[s] && sites->depth[s] == depth;
+        near += is_near[s];
+    }
+    return near;
 }
 
-/* What one allocation of the site looks like: how many more the site makes before it is freed
- * (MOST_FATE and more, or never: MOST_FATE), how many of any site come before the next one, and
- * its size. */
+/* Sites that allocate equally often. */
+typedef struct {
+    uint32_t site; /* the first of them */
+    uint32_t votes;
+} candidate;
+
+static bool better_candidate(const rhythm *rhythms, const candidate *a, const candidate *b)
+{
+    double uneven_a = rhythm_unevenness(&rhythms[a->site]);
+    double uneven_b = rhythm_unevenness(&rhythms[b->site]);
+
+    if (a->votes != b->votes)
+        return a->votes > b->votes;
+    if (uneven_a < EVEN_ENOUGH && uneven_b < EVEN_ENOUGH)
+        return rhythms[a->site].count > rhythms[b->site].count;
+    return uneven_a < uneven_b;
+}
+
+typedef struct {
+    uint32_t count, first, site;
+} near_site;
+
+static int by_count(const void *a, const void *b)
+{
+    const near_site *x = a, *y = b;
+
+    if (x->count != y->count)
+        return x->count < y->count ? -1 : 1;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+/* Of the counts on which most sites agree, the site that keeps it most evenly. One more counts as
+ * agreeing, since the trace may end in the middle of a step. */
+static uint32_t elect_site(near_site *near, uint32_t sites, const rhythm *rhythms)
+{
+    candidate best = {0, 0};
+
+    qsort(near, sites, sizeof *near, by_count);
+    for (uint32_t first = 0, same, next; first < sites; first = same) {
+        candidate c = {.site = near[first].site};
+
+        for (same = first; same < sites && near[same].count == near[first].count;)
+            same++;
+        for (next = same; next < sites && near[next].count == near[first].count + 1;)
+            next++;
+        if (next > same && near[same].first < near[first].first)
+            c.site = near[same].site;
+        c.votes = next - first;
+        if (best.votes == 0 || better_candidate(rhythms, &c, &best))
+            best = c;
+    }
+    return best.site;
+}
+
+/* The site that keeps the beat in *site, or MV_NO_ROW; sought first among those that span half of
+ * the trace. False when memory is out. */
+static bool find_site(mv_arena *scratch, const mv_trace *trace, const mv_sites *sites,
+                      const rhythm *rhythms, uint32_t allocs, uint32_t *site)
+{
+    static const double covers[] = {0.5, 0.1};
+    uint8_t *is_near = mv_push_array(scratch, uint8_t, sites->count);
+    near_site *near = mv_push_array(scratch, near_site, sites->count);
+
+    *site = MV_NO_ROW;
+    if (!is_near || !near)
+        return false;
+    for (size_t c = 0; c < sizeof covers / sizeof *covers && *site == MV_NO_ROW; c++) {
+        uint32_t count = 0;
+
+        if (mark_nearest(trace, sites, rhythms, allocs, covers[c], is_near) == 0)
+            continue;
+        for (uint32_t s = 0; s < sites->count; s++)
+            if (is_near[s])
+                near[count++] = (near_site){rhythms[s].count, rhythms[s].first, s};
+        *site = elect_site(near, count, rhythms);
+    }
+    return true;
+}
+
+/* What one allocation of a site that is alone in its loop looks like: its size, and how many more
+ * the site makes before it is freed (MOST_FATE and more, or never: MOST_FATE). */
 enum { MOST_FATE = 4 };
 
 typedef struct {
     uint64_t size;
     uint32_t fate;
-    uint32_t gap;
 } beat;
 
 static beat beat_of(const mv_alloc_lives *a, const uint32_t *rows, uint32_t count, uint32_t i)
@@ -142,17 +221,7 @@ static beat beat_of(const mv_alloc_lives *a, const uint32_t *rows, uint32_t coun
         b.fate++;
     if (a->freed[rows[i]] == MV_NEVER)
         b.fate = MOST_FATE;
-    if (i + 1 < count)
-        b.gap = rows[i + 1] - rows[i];
     return b;
-}
-
-/* Sizes tell apart the allocations of one statement; between statements they may vary by step. */
-static bool same_beat(const beat *a, const beat *b, bool exactly)
-{
-    if (a->fate != b->fate)
-        return false;
-    return !exactly || (a->gap == b->gap && (a->gap != 1 || a->size == b->size));
 }
 
 static double repeating(const beat *beats, uint32_t count, uint32_t period, bool exactly)
@@ -160,11 +229,12 @@ static double repeating(const beat *beats, uint32_t count, uint32_t period, bool
     uint32_t same = 0;
 
     for (uint32_t i = period; i < count; i++)
-        same += same_beat(&beats[i], &beats[i - period], exactly);
+        same += beats[i].fate == beats[i - period].fate &&
+                (!exactly || beats[i].size == beats[i - period].size);
     return (double)same / (count - period);
 }
 
-/* The shortest period that repeats exactly, else by fate alone, else 1. */
+/* The shortest period with which sizes and fates repeat, else fates, else 1. */
 static uint32_t period_of(const beat *beats, uint32_t count)
 {
     for (int exactly = 1; exactly >= 0; exactly--)
@@ -174,22 +244,76 @@ static uint32_t period_of(const beat *beats, uint32_t count)
     return 1;
 }
 
-static bool thin_out(mv_arena *arena, mv_arena *scratch, const mv_alloc_lives *a,
-                     const uint32_t *rows, uint32_t count, uint32_t **at, uint32_t *steps)
+static bool begins_burst(const uint32_t *rows, uint32_t i)
 {
-    uint32_t sample = count < SAMPLE ? count : SAMPLE, period;
+    return i == 0 || rows[i] != rows[i - 1] + 1;
+}
+
+/* Sets *period to the number of allocations that the site, alone in its loop, makes a step. */
+static bool find_period(mv_arena *scratch, const mv_alloc_lives *a, const uint32_t *rows,
+                        uint32_t count, uint32_t *period)
+{
+    uint32_t sample = count < SAMPLE ? count : SAMPLE;
     beat *beats = mv_push_array(scratch, beat, sample);
 
     if (!beats)
         return false;
     for (uint32_t i = 0; i < sample; i++)
         beats[i] = beat_of(a, rows, count, count - sample + i);
-    period = period_of(beats, sample);
-    *at = mv_push_array(arena, uint32_t, count / period + 1);
+    *period = period_of(beats, sample);
+    return true;
+}
+
+/* Marks at the allocations that have the size of the site's first one, if almost each burst has
+ * one: bursts may hold the end of one step and the beginning of the next. */
+static uint32_t mark_openings(const mv_alloc_lives *a, const uint32_t *rows, uint32_t count,
+                              uint32_t bursts, uint32_t *at)
+{
+    uint32_t steps = 0;
+    bool opened = false;
+
+    for (uint32_t i = 0; i < count; i++) {
+        opened = opened && !begins_burst(rows, i);
+        if (opened || a->requested[rows[i]] != a->requested[rows[0]])
+            continue;
+        opened = true;
+        at[steps++] = a->birth[rows[i]];
+    }
+    return steps + 1 >= REPEATING * bursts ? steps : 0;
+}
+
+static uint32_t mark_bursts(const mv_alloc_lives *a, const uint32_t *rows, uint32_t count,
+                            uint32_t *at)
+{
+    uint32_t steps = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        if (begins_burst(rows, i))
+            at[steps++] = a->birth[rows[i]];
+    return steps;
+}
+
+/* The marks of a site: one a burst where other sites allocate in between, else one a period. */
+static bool thin_out(mv_arena *arena, mv_arena *scratch, const mv_alloc_lives *a,
+                     const uint32_t *rows, uint32_t count, uint32_t **at, uint32_t *steps)
+{
+    uint32_t bursts = 0, period = 1;
+
+    *at = mv_push_array(arena, uint32_t, count);
     if (!*at)
         return false;
-    for (uint32_t i = 0; i < count; i += period)
-        (*at)[(*steps)++] = a->birth[rows[i]];
+    for (uint32_t i = 0; i < count; i++)
+        bursts += begins_burst(rows, i);
+    if (bursts >= LEAST_STEPS && (uint64_t)bursts * LONGEST_BURST >= count) {
+        *steps = mark_openings(a, rows, count, bursts, *at);
+        if (*steps == 0)
+            *steps = mark_bursts(a, rows, count, *at);
+    } else {
+        if (!find_period(scratch, a, rows, count, &period))
+            return false;
+        for (uint32_t i = 0; i < count; i += period)
+            (*at)[(*steps)++] = a->birth[rows[i]];
+    }
     if (*steps < LEAST_STEPS)
         *steps = 0;
     return true;
@@ -213,7 +337,8 @@ bool mv_period_find(mv_arena *arena, mv_arena *scratch, const mv_trace *trace,
         return false;
     for (uint32_t i = a->preexisting; i < a->count; i++)
         rhythm_add(&rhythms[mv_site_of(&sites, a->stack[i])], i - a->preexisting);
-    site = best_site(trace, &sites, rhythms, allocs);
+    if (!find_site(scratch, trace, &sites, rhythms, allocs, &site))
+        return false;
     if (site == MV_NO_ROW)
         return true;
     rows = mv_push_array(scratch, uint32_t, rhythms[site].count);

@@ -5,8 +5,10 @@
  *
  * Sites nearest to the user's own code come first, since loops inside the library (over layers,
  * over heads) do not make steps; what happens inside optimizers, backward passes and set-up is
- * left aside. A site that allocates several times a step ("x = randn(n); r = x * 2" on one line)
- * is thinned to the period with which its lifetimes, sizes and distances repeat. */
+ * left aside. Allocations
+ * of the site with none of another in between count once. A site that is alone in its loop ("x =
+ * randn(n); r = x * 2" on one line, and nothing else) is thinned to the period with which its
+ * sizes and lifetimes repeat. */
 #ifndef MV_PERIOD_H
 #define MV_PERIOD_H
 

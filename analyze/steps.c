@@ -9,7 +9,8 @@
 /* Named marks should span this share of the events, or the allocations themselves are asked. */
 #define COVER_WANTED 0.3
 
-/* With so many marks a finer series is no better than a coarser one. */
+/* Fewer marks than this are worth less than a name of a lower class that comes more often, as
+ * epochs are less than the steps in them. */
 #define MARKS_ENOUGH 8
 
 #define NAME_BYTES 128
@@ -186,7 +187,8 @@ static int better_series(const series *a, const series *b, uint32_t events)
 
     if ((ca >= COVER_WANTED) != (cb >= COVER_WANTED))
         return ca >= COVER_WANTED;
-    if ((a->count >= MARKS_ENOUGH) != (b->count >= MARKS_ENOUGH))
+    if (ka > NAME_RECURS && kb > NAME_RECURS &&
+        (a->count >= MARKS_ENOUGH) != (b->count >= MARKS_ENOUGH))
         return a->count >= MARKS_ENOUGH;
     if (ka != kb)
         return ka > kb;

@@ -89,8 +89,14 @@ Test(culprit, falls_back_to_the_best_frame_there_is)
     expect_label("convert:" TORCH "nn/modules/module.py:5;load:/v/site-packages/hf/io.py:9",
                  "io.py:9 load");
     expect_label("backward:" TORCH "_tensor.py:631", "_tensor.py:631 backward");
-    expect_label("torch::unwind::unwind():??:0;at::native::add(x):??:0", "at::native::add(x)");
-    expect_label("torch::unwind::unwind():??:0", "torch::unwind::unwind()");
+    expect_label("torch::unwind::unwind():??:0;at::native::add(x):??:0", "at::native::add");
+    expect_label("at::detail::empty(long):??:0;at::native::mm(x):??:0;"
+                 "torch::autograd::generated::AddmmBackward0::apply(std::vector<x>&&):??:0",
+                 "torch::autograd::generated::AddmmBackward0::apply");
+    expect_label("at::detail::empty(long):??:0;at::(anonymous namespace)::mm(x):??:0",
+                 "at::detail::empty");
+    expect_label("at::(anonymous namespace)::mm(x):??:0", "at::(anonymous namespace)::mm");
+    expect_label("torch::unwind::unwind():??:0", "torch::unwind::unwind");
     expect_label(NULL, "(no stack)");
 }
 

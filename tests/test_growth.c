@@ -5,7 +5,7 @@
 enum { MOST = 256 };
 
 /* A site drawn as text: one column a bin; a digit: so many blocks born there are alive. */
-static mv_growth judge_freed(const char *alive, const uint32_t *lived, uint32_t freed)
+static mv_growth judge(const char *alive, bool sizes_recur, const uint32_t *lived, uint32_t freed)
 {
     uint32_t born[MOST], ages[MOST], count = 0, bins = (uint32_t)strlen(alive);
     mv_growth_site site = {.marks = bins - 1, .born = born, .lived = ages, .freed = freed};
@@ -16,17 +16,18 @@ static mv_growth judge_freed(const char *alive, const uint32_t *lived, uint32_t 
     if (freed > 0)
         memcpy(ages, lived, freed * sizeof *lived);
     site.alive = count;
+    site.sizes_recur = sizes_recur;
     return mv_growth_judge(&site);
 }
 
 static mv_growth_kind kind_of(const char *alive)
 {
-    return judge_freed(alive, NULL, 0).kind;
+    return judge(alive, true, NULL, 0).kind;
 }
 
 Test(growth, every_step)
 {
-    mv_growth g = judge_freed("1111111111", NULL, 0);
+    mv_growth g = judge("1111111111", true, NULL, 0);
 
     cr_expect_eq(g.kind, MV_GROWTH_STEADY);
     cr_expect_gt(g.confidence, 0.99);
@@ -60,6 +61,13 @@ Test(growth, caches_fill_and_stop)
     cr_expect_eq(kind_of("1111.11..1..1......1......"), MV_GROWTH_NONE, "new shapes");
 }
 
+Test(growth, a_cache_by_shape_has_no_size_twice)
+{
+    cr_expect_eq(judge("..1.1..1......1.....1....1..", false, NULL, 0).kind, MV_GROWTH_NONE);
+    cr_expect_eq(judge("..1.1..1......1.....1....1..", true, NULL, 0).kind, MV_GROWTH_STEADY);
+    cr_expect_eq(judge("1111111111", false, NULL, 0).kind, MV_GROWTH_STEADY, "varying batches");
+}
+
 Test(growth, windows_are_excused_by_what_they_freed)
 {
     uint32_t three[64], mixed[64];
@@ -68,8 +76,8 @@ Test(growth, windows_are_excused_by_what_they_freed)
         three[i] = 3;
         mixed[i] = i % 20;
     }
-    cr_expect_eq(judge_freed("................1111", three, 64).kind, MV_GROWTH_NONE);
-    cr_expect_eq(judge_freed("....................1111111111", mixed, 64).kind, MV_GROWTH_NONE,
+    cr_expect_eq(judge("................1111", true, three, 64).kind, MV_GROWTH_NONE);
+    cr_expect_eq(judge("....................1111111111", true, mixed, 64).kind, MV_GROWTH_NONE,
                  "a list that is emptied now and then");
 }
 
@@ -77,9 +85,9 @@ Test(growth, a_leak_among_temporaries)
 {
     uint32_t short_lives[64] = {0};
 
-    cr_expect_eq(judge_freed("..1111111111", short_lives, 64).kind, MV_GROWTH_STEADY);
+    cr_expect_eq(judge("..1111111111", true, short_lives, 64).kind, MV_GROWTH_STEADY);
     short_lives[5] = 9;
-    cr_expect_eq(judge_freed("11111111111111111111", short_lives, 64).kind, MV_GROWTH_STEADY,
+    cr_expect_eq(judge("11111111111111111111", true, short_lives, 64).kind, MV_GROWTH_STEADY,
                  "one stray block does not excuse twenty");
 }
 
