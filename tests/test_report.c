@@ -158,7 +158,7 @@ static void write_hard_one(char path[32])
               .stack = "f:a.py:7");
     mvt_setting_text(t, odd, odd);
     bytes = mvt_snapshot_bytes(t);
-    strcpy(path, "/tmp/memviz-hard-XXXXXX");
+    snprintf(path, 32, "/tmp/memviz-hard-XXXXXX");
     file = fdopen(mkstemp(path), "wb");
     cr_assert(file != NULL);
     cr_assert_eq(fwrite(bytes.data, 1, bytes.length, file), bytes.length);
