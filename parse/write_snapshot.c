@@ -12,7 +12,7 @@
 enum { ZSTD_LEVEL = 3 };
 
 /* Below this, zstd's own header eats what it saves. */
-enum { LEAST_WORTH_COMPRESSING = 512 };
+enum { LEAST_WORTH_COMPRESSING = 1024 };
 
 typedef struct {
     mv_arena *arena;

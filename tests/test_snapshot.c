@@ -1,5 +1,8 @@
 /* memviz's own container: what is written is read again, row by row and number by number. */
 #include <criterion/criterion.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "tests/fixture_container.h"
 #include "tests/soundness.h"
@@ -193,5 +196,52 @@ Test(snapshot, a_newer_version_is_refused)
     cr_assert_eq(mv_trace_read_bytes(&arena, (mv_span){copy, bytes.length}, &again, &err),
                  MV_VERSION);
     cr_assert_eq(err.offset, offsetof(mv_wire_header, version));
+    mvt_drop(t);
+}
+
+/* ---- the documentation ------------------------------------------------------------------- */
+
+/* "000018  c1 4d 56  what they are": the bytes of one line, up to two spaces; -1: not such. */
+static int documented_bytes(const char *line, uint64_t offset, uint8_t *bytes)
+{
+    char *end;
+    int count = 0;
+
+    if (strtoull(line, &end, 16) != offset || end != line + 6 || strncmp(end, "  ", 2) != 0)
+        return -1;
+    for (end += 1; *end == ' ' && isxdigit((unsigned char)end[1]) && count < 16; count++)
+        bytes[count] = (uint8_t)strtoul(end, &end, 16);
+    return count;
+}
+
+Test(snapshot, the_documented_example_is_what_is_written)
+{
+    FILE *file = fopen(MV_SOURCE_DIR "/docs/snapshot-format.md", "r");
+    mvt_trace *t = mvt_new();
+    mv_span bytes;
+    uint64_t at = 0;
+    bool inside = false;
+    char line[1024];
+
+    cr_assert_not_null(file);
+    mvt_alloc(t, .time_us = 1700000000000000, .addr = 0x7f0000000000, .bytes = 1000,
+              .stack = "f:a.py:7");
+    bytes = mvt_snapshot_bytes(t);
+    while (fgets(line, sizeof line, file)) {
+        uint8_t documented[16];
+        int count;
+        if (strncmp(line, "```", 3) == 0)
+            inside = strcmp(line, "```hex\n") == 0;
+        if (!inside || line[0] == '`')
+            continue;
+        count = documented_bytes(line, at, documented);
+        cr_assert_gt(count, 0, "%s", line);
+        cr_assert_leq(at + (uint64_t)count, bytes.length);
+        cr_assert_eq(memcmp(documented, bytes.data + at, (size_t)count), 0, "byte %llu: %s",
+                     (unsigned long long)at, line);
+        at += (uint64_t)count;
+    }
+    fclose(file);
+    cr_assert_eq(at, bytes.length);
     mvt_drop(t);
 }
