@@ -11,7 +11,7 @@ mv_block_rules mv_block_rules_of(const mv_trace *trace)
     if (row != MV_NO_ROW && s->kind[row] == MV_SETTING_INT && s->integer[row] >= 0)
         rules.max_split = (uint64_t)s->integer[row];
     row = mv_setting_find(trace, NULL, "expandable_segments");
-    rules.expandable = row != MV_NO_ROW && s->kind[row] == MV_SETTING_BOOL && s->integer[row];
+    rules.expandable = row != MV_NO_ROW && s->integer[row] != 0;
     for (uint32_t i = 0; i < MV_ROUNDUP_STEPS; i++) {
         char key[16];
         snprintf(key, sizeof key, "%u", 1u << i);

@@ -270,6 +270,13 @@ static uint32_t alloc_at(const mv_replay *r, uint32_t event)
     return r->alloc_row[rank];
 }
 
+static bool is_pending_at_end(const mv_replay *r, uint32_t rank)
+{
+    uint32_t block = r->final_block[rank];
+    return block != MV_NO_ROW && r->trace->blocks.state[block] == MV_BLOCK_PENDING_FREE;
+}
+
+/* When a file has no free_completed at all, they were left out (skip_actions). */
 static void apply_free_requested(mv_replay *r, uint32_t event)
 {
     mv_alloc_lives *a = &r->lives->allocs;
@@ -281,7 +288,7 @@ static void apply_free_requested(mv_replay *r, uint32_t event)
     }
     r->lives->alloc_of[event] = row;
     a->freed[row] = event;
-    if (!r->has_completed) {
+    if (!r->has_completed && !is_pending_at_end(r, r->places.of_event[event])) {
         a->completed[row] = event;
         mv_rankset_drop(&r->used, r->places.of_event[event]);
     }

@@ -63,6 +63,7 @@ static void cut(mv_replay *r, uint32_t rank)
         return;
     old = r->held.row[lower];
     row = new_row(r);
+    r->held.row[rank] = row;
     s->addr[row] = r->places.addr[rank];
     s->size[row] = s->addr[old] + s->size[old] - s->addr[row];
     s->size[old] -= s->size[row];
