@@ -339,12 +339,99 @@ static void pack_root(mv_packing *w)
     }
 }
 
+/* ---- size -------------------------------------------------------------------------------- */
+
+/* Spelling every stack out can make a small damaged file into one that fills any disk. Real
+ * traces grow up to 35 times; one of ten million events with deep C++ stacks comes to 46 GB. */
+#define MOST_BYTES (1ull << 38)
+
+/* Not less than what a frame takes, but for its strings: keys and number. */
+enum { FRAME_BYTES = 40, FX_BYTES = 64 };
+
+static uint64_t frame_size(const mv_trace *t, uint32_t frame)
+{
+    const mv_frames *f = &t->frames;
+    const mv_fx *x = &t->fx;
+    uint32_t fx = f->fx[frame];
+    uint64_t size = FRAME_BYTES + mv_string_span(t, f->function[frame]).length +
+                    mv_string_span(t, f->file[frame]).length;
+
+    if (fx != MV_NO_ROW)
+        size += FX_BYTES + mv_string_span(t, x->op[fx]).length +
+                mv_string_span(t, x->name[fx]).length + mv_string_span(t, x->target[fx]).length +
+                mv_string_span(t, x->trace[fx]).length;
+    return size;
+}
+
+static uint64_t sum_stacks(const uint64_t *sizes, const mv_stack_id *stack, uint32_t count)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < count && sum <= MOST_BYTES; i++)
+        sum += stack[i].row == MV_NO_ROW ? 0 : sizes[stack[i].row];
+    return sum;
+}
+
+static uint64_t sum_tags(const uint64_t *sizes, const mv_tags *t, const mv_events *e)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < e->count && sum <= MOST_BYTES; i++) {
+        uint32_t tag = e->tag[i].row;
+        sum += sum_stacks(sizes, &t->forward[tag], 1) + sum_stacks(sizes, &t->cpp[tag], 1);
+    }
+    return sum;
+}
+
+/* About how many bytes the stacks of the file take; more than MOST_BYTES: too many. */
+static uint64_t stacks_size(const mv_trace *t, const uint64_t *sizes)
+{
+    const mv_segments *s = &t->segments, *h = &t->host_segments;
+    const mv_blocks *k = &t->blocks;
+    uint64_t sum = sum_stacks(sizes, s->stack, s->count) + sum_stacks(sizes, h->stack, h->count) +
+                   sum_stacks(sizes, s->forward, s->count) +
+                   sum_stacks(sizes, h->forward, h->count) + sum_stacks(sizes, k->stack, k->count) +
+                   sum_stacks(sizes, k->forward, k->count) +
+                   sum_stacks(sizes, t->history.stack, t->history.count) +
+                   sum_stacks(sizes, t->history.cpp, t->history.count);
+
+    for (uint32_t i = 0; i < t->device_count && sum <= MOST_BYTES; i++) {
+        const mv_events *e = &t->devices[i].events;
+        sum += sum_stacks(sizes, e->stack, e->count) + sum_tags(sizes, &t->tags, e);
+    }
+    return sum + sum_stacks(sizes, t->host_events.stack, t->host_events.count) +
+           sum_tags(sizes, &t->tags, &t->host_events);
+}
+
+static mv_code check_size(mv_arena *scratch, const mv_trace *t, mv_err *err)
+{
+    mv_arena_mark here = mv_arena_here(scratch);
+    uint64_t *sizes = mv_push_array(scratch, uint64_t, t->stacks.count);
+    uint64_t sum;
+
+    if (!sizes)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    for (uint32_t i = 0; i < t->stacks.count; i++)
+        for (uint64_t j = t->stacks.first[i]; j < t->stacks.first[i + 1]; j++) {
+            sizes[i] += frame_size(t, t->stacks.frame[j].row);
+            if (sizes[i] > MOST_BYTES)
+                sizes[i] = MOST_BYTES + 1;
+        }
+    sum = stacks_size(t, sizes);
+    mv_arena_rewind(scratch, here);
+    if (sum > MOST_BYTES)
+        return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "%s",
+                       "the plain form would take more than 256 GiB; the compact form does not");
+    return MV_OK;
+}
+
 mv_code mv_plain_write(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
                        mv_sink *sink, mv_err *err)
 {
     mv_packing w;
 
-    if (mv_packing_init(&w, scratch, trace, opts, sink, err) != MV_OK)
+    if (check_size(scratch, trace, err) != MV_OK ||
+        mv_packing_init(&w, scratch, trace, opts, sink, err) != MV_OK)
         return err->code;
     if (is_list(trace))
         pack_segments(&w, &trace->segments);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "parse/writers.h"
 #include "tests/fixture.h"
 
 static mv_budget budget;
@@ -455,6 +456,38 @@ Test(msgpack, a_text_may_look_like_a_stack)
         mv_build_finish(&b, &(mv_build_ranges){.devices = &device, .device_count = 1}, &err),
         MV_OK);
     check_plain(&trace, "texts like stacks");
+}
+
+/* 10 000 frames of 1 MB, at 100 events: 1 TB from a file of 1 MB. */
+Test(msgpack, a_stack_that_grows_beyond_reason_is_not_spelled_out)
+{
+    enum { LONG = 1 << 20, DEPTH = 10000 };
+    mv_frame_row frame = MV_FRAME_ROW;
+    mv_event_row row = MV_EVENT_ROW;
+    mv_frame_id *frames = mv_push_array(&arena, mv_frame_id, DEPTH);
+    mv_range device = {0, 100};
+    mv_write_opts opts = {0};
+    mv_sink sink = {0};
+    mv_trace trace;
+    mv_build b;
+    mv_err err;
+
+    mv_build_init(&b, &arena, &trace);
+    frame.file = mv_build_string(&b, mv_arena_push(&arena, LONG, 1), LONG);
+    frame.function = frame.file;
+    for (uint32_t i = 0; i < DEPTH; i++)
+        frames[i] = mv_build_frame(&b, &frame);
+    row.stack = mv_build_stack(&b, frames, DEPTH);
+    row.action = MV_ACTION_ALLOC;
+    row.stream = mv_build_stream(&b, 0);
+    for (uint32_t i = 0; i < device.count; i++)
+        mv_build_event(&b, &row);
+    cr_assert_eq(
+        mv_build_finish(&b, &(mv_build_ranges){.devices = &device, .device_count = 1}, &err),
+        MV_OK);
+    cr_assert_eq(mv_plain_write(&arena, &trace, &opts, &sink, &err), MV_LIMIT);
+    cr_assert_eq(sink.bytes, 0);
+    check_compact(&trace, "deep");
 }
 
 /* ---- recognising ------------------------------------------------------------------------- */
