@@ -7,7 +7,7 @@
  *     mv_replay_history   which kind of history this is
  *
  * Nothing here trusts the events: whatever contradicts the layout is counted in the doubts of
- * `lives` and resolved so that no two living allocations and no two segments share a byte. */
+ * `lives` and resolved in favour of the newest event. */
 #ifndef MV_REPLAY_H
 #define MV_REPLAY_H
 

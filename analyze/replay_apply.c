@@ -33,10 +33,10 @@ static block_size size_from_room(const mv_replay *r, uint32_t segment, uint64_t 
     uint64_t rounded = mv_round_request(&r->rules, requested);
     bool small = rounded <= MV_SMALL_REQUEST || s->kind[segment] == MV_SEGMENT_SMALL;
     bool expandable = s->is_expandable[segment];
-    uint64_t rest;
+    uint64_t least = mv_round_least(requested), rest;
 
     if (room < rounded)
-        return (block_size){mv_round_least(requested), true};
+        return (block_size){least < room ? least : room, true};
     rest = room - rounded;
     if (rest == 0 || mv_should_split(&r->rules, rounded, rest, small || expandable))
         return (block_size){rounded, false};
