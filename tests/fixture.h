@@ -104,6 +104,9 @@ mv_span mvt_file(mv_arena *arena, const char *path);
  * released in between. */
 void mvt_each_snapshot(mv_arena *arena, void (*check)(const mv_trace *trace, const char *name));
 
+/* A trace in which every optional field is there once and absent once, and the notes too. */
+void mvt_full_trace(mv_arena *arena, mv_trace *out);
+
 /* The first table in which two traces differ, row numbers and notes included; NULL when they are
  * the same. */
 const char *mvt_difference(const mv_trace *a, const mv_trace *b);
