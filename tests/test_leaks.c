@@ -2,7 +2,9 @@
 
 #include "tests/fixture.h"
 
+#include <cjson/cJSON.h>
 #include <criterion/criterion.h>
+#include <stdio.h>
 
 #include "analyze/culprit.h"
 
@@ -260,4 +262,60 @@ Test(leaks, windows_too_short_are_undecided)
         cr_expect_eq(l.found.verdict, MV_VERDICT_UNKNOWN, "%s: %s", names[i], l.found.why);
         mv_arena_release(&l.arena);
     }
+}
+
+/* ---- runs recorded for this report (testdata/leaks/record.py) ----------------------------- */
+
+static bool has_number(const cJSON *numbers, int64_t number)
+{
+    const cJSON *item;
+
+    cJSON_ArrayForEach(item, numbers) if ((int64_t)item->valuedouble == number) return true;
+    return false;
+}
+
+/* Every leaking line is reported and no other. */
+static void expect_lines(const loaded *l, const char *name, const cJSON *lines)
+{
+    int seen = 0;
+
+    cr_expect_eq(l->found.verdict, cJSON_GetArraySize(lines) ? MV_VERDICT_LEAK : MV_VERDICT_CLEAN,
+                 "%s: %s", name, l->found.why);
+    for (uint32_t i = 0; i < l->found.count; i++) {
+        mv_frame_id culprit = mv_culprit_frame(&l->trace, NULL, l->found.leaks[i].stack);
+        int64_t line = l->trace.frames.line[culprit.row];
+
+        cr_expect(has_number(lines, line), "%s: line %lld", name, (long long)line);
+        seen++;
+    }
+    cr_expect_eq(seen, cJSON_GetArraySize(lines), "%s: %d leaks", name, seen);
+}
+
+Test(leaks, recorded_runs_name_the_leaking_lines)
+{
+    mv_budget budget = {.limit = 1u << 20};
+    mv_arena arena;
+    mv_span text;
+    cJSON *truth;
+    const cJSON *run;
+
+    mv_arena_init(&arena, &budget);
+    text = mvt_file(&arena, MV_TESTDATA "/leaks/leaks.json");
+    truth = cJSON_ParseWithLength((const char *)text.data, text.length);
+    cr_assert_not_null(truth);
+    cJSON_ArrayForEach(run, truth)
+    {
+        char name[128];
+        loaded l;
+
+        snprintf(name, sizeof name, "../leaks/%s", run->string);
+        load(&l, name);
+        expect_sums(&l, name);
+        cr_expect_eq((double)l.found.live_bytes, cJSON_GetObjectItem(run, "allocated")->valuedouble,
+                     "%s", name);
+        expect_lines(&l, name, cJSON_GetObjectItem(run, "lines"));
+        mv_arena_release(&l.arena);
+    }
+    cJSON_Delete(truth);
+    mv_arena_release(&arena);
 }
