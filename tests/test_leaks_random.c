@@ -139,3 +139,36 @@ Test(leaks_random, two_leaks_at_once)
 {
     expect(MVT_LEAK_TWO, 1, 2);
 }
+
+/* Frees without allocs, allocs on used bytes, marks anywhere: no sense, but the sums hold. */
+Test(leaks_random, senseless_traces)
+{
+    static const char *const stacks[] = {NULL, "", "f:a.py:1", "g:a.py:2;f:a.py:1",
+                                         "at::empty:x.cpp:0"};
+    uint64_t r = 88172645463325252u;
+
+    for (int round = 0; round < 200; round++) {
+        mvt_trace *t = mvt_new();
+        mv_lives lives;
+        mv_leaks found;
+        mv_err err;
+
+        for (int i = 0; i < 120; i++) {
+            r ^= r << 13;
+            r ^= r >> 7;
+            r ^= r << 17;
+            if (r % 16 == 0)
+                mvt_annotate(t, r & 64 ? "ProfilerStep#3" : "step", true, 1 + (int64_t)(r % 5000));
+            else
+                mvt_event(t, (mv_action)(r % MV_ACTION_COUNT),
+                          (mvt_event_args){.addr = 512 * (r >> 8 & 31),
+                                           .bytes = r >> 16 & 2047,
+                                           .stack = stacks[(r >> 32) % 5]});
+        }
+        cr_assert_eq(mv_lives_find(mvt_arena(t), mvt_done(t), 0, &lives, &err), MV_OK);
+        cr_assert_eq(mv_leaks_find(mvt_arena(t), mvt_done(t), &lives, &found, &err), MV_OK);
+        cr_assert_eq(found.live_bytes, found.leaked_bytes + found.retained_bytes);
+        cr_assert(found.steps.count != 1);
+        mvt_drop(t);
+    }
+}
