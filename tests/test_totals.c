@@ -354,3 +354,93 @@ Test(totals, without_events_the_final_heap_is_the_peak)
     cr_expect(!r.totals.audit.exact);
     mvt_drop(t);
 }
+
+/* ---- the same trace without its beginning -------------------------------------------------- */
+
+/* As a ring buffer would leave it: the columns from event `first` on. */
+static mv_trace without_beginning(const mv_trace *trace, mv_device *device, uint32_t first)
+{
+    mv_trace cut = *trace;
+    mv_events *ev = &device->events;
+
+    *device = trace->devices[0];
+    ev->count -= first;
+    ev->time_us += first;
+    ev->addr += first;
+    ev->size += first;
+    ev->stack += first;
+    ev->call += first;
+    ev->tag += first;
+    ev->stream += first;
+    ev->action += first;
+    cut.devices = device;
+    cut.device_count = 1;
+    return cut;
+}
+
+/* The levels must be those of the whole trace; block sizes that cannot be known are at most 1 MiB
+ * too small each. */
+static void expect_tail(const mv_lives *cut, const mv_series *tail, const mv_series *whole,
+                        const char *what)
+{
+    uint32_t first = whole->count - tail->count;
+    uint64_t slack = cut->doubts.inexact_blocks << 20;
+
+    cr_expect_neq(cut->history, MV_HISTORY_COMPLETE, "%s", what);
+    cr_expect_eq(cut->doubts.lone_frees + cut->doubts.lost_frees + cut->doubts.lone_segments +
+                     cut->doubts.misplaced + cut->doubts.resized_blocks +
+                     cut->doubts.final_mismatches,
+                 0, "%s", what);
+    for (uint32_t i = 0; i < tail->count; i++) {
+        uint32_t at = first + i;
+        cr_assert_eq(tail->requested[i], whole->requested[at], "%s event %u", what, i);
+        cr_assert_eq(tail->reserved[i], whole->reserved[at], "%s event %u", what, i);
+        cr_assert(tail->allocated[i] <= whole->allocated[at] &&
+                      whole->allocated[at] - tail->allocated[i] <= slack,
+                  "%s event %u", what, i);
+        cr_assert(tail->active[i] <= whole->active[at] &&
+                      whole->active[at] - tail->active[i] <= slack,
+                  "%s event %u", what, i);
+    }
+}
+
+static void check_cut(mv_arena *arena, const mv_trace *trace, const mv_series *whole,
+                      uint32_t first, const char *name)
+{
+    mv_device device;
+    mv_trace cut = without_beginning(trace, &device, first);
+    mv_lives lives;
+    mv_series tail;
+    mv_err err;
+    char what[96];
+
+    snprintf(what, sizeof what, "%s from event %u", name, first);
+    cr_assert_eq(mv_lives_find(arena, &cut, 0, &lives, &err), MV_OK);
+    cr_assert_eq(mv_totals_series(arena, &lives, &tail, &err), MV_OK);
+    expect_tail(&lives, &tail, whole, what);
+    cr_expect_leq(lives.doubts.inexact_blocks, 16, "%s", what);
+}
+
+Test(totals, levels_do_not_depend_on_where_the_trace_begins)
+{
+    static const char *const names[] = {
+        "gpt_train",     "gpt_train_expandable", "whatif_2", "whatif_5",    "streams",   "graphs",
+        "retry_release", "expandable_empty",     "mempool",  "graph_trees", "resnet_all"};
+    mv_budget budget = {.limit = (uint64_t)4 << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
+        mv_trace trace;
+        mv_lives lives;
+        mv_series whole;
+        mv_err err;
+        mvt_load(&arena, names[i], &trace);
+        cr_assert_eq(mv_lives_find(&arena, &trace, 0, &lives, &err), MV_OK);
+        cr_assert_eq(mv_totals_series(&arena, &lives, &whole, &err), MV_OK);
+        for (uint32_t part = 1; part < 8; part++)
+            check_cut(&arena, &trace, &whole, (uint32_t)((uint64_t)whole.count * part / 8),
+                      names[i]);
+        mv_arena_release(&arena);
+    }
+}
