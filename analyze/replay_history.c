@@ -8,14 +8,15 @@ enum { OFTEN = 2 }; /* complete ranges before the first event that are no accide
 
 typedef struct {
     uint32_t preexisting;
-    uint32_t with_stack;    /* of those: alive at the end, and with a stack */
-    uint32_t without_stack; /* of those: alive at the end, and without one */
+    uint32_t with_stack;    /* of those, and of the segments: there at the end, with a stack */
+    uint32_t without_stack; /* of the allocations: there at the end, without one */
     bool events_have_stacks;
 } evidence;
 
 static evidence gather(const mv_replay *r)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
+    const mv_segment_lives *s = &r->lives->segments;
     evidence e = {.preexisting = a->preexisting};
 
     for (uint32_t i = 0; i < a->preexisting; i++) {
@@ -26,6 +27,11 @@ static evidence gather(const mv_replay *r)
         else
             e.without_stack++;
     }
+    /* a mapped range may show the stack of a later one that it merged with */
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->birth[i] == MV_BEFORE && s->death[i] == MV_NEVER && !s->is_expandable[i] &&
+            s->stack[i].row != MV_NO_ROW)
+            e.with_stack++;
     for (uint32_t i = 0; i < r->ev.count && !e.events_have_stacks; i++)
         e.events_have_stacks = r->ev.call[i] != MV_NO_CALL;
     return e;
@@ -177,7 +183,7 @@ bool mv_replay_history(mv_replay *r)
                "only the last event was kept, as with enabled='state' or max_entries=1");
     else if (e.with_stack > 0)
         decide(r, MV_HISTORY_TRUNCATED,
-               "allocations from before the first event have stacks, so they were recorded");
+               "memory from before the first event has stacks, so it was recorded");
     else if (lost_ranges)
         decide(r, MV_HISTORY_TRUNCATED,
                "annotated ranges from before the first event show that events there are lost");
