@@ -341,5 +341,9 @@ const char *mv_frame_label(const mv_trace *trace, mv_frame_id frame, char *out, 
 const char *mv_culprit_label(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
                              char *out, size_t size)
 {
+    if (stack.row == MV_EMPTY_STACK.row) {
+        snprintf(out, size, "(no Python frame: C++ thread)");
+        return out;
+    }
     return mv_frame_label(trace, mv_culprit_frame(trace, kinds, stack), out, size);
 }

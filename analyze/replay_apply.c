@@ -169,7 +169,7 @@ static uint32_t new_row(mv_replay *r, uint64_t addr, uint64_t requested, mv_stac
 
     a->addr[row] = addr;
     a->requested[row] = requested;
-    a->stack[row] = mv_recorded_stack(stack);
+    a->stack[row] = stack;
     a->birth[row] = birth;
     a->freed[row] = a->completed[row] = MV_NEVER;
     a->segment[row] = MV_NO_ROW;
@@ -216,8 +216,9 @@ static void begin_before(mv_replay *r, uint32_t rank)
     uint32_t free_event = r->first_free[rank], block = r->final_block[rank];
     bool is_final = free_event == MV_NEVER;
     uint64_t requested = is_final ? mv_block_requested(r->trace, block) : r->ev.size[free_event];
-    uint32_t row = new_row(r, r->places.addr[rank], requested,
-                           is_final ? r->trace->blocks.stack[block] : MV_NO_STACK, MV_BEFORE);
+    uint32_t row = new_row(
+        r, r->places.addr[rank], requested,
+        is_final ? mv_recorded_stack(r->trace->blocks.stack[block]) : MV_NO_STACK, MV_BEFORE);
 
     r->alloc_row[rank] = row;
     size_row(r, row, rank, segment_at(r, rank), true);

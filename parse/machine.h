@@ -184,6 +184,10 @@ typedef struct {
     mv_chain *chains;
     uint32_t chain_count, chain_capacity;
 
+    /* Rows below these stand in a list already (by mv_value_kind). A record is in one list: else
+     * a small file could spell a huge heap by sharing a list. */
+    uint32_t listed[MV_VALUE_ANNOTATION + 1];
+
     mv_intern words;
     mv_string_id word_string[MV_WORD_COUNT]; /* MV_NO_STRING until the word is used as data */
     mv_short_string *short_strings;          /* [MV_SHORT_CACHE] */

@@ -30,6 +30,8 @@ static mv_code refuse(mv_span head, mv_err *err)
     return mv_fail(err, MV_FORMAT, 0, "%s", why);
 }
 
+static const mv_read_opts quiet = {0};
+
 static mv_code read_source(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
                            mv_trace *out, mv_err *err)
 {
@@ -67,7 +69,7 @@ mv_code mv_trace_read(mv_arena *arena, const char *path, const mv_read_opts *opt
     mv_arena_init(&window, arena->budget);
     code = mv_source_open(&window, path, &source, err);
     if (code == MV_OK)
-        code = read_source(arena, &source, opts, out, err);
+        code = read_source(arena, &source, opts ? opts : &quiet, out, err);
     mv_source_close(&source);
     mv_arena_release(&window);
     return code;
@@ -75,7 +77,6 @@ mv_code mv_trace_read(mv_arena *arena, const char *path, const mv_read_opts *opt
 
 mv_code mv_trace_read_bytes(mv_arena *arena, mv_span bytes, mv_trace *out, mv_err *err)
 {
-    static const mv_read_opts quiet = {0};
     mv_arena window;
     mv_source source;
     mv_code code;

@@ -14,7 +14,8 @@ typedef struct {
     void *user;
 } mv_read_opts;
 
-/* Fills `out` with columns from `arena`; temporary memory comes from its budget too. On failure
+/* Fills `out` with columns from `arena`; temporary memory comes from its budget too. `opts` may be
+ * NULL. On failure
  * `out` is meaningless, `err->offset` is the byte of the decompressed input. */
 mv_code mv_trace_read(mv_arena *arena, const char *path, const mv_read_opts *opts, mv_trace *out,
                       mv_err *err);

@@ -100,6 +100,10 @@ bool mv_record_rows(mv_machine *m, mv_word key, mv_value_kind rows_of, const mv_
     if (v->kind != MV_VALUE_ROWS || v->rows_of != rows_of)
         return mv_record_wrong_type(m, key, "a list of its records");
     *out = (mv_range){(uint32_t)v->bits, (uint32_t)(v->bits >> 32)};
+    if (out->first < m->listed[rows_of])
+        return mv_machine_fail(m, MV_CORRUPT, "\"%s\" shares records with another list",
+                               mv_word_text(key));
+    m->listed[rows_of] = out->first + out->count;
     return true;
 }
 

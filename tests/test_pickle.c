@@ -406,6 +406,37 @@ Test(pickle, unknown_things_are_kept_or_counted)
     cr_assert_eq(count, 2);
 }
 
+/* Else a small file could spell a huge heap: every segment with all blocks. */
+Test(pickle, a_record_stands_in_one_list)
+{
+    writer *w = new_writer();
+    mv_trace trace;
+    mv_err err;
+
+    OPS(w, "](");
+    for (int i = 0; i < 2; i++) {
+        OPS(w, "}(");
+        put_text(w, "total_size");
+        put_int(w, 512);
+        put_text(w, "blocks");
+        if (i == 0) {
+            OPS(w, "]q\x09}(");
+            put_text(w, "size");
+            put_int(w, 512);
+            put_text(w, "state");
+            put_text(w, "inactive");
+            OPS(w, "ua");
+        } else {
+            OPS(w, "h\x09");
+        }
+        OPS(w, "u");
+    }
+    OPS(w, "e.");
+    cr_assert_eq(mv_trace_read_bytes(&arena, (mv_span){w->data, w->length}, &trace, &err),
+                 MV_CORRUPT);
+    cr_assert_str_eq(err.detail, "\"blocks\" shares records with another list");
+}
+
 Test(pickle, a_bare_list_of_segments_is_a_snapshot)
 {
     writer *w = new_writer();

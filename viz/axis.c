@@ -1,0 +1,71 @@
+#include "viz/axis.h"
+
+#include <stdio.h>
+
+uint64_t mv_axis_byte_step(uint64_t most)
+{
+    uint64_t step = 1;
+
+    while (step < UINT64_MAX / 16 && most / step > 8)
+        step *= 2;
+    return step;
+}
+
+const char *mv_axis_bytes(uint64_t bytes, char text[MV_TICK_TEXT])
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double value = (double)bytes;
+    int unit = 0;
+
+    while (value >= 1024 && unit < 6) {
+        value /= 1024;
+        unit++;
+    }
+    if (bytes == 0)
+        snprintf(text, MV_TICK_TEXT, "0");
+    else
+        snprintf(text, MV_TICK_TEXT, "%.4g %s", value, units[unit]);
+    return text;
+}
+
+uint64_t mv_axis_count_step(uint64_t count, uint32_t ticks)
+{
+    uint64_t step = 1;
+
+    for (;;) {
+        static const uint64_t factors[] = {1, 2, 5};
+        for (int i = 0; i < 3; i++)
+            if (count / (step * factors[i]) < ticks)
+                return step * factors[i];
+        step *= 10;
+    }
+}
+
+const char *mv_axis_count(uint64_t count, char text[MV_TICK_TEXT])
+{
+    if (count < 10000)
+        snprintf(text, MV_TICK_TEXT, "%llu", (unsigned long long)count);
+    else if (count < 1000000)
+        snprintf(text, MV_TICK_TEXT, "%.6gk", (double)count / 1e3);
+    else
+        snprintf(text, MV_TICK_TEXT, "%.6gM", (double)count / 1e6);
+    return text;
+}
+
+const char *mv_axis_time(int64_t microseconds, char text[MV_TICK_TEXT])
+{
+    double us = (double)microseconds;
+
+    if (us < 0)
+        snprintf(text, MV_TICK_TEXT, "?");
+    else if (us < 1e3)
+        snprintf(text, MV_TICK_TEXT, "%.0f us", us);
+    else if (us < 1e6)
+        snprintf(text, MV_TICK_TEXT, "%.4g ms", us / 1e3);
+    else if (us < 120e6)
+        snprintf(text, MV_TICK_TEXT, "%.4g s", us / 1e6);
+    else
+        snprintf(text, MV_TICK_TEXT, "%lld min %02lld s", (long long)(us / 60e6),
+                 (long long)(us / 1e6) % 60);
+    return text;
+}

@@ -1,0 +1,58 @@
+/* Where the allocations of a timeline stand: numbers only, no pixels but columns.
+ *
+ * Allocations stack in order of birth, so the offset of one is the sum of those before it that
+ * are alive. A window of events is cut into columns; each shows the heap at one instant, the one
+ * in it where most bytes are allocated, so that no peak is lost.
+ *
+ * An element is an allocation of at least `least` bytes, or a run of smaller ones that were born
+ * one after another: such runs are never mixed with others, so they stay together in the stack.
+ * A run ends where the call site changes, unless it is still smaller than `least`. */
+#ifndef MV_LAYOUT_H
+#define MV_LAYOUT_H
+
+#include "analyze/lives.h"
+
+typedef struct {
+    uint32_t first, count; /* allocations [first, first + count) of the lives table */
+    uint32_t site;         /* of the first of them */
+    bool is_mixed;         /* of several sites */
+    uint32_t samples;      /* first row of mv_layout.samples */
+    uint32_t columns;      /* number of samples */
+    uint64_t highest;      /* most bytes in a column */
+} mv_element;
+
+typedef struct {
+    uint32_t column;
+    uint32_t element;
+    uint64_t offset; /* bytes below it */
+    uint64_t bytes;  /* its own */
+} mv_sample;
+
+typedef struct {
+    uint32_t from, to; /* events of the window */
+    uint32_t column_count;
+    uint32_t *start;       /* [column_count + 1] first event of a column */
+    uint32_t *instant;     /* [column_count] the heap after this event is shown; MV_BEFORE: before
+                            * the first */
+    uint64_t *allocated;   /* [column_count] bytes at that instant: the height of the stack */
+    uint64_t *preexisting; /* [column_count] of it, from before the first event */
+    uint32_t element_count;
+    mv_element *elements; /* [element_count] in order of birth */
+    uint32_t sample_count;
+    mv_sample *samples; /* [sample_count] by element, then column */
+} mv_layout;
+
+typedef struct {
+    uint32_t from, to; /* window of events */
+    uint32_t columns;  /* at most; fewer when there are fewer events */
+    uint64_t least;    /* bytes that get an element of their own, at least 1 */
+    uint64_t visible;  /* elements with fewer bytes than this in a column have no sample there */
+    const uint32_t *site_of_stack; /* [stacks.count + 1]; the first is for MV_NO_STACK */
+} mv_layout_opts;
+
+/* `allocated` is the level after each event (mv_series.allocated).
+ * Time O(events + columns x live elements). Fails for want of memory. */
+mv_code mv_layout_find(mv_arena *arena, const mv_lives *lives, const uint64_t *allocated,
+                       const mv_layout_opts *opts, mv_layout *out, mv_err *err);
+
+#endif

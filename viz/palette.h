@@ -1,0 +1,36 @@
+/* Colours of a picture, 0xRRGGBBAA. */
+#ifndef MV_PALETTE_H
+#define MV_PALETTE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct {
+    uint32_t background;
+    uint32_t plot; /* behind the curves */
+    uint32_t grid;
+    uint32_t text;       /* at least 4.5:1 against background and plot */
+    uint32_t faint_text; /* likewise */
+    uint32_t rest;       /* allocations too small for a shape of their own */
+    uint32_t edge;       /* between shapes */
+    uint32_t outline;    /* allocated */
+    uint32_t reserved;
+    uint32_t active;
+    uint32_t alarm; /* out of memory */
+    uint32_t hatch; /* allocated before recording began */
+    uint32_t lane;  /* annotations */
+} mv_theme;
+
+const mv_theme *mv_theme_of(bool is_dark);
+
+enum { MV_SITE_COLOURS = 14 };
+
+/* Colour of the site of rank `rank` by size: the first MV_SITE_COLOURS are told apart also by
+ * people who see no red or no green (hues of Okabe and Ito, "Color Universal Design", 2008, each
+ * in two shades); the rest share muted ones. */
+uint32_t mv_site_colour(uint32_t rank);
+
+/* The colour, an eighth of the way to white. */
+uint32_t mv_lighter(uint32_t colour);
+
+#endif

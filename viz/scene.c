@@ -1,0 +1,137 @@
+#include "viz/scene.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void mv_scene_init(mv_scene *scene, mv_arena *arena, float width, float height, uint32_t background)
+{
+    *scene = (mv_scene){.arena = arena, .width = width, .height = height, .background = background};
+}
+
+/* One more row in `*rows`; false (and the scene has failed) when memory is out. */
+static bool reserve(mv_scene *scene, void *rows, uint32_t count, uint32_t *capacity, uint64_t size)
+{
+    uint64_t more = (uint64_t)*capacity + *capacity / 2 + 1024;
+    void *grown;
+
+    if (scene->failed)
+        return false;
+    if (count < *capacity)
+        return true;
+    grown = more < UINT32_MAX ? mv_arena_grow(scene->arena, *(void **)rows, more * size) : NULL;
+    if (!grown) {
+        scene->failed = true;
+        return false;
+    }
+    *(void **)rows = grown;
+    *capacity = (uint32_t)more;
+    return true;
+}
+
+void mv_scene_point(mv_scene *scene, float x, float y)
+{
+    if (reserve(scene, &scene->points, scene->point_count, &scene->point_capacity,
+                sizeof *scene->points))
+        scene->points[scene->point_count++] = (mv_point){x, y};
+}
+
+void mv_scene_add(mv_scene *scene, mv_shape shape)
+{
+    uint32_t used = 0;
+
+    if (!reserve(scene, &scene->shapes, scene->shape_count, &scene->shape_capacity,
+                 sizeof *scene->shapes))
+        return;
+    if (scene->shape_count) {
+        const mv_shape *last = &scene->shapes[scene->shape_count - 1];
+        used = last->first + last->count;
+    }
+    shape.first = used;
+    shape.count = scene->point_count - used;
+    scene->shapes[scene->shape_count++] = shape;
+}
+
+void mv_scene_rect(mv_scene *scene, float x, float y, float w, float h, uint32_t fill)
+{
+    mv_scene_point(scene, x, y);
+    mv_scene_point(scene, x + w, y + h);
+    mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_RECT, .fill = fill});
+}
+
+void mv_scene_line(mv_scene *scene, float x0, float y0, float x1, float y1, uint32_t stroke,
+                   float width)
+{
+    mv_scene_point(scene, x0, y0);
+    mv_scene_point(scene, x1, y1);
+    mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_LINE, .stroke = stroke, .width = width});
+}
+
+void mv_scene_text(mv_scene *scene, float x, float y, float size, uint32_t colour, mv_anchor anchor,
+                   const char *text)
+{
+    mv_scene_point(scene, x, y);
+    mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_TEXT,
+                                   .anchor = (uint8_t)anchor,
+                                   .fill = colour,
+                                   .width = size,
+                                   .text = text});
+}
+
+const char *mv_scene_format(mv_scene *scene, const char *format, ...)
+{
+    char line[1024], *copy;
+    va_list args;
+    int length;
+
+    va_start(args, format);
+    length = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    if (length < 0)
+        return "";
+    if ((size_t)length >= sizeof line)
+        length = sizeof line - 1;
+    copy = mv_arena_text(scene->arena, line, (uint64_t)length);
+    if (!copy)
+        scene->failed = true;
+    return copy ? copy : "";
+}
+
+/* Advance widths of a sans-serif face such as DejaVu Sans, the widest of the usual ones. */
+float mv_text_width(const char *text, float size)
+{
+    float units = 0;
+
+    for (const char *c = text; *c; c++) {
+        if ((*c & 0xc0) == 0x80) /* a UTF-8 continuation byte takes no room */
+            continue;
+        if (strchr("il|.,:;'!jt()[] ", *c))
+            units += 0.40f;
+        else if (strchr("mwMW@%", *c))
+            units += 0.95f;
+        else
+            units += *c >= 'A' && *c <= 'Z' ? 0.70f : 0.62f;
+    }
+    return units * size;
+}
+
+static const char *const kind_names[] = {"rect", "polygon", "line", "text"};
+
+void mv_scene_print(const mv_scene *scene, FILE *out)
+{
+    fprintf(out, "scene %gx%g background %08x\n", (double)scene->width, (double)scene->height,
+            scene->background);
+    for (uint32_t i = 0; i < scene->shape_count; i++) {
+        const mv_shape *s = &scene->shapes[i];
+        fprintf(out, "%s fill %08x stroke %08x width %g", kind_names[s->kind], s->fill, s->stroke,
+                (double)s->width);
+        fprintf(out, "%s%s%s", s->is_bold ? " bold" : "", s->is_dashed ? " dashed" : "",
+                s->is_hatched ? " hatched" : "");
+        for (uint32_t p = s->first; p < s->first + s->count; p++)
+            fprintf(out, " %.1f,%.1f", (double)scene->points[p].x, (double)scene->points[p].y);
+        if (s->text)
+            fprintf(out, " \"%s\"", s->text);
+        if (s->title)
+            fprintf(out, " title \"%s\"", s->title);
+        fputc('\n', out);
+    }
+}

@@ -1,0 +1,79 @@
+/* A picture as plain data: shapes in drawing order. Layouts make scenes, back ends draw them; a
+ * test compares a scene as text. Coordinates are pixels, x to the right and y downwards. */
+#ifndef MV_SCENE_H
+#define MV_SCENE_H
+
+#include "parse/base/arena.h"
+#include "parse/base/err.h"
+#include "parse/sink.h"
+
+typedef struct {
+    float x, y;
+} mv_point;
+
+typedef enum {
+    MV_SHAPE_RECT,    /* two points: corners */
+    MV_SHAPE_POLYGON, /* closed, filled */
+    MV_SHAPE_LINE,    /* open, stroked */
+    MV_SHAPE_TEXT     /* one point: on the baseline */
+} mv_shape_kind;
+
+typedef enum { MV_ANCHOR_START, MV_ANCHOR_MIDDLE, MV_ANCHOR_END } mv_anchor;
+
+/* Colours are 0xRRGGBBAA; an alpha of 0 draws nothing. */
+typedef struct {
+    uint8_t kind;   /* mv_shape_kind */
+    uint8_t anchor; /* mv_anchor of a text */
+    bool is_bold;
+    bool is_dashed;
+    bool is_hatched; /* diagonal lines in the colour of `stroke` instead of a fill */
+    uint32_t fill;   /* of a text: its colour */
+    uint32_t stroke;
+    float width;    /* of the stroke; of a text: its size in pixels */
+    uint32_t first; /* points[first] to points[first + count - 1] */
+    uint32_t count;
+    const char *text;  /* of a text, NUL-terminated; owned by the scene's arena or static */
+    const char *title; /* shown on hover; NULL: none */
+} mv_shape;
+
+typedef struct {
+    mv_arena *arena;
+    float width, height;
+    uint32_t background;
+    bool failed; /* memory ran out; nothing more was added */
+
+    uint32_t shape_count, shape_capacity;
+    mv_shape *shapes; /* [shape_count] */
+    uint32_t point_count, point_capacity;
+    mv_point *points; /* [point_count] */
+} mv_scene;
+
+void mv_scene_init(mv_scene *scene, mv_arena *arena, float width, float height,
+                   uint32_t background);
+
+/* A point for the shape that mv_scene_add comes to add next. */
+void mv_scene_point(mv_scene *scene, float x, float y);
+
+/* Adds the shape, with the points since the last one; its `first` and `count` are set here. */
+void mv_scene_add(mv_scene *scene, mv_shape shape);
+
+void mv_scene_rect(mv_scene *scene, float x, float y, float w, float h, uint32_t fill);
+void mv_scene_line(mv_scene *scene, float x0, float y0, float x1, float y1, uint32_t stroke,
+                   float width);
+void mv_scene_text(mv_scene *scene, float x, float y, float size, uint32_t colour, mv_anchor anchor,
+                   const char *text);
+
+/* A formatted text in the scene's arena; "" when memory ran out. */
+const char *mv_scene_format(mv_scene *scene, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* How wide a text is drawn, about: no font is at hand, so it errs on the wide side. */
+float mv_text_width(const char *text, float size);
+
+/* The scene as lines of text, for tests and for people who debug layouts. */
+void mv_scene_print(const mv_scene *scene, FILE *out);
+
+/* Back end: one self-contained SVG file. Fails when writing fails. */
+mv_code mv_svg_write(const mv_scene *scene, mv_sink *sink, mv_err *err);
+
+#endif

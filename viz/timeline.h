@@ -1,0 +1,39 @@
+/* The memory timeline: what PyTorch's viewer calls the Active Memory Timeline.
+ *
+ *     bytes                       ╭─ reserved
+ *       │  ┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄┄
+ *       │        ▲ peak
+ *       │      ██████▒▒▒▒      ← allocations in order of birth, the newest on top;
+ *       │   ▓▓▓▓▓▓▓▓▓▓▓▓▓▓▒▒     they slide down when one below is freed
+ *       │ ▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒
+ *       └──────────────────────── events
+ *
+ * docs/timeline.md explains how a trace of any length becomes a picture of a bounded size without
+ * losing a peak. */
+#ifndef MV_TIMELINE_H
+#define MV_TIMELINE_H
+
+#include "analyze/lives.h"
+#include "viz/scene.h"
+
+typedef struct {
+    uint32_t width, height; /* pixels; 0: 1400 x 760 */
+    uint32_t from, to;      /* events [from, to); to 0: all */
+    uint32_t top;           /* most shapes that are drawn one by one; 0: 4000 */
+    bool is_dark;
+    const char *title;   /* the file's name; not NULL */
+    const char *verdict; /* one line below the title, NULL: none */
+} mv_timeline_opts;
+
+typedef struct {
+    mv_scene scene;
+    uint32_t events; /* in the window */
+    uint32_t drawn;  /* allocations that are part of a shape of their own or of their call site;
+                      * the others are in the grey area */
+} mv_timeline;
+
+/* O(n log n) in events; the scene's size depends on opts alone. `arena` keeps the scene. */
+mv_code mv_timeline_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                         const mv_timeline_opts *opts, mv_timeline *out, mv_err *err);
+
+#endif
