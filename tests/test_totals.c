@@ -63,6 +63,15 @@ static void expect_complete(const cJSON *truth, const char *name, const mv_total
     cr_expect_eq(totals->audit.residual, 0, "%s", name);
 }
 
+static uint64_t active_rows(const mv_alloc_lives *allocs)
+{
+    uint64_t active = 0;
+
+    for (uint32_t i = 0; i < allocs->count; i++)
+        active += allocs->completed[i] == MV_NEVER;
+    return active;
+}
+
 static void expect_truth(const cJSON *truth, const char *name, const mv_lives *lives,
                          const mv_totals *totals)
 {
@@ -72,6 +81,7 @@ static void expect_truth(const cJSON *truth, const char *name, const mv_lives *l
     expect_levels(truth, name, "large_pool", "current",
                   &totals->kinds[MV_SEGMENT_LARGE].current.bytes);
     expect_stat(truth, name, "allocation.all.current", totals->current.allocations);
+    expect_stat(truth, name, "active.all.current", active_rows(&lives->allocs));
     if (lives->history == MV_HISTORY_COMPLETE) {
         expect_complete(truth, name, totals);
     } else {
