@@ -16,7 +16,7 @@ bool mv_machine_call(mv_machine *m, mv_stack_id stack, uint32_t *call)
 
 static bool new_call(mv_machine *m, mv_stack_id stack, mv_value *v)
 {
-    uint32_t call;
+    uint32_t call = 0;
 
     if (!mv_machine_call(m, stack, &call))
         return false;

@@ -155,7 +155,7 @@ static int close_pool(compact *c)
 static int add_stack_frame(compact *c, number n)
 {
     uint32_t at = c->top->index;
-    uint32_t row;
+    uint32_t row = MV_NO_ROW;
 
     if (n.negative)
         return refuse(c, MV_RANGE, "negative frame number");
@@ -176,7 +176,7 @@ static int add_stack_frame(compact *c, number n)
 static int add_tag_field(compact *c, number n)
 {
     const mv_compact_tag_field *field = &mv_compact_tag_fields[c->top->key];
-    uint32_t row;
+    uint32_t row = MV_NO_ROW;
 
     if (take_row(c, n, field->of, &row) != 0)
         return -1;

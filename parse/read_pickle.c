@@ -185,7 +185,7 @@ static bool has_values(mv_machine *m, uint64_t count)
 /* LIST, DICT and TUPLE make their container from what lies above the mark. */
 static bool make_from_mark(mv_machine *m, uint8_t op)
 {
-    uint64_t from;
+    uint64_t from = 0;
 
     if (!pop_mark(m, 0, &from))
         return false;
@@ -203,7 +203,7 @@ static bool make_from_mark(mv_machine *m, uint8_t op)
 
 static bool pop_to_mark(mv_machine *m)
 {
-    uint64_t from;
+    uint64_t from = 0;
 
     if (!pop_mark(m, 0, &from))
         return false;
@@ -337,7 +337,7 @@ static bool run(pickle *p)
 {
     mv_machine *m = &p->machine;
     const uint8_t *at = p->source->at, *safe = at;
-    uint64_t from;
+    uint64_t from = 0;
     bool ok = true;
 
     while (ok) {
