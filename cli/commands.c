@@ -62,6 +62,23 @@ const mv_command mv_commands[] = {
                    "memviz leaks --json --fail-on leak train.pickle >leaks.json\n",
     },
     {
+        .name = "trace_plot",
+        .run = mv_cmd_trace_plot,
+        .options = MV_HAS(JSON) | MV_HAS(OUTPUT) | RANGE_OPTIONS,
+        .least_files = 1,
+        .most_files = 1,
+        .writes_file = true,
+        .arguments = "FILE",
+        .summary = "the memory timeline as a picture",
+        .help =
+            "Who held memory when: allocated bytes stacked by allocation, the reserved line above\n"
+            "them, the peak, and the call sites that hold most. Written as SVG to -o X.svg, else\n"
+            "to FILE.svg; the picture's path is printed. Several devices stand one below the\n"
+            "other. -o - writes to standard output.\n",
+        .example = "memviz trace_plot train.pickle -o timeline.svg\n"
+                   "memviz trace_plot --from @ProfilerStep#3 --to @ProfilerStep#4 train.pickle\n",
+    },
+    {
         .name = "convert",
         .run = mv_cmd_convert,
         .options = MV_HAS(JSON) | MV_HAS(PLAIN),

@@ -1,0 +1,97 @@
+/* memviz trace_plot: the picture as a file. What is in it test_timeline.c looks at. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/fixture_json.h"
+
+Test(trace_plot, path_is_printed_and_the_picture_is_there)
+{
+    mvt_run r = mvt_sh("$MEMVIZ trace_plot $SNAPS/leak_in_training.pickle -o x.svg; cat x.svg");
+
+    cr_expect_eq(r.status, 0, "%s", r.err);
+    cr_expect(strstr(r.out, "x.svg\n<svg ") == r.out);
+    cr_expect(strstr(r.out, "leak: train.py:62 forward keeps 2.00 MiB a step"));
+    cr_expect(strcmp(r.out + r.out_length - 7, "</svg>\n") == 0, "%s", r.out + r.out_length - 7);
+    mvt_run_drop(&r);
+    r = mvt_sh("cp $SNAPS/oom.pickle .; $MEMVIZ trace_plot oom.pickle; ls");
+    cr_expect_str_eq(r.out, "oom.pickle.svg\noom.pickle\noom.pickle.svg\n");
+    mvt_run_drop(&r);
+    r = mvt_sh("$MEMVIZ trace_plot - -o - <$SNAPS/oom.pickle");
+    cr_expect(strstr(r.out, "<svg ") == r.out);
+    mvt_run_drop(&r);
+}
+
+Test(trace_plot, wrong_usage)
+{
+    static const struct {
+        const char *arguments, *why;
+        int status;
+    } all[] = {
+        {"$SNAPS/oom.pickle -o x.png", "x.png: only .svg is written", 2},
+        {"$SNAPS/oom.pickle -o x.html", "x.html: only .svg is written", 2},
+        {"$SNAPS/oom.pickle -o .svg", ".svg: only .svg is written", 2},
+        {"--json $SNAPS/oom.pickle -o -", "only .svg is written", 2},
+        {"- <$SNAPS/oom.pickle", "standard input has no name", 2},
+        {"--from 7 --to 7 $SNAPS/oom.pickle -o x.svg", "nothing to draw", 1},
+        {"--device 1 $SNAPS/oom.pickle -o x.svg", "no device 1", 1},
+        {"nowhere -o x.svg", "nowhere: No such file", 1},
+        {"$SNAPS/oom.pickle -o no/such/x.svg", "cannot write no/such/x.svg", 1},
+        {"$SNAPS/oom.pickle -o - >/dev/full", "standard output", 1},
+    };
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        mvt_run r = mvt_sh("$MEMVIZ trace_plot %s; s=$?; ls; exit $s", all[i].arguments);
+        cr_expect_eq(r.status, all[i].status, "%s: %d", all[i].arguments, r.status);
+        cr_expect(strstr(r.err, all[i].why), "%s: %s", all[i].arguments, r.err);
+        cr_expect_str_eq(r.out, "", "%s leaves %s", all[i].arguments, r.out);
+        mvt_run_drop(&r);
+    }
+}
+
+Test(trace_plot, report_has_the_members_of_the_contract)
+{
+    cJSON *report =
+        mvt_json(0, "$MEMVIZ trace_plot --json --from 100 --to 300 $SNAPS/gpt_train.pickle "
+                    "-o x.svg");
+
+    mvt_json_has(report, "written events drawn");
+    cr_expect_str_eq(mvt_json_text(report, "written"), "x.svg");
+    cr_expect_eq(mvt_json_number(report, "events"), 200);
+    cr_expect_gt(mvt_json_number(report, "drawn"), 0);
+    cJSON_Delete(report);
+}
+
+static double height_of(const char *svg)
+{
+    const char *at = strstr(svg, " height=\"");
+
+    cr_assert(at != NULL);
+    return strtod(at + 9, NULL);
+}
+
+Test(trace_plot, devices_stand_one_below_the_other)
+{
+    mvt_run both = mvt_sh("$MEMVIZ trace_plot $SNAPS/two_devices.pickle -o -");
+    mvt_run one = mvt_sh("$MEMVIZ trace_plot -d 1 $SNAPS/two_devices.pickle -o -");
+
+    cr_expect_eq(height_of(both.out), 2 * height_of(one.out));
+    cr_expect(strstr(both.out, "device 0") && strstr(both.out, "device 1"));
+    cr_expect(!strstr(one.out, "device 0") && strstr(one.out, "device 1"));
+    mvt_run_drop(&both);
+    mvt_run_drop(&one);
+}
+
+Test(trace_plot, picture_is_xml)
+{
+    mvt_run have = mvt_sh("/usr/bin/python3 -c 'import xml.dom.minidom'");
+    mvt_run r = mvt_sh("cp $SNAPS/oom.pickle \"$(printf 'a<&\\\"\\377\\033b')\"; set -e;"
+                       "for f in a* $SNAPS/leak_in_training.pickle $SNAPS/no_history.pickle; do "
+                       "$MEMVIZ trace_plot \"$f\" -o x.svg; /usr/bin/python3 -c "
+                       "'import xml.dom.minidom as x; x.parse(\"x.svg\")'; done");
+
+    if (have.status == 0)
+        cr_expect_eq(r.status, 0, "%s", r.err);
+    mvt_run_drop(&r);
+    mvt_run_drop(&have);
+}
