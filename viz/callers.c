@@ -142,7 +142,7 @@ static float legend_keys(mv_painter *p, float x, float y)
         mv_scene_point(scene, x + 24, y + 20);
         mv_scene_add(
             scene,
-            (mv_shape){.kind = MV_SHAPE_RECT, .is_hatched = true, .stroke = p->theme->hatch});
+            (mv_shape){.kind = MV_SHAPE_RECTS, .is_hatched = true, .stroke = p->theme->hatch});
         mv_scene_text(scene, x + 32, y += 20, 12, p->theme->text, MV_ANCHOR_START,
                       p->lives->events.count ? "from before the first event" : "in use");
     }

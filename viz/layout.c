@@ -1,17 +1,20 @@
 #include "viz/layout.h"
 
+enum { FAN_BITS = 4, FAN = 1 << FAN_BITS, MOST_LEVELS = 9 }; /* 16^8 rows: any row number */
+
 typedef struct {
     mv_arena scratch;
     const mv_lives *lives;
     const mv_layout_opts *opts;
     mv_layout *out;
-    uint32_t *element_of;      /* [allocs] MV_NO_ROW: not in the window */
-    uint32_t *ends_at;         /* [events] first allocation that ends there, + 1 */
-    uint32_t *next_end;        /* [allocs] next allocation that ends at the same event, + 1 */
-    uint64_t *live;            /* [elements] bytes alive */
-    uint32_t *before, *behind; /* [elements] neighbours among the living, + 1 */
-    uint32_t oldest, newest;   /* elements + 1; 0: none is alive */
-    mv_sample *found;          /* by column */
+    uint32_t *element_of;        /* [allocs] MV_NO_ROW: not in the window */
+    uint32_t *ends_at;           /* [events] first allocation that ends there, + 1 */
+    uint32_t *next_end;          /* [allocs] next allocation that ends at the same event, + 1 */
+    uint64_t *live[MOST_LEVELS]; /* bytes alive: live[0] of elements, live[k] of FAN^k of them */
+    uint64_t length[MOST_LEVELS];
+    uint32_t levels;
+    uint64_t preexisting; /* bytes alive */
+    mv_sample *found;     /* by column */
     uint64_t capacity;
 } sweep;
 
@@ -75,8 +78,45 @@ static bool continues_run(const sweep *s, const mv_element *e, uint64_t run_byte
     const mv_alloc_lives *a = &s->lives->allocs;
     bool is_small = a->block[alloc] < s->opts->least && a->block[e->first] < s->opts->least;
 
-    return is_small && alloc != a->preexisting &&
-           (run_bytes < s->opts->least || (!e->is_mixed && e->site == site_of(s, alloc)));
+    return is_small && (alloc < a->preexisting) == (e->first < a->preexisting) &&
+           (run_bytes < s->opts->least || (e->is_one_site && e->site == site_of(s, alloc)));
+}
+
+/* How much of the picture an allocation fills: bytes x events within the window. */
+static double weight_of(const sweep *s, uint32_t alloc)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    uint32_t from = s->out->from, to = s->out->to;
+
+    if (a->birth[alloc] != MV_BEFORE && a->birth[alloc] > from)
+        from = a->birth[alloc];
+    if (a->freed[alloc] < to)
+        to = a->freed[alloc];
+    return (double)a->block[alloc] * (to > from ? to - from : 0.5);
+}
+
+/* The site with most of a run that several share: a majority vote by weight, then its share. */
+static void find_majority(const sweep *s, mv_element *e)
+{
+    double lead = 0, own = 0, all = 0;
+
+    for (uint32_t i = e->first; i < e->first + e->count; i++) {
+        double weight = s->element_of[i] == MV_NO_ROW ? 0 : weight_of(s, i);
+        if (site_of(s, i) == e->site) {
+            lead += weight;
+        } else if (weight > lead) {
+            e->site = site_of(s, i);
+            lead = weight - lead;
+        } else {
+            lead -= weight;
+        }
+    }
+    for (uint32_t i = e->first; i < e->first + e->count; i++) {
+        double weight = s->element_of[i] == MV_NO_ROW ? 0 : weight_of(s, i);
+        all += weight;
+        own += site_of(s, i) == e->site ? weight : 0;
+    }
+    e->is_mixed = own < all * 0.75;
 }
 
 static bool make_elements(mv_arena *arena, sweep *s)
@@ -95,20 +135,38 @@ static bool make_elements(mv_arena *arena, sweep *s)
         if (!is_in_window(s, i))
             continue;
         if (e && continues_run(s, e, run_bytes, i)) {
-            e->is_mixed = e->is_mixed || e->site != site_of(s, i);
+            e->is_one_site = e->is_one_site && e->site == site_of(s, i);
             run_bytes += a->block[i];
         } else {
             e = &l->elements[l->element_count++];
-            *e = (mv_element){.first = i, .site = site_of(s, i)};
+            *e = (mv_element){.first = i, .site = site_of(s, i), .is_one_site = true};
             run_bytes = a->block[i];
         }
         e->count = i - e->first + 1;
+        e->members++;
         s->element_of[i] = l->element_count - 1;
     }
+    for (uint32_t i = 0; i < l->element_count; i++)
+        if (!l->elements[i].is_one_site)
+            find_majority(s, &l->elements[i]);
     return true;
 }
 
 /* ---- the sweep --------------------------------------------------------------------------- */
+
+static bool plant_tree(sweep *s)
+{
+    uint64_t length = s->out->element_count;
+
+    do {
+        s->length[s->levels] = length;
+        s->live[s->levels] = mv_push_array(&s->scratch, uint64_t, length + 1);
+        if (!s->live[s->levels++])
+            return false;
+        length = (length + FAN - 1) / FAN;
+    } while (s->length[s->levels - 1] > 1 && s->levels < MOST_LEVELS);
+    return true;
+}
 
 static bool prepare(sweep *s)
 {
@@ -117,10 +175,7 @@ static bool prepare(sweep *s)
 
     s->ends_at = mv_push_array(&s->scratch, uint32_t, (uint64_t)events + 1);
     s->next_end = mv_push_array(&s->scratch, uint32_t, a->count);
-    s->live = mv_push_array(&s->scratch, uint64_t, s->out->element_count);
-    s->before = mv_push_array(&s->scratch, uint32_t, s->out->element_count);
-    s->behind = mv_push_array(&s->scratch, uint32_t, s->out->element_count);
-    if (!s->ends_at || !s->next_end || !s->live || !s->before || !s->behind)
+    if (!s->ends_at || !s->next_end || !plant_tree(s))
         return false;
     for (uint32_t i = 0; i < a->count; i++)
         if (a->freed[i] < events) {
@@ -130,42 +185,17 @@ static bool prepare(sweep *s)
     return true;
 }
 
-/* Elements are runs of births, so one that comes alive is always the newest. */
-static void be_born(sweep *s, uint32_t alloc)
+/* Adds to the sums, or with two's complement takes away. */
+static void change(sweep *s, uint32_t alloc, uint64_t bytes)
 {
-    uint32_t e = s->element_of[alloc];
+    uint32_t at = s->element_of[alloc];
 
-    if (e == MV_NO_ROW)
+    if (at == MV_NO_ROW)
         return;
-    if (s->live[e] == 0) {
-        s->before[e] = s->newest;
-        s->behind[e] = 0;
-        if (s->newest)
-            s->behind[s->newest - 1] = e + 1;
-        else
-            s->oldest = e + 1;
-        s->newest = e + 1;
-    }
-    s->live[e] += s->lives->allocs.block[alloc];
-}
-
-static void die(sweep *s, uint32_t alloc)
-{
-    uint32_t e = s->element_of[alloc];
-
-    if (e == MV_NO_ROW)
-        return;
-    s->live[e] -= s->lives->allocs.block[alloc];
-    if (s->live[e] > 0)
-        return;
-    if (s->before[e])
-        s->behind[s->before[e] - 1] = s->behind[e];
-    else
-        s->oldest = s->behind[e];
-    if (s->behind[e])
-        s->before[s->behind[e] - 1] = s->before[e];
-    else
-        s->newest = s->before[e];
+    if (alloc < s->lives->allocs.preexisting)
+        s->preexisting += bytes;
+    for (uint32_t level = 0; level < s->levels; level++, at >>= FAN_BITS)
+        s->live[level][at] += bytes;
 }
 
 static bool add_sample(sweep *s, mv_sample sample)
@@ -183,46 +213,61 @@ static bool add_sample(sweep *s, mv_sample sample)
     return true;
 }
 
-/* The living elements from the bottom up. */
+/* The living elements under a node of the tree, from the bottom up. */
+static bool take_node(sweep *s, uint32_t column, uint32_t level, uint64_t node, uint64_t *offset)
+{
+    uint64_t bytes = s->live[level][node], last;
+    mv_element *e;
+
+    if (bytes < s->opts->visible) {
+        *offset += bytes;
+        return true;
+    }
+    if (level > 0) {
+        last = node * FAN + FAN < s->length[level - 1] ? node * FAN + FAN : s->length[level - 1];
+        for (uint64_t child = node * FAN; child < last; child++)
+            if (!take_node(s, column, level - 1, child, offset))
+                return false;
+        return true;
+    }
+    if (!add_sample(s, (mv_sample){column, (uint32_t)node, *offset, bytes}))
+        return false;
+    e = &s->out->elements[node];
+    e->columns++;
+    if (bytes > e->highest)
+        e->highest = bytes;
+    *offset += bytes;
+    return true;
+}
+
 static bool take_column(sweep *s, uint32_t column)
 {
-    mv_layout *l = s->out;
     uint64_t offset = 0;
 
-    for (uint32_t at = s->oldest; at; at = s->behind[at - 1]) {
-        mv_element *e = &l->elements[at - 1];
-        uint64_t bytes = s->live[at - 1];
-        if (bytes >= s->opts->visible) {
-            if (!add_sample(s, (mv_sample){column, at - 1, offset, bytes}))
-                return false;
-            e->columns++;
-            if (bytes > e->highest)
-                e->highest = bytes;
-        }
-        offset += bytes;
-        if (e->first < s->lives->allocs.preexisting)
-            l->preexisting[column] = offset;
-    }
-    l->allocated[column] = offset;
+    if (s->out->element_count && !take_node(s, column, s->levels - 1, 0, &offset))
+        return false;
+    s->out->allocated[column] = offset;
+    s->out->preexisting[column] = s->preexisting;
     return true;
 }
 
 static bool run(sweep *s)
 {
     const mv_lives *lives = s->lives;
+    const mv_alloc_lives *a = &lives->allocs;
     mv_layout *l = s->out;
     uint32_t event = 0;
 
-    for (uint32_t i = 0; i < lives->allocs.preexisting; i++)
-        be_born(s, i);
+    for (uint32_t i = 0; i < a->preexisting; i++)
+        change(s, i, a->block[i]);
     for (uint32_t c = 0; c < l->column_count; c++) {
         uint32_t until = l->instant[c] == MV_BEFORE ? 0 : l->instant[c] + 1;
         for (; event < until; event++) {
             for (uint32_t end = s->ends_at[event]; end; end = s->next_end[end - 1])
-                die(s, end - 1);
+                change(s, end - 1, -a->block[end - 1]);
             if (lives->events.action[event] == MV_ACTION_ALLOC &&
                 lives->alloc_of[event] != MV_NO_ROW)
-                be_born(s, lives->alloc_of[event]);
+                change(s, lives->alloc_of[event], a->block[lives->alloc_of[event]]);
         }
         if (!take_column(s, c))
             return false;

@@ -5,8 +5,12 @@
  * in it where most bytes are allocated, so that no peak is lost.
  *
  * An element is an allocation of at least `least` bytes, or a run of smaller ones that were born
- * one after another: such runs are never mixed with others, so they stay together in the stack.
- * A run ends where the call site changes, unless it is still smaller than `least`. */
+ * one after another: nobody else stands between those, so they are one shape at every instant.
+ * A run ends where the call site changes, unless it is still smaller than `least`.
+ *
+ * Elements stand as leaves under a tree of sums, 16 to a node. A column is read from the top of
+ * the tree, and what is too low to be seen is passed over as a whole: the work for a column
+ * depends on its height in pixels, not on how many allocations are alive. */
 #ifndef MV_LAYOUT_H
 #define MV_LAYOUT_H
 
@@ -14,8 +18,10 @@
 
 typedef struct {
     uint32_t first, count; /* allocations [first, first + count) of the lives table */
-    uint32_t site;         /* of the first of them */
-    bool is_mixed;         /* of several sites */
+    uint32_t members;      /* how many of them live in the window */
+    uint32_t site;         /* the one that holds most of it, in bytes x events */
+    bool is_one_site;      /* nobody else holds any */
+    bool is_mixed;         /* no site holds three quarters */
     uint32_t samples;      /* first row of mv_layout.samples */
     uint32_t columns;      /* number of samples */
     uint64_t highest;      /* most bytes in a column */
@@ -51,7 +57,8 @@ typedef struct {
 } mv_layout_opts;
 
 /* `allocated` is the level after each event (mv_series.allocated).
- * Time O(events + columns x live elements). Fails for want of memory. */
+ * Time O(n log n) in allocations, and a column at most the number of its samples times 16 x log n.
+ * Fails for want of memory. */
 mv_code mv_layout_find(mv_arena *arena, const mv_lives *lives, const uint64_t *allocated,
                        const mv_layout_opts *opts, mv_layout *out, mv_err *err);
 

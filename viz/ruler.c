@@ -121,7 +121,7 @@ static void paint_range(mv_painter *p, mv_string_id name, uint32_t lane, uint32_
 {
     const char *text = mv_string_text(p->trace, name);
     float x0, x1, y = p->y - 4 - (float)(lane + 1) * LANE_HEIGHT;
-    mv_shape shape = {.kind = MV_SHAPE_RECT, .fill = (p->theme->lane & ~0xffu) | 0x8c};
+    mv_shape shape = {.kind = MV_SHAPE_RECTS, .fill = (p->theme->lane & ~0xffu) | 0x8c};
 
     if (to < p->layout.from || from >= p->layout.to)
         return;

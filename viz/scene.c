@@ -55,7 +55,19 @@ void mv_scene_rect(mv_scene *scene, float x, float y, float w, float h, uint32_t
 {
     mv_scene_point(scene, x, y);
     mv_scene_point(scene, x + w, y + h);
-    mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_RECT, .fill = fill});
+    mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_RECTS, .fill = fill});
+}
+
+void mv_scene_clip(mv_scene *scene, float x, float y, float w, float h)
+{
+    mv_scene_point(scene, x, y);
+    mv_scene_point(scene, x + w, y + h);
+    mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_CLIP});
+}
+
+void mv_scene_unclip(mv_scene *scene)
+{
+    mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_CLIP});
 }
 
 void mv_scene_line(mv_scene *scene, float x0, float y0, float x1, float y1, uint32_t stroke,
@@ -114,7 +126,57 @@ float mv_text_width(const char *text, float size)
     return units * size;
 }
 
-static const char *const kind_names[] = {"rect", "polygon", "line", "text"};
+/* Where a text may be cut: not inside a UTF-8 character. */
+static bool is_inside(const char *text, size_t at)
+{
+    return ((unsigned char)text[at] & 0xc0) == 0x80;
+}
+
+const char *mv_text_fit(mv_scene *scene, const char *text, float size, float width)
+{
+    size_t length = strlen(text), most = length < 512 ? length : 512;
+    char cut[1024];
+
+    if (length <= most && mv_text_width(text, size) <= width)
+        return mv_scene_format(scene, "%s", text);
+    for (size_t keep = most; keep > 0; keep--) {
+        size_t head = keep / 2, tail = length - (keep - head);
+        while (head > 0 && is_inside(text, head))
+            head--;
+        while (tail < length && is_inside(text, tail))
+            tail++;
+        snprintf(cut, sizeof cut, "%.*s\xe2\x80\xa6%s", (int)head, text, text + tail);
+        if (mv_text_width(cut, size) <= width)
+            return mv_scene_format(scene, "%s", cut);
+    }
+    return "";
+}
+
+static const char *const kind_names[] = {"rects", "polygon", "line", "text", "clip"};
+
+static void print_flags(const mv_shape *s, FILE *out)
+{
+    static const char *const anchors[] = {"", " middle", " end"};
+
+    fprintf(out, "%s%s%s%s%s", anchors[s->anchor], s->is_bold ? " bold" : "",
+            s->is_dashed ? " dashed" : "", s->is_hatched ? " hatched" : "",
+            s->is_crisp ? " crisp" : "");
+}
+
+/* A line of the output stays one line. */
+static void print_quoted(const char *name, const char *text, FILE *out)
+{
+    if (!text)
+        return;
+    fprintf(out, " %s\"", name);
+    for (; *text; text++) {
+        if (*text == '\n')
+            fputs("\\n", out);
+        else
+            fputc(*text, out);
+    }
+    fputc('"', out);
+}
 
 void mv_scene_print(const mv_scene *scene, FILE *out)
 {
@@ -122,16 +184,14 @@ void mv_scene_print(const mv_scene *scene, FILE *out)
             scene->background);
     for (uint32_t i = 0; i < scene->shape_count; i++) {
         const mv_shape *s = &scene->shapes[i];
-        fprintf(out, "%s fill %08x stroke %08x width %g", kind_names[s->kind], s->fill, s->stroke,
-                (double)s->width);
-        fprintf(out, "%s%s%s", s->is_bold ? " bold" : "", s->is_dashed ? " dashed" : "",
-                s->is_hatched ? " hatched" : "");
+        fprintf(out, "%s", kind_names[s->kind]);
+        if (s->kind != MV_SHAPE_CLIP)
+            fprintf(out, " fill %08x stroke %08x width %g", s->fill, s->stroke, (double)s->width);
+        print_flags(s, out);
         for (uint32_t p = s->first; p < s->first + s->count; p++)
             fprintf(out, " %.1f,%.1f", (double)scene->points[p].x, (double)scene->points[p].y);
-        if (s->text)
-            fprintf(out, " \"%s\"", s->text);
-        if (s->title)
-            fprintf(out, " title \"%s\"", s->title);
+        print_quoted("", s->text, out);
+        print_quoted("title ", s->title, out);
         fputc('\n', out);
     }
 }

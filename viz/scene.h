@@ -1,5 +1,6 @@
 /* A picture as plain data: shapes in drawing order. Layouts make scenes, back ends draw them; a
- * test compares a scene as text. Coordinates are pixels, x to the right and y downwards. */
+ * test compares a scene as text. Coordinates are pixels, x to the right and y downwards; back ends
+ * may round them to a tenth. Texts may hold any bytes: a back end replaces what it cannot show. */
 #ifndef MV_SCENE_H
 #define MV_SCENE_H
 
@@ -12,10 +13,12 @@ typedef struct {
 } mv_point;
 
 typedef enum {
-    MV_SHAPE_RECT,    /* two points: corners */
+    MV_SHAPE_RECTS,   /* pairs of points: opposite corners of one rectangle each */
     MV_SHAPE_POLYGON, /* closed, filled */
     MV_SHAPE_LINE,    /* open, stroked */
-    MV_SHAPE_TEXT     /* one point: on the baseline */
+    MV_SHAPE_TEXT,    /* one point: on the baseline */
+    MV_SHAPE_CLIP     /* two points: what follows shows inside this rectangle alone; no points: all
+                       * of the picture is open again */
 } mv_shape_kind;
 
 typedef enum { MV_ANCHOR_START, MV_ANCHOR_MIDDLE, MV_ANCHOR_END } mv_anchor;
@@ -27,6 +30,7 @@ typedef struct {
     bool is_bold;
     bool is_dashed;
     bool is_hatched; /* diagonal lines in the colour of `stroke` instead of a fill */
+    bool is_crisp;   /* edges without smoothing: shapes that meet leave no seam */
     uint32_t fill;   /* of a text: its colour */
     uint32_t stroke;
     float width;    /* of the stroke; of a text: its size in pixels */
@@ -58,6 +62,8 @@ void mv_scene_point(mv_scene *scene, float x, float y);
 void mv_scene_add(mv_scene *scene, mv_shape shape);
 
 void mv_scene_rect(mv_scene *scene, float x, float y, float w, float h, uint32_t fill);
+void mv_scene_clip(mv_scene *scene, float x, float y, float w, float h);
+void mv_scene_unclip(mv_scene *scene);
 void mv_scene_line(mv_scene *scene, float x0, float y0, float x1, float y1, uint32_t stroke,
                    float width);
 void mv_scene_text(mv_scene *scene, float x, float y, float size, uint32_t colour, mv_anchor anchor,
@@ -69,6 +75,10 @@ const char *mv_scene_format(mv_scene *scene, const char *format, ...)
 
 /* How wide a text is drawn, about: no font is at hand, so it errs on the wide side. */
 float mv_text_width(const char *text, float size);
+
+/* The text, or as much of both its ends as fits `width`, with an ellipsis between. In the scene's
+ * arena; "" when memory ran out. */
+const char *mv_text_fit(mv_scene *scene, const char *text, float size, float width);
 
 /* The scene as lines of text, for tests and for people who debug layouts. */
 void mv_scene_print(const mv_scene *scene, FILE *out);

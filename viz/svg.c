@@ -1,5 +1,14 @@
 #include "viz/scene.h"
 
+#include <math.h>
+
+typedef struct {
+    mv_sink *sink;
+    const mv_scene *scene;
+    uint32_t clips;   /* made so far: their numbers are their names */
+    bool is_clipping; /* a group is open */
+} svg;
+
 /* Text of the input may be anything: what XML 1.0 forbids becomes U+FFFD. */
 static const char *escape_of(unsigned char c)
 {
@@ -59,26 +68,37 @@ static void write_text(mv_sink *sink, const char *text)
     }
 }
 
-/* A number with at most two decimals, and no more digits than it needs. */
-static void write_number(mv_sink *sink, float value)
+/* Coordinates are written in tenths of a pixel, as differences: rounding does not add up, and a
+ * step of a curve takes four or five bytes. */
+static int32_t tenths_of(float pixels)
 {
-    char text[32];
-    int length = snprintf(text, sizeof text, "%.2f", (double)value);
+    if (!(pixels > -1e6f && pixels < 1e6f)) /* a NaN too */
+        return 0;
+    return (int32_t)lroundf(pixels * 10);
+}
 
-    while (length > 0 && text[length - 1] == '0')
-        length--;
-    if (length > 0 && text[length - 1] == '.')
-        length--;
-    if (length == 2 && text[0] == '-' && text[1] == '0')
-        mv_sink_write(sink, "0", 1);
-    else
-        mv_sink_write(sink, text, (uint64_t)length);
+/* "12", "0.5" as ".5", "-3.2". */
+static void write_tenths(mv_sink *sink, int32_t tenths)
+{
+    char text[16];
+    char *at = text + sizeof text;
+    uint32_t value = tenths < 0 ? 0u - (uint32_t)tenths : (uint32_t)tenths, whole = value / 10;
+
+    if (value % 10) {
+        *--at = (char)('0' + value % 10);
+        *--at = '.';
+    }
+    for (; whole || at == text + sizeof text; whole /= 10)
+        *--at = (char)('0' + whole % 10);
+    if (tenths < 0)
+        *--at = '-';
+    mv_sink_write(sink, at, (uint64_t)(text + sizeof text - at));
 }
 
 static void write_attribute(mv_sink *sink, const char *name, float value)
 {
     mv_sink_printf(sink, " %s=\"", name);
-    write_number(sink, value);
+    write_tenths(sink, tenths_of(value));
     mv_sink_write(sink, "\"", 1);
 }
 
@@ -95,40 +115,48 @@ static void write_colour(mv_sink *sink, const char *name, uint32_t colour)
         mv_sink_printf(sink, " %s-opacity=\"%.2f\"", name, alpha / 255.0);
 }
 
-/* Most edges of a timeline are level or upright: H and V halve the file. */
+/* Most edges of a timeline are level or upright: h and v. */
 static void write_path(mv_sink *sink, const mv_scene *scene, const mv_shape *s)
 {
-    mv_point last = {0, 0};
+    int32_t x0 = 0, y0 = 0;
 
-    mv_sink_printf(sink, "<path d=\"");
     for (uint32_t i = 0; i < s->count; i++) {
-        mv_point p = scene->points[s->first + i];
-        if (i > 0 && p.y == last.y) {
-            mv_sink_write(sink, "H", 1);
-            write_number(sink, p.x);
-        } else if (i > 0 && p.x == last.x) {
-            mv_sink_write(sink, "V", 1);
-            write_number(sink, p.y);
-        } else {
-            mv_sink_write(sink, i ? "L" : "M", 1);
-            write_number(sink, p.x);
+        int32_t x = tenths_of(scene->points[s->first + i].x);
+        int32_t y = tenths_of(scene->points[s->first + i].y);
+        if (i > 0 && y == y0 && x == x0)
+            continue;
+        mv_sink_write(sink, i == 0 ? "M" : y == y0 ? "h" : x == x0 ? "v" : "l", 1);
+        if (i == 0 || x != x0)
+            write_tenths(sink, x - x0);
+        if (i == 0 || (x != x0 && y != y0 && y > y0)) /* a minus separates by itself */
             mv_sink_write(sink, " ", 1);
-            write_number(sink, p.y);
-        }
-        last = p;
+        if (i == 0 || y != y0)
+            write_tenths(sink, y - y0);
+        x0 = x;
+        y0 = y;
     }
-    mv_sink_printf(sink, s->kind == MV_SHAPE_POLYGON ? "Z\"" : "\"");
+    if (s->kind == MV_SHAPE_POLYGON)
+        mv_sink_write(sink, "z", 1);
 }
 
-static void write_rect(mv_sink *sink, const mv_scene *scene, const mv_shape *s)
+static void write_rects(mv_sink *sink, const mv_scene *scene, const mv_shape *s)
 {
-    mv_point a = scene->points[s->first], b = scene->points[s->first + 1];
-
-    mv_sink_printf(sink, "<rect");
-    write_attribute(sink, "x", a.x);
-    write_attribute(sink, "y", a.y);
-    write_attribute(sink, "width", b.x - a.x);
-    write_attribute(sink, "height", b.y - a.y);
+    for (uint32_t i = 0; i + 1 < s->count; i += 2) {
+        const mv_point *p = &scene->points[s->first + i];
+        int32_t x = tenths_of(p[0].x), y = tenths_of(p[0].y);
+        int32_t w = tenths_of(p[1].x) - x, h = tenths_of(p[1].y) - y;
+        mv_sink_write(sink, "M", 1);
+        write_tenths(sink, x);
+        mv_sink_write(sink, " ", 1);
+        write_tenths(sink, y);
+        mv_sink_write(sink, "h", 1);
+        write_tenths(sink, w);
+        mv_sink_write(sink, "v", 1);
+        write_tenths(sink, h);
+        mv_sink_write(sink, "h", 1);
+        write_tenths(sink, -w);
+        mv_sink_write(sink, "z", 1);
+    }
 }
 
 static void write_label(mv_sink *sink, const mv_scene *scene, const mv_shape *s)
@@ -157,14 +185,12 @@ static void write_label(mv_sink *sink, const mv_scene *scene, const mv_shape *s)
 
 static void write_shape(mv_sink *sink, const mv_scene *scene, const mv_shape *s)
 {
-    if (s->kind == MV_SHAPE_TEXT) {
-        write_label(sink, scene, s);
-        return;
-    }
-    if (s->kind == MV_SHAPE_RECT)
-        write_rect(sink, scene, s);
+    mv_sink_printf(sink, "<path d=\"");
+    if (s->kind == MV_SHAPE_RECTS)
+        write_rects(sink, scene, s);
     else
         write_path(sink, scene, s);
+    mv_sink_write(sink, "\"", 1);
     if (s->is_hatched)
         mv_sink_printf(sink, " fill=\"url(#hatch)\"");
     else
@@ -175,13 +201,27 @@ static void write_shape(mv_sink *sink, const mv_scene *scene, const mv_shape *s)
     }
     if (s->is_dashed)
         mv_sink_printf(sink, " stroke-dasharray=\"7 4\"");
+    if (s->is_crisp)
+        mv_sink_printf(sink, " shape-rendering=\"crispEdges\"");
     if (!s->title) {
         mv_sink_printf(sink, "/>\n");
         return;
     }
     mv_sink_printf(sink, "><title>");
     write_text(sink, s->title);
-    mv_sink_printf(sink, s->kind == MV_SHAPE_RECT ? "</title></rect>\n" : "</title></path>\n");
+    mv_sink_printf(sink, "</title></path>\n");
+}
+
+static void write_clip(svg *w, const mv_shape *s)
+{
+    if (w->is_clipping)
+        mv_sink_printf(w->sink, "</g>\n");
+    w->is_clipping = s->count > 0;
+    if (!w->is_clipping)
+        return;
+    mv_sink_printf(w->sink, "<clipPath id=\"clip%u\"><path d=\"", w->clips);
+    write_rects(w->sink, w->scene, s);
+    mv_sink_printf(w->sink, "\"/></clipPath>\n<g clip-path=\"url(#clip%u)\">\n", w->clips++);
 }
 
 /* The hatch takes the colour of the first shape that asks for one: a scene has one kind. */
@@ -200,6 +240,8 @@ static void write_hatch(mv_sink *sink, const mv_scene *scene)
 
 mv_code mv_svg_write(const mv_scene *scene, mv_sink *sink, mv_err *err)
 {
+    svg w = {.sink = sink, .scene = scene};
+
     if (scene->failed)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
     mv_sink_printf(sink,
@@ -212,8 +254,15 @@ mv_code mv_svg_write(const mv_scene *scene, mv_sink *sink, mv_err *err)
     write_colour(sink, "fill", scene->background);
     mv_sink_printf(sink, "/>\n");
     write_hatch(sink, scene);
-    for (uint32_t i = 0; i < scene->shape_count && !sink->failed; i++)
-        write_shape(sink, scene, &scene->shapes[i]);
-    mv_sink_printf(sink, "</svg>\n");
-    return MV_OK;
+    for (uint32_t i = 0; i < scene->shape_count && !sink->failed; i++) {
+        const mv_shape *s = &scene->shapes[i];
+        if (s->kind == MV_SHAPE_CLIP)
+            write_clip(&w, s);
+        else if (s->kind == MV_SHAPE_TEXT)
+            write_label(sink, scene, s);
+        else
+            write_shape(sink, scene, s);
+    }
+    mv_sink_printf(sink, "%s</svg>\n", w.is_clipping ? "</g>\n" : "");
+    return sink->failed ? mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s", sink->path) : MV_OK;
 }
