@@ -401,6 +401,12 @@ mv_tag_id mv_build_tag(mv_build *b, const mv_tag_row *row)
     return (mv_tag_id){at};
 }
 
+/* What the default stream is must not depend on which stream the file names first. */
+static mv_stream_id stream_or_default(mv_build *b, mv_stream_id stream)
+{
+    return stream.row == MV_NO_ROW ? mv_build_stream(b, 0) : stream;
+}
+
 uint32_t mv_build_event(mv_build *b, const mv_event_row *row)
 {
     mv_events *e = &b->events;
@@ -414,7 +420,7 @@ uint32_t mv_build_event(mv_build *b, const mv_event_row *row)
     e->stack[at] = row->stack;
     e->call[at] = row->call;
     e->tag[at] = row->tag;
-    e->stream[at] = row->stream;
+    e->stream[at] = stream_or_default(b, row->stream);
     e->action[at] = row->action;
     e->count++;
     return at;
@@ -433,7 +439,7 @@ uint32_t mv_build_segment(mv_build *b, const mv_segment_row *row)
     s->allocated[at] = row->allocated;
     s->active[at] = row->active;
     s->requested[at] = row->requested;
-    s->stream[at] = row->stream;
+    s->stream[at] = stream_or_default(b, row->stream);
     s->pool[at] = row->pool;
     s->stack[at] = row->stack;
     s->call[at] = row->call;

@@ -92,7 +92,8 @@ typedef struct {
     mv_string_id text;
 } mv_setting_row;
 
-/* Rows whose every optional field is absent: start from these. */
+/* Rows whose every optional field is absent: start from these. A stream that is not given
+ * becomes the default stream. */
 #define MV_TAG_ROW                                                                      \
     ((mv_tag_row){MV_NO_STRING, MV_NO_STRING, MV_NO_STRING, MV_NO_STRING, MV_NO_STRING, \
                   MV_NO_STACK, MV_NO_STACK, MV_NO_POOL})
@@ -101,6 +102,7 @@ typedef struct {
                     .addr = MV_NO_BYTES,   \
                     .stack = MV_NO_STACK,  \
                     .call = MV_NO_CALL,    \
+                    .stream = {MV_NO_ROW}, \
                     .action = MV_ACTION_OTHER})
 #define MV_FRAME_ROW                                                                    \
     ((mv_frame_row){MV_NO_STRING, MV_NO_STRING, MV_NO_LINE, MV_NO_STRING, MV_NO_STRING, \
@@ -108,6 +110,7 @@ typedef struct {
 #define MV_SEGMENT_ROW                          \
     ((mv_segment_row){.address = MV_NO_BYTES,   \
                       .requested = MV_NO_BYTES, \
+                      .stream = {MV_NO_ROW},    \
                       .pool = MV_NO_POOL,       \
                       .stack = MV_NO_STACK,     \
                       .call = MV_NO_CALL,       \

@@ -358,7 +358,6 @@ static bool make_segment(mv_machine *m, mv_pairs p, mv_value *out)
 {
     mv_segment_row row = MV_SEGMENT_ROW;
 
-    row.stream = mv_build_stream(&m->build, 0);
     for (uint64_t i = 0; i < p.count; i++)
         if (!segment_field(m, &p.pair[2 * i], &p.pair[2 * i + 1], &row))
             return false;

@@ -193,3 +193,22 @@ Test(build, more_rows_than_can_be_numbered_are_refused)
     cr_assert_not(mv_build_reserve_events(&build, UINT32_MAX));
     cr_assert_eq(build.code, MV_LIMIT);
 }
+
+Test(build, a_stream_that_is_not_given_is_the_default_stream)
+{
+    mv_range device = {0, 2};
+    mv_event_row event = MV_EVENT_ROW;
+    mv_segment_row segment = MV_SEGMENT_ROW;
+
+    mv_build_segment(&build, &segment);
+    event.stream = mv_build_stream(&build, 7);
+    mv_build_event(&build, &event);
+    event = MV_EVENT_ROW;
+    mv_build_event(&build, &event);
+    cr_assert_eq(
+        finish((mv_build_ranges){.devices = &device, .device_count = 1, .segments = {0, 1}}),
+        MV_OK);
+    cr_assert_eq(trace.streams.value[trace.devices[0].events.stream[0].row], 7);
+    cr_assert_eq(trace.streams.value[trace.devices[0].events.stream[1].row], 0);
+    cr_assert_eq(trace.streams.value[trace.segments.stream[0].row], 0);
+}
