@@ -1,19 +1,19 @@
 #include "analyze/lives.h"
 
-#include "analyze/replay.h"
+#include "analyze/lives_sweep.h"
 
-static mv_code build(mv_replay *r, mv_err *err)
+static mv_code build(mv_lives_sweep *r, mv_err *err)
 {
     mv_lives *out = r->lives;
 
-    if (!mv_replay_init(r, out->device, err))
+    if (!mv_lives_init(r, out->device, err))
         return err->code;
     out->events = r->ev;
-    mv_replay_undo(r);
-    if (!mv_replay_apply(r))
+    mv_lives_undo(r);
+    if (!mv_lives_apply(r))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "lives of %u allocs", r->alloc_events);
-    mv_replay_settle(r);
-    if (!mv_replay_history(r))
+    mv_lives_settle(r);
+    if (!mv_lives_history(r))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "annotations");
     return MV_OK;
 }
@@ -22,7 +22,7 @@ mv_code mv_lives_find(mv_arena *arena, const mv_trace *trace, uint32_t device, m
                       mv_err *err)
 {
     mv_arena scratch;
-    mv_replay r = {.arena = arena, .scratch = &scratch, .trace = trace, .lives = out};
+    mv_lives_sweep r = {.arena = arena, .scratch = &scratch, .trace = trace, .lives = out};
     mv_code code;
 
     *out = (mv_lives){.device = device};

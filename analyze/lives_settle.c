@@ -1,8 +1,8 @@
-/* The end of the forward replay against the final heap, which is the truth. */
-#include "analyze/replay.h"
+/* The end of the forward sweep against the final heap, which is the truth. */
+#include "analyze/lives_sweep.h"
 
 /* A block of the final heap against the allocation that the events put there. */
-static void settle_block(mv_replay *r, uint32_t row, uint32_t block)
+static void settle_block(mv_lives_sweep *r, uint32_t row, uint32_t block)
 {
     mv_alloc_lives *a = &r->lives->allocs;
     const mv_blocks *b = &r->trace->blocks;
@@ -18,7 +18,7 @@ static void settle_block(mv_replay *r, uint32_t row, uint32_t block)
         a->stack[row] = mv_recorded_stack(b->stack[block]);
 }
 
-static void settle_blocks(mv_replay *r)
+static void settle_blocks(mv_lives_sweep *r)
 {
     for (uint32_t rank = 0; rank < r->places.count; rank++) {
         bool is_used = mv_rankset_has(&r->used, rank);
@@ -32,7 +32,7 @@ static void settle_blocks(mv_replay *r)
 }
 
 /* Bytes that the final heap has, counted from the blocks, addresses or not. */
-static void sum_final(const mv_replay *r, uint64_t *allocated, uint64_t *reserved)
+static void sum_final(const mv_lives_sweep *r, uint64_t *allocated, uint64_t *reserved)
 {
     const mv_segments *s = &r->trace->segments;
     const mv_blocks *b = &r->trace->blocks;
@@ -47,7 +47,7 @@ static void sum_final(const mv_replay *r, uint64_t *allocated, uint64_t *reserve
     }
 }
 
-static void find_residuals(mv_replay *r)
+static void find_residuals(mv_lives_sweep *r)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
     const mv_segment_lives *s = &r->lives->segments;
@@ -64,12 +64,12 @@ static void find_residuals(mv_replay *r)
     r->lives->doubts.residual_reserved = (int64_t)reserved;
 }
 
-void mv_replay_settle(mv_replay *r)
+void mv_lives_settle(mv_lives_sweep *r)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
 
     settle_blocks(r);
-    mv_replay_settle_segments(r);
+    mv_lives_settle_segments(r);
     for (uint32_t i = 0; i < a->count; i++)
         r->lives->doubts.inexact_blocks += a->inexact[i];
     if (r->ev.count)

@@ -1,15 +1,15 @@
-/* The events of one device replayed on its heap, block by block: what mv_lives_find works with.
+/* The events of one device swept over its heap, block by block: what mv_lives_find works with.
  *
- *     mv_replay_init      ranks of all addresses, the final heap by rank
- *     mv_replay_undo      backwards from the final heap: what there was before the first event
- *     mv_replay_apply     forwards: the rows of lives.h, with block sizes from the layout
- *     mv_replay_settle    what the forward replay led to against the final heap
- *     mv_replay_history   which kind of history this is
+ *     mv_lives_init      ranks of all addresses, the final heap by rank
+ *     mv_lives_undo      backwards from the final heap: what there was before the first event
+ *     mv_lives_apply     forwards: the rows of lives.h, with block sizes from the layout
+ *     mv_lives_settle    what the forward sweep led to against the final heap
+ *     mv_lives_history   which kind of history this is
  *
  * Nothing here trusts the events: whatever contradicts the layout is counted in the doubts of
  * `lives` and resolved in favour of the newest event. */
-#ifndef MV_REPLAY_H
-#define MV_REPLAY_H
+#ifndef MV_LIVES_SWEEP_H
+#define MV_LIVES_SWEEP_H
 
 #include "analyze/block_size.h"
 #include "analyze/lives.h"
@@ -40,25 +40,25 @@ typedef struct {
     mv_rankset used;     /* blocks that are not free now */
     uint32_t *alloc_row; /* [places] of used blocks: row of lives->allocs */
     uint32_t segment_capacity;
-} mv_replay;
+} mv_lives_sweep;
 
 /* All of these: false when memory is out (in init: or rows, `*code` says which). */
-bool mv_replay_init(mv_replay *r, uint32_t device, mv_err *err);
-void mv_replay_undo(mv_replay *r);
-bool mv_replay_apply(mv_replay *r);
-void mv_replay_settle(mv_replay *r);
-bool mv_replay_history(mv_replay *r);
+bool mv_lives_init(mv_lives_sweep *r, uint32_t device, mv_err *err);
+void mv_lives_undo(mv_lives_sweep *r);
+bool mv_lives_apply(mv_lives_sweep *r);
+void mv_lives_settle(mv_lives_sweep *r);
+bool mv_lives_history(mv_lives_sweep *r);
 
 /* ---- within the replay ------------------------------------------------------------------- */
 
 /* replay_segments.c: segments before the first event, and segment events. */
-bool mv_replay_hold_before(mv_replay *r);
-void mv_replay_segment_event(mv_replay *r, uint32_t event);
-void mv_replay_settle_segments(mv_replay *r);
+bool mv_lives_hold_before(mv_lives_sweep *r);
+void mv_lives_segment_event(mv_lives_sweep *r, uint32_t event);
+void mv_lives_settle_segments(mv_lives_sweep *r);
 
 /* replay_apply.c: the allocations that start in [low, high) must have been freed by `event`,
  * although no free was recorded. */
-void mv_replay_lose(mv_replay *r, uint32_t low, uint32_t high, uint32_t event);
+void mv_lives_lose(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t event);
 
 /* A stack that was recorded, or MV_NO_STACK: the final heap has empty stacks where there is none.*/
 static inline mv_stack_id mv_recorded_stack(mv_stack_id stack)

@@ -1,5 +1,5 @@
-/* Allocations during the forward replay. */
-#include "analyze/replay.h"
+/* Allocations during the forward sweep. */
+#include "analyze/lives_sweep.h"
 
 static uint64_t block_end(const mv_alloc_lives *a, uint32_t row)
 {
@@ -9,7 +9,7 @@ static uint64_t block_end(const mv_alloc_lives *a, uint32_t row)
 /* ---- block sizes ------------------------------------------------------------------------- */
 
 /* Where a free block that starts at `rank` ends: at the next used block or edge. */
-static uint64_t free_until(const mv_replay *r, uint32_t rank)
+static uint64_t free_until(const mv_lives_sweep *r, uint32_t rank)
 {
     uint32_t used = mv_rankset_next(&r->used, rank + 1);
     uint32_t edge = mv_rankset_next(&r->edges, rank + 1);
@@ -26,7 +26,7 @@ typedef struct {
 /* The block that a request gets from the free block [addr, addr + room) of a segment.
  * Where the rule was another one (the setting expandable_segments changed while recording, or a
  * pool has an allocator of its own) the least size is taken and marked. */
-static block_size size_from_room(const mv_replay *r, uint32_t segment, uint64_t requested,
+static block_size size_from_room(const mv_lives_sweep *r, uint32_t segment, uint64_t requested,
                                  uint64_t room)
 {
     const mv_segment_lives *s = &r->lives->segments;
@@ -48,7 +48,7 @@ static block_size size_from_room(const mv_replay *r, uint32_t segment, uint64_t 
 /* Blocks from before the first event that were freed later: what was free around them when they
  * were allocated is not known, but what is behind them now cannot be another block when it is too
  * small to be one. */
-static block_size size_before(const mv_replay *r, uint32_t segment, uint64_t requested,
+static block_size size_before(const mv_lives_sweep *r, uint32_t segment, uint64_t requested,
                               uint64_t room)
 {
     const mv_segment_lives *s = &r->lives->segments;
@@ -65,7 +65,7 @@ static block_size size_before(const mv_replay *r, uint32_t segment, uint64_t req
 
 /* ---- contradictions ---------------------------------------------------------------------- */
 
-static void end_lost(mv_replay *r, uint32_t rank, uint32_t event)
+static void end_lost(mv_lives_sweep *r, uint32_t rank, uint32_t event)
 {
     mv_alloc_lives *a = &r->lives->allocs;
     uint32_t row = r->alloc_row[rank];
@@ -77,7 +77,7 @@ static void end_lost(mv_replay *r, uint32_t rank, uint32_t event)
     r->lives->doubts.lost_frees++;
 }
 
-void mv_replay_lose(mv_replay *r, uint32_t low, uint32_t high, uint32_t event)
+void mv_lives_lose(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t event)
 {
     uint32_t at;
 
@@ -87,7 +87,7 @@ void mv_replay_lose(mv_replay *r, uint32_t low, uint32_t high, uint32_t event)
 
 /* An allocation starts at `addr`, where free space starts: the used block below it must end
  * there. So its size, as far as it was in doubt, is known now. */
-static void check_below(mv_replay *r, uint32_t below, uint64_t addr, uint32_t event)
+static void check_below(mv_lives_sweep *r, uint32_t below, uint64_t addr, uint32_t event)
 {
     mv_alloc_lives *a = &r->lives->allocs;
     uint32_t row = r->alloc_row[below];
@@ -114,13 +114,13 @@ static void check_below(mv_replay *r, uint32_t below, uint64_t addr, uint32_t ev
     }
 }
 
-static bool is_same_run(const mv_replay *r, uint32_t below, uint32_t rank)
+static bool is_same_run(const mv_lives_sweep *r, uint32_t below, uint32_t rank)
 {
     return mv_rankset_next(&r->edges, below + 1) > rank;
 }
 
 /* What the allocation at `rank` says of the bytes below it. */
-static void look_below(mv_replay *r, uint32_t rank, uint32_t segment, uint32_t event)
+static void look_below(mv_lives_sweep *r, uint32_t rank, uint32_t segment, uint32_t event)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
     uint64_t addr = r->places.addr[rank];
@@ -140,7 +140,7 @@ static void look_below(mv_replay *r, uint32_t rank, uint32_t segment, uint32_t e
 }
 
 /* Makes [addr, addr + least) free, by the allocator's word that it was. */
-static void clear_place(mv_replay *r, uint32_t rank, uint64_t least, uint32_t segment,
+static void clear_place(mv_lives_sweep *r, uint32_t rank, uint64_t least, uint32_t segment,
                         uint32_t event)
 {
     uint64_t end = mv_range_end(r->places.addr[rank], least);
@@ -155,13 +155,13 @@ static void clear_place(mv_replay *r, uint32_t rank, uint64_t least, uint32_t se
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-static uint32_t segment_at(const mv_replay *r, uint32_t rank)
+static uint32_t segment_at(const mv_lives_sweep *r, uint32_t rank)
 {
     uint32_t start = mv_ranges_at(&r->held, rank);
     return start == MV_NO_RANK ? MV_NO_ROW : r->held.row[start];
 }
 
-static uint32_t new_row(mv_replay *r, uint64_t addr, uint64_t requested, mv_stack_id stack,
+static uint32_t new_row(mv_lives_sweep *r, uint64_t addr, uint64_t requested, mv_stack_id stack,
                         uint32_t birth)
 {
     mv_alloc_lives *a = &r->lives->allocs;
@@ -177,7 +177,7 @@ static uint32_t new_row(mv_replay *r, uint64_t addr, uint64_t requested, mv_stac
 }
 
 /* An allocation that no known segment holds: only what rounding gives can be said. */
-static void size_outside(mv_replay *r, uint32_t row)
+static void size_outside(mv_lives_sweep *r, uint32_t row)
 {
     mv_alloc_lives *a = &r->lives->allocs;
 
@@ -186,7 +186,8 @@ static void size_outside(mv_replay *r, uint32_t row)
     r->lives->doubts.outside++;
 }
 
-static void size_row(mv_replay *r, uint32_t row, uint32_t rank, uint32_t segment, bool is_before)
+static void size_row(mv_lives_sweep *r, uint32_t row, uint32_t rank, uint32_t segment,
+                     bool is_before)
 {
     mv_alloc_lives *a = &r->lives->allocs;
     mv_segment_lives *s = &r->lives->segments;
@@ -210,7 +211,7 @@ static void size_row(mv_replay *r, uint32_t row, uint32_t rank, uint32_t segment
                                : MV_SEGMENT_LARGE;
 }
 
-static void begin_before(mv_replay *r, uint32_t rank)
+static void begin_before(mv_lives_sweep *r, uint32_t rank)
 {
     mv_alloc_lives *a = &r->lives->allocs;
     uint32_t free_event = r->first_free[rank], block = r->final_block[rank];
@@ -230,7 +231,7 @@ static void begin_before(mv_replay *r, uint32_t rank)
         a->freed[row] = 0;
 }
 
-static void begin_all_before(mv_replay *r)
+static void begin_all_before(mv_lives_sweep *r)
 {
     uint32_t at;
 
@@ -243,7 +244,7 @@ static void begin_all_before(mv_replay *r)
 
 /* ---- events ------------------------------------------------------------------------------ */
 
-static void apply_alloc(mv_replay *r, uint32_t event)
+static void apply_alloc(mv_lives_sweep *r, uint32_t event)
 {
     uint32_t rank = r->places.of_event[event], segment;
     uint64_t requested = r->ev.size[event];
@@ -262,7 +263,7 @@ static void apply_alloc(mv_replay *r, uint32_t event)
 }
 
 /* The living allocation that an event on its address is about, or MV_NO_ROW. */
-static uint32_t alloc_at(const mv_replay *r, uint32_t event)
+static uint32_t alloc_at(const mv_lives_sweep *r, uint32_t event)
 {
     uint32_t rank = r->places.of_event[event];
 
@@ -271,14 +272,14 @@ static uint32_t alloc_at(const mv_replay *r, uint32_t event)
     return r->alloc_row[rank];
 }
 
-static bool is_pending_at_end(const mv_replay *r, uint32_t rank)
+static bool is_pending_at_end(const mv_lives_sweep *r, uint32_t rank)
 {
     uint32_t block = r->final_block[rank];
     return block != MV_NO_ROW && r->trace->blocks.state[block] == MV_BLOCK_PENDING_FREE;
 }
 
 /* When a file has no free_completed at all, they were left out (skip_actions). */
-static void apply_free_requested(mv_replay *r, uint32_t event)
+static void apply_free_requested(mv_lives_sweep *r, uint32_t event)
 {
     mv_alloc_lives *a = &r->lives->allocs;
     uint32_t row = alloc_at(r, event);
@@ -295,7 +296,7 @@ static void apply_free_requested(mv_replay *r, uint32_t event)
     }
 }
 
-static void apply_free_completed(mv_replay *r, uint32_t event)
+static void apply_free_completed(mv_lives_sweep *r, uint32_t event)
 {
     mv_alloc_lives *a = &r->lives->allocs;
     uint32_t row = alloc_at(r, event);
@@ -311,7 +312,7 @@ static void apply_free_completed(mv_replay *r, uint32_t event)
     mv_rankset_drop(&r->used, r->places.of_event[event]);
 }
 
-static void apply_event(mv_replay *r, uint32_t event)
+static void apply_event(mv_lives_sweep *r, uint32_t event)
 {
     switch (r->ev.action[event]) {
     case MV_ACTION_ALLOC:
@@ -331,14 +332,14 @@ static void apply_event(mv_replay *r, uint32_t event)
     case MV_ACTION_SEGMENT_MAP:
     case MV_ACTION_SEGMENT_UNMAP:
         if (r->places.of_event[event] != MV_NO_ROW)
-            mv_replay_segment_event(r, event);
+            mv_lives_segment_event(r, event);
         break;
     default:
         break;
     }
 }
 
-static bool make_columns(mv_replay *r)
+static bool make_columns(mv_lives_sweep *r)
 {
     mv_alloc_lives *a = &r->lives->allocs;
     mv_arena *arena = r->arena;
@@ -363,9 +364,9 @@ static bool make_columns(mv_replay *r)
            a->completed && a->segment && a->inexact && r->lives->alloc_of;
 }
 
-bool mv_replay_apply(mv_replay *r)
+bool mv_lives_apply(mv_lives_sweep *r)
 {
-    if (!make_columns(r) || !mv_replay_hold_before(r))
+    if (!make_columns(r) || !mv_lives_hold_before(r))
         return false;
     for (uint32_t i = 0; i < r->ev.count; i++)
         r->lives->alloc_of[i] = MV_NO_ROW;

@@ -1,6 +1,6 @@
 /* Which kind of history a trace is. The file does not say; docs/lives.md explains the rules and
  * why they stand in this order. */
-#include "analyze/replay.h"
+#include "analyze/lives_sweep.h"
 
 #include <string.h>
 
@@ -13,7 +13,7 @@ typedef struct {
     bool events_have_stacks;
 } evidence;
 
-static evidence gather(const mv_replay *r)
+static evidence gather(const mv_lives_sweep *r)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
     const mv_segment_lives *s = &r->lives->segments;
@@ -39,12 +39,12 @@ static evidence gather(const mv_replay *r)
 
 /* A heap that the file describes without addresses (profiler-made files): whether it holds more
  * than the events explain. */
-static bool has_unplaced_heap(const mv_replay *r)
+static bool has_unplaced_heap(const mv_lives_sweep *r)
 {
     return r->lives->doubts.residual > 0 && mv_rankset_next(&r->final.starts, 0) == MV_NO_RANK;
 }
 
-static bool is_empty_before(const mv_replay *r, const evidence *e)
+static bool is_empty_before(const mv_lives_sweep *r, const evidence *e)
 {
     const mv_segment_lives *s = &r->lives->segments;
 
@@ -69,7 +69,7 @@ static bool is_ring_size(uint32_t count, bool rare)
 
 /* A trace that starts inside an allocator call. Frees that had waited for a stream complete at
  * the start of a later call, so such a beginning is fine when that call follows. */
-static bool starts_inside_call(const mv_replay *r)
+static bool starts_inside_call(const mv_lives_sweep *r)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
     const mv_events *ev = &r->ev;
@@ -115,7 +115,7 @@ static uint32_t event_after(const mv_events *ev, int64_t time)
     return low;
 }
 
-static void count_range(const mv_replay *r, range_count *c, int64_t end)
+static void count_range(const mv_lives_sweep *r, range_count *c, int64_t end)
 {
     uint32_t first = event_after(&r->ev, c->begun);
 
@@ -130,7 +130,7 @@ static void count_range(const mv_replay *r, range_count *c, int64_t end)
 
 /* Annotations are recorded together with events, into a buffer of their own. When ranges of a
  * name always had events, and several lie before the first event, their events are gone. */
-static bool has_ranges_without_events(const mv_replay *r, bool *result)
+static bool has_ranges_without_events(const mv_lives_sweep *r, bool *result)
 {
     const mv_annotations *an = &r->trace->annotations;
     range_count *counts;
@@ -160,13 +160,13 @@ static bool has_ranges_without_events(const mv_replay *r, bool *result)
 
 /* ---- the decision ------------------------------------------------------------------------ */
 
-static void decide(mv_replay *r, mv_history_kind kind, const char *why)
+static void decide(mv_lives_sweep *r, mv_history_kind kind, const char *why)
 {
     r->lives->history = kind;
     r->lives->history_why = why;
 }
 
-bool mv_replay_history(mv_replay *r)
+bool mv_lives_history(mv_lives_sweep *r)
 {
     evidence e = gather(r);
     bool unrecorded_survive = e.events_have_stacks && e.without_stack > 0;

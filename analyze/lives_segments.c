@@ -1,12 +1,12 @@
-/* Segments during the forward replay: rows, living ranges, and the edges that no block crosses. */
-#include "analyze/replay.h"
+/* Segments during the forward sweep: rows, living ranges, and the edges that no block crosses. */
+#include "analyze/lives_sweep.h"
 
-static uint32_t new_row(mv_replay *r)
+static uint32_t new_row(mv_lives_sweep *r)
 {
     return r->lives->segments.count++;
 }
 
-static bool is_expandable(const mv_replay *r, uint32_t start)
+static bool is_expandable(const mv_lives_sweep *r, uint32_t start)
 {
     return r->lives->segments.is_expandable[r->held.row[start]];
 }
@@ -23,7 +23,7 @@ static void inherit(mv_segment_lives *s, uint32_t row, uint32_t neighbour)
 
 /* A free block reaches from one piece of an expandable segment into the next, but never from one
  * cudaMalloc to another. */
-static void hold(mv_replay *r, uint32_t low, uint32_t high, uint32_t row)
+static void hold(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t row)
 {
     mv_segment_lives *s = &r->lives->segments;
     uint32_t below = mv_ranges_below(&r->held, low);
@@ -44,7 +44,7 @@ static void hold(mv_replay *r, uint32_t low, uint32_t high, uint32_t row)
     }
 }
 
-static void unhold(mv_replay *r, uint32_t start)
+static void unhold(mv_lives_sweep *r, uint32_t start)
 {
     mv_rankset_drop(&r->edges, r->held.end[start]);
     mv_rankset_drop(&r->held.starts, start);
@@ -53,7 +53,7 @@ static void unhold(mv_replay *r, uint32_t start)
 }
 
 /* Cuts the living range that has `rank` inside, and its row with it. */
-static void cut(mv_replay *r, uint32_t rank)
+static void cut(mv_lives_sweep *r, uint32_t rank)
 {
     mv_segment_lives *s = &r->lives->segments;
     uint32_t lower = mv_ranges_cut(&r->held, rank);
@@ -80,7 +80,7 @@ static void cut(mv_replay *r, uint32_t rank)
 
 /* Ends every segment byte in [low, high). Returns how many ranks' worth of it was held: all of it
  * when the result is `high`, i.e. the ranges were contiguous from `low`. */
-static uint32_t end_ranges(mv_replay *r, uint32_t low, uint32_t high, uint32_t event)
+static uint32_t end_ranges(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t event)
 {
     uint32_t at, reached = low;
 
@@ -98,7 +98,7 @@ static uint32_t end_ranges(mv_replay *r, uint32_t low, uint32_t high, uint32_t e
     return reached;
 }
 
-static mv_pool_id event_pool(const mv_replay *r, uint32_t event)
+static mv_pool_id event_pool(const mv_lives_sweep *r, uint32_t event)
 {
     return r->trace->tags.pool[r->ev.tag[event].row];
 }
@@ -112,7 +112,7 @@ static uint8_t likely_kind(uint64_t size, bool expandable)
     return MV_SEGMENT_UNKNOWN;
 }
 
-static void begin_range(mv_replay *r, uint32_t low, uint32_t high, uint32_t event)
+static void begin_range(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t event)
 {
     mv_segment_lives *s = &r->lives->segments;
     uint32_t row = new_row(r);
@@ -130,14 +130,14 @@ static void begin_range(mv_replay *r, uint32_t low, uint32_t high, uint32_t even
     hold(r, low, high, row);
 }
 
-void mv_replay_segment_event(mv_replay *r, uint32_t event)
+void mv_lives_segment_event(mv_lives_sweep *r, uint32_t event)
 {
     uint32_t low = r->places.of_event[event];
     uint32_t high = mv_places_rank(&r->places, mv_range_end(r->ev.addr[event], r->ev.size[event]));
     uint8_t action = r->ev.action[event];
     uint32_t reached = end_ranges(r, low, high, event);
 
-    mv_replay_lose(r, low, high, event);
+    mv_lives_lose(r, low, high, event);
     if (action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP) {
         if (r->lives->alloc_of[event] != MV_NO_ROW)
             r->lives->doubts.lone_segments++;
@@ -148,7 +148,7 @@ void mv_replay_segment_event(mv_replay *r, uint32_t event)
 }
 
 /* What the final heap says of a segment that is there to the end. */
-static void copy_final(mv_replay *r, uint32_t row, uint32_t final)
+static void copy_final(mv_lives_sweep *r, uint32_t row, uint32_t final)
 {
     mv_segment_lives *s = &r->lives->segments;
     const mv_segments *from = &r->trace->segments;
@@ -162,7 +162,7 @@ static void copy_final(mv_replay *r, uint32_t row, uint32_t final)
         s->stack[row] = mv_recorded_stack(from->stack[final]);
 }
 
-static void begin_before(mv_replay *r, uint32_t low, uint32_t high, uint32_t death)
+static void begin_before(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t death)
 {
     mv_segment_lives *s = &r->lives->segments;
     uint32_t row = new_row(r);
@@ -184,7 +184,7 @@ static void begin_before(mv_replay *r, uint32_t low, uint32_t high, uint32_t dea
     hold(r, low, high, row);
 }
 
-static bool make_columns(mv_replay *r, uint64_t capacity)
+static bool make_columns(mv_lives_sweep *r, uint64_t capacity)
 {
     mv_segment_lives *s = &r->lives->segments;
     mv_arena *arena = r->arena;
@@ -202,7 +202,7 @@ static bool make_columns(mv_replay *r, uint64_t capacity)
            s->kind && s->is_expandable;
 }
 
-bool mv_replay_hold_before(mv_replay *r)
+bool mv_lives_hold_before(mv_lives_sweep *r)
 {
     const mv_rankset *starts = &r->before_held.starts;
     uint64_t capacity = 0;
@@ -227,7 +227,7 @@ static void guess_kinds(mv_segment_lives *s)
             s->kind[i] = s->size[i] <= MV_SMALL_SEGMENT ? MV_SEGMENT_SMALL : MV_SEGMENT_LARGE;
 }
 
-void mv_replay_settle_segments(mv_replay *r)
+void mv_lives_settle_segments(mv_lives_sweep *r)
 {
     const mv_rankset *starts = &r->held.starts;
 

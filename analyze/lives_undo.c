@@ -1,5 +1,5 @@
 /* The final heap by rank, and the events undone from it, last to first. */
-#include "analyze/replay.h"
+#include "analyze/lives_sweep.h"
 
 static uint32_t *filled(mv_arena *arena, uint32_t count)
 {
@@ -10,7 +10,7 @@ static uint32_t *filled(mv_arena *arena, uint32_t count)
     return column;
 }
 
-static void count_actions(mv_replay *r)
+static void count_actions(mv_lives_sweep *r)
 {
     uint64_t count[256] = {0};
 
@@ -21,7 +21,7 @@ static void count_actions(mv_replay *r)
     r->has_completed = count[MV_ACTION_FREE_COMPLETED] != 0;
 }
 
-static void place_final_heap(mv_replay *r, uint32_t device)
+static void place_final_heap(mv_lives_sweep *r, uint32_t device)
 {
     const mv_segments *s = &r->trace->segments;
     const mv_blocks *b = &r->trace->blocks;
@@ -42,7 +42,7 @@ static void place_final_heap(mv_replay *r, uint32_t device)
     }
 }
 
-bool mv_replay_init(mv_replay *r, uint32_t device, mv_err *err)
+bool mv_lives_init(mv_lives_sweep *r, uint32_t device, mv_err *err)
 {
     mv_arena *scratch = r->scratch;
     uint32_t count;
@@ -78,7 +78,7 @@ static void drop_ranges(mv_ranges *ranges, uint32_t low, uint32_t high)
         mv_rankset_drop(&ranges->starts, at);
 }
 
-static void undo_segment(mv_replay *r, uint32_t event)
+static void undo_segment(mv_lives_sweep *r, uint32_t event)
 {
     uint32_t low = r->places.of_event[event];
     uint32_t high = mv_places_rank(&r->places, mv_range_end(r->ev.addr[event], r->ev.size[event]));
@@ -95,7 +95,7 @@ static void undo_segment(mv_replay *r, uint32_t event)
         mv_rankset_drop(&r->before, at);
 }
 
-static void undo_event(mv_replay *r, uint32_t event)
+static void undo_event(mv_lives_sweep *r, uint32_t event)
 {
     uint32_t rank = r->places.of_event[event];
 
@@ -117,7 +117,7 @@ static void undo_event(mv_replay *r, uint32_t event)
     }
 }
 
-void mv_replay_undo(mv_replay *r)
+void mv_lives_undo(mv_lives_sweep *r)
 {
     uint32_t at = 0;
 
