@@ -49,14 +49,14 @@ bool mv_lives_apply(mv_lives_sweep *r);
 void mv_lives_settle(mv_lives_sweep *r);
 bool mv_lives_history(mv_lives_sweep *r);
 
-/* ---- within the replay ------------------------------------------------------------------- */
+/* ---- within the sweep -------------------------------------------------------------------- */
 
-/* replay_segments.c: segments before the first event, and segment events. */
+/* lives_segments.c: segments before the first event, and segment events. */
 bool mv_lives_hold_before(mv_lives_sweep *r);
 void mv_lives_segment_event(mv_lives_sweep *r, uint32_t event);
 void mv_lives_settle_segments(mv_lives_sweep *r);
 
-/* replay_apply.c: the allocations that start in [low, high) must have been freed by `event`,
+/* lives_apply.c: the allocations that start in [low, high) must have been freed by `event`,
  * although no free was recorded. */
 void mv_lives_lose(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t event);
 

@@ -1,5 +1,6 @@
-/* An output file that is either whole or not there: bytes go to a temporary beside the target,
- * which mv_sink_commit renames. "-" is standard output, which cannot be taken back. */
+/* An output file that is either whole or not there: bytes go to a file without a name (where the
+ * system has such; else to a temporary beside the target), which mv_sink_commit puts in place. "-"
+ * is standard output, which cannot be taken back. */
 #ifndef MV_SINK_H
 #define MV_SINK_H
 
@@ -11,8 +12,9 @@
 typedef struct {
     FILE *file;
     char path[4096];
-    char temporary[4096 + 16];
-    uint64_t bytes; /* written so far */
+    char temporary[4096 + 32]; /* "": none exists */
+    bool is_nameless;          /* the file gets its name at commit */
+    uint64_t bytes;            /* written so far */
     bool failed;
 } mv_sink;
 
