@@ -50,7 +50,6 @@ typedef struct {
     uint32_t *born;      /* the bin of each of them */
     sized *sized;        /* room for those of one site */
     uint32_t *lived;     /* bins that freed blocks lived through, by site */
-    uint8_t *is_leaked;  /* [allocs.count] */
     mv_leaks *out;
 } work;
 
@@ -163,7 +162,7 @@ static void leak_block(work *w, site_use *use, uint32_t row)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
 
-    w->is_leaked[row] = 1;
+    w->out->is_leaked[row] = 1;
     if (use->leaked++ == 0)
         use->first_event = a->birth[row];
     use->last_event = a->birth[row];
@@ -254,7 +253,7 @@ static void add_retained(work *w)
         if (a->freed[i] != MV_NEVER)
             continue;
         out->live_bytes += a->block[i];
-        if (w->is_leaked[i]) {
+        if (w->out->is_leaked[i]) {
             out->leaked_bytes += a->block[i];
             continue;
         }
@@ -448,8 +447,8 @@ static bool find(work *w)
     bool doubtful = false;
 
     w->uses = mv_push_array(w->scratch, site_use, w->sites.count);
-    w->is_leaked = mv_push_array(w->scratch, uint8_t, w->lives->allocs.count);
-    if (!w->uses || !w->is_leaked)
+    w->out->is_leaked = mv_push_array(w->arena, uint8_t, w->lives->allocs.count);
+    if (!w->uses || !w->out->is_leaked)
         return false;
     count_uses(w);
     if (w->out->steps.count > 0) {

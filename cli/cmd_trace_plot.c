@@ -1,9 +1,7 @@
 /* memviz trace_plot: the memory timeline as a picture. */
 #include <stdio.h>
 
-#include "analyze/culprit.h"
 #include "analyze/leaks.h"
-#include "analyze/size.h"
 #include "cli/complain.h"
 #include "cli/input.h"
 #include "cli/report.h"
@@ -59,20 +57,6 @@ static const char *choose_path(mv_cli *cli)
 
 /* ---- panels ------------------------------------------------------------------------------ */
 
-/* One line below the title: the worst leak. Nothing when there is none. */
-static void describe_leaks(const plot *p, const mv_leaks *found, char *line, size_t size)
-{
-    char label[256], step[MV_SIZE_TEXT], kept[MV_SIZE_TEXT];
-
-    line[0] = 0;
-    if (found->count == 0)
-        return;
-    mv_culprit_label(p->trace, NULL, found->leaks[0].stack, label, sizeof label);
-    snprintf(line, size, "leak: %s keeps %s a step, %s at the end", label,
-             mv_size_text(step, found->leaks[0].bytes_per_step),
-             mv_size_text(kept, found->leaks[0].bytes));
-}
-
 static const char *title_of(const plot *p)
 {
     const char *file = mv_input_name(p->cli), *slash = strrchr(file, '/');
@@ -106,19 +90,13 @@ static mv_code draw_window(plot *p, uint32_t device, mv_window window, mv_arena 
     mv_timeline timeline;
     mv_lives lives;
     mv_leaks leaks;
-    char line[512];
     mv_code code = mv_lives_find(work, p->trace, device, &lives, err);
 
     if (code == MV_OK)
         code = mv_leaks_find(work, p->trace, &lives, &leaks, err);
     if (code != MV_OK)
         return code;
-    describe_leaks(p, &leaks, line, sizeof line);
-    if (*line) {
-        opts.verdict = mv_arena_text(&p->cli->arena, line, strlen(line));
-        if (!opts.verdict)
-            return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
-    }
+    opts.leaks = &leaks;
     code = mv_timeline_find(&p->cli->arena, p->trace, &lives, &opts, &timeline, err);
     if (code != MV_OK)
         return code;

@@ -13,7 +13,7 @@ typedef struct {
     uint64_t random;
     mv_lives lives;
     uint64_t *allocated; /* after each event */
-    uint32_t site_of_stack[SITES + 1];
+    uint32_t site_of[2 * MOST_EVENTS];
 } heap;
 
 static uint32_t below(heap *h, uint32_t limit)
@@ -40,7 +40,7 @@ static void add_alloc(heap *h, uint32_t birth)
     uint32_t i = a->count++;
 
     a->block[i] = some_size(h);
-    a->stack[i].row = below(h, 8) ? below(h, SITES) : MV_NO_ROW;
+    h->site_of[i] = below(h, SITES);
     a->birth[i] = birth;
     a->freed[i] = MV_NEVER;
     if (birth != MV_BEFORE)
@@ -70,14 +70,11 @@ static void make_heap(heap *h, uint64_t seed)
     events = below(h, MOST_EVENTS);
     allocs_percent = 30 + below(h, 70);
     a->block = mv_push_array(&h->arena, uint64_t, 2 * MOST_EVENTS);
-    a->stack = mv_push_array(&h->arena, mv_stack_id, 2 * MOST_EVENTS);
     a->birth = mv_push_array(&h->arena, uint32_t, 2 * MOST_EVENTS);
     a->freed = mv_push_array(&h->arena, uint32_t, 2 * MOST_EVENTS);
     h->lives.alloc_of = mv_push_array(&h->arena, uint32_t, MOST_EVENTS);
     h->lives.events.action = mv_push_array(&h->arena, uint8_t, MOST_EVENTS);
     h->allocated = mv_push_array(&h->arena, uint64_t, MOST_EVENTS);
-    for (uint32_t i = 0; i <= SITES; i++)
-        h->site_of_stack[i] = i;
     for (uint32_t i = below(h, 30); i > 0; i--)
         add_alloc(h, MV_BEFORE);
     a->preexisting = a->count;
@@ -159,10 +156,9 @@ static void check_site(const heap *h, const mv_element *e, uint32_t from)
     bool others = false;
 
     for (uint32_t i = e->first; i < e->first + e->count; i++) {
-        uint32_t stack = h->lives.allocs.stack[i].row;
         if (h->lives.allocs.freed[i] < from)
             continue;
-        others = others || e->site != h->site_of_stack[stack == MV_NO_ROW ? 0 : stack + 1];
+        others = others || e->site != h->site_of[i];
     }
     cr_assert(!e->is_one_site || !others);
     cr_assert(!e->is_one_site || !e->is_mixed);
@@ -204,7 +200,7 @@ static void check_layout(heap *h, uint32_t from, uint32_t to)
                            .to = to,
                            .columns = 1 + below(h, 500),
                            .least = 1 + below(h, 1u << (1 + below(h, 20))),
-                           .site_of_stack = h->site_of_stack};
+                           .site_of = h->site_of};
     mv_layout l;
     mv_err err;
 
@@ -235,16 +231,13 @@ Test(layout, equals_a_literal_one_on_random_heaps)
 Test(layout, small_neighbours_share_an_element)
 {
     uint64_t block[] = {512, 512, 512, 1 << 20, 512, 1024}, allocated[6];
-    uint32_t birth[] = {0, 1, 2, 3, 4, 5}, sites[] = {0, 1, 2};
+    uint32_t birth[] = {0, 1, 2, 3, 4, 5}, sites[] = {7, 7, 7, 7, 9, 9};
     uint32_t freed[] = {MV_NEVER, MV_NEVER, MV_NEVER, MV_NEVER, MV_NEVER, MV_NEVER};
-    mv_stack_id stack[] = {{0}, {0}, {0}, {0}, {1}, {1}};
     uint8_t action[6] = {0}; /* MV_ACTION_ALLOC */
-    mv_lives lives = {
-        .events = {.count = 6, .action = action},
-        .allocs = {.count = 6, .block = block, .birth = birth, .freed = freed, .stack = stack},
-        .alloc_of = birth};
-    mv_layout_opts opts = {
-        .to = 6, .columns = 2, .least = 1024, .visible = 1, .site_of_stack = sites};
+    mv_lives lives = {.events = {.count = 6, .action = action},
+                      .allocs = {.count = 6, .block = block, .birth = birth, .freed = freed},
+                      .alloc_of = birth};
+    mv_layout_opts opts = {.to = 6, .columns = 2, .least = 1024, .visible = 1, .site_of = sites};
     mv_budget budget = {.limit = 1 << 24};
     mv_arena arena;
     mv_layout l;
@@ -256,7 +249,7 @@ Test(layout, small_neighbours_share_an_element)
     cr_assert_eq(mv_layout_find(&arena, &lives, allocated, &opts, &l, &err), MV_OK);
     cr_assert_eq(l.element_count, 4);
     cr_expect_eq(l.elements[0].count, 3);
-    cr_expect_eq(l.elements[0].site, 1);
+    cr_expect_eq(l.elements[0].site, 7);
     cr_expect_eq(l.elements[2].count, 1, "512 bytes, then 1024, which are not small");
     cr_expect_eq(l.allocated[0], 1536);
     cr_expect_eq(l.allocated[1], 1536 + (1 << 20) + 1536);
@@ -268,18 +261,14 @@ Test(layout, a_run_takes_the_site_that_fills_it)
 {
     enum { PAIRS = 8, EVENTS = 3 * PAIRS };
     uint64_t block[2 * PAIRS], allocated[EVENTS] = {0};
-    uint32_t birth[2 * PAIRS], freed[2 * PAIRS], alloc_of[EVENTS], sites[] = {0, 1, 2};
-    mv_stack_id stack[2 * PAIRS];
+    uint32_t birth[2 * PAIRS], freed[2 * PAIRS], alloc_of[EVENTS], sites[2 * PAIRS];
     uint8_t action[EVENTS];
-    mv_lives lives = {.events = {.count = EVENTS, .action = action},
-                      .allocs = {.count = 2 * PAIRS,
-                                 .block = block,
-                                 .birth = birth,
-                                 .freed = freed,
-                                 .stack = stack},
-                      .alloc_of = alloc_of};
+    mv_lives lives = {
+        .events = {.count = EVENTS, .action = action},
+        .allocs = {.count = 2 * PAIRS, .block = block, .birth = birth, .freed = freed},
+        .alloc_of = alloc_of};
     mv_layout_opts opts = {
-        .to = EVENTS, .columns = EVENTS, .least = 1 << 20, .visible = 1, .site_of_stack = sites};
+        .to = EVENTS, .columns = EVENTS, .least = 1 << 20, .visible = 1, .site_of = sites};
     mv_budget budget = {.limit = 1 << 24};
     mv_arena arena;
     mv_layout l;
@@ -290,7 +279,7 @@ Test(layout, a_run_takes_the_site_that_fills_it)
         block[i] = stays ? 512 : 1024;
         birth[i] = i / 2 * 3 + i % 2;
         freed[i] = stays ? MV_NEVER : birth[i] + 1;
-        stack[i].row = stays ? 0 : 1;
+        sites[i] = stays ? 4 : 5;
         action[birth[i]] = MV_ACTION_ALLOC;
         alloc_of[birth[i]] = i;
         if (!stays) {
@@ -301,7 +290,7 @@ Test(layout, a_run_takes_the_site_that_fills_it)
     mv_arena_init(&arena, &budget);
     cr_assert_eq(mv_layout_find(&arena, &lives, allocated, &opts, &l, &err), MV_OK);
     cr_assert_eq(l.element_count, 1);
-    cr_expect_eq(l.elements[0].site, 1);
+    cr_expect_eq(l.elements[0].site, 4);
     cr_expect_not(l.elements[0].is_one_site);
     cr_expect_not(l.elements[0].is_mixed);
     mv_arena_release(&arena);
@@ -317,7 +306,7 @@ Test(layout, fails_when_memory_is_out)
 
     make_heap(&h, 7);
     opts.to = h.lives.events.count;
-    opts.site_of_stack = h.site_of_stack;
+    opts.site_of = h.site_of;
     for (uint64_t limit = 0;; limit += 4096) {
         mv_budget budget = {.limit = limit};
         mv_arena arena;

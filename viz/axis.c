@@ -52,20 +52,33 @@ const char *mv_axis_count(uint64_t count, char text[MV_TICK_TEXT])
     return text;
 }
 
-const char *mv_axis_time(int64_t microseconds, char text[MV_TICK_TEXT])
+const char *mv_axis_exact(uint64_t count, char text[MV_TICK_TEXT])
+{
+    char digits[MV_TICK_TEXT];
+    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)count), at = 0;
+
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            text[at++] = ',';
+        text[at++] = digits[i];
+    }
+    text[at] = 0;
+    return text;
+}
+
+const char *mv_axis_time(int64_t microseconds, int64_t longest, char text[MV_TICK_TEXT])
 {
     double us = (double)microseconds;
 
     if (us < 0)
         snprintf(text, MV_TICK_TEXT, "?");
-    else if (us < 1e3)
+    else if (microseconds == 0)
+        snprintf(text, MV_TICK_TEXT, "0");
+    else if (longest < 1000)
         snprintf(text, MV_TICK_TEXT, "%.0f us", us);
-    else if (us < 1e6)
-        snprintf(text, MV_TICK_TEXT, "%.4g ms", us / 1e3);
-    else if (us < 120e6)
-        snprintf(text, MV_TICK_TEXT, "%.4g s", us / 1e6);
+    else if (longest < 1000000)
+        snprintf(text, MV_TICK_TEXT, longest < 100000 ? "%.2f ms" : "%.1f ms", us / 1e3);
     else
-        snprintf(text, MV_TICK_TEXT, "%lld min %02lld s", (long long)(us / 60e6),
-                 (long long)(us / 1e6) % 60);
+        snprintf(text, MV_TICK_TEXT, longest < 100000000 ? "%.3f s" : "%.1f s", us / 1e6);
     return text;
 }

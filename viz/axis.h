@@ -19,7 +19,11 @@ uint64_t mv_axis_count_step(uint64_t count, uint32_t ticks);
 /* "950", "12k", "1.5M". */
 const char *mv_axis_count(uint64_t count, char text[MV_TICK_TEXT]);
 
-/* "850 us", "12.3 ms", "4.21 s", "2 min 05 s". */
-const char *mv_axis_time(int64_t microseconds, char text[MV_TICK_TEXT]);
+/* "1,977,515". */
+const char *mv_axis_exact(uint64_t count, char text[MV_TICK_TEXT]);
+
+/* "850 us", "12.3 ms", "4.215 s", "125.0 s": in the unit that suits `longest`, so that the labels
+ * of one axis compare. "?" for a time before the start. */
+const char *mv_axis_time(int64_t microseconds, int64_t longest, char text[MV_TICK_TEXT]);
 
 #endif

@@ -1,36 +1,49 @@
 #include <stdlib.h>
 
-#include "analyze/culprit.h"
 #include "analyze/size.h"
 #include "viz/painter.h"
 
-enum { LEGEND_ROWS = 14 };
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { LEGEND_ROWS = 13, ROW_HEIGHT = 21, LABEL_SIZE = 256, NO_STACK = 0, NO_FRAME = 1 };
+
+/* ---- grouping ---------------------------------------------------------------------------- */
 
 /* Stacks by the frame that their reader can act on. */
-static bool group_stacks(mv_arena *arena, mv_painter *p)
+static bool group_stacks(mv_arena *arena, mv_painter *p, uint32_t *caller_of_stack)
 {
     const mv_trace *t = p->trace;
     mv_callers *c = &p->callers;
     uint32_t *caller_of_frame = mv_push_array(arena, uint32_t, (uint64_t)t->frames.count + 1);
 
-    c->site_of_stack = mv_push_array(arena, uint32_t, (uint64_t)t->stacks.count + 1);
-    c->callers = mv_push_array(arena, mv_caller, (uint64_t)t->frames.count + 2);
-    if (!caller_of_frame || !c->site_of_stack || !c->callers)
+    /* Each frame may have a twin for what leaks. */
+    c->callers = mv_push_array(arena, mv_caller, ((uint64_t)t->frames.count + 2) * 2);
+    if (!caller_of_frame || !c->callers)
         return false;
-    c->callers[0].frame = c->callers[1].frame = MV_NO_FRAME;
-    c->site_of_stack[MV_EMPTY_STACK.row + 1] = 1;
+    c->callers[NO_STACK].frame = c->callers[NO_FRAME].frame = MV_NO_FRAME;
     c->count = 2;
     for (uint32_t i = 0; i < t->stacks.count; i++) {
         mv_frame_id frame = mv_culprit_frame(t, p->frame_kinds, (mv_stack_id){i});
+        caller_of_stack[i] = NO_FRAME;
         if (frame.row == MV_NO_ROW)
             continue;
         if (caller_of_frame[frame.row] == 0) {
             c->callers[c->count].frame = frame;
             caller_of_frame[frame.row] = c->count++;
         }
-        c->site_of_stack[i + 1] = caller_of_frame[frame.row];
+        caller_of_stack[i] = caller_of_frame[frame.row];
     }
     return true;
+}
+
+static uint32_t leak_twin(mv_callers *c, uint32_t caller)
+{
+    if (c->callers[caller].twin == 0) {
+        c->callers[c->count] = (mv_caller){.frame = c->callers[caller].frame, .is_leak = true};
+        c->callers[caller].twin = c->count++;
+    }
+    return c->callers[caller].twin;
 }
 
 static bool lives_at_peak(const mv_painter *p, uint32_t alloc)
@@ -43,78 +56,131 @@ static bool lives_at_peak(const mv_painter *p, uint32_t alloc)
            a->freed[alloc] > p->peak_event;
 }
 
-static int most_bytes_first(const void *left, const void *right, void *callers)
+static bool group_allocs(mv_arena *arena, mv_painter *p, const uint32_t *caller_of_stack)
+{
+    const mv_alloc_lives *a = &p->lives->allocs;
+    const mv_leaks *leaks = p->opts->leaks;
+    mv_callers *c = &p->callers;
+
+    c->of_alloc = mv_push_array(arena, uint32_t, a->count);
+    if (!c->of_alloc)
+        return false;
+    for (uint32_t i = 0; i < a->count; i++) {
+        uint32_t caller = NO_STACK;
+        if (a->stack[i].row < p->trace->stacks.count)
+            caller = caller_of_stack[a->stack[i].row];
+        if (leaks && leaks->is_leaked[i])
+            caller = leak_twin(c, caller);
+        c->of_alloc[i] = caller;
+        if (lives_at_peak(p, i))
+            c->callers[caller].bytes += a->block[i];
+    }
+    return true;
+}
+
+/* ---- ranks and colours ------------------------------------------------------------------- */
+
+static int leaks_then_most_bytes(const void *left, const void *right, void *callers)
 {
     const mv_caller *a = (const mv_caller *)callers + *(const uint32_t *)left;
     const mv_caller *b = (const mv_caller *)callers + *(const uint32_t *)right;
 
+    if (a->is_leak != b->is_leak)
+        return a->is_leak ? -1 : 1;
     if (a->bytes != b->bytes)
         return a->bytes < b->bytes ? 1 : -1;
     return a->frame.row < b->frame.row ? -1 : a->frame.row > b->frame.row;
 }
 
-bool mv_callers_find(mv_arena *arena, mv_painter *p)
+static bool rank(mv_arena *arena, mv_callers *c)
 {
-    const mv_alloc_lives *a = &p->lives->allocs;
-    mv_callers *c = &p->callers;
-
-    if (!group_stacks(arena, p))
-        return false;
-    for (uint32_t i = 0; i < a->count; i++) {
-        uint32_t stack = a->stack[i].row;
-        mv_caller *caller = &c->callers[c->site_of_stack[stack == MV_NO_ROW ? 0 : stack + 1]];
-        if (!lives_at_peak(p, i))
-            continue;
-        caller->bytes += a->block[i];
-        caller->blocks++;
-    }
     c->by_rank = mv_push_array(arena, uint32_t, c->count);
     if (!c->by_rank)
         return false;
     for (uint32_t i = 0; i < c->count; i++)
         c->by_rank[i] = i;
-    qsort_r(c->by_rank, c->count, sizeof *c->by_rank, most_bytes_first, c->callers);
+    qsort_r(c->by_rank, c->count, sizeof *c->by_rank, leaks_then_most_bytes, c->callers);
     for (uint32_t i = 0; i < c->count; i++)
         c->callers[c->by_rank[i]].rank = i;
     return true;
 }
 
-/* "train.py:62 forward", cut in the middle of long names so that both ends can be read. */
-static const char *fitted_label(mv_painter *p, const mv_caller *caller, float width, float size)
+/* The colour that the label asks for, or the next that nobody has: the largest sites choose among
+ * the plain hues, the others among their shades. */
+static uint32_t free_colour(uint64_t hash, uint32_t *used)
 {
-    char label[256], cut[256];
-    size_t length;
+    uint32_t few = (1u << MV_BASE_COLOURS) - 1;
+    bool plain_left = (*used & few) != few;
+    uint32_t first = plain_left ? 0 : MV_BASE_COLOURS;
+    uint32_t count = plain_left ? MV_BASE_COLOURS : MV_SITE_COLOURS - MV_BASE_COLOURS;
+    uint32_t index = (uint32_t)(hash % count);
 
-    if (caller == &p->callers.callers[1])
-        mv_culprit_label(p->trace, p->frame_kinds, MV_EMPTY_STACK, label, sizeof label);
-    else
-        mv_frame_label(p->trace, caller->frame, label, sizeof label);
-    length = strlen(label);
-    if (mv_text_width(label, size) <= width)
-        return mv_scene_format(p->scene, "%s", label);
-    for (size_t keep = length; keep > 8; keep--) {
-        size_t head = keep / 2, tail = keep - head;
-        while (head > 0 && ((unsigned char)label[head] & 0xc0) == 0x80)
-            head--;
-        while (tail > 0 && ((unsigned char)label[length - tail] & 0xc0) == 0x80)
-            tail--;
-        snprintf(cut, sizeof cut, "%.*s\xe2\x80\xa6%s", (int)head, label, label + length - tail);
-        if (mv_text_width(cut, size) <= width)
-            return mv_scene_format(p->scene, "%s", cut);
+    for (uint32_t tries = 0; tries < count && *used >> (first + index) & 1; tries++)
+        index = (index + 1) % count;
+    *used |= 1u << (first + index);
+    return mv_site_colour(first + index);
+}
+
+static void choose_colours(mv_painter *p)
+{
+    mv_callers *c = &p->callers;
+    char label[LABEL_SIZE];
+    uint32_t used = 0;
+
+    for (uint32_t i = 0; i < c->count; i++) {
+        mv_caller *caller = &c->callers[c->by_rank[i]];
+        uint64_t hash = 0;
+        if (caller->frame.row != MV_NO_ROW) {
+            mv_caller_label(p, caller, label, sizeof label);
+            hash = XXH3_64bits(label, strlen(label));
+        }
+        if (caller->is_leak)
+            caller->colour = p->theme->leak;
+        else if (caller->frame.row == MV_NO_ROW)
+            caller->colour = caller == &c->callers[NO_STACK] ? p->theme->unknown : p->theme->native;
+        else
+            caller->colour =
+                i < c->named ? free_colour(hash, &used) : mv_muted_colour((uint32_t)(hash % 251));
     }
-    return "\xe2\x80\xa6";
 }
 
-static void legend_row(mv_painter *p, float x, float y, float w, uint32_t colour, const char *label,
-                       const char *bytes)
+/* Rows that the legend has: those with bytes, and leaks whatever they have at the peak. */
+static uint32_t count_named(const mv_callers *c)
 {
-    mv_scene_rect(p->scene, x, y - 10, 12, 12, colour);
-    mv_scene_text(p->scene, x + 18, y, 12, p->theme->text, MV_ANCHOR_START, label);
-    mv_scene_text(p->scene, x + w, y, 12, p->theme->text, MV_ANCHOR_END, bytes);
+    uint32_t named = 0;
+
+    while (named < c->count && named < LEGEND_ROWS) {
+        const mv_caller *caller = &c->callers[c->by_rank[named]];
+        if (caller->bytes == 0 && !caller->is_leak)
+            break;
+        named++;
+    }
+    return named;
 }
 
-static void legend_key(mv_painter *p, float x, float y, uint32_t colour, bool is_dashed,
-                       const char *label)
+bool mv_callers_find(mv_arena *arena, mv_painter *p)
+{
+    uint32_t *of_stack = mv_push_array(arena, uint32_t, (uint64_t)p->trace->stacks.count + 1);
+
+    if (!of_stack || !group_stacks(arena, p, of_stack) || !group_allocs(arena, p, of_stack) ||
+        !rank(arena, &p->callers))
+        return false;
+    p->callers.named = count_named(&p->callers);
+    choose_colours(p);
+    return true;
+}
+
+const char *mv_caller_label(const mv_painter *p, const mv_caller *caller, char *out, size_t size)
+{
+    if (caller == &p->callers.callers[NO_FRAME])
+        return mv_culprit_label(p->trace, p->frame_kinds, MV_EMPTY_STACK, out, size);
+    return mv_frame_label(p->trace, caller->frame, out, size);
+}
+
+/* ---- the legend -------------------------------------------------------------------------- */
+
+static void key_line(mv_painter *p, float x, float y, uint32_t colour, bool is_dashed,
+                     const char *label)
 {
     mv_scene_point(p->scene, x, y - 4);
     mv_scene_point(p->scene, x + 24, y - 4);
@@ -124,58 +190,98 @@ static void legend_key(mv_painter *p, float x, float y, uint32_t colour, bool is
     mv_scene_text(p->scene, x + 32, y, 12, p->theme->text, MV_ANCHOR_START, label);
 }
 
+static void key_area(mv_painter *p, float x, float y, uint32_t colour, const char *label)
+{
+    mv_scene_rect(p->scene, x, y - 10, 24, 11, colour);
+    mv_scene_text(p->scene, x + 32, y, 12, p->theme->text, MV_ANCHOR_START, label);
+}
+
+/* What the kinds of lines and areas mean; returns the last baseline. */
 static float legend_keys(mv_painter *p, float x, float y)
 {
-    mv_scene *scene = p->scene;
-    const mv_alloc_lives *a = &p->lives->allocs;
-
-    legend_key(p, x, y, p->theme->outline, false, "allocated (handed out to tensors)");
-    legend_key(p, x, y += 20, p->theme->reserved, true, "reserved (held by the allocator)");
+    key_line(p, x, y, p->theme->outline, false, "allocated: in use by tensors");
     if (p->has_pending)
-        legend_key(p, x, y += 20, p->theme->active, true, "active (a stream may still use it)");
-    mv_scene_rect(scene, x, y + 10, 24, 10, p->theme->rest);
-    mv_scene_text(scene, x + 32, y += 20, 12, p->theme->text, MV_ANCHOR_START,
-                  "allocations too small to draw");
-    if (a->preexisting > 0) {
-        mv_scene_rect(scene, x, y + 10, 24, 10, p->theme->lane);
-        mv_scene_point(scene, x, y + 10);
-        mv_scene_point(scene, x + 24, y + 20);
+        key_line(p, x, y += 20, p->theme->active, true, "active: and what a stream may still use");
+    key_line(p, x, y += 20, p->theme->reserved, true, "reserved: held by PyTorch on the device");
+    key_area(p, x, y += 20, p->theme->rest, "many small allocations together");
+    if (p->lives->allocs.preexisting > 0 && p->lives->events.count > 0) {
+        key_area(p, x, y += 20, p->theme->unknown, "hatched: from before the first event");
+        mv_scene_point(p->scene, x, y - 10);
+        mv_scene_point(p->scene, x + 24, y + 1);
         mv_scene_add(
-            scene,
+            p->scene,
             (mv_shape){.kind = MV_SHAPE_RECTS, .is_hatched = true, .stroke = p->theme->hatch});
-        mv_scene_text(scene, x + 32, y += 20, 12, p->theme->text, MV_ANCHOR_START,
-                      p->lives->events.count ? "from before the first event" : "in use");
     }
     return y;
+}
+
+/* C++ names are long at the front and tell apart at the end: "torch::autograd::generated::
+ * MmBackward0::apply" without the namespaces that do not fit. */
+static const char *fit_label(mv_painter *p, const char *label, float width)
+{
+    const char *rest = label, *next;
+
+    while (mv_text_width(rest, 12) > width && !strchr(rest, ' ') &&
+           (next = strstr(rest, "::")) != NULL && strstr(next + 2, "::"))
+        rest = next + 2;
+    return mv_text_fit(p->scene, rest, 12, width);
+}
+
+/* "27 %", "<1 %". */
+static const char *share_text(mv_scene *scene, uint64_t bytes, uint64_t all)
+{
+    double share = all ? 100.0 * (double)bytes / (double)all : 0;
+
+    if (bytes > 0 && share < 1)
+        return "<1 %";
+    return mv_scene_format(scene, "%.0f %%", share);
+}
+
+static void legend_row(mv_painter *p, float x, float y, float w, const char *label, uint64_t bytes)
+{
+    const char *share = share_text(p->scene, bytes, p->peak);
+    char size[MV_SIZE_TEXT];
+
+    mv_scene_text(p->scene, x + 18, y, 12, p->theme->text, MV_ANCHOR_START,
+                  fit_label(p, label, w - 18 - 112));
+    mv_scene_text(p->scene, x + w - 44, y, 12, p->theme->text, MV_ANCHOR_END,
+                  mv_scene_format(p->scene, "%s", mv_size_text(size, bytes)));
+    mv_scene_text(p->scene, x + w, y, 12, p->theme->faint_text, MV_ANCHOR_END, share);
+}
+
+static void other_row(mv_painter *p, float x, float y, float w, uint32_t others, uint64_t bytes)
+{
+    for (uint32_t i = 0; i < MV_MUTED_COLOURS; i++)
+        mv_scene_rect(p->scene, x + 3 * (float)i, y - 10, 3, 12, mv_muted_colour(i));
+    legend_row(p, x, y, w, mv_scene_format(p->scene, "%u other lines of code", others), bytes);
 }
 
 void mv_callers_legend(mv_painter *p, float x, float y, float w)
 {
     const mv_callers *c = &p->callers;
-    char text[MV_SIZE_TEXT];
+    char size[MV_SIZE_TEXT], label[LABEL_SIZE + 16];
     uint64_t rest = 0;
     uint32_t others = 0;
 
-    y = legend_keys(p, x, y) + 34;
+    y = legend_keys(p, x, y + (p->has_lane ? 8 : 0)) + 34;
     mv_scene_text(p->scene, x, y, 12, p->theme->faint_text, MV_ANCHOR_START,
-                  p->peak_event == MV_BEFORE ? "Who holds it, by line of code"
-                                             : "Who holds it at the peak, by line of code");
+                  mv_scene_format(p->scene,
+                                  p->layout.to > p->layout.from ? "Who holds the %s of the peak"
+                                                                : "Who holds the %s in use",
+                                  mv_size_text(size, p->peak)));
     for (uint32_t i = 0; i < c->count; i++) {
         const mv_caller *caller = &c->callers[c->by_rank[i]];
-        const char *bytes;
-        if (caller->bytes == 0)
-            break;
-        if (i >= LEGEND_ROWS || y + 60 > p->scene->height) {
+        if (i >= c->named || y + 2 * ROW_HEIGHT + 10 > p->scene->height) {
             rest += caller->bytes;
-            others++;
+            others += caller->bytes > 0;
             continue;
         }
-        bytes = mv_scene_format(p->scene, "%s", mv_size_text(text, caller->bytes));
-        legend_row(p, x, y += 21, w, mv_site_colour(i),
-                   fitted_label(p, caller, w - 26 - mv_text_width(bytes, 12), 12), bytes);
+        y += ROW_HEIGHT;
+        memcpy(label, "leak: ", 6);
+        mv_caller_label(p, caller, label + 6, LABEL_SIZE);
+        mv_scene_rect(p->scene, x, y - 10, 12, 12, caller->colour);
+        legend_row(p, x, y, w, caller->is_leak ? label : label + 6, caller->bytes);
     }
     if (others)
-        legend_row(p, x, y += 21, w, mv_site_colour(MV_SITE_COLOURS),
-                   mv_scene_format(p->scene, "%u other lines", others),
-                   mv_scene_format(p->scene, "%s", mv_size_text(text, rest)));
+        other_row(p, x, y + ROW_HEIGHT, w, others, rest);
 }

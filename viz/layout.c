@@ -57,14 +57,6 @@ static bool cut_columns(mv_arena *arena, sweep *s, const uint64_t *allocated)
 
 /* ---- elements ---------------------------------------------------------------------------- */
 
-static uint32_t site_of(const sweep *s, uint32_t alloc)
-{
-    uint32_t stack = s->lives->allocs.stack[alloc].row;
-    const uint32_t *sites = s->opts->site_of_stack;
-
-    return stack == MV_NO_ROW ? sites[0] : sites[stack + 1];
-}
-
 static bool is_in_window(const sweep *s, uint32_t alloc)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
@@ -79,7 +71,7 @@ static bool continues_run(const sweep *s, const mv_element *e, uint64_t run_byte
     bool is_small = a->block[alloc] < s->opts->least && a->block[e->first] < s->opts->least;
 
     return is_small && (alloc < a->preexisting) == (e->first < a->preexisting) &&
-           (run_bytes < s->opts->least || (e->is_one_site && e->site == site_of(s, alloc)));
+           (run_bytes < s->opts->least || (e->is_one_site && e->site == s->opts->site_of[alloc]));
 }
 
 /* How much of the picture an allocation fills: bytes x events within the window. */
@@ -102,10 +94,10 @@ static void find_majority(const sweep *s, mv_element *e)
 
     for (uint32_t i = e->first; i < e->first + e->count; i++) {
         double weight = s->element_of[i] == MV_NO_ROW ? 0 : weight_of(s, i);
-        if (site_of(s, i) == e->site) {
+        if (s->opts->site_of[i] == e->site) {
             lead += weight;
         } else if (weight > lead) {
-            e->site = site_of(s, i);
+            e->site = s->opts->site_of[i];
             lead = weight - lead;
         } else {
             lead -= weight;
@@ -114,7 +106,7 @@ static void find_majority(const sweep *s, mv_element *e)
     for (uint32_t i = e->first; i < e->first + e->count; i++) {
         double weight = s->element_of[i] == MV_NO_ROW ? 0 : weight_of(s, i);
         all += weight;
-        own += site_of(s, i) == e->site ? weight : 0;
+        own += s->opts->site_of[i] == e->site ? weight : 0;
     }
     e->is_mixed = own < all * 0.75;
 }
@@ -135,11 +127,11 @@ static bool make_elements(mv_arena *arena, sweep *s)
         if (!is_in_window(s, i))
             continue;
         if (e && continues_run(s, e, run_bytes, i)) {
-            e->is_one_site = e->is_one_site && e->site == site_of(s, i);
+            e->is_one_site = e->is_one_site && e->site == s->opts->site_of[i];
             run_bytes += a->block[i];
         } else {
             e = &l->elements[l->element_count++];
-            *e = (mv_element){.first = i, .site = site_of(s, i), .is_one_site = true};
+            *e = (mv_element){.first = i, .site = s->opts->site_of[i], .is_one_site = true};
             run_bytes = a->block[i];
         }
         e->count = i - e->first + 1;

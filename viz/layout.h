@@ -53,7 +53,7 @@ typedef struct {
     uint32_t columns;  /* at most; fewer when there are fewer events */
     uint64_t least;    /* bytes that get an element of their own, at least 1 */
     uint64_t visible;  /* elements with fewer bytes than this in a column have no sample there */
-    const uint32_t *site_of_stack; /* [stacks.count + 1]; the first is for MV_NO_STACK */
+    const uint32_t *site_of; /* [allocs.count] the call site of each allocation: any numbers */
 } mv_layout_opts;
 
 /* `allocated` is the level after each event (mv_series.allocated).

@@ -2,36 +2,37 @@
 #include "viz/axis.h"
 #include "viz/painter.h"
 
+/* ---- curves ------------------------------------------------------------------------------ */
+
 /* A step curve over the columns, with the highest value of each. */
-static void curve(mv_painter *p, const uint64_t *values, uint64_t before, uint32_t colour,
-                  float width, bool is_dashed)
+static void curve(mv_painter *p, const uint64_t *values, uint64_t before, mv_shape shape)
 {
     const mv_layout *l = &p->layout;
-    uint32_t events = l->to - l->from;
     float last = -1;
 
-    for (uint32_t c = 0; c < l->column_count; c++) {
+    for (uint32_t c = 0; c < l->column_count && !p->scene->failed; c++) {
         uint64_t most = before;
-        float x0 = mv_painter_x(p, l->start[c]), x1 = mv_painter_x(p, l->start[c + 1]), y;
+        float y;
         for (uint32_t e = l->start[c]; e < l->start[c + 1]; e++)
             most = e == l->start[c] || values[e] > most ? values[e] : most;
-        if (events == 0)
-            x1 = p->x + p->w;
         y = mv_painter_y(p, most);
         if (y == last) { /* one long edge instead of many short ones */
-            p->scene->points[p->scene->point_count - 1].x = x1;
+            p->scene->points[p->scene->point_count - 1].x = mv_painter_column(p, c + 1);
             continue;
         }
-        mv_scene_point(p->scene, x0, y);
-        mv_scene_point(p->scene, x1, y);
-        if (p->scene->failed)
-            return;
+        mv_scene_point(p->scene, mv_painter_column(p, c), y);
+        mv_scene_point(p->scene, mv_painter_column(p, c + 1), y);
         last = y;
     }
-    mv_scene_add(p->scene, (mv_shape){.kind = MV_SHAPE_LINE,
-                                      .stroke = colour,
-                                      .width = width,
-                                      .is_dashed = is_dashed});
+    mv_scene_add(p->scene, shape);
+}
+
+/* Goes before the allocations: the half of its width that they leave is enough, and a spike of
+ * one column keeps its colour. */
+void mv_marker_outline(mv_painter *p)
+{
+    curve(p, p->series.allocated, p->series.before.allocated,
+          (mv_shape){.kind = MV_SHAPE_LINE, .stroke = p->theme->outline, .width = 2});
 }
 
 void mv_marker_curves(mv_painter *p)
@@ -39,68 +40,163 @@ void mv_marker_curves(mv_painter *p)
     const mv_series *s = &p->series;
 
     if (p->has_pending)
-        curve(p, s->active, s->before.active, p->theme->active, 1.2f, true);
-    curve(p, s->allocated, s->before.allocated, p->theme->outline, 1.1f, false);
-    curve(p, s->reserved, s->before.reserved, p->theme->reserved, 1.6f, true);
+        curve(
+            p, s->active, s->before.active,
+            (mv_shape){.kind = MV_SHAPE_LINE,
+                       .stroke = p->theme->active,
+                       .width = 1.3f,
+                       .is_dashed = true,
+                       .title = "active: allocated, and freed blocks that a stream may still use"});
+    curve(p, s->reserved, s->before.reserved,
+          (mv_shape){.kind = MV_SHAPE_LINE,
+                     .stroke = p->theme->reserved,
+                     .width = 1.7f,
+                     .is_dashed = true,
+                     .title = "reserved: what PyTorch holds on the device"});
 }
 
+/* ---- callouts ---------------------------------------------------------------------------- */
+
+enum { CALLOUT_HEIGHT = 18, CALLOUT_ROWS = 6, CALLOUT_SIDES = 3 };
+
+static bool is_free(const mv_painter *p, mv_box box)
+{
+    if (box.x < p->x || box.x + box.w > p->x + p->w || box.y < p->y || box.y + box.h > p->y + p->h)
+        return false;
+    for (uint32_t i = 0; i < p->taken_count; i++) {
+        const mv_box *other = &p->taken[i];
+        if (box.x < other->x + other->w && other->x < box.x + box.w &&
+            box.y < other->y + other->h && other->y < box.y + box.h)
+            return false;
+    }
+    return true;
+}
+
+/* Whether no allocation is drawn there. */
+static bool is_above_stack(const mv_painter *p, mv_box box)
+{
+    const mv_layout *l = &p->layout;
+
+    for (uint32_t c = 0; c < l->column_count; c++)
+        if (mv_painter_column(p, c + 1) > box.x && mv_painter_column(p, c) < box.x + box.w &&
+            mv_painter_y(p, l->allocated[c]) < box.y + box.h)
+            return false;
+    return true;
+}
+
+static void take(mv_painter *p, mv_box box)
+{
+    if (p->taken_count < MV_MOST_CALLOUTS)
+        p->taken[p->taken_count++] = box;
+}
+
+/* The nearest free place beside a point: above the allocations if there is one, upwards first. */
+static bool find_place(const mv_painter *p, float x, float y, float w, mv_box *box)
+{
+    const float sides[CALLOUT_SIDES] = {x + 10, x - 10 - w, x - 80 - w};
+
+    for (int pass = 0; pass < 2; pass++)
+        for (int row = 0; row < 2 * CALLOUT_ROWS; row++)
+            for (int side = 0; side < CALLOUT_SIDES; side++) {
+                int up = row < CALLOUT_ROWS ? -row : row - CALLOUT_ROWS + 1;
+                *box =
+                    (mv_box){sides[side], y - 13 + (float)(up * CALLOUT_HEIGHT), w, CALLOUT_HEIGHT};
+                if (is_free(p, *box) && (pass > 0 || is_above_stack(p, *box)))
+                    return true;
+            }
+    return false;
+}
+
+/* A text beside a point; left out when there is no place, so that what is there can be read. */
 static void callout(mv_painter *p, float x, float y, uint32_t colour, const char *text)
 {
-    float w = mv_text_width(text, 12) + 10;
-    float left = x + 8;
+    mv_box box;
 
-    if (left + w > p->x + p->w)
-        left = x - 8 - w;
-    if (left < p->x)
-        left = p->x + 2;
-    mv_scene_rect(p->scene, left, y - 13, w, 18, (p->theme->background & ~0xffu) | 0xc8);
-    mv_scene_text(p->scene, left + 5, y, 12, colour, MV_ANCHOR_START, text);
+    if (p->taken_count == MV_MOST_CALLOUTS ||
+        !find_place(p, x, y, mv_text_width(text, 12) + 10, &box))
+        return;
+    take(p, box);
+    mv_scene_rect(p->scene, box.x, box.y, box.w, box.h, (p->theme->plot & ~0xffu) | 0xe6);
+    mv_scene_text(p->scene, box.x + 5, box.y + 13, 12, colour, MV_ANCHOR_START, text);
 }
 
-void mv_marker_peak(mv_painter *p)
+/* " (2.948 s)"; "" where the file has no times. */
+static const char *at_time(mv_painter *p, uint32_t event)
 {
-    char size[MV_SIZE_TEXT], time[MV_TICK_TEXT] = "", at[MV_TICK_TEXT + 8] = "";
-    const mv_events *e = &p->lives->events;
-    float x, y;
+    char text[MV_TICK_TEXT];
+    int64_t time = mv_painter_time(p, event);
 
-    if (p->peak_event == MV_BEFORE)
-        return;
-    x = mv_painter_x(p, p->peak_event);
-    y = mv_painter_y(p, p->peak);
-    if (e->time_us[p->peak_event] != MV_NO_TIME && e->time_us[0] != MV_NO_TIME)
-        snprintf(at, sizeof at, " (%s)",
-                 mv_axis_time(e->time_us[p->peak_event] - e->time_us[0], time));
+    if (time < 0)
+        return "";
+    return mv_scene_format(p->scene, " (%s)", mv_axis_time(time, time, text));
+}
+
+static void triangle(mv_painter *p, float x, float y, uint32_t colour)
+{
     mv_scene_point(p->scene, x, y - 1);
     mv_scene_point(p->scene, x - 6, y - 11);
     mv_scene_point(p->scene, x + 6, y - 11);
-    mv_scene_add(p->scene, (mv_shape){.kind = MV_SHAPE_POLYGON, .fill = p->theme->outline});
-    callout(p, x, y - 13 < p->y + 16 ? p->y + 16 : y - 13, p->theme->text,
-            mv_scene_format(p->scene, "peak %s at event %u%s", mv_size_text(size, p->peak),
-                            p->peak_event, at));
+    mv_scene_add(p->scene, (mv_shape){.kind = MV_SHAPE_POLYGON, .fill = colour});
+    take(p, (mv_box){x - 7, y - 12, 14, 12});
 }
 
-enum { MOST_OOM_TEXTS = 4 };
+static void paint_peak(mv_painter *p)
+{
+    char size[MV_SIZE_TEXT], event[MV_TICK_TEXT];
+    bool is_before = p->peak_event == MV_BEFORE;
+    uint32_t at = is_before ? p->layout.from : p->peak_event;
+    /* The middle of the event: its column is as wide when there are few. */
+    float x =
+        mv_painter_x(p, at) + (is_before ? 0 : p->w / 2 / (float)(p->layout.to - p->layout.from));
+    float y = mv_painter_y(p, p->peak);
 
-static void paint_oom(mv_painter *p, uint32_t event, uint32_t number)
+    triangle(p, x, y, p->theme->outline);
+    mv_size_text(size, p->peak);
+    callout(p, x, y - 8, p->theme->text,
+            is_before ? mv_scene_format(p->scene, "peak %s before the first event", size)
+                      : mv_scene_format(p->scene, "peak %s at event %s%s", size,
+                                        mv_axis_exact(at, event), at_time(p, at)));
+}
+
+void mv_marker_peaks(mv_painter *p)
+{
+    char size[MV_SIZE_TEXT];
+    float x;
+
+    if (p->layout.to == p->layout.from)
+        return;
+    x = p->reserved_event == MV_BEFORE ? p->x : mv_painter_x(p, p->reserved_event);
+    callout(p, x, mv_painter_y(p, p->peak_reserved) - 8, p->theme->reserved,
+            mv_scene_format(p->scene, "peak reserved %s", mv_size_text(size, p->peak_reserved)));
+    paint_peak(p);
+}
+/* ---- out of memory ----------------------------------------------------------------------- */
+
+static void paint_oom(mv_painter *p, uint32_t event)
 {
     const mv_events *e = &p->lives->events;
-    char asked[MV_SIZE_TEXT], free_bytes[MV_SIZE_TEXT];
-    float x = mv_painter_x(p, event), y = p->y + 34 + 20 * (float)number;
+    char asked[MV_SIZE_TEXT], left[MV_SIZE_TEXT];
+    float x = mv_painter_x(p, event);
+    const char *text =
+        mv_scene_format(p->scene, "out of memory: asked for %s, %s free on the device",
+                        mv_size_text(asked, e->size[event]), mv_size_text(left, e->addr[event]));
 
-    mv_scene_line(p->scene, x, p->y, x, p->y + p->h, p->theme->alarm, 1.5f);
-    mv_scene_line(p->scene, x - 5, p->y - 1, x + 5, p->y + 9, p->theme->alarm, 2);
-    mv_scene_line(p->scene, x - 5, p->y + 9, x + 5, p->y - 1, p->theme->alarm, 2);
-    if (number < MOST_OOM_TEXTS)
-        callout(p, x, y, p->theme->alarm,
-                mv_scene_format(p->scene, "out of memory: asked for %s, %s free on the device",
-                                mv_size_text(asked, e->size[event]),
-                                mv_size_text(free_bytes, e->addr[event])));
+    if (e->addr[event] == MV_NO_BYTES)
+        text = mv_scene_format(p->scene, "out of memory: asked for %s", asked);
+    mv_scene_point(p->scene, x, p->y);
+    mv_scene_point(p->scene, x, p->y + p->h);
+    mv_scene_add(
+        p->scene,
+        (mv_shape){.kind = MV_SHAPE_LINE, .stroke = p->theme->alarm, .width = 1.5f, .title = text});
+    mv_scene_line(p->scene, x - 5, p->y + 3, x + 5, p->y + 13, p->theme->alarm, 2.2f);
+    mv_scene_line(p->scene, x - 5, p->y + 13, x + 5, p->y + 3, p->theme->alarm, 2.2f);
+    take(p, (mv_box){x - 6, p->y + 2, 12, 12});
+    callout(p, x, p->y + 13, p->theme->alarm, text);
 }
 
 void mv_marker_ooms(mv_painter *p)
 {
-    uint32_t number = 0;
-    float last = -1;
+    float last = -2;
 
     for (uint32_t e = p->layout.from; e < p->layout.to; e++) {
         if (p->lives->events.action[e] != MV_ACTION_OOM)
@@ -108,6 +204,6 @@ void mv_marker_ooms(mv_painter *p)
         if (mv_painter_x(p, e) < last + 1) /* a storm of them is one line */
             continue;
         last = mv_painter_x(p, e);
-        paint_oom(p, e, number++);
+        paint_oom(p, e);
     }
 }

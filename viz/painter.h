@@ -1,33 +1,45 @@
 /* The parts that a timeline is painted from; only its own files include it.
  *
- *     timeline.c   what is painted, in which order; the allocations
- *     callers.c    call sites: which stacks share a colour, and the legend
- *     ruler.c      axes, titles, annotation lanes
- *     marker.c     curves, the peak, out-of-memory events
+ *     timeline.c   what is painted, in which order
+ *     shapes.c     the allocations
+ *     callers.c    call sites: which allocations share a colour, and the legend
+ *     ruler.c      axes, titles
+ *     lanes.c      annotations and steps
+ *     marker.c     curves, peaks, out-of-memory events
  */
 #ifndef MV_PAINTER_H
 #define MV_PAINTER_H
 
+#include "analyze/culprit.h"
 #include "analyze/totals.h"
 #include "viz/layout.h"
 #include "viz/palette.h"
 #include "viz/timeline.h"
 
 /* A call site: all stacks with the same user frame. Row 0 is for allocations whose stack was not
- * recorded, row 1 for stacks without a frame: autograd's threads run no Python. */
+ * recorded, row 1 for stacks without a frame. Leaked allocations of a frame have a row apart. */
 typedef struct {
-    mv_frame_id frame; /* MV_NO_ROW in rows 0 and 1 */
-    uint64_t bytes;    /* allocated at the peak of the window */
-    uint32_t blocks;
-    uint32_t rank; /* by bytes: the colour */
+    mv_frame_id frame; /* MV_NO_FRAME in rows 0 and 1 */
+    bool is_leak;
+    uint64_t bytes;  /* allocated at the peak of the window */
+    uint32_t rank;   /* leaks first, then by bytes */
+    uint32_t colour; /* found from the frame's label: the same in other pictures, if it is free */
+    uint32_t twin;   /* the row for leaked allocations of the same frame; 0: none */
 } mv_caller;
 
 typedef struct {
     uint32_t count;
-    mv_caller *callers;      /* [count] */
-    uint32_t *by_rank;       /* [count] rows of callers, most bytes first */
-    uint32_t *site_of_stack; /* [stacks.count + 1] rows of callers; the first is for MV_NO_STACK */
+    mv_caller *callers; /* [count] */
+    uint32_t *by_rank;  /* [count] rows of callers */
+    uint32_t *of_alloc; /* [allocs.count] rows of callers */
+    uint32_t named;     /* ranks below this have a row in the legend */
 } mv_callers;
+
+typedef struct {
+    float x, y, w, h;
+} mv_box;
+
+enum { MV_MOST_CALLOUTS = 32 };
 
 typedef struct {
     const mv_trace *trace;
@@ -38,38 +50,65 @@ typedef struct {
     mv_series series;
     mv_layout layout;
     mv_callers callers;
-    const uint8_t *frame_kinds;   /* mv_frame_kinds */
-    uint32_t peak_event;          /* most allocated in the window; MV_BEFORE: no events */
+    const uint8_t *frame_kinds; /* mv_frame_kinds */
+
     uint64_t peak, peak_reserved; /* in the window */
-    float x, y, w, h;             /* of the plot */
-    uint64_t most;                /* bytes at the top of the plot */
-    bool has_pending;             /* blocks waited for a stream after they were freed */
+    uint32_t peak_event;          /* MV_BEFORE: before the first event */
+    uint32_t reserved_event;
+    bool has_pending; /* blocks waited for a stream after they were freed */
+    bool has_lane;    /* annotations or steps */
+
+    float x, y, w, h; /* of the plot */
+    uint64_t most;    /* bytes at the top of the plot */
+
+    mv_box taken[MV_MOST_CALLOUTS]; /* places of texts inside the plot */
+    uint32_t taken_count;
 } mv_painter;
 
-/* The x of an event's left edge; the y of a number of bytes. */
+/* The x of an event's left edge. */
 static inline float mv_painter_x(const mv_painter *p, uint32_t event)
 {
     uint32_t events = p->layout.to - p->layout.from;
 
-    return p->x + (events ? p->w * (float)(event - p->layout.from) / (float)events : 0);
+    return p->x + (events ? p->w * (float)((double)(event - p->layout.from) / events) : 0);
 }
 
+/* The x of a column's left edge. A heap without events is one column, drawn as a bar. */
+static inline float mv_painter_column(const mv_painter *p, uint32_t column)
+{
+    if (p->layout.to == p->layout.from)
+        return p->x + 40 + 220 * (float)column;
+    return p->x + p->w * (float)((double)column / p->layout.column_count);
+}
+
+/* The y of a number of bytes, in tenths of a pixel: less than that is no corner. */
 static inline float mv_painter_y(const mv_painter *p, uint64_t bytes)
 {
     float y = p->y + p->h - p->h * (float)((double)bytes / (double)p->most);
 
-    return (float)(int)(y * 10 + 0.5f) / 10; /* a tenth of a pixel: fewer corners */
+    return (float)(int)(y * 10 + 0.5f) / 10;
 }
+
+/* Microseconds from the first event to this one; negative where the file has no times. */
+int64_t mv_painter_time(const mv_painter *p, uint32_t event);
 
 bool mv_callers_find(mv_arena *arena, mv_painter *p);
 void mv_callers_legend(mv_painter *p, float x, float y, float w);
+const char *mv_caller_label(const mv_painter *p, const mv_caller *caller, char *out, size_t size);
+
+/* False when memory is out. Adds the allocations that can be seen to `drawn`. */
+bool mv_shapes_paint(mv_arena *scratch, mv_painter *p, uint32_t *drawn);
+void mv_shapes_area(mv_painter *p, const uint64_t *levels, mv_shape shape);
 
 void mv_ruler_paint(mv_painter *p);
 void mv_ruler_titles(mv_painter *p);
-void mv_ruler_lanes(mv_painter *p);
 
+bool mv_lanes_any(const mv_painter *p);
+void mv_lanes_paint(mv_painter *p);
+
+void mv_marker_outline(mv_painter *p);
 void mv_marker_curves(mv_painter *p);
-void mv_marker_peak(mv_painter *p);
 void mv_marker_ooms(mv_painter *p);
+void mv_marker_peaks(mv_painter *p);
 
 #endif

@@ -8,14 +8,17 @@ const mv_theme *mv_theme_of(bool is_dark)
         .grid = 0xe2e2e2ff,
         .text = 0x1c1c1cff,
         .faint_text = 0x595959ff,
-        .rest = 0xc4c8ccff,
+        .rest = 0xd0d2d4ff,
+        .unknown = 0xa4abb2ff,
+        .native = 0x76818bff,
+        .leak = 0xd0021bff,
         .edge = 0xffffff8c,
         .outline = 0x202020ff,
         .reserved = 0x8a1538ff,
         .active = 0x6a3d9aff,
         .alarm = 0xc00000ff,
         .hatch = 0xffffff9c,
-        .lane = 0x5b7083ff,
+        .lane = 0xb7c5d1ff,
     };
     static const mv_theme dark = {
         .background = 0x16191dff,
@@ -23,27 +26,37 @@ const mv_theme *mv_theme_of(bool is_dark)
         .grid = 0x333940ff,
         .text = 0xf0f0f0ff,
         .faint_text = 0xb4bac0ff,
-        .rest = 0x565d64ff,
+        .rest = 0x4a5057ff,
+        .unknown = 0x66707aff,
+        .native = 0x8e99a4ff,
+        .leak = 0xff4d4dff,
         .edge = 0x16191d8c,
         .outline = 0xf5f5f5ff,
         .reserved = 0xff8fa8ff,
         .active = 0xc9a6ffff,
         .alarm = 0xff6b6bff,
         .hatch = 0x16191d9c,
-        .lane = 0x9fb4c6ff,
+        .lane = 0x3f5161ff,
     };
     return is_dark ? &dark : &light;
 }
 
-uint32_t mv_site_colour(uint32_t rank)
+uint32_t mv_site_colour(uint32_t index)
 {
     static const uint32_t colours[MV_SITE_COLOURS] = {
-        0x0072b2ff, 0xe69f00ff, 0x009e73ff, 0xcc79a7ff, 0x56b4e9ff, 0xd55e00ff, 0xf0e442ff,
-        0x00476fff, 0x9c6c00ff, 0x006a4dff, 0x8f4a71ff, 0x9ad3f5ff, 0xf29b63ff, 0x9b9214ff,
+        0x0072b2ff, 0xe69f00ff, 0x009e73ff, 0xcc79a7ff, 0x56b4e9ff, 0xf0e442ff, 0x00476fff,
+        0x9c6c00ff, 0x7fceb8ff, 0x8f4a71ff, 0x9ad3f5ff, 0xf5cf80ff, 0x006a4dff, 0x9b9214ff,
     };
-    static const uint32_t muted[] = {0x93a1adff, 0xb3a58fff, 0x8fa89aff, 0xac9bb0ff};
 
-    return rank < MV_SITE_COLOURS ? colours[rank] : muted[rank % 4];
+    return colours[index % MV_SITE_COLOURS];
+}
+
+uint32_t mv_muted_colour(uint32_t index)
+{
+    static const uint32_t colours[MV_MUTED_COLOURS] = {0xa9bccbff, 0xd2c2a6ff, 0xa9c4b4ff,
+                                                       0xc9b6cdff};
+
+    return colours[index % MV_MUTED_COLOURS];
 }
 
 uint32_t mv_lighter(uint32_t colour)

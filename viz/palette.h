@@ -12,6 +12,9 @@ typedef struct {
     uint32_t text;       /* at least 4.5:1 against background and plot */
     uint32_t faint_text; /* likewise */
     uint32_t rest;       /* allocations too small for a shape of their own */
+    uint32_t unknown;    /* allocations without a stack */
+    uint32_t native;     /* allocations whose stack has no frames: threads without Python */
+    uint32_t leak;       /* allocations that are part of a leak */
     uint32_t edge;       /* between shapes */
     uint32_t outline;    /* allocated */
     uint32_t reserved;
@@ -23,12 +26,15 @@ typedef struct {
 
 const mv_theme *mv_theme_of(bool is_dark);
 
-enum { MV_SITE_COLOURS = 14 };
+enum { MV_BASE_COLOURS = 6, MV_SITE_COLOURS = 14, MV_MUTED_COLOURS = 4 };
 
-/* Colour of the site of rank `rank` by size: the first MV_SITE_COLOURS are told apart also by
- * people who see no red or no green (hues of Okabe and Ito, "Color Universal Design", 2008, each
- * in two shades); the rest share muted ones. */
-uint32_t mv_site_colour(uint32_t rank);
+/* Colours that are told apart also by people who see no red or no green: hues of Okabe and Ito
+ * ("Color Universal Design", 2008). The first MV_BASE_COLOURS are the hues, the others darker and
+ * lighter shades of them. Vermillion is left out: it is too near to the colour of a leak. */
+uint32_t mv_site_colour(uint32_t index);
+
+/* For the many sites that no legend names: pale, and unlike the grey of `rest`. */
+uint32_t mv_muted_colour(uint32_t index);
 
 /* The colour, an eighth of the way to white. */
 uint32_t mv_lighter(uint32_t colour);

@@ -83,7 +83,8 @@ const char *mv_text_fit(mv_scene *scene, const char *text, float size, float wid
 /* The scene as lines of text, for tests and for people who debug layouts. */
 void mv_scene_print(const mv_scene *scene, FILE *out);
 
-/* Back end: one self-contained SVG file. Fails when writing fails. */
+/* Back end: one self-contained SVG file. Fails when the scene did; a failed write is reported by
+ * mv_sink_commit. */
 mv_code mv_svg_write(const mv_scene *scene, mv_sink *sink, mv_err *err);
 
 #endif

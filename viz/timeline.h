@@ -13,23 +13,26 @@
 #ifndef MV_TIMELINE_H
 #define MV_TIMELINE_H
 
-#include "analyze/lives.h"
+#include "analyze/leaks.h"
 #include "viz/scene.h"
 
 typedef struct {
-    uint32_t width, height; /* pixels; 0: 1400 x 760 */
+    uint32_t width, height; /* pixels, at least 800 x 360; 0: 1400 x 760 */
     uint32_t from, to;      /* events [from, to); to 0: all */
-    uint32_t top;           /* most shapes that are drawn one by one; 0: 4000 */
+    uint32_t top; /* most allocations that are drawn one by one, the largest in bytes x time; others
+                   * are drawn together with those of their call site; 0: 4000 */
     bool is_dark;
-    const char *title;   /* the file's name; not NULL */
-    const char *verdict; /* one line below the title, NULL: none */
+    const char *title; /* the file's name; not NULL */
+    const mv_leaks
+        *leaks;          /* of these lives: their blocks and their verdict are shown; NULL: none */
+    const char *verdict; /* one line below the title instead of that verdict; NULL: that one */
 } mv_timeline_opts;
 
 typedef struct {
     mv_scene scene;
     uint32_t events; /* in the window */
-    uint32_t drawn;  /* allocations that are part of a shape of their own or of their call site;
-                      * the others are in the grey area */
+    uint32_t drawn;  /* allocations that are part of a shape of their own or of their call site's;
+                      * the others are in the grey area, or never alive at the end of a column */
 } mv_timeline;
 
 /* O(n log n) in events; the scene's size depends on opts alone. `arena` keeps the scene. */
