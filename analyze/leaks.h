@@ -62,7 +62,7 @@ typedef struct {
     mv_leak *leaks; /* [count] most bytes first */
     uint32_t retained_count;
     mv_retained *retained; /* [retained_count] most bytes first */
-    uint8_t *is_leaked; /* [lives.allocs.count] 1: the allocation is part of a leak */
+    uint8_t *is_leaked;    /* [lives.allocs.count] 1: the allocation is part of a leak */
     uint64_t live_bytes;
     uint64_t leaked_bytes;
     uint64_t retained_bytes;
