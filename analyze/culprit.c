@@ -342,7 +342,7 @@ const char *mv_culprit_label(const mv_trace *trace, const uint8_t *kinds, mv_sta
                              char *out, size_t size)
 {
     if (stack.row == MV_EMPTY_STACK.row) {
-        snprintf(out, size, "(no Python frame: C++ thread)");
+        snprintf(out, size, "(no Python: C++ thread)");
         return out;
     }
     return mv_frame_label(trace, mv_culprit_frame(trace, kinds, stack), out, size);

@@ -48,7 +48,7 @@ bool mv_frame_is_shown(const mv_trace *trace, const uint8_t *kinds, mv_stack_id 
  * and always NUL-terminated; returns `out`. */
 const char *mv_frame_label(const mv_trace *trace, mv_frame_id frame, char *out, size_t size);
 
-/* The label of a stack's culprit. "(no Python frame: C++ thread)" for a stack that was recorded
+/* The label of a stack's culprit. "(no Python: C++ thread)" for a stack that was recorded
  * but is empty: autograd runs backward passes in threads of its own, without Python. */
 const char *mv_culprit_label(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
                              char *out, size_t size);
