@@ -115,6 +115,22 @@ bool mv_record_unknown_key(mv_machine *m, const mv_value *key)
 
 /* ---- records ----------------------------------------------------------------------------- */
 
+static mv_word word_of(const mv_value *key)
+{
+    return key->kind == MV_VALUE_WORD ? (mv_word)key->bits : MV_WORD_COUNT;
+}
+
+/* One pair of a dict, into the row that the dict becomes. */
+typedef bool field_fn(mv_machine *m, const mv_value *key, const mv_value *v, void *row);
+
+static bool take_pairs(mv_machine *m, mv_pairs p, field_fn *take, void *row)
+{
+    for (uint64_t i = 0; i < p.count; i++)
+        if (!take(m, &p.pair[2 * i], &p.pair[2 * i + 1], row))
+            return false;
+    return true;
+}
+
 static void take_action(mv_machine *m, const mv_value *v, mv_event_row *row, mv_tag_row *tag)
 {
     if (v->kind == MV_VALUE_WORD && v->bits >= MV_WORD_ALLOC && v->bits <= MV_WORD_ANNOTATE) {
@@ -127,10 +143,16 @@ static void take_action(mv_machine *m, const mv_value *v, mv_event_row *row, mv_
     mv_build_note(&m->build, MV_NOTE_UNKNOWN_ACTION, "\"%.60s\"", mv_machine_quote(m, v));
 }
 
-bool mv_record_event_field(mv_machine *m, const mv_value *key, const mv_value *v, mv_event_row *row,
-                           mv_tag_row *tag)
+typedef struct {
+    mv_event_row row;
+    mv_tag_row tag;
+} event_fields;
+
+static bool event_field(mv_machine *m, const mv_value *key, const mv_value *v, void *into)
 {
-    mv_word word = key->kind == MV_VALUE_WORD ? (mv_word)key->bits : MV_WORD_COUNT;
+    mv_event_row *row = &((event_fields *)into)->row;
+    mv_tag_row *tag = &((event_fields *)into)->tag;
+    mv_word word = word_of(key);
     uint32_t call;
 
     switch (word) {
@@ -190,51 +212,42 @@ bool mv_record_event(mv_machine *m, mv_event_row *row, const mv_tag_row *tag, mv
 
 static bool make_event(mv_machine *m, mv_pairs p, mv_value *out)
 {
-    mv_event_row row = MV_EVENT_ROW;
-    mv_tag_row tag = MV_TAG_ROW;
+    event_fields event = {MV_EVENT_ROW, MV_TAG_ROW};
 
-    for (uint64_t i = 0; i < p.count; i++)
-        if (!mv_record_event_field(m, &p.pair[2 * i], &p.pair[2 * i + 1], &row, &tag))
-            return false;
-    return mv_record_event(m, &row, &tag, out);
+    return take_pairs(m, p, event_field, &event) && mv_record_event(m, &event.row, &event.tag, out);
+}
+
+static bool frame_field(mv_machine *m, const mv_value *key, const mv_value *v, void *into)
+{
+    mv_frame_row *row = into;
+    mv_word word = word_of(key);
+
+    switch (word) {
+    case MV_WORD_NAME:
+        return take_text(m, word, v, &row->function);
+    case MV_WORD_FILENAME:
+        return take_text(m, word, v, &row->file);
+    case MV_WORD_LINE:
+        return take_line(m, v, &row->line);
+    case MV_WORD_FX_NODE_OP:
+        return take_text(m, word, v, &row->fx_op);
+    case MV_WORD_FX_NODE_NAME:
+        return take_text(m, word, v, &row->fx_name);
+    case MV_WORD_FX_NODE_TARGET:
+        return take_text(m, word, v, &row->fx_target);
+    case MV_WORD_FX_ORIGINAL_TRACE:
+        return take_text(m, word, v, &row->fx_trace);
+    default:
+        return mv_record_unknown_key(m, key);
+    }
 }
 
 static bool make_frame(mv_machine *m, mv_pairs p, mv_value *out)
 {
     mv_frame_row row = MV_FRAME_ROW;
 
-    for (uint64_t i = 0; i < p.count; i++) {
-        const mv_value *key = &p.pair[2 * i], *v = &p.pair[2 * i + 1];
-        mv_word word = key->kind == MV_VALUE_WORD ? (mv_word)key->bits : MV_WORD_COUNT;
-        bool taken;
-        switch (word) {
-        case MV_WORD_NAME:
-            taken = take_text(m, word, v, &row.function);
-            break;
-        case MV_WORD_FILENAME:
-            taken = take_text(m, word, v, &row.file);
-            break;
-        case MV_WORD_LINE:
-            taken = take_line(m, v, &row.line);
-            break;
-        case MV_WORD_FX_NODE_OP:
-            taken = take_text(m, word, v, &row.fx_op);
-            break;
-        case MV_WORD_FX_NODE_NAME:
-            taken = take_text(m, word, v, &row.fx_name);
-            break;
-        case MV_WORD_FX_NODE_TARGET:
-            taken = take_text(m, word, v, &row.fx_target);
-            break;
-        case MV_WORD_FX_ORIGINAL_TRACE:
-            taken = take_text(m, word, v, &row.fx_trace);
-            break;
-        default:
-            taken = mv_record_unknown_key(m, key);
-        }
-        if (!taken)
-            return false;
-    }
+    if (!take_pairs(m, p, frame_field, &row))
+        return false;
     out->kind = MV_VALUE_FRAME;
     out->bits = mv_build_frame(&m->build, &row).row;
     if (out->bits > MV_REF_MASK)
@@ -258,43 +271,38 @@ static bool take_state(mv_machine *m, const mv_value *v, uint8_t *out)
     return true;
 }
 
+static bool block_field(mv_machine *m, const mv_value *key, const mv_value *v, void *into)
+{
+    mv_block_row *row = into;
+    mv_word word = word_of(key);
+    uint32_t call;
+
+    switch (word) {
+    case MV_WORD_ADDRESS:
+        return take_bytes(m, word, v, &row->address);
+    case MV_WORD_SIZE:
+        return take_bytes(m, word, v, &row->size);
+    case MV_WORD_REQUESTED_SIZE:
+        return take_bytes(m, word, v, &row->requested);
+    case MV_WORD_STATE:
+        return take_state(m, v, &row->state);
+    case MV_WORD_FRAMES:
+        return take_stack(m, word, v, &row->stack, &row->call);
+    case MV_WORD_FORWARD_FRAMES:
+        return take_stack(m, word, v, &row->forward, &call);
+    case MV_WORD_HISTORY:
+        return mv_record_rows(m, word, MV_VALUE_HISTORY, v, &row->history);
+    default:
+        return mv_record_unknown_key(m, key);
+    }
+}
+
 static bool make_block(mv_machine *m, mv_pairs p, mv_value *out)
 {
     mv_block_row row = MV_BLOCK_ROW;
-    uint32_t call;
 
-    for (uint64_t i = 0; i < p.count; i++) {
-        const mv_value *key = &p.pair[2 * i], *v = &p.pair[2 * i + 1];
-        mv_word word = key->kind == MV_VALUE_WORD ? (mv_word)key->bits : MV_WORD_COUNT;
-        bool taken;
-        switch (word) {
-        case MV_WORD_ADDRESS:
-            taken = take_bytes(m, word, v, &row.address);
-            break;
-        case MV_WORD_SIZE:
-            taken = take_bytes(m, word, v, &row.size);
-            break;
-        case MV_WORD_REQUESTED_SIZE:
-            taken = take_bytes(m, word, v, &row.requested);
-            break;
-        case MV_WORD_STATE:
-            taken = take_state(m, v, &row.state);
-            break;
-        case MV_WORD_FRAMES:
-            taken = take_stack(m, word, v, &row.stack, &row.call);
-            break;
-        case MV_WORD_FORWARD_FRAMES:
-            taken = take_stack(m, word, v, &row.forward, &call);
-            break;
-        case MV_WORD_HISTORY:
-            taken = mv_record_rows(m, word, MV_VALUE_HISTORY, v, &row.history);
-            break;
-        default:
-            taken = mv_record_unknown_key(m, key);
-        }
-        if (!taken)
-            return false;
-    }
+    if (!take_pairs(m, p, block_field, &row))
+        return false;
     out->kind = MV_VALUE_BLOCK;
     out->bits = mv_build_block(&m->build, &row);
     return mv_machine_built(m);
@@ -313,10 +321,10 @@ static bool take_segment_type(mv_machine *m, const mv_value *v, uint8_t *out)
     return true;
 }
 
-static bool segment_field(mv_machine *m, const mv_value *key, const mv_value *v,
-                          mv_segment_row *row)
+static bool segment_field(mv_machine *m, const mv_value *key, const mv_value *v, void *into)
 {
-    mv_word word = key->kind == MV_VALUE_WORD ? (mv_word)key->bits : MV_WORD_COUNT;
+    mv_segment_row *row = into;
+    mv_word word = word_of(key);
     uint32_t call;
 
     switch (word) {
@@ -358,78 +366,74 @@ static bool make_segment(mv_machine *m, mv_pairs p, mv_value *out)
 {
     mv_segment_row row = MV_SEGMENT_ROW;
 
-    for (uint64_t i = 0; i < p.count; i++)
-        if (!segment_field(m, &p.pair[2 * i], &p.pair[2 * i + 1], &row))
-            return false;
+    if (!take_pairs(m, p, segment_field, &row))
+        return false;
     out->kind = MV_VALUE_SEGMENT;
     out->bits = mv_build_segment(&m->build, &row);
     return mv_machine_built(m);
+}
+
+static bool history_field(mv_machine *m, const mv_value *key, const mv_value *v, void *into)
+{
+    mv_history_row *row = into;
+    mv_word word = word_of(key);
+    uint32_t call;
+
+    switch (word) {
+    case MV_WORD_ADDR:
+        return take_bytes(m, word, v, &row->addr);
+    case MV_WORD_REAL_SIZE:
+        return take_bytes(m, word, v, &row->real_size);
+    case MV_WORD_FRAMES:
+        return take_stack(m, word, v, &row->stack, &row->call);
+    case MV_WORD_CPP_FRAMES:
+        return take_stack(m, word, v, &row->cpp, &call);
+    default:
+        return mv_record_unknown_key(m, key);
+    }
 }
 
 static bool make_history(mv_machine *m, mv_pairs p, mv_value *out)
 {
     mv_history_row row = {
         .addr = MV_NO_BYTES, .stack = MV_NO_STACK, .call = MV_NO_CALL, .cpp = MV_NO_STACK};
-    uint32_t call;
 
-    for (uint64_t i = 0; i < p.count; i++) {
-        const mv_value *key = &p.pair[2 * i], *v = &p.pair[2 * i + 1];
-        mv_word word = key->kind == MV_VALUE_WORD ? (mv_word)key->bits : MV_WORD_COUNT;
-        bool taken;
-        switch (word) {
-        case MV_WORD_ADDR:
-            taken = take_bytes(m, word, v, &row.addr);
-            break;
-        case MV_WORD_REAL_SIZE:
-            taken = take_bytes(m, word, v, &row.real_size);
-            break;
-        case MV_WORD_FRAMES:
-            taken = take_stack(m, word, v, &row.stack, &row.call);
-            break;
-        case MV_WORD_CPP_FRAMES:
-            taken = take_stack(m, word, v, &row.cpp, &call);
-            break;
-        default:
-            taken = mv_record_unknown_key(m, key);
-        }
-        if (!taken)
-            return false;
-    }
+    if (!take_pairs(m, p, history_field, &row))
+        return false;
     out->kind = MV_VALUE_HISTORY;
     out->bits = mv_build_history(&m->build, &row);
     return mv_machine_built(m);
+}
+
+static bool annotation_field(mv_machine *m, const mv_value *key, const mv_value *v, void *into)
+{
+    mv_annotation_row *row = into;
+    mv_word word = word_of(key);
+
+    switch (word) {
+    case MV_WORD_NAME:
+        return take_text(m, word, v, &row->name);
+    case MV_WORD_TIME_US:
+        return take_int(m, word, v, &row->time_us);
+    case MV_WORD_DEVICE:
+        return take_ordinal(m, v, &row->device);
+    case MV_WORD_STAGE:
+        if (v->kind == MV_VALUE_WORD && v->bits == MV_WORD_START)
+            row->stage = MV_STAGE_START;
+        else if (v->kind == MV_VALUE_WORD && v->bits == MV_WORD_END)
+            row->stage = MV_STAGE_END;
+        return true;
+    default:
+        return mv_record_unknown_key(m, key);
+    }
 }
 
 static bool make_annotation(mv_machine *m, mv_pairs p, mv_value *out)
 {
     mv_annotation_row row = {.name = MV_NO_STRING, .time_us = MV_NO_TIME, .stage = MV_STAGE_OTHER};
 
-    for (uint64_t i = 0; i < p.count; i++) {
-        const mv_value *key = &p.pair[2 * i], *v = &p.pair[2 * i + 1];
-        mv_word word = key->kind == MV_VALUE_WORD ? (mv_word)key->bits : MV_WORD_COUNT;
-        bool taken = true;
-        switch (word) {
-        case MV_WORD_NAME:
-            taken = take_text(m, word, v, &row.name);
-            break;
-        case MV_WORD_TIME_US:
-            taken = take_int(m, word, v, &row.time_us);
-            break;
-        case MV_WORD_DEVICE:
-            taken = take_ordinal(m, v, &row.device);
-            break;
-        case MV_WORD_STAGE:
-            if (v->kind == MV_VALUE_WORD && v->bits == MV_WORD_START)
-                row.stage = MV_STAGE_START;
-            else if (v->kind == MV_VALUE_WORD && v->bits == MV_WORD_END)
-                row.stage = MV_STAGE_END;
-            break;
-        default:
-            taken = mv_record_unknown_key(m, key);
-        }
-        if (!taken)
-            return false;
-    }
+    if (!take_pairs(m, p, annotation_field, &row))
+        return false;
     out->kind = MV_VALUE_ANNOTATION;
     out->bits = mv_build_annotation(&m->build, &row);
     return mv_machine_built(m);

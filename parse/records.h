@@ -71,10 +71,6 @@ mv_record_make_fn *mv_record_maker(uint64_t keys);
 /* Appends an event; `out` becomes a reference to it. */
 bool mv_record_event(mv_machine *m, mv_event_row *row, const mv_tag_row *tag, mv_value *out);
 
-/* One pair of an event dict. */
-bool mv_record_event_field(mv_machine *m, const mv_value *key, const mv_value *v, mv_event_row *row,
-                           mv_tag_row *tag);
-
 bool mv_record_rows(mv_machine *m, mv_word key, mv_value_kind rows_of, const mv_value *v,
                     mv_range *out);
 bool mv_record_wrong_type(mv_machine *m, mv_word key, const char *expected);
