@@ -45,7 +45,7 @@ typedef struct {
 static void fault(house *h, const char *path, int line, const char *what, const char *which)
 {
     if (h->faults++ == 0)
-        snprintf(h->first, sizeof h->first, "%s:%d: %s%s", path, line, what, which);
+        snprintf(h->first, sizeof h->first, "%s:%d: %s%.200s", path, line, what, which);
 }
 
 static int folder_of(const char *path)
@@ -192,7 +192,8 @@ static void check_file(house *h, const char *path)
         if (strcmp(h->seen[i], name) == 0)
             fault(h, path, 1, "name occurs twice: ", name);
     cr_assert_lt(h->files, MOST_FILES);
-    snprintf(h->seen[h->files++], sizeof h->seen[0], "%s", name);
+    cr_assert_lt(strlen(name), sizeof h->seen[0]);
+    memcpy(h->seen[h->files++], name, strlen(name) + 1);
     snprintf(full, sizeof full, "%s/%s", h->root, path);
     raw = text_of(full);
     code = text_of(full);
