@@ -1,0 +1,599 @@
+/* Timelines of traces made in code, and of every real snapshot: that shapes stand where a literal
+ * model puts them, that texts can be read, and that a picture of anything stays small. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/totals.h"
+#include "tests/fixture.h"
+#include "viz/palette.h"
+#include "viz/timeline.h"
+
+typedef struct {
+    mv_budget budget;
+    mv_arena arena;
+    mv_lives lives;
+    mv_leaks leaks;
+    mv_timeline timeline;
+} picture;
+
+static void draw(picture *p, const mv_trace *trace, uint32_t device, mv_timeline_opts opts)
+{
+    mv_err err = {0};
+
+    *p = (picture){.budget.limit = (uint64_t)4 << 30};
+    mv_arena_init(&p->arena, &p->budget);
+    cr_assert_eq(mv_lives_find(&p->arena, trace, device, &p->lives, &err), MV_OK, "%s", err.detail);
+    cr_assert_eq(mv_leaks_find(&p->arena, trace, &p->lives, &p->leaks, &err), MV_OK);
+    if (!opts.title)
+        opts.title = "test";
+    opts.leaks = &p->leaks;
+    cr_assert_eq(mv_timeline_find(&p->arena, trace, &p->lives, &opts, &p->timeline, &err), MV_OK,
+                 "%s", err.detail);
+}
+
+static void drop(picture *p)
+{
+    mv_arena_release(&p->arena);
+}
+
+/* ---- looking at a scene ------------------------------------------------------------------ */
+
+typedef struct {
+    float top, bottom;
+} extent;
+
+static int by_top(const void *left, const void *right)
+{
+    float a = ((const extent *)left)->top, b = ((const extent *)right)->top;
+
+    return (a > b) - (a < b);
+}
+
+/* Where the vertical line at x crosses a filled shape: pairs of entry and exit, by y. */
+static uint32_t cross(const mv_scene *scene, const mv_shape *s, float x, extent *out, uint32_t most)
+{
+    const mv_point *p = scene->points + s->first;
+    float y[64];
+    uint32_t count = 0;
+
+    if (s->kind == MV_SHAPE_RECTS) {
+        for (uint32_t i = 0; i + 1 < s->count && count < most; i += 2)
+            if (p[i].x <= x && x < p[i + 1].x)
+                out[count++] = (extent){p[i].y, p[i + 1].y};
+        return count;
+    }
+    for (uint32_t i = 0; i < s->count; i++) {
+        mv_point a = p[i], b = p[(i + 1) % s->count];
+        if ((a.x <= x) != (b.x <= x) && count < 64)
+            y[count++] = a.y + (b.y - a.y) * (x - a.x) / (b.x - a.x);
+    }
+    cr_assert_eq(count % 2, 0);
+    for (uint32_t i = 0; i + 1 < count; i += 2)
+        out[i / 2] = (extent){fminf(y[i], y[i + 1]), fmaxf(y[i], y[i + 1])};
+    return count / 2;
+}
+
+static bool is_filled(const mv_shape *s)
+{
+    return (s->kind == MV_SHAPE_RECTS || s->kind == MV_SHAPE_POLYGON) && !s->is_hatched;
+}
+
+/* The grey area behind the allocations, whose outline is the total. */
+static const mv_shape *area_of(const mv_scene *scene)
+{
+    for (uint32_t i = 0; i < scene->shape_count; i++) {
+        const mv_shape *s = &scene->shapes[i];
+        if (s->kind == MV_SHAPE_POLYGON && s->fill == mv_theme_of(false)->rest)
+            return s;
+    }
+    cr_assert_fail("no area");
+    return NULL;
+}
+
+/* The allocations at x, from the top down. They lie between the area and the hatching, have a text
+ * for the pointer, and are inside the area. */
+static uint32_t shapes_at(const mv_scene *scene, float x, extent *out, uint32_t most)
+{
+    const mv_shape *area = area_of(scene);
+    float left = scene->points[area->first].x, bottom = scene->points[area->first].y;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < area->count; i++)
+        bottom = fmaxf(bottom, scene->points[area->first + i].y);
+    for (uint32_t i = (uint32_t)(area - scene->shapes) + 1; i < scene->shape_count; i++) {
+        const mv_shape *s = &scene->shapes[i];
+        if (!is_filled(s) || !s->title || scene->points[s->first].x < left ||
+            scene->points[s->first + s->count / 2].y > bottom + 1 || s->fill == 0)
+            continue;
+        if (s->fill == mv_theme_of(false)->lane)
+            continue;
+        count += cross(scene, s, x, out + count, most - count);
+    }
+    qsort(out, count, sizeof *out, by_top);
+    return count;
+}
+
+/* ---- beside a literal model -------------------------------------------------------------- */
+
+static uint64_t random_next(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return *state >> 33;
+}
+
+/* Allocations large enough to have a shape each; addresses are never used again. */
+static mvt_trace *random_trace(uint64_t seed, uint32_t events)
+{
+    mvt_trace *t = mvt_new();
+    uint64_t living[32], state = seed, addr = (uint64_t)1 << 40;
+    uint32_t count = 0;
+
+    for (uint32_t e = 0; e < events; e++) {
+        if (count == 32 || (count > 0 && random_next(&state) % 100 < 45)) {
+            uint32_t i = (uint32_t)(random_next(&state) % count);
+            mvt_free(t, .addr = living[i]);
+            living[i] = living[--count];
+            continue;
+        }
+        mvt_segment_alloc(t, .addr = addr, .bytes = 40 << 20);
+        mvt_alloc(t, .addr = addr, .bytes = (10 + random_next(&state) % 20) << 20,
+                  .stack = random_next(&state) % 2 ? "f:a.py:1" : "g:b.py:2");
+        living[count++] = addr;
+        addr += 40 << 20;
+    }
+    mvt_final_heap(t);
+    return t;
+}
+
+/* Every living allocation, one on top of the other in order of birth, from the top down. */
+static uint32_t literal(const mv_alloc_lives *a, uint32_t event, double scale, float bottom,
+                        extent *out)
+{
+    uint32_t count = 0;
+    uint64_t offset = 0;
+
+    for (uint32_t i = 0; i < a->count; i++) {
+        if ((a->birth[i] != MV_BEFORE && a->birth[i] > event) || a->freed[i] <= event)
+            continue;
+        out[count].bottom = bottom - (float)((double)offset * scale);
+        offset += a->block[i];
+        out[count++].top = bottom - (float)((double)offset * scale);
+    }
+    qsort(out, count, sizeof *out, by_top);
+    return count;
+}
+
+static void compare_at(const picture *p, uint32_t event, uint32_t from, uint32_t to, double scale,
+                       float bottom)
+{
+    const mv_scene *scene = &p->timeline.scene;
+    const mv_shape *area = area_of(scene);
+    float left = scene->points[area->first].x;
+    float right = scene->points[area->first + area->count - 2].x;
+    float x = left + (right - left) * ((float)(event - from) + 0.5f) / (float)(to - from);
+    extent drawn[128], meant[128];
+    uint32_t found = shapes_at(scene, x, drawn, 128);
+
+    cr_assert_eq(found, literal(&p->lives.allocs, event, scale, bottom, meant));
+    for (uint32_t i = 0; i < found; i++) {
+        cr_assert_float_eq(drawn[i].top, meant[i].top, 0.11, "event %u: %g for %g", event,
+                           (double)drawn[i].top, (double)meant[i].top);
+        cr_assert_float_eq(drawn[i].bottom, meant[i].bottom, 0.11);
+    }
+    if (found > 0) {
+        extent total[4];
+        cr_assert_eq(cross(scene, area, x, total, 4), 1);
+        cr_assert_float_eq(total[0].top, meant[0].top, 0.11, "the outline is the total");
+    }
+}
+
+/* The scale of the picture: its highest point is the peak. */
+static double scale_of(const picture *p, uint32_t from, uint32_t to, float *bottom)
+{
+    const mv_scene *scene = &p->timeline.scene;
+    const mv_shape *area = area_of(scene);
+    float top = 1e9f;
+    mv_series series;
+    mv_arena arena = {.budget = (mv_budget *)&p->budget};
+    mv_err err;
+    uint64_t peak = 1;
+
+    *bottom = 0;
+    for (uint32_t i = 0; i < area->count; i++) {
+        top = fminf(top, scene->points[area->first + i].y);
+        *bottom = fmaxf(*bottom, scene->points[area->first + i].y);
+    }
+    mv_arena_init(&arena, (mv_budget *)&p->budget);
+    cr_assert_eq(mv_totals_series(&arena, &p->lives, &series, &err), MV_OK);
+    for (uint32_t e = from; e < to; e++)
+        peak = series.allocated[e] > peak ? series.allocated[e] : peak;
+    mv_arena_release(&arena);
+    return (double)(*bottom - top) / (double)peak;
+}
+
+static void compare(const mv_trace *trace, uint32_t from, uint32_t to)
+{
+    picture p;
+    float bottom;
+    double scale;
+
+    draw(&p, trace, 0, (mv_timeline_opts){.from = from, .to = to});
+    cr_assert_eq(p.timeline.events, to - from);
+    scale = scale_of(&p, from, to, &bottom);
+    for (uint32_t e = from; e < to; e++)
+        compare_at(&p, e, from, to, scale, bottom);
+    drop(&p);
+}
+
+Test(timeline, shapes_stand_where_a_literal_model_puts_them)
+{
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        mvt_trace *t = random_trace(seed, 40 + 20 * (uint32_t)seed);
+        const mv_trace *trace = mvt_done(t);
+        uint32_t events = mv_trace_events(trace, 0).count;
+        compare(trace, 0, events);
+        compare(trace, events / 3, events - 7);
+        mvt_drop(t);
+    }
+}
+
+/* ---- every real snapshot ----------------------------------------------------------------- */
+
+typedef struct {
+    float x0, y0, x1, y1;
+} box;
+
+static box text_box(const mv_scene *scene, const mv_shape *s)
+{
+    mv_point at = scene->points[s->first];
+    float w = mv_text_width(s->text, s->width);
+    float x = s->anchor == MV_ANCHOR_START ? at.x
+              : s->anchor == MV_ANCHOR_END ? at.x - w
+                                           : at.x - w / 2;
+
+    return (box){x, at.y - s->width * 0.75f, x + w, at.y + s->width * 0.2f};
+}
+
+static void check_texts_apart(const mv_scene *scene, const char *name)
+{
+    for (uint32_t i = 0; i < scene->shape_count; i++) {
+        box a;
+        if (scene->shapes[i].kind != MV_SHAPE_TEXT)
+            continue;
+        a = text_box(scene, &scene->shapes[i]);
+        cr_expect(a.x0 >= 0 && a.y0 >= 0 && a.x1 <= scene->width && a.y1 <= scene->height,
+                  "%s: \"%s\" leaves the picture", name, scene->shapes[i].text);
+        for (uint32_t j = i + 1; j < scene->shape_count; j++) {
+            box b;
+            if (scene->shapes[j].kind != MV_SHAPE_TEXT)
+                continue;
+            b = text_box(scene, &scene->shapes[j]);
+            cr_expect_not(a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 < a.y1,
+                          "%s: \"%s\" meets \"%s\"", name, scene->shapes[i].text,
+                          scene->shapes[j].text);
+        }
+    }
+}
+
+static uint32_t blend(uint32_t under, uint32_t over)
+{
+    uint32_t alpha = over & 0xff, result = 0xff;
+
+    for (int shift = 8; shift < 32; shift += 8) {
+        uint32_t a = under >> shift & 0xff, b = over >> shift & 0xff;
+        result |= (a * (255 - alpha) + b * alpha) / 255 << shift;
+    }
+    return result;
+}
+
+static double luminance(uint32_t colour)
+{
+    static const double weights[] = {0.0722, 0.7152, 0.2126};
+    double sum = 0;
+
+    for (int i = 0; i < 3; i++) {
+        double part = (double)(colour >> (8 + 8 * i) & 0xff) / 255;
+        sum += weights[i] * (part <= 0.04045 ? part / 12.92 : pow((part + 0.055) / 1.055, 2.4));
+    }
+    return sum;
+}
+
+/* WCAG 2: contrast of a text to what was painted below it before. */
+static void check_contrast(const mv_scene *scene, const box *bounds, uint32_t text,
+                           const char *name)
+{
+    const mv_shape *s = &scene->shapes[text];
+    box at = text_box(scene, s);
+    float x = (at.x0 + at.x1) / 2, y = (at.y0 + at.y1) / 2;
+    uint32_t under = scene->background;
+    double a, b;
+
+    for (uint32_t i = 0; i < text; i++) {
+        extent crossings[64];
+        bool is_near = is_filled(&scene->shapes[i]) && bounds[i].x0 <= x && x <= bounds[i].x1 &&
+                       bounds[i].y0 <= y && y <= bounds[i].y1;
+        uint32_t count = is_near ? cross(scene, &scene->shapes[i], x, crossings, 64) : 0;
+        for (uint32_t c = 0; c < count; c++)
+            if (crossings[c].top <= y && y < crossings[c].bottom)
+                under = blend(under, scene->shapes[i].fill);
+    }
+    a = luminance(s->fill) + 0.05;
+    b = luminance(under) + 0.05;
+    cr_expect((a > b ? a / b : b / a) >= 4.5, "%s: \"%s\" %06x on %06x", name, s->text,
+              s->fill >> 8, under >> 8);
+}
+
+static void check_contrasts(const mv_scene *scene, const char *name)
+{
+    box *bounds = mv_push_array(scene->arena, box, scene->shape_count);
+
+    cr_assert(bounds != NULL);
+    for (uint32_t i = 0; i < scene->shape_count; i++) {
+        const mv_shape *s = &scene->shapes[i];
+        bounds[i] = (box){1e9f, 1e9f, -1e9f, -1e9f};
+        for (uint32_t n = s->first; n < s->first + s->count; n++) {
+            bounds[i].x0 = fminf(bounds[i].x0, scene->points[n].x);
+            bounds[i].y0 = fminf(bounds[i].y0, scene->points[n].y);
+            bounds[i].x1 = fmaxf(bounds[i].x1, scene->points[n].x);
+            bounds[i].y1 = fmaxf(bounds[i].y1, scene->points[n].y);
+        }
+    }
+    for (uint32_t i = 0; i < scene->shape_count; i++)
+        if (scene->shapes[i].kind == MV_SHAPE_TEXT)
+            check_contrast(scene, bounds, i, name);
+}
+
+static uint64_t svg_bytes(const mv_scene *scene)
+{
+    mv_sink sink;
+    mv_err err = {0};
+    uint64_t bytes;
+
+    cr_assert_eq(mv_sink_open(&sink, "/dev/null", &err), MV_OK);
+    cr_assert_eq(mv_svg_write(scene, &sink, &err), MV_OK);
+    cr_assert_eq(mv_sink_commit(&sink, &err), MV_OK);
+    bytes = sink.bytes;
+    mv_sink_abort(&sink);
+    return bytes;
+}
+
+static void check_inside(const mv_scene *scene, const char *name)
+{
+    for (uint32_t i = 0; i < scene->point_count; i++)
+        cr_assert(scene->points[i].x >= 0 && scene->points[i].x <= scene->width &&
+                      scene->points[i].y >= 0 && scene->points[i].y <= scene->height,
+                  "%s: %g,%g", name, (double)scene->points[i].x, (double)scene->points[i].y);
+}
+
+/* At a few places: shapes do not overlap and do not leave the area of the total. */
+static void check_stack(const mv_scene *scene, const char *name)
+{
+    const mv_shape *area = area_of(scene);
+    float left = scene->points[area->first].x;
+    float right = scene->points[area->first + area->count - 2].x;
+
+    for (int i = 0; i < 40; i++) {
+        float x = left + (right - left) * ((float)i + 0.37f) / 40;
+        static extent found[4096];
+        extent total[4];
+        uint32_t count = shapes_at(scene, x, found, 4096);
+        cr_assert_eq(cross(scene, area, x, total, 4), 1);
+        for (uint32_t s = 0; s < count; s++) {
+            cr_expect_geq(found[s].top, total[0].top - 0.01f, "%s", name);
+            cr_expect_leq(found[s].bottom, total[0].bottom + 0.01f, "%s", name);
+            cr_expect(s == 0 || found[s].top >= found[s - 1].bottom - 0.01f,
+                      "%s: %g to %g, then %g", name, (double)found[s - 1].top,
+                      (double)found[s - 1].bottom, (double)found[s].top);
+        }
+    }
+}
+
+static void check_picture(const mv_trace *trace, const char *name, uint32_t device, bool is_dark)
+{
+    picture p;
+    const mv_scene *scene = &p.timeline.scene;
+
+    draw(&p, trace, device, (mv_timeline_opts){.title = name, .is_dark = is_dark});
+    check_inside(scene, name);
+    check_texts_apart(scene, name);
+    check_contrasts(scene, name);
+    if (!is_dark)
+        check_stack(scene, name);
+    cr_expect_lt(svg_bytes(scene), 5000000, "%s", name);
+    cr_expect_eq(p.timeline.events, p.lives.events.count);
+    cr_expect_leq(p.timeline.drawn, p.lives.allocs.count);
+    drop(&p);
+}
+
+static void check_snapshot(const mv_trace *trace, const char *name)
+{
+    for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
+        check_picture(trace, name, device, false);
+        check_picture(trace, name, device, true);
+    }
+}
+
+Test(timeline, pictures_of_every_snapshot_can_be_read)
+{
+    mv_budget budget = {.limit = (uint64_t)4 << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    mvt_each_snapshot(&arena, check_snapshot);
+    mv_arena_release(&arena);
+}
+
+/* ---- what a picture says ----------------------------------------------------------------- */
+
+static bool says(const mv_scene *scene, const char *text)
+{
+    for (uint32_t i = 0; i < scene->shape_count; i++)
+        if (scene->shapes[i].text && strstr(scene->shapes[i].text, text))
+            return true;
+    return false;
+}
+
+static bool shows_on_hover(const mv_scene *scene, const char *text)
+{
+    for (uint32_t i = 0; i < scene->shape_count; i++)
+        if (scene->shapes[i].title && strstr(scene->shapes[i].title, text))
+            return true;
+    return false;
+}
+
+static void check_says(const char *snapshot, const char *const *texts)
+{
+    mv_budget budget = {.limit = (uint64_t)1 << 30};
+    mv_arena arena;
+    mv_trace trace;
+    picture p;
+
+    mv_arena_init(&arena, &budget);
+    mvt_load(&arena, snapshot, &trace);
+    draw(&p, &trace, 0, (mv_timeline_opts){.title = snapshot});
+    for (; *texts; texts++)
+        cr_expect(says(&p.timeline.scene, *texts) || shows_on_hover(&p.timeline.scene, *texts),
+                  "%s does not say \"%s\"", snapshot, *texts);
+    drop(&p);
+    mv_arena_release(&arena);
+}
+
+#define SAYS(snapshot, ...) check_says((snapshot), (const char *const[]){__VA_ARGS__, NULL})
+
+Test(timeline, says_what_is_there_and_what_is_missing)
+{
+    SAYS("gpt_train", "peak allocated 1.15 GiB", "peak reserved 1.19 GiB", "6,562 events",
+         "peak 1.15 GiB at event 2,150 (2.948 s)", "train.py:62 forward", "complete history",
+         "no leak", "Optimizer.step#AdamW.step", "4.00 MiB (4,194,304 bytes, 4,194,304 asked for)");
+    SAYS("oom", "out of memory: asked for 100 MiB, 134 GiB free on the device");
+    SAYS("leak_in_training", "leak: train.py:62 forward keeps 2.00 MiB a step, 24.0 MiB at the end",
+         "leak: train.py:62 forward", "leaked: 2.00 MiB", "hatched");
+    SAYS("no_history", "no events recorded", "No events were recorded");
+    SAYS("ring", "history truncated");
+    SAYS("late_start", "recording began late", "from before the first event to event");
+    SAYS("two_devices", "device 0 of 2");
+    SAYS("streams", "active");
+}
+
+Test(timeline, names_the_window_that_it_shows)
+{
+    mvt_trace *t = random_trace(3, 100);
+    const mv_trace *trace = mvt_done(t);
+    picture p;
+
+    draw(&p, trace, 0, (mv_timeline_opts){.from = 10, .to = 30});
+    cr_expect_eq(p.timeline.events, 20);
+    cr_expect(says(&p.timeline.scene, "20 of "));
+    drop(&p);
+    mvt_drop(t);
+}
+
+/* ---- nearly nothing, and very much ------------------------------------------------------- */
+
+Test(timeline, traces_of_nearly_nothing_are_drawn)
+{
+    mvt_trace *empty = mvt_new(), *one = mvt_new(), *bare = mvt_new();
+    picture p;
+
+    draw(&p, mvt_done(empty), 0, (mv_timeline_opts){0});
+    cr_expect_eq(p.timeline.drawn, 0);
+    check_texts_apart(&p.timeline.scene, "empty");
+    drop(&p);
+    mvt_alloc(one, .addr = 512, .bytes = 512);
+    check_picture(mvt_done(one), "one event without a stack", 0, false);
+    mvt_oom(bare, .addr = UINT64_MAX, .bytes = UINT64_MAX);
+    mvt_free(bare, .addr = 512, .bytes = UINT64_MAX);
+    check_picture(mvt_done(bare), "senseless events", 0, false);
+    mvt_drop(empty);
+    mvt_drop(one);
+    mvt_drop(bare);
+}
+
+/* Many lines of code, sizes from tiny to large, short and long lives: nothing that can be merged.
+ * The file stays small all the same, and texts stay apart. */
+Test(timeline, a_picture_of_anything_stays_small)
+{
+    enum { EVENTS = 60000, LIVING = 3000 };
+    mvt_trace *t = mvt_new();
+    static uint64_t living[LIVING];
+    uint64_t state = 99, addr = (uint64_t)1 << 40;
+    char stack[200];
+    picture p;
+
+    for (uint32_t e = 0; e < EVENTS; e++) {
+        uint64_t *slot = &living[random_next(&state) % LIVING];
+        if (*slot)
+            mvt_free(t, .addr = *slot);
+        *slot = addr;
+        snprintf(stack, sizeof stack,
+                 "a_function_with_quite_a_long_name_%u:some/folder/file_%u.py:%u;main:m.py:1",
+                 (unsigned)(random_next(&state) % 40), (unsigned)(random_next(&state) % 20),
+                 (unsigned)(random_next(&state) % 50));
+        mvt_alloc(t, .addr = addr, .bytes = (uint64_t)512 << random_next(&state) % 16,
+                  .stack = stack);
+        addr += 64 << 20;
+    }
+    draw(&p, mvt_done(t), 0, (mv_timeline_opts){0});
+    cr_expect_lt(svg_bytes(&p.timeline.scene), 5000000);
+    check_inside(&p.timeline.scene, "anything");
+    check_texts_apart(&p.timeline.scene, "anything");
+    check_stack(&p.timeline.scene, "anything");
+    cr_expect_gt(p.timeline.drawn, 1000);
+    drop(&p);
+    mvt_drop(t);
+}
+
+Test(timeline, fails_when_memory_is_out)
+{
+    mvt_trace *t = random_trace(5, 60);
+    const mv_trace *trace = mvt_done(t);
+    picture p;
+    mv_code code = MV_NOMEM;
+
+    draw(&p, trace, 0, (mv_timeline_opts){0});
+    for (uint64_t limit = 0; code != MV_OK; limit += 8192) {
+        mv_timeline_opts opts = {.title = "x", .leaks = &p.leaks};
+        mv_budget budget = {.limit = limit};
+        mv_arena arena;
+        mv_timeline timeline;
+        mv_err err;
+        mv_arena_init(&arena, &budget);
+        code = mv_timeline_find(&arena, trace, &p.lives, &opts, &timeline, &err);
+        mv_arena_release(&arena);
+        cr_assert(code == MV_OK || code == MV_NOMEM);
+        cr_assert_lt(limit, 1u << 28);
+    }
+    drop(&p);
+    mvt_drop(t);
+}
+
+/* ---- the whole scene of a small trace ---------------------------------------------------- */
+
+/* MV_BLESS=1 in the environment rewrites the expected text, as in test_golden.c. */
+Test(timeline, scene_of_a_small_trace)
+{
+    const char *path = MV_TESTDATA "/golden/small.scene";
+    mvt_trace *t = mvt_small();
+    picture p;
+    char *now = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&now, &length);
+    mv_span expected;
+
+    draw(&p, mvt_done(t), 0, (mv_timeline_opts){.title = "small"});
+    mv_scene_print(&p.timeline.scene, out);
+    cr_assert_eq(fclose(out), 0);
+    if (getenv("MV_BLESS")) {
+        FILE *file = fopen(path, "wb");
+        cr_assert(file && fwrite(now, 1, length, file) == length && fclose(file) == 0);
+    }
+    expected = mvt_file(&p.arena, path);
+    cr_expect(expected.length == length && memcmp(expected.data, now, length) == 0,
+              "the scene of a small trace is not %s; now:\n%s", path, now);
+    free(now);
+    drop(&p);
+    mvt_drop(t);
+}
