@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/size.h"
 #include "analyze/totals.h"
 #include "tests/fixture.h"
 #include "viz/palette.h"
@@ -391,6 +392,30 @@ static void check_stack(const mv_scene *scene, const char *name)
     }
 }
 
+static bool says(const mv_scene *scene, const char *text)
+{
+    for (uint32_t i = 0; i < scene->shape_count; i++)
+        if (scene->shapes[i].text && strstr(scene->shapes[i].text, text))
+            return true;
+    return false;
+}
+
+/* The title has the peaks that `memviz stats` has. */
+static void check_peaks(picture *p, const mv_trace *trace, const char *name)
+{
+    char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], text[128];
+    const char *peak = p->lives.events.count ? "peak " : "";
+    mv_totals totals;
+    mv_err err;
+
+    cr_assert_eq(mv_totals_find(&p->arena, trace, &p->lives, &totals, &err), MV_OK);
+    snprintf(text, sizeof text, "%sallocated %s%s \xc2\xb7 %sreserved %s \xc2\xb7", peak,
+             p->lives.doubts.inexact_blocks ? "at least " : "",
+             mv_size_text(allocated, totals.peak.bytes.allocated), peak,
+             mv_size_text(reserved, totals.peak.bytes.reserved));
+    cr_expect(says(&p->timeline.scene, text), "%s does not say \"%s\"", name, text);
+}
+
 static void check_picture(const mv_trace *trace, const char *name, uint32_t device, bool is_dark)
 {
     picture p;
@@ -399,6 +424,7 @@ static void check_picture(const mv_trace *trace, const char *name, uint32_t devi
     draw(&p, trace, device, (mv_timeline_opts){.title = name, .is_dark = is_dark});
     check_inside(scene, name);
     check_texts_apart(scene, name);
+    check_peaks(&p, trace, name);
     check_contrasts(scene, name);
     if (!is_dark)
         check_stack(scene, name);
@@ -427,14 +453,6 @@ Test(timeline, pictures_of_every_snapshot_can_be_read)
 }
 
 /* ---- what a picture says ----------------------------------------------------------------- */
-
-static bool says(const mv_scene *scene, const char *text)
-{
-    for (uint32_t i = 0; i < scene->shape_count; i++)
-        if (scene->shapes[i].text && strstr(scene->shapes[i].text, text))
-            return true;
-    return false;
-}
 
 static bool shows_on_hover(const mv_scene *scene, const char *text)
 {
@@ -529,7 +547,8 @@ Test(timeline, a_picture_of_anything_stays_small)
             mvt_free(t, .addr = *slot);
         *slot = addr;
         snprintf(stack, sizeof stack,
-                 "a_function_with_quite_a_long_name_%u:some/folder/file_%u.py:%u;main:m.py:1",
+                 "\"a_function&&&&with<<<<quite>>>>a_long_name_%u:some/folder/file_%u.py:%u;"
+                 "\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\":m.py:1",
                  (unsigned)(random_next(&state) % 40), (unsigned)(random_next(&state) % 20),
                  (unsigned)(random_next(&state) % 50));
         mvt_alloc(t, .addr = addr, .bytes = (uint64_t)512 << random_next(&state) % 16,

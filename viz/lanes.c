@@ -108,7 +108,8 @@ static void paint_range(lanes *l, mv_string_id name, uint32_t lane, uint32_t fro
     if (x1 < x0 + 0.5f) /* thousands of ranges: one a pixel is enough */
         return;
     l->last_end[lane] = x1;
-    shape.title = mv_scene_format(p->scene, "%.300s\nevents %u to %u", text, from, to);
+    shape.title =
+        mv_painter_hover(p, mv_scene_format(p->scene, "%.300s\nevents %u to %u", text, from, to));
     mv_scene_point(p->scene, x0, y);
     mv_scene_point(p->scene, x1, y + LANE_HEIGHT - 2);
     mv_scene_add(p->scene, shape);

@@ -61,6 +61,9 @@ typedef struct {
     float x, y, w, h; /* of the plot */
     uint64_t most;    /* bytes at the top of the plot */
 
+    uint32_t
+        hover_bytes; /* of texts for the pointer that may still be added, see mv_painter_hover */
+
     mv_box taken[MV_MOST_CALLOUTS]; /* places of texts inside the plot */
     uint32_t taken_count;
 } mv_painter;
@@ -91,6 +94,10 @@ static inline float mv_painter_y(const mv_painter *p, uint64_t bytes)
 
 /* Microseconds from the first event to this one; negative where the file has no times. */
 int64_t mv_painter_time(const mv_painter *p, uint32_t event);
+
+/* The text, or NULL when the picture has enough of them: labels of a trace can be as long as they
+ * like, a picture not. Counted as a file has them, escaped. */
+const char *mv_painter_hover(mv_painter *p, const char *text);
 
 bool mv_callers_find(mv_arena *arena, mv_painter *p);
 void mv_callers_legend(mv_painter *p, float x, float y, float w);

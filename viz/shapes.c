@@ -11,8 +11,9 @@
 
 enum {
     MOST_SHAPES = 4000,
-    MOST_CORNERS = 300000, /* of polygons: some five bytes each in a file */
-    MOST_SLIVERS = 60000,  /* some twenty bytes each */
+    MOST_CORNERS = 160000, /* of polygons: some five bytes each in a file */
+    MOST_SLIVERS = 36000,  /* some twenty bytes each */
+    SHAPE_CORNERS = 24,    /* what a polygon costs beside its corners, in corners */
     TITLE_FRAMES = 5,
     LABEL_SIZE = 256
 };
@@ -137,7 +138,7 @@ static uint32_t end_of_run(const mv_sample *samples, uint32_t first, uint32_t co
 }
 
 /* An element may sink below visibility for a while: one shape for each time it is seen. */
-static void paint_polygons(mv_painter *p, const mv_element *e, uint32_t colour)
+static void paint_polygons(mv_painter *p, const mv_element *e, uint32_t colour, const char *title)
 {
     const mv_sample *samples = p->layout.samples + e->samples;
     float height = p->h * (float)((double)e->highest / (double)p->most);
@@ -148,13 +149,14 @@ static void paint_polygons(mv_painter *p, const mv_element *e, uint32_t colour)
                       .stroke = has_edge ? p->theme->edge : 0,
                       .width = has_edge ? 0.8f : 0,
                       .is_crisp = !has_edge,
-                      .title = describe(p, e)};
+                      .title = title};
 
     for (uint32_t first = 0, last; first < e->columns; first = last + 1) {
         last = end_of_run(samples, first, e->columns);
         edge(p, samples, first, last, true);
         edge(p, samples, first, last, false);
         mv_scene_add(p->scene, shape);
+        shape.title = mv_painter_hover(p, title);
     }
 }
 
@@ -180,16 +182,23 @@ void mv_shapes_area(mv_painter *p, const uint64_t *levels, mv_shape shape)
 
 /* ---- slivers ----------------------------------------------------------------------------- */
 
-/* Columns in which an element stands still are one rectangle. */
+/* The last sample of those in which an element stands still. */
+static uint32_t end_of_sliver(const mv_sample *s, uint32_t first, uint32_t count)
+{
+    uint32_t last = first;
+
+    while (last + 1 < count && s[last + 1].column == s[last].column + 1 &&
+           s[last + 1].offset == s[first].offset && s[last + 1].bytes == s[first].bytes)
+        last++;
+    return last;
+}
+
 static void add_slivers(mv_painter *p, const mv_element *e)
 {
     const mv_sample *s = p->layout.samples + e->samples;
 
     for (uint32_t first = 0, last; first < e->columns; first = last + 1) {
-        last = first;
-        while (last + 1 < e->columns && s[last + 1].column == s[last].column + 1 &&
-               s[last + 1].offset == s[first].offset && s[last + 1].bytes == s[first].bytes)
-            last++;
+        last = end_of_sliver(s, first, e->columns);
         mv_scene_point(p->scene, mv_painter_column(p, s[first].column),
                        mv_painter_y(p, s[first].offset + s[first].bytes));
         mv_scene_point(p->scene, mv_painter_column(p, s[last].column + 1),
@@ -204,6 +213,7 @@ typedef struct {
     uint32_t element;
     uint32_t corners;
     uint32_t group; /* twice the rank of the call site, + 1 for the lighter shade */
+    const char *title;
 } candidate;
 
 static int most_area_first(const void *left, const void *right)
@@ -235,14 +245,14 @@ static int by_group(const void *left, const void *right)
 static uint32_t corners_of(const mv_painter *p, const mv_element *e)
 {
     const mv_sample *s = p->layout.samples + e->samples;
-    uint32_t corners = 4;
+    uint32_t corners = SHAPE_CORNERS + 4;
 
     for (uint32_t i = 1; i < e->columns; i++) {
         bool is_gap = s[i].column != s[i - 1].column + 1;
         bool bottom = mv_painter_y(p, s[i].offset) != mv_painter_y(p, s[i - 1].offset);
         bool top = mv_painter_y(p, s[i].offset + s[i].bytes) !=
                    mv_painter_y(p, s[i - 1].offset + s[i - 1].bytes);
-        corners += is_gap ? 4 : 2u * bottom + 2u * top;
+        corners += is_gap ? SHAPE_CORNERS + 4 : 2u * bottom + 2u * top;
     }
     return corners;
 }
@@ -280,14 +290,28 @@ static uint32_t count_polygons(const mv_painter *p, const candidate *list, uint3
     return kept;
 }
 
-/* How many of the others are drawn as slivers: a sliver has at least two corners of a polygon. */
-static uint32_t count_slivers(const candidate *list, uint32_t count)
+/* The rectangles of an element: columns in which it stands still are one. */
+static uint32_t slivers_of(const mv_painter *p, const mv_element *e)
+{
+    const mv_sample *s = p->layout.samples + e->samples;
+    uint32_t slivers = 0;
+
+    for (uint32_t first = 0; first < e->columns; slivers++)
+        first = end_of_sliver(s, first, e->columns) + 1;
+    return slivers;
+}
+
+/* How many of the others are drawn as slivers. */
+static uint32_t count_slivers(const mv_painter *p, const candidate *list, uint32_t count)
 {
     uint64_t slivers = 0;
     uint32_t kept = 0;
 
-    while (kept < count && slivers + list[kept].corners / 2 <= MOST_SLIVERS)
-        slivers += list[kept++].corners / 2;
+    for (; kept < count; kept++) {
+        slivers += slivers_of(p, &p->layout.elements[list[kept].element]);
+        if (slivers > MOST_SLIVERS)
+            break;
+    }
     return kept;
 }
 
@@ -332,14 +356,18 @@ bool mv_shapes_paint(mv_arena *scratch, mv_painter *p, uint32_t *drawn)
     count = list_candidates(p, list, is_lighter);
     qsort(list, count, sizeof *list, most_area_first);
     polygons = count_polygons(p, list, count);
-    slivers = count_slivers(list + polygons, count - polygons);
+    slivers = count_slivers(p, list + polygons, count - polygons);
+    /* The largest first: there may be too many texts. */
+    for (uint32_t i = 0; i < polygons; i++)
+        list[i].title = mv_painter_hover(p, describe(p, &l->elements[list[i].element]));
     qsort(list, polygons, sizeof *list, by_element);
     qsort(list + polygons, slivers, sizeof *list, by_group);
     mv_shapes_area(p, l->allocated,
                    (mv_shape){.kind = MV_SHAPE_POLYGON, .fill = p->theme->rest, .is_crisp = true});
     paint_slivers(p, list + polygons, slivers);
     for (uint32_t i = 0; i < polygons; i++)
-        paint_polygons(p, &l->elements[list[i].element], colour_of(p, list[i].group));
+        paint_polygons(p, &l->elements[list[i].element], colour_of(p, list[i].group),
+                       list[i].title);
     for (uint32_t i = 0; i < polygons + slivers; i++)
         *drawn += l->elements[list[i].element].members;
     if (p->lives->allocs.preexisting > 0 && p->lives->events.count > 0)

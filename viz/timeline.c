@@ -12,8 +12,23 @@ enum {
     TITLES = 74,
     VERDICT = 22,
     LANES = 34,
-    BOTTOM = 78
+    BOTTOM = 78,
+    HOVER_BYTES = 1400000
 };
+
+const char *mv_painter_hover(mv_painter *p, const char *text)
+{
+    uint32_t bytes = 0;
+
+    if (!text)
+        return NULL;
+    for (const char *c = text; *c; c++)
+        bytes += (*c >= ' ' && *c <= '~' && !strchr("&<>\"", *c)) || *c == '\n' ? 1 : 6;
+    if (bytes > p->hover_bytes)
+        return NULL;
+    p->hover_bytes -= bytes;
+    return text;
+}
 
 static void find_peaks(mv_painter *p)
 {
@@ -122,7 +137,8 @@ mv_code mv_timeline_find(mv_arena *arena, const mv_trace *trace, const mv_lives 
                     .lives = lives,
                     .opts = opts,
                     .theme = mv_theme_of(opts->is_dark),
-                    .scene = &out->scene};
+                    .scene = &out->scene,
+                    .hover_bytes = HOVER_BYTES};
     mv_arena scratch;
     mv_code code;
 
