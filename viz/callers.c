@@ -215,14 +215,20 @@ static float legend_keys(mv_painter *p, float x, float y)
     return y;
 }
 
-/* C++ names are long at the front and tell apart at the end: "torch::autograd::generated::
- * MmBackward0::apply" without the namespaces that do not fit. */
+/* A label with the part that tells most: of "train.py:102 a_long_name" the file and line, of
+ * "torch::autograd::generated::MmBackward0::apply" the end. */
 static const char *fit_label(mv_painter *p, const char *label, float width)
 {
-    const char *rest = label, *next;
+    const char *rest = label, *next, *space = strrchr(label, ' ');
+    int place = space ? (int)(space + 1 - label) : 0;
+    const char *place_text = mv_scene_format(p->scene, "%.*s", place, label);
+    float place_width = mv_text_width(place_text, 12);
 
-    while (mv_text_width(rest, 12) > width && !strchr(rest, ' ') &&
-           (next = strstr(rest, "::")) != NULL && strstr(next + 2, "::"))
+    if (place > 0 && place_width < width * 0.8f)
+        return mv_scene_format(p->scene, "%s%s", place_text,
+                               mv_text_fit(p->scene, space + 1, 12, width - place_width));
+    while (mv_text_width(rest, 12) > width && !space && (next = strstr(rest, "::")) != NULL &&
+           strstr(next + 2, "::"))
         rest = next + 2;
     return mv_text_fit(p->scene, rest, 12, width);
 }
