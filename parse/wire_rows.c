@@ -20,7 +20,7 @@ typedef struct {
     _Atomic bool no_memory;
 } job;
 
-/* Each worker begins with neighbouring chunks of its own, so that two seldom meet in one huge
+/* Each worker begins with neighbouring chunks of its own, so that two seldom meet in one
  * page and clear it twice; then it helps the others. */
 typedef struct worker {
     job *job;

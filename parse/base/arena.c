@@ -20,7 +20,7 @@
 #define UNPOISON(at, bytes) ((void)(at), (void)(bytes))
 #endif
 
-enum { PAGE = 4096, HEADER = 64, ALIGN = 16, CHUNK = 1 << 20, HUGE = 2 << 20 };
+enum { PAGE = 4096, HEADER = 64, ALIGN = 16, CHUNK = 1 << 20 };
 
 /* Header of one mapping; the usable bytes follow at HEADER. */
 struct mv_arena_chunk {
@@ -47,13 +47,6 @@ static bool take_budget(mv_budget *budget, uint64_t bytes)
     return true;
 }
 
-/* Large tables are walked end to end, so huge pages save most of their page faults. */
-static void prefer_huge_pages(void *at, uint64_t bytes)
-{
-    if (bytes >= HUGE)
-        madvise(at, bytes, MADV_HUGEPAGE);
-}
-
 static mv_arena_chunk *map_chunk(mv_arena *arena, uint64_t usable)
 {
     mv_arena_chunk *chunk;
@@ -70,7 +63,6 @@ static mv_arena_chunk *map_chunk(mv_arena *arena, uint64_t usable)
         arena->budget->used -= bytes;
         return NULL;
     }
-    prefer_huge_pages(chunk, bytes);
     chunk->mapped = bytes;
     return chunk;
 }
@@ -186,7 +178,6 @@ void *mv_arena_grow(mv_arena *arena, void *old, uint64_t new_bytes)
         chunk = moved;
         chunk->mapped = mapped;
         link_large(arena, chunk);
-        prefer_huge_pages(chunk, mapped);
     }
     if (new_bytes > chunk->used)
         chunk->used = new_bytes;
