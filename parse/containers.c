@@ -263,7 +263,7 @@ static bool append_to(mv_machine *m, uint64_t from, uint64_t count)
     if (done)
         return true;
     for (uint64_t i = from; i < m->depth; i++)
-        if (!mv_machine_settle(m, i))
+        if (m->stack[i].fresh && !mv_machine_settle(m, i))
             return false;
     list = &m->stack[from - 1];
     if (list->kind == MV_VALUE_ROWS || (list->kind == MV_VALUE_LIST && is_row(m->stack[from].kind)))
