@@ -282,7 +282,8 @@ static int put_json(const facts *f)
     mv_report_member(r, "pytorch", text_json(r, prove_era(t)));
     mv_report_member(r, "devices", devices_json(r, f));
     mv_report_member(r, "history", text_json(r, mv_history_name(f->history)));
-    mv_report_member(r, "annotations", mv_json_u64(count_starts(t)));
+    mv_report_member(r, "annotations", mv_json_u64(t->annotations.count));
+    mv_report_member(r, "annotation_ranges", mv_json_u64(count_starts(t)));
     mv_report_member(r, "stacks", mv_json_u64(t->stacks.count));
     mv_report_member(r, "frames", mv_json_u64(t->frames.count));
     mv_report_member(r, "pools", pools_json(r, t));
@@ -395,7 +396,8 @@ static void put_counts(const facts *f)
     mv_out_format(f->out, "stacks %u, frames %u, pools %u, streams %u\n", t->stacks.count,
                   t->frames.count, t->pools.count, t->streams.count);
     put_label(f->out, "annotations");
-    mv_out_format(f->out, "%u\n", count_starts(t));
+    mv_out_format(f->out, "%u starts and ends, of %u ranges\n", t->annotations.count,
+                  count_starts(t));
     if (t->host_segments.count || t->host_events.count) {
         put_label(f->out, "pinned host");
         mv_out_format(f->out, "%u segments, %u events\n", t->host_segments.count,
