@@ -20,8 +20,8 @@ typedef struct {
     _Atomic bool no_memory;
 } job;
 
-/* Each worker begins with neighbouring chunks of its own, so that two seldom meet in one
- * page and clear it twice; then it helps the others. */
+/* Each worker begins with neighbouring chunks of its own, so that it fills one stretch of the
+ * columns; then it helps the others. */
 typedef struct worker {
     job *job;
     uint32_t end;          /* of its own chunks */
