@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "analyze/alive.h"
+
 static bool is_free(uint8_t action)
 {
     return action == MV_ACTION_FREE_REQUESTED || action == MV_ACTION_FREE_COMPLETED;
@@ -11,14 +13,6 @@ static bool is_free(uint8_t action)
 static bool is_own_free(const mv_lives *lives, uint32_t event, uint32_t row)
 {
     return lives->alloc_of[event] == row && is_free(lives->events.action[event]);
-}
-
-/* Freed before the first event, and waiting for a stream then: see mv_alloc_lives.freed. */
-static bool is_pending_before(const mv_lives *lives, uint32_t row)
-{
-    const mv_alloc_lives *a = &lives->allocs;
-
-    return a->birth[row] == MV_BEFORE && a->freed[row] == 0 && !is_own_free(lives, 0, row);
 }
 
 static void prepare(mv_level_steps *steps, uint32_t event, uint32_t row, mv_step_kind kind)
@@ -37,8 +31,8 @@ static void prepare_all(mv_level_steps *steps)
 
     steps->prepared_count = 0;
     for (uint32_t i = 0; i < a->count; i++) {
-        if (a->freed[i] != MV_NEVER && !is_own_free(lives, a->freed[i], i) &&
-            !is_pending_before(lives, i))
+        if (a->freed[i] != MV_NEVER && !mv_alloc_was_pending(lives, i) &&
+            !is_own_free(lives, a->freed[i], i))
             prepare(steps, a->freed[i], i, MV_STEP_FREED);
         if (a->completed[i] != MV_NEVER && !is_own_free(lives, a->completed[i], i))
             prepare(steps, a->completed[i], i, MV_STEP_COMPLETED);
@@ -138,7 +132,7 @@ void mv_levels_add_before(mv_levels *levels, const mv_lives *lives, uint32_t all
 {
     const mv_alloc_lives *a = &lives->allocs;
 
-    if (!is_pending_before(lives, alloc))
+    if (!mv_alloc_was_pending(lives, alloc))
         levels->allocated += a->block[alloc];
     levels->active += a->block[alloc];
     levels->requested += a->requested[alloc];

@@ -38,7 +38,8 @@ typedef enum {
 /* One row an allocation. `freed` and `completed` are the events that end it: equal neighbours
  * (freed + 1 == completed) unless the free was deferred. Where the file lacks one of the two, both
  * name the one that is there, except that a free which had been requested before the first event
- * has `freed` 0: that is exact from event 0 on. freed <= completed always. */
+ * has `freed` 0: that is exact from event 0 on, and holds without any event too (analyze/alive.h
+ * tells them apart). freed <= completed always. */
 typedef struct {
     uint32_t count;
     uint32_t preexisting; /* rows [0, preexisting) were alive before the first event, by address */

@@ -227,7 +227,7 @@ static void begin_before(mv_lives_sweep *r, uint32_t rank)
         return;
     a->block[row] = r->trace->blocks.size[block];
     a->inexact[row] = 0;
-    if (r->trace->blocks.state[block] == MV_BLOCK_PENDING_FREE && r->ev.count)
+    if (r->trace->blocks.state[block] == MV_BLOCK_PENDING_FREE)
         a->freed[row] = 0;
 }
 

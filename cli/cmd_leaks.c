@@ -328,7 +328,7 @@ int mv_cmd_leaks(mv_cli *cli)
 
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &j.first, &j.end))
         return MV_EXIT_FAILED;
-    j.start_us = mv_window_start_us(&trace);
+    j.start_us = mv_position_start_us(&trace);
     j.kinds = mv_frame_kinds(&cli->arena, &trace);
     j.found = mv_push_array(&cli->arena, mv_leaks, j.end - j.first);
     if (!j.kinds || !j.found)

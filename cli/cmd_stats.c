@@ -122,7 +122,7 @@ static void peak_cell(mv_sheet *sheet, uint64_t bytes, bool exact)
 static void event_cells(mv_sheet *sheet, const mv_trace *trace, uint32_t device, uint32_t event)
 {
     mv_events e = mv_trace_events(trace, device);
-    int64_t start = mv_window_start_us(trace);
+    int64_t start = mv_position_start_us(trace);
     char text[40];
 
     if (event >= e.count) {

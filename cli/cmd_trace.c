@@ -390,7 +390,7 @@ int mv_cmd_trace(mv_cli *cli)
 
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &first, &end))
         return MV_EXIT_FAILED;
-    l.start_us = mv_window_start_us(&trace);
+    l.start_us = mv_position_start_us(&trace);
     l.kinds = mv_frame_kinds(&cli->scratch, &trace);
     l.label = mv_push_array(&cli->scratch, const char *, trace.stacks.count);
     l.stack_row = mv_push_array(&cli->scratch, uint32_t, trace.stacks.count);

@@ -48,6 +48,7 @@ const mv_command mv_commands[] = {
     {
         .name = "leaks",
         .run = mv_cmd_leaks,
+        .fail_on = MV_FAIL_LEAK,
         .options = MV_HAS(JSON) | MV_HAS(DEVICE) | MV_HAS(LIMIT) | MV_HAS(FRAMES) |
                    MV_HAS(FAIL_ON) | MV_HAS(OUTPUT),
         .least_files = 1,

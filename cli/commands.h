@@ -27,6 +27,7 @@ struct mv_command {
     int (*run)(mv_cli *cli); /* returns the exit status; messages are already out */
     uint32_t options;        /* MV_HAS bits beside the common ones */
     int least_files, most_files;
+    mv_fail_on fail_on;    /* what --fail-on may name, where it is an option */
     bool writes_file;      /* -o names a product of its own, not the report's place */
     const char *arguments; /* "FILE" */
     const char *summary;   /* for the list of commands */

@@ -75,6 +75,9 @@ static int run_command(const mv_command *command, int argc, char **argv)
                          sizeof why))
         return mv_complain_usage(command->name, "%s", why);
     if (!mv_option_given(&options, MV_HAS(HELP))) {
+        if (mv_option_given(&options, MV_HAS(FAIL_ON)) && options.fail_on != command->fail_on)
+            return mv_complain_usage(command->name, "--fail-on: not something that %s finds",
+                                     command->name);
         if (options.files < command->least_files)
             return mv_complain_usage(command->name, "expected %s", command->arguments);
         if (options.files > command->most_files)

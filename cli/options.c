@@ -71,6 +71,20 @@ static int word_index(mv_option_id id, const char *text)
     return -1;
 }
 
+/* A word, or a word and a size: "leak", "peak>10GiB". */
+static bool take_fail_on(mv_options *o, const char *text)
+{
+    const char *sign = strchr(text, '>');
+    char word[64];
+    int index;
+
+    snprintf(word, sizeof word, "%.*s%s", sign ? (int)(sign - text) : (int)strlen(text), text,
+             sign ? ">BYTES" : "");
+    index = word_index(MV_OPTION_FAIL_ON, word);
+    o->fail_on = (mv_fail_on)index;
+    return index >= 0 && (!sign || mv_size_parse(sign + 1, &o->fail_above));
+}
+
 static bool take(mv_options *o, mv_option_id id, char *argument)
 {
     uint64_t number;
@@ -99,8 +113,11 @@ static bool take(mv_options *o, mv_option_id id, char *argument)
     case MV_OPTION_COLOR:
         o->color = (mv_color)word_index(id, argument);
         return word_index(id, argument) >= 0;
+    case MV_OPTION_AT:
+        o->at = argument;
+        return *argument != 0;
     case MV_OPTION_FAIL_ON:
-        return word_index(id, argument) >= 0;
+        return take_fail_on(o, argument);
     case MV_OPTION_MAX_MEMORY:
         return mv_size_parse(argument, &o->max_memory) && o->max_memory > 0;
     default:

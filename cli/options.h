@@ -12,8 +12,11 @@
     X(LIMIT, "limit", 'n', "N", NULL, "print at most N rows; 0: all")                             \
     X(FROM, "from", 0, "X", NULL, "start at event number, time (1.5s) or annotation (@NAME[#K])") \
     X(TO, "to", 0, "X", NULL, "stop before event number, time or annotation")                     \
+    X(AT, "at", 0, "WHEN", "peak reserved-peak end oom",                                          \
+      "moment: peak, reserved-peak, end, oom[#K], event number, time, @NAME[#K]")                 \
     X(FRAMES, "frames", 0, "WHICH", "user all", "frames to show: user (default) or all")          \
-    X(FAIL_ON, "fail-on", 0, "WHAT", "leak", "exit with 3 when the report finds it")              \
+    X(FAIL_ON, "fail-on", 0, "WHAT", "leak fragmented peak>BYTES delta>BYTES",                    \
+      "exit with 3 when the report finds it")                                                     \
     X(PLAIN, "plain", 0, NULL, NULL, "write msgpack as PyTorch's own dict, stacks spelled out")   \
     X(CALLS, "calls", 0, NULL, NULL, "print which rows stem from the same allocator call")        \
     X(CHUNKS, "chunks", 0, NULL, NULL, "list the chunks of a .bin instead, damaged or not")       \
@@ -51,13 +54,18 @@ extern const mv_option mv_option_table[MV_OPTION_COUNT];
 
 #define MV_ALL_DEVICES (-1)
 
+/* What --fail-on may name, in the order of its words. */
+typedef enum { MV_FAIL_LEAK, MV_FAIL_FRAGMENTED, MV_FAIL_PEAK, MV_FAIL_DELTA } mv_fail_on;
+
 typedef enum { MV_COLOR_AUTO, MV_COLOR_ALWAYS, MV_COLOR_NEVER } mv_color;
 
 typedef struct {
-    uint32_t given;                 /* MV_HAS bits of the options that stood on the command line */
-    int64_t device;                 /* or MV_ALL_DEVICES */
-    uint64_t limit;                 /* meaningful when given; 0: all */
-    const char *from, *to, *output; /* NULL when not given */
+    uint32_t given; /* MV_HAS bits of the options that stood on the command line */
+    int64_t device; /* or MV_ALL_DEVICES */
+    uint64_t limit; /* meaningful when given; 0: all */
+    const char *from, *to, *at, *output; /* NULL when not given */
+    mv_fail_on fail_on;                  /* meaningful when given */
+    uint64_t fail_above;                 /* bytes of PEAK and DELTA */
     bool all_frames;
     mv_color color;
     uint64_t max_memory; /* 0 when not given */

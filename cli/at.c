@@ -1,0 +1,53 @@
+#include "cli/at.h"
+
+#include "cli/complain.h"
+#include "cli/input.h"
+#include "cli/window.h"
+
+bool mv_at_find(mv_cli *cli, const mv_trace *trace, const mv_lives *lives, const char *otherwise,
+                mv_moment *out)
+{
+    const char *at = cli->options.at ? cli->options.at : otherwise;
+    mv_moment_ask ask;
+    mv_window window;
+    char why[200];
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    if (!mv_window_find(cli, trace, lives->device, &window))
+        return false;
+    if (!mv_moment_read(trace, lives->device, at, window, &ask, why, sizeof why)) {
+        mv_complain_of(mv_input_name(cli), "%s", why);
+        return false;
+    }
+    if (mv_moment_find(&cli->scratch, lives, ask, out, &err) == MV_OK)
+        return true;
+    mv_complain(mv_input_name(cli), &err);
+    return false;
+}
+
+void mv_at_put(mv_out *out, const mv_trace *trace, const mv_moment *moment)
+{
+    int64_t start = mv_position_start_us(trace);
+
+    if (moment->event == MV_BEFORE) {
+        mv_out_text(out, "before the first event");
+        return;
+    }
+    mv_out_format(out, "event %u", moment->event);
+    if (moment->time_us != MV_NO_TIME && start != MV_NO_TIME)
+        mv_out_format(out, " (%.3f s)", (double)(moment->time_us - start) / 1e6);
+}
+
+cJSON *mv_at_json(mv_report *report, const mv_moment *moment)
+{
+    cJSON *o = mv_json_object(report, NULL, NULL);
+
+    mv_json_add(report, o, "event",
+                moment->event == MV_BEFORE ? cJSON_CreateNull() : mv_json_u64(moment->event));
+    mv_json_add(report, o, "time_us", mv_json_time(moment->time_us));
+    mv_json_add_u64(report, o, "allocated", moment->bytes.allocated);
+    mv_json_add_u64(report, o, "requested", moment->bytes.requested);
+    mv_json_add_u64(report, o, "reserved", moment->bytes.reserved);
+    mv_json_add_u64(report, o, "active", moment->bytes.active);
+    return o;
+}

@@ -1,0 +1,20 @@
+/* The moment that --at names: found, printed, as JSON. */
+#ifndef MV_AT_H
+#define MV_AT_H
+
+#include "analyze/moment.h"
+#include "cli/report.h"
+
+/* The moment of one device, within --from and --to: that of --at, or `otherwise` ("peak") where it
+ * is not given. False, with a message, when it names none or memory is out. */
+bool mv_at_find(mv_cli *cli, const mv_trace *trace, const mv_lives *lives, const char *otherwise,
+                mv_moment *out);
+
+/* "before the first event", "event 812", "event 812 (1.234 s)". */
+void mv_at_put(mv_out *out, const mv_trace *trace, const mv_moment *moment);
+
+/* {"event":812,"time_us":...,"allocated":...,"requested":...,"reserved":...,"active":...}; the
+ * event is null before the first. */
+cJSON *mv_at_json(mv_report *report, const mv_moment *moment);
+
+#endif
