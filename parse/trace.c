@@ -1,5 +1,7 @@
 #include "parse/trace.h"
 
+#include <string.h>
+
 static const char *const action_names[MV_ACTION_COUNT] = {
 #define MV_ACTION_NAME(name, text) text,
     MV_ACTION_LIST(MV_ACTION_NAME)
@@ -88,4 +90,17 @@ uint32_t mv_setting_find(const mv_trace *trace, const char *parent, const char *
             return i;
     }
     return MV_NO_ROW;
+}
+
+const char *mv_fact_find(const mv_trace *trace, const char *key)
+{
+    for (uint32_t i = 0; i < trace->facts.count; i++)
+        if (strcmp(mv_string_text(trace, trace->facts.key[i]), key) == 0)
+            return mv_string_text(trace, trace->facts.value[i]);
+    return NULL;
+}
+
+bool mv_trace_is_captured(const mv_trace *trace)
+{
+    return trace->facts.count > 0;
 }

@@ -11,6 +11,7 @@
  *      │            └─ blocks ── history                     (history: PyTorch 1.13 and 2.0 only)
  *      ├─ host_segments, host_events                         pinned host memory
  *      ├─ annotations, settings
+ *      ├─ api_calls, samples, facts                          captured files alone
  *      └─ notes                                              what was odd in the file
  *
  * Units: sizes and addresses in bytes, times in microseconds since the Unix epoch.
@@ -22,6 +23,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "capture/wire_live.h"
 #include "parse/base/arena.h"
 #include "parse/base/cursor.h"
 #include "parse/base/err.h"
@@ -242,14 +244,16 @@ typedef struct {
 
 /* ---- the rest ---------------------------------------------------------------------------- */
 
-typedef enum { MV_STAGE_START, MV_STAGE_END, MV_STAGE_OTHER } mv_stage;
+/* MARK is a moment, not an end of a range: memviz_mark() and nvtxMark() in captured files. */
+typedef enum { MV_STAGE_START, MV_STAGE_END, MV_STAGE_OTHER, MV_STAGE_MARK } mv_stage;
 
-/* Ends of record_function ranges, in file order. */
+/* Ends of record_function ranges (captures: of NVTX and memviz_push() ranges), and marks, in file
+ * order. */
 typedef struct {
     uint32_t count;
     mv_string_id *name; /* [count] */
     int64_t *time_us;   /* [count] */
-    int32_t *device;    /* [count] current device of the thread that made it */
+    int32_t *device;    /* [count] current device of the thread that made it; -1: not known */
     uint8_t *stage;     /* [count] mv_stage */
 } mv_annotations;
 
@@ -274,6 +278,43 @@ typedef struct {
     mv_string_id *text;   /* [count] TEXT */
 } mv_settings;
 
+/* What was asked of the CUDA runtime and driver, by whomever: one row a call, in the order in which
+ * memory changed hands. A call that other calls make inside of them stands once, under the name
+ * that the program called. What PyTorch's allocator does here is also in its device's events, as
+ * segment_alloc and the like. Captured files alone. */
+typedef struct {
+    uint32_t count;
+    int64_t *time_us;      /* [count] */
+    uint64_t *addr;        /* [count] MV_NO_BYTES: none */
+    uint64_t *size;        /* [count] bytes; 0 for frees and where it is not known */
+    uint64_t *handle;      /* [count] of an allocation, array or pool; 0: none */
+    mv_stack_id *stack;    /* [count] */
+    mv_string_id *api;     /* [count] "cudaMalloc" */
+    mv_string_id *library; /* [count] path of the library that called; MV_NO_STRING: not known */
+    int32_t *device;       /* [count] ordinal; -1: not known */
+    int32_t *result;       /* [count] 0: success; else the cudaError_t or CUresult */
+    uint32_t *event;       /* [count] events of `device` ahead of it; 0 when device is -1 */
+    uint8_t *action;       /* [count] mv_api_action */
+} mv_api_calls;
+
+/* What the device itself said of its memory while the program ran: NVML, asked from outside. */
+typedef struct {
+    uint32_t count;
+    int64_t *time_us;  /* [count] non-decreasing for each device */
+    uint64_t *used;    /* [count] bytes of the device in use, by all processes */
+    uint64_t *total;   /* [count] bytes that the device has */
+    uint64_t *process; /* [count] bytes that this process uses; MV_NO_BYTES: not known */
+    int32_t *device;   /* [count] ordinal as the process counts (CUDA_VISIBLE_DEVICES) */
+} mv_samples;
+
+/* What a capture says of itself and its process, by key: "pid", "command", "rank", "stacks",
+ * "lost_space" (capture/wire_live.h lists them). Each key once. */
+typedef struct {
+    uint32_t count;
+    mv_string_id *key;   /* [count] */
+    mv_string_id *value; /* [count] */
+} mv_facts;
+
 /* Odd but readable input is counted, never dropped silently; `memviz info` shows it. */
 #define MV_NOTE_LIST(X)                                                                        \
     X(UNKNOWN_KEY, "unknown_key", "keys that memviz does not know; their values were skipped") \
@@ -285,6 +326,7 @@ typedef struct {
     X(LOOSE, "loose_record", "records that stand in no list memviz reads; left out")           \
     X(TRAILING, "trailing_bytes", "bytes after the end of the data")                           \
     X(DAMAGED, "damaged_chunk", "damaged parts of the file that were skipped")                 \
+    X(LOST, "lost_events", "events that the capture could not record")                         \
     X(LIST_ROOT, "list_root", "the file is a bare list of segments, without events")           \
     X(FILE_NOTE, "file_note", "remarks that the file's writer left")
 
@@ -339,6 +381,10 @@ typedef struct {
     mv_annotations annotations;
     mv_settings settings;
 
+    mv_api_calls api_calls;
+    mv_samples samples;
+    mv_facts facts;
+
     mv_origin origin;
     mv_note notes[MV_NOTE_COUNT];
 } mv_trace;
@@ -388,6 +434,14 @@ uint32_t mv_trace_devices(const mv_trace *trace);
 
 /* The events of a device; an empty set for an ordinal without a trace. */
 mv_events mv_trace_events(const mv_trace *trace, uint32_t device);
+
+/* The value of a fact; NULL when the file does not have it. */
+const char *mv_fact_find(const mv_trace *trace, const char *key);
+
+/* Whether the trace was captured by memviz. Then the sizes of block events are those of blocks,
+ * rounded by the allocator; what was asked for, the stream and the pool are not known, and a free
+ * is known when it is asked for, not when it is completed: both events stand together. */
+bool mv_trace_is_captured(const mv_trace *trace);
 
 /* A setting by its key (of the top level: parent == NULL); its row, or MV_NO_ROW. */
 uint32_t mv_setting_find(const mv_trace *trace, const char *parent, const char *key);

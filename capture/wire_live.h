@@ -1,0 +1,182 @@
+/* The bytes of a capture that is still running, or whose process was killed: a `.bin` whose
+ * chunks are of the kinds below. docs/snapshot-format.md is the manual.
+ *
+ *     byte 0          mv_wire_header
+ *     byte 24         FACTS chunk, up to byte 65536
+ *     byte 65536      chunk
+ *     ...             chunks start at multiples of MV_LIVE_CHUNK_BYTES and are whole multiples of
+ *                     it long; zeros where none was begun
+ *
+ * Each chunk is a mv_wire_chunk that is written once, when the chunk is begun (MV_WIRE_UNSEALED,
+ * no codec, count 0, raw_bytes == stored_bytes, stored_hash 0, hash of the header as always), then
+ * a mv_live_head, then records back to back. The first `committed` bytes of records hold;
+ * `committed` is stored with release order behind each record, so that a process that dies at any
+ * moment leaves whole records alone. Chunks are never moved, changed or removed.
+ *
+ * Numbers in records are LEB128 varints (7 bits a byte, lowest first; at most 10 bytes); a signed
+ * number is zig-zag coded ahead of that: (n << 1) ^ (n >> 63). A text is a varint length and that
+ * many bytes. Ids count from 0 in the order of the records that make them; an optional id is id +
+ * 1, and 0 for none. */
+#ifndef MV_WIRE_LIVE_H
+#define MV_WIRE_LIVE_H
+
+#include "capture/wire.h"
+
+enum {
+    MV_LIVE_CHUNK_BYTES = 64 << 10,
+    MV_LIVE_RECENT = 15,          /* addresses that a tag can name */
+    MV_LIVE_NOT_RECENT = 15,      /* the tag's slot when the address is spelled out */
+    MV_LIVE_MOST_TEXT = 64 << 10, /* longest text; longer ones are cut */
+    MV_LIVE_MOST_TABLE = 1 << 20, /* longest line table; a longer one is left out (empty) */
+    MV_LIVE_MOST_FRAMES = 256     /* deepest stack; deeper ones lose their outermost frames */
+};
+
+#define MV_LIVE_KIND_LIST(X)                            \
+    X(FACTS, 256, "facts")        /* one, at byte 24 */ \
+    X(EVENTS, 257, "live events") /* of one thread */   \
+    X(NAMES, 258, "live names")   /* of the process: what ids mean */
+
+typedef enum {
+#define MV_LIVE_KIND_ENUM(name, number, text) MV_LIVE_##name = number,
+    MV_LIVE_KIND_LIST(MV_LIVE_KIND_ENUM)
+#undef MV_LIVE_KIND_ENUM
+} mv_live_kind;
+
+typedef struct {
+    uint64_t committed;      /* bytes of records behind this struct */
+    uint64_t seal;           /* XXH3_64bits of those bytes, once no more will come; 0 until then */
+    uint64_t first_sequence; /* EVENTS: the first record's Δsequence counts from here */
+    uint64_t first_time_us; /* EVENTS: the first record's Δtime counts from here; CLOCK_MONOTONIC */
+    uint32_t thread;        /* EVENTS: the kernel's id of the thread */
+    uint32_t zero;
+} mv_live_head;
+
+static_assert(sizeof(mv_live_head) == 40, "bump MV_WIRE_VERSION");
+
+/* ---- FACTS: records of two texts, key and value; a later record of a key replaces an earlier ----
+ */
+
+/* Keys that readers know. Others are kept and shown.
+ *     pid parent host rank local_rank world_size command executable cwd start_us
+ *     monotonic_us realtime_us        one moment on both clocks
+ *     stacks                          "none", "python", "native" or "all": what was asked for
+ *     stacks_off                      why stacks are missing, if they are
+ *     python                          "3.12.3"
+ *     cpu                             "1": CPU tensors are recorded
+ *     shim                            version of memviz
+ *     stopped                         why the recording ended early: "No space left on device"
+ *     lost_nested lost_space lost_stacks lost_...    what could not be recorded, counted
+ *     end_us                          the process ended in order, on CLOCK_MONOTONIC */
+
+/* ---- NAMES ---- */
+
+/* The first byte of a record; the fields follow as varints or texts. */
+#define MV_LIVE_NAME_LIST(X)                                                                     \
+    X(STRING, 1) /* text. Makes a string id */                                                   \
+    X(CODE, 2)   /* a Python code object: string id of the file, string id of the qualified      \
+                  * name, first line, Python version as major << 8 | minor, text: the line table \
+                  * as the interpreter has it (co_lnotab up to 3.9, co_linetable later). Makes a \
+                  * code id */                                                                   \
+    X(MODULE, 3) /* a loaded ELF file: string id of its path, text: build id (raw bytes, may be  \
+                  * empty), load bias, first address, end address. Makes a module id. A module   \
+                  * that is loaded again elsewhere is another module */                          \
+    X(PYTHON, 4) /* a frame: code id, offset of the instruction in the bytecode in bytes.        \
+                  * Makes a frame id */                                                          \
+    X(NATIVE, 5) /* a frame: module id + 1 (0: in none), return address less the load bias       \
+                  * (less nothing when in none). Makes a frame id */                             \
+    X(WORDS, 6)  /* a frame that is a text alone: string id. "thread pt_autograd_0". Makes a     \
+                  * frame id */                                                                  \
+    X(STACK, 7)  /* a stack: stack id + 1 of its caller (0: none), frame id of its innermost     \
+                  * frame. Makes a stack id */                                                   \
+    X(THREAD, 8) /* a thread's name: kernel id, string id; a later one replaces an earlier */
+
+typedef enum {
+#define MV_LIVE_NAME_ENUM(name, number) MV_LIVE_NAME_##name = number,
+    MV_LIVE_NAME_LIST(MV_LIVE_NAME_ENUM)
+#undef MV_LIVE_NAME_ENUM
+} mv_live_name;
+
+/* ---- EVENTS ---- */
+
+/* The first byte of a record: its class in the low four bits, in the high four the slot of its
+ * address. Then Δsequence and Δtime in microseconds since the record ahead of it in the chunk, both
+ * varints; then the fields.
+ *
+ * An *address* field: nothing when the slot names one of the last MV_LIVE_RECENT addresses that
+ * this chunk spelled out; else a varint n: the signed difference to the address that was spelled
+ * out last (to 0, at first), d: n = zigzag(d >> 9) << 1 | 1 when d is a multiple of 512, else
+ * zigzag(d) << 1. An address that is spelled out takes the slots in turn, from 0. Records without
+ * an address have slot 15.
+ *
+ * A *size*: size / 512 << 1 when it is a multiple of 512, else size << 1 | 1.
+ *
+ * The sequence is one for the process and has no gaps: what is missing was lost. It orders the
+ * events of all threads: a free has its number before the memory can be given out again, an alloc
+ * after it was got. */
+#define MV_LIVE_EVENT_LIST(X)                                                                     \
+    X(DEVICE, 1) /* signed device type, signed index (of c10::Device): of the BLOCK, FREE and     \
+                  * OOM records that follow in this chunk. Takes no sequence number:              \
+                  * its Δsequence is 0 */                                                        \
+    X(BLOCK, 2)  /* the framework handed a block out: address, size, stack id + 1 */              \
+    X(FREE, 3)   /* the framework took a block back: address, size */                             \
+    X(TOTALS, 4) /* the framework's own running totals behind the event ahead, written when       \
+                  * they are not what the events add up to, or when reserved changed: allocated,  \
+                  * reserved. Takes no sequence number */                                         \
+    X(OOM, 5)    /* the framework gives up: size asked for, allocated, reserved, stack + 1 */     \
+    X(CALL, 6)   /* CUDA was asked for or given memory: address, mv_api_action, size, handle,     \
+                  * string id + 1 of the API's name, string id + 1 of the calling library's path, \
+                  * signed device, signed result, stack id + 1 */                                 \
+    X(MARK, 7)   /* memviz_mark, nvtxMark: string id */                                           \
+    X(PUSH, 8)   /* a range begins on this thread: string id */                                   \
+    X(POP, 9)    /* the innermost open range of this thread ends */                               \
+    X(BEGIN, 10) /* a range that may end on another thread begins: its number, string id */       \
+    X(END, 11)   /* and ends: its number */
+
+typedef enum {
+#define MV_LIVE_EVENT_ENUM(name, number) MV_LIVE_EVENT_##name = number,
+    MV_LIVE_EVENT_LIST(MV_LIVE_EVENT_ENUM)
+#undef MV_LIVE_EVENT_ENUM
+} mv_live_event;
+
+/* What a call of the CUDA runtime or driver does to memory. `address` and `handle` are as the API
+ * gives them; 0 where there is none. The result is a cudaError_t or CUresult: 0 for success. */
+#define MV_API_ACTION_LIST(X)                                                                   \
+    X(ALLOC, 1, "alloc")             /* device memory: address, size */                         \
+    X(FREE, 2, "free")               /* address */                                              \
+    X(ALLOC_ASYNC, 3, "alloc_async") /* from a memory pool; handle: the pool if it was named */ \
+    X(FREE_ASYNC, 4, "free_async")                                                              \
+    X(ALLOC_MANAGED, 5, "alloc_managed") /* unified memory */                                   \
+    X(ALLOC_ARRAY, 6, "alloc_array") /* handle: the array; size: an estimate, 0 when unknown */ \
+    X(FREE_ARRAY, 7, "free_array")                                                              \
+    X(ALLOC_HOST, 8, "alloc_host") /* pinned host memory */                                     \
+    X(FREE_HOST, 9, "free_host")                                                                \
+    X(REGISTER, 10, "register") /* host memory of the program's own that gets pinned */         \
+    X(UNREGISTER, 11, "unregister")                                                             \
+    X(RESERVE, 12, "reserve") /* addresses without memory */                                    \
+    X(UNRESERVE, 13, "unreserve")                                                               \
+    X(CREATE, 14, "create")   /* physical memory: handle, size */                               \
+    X(RELEASE, 15, "release") /* one reference to a handle less */                              \
+    X(RETAIN, 16, "retain")   /* one more */                                                    \
+    X(IMPORT, 17, "import")   /* a handle to another process's memory */                        \
+    X(MAP, 18, "map")         /* handle at address, size */                                     \
+    X(UNMAP, 19, "unmap")     /* address, size */                                               \
+    X(OPEN, 20, "open")       /* another process's memory (IPC) at address */                   \
+    X(CLOSE, 21, "close")                                                                       \
+    X(POOL_CREATE, 22, "pool_create") /* handle */                                              \
+    X(POOL_DESTROY, 23, "pool_destroy")                                                         \
+    X(POOL_TRIM, 24, "pool_trim") /* size: bytes to keep */                                     \
+    X(CONTEXT_CREATE, 25, "context_create")                                                     \
+    X(CONTEXT_DESTROY, 26, "context_destroy") /* and all that was allocated in it */            \
+    X(LOAD, 27, "load")                       /* code: a module or library; handle */           \
+    X(UNLOAD, 28, "unload")                                                                     \
+    X(GRAPH_ALLOC, 29, "graph_alloc") /* a node of a graph that allocates */                    \
+    X(GRAPH_TRIM, 30, "graph_trim")
+
+typedef enum {
+#define MV_API_ENUM(name, number, text) MV_API_##name = number,
+    MV_API_ACTION_LIST(MV_API_ENUM)
+#undef MV_API_ENUM
+        MV_API_ACTION_COUNT
+} mv_api_action;
+
+#endif
