@@ -37,7 +37,7 @@ typedef struct {
     mv_level_steps steps;
     uint32_t event;   /* the moment is behind it; MV_BEFORE: before the first */
     mv_holes now;     /* holes that requests can use */
-    mv_holes settled; /* as they would be if no free were pending; unused unless `defers` */
+    mv_holes settled; /* only when `defers`: see mv_heap_settled */
     bool defers;      /* some free of the trace waits for a stream */
     mv_heap_sums all; /* without `free`: read them through the functions below */
     mv_heap_sums *of; /* [domains.count] likewise */
@@ -58,6 +58,12 @@ static inline mv_heap_sums mv_heap_domain(const mv_heap *heap, uint32_t domain)
 
     sums.free = heap->now.free[domain];
     return sums;
+}
+
+/* The holes as they would be if no free were pending. */
+static inline const mv_holes *mv_heap_settled(const mv_heap *heap)
+{
+    return heap->defers ? &heap->settled : &heap->now;
 }
 
 /* The heap before the first event. Everything lives in `arena`; trace and lives must outlive it.
