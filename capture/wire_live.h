@@ -13,6 +13,10 @@
  * `committed` is stored with release order behind each record, so that a process that dies at any
  * moment leaves whole records alone. Chunks are never moved, changed or removed.
  *
+ * The header of a NAMES chunk tells how many ids were made ahead of it, so that those behind a
+ * damaged chunk keep their numbers: first_row is strings | codes << 32, table_rows is frames |
+ * stacks << 32, device is modules.
+ *
  * Numbers in records are LEB128 varints (7 bits a byte, lowest first; at most 10 bytes); a signed
  * number is zig-zag coded ahead of that: (n << 1) ^ (n >> 63). A text is a varint length and that
  * many bytes. Ids count from 0 in the order of the records that make them; an optional id is id +

@@ -206,13 +206,42 @@ static bool reserve_settings(mv_build *b)
     return true;
 }
 
+static bool reserve_api_calls(mv_build *b)
+{
+    mv_api_calls *c = &b->trace->api_calls;
+
+    RESERVE(b, c->count, 1, b->capacity_of_api_calls,
+            COLUMN(c->time_us) && COLUMN(c->addr) && COLUMN(c->size) && COLUMN(c->handle) &&
+                COLUMN(c->stack) && COLUMN(c->api) && COLUMN(c->library) && COLUMN(c->device) &&
+                COLUMN(c->result) && COLUMN(c->event) && COLUMN(c->action));
+    return true;
+}
+
+static bool reserve_samples(mv_build *b)
+{
+    mv_samples *s = &b->trace->samples;
+
+    RESERVE(b, s->count, 1, b->capacity_of_samples,
+            COLUMN(s->time_us) && COLUMN(s->used) && COLUMN(s->total) && COLUMN(s->process) &&
+                COLUMN(s->device));
+    return true;
+}
+
+static bool reserve_facts(mv_build *b)
+{
+    mv_facts *f = &b->trace->facts;
+
+    RESERVE(b, f->count, 1, b->capacity_of_facts, COLUMN(f->key) && COLUMN(f->value));
+    return true;
+}
+
 void mv_build_init(mv_build *b, mv_arena *arena, mv_trace *trace)
 {
     mv_intern empty = {.arena = arena};
 
     *trace = (mv_trace){.origin = {.compression = "none"}};
     *b = (mv_build){.arena = arena, .trace = trace};
-    b->strings = b->frames = b->stacks = b->streams = b->pools = b->tags = empty;
+    b->strings = b->frames = b->stacks = b->streams = b->pools = b->tags = b->facts = empty;
     if (!reserve_strings(b) || !reserve_stacks(b))
         return;
     mv_build_stack(b, NULL, 0);
@@ -520,6 +549,67 @@ uint32_t mv_build_setting(mv_build *b, const mv_setting_row *row)
     return at;
 }
 
+uint32_t mv_build_api_call(mv_build *b, const mv_api_call_row *row)
+{
+    mv_api_calls *c = &b->trace->api_calls;
+    uint32_t at = c->count;
+
+    if (!reserve_api_calls(b))
+        return 0;
+    c->time_us[at] = row->time_us;
+    c->addr[at] = row->addr;
+    c->size[at] = row->size;
+    c->handle[at] = row->handle;
+    c->stack[at] = row->stack;
+    c->api[at] = row->api;
+    c->library[at] = row->library;
+    c->device[at] = row->device;
+    c->result[at] = row->result;
+    c->event[at] = row->event;
+    c->action[at] = row->action;
+    c->count++;
+    return at;
+}
+
+uint32_t mv_build_sample(mv_build *b, const mv_sample_row *row)
+{
+    mv_samples *s = &b->trace->samples;
+    uint32_t at = s->count;
+
+    if (!reserve_samples(b))
+        return 0;
+    s->time_us[at] = row->time_us;
+    s->used[at] = row->used;
+    s->total[at] = row->total;
+    s->process[at] = row->process;
+    s->device[at] = row->device;
+    s->count++;
+    return at;
+}
+
+uint32_t mv_build_fact(mv_build *b, mv_string_id key, mv_string_id value)
+{
+    mv_facts *f = &b->trace->facts;
+    uint64_t hash = mv_mix(key.row, 1);
+    uint32_t at = f->count;
+
+    for (mv_probe p = mv_intern_start(&b->facts, hash); mv_intern_next(&b->facts, &p);)
+        if (f->key[p.row].row == key.row) {
+            f->value[p.row] = value;
+            return p.row;
+        }
+    if (b->code != MV_OK || !reserve_facts(b))
+        return 0;
+    if (!mv_intern_add(&b->facts, hash, at)) {
+        fail(b, MV_NOMEM);
+        return 0;
+    }
+    f->key[at] = key;
+    f->value[at] = value;
+    f->count++;
+    return at;
+}
+
 void mv_build_note(mv_build *b, mv_note_code code, const char *format, ...)
 {
     mv_note *note = &b->trace->notes[code];
@@ -606,7 +696,8 @@ static void place_blocks(mv_build *b, const mv_segments *s)
 
 static void drop_interning(mv_build *b)
 {
-    mv_intern *tables[] = {&b->strings, &b->frames, &b->stacks, &b->streams, &b->pools, &b->tags};
+    mv_intern *tables[] = {&b->strings, &b->frames, &b->stacks, &b->streams,
+                           &b->pools,   &b->tags,   &b->facts};
 
     for (unsigned i = 0; i < sizeof tables / sizeof *tables; i++) {
         mv_arena_drop(b->arena, tables[i]->slots);

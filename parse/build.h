@@ -92,6 +92,22 @@ typedef struct {
     mv_string_id text;
 } mv_setting_row;
 
+typedef struct {
+    int64_t time_us;
+    uint64_t addr, size, handle;
+    mv_stack_id stack;
+    mv_string_id api, library;
+    int32_t device, result;
+    uint32_t event;
+    uint8_t action;
+} mv_api_call_row;
+
+typedef struct {
+    int64_t time_us;
+    uint64_t used, total, process;
+    int32_t device;
+} mv_sample_row;
+
 /* Rows whose every optional field is absent: start from these. A stream that is not given
  * becomes the default stream. */
 #define MV_TAG_ROW                                                                      \
@@ -123,13 +139,21 @@ typedef struct {
                     .call = MV_NO_CALL,       \
                     .forward = MV_NO_STACK,   \
                     .state = MV_BLOCK_UNKNOWN})
+#define MV_API_CALL_ROW                         \
+    ((mv_api_call_row){.time_us = MV_NO_TIME,   \
+                       .addr = MV_NO_BYTES,     \
+                       .stack = MV_NO_STACK,    \
+                       .api = MV_NO_STRING,     \
+                       .library = MV_NO_STRING, \
+                       .device = -1})
+#define MV_SAMPLE_ROW ((mv_sample_row){.time_us = MV_NO_TIME, .process = MV_NO_BYTES, .device = -1})
 
 typedef struct {
     mv_arena *arena; /* owns every column */
     mv_trace *trace; /* being filled; valid to read at any time but for the staging tables */
     mv_code code;    /* MV_OK, MV_NOMEM or MV_LIMIT: sticky */
 
-    mv_intern strings, frames, stacks, streams, pools, tags;
+    mv_intern strings, frames, stacks, streams, pools, tags, facts;
     uint32_t last_stream; /* row that mv_build_stream gave last */
     uint64_t string_bytes_capacity;
     uint64_t stack_frames_capacity;
@@ -137,6 +161,7 @@ typedef struct {
     uint32_t capacity_of_streams, capacity_of_pools, capacity_of_tags;
     uint32_t capacity_of_events, capacity_of_segments, capacity_of_blocks, capacity_of_history;
     uint32_t capacity_of_annotations, capacity_of_settings;
+    uint32_t capacity_of_api_calls, capacity_of_samples, capacity_of_facts;
     mv_events events;     /* staging of all devices and the host */
     mv_segments segments; /* staging */
 } mv_build;
@@ -159,6 +184,11 @@ uint32_t mv_build_block(mv_build *b, const mv_block_row *row);
 uint32_t mv_build_history(mv_build *b, const mv_history_row *row);
 uint32_t mv_build_annotation(mv_build *b, const mv_annotation_row *row);
 uint32_t mv_build_setting(mv_build *b, const mv_setting_row *row);
+uint32_t mv_build_api_call(mv_build *b, const mv_api_call_row *row);
+uint32_t mv_build_sample(mv_build *b, const mv_sample_row *row);
+
+/* Keeps each key once: a fact that is there already gets the new value. */
+uint32_t mv_build_fact(mv_build *b, mv_string_id key, mv_string_id value);
 
 /* Makes room for `more` events at once, for readers that fill whole columns: the columns of
  * b->events are then valid to b->events.count + more; the reader raises `count` itself. */
