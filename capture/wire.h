@@ -62,7 +62,10 @@ static_assert(sizeof(mv_wire_header) == 24, "bump MV_WIRE_VERSION");
     X(BLOCKS, 29, "blocks")               \
     X(HISTORY, 30, "history")             \
     X(ANNOTATIONS, 31, "annotations")     \
-    X(SETTINGS, 32, "settings")
+    X(SETTINGS, 32, "settings")           \
+    X(API_CALLS, 33, "api calls")         \
+    X(SAMPLES, 34, "samples")             \
+    X(FACTS, 35, "facts")
 
 typedef enum {
 #define MV_WIRE_KIND_ENUM(name, number, text) MV_WIRE_##name = number,

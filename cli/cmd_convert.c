@@ -105,6 +105,18 @@ static void report_text(mv_cli *cli, uint64_t events, uint64_t bytes_in, uint64_
     mv_out_char(&cli->out, '\n');
 }
 
+/* PyTorch's dict has no place for some of what captures know. */
+static void warn_of_losses(mv_cli *cli, const mv_trace *trace, const write_fn *write)
+{
+    if (write != mv_plain_write || !mv_trace_is_captured(trace) ||
+        mv_option_given(&cli->options, MV_HAS(QUIET)))
+        return;
+    mv_complain_of(cli->options.file[1],
+                   "PyTorch's dict has no place for %u API calls, %u samples and %u facts of the "
+                   "capture; without --plain they are kept",
+                   trace->api_calls.count, trace->samples.count, trace->facts.count);
+}
+
 int mv_cmd_convert(mv_cli *cli)
 {
     write_fn *write = choose(cli);
@@ -115,6 +127,7 @@ int mv_cmd_convert(mv_cli *cli)
         return MV_EXIT_USAGE;
     if (!mv_input_read(cli, &trace) || !write_file(cli, &trace, write, &bytes_out))
         return MV_EXIT_FAILED;
+    warn_of_losses(cli, &trace, write);
     events = count_events(&trace);
     bytes_in =
         trace.origin.file_bytes == MV_NO_BYTES ? trace.origin.data_bytes : trace.origin.file_bytes;

@@ -302,12 +302,12 @@ static void put_settings(dump *d)
 
 static void put_annotations(dump *d)
 {
-    static const char *const stages[] = {"start", "end", "other"};
+    static const char *const stages[] = {"start", "end", "other", "mark"};
     const mv_annotations *a = &d->trace->annotations;
 
     mv_out_format(d->out, "annotations %u\n", a->count);
     for (uint32_t i = 0; i < a->count; i++) {
-        mv_out_text(d->out, stages[a->stage[i] <= MV_STAGE_OTHER ? a->stage[i] : MV_STAGE_OTHER]);
+        mv_out_text(d->out, stages[a->stage[i] <= MV_STAGE_MARK ? a->stage[i] : MV_STAGE_OTHER]);
         put_field(d, "device");
         mv_out_i64(d->out, a->device[i]);
         put_time(d, a->time_us[i]);
@@ -315,6 +315,72 @@ static void put_annotations(dump *d)
         put_string(d, a->name[i]);
         mv_out_char(d->out, '\n');
     }
+}
+
+/* ---- what captures know besides ---------------------------------------------------------- */
+
+static void put_api_calls(dump *d)
+{
+    const mv_api_calls *c = &d->trace->api_calls;
+
+    mv_out_format(d->out, "api_calls %u\n", c->count);
+    for (uint32_t i = 0; i < c->count; i++) {
+        define_stack(d, c->stack[i]);
+        mv_out_text(d->out, mv_api_action_name(c->action[i]));
+        mv_out_char(d->out, ' ');
+        put_string(d, c->api[i]);
+        mv_out_text(d->out, " device ");
+        mv_out_i64(d->out, c->device[i]);
+        mv_out_text(d->out, " result ");
+        mv_out_i64(d->out, c->result[i]);
+        put_address(d, "addr", c->addr[i]);
+        put_bytes(d, "size", c->size[i]);
+        put_field(d, "handle");
+        mv_out_hex(d->out, c->handle[i]);
+        put_time(d, c->time_us[i]);
+        put_field(d, "event");
+        mv_out_u64(d->out, c->event[i]);
+        put_stack(d, "stack", c->stack[i]);
+        put_field(d, "library");
+        put_string(d, c->library[i]);
+        mv_out_char(d->out, '\n');
+    }
+}
+
+static void put_samples(dump *d)
+{
+    const mv_samples *s = &d->trace->samples;
+
+    mv_out_format(d->out, "samples %u\n", s->count);
+    for (uint32_t i = 0; i < s->count; i++) {
+        mv_out_text(d->out, "device ");
+        mv_out_i64(d->out, s->device[i]);
+        put_time(d, s->time_us[i]);
+        put_bytes(d, "used", s->used[i]);
+        put_bytes(d, "total", s->total[i]);
+        put_bytes(d, "process", s->process[i]);
+        mv_out_char(d->out, '\n');
+    }
+}
+
+/* Nothing for files that are no captures. */
+static void put_captured(dump *d)
+{
+    const mv_facts *f = &d->trace->facts;
+
+    if (f->count) {
+        mv_out_format(d->out, "facts %u\n", f->count);
+        for (uint32_t i = 0; i < f->count; i++) {
+            put_string(d, f->key[i]);
+            mv_out_char(d->out, ' ');
+            put_string(d, f->value[i]);
+            mv_out_char(d->out, '\n');
+        }
+    }
+    if (d->trace->api_calls.count)
+        put_api_calls(d);
+    if (d->trace->samples.count)
+        put_samples(d);
 }
 
 /* Of the notes, those that every reader finds again in the model itself. */
@@ -367,6 +433,7 @@ int mv_cmd_dump(mv_cli *cli)
     put_events(&d, &trace.host_events);
     mv_out_format(d.out, "host_segments %u\n", trace.host_segments.count);
     put_segments(&d, &trace.host_segments);
+    put_captured(&d);
     put_notes(&d);
     return MV_EXIT_DONE;
 }

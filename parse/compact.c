@@ -69,9 +69,39 @@ static const mv_compact_column history_columns[] = {
 
 static const mv_compact_column annotation_columns[] = {
     ROW_OR_NONE(mv_annotations, name, "name", STRINGS),
-    CODE(mv_annotations, stage, "stage", MV_STAGE_OTHER + 1),
+    CODE(mv_annotations, stage, "stage", MV_STAGE_MARK + 1),
     DEVICE(mv_annotations, device, "device"),
     COLUMN(mv_annotations, time_us, "time_us", MV_CELL_TIME, 0, 0),
+    {0},
+};
+
+static const mv_compact_column api_call_columns[] = {
+    CODE(mv_api_calls, action, "action", MV_API_ACTION_COUNT),
+    ROW_OR_NONE(mv_api_calls, api, "api", STRINGS),
+    ROW_OR_NONE(mv_api_calls, library, "library", STRINGS),
+    DEVICE(mv_api_calls, device, "device"),
+    COLUMN(mv_api_calls, result, "result", MV_CELL_INT, 0, 0),
+    BYTES(mv_api_calls, addr, "addr"),
+    BYTES(mv_api_calls, size, "size"),
+    BYTES(mv_api_calls, handle, "handle"),
+    COLUMN(mv_api_calls, time_us, "time_us", MV_CELL_TIME, 0, 0),
+    ROW_OR_NONE(mv_api_calls, stack, "stack", STACKS),
+    COUNT(mv_api_calls, event, "event"),
+    {0},
+};
+
+static const mv_compact_column sample_columns[] = {
+    DEVICE(mv_samples, device, "device"),
+    COLUMN(mv_samples, time_us, "time_us", MV_CELL_TIME, 0, 0),
+    BYTES(mv_samples, used, "used"),
+    BYTES(mv_samples, total, "total"),
+    BYTES(mv_samples, process, "process"),
+    {0},
+};
+
+static const mv_compact_column fact_columns[] = {
+    ROW_OR_NONE(mv_facts, key, "key", STRINGS),
+    ROW_OR_NONE(mv_facts, value, "value", STRINGS),
     {0},
 };
 
@@ -81,6 +111,9 @@ const mv_compact_table mv_compact_blocks = {block_columns, offsetof(mv_blocks, c
 const mv_compact_table mv_compact_history = {history_columns, offsetof(mv_history, count)};
 const mv_compact_table mv_compact_annotations = {annotation_columns,
                                                  offsetof(mv_annotations, count)};
+const mv_compact_table mv_compact_api_calls = {api_call_columns, offsetof(mv_api_calls, count)};
+const mv_compact_table mv_compact_samples = {sample_columns, offsetof(mv_samples, count)};
+const mv_compact_table mv_compact_facts = {fact_columns, offsetof(mv_facts, count)};
 
 #define TAG_FIELD(field, name, of)                                                   \
     {                                                                                \
@@ -105,6 +138,7 @@ uint64_t mv_compact_cell_bytes(mv_cell_kind cell)
     case MV_CELL_CODE:
         return 1;
     case MV_CELL_DEVICE:
+    case MV_CELL_INT:
     case MV_CELL_COUNT:
     case MV_CELL_ROW:
         return 4;

@@ -32,6 +32,9 @@
     X(HOST_TRACES, "host_traces")               \
     X(ALLOCATOR_SETTINGS, "allocator_settings") \
     X(ANNOTATIONS, "external_annotations")      \
+    X(API_CALLS, "api_calls")                   \
+    X(SAMPLES, "samples")                       \
+    X(FACTS, "facts")                           \
     X(NOTES, "notes")
 
 typedef enum {
@@ -48,6 +51,7 @@ typedef enum {
     MV_CELL_DELTA,  /* int64_t, written as the difference (modulo 2^64) to the last time before it
                      * that was there, 0 at first; MV_NO_TIME is nil */
     MV_CELL_DEVICE, /* int32_t, -1 or more */
+    MV_CELL_INT,    /* int32_t */
     MV_CELL_CODE,   /* uint8_t below `bound` */
     MV_CELL_COUNT,  /* uint32_t */
     MV_CELL_ROW     /* uint32_t below the count of table `bound`; MV_NO_ROW is -1 if `optional` */
@@ -67,7 +71,8 @@ typedef struct {
 } mv_compact_table;
 
 extern const mv_compact_table mv_compact_events, mv_compact_segments, mv_compact_blocks,
-    mv_compact_history, mv_compact_annotations;
+    mv_compact_history, mv_compact_annotations, mv_compact_api_calls, mv_compact_samples,
+    mv_compact_facts;
 
 enum { MV_MOST_COLUMNS = 16 };
 

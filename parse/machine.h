@@ -80,7 +80,8 @@
     X(SMALL, "small")                               \
     X(LARGE, "large")                               \
     X(START, "START")                               \
-    X(END, "END")
+    X(END, "END")                                   \
+    X(MARK, "MARK")
 
 typedef enum {
 #define MV_WORD_ENUM(name, text) MV_WORD_##name,

@@ -81,6 +81,11 @@ static inline int mv_columns_number(mv_column_reader *r, bool negative, uint64_t
             return mv_columns_refuse(r, MV_RANGE, "is no row count");
         ((uint32_t *)r->data)[r->at++] = (uint32_t)bits;
         return 0;
+    case MV_CELL_INT:
+        if (bits + ((uint64_t)1 << 31) > UINT32_MAX)
+            return mv_columns_refuse(r, MV_RANGE, "is too large");
+        ((int32_t *)r->data)[r->at++] = (int32_t)bits;
+        return 0;
     case MV_CELL_DEVICE:
         if (bits + 1 > r->bound)
             return mv_columns_refuse(r, MV_RANGE, "is no device ordinal");

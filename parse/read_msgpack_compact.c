@@ -439,6 +439,9 @@ static const struct {
     {ROLE_ROOT, MV_SECTION_HOST_TRACES, true, ROLE_TABLE},
     {ROLE_ROOT, MV_SECTION_ALLOCATOR_SETTINGS, true, ROLE_SETTINGS},
     {ROLE_ROOT, MV_SECTION_ANNOTATIONS, true, ROLE_TABLE},
+    {ROLE_ROOT, MV_SECTION_API_CALLS, true, ROLE_TABLE},
+    {ROLE_ROOT, MV_SECTION_SAMPLES, true, ROLE_TABLE},
+    {ROLE_ROOT, MV_SECTION_FACTS, true, ROLE_TABLE},
     {ROLE_ROOT, MV_SECTION_NOTES, true, ROLE_NOTES},
     {ROLE_ROOT, MV_SECTION_NAMES, true, ROLE_SKIPPED},
     {ROLE_FRAMES, 0, false, ROLE_FRAME},
@@ -501,6 +504,15 @@ static int open_table(compact *c)
     } else if (section == MV_SECTION_ANNOTATIONS) {
         table = &mv_compact_annotations;
         rows = &t->annotations;
+    } else if (section == MV_SECTION_API_CALLS) {
+        table = &mv_compact_api_calls;
+        rows = &t->api_calls;
+    } else if (section == MV_SECTION_SAMPLES) {
+        table = &mv_compact_samples;
+        rows = &t->samples;
+    } else if (section == MV_SECTION_FACTS) {
+        table = &mv_compact_facts;
+        rows = &t->facts;
     } else if (section == MV_SECTION_SEGMENTS || section == MV_SECTION_HOST_SEGMENTS) {
         table = &mv_compact_segments;
         rows = &b->segments;
@@ -683,6 +695,8 @@ static mv_code finish(compact *c, mv_err *err)
     c->ranges.devices = c->devices;
     if (mv_build_finish(&c->build, &c->ranges, err) != MV_OK)
         return err->code;
+    if (mv_api_call_beyond(t, 0) != MV_NO_ROW)
+        return mv_fail(err, MV_RANGE, MV_NO_OFFSET, "%s", "api_calls: an event that is not there");
     for (mv_note_code i = 0; i < MV_NOTE_COUNT; i++) {
         if (c->notes[i].count == 0)
             continue;

@@ -459,6 +459,23 @@ static void publish_table(mv_trace *out, const mv_load_table *t)
         *(uint32_t *)(void *)to = (uint32_t)t->rows; /* all begin with `count` */
 }
 
+/* Events that are lost move those behind them up. */
+static mv_code check_api_calls(const mv_load *load, mv_trace *out, mv_err *err)
+{
+    const mv_load_table *t = mv_load_find(load, MV_WIRE_API_CALLS);
+    uint32_t row = 0;
+
+    while ((row = mv_api_call_beyond(out, row)) != MV_NO_ROW) {
+        int32_t device = out->api_calls.device[row];
+        if (!load->damaged)
+            return bad_table(t, row, err);
+        out->api_calls.event[row] = 0;
+        if (device >= 0 && (uint32_t)device < out->device_count)
+            out->api_calls.event[row] = out->devices[device].events.count;
+    }
+    return MV_OK;
+}
+
 static mv_code publish(const mv_load *load, mv_trace *out, mv_err *err)
 {
     const mv_load_table *events = load->by_kind[MV_WIRE_EVENTS]; /* those of the last device */
@@ -472,7 +489,7 @@ static mv_code publish(const mv_load *load, mv_trace *out, mv_err *err)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u devices", out->device_count);
     for (uint32_t i = 0; i < load->table_count; i++)
         publish_table(out, &load->tables[i]);
-    return MV_OK;
+    return check_api_calls(load, out, err);
 }
 
 static mv_code load_all(mv_load *load, mv_trace *out, mv_err *err)

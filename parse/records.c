@@ -422,6 +422,8 @@ static bool annotation_field(mv_machine *m, const mv_value *key, const mv_value 
             row->stage = MV_STAGE_START;
         else if (v->kind == MV_VALUE_WORD && v->bits == MV_WORD_END)
             row->stage = MV_STAGE_END;
+        else if (v->kind == MV_VALUE_WORD && v->bits == MV_WORD_MARK)
+            row->stage = MV_STAGE_MARK;
         return true;
     default:
         return mv_record_unknown_key(m, key);

@@ -43,6 +43,19 @@ const char *mv_segment_kind_name(mv_segment_kind kind)
     return names[kind <= MV_SEGMENT_UNKNOWN ? kind : MV_SEGMENT_UNKNOWN];
 }
 
+const char *mv_api_action_name(mv_api_action action)
+{
+    switch (action) {
+#define MV_API_NAME(name, number, text) \
+    case MV_API_##name:                 \
+        return text;
+        MV_API_ACTION_LIST(MV_API_NAME)
+#undef MV_API_NAME
+    default:
+        return "?";
+    }
+}
+
 const char *mv_format_name(mv_format format)
 {
     static const char *const names[] = {"none", "pickle", "msgpack", "msgpack", "bin"};
@@ -74,6 +87,18 @@ mv_events mv_trace_events(const mv_trace *trace, uint32_t device)
     if (device >= trace->device_count)
         return (mv_events){0};
     return trace->devices[device].events;
+}
+
+uint32_t mv_api_call_beyond(const mv_trace *trace, uint32_t from)
+{
+    const mv_api_calls *c = &trace->api_calls;
+
+    for (uint32_t i = from; i < c->count; i++) {
+        bool known = c->device[i] >= 0 && (uint32_t)c->device[i] < trace->device_count;
+        if (c->event[i] > (known ? trace->devices[c->device[i]].events.count : 0))
+            return i;
+    }
+    return MV_NO_ROW;
 }
 
 uint32_t mv_setting_find(const mv_trace *trace, const char *parent, const char *key)

@@ -425,6 +425,7 @@ const char *mv_action_name(mv_action action); /* "free_requested" */
 const char *mv_event_action(const mv_trace *trace, const mv_events *events, uint32_t event);
 const char *mv_block_state_name(mv_block_state state);  /* "active_allocated" */
 const char *mv_segment_kind_name(mv_segment_kind kind); /* "small" */
+const char *mv_api_action_name(mv_api_action action);   /* "alloc_async"; "?" when not known */
 const char *mv_format_name(mv_format format);           /* "pickle", "msgpack", "bin" */
 const char *mv_note_name(mv_note_code code);            /* "unknown_key" */
 const char *mv_note_text(mv_note_code code);
@@ -434,6 +435,10 @@ uint32_t mv_trace_devices(const mv_trace *trace);
 
 /* The events of a device; an empty set for an ordinal without a trace. */
 mv_events mv_trace_events(const mv_trace *trace, uint32_t device);
+
+/* The first API call whose `event` lies behind the events of its device, from row `from` on, or
+ * MV_NO_ROW. Readers make sure that there is none. */
+uint32_t mv_api_call_beyond(const mv_trace *trace, uint32_t from);
 
 /* The value of a fact; NULL when the file does not have it. */
 const char *mv_fact_find(const mv_trace *trace, const char *key);

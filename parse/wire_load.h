@@ -49,7 +49,7 @@ typedef struct {
 
     mv_load_table *tables; /* by kind, then device */
     uint32_t table_count;
-    mv_load_table *by_kind[MV_WIRE_SETTINGS + 1]; /* those of EVENTS aside */
+    mv_load_table *by_kind[MV_WIRE_FACTS + 1]; /* those of EVENTS aside */
 
     bool has_totals; /* the TRACE chunk was whole */
     mv_wire_trace totals;

@@ -113,7 +113,7 @@ static const mv_table_column annotation_columns[] = {
     ROW(1, mv_annotations, name, STRING),
     NUMBER(2, mv_annotations, time_us, DELTA, MV_NO_TIME),
     NUMBER(3, mv_annotations, device, PLAIN, 0),
-    ENUM(4, mv_annotations, stage, MV_STAGE_OTHER + 1, MV_STAGE_OTHER),
+    ENUM(4, mv_annotations, stage, MV_STAGE_MARK + 1, MV_STAGE_OTHER),
 };
 static const mv_table_column setting_columns[] = {
     ROW(1, mv_settings, parent, STRING),
@@ -122,6 +122,30 @@ static const mv_table_column setting_columns[] = {
     NUMBER(4, mv_settings, integer, PLAIN, 0),
     NUMBER(5, mv_settings, real, PLAIN, 0),
     ROW(6, mv_settings, text, STRING),
+};
+static const mv_table_column api_call_columns[] = {
+    NUMBER(1, mv_api_calls, time_us, DELTA, MV_NO_TIME),
+    NUMBER(2, mv_api_calls, addr, PLAIN, MV_NO_BYTES),
+    NUMBER(3, mv_api_calls, size, PLAIN, 0),
+    NUMBER(4, mv_api_calls, handle, PLAIN, 0),
+    ROW(5, mv_api_calls, stack, STACK),
+    ROW(6, mv_api_calls, api, STRING),
+    ROW(7, mv_api_calls, library, STRING),
+    NUMBER(8, mv_api_calls, device, PLAIN, -1),
+    NUMBER(9, mv_api_calls, result, PLAIN, 0),
+    NUMBER(10, mv_api_calls, event, DELTA, 0),
+    ENUM(11, mv_api_calls, action, MV_API_ACTION_COUNT, 0),
+};
+static const mv_table_column sample_columns[] = {
+    NUMBER(1, mv_samples, time_us, DELTA, MV_NO_TIME),
+    NUMBER(2, mv_samples, used, PLAIN, 0),
+    NUMBER(3, mv_samples, total, PLAIN, 0),
+    NUMBER(4, mv_samples, process, PLAIN, MV_NO_BYTES),
+    NUMBER(5, mv_samples, device, PLAIN, -1),
+};
+static const mv_table_column fact_columns[] = {
+    ROW(1, mv_facts, key, STRING),
+    ROW(2, mv_facts, value, STRING),
 };
 
 #define COLUMNS(list) .columns = list, .column_count = sizeof list / sizeof *list
@@ -144,6 +168,9 @@ const mv_table mv_tables[] = {
     {MV_WIRE_HISTORY, .keeps_places = true, .chunk_rows = ROWS, COLUMNS(history_columns)},
     {MV_WIRE_ANNOTATIONS, .chunk_rows = ROWS, COLUMNS(annotation_columns)},
     {MV_WIRE_SETTINGS, .chunk_rows = ROWS, COLUMNS(setting_columns)},
+    {MV_WIRE_API_CALLS, .chunk_rows = ROWS, COLUMNS(api_call_columns)},
+    {MV_WIRE_SAMPLES, .chunk_rows = ROWS, COLUMNS(sample_columns)},
+    {MV_WIRE_FACTS, .chunk_rows = ROWS, COLUMNS(fact_columns)},
     {0},
 };
 
@@ -151,8 +178,8 @@ const mv_table mv_tables[] = {
 static_assert(MV_ACTION_ALLOC == 0 && MV_ACTION_OOM == 7 && MV_ACTION_OTHER == 10 &&
                   MV_ACTION_COUNT == 11,
               "bump MV_WIRE_VERSION");
-static_assert(MV_SEGMENT_UNKNOWN == 2 && MV_BLOCK_UNKNOWN == 3 && MV_STAGE_OTHER == 2 &&
-                  MV_SETTING_NONE == 4,
+static_assert(MV_SEGMENT_UNKNOWN == 2 && MV_BLOCK_UNKNOWN == 3 && MV_STAGE_MARK == 3 &&
+                  MV_SETTING_NONE == 4 && MV_API_ALLOC == 1 && MV_API_ACTION_COUNT == 31,
               "bump MV_WIRE_VERSION");
 
 const mv_table *mv_table_find(uint16_t kind)
@@ -233,8 +260,14 @@ const void *mv_table_of(const mv_trace *trace, const mv_table *table, uint32_t d
         return &trace->history;
     case MV_WIRE_ANNOTATIONS:
         return &trace->annotations;
-    default:
+    case MV_WIRE_SETTINGS:
         return &trace->settings;
+    case MV_WIRE_API_CALLS:
+        return &trace->api_calls;
+    case MV_WIRE_SAMPLES:
+        return &trace->samples;
+    default:
+        return &trace->facts;
     }
 }
 

@@ -50,8 +50,8 @@ void mv_packing_progress(mv_packing *w, uint64_t events)
 
 const char *mv_stage_text(mv_stage stage)
 {
-    static const char *const texts[] = {"START", "END", "other"};
-    return texts[stage <= MV_STAGE_OTHER ? stage : MV_STAGE_OTHER];
+    static const char *const texts[] = {"START", "END", "other", "MARK"};
+    return texts[stage <= MV_STAGE_MARK ? stage : MV_STAGE_OTHER];
 }
 
 void mv_pack_string(mv_packing *w, mv_string_id id)

@@ -155,6 +155,7 @@ static void pack_column(mv_packing *w, const mv_compact_column *column, const vo
         pack_times(w, data, count, column->cell == MV_CELL_DELTA);
         break;
     case MV_CELL_DEVICE:
+    case MV_CELL_INT:
         for (uint32_t i = 0; i < count; i++)
             mv_pack_int(w, ((const int32_t *)data)[i]);
         break;
@@ -214,6 +215,12 @@ static void pack_tables(mv_packing *w)
     pack_table(w, &mv_compact_events, &t->host_events);
     pack_section(w, MV_SECTION_ANNOTATIONS);
     pack_table(w, &mv_compact_annotations, &t->annotations);
+    pack_section(w, MV_SECTION_API_CALLS);
+    pack_table(w, &mv_compact_api_calls, &t->api_calls);
+    pack_section(w, MV_SECTION_SAMPLES);
+    pack_table(w, &mv_compact_samples, &t->samples);
+    pack_section(w, MV_SECTION_FACTS);
+    pack_table(w, &mv_compact_facts, &t->facts);
 }
 
 /* ---- the rest ---------------------------------------------------------------------------- */
@@ -222,7 +229,7 @@ static void pack_tables(mv_packing *w)
 static void pack_names(mv_packing *w)
 {
     pack_section(w, MV_SECTION_NAMES);
-    mv_pack_map(w, 4);
+    mv_pack_map(w, 5);
     mv_pack_text(w, "action");
     mv_pack_array(w, MV_ACTION_COUNT);
     for (mv_action i = 0; i < MV_ACTION_COUNT; i++)
@@ -236,9 +243,13 @@ static void pack_names(mv_packing *w)
     for (mv_block_state i = 0; i <= MV_BLOCK_UNKNOWN; i++)
         mv_pack_text(w, mv_block_state_name(i));
     mv_pack_text(w, "stage");
-    mv_pack_array(w, MV_STAGE_OTHER + 1);
-    for (mv_stage i = 0; i <= MV_STAGE_OTHER; i++)
+    mv_pack_array(w, MV_STAGE_MARK + 1);
+    for (mv_stage i = 0; i <= MV_STAGE_MARK; i++)
         mv_pack_text(w, mv_stage_text(i));
+    mv_pack_text(w, "api_action");
+    mv_pack_array(w, MV_API_ACTION_COUNT);
+    for (mv_api_action i = 0; i < MV_API_ACTION_COUNT; i++)
+        mv_pack_text(w, mv_api_action_name(i));
 }
 
 /* The reader finds these again by itself. */

@@ -212,9 +212,27 @@ static void rest(mv_build *b)
 
     for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
         mv_build_setting(b, &settings[i]);
-    for (uint8_t stage = 0; stage <= MV_STAGE_OTHER; stage++)
+    for (uint8_t stage = 0; stage <= MV_STAGE_MARK; stage++)
         mv_build_annotation(b,
                             &(mv_annotation_row){text(b, "Optimizer.step"), 5 - stage, 1, stage});
+    for (uint32_t i = 0; i < 3; i++) {
+        mv_build_api_call(b,
+                          &(mv_api_call_row){.time_us = 1700000000000000 + i,
+                                             .addr = i ? 0x7f0000000000u : MV_NO_BYTES,
+                                             .size = i << 21,
+                                             .handle = i,
+                                             .stack = {i % 2},
+                                             .api = text(b, "cuMemCreate"),
+                                             .library = i ? text(b, "libnccl.so.2") : MV_NO_STRING,
+                                             .device = i ? 2 * ((int32_t)i - 1) : -1,
+                                             .result = (int32_t)i,
+                                             .event = i == 1 ? 19 : i * 9 / 2,
+                                             .action = (uint8_t)(MV_API_CREATE + i)});
+        mv_build_sample(b, &(mv_sample_row){1700000000000000 + i, i << 30, 80ull << 30,
+                                            i ? i : MV_NO_BYTES, (int32_t)i});
+    }
+    mv_build_fact(b, text(b, "pid"), text(b, "1234"));
+    mv_build_fact(b, text(b, "stacks"), text(b, "python"));
     mv_build_note(b, MV_NOTE_UNKNOWN_KEY, "key 'x' at byte 12");
     mv_build_note(b, MV_NOTE_UNKNOWN_KEY, "another");
     mv_build_note(b, MV_NOTE_FILE_NOTE, "left by a test");

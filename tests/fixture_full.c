@@ -131,6 +131,8 @@ static void add_rest(mv_build *b)
     mv_build_annotation(b, &annotation);
     annotation = (mv_annotation_row){MV_NO_STRING, MV_NO_TIME, -1, MV_STAGE_OTHER};
     mv_build_annotation(b, &annotation);
+    annotation = (mv_annotation_row){text(b, "step 3"), 18, -1, MV_STAGE_MARK};
+    mv_build_annotation(b, &annotation);
     s.key = text(b, "max_split_size");
     s.integer = -1;
     mv_build_setting(b, &s);
@@ -157,6 +159,30 @@ static void add_rest(mv_build *b)
     mv_build_setting(b, &s);
 }
 
+static void add_captured(mv_build *b)
+{
+    mv_api_call_row call = MV_API_CALL_ROW;
+    mv_sample_row sample = MV_SAMPLE_ROW;
+
+    mv_build_api_call(b, &call);
+    call = (mv_api_call_row){.time_us = 1700000000000001, .addr = 0x7f0000000000, .size = 2 << 20};
+    call.handle = UINT64_MAX - 3;
+    call.stack = code_stack(b);
+    call.api = text(b, "cudaMalloc");
+    call.library = text(b, "/usr/lib/libc10_cuda.so");
+    call.device = 2;
+    call.result = -2;
+    call.event = 1;
+    call.action = MV_API_GRAPH_TRIM;
+    mv_build_api_call(b, &call);
+    mv_build_sample(b, &sample);
+    sample = (mv_sample_row){17, 5, 80ull << 30, 4, 1};
+    mv_build_sample(b, &sample);
+    mv_build_fact(b, text(b, "pid"), text(b, "1"));
+    mv_build_fact(b, text(b, "command"), text(b, ""));
+    mv_build_fact(b, text(b, "pid"), text(b, "1234"));
+}
+
 void mvt_full_trace(mv_arena *arena, mv_trace *out)
 {
     mv_range devices[3];
@@ -173,6 +199,7 @@ void mvt_full_trace(mv_arena *arena, mv_trace *out)
     mv_build_event(&b, &host);
     add_heap(&b);
     add_rest(&b);
+    add_captured(&b);
     out->calls = 4;
     mv_build_note(&b, MV_NOTE_UNKNOWN_KEY, "\"%s\"", "new_in_3.0");
     mv_build_note(&b, MV_NOTE_UNKNOWN_KEY, "%s", "another");

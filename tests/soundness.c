@@ -151,16 +151,27 @@ static const char *unsound_rest(const mv_trace *t)
 {
     const mv_annotations *a = &t->annotations;
     const mv_settings *s = &t->settings;
+    const mv_api_calls *c = &t->api_calls;
+    const mv_facts *f = &t->facts;
     uint32_t strings = t->strings.count;
     const id_column columns[] = {
+        {"api_calls.stack", c->stack, c->count, t->stacks.count, true},
+        {"api_calls.api", c->api, c->count, strings, true},
+        {"api_calls.library", c->library, c->count, strings, true},
+        {"facts.key", f->key, f->count, strings, true},
+        {"facts.value", f->value, f->count, strings, true},
         {"annotations.name", a->name, a->count, strings, true},
         {"settings.parent", s->parent, s->count, strings, true},
         {"settings.key", s->key, s->count, strings, true},
         {"settings.text", s->text, s->count, strings, true},
     };
 
-    if (!codes_are_below(a->stage, a->count, MV_STAGE_OTHER + 1))
+    if (!codes_are_below(a->stage, a->count, MV_STAGE_MARK + 1))
         return "annotations.stage";
+    if (!codes_are_below(c->action, c->count, MV_API_ACTION_COUNT))
+        return "api_calls.action";
+    if (mv_api_call_beyond(t, 0) != MV_NO_ROW)
+        return "api_calls.event";
     if (!codes_are_below(s->kind, s->count, MV_SETTING_NONE + 1))
         return "settings.kind";
     return first_unsound(columns, sizeof columns / sizeof *columns);

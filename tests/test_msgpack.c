@@ -54,14 +54,24 @@ static void check_compact(const mv_trace *trace, const char *name)
     cr_assert_null(differs, "%s: %s", name, differs);
 }
 
+/* PyTorch's dict has no place for what captures know besides. */
+static mv_trace without_captured(const mv_trace *trace)
+{
+    mv_trace rest = *trace;
+
+    rest.api_calls.count = rest.samples.count = rest.facts.count = 0;
+    return rest;
+}
+
 static void check_plain(const mv_trace *trace, const char *name)
 {
     mv_span bytes = mvt_plain_of(&arena, trace), second;
+    mv_trace expected = without_captured(trace);
     const char *differs;
     mv_trace again;
 
     read_back(bytes, MV_FORMAT_MSGPACK, &again);
-    differs = mvt_content_difference(&arena, trace, &again);
+    differs = mvt_content_difference(&arena, &expected, &again);
     cr_assert_null(differs, "%s: %s", name, differs);
     if (bytes.length > 4u << 20) /* the comparison has told; this saves time */
         return;

@@ -173,6 +173,8 @@ static bool may_change(uint16_t lost, const mv_table *table)
         return true;
     if (mv_table_child(table).kind == lost)
         return true;
+    if (table->kind == MV_WIRE_API_CALLS && lost == MV_WIRE_EVENTS) /* positions among them */
+        return true;
     for (uint32_t i = 0; i < table->column_count; i++)
         if (mv_ref_kind((mv_ref)table->columns[i].ref) == lost)
             return true;
