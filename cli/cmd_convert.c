@@ -106,7 +106,7 @@ static void report_text(mv_cli *cli, uint64_t events, uint64_t bytes_in, uint64_
 }
 
 /* PyTorch's dict has no place for some of what captures know. */
-static void warn_of_losses(mv_cli *cli, const mv_trace *trace, const write_fn *write)
+static void warn_of_losses(mv_cli *cli, const mv_trace *trace, write_fn *write)
 {
     if (write != mv_plain_write || !mv_trace_is_captured(trace) ||
         mv_option_given(&cli->options, MV_HAS(QUIET)))
