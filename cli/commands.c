@@ -1,5 +1,7 @@
 #include "cli/commands.h"
 
+#include <limits.h>
+
 #define RANGE_OPTIONS (MV_HAS(DEVICE) | MV_HAS(FROM) | MV_HAS(TO))
 
 const mv_command mv_commands[] = {
@@ -78,6 +80,26 @@ const mv_command mv_commands[] = {
             "other. -o - writes to standard output.\n",
         .example = "memviz trace_plot train.pickle -o timeline.svg\n"
                    "memviz trace_plot --from @ProfilerStep#3 --to @ProfilerStep#4 train.pickle\n",
+    },
+    {
+        .name = "run",
+        .run = mv_cmd_run,
+        .options =
+            MV_HAS(STACKS) | MV_HAS(CPU) | MV_HAS(WAIT_FREE) | MV_HAS(OUTPUT) | MV_STOP_AT_WORD,
+        .least_files = 1,
+        .most_files = INT_MAX,
+        .writes_file = true,
+        .starts_program = true,
+        .arguments = "[--] CMD...",
+        .summary = "run a program and record its GPU memory",
+        .help =
+            "Runs CMD as it is, with a library preloaded that records every allocation of CUDA\n"
+            "and PyTorch, of every process that CMD starts. The result is written to -o F.bin\n"
+            "(memviz.%p.bin unless given; %p: pid, %r: rank, %h: host); a closing line names\n"
+            "it, and the exit status is CMD's. Should CMD be killed, all that was recorded\n"
+            "is there all the same.\n",
+        .example = "memviz run -o train.bin -- python train.py --epochs 3\n"
+                   "memviz run -o 'run.%r.bin' -- torchrun --nproc-per-node 8 train.py\n",
     },
     {
         .name = "convert",

@@ -29,6 +29,7 @@ struct mv_command {
     int least_files, most_files;
     mv_fail_on fail_on;    /* what --fail-on may name, where it is an option */
     bool writes_file;      /* -o names a product of its own, not the report's place */
+    bool starts_program;   /* which is to find SIGPIPE as memviz found it */
     const char *arguments; /* "FILE" */
     const char *summary;   /* for the list of commands */
     const char *help;      /* a paragraph; lines end with \n */
@@ -45,6 +46,7 @@ int mv_cmd_stats(mv_cli *cli);
 int mv_cmd_trace(mv_cli *cli);
 int mv_cmd_leaks(mv_cli *cli);
 int mv_cmd_trace_plot(mv_cli *cli);
+int mv_cmd_run(mv_cli *cli);
 int mv_cmd_convert(mv_cli *cli);
 int mv_cmd_dump(mv_cli *cli);
 int mv_cmd_help(mv_cli *cli);

@@ -111,9 +111,6 @@ int main(int argc, char **argv)
 {
     const mv_command *command;
 
-    /* A reader that goes away, such as head, ends the program quietly, even where the parent
-     * left the signal ignored. */
-    signal(SIGPIPE, SIG_DFL);
     if (argc < 2)
         return mv_complain_usage(NULL, "expected a command");
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
@@ -121,5 +118,9 @@ int main(int argc, char **argv)
     else if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
         argv[1] = "version";
     command = mv_command_find(argv[1]);
+    /* A reader that goes away, such as head, ends the program quietly, even where the parent
+     * left the signal ignored. */
+    if (!command || !command->starts_program)
+        signal(SIGPIPE, SIG_DFL);
     return command ? run_command(command, argc - 1, argv + 1) : refuse(argv[1]);
 }

@@ -30,6 +30,8 @@ static void make_tables(uint32_t allowed, getopt_tables *t)
     uint32_t count = 0, at = 0;
 
     *t = (getopt_tables){0};
+    if (allowed & MV_STOP_AT_WORD)
+        t->shorts[at++] = '+';
     t->shorts[at++] = ':'; /* a missing argument is told from an unknown option */
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++) {
         const mv_option *o = &mv_option_table[i];
@@ -112,6 +114,9 @@ static bool take(mv_options *o, mv_option_id id, char *argument)
         return word_index(id, argument) >= 0;
     case MV_OPTION_COLOR:
         o->color = (mv_color)word_index(id, argument);
+        return word_index(id, argument) >= 0;
+    case MV_OPTION_STACKS:
+        o->stacks = argument;
         return word_index(id, argument) >= 0;
     case MV_OPTION_AT:
         o->at = argument;

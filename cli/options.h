@@ -2,6 +2,7 @@
 #ifndef MV_OPTIONS_H
 #define MV_OPTIONS_H
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,6 +21,10 @@
     X(PLAIN, "plain", 0, NULL, NULL, "write msgpack as PyTorch's own dict, stacks spelled out")   \
     X(CALLS, "calls", 0, NULL, NULL, "print which rows stem from the same allocator call")        \
     X(CHUNKS, "chunks", 0, NULL, NULL, "list the chunks of a .bin instead, damaged or not")       \
+    X(STACKS, "stacks", 0, "WHICH", "none python native all",                                     \
+      "stacks to record: python (default), native, all, none")                                    \
+    X(CPU, "cpu", 0, NULL, NULL, "record tensors on the CPU as well")                             \
+    X(WAIT_FREE, "wait-free", 0, NULL, NULL, "lose an event rather than wait for another thread") \
     X(OUTPUT, "output", 'o', "FILE", NULL, "write to FILE")                                       \
     X(QUIET, "quiet", 'q', NULL, NULL, "no progress and no remarks on standard error")            \
     X(COLOR, "color", 0, "WHEN", "auto always never",                                             \
@@ -49,6 +54,10 @@ extern const mv_option mv_option_table[MV_OPTION_COUNT];
 
 #define MV_HAS(id) (1u << MV_OPTION_##id)
 
+/* In a set of options: the command line is another program's from the first word on that is no
+ * option. */
+#define MV_STOP_AT_WORD (1u << 31)
+
 /* What every command takes. */
 #define MV_COMMON_OPTIONS (MV_HAS(QUIET) | MV_HAS(COLOR) | MV_HAS(MAX_MEMORY) | MV_HAS(HELP))
 
@@ -59,11 +68,14 @@ typedef enum { MV_FAIL_LEAK, MV_FAIL_FRAGMENTED, MV_FAIL_PEAK, MV_FAIL_DELTA } m
 
 typedef enum { MV_COLOR_AUTO, MV_COLOR_ALWAYS, MV_COLOR_NEVER } mv_color;
 
+static_assert(MV_OPTION_COUNT < 31, "widen the sets of options");
+
 typedef struct {
     uint32_t given; /* MV_HAS bits of the options that stood on the command line */
     int64_t device; /* or MV_ALL_DEVICES */
     uint64_t limit; /* meaningful when given; 0: all */
     const char *from, *to, *at, *output; /* NULL when not given */
+    const char *stacks;                  /* likewise; one of its words */
     mv_fail_on fail_on;                  /* meaningful when given */
     uint64_t fail_above;                 /* bytes of PEAK and DELTA */
     bool all_frames;

@@ -1,0 +1,165 @@
+/* memviz run: a program under the shim, and what was recorded of it as files. */
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "analyze/size.h"
+#include "cli/complain.h"
+#include "cli/finalise.h"
+#include "cli/launch.h"
+
+enum { SAMPLE_MS = 100, PATIENCE_MS = 1000 };
+
+typedef struct {
+    mv_cli *cli;
+    mv_run_names names;
+    mv_nvml nvml;
+    bool is_sampling;
+} recording;
+
+/* The library is loaded when the program has begun: loading takes a while, and must not be felt. */
+static void sample(void *user)
+{
+    recording *r = user;
+
+    if (!r->is_sampling)
+        mv_nvml_open(&r->cli->arena, &r->nvml);
+    r->is_sampling = true;
+    mv_nvml_sample(&r->nvml);
+}
+
+/* ---- what was recorded ------------------------------------------------------------------- */
+
+static uint32_t count_running(const mv_run_file *files, uint32_t count)
+{
+    uint32_t running = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        running += files[i].is_running;
+    return running;
+}
+
+/* Workers may end a little later than the program that they work for. */
+static mv_code list_files(recording *r, mv_run_file **files, uint32_t *count, mv_err *err)
+{
+    const struct timespec pause = {.tv_nsec = 50 * 1000000};
+
+    for (int waited = 0;; waited += 50) {
+        mv_code code = mv_run_names_list(&r->cli->arena, &r->names, files, count, err);
+        if (code != MV_OK || waited >= PATIENCE_MS || count_running(*files, *count) == 0)
+            return code;
+        nanosleep(&pause, NULL);
+    }
+}
+
+/* 48,210 */
+static const char *grouped(char text[32], uint64_t value)
+{
+    char digits[20];
+    uint32_t count = mv_digits(digits, value), at = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (i > 0 && (count - i) % 3 == 0)
+            text[at++] = ',';
+        text[at++] = digits[i];
+    }
+    text[at] = 0;
+    return text;
+}
+
+static void put_closing_line(const mv_run_file *file, const mv_finalised *done)
+{
+    char events[32], bytes[MV_SIZE_TEXT], lost[32];
+
+    mv_complain_of(NULL, "%s event%s, %s, %s lost: %s", grouped(events, done->events),
+                   done->events == 1 ? "" : "s", mv_size_text(bytes, done->bytes),
+                   grouped(lost, done->lost), file->result);
+}
+
+static bool finalise_all(recording *r, const mv_run_file *files, uint32_t count)
+{
+    bool quiet = mv_option_given(&r->cli->options, MV_HAS(QUIET)), fine = true;
+    mv_finalised done;
+    mv_err err;
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (files[i].is_running) {
+            mv_complain_of(NULL, "process %u is still running and recording: %s", files[i].pid,
+                           files[i].path);
+        } else if (mv_finalise(r->cli, &files[i], &r->nvml, &done, &err) != MV_OK) {
+            mv_complain(files[i].result, &err);
+            mv_complain_of(NULL, "the recording stays as it is: %s", files[i].path);
+            fine = false;
+        } else if (!quiet) {
+            put_closing_line(&files[i], &done);
+        }
+    }
+    return fine;
+}
+
+static void explain_nothing(const recording *r)
+{
+    const char *program = r->cli->options.file[0];
+    const char *why = mv_launch_obstacle(program);
+
+    if (mv_option_given(&r->cli->options, MV_HAS(QUIET)))
+        return;
+    if (!why && mv_option_given(&r->cli->options, MV_HAS(CPU)))
+        why = "no CUDA call and no allocation of PyTorch was seen";
+    mv_complain_of(NULL, "nothing was recorded: %s",
+                   why ? why
+                       : "no CUDA call and no allocation of PyTorch on a GPU was seen (tensors "
+                         "on the CPU are recorded with --cpu)");
+}
+
+/* What became of the program is the result; a failure of ours changes it only when it was 0. */
+static int collect(recording *r, int status)
+{
+    mv_run_file *files;
+    uint32_t count;
+    bool fine;
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    if (list_files(r, &files, &count, &err) != MV_OK) {
+        mv_complain(NULL, &err);
+        return status ? status : MV_EXIT_FAILED;
+    }
+    if (count == 0)
+        explain_nothing(r);
+    fine = mv_run_names_assign(&r->cli->arena, &r->names, files, count);
+    if (!fine)
+        mv_complain_of(NULL, "the recordings stay as they are: %s.*.live", r->names.live);
+    else
+        fine = finalise_all(r, files, count);
+    return fine || status ? status : MV_EXIT_FAILED;
+}
+
+int mv_cmd_run(mv_cli *cli)
+{
+    recording r = {.cli = cli};
+    mv_err err = {.offset = MV_NO_OFFSET};
+    char shim[PATH_MAX];
+    int status;
+    mv_launch launch = {.argv = cli->options.file,
+                        .shim = shim,
+                        .live = r.names.live,
+                        .stacks = cli->options.stacks ? cli->options.stacks : "python",
+                        .cpu = mv_option_given(&cli->options, MV_HAS(CPU)),
+                        .wait_free = mv_option_given(&cli->options, MV_HAS(WAIT_FREE)),
+                        .tick = sample,
+                        .user = &r,
+                        .tick_ms = SAMPLE_MS};
+
+    if (mv_launch_shim(shim, sizeof shim, &err) != MV_OK ||
+        mv_run_names_make(cli->options.output, &r.names, &err) != MV_OK)
+        return mv_complain(NULL, &err);
+    if (mv_launch_run(&launch, &status, &err) != MV_OK) {
+        mv_complain(NULL, &err);
+        return status;
+    }
+    status = collect(&r, status);
+    mv_nvml_close(&r.nvml);
+    return status;
+}

@@ -1,0 +1,98 @@
+#include "cli/finalise.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/progress.h"
+#include "parse/writers.h"
+
+/* The sender's records: a free stands in the model twice, as asked for and as completed, and a
+ * segment also as the call that made it. */
+static uint64_t count_records(const mv_trace *trace)
+{
+    uint64_t records = trace->api_calls.count + trace->annotations.count;
+    const mv_events *host = &trace->host_events;
+
+    for (uint32_t i = 0; i < trace->device_count; i++)
+        for (uint32_t k = 0; k < trace->devices[i].events.count; k++) {
+            uint8_t action = trace->devices[i].events.action[k];
+            records += action == MV_ACTION_ALLOC || action == MV_ACTION_FREE_REQUESTED ||
+                       action == MV_ACTION_OOM;
+        }
+    for (uint32_t k = 0; k < host->count; k++)
+        records +=
+            host->action[k] == MV_ACTION_ALLOC || host->action[k] == MV_ACTION_FREE_REQUESTED;
+    return records;
+}
+
+/* A bit for each ordinal that the process had to do with. */
+static uint64_t devices_used(const mv_trace *trace)
+{
+    uint64_t used = 0;
+
+    for (uint32_t i = 0; i < trace->device_count && i < 64; i++)
+        used |= trace->devices[i].events.count ? 1ull << i : 0;
+    for (uint32_t i = 0; i < trace->api_calls.count; i++) {
+        int32_t device = trace->api_calls.device[i];
+        used |= device >= 0 && device < 64 ? 1ull << device : 0;
+    }
+    return used;
+}
+
+static mv_code add_samples(mv_arena *arena, const mv_run_file *file, const mv_nvml *nvml,
+                           mv_trace *trace, mv_err *err)
+{
+    const char *visible = file->visible ? file->visible : getenv("CUDA_VISIBLE_DEVICES");
+
+    if (!nvml || !nvml->calls)
+        return MV_OK;
+    if (!mv_nvml_samples(arena, nvml, file->pid, visible, devices_used(trace), &trace->samples))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "samples");
+    return MV_OK;
+}
+
+static mv_code write_result(mv_arena *scratch, const mv_trace *trace, const char *path,
+                            const mv_write_opts *opts, uint64_t *bytes, mv_err *err)
+{
+    mv_sink sink;
+
+    if (mv_sink_open(&sink, path, err) != MV_OK)
+        return err->code;
+    if (mv_snapshot_write(scratch, trace, opts, &sink, err) == MV_OK)
+        mv_sink_commit(&sink, err);
+    else
+        mv_sink_abort(&sink);
+    *bytes = sink.bytes;
+    return err->code;
+}
+
+mv_code mv_finalise(mv_cli *cli, const mv_run_file *file, const mv_nvml *nvml, mv_finalised *out,
+                    mv_err *err)
+{
+    bool quiet = mv_option_given(&cli->options, MV_HAS(QUIET));
+    mv_arena arena, scratch;
+    mv_progress progress;
+    mv_trace trace;
+
+    mv_arena_init(&arena, &cli->budget);
+    mv_arena_init(&scratch, &cli->budget);
+    *err = (mv_err){.offset = MV_NO_OFFSET};
+    mv_progress_start(&progress, "memviz: reading the capture", quiet);
+    mv_read_opts read = {.progress = mv_progress_show, .user = &progress};
+    mv_trace_read(&arena, file->path, &read, &trace, err);
+    mv_progress_end(&progress);
+    if (err->code == MV_OK && add_samples(&arena, file, nvml, &trace, err) == MV_OK) {
+        mv_progress_start(&progress, "memviz: writing", quiet);
+        mv_write_opts write = {.progress = mv_progress_show, .user = &progress};
+        write_result(&scratch, &trace, file->result, &write, &out->bytes, err);
+        mv_progress_end(&progress);
+    }
+    if (err->code == MV_OK) {
+        out->events = count_records(&trace);
+        out->lost = trace.notes[MV_NOTE_LOST].count;
+        unlink(file->path);
+    }
+    mv_arena_release(&scratch);
+    mv_arena_release(&arena);
+    return err->code;
+}

@@ -1,0 +1,22 @@
+/* From a live file to the compact `.bin` that people keep: read, completed by what the launcher
+ * saw from outside, written, and only then removed. */
+#ifndef MV_FINALISE_H
+#define MV_FINALISE_H
+
+#include "cli/commands.h"
+#include "cli/nvml.h"
+#include "cli/run_names.h"
+
+/* What the closing line says. */
+typedef struct {
+    uint64_t events; /* records: blocks, frees, OOMs, calls of CUDA, marks */
+    uint64_t bytes;  /* of the result */
+    uint64_t lost;
+} mv_finalised;
+
+/* Writes file->result. `nvml` may be NULL. On failure the live file is as it was; messages are the
+ * caller's. */
+mv_code mv_finalise(mv_cli *cli, const mv_run_file *file, const mv_nvml *nvml, mv_finalised *out,
+                    mv_err *err);
+
+#endif
