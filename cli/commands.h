@@ -45,6 +45,7 @@ int mv_cmd_info(mv_cli *cli);
 int mv_cmd_stats(mv_cli *cli);
 int mv_cmd_trace(mv_cli *cli);
 int mv_cmd_leaks(mv_cli *cli);
+int mv_cmd_peak(mv_cli *cli);
 int mv_cmd_trace_plot(mv_cli *cli);
 int mv_cmd_run(mv_cli *cli);
 int mv_cmd_convert(mv_cli *cli);
