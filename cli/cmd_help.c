@@ -53,6 +53,8 @@ void mv_help_command(mv_out *out, const mv_command *command)
                   *command->arguments ? " " : "", command->arguments);
     mv_out_char(out, '\n');
     mv_out_text(out, command->help);
+    if (command->alias)
+        mv_out_format(out, "Also called %s.\n", command->alias);
     heading(out, "Options");
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
         if (options & (1u << i))

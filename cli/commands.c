@@ -65,26 +65,23 @@ const mv_command mv_commands[] = {
                    "memviz leaks --json --fail-on leak train.pickle >leaks.json\n",
     },
     {
-        .name = "peak",
-        .run = mv_cmd_peak,
-        .options = MV_HAS(JSON) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
-                   MV_HAS(OUTPUT) | MV_HAS(AT) | MV_HAS(RULES) | MV_HAS(TARGET) | RANGE_OPTIONS,
-        .fail_on = MV_FAIL_PEAK,
-        .least_files = 1,
-        .most_files = 1,
-        .arguments = "FILE",
-        .summary = "who holds memory at the peak",
+        .name = "diff",
+        .alias = "compare",
+        .run = mv_cmd_diff,
+        .fail_on = MV_FAIL_DELTA,
+        .options = MV_HAS(JSON) | MV_HAS(LIMIT) | MV_HAS(AT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
+                   MV_HAS(OUTPUT) | RANGE_OPTIONS,
+        .least_files = 2,
+        .most_files = 2,
+        .arguments = "BEFORE AFTER",
+        .summary = "what changed between two snapshots",
         .help =
-            "Every byte allocated at the peak, or at another moment, by the line of your code and\n"
-            "by category. \"marginal\" is by how much the peak would really fall without that "
-            "site:\n"
-            "less than its bytes where the next peak is elsewhere. --target names the fewest "
-            "sites\n"
-            "without which the peak fits. --frames shows the stacks. With --fail-on 'peak>SIZE'\n"
-            "the exit status is 3 when the peak is higher.\n",
-        .example = "memviz peak train.pickle\n"
-                   "memviz peak --at @ProfilerStep#3 --target 40GiB train.pickle\n"
-                   "memviz peak --json --fail-on 'peak>70GiB' train.pickle >peak.json\n",
+            "Whose memory grew, shrank, is new or is gone, from one run to another: peak to peak\n"
+            "unless --at names another moment. Lines of code are matched although they moved\n"
+            "within their file or the files lie elsewhere; the rows add up to the difference\n"
+            "exactly. With --fail-on 'delta>BYTES' the exit status is 3 when more was added.\n",
+        .example = "memviz diff before.pickle after.pickle\n"
+                   "memviz diff --fail-on 'delta>100MiB' main.pickle branch.pickle\n",
     },
     {
         .name = "trace_plot",
@@ -187,7 +184,7 @@ const mv_command mv_commands[] = {
 const mv_command *mv_command_find(const char *name)
 {
     for (const mv_command *c = mv_commands; c->name; c++)
-        if (strcmp(c->name, name) == 0)
+        if (strcmp(c->name, name) == 0 || (c->alias && strcmp(c->alias, name) == 0))
             return c;
     return NULL;
 }

@@ -24,6 +24,7 @@ typedef struct {
 
 struct mv_command {
     const char *name;
+    const char *alias;       /* another name, or NULL */
     int (*run)(mv_cli *cli); /* returns the exit status; messages are already out */
     uint32_t options;        /* MV_HAS bits beside the common ones */
     int least_files, most_files;
@@ -38,14 +39,14 @@ struct mv_command {
 
 extern const mv_command mv_commands[]; /* ends with a NULL name */
 
-/* NULL when there is none. */
+/* By name or alias. NULL when there is none. */
 const mv_command *mv_command_find(const char *name);
 
 int mv_cmd_info(mv_cli *cli);
 int mv_cmd_stats(mv_cli *cli);
 int mv_cmd_trace(mv_cli *cli);
 int mv_cmd_leaks(mv_cli *cli);
-int mv_cmd_peak(mv_cli *cli);
+int mv_cmd_diff(mv_cli *cli);
 int mv_cmd_trace_plot(mv_cli *cli);
 int mv_cmd_run(mv_cli *cli);
 int mv_cmd_convert(mv_cli *cli);

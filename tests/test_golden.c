@@ -30,22 +30,31 @@ static void bless(const char *path, const mvt_run *run)
     cr_assert_eq(fclose(file), 0);
 }
 
-static void check(const char *name, const char *command)
+/* What `arguments` print, beside the golden file NAME.COMMAND. */
+static void check_run(const char *name, const char *command, const char *arguments)
 {
     char path[512];
     mvt_run run, diff;
 
     snprintf(path, sizeof path, GOLDEN "/%s.%s", name, command);
-    run = mvt_sh("cd $SNAPS; $MEMVIZ %s %s.pickle", command, name);
-    cr_assert_eq(run.status, 0, "%s %s: %s", command, name, run.err);
+    run = mvt_sh("cd $SNAPS; $MEMVIZ %s", arguments);
+    cr_assert_eq(run.status, 0, "%s: %s", arguments, run.err);
     cr_expect_str_eq(run.err, "");
     if (getenv("MV_BLESS"))
         bless(path, &run);
-    diff = mvt_sh("cd $SNAPS; $MEMVIZ %s %s.pickle | diff '%s' - | head -20", command, name, path);
-    cr_expect(diff.out_length == 0 && diff.err_length == 0, "%s %s (< expected, > now):\n%s%s",
-              command, name, diff.out, diff.err);
+    diff = mvt_sh("cd $SNAPS; $MEMVIZ %s | diff '%s' - | head -20", arguments, path);
+    cr_expect(diff.out_length == 0 && diff.err_length == 0, "%s (< expected, > now):\n%s%s",
+              arguments, diff.out, diff.err);
     mvt_run_drop(&run);
     mvt_run_drop(&diff);
+}
+
+static void check(const char *name, const char *command)
+{
+    char arguments[256];
+
+    snprintf(arguments, sizeof arguments, "%s %s.pickle", command, name);
+    check_run(name, command, arguments);
 }
 
 Test(golden, dump)
@@ -75,4 +84,23 @@ Test(golden, stats)
 Test(golden, leaks)
 {
     check_all("leaks");
+}
+
+Test(golden, diff)
+{
+    static const char *const pairs[][2] = {
+        {"gpt_train", "no_leak_warmup"},
+        {"no_leak_warmup", "leak_in_training"},
+        {"gc_limit_off", "gc_limit"},
+        {"two_devices", "mlp_train"},
+        {"no_history", "state_only"},
+        {"frag_pinned_by_small_expandable", "frag_pinned_by_small"},
+    };
+
+    for (unsigned i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        char name[128], arguments[256];
+        snprintf(name, sizeof name, "%s.%s", pairs[i][0], pairs[i][1]);
+        snprintf(arguments, sizeof arguments, "diff %s.pickle %s.pickle", pairs[i][0], pairs[i][1]);
+        check_run(name, "diff", arguments);
+    }
 }

@@ -1,0 +1,523 @@
+/* memviz diff: what changed between two snapshots, the line that did most of it first. */
+#include <stdio.h>
+
+#include "analyze/diff.h"
+#include "analyze/size.h"
+#include "cli/at.h"
+#include "cli/complain.h"
+#include "cli/input.h"
+#include "cli/sheet.h"
+#include "cli/stack_text.h"
+
+/* Rows in text when --limit says nothing. */
+#define TEXT_ROWS 10
+
+#define NO_DEVICE UINT32_MAX
+
+/* A device of one file beside a device of the other; either may be NO_DEVICE. */
+typedef struct {
+    uint32_t device[2];
+    mv_diff_sides sides;
+    mv_diff found;
+} device_pair;
+
+typedef struct {
+    mv_cli *cli;
+    mv_out *out;
+    const char *name[2];
+    mv_trace trace[2];
+    mv_diff_code code;
+    uint32_t count;
+    device_pair *pairs; /* [count] */
+    mv_levels level[2]; /* of all pairs together */
+    int64_t delta;
+    uint64_t limit;
+} comparison;
+
+/* ---- words ------------------------------------------------------------------------------- */
+
+static uint64_t magnitude(int64_t delta)
+{
+    return delta < 0 ? 0 - (uint64_t)delta : (uint64_t)delta;
+}
+
+/* "+312 MiB", "-1.00 KiB", "0 B". */
+static const char *delta_text(char text[MV_SIZE_TEXT + 1], int64_t delta)
+{
+    text[0] = delta < 0 ? '-' : '+';
+    mv_size_text(text + 1, magnitude(delta));
+    return delta == 0 ? text + 1 : text;
+}
+
+static void put_text(mv_out *out, const char *text)
+{
+    mv_out_clean(out, (mv_span){(const uint8_t *)text, strlen(text)});
+}
+
+/* "at the peak" */
+static void put_at(mv_out *out, const char *at)
+{
+    if (!at || strcmp(at, "peak") == 0)
+        mv_out_text(out, "at the peak");
+    else if (strcmp(at, "reserved-peak") == 0)
+        mv_out_text(out, "at the peak of reserved memory");
+    else if (strcmp(at, "end") == 0)
+        mv_out_text(out, "at the end");
+    else {
+        mv_out_text(out, "at ");
+        put_text(out, at);
+    }
+}
+
+/* The side whose stack stands for a row: after, unless it is gone there. */
+static int side_of(const mv_diff_row *row)
+{
+    return row->bytes[1] != 0;
+}
+
+static const char *label_of(const comparison *c, const mv_diff_row *row, int side, char *out,
+                            size_t size)
+{
+    return mv_culprit_label(&c->trace[side], c->code.sites[side].kinds, row->stack[side], out,
+                            size);
+}
+
+/* Whether a row names a line that its reader can act on. */
+static bool is_named(const comparison *c, const mv_diff_row *row)
+{
+    int s = side_of(row);
+    const uint8_t *kinds = c->code.sites[s].kinds;
+    mv_frame_id frame = mv_culprit_frame(&c->trace[s], kinds, row->stack[s]);
+
+    return frame.row != MV_NO_ROW && kinds[frame.row] <= MV_FRAME_PACKAGE;
+}
+
+/* The line that answers for the change: the one that changed most in its direction, but a line
+ * that can be acted on goes before one that cannot, if it did half as much. */
+static const mv_diff_row *main_row(const comparison *c)
+{
+    const mv_diff_row *main = NULL, *named = NULL;
+
+    for (uint32_t p = 0; p < c->count; p++)
+        for (uint32_t i = 0; i < c->pairs[p].found.lines; i++) {
+            const mv_diff_row *row = &c->pairs[p].found.line[i];
+            if (c->delta != 0 && (row->delta < 0) != (c->delta < 0))
+                continue;
+            if (!main || magnitude(row->delta) > magnitude(main->delta))
+                main = row;
+            if (is_named(c, row) && (!named || magnitude(row->delta) > magnitude(named->delta)))
+                named = row;
+        }
+    return named && magnitude(named->delta) >= magnitude(main->delta) / 2 ? named : main;
+}
+
+/* ---- JSON -------------------------------------------------------------------------------- */
+
+static void add_device(mv_report *r, cJSON *o, uint32_t device)
+{
+    mv_json_add(r, o, "device", device == NO_DEVICE ? cJSON_CreateNull() : mv_json_u64(device));
+}
+
+static cJSON *pair_side_json(mv_report *r, const comparison *c, const device_pair *pair, int s)
+{
+    mv_moment none = {.event = MV_BEFORE, .time_us = MV_NO_TIME};
+    cJSON *o = mv_at_json(r, pair->sides.lives[s] ? &pair->sides.moment[s] : &none);
+
+    mv_json_add_text(r, o, "file", c->name[s]);
+    add_device(r, o, pair->device[s]);
+    return o;
+}
+
+/* One pair stands for itself; several are summed up. */
+static cJSON *side_json(mv_report *r, const comparison *c, int s)
+{
+    mv_moment sum = {.event = MV_BEFORE, .time_us = MV_NO_TIME, .bytes = c->level[s]};
+    cJSON *o;
+
+    if (c->count == 1)
+        return pair_side_json(r, c, &c->pairs[0], s);
+    o = mv_at_json(r, &sum);
+    mv_json_add_text(r, o, "file", c->name[s]);
+    add_device(r, o, NO_DEVICE);
+    return o;
+}
+
+static void add_row(mv_report *r, cJSON *array, const comparison *c, const device_pair *pair,
+                    const mv_diff_row *row)
+{
+    cJSON *o = mv_json_object(r, array, NULL);
+    int s = side_of(row);
+    char label[512];
+
+    add_device(r, o, pair->device[s] == NO_DEVICE ? pair->device[1 - s] : pair->device[s]);
+    mv_json_add_text(r, o, "status", mv_diff_status_name(row->status));
+    mv_json_add_u64(r, o, "before", row->bytes[0]);
+    mv_json_add_u64(r, o, "after", row->bytes[1]);
+    mv_json_add_i64(r, o, "delta", row->delta);
+    mv_json_add_u64(r, o, "blocks_before", row->blocks[0]);
+    mv_json_add_u64(r, o, "blocks_after", row->blocks[1]);
+    mv_json_add_text(r, o, "culprit", label_of(c, row, s, label, sizeof label));
+    mv_json_add(r, o, "frames", mv_json_frames(r, &c->trace[s], row->stack[s]));
+    if (row->bytes[0] && row->bytes[1])
+        mv_json_add(r, o, "frames_before", mv_json_frames(r, &c->trace[0], row->stack[0]));
+}
+
+static cJSON *devices_json(mv_report *r, const comparison *c)
+{
+    cJSON *array = mv_json_array(r, NULL, NULL);
+
+    for (uint32_t p = 0; p < c->count; p++) {
+        const mv_diff *found = &c->pairs[p].found;
+        cJSON *o = mv_json_object(r, array, NULL);
+        mv_json_add(r, o, "before", pair_side_json(r, c, &c->pairs[p], 0));
+        mv_json_add(r, o, "after", pair_side_json(r, c, &c->pairs[p], 1));
+        mv_json_add_i64(r, o, "delta", found->delta);
+        mv_json_add_u64(r, o, "unchanged_lines", found->same_lines);
+        mv_json_add_u64(r, o, "unchanged_bytes", found->same_bytes);
+    }
+    return array;
+}
+
+static int put_json(const comparison *c)
+{
+    mv_report report, *r = &report;
+    cJSON *sites, *lines;
+
+    mv_report_open(r, c->cli);
+    mv_report_member(r, "before", side_json(r, c, 0));
+    mv_report_member(r, "after", side_json(r, c, 1));
+    mv_report_member(r, "delta", mv_json_i64(c->delta));
+    sites = mv_json_array(r, NULL, NULL);
+    lines = mv_json_array(r, NULL, NULL);
+    for (uint32_t p = 0; p < c->count; p++) {
+        const mv_diff *found = &c->pairs[p].found;
+        for (uint32_t i = 0; i < found->count && i < c->limit; i++)
+            add_row(r, sites, c, &c->pairs[p], &found->sites[i]);
+        for (uint32_t i = 0; i < found->lines && i < c->limit; i++)
+            add_row(r, lines, c, &c->pairs[p], &found->line[i]);
+    }
+    mv_report_member(r, "sites", sites);
+    mv_report_member(r, "lines", lines);
+    mv_report_member(r, "devices", devices_json(r, c));
+    return mv_report_close(r);
+}
+
+/* ---- text -------------------------------------------------------------------------------- */
+
+static void put_main(const comparison *c, const mv_diff_row *row)
+{
+    static const char *const verbs[] = {"grew by", "shrank by", "is new with", "is gone with"};
+    char label[512], bytes[MV_SIZE_TEXT], from[MV_SIZE_TEXT], to[MV_SIZE_TEXT];
+
+    mv_out_text(c->out, ": ");
+    mv_out_style(c->out, MV_STYLE_BOLD);
+    put_text(c->out, label_of(c, row, side_of(row), label, sizeof label));
+    mv_out_style(c->out, MV_STYLE_NONE);
+    mv_out_format(c->out, " %s %s", verbs[row->status], mv_size_text(bytes, magnitude(row->delta)));
+    if (row->bytes[0] && row->bytes[1])
+        mv_out_format(c->out, " (%s to %s)", mv_size_text(from, row->bytes[0]),
+                      mv_size_text(to, row->bytes[1]));
+}
+
+static void put_verdict(const comparison *c)
+{
+    const mv_diff_row *row = main_row(c);
+    char delta[MV_SIZE_TEXT + 1];
+
+    mv_out_style(c->out, c->delta > 0   ? MV_STYLE_RED
+                         : c->delta < 0 ? MV_STYLE_GREEN
+                                        : MV_STYLE_BOLD);
+    mv_out_text(c->out, c->delta == 0 && !row ? "no change" : delta_text(delta, c->delta));
+    mv_out_style(c->out, MV_STYLE_NONE);
+    mv_out_char(c->out, ' ');
+    put_at(c->out, c->cli->options.at);
+    if (row)
+        put_main(c, row);
+    else if (c->level[0].reserved != c->level[1].reserved)
+        mv_out_format(c->out, ", but for %s reserved",
+                      delta_text(delta, (int64_t)(c->level[1].reserved - c->level[0].reserved)));
+    mv_out_char(c->out, '\n');
+    if (row)
+        mv_stack_put(c->out, &c->trace[side_of(row)], c->code.sites[side_of(row)].kinds,
+                     row->stack[side_of(row)], c->cli->options.all_frames, 6);
+}
+
+static void put_side(const comparison *c, const device_pair *pair, int s)
+{
+    char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT];
+    const mv_moment *moment = &pair->sides.moment[s];
+
+    mv_out_text(c->out, s == 0 ? "  before  " : "  after   ");
+    mv_out_format(c->out, "%9s allocated, %9s reserved; ",
+                  mv_size_text(allocated, pair->found.level[s].allocated),
+                  mv_size_text(reserved, pair->found.level[s].reserved));
+    put_text(c->out, c->name[s]);
+    if (pair->sides.lives[s]) {
+        mv_out_format(c->out, ", device %u, ", pair->device[s]);
+        mv_at_put(c->out, &c->trace[s], moment);
+    } else {
+        mv_out_text(c->out, ": no such device");
+    }
+    mv_out_char(c->out, '\n');
+}
+
+static void add_size(mv_sheet *sheet, uint64_t bytes)
+{
+    if (bytes)
+        mv_sheet_size(sheet, bytes);
+    else
+        mv_sheet_text(sheet, "-");
+}
+
+/* Where a line was before, if that is not where it is now. */
+static void add_label(const comparison *c, mv_sheet *sheet, const mv_diff_row *row)
+{
+    char label[512], before[512], both[1040];
+
+    label_of(c, row, side_of(row), label, sizeof label);
+    label_of(c, row, 0, before, sizeof before);
+    if (row->bytes[0] && row->bytes[1] && strcmp(label, before) != 0) {
+        snprintf(both, sizeof both, "%s (was %s)", label, before);
+        mv_sheet_text(sheet, both);
+    } else {
+        mv_sheet_text(sheet, label);
+    }
+}
+
+static void put_rows(const comparison *c, const mv_diff *found)
+{
+    static const mv_column columns[] = {
+        {"change", MV_UNIT_BYTES, 9},     {"", MV_UNIT_TEXT, 0},
+        {"before", MV_UNIT_BYTES, 8},     {"after", MV_UNIT_BYTES, 8},
+        {"blocks", MV_UNIT_COUNT, 0},     {"", MV_UNIT_COUNT, 0},
+        {"allocated by", MV_UNIT_TEXT, 0}};
+    char delta[MV_SIZE_TEXT + 1];
+    mv_sheet sheet;
+
+    mv_sheet_init(&sheet, &c->cli->scratch, columns, 7);
+    for (uint32_t i = 0; i < found->lines && i < c->limit; i++) {
+        const mv_diff_row *row = &found->line[i];
+        mv_sheet_text(&sheet, delta_text(delta, row->delta));
+        mv_sheet_text(&sheet, mv_diff_status_name(row->status));
+        add_size(&sheet, row->bytes[0]);
+        add_size(&sheet, row->bytes[1]);
+        mv_sheet_count(&sheet, row->blocks[0]);
+        mv_sheet_count(&sheet, row->blocks[1]);
+        add_label(c, &sheet, row);
+    }
+    mv_out_char(c->out, '\n');
+    mv_sheet_print(&sheet, c->out, 2);
+}
+
+static void put_rest(const comparison *c, const mv_diff *found)
+{
+    char text[MV_SIZE_TEXT + 1];
+    int64_t rest = 0;
+
+    for (uint64_t i = c->limit; i < found->lines; i++)
+        rest = (int64_t)((uint64_t)rest + (uint64_t)found->line[i].delta);
+    mv_out_style(c->out, MV_STYLE_DIM);
+    if (found->lines > c->limit)
+        mv_out_format(c->out, "  %9s  in %llu more; --limit 0 shows all\n", delta_text(text, rest),
+                      (unsigned long long)(found->lines - c->limit));
+    if (found->same_lines)
+        mv_out_format(c->out, "  %s in %u line%s without a change\n",
+                      mv_size_text(text, found->same_bytes), found->same_lines,
+                      found->same_lines == 1 ? "" : "s");
+    mv_out_style(c->out, MV_STYLE_NONE);
+}
+
+static void put_pair(const comparison *c, const device_pair *pair)
+{
+    char delta[MV_SIZE_TEXT + 1];
+
+    if (c->count > 1) {
+        mv_out_style(c->out, MV_STYLE_BOLD);
+        mv_out_format(c->out, "\ndevice %u: ", pair->device[pair->device[1] == NO_DEVICE ? 0 : 1]);
+        mv_out_style(c->out, MV_STYLE_NONE);
+        mv_out_format(c->out, "%s\n", delta_text(delta, pair->found.delta));
+    }
+    put_side(c, pair, 0);
+    put_side(c, pair, 1);
+    if (pair->found.lines)
+        put_rows(c, &pair->found);
+    put_rest(c, &pair->found);
+}
+
+static int put_report(const comparison *c)
+{
+    const mv_options *options = &c->cli->options;
+    int status = MV_EXIT_DONE;
+
+    if (mv_option_given(options, MV_HAS(JSON))) {
+        status = put_json(c);
+    } else {
+        put_verdict(c);
+        for (uint32_t p = 0; p < c->count; p++)
+            put_pair(c, &c->pairs[p]);
+    }
+    if (status == MV_EXIT_DONE && mv_option_given(options, MV_HAS(FAIL_ON)) && c->delta > 0 &&
+        (uint64_t)c->delta > options->fail_above)
+        return MV_EXIT_FOUND;
+    return status;
+}
+
+/* ---- devices ----------------------------------------------------------------------------- */
+
+static bool is_used(const mv_trace *trace, uint32_t device)
+{
+    if (mv_trace_events(trace, device).count > 0)
+        return true;
+    for (uint32_t i = 0; i < trace->segments.count; i++)
+        if (trace->segments.device[i] == (int32_t)device)
+            return true;
+    return false;
+}
+
+/* The device of a file that was used, if it was the only one. */
+static uint32_t lone_device(const mv_trace *trace)
+{
+    uint32_t lone = NO_DEVICE;
+
+    for (uint32_t i = 0; i < mv_trace_devices(trace); i++) {
+        if (!is_used(trace, i))
+            continue;
+        if (lone != NO_DEVICE)
+            return NO_DEVICE;
+        lone = i;
+    }
+    return lone;
+}
+
+static bool pair_asked(comparison *c, uint32_t device)
+{
+    for (int s = 0; s < 2; s++)
+        if (device >= mv_trace_devices(&c->trace[s])) {
+            mv_complain_of(c->name[s], "no device %u; the file has %u", device,
+                           mv_trace_devices(&c->trace[s]));
+            return false;
+        }
+    c->pairs[c->count++].device[1] = device;
+    c->pairs[0].device[0] = device;
+    return true;
+}
+
+/* Devices of one ordinal belong together; but a process that uses one device alone is compared by
+ * that one, whichever it is: ranks name theirs by their number. */
+static bool pair_devices(comparison *c)
+{
+    uint32_t devices[2] = {mv_trace_devices(&c->trace[0]), mv_trace_devices(&c->trace[1])};
+    uint32_t most = devices[0] > devices[1] ? devices[0] : devices[1];
+    uint32_t lone[2] = {lone_device(&c->trace[0]), lone_device(&c->trace[1])};
+
+    c->pairs = mv_push_array(&c->cli->arena, device_pair, (uint64_t)most + 1);
+    if (!c->pairs) {
+        mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
+        return false;
+    }
+    if (c->cli->options.device != MV_ALL_DEVICES)
+        return pair_asked(c, (uint32_t)c->cli->options.device);
+    if (lone[0] != NO_DEVICE && lone[1] != NO_DEVICE) {
+        c->pairs[c->count++] = (device_pair){.device = {lone[0], lone[1]}};
+        return true;
+    }
+    for (uint32_t i = 0; i < most; i++) {
+        bool used[2] = {i < devices[0] && is_used(&c->trace[0], i),
+                        i < devices[1] && is_used(&c->trace[1], i)};
+        if (used[0] || used[1])
+            c->pairs[c->count++] =
+                (device_pair){.device = {used[0] ? i : NO_DEVICE, used[1] ? i : NO_DEVICE}};
+    }
+    return true;
+}
+
+/* ---- both -------------------------------------------------------------------------------- */
+
+/* Helpers that read, and complain of, the command's first file are pointed to this one. */
+static void turn_to(comparison *c, int s, char **files)
+{
+    c->cli->options.file = files + s;
+}
+
+static bool find_side(comparison *c, device_pair *pair, int s)
+{
+    mv_lives *lives;
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    if (pair->device[s] == NO_DEVICE)
+        return true;
+    lives = mv_push_struct(&c->cli->arena, mv_lives);
+    if (!lives)
+        mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    else
+        mv_lives_find(&c->cli->arena, &c->trace[s], pair->device[s], lives, &err);
+    if (err.code != MV_OK) {
+        mv_complain(c->name[s], &err);
+        return false;
+    }
+    pair->sides.lives[s] = lives;
+    return mv_at_find(c->cli, &c->trace[s], lives, "peak", &pair->sides.moment[s]);
+}
+
+static bool find_pair(comparison *c, device_pair *pair, char **files)
+{
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    for (int s = 0; s < 2; s++) {
+        turn_to(c, s, files);
+        if (!find_side(c, pair, s))
+            return false;
+    }
+    turn_to(c, 0, files);
+    if (mv_diff_find(&c->cli->arena, &c->code, &pair->sides, &pair->found, &err) != MV_OK) {
+        mv_complain(NULL, &err);
+        return false;
+    }
+    for (int s = 0; s < 2; s++) {
+        c->level[s].allocated += pair->found.level[s].allocated;
+        c->level[s].active += pair->found.level[s].active;
+        c->level[s].requested += pair->found.level[s].requested;
+        c->level[s].reserved += pair->found.level[s].reserved;
+    }
+    return true;
+}
+
+static bool read_both(comparison *c, char **files)
+{
+    mv_err err = {.offset = MV_NO_OFFSET};
+    bool read = true;
+
+    for (int s = 0; s < 2 && read; s++) {
+        turn_to(c, s, files);
+        c->name[s] = mv_input_name(c->cli);
+        read = mv_input_read(c->cli, &c->trace[s]);
+    }
+    turn_to(c, 0, files);
+    if (read &&
+        mv_diff_code_find(&c->cli->arena, &c->trace[0], &c->trace[1], &c->code, &err) != MV_OK) {
+        mv_complain(NULL, &err);
+        return false;
+    }
+    return read;
+}
+
+static uint64_t rows_wanted(const mv_options *options)
+{
+    if (mv_option_given(options, MV_HAS(LIMIT)))
+        return options->limit ? options->limit : UINT64_MAX;
+    return mv_option_given(options, MV_HAS(JSON)) ? UINT64_MAX : TEXT_ROWS;
+}
+
+int mv_cmd_diff(mv_cli *cli)
+{
+    comparison c = {.cli = cli, .out = &cli->out, .limit = rows_wanted(&cli->options)};
+    char **files = cli->options.file;
+
+    if (!read_both(&c, files) || !pair_devices(&c))
+        return MV_EXIT_FAILED;
+    for (uint32_t i = 0; i < c.count; i++)
+        if (!find_pair(&c, &c.pairs[i], files))
+            return MV_EXIT_FAILED;
+    c.delta = (int64_t)(c.level[1].allocated - c.level[0].allocated);
+    return put_report(&c);
+}
