@@ -1,0 +1,176 @@
+#!/bin/sh
+# What only a machine with a GPU can show: programs run under the shim, and what was captured is
+# compared with what PyTorch says of the same process. One line a check, PASS or FAIL, with figures;
+# the last line counts them. Needs python3 with PyTorch, and nvcc for the plain program. At most six
+# minutes. The report is also written to $OUT/gpu.txt when OUT is set, and captures of failed checks
+# are kept there.
+#
+#     capture/tests/gpu.sh [BUNDLE]              a folder made by scripts/bundle (build/bundle)
+#     capture/tests/gpu.sh MEMVIZ SHIM
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+
+case $# in
+0 | 1)
+    bundle=${1:-$root/build/bundle}
+    [ -x "$bundle/memviz" ] || "$root/scripts/bundle" "$bundle" || exit 1
+    memviz=$bundle/memviz
+    ;;
+*)
+    memviz=$1
+    export MEMVIZ_SHIM="$2"
+    ;;
+esac
+python=${PYTHON:-python3}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+report=$work/report
+started=$(date +%s)
+
+say() {
+    echo "$*"
+    echo "$*" >>"$report"
+}
+
+# check NAME CHECK ARGUMENT...: a check of gpu_check.py, on a line of its own.
+check() {
+    name=$1
+    kind=$2
+    shift 2
+    say "$("$python" "$here/gpu_check.py" "$name" "$kind" "$memviz" "$@" 2>&1 | tail -n 1)"
+}
+
+# verdict NAME STATUS FIGURES
+verdict() {
+    if [ "$2" = 0 ]; then say "PASS $1: $3"; else say "FAIL $1: $3"; fi
+}
+
+# scene NAME WANTED-STATUS [OPTION...] -- CMD...: runs CMD under the shim into $work/NAME.bin and
+# shows its closing line.
+scene() {
+    name=$1
+    wanted=$2
+    shift 2
+    begun=$(date +%s)
+    timeout 120 "$memviz" run -o "$work/$name.bin" "$@" >"$work/$name.out" 2>"$work/$name.err"
+    status=$?
+    line=$(grep '^memviz: ' "$work/$name.err" | head -n 2 | tr '\n' ' ')
+    took="$(($(date +%s) - begun)) s"
+    if [ "$status" = "$wanted" ]; then
+        verdict "$name: runs" 0 "$line($took)"
+    else
+        verdict "$name: runs" 1 "status $status: $(tail -n 3 "$work/$name.err" | tr '\n' ' ')($took)"
+    fi
+}
+
+torch_scene() {
+    name=$1
+    wanted=$2
+    what=$3
+    shift 3
+    scene "$name" "$wanted" "$@" -- "$python" "$here/gpu_scenes.py" "$what" "$work/$name"
+}
+
+# ---- the machine
+say "$(date -u +%Y-%m-%d) $(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader | head -n 1)," \
+    "$("$python" -c 'import sys, torch; print("PyTorch", torch.__version__, "Python", sys.version.split()[0])')," \
+    "$("$memviz" version)"
+
+# ---- training
+torch_scene train 0 train
+check "train: events" same "$work/train.bin" "$work/train"
+check "train: steps" steps "$work/train.bin" "$work/train"
+check "train: nothing lost" lost "$work/train.bin"
+check "train: ledger" ledger "$work/train.bin" c10_cuda
+
+export PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
+torch_scene expandable 0 train
+unset PYTORCH_CUDA_ALLOC_CONF
+check "expandable: events" same "$work/expandable.bin" "$work/expandable"
+
+torch_scene stacks_all 0 train --stacks all
+check "stacks all: events" same "$work/stacks_all.bin" "$work/stacks_all"
+
+# ---- NCCL
+gpus=$("$python" -c 'import torch; print(torch.cuda.device_count())')
+if [ "${gpus:-0}" -ge 2 ]; then
+    begun=$(date +%s)
+    timeout 120 "$memviz" run -o "$work/nccl.%r.bin" -- "$python" -m torch.distributed.run \
+        --standalone --nproc-per-node 2 "$here/gpu_scenes.py" nccl "$work/nccl" \
+        >"$work/nccl.out" 2>"$work/nccl.err"
+    verdict "nccl, two ranks: runs" $? "$(grep '^memviz: ' "$work/nccl.err" | tr '\n' ' ')($(($(date +%s) - begun)) s)"
+    check "nccl, rank 0: ledger" ledger "$work/nccl.0.bin" nccl
+    check "nccl, rank 1: ledger" ledger "$work/nccl.1.bin" nccl
+else
+    torch_scene nccl 0 nccl
+    check "nccl, a communicator of one rank (one GPU here): ledger" ledger "$work/nccl.bin" nccl
+fi
+
+# ---- what programs do besides
+torch_scene graphs 0 graphs
+check "graphs: events" same "$work/graphs.bin" "$work/graphs"
+torch_scene oom 0 oom
+check "oom: events" same "$work/oom.bin" "$work/oom"
+check "oom: seen" oom "$work/oom.bin" "$work/oom"
+torch_scene kill 137 kill
+check "kill -9 in a step" kill "$work/kill.bin" "$work/kill"
+torch_scene profiler 0 profiler
+check "profiler at the same time" profiler "$work/profiler.bin" "$work/profiler"
+export PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync
+torch_scene async 0 async
+unset PYTORCH_CUDA_ALLOC_CONF
+check "async backend: calls" calls "$work/async.bin" "$work/async"
+
+# ---- programs without PyTorch
+if nvcc -o "$work/plain_program" "$here/gpu_plain.cu" -lcuda 2>"$work/nvcc.err" ||
+    nvcc -o "$work/plain_program" "$here/gpu_plain.cu" -lcuda -L"$(dirname "$(command -v nvcc)")/../lib64/stubs" 2>"$work/nvcc.err"; then
+    scene plain 0 -- "$work/plain_program"
+    check "plain nvcc program: calls" plain "$work/plain.bin"
+    "$memviz" ledger "$work/plain.bin" --at end >"$work/plain.txt" 2>&1
+else
+    say "FAIL plain nvcc program: $(head -n 1 "$work/nvcc.err")"
+fi
+
+# ---- programs that have nothing to do with a GPU: the same output and status as without
+same() {
+    name=$1
+    shift
+    (cd / && "$@") >"$work/bare" 2>"$work/bare.err"
+    bare=$?
+    (cd / && "$memviz" run -q -o "$work/same.bin" -- "$@") >"$work/under" 2>"$work/under.err"
+    under=$?
+    if [ $bare = $under ] && cmp -s "$work/bare" "$work/under" && cmp -s "$work/bare.err" "$work/under.err"; then
+        say "PASS $name: output and status $under as without"
+    else
+        say "FAIL $name: status $bare and $under; $(diff "$work/bare" "$work/under" | head -n 2 | tr '\n' ' ')" \
+            "$(diff "$work/bare.err" "$work/under.err" | head -n 2 | tr '\n' ' ')"
+    fi
+}
+same "ls" ls -l /usr
+same "a failing ls" ls /nowhere
+same "NumPy" "$python" -c 'import numpy as n; a = n.arange(1e6).reshape(1000, 1000); print((a @ a.T).sum(), n.linalg.norm(a))'
+
+# ---- reports, for people
+for name in train nccl.0 nccl; do
+    [ -f "$work/$name.bin" ] || continue
+    say "--- ledger $name"
+    "$memviz" ledger "$work/$name.bin" >"$work/text" 2>&1
+    head -n 25 "$work/text" | while IFS= read -r line; do say "$line"; done
+    say "--- info $name"
+    "$memviz" info "$work/$name.bin" >"$work/text" 2>&1
+    head -n 25 "$work/text" | while IFS= read -r line; do say "$line"; done
+done
+
+passed=$(grep -c '^PASS' "$report")
+failed=$(grep -c '^FAIL' "$report")
+say "$passed passed, $failed failed, in $(($(date +%s) - started)) s"
+if [ -n "${OUT:-}" ]; then
+    cp "$report" "$OUT/gpu.txt"
+    cp "$work"/*.err "$OUT/" 2>/dev/null
+    # Small enough to be looked at elsewhere.
+    find "$work" -maxdepth 1 \( -name '*.bin' -o -name '*.live' \) -size -4096k -exec cp {} "$OUT/" \;
+    cp "$work/train/snapshot.pickle" "$OUT/train.pickle" 2>/dev/null
+    cp "$work/plain.txt" "$OUT/" 2>/dev/null
+fi
+[ "$failed" = 0 ]

@@ -1,0 +1,288 @@
+"""Compares captures with what PyTorch said of the same processes: gpu_check.py CHECK MEMVIZ ARGS.
+
+Prints one line, "PASS name: figures" or "FAIL name: what differs", and exits 0 or 1."""
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+
+ROUND = 512  # kMinBlockSize
+SMALL = 1 << 20  # kSmallSize: larger requests come from the large pool, which leaves no more unsplit
+
+
+class Different(Exception):
+    pass
+
+
+def expect(condition, text):
+    if not condition:
+        raise Different(text)
+
+
+def memviz(program, *arguments):
+    done = subprocess.run([program, *arguments], capture_output=True, text=True)
+    expect(done.returncode == 0, f"memviz {' '.join(arguments)}: {done.stderr.strip()[:300]}")
+    return json.loads(done.stdout)
+
+
+def load_facts(folder):
+    with open(os.path.join(folder, "facts.json")) as file:
+        return json.load(file)
+
+
+def captured_trace(program, capture, device=0):
+    return memviz(program, "trace", "--json", "--limit", "0", "--device", str(device), capture)
+
+
+def recorded_trace(folder, device=0):
+    with open(os.path.join(folder, "snapshot.pickle"), "rb") as file:
+        return pickle.load(file)["device_traces"][device]
+
+
+def blocks(events):
+    return [e for e in events if e["action"] in ("alloc", "free_requested")]
+
+
+def round_up(size):
+    return max(ROUND, (size + ROUND - 1) // ROUND * ROUND)
+
+
+def same_class(requested, block):
+    """Whether a block of these bytes can be the answer to a request."""
+    least = round_up(requested)
+    if least <= SMALL:
+        return block == least or (block > least and block - least < ROUND)
+    return least <= block <= least + SMALL
+
+
+def compare_blocks(ours, theirs):
+    """Event for event: action, address, size class. Returns the captured part that PyTorch saw."""
+    expect(len(ours) >= len(theirs), f"{len(ours)} block events captured, {len(theirs)} recorded")
+    size_of = {}
+    for i, (a, b) in enumerate(zip(ours, theirs)):
+        expect(
+            a["action"] == b["action"] and a["addr"] == b["addr"],
+            f"event {i}: captured {a['action']} {a['addr']:#x}, "
+            f"recorded {b['action']} {b['addr']:#x}",
+        )
+        if a["action"] == "alloc":
+            expect(
+                same_class(b["size"], a["size"]),
+                f"event {i}: a block of {a['size']} for a request of {b['size']}",
+            )
+            size_of[a["addr"]] = a["size"]
+        else:
+            made = size_of.pop(a["addr"], a["size"])
+            expect(a["size"] == made, f"event {i}: {made} made, {a['size']} freed")
+    return ours[: len(theirs)]
+
+
+def compare_totals(events, facts):
+    level = peak = made = freed = allocs = 0
+    for e in events:
+        if e["action"] == "alloc":
+            level += e["size"]
+            made += e["size"]
+            allocs += 1
+            peak = max(peak, level)
+        else:
+            level -= e["size"]
+            freed += e["size"]
+    for name, value in (
+        ("allocated_bytes.all.current", level),
+        ("allocated_bytes.all.peak", peak),
+        ("allocated_bytes.all.allocated", made),
+        ("allocated_bytes.all.freed", freed),
+        ("allocation.all.allocated", allocs),
+    ):
+        expect(facts[name] == value, f"{name}: PyTorch {facts[name]}, captured {value}")
+    return level, peak
+
+
+def compare_reserved(trace, last_event, facts):
+    level = peak = 0
+    for e in trace["events"]:
+        if e["event"] > last_event:
+            break
+        if e["action"] in ("segment_alloc", "segment_map"):
+            level += e["size"]
+        elif e["action"] in ("segment_free", "segment_unmap"):
+            level -= e["size"]
+        peak = max(peak, level)
+    for name, value in (
+        ("reserved_bytes.all.current", level),
+        ("reserved_bytes.all.peak", peak),
+    ):
+        expect(facts[name] == value, f"{name}: PyTorch {facts[name]}, captured {value}")
+    return level
+
+
+def frame_key(frame):
+    function = frame.get("function", frame.get("name"))
+    return (
+        function.rsplit(".", 1)[-1],
+        os.path.basename(frame.get("file", frame.get("filename"))),
+        frame["line"],
+    )
+
+
+def compare_stacks(trace, ours, theirs):
+    """Of the allocations that PyTorch recorded with Python frames: how many have the same here."""
+    stacks = trace["stacks"]
+    equal = counted = 0
+    first = ""
+    for a, b in zip(ours, theirs):
+        if a["action"] != "alloc" or not b.get("frames"):
+            continue
+        frames = [] if a["stack"] is None else stacks[a["stack"]]
+        want = [frame_key(f) for f in b["frames"]]
+        have = [frame_key(f) for f in frames]
+        counted += 1
+        if want == have:
+            equal += 1
+        elif not first:
+            first = f"; the first that differs: captured {have[:3]}, recorded {want[:3]}"
+    expect(counted > 0, "PyTorch recorded no stack")
+    expect(equal >= 0.99 * counted, f"{equal} of {counted} Python stacks are the same{first}")
+    return equal, counted
+
+
+def check_same(program, capture, folder):
+    trace = captured_trace(program, capture)
+    theirs = blocks(recorded_trace(folder))
+    ours = compare_blocks(blocks(trace["events"]), theirs)
+    facts = load_facts(folder)
+    level, peak = compare_totals(ours, facts)
+    reserved = compare_reserved(trace, ours[-1]["event"], facts)
+    equal, counted = compare_stacks(trace, ours, theirs)
+    return (
+        f"{len(theirs)} block events equal, one by one; allocated {level}, peak {peak}, "
+        f"reserved {reserved} equal; {equal} of {counted} Python stacks equal"
+    )
+
+
+def check_steps(program, capture, folder):
+    steps = memviz(program, "leaks", "--json", capture)["steps"]
+    want = load_facts(folder)["steps"]
+    expect(
+        steps["count"] in (want, want - 1) and steps["source"] != "none",
+        f"{want} steps done, found {steps}",
+    )
+    return f"{steps['count']} steps by {steps['source']} {steps['name']!r}"
+
+
+def check_lost(program, capture):
+    notes = {n["code"]: n["count"] for n in memviz(program, "info", "--json", capture)["notes"]}
+    for code in ("lost_events", "damaged_chunk"):
+        expect(notes.get(code, 0) == 0, f"notes: {notes}")
+    return f"notes: {notes or 'none'}"
+
+
+def check_oom(program, capture, folder):
+    facts = load_facts(folder)
+    ooms = [e for e in captured_trace(program, capture)["events"] if e["action"] == "oom"]
+    expect(facts["caught"] == 2, f"the program caught {facts['caught']}")
+    expect(len(ooms) == 2, f"{len(ooms)} out-of-memory events captured")
+    for oom in ooms:
+        expect(oom["size"] >= facts["asked"], f"asked for {facts['asked']}, captured {oom['size']}")
+    return f"{len(ooms)} out-of-memory events of {ooms[0]['size']} bytes"
+
+
+def check_kill(program, capture, folder):
+    facts = load_facts(folder)
+    events = blocks(captured_trace(program, capture)["events"])
+    level, _ = compare_totals(events, facts)
+    expect(events[-1]["addr"] == facts["last"], "the last allocation is another one")
+    return f"{len(events)} block events up to the kill; allocated {level} equal"
+
+
+def check_profiler(program, capture, folder):
+    facts = load_facts(folder)
+    expect(facts["kernels"] > 0, "the profiler saw no kernel")
+    expect(
+        facts["profiler_allocations"] == facts["made"],
+        f"{facts['made']} allocations, the profiler saw {facts['profiler_allocations']}",
+    )
+    return (
+        f"the profiler saw {facts['kernels']} kernels and all {facts['made']} allocations; "
+        + check_same(program, capture, folder)
+    )
+
+
+def ledger_of(program, capture, at=None):
+    ledger = memviz(program, "ledger", "--json", *(["--at", at] if at else []), capture)
+    for device in ledger["devices"]:
+        if device["used"] is not None:
+            total = sum(row["bytes"] for row in device["by"])
+            total += device["context_estimate"] + device["unexplained"]
+            expect(total == device["used"], f"device {device['device']}: rows give {total}, "
+                   f"used is {device['used']}")
+    return ledger
+
+
+def library(row):
+    return os.path.basename(row["library"] or "?")
+
+
+def check_ledger(program, capture, name):
+    """The rows add up, the library `name` is among them, and little is unexplained."""
+    most = None
+    for device in ledger_of(program, capture)["devices"]:
+        if device["used"] and (most is None or device["used"] > most["used"]):
+            most = device
+    expect(most, "no device has samples")
+    mine = sum(row["bytes"] for row in most["by"] if name in library(row))
+    share = abs(most["unexplained"]) / most["used"]
+    figures = (
+        f"used {most['used']}, PyTorch {most['framework_reserved']}, {name} {mine}, "
+        f"context {most['context_estimate']}, unexplained {most['unexplained']} ({share:.1%}) "
+        f"[{most.get('basis')}]"
+    )
+    expect(mine > 0, f"no memory of {name}: {figures}")
+    expect(share < 0.10, figures)
+    return figures
+
+
+def check_plain(program, capture):
+    """What gpu_plain.cu leaves alive."""
+    want = {
+        "cudaMalloc": 64 << 20,
+        "cudaMallocAsync": 16 << 20,
+        "cudaMallocManaged": 8 << 20,
+        "cudaMallocPitch": None,
+        "cuMemCreate": 32 << 20,
+    }
+    rows = {row["api"]: row for row in ledger_of(program, capture, "end")["devices"][0]["by"]}
+    for api, size in want.items():
+        row = next((rows[name] for name in rows if name.startswith(api)), None)
+        expect(row, f"no {api} among {sorted(rows)}")
+        expect(size is None or row["bytes"] == size, f"{api}: {row['bytes']}, not {size}")
+    return ", ".join(f"{api} {row['bytes']}" for api, row in sorted(rows.items()))
+
+
+def check_calls(program, capture, folder):
+    facts = load_facts(folder)
+    ledger = ledger_of(program, capture, "peak")["devices"][0]
+    apis = {row["api"]: row["bytes"] for row in ledger["by"]}
+    expect(facts["backend"] == "cudaMallocAsync", facts["backend"])
+    expect(any(name.startswith("cudaMallocAsync") for name in apis), f"{apis}")
+    return f"{apis}"
+
+
+def main():
+    name, check, program, *arguments = sys.argv[1:]
+    try:
+        print(f"PASS {name}: {globals()['check_' + check](program, *arguments)}")
+    except Different as why:
+        print(f"FAIL {name}: {why}")
+        return 1
+    except Exception as why:  # a check that cannot be made is a failed one
+        print(f"FAIL {name}: {type(why).__name__}: {why}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
