@@ -25,6 +25,28 @@ bool mv_at_find(mv_cli *cli, const mv_trace *trace, const mv_lives *lives, const
     return false;
 }
 
+static bool names_moment(const mv_cli *cli, const mv_trace *trace, uint32_t device)
+{
+    mv_window all = {0, mv_trace_events(trace, device).count};
+    mv_moment_ask ask;
+    char why[200];
+
+    return mv_moment_read(trace, device, cli->options.at, all, &ask, why, sizeof why);
+}
+
+bool mv_at_is_elsewhere(const mv_cli *cli, const mv_trace *trace, uint32_t device)
+{
+    const char *at = cli->options.at;
+
+    if (!at || strncmp(at, "oom", 3) != 0 || cli->options.device != MV_ALL_DEVICES ||
+        names_moment(cli, trace, device))
+        return false;
+    for (uint32_t i = 0; i < mv_trace_devices(trace); i++)
+        if (names_moment(cli, trace, i))
+            return true;
+    return false;
+}
+
 void mv_at_put(mv_out *out, const mv_trace *trace, const mv_moment *moment)
 {
     int64_t start = mv_position_start_us(trace);

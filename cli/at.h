@@ -10,6 +10,10 @@
 bool mv_at_find(mv_cli *cli, const mv_trace *trace, const mv_lives *lives, const char *otherwise,
                 mv_moment *out);
 
+/* Whether --at names an out-of-memory event that this device lacks and another one has: then a
+ * report on several devices leaves this one out. */
+bool mv_at_is_elsewhere(const mv_cli *cli, const mv_trace *trace, uint32_t device);
+
 /* "before the first event", "event 812", "event 812 (1.234 s)". */
 void mv_at_put(mv_out *out, const mv_trace *trace, const mv_moment *moment);
 

@@ -7,6 +7,7 @@
 #include "cli/complain.h"
 #include "cli/input.h"
 #include "cli/report.h"
+#include "cli/rows.h"
 #include "cli/sheet.h"
 #include "cli/stack_text.h"
 #include "cli/window.h"
@@ -197,15 +198,6 @@ static void put_leak(const judgement *j, uint32_t device, const mv_leak *leak)
     mv_stack_put(out, j->trace, j->kinds, leak->stack, j->cli->options.all_frames, 6);
 }
 
-static void put_hidden(mv_out *out, uint64_t rows, uint64_t limit)
-{
-    if (rows <= limit)
-        return;
-    mv_out_style(out, MV_STYLE_DIM);
-    mv_out_format(out, "  %llu more; --limit 0 shows all\n", (unsigned long long)(rows - limit));
-    mv_out_style(out, MV_STYLE_NONE);
-}
-
 static void put_retained(const judgement *j, const mv_leaks *found)
 {
     static const mv_column columns[] = {
@@ -225,7 +217,7 @@ static void put_retained(const judgement *j, const mv_leaks *found)
     }
     mv_out_char(j->out, '\n');
     mv_sheet_print(&sheet, j->out, 2);
-    put_hidden(j->out, found->retained_count, j->limit);
+    mv_rows_put_hidden(j->out, found->retained_count, j->limit);
 }
 
 static void put_steps(mv_out *out, const mv_steps *steps)
@@ -277,7 +269,7 @@ static void put_device(const judgement *j, uint32_t device)
         put_leak(j, device, &found->leaks[i]);
         mv_out_char(j->out, '\n');
     }
-    put_hidden(j->out, found->count, j->limit);
+    mv_rows_put_hidden(j->out, found->count, j->limit);
     put_summary(j, device, found);
     put_retained(j, found);
 }
@@ -292,13 +284,6 @@ static mv_code find_device(judgement *j, uint32_t device, mv_err *err)
     if (code == MV_OK)
         code = mv_leaks_find(&j->cli->arena, j->trace, &lives, &j->found[device - j->first], err);
     return code;
-}
-
-static uint64_t rows_wanted(const mv_cli *cli)
-{
-    if (mv_option_given(&cli->options, MV_HAS(LIMIT)))
-        return cli->options.limit ? cli->options.limit : UINT64_MAX;
-    return mv_option_given(&cli->options, MV_HAS(JSON)) ? UINT64_MAX : TEXT_ROWS;
 }
 
 static int put_report(judgement *j)
@@ -323,7 +308,8 @@ static int put_report(judgement *j)
 int mv_cmd_leaks(mv_cli *cli)
 {
     mv_trace trace;
-    judgement j = {.cli = cli, .out = &cli->out, .trace = &trace, .limit = rows_wanted(cli)};
+    judgement j = {
+        .cli = cli, .out = &cli->out, .trace = &trace, .limit = mv_rows_wanted(cli, TEXT_ROWS)};
     mv_err err = {.offset = MV_NO_OFFSET};
 
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &j.first, &j.end))

@@ -84,6 +84,26 @@ const mv_command mv_commands[] = {
                    "memviz diff --fail-on 'delta>100MiB' main.pickle branch.pickle\n",
     },
     {
+        .name = "peak",
+        .run = mv_cmd_peak,
+        .options = MV_HAS(JSON) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
+                   MV_HAS(OUTPUT) | MV_HAS(AT) | MV_HAS(RULES) | MV_HAS(TARGET) | RANGE_OPTIONS,
+        .fail_on = MV_FAIL_PEAK,
+        .least_files = 1,
+        .most_files = 1,
+        .arguments = "FILE",
+        .summary = "who holds memory at the peak",
+        .help =
+            "Every byte allocated at the peak, or at another moment, by the line of your code and\n"
+            "by category. \"marginal\" is by how far the peak would fall without that site: less\n"
+            "than its bytes where the next peak is elsewhere. --target names the fewest sites\n"
+            "without which the peak fits. --frames shows the stacks. With --fail-on 'peak>SIZE'\n"
+            "the exit status is 3 when the peak is higher.\n",
+        .example = "memviz peak train.pickle\n"
+                   "memviz peak --at @ProfilerStep#3 --target 40GiB train.pickle\n"
+                   "memviz peak --json --fail-on 'peak>70GiB' train.pickle >peak.json\n",
+    },
+    {
         .name = "trace_plot",
         .run = mv_cmd_trace_plot,
         .options = MV_HAS(JSON) | MV_HAS(OUTPUT) | RANGE_OPTIONS,

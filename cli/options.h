@@ -15,6 +15,8 @@
     X(TO, "to", 0, "X", NULL, "stop before event number, time or annotation")                     \
     X(AT, "at", 0, "WHEN", "peak reserved-peak end oom",                                          \
       "moment: peak, reserved-peak, end, oom[#K], event number, time, @NAME[#K]")                 \
+    X(RULES, "rules", 0, "FILE", NULL, "categories of your own: a regex and a category a line")   \
+    X(TARGET, "target", 0, "SIZE", NULL, "name the fewest sites without which the peak fits")     \
     X(FRAMES, "frames", 0, "WHICH", "user all", "frames to show: user (default) or all")          \
     X(FAIL_ON, "fail-on", 0, "WHAT", "leak fragmented peak>BYTES delta>BYTES",                    \
       "exit with 3 when the report finds it")                                                     \
@@ -78,6 +80,8 @@ typedef struct {
     const char *stacks;                  /* likewise; one of its words */
     mv_fail_on fail_on;                  /* meaningful when given */
     uint64_t fail_above;                 /* bytes of PEAK and DELTA */
+    const char *rules;                   /* NULL when not given */
+    uint64_t target;                     /* meaningful when given */
     bool all_frames;
     mv_color color;
     uint64_t max_memory; /* 0 when not given */

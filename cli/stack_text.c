@@ -1,5 +1,7 @@
 #include "cli/stack_text.h"
 
+#include <stdio.h>
+
 #include "analyze/culprit.h"
 
 /* So many frames of the framework in a row are shown; longer runs are counted. */
@@ -70,4 +72,25 @@ void mv_stack_put(mv_out *out, const mv_trace *trace, const uint8_t *kinds, mv_s
         marked = marked || bold;
         put_frame(out, trace, frames[i], bold, indent);
     }
+}
+
+const char *mv_stack_label(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
+                           char *out, uint32_t size)
+{
+    uint32_t count, at = 0;
+    const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
+    mv_frame_id culprit = mv_culprit_frame(trace, kinds, stack);
+    char inner[256];
+    size_t used;
+
+    mv_culprit_label(trace, kinds, stack, out, size);
+    if (count == 0 || kinds[culprit.row] != MV_FRAME_USER)
+        return out;
+    while (kinds[frames[at].row] > MV_FRAME_PACKAGE)
+        at++;
+    used = strlen(out);
+    if (kinds[frames[at].row] == MV_FRAME_PACKAGE)
+        snprintf(out + used, size - used, " > %s",
+                 mv_frame_label(trace, frames[at], inner, sizeof inner));
+    return out;
 }

@@ -11,4 +11,9 @@
 void mv_stack_put(mv_out *out, const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
                   bool all, uint32_t indent);
 
+/* The label of a stack's culprit, and where that line went on in another package the innermost
+ * line there: "train.py:96 main > resnet.py:97 forward". Returns `out`. */
+const char *mv_stack_label(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
+                           char *out, uint32_t size);
+
 #endif
