@@ -104,6 +104,21 @@ const mv_command mv_commands[] = {
                    "memviz peak --json --fail-on 'peak>70GiB' train.pickle >peak.json\n",
     },
     {
+        .name = "lines",
+        .run = mv_cmd_lines,
+        .options = MV_HAS(JSON) | MV_HAS(LIMIT) | MV_HAS(OUTPUT) | MV_HAS(SOURCE) | RANGE_OPTIONS,
+        .least_files = 1,
+        .most_files = 1,
+        .arguments = "FILE",
+        .summary = "a line profile: what each line of your code allocates and holds",
+        .help = "For each line of your code the most bytes that it held at once (peak), what it\n"
+                "allocated in all (total) and still holds at the end (live); active and reserved\n"
+                "are the device's highest totals right behind its allocations. --source shows the\n"
+                "line itself where the file is here.\n",
+        .example = "memviz lines train.pickle\n"
+                   "memviz lines --source auto --from @ProfilerStep#3 train.pickle\n",
+    },
+    {
         .name = "trace_plot",
         .run = mv_cmd_trace_plot,
         .options = MV_HAS(JSON) | MV_HAS(OUTPUT) | RANGE_OPTIONS,

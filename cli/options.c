@@ -124,6 +124,9 @@ static bool take(mv_options *o, mv_option_id id, char *argument)
     case MV_OPTION_RULES:
         o->rules = argument;
         return *argument != 0;
+    case MV_OPTION_SOURCE:
+        o->source = argument;
+        return *argument != 0;
     case MV_OPTION_TARGET:
         return mv_size_parse(argument, &o->target);
     case MV_OPTION_FAIL_ON:

@@ -17,6 +17,8 @@
       "moment: peak, reserved-peak, end, oom[#K], event number, time, @NAME[#K]")                 \
     X(RULES, "rules", 0, "FILE", NULL, "categories of your own: a regex and a category a line")   \
     X(TARGET, "target", 0, "SIZE", NULL, "name the fewest sites without which the peak fits")     \
+    X(SOURCE, "source", 0, "DIR", "auto",                                                         \
+      "show source lines from DIR, or from where the paths say: auto")                            \
     X(FRAMES, "frames", 0, "WHICH", "user all", "frames to show: user (default) or all")          \
     X(FAIL_ON, "fail-on", 0, "WHAT", "leak fragmented peak>BYTES delta>BYTES",                    \
       "exit with 3 when the report finds it")                                                     \
@@ -80,7 +82,7 @@ typedef struct {
     const char *stacks;                  /* likewise; one of its words */
     mv_fail_on fail_on;                  /* meaningful when given */
     uint64_t fail_above;                 /* bytes of PEAK and DELTA */
-    const char *rules;                   /* NULL when not given */
+    const char *rules, *source;          /* NULL when not given */
     uint64_t target;                     /* meaningful when given */
     bool all_frames;
     mv_color color;
