@@ -90,6 +90,7 @@ typedef struct {
     uint32_t *first_piece; /* [count + 1] */
     uint64_t *piece_addr;  /* [first_piece[count]] */
     uint64_t *piece_size;  /* [first_piece[count]] */
+    uint64_t *piece_whole; /* [first_piece[count]] of a hole, what counts in `whole` */
     uint32_t *piece_row;   /* [first_piece[count]] of lives->allocs; MV_NO_ROW: a hole */
 } mv_heap_map;
 

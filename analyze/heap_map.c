@@ -37,9 +37,10 @@ static bool make_columns(mv_arena *arena, uint64_t segments, uint64_t pieces, mv
     map->first_piece = mv_push_array(arena, uint32_t, segments + 1);
     map->piece_addr = mv_push_array(arena, uint64_t, pieces);
     map->piece_size = mv_push_array(arena, uint64_t, pieces);
+    map->piece_whole = mv_push_array(arena, uint64_t, pieces);
     map->piece_row = mv_push_array(arena, uint32_t, pieces);
     return map->addr && map->size && map->free && map->whole && map->segment && map->first_piece &&
-           map->piece_addr && map->piece_size && map->piece_row;
+           map->piece_addr && map->piece_size && map->piece_whole && map->piece_row;
 }
 
 static void add_piece(mapping *m, uint64_t addr, uint64_t end, uint32_t row)
@@ -77,12 +78,19 @@ static uint64_t whole_pages(const mv_heap *heap, uint64_t low, uint64_t high)
 
 static void add_hole(mapping *m, uint32_t segment, uint64_t low, uint64_t high)
 {
+    mv_heap_map *map = m->map;
+    uint64_t whole = 0;
+
     if (low >= high)
         return;
     add_piece(m, low, high, MV_NO_ROW);
-    m->map->free[segment] += high - low;
-    if (m->heap->lives->segments.is_expandable[m->map->segment[segment]])
-        m->map->whole[segment] += whole_pages(m->heap, low, high);
+    if (high - low == map->size[segment])
+        whole = high - low;
+    else if (m->heap->lives->segments.is_expandable[map->segment[segment]])
+        whole = whole_pages(m->heap, low, high);
+    map->free[segment] += high - low;
+    map->whole[segment] += whole;
+    map->piece_whole[m->pieces - 1] = whole;
 }
 
 static void add_segment(mapping *m, uint32_t wall)
@@ -105,8 +113,6 @@ static void add_segment(mapping *m, uint32_t wall)
         add_piece(m, addr[used], at, holes->used_row[used]);
     }
     add_hole(m, row, at, addr[end]);
-    if (m->map->free[row] == m->map->size[row])
-        m->map->whole[row] = m->map->size[row];
 }
 
 mv_code mv_heap_map_make(mv_arena *arena, const mv_heap *heap, mv_heap_map *out, mv_err *err)

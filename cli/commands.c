@@ -119,6 +119,24 @@ const mv_command mv_commands[] = {
                    "memviz lines --source auto --from @ProfilerStep#3 train.pickle\n",
     },
     {
+        .name = "fragmentation",
+        .run = mv_cmd_fragmentation,
+        .fail_on = MV_FAIL_FRAGMENTED,
+        .options = MV_HAS(JSON) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(AT) | MV_HAS(FAIL_ON) |
+                   MV_HAS(OUTPUT) | RANGE_OPTIONS,
+        .least_files = 1,
+        .most_files = 1,
+        .arguments = "FILE",
+        .summary = "reserved beyond what is used: how much, why, who pins it",
+        .help =
+            "Whether the allocator took far more memory than the run ever used at once, in which\n"
+            "shape it is free, which lines pin it, why segments were added although memory was\n"
+            "free, and which setting helps. Without --at: where most was taken from the device.\n"
+            "With --fail-on fragmented the exit status is 3 when it is.\n",
+        .example = "memviz fragmentation train.pickle\n"
+                   "memviz fragmentation --at end --json train.pickle | jq .pinned_by\n",
+    },
+    {
         .name = "trace_plot",
         .run = mv_cmd_trace_plot,
         .options = MV_HAS(JSON) | MV_HAS(OUTPUT) | RANGE_OPTIONS,

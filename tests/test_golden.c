@@ -104,3 +104,17 @@ Test(golden, diff)
         check_run(name, "diff", arguments);
     }
 }
+
+Test(golden, fragmentation)
+{
+    static const char *const names[] = {"frag_pinned_by_small",
+                                        "frag_pinned_by_small_expandable",
+                                        "gpt_train",
+                                        "oom_fragmented",
+                                        "ring",
+                                        "streams",
+                                        "two_devices"};
+
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        check(names[i], "fragmentation");
+}

@@ -1,0 +1,12 @@
+/* What to do about fragmentation, from what was found. Part of mv_fragmentation_find. */
+#ifndef MV_FRAGMENTATION_ADVICE_H
+#define MV_FRAGMENTATION_ADVICE_H
+
+#include "analyze/fragmentation.h"
+
+/* Fills out->advice: lines of code first, then settings, most bytes first; growth rows are sorted
+ * then. Nothing where the verdict is ok and little is to gain. Fails only for want of memory. */
+mv_code mv_fragmentation_advise(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                                const mv_sites *sites, mv_fragmentation *out, mv_err *err);
+
+#endif
