@@ -1,0 +1,86 @@
+/* Where things are in CPython's memory: thread states, frames, code objects, texts, by version.
+ *
+ *     thread state ─► frame ─► frame ─► ...          innermost first
+ *                      │
+ *                      └─► code object ─► file, name, line table
+ *
+ * 64-bit builds of Linux. 3.8 to 3.12 are rows of a table (python_layout.c names each field's
+ * source); 3.13 and later publish their own offsets in _PyRuntime (_Py_DebugOffsets), and the table
+ * says where in that struct each stands. */
+#ifndef MV_PYTHON_LAYOUT_H
+#define MV_PYTHON_LAYOUT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How frames hang together. */
+typedef enum {
+    MV_PYTHON_FRAME_OBJECTS, /* 3.8 to 3.10: PyFrameObject, f_lasti */
+    MV_PYTHON_CFRAMES,       /* 3.11, 3.12: thread state -> _PyCFrame -> _PyInterpreterFrame */
+    MV_PYTHON_FRAMES         /* 3.13 onwards: thread state -> _PyInterpreterFrame */
+} mv_python_chain;
+
+enum { MV_PYTHON_NO_OWNER = 255 };
+
+/* Offsets are in bytes from the beginning of the object. */
+typedef struct {
+    uint32_t version; /* major << 8 | minor */
+    mv_python_chain chain;
+    bool is_free_threaded; /* frames run copies of the bytecode: no instruction offsets */
+
+    uint32_t thread_id;    /* in the thread state: pthread_self() of its thread */
+    uint32_t thread_frame; /* its innermost frame, or its _PyCFrame */
+    uint32_t cframe_frame; /* in a _PyCFrame: the innermost frame */
+
+    uint32_t frame_back;  /* the caller's frame */
+    uint32_t frame_code;  /* the code object */
+    uint32_t frame_instr; /* f_lasti, an int; or a pointer to the instruction */
+    uint32_t frame_owner; /* a byte; not in frame objects */
+    uint8_t lasti_unit;   /* bytes of bytecode that f_lasti counts: 1 or 2 */
+    uint8_t first_shim; /* owners from this on are no Python functions; MV_PYTHON_NO_OWNER: none */
+    uint64_t code_mask; /* takes tags out of the pointer to the code object */
+
+    uint32_t code_line;      /* co_firstlineno, an int */
+    uint32_t code_file;      /* co_filename */
+    uint32_t code_name;      /* co_qualname; co_name before 3.11 */
+    uint32_t code_table;     /* co_lnotab or co_linetable */
+    uint32_t code_version;   /* co_version, 4 bytes; 0: there is none */
+    uint32_t code_bytes;     /* the bytecode itself; before 3.11 a pointer to a bytes object */
+    uint32_t code_traceable; /* _co_firsttraceable, an int; 0: there is none */
+    uint32_t code_basic;     /* PyCode_Type.tp_basicsize */
+
+    uint32_t header;        /* sizeof(PyObject); see the functions below */
+    uint32_t object_type;   /* ob_type */
+    uint32_t ascii_bytes;   /* sizeof(PyASCIIObject): where an ASCII text begins */
+    uint32_t compact_bytes; /* sizeof(PyCompactUnicodeObject): where other texts begin */
+    uint8_t kind_shift;     /* of `kind` in the text's state; `compact`, `ascii` follow */
+} mv_python_layout;
+
+/* The layout of `version`. `runtime` is the address of _PyRuntime; it is needed from 3.13 on, where
+ * at least 1 KiB must be readable there. False, and why in words, when the version is not known or
+ * what the interpreter publishes cannot be right. */
+bool mv_python_layout_find(uint32_t version, const void *runtime, mv_python_layout *out,
+                           const char **why);
+
+/* These have stood behind the header in every version. */
+static inline uint32_t mv_python_item_count(const mv_python_layout *l)
+{
+    return l->header; /* ob_size of a bytes or code object; length of a text */
+}
+
+static inline uint32_t mv_python_bytes_data(const mv_python_layout *l)
+{
+    return l->header + 16; /* ob_sval, behind ob_size and ob_shash */
+}
+
+static inline uint32_t mv_python_text_state(const mv_python_layout *l)
+{
+    return l->header + 16; /* behind length and hash */
+}
+
+static inline uint32_t mv_python_type_basic(const mv_python_layout *l)
+{
+    return l->header + 16; /* tp_basicsize, behind ob_size and tp_name */
+}
+
+#endif
