@@ -137,6 +137,38 @@ const mv_command mv_commands[] = {
                    "memviz fragmentation --at end --json train.pickle | jq .pinned_by\n",
     },
     {
+        .name = "memory",
+        .run = mv_cmd_memory,
+        .options = MV_HAS(JSON) | MV_HAS(OUTPUT) | MV_HAS(FRAMES) | MV_HAS(AT) | RANGE_OPTIONS,
+        .least_files = 1,
+        .most_files = 1,
+        .writes_file = true,
+        .arguments = "FILE",
+        .summary = "live bytes by stack, for flame graphs",
+        .help =
+            "Writes folded stacks to -o X.folded: frames, outermost first, joined by ';', then\n"
+            "the bytes that are allocated at the end, or at the moment of --at. All lines add\n"
+            "up to what is allocated. flamegraph.pl, speedscope and others read them.\n",
+        .example = "memviz memory train.pickle -o train.folded\n"
+                   "memviz memory --at peak train.pickle -o - | flamegraph.pl >peak.svg\n",
+    },
+    {
+        .name = "segments",
+        .run = mv_cmd_segments,
+        .options = MV_HAS(JSON) | MV_HAS(OUTPUT) | MV_HAS(FRAMES) | MV_HAS(AT) | RANGE_OPTIONS,
+        .least_files = 1,
+        .most_files = 1,
+        .writes_file = true,
+        .arguments = "FILE",
+        .summary = "reserved bytes by segment and stack, for flame graphs",
+        .help =
+            "Writes folded stacks to -o X.folded: segment, pool, stream, whether the bytes are\n"
+            "allocated, waiting for a stream or free, then the frames, outermost first. All\n"
+            "lines add up to what is reserved at the end, or at the moment of --at.\n",
+        .example = "memviz segments train.pickle -o segments.folded\n"
+                   "memviz segments --at reserved-peak train.pickle -o - | flamegraph.pl >s.svg\n",
+    },
+    {
         .name = "trace_plot",
         .run = mv_cmd_trace_plot,
         .options = MV_HAS(JSON) | MV_HAS(OUTPUT) | RANGE_OPTIONS,

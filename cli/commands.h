@@ -50,6 +50,8 @@ int mv_cmd_diff(mv_cli *cli);
 int mv_cmd_peak(mv_cli *cli);
 int mv_cmd_lines(mv_cli *cli);
 int mv_cmd_fragmentation(mv_cli *cli);
+int mv_cmd_memory(mv_cli *cli);
+int mv_cmd_segments(mv_cli *cli);
 int mv_cmd_trace_plot(mv_cli *cli);
 int mv_cmd_run(mv_cli *cli);
 int mv_cmd_convert(mv_cli *cli);

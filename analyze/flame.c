@@ -1,0 +1,124 @@
+#include "analyze/flame.h"
+
+#include <stdlib.h>
+
+#include "analyze/alive.h"
+
+static int by_place(const mv_flame_row *x, const mv_flame_row *y)
+{
+    if (x->segment != y->segment)
+        return x->segment < y->segment ? -1 : 1;
+    return (x->part > y->part) - (x->part < y->part);
+}
+
+static int by_stack(const void *a, const void *b)
+{
+    const mv_flame_row *x = a, *y = b;
+    int place = by_place(x, y);
+
+    return place ? place : (x->stack.row > y->stack.row) - (x->stack.row < y->stack.row);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    const mv_flame_row *x = a, *y = b;
+    int place = by_place(x, y);
+
+    if (place)
+        return place;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    return by_stack(a, b);
+}
+
+/* Sums rows of one place and stack. */
+static void merge(mv_flame *flame)
+{
+    uint32_t count = 0;
+
+    qsort(flame->rows, flame->count, sizeof *flame->rows, by_stack);
+    for (uint32_t i = 0; i < flame->count; i++) {
+        if (count > 0 && by_stack(&flame->rows[count - 1], &flame->rows[i]) == 0) {
+            flame->rows[count - 1].bytes += flame->rows[i].bytes;
+            flame->rows[count - 1].blocks++;
+        } else {
+            flame->rows[count++] = flame->rows[i];
+        }
+    }
+    flame->count = count;
+    qsort(flame->rows, flame->count, sizeof *flame->rows, by_bytes);
+}
+
+static mv_stack_id shown_stack(const mv_lives *lives, const mv_sites *sites, uint32_t alloc)
+{
+    mv_stack_id stack = lives->allocs.stack[alloc];
+
+    return sites ? sites->stack[mv_site_of(sites, stack)] : stack;
+}
+
+mv_code mv_flame_memory(mv_arena *arena, const mv_lives *lives, uint32_t event,
+                        const mv_sites *sites, mv_flame *out, mv_err *err)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    mv_arena scratch;
+    mv_alive alive;
+    mv_code code;
+
+    *out = (mv_flame){0};
+    mv_arena_init(&scratch, arena->budget);
+    code = mv_alive_allocs(&scratch, lives, event, MV_ALIVE_ALLOCATED, &alive, err);
+    if (code == MV_OK) {
+        out->rows = mv_push_array(arena, mv_flame_row, alive.count);
+        if (!out->rows)
+            code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u living rows", alive.count);
+    }
+    for (uint32_t i = 0; code == MV_OK && i < alive.count; i++) {
+        uint32_t row = alive.row[i];
+        out->rows[out->count++] = (mv_flame_row){MV_NO_ROW, shown_stack(lives, sites, row), 1,
+                                                 MV_FLAME_ALLOCATED, a->block[row]};
+    }
+    mv_arena_release(&scratch);
+    if (code == MV_OK)
+        merge(out);
+    return code;
+}
+
+static mv_flame_row row_of_piece(const mv_lives *lives, uint32_t event, const mv_sites *sites,
+                                 const mv_heap_map *map, uint32_t segment, uint32_t piece)
+{
+    uint32_t alloc = map->piece_row[piece];
+    mv_flame_row row = {segment, MV_NO_STACK, 1, MV_FLAME_FREE, map->piece_size[piece]};
+
+    if (alloc == MV_NO_ROW)
+        return row;
+    row.stack = shown_stack(lives, sites, alloc);
+    row.part = mv_alloc_is_allocated(lives, alloc, event) ? MV_FLAME_ALLOCATED : MV_FLAME_PENDING;
+    return row;
+}
+
+mv_code mv_flame_segments(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                          uint32_t event, const mv_sites *sites, mv_flame *out, mv_err *err)
+{
+    mv_arena scratch;
+    mv_heap heap;
+    mv_code code;
+
+    *out = (mv_flame){0};
+    mv_arena_init(&scratch, arena->budget);
+    code = mv_heap_init(&scratch, trace, lives, &heap, err);
+    if (code == MV_OK) {
+        mv_heap_advance(&heap, event);
+        code = mv_heap_map_make(arena, &heap, &out->map, err);
+    }
+    mv_arena_release(&scratch);
+    if (code != MV_OK)
+        return code;
+    out->rows = mv_push_array(arena, mv_flame_row, out->map.first_piece[out->map.count]);
+    if (!out->rows)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "pieces of segments");
+    for (uint32_t s = 0; s < out->map.count; s++)
+        for (uint32_t i = out->map.first_piece[s]; i < out->map.first_piece[s + 1]; i++)
+            out->rows[out->count++] = row_of_piece(lives, event, sites, &out->map, s, i);
+    merge(out);
+    return MV_OK;
+}

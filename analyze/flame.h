@@ -1,0 +1,39 @@
+/* What flame graphs of memory are made of: bytes by stack, and bytes of each segment by what is in
+ * it and then by stack.
+ *
+ *     memory     sum of rows = allocated at the moment
+ *     segments   sum of rows = reserved at the moment: allocated, pending and free parts */
+#ifndef MV_FLAME_H
+#define MV_FLAME_H
+
+#include "analyze/heap.h"
+#include "analyze/sites.h"
+
+typedef enum {
+    MV_FLAME_ALLOCATED, /* blocks handed out */
+    MV_FLAME_PENDING,   /* freed, but waiting for a stream */
+    MV_FLAME_FREE
+} mv_flame_part;
+
+typedef struct {
+    uint32_t segment;  /* of the map; MV_NO_ROW in `memory` */
+    mv_stack_id stack; /* MV_NO_STACK: not recorded, or free */
+    uint32_t blocks;   /* pieces that were summed */
+    uint8_t part;      /* mv_flame_part */
+    uint64_t bytes;
+} mv_flame_row;
+
+typedef struct {
+    uint32_t count;
+    mv_flame_row *rows; /* [count] by segment, part, then most bytes first */
+    mv_heap_map map;    /* of `segments`: addresses and sizes */
+} mv_flame;
+
+/* One row a stack, or with `sites` a row for stacks that differ in native frames alone (then each
+ * shows the first stack of its site). O(n log n). Fail only for want of memory or rows. */
+mv_code mv_flame_memory(mv_arena *arena, const mv_lives *lives, uint32_t event,
+                        const mv_sites *sites, mv_flame *out, mv_err *err);
+mv_code mv_flame_segments(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                          uint32_t event, const mv_sites *sites, mv_flame *out, mv_err *err);
+
+#endif

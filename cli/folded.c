@@ -1,0 +1,229 @@
+#include "cli/folded.h"
+
+#include <stdio.h>
+
+#include "cli/at.h"
+#include "cli/complain.h"
+#include "cli/input.h"
+#include "cli/report.h"
+
+typedef struct {
+    mv_cli *cli;
+    const mv_trace *trace;
+    const uint8_t *kinds; /* of frames */
+    mv_sites sites;       /* unless all frames are wanted */
+    mv_folded_find find;
+    uint32_t first, end; /* devices */
+    mv_sink sink;
+    uint64_t rows, bytes; /* written */
+} folder;
+
+/* ---- where to ---------------------------------------------------------------------------- */
+
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t length = strlen(text), tail = strlen(ending);
+
+    return length > tail && strcmp(text + length - tail, ending) == 0;
+}
+
+/* False, with a message, when -o names nothing that is written. */
+static bool check_path(const mv_cli *cli)
+{
+    const char *path = cli->options.output, *name = cli->command->name;
+
+    if (!path) {
+        mv_complain_usage(name, "say where with -o X.folded (-o - is standard output)");
+        return false;
+    }
+    if (strcmp(path, "-") == 0 && mv_option_given(&cli->options, MV_HAS(JSON))) {
+        mv_complain_usage(name, "--json and the stacks cannot both go to standard output");
+        return false;
+    }
+    if (strcmp(path, "-") != 0 && !ends_with(path, ".folded")) {
+        mv_complain_usage(name, "%s: only .folded is written", path);
+        return false;
+    }
+    return true;
+}
+
+/* ---- lines ------------------------------------------------------------------------------- */
+
+/* A frame must not contain what separates frames and lines. */
+static void put_frame(folder *f, const char *text)
+{
+    char clean[512];
+    uint32_t length = 0;
+
+    for (; text[length] && length + 1 < sizeof clean; length++) {
+        unsigned char c = (unsigned char)text[length];
+        clean[length] = c == ';' ? ':' : (char)(c < ' ' || c == 127 ? '?' : c);
+    }
+    mv_sink_write(&f->sink, clean, length);
+}
+
+static void put_next(folder *f, const char *text)
+{
+    mv_sink_write(&f->sink, ";", 1);
+    put_frame(f, text);
+}
+
+/* Both numbers of a pool, stream and the segment itself. */
+static void put_segment(folder *f, const mv_lives *lives, const mv_heap_map *map, uint32_t segment)
+{
+    const mv_segment_lives *s = &lives->segments;
+    uint32_t row = map->segment[segment];
+    mv_pool_id pool = s->pool[row].row == MV_NO_ROW ? MV_DEFAULT_POOL : s->pool[row];
+    char text[128];
+
+    snprintf(text, sizeof text, "%ssegment 0x%llx of %llu bytes",
+             s->is_expandable[row] ? "expandable " : "", (unsigned long long)map->addr[segment],
+             (unsigned long long)map->size[segment]);
+    put_frame(f, text);
+    snprintf(
+        text, sizeof text, "%s pool (%llu, %llu)",
+        mv_segment_kind_name((mv_segment_kind)s->kind[row]),
+        (unsigned long long)(pool.row < f->trace->pools.count ? f->trace->pools.a[pool.row] : 0),
+        (unsigned long long)(pool.row < f->trace->pools.count ? f->trace->pools.b[pool.row] : 0));
+    put_next(f, text);
+    snprintf(text, sizeof text, "stream %llu",
+             (unsigned long long)f->trace->streams.value[s->stream[row].row]);
+    put_next(f, text);
+}
+
+/* Behind a first frame, which is there already when `has_first`. */
+static void put_stack(folder *f, mv_stack_id stack, bool has_first)
+{
+    uint32_t count, shown = 0;
+    const mv_frame_id *frames = mv_stack_frames(f->trace, stack, &count);
+    char label[512];
+
+    for (uint32_t i = count; i-- > 0;) {
+        if (!f->cli->options.all_frames && !mv_frame_is_shown(f->trace, f->kinds, stack, i))
+            continue;
+        if (has_first || shown > 0)
+            mv_sink_write(&f->sink, ";", 1);
+        put_frame(f, mv_frame_label(f->trace, frames[i], label, sizeof label));
+        shown++;
+    }
+    if (shown > 0)
+        return;
+    if (has_first)
+        mv_sink_write(&f->sink, ";", 1);
+    put_frame(f, mv_culprit_label(f->trace, f->kinds, stack, label, sizeof label));
+}
+
+static void put_row(folder *f, const mv_lives *lives, const mv_flame *flame,
+                    const mv_flame_row *row)
+{
+    static const char *const parts[] = {"(allocated)", "(waiting for a stream)", "(free)"};
+    bool has_first = f->end - f->first > 1;
+
+    if (has_first)
+        mv_sink_printf(&f->sink, "device %u", lives->device);
+    if (row->segment != MV_NO_ROW) {
+        if (has_first)
+            mv_sink_write(&f->sink, ";", 1);
+        put_segment(f, lives, &flame->map, row->segment);
+        put_next(f, parts[row->part]);
+        has_first = true;
+    }
+    if (row->part != MV_FLAME_FREE)
+        put_stack(f, row->stack, has_first);
+    mv_sink_printf(&f->sink, " %llu\n", (unsigned long long)row->bytes);
+    f->rows++;
+    f->bytes += row->bytes;
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
+
+static bool put_flame(folder *f, const mv_lives *lives, mv_arena *arena)
+{
+    const mv_sites *sites = f->cli->options.all_frames ? NULL : &f->sites;
+    mv_err err = {.offset = MV_NO_OFFSET};
+    mv_moment at;
+    mv_flame flame;
+
+    if (!mv_at_find(f->cli, f->trace, lives, "end", &at))
+        return false;
+    if (f->find(arena, f->trace, lives, at.event, sites, &flame, &err) != MV_OK) {
+        mv_complain(mv_input_name(f->cli), &err);
+        return false;
+    }
+    for (uint32_t i = 0; i < flame.count; i++)
+        if (flame.rows[i].bytes > 0)
+            put_row(f, lives, &flame, &flame.rows[i]);
+    return true;
+}
+
+static bool put_devices(folder *f)
+{
+    bool is_done = true;
+
+    for (uint32_t i = f->first; i < f->end && is_done; i++) {
+        mv_err err = {.offset = MV_NO_OFFSET};
+        mv_arena arena;
+        mv_lives lives;
+        if (mv_at_is_elsewhere(f->cli, f->trace, i))
+            continue;
+        mv_arena_init(&arena, &f->cli->budget);
+        if (mv_lives_find(&arena, f->trace, i, &lives, &err) == MV_OK)
+            is_done = put_flame(f, &lives, &arena);
+        else
+            is_done = mv_complain(mv_input_name(f->cli), &err) == MV_EXIT_DONE;
+        mv_arena_release(&arena);
+    }
+    return is_done;
+}
+
+static bool write_file(folder *f)
+{
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    if (mv_sink_open(&f->sink, f->cli->options.output, &err) == MV_OK) {
+        if (!put_devices(f)) {
+            mv_sink_abort(&f->sink);
+            return false;
+        }
+        mv_sink_commit(&f->sink, &err);
+    }
+    if (err.code != MV_OK)
+        mv_complain(NULL, &err);
+    return err.code == MV_OK;
+}
+
+static int report(const folder *f)
+{
+    const char *path = f->cli->options.output;
+    mv_span name = {(const uint8_t *)path, strlen(path)};
+    mv_report r;
+
+    if (!mv_option_given(&f->cli->options, MV_HAS(JSON))) {
+        if (strcmp(path, "-") != 0) {
+            mv_out_bytes(&f->cli->out, name.data, name.length);
+            mv_out_char(&f->cli->out, '\n');
+        }
+        return MV_EXIT_DONE;
+    }
+    mv_report_open(&r, f->cli);
+    mv_report_member(&r, "written", mv_json_span(&r, name));
+    mv_report_member(&r, "stacks", mv_json_u64(f->rows));
+    mv_report_member(&r, "bytes", mv_json_u64(f->bytes));
+    return mv_report_close(&r);
+}
+
+int mv_folded_run(mv_cli *cli, mv_folded_find find)
+{
+    mv_trace trace;
+    folder f = {.cli = cli, .trace = &trace, .find = find};
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    if (!check_path(cli))
+        return MV_EXIT_USAGE;
+    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &f.first, &f.end))
+        return MV_EXIT_FAILED;
+    if (mv_sites_find(&cli->arena, &trace, &f.sites, &err) != MV_OK)
+        return mv_complain(mv_input_name(cli), &err);
+    f.kinds = f.sites.kinds;
+    return write_file(&f) ? report(&f) : MV_EXIT_FAILED;
+}
