@@ -19,15 +19,15 @@ static void record(mv_live_event kind, const char *text)
 
 void memviz_mark(const char *text)
 {
-    record(MV_LIVE_MARK, text);
+    record(MV_LIVE_EVENT_MARK, text);
 }
 
 void memviz_push(const char *text)
 {
-    record(MV_LIVE_PUSH, text);
+    record(MV_LIVE_EVENT_PUSH, text);
 }
 
 void memviz_pop(void)
 {
-    record(MV_LIVE_POP, "");
+    record(MV_LIVE_EVENT_POP, "");
 }
