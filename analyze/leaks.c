@@ -4,6 +4,7 @@
 
 #include "analyze/growth.h"
 #include "analyze/leak_kind.h"
+#include "analyze/leak_signs.h"
 #include "analyze/sites.h"
 
 /* Without steps: a site that kept something on fewer separate occasions does not grow. */
@@ -315,6 +316,8 @@ static void merge_leak(mv_leak *leak, const site_use *use, mv_stack_id stack, ui
     }
 }
 
+/* ---- why each leaks ---------------------------------------------------------------------- */
+
 /* Blocks a step that modules without hooks leave behind: the mark of a kept graph. */
 static uint32_t blocks_kept_by_modules(const work *w)
 {
@@ -327,24 +330,149 @@ static uint32_t blocks_kept_by_modules(const work *w)
     return kept;
 }
 
-static bool explain_leaks(work *w)
+static bool explain(work *w, const uint32_t *leak_of)
 {
+    mv_leak_signs *signs = mv_push_array(w->scratch, mv_leak_signs, w->out->count);
     uint32_t kept = blocks_kept_by_modules(w);
 
-    for (uint32_t i = 0; i < w->out->count; i++) {
-        mv_leak *leak = &w->out->leaks[i];
+    if (!signs ||
+        !mv_leak_signs_find(w->scratch, w->trace, w->lives, &w->sites, w->out, leak_of, signs))
+        return false;
+    for (uint32_t k = 0; k < w->out->count; k++) {
+        mv_leak *leak = &w->out->leaks[k];
 
-        leak->kind = mv_leak_kind_of(w->trace, w->sites.kinds, leak->stack, kept);
-        leak->advice = mv_leak_advice(w->arena, w->trace, w->sites.kinds, leak->kind, leak->stack);
+        signs[k].kept_by_modules = kept;
+        leak->lines = 1;
+        leak->kind = mv_leak_kind_of(w->trace, w->sites.kinds, leak->stack, &signs[k]);
+        leak->culprit = mv_culprit_frame(w->trace, w->sites.kinds, leak->stack);
+    }
+    return true;
+}
+
+static bool advise(work *w)
+{
+    for (uint32_t k = 0; k < w->out->count; k++) {
+        mv_leak *leak = &w->out->leaks[k];
+
+        leak->evidence = mv_leak_evidence(leak->kind);
+        leak->advice = mv_leak_advice(w->arena, w->trace, leak);
         if (!leak->advice)
             return false;
     }
     return true;
 }
 
+/* ---- one graph, one entry ---------------------------------------------------------------- */
+
+/* The frames that a graph's blocks have in common: from whoever called the modules outwards. A
+ * block that was made there without a module (a loss) has the whole stack in common. */
+typedef struct {
+    const mv_frame_id *frames;
+    uint32_t count;
+    mv_leak leak;
+} graph_part;
+
+static graph_part graph_part_of(const work *w, const mv_leak *leak)
+{
+    uint32_t count, from;
+    const mv_frame_id *frames = mv_stack_frames(w->trace, leak->stack, &count);
+
+    from = mv_graph_owner(w->trace, w->sites.kinds, leak->stack);
+    if (from == count)
+        for (from = 0; from < count && w->sites.kinds[frames[from].row] != MV_FRAME_USER;)
+            from++;
+    return (graph_part){frames + from, count - from, *leak};
+}
+
+static int by_frames(const graph_part *a, const graph_part *b)
+{
+    uint32_t count = a->count < b->count ? a->count : b->count;
+
+    for (uint32_t i = 0; i < count; i++)
+        if (a->frames[i].row != b->frames[i].row)
+            return a->frames[i].row < b->frames[i].row ? -1 : 1;
+    return (a->count > b->count) - (a->count < b->count);
+}
+
+/* Parts of one graph are neighbours, the one that has a graph's kind and most bytes first. */
+static int by_graph(const void *left, const void *right)
+{
+    const graph_part *a = left, *b = right;
+    int order = by_frames(a, b);
+
+    if (order != 0)
+        return order;
+    if (mv_leak_is_graph(a->leak.kind) != mv_leak_is_graph(b->leak.kind))
+        return mv_leak_is_graph(a->leak.kind) ? -1 : 1;
+    return by_leaked(&a->leak, &b->leak);
+}
+
+static void join(mv_leak *graph, const mv_leak *part)
+{
+    graph->bytes += part->bytes;
+    graph->blocks += part->blocks;
+    graph->bytes_per_step += part->bytes_per_step;
+    graph->lines += part->lines;
+    if (part->first_event < graph->first_event)
+        graph->first_event = part->first_event;
+    if (part->last_event > graph->last_event)
+        graph->last_event = part->last_event;
+    if (part->confidence > graph->confidence)
+        graph->confidence = part->confidence;
+}
+
+/* What a part of a graph may be: other reasons stand for themselves. */
+static bool joins_graph(const mv_leak *leak)
+{
+    return mv_leak_is_graph(leak->kind) || leak->kind == MV_LEAK_UNKNOWN ||
+           leak->kind == MV_LEAK_LOSS;
+}
+
+static bool join_graphs(work *w)
+{
+    mv_leaks *out = w->out;
+    graph_part *parts = mv_push_array(w->scratch, graph_part, out->count);
+    mv_leak *graph = NULL;
+    uint32_t count = 0;
+
+    if (!parts)
+        return false;
+    for (uint32_t k = 0; k < out->count; k++)
+        parts[k] = graph_part_of(w, &out->leaks[k]);
+    qsort(parts, out->count, sizeof *parts, by_graph);
+    for (uint32_t k = 0; k < out->count; k++) {
+        const graph_part *part = &parts[k];
+
+        if (k == 0 || by_frames(part - 1, part) != 0)
+            graph = NULL;
+        if (graph && joins_graph(&part->leak)) {
+            join(graph, &part->leak);
+            continue;
+        }
+        out->leaks[count] = part->leak;
+        if (!graph && mv_leak_is_graph(part->leak.kind) && part->count > 0) {
+            graph = &out->leaks[count];
+            graph->culprit = part->frames[0];
+        }
+        count++;
+    }
+    out->count = count;
+    return true;
+}
+
+/* The row of each site's leak. */
+static uint32_t *leaks_of_sites(work *w, const uint32_t *row_of)
+{
+    uint32_t *leak_of = mv_push_array(w->scratch, uint32_t, w->sites.count);
+
+    for (uint32_t s = 0; leak_of && s < w->sites.count; s++)
+        leak_of[s] = w->uses[s].leaked ? row_of[w->sites.group[s]] : MV_NO_ROW;
+    return leak_of;
+}
+
 static bool list_leaks(work *w)
 {
-    uint32_t *row_of = no_rows(w), sites = 0;
+    uint32_t *row_of = no_rows(w), *leak_of, sites = 0;
     uint64_t *biggest;
 
     for (uint32_t s = 0; s < w->sites.count; s++)
@@ -362,8 +490,11 @@ static bool list_leaks(work *w)
             *row = w->out->count++;
         merge_leak(&w->out->leaks[*row], &w->uses[s], w->sites.stack[s], &biggest[*row]);
     }
+    leak_of = leaks_of_sites(w, row_of);
+    if (!leak_of || !explain(w, leak_of) || !join_graphs(w))
+        return false;
     qsort(w->out->leaks, w->out->count, sizeof *w->out->leaks, by_leaked);
-    return explain_leaks(w);
+    return advise(w);
 }
 
 static bool list_retained(work *w)
@@ -490,4 +621,11 @@ const char *mv_leak_verdict_name(mv_leak_verdict verdict)
 const char *mv_leak_kind_name(mv_leak_kind kind)
 {
     return kind_names[kind < MV_LEAK_KIND_COUNT ? kind : MV_LEAK_UNKNOWN];
+}
+
+const char *mv_leak_label(const mv_trace *trace, const uint8_t *kinds, const mv_leak *leak,
+                          char *out, size_t size)
+{
+    return leak->culprit.row == MV_NO_ROW ? mv_culprit_label(trace, kinds, leak->stack, out, size)
+                                          : mv_frame_label(trace, leak->culprit, out, size);
 }

@@ -9,8 +9,8 @@
  * `retained`; blocks that were freed but wait for a stream are not allocated and in neither.
  *
  * A site is a stack without its native frames; a row gathers the sites that pass through the same
- * lines of the user's and other packages' code. docs/leaks.md explains how a site is judged and
- * what the numbers mean. */
+ * lines of the user's and other packages' code, or that one kept autograd graph holds.
+ * docs/leaks.md explains how a site is judged and what the numbers mean. */
 #ifndef MV_LEAKS_H
 #define MV_LEAKS_H
 
@@ -22,12 +22,18 @@ typedef enum {
     MV_VERDICT_LEAK
 } mv_leak_verdict;
 
-/* What the stacks show of the reason. */
-#define MV_LEAK_KIND_LIST(X)   \
-    X(UNKNOWN, "unknown")      \
-    X(GRAPH, "autograd_graph") \
-    X(HOOK, "module_hook")     \
-    X(OBJECT, "object")
+/* What the trace shows of the reason; docs/leaks.md gives the evidence for each. */
+#define MV_LEAK_KIND_LIST(X)                                                                    \
+    X(UNKNOWN, "unknown")                                                                       \
+    X(GRAPH, "autograd_graph")      /* results kept with their graph, beside backward passes */ \
+    X(NO_GRAD, "no_grad")           /* likewise, but nothing ever runs backward */              \
+    X(HIDDEN_STATE, "hidden_state") /* a recurrent state carried with the graph of all steps */ \
+    X(LOSS, "accumulated_loss")     /* the scalars that a loss function gave */                 \
+    X(HOOK, "module_hook")                                                                      \
+    X(OBJECT, "object")             /* tensors of objects that are made again and again */      \
+    X(CYCLE, "reference_cycle")     /* freed from time to time, many steps' blocks at once */   \
+    X(OPTIMIZER, "optimizer_state") /* state of optimizers that are made again and again */     \
+    X(COMMUNICATION, "communication")
 
 typedef enum {
 #define MV_LEAK_KIND_ENUM(name, text) MV_LEAK_##name,
@@ -43,9 +49,13 @@ typedef struct {
     uint32_t first_event;    /* birth of the first leaked block */
     uint32_t last_event;     /* birth of the last one */
     double confidence;       /* 0.5 to 1, see docs/leaks.md */
+    uint32_t lines;          /* of the user's code that the leaked blocks come from: 1, but for
+                              * graphs, which hold what many lines made */
     mv_leak_kind kind;
-    mv_stack_id stack;  /* of the site with most of the bytes */
-    const char *advice; /* one sentence */
+    mv_stack_id stack;    /* of the site with most of the bytes */
+    mv_frame_id culprit;  /* the frame to look at; of `stack`, or MV_NO_ROW when it has none */
+    const char *evidence; /* half a sentence: what `kind` rests on; "" when unknown */
+    const char *advice;   /* one sentence */
 } mv_leak;
 
 typedef struct {
@@ -73,7 +83,27 @@ typedef struct {
 mv_code mv_leaks_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_leaks *out,
                       mv_err *err);
 
+/* When the leaks will have filled the device, if they go on as they did. */
+typedef struct {
+    uint64_t capacity;  /* bytes the allocator can have; MV_NO_BYTES: not known */
+    const char *source; /* of the capacity: "option", "oom", "samples"; "" when not known */
+    uint64_t steps;     /* complete steps that still fit; MV_NO_BYTES: not known, or no leak */
+    int64_t time_us;    /* that many steps take; MV_NO_TIME: not known */
+} mv_leak_outlook;
+
+/* `capacity` as the user gave it, or MV_NO_BYTES: then it is what an oom event of the trace or the
+ * samples of a capture tell. What counts is the peak of the last complete step; fragmentation
+ * makes it happen sooner. O(events). */
+mv_code mv_leaks_outlook(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                         const mv_leaks *leaks, uint64_t capacity, mv_leak_outlook *out,
+                         mv_err *err);
+
 const char *mv_leak_verdict_name(mv_leak_verdict verdict); /* "leak" */
 const char *mv_leak_kind_name(mv_leak_kind kind);          /* "autograd_graph" */
+
+/* What to call a leak: the label of its culprit, or of its stack when it has none. Cut to fit;
+ * returns `out`. */
+const char *mv_leak_label(const mv_trace *trace, const uint8_t *kinds, const mv_leak *leak,
+                          char *out, size_t size);
 
 #endif

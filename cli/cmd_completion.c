@@ -9,7 +9,7 @@ static bool takes_file(const mv_option *o)
     return o->argument && strcmp(o->argument, "FILE") == 0;
 }
 
-static uint32_t options_of(const mv_command *c)
+static uint64_t options_of(const mv_command *c)
 {
     return c->options | MV_COMMON_OPTIONS;
 }
@@ -60,7 +60,7 @@ static void put_bash_command(mv_out *out, const mv_command *c)
 {
     mv_out_format(out, "    %s) options='", c->name);
     for (uint32_t i = 0, first = 1; i < MV_OPTION_COUNT; i++) {
-        if (!(options_of(c) & (1u << i)))
+        if (!(options_of(c) & (UINT64_C(1) << i)))
             continue;
         mv_out_format(out, "%s--%s", first ? "" : " ", mv_option_table[i].name);
         first = 0;
@@ -145,7 +145,7 @@ static void put_zsh_command(mv_out *out, const mv_command *c)
 {
     mv_out_format(out, "    %s) _arguments \\\n", c->name);
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
-        if (options_of(c) & (1u << i))
+        if (options_of(c) & (UINT64_C(1) << i))
             put_zsh_option(out, &mv_option_table[i]);
     mv_out_text(out, "        '*:argument:");
     if (argument_words(c)) {
@@ -241,7 +241,7 @@ static void put_fish(mv_out *out)
         mv_out_char(out, '\n');
         put_fish_arguments(out, c);
         for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
-            if (options_of(c) & (1u << i))
+            if (options_of(c) & (UINT64_C(1) << i))
                 put_fish_option(out, c, &mv_option_table[i]);
     }
 }

@@ -45,7 +45,7 @@ static void put_option(mv_out *out, const mv_option *option)
 
 void mv_help_command(mv_out *out, const mv_command *command)
 {
-    uint32_t options = command->options | MV_COMMON_OPTIONS;
+    uint64_t options = command->options | MV_COMMON_OPTIONS;
 
     mv_out_format(out, "memviz %s: %s\n", command->name, command->summary);
     heading(out, "Usage");
@@ -57,7 +57,7 @@ void mv_help_command(mv_out *out, const mv_command *command)
         mv_out_format(out, "Also called %s.\n", command->alias);
     heading(out, "Options");
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
-        if (options & (1u << i))
+        if (options & (UINT64_C(1) << i))
             put_option(out, &mv_option_table[i]);
     heading(out, "Example");
     put_indented(out, command->example);

@@ -21,8 +21,9 @@ typedef struct {
     const mv_trace *trace;
     const uint8_t *kinds; /* of frames */
     int64_t start_us;
-    uint32_t first, end; /* devices */
-    mv_leaks *found;     /* [end - first] */
+    uint32_t first, end;      /* devices */
+    mv_leaks *found;          /* [end - first] */
+    mv_leak_outlook *outlook; /* [end - first] */
     mv_leak_verdict verdict;
     uint64_t limit;
 } judgement;
@@ -75,11 +76,9 @@ static cJSON *steps_json(mv_report *r, const mv_steps *steps)
     return o;
 }
 
-static void add_culprit(mv_report *r, cJSON *o, const judgement *j, mv_stack_id stack)
+static void add_culprit(mv_report *r, cJSON *o, const judgement *j, const char *label,
+                        mv_stack_id stack)
 {
-    char label[512];
-
-    mv_culprit_label(j->trace, j->kinds, stack, label, sizeof label);
     mv_json_add_text(r, o, "culprit", label);
     mv_json_add(r, o, "frames", mv_json_frames(r, j->trace, stack));
 }
@@ -91,6 +90,8 @@ static void add_leaks(mv_report *r, cJSON *array, const judgement *j, uint32_t d
     for (uint32_t i = 0; i < found->count && i < j->limit; i++) {
         const mv_leak *leak = &found->leaks[i];
         cJSON *o = mv_json_object(r, array, NULL);
+        char label[512];
+
         mv_json_add_u64(r, o, "device", device);
         mv_json_add_u64(r, o, "bytes", leak->bytes);
         mv_json_add_u64(r, o, "blocks", leak->blocks);
@@ -99,7 +100,10 @@ static void add_leaks(mv_report *r, cJSON *array, const judgement *j, uint32_t d
         mv_json_add_u64(r, o, "last_event", leak->last_event);
         mv_json_add(r, o, "confidence", mv_json_real(leak->confidence));
         mv_json_add_text(r, o, "kind", mv_leak_kind_name(leak->kind));
-        add_culprit(r, o, j, leak->stack);
+        mv_json_add_text(r, o, "evidence", leak->evidence);
+        mv_json_add_u64(r, o, "lines", leak->lines);
+        mv_leak_label(j->trace, j->kinds, leak, label, sizeof label);
+        add_culprit(r, o, j, label, leak->stack);
         mv_json_add_text(r, o, "advice", leak->advice);
     }
 }
@@ -111,11 +115,25 @@ static void add_retained(mv_report *r, cJSON *array, const judgement *j, uint32_
     for (uint32_t i = 0; i < found->retained_count && i < j->limit; i++) {
         const mv_retained *kept = &found->retained[i];
         cJSON *o = mv_json_object(r, array, NULL);
+        char label[512];
+
         mv_json_add_u64(r, o, "device", device);
         mv_json_add_u64(r, o, "bytes", kept->bytes);
         mv_json_add_u64(r, o, "blocks", kept->blocks);
-        add_culprit(r, o, j, kept->stack);
+        mv_culprit_label(j->trace, j->kinds, kept->stack, label, sizeof label);
+        add_culprit(r, o, j, label, kept->stack);
     }
+}
+
+static cJSON *outlook_json(mv_report *r, const mv_leak_outlook *outlook)
+{
+    cJSON *o = mv_json_object(r, NULL, NULL);
+
+    mv_json_add(r, o, "capacity", mv_json_bytes(outlook->capacity));
+    mv_json_add_text(r, o, "source", outlook->source);
+    mv_json_add(r, o, "steps", mv_json_bytes(outlook->steps));
+    mv_json_add(r, o, "time_us", mv_json_time(outlook->time_us));
+    return o;
 }
 
 static cJSON *devices_json(mv_report *r, const judgement *j)
@@ -133,6 +151,7 @@ static cJSON *devices_json(mv_report *r, const judgement *j)
         mv_json_add_u64(r, o, "leaked_bytes", found->leaked_bytes);
         mv_json_add_u64(r, o, "retained_bytes", found->retained_bytes);
         mv_json_add_u64(r, o, "preexisting_bytes", found->preexisting_bytes);
+        mv_json_add(r, o, "outlook", outlook_json(r, &j->outlook[i]));
     }
     return array;
 }
@@ -178,7 +197,7 @@ static void put_leak(const judgement *j, uint32_t device, const mv_leak *leak)
     mv_out *out = j->out;
     char label[512], bytes[MV_SIZE_TEXT], step[MV_SIZE_TEXT];
 
-    mv_culprit_label(j->trace, j->kinds, leak->stack, label, sizeof label);
+    mv_leak_label(j->trace, j->kinds, leak, label, sizeof label);
     mv_out_style(out, MV_STYLE_RED);
     mv_out_text(out, "LEAK  ");
     mv_out_style(out, MV_STYLE_BOLD);
@@ -190,8 +209,10 @@ static void put_leak(const judgement *j, uint32_t device, const mv_leak *leak)
     put_moment(j, "  first", device, leak->first_event);
     put_moment(j, ", last", device, leak->last_event);
     mv_out_format(out, "; confidence %.2f", leak->confidence);
+    if (leak->lines > 1)
+        mv_out_format(out, "; made by %u lines", leak->lines);
     if (leak->kind != MV_LEAK_UNKNOWN)
-        mv_out_format(out, "; %s", mv_leak_kind_name(leak->kind));
+        mv_out_format(out, "\n  %s: %s", mv_leak_kind_name(leak->kind), leak->evidence);
     mv_out_text(out, "\n  ");
     put_text(out, leak->advice);
     mv_out_char(out, '\n');
@@ -234,6 +255,19 @@ static void put_steps(mv_out *out, const mv_steps *steps)
     mv_out_char(out, '\n');
 }
 
+static void put_outlook(mv_out *out, const mv_leak_outlook *outlook)
+{
+    char capacity[MV_SIZE_TEXT];
+
+    if (outlook->steps == MV_NO_BYTES)
+        return;
+    mv_out_format(out, "  at this rate %s are full after %llu more steps",
+                  mv_size_text(capacity, outlook->capacity), (unsigned long long)outlook->steps);
+    if (outlook->time_us != MV_NO_TIME)
+        mv_out_format(out, " (%.1f min)", (double)outlook->time_us / 60e6);
+    mv_out_text(out, ", or sooner\n");
+}
+
 static void put_summary(const judgement *j, uint32_t device, const mv_leaks *found)
 {
     char live[MV_SIZE_TEXT], leaked[MV_SIZE_TEXT], kept[MV_SIZE_TEXT];
@@ -255,6 +289,7 @@ static void put_summary(const judgement *j, uint32_t device, const mv_leaks *fou
     mv_out_format(j->out, "  alive at the end: %s = %s leaked + %s retained\n",
                   mv_size_text(live, found->live_bytes), mv_size_text(leaked, found->leaked_bytes),
                   mv_size_text(kept, found->retained_bytes));
+    put_outlook(j->out, &j->outlook[device - j->first]);
 }
 
 static void put_device(const judgement *j, uint32_t device)
@@ -278,11 +313,17 @@ static void put_device(const judgement *j, uint32_t device)
 
 static mv_code find_device(judgement *j, uint32_t device, mv_err *err)
 {
+    const mv_options *options = &j->cli->options;
+    uint64_t capacity =
+        mv_option_given(options, MV_HAS(CAPACITY)) ? options->capacity : MV_NO_BYTES;
     mv_lives lives;
     mv_code code = mv_lives_find(&j->cli->arena, j->trace, device, &lives, err);
 
     if (code == MV_OK)
         code = mv_leaks_find(&j->cli->arena, j->trace, &lives, &j->found[device - j->first], err);
+    if (code == MV_OK)
+        code = mv_leaks_outlook(&j->cli->arena, j->trace, &lives, &j->found[device - j->first],
+                                capacity, &j->outlook[device - j->first], err);
     return code;
 }
 
@@ -317,7 +358,8 @@ int mv_cmd_leaks(mv_cli *cli)
     j.start_us = mv_position_start_us(&trace);
     j.kinds = mv_frame_kinds(&cli->arena, &trace);
     j.found = mv_push_array(&cli->arena, mv_leaks, j.end - j.first);
-    if (!j.kinds || !j.found)
+    j.outlook = mv_push_array(&cli->arena, mv_leak_outlook, j.end - j.first);
+    if (!j.kinds || !j.found || !j.outlook)
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     for (uint32_t i = j.first; i < j.end && err.code == MV_OK; i++)
         find_device(&j, i, &err);

@@ -52,15 +52,17 @@ const mv_command mv_commands[] = {
         .run = mv_cmd_leaks,
         .fail_on = MV_FAIL_LEAK,
         .options = MV_HAS(JSON) | MV_HAS(DEVICE) | MV_HAS(LIMIT) | MV_HAS(FRAMES) |
-                   MV_HAS(FAIL_ON) | MV_HAS(OUTPUT),
+                   MV_HAS(FAIL_ON) | MV_HAS(CAPACITY) | MV_HAS(OUTPUT),
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
         .summary = "what grows and is never freed",
         .help =
             "For each leak the line of your code to look at, the bytes it gains a step, and what\n"
-            "to do; then what else is alive at the end without growing. With --fail-on leak the\n"
-            "exit status is 3 when there is one. 10 rows are shown unless --limit says more.\n",
+            "to do; then what else is alive at the end without growing, and when the leaks will\n"
+            "have filled the device, if its size is known (an out-of-memory event, a capture's\n"
+            "samples, --capacity). With --fail-on leak the exit status is 3 when there is one.\n"
+            "10 rows are shown unless --limit says more.\n",
         .example = "memviz leaks train.pickle\n"
                    "memviz leaks --json --fail-on leak train.pickle >leaks.json\n",
     },

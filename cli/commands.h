@@ -26,7 +26,7 @@ struct mv_command {
     const char *name;
     const char *alias;       /* another name, or NULL */
     int (*run)(mv_cli *cli); /* returns the exit status; messages are already out */
-    uint32_t options;        /* MV_HAS bits beside the common ones */
+    uint64_t options;        /* MV_HAS bits beside the common ones */
     int least_files, most_files;
     mv_fail_on fail_on;    /* what --fail-on may name, where it is an option */
     bool writes_file;      /* -o names a product of its own, not the report's place */

@@ -25,7 +25,7 @@ typedef struct {
     char shorts[2 * MV_OPTION_COUNT + 4];
 } getopt_tables;
 
-static void make_tables(uint32_t allowed, getopt_tables *t)
+static void make_tables(uint64_t allowed, getopt_tables *t)
 {
     uint32_t count = 0, at = 0;
 
@@ -35,7 +35,7 @@ static void make_tables(uint32_t allowed, getopt_tables *t)
     t->shorts[at++] = ':'; /* a missing argument is told from an unknown option */
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++) {
         const mv_option *o = &mv_option_table[i];
-        if (!(allowed & (1u << i)))
+        if (!(allowed & (UINT64_C(1) << i)))
             continue;
         t->longs[count++] = (struct option){o->name, o->argument ? required_argument : no_argument,
                                             NULL, LONG_BASE + (int)i};
@@ -91,7 +91,7 @@ static bool take(mv_options *o, mv_option_id id, char *argument)
 {
     uint64_t number;
 
-    o->given |= 1u << id;
+    o->given |= UINT64_C(1) << id;
     switch (id) {
     case MV_OPTION_DEVICE:
         if (!read_number(argument, INT32_MAX, &number))
@@ -131,6 +131,8 @@ static bool take(mv_options *o, mv_option_id id, char *argument)
         return mv_size_parse(argument, &o->target);
     case MV_OPTION_FAIL_ON:
         return take_fail_on(o, argument);
+    case MV_OPTION_CAPACITY:
+        return mv_size_parse(argument, &o->capacity) && o->capacity > 0;
     case MV_OPTION_MAX_MEMORY:
         return mv_size_parse(argument, &o->max_memory) && o->max_memory > 0;
     default:
@@ -155,7 +157,7 @@ static bool is_elsewhere(const char *name)
     return false;
 }
 
-static void explain_unknown(uint32_t allowed, const char *word, char *why, uint32_t size)
+static void explain_unknown(uint64_t allowed, const char *word, char *why, uint32_t size)
 {
     mv_nearest nearest = {0};
     char name[64];
@@ -166,7 +168,7 @@ static void explain_unknown(uint32_t allowed, const char *word, char *why, uint3
     }
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
-        if (allowed & (1u << i))
+        if (allowed & (UINT64_C(1) << i))
             mv_nearest_try(&nearest, name, mv_option_table[i].name);
     if (is_elsewhere(name))
         snprintf(why, size, "option --%s does not apply here", name);
@@ -178,7 +180,7 @@ static void explain_unknown(uint32_t allowed, const char *word, char *why, uint3
 
 /* getopt's two complaints. A long option that takes no argument but was given one is reported
  * through optopt as well. */
-static void explain(int result, uint32_t allowed, char **argv, char *why, uint32_t size)
+static void explain(int result, uint64_t allowed, char **argv, char *why, uint32_t size)
 {
     const char *word = argv[optind - 1];
 
@@ -191,7 +193,7 @@ static void explain(int result, uint32_t allowed, char **argv, char *why, uint32
         explain_unknown(allowed, word, why, size);
 }
 
-bool mv_options_read(uint32_t allowed, int argc, char **argv, mv_options *out, char *why,
+bool mv_options_read(uint64_t allowed, int argc, char **argv, mv_options *out, char *why,
                      uint32_t why_size)
 {
     getopt_tables tables;

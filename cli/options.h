@@ -7,36 +7,37 @@
 #include <stdint.h>
 
 /* id, long name, letter (0: none), argument (NULL: none), its words for completion, help */
-#define MV_OPTION_LIST(X)                                                                         \
-    X(JSON, "json", 0, NULL, NULL, "print one JSON object")                                       \
-    X(DEVICE, "device", 'd', "N", NULL, "only this device")                                       \
-    X(LIMIT, "limit", 'n', "N", NULL, "print at most N rows; 0: all")                             \
-    X(FROM, "from", 0, "X", NULL, "start at event number, time (1.5s) or annotation (@NAME[#K])") \
-    X(TO, "to", 0, "X", NULL, "stop before event number, time or annotation")                     \
-    X(AT, "at", 0, "WHEN", "peak reserved-peak end oom",                                          \
-      "moment: peak, reserved-peak, end, oom[#K], event number, time, @NAME[#K]")                 \
-    X(RULES, "rules", 0, "FILE", NULL, "categories of your own: a regex and a category a line")   \
-    X(TARGET, "target", 0, "SIZE", NULL, "name the fewest sites without which the peak fits")     \
-    X(SOURCE, "source", 0, "DIR", "auto",                                                         \
-      "show source lines from DIR, or from where the paths say: auto")                            \
-    X(FRAMES, "frames", 0, "WHICH", "user all", "frames to show: user (default) or all")          \
-    X(FAIL_ON, "fail-on", 0, "WHAT", "leak fragmented peak>BYTES delta>BYTES",                    \
-      "exit with 3 when the report finds it")                                                     \
-    X(PLAIN, "plain", 0, NULL, NULL, "write msgpack as PyTorch's own dict, stacks spelled out")   \
-    X(CALLS, "calls", 0, NULL, NULL, "print which rows stem from the same allocator call")        \
-    X(CHUNKS, "chunks", 0, NULL, NULL, "list the chunks of a .bin instead, damaged or not")       \
-    X(STACKS, "stacks", 0, "WHICH", "none python native all",                                     \
-      "stacks to record: python (default), native, all, none")                                    \
-    X(CPU, "cpu", 0, NULL, NULL, "record tensors on the CPU as well")                             \
-    X(WAIT_FREE, "wait-free", 0, NULL, NULL, "lose an event rather than wait for another thread") \
-    X(OUTPUT, "output", 'o', "FILE", NULL, "write to FILE")                                       \
-    X(QUIET, "quiet", 'q', NULL, NULL, "no progress and no remarks on standard error")            \
-    X(COLOR, "color", 0, "WHEN", "auto always never",                                             \
-      "colored text: auto (default), always, "                                                    \
-      "never")                                                                                    \
-    X(MAX_MEMORY, "max-memory", 0, "SIZE", NULL,                                                  \
-      "most memory to use, such as 4G (default: 3/4 "                                             \
-      "of the machine's)")                                                                        \
+#define MV_OPTION_LIST(X)                                                                          \
+    X(JSON, "json", 0, NULL, NULL, "print one JSON object")                                        \
+    X(DEVICE, "device", 'd', "N", NULL, "only this device")                                        \
+    X(LIMIT, "limit", 'n', "N", NULL, "print at most N rows; 0: all")                              \
+    X(FROM, "from", 0, "X", NULL, "start at event number, time (1.5s) or annotation (@NAME[#K])")  \
+    X(TO, "to", 0, "X", NULL, "stop before event number, time or annotation")                      \
+    X(AT, "at", 0, "WHEN", "peak reserved-peak end oom",                                           \
+      "moment: peak, reserved-peak, end, oom[#K], event number, time, @NAME[#K]")                  \
+    X(RULES, "rules", 0, "FILE", NULL, "categories of your own: a regex and a category a line")    \
+    X(TARGET, "target", 0, "SIZE", NULL, "name the fewest sites without which the peak fits")      \
+    X(SOURCE, "source", 0, "DIR", "auto",                                                          \
+      "show source lines from DIR, or from where the paths say: auto")                             \
+    X(FRAMES, "frames", 0, "WHICH", "user all", "frames to show: user (default) or all")           \
+    X(FAIL_ON, "fail-on", 0, "WHAT", "leak fragmented peak>BYTES delta>BYTES",                     \
+      "exit with 3 when the report finds it")                                                      \
+    X(PLAIN, "plain", 0, NULL, NULL, "write msgpack as PyTorch's own dict, stacks spelled out")    \
+    X(CALLS, "calls", 0, NULL, NULL, "print which rows stem from the same allocator call")         \
+    X(CHUNKS, "chunks", 0, NULL, NULL, "list the chunks of a .bin instead, damaged or not")        \
+    X(STACKS, "stacks", 0, "WHICH", "none python native all",                                      \
+      "stacks to record: python (default), native, all, none")                                     \
+    X(CPU, "cpu", 0, NULL, NULL, "record tensors on the CPU as well")                              \
+    X(WAIT_FREE, "wait-free", 0, NULL, NULL, "lose an event rather than wait for another thread")  \
+    X(CAPACITY, "capacity", 0, "BYTES", NULL, "memory that the allocator can have, such as 80GiB") \
+    X(OUTPUT, "output", 'o', "FILE", NULL, "write to FILE")                                        \
+    X(QUIET, "quiet", 'q', NULL, NULL, "no progress and no remarks on standard error")             \
+    X(COLOR, "color", 0, "WHEN", "auto always never",                                              \
+      "colored text: auto (default), always, "                                                     \
+      "never")                                                                                     \
+    X(MAX_MEMORY, "max-memory", 0, "SIZE", NULL,                                                   \
+      "most memory to use, such as 4G (default: 3/4 "                                              \
+      "of the machine's)")                                                                         \
     X(HELP, "help", 'h', NULL, NULL, "what the command does, with an example")
 
 typedef enum {
@@ -56,11 +57,11 @@ typedef struct {
 
 extern const mv_option mv_option_table[MV_OPTION_COUNT];
 
-#define MV_HAS(id) (1u << MV_OPTION_##id)
+#define MV_HAS(id) (UINT64_C(1) << MV_OPTION_##id)
 
 /* In a set of options: the command line is another program's from the first word on that is no
  * option. */
-#define MV_STOP_AT_WORD (1u << 31)
+#define MV_STOP_AT_WORD (UINT64_C(1) << 63)
 
 /* What every command takes. */
 #define MV_COMMON_OPTIONS (MV_HAS(QUIET) | MV_HAS(COLOR) | MV_HAS(MAX_MEMORY) | MV_HAS(HELP))
@@ -72,10 +73,10 @@ typedef enum { MV_FAIL_LEAK, MV_FAIL_FRAGMENTED, MV_FAIL_PEAK, MV_FAIL_DELTA } m
 
 typedef enum { MV_COLOR_AUTO, MV_COLOR_ALWAYS, MV_COLOR_NEVER } mv_color;
 
-static_assert(MV_OPTION_COUNT < 31, "widen the sets of options");
+static_assert(MV_OPTION_COUNT < 63, "widen the sets of options");
 
 typedef struct {
-    uint32_t given; /* MV_HAS bits of the options that stood on the command line */
+    uint64_t given; /* MV_HAS bits of the options that stood on the command line */
     int64_t device; /* or MV_ALL_DEVICES */
     uint64_t limit; /* meaningful when given; 0: all */
     const char *from, *to, *at, *output; /* NULL when not given */
@@ -86,19 +87,20 @@ typedef struct {
     uint64_t target;                     /* meaningful when given */
     bool all_frames;
     mv_color color;
+    uint64_t capacity;   /* meaningful when given */
     uint64_t max_memory; /* 0 when not given */
     int files;           /* what is left of the command line */
     char **file;         /* [files] */
 } mv_options;
 
-static inline bool mv_option_given(const mv_options *options, uint32_t bits)
+static inline bool mv_option_given(const mv_options *options, uint64_t bits)
 {
     return (options->given & bits) != 0;
 }
 
 /* Reads argv[1] and on (argv[0] is the command's name), of the options in `allowed`. False with
  * a sentence in `why` when the usage is wrong. Reorders argv. */
-bool mv_options_read(uint32_t allowed, int argc, char **argv, mv_options *out, char *why,
+bool mv_options_read(uint64_t allowed, int argc, char **argv, mv_options *out, char *why,
                      uint32_t why_size);
 
 #endif

@@ -149,14 +149,15 @@ Test(cli, every_command_has_help_with_an_example)
 Test(cli, man_page_names_every_option_in_use)
 {
     mvt_run man = mvt_sh("sed 's/\\\\-/-/g' '" MV_SOURCE_DIR "/cli/memviz.1'");
-    uint32_t used = MV_COMMON_OPTIONS;
+    uint64_t used = MV_COMMON_OPTIONS;
 
     for (const mv_command *c = mv_commands; c->name; c++)
         used |= c->options;
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++) {
         char name[64];
         snprintf(name, sizeof name, "--%s", mv_option_table[i].name);
-        cr_expect(!(used & (1u << i)) || strstr(man.out, name), "the man page lacks %s", name);
+        cr_expect(!(used & (UINT64_C(1) << i)) || strstr(man.out, name), "the man page lacks %s",
+                  name);
     }
     mvt_run_drop(&man);
 }
@@ -171,7 +172,7 @@ Test(cli, completion_names_everything)
         for (const mv_command *c = mv_commands; c->name; c++)
             cr_expect(strstr(r.out, c->name), "%s lacks %s", shells[s], c->name);
         for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
-            if (MV_COMMON_OPTIONS & (1u << i))
+            if (MV_COMMON_OPTIONS & (UINT64_C(1) << i))
                 cr_expect(strstr(r.out, mv_option_table[i].name));
         mvt_run_drop(&r);
     }

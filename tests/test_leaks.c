@@ -142,7 +142,7 @@ static void load(loaded *l, const char *name)
 
 static void label_of(const loaded *l, uint32_t leak, char *out, size_t size)
 {
-    mv_culprit_label(&l->trace, NULL, l->found.leaks[leak].stack, out, size);
+    mv_leak_label(&l->trace, NULL, &l->found.leaks[leak], out, size);
 }
 
 static bool passes_through(const loaded *l, uint32_t leak, const char *function)
@@ -193,15 +193,15 @@ Test(leaks, real_leaks_are_found)
 {
     static const known_leak cases[] = {
         {"leak_loss_list", 1, "train.py:102 leak_loss_list", "cross_entropy", 10, 10 * 512,
-         MV_LEAK_UNKNOWN},
+         MV_LEAK_LOSS},
         {"leak_in_training", 1, "train.py:62 forward", "inner", 12, 12ull << 21, MV_LEAK_HOOK},
         {"leak_global_list", 1, "train.py:114 leak_global_list", "leak_global_list", 12, 49943552,
          MV_LEAK_UNKNOWN},
         {"leak_cycle", 1, "train.py:125 __init__", "leak_cycle", 10, 10ull << 24, MV_LEAK_OBJECT},
         {"leak_hidden_state", 1, "train.py:109 leak_hidden_state", "forward", 50, 34000384,
-         MV_LEAK_GRAPH},
-        {"eval_without_no_grad", 7, "train.py:62 forward", "forward", 144, 128548864,
-         MV_LEAK_GRAPH},
+         MV_LEAK_HIDDEN_STATE},
+        {"eval_without_no_grad", 1, "train.py:145 eval_without_no_grad", "forward", 354, 211411968,
+         MV_LEAK_NO_GRAD},
         {"frag_pinned_by_small", 1, "train.py:159 frag_pinned_by_small", "frag_pinned_by_small", 30,
          45911552, MV_LEAK_UNKNOWN},
     };

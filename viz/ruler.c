@@ -134,7 +134,7 @@ static const char *leak_note(mv_painter *p, uint32_t *colour)
                    ? mv_scene_format(p->scene, "no leak: %s", leaks->why)
                    : mv_scene_format(p->scene, "leaks: unknown, %s", leaks->why);
     *colour = p->theme->alarm;
-    mv_culprit_label(p->trace, p->frame_kinds, leaks->leaks[0].stack, label, sizeof label);
+    mv_leak_label(p->trace, p->frame_kinds, &leaks->leaks[0], label, sizeof label);
     return mv_scene_format(p->scene, "leak: %s keeps %s a step, %s at the end%s", label,
                            mv_size_text(step, leaks->leaks[0].bytes_per_step),
                            mv_size_text(kept, leaks->leaks[0].bytes),
