@@ -171,6 +171,22 @@ const mv_command mv_commands[] = {
                    "memviz segments --at reserved-peak train.pickle -o - | flamegraph.pl >s.svg\n",
     },
     {
+        .name = "ledger",
+        .run = mv_cmd_ledger,
+        .options = MV_HAS(JSON) | MV_HAS(DEVICE) | MV_HAS(LIMIT) | MV_HAS(AT) | MV_HAS(OUTPUT),
+        .least_files = 1,
+        .most_files = 1,
+        .arguments = "FILE",
+        .summary = "where all device memory went, PyTorch's and others'",
+        .help =
+            "Of a capture (memviz run): what PyTorch, NCCL, cuBLAS and everybody else asked CUDA\n"
+            "for and still held, by library and API; an estimate of the context and code; and\n"
+            "what remains unexplained, so that the rows add up to what the device shows. The\n"
+            "moment is that of the highest use unless --at says another.\n",
+        .example = "memviz ledger train.bin\n"
+                   "memviz ledger --json --at end train.bin | jq '.devices[0].unexplained'\n",
+    },
+    {
         .name = "trace_plot",
         .run = mv_cmd_trace_plot,
         .options = MV_HAS(JSON) | MV_HAS(OUTPUT) | RANGE_OPTIONS,

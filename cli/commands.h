@@ -53,6 +53,7 @@ int mv_cmd_fragmentation(mv_cli *cli);
 int mv_cmd_memory(mv_cli *cli);
 int mv_cmd_segments(mv_cli *cli);
 int mv_cmd_trace_plot(mv_cli *cli);
+int mv_cmd_ledger(mv_cli *cli);
 int mv_cmd_run(mv_cli *cli);
 int mv_cmd_convert(mv_cli *cli);
 int mv_cmd_dump(mv_cli *cli);

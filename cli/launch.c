@@ -155,6 +155,21 @@ static void set_flag(const char *name, bool on)
         unsetenv(name);
 }
 
+/* The shim knows placeholders too, and a folder's name may look like one. */
+static void set_out(const char *live)
+{
+    char escaped[2 * PATH_MAX];
+    size_t at = 0;
+
+    for (; *live && at + 2 < sizeof escaped; live++) {
+        if (*live == '%')
+            escaped[at++] = '%';
+        escaped[at++] = *live;
+    }
+    escaped[at] = 0;
+    setenv("MEMVIZ_OUT", escaped, 1);
+}
+
 /* Runs in the child; does not return. The reason goes up the pipe, which a successful exec
  * closes. */
 static void become(const mv_launch *launch, const kept_signals *kept, int pipe)
@@ -163,7 +178,7 @@ static void become(const mv_launch *launch, const kept_signals *kept, int pipe)
 
     set_preload(launch->shim);
     setenv("NVTX_INJECTION64_PATH", launch->shim, 0);
-    setenv("MEMVIZ_OUT", launch->live, 1);
+    set_out(launch->live);
     setenv("MEMVIZ_STACKS", launch->stacks, 1);
     set_flag("MEMVIZ_CPU", launch->cpu);
     set_flag("MEMVIZ_WAIT_FREE", launch->wait_free);
