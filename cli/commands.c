@@ -187,6 +187,22 @@ const mv_command mv_commands[] = {
                    "memviz ledger --json --at end train.bin | jq '.devices[0].unexplained'\n",
     },
     {
+        .name = "oom",
+        .run = mv_cmd_oom,
+        .options = MV_HAS(JSON) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(OUTPUT) | RANGE_OPTIONS,
+        .least_files = 1,
+        .most_files = 1,
+        .arguments = "FILE",
+        .summary = "why each out-of-memory happened, and what would have helped",
+        .help =
+            "For each request that failed: what was asked for, what the device and the cache had,\n"
+            "and the verdict: capacity, fragmentation, stream_or_pool, pending_free or\n"
+            "outside_pytorch; the lines that pin or hold the memory; the smallest change with\n"
+            "which it would have fitted. Captured files also show calls that the device refused.\n",
+        .example = "memviz oom train.pickle\n"
+                   "memviz oom --json train.pickle | jq '.ooms[].verdict'\n",
+    },
+    {
         .name = "trace_plot",
         .run = mv_cmd_trace_plot,
         .options = MV_HAS(JSON) | MV_HAS(OUTPUT) | RANGE_OPTIONS,

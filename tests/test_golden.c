@@ -118,3 +118,12 @@ Test(golden, fragmentation)
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         check(names[i], "fragmentation");
 }
+
+Test(golden, oom)
+{
+    static const char *const names[] = {"oom", "oom_fragmented", "oom_outside", "retry_release",
+                                        "gc_limit"};
+
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        check(names[i], "oom");
+}

@@ -1,0 +1,324 @@
+/* memviz oom: why each request for memory failed, and what would have helped. */
+#include <stdio.h>
+
+#include "analyze/culprit.h"
+#include "analyze/oom.h"
+#include "analyze/size.h"
+#include "cli/complain.h"
+#include "cli/input.h"
+#include "cli/report.h"
+#include "cli/rows.h"
+#include "cli/sheet.h"
+#include "cli/stack_text.h"
+#include "cli/window.h"
+
+/* Rows of each list in text when --limit says nothing. */
+#define TEXT_ROWS 8
+
+typedef struct {
+    mv_cli *cli;
+    mv_out *out;
+    const mv_trace *trace;
+    mv_sites sites;
+    int64_t start_us;
+    uint32_t first, end; /* devices */
+    mv_lives *lives;     /* [end - first] */
+    mv_ooms *found;      /* [end - first] */
+    uint64_t limit;
+} inquest;
+
+static uint64_t age_of(const mv_oom *o, uint32_t birth)
+{
+    return (uint64_t)o->event + 1 - (uint64_t)(uint32_t)(birth + 1);
+}
+
+static const char *label_of(const inquest *q, mv_stack_id stack, char *label, size_t size)
+{
+    return mv_culprit_label(q->trace, q->sites.kinds, stack, label, size);
+}
+
+/* ---- JSON -------------------------------------------------------------------------------- */
+
+static void add_stack(mv_report *r, cJSON *o, const inquest *q, mv_stack_id stack)
+{
+    char label[512];
+
+    mv_json_add_text(r, o, "culprit", label_of(q, stack, label, sizeof label));
+    mv_json_add(r, o, "frames", mv_json_frames(r, q->trace, stack));
+}
+
+static void add_pins(mv_report *r, cJSON *parent, const char *key, const inquest *q,
+                     const mv_oom *oom, const mv_pin *pins, uint32_t count)
+{
+    cJSON *array = mv_json_array(r, parent, key);
+
+    for (uint32_t i = 0; i < count && i < q->limit; i++) {
+        cJSON *o = mv_json_object(r, array, NULL);
+        mv_json_add_u64(r, o, "bytes", pins[i].bytes);
+        mv_json_add_u64(r, o, "blocks", pins[i].blocks);
+        if (pins[i].stranded) {
+            mv_json_add_u64(r, o, "stranded", pins[i].stranded);
+            mv_json_add_u64(r, o, "segments", pins[i].segments);
+        }
+        mv_json_add_u64(r, o, "age_events", age_of(oom, pins[i].oldest));
+        add_stack(r, o, q, pins[i].stack);
+    }
+}
+
+static void add_change(mv_report *r, cJSON *parent, const inquest *q, uint32_t index,
+                       const mv_oom *oom)
+{
+    const mv_oom_change *c = &oom->change;
+    cJSON *o = mv_json_object(r, parent, "smallest_change");
+
+    mv_json_add_u64(r, o, "free_bytes", c->free_bytes);
+    mv_json_add_u64(r, o, "free_blocks", c->free_blocks);
+    mv_json_add_u64(r, o, "free_segments", c->free_segments);
+    mv_json_add_u64(r, o, "smaller_by", c->smaller_by);
+    mv_json_add_u64(r, o, "more_memory", c->more_memory);
+    if (c->biggest != MV_NO_ROW)
+        add_stack(r, o, q, q->lives[index].allocs.stack[c->biggest]);
+}
+
+static void add_figures(mv_report *r, cJSON *o, const inquest *q, const mv_oom *oom)
+{
+    mv_json_add_u64(r, o, "event", oom->event);
+    mv_json_add(r, o, "time_us", mv_json_time(oom->time_us));
+    if (oom->api_call != MV_NO_ROW)
+        mv_json_add(r, o, "api",
+                    mv_json_string(r, q->trace, q->trace->api_calls.api[oom->api_call]));
+    mv_json_add_u64(r, o, "requested", oom->requested);
+    mv_json_add_u64(r, o, "segment_bytes", oom->segment);
+    mv_json_add(r, o, "device_free", mv_json_bytes(oom->device_free));
+    mv_json_add_bool(r, o, "limited", oom->limited);
+    mv_json_add_u64(r, o, "reserved", oom->bytes.reserved);
+    mv_json_add_u64(r, o, "allocated", oom->bytes.allocated);
+    mv_json_add_u64(r, o, "pending", oom->bytes.pending);
+    mv_json_add_u64(r, o, "free_in_cache", oom->bytes.free);
+    mv_json_add_u64(r, o, "usable", oom->usable);
+    mv_json_add_u64(r, o, "largest_hole", oom->largest_hole);
+    if (oom->total) {
+        mv_json_add_u64(r, o, "device_total", oom->total);
+        mv_json_add_bool(r, o, "device_total_guessed", oom->total_source == MV_TOTAL_GUESSED);
+        mv_json_add_u64(r, o, "outside", oom->outside);
+    }
+}
+
+static void add_oom(mv_report *r, cJSON *array, const inquest *q, uint32_t index, const mv_oom *oom)
+{
+    cJSON *o = mv_json_object(r, array, NULL);
+
+    mv_json_add_u64(r, o, "device", q->first + index);
+    add_figures(r, o, q, oom);
+    mv_json_add_text(r, o, "verdict", mv_oom_verdict_name(oom->verdict));
+    mv_json_add_text(r, o, "why", oom->why);
+    add_pins(r, o, "pinned_by", q, oom, oom->pins.lines, oom->pins.line_count);
+    mv_json_add_text(r, o, "advice", oom->advice);
+    if (oom->detailed) {
+        add_pins(r, o, "held_by", q, oom, oom->holders, oom->holder_count);
+        add_change(r, o, q, index, oom);
+    }
+    add_stack(r, o, q, oom->stack);
+}
+
+static int put_json(const inquest *q)
+{
+    mv_report report, *r = &report;
+    cJSON *ooms, *devices;
+
+    mv_report_open(r, q->cli);
+    ooms = mv_json_array(r, NULL, NULL);
+    devices = mv_json_array(r, NULL, NULL);
+    for (uint32_t i = 0; i < q->end - q->first; i++) {
+        const mv_ooms *found = &q->found[i];
+        cJSON *o = mv_json_object(r, devices, NULL);
+        mv_json_add_u64(r, o, "device", q->first + i);
+        mv_json_add_u64(r, o, "ooms", found->count);
+        mv_json_add_u64(r, o, "retries", found->retries);
+        mv_json_add_u64(r, o, "released", found->released);
+        mv_json_add_u64(r, o, "collections", found->collections);
+        mv_json_add_u64(r, o, "collected", found->collected);
+        for (uint32_t k = 0; k < found->count && k < q->limit; k++)
+            add_oom(r, ooms, q, i, &found->ooms[k]);
+    }
+    mv_report_member(r, "ooms", ooms);
+    mv_report_member(r, "devices", devices);
+    return mv_report_close(r);
+}
+
+/* ---- text -------------------------------------------------------------------------------- */
+
+static void put_text(mv_out *out, const char *text)
+{
+    mv_out_clean(out, (mv_span){(const uint8_t *)text, strlen(text)});
+}
+
+static void put_change(const inquest *q, uint32_t index, const mv_oom *oom)
+{
+    const mv_oom_change *c = &oom->change;
+    const char *before = "  would have fitted with ";
+    char size[MV_SIZE_TEXT], label[512];
+
+    if (c->free_bytes) {
+        mv_out_format(q->out, "%s%s less in use (%u block%s, the largest of ", before,
+                      mv_size_text(size, c->free_bytes), c->free_blocks,
+                      c->free_blocks > 1 ? "s" : "");
+        put_text(q->out,
+                 label_of(q, q->lives[index].allocs.stack[c->biggest], label, sizeof label));
+        mv_out_char(q->out, ')');
+        before = ",\n    or ";
+    }
+    if (c->smaller_by) {
+        mv_out_format(q->out, "%sa request %s smaller", before, mv_size_text(size, c->smaller_by));
+        before = ", or ";
+    }
+    if (c->more_memory) {
+        mv_out_format(q->out, "%s%s more memory", before, mv_size_text(size, c->more_memory));
+        before = NULL;
+    }
+    if (!before || c->smaller_by || c->free_bytes)
+        mv_out_char(q->out, '\n');
+}
+
+static void put_lines(const inquest *q, const mv_oom *oom, bool pins)
+{
+    static const mv_column pin_columns[] = {{"stranded", MV_UNIT_BYTES, 9},
+                                            {"beside", MV_UNIT_BYTES, 9},
+                                            {"blocks", MV_UNIT_COUNT, 0},
+                                            {"age", MV_UNIT_COUNT, 0},
+                                            {"pinned by", MV_UNIT_TEXT, 0}};
+    static const mv_column held_columns[] = {{"held", MV_UNIT_BYTES, 9},
+                                             {"blocks", MV_UNIT_COUNT, 0},
+                                             {"age", MV_UNIT_COUNT, 0},
+                                             {"by", MV_UNIT_TEXT, 0}};
+    const mv_pin *rows = pins ? oom->pins.lines : oom->holders;
+    uint32_t count = pins ? oom->pins.line_count : oom->holder_count;
+    mv_sheet sheet;
+    char label[512];
+
+    if (count == 0)
+        return;
+    mv_sheet_init(&sheet, &q->cli->scratch, pins ? pin_columns : held_columns, pins ? 5 : 4);
+    for (uint32_t i = 0; i < count && i < q->limit; i++) {
+        if (pins)
+            mv_sheet_size(&sheet, rows[i].stranded);
+        mv_sheet_size(&sheet, rows[i].bytes);
+        mv_sheet_count(&sheet, rows[i].blocks);
+        mv_sheet_count(&sheet, age_of(oom, rows[i].oldest));
+        mv_sheet_text(&sheet, label_of(q, rows[i].stack, label, sizeof label));
+    }
+    mv_sheet_print(&sheet, q->out, 2);
+    mv_rows_put_hidden(q->out, count, q->limit);
+}
+
+static void put_headline(const inquest *q, uint32_t index, const mv_oom *oom)
+{
+    char size[MV_SIZE_TEXT], label[512];
+
+    mv_out_style(q->out, MV_STYLE_RED);
+    mv_out_format(q->out, "OUT OF MEMORY  %s", mv_oom_verdict_name(oom->verdict));
+    mv_out_style(q->out, MV_STYLE_NONE);
+    mv_out_format(q->out, ": %s asked for at ", mv_size_text(size, oom->requested));
+    mv_out_style(q->out, MV_STYLE_BOLD);
+    put_text(q->out, label_of(q, oom->stack, label, sizeof label));
+    mv_out_style(q->out, MV_STYLE_NONE);
+    mv_out_format(q->out, "\n  device %u, event %u", q->first + index, oom->event);
+    if (oom->time_us != MV_NO_TIME && q->start_us != MV_NO_TIME)
+        mv_out_format(q->out, " (%.3f s)", (double)(oom->time_us - q->start_us) / 1e6);
+    mv_out_text(q->out, ": ");
+    put_text(q->out, oom->why);
+    mv_out_char(q->out, '\n');
+}
+
+static void put_oom(const inquest *q, uint32_t index, const mv_oom *oom)
+{
+    char size[5][MV_SIZE_TEXT];
+
+    put_headline(q, index, oom);
+    mv_out_format(
+        q->out, "  %s reserved = %s allocated + %s pending + %s free; device has %s left\n",
+        mv_size_text(size[0], oom->bytes.reserved), mv_size_text(size[1], oom->bytes.allocated),
+        mv_size_text(size[2], oom->bytes.pending), mv_size_text(size[3], oom->bytes.free),
+        oom->device_free == MV_NO_BYTES ? "?" : mv_size_text(size[4], oom->device_free));
+    if (oom->detailed)
+        put_change(q, index, oom);
+    mv_out_style(q->out, MV_STYLE_YELLOW);
+    mv_out_text(q->out, "  -> ");
+    mv_out_style(q->out, MV_STYLE_NONE);
+    put_text(q->out, oom->advice);
+    mv_out_char(q->out, '\n');
+    mv_stack_put(q->out, q->trace, q->sites.kinds, oom->stack, q->cli->options.all_frames, 6);
+    put_lines(q, oom, oom->pins.line_count > 0 && oom->verdict != MV_OOM_CAPACITY);
+}
+
+static void put_device(const inquest *q, uint32_t index)
+{
+    const mv_ooms *found = &q->found[index];
+    char size[MV_SIZE_TEXT];
+
+    for (uint32_t i = 0; i < found->count && i < q->limit; i++) {
+        put_oom(q, index, &found->ooms[i]);
+        mv_out_char(q->out, '\n');
+    }
+    mv_rows_put_hidden(q->out, found->count, q->limit);
+    mv_out_format(q->out, "device %u: ", q->first + index);
+    if (found->count == 0)
+        mv_out_text(q->out, "no request failed");
+    else
+        mv_out_format(q->out, "%u request%s failed", found->count, found->count > 1 ? "s" : "");
+    if (found->retries)
+        mv_out_format(q->out, "; %u served only after %s of cache had gone back", found->retries,
+                      mv_size_text(size, found->released));
+    if (found->collections)
+        mv_out_format(q->out, "; garbage_collection_threshold gave %s back on %u occasions",
+                      mv_size_text(size, found->collected), found->collections);
+    mv_out_char(q->out, '\n');
+}
+
+/* ---- both -------------------------------------------------------------------------------- */
+
+static bool inquire(inquest *q, uint32_t index, mv_err *err)
+{
+    mv_lives *lives = &q->lives[index];
+    mv_window window;
+
+    return mv_lives_find(&q->cli->arena, q->trace, q->first + index, lives, err) == MV_OK &&
+           mv_window_find(q->cli, q->trace, q->first + index, &window) &&
+           mv_ooms_find(&q->cli->arena, q->trace, lives, &q->sites, window, &q->found[index],
+                        err) == MV_OK;
+}
+
+static bool find_all(inquest *q)
+{
+    mv_err err = {.offset = MV_NO_OFFSET};
+    bool found = true;
+
+    q->lives = mv_push_array(&q->cli->arena, mv_lives, q->end - q->first);
+    q->found = mv_push_array(&q->cli->arena, mv_ooms, q->end - q->first);
+    if (!q->lives || !q->found)
+        mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    else
+        mv_sites_find(&q->cli->arena, q->trace, &q->sites, &err);
+    for (uint32_t i = 0; i < q->end - q->first && err.code == MV_OK && found; i++)
+        found = inquire(q, i, &err);
+    if (err.code != MV_OK)
+        mv_complain(mv_input_name(q->cli), &err);
+    return err.code == MV_OK && found;
+}
+
+int mv_cmd_oom(mv_cli *cli)
+{
+    mv_trace trace;
+    inquest q = {
+        .cli = cli, .out = &cli->out, .trace = &trace, .limit = mv_rows_wanted(cli, TEXT_ROWS)};
+
+    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &q.first, &q.end) ||
+        !find_all(&q))
+        return MV_EXIT_FAILED;
+    q.start_us = mv_position_start_us(&trace);
+    if (mv_option_given(&cli->options, MV_HAS(JSON)))
+        return put_json(&q);
+    for (uint32_t i = 0; i < q.end - q.first; i++)
+        put_device(&q, i);
+    return MV_EXIT_DONE;
+}
