@@ -159,6 +159,9 @@ static uint16_t forward(const sorter *s, const candidate *c)
         return OPEN;
     if (c->run != MV_NO_ROW && !c->outlives)
         return MV_CATEGORY_TEMPORARY;
+    /* From before the trace and through all of it: not an activation of any step. */
+    if (c->birth == MV_BEFORE && c->freed == MV_NEVER)
+        return MV_CATEGORY_UNKNOWN;
     if (is_freed_in(s, c, MV_PHASE_BACKWARD) || c->marks & MV_MARK_MODULE_CALL)
         return MV_CATEGORY_ACTIVATION;
     if (!leads_to_backward(s, c->run))
@@ -224,7 +227,7 @@ static void count_workspaces(const sorter *s, workspace_use *of_stack)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
 
-    for (uint32_t i = a->preexisting; i < a->count; i++) {
+    for (uint32_t i = 0; i < a->count; i++) {
         int size = workspace_size(a->requested[i]);
         workspace_use *use;
         if (a->stack[i].row == MV_NO_ROW)
@@ -245,14 +248,16 @@ static void count_workspaces(const sorter *s, workspace_use *of_stack)
  * that size, and the only one that is never freed. */
 static bool is_workspace(const sorter *s, const workspace_use *use, unsigned size)
 {
-    uint32_t run;
+    uint32_t run, birth = s->lives->allocs.birth[use->first[size]];
 
     if (use->kept[size] != 1 || use->others == 0 ||
         s->lives->allocs.freed[use->first[size]] != MV_NEVER)
         return false;
     if (!s->phases.has_backward)
         return use->taken[size] == 1;
-    run = mv_phases_at(&s->phases, s->lives->allocs.birth[use->first[size]]);
+    if (birth == MV_BEFORE)
+        return true;
+    run = mv_phases_at(&s->phases, birth);
     return run != MV_NO_ROW && mv_phases_end(&s->phases, run) != MV_NEVER;
 }
 

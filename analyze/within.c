@@ -62,7 +62,10 @@ static uint32_t sort_ends(const mv_annotations *a, range_end *ends)
 
 static mv_string_id metadata_of(const mv_trace *trace, const mv_events *events, uint32_t event)
 {
-    return trace->tags.user_metadata[events->tag[event].row];
+    mv_string_id text = trace->tags.user_metadata[events->tag[event].row];
+
+    /* PyTorch writes an empty text where none was set. */
+    return mv_string_span(trace, text).length > 0 ? text : MV_NO_STRING;
 }
 
 mv_string_id *mv_within_find(mv_arena *arena, const mv_trace *trace, uint32_t device,

@@ -95,8 +95,8 @@ static void put_verdict(const profile *p, uint32_t device, const mv_lines *found
         mv_out_text(p->out, "no line allocated anything\n");
         return;
     }
-    mv_out_format(p->out, "%u lines; most at once, %s, by ", found->count,
-                  mv_size_text(size, found->lines[0].peak));
+    mv_out_format(p->out, "%u line%s; most at once, %s, by ", found->count,
+                  found->count == 1 ? "" : "s", mv_size_text(size, found->lines[0].peak));
     mv_out_style(p->out, MV_STYLE_BOLD);
     label_of(p, &found->lines[0], label, sizeof label);
     mv_out_clean(p->out, (mv_span){(const uint8_t *)label, strlen(label)});

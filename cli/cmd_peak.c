@@ -205,13 +205,16 @@ static void put_verdict(const survey *s, const device_peak *d)
     mv_out_style(s->out, MV_STYLE_NONE);
     mv_out_text(s->out, strcmp(at, "peak") == 0 ? " at the peak, " : ", ");
     mv_at_put(s->out, s->trace, &found->at);
-    if (found->count > 0) {
+    if (found->count > 0 && found->sites[0].bytes >= found->unattributed) {
         mv_out_format(s->out, "; %s by ",
                       percent(share, found->sites[0].bytes, found->at.bytes.allocated));
         mv_out_style(s->out, MV_STYLE_BOLD);
         put_text(s->out,
                  mv_stack_label(s->trace, s->kinds, found->sites[0].stack, label, sizeof label));
         mv_out_style(s->out, MV_STYLE_NONE);
+    } else if (found->unattributed > 0) {
+        mv_out_format(s->out, "; %s without a recorded stack",
+                      percent(share, found->unattributed, found->at.bytes.allocated));
     }
     mv_out_char(s->out, '\n');
 }
@@ -350,6 +353,8 @@ static void put_stacks(const survey *s, const mv_attribution *found)
         const mv_peak_site *site = &found->sites[i];
         mv_out_format(s->out, "\n  %s ", mv_size_text(size, site->bytes));
         put_text(s->out, found->categories.name[site->category]);
+        if (site->stack.row == MV_EMPTY_STACK.row)
+            mv_out_text(s->out, " (no Python: C++ thread)");
         mv_out_char(s->out, '\n');
         mv_stack_put(s->out, s->trace, s->kinds, site->stack, s->cli->options.all_frames, 6);
     }

@@ -127,3 +127,28 @@ Test(golden, oom)
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
         check(names[i], "oom");
 }
+
+static const char *const held[] = {"annotated",  "gpt_train",  "late_start", "leak_in_training",
+                                   "no_history", "oom",        "resnet_all", "ring",
+                                   "streams",    "two_devices"};
+
+Test(golden, peak)
+{
+    for (unsigned i = 0; i < sizeof held / sizeof *held; i++)
+        check(held[i], "peak");
+    check_run("gpt_train", "peak_target",
+              "peak --at end --target 400MiB --limit 4 --frames user gpt_train.pickle");
+}
+
+Test(golden, lines)
+{
+    for (unsigned i = 0; i < sizeof held / sizeof *held; i++)
+        check(held[i], "lines");
+}
+
+Test(golden, folded)
+{
+    check_run("streams", "memory", "memory -o - streams.pickle");
+    check_run("streams", "segments", "segments -o - streams.pickle");
+    check_run("graphs", "segments", "segments --at peak -o - graphs.pickle");
+}
