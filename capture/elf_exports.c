@@ -20,26 +20,21 @@ typedef struct {
 
 /* glibc has made addresses of the offsets in the dynamic section, except for what it did not load
  * itself (the vDSO). */
-static const void *table_at(const struct dl_phdr_info *info, ElfW(Addr) value)
+static const void *table_at(ElfW(Addr) bias, ElfW(Addr) value)
 {
-    return (const void *)(value < info->dlpi_addr ? value + info->dlpi_addr : value); // NOLINT
+    return (const void *)(value < bias ? value + bias : value); // NOLINT: an address
 }
 
-static bool read_dynamic(const struct dl_phdr_info *info, exports *out)
+static bool read_dynamic(ElfW(Addr) bias, const ElfW(Dyn) * dynamic, exports *out)
 {
-    const ElfW(Dyn) *dynamic = NULL;
-
-    *out = (exports){.bias = info->dlpi_addr};
-    for (int i = 0; i < info->dlpi_phnum; i++)
-        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-            dynamic = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr); // NOLINT
+    *out = (exports){.bias = bias};
     for (; dynamic && dynamic->d_tag != DT_NULL; dynamic++) {
         if (dynamic->d_tag == DT_SYMTAB)
-            out->symbols = table_at(info, dynamic->d_un.d_ptr);
+            out->symbols = table_at(bias, dynamic->d_un.d_ptr);
         else if (dynamic->d_tag == DT_STRTAB)
-            out->strings = table_at(info, dynamic->d_un.d_ptr);
+            out->strings = table_at(bias, dynamic->d_un.d_ptr);
         else if (dynamic->d_tag == DT_GNU_HASH)
-            out->hash = table_at(info, dynamic->d_un.d_ptr);
+            out->hash = table_at(bias, dynamic->d_un.d_ptr);
     }
     return out->symbols && out->strings && out->hash;
 }
@@ -83,24 +78,32 @@ static const ElfW(Sym) * symbol_of(const exports *e, const char *name, uint32_t 
     }
 }
 
-static int search_file(struct dl_phdr_info *info, size_t size, void *context)
+static void search_exports(search *s, const exports *e)
 {
-    search *s = context;
-    exports e;
-
-    (void)size;
-    if (!read_dynamic(info, &e))
-        return 0;
     for (uint32_t i = 0; i < s->count; i++) {
         const ElfW(Sym) * symbol;
         if (s->addresses[i])
             continue;
-        symbol = symbol_of(&e, s->names[i], hash_of(s->names[i]));
+        symbol = symbol_of(e, s->names[i], hash_of(s->names[i]));
         if (symbol) {
-            s->addresses[i] = e.bias + symbol->st_value;
+            s->addresses[i] = e->bias + symbol->st_value;
             s->found++;
         }
     }
+}
+
+static int search_file(struct dl_phdr_info *info, size_t size, void *context)
+{
+    search *s = context;
+    const ElfW(Dyn) *dynamic = NULL;
+    exports e;
+
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            dynamic = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr); // NOLINT
+    if (read_dynamic(info->dlpi_addr, dynamic, &e))
+        search_exports(s, &e);
     return s->found == s->count;
 }
 
@@ -110,5 +113,17 @@ bool mv_elf_exports_find(const char *const *names, uint64_t *addresses, uint32_t
 
     memset(addresses, 0, count * sizeof *addresses);
     dl_iterate_phdr(search_file, &s);
+    return s.found == count;
+}
+
+bool mv_elf_exports_in(const struct link_map *file, const char *const *names, uint64_t *addresses,
+                       uint32_t count)
+{
+    search s = {names, addresses, count, 0};
+    exports e;
+
+    memset(addresses, 0, count * sizeof *addresses);
+    if (read_dynamic(file->l_addr, file->l_ld, &e))
+        search_exports(&s, &e);
     return s.found == count;
 }

@@ -5,6 +5,7 @@
 #ifndef MV_ELF_EXPORTS_H
 #define MV_ELF_EXPORTS_H
 
+#include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -12,5 +13,9 @@
  * order in which files were loaded; 0 where none does. Whatever a file was loaded with (RTLD_LOCAL)
  * makes no difference. True when every name was found. */
 bool mv_elf_exports_find(const char *const *names, uint64_t *addresses, uint32_t count);
+
+/* The same in one file, which must stay loaded meanwhile. */
+bool mv_elf_exports_in(const struct link_map *file, const char *const *names, uint64_t *addresses,
+                       uint32_t count);
 
 #endif
