@@ -1,0 +1,129 @@
+/* A program for tests of `memviz run`: does what its arguments say, one after the other.
+ *
+ *     mark TEXT     memviz_mark(TEXT), where the shim is there: an event without any GPU
+ *     fork          a child marks "child" and ends; waits for it
+ *     spawn         another image of this program marks "spawned" in a process of its own
+ *     exec          becomes this program anew, with the arguments that follow
+ *     leave         a child that stays for two seconds, marking, and is not waited for
+ *     rank N        sets RANK
+ *     sleep MS
+ *     signals       prints the signals that it was given blocked or ignored, as masks
+ *     kill N        sends itself a signal
+ *     exit N        _exit */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <signal.h>
+
+static void mark(const char *text)
+{
+    void (*call)(const char *);
+    void *found = dlsym(RTLD_DEFAULT, "memviz_mark");
+
+    memcpy(&call, &found, sizeof call);
+    if (found)
+        call(text);
+}
+
+static void wait_ms(const char *ms)
+{
+    usleep((useconds_t)strtoul(ms, NULL, 10) * 1000);
+}
+
+static void spawn(const char *self)
+{
+    pid_t child = fork();
+
+    if (child == 0) {
+        execl(self, self, "mark", "spawned", (char *)NULL);
+        _exit(99);
+    }
+    waitpid(child, NULL, 0);
+}
+
+static void fork_child(void)
+{
+    pid_t child = fork();
+
+    if (child == 0) {
+        mark("child");
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+}
+
+static void leave_child(void)
+{
+    if (fork() != 0)
+        return;
+    mark("left");
+    close(STDIN_FILENO);
+    close(STDOUT_FILENO);
+    close(STDERR_FILENO);
+    sleep(2);
+    _exit(0);
+}
+
+static void print_signals(void)
+{
+    sigset_t blocked;
+    unsigned long masks[2] = {0};
+    struct sigaction action;
+
+    sigprocmask(SIG_SETMASK, NULL, &blocked);
+    for (int i = 1; i < 32; i++) {
+        masks[0] |= sigismember(&blocked, i) == 1 ? 1ul << i : 0;
+        sigaction(i, NULL, &action);
+        masks[1] |= action.sa_handler == SIG_IGN ? 1ul << i : 0;
+    }
+    printf("blocked %lx ignored %lx\n", masks[0], masks[1]);
+    fflush(stdout);
+}
+
+/* Words without an argument; false: it is none. */
+static int do_word(const char *self, const char *word)
+{
+    if (strcmp(word, "fork") == 0)
+        fork_child();
+    else if (strcmp(word, "spawn") == 0)
+        spawn(self);
+    else if (strcmp(word, "leave") == 0)
+        leave_child();
+    else if (strcmp(word, "signals") == 0)
+        print_signals();
+    else
+        return 0;
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *word = argv[i], *next = i + 1 < argc ? argv[i + 1] : "";
+        if (do_word(argv[0], word))
+            continue;
+        if (strcmp(word, "exec") == 0) {
+            argv[i] = argv[0];
+            execv(argv[0], argv + i);
+            return 98;
+        }
+        i++;
+        if (strcmp(word, "mark") == 0)
+            mark(next);
+        else if (strcmp(word, "rank") == 0)
+            setenv("RANK", next, 1);
+        else if (strcmp(word, "sleep") == 0)
+            wait_ms(next);
+        else if (strcmp(word, "kill") == 0)
+            raise((int)strtol(next, NULL, 10));
+        else if (strcmp(word, "exit") == 0)
+            _exit((int)strtol(next, NULL, 10));
+        else
+            return 97;
+    }
+    return 0;
+}

@@ -1,0 +1,81 @@
+/* A libnvidia-ml.so.1 of the tests' own: two devices whose figures the test sets. */
+#include <stdio.h>
+#include <string.h>
+
+typedef struct {
+    unsigned long long used[2], own[2];
+    unsigned pid; /* of the process that uses `own`; 0: none is named */
+} stand_in;
+
+stand_in nvml_stand_in;
+
+int nvmlInit_v2(void);
+int nvmlShutdown(void);
+int nvmlDeviceGetCount_v2(unsigned *count);
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **handle);
+int nvmlDeviceGetUUID(void *handle, char *uuid, unsigned size);
+int nvmlDeviceGetMemoryInfo(void *handle, unsigned long long *info);
+int nvmlDeviceGetComputeRunningProcesses_v3(void *handle, unsigned *count, void *rows);
+
+typedef struct {
+    unsigned pid;
+    unsigned long long bytes;
+    unsigned instances[2];
+} row;
+
+static char places[2];
+
+static int index_of(void *handle)
+{
+    return (int)((char *)handle - places);
+}
+
+int nvmlInit_v2(void)
+{
+    return 0;
+}
+
+int nvmlShutdown(void)
+{
+    return 0;
+}
+
+int nvmlDeviceGetCount_v2(unsigned *count)
+{
+    *count = 2;
+    return 0;
+}
+
+int nvmlDeviceGetHandleByIndex_v2(unsigned index, void **handle)
+{
+    *handle = &places[index];
+    return index < 2 ? 0 : 2;
+}
+
+int nvmlDeviceGetUUID(void *handle, char *uuid, unsigned size)
+{
+    snprintf(uuid, size, "GPU-%d0000000-0000", index_of(handle) + 1);
+    return 0;
+}
+
+/* total, free, used */
+int nvmlDeviceGetMemoryInfo(void *handle, unsigned long long *info)
+{
+    info[0] = 1000;
+    info[2] = nvml_stand_in.used[index_of(handle)];
+    info[1] = info[0] - info[2];
+    return 0;
+}
+
+int nvmlDeviceGetComputeRunningProcesses_v3(void *handle, unsigned *count, void *rows)
+{
+    row mine = {nvml_stand_in.pid, nvml_stand_in.own[index_of(handle)], {0}};
+
+    if (!nvml_stand_in.pid) {
+        *count = 0;
+        return 0;
+    }
+    *count = 1;
+    memcpy(rows, &mine, sizeof mine);
+    return 0;
+}
