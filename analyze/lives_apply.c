@@ -6,6 +6,12 @@ static uint64_t block_end(const mv_alloc_lives *a, uint32_t row)
     return mv_range_end(a->addr[row], a->block[row]);
 }
 
+/* The least that a block of a request can be. */
+static uint64_t least_of(const mv_lives_sweep *r, uint64_t requested)
+{
+    return r->is_captured ? requested : mv_round_least(requested);
+}
+
 /* ---- block sizes ------------------------------------------------------------------------- */
 
 /* Where a free block that starts at `rank` ends: at the next used block or edge. */
@@ -35,6 +41,8 @@ static block_size size_from_room(const mv_lives_sweep *r, uint32_t segment, uint
     bool expandable = s->is_expandable[segment];
     uint64_t least = mv_round_least(requested), rest;
 
+    if (r->is_captured)
+        return (block_size){requested, false};
     if (room < rounded)
         return (block_size){least < room ? least : room, true};
     rest = room - rounded;
@@ -55,8 +63,9 @@ static block_size size_before(const mv_lives_sweep *r, uint32_t segment, uint64_
     uint64_t rounded = mv_round_request(&r->rules, requested);
     block_size size = size_from_room(r, segment, requested, room);
 
-    if (size.inexact || s->is_expandable[segment] || rounded <= MV_SMALL_REQUEST ||
-        room == rounded || rounded >= r->rules.max_split || size.bytes != rounded)
+    if (r->is_captured || size.inexact || s->is_expandable[segment] ||
+        rounded <= MV_SMALL_REQUEST || room == rounded || rounded >= r->rules.max_split ||
+        size.bytes != rounded)
         return size;
     /* its unsplit rest, of up to 1 MiB, may have merged into the gap's appearance */
     size.inexact = true;
@@ -96,14 +105,14 @@ static void check_below(mv_lives_sweep *r, uint32_t below, uint64_t addr, uint32
     if (end == addr) {
         a->inexact[row] = 0;
     } else if (end > addr) {
-        if (mv_range_end(a->addr[row], mv_round_least(a->requested[row])) > addr) {
+        if (mv_range_end(a->addr[row], least_of(r, a->requested[row])) > addr) {
             end_lost(r, below, event);
             return;
         }
         a->block[row] = addr - a->addr[row];
         a->inexact[row] = 0;
         r->lives->doubts.resized_blocks++;
-    } else {
+    } else if (!r->is_captured) { /* sizes that are known need no gap to tell them */
         gap = addr - end;
         if (a->inexact[row] && gap <= MV_SMALL_REQUEST) {
             a->block[row] += gap;
@@ -128,12 +137,11 @@ static void look_below(mv_lives_sweep *r, uint32_t rank, uint32_t segment, uint3
 
     if (segment == MV_NO_ROW) {
         uint32_t row = below == MV_NO_RANK ? MV_NO_ROW : r->alloc_row[below];
-        if (row != MV_NO_ROW &&
-            mv_range_end(a->addr[row], mv_round_least(a->requested[row])) > addr)
+        if (row != MV_NO_ROW && mv_range_end(a->addr[row], least_of(r, a->requested[row])) > addr)
             end_lost(r, below, event);
     } else if (below != MV_NO_RANK && is_same_run(r, below, rank)) {
         check_below(r, below, addr, event);
-    } else if (!r->lives->segments.is_expandable[segment] &&
+    } else if (!r->is_captured && !r->lives->segments.is_expandable[segment] &&
                !mv_rankset_has(&r->held.starts, rank)) {
         r->lives->doubts.misplaced++;
     }
@@ -176,11 +184,17 @@ static uint32_t new_row(mv_lives_sweep *r, uint64_t addr, uint64_t requested, mv
     return row;
 }
 
-/* An allocation that no known segment holds: only what rounding gives can be said. */
+/* An allocation that no known segment holds: only what rounding gives can be said, unless the size
+ * is that of the block. Captures have devices without segments: the CPU. */
 static void size_outside(mv_lives_sweep *r, uint32_t row)
 {
     mv_alloc_lives *a = &r->lives->allocs;
 
+    if (r->is_captured) {
+        a->block[row] = a->requested[row];
+        r->lives->doubts.outside += mv_lives_has_segments(r);
+        return;
+    }
     a->block[row] = mv_round_request(&r->rules, a->requested[row]);
     a->inexact[row] = a->block[row] > MV_SMALL_REQUEST;
     r->lives->doubts.outside++;
@@ -199,7 +213,7 @@ static void size_row(mv_lives_sweep *r, uint32_t row, uint32_t rank, uint32_t se
         size_outside(r, row);
         return;
     }
-    if (room < mv_round_least(a->requested[row]))
+    if (room < least_of(r, a->requested[row]))
         r->lives->doubts.misplaced++;
     size = is_before ? size_before(r, segment, a->requested[row], room)
                      : size_from_room(r, segment, a->requested[row], room);
@@ -256,7 +270,7 @@ static void apply_alloc(mv_lives_sweep *r, uint32_t event)
         return;
     }
     segment = segment_at(r, rank);
-    clear_place(r, rank, mv_round_least(requested), segment, event);
+    clear_place(r, rank, least_of(r, requested), segment, event);
     size_row(r, row, rank, segment, false);
     mv_rankset_add(&r->used, rank);
     r->alloc_row[rank] = row;

@@ -18,6 +18,12 @@ static void settle_block(mv_lives_sweep *r, uint32_t row, uint32_t block)
         a->stack[row] = mv_recorded_stack(b->stack[block]);
 }
 
+/* The CPU's tensors in a capture: the final heap lists blocks of segments, hence none of them. */
+static bool is_segmentless(const mv_lives_sweep *r)
+{
+    return r->is_captured && !mv_lives_has_segments(r);
+}
+
 static void settle_blocks(mv_lives_sweep *r)
 {
     for (uint32_t rank = 0; rank < r->places.count; rank++) {
@@ -26,7 +32,7 @@ static void settle_blocks(mv_lives_sweep *r)
 
         if (is_used && is_final)
             settle_block(r, r->alloc_row[rank], r->final_block[rank]);
-        else if (is_used != is_final)
+        else if (is_used != is_final && !is_segmentless(r))
             r->lives->doubts.final_mismatches++;
     }
 }
@@ -55,7 +61,7 @@ static void find_residuals(mv_lives_sweep *r)
 
     sum_final(r, &allocated, &reserved);
     for (uint32_t i = 0; i < a->count; i++)
-        if (a->freed[i] == MV_NEVER)
+        if (a->freed[i] == MV_NEVER && !is_segmentless(r))
             allocated -= a->block[i];
     for (uint32_t i = 0; i < s->count; i++)
         if (s->death[i] == MV_NEVER)

@@ -26,6 +26,7 @@ typedef struct {
     mv_places places;
     bool has_requested; /* there are free_requested events */
     bool has_completed; /* there are free_completed events */
+    bool is_captured;   /* mv_trace_is_captured: sizes are those of blocks */
     uint32_t alloc_events;
 
     mv_ranges final;       /* segments of the final heap; row: of trace->segments */
@@ -59,6 +60,12 @@ void mv_lives_settle_segments(mv_lives_sweep *r);
 /* lives_apply.c: the allocations that start in [low, high) must have been freed by `event`,
  * although no free was recorded. */
 void mv_lives_lose(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t event);
+
+/* Whether the file knows any segment of the device. */
+static inline bool mv_lives_has_segments(const mv_lives_sweep *r)
+{
+    return r->lives->segments.count > 0 || r->places.segment_events > 0;
+}
 
 /* A stack that was recorded, or MV_NO_STACK: the final heap has empty stacks where there is none.*/
 static inline mv_stack_id mv_recorded_stack(mv_stack_id stack)

@@ -48,6 +48,7 @@ bool mv_lives_init(mv_lives_sweep *r, uint32_t device, mv_err *err)
     uint32_t count;
 
     r->ev = mv_trace_events(r->trace, device);
+    r->is_captured = mv_trace_is_captured(r->trace);
     r->rules = mv_block_rules_of(r->trace);
     if (mv_places_find(scratch, r->trace, device, &r->places, err) != MV_OK)
         return false;

@@ -276,6 +276,27 @@ static void sum_final(tally *t)
     }
 }
 
+/* Captures have devices whose final heap lists nothing, having no segments: the CPU. What is alive
+ * there is what the events lead to. */
+static void sum_segmentless(tally *t)
+{
+    const mv_alloc_lives *a = &t->lives->allocs;
+
+    if (!mv_trace_is_captured(t->trace) || t->lives->segments.count > 0)
+        return;
+    for (uint32_t i = 0; i < a->count; i++) {
+        uint32_t index = index_of_alloc(t, i);
+        mv_current c = {.bytes = {.allocated = a->block[i], .active = a->block[i]},
+                        .allocations = 1};
+        c.bytes.requested = a->requested[i];
+        if (a->freed[i] != MV_NEVER)
+            continue;
+        add_current(&t->out->current, &c);
+        add_current(&t->out->kinds[index % 2 ? MV_SEGMENT_LARGE : MV_SEGMENT_SMALL].current, &c);
+        add_current(&t->out->pools[t->slot_of[index]].current, &c);
+    }
+}
+
 /* The final heap is a moment too; it stands higher than the events lead to when they are not
  * complete. */
 static void raise_to_final(tally *t)
@@ -302,6 +323,7 @@ mv_code mv_totals_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
     if (is_done) {
         sum_ever(&t);
         sum_final(&t);
+        sum_segmentless(&t);
         raise_to_final(&t);
         is_done = mv_totals_audit(arena, trace, lives, &t.found, out);
     }

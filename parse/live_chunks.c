@@ -4,7 +4,7 @@
 #include <xxhash.h>
 
 /* How much of a chunk is looked at to tell whether one was ever begun there. */
-enum { PROBE_BYTES = 4096 };
+enum { PROBE_BYTES = 4096, HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head) };
 
 typedef struct {
     mv_arena *arena;
@@ -41,13 +41,12 @@ static uint64_t load_word(const uint8_t *at)
     return value;
 }
 
-/* Whether no chunk was begun at `at`. A header that is just being written has nothing behind it
- * yet. */
+/* Whether no chunk was begun at `at`: while headers are being written there are no records yet. */
 static bool is_blank(mv_span file, uint64_t at)
 {
     uint64_t left = file.length - at, end = left < PROBE_BYTES ? left : PROBE_BYTES;
 
-    for (uint64_t i = left > sizeof(mv_wire_chunk) ? sizeof(mv_wire_chunk) : 0; i < end; i++)
+    for (uint64_t i = left > HEADERS ? HEADERS : 0; i < end; i++)
         if (file.data[at + i])
             return false;
     return true;
@@ -125,8 +124,8 @@ static uint64_t look_at(search *s, uint64_t at)
     }
     if (head.stored_bytes > s->file.length - at)
         head.stored_bytes = s->file.length - at;
-    step = (at + sizeof head + head.stored_bytes + MV_LIVE_CHUNK_BYTES - 1) /
-           MV_LIVE_CHUNK_BYTES * MV_LIVE_CHUNK_BYTES;
+    step = (at + sizeof head + head.stored_bytes + MV_LIVE_CHUNK_BYTES - 1) / MV_LIVE_CHUNK_BYTES *
+           MV_LIVE_CHUNK_BYTES;
     chunk.kind = head.kind;
     chunk.made = made_ahead(&head);
     if (head.kind != MV_LIVE_FACTS && head.kind != MV_LIVE_EVENTS && head.kind != MV_LIVE_NAMES) {

@@ -34,8 +34,8 @@ typedef struct {
     uint32_t *heap;          /* [heap_count] streams, by their next record */
     uint32_t heap_count;
     bool started;
-    uint64_t next;   /* the number that is expected */
-    uint64_t lost;   /* numbers that did not come */
+    uint64_t next;    /* the number that is expected */
+    uint64_t lost;    /* numbers that did not come */
     uint64_t lost_at; /* the first of them */
 } mv_live_merge;
 

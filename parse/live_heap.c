@@ -266,8 +266,8 @@ static void tile_segment(tiling *t, const mv_live_holding *h)
 static void tile_strays(tiling *t, uint64_t limit)
 {
     const mv_live_holding *first = &t->blocks.rows[t->next_block], *block = first;
-    mv_live_holding made = {.addr = first->addr, .list = first->list, .stack = MV_NO_STACK,
-                            .call = MV_NO_CALL};
+    mv_live_holding made = {
+        .addr = first->addr, .list = first->list, .stack = MV_NO_STACK, .call = MV_NO_CALL};
     mv_segment_row row;
 
     if (end_of(first) > limit) {
@@ -293,8 +293,7 @@ static void tile_all(tiling *t)
     uint64_t next = 0;
 
     while (next < t->segments.count || t->next_block < t->blocks.count) {
-        const mv_live_holding *segment =
-            next < t->segments.count ? &t->segments.rows[next] : NULL;
+        const mv_live_holding *segment = next < t->segments.count ? &t->segments.rows[next] : NULL;
         const mv_live_holding *block =
             t->next_block < t->blocks.count ? &t->blocks.rows[t->next_block] : NULL;
         if (segment && (!block || by_place(segment, block) <= 0)) {

@@ -55,14 +55,17 @@ typedef struct {
     mv_frame_id *resolved;
     uint64_t resolved_count;
     uint32_t missing; /* modules that are not on this machine */
-    bool bad;         /* an id was out of range */
 } mv_live_names;
 
 /* False: memory is out. `most` is the most ids of a kind that the file can hold. */
 bool mv_live_names_read(mv_arena *arena, const mv_live_chunks *chunks, uint64_t most, mv_build *b,
                         mv_live_names *out);
 
+/* live_frames.c: gives every frame its lines or symbols. */
 mv_code mv_live_names_resolve(mv_live_names *n, mv_err *err);
+
+/* Counts something in the names that cannot be. */
+void mv_live_names_damaged(mv_live_names *n, const char *what);
 
 /* By id + 1, as events have them; 0 gives MV_NO_STRING and MV_NO_STACK. */
 mv_string_id mv_live_names_string(mv_live_names *n, uint64_t id_and_1);

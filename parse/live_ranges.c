@@ -46,8 +46,8 @@ static bool push(mv_live_ranges *r, uint64_t thread, mv_string_id name)
 {
     mv_live_keyed *e = entry_of(r, KEY_THREAD, thread);
 
-    if (!e || !make_room(r->arena, (void **)&r->open, r->open_count, &r->open_capacity,
-                         sizeof *r->open))
+    if (!e ||
+        !make_room(r->arena, (void **)&r->open, r->open_count, &r->open_capacity, sizeof *r->open))
         return false;
     r->open[r->open_count] = (mv_live_open){name, e->row};
     e->row = r->open_count++;

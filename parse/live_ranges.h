@@ -15,8 +15,8 @@ typedef struct {
 typedef struct {
     uint64_t key;  /* thread, or number of a range */
     uint32_t kind; /* which of both */
-    uint32_t row; /* THREAD: row of its innermost open range; else mv_string_id of the name, or
-                   * MV_NO_ROW when it ended */
+    uint32_t row;  /* THREAD: row of its innermost open range; else mv_string_id of the name, or
+                    * MV_NO_ROW when it ended */
 } mv_live_keyed;
 
 typedef struct {

@@ -19,7 +19,7 @@ enum {
 typedef struct {
     mv_event_row *rows; /* [count], but for the list whose events go straight to the builder */
     uint32_t count, capacity;
-    uint64_t allocated, reserved;       /* what the events add up to */
+    uint64_t allocated, reserved;         /* what the events add up to */
     uint64_t off_allocated, off_reserved; /* what the framework's own totals last had besides */
     int64_t last_us;
     uint64_t last_stack; /* of the last event, id + 1; and its thread */
@@ -73,8 +73,7 @@ static void read_facts(live *l, const mv_live_chunk *chunk)
             mv_build_note(&l->build, MV_NOTE_DAMAGED, "facts at byte %" PRIu64, chunk->at);
             return;
         }
-        mv_build_fact(&l->build,
-                      mv_build_string(&l->build, (const char *)key.data, key.length),
+        mv_build_fact(&l->build, mv_build_string(&l->build, (const char *)key.data, key.length),
                       mv_build_string(&l->build, (const char *)value.data, value.length));
     }
 }
@@ -313,8 +312,7 @@ static bool continues_last(live *l, uint32_t list, mv_action action, const mv_li
     uint64_t addr, *size;
 
     if ((action != MV_ACTION_SEGMENT_MAP && action != MV_ACTION_SEGMENT_UNMAP) ||
-        last_action(l, list) != action || d->last_stack != r->stack ||
-        d->last_thread != r->thread)
+        last_action(l, list) != action || d->last_stack != r->stack || d->last_thread != r->thread)
         return false;
     addr = straight ? l->build.events.addr[d->count - 1] : last->addr;
     size = straight ? &l->build.events.size[d->count - 1] : &last->size;
@@ -486,8 +484,7 @@ static bool read_records(live *l, const mv_live_chunks *chunks)
         if (!add_record(l, &record) || l->build.code != MV_OK)
             return false;
     if (merge.lost) {
-        mv_build_note(&l->build, MV_NOTE_LOST, "number %" PRIu64 " of the capture",
-                      merge.lost_at);
+        mv_build_note(&l->build, MV_NOTE_LOST, "number %" PRIu64 " of the capture", merge.lost_at);
         l->build.trace->notes[MV_NOTE_LOST].count += merge.lost - 1;
     }
     return true;

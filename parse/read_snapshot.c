@@ -1,5 +1,6 @@
 /* Reads docs/snapshot-format.md. What stands in a damaged file is read as far as its checksums
  * hold; what an undamaged one says wrongly, such as a row number out of range, is an error. */
+#include "parse/read_live.h"
 #include "parse/readers.h"
 #include "parse/wire_load.h"
 
@@ -494,10 +495,8 @@ static mv_code publish(const mv_load *load, mv_trace *out, mv_err *err)
 
 static mv_code load_all(mv_load *load, mv_trace *out, mv_err *err)
 {
-    mv_code code = check_header(load, err);
+    mv_code code = mv_chunks_find(load, err);
 
-    if (code == MV_OK)
-        code = mv_chunks_find(load, err);
     if (code == MV_OK)
         code = read_small_chunks(load, err);
     if (code == MV_OK)
@@ -509,6 +508,18 @@ static mv_code load_all(mv_load *load, mv_trace *out, mv_err *err)
     if (code == MV_OK)
         code = check_tables(load, err);
     return code == MV_OK ? publish(load, out, err) : code;
+}
+
+/* A capture that still runs, or whose process was killed. */
+static mv_code load_live(mv_load *load, mv_trace *out, mv_err *err)
+{
+    mv_origin origin = out->origin;
+    mv_code code = mv_live_read(load->arena, load->file, NULL, out, err);
+
+    out->origin = origin;
+    if (code == MV_OK && load->damaged)
+        mv_build_note(&load->build, MV_NOTE_DAMAGED, "file header at byte 0");
+    return code;
 }
 
 mv_code mv_snapshot_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
@@ -524,7 +535,9 @@ mv_code mv_snapshot_read(mv_arena *arena, mv_source *source, const mv_read_opts 
                                  .data_bytes = load.file.length,
                                  .compression = mv_source_compression(source)}};
     mv_arena_init(&load.scratch, arena->budget);
-    code = load_all(&load, out, err);
+    code = check_header(&load, err);
+    if (code == MV_OK)
+        code = mv_live_probe(load.file) ? load_live(&load, out, err) : load_all(&load, out, err);
     mv_arena_release(&load.scratch);
     if (code == MV_OK && opts && opts->progress)
         opts->progress(opts->user, mv_source_file_read(source), mv_source_file_read(source));
