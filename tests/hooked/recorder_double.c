@@ -1,0 +1,108 @@
+/* Stands in for the recorder: writes what the hooks tell it, a line each, to the file that
+ * $HOOKED_LOG names. The stand-ins for CUDA write into the same file, so that order shows. */
+#include "capture/recorder.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static _Thread_local bool inside;
+static atomic_uint_fast64_t sequence;
+
+static const char *const actions[] = {
+#define NAME(name, number, text) [number] = text,
+    MV_API_ACTION_LIST(NAME)
+#undef NAME
+};
+
+static const char *const kinds[] = {
+#define NAME(name, number) [number] = #name,
+    MV_LIVE_EVENT_LIST(NAME)
+#undef NAME
+};
+
+static void say(const char *line, int length)
+{
+    const char *path = getenv("HOOKED_LOG");
+    int file = path ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
+
+    if (file >= 0 && write(file, line, (size_t)length) != length)
+        _exit(99);
+    if (file >= 0)
+        close(file);
+}
+
+bool mv_rec_enter(void)
+{
+    if (inside || getenv("HOOKED_OFF"))
+        return false;
+    inside = true;
+    errno = EXDEV; /* a hook must not let it through */
+    return true;
+}
+
+void mv_rec_leave(void)
+{
+    inside = false;
+    errno = EXDEV;
+}
+
+uint64_t mv_rec_sequence(void)
+{
+    say("sequence\n", 9);
+    return atomic_fetch_add(&sequence, 1) + 1;
+}
+
+void mv_rec_call(const mv_rec_api *call)
+{
+    const char *from = "?", *slash;
+    char line[512];
+    Dl_info info;
+
+    if (dladdr(call->caller, &info) && info.dli_fname)
+        from = (slash = strrchr(info.dli_fname, '/')) ? slash + 1 : info.dli_fname;
+    say(line, snprintf(line, sizeof line,
+                       "call %s %s addr=%" PRIx64 " size=%" PRIu64 " handle=%" PRIx64
+                       " device=%d result=%d numbered=%d from=%s\n",
+                       call->api, actions[call->action], call->addr, call->size, call->handle,
+                       call->device, call->result, call->sequence != 0, from));
+}
+
+static void say_block(const char *what, const mv_rec_block_event *event)
+{
+    char line[256];
+
+    say(line, snprintf(line, sizeof line,
+                       "%s addr=%" PRIx64 " size=%" PRId64 " allocated=%" PRId64
+                       " reserved=%" PRId64 " device=%d:%d\n",
+                       what, event->addr, event->size, (int64_t)event->allocated,
+                       (int64_t)event->reserved, event->device_type, event->device));
+}
+
+void mv_rec_block(const mv_rec_block_event *event)
+{
+    say_block("block", event);
+}
+
+void mv_rec_oom(const mv_rec_block_event *event)
+{
+    say_block("oom", event);
+}
+
+void mv_rec_mark(mv_live_event kind, const char *text, uint64_t number)
+{
+    char line[2048];
+
+    say(line, snprintf(line, sizeof line, "mark %s %" PRIu64 " %s\n", kinds[kind], number, text));
+}
+
+bool mv_rec_wants_cpu(void)
+{
+    return getenv("HOOKED_CPU") != NULL;
+}
