@@ -1,0 +1,26 @@
+/* Numbers as a live file has them: LEB128, seven bits a byte, the lowest first. The caller has
+ * MV_LEB128_BYTES free for each. */
+#ifndef MV_LEB128_H
+#define MV_LEB128_H
+
+#include <stdint.h>
+
+enum { MV_LEB128_BYTES = 10 };
+
+static inline uint8_t *mv_leb128_put(uint8_t *at, uint64_t value)
+{
+    while (value >= 0x80) {
+        *at++ = (uint8_t)(value | 0x80);
+        value >>= 7;
+    }
+    *at++ = (uint8_t)value;
+    return at;
+}
+
+/* Small numbers of both signs become small numbers: 0, -1, 1, -2 as 0, 1, 2, 3. */
+static inline uint64_t mv_leb128_zigzag(int64_t value)
+{
+    return (uint64_t)value << 1 ^ (uint64_t)(value >> 63);
+}
+
+#endif
