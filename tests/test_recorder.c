@@ -329,8 +329,10 @@ Test(recorder, nothing_happens_without_an_event)
 static void expect_killed(unsigned us, bool waits_not)
 {
     enum { THREADS = 4 };
-    victim v = run((victim_opts){
-        .mode = "exit", .threads = THREADS, .waits_not = waits_not, .kill_after_us = us});
+    victim v = run((victim_opts){.mode = waits_not ? "warm" : "exit",
+                                 .threads = THREADS,
+                                 .waits_not = waits_not,
+                                 .kill_after_us = us});
     found f = look(&v, true);
 
     cr_assert_eq(v.status, SIGKILL);
