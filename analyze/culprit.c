@@ -124,6 +124,20 @@ static const char *const noise_files[] = {
     "CUDACachingAllocator",
 };
 
+/* Files whose native frames are nobody's own code, by how their names begin. */
+static const char *const system_files[] = {
+    "ld-linux", "libaten",   "libamd",   "libc-",      "libc.so",   "libc10",  "libcaffe2",
+    "libcu",    "libdl",     "libgcc",   "libgomp",    "libhip",    "libm.",   "libmemviz",
+    "libmkl",   "libnccl",   "libnv",    "libpthread", "libpython", "librccl", "libroc",
+    "libshm",   "libstdc++", "libtorch", "python",
+};
+
+static const char *const system_paths[] = {"/aten/",    "/c10/",    "/torch/", "/pytorch/",
+                                           "/cpython/", "/Python-", "/glibc",  "/gcc"};
+
+static const char *const system_namespaces[] = {
+    "at::", "c10::", "torch::", "caffe2::", "std::", "cuda"};
+
 static bool text_is(const char *text, size_t length, const char *word)
 {
     return strlen(word) == length && memcmp(text, word, length) == 0;
@@ -172,7 +186,8 @@ static bool is_shared_object(const char *file)
     return so && strspn(so + 4, "0123456789.") == strlen(so + 4);
 }
 
-static bool is_native(const char *file, const char *function)
+/* Frames of Python have lines; those of a program's symbol table have its path alone. */
+static bool is_native(const char *file, const char *function, int64_t line)
 {
     const char *dot = strrchr(file, '.');
 
@@ -180,6 +195,8 @@ static bool is_native(const char *file, const char *function)
         return true;
     if (*file == '<')
         return false;
+    if (line == MV_NO_LINE && (!dot || !text_starts(dot, ".py")))
+        return true;
     if (dot && text_in(dot, strlen(dot), native_endings, LENGTH(native_endings)))
         return true;
     return is_shared_object(file) || strstr(function, "::") != NULL;
@@ -227,7 +244,7 @@ mv_frame_kind mv_frame_kind_of(const mv_trace *trace, mv_frame_id frame)
         return MV_FRAME_NOISE;
     file = mv_string_text(trace, trace->frames.file[frame.row]);
     function = mv_string_text(trace, trace->frames.function[frame.row]);
-    if (is_native(file, function))
+    if (is_native(file, function, trace->frames.line[frame.row]))
         return text_has_any(function, noise_functions, LENGTH(noise_functions)) ||
                        text_has_any(file, noise_files, LENGTH(noise_files)) ||
                        strcmp(function, "??") == 0 || *function == '\0'
@@ -252,17 +269,42 @@ static mv_frame_kind kind_at(const mv_trace *trace, const uint8_t *kinds, mv_fra
     return kinds ? (mv_frame_kind)kinds[frame.row] : mv_frame_kind_of(trace, frame);
 }
 
-/* How little a frame tells, the user's frames aside: among native frames a node of the backward
- * pass tells more than an operator, and that more than the helpers below it. */
+/* Native code that belongs to neither torch, CUDA, Python nor the system: where a file is known. */
+static bool is_own_native(const char *file, const char *function)
+{
+    const char *name = file;
+
+    if (*file != '/' || (text_starts(file, "/usr/") && !text_starts(file, "/usr/local/")) ||
+        text_has_any(file, system_paths, LENGTH(system_paths)))
+        return false;
+    for (const char *at = file; *at; at++)
+        if (*at == '/')
+            name = at + 1;
+    for (size_t i = 0; i < LENGTH(system_files); i++)
+        if (text_starts(name, system_files[i]))
+            return false;
+    for (size_t i = 0; i < LENGTH(system_namespaces); i++)
+        if (text_starts(function, system_namespaces[i]))
+            return false;
+    return true;
+}
+
+/* How little a frame tells, the user's frames aside: among native frames code of the program's own
+ * and nodes of the backward pass tell more than an operator, that more than the helpers below it,
+ * and the name of the thread least. */
 static uint32_t vagueness(const mv_trace *trace, mv_frame_id frame, mv_frame_kind kind)
 {
     const char *function = mv_string_text(trace, trace->frames.function[frame.row]);
+    const char *file = mv_string_text(trace, trace->frames.file[frame.row]);
 
     if (kind != MV_FRAME_NATIVE)
         return 4 * (uint32_t)kind;
-    if (strstr(function, "Backward") && strstr(function, "::apply("))
+    if ((strstr(function, "Backward") && strstr(function, "::apply(")) ||
+        is_own_native(file, function))
         return 4 * (uint32_t)kind;
-    return 4 * (uint32_t)kind + (text_starts(function, "at::native::") ? 1 : 2);
+    if (text_starts(function, "at::native::"))
+        return 4 * (uint32_t)kind + 1;
+    return 4 * (uint32_t)kind + (*file == '\0' && text_starts(function, "thread ") ? 3 : 2);
 }
 
 mv_frame_id mv_culprit_frame(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack)

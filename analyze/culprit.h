@@ -33,7 +33,8 @@ mv_frame_kind mv_frame_kind_of(const mv_trace *trace, mv_frame_id frame);
 uint8_t *mv_frame_kinds(mv_arena *arena, const mv_trace *trace);
 
 /* The innermost user frame; without one the innermost package frame, framework frame, native
- * frame (a node of the backward pass before an operator of at::native before others), frame.
+ * frame (the program's own code or a node of the backward pass before an operator of at::native
+ * before others before the thread's name), frame.
  * MV_NO_FRAME for a stack without frames. `kinds` from mv_frame_kinds, or NULL. */
 mv_frame_id mv_culprit_frame(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack);
 

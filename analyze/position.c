@@ -29,15 +29,15 @@ static uint32_t first_at(const mv_events *events, int64_t time_us)
     return i;
 }
 
-/* The time of the k-th start of the annotation called `name`, from 1; MV_NO_TIME: none. */
+/* The time of the k-th start or mark of the annotation called `name`, from 1; MV_NO_TIME: none. */
 static int64_t annotation_start(const mv_trace *trace, mv_span name, uint64_t k)
 {
     const mv_annotations *a = &trace->annotations;
 
     for (uint32_t i = 0; i < a->count; i++) {
         mv_span text = mv_string_span(trace, a->name[i]);
-        if (a->stage[i] != MV_STAGE_START || text.length != name.length ||
-            memcmp(text.data, name.data, name.length) != 0)
+        if ((a->stage[i] != MV_STAGE_START && a->stage[i] != MV_STAGE_MARK) ||
+            text.length != name.length || memcmp(text.data, name.data, name.length) != 0)
             continue;
         if (--k == 0)
             return a->time_us[i];

@@ -32,6 +32,7 @@ typedef struct {
     uint32_t first, last;
     uint64_t number; /* the last number in the latest name */
     bool numbered;   /* it rose from each mark to the next */
+    bool is_moment;  /* memviz_mark and the like, not starts of ranges */
 } series;
 
 typedef struct {
@@ -91,7 +92,7 @@ static void set_rehash(series_set *set)
     }
 }
 
-static series *set_append(series_set *set, const char *name, uint64_t hash)
+static series *set_append(series_set *set, const char *name, bool is_moment, uint64_t hash)
 {
     if (set->count == set->capacity) {
         uint32_t capacity = set->capacity ? set->capacity * 2 : 32;
@@ -104,14 +105,14 @@ static series *set_append(series_set *set, const char *name, uint64_t hash)
         set->rows = rows;
         set->capacity = capacity;
     }
-    set->rows[set->count] = (series){.hash = hash, .numbered = true};
+    set->rows[set->count] = (series){.hash = hash, .numbered = true, .is_moment = is_moment};
     memcpy(set->rows[set->count].name, name, strlen(name) + 1);
     return &set->rows[set->count++];
 }
 
-static series *set_find(series_set *set, const char *name)
+static series *set_find(series_set *set, const char *name, bool is_moment)
 {
-    uint64_t hash = text_hash(name);
+    uint64_t hash = text_hash(name) + is_moment;
     series *made;
     uint32_t at;
 
@@ -121,20 +122,20 @@ static series *set_find(series_set *set, const char *name)
         return NULL;
     for (at = (uint32_t)hash & (set->slots - 1); set->slot[at]; at = (at + 1) & (set->slots - 1)) {
         series *row = &set->rows[set->slot[at] - 1];
-        if (row->hash == hash && strcmp(row->name, name) == 0)
+        if (row->hash == hash && row->is_moment == is_moment && strcmp(row->name, name) == 0)
             return row;
     }
-    made = set_append(set, name, hash);
+    made = set_append(set, name, is_moment, hash);
     if (made)
         set->slot[at] = set->count;
     return made;
 }
 
-static void set_add(series_set *set, const char *text, uint32_t at)
+static void set_add(series_set *set, const char *text, bool is_moment, uint32_t at)
 {
     char name[NAME_BYTES];
     uint64_t number = name_without_numbers(text, name);
-    series *row = set_find(set, name);
+    series *row = set_find(set, name, is_moment);
 
     if (!row)
         return;
@@ -192,6 +193,8 @@ static int better_series(const series *a, const series *b, uint32_t events)
         return a->count >= MARKS_ENOUGH;
     if (ka != kb)
         return ka > kb;
+    if (a->is_moment != b->is_moment)
+        return a->is_moment;
     return a->count > b->count;
 }
 
@@ -229,8 +232,8 @@ static bool device_has_starts(const mv_annotations *a, uint32_t device)
     return false;
 }
 
-/* Calls back with every START that lies in the window of the events. */
-typedef void mark_fn(void *user, const char *text, uint32_t at);
+/* Calls back with every START and MARK that lies in the window of the events. */
+typedef void mark_fn(void *user, const char *text, bool is_moment, uint32_t at);
 
 static void each_annotation(const mv_trace *trace, const mv_lives *lives, mark_fn *call, void *user)
 {
@@ -241,11 +244,12 @@ static void each_annotation(const mv_trace *trace, const mv_lives *lives, mark_f
     if (e->count == 0 || e->time_us[0] == MV_NO_TIME)
         return;
     for (uint32_t i = 0; i < a->count; i++) {
-        if (a->stage[i] != MV_STAGE_START || a->time_us[i] < e->time_us[0])
+        bool is_moment = a->stage[i] == MV_STAGE_MARK;
+        if ((a->stage[i] != MV_STAGE_START && !is_moment) || a->time_us[i] < e->time_us[0])
             continue;
-        if (own && a->device[i] != (int32_t)lives->device)
+        if (own && !is_moment && a->device[i] != (int32_t)lives->device)
             continue;
-        call(user, mv_string_text(trace, a->name[i]), event_at(e, a->time_us[i]));
+        call(user, mv_string_text(trace, a->name[i]), is_moment, event_at(e, a->time_us[i]));
     }
 }
 
@@ -267,29 +271,30 @@ static void each_metadata(const mv_trace *trace, const mv_lives *lives, mark_fn 
             continue;
         text = now;
         if (*mv_string_text(trace, now))
-            call(user, mv_string_text(trace, now), i);
+            call(user, mv_string_text(trace, now), true, i);
     }
 }
 
-static void add_to_set(void *user, const char *text, uint32_t at)
+static void add_to_set(void *user, const char *text, bool is_moment, uint32_t at)
 {
-    set_add(user, text, at);
+    set_add(user, text, is_moment, at);
 }
 
 /* Collects the positions of one series. */
 typedef struct {
     const char *name;
+    bool is_moment;
     uint32_t *at;
     uint32_t count, room;
 } collector;
 
-static void add_to_collector(void *user, const char *text, uint32_t at)
+static void add_to_collector(void *user, const char *text, bool is_moment, uint32_t at)
 {
     collector *c = user;
     char name[NAME_BYTES];
 
     name_without_numbers(text, name);
-    if (strcmp(name, c->name) != 0 || c->count == c->room)
+    if (is_moment != c->is_moment || strcmp(name, c->name) != 0 || c->count == c->room)
         return;
     if (c->count == 0 || at > c->at[c->count - 1])
         c->at[c->count++] = at;
@@ -311,12 +316,13 @@ static bool named_steps(mv_arena *arena, mv_arena *scratch, const mv_trace *trac
     best = set_best(&set, lives->events.count);
     if (!best)
         return true;
-    c = (collector){.name = best->name, .room = best->count};
+    c = (collector){.name = best->name, .is_moment = best->is_moment, .room = best->count};
     c.at = mv_push_array(arena, uint32_t, best->count);
     out->name = mv_arena_text(arena, best->name, strlen(best->name));
     if (!c.at || !out->name)
         return false;
     each(trace, lives, add_to_collector, &c);
+    out->source = best->is_moment ? MV_STEPS_MARK : MV_STEPS_ANNOTATION;
     out->at = c.at;
     out->count = c.count;
     return true;

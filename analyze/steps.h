@@ -16,8 +16,8 @@
 
 typedef enum {
     MV_STEPS_NONE,       /* nothing recurs */
-    MV_STEPS_ANNOTATION, /* record_function ranges: `name` is theirs, with N for numbers */
-    MV_STEPS_MARK,       /* changes of user metadata that differ by a number alone */
+    MV_STEPS_ANNOTATION, /* record_function and NVTX ranges: `name` is theirs, N for numbers */
+    MV_STEPS_MARK,       /* memviz_mark, nvtxMark, or changes of user metadata */
     MV_STEPS_INFERRED    /* one allocation stack that recurs once a step */
 } mv_steps_source;
 

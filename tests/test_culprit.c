@@ -169,3 +169,37 @@ Test(culprit, real_snapshots_name_the_script)
         mv_arena_release(&arena);
     }
 }
+
+Test(culprit, native_frames_of_captures)
+{
+    cr_expect_eq(kind_of("at::empty:/v/site-packages/torch/lib/libtorch_cpu.so:-1"),
+                 MV_FRAME_NATIVE);
+    cr_expect_eq(kind_of("cfunction_call:/usr/bin/python3.12:-1"), MV_FRAME_NATIVE);
+    cr_expect_eq(kind_of("_PyEval_EvalFrameDefault:/usr/bin/python3.12:-1"), MV_FRAME_NOISE);
+    cr_expect_eq(kind_of("main:/home/u/train:-1"), MV_FRAME_NATIVE);
+    cr_expect_eq(kind_of("<module>:/home/u/bin/launch:7"), MV_FRAME_USER);
+    cr_expect_eq(kind_of("f:/home/u/train.py:-1"), MV_FRAME_USER);
+}
+
+Test(culprit, the_programs_own_native_code_is_to_blame)
+{
+    expect_label("cudaMalloc:/usr/local/cuda/lib64/libcudart.so.13:-1;"
+                 "Pool::grow(long):/home/u/app/pool.cu:42;main:/home/u/app/main.cu:7;"
+                 "__libc_start_main:/lib/x86_64-linux-gnu/libc.so.6:-1",
+                 "pool.cu:42 Pool::grow(long)");
+    expect_label("ncclCommInitRank:/v/lib/libnccl.so.2:-1;init:/home/u/app/train:-1", "train init");
+    expect_label("helper:/v/torch/lib/libtorch_cuda.so:-1;"
+                 "at::native::add:/v/torch/lib/libtorch_cuda.so:-1;"
+                 "torch::autograd::Engine::run:/v/torch/lib/libtorch_cpu.so:-1;"
+                 "clone3:/lib/x86_64-linux-gnu/libc.so.6:-1",
+                 "libtorch_cuda.so at::native::add");
+}
+
+Test(culprit, the_name_of_a_thread_is_the_last_resort)
+{
+    expect_label("thread pt_autograd_0", "thread pt_autograd_0");
+    expect_label("helper:/v/torch/lib/libtorch_cuda.so:-1;thread pt_autograd_0",
+                 "libtorch_cuda.so helper");
+    expect_label("f:/home/u/train.py:7;thread pt_autograd_0", "train.py:7 f");
+    expect_label("?\?:?\?:-1;thread pt_autograd_0", "thread pt_autograd_0");
+}

@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
+#include "analyze/steps.h"
 #include "analyze/totals.h"
 #include "tests/fixture_live.h"
 #include "tests/fixture_training.h"
@@ -518,4 +519,84 @@ Test(live, a_capture_survives_the_containers)
     differs = mvt_difference(&trace, &again);
     cr_assert_null(differs, "%s", differs);
     mvt_drop(t);
+}
+
+/* ---- steps ------------------------------------------------------------------------------- */
+
+static mv_steps steps_of(mvt_live *l)
+{
+    mv_lives lives;
+    mv_steps steps;
+
+    read_live(l);
+    cr_assert_eq(mv_lives_find(&arena, &trace, 0, &lives, &err), MV_OK);
+    cr_assert_eq(mv_steps_find(&arena, &trace, &lives, &steps, &err), MV_OK);
+    return steps;
+}
+
+static void some_step(mvt_live *l)
+{
+    for (uint32_t i = 0; i < 5; i++) {
+        mvt_live_block(l, .addr = 0x10000000 + i * 512, .size = 512,
+                       .stack = mvt_live_stack(l, "f:a.py:7"));
+        mvt_live_free(l, .addr = 0x10000000 + i * 512, .size = 512);
+    }
+}
+
+Test(live, marks_are_steps)
+{
+    mvt_live *l = mvt_live_new(&arena);
+    mv_steps steps;
+    char name[32];
+
+    segment(l, 0x10000000, 2 << 20);
+    for (int i = 0; i < 10; i++) {
+        snprintf(name, sizeof name, "step %d", i);
+        mark(l, MV_LIVE_EVENT_MARK, 1, name, 0);
+        mark(l, MV_LIVE_EVENT_PUSH, 1, "aten::add", 0);
+        some_step(l);
+        mark(l, MV_LIVE_EVENT_POP, 1, NULL, 0);
+    }
+    steps = steps_of(l);
+    cr_assert_eq(steps.source, MV_STEPS_MARK);
+    cr_assert_eq(steps.count, 10);
+    cr_assert_str_eq(steps.name, "step N");
+    cr_assert_eq(steps.at[1], 1 + 15);
+}
+
+Test(live, ranges_are_steps)
+{
+    mvt_live *l = mvt_live_new(&arena);
+    mv_steps steps;
+    char name[32];
+
+    segment(l, 0x10000000, 2 << 20);
+    for (int i = 0; i < 10; i++) {
+        snprintf(name, sizeof name, "iteration %d", i);
+        mark(l, MV_LIVE_EVENT_PUSH, 1, name, 0);
+        some_step(l);
+        mark(l, MV_LIVE_EVENT_POP, 1, NULL, 0);
+    }
+    mark(l, MV_LIVE_EVENT_MARK, 1, "done", 0);
+    steps = steps_of(l);
+    cr_assert_eq(steps.source, MV_STEPS_ANNOTATION);
+    cr_assert_eq(steps.count, 10);
+}
+
+Test(live, a_mark_and_a_range_of_one_name_are_two_series)
+{
+    mvt_live *l = mvt_live_new(&arena);
+    mv_steps steps;
+
+    segment(l, 0x10000000, 2 << 20);
+    for (int i = 0; i < 10; i++) {
+        mark(l, MV_LIVE_EVENT_PUSH, 1, "step", 0);
+        some_step(l);
+        mark(l, MV_LIVE_EVENT_POP, 1, NULL, 0);
+        if (i % 2)
+            mark(l, MV_LIVE_EVENT_MARK, 1, "step", 0);
+    }
+    steps = steps_of(l);
+    cr_assert_eq(steps.source, MV_STEPS_ANNOTATION);
+    cr_assert_eq(steps.count, 10);
 }
