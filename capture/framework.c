@@ -1,6 +1,8 @@
 /* PyTorch's own account of its allocator, interposed under the names that its versions have given
  * the functions: the type of the totals has changed, and so has the mangled name. Each is forwarded
- * to the real one of the same name, so that torch.profiler sees what it always sees. */
+ * to the real one of the same name, so that torch.profiler sees what it always sees.
+ *
+ * This happens for every tensor, so answers are not checked again: Python never unloads c10. */
 #include "capture/recorder.h"
 #include "capture/resolve.h"
 
@@ -57,7 +59,7 @@ static void forward_usage(const char *name, const void *caller, void *ptr, int64
     usage_fn *real;
 
     record(mv_rec_block, ptr, size, allocated, reserved, device);
-    real = (usage_fn *)mv_resolve(name, caller);
+    real = (usage_fn *)mv_resolve_lasting(name, caller);
     errno = kept;
     if (real)
         real(ptr, size, allocated, reserved, device);
@@ -70,7 +72,7 @@ static void forward_oom(const char *name, const void *caller, int64_t size, uint
     oom_fn *real;
 
     record(mv_rec_oom, NULL, size, allocated, reserved, device);
-    real = (oom_fn *)mv_resolve(name, caller);
+    real = (oom_fn *)mv_resolve_lasting(name, caller);
     errno = kept;
     if (real)
         real(size, allocated, reserved, device);
@@ -102,8 +104,8 @@ void report_without_totals(void *ptr, int64_t size, c10_device device)
     usage_without_totals_fn *real;
 
     record(mv_rec_block, ptr, size, MV_REC_NO_TOTAL, MV_REC_NO_TOTAL, device);
-    real =
-        (usage_without_totals_fn *)mv_resolve(REPORT_WITHOUT_TOTALS, __builtin_return_address(0));
+    real = (usage_without_totals_fn *)mv_resolve_lasting(REPORT_WITHOUT_TOTALS,
+                                                         __builtin_return_address(0));
     errno = kept;
     if (real)
         real(ptr, size, device);
@@ -132,7 +134,7 @@ bool memory_profiling_enabled(void)
 
     if (mv_rec_wants_cpu())
         return true;
-    real = (enabled_fn *)mv_resolve(PROFILING_ENABLED, __builtin_return_address(0));
+    real = (enabled_fn *)mv_resolve_lasting(PROFILING_ENABLED, __builtin_return_address(0));
     errno = kept;
     return real && real();
 }

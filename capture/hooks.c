@@ -10,10 +10,19 @@
  * the wrapper's address for ever. */
 static _Atomic(mv_any_fn *) reals[MV_HOOK_COUNT][MV_HOOK_PLACES];
 
+/* Names of cuBLAS, cuDNN and so on go on in lower case. */
+static bool may_be_hooked(const char *name)
+{
+    return name[0] == 'c' && name[1] == 'u' &&
+           (name[2] == 'd' || (name[2] >= 'A' && name[2] <= 'Z'));
+}
+
 mv_hook_id mv_hook_named(const char *name)
 {
     mv_hook_id hook = 0;
 
+    if (!may_be_hooked(name))
+        return MV_HOOK_COUNT;
     while (hook < MV_HOOK_COUNT && strcmp(mv_hooks[hook].name, name) != 0)
         hook++;
     return hook;

@@ -23,6 +23,9 @@
  * storage: the answer is kept under its address. NULL: there is none, yet. */
 void *mv_resolve(const char *name, const void *caller);
 
+/* The same, faster, for libraries that are never unloaded: a kept answer is not checked. */
+void *mv_resolve_lasting(const char *name, const void *caller);
+
 /* The same, asked anew each time, and for any string. */
 void *mv_resolve_anew(const char *name, const void *caller);
 

@@ -8,6 +8,7 @@
 #include "capture/elf_symbols.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 enum {
@@ -120,16 +121,26 @@ static void keep(const char *name, const void *caller, void *function)
         continue;
 }
 
-void *mv_resolve(const char *name, const void *caller)
+static void *resolve(const char *name, const void *caller, bool lasting)
 {
     unsigned bucket = bucket_of(name, caller);
     void *function;
 
     for (node *n = atomic_load_explicit(&buckets[bucket], memory_order_acquire); n; n = n->next)
-        if (n->name == name && n->caller == caller && still_holds(n))
+        if (n->name == name && n->caller == caller && (lasting || still_holds(n)))
             return n->function;
     function = mv_resolve_anew(name, caller);
     if (function)
         keep(name, caller, function);
     return function;
+}
+
+void *mv_resolve(const char *name, const void *caller)
+{
+    return resolve(name, caller, false);
+}
+
+void *mv_resolve_lasting(const char *name, const void *caller)
+{
+    return resolve(name, caller, true);
 }
