@@ -23,10 +23,12 @@ static bool start_parts(mv_arena *scratch, const mv_lives *lives, uint32_t event
 static void add_step(mv_curve *out, const mv_lives *lives, const uint32_t *part_of,
                      const mv_level_step *step)
 {
-    int64_t bytes = (int64_t)lives->allocs.block[step->row];
+    int64_t bytes;
 
+    /* Rows of other steps may be segments. */
     if (step->kind != MV_STEP_ALLOC && step->kind != MV_STEP_FREED)
         return;
+    bytes = (int64_t)lives->allocs.block[step->row];
     out->steps[out->count++] = (mv_curve_step){step->event, part_of[step->row],
                                                step->kind == MV_STEP_ALLOC ? bytes : -bytes};
 }

@@ -1,6 +1,9 @@
 /* libFuzzer target: any bytes as a pickle, and what the analyzers make of whatever was read.
  * Traces that no allocator could have written must not upset them. */
+#include "analyze/flame.h"
 #include "analyze/leaks.h"
+#include "analyze/lines.h"
+#include "analyze/peak.h"
 #include "analyze/totals.h"
 #include "tests/soundness.h"
 
@@ -8,6 +11,45 @@
 #include <stdlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void fail(const char *what)
+{
+    fprintf(stderr, "%s\n", what);
+    abort();
+}
+
+/* Who holds memory at the peak; the sums hold whatever the trace says. */
+static mv_code attribute(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_err *err)
+{
+    mv_peak_opts opts = {{0, lives->events.count}, mv_frame_kinds(arena, trace), NULL};
+    mv_moment_ask ask = {MV_MOMENT_PEAK, MV_BEFORE, opts.window};
+    mv_attribution found;
+    mv_peak_target target;
+    mv_flame memory, segments;
+    mv_lines lines;
+    mv_moment at;
+    uint64_t sum;
+
+    if (!opts.kinds)
+        return err->code = MV_NOMEM;
+    if (mv_moment_find(arena, lives, ask, &at, err) != MV_OK ||
+        mv_peak_attribute(arena, trace, lives, at, opts, &found, err) != MV_OK ||
+        mv_peak_reach(arena, &found, found.peak / 2, &target, err) != MV_OK ||
+        mv_lines_find(arena, trace, lives, opts.kinds, opts.window, &lines, err) != MV_OK ||
+        mv_flame_memory(arena, lives, at.event, NULL, &memory, err) != MV_OK ||
+        mv_flame_segments(arena, trace, lives, at.event, NULL, &segments, err) != MV_OK)
+        return err->code;
+    sum = found.unattributed;
+    for (uint32_t i = 0; i < found.count; i++)
+        sum += found.sites[i].bytes;
+    if (sum != at.bytes.allocated || found.peak != at.bytes.allocated)
+        fail("the sites do not add up to the peak");
+    for (uint32_t i = 0; i < memory.count; i++)
+        sum -= memory.rows[i].bytes;
+    if (sum != 0)
+        fail("the stacks do not add up to the peak");
+    return MV_OK;
+}
 
 static void analyze(mv_arena *arena, const mv_trace *trace, uint32_t device)
 {
@@ -18,7 +60,8 @@ static void analyze(mv_arena *arena, const mv_trace *trace, uint32_t device)
 
     if (mv_lives_find(arena, trace, device, &lives, &err) != MV_OK ||
         mv_totals_find(arena, trace, &lives, &totals, &err) != MV_OK ||
-        mv_leaks_find(arena, trace, &lives, &leaks, &err) != MV_OK) {
+        mv_leaks_find(arena, trace, &lives, &leaks, &err) != MV_OK ||
+        attribute(arena, trace, &lives, &err) != MV_OK) {
         if (err.code == MV_NOMEM)
             return;
         fprintf(stderr, "an analyzer fails: %s %s\n", mv_code_name(err.code), err.detail);

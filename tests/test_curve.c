@@ -123,6 +123,29 @@ Test(curve, random_heaps)
     }
 }
 
+/* Steps of segments are not those of allocations with the same row number. */
+Test(curve, segments_alone)
+{
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace;
+    uint32_t part_of[1] = {0}, event;
+    mv_lives lives;
+    mv_curve curve;
+    mv_err err = {0};
+
+    mvt_alloc(t, .addr = 0x1000, .bytes = 512);
+    for (uint64_t i = 1; i <= 50; i++)
+        mvt_segment_alloc(t, .addr = i << 24, .bytes = 2 << 20);
+    trace = mvt_done(t);
+    cr_assert_eq(mv_lives_find(mvt_arena(t), trace, 0, &lives, &err), MV_OK);
+    cr_assert_eq(mv_curve_find(mvt_arena(t), &lives, (mv_window){0, lives.events.count}, part_of, 1,
+                               &curve, &err),
+                 MV_OK);
+    cr_expect_eq(curve.count, 1);
+    cr_expect_eq(mv_curve_peak(&curve, NULL, &event), 512);
+    mvt_drop(t);
+}
+
 Test(curve, nothing_at_all)
 {
     mvt_trace *t = mvt_new();
