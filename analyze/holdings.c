@@ -17,6 +17,7 @@ void mv_holdings_init(mv_holdings *holdings, mv_arena *arena, const mv_trace *tr
                               .by_array.arena = arena,
                               .by_handle.arena = arena,
                               .by_mapping.arena = arena,
+                              .by_context.arena = arena,
                               .free_lots = MV_NOT_MAPPED,
                               .free_ranges = MV_NOT_MAPPED};
     for (int i = 0; i < MV_LOT_KINDS; i++)
@@ -26,7 +27,7 @@ void mv_holdings_init(mv_holdings *holdings, mv_arena *arena, const mv_trace *tr
 void mv_holdings_drop(mv_holdings *holdings)
 {
     mv_addrmap *maps[] = {&holdings->by_addr, &holdings->by_array, &holdings->by_handle,
-                          &holdings->by_mapping};
+                          &holdings->by_mapping, &holdings->by_context};
 
     for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++) {
         mv_arena_drop(holdings->arena, maps[i]->nodes);
@@ -41,6 +42,18 @@ bool mv_is_device_alloc(uint8_t action)
     return action == MV_API_ALLOC || action == MV_API_ALLOC_ASYNC ||
            action == MV_API_ALLOC_MANAGED || action == MV_API_ALLOC_ARRAY ||
            action == MV_API_CREATE;
+}
+
+static bool is_of_host(const mv_holdings *h, uint32_t call)
+{
+    return h->trace->api_calls.device[call] < 0;
+}
+
+static bool is_mine(const mv_holdings *h, uint32_t call)
+{
+    int32_t device = h->trace->api_calls.device[call];
+
+    return device == h->device || (device < 0 && h->takes_unplaced);
 }
 
 /* ---- lots -------------------------------------------------------------------------------- */
@@ -250,27 +263,45 @@ static void forget_allocated(mv_holdings *h)
     }
 }
 
-/* A context that was made out of sight may still be there; a reset ends all of them. */
+static bool starts_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* What ends every context of the device, whoever made it. */
+static bool is_reset(const mv_trace *trace, uint32_t call)
+{
+    const char *api = mv_string_text(trace, trace->api_calls.api[call]);
+
+    return starts_with(api, "cudaDeviceReset") || starts_with(api, "cudaThreadExit") ||
+           starts_with(api, "cuDevicePrimaryCtxReset");
+}
+
+/* The same context may be made several times: the primary one, which is counted. */
+static bool begin_context(mv_holdings *h, uint32_t call)
+{
+    h->contexts++;
+    return mv_addrmap_put(&h->by_context, h->trace->api_calls.handle[call], call);
+}
+
+/* A context is of a device by its making alone. One that was made out of sight, as the runtime
+ * makes the primary one, keeps what was allocated: which context that was in is not known. */
 static void end_context(mv_holdings *h, uint32_t call)
 {
-    const char *api = mv_string_text(h->trace, h->trace->api_calls.api[call]);
-    bool is_reset = strstr(api, "Reset") != NULL;
+    bool was_here =
+        mv_addrmap_take(&h->by_context, h->trace->api_calls.handle[call]) != MV_NOT_MAPPED;
 
-    h->contexts_gone++;
-    if (!is_reset && h->contexts_made != h->contexts_gone)
-        return;
-    h->contexts_made = h->contexts_gone = 0;
-    forget_allocated(h);
+    if (is_reset(h->trace, call)) {
+        if (is_mine(h, call)) {
+            h->contexts = 0;
+            forget_allocated(h);
+        }
+    } else if (was_here && --h->contexts == 0) {
+        forget_allocated(h);
+    }
 }
 
 /* ---- calls ------------------------------------------------------------------------------- */
-
-static bool is_mine(const mv_holdings *h, uint32_t call)
-{
-    int32_t device = h->trace->api_calls.device[call];
-
-    return device == h->device || (device < 0 && h->takes_unplaced);
-}
 
 /* What makes something. */
 static bool apply_gain(mv_holdings *h, uint32_t call, uint8_t action)
@@ -285,6 +316,8 @@ static bool apply_gain(mv_holdings *h, uint32_t call, uint8_t action)
     case MV_API_ALLOC_ARRAY:
         return !is_mine(h, call) || allocate(h, &h->by_array, call, MV_LOT_DEVICE, c->handle[call]);
     case MV_API_CREATE:
+        if (is_of_host(h, call))
+            return create(h, call, MV_LOT_HOST);
         return !is_mine(h, call) || create(h, call, MV_LOT_DEVICE);
     case MV_API_ALLOC_HOST:
     case MV_API_REGISTER:
@@ -293,6 +326,8 @@ static bool apply_gain(mv_holdings *h, uint32_t call, uint8_t action)
         return !is_mine(h, call) || allocate(h, &h->by_addr, call, MV_LOT_FOREIGN, c->addr[call]);
     case MV_API_IMPORT:
         return !is_mine(h, call) || create(h, call, MV_LOT_FOREIGN);
+    case MV_API_CONTEXT_CREATE:
+        return !is_mine(h, call) || begin_context(h, call);
     case MV_API_RETAIN:
         return retain(h, c->addr[call], c->handle[call]);
     case MV_API_MAP:
@@ -323,12 +358,8 @@ static void apply_loss(mv_holdings *h, uint32_t call, uint8_t action)
     case MV_API_UNMAP:
         unmap(h, c->addr[call], c->size[call]);
         break;
-    case MV_API_CONTEXT_CREATE:
-        h->contexts_made += is_mine(h, call);
-        break;
     case MV_API_CONTEXT_DESTROY:
-        if (is_mine(h, call))
-            end_context(h, call);
+        end_context(h, call);
         break;
     default:
         break;

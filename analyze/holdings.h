@@ -6,11 +6,11 @@
  *     create                                        held by the handle's references (create,
  *                                                   retain; release) and by mappings: it goes with
  *                                                   the last of both
- *     alloc_host, register                          host memory: counted apart
+ *     alloc_host, register, create on the host      host memory: counted apart
  *     open, import                                  another process's memory: counted apart
  *     reserve                                       addresses without memory: nothing
- *     context_destroy                               the last context of a device takes with it what
- *                                                   was allocated there, but not what was created
+ *     context_destroy                               a reset, or the end of the last context that
+ * was seen to be made on the device, takes with it what was allocated there, not what was created
  *
  * Calls that failed change nothing, nor do frees of what is not held here. */
 #ifndef MV_HOLDINGS_H
@@ -46,13 +46,14 @@ typedef struct {
     mv_addrmap by_array;      /* lots: arrays */
     mv_addrmap by_handle;     /* lots: created memory with a reference */
     mv_addrmap by_mapping;    /* mapped ranges, by where they start */
+    mv_addrmap by_context;    /* calls that made a context of the device */
     mv_lot *lots;             /* [lots_used]; those of no list are free to be used again */
     struct mv_mapped *ranges; /* likewise */
     uint32_t lots_used, lots_capacity, ranges_used, ranges_capacity;
     uint32_t free_lots, free_ranges; /* lists of those, MV_NOT_MAPPED: none */
     uint32_t first[MV_LOT_KINDS];    /* lists of what is held */
     mv_held held[MV_LOT_KINDS];
-    uint64_t contexts_made, contexts_gone;
+    uint64_t contexts; /* that were made and are still there */
 } mv_holdings;
 
 /* Empty holdings of `device`; memory comes from `arena`. */

@@ -199,7 +199,8 @@ static mv_code levels_replay(mv_holdings *h, levels *l, uint32_t *most, mv_err *
         if (!mv_holdings_apply(h, i))
             return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "holdings");
         if (is_of(h, c, i)) {
-            has_allocated = has_allocated || (mv_is_device_alloc(c->action[i]) && !c->result[i]);
+            has_allocated = has_allocated || (mv_is_device_alloc(c->action[i]) &&
+                                              c->device[i] >= 0 && !c->result[i]);
             explains = explains || makes_context(c, i);
         }
         if (h->held[MV_LOT_DEVICE].bytes > peak) {

@@ -103,10 +103,11 @@ Test(ledger, host_and_foreign_memory_is_apart)
     mvt_call(c, MV_API_REGISTER, .addr = 0x2000, .size = 10, .device = -1);
     mvt_call(c, MV_API_OPEN, .addr = 0x3000, .size = 1000);
     mvt_call(c, MV_API_IMPORT, .handle = 3, .size = 1000);
+    mvt_call(c, MV_API_CREATE, .handle = 4, .size = 7, .device = -1);
     mvt_call(c, MV_API_FREE_HOST, .addr = 0x1000);
     mv_held host = held_at_end(c, MV_LOT_HOST);
-    cr_assert_eq(host.bytes, 10);
-    cr_assert_eq(host.count, 1);
+    cr_assert_eq(host.bytes, 17);
+    cr_assert_eq(host.count, 2);
 }
 
 Test(ledger, a_reset_takes_what_was_allocated_and_leaves_what_was_created)
@@ -124,12 +125,32 @@ Test(ledger, only_the_last_context_takes_memory_with_it)
 {
     mvt_calls *c = mvt_calls_new();
 
-    mvt_call(c, MV_API_CONTEXT_CREATE, .api = "cuDevicePrimaryCtxRetain");
-    mvt_call(c, MV_API_CONTEXT_CREATE, .api = "cuDevicePrimaryCtxRetain");
+    mvt_call(c, MV_API_CONTEXT_CREATE, .api = "cuCtxCreate_v2", .handle = 5);
+    mvt_call(c, MV_API_CONTEXT_CREATE, .api = "cuCtxCreate_v2", .handle = 6);
     mvt_call(c, MV_API_ALLOC, .addr = 0x1000, .size = 100);
-    mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cuDevicePrimaryCtxRelease");
+    mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cuCtxDestroy_v2", .handle = 5, .device = -1);
+    mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cuCtxDestroy_v2", .handle = 99, .device = -1);
     mvt_call(c, MV_API_ALLOC, .addr = 0x2000, .size = 10);
     expect_held(c, 110, 2);
+
+    c = mvt_calls_new();
+    mvt_call(c, MV_API_CONTEXT_CREATE, .api = "cuCtxCreate_v2", .handle = 5);
+    mvt_call(c, MV_API_ALLOC, .addr = 0x1000, .size = 100);
+    mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cuCtxDestroy_v2", .handle = 5, .device = -1);
+    mvt_call(c, MV_API_ALLOC, .addr = 0x2000, .size = 10);
+    expect_held(c, 10, 1);
+}
+
+Test(ledger, the_primary_context_stays_until_a_reset)
+{
+    mvt_calls *c = mvt_calls_new();
+
+    mvt_call(c, MV_API_CONTEXT_CREATE, .api = "cuDevicePrimaryCtxRetain", .handle = 5);
+    mvt_call(c, MV_API_ALLOC, .addr = 0x1000, .size = 100);
+    mvt_call(c, MV_API_RELEASE, .api = "cuDevicePrimaryCtxRelease_v2");
+    mvt_call(c, MV_API_CONTEXT_CREATE, .api = "cuCtxCreate_v2", .handle = 6);
+    mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cuCtxDestroy_v2", .handle = 6, .device = -1);
+    expect_held(c, 100, 1);
 }
 
 /* ---- beside an obvious version ----------------------------------------------------------- */
