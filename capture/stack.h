@@ -61,12 +61,14 @@ const char *mv_python_why_off(void);
 /* "3.12.3", or NULL. */
 const char *mv_python_version(void);
 
-/* ---- native_frames.c: return addresses, by an unwinder that is loaded at run time ---- */
+/* ---- native_frames.c: return addresses, by the tables for exceptions ---- */
 
-/* Finds an unwinder. Called once, at the first event, outside of all locks: it calls dlopen. */
+/* Finds what walking needs. Called once, at the first event; loads nothing. */
 bool mv_native_start(void);
+
+/* The return addresses of this thread; their number. The innermost ones are of the shim itself. */
 uint32_t mv_native_walk(uint64_t *addresses, uint32_t most);
-const char *mv_native_unwinder(void); /* "libunwind.so.8", "libgcc_s.so.1"; NULL: none */
+const char *mv_native_unwinder(void); /* "eh_frame"; NULL: not started */
 
 /* ---- modules.c: which ELF file an address is in ---- */
 

@@ -1,12 +1,15 @@
 /* The shim's native frames and modules, in this very program: what was walked must be the functions
  * that called, and their module this file. */
+#include "capture/eh_frame.h"
 #include "capture/stack.h"
 
 #include <criterion/criterion.h>
 #include <dlfcn.h>
+#include <execinfo.h>
 #include <limits.h>
 #include <link.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -157,6 +160,145 @@ Test(native_frames, cost)
     cr_log_info("%s: %.0f ns for %u frames", mv_native_unwinder(), best, count);
 }
 
+/* Frame by frame what the C library's own unwinder finds. */
+static APART void compare_with_the_c_library(void)
+{
+    void *theirs[MOST];
+    uint32_t want, at = 0, from = 0;
+
+    count = mv_native_walk(addresses, MOST);
+    want = (uint32_t)backtrace(theirs, MOST);
+    do { /* the first one or two are in this function, and in what stands between for a sanitizer */
+        from++;
+        for (at = 0; at < count && addresses[at] != (uint64_t)(uintptr_t)theirs[from];)
+            at++;
+    } while (at == count && from < 3);
+    cr_assert_gt(want, from + 1);
+    cr_assert_eq(count - at, want - from, "%u frames from the %u-th on, not %u", count, at, want);
+    for (uint32_t i = from; i < want; i++)
+        cr_assert_eq(addresses[at + i - from], (uint64_t)(uintptr_t)theirs[i], "frame %u", i);
+    after++;
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+    compare_with_the_c_library();
+}
+
+static void *compare_in_thread(void *context)
+{
+    compare_with_the_c_library();
+    raise(SIGUSR1);
+    return context;
+}
+
+Test(native_frames, are_those_of_the_c_library)
+{
+    pthread_t thread;
+
+    cr_assert(mv_native_start());
+    compare_with_the_c_library();
+    signal(SIGUSR1, on_signal);
+    raise(SIGUSR1);
+    cr_assert_eq(pthread_create(&thread, NULL, compare_in_thread, NULL), 0);
+    pthread_join(thread, NULL);
+}
+
+/* A handler with a stack of its own, whose end we do not know. */
+Test(native_frames, on_another_stack)
+{
+    static uint8_t room[1 << 16];
+    stack_t other = {.ss_sp = room, .ss_size = sizeof room};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
+
+    cr_assert(mv_native_start());
+    cr_assert_eq(sigaltstack(&other, NULL), 0);
+    cr_assert_eq(sigaction(SIGUSR1, &action, NULL), 0);
+    raise(SIGUSR1);
+}
+
+/* ---- rules ---- */
+
+/* "rsp+16", "rbp+16", "exp". */
+static void check_cfa(mv_frame_rule rule, const char *text, unsigned long at)
+{
+    int offset = 0;
+
+    if (sscanf(text, "rsp+%d", &offset) == 1)
+        cr_assert(rule.cfa == MV_CFA_RSP && rule.cfa_offset == offset, "%lx: %s", at, text);
+    else if (sscanf(text, "rbp+%d", &offset) == 1)
+        cr_assert(rule.cfa == MV_CFA_RBP && rule.cfa_offset == offset, "%lx: %s", at, text);
+    else
+        cr_assert(rule.cfa != MV_CFA_RSP && rule.cfa != MV_CFA_RBP, "%lx: %s", at, text);
+}
+
+/* "c-16", "u", "exp". */
+static void check_rbp(mv_frame_rule rule, const char *text, unsigned long at)
+{
+    int offset = 0;
+
+    if (sscanf(text, "c%d", &offset) == 1)
+        cr_assert(rule.rbp == MV_SAVED_AT_CFA && rule.rbp_offset == offset, "%lx: %s", at, text);
+    else
+        cr_assert_neq(rule.rbp, MV_SAVED_AT_CFA, "%lx: %s", at, text);
+}
+
+/* Every row of every function's table, as readelf spells it out. */
+static unsigned check_rules_of(const char *path, uint64_t bias)
+{
+    char command[PATH_MAX + 64], line[1024], rbp_text[64];
+    int rbp = -1;
+    unsigned checked = 0, left_out = 0;
+    FILE *in;
+
+    snprintf(command, sizeof command, "readelf -wF '%s' 2>/dev/null", path);
+    in = popen(command, "r");
+    cr_assert_not_null(in);
+    while (fgets(line, sizeof line, in)) {
+        char *words[24], *rest = NULL;
+        int n = 0;
+        for (char *w = strtok_r(line, " \n", &rest); w && n < 24; w = strtok_r(NULL, " \n", &rest))
+            words[n++] = w;
+        if (n > 1 && strcmp(words[0], "LOC") == 0) {
+            for (rbp = n - 1; rbp > 0 && strcmp(words[rbp], "rbp") != 0;)
+                rbp--;
+        } else if (n > 2 && strlen(words[0]) == 16 && strspn(words[0], "0123456789abcdef") == 16 &&
+                   !strchr(words[1], '=') && strlen(words[1]) != 16) {
+            unsigned long at = strtoul(words[0], NULL, 16);
+            mv_frame_rule rule = mv_eh_frame_rule(bias + at);
+            if (rule.cfa == MV_CFA_END || rule.cfa == MV_CFA_UNKNOWN) {
+                left_out++;
+                continue;
+            }
+            snprintf(rbp_text, sizeof rbp_text, "%s", rbp > 0 && rbp < n ? words[rbp] : "u");
+            check_cfa(rule, words[1], at);
+            check_rbp(rule, rbp_text, at);
+            checked++;
+        }
+    }
+    pclose(in);
+    cr_expect_lt(left_out, checked / 100, "%u of %u are not known", left_out, checked);
+    return checked;
+}
+
+Test(eh_frame, rules_of_the_c_library)
+{
+    const mv_module *libc =
+        mv_module_at((uint64_t)(uintptr_t)dlsym(RTLD_NEXT, "gnu_get_libc_version"));
+
+    cr_assert_not_null(libc);
+    cr_assert_gt(check_rules_of(libc->path, libc->bias), 10000);
+}
+
+Test(eh_frame, code_without_a_table)
+{
+    int on_the_stack = 0;
+
+    cr_expect_eq(mv_eh_frame_rule((uint64_t)(uintptr_t)&on_the_stack).cfa, MV_CFA_UNKNOWN);
+    cr_expect_eq(mv_eh_frame_rule((uint64_t)(uintptr_t)&after).cfa, MV_CFA_END);
+}
+
 /* ---- modules ---- */
 
 Test(modules, the_program_itself)
@@ -226,22 +368,22 @@ Test(modules, that_come_and_go)
 {
     const mv_module *here = mv_module_at((uint64_t)(uintptr_t)innermost);
     const mv_module *there, *again;
-    void *library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen(MV_SYMBOL_SAMPLE, RTLD_NOW | RTLD_LOCAL);
     uint64_t address;
     char path[PATH_MAX];
 
-    cr_assert_not_null(library, "run scripts/install-deps test");
-    address = (uint64_t)(uintptr_t)dlsym(library, "unw_backtrace");
+    cr_assert_not_null(library, "%s", dlerror());
+    address = (uint64_t)(uintptr_t)dlsym(library, "sample_plain");
     there = mv_module_at(address);
     cr_assert_not_null(there);
-    cr_assert_not_null(strstr(there->path, "libunwind"));
+    cr_assert_not_null(strstr(there->path, "symbol_sample"));
     memcpy(path, there->path, strlen(there->path) + 1);
     dlclose(library);
     cr_expect_null(mv_module_at(address), "it is not loaded any more");
     cr_expect_str_eq(there->path, path, "its texts stay");
-    library = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
+    library = dlopen(MV_SYMBOL_SAMPLE, RTLD_NOW | RTLD_LOCAL);
     cr_assert_not_null(library);
-    again = mv_module_at((uint64_t)(uintptr_t)dlsym(library, "unw_backtrace"));
+    again = mv_module_at((uint64_t)(uintptr_t)dlsym(library, "sample_plain"));
     cr_assert_not_null(again);
     cr_expect(again == there || again->bias != there->bias, "the same place: the same module");
     cr_expect_eq(mv_module_at((uint64_t)(uintptr_t)innermost), here);

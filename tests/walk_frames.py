@@ -16,6 +16,7 @@ probe = ctypes.CDLL(sys.argv[1])
 probe.probe_why_off.restype = ctypes.c_char_p
 probe.probe_version.restype = ctypes.c_char_p
 probe.probe_cost.restype = ctypes.c_double
+probe.probe_native_cost.restype = ctypes.c_double
 probe.probe_loop.argtypes = [ctypes.c_double]
 probe.probe_walk.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
 probe.probe_walk_in_thread.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
@@ -73,6 +74,8 @@ def check(label):
             fail(label, "frame", at, "got", a, "want", b, c)
     if got[0][0] != check.__code__.co_firstlineno + 4 and not FREE_THREADED:
         fail(label, "line of the call itself", got[0])
+    if probe.probe_native_same() < 1:
+        fail(label, "native frames are not those of backtrace()")
     compared += count
 
 
@@ -366,8 +369,10 @@ def main():
 
     def cost(depth):
         return cost(depth - 1) if depth else probe.probe_cost(2000)
-    print("{}: {} frames compared; {:.0f} ns for a walk of 10 frames, {:.0f} ns of 50".format(
-        sys.version.split()[0], compared, cost(7), cost(47)))
+    print("{}: {} frames compared; {:.0f} ns for a walk of 10 frames, {:.0f} ns of 50; "
+          "{:.0f} ns for {} native frames".format(
+              sys.version.split()[0], compared, cost(7), cost(47), probe.probe_native_cost(2000),
+              probe.probe_native()))
 
 
 buffer_at_the_end = ctypes.create_string_buffer(SIZE)

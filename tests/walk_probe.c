@@ -4,6 +4,7 @@
 #include "capture/stack.h"
 #include "parse/python_lines.h"
 
+#include <execinfo.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,9 @@ EXPORT const char *probe_why_off(void);
 EXPORT const char *probe_version(void);
 EXPORT double probe_cost(int walks);
 EXPORT long probe_loop(double seconds);
+EXPORT int probe_native(void);
+EXPORT int probe_native_same(void);
+EXPORT double probe_native_cost(int walks);
 
 static int64_t line_of(const mv_python_frame *frame, const mv_python_code *code)
 {
@@ -141,4 +145,50 @@ long probe_loop(double seconds)
         for (int i = 0; i < 1000; i++)
             walks += mv_python_walk(frames, MV_LIVE_MOST_FRAMES) > 0;
     return walks;
+}
+
+/* The number of native frames from here. */
+int probe_native(void)
+{
+    static __thread uint64_t addresses[MV_LIVE_MOST_FRAMES];
+
+    mv_native_start();
+    return (int)mv_native_walk(addresses, MV_LIVE_MOST_FRAMES);
+}
+
+/* The number of native frames of our callers, when they are those that the C library's backtrace()
+ * finds; -1 when they are not. */
+int probe_native_same(void)
+{
+    uint64_t own[MV_LIVE_MOST_FRAMES];
+    void *theirs[MV_LIVE_MOST_FRAMES];
+    uint32_t count, skip;
+    int want;
+
+    mv_native_start();
+    count = mv_native_walk(own, MV_LIVE_MOST_FRAMES);
+    want = backtrace(theirs, MV_LIVE_MOST_FRAMES);
+    for (skip = 0; skip < count && want > 1 && own[skip] != (uint64_t)(uintptr_t)theirs[1];)
+        skip++;
+    if (want < 2 || (uint32_t)want - 1 > count - skip)
+        return -1;
+    for (int i = 1; i < want; i++)
+        if (own[skip + (uint32_t)i - 1] != (uint64_t)(uintptr_t)theirs[i])
+            return -1;
+    return want - 1;
+}
+
+/* Nanoseconds for one native walk from here, in the best of 20 turns. */
+double probe_native_cost(int walks)
+{
+    double best = 1e9;
+
+    for (int turn = 0; turn < 20; turn++) {
+        double start = seconds_now(), took;
+        for (int i = 0; i < walks; i++)
+            probe_native();
+        took = (seconds_now() - start) * 1e9 / walks;
+        best = took < best ? took : best;
+    }
+    return best;
 }
