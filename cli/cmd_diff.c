@@ -3,6 +3,7 @@
 
 #include "analyze/diff.h"
 #include "analyze/size.h"
+#include "analyze/summary.h"
 #include "cli/at.h"
 #include "cli/complain.h"
 #include "cli/input.h"
@@ -364,23 +365,13 @@ static int put_report(const comparison *c)
 
 /* ---- devices ----------------------------------------------------------------------------- */
 
-static bool is_used(const mv_trace *trace, uint32_t device)
-{
-    if (mv_trace_events(trace, device).count > 0)
-        return true;
-    for (uint32_t i = 0; i < trace->segments.count; i++)
-        if (trace->segments.device[i] == (int32_t)device)
-            return true;
-    return false;
-}
-
 /* The device of a file that was used, if it was the only one. */
 static uint32_t lone_device(const mv_trace *trace)
 {
     uint32_t lone = NO_DEVICE;
 
     for (uint32_t i = 0; i < mv_trace_devices(trace); i++) {
-        if (!is_used(trace, i))
+        if (!mv_device_is_used(trace, i))
             continue;
         if (lone != NO_DEVICE)
             return NO_DEVICE;
@@ -422,8 +413,8 @@ static bool pair_devices(comparison *c)
         return true;
     }
     for (uint32_t i = 0; i < most; i++) {
-        bool used[2] = {i < devices[0] && is_used(&c->trace[0], i),
-                        i < devices[1] && is_used(&c->trace[1], i)};
+        bool used[2] = {i < devices[0] && mv_device_is_used(&c->trace[0], i),
+                        i < devices[1] && mv_device_is_used(&c->trace[1], i)};
         if (used[0] || used[1])
             c->pairs[c->count++] =
                 (device_pair){.device = {used[0] ? i : NO_DEVICE, used[1] ? i : NO_DEVICE}};

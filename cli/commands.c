@@ -203,6 +203,39 @@ const mv_command mv_commands[] = {
                    "memviz oom --json train.pickle | jq '.ooms[].verdict'\n",
     },
     {
+        .name = "ranks",
+        .run = mv_cmd_ranks,
+        .fail_on = MV_FAIL_LEAK,
+        .options =
+            MV_HAS(JSON) | MV_HAS(DEVICE) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) | MV_HAS(OUTPUT),
+        .least_files = 1,
+        .most_files = INT_MAX,
+        .arguments = "FILE...",
+        .summary = "several ranks or devices side by side",
+        .help =
+            "One row for each rank (or device of a file): its peaks, leak verdict, steps, and\n"
+            "where it parts from what most ranks do; then which ranks are off, and why. A\n"
+            "file that cannot be read gets a row that says so, and the exit status is 1. FILE may\n"
+            "be a summary, which memviz summarize writes.\n",
+        .example = "memviz ranks rank*.pickle\n"
+                   "memviz ranks --json *.summary | jq .outliers\n",
+    },
+    {
+        .name = "summarize",
+        .run = mv_cmd_summarize,
+        .options = MV_HAS(JSON) | MV_HAS(DEVICE) | MV_HAS(OUTPUT),
+        .least_files = 1,
+        .most_files = INT_MAX,
+        .writes_file = true,
+        .arguments = "FILE...",
+        .summary = "a small file that ranks takes in a snapshot's place",
+        .help =
+            "What memviz ranks needs of each snapshot, and nothing else. Several files, summaries\n"
+            "among them, become one. Written to -o X.summary, else to FILE.summary.\n",
+        .example = "memviz summarize rank7.pickle -o rank7.summary\n"
+                   "memviz summarize node1.summary node2.summary -o all.summary\n",
+    },
+    {
         .name = "trace_plot",
         .run = mv_cmd_trace_plot,
         .options = MV_HAS(JSON) | MV_HAS(OUTPUT) | RANGE_OPTIONS,

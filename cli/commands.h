@@ -20,6 +20,7 @@ typedef struct {
     mv_arena arena;   /* the trace and what is found in it */
     mv_arena scratch; /* temporary; both draw on the budget */
     mv_out out;       /* open while the command runs */
+    bool stands;      /* the report is whole although the status is that of a failure */
 } mv_cli;
 
 struct mv_command {
@@ -47,6 +48,8 @@ int mv_cmd_stats(mv_cli *cli);
 int mv_cmd_trace(mv_cli *cli);
 int mv_cmd_leaks(mv_cli *cli);
 int mv_cmd_diff(mv_cli *cli);
+int mv_cmd_ranks(mv_cli *cli);
+int mv_cmd_summarize(mv_cli *cli);
 int mv_cmd_peak(mv_cli *cli);
 int mv_cmd_lines(mv_cli *cli);
 int mv_cmd_fragmentation(mv_cli *cli);

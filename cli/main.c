@@ -55,7 +55,7 @@ static int run_in_output(mv_cli *cli)
     } else {
         status = cli->command->run(cli);
     }
-    if (status != MV_EXIT_DONE && status != MV_EXIT_FOUND) {
+    if (status != MV_EXIT_DONE && status != MV_EXIT_FOUND && !cli->stands) {
         mv_out_abort(&cli->out);
         return status;
     }

@@ -152,3 +152,11 @@ Test(golden, folded)
     check_run("streams", "segments", "segments -o - streams.pickle");
     check_run("graphs", "segments", "segments --at peak -o - graphs.pickle");
 }
+
+Test(golden, ranks)
+{
+    check_run("two_devices", "ranks", "ranks two_devices.pickle");
+    check_run("leaky_and_clean", "ranks",
+              "ranks no_leak_warmup.pickle leak_in_training.pickle gpt_train.pickle");
+    check_run("allocators", "ranks", "ranks gc_limit.pickle gc_limit_off.pickle gc_limit.pickle");
+}

@@ -1,0 +1,97 @@
+/* memviz summarize: snapshots as one small file that `ranks` takes in their place. */
+#include <stdio.h>
+
+#include "analyze/size.h"
+#include "analyze/summary_bytes.h"
+#include "cli/complain.h"
+#include "cli/rank_files.h"
+#include "cli/report.h"
+
+/* Every summary of every file; NULL when memory is out. */
+static const mv_summary **gather(mv_cli *cli, const mv_rank_files *files, uint32_t *count)
+{
+    const mv_summary **all;
+
+    *count = 0;
+    for (uint32_t i = 0; i < files->count; i++)
+        *count += files->files[i].count;
+    all = mv_push_array(&cli->arena, const mv_summary *, *count);
+    for (uint32_t i = 0, at = 0; all && i < files->count; i++)
+        for (uint32_t k = 0; k < files->files[i].count; k++)
+            all[at++] = &files->files[i].summaries[k];
+    return all;
+}
+
+static int put_report(mv_cli *cli, const char *path, uint32_t count, uint64_t bytes)
+{
+    mv_report report;
+    char size[MV_SIZE_TEXT];
+
+    if (!mv_option_given(&cli->options, MV_HAS(JSON))) {
+        mv_out_clean(&cli->out, (mv_span){(const uint8_t *)path, strlen(path)});
+        mv_out_format(&cli->out, ": %u summar%s, %s\n", count, count == 1 ? "y" : "ies",
+                      mv_size_text(size, bytes));
+        return MV_EXIT_DONE;
+    }
+    mv_report_open(&report, cli);
+    mv_report_member(&report, "written",
+                     mv_json_span(&report, (mv_span){(const uint8_t *)path, strlen(path)}));
+    mv_report_member(&report, "summaries", mv_json_u64(count));
+    mv_report_member(&report, "bytes", mv_json_u64(bytes));
+    return mv_report_close(&report);
+}
+
+static int write_file(mv_cli *cli, const char *path, mv_span bytes)
+{
+    mv_sink *sink = mv_push_struct(&cli->arena, mv_sink);
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    if (!sink)
+        return mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
+    if (mv_sink_open(sink, path, &err) == MV_OK) {
+        mv_sink_write(sink, bytes.data, bytes.length);
+        mv_sink_commit(sink, &err);
+    }
+    mv_sink_abort(sink);
+    return err.code == MV_OK ? MV_EXIT_DONE : mv_complain(path, &err);
+}
+
+static int write_all(mv_cli *cli, const mv_rank_files *files)
+{
+    char beside[4096];
+    const char *path = cli->options.output;
+    mv_err err = {.offset = MV_NO_OFFSET};
+    uint32_t count;
+    const mv_summary **all = gather(cli, files, &count);
+    mv_span bytes;
+
+    if (!all || mv_summaries_encode(&cli->arena, all, count, &bytes, &err) != MV_OK)
+        return mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
+    if (!path && strcmp(cli->options.file[0], "-") == 0)
+        return mv_complain_usage("summarize", "standard input has no name: -o FILE is needed");
+    if (!path) {
+        snprintf(beside, sizeof beside, "%s.summary", cli->options.file[0]);
+        path = beside;
+    }
+    if (write_file(cli, path, bytes) != MV_EXIT_DONE)
+        return MV_EXIT_FAILED;
+    if (strcmp(path, "-") == 0)
+        return MV_EXIT_DONE;
+    return put_report(cli, path, count, bytes.length);
+}
+
+int mv_cmd_summarize(mv_cli *cli)
+{
+    mv_rank_files files;
+    int status = MV_EXIT_FAILED;
+
+    if (!mv_rank_files_read(cli, &files))
+        return MV_EXIT_FAILED;
+    for (uint32_t i = 0; i < files.count; i++)
+        if (files.files[i].err.code != MV_OK)
+            mv_complain(files.files[i].path, &files.files[i].err);
+    if (files.failed == 0)
+        status = write_all(cli, &files);
+    mv_rank_files_release(&files);
+    return status;
+}
