@@ -5,6 +5,7 @@
 
 #include "analyze/lives.h"
 #include "analyze/size.h"
+#include "cli/captured.h"
 #include "cli/complain.h"
 #include "cli/input.h"
 #include "cli/report.h"
@@ -122,6 +123,8 @@ static const char *prove_era(const mv_trace *t)
 {
     bool pool = false, metadata = false, context = false;
 
+    if (mv_trace_is_captured(t))
+        return NULL; /* not written by PyTorch */
     for (uint32_t i = 0; i < t->tags.count; i++) {
         if (t->tags.category[i].row != MV_NO_ROW)
             return NULL; /* made from a profile */
@@ -291,6 +294,8 @@ static int put_json(const facts *f)
     mv_report_member(r, "host_segments", mv_json_u64(t->host_segments.count));
     mv_report_member(r, "host_events", mv_json_u64(t->host_events.count));
     put_json_settings(r, t);
+    if (mv_trace_is_captured(t))
+        mv_report_member(r, "capture", mv_captured_json(r, t));
     mv_report_member(r, "notes", notes_json(r, t));
     return mv_report_close(r);
 }
@@ -485,6 +490,8 @@ static void put_text(const facts *f)
     put_recorded(f);
     put_history(f);
     put_devices(f);
+    if (mv_trace_is_captured(f->trace))
+        mv_captured_print(f->out, &f->cli->scratch, f->trace);
     put_counts(f);
     put_settings(f);
     put_notes(f);

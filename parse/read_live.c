@@ -545,24 +545,12 @@ static bool build_heap(live *l, mv_range *out)
     return mv_live_heap_build(&l->scratch, &l->build, &heap, out) || out_of_memory(l);
 }
 
-static void add_opts(live *l, const mv_live_opts *opts)
-{
-    for (uint32_t i = 0; opts && i < opts->sample_count; i++) {
-        mv_build_sample(&l->build, &opts->samples[i]);
-        if (opts->samples[i].device >= 0 && opts->samples[i].device < MV_LIVE_CPU)
-            see_device(l, (uint32_t)opts->samples[i].device);
-    }
-    for (uint32_t i = 0; opts && i < opts->fact_count; i++)
-        add_fact(&l->build, opts->facts[i].key, opts->facts[i].value);
-}
-
-static mv_code finish(live *l, const mv_live_opts *opts, mv_err *err)
+static mv_code finish(live *l, mv_err *err)
 {
     mv_range devices[MV_LIVE_LISTS] = {0};
     mv_build_ranges ranges = {.devices = devices};
     bool has_cpu = l->lists[MV_LIVE_CPU].count > 0;
 
-    add_opts(l, opts);
     ranges.device_count = l->gpus + has_cpu;
     place_lists(l, l->gpus, devices);
     if (!build_heap(l, &ranges.segments) ||
@@ -576,7 +564,7 @@ static mv_code finish(live *l, const mv_live_opts *opts, mv_err *err)
     return mv_build_finish(&l->build, &ranges, err);
 }
 
-static mv_code read_all(live *l, mv_span file, const mv_live_opts *opts, mv_err *err)
+static mv_code read_all(live *l, mv_span file, mv_err *err)
 {
     mv_live_chunks chunks;
 
@@ -591,7 +579,7 @@ static mv_code read_all(live *l, mv_span file, const mv_live_opts *opts, mv_err 
         return err->code;
     if (!read_records(l, &chunks))
         return mv_fail(err, l->build.code, MV_NO_OFFSET, "%u events", l->build.events.count);
-    return finish(l, opts, err);
+    return finish(l, err);
 }
 
 bool mv_live_probe(mv_span file)
@@ -605,8 +593,7 @@ bool mv_live_probe(mv_span file)
     return false;
 }
 
-mv_code mv_live_read(mv_arena *arena, mv_span file, const mv_live_opts *opts, mv_trace *out,
-                     mv_err *err)
+mv_code mv_live_read(mv_arena *arena, mv_span file, mv_trace *out, mv_err *err)
 {
     mv_arena scratch;
     live *l;
@@ -621,7 +608,7 @@ mv_code mv_live_read(mv_arena *arena, mv_span file, const mv_live_opts *opts, mv
     l->blocks.arena = l->segments.arena = l->reservations.arena = &l->scratch;
     mv_live_ranges_init(&l->scratch, &l->ranges);
     mv_build_init(&l->build, arena, out);
-    code = read_all(l, file, opts, err);
+    code = read_all(l, file, err);
     mv_arena_release(&l->scratch);
     mv_arena_release(&scratch);
     return code;
