@@ -210,10 +210,20 @@ Test(hooks, a_static_runtime_is_seen_through_what_it_looks_up)
     mvt_run_drop(&run);
 }
 
-/* Such a library binds past us; what its runtime asks of the driver is seen. */
-Test(hooks, a_library_that_binds_deeply_is_seen_at_the_driver)
+/* Such a library binds past us, and so does the libcudart that it brings. */
+Test(hooks, a_library_that_binds_deeply_works_and_is_not_seen)
 {
-    mvt_run run = hooked("", "hooked", "deepbind " PLUGIN("plugin12"));
+    mvt_run run = hooked("", "hooked", "deepbind " PLUGIN("plugin12") PLUGIN("plugin_static"));
+
+    cr_assert_eq(count(run.out, "\n0\n"), 2, "%s", run.out);
+    cr_assert_eq(count(run.err, "call "), 0, "%s", run.err);
+    mvt_run_drop(&run);
+}
+
+/* ... unless the libcudart was there before. */
+Test(hooks, a_runtime_that_was_there_is_seen_below_a_library_that_binds_deeply)
+{
+    mvt_run run = hooked("", "hooked_linked", "deepbind " PLUGIN("plugin12"));
 
     cr_assert_eq(count(run.err, "call cuda"), 0, "%s", run.err);
     cr_assert_eq(count(run.err, "from=libcudart.so.12"), 2, "%s", run.err);
