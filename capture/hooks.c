@@ -6,8 +6,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* The functions that bound wrappers call. A place is taken once and for all: the program may keep
- * the wrapper's address for ever. */
+/* The functions that bound wrappers call. The program may keep a wrapper's address, so a place is
+ * given to another function only when the library of the first is gone, and calling it with it. */
 static _Atomic(mv_any_fn *) reals[MV_HOOK_COUNT][MV_HOOK_PLACES];
 
 /* Names of cuBLAS, cuDNN and so on go on in lower case. */
@@ -45,6 +45,12 @@ void *mv_hook_bind(mv_hook_id hook, void *function)
     for (unsigned place = 0; place < MV_HOOK_PLACES; place++) {
         mv_any_fn *taken = NULL;
         if (atomic_compare_exchange_strong(&reals[hook][place], &taken, real) || taken == real)
+            return (void *)mv_hooks[hook].bound[place];
+    }
+    for (unsigned place = 0; place < MV_HOOK_PLACES; place++) {
+        mv_any_fn *taken = atomic_load(&reals[hook][place]);
+        if (!mv_resolve_is_loaded((void *)taken) &&
+            atomic_compare_exchange_strong(&reals[hook][place], &taken, real))
             return (void *)mv_hooks[hook].bound[place];
     }
     return function;

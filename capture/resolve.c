@@ -12,7 +12,7 @@ extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 typedef struct {
     const char *name;
     uintptr_t address; /* of the caller, or of a function's neighbour */
-    enum { FOR_CALLER, NEARBY, BESIDE, NEXT, BETWEEN } how;
+    enum { FOR_CALLER, NEARBY, BESIDE, NEXT, BETWEEN, LOADED } how;
     void *found;
 } question;
 
@@ -190,6 +190,9 @@ static int answer(struct dl_phdr_info *info, size_t size, void *data)
     case NEXT:
         q->found = find_behind_us(q->name);
         break;
+    case LOADED:
+        q->found = file_of(q->address) ? (void *)q->address : NULL; // NOLINT
+        break;
     case BETWEEN:
         q->found = find_between(q->name, q->address);
         break;
@@ -226,4 +229,9 @@ void *mv_resolve_next(const char *name)
 void *mv_resolve_between(const char *name, const void *caller)
 {
     return ask((question){.name = name, .address = (uintptr_t)caller, .how = BETWEEN});
+}
+
+bool mv_resolve_is_loaded(const void *function)
+{
+    return ask((question){.address = (uintptr_t)function, .how = LOADED}) != NULL;
 }

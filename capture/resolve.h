@@ -39,4 +39,7 @@ void *mv_resolve_beside(const void *function, const char *name);
 void *mv_resolve_next(const char *name);
 void *mv_resolve_between(const char *name, const void *caller);
 
+/* Whether a loaded library is where `function` is. */
+bool mv_resolve_is_loaded(const void *function);
+
 #endif

@@ -240,6 +240,16 @@ Test(hooks, libraries_that_come_and_go_reach_their_own_runtime)
     mvt_run_drop(&run);
 }
 
+Test(hooks, runtimes_that_come_and_go_never_run_out_of_wrappers)
+{
+    mvt_run run = hooked("", "hooked", "reload");
+
+    cr_assert_eq(count(run.out, "0 12\n"), 10, "%s", run.out);
+    cr_assert_eq(count(run.out, "0 13\n"), 10, "%s", run.out);
+    cr_assert_eq(count(run.err, "call cudaMalloc alloc "), 20, "%s", run.err);
+    mvt_run_drop(&run);
+}
+
 /* Another tool's hook, which asks for one byte more, ahead of us and behind us. */
 Test(hooks, other_peoples_hooks_are_called_once)
 {

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 typedef int any_call(void *, void *, void *, void *, void *, void *, void *, void *);
 typedef int get_proc_fn(const char *, void **, int, uint64_t, void *);
@@ -220,6 +221,24 @@ static int reload(char **files)
         void *(*allocate)(size_t) = (void *(*)(size_t))must(dlsym(library, "plugin_malloc"));
         printf("%" PRIxPTR "\n", (uintptr_t)allocate(512) >> 40);
         dlclose(library);
+        mmap(NULL, 4096 << i % 3, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    }
+    return 0;
+}
+
+/* So do runtimes, each time somewhere else: what was their place gets filled. */
+static int reload_runtimes(void)
+{
+    static const char *const files[] = {"libcudart.so.12", "libcudart.so.13"};
+
+    for (int i = 0; i < 20; i++) {
+        void *runtime = must(dlopen(files[i % 2], RTLD_NOW | RTLD_LOCAL)), *ptr = NULL;
+        int (*allocate)(void **, size_t) =
+            (int (*)(void **, size_t))must(dlsym(runtime, "cudaMalloc"));
+        int result = allocate(&ptr, 512);
+        printf("%d %" PRIxPTR "\n", result, (uintptr_t)ptr >> 40);
+        dlclose(runtime);
+        mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     }
     return 0;
 }
@@ -504,6 +523,8 @@ int main(int argc, char **argv)
         return plugins(RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND, argv + 2);
     if (strcmp(mode, "reload") == 0 && argc == 4)
         return reload(argv + 2);
+    if (strcmp(mode, "reload") == 0)
+        return reload_runtimes();
     if (strcmp(mode, "lookups") == 0)
         return lookups();
     if (strcmp(mode, "dlerror") == 0 && argc == 3)
