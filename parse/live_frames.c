@@ -1,10 +1,9 @@
 /* Frames of a live file as the model has them: lines of Python, symbols of native code. */
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "parse/live_names.h"
 #include "parse/python_lines.h"
+#include "parse/symbols.h"
 
 /* ---- lines and symbols ------------------------------------------------------------------- */
 
@@ -100,45 +99,87 @@ static bool resolve_words(mv_live_names *n)
     return n->build->code == MV_OK;
 }
 
-static bool resolve_native(mv_live_names *n, uint32_t frame)
+static const char *module_path(mv_live_names *n, uint32_t module)
 {
-    const mv_live_frame *f = &n->frames[frame];
-    mv_frame_row row = MV_FRAME_ROW;
-    char text[512];
-    mv_span path = {(const uint8_t *)"", 0};
-    uint64_t name;
+    mv_span text = {(const uint8_t *)"", 0};
 
-    if (f->of != MV_NO_ROW && n->modules[f->of].path != MV_NO_ROW)
-        path = n->strings[n->modules[f->of].path].text;
-    for (name = path.length; name > 0 && path.data[name - 1] != '/';)
-        name--;
-    snprintf(text, sizeof text, "%.*s%s%#" PRIx64, (int)(path.length - name),
-             (const char *)path.data + name, path.length ? "+" : "", f->offset);
-    row.function = mv_build_string(n->build, text, strlen(text));
-    if (path.length)
-        row.file = mv_build_string(n->build, (const char *)path.data, path.length);
-    resolve_as(n, frame, &row);
+    if (n->modules[module].path != MV_NO_ROW)
+        text = n->strings[n->modules[module].path].text;
+    return mv_arena_text(n->arena, (const char *)text.data, text.length);
+}
+
+static mv_frame_row native_row(mv_live_names *n, const mv_symbols *s, uint32_t at)
+{
+    mv_frame_row row = MV_FRAME_ROW;
+
+    row.function = mv_build_string(n->build, s->function[at], strlen(s->function[at]));
+    if (s->file[at])
+        row.file = mv_build_string(n->build, s->file[at], strlen(s->file[at]));
+    row.line = s->line[at];
+    return row;
+}
+
+/* Puts the answers behind the frames that are resolved already. */
+static bool keep_symbols(mv_live_names *n, const uint32_t *ids, uint32_t count, const mv_symbols *s)
+{
+    uint64_t all = n->resolved_count + s->first[count];
+    mv_frame_id *grown = mv_arena_grow(n->arena, n->resolved, all * sizeof *grown + 1);
+
+    if (!grown || all >= MV_NO_ROW)
+        return false;
+    n->resolved = grown;
+    for (uint32_t i = 0; i < count; i++) {
+        n->frames[ids[i]].first = (uint32_t)n->resolved_count;
+        n->frames[ids[i]].count = s->first[i + 1] - s->first[i];
+        for (uint32_t k = s->first[i]; k < s->first[i + 1]; k++) {
+            mv_frame_row row = native_row(n, s, k);
+            n->resolved[n->resolved_count++] = mv_build_frame(n->build, &row);
+        }
+    }
+    n->missing = s->missing;
     return n->build->code == MV_OK;
 }
 
-static bool resolve_natives(mv_live_names *n)
+static bool resolve_native(mv_live_names *n, uint32_t count, mv_err *err)
 {
-    for (uint32_t i = 0; i < n->made.frames; i++)
-        if (n->frames[i].kind == MV_LIVE_NAME_NATIVE && !resolve_native(n, i))
+    mv_symbol_module *modules = mv_push_array(n->arena, mv_symbol_module, n->made.modules);
+    mv_symbol_query *queries = mv_push_array(n->arena, mv_symbol_query, count);
+    uint32_t *ids = mv_push_array(n->arena, uint32_t, count);
+    mv_symbols symbols;
+    uint32_t at = 0;
+
+    if (!modules || !queries || !ids)
+        return false;
+    for (uint32_t i = 0; i < n->made.modules; i++) {
+        modules[i] = (mv_symbol_module){module_path(n, i), n->modules[i].build_id};
+        if (!modules[i].path)
             return false;
-    return true;
+    }
+    for (uint32_t i = 0; i < n->made.frames; i++) {
+        if (n->frames[i].kind != MV_LIVE_NAME_NATIVE)
+            continue;
+        ids[at] = i;
+        queries[at++] = (mv_symbol_query){n->frames[i].of, n->frames[i].offset};
+    }
+    if (mv_symbols_resolve(n->arena, modules, n->made.modules, queries, count, &symbols, err) !=
+        MV_OK)
+        return false;
+    return keep_symbols(n, ids, count, &symbols);
 }
 
 mv_code mv_live_names_resolve(mv_live_names *n, mv_err *err)
 {
-    uint32_t python = 0;
+    uint32_t python = 0, native = 0;
     bool fine;
 
     err->code = MV_OK;
-    for (uint32_t i = 0; i < n->made.frames; i++)
+    for (uint32_t i = 0; i < n->made.frames; i++) {
         python += n->frames[i].kind == MV_LIVE_NAME_PYTHON;
+        native += n->frames[i].kind == MV_LIVE_NAME_NATIVE;
+    }
     n->resolved = mv_arena_grow(n->arena, NULL, n->made.frames * sizeof *n->resolved + 1);
-    fine = n->resolved && resolve_python(n, python) && resolve_words(n) && resolve_natives(n);
+    fine = n->resolved && resolve_python(n, python) && resolve_words(n) &&
+           (native == 0 || resolve_native(n, native, err));
     if (fine || err->code != MV_OK)
         return err->code;
     return mv_fail(err, n->build->code != MV_OK ? n->build->code : MV_NOMEM, MV_NO_OFFSET,
