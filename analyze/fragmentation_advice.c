@@ -11,6 +11,7 @@
 #define MIB ((uint64_t)1 << 20)
 
 #define WORTH_A_WORD (64 * MIB) /* less is not worth a change */
+#define MANY_SIZES   6          /* of requests: shapes vary */
 
 typedef struct {
     mv_arena *arena;
@@ -39,7 +40,15 @@ __attribute__((format(printf, 4, 5))) static void advise(adviser *a, const char 
     a->failed = a->failed || !f->advice[f->advice_count++].text;
 }
 
-/* Lines whose small blocks hold much: what they strand, beside what they are. */
+/* Whether the culprit of a stack is a line that somebody can change. */
+static bool has_line(const adviser *a, mv_stack_id stack)
+{
+    mv_frame_id frame = mv_culprit_frame(a->trace, a->sites->kinds, stack);
+
+    return frame.row != MV_NO_ROW && a->sites->kinds[frame.row] <= MV_FRAME_PACKAGE;
+}
+
+/* Lines whose small blocks strand much: a fair part of all, and of what was taken too much. */
 static void about_pins(adviser *a)
 {
     const mv_pins *pins = &a->f->pins;
@@ -48,8 +57,10 @@ static void about_pins(adviser *a)
     for (uint32_t i = 0; i < pins->line_count && i < 2; i++) {
         const mv_pin *line = &pins->lines[i];
         if (line->stranded < WORTH_A_WORD / 2 || line->stranded < pins->stranded / 5 ||
-            line->stranded < line->bytes / 2)
+            line->stranded < a->f->beyond / 5)
             return;
+        if (line->stranded < line->bytes / 2 || !has_line(a, line->stack))
+            continue;
         advise(a, "", line->stranded,
                "%s keeps %s in %u blocks that strand %s in %u segments: allocate them before the "
                "large tensors around them, gather them in one buffer made early, or move them to "
@@ -60,19 +71,45 @@ static void about_pins(adviser *a)
     }
 }
 
+/* The line with most bytes of segments that were added for `reason`; they are sorted already. */
+static const char *line_behind(adviser *a, mv_growth_reason reason, char *label, size_t size)
+{
+    const mv_segment_growths *g = &a->f->growths;
+    uint64_t *bytes = mv_push_array(a->arena, uint64_t, a->sites->groups);
+    mv_stack_id stack = MV_NO_STACK;
+    uint64_t most = 0;
+
+    a->failed = a->failed || !bytes;
+    for (uint32_t i = 0; bytes && i < g->count; i++) {
+        uint32_t group = a->sites->group[mv_site_of(a->sites, g->rows[i].stack)];
+        if (g->rows[i].reason != reason || !has_line(a, g->rows[i].stack))
+            continue;
+        bytes[group] += g->rows[i].segment_bytes;
+        if (bytes[group] > most) {
+            most = bytes[group];
+            stack = g->rows[i].stack;
+        }
+    }
+    return most ? mv_culprit_label(a->trace, a->sites->kinds, stack, label, size) : NULL;
+}
+
 static void about_segments(adviser *a)
 {
     const mv_segment_growths *g = &a->f->growths;
     uint64_t bytes = g->bytes[MV_REASON_NO_HOLE] + a->f->failed;
-    char added[MV_SIZE_TEXT];
+    uint32_t segments = g->segments[MV_REASON_NO_HOLE] + (a->f->failed > 0);
+    char added[MV_SIZE_TEXT], label[256];
+    const char *line = line_behind(a, MV_REASON_NO_HOLE, label, sizeof label);
 
     if (bytes < WORTH_A_WORD || a->rules.expandable)
         return;
-    advise(a, "expandable_segments:True", bytes,
-           "%s in %u segments were asked of the device while enough memory was free in pieces: "
-           "with PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True the free memory of a stream is "
-           "one range that grows instead",
-           mv_size_text(added, bytes), g->segments[MV_REASON_NO_HOLE] + (a->f->failed > 0));
+    advise(
+        a, "expandable_segments:True", bytes,
+        "%s in %u segment%s were asked of the device while enough memory was free in pieces%s%s: "
+        "with PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True the free memory of a stream is "
+        "one range that grows instead",
+        mv_size_text(added, bytes), segments, segments > 1 ? "s" : "", line ? ", mostly for " : "",
+        line ? line : "");
 }
 
 static void about_split_limit(adviser *a)
@@ -164,7 +201,7 @@ static void about_sizes(adviser *a)
     qsort(sizes, count, sizeof *sizes, by_request);
     for (uint32_t i = 0; i < count; i++)
         distinct += i == 0 || sizes[i] != sizes[i - 1];
-    if (distinct < count / 2 || a->rules.divisions[10] > 1)
+    if (distinct < MANY_SIZES || a->rules.divisions[10] > 1)
         return;
     advise(a, "roundup_power2_divisions:8", g->bytes[MV_REASON_NO_HOLE] / 2,
            "the %u large requests that found no hole have %u sizes from %s to %s: pad batches and "
@@ -209,11 +246,10 @@ mv_code mv_fragmentation_advise(mv_arena *arena, const mv_trace *trace, const mv
         about_sizes(&a);
         about_split_limit(&a);
         about_streams(&a);
-        about_whole(&a);
     }
     about_rounding(&a);
-    if (a.failed)
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "advice");
     qsort(out->advice + lines, out->advice_count - lines, sizeof *out->advice, by_bytes);
-    return MV_OK;
+    if (out->fragmented)
+        about_whole(&a);
+    return a.failed ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "advice") : MV_OK;
 }

@@ -1,8 +1,10 @@
 /* libFuzzer target: any bytes as a pickle, and what the analyzers make of whatever was read.
  * Traces that no allocator could have written must not upset them. */
 #include "analyze/flame.h"
+#include "analyze/fragmentation.h"
 #include "analyze/leaks.h"
 #include "analyze/lines.h"
+#include "analyze/oom.h"
 #include "analyze/peak.h"
 #include "analyze/totals.h"
 #include "tests/soundness.h"
@@ -51,6 +53,23 @@ static mv_code attribute(mv_arena *arena, const mv_trace *trace, const mv_lives 
     return MV_OK;
 }
 
+static mv_code look_at_heap(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                            mv_err *err)
+{
+    mv_fragmentation_opts opts = {.window = {0, UINT32_MAX}};
+    mv_fragmentation f;
+    mv_sites sites;
+    mv_ooms ooms;
+
+    if (mv_sites_find(arena, trace, &sites, err) != MV_OK ||
+        mv_fragmentation_find(arena, trace, lives, &sites, opts, &f, err) != MV_OK ||
+        mv_ooms_find(arena, trace, lives, &sites, opts.window, &ooms, err) != MV_OK)
+        return err->code;
+    if (f.pins.stranded != f.stranded || f.bytes.free > f.bytes.reserved)
+        fail("the holes do not add up");
+    return MV_OK;
+}
+
 static void analyze(mv_arena *arena, const mv_trace *trace, uint32_t device)
 {
     mv_totals totals;
@@ -61,7 +80,8 @@ static void analyze(mv_arena *arena, const mv_trace *trace, uint32_t device)
     if (mv_lives_find(arena, trace, device, &lives, &err) != MV_OK ||
         mv_totals_find(arena, trace, &lives, &totals, &err) != MV_OK ||
         mv_leaks_find(arena, trace, &lives, &leaks, &err) != MV_OK ||
-        attribute(arena, trace, &lives, &err) != MV_OK) {
+        attribute(arena, trace, &lives, &err) != MV_OK ||
+        look_at_heap(arena, trace, &lives, &err) != MV_OK) {
         if (err.code == MV_NOMEM)
             return;
         fprintf(stderr, "an analyzer fails: %s %s\n", mv_code_name(err.code), err.detail);

@@ -272,3 +272,85 @@ Test(heap, behind_the_last_event_it_is_the_final_heap)
     mv_arena_init(&arena, &budget);
     mvt_each_snapshot(&arena, check_snapshot);
 }
+
+/* ---- traces that no allocator wrote -------------------------------------------------------- */
+
+static uint32_t draw(uint32_t *state, uint32_t below)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return (uint32_t)((uint64_t)(*state >> 8) * below >> 24);
+}
+
+/* Changes some events: what they do, where, or how much. */
+static void spoil(mv_trace *trace, uint32_t seed)
+{
+    mv_events *ev = &trace->devices[0].events;
+    uint32_t state = seed;
+
+    for (uint32_t k = 0; k < 1 + ev->count / 20; k++) {
+        uint32_t i = draw(&state, ev->count), j = draw(&state, ev->count);
+        switch (draw(&state, 6)) {
+        case 0:
+            ev->action[i] = (uint8_t)draw(&state, MV_ACTION_COUNT);
+            break;
+        case 1:
+            ev->addr[i] = ev->addr[j];
+            break;
+        case 2:
+            ev->addr[i] += 512 * draw(&state, 100000);
+            break;
+        case 3:
+            ev->size[i] = ev->size[j];
+            break;
+        case 4:
+            ev->size[i] = draw(&state, 8) ? ev->size[i] * 3 : UINT64_MAX - 5;
+            break;
+        default:
+            ev->stream[i] = ev->stream[j];
+        }
+    }
+}
+
+static void expect_sane(mv_arena *arena, const mv_heap *heap, const char *what)
+{
+    mv_heap_sums total = mv_heap_total(heap);
+    uint64_t free = 0, reserved = 0;
+    mv_heap_map map;
+    mv_err err;
+
+    cr_assert_leq(total.free, total.reserved, "%s", what);
+    cr_assert_eq(mv_heap_map_make(arena, heap, &map, &err), MV_OK);
+    for (uint32_t i = 0; i < map.count; i++) {
+        free += map.free[i];
+        reserved += map.size[i];
+        cr_assert_leq(map.whole[i], map.free[i], "%s", what);
+    }
+    cr_assert_eq(free, total.free, "%s", what);
+    cr_assert_eq(reserved, total.reserved, "%s", what);
+    for (uint32_t d = 0; d < heap->domains.count; d++)
+        cr_assert_leq(mv_holes_largest(&heap->now, (mv_domain_span){d, d + 1}), heap->now.free[d],
+                      "%s", what);
+}
+
+Test(heap, traces_that_contradict_themselves_keep_their_sums)
+{
+    for (uint32_t seed = 1; seed <= 60; seed++) {
+        mvt_trace *t = mvt_new();
+        mv_trace trace;
+        mv_lives lives;
+        mv_heap heap;
+        mv_err err;
+        char what[64];
+        mvt_heap_run(t, (mvt_heap_opts){.seed = seed, .calls = 200, .expandable = seed % 2});
+        trace = *mvt_done(t);
+        spoil(&trace, seed);
+        cr_assert_eq(mv_lives_find(mvt_arena(t), &trace, 0, &lives, &err), MV_OK);
+        cr_assert_eq(mv_heap_init(mvt_arena(t), &trace, &lives, &heap, &err), MV_OK);
+        do {
+            snprintf(what, sizeof what, "seed %u event %u", seed, heap.event);
+            if ((heap.event + 1) % 5 == 0)
+                expect_sane(mvt_arena(t), &heap, what);
+        } while (mv_heap_next(&heap));
+        mvt_drop(t);
+    }
+}
