@@ -5,9 +5,9 @@
  * It is sound because only this thread changes its own chain of frames and is here meanwhile, and
  * because a running frame keeps its code object alive. Other threads' thread states go when the
  * interpreter ends; Py_IsInitialized is false before the first of them is freed. */
+#include "capture/python_frames.h"
+
 #include "capture/peek.h"
-#include "capture/python_interp.h"
-#include "capture/stack.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -105,6 +105,17 @@ static inline __attribute__((always_inline)) frame_fate read_object(reader r, ui
     return FRAME_KEPT;
 }
 
+/* The interpreter's own code around a specialised call of a class has "__init__" for its file and
+ * its name: one and the same object. */
+static inline __attribute__((always_inline)) bool is_own_code(reader r, uint64_t code)
+{
+    const mv_python_layout *l = &r.python->layout;
+    uint64_t file, name;
+
+    return load_word(r, code + l->code_file, &file) && load_word(r, code + l->code_name, &name) &&
+           file == name;
+}
+
 /* A frame of 3.11 onwards. As in CPython's tracebacks, the interpreter's own frames between C and
  * Python are passed over, and so are functions that have not yet got to their first traceable
  * instruction (_PyFrame_IsIncomplete). What runs, from 3.13 on, need not be a code object. */
@@ -128,7 +139,8 @@ static inline __attribute__((always_inline)) frame_fate read_interpreter(reader 
         return l->chain == MV_PYTHON_FRAMES && out->code ? FRAME_PASSED : FRAME_BAD;
     out->offset = 0;
     if (l->is_free_threaded && l->version >= 0x30e)
-        return FRAME_KEPT; /* it runs a copy of the bytecode: the line of its definition */
+        return is_own_code(r, out->code) ? FRAME_PASSED : FRAME_KEPT; /* runs a copy of the code:
+                                                                       * its definition's line */
     if (!load_word(r, frame + l->frame_instr, &at) ||
         !load_int(r, out->code + l->code_traceable, &traceable))
         return FRAME_BAD;
@@ -215,26 +227,27 @@ static void note_stranger(void)
         mv_python_interp_stop("thread states are not laid out as expected");
 }
 
-/* The first walks: what the layout says is not believed before it was seen to hold. */
-static __attribute__((noinline)) uint32_t walk_checked(const mv_python_interp *python,
-                                                       uint64_t thread, mv_python_frame *frames,
-                                                       uint32_t most)
+static inline __attribute__((always_inline)) mv_python_outcome
+walk_state(reader r, uint64_t thread, mv_python_frame *frames, uint32_t most, uint32_t *count)
 {
-    reader r = {python, true};
     uint64_t frame;
-    uint32_t count;
 
-    if (!first_frame(r, thread, &frame)) {
-        note_stranger();
-        return 0;
-    }
-    if (!walk(r, frame, frames, most, &count)) {
-        note_bad_walk();
-        return 0;
-    }
-    if (count > 0)
-        atomic_fetch_add(&good_walks, 1);
-    return count;
+    *count = 0;
+    if (!first_frame(r, thread, &frame))
+        return MV_PYTHON_STRANGER;
+    if (walk(r, frame, frames, most, count))
+        return MV_PYTHON_WALKED;
+    *count = 0;
+    return MV_PYTHON_UNEXPECTED;
+}
+
+mv_python_outcome mv_python_walk_state(const mv_python_interp *python, uint64_t thread,
+                                       bool is_checked, mv_python_frame *frames, uint32_t most,
+                                       uint32_t *count)
+{
+    if (is_checked)
+        return walk_state((reader){python, true}, thread, frames, most, count);
+    return walk_state((reader){python, false}, thread, frames, most, count);
 }
 
 bool mv_python_ready(void)
@@ -242,26 +255,28 @@ bool mv_python_ready(void)
     return mv_python_interp_get() != NULL;
 }
 
+/* The first walks are checked: what the layout says is not believed before it was seen to hold. */
 uint32_t mv_python_walk(mv_python_frame *frames, uint32_t most)
 {
     const mv_python_interp *python = mv_python_interp_get();
-    reader r = {python, false};
-    uint64_t thread, frame;
+    mv_python_outcome outcome;
+    uint64_t thread;
     uint32_t count;
+    bool is_checked;
 
     if (!python || !python->is_initialized())
         return 0;
     thread = (uint64_t)(uintptr_t)python->this_thread();
     if (!thread)
         return 0; /* made by C, or the interpreter ended */
-    if (atomic_load_explicit(&good_walks, memory_order_relaxed) < CHECKED_WALKS)
-        return walk_checked(python, thread, frames, most);
-    if (!first_frame(r, thread, &frame))
-        return 0;
-    if (!walk(r, frame, frames, most, &count)) {
+    is_checked = atomic_load_explicit(&good_walks, memory_order_relaxed) < CHECKED_WALKS;
+    outcome = mv_python_walk_state(python, thread, is_checked, frames, most, &count);
+    if (outcome == MV_PYTHON_UNEXPECTED)
         note_bad_walk();
-        return 0;
-    }
+    else if (outcome == MV_PYTHON_STRANGER)
+        note_stranger();
+    else if (is_checked && count > 0)
+        atomic_fetch_add(&good_walks, 1);
     return count;
 }
 
@@ -361,16 +376,13 @@ static bool read_table(reader r, uint64_t object, mv_python_code *out)
     return is_there(r, data, out->table_bytes);
 }
 
-bool mv_python_describe(const mv_python_frame *frame, mv_python_code *out)
+bool mv_python_describe_with(const mv_python_interp *python, const mv_python_frame *frame,
+                             mv_python_code *out)
 {
-    const mv_python_interp *python = mv_python_interp_get();
+    const mv_python_layout *l = &python->layout;
     reader r = {python, true};
-    const mv_python_layout *l;
     uint64_t now, file, name, table;
 
-    if (!python)
-        return false;
-    l = &python->layout;
     return is_a(r, frame->code, python->code) && fingerprint(r, frame->code, &now) &&
            now == frame->fingerprint && load_word(r, frame->code + l->code_file, &file) &&
            load_word(r, frame->code + l->code_name, &name) &&
@@ -379,6 +391,12 @@ bool mv_python_describe(const mv_python_frame *frame, mv_python_code *out)
            read_text(r, file, out->text[0], sizeof out->text[0], &out->file, &out->file_bytes) &&
            read_text(r, name, out->text[1], sizeof out->text[1], &out->name, &out->name_bytes) &&
            read_table(r, table, out);
+}
+
+bool mv_python_describe(const mv_python_frame *frame, mv_python_code *out)
+{
+    const mv_python_interp *python = mv_python_interp_get();
+    return python && mv_python_describe_with(python, frame, out);
 }
 
 const char *mv_python_why_off(void)
