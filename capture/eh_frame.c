@@ -441,7 +441,7 @@ static const ElfW(Phdr) * segment_of(const struct dl_phdr_info *info, uint64_t a
 
 static void ask_file(const struct dl_phdr_info *info, const ElfW(Phdr) * header_at, question *q)
 {
-    const uint8_t *header = (const uint8_t *)(info->dlpi_addr + header_at->p_vaddr); // NOLINT
+    const uint8_t *header = (const uint8_t *)(info->dlpi_addr + header_at->p_vaddr);
     const uint8_t *record = find_record(header, header_at->p_memsz, q->pc);
     const ElfW(Phdr) *segment = record ? segment_of(info, (uint64_t)(uintptr_t)record) : NULL;
     machine m = {.pc = q->pc};
@@ -449,7 +449,7 @@ static void ask_file(const struct dl_phdr_info *info, const ElfW(Phdr) * header_
 
     if (!segment)
         return;
-    first = (const uint8_t *)(info->dlpi_addr + segment->p_vaddr); // NOLINT
+    first = (const uint8_t *)(info->dlpi_addr + segment->p_vaddr);
     if (run_function(record, first, first + segment->p_memsz, &m))
         q->rule = rule_of(&m);
 }

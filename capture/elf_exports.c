@@ -101,7 +101,7 @@ static int search_file(struct dl_phdr_info *info, size_t size, void *context)
     (void)size;
     for (int i = 0; i < info->dlpi_phnum; i++)
         if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
-            dynamic = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr); // NOLINT
+            dynamic = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
     if (read_dynamic(info->dlpi_addr, dynamic, &e))
         search_exports(s, &e);
     return s->found == s->count;

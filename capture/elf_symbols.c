@@ -15,7 +15,7 @@ typedef struct {
 /* glibc has made most of these absolute, but not those of the vDSO. */
 static const void *absolute(const struct link_map *file, ElfW(Addr) at)
 {
-    return (const void *)(at < file->l_addr ? file->l_addr + at : at); // NOLINT
+    return (const void *)(at < file->l_addr ? file->l_addr + at : at);
 }
 
 static elf_tables tables_of(const struct link_map *file)
@@ -112,7 +112,7 @@ void *mv_elf_function(const struct link_map *file, const char *name)
         found = find_gnu(&tables, name);
     else if (tables.sysv_hash)
         found = find_sysv(&tables, name);
-    return found ? (void *)(file->l_addr + found->st_value) : NULL; // NOLINT
+    return found ? (void *)(file->l_addr + found->st_value) : NULL;
 }
 
 const char *mv_elf_needed(const struct link_map *file, unsigned at)

@@ -191,7 +191,7 @@ static int answer(struct dl_phdr_info *info, size_t size, void *data)
         q->found = find_behind_us(q->name);
         break;
     case LOADED:
-        q->found = file_of(q->address) ? (void *)q->address : NULL; // NOLINT
+        q->found = file_of(q->address) ? (void *)q->address : NULL;
         break;
     case BETWEEN:
         q->found = find_between(q->name, q->address);

@@ -24,7 +24,7 @@ bool allocate_on(int type);
 bool allocate_on(int type)
 {
     device where = {(int8_t)type, 3};
-    void *ptr = (void *)0x7000; // NOLINT
+    void *ptr = (void *)0x7000;
 
     report_mm(ptr, 512, 1024, 2048, where);
     report_ll(ptr, -512, 512, 2048, where);
