@@ -202,7 +202,9 @@ static void put_moment(const books *b, const mv_ledger *ledger)
         mv_out_char(out, '\n');
     }
     if (ledger->why) {
-        mv_out_format(out, "  use of the device is not known: %s\n", ledger->why);
+        mv_out_text(out, "  use of the device is not known: ");
+        put_text(out, ledger->why);
+        mv_out_char(out, '\n');
         return;
     }
     if (ledger->total != MV_NO_BYTES)
