@@ -24,6 +24,9 @@ typedef struct {
     uint32_t loaded[MOST_MODULES];
 } module_table;
 
+/* ThreadSanitizer does not know that the loader holds its lock while these run. */
+#define UNDER_LOADER static __attribute__((no_sanitize("thread")))
+
 static module_table *table;
 static uint32_t all_count, loaded_count;
 static char *text_at, *text_end;
@@ -44,7 +47,7 @@ static void *take_pages(size_t bytes)
     return pages == MAP_FAILED ? NULL : pages;
 }
 
-static const char *keep_text(const char *text)
+UNDER_LOADER const char *keep_text(const char *text)
 {
     size_t length = strlen(text) + 1;
     char *kept;
@@ -142,7 +145,7 @@ static bool is_same(const mv_module *a, const mv_module *b)
 }
 
 /* Its row in `all`, new or old; MOST_MODULES when there is no room. */
-static uint32_t row_of(mv_module *module)
+UNDER_LOADER uint32_t row_of(mv_module *module)
 {
     for (uint32_t i = 0; i < all_count; i++)
         if (is_same(&table->all[i], module))
@@ -155,7 +158,7 @@ static uint32_t row_of(mv_module *module)
 }
 
 /* Rows of `loaded` that begin at or below `address`. */
-static uint32_t rows_to(uint64_t address)
+UNDER_LOADER uint32_t rows_to(uint64_t address)
 {
     uint32_t low = 0, high = loaded_count;
 
@@ -169,7 +172,7 @@ static uint32_t rows_to(uint64_t address)
     return low;
 }
 
-static void add_loaded(const struct dl_phdr_info *info, bool is_program)
+UNDER_LOADER void add_loaded(const struct dl_phdr_info *info, bool is_program)
 {
     char path[MOST_PATH + 1];
     mv_module module = {.path = path};
@@ -188,7 +191,7 @@ static void add_loaded(const struct dl_phdr_info *info, bool is_program)
     loaded_count++;
 }
 
-static const mv_module *loaded_at(uint64_t address)
+UNDER_LOADER const mv_module *loaded_at(uint64_t address)
 {
     uint32_t at = rows_to(address);
     const mv_module *module = at ? &table->all[table->loaded[at - 1]] : NULL;
@@ -196,7 +199,7 @@ static const mv_module *loaded_at(uint64_t address)
     return module && address < module->end ? module : NULL;
 }
 
-static int look(struct dl_phdr_info *info, size_t size, void *context)
+UNDER_LOADER int look(struct dl_phdr_info *info, size_t size, void *context)
 {
     lookup *l = context;
     bool is_first = !l->is_begun;
