@@ -5,6 +5,7 @@
 #include "analyze/growth.h"
 #include "analyze/leak_kind.h"
 #include "analyze/leak_signs.h"
+#include "analyze/program_exit.h"
 #include "analyze/sites.h"
 
 /* Without steps: a site that kept something on fewer separate occasions does not grow. */
@@ -598,15 +599,18 @@ mv_code mv_leaks_find(mv_arena *arena, const mv_trace *trace, const mv_lives *li
                       mv_err *err)
 {
     mv_arena scratch;
-    work w = {.arena = arena, .scratch = &scratch, .trace = trace, .lives = lives, .out = out};
+    mv_lives before;
+    work w = {.arena = arena, .scratch = &scratch, .trace = trace, .lives = &before, .out = out};
     mv_code code;
 
-    *out = (mv_leaks){.why = ""};
+    *out = (mv_leaks){.why = "", .exit_event = mv_exit_event(trace, lives)};
     code = mv_steps_find(arena, trace, lives, &out->steps, err);
     if (code != MV_OK)
         return code;
     mv_arena_init(&scratch, arena->budget);
-    code = mv_sites_find(&scratch, trace, &w.sites, err);
+    code = mv_lives_before_exit(&scratch, trace, lives, &before, err);
+    if (code == MV_OK)
+        code = mv_sites_find(&scratch, trace, &w.sites, err);
     if (code == MV_OK && !find(&w))
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "leaks");
     mv_arena_release(&scratch);

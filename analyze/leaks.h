@@ -76,6 +76,8 @@ typedef struct {
     uint64_t live_bytes;
     uint64_t leaked_bytes;
     uint64_t retained_bytes;
+    uint32_t exit_event; /* from here on a captured program ends: what is alive ahead of it counts;
+                          * the number of events when there is no such end */
     uint64_t preexisting_bytes; /* part of retained_bytes: from before the first event */
 } mv_leaks;
 

@@ -150,6 +150,8 @@ static cJSON *devices_json(mv_report *r, const judgement *j)
         mv_json_add_u64(r, o, "live_bytes", found->live_bytes);
         mv_json_add_u64(r, o, "leaked_bytes", found->leaked_bytes);
         mv_json_add_u64(r, o, "retained_bytes", found->retained_bytes);
+        if (found->exit_event < mv_trace_events(j->trace, i).count)
+            mv_json_add_u64(r, o, "exit_event", found->exit_event);
         mv_json_add_u64(r, o, "preexisting_bytes", found->preexisting_bytes);
         mv_json_add(r, o, "outlook", outlook_json(r, &j->outlook[i]));
     }
@@ -289,6 +291,10 @@ static void put_summary(const judgement *j, uint32_t device, const mv_leaks *fou
     mv_out_format(j->out, "  alive at the end: %s = %s leaked + %s retained\n",
                   mv_size_text(live, found->live_bytes), mv_size_text(leaked, found->leaked_bytes),
                   mv_size_text(kept, found->retained_bytes));
+    if (found->exit_event < mv_trace_events(j->trace, device).count)
+        mv_out_format(j->out,
+                      "  the end is event %u, where the program's exit begins to free everything\n",
+                      found->exit_event);
     put_outlook(j->out, &j->outlook[device - j->first]);
 }
 

@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdio.h>
 
+#include "analyze/leaks.h"
 #include "analyze/steps.h"
 #include "analyze/totals.h"
 #include "tests/fixture_live.h"
@@ -599,4 +600,64 @@ Test(live, a_mark_and_a_range_of_one_name_are_two_series)
     steps = steps_of(l);
     cr_assert_eq(steps.source, MV_STEPS_ANNOTATION);
     cr_assert_eq(steps.count, 10);
+}
+
+/* ---- the program's exit ------------------------------------------------------------------ */
+
+static void keep_and_exit(mvt_live *l, bool in_order)
+{
+    char name[32];
+
+    segment(l, 0x10000000, 2 << 20);
+    for (uint32_t i = 0; i < 10; i++) {
+        snprintf(name, sizeof name, "step %u", i);
+        mark(l, MV_LIVE_EVENT_MARK, 1, name, 0);
+        mvt_live_block(l, .addr = 0x10100000, .size = 512, .stack = mvt_live_stack(l, "f:a.py:7"));
+        mvt_live_block(l, .addr = 0x10000000 + i * 512, .size = 512,
+                       .stack = mvt_live_stack(l, "keep:a.py:9"));
+        mvt_live_free(l, .addr = 0x10100000, .size = 512);
+    }
+    mvt_live_block(l, .addr = 0x10100000, .size = 512, .stack = mvt_live_stack(l, "bye:a.py:11"));
+    for (uint32_t i = 0; i < 10; i++)
+        mvt_live_free(l, .addr = 0x10000000 + i * 512, .size = 512);
+    mvt_live_free(l, .addr = 0x10100000, .size = 512);
+    if (in_order)
+        mvt_live_fact(l, "end_us", "1234567");
+}
+
+static mv_leaks leaks_of(mvt_live *l, mv_lives *lives)
+{
+    mv_leaks leaks;
+
+    read_live(l);
+    cr_assert_eq(mv_lives_find(&arena, &trace, 0, lives, &err), MV_OK);
+    cr_assert_eq(mv_leaks_find(&arena, &trace, lives, &leaks, &err), MV_OK);
+    return leaks;
+}
+
+Test(live, what_the_exit_frees_was_kept)
+{
+    mvt_live *l = mvt_live_new(&arena);
+    mv_lives lives;
+    mv_leaks leaks;
+
+    keep_and_exit(l, true);
+    leaks = leaks_of(l, &lives);
+    cr_assert_eq(leaks.verdict, MV_VERDICT_LEAK);
+    cr_assert_eq(leaks.leaked_bytes, 10 * 512);
+    cr_assert_eq(lives.events.action[leaks.exit_event], MV_ACTION_FREE_REQUESTED);
+    cr_assert_eq(leaks.exit_event, lives.events.count - 25);
+    expect_exact(0);
+}
+
+Test(live, a_killed_program_has_no_exit)
+{
+    mvt_live *l = mvt_live_new(&arena);
+    mv_lives lives;
+    mv_leaks leaks;
+
+    keep_and_exit(l, false);
+    leaks = leaks_of(l, &lives);
+    cr_assert_eq(leaks.exit_event, lives.events.count);
+    cr_assert_eq(leaks.verdict, MV_VERDICT_CLEAN);
 }
