@@ -545,12 +545,14 @@ static bool build_heap(live *l, mv_range *out)
     return mv_live_heap_build(&l->scratch, &l->build, &heap, out) || out_of_memory(l);
 }
 
-static mv_code finish(live *l, mv_err *err)
+static mv_code finish(live *l, const mv_live_opts *opts, mv_err *err)
 {
     mv_range devices[MV_LIVE_LISTS] = {0};
     mv_build_ranges ranges = {.devices = devices};
     bool has_cpu = l->lists[MV_LIVE_CPU].count > 0;
 
+    for (uint32_t i = 0; opts && i < opts->fact_count; i++)
+        add_fact(&l->build, opts->facts[i].key, opts->facts[i].value);
     ranges.device_count = l->gpus + has_cpu;
     place_lists(l, l->gpus, devices);
     if (!build_heap(l, &ranges.segments) ||
@@ -564,7 +566,7 @@ static mv_code finish(live *l, mv_err *err)
     return mv_build_finish(&l->build, &ranges, err);
 }
 
-static mv_code read_all(live *l, mv_span file, mv_err *err)
+static mv_code read_all(live *l, mv_span file, const mv_live_opts *opts, mv_err *err)
 {
     mv_live_chunks chunks;
 
@@ -579,7 +581,7 @@ static mv_code read_all(live *l, mv_span file, mv_err *err)
         return err->code;
     if (!read_records(l, &chunks))
         return mv_fail(err, l->build.code, MV_NO_OFFSET, "%u events", l->build.events.count);
-    return finish(l, err);
+    return finish(l, opts, err);
 }
 
 bool mv_live_probe(mv_span file)
@@ -593,7 +595,8 @@ bool mv_live_probe(mv_span file)
     return false;
 }
 
-mv_code mv_live_read(mv_arena *arena, mv_span file, mv_trace *out, mv_err *err)
+mv_code mv_live_read(mv_arena *arena, mv_span file, const mv_live_opts *opts, mv_trace *out,
+                     mv_err *err)
 {
     mv_arena scratch;
     live *l;
@@ -608,7 +611,7 @@ mv_code mv_live_read(mv_arena *arena, mv_span file, mv_trace *out, mv_err *err)
     l->blocks.arena = l->segments.arena = l->reservations.arena = &l->scratch;
     mv_live_ranges_init(&l->scratch, &l->ranges);
     mv_build_init(&l->build, arena, out);
-    code = read_all(l, file, err);
+    code = read_all(l, file, opts, err);
     mv_arena_release(&l->scratch);
     mv_arena_release(&scratch);
     return code;

@@ -15,12 +15,24 @@
 #include "parse/build.h"
 #include "parse/readers.h"
 
+/* What whoever finalises a capture knows besides. */
+typedef struct {
+    const char *key, *value;
+} mv_live_fact;
+
+typedef struct {
+    const mv_live_fact *facts; /* [fact_count] in place of the file's own of the same key */
+    uint32_t fact_count;
+} mv_live_opts;
+
 /* Whether a `.bin` is a live one: the first chunk header in it that is whole says so. */
 bool mv_live_probe(mv_span file);
 
-/* Fills `out` but for its origin; temporary memory comes from the arena's budget. Damage and losses
+/* Fills `out` but for its origin; temporary memory comes from the arena's budget. `opts` may be
+ * NULL. Damage and losses
  * are notes; it fails for want of memory or rows, or when no chunk can be used. The file may grow
  * meanwhile. */
-mv_code mv_live_read(mv_arena *arena, mv_span file, mv_trace *out, mv_err *err);
+mv_code mv_live_read(mv_arena *arena, mv_span file, const mv_live_opts *opts, mv_trace *out,
+                     mv_err *err);
 
 #endif

@@ -514,7 +514,7 @@ static mv_code load_all(mv_load *load, mv_trace *out, mv_err *err)
 static mv_code load_live(mv_load *load, mv_trace *out, mv_err *err)
 {
     mv_origin origin = out->origin;
-    mv_code code = mv_live_read(load->arena, load->file, out, err);
+    mv_code code = mv_live_read(load->arena, load->file, NULL, out, err);
 
     out->origin = origin;
     if (code == MV_OK && load->damaged)
