@@ -441,10 +441,8 @@ mv_code mv_ledger_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
                        .used = MV_NO_BYTES,
                        .total = MV_NO_BYTES,
                        .others = MV_NO_BYTES,
-                       .why = "the file has no samples of the device's use: they are taken by "
-                              "memviz run, through NVML"};
-    if (mv_fact_find(trace, "samples_off"))
-        out->why = mv_fact_find(trace, "samples_off");
+                       .why = "no samples: memviz run takes them through NVML, which was not "
+                              "there, or did not start this process"};
     if (!mv_trace_is_captured(trace))
         out->why = "the file is no capture: only memviz run records what others than PyTorch hold";
     mv_holdings_init(&h, arena, trace, (int32_t)lives->device, is_only);

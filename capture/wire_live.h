@@ -70,7 +70,6 @@ static_assert(sizeof(mv_live_head) == 40, "bump MV_WIRE_VERSION");
  *     shim                            version of memviz
  *     stopped                         why the recording ended early: "No space left on device"
  *     lost_nested lost_space lost_stacks lost_...    what could not be recorded, counted
- *     samples_off                     why the launcher could not sample the devices' use
  *     end_us                          the process ended in order, on CLOCK_MONOTONIC */
 
 /* ---- NAMES ---- */

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include "cli/progress.h"
-#include "parse/read_live.h"
 #include "parse/writers.h"
 
 /* The sender's records: a free stands in the model twice, as asked for and as completed, and a
@@ -52,22 +51,6 @@ static mv_code add_samples(mv_arena *arena, const mv_run_file *file, const mv_nv
     return MV_OK;
 }
 
-/* The capture, and why it has no samples where that is known. */
-static mv_code read_capture(mv_arena *arena, const mv_run_file *file, const mv_nvml *nvml,
-                            mv_trace *trace, mv_err *err)
-{
-    mv_live_fact why = {"samples_off", nvml ? nvml->why : NULL};
-    mv_live_opts opts = {.facts = &why, .fact_count = why.value ? 1 : 0};
-    mv_source source = {0};
-    mv_span bytes;
-
-    if (mv_source_open(arena, file->path, &source, err) == MV_OK &&
-        mv_source_rest(&source, &bytes, err) == MV_OK)
-        mv_live_read(arena, bytes, &opts, trace, err);
-    mv_source_close(&source);
-    return err->code;
-}
-
 static mv_code write_result(mv_arena *scratch, const mv_trace *trace, const char *path,
                             const mv_write_opts *opts, uint64_t *bytes, mv_err *err)
 {
@@ -94,8 +77,11 @@ mv_code mv_finalise(mv_cli *cli, const mv_run_file *file, const mv_nvml *nvml, m
     mv_arena_init(&arena, &cli->budget);
     mv_arena_init(&scratch, &cli->budget);
     *err = (mv_err){.offset = MV_NO_OFFSET};
-    if (read_capture(&arena, file, nvml, &trace, err) == MV_OK &&
-        add_samples(&arena, file, nvml, &trace, err) == MV_OK) {
+    mv_progress_start(&progress, "memviz: reading the capture", quiet);
+    mv_read_opts read = {.progress = mv_progress_show, .user = &progress};
+    mv_trace_read(&arena, file->path, &read, &trace, err);
+    mv_progress_end(&progress);
+    if (err->code == MV_OK && add_samples(&arena, file, nvml, &trace, err) == MV_OK) {
         mv_progress_start(&progress, "memviz: writing", quiet);
         mv_write_opts write = {.progress = mv_progress_show, .user = &progress};
         write_result(&scratch, &trace, file->result, &write, &out->bytes, err);

@@ -15,7 +15,7 @@ case $# in
 0 | 1)
     bundle=${1:-$root/build/bundle}
     [ -x "$bundle/memviz" ] || "$root/scripts/bundle" "$bundle" || exit 1
-    memviz=$bundle/memviz
+    memviz=$(cd "$bundle" && pwd)/memviz
     ;;
 *)
     memviz=$1
