@@ -308,7 +308,7 @@ Test(diff, json_has_the_members_of_the_contract)
     cJSON_Delete(report);
 }
 
-Test(diff, two_devices_are_paired_by_number_and_lone_ones_with_each_other)
+Test(diff, devices_are_paired_by_number)
 {
     cJSON *report =
         mvt_json(0, "$MEMVIZ diff --json $SNAPS/two_devices.pickle $SNAPS/two_devices.pickle");
@@ -316,6 +316,31 @@ Test(diff, two_devices_are_paired_by_number_and_lone_ones_with_each_other)
     cr_expect_eq(mvt_json_number(report, "delta"), 0);
     cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(report, "devices")), 2);
     cJSON_Delete(report);
+}
+
+/* A rank that used device 1 alone, beside one that used device 0 alone. */
+Test(diff, lone_devices_are_paired_whatever_their_numbers)
+{
+    char path[] = "/tmp/mv-diff-XXXXXX";
+    mvt_trace *t = mvt_new();
+    mv_span bytes;
+    FILE *file;
+    cJSON *report;
+
+    mvt_segment_alloc(t, .device = 1, .addr = 0x10000000, .bytes = 1 << 30);
+    mvt_alloc(t, .device = 1, .addr = 0x10000000, .bytes = 4096, .stack = "f:a.py:3");
+    bytes = mvt_snapshot_bytes(t);
+    file = fdopen(mkstemp(path), "wb");
+    cr_assert(file && fwrite(bytes.data, 1, bytes.length, file) == bytes.length);
+    cr_assert_eq(fclose(file), 0);
+    report = mvt_json(0, "$MEMVIZ diff --json $SNAPS/mlp_train.pickle %s", path);
+    remove(path);
+    cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(report, "devices")), 1);
+    cr_expect_eq(mvt_json_number(cJSON_GetObjectItem(report, "before"), "device"), 0);
+    cr_expect_eq(mvt_json_number(cJSON_GetObjectItem(report, "after"), "device"), 1);
+    cr_expect_eq(mvt_json_number(cJSON_GetObjectItem(report, "after"), "allocated"), 4096);
+    cJSON_Delete(report);
+    mvt_drop(t);
 }
 
 static void expect_run(int status, const char *arguments, const char *first)
