@@ -184,7 +184,7 @@ static void add_point(mv_nvml_series *series, int64_t time_us, uint64_t bytes)
     series->count++;
 }
 
-static void sample_device(mv_nvml *nvml, uint32_t device)
+static void sample_device(mv_nvml *nvml, uint32_t device, int64_t now)
 {
     mv_nvml_device *d = &nvml->devices[device];
     mv_nvml_series *series = series_of(nvml, device, 0);
@@ -196,10 +196,10 @@ static void sample_device(mv_nvml *nvml, uint32_t device)
     /* The newer call leaves what the driver keeps for itself out of `used`. */
     if (nvml->calls->memory_2 && nvml->calls->memory_2(d->handle, &two) == SUCCESS) {
         d->total = two.total;
-        add_point(series, now_us(), two.used);
+        add_point(series, now, two.used);
     } else if (nvml->calls->memory_1(d->handle, &one) == SUCCESS) {
         d->total = one.total;
-        add_point(series, now_us(), one.used);
+        add_point(series, now, one.used);
     }
 }
 
@@ -211,11 +211,10 @@ static bool is_among(const process *found, unsigned count, uint32_t pid)
     return false;
 }
 
-static void sample_processes(mv_nvml *nvml, uint32_t device)
+static void sample_processes(mv_nvml *nvml, uint32_t device, int64_t now)
 {
     process found[MOST_PROCESSES];
     unsigned count = MOST_PROCESSES;
-    int64_t now = now_us();
 
     if (!nvml->calls->processes ||
         nvml->calls->processes(nvml->devices[device].handle, &count, found) != SUCCESS)
@@ -241,8 +240,9 @@ void mv_nvml_sample(mv_nvml *nvml)
     if (!nvml->calls)
         return;
     for (uint32_t i = 0; i < nvml->device_count; i++) {
-        sample_device(nvml, i);
-        sample_processes(nvml, i);
+        int64_t now = now_us();
+        sample_device(nvml, i, now);
+        sample_processes(nvml, i, now);
     }
     nvml->rounds++;
 }
@@ -319,8 +319,8 @@ static void add_row(mv_samples *out, int64_t time_us, uint64_t used, uint64_t to
     out->device[row] = (int32_t)ordinal;
 }
 
-/* The device's and the process's levels on one line of time. Ahead of its first point a process
- * used nothing. */
+/* The device's and the process's levels on one line of time; points of one round have one time.
+ * Ahead of its first point a process used nothing. */
 static void add_rows(mv_samples *out, const mv_nvml *nvml, const mv_nvml_series *whole,
                      const mv_nvml_series *own, uint32_t ordinal)
 {
@@ -333,7 +333,7 @@ static void add_rows(mv_samples *out, const mv_nvml *nvml, const mv_nvml_series 
         int64_t time_us = is_whole ? whole->points[i].time_us : own->points[k].time_us;
         if (is_whole)
             used = whole->points[i++].bytes;
-        else
+        if (k < own_count && own->points[k].time_us == time_us)
             mine = own->points[k++].bytes;
         if (used != MV_NO_BYTES)
             add_row(out, time_us, used, nvml->devices[whole->device].total, mine, ordinal);
