@@ -2,8 +2,8 @@
 # What only a machine with a GPU can show: programs run under the shim, and what was captured is
 # compared with what PyTorch says of the same process. One line a check, PASS or FAIL, with figures;
 # the last line counts them. Needs python3 with PyTorch, and nvcc for the plain program. At most six
-# minutes. The report is also written to $OUT/gpu.txt when OUT is set, and captures of failed checks
-# are kept there.
+# minutes. The report is also written to $OUT/gpu.txt when OUT is set, and the captures beside it
+# (captures.tgz).
 #
 #     capture/tests/gpu.sh [BUNDLE]              a folder made by scripts/bundle (build/bundle)
 #     capture/tests/gpu.sh MEMVIZ SHIM
@@ -167,10 +167,8 @@ failed=$(grep -c '^FAIL' "$report")
 say "$passed passed, $failed failed, in $(($(date +%s) - started)) s"
 if [ -n "${OUT:-}" ]; then
     cp "$report" "$OUT/gpu.txt"
-    cp "$work"/*.err "$OUT/" 2>/dev/null
     # Small enough to be looked at elsewhere.
-    find "$work" -maxdepth 1 \( -name '*.bin' -o -name '*.live' \) -size -4096k -exec cp {} "$OUT/" \;
-    cp "$work/train/snapshot.pickle" "$OUT/train.pickle" 2>/dev/null
-    cp "$work/plain.txt" "$OUT/" 2>/dev/null
+    (cd "$work" && find . \( -name '*.err' -o -name '*.bin' -o -name '*.live' -o -name '*.pickle' \) \
+        -size -4096k | tar czf "$OUT/captures.tgz" -T -)
 fi
 [ "$failed" = 0 ]

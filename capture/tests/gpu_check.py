@@ -128,8 +128,13 @@ def frame_key(frame):
     )
 
 
+def is_python(frame):
+    return (frame["file"] or "").endswith(".py") or (frame["file"] or "").startswith("<")
+
+
 def compare_stacks(trace, ours, theirs):
-    """Of the allocations that PyTorch recorded with Python frames: how many have the same here."""
+    """Of the allocations that PyTorch recorded with Python frames: how many have the same here,
+    between whatever native frames there are."""
     stacks = trace["stacks"]
     equal = counted = 0
     first = ""
@@ -138,7 +143,7 @@ def compare_stacks(trace, ours, theirs):
             continue
         frames = [] if a["stack"] is None else stacks[a["stack"]]
         want = [frame_key(f) for f in b["frames"]]
-        have = [frame_key(f) for f in frames]
+        have = [frame_key(f) for f in frames if is_python(f)]
         counted += 1
         if want == have:
             equal += 1
@@ -246,17 +251,18 @@ def check_ledger(program, capture, name):
 
 
 def check_plain(program, capture):
-    """What gpu_plain.cu leaves alive."""
+    """What gpu_plain.cu leaves alive: its cudart is a part of itself, so it is seen as it calls the
+    driver."""
     want = {
-        "cudaMalloc": 64 << 20,
-        "cudaMallocAsync": 16 << 20,
-        "cudaMallocManaged": 8 << 20,
-        "cudaMallocPitch": None,
+        "cuMemAlloc": 64 << 20,
+        "cuMemAllocAsync": 16 << 20,
+        "cuMemAllocManaged": 8 << 20,
+        "cuMemAllocPitch": None,
         "cuMemCreate": 32 << 20,
     }
     rows = {row["api"]: row for row in ledger_of(program, capture, "end")["devices"][0]["by"]}
     for api, size in want.items():
-        row = next((rows[name] for name in rows if name.startswith(api)), None)
+        row = rows.get(api) or rows.get(api + "_v2")
         expect(row, f"no {api} among {sorted(rows)}")
         expect(size is None or row["bytes"] == size, f"{api}: {row['bytes']}, not {size}")
     return ", ".join(f"{api} {row['bytes']}" for api, row in sorted(rows.items()))
