@@ -26,15 +26,15 @@
 
 #include "capture/wire_live.h"
 
-/* True when this thread may record: the recording is on and the thread is in no other hook. Then
- * errno is kept, and mv_rec_leave must follow. False costs a load and a branch. A call that comes
- * while the thread is inside of a hook is a part of that hook's call, and is not counted as lost.
- */
+/* True when this thread may record: the recording is on (the first event turns it on) and the
+ * thread is in no other hook. Then mv_rec_leave must follow. False costs two loads and a branch. A
+ * call that comes while the thread is inside of a hook is a part of that hook's call, and is not
+ * counted as lost. None of the functions here changes errno. */
 bool mv_rec_enter(void);
 void mv_rec_leave(void);
 
-/* The next number in the order of events, for mv_rec_api.sequence. A number that is taken must be
- * used: a gap counts as a lost event. */
+/* The next number in the order of events, for mv_rec_api.sequence; never 0. A number that is taken
+ * must be used: a gap counts as a lost event. */
 uint64_t mv_rec_sequence(void);
 
 /* One call of the CUDA runtime or driver. `caller` is the return address of the hook: it names the

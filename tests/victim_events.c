@@ -167,6 +167,15 @@ static void close_everything(void)
     unlink("mine");
 }
 
+/* What is left of the address space, under a limit. */
+static void use_up_memory(void)
+{
+    for (size_t bytes = 64 << 20; bytes >= 4096; bytes /= 2)
+        while (mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED)
+            continue;
+    work((void *)(uintptr_t)30);
+}
+
 /* One thread after the other, and the last ones' ends with events in destructors. */
 static void *record_a_little(void *slot)
 {
@@ -210,6 +219,8 @@ static void end_as(const char *mode)
         spawn();
     if (strcmp(mode, "close") == 0)
         close_everything();
+    if (strcmp(mode, "no_memory") == 0)
+        use_up_memory();
     if (strcmp(mode, "short") == 0)
         make_short_threads();
     if (strcmp(mode, "atexit") == 0)
