@@ -148,7 +148,7 @@ typedef struct {
     uint64_t next[VICTIM_SLOTS]; /* events that were found */
     size_t files, stopped, ended;
     uint64_t gaps; /* numbers that no event has */
-    uint64_t lost_stacks;
+    uint64_t lost_stacks, lost_space;
     size_t event_bytes;
 } found;
 
@@ -197,6 +197,7 @@ static void expect_file(found *f, const char *path, bool has_stacks)
     f->stopped += live_decode_fact(&d, "stopped") != NULL;
     f->ended += live_decode_fact(&d, "end_us") != NULL;
     f->lost_stacks += number_in(&d, "lost_stacks");
+    f->lost_space += number_in(&d, "lost_space");
     for (size_t i = 0; i < d.event_count; i++)
         expect_event(f, &d, &d.events[i], has_stacks);
     last = d.event_count ? d.events[d.event_count - 1].sequence : 0;
@@ -423,11 +424,17 @@ Test(recorder, full_file_system_stops_the_recording)
     expect_stopped(opts, "a step fits");
 }
 
-Test(recorder, memory_limit_stops_the_recording)
+/* A thread that comes when there is no memory left is not recorded, and counted. */
+Test(recorder, no_memory_for_a_thread_is_counted)
 {
-    expect_stopped(
-        (victim_opts){.mode = "no_memory", .threads = 2, .events = 50000, .prepare = limit_memory},
-        "RLIMIT_AS");
+    victim v = run_beside_plain(
+        (victim_opts){.mode = "no_memory", .threads = 2, .events = 5000, .prepare = limit_memory});
+    found f = look(&v, true);
+
+    cr_assert(f.next[0] == 5000 && f.next[1] == 5000);
+    cr_assert_eq(f.next[30] + f.lost_space, 5000);
+    cr_assert_eq(f.gaps, 0);
+    drop(&v);
 }
 
 Test(recorder, file_that_cannot_be_made_is_none)
