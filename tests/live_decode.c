@@ -317,7 +317,8 @@ static void check_event(live_decoded *d, const live_event *e)
 
 static void check_events(live_decoded *d)
 {
-    qsort(d->events, d->event_count, sizeof *d->events, by_number);
+    if (d->event_count)
+        qsort(d->events, d->event_count, sizeof *d->events, by_number);
     for (size_t i = 0; i < d->event_count; i++) {
         const live_event *e = &d->events[i];
         check_event(d, e);
