@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "parse/readers.h"
 #include "tests/live_decode.h"
 #include "tests/victim_events.h"
 
@@ -186,6 +187,44 @@ static void expect_event(found *f, const live_decoded *d, const live_event *e, b
         expect_stack(d, e, want.stack);
 }
 
+static size_t count_of(const live_decoded *d, mv_live_event kind)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < d->event_count; i++)
+        count += d->events[i].kind == kind;
+    return count;
+}
+
+static size_t count_in(const mv_trace *trace, mv_action action)
+{
+    size_t count = 0;
+
+    for (uint32_t device = 0; device < trace->device_count; device++)
+        for (uint32_t i = 0; i < trace->devices[device].events.count; i++)
+            count += trace->devices[device].events.action[i] == action;
+    return count;
+}
+
+/* What every command reads from the file is what the slow reader found. */
+static void expect_readable(const live_decoded *d, const char *path)
+{
+    mv_budget budget = {.limit = (uint64_t)4 << 30};
+    mv_read_opts opts = {0};
+    mv_arena arena;
+    mv_trace trace;
+    mv_err err;
+
+    if (!d->event_count)
+        return;
+    mv_arena_init(&arena, &budget);
+    cr_assert_eq(mv_trace_read(&arena, path, &opts, &trace, &err), MV_OK, "%s: %s", path,
+                 err.detail);
+    cr_assert_eq(count_in(&trace, MV_ACTION_ALLOC), count_of(d, MV_LIVE_EVENT_BLOCK));
+    cr_assert_eq(count_in(&trace, MV_ACTION_FREE_COMPLETED), count_of(d, MV_LIVE_EVENT_FREE));
+    mv_arena_release(&arena);
+}
+
 static void expect_file(found *f, const char *path, bool has_stacks)
 {
     live_decoded d;
@@ -203,6 +242,7 @@ static void expect_file(found *f, const char *path, bool has_stacks)
     last = d.event_count ? d.events[d.event_count - 1].sequence : 0;
     f->gaps += last - d.event_count;
     f->event_bytes += d.event_bytes;
+    expect_readable(&d, path);
     live_decode_drop(&d);
 }
 
