@@ -14,7 +14,8 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "what a file is and what it holds",
         .help = "Format, devices, how much of the history the file covers (complete, late,\n"
-                "truncated, none, and why), allocator settings, and what was odd in the file.\n",
+                "truncated, none, and why), allocator settings, and what was odd in the file.\n"
+                "Of a capture: its process, how it ended, who called CUDA, and what was lost.\n",
         .example = "memviz info train.pickle\n"
                    "memviz info --json train.pickle | jq .history\n",
     },

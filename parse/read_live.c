@@ -133,7 +133,7 @@ static int64_t epoch_us(const live *l, uint64_t monotonic_us)
  * out of order by microseconds: then the later number has the time of the one ahead. */
 static int64_t ordered_us(device_list *d, int64_t time_us)
 {
-    if (d->count && time_us < d->last_us && d->last_us - time_us < MOST_SKEW_US)
+    if (d->count && time_us < d->last_us && (uint64_t)d->last_us - (uint64_t)time_us < MOST_SKEW_US)
         time_us = d->last_us;
     d->last_us = time_us;
     return time_us;

@@ -5,6 +5,7 @@
 #include "analyze/leaks.h"
 #include "analyze/steps.h"
 #include "analyze/totals.h"
+#include "parse/read_live.h"
 #include "tests/fixture_live.h"
 #include "tests/fixture_training.h"
 #include "tests/soundness.h"
@@ -446,6 +447,32 @@ Test(live, the_last_fact_of_a_key_counts)
     cr_assert_eq(trace.facts.count, 5);
     cr_assert(mv_trace_is_captured(&trace));
     cr_assert_eq(trace.origin.format, MV_FORMAT_BIN);
+}
+
+Test(live, facts_of_the_launcher_replace_the_files)
+{
+    mvt_live *l = mvt_live_new(&arena);
+    const mv_live_fact facts[] = {{"pid", "77"}, {"samples_off", "no NVML"}};
+    const mv_live_opts opts = {facts, 2};
+
+    cr_assert_eq(mv_live_read(&arena, mvt_live_bytes(l), &opts, &trace, &err), MV_OK);
+    cr_assert_str_eq(mv_fact_find(&trace, "pid"), "77");
+    cr_assert_str_eq(mv_fact_find(&trace, "samples_off"), "no NVML");
+    cr_assert_eq(trace.facts.count, 4);
+}
+
+Test(live, a_jump_of_the_clock_does_not_bring_times_down)
+{
+    mvt_live *l = mvt_live_new(&arena);
+
+    mvt_live_block(l, .thread = 1, .sequence = 1, .addr = 0x1000, .size = 512,
+                   .time_us = 1ull << 62);
+    mvt_live_block(l, .thread = 2, .sequence = 2, .addr = 0x2000, .size = 512,
+                   .time_us = 3ull << 62);
+    mvt_live_block(l, .thread = 3, .sequence = 3, .addr = 0x3000, .size = 512, .time_us = 1000010);
+    read_live(l);
+    cr_assert_eq(trace.devices[0].events.count, 3);
+    cr_assert_gt(notes(MV_NOTE_UNSORTED_TIME), 0);
 }
 
 /* ---- whole runs -------------------------------------------------------------------------- */
