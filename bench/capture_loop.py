@@ -1,8 +1,9 @@
-"""One measured process of bench/capture: capture_loop.py LOOP RECORDER STEPS RESULT.
+"""One measured process of bench/capture: capture_loop.py RECORDER RESULT LOOP=STEPS...
 
-LOOP is gpt or tiny; RECORDER is none, or the stacks of PyTorch's own recorder (python, all). Writes
-the times of the steps behind the warm-up, in milliseconds, and what the live file holds, if the shim
-is there."""
+RECORDER is none, or the stacks of PyTorch's own recorder (python, all); LOOP is gpt or tiny. Writes, for
+each loop, the times of the steps behind the warm-up in milliseconds, beside each the time of a fixed
+Python loop around it (cores change their speed by half on a busy host), and what was added to the live
+file, if the shim is there."""
 
 import glob
 import json
@@ -71,35 +72,62 @@ def live_bytes():
     return sums
 
 
+def yardstick():
+    """Milliseconds that a fixed piece of Python takes now, on this core."""
+    started = time.perf_counter()
+    total = 0
+    for i in range(8000):
+        total += i ^ 3
+    return (time.perf_counter() - started) * 1000
+
+
+def measure(step, steps):
+    times, speeds = [], []
+    warm = max(5, steps // 5)
+    before = yardstick()
+    for i in range(warm + steps):
+        torch.cuda.synchronize()
+        started = time.perf_counter()
+        step()
+        torch.cuda.synchronize()
+        took = (time.perf_counter() - started) * 1000
+        after = yardstick()
+        if i >= warm:
+            times.append(took)
+            speeds.append((before + after) / 2)
+        before = after
+    return times, speeds, warm + steps
+
+
+def events_so_far():
+    stats = torch.cuda.memory_stats()
+    return stats["allocation.all.allocated"] + stats["allocation.all.freed"]
+
+
 def main():
-    loop, recorder, steps, result = sys.argv[1:]
+    recorder, result, *loops = sys.argv[1:]
     torch.manual_seed(0)
     torch.cuda.init()
     if recorder != "none":
         torch.cuda.memory._record_memory_history(
             enabled="all", context="all", stacks=recorder, max_entries=1_000_000
         )
-    step = {"gpt": gpt_loop, "tiny": tiny_loop}[loop]()
-    warm = max(5, int(steps) // 5)
-    times = []
-    for i in range(warm + int(steps)):
-        torch.cuda.synchronize()
-        started = time.perf_counter()
-        step()
-        torch.cuda.synchronize()
-        if i >= warm:
-            times.append((time.perf_counter() - started) * 1000)
-    stats = torch.cuda.memory_stats()
-    events = stats["allocation.all.allocated"] + stats["allocation.all.freed"]
+    found = {}
+    for loop in loops:
+        name, steps = loop.split("=")
+        step = {"gpt": gpt_loop, "tiny": tiny_loop}[name]()
+        events, live = events_so_far(), live_bytes()
+        times, speeds, done = measure(step, int(steps))
+        events, after = events_so_far() - events, live_bytes()
+        found[name] = {
+            "times": times,
+            "speeds": speeds,
+            "events_a_step": events / done,
+            "events": events,
+            "live": {kind: after[kind] - live[kind] for kind in live},
+        }
     with open(result, "w") as file:
-        json.dump(
-            {
-                "times": times,
-                "events_a_step": events / (warm + int(steps)),
-                "live": live_bytes(),
-            },
-            file,
-        )
+        json.dump(found, file)
 
 
 if __name__ == "__main__":
