@@ -1,0 +1,278 @@
+#include "analyze/alloc_conf.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB ((uint64_t)1 << 20)
+
+typedef struct {
+    const char *at;
+    char token[64]; /* the token in front of `at`: a word, or one of , : [ ] */
+    char key[64];
+    mv_alloc_conf *conf;
+    char *why;
+    uint32_t why_size;
+} conf_text;
+
+mv_alloc_conf mv_alloc_conf_default(void)
+{
+    return (mv_alloc_conf){
+        .rules = {.max_split = UINT64_MAX},
+        .max_non_split_rounding = MV_LARGE_SEGMENT,
+        .large_segment = MV_LARGE_SEGMENT,
+        .fraction = 1,
+    };
+}
+
+__attribute__((format(printf, 2, 3))) static bool refuse(conf_text *t, const char *format, ...)
+{
+    va_list arguments;
+    int length = snprintf(t->why, t->why_size, "%s: ", t->key);
+
+    va_start(arguments, format);
+    if (length >= 0 && (uint32_t)length < t->why_size)
+        vsnprintf(t->why + length, t->why_size - (uint32_t)length, format, arguments);
+    va_end(arguments);
+    return false;
+}
+
+/* Empty at the end of the text. Words that do not fit are cut, and then no known word. */
+static const char *next_token(conf_text *t)
+{
+    uint32_t length = 0;
+
+    while (isspace((unsigned char)*t->at))
+        t->at++;
+    if (*t->at && strchr(",:[]", *t->at)) {
+        t->token[length++] = *t->at++;
+    } else {
+        for (; *t->at && !strchr(",:[]", *t->at); t->at++)
+            if (!isspace((unsigned char)*t->at) && length < sizeof t->token - 1)
+                t->token[length++] = *t->at;
+    }
+    t->token[length] = 0;
+    return t->token;
+}
+
+static bool expect(conf_text *t, const char *token)
+{
+    if (strcmp(next_token(t), token) == 0)
+        return true;
+    return refuse(t, "expected '%s'%s%s", token, *t->token ? ", not " : "", t->token);
+}
+
+static bool to_number(conf_text *t, const char *text, uint64_t *out)
+{
+    char *end;
+
+    errno = 0;
+    *out = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || *end || errno)
+        return refuse(t, "'%s' is not a whole number", text);
+    return true;
+}
+
+static bool take_mib(conf_text *t, uint64_t least, uint64_t *out)
+{
+    uint64_t mib;
+
+    if (!to_number(t, next_token(t), &mib))
+        return false;
+    if (mib < least)
+        return refuse(t, "must be at least %llu", (unsigned long long)least);
+    *out = mib > UINT64_MAX / MIB ? UINT64_MAX : mib * MIB;
+    return true;
+}
+
+static bool take_share(conf_text *t, bool one_is_fine, double *out)
+{
+    const char *text = next_token(t);
+    char *end;
+
+    *out = strtod(text, &end);
+    if (!*text || *end || !(*out > 0) || !(one_is_fine ? *out <= 1 : *out < 1))
+        return refuse(t, "'%s' is not a number above 0 and %s 1", text,
+                      one_is_fine ? "up to" : "below");
+    return true;
+}
+
+static bool take_bool(conf_text *t, bool *out)
+{
+    const char *text = next_token(t);
+
+    *out = strcmp(text, "True") == 0;
+    return *out || strcmp(text, "False") == 0 || refuse(t, "'%s' is neither True nor False", text);
+}
+
+static bool take_divisions(conf_text *t, const char *text, uint64_t *out)
+{
+    if (!to_number(t, text, out))
+        return false;
+    if (*out > UINT32_MAX || (*out & (*out - 1)) != 0)
+        return refuse(t, "%s is not a power of two", text);
+    return true;
+}
+
+static void fill(uint64_t *divisions, uint32_t from, uint32_t end, uint64_t value)
+{
+    for (uint32_t i = from; i < end; i++)
+        divisions[i] = value;
+}
+
+/* [256:1,512:2,>:8]: sizes from each edge (MiB) on; the first edge also stands for all below it,
+ * and > for all above the last. */
+static bool take_division_list(conf_text *t)
+{
+    uint64_t *divisions = t->conf->rules.divisions, edge, value;
+    uint32_t above = 0, index;
+    bool first = true;
+
+    for (;;) {
+        bool rest = strcmp(next_token(t), ">") == 0;
+        if (!rest && (!to_number(t, t->token, &edge) || edge == 0 || (edge & (edge - 1)) != 0))
+            return refuse(t, "the edge '%s' is not a power of two", t->token);
+        if (!expect(t, ":") || !take_divisions(t, next_token(t), &value))
+            return false;
+        if (rest) {
+            fill(divisions, above, MV_ROUNDUP_STEPS, value);
+        } else {
+            index = 63 - (uint32_t)__builtin_clzll(edge);
+            index = index < MV_ROUNDUP_STEPS ? index : MV_ROUNDUP_STEPS - 1;
+            fill(divisions, first ? 0 : index, index + 1, value);
+            above = index + 1;
+        }
+        first = false;
+        if (strcmp(next_token(t), "]") == 0)
+            return true;
+        if (strcmp(t->token, ",") != 0)
+            return refuse(t, "expected ',' or ']'");
+    }
+}
+
+static bool take_roundup(conf_text *t)
+{
+    uint64_t value;
+
+    if (strcmp(next_token(t), "[") == 0)
+        return take_division_list(t);
+    if (!take_divisions(t, t->token, &value))
+        return false;
+    fill(t->conf->rules.divisions, 0, MV_ROUNDUP_STEPS, value);
+    return true;
+}
+
+static bool take_backend(conf_text *t)
+{
+    if (strcmp(next_token(t), "native") == 0)
+        return true;
+    if (strcmp(t->token, "cudaMallocAsync") == 0)
+        return refuse(t, "cudaMallocAsync is the driver's own allocator, which is not replayed");
+    return refuse(t, "'%s' is no backend", t->token);
+}
+
+/* Keys whose value changes nothing here, but for its form. */
+static const struct {
+    const char *key;
+    bool is_number;
+} without_effect[] = {
+    {"release_lock_on_cudamalloc", false},    {"release_lock_on_hipmalloc", false},
+    {"pinned_use_cuda_host_register", false}, {"pinned_use_hip_host_register", false},
+    {"pinned_use_background_threads", false}, {"graph_capture_record_stream_reuse", false},
+    {"throw_on_cudamalloc_oom", false},       {"pinned_num_register_threads", true},
+    {"pinned_max_register_threads", true},    {"pinned_reserve_segment_size_mb", true},
+};
+
+static bool take_other(conf_text *t)
+{
+    uint64_t number;
+    bool on;
+
+    for (uint32_t i = 0; i < sizeof without_effect / sizeof *without_effect; i++) {
+        if (strcmp(t->key, without_effect[i].key) != 0)
+            continue;
+        return without_effect[i].is_number ? to_number(t, next_token(t), &number)
+                                           : take_bool(t, &on);
+    }
+    return refuse(t, "no such setting");
+}
+
+static bool take_value(conf_text *t)
+{
+    mv_alloc_conf *c = t->conf;
+
+    if (strcmp(t->key, "max_split_size_mb") == 0)
+        return take_mib(t, MV_LARGE_SEGMENT / MIB, &c->rules.max_split);
+    if (strcmp(t->key, "max_non_split_rounding_mb") == 0)
+        return take_mib(t, MV_LARGE_SEGMENT / MIB, &c->max_non_split_rounding);
+    if (strcmp(t->key, "large_segment_size_mb") == 0)
+        return take_mib(t, 11, &c->large_segment);
+    if (strcmp(t->key, "garbage_collection_threshold") == 0)
+        return take_share(t, false, &c->gc_threshold);
+    if (strcmp(t->key, "per_process_memory_fraction") == 0)
+        return take_share(t, true, &c->fraction);
+    if (strcmp(t->key, "roundup_power2_divisions") == 0)
+        return take_roundup(t);
+    if (strcmp(t->key, "expandable_segments") == 0)
+        return take_bool(t, &c->rules.expandable);
+    if (strcmp(t->key, "backend") == 0)
+        return take_backend(t);
+    return take_other(t);
+}
+
+bool mv_alloc_conf_parse(const char *text, mv_alloc_conf *out, char *why, uint32_t why_size)
+{
+    conf_text t = {.at = text, .conf = out, .why = why, .why_size = why_size};
+
+    *out = mv_alloc_conf_default();
+    out->max_non_split_rounding = 0; /* as large_segment unless it is named */
+    while (*next_token(&t)) {
+        if (strcmp(t.token, ",") == 0)
+            continue;
+        snprintf(t.key, sizeof t.key, "%s", t.token);
+        if (!expect(&t, ":") || !take_value(&t))
+            return false;
+        if (*next_token(&t) && strcmp(t.token, ",") != 0)
+            return refuse(&t, "expected ',' behind its value, not '%s'", t.token);
+    }
+    if (out->max_non_split_rounding == 0)
+        out->max_non_split_rounding = out->large_segment;
+    return true;
+}
+
+const char *mv_alloc_conf_text(const mv_trace *trace)
+{
+    static const char *const keys[] = {"last_allocator_settings", "PYTORCH_CUDA_ALLOC_CONF",
+                                       "PYTORCH_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF"};
+
+    for (uint32_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        uint32_t row = mv_setting_find(trace, NULL, keys[i]);
+        if (row == MV_NO_ROW || trace->settings.kind[row] != MV_SETTING_TEXT)
+            continue;
+        if (*mv_string_text(trace, trace->settings.text[row]))
+            return mv_string_text(trace, trace->settings.text[row]);
+    }
+    return "";
+}
+
+mv_alloc_conf mv_alloc_conf_of(const mv_trace *trace)
+{
+    const mv_settings *s = &trace->settings;
+    uint32_t row = mv_setting_find(trace, NULL, "garbage_collection_threshold");
+    mv_alloc_conf conf;
+    char why[128];
+
+    if (!mv_alloc_conf_parse(mv_alloc_conf_text(trace), &conf, why, sizeof why))
+        conf = mv_alloc_conf_default();
+    if (s->count == 0)
+        return conf;
+    if (mv_setting_find(trace, NULL, "max_split_size") != MV_NO_ROW)
+        conf.rules = mv_block_rules_of(trace);
+    if (row != MV_NO_ROW && s->kind[row] == MV_SETTING_FLOAT && s->real[row] > 0 &&
+        s->real[row] < 1)
+        conf.gc_threshold = s->real[row];
+    return conf;
+}
