@@ -1,9 +1,11 @@
 """One measured process of bench/capture: capture_loop.py RECORDER RESULT LOOP=STEPS...
 
 RECORDER is none, or the stacks of PyTorch's own recorder (python, all); LOOP is gpt or tiny. Writes, for
-each loop, the times of the steps behind the warm-up in milliseconds, beside each the time of a fixed
-Python loop around it (cores change their speed by half on a busy host), and what was added to the live
-file, if the shim is there."""
+each loop, the times of the steps behind the warm-up in milliseconds, beside each the time of a
+yardstick around it, and what was added to the live file, if the shim is there.
+
+The yardstick is the same kind of work without a single allocation: operators in place. Neighbouring
+processes differ in speed by half on a virtual machine, and both by the same factor."""
 
 import glob
 import json
@@ -72,26 +74,28 @@ def live_bytes():
     return sums
 
 
-def yardstick():
-    """Milliseconds that a fixed piece of Python takes now, on this core."""
+def yardstick(x):
+    """Milliseconds that operators in place take now."""
     started = time.perf_counter()
-    total = 0
-    for i in range(8000):
-        total += i ^ 3
+    for _ in range(200):
+        x.mul_(0.5)
+        x.add_(1.0)
+    torch.cuda.synchronize()
     return (time.perf_counter() - started) * 1000
 
 
 def measure(step, steps):
     times, speeds = [], []
+    x = torch.ones(64, device="cuda")
     warm = max(5, steps // 5)
-    before = yardstick()
+    before = yardstick(x)
     for i in range(warm + steps):
         torch.cuda.synchronize()
         started = time.perf_counter()
         step()
         torch.cuda.synchronize()
         took = (time.perf_counter() - started) * 1000
-        after = yardstick()
+        after = yardstick(x)
         if i >= warm:
             times.append(took)
             speeds.append((before + after) / 2)
