@@ -25,12 +25,13 @@ static void *no_dlvsym(void *handle, const char *name, const char *version)
     return NULL;
 }
 
-/* Several threads may come here at once, and store the same. */
+/* Several threads may come here at once, and store the same. The first may be a sanitizer that is
+ * just starting: nothing that it defines may be called. */
 void mv_dlsym_start(void)
 {
     int kept = errno;
-    mv_dlsym_fn *dlsym_fn = (mv_dlsym_fn *)mv_resolve_next("dlsym");
-    mv_dlvsym_fn *dlvsym_fn = (mv_dlvsym_fn *)mv_resolve_next("dlvsym");
+    mv_dlsym_fn *dlsym_fn = (mv_dlsym_fn *)mv_resolve_at_start("dlsym");
+    mv_dlvsym_fn *dlvsym_fn = (mv_dlvsym_fn *)mv_resolve_at_start("dlvsym");
 
     __atomic_store_n(&mv_dlvsym_real, dlvsym_fn ? dlvsym_fn : no_dlvsym, __ATOMIC_RELAXED);
     __atomic_store_n(&mv_dlsym_real, dlsym_fn ? dlsym_fn : no_dlsym, __ATOMIC_RELAXED);

@@ -1,10 +1,10 @@
 #include "capture/elf_symbols.h"
 
-#include <stdint.h>
 #include <string.h>
 
 /* The parts of a dynamic section that a look-up needs. */
 typedef struct {
+    ElfW(Addr) bias;
     const char *strings;
     const ElfW(Sym) * symbols;
     const uint16_t *versions;
@@ -12,18 +12,24 @@ typedef struct {
     const uint32_t *sysv_hash;
 } elf_tables;
 
+/* A symbol that is looked for. */
+typedef struct {
+    const char *name;
+    bool is_function; /* nothing else will do */
+} wanted;
+
 /* glibc has made most of these absolute, but not those of the vDSO. */
-static const void *absolute(const struct link_map *file, ElfW(Addr) at)
+static const void *absolute(ElfW(Addr) bias, ElfW(Addr) at)
 {
-    return (const void *)(at < file->l_addr ? file->l_addr + at : at);
+    return (const void *)(at < bias ? bias + at : at); // NOLINT: an address
 }
 
-static elf_tables tables_of(const struct link_map *file)
+static elf_tables read_tables(ElfW(Addr) bias, const ElfW(Dyn) * entry)
 {
-    elf_tables tables = {0};
+    elf_tables tables = {.bias = bias};
 
-    for (const ElfW(Dyn) *entry = file->l_ld; entry && entry->d_tag != DT_NULL; entry++) {
-        const void *at = absolute(file, entry->d_un.d_ptr);
+    for (; entry && entry->d_tag != DT_NULL; entry++) {
+        const void *at = absolute(bias, entry->d_un.d_ptr);
         if (entry->d_tag == DT_STRTAB)
             tables.strings = at;
         else if (entry->d_tag == DT_SYMTAB)
@@ -38,16 +44,35 @@ static elf_tables tables_of(const struct link_map *file)
     return tables;
 }
 
-/* Whether symbol `i` is a function called `name` that others may bind to without a version. */
-static bool is_wanted(const elf_tables *tables, uint32_t i, const char *name)
+static elf_tables tables_of(const struct link_map *file)
+{
+    return read_tables(file->l_addr, file->l_ld);
+}
+
+/* Not strcmp: see the header. */
+static bool is_same(const char *a, const char *b)
+{
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    return *a == *b;
+}
+
+static bool is_type_wanted(const ElfW(Sym) * symbol, const wanted *w)
+{
+    unsigned char type = symbol->st_info & 15;
+    return type == STT_FUNC || type == STT_NOTYPE || (type == STT_OBJECT && !w->is_function);
+}
+
+/* Whether symbol `i` is what others may bind to under this name without a version. */
+static bool is_wanted(const elf_tables *tables, uint32_t i, const wanted *w)
 {
     const ElfW(Sym) *symbol = &tables->symbols[i];
-    unsigned char type = symbol->st_info & 15;
 
-    return symbol->st_shndx != SHN_UNDEF && symbol->st_value != 0 &&
-           (type == STT_FUNC || type == STT_NOTYPE) &&
+    return symbol->st_shndx != SHN_UNDEF && symbol->st_value != 0 && is_type_wanted(symbol, w) &&
            !(tables->versions && (tables->versions[i] & 0x8000)) && /* not the default version */
-           strcmp(tables->strings + symbol->st_name, name) == 0;
+           is_same(tables->strings + symbol->st_name, w->name);
 }
 
 static uint32_t gnu_hash_of(const char *name)
@@ -59,14 +84,16 @@ static uint32_t gnu_hash_of(const char *name)
     return hash;
 }
 
-static const ElfW(Sym) * find_gnu(const elf_tables *tables, const char *name)
+/* The table: buckets, first symbol, words of the filter, its shift; the filter; the first symbol
+ * of each bucket; for each symbol its hash, whose lowest bit ends the bucket. */
+static const ElfW(Sym) * find_gnu(const elf_tables *tables, const wanted *w)
 {
     const uint32_t *head = tables->gnu_hash;
     uint32_t buckets = head[0], first = head[1], filters = head[2], shift = head[3];
     const ElfW(Addr) *filter = (const ElfW(Addr) *)(head + 4);
     const uint32_t *bucket = (const uint32_t *)(filter + filters);
     const uint32_t *chain = bucket + buckets;
-    uint32_t hash = gnu_hash_of(name);
+    uint32_t hash = gnu_hash_of(w->name);
     enum { BITS = 8 * sizeof *filter };
     ElfW(Addr) word;
 
@@ -77,7 +104,7 @@ static const ElfW(Sym) * find_gnu(const elf_tables *tables, const char *name)
         return NULL;
     for (uint32_t i = bucket[hash % buckets]; i >= first; i++) {
         uint32_t found = chain[i - first];
-        if ((found | 1) == (hash | 1) && is_wanted(tables, i, name))
+        if ((found | 1) == (hash | 1) && is_wanted(tables, i, w))
             return &tables->symbols[i];
         if (found & 1)
             break;
@@ -85,35 +112,80 @@ static const ElfW(Sym) * find_gnu(const elf_tables *tables, const char *name)
     return NULL;
 }
 
-static const ElfW(Sym) * find_sysv(const elf_tables *tables, const char *name)
+static const ElfW(Sym) * find_sysv(const elf_tables *tables, const wanted *w)
 {
     const uint32_t *head = tables->sysv_hash;
     uint32_t hash = 0;
 
-    for (const char *c = name; *c; c++) {
+    for (const char *c = w->name; *c; c++) {
         hash = (hash << 4) + (unsigned char)*c;
         hash ^= hash >> 24 & 0xf0;
         hash &= 0x0fffffff;
     }
     for (uint32_t i = head[0] ? head[2 + hash % head[0]] : 0; i; i = head[2 + head[0] + i])
-        if (is_wanted(tables, i, name))
+        if (is_wanted(tables, i, w))
             return &tables->symbols[i];
     return NULL;
+}
+
+/* 0: not defined here. */
+static ElfW(Addr) find(const elf_tables *tables, const wanted *w)
+{
+    const ElfW(Sym) *found = NULL;
+
+    if (!tables->strings || !tables->symbols)
+        return 0;
+    if (tables->gnu_hash)
+        found = find_gnu(tables, w);
+    else if (tables->sysv_hash)
+        found = find_sysv(tables, w);
+    return found ? tables->bias + found->st_value : 0;
 }
 
 void *mv_elf_function(const struct link_map *file, const char *name)
 {
     elf_tables tables = tables_of(file);
-    const ElfW(Sym) *found = NULL;
-
-    if (!tables.strings || !tables.symbols)
-        return NULL;
-    if (tables.gnu_hash)
-        found = find_gnu(&tables, name);
-    else if (tables.sysv_hash)
-        found = find_sysv(&tables, name);
-    return found ? (void *)(file->l_addr + found->st_value) : NULL;
+    return (void *)find(&tables, &(wanted){name, true}); // NOLINT: an address
 }
+
+/* ---- in all files ---- */
+
+typedef struct {
+    const char *const *names;
+    uint64_t *addresses;
+    uint32_t count, found;
+} search;
+
+static int search_file(struct dl_phdr_info *info, size_t size, void *context)
+{
+    search *s = context;
+    const ElfW(Dyn) *dynamic = NULL;
+    elf_tables tables;
+
+    (void)size;
+    for (int i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_DYNAMIC)
+            dynamic = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+    tables = read_tables(info->dlpi_addr, dynamic);
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (s->addresses[i])
+            continue;
+        s->addresses[i] = find(&tables, &(wanted){s->names[i], false});
+        s->found += s->addresses[i] != 0;
+    }
+    return s->found == s->count;
+}
+
+bool mv_elf_find_all(const char *const *names, uint64_t *addresses, uint32_t count)
+{
+    search s = {names, addresses, count, 0};
+
+    memset(addresses, 0, count * sizeof *addresses);
+    dl_iterate_phdr(search_file, &s);
+    return s.found == count;
+}
+
+/* ---- files and what they need ---- */
 
 const char *mv_elf_needed(const struct link_map *file, unsigned at)
 {

@@ -1,17 +1,24 @@
-/* Functions that loaded ELF files define, found without the loader's dl functions: dlopen and dlsym
- * would take the loader's big lock, which another thread may hold while it waits for us, and would
- * overwrite the program's pending dlerror.
+/* What loaded ELF files define, looked up in their own hash tables: without dlsym, which allocates
+ * when it finds nothing, overwrites the program's pending dlerror, and waits for the loader's big
+ * lock, which a thread in dlopen holds while it runs constructors.
  *
- * Nothing here allocates or keeps anything. A result is valid while its file stays loaded. */
+ * Our own dlsym finds the real one here. So mv_elf_function calls nothing at all: a sanitizer has
+ * its own strcmp, and looks the real one up with dlsym. */
 #ifndef MV_ELF_SYMBOLS_H
 #define MV_ELF_SYMBOLS_H
 
 #include <link.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 /* The function that `file` defines as `name`: the default version when there are several. NULL:
  * none. The loader's list must not change meanwhile: call from within dl_iterate_phdr. */
 void *mv_elf_function(const struct link_map *file, const char *name);
+
+/* The address of each of `count` names, functions or data, as the first loaded file that defines it
+ * has it, in the order in which files were loaded; 0 where none does. Whatever a file was loaded
+ * with (RTLD_LOCAL) makes no difference. True when every name was found. */
+bool mv_elf_find_all(const char *const *names, uint64_t *addresses, uint32_t count);
 
 /* Whether `file` says that it needs a library of this name (DT_NEEDED), and what `file` itself is
  * called (DT_SONAME, or the last part of its path). */

@@ -10,7 +10,7 @@
  * loaded for its own exceptions; we bring none, since a preloaded library's dependencies come ahead
  * of everybody else's. */
 #include "capture/eh_frame.h"
-#include "capture/elf_exports.h"
+#include "capture/elf_symbols.h"
 #include "capture/stack.h"
 
 #include <link.h>
@@ -209,7 +209,7 @@ static void find_program_unwinder(void)
     static const char *const names[] = {"_Unwind_Backtrace", "_Unwind_GetIP"};
     uint64_t found[2];
 
-    mv_elf_exports_find(names, found, 2);
+    mv_elf_find_all(names, found, 2);
     atomic_store(&program_get_ip, found[1]);
     atomic_store(&program_backtrace, found[1] ? found[0] : 0);
 }
@@ -241,7 +241,7 @@ bool mv_native_start(void)
 
     if (atomic_load(&is_started))
         return true;
-    if (mv_elf_exports_find(names, &found, 1))
+    if (mv_elf_find_all(names, &found, 1))
         atomic_store(&main_stack_end, word_at(found) & ~(uint64_t)7);
     find_program_unwinder();
     atomic_store(&is_started, true);

@@ -1,6 +1,6 @@
 #include "capture/python_interp.h"
 
-#include "capture/elf_exports.h"
+#include "capture/elf_symbols.h"
 #include "capture/peek.h"
 
 #include <stdatomic.h>
@@ -99,7 +99,7 @@ static void look(void)
     uint64_t addresses[NAMES];
     const char *why = NULL;
 
-    if (!mv_elf_exports_find(names, addresses, NAMES))
+    if (!mv_elf_find_all(names, addresses, NAMES))
         return;
     if (describe(addresses, &found, &why))
         why = NULL;

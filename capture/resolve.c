@@ -226,6 +226,11 @@ void *mv_resolve_next(const char *name)
     return ask((question){.name = name, .how = NEXT});
 }
 
+void *mv_resolve_at_start(const char *name)
+{
+    return find_behind_us(name);
+}
+
 void *mv_resolve_between(const char *name, const void *caller)
 {
     return ask((question){.name = name, .address = (uintptr_t)caller, .how = BETWEEN});

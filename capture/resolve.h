@@ -39,6 +39,12 @@ void *mv_resolve_beside(const void *function, const char *name);
 void *mv_resolve_next(const char *name);
 void *mv_resolve_between(const char *name, const void *caller);
 
+/* mv_resolve_next for a function that a library defines which was there when the program started.
+ * Those come first in the loader's list and stay there, so this waits for nothing and calls
+ * nothing: sanitizers define dl_iterate_phdr and strcmp, and look the real ones up with dlsym,
+ * whose real one is looked for here. */
+void *mv_resolve_at_start(const char *name);
+
 /* Whether a loaded library is where `function` is. */
 bool mv_resolve_is_loaded(const void *function);
 

@@ -249,6 +249,7 @@ static mv_code start(const mv_launch *launch, const kept_signals *kept, pid_t *c
 {
     int ends[2], why;
 
+    *child = -1;
     *status = MV_LAUNCH_CANNOT_RUN;
     if (pipe2(ends, O_CLOEXEC) != 0)
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot make a pipe: %s", strerror(errno));

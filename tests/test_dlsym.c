@@ -59,6 +59,37 @@ Test(dlsym, other_tools_get_the_next_function_that_they_ask_for)
     mvt_run_drop(&run);
 }
 
+/* A sanitizer defines functions of libc, and looks the real ones up as it starts: nothing of it may
+ * be needed to find the real dlsym. First behind the shim, then ahead of it, as its runtime wants
+ * to be. Where its runtime does not start on this kernel, or is not installed, nothing is said. */
+static void expect_sanitized(const char *sanitizer)
+{
+    static const char *const preloads[] = {MV_CAPTURE, "$RUNTIME:" MV_CAPTURE};
+    mvt_run plain =
+        mvt_sh("LD_LIBRARY_PATH=" MV_HOOKED " " MV_HOOKED "/hooked_%s every dlsym", sanitizer);
+
+    for (size_t i = 0; i < 2 && plain.status == 0; i++) {
+        mvt_run run =
+            mvt_sh("program=" MV_HOOKED "/hooked_%s; export LD_LIBRARY_PATH=" MV_HOOKED "; "
+                   "RUNTIME=$(ldd $program | sed -n 's/.*=> \\(.*san.so[^ ]*\\) .*/\\1/p'); "
+                   "env MEMVIZ_OUT=$PWD/out ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=%s "
+                   "$program every dlsym && unset LD_LIBRARY_PATH && $MEMVIZ info out.*.live",
+                   sanitizer, preloads[i]);
+        cr_assert_eq(run.status, 0, "%s, %s: %d: %s%s", sanitizer, preloads[i], run.status, run.out,
+                     run.err);
+        cr_assert_eq(strncmp(run.out, plain.out, strlen(plain.out)), 0, "%s", run.out);
+        cr_assert_str_eq(run.err, plain.err);
+        mvt_run_drop(&run);
+    }
+    mvt_run_drop(&plain);
+}
+
+Test(dlsym, sanitizers_find_what_they_look_up)
+{
+    expect_sanitized("address");
+    expect_sanitized("thread");
+}
+
 /* glibc finds the caller from the return address: a forwarded look-up must be a jump. */
 Test(dlsym, forwarding_is_a_jump)
 {

@@ -17,7 +17,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#if __has_attribute(noclone)
 #define APART __attribute__((noinline, noclone))
+#else
+#define APART __attribute__((noinline))
+#endif
 
 enum { MOST = MV_LIVE_MOST_FRAMES };
 
