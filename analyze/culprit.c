@@ -88,6 +88,7 @@ static const char *const native_endings[] = {".c", ".cc",  ".cpp", ".cxx", ".cu"
 
 static const char *const noise_functions[] = {
     "unwind::unwind",
+    "libcudart_static_",
     "CapturedTraceback::gather",
     "gather_with_cpp",
     "_start",
@@ -289,22 +290,48 @@ static bool is_own_native(const char *file, const char *function)
     return true;
 }
 
+/* "torch::autograd::generated::AddmmBackward0::apply(": a node of the backward pass; its name goes
+ * to `name`, which may be NULL. */
+static bool is_backward_node(const char *function, path_part *name)
+{
+    const char *end = strstr(function, "::apply("), *start;
+
+    if (!end)
+        end = strstr(function, "::apply");
+    if (!end || !text_starts(function, "torch::autograd::") || strstr(function, "Engine::"))
+        return false;
+    for (start = end; start > function && start[-1] != ':'; start--)
+        continue;
+    if (name)
+        *name = (path_part){.text = start, .length = (size_t)(end - start)};
+    return true;
+}
+
+/* What only the threads of the backward pass run. */
+static bool is_backward_thread(const char *function)
+{
+    return text_starts(function, "thread pt_autograd") ||
+           text_starts(function, "torch::autograd::Engine::evaluate_function") ||
+           text_starts(function, "torch::autograd::Engine::thread_main");
+}
+
 /* How little a frame tells, the user's frames aside: among native frames code of the program's own
- * and nodes of the backward pass tell more than an operator, that more than the helpers below it,
- * and the name of the thread least. */
+ * and nodes of the backward pass tell more than that it is the backward pass, that more than an
+ * operator, that more than the helpers below it, and the name of another thread least. */
 static uint32_t vagueness(const mv_trace *trace, mv_frame_id frame, mv_frame_kind kind)
 {
     const char *function = mv_string_text(trace, trace->frames.function[frame.row]);
     const char *file = mv_string_text(trace, trace->frames.file[frame.row]);
 
     if (kind != MV_FRAME_NATIVE)
-        return 4 * (uint32_t)kind;
-    if ((strstr(function, "Backward") && strstr(function, "::apply(")) ||
-        is_own_native(file, function))
-        return 4 * (uint32_t)kind;
+        return 8 * (uint32_t)kind;
+    if (is_backward_node(function, NULL) || is_own_native(file, function))
+        return 8 * (uint32_t)kind;
+    if (is_backward_thread(function))
+        return 8 * (uint32_t)kind + 1;
     if (text_starts(function, "at::native::"))
-        return 4 * (uint32_t)kind + 1;
-    return 4 * (uint32_t)kind + (*file == '\0' && text_starts(function, "thread ") ? 3 : 2);
+        return 8 * (uint32_t)kind + 2;
+    return 8 * (uint32_t)kind + (*file == '\0' && text_starts(function, "thread ") ? 4 : 3);
 }
 
 mv_frame_id mv_culprit_frame(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack)
@@ -355,9 +382,34 @@ static int name_length(const char *function)
     return at && at > function ? (int)(at - function) : (int)strlen(function);
 }
 
+/* Native frames: what the backward pass is called by, else the function, behind the line, or the
+ * file of a program's own code, where there is one. */
+static void native_label(const char *file, const char *function, int64_t line, bool is_own,
+                         char *out, size_t size)
+{
+    path_part node;
+
+    if (is_backward_node(function, &node))
+        snprintf(out, size, "%.*s (backward pass)", (int)node.length, node.text);
+    else if (is_backward_thread(function))
+        snprintf(out, size, "backward pass (autograd thread)");
+    else if (line > 0 && *file)
+        snprintf(out, size, "%s:%lld %.*s", file, (long long)line, name_length(function), function);
+    else if (is_own && !text_starts(function, file))
+        snprintf(out, size, "%s %.*s", file, name_length(function), function);
+    else
+        snprintf(out, size, "%.*s", *function ? name_length(function) : 2,
+                 *function ? function : "??");
+}
+
+/* Of "cif74wrynjn7w7rzgo5uvyltwh2ftnexxprhovpn24t6hgou3v6z.py", a file that the compiler wrote, so
+ * much is enough. */
+#define GENERATED_NAME 8
+
 const char *mv_frame_label(const mv_trace *trace, mv_frame_id frame, char *out, size_t size)
 {
-    const char *file, *function;
+    const char *path, *file, *function;
+    long long line;
 
     if (size == 0)
         return out;
@@ -365,18 +417,21 @@ const char *mv_frame_label(const mv_trace *trace, mv_frame_id frame, char *out, 
         snprintf(out, size, "(no stack)");
         return out;
     }
-    file = mv_string_text(trace, trace->frames.file[frame.row]);
+    path = file = mv_string_text(trace, trace->frames.file[frame.row]);
     function = mv_string_text(trace, trace->frames.function[frame.row]);
+    line = trace->frames.line[frame.row];
     for (const char *at = file; *at; at++)
         if ((*at == '/' || *at == '\\') && at[1])
             file = at + 1;
-    if (*file == '\0' || strcmp(file, "??") == 0)
-        snprintf(out, size, "%.*s", *function ? name_length(function) : 2,
-                 *function ? function : "??");
-    else if (trace->frames.line[frame.row] > 0)
-        snprintf(out, size, "%s:%lld %s", file, (long long)trace->frames.line[frame.row], function);
-    else
+    if (is_native(path, function, line))
+        native_label(strcmp(file, "??") == 0 ? "" : file, function, line,
+                     is_own_native(path, function), out, size);
+    else if (line <= 0)
         snprintf(out, size, "%s %s", file, function);
+    else if (strstr(path, "torchinductor") && strlen(file) > 2 * GENERATED_NAME)
+        snprintf(out, size, "compiled %.*s:%lld %s", GENERATED_NAME, file, line, function);
+    else
+        snprintf(out, size, "%s:%lld %s", file, line, function);
     return out;
 }
 

@@ -14,6 +14,8 @@
 #ifndef MV_CULPRIT_H
 #define MV_CULPRIT_H
 
+#include <string.h>
+
 #include "parse/trace.h"
 
 typedef enum {
@@ -26,6 +28,15 @@ typedef enum {
 
 #define MV_NO_FRAME ((mv_frame_id){MV_NO_ROW})
 
+/* A Python function's own name: PyTorch records "_apply", captures record "Module._apply" and
+ * "Module.cuda.<locals>.<lambda>". */
+static inline const char *mv_own_name(const char *function)
+{
+    const char *dot = strrchr(function, '.');
+
+    return dot ? dot + 1 : function;
+}
+
 mv_frame_kind mv_frame_kind_of(const mv_trace *trace, mv_frame_id frame);
 
 /* The kind of every frame, for callers that walk many stacks: [frames.count] mv_frame_kind.
@@ -33,8 +44,8 @@ mv_frame_kind mv_frame_kind_of(const mv_trace *trace, mv_frame_id frame);
 uint8_t *mv_frame_kinds(mv_arena *arena, const mv_trace *trace);
 
 /* The innermost user frame; without one the innermost package frame, framework frame, native
- * frame (the program's own code or a node of the backward pass before an operator of at::native
- * before others before the thread's name), frame.
+ * frame (the program's own code or a node of the backward pass before the engine that runs it,
+ * before an operator of at::native, before others, before the name of a thread), frame.
  * MV_NO_FRAME for a stack without frames. `kinds` from mv_frame_kinds, or NULL. */
 mv_frame_id mv_culprit_frame(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack);
 
@@ -44,9 +55,10 @@ mv_frame_id mv_culprit_frame(const mv_trace *trace, const uint8_t *kinds, mv_sta
 bool mv_frame_is_shown(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
                        uint32_t index);
 
-/* "train.py:118 log_activations": the file's last component, the line, the function. Without a
- * file the function alone, without a C++ argument list; "(no stack)" for MV_NO_FRAME. Cut to fit
- * and always NUL-terminated; returns `out`. */
+/* "train.py:118 log_activations": the file's last component, the line, the function. Of native
+ * frames the function without its arguments, behind "pool.cu:42" or, for code of the program's
+ * own, "libmine.so"; "AddmmBackward0 (backward pass)" for a node of the backward pass. "(no
+ * stack)" for MV_NO_FRAME. Cut to fit and always NUL-terminated; returns `out`. */
 const char *mv_frame_label(const mv_trace *trace, mv_frame_id frame, char *out, size_t size);
 
 /* The label of a stack's culprit. "(no Python: C++ thread)" for a stack that was recorded

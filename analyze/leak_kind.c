@@ -13,12 +13,15 @@
 
 typedef struct {
     const char *file, *function;
+    const char *own_name; /* of a Python function */
 } place;
 
 static place place_of(const mv_trace *trace, mv_frame_id frame)
 {
-    return (place){mv_string_text(trace, trace->frames.file[frame.row]),
-                   mv_string_text(trace, trace->frames.function[frame.row])};
+    const char *function = mv_string_text(trace, trace->frames.function[frame.row]);
+
+    return (place){mv_string_text(trace, trace->frames.file[frame.row]), function,
+                   mv_own_name(function)};
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -31,8 +34,8 @@ static bool ends_with(const char *text, const char *end)
 static bool is_module_call(place at)
 {
     return ends_with(at.file, "nn/modules/module.py") &&
-           (strcmp(at.function, "_call_impl") == 0 || strcmp(at.function, "inner") == 0 ||
-            strcmp(at.function, "_wrapped_call_impl") == 0);
+           (strcmp(at.own_name, "_call_impl") == 0 || strcmp(at.own_name, "inner") == 0 ||
+            strcmp(at.own_name, "_wrapped_call_impl") == 0);
 }
 
 mv_module_path mv_module_path_of(const mv_trace *trace, mv_stack_id stack)
@@ -44,7 +47,7 @@ mv_module_path mv_module_path_of(const mv_trace *trace, mv_stack_id stack)
         place at = place_of(trace, frames[i]);
 
         if (is_module_call(at))
-            return strcmp(at.function, "inner") == 0 ? MV_MODULE_HOOKED : MV_MODULE_PLAIN;
+            return strcmp(at.own_name, "inner") == 0 ? MV_MODULE_HOOKED : MV_MODULE_PLAIN;
     }
     return MV_MODULE_NONE;
 }
@@ -76,7 +79,7 @@ static bool is_loss_function(place at)
         return true;
     return ends_with(at.file, "nn/functional.py") &&
            (ends_with(at.function, "_loss") || strstr(at.function, "cross_entropy") ||
-            strcmp(at.function, "kl_div") == 0);
+            strcmp(at.own_name, "kl_div") == 0);
 }
 
 static bool is_recurrent(place at)
@@ -86,7 +89,7 @@ static bool is_recurrent(place at)
 
 static bool is_optimizer(place at)
 {
-    return strstr(at.file, "torch/optim/") && strcmp(at.function, "_init_group") == 0;
+    return strstr(at.file, "torch/optim/") && strcmp(at.own_name, "_init_group") == 0;
 }
 
 static bool is_communication(place at)
@@ -133,7 +136,7 @@ mv_leak_kind mv_leak_kind_of(const mv_trace *trace, const uint8_t *kinds, mv_sta
     if (path == MV_MODULE_HOOKED)
         return MV_LEAK_HOOK;
     if (culprit.row != MV_NO_ROW && kinds[culprit.row] == MV_FRAME_USER &&
-        strcmp(mv_string_text(trace, trace->frames.function[culprit.row]), "__init__") == 0)
+        strcmp(place_of(trace, culprit).own_name, "__init__") == 0)
         return MV_LEAK_OBJECT;
     return MV_LEAK_UNKNOWN;
 }

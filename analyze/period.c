@@ -80,7 +80,7 @@ static bool frame_is_inner(const mv_trace *trace, mv_frame_id frame)
     static const char *const functions[] = {"__init__", "_apply", "reset_parameters",
                                             "load_state_dict", "backward"};
     const char *file = mv_string_text(trace, trace->frames.file[frame.row]);
-    const char *function = mv_string_text(trace, trace->frames.function[frame.row]);
+    const char *function = mv_own_name(mv_string_text(trace, trace->frames.function[frame.row]));
 
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
         if (strstr(file, files[i]))

@@ -63,6 +63,7 @@ static const known_frame python_frames[] = {
 /* Native frames, by what the function's name contains. */
 static const known_frame native_frames[] = {
     {NULL, "torch::autograd::Engine", MV_MARK_BACKWARD},
+    {NULL, "thread pt_autograd", MV_MARK_BACKWARD},
     {NULL, "torch::autograd::python::PythonEngine", MV_MARK_BACKWARD},
     {NULL, "Workspace", MV_MARK_WORKSPACE},
     {NULL, "c10d::ProcessGroup", MV_MARK_COMMUNICATION},
@@ -88,20 +89,15 @@ static bool path_has(mv_span path, const char *part)
     return false;
 }
 
-static bool is_text(mv_span span, const char *text)
-{
-    return span.length == strlen(text) && memcmp(span.data, text, span.length) == 0;
-}
-
 static uint16_t marks_of_python(const mv_trace *trace, uint32_t frame)
 {
     mv_span file = mv_string_span(trace, trace->frames.file[frame]);
-    mv_span function = mv_string_span(trace, trace->frames.function[frame]);
+    const char *function = mv_own_name(mv_string_text(trace, trace->frames.function[frame]));
     uint16_t marks = 0;
 
     for (unsigned i = 0; i < sizeof python_frames / sizeof *python_frames; i++) {
         const known_frame *k = &python_frames[i];
-        if ((!k->function || is_text(function, k->function)) && path_has(file, k->file))
+        if ((!k->function || strcmp(function, k->function) == 0) && path_has(file, k->file))
             marks |= k->marks;
     }
     return marks;

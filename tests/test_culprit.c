@@ -92,7 +92,7 @@ Test(culprit, falls_back_to_the_best_frame_there_is)
     expect_label("torch::unwind::unwind():??:0;at::native::add(x):??:0", "at::native::add");
     expect_label("at::detail::empty(long):??:0;at::native::mm(x):??:0;"
                  "torch::autograd::generated::AddmmBackward0::apply(std::vector<x>&&):??:0",
-                 "torch::autograd::generated::AddmmBackward0::apply");
+                 "AddmmBackward0 (backward pass)");
     expect_label("at::detail::empty(long):??:0;at::(anonymous namespace)::mm(x):??:0",
                  "at::detail::empty");
     expect_label("at::(anonymous namespace)::mm(x):??:0", "at::(anonymous namespace)::mm");
@@ -186,20 +186,54 @@ Test(culprit, the_programs_own_native_code_is_to_blame)
     expect_label("cudaMalloc:/usr/local/cuda/lib64/libcudart.so.13:-1;"
                  "Pool::grow(long):/home/u/app/pool.cu:42;main:/home/u/app/main.cu:7;"
                  "__libc_start_main:/lib/x86_64-linux-gnu/libc.so.6:-1",
-                 "pool.cu:42 Pool::grow(long)");
+                 "pool.cu:42 Pool::grow");
     expect_label("ncclCommInitRank:/v/lib/libnccl.so.2:-1;init:/home/u/app/train:-1", "train init");
     expect_label("helper:/v/torch/lib/libtorch_cuda.so:-1;"
                  "at::native::add:/v/torch/lib/libtorch_cuda.so:-1;"
-                 "torch::autograd::Engine::run:/v/torch/lib/libtorch_cpu.so:-1;"
+                 "c10::ThreadPool::main_loop:/v/torch/lib/libc10.so:-1;"
                  "clone3:/lib/x86_64-linux-gnu/libc.so.6:-1",
-                 "libtorch_cuda.so at::native::add");
+                 "at::native::add");
+    expect_label("cudaMalloc:/home/u/app/train:-1;libcudart_static_53823:/home/u/app/train:-1;"
+                 "main:/home/u/app/train:-1",
+                 "train main");
 }
 
 Test(culprit, the_name_of_a_thread_is_the_last_resort)
 {
-    expect_label("thread pt_autograd_0", "thread pt_autograd_0");
-    expect_label("helper:/v/torch/lib/libtorch_cuda.so:-1;thread pt_autograd_0",
-                 "libtorch_cuda.so helper");
-    expect_label("f:/home/u/train.py:7;thread pt_autograd_0", "train.py:7 f");
-    expect_label("?\?:?\?:-1;thread pt_autograd_0", "thread pt_autograd_0");
+    expect_label("thread pt_nccl_watchdog", "thread pt_nccl_watchdog");
+    expect_label("helper:/v/torch/lib/libtorch_cuda.so:-1;thread python3", "helper");
+    expect_label("f:/home/u/train.py:7;thread python3", "train.py:7 f");
+    expect_label("?\?:?\?:-1;thread python3", "thread python3");
+}
+
+/* Stacks of autograd's threads: their node, or that it is the backward pass, with symbols or
+ * without. */
+Test(culprit, the_backward_pass_is_named)
+{
+    expect_label("libc10_cuda.so+0x1b9ba:/v/torch/lib/libc10_cuda.so:-1;"
+                 "libtorch_cpu.so+0x5a2:/v/torch/lib/libtorch_cpu.so:-1;thread pt_autograd_0",
+                 "backward pass (autograd thread)");
+    expect_label("at::native::structured_sum_out::impl(at::Tensor):/v/libtorch_cpu.so:-1;"
+                 "torch::autograd::InputMetadata::reduce_grad(at::Tensor&) const:/v/l.so:-1;"
+                 "torch::autograd::Engine::evaluate_function(int):/v/libtorch_cpu.so:-1;"
+                 "thread pt_autograd_0",
+                 "backward pass (autograd thread)");
+    expect_label("torch::autograd::AccumulateGrad::apply(std::vector<x>&&):/v/libtorch_cpu.so:-1;"
+                 "torch::autograd::Engine::evaluate_function(int):/v/libtorch_cpu.so:-1;"
+                 "thread pt_autograd_0",
+                 "AccumulateGrad (backward pass)");
+}
+
+Test(culprit, files_that_the_compiler_wrote_have_short_names)
+{
+    expect_label("call:/tmp/torchinductor_u/if/cif74wrynjn7w7rzgo5uvyltwh2ftnexxprhovpn24.py:206",
+                 "compiled cif74wry:206 call");
+}
+
+/* Captures have qualified names. */
+Test(culprit, own_names_of_functions)
+{
+    cr_expect_str_eq(mv_own_name("Module._apply"), "_apply");
+    cr_expect_str_eq(mv_own_name("Module.cuda.<locals>.<lambda>"), "<lambda>");
+    cr_expect_str_eq(mv_own_name("<module>"), "<module>");
 }
