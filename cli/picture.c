@@ -1,0 +1,123 @@
+#include "cli/picture.h"
+
+#include <stdio.h>
+
+#include "cli/complain.h"
+#include "cli/input.h"
+
+/* ---- where to ---------------------------------------------------------------------------- */
+
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t length = strlen(text), tail = strlen(ending);
+
+    return length > tail && strcmp(text + length - tail, ending) == 0;
+}
+
+bool mv_picture_is_written(const char *path)
+{
+    return ends_with(path, ".svg");
+}
+
+static const char *name_of(const mv_cli *cli)
+{
+    const char *file = mv_input_name(cli), *slash = strrchr(file, '/');
+
+    if (strcmp(file, "-") == 0)
+        return "standard input";
+    return slash && slash[1] ? slash + 1 : file;
+}
+
+/* FILE.svg; NULL, with a message, when there is no such name. */
+static const char *path_beside(mv_cli *cli)
+{
+    const char *file = mv_input_name(cli);
+    size_t size = strlen(file) + sizeof ".svg";
+    char *named;
+
+    if (strcmp(file, "-") == 0) {
+        mv_complain_usage(cli->command->name,
+                          "standard input has no name: say where with -o X.svg");
+        return NULL;
+    }
+    named = mv_arena_push(&cli->arena, size, 1);
+    if (named)
+        snprintf(named, size, "%s.svg", file);
+    else
+        mv_complain_of(file, "%s", mv_code_text(MV_NOMEM));
+    return named;
+}
+
+bool mv_picture_open(mv_picture *picture, mv_cli *cli)
+{
+    const char *path = cli->options.output;
+    bool is_stdout =
+        path && strcmp(path, "-") == 0 && !mv_option_given(&cli->options, MV_HAS(JSON));
+
+    *picture = (mv_picture){.cli = cli, .path = path, .name = name_of(cli)};
+    mv_scene_init(&picture->scene, &cli->arena, 0, 0, 0);
+    if (path && !is_stdout && !mv_picture_is_written(path)) {
+        mv_complain_usage(cli->command->name, "%s: only .svg is written", path);
+        return false;
+    }
+    if (!path)
+        picture->path = path_beside(cli);
+    return picture->path != NULL;
+}
+
+/* ---- panels ------------------------------------------------------------------------------ */
+
+mv_code mv_picture_append(mv_picture *picture, const mv_scene *panel, mv_err *err)
+{
+    mv_scene *scene = &picture->scene;
+    float below = scene->height;
+
+    for (uint32_t i = 0; i < panel->shape_count; i++) {
+        const mv_shape *shape = &panel->shapes[i];
+        for (uint32_t j = 0; j < shape->count; j++) {
+            mv_point at = panel->points[shape->first + j];
+            mv_scene_point(scene, at.x, at.y + below);
+        }
+        mv_scene_add(scene, *shape);
+    }
+    scene->height += panel->height;
+    scene->width = panel->width > scene->width ? panel->width : scene->width;
+    scene->background = panel->background;
+    picture->panels++;
+    if (scene->failed)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
+    return MV_OK;
+}
+
+/* ---- out --------------------------------------------------------------------------------- */
+
+bool mv_picture_write(mv_picture *picture)
+{
+    mv_sink sink;
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    if (mv_sink_open(&sink, picture->path, &err) == MV_OK) {
+        if (mv_svg_write(&picture->scene, &sink, &err) == MV_OK)
+            mv_sink_commit(&sink, &err);
+        else
+            mv_sink_abort(&sink);
+    }
+    if (err.code != MV_OK)
+        mv_complain(NULL, &err);
+    return err.code == MV_OK;
+}
+
+void mv_picture_say(mv_picture *picture)
+{
+    mv_out *out = &picture->cli->out;
+
+    if (strcmp(picture->path, "-") == 0)
+        return;
+    mv_out_bytes(out, picture->path, strlen(picture->path));
+    mv_out_char(out, '\n');
+}
+
+cJSON *mv_picture_json(mv_picture *picture, mv_report *report)
+{
+    return mv_json_span(report, (mv_span){(const uint8_t *)picture->path, strlen(picture->path)});
+}
