@@ -79,6 +79,15 @@ static void put_rank(uint64_t keep)
     put_text("world_size", getenv("WORLD_SIZE"), keep);
 }
 
+/* How the process counts its devices. Set but empty: it sees none. */
+static void put_devices(void)
+{
+    const char *visible = getenv("CUDA_VISIBLE_DEVICES");
+
+    if (visible)
+        put("cuda_visible_devices", visible, strlen(visible), FOR_THE_END);
+}
+
 static void put_names_of_process(void)
 {
     struct utsname host;
@@ -146,6 +155,7 @@ void mv_facts_begin(void *first_chunk)
     put_clocks();
     put_settings();
     put_rank(FOR_THE_END);
+    put_devices();
     put_names_of_process();
     put_command();
 }

@@ -1,6 +1,6 @@
 /* The process that is recorded: what was asked for, whether the recording is on, its file, and what
- * becomes of them when the process forks or ends. With names.c, stack_table.c and facts.c the place
- * where the shim has its state.
+ * becomes of them when the process forks or ends. With names.c, stack_table.c, thread_state.c and
+ * facts.c the place where the shim has its state.
  *
  *     UNASKED ──► OFF                 nobody asked for a capture
  *        │  └───► WAITING ──► ON ──► STOPPED

@@ -14,6 +14,7 @@ typedef struct {
     uint32_t id;    /* the kernel's */
     uint32_t words; /* frame id + 1 of "thread NAME"; 0: not known yet */
     uint32_t ends;  /* how often the thread was seen to end */
+    bool follows;   /* the open chunk is that of a thread that has ended */
     char name[16];  /* as it was recorded last */
 
     /* The open chunk, and what the next record in it is told from. */
@@ -44,8 +45,9 @@ extern _Thread_local mv_thread_state mv_thread __attribute__((tls_model("initial
 mv_thread_block *mv_thread_arm(void);
 
 /* Where the next `most` bytes of this thread's records go; begins another chunk when the open one
- * is full. `sequence` and `time_us` are those of the record to come. NULL: the recording has
- * stopped, and the event is counted as lost. */
+ * is full. `sequence` and `time_us` are those of the record to come. When the thread follows
+ * another in the chunk, a THREAD record goes first. NULL: the recording has stopped, and the event
+ * is counted as lost. */
 uint8_t *mv_thread_room(mv_thread_block *block, uint64_t most, uint64_t sequence, uint64_t time_us);
 
 /* pthread_key_create's: the thread that has `block` ends. */

@@ -35,9 +35,9 @@ enum {
     MV_LIVE_MOST_FRAMES = 256     /* deepest stack; deeper ones lose their outermost frames */
 };
 
-#define MV_LIVE_KIND_LIST(X)                            \
-    X(FACTS, 256, "facts")        /* one, at byte 24 */ \
-    X(EVENTS, 257, "live events") /* of one thread */   \
+#define MV_LIVE_KIND_LIST(X)                                          \
+    X(FACTS, 256, "facts")        /* one, at byte 24 */               \
+    X(EVENTS, 257, "live events") /* of threads, one after another */ \
     X(NAMES, 258, "live names")   /* of the process: what ids mean */
 
 typedef enum {
@@ -51,7 +51,7 @@ typedef struct {
     uint64_t seal;           /* XXH3_64bits of those bytes, once no more will come; 0 until then */
     uint64_t first_sequence; /* EVENTS: the first record's Δsequence counts from here */
     uint64_t first_time_us; /* EVENTS: the first record's Δtime counts from here; CLOCK_MONOTONIC */
-    uint32_t thread;        /* EVENTS: the kernel's id of the thread */
+    uint32_t thread;        /* EVENTS: the kernel's id of the thread, up to a THREAD record */
     uint32_t zero;
 } mv_live_head;
 
@@ -62,6 +62,7 @@ static_assert(sizeof(mv_live_head) == 40, "bump MV_WIRE_VERSION");
 
 /* Keys that readers know. Others are kept and shown.
  *     pid parent host rank local_rank world_size command executable cwd start_us
+ *     cuda_visible_devices            as the process has it at its first event, if at all
  *     monotonic_us realtime_us        one moment on both clocks
  *     stacks                          "none", "python", "native" or "all": what was asked for
  *     stacks_off                      why stacks are missing, if they are
@@ -117,24 +118,27 @@ typedef enum {
  * The sequence is one for the process and has no gaps: what is missing was lost. It orders the
  * events of all threads: a free has its number before the memory can be given out again, an alloc
  * after it was got. */
-#define MV_LIVE_EVENT_LIST(X)                                                                     \
-    X(DEVICE, 1) /* signed device type, signed index (of c10::Device): of the BLOCK, FREE and     \
-                  * OOM records that follow in this chunk. Takes no sequence number:              \
-                  * its Δsequence is 0 */                                                        \
-    X(BLOCK, 2)  /* the framework handed a block out: address, size, stack id + 1 */              \
-    X(FREE, 3)   /* the framework took a block back: address, size */                             \
-    X(TOTALS, 4) /* the framework's own running totals behind the event ahead, written when       \
-                  * they are not what the events add up to, or when reserved changed: allocated,  \
-                  * reserved. Takes no sequence number */                                         \
-    X(OOM, 5)    /* the framework gives up: size asked for, allocated, reserved, stack + 1 */     \
-    X(CALL, 6)   /* CUDA was asked for or given memory: address, mv_api_action, size, handle,     \
-                  * string id + 1 of the API's name, string id + 1 of the calling library's path, \
-                  * signed device, signed result, stack id + 1 */                                 \
-    X(MARK, 7)   /* memviz_mark, nvtxMark: string id */                                           \
-    X(PUSH, 8)   /* a range begins on this thread: string id */                                   \
-    X(POP, 9)    /* the innermost open range of this thread ends */                               \
-    X(BEGIN, 10) /* a range that may end on another thread begins: its number, string id */       \
-    X(END, 11)   /* and ends: its number */
+#define MV_LIVE_EVENT_LIST(X)                                                                      \
+    X(DEVICE, 1)  /* signed device type, signed index (of c10::Device): of the BLOCK, FREE and     \
+                   * OOM records that follow in this chunk. Takes no sequence number:              \
+                   * its Δsequence is 0 */                                                        \
+    X(BLOCK, 2)   /* the framework handed a block out: address, size, stack id + 1 */              \
+    X(FREE, 3)    /* the framework took a block back: address, size */                             \
+    X(TOTALS, 4)  /* the framework's own running totals behind the event ahead, written when       \
+                   * they are not what the events add up to, or when reserved changed: allocated,  \
+                   * reserved. Takes no sequence number */                                         \
+    X(OOM, 5)     /* the framework gives up: size asked for, allocated, reserved, stack + 1 */     \
+    X(CALL, 6)    /* CUDA was asked for or given memory: address, mv_api_action, size, handle,     \
+                   * string id + 1 of the API's name, string id + 1 of the calling library's path, \
+                   * signed device, signed result, stack id + 1 */                                 \
+    X(MARK, 7)    /* memviz_mark, nvtxMark: string id */                                           \
+    X(PUSH, 8)    /* a range begins on this thread: string id */                                   \
+    X(POP, 9)     /* the innermost open range of this thread ends */                               \
+    X(BEGIN, 10)  /* a range that may end on another thread begins: its number, string id */       \
+    X(END, 11)    /* and ends: its number */                                                       \
+    X(THREAD, 12) /* the thread of the records so far has ended; those that follow in this chunk   \
+                   * are of the thread with this kernel's id, and begin without a DEVICE. Takes    \
+                   * no sequence number: its Δsequence is 0 */
 
 typedef enum {
 #define MV_LIVE_EVENT_ENUM(name, number) MV_LIVE_EVENT_##name = number,

@@ -1,6 +1,5 @@
 #include "cli/finalise.h"
 
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "cli/progress.h"
@@ -42,11 +41,10 @@ static uint64_t devices_used(const mv_trace *trace)
 static mv_code add_samples(mv_arena *arena, const mv_run_file *file, const mv_nvml *nvml,
                            mv_trace *trace, mv_err *err)
 {
-    const char *visible = file->visible ? file->visible : getenv("CUDA_VISIBLE_DEVICES");
-
     if (!nvml || !nvml->calls)
         return MV_OK;
-    if (!mv_nvml_samples(arena, nvml, file->pid, visible, devices_used(trace), &trace->samples))
+    if (!mv_nvml_samples(arena, nvml, file->pid, file->visible, devices_used(trace),
+                         &trace->samples))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "samples");
     return MV_OK;
 }

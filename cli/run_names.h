@@ -38,7 +38,7 @@ typedef struct {
     int64_t rank;   /* MV_NO_RANK_KNOWN: it has none */
     int64_t start_us;
     const char *host;
-    const char *visible; /* CUDA_VISIBLE_DEVICES as the process had it; NULL: not known */
+    const char *visible; /* CUDA_VISIBLE_DEVICES as the process had it; NULL: not set */
     bool is_running;
     const char *result; /* filled by mv_run_names_assign */
 } mv_run_file;

@@ -10,9 +10,9 @@ typedef struct {
 } mv_live_made;
 
 typedef struct {
-    uint64_t at;   /* byte of its header in the file */
-    uint16_t kind; /* mv_live_kind */
-    uint32_t thread;
+    uint64_t at;     /* byte of its header in the file */
+    uint16_t kind;   /* mv_live_kind */
+    uint32_t thread; /* EVENTS: of the first record */
     uint64_t first_sequence, first_time_us;
     mv_live_made made; /* NAMES: as the header tells; all 0 when it does not */
     mv_span records;   /* what was committed when the chunk was looked at */

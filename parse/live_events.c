@@ -11,6 +11,7 @@ struct mv_live_stream {
     uint32_t recent_count; /* addresses spelled out so far */
     uint64_t last;         /* the newest of them */
     int64_t device_type, device;
+    uint32_t thread; /* the chunk's, until another follows */
 };
 
 /* ---- one record -------------------------------------------------------------------------- */
@@ -75,6 +76,11 @@ static void take_fields(mv_live_stream *s, uint32_t slot, mv_live_record *r)
         s->device_type = mv_take_signed(c);
         s->device = mv_take_signed(c);
         break;
+    case MV_LIVE_EVENT_THREAD:
+        s->thread = (uint32_t)mv_take_varint(c);
+        s->device_type = 0;
+        s->device = -1;
+        break;
     case MV_LIVE_EVENT_BLOCK:
     case MV_LIVE_EVENT_FREE:
         r->addr = take_address(s, slot);
@@ -112,14 +118,15 @@ static void take_fields(mv_live_stream *s, uint32_t slot, mv_live_record *r)
     }
 }
 
-/* Decodes the stream's next record other than DEVICE; false at its end, or where it is damaged. */
+/* Decodes the stream's next record other than DEVICE and THREAD; false at its end, or where it is
+ * damaged. */
 static bool advance(mv_live_stream *s, mv_build *b)
 {
     while (s->c.at < s->c.span.length) {
         uint64_t at = s->c.at;
         uint8_t tag = mv_take_u8(&s->c);
         mv_live_record r = {.kind = tag & 15,
-                            .thread = s->chunk->thread,
+                            .thread = s->thread,
                             .sequence = s->next.sequence,
                             .time_us = s->next.time_us,
                             .device_type = s->device_type,
@@ -135,7 +142,7 @@ static bool advance(mv_live_stream *s, mv_build *b)
             return false;
         }
         s->next = r;
-        if (r.kind != MV_LIVE_EVENT_DEVICE)
+        if (r.kind != MV_LIVE_EVENT_DEVICE && r.kind != MV_LIVE_EVENT_THREAD)
             return true;
     }
     return false;
@@ -184,7 +191,8 @@ bool mv_live_merge_init(mv_arena *arena, const mv_live_chunks *chunks, mv_build 
                               .c = mv_cursor_over(chunk->records),
                               .next.sequence = chunk->first_sequence,
                               .next.time_us = chunk->first_time_us,
-                              .device = -1};
+                              .device = -1,
+                              .thread = chunk->thread};
         if (advance(s, b))
             out->heap[out->heap_count++] = i;
     }

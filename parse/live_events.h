@@ -8,7 +8,7 @@
 #include "parse/live_chunks.h"
 
 typedef struct {
-    uint8_t kind;      /* mv_live_event, other than DEVICE */
+    uint8_t kind;      /* mv_live_event, other than DEVICE and THREAD */
     uint8_t action;    /* CALL: mv_api_action, 0 when not known */
     uint32_t thread;   /* the kernel's id */
     uint64_t sequence; /* TOTALS: of the record ahead */

@@ -349,6 +349,17 @@ static void name_device(mvt_live *l, open_chunk *c, const mvt_live_args *a)
     c->device = device;
 }
 
+void mvt_live_follow(mvt_live *l, uint32_t thread, uint32_t follower)
+{
+    open_chunk *c = thread_of(l, thread);
+    record r = {.length = 0};
+
+    start_record(c, &r, MV_LIVE_EVENT_THREAD, MV_LIVE_NOT_RECENT, c->sequence, c->time_us);
+    put_number(&r, follower);
+    append(l, c, &r);
+    c->type = c->device = -1;
+}
+
 static void put_call(open_chunk *c, record *r, uint32_t slot, const mvt_live_args *a)
 {
     put_address(c, r, slot, a->addr);

@@ -41,6 +41,10 @@ void mvt_live_event(mvt_live *l, mv_live_event kind, mvt_live_args args);
 #define mvt_live_free(l, ...) mvt_live_event((l), MV_LIVE_EVENT_FREE, (mvt_live_args){__VA_ARGS__})
 #define mvt_live_call(l, ...) mvt_live_event((l), MV_LIVE_EVENT_CALL, (mvt_live_args){__VA_ARGS__})
 
+/* `thread`, which has recorded something, has ended, and the thread of the kernel's id `follower`
+ * goes on in its chunk: from now on it is what `.thread` means here. */
+void mvt_live_follow(mvt_live *l, uint32_t thread, uint32_t follower);
+
 /* Ends the chunk that a thread is filling, so that the next event begins another; thread 0: that
  * of the names. A sealed one has its hash. */
 void mvt_live_next_chunk(mvt_live *l, uint32_t thread, bool sealed);

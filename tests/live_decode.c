@@ -249,6 +249,10 @@ static void take_fields(events *e, unsigned slot, live_event *row)
         e->ahead.device_type = take_signed(b);
         e->ahead.device = take_signed(b);
         break;
+    case MV_LIVE_EVENT_THREAD:
+        e->ahead.thread = (uint32_t)take(b);
+        e->ahead.device_type = e->ahead.device = 0;
+        break;
     case MV_LIVE_EVENT_POP:
         break;
     default:
@@ -260,17 +264,18 @@ static void decode_event(live_decoded *d, events *e)
 {
     unsigned tag = *e->b.at++, slot = tag >> 4;
     uint64_t sequence = take(&e->b);
-    bool is_beside = (tag & 15) == MV_LIVE_EVENT_TOTALS || (tag & 15) == MV_LIVE_EVENT_DEVICE;
+    mv_live_event kind = (mv_live_event)(tag & 15);
+    bool is_told_of_others = kind == MV_LIVE_EVENT_DEVICE || kind == MV_LIVE_EVENT_THREAD;
     live_event row;
 
     e->ahead.sequence += sequence;
     e->ahead.time_us += take(&e->b);
     row = e->ahead;
-    row.kind = (mv_live_event)(tag & 15);
+    row.kind = kind;
     take_fields(e, slot, &row);
-    if (is_beside && sequence)
+    if ((is_told_of_others || kind == MV_LIVE_EVENT_TOTALS) && sequence)
         fault(d, "a record beside an event has a number");
-    if (e->b.failed || row.kind == MV_LIVE_EVENT_DEVICE)
+    if (e->b.failed || is_told_of_others)
         return;
     row.order = d->event_count;
     d->events = one_more(d->events, d->event_count, sizeof row);

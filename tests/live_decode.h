@@ -26,7 +26,7 @@ typedef struct {
     size_t count;
 } live_names;
 
-/* One EVENTS record but for DEVICE, which becomes a field of those that follow it. */
+/* One EVENTS record but for DEVICE and THREAD, which become fields of those that follow. */
 typedef struct {
     mv_live_event kind;
     uint32_t thread;

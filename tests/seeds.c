@@ -62,6 +62,7 @@ static void save_every_record(const char *root, mv_arena *arena)
         if (kind != MV_LIVE_EVENT_CALL)
             mvt_live_event(l, kind,
                            (mvt_live_args){.text = text, .number = 3, .allocated = 512, .size = 9});
+    mvt_live_follow(l, 1, 9);
     mvt_live_next_chunk(l, 1, true);
     mvt_live_free(l, .addr = 0x40000200, .size = 1 << 20, .device = 1);
     save_live(root, "records", arena, mvt_live_bytes(l));

@@ -412,6 +412,28 @@ Test(live, ranges_nest_within_their_thread)
     cr_assert_eq(notes(MV_NOTE_LOOSE), 2);
 }
 
+Test(live, a_thread_that_follows_in_a_chunk_is_another)
+{
+    mvt_live *l = mvt_live_new(&arena);
+
+    mvt_live_block(l, .thread = 1, .addr = 0x1000, .size = 512, .device = 1);
+    mark(l, MV_LIVE_EVENT_PUSH, 1, "left open", 0);
+    mvt_live_follow(l, 1, 4711);
+    mark(l, MV_LIVE_EVENT_PUSH, 1, "own", 0);
+    mark(l, MV_LIVE_EVENT_POP, 1, NULL, 0);
+    mark(l, MV_LIVE_EVENT_POP, 1, NULL, 0);
+    mvt_live_free(l, .thread = 1, .addr = 0x1000, .size = 512, .device = 1);
+    read_live(l);
+    expect_annotation(0, MV_STAGE_START, "left open");
+    expect_annotation(1, MV_STAGE_START, "own");
+    expect_annotation(2, MV_STAGE_END, "own");
+    cr_assert_eq(trace.annotations.count, 3);
+    cr_assert_eq(notes(MV_NOTE_LOOSE), 1);
+    expect_event(1, 1, MV_ACTION_FREE_REQUESTED, 0x1000, 512);
+    cr_assert_eq(notes(MV_NOTE_LOST), 0);
+    expect_exact(1);
+}
+
 /* ---- stacks, facts ----------------------------------------------------------------------- */
 
 Test(live, frames_of_all_kinds)

@@ -62,7 +62,7 @@ Test(live_bytes, events_are_in_order)
     } want[] = {{MV_LIVE_EVENT_BLOCK, 1}, {MV_LIVE_EVENT_TOTALS, 1}, {MV_LIVE_EVENT_BLOCK, 2},
                 {MV_LIVE_EVENT_FREE, 3},  {MV_LIVE_EVENT_OOM, 4},    {MV_LIVE_EVENT_CALL, 5},
                 {MV_LIVE_EVENT_MARK, 6},  {MV_LIVE_EVENT_PUSH, 7},   {MV_LIVE_EVENT_POP, 8},
-                {MV_LIVE_EVENT_BEGIN, 9}, {MV_LIVE_EVENT_END, 10}};
+                {MV_LIVE_EVENT_BEGIN, 9}, {MV_LIVE_EVENT_END, 10},   {MV_LIVE_EVENT_MARK, 11}};
     live_decoded d = example("");
 
     cr_assert_eq(d.event_count, sizeof want / sizeof *want);
@@ -114,6 +114,20 @@ Test(live_bytes, marks_are_told_with_texts_and_numbers)
     live_decode_drop(&d);
 }
 
+/* The second thread goes on in the first one's chunk. */
+Test(live_bytes, events_are_their_threads)
+{
+    live_decoded d = example("");
+
+    cr_assert_eq(d.event_chunks, 1);
+    cr_assert_eq(d.events[0].thread, 1234);
+    cr_assert_eq(d.events[10].thread, 1234);
+    cr_assert_eq(d.events[11].thread, 1235);
+    cr_assert(d.events[11].device_type == 0 && d.events[11].device == 0, "no DEVICE yet");
+    expect_text(&d, d.events[11].text, "step 1");
+    live_decode_drop(&d);
+}
+
 Test(live_bytes, stacks_are_as_asked_for)
 {
     live_decoded d = example("MEMVIZ_STACKS=none");
@@ -133,11 +147,13 @@ Test(live_bytes, stacks_are_as_asked_for)
 
 Test(live_bytes, facts_are_known)
 {
-    live_decoded d = example("RANK=3 LOCAL_RANK=1 WORLD_SIZE=8 MEMVIZ_CPU=1");
+    live_decoded d =
+        example("RANK=3 LOCAL_RANK=1 WORLD_SIZE=8 MEMVIZ_CPU=1 CUDA_VISIBLE_DEVICES=2,3");
 
     expect_fact(&d, "rank", "3");
     expect_fact(&d, "local_rank", "1");
     expect_fact(&d, "world_size", "8");
+    expect_fact(&d, "cuda_visible_devices", "2,3");
     expect_fact(&d, "command", MV_VICTIM_EXAMPLE);
     expect_fact(&d, "executable", MV_VICTIM_EXAMPLE);
     expect_fact(&d, "python", "3.11.2");
@@ -147,6 +163,18 @@ Test(live_bytes, facts_are_known)
     cr_assert(live_decode_fact(&d, "pid") && live_decode_fact(&d, "parent"));
     cr_assert(live_decode_fact(&d, "host") && live_decode_fact(&d, "cwd"));
     cr_assert(live_decode_fact(&d, "end_us") && !live_decode_fact(&d, "stopped"));
+    live_decode_drop(&d);
+}
+
+/* Without devices is something else than without a word about them. */
+Test(live_bytes, no_visible_devices_is_a_fact)
+{
+    live_decoded d = example("CUDA_VISIBLE_DEVICES=");
+
+    expect_fact(&d, "cuda_visible_devices", "");
+    live_decode_drop(&d);
+    d = example("env -u CUDA_VISIBLE_DEVICES");
+    cr_assert_null(live_decode_fact(&d, "cuda_visible_devices"));
     live_decode_drop(&d);
 }
 

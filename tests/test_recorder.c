@@ -352,9 +352,44 @@ Test(recorder, program_that_closes_everything_keeps_its_files)
     expect_mode("close", 1);
 }
 
-Test(recorder, threads_that_end_seal_their_chunks)
+Test(recorder, threads_that_end_leave_their_chunks_to_others)
 {
     expect_mode("short", 1);
+    expect_mode("many", 1);
+}
+
+/* The events of a short thread are all of one thread, and the next one's of another. */
+static void expect_threads_apart(const live_decoded *d)
+{
+    uint32_t threads[VICTIM_SLOTS] = {0};
+    uint64_t seen[VICTIM_SLOTS] = {0};
+
+    for (size_t i = 0; i < d->event_count; i++) {
+        uint64_t slot = (d->events[i].addr >> VICTIM_SLOT_BITS) - 1;
+        bool is_first = slot < 20 ? seen[slot] == 0 : seen[slot] % VICTIM_FEW == 0;
+        cr_assert_eq(d->events[i].thread != threads[slot], is_first, "event %zu", i);
+        threads[slot] = d->events[i].thread;
+        seen[slot]++;
+    }
+}
+
+Test(recorder, thousands_of_threads_fill_few_chunks)
+{
+    victim v = run((victim_opts){.mode = "many", .threads = 3, .events = 5000});
+    char command[PATH_LENGTH], path[PATH_LENGTH];
+    live_decoded d;
+
+    snprintf(command, sizeof command, "mv %s/*.live %s/one", v.live, v.live);
+    cr_assert_eq(system(command), 0);
+    snprintf(path, sizeof path, "%s/one", v.live);
+    live_decode(path, &d);
+    cr_assert_str_empty(d.fault, "%s", d.fault);
+    cr_assert_eq(d.event_count, 3 * 5000 + 8 * VICTIM_WAVES * VICTIM_FEW);
+    expect_threads_apart(&d);
+    cr_assert_leq(d.event_chunks, 8 + d.event_bytes / MV_LIVE_CHUNK_BYTES + 1, "%zu chunks",
+                  d.event_chunks);
+    live_decode_drop(&d);
+    drop(&v);
 }
 
 Test(recorder, nothing_happens_without_an_event)

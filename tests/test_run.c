@@ -163,6 +163,13 @@ Test(run, the_result_is_a_capture_that_can_be_read)
         0, "1\n");
 }
 
+Test(run, the_devices_that_the_process_sees_are_a_fact)
+{
+    expect("CUDA_VISIBLE_DEVICES=3,1 $MEMVIZ run -q -o a.bin $MARKING mark x; "
+           "$MEMVIZ info --json a.bin | grep -o '\"cuda_visible_devices\",\"value\":\"[^\"]*'",
+           0, "\"cuda_visible_devices\",\"value\":\"3,1\n");
+}
+
 Test(run, several_processes_make_several_files)
 {
     /* The first keeps the name. */

@@ -194,6 +194,30 @@ static void make_short_threads(void)
     }
 }
 
+/* As programs do that make a thread for each piece of work: 5,000 threads, each of which goes on
+ * where the one ahead in its slot ended. */
+static void *record_three(void *slot)
+{
+    uint64_t done = atomic_load(&acks->done[(uintptr_t)slot]);
+
+    for (uint64_t i = done; i < done + VICTIM_FEW; i++)
+        record((uint32_t)(uintptr_t)slot, i);
+    return NULL;
+}
+
+static void make_many_threads(void)
+{
+    pthread_t ids[8];
+
+    for (int wave = 0; wave < VICTIM_WAVES; wave++) {
+        for (uintptr_t t = 0; t < 8; t++)
+            if (pthread_create(&ids[t], NULL, record_three, (void *)(20 + t)) != 0)
+                abort();
+        for (int t = 0; t < 8; t++)
+            pthread_join(ids[t], NULL);
+    }
+}
+
 static void record_at_end(void)
 {
     work((void *)(uintptr_t)40);
@@ -223,6 +247,8 @@ static void end_as(const char *mode)
         use_up_memory();
     if (strcmp(mode, "short") == 0)
         make_short_threads();
+    if (strcmp(mode, "many") == 0)
+        make_many_threads();
     if (strcmp(mode, "atexit") == 0)
         atexit(record_at_end);
 }

@@ -12,7 +12,9 @@ enum {
     VICTIM_SLOT_BITS = 36, /* an address tells whose it is: (slot + 1) << 36 and up */
     VICTIM_STACKS = 300,
     VICTIM_LAG = 20, /* events from a block to its free */
-    VICTIM_ERRNO = 77
+    VICTIM_ERRNO = 77,
+    VICTIM_WAVES = 625, /* of 8 short threads each, of VICTIM_FEW events each */
+    VICTIM_FEW = 3
 };
 
 /* Shared with the test: $VICTIM_ACKS is a file of this. */

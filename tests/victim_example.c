@@ -1,6 +1,8 @@
 /* Records one of everything: what docs/snapshot-format.md shows of a live file. The clock says 1 s
- * at first and 10 us more each time, and the thread is always number 1234. */
+ * at first and 10 us more each time, and the threads that record are numbers 1234 and 1235. */
+#include <pthread.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 
@@ -22,11 +24,12 @@ long __wrap_syscall(long number, ...);
 
 long __wrap_syscall(long number, ...)
 {
+    static long threads;
     long a[4];
     va_list arguments;
 
     if (number == SYS_gettid)
-        return 1234;
+        return 1234 + threads++;
     va_start(arguments, number);
     for (int i = 0; i < 4; i++) /* no more are needed by anything that the recorder calls */
         a[i] = va_arg(arguments, long);
@@ -82,7 +85,7 @@ static void record_mark(mv_live_event kind, const char *text, uint64_t number)
     mv_rec_leave();
 }
 
-int main(void)
+static void *record_everything(void *unused)
 {
     static const uint32_t codes[] = {2, 1}, offsets[] = {4, 300};
 
@@ -97,5 +100,27 @@ int main(void)
     record_mark(MV_LIVE_EVENT_POP, NULL, 0);
     record_mark(MV_LIVE_EVENT_BEGIN, "step 1", 5);
     record_mark(MV_LIVE_EVENT_END, NULL, 5);
+    return unused;
+}
+
+static void *record_one_mark(void *unused)
+{
+    record_mark(MV_LIVE_EVENT_MARK, "step 1", 0);
+    return unused;
+}
+
+static void run_in_thread(void *(*what)(void *))
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, what, NULL) != 0)
+        abort();
+    pthread_join(thread, NULL);
+}
+
+int main(void)
+{
+    run_in_thread(record_everything);
+    run_in_thread(record_one_mark);
     return 0;
 }
