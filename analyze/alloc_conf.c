@@ -127,7 +127,7 @@ static void fill(uint64_t *divisions, uint32_t from, uint32_t end, uint64_t valu
  * and > for all above the last. */
 static bool take_division_list(conf_text *t)
 {
-    uint64_t *divisions = t->conf->rules.divisions, edge, value;
+    uint64_t *divisions = t->conf->rules.divisions, edge = 1, value;
     uint32_t above = 0, index;
     bool first = true;
 
@@ -275,4 +275,75 @@ mv_alloc_conf mv_alloc_conf_of(const mv_trace *trace)
         s->real[row] < 1)
         conf.gc_threshold = s->real[row];
     return conf;
+}
+
+bool mv_alloc_conf_same(const mv_alloc_conf *a, const mv_alloc_conf *b)
+{
+    for (uint32_t i = 0; i < MV_ROUNDUP_STEPS; i++)
+        if (a->rules.divisions[i] != b->rules.divisions[i] &&
+            (a->rules.divisions[i] > 1 || b->rules.divisions[i] > 1))
+            return false;
+    return a->rules.max_split == b->rules.max_split && a->rules.expandable == b->rules.expandable &&
+           a->large_segment == b->large_segment &&
+           a->max_non_split_rounding == b->max_non_split_rounding &&
+           !(a->gc_threshold < b->gc_threshold || a->gc_threshold > b->gc_threshold) &&
+           !(a->fraction < b->fraction || a->fraction > b->fraction);
+}
+
+/* Appends a setting; what does not fit is left out. */
+__attribute__((format(printf, 4, 5))) static void put(char *out, uint32_t size, uint32_t *at,
+                                                      const char *format, ...)
+{
+    va_list arguments;
+    int length;
+
+    if (*at + 1 < size && *at > 0 && out[*at - 1] != '[' && out[*at - 1] != ':')
+        out[(*at)++] = ',';
+    va_start(arguments, format);
+    length = vsnprintf(out + *at, size - *at, format, arguments);
+    va_end(arguments);
+    *at += length > 0 ? (uint32_t)length : 0;
+    *at = *at < size ? *at : size - 1;
+}
+
+static void print_divisions(const uint64_t *divisions, char *out, uint32_t size, uint32_t *at)
+{
+    bool all = true;
+
+    for (uint32_t i = 1; i < MV_ROUNDUP_STEPS; i++)
+        all = all && divisions[i] == divisions[0];
+    if (all && divisions[0] > 1)
+        put(out, size, at, "roundup_power2_divisions:%llu", (unsigned long long)divisions[0]);
+    if (all)
+        return;
+    put(out, size, at, "roundup_power2_divisions:[");
+    for (uint32_t i = 0; i < MV_ROUNDUP_STEPS; i++)
+        put(out, size, at, "%u:%llu", 1u << i, (unsigned long long)divisions[i]);
+    if (*at + 1 < size)
+        out[(*at)++] = ']';
+    out[*at] = 0;
+}
+
+const char *mv_alloc_conf_print(const mv_alloc_conf *conf, char *out, uint32_t size)
+{
+    uint32_t at = 0;
+
+    out[0] = 0;
+    if (conf->rules.expandable)
+        put(out, size, &at, "expandable_segments:True");
+    if (conf->rules.max_split != UINT64_MAX)
+        put(out, size, &at, "max_split_size_mb:%llu",
+            (unsigned long long)(conf->rules.max_split / MIB));
+    if (conf->max_non_split_rounding != conf->large_segment)
+        put(out, size, &at, "max_non_split_rounding_mb:%llu",
+            (unsigned long long)(conf->max_non_split_rounding / MIB));
+    if (conf->large_segment != MV_LARGE_SEGMENT)
+        put(out, size, &at, "large_segment_size_mb:%llu",
+            (unsigned long long)(conf->large_segment / MIB));
+    print_divisions(conf->rules.divisions, out, size, &at);
+    if (conf->gc_threshold > 0)
+        put(out, size, &at, "garbage_collection_threshold:%.9g", conf->gc_threshold);
+    if (conf->fraction < 1)
+        put(out, size, &at, "per_process_memory_fraction:%.9g", conf->fraction);
+    return out;
 }

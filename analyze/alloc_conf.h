@@ -35,4 +35,10 @@ mv_alloc_conf mv_alloc_conf_of(const mv_trace *trace);
 /* The text that PyTorch kept; "" when there is none. */
 const char *mv_alloc_conf_text(const mv_trace *trace);
 
+/* Whether both settings make the same heap of the same requests. */
+bool mv_alloc_conf_same(const mv_alloc_conf *a, const mv_alloc_conf *b);
+
+/* A text that parses to the settings; "" for the defaults. Cut to fit, which 512 bytes do. */
+const char *mv_alloc_conf_print(const mv_alloc_conf *conf, char *out, uint32_t size);
+
 #endif

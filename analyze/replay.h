@@ -22,6 +22,8 @@ typedef struct {
     bool gave_up;   /* too many differences: events behind the last one count as differing */
     bool exact;     /* all matched, and the history is complete and not contradictory */
     mv_levels peak; /* of the replay */
+    mv_replay_counts counts;
+    uint64_t largest; /* segment */
 } mv_replay_fidelity;
 
 /* O(n log n). `arena` lends its budget. Fails only for want of memory. */
@@ -30,22 +32,27 @@ mv_code mv_replay_verify(mv_arena *arena, const mv_trace *trace, const mv_lives 
 
 /* How the heap of before the first event gets into a run. */
 typedef enum {
-    MV_START_BY_SETTINGS, /* as recorded under the recorded settings, else anew */
+    MV_START_BY_SETTINGS, /* as recorded, but anew when expandable_segments changes */
     MV_START_AS_RECORDED, /* the recorded segments and blocks, whatever the settings */
     MV_START_ANEW         /* its allocations are made again, in the order of their addresses */
 } mv_replay_start_rule;
+
+typedef struct mv_replay_script mv_replay_script;
 
 typedef struct {
     mv_alloc_conf conf;
     uint64_t limit; /* bytes that may be reserved; 0: no limit */
     mv_replay_start_rule start;
     mv_place_rule place;
-    bool strange_addresses; /* do not begin with the recorded addresses of segments */
+    bool strange_addresses;         /* do not begin with the recorded addresses of segments */
+    const uint8_t *apart;           /* [allocs.count] 1: from a pool of its own; NULL: none */
+    const mv_replay_script *script; /* of analyze/replay_script.h, for several runs; NULL: made */
 } mv_replay_opts;
 
 typedef struct {
     mv_levels peak;
     mv_replay_counts counts;
+    uint64_t largest;       /* bytes of the largest segment that it took or found */
     uint32_t first_oom;     /* alloc event that failed; MV_NEVER */
     uint32_t recorded_ooms; /* oom events of the trace, and of these: */
     uint32_t avoided_ooms;  /* those whose request is met */

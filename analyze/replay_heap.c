@@ -47,6 +47,7 @@ void mv_replay_note_effect(mv_replay_heap *heap, mv_action action, uint64_t addr
     heap->effects[heap->effect_count++] = (mv_replay_effect){addr, size, (uint8_t)action};
     if (action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP) {
         heap->counts.segment_allocs++;
+        heap->largest = size > heap->largest ? size : heap->largest;
         heap->now.reserved += size;
     } else {
         heap->counts.segment_frees++;

@@ -108,6 +108,7 @@ typedef struct {
     mv_replay_plan plan;       /* of release, for the functions below */
 
     mv_levels now, peak;
+    uint64_t largest; /* segment or mapping so far */
     mv_replay_counts counts;
     bool out_of_memory; /* the budget is spent: nothing is true any more */
 } mv_replay_heap;

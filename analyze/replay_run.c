@@ -5,6 +5,7 @@ typedef struct {
     const mv_replay_script *script;
     mv_replay_heap heap;
     mv_replay_result *result;
+    const uint8_t *apart;
     uint32_t *block_of; /* [allocs.count] MV_NO_ROW: not alive, or left out */
     uint32_t empty;     /* next group of releases that was asked for */
 } running;
@@ -14,13 +15,16 @@ static void run_alloc(running *r, uint32_t event)
     const mv_lives *lives = r->script->lives;
     uint32_t row = lives->alloc_of[event], pool;
     uint64_t bytes = lives->events.size[event];
+    bool capturing;
 
     if (row == MV_NO_ROW || bytes == 0 || bytes == MV_NO_BYTES)
         return;
     pool = mv_replay_pool_id(r->script, row);
-    r->block_of[row] =
-        mv_replay_malloc(&r->heap, bytes, mv_replay_stream(r->script, lives->events.stream[event]),
-                         pool, pool != MV_DEFAULT_POOL.row);
+    capturing = pool != MV_DEFAULT_POOL.row;
+    if (r->apart && r->apart[row])
+        pool = r->script->trace->pools.count;
+    r->block_of[row] = mv_replay_malloc(
+        &r->heap, bytes, mv_replay_stream(r->script, lives->events.stream[event]), pool, capturing);
     if (r->block_of[row] == MV_NO_ROW && r->result->first_oom == MV_NEVER)
         r->result->first_oom = event;
 }
@@ -73,7 +77,7 @@ static void run_oom(running *r, uint32_t event)
 
 static void allow_private_releases(running *r, uint32_t event)
 {
-    for (uint32_t i = 2; i < r->heap.pool_count; i++)
+    for (uint32_t i = 2; i < 2 * r->script->trace->pools.count; i++)
         r->heap.pools[i].may_release = r->script->release_from[i / 2] <= event;
 }
 
@@ -103,50 +107,25 @@ static void run_event(running *r, uint32_t event)
     r->heap.effect_count = 0;
 }
 
-/* The segments that the recorded run got, in order. */
-static mv_driver_record *recorded_segments(mv_arena *arena, const mv_events *ev, uint32_t *count)
-{
-    mv_driver_record *records;
-    uint32_t total = 0;
-
-    for (uint32_t i = 0; i < ev->count; i++)
-        total += ev->action[i] == MV_ACTION_SEGMENT_ALLOC;
-    records = mv_push_array(arena, mv_driver_record, total);
-    *count = 0;
-    for (uint32_t i = 0; records && i < ev->count; i++)
-        if (ev->action[i] == MV_ACTION_SEGMENT_ALLOC)
-            records[(*count)++] = (mv_driver_record){ev->addr[i], ev->size[i]};
-    return records;
-}
-
-static bool same_settings(const mv_alloc_conf *a, const mv_alloc_conf *b)
-{
-    for (uint32_t i = 0; i < MV_ROUNDUP_STEPS; i++)
-        if (a->rules.divisions[i] != b->rules.divisions[i])
-            return false;
-    return a->rules.max_split == b->rules.max_split && a->rules.expandable == b->rules.expandable &&
-           a->large_segment == b->large_segment;
-}
-
 static bool start(running *r, mv_arena *arena, const mv_replay_opts *opts)
 {
     const mv_replay_script *s = r->script;
-    uint32_t rows = s->lives->allocs.count, count;
-    bool anew = opts->start == MV_START_ANEW ||
-                (opts->start == MV_START_BY_SETTINGS && !same_settings(&s->conf, &opts->conf));
-    const mv_driver_record *records;
+    uint32_t rows = s->lives->allocs.count;
+    bool anew =
+        opts->start == MV_START_ANEW || (opts->start == MV_START_BY_SETTINGS &&
+                                         s->conf.rules.expandable != opts->conf.rules.expandable);
 
     r->block_of = mv_push_array(arena, uint32_t, rows);
-    records = recorded_segments(arena, s->ev, &count);
-    if (!r->block_of || !records ||
-        !mv_replay_heap_init(&r->heap, arena, &opts->conf, s->trace->pools.count))
+    if (!r->block_of ||
+        !mv_replay_heap_init(&r->heap, arena, &opts->conf, s->trace->pools.count + 1))
         return false;
     for (uint32_t i = 0; i < rows; i++)
         r->block_of[i] = MV_NO_ROW;
+    r->apart = opts->apart;
     r->heap.driver.rule = opts->place;
     r->heap.limit = opts->limit ? opts->limit : UINT64_MAX;
     if (!opts->strange_addresses)
-        mv_replay_driver_follow(&r->heap.driver, records, count);
+        mv_replay_driver_follow(&r->heap.driver, s->segments, s->segment_count);
     if (anew)
         mv_replay_start_anew(s, &r->heap, r->block_of);
     else
@@ -159,21 +138,23 @@ mv_code mv_replay_run(mv_arena *arena, const mv_trace *trace, const mv_lives *li
 {
     mv_arena own;
     mv_replay_script script;
-    running r = {.script = &script, .result = out};
-    mv_code code;
+    running r = {.script = opts.script ? opts.script : &script, .result = out};
+    mv_code code = MV_OK;
 
     *out = (mv_replay_result){.first_oom = MV_NEVER};
     mv_arena_init(&own, arena->budget);
-    code = mv_replay_script_make(&own, trace, lives, &script, err);
+    if (!opts.script)
+        code = mv_replay_script_make(&own, trace, lives, &script, err);
     if (code == MV_OK && !start(&r, &own, &opts))
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
-    for (uint32_t i = 0; code == MV_OK && i < script.ev->count; i++) {
+    for (uint32_t i = 0; code == MV_OK && i < lives->events.count; i++) {
         run_event(&r, i);
         if (r.heap.out_of_memory)
             code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     }
     out->peak = r.heap.peak;
     out->counts = r.heap.counts;
+    out->largest = r.heap.largest;
     mv_arena_release(&own);
     return code;
 }

@@ -170,6 +170,19 @@ static bool read_events(reading *r)
     return true;
 }
 
+static bool list_segments(mv_arena *arena, mv_replay_script *s)
+{
+    uint32_t total = 0;
+
+    for (uint32_t i = 0; i < s->ev->count; i++)
+        total += s->ev->action[i] == MV_ACTION_SEGMENT_ALLOC;
+    s->segments = mv_push_array(arena, mv_driver_record, total);
+    for (uint32_t i = 0; s->segments && i < s->ev->count; i++)
+        if (s->ev->action[i] == MV_ACTION_SEGMENT_ALLOC)
+            s->segments[s->segment_count++] = (mv_driver_record){s->ev->addr[i], s->ev->size[i]};
+    return s->segments != NULL;
+}
+
 mv_code mv_replay_script_make(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                               mv_replay_script *out, mv_err *err)
 {
@@ -188,7 +201,7 @@ mv_code mv_replay_script_make(mv_arena *arena, const mv_trace *trace, const mv_l
         out->release_from[i] = i == 0 ? 0 : MV_NEVER;
     out->calls_tell = calls_tell(out->ev);
     r.most = highest_reserved(lives, &r.reserved);
-    if (!read_events(&r))
+    if (!read_events(&r) || !list_segments(arena, out))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     return MV_OK;
 }

@@ -4,9 +4,10 @@
 #ifndef MV_REPLAY_SCRIPT_H
 #define MV_REPLAY_SCRIPT_H
 
-#include "analyze/replay_heap.h"
+#include "analyze/places.h"
+#include "analyze/replay.h"
 
-typedef struct {
+struct mv_replay_script {
     const mv_trace *trace;
     const mv_lives *lives;
     const mv_events *ev;
@@ -17,16 +18,12 @@ typedef struct {
     uint32_t *release_from; /* [pools] first event from which a private pool gives memory back */
     uint64_t limit;         /* on reserved bytes, from failed requests and retries; UINT64_MAX: none
                              * seen */
-} mv_replay_script;
+    uint32_t segment_count;
+    mv_driver_record *segments; /* [segment_count] of segment_alloc events, in order */
+};
 
 mv_code mv_replay_script_make(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                               mv_replay_script *out, mv_err *err);
-
-static inline bool mv_is_segment_action(uint8_t action)
-{
-    return action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_FREE ||
-           action == MV_ACTION_SEGMENT_MAP || action == MV_ACTION_SEGMENT_UNMAP;
-}
 
 static inline bool mv_is_release_action(uint8_t action)
 {

@@ -166,7 +166,7 @@ static void apply_releases(verifying *v, uint32_t event, uint32_t end)
 
 static void check_empty_cache(verifying *v, uint32_t event, uint32_t end)
 {
-    for (uint32_t i = 2; i < v->heap.pool_count; i++)
+    for (uint32_t i = 2; i < 2 * v->script->trace->pools.count; i++)
         v->heap.pools[i].may_release = v->script->release_from[i / 2] <= event;
     mv_replay_plan_cached(&v->heap);
     follow_plan(v, &event, end);
@@ -396,7 +396,8 @@ mv_code mv_replay_verify(mv_arena *arena, const mv_trace *trace, const mv_lives 
     code = mv_replay_script_make(&own, trace, lives, &script, err);
     if (code == MV_OK) {
         v.block_of = mv_push_array(&own, uint32_t, lives->allocs.count);
-        if (v.block_of && mv_replay_heap_init(&v.heap, &own, &script.conf, trace->pools.count)) {
+        if (v.block_of &&
+            mv_replay_heap_init(&v.heap, &own, &script.conf, trace->pools.count + 1)) {
             /* The real limit is not in the trace; with one, blocks have ages. */
             v.heap.limit = script.conf.gc_threshold > 0 ? UINT64_MAX - 1 : UINT64_MAX;
             memset(v.block_of, 0xff, lives->allocs.count * sizeof *v.block_of);
@@ -409,6 +410,8 @@ mv_code mv_replay_verify(mv_arena *arena, const mv_trace *trace, const mv_lives 
             code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     }
     out->peak = v.heap.peak;
+    out->counts = v.heap.counts;
+    out->largest = v.heap.largest;
     out->exact = out->segment_matched == out->segment_events &&
                  out->allocs_matched == out->allocs && is_certain(lives);
     mv_arena_release(&own);

@@ -204,6 +204,26 @@ const mv_command mv_commands[] = {
                    "memviz oom --json train.pickle | jq '.ooms[].verdict'\n",
     },
     {
+        .name = "whatif",
+        .run = mv_cmd_whatif,
+        .options = MV_HAS(JSON) | MV_HAS(DEVICE) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(CONF) |
+                   MV_HAS(CAPACITY) | MV_HAS(OUTPUT),
+        .least_files = 1,
+        .most_files = 1,
+        .arguments = "FILE",
+        .summary = "what other PYTORCH_CUDA_ALLOC_CONF settings would have done",
+        .help =
+            "Replays the trace by PyTorch's own allocator, simulated: how much memory each --conf\n"
+            "would have taken from the device at its peak, and with how many calls; --conf ''\n"
+            "are the defaults. Without --conf a set of settings is tried and ranked. --capacity\n"
+            "is what the device, or the process, may have: then failures and garbage collection\n"
+            "are replayed too. First the recorded run itself is replayed; where that does not\n"
+            "reproduce it, no advice is given.\n",
+        .example = "memviz whatif train.pickle\n"
+                   "memviz whatif --conf expandable_segments:True --capacity 40GiB train.pickle\n"
+                   "memviz whatif --json train.pickle | jq '.runs[0]'\n",
+    },
+    {
         .name = "ranks",
         .run = mv_cmd_ranks,
         .fail_on = MV_FAIL_LEAK,

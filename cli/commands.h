@@ -56,6 +56,7 @@ int mv_cmd_fragmentation(mv_cli *cli);
 int mv_cmd_memory(mv_cli *cli);
 int mv_cmd_segments(mv_cli *cli);
 int mv_cmd_oom(mv_cli *cli);
+int mv_cmd_whatif(mv_cli *cli);
 int mv_cmd_trace_plot(mv_cli *cli);
 int mv_cmd_ledger(mv_cli *cli);
 int mv_cmd_run(mv_cli *cli);

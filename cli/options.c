@@ -131,6 +131,11 @@ static bool take(mv_options *o, mv_option_id id, char *argument)
         return mv_size_parse(argument, &o->target);
     case MV_OPTION_FAIL_ON:
         return take_fail_on(o, argument);
+    case MV_OPTION_CONF:
+        if (o->confs == MV_MOST_CONFS)
+            return false;
+        o->conf[o->confs++] = argument;
+        return true;
     case MV_OPTION_CAPACITY:
         return mv_size_parse(argument, &o->capacity) && o->capacity > 0;
     case MV_OPTION_MAX_MEMORY:

@@ -30,6 +30,8 @@
     X(CPU, "cpu", 0, NULL, NULL, "record tensors on the CPU as well")                              \
     X(WAIT_FREE, "wait-free", 0, NULL, NULL, "lose an event rather than wait for another thread")  \
     X(CAPACITY, "capacity", 0, "BYTES", NULL, "memory that the allocator can have, such as 80GiB") \
+    X(CONF, "conf", 0, "SETTINGS", NULL,                                                           \
+      "settings to try, as PYTORCH_CUDA_ALLOC_CONF has them; can be repeated")                     \
     X(OUTPUT, "output", 'o', "FILE", NULL, "write to FILE")                                        \
     X(QUIET, "quiet", 'q', NULL, NULL, "no progress and no remarks on standard error")             \
     X(COLOR, "color", 0, "WHEN", "auto always never",                                              \
@@ -68,6 +70,8 @@ extern const mv_option mv_option_table[MV_OPTION_COUNT];
 
 #define MV_ALL_DEVICES (-1)
 
+#define MV_MOST_CONFS 64
+
 /* What --fail-on may name, in the order of its words. */
 typedef enum { MV_FAIL_LEAK, MV_FAIL_FRAGMENTED, MV_FAIL_PEAK, MV_FAIL_DELTA } mv_fail_on;
 
@@ -87,7 +91,9 @@ typedef struct {
     uint64_t target;                     /* meaningful when given */
     bool all_frames;
     mv_color color;
-    uint64_t capacity;   /* meaningful when given */
+    uint64_t capacity; /* meaningful when given */
+    uint32_t confs;    /* --conf, in order */
+    const char *conf[MV_MOST_CONFS];
     uint64_t max_memory; /* 0 when not given */
     int files;           /* what is left of the command line */
     char **file;         /* [files] */

@@ -119,6 +119,19 @@ Test(golden, fragmentation)
         check(names[i], "fragmentation");
 }
 
+Test(golden, whatif)
+{
+    static const char *const names[] = {"frag_pinned_by_small", "leak_loss_list", "gpt_train",
+                                        "oom_fragmented",       "retry_release",  "ring",
+                                        "two_devices"};
+
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        check(names[i], "whatif");
+    check_run("gc_limit_off", "whatif_capacity",
+              "whatif --conf '' --conf garbage_collection_threshold:0.6 --capacity 3GiB "
+              "gc_limit_off.pickle");
+}
+
 Test(golden, oom)
 {
     static const char *const names[] = {"oom", "oom_fragmented", "oom_outside", "retry_release",
