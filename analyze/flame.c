@@ -1,5 +1,6 @@
 #include "analyze/flame.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "analyze/alive.h"
@@ -121,4 +122,31 @@ mv_code mv_flame_segments(mv_arena *arena, const mv_trace *trace, const mv_lives
             out->rows[out->count++] = row_of_piece(lives, event, sites, &out->map, s, i);
     merge(out);
     return MV_OK;
+}
+
+uint32_t mv_flame_prefix(const mv_trace *trace, const mv_lives *lives, const mv_flame *flame,
+                         const mv_flame_row *row, char text[MV_FLAME_PREFIX][MV_FLAME_TEXT])
+{
+    static const char *const parts[] = {"(allocated)", "(waiting for a stream)", "(free)"};
+    const mv_segment_lives *s = &lives->segments;
+    const mv_pools *pools = &trace->pools;
+    mv_pool_id pool;
+    uint32_t segment;
+
+    if (row->segment == MV_NO_ROW)
+        return 0;
+    segment = flame->map.segment[row->segment];
+    pool = s->pool[segment].row == MV_NO_ROW ? MV_DEFAULT_POOL : s->pool[segment];
+    snprintf(text[0], MV_FLAME_TEXT, "%ssegment 0x%llx of %llu bytes",
+             s->is_expandable[segment] ? "expandable " : "",
+             (unsigned long long)flame->map.addr[row->segment],
+             (unsigned long long)flame->map.size[row->segment]);
+    snprintf(text[1], MV_FLAME_TEXT, "%s pool (%llu, %llu)",
+             mv_segment_kind_name((mv_segment_kind)s->kind[segment]),
+             (unsigned long long)(pool.row < pools->count ? pools->a[pool.row] : 0),
+             (unsigned long long)(pool.row < pools->count ? pools->b[pool.row] : 0));
+    snprintf(text[2], MV_FLAME_TEXT, "stream %llu",
+             (unsigned long long)trace->streams.value[s->stream[segment].row]);
+    snprintf(text[3], MV_FLAME_TEXT, "%s", parts[row->part]);
+    return MV_FLAME_PREFIX;
 }

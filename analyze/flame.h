@@ -36,4 +36,11 @@ mv_code mv_flame_memory(mv_arena *arena, const mv_lives *lives, uint32_t event,
 mv_code mv_flame_segments(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                           uint32_t event, const mv_sites *sites, mv_flame *out, mv_err *err);
 
+enum { MV_FLAME_TEXT = 128, MV_FLAME_PREFIX = 4 };
+
+/* What stands in front of a row's stack in `segments`: the segment with its address and bytes, its
+ * pool, its stream, and the part; nothing in `memory`. Returns how many texts there are. */
+uint32_t mv_flame_prefix(const mv_trace *trace, const mv_lives *lives, const mv_flame *flame,
+                         const mv_flame_row *row, char text[MV_FLAME_PREFIX][MV_FLAME_TEXT]);
+
 #endif

@@ -147,12 +147,15 @@ const mv_command mv_commands[] = {
         .most_files = 1,
         .writes_file = true,
         .arguments = "FILE",
-        .summary = "live bytes by stack, for flame graphs",
+        .summary = "flame graph of live bytes by stack",
         .help =
-            "Writes folded stacks to -o X.folded: frames, outermost first, joined by ';', then\n"
-            "the bytes that are allocated at the end, or at the moment of --at. All lines add\n"
-            "up to what is allocated. flamegraph.pl, speedscope and others read them.\n",
-        .example = "memviz memory train.pickle -o train.folded\n"
+            "Draws a flame graph to -o X.svg: the bytes that are allocated at the end, or at the\n"
+            "moment of --at, by who called whom, the heaviest on the left. Or writes folded\n"
+            "stacks to -o X.folded: frames, outermost first, joined by ';', then the bytes.\n"
+            "All lines add up to what is allocated. flamegraph.pl, speedscope and others read\n"
+            "them.\n",
+        .example = "memviz memory --at peak train.pickle -o peak.svg\n"
+                   "memviz memory train.pickle -o train.folded\n"
                    "memviz memory --at peak train.pickle -o - | flamegraph.pl >peak.svg\n",
     },
     {
@@ -163,12 +166,13 @@ const mv_command mv_commands[] = {
         .most_files = 1,
         .writes_file = true,
         .arguments = "FILE",
-        .summary = "reserved bytes by segment and stack, for flame graphs",
+        .summary = "flame graph of reserved bytes by segment and stack",
         .help =
-            "Writes folded stacks to -o X.folded: segment, pool, stream, whether the bytes are\n"
-            "allocated, waiting for a stream or free, then the frames, outermost first. All\n"
-            "lines add up to what is reserved at the end, or at the moment of --at.\n",
-        .example = "memviz segments train.pickle -o segments.folded\n"
+            "Draws a flame graph to -o X.svg, or writes folded stacks to -o X.folded: segment,\n"
+            "pool, stream, whether the bytes are allocated, waiting for a stream or free, then\n"
+            "the frames, outermost first. All lines add up to what is reserved at the end, or at\n"
+            "the moment of --at.\n",
+        .example = "memviz segments train.pickle -o segments.svg\n"
                    "memviz segments --at reserved-peak train.pickle -o - | flamegraph.pl >s.svg\n",
     },
     {

@@ -4,7 +4,9 @@
 
 #include "cli/at.h"
 #include "cli/complain.h"
+#include "cli/flame_picture.h"
 #include "cli/input.h"
+#include "cli/picture.h"
 #include "cli/report.h"
 
 typedef struct {
@@ -33,7 +35,8 @@ static bool check_path(const mv_cli *cli)
     const char *path = cli->options.output, *name = cli->command->name;
 
     if (!path) {
-        mv_complain_usage(name, "say where with -o X.folded (-o - is standard output)");
+        mv_complain_usage(name, "say where with -o X.svg or X.folded (-o - is folded stacks on "
+                                "standard output)");
         return false;
     }
     if (strcmp(path, "-") == 0 && mv_option_given(&cli->options, MV_HAS(JSON))) {
@@ -41,7 +44,7 @@ static bool check_path(const mv_cli *cli)
         return false;
     }
     if (strcmp(path, "-") != 0 && !ends_with(path, ".folded")) {
-        mv_complain_usage(name, "%s: only .folded is written", path);
+        mv_complain_usage(name, "%s: only .folded and .svg are written", path);
         return false;
     }
     return true;
@@ -60,35 +63,6 @@ static void put_frame(folder *f, const char *text)
         clean[length] = c == ';' ? ':' : (char)(c < ' ' || c == 127 ? '?' : c);
     }
     mv_sink_write(&f->sink, clean, length);
-}
-
-static void put_next(folder *f, const char *text)
-{
-    mv_sink_write(&f->sink, ";", 1);
-    put_frame(f, text);
-}
-
-/* Both numbers of a pool, stream and the segment itself. */
-static void put_segment(folder *f, const mv_lives *lives, const mv_heap_map *map, uint32_t segment)
-{
-    const mv_segment_lives *s = &lives->segments;
-    uint32_t row = map->segment[segment];
-    mv_pool_id pool = s->pool[row].row == MV_NO_ROW ? MV_DEFAULT_POOL : s->pool[row];
-    char text[128];
-
-    snprintf(text, sizeof text, "%ssegment 0x%llx of %llu bytes",
-             s->is_expandable[row] ? "expandable " : "", (unsigned long long)map->addr[segment],
-             (unsigned long long)map->size[segment]);
-    put_frame(f, text);
-    snprintf(
-        text, sizeof text, "%s pool (%llu, %llu)",
-        mv_segment_kind_name((mv_segment_kind)s->kind[row]),
-        (unsigned long long)(pool.row < f->trace->pools.count ? f->trace->pools.a[pool.row] : 0),
-        (unsigned long long)(pool.row < f->trace->pools.count ? f->trace->pools.b[pool.row] : 0));
-    put_next(f, text);
-    snprintf(text, sizeof text, "stream %llu",
-             (unsigned long long)f->trace->streams.value[s->stream[row].row]);
-    put_next(f, text);
 }
 
 /* Behind a first frame, which is there already when `has_first`. */
@@ -116,16 +90,16 @@ static void put_stack(folder *f, mv_stack_id stack, bool has_first)
 static void put_row(folder *f, const mv_lives *lives, const mv_flame *flame,
                     const mv_flame_row *row)
 {
-    static const char *const parts[] = {"(allocated)", "(waiting for a stream)", "(free)"};
+    char prefix[MV_FLAME_PREFIX][MV_FLAME_TEXT];
+    uint32_t count = mv_flame_prefix(f->trace, lives, flame, row, prefix);
     bool has_first = f->end - f->first > 1;
 
     if (has_first)
         mv_sink_printf(&f->sink, "device %u", lives->device);
-    if (row->segment != MV_NO_ROW) {
+    for (uint32_t i = 0; i < count; i++) {
         if (has_first)
             mv_sink_write(&f->sink, ";", 1);
-        put_segment(f, lives, &flame->map, row->segment);
-        put_next(f, parts[row->part]);
+        put_frame(f, prefix[i]);
         has_first = true;
     }
     if (row->part != MV_FLAME_FREE)
@@ -218,6 +192,8 @@ int mv_folded_run(mv_cli *cli, mv_folded_find find)
     folder f = {.cli = cli, .trace = &trace, .find = find};
     mv_err err = {.offset = MV_NO_OFFSET};
 
+    if (cli->options.output && mv_picture_is_written(cli->options.output))
+        return mv_flame_picture_run(cli, find);
     if (!check_path(cli))
         return MV_EXIT_USAGE;
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &f.first, &f.end))

@@ -14,7 +14,8 @@ typedef mv_code (*mv_folded_find)(mv_arena *arena, const mv_trace *trace, const 
                                   mv_err *err);
 
 /* Reads the file, finds the flame of each device at the moment of --at (`end` where it is not
- * given), writes it to -o as a whole or not at all, and reports. Returns the exit status. */
+ * given), writes it to -o as a whole or not at all, and reports. Where -o names a picture it is
+ * drawn (cli/flame_picture.h). Returns the exit status. */
 int mv_folded_run(mv_cli *cli, mv_folded_find find);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "analyze/size.h"
 #include "analyze/totals.h"
-#include "tests/fixture.h"
+#include "tests/fixture_scene.h"
 #include "viz/palette.h"
 #include "viz/timeline.h"
 
@@ -42,44 +42,11 @@ static void drop(picture *p)
 
 /* ---- looking at a scene ------------------------------------------------------------------ */
 
-typedef struct {
-    float top, bottom;
-} extent;
-
 static int by_top(const void *left, const void *right)
 {
-    float a = ((const extent *)left)->top, b = ((const extent *)right)->top;
+    float a = ((const mvt_extent *)left)->top, b = ((const mvt_extent *)right)->top;
 
     return (a > b) - (a < b);
-}
-
-/* Where the vertical line at x crosses a filled shape: pairs of entry and exit, by y. */
-static uint32_t cross(const mv_scene *scene, const mv_shape *s, float x, extent *out, uint32_t most)
-{
-    const mv_point *p = scene->points + s->first;
-    float y[64];
-    uint32_t count = 0;
-
-    if (s->kind == MV_SHAPE_RECTS) {
-        for (uint32_t i = 0; i + 1 < s->count && count < most; i += 2)
-            if (p[i].x <= x && x < p[i + 1].x)
-                out[count++] = (extent){p[i].y, p[i + 1].y};
-        return count;
-    }
-    for (uint32_t i = 0; i < s->count; i++) {
-        mv_point a = p[i], b = p[(i + 1) % s->count];
-        if ((a.x <= x) != (b.x <= x) && count < 64)
-            y[count++] = a.y + (b.y - a.y) * (x - a.x) / (b.x - a.x);
-    }
-    cr_assert_eq(count % 2, 0);
-    for (uint32_t i = 0; i + 1 < count; i += 2)
-        out[i / 2] = (extent){fminf(y[i], y[i + 1]), fmaxf(y[i], y[i + 1])};
-    return count / 2;
-}
-
-static bool is_filled(const mv_shape *s)
-{
-    return (s->kind == MV_SHAPE_RECTS || s->kind == MV_SHAPE_POLYGON) && !s->is_hatched;
 }
 
 /* The grey area behind the allocations, whose outline is the total. */
@@ -96,7 +63,7 @@ static const mv_shape *area_of(const mv_scene *scene)
 
 /* The allocations at x, from the top down. They lie between the area and the hatching, have a text
  * for the pointer, and are inside the area. */
-static uint32_t shapes_at(const mv_scene *scene, float x, extent *out, uint32_t most)
+static uint32_t shapes_at(const mv_scene *scene, float x, mvt_extent *out, uint32_t most)
 {
     const mv_shape *area = area_of(scene);
     float left = scene->points[area->first].x, bottom = scene->points[area->first].y;
@@ -106,12 +73,12 @@ static uint32_t shapes_at(const mv_scene *scene, float x, extent *out, uint32_t 
         bottom = fmaxf(bottom, scene->points[area->first + i].y);
     for (uint32_t i = (uint32_t)(area - scene->shapes) + 1; i < scene->shape_count; i++) {
         const mv_shape *s = &scene->shapes[i];
-        if (!is_filled(s) || !s->title || scene->points[s->first].x < left ||
+        if (!mvt_shape_is_filled(s) || !s->title || scene->points[s->first].x < left ||
             scene->points[s->first + s->count / 2].y > bottom + 1 || s->fill == 0)
             continue;
         if (s->fill == mv_theme_of(false)->lane)
             continue;
-        count += cross(scene, s, x, out + count, most - count);
+        count += mvt_scene_cross(scene, s, x, out + count, most - count);
     }
     qsort(out, count, sizeof *out, by_top);
     return count;
@@ -151,7 +118,7 @@ static mvt_trace *random_trace(uint64_t seed, uint32_t events)
 
 /* Every living allocation, one on top of the other in order of birth, from the top down. */
 static uint32_t literal(const mv_alloc_lives *a, uint32_t event, double scale, float bottom,
-                        extent *out)
+                        mvt_extent *out)
 {
     uint32_t count = 0;
     uint64_t offset = 0;
@@ -175,7 +142,7 @@ static void compare_at(const picture *p, uint32_t event, uint32_t from, uint32_t
     float left = scene->points[area->first].x;
     float right = scene->points[area->first + area->count - 2].x;
     float x = left + (right - left) * ((float)(event - from) + 0.5f) / (float)(to - from);
-    extent drawn[128], meant[128];
+    mvt_extent drawn[128], meant[128];
     uint32_t found = shapes_at(scene, x, drawn, 128);
 
     cr_assert_eq(found, literal(&p->lives.allocs, event, scale, bottom, meant));
@@ -185,8 +152,8 @@ static void compare_at(const picture *p, uint32_t event, uint32_t from, uint32_t
         cr_assert_float_eq(drawn[i].bottom, meant[i].bottom, 0.11);
     }
     if (found > 0) {
-        extent total[4];
-        cr_assert_eq(cross(scene, area, x, total, 4), 1);
+        mvt_extent total[4];
+        cr_assert_eq(mvt_scene_cross(scene, area, x, total, 4), 1);
         cr_assert_float_eq(total[0].top, meant[0].top, 0.11, "the outline is the total");
     }
 }
@@ -243,132 +210,6 @@ Test(timeline, shapes_stand_where_a_literal_model_puts_them)
 
 /* ---- every real snapshot ----------------------------------------------------------------- */
 
-typedef struct {
-    float x0, y0, x1, y1;
-} box;
-
-static box text_box(const mv_scene *scene, const mv_shape *s)
-{
-    mv_point at = scene->points[s->first];
-    float w = mv_text_width(s->text, s->width);
-    float x = s->anchor == MV_ANCHOR_START ? at.x
-              : s->anchor == MV_ANCHOR_END ? at.x - w
-                                           : at.x - w / 2;
-
-    return (box){x, at.y - s->width * 0.75f, x + w, at.y + s->width * 0.2f};
-}
-
-static void check_texts_apart(const mv_scene *scene, const char *name)
-{
-    for (uint32_t i = 0; i < scene->shape_count; i++) {
-        box a;
-        if (scene->shapes[i].kind != MV_SHAPE_TEXT)
-            continue;
-        a = text_box(scene, &scene->shapes[i]);
-        cr_expect(a.x0 >= 0 && a.y0 >= 0 && a.x1 <= scene->width && a.y1 <= scene->height,
-                  "%s: \"%s\" leaves the picture", name, scene->shapes[i].text);
-        for (uint32_t j = i + 1; j < scene->shape_count; j++) {
-            box b;
-            if (scene->shapes[j].kind != MV_SHAPE_TEXT)
-                continue;
-            b = text_box(scene, &scene->shapes[j]);
-            cr_expect_not(a.x0 < b.x1 && b.x0 < a.x1 && a.y0 < b.y1 && b.y0 < a.y1,
-                          "%s: \"%s\" meets \"%s\"", name, scene->shapes[i].text,
-                          scene->shapes[j].text);
-        }
-    }
-}
-
-static uint32_t blend(uint32_t under, uint32_t over)
-{
-    uint32_t alpha = over & 0xff, result = 0xff;
-
-    for (int shift = 8; shift < 32; shift += 8) {
-        uint32_t a = under >> shift & 0xff, b = over >> shift & 0xff;
-        result |= (a * (255 - alpha) + b * alpha) / 255 << shift;
-    }
-    return result;
-}
-
-static double luminance(uint32_t colour)
-{
-    static const double weights[] = {0.0722, 0.7152, 0.2126};
-    double sum = 0;
-
-    for (int i = 0; i < 3; i++) {
-        double part = (double)(colour >> (8 + 8 * i) & 0xff) / 255;
-        sum += weights[i] * (part <= 0.04045 ? part / 12.92 : pow((part + 0.055) / 1.055, 2.4));
-    }
-    return sum;
-}
-
-/* WCAG 2: contrast of a text to what was painted below it before. */
-static void check_contrast(const mv_scene *scene, const box *bounds, uint32_t text,
-                           const char *name)
-{
-    const mv_shape *s = &scene->shapes[text];
-    box at = text_box(scene, s);
-    float x = (at.x0 + at.x1) / 2, y = (at.y0 + at.y1) / 2;
-    uint32_t under = scene->background;
-    double a, b;
-
-    for (uint32_t i = 0; i < text; i++) {
-        extent crossings[64];
-        bool is_near = is_filled(&scene->shapes[i]) && bounds[i].x0 <= x && x <= bounds[i].x1 &&
-                       bounds[i].y0 <= y && y <= bounds[i].y1;
-        uint32_t count = is_near ? cross(scene, &scene->shapes[i], x, crossings, 64) : 0;
-        for (uint32_t c = 0; c < count; c++)
-            if (crossings[c].top <= y && y < crossings[c].bottom)
-                under = blend(under, scene->shapes[i].fill);
-    }
-    a = luminance(s->fill) + 0.05;
-    b = luminance(under) + 0.05;
-    cr_expect((a > b ? a / b : b / a) >= 4.5, "%s: \"%s\" %06x on %06x", name, s->text,
-              s->fill >> 8, under >> 8);
-}
-
-static void check_contrasts(const mv_scene *scene, const char *name)
-{
-    box *bounds = mv_push_array(scene->arena, box, scene->shape_count);
-
-    cr_assert(bounds != NULL);
-    for (uint32_t i = 0; i < scene->shape_count; i++) {
-        const mv_shape *s = &scene->shapes[i];
-        bounds[i] = (box){1e9f, 1e9f, -1e9f, -1e9f};
-        for (uint32_t n = s->first; n < s->first + s->count; n++) {
-            bounds[i].x0 = fminf(bounds[i].x0, scene->points[n].x);
-            bounds[i].y0 = fminf(bounds[i].y0, scene->points[n].y);
-            bounds[i].x1 = fmaxf(bounds[i].x1, scene->points[n].x);
-            bounds[i].y1 = fmaxf(bounds[i].y1, scene->points[n].y);
-        }
-    }
-    for (uint32_t i = 0; i < scene->shape_count; i++)
-        if (scene->shapes[i].kind == MV_SHAPE_TEXT)
-            check_contrast(scene, bounds, i, name);
-}
-
-static uint64_t svg_bytes(const mv_scene *scene)
-{
-    mv_sink sink;
-    mv_err err = {0};
-    uint64_t bytes;
-
-    cr_assert_eq(mv_sink_open(&sink, "/dev/null", &err), MV_OK);
-    cr_assert_eq(mv_svg_write(scene, &sink, &err), MV_OK);
-    cr_assert_eq(mv_sink_commit(&sink, &err), MV_OK);
-    bytes = sink.bytes;
-    mv_sink_abort(&sink);
-    return bytes;
-}
-
-static void check_inside(const mv_scene *scene, const char *name)
-{
-    for (uint32_t i = 0; i < scene->point_count; i++)
-        cr_assert(scene->points[i].x >= 0 && scene->points[i].x <= scene->width &&
-                      scene->points[i].y >= 0 && scene->points[i].y <= scene->height,
-                  "%s: %g,%g", name, (double)scene->points[i].x, (double)scene->points[i].y);
-}
-
 /* At a few places: shapes do not overlap and do not leave the area of the total. */
 static void check_stack(const mv_scene *scene, const char *name)
 {
@@ -378,10 +219,10 @@ static void check_stack(const mv_scene *scene, const char *name)
 
     for (int i = 0; i < 40; i++) {
         float x = left + (right - left) * ((float)i + 0.37f) / 40;
-        static extent found[4096];
-        extent total[4];
+        static mvt_extent found[4096];
+        mvt_extent total[4];
         uint32_t count = shapes_at(scene, x, found, 4096);
-        cr_assert_eq(cross(scene, area, x, total, 4), 1);
+        cr_assert_eq(mvt_scene_cross(scene, area, x, total, 4), 1);
         for (uint32_t s = 0; s < count; s++) {
             cr_expect_geq(found[s].top, total[0].top - 0.01f, "%s", name);
             cr_expect_leq(found[s].bottom, total[0].bottom + 0.01f, "%s", name);
@@ -390,14 +231,6 @@ static void check_stack(const mv_scene *scene, const char *name)
                       (double)found[s - 1].bottom, (double)found[s].top);
         }
     }
-}
-
-static bool says(const mv_scene *scene, const char *text)
-{
-    for (uint32_t i = 0; i < scene->shape_count; i++)
-        if (scene->shapes[i].text && strstr(scene->shapes[i].text, text))
-            return true;
-    return false;
 }
 
 /* The title has the peaks that `memviz stats` has. */
@@ -413,7 +246,7 @@ static void check_peaks(picture *p, const mv_trace *trace, const char *name)
              p->lives.doubts.inexact_blocks ? "at least " : "",
              mv_size_text(allocated, totals.peak.bytes.allocated), peak,
              mv_size_text(reserved, totals.peak.bytes.reserved));
-    cr_expect(says(&p->timeline.scene, text), "%s does not say \"%s\"", name, text);
+    cr_expect(mvt_scene_says(&p->timeline.scene, text), "%s does not say \"%s\"", name, text);
 }
 
 static void check_picture(const mv_trace *trace, const char *name, uint32_t device, bool is_dark)
@@ -422,13 +255,13 @@ static void check_picture(const mv_trace *trace, const char *name, uint32_t devi
     const mv_scene *scene = &p.timeline.scene;
 
     draw(&p, trace, device, (mv_timeline_opts){.title = name, .is_dark = is_dark});
-    check_inside(scene, name);
-    check_texts_apart(scene, name);
+    mvt_scene_check_inside(scene, name);
+    mvt_scene_check_texts(scene, name);
     check_peaks(&p, trace, name);
-    check_contrasts(scene, name);
+    mvt_scene_check_contrasts(scene, name);
     if (!is_dark)
         check_stack(scene, name);
-    cr_expect_lt(svg_bytes(scene), 5000000, "%s", name);
+    cr_expect_lt(mvt_scene_svg_bytes(scene), 5000000, "%s", name);
     cr_expect_eq(p.timeline.events, p.lives.events.count);
     cr_expect_leq(p.timeline.drawn, p.lives.allocs.count);
     drop(&p);
@@ -454,14 +287,6 @@ Test(timeline, pictures_of_every_snapshot_can_be_read)
 
 /* ---- what a picture says ----------------------------------------------------------------- */
 
-static bool shows_on_hover(const mv_scene *scene, const char *text)
-{
-    for (uint32_t i = 0; i < scene->shape_count; i++)
-        if (scene->shapes[i].title && strstr(scene->shapes[i].title, text))
-            return true;
-    return false;
-}
-
 static void check_says(const char *snapshot, const char *const *texts)
 {
     mv_budget budget = {.limit = (uint64_t)1 << 30};
@@ -473,7 +298,8 @@ static void check_says(const char *snapshot, const char *const *texts)
     mvt_load(&arena, snapshot, &trace);
     draw(&p, &trace, 0, (mv_timeline_opts){.title = snapshot});
     for (; *texts; texts++)
-        cr_expect(says(&p.timeline.scene, *texts) || shows_on_hover(&p.timeline.scene, *texts),
+        cr_expect(mvt_scene_says(&p.timeline.scene, *texts) ||
+                      mvt_scene_hovers(&p.timeline.scene, *texts),
                   "%s does not say \"%s\"", snapshot, *texts);
     drop(&p);
     mv_arena_release(&arena);
@@ -504,7 +330,7 @@ Test(timeline, names_the_window_that_it_shows)
 
     draw(&p, trace, 0, (mv_timeline_opts){.from = 10, .to = 30});
     cr_expect_eq(p.timeline.events, 20);
-    cr_expect(says(&p.timeline.scene, "20 of "));
+    cr_expect(mvt_scene_says(&p.timeline.scene, "20 of "));
     drop(&p);
     mvt_drop(t);
 }
@@ -518,7 +344,7 @@ Test(timeline, traces_of_nearly_nothing_are_drawn)
 
     draw(&p, mvt_done(empty), 0, (mv_timeline_opts){0});
     cr_expect_eq(p.timeline.drawn, 0);
-    check_texts_apart(&p.timeline.scene, "empty");
+    mvt_scene_check_texts(&p.timeline.scene, "empty");
     drop(&p);
     mvt_alloc(one, .addr = 512, .bytes = 512);
     check_picture(mvt_done(one), "one event without a stack", 0, false);
@@ -556,9 +382,9 @@ Test(timeline, a_picture_of_anything_stays_small)
         addr += 64 << 20;
     }
     draw(&p, mvt_done(t), 0, (mv_timeline_opts){0});
-    cr_expect_lt(svg_bytes(&p.timeline.scene), 5000000);
-    check_inside(&p.timeline.scene, "anything");
-    check_texts_apart(&p.timeline.scene, "anything");
+    cr_expect_lt(mvt_scene_svg_bytes(&p.timeline.scene), 5000000);
+    mvt_scene_check_inside(&p.timeline.scene, "anything");
+    mvt_scene_check_texts(&p.timeline.scene, "anything");
     check_stack(&p.timeline.scene, "anything");
     cr_expect_gt(p.timeline.drawn, 1000);
     drop(&p);
@@ -591,28 +417,13 @@ Test(timeline, fails_when_memory_is_out)
 
 /* ---- the whole scene of a small trace ---------------------------------------------------- */
 
-/* MV_BLESS=1 in the environment rewrites the expected text, as in test_golden.c. */
 Test(timeline, scene_of_a_small_trace)
 {
-    const char *path = MV_TESTDATA "/golden/small.scene";
     mvt_trace *t = mvt_small();
     picture p;
-    char *now = NULL;
-    size_t length = 0;
-    FILE *out = open_memstream(&now, &length);
-    mv_span expected;
 
     draw(&p, mvt_done(t), 0, (mv_timeline_opts){.title = "small"});
-    mv_scene_print(&p.timeline.scene, out);
-    cr_assert_eq(fclose(out), 0);
-    if (getenv("MV_BLESS")) {
-        FILE *file = fopen(path, "wb");
-        cr_assert(file && fwrite(now, 1, length, file) == length && fclose(file) == 0);
-    }
-    expected = mvt_file(&p.arena, path);
-    cr_expect(expected.length == length && memcmp(expected.data, now, length) == 0,
-              "the scene of a small trace is not %s; now:\n%s", path, now);
-    free(now);
+    mvt_scene_golden(&p.timeline.scene, "small");
     drop(&p);
     mvt_drop(t);
 }

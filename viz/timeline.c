@@ -1,5 +1,6 @@
 #include "viz/timeline.h"
 
+#include "viz/heading.h"
 #include "viz/painter.h"
 
 enum {
@@ -18,16 +19,7 @@ enum {
 
 const char *mv_painter_hover(mv_painter *p, const char *text)
 {
-    uint32_t bytes = 0;
-
-    if (!text)
-        return NULL;
-    for (const char *c = text; *c; c++)
-        bytes += (*c >= ' ' && *c <= '~' && !strchr("&<>\"", *c)) || *c == '\n' ? 1 : 6;
-    if (bytes > p->hover_bytes)
-        return NULL;
-    p->hover_bytes -= bytes;
-    return text;
+    return mv_hover_take(&p->hover_bytes, text);
 }
 
 static void find_peaks(mv_painter *p)
