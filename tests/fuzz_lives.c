@@ -7,6 +7,7 @@
 #include "analyze/oom.h"
 #include "analyze/peak.h"
 #include "analyze/totals.h"
+#include "analyze/whatif.h"
 #include "tests/soundness.h"
 
 #include <stdio.h>
@@ -70,6 +71,23 @@ static mv_code look_at_heap(mv_arena *arena, const mv_trace *trace, const mv_liv
     return MV_OK;
 }
 
+static mv_code replay(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_err *err)
+{
+    static const char *const confs[] = {"", "expandable_segments:True", "max_split_size_mb:64"};
+    mv_sites sites;
+    mv_whatif found;
+
+    if (mv_sites_find(arena, trace, &sites, err) != MV_OK ||
+        mv_whatif_find(arena, trace, lives, &sites, (mv_whatif_opts){0}, &found, err) != MV_OK ||
+        mv_whatif_find(arena, trace, lives, &sites, (mv_whatif_opts){3, confs, (uint64_t)1 << 28},
+                       &found, err) != MV_OK)
+        return err->code;
+    if (found.fidelity.segment_matched > found.fidelity.segment_events ||
+        found.fidelity.allocs_matched > found.fidelity.allocs)
+        fail("more is predicted than there is");
+    return MV_OK;
+}
+
 static void analyze(mv_arena *arena, const mv_trace *trace, uint32_t device)
 {
     mv_totals totals;
@@ -81,7 +99,8 @@ static void analyze(mv_arena *arena, const mv_trace *trace, uint32_t device)
         mv_totals_find(arena, trace, &lives, &totals, &err) != MV_OK ||
         mv_leaks_find(arena, trace, &lives, &leaks, &err) != MV_OK ||
         attribute(arena, trace, &lives, &err) != MV_OK ||
-        look_at_heap(arena, trace, &lives, &err) != MV_OK) {
+        look_at_heap(arena, trace, &lives, &err) != MV_OK ||
+        replay(arena, trace, &lives, &err) != MV_OK) {
         if (err.code == MV_NOMEM)
             return;
         fprintf(stderr, "an analyzer fails: %s %s\n", mv_code_name(err.code), err.detail);
