@@ -16,7 +16,13 @@ typedef struct {
 
 static mv_code draw_window(plot *p, uint32_t device, mv_window window, mv_arena *work, mv_err *err)
 {
-    mv_timeline_opts opts = {.from = window.first, .to = window.end, .title = p->picture.name};
+    const mv_options *o = &p->cli->options;
+    mv_timeline_opts opts = {.width = o->width,
+                             .height = o->height,
+                             .from = window.first,
+                             .to = window.end,
+                             .is_dark = o->is_dark,
+                             .title = p->picture.name};
     mv_timeline timeline;
     mv_lives lives;
     mv_leaks leaks;

@@ -263,7 +263,7 @@ const mv_command mv_commands[] = {
     {
         .name = "trace_plot",
         .run = mv_cmd_trace_plot,
-        .options = MV_HAS(JSON) | MV_HAS(OUTPUT) | RANGE_OPTIONS,
+        .options = MV_HAS(JSON) | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(OUTPUT) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
         .writes_file = true,
@@ -271,10 +271,12 @@ const mv_command mv_commands[] = {
         .summary = "the memory timeline as a picture",
         .help =
             "Who held memory when: allocated bytes stacked by allocation, the reserved line above\n"
-            "them, the peak, and the call sites that hold most. Written as SVG to -o X.svg, else\n"
-            "to FILE.svg; the picture's path is printed. Several devices stand one below the\n"
-            "other. -o - writes to standard output.\n",
+            "them, the peak, and the call sites that hold most. Written as SVG to -o X.svg or as\n"
+            "PNG to -o X.png, else as SVG to FILE.svg; the picture's path is printed. Several\n"
+            "devices stand one below the other, each of the --size. -o - writes SVG to standard\n"
+            "output.\n",
         .example = "memviz trace_plot train.pickle -o timeline.svg\n"
+                   "memviz trace_plot --size 1600x900 --theme dark train.pickle -o slide.png\n"
                    "memviz trace_plot --from @ProfilerStep#3 --to @ProfilerStep#4 train.pickle\n",
     },
     {

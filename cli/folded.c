@@ -44,7 +44,7 @@ static bool check_path(const mv_cli *cli)
         return false;
     }
     if (strcmp(path, "-") != 0 && !ends_with(path, ".folded")) {
-        mv_complain_usage(name, "%s: only .folded and .svg are written", path);
+        mv_complain_usage(name, "%s: only .folded, .svg and .png are written", path);
         return false;
     }
     return true;

@@ -9,6 +9,7 @@
 
 #include "analyze/size.h"
 #include "cli/nearest.h"
+#include "viz/raster.h"
 
 const mv_option mv_option_table[MV_OPTION_COUNT] = {
 #define MV_OPTION_ROW(id, name, letter, argument, words, help) \
@@ -87,6 +88,24 @@ static bool take_fail_on(mv_options *o, const char *text)
     return index >= 0 && (!sign || mv_size_parse(sign + 1, &o->fail_above));
 }
 
+/* "1600x900" */
+static bool take_size(mv_options *o, const char *text)
+{
+    const char *sign = strchr(text, 'x');
+    uint64_t width, height;
+    char number[16];
+
+    if (!sign || (size_t)(sign - text) >= sizeof number)
+        return false;
+    snprintf(number, sizeof number, "%.*s", (int)(sign - text), text);
+    if (!read_number(number, MV_IMAGE_MOST, &width) ||
+        !read_number(sign + 1, MV_IMAGE_MOST, &height))
+        return false;
+    o->width = (uint32_t)width;
+    o->height = (uint32_t)height;
+    return width > 0 && height > 0;
+}
+
 static bool take(mv_options *o, mv_option_id id, char *argument)
 {
     uint64_t number;
@@ -117,6 +136,11 @@ static bool take(mv_options *o, mv_option_id id, char *argument)
         return word_index(id, argument) >= 0;
     case MV_OPTION_STACKS:
         o->stacks = argument;
+        return word_index(id, argument) >= 0;
+    case MV_OPTION_SIZE:
+        return take_size(o, argument);
+    case MV_OPTION_THEME:
+        o->is_dark = word_index(id, argument) == 1;
         return word_index(id, argument) >= 0;
     case MV_OPTION_AT:
         o->at = argument;

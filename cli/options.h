@@ -32,6 +32,8 @@
     X(CAPACITY, "capacity", 0, "BYTES", NULL, "memory that the allocator can have, such as 80GiB") \
     X(CONF, "conf", 0, "SETTINGS", NULL,                                                           \
       "settings to try, as PYTORCH_CUDA_ALLOC_CONF has them; can be repeated")                     \
+    X(SIZE, "size", 0, "WxH", NULL, "width and height of a picture in pixels, such as 1600x900")   \
+    X(THEME, "theme", 0, "WHICH", "light dark", "colors of a picture: light (default) or dark")    \
     X(OUTPUT, "output", 'o', "FILE", NULL, "write to FILE")                                        \
     X(QUIET, "quiet", 'q', NULL, NULL, "no progress and no remarks on standard error")             \
     X(COLOR, "color", 0, "WHEN", "auto always never",                                              \
@@ -94,6 +96,8 @@ typedef struct {
     uint64_t capacity; /* meaningful when given */
     uint32_t confs;    /* --conf, in order */
     const char *conf[MV_MOST_CONFS];
+    uint32_t width, height; /* of a picture; 0 when not given */
+    bool is_dark;
     uint64_t max_memory; /* 0 when not given */
     int files;           /* what is left of the command line */
     char **file;         /* [files] */

@@ -4,6 +4,27 @@
 
 #include "cli/complain.h"
 #include "cli/input.h"
+#include "viz/png.h"
+
+/* ---- back ends --------------------------------------------------------------------------- */
+
+typedef mv_code write_scene(mv_budget *budget, const mv_scene *scene, mv_sink *sink, mv_err *err);
+
+static mv_code write_svg(mv_budget *budget, const mv_scene *scene, mv_sink *sink, mv_err *err)
+{
+    (void)budget;
+    return mv_svg_write(scene, sink, err);
+}
+
+/* To add one: a row here. The first is for standard output. */
+static const struct {
+    const char *ending;
+    write_scene *write;
+} back_ends[] = {
+    {".svg", write_svg},
+    {".png", mv_scene_write_png},
+};
+enum { BACK_ENDS = sizeof back_ends / sizeof *back_ends };
 
 /* ---- where to ---------------------------------------------------------------------------- */
 
@@ -14,9 +35,21 @@ static bool ends_with(const char *text, const char *ending)
     return length > tail && strcmp(text + length - tail, ending) == 0;
 }
 
+/* The row that a path's ending names; BACK_ENDS when there is none. */
+static size_t back_end_of(const char *path)
+{
+    size_t i = 0;
+
+    if (strcmp(path, "-") == 0)
+        return 0;
+    while (i < BACK_ENDS && !ends_with(path, back_ends[i].ending))
+        i++;
+    return i;
+}
+
 bool mv_picture_is_written(const char *path)
 {
-    return ends_with(path, ".svg");
+    return strcmp(path, "-") != 0 && back_end_of(path) < BACK_ENDS;
 }
 
 static const char *name_of(const mv_cli *cli)
@@ -57,7 +90,7 @@ bool mv_picture_open(mv_picture *picture, mv_cli *cli)
     *picture = (mv_picture){.cli = cli, .path = path, .name = name_of(cli)};
     mv_scene_init(&picture->scene, &cli->arena, 0, 0, 0);
     if (path && !is_stdout && !mv_picture_is_written(path)) {
-        mv_complain_usage(cli->command->name, "%s: only .svg is written", path);
+        mv_complain_usage(cli->command->name, "%s: only .svg and .png are written", path);
         return false;
     }
     if (!path)
@@ -82,6 +115,8 @@ mv_code mv_picture_append(mv_picture *picture, const mv_scene *panel, mv_err *er
     }
     scene->height += panel->height;
     scene->width = panel->width > scene->width ? panel->width : scene->width;
+    scene->shown_height += panel->shown_height;
+    scene->shown_width = panel->shown_width;
     scene->background = panel->background;
     picture->panels++;
     if (scene->failed)
@@ -97,7 +132,8 @@ bool mv_picture_write(mv_picture *picture)
     mv_err err = {.offset = MV_NO_OFFSET};
 
     if (mv_sink_open(&sink, picture->path, &err) == MV_OK) {
-        if (mv_svg_write(&picture->scene, &sink, &err) == MV_OK)
+        size_t row = back_end_of(picture->path);
+        if (back_ends[row].write(&picture->cli->budget, &picture->scene, &sink, &err) == MV_OK)
             mv_sink_commit(&sink, &err);
         else
             mv_sink_abort(&sink);

@@ -24,8 +24,8 @@ bool mv_picture_is_written(const char *path);
 /* The path of -o, else FILE.svg. False, with a message, when the usage is wrong. */
 bool mv_picture_open(mv_picture *picture, mv_cli *cli);
 
-/* Puts a panel below those that are there. Its texts stay where they are: in an arena that must
- * outlive the picture. Fails for want of memory. */
+/* Puts a panel below those that are there, which are of the same size. Its texts stay where they
+ * are: in an arena that must outlive the picture. Fails for want of memory. */
 mv_code mv_picture_append(mv_picture *picture, const mv_scene *panel, mv_err *err);
 
 /* The whole file, or none and a message. */

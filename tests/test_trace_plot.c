@@ -1,5 +1,6 @@
 /* memviz trace_plot: the picture as a file. What is in it test_timeline.c looks at. */
 #include <criterion/criterion.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,10 +29,14 @@ Test(trace_plot, wrong_usage)
         const char *arguments, *why;
         int status;
     } all[] = {
-        {"$SNAPS/oom.pickle -o x.png", "x.png: only .svg is written", 2},
-        {"$SNAPS/oom.pickle -o x.html", "x.html: only .svg is written", 2},
-        {"$SNAPS/oom.pickle -o .svg", ".svg: only .svg is written", 2},
-        {"--json $SNAPS/oom.pickle -o -", "only .svg is written", 2},
+        {"$SNAPS/oom.pickle -o x.gif", "x.gif: only .svg and .png are written", 2},
+        {"$SNAPS/oom.pickle -o .svg", ".svg: only .svg and .png are written", 2},
+        {"--json $SNAPS/oom.pickle -o -", "only .svg and .png are written", 2},
+        {"--size 0x100 $SNAPS/oom.pickle -o x.png", "--size 0x100: expected WxH", 2},
+        {"--size 100 $SNAPS/oom.pickle -o x.png", "--size 100: expected WxH", 2},
+        {"--size 100x16385 $SNAPS/oom.pickle -o x.png", "expected WxH", 2},
+        {"--size 00000000000000000000000100x100 $SNAPS/oom.pickle -o x.png", "expected WxH", 2},
+        {"--theme blue $SNAPS/oom.pickle -o x.png", "expected one of: light dark", 2},
         {"- <$SNAPS/oom.pickle", "standard input has no name", 2},
         {"--from 7 --to 7 $SNAPS/oom.pickle -o x.svg", "nothing to draw", 1},
         {"--device 1 $SNAPS/oom.pickle -o x.svg", "no device 1", 1},
@@ -60,6 +65,61 @@ Test(trace_plot, report_has_the_members_of_the_contract)
     cr_expect_eq(mvt_json_number(report, "events"), 200);
     cr_expect_gt(mvt_json_number(report, "drawn"), 0);
     cJSON_Delete(report);
+}
+
+/* The size in a PNG file's header. */
+static void check_png(const mvt_run *r, uint32_t width, uint32_t height)
+{
+    const uint8_t *b = (const uint8_t *)r->out;
+
+    cr_assert(r->status == 0 && r->out_length > 60, "%s", r->err);
+    cr_assert_eq(memcmp(b, "\x89PNG\r\n\x1a\n", 8), 0);
+    cr_expect_eq((uint32_t)b[18] << 8 | b[19], width);
+    cr_expect_eq((uint32_t)b[22] << 8 | b[23], height);
+}
+
+/* No events, no stacks, a ring that was overwritten, a late start, pools, nothing left at the end,
+ * and less room than any text needs: all has a picture of the size that was asked for. */
+Test(trace_plot, png_of_anything_in_any_size)
+{
+    static const char *const files[] = {"no_history", "state_only", "ring",
+                                        "late_start", "mempool",    "expandable_empty"};
+    static const struct {
+        uint32_t width, height;
+    } sizes[] = {{1400, 760}, {640, 360}, {1, 1}, {3, 2000}, {2500, 1}};
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        for (size_t s = i % 2; s < sizeof sizes / sizeof *sizes; s += 2) {
+            mvt_run r = mvt_sh("$MEMVIZ trace_plot -q --theme %s --size %ux%u $SNAPS/%s.pickle "
+                               "-o x.png >&2; cat x.png",
+                               i % 3 ? "light" : "dark", sizes[s].width, sizes[s].height, files[i]);
+            check_png(&r, sizes[s].width, sizes[s].height);
+            mvt_run_drop(&r);
+        }
+}
+
+Test(trace_plot, size_and_theme_of_svg)
+{
+    mvt_run r = mvt_sh("$MEMVIZ trace_plot --size 400x300 --theme dark $SNAPS/oom.pickle -o -");
+
+    cr_expect(strstr(r.out, " width=\"400\" height=\"300\" viewBox=\"0 0 800 600\""), "%.200s",
+              r.out);
+    cr_expect(strstr(r.out, "fill=\"#16191d\"/>"));
+    mvt_run_drop(&r);
+    r = mvt_sh(
+        "$MEMVIZ trace_plot --size 900x400 $SNAPS/two_devices.pickle -o x.png >&2; cat x.png");
+    check_png(&r, 900, 800);
+    mvt_run_drop(&r);
+}
+
+/* The same file gives the same bytes. */
+Test(trace_plot, png_is_deterministic)
+{
+    mvt_run r = mvt_sh("$MEMVIZ trace_plot $SNAPS/gpt_train.pickle -o a.png >&2; "
+                       "$MEMVIZ trace_plot $SNAPS/gpt_train.pickle -o b.png >&2; cmp a.png b.png");
+
+    cr_expect_eq(r.status, 0, "%s", r.err);
+    mvt_run_drop(&r);
 }
 
 static double height_of(const char *svg)

@@ -1,11 +1,32 @@
 #include "viz/scene.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+
+enum { MOST_SIDE = 16384 };
 
 void mv_scene_init(mv_scene *scene, mv_arena *arena, float width, float height, uint32_t background)
 {
     *scene = (mv_scene){.arena = arena, .width = width, .height = height, .background = background};
+}
+
+void mv_scene_init_shown(mv_scene *scene, mv_arena *arena, uint32_t width, uint32_t height,
+                         uint32_t least_width, uint32_t least_height, uint32_t background)
+{
+    float x = (float)width / (float)least_width, y = (float)height / (float)least_height;
+    float scale = x < y ? x : y;
+    float w = (float)width, h = (float)height;
+
+    if (scale < 1) { /* as many pixels in both directions, but not without end */
+        w = fminf(w / scale, MOST_SIDE);
+        h = fminf(h / scale, MOST_SIDE);
+    }
+    mv_scene_init(scene, arena, roundf(w), roundf(h), background);
+    if (scale < 1) {
+        scene->shown_width = (float)width;
+        scene->shown_height = (float)height;
+    }
 }
 
 /* One more row in `*rows`; false (and the scene has failed) when memory is out. */
@@ -189,6 +210,8 @@ void mv_scene_print(const mv_scene *scene, FILE *out)
 {
     fprintf(out, "scene %gx%g background %08x\n", (double)scene->width, (double)scene->height,
             scene->background);
+    if (scene->shown_width > 0)
+        fprintf(out, "shown %gx%g\n", (double)scene->shown_width, (double)scene->shown_height);
     for (uint32_t i = 0; i < scene->shape_count; i++) {
         const mv_shape *s = &scene->shapes[i];
         fprintf(out, "%s", kind_names[s->kind]);

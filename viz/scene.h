@@ -43,6 +43,8 @@ typedef struct {
 typedef struct {
     mv_arena *arena;
     float width, height;
+    float shown_width, shown_height; /* pixels of the picture, to which all of the scene is
+                                      * stretched; 0: as many as the scene has */
     uint32_t background;
     bool failed; /* memory ran out; nothing more was added */
 
@@ -54,6 +56,11 @@ typedef struct {
 
 void mv_scene_init(mv_scene *scene, mv_arena *arena, float width, float height,
                    uint32_t background);
+
+/* The same for a picture of width x height pixels, at least 1 x 1. Where that is less than the
+ * layout needs, the scene has least_width x least_height or more and is shown smaller. */
+void mv_scene_init_shown(mv_scene *scene, mv_arena *arena, uint32_t width, uint32_t height,
+                         uint32_t least_width, uint32_t least_height, uint32_t background);
 
 /* A point for the shape that mv_scene_add comes to add next. */
 void mv_scene_point(mv_scene *scene, float x, float y);

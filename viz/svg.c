@@ -241,15 +241,17 @@ static void write_hatch(mv_sink *sink, const mv_scene *scene)
 mv_code mv_svg_write(const mv_scene *scene, mv_sink *sink, mv_err *err)
 {
     svg w = {.sink = sink, .scene = scene};
+    bool is_scaled = scene->shown_width > 0 && scene->shown_height > 0;
 
     if (scene->failed)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
     mv_sink_printf(sink,
                    "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%g\" height=\"%g\" "
-                   "viewBox=\"0 0 %g %g\" font-family=\"DejaVu Sans,Verdana,Helvetica,Arial,"
+                   "viewBox=\"0 0 %g %g\"%s font-family=\"DejaVu Sans,Verdana,Helvetica,Arial,"
                    "sans-serif\">\n",
-                   (double)scene->width, (double)scene->height, (double)scene->width,
-                   (double)scene->height);
+                   (double)(is_scaled ? scene->shown_width : scene->width),
+                   (double)(is_scaled ? scene->shown_height : scene->height), (double)scene->width,
+                   (double)scene->height, is_scaled ? " preserveAspectRatio=\"none\"" : "");
     mv_sink_printf(sink, "<rect width=\"100%%\" height=\"100%%\"");
     write_colour(sink, "fill", scene->background);
     mv_sink_printf(sink, "/>\n");

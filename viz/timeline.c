@@ -114,13 +114,6 @@ static mv_code draw(mv_arena *scratch, mv_painter *p, uint32_t *drawn, mv_err *e
     return MV_OK;
 }
 
-static float size_or(uint32_t pixels, uint32_t usual, uint32_t least)
-{
-    if (pixels == 0)
-        return (float)usual;
-    return (float)(pixels < least ? least : pixels);
-}
-
 mv_code mv_timeline_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          const mv_timeline_opts *opts, mv_timeline *out, mv_err *err)
 {
@@ -135,8 +128,9 @@ mv_code mv_timeline_find(mv_arena *arena, const mv_trace *trace, const mv_lives 
     mv_code code;
 
     *out = (mv_timeline){0};
-    mv_scene_init(&out->scene, arena, size_or(opts->width, WIDTH, LEAST_WIDTH),
-                  size_or(opts->height, HEIGHT, LEAST_HEIGHT), p.theme->background);
+    mv_scene_init_shown(&out->scene, arena, opts->width ? opts->width : WIDTH,
+                        opts->height ? opts->height : HEIGHT, LEAST_WIDTH, LEAST_HEIGHT,
+                        p.theme->background);
     p.layout.from = opts->from < events ? opts->from : events;
     p.layout.to = opts->to && opts->to < events ? opts->to : events;
     if (p.layout.to < p.layout.from)

@@ -17,7 +17,8 @@
 #include "viz/scene.h"
 
 typedef struct {
-    uint32_t width, height; /* pixels, at least 800 x 360; 0: 1400 x 760 */
+    uint32_t width, height; /* pixels; 0: 1400 x 760. Below 800 x 360 a larger scene is shown
+                             * smaller */
     uint32_t from, to;      /* events [from, to); to 0: all */
     uint32_t top; /* most allocations that are drawn one by one, the largest in bytes x time; others
                    * are drawn together with those of their call site; 0: 4000 */

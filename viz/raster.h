@@ -1,0 +1,29 @@
+/* Back end: a scene as pixels.
+ *
+ * Areas, strokes and letters are drawn with exact coverage (viz/coverage.h) and blended in whole
+ * numbers: the same scene and font give the same bytes on every machine. Shapes marked crisp have
+ * their corners moved to whole pixels instead, so that neighbours leave no seam. */
+#ifndef MV_RASTER_H
+#define MV_RASTER_H
+
+#include "viz/scene.h"
+#include "viz/text_raster.h"
+
+#define MV_IMAGE_MOST 16384 /* pixels to a side */
+
+typedef struct {
+    uint32_t width, height;
+    uint8_t *pixels; /* [height][width][4] red, green, blue, alpha; colours multiplied by alpha */
+} mv_image;
+
+typedef struct {
+    mv_font_choice font;
+} mv_raster_opts;
+
+/* The scene at the size it is shown (viz/scene.h), at least one pixel and at most MV_IMAGE_MOST to
+ * a side: MV_LIMIT beyond. `arena` keeps the pixels. Time: the pixels that are painted, each as
+ * often as shapes lie there. */
+mv_code mv_raster_draw(mv_arena *arena, const mv_scene *scene, const mv_raster_opts *opts,
+                       mv_image *out, mv_err *err);
+
+#endif
