@@ -28,8 +28,9 @@ typedef struct {
  * program can change it. */
 typedef struct {
     const char *setting;
-    const char *text; /* one sentence */
-    uint64_t bytes;   /* that it is about */
+    const char *text;  /* one sentence */
+    uint64_t bytes;    /* that it is about */
+    mv_stack_id stack; /* of the line to change; MV_NO_STACK: it is about no line */
 } mv_advice;
 
 #define MV_MOST_ADVICE 8

@@ -12,6 +12,7 @@
 
 #define WORTH_A_WORD (64 * MIB) /* less is not worth a change */
 #define MANY_SIZES   6          /* of requests: shapes vary */
+#define OLD_SHARE    10         /* of the events so far: younger blocks come and go */
 
 typedef struct {
     mv_arena *arena;
@@ -36,7 +37,7 @@ __attribute__((format(printf, 4, 5))) static void advise(adviser *a, const char 
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     f->advice[f->advice_count] =
-        (mv_advice){setting, mv_arena_text(a->arena, text, strlen(text)), bytes};
+        (mv_advice){setting, mv_arena_text(a->arena, text, strlen(text)), bytes, MV_NO_STACK};
     a->failed = a->failed || !f->advice[f->advice_count++].text;
 }
 
@@ -48,7 +49,12 @@ static bool has_line(const adviser *a, mv_stack_id stack)
     return frame.row != MV_NO_ROW && a->sites->kinds[frame.row] <= MV_FRAME_PACKAGE;
 }
 
-/* Lines whose small blocks strand much: a fair part of all, and of what was taken too much. */
+static bool is_old(const adviser *a, const mv_pin *line)
+{
+    return mv_pin_age(line, a->f->at.event) * OLD_SHARE >= (uint64_t)(uint32_t)(a->f->at.event + 1);
+}
+
+/* Lines whose old, small blocks strand much: a fair part of all, and of what was taken too much. */
 static void about_pins(adviser *a)
 {
     const mv_pins *pins = &a->f->pins;
@@ -59,7 +65,7 @@ static void about_pins(adviser *a)
         if (line->stranded < WORTH_A_WORD / 2 || line->stranded < pins->stranded / 5 ||
             line->stranded < a->f->beyond / 5)
             return;
-        if (line->stranded < line->bytes / 2 || !has_line(a, line->stack))
+        if (line->stranded < line->bytes / 2 || !has_line(a, line->stack) || !is_old(a, line))
             continue;
         advise(a, "", line->stranded,
                "%s keeps %s in %u blocks that strand %s in %u segments: allocate them before the "
@@ -68,6 +74,7 @@ static void about_pins(adviser *a)
                mv_culprit_label(a->trace, a->sites->kinds, line->stack, label, sizeof label),
                mv_size_text(own, line->bytes), line->blocks, mv_size_text(stranded, line->stranded),
                line->segments);
+        a->f->advice[a->f->advice_count - 1].stack = line->stack;
     }
 }
 
@@ -169,6 +176,10 @@ static void about_whole(adviser *a)
         advise(a, "torch.cuda.empty_cache()", whole,
                "%s are free in private pools: they go back once the CUDA graphs or MemPools that "
                "own them are deleted and torch.cuda.empty_cache() is called",
+               mv_size_text(size, whole));
+    else if (mv_setting_is_on(a->trace, "garbage_collection_threshold"))
+        advise(a, "torch.cuda.empty_cache()", whole,
+               "%s lie in segments that nothing uses: torch.cuda.empty_cache() gives them back",
                mv_size_text(size, whole));
     else
         advise(

@@ -48,6 +48,21 @@ static void find_capacity(const mv_trace *trace, const mv_lives *lives, uint64_t
     out->source = "";
 }
 
+/* The first out-of-memory event behind all blocks of the leaks. */
+static uint32_t oom_behind(const mv_lives *lives, const mv_leaks *leaks)
+{
+    const mv_events *e = &lives->events;
+    uint32_t last = 0;
+
+    for (uint32_t i = 0; i < leaks->count; i++)
+        if (leaks->leaks[i].last_event > last)
+            last = leaks->leaks[i].last_event;
+    for (uint32_t i = last; leaks->count > 0 && i < e->count; i++)
+        if (e->action[i] == MV_ACTION_OOM)
+            return i;
+    return MV_NEVER;
+}
+
 /* Microseconds that one step takes, as the mean of all complete ones; -1 when that is not
  * known. */
 static double time_of_step(const mv_lives *lives, const mv_steps *steps)
@@ -78,6 +93,7 @@ mv_code mv_leaks_outlook(mv_arena *arena, const mv_trace *trace, const mv_lives 
     double each;
 
     *out = (mv_leak_outlook){.steps = MV_NO_BYTES, .time_us = MV_NO_TIME};
+    out->oom_event = oom_behind(lives, leaks);
     find_capacity(trace, lives, capacity, out);
     for (uint32_t i = 0; i < leaks->count; i++)
         grows += leaks->leaks[i].bytes_per_step;

@@ -91,6 +91,8 @@ typedef struct {
     const char *source; /* of the capacity: "option", "oom", "samples"; "" when not known */
     uint64_t steps;     /* complete steps that still fit; MV_NO_BYTES: not known, or no leak */
     int64_t time_us;    /* that many steps take; MV_NO_TIME: not known */
+    uint32_t oom_event; /* the out-of-memory event that came of it: behind the last block of every
+                         * leak; MV_NEVER */
 } mv_leak_outlook;
 
 /* `capacity` as the user gave it, or MV_NO_BYTES: then it is what an oom event of the trace or the

@@ -148,6 +148,14 @@ static mv_oom_verdict judge(const trial *t, const mv_oom *o, uint32_t domain)
     return is_mostly_outside(o) ? MV_OOM_OUTSIDE : MV_OOM_CAPACITY;
 }
 
+/* Whether no emptier device of its kind, or of any, could serve the request. */
+static bool is_beyond_device(const mv_oom *o)
+{
+    if (o->total_source == MV_TOTAL_SAMPLED)
+        return o->requested > o->total;
+    return mv_oom_likely_total(o->requested) == 0;
+}
+
 static const char *why(trial *t, const mv_oom *o)
 {
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT], c[MV_SIZE_TEXT];
@@ -170,11 +178,16 @@ static const char *why(trial *t, const mv_oom *o)
                    : say(t, "%s were freed, but other streams may still use them",
                          mv_size_text(b, o->bytes.pending));
     case MV_OOM_OUTSIDE:
-        return say(t, "PyTorch holds %s and the device has %s left: %s%s belong to others",
+        return say(t, "PyTorch holds %s and the device has %s left: others hold the rest, %s%s",
                    mv_size_text(a, o->bytes.reserved), mv_size_text(b, o->device_free),
-                   o->total_source == MV_TOTAL_GUESSED ? "probably at least " : "",
-                   mv_size_text(c, o->outside));
+                   mv_size_text(c, o->outside),
+                   o->total_source == MV_TOTAL_GUESSED ? " or more" : "");
     default:
+        if (is_beyond_device(o))
+            return o->total_source == MV_TOTAL_SAMPLED
+                       ? say(t, "the request alone is more than the device's %s",
+                             mv_size_text(b, o->total))
+                       : say(t, "no GPU has %s", a);
         if (o->limited)
             return say(t,
                        "the device has %s left: a memory limit of the process refused %s "
@@ -207,6 +220,9 @@ static const char *advice(trial *t, const mv_oom *o)
                "themselves "
                "(memviz run, then memviz ledger)";
     default:
+        if (is_beyond_device(o))
+            return "look at the shape that is asked for there: nothing that could be freed makes "
+                   "room for it";
         return "use less: a smaller batch, activation checkpointing, sharded or offloaded state; "
                "memviz peak --at oom shows who holds the memory";
     }

@@ -173,16 +173,6 @@ static void count_retries(listing *l, bool collects)
     }
 }
 
-static bool collects_garbage(const mv_trace *trace)
-{
-    uint32_t row = mv_setting_find(trace, NULL, "garbage_collection_threshold");
-
-    if (row == MV_NO_ROW)
-        return false;
-    return trace->settings.kind[row] == MV_SETTING_FLOAT ? trace->settings.real[row] > 0
-                                                         : trace->settings.integer[row] > 0;
-}
-
 /* ---- all --------------------------------------------------------------------------------- */
 
 bool mv_oom_failures_list(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
@@ -205,7 +195,7 @@ bool mv_oom_failures_list(mv_arena *arena, const mv_trace *trace, const mv_lives
         list_calls(&l, answer);
         qsort(out->ooms, out->count, sizeof *out->ooms, by_event);
         ask_samples(&l);
-        count_retries(&l, collects_garbage(trace));
+        count_retries(&l, mv_setting_is_on(trace, "garbage_collection_threshold"));
     }
     mv_arena_release(&scratch);
     return answer && out->ooms;

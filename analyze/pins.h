@@ -39,6 +39,13 @@ typedef struct {
     mv_pin *lines; /* [line_count] the same of the whole heap, most stranded first */
 } mv_pins;
 
+/* Events from the birth of a line's oldest block to behind `event`, which may be MV_BEFORE: all of
+ * them for blocks from before the first event. */
+static inline uint64_t mv_pin_age(const mv_pin *pin, uint32_t event)
+{
+    return (uint64_t)(uint32_t)(event + 1) - (uint32_t)(pin->oldest + 1);
+}
+
 /* Of one domain, or of all with MV_NO_ROW. O(n log n) in the map. Fails only for want of memory. */
 mv_code mv_pins_find(mv_arena *arena, const mv_heap *heap, const mv_heap_map *map,
                      const mv_sites *sites, uint32_t domain, mv_pins *out, mv_err *err);

@@ -1,5 +1,7 @@
 #include "cli/at.h"
 
+#include <stdio.h>
+
 #include "cli/complain.h"
 #include "cli/input.h"
 #include "cli/window.h"
@@ -47,17 +49,18 @@ bool mv_at_is_elsewhere(const mv_cli *cli, const mv_trace *trace, uint32_t devic
     return false;
 }
 
-void mv_at_put(mv_out *out, const mv_trace *trace, const mv_moment *moment)
+const char *mv_at_text(char text[MV_AT_TEXT], const mv_trace *trace, const mv_moment *moment)
 {
     int64_t start = mv_position_start_us(trace);
 
-    if (moment->event == MV_BEFORE) {
-        mv_out_text(out, "before the first event");
-        return;
-    }
-    mv_out_format(out, "event %u", moment->event);
-    if (moment->time_us != MV_NO_TIME && start != MV_NO_TIME)
-        mv_out_format(out, " (%.3f s)", (double)(moment->time_us - start) / 1e6);
+    if (moment->event == MV_BEFORE)
+        snprintf(text, MV_AT_TEXT, "before the first event");
+    else if (moment->time_us == MV_NO_TIME || start == MV_NO_TIME)
+        snprintf(text, MV_AT_TEXT, "event %u", moment->event);
+    else
+        snprintf(text, MV_AT_TEXT, "event %u (%.3f s)", moment->event,
+                 (double)(moment->time_us - start) / 1e6);
+    return text;
 }
 
 cJSON *mv_at_json(mv_report *report, const mv_moment *moment)

@@ -15,7 +15,8 @@ bool mv_at_find(mv_cli *cli, const mv_trace *trace, const mv_lives *lives, const
 bool mv_at_is_elsewhere(const mv_cli *cli, const mv_trace *trace, uint32_t device);
 
 /* "before the first event", "event 812", "event 812 (1.234 s)". */
-void mv_at_put(mv_out *out, const mv_trace *trace, const mv_moment *moment);
+#define MV_AT_TEXT 64
+const char *mv_at_text(char text[MV_AT_TEXT], const mv_trace *trace, const mv_moment *moment);
 
 /* {"event":812,"time_us":...,"allocated":...,"requested":...,"reserved":...,"active":...}; the
  * event is null before the first. */

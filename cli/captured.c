@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyze/size.h"
+#include "cli/prose.h"
 
 /* The calls of one library. */
 typedef struct {
@@ -173,19 +174,26 @@ static void put_fact(mv_out *out, const mv_trace *trace, const char *before, con
     put_clean(out, value);
 }
 
+/* Behind a label. */
+#define LABEL_COLUMNS 16
+
 static void put_process(mv_out *out, const mv_trace *trace)
 {
-    const char *command = mv_fact_find(trace, "command");
+    static const struct {
+        const char *before, *key;
+    } facts[] = {{", pid ", "pid"}, {" on ", "host"}, {", rank ", "rank"}, {" of ", "world_size"}};
+    const char *command = mv_fact_find(trace, "command"), *stopped = mv_fact_find(trace, "stopped");
+    char text[1024] = "";
 
+    mv_prose_add(text, sizeof text, "%.700s", command ? command : "a process");
+    for (unsigned i = 0; i < sizeof facts / sizeof *facts; i++) {
+        const char *value = mv_fact_find(trace, facts[i].key);
+        if (value)
+            mv_prose_add(text, sizeof text, "%s%.40s", facts[i].before, value);
+    }
     put_label(out, "captured");
-    put_clean(out, command ? command : "a process");
-    put_fact(out, trace, ", pid ", "pid");
-    put_fact(out, trace, " on ", "host");
-    put_fact(out, trace, ", rank ", "rank");
-    put_fact(out, trace, " of ", "world_size");
-    mv_out_format(out, "; ended: %s", ending_of(trace));
-    put_fact(out, trace, ": ", "stopped");
-    mv_out_char(out, '\n');
+    mv_prose_put(out, LABEL_COLUMNS, LABEL_COLUMNS, "%s; ended: %s%s%s", text, ending_of(trace),
+                 stopped ? ": " : "", stopped ? stopped : "");
 }
 
 static void put_stacks(mv_out *out, const mv_trace *trace)
@@ -205,7 +213,7 @@ static void put_libraries(mv_out *out, mv_arena *scratch, const mv_trace *trace)
     char size[MV_SIZE_TEXT];
 
     put_label(out, "API calls");
-    mv_out_format(out, "%u, %u of them failed\n", trace->api_calls.count, all.failed);
+    mv_out_format(out, "%u, of which %u failed\n", trace->api_calls.count, all.failed);
     for (uint32_t i = 0; i < all.count && i < SHOWN; i++) {
         const library *l = &all.rows[i];
         const char *path = mv_string_text(trace, l->library), *slash = strrchr(path, '/');
@@ -218,7 +226,8 @@ static void put_libraries(mv_out *out, mv_arena *scratch, const mv_trace *trace)
     }
     if (all.count > SHOWN) {
         put_label(out, "");
-        mv_out_format(out, "and %u libraries more (see --json)\n", all.count - SHOWN);
+        mv_out_format(out, "and %u more %s (see --json)\n", all.count - SHOWN,
+                      all.count - SHOWN == 1 ? "library" : "libraries");
     }
 }
 
@@ -240,6 +249,15 @@ static void put_losses(mv_out *out, const mv_trace *trace)
         mv_out_char(out, '\n');
         first = false;
     }
+}
+
+void mv_captured_put_idle(mv_out *out, const mv_trace *trace, uint32_t device)
+{
+    mv_prose_put(
+        out, 0, 2, "device %u: no events, no memory%s", device,
+        trace->api_calls.count
+            ? " of PyTorch's caching allocator; memviz ledger shows what CUDA was asked for"
+            : "");
 }
 
 void mv_captured_print(mv_out *out, mv_arena *scratch, const mv_trace *trace)

@@ -5,6 +5,10 @@
 
 #include "cli/report.h"
 
+/* The report on a device without events and memory: "device 0: no events, no memory". Of a capture
+ * also where to look for what did not go through PyTorch's caching allocator. */
+void mv_captured_put_idle(mv_out *out, const mv_trace *trace, uint32_t device);
+
 void mv_captured_print(mv_out *out, mv_arena *scratch, const mv_trace *trace);
 cJSON *mv_captured_json(mv_report *report, const mv_trace *trace);
 

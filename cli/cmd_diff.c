@@ -7,11 +7,14 @@
 #include "cli/at.h"
 #include "cli/complain.h"
 #include "cli/input.h"
+#include "cli/prose.h"
+#include "cli/rows.h"
 #include "cli/sheet.h"
 #include "cli/stack_text.h"
 
-/* Rows in text when --limit says nothing. */
-#define TEXT_ROWS 10
+/* Rows in text when --limit says nothing; lines beside them. */
+#define TEXT_ROWS   10
+#define OTHER_LINES 13
 
 #define NO_DEVICE UINT32_MAX
 
@@ -208,16 +211,14 @@ static int put_json(const comparison *c)
 static void put_main(const comparison *c, const mv_diff_row *row)
 {
     static const char *const verbs[] = {"grew by", "shrank by", "is new with", "is gone with"};
-    char label[512], bytes[MV_SIZE_TEXT], from[MV_SIZE_TEXT], to[MV_SIZE_TEXT];
+    char label[512], bytes[MV_SIZE_TEXT];
 
     mv_out_text(c->out, ": ");
     mv_out_style(c->out, MV_STYLE_BOLD);
-    put_text(c->out, label_of(c, row, side_of(row), label, sizeof label));
+    mv_prose_put_cut(c->out, mv_prose_room(c->out, 48),
+                     label_of(c, row, side_of(row), label, sizeof label));
     mv_out_style(c->out, MV_STYLE_NONE);
     mv_out_format(c->out, " %s %s", verbs[row->status], mv_size_text(bytes, magnitude(row->delta)));
-    if (row->bytes[0] && row->bytes[1])
-        mv_out_format(c->out, " (%s to %s)", mv_size_text(from, row->bytes[0]),
-                      mv_size_text(to, row->bytes[1]));
 }
 
 static void put_verdict(const comparison *c)
@@ -245,21 +246,16 @@ static void put_verdict(const comparison *c)
 
 static void put_side(const comparison *c, const device_pair *pair, int s)
 {
-    char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT];
-    const mv_moment *moment = &pair->sides.moment[s];
+    char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], moment[MV_AT_TEXT];
+    char at[MV_AT_TEXT + 32] = ": no such device";
 
+    if (pair->sides.lives[s])
+        snprintf(at, sizeof at, ", device %u, %s", pair->device[s],
+                 mv_at_text(moment, &c->trace[s], &pair->sides.moment[s]));
     mv_out_text(c->out, s == 0 ? "  before  " : "  after   ");
-    mv_out_format(c->out, "%9s allocated, %9s reserved; ",
-                  mv_size_text(allocated, pair->found.level[s].allocated),
-                  mv_size_text(reserved, pair->found.level[s].reserved));
-    put_text(c->out, c->name[s]);
-    if (pair->sides.lives[s]) {
-        mv_out_format(c->out, ", device %u, ", pair->device[s]);
-        mv_at_put(c->out, &c->trace[s], moment);
-    } else {
-        mv_out_text(c->out, ": no such device");
-    }
-    mv_out_char(c->out, '\n');
+    mv_prose_put(c->out, 10, 10, "%9s allocated, %9s reserved; %s%s",
+                 mv_size_text(allocated, pair->found.level[s].allocated),
+                 mv_size_text(reserved, pair->found.level[s].reserved), c->name[s], at);
 }
 
 static void add_size(mv_sheet *sheet, uint64_t bytes)
@@ -492,16 +488,10 @@ static bool read_both(comparison *c, char **files)
     return read;
 }
 
-static uint64_t rows_wanted(const mv_options *options)
-{
-    if (mv_option_given(options, MV_HAS(LIMIT)))
-        return options->limit ? options->limit : UINT64_MAX;
-    return mv_option_given(options, MV_HAS(JSON)) ? UINT64_MAX : TEXT_ROWS;
-}
-
 int mv_cmd_diff(mv_cli *cli)
 {
-    comparison c = {.cli = cli, .out = &cli->out, .limit = rows_wanted(&cli->options)};
+    comparison c = {
+        .cli = cli, .out = &cli->out, .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
     char **files = cli->options.file;
 
     if (!read_both(&c, files) || !pair_devices(&c))

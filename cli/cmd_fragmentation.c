@@ -5,16 +5,21 @@
 #include "analyze/fragmentation.h"
 #include "analyze/size.h"
 #include "cli/at.h"
+#include "cli/captured.h"
 #include "cli/complain.h"
 #include "cli/input.h"
+#include "cli/prose.h"
 #include "cli/report.h"
 #include "cli/rows.h"
 #include "cli/sheet.h"
 #include "cli/stack_text.h"
 #include "cli/window.h"
 
-/* Rows of each list in text when --limit says nothing. */
-#define TEXT_ROWS 8
+/* Rows of each list in text when --limit says nothing, of healthy devices fewer; lines beside
+ * the lists. */
+#define TEXT_ROWS   8
+#define OK_ROWS     3
+#define OTHER_LINES 16
 
 typedef struct {
     mv_cli *cli;
@@ -48,10 +53,12 @@ static const char *verdict_name(const mv_fragmentation *f)
     return f->fragmented ? "fragmented" : "ok";
 }
 
-/* Events from a birth to the moment; all of them for blocks from before the first event. */
-static uint64_t age_of(const mv_fragmentation *f, uint32_t birth)
+/* Rows of each list of a device. */
+static uint64_t rows_of(const inspection *x, const mv_fragmentation *f)
 {
-    return (uint64_t)f->at.event + 1 - (uint64_t)(uint32_t)(birth + 1);
+    if (f->fragmented || mv_option_given(&x->cli->options, MV_HAS(LIMIT)))
+        return x->limit;
+    return x->limit < OK_ROWS ? x->limit : OK_ROWS;
 }
 
 /* ---- JSON -------------------------------------------------------------------------------- */
@@ -112,7 +119,7 @@ static void add_pin(mv_report *r, cJSON *array, const inspection *x, const mv_fr
     mv_json_add_u64(r, o, "blocks", pin->blocks);
     mv_json_add_u64(r, o, "segments", pin->segments);
     mv_json_add_u64(r, o, "stranded", pin->stranded);
-    mv_json_add_u64(r, o, "age_events", age_of(f, pin->oldest));
+    mv_json_add_u64(r, o, "age_events", mv_pin_age(pin, f->at.event));
     add_stack(r, o, x, pin->stack);
 }
 
@@ -169,7 +176,7 @@ static cJSON *growth_json(mv_report *r, const inspection *x, const mv_fragmentat
     return array;
 }
 
-static cJSON *advice_json(mv_report *r, const mv_fragmentation *f)
+static cJSON *advice_json(mv_report *r, const inspection *x, const mv_fragmentation *f)
 {
     cJSON *array = mv_json_array(r, NULL, NULL);
 
@@ -178,6 +185,7 @@ static cJSON *advice_json(mv_report *r, const mv_fragmentation *f)
         mv_json_add_text(r, o, "setting", f->advice[i].setting);
         mv_json_add_u64(r, o, "bytes", f->advice[i].bytes);
         mv_json_add_text(r, o, "text", f->advice[i].text);
+        mv_json_add(r, o, "frames", mv_json_frames(r, x->trace, f->advice[i].stack));
     }
     return array;
 }
@@ -240,53 +248,53 @@ static int put_json(const inspection *x)
     mv_report_member(r, "stranded", stranded_json(r, x, index));
     mv_report_member(r, "pinned_by", lines_json(r, x, f));
     mv_report_member(r, "growth", growth_json(r, x, f));
-    mv_report_member(r, "advice", advice_json(r, f));
+    mv_report_member(r, "advice", advice_json(r, x, f));
     mv_report_member(r, "devices", devices_json(r, x));
     return mv_report_close(r);
 }
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-static void put_text(mv_out *out, const char *text)
-{
-    mv_out_clean(out, (mv_span){(const uint8_t *)text, strlen(text)});
-}
-
 static void put_verdict(const inspection *x, uint32_t index)
 {
     const mv_fragmentation *f = &x->found[index];
     char size[MV_SIZE_TEXT];
 
-    mv_out_style(x->out, f->fragmented ? MV_STYLE_RED : MV_STYLE_GREEN);
-    mv_out_text(x->out, f->fragmented ? "FRAGMENTED" : "ok");
-    mv_out_style(x->out, MV_STYLE_NONE);
-    mv_out_format(x->out, "  device %u: %s reserved", x->first + index,
-                  mv_size_text(size, f->bytes.reserved));
+    if (f->fragmented) {
+        mv_out_style(x->out, MV_STYLE_RED);
+        mv_out_text(x->out, "FRAGMENTED  ");
+        mv_out_style(x->out, MV_STYLE_NONE);
+    }
+    mv_out_format(x->out, "device %u: ", x->first + index);
+    if (!f->fragmented) {
+        mv_out_style(x->out, MV_STYLE_GREEN);
+        mv_out_text(x->out, "ok");
+        mv_out_style(x->out, MV_STYLE_NONE);
+        mv_out_text(x->out, ": ");
+    }
+    mv_out_format(x->out, "%s reserved", mv_size_text(size, f->bytes.reserved));
     if (f->failed)
-        mv_out_format(x->out, " and %s more asked for", mv_size_text(size, f->failed));
-    mv_out_format(x->out, ", %s ever needed at once\n  %s\n", mv_size_text(size, f->demand.needed),
-                  f->why);
+        mv_out_format(x->out, " + %s asked for", mv_size_text(size, f->failed));
+    mv_out_format(x->out, ", %s needed\n  %s\n", mv_size_text(size, f->demand.needed), f->why);
 }
 
 static void put_moment(const inspection *x, const mv_fragmentation *f)
 {
-    char size[5][MV_SIZE_TEXT];
+    char size[7][MV_SIZE_TEXT], doubt[64] = "", at[MV_AT_TEXT];
 
-    mv_out_text(x->out, "  ");
-    mv_at_put(x->out, x->trace, &f->at);
-    mv_out_text(x->out, f->chosen ? ", the most telling moment:\n" : ":\n");
-    mv_out_format(x->out,
-                  "  %s reserved = %s allocated + %s pending + %s stranded in used segments\n"
-                  "    + %s in unused ones",
-                  mv_size_text(size[0], f->bytes.reserved),
-                  mv_size_text(size[1], f->bytes.allocated),
-                  mv_size_text(size[2], f->bytes.pending), mv_size_text(size[3], f->stranded),
-                  mv_size_text(size[4], f->whole));
+    mv_out_format(x->out, "  %s%s:\n", mv_at_text(at, x->trace, &f->at),
+                  f->chosen ? ", when most was reserved" : "");
     if (mv_heap_unexplained(&f->bytes))
-        mv_out_format(x->out, "; %lld bytes unexplained",
-                      (long long)mv_heap_unexplained(&f->bytes));
-    mv_out_format(x->out, "; largest hole %s, rounding %s\n", mv_size_text(size[0], f->largest),
-                  mv_size_text(size[1], f->bytes.rounding));
+        snprintf(doubt, sizeof doubt, "; %lld bytes unexplained",
+                 (long long)mv_heap_unexplained(&f->bytes));
+    mv_out_text(x->out, "  ");
+    mv_prose_put(x->out, 2, 4,
+                 "%s reserved = %s allocated + %s pending + %s stranded in used segments + %s in "
+                 "unused ones%s; largest hole %s, rounding %s",
+                 mv_size_text(size[0], f->bytes.reserved),
+                 mv_size_text(size[1], f->bytes.allocated), mv_size_text(size[2], f->bytes.pending),
+                 mv_size_text(size[3], f->stranded), mv_size_text(size[4], f->whole), doubt,
+                 mv_size_text(size[5], f->largest), mv_size_text(size[6], f->bytes.rounding));
 }
 
 static void put_advice(const inspection *x, const mv_fragmentation *f)
@@ -295,50 +303,58 @@ static void put_advice(const inspection *x, const mv_fragmentation *f)
         mv_out_style(x->out, MV_STYLE_YELLOW);
         mv_out_text(x->out, "  -> ");
         mv_out_style(x->out, MV_STYLE_NONE);
-        put_text(x->out, f->advice[i].text);
-        mv_out_char(x->out, '\n');
+        mv_prose_put(x->out, 5, 5, "%s", f->advice[i].text);
+        if (f->advice[i].stack.row != MV_NO_STACK.row)
+            mv_stack_put(x->out, x->trace, x->sites.kinds, f->advice[i].stack,
+                         x->cli->options.all_frames, 7);
     }
 }
 
 static void put_lines(const inspection *x, const mv_fragmentation *f)
 {
     static const mv_column columns[] = {
-        {"stranded", MV_UNIT_BYTES, 9}, {"beside", MV_UNIT_BYTES, 9}, {"blocks", MV_UNIT_COUNT, 0},
-        {"segments", MV_UNIT_COUNT, 0}, {"age", MV_UNIT_COUNT, 0},    {"by", MV_UNIT_TEXT, 0}};
+        {"stranded", MV_UNIT_BYTES, 9}, {"beside", MV_UNIT_BYTES, 9},
+        {"blocks", MV_UNIT_COUNT, 0},   {"segments", MV_UNIT_COUNT | MV_UNIT_SPARE, 0},
+        {"age", MV_UNIT_COUNT, 0},      {"by", MV_UNIT_TEXT, 0}};
+    uint64_t rows = rows_of(x, f);
     mv_sheet sheet;
     char label[512];
 
     if (f->pins.line_count == 0)
         return;
     mv_sheet_init(&sheet, &x->cli->scratch, columns, 6);
-    for (uint32_t i = 0; i < f->pins.line_count && i < x->limit; i++) {
+    for (uint32_t i = 0; i < f->pins.line_count && i < rows; i++) {
         const mv_pin *line = &f->pins.lines[i];
         mv_sheet_size(&sheet, line->stranded);
         mv_sheet_size(&sheet, line->bytes);
         mv_sheet_count(&sheet, line->blocks);
         mv_sheet_count(&sheet, line->segments);
-        mv_sheet_count(&sheet, age_of(f, line->oldest));
+        mv_sheet_count(&sheet, mv_pin_age(line, f->at.event));
         mv_sheet_text(&sheet,
                       mv_culprit_label(x->trace, x->sites.kinds, line->stack, label, sizeof label));
     }
     mv_out_char(x->out, '\n');
     mv_sheet_print(&sheet, x->out, 2);
-    mv_rows_put_hidden(x->out, f->pins.line_count, x->limit);
+    mv_rows_put_hidden(x->out, f->pins.line_count, rows);
 }
 
 static void put_growth(const inspection *x, const mv_fragmentation *f)
 {
-    static const mv_column columns[] = {{"added", MV_UNIT_BYTES, 9}, {"asked", MV_UNIT_BYTES, 9},
-                                        {"free", MV_UNIT_BYTES, 9},  {"largest", MV_UNIT_BYTES, 9},
-                                        {"event", MV_UNIT_COUNT, 0}, {"because", MV_UNIT_TEXT, 0},
+    static const mv_column columns[] = {{"added", MV_UNIT_BYTES, 9},
+                                        {"asked", MV_UNIT_BYTES | MV_UNIT_SPARE, 9},
+                                        {"free", MV_UNIT_BYTES, 9},
+                                        {"largest", MV_UNIT_BYTES, 9},
+                                        {"event", MV_UNIT_COUNT | MV_UNIT_SPARE, 0},
+                                        {"because", MV_UNIT_TEXT, 0},
                                         {"for", MV_UNIT_TEXT, 0}};
+    uint64_t rows = rows_of(x, f);
     mv_sheet sheet;
     char label[512];
 
     if (f->growths.count == 0)
         return;
     mv_sheet_init(&sheet, &x->cli->scratch, columns, 7);
-    for (uint32_t i = 0; i < f->growths.count && i < x->limit; i++) {
+    for (uint32_t i = 0; i < f->growths.count && i < rows; i++) {
         const mv_segment_growth *g = &f->growths.rows[i];
         mv_sheet_size(&sheet, g->segment_bytes);
         mv_sheet_size(&sheet, g->request);
@@ -351,19 +367,20 @@ static void put_growth(const inspection *x, const mv_fragmentation *f)
     }
     mv_out_char(x->out, '\n');
     mv_sheet_print(&sheet, x->out, 2);
-    mv_rows_put_hidden(x->out, f->growths.count, x->limit);
+    mv_rows_put_hidden(x->out, f->growths.count, rows);
 }
 
 static void put_device(const inspection *x, uint32_t index)
 {
     const mv_fragmentation *f = &x->found[index];
 
+    if (x->lives[index].events.count == 0 && f->bytes.reserved == 0) {
+        mv_captured_put_idle(x->out, x->trace, x->first + index);
+        return;
+    }
     put_verdict(x, index);
     put_moment(x, f);
     put_advice(x, f);
-    if (f->fragmented && f->pins.line_count)
-        mv_stack_put(x->out, x->trace, x->sites.kinds, f->pins.lines[0].stack,
-                     x->cli->options.all_frames, 6);
     put_lines(x, f);
     put_growth(x, f);
 }
@@ -410,8 +427,10 @@ static bool find_all(inspection *x)
 int mv_cmd_fragmentation(mv_cli *cli)
 {
     mv_trace trace;
-    inspection x = {
-        .cli = cli, .out = &cli->out, .trace = &trace, .limit = mv_rows_wanted(cli, TEXT_ROWS)};
+    inspection x = {.cli = cli,
+                    .out = &cli->out,
+                    .trace = &trace,
+                    .limit = mv_rows_wanted(cli, TEXT_ROWS, 2, OTHER_LINES)};
     int status = MV_EXIT_DONE;
 
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &x.first, &x.end))

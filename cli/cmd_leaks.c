@@ -4,16 +4,19 @@
 #include "analyze/culprit.h"
 #include "analyze/leaks.h"
 #include "analyze/size.h"
+#include "cli/captured.h"
 #include "cli/complain.h"
 #include "cli/input.h"
+#include "cli/prose.h"
 #include "cli/report.h"
 #include "cli/rows.h"
 #include "cli/sheet.h"
 #include "cli/stack_text.h"
 #include "cli/window.h"
 
-/* Rows of each list in text when --limit says nothing. */
-#define TEXT_ROWS 10
+/* Rows of each list in text when --limit says nothing; lines beside them. */
+#define TEXT_ROWS   10
+#define OTHER_LINES 5
 
 typedef struct {
     mv_cli *cli;
@@ -133,6 +136,9 @@ static cJSON *outlook_json(mv_report *r, const mv_leak_outlook *outlook)
     mv_json_add_text(r, o, "source", outlook->source);
     mv_json_add(r, o, "steps", mv_json_bytes(outlook->steps));
     mv_json_add(r, o, "time_us", mv_json_time(outlook->time_us));
+    mv_json_add(r, o, "oom_event",
+                outlook->oom_event == MV_NEVER ? cJSON_CreateNull()
+                                               : mv_json_u64(outlook->oom_event));
     return o;
 }
 
@@ -150,7 +156,7 @@ static cJSON *devices_json(mv_report *r, const judgement *j)
         mv_json_add_u64(r, o, "live_bytes", found->live_bytes);
         mv_json_add_u64(r, o, "leaked_bytes", found->leaked_bytes);
         mv_json_add_u64(r, o, "retained_bytes", found->retained_bytes);
-        if (found->exit_event < mv_trace_events(j->trace, i).count)
+        if (found->exit_event < mv_trace_events(j->trace, j->first + i).count)
             mv_json_add_u64(r, o, "exit_event", found->exit_event);
         mv_json_add_u64(r, o, "preexisting_bytes", found->preexisting_bytes);
         mv_json_add(r, o, "outlook", outlook_json(r, &j->outlook[i]));
@@ -197,27 +203,30 @@ static void put_moment(const judgement *j, const char *before, uint32_t device, 
 static void put_leak(const judgement *j, uint32_t device, const mv_leak *leak)
 {
     mv_out *out = j->out;
-    char label[512], bytes[MV_SIZE_TEXT], step[MV_SIZE_TEXT];
+    char label[512], bytes[MV_SIZE_TEXT], step[MV_SIZE_TEXT], lines[32] = "";
 
+    if (leak->lines > 1)
+        snprintf(lines, sizeof lines, ", made by %u lines", leak->lines);
     mv_leak_label(j->trace, j->kinds, leak, label, sizeof label);
     mv_out_style(out, MV_STYLE_RED);
     mv_out_text(out, "LEAK  ");
     mv_out_style(out, MV_STYLE_BOLD);
-    put_text(out, label);
+    mv_prose_put_cut(out, mv_prose_room(out, 32), label);
     mv_out_style(out, MV_STYLE_NONE);
-    mv_out_format(out, "\n  %s a step; %s in %u blocks are alive at the end\n",
+    mv_out_format(out, ": %s a step\n  %s in %u blocks are alive at the end%s\n",
                   mv_size_text(step, leak->bytes_per_step), mv_size_text(bytes, leak->bytes),
-                  leak->blocks);
+                  leak->blocks, lines);
     put_moment(j, "  first", device, leak->first_event);
     put_moment(j, ", last", device, leak->last_event);
-    mv_out_format(out, "; confidence %.2f", leak->confidence);
-    if (leak->lines > 1)
-        mv_out_format(out, "; made by %u lines", leak->lines);
-    if (leak->kind != MV_LEAK_UNKNOWN)
-        mv_out_format(out, "\n  %s: %s", mv_leak_kind_name(leak->kind), leak->evidence);
-    mv_out_text(out, "\n  ");
-    put_text(out, leak->advice);
-    mv_out_char(out, '\n');
+    mv_out_format(out, "; confidence %.2f\n", leak->confidence);
+    if (leak->kind != MV_LEAK_UNKNOWN) {
+        mv_out_text(out, "  ");
+        mv_prose_put(out, 2, 4, "%s: %s", mv_leak_kind_name(leak->kind), leak->evidence);
+    }
+    mv_out_style(out, MV_STYLE_YELLOW);
+    mv_out_text(out, "  -> ");
+    mv_out_style(out, MV_STYLE_NONE);
+    mv_prose_put(out, 5, 5, "%s", leak->advice);
     mv_stack_put(out, j->trace, j->kinds, leak->stack, j->cli->options.all_frames, 6);
 }
 
@@ -257,17 +266,39 @@ static void put_steps(mv_out *out, const mv_steps *steps)
     mv_out_char(out, '\n');
 }
 
-static void put_outlook(mv_out *out, const mv_leak_outlook *outlook)
+/* "850 us", "12 s", "3.5 h". */
+static const char *duration_text(char text[32], int64_t us)
 {
-    char capacity[MV_SIZE_TEXT];
+    static const struct {
+        double us;
+        const char *name;
+    } units[] = {{86400e6, "days"}, {3600e6, "h"}, {60e6, "min"}, {1e6, "s"}, {1e3, "ms"}};
 
+    for (unsigned i = 0; i < sizeof units / sizeof *units; i++)
+        if ((double)us >= units[i].us) {
+            snprintf(text, 32, "%.3g %s", (double)us / units[i].us, units[i].name);
+            return text;
+        }
+    snprintf(text, 32, "%lld us", (long long)us);
+    return text;
+}
+
+static void put_outlook(const judgement *j, uint32_t device, const mv_leak_outlook *outlook)
+{
+    char capacity[MV_SIZE_TEXT], time[32], after[48] = "";
+
+    if (outlook->oom_event != MV_NEVER) {
+        put_moment(j, "  memory ran out at", device, outlook->oom_event);
+        mv_out_format(j->out, ", with %s in all\n", mv_size_text(capacity, outlook->capacity));
+        return;
+    }
     if (outlook->steps == MV_NO_BYTES)
         return;
-    mv_out_format(out, "  at this rate %s are full after %llu more steps",
-                  mv_size_text(capacity, outlook->capacity), (unsigned long long)outlook->steps);
     if (outlook->time_us != MV_NO_TIME)
-        mv_out_format(out, " (%.1f min)", (double)outlook->time_us / 60e6);
-    mv_out_text(out, ", or sooner\n");
+        snprintf(after, sizeof after, " (%s)", duration_text(time, outlook->time_us));
+    mv_out_format(j->out, "  at this rate %s are full after %llu more step%s%s, or sooner\n",
+                  mv_size_text(capacity, outlook->capacity), (unsigned long long)outlook->steps,
+                  outlook->steps == 1 ? "" : "s", after);
 }
 
 static void put_summary(const judgement *j, uint32_t device, const mv_leaks *found)
@@ -284,9 +315,10 @@ static void put_summary(const judgement *j, uint32_t device, const mv_leaks *fou
     mv_out_style(j->out, MV_STYLE_NONE);
     if (found->verdict != MV_VERDICT_LEAK && *found->why) {
         mv_out_text(j->out, ": ");
-        put_text(j->out, found->why);
+        mv_prose_put(j->out, 20, 2, "%s", found->why);
+    } else {
+        mv_out_char(j->out, '\n');
     }
-    mv_out_char(j->out, '\n');
     put_steps(j->out, &found->steps);
     mv_out_format(j->out, "  alive at the end: %s = %s leaked + %s retained\n",
                   mv_size_text(live, found->live_bytes), mv_size_text(leaked, found->leaked_bytes),
@@ -295,7 +327,7 @@ static void put_summary(const judgement *j, uint32_t device, const mv_leaks *fou
         mv_out_format(j->out,
                       "  the end is event %u, where the program's exit begins to free everything\n",
                       found->exit_event);
-    put_outlook(j->out, &j->outlook[device - j->first]);
+    put_outlook(j, device, &j->outlook[device - j->first]);
 }
 
 static void put_device(const judgement *j, uint32_t device)
@@ -303,7 +335,7 @@ static void put_device(const judgement *j, uint32_t device)
     const mv_leaks *found = &j->found[device - j->first];
 
     if (is_idle(j, device)) {
-        mv_out_format(j->out, "device %u: no events, no memory\n", device);
+        mv_captured_put_idle(j->out, j->trace, device);
         return;
     }
     for (uint32_t i = 0; i < found->count && i < j->limit; i++) {
@@ -355,8 +387,10 @@ static int put_report(judgement *j)
 int mv_cmd_leaks(mv_cli *cli)
 {
     mv_trace trace;
-    judgement j = {
-        .cli = cli, .out = &cli->out, .trace = &trace, .limit = mv_rows_wanted(cli, TEXT_ROWS)};
+    judgement j = {.cli = cli,
+                   .out = &cli->out,
+                   .trace = &trace,
+                   .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
     mv_err err = {.offset = MV_NO_OFFSET};
 
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &j.first, &j.end))

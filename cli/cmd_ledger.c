@@ -7,6 +7,7 @@
 #include "cli/at.h"
 #include "cli/complain.h"
 #include "cli/input.h"
+#include "cli/prose.h"
 #include "cli/sheet.h"
 
 /* Rows in text when --limit says nothing; names in the first line. */
@@ -120,22 +121,18 @@ static int put_json(const books *b)
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-static void put_text(mv_out *out, const char *text)
-{
-    mv_out_clean(out, (mv_span){(const uint8_t *)text, strlen(text)});
-}
+#define SENTENCE 640
 
-static void put_signed(mv_out *out, int64_t bytes)
+static void add_signed(char text[SENTENCE], const char *before, int64_t bytes)
 {
     char size[MV_SIZE_TEXT];
 
-    if (bytes < 0)
-        mv_out_char(out, '-');
-    mv_out_text(out, mv_size_text(size, bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes));
+    mv_prose_add(text, SENTENCE, "%s%s%s", before, bytes < 0 ? "-" : "",
+                 mv_size_text(size, bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes));
 }
 
 /* The libraries that hold most, by name; what is not named is told together. */
-static uint64_t put_names(const books *b, const mv_ledger *ledger)
+static uint64_t add_names(const books *b, const mv_ledger *ledger, char text[SENTENCE])
 {
     char names[VERDICT_NAMES][NAME], name[NAME], size[MV_SIZE_TEXT];
     uint64_t sums[VERDICT_NAMES] = {0}, told = 0;
@@ -153,46 +150,40 @@ static uint64_t put_names(const books *b, const mv_ledger *ledger)
         sums[k] += ledger->by[i].bytes;
     }
     for (uint32_t k = 0; k < count; k++) {
-        mv_out_text(b->out, k ? ", " : "");
-        put_text(b->out, names[k]);
-        mv_out_format(b->out, " %s", mv_size_text(size, sums[k]));
+        mv_prose_add(text, SENTENCE, "%s%s %s", k ? ", " : "", names[k],
+                     mv_size_text(size, sums[k]));
         told += sums[k];
     }
     if (ledger->by_sum > told)
-        mv_out_format(b->out, ", others %s", mv_size_text(size, ledger->by_sum - told));
+        mv_prose_add(text, SENTENCE, ", others %s", mv_size_text(size, ledger->by_sum - told));
     return ledger->by_sum;
 }
 
 static void put_verdict(const books *b, const mv_ledger *ledger)
 {
     bool is_known = ledger->used != MV_NO_BYTES;
-    char size[MV_SIZE_TEXT];
-    mv_out *out = b->out;
+    char size[MV_SIZE_TEXT], text[SENTENCE] = "";
 
-    mv_out_style(out, MV_STYLE_BOLD);
-    mv_out_format(out, "device %u: ", ledger->device);
-    if (is_known)
-        mv_out_format(out, "%s used: ", mv_size_text(size, ledger->used));
-    else
-        mv_out_format(out, "%s asked for: ", mv_size_text(size, ledger->by_sum));
-    if (put_names(b, ledger) == 0)
-        mv_out_text(out, "nothing held by calls");
+    mv_prose_add(text, SENTENCE, "device %u: %s %s: ", ledger->device,
+                 mv_size_text(size, is_known ? ledger->used : ledger->by_sum),
+                 is_known ? "used" : "asked for");
+    if (add_names(b, ledger, text) == 0)
+        mv_prose_add(text, SENTENCE, "nothing held by calls");
     if (is_known) {
-        mv_out_text(out, ", context and code ");
-        put_signed(out, ledger->context_estimate);
-        mv_out_text(out, ", unexplained ");
-        put_signed(out, ledger->unexplained);
+        add_signed(text, ", context and code ", ledger->context_estimate);
+        add_signed(text, ", unexplained ", ledger->unexplained);
         if (ledger->used > 0)
-            mv_out_format(out, " (%.0f %%)",
-                          (double)ledger->unexplained / (double)ledger->used * 100);
+            mv_prose_add(text, SENTENCE, " (%.0f %%)",
+                         (double)ledger->unexplained / (double)ledger->used * 100);
     }
-    mv_out_style(out, MV_STYLE_NONE);
-    mv_out_char(out, '\n');
+    mv_out_style(b->out, MV_STYLE_BOLD);
+    mv_prose_put(b->out, 0, 2, "%s", text);
+    mv_out_style(b->out, MV_STYLE_NONE);
 }
 
 static void put_moment(const books *b, const mv_ledger *ledger)
 {
-    char size[MV_SIZE_TEXT];
+    char size[MV_SIZE_TEXT], others[64] = "";
     mv_out *out = b->out;
 
     if (ledger->time_us != MV_NO_TIME && b->start_us != MV_NO_TIME) {
@@ -202,19 +193,19 @@ static void put_moment(const books *b, const mv_ledger *ledger)
         mv_out_char(out, '\n');
     }
     if (ledger->why) {
-        mv_out_text(out, "  use of the device is not known: ");
-        put_text(out, ledger->why);
-        mv_out_char(out, '\n');
+        mv_out_text(out, "  ");
+        mv_prose_put(out, 2, 4, "use of the device is not known: %s", ledger->why);
         return;
     }
-    if (ledger->total != MV_NO_BYTES)
-        mv_out_format(out, "  the device has %s", mv_size_text(size, ledger->total));
-    if (ledger->total != MV_NO_BYTES && ledger->others != MV_NO_BYTES)
-        mv_out_format(out, ", %s of it in use by others", mv_size_text(size, ledger->others));
-    if (ledger->total != MV_NO_BYTES)
-        mv_out_text(out, ledger->is_process ? "; use is this process's own\n"
-                                            : "; use is the device's, less what was in use "
-                                              "before\n");
+    if (ledger->total == MV_NO_BYTES)
+        return;
+    if (ledger->others != MV_NO_BYTES)
+        snprintf(others, sizeof others, ", %s of it in use by others",
+                 mv_size_text(size, ledger->others));
+    mv_out_text(out, "  ");
+    mv_prose_put(
+        out, 2, 4, "the device has %s%s; use is %s", mv_size_text(size, ledger->total), others,
+        ledger->is_process ? "this process's own" : "the device's, less what was in use before");
 }
 
 static void add_signed_row(mv_sheet *sheet, mv_arena *arena, int64_t bytes, const char *what)
@@ -278,7 +269,7 @@ static void put_beside(const books *b, const mv_ledger *ledger)
     if (ledger->framework_reserved == framework && framework == 0)
         mv_out_text(out, "  nothing is reserved by PyTorch's allocator\n");
     else if (ledger->framework_reserved == framework)
-        mv_out_format(out, "  PyTorch's allocator says the same of its part: %s reserved\n",
+        mv_out_format(out, "  PyTorch's allocator says the same: %s reserved\n",
                       mv_size_text(size, framework));
     else
         mv_out_format(out, "  PyTorch's allocator says %s reserved; its calls hold %s\n",
@@ -287,7 +278,7 @@ static void put_beside(const books *b, const mv_ledger *ledger)
         mv_out_format(out, "  pinned memory of the host: %s in %llu allocations\n",
                       mv_size_text(size, ledger->host.bytes),
                       (unsigned long long)ledger->host.count);
-    if (ledger->foreign.count > 0)
+    if (ledger->foreign.bytes > 0)
         mv_out_format(out, "  memory of other processes that is open here: %s\n",
                       mv_size_text(size, ledger->foreign.bytes));
 }

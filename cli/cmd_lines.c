@@ -3,8 +3,10 @@
 
 #include "analyze/lines.h"
 #include "analyze/size.h"
+#include "cli/captured.h"
 #include "cli/complain.h"
 #include "cli/input.h"
+#include "cli/prose.h"
 #include "cli/report.h"
 #include "cli/rows.h"
 #include "cli/sheet.h"
@@ -88,18 +90,18 @@ static void put_verdict(const profile *p, uint32_t device, const mv_lines *found
 {
     char label[512], size[MV_SIZE_TEXT];
 
+    if (found->count == 0) {
+        mv_captured_put_idle(p->out, p->trace, device);
+        return;
+    }
     mv_out_style(p->out, MV_STYLE_BOLD);
     mv_out_format(p->out, "device %u: ", device);
     mv_out_style(p->out, MV_STYLE_NONE);
-    if (found->count == 0) {
-        mv_out_text(p->out, "no line allocated anything\n");
-        return;
-    }
-    mv_out_format(p->out, "%u line%s; most at once, %s, by ", found->count,
+    mv_out_format(p->out, "%u line%s; most at once %s by ", found->count,
                   found->count == 1 ? "" : "s", mv_size_text(size, found->lines[0].peak));
     mv_out_style(p->out, MV_STYLE_BOLD);
     label_of(p, &found->lines[0], label, sizeof label);
-    mv_out_clean(p->out, (mv_span){(const uint8_t *)label, strlen(label)});
+    mv_prose_put_cut(p->out, mv_prose_room(p->out, 48), label);
     mv_out_style(p->out, MV_STYLE_NONE);
     mv_out_char(p->out, '\n');
 }
@@ -122,10 +124,14 @@ static void source_cell(profile *p, mv_sheet *sheet, mv_frame_id frame)
 
 static void put_lines(profile *p, const mv_lines *found)
 {
-    static const mv_column columns[] = {
-        {"peak", MV_UNIT_BYTES, 9},   {"total", MV_UNIT_BYTES, 9},  {"live", MV_UNIT_BYTES, 9},
-        {"allocs", MV_UNIT_COUNT, 0}, {"active", MV_UNIT_BYTES, 9}, {"reserved", MV_UNIT_BYTES, 9},
-        {"line", MV_UNIT_TEXT, 0},    {"source", MV_UNIT_TEXT, 0}};
+    static const mv_column columns[] = {{"peak", MV_UNIT_BYTES, 9},
+                                        {"total", MV_UNIT_BYTES, 9},
+                                        {"live", MV_UNIT_BYTES, 9},
+                                        {"allocs", MV_UNIT_COUNT, 0},
+                                        {"active", MV_UNIT_BYTES | MV_UNIT_SPARE, 9},
+                                        {"reserved", MV_UNIT_BYTES | MV_UNIT_SPARE, 9},
+                                        {"line", MV_UNIT_TEXT, 0},
+                                        {"source", MV_UNIT_TEXT, 0}};
     mv_sheet sheet;
     char label[512];
 
@@ -182,8 +188,10 @@ static bool find_device(profile *p, uint32_t device)
 int mv_cmd_lines(mv_cli *cli)
 {
     mv_trace trace;
-    profile p = {
-        .cli = cli, .out = &cli->out, .trace = &trace, .limit = mv_rows_wanted(cli, TEXT_ROWS)};
+    profile p = {.cli = cli,
+                 .out = &cli->out,
+                 .trace = &trace,
+                 .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, 1)};
     mv_err err = {.offset = MV_NO_OFFSET};
 
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &p.first, &p.end))

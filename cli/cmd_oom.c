@@ -6,14 +6,16 @@
 #include "analyze/size.h"
 #include "cli/complain.h"
 #include "cli/input.h"
+#include "cli/prose.h"
 #include "cli/report.h"
 #include "cli/rows.h"
 #include "cli/sheet.h"
 #include "cli/stack_text.h"
 #include "cli/window.h"
 
-/* Rows of each list in text when --limit says nothing. */
-#define TEXT_ROWS 8
+/* Rows of each list in text when --limit says nothing; lines beside them. */
+#define TEXT_ROWS   8
+#define OTHER_LINES 14
 
 typedef struct {
     mv_cli *cli;
@@ -26,11 +28,6 @@ typedef struct {
     mv_ooms *found;      /* [end - first] */
     uint64_t limit;
 } inquest;
-
-static uint64_t age_of(const mv_oom *o, uint32_t birth)
-{
-    return (uint64_t)o->event + 1 - (uint64_t)(uint32_t)(birth + 1);
-}
 
 static const char *label_of(const inquest *q, mv_stack_id stack, char *label, size_t size)
 {
@@ -60,7 +57,7 @@ static void add_pins(mv_report *r, cJSON *parent, const char *key, const inquest
             mv_json_add_u64(r, o, "stranded", pins[i].stranded);
             mv_json_add_u64(r, o, "segments", pins[i].segments);
         }
-        mv_json_add_u64(r, o, "age_events", age_of(oom, pins[i].oldest));
+        mv_json_add_u64(r, o, "age_events", mv_pin_age(&pins[i], oom->event));
         add_stack(r, o, q, pins[i].stack);
     }
 }
@@ -148,36 +145,26 @@ static int put_json(const inquest *q)
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-static void put_text(mv_out *out, const char *text)
-{
-    mv_out_clean(out, (mv_span){(const uint8_t *)text, strlen(text)});
-}
-
 static void put_change(const inquest *q, uint32_t index, const mv_oom *oom)
 {
     const mv_oom_change *c = &oom->change;
-    const char *before = "  would have fitted with ";
-    char size[MV_SIZE_TEXT], label[512];
+    char size[MV_SIZE_TEXT], label[256], text[640] = "";
 
-    if (c->free_bytes) {
-        mv_out_format(q->out, "%s%s less in use (%u block%s, the largest of ", before,
-                      mv_size_text(size, c->free_bytes), c->free_blocks,
-                      c->free_blocks > 1 ? "s" : "");
-        put_text(q->out,
-                 label_of(q, q->lives[index].allocs.stack[c->biggest], label, sizeof label));
-        mv_out_char(q->out, ')');
-        before = ",\n    or ";
-    }
-    if (c->smaller_by) {
-        mv_out_format(q->out, "%sa request %s smaller", before, mv_size_text(size, c->smaller_by));
-        before = ", or ";
-    }
-    if (c->more_memory) {
-        mv_out_format(q->out, "%s%s more memory", before, mv_size_text(size, c->more_memory));
-        before = NULL;
-    }
-    if (!before || c->smaller_by || c->free_bytes)
-        mv_out_char(q->out, '\n');
+    if (c->free_bytes)
+        mv_prose_add(text, sizeof text, "%s less in use (%u block%s, the largest of %s)",
+                     mv_size_text(size, c->free_bytes), c->free_blocks,
+                     c->free_blocks > 1 ? "s" : "",
+                     label_of(q, q->lives[index].allocs.stack[c->biggest], label, sizeof label));
+    if (c->smaller_by)
+        mv_prose_add(text, sizeof text, "%sa request %s smaller", *text ? ", or " : "",
+                     mv_size_text(size, c->smaller_by));
+    if (c->more_memory)
+        mv_prose_add(text, sizeof text, "%s%s more memory", *text ? ", or " : "",
+                     mv_size_text(size, c->more_memory));
+    if (*text == 0)
+        return;
+    mv_out_text(q->out, "  ");
+    mv_prose_put(q->out, 2, 4, "would have fitted with %s", text);
 }
 
 static void put_lines(const inquest *q, const mv_oom *oom, bool pins)
@@ -204,7 +191,7 @@ static void put_lines(const inquest *q, const mv_oom *oom, bool pins)
             mv_sheet_size(&sheet, rows[i].stranded);
         mv_sheet_size(&sheet, rows[i].bytes);
         mv_sheet_count(&sheet, rows[i].blocks);
-        mv_sheet_count(&sheet, age_of(oom, rows[i].oldest));
+        mv_sheet_count(&sheet, mv_pin_age(&rows[i], oom->event));
         mv_sheet_text(&sheet, label_of(q, rows[i].stack, label, sizeof label));
     }
     mv_sheet_print(&sheet, q->out, 2);
@@ -213,21 +200,24 @@ static void put_lines(const inquest *q, const mv_oom *oom, bool pins)
 
 static void put_headline(const inquest *q, uint32_t index, const mv_oom *oom)
 {
-    char size[MV_SIZE_TEXT], label[512];
+    char size[MV_SIZE_TEXT], label[512], time[32] = "", head[64], asked[48];
 
+    snprintf(head, sizeof head, "OUT OF MEMORY  %s", mv_oom_verdict_name(oom->verdict));
+    snprintf(asked, sizeof asked, ": %s asked for at ", mv_size_text(size, oom->requested));
     mv_out_style(q->out, MV_STYLE_RED);
-    mv_out_format(q->out, "OUT OF MEMORY  %s", mv_oom_verdict_name(oom->verdict));
+    mv_out_text(q->out, head);
     mv_out_style(q->out, MV_STYLE_NONE);
-    mv_out_format(q->out, ": %s asked for at ", mv_size_text(size, oom->requested));
+    mv_out_text(q->out, asked);
     mv_out_style(q->out, MV_STYLE_BOLD);
-    put_text(q->out, label_of(q, oom->stack, label, sizeof label));
+    mv_prose_put_cut(q->out, mv_prose_room(q->out, (uint32_t)(strlen(head) + strlen(asked))),
+                     label_of(q, oom->stack, label, sizeof label));
     mv_out_style(q->out, MV_STYLE_NONE);
-    mv_out_format(q->out, "\n  device %u, event %u", q->first + index, oom->event);
-    if (oom->time_us != MV_NO_TIME && q->start_us != MV_NO_TIME)
-        mv_out_format(q->out, " (%.3f s)", (double)(oom->time_us - q->start_us) / 1e6);
-    mv_out_text(q->out, ": ");
-    put_text(q->out, oom->why);
     mv_out_char(q->out, '\n');
+    if (oom->time_us != MV_NO_TIME && q->start_us != MV_NO_TIME)
+        snprintf(time, sizeof time, " (%.3f s)", (double)(oom->time_us - q->start_us) / 1e6);
+    mv_out_text(q->out, "  ");
+    mv_prose_put(q->out, 2, 4, "device %u, event %u%s: %s", q->first + index, oom->event, time,
+                 oom->why);
 }
 
 static void put_oom(const inquest *q, uint32_t index, const mv_oom *oom)
@@ -235,8 +225,9 @@ static void put_oom(const inquest *q, uint32_t index, const mv_oom *oom)
     char size[5][MV_SIZE_TEXT];
 
     put_headline(q, index, oom);
-    mv_out_format(
-        q->out, "  %s reserved = %s allocated + %s pending + %s free; device has %s left\n",
+    mv_out_text(q->out, "  ");
+    mv_prose_put(
+        q->out, 2, 4, "%s reserved = %s allocated + %s pending + %s free; the device has %s left",
         mv_size_text(size[0], oom->bytes.reserved), mv_size_text(size[1], oom->bytes.allocated),
         mv_size_text(size[2], oom->bytes.pending), mv_size_text(size[3], oom->bytes.free),
         oom->device_free == MV_NO_BYTES ? "?" : mv_size_text(size[4], oom->device_free));
@@ -245,8 +236,7 @@ static void put_oom(const inquest *q, uint32_t index, const mv_oom *oom)
     mv_out_style(q->out, MV_STYLE_YELLOW);
     mv_out_text(q->out, "  -> ");
     mv_out_style(q->out, MV_STYLE_NONE);
-    put_text(q->out, oom->advice);
-    mv_out_char(q->out, '\n');
+    mv_prose_put(q->out, 5, 5, "%s", oom->advice);
     mv_stack_put(q->out, q->trace, q->sites.kinds, oom->stack, q->cli->options.all_frames, 6);
     put_lines(q, oom, oom->pins.line_count > 0 && oom->verdict != MV_OOM_CAPACITY);
 }
@@ -254,25 +244,26 @@ static void put_oom(const inquest *q, uint32_t index, const mv_oom *oom)
 static void put_device(const inquest *q, uint32_t index)
 {
     const mv_ooms *found = &q->found[index];
-    char size[MV_SIZE_TEXT];
+    char size[MV_SIZE_TEXT], text[256] = "";
 
     for (uint32_t i = 0; i < found->count && i < q->limit; i++) {
         put_oom(q, index, &found->ooms[i]);
         mv_out_char(q->out, '\n');
     }
     mv_rows_put_hidden(q->out, found->count, q->limit);
-    mv_out_format(q->out, "device %u: ", q->first + index);
     if (found->count == 0)
-        mv_out_text(q->out, "no request failed");
+        mv_prose_add(text, sizeof text, "no request failed");
     else
-        mv_out_format(q->out, "%u request%s failed", found->count, found->count > 1 ? "s" : "");
+        mv_prose_add(text, sizeof text, "%u request%s failed", found->count,
+                     found->count > 1 ? "s" : "");
     if (found->retries)
-        mv_out_format(q->out, "; %u served only after %s of cache had gone back", found->retries,
-                      mv_size_text(size, found->released));
+        mv_prose_add(text, sizeof text, "; %u served only after %s of cache had gone back",
+                     found->retries, mv_size_text(size, found->released));
     if (found->collections)
-        mv_out_format(q->out, "; garbage_collection_threshold gave %s back on %u occasions",
-                      mv_size_text(size, found->collected), found->collections);
-    mv_out_char(q->out, '\n');
+        mv_prose_add(text, sizeof text,
+                     "; garbage_collection_threshold gave %s back on %u occasions",
+                     mv_size_text(size, found->collected), found->collections);
+    mv_prose_put(q->out, 0, 2, "device %u: %s", q->first + index, text);
 }
 
 /* ---- both -------------------------------------------------------------------------------- */
@@ -309,8 +300,10 @@ static bool find_all(inquest *q)
 int mv_cmd_oom(mv_cli *cli)
 {
     mv_trace trace;
-    inquest q = {
-        .cli = cli, .out = &cli->out, .trace = &trace, .limit = mv_rows_wanted(cli, TEXT_ROWS)};
+    inquest q = {.cli = cli,
+                 .out = &cli->out,
+                 .trace = &trace,
+                 .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
 
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &q.first, &q.end) ||
         !find_all(&q))

@@ -5,16 +5,19 @@
 #include "analyze/peak.h"
 #include "analyze/size.h"
 #include "cli/at.h"
+#include "cli/captured.h"
 #include "cli/complain.h"
 #include "cli/input.h"
+#include "cli/prose.h"
 #include "cli/rows.h"
 #include "cli/sheet.h"
 #include "cli/stack_text.h"
 #include "cli/text_file.h"
 #include "cli/window.h"
 
-/* Rows of the table of sites in text when --limit says nothing. */
-#define TEXT_ROWS 12
+/* Rows of the table of sites in text when --limit says nothing; lines beside it. */
+#define TEXT_ROWS   12
+#define OTHER_LINES 11
 
 typedef struct {
     uint32_t device;
@@ -197,23 +200,25 @@ static void put_verdict(const survey *s, const device_peak *d)
 {
     const mv_attribution *found = &d->found;
     const char *at = s->cli->options.at ? s->cli->options.at : "peak";
-    char size[MV_SIZE_TEXT], share[16], label[512];
+    char size[MV_SIZE_TEXT], share[16], label[512], head[96], by[32] = "";
 
+    snprintf(head, sizeof head, "device %u: %s allocated%s", d->device,
+             mv_size_text(size, found->at.bytes.allocated),
+             strcmp(at, "peak") == 0 ? " at the peak" : "");
     mv_out_style(s->out, MV_STYLE_BOLD);
-    mv_out_format(s->out, "device %u: %s allocated", d->device,
-                  mv_size_text(size, found->at.bytes.allocated));
+    mv_out_text(s->out, head);
     mv_out_style(s->out, MV_STYLE_NONE);
-    mv_out_text(s->out, strcmp(at, "peak") == 0 ? " at the peak, " : ", ");
-    mv_at_put(s->out, s->trace, &found->at);
     if (found->count > 0 && found->sites[0].bytes >= found->unattributed) {
-        mv_out_format(s->out, "; %s by ",
-                      percent(share, found->sites[0].bytes, found->at.bytes.allocated));
+        snprintf(by, sizeof by, "; %s by ",
+                 percent(share, found->sites[0].bytes, found->at.bytes.allocated));
+        mv_stack_label(s->trace, s->kinds, found->sites[0].stack, label, sizeof label);
+        mv_out_text(s->out, by);
         mv_out_style(s->out, MV_STYLE_BOLD);
-        put_text(s->out,
-                 mv_stack_label(s->trace, s->kinds, found->sites[0].stack, label, sizeof label));
+        mv_prose_put_cut(s->out, mv_prose_room(s->out, (uint32_t)(strlen(head) + strlen(by))),
+                         label);
         mv_out_style(s->out, MV_STYLE_NONE);
     } else if (found->unattributed > 0) {
-        mv_out_format(s->out, "; %s without a recorded stack",
+        mv_out_format(s->out, "; %s without a stack",
                       percent(share, found->unattributed, found->at.bytes.allocated));
     }
     mv_out_char(s->out, '\n');
@@ -224,6 +229,9 @@ static void put_doubts(const survey *s, const device_peak *d)
     char size[MV_SIZE_TEXT];
     uint64_t residual = d->residual < 0 ? 0 - (uint64_t)d->residual : (uint64_t)d->residual;
 
+    if (d->history == MV_HISTORY_NONE)
+        mv_out_text(s->out,
+                    "  no events: what was alive as the file was written is all there is\n");
     if (d->history == MV_HISTORY_LATE || d->history == MV_HISTORY_TRUNCATED)
         mv_out_format(s->out, "  history is %s: the true peak may be earlier and higher\n",
                       mv_history_name(d->history));
@@ -238,14 +246,15 @@ static void put_doubts(const survey *s, const device_peak *d)
 static void put_levels(const survey *s, const mv_attribution *found)
 {
     const mv_levels *l = &found->at.bytes;
-    char requested[MV_SIZE_TEXT], active[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], peak[MV_SIZE_TEXT];
+    char requested[MV_SIZE_TEXT], active[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT];
+    char at[MV_AT_TEXT], peak[MV_SIZE_TEXT], lower[64] = "";
 
-    mv_out_format(s->out, "  %s requested, %s active, %s reserved",
-                  mv_size_text(requested, l->requested), mv_size_text(active, l->active),
-                  mv_size_text(reserved, l->reserved));
     if (found->peak != l->allocated)
-        mv_out_format(s->out, "; the peak is %s", mv_size_text(peak, found->peak));
-    mv_out_char(s->out, '\n');
+        snprintf(lower, sizeof lower, "; the peak is %s", mv_size_text(peak, found->peak));
+    mv_out_text(s->out, "  ");
+    mv_prose_put(s->out, 2, 4, "%s: %s requested, %s active, %s reserved%s",
+                 mv_at_text(at, s->trace, &found->at), mv_size_text(requested, l->requested),
+                 mv_size_text(active, l->active), mv_size_text(reserved, l->reserved), lower);
 }
 
 /* Indices of the categories that hold something, most first; their number is returned. */
@@ -269,17 +278,18 @@ static void put_categories(const survey *s, const mv_attribution *found)
 {
     uint32_t *order = mv_push_array(&s->cli->scratch, uint32_t, found->categories.count);
     uint32_t count = order ? sort_categories(found, order) : 0;
-    char size[MV_SIZE_TEXT], share[16];
+    char size[MV_SIZE_TEXT], share[16], text[1024] = "";
 
     for (uint32_t i = 0; i < count; i++) {
         uint64_t bytes = found->category_bytes[order[i]];
-        mv_out_text(s->out, i == 0 ? "  " : i % 4 ? ", " : ",\n  ");
-        put_text(s->out, found->categories.name[order[i]]);
-        mv_out_format(s->out, " %s (%s)", mv_size_text(size, bytes),
-                      percent(share, bytes, found->at.bytes.allocated));
+        mv_prose_add(text, sizeof text, "%s%s %s (%s)", i ? ", " : "",
+                     found->categories.name[order[i]], mv_size_text(size, bytes),
+                     percent(share, bytes, found->at.bytes.allocated));
     }
-    if (count > 0)
-        mv_out_char(s->out, '\n');
+    if (count == 0)
+        return;
+    mv_out_text(s->out, "  ");
+    mv_prose_put(s->out, 2, 2, "%s", text);
 }
 
 static void put_ranges(const survey *s, const mv_attribution *found)
@@ -320,10 +330,12 @@ static void add_site(const survey *s, mv_sheet *sheet, const mv_attribution *fou
 
 static void put_sites(const survey *s, const mv_attribution *found)
 {
-    static const mv_column columns[] = {
-        {"bytes", MV_UNIT_BYTES, 9},    {"share", MV_UNIT_COUNT, 5},
-        {"blocks", MV_UNIT_COUNT, 0},   {"marginal", MV_UNIT_BYTES, 9},
-        {"category", MV_UNIT_TEXT, 10}, {"by", MV_UNIT_TEXT, 0}};
+    static const mv_column columns[] = {{"bytes", MV_UNIT_BYTES, 9},
+                                        {"share", MV_UNIT_COUNT, 5},
+                                        {"blocks", MV_UNIT_COUNT | MV_UNIT_SPARE, 0},
+                                        {"marginal", MV_UNIT_BYTES, 9},
+                                        {"category", MV_UNIT_TEXT, 10},
+                                        {"by", MV_UNIT_TEXT, 0}};
     mv_sheet sheet;
     char share[16];
 
@@ -336,7 +348,7 @@ static void put_sites(const survey *s, const mv_attribution *found)
         mv_sheet_count(&sheet, found->unattributed_blocks);
         mv_sheet_text(&sheet, "");
         mv_sheet_text(&sheet, "");
-        mv_sheet_text(&sheet, "(no stack recorded)");
+        mv_sheet_text(&sheet, "(no stack)");
     }
     if (sheet.cells == 0)
         return;
@@ -389,7 +401,7 @@ static void put_target(const survey *s, const device_peak *d)
 static void put_device(const survey *s, const device_peak *d)
 {
     if (is_idle(s, d)) {
-        mv_out_format(s->out, "device %u: no events, no memory\n", d->device);
+        mv_captured_put_idle(s->out, s->trace, d->device);
         return;
     }
     put_verdict(s, d);
@@ -482,8 +494,10 @@ static int put_report(const survey *s)
 int mv_cmd_peak(mv_cli *cli)
 {
     mv_trace trace;
-    survey s = {
-        .cli = cli, .out = &cli->out, .trace = &trace, .limit = mv_rows_wanted(cli, TEXT_ROWS)};
+    survey s = {.cli = cli,
+                .out = &cli->out,
+                .trace = &trace,
+                .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
     mv_err err = {.offset = MV_NO_OFFSET};
     uint32_t first, end;
     bool is_found = true;

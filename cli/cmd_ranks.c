@@ -4,14 +4,23 @@
 #include "analyze/ranks.h"
 #include "analyze/size.h"
 #include "cli/complain.h"
+#include "cli/prose.h"
 #include "cli/rank_files.h"
 #include "cli/report.h"
+#include "cli/rows.h"
 #include "cli/sheet.h"
 #include "cli/stack_text.h"
+
+/* Rows of the table in text when --limit says nothing; lines beside it. */
+#define TEXT_ROWS   32
+#define OTHER_LINES 7
+
+#define SENTENCE 1024
 
 typedef struct {
     mv_cli *cli;
     mv_out *out;
+    uint64_t limit;
     mv_rank_files files;
     uint32_t count;
     const mv_summary **ranks; /* [count] */
@@ -190,7 +199,7 @@ static int put_json(const lineup *l)
     for (uint32_t i = 0, rank = 0; i < l->files.count; i++) {
         if (l->files.files[i].err.code != MV_OK)
             add_broken(r, ranks, &l->files.files[i]);
-        for (uint32_t k = 0; k < l->files.files[i].count; k++)
+        for (uint32_t k = 0; k < l->files.files[i].count && rank < l->limit; k++)
             add_rank(r, ranks, l, rank++);
     }
     mv_report_member(r, "ranks", ranks);
@@ -201,72 +210,51 @@ static int put_json(const lineup *l)
 
 /* ---- text: the verdict ------------------------------------------------------------------- */
 
-static void put_reason(const lineup *l, const mv_rank_outlier *found)
+static void say_reason(const lineup *l, char text[SENTENCE], const mv_rank_outlier *found)
 {
     const mv_trace *code = l->ranks[found->code_of]->code;
-    char bytes[MV_SIZE_TEXT], label[512];
+    bool is_batch = found->reason == MV_RANK_LARGER_BATCH || found->reason == MV_RANK_SMALLER_BATCH;
+    char bytes[MV_SIZE_TEXT], label[256];
 
-    put_text(l->out, mv_rank_reason_text(found->reason));
+    mv_prose_add(text, SENTENCE, "%s", mv_rank_reason_text(found->reason));
     if (found->factor != 0)
-        mv_out_format(l->out, " (%.2f times)", found->factor);
+        mv_prose_add(text, SENTENCE, " (%.2f times)", found->factor);
     if (found->bytes)
-        mv_out_format(l->out, ": %s", mv_size_text(bytes, found->bytes));
-    if (found->stack.row != MV_NO_ROW) {
-        mv_out_text(l->out,
-                    found->reason == MV_RANK_LARGER_BATCH || found->reason == MV_RANK_SMALLER_BATCH
-                        ? ", most at "
-                        : " at ");
-        put_text(l->out, label_of(code, found->stack, label, sizeof label));
-    }
-    mv_out_char(l->out, '\n');
+        mv_prose_add(text, SENTENCE, ": %s", mv_size_text(bytes, found->bytes));
+    if (found->stack.row != MV_NO_ROW)
+        mv_prose_add(text, SENTENCE, "%s at %s", is_batch ? ", most" : "",
+                     label_of(code, found->stack, label, sizeof label));
 }
 
-static void put_outlier(const lineup *l, const mv_rank_outlier *found)
-{
-    char name[512];
-
-    mv_out_style(l->out, found->reason == MV_RANK_LEAK || found->reason == MV_RANK_OOM
-                             ? MV_STYLE_RED
-                             : MV_STYLE_BOLD);
-    put_text(l->out, name_of(l, found->rank, name, sizeof name));
-    mv_out_style(l->out, MV_STYLE_NONE);
-    mv_out_char(l->out, ' ');
-    put_reason(l, found);
-}
-
-/* Ends the first line, whose subject is `rank`: with the only outlier there is, or without. */
-static void put_lone(const lineup *l, uint32_t rank)
+/* The only outlier there is ends the sentence, whose subject is `rank`. */
+static void say_lone(const lineup *l, char text[SENTENCE], uint32_t rank)
 {
     const mv_rank_outlier *lone = &l->found.outliers[0];
+    char name[256];
 
-    if (l->found.count == 1) {
-        mv_out_text(l->out, lone->rank == rank ? "; it " : "; ");
-        if (lone->rank == rank)
-            put_reason(l, lone);
-        else
-            put_outlier(l, lone);
-    } else {
-        mv_out_char(l->out, '\n');
-    }
+    if (l->found.count != 1)
+        return;
+    mv_prose_add(text, SENTENCE, "; %s ",
+                 lone->rank == rank ? "it" : name_of(l, lone->rank, name, sizeof name));
+    say_reason(l, text, lone);
 }
 
 /* Of two ranks the larger is named; which of them is as it should be, nobody knows. */
-static void put_two(const lineup *l)
+static void say_two(const lineup *l, char text[SENTENCE])
 {
     uint32_t small = l->found.reference, large = 1 - small;
     const mv_summary *a = l->ranks[small], *b = l->ranks[large];
-    char name[512], other[512], bytes[MV_SIZE_TEXT];
+    char name[256], other[256], bytes[MV_SIZE_TEXT];
 
     if (a->peak_allocated == b->peak_allocated) {
-        mv_out_format(l->out, "both peak at %s", mv_size_text(bytes, a->peak_allocated));
-        put_lone(l, MV_NO_ROW);
+        mv_prose_add(text, SENTENCE, "both peak at %s", mv_size_text(bytes, a->peak_allocated));
+        say_lone(l, text, MV_NO_ROW);
         return;
     }
-    put_text(l->out, name_of(l, large, name, sizeof name));
-    mv_out_format(l->out, " peaks %s above ",
-                  mv_size_text(bytes, b->peak_allocated - a->peak_allocated));
-    put_text(l->out, name_of(l, small, other, sizeof other));
-    put_lone(l, large);
+    mv_prose_add(text, SENTENCE, "%s peaks %s above %s", name_of(l, large, name, sizeof name),
+                 mv_size_text(bytes, b->peak_allocated - a->peak_allocated),
+                 name_of(l, small, other, sizeof other));
+    say_lone(l, text, large);
 }
 
 static uint32_t ranks_off(const lineup *l)
@@ -278,15 +266,16 @@ static uint32_t ranks_off(const lineup *l)
     return count;
 }
 
-static void put_several(const lineup *l)
+static void say_several(const lineup *l, char text[SENTENCE])
 {
     uint64_t least = UINT64_MAX, most = 0;
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT];
     uint32_t off = ranks_off(l);
 
     if (off) {
-        mv_out_format(l->out, "%u of %u ranks %s off", off, l->count, off == 1 ? "is" : "are");
-        put_lone(l, MV_NO_ROW);
+        mv_prose_add(text, SENTENCE, "%u of %u ranks %s off", off, l->count,
+                     off == 1 ? "is" : "are");
+        say_lone(l, text, MV_NO_ROW);
         return;
     }
     for (uint32_t i = 0; i < l->count; i++) {
@@ -294,30 +283,43 @@ static void put_several(const lineup *l)
         least = peak < least ? peak : least;
         most = peak > most ? peak : most;
     }
-    mv_out_format(l->out, "no rank is off: peaks of %s to %s\n", mv_size_text(a, least),
-                  mv_size_text(b, most));
+    mv_prose_add(text, SENTENCE, "no rank is off: peaks of %s to %s", mv_size_text(a, least),
+                 mv_size_text(b, most));
+}
+
+static void put_outlier(const lineup *l, const mv_rank_outlier *found)
+{
+    char name[256], text[SENTENCE] = "";
+
+    mv_out_text(l->out, "  ");
+    mv_out_style(l->out, found->reason == MV_RANK_LEAK || found->reason == MV_RANK_OOM
+                             ? MV_STYLE_RED
+                             : MV_STYLE_BOLD);
+    put_text(l->out, name_of(l, found->rank, name, sizeof name));
+    mv_out_style(l->out, MV_STYLE_NONE);
+    mv_out_char(l->out, ' ');
+    say_reason(l, text, found);
+    mv_prose_put(l->out, 3 + mv_prose_width(name), 4, "%s", text);
 }
 
 static void put_verdict(const lineup *l)
 {
     uint32_t failed = l->files.failed;
+    char text[SENTENCE] = "";
 
     if (failed)
-        mv_out_format(l->out, "%u of %u files could not be read; ", failed, l->files.count);
-    if (l->count == 0) {
-        mv_out_text(l->out, "no rank to show\n");
-        return;
-    }
-    if (l->count == 1)
-        mv_out_text(l->out, "one rank: nothing to compare it with\n");
+        mv_prose_add(text, SENTENCE, "%u of %u files could not be read; ", failed, l->files.count);
+    if (l->count == 0)
+        mv_prose_add(text, SENTENCE, "no rank to show");
+    else if (l->count == 1)
+        mv_prose_add(text, SENTENCE, "one rank: nothing to compare it with");
     else if (l->count == 2)
-        put_two(l);
+        say_two(l, text);
     else
-        put_several(l);
-    for (uint32_t i = 0; l->found.count > 1 && i < l->found.count; i++) {
-        mv_out_text(l->out, "  ");
+        say_several(l, text);
+    mv_prose_put(l->out, 0, 2, "%s", text);
+    for (uint32_t i = 0; l->found.count > 1 && i < l->found.count; i++)
         put_outlier(l, &l->found.outliers[i]);
-    }
     if (l->found.leaks > 1 && 2 * l->found.leaks > l->count)
         mv_out_format(l->out, "  %s %u ranks leak; memviz leaks FILE tells where\n",
                       l->found.leaks == l->count ? "all" : "most:", l->found.leaks);
@@ -363,18 +365,22 @@ static void add_row(const lineup *l, mv_sheet *sheet, uint32_t rank)
 
 static void put_table(const lineup *l)
 {
-    static const mv_column columns[] = {
-        {"rank", MV_UNIT_TEXT, 0},    {"peak", MV_UNIT_BYTES, 8},
-        {"apart", MV_UNIT_BYTES, 0},  {"reserved", MV_UNIT_BYTES, 8},
-        {"leak", MV_UNIT_TEXT, 0},    {"steps", MV_UNIT_COUNT, 0},
-        {"allocs", MV_UNIT_COUNT, 0}, {"parts from most at", MV_UNIT_TEXT, 0}};
+    static const mv_column columns[] = {{"rank", MV_UNIT_TEXT, 0},
+                                        {"peak", MV_UNIT_BYTES, 8},
+                                        {"apart", MV_UNIT_BYTES, 0},
+                                        {"reserved", MV_UNIT_BYTES, 8},
+                                        {"leak", MV_UNIT_TEXT, 0},
+                                        {"steps", MV_UNIT_COUNT | MV_UNIT_SPARE, 0},
+                                        {"allocs", MV_UNIT_COUNT | MV_UNIT_SPARE, 0},
+                                        {"parts from most at", MV_UNIT_TEXT, 0}};
     mv_sheet sheet;
 
     mv_out_char(l->out, '\n');
     mv_sheet_init(&sheet, &l->cli->scratch, columns, 8);
-    for (uint32_t i = 0; i < l->count; i++)
+    for (uint32_t i = 0; i < l->count && i < l->limit; i++)
         add_row(l, &sheet, i);
     mv_sheet_print(&sheet, l->out, 2);
+    mv_rows_put_hidden(l->out, l->count, l->limit);
 }
 
 static void put_broken(const lineup *l)
@@ -484,7 +490,8 @@ static int put_report(lineup *l)
 
 int mv_cmd_ranks(mv_cli *cli)
 {
-    lineup l = {.cli = cli, .out = &cli->out};
+    lineup l = {
+        .cli = cli, .out = &cli->out, .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
     mv_err err = {.offset = MV_NO_OFFSET};
     int status;
 

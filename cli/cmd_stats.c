@@ -3,8 +3,10 @@
 
 #include "analyze/size.h"
 #include "analyze/totals.h"
+#include "cli/captured.h"
 #include "cli/complain.h"
 #include "cli/input.h"
+#include "cli/prose.h"
 #include "cli/report.h"
 #include "cli/sheet.h"
 #include "cli/window.h"
@@ -176,10 +178,10 @@ static void put_pools(mv_cli *cli, const mv_trace *trace, const mv_totals *t)
     static const mv_column columns[] = {
         {"pool", MV_UNIT_TEXT, 9},
         {"allocated", MV_UNIT_BYTES, 0},
-        {"requested", MV_UNIT_BYTES, 0},
+        {"requested", MV_UNIT_BYTES | MV_UNIT_SPARE, 0},
         {"reserved", MV_UNIT_BYTES, 0},
-        {"segments", MV_UNIT_COUNT, 0},
-        {"allocations", MV_UNIT_COUNT, 0},
+        {"segments", MV_UNIT_COUNT | MV_UNIT_SPARE, 0},
+        {"allocations", MV_UNIT_COUNT | MV_UNIT_SPARE, 0},
         {"peak allocated", MV_UNIT_BYTES, 0},
         {"peak reserved", MV_UNIT_BYTES, 0},
     };
@@ -214,8 +216,10 @@ static void put_audit(mv_out *out, const mv_audit *audit)
     mv_out_text(out, audit->exact ? "exact" : "not exact");
     mv_out_style(out, MV_STYLE_NONE);
     mv_out_format(out, ", residual %lld bytes\n", (long long)audit->residual);
-    for (uint32_t i = 0; i < audit->count; i++)
-        mv_out_format(out, "    %s\n", audit->notes[i]);
+    for (uint32_t i = 0; i < audit->count; i++) {
+        mv_out_text(out, "    ");
+        mv_prose_put(out, 4, 6, "%s", audit->notes[i]);
+    }
 }
 
 static void put_device(mv_cli *cli, const mv_trace *trace, const device_stats *stats)
@@ -225,16 +229,17 @@ static void put_device(mv_cli *cli, const mv_trace *trace, const device_stats *s
     char allocated[MV_SIZE_TEXT], freed[MV_SIZE_TEXT];
 
     if (mv_trace_events(trace, t->device).count == 0 && t->current.segments == 0) {
-        mv_out_format(out, "device %u: no events, no memory\n", t->device);
+        mv_captured_put_idle(out, trace, t->device);
         return;
     }
 
     mv_out_style(out, MV_STYLE_BOLD);
     mv_out_format(out, "device %u", t->device);
     mv_out_style(out, MV_STYLE_NONE);
-    mv_out_format(out, ": history %s: %s\n", mv_history_name(stats->history), stats->history_why);
+    mv_prose_put(out, 10, 2, ": history %s: %s", mv_history_name(stats->history),
+                 stats->history_why);
     put_levels(cli, trace, t);
-    mv_out_format(out, "  in all %s allocated, %s freed; now %llu segments, %llu allocations\n\n",
+    mv_out_format(out, "  %s allocated in all, %s freed; now %llu segments, %llu allocations\n\n",
                   mv_size_text(allocated, t->total.allocated), mv_size_text(freed, t->total.freed),
                   (unsigned long long)t->current.segments,
                   (unsigned long long)t->current.allocations);

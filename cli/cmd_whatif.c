@@ -401,8 +401,10 @@ static mv_code find_all(inquiry *q, mv_err *err)
 int mv_cmd_whatif(mv_cli *cli)
 {
     mv_trace trace;
-    inquiry q = {
-        .cli = cli, .out = &cli->out, .trace = &trace, .limit = mv_rows_wanted(cli, TEXT_ROWS)};
+    inquiry q = {.cli = cli,
+                 .out = &cli->out,
+                 .trace = &trace,
+                 .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, 8)};
     mv_err err = {.offset = MV_NO_OFFSET};
 
     if (!confs_are_fine(cli))

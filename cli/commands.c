@@ -231,8 +231,8 @@ const mv_command mv_commands[] = {
         .name = "ranks",
         .run = mv_cmd_ranks,
         .fail_on = MV_FAIL_LEAK,
-        .options =
-            MV_HAS(JSON) | MV_HAS(DEVICE) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) | MV_HAS(OUTPUT),
+        .options = MV_HAS(JSON) | MV_HAS(DEVICE) | MV_HAS(LIMIT) | MV_HAS(FRAMES) |
+                   MV_HAS(FAIL_ON) | MV_HAS(OUTPUT),
         .least_files = 1,
         .most_files = INT_MAX,
         .arguments = "FILE...",

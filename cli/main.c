@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/complain.h"
 #include "cli/nearest.h"
+#include "cli/terminal.h"
 
 /* A whole cli is 64 KiB of buffer and more: kept off small stacks, and there is only one. */
 static mv_cli *cli_new(const mv_command *command, const mv_options *options)
@@ -49,6 +50,11 @@ static int run_in_output(mv_cli *cli)
     if (mv_out_open(&cli->out, own ? NULL : cli->options.output, &err) != MV_OK)
         return mv_complain(NULL, &err);
     cli->out.color = wants_color(&cli->options);
+    if (!cli->options.output) {
+        mv_terminal terminal = mv_terminal_find();
+        cli->out.columns = terminal.columns;
+        cli->out.rows = terminal.rows;
+    }
     if (mv_option_given(&cli->options, MV_HAS(HELP))) {
         mv_help_command(&cli->out, cli->command);
         status = MV_EXIT_DONE;

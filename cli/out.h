@@ -21,7 +21,8 @@ typedef enum {
 
 typedef struct {
     mv_sink sink;
-    bool color; /* whether mv_out_style writes anything */
+    bool color;             /* whether mv_out_style writes anything */
+    uint32_t columns, rows; /* of the terminal; 0: not known */
     uint32_t used;
     char buffer[MV_OUT_BUFFER];
 } mv_out;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "analyze/size.h"
+#include "cli/prose.h"
 
 void mv_sheet_init(mv_sheet *sheet, mv_arena *arena, const mv_column *columns, uint32_t count)
 {
@@ -37,63 +38,118 @@ void mv_sheet_count(mv_sheet *sheet, uint64_t value)
     mv_sheet_text(sheet, digits);
 }
 
-/* Columns that a text takes on a terminal, near enough: its characters. */
-static uint32_t width_of(const char *text)
-{
-    uint32_t width = 0;
-
-    for (; *text; text++)
-        width += ((uint8_t)*text & 0xc0) != 0x80;
-    return width;
-}
-
 static const char *cell_text(const mv_sheet *sheet, uint64_t cell)
 {
     return sheet->text[cell] ? sheet->text[cell] : "?";
 }
 
-static void print_cell(const mv_sheet *sheet, mv_out *out, uint32_t column, uint32_t width,
-                       const char *text)
-{
-    uint32_t used = width_of(text);
-    bool last = column + 1 == sheet->count;
+/* ---- widths ------------------------------------------------------------------------------ */
 
-    if (last && used == 0)
+/* Of a last column of text so much is shown before others are left out, and in any case. */
+#define LAST_WANTED 28
+#define LAST_LEAST  12
+
+typedef struct {
+    uint32_t width[MV_SHEET_COLUMNS]; /* 0: left out */
+    uint32_t last;                    /* most characters of the last column */
+} layout;
+
+static bool is_spare(const mv_sheet *sheet, uint32_t column)
+{
+    return (sheet->columns[column].unit & MV_UNIT_SPARE) != 0;
+}
+
+static bool is_text(const mv_sheet *sheet, uint32_t column)
+{
+    return (sheet->columns[column].unit & ~MV_UNIT_SPARE) == MV_UNIT_TEXT;
+}
+
+static void measure(const mv_sheet *sheet, layout *l)
+{
+    for (uint32_t i = 0; i < sheet->count; i++) {
+        l->width[i] = mv_prose_width(sheet->columns[i].name);
+        if (l->width[i] < sheet->columns[i].width)
+            l->width[i] = sheet->columns[i].width;
+    }
+    for (uint64_t i = 0; i < sheet->cells; i++) {
+        uint32_t width = mv_prose_width(cell_text(sheet, i));
+        if (width > l->width[i % sheet->count])
+            l->width[i % sheet->count] = width;
+    }
+    l->last = l->width[sheet->count - 1];
+}
+
+/* Columns in front of the last one, with the gaps behind them. */
+static uint32_t width_ahead(const mv_sheet *sheet, const layout *l, uint32_t indent)
+{
+    uint32_t width = indent;
+
+    for (uint32_t i = 0; i + 1 < sheet->count; i++)
+        width += l->width[i] ? l->width[i] + 2 : 0;
+    return width;
+}
+
+static void fit(const mv_sheet *sheet, layout *l, uint32_t indent, uint32_t columns)
+{
+    uint32_t wanted = l->last < LAST_WANTED ? l->last : LAST_WANTED, ahead;
+
+    for (uint32_t i = sheet->count - 1; i-- > 0;)
+        if (is_spare(sheet, i) && width_ahead(sheet, l, indent) + wanted > columns)
+            l->width[i] = 0;
+    ahead = width_ahead(sheet, l, indent);
+    if (is_text(sheet, sheet->count - 1) && ahead + l->last > columns)
+        l->last = ahead + LAST_LEAST < columns ? columns - ahead : LAST_LEAST;
+}
+
+/* ---- printing ---------------------------------------------------------------------------- */
+
+/* Whether nothing but empty cells stands behind a row's cell. */
+static bool is_rest_empty(const mv_sheet *sheet, uint64_t row, uint32_t column)
+{
+    while (++column < sheet->count)
+        if (*cell_text(sheet, row * sheet->count + column))
+            return false;
+    return true;
+}
+
+static void print_cell(const mv_sheet *sheet, mv_out *out, const layout *l, uint32_t column,
+                       const char *text, bool is_end)
+{
+    uint32_t used = mv_prose_width(text);
+
+    if (l->width[column] == 0)
         return;
-    if (column > 0)
-        mv_out_spaces(out, 2);
-    if (sheet->columns[column].unit != MV_UNIT_TEXT)
-        mv_out_spaces(out, (int64_t)width - used);
-    mv_out_clean(out, (mv_span){(const uint8_t *)text, strlen(text)});
-    if (sheet->columns[column].unit == MV_UNIT_TEXT && !last)
-        mv_out_spaces(out, (int64_t)width - used);
+    if (!is_text(sheet, column))
+        mv_out_spaces(out, (int64_t)l->width[column] - used);
+    mv_prose_put_cut(out, column + 1 == sheet->count ? l->last : used, text);
+    if (is_end)
+        return;
+    if (is_text(sheet, column))
+        mv_out_spaces(out, (int64_t)l->width[column] - used);
+    mv_out_spaces(out, 2);
 }
 
 void mv_sheet_print(const mv_sheet *sheet, mv_out *out, uint32_t indent)
 {
-    uint32_t widths[MV_SHEET_COLUMNS];
+    layout l = {0};
 
-    for (uint32_t i = 0; i < sheet->count; i++) {
-        widths[i] = width_of(sheet->columns[i].name);
-        if (widths[i] < sheet->columns[i].width)
-            widths[i] = sheet->columns[i].width;
-    }
-    for (uint64_t i = 0; i < sheet->cells; i++)
-        if (width_of(cell_text(sheet, i)) > widths[i % sheet->count])
-            widths[i % sheet->count] = width_of(cell_text(sheet, i));
-
+    measure(sheet, &l);
+    if (out->columns)
+        fit(sheet, &l, indent, out->columns);
     mv_out_spaces(out, indent);
     mv_out_style(out, MV_STYLE_DIM);
     for (uint32_t i = 0; i < sheet->count; i++)
-        print_cell(sheet, out, i, widths[i], sheet->columns[i].name);
+        print_cell(sheet, out, &l, i, sheet->columns[i].name, i + 1 == sheet->count);
     mv_out_style(out, MV_STYLE_NONE);
     mv_out_char(out, '\n');
-    for (uint64_t i = 0; i < sheet->cells; i++) {
-        uint32_t column = (uint32_t)(i % sheet->count);
-        if (column == 0)
-            mv_out_spaces(out, indent);
-        print_cell(sheet, out, column, widths[column], cell_text(sheet, i));
-        if (column + 1 == sheet->count)
-            mv_out_char(out, '\n');
+    for (uint64_t row = 0; row < sheet->cells / sheet->count; row++) {
+        mv_out_spaces(out, indent);
+        for (uint32_t i = 0; i < sheet->count; i++) {
+            bool is_end = is_rest_empty(sheet, row, i);
+            print_cell(sheet, out, &l, i, cell_text(sheet, row * sheet->count + i), is_end);
+            if (is_end)
+                break;
+        }
+        mv_out_char(out, '\n');
     }
 }

@@ -6,9 +6,10 @@
 #include "parse/base/arena.h"
 
 typedef enum {
-    MV_UNIT_TEXT,  /* left-aligned */
-    MV_UNIT_COUNT, /* right-aligned */
-    MV_UNIT_BYTES  /* right-aligned */
+    MV_UNIT_TEXT,     /* left-aligned */
+    MV_UNIT_COUNT,    /* right-aligned */
+    MV_UNIT_BYTES,    /* right-aligned */
+    MV_UNIT_SPARE = 4 /* or'ed to one: left out where the terminal is too narrow */
 } mv_unit;
 
 typedef struct {
@@ -34,7 +35,8 @@ void mv_sheet_text(mv_sheet *sheet, const char *text);
 void mv_sheet_size(mv_sheet *sheet, uint64_t bytes);
 void mv_sheet_count(mv_sheet *sheet, uint64_t value);
 
-/* Each row behind `indent` spaces; the head is dimmed. */
+/* Each row behind `indent` spaces; the head is dimmed. Where the terminal's width is known spare
+ * columns are left out, the last ones first, and a last column of text is cut, so that it fits. */
 void mv_sheet_print(const mv_sheet *sheet, mv_out *out, uint32_t indent);
 
 #endif

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "analyze/culprit.h"
+#include "cli/prose.h"
 
 /* So many frames of the framework in a row are shown; longer runs are counted. */
 #define SHORT_RUN 1
@@ -16,7 +17,7 @@ static void put_frame(mv_out *out, const mv_trace *trace, mv_frame_id frame, boo
     mv_out_spaces(out, indent);
     if (bold)
         mv_out_style(out, MV_STYLE_BOLD);
-    mv_out_clean(out, (mv_span){(const uint8_t *)label, strlen(label)});
+    mv_prose_put_cut(out, mv_prose_room(out, indent), label);
     if (bold)
         mv_out_style(out, MV_STYLE_NONE);
     mv_out_char(out, '\n');

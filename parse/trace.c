@@ -117,6 +117,16 @@ uint32_t mv_setting_find(const mv_trace *trace, const char *parent, const char *
     return MV_NO_ROW;
 }
 
+bool mv_setting_is_on(const mv_trace *trace, const char *key)
+{
+    uint32_t row = mv_setting_find(trace, NULL, key);
+
+    if (row == MV_NO_ROW)
+        return false;
+    return trace->settings.kind[row] == MV_SETTING_FLOAT ? trace->settings.real[row] > 0
+                                                         : trace->settings.integer[row] > 0;
+}
+
 const char *mv_fact_find(const mv_trace *trace, const char *key)
 {
     for (uint32_t i = 0; i < trace->facts.count; i++)

@@ -451,4 +451,7 @@ bool mv_trace_is_captured(const mv_trace *trace);
 /* A setting by its key (of the top level: parent == NULL); its row, or MV_NO_ROW. */
 uint32_t mv_setting_find(const mv_trace *trace, const char *parent, const char *key);
 
+/* Whether a number or flag of the top level is there and above 0. */
+bool mv_setting_is_on(const mv_trace *trace, const char *key);
+
 #endif

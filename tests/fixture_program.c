@@ -30,6 +30,9 @@ static void run_child(const char *command, const char *folder, int out, int err)
         _exit(125);
     setenv("MEMVIZ", MV_PROGRAM, 1);
     setenv("SNAPS", MV_TESTDATA "/snapshots", 1);
+    unsetenv("COLUMNS");
+    unsetenv("LINES");
+    unsetenv("NO_COLOR");
     execl("/bin/sh", "sh", "-c", command, (char *)NULL);
     _exit(126);
 }

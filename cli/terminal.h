@@ -1,0 +1,14 @@
+/* The terminal that results go to. */
+#ifndef MV_TERMINAL_H
+#define MV_TERMINAL_H
+
+#include <stdint.h>
+
+typedef struct {
+    uint32_t columns, rows; /* 0: not known */
+} mv_terminal;
+
+/* What COLUMNS and LINES say, else the terminal itself, if standard output is one. */
+mv_terminal mv_terminal_find(void);
+
+#endif
