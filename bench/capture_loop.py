@@ -1,6 +1,6 @@
 """One measured process of bench/capture: capture_loop.py RECORDER RESULT LOOP=STEPS...
 
-RECORDER is none, or the stacks of PyTorch's own recorder (python, all); LOOP is gpt or tiny. Writes, for
+RECORDER is none, or the stacks of PyTorch's own recorder (python, all); LOOP is gpt, gpt48 or tiny. Writes, for
 each loop, the times of the steps behind the warm-up in milliseconds, beside each the time of a
 yardstick around it, and what was added to the live file, if the shim is there.
 
@@ -23,10 +23,10 @@ CHUNK = 64 << 10
 KINDS = {256: "facts", 257: "events", 258: "names"}
 
 
-def gpt_loop():
+def gpt_loop(batch=8):
     model = GPT(layers=12, width=768, heads=12, words=16000, length=512).cuda()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4)
-    ids = torch.randint(0, 16000, (8, 512), device="cuda")
+    ids = torch.randint(0, 16000, (batch, 512), device="cuda")
 
     def step():
         with torch.autocast("cuda", dtype=torch.bfloat16):
@@ -50,6 +50,10 @@ def tiny_loop():
             y = y + 1.0
 
     return step
+
+
+# A GPT step of 8 sequences waits for the processor, one of 48 for the GPU.
+LOOPS = {"gpt": gpt_loop, "gpt48": lambda: gpt_loop(48), "tiny": tiny_loop}
 
 
 def live_bytes():
@@ -119,7 +123,7 @@ def main():
     found = {}
     for loop in loops:
         name, steps = loop.split("=")
-        step = {"gpt": gpt_loop, "tiny": tiny_loop}[name]()
+        step = LOOPS[name]()
         events, live = events_so_far(), live_bytes()
         times, speeds, done = measure(step, int(steps))
         events, after = events_so_far() - events, live_bytes()
