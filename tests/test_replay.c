@@ -1,5 +1,6 @@
 /* The replay of whole traces: real snapshots under the settings they were recorded with, and under
  * others for which PyTorch's own counters are at hand. */
+#include "analyze/places.h"
 #include "analyze/replay.h"
 
 #include <cjson/cJSON.h>
@@ -200,4 +201,47 @@ Test(replay, a_failed_request_fails_again_and_says_where)
     cr_expect_eq(result.counts.ooms, 0);
     cr_expect_eq(result.first_oom, MV_NEVER);
     mv_arena_release(&arena);
+}
+
+/* What a capture knows: the sizes of blocks. */
+static void give_block_sizes(mv_arena *arena, mv_trace *trace, const mv_lives *lives)
+{
+    mv_events *ev = &trace->devices[0].events;
+    uint64_t *size = mv_push_array(arena, uint64_t, ev->count);
+
+    cr_assert_not_null(size);
+    for (uint32_t i = 0; i < ev->count; i++) {
+        bool of_block = !mv_is_segment_action(ev->action[i]) && lives->alloc_of[i] != MV_NO_ROW;
+        size[i] = of_block ? lives->allocs.block[lives->alloc_of[i]] : ev->size[i];
+    }
+    ev->size = size;
+}
+
+Test(replay, block_sizes_do_for_reserved_memory)
+{
+    static const char *const names[] = {"gpt_train", "whatif_0", "whatif_2", "streams"};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        mv_replay_opts opts;
+        mv_replay_result requests, blocks;
+        mv_replay_fidelity f;
+        mv_trace trace;
+        mv_lives lives;
+        mv_err err;
+        mvt_load(&arena, names[i], &trace);
+        lives = lives_of(&arena, &trace, 0);
+        opts = (mv_replay_opts){.conf = mv_alloc_conf_default()};
+        opts.conf.rules.expandable = true;
+        cr_assert_eq(mv_replay_run(&arena, &trace, &lives, opts, &requests, &err), MV_OK);
+        give_block_sizes(&arena, &trace, &lives);
+        lives = lives_of(&arena, &trace, 0);
+        cr_assert_eq(mv_replay_run(&arena, &trace, &lives, opts, &blocks, &err), MV_OK);
+        cr_assert_eq(mv_replay_verify(&arena, &trace, &lives, &f, &err), MV_OK);
+        cr_expect(f.exact, "%s: event %u: %s", names[i], f.first_difference, f.why);
+        cr_expect_eq(blocks.peak.reserved, requests.peak.reserved, "%s", names[i]);
+        cr_expect_geq(blocks.peak.allocated, requests.peak.allocated, "%s", names[i]);
+        mv_arena_release(&arena);
+    }
 }
