@@ -54,6 +54,7 @@ typedef struct {
     mv_replay_counts counts;
     uint64_t largest;       /* bytes of the largest segment that it took or found */
     uint32_t first_oom;     /* alloc event that failed; MV_NEVER */
+    bool gave_up;           /* MV_REPLAY_MOST_WORK: the end of the trace is not replayed */
     uint32_t recorded_ooms; /* oom events of the trace, and of these: */
     uint32_t avoided_ooms;  /* those whose request is met */
 } mv_replay_result;

@@ -39,11 +39,12 @@ static bool is_available(const mv_replay_block *block)
 }
 
 /* Whether the free and unmapped blocks from here on add up to `bytes`. */
-static bool reaches(const mv_replay_heap *heap, uint32_t block, uint64_t bytes)
+static bool reaches(mv_replay_heap *heap, uint32_t block, uint64_t bytes)
 {
     uint64_t sum = 0;
 
     while (block != MV_NO_ROW && sum < bytes && is_available(&heap->blocks[block])) {
+        heap->work++;
         sum += heap->blocks[block].size;
         block = heap->blocks[block].next;
     }

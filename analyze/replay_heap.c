@@ -212,18 +212,21 @@ static uint32_t next_of_stream(const mv_replay_heap *heap, uint32_t pool, uint32
 
 /* Of several expandable blocks that fit, the one whose growing would waste least; without
  * expandable_segments, the first that is none. */
-static uint32_t prefer(const mv_replay_heap *heap, uint32_t pool, uint32_t block)
+static uint32_t prefer(mv_replay_heap *heap, uint32_t pool, uint32_t block)
 {
     uint32_t next;
 
     if (heap->conf.rules.expandable) {
         while (heap->blocks[block].expandable &&
                (next = next_of_stream(heap, pool, block)) != MV_NO_ROW &&
-               reach_of(heap, next) < reach_of(heap, block))
+               reach_of(heap, next) < reach_of(heap, block)) {
+            heap->work++;
             block = next;
+        }
         return block;
     }
     do {
+        heap->work++;
         block = next_of_stream(heap, pool, block);
     } while (block != MV_NO_ROW && heap->blocks[block].expandable);
     return block;

@@ -25,6 +25,10 @@
  * tells: more than any device has, so that it is never used up. */
 #define MV_RESERVATION ((uint64_t)1 << 40)
 
+/* Releases walk over what is free, as PyTorch does. A trace made to keep them at it for hours is
+ * left after so many blocks. */
+#define MV_REPLAY_MOST_WORK ((uint64_t)1 << 25)
+
 typedef enum {
     MV_REPLAY_FREE,     /* in its pool */
     MV_REPLAY_USED,     /* handed out */
@@ -111,6 +115,7 @@ typedef struct {
     uint64_t largest; /* segment or mapping so far */
     mv_replay_counts counts;
     bool out_of_memory; /* the budget is spent: nothing is true any more */
+    uint64_t work;      /* blocks that were walked over; see MV_REPLAY_MOST_WORK */
 } mv_replay_heap;
 
 /* An empty heap with the default pool and `pools - 1` private ones. False: memory is out. Memory is
@@ -135,6 +140,11 @@ void mv_replay_empty_cache(mv_replay_heap *heap);
 static inline uint32_t mv_replay_pool_of(uint32_t pool_id, uint64_t rounded)
 {
     return 2 * pool_id + (rounded > MV_SMALL_REQUEST);
+}
+
+static inline bool mv_replay_is_endless(const mv_replay_heap *heap)
+{
+    return heap->work > MV_REPLAY_MOST_WORK;
 }
 
 static inline bool mv_replay_collects(const mv_replay_heap *heap)

@@ -34,6 +34,7 @@ static void plan_pool(mv_replay_heap *heap, uint32_t pool)
         for (uint32_t row = mv_replay_order_first(heap, order); row != MV_NO_ROW;
              row = mv_replay_order_next(heap, order, row)) {
             const mv_replay_block *b = &heap->blocks[row];
+            heap->work++;
             if (pages ? b->expandable : !b->expandable && !is_split(b))
                 plan_add(heap, row);
         }
@@ -70,6 +71,7 @@ bool mv_replay_plan_available(mv_replay_heap *heap, uint32_t pool, uint64_t stre
          row != MV_NO_ROW && freed < want && heap->blocks[row].size >= max_split &&
          heap->blocks[row].stream == stream;
          row = mv_replay_order_prev(heap, order, row)) {
+        heap->work++;
         if (heap->blocks[row].expandable)
             continue;
         plan_add(heap, row);
@@ -88,6 +90,7 @@ bool mv_replay_plan_collection(mv_replay_heap *heap)
     heap->plan.count = 0;
     for (uint32_t row = mv_replay_order_first(heap, &pool->free); row != MV_NO_ROW;
          row = mv_replay_order_next(heap, &pool->free, row)) {
+        heap->work++;
         if (is_split(&heap->blocks[row]))
             continue;
         ages += pool->calls - heap->blocks[row].since;

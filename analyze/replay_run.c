@@ -147,8 +147,9 @@ mv_code mv_replay_run(mv_arena *arena, const mv_trace *trace, const mv_lives *li
         code = mv_replay_script_make(&own, trace, lives, &script, err);
     if (code == MV_OK && !start(&r, &own, &opts))
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
-    for (uint32_t i = 0; code == MV_OK && i < lives->events.count; i++) {
+    for (uint32_t i = 0; code == MV_OK && i < lives->events.count && !out->gave_up; i++) {
         run_event(&r, i);
+        out->gave_up = mv_replay_is_endless(&r.heap);
         if (r.heap.out_of_memory)
             code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     }

@@ -64,10 +64,14 @@ static void fill_segment(starting *st, uint32_t block)
 }
 
 /* The lowest address that the run's address space ever shows: there it starts, as far as known. */
-static uint64_t space_start(const mv_replay_script *script, uint32_t segment)
+static uint64_t space_start(mv_replay_heap *heap, const mv_replay_script *script, uint32_t segment)
 {
     const mv_segment_lives *s = &script->lives->segments;
     uint64_t start = s->addr[segment];
+
+    heap->work += s->count;
+    if (mv_replay_is_endless(heap))
+        return start;
 
     for (uint32_t i = 0; i < s->count; i++)
         if (s->is_expandable[i] && s->stream[i].row == s->stream[segment].row &&
@@ -89,7 +93,7 @@ static uint32_t open_range(starting *st, uint32_t segment, uint64_t size)
     space = mv_replay_order_before(heap, &heap->pools[pool].unmapped, key);
     if (space == MV_NO_ROW || heap->blocks[space].stream != key.stream ||
         s->addr[segment] - heap->blocks[space].addr >= heap->blocks[space].size)
-        space = mv_replay_reserve(heap, pool, key.stream, space_start(st->script, segment));
+        space = mv_replay_reserve(heap, pool, key.stream, space_start(heap, st->script, segment));
     return mv_replay_map_at(heap, space, s->addr[segment], size);
 }
 

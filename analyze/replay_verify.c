@@ -368,6 +368,7 @@ static void check_events(verifying *v)
             check_free(v, i, true);
         }
         v->heap.effect_count = 0;
+        v->out->gave_up = v->out->gave_up || mv_replay_is_endless(&v->heap);
         if (next > i)
             i = next < ev->count &&
                         (ev->action[next] == MV_ACTION_ALLOC || ev->action[next] == MV_ACTION_OOM)

@@ -108,7 +108,8 @@ static mv_code run_one(asking *a, const mv_alloc_conf *conf, const uint8_t *apar
 
 static bool fits(const mv_replay_result *result)
 {
-    return result->counts.ooms == 0 && result->avoided_ooms == result->recorded_ooms;
+    return result->counts.ooms == 0 && result->avoided_ooms == result->recorded_ooms &&
+           !result->gave_up;
 }
 
 static void judge(const asking *a, mv_whatif_run *run)
@@ -269,6 +270,9 @@ static void judge_trust(asking *a)
     if (a->lives->events.count == 0 || f->allocs == 0) {
         a->out->trust = MV_TRUST_NONE;
         a->out->trust_why = "the trace has no allocations to replay";
+    } else if (f->gave_up || a->self.gave_up) {
+        a->out->trust = MV_TRUST_LOW;
+        a->out->trust_why = "the replay would take too long and was left";
     } else if (met < 0.95 || segments < 0.8) {
         a->out->trust = MV_TRUST_LOW;
         a->out->trust_why = say(a,
@@ -506,6 +510,8 @@ static mv_code find_self(asking *a, mv_err *err)
     mv_replay_opts opts = {.conf = a->recorded, .start = MV_START_ANEW, .script = &a->script};
     mv_replay_result anew;
 
+    if (f->gave_up)
+        return MV_OK;
     if (f->first_difference == MV_NEVER && a->out->limit == UINT64_MAX)
         a->self = (mv_replay_result){
             .peak = f->peak, .counts = f->counts, .largest = f->largest, .first_oom = MV_NEVER};
