@@ -107,6 +107,13 @@ int mv_cmd_trace_plot(mv_cli *cli)
     mv_trace trace;
     plot p = {.cli = cli, .trace = &trace};
 
+    if (mv_option_given(&cli->options, MV_HAS(VIEW)) && cli->options.view != MV_VIEW_ACTIVE)
+        return mv_cmd_segment_plot(cli);
+    if (cli->options.at) {
+        mv_complain_usage(cli->command->name, "--at names a moment, and this view shows a window "
+                                              "of time: see --from, --to and --view state");
+        return MV_EXIT_USAGE;
+    }
     if (!mv_picture_open(&p.picture, cli))
         return MV_EXIT_USAGE;
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &p.first, &p.end) ||

@@ -3,6 +3,9 @@
 #include <limits.h>
 
 #define RANGE_OPTIONS (MV_HAS(DEVICE) | MV_HAS(FROM) | MV_HAS(TO))
+#define PLOT_OPTIONS                                                                            \
+    (MV_HAS(JSON) | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(VIEW) | MV_HAS(OUTPUT) | MV_HAS(AT) | \
+     RANGE_OPTIONS)
 
 const mv_command mv_commands[] = {
     {
@@ -142,16 +145,18 @@ const mv_command mv_commands[] = {
     {
         .name = "memory",
         .run = mv_cmd_memory,
-        .options = MV_HAS(JSON) | MV_HAS(OUTPUT) | MV_HAS(FRAMES) | MV_HAS(AT) | RANGE_OPTIONS,
+        .options = MV_HAS(JSON) | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(OUTPUT) | MV_HAS(FRAMES) |
+                   MV_HAS(AT) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
         .writes_file = true,
         .arguments = "FILE",
         .summary = "flame graph of live bytes by stack",
         .help =
-            "Draws a flame graph to -o X.svg: the bytes that are allocated at the end, or at the\n"
-            "moment of --at, by who called whom, the heaviest on the left. Or writes folded\n"
-            "stacks to -o X.folded: frames, outermost first, joined by ';', then the bytes.\n"
+            "Draws a flame graph to -o X.svg or X.png: the bytes that are allocated at the end,\n"
+            "or at the moment of --at, by who called whom, the heaviest on the left. Or writes\n"
+            "folded stacks to -o X.folded: frames, outermost first, joined by ';', then the "
+            "bytes.\n"
             "All lines add up to what is allocated. flamegraph.pl, speedscope and others read\n"
             "them.\n",
         .example = "memviz memory --at peak train.pickle -o peak.svg\n"
@@ -161,15 +166,17 @@ const mv_command mv_commands[] = {
     {
         .name = "segments",
         .run = mv_cmd_segments,
-        .options = MV_HAS(JSON) | MV_HAS(OUTPUT) | MV_HAS(FRAMES) | MV_HAS(AT) | RANGE_OPTIONS,
+        .options = MV_HAS(JSON) | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(OUTPUT) | MV_HAS(FRAMES) |
+                   MV_HAS(AT) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
         .writes_file = true,
         .arguments = "FILE",
         .summary = "flame graph of reserved bytes by segment and stack",
         .help =
-            "Draws a flame graph to -o X.svg, or writes folded stacks to -o X.folded: segment,\n"
-            "pool, stream, whether the bytes are allocated, waiting for a stream or free, then\n"
+            "Draws a flame graph to -o X.svg or X.png, or writes folded stacks to -o X.folded:\n"
+            "segment, pool, stream, whether the bytes are allocated, waiting for a stream or free, "
+            "then\n"
             "the frames, outermost first. All lines add up to what is reserved at the end, or at\n"
             "the moment of --at.\n",
         .example = "memviz segments train.pickle -o segments.svg\n"
@@ -263,7 +270,7 @@ const mv_command mv_commands[] = {
     {
         .name = "trace_plot",
         .run = mv_cmd_trace_plot,
-        .options = MV_HAS(JSON) | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(OUTPUT) | RANGE_OPTIONS,
+        .options = PLOT_OPTIONS,
         .least_files = 1,
         .most_files = 1,
         .writes_file = true,
@@ -274,10 +281,25 @@ const mv_command mv_commands[] = {
             "them, the peak, and the call sites that hold most. Written as SVG to -o X.svg or as\n"
             "PNG to -o X.png, else as SVG to FILE.svg; the picture's path is printed. Several\n"
             "devices stand one below the other, each of the --size. -o - writes SVG to standard\n"
-            "output.\n",
+            "output. --view state draws what segment_plot draws.\n",
         .example = "memviz trace_plot train.pickle -o timeline.svg\n"
                    "memviz trace_plot --size 1600x900 --theme dark train.pickle -o slide.png\n"
                    "memviz trace_plot --from @ProfilerStep#3 --to @ProfilerStep#4 train.pickle\n",
+    },
+    {
+        .name = "segment_plot",
+        .run = mv_cmd_segment_plot,
+        .options = PLOT_OPTIONS,
+        .least_files = 1,
+        .most_files = 1,
+        .writes_file = true,
+        .arguments = "FILE",
+        .summary = "the allocator's segments as a picture",
+        .help = "Every segment that is reserved at the end, or at the moment of --at, and every\n"
+                "block where it lies in it: who holds it, what waits for a stream, what is free,\n"
+                "by pool and stream. All rows have one scale. Written as SVG to -o X.svg, else to\n"
+                "FILE.svg; the picture's path is printed.\n",
+        .example = "memviz segment_plot --at reserved-peak train.pickle -o state.svg\n",
     },
     {
         .name = "run",

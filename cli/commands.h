@@ -58,6 +58,7 @@ int mv_cmd_segments(mv_cli *cli);
 int mv_cmd_oom(mv_cli *cli);
 int mv_cmd_whatif(mv_cli *cli);
 int mv_cmd_trace_plot(mv_cli *cli);
+int mv_cmd_segment_plot(mv_cli *cli);
 int mv_cmd_ledger(mv_cli *cli);
 int mv_cmd_run(mv_cli *cli);
 int mv_cmd_convert(mv_cli *cli);

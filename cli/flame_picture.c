@@ -20,7 +20,13 @@ static mv_code draw_moment(drawing *d, const mv_lives *lives, uint32_t event, mv
                            mv_err *err)
 {
     const mv_sites *sites = d->cli->options.all_frames ? NULL : &d->sites;
-    mv_icicle_opts opts = {.title = d->picture.name, .event = event, .measure = "allocated"};
+    const mv_options *o = &d->cli->options;
+    mv_icicle_opts opts = {.width = o->width,
+                           .height = o->height,
+                           .is_dark = o->is_dark,
+                           .title = d->picture.name,
+                           .event = event,
+                           .measure = "allocated"};
     mv_flame flame;
     mv_flame_tree tree;
     mv_icicle icicle;

@@ -139,6 +139,9 @@ static bool take(mv_options *o, mv_option_id id, char *argument)
         return word_index(id, argument) >= 0;
     case MV_OPTION_SIZE:
         return take_size(o, argument);
+    case MV_OPTION_VIEW:
+        o->view = (mv_view)word_index(id, argument);
+        return word_index(id, argument) >= 0;
     case MV_OPTION_THEME:
         o->is_dark = word_index(id, argument) == 1;
         return word_index(id, argument) >= 0;

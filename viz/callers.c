@@ -264,17 +264,24 @@ static void other_row(mv_painter *p, float x, float y, float w, uint32_t others,
 
 void mv_callers_legend(mv_painter *p, float x, float y, float w)
 {
+    char size[MV_SIZE_TEXT];
+
+    y = legend_keys(p, x, y + (p->has_lane ? 8 : 0)) + 34;
+    mv_callers_rows(p, x, y, w,
+                    mv_scene_format(p->scene,
+                                    p->layout.to > p->layout.from ? "Who holds the %s of the peak"
+                                                                  : "Who holds the %s in use",
+                                    mv_size_text(size, p->peak)));
+}
+
+void mv_callers_rows(mv_painter *p, float x, float y, float w, const char *title)
+{
     const mv_callers *c = &p->callers;
-    char size[MV_SIZE_TEXT], label[LABEL_SIZE + 16];
+    char label[LABEL_SIZE + 16];
     uint64_t rest = 0;
     uint32_t others = 0;
 
-    y = legend_keys(p, x, y + (p->has_lane ? 8 : 0)) + 34;
-    mv_scene_text(p->scene, x, y, 12, p->theme->faint_text, MV_ANCHOR_START,
-                  mv_scene_format(p->scene,
-                                  p->layout.to > p->layout.from ? "Who holds the %s of the peak"
-                                                                : "Who holds the %s in use",
-                                  mv_size_text(size, p->peak)));
+    mv_scene_text(p->scene, x, y, 12, p->theme->faint_text, MV_ANCHOR_START, title);
     for (uint32_t i = 0; i < c->count; i++) {
         const mv_caller *caller = &c->callers[c->by_rank[i]];
         if (i >= c->named || y + 2 * ROW_HEIGHT + 10 > p->scene->height) {

@@ -405,28 +405,30 @@ mv_code mv_icicle_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
                        const uint8_t *kinds, const mv_flame_tree *tree, const mv_icicle_opts *opts,
                        mv_icicle *out, mv_err *err)
 {
-    icicle p = {.trace = trace, .kinds = kinds, .tree = tree, .opts = opts, .scene = &out->scene};
-    float width = opts->width ? (float)opts->width : WIDTH, height = (float)opts->height;
+    icicle p = {.trace = trace,
+                .kinds = kinds,
+                .tree = tree,
+                .opts = opts,
+                .theme = mv_theme_of(opts->is_dark),
+                .scene = &out->scene,
+                .hover_bytes = HOVER_BYTES,
+                .levels = MOST_LEVELS};
+    uint32_t width = opts->width ? opts->width : WIDTH;
     mv_arena scratch;
     mv_code code;
 
     *out = (mv_icicle){0};
-    p.levels = MOST_LEVELS;
-    width = width < LEAST_WIDTH ? LEAST_WIDTH : width;
-    if (height > 0) {
-        height = height < LEAST_HEIGHT ? LEAST_HEIGHT : height;
-        p.levels = (uint32_t)((height - MV_HEADING_HEIGHT - 4 - FOOT) / ROW);
-    }
-    p.theme = mv_theme_of(opts->is_dark);
-    p.width = width - 2 * SIDE;
-    p.hover_bytes = HOVER_BYTES;
+    mv_scene_init_shown(&out->scene, arena, width, opts->height ? opts->height : LEAST_HEIGHT,
+                        LEAST_WIDTH, LEAST_HEIGHT, p.theme->background);
+    if (opts->height)
+        p.levels = (uint32_t)((out->scene.height - MV_HEADING_HEIGHT - 4 - FOOT) / ROW);
+    p.width = out->scene.width - 2 * SIDE;
     mv_arena_init(&scratch, arena->budget);
     code = mv_icicle_lay(&scratch, tree, (uint64_t)((double)tree->nodes[0].bytes / p.width / 2),
                          opts->top ? opts->top : MOST_BOXES, p.levels - 1, &p.boxes, err);
     if (code == MV_OK) {
-        if (height == 0)
-            height = y_of(p.boxes.depth + 1) + FOOT;
-        mv_scene_init(&out->scene, arena, width, height, p.theme->background);
+        if (!opts->height)
+            out->scene.height = y_of(p.boxes.depth + 1) + FOOT;
         out->drawn = tree->nodes[0].bytes ? p.boxes.nodes : 0;
         paint(&p, &scratch, lives);
         if (out->scene.failed)

@@ -36,9 +36,9 @@ mv_code mv_icicle_lay(mv_arena *arena, const mv_flame_tree *tree, uint64_t least
                       uint32_t deepest, mv_icicle_boxes *out, mv_err *err);
 
 typedef struct {
-    uint32_t width;  /* pixels, at least 400; 0: 1400 */
-    uint32_t height; /* pixels, at least 200: deeper boxes are cut, and it is said; 0: as high
-                      * as it takes, up to 100 levels */
+    uint32_t width;  /* pixels; 0: 1400 */
+    uint32_t height; /* pixels: deeper boxes are cut, and it is said; 0: as high as it takes, up to
+                      * 100 levels */
     uint32_t top;    /* most nodes that have a box, the heaviest; 0: 6000 */
     bool is_dark;
     const char *title;   /* the file's name; not NULL */

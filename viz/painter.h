@@ -1,6 +1,6 @@
-/* The parts that a timeline is painted from; only its own files include it.
+/* The parts that pictures of allocations are painted from; only the files that paint include it.
  *
- *     timeline.c   what is painted, in which order
+ *     timeline.c   the timeline: what is painted, in which order
  *     shapes.c     the allocations
  *     callers.c    call sites: which allocations share a colour, and the legend
  *     ruler.c      axes, titles
@@ -101,10 +101,18 @@ const char *mv_painter_hover(mv_painter *p, const char *text);
 
 bool mv_callers_find(mv_arena *arena, mv_painter *p);
 void mv_callers_legend(mv_painter *p, float x, float y, float w);
+
+/* The sites with their colours, bytes and shares of the peak, below a title. */
+void mv_callers_rows(mv_painter *p, float x, float y, float w, const char *title);
+
 const char *mv_caller_label(const mv_painter *p, const mv_caller *caller, char *out, size_t size);
 
 /* False when memory is out. Adds the allocations that can be seen to `drawn`. */
 bool mv_shapes_paint(mv_arena *scratch, mv_painter *p, uint32_t *drawn);
+
+/* What a row of the lives table is, for the pointer: bytes, life, stack. In the scene's arena. */
+const char *mv_shapes_describe(mv_painter *p, uint32_t row, bool is_leak);
+
 void mv_shapes_area(mv_painter *p, const uint64_t *levels, mv_shape shape);
 
 void mv_ruler_paint(mv_painter *p);

@@ -85,25 +85,29 @@ static int append_frames(mv_painter *p, mv_stack_id stack, char *text, int at, s
     return at;
 }
 
+const char *mv_shapes_describe(mv_painter *p, uint32_t row, bool is_leak)
+{
+    const mv_alloc_lives *a = &p->lives->allocs;
+    char size[MV_SIZE_TEXT], exact[MV_TICK_TEXT], asked[MV_TICK_TEXT], text[900];
+    int at = snprintf(text, sizeof text, "%s%s (%s bytes, %s asked for)\n%s",
+                      is_leak ? "leaked: " : "", mv_size_text(size, a->block[row]),
+                      mv_axis_exact(a->block[row], exact), mv_axis_exact(a->requested[row], asked),
+                      lifetime(p, a->birth[row], a->freed[row]));
+
+    append_frames(p, a->stack[row], text, at, sizeof text);
+    return mv_scene_format(p->scene, "%s", text);
+}
+
 /* What an element is, for the pointer that rests on it. */
 static const char *describe(mv_painter *p, const mv_element *e)
 {
-    const mv_alloc_lives *a = &p->lives->allocs;
     uint32_t row = e->first;
-    char size[MV_SIZE_TEXT], exact[MV_TICK_TEXT], asked[MV_TICK_TEXT], text[900];
-    int at;
 
     if (e->members > 1)
         return describe_run(p, e);
-    while (row + 1 < e->first + e->count && a->freed[row] < p->layout.from)
+    while (row + 1 < e->first + e->count && p->lives->allocs.freed[row] < p->layout.from)
         row++;
-    at = snprintf(text, sizeof text, "%s%s (%s bytes, %s asked for)\n%s",
-                  p->callers.callers[e->site].is_leak ? "leaked: " : "",
-                  mv_size_text(size, a->block[row]), mv_axis_exact(a->block[row], exact),
-                  mv_axis_exact(a->requested[row], asked),
-                  lifetime(p, a->birth[row], a->freed[row]));
-    append_frames(p, a->stack[row], text, at, sizeof text);
-    return mv_scene_format(p->scene, "%s", text);
+    return mv_shapes_describe(p, row, p->callers.callers[e->site].is_leak);
 }
 
 /* ---- polygons ---------------------------------------------------------------------------- */
