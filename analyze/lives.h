@@ -75,6 +75,7 @@ typedef struct {
     mv_history_kind history;
     const char *history_why; /* one sentence, the ground of `history`; never NULL */
     mv_events events;        /* of that device: columns of the trace */
+    bool goes_on;            /* events follow that are not in the table (lives_window.h) */
     mv_alloc_lives allocs;
     mv_segment_lives segments;
     uint32_t *alloc_of; /* [events.count] the allocation that an alloc, free or annotate event is

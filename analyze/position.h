@@ -11,6 +11,8 @@ typedef struct {
     uint32_t end;
 } mv_window;
 
+#define MV_ALL_EVENTS ((mv_window){0, UINT32_MAX})
+
 /* Earliest time of any device's first event; MV_NO_TIME when no event has a time. Times on the
  * command line and in text count from here. */
 int64_t mv_position_start_us(const mv_trace *trace);

@@ -249,6 +249,8 @@ static void each_annotation(const mv_trace *trace, const mv_lives *lives, mark_f
             continue;
         if (own && !is_moment && a->device[i] != (int32_t)lives->device)
             continue;
+        if (lives->goes_on && a->time_us[i] > e->time_us[e->count - 1])
+            continue;
         call(user, mv_string_text(trace, a->name[i]), is_moment, event_at(e, a->time_us[i]));
     }
 }

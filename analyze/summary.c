@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include "analyze/alive.h"
+#include "analyze/lives_window.h"
+#include "analyze/moment.h"
 #include "analyze/pairs.h"
 #include "parse/build.h"
 
@@ -242,12 +244,52 @@ static mv_code copy_code(mv_arena *arena, mv_arena *scratch, const making *m, mv
 
 /* ---- all --------------------------------------------------------------------------------- */
 
+/* Of the whole trace. */
+static mv_code find_levels(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives,
+                           mv_summary *out, uint32_t *peak, mv_err *err)
+{
+    mv_totals totals;
+    mv_code code = mv_totals_find(scratch, trace, lives, &totals, err);
+
+    if (code != MV_OK)
+        return code;
+    out->peak_allocated = totals.peak.bytes.allocated;
+    out->peak_reserved = totals.peak.bytes.reserved;
+    out->end_allocated = totals.current.bytes.allocated;
+    out->is_exact = totals.audit.allocated_exact && totals.audit.reserved_exact;
+    *peak = totals.peak.allocated_event;
+    return MV_OK;
+}
+
+/* Of a window: the final heap has no say in it. */
+static mv_code find_window_levels(mv_arena *scratch, const mv_lives *lives, mv_summary *out,
+                                  uint32_t *peak, mv_err *err)
+{
+    mv_moment_ask ask = {.kind = MV_MOMENT_PEAK, .window = {0, lives->events.count}};
+    uint32_t last = lives->events.count ? lives->events.count - 1 : MV_BEFORE;
+    mv_moment allocated, reserved;
+    mv_code code = mv_moment_find(scratch, lives, ask, &allocated, err);
+
+    ask.kind = MV_MOMENT_RESERVED_PEAK;
+    if (code == MV_OK)
+        code = mv_moment_find(scratch, lives, ask, &reserved, err);
+    if (code != MV_OK)
+        return code;
+    out->peak_allocated = allocated.bytes.allocated;
+    out->peak_reserved = reserved.bytes.reserved;
+    out->end_allocated = mv_moment_levels(lives, last).allocated;
+    out->is_exact = lives->doubts.residual == 0 && lives->doubts.inexact_blocks == 0;
+    *peak = allocated.event;
+    return MV_OK;
+}
+
 static mv_code find_facts(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives,
                           making *m, mv_summary *out, uint32_t *peak, mv_err *err)
 {
-    mv_totals totals;
+    bool is_whole = lives->events.count == mv_trace_events(trace, lives->device).count;
     mv_leaks leaks;
-    mv_code code = mv_totals_find(scratch, trace, lives, &totals, err);
+    mv_code code = is_whole ? find_levels(scratch, trace, lives, out, peak, err)
+                            : find_window_levels(scratch, lives, out, peak, err);
 
     if (code == MV_OK)
         code = mv_leaks_find(scratch, trace, lives, &leaks, err);
@@ -260,13 +302,8 @@ static mv_code find_facts(mv_arena *scratch, const mv_trace *trace, const mv_liv
     out->events = lives->events.count;
     for (uint32_t i = 0; i < lives->events.count; i++)
         out->ooms += lives->events.action[i] == MV_ACTION_OOM;
-    out->peak_allocated = totals.peak.bytes.allocated;
-    out->peak_reserved = totals.peak.bytes.reserved;
-    out->end_allocated = totals.current.bytes.allocated;
-    out->is_exact = totals.audit.allocated_exact && totals.audit.reserved_exact;
     out->leaked_bytes = leaks.leaked_bytes;
     m->leak_stack = leaks.count ? leaks.leaks[0].stack : MV_NO_STACK;
-    *peak = totals.peak.allocated_event;
     return MV_OK;
 }
 
@@ -287,14 +324,25 @@ static bool keep_sites(mv_arena *arena, making *m, mv_summary *out)
     return true;
 }
 
+/* Events of a window have the numbers that they have in the trace. */
+static void renumber(mv_summary *out, uint32_t first)
+{
+    for (uint32_t i = 0; i < out->points; i++)
+        out->point[i].event += first;
+    if (out->allocs)
+        out->end.event += first;
+}
+
 static mv_code make(mv_arena *arena, mv_arena *scratch, const mv_trace *trace, uint32_t device,
-                    mv_summary *out, mv_err *err)
+                    mv_window window, mv_summary *out, mv_err *err)
 {
     making m = {.trace = trace};
-    mv_lives lives;
+    mv_lives whole, lives;
     uint32_t peak;
-    mv_code code = mv_lives_find(scratch, trace, device, &lives, err);
+    mv_code code = mv_lives_find(scratch, trace, device, &whole, err);
 
+    if (code == MV_OK)
+        code = mv_lives_within(scratch, &whole, window, &lives, err);
     if (code == MV_OK)
         code = find_facts(scratch, trace, &lives, &m, out, &peak, err);
     if (code == MV_OK)
@@ -308,18 +356,19 @@ static mv_code make(mv_arena *arena, mv_arena *scratch, const mv_trace *trace, u
         m.keys[i] = m.site[i].key;
     if (!find_points(arena, &m, &lives, out) || !keep_sites(arena, &m, out))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "summary");
+    renumber(out, window.first);
     return copy_code(arena, scratch, &m, out, err);
 }
 
-mv_code mv_summary_make(mv_arena *arena, const mv_trace *trace, uint32_t device, const char *name,
-                        mv_summary *out, mv_err *err)
+mv_code mv_summary_make(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_window window,
+                        const char *name, mv_summary *out, mv_err *err)
 {
     mv_arena scratch;
     mv_code code;
 
     *out = (mv_summary){.name = name, .device = device, .leak_stack = MV_NO_STACK};
     mv_arena_init(&scratch, arena->budget);
-    code = make(arena, &scratch, trace, device, out, err);
+    code = make(arena, &scratch, trace, device, window, out, err);
     mv_arena_release(&scratch);
     return code;
 }

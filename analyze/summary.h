@@ -8,6 +8,7 @@
 #define MV_SUMMARY_H
 
 #include "analyze/leaks.h"
+#include "analyze/position.h"
 #include "analyze/sites.h"
 #include "analyze/totals.h"
 
@@ -61,10 +62,11 @@ typedef struct {
     const mv_trace *code;    /* strings, frames and stacks; nothing else */
 } mv_summary;
 
-/* `name` is kept, not copied. Everything else is in `arena`; temporary memory comes from its
- * budget, the want of which is the only failure. O(n log n). */
-mv_code mv_summary_make(mv_arena *arena, const mv_trace *trace, uint32_t device, const char *name,
-                        mv_summary *out, mv_err *err);
+/* Of the events of `window` alone, numbered as in the trace. `name` is kept, not copied. Everything
+ * else is in `arena`; temporary memory comes from its budget, the want of which is the only
+ * failure. O(n log n). */
+mv_code mv_summary_make(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_window window,
+                        const char *name, mv_summary *out, mv_err *err);
 
 /* The site of that key, or NULL. */
 const mv_summary_site *mv_summary_find(const mv_summary *summary, uint64_t key);

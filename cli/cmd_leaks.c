@@ -3,6 +3,7 @@
 
 #include "analyze/culprit.h"
 #include "analyze/leaks.h"
+#include "analyze/lives_window.h"
 #include "analyze/size.h"
 #include "cli/captured.h"
 #include "cli/complain.h"
@@ -349,20 +350,45 @@ static void put_device(const judgement *j, uint32_t device)
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-static mv_code find_device(judgement *j, uint32_t device, mv_err *err)
+/* Events of a window have the numbers that they have in the trace. */
+static void renumber(mv_leaks *found, mv_leak_outlook *outlook, const mv_lives *lives,
+                     uint32_t first, uint32_t events)
+{
+    for (uint32_t i = 0; i < found->count; i++) {
+        found->leaks[i].first_event += first;
+        found->leaks[i].last_event += first;
+    }
+    found->exit_event = lives->goes_on ? events : found->exit_event + first;
+    if (outlook->oom_event != MV_NEVER)
+        outlook->oom_event += first;
+}
+
+/* False, with a message, when memory is out or the window is none. */
+static bool find_device(judgement *j, uint32_t device, mv_err *err)
 {
     const mv_options *options = &j->cli->options;
     uint64_t capacity =
         mv_option_given(options, MV_HAS(CAPACITY)) ? options->capacity : MV_NO_BYTES;
-    mv_lives lives;
-    mv_code code = mv_lives_find(&j->cli->arena, j->trace, device, &lives, err);
+    mv_leaks *found = &j->found[device - j->first];
+    mv_leak_outlook *outlook = &j->outlook[device - j->first];
+    mv_lives whole, lives;
+    mv_window window;
 
-    if (code == MV_OK)
-        code = mv_leaks_find(&j->cli->arena, j->trace, &lives, &j->found[device - j->first], err);
-    if (code == MV_OK)
-        code = mv_leaks_outlook(&j->cli->arena, j->trace, &lives, &j->found[device - j->first],
-                                capacity, &j->outlook[device - j->first], err);
-    return code;
+    if (!mv_window_find(j->cli, j->trace, device, &window))
+        return false;
+    mv_lives_find(&j->cli->arena, j->trace, device, &whole, err);
+    if (err->code == MV_OK)
+        mv_lives_within(&j->cli->arena, &whole, window, &lives, err);
+    if (err->code == MV_OK)
+        mv_leaks_find(&j->cli->arena, j->trace, &lives, found, err);
+    if (err->code == MV_OK)
+        mv_leaks_outlook(&j->cli->arena, j->trace, &lives, found, capacity, outlook, err);
+    if (err->code != MV_OK) {
+        mv_complain(mv_input_name(j->cli), err);
+        return false;
+    }
+    renumber(found, outlook, &lives, window.first, whole.events.count);
+    return true;
 }
 
 static int put_report(judgement *j)
@@ -401,10 +427,11 @@ int mv_cmd_leaks(mv_cli *cli)
     j.outlook = mv_push_array(&cli->arena, mv_leak_outlook, j.end - j.first);
     if (!j.kinds || !j.found || !j.outlook)
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
-    for (uint32_t i = j.first; i < j.end && err.code == MV_OK; i++)
-        find_device(&j, i, &err);
     if (err.code != MV_OK)
         return mv_complain(mv_input_name(cli), &err);
+    for (uint32_t i = j.first; i < j.end; i++)
+        if (!find_device(&j, i, &err))
+            return MV_EXIT_FAILED;
     j.verdict = verdict_of_all(&j);
     return put_report(&j);
 }

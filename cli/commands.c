@@ -55,8 +55,8 @@ const mv_command mv_commands[] = {
         .name = "leaks",
         .run = mv_cmd_leaks,
         .fail_on = MV_FAIL_LEAK,
-        .options = MV_HAS(JSON) | MV_HAS(DEVICE) | MV_HAS(LIMIT) | MV_HAS(FRAMES) |
-                   MV_HAS(FAIL_ON) | MV_HAS(CAPACITY) | MV_HAS(OUTPUT),
+        .options = MV_HAS(JSON) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
+                   MV_HAS(CAPACITY) | MV_HAS(OUTPUT) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
@@ -238,8 +238,8 @@ const mv_command mv_commands[] = {
         .name = "ranks",
         .run = mv_cmd_ranks,
         .fail_on = MV_FAIL_LEAK,
-        .options = MV_HAS(JSON) | MV_HAS(DEVICE) | MV_HAS(LIMIT) | MV_HAS(FRAMES) |
-                   MV_HAS(FAIL_ON) | MV_HAS(OUTPUT),
+        .options = MV_HAS(JSON) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
+                   MV_HAS(OUTPUT) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = INT_MAX,
         .arguments = "FILE...",
@@ -255,7 +255,7 @@ const mv_command mv_commands[] = {
     {
         .name = "summarize",
         .run = mv_cmd_summarize,
-        .options = MV_HAS(JSON) | MV_HAS(DEVICE) | MV_HAS(OUTPUT),
+        .options = MV_HAS(JSON) | MV_HAS(OUTPUT) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = INT_MAX,
         .writes_file = true,

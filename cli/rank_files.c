@@ -12,9 +12,9 @@ enum { MOST_THREADS = 16 };
 
 typedef struct {
     mv_rank_files *files;
-    int64_t device;
-    uint64_t share;        /* bytes that each thread may use */
-    _Atomic uint32_t next; /* file that nobody has taken yet */
+    const mv_options *options; /* --device, --from, --to */
+    uint64_t share;            /* bytes that each thread may use */
+    _Atomic uint32_t next;     /* file that nobody has taken yet */
 } job;
 
 /* ---- one file ---------------------------------------------------------------------------- */
@@ -32,7 +32,38 @@ static mv_code keep_named(mv_rank_file *file, int64_t device)
     return MV_OK;
 }
 
-static mv_code summarize_trace(mv_rank_file *file, const mv_trace *trace)
+/* The first event of a window that begins, or ends, at `x`. */
+static mv_code place(mv_rank_file *file, const mv_trace *trace, uint32_t device, const char *x,
+                     uint32_t *event)
+{
+    mv_position position;
+    char why[160];
+
+    if (!x)
+        return MV_OK;
+    if (!mv_position_find(trace, device, x, &position, why, sizeof why))
+        return mv_fail(&file->err, MV_RANGE, MV_NO_OFFSET, "%s", why);
+    *event = position.event;
+    return MV_OK;
+}
+
+static mv_code summarize_device(mv_rank_file *file, const mv_trace *trace, uint32_t device,
+                                const mv_options *options)
+{
+    mv_window window = {0, mv_trace_events(trace, device).count};
+
+    if (place(file, trace, device, options->from, &window.first) != MV_OK ||
+        place(file, trace, device, options->to, &window.end) != MV_OK)
+        return file->err.code;
+    if (window.end < window.first)
+        window.end = window.first;
+    if (mv_summary_make(&file->arena, trace, device, window, file->path,
+                        &file->summaries[file->count], &file->err) == MV_OK)
+        file->count++;
+    return file->err.code;
+}
+
+static mv_code summarize_trace(mv_rank_file *file, const mv_trace *trace, const mv_options *options)
 {
     uint32_t devices = mv_trace_devices(trace);
 
@@ -40,20 +71,20 @@ static mv_code summarize_trace(mv_rank_file *file, const mv_trace *trace)
     if (!file->summaries)
         return mv_fail(&file->err, MV_NOMEM, MV_NO_OFFSET, "summary");
     for (uint32_t i = 0; i < devices; i++) {
-        mv_summary *summary = &file->summaries[file->count];
         if (!mv_device_is_used(trace, i))
             continue;
-        if (mv_summary_make(&file->arena, trace, i, file->path, summary, &file->err) != MV_OK)
+        if (summarize_device(file, trace, i, options) != MV_OK)
             return file->err.code;
-        file->count++;
     }
     if (file->count == 0)
-        return mv_fail(&file->err, MV_RANGE, MV_NO_OFFSET, "no device was used");
+        return mv_fail(&file->err, MV_RANGE, MV_NO_OFFSET,
+                       "no device has events or memory of PyTorch");
     return MV_OK;
 }
 
 /* Standard input can be read but once, hence from memory. */
-static mv_code read_trace(mv_rank_file *file, mv_source *source, mv_arena *work)
+static mv_code read_trace(mv_rank_file *file, mv_source *source, mv_arena *work,
+                          const mv_options *options)
 {
     mv_trace trace;
     mv_span bytes;
@@ -63,24 +94,28 @@ static mv_code read_trace(mv_rank_file *file, mv_source *source, mv_arena *work)
         code = mv_trace_read(work, file->path, NULL, &trace, &file->err);
     else if ((code = mv_source_rest(source, &bytes, &file->err)) == MV_OK)
         code = mv_trace_read_bytes(work, bytes, &trace, &file->err);
-    return code == MV_OK ? summarize_trace(file, &trace) : code;
+    return code == MV_OK ? summarize_trace(file, &trace, options) : code;
 }
 
-static mv_code read_source(mv_rank_file *file, mv_source *source, mv_arena *work)
+static mv_code read_source(mv_rank_file *file, mv_source *source, mv_arena *work,
+                           const mv_options *options)
 {
     mv_span bytes;
     mv_code code;
 
     mv_source_need(source, MV_SUMMARY_MAGIC_BYTES);
     if (!mv_summary_probe((mv_span){source->at, (uint64_t)(source->end - source->at)}))
-        return read_trace(file, source, work);
+        return read_trace(file, source, work, options);
+    if (options->from || options->to)
+        return mv_fail(&file->err, MV_RANGE, MV_NO_OFFSET,
+                       "a summary is of a whole run: --from and --to do not apply");
     code = mv_source_rest(source, &bytes, &file->err);
     if (code != MV_OK)
         return code;
     return mv_summaries_decode(&file->arena, bytes, &file->summaries, &file->count, &file->err);
 }
 
-static void read_file(mv_rank_file *file, uint64_t share, int64_t device)
+static void read_file(mv_rank_file *file, uint64_t share, const mv_options *options)
 {
     mv_source source = {0};
     mv_arena work;
@@ -93,11 +128,11 @@ static void read_file(mv_rank_file *file, uint64_t share, int64_t device)
     mv_arena_init(&work, &file->budget);
     code = mv_source_open(&work, file->path, &source, &file->err);
     if (code == MV_OK)
-        code = read_source(file, &source, &work);
+        code = read_source(file, &source, &work, options);
     mv_source_close(&source);
     mv_arena_release(&work);
     if (code == MV_OK)
-        code = keep_named(file, device);
+        code = keep_named(file, options->device);
     file->err.code = code;
     if (code != MV_OK) {
         file->count = 0;
@@ -113,7 +148,7 @@ static void *work_off(void *user)
     uint32_t i;
 
     while ((i = atomic_fetch_add(&j->next, 1)) < j->files->count)
-        read_file(&j->files->files[i], j->share, j->device);
+        read_file(&j->files->files[i], j->share, j->options);
     return NULL;
 }
 
@@ -151,7 +186,7 @@ static void read_again_alone(mv_cli *cli, job *j)
         uint64_t left = used < cli->budget.limit ? cli->budget.limit - used : 0;
         if (file->err.code != MV_NOMEM || left <= j->share || strcmp(file->path, "-") == 0)
             continue;
-        read_file(file, left, j->device);
+        read_file(file, left, j->options);
         used += file->budget.used;
     }
 }
@@ -159,7 +194,7 @@ static void read_again_alone(mv_cli *cli, job *j)
 bool mv_rank_files_read(mv_cli *cli, mv_rank_files *out)
 {
     uint32_t threads = threads_wanted((uint32_t)cli->options.files);
-    job j = {.files = out, .device = cli->options.device, .share = cli->budget.limit / threads};
+    job j = {.files = out, .options = &cli->options, .share = cli->budget.limit / threads};
 
     *out = (mv_rank_files){.count = (uint32_t)cli->options.files};
     out->files = mv_push_array(&cli->arena, mv_rank_file, out->count);

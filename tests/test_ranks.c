@@ -71,8 +71,8 @@ static void compare(party *p, const habits *h, uint32_t count)
     p->count = count;
     for (uint32_t i = 0; i < count; i++) {
         p->made[i] = make_rank(h[i]);
-        cr_assert_eq(mv_summary_make(mvt_arena(p->made[i]), mvt_done(p->made[i]), 0, "rank",
-                                     &p->summary[i], &err),
+        cr_assert_eq(mv_summary_make(mvt_arena(p->made[i]), mvt_done(p->made[i]), 0, MV_ALL_EVENTS,
+                                     "rank", &p->summary[i], &err),
                      MV_OK);
         p->ranks[i] = &p->summary[i];
     }
@@ -261,7 +261,8 @@ Test(ranks, sequences_part_where_they_do)
         mvt_trace *t[2] = {random_rank(seed, count[0], UINT32_MAX),
                            random_rank(seed, count[1], odd)};
         for (int i = 0; i < 2; i++)
-            cr_assert_eq(mv_summary_make(mvt_arena(t[i]), mvt_done(t[i]), 0, "r", &s[i], &err),
+            cr_assert_eq(mv_summary_make(mvt_arena(t[i]), mvt_done(t[i]), 0, MV_ALL_EVENTS, "r",
+                                         &s[i], &err),
                          MV_OK);
         d = mv_sequences_compare(&s[0], &s[1], seed % 2);
         cr_assert_eq(d.first, odd < shorter ? odd : MV_NO_DIVERGENCE);

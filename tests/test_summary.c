@@ -31,7 +31,8 @@ static void go_round(round_trip *r, const mv_trace *trace, uint32_t device, cons
     uint32_t count;
     mv_err err;
 
-    cr_assert_eq(mv_summary_make(&r->arena, trace, device, name, &r->made, &err), MV_OK);
+    cr_assert_eq(mv_summary_make(&r->arena, trace, device, MV_ALL_EVENTS, name, &r->made, &err),
+                 MV_OK);
     cr_assert_eq(mv_summaries_encode(&r->arena, all, 2, &r->bytes, &err), MV_OK);
     cr_assert_eq(mv_summaries_decode(&r->arena, r->bytes, &read, &count, &err), MV_OK, "%s: %s %s",
                  name, mv_code_name(err.code), err.detail);
@@ -122,7 +123,8 @@ Test(summary, keys_do_not_depend_on_folders_or_native_frames)
         mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30);
         mvt_alloc(t, .addr = 0x10000000, .bytes = 512, .stack = stacks[i]);
         mvt_final_heap(t);
-        cr_assert_eq(mv_summary_make(mvt_arena(t), mvt_done(t), 0, "x", &s, &err), MV_OK);
+        cr_assert_eq(mv_summary_make(mvt_arena(t), mvt_done(t), 0, MV_ALL_EVENTS, "x", &s, &err),
+                     MV_OK);
         cr_assert_eq(s.sites, 1);
         keys[i] = s.site[0].key;
         mvt_drop(t);
