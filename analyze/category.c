@@ -248,11 +248,12 @@ static void count_workspaces(const sorter *s, workspace_use *of_stack)
  * that size, and the only one that is never freed. */
 static bool is_workspace(const sorter *s, const workspace_use *use, unsigned size)
 {
-    uint32_t run, birth = s->lives->allocs.birth[use->first[size]];
+    uint32_t run, birth;
 
     if (use->kept[size] != 1 || use->others == 0 ||
         s->lives->allocs.freed[use->first[size]] != MV_NEVER)
         return false;
+    birth = s->lives->allocs.birth[use->first[size]];
     if (!s->phases.has_backward)
         return use->taken[size] == 1;
     if (birth == MV_BEFORE)

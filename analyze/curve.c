@@ -3,6 +3,17 @@
 #include "analyze/alive.h"
 #include "analyze/level_steps.h"
 
+/* Sizes that a damaged file names may add up to more than any memory: sums wrap. */
+static int64_t plus(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
+static int64_t minus(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a - (uint64_t)b);
+}
+
 /* ---- making ------------------------------------------------------------------------------ */
 
 /* What lives at the window's first moment. */
@@ -13,7 +24,7 @@ static bool start_parts(mv_arena *scratch, const mv_lives *lives, uint32_t event
 
     for (uint32_t i = 0; bytes && i < lives->allocs.count; i++)
         if (mv_alloc_is_allocated(lives, i, event))
-            bytes[part_of[i]] += (int64_t)lives->allocs.block[i];
+            bytes[part_of[i]] = plus(bytes[part_of[i]], (int64_t)lives->allocs.block[i]);
     for (uint32_t p = 0; bytes && p < out->parts; p++)
         if (bytes[p] != 0)
             out->steps[out->count++] = (mv_curve_step){MV_BEFORE, p, bytes[p]};
@@ -29,8 +40,8 @@ static void add_step(mv_curve *out, const mv_lives *lives, const uint32_t *part_
     if (step->kind != MV_STEP_ALLOC && step->kind != MV_STEP_FREED)
         return;
     bytes = (int64_t)lives->allocs.block[step->row];
-    out->steps[out->count++] = (mv_curve_step){step->event, part_of[step->row],
-                                               step->kind == MV_STEP_ALLOC ? bytes : -bytes};
+    out->steps[out->count++] = (mv_curve_step){
+        step->event, part_of[step->row], step->kind == MV_STEP_ALLOC ? bytes : minus(0, bytes)};
 }
 
 static bool fill(mv_arena *scratch, const mv_lives *lives, mv_window window,
@@ -82,7 +93,7 @@ uint64_t mv_curve_peak(const mv_curve *curve, const uint8_t *gone, uint32_t *eve
         uint32_t now = curve->steps[i].event;
         for (; i < curve->count && curve->steps[i].event == now; i++)
             if (!is_gone(gone, curve->steps[i].part))
-                level += curve->steps[i].bytes;
+                level = plus(level, curve->steps[i].bytes);
         if (level > peak) {
             peak = level;
             *event = now;
@@ -143,7 +154,7 @@ static void close_part(sweep *s, uint32_t part, uint32_t now)
 
     if (s->since[part] >= now)
         return;
-    level = highest_since(s, s->since[part]) - s->bytes[part];
+    level = minus(highest_since(s, s->since[part]), s->bytes[part]);
     if (level > s->best[part])
         s->best[part] = level;
     s->since[part] = now;
@@ -164,8 +175,8 @@ static void sweep_all(sweep *s, const uint8_t *gone)
             if (is_gone(gone, part))
                 continue;
             close_part(s, part, moment);
-            s->bytes[part] += c->steps[i].bytes;
-            level += c->steps[i].bytes;
+            s->bytes[part] = plus(s->bytes[part], c->steps[i].bytes);
+            level = plus(level, c->steps[i].bytes);
         }
         push_level(s, moment, level);
     }
