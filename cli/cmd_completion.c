@@ -37,6 +37,35 @@ static void put_words(mv_out *out, const char *words)
         mv_out_char(out, *words == '|' ? ' ' : *words);
 }
 
+/* For shells that read the words as a line of their own, where '>' would be a redirection. */
+static void put_quoted_words(mv_out *out, const char *words)
+{
+    for (; *words; words++) {
+        if (*words == '>')
+            mv_out_char(out, '\\');
+        mv_out_char(out, *words);
+    }
+}
+
+/* Options of `c` that take an argument, letters first: "-o|--output|--color". */
+static void put_with_argument(mv_out *out, const mv_command *c, const char *between)
+{
+    const char *ahead = "";
+
+    for (uint32_t i = 0; i < 2 * MV_OPTION_COUNT; i++) {
+        const mv_option *o = &mv_option_table[i % MV_OPTION_COUNT];
+        bool is_letter = i < MV_OPTION_COUNT;
+        if (!(options_of(c) & (UINT64_C(1) << i % MV_OPTION_COUNT)) || !o->argument ||
+            (is_letter && !o->letter))
+            continue;
+        if (is_letter)
+            mv_out_format(out, "%s-%c", ahead, o->letter);
+        else
+            mv_out_format(out, "%s--%s", ahead, o->name);
+        ahead = between;
+    }
+}
+
 /* ---- bash -------------------------------------------------------------------------------- */
 
 static void put_bash_values(mv_out *out)
@@ -76,6 +105,39 @@ static void put_bash_command(mv_out *out, const mv_command *c)
     mv_out_text(out, " ;;\n");
 }
 
+/* The program that a command starts, and its own arguments: `at` is where it stands on the line. */
+static void put_bash_program(mv_out *out, const mv_command *c)
+{
+    mv_out_format(out,
+                  "    if [[ ${COMP_WORDS[1]} == %s ]]; then\n"
+                  "        local at=2\n"
+                  "        while (( at < COMP_CWORD )); do\n"
+                  "            case ${COMP_WORDS[at]} in\n"
+                  "            --) (( at++ )); break ;;\n"
+                  "            ",
+                  c->name);
+    put_with_argument(out, c, "|");
+    mv_out_text(out,
+                ")\n"
+                "                [[ ${COMP_WORDS[at+1]} == = ]] && (( at++ ))\n"
+                "                (( at += 2 )) ;;\n"
+                "            -*) (( at++ )) ;;\n"
+                "            *) break ;;\n"
+                "            esac\n"
+                "        done\n"
+                "        if (( at < COMP_CWORD )) && declare -F _command_offset >/dev/null; then\n"
+                "            _command_offset $at\n"
+                "            return\n"
+                "        elif (( at < COMP_CWORD )); then\n"
+                "            COMPREPLY=($(compgen -f -- \"$word\"))\n"
+                "            return\n"
+                "        elif (( at == COMP_CWORD )) && [[ $before == -- || $word != -* ]]; then\n"
+                "            COMPREPLY=($(compgen -c -- \"$word\") $(compgen -f -- \"$word\"))\n"
+                "            return\n"
+                "        fi\n"
+                "    fi\n");
+}
+
 static void put_bash(mv_out *out)
 {
     mv_out_text(out, "# bash completion for memviz; made by: memviz completion bash\n"
@@ -89,8 +151,11 @@ static void put_bash(mv_out *out)
                 "    if [[ $COMP_CWORD -eq 1 ]]; then\n"
                 "        COMPREPLY=($(compgen -W \"$commands --help --version\" -- \"$word\"))\n"
                 "        return\n"
-                "    fi\n"
-                "    case $before in\n");
+                "    fi\n");
+    for (const mv_command *c = mv_commands; c->name; c++)
+        if (c->starts_program)
+            put_bash_program(out, c);
+    mv_out_text(out, "    case $before in\n");
     put_bash_values(out);
     mv_out_text(out, "    esac\n"
                      "    case ${COMP_WORDS[1]} in\n");
@@ -122,6 +187,13 @@ static void put_zsh_text(mv_out *out, const char *text)
     }
 }
 
+static void put_zsh_words(mv_out *out, const char *words)
+{
+    mv_out_char(out, '(');
+    put_quoted_words(out, words);
+    mv_out_char(out, ')');
+}
+
 static void put_zsh_option(mv_out *out, const mv_option *o)
 {
     if (o->letter)
@@ -136,17 +208,21 @@ static void put_zsh_option(mv_out *out, const mv_option *o)
         if (takes_file(o))
             mv_out_text(out, "_files");
         else if (o->words)
-            mv_out_format(out, "(%s)", o->words);
+            put_zsh_words(out, o->words);
     }
     mv_out_text(out, "' \\\n");
 }
 
 static void put_zsh_command(mv_out *out, const mv_command *c)
 {
-    mv_out_format(out, "    %s) _arguments \\\n", c->name);
+    mv_out_format(out, "    %s) _arguments%s \\\n", c->name, c->starts_program ? " -S" : "");
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
         if (options_of(c) & (UINT64_C(1) << i))
             put_zsh_option(out, &mv_option_table[i]);
+    if (c->starts_program) {
+        mv_out_text(out, "        '(-)1:program:_command_names -e' '*::argument:_normal' ;;\n");
+        return;
+    }
     mv_out_text(out, "        '*:argument:");
     if (argument_words(c)) {
         mv_out_char(out, '(');
@@ -209,9 +285,11 @@ static void put_fish_option(mv_out *out, const mv_command *c, const mv_option *o
         mv_out_format(out, " -s %c", o->letter);
     if (takes_file(o))
         mv_out_text(out, " -r -F");
-    else if (o->words)
-        mv_out_format(out, " -x -a '%s'", o->words);
-    else if (o->argument)
+    else if (o->words) {
+        mv_out_text(out, " -x -a '");
+        put_quoted_words(out, o->words);
+        mv_out_char(out, '\'');
+    } else if (o->argument)
         mv_out_text(out, " -x");
     mv_out_text(out, " -d ");
     put_fish_text(out, o->help);
@@ -222,6 +300,15 @@ static void put_fish_arguments(mv_out *out, const mv_command *c)
 {
     bool names = c->run == mv_cmd_help;
 
+    if (c->starts_program) {
+        mv_out_format(out,
+                      "complete -c memviz -n '__fish_seen_subcommand_from %s' -x "
+                      "-a '(__fish_complete_subcommand --fcs-skip=2 ",
+                      c->name);
+        put_with_argument(out, c, " "); /* fish takes long names ahead of a letter for its own */
+        mv_out_text(out, ")'\n");
+        return;
+    }
     if (!names && !argument_words(c))
         return;
     mv_out_format(out, "complete -c memviz -n '__fish_seen_subcommand_from %s' -f -a '", c->name);

@@ -188,6 +188,14 @@ Test(cli, bash_completes)
         {"memviz trace --color al", "always"},
         {"memviz completion z", "zsh"},
         {"memviz help du", "dump"},
+        {"memviz run --sta", "--stacks"},
+        {"memviz run --stacks nat", "native"},
+        {"memviz run bas", "bas"}, /* a program */
+        {"memviz run -o x.bin --stacks=all -- bas", "bas"},
+        {"memviz run -- cat ./", "./c"}, /* what is the program's own */
+        {"memviz run cat --sta", "\n"},
+        {"memviz ledger --js", "--json"},
+        {"memviz ledger --at reserved", "reserved-peak"},
     };
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
@@ -198,6 +206,21 @@ Test(cli, bash_completes)
         cr_expect(strstr(r.out, all[i].expected) == r.out, "%s: %s", all[i].words, r.out);
         mvt_run_drop(&r);
     }
+}
+
+/* Where fish and zsh are installed they say when they cannot read the script. */
+Test(cli, other_shells_read_their_scripts)
+{
+    mvt_run r =
+        mvt_sh("$MEMVIZ completion fish >c.fish; $MEMVIZ completion zsh >_memviz; "
+               "if command -v fish >fish; then fish -c 'source c.fish; "
+               "complete -C \"memviz leaks --fail-on pe\"; complete -C \"memviz run -- cat ./c\"' "
+               "| cut -f 1; else printf 'peak>BYTES\\n./c.fish\\n'; fi; "
+               "if command -v zsh >zsh; then zsh -f -c 'compdef() :; . ./_memviz'; fi");
+
+    cr_expect_str_eq(r.out, "peak>BYTES\n./c.fish\n", "%s", r.out);
+    cr_expect_str_eq(r.err, "", "%s", r.err);
+    mvt_run_drop(&r);
 }
 
 Test(cli, closed_pipe_is_quiet)
