@@ -14,6 +14,16 @@ typedef struct {
     uint64_t events, drawn;
 } plot;
 
+/* A page has all of a device, and opens on the window. */
+static mv_code add_to_page(plot *p, const mv_lives *lives, const mv_leaks *leaks, mv_window window,
+                           mv_err *err)
+{
+    p->events += window.end - window.first;
+    p->drawn += lives->allocs.count;
+    p->picture.panels++;
+    return mv_html_add_device(&p->picture.page, lives, leaks, window.first, window.end, err);
+}
+
 static mv_code draw_window(plot *p, uint32_t device, mv_window window, mv_arena *work, mv_err *err)
 {
     const mv_options *o = &p->cli->options;
@@ -32,6 +42,8 @@ static mv_code draw_window(plot *p, uint32_t device, mv_window window, mv_arena 
         code = mv_leaks_find(work, p->trace, &lives, &leaks, err);
     if (code != MV_OK)
         return code;
+    if (p->picture.is_page)
+        return add_to_page(p, &lives, &leaks, window, err);
     opts.leaks = &leaks;
     code = mv_timeline_find(&p->cli->arena, p->trace, &lives, &opts, &timeline, err);
     if (code != MV_OK)
@@ -114,8 +126,11 @@ int mv_cmd_trace_plot(mv_cli *cli)
                                               "of time: see --from, --to and --view state");
         return MV_EXIT_USAGE;
     }
-    if (!mv_picture_open(&p.picture, cli))
+    if (!mv_picture_or_page_open(&p.picture, cli))
         return MV_EXIT_USAGE;
+    mv_html_init(&p.picture.page, &cli->arena, &trace, p.picture.name);
+    if (mv_option_given(&cli->options, MV_HAS(THEME)))
+        p.picture.page.theme = cli->options.is_dark ? MV_PAGE_DARK : MV_PAGE_LIGHT;
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &p.first, &p.end) ||
         !draw_devices(&p) || !mv_picture_write(&p.picture))
         return MV_EXIT_FAILED;

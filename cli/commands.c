@@ -281,8 +281,11 @@ const mv_command mv_commands[] = {
             "them, the peak, and the call sites that hold most. Written as SVG to -o X.svg or as\n"
             "PNG to -o X.png, else as SVG to FILE.svg; the picture's path is printed. Several\n"
             "devices stand one below the other, each of the --size. -o - writes SVG to standard\n"
-            "output. --view state draws what segment_plot draws.\n",
+            "output. -o X.html writes a page for any browser, which needs nothing but that file:\n"
+            "the whole trace to zoom, point at and search, with all stacks; it opens on --from\n"
+            "and --to. --view state draws what segment_plot draws.\n",
         .example = "memviz trace_plot train.pickle -o timeline.svg\n"
+                   "memviz trace_plot train.pickle -o timeline.html\n"
                    "memviz trace_plot --size 1600x900 --theme dark train.pickle -o slide.png\n"
                    "memviz trace_plot --from @ProfilerStep#3 --to @ProfilerStep#4 train.pickle\n",
     },

@@ -81,21 +81,35 @@ static const char *path_beside(mv_cli *cli)
     return named;
 }
 
-bool mv_picture_open(mv_picture *picture, mv_cli *cli)
+static bool open_as(mv_picture *picture, mv_cli *cli, bool takes_page)
 {
     const char *path = cli->options.output;
     bool is_stdout =
         path && strcmp(path, "-") == 0 && !mv_option_given(&cli->options, MV_HAS(JSON));
 
     *picture = (mv_picture){.cli = cli, .path = path, .name = name_of(cli)};
+    picture->is_page = takes_page && path && ends_with(path, ".html");
     mv_scene_init(&picture->scene, &cli->arena, 0, 0, 0);
-    if (path && !is_stdout && !mv_picture_is_written(path)) {
-        mv_complain_usage(cli->command->name, "%s: only .svg and .png are written", path);
+    if (path && !is_stdout && !picture->is_page && !mv_picture_is_written(path)) {
+        mv_complain_usage(cli->command->name,
+                          takes_page ? "%s: only .svg, .png and .html are written"
+                                     : "%s: only .svg and .png are written",
+                          path);
         return false;
     }
     if (!path)
         picture->path = path_beside(cli);
     return picture->path != NULL;
+}
+
+bool mv_picture_open(mv_picture *picture, mv_cli *cli)
+{
+    return open_as(picture, cli, false);
+}
+
+bool mv_picture_or_page_open(mv_picture *picture, mv_cli *cli)
+{
+    return open_as(picture, cli, true);
 }
 
 /* ---- panels ------------------------------------------------------------------------------ */
@@ -132,8 +146,10 @@ bool mv_picture_write(mv_picture *picture)
     mv_err err = {.offset = MV_NO_OFFSET};
 
     if (mv_sink_open(&sink, picture->path, &err) == MV_OK) {
-        size_t row = back_end_of(picture->path);
-        if (back_ends[row].write(&picture->cli->budget, &picture->scene, &sink, &err) == MV_OK)
+        mv_code code = picture->is_page ? mv_html_write(&picture->page, &sink, &err)
+                                        : back_ends[back_end_of(picture->path)].write(
+                                              &picture->cli->budget, &picture->scene, &sink, &err);
+        if (code == MV_OK)
             mv_sink_commit(&sink, &err);
         else
             mv_sink_abort(&sink);

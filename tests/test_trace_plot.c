@@ -29,9 +29,10 @@ Test(trace_plot, wrong_usage)
         const char *arguments, *why;
         int status;
     } all[] = {
-        {"$SNAPS/oom.pickle -o x.gif", "x.gif: only .svg and .png are written", 2},
-        {"$SNAPS/oom.pickle -o .svg", ".svg: only .svg and .png are written", 2},
-        {"--json $SNAPS/oom.pickle -o -", "only .svg and .png are written", 2},
+        {"$SNAPS/oom.pickle -o x.gif", "x.gif: only .svg, .png and .html are written", 2},
+        {"$SNAPS/oom.pickle -o .svg", ".svg: only .svg, .png and .html are written", 2},
+        {"--json $SNAPS/oom.pickle -o -", "only .svg, .png and .html are written", 2},
+        {"$SNAPS/oom.pickle -o .html", ".html: only .svg, .png and .html are written", 2},
         {"--size 0x100 $SNAPS/oom.pickle -o x.png", "--size 0x100: expected WxH", 2},
         {"--size 100 $SNAPS/oom.pickle -o x.png", "--size 100: expected WxH", 2},
         {"--size 100x16385 $SNAPS/oom.pickle -o x.png", "expected WxH", 2},
@@ -154,4 +155,19 @@ Test(trace_plot, picture_is_xml)
         cr_expect_eq(r.status, 0, "%s", r.err);
     mvt_run_drop(&r);
     mvt_run_drop(&have);
+}
+
+Test(trace_plot, page_is_written_whole_and_reported)
+{
+    cJSON *report = mvt_json(
+        0, "$MEMVIZ trace_plot --json --from 100 --to 300 $SNAPS/gpt_train.pickle -o x.html");
+    mvt_run r = mvt_sh("$MEMVIZ trace_plot $SNAPS/two_devices.pickle -o x.html; cat x.html");
+
+    cr_expect_str_eq(mvt_json_text(report, "written"), "x.html");
+    cr_expect_eq(mvt_json_number(report, "events"), 200);
+    cr_expect_eq(mvt_json_number(report, "drawn"), 2434);
+    cr_expect(strstr(r.out, "x.html\n<!DOCTYPE html>\n") == r.out);
+    cr_expect(strcmp(r.out + r.out_length - 8, "</html>\n") == 0);
+    cJSON_Delete(report);
+    mvt_run_drop(&r);
 }

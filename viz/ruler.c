@@ -1,6 +1,7 @@
 #include "analyze/size.h"
 #include "viz/axis.h"
 #include "viz/painter.h"
+#include "viz/verdict.h"
 
 static void byte_axis(mv_painter *p)
 {
@@ -122,25 +123,6 @@ static const char *events_note(mv_painter *p)
         from >= 0 && to >= from ? mv_axis_time(to - from, to - from, time) : "");
 }
 
-/* The worst leak, or why there is none. */
-static const char *leak_note(mv_painter *p, uint32_t *colour)
-{
-    const mv_leaks *leaks = p->opts->leaks;
-    char label[256], step[MV_SIZE_TEXT], kept[MV_SIZE_TEXT];
-
-    *colour = p->theme->text;
-    if (leaks->count == 0)
-        return leaks->verdict == MV_VERDICT_CLEAN
-                   ? mv_scene_format(p->scene, "no leak: %s", leaks->why)
-                   : mv_scene_format(p->scene, "leaks: unknown, %s", leaks->why);
-    *colour = p->theme->alarm;
-    mv_leak_label(p->trace, p->frame_kinds, &leaks->leaks[0], label, sizeof label);
-    return mv_scene_format(p->scene, "leak: %s keeps %s a step, %s at the end%s", label,
-                           mv_size_text(step, leaks->leaks[0].bytes_per_step),
-                           mv_size_text(kept, leaks->leaks[0].bytes),
-                           leaks->count > 1 ? ", and there are more" : "");
-}
-
 static void title_line(mv_painter *p, float y, float size, uint32_t colour, bool is_bold,
                        const char *text)
 {
@@ -172,7 +154,10 @@ void mv_ruler_titles(mv_painter *p)
     if (p->opts->verdict)
         title_line(p, 76, 13, colour, true, p->opts->verdict);
     else if (p->opts->leaks) {
-        const char *note = leak_note(p, &colour);
-        title_line(p, 76, 13, colour, p->opts->leaks->count > 0, note);
+        char line[512];
+        mv_verdict_line(p->trace, p->frame_kinds, p->opts->leaks, line, sizeof line);
+        colour = p->opts->leaks->count > 0 ? p->theme->alarm : p->theme->text;
+        title_line(p, 76, 13, colour, p->opts->leaks->count > 0,
+                   mv_scene_format(p->scene, "%s", line));
     }
 }

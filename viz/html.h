@@ -1,0 +1,42 @@
+/* The memory timeline as a page: one self-contained HTML file that any browser opens from disk,
+ * without a network, a server or a library. It holds the whole trace, as coded columns, and a
+ * script that draws what is looked at. docs/html.md explains both.
+ *
+ *     mv_html_init(&page, arena, trace, "train.pickle");
+ *     mv_html_add_device(&page, &lives, &leaks, window.first, window.end, &err);   once a device
+ *     mv_html_write(&page, &sink, &err);
+ *
+ * Texts of the trace are untrusted. In the file they stand in base64 alone, but for the title and
+ * the verdict, which are escaped; the script shows them as text, never as markup. */
+#ifndef MV_HTML_H
+#define MV_HTML_H
+
+#include "analyze/leaks.h"
+#include "viz/packed.h"
+
+enum { MV_HTML_VERDICT = 512 };
+
+typedef enum { MV_PAGE_PREFERRED, MV_PAGE_LIGHT, MV_PAGE_DARK } mv_page_theme;
+
+typedef struct {
+    mv_arena *arena;
+    const mv_trace *trace;
+    const char *title;   /* the file's name */
+    mv_page_theme theme; /* to begin with; PREFERRED, unless set: as the browser is set */
+    mv_packed columns;
+    uint32_t devices;              /* added so far */
+    char verdict[MV_HTML_VERDICT]; /* of the first device with a leak, else of the first */
+    bool has_leak;
+} mv_html;
+
+void mv_html_init(mv_html *page, mv_arena *arena, const mv_trace *trace, const char *title);
+
+/* Adds all of one device; the page opens on its events [from, to) (to 0: all). `lives` and `leaks`
+ * are not needed afterwards. O(n log n). Fails for want of memory. */
+mv_code mv_html_add_device(mv_html *page, const mv_lives *lives, const mv_leaks *leaks,
+                           uint32_t from, uint32_t to, mv_err *err);
+
+/* Writes the page. A failed write is reported by mv_sink_commit. */
+mv_code mv_html_write(mv_html *page, mv_sink *sink, mv_err *err);
+
+#endif
