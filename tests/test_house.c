@@ -36,6 +36,7 @@ static const char *const banned_in_libraries[] = {
 
 typedef struct {
     const char *root;
+    const char *table; /* docs/architecture.md, which names every file; NULL: nothing does */
     char seen[MOST_FILES][64]; /* file names without folders */
     unsigned files;
     unsigned faults;
@@ -182,6 +183,30 @@ static char *text_of(const char *path)
     return text;
 }
 
+/* Files whose names say which command, test or format they are for. */
+static bool is_named_by_rule(const char *path, const char *name)
+{
+    return strncmp(name, "cmd_", 4) == 0 || strncmp(name, "test_", 5) == 0 ||
+           strncmp(name, "fuzz_", 5) == 0 || strncmp(path, "tests/hooked/", 13) == 0;
+}
+
+/* Whether the table has `name`, with its ending or without, as a word in backquotes. */
+static bool is_in_table(const char *table, const char *name)
+{
+    size_t length = strcspn(name, ".");
+
+    for (const char *at = table; (at = strstr(at, "`")); at++) {
+        const char *word = at + 1, *end = word + strcspn(word, "`/");
+        while (*end == '/') {
+            word = end + 1;
+            end = word + strcspn(word, "`/");
+        }
+        if (strncmp(word, name, length) == 0 && (word[length] == '.' || word[length] == '`'))
+            return true;
+    }
+    return false;
+}
+
 static void check_file(house *h, const char *path)
 {
     char full[PATH_LENGTH * 2];
@@ -194,6 +219,8 @@ static void check_file(house *h, const char *path)
     cr_assert_lt(h->files, MOST_FILES);
     cr_assert_lt(strlen(name), sizeof h->seen[0]);
     memcpy(h->seen[h->files++], name, strlen(name) + 1);
+    if (h->table && !is_named_by_rule(path, name) && !is_in_table(h->table, name))
+        fault(h, path, 1, "not in docs/architecture.md, the files by noun: ", name);
     snprintf(full, sizeof full, "%s/%s", h->root, path);
     raw = text_of(full);
     code = text_of(full);
@@ -239,11 +266,25 @@ static void walk(house *h, const char *folder)
 Test(house, this_one_is_in_order)
 {
     static house h;
+    char *table = text_of(MV_SOURCE_DIR "/docs/architecture.md");
 
-    h = (house){.root = MV_SOURCE_DIR};
+    h = (house){.root = MV_SOURCE_DIR, .table = strstr(table, "## Files by noun")};
+    cr_assert_not_null(h.table);
     walk(&h, "");
     cr_assert_gt(h.files, 20);
     cr_assert_eq(h.faults, 0, "%u faults; the first: %s", h.faults, h.first);
+    free(table);
+}
+
+Test(house, table_of_files_is_read)
+{
+    const char *table = "| x | `lives`, `base/err`, `wire.h` on `replay_run.c` |";
+
+    cr_assert(is_in_table(table, "lives.h") && is_in_table(table, "lives.c"));
+    cr_assert(is_in_table(table, "err.c") && is_in_table(table, "wire.h"));
+    cr_assert(is_in_table(table, "replay_run.c"));
+    cr_assert_not(is_in_table(table, "live.c") || is_in_table(table, "base.c"));
+    cr_assert_not(is_in_table(table, "replay.c") || is_in_table(table, "x.c"));
 }
 
 /* A tree of one file, and what the walk says of it. */
