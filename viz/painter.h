@@ -80,7 +80,7 @@ static inline float mv_painter_x(const mv_painter *p, uint32_t event)
 static inline float mv_painter_column(const mv_painter *p, uint32_t column)
 {
     if (p->layout.to == p->layout.from)
-        return p->x + 40 + 220 * (float)column;
+        return p->x + p->w * (column ? 0.25f : 0.05f);
     return p->x + p->w * (float)((double)column / p->layout.column_count);
 }
 

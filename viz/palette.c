@@ -9,9 +9,9 @@ const mv_theme *mv_theme_of(bool is_dark)
         .text = 0x1c1c1cff,
         .faint_text = 0x595959ff,
         .rest = 0xd0d2d4ff,
-        .unknown = 0xa4abb2ff,
-        .native = 0x76818bff,
-        .leak = 0xd0021bff,
+        .unknown = 0xa8a4a1ff,
+        .native = 0x6a757bff,
+        .leak = 0xc91e11ff,
         .edge = 0xffffff8c,
         .outline = 0x202020ff,
         .reserved = 0x8a1538ff,
@@ -27,9 +27,9 @@ const mv_theme *mv_theme_of(bool is_dark)
         .text = 0xf0f0f0ff,
         .faint_text = 0xb4bac0ff,
         .rest = 0x4a5057ff,
-        .unknown = 0x66707aff,
-        .native = 0x8e99a4ff,
-        .leak = 0xff4d4dff,
+        .unknown = 0x6d797bff,
+        .native = 0xb8b6b2ff,
+        .leak = 0xfe3733ff,
         .edge = 0x16191d8c,
         .outline = 0xf5f5f5ff,
         .reserved = 0xff8fa8ff,
@@ -44,8 +44,8 @@ const mv_theme *mv_theme_of(bool is_dark)
 uint32_t mv_site_colour(uint32_t index)
 {
     static const uint32_t colours[MV_SITE_COLOURS] = {
-        0x0072b2ff, 0xe69f00ff, 0x009e73ff, 0xcc79a7ff, 0x56b4e9ff, 0xf0e442ff, 0x00476fff,
-        0x9c6c00ff, 0x7fceb8ff, 0x8f4a71ff, 0x9ad3f5ff, 0xf5cf80ff, 0x006a4dff, 0x9b9214ff,
+        0x0072b2ff, 0xe69f00ff, 0x009e73ff, 0xcc79a7ff, 0x56b4e9ff, 0xf0e442ff, 0x2d5679ff,
+        0x50eab1ff, 0xb40087ff, 0xb5b288ff, 0x295f49ff, 0xfcb0e4ff, 0x51a2f7ff, 0xe0e187ff,
     };
 
     return colours[index % MV_SITE_COLOURS];

@@ -28,9 +28,11 @@ const mv_theme *mv_theme_of(bool is_dark);
 
 enum { MV_BASE_COLOURS = 6, MV_SITE_COLOURS = 14, MV_MUTED_COLOURS = 4 };
 
-/* Colours that are told apart also by people who see no red or no green: hues of Okabe and Ito
- * ("Color Universal Design", 2008). The first MV_BASE_COLOURS are the hues, the others darker and
- * lighter shades of them. Vermillion is left out: it is too near to the colour of a leak. */
+/* Colours that are told apart also by people who see no red or no green (tests/test_palette.c has
+ * how far apart). The first MV_BASE_COLOURS are hues of Okabe and Ito ("Color Universal Design",
+ * 2008), without vermillion, which is too near to the colour of a leak; the others are darker and
+ * lighter ones near those hues, chosen by a search for the largest least distance between all of
+ * them, the greys and the leak, as seen with normal, without red and without green vision. */
 uint32_t mv_site_colour(uint32_t index);
 
 /* For the many sites that no legend names: pale, and unlike the grey of `rest`. */

@@ -1,3 +1,5 @@
+#include <string.h>
+
 #include "analyze/size.h"
 #include "viz/axis.h"
 #include "viz/painter.h"
@@ -51,19 +53,41 @@ static void event_axis(mv_painter *p)
                                : "allocator events (the file has no times)");
 }
 
+/* As many words of the text as fit, at least one; the number of bytes. */
+static size_t fitting_words(mv_painter *p, const char *text, float size, float width)
+{
+    size_t kept = strcspn(text, " ");
+
+    while (text[kept]) {
+        size_t more = kept + 1 + strcspn(text + kept + 1, " ");
+        const char *longer = mv_scene_format(p->scene, "%.*s", (int)more, text);
+        if (mv_text_width(longer, size) > width)
+            break;
+        kept = more;
+    }
+    return kept;
+}
+
 /* A heap without events is a bar, and this stands beside it. */
 static void paint_no_events(mv_painter *p)
 {
-    static const char *const lines[] = {
+    static const char *const sentences[] = {
         "No events were recorded: this is the heap when the snapshot was taken.",
         "To see how it came about, record before the work that matters:",
         "torch.cuda.memory._record_memory_history()",
     };
-    float x = mv_painter_column(p, 1) + 32, y = p->y + p->h / 2 - 24;
+    float x = mv_painter_column(p, 1) + 20, y = p->y + p->h / 2 - 24, width = p->x + p->w - x;
+    float size = width < 315 ? 10 : 13; /* the last must fit: it has no place to break */
 
-    for (uint32_t i = 0; i < sizeof lines / sizeof *lines; i++)
-        mv_scene_text(p->scene, x, y + 22 * (float)i, 13, p->theme->text, MV_ANCHOR_START,
-                      mv_text_fit(p->scene, lines[i], 13, p->x + p->w - x));
+    for (uint32_t i = 0; i < sizeof sentences / sizeof *sentences; i++, y += 4)
+        for (const char *at = sentences[i]; *at; y += 18) {
+            size_t words = fitting_words(p, at, size, width);
+            const char *line = mv_scene_format(p->scene, "%.*s", (int)words, at);
+            mv_scene_text(p->scene, x, y, size, p->theme->text, MV_ANCHOR_START,
+                          mv_text_fit(p->scene, line, size, width));
+            at += words;
+            at += *at == ' ';
+        }
 }
 
 void mv_ruler_paint(mv_painter *p)
