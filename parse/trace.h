@@ -129,17 +129,17 @@ typedef struct {
 
 /* What the caching allocator did. Source: TraceEntry::Action, CUDACachingAllocator.h.
  *
- *                     addr            size                          stack: who called
- *   ALLOC             block start     bytes requested, unrounded    the allocating call
- *   FREE_REQUESTED    block start     the block's requested bytes   the freeing call, or the
- * alloc's FREE_COMPLETED    block start     the block's requested bytes   likewise; if deferred,
- * whoever polled SEGMENT_ALLOC     segment start   bytes of cudaMalloc           the alloc that
- * needed it SEGMENT_FREE      segment start   bytes                         who caused the release
- *   SEGMENT_MAP       range start     bytes mapped (expandable)     the alloc that needed it
- *   SEGMENT_UNMAP     range start     bytes unmapped (expandable)   who caused the release
- *   OOM               device's free bytes (not an address)  the rounded request   the failing call
- *   SNAPSHOT          0               active bytes                  none
- *   ANNOTATE          block start     the block's requested bytes   the annotating call
+ *                     addr            size                        stack: who called
+ *   ALLOC             block start     bytes requested, unrounded  the allocating call
+ *   FREE_REQUESTED    block start     the alloc's bytes           the freeing call, or the alloc's
+ *   FREE_COMPLETED    block start     the alloc's bytes           likewise, or whoever polled
+ *   SEGMENT_ALLOC     segment start   bytes of cudaMalloc         the alloc that needed it
+ *   SEGMENT_FREE      segment start   bytes                       who caused the release
+ *   SEGMENT_MAP       range start     bytes mapped (expandable)   the alloc that needed it
+ *   SEGMENT_UNMAP     range start     bytes unmapped (expandable) who caused the release
+ *   OOM               free bytes      the rounded request         the failing call
+ *   SNAPSHOT          0               active bytes                none
+ *   ANNOTATE          block start     the alloc's bytes           the annotating call
  *   OTHER             as in the file; the name is in the tag */
 #define MV_ACTION_LIST(X)               \
     X(ALLOC, "alloc")                   \
