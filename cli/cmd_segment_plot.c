@@ -1,15 +1,18 @@
-/* memviz segment_plot: the allocator's segments as a picture. */
+/* memviz segment_plot: the allocator's segments as a picture, over time or at a moment. */
 #include "analyze/leaks.h"
 #include "cli/at.h"
 #include "cli/complain.h"
 #include "cli/input.h"
 #include "cli/picture.h"
+#include "cli/window.h"
+#include "viz/segment_timeline.h"
 #include "viz/state.h"
 
 typedef struct {
     mv_cli *cli;
     const mv_trace *trace;
     uint32_t first, end; /* devices */
+    mv_view view;
     mv_picture picture;
     uint64_t events, drawn;
 } plot;
@@ -34,23 +37,58 @@ static mv_code draw_state(plot *p, const mv_lives *lives, const mv_leaks *leaks,
     return mv_picture_append(&p->picture, &state.scene, err);
 }
 
+static mv_code draw_segments(plot *p, const mv_lives *lives, mv_window window, mv_err *err)
+{
+    const mv_options *o = &p->cli->options;
+    mv_timeline_opts opts = {.width = o->width,
+                             .height = o->height,
+                             .from = window.first,
+                             .to = window.end,
+                             .is_dark = o->is_dark,
+                             .title = p->picture.name};
+    mv_timeline timeline;
+    mv_code code = mv_segment_timeline_find(&p->cli->arena, p->trace, lives, &opts, &timeline, err);
+
+    if (code != MV_OK)
+        return code;
+    p->events += timeline.events;
+    p->drawn += timeline.drawn;
+    return mv_picture_append(&p->picture, &timeline.scene, err);
+}
+
+/* False, with a message of its own, when an option names no moment or window of the device. */
+static bool draw_view(plot *p, mv_arena *work, const mv_lives *lives, mv_err *err)
+{
+    mv_leaks leaks;
+    mv_moment at;
+    mv_window window;
+
+    if (p->view == MV_VIEW_SEGMENTS) {
+        if (!mv_window_find(p->cli, p->trace, lives->device, &window))
+            return false;
+        /* A window without events, of a device that has some, shows nothing. */
+        if (window.end > window.first || lives->events.count == 0)
+            draw_segments(p, lives, window, err);
+        return true;
+    }
+    if (!mv_at_find(p->cli, p->trace, lives, "end", &at))
+        return false;
+    if (mv_leaks_find(work, p->trace, lives, &leaks, err) == MV_OK)
+        draw_state(p, lives, &leaks, at.event, err);
+    return true;
+}
+
 /* False, with a message, when it fails. What is found of a device goes before the next one. */
 static bool draw_device(plot *p, uint32_t device)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
     mv_arena work;
     mv_lives lives;
-    mv_leaks leaks;
-    mv_moment at;
     bool is_named = true;
 
     mv_arena_init(&work, &p->cli->budget);
-    if (mv_lives_find(&work, p->trace, device, &lives, &err) == MV_OK &&
-        mv_leaks_find(&work, p->trace, &lives, &leaks, &err) == MV_OK) {
-        is_named = mv_at_find(p->cli, p->trace, &lives, "end", &at);
-        if (is_named)
-            draw_state(p, &lives, &leaks, at.event, &err);
-    }
+    if (mv_lives_find(&work, p->trace, device, &lives, &err) == MV_OK)
+        is_named = draw_view(p, &work, &lives, &err);
     mv_arena_release(&work);
     if (err.code != MV_OK)
         mv_complain(mv_input_name(p->cli), &err);
@@ -63,7 +101,7 @@ static bool draw_devices(plot *p)
         if (!mv_at_is_elsewhere(p->cli, p->trace, i) && !draw_device(p, i))
             return false;
     if (p->picture.panels == 0)
-        mv_complain_of(mv_input_name(p->cli), "nothing to draw: no device");
+        mv_complain_of(mv_input_name(p->cli), "nothing to draw: no events there");
     return p->picture.panels > 0;
 }
 
@@ -82,13 +120,26 @@ static int report(plot *p)
     return mv_report_close(&r);
 }
 
+/* That of --view; else a moment has a state, and a window segments over time. */
+static mv_view choose_view(const mv_options *options)
+{
+    if (mv_option_given(options, MV_HAS(VIEW)))
+        return options->view;
+    return options->at ? MV_VIEW_STATE : MV_VIEW_SEGMENTS;
+}
+
 int mv_cmd_segment_plot(mv_cli *cli)
 {
     mv_trace trace;
-    plot p = {.cli = cli, .trace = &trace};
+    plot p = {.cli = cli, .trace = &trace, .view = choose_view(&cli->options)};
 
-    if (mv_option_given(&cli->options, MV_HAS(VIEW)) && cli->options.view == MV_VIEW_ACTIVE)
+    if (p.view == MV_VIEW_ACTIVE)
         return mv_cmd_trace_plot(cli);
+    if (p.view == MV_VIEW_SEGMENTS && cli->options.at) {
+        mv_complain_usage(cli->command->name, "--at names a moment, and this view shows a window "
+                                              "of time: see --from, --to and --view state");
+        return MV_EXIT_USAGE;
+    }
     if (!mv_picture_open(&p.picture, cli))
         return MV_EXIT_USAGE;
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &p.first, &p.end) ||

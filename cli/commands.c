@@ -283,7 +283,7 @@ const mv_command mv_commands[] = {
             "devices stand one below the other, each of the --size. -o - writes SVG to standard\n"
             "output. -o X.html writes a page for any browser, which needs nothing but that file:\n"
             "the whole trace to zoom, point at and search, with all stacks; it opens on --from\n"
-            "and --to. --view state draws what segment_plot draws.\n",
+            "and --to. --view segments and --view state draw what segment_plot draws.\n",
         .example = "memviz trace_plot train.pickle -o timeline.svg\n"
                    "memviz trace_plot train.pickle -o timeline.html\n"
                    "memviz trace_plot --size 1600x900 --theme dark train.pickle -o slide.png\n"
@@ -298,11 +298,15 @@ const mv_command mv_commands[] = {
         .writes_file = true,
         .arguments = "FILE",
         .summary = "the allocator's segments as a picture",
-        .help = "Every segment that is reserved at the end, or at the moment of --at, and every\n"
-                "block where it lies in it: who holds it, what waits for a stream, what is free,\n"
-                "by pool and stream. All rows have one scale. Written as SVG to -o X.svg, else to\n"
-                "FILE.svg; the picture's path is printed.\n",
-        .example = "memviz segment_plot --at reserved-peak train.pickle -o state.svg\n",
+        .help =
+            "Segments over time: what PyTorch took from the device, when, which line asked for\n"
+            "it, and how much of it tensors used; mapped and unmapped parts of expandable\n"
+            "segments too. With --view state, or --at: every segment that is reserved at the\n"
+            "end, or at that moment, and every block where it lies in it, by pool and stream.\n"
+            "Written to -o X.svg or -o X.png, else as SVG to FILE.svg; the picture's path is\n"
+            "printed. --view active draws what trace_plot draws.\n",
+        .example = "memviz segment_plot train.pickle -o segments.svg\n"
+                   "memviz segment_plot --at reserved-peak train.pickle -o state.svg\n",
     },
     {
         .name = "run",

@@ -33,8 +33,8 @@
     X(CONF, "conf", 0, "SETTINGS", NULL,                                                           \
       "settings to try, as PYTORCH_CUDA_ALLOC_CONF has them; can be repeated")                     \
     X(SIZE, "size", 0, "WxH", NULL, "width and height of a picture in pixels, such as 1600x900")   \
-    X(VIEW, "view", 0, "VIEW", "active state",                                                     \
-      "what a picture shows: active (memory over time) or state (segments)")                       \
+    X(VIEW, "view", 0, "VIEW", "active segments state",                                            \
+      "what a picture shows: active memory or segments over time, or the state of a moment")       \
     X(THEME, "theme", 0, "WHICH", "light dark", "colors of a picture: light (default) or dark")    \
     X(OUTPUT, "output", 'o', "FILE", NULL, "write to FILE")                                        \
     X(QUIET, "quiet", 'q', NULL, NULL, "no progress and no remarks on standard error")             \
@@ -80,7 +80,7 @@ extern const mv_option mv_option_table[MV_OPTION_COUNT];
 typedef enum { MV_FAIL_LEAK, MV_FAIL_FRAGMENTED, MV_FAIL_PEAK, MV_FAIL_DELTA } mv_fail_on;
 
 /* What --view may name, in the order of its words. */
-typedef enum { MV_VIEW_ACTIVE, MV_VIEW_STATE } mv_view;
+typedef enum { MV_VIEW_ACTIVE, MV_VIEW_SEGMENTS, MV_VIEW_STATE } mv_view;
 
 typedef enum { MV_COLOR_AUTO, MV_COLOR_ALWAYS, MV_COLOR_NEVER } mv_color;
 

@@ -321,7 +321,7 @@ Test(state, command_draws)
     r = mvt_sh(
         "for v in active state; do $MEMVIZ segment_plot --view $v $SNAPS/oom.pickle -o a.svg;"
         "$MEMVIZ trace_plot --view $v $SNAPS/oom.pickle -o b.svg; cmp a.svg b.svg; done; "
-        "$MEMVIZ segment_plot --theme dark --size 90x60 $SNAPS/oom.pickle -o a.png; "
+        "$MEMVIZ segment_plot --view state --theme dark --size 90x60 $SNAPS/oom.pickle -o a.png; "
         "$MEMVIZ trace_plot --at peak $SNAPS/oom.pickle -o b.svg");
     cr_expect_eq(r.status, 2);
     cr_expect_str_eq(r.out, "a.svg\nb.svg\na.svg\nb.svg\na.png\n");

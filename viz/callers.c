@@ -199,11 +199,19 @@ static void key_area(mv_painter *p, float x, float y, uint32_t colour, const cha
 /* What the kinds of lines and areas mean; returns the last baseline. */
 static float legend_keys(mv_painter *p, float x, float y)
 {
-    key_line(p, x, y, p->theme->outline, false, "allocated: in use by tensors");
-    if (p->has_pending)
-        key_line(p, x, y += 20, p->theme->active, true, "active: and what a stream may still use");
-    key_line(p, x, y += 20, p->theme->reserved, true, "reserved: held by PyTorch on the device");
-    key_area(p, x, y += 20, p->theme->rest, "many small allocations together");
+    if (p->of_segments) {
+        key_line(p, x, y, p->theme->outline, false, "reserved: held by PyTorch on the device");
+        key_line(p, x, y += 20, p->theme->active, true, "allocated: in use by tensors");
+        key_area(p, x, y += 20, p->theme->rest, "many small segments together");
+    } else {
+        key_line(p, x, y, p->theme->outline, false, "allocated: in use by tensors");
+        if (p->has_pending)
+            key_line(p, x, y += 20, p->theme->active, true,
+                     "active: and what a stream may still use");
+        key_line(p, x, y += 20, p->theme->reserved, true,
+                 "reserved: held by PyTorch on the device");
+        key_area(p, x, y += 20, p->theme->rest, "many small allocations together");
+    }
     if (p->lives->allocs.preexisting > 0 && p->lives->events.count > 0) {
         key_area(p, x, y += 20, p->theme->unknown, "hatched: from before the first event");
         mv_scene_point(p->scene, x, y - 10);
@@ -269,8 +277,9 @@ void mv_callers_legend(mv_painter *p, float x, float y, float w)
     y = legend_keys(p, x, y + (p->has_lane ? 8 : 0)) + 34;
     mv_callers_rows(p, x, y, w,
                     mv_scene_format(p->scene,
-                                    p->layout.to > p->layout.from ? "Who holds the %s of the peak"
-                                                                  : "Who holds the %s in use",
+                                    p->of_segments                  ? "Who asked for the %s"
+                                    : p->layout.to > p->layout.from ? "Who holds the %s of the peak"
+                                                                    : "Who holds the %s in use",
                                     mv_size_text(size, p->peak)));
 }
 

@@ -245,10 +245,9 @@ static bool take_column(sweep *s, uint32_t column)
 
 static bool run(sweep *s)
 {
-    const mv_lives *lives = s->lives;
-    const mv_alloc_lives *a = &lives->allocs;
+    const mv_alloc_lives *a = &s->lives->allocs;
     mv_layout *l = s->out;
-    uint32_t event = 0;
+    uint32_t event = 0, born = a->preexisting;
 
     for (uint32_t i = 0; i < a->preexisting; i++)
         change(s, i, a->block[i]);
@@ -257,9 +256,8 @@ static bool run(sweep *s)
         for (; event < until; event++) {
             for (uint32_t end = s->ends_at[event]; end; end = s->next_end[end - 1])
                 change(s, end - 1, -a->block[end - 1]);
-            if (lives->events.action[event] == MV_ACTION_ALLOC &&
-                lives->alloc_of[event] != MV_NO_ROW)
-                change(s, lives->alloc_of[event], a->block[lives->alloc_of[event]]);
+            for (; born < a->count && a->birth[born] == event; born++)
+                change(s, born, a->block[born]);
         }
         if (!take_column(s, c))
             return false;

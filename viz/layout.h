@@ -56,7 +56,8 @@ typedef struct {
     const uint32_t *site_of; /* [allocs.count] the call site of each allocation: any numbers */
 } mv_layout_opts;
 
-/* `allocated` is the level after each event (mv_series.allocated).
+/* Of `lives` only the allocations count, in order of birth, and how many events there are.
+ * `allocated` is the level after each event (mv_series.allocated).
  * Time O(n log n) in allocations, and a column at most the number of its samples times 16 x log n.
  * Fails for want of memory. */
 mv_code mv_layout_find(mv_arena *arena, const mv_lives *lives, const uint64_t *allocated,

@@ -40,13 +40,17 @@ void mv_marker_curves(mv_painter *p)
     const mv_series *s = &p->series;
 
     if (p->has_pending)
-        curve(
-            p, s->active, s->before.active,
-            (mv_shape){.kind = MV_SHAPE_LINE,
-                       .stroke = p->theme->active,
-                       .width = 1.3f,
-                       .is_dashed = true,
-                       .title = "active: allocated, and freed blocks that a stream may still use"});
+        curve(p, s->active, s->before.active,
+              (mv_shape){.kind = MV_SHAPE_LINE,
+                         .stroke = p->theme->active,
+                         .width = 1.3f,
+                         .is_dashed = true,
+                         .title = p->of_segments
+                                      ? "allocated: what tensors use of the segments"
+                                      : "active: allocated, and freed blocks that a stream may "
+                                        "still use"});
+    if (p->of_segments)
+        return;
     curve(p, s->reserved, s->before.reserved,
           (mv_shape){.kind = MV_SHAPE_LINE,
                      .stroke = p->theme->reserved,
@@ -166,7 +170,9 @@ void mv_marker_peaks(mv_painter *p)
     if (p->layout.to == p->layout.from)
         return;
     x = p->reserved_event == MV_BEFORE ? p->x : mv_painter_x(p, p->reserved_event);
-    callout(p, x, mv_painter_y(p, p->peak_reserved) - 8, p->theme->reserved,
+    if (!p->of_segments)
+        callout(
+            p, x, mv_painter_y(p, p->peak_reserved) - 8, p->theme->reserved,
             mv_scene_format(p->scene, "peak reserved %s", mv_size_text(size, p->peak_reserved)));
     paint_peak(p);
 }

@@ -45,6 +45,9 @@ typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
     const mv_timeline_opts *opts;
+    bool of_segments; /* the timeline of segments: its rows stand in `lives` in place of
+                       * allocations, and `series` has reserved bytes as `allocated`, those that
+                       * tensors use as `active` */
     const mv_theme *theme;
     mv_scene *scene;
     mv_series series;
@@ -98,6 +101,12 @@ int64_t mv_painter_time(const mv_painter *p, uint32_t event);
 /* The text, or NULL when the picture has enough of them: labels of a trace can be as long as they
  * like, a picture not. Counted as a file has them, escaped. */
 const char *mv_painter_hover(mv_painter *p, const char *text);
+
+/* A whole timeline. `scene` is empty, `series` and the window in `layout` are set. */
+mv_code mv_painter_timeline(mv_arena *scratch, mv_painter *p, uint32_t *drawn, mv_err *err);
+
+/* The scene of a timeline of that size, empty; and the window in `layout`. */
+void mv_painter_open(mv_painter *p, mv_arena *arena);
 
 bool mv_callers_find(mv_arena *arena, mv_painter *p);
 void mv_callers_legend(mv_painter *p, float x, float y, float w);

@@ -170,11 +170,16 @@ void mv_ruler_titles(mv_painter *p)
     mv_size_text(allocated, p->peak);
     mv_size_text(reserved, p->peak_reserved);
     title_line(p, 32, 17, p->theme->text, true, p->opts->title);
-    title_line(p, 54, 13, p->theme->faint_text, false,
-               mv_scene_format(p->scene,
-                               "%s \xc2\xb7 %sallocated %s%s \xc2\xb7 %sreserved %s \xc2\xb7 %s %s",
-                               device_note(p), peak, least, allocated, peak, reserved,
-                               events_note(p), history_note(p)));
+    title_line(
+        p, 54, 13, p->theme->faint_text, false,
+        p->of_segments
+            ? mv_scene_format(p->scene,
+                              "%s \xc2\xb7 segments \xc2\xb7 %sreserved %s \xc2\xb7 %s %s",
+                              device_note(p), peak, reserved, events_note(p), history_note(p))
+            : mv_scene_format(p->scene,
+                              "%s \xc2\xb7 %sallocated %s%s \xc2\xb7 %sreserved %s \xc2\xb7 %s %s",
+                              device_note(p), peak, least, allocated, peak, reserved,
+                              events_note(p), history_note(p)));
     if (p->opts->verdict)
         title_line(p, 76, 13, colour, true, p->opts->verdict);
     else if (p->opts->leaks) {

@@ -34,10 +34,10 @@ static const char *describe_run(mv_painter *p, const mv_element *e)
 
     if (!e->is_mixed)
         mv_caller_label(p, caller, label, sizeof label);
-    return mv_scene_format(p->scene, "%s%s small allocations, up to %s at a time\n%s%s",
-                           caller->is_leak ? "leaked: " : "", mv_axis_exact(e->members, count),
-                           mv_size_text(size, e->highest),
-                           e->is_mixed || e->is_one_site ? "" : "mostly ", label);
+    return mv_scene_format(
+        p->scene, "%s%s small %s, up to %s at a time\n%s%s", caller->is_leak ? "leaked: " : "",
+        mv_axis_exact(e->members, count), p->of_segments ? "segments" : "allocations",
+        mv_size_text(size, e->highest), e->is_mixed || e->is_one_site ? "" : "mostly ", label);
 }
 
 static const char *lifetime(mv_painter *p, uint32_t birth, uint32_t freed)
@@ -85,14 +85,37 @@ static int append_frames(mv_painter *p, mv_stack_id stack, char *text, int at, s
     return at;
 }
 
+/* "20.0 MiB segment at 0x7f…, large pool, stream 0". */
+static int describe_segment(mv_painter *p, uint32_t row, char *text, size_t size)
+{
+    const mv_segment_lives *s = &p->lives->segments;
+    char bytes[MV_SIZE_TEXT];
+
+    return snprintf(
+        text, size, "%s%s at 0x%llx, %s pool, stream %llu\n%s", mv_size_text(bytes, s->size[row]),
+        s->is_expandable[row] ? " of an expandable segment" : " segment",
+        (unsigned long long)s->addr[row], mv_segment_kind_name((mv_segment_kind)s->kind[row]),
+        (unsigned long long)p->trace->streams.value[s->stream[row].row],
+        lifetime(p, s->birth[row], s->death[row]));
+}
+
+static int describe_alloc(mv_painter *p, uint32_t row, bool is_leak, char *text, size_t size)
+{
+    const mv_alloc_lives *a = &p->lives->allocs;
+    char bytes[MV_SIZE_TEXT], exact[MV_TICK_TEXT], asked[MV_TICK_TEXT];
+
+    return snprintf(text, size, "%s%s (%s bytes, %s asked for)\n%s", is_leak ? "leaked: " : "",
+                    mv_size_text(bytes, a->block[row]), mv_axis_exact(a->block[row], exact),
+                    mv_axis_exact(a->requested[row], asked),
+                    lifetime(p, a->birth[row], a->freed[row]));
+}
+
 const char *mv_shapes_describe(mv_painter *p, uint32_t row, bool is_leak)
 {
     const mv_alloc_lives *a = &p->lives->allocs;
-    char size[MV_SIZE_TEXT], exact[MV_TICK_TEXT], asked[MV_TICK_TEXT], text[900];
-    int at = snprintf(text, sizeof text, "%s%s (%s bytes, %s asked for)\n%s",
-                      is_leak ? "leaked: " : "", mv_size_text(size, a->block[row]),
-                      mv_axis_exact(a->block[row], exact), mv_axis_exact(a->requested[row], asked),
-                      lifetime(p, a->birth[row], a->freed[row]));
+    char text[900];
+    int at = p->of_segments ? describe_segment(p, a->segment[row], text, sizeof text)
+                            : describe_alloc(p, row, is_leak, text, sizeof text);
 
     append_frames(p, a->stack[row], text, at, sizeof text);
     return mv_scene_format(p->scene, "%s", text);

@@ -97,7 +97,7 @@ static bool paint(mv_arena *scratch, mv_painter *p, uint32_t *drawn)
     return !p->scene->failed;
 }
 
-static mv_code draw(mv_arena *scratch, mv_painter *p, uint32_t *drawn, mv_err *err)
+mv_code mv_painter_timeline(mv_arena *scratch, mv_painter *p, uint32_t *drawn, mv_err *err)
 {
     mv_code code;
 
@@ -114,32 +114,39 @@ static mv_code draw(mv_arena *scratch, mv_painter *p, uint32_t *drawn, mv_err *e
     return MV_OK;
 }
 
+void mv_painter_open(mv_painter *p, mv_arena *arena)
+{
+    const mv_timeline_opts *opts = p->opts;
+    uint32_t events = p->lives->events.count;
+
+    mv_scene_init_shown(p->scene, arena, opts->width ? opts->width : WIDTH,
+                        opts->height ? opts->height : HEIGHT, LEAST_WIDTH, LEAST_HEIGHT,
+                        p->theme->background);
+    p->hover_bytes = HOVER_BYTES;
+    p->layout.from = opts->from < events ? opts->from : events;
+    p->layout.to = opts->to && opts->to < events ? opts->to : events;
+    if (p->layout.to < p->layout.from)
+        p->layout.to = p->layout.from;
+}
+
 mv_code mv_timeline_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          const mv_timeline_opts *opts, mv_timeline *out, mv_err *err)
 {
-    uint32_t events = lives->events.count;
     mv_painter p = {.trace = trace,
                     .lives = lives,
                     .opts = opts,
                     .theme = mv_theme_of(opts->is_dark),
-                    .scene = &out->scene,
-                    .hover_bytes = HOVER_BYTES};
+                    .scene = &out->scene};
     mv_arena scratch;
     mv_code code;
 
     *out = (mv_timeline){0};
-    mv_scene_init_shown(&out->scene, arena, opts->width ? opts->width : WIDTH,
-                        opts->height ? opts->height : HEIGHT, LEAST_WIDTH, LEAST_HEIGHT,
-                        p.theme->background);
-    p.layout.from = opts->from < events ? opts->from : events;
-    p.layout.to = opts->to && opts->to < events ? opts->to : events;
-    if (p.layout.to < p.layout.from)
-        p.layout.to = p.layout.from;
+    mv_painter_open(&p, arena);
     out->events = p.layout.to - p.layout.from;
     mv_arena_init(&scratch, arena->budget);
     code = mv_totals_series(&scratch, lives, &p.series, err);
     if (code == MV_OK)
-        code = draw(&scratch, &p, &out->drawn, err);
+        code = mv_painter_timeline(&scratch, &p, &out->drawn, err);
     mv_arena_release(&scratch);
     return code;
 }
