@@ -162,7 +162,7 @@ class App {
     const span = device.time.length ? ` in ${duration(device.time[device.events - 1] - device.time[0])}` : "";
     return `device ${device.ordinal} \u00b7 ${isHeap ? "" : "peak "}allocated ${least}${size(peak)} \u00b7 ` +
       `${isHeap ? "" : "peak "}reserved ${size(reserved)} \u00b7 ` + (isHeap ? "no events recorded" :
-      `${exact(device.events)} events${span}, ${exact(device.count)} allocations`) +
+      `${counted(device.events, "event")}${span}, ${counted(device.count, "allocation")}`) +
       (device.history === 1 || device.history === 2 ? ` \u00b7 ${device.historyWhy}` : "");
   }
 

@@ -13,6 +13,10 @@ function exact(count) {
   return Math.round(count).toLocaleString("en-US");
 }
 
+function counted(count, noun) {
+  return `${exact(count)} ${noun}${count === 1 ? "" : "s"}`;
+}
+
 function duration(us) {
   if (us < 1000) return `${Math.round(us)} us`;
   if (us < 1e6) return `${(us / 1e3).toFixed(us < 1e5 ? 2 : 1)} ms`;

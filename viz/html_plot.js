@@ -111,6 +111,8 @@ class Plot {
     const y0 = snap(this.py(tile.y0)), y1 = snap(this.py(tile.y0 + tile.dy * tile.height));
     g.fillStyle = app.theme.plot;
     g.fillRect(x0, y1, x1 - x0, y0 - y1);
+    g.fillStyle = app.theme.grid;
+    for (const y of this.grid) g.fillRect(x0, y, x1 - x0, 1);
     g.drawImage(tile.canvas, x0, y1, x1 - x0, y0 - y1);
   }
 
@@ -220,12 +222,13 @@ class Plot {
   drawBytes() {
     const { g, app } = this, { view, theme } = app;
     let step = 1;
+    this.grid = [];
     while ((view.y1 - view.y0) / step > this.h / 48) step *= 2;
-    g.fillStyle = theme.grid;
     for (let b = Math.ceil(view.y0 / step) * step; b <= view.y1; b += step) {
       const y = Math.round(this.py(b));
       g.fillStyle = theme.grid;
       g.fillRect(this.x, y, this.w, 1);
+      this.grid.push(y);
       this.text(this.bytesLabel(b), this.x - 8, y + 4, "right", theme.text);
     }
   }
