@@ -167,6 +167,30 @@ static void put_change(const inquest *q, uint32_t index, const mv_oom *oom)
     mv_prose_put(q->out, 2, 4, "would have fitted with %s", text);
 }
 
+/* A line that holds memory. Where it is the one that asked for more, too (a helper), who called it
+ * tells them apart: "util.py:9 alloc < train.py:13 cache". */
+static const char *holder_label(const inquest *q, const mv_oom *oom, mv_stack_id stack, char *out,
+                                size_t size)
+{
+    mv_frame_id culprit = mv_culprit_frame(q->trace, q->sites.kinds, stack);
+    uint32_t count, i = 0;
+    const mv_frame_id *frames = mv_stack_frames(q->trace, stack, &count);
+    char caller[256];
+
+    label_of(q, stack, out, size);
+    if (stack.row == oom->stack.row ||
+        culprit.row != mv_culprit_frame(q->trace, q->sites.kinds, oom->stack).row)
+        return out;
+    while (i < count && frames[i].row != culprit.row)
+        i++;
+    while (++i < count && q->sites.kinds[frames[i].row] != MV_FRAME_USER)
+        continue;
+    if (i < count)
+        mv_prose_add(out, size, " < %s",
+                     mv_frame_label(q->trace, frames[i], caller, sizeof caller));
+    return out;
+}
+
 static void put_lines(const inquest *q, const mv_oom *oom, bool pins)
 {
     static const mv_column pin_columns[] = {{"stranded", MV_UNIT_BYTES, 9},
@@ -192,7 +216,7 @@ static void put_lines(const inquest *q, const mv_oom *oom, bool pins)
         mv_sheet_size(&sheet, rows[i].bytes);
         mv_sheet_count(&sheet, rows[i].blocks);
         mv_sheet_count(&sheet, mv_pin_age(&rows[i], oom->event));
-        mv_sheet_text(&sheet, label_of(q, rows[i].stack, label, sizeof label));
+        mv_sheet_text(&sheet, holder_label(q, oom, rows[i].stack, label, sizeof label));
     }
     mv_sheet_print(&sheet, q->out, 2);
     mv_rows_put_hidden(q->out, count, q->limit);

@@ -375,18 +375,17 @@ static void put_stacks(const survey *s, const mv_attribution *found)
 static void put_target(const survey *s, const device_peak *d)
 {
     const mv_peak_target *t = &d->target;
-    char bytes[MV_SIZE_TEXT], peak[MV_SIZE_TEXT], label[512];
+    char bytes[MV_SIZE_TEXT], peak[MV_SIZE_TEXT], label[512], these[24];
 
     mv_size_text(bytes, t->bytes);
     mv_size_text(peak, t->peak);
+    snprintf(these, sizeof these, t->count == 1 ? "this one" : "these %u", t->count);
     if (t->count == 0 && t->reaches)
         mv_out_format(s->out, "\n  target %s: the peak is no higher\n", bytes);
-    else if (t->reaches)
-        mv_out_format(s->out, "\n  target %s: without these %u%s the peak is %s\n", bytes, t->count,
-                      t->is_least ? " (fewer do not do)" : "", peak);
     else
-        mv_out_format(s->out, "\n  target %s is out of reach: without these %u the peak is %s\n",
-                      bytes, t->count, peak);
+        mv_out_format(s->out, "\n  target %s%s: without %s%s the peak is %s\n", bytes,
+                      t->reaches ? "" : " is out of reach", these,
+                      t->is_least && t->count > 1 ? " (fewer do not do)" : "", peak);
     for (uint32_t i = 0; i < t->count && i < s->limit; i++) {
         const mv_peak_part *part = &d->found.parts[t->part[i]];
         mv_out_format(s->out, "  -%9s  ", mv_size_text(bytes, t->fall[i]));

@@ -47,7 +47,8 @@ void mv_prose_add(char *text, size_t size, const char *format, ...)
 /* Whether a line may not end between a word and `next`: "12 MiB", "7 %". */
 static bool is_unit(const char *word, size_t length, const char *next)
 {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "%"};
+    static const char *const units[] = {"B",   "KiB", "MiB", "GiB", "TiB",
+                                        "PiB", "EiB", "%",   "s",   "ms"};
 
     if (length == 0 || word[length - 1] < '0' || word[length - 1] > '9')
         return false;
