@@ -59,6 +59,18 @@ static int folder_of(const char *path)
     return -1;
 }
 
+/* The floors of viz/: what the viewer computes with, pictures, the viewer, its window. */
+static int floor_of(const char *path)
+{
+    static const char *const floors[] = {"viz/core/", "viz/view/", "viz/sdl/"};
+
+    if (strncmp(path, floors[0], strlen(floors[0])) == 0)
+        return 0;
+    if (strncmp(path, floors[1], strlen(floors[1])) == 0)
+        return 2;
+    return strncmp(path, floors[2], strlen(floors[2])) == 0 ? 3 : 1;
+}
+
 /* Why a file may not include `target`; NULL when it may. Paths begin at the root. */
 static const char *wrong_include(const char *path, const char *target)
 {
@@ -74,6 +86,8 @@ static const char *wrong_include(const char *path, const char *target)
         return "includes more of capture/ than wire*.h: ";
     if (strncmp(path, "parse/base/", 11) == 0 && strncmp(target, "parse/base/", 11) != 0)
         return "includes from under the base: ";
+    if (from == VIZ && to == VIZ && floor_of(target) > floor_of(path))
+        return "includes a higher floor of viz/: ";
     return NULL;
 }
 
@@ -136,6 +150,9 @@ static void check_include(house *h, const char *path, int number, const char *li
     char target[256];
     const char *why;
 
+    if (sscanf(line, " # include <%255[^>]>", target) == 1 && strncmp(target, "SDL", 3) == 0 &&
+        strncmp(path, "viz/sdl/", 8) != 0)
+        fault(h, path, number, "knows SDL outside viz/sdl/: ", target);
     if (sscanf(line, " # include \"%255[^\"]\"", target) != 1)
         return;
     why = wrong_include(path, target);
@@ -296,8 +313,8 @@ static void expect_fault(const char *folder, const char *name, const char *text,
     FILE *file;
 
     cr_assert_not_null(mkdtemp(root));
-    snprintf(path, sizeof path, "%s/%s", root, folder);
-    mkdir(path, 0700);
+    snprintf(command, sizeof command, "mkdir -p %s/%s", root, folder);
+    cr_assert_eq(system(command), 0);
     snprintf(path, sizeof path, "%s/%s/%s", root, folder, name);
     file = fopen(path, "w");
     cr_assert_not_null(file);
@@ -320,6 +337,9 @@ Test(house, include_against_the_stream_is_found)
     expect_fault("parse", "a.c", "#include \"analyze/lives.h\"\n", "a.c:1: includes against");
     expect_fault("analyze", "a.h", "\n#  include  \"viz/draw.h\"\n", "a.h:2: includes against");
     expect_fault("viz", "a.c", "#include \"cli/command.h\"\n", "against the stream");
+    expect_fault("viz/core", "a.c", "#include \"viz/scene.h\"\n", "higher floor of viz/");
+    expect_fault("viz", "a.c", "#include \"viz/view/view.h\"\n", "higher floor of viz/");
+    expect_fault("viz/view", "a.c", "#include <SDL2/SDL.h>\n", "knows SDL outside viz/sdl/");
     expect_fault("capture", "a.c", "#include \"parse/trace.h\"\n", "against the stream");
     expect_fault("parse", "a.c", "#include \"capture/ring.h\"\n", "than wire*.h");
     expect_fault("cli", "a.c", "#include \"tests/fixture.h\"\n", "in no library");
