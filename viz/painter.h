@@ -35,10 +35,6 @@ typedef struct {
     uint32_t named;     /* ranks below this have a row in the legend */
 } mv_callers;
 
-typedef struct {
-    float x, y, w, h;
-} mv_box;
-
 enum { MV_MOST_CALLOUTS = 32 };
 
 typedef struct {

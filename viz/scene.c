@@ -49,6 +49,16 @@ static bool reserve(mv_scene *scene, void *rows, uint32_t count, uint32_t *capac
     return true;
 }
 
+void mv_scene_clear(mv_scene *scene, float width, float height, uint32_t background)
+{
+    scene->width = width;
+    scene->height = height;
+    scene->background = background;
+    scene->failed = false;
+    scene->shape_count = 0;
+    scene->point_count = 0;
+}
+
 void mv_scene_point(mv_scene *scene, float x, float y)
 {
     if (reserve(scene, &scene->points, scene->point_count, &scene->point_capacity,

@@ -12,11 +12,25 @@ typedef struct {
     float x, y;
 } mv_point;
 
+typedef struct {
+    float x, y, w, h;
+} mv_box;
+
+/* Pixels that a scene shows as they are. */
+typedef struct {
+    uint32_t width, height;
+    const uint32_t *pixels; /* [height][width] 0xRRGGBBAA; alive as long as the scene */
+    uint64_t key;           /* equal keys have equal pixels, so a back end may keep them; 0: none */
+} mv_bitmap;
+
 typedef enum {
     MV_SHAPE_RECTS,   /* pairs of points: opposite corners of one rectangle each */
     MV_SHAPE_POLYGON, /* closed, filled */
     MV_SHAPE_LINE,    /* open, stroked */
     MV_SHAPE_TEXT,    /* one point: on the baseline */
+    MV_SHAPE_STRIP,   /* pairs of points, upper and lower edge from left to right: filled between */
+    MV_SHAPE_IMAGE,   /* corners of the place, and corners of the part of `image` that fills it, in
+                       * its pixels; the nearest pixel counts */
     MV_SHAPE_CLIP     /* two points: what follows shows inside this rectangle alone; no points: all
                        * of the picture is open again */
 } mv_shape_kind;
@@ -36,8 +50,9 @@ typedef struct {
     float width;    /* of the stroke; of a text: its size in pixels */
     uint32_t first; /* points[first] to points[first + count - 1] */
     uint32_t count;
-    const char *text;  /* of a text, NUL-terminated; owned by the scene's arena or static */
-    const char *title; /* shown on hover; NULL: none */
+    const char *text;       /* of a text, NUL-terminated; owned by the scene's arena or static */
+    const char *title;      /* shown on hover; NULL: none */
+    const mv_bitmap *image; /* of an image */
 } mv_shape;
 
 typedef struct {
@@ -61,6 +76,9 @@ void mv_scene_init(mv_scene *scene, mv_arena *arena, float width, float height,
  * layout needs, the scene has least_width x least_height or more and is shown smaller. */
 void mv_scene_init_shown(mv_scene *scene, mv_arena *arena, uint32_t width, uint32_t height,
                          uint32_t least_width, uint32_t least_height, uint32_t background);
+
+/* Empties the scene and keeps its memory, for the next frame. Texts stay in the arena. */
+void mv_scene_clear(mv_scene *scene, float width, float height, uint32_t background);
 
 /* A point for the shape that mv_scene_add comes to add next. */
 void mv_scene_point(mv_scene *scene, float x, float y);

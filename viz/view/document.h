@@ -1,0 +1,93 @@
+/* An opened snapshot: its trace, and for each device what the panes need, found step by step by a
+ * loader thread while the window is in use already.
+ *
+ *     waiting ──► reading ──► opened          the trace is there: devices, annotations, stacks
+ *                    └──► failed              `failure` says why, with the byte offset
+ *     each device:   waiting ──► living ──► shown ──► judged
+ *                              lives      index,    leaks, fragmentation,
+ *                                         pyramid   ooms, peak, categories
+ *
+ * What a stage made is constant once `stage` has reached it; readers load `stage` (acquire) and use
+ * nothing of later stages. Devices are made ready in the order of their events, largest first; the
+ * one that is shown goes ahead. */
+#ifndef MV_VIEW_DOCUMENT_H
+#define MV_VIEW_DOCUMENT_H
+
+#include <stdatomic.h>
+
+#include "analyze/fragmentation.h"
+#include "analyze/leaks.h"
+#include "analyze/oom.h"
+#include "analyze/peak.h"
+#include "analyze/sites.h"
+#include "viz/core/index.h"
+#include "viz/core/pyramid.h"
+
+typedef enum {
+    MV_DOCUMENT_WAITING,
+    MV_DOCUMENT_READING,
+    MV_DOCUMENT_OPENED,
+    MV_DOCUMENT_FAILED
+} mv_document_stage;
+
+typedef enum {
+    MV_DEVICE_WAITING,
+    MV_DEVICE_LIVING, /* lives are being found */
+    MV_DEVICE_SHOWN,  /* lives, index, pyramid are there */
+    MV_DEVICE_JUDGED, /* and the reports */
+    MV_DEVICE_FAILED  /* `failure` says why: memory */
+} mv_device_stage;
+
+typedef struct {
+    uint32_t device; /* ordinal */
+    _Atomic int stage;
+    /* from MV_DEVICE_SHOWN on */
+    mv_lives lives;
+    mv_lives segment_lives; /* segments as if they were allocations */
+    mv_index index;
+    mv_index segment_index;
+    mv_pyramid pyramid;
+    uint64_t peak; /* allocated */
+    uint32_t peak_event;
+    /* from MV_DEVICE_JUDGED on */
+    mv_leaks leaks;
+    mv_leak_outlook outlook;
+    mv_fragmentation fragmentation;
+    mv_ooms ooms;
+    mv_attribution attribution; /* of the peak; its categories are those of all allocations */
+    mv_err failure;
+} mv_document_device;
+
+typedef struct {
+    const char *path;
+    const char *name; /* the last component */
+    _Atomic int stage;
+    _Atomic uint64_t bytes_done, bytes_all; /* of the file; 0: not known */
+    mv_err failure;
+    mv_arena arena;
+    /* from MV_DOCUMENT_OPENED on */
+    mv_trace trace;
+    mv_sites sites;
+    uint32_t device_count; /* that have events or segments; may be 0 */
+    mv_document_device *devices;
+} mv_document;
+
+typedef struct mv_loader mv_loader;
+
+/* One thread that makes documents ready, in order; `threads` false: mv_loader_add does all of it
+ * before it returns. `wake(user)` after each stage. */
+mv_loader *mv_loader_open(mv_arena *arena, mv_budget *budget, bool threads, void (*wake)(void *),
+                          void *user);
+
+/* Stops as soon as the stage at work allows it, and releases all documents. */
+void mv_loader_close(mv_loader *loader);
+
+/* NULL when memory is out. `path` is copied. */
+mv_document *mv_loader_add(mv_loader *loader, const char *path);
+
+/* This device next. */
+void mv_loader_prefer(mv_loader *loader, const mv_document *document, uint32_t device_row);
+
+bool mv_loader_is_idle(const mv_loader *loader);
+
+#endif

@@ -1,0 +1,31 @@
+/* The panes of the viewer: each paints itself into a box and says what its mouse does.
+ *
+ * `input` gets what happens in the pane's box (and, from a press inside until the release, wherever
+ * the pointer goes), unless a zone with a command was clicked; it returns false for what it does
+ * not use. Keys are commands and never come here. */
+#ifndef MV_VIEW_PANES_H
+#define MV_VIEW_PANES_H
+
+#include "viz/view/view.h"
+
+typedef struct {
+    void (*paint)(mv_view *view, mv_box box);
+    bool (*input)(mv_view *view, mv_box box, const mv_input *input); /* NULL: zones alone */
+} mv_pane;
+
+/* pane_timeline.c, pane_minimap.c */
+bool mv_timeline_pane_open(mv_view *view); /* false: memory is out */
+void mv_timeline_pane_close(mv_view *view);
+extern const mv_pane mv_pane_timeline; /* allocations, or segments (now.main) */
+extern const mv_pane mv_pane_minimap;
+
+/* panels.c and its pane_*.c */
+bool mv_panels_open(mv_view *view);
+void mv_panels_close(mv_view *view);
+extern const mv_pane mv_pane_state;
+extern const mv_pane mv_pane_flame;
+extern const mv_pane mv_pane_tables;
+extern const mv_pane mv_pane_details;
+extern const mv_pane mv_pane_reports;
+
+#endif
