@@ -1,0 +1,38 @@
+/* One bit for each of many numbers, and how many bits are set below any of them: a bitmap with a
+ * directory of counts, one for 512 bits. An eighth of a byte a bit, and 1/128 for the directory. */
+#ifndef MV_BITMAP_H
+#define MV_BITMAP_H
+
+#include "parse/base/arena.h"
+
+#define MV_BITMAP_SPAN 512 /* bits for each entry of the directory: one line of the cache */
+
+typedef struct {
+    uint32_t count;  /* numbers 0 to count - 1 */
+    uint64_t *word;  /* [count / 64, up] bit i is in word[i / 64] */
+    uint32_t *below; /* [count / 512 + 1] bits set below 512 x i; of use after mv_bitmap_tally */
+} mv_bitmap;
+
+/* All bits clear. False when memory is out. */
+bool mv_bitmap_init(mv_arena *arena, uint32_t count, mv_bitmap *out);
+
+/* Makes the directory, when all bits are set. */
+void mv_bitmap_tally(mv_bitmap *map);
+
+static inline void mv_bitmap_set(mv_bitmap *map, uint32_t at)
+{
+    map->word[at >> 6] |= (uint64_t)1 << (at & 63);
+}
+
+static inline bool mv_bitmap_has(const mv_bitmap *map, uint32_t at)
+{
+    return map->word[at >> 6] >> (at & 63) & 1;
+}
+
+/* How many of the numbers below `at` are set; `at` <= count. At most eight words are read. */
+uint32_t mv_bitmap_below(const mv_bitmap *map, uint32_t at);
+
+/* The first number at or after `from` and below `end` that is set; `end` when there is none. */
+uint32_t mv_bitmap_next(const mv_bitmap *map, uint32_t from, uint32_t end);
+
+#endif

@@ -1,0 +1,126 @@
+/* The index of a timeline: who is alive when, in time that depends on the answer and not on the
+ * length of the trace. It is what a viewer of fifty million events asks.
+ *
+ *     rank   row of lives->allocs: in order of birth, which is the order of the stack
+ *     birth  [rank] the event before which it was not there; MV_BEFORE: there from the start
+ *     end    [rank] the event after which it is gone; MV_NEVER: still there at the end
+ *
+ *     alive after event E:   rank < born(E)  and  end > E
+ *
+ *         level 2          ┌────────── 900 ──────────┐        the latest end below a node;
+ *         level 1      ┌─ 12 ─┐   ┌─ 900 ─┐   ┌─ 31 ─┐       asked for E = 40, two of the three
+ *         end, by rank 7 12 … 9   3 … 900 …   31 … 8 22      subtrees are passed over as a whole
+ *
+ * The same walk answers other questions, with other bounds on the rank:
+ *
+ *     after event E                              ranks [0, born(E))           end > E
+ *     after any event of [A, B]                  ranks [0, born(B))           end > A
+ *     born in (A, B], still there after B        ranks [born(A), born(B))     end > B
+ *
+ * A moment is named by the event that it follows, as in analyze/alive.h; MV_BEFORE is the moment
+ * before the first event. The index borrows the columns of `lives`, which must outlive it, and
+ * adds 0.7 bytes an event: two bitmaps of events, two trees with 16 children to a node.
+ * docs/layout.md has the costs.
+ *
+ * For segments, give the lives that mv_segment_lives_as_allocs makes. */
+#ifndef MV_INDEX_H
+#define MV_INDEX_H
+
+#include "analyze/alive.h"
+#include "viz/core/bitmap.h"
+
+#define MV_INDEX_LEVELS 7 /* above the leaves, 16 to a node: 16^8 rows, any row number */
+
+/* What a row weighs and when it ends. */
+typedef enum {
+    MV_INDEX_ALLOCATED, /* block bytes, until the free was asked for: allocated_bytes */
+    MV_INDEX_ACTIVE,    /* block bytes, until the free was complete: active_bytes */
+    MV_INDEX_REQUESTED  /* bytes asked for, until the free was complete: what PyTorch draws */
+} mv_index_measure;
+
+/* A row that ends at an event which lives->alloc_of gives to another row, or to none. */
+typedef struct {
+    uint32_t event;
+    uint32_t rank;
+} mv_index_end;
+
+typedef struct {
+    const mv_lives *lives;
+    mv_index_measure measure;
+    uint32_t count;        /* ranks */
+    uint32_t events;       /* of the trace */
+    uint32_t preexisting;  /* ranks [0, preexisting) have no birth event */
+    const uint64_t *bytes; /* [count] lives->allocs.block or .requested */
+    const uint32_t *birth; /* [count] of lives->allocs */
+    const uint32_t *end;   /* [count] lives->allocs.freed or .completed */
+
+    mv_bitmap changes;  /* [events] a row begins or ends there; tallied: the clock of MemoryViz */
+    mv_bitmap ends;     /* [events] lives->alloc_of[event] is a row that ends there */
+    uint32_t odd_count; /* ends that alloc_of does not tell: hardly ever any */
+    mv_index_end *odd;  /* [odd_count] by event, then rank */
+
+    uint32_t levels;                       /* of both trees */
+    uint32_t length[MV_INDEX_LEVELS];      /* nodes of each level */
+    uint32_t *latest_end[MV_INDEX_LEVELS]; /* [length] of the 16^(level + 1) ranks below a node */
+    uint64_t *most_bytes[MV_INDEX_LEVELS]; /* [length] likewise */
+} mv_index;
+
+/* O(n). `arena` keeps the trees. Fails only for want of memory. */
+mv_code mv_index_make(mv_arena *arena, const mv_lives *lives, mv_index_measure measure,
+                      mv_index *out, mv_err *err);
+
+/* How many rows were born up to `event`, and with it: ranks [0, born) are those. O(log n). */
+uint32_t mv_index_born(const mv_index *index, uint32_t event);
+
+/* Whether a row is alive after an event; O(1). A row that ends at the event of its birth never is,
+ * nor is one that waited for its free to complete before the first event (of the measure
+ * ALLOCATED; see mv_alloc_was_pending). */
+bool mv_index_is_alive(const mv_index *index, uint32_t rank, uint32_t event);
+
+/* The first rank in [from, limit) that ends after `event`; `limit` when there is none. Born or not
+ * is the caller's business: limit <= mv_index_born() makes it "alive". O(log n); going through all
+ * of k answers visits O(k log n) nodes at worst, about k when they are dense.
+ *
+ *     for (uint32_t r = mv_index_next(x, 0, n, e); r < n; r = mv_index_next(x, r + 1, n, e)) */
+uint32_t mv_index_next(const mv_index *index, uint32_t from, uint32_t limit, uint32_t event);
+
+/* The first rank in [from, limit) of at least `bytes`; `limit` when there is none. O(log n). */
+uint32_t mv_index_next_large(const mv_index *index, uint32_t from, uint32_t limit, uint64_t bytes);
+
+/* Rows [first, limit) that end after `event`, ascending; `arena` keeps them. The three questions
+ * above, in their words. Fail only for want of memory. */
+mv_code mv_index_alive(mv_arena *arena, const mv_index *index, uint32_t event, mv_alive *out,
+                       mv_err *err);
+mv_code mv_index_seen(mv_arena *arena, const mv_index *index, uint32_t first, uint32_t last,
+                      mv_alive *out, mv_err *err); /* alive after some event of [first, last] */
+mv_code mv_index_held(mv_arena *arena, const mv_index *index, uint32_t from, uint32_t to,
+                      mv_alive *out, mv_err *err); /* born in (from, to], alive after `to` */
+
+/* Bytes of the rows [0, limit) that are alive after `event`: how high the stack stands below
+ * `limit`. O(what is alive). */
+uint64_t mv_index_bytes(const mv_index *index, uint32_t limit, uint32_t event);
+
+/* ---- what changes, event by event --------------------------------------------------------- */
+
+/* A walk over the events [from, to): every row that begins or ends there, each event's ends before
+ * its births. Rows that are never alive are not among them; nor are those from before the first
+ * event, until they end. Any number of walks may go on at a time.
+ *
+ *     mv_index_walk walk = mv_index_walk_from(index, from, to);
+ *     while (mv_index_walk_next(&walk)) ... walk.event, walk.rank, walk.is_end */
+typedef struct {
+    uint32_t event;
+    uint32_t rank;
+    bool is_end;
+
+    const mv_index *index; /* from here on: the walk's own */
+    uint32_t at, to;
+    uint32_t born; /* next rank to be born */
+    uint32_t odd;  /* next of index->odd */
+    uint8_t stage;
+} mv_index_walk;
+
+mv_index_walk mv_index_walk_from(const mv_index *index, uint32_t from, uint32_t to);
+bool mv_index_walk_next(mv_index_walk *walk);
+
+#endif
