@@ -1,6 +1,6 @@
 /* The viewer without a window: what it shows, what the user does to it, and its picture.
  *
- *     input (viz/view/input.h) ──► mv_view_input ──► commands ──► mv_view
+ *     input (viz/view/user_input.h) ──► mv_view_input ──► commands ──► mv_view
  *                                                                  │ mv_view_frame
  *                                   panes paint ◄──────────────────┘
  *                                        └──► scene ──► SDL, PNG of a test, SVG
@@ -18,7 +18,7 @@
 
 #include "viz/core/filter.h"
 #include "viz/view/document.h"
-#include "viz/view/input.h"
+#include "viz/view/user_input.h"
 #include "viz/view/jobs.h"
 #include "viz/view/ui.h"
 

@@ -1,6 +1,6 @@
 /* What the user does, without a window system's types. Coordinates are pixels of the scene. */
-#ifndef MV_VIEW_INPUT_H
-#define MV_VIEW_INPUT_H
+#ifndef MV_USER_INPUT_H
+#define MV_USER_INPUT_H
 
 #include <stdint.h>
 
