@@ -190,7 +190,8 @@ const char *mv_text_fit(mv_scene *scene, const char *text, float size, float wid
     return "";
 }
 
-static const char *const kind_names[] = {"rects", "polygon", "line", "text", "clip"};
+static const char *const kind_names[] = {"rects", "polygon", "line", "text",
+                                         "strip", "image",   "clip"};
 
 static void print_flags(const mv_shape *s, FILE *out)
 {

@@ -21,7 +21,7 @@ typedef struct {
     uint32_t width, height;
     const uint32_t *pixels; /* [height][width] 0xRRGGBBAA; alive as long as the scene */
     uint64_t key;           /* equal keys have equal pixels, so a back end may keep them; 0: none */
-} mv_bitmap;
+} mv_pixels;
 
 typedef enum {
     MV_SHAPE_RECTS,   /* pairs of points: opposite corners of one rectangle each */
@@ -52,7 +52,7 @@ typedef struct {
     uint32_t count;
     const char *text;       /* of a text, NUL-terminated; owned by the scene's arena or static */
     const char *title;      /* shown on hover; NULL: none */
-    const mv_bitmap *image; /* of an image */
+    const mv_pixels *image; /* of an image */
 } mv_shape;
 
 typedef struct {

@@ -47,7 +47,8 @@ extern const mv_view_command mv_view_commands[MV_DO_COUNT]; /* by mv_command_id 
 /* By name; MV_DO_NOTHING when there is none. */
 mv_command_id mv_view_command_find(const char *name);
 
-/* The command of a key with its modifiers (viz/view/user_input.h); MV_DO_NOTHING when there is none. */
+/* The command of a key with its modifiers (viz/view/user_input.h); MV_DO_NOTHING when there is
+ * none. */
 mv_command_id mv_view_command_of_key(uint32_t key, uint8_t mods);
 
 bool mv_view_command_is_enabled(const mv_view *view, mv_command_id id);

@@ -18,9 +18,9 @@
 
 #include "viz/core/filter.h"
 #include "viz/view/document.h"
-#include "viz/view/user_input.h"
 #include "viz/view/jobs.h"
 #include "viz/view/ui.h"
+#include "viz/view/user_input.h"
 
 typedef enum { MV_MAIN_TIMELINE, MV_MAIN_SEGMENTS, MV_MAIN_STATE } mv_main_view;
 typedef enum { MV_TAB_FLAME, MV_TAB_TABLES, MV_TAB_DETAILS, MV_TAB_REPORTS } mv_tab;
