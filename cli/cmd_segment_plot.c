@@ -12,7 +12,7 @@ typedef struct {
     mv_cli *cli;
     const mv_trace *trace;
     uint32_t first, end; /* devices */
-    mv_view view;
+    mv_picture_view view;
     mv_picture picture;
     uint64_t events, drawn;
 } plot;
@@ -63,7 +63,7 @@ static bool draw_view(plot *p, mv_arena *work, const mv_lives *lives, mv_err *er
     mv_moment at;
     mv_window window;
 
-    if (p->view == MV_VIEW_SEGMENTS) {
+    if (p->view == MV_PICTURE_SEGMENTS) {
         if (!mv_window_find(p->cli, p->trace, lives->device, &window))
             return false;
         /* A window without events, of a device that has some, shows nothing. */
@@ -121,11 +121,11 @@ static int report(plot *p)
 }
 
 /* That of --view; else a moment has a state, and a window segments over time. */
-static mv_view choose_view(const mv_options *options)
+static mv_picture_view choose_view(const mv_options *options)
 {
     if (mv_option_given(options, MV_HAS(VIEW)))
         return options->view;
-    return options->at ? MV_VIEW_STATE : MV_VIEW_SEGMENTS;
+    return options->at ? MV_PICTURE_STATE : MV_PICTURE_SEGMENTS;
 }
 
 int mv_cmd_segment_plot(mv_cli *cli)
@@ -133,9 +133,9 @@ int mv_cmd_segment_plot(mv_cli *cli)
     mv_trace trace;
     plot p = {.cli = cli, .trace = &trace, .view = choose_view(&cli->options)};
 
-    if (p.view == MV_VIEW_ACTIVE)
+    if (p.view == MV_PICTURE_ACTIVE)
         return mv_cmd_trace_plot(cli);
-    if (p.view == MV_VIEW_SEGMENTS && cli->options.at) {
+    if (p.view == MV_PICTURE_SEGMENTS && cli->options.at) {
         mv_complain_usage(cli->command->name, "--at names a moment, and this view shows a window "
                                               "of time: see --from, --to and --view state");
         return MV_EXIT_USAGE;

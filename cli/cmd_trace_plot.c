@@ -119,7 +119,7 @@ int mv_cmd_trace_plot(mv_cli *cli)
     mv_trace trace;
     plot p = {.cli = cli, .trace = &trace};
 
-    if (mv_option_given(&cli->options, MV_HAS(VIEW)) && cli->options.view != MV_VIEW_ACTIVE)
+    if (mv_option_given(&cli->options, MV_HAS(VIEW)) && cli->options.view != MV_PICTURE_ACTIVE)
         return mv_cmd_segment_plot(cli);
     if (cli->options.at) {
         mv_complain_usage(cli->command->name, "--at names a moment, and this view shows a window "

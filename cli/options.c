@@ -140,7 +140,7 @@ static bool take(mv_options *o, mv_option_id id, char *argument)
     case MV_OPTION_SIZE:
         return take_size(o, argument);
     case MV_OPTION_VIEW:
-        o->view = (mv_view)word_index(id, argument);
+        o->view = (mv_picture_view)word_index(id, argument);
         return word_index(id, argument) >= 0;
     case MV_OPTION_THEME:
         o->is_dark = word_index(id, argument) == 1;

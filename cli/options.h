@@ -80,7 +80,7 @@ extern const mv_option mv_option_table[MV_OPTION_COUNT];
 typedef enum { MV_FAIL_LEAK, MV_FAIL_FRAGMENTED, MV_FAIL_PEAK, MV_FAIL_DELTA } mv_fail_on;
 
 /* What --view may name, in the order of its words. */
-typedef enum { MV_VIEW_ACTIVE, MV_VIEW_SEGMENTS, MV_VIEW_STATE } mv_view;
+typedef enum { MV_PICTURE_ACTIVE, MV_PICTURE_SEGMENTS, MV_PICTURE_STATE } mv_picture_view;
 
 typedef enum { MV_COLOR_AUTO, MV_COLOR_ALWAYS, MV_COLOR_NEVER } mv_color;
 
@@ -102,7 +102,7 @@ typedef struct {
     uint32_t confs;    /* --conf, in order */
     const char *conf[MV_MOST_CONFS];
     uint32_t width, height; /* of a picture; 0 when not given */
-    mv_view view;           /* meaningful when given */
+    mv_picture_view view;   /* meaningful when given */
     bool is_dark;
     uint64_t max_memory; /* 0 when not given */
     int files;           /* what is left of the command line */
