@@ -14,8 +14,9 @@
  *     forward size>1M -/dropout/       all of the terms hold, but not those behind a '-'
  *
  * Text and regular expressions look at each frame as "file:line:function" (a frame without a file
- * is its function), native frames and those of the interpreter too. An allocation without a stack
- * has no frame that could match. The empty filter matches everything. */
+ * is its function; a NUL is a blank), native frames and those of the interpreter too. An
+ * allocation without a stack has no frame that could match. What was there before the first event
+ * lives from that on. The empty filter matches everything. */
 #ifndef MV_FILTER_H
 #define MV_FILTER_H
 
@@ -27,9 +28,10 @@ enum {
     MV_FILTER_WHY = 256,
     MV_FILTER_MOST_TERMS = 64,
     MV_FILTER_MOST_REGEX = 1000,   /* bytes of a regular expression */
-    MV_FILTER_MOST_REPEATS = 1000, /* the product of its {n,m}: what it may grow to, since the C
-                                    * library writes repetitions out */
-    MV_FILTER_MOST_FRAME = 65536   /* bytes of a frame that are looked at */
+    MV_FILTER_MOST_DEPTH = 50,     /* its parentheses inside each other */
+    MV_FILTER_MOST_PARTS = 2000,   /* its parts once repetitions are written out, as the C library
+                                    * does: a{9} has nine, (a+)+ four */
+    MV_FILTER_MOST_FRAME = 1 << 16 /* bytes of a frame that are looked at */
 };
 
 typedef enum {
