@@ -17,6 +17,7 @@
 #define MV_VIEW_H
 
 #include "viz/core/filter.h"
+#include "viz/core/timescale.h"
 #include "viz/view/document.h"
 #include "viz/view/jobs.h"
 #include "viz/view/ui.h"
@@ -41,7 +42,6 @@ typedef enum {
         MV_COLOUR_COUNT
 } mv_colour_mode;
 
-typedef enum { MV_CLOCK_EVENTS, MV_CLOCK_TIME, MV_CLOCK_TICKS } mv_clock;
 typedef enum { MV_SHOW_ALL, MV_SHOW_HIGHLIGHT, MV_SHOW_ISOLATE } mv_show; /* of a search */
 
 enum { MV_SEARCH_TEXT = 256 };

@@ -1,0 +1,237 @@
+#include "viz/core/pyramid.h"
+
+enum { KEPT_EVERY = 2 * MV_PYRAMID_BUCKET };
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+static mv_extent extent_of(const mv_levels *levels, uint32_t event)
+{
+    return (mv_extent){*levels, *levels, event};
+}
+
+/* `b` lies behind `a`. */
+static void unite(mv_extent *a, const mv_extent *b)
+{
+    if (b->most.allocated > a->most.allocated)
+        a->event = b->event;
+    a->least.allocated = smaller(a->least.allocated, b->least.allocated);
+    a->least.active = smaller(a->least.active, b->least.active);
+    a->least.requested = smaller(a->least.requested, b->least.requested);
+    a->least.reserved = smaller(a->least.reserved, b->least.reserved);
+    a->most.allocated = larger(a->most.allocated, b->most.allocated);
+    a->most.active = larger(a->most.active, b->most.active);
+    a->most.requested = larger(a->most.requested, b->most.requested);
+    a->most.reserved = larger(a->most.reserved, b->most.reserved);
+}
+
+/* ---- building ---------------------------------------------------------------------------- */
+
+static bool plant(mv_arena *arena, mv_pyramid *p)
+{
+    uint64_t kept = (uint64_t)p->events / KEPT_EVERY + 2;
+    uint64_t length = ((uint64_t)p->events + MV_PYRAMID_BUCKET - 1) / MV_PYRAMID_BUCKET;
+
+    p->kept = mv_push_array(arena, mv_levels, kept);
+    if (!p->kept)
+        return false;
+    while (length > 0) {
+        p->length[p->levels] = (uint32_t)length;
+        p->extent[p->levels] = mv_push_array(arena, mv_extent, length);
+        if (!p->extent[p->levels++])
+            return false;
+        length = length > 1 ? (length + MV_PYRAMID_FAN - 1) / MV_PYRAMID_FAN : 0;
+    }
+    return true;
+}
+
+static void fill_buckets(mv_pyramid *p)
+{
+    mv_level_steps steps = p->steps;
+    mv_levels now = p->before;
+    mv_level_step step;
+
+    for (uint32_t e = 0; e < p->events; e++) {
+        mv_extent *bucket = &p->extent[0][e / MV_PYRAMID_BUCKET], here;
+        if (e % KEPT_EVERY == 0)
+            p->kept[e / KEPT_EVERY] = now;
+        while (mv_level_steps_next(&steps, e, &step))
+            mv_levels_apply(&now, p->lives, &step);
+        here = extent_of(&now, e);
+        if (e % MV_PYRAMID_BUCKET == 0)
+            *bucket = here;
+        else
+            unite(bucket, &here);
+    }
+    /* Behind the last event, whether or not a bucket ends there: an odd bucket is replayed from
+     * its end. */
+    p->kept[(p->events + KEPT_EVERY - 1) / KEPT_EVERY] = now;
+}
+
+static void fill_above(mv_pyramid *p)
+{
+    for (uint32_t level = 1; level < p->levels; level++)
+        for (uint32_t i = 0; i < p->length[level - 1]; i++) {
+            mv_extent *node = &p->extent[level][i / MV_PYRAMID_FAN];
+            if (i % MV_PYRAMID_FAN == 0)
+                *node = p->extent[level - 1][i];
+            else
+                unite(node, &p->extent[level - 1][i]);
+        }
+}
+
+mv_code mv_pyramid_find(mv_arena *arena, const mv_lives *lives, mv_pyramid *out, mv_err *err)
+{
+    *out = (mv_pyramid){.lives = lives, .events = lives->events.count};
+    if (!mv_level_steps_init(arena, lives, &out->steps) || !plant(arena, out))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the levels of %u events", out->events);
+    for (uint32_t i = 0; i < lives->allocs.preexisting; i++)
+        mv_levels_add_before(&out->before, lives, i);
+    for (uint32_t i = 0; i < lives->segments.count; i++)
+        if (lives->segments.birth[i] == MV_BEFORE)
+            out->before.reserved += lives->segments.size[i];
+    if (out->events) {
+        fill_buckets(out);
+        fill_above(out);
+    }
+    return MV_OK;
+}
+
+/* ---- reading ----------------------------------------------------------------------------- */
+
+void mv_pyramid_reader_init(mv_pyramid_reader *reader, const mv_pyramid *pyramid)
+{
+    reader->pyramid = pyramid;
+    reader->bucket = MV_NO_ROW;
+}
+
+/* Steps that stand ready for `event`. */
+static mv_level_steps steps_from(const mv_pyramid *p, uint32_t event)
+{
+    mv_level_steps steps = p->steps;
+    uint64_t low = 0, high = steps.prepared_count;
+
+    while (low < high) {
+        uint64_t middle = low + (high - low) / 2;
+        if (steps.prepared[middle].event < event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    steps.at = low;
+    return steps;
+}
+
+static void add(mv_levels *levels, const mv_levels *more)
+{
+    levels->allocated += more->allocated;
+    levels->active += more->active;
+    levels->requested += more->requested;
+    levels->reserved += more->reserved;
+}
+
+/* The levels after each event of a bucket. Sums wrap, so what an event takes away is added. */
+static void replay(mv_pyramid_reader *r, uint32_t bucket)
+{
+    const mv_pyramid *p = r->pyramid;
+    uint32_t first = bucket * MV_PYRAMID_BUCKET, count = p->events - first;
+    mv_level_steps steps = steps_from(p, first);
+    mv_levels base = {0}, start;
+    mv_level_step step;
+
+    if (r->bucket == bucket)
+        return;
+    r->bucket = bucket;
+    if (count > MV_PYRAMID_BUCKET)
+        count = MV_PYRAMID_BUCKET;
+    for (uint32_t i = 0; i < count; i++) {
+        while (mv_level_steps_next(&steps, first + i, &step))
+            mv_levels_apply(&base, p->lives, &step);
+        r->after[i] = base;
+    }
+    start = p->kept[(bucket + 1) / 2];
+    if (bucket % 2) {
+        start.allocated -= base.allocated;
+        start.active -= base.active;
+        start.requested -= base.requested;
+        start.reserved -= base.reserved;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        add(&r->after[i], &start);
+}
+
+mv_levels mv_pyramid_at(mv_pyramid_reader *reader, uint32_t event)
+{
+    const mv_pyramid *p = reader->pyramid;
+
+    if (event == MV_BEFORE || p->events == 0)
+        return p->before;
+    if (event >= p->events)
+        event = p->events - 1;
+    replay(reader, event / MV_PYRAMID_BUCKET);
+    return reader->after[event % MV_PYRAMID_BUCKET];
+}
+
+/* Adds the events [first, end) of one bucket, which are all of them or not. */
+static void add_part(mv_pyramid_reader *r, mv_extent *sum, uint32_t first, uint32_t end)
+{
+    replay(r, first / MV_PYRAMID_BUCKET);
+    for (uint32_t e = first; e < end; e++) {
+        mv_extent one = extent_of(&r->after[e % MV_PYRAMID_BUCKET], e);
+        unite(sum, &one);
+    }
+}
+
+/* Adds the buckets [first, end) by the largest nodes that fit, from left to right. */
+static void add_nodes(const mv_pyramid *p, mv_extent *sum, uint32_t first, uint32_t end)
+{
+    while (first < end) {
+        uint32_t level = 0, node = first, span = 1;
+        while (level + 1 < p->levels && node % MV_PYRAMID_FAN == 0 &&
+               (first + (uint64_t)span * MV_PYRAMID_FAN <= end || end == p->length[0])) {
+            level++;
+            node /= MV_PYRAMID_FAN;
+            span *= MV_PYRAMID_FAN;
+        }
+        unite(sum, &p->extent[level][node]);
+        if (end - first <= span)
+            return;
+        first += span;
+    }
+}
+
+mv_extent mv_pyramid_range(mv_pyramid_reader *reader, uint32_t first, uint32_t end)
+{
+    const mv_pyramid *p = reader->pyramid;
+    mv_levels start = mv_pyramid_at(reader, first);
+    mv_extent sum = extent_of(&start, first);
+    uint32_t from, to;
+
+    if (end > p->events)
+        end = p->events;
+    first++; /* MV_BEFORE wraps to event 0 */
+    if (first >= end)
+        return sum;
+    from = (first + MV_PYRAMID_BUCKET - 1) / MV_PYRAMID_BUCKET;
+    to = end == p->events ? p->length[0] : end / MV_PYRAMID_BUCKET;
+    if (from > to || (from == to && first % MV_PYRAMID_BUCKET)) {
+        uint32_t cut = from * MV_PYRAMID_BUCKET < end ? from * MV_PYRAMID_BUCKET : end;
+        add_part(reader, &sum, first, cut);
+        if (cut < end)
+            add_part(reader, &sum, cut, end);
+        return sum;
+    }
+    if (first % MV_PYRAMID_BUCKET)
+        add_part(reader, &sum, first, from * MV_PYRAMID_BUCKET);
+    add_nodes(p, &sum, from, to);
+    if (to * MV_PYRAMID_BUCKET < end)
+        add_part(reader, &sum, to * MV_PYRAMID_BUCKET, end);
+    return sum;
+}

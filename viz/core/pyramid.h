@@ -1,0 +1,62 @@
+/* How high the levels of totals.h stood in any range of events, without a number for each event.
+ *
+ *     events     0 ........ 63 64 ....... 127 128 ....
+ *     buckets   │ least, most │ least, most │          64 events each: of all four measures, and
+ *                └──────┬──────────────────┘           the event where most was allocated
+ *     above            16 buckets, 256 buckets ...
+ *     kept levels      before every second bucket
+ *
+ * A range is read from whole nodes; at its two ends the events of a bucket are replayed, at most
+ * 64, from the nearer kept levels. So every answer is exact, and no peak is lost at any width.
+ * About 1.45 bytes an event.
+ *
+ * A moment is named by the event that it follows, as in analyze/alive.h; MV_BEFORE is the moment
+ * before the first event, and stands before event 0 in every range. */
+#ifndef MV_PYRAMID_H
+#define MV_PYRAMID_H
+
+#include "analyze/level_steps.h"
+
+enum { MV_PYRAMID_BUCKET = 64, MV_PYRAMID_FAN = 16, MV_PYRAMID_MOST_LEVELS = 8 };
+
+/* The least and the most of each measure, each on its own, within a range of moments. */
+typedef struct {
+    mv_levels least;
+    mv_levels most;
+    uint32_t event; /* the first moment of the range at which most.allocated stood */
+} mv_extent;
+
+typedef struct {
+    const mv_lives *lives;
+    mv_level_steps steps; /* prepared: read, never advanced */
+    mv_levels before;     /* before the first event */
+    uint32_t events;
+    uint32_t levels;                           /* 0 without events */
+    uint32_t length[MV_PYRAMID_MOST_LEVELS];   /* nodes of a level */
+    mv_extent *extent[MV_PYRAMID_MOST_LEVELS]; /* [length[level]] */
+    mv_levels *kept;                           /* before events 0, 128, 256 ... and at the end */
+} mv_pyramid;
+
+/* One thread's place in a pyramid: the bucket that it replayed last. Any number of readers may
+ * read one pyramid at a time. */
+typedef struct {
+    const mv_pyramid *pyramid;
+    uint32_t bucket; /* MV_NO_ROW: none yet */
+    mv_levels after[MV_PYRAMID_BUCKET];
+} mv_pyramid_reader;
+
+/* One pass over the events. `arena` keeps the pyramid, which borrows `lives`. Fails only for want
+ * of memory. */
+mv_code mv_pyramid_find(mv_arena *arena, const mv_lives *lives, mv_pyramid *out, mv_err *err);
+
+void mv_pyramid_reader_init(mv_pyramid_reader *reader, const mv_pyramid *pyramid);
+
+/* The levels at a moment. An event that is not there counts as the last one. */
+mv_levels mv_pyramid_at(mv_pyramid_reader *reader, uint32_t event);
+
+/* The extent of the moments from `first`, which may be MV_BEFORE, to that before `end` (at most
+ * the number of events). An empty range gives the moment `first` alone. Ranges asked from left to
+ * right replay each bucket once. */
+mv_extent mv_pyramid_range(mv_pyramid_reader *reader, uint32_t first, uint32_t end);
+
+#endif

@@ -1,0 +1,66 @@
+/* Where events stand on the x axis of a timeline, and which instant a column of pixels shows.
+ *
+ *     EVENTS   one unit an event: event e stands at e
+ *     TIME     microseconds since the first event
+ *     TICKS    the clock of PyTorch's viewer: 1 for an allocation, 1 for a free, 3 for the slide of
+ *              what stands above it
+ *
+ * From where an event stands, up to where the next one stands, the heap is as the event leaves it;
+ * before event 0 stands nothing but the moment MV_BEFORE, where there is room for it. */
+#ifndef MV_TIMESCALE_H
+#define MV_TIMESCALE_H
+
+#include "viz/core/index.h"
+#include "viz/core/pyramid.h"
+
+typedef enum { MV_CLOCK_EVENTS, MV_CLOCK_TIME, MV_CLOCK_TICKS } mv_clock;
+
+typedef struct {
+    mv_clock clock;
+    uint32_t events;
+    double length;           /* the axis is [0, length); at least 1 */
+    double slide;            /* how long a slide takes: 0 where none is shown */
+    const int64_t *time_us;  /* TIME: [events] non-decreasing */
+    const mv_index *index;   /* TICKS */
+    const mv_bitmap *slides; /* TICKS */
+} mv_timescale;
+
+/* An event that has been applied, with what stands above a freed allocation on its way down. */
+typedef struct {
+    uint32_t event; /* or MV_BEFORE */
+    uint32_t slid;  /* 0 to MV_SLID: a freed allocation still holds open 1 - slid / MV_SLID of its
+                     * bytes, rounded up */
+} mv_instant;
+
+#define MV_SLID 65536u
+
+/* Bytes that a row which ends at the instant's event still holds open. */
+static inline uint64_t mv_instant_open(uint64_t bytes, uint32_t slid)
+{
+    return bytes - (bytes >> 16) * slid - ((bytes & 0xffff) * slid >> 16);
+}
+
+/* Times that go backwards count as the largest ahead of them, which needs a column in `arena`; else
+ * nothing is allocated. Times that are not known (MV_NO_TIME) make the scale one of EVENTS: its
+ * `clock` says so. `slides`, tallied, are the events at which drawn rows slide down, for TICKS.
+ * Borrows `index` and `slides`. Fails only for want of memory. */
+mv_code mv_timescale_make(mv_arena *arena, const mv_index *index, mv_clock clock,
+                          const mv_bitmap *slides, mv_timescale *out, mv_err *err);
+
+/* Where an event stands; 0 for MV_BEFORE, `length` for events that are not there. */
+double mv_timescale_at(const mv_timescale *scale, uint32_t event);
+
+/* The first event that stands at `x` or behind it; `events` when there is none. */
+uint32_t mv_timescale_from(const mv_timescale *scale, double x);
+
+/* The last event that stands at `x` or ahead of it: the moment that is shown there; MV_BEFORE when
+ * there is none. */
+uint32_t mv_timescale_moment(const mv_timescale *scale, double x);
+
+/* What a column for the places [x0, x1) shows: if an event stands in it, the first moment at which
+ * most is allocated, so that no peak is lost; if it is narrower than an event, the heap at its
+ * middle, slides as they go. */
+mv_instant mv_timescale_instant(const mv_timescale *scale, mv_pyramid_reader *levels, double x0,
+                                double x1);
+
+#endif
