@@ -20,7 +20,8 @@ uint32_t mvt_scene_cross(const mv_scene *scene, const mv_shape *s, float x, mvt_
         return count;
     }
     for (uint32_t i = 0; i < s->count; i++) {
-        mv_point a = p[i], b = p[(i + 1) % s->count];
+        mv_point a = mv_scene_corner(scene, s, i);
+        mv_point b = mv_scene_corner(scene, s, (i + 1) % s->count);
         if ((a.x <= x) != (b.x <= x) && count < 64)
             y[count++] = a.y + (b.y - a.y) * (x - a.x) / (b.x - a.x);
     }
@@ -32,7 +33,9 @@ uint32_t mvt_scene_cross(const mv_scene *scene, const mv_shape *s, float x, mvt_
 
 bool mvt_shape_is_filled(const mv_shape *s)
 {
-    return (s->kind == MV_SHAPE_RECTS || s->kind == MV_SHAPE_POLYGON) && !s->is_hatched;
+    return (s->kind == MV_SHAPE_RECTS || s->kind == MV_SHAPE_POLYGON ||
+            s->kind == MV_SHAPE_STRIP) &&
+           !s->is_hatched;
 }
 
 typedef struct {
@@ -94,6 +97,19 @@ static double luminance(uint32_t colour)
     return sum;
 }
 
+/* What an image shows at a point; clear where it does not lie. */
+static uint32_t image_at(const mv_scene *scene, const mv_shape *s, float x, float y)
+{
+    const mv_point *p = scene->points + s->first;
+    float column = p[2].x + (x - p[0].x) * (p[3].x - p[2].x) / (p[1].x - p[0].x);
+    float row = p[2].y + (y - p[0].y) * (p[3].y - p[2].y) / (p[1].y - p[0].y);
+
+    if (!(x >= p[0].x && x < p[1].x && y >= p[0].y && y < p[1].y))
+        return 0;
+    cr_assert(column >= 0 && column < s->image->width && row >= 0 && row < s->image->height);
+    return s->image->pixels[(uint32_t)row * s->image->width + (uint32_t)column];
+}
+
 /* WCAG 2: contrast of a text to what was painted below it before. */
 static void check_contrast(const mv_scene *scene, const box *bounds, uint32_t text,
                            const char *name)
@@ -109,6 +125,8 @@ static void check_contrast(const mv_scene *scene, const box *bounds, uint32_t te
         bool is_near = mvt_shape_is_filled(&scene->shapes[i]) && bounds[i].x0 <= x &&
                        x <= bounds[i].x1 && bounds[i].y0 <= y && y <= bounds[i].y1;
         uint32_t count = is_near ? mvt_scene_cross(scene, &scene->shapes[i], x, crossings, 64) : 0;
+        if (scene->shapes[i].kind == MV_SHAPE_IMAGE)
+            under = blend(under, image_at(scene, &scene->shapes[i], x, y));
         for (uint32_t c = 0; c < count; c++)
             if (crossings[c].top <= y && y < crossings[c].bottom)
                 under = blend(under, scene->shapes[i].fill);
@@ -155,10 +173,13 @@ uint64_t mvt_scene_svg_bytes(const mv_scene *scene)
 
 void mvt_scene_check_inside(const mv_scene *scene, const char *name)
 {
-    for (uint32_t i = 0; i < scene->point_count; i++)
-        cr_assert(scene->points[i].x >= 0 && scene->points[i].x <= scene->width &&
-                      scene->points[i].y >= 0 && scene->points[i].y <= scene->height,
-                  "%s: %g,%g", name, (double)scene->points[i].x, (double)scene->points[i].y);
+    for (uint32_t i = 0; i < scene->shape_count; i++) {
+        const mv_shape *s = &scene->shapes[i];
+        uint32_t count = s->kind == MV_SHAPE_IMAGE ? 2 : s->count;
+        for (const mv_point *p = scene->points + s->first; count > 0; p++, count--)
+            cr_assert(p->x >= 0 && p->x <= scene->width && p->y >= 0 && p->y <= scene->height,
+                      "%s: %g,%g", name, (double)p->x, (double)p->y);
+    }
 }
 
 bool mvt_scene_says(const mv_scene *scene, const char *text)

@@ -164,6 +164,71 @@ Test(raster, clips_hide_and_end)
     end(&d);
 }
 
+/* A strip is filled between its edges, whole pixels and parts of them. */
+Test(raster, strips_are_filled_between_their_edges)
+{
+    static const mv_point points[] = {{2, 2}, {2, 10}, {6, 4}, {6, 8}, {10, 4}, {10, 20}};
+    drawing d;
+
+    begin(&d, 12, 24);
+    for (size_t i = 0; i < sizeof points / sizeof *points; i++)
+        mv_scene_point(&d.scene, points[i].x, points[i].y);
+    mv_scene_add(&d.scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = 0x000000ff});
+    draw(&d);
+    for (uint32_t y = 0; y < 24; y++)
+        for (uint32_t x = 0; x < 12; x++) {
+            double middle = x + 0.5, top = middle < 6 ? 2 + (middle - 2) / 2 : 4;
+            double bottom = middle < 6 ? 10 - (middle - 2) / 2 : 8 + (middle - 6) * 3;
+            bool is_in = x >= 2 && x < 10 && y >= top + 1 && y + 1 <= bottom - 2;
+            bool is_out = x < 2 || x >= 10 || y + 1 <= top - 1 || y >= bottom + 2;
+            if (is_in || is_out)
+                cr_expect_eq(pixel(&d, x, y), is_in ? 0x000000ff : 0xffffffff, "%u,%u", x, y);
+        }
+    end(&d);
+}
+
+static const uint32_t square[] = {0xff0000ff, 0x00ff00ff, 0x0000ffff, 0x00000000};
+
+/* Pixels of an image become squares; what is clear lets the picture through; the clip holds. */
+Test(raster, images_show_the_nearest_pixel)
+{
+    mv_bitmap image = {.width = 2, .height = 2, .pixels = square};
+    drawing d;
+
+    begin(&d, 12, 12);
+    mv_scene_clip(&d.scene, 0, 0, 12, 9);
+    mv_scene_image(&d.scene, (mv_box){1, 2, 8, 8}, (mv_box){0, 0, 2, 2}, &image);
+    draw(&d);
+    for (uint32_t y = 0; y < 12; y++)
+        for (uint32_t x = 0; x < 12; x++) {
+            uint32_t want = 0xffffffff;
+            if (x >= 1 && x < 9 && y >= 2 && y < 9)
+                want = square[(y - 2) / 4 * 2 + (x - 1) / 4];
+            cr_expect_eq(pixel(&d, x, y), want & 0xff ? want : 0xffffffff, "%u,%u", x, y);
+        }
+    end(&d);
+}
+
+/* The part begins and ends anywhere; a place beyond the picture is cut; a part beyond the image
+ * repeats its edge. */
+Test(raster, images_show_a_part)
+{
+    uint32_t stripes[16];
+    mv_bitmap image = {.width = 16, .height = 1, .pixels = stripes};
+    drawing d;
+
+    for (uint32_t i = 0; i < 16; i++)
+        stripes[i] = i << 28 | 0xff;
+    begin(&d, 20, 2);
+    mv_scene_image(&d.scene, (mv_box){-10, -5, 40, 10}, (mv_box){2.5f, 0, 20, 1}, &image);
+    draw(&d);
+    for (uint32_t x = 0; x < 20; x++) {
+        uint32_t column = (uint32_t)(2.5 + (x + 10.5) * 0.5);
+        cr_expect_eq(pixel(&d, x, 1), stripes[column < 16 ? column : 15], "%u", x);
+    }
+    end(&d);
+}
+
 /* Hatching is lines of the stroke's colour, the same wherever shapes meet, and lets the fill below
  * through: 1.2 of 10 of the area. */
 Test(raster, hatching_covers_its_share)

@@ -1,6 +1,7 @@
 /* Scenes as SVG: well-formed whatever the texts hold, and the same coordinates read back. */
 #include <criterion/criterion.h>
 #include <math.h>
+#include <png.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -285,6 +286,71 @@ Test(svg, a_scene_without_memory_is_not_written)
     cr_expect(scene.failed);
     cr_expect_eq(mv_svg_write(&scene, &sink, &err), MV_NOMEM);
     mv_arena_release(&arena);
+}
+
+/* ---- images ------------------------------------------------------------------------------ */
+
+/* Bytes of base64 up to the first letter that is none. */
+static uint64_t decode_base64(const char *text, uint8_t *out)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    uint32_t bits = 0, held = 0;
+    uint64_t count = 0;
+
+    for (; *text && strchr(digits, *text); text++) {
+        bits = bits << 6 | (uint32_t)(strchr(digits, *text) - digits);
+        held += 6;
+        if (held >= 8) {
+            held -= 8;
+            out[count++] = (uint8_t)(bits >> held);
+        }
+    }
+    return count;
+}
+
+Test(svg, images_are_embedded_whole)
+{
+    enum { WIDTH = 61, HEIGHT = 40 };
+    static uint32_t pixels[WIDTH * HEIGHT];
+    static uint8_t file[1 << 16], back[WIDTH * HEIGHT * 4];
+    mv_bitmap image = {.width = WIDTH, .height = HEIGHT, .pixels = pixels};
+    png_image png = {.version = PNG_IMAGE_VERSION};
+    drawing d;
+    const char *data;
+
+    for (uint32_t i = 0; i < WIDTH * HEIGHT; i++)
+        pixels[i] = i % 7 ? i * 0x9e3779b1u | 0xff : 0;
+    begin(&d);
+    mv_scene_image(&d.scene, (mv_box){10, 20, 100, 50}, (mv_box){1.5f, 0, 50, 40}, &image);
+    check_xml(&d);
+    cr_expect(strstr(d.svg, "<svg x=\"10\" y=\"20\" width=\"100\" height=\"50\" "
+                            "viewBox=\"1.5 0 50 40\" preserveAspectRatio=\"none\">"));
+    data = strstr(d.svg, "base64,");
+    cr_assert(data && strlen(data) < sizeof file);
+    cr_assert(png_image_begin_read_from_memory(&png, file, decode_base64(data + 7, file)));
+    cr_assert(png.width == WIDTH && png.height == HEIGHT);
+    png.format = PNG_FORMAT_RGBA;
+    cr_assert(png_image_finish_read(&png, NULL, back, 0, NULL));
+    for (uint32_t i = 0; i < WIDTH * HEIGHT; i++)
+        cr_assert_eq((uint32_t)back[4 * i] << 24 | (uint32_t)back[4 * i + 1] << 16 |
+                         (uint32_t)back[4 * i + 2] << 8 | back[4 * i + 3],
+                     pixels[i], "pixel %u", i);
+    end(&d);
+}
+
+Test(svg, strips_are_closed_outlines)
+{
+    drawing d;
+
+    begin(&d);
+    for (float x = 0; x < 3; x++) {
+        mv_scene_point(&d.scene, x * 10, 5 - x);
+        mv_scene_point(&d.scene, x * 10, 9 + x);
+    }
+    mv_scene_add(&d.scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = 0x112233ff});
+    check_xml(&d);
+    cr_expect(strstr(d.svg, "<path d=\"M0 5l10-1l10-1v8l-10-1l-10-1z\" fill=\"#112233\"/>"));
+    end(&d);
 }
 
 /* ---- texts ------------------------------------------------------------------------------- */

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "viz/base64.h"
+
 enum {
     MOST_NAME = 60,
     FIRST_BYTES = 1 << 16,
@@ -124,26 +126,7 @@ void mv_packed_close(mv_packed *c)
     store_u32(c->bytes + c->head + 4, (uint32_t)length);
 }
 
-/* ---- zlib, base64 ------------------------------------------------------------------------ */
-
-static void write_base64(mv_sink *sink, const uint8_t *data, uint32_t length)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char text[OUT_BYTES / 3 * 4];
-    uint32_t at = 0;
-
-    for (uint32_t i = 0; i < length; i += 3) {
-        uint32_t left = length - i;
-        uint32_t bits = (uint32_t)data[i] << 16;
-        bits |= left > 1 ? (uint32_t)data[i + 1] << 8 : 0;
-        bits |= left > 2 ? data[i + 2] : 0;
-        text[at++] = digits[bits >> 18];
-        text[at++] = digits[bits >> 12 & 63];
-        text[at++] = left > 1 ? digits[bits >> 6 & 63] : '=';
-        text[at++] = left > 2 ? digits[bits & 63] : '=';
-    }
-    mv_sink_write(sink, text, at);
-}
+/* ---- zlib -------------------------------------------------------------------------------- */
 
 static void *zlib_push(void *arena, unsigned count, unsigned size)
 {
@@ -174,7 +157,7 @@ static int deflate_all(z_stream *z, const mv_packed *c, mv_sink *sink)
         status = deflate(z, piece == left ? Z_FINISH : Z_NO_FLUSH);
         taken += piece - z->avail_in;
         if (z->avail_out == 0 || status == Z_STREAM_END) {
-            write_base64(sink, out, (uint32_t)(sizeof out - z->avail_out));
+            mv_base64_write(sink, out, sizeof out - z->avail_out);
             z->next_out = out;
             z->avail_out = sizeof out;
         }

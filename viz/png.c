@@ -9,7 +9,11 @@ enum { EFFORT = 3 };
 
 typedef struct {
     mv_arena arena;
-    mv_sink *sink;
+    mv_sink *sink;  /* NULL: into memory */
+    mv_arena *kept; /* whose memory that is */
+    uint8_t *bytes; /* [used] */
+    uint64_t used, capacity;
+    bool failed;
 } writer;
 
 static png_voidp take_memory(png_structp png, png_alloc_size_t bytes)
@@ -26,11 +30,29 @@ static void leave_memory(png_structp png, png_voidp memory)
     (void)memory;
 }
 
+static void keep_bytes(writer *w, const uint8_t *bytes, uint64_t count)
+{
+    if (!w->failed && w->capacity - w->used < count) {
+        uint64_t more = w->capacity + w->capacity / 2 + count + 4096;
+        uint8_t *grown = mv_arena_grow(w->kept, w->bytes, more);
+        w->failed = grown == NULL;
+        w->bytes = grown ? grown : w->bytes;
+        w->capacity = grown ? more : w->capacity;
+    }
+    if (w->failed)
+        return;
+    memcpy(w->bytes + w->used, bytes, count);
+    w->used += count;
+}
+
 static void write_bytes(png_structp png, png_bytep bytes, size_t count)
 {
     writer *w = png_get_io_ptr(png);
 
-    mv_sink_write(w->sink, bytes, count);
+    if (w->sink)
+        mv_sink_write(w->sink, bytes, count);
+    else
+        keep_bytes(w, bytes, count);
 }
 
 static void flush_bytes(png_structp png)
@@ -92,27 +114,42 @@ static bool write_rows(png_structp png, png_infop info, const mv_image *image, u
     return true;
 }
 
-mv_code mv_png_write(mv_budget *budget, const mv_image *image, mv_sink *sink, mv_err *err)
+static mv_code encode(writer *w, mv_budget *budget, const mv_image *image, mv_err *err)
 {
-    writer w = {.sink = sink};
     png_structp png;
     png_infop info;
     uint8_t *row;
     bool is_whole = false;
 
-    mv_arena_init(&w.arena, budget);
-    row = mv_push_array(&w.arena, uint8_t, (uint64_t)image->width * 4);
-    png = png_create_write_struct_2(PNG_LIBPNG_VER_STRING, NULL, stop, ignore_warning, &w,
+    mv_arena_init(&w->arena, budget);
+    row = mv_push_array(&w->arena, uint8_t, (uint64_t)image->width * 4);
+    png = png_create_write_struct_2(PNG_LIBPNG_VER_STRING, NULL, stop, ignore_warning, w,
                                     take_memory, leave_memory);
     info = png ? png_create_info_struct(png) : NULL;
     if (info && row) {
-        png_set_write_fn(png, &w, write_bytes, flush_bytes);
-        is_whole = write_rows(png, info, image, row, !is_opaque(image));
+        png_set_write_fn(png, w, write_bytes, flush_bytes);
+        is_whole = write_rows(png, info, image, row, !is_opaque(image)) && !w->failed;
     }
     if (png)
         png_destroy_write_struct(&png, &info);
-    mv_arena_release(&w.arena);
+    mv_arena_release(&w->arena);
     return is_whole ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
+}
+
+mv_code mv_png_write(mv_budget *budget, const mv_image *image, mv_sink *sink, mv_err *err)
+{
+    writer w = {.sink = sink};
+
+    return encode(&w, budget, image, err);
+}
+
+mv_code mv_png_encode(mv_arena *arena, const mv_image *image, mv_span *out, mv_err *err)
+{
+    writer w = {.kept = arena};
+    mv_code code = encode(&w, arena->budget, image, err);
+
+    *out = (mv_span){w.bytes, w.used};
+    return code;
 }
 
 mv_code mv_scene_write_png(mv_budget *budget, const mv_scene *scene, mv_sink *sink, mv_err *err)

@@ -66,15 +66,22 @@ static void paint_row(void *to, int32_t x, int32_t y, uint32_t count, const uint
     }
 }
 
-static void paint(raster *r, uint32_t colour, bool is_hatched)
+/* 0xRRGGBBAA as a pixel of the image. */
+static uint32_t pixel_of(uint32_t colour)
 {
-    uint32_t alpha = colour & 0xff;
+    uint32_t alpha = colour & 0xff, pixel;
     uint8_t parts[] = {(uint8_t)times(colour >> 24, alpha),
                        (uint8_t)times(colour >> 16 & 0xff, alpha),
                        (uint8_t)times(colour >> 8 & 0xff, alpha), (uint8_t)alpha};
 
-    memcpy(&r->colour, parts, 4);
-    r->alpha = alpha;
+    memcpy(&pixel, parts, 4);
+    return pixel;
+}
+
+static void paint(raster *r, uint32_t colour, bool is_hatched)
+{
+    r->colour = pixel_of(colour);
+    r->alpha = colour & 0xff;
     r->is_hatched = is_hatched;
     mv_coverage_take(&r->cover, paint_row, r);
 }
@@ -105,14 +112,13 @@ static void add_rects(raster *r, const mv_shape *s)
 
 static void add_polygon(raster *r, const mv_shape *s)
 {
-    const mv_point *p = &r->scene->points[s->first];
-
     for (uint32_t i = 0; i < s->count; i++) {
-        const mv_point *next = i + 1 < s->count ? p + i + 1 : p;
-        mv_coverage_edge(&r->cover, unit_of(p[i].x * r->scale_x, s->is_crisp),
-                         unit_of(p[i].y * r->scale_y, s->is_crisp),
-                         unit_of(next->x * r->scale_x, s->is_crisp),
-                         unit_of(next->y * r->scale_y, s->is_crisp));
+        mv_point a = mv_scene_corner(r->scene, s, i);
+        mv_point b = mv_scene_corner(r->scene, s, i + 1 < s->count ? i + 1 : 0);
+        mv_coverage_edge(&r->cover, unit_of(a.x * r->scale_x, s->is_crisp),
+                         unit_of(a.y * r->scale_y, s->is_crisp),
+                         unit_of(b.x * r->scale_x, s->is_crisp),
+                         unit_of(b.y * r->scale_y, s->is_crisp));
     }
 }
 
@@ -132,7 +138,8 @@ static mv_point *scaled_points(mv_arena *scratch, const raster *r, const mv_shap
     mv_point *points = mv_push_array(scratch, mv_point, s->count);
 
     for (uint32_t i = 0; points && i < s->count; i++) {
-        mv_point at = r->scene->points[s->first + i];
+        mv_point at = s->kind == MV_SHAPE_STRIP ? mv_scene_corner(r->scene, s, i)
+                                                : r->scene->points[s->first + i];
         points[i] = (mv_point){(float)(at.x * r->scale_x), (float)(at.y * r->scale_y)};
     }
     return points;
@@ -173,6 +180,44 @@ static void draw_text(raster *r, const mv_shape *s)
     paint(r, s->fill, false);
 }
 
+static int32_t whole_of(double pixels)
+{
+    return unit_of(pixels, true) / MV_PIXEL_UNITS;
+}
+
+/* Which row or column of `count` is shown in the middle of step `i`. */
+static uint32_t nearest_of(double from, double step, int32_t i, uint32_t count)
+{
+    double at = from + (i + 0.5) * step;
+
+    return !(at > 0) ? 0 : at >= count ? count - 1 : (uint32_t)at;
+}
+
+static void draw_image(raster *r, const mv_shape *s)
+{
+    const mv_point *p = &r->scene->points[s->first];
+    const mv_coverage *c = &r->cover;
+    int32_t left, right, top, bottom;
+    double step_x, step_y;
+
+    if (s->count < 4 || !s->image || s->image->width == 0 || s->image->height == 0)
+        return;
+    left = whole_of(p[0].x * r->scale_x);
+    right = whole_of(p[1].x * r->scale_x);
+    top = whole_of(p[0].y * r->scale_y);
+    bottom = whole_of(p[1].y * r->scale_y);
+    step_x = ((double)p[3].x - p[2].x) / (right > left ? right - left : 1);
+    step_y = ((double)p[3].y - p[2].y) / (bottom > top ? bottom - top : 1);
+    for (int32_t y = top > c->top ? top : c->top; y < bottom && y < c->bottom; y++) {
+        uint32_t row = nearest_of(p[2].y, step_y, y - top, s->image->height);
+        const uint32_t *from = s->image->pixels + (uint64_t)row * s->image->width;
+        uint8_t *to = r->image->pixels + (uint64_t)y * r->image->width * 4;
+        for (int32_t x = left > c->left ? left : c->left; x < right && x < c->right; x++)
+            blend(to + 4 * (uint64_t)x,
+                  pixel_of(from[nearest_of(p[2].x, step_x, x - left, s->image->width)]), 255);
+    }
+}
+
 static void set_clip(raster *r, const mv_shape *s)
 {
     const mv_point *p = &r->scene->points[s->first];
@@ -181,10 +226,8 @@ static void set_clip(raster *r, const mv_shape *s)
         mv_coverage_clip(&r->cover, 0, 0, INT32_MAX, INT32_MAX);
         return;
     }
-    mv_coverage_clip(&r->cover, unit_of(p[0].x * r->scale_x, true) / MV_PIXEL_UNITS,
-                     unit_of(p[0].y * r->scale_y, true) / MV_PIXEL_UNITS,
-                     unit_of(p[1].x * r->scale_x, true) / MV_PIXEL_UNITS,
-                     unit_of(p[1].y * r->scale_y, true) / MV_PIXEL_UNITS);
+    mv_coverage_clip(&r->cover, whole_of(p[0].x * r->scale_x), whole_of(p[0].y * r->scale_y),
+                     whole_of(p[1].x * r->scale_x), whole_of(p[1].y * r->scale_y));
 }
 
 static bool draw_shape(raster *r, const mv_shape *s)
@@ -195,6 +238,10 @@ static bool draw_shape(raster *r, const mv_shape *s)
     }
     if (s->kind == MV_SHAPE_TEXT) {
         draw_text(r, s);
+        return true;
+    }
+    if (s->kind == MV_SHAPE_IMAGE) {
+        draw_image(r, s);
         return true;
     }
     if (s->kind != MV_SHAPE_LINE && (s->is_hatched || (s->fill & 0xff))) {
@@ -235,6 +282,20 @@ static uint32_t pixels_of(float shown, float own)
     if (!(pixels < MV_IMAGE_MOST + 0.5f))
         return 0;
     return pixels < 1 ? 1 : (uint32_t)(pixels + 0.5f);
+}
+
+mv_code mv_image_of_bitmap(mv_arena *arena, const mv_bitmap *bitmap, mv_image *out, mv_err *err)
+{
+    uint64_t count = (uint64_t)bitmap->width * bitmap->height;
+
+    *out = (mv_image){bitmap->width, bitmap->height, mv_push_array(arena, uint8_t, count * 4)};
+    if (!out->pixels)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
+    for (uint64_t i = 0; i < count; i++) {
+        uint32_t pixel = pixel_of(bitmap->pixels[i]);
+        memcpy(out->pixels + 4 * i, &pixel, 4);
+    }
+    return MV_OK;
 }
 
 mv_code mv_raster_draw(mv_arena *arena, const mv_scene *scene, const mv_raster_opts *opts,

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include <xxhash.h>
+
 enum { MOST_SIDE = 16384 };
 
 void mv_scene_init(mv_scene *scene, mv_arena *arena, float width, float height, uint32_t background)
@@ -120,6 +122,24 @@ void mv_scene_text(mv_scene *scene, float x, float y, float size, uint32_t colou
                                    .text = text});
 }
 
+void mv_scene_image(mv_scene *scene, mv_box place, mv_box part, const mv_bitmap *image)
+{
+    mv_scene_point(scene, place.x, place.y);
+    mv_scene_point(scene, place.x + place.w, place.y + place.h);
+    mv_scene_point(scene, part.x, part.y);
+    mv_scene_point(scene, part.x + part.w, part.y + part.h);
+    mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_IMAGE, .image = image});
+}
+
+mv_point mv_scene_corner(const mv_scene *scene, const mv_shape *s, uint32_t i)
+{
+    uint32_t pairs = s->count / 2;
+
+    if (s->kind == MV_SHAPE_STRIP) /* along the upper edge, and back along the lower one */
+        i = i < pairs ? 2 * i : 2 * (2 * pairs - 1 - i) + 1;
+    return scene->points[s->first + i];
+}
+
 const char *mv_scene_format(mv_scene *scene, const char *format, ...)
 {
     char line[1024], *copy;
@@ -217,6 +237,11 @@ static void print_quoted(const char *name, const char *text, FILE *out)
     fputc('"', out);
 }
 
+static uint64_t hash_of(const mv_bitmap *image)
+{
+    return XXH3_64bits(image->pixels, (size_t)image->width * image->height * 4);
+}
+
 void mv_scene_print(const mv_scene *scene, FILE *out)
 {
     fprintf(out, "scene %gx%g background %08x\n", (double)scene->width, (double)scene->height,
@@ -232,6 +257,9 @@ void mv_scene_print(const mv_scene *scene, FILE *out)
         for (uint32_t p = s->first; p < s->first + s->count; p++)
             fprintf(out, " %.1f,%.1f", (double)scene->points[p].x, (double)scene->points[p].y);
         print_quoted("", s->text, out);
+        if (s->image)
+            fprintf(out, " %ux%u pixels %016llx", s->image->width, s->image->height,
+                    (unsigned long long)hash_of(s->image));
         print_quoted("title ", s->title, out);
         fputc('\n', out);
     }

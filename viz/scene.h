@@ -29,8 +29,9 @@ typedef enum {
     MV_SHAPE_LINE,    /* open, stroked */
     MV_SHAPE_TEXT,    /* one point: on the baseline */
     MV_SHAPE_STRIP,   /* pairs of points, upper and lower edge from left to right: filled between */
-    MV_SHAPE_IMAGE,   /* corners of the place, and corners of the part of `image` that fills it, in
-                       * its pixels; the nearest pixel counts */
+    MV_SHAPE_IMAGE,   /* upper left and lower right corner of the place, moved to whole pixels, and
+                       * of the part of `image` that fills it, in pixels of the image; each pixel
+                       * shows the one that its middle falls on */
     MV_SHAPE_CLIP     /* two points: what follows shows inside this rectangle alone; no points: all
                        * of the picture is open again */
 } mv_shape_kind;
@@ -93,6 +94,12 @@ void mv_scene_line(mv_scene *scene, float x0, float y0, float x1, float y1, uint
                    float width);
 void mv_scene_text(mv_scene *scene, float x, float y, float size, uint32_t colour, mv_anchor anchor,
                    const char *text);
+
+/* `part` of the image, in its pixels, fills `place`. */
+void mv_scene_image(mv_scene *scene, mv_box place, mv_box part, const mv_bitmap *image);
+
+/* The `i`th of s->count corners of a polygon, or of the outline of a strip. */
+mv_point mv_scene_corner(const mv_scene *scene, const mv_shape *s, uint32_t i);
 
 /* A formatted text in the scene's arena; "" when memory ran out. */
 const char *mv_scene_format(mv_scene *scene, const char *format, ...)

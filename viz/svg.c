@@ -2,6 +2,9 @@
 
 #include <math.h>
 
+#include "viz/base64.h"
+#include "viz/png.h"
+
 typedef struct {
     mv_sink *sink;
     const mv_scene *scene;
@@ -121,8 +124,8 @@ static void write_path(mv_sink *sink, const mv_scene *scene, const mv_shape *s)
     int32_t x0 = 0, y0 = 0;
 
     for (uint32_t i = 0; i < s->count; i++) {
-        int32_t x = tenths_of(scene->points[s->first + i].x);
-        int32_t y = tenths_of(scene->points[s->first + i].y);
+        mv_point at = mv_scene_corner(scene, s, i);
+        int32_t x = tenths_of(at.x), y = tenths_of(at.y);
         if (i > 0 && y == y0 && x == x0)
             continue;
         mv_sink_write(sink, i == 0 ? "M" : y == y0 ? "h" : x == x0 ? "v" : "l", 1);
@@ -135,7 +138,7 @@ static void write_path(mv_sink *sink, const mv_scene *scene, const mv_shape *s)
         x0 = x;
         y0 = y;
     }
-    if (s->kind == MV_SHAPE_POLYGON)
+    if (s->kind != MV_SHAPE_LINE)
         mv_sink_write(sink, "z", 1);
 }
 
@@ -212,6 +215,39 @@ static void write_shape(mv_sink *sink, const mv_scene *scene, const mv_shape *s)
     mv_sink_printf(sink, "</title></path>\n");
 }
 
+/* A window on the image: what is outside of the part is cut off. */
+static mv_code write_image(svg *w, const mv_shape *s, mv_err *err)
+{
+    const mv_point *p = &w->scene->points[s->first];
+    mv_image image;
+    mv_span png;
+    mv_arena scratch;
+    mv_code code;
+
+    if (s->count < 4 || !s->image || !(p[3].x > p[2].x && p[3].y > p[2].y))
+        return MV_OK;
+    mv_arena_init(&scratch, w->scene->arena->budget);
+    code = mv_image_of_bitmap(&scratch, s->image, &image, err);
+    if (code == MV_OK)
+        code = mv_png_encode(&scratch, &image, &png, err);
+    if (code == MV_OK) {
+        mv_sink_printf(w->sink, "<svg");
+        write_attribute(w->sink, "x", roundf(p[0].x));
+        write_attribute(w->sink, "y", roundf(p[0].y));
+        write_attribute(w->sink, "width", roundf(p[1].x) - roundf(p[0].x));
+        write_attribute(w->sink, "height", roundf(p[1].y) - roundf(p[0].y));
+        mv_sink_printf(w->sink,
+                       " viewBox=\"%g %g %g %g\" preserveAspectRatio=\"none\"><image width=\"%u\" "
+                       "height=\"%u\" image-rendering=\"pixelated\" href=\"data:image/png;base64,",
+                       (double)p[2].x, (double)p[2].y, (double)(p[3].x - p[2].x),
+                       (double)(p[3].y - p[2].y), image.width, image.height);
+        mv_base64_write(w->sink, png.data, png.length);
+        mv_sink_printf(w->sink, "\"/></svg>\n");
+    }
+    mv_arena_release(&scratch);
+    return code;
+}
+
 static void write_clip(svg *w, const mv_shape *s)
 {
     if (w->is_clipping)
@@ -258,11 +294,13 @@ mv_code mv_svg_write(const mv_scene *scene, mv_sink *sink, mv_err *err)
     write_hatch(sink, scene);
     for (uint32_t i = 0; i < scene->shape_count && !sink->failed; i++) {
         const mv_shape *s = &scene->shapes[i];
+        if (s->kind == MV_SHAPE_IMAGE && write_image(&w, s, err) != MV_OK)
+            return err->code;
         if (s->kind == MV_SHAPE_CLIP)
             write_clip(&w, s);
         else if (s->kind == MV_SHAPE_TEXT)
             write_label(sink, scene, s);
-        else
+        else if (s->kind != MV_SHAPE_IMAGE)
             write_shape(sink, scene, s);
     }
     mv_sink_printf(sink, "%s</svg>\n", w.is_clipping ? "</g>\n" : "");
