@@ -192,7 +192,7 @@ static const uint32_t square[] = {0xff0000ff, 0x00ff00ff, 0x0000ffff, 0x00000000
 /* Pixels of an image become squares; what is clear lets the picture through; the clip holds. */
 Test(raster, images_show_the_nearest_pixel)
 {
-    mv_bitmap image = {.width = 2, .height = 2, .pixels = square};
+    mv_pixels image = {.width = 2, .height = 2, .pixels = square};
     drawing d;
 
     begin(&d, 12, 12);
@@ -214,7 +214,7 @@ Test(raster, images_show_the_nearest_pixel)
 Test(raster, images_show_a_part)
 {
     uint32_t stripes[16];
-    mv_bitmap image = {.width = 16, .height = 1, .pixels = stripes};
+    mv_pixels image = {.width = 16, .height = 1, .pixels = stripes};
     drawing d;
 
     for (uint32_t i = 0; i < 16; i++)

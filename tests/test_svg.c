@@ -313,7 +313,7 @@ Test(svg, images_are_embedded_whole)
     enum { WIDTH = 61, HEIGHT = 40 };
     static uint32_t pixels[WIDTH * HEIGHT];
     static uint8_t file[1 << 16], back[WIDTH * HEIGHT * 4];
-    mv_bitmap image = {.width = WIDTH, .height = HEIGHT, .pixels = pixels};
+    mv_pixels image = {.width = WIDTH, .height = HEIGHT, .pixels = pixels};
     png_image png = {.version = PNG_IMAGE_VERSION};
     drawing d;
     const char *data;

@@ -284,15 +284,15 @@ static uint32_t pixels_of(float shown, float own)
     return pixels < 1 ? 1 : (uint32_t)(pixels + 0.5f);
 }
 
-mv_code mv_image_of_bitmap(mv_arena *arena, const mv_bitmap *bitmap, mv_image *out, mv_err *err)
+mv_code mv_image_of_pixels(mv_arena *arena, const mv_pixels *from, mv_image *out, mv_err *err)
 {
-    uint64_t count = (uint64_t)bitmap->width * bitmap->height;
+    uint64_t count = (uint64_t)from->width * from->height;
 
-    *out = (mv_image){bitmap->width, bitmap->height, mv_push_array(arena, uint8_t, count * 4)};
+    *out = (mv_image){from->width, from->height, mv_push_array(arena, uint8_t, count * 4)};
     if (!out->pixels)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
     for (uint64_t i = 0; i < count; i++) {
-        uint32_t pixel = pixel_of(bitmap->pixels[i]);
+        uint32_t pixel = pixel_of(from->pixels[i]);
         memcpy(out->pixels + 4 * i, &pixel, 4);
     }
     return MV_OK;

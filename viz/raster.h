@@ -20,8 +20,8 @@ typedef struct {
     mv_font_choice font;
 } mv_raster_opts;
 
-/* The pixels of a bitmap, as an image of their own. */
-mv_code mv_image_of_bitmap(mv_arena *arena, const mv_bitmap *bitmap, mv_image *out, mv_err *err);
+/* Pixels of a scene, as an image of their own. */
+mv_code mv_image_of_pixels(mv_arena *arena, const mv_pixels *from, mv_image *out, mv_err *err);
 
 /* The scene at the size it is shown (viz/scene.h), at least one pixel and at most MV_IMAGE_MOST to
  * a side: MV_LIMIT beyond. `arena` keeps the pixels. Time: the pixels that are painted, each as

@@ -122,7 +122,7 @@ void mv_scene_text(mv_scene *scene, float x, float y, float size, uint32_t colou
                                    .text = text});
 }
 
-void mv_scene_image(mv_scene *scene, mv_box place, mv_box part, const mv_bitmap *image)
+void mv_scene_image(mv_scene *scene, mv_box place, mv_box part, const mv_pixels *image)
 {
     mv_scene_point(scene, place.x, place.y);
     mv_scene_point(scene, place.x + place.w, place.y + place.h);
@@ -237,7 +237,7 @@ static void print_quoted(const char *name, const char *text, FILE *out)
     fputc('"', out);
 }
 
-static uint64_t hash_of(const mv_bitmap *image)
+static uint64_t hash_of(const mv_pixels *image)
 {
     return XXH3_64bits(image->pixels, (size_t)image->width * image->height * 4);
 }

@@ -96,7 +96,7 @@ void mv_scene_text(mv_scene *scene, float x, float y, float size, uint32_t colou
                    const char *text);
 
 /* `part` of the image, in its pixels, fills `place`. */
-void mv_scene_image(mv_scene *scene, mv_box place, mv_box part, const mv_bitmap *image);
+void mv_scene_image(mv_scene *scene, mv_box place, mv_box part, const mv_pixels *image);
 
 /* The `i`th of s->count corners of a polygon, or of the outline of a strip. */
 mv_point mv_scene_corner(const mv_scene *scene, const mv_shape *s, uint32_t i);

@@ -227,7 +227,7 @@ static mv_code write_image(svg *w, const mv_shape *s, mv_err *err)
     if (s->count < 4 || !s->image || !(p[3].x > p[2].x && p[3].y > p[2].y))
         return MV_OK;
     mv_arena_init(&scratch, w->scene->arena->budget);
-    code = mv_image_of_bitmap(&scratch, s->image, &image, err);
+    code = mv_image_of_pixels(&scratch, s->image, &image, err);
     if (code == MV_OK)
         code = mv_png_encode(&scratch, &image, &png, err);
     if (code == MV_OK) {
