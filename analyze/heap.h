@@ -94,6 +94,11 @@ typedef struct {
     uint32_t *piece_row;   /* [first_piece[count]] of lives->allocs; MV_NO_ROW: a hole */
 } mv_heap_map;
 
+/* Bytes of whole pages between `low`, which lies in a row of expandable memory, and `high` or the
+ * row's end. Pages are counted from the start of the row, which was mapped as a whole. */
+uint64_t mv_segment_whole_pages(const mv_segment_lives *segments, uint32_t row, uint64_t low,
+                                uint64_t high);
+
 /* O(what is held). Fails only for want of memory. */
 mv_code mv_heap_map_make(mv_arena *arena, const mv_heap *heap, mv_heap_map *out, mv_err *err);
 

@@ -50,8 +50,20 @@ static void add_piece(mapping *m, uint64_t addr, uint64_t end, uint32_t row)
     m->map->piece_row[m->pieces++] = row;
 }
 
-/* Bytes of whole pages in the hole [low, high) of an expandable segment. Pages are counted from
- * the start of each row, which was mapped as a whole. */
+uint64_t mv_segment_whole_pages(const mv_segment_lives *segments, uint32_t row, uint64_t low,
+                                uint64_t high)
+{
+    uint64_t page = segments->kind[row] == MV_SEGMENT_LARGE && segments->size[row] % LARGE_PAGE == 0
+                        ? LARGE_PAGE
+                        : SMALL_PAGE;
+    uint64_t base = segments->addr[row];
+    uint64_t end = base + segments->size[row] < high ? base + segments->size[row] : high;
+    uint64_t first = (low - base + page - 1) / page, last = (end - base) / page;
+
+    return last > first ? (last - first) * page : 0;
+}
+
+/* Bytes of whole pages in the hole [low, high) of an expandable segment. */
 static uint64_t whole_pages(const mv_heap *heap, uint64_t low, uint64_t high)
 {
     const mv_holes *holes = &heap->now;
@@ -62,16 +74,10 @@ static uint64_t whole_pages(const mv_heap *heap, uint64_t low, uint64_t high)
         uint32_t rank = mv_places_rank(&heap->places, at + 1);
         uint32_t start = rank ? mv_ranges_at(&holes->held, rank - 1) : MV_NO_RANK;
         uint32_t row = start == MV_NO_RANK ? MV_NO_ROW : holes->held.row[start];
-        uint64_t page, first, last, end;
         if (row == MV_NO_ROW)
             return whole;
-        page = s->kind[row] == MV_SEGMENT_LARGE && s->size[row] % LARGE_PAGE == 0 ? LARGE_PAGE
-                                                                                  : SMALL_PAGE;
-        end = s->addr[row] + s->size[row] < high ? s->addr[row] + s->size[row] : high;
-        first = (at - s->addr[row] + page - 1) / page;
-        last = (end - s->addr[row]) / page;
-        whole += last > first ? (last - first) * page : 0;
-        at = end;
+        whole += mv_segment_whole_pages(s, row, at, high);
+        at = s->addr[row] + s->size[row];
     }
     return whole;
 }
