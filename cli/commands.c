@@ -344,6 +344,32 @@ const mv_command mv_commands[] = {
                    "memviz convert --plain train.bin train.msgpack\n",
     },
     {
+        .name = "export",
+        .run = mv_cmd_export,
+        .options = MV_HAS(JSON) | MV_HAS(DEVICE) | MV_HAS(AT) | MV_HAS(FORMAT) | MV_HAS(TABLE) |
+                   MV_HAS(FRAMES) | MV_HAS(OUTPUT),
+        .least_files = 1,
+        .most_files = 1,
+        .writes_file = true,
+        .arguments = "FILE",
+        .summary = "a snapshot for Perfetto, speedscope, SQLite or a spreadsheet",
+        .help =
+            "Writes what the file holds for another tool to -o OUT, or to standard output with\n"
+            "-o -. --format says for which:\n"
+            "  perfetto    levels, annotations, out-of-memory events    ui.perfetto.dev\n"
+            "  speedscope  who holds memory at the end or at the moment of --at, and who\n"
+            "              allocated how much in all                    speedscope.app\n"
+            "  folded      the former as folded stacks                  flamegraph.pl\n"
+            "  csv         one table, chosen by --table\n"
+            "  sqlite      all tables, for sqlite3 and pandas\n"
+            "Without --format the ending of OUT decides: .perfetto-trace or .pftrace, .json\n"
+            "(speedscope), .folded, .csv, .sqlite or .db.\n",
+        .example = "memviz export train.pickle -o train.perfetto-trace\n"
+                   "memviz export --at peak train.pickle -o peak.speedscope.json\n"
+                   "memviz export train.pickle -o train.sqlite\n"
+                   "memviz export --format csv --table events train.pickle -o - | head\n",
+    },
+    {
         .name = "dump",
         .run = mv_cmd_dump,
         .options = MV_HAS(CALLS) | MV_HAS(CHUNKS) | MV_HAS(OUTPUT),

@@ -62,6 +62,7 @@ int mv_cmd_segment_plot(mv_cli *cli);
 int mv_cmd_ledger(mv_cli *cli);
 int mv_cmd_run(mv_cli *cli);
 int mv_cmd_convert(mv_cli *cli);
+int mv_cmd_export(mv_cli *cli);
 int mv_cmd_dump(mv_cli *cli);
 int mv_cmd_help(mv_cli *cli);
 int mv_cmd_version(mv_cli *cli);

@@ -43,7 +43,8 @@ static bool check_path(const mv_cli *cli)
         mv_complain_usage(name, "--json and the stacks cannot both go to standard output");
         return false;
     }
-    if (strcmp(path, "-") != 0 && !ends_with(path, ".folded")) {
+    if (strcmp(path, "-") != 0 && !ends_with(path, ".folded") &&
+        !mv_option_given(&cli->options, MV_HAS(FORMAT))) {
         mv_complain_usage(name, "%s: only .folded, .svg and .png are written", path);
         return false;
     }
@@ -192,7 +193,8 @@ int mv_folded_run(mv_cli *cli, mv_folded_find find)
     folder f = {.cli = cli, .trace = &trace, .find = find};
     mv_err err = {.offset = MV_NO_OFFSET};
 
-    if (cli->options.output && mv_picture_is_written(cli->options.output))
+    if (cli->options.output && !mv_option_given(&cli->options, MV_HAS(FORMAT)) &&
+        mv_picture_is_written(cli->options.output))
         return mv_flame_picture_run(cli, find);
     if (!check_path(cli))
         return MV_EXIT_USAGE;

@@ -145,6 +145,12 @@ static bool take(mv_options *o, mv_option_id id, char *argument)
     case MV_OPTION_THEME:
         o->is_dark = word_index(id, argument) == 1;
         return word_index(id, argument) >= 0;
+    case MV_OPTION_FORMAT:
+        o->format = (mv_export_format)word_index(id, argument);
+        return word_index(id, argument) >= 0;
+    case MV_OPTION_TABLE:
+        o->table = argument;
+        return word_index(id, argument) >= 0;
     case MV_OPTION_AT:
         o->at = argument;
         return *argument != 0;

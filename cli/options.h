@@ -36,6 +36,11 @@
     X(VIEW, "view", 0, "VIEW", "active segments state",                                            \
       "what a picture shows: active memory or segments over time, or the state of a moment")       \
     X(THEME, "theme", 0, "WHICH", "light dark", "colors of a picture: light (default) or dark")    \
+    X(FORMAT, "format", 0, "WHICH", "perfetto speedscope folded csv sqlite",                       \
+      "what to write: perfetto, speedscope, folded, csv, sqlite")                                  \
+    X(TABLE, "table", 0, "NAME",                                                                   \
+      "allocations events segments blocks stacks frames annotations api_calls samples facts",      \
+      "the table that csv has: allocations (default), events, segments, ...")                      \
     X(OUTPUT, "output", 'o', "FILE", NULL, "write to FILE")                                        \
     X(QUIET, "quiet", 'q', NULL, NULL, "no progress and no remarks on standard error")             \
     X(COLOR, "color", 0, "WHEN", "auto always never",                                              \
@@ -82,6 +87,16 @@ typedef enum { MV_FAIL_LEAK, MV_FAIL_FRAGMENTED, MV_FAIL_PEAK, MV_FAIL_DELTA } m
 /* What --view may name, in the order of its words. */
 typedef enum { MV_PICTURE_ACTIVE, MV_PICTURE_SEGMENTS, MV_PICTURE_STATE } mv_picture_view;
 
+/* What --format may name, in the order of its words. */
+typedef enum {
+    MV_EXPORT_PERFETTO,
+    MV_EXPORT_SPEEDSCOPE,
+    MV_EXPORT_FOLDED,
+    MV_EXPORT_CSV,
+    MV_EXPORT_SQLITE,
+    MV_EXPORT_COUNT
+} mv_export_format;
+
 typedef enum { MV_COLOR_AUTO, MV_COLOR_ALWAYS, MV_COLOR_NEVER } mv_color;
 
 static_assert(MV_OPTION_COUNT < 63, "widen the sets of options");
@@ -104,9 +119,11 @@ typedef struct {
     uint32_t width, height; /* of a picture; 0 when not given */
     mv_picture_view view;   /* meaningful when given */
     bool is_dark;
-    uint64_t max_memory; /* 0 when not given */
-    int files;           /* what is left of the command line */
-    char **file;         /* [files] */
+    mv_export_format format; /* meaningful when given */
+    const char *table;       /* NULL when not given; one of its words */
+    uint64_t max_memory;     /* 0 when not given */
+    int files;               /* what is left of the command line */
+    char **file;             /* [files] */
 } mv_options;
 
 static inline bool mv_option_given(const mv_options *options, uint64_t bits)

@@ -6,6 +6,7 @@
 #define MV_OUT_H
 
 #include "parse/sink.h"
+#include "parse/utf8.h"
 
 #define MV_OUT_BUFFER (64u << 10)
 
@@ -58,9 +59,5 @@ void mv_out_quoted(mv_out *out, mv_span text);
 
 /* Decimal digits of `value`, not terminated; their number is returned (at most 20). */
 uint32_t mv_digits(char digits[20], uint64_t value);
-
-/* Bytes of the valid UTF-8 character at text[at], 1 to 4; 0 when there is none. Surrogates and
- * overlong forms are not valid. */
-uint32_t mv_utf8_length(mv_span text, uint64_t at);
 
 #endif

@@ -1,0 +1,222 @@
+/* memviz export: a snapshot for other tools. */
+#include "cli/at.h"
+#include "cli/complain.h"
+#include "cli/folded.h"
+#include "cli/input.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "viz/export.h"
+
+static const struct {
+    const char *ending;
+    mv_export_format format;
+} endings[] = {
+    {".perfetto-trace", MV_EXPORT_PERFETTO},
+    {".pftrace", MV_EXPORT_PERFETTO},
+    {".json", MV_EXPORT_SPEEDSCOPE},
+    {".folded", MV_EXPORT_FOLDED},
+    {".csv", MV_EXPORT_CSV},
+    {".sqlite", MV_EXPORT_SQLITE},
+    {".db", MV_EXPORT_SQLITE},
+};
+
+typedef struct {
+    mv_cli *cli;
+    mv_trace trace;
+    mv_export_format format;
+    mv_sites sites;
+    mv_export export;
+    mv_sink sink;
+} exporting;
+
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t length = strlen(text), tail = strlen(ending);
+
+    return length > tail && strcmp(text + length - tail, ending) == 0;
+}
+
+/* ---- usage ------------------------------------------------------------------------------- */
+
+/* False, with a message, when nothing says what to write. */
+static bool choose_format(exporting *x)
+{
+    const mv_options *o = &x->cli->options;
+
+    x->format = o->format;
+    if (mv_option_given(o, MV_HAS(FORMAT)))
+        return true;
+    for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+        if (ends_with(o->output, endings[i].ending)) {
+            x->format = endings[i].format;
+            return true;
+        }
+    }
+    mv_complain_usage("export", "%s: say what to write with --format", o->output);
+    return false;
+}
+
+static bool check_usage(exporting *x)
+{
+    const mv_options *o = &x->cli->options;
+    bool is_at_moment;
+
+    if (!o->output) {
+        mv_complain_usage("export", "say where with -o OUT (-o - is standard output)");
+        return false;
+    }
+    if (!choose_format(x))
+        return false;
+    is_at_moment = x->format == MV_EXPORT_SPEEDSCOPE || x->format == MV_EXPORT_FOLDED;
+    if (o->table && x->format != MV_EXPORT_CSV) {
+        mv_complain_usage("export", "--table is for csv");
+        return false;
+    }
+    if (o->at && !is_at_moment) {
+        mv_complain_usage("export", "--at is for speedscope and folded; the others have all "
+                                    "moments");
+        return false;
+    }
+    if (strcmp(o->output, "-") == 0 && mv_option_given(o, MV_HAS(JSON))) {
+        mv_complain_usage("export", "--json and the export cannot both go to standard output");
+        return false;
+    }
+    return true;
+}
+
+/* ---- devices ----------------------------------------------------------------------------- */
+
+static bool find_device(exporting *x, uint32_t device, mv_export_device *out)
+{
+    mv_cli *cli = x->cli;
+    mv_err err = {.offset = MV_NO_OFFSET};
+    mv_moment at;
+
+    if (mv_lives_find(&cli->arena, &x->trace, device, &out->lives, &err) != MV_OK ||
+        mv_totals_series(&cli->arena, &out->lives, &out->series, &err) != MV_OK ||
+        mv_leaks_find(&cli->arena, &x->trace, &out->lives, &out->leaks, &err) != MV_OK) {
+        mv_complain(mv_input_name(cli), &err);
+        return false;
+    }
+    if (!mv_at_find(cli, &x->trace, &out->lives, "end", &at))
+        return false;
+    out->event = at.event;
+    return true;
+}
+
+static bool find_devices(exporting *x)
+{
+    mv_cli *cli = x->cli;
+    mv_err err = {.offset = MV_NO_OFFSET};
+    mv_export_device *devices;
+    uint32_t first, end;
+
+    if (!mv_input_devices(cli, &x->trace, &first, &end))
+        return false;
+    devices = mv_push_array(&cli->arena, mv_export_device, end - first);
+    x->export.devices = devices;
+    if (!devices || !mv_export_prepare(&cli->arena, &x->export)) {
+        mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "export");
+        mv_complain(mv_input_name(cli), &err);
+        return false;
+    }
+    for (uint32_t i = first; i < end; i++) {
+        if (mv_at_is_elsewhere(cli, &x->trace, i))
+            continue;
+        if (!find_device(x, i, &devices[x->export.device_count]))
+            return false;
+        x->export.device_count++;
+    }
+    return true;
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
+
+static mv_code write_format(exporting *x, mv_err *err)
+{
+    const char *table = x->cli->options.table;
+
+    switch (x->format) {
+    case MV_EXPORT_PERFETTO:
+        mv_perfetto_write(&x->export, &x->sink);
+        return MV_OK;
+    case MV_EXPORT_SPEEDSCOPE:
+        return mv_speedscope_write(&x->cli->scratch, &x->export, &x->sink, err);
+    case MV_EXPORT_CSV:
+        mv_csv_write(&x->export, mv_export_table_find(table ? table : "allocations"), &x->sink);
+        return MV_OK;
+    default:
+        return mv_sqlite_write(&x->export, &x->sink, err);
+    }
+}
+
+static bool write_file(exporting *x)
+{
+    mv_err err = {.offset = MV_NO_OFFSET};
+    mv_progress progress;
+
+    if (mv_sink_open(&x->sink, x->cli->options.output, &err) != MV_OK) {
+        mv_complain(NULL, &err);
+        return false;
+    }
+    mv_progress_start(&progress, "memviz: writing",
+                      mv_option_given(&x->cli->options, MV_HAS(QUIET)));
+    x->export.progress = mv_progress_show;
+    x->export.user = &progress;
+    if (write_format(x, &err) == MV_OK)
+        mv_sink_commit(&x->sink, &err);
+    else
+        mv_sink_abort(&x->sink);
+    mv_progress_end(&progress);
+    if (err.code != MV_OK)
+        mv_complain(err.code == MV_IO ? NULL : mv_input_name(x->cli), &err);
+    return err.code == MV_OK;
+}
+
+static int report(exporting *x)
+{
+    const char *path = x->cli->options.output;
+    mv_span name = {(const uint8_t *)path, strlen(path)};
+    mv_report r;
+
+    if (!mv_option_given(&x->cli->options, MV_HAS(JSON))) {
+        if (strcmp(path, "-") != 0) {
+            mv_out_clean(&x->cli->out, name);
+            mv_out_char(&x->cli->out, '\n');
+        }
+        return MV_EXIT_DONE;
+    }
+    mv_report_open(&r, x->cli);
+    mv_report_member(&r, "written", mv_json_span(&r, name));
+    mv_report_member(&r, "bytes", mv_json_u64(x->sink.bytes));
+    return mv_report_close(&r);
+}
+
+static mv_code find_memory(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                           uint32_t event, const mv_sites *sites, mv_flame *out, mv_err *err)
+{
+    (void)trace;
+    return mv_flame_memory(arena, lives, event, sites, out, err);
+}
+
+int mv_cmd_export(mv_cli *cli)
+{
+    exporting x = {.cli = cli};
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    if (!check_usage(&x))
+        return MV_EXIT_USAGE;
+    if (x.format == MV_EXPORT_FOLDED) {
+        cli->options.given |= MV_HAS(FORMAT);
+        return mv_folded_run(cli, find_memory);
+    }
+    if (!mv_input_read(cli, &x.trace))
+        return MV_EXIT_FAILED;
+    if (mv_sites_find(&cli->arena, &x.trace, &x.sites, &err) != MV_OK)
+        return mv_complain(mv_input_name(cli), &err);
+    x.export = (mv_export){.trace = &x.trace,
+                           .name = mv_input_name(cli),
+                           .kinds = x.sites.kinds,
+                           .all_frames = cli->options.all_frames};
+    return find_devices(&x) && write_file(&x) ? report(&x) : MV_EXIT_FAILED;
+}
