@@ -95,7 +95,10 @@ static void add_events(place_table *t, const mv_events *ev, mv_places *out)
         out->of_event[i] = MV_NO_ROW;
         if (ev->addr[i] == MV_NO_BYTES || (!is_segment && !mv_is_block_action(ev->action[i])))
             continue;
-        out->of_event[i] = place_id(t, ev->addr[i]);
+        if (i > 0 && ev->addr[i] == ev->addr[i - 1] && out->of_event[i - 1] != MV_NO_ROW)
+            out->of_event[i] = out->of_event[i - 1]; /* both halves of a free */
+        else
+            out->of_event[i] = place_id(t, ev->addr[i]);
         if (is_segment) {
             place_id(t, mv_range_end(ev->addr[i], ev->size[i]));
             out->segment_events++;

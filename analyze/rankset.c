@@ -49,7 +49,7 @@ static uint32_t highest(uint64_t word)
     return 63 - (uint32_t)__builtin_clzll(word);
 }
 
-uint32_t mv_rankset_next(const mv_rankset *set, uint32_t rank)
+uint32_t mv_rankset_next_far(const mv_rankset *set, uint32_t rank)
 {
     uint32_t at = rank;
 
@@ -71,7 +71,7 @@ uint32_t mv_rankset_next(const mv_rankset *set, uint32_t rank)
     return MV_NO_RANK;
 }
 
-uint32_t mv_rankset_prev(const mv_rankset *set, uint32_t rank)
+uint32_t mv_rankset_prev_far(const mv_rankset *set, uint32_t rank)
 {
     uint32_t at = rank;
 

@@ -26,10 +26,30 @@ static inline bool mv_rankset_has(const mv_rankset *set, uint32_t rank)
     return set->level[0][rank >> 6] >> (rank & 63) & 1;
 }
 
-/* First member at or after `rank` (which may be `count`), or MV_NO_RANK. */
-uint32_t mv_rankset_next(const mv_rankset *set, uint32_t rank);
+/* The same, when the word of `rank` has no answer, or none is known. */
+uint32_t mv_rankset_next_far(const mv_rankset *set, uint32_t rank);
+uint32_t mv_rankset_prev_far(const mv_rankset *set, uint32_t rank);
+
+/* First member at or after `rank` (which may be `count`), or MV_NO_RANK. Mostly it is near. */
+static inline uint32_t mv_rankset_next(const mv_rankset *set, uint32_t rank)
+{
+    if (rank < set->count) {
+        uint64_t word = set->level[0][rank >> 6] >> (rank & 63);
+        if (word)
+            return rank + (uint32_t)__builtin_ctzll(word);
+    }
+    return mv_rankset_next_far(set, rank);
+}
 
 /* Last member at or before `rank`, or MV_NO_RANK. */
-uint32_t mv_rankset_prev(const mv_rankset *set, uint32_t rank);
+static inline uint32_t mv_rankset_prev(const mv_rankset *set, uint32_t rank)
+{
+    if (rank < set->count) {
+        uint64_t word = set->level[0][rank >> 6] << (63 - (rank & 63));
+        if (word)
+            return rank - (uint32_t)__builtin_clzll(word);
+    }
+    return mv_rankset_prev_far(set, rank);
+}
 
 #endif
