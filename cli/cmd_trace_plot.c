@@ -1,6 +1,7 @@
 /* memviz trace_plot: the memory timeline as a picture. */
 #include "analyze/leaks.h"
 #include "cli/complain.h"
+#include "cli/filter_option.h"
 #include "cli/input.h"
 #include "cli/picture.h"
 #include "cli/window.h"
@@ -10,8 +11,9 @@ typedef struct {
     mv_cli *cli;
     const mv_trace *trace;
     uint32_t first, end; /* devices */
+    mv_filter filter;
     mv_picture picture;
-    uint64_t events, drawn;
+    uint64_t events, drawn, matches;
 } plot;
 
 /* A page has all of a device, and opens on the window. */
@@ -24,6 +26,20 @@ static mv_code add_to_page(plot *p, const mv_lives *lives, const mv_leaks *leaks
     return mv_html_add_device(&p->picture.page, lives, leaks, window.first, window.end, err);
 }
 
+/* The rows of --filter; leaves `only` alone where it was not given. */
+static mv_code choose_rows(plot *p, mv_arena *work, const mv_lives *lives, const mv_leaks *leaks,
+                           mv_timeline_opts *opts, mv_err *err)
+{
+    mv_filter_bits *bits = mv_push_struct(work, mv_filter_bits);
+
+    if (!p->cli->options.filter)
+        return MV_OK;
+    if (!bits)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "filter");
+    opts->only = bits;
+    return mv_filter_allocs(work, p->trace, lives, leaks, &p->filter, bits, err);
+}
+
 static mv_code draw_window(plot *p, uint32_t device, mv_window window, mv_arena *work, mv_err *err)
 {
     const mv_options *o = &p->cli->options;
@@ -32,6 +48,8 @@ static mv_code draw_window(plot *p, uint32_t device, mv_window window, mv_arena 
                              .from = window.first,
                              .to = window.end,
                              .is_dark = o->is_dark,
+                             .top = o->top,
+                             .filter = o->filter,
                              .title = p->picture.name};
     mv_timeline timeline;
     mv_lives lives;
@@ -45,11 +63,14 @@ static mv_code draw_window(plot *p, uint32_t device, mv_window window, mv_arena 
     if (p->picture.is_page)
         return add_to_page(p, &lives, &leaks, window, err);
     opts.leaks = &leaks;
-    code = mv_timeline_find(&p->cli->arena, p->trace, &lives, &opts, &timeline, err);
+    code = choose_rows(p, work, &lives, &leaks, &opts, err);
+    if (code == MV_OK)
+        code = mv_timeline_find(&p->cli->arena, p->trace, &lives, &opts, &timeline, err);
     if (code != MV_OK)
         return code;
     p->events += timeline.events;
     p->drawn += timeline.drawn;
+    p->matches += timeline.matches;
     return mv_picture_append(&p->picture, &timeline.scene, err);
 }
 
@@ -111,13 +132,36 @@ static int report(plot *p)
     mv_report_member(&r, "written", mv_picture_json(&p->picture, &r));
     mv_report_member(&r, "events", mv_json_u64(p->events));
     mv_report_member(&r, "drawn", mv_json_u64(p->drawn));
+    if (p->cli->options.filter)
+        mv_report_member(&r, "matches", mv_json_u64(p->matches));
     return mv_report_close(&r);
+}
+
+static int run(plot *p, mv_trace *trace)
+{
+    mv_cli *cli = p->cli;
+
+    if (!mv_filter_option_read(cli, &p->filter) || !mv_picture_or_page_open(&p->picture, cli))
+        return MV_EXIT_USAGE;
+    if (p->picture.is_page && (cli->options.filter || cli->options.top)) {
+        mv_complain_usage(cli->command->name, "a page holds everything and has a search of its "
+                                              "own: --filter and --top are for .svg and .png");
+        return MV_EXIT_USAGE;
+    }
+    mv_html_init(&p->picture.page, &cli->arena, trace, p->picture.name);
+    if (mv_option_given(&cli->options, MV_HAS(THEME)))
+        p->picture.page.theme = cli->options.is_dark ? MV_PAGE_DARK : MV_PAGE_LIGHT;
+    if (!mv_input_read(cli, trace) || !mv_input_devices(cli, trace, &p->first, &p->end) ||
+        !draw_devices(p) || !mv_picture_write(&p->picture))
+        return MV_EXIT_FAILED;
+    return report(p);
 }
 
 int mv_cmd_trace_plot(mv_cli *cli)
 {
     mv_trace trace;
     plot p = {.cli = cli, .trace = &trace};
+    int status;
 
     if (mv_option_given(&cli->options, MV_HAS(VIEW)) && cli->options.view != MV_PICTURE_ACTIVE)
         return mv_cmd_segment_plot(cli);
@@ -126,13 +170,7 @@ int mv_cmd_trace_plot(mv_cli *cli)
                                               "of time: see --from, --to and --view state");
         return MV_EXIT_USAGE;
     }
-    if (!mv_picture_or_page_open(&p.picture, cli))
-        return MV_EXIT_USAGE;
-    mv_html_init(&p.picture.page, &cli->arena, &trace, p.picture.name);
-    if (mv_option_given(&cli->options, MV_HAS(THEME)))
-        p.picture.page.theme = cli->options.is_dark ? MV_PAGE_DARK : MV_PAGE_LIGHT;
-    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &p.first, &p.end) ||
-        !draw_devices(&p) || !mv_picture_write(&p.picture))
-        return MV_EXIT_FAILED;
-    return report(&p);
+    status = run(&p, &trace);
+    mv_filter_release(&p.filter);
+    return status;
 }

@@ -5,7 +5,7 @@
 #define RANGE_OPTIONS (MV_HAS(DEVICE) | MV_HAS(FROM) | MV_HAS(TO))
 #define PLOT_OPTIONS                                                                            \
     (MV_HAS(JSON) | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(VIEW) | MV_HAS(OUTPUT) | MV_HAS(AT) | \
-     RANGE_OPTIONS)
+     MV_HAS(FILTER) | MV_HAS(TOP) | RANGE_OPTIONS)
 
 const mv_command mv_commands[] = {
     {
@@ -283,8 +283,11 @@ const mv_command mv_commands[] = {
             "devices stand one below the other, each of the --size. -o - writes SVG to standard\n"
             "output. -o X.html writes a page for any browser, which needs nothing but that file:\n"
             "the whole trace to zoom, point at and search, with all stacks; it opens on --from\n"
-            "and --to. --view segments and --view state draw what segment_plot draws.\n",
+            "and --to. --view segments and --view state draw what segment_plot draws.\n"
+            "--filter draws what matches alone, and says how much of the peak it is; --top N\n"
+            "draws the N largest one by one, all others as a grey band.\n",
         .example = "memviz trace_plot train.pickle -o timeline.svg\n"
+                   "memviz trace_plot --filter 'forward size>1M' train.pickle -o forward.png\n"
                    "memviz trace_plot train.pickle -o timeline.html\n"
                    "memviz trace_plot --size 1600x900 --theme dark train.pickle -o slide.png\n"
                    "memviz trace_plot --from @ProfilerStep#3 --to @ProfilerStep#4 train.pickle\n",

@@ -151,6 +151,14 @@ static bool take(mv_options *o, mv_option_id id, char *argument)
     case MV_OPTION_TABLE:
         o->table = argument;
         return word_index(id, argument) >= 0;
+    case MV_OPTION_FILTER:
+        o->filter = argument; /* read by those who use it: it has sentences of its own */
+        return true;
+    case MV_OPTION_TOP:
+        if (!read_number(argument, UINT32_MAX, &number))
+            return false;
+        o->top = (uint32_t)number;
+        return number > 0;
     case MV_OPTION_AT:
         o->at = argument;
         return *argument != 0;

@@ -35,6 +35,11 @@
     X(SIZE, "size", 0, "WxH", NULL, "width and height of a picture in pixels, such as 1600x900")   \
     X(VIEW, "view", 0, "VIEW", "active segments state",                                            \
       "what a picture shows: active memory or segments over time, or the state of a moment")       \
+    X(FILTER, "filter", 0, "EXPR", NULL,                                                           \
+      "show only what matches: text, /regex/, size>64M, life<10, stream:0, pool:1,0, "             \
+      "addr:0x7f00, "                                                                              \
+      "leak, cat:optimizer; several must all match, - negates")                                    \
+    X(TOP, "top", 0, "N", NULL, "draw the N largest one by one, and all others as one")            \
     X(THEME, "theme", 0, "WHICH", "light dark", "colors of a picture: light (default) or dark")    \
     X(FORMAT, "format", 0, "WHICH", "perfetto speedscope folded csv sqlite",                       \
       "what to write: perfetto, speedscope, folded, csv, sqlite")                                  \
@@ -118,6 +123,8 @@ typedef struct {
     const char *conf[MV_MOST_CONFS];
     uint32_t width, height; /* of a picture; 0 when not given */
     mv_picture_view view;   /* meaningful when given */
+    const char *filter;     /* NULL when not given */
+    uint32_t top;           /* 0 when not given */
     bool is_dark;
     mv_export_format format; /* meaningful when given */
     const char *table;       /* NULL when not given; one of its words */

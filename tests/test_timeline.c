@@ -18,7 +18,14 @@ typedef struct {
     mv_lives lives;
     mv_leaks leaks;
     mv_timeline timeline;
+    const mv_filter_bits *matches; /* rows that are in the picture; NULL: all */
+    const mv_filter_bits *largest; /* of those, rows that are drawn one by one; NULL: all */
 } picture;
+
+static bool has(const mv_filter_bits *bits, uint32_t row)
+{
+    return !bits || mv_filter_has(bits, row);
+}
 
 static void draw(picture *p, const mv_trace *trace, uint32_t device, mv_timeline_opts opts)
 {
@@ -116,15 +123,30 @@ static mvt_trace *random_trace(uint64_t seed, uint32_t events)
     return t;
 }
 
+/* All that match and are alive. */
+static uint64_t literal_total(const picture *p, uint32_t event)
+{
+    const mv_alloc_lives *a = &p->lives.allocs;
+    uint64_t total = 0;
+
+    for (uint32_t i = 0; i < a->count; i++)
+        if (has(p->matches, i) && (a->birth[i] == MV_BEFORE || a->birth[i] <= event) &&
+            a->freed[i] > event)
+            total += a->block[i];
+    return total;
+}
+
 /* Every living allocation, one on top of the other in order of birth, from the top down. */
-static uint32_t literal(const mv_alloc_lives *a, uint32_t event, double scale, float bottom,
+static uint32_t literal(const picture *p, uint32_t event, double scale, float bottom,
                         mvt_extent *out)
 {
+    const mv_alloc_lives *a = &p->lives.allocs;
     uint32_t count = 0;
     uint64_t offset = 0;
 
     for (uint32_t i = 0; i < a->count; i++) {
-        if ((a->birth[i] != MV_BEFORE && a->birth[i] > event) || a->freed[i] <= event)
+        if (!has(p->matches, i) || !has(p->largest, i) ||
+            (a->birth[i] != MV_BEFORE && a->birth[i] > event) || a->freed[i] <= event)
             continue;
         out[count].bottom = bottom - (float)((double)offset * scale);
         offset += a->block[i];
@@ -145,16 +167,17 @@ static void compare_at(const picture *p, uint32_t event, uint32_t from, uint32_t
     mvt_extent drawn[128], meant[128];
     uint32_t found = shapes_at(scene, x, drawn, 128);
 
-    cr_assert_eq(found, literal(&p->lives.allocs, event, scale, bottom, meant));
+    cr_assert_eq(found, literal(p, event, scale, bottom, meant));
     for (uint32_t i = 0; i < found; i++) {
         cr_assert_float_eq(drawn[i].top, meant[i].top, 0.11, "event %u: %g for %g", event,
                            (double)drawn[i].top, (double)meant[i].top);
         cr_assert_float_eq(drawn[i].bottom, meant[i].bottom, 0.11);
     }
     if (found > 0) {
+        float top = bottom - (float)((double)literal_total(p, event) * scale);
         mvt_extent total[4];
         cr_assert_eq(mvt_scene_cross(scene, area, x, total, 4), 1);
-        cr_assert_float_eq(total[0].top, meant[0].top, 0.11, "the outline is the total");
+        cr_assert_float_eq(total[0].top, top, 0.11, "the outline is the total");
     }
 }
 
@@ -164,9 +187,6 @@ static double scale_of(const picture *p, uint32_t from, uint32_t to, float *bott
     const mv_scene *scene = &p->timeline.scene;
     const mv_shape *area = area_of(scene);
     float top = 1e9f;
-    mv_series series;
-    mv_arena arena = {.budget = (mv_budget *)&p->budget};
-    mv_err err;
     uint64_t peak = 1;
 
     *bottom = 0;
@@ -174,11 +194,8 @@ static double scale_of(const picture *p, uint32_t from, uint32_t to, float *bott
         top = fminf(top, scene->points[area->first + i].y);
         *bottom = fmaxf(*bottom, scene->points[area->first + i].y);
     }
-    mv_arena_init(&arena, (mv_budget *)&p->budget);
-    cr_assert_eq(mv_totals_series(&arena, &p->lives, &series, &err), MV_OK);
     for (uint32_t e = from; e < to; e++)
-        peak = series.allocated[e] > peak ? series.allocated[e] : peak;
-    mv_arena_release(&arena);
+        peak = literal_total(p, e) > peak ? literal_total(p, e) : peak;
     return (double)(*bottom - top) / (double)peak;
 }
 
@@ -206,6 +223,120 @@ Test(timeline, shapes_stand_where_a_literal_model_puts_them)
         compare(trace, events / 3, events - 7);
         mvt_drop(t);
     }
+}
+
+/* ---- parts of everything ----------------------------------------------------------------- */
+
+static mv_filter_bits random_rows(mv_arena *arena, uint32_t rows, uint64_t *state)
+{
+    mv_filter_bits bits = {.rows = rows, .words = mv_push_array(arena, uint64_t, rows / 64 + 1)};
+
+    for (uint32_t i = 0; i < rows; i++)
+        if (random_next(state) % 2) {
+            bits.words[i / 64] |= UINT64_C(1) << i % 64;
+            bits.matches++;
+        }
+    return bits;
+}
+
+/* The `top` largest of `among`, found one by one. */
+static mv_filter_bits largest_rows(mv_arena *arena, const picture *p, const mv_filter_bits *among,
+                                   uint32_t from, uint32_t to, uint32_t top)
+{
+    const mv_alloc_lives *a = &p->lives.allocs;
+    mv_filter_bits bits = {.rows = a->count,
+                           .words = mv_push_array(arena, uint64_t, a->count / 64 + 1)};
+
+    for (; top > 0; top--) {
+        uint32_t best = MV_NO_ROW;
+        for (uint32_t i = 0; i < a->count; i++)
+            if (has(among, i) && !mv_filter_has(&bits, i) && a->birth[i] < to &&
+                a->freed[i] >= from && (best == MV_NO_ROW || a->block[i] > a->block[best]))
+                best = i;
+        if (best == MV_NO_ROW)
+            break;
+        bits.words[best / 64] |= UINT64_C(1) << best % 64;
+        bits.matches++;
+    }
+    return bits;
+}
+
+static void compare_part(const mv_trace *trace, uint32_t from, uint32_t to, uint64_t seed,
+                         bool is_filtered, uint32_t top)
+{
+    mv_budget budget = {.limit = 1 << 24};
+    mv_filter_bits matches, largest;
+    mv_arena arena;
+    picture p;
+    float bottom;
+    double scale;
+
+    mv_arena_init(&arena, &budget);
+    draw(&p, trace, 0, (mv_timeline_opts){.from = from, .to = to});
+    matches = random_rows(&arena, p.lives.allocs.count, &seed);
+    largest = largest_rows(&arena, &p, is_filtered ? &matches : NULL, from, to, top);
+    drop(&p);
+    draw(&p, trace, 0,
+         (mv_timeline_opts){.from = from,
+                            .to = to,
+                            .only = is_filtered ? &matches : NULL,
+                            .filter = "half",
+                            .top = top});
+    p.matches = is_filtered ? &matches : NULL;
+    p.largest = top ? &largest : NULL;
+    cr_assert_leq(p.timeline.drawn, top ? top : matches.matches);
+    scale = scale_of(&p, from, to, &bottom);
+    for (uint32_t e = from; e < to; e++)
+        compare_at(&p, e, from, to, scale, bottom);
+    mvt_scene_check(&p.timeline.scene, "part");
+    drop(&p);
+    mv_arena_release(&arena);
+}
+
+Test(timeline, parts_are_stacked_without_the_others)
+{
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        mvt_trace *t = random_trace(seed, 60 + 20 * (uint32_t)seed);
+        const mv_trace *trace = mvt_done(t);
+        uint32_t events = mv_trace_events(trace, 0).count;
+        compare_part(trace, 0, events, seed, true, 0);
+        compare_part(trace, events / 3, events - 7, seed, true, 0);
+        compare_part(trace, 0, events, seed, false, 9);
+        compare_part(trace, events / 3, events - 7, seed, true, 4);
+        mvt_drop(t);
+    }
+}
+
+Test(timeline, says_what_part_is_shown)
+{
+    mvt_trace *t = mvt_new();
+    uint64_t word = 2;
+    mv_filter_bits second = {.rows = 3, .matches = 1, .words = &word}, none = {.rows = 3};
+    uint64_t nothing = 0;
+    picture p;
+
+    none.words = &nothing;
+    mvt_alloc(t, .addr = 0x100000, .bytes = 5 << 20, .stack = "f:a.py:1");
+    mvt_alloc(t, .addr = 0x800000, .bytes = 4 << 20, .stack = "g:b.py:2");
+    mvt_alloc(t, .addr = 0xf00000, .bytes = 1 << 20);
+    draw(&p, mvt_done(t), 0, (mv_timeline_opts){.only = &second, .filter = "g <b>"});
+    cr_expect_eq(p.timeline.matches, 1);
+    cr_expect(mvt_scene_says(&p.timeline.scene, "peak allocated at least 10.0 MiB"));
+    cr_expect(mvt_scene_says(&p.timeline.scene,
+                             "only g <b>: 1 of 3 allocations, 4.00 MiB (40.0 %) of the peak of "
+                             "10.0 MiB"));
+    cr_expect(mvt_scene_says(&p.timeline.scene, "most of these: 4.00 MiB"));
+    drop(&p);
+    draw(&p, mvt_done(t), 0, (mv_timeline_opts){.only = &none, .filter = "h"});
+    cr_expect(mvt_scene_says(&p.timeline.scene, "only h: none of the 3 allocations matches"));
+    drop(&p);
+    draw(&p, mvt_done(t), 0, (mv_timeline_opts){.top = 1});
+    cr_expect_eq(p.timeline.drawn, 1);
+    cr_expect(mvt_scene_says(&p.timeline.scene, "one by one the 1 largest of 3 allocations; all "
+                                                "others are the grey band on top, 5.00 MiB of"));
+    cr_expect(mvt_scene_says(&p.timeline.scene, "other: 2 smaller"));
+    drop(&p);
+    mvt_drop(t);
 }
 
 /* ---- every real snapshot ----------------------------------------------------------------- */
@@ -282,6 +413,38 @@ Test(timeline, pictures_of_every_snapshot_can_be_read)
 
     mv_arena_init(&arena, &budget);
     mvt_each_snapshot(&arena, check_snapshot);
+    mv_arena_release(&arena);
+}
+
+static void check_part_of_snapshot(const mv_trace *trace, const char *name)
+{
+    mv_budget budget = {.limit = 1 << 26};
+    uint64_t state = 11;
+    mv_filter_bits matches;
+    mv_arena arena;
+    picture p;
+
+    mv_arena_init(&arena, &budget);
+    draw(&p, trace, 0, (mv_timeline_opts){.title = name});
+    matches = random_rows(&arena, p.lives.allocs.count, &state);
+    drop(&p);
+    for (uint32_t top = 0; top <= 30; top += 30) {
+        draw(&p, trace, 0,
+             (mv_timeline_opts){.title = name, .only = &matches, .filter = "a filter", .top = top});
+        mvt_scene_check(&p.timeline.scene, name);
+        check_stack(&p.timeline.scene, name);
+        drop(&p);
+    }
+    mv_arena_release(&arena);
+}
+
+Test(timeline, parts_of_every_snapshot_can_be_read)
+{
+    mv_budget budget = {.limit = (uint64_t)4 << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    mvt_each_snapshot(&arena, check_part_of_snapshot);
     mv_arena_release(&arena);
 }
 

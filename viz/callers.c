@@ -1,6 +1,7 @@
 #include <stdlib.h>
 
 #include "analyze/size.h"
+#include "viz/axis.h"
 #include "viz/painter.h"
 
 #define XXH_INLINE_ALL
@@ -202,15 +203,21 @@ static float legend_keys(mv_painter *p, float x, float y)
     if (p->of_segments) {
         key_line(p, x, y, p->theme->outline, false, "reserved: held by PyTorch on the device");
         key_line(p, x, y += 20, p->theme->active, true, "allocated: in use by tensors");
-        key_area(p, x, y += 20, p->theme->rest, "many small segments together");
+        key_area(p, x, y += 20, p->theme->rest,
+                 p->shown.has_others ? "all other segments together"
+                                     : "many small segments together");
     } else {
-        key_line(p, x, y, p->theme->outline, false, "allocated: in use by tensors");
+        key_line(p, x, y, p->theme->outline, false,
+                 p->shown.is_part ? "allocated, of what matches" : "allocated: in use by tensors");
         if (p->has_pending)
             key_line(p, x, y += 20, p->theme->active, true,
                      "active: and what a stream may still use");
-        key_line(p, x, y += 20, p->theme->reserved, true,
-                 "reserved: held by PyTorch on the device");
-        key_area(p, x, y += 20, p->theme->rest, "many small allocations together");
+        if (!p->shown.is_part)
+            key_line(p, x, y += 20, p->theme->reserved, true,
+                     "reserved: held by PyTorch on the device");
+        key_area(p, x, y += 20, p->theme->rest,
+                 p->shown.has_others ? "all other allocations together"
+                                     : "many small allocations together");
     }
     if (p->lives->allocs.preexisting > 0 && p->lives->events.count > 0) {
         key_area(p, x, y += 20, p->theme->unknown, "hatched: from before the first event");
@@ -270,6 +277,18 @@ static void other_row(mv_painter *p, float x, float y, float w, uint32_t others,
     legend_row(p, x, y, w, mv_scene_format(p->scene, "%u other lines of code", others), bytes);
 }
 
+/* What --top left out, so that the rows add up to the peak. */
+static void band_row(mv_painter *p, float x, float y, float w)
+{
+    char count[MV_TICK_TEXT];
+
+    mv_scene_rect(p->scene, x, y - 10, 12, 12, p->theme->rest);
+    legend_row(p, x, y, w,
+               mv_scene_format(p->scene, "other: %s smaller",
+                               mv_axis_exact(p->shown.matches - p->shown.largest, count)),
+               mv_shown_others(p));
+}
+
 void mv_callers_legend(mv_painter *p, float x, float y, float w)
 {
     char size[MV_SIZE_TEXT];
@@ -278,6 +297,7 @@ void mv_callers_legend(mv_painter *p, float x, float y, float w)
     mv_callers_rows(p, x, y, w,
                     mv_scene_format(p->scene,
                                     p->of_segments                  ? "Who asked for the %s"
+                                    : p->shown.is_part              ? "Who holds most of these, %s"
                                     : p->layout.to > p->layout.from ? "Who holds the %s of the peak"
                                                                     : "Who holds the %s in use",
                                     mv_size_text(size, p->peak)));
@@ -287,13 +307,14 @@ void mv_callers_rows(mv_painter *p, float x, float y, float w, const char *title
 {
     const mv_callers *c = &p->callers;
     char label[LABEL_SIZE + 16];
+    float below = (p->shown.has_others ? 3 : 2) * ROW_HEIGHT + 10;
     uint64_t rest = 0;
     uint32_t others = 0;
 
     mv_scene_text(p->scene, x, y, 12, p->theme->faint_text, MV_ANCHOR_START, title);
     for (uint32_t i = 0; i < c->count; i++) {
         const mv_caller *caller = &c->callers[c->by_rank[i]];
-        if (i >= c->named || y + 2 * ROW_HEIGHT + 10 > p->scene->height) {
+        if (i >= c->named || y + below > p->scene->height) {
             rest += caller->bytes;
             others += caller->bytes > 0;
             continue;
@@ -305,5 +326,7 @@ void mv_callers_rows(mv_painter *p, float x, float y, float w, const char *title
         legend_row(p, x, y, w, caller->is_leak ? label : label + 6, caller->bytes);
     }
     if (others)
-        other_row(p, x, y + ROW_HEIGHT, w, others, rest);
+        other_row(p, x, y += ROW_HEIGHT, w, others, rest);
+    if (p->shown.has_others)
+        band_row(p, x, y + ROW_HEIGHT, w);
 }

@@ -49,7 +49,7 @@ void mv_marker_curves(mv_painter *p)
                                       ? "allocated: what tensors use of the segments"
                                       : "active: allocated, and freed blocks that a stream may "
                                         "still use"});
-    if (p->of_segments)
+    if (p->of_segments || p->shown.is_part)
         return;
     curve(p, s->reserved, s->before.reserved,
           (mv_shape){.kind = MV_SHAPE_LINE,
@@ -147,6 +147,7 @@ static void triangle(mv_painter *p, float x, float y, uint32_t colour)
 static void paint_peak(mv_painter *p)
 {
     char size[MV_SIZE_TEXT], event[MV_TICK_TEXT];
+    const char *what = p->shown.is_part ? "most of these:" : "peak";
     bool is_before = p->peak_event == MV_BEFORE;
     uint32_t at = is_before ? p->layout.from : p->peak_event;
     /* The middle of the event: its column is as wide when there are few. */
@@ -157,8 +158,8 @@ static void paint_peak(mv_painter *p)
     triangle(p, x, y, p->theme->outline);
     mv_size_text(size, p->peak);
     callout(p, x, y - 8, p->theme->text,
-            is_before ? mv_scene_format(p->scene, "peak %s before the first event", size)
-                      : mv_scene_format(p->scene, "peak %s at event %s%s", size,
+            is_before ? mv_scene_format(p->scene, "%s %s before the first event", what, size)
+                      : mv_scene_format(p->scene, "%s %s at event %s%s", what, size,
                                         mv_axis_exact(at, event), at_time(p, at)));
 }
 
@@ -170,7 +171,7 @@ void mv_marker_peaks(mv_painter *p)
     if (p->layout.to == p->layout.from)
         return;
     x = p->reserved_event == MV_BEFORE ? p->x : mv_painter_x(p, p->reserved_event);
-    if (!p->of_segments)
+    if (!p->of_segments && !p->shown.is_part)
         callout(
             p, x, mv_painter_y(p, p->peak_reserved) - 8, p->theme->reserved,
             mv_scene_format(p->scene, "peak reserved %s", mv_size_text(size, p->peak_reserved)));

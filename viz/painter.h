@@ -1,6 +1,7 @@
 /* The parts that pictures of allocations are painted from; only the files that paint include it.
  *
  *     timeline.c   the timeline: what is painted, in which order
+ *     shown.c      which rows: those of a filter, the largest
  *     shapes.c     the allocations
  *     callers.c    call sites: which allocations share a colour, and the legend
  *     ruler.c      axes, titles
@@ -35,6 +36,15 @@ typedef struct {
     uint32_t named;     /* ranks below this have a row in the legend */
 } mv_callers;
 
+/* What of everything is shown, where a filter or --top leaves something out. */
+typedef struct {
+    bool is_part;                    /* a filter chose: the others are not drawn */
+    bool has_others;                 /* --top chose: the others are a grey band */
+    uint32_t rows, matches, largest; /* in the window; that match; of those drawn one by one */
+    uint64_t peak;                   /* of all rows in the window */
+    uint32_t peak_event;             /* MV_BEFORE: before the first event */
+} mv_shown;
+
 enum { MV_MOST_CALLOUTS = 32 };
 
 typedef struct {
@@ -46,7 +56,8 @@ typedef struct {
                        * tensors use as `active` */
     const mv_theme *theme;
     mv_scene *scene;
-    mv_series series;
+    mv_shown shown;
+    mv_series series; /* of all rows that match */
     mv_layout layout;
     mv_callers callers;
     const uint8_t *frame_kinds; /* mv_frame_kinds */
@@ -97,6 +108,22 @@ int64_t mv_painter_time(const mv_painter *p, uint32_t event);
 /* The text, or NULL when the picture has enough of them: labels of a trace can be as long as they
  * like, a picture not. Counted as a file has them, escaped. */
 const char *mv_painter_hover(mv_painter *p, const char *text);
+
+/* The highest levels in the window. */
+void mv_painter_peaks(mv_painter *p);
+
+/* Cuts p->lives (and what leaks) to the rows of opts->only; the levels of `series` are still those
+ * of all rows afterwards. Fails for want of memory. */
+mv_code mv_shown_filter(mv_arena *scratch, mv_painter *p, mv_err *err);
+
+/* Cuts p->lives to the largest, if opts->top says so; `series` stays. Fails likewise. */
+mv_code mv_shown_top(mv_arena *scratch, mv_painter *p, mv_err *err);
+
+/* "only forward: 12 of 5,402 allocations, ..."; NULL when everything is shown. */
+const char *mv_shown_line(mv_painter *p);
+
+/* Bytes of the peak that are in the grey band of --top. */
+uint64_t mv_shown_others(const mv_painter *p);
 
 /* A whole timeline. `scene` is empty, `series` and the window in `layout` are set. */
 mv_code mv_painter_timeline(mv_arena *scratch, mv_painter *p, uint32_t *drawn, mv_err *err);

@@ -160,14 +160,33 @@ static void title_line(mv_painter *p, float y, float size, uint32_t colour, bool
                                                 p->scene->width - 48)});
 }
 
+/* The lines below the figures: what is shown, and the answer. */
+static void verdict_lines(mv_painter *p)
+{
+    const char *shown = mv_shown_line(p);
+    uint32_t colour = p->theme->text;
+    float y = shown ? 98 : 76;
+    char line[512];
+
+    if (shown)
+        title_line(p, 76, 13, colour, true, shown);
+    if (p->opts->verdict) {
+        title_line(p, y, 13, colour, true, p->opts->verdict);
+    } else if (p->opts->leaks) {
+        mv_verdict_line(p->trace, p->frame_kinds, p->opts->leaks, line, sizeof line);
+        colour = p->opts->leaks->count > 0 ? p->theme->alarm : p->theme->text;
+        title_line(p, y, 13, colour, p->opts->leaks->count > 0,
+                   mv_scene_format(p->scene, "%s", line));
+    }
+}
+
 void mv_ruler_titles(mv_painter *p)
 {
     char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT];
     const char *peak = p->layout.to == p->layout.from ? "" : "peak ";
     const char *least = p->lives->doubts.inexact_blocks ? "at least " : "";
-    uint32_t colour = p->theme->text;
 
-    mv_size_text(allocated, p->peak);
+    mv_size_text(allocated, p->shown.peak);
     mv_size_text(reserved, p->peak_reserved);
     title_line(p, 32, 17, p->theme->text, true, p->opts->title);
     title_line(
@@ -180,13 +199,5 @@ void mv_ruler_titles(mv_painter *p)
                               "%s \xc2\xb7 %sallocated %s%s \xc2\xb7 %sreserved %s \xc2\xb7 %s %s",
                               device_note(p), peak, least, allocated, peak, reserved,
                               events_note(p), history_note(p)));
-    if (p->opts->verdict)
-        title_line(p, 76, 13, colour, true, p->opts->verdict);
-    else if (p->opts->leaks) {
-        char line[512];
-        mv_verdict_line(p->trace, p->frame_kinds, p->opts->leaks, line, sizeof line);
-        colour = p->opts->leaks->count > 0 ? p->theme->alarm : p->theme->text;
-        title_line(p, 76, 13, colour, p->opts->leaks->count > 0,
-                   mv_scene_format(p->scene, "%s", line));
-    }
+    verdict_lines(p);
 }

@@ -307,12 +307,12 @@ static uint32_t list_candidates(const mv_painter *p, candidate *list, uint8_t *i
 }
 
 /* How many elements have a polygon of their own; the list has the largest first. */
-static uint32_t count_polygons(const mv_painter *p, const candidate *list, uint32_t count)
+static uint32_t count_polygons(const candidate *list, uint32_t count)
 {
-    uint32_t most = p->opts->top ? p->opts->top : MOST_SHAPES, kept = 0;
+    uint32_t kept = 0;
     uint64_t corners = 0;
 
-    while (kept < count && kept < most && corners + list[kept].corners <= MOST_CORNERS)
+    while (kept < count && kept < MOST_SHAPES && corners + list[kept].corners <= MOST_CORNERS)
         corners += list[kept++].corners;
     return kept;
 }
@@ -382,7 +382,7 @@ bool mv_shapes_paint(mv_arena *scratch, mv_painter *p, uint32_t *drawn)
         return false;
     count = list_candidates(p, list, is_lighter);
     qsort(list, count, sizeof *list, most_area_first);
-    polygons = count_polygons(p, list, count);
+    polygons = count_polygons(list, count);
     slivers = count_slivers(p, list + polygons, count - polygons);
     /* The largest first: there may be too many texts. */
     for (uint32_t i = 0; i < polygons; i++)

@@ -14,7 +14,8 @@ enum {
     VERDICT = 22,
     LANES = 34,
     BOTTOM = 78,
-    HOVER_BYTES = 1400000
+    HOVER_BYTES = 1400000,
+    ONE_BY_ONE = 4000 /* small ones too have a shape each up to here */
 };
 
 const char *mv_painter_hover(mv_painter *p, const char *text)
@@ -22,7 +23,7 @@ const char *mv_painter_hover(mv_painter *p, const char *text)
     return mv_hover_take(&p->hover_bytes, text);
 }
 
-static void find_peaks(mv_painter *p)
+void mv_painter_peaks(mv_painter *p)
 {
     const mv_series *s = &p->series;
     uint32_t from = p->layout.from, to = p->layout.to;
@@ -49,7 +50,9 @@ static void find_peaks(mv_painter *p)
 
 static void place_plot(mv_painter *p)
 {
-    uint64_t most = p->peak > p->peak_reserved ? p->peak : p->peak_reserved;
+    bool has_reserved = !p->shown.is_part && p->peak_reserved > p->peak;
+    uint64_t most = has_reserved ? p->peak_reserved : p->peak;
+    bool has_line = p->shown.is_part || p->shown.has_others;
 
     for (uint32_t e = p->layout.from; e < p->layout.to; e++) {
         if (p->series.active[e] > most)
@@ -61,7 +64,8 @@ static void place_plot(mv_painter *p)
     }
     p->has_lane = mv_lanes_any(p);
     p->x = LEFT;
-    p->y = TITLES + (p->opts->verdict || p->opts->leaks ? VERDICT : 0) + (p->has_lane ? LANES : 0);
+    p->y = TITLES + (has_line ? VERDICT : 0) + (p->opts->verdict || p->opts->leaks ? VERDICT : 0) +
+           (p->has_lane ? LANES : 0);
     p->w = p->scene->width - LEFT - RIGHT;
     p->h = p->scene->height - p->y - BOTTOM;
     p->most = most < UINT64_MAX / 2 ? most + most / 16 : most;
@@ -69,17 +73,33 @@ static void place_plot(mv_painter *p)
         p->most = 1;
 }
 
+/* What --top leaves out is alive too: the stack is as high as all that match. */
+static void raise_columns(mv_painter *p)
+{
+    mv_layout *l = &p->layout;
+    const mv_series *s = &p->series;
+
+    for (uint32_t c = 0; c < l->column_count; c++)
+        l->allocated[c] =
+            l->instant[c] == MV_BEFORE ? s->before.allocated : s->allocated[l->instant[c]];
+}
+
 static mv_code lay_out(mv_arena *scratch, mv_painter *p, mv_err *err)
 {
     uint64_t pixel = (uint64_t)((double)p->most / (double)p->h);
+    bool one_by_one = p->shown.has_others && p->shown.largest <= ONE_BY_ONE;
     mv_layout_opts layout = {.from = p->layout.from,
                              .to = p->layout.to,
                              .columns = (uint32_t)p->w,
-                             .least = pixel - pixel / 4 + 1,
+                             .least = one_by_one ? 1 : pixel - pixel / 4 + 1,
                              .visible = pixel / 3 + 1,
                              .site_of = p->callers.of_alloc};
 
-    return mv_layout_find(scratch, p->lives, p->series.allocated, &layout, &p->layout, err);
+    mv_code code = mv_layout_find(scratch, p->lives, p->series.allocated, &layout, &p->layout, err);
+
+    if (code == MV_OK && p->shown.has_others)
+        raise_columns(p);
+    return code;
 }
 
 static bool paint(mv_arena *scratch, mv_painter *p, uint32_t *drawn)
@@ -102,7 +122,7 @@ mv_code mv_painter_timeline(mv_arena *scratch, mv_painter *p, uint32_t *drawn, m
     mv_code code;
 
     p->frame_kinds = mv_frame_kinds(scratch, p->trace);
-    find_peaks(p);
+    mv_painter_peaks(p);
     if (!p->frame_kinds || !mv_callers_find(scratch, p))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "timeline");
     place_plot(p);
@@ -129,6 +149,18 @@ void mv_painter_open(mv_painter *p, mv_arena *arena)
         p->layout.to = p->layout.from;
 }
 
+/* The rows that are shown, and the levels of those that match. */
+static mv_code choose_rows(mv_arena *scratch, mv_painter *p, mv_err *err)
+{
+    mv_code code = mv_totals_series(scratch, p->lives, &p->series, err);
+
+    if (code == MV_OK)
+        code = mv_shown_filter(scratch, p, err);
+    if (code == MV_OK && p->shown.is_part)
+        code = mv_totals_series(scratch, p->lives, &p->series, err);
+    return code == MV_OK ? mv_shown_top(scratch, p, err) : code;
+}
+
 mv_code mv_timeline_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          const mv_timeline_opts *opts, mv_timeline *out, mv_err *err)
 {
@@ -144,7 +176,8 @@ mv_code mv_timeline_find(mv_arena *arena, const mv_trace *trace, const mv_lives 
     mv_painter_open(&p, arena);
     out->events = p.layout.to - p.layout.from;
     mv_arena_init(&scratch, arena->budget);
-    code = mv_totals_series(&scratch, lives, &p.series, err);
+    code = choose_rows(&scratch, &p, err);
+    out->matches = p.shown.matches;
     if (code == MV_OK)
         code = mv_painter_timeline(&scratch, &p, &out->drawn, err);
     mv_arena_release(&scratch);

@@ -14,14 +14,18 @@
 #define MV_TIMELINE_H
 
 #include "analyze/leaks.h"
+#include "viz/core/filter.h"
 #include "viz/scene.h"
 
 typedef struct {
     uint32_t width, height; /* pixels; 0: 1400 x 760. Below 800 x 360 a larger scene is shown
                              * smaller */
     uint32_t from, to;      /* events [from, to); to 0: all */
-    uint32_t top; /* most allocations that are drawn one by one, the largest in bytes x time; others
-                   * are drawn together with those of their call site; 0: 4000 */
+    uint32_t top;           /* so many blocks, the largest, are drawn one by one; all others are one
+                             * grey band on top of them, with a row of the legend; 0: all */
+    const mv_filter_bits *only; /* by row: these alone are stacked, and the heading says how much
+                                 * of the peak they are; NULL: all */
+    const char *filter;         /* what chose `only`, for the heading */
     bool is_dark;
     const char *title; /* the file's name; not NULL */
     const mv_leaks
@@ -31,9 +35,10 @@ typedef struct {
 
 typedef struct {
     mv_scene scene;
-    uint32_t events; /* in the window */
-    uint32_t drawn;  /* allocations that are part of a shape of their own or of their call site's;
-                      * the others are in the grey area, or never alive at the end of a column */
+    uint32_t events;  /* in the window */
+    uint32_t matches; /* allocations in the window that opts.only has, or all */
+    uint32_t drawn;   /* allocations that are part of a shape of their own or of their call site's;
+                       * the others are in the grey area, or never alive at the end of a column */
 } mv_timeline;
 
 /* O(n log n) in events; the scene's size depends on opts alone. `arena` keeps the scene. */
