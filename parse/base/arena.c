@@ -37,13 +37,27 @@ void mv_arena_init(mv_arena *arena, mv_budget *budget)
     *arena = (mv_arena){.budget = budget};
 }
 
+/* Threads with arenas of their own may share a budget. */
+static void give_budget(mv_budget *budget, uint64_t bytes)
+{
+    __atomic_sub_fetch(&budget->used, bytes, __ATOMIC_RELAXED);
+}
+
 static bool take_budget(mv_budget *budget, uint64_t bytes)
 {
-    if (bytes > budget->limit || budget->used > budget->limit - bytes)
-        return false;
-    budget->used += bytes;
-    if (budget->used > budget->peak)
-        budget->peak = budget->used;
+    uint64_t limit = __atomic_load_n(&budget->limit, __ATOMIC_RELAXED);
+    uint64_t used = __atomic_load_n(&budget->used, __ATOMIC_RELAXED), peak;
+
+    do {
+        if (bytes > limit || used > limit - bytes)
+            return false;
+    } while (!__atomic_compare_exchange_n(&budget->used, &used, used + bytes, false,
+                                          __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    used += bytes;
+    peak = __atomic_load_n(&budget->peak, __ATOMIC_RELAXED);
+    while (used > peak && !__atomic_compare_exchange_n(&budget->peak, &peak, used, false,
+                                                       __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        continue;
     return true;
 }
 
@@ -60,7 +74,7 @@ static mv_arena_chunk *map_chunk(mv_arena *arena, uint64_t usable)
     chunk = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                  -1, 0);
     if (chunk == MAP_FAILED) {
-        arena->budget->used -= bytes;
+        give_budget(arena->budget, bytes);
         return NULL;
     }
     chunk->mapped = bytes;
@@ -69,7 +83,7 @@ static mv_arena_chunk *map_chunk(mv_arena *arena, uint64_t usable)
 
 static void unmap_chunk(mv_arena *arena, mv_arena_chunk *chunk)
 {
-    arena->budget->used -= chunk->mapped;
+    give_budget(arena->budget, chunk->mapped);
     UNPOISON(chunk, chunk->mapped);
     munmap(chunk, chunk->mapped);
 }
@@ -171,7 +185,7 @@ void *mv_arena_grow(mv_arena *arena, void *old, uint64_t new_bytes)
         unlink_large(arena, chunk);
         moved = mremap(chunk, chunk->mapped, mapped, MREMAP_MAYMOVE);
         if (moved == MAP_FAILED) {
-            arena->budget->used -= more;
+            give_budget(arena->budget, more);
             link_large(arena, chunk);
             return NULL;
         }

@@ -6,7 +6,8 @@
  * the pages that were touched.
  *
  * Every arena draws on a budget, which several arenas may share: when it is spent, pushes return
- * NULL and the caller fails with MV_NOMEM. Nothing in memviz aborts for want of memory.
+ * NULL and the caller fails with MV_NOMEM. Nothing in memviz aborts for want of memory. Threads may
+ * share a budget, not an arena; setting its limit to 0 makes all their pushes fail from then on.
  *
  * Under AddressSanitizer the unused part of every chunk is poisoned. */
 #ifndef MV_BASE_ARENA_H

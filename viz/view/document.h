@@ -20,8 +20,11 @@
 #include "analyze/oom.h"
 #include "analyze/peak.h"
 #include "analyze/sites.h"
+#include "parse/readers.h"
 #include "viz/core/index.h"
 #include "viz/core/pyramid.h"
+#include "viz/view/landmarks.h"
+#include "viz/view/site_colours.h"
 
 typedef enum {
     MV_DOCUMENT_WAITING,
@@ -36,11 +39,15 @@ typedef enum {
     MV_DEVICE_SHOWN,  /* lives, index, pyramid are there */
     MV_DEVICE_JUDGED, /* and the reports */
     MV_DEVICE_FAILED  /* `failure` says why: memory */
+    /* A device whose reports found no memory stays shown, and `is_unjudged`. */
 } mv_device_stage;
 
 typedef struct {
     uint32_t device; /* ordinal */
+    uint32_t events;
     _Atomic int stage;
+    _Atomic bool is_unjudged;
+    mv_arena arena;
     /* from MV_DEVICE_SHOWN on */
     mv_lives lives;
     mv_lives segment_lives; /* segments as if they were allocations */
@@ -49,6 +56,8 @@ typedef struct {
     mv_pyramid pyramid;
     uint64_t peak; /* allocated */
     uint32_t peak_event;
+    mv_site_colours site_colours;
+    mv_landmarks landmarks;
     /* from MV_DEVICE_JUDGED on */
     mv_leaks leaks;
     mv_leak_outlook outlook;
@@ -63,7 +72,8 @@ typedef struct {
     const char *name; /* the last component */
     _Atomic int stage;
     _Atomic uint64_t bytes_done, bytes_all; /* of the file; 0: not known */
-    mv_err failure;
+    mv_err failure;                         /* of MV_DOCUMENT_FAILED */
+    char why[512]; /* likewise, as a sentence: "FILE: byte N: what is wrong" */
     mv_arena arena;
     /* from MV_DOCUMENT_OPENED on */
     mv_trace trace;
@@ -72,6 +82,14 @@ typedef struct {
     mv_document_device *devices;
 } mv_document;
 
+/* The stages, each on its own: what a loader does. The arenas are those of the document. */
+void mv_document_read(mv_document *document, mv_budget *budget, mv_read_opts opts);
+void mv_document_show(mv_document *document, uint32_t device_row, mv_budget *budget);
+void mv_document_judge(mv_document *document, uint32_t device_row);
+void mv_document_release(mv_document *document);
+
+/* ---- a thread that does it ---------------------------------------------------------------- */
+
 typedef struct mv_loader mv_loader;
 
 /* One thread that makes documents ready, in order; `threads` false: mv_loader_add does all of it
@@ -79,13 +97,14 @@ typedef struct mv_loader mv_loader;
 mv_loader *mv_loader_open(mv_arena *arena, mv_budget *budget, bool threads, void (*wake)(void *),
                           void *user);
 
-/* Stops as soon as the stage at work allows it, and releases all documents. */
+/* Stops as soon as the stage at work asks for memory or ends, and releases all documents: while it
+ * waits, the budget is spent. */
 void mv_loader_close(mv_loader *loader);
 
-/* NULL when memory is out. `path` is copied. */
+/* NULL when memory is out. `path` is copied. Documents live until the loader is closed. */
 mv_document *mv_loader_add(mv_loader *loader, const char *path);
 
-/* This device next. */
+/* This device next; MV_NO_ROW: the largest of the document. */
 void mv_loader_prefer(mv_loader *loader, const mv_document *document, uint32_t device_row);
 
 bool mv_loader_is_idle(const mv_loader *loader);

@@ -2,7 +2,9 @@
  *
  * `input` gets what happens in the pane's box (and, from a press inside until the release, wherever
  * the pointer goes), unless a zone with a command was clicked; it returns false for what it does
- * not use. Keys are commands and never come here. */
+ * not use. Keys are commands and never come here. A pane that the pointer leaves gets
+ * MV_INPUT_LEAVE. The pane under the pointer sets view->hover and hover_segment whenever it paints;
+ * they are MV_NO_ROW before. */
 #ifndef MV_VIEW_PANES_H
 #define MV_VIEW_PANES_H
 
@@ -27,5 +29,8 @@ extern const mv_pane mv_pane_flame;
 extern const mv_pane mv_pane_tables;
 extern const mv_pane mv_pane_details;
 extern const mv_pane mv_pane_reports;
+
+/* The table that is shown as lines with tabs between, all rows; NULL: none, or memory is out. */
+const char *mv_tables_text(mv_view *view, mv_arena *arena);
 
 #endif

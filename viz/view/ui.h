@@ -14,14 +14,14 @@ enum { MV_UI_TEXT = 12, MV_UI_SMALL = 11, MV_UI_LINE = 18, MV_UI_PAD = 8 }; /* p
 
 typedef struct {
     mv_box box;
-    mv_command_id command; /* MV_DO_NOTHING: the zone only has a tip, or keeps clicks from below */
+    mv_command_id command; /* MV_DO_NOTHING: the zone only has a tip; clicks go to the pane */
     uint64_t arg;
     const char *tip; /* NULL: the command's own */
 } mv_zone;
 
 typedef struct {
     mv_scene scene;  /* cleared at the begin of a frame; its arena lends the texts */
-    mv_arena *frame; /* memory of the frame; rewound at its begin */
+    mv_arena *frame; /* memory of the frame, rewound at its begin: pieces below MV_ARENA_LARGE */
     const mv_theme *theme;
     float scale; /* of texts and paddings: 1, or 2 on dense screens */
     uint32_t zone_count, zone_capacity;
@@ -52,9 +52,16 @@ const mv_zone *mv_ui_zone_at(const mv_ui *ui, float x, float y);
 void mv_ui_fill(mv_ui *ui, mv_box box, uint32_t colour);
 void mv_ui_frame(mv_ui *ui, mv_box box, uint32_t colour); /* its edge, one pixel wide */
 
-/* A line of text in the box, vertically centred, cut to fit with an ellipsis. Returns its width. */
+/* Pixels of a length at scale 1, whole. */
+float mv_ui_px(const mv_ui *ui, float length);
+
+/* A line of text in the box, vertically centred, cut to fit with an ellipsis in its middle. `size`
+ * is that of scale 1 (MV_UI_TEXT). Returns its width. */
 float mv_ui_text(mv_ui *ui, mv_box box, float size, uint32_t colour, mv_anchor anchor,
                  const char *text);
+
+/* How wide mv_ui_text would be. */
+float mv_ui_text_width(const mv_ui *ui, float size, const char *text);
 
 /* A button: its text, lit up under the pointer and when `is_on`. */
 void mv_ui_button(mv_ui *ui, mv_box box, bool is_on, mv_command_id command, uint64_t arg,

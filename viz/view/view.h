@@ -62,11 +62,20 @@ typedef struct {
     uint32_t a, b;           /* selected events [a, b) */
     uint32_t pinned;         /* allocation (row of lives), or MV_NO_ROW */
     uint32_t pinned_segment; /* row of lives.segments, or MV_NO_ROW */
+    uint32_t other_file;     /* compared with this one, as `file` and `device`; MV_NO_ROW: none */
+    uint32_t other_device;
     char search[MV_SEARCH_TEXT];
 } mv_view_state;
 
 /* What has the keyboard beside the panes. */
-typedef enum { MV_FOCUS_PANES, MV_FOCUS_SEARCH, MV_FOCUS_PALETTE, MV_FOCUS_OPEN } mv_focus;
+typedef enum {
+    MV_FOCUS_PANES,
+    MV_FOCUS_SEARCH,
+    MV_FOCUS_PALETTE,
+    MV_FOCUS_OPEN,
+    MV_FOCUS_EXPORT,
+    MV_FOCUS_DEVICES /* a list: arrows and Enter, no text */
+} mv_focus;
 
 /* Panes keep what only they need in structs of their own. */
 typedef struct mv_timeline_pane mv_timeline_pane; /* pane_timeline.h: timeline and segments */
@@ -80,8 +89,19 @@ typedef struct {
     uint64_t tile_bytes;      /* most memory of tiles; 0: 64 MiB */
     void (*wake)(void *user); /* called from other threads: a frame would show something new */
     void (*copy)(void *user, const char *text); /* to the clipboard */
+    const char *(*paste)(void *user); /* from it, valid until the next call; may be NULL */
     void *user;
 } mv_view_opts;
+
+/* Where a view begins, in the words of the command line (--from, --to, --at, --filter, --device).
+ * Texts live as long as the view; NULL: not given. */
+typedef struct {
+    const char *from, *to; /* analyze/position.h */
+    const char *at;        /* analyze/moment.h */
+    const char *filter;
+    uint32_t device; /* ordinal; MV_NO_ROW: the first that has events */
+    uint8_t main;    /* mv_main_view */
+} mv_view_start;
 
 struct mv_view {
     mv_view_opts opts;
@@ -97,7 +117,7 @@ struct mv_view {
     mv_focus focus;
     bool is_dark;
     bool has_help;
-    bool is_closing;
+    bool is_closing;   /* the user wants to quit */
     char message[256]; /* of the last command, for the status bar */
     bool is_alarm;     /* it is bad news */
 
@@ -105,12 +125,16 @@ struct mv_view {
     uint32_t hover;
     uint32_t hover_segment;
 
-    /* The filter of now.search, on the device that is shown; see mv_view_matches. */
-    mv_filter filter;
-    const uint64_t *matches; /* a bit an allocation; NULL: no search, or not known yet */
+    /* What now.search matches on the device that is shown; NULL: no search, a bad one, or not known
+     * yet. Valid for one frame. */
+    const mv_filter_bits *matches;         /* allocations */
+    const mv_filter_bits *segment_matches; /* rows of lives.segments */
+    uint64_t match_bytes;                  /* of the allocations that match, over all their lives */
+    char search_why[MV_FILTER_WHY];        /* why the search is none; "": it is fine */
 
     mv_ui ui;
-    double ms; /* of the frame: for what moves by itself; 0 in tests */
+    mv_pyramid_reader levels; /* of the device that is shown: for this thread alone */
+    double ms;                /* of the frame: for what moves by itself; 0 in tests */
     mv_box main_box, minimap_box, lower_box; /* of the last frame */
 
     mv_timeline_pane *timeline;
@@ -125,10 +149,13 @@ void mv_view_close(mv_view *view);
 /* Adds a file; the first one is shown. */
 void mv_view_add(mv_view *view, const char *path);
 
+/* Goes there as soon as the first file is shown; what is no position is said in the status bar. */
+void mv_view_begin_at(mv_view *view, const mv_view_start *start);
+
 void mv_view_input(mv_view *view, const mv_input *input);
 
-/* Paints the frame at `ms` (a clock that only goes forward). The scene is valid until the next
- * frame. */
+/* Paints the frame of width x height pixels at `ms` (a clock that only goes forward). The scene is
+ * valid until the next frame. */
 const mv_scene *mv_view_frame(mv_view *view, float width, float height, double ms);
 
 /* Whether a frame would look different from the last one without an input: something moves. */
@@ -145,11 +172,26 @@ const mv_document *mv_view_document(const mv_view *view);
 const mv_document_device *mv_view_device(const mv_view *view); /* MV_DEVICE_SHOWN or later */
 bool mv_view_is_judged(const mv_view *view);                   /* and its reports are there */
 
+/* The device that the shown one is compared with; NULL: none, or it has not come so far. */
+const mv_document_device *mv_view_other(const mv_view *view);
+
+/* Shows a device of a file, all of it; rows of view->documents and of its devices. */
+void mv_view_choose(mv_view *view, uint32_t file, uint32_t device);
+
 /* Goes somewhere, remembered by Alt+Left: pins an allocation and makes it visible; moves the
  * cursor; shows a window of events. */
 void mv_view_pin(mv_view *view, uint32_t alloc);
 void mv_view_move_cursor(mv_view *view, uint32_t event);
 void mv_view_show(mv_view *view, double from, double to);
+
+/* Devices of all files that are open so far. */
+uint32_t mv_view_device_count(const mv_view *view);
+
+/* Whether typed text goes into a field: then the window asks for it. */
+bool mv_view_wants_text(const mv_view *view);
+
+/* MV_NEEDS_PAST and MV_NEEDS_FUTURE, where there is one. */
+uint32_t mv_view_past(const mv_view *view);
 
 /* Before a change that Alt+Left is to undo. */
 void mv_view_remember(mv_view *view);
@@ -157,7 +199,13 @@ void mv_view_remember(mv_view *view);
 void mv_view_say(mv_view *view, bool is_alarm, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The colour of an allocation in the mode that is set: the same in every pane. */
+/* The colour of an allocation in the mode that is set: the same in every pane (colouring.h). */
 uint32_t mv_view_colour(const mv_view *view, uint32_t alloc);
+
+/* Changes whenever mv_view_colour may give other colours: what a pane's kept pictures depend on. */
+uint64_t mv_view_colour_key(const mv_view *view);
+
+/* Puts a text into the clipboard. */
+void mv_view_copy(mv_view *view, const char *text);
 
 #endif

@@ -1,0 +1,162 @@
+#include "viz/view/document.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "viz/segment_timeline.h"
+
+/* ---- reading ----------------------------------------------------------------------------- */
+
+static void set_stage(_Atomic int *stage, int value)
+{
+    atomic_store_explicit(stage, value, memory_order_release);
+}
+
+static void say_why(mv_document *d)
+{
+    const mv_err *err = &d->failure;
+    char place[32] = "";
+
+    if (err->offset != MV_NO_OFFSET)
+        snprintf(place, sizeof place, "byte %llu: ", (unsigned long long)err->offset);
+    if (err->code == MV_IO && *err->detail)
+        snprintf(d->why, sizeof d->why, "%.200s: %s%s", d->name, place, err->detail);
+    else
+        snprintf(d->why, sizeof d->why, "%.200s: %s%s%s%s", d->name, place, mv_code_text(err->code),
+                 *err->detail ? ": " : "", err->detail);
+}
+
+static void fail(mv_document *d)
+{
+    mv_arena_release(&d->arena);
+    say_why(d);
+    set_stage(&d->stage, MV_DOCUMENT_FAILED);
+}
+
+static bool has_segments(const mv_trace *trace, uint32_t device)
+{
+    for (uint32_t i = 0; i < trace->segments.count; i++)
+        if (trace->segments.device[i] == (int32_t)device)
+            return true;
+    return false;
+}
+
+static mv_code find_devices(mv_document *d, mv_budget *budget, mv_err *err)
+{
+    uint32_t ordinals = mv_trace_devices(&d->trace);
+
+    d->devices = mv_push_array(&d->arena, mv_document_device, ordinals);
+    if (!d->devices)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "devices");
+    for (uint32_t i = 0; i < ordinals; i++) {
+        mv_document_device *device = &d->devices[d->device_count];
+        uint32_t events = mv_trace_events(&d->trace, i).count;
+        if (events == 0 && !has_segments(&d->trace, i))
+            continue;
+        device->device = i;
+        device->events = events;
+        mv_arena_init(&device->arena, budget);
+        d->device_count++;
+    }
+    return MV_OK;
+}
+
+void mv_document_read(mv_document *d, mv_budget *budget, mv_read_opts opts)
+{
+    mv_err *err = &d->failure;
+
+    set_stage(&d->stage, MV_DOCUMENT_READING);
+    mv_arena_init(&d->arena, budget);
+    *err = (mv_err){.offset = MV_NO_OFFSET};
+    if (mv_trace_read(&d->arena, d->path, &opts, &d->trace, err) != MV_OK ||
+        mv_sites_find(&d->arena, &d->trace, &d->sites, err) != MV_OK ||
+        find_devices(d, budget, err) != MV_OK)
+        fail(d);
+    else
+        set_stage(&d->stage, MV_DOCUMENT_OPENED);
+}
+
+/* ---- what a picture needs ---------------------------------------------------------------- */
+
+static mv_code show(const mv_document *d, mv_document_device *v, mv_err *err)
+{
+    mv_arena *arena = &v->arena;
+    mv_pyramid_reader reader;
+    mv_extent all;
+    mv_code code;
+
+    if ((code = mv_lives_find(arena, &d->trace, v->device, &v->lives, err)) != MV_OK ||
+        (code = mv_index_make(arena, &v->lives, MV_INDEX_ALLOCATED, &v->index, err)) != MV_OK ||
+        (code = mv_pyramid_find(arena, &v->lives, &v->pyramid, err)) != MV_OK ||
+        (code = mv_segment_lives_as_allocs(arena, &v->lives, &v->segment_lives, err)) != MV_OK ||
+        (code = mv_index_make(arena, &v->segment_lives, MV_INDEX_ALLOCATED, &v->segment_index,
+                              err)) != MV_OK ||
+        (code = mv_landmarks_find(arena, &d->trace, &v->lives, &v->landmarks, err)) != MV_OK)
+        return code;
+    mv_pyramid_reader_init(&reader, &v->pyramid);
+    all = mv_pyramid_range(&reader, MV_BEFORE, v->lives.events.count);
+    v->peak = all.most.allocated;
+    v->peak_event = all.event;
+    return mv_site_colours_find(arena, &d->trace, d->sites.kinds, &v->index, v->peak_event,
+                                &v->site_colours, err);
+}
+
+void mv_document_show(mv_document *d, uint32_t device_row, mv_budget *budget)
+{
+    mv_document_device *v = &d->devices[device_row];
+
+    set_stage(&v->stage, MV_DEVICE_LIVING);
+    if (show(d, v, &v->failure) == MV_OK) {
+        set_stage(&v->stage, MV_DEVICE_SHOWN);
+        return;
+    }
+    mv_arena_release(&v->arena);
+    mv_arena_init(&v->arena, budget);
+    set_stage(&v->stage, MV_DEVICE_FAILED);
+}
+
+/* ---- what is wrong ----------------------------------------------------------------------- */
+
+static mv_code judge(const mv_document *d, mv_document_device *v, mv_err *err)
+{
+    const mv_trace *t = &d->trace;
+    mv_arena *arena = &v->arena;
+    mv_moment_ask ask = {.kind = MV_MOMENT_PEAK, .window = {0, v->lives.events.count}};
+    mv_peak_opts opts = {.window = ask.window, .kinds = d->sites.kinds};
+    mv_moment peak;
+    mv_code code;
+
+    if ((code = mv_leaks_find(arena, t, &v->lives, &v->leaks, err)) != MV_OK ||
+        (code = mv_leaks_outlook(arena, t, &v->lives, &v->leaks, MV_NO_BYTES, &v->outlook, err)) !=
+            MV_OK ||
+        (code = mv_fragmentation_find(arena, t, &v->lives, &d->sites,
+                                      (mv_fragmentation_opts){.window = MV_ALL_EVENTS},
+                                      &v->fragmentation, err)) != MV_OK ||
+        (code = mv_ooms_find(arena, t, &v->lives, &d->sites, MV_ALL_EVENTS, &v->ooms, err)) !=
+            MV_OK ||
+        (code = mv_moment_find(arena, &v->lives, ask, &peak, err)) != MV_OK)
+        return code;
+    return mv_peak_attribute(arena, t, &v->lives, peak, opts, &v->attribution, err);
+}
+
+void mv_document_judge(mv_document *d, uint32_t device_row)
+{
+    mv_document_device *v = &d->devices[device_row];
+
+    if (judge(d, v, &v->failure) == MV_OK)
+        set_stage(&v->stage, MV_DEVICE_JUDGED);
+    else
+        atomic_store_explicit(&v->is_unjudged, true, memory_order_release);
+}
+
+void mv_document_release(mv_document *d)
+{
+    int stage = atomic_load_explicit(&d->stage, memory_order_acquire);
+
+    if (stage == MV_DOCUMENT_WAITING || stage == MV_DOCUMENT_FAILED)
+        return;
+    for (uint32_t i = 0; i < d->device_count; i++)
+        mv_arena_release(&d->devices[i].arena);
+    mv_arena_release(&d->arena);
+}
