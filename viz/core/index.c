@@ -6,7 +6,7 @@ enum { FAN_BITS = 4, FAN = 1 << FAN_BITS };
 
 /* ---- making ------------------------------------------------------------------------------- */
 
-static bool is_ever_alive(const mv_index *x, uint32_t rank)
+bool mv_index_is_ever_alive(const mv_index *x, uint32_t rank)
 {
     if (rank >= x->preexisting)
         return x->end[rank] > x->birth[rank];
@@ -20,7 +20,7 @@ static uint32_t mark_changes(mv_index *x)
 
     for (uint32_t r = 0; r < x->count; r++) {
         uint32_t end = x->end[r];
-        if (!is_ever_alive(x, r))
+        if (!mv_index_is_ever_alive(x, r))
             continue;
         if (r >= x->preexisting)
             mv_bitmap_set(&x->changes, x->birth[r]);
@@ -51,7 +51,7 @@ static bool list_odd(mv_arena *arena, mv_index *x, uint32_t count)
         return false;
     for (uint32_t r = 0; r < x->count && x->odd_count < count; r++) {
         uint32_t end = x->end[r];
-        if (end < x->events && x->lives->alloc_of[end] != r && is_ever_alive(x, r))
+        if (end < x->events && x->lives->alloc_of[end] != r && mv_index_is_ever_alive(x, r))
             x->odd[x->odd_count++] = (mv_index_end){end, r};
     }
     qsort(x->odd, x->odd_count, sizeof *x->odd, by_event);
@@ -139,7 +139,7 @@ uint32_t mv_index_born(const mv_index *x, uint32_t event)
 bool mv_index_is_alive(const mv_index *x, uint32_t rank, uint32_t event)
 {
     return mv_alive_spans(x->birth[rank], x->end[rank], event) &&
-           (event != MV_BEFORE || is_ever_alive(x, rank));
+           (event != MV_BEFORE || mv_index_is_ever_alive(x, rank));
 }
 
 typedef enum { BY_END, BY_BYTES } tree;
@@ -203,7 +203,7 @@ uint32_t mv_index_next(const mv_index *x, uint32_t from, uint32_t limit, uint32_
 {
     if (event != MV_BEFORE)
         return next_in(x, BY_END, from, limit, (uint64_t)event + 1);
-    while (from < limit && !is_ever_alive(x, from))
+    while (from < limit && !mv_index_is_ever_alive(x, from))
         from++;
     return from < limit ? from : limit;
 }
@@ -272,8 +272,6 @@ mv_code mv_index_held(mv_arena *arena, const mv_index *x, uint32_t from, uint32_
 
 /* ---- walking ------------------------------------------------------------------------------ */
 
-enum { END, ODD_ENDS, BIRTHS };
-
 /* The first odd end at or after an event. */
 static uint32_t first_odd(const mv_index *x, uint32_t event)
 {
@@ -288,6 +286,20 @@ static uint32_t first_odd(const mv_index *x, uint32_t event)
     }
     return low;
 }
+
+uint32_t mv_index_next_end(const mv_index *x, uint32_t event, uint32_t *state)
+{
+    if (*state == 0) {
+        *state = 1 + first_odd(x, event);
+        if (mv_bitmap_has(&x->ends, event))
+            return x->lives->alloc_of[event];
+    }
+    if (*state - 1 >= x->odd_count || x->odd[*state - 1].event != event)
+        return MV_NO_ROW;
+    return x->odd[(*state)++ - 1].rank;
+}
+
+enum { END, ODD_ENDS, BIRTHS };
 
 mv_index_walk mv_index_walk_from(const mv_index *x, uint32_t from, uint32_t to)
 {

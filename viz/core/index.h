@@ -72,10 +72,13 @@ mv_code mv_index_make(mv_arena *arena, const mv_lives *lives, mv_index_measure m
 /* How many rows were born up to `event`, and with it: ranks [0, born) are those. O(log n). */
 uint32_t mv_index_born(const mv_index *index, uint32_t event);
 
-/* Whether a row is alive after an event; O(1). A row that ends at the event of its birth never is,
- * nor is one that waited for its free to complete before the first event (of the measure
- * ALLOCATED; see mv_alloc_was_pending). */
+/* Whether a row is alive after an event; O(1). */
 bool mv_index_is_alive(const mv_index *index, uint32_t rank, uint32_t event);
+
+/* Whether there is an event after which it is. Not so for a row that ends at the event of its
+ * birth, nor for one that waited for its free to complete before the first event (of the measure
+ * ALLOCATED; see mv_alloc_was_pending). */
+bool mv_index_is_ever_alive(const mv_index *index, uint32_t rank);
 
 /* The first rank in [from, limit) that ends after `event`; `limit` when there is none. Born or not
  * is the caller's business: limit <= mv_index_born() makes it "alive". O(log n); going through all
@@ -101,6 +104,10 @@ mv_code mv_index_held(mv_arena *arena, const mv_index *index, uint32_t from, uin
 uint64_t mv_index_bytes(const mv_index *index, uint32_t limit, uint32_t event);
 
 /* ---- what changes, event by event --------------------------------------------------------- */
+
+/* The rows that end at an event, one a call; MV_NO_ROW when there are no more. `*state` is 0 at
+ * first. */
+uint32_t mv_index_next_end(const mv_index *index, uint32_t event, uint32_t *state);
 
 /* A walk over the events [from, to): every row that begins or ends there, each event's ends before
  * its births. Rows that are never alive are not among them; nor are those from before the first
