@@ -4,10 +4,8 @@
 
 #include "viz/stroke.h"
 
-/* The hatching of SVG's back end, seen along x + y: lines 1.2 wide, 10 apart. What they cover of a
- * pixel depends on x + y alone; of 255. */
-enum { HATCH_PERIOD = 10 };
-static const uint8_t hatch[HATCH_PERIOD] = {173, 5, 0, 0, 0, 0, 0, 0, 0, 128};
+/* As in the back end for SVG. */
+const uint8_t mv_hatch[MV_HATCH_PERIOD] = {173, 5, 0, 0, 0, 0, 0, 0, 0, 128};
 
 typedef struct {
     const mv_scene *scene;
@@ -58,7 +56,7 @@ static void paint_row(void *to, int32_t x, int32_t y, uint32_t count, const uint
     for (uint32_t i = 0; i < count; i++, at += 4) {
         uint32_t part = coverage[i];
         if (r->is_hatched)
-            part = times(part, hatch[((uint32_t)x + i + (uint32_t)y) % HATCH_PERIOD]);
+            part = times(part, mv_hatch[((uint32_t)x + i + (uint32_t)y) % MV_HATCH_PERIOD]);
         if (part == 255 && r->alpha == 255)
             memcpy(at, &r->colour, 4);
         else if (part > 0)

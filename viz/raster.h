@@ -11,6 +11,11 @@
 
 #define MV_IMAGE_MOST 16384 /* pixels to a side */
 
+/* Hatching, seen along x + y: lines 1.2 wide, 10 apart. What they cover of a pixel, of 255, depends
+ * on x + y alone. */
+#define MV_HATCH_PERIOD 10
+extern const uint8_t mv_hatch[MV_HATCH_PERIOD];
+
 typedef struct {
     uint32_t width, height;
     uint8_t *pixels; /* [height][width][4] red, green, blue, alpha; colours multiplied by alpha */

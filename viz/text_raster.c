@@ -62,8 +62,7 @@ bool mv_font_is_scalable(const mv_font *font)
     return font->regular != NULL;
 }
 
-/* The character at *at, which then points behind it; U+FFFD for a byte that is no text. */
-static uint32_t next_character(const char **at)
+uint32_t mv_text_next(const char **at)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char *c = (const unsigned char *)*at;
@@ -221,7 +220,7 @@ static double set_text(mv_font *font, const char *text, const mv_text_style *sty
     if (font->regular && !face)
         return 0;
     while (*text) {
-        uint32_t character = next_character(&text);
+        uint32_t character = mv_text_next(&text);
         FT_UInt glyph = face ? FT_Get_Char_Index(face, character) : 0;
         if (out && face)
             draw_letter(face, glyph, x, y, out);

@@ -36,4 +36,7 @@ double mv_font_width(mv_font *font, const char *text, const mv_text_style *style
 void mv_font_draw(mv_font *font, const char *text, const mv_text_style *style, double x, double y,
                   mv_coverage *out);
 
+/* The character at *at, which then points behind it; U+FFFD for a byte that is no text. */
+uint32_t mv_text_next(const char **at);
+
 #endif

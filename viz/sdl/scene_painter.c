@@ -1,0 +1,208 @@
+#include "viz/sdl/scene_painter.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "viz/raster.h"
+
+enum { HATCH_SIDE = 32 * MV_HATCH_PERIOD, FAR_PIXELS = 100000 };
+
+bool mv_scene_painter_init(mv_scene_painter *p, mv_budget *budget, const mv_sdl *sdl,
+                           SDL_Renderer *renderer, mv_font_choice font, uint64_t image_bytes)
+{
+    SDL_RendererInfo info = {0};
+
+    *p = (mv_scene_painter){.sdl = sdl, .renderer = renderer};
+    mv_arena_init(&p->arena, budget);
+    sdl->GetRendererInfo(renderer, &info);
+    p->solids = (mv_solids){.sdl = sdl, .renderer = renderer};
+    mv_image_cache_init(&p->images, sdl, renderer, info.flags & SDL_RENDERER_SOFTWARE, image_bytes);
+    return mv_glyphs_init(&p->glyphs, &p->arena, sdl, renderer, font);
+}
+
+void mv_scene_painter_release(mv_scene_painter *p)
+{
+    if (p->sdl) {
+        mv_glyphs_release(&p->glyphs);
+        mv_image_cache_clear(&p->images);
+        mv_solids_release(&p->solids);
+        if (p->hatch)
+            p->sdl->DestroyTexture(p->hatch);
+        mv_arena_release(&p->arena);
+    }
+    *p = (mv_scene_painter){0};
+}
+
+static int nearest(double pixels)
+{
+    if (!(pixels > -FAR_PIXELS)) /* no number at all, too */
+        return -FAR_PIXELS;
+    return (int)floor((pixels < FAR_PIXELS ? pixels : FAR_PIXELS) + 0.5);
+}
+
+static SDL_Rect intersect(SDL_Rect a, SDL_Rect b)
+{
+    int left = a.x > b.x ? a.x : b.x, top = a.y > b.y ? a.y : b.y;
+    int right = a.x + a.w < b.x + b.w ? a.x + a.w : b.x + b.w;
+    int bottom = a.y + a.h < b.y + b.h ? a.y + a.h : b.y + b.h;
+
+    return (SDL_Rect){left, top, right > left ? right - left : 0, bottom > top ? bottom - top : 0};
+}
+
+/* The rectangle between two points. */
+static SDL_Rect rect_of(mv_point a, mv_point b)
+{
+    int x = nearest(a.x), y = nearest(a.y);
+
+    return (SDL_Rect){x, y, nearest(b.x) - x, nearest(b.y) - y};
+}
+
+static void set_clip(mv_scene_painter *p, const mv_scene *scene, const mv_shape *s)
+{
+    SDL_Rect all = {0, 0, p->solids.width, p->solids.height}, clip = all;
+
+    if (s->count >= 2)
+        clip = intersect(rect_of(scene->points[s->first], scene->points[s->first + 1]), all);
+    mv_solids_clip(&p->solids, clip);
+    if (clip.w > 0 && clip.h > 0)
+        p->sdl->RenderSetClipRect(p->renderer, &clip);
+}
+
+/* ---- hatches ----------------------------------------------------------------------------- */
+
+static SDL_Texture *make_hatch(mv_scene_painter *p)
+{
+    uint32_t width = HATCH_SIDE + MV_HATCH_PERIOD;
+    uint32_t *pixels = mv_arena_grow(&p->arena, NULL, (uint64_t)width * HATCH_SIDE * 4);
+    SDL_Texture *texture = NULL;
+
+    if (pixels)
+        texture = p->sdl->CreateTexture(p->renderer, SDL_PIXELFORMAT_ARGB8888,
+                                        SDL_TEXTUREACCESS_STATIC, (int)width, HATCH_SIDE);
+    if (texture) {
+        for (uint32_t i = 0; i < width * HATCH_SIDE; i++)
+            pixels[i] =
+                (uint32_t)mv_hatch[(i % width + i / width) % MV_HATCH_PERIOD] << 24 | 0xffffff;
+        p->sdl->SetTextureBlendMode(texture, SDL_BLENDMODE_BLEND);
+        p->sdl->UpdateTexture(texture, NULL, pixels, (int)width * 4);
+    }
+    mv_arena_drop(&p->arena, pixels);
+    return texture;
+}
+
+/* The lines of all hatches meet: where one begins in the texture depends on its place. */
+static void hatch_rect(void *to, SDL_Rect area)
+{
+    mv_scene_painter *p = to;
+
+    for (int y = area.y; y < area.y + area.h; y += HATCH_SIDE)
+        for (int x = area.x; x < area.x + area.w; x += HATCH_SIDE) {
+            SDL_Rect tile = {x, y, HATCH_SIDE, HATCH_SIDE};
+            SDL_Rect place = intersect(tile, area);
+            SDL_Rect from = {(x + y) % MV_HATCH_PERIOD, 0, place.w, place.h};
+            p->sdl->RenderCopy(p->renderer, p->hatch, &from, &place);
+        }
+}
+
+static void draw_hatched(mv_scene_painter *p, const mv_scene *scene, const mv_shape *s)
+{
+    if (!p->hatch)
+        p->hatch = make_hatch(p);
+    if (!p->hatch)
+        return;
+    p->sdl->SetTextureColorMod(p->hatch, (uint8_t)(s->stroke >> 24), (uint8_t)(s->stroke >> 16),
+                               (uint8_t)(s->stroke >> 8));
+    p->sdl->SetTextureAlphaMod(p->hatch, (uint8_t)s->stroke);
+    mv_solids_rows(&p->solids, scene, s, hatch_rect, p);
+}
+
+/* ---- images ------------------------------------------------------------------------------ */
+
+/* SDL copies whole pixels only. A part that begins within one is drawn from that pixel on, to where
+ * it would begin, and cut to the place. */
+static void draw_image(mv_scene_painter *p, const mv_scene *scene, const mv_shape *s)
+{
+    const mv_point *at = scene->points + s->first;
+    SDL_Rect place = rect_of(at[0], at[1]), part, to, clip = p->solids.clip;
+    SDL_Texture *texture;
+    double step_x, step_y;
+
+    if (s->count < 4 || !s->image || s->image->width == 0 || s->image->height == 0 ||
+        place.w <= 0 || place.h <= 0 || !(at[3].x > at[2].x && at[3].y > at[2].y))
+        return;
+    part = intersect((SDL_Rect){(int)floorf(at[2].x), (int)floorf(at[2].y),
+                                (int)ceilf(at[3].x) - (int)floorf(at[2].x),
+                                (int)ceilf(at[3].y) - (int)floorf(at[2].y)},
+                     (SDL_Rect){0, 0, (int)s->image->width, (int)s->image->height});
+    texture = mv_image_cache_get(&p->images, &p->arena, s->image);
+    if (!texture || part.w == 0 || part.h == 0)
+        return;
+    step_x = place.w / ((double)at[3].x - at[2].x);
+    step_y = place.h / ((double)at[3].y - at[2].y);
+    to.x = nearest(place.x + (part.x - at[2].x) * step_x);
+    to.y = nearest(place.y + (part.y - at[2].y) * step_y);
+    to.w = nearest(place.x + (part.x + part.w - at[2].x) * step_x) - to.x;
+    to.h = nearest(place.y + (part.y + part.h - at[2].y) * step_y) - to.y;
+    place = intersect(place, clip);
+    if (place.w == 0 || place.h == 0)
+        return;
+    p->sdl->RenderSetClipRect(p->renderer, &place);
+    p->sdl->RenderCopy(p->renderer, texture, &part, &to);
+    p->sdl->RenderSetClipRect(p->renderer, &clip);
+}
+
+/* ---- the picture ------------------------------------------------------------------------- */
+
+/* Whether any of a text may show. */
+static bool is_text_shown(const mv_scene_painter *p, const mv_shape *s, mv_point at)
+{
+    SDL_Rect clip = p->solids.clip;
+
+    return at.y + s->width >= (float)clip.y && at.y - s->width <= (float)(clip.y + clip.h) &&
+           (s->anchor != MV_ANCHOR_START || at.x <= (float)(clip.x + clip.w));
+}
+
+static void draw_shape(mv_scene_painter *p, const mv_scene *scene, const mv_shape *s)
+{
+    switch (s->kind) {
+    case MV_SHAPE_TEXT:
+        if (is_text_shown(p, s, scene->points[s->first]))
+            mv_glyphs_draw(&p->glyphs, s, scene->points[s->first]);
+        return;
+    case MV_SHAPE_IMAGE:
+        draw_image(p, scene, s);
+        return;
+    case MV_SHAPE_LINE:
+        break;
+    default:
+        if (s->is_hatched)
+            draw_hatched(p, scene, s);
+        else if (s->fill & 0xff)
+            mv_solids_fill(&p->solids, scene, s);
+    }
+    if (!s->is_hatched && s->width > 0 && (s->stroke & 0xff))
+        mv_solids_stroke(&p->solids, scene, s);
+}
+
+bool mv_scene_painter_draw(mv_scene_painter *p, const mv_scene *scene, int width, int height)
+{
+    const mv_sdl *sdl = p->sdl;
+
+    if (!mv_solids_resize(&p->solids, &p->arena, width, height))
+        return false;
+    p->solids.failed = false;
+    mv_image_cache_begin(&p->images);
+    sdl->RenderSetClipRect(p->renderer, NULL);
+    sdl->SetRenderDrawColor(p->renderer, (uint8_t)(scene->background >> 24),
+                            (uint8_t)(scene->background >> 16), (uint8_t)(scene->background >> 8),
+                            (uint8_t)scene->background);
+    sdl->RenderClear(p->renderer);
+    for (uint32_t i = 0; i < scene->shape_count; i++) {
+        const mv_shape *s = &scene->shapes[i];
+        if (s->kind == MV_SHAPE_CLIP)
+            set_clip(p, scene, s);
+        else if (s->count > 0 && p->solids.clip.w > 0 && p->solids.clip.h > 0)
+            draw_shape(p, scene, s);
+    }
+    return !scene->failed && !p->solids.failed && !p->solids.cover.failed;
+}
