@@ -2,7 +2,7 @@
 #ifndef MV_HIT_H
 #define MV_HIT_H
 
-#include "viz/core/columns.h"
+#include "viz/core/pile.h"
 
 enum { MV_HIT_LARGEST = 3 };
 
@@ -15,12 +15,11 @@ typedef struct {
 } mv_hit;
 
 /* Who holds `byte` of the stack at an instant, and who shares the bytes [low, high) of the pixel.
- * `columns` is the caller's own, not that of a worker; it is moved to the instant, which is cheap
+ * `pile` is the caller's own, not that of a worker; it is moved to the instant, which is cheap
  * when it was near. */
-mv_hit mv_hit_find(mv_columns *columns, mv_instant instant, uint64_t byte, uint64_t low,
-                   uint64_t high);
+mv_hit mv_hit_find(mv_pile *pile, mv_instant instant, uint64_t byte, uint64_t low, uint64_t high);
 
 /* Where a row stands at an instant; MV_NO_BYTES when it is not alive there, or not drawn. */
-uint64_t mv_hit_offset(mv_columns *columns, mv_instant instant, uint32_t rank);
+uint64_t mv_hit_offset(mv_pile *pile, mv_instant instant, uint32_t rank);
 
 #endif

@@ -14,14 +14,16 @@ static uint64_t larger(uint64_t a, uint64_t b)
 
 static mv_extent extent_of(const mv_levels *levels, uint32_t event)
 {
-    return (mv_extent){*levels, *levels, event};
+    return (mv_extent){*levels, *levels, event, event};
 }
 
 /* `b` lies behind `a`. */
 static void unite(mv_extent *a, const mv_extent *b)
 {
     if (b->most.allocated > a->most.allocated)
-        a->event = b->event;
+        a->allocated_event = b->allocated_event;
+    if (b->most.reserved > a->most.reserved)
+        a->reserved_event = b->reserved_event;
     a->least.allocated = smaller(a->least.allocated, b->least.allocated);
     a->least.active = smaller(a->least.active, b->least.active);
     a->least.requested = smaller(a->least.requested, b->least.requested);

@@ -23,7 +23,8 @@ enum { MV_PYRAMID_BUCKET = 64, MV_PYRAMID_FAN = 16, MV_PYRAMID_MOST_LEVELS = 8 }
 typedef struct {
     mv_levels least;
     mv_levels most;
-    uint32_t event; /* the first moment of the range at which most.allocated stood */
+    uint32_t allocated_event; /* the first moment of the range at which most.allocated stood */
+    uint32_t reserved_event;  /* likewise */
 } mv_extent;
 
 typedef struct {

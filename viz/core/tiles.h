@@ -7,20 +7,20 @@
  *          ▼                                │ finished tiles, wake()
  *       requests ──► workers: index, sum tree, pyramid
  *
- * A tile is named by its subject (device, drawn set, clock: the caller's number), the width of its
- * columns, the height of its pixels, and its place in the grid of these. While the view moves,
- * tiles are made for widths that are powers of two; at rest, for exactly the width that is shown,
- * so that a column of the tile is a column of the screen. What is not there yet is shown by
- * stretching the nearest tiles that are. Colours are no part of a tile: searches, themes and modes
- * of colour repaint and compute nothing again. docs/tiles.md has the algorithm and measurements. */
+ * A tile is named by its subject (device, drawn rows, clock: the caller's number), the width of its
+ * columns, the height of its pixels, and its place in the grid of these. While the scale changes,
+ * tiles are made for widths that are powers of two; at rest, for the width that is shown, so that a
+ * column of the tile is a column of the screen. What is not there yet is shown by stretching the
+ * nearest tiles that are. Colours are no part of a tile: searches, themes and modes of colour
+ * repaint and compute nothing again. docs/tiles.md has the algorithm and measurements. */
 #ifndef MV_TILES_H
 #define MV_TILES_H
 
-#include "viz/core/columns.h"
+#include "viz/core/pile.h"
 
 enum {
     MV_TILE_COLUMNS = 256,
-    MV_TILE_ROWS = 1024 /* pixels of the grid's cells in y: 0 is at the bottom of the stack */
+    MV_TILE_ROWS = 1024 /* pixels of the grid's cells in y, from the bottom of the stack */
 };
 
 /* What a timeline shows. Equal `id`s have equal contents; all is borrowed until
@@ -28,28 +28,28 @@ enum {
 typedef struct {
     uint64_t id; /* not 0 */
     const mv_index *index;
-    const mv_pyramid *pyramid;
+    const mv_pyramid *pyramid; /* of the device's lives */
     const mv_timescale *scale;
     const uint64_t *drawn; /* a bit a rank; NULL: all rows */
 } mv_tile_subject;
 
-/* A box of the screen. Keep dx and dy the same while panning. */
+/* A box of the screen. */
 typedef struct {
     mv_tile_subject subject;
     double x, dx;           /* place on the axis of the left edge; axis units of a pixel, above 0 */
     double y, dy;           /* bytes at the lower edge; bytes of a pixel, above 0 */
     uint32_t width, height; /* pixels */
-    bool is_moving;         /* an input was less than 80 ms ago */
+    bool is_zooming;        /* dx or dy changed less than 80 ms ago; panning does not count */
 } mv_tile_view;
 
 /* Column-major, the bottom row first: ids[column * rows + row]. */
 typedef struct {
     uint64_t subject;
     double dx, dy;
-    uint32_t kx,
+    uint64_t kx,
         ky;        /* covers x from kx * MV_TILE_COLUMNS * dx, bytes from ky * MV_TILE_ROWS * dy */
-    uint32_t rows; /* up to the highest that is not empty, at most MV_TILE_ROWS; may be 0 */
-    uint64_t serial;        /* of its contents: no two tiles have the same */
+    uint32_t rows; /* at most MV_TILE_ROWS: above them is nobody; may be 0 */
+    uint64_t serial;        /* of its contents: no two tiles of one mv_tiles have the same */
     const uint32_t *ids;    /* ranks; MV_NO_ROW: nobody */
     const uint32_t *spikes; /* [MV_TILE_COLUMNS] viz/core/spikes.h: ranks at least a pixel high */
 } mv_tile;
@@ -66,16 +66,17 @@ typedef struct {
 typedef struct {
     uint32_t count;
     const mv_tile_quad *quads; /* [count] paint in this order: exact ones are last */
-    uint32_t missing;          /* tiles of the view that are still to come */
+    uint32_t missing;          /* tiles of the view that are not there */
+    uint32_t failed;           /* of them, those that will not come: memory is out */
 } mv_tile_frame;
 
 typedef struct mv_tiles mv_tiles;
 
 typedef struct {
-    uint32_t threads;      /* 0: none; mv_tiles_frame makes all that it shows before it returns */
-    uint64_t bytes;        /* most memory of tiles; 0: 64 MiB */
-    uint64_t most_scratch; /* most memory of one worker's sums; 0: 1 GiB */
-    void (*wake)(void *user); /* from a worker: tiles are there that no frame has shown. Once, until
+    uint32_t threads; /* 0: none; mv_tiles_frame makes all that it shows before it returns */
+    uint64_t bytes;   /* most memory of tiles; 0: 64 MiB */
+    uint64_t scratch; /* most memory of the sums of one worker; 0: 1 GiB */
+    void (*wake)(void *user); /* from a worker: tiles are there that no frame has shown. Once until
                                * the next frame. NULL: nobody wants to know */
     void *user;
 } mv_tiles_opts;
@@ -89,21 +90,38 @@ mv_tiles *mv_tiles_open(mv_arena *arena, const mv_tiles_opts *opts);
 /* Ends the workers and releases all tiles. NULL is allowed. */
 void mv_tiles_close(mv_tiles *tiles);
 
-/* The quads of a view, valid until the next call with these tiles; requests what is missing, what
- * is visible first, and drops requests of earlier frames that are not visible any more. Never waits
- * for a worker. Several views may ask in one frame: each call adds its requests to the `turn`,
- * which counts frames up. */
+/* What there is of a view, and requests for what is missing: visible ones first, then what lies to
+ * the left and to the right of it. Never waits for a worker. `turn` counts the frames of the user
+ * interface up: the quads are valid until a call with a later turn, and requests that neither this
+ * turn nor the one before made are dropped. Several views may ask in one turn. */
 mv_tile_frame mv_tiles_frame(mv_tiles *tiles, const mv_tile_view *view, uint64_t turn);
 
 /* No request waits and no worker works. */
 bool mv_tiles_are_idle(const mv_tiles *tiles);
 
-/* Drops the tiles of a subject; waits for workers that are at one. After it nothing of the subject
- * is read any more. */
+/* Drops the tiles of a subject; waits for workers that are at one. Afterwards nothing that was lent
+ * with any subject of this id is read any more. */
 void mv_tiles_forget(mv_tiles *tiles, uint64_t subject);
 
-/* The instant that the tiles of a view at rest show at its pixel column `px`. */
-mv_instant mv_tile_instant(const mv_tile_view *view, mv_pyramid_reader *levels, double px);
+/* What the tiles of a view show at one of its pixels, when the scale is at rest. For mv_hit_find.
+ */
+typedef struct {
+    mv_instant instant;  /* that the column shows */
+    uint32_t first, end; /* events [first, end) stand in the column */
+    uint64_t byte;       /* at the middle of the pixel; MV_NO_BYTES: beside or below the stack */
+    uint64_t low, high;  /* bytes [low, high) are in the pixel */
+} mv_tile_point;
+
+mv_tile_point mv_tile_point_at(const mv_tile_view *view, mv_pyramid_reader *levels, double px,
+                               double py);
+
+/* The byte of the stack at the middle of a row of pixels, counted from the bottom of the stack. */
+static inline uint64_t mv_tile_byte(double dy, uint64_t row)
+{
+    double byte = ((double)row + 0.5) * dy;
+
+    return byte < 0x1p63 ? (uint64_t)byte : (uint64_t)1 << 63;
+}
 
 /* ---- colours ------------------------------------------------------------------------------ */
 
@@ -121,7 +139,7 @@ typedef struct {
 
 /* pixels[MV_TILE_COLUMNS * rows], the top row first. Neighbours of one colour stay apart: every
  * other rank is a shade lighter, and the lowest pixel of an allocation is darker when it is more
- * than three high, or when it would look as what is below it. */
+ * than three high, or would look as what is below it. */
 void mv_tile_colour(const mv_tile *tile, const mv_tile_paint *paint, uint32_t *pixels);
 
 #endif

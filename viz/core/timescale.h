@@ -18,10 +18,11 @@ typedef enum { MV_CLOCK_EVENTS, MV_CLOCK_TIME, MV_CLOCK_TICKS } mv_clock;
 typedef struct {
     mv_clock clock;
     uint32_t events;
-    double length;           /* the axis is [0, length); at least 1 */
-    double slide;            /* how long a slide takes: 0 where none is shown */
-    const int64_t *time_us;  /* TIME: [events] non-decreasing */
-    const mv_index *index;   /* TICKS */
+    double length;          /* the axis is [0, length); at least 1 */
+    double slide;           /* how long a slide takes: 0 where none is shown */
+    const int64_t *time_us; /* TIME: [events] non-decreasing */
+    const mv_index *index;
+    bool of_segments;        /* heights are reserved bytes, instead of the index' measure */
     const mv_bitmap *slides; /* TICKS */
 } mv_timescale;
 
@@ -43,9 +44,15 @@ static inline uint64_t mv_instant_open(uint64_t bytes, uint32_t slid)
 /* Times that go backwards count as the largest ahead of them, which needs a column in `arena`; else
  * nothing is allocated. Times that are not known (MV_NO_TIME) make the scale one of EVENTS: its
  * `clock` says so. `slides`, tallied, are the events at which drawn rows slide down, for TICKS.
- * Borrows `index` and `slides`. Fails only for want of memory. */
+ * Borrows `index` and `slides`. Fails only for want of memory.
+ *
+ * With an index of segments (mv_segment_lives_as_allocs), set `of_segments` afterwards; levels are
+ * then those of the device's own lives, in which segments are the reserved bytes. */
 mv_code mv_timescale_make(mv_arena *arena, const mv_index *index, mv_clock clock,
                           const mv_bitmap *slides, mv_timescale *out, mv_err *err);
+
+/* How high the stack of all rows is where the levels are these. */
+uint64_t mv_timescale_height(const mv_timescale *scale, const mv_levels *levels);
 
 /* Where an event stands; 0 for MV_BEFORE, `length` for events that are not there. */
 double mv_timescale_at(const mv_timescale *scale, uint32_t event);
@@ -58,8 +65,8 @@ uint32_t mv_timescale_from(const mv_timescale *scale, double x);
 uint32_t mv_timescale_moment(const mv_timescale *scale, double x);
 
 /* What a column for the places [x0, x1) shows: if an event stands in it, the first moment at which
- * most is allocated, so that no peak is lost; if it is narrower than an event, the heap at its
- * middle, slides as they go. */
+ * most is allocated (of segments: reserved), so that no peak is lost; if it is narrower than an
+ * event, the heap at its middle, slides as they go. */
 mv_instant mv_timescale_instant(const mv_timescale *scale, mv_pyramid_reader *levels, double x0,
                                 double x1);
 

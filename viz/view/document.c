@@ -97,7 +97,7 @@ static mv_code show(const mv_document *d, mv_document_device *v, mv_err *err)
     mv_pyramid_reader_init(&reader, &v->pyramid);
     all = mv_pyramid_range(&reader, MV_BEFORE, v->lives.events.count);
     v->peak = all.most.allocated;
-    v->peak_event = all.event;
+    v->peak_event = all.allocated_event;
     return mv_site_colours_find(arena, &d->trace, d->sites.kinds, &v->index, v->peak_event,
                                 &v->site_colours, err);
 }

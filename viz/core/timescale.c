@@ -1,0 +1,174 @@
+#include "viz/core/timescale.h"
+
+/* An event is as wide as the slide and a rest, in which the heap stands still. */
+#define EVENT_SLIDE 0.7
+#define TICK_SLIDE  3.0 /* process_alloc_data.js of PyTorch's viewer */
+
+/* ---- making ------------------------------------------------------------------------------- */
+
+static bool has_times(const mv_events *events)
+{
+    if (events->count == 0 || !events->time_us)
+        return false;
+    for (uint32_t e = 0; e < events->count; e++)
+        if (events->time_us[e] == MV_NO_TIME)
+            return false;
+    return true;
+}
+
+/* The times themselves where they are in order, else the largest so far of each. */
+static const int64_t *ascending(mv_arena *arena, const mv_events *events)
+{
+    int64_t *times, most = events->time_us[0];
+    uint32_t e = 1;
+
+    while (e < events->count && events->time_us[e - 1] <= events->time_us[e])
+        e++;
+    if (e == events->count)
+        return events->time_us;
+    times = mv_push_array(arena, int64_t, events->count);
+    for (uint32_t i = 0; times && i < events->count; i++) {
+        most = events->time_us[i] > most ? events->time_us[i] : most;
+        times[i] = most;
+    }
+    return times;
+}
+
+static double tick_of(const mv_timescale *s, uint32_t event)
+{
+    return (double)mv_bitmap_below(&s->index->changes, event) +
+           TICK_SLIDE * (double)mv_bitmap_below(s->slides, event);
+}
+
+mv_code mv_timescale_make(mv_arena *arena, const mv_index *index, mv_clock clock,
+                          const mv_bitmap *slides, mv_timescale *out, mv_err *err)
+{
+    const mv_events *events = &index->lives->events;
+    double last;
+
+    if (clock == MV_CLOCK_TIME && !has_times(events))
+        clock = MV_CLOCK_EVENTS;
+    *out = (mv_timescale){.clock = clock,
+                          .events = events->count,
+                          .length = events->count,
+                          .slide = EVENT_SLIDE,
+                          .index = index,
+                          .slides = slides};
+    if (clock == MV_CLOCK_TICKS) {
+        out->slide = TICK_SLIDE;
+        out->length = tick_of(out, events->count);
+    }
+    if (clock == MV_CLOCK_TIME) {
+        out->slide = 0;
+        out->time_us = ascending(arena, events);
+        if (!out->time_us)
+            return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "times of %u events", events->count);
+        /* What the last event leaves behind is to be seen as well. */
+        last = mv_timescale_at(out, events->count - 1);
+        out->length = last + last / 2000;
+    }
+    if (out->length < 1)
+        out->length = 1;
+    return MV_OK;
+}
+
+uint64_t mv_timescale_height(const mv_timescale *s, const mv_levels *levels)
+{
+    if (s->of_segments)
+        return levels->reserved;
+    switch (s->index->measure) {
+    case MV_INDEX_ACTIVE:
+        return levels->active;
+    case MV_INDEX_REQUESTED:
+        return levels->requested;
+    case MV_INDEX_ALLOCATED:
+        break;
+    }
+    return levels->allocated;
+}
+
+/* ---- asking ------------------------------------------------------------------------------- */
+
+double mv_timescale_at(const mv_timescale *s, uint32_t event)
+{
+    if (event == MV_BEFORE)
+        return 0;
+    if (event >= s->events)
+        return s->length;
+    switch (s->clock) {
+    case MV_CLOCK_TIME:
+        return (double)((uint64_t)s->time_us[event] - (uint64_t)s->time_us[0]);
+    case MV_CLOCK_TICKS:
+        return tick_of(s, event) + mv_bitmap_has(&s->index->ends, event);
+    case MV_CLOCK_EVENTS:
+        break;
+    }
+    return event;
+}
+
+/* The first event that stands at `x` or behind it; with `is_behind`, behind it. */
+static uint32_t search(const mv_timescale *s, double x, bool is_behind)
+{
+    uint32_t low = 0, high = s->events;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        double at = mv_timescale_at(s, middle);
+        if (at < x || (is_behind && at <= x))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint32_t mv_timescale_from(const mv_timescale *s, double x)
+{
+    uint32_t whole;
+
+    if (s->clock != MV_CLOCK_EVENTS)
+        return search(s, x, false);
+    if (!(x > 0))
+        return 0;
+    if (x >= s->events)
+        return s->events;
+    whole = (uint32_t)x;
+    return whole + (whole < x);
+}
+
+uint32_t mv_timescale_moment(const mv_timescale *s, double x)
+{
+    if (s->clock != MV_CLOCK_EVENTS)
+        return search(s, x, true) - 1; /* none: MV_BEFORE */
+    if (!(x >= 0))
+        return MV_BEFORE;
+    return x >= s->events ? s->events - 1 : (uint32_t)x;
+}
+
+static mv_instant middle_of(const mv_timescale *s, double x)
+{
+    mv_instant instant = {mv_timescale_moment(s, x), MV_SLID};
+    double slid;
+
+    if (instant.event == MV_BEFORE || s->slide <= 0)
+        return instant;
+    slid = (x - mv_timescale_at(s, instant.event)) / s->slide;
+    if (slid < 1)
+        instant.slid = slid > 0 ? (uint32_t)(slid * MV_SLID) : 0;
+    return instant;
+}
+
+mv_instant mv_timescale_instant(const mv_timescale *s, mv_pyramid_reader *levels, double x0,
+                                double x1)
+{
+    uint32_t first = mv_timescale_from(s, x0), end = mv_timescale_from(s, x1);
+    bool is_dense = s->clock == MV_CLOCK_TIME || x1 - x0 > 1;
+    mv_extent extent;
+
+    if (first >= end || !is_dense)
+        return middle_of(s, x0 + (x1 - x0) / 2);
+    if (mv_timescale_at(s, first) > x0)
+        first--; /* the moment that the column begins with; of event 0: MV_BEFORE */
+    extent = mv_pyramid_range(levels, first, end);
+    return (mv_instant){s->of_segments ? extent.reserved_event : extent.allocated_event, MV_SLID};
+}
