@@ -41,7 +41,7 @@ static void merge(mv_flame *flame)
     for (uint32_t i = 0; i < flame->count; i++) {
         if (count > 0 && by_stack(&flame->rows[count - 1], &flame->rows[i]) == 0) {
             flame->rows[count - 1].bytes += flame->rows[i].bytes;
-            flame->rows[count - 1].blocks++;
+            flame->rows[count - 1].blocks += flame->rows[i].blocks;
         } else {
             flame->rows[count++] = flame->rows[i];
         }
@@ -84,8 +84,16 @@ mv_code mv_flame_memory(mv_arena *arena, const mv_lives *lives, uint32_t event,
     return code;
 }
 
+static mv_flame_row other(mv_flame_row row)
+{
+    row.part = MV_FLAME_OTHER;
+    row.stack = MV_NO_STACK;
+    return row;
+}
+
 static mv_flame_row row_of_piece(const mv_lives *lives, uint32_t event, const mv_sites *sites,
-                                 const mv_heap_map *map, uint32_t segment, uint32_t piece)
+                                 const uint8_t *is_other, const mv_heap_map *map, uint32_t segment,
+                                 uint32_t piece)
 {
     uint32_t alloc = map->piece_row[piece];
     mv_flame_row row = {segment, MV_NO_STACK, 1, MV_FLAME_FREE, map->piece_size[piece]};
@@ -94,11 +102,12 @@ static mv_flame_row row_of_piece(const mv_lives *lives, uint32_t event, const mv
         return row;
     row.stack = shown_stack(lives, sites, alloc);
     row.part = mv_alloc_is_allocated(lives, alloc, event) ? MV_FLAME_ALLOCATED : MV_FLAME_PENDING;
-    return row;
+    return row.part == MV_FLAME_ALLOCATED && is_other && is_other[alloc] ? other(row) : row;
 }
 
 mv_code mv_flame_segments(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                          uint32_t event, const mv_sites *sites, mv_flame *out, mv_err *err)
+                          uint32_t event, const mv_sites *sites, const uint8_t *is_other,
+                          mv_flame *out, mv_err *err)
 {
     mv_arena scratch;
     mv_heap heap;
@@ -119,22 +128,48 @@ mv_code mv_flame_segments(mv_arena *arena, const mv_trace *trace, const mv_lives
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "pieces of segments");
     for (uint32_t s = 0; s < out->map.count; s++)
         for (uint32_t i = out->map.first_piece[s]; i < out->map.first_piece[s + 1]; i++)
-            out->rows[out->count++] = row_of_piece(lives, event, sites, &out->map, s, i);
+            out->rows[out->count++] = row_of_piece(lives, event, sites, is_other, &out->map, s, i);
     merge(out);
     return MV_OK;
+}
+
+static int most_allocated_first(const void *a, const void *b)
+{
+    const mv_flame_row *x = a, *y = b;
+    bool is_x = x->part == MV_FLAME_ALLOCATED, is_y = y->part == MV_FLAME_ALLOCATED;
+
+    if (is_x != is_y)
+        return is_x ? -1 : 1;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    return by_stack(a, b);
+}
+
+void mv_flame_keep_top(mv_flame *flame, uint32_t top)
+{
+    qsort(flame->rows, flame->count, sizeof *flame->rows, most_allocated_first);
+    for (uint32_t i = top; i < flame->count; i++)
+        if (flame->rows[i].part == MV_FLAME_ALLOCATED)
+            flame->rows[i] = other(flame->rows[i]);
+    merge(flame);
 }
 
 uint32_t mv_flame_prefix(const mv_trace *trace, const mv_lives *lives, const mv_flame *flame,
                          const mv_flame_row *row, char text[MV_FLAME_PREFIX][MV_FLAME_TEXT])
 {
-    static const char *const parts[] = {"(allocated)", "(waiting for a stream)", "(free)"};
+    static const char *const parts[] = {"(allocated)", "(waiting for a stream)", "(free)",
+                                        "(other allocations)"};
     const mv_segment_lives *s = &lives->segments;
     const mv_pools *pools = &trace->pools;
     mv_pool_id pool;
     uint32_t segment;
 
-    if (row->segment == MV_NO_ROW)
+    if (row->segment == MV_NO_ROW && row->part != MV_FLAME_OTHER)
         return 0;
+    if (row->segment == MV_NO_ROW) {
+        snprintf(text[0], MV_FLAME_TEXT, "%s", parts[row->part]);
+        return 1;
+    }
     segment = flame->map.segment[row->segment];
     pool = s->pool[segment].row == MV_NO_ROW ? MV_DEFAULT_POOL : s->pool[segment];
     snprintf(text[0], MV_FLAME_TEXT, "%ssegment 0x%llx of %llu bytes",

@@ -152,7 +152,7 @@ static bool add_row(planter *p, const mv_lives *lives, const mv_flame *flame,
         if (!step(p, &at, label_number(p, prefix[i]), node, row))
             return false;
     }
-    if (row->part == MV_FLAME_FREE)
+    if (row->part == MV_FLAME_FREE || row->part == MV_FLAME_OTHER)
         return true;
     if (row->stack.row == MV_NO_ROW)
         p->tree->unrecorded += row->bytes;

@@ -13,7 +13,7 @@
 typedef enum {
     MV_FLAME_ROOT,
     MV_FLAME_PLACE, /* a segment, its pool, its stream: `segments` alone */
-    MV_FLAME_STATE, /* (allocated), (waiting for a stream), (free): likewise */
+    MV_FLAME_STATE, /* (allocated), (waiting for a stream), (free): likewise; (other allocations) */
     MV_FLAME_FRAME,
     MV_FLAME_NO_FRAME /* in place of a stack that has none to show */
 } mv_flame_node_kind;

@@ -192,13 +192,6 @@ static int report(exporting *x)
     return mv_report_close(&r);
 }
 
-static mv_code find_memory(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                           uint32_t event, const mv_sites *sites, mv_flame *out, mv_err *err)
-{
-    (void)trace;
-    return mv_flame_memory(arena, lives, event, sites, out, err);
-}
-
 int mv_cmd_export(mv_cli *cli)
 {
     exporting x = {.cli = cli};
@@ -208,7 +201,7 @@ int mv_cmd_export(mv_cli *cli)
         return MV_EXIT_USAGE;
     if (x.format == MV_EXPORT_FOLDED) {
         cli->options.given |= MV_HAS(FORMAT);
-        return mv_folded_run(cli, find_memory);
+        return mv_folded_run(cli, mv_folded_memory);
     }
     if (!mv_input_read(cli, &x.trace))
         return MV_EXIT_FAILED;

@@ -2,6 +2,7 @@
 #include "analyze/leaks.h"
 #include "cli/at.h"
 #include "cli/complain.h"
+#include "cli/filter_option.h"
 #include "cli/input.h"
 #include "cli/picture.h"
 #include "cli/window.h"
@@ -13,23 +14,32 @@ typedef struct {
     const mv_trace *trace;
     uint32_t first, end; /* devices */
     mv_picture_view view;
+    mv_filter filter;
     mv_picture picture;
     uint64_t events, drawn;
 } plot;
 
-static mv_code draw_state(plot *p, const mv_lives *lives, const mv_leaks *leaks, uint32_t event,
-                          mv_err *err)
+static mv_code draw_state(plot *p, mv_arena *work, const mv_lives *lives, const mv_leaks *leaks,
+                          uint32_t event, mv_err *err)
 {
     const mv_options *o = &p->cli->options;
+    mv_filter_bits bits;
     mv_state_picture_opts opts = {.width = o->width,
                                   .height = o->height,
                                   .is_dark = o->is_dark,
                                   .title = p->picture.name,
                                   .event = event,
+                                  .top = o->top,
+                                  .filter = o->filter,
+                                  .only = o->filter ? &bits : NULL,
                                   .leaks = leaks};
     mv_state_picture state;
-    mv_code code = mv_state_picture_find(&p->cli->arena, p->trace, lives, &opts, &state, err);
+    mv_code code = MV_OK;
 
+    if (o->filter)
+        code = mv_filter_allocs(work, p->trace, lives, leaks, &p->filter, &bits, err);
+    if (code == MV_OK)
+        code = mv_state_picture_find(&p->cli->arena, p->trace, lives, &opts, &state, err);
     if (code != MV_OK)
         return code;
     p->events += lives->events.count;
@@ -37,18 +47,27 @@ static mv_code draw_state(plot *p, const mv_lives *lives, const mv_leaks *leaks,
     return mv_picture_append(&p->picture, &state.scene, err);
 }
 
-static mv_code draw_segments(plot *p, const mv_lives *lives, mv_window window, mv_err *err)
+static mv_code draw_segments(plot *p, mv_arena *work, const mv_lives *lives, mv_window window,
+                             mv_err *err)
 {
     const mv_options *o = &p->cli->options;
+    mv_filter_bits bits;
     mv_timeline_opts opts = {.width = o->width,
                              .height = o->height,
                              .from = window.first,
                              .to = window.end,
                              .is_dark = o->is_dark,
+                             .top = o->top,
+                             .filter = o->filter,
+                             .only = o->filter ? &bits : NULL,
                              .title = p->picture.name};
     mv_timeline timeline;
-    mv_code code = mv_segment_timeline_find(&p->cli->arena, p->trace, lives, &opts, &timeline, err);
+    mv_code code = MV_OK;
 
+    if (o->filter)
+        code = mv_filter_segments(work, p->trace, lives, &p->filter, &bits, err);
+    if (code == MV_OK)
+        code = mv_segment_timeline_find(&p->cli->arena, p->trace, lives, &opts, &timeline, err);
     if (code != MV_OK)
         return code;
     p->events += timeline.events;
@@ -68,13 +87,13 @@ static bool draw_view(plot *p, mv_arena *work, const mv_lives *lives, mv_err *er
             return false;
         /* A window without events, of a device that has some, shows nothing. */
         if (window.end > window.first || lives->events.count == 0)
-            draw_segments(p, lives, window, err);
+            draw_segments(p, work, lives, window, err);
         return true;
     }
     if (!mv_at_find(p->cli, p->trace, lives, "end", &at))
         return false;
     if (mv_leaks_find(work, p->trace, lives, &leaks, err) == MV_OK)
-        draw_state(p, lives, &leaks, at.event, err);
+        draw_state(p, work, lives, &leaks, at.event, err);
     return true;
 }
 
@@ -128,10 +147,28 @@ static mv_picture_view choose_view(const mv_options *options)
     return options->at ? MV_PICTURE_STATE : MV_PICTURE_SEGMENTS;
 }
 
+static int run(plot *p, mv_trace *trace)
+{
+    mv_cli *cli = p->cli;
+
+    if (!mv_filter_option_read(cli, &p->filter) || !mv_picture_open(&p->picture, cli))
+        return MV_EXIT_USAGE;
+    if (p->view == MV_PICTURE_SEGMENTS && (p->filter.has_leaks || p->filter.has_categories)) {
+        mv_complain_usage(cli->command->name, "--filter: leak and cat: name blocks, and this view "
+                                              "shows segments: see --view state");
+        return MV_EXIT_USAGE;
+    }
+    if (!mv_input_read(cli, trace) || !mv_input_devices(cli, trace, &p->first, &p->end) ||
+        !draw_devices(p) || !mv_picture_write(&p->picture))
+        return MV_EXIT_FAILED;
+    return report(p);
+}
+
 int mv_cmd_segment_plot(mv_cli *cli)
 {
     mv_trace trace;
     plot p = {.cli = cli, .trace = &trace, .view = choose_view(&cli->options)};
+    int status;
 
     if (p.view == MV_PICTURE_ACTIVE)
         return mv_cmd_trace_plot(cli);
@@ -140,10 +177,7 @@ int mv_cmd_segment_plot(mv_cli *cli)
                                               "of time: see --from, --to and --view state");
         return MV_EXIT_USAGE;
     }
-    if (!mv_picture_open(&p.picture, cli))
-        return MV_EXIT_USAGE;
-    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &p.first, &p.end) ||
-        !draw_devices(&p) || !mv_picture_write(&p.picture))
-        return MV_EXIT_FAILED;
-    return report(&p);
+    status = run(&p, &trace);
+    mv_filter_release(&p.filter);
+    return status;
 }

@@ -146,7 +146,7 @@ const mv_command mv_commands[] = {
         .name = "memory",
         .run = mv_cmd_memory,
         .options = MV_HAS(JSON) | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(OUTPUT) | MV_HAS(FRAMES) |
-                   MV_HAS(AT) | RANGE_OPTIONS,
+                   MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(TOP) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
         .writes_file = true,
@@ -167,7 +167,7 @@ const mv_command mv_commands[] = {
         .name = "segments",
         .run = mv_cmd_segments,
         .options = MV_HAS(JSON) | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(OUTPUT) | MV_HAS(FRAMES) |
-                   MV_HAS(AT) | RANGE_OPTIONS,
+                   MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(TOP) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
         .writes_file = true,

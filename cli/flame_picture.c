@@ -1,7 +1,9 @@
 #include "cli/flame_picture.h"
 
+#include "analyze/alive.h"
 #include "cli/at.h"
 #include "cli/complain.h"
+#include "cli/filter_option.h"
 #include "cli/input.h"
 #include "cli/picture.h"
 #include "viz/icicle.h"
@@ -10,11 +12,29 @@ typedef struct {
     mv_cli *cli;
     const mv_trace *trace;
     mv_folded_find find;
+    mv_filter filter;
     uint32_t first, end; /* devices */
     mv_sites sites;
     mv_picture picture;
     uint64_t rows, bytes, drawn;
 } drawing;
+
+/* What the filter leaves of what is allocated at the moment. */
+static mv_heading_part part_of(const drawing *d, const mv_lives *lives, uint32_t event,
+                               const mv_filter_bits *kept)
+{
+    mv_heading_part part = {.filter = d->cli->options.filter};
+
+    for (uint32_t i = 0; kept && i < kept->rows; i++) {
+        if (!mv_alloc_is_allocated(lives, i, event))
+            continue;
+        part.rows++;
+        part.all += lives->allocs.block[i];
+        part.matches += mv_filter_has(kept, i);
+        part.bytes += mv_filter_has(kept, i) ? lives->allocs.block[i] : 0;
+    }
+    return part;
+}
 
 static mv_code draw_moment(drawing *d, const mv_lives *lives, uint32_t event, mv_arena *work,
                            mv_err *err)
@@ -27,10 +47,12 @@ static mv_code draw_moment(drawing *d, const mv_lives *lives, uint32_t event, mv
                            .title = d->picture.name,
                            .event = event,
                            .measure = "allocated"};
+    const mv_filter_bits *kept;
     mv_flame flame;
     mv_flame_tree tree;
     mv_icicle icicle;
-    mv_code code = d->find(work, d->trace, lives, event, sites, &flame, err);
+    mv_code code = mv_folded_flame(work, d->cli, &d->filter, d->find, d->trace, lives, event, sites,
+                                   &kept, &flame, err);
 
     if (code == MV_OK)
         code = mv_flame_tree_make(work, d->trace, lives, &flame, sites, d->sites.kinds, &tree, err);
@@ -38,6 +60,7 @@ static mv_code draw_moment(drawing *d, const mv_lives *lives, uint32_t event, mv
         return code;
     if (flame.map.addr)
         opts.measure = "reserved";
+    opts.part = part_of(d, lives, event, kept);
     code =
         mv_icicle_find(&d->cli->arena, d->trace, lives, d->sites.kinds, &tree, &opts, &icicle, err);
     if (code != MV_OK)
@@ -96,17 +119,25 @@ static int report(drawing *d)
     return mv_report_close(&r);
 }
 
+static int run(drawing *d, mv_trace *trace)
+{
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    if (!mv_filter_option_read(d->cli, &d->filter) || !mv_picture_open(&d->picture, d->cli))
+        return MV_EXIT_USAGE;
+    if (!mv_input_read(d->cli, trace) || !mv_input_devices(d->cli, trace, &d->first, &d->end))
+        return MV_EXIT_FAILED;
+    if (mv_sites_find(&d->cli->arena, trace, &d->sites, &err) != MV_OK)
+        return mv_complain(mv_input_name(d->cli), &err);
+    return draw_devices(d) && mv_picture_write(&d->picture) ? report(d) : MV_EXIT_FAILED;
+}
+
 int mv_flame_picture_run(mv_cli *cli, mv_folded_find find)
 {
     mv_trace trace;
     drawing d = {.cli = cli, .trace = &trace, .find = find};
-    mv_err err = {.offset = MV_NO_OFFSET};
+    int status = run(&d, &trace);
 
-    if (!mv_picture_open(&d.picture, cli))
-        return MV_EXIT_USAGE;
-    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &d.first, &d.end))
-        return MV_EXIT_FAILED;
-    if (mv_sites_find(&cli->arena, &trace, &d.sites, &err) != MV_OK)
-        return mv_complain(mv_input_name(cli), &err);
-    return draw_devices(&d) && mv_picture_write(&d.picture) ? report(&d) : MV_EXIT_FAILED;
+    mv_filter_release(&d.filter);
+    return status;
 }

@@ -4,10 +4,12 @@
 
 #include "cli/at.h"
 #include "cli/complain.h"
+#include "cli/filter_option.h"
 #include "cli/flame_picture.h"
 #include "cli/input.h"
 #include "cli/picture.h"
 #include "cli/report.h"
+#include "viz/core/isolate.h"
 
 typedef struct {
     mv_cli *cli;
@@ -15,6 +17,7 @@ typedef struct {
     const uint8_t *kinds; /* of frames */
     mv_sites sites;       /* unless all frames are wanted */
     mv_folded_find find;
+    mv_filter filter;
     uint32_t first, end; /* devices */
     mv_sink sink;
     uint64_t rows, bytes; /* written */
@@ -103,7 +106,7 @@ static void put_row(folder *f, const mv_lives *lives, const mv_flame *flame,
         put_frame(f, prefix[i]);
         has_first = true;
     }
-    if (row->part != MV_FLAME_FREE)
+    if (row->part != MV_FLAME_FREE && row->part != MV_FLAME_OTHER)
         put_stack(f, row->stack, has_first);
     mv_sink_printf(&f->sink, " %llu\n", (unsigned long long)row->bytes);
     f->rows++;
@@ -112,16 +115,53 @@ static void put_row(folder *f, const mv_lives *lives, const mv_flame *flame,
 
 /* ---- all --------------------------------------------------------------------------------- */
 
+mv_code mv_folded_memory(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                         uint32_t event, const mv_sites *sites, const mv_filter_bits *kept,
+                         mv_flame *out, mv_err *err)
+{
+    mv_code code = MV_OK;
+    mv_lives part;
+
+    (void)trace;
+    if (kept)
+        code = mv_isolate_lives(arena, lives, kept, &part, err);
+    if (code != MV_OK)
+        return code;
+    return mv_flame_memory(arena, kept ? &part : lives, event, sites, out, err);
+}
+
+mv_code mv_folded_flame(mv_arena *arena, mv_cli *cli, const mv_filter *filter, mv_folded_find find,
+                        const mv_trace *trace, const mv_lives *lives, uint32_t event,
+                        const mv_sites *sites, const mv_filter_bits **kept, mv_flame *out,
+                        mv_err *err)
+{
+    mv_filter_bits *bits = mv_push_struct(arena, mv_filter_bits);
+    mv_code code = MV_OK;
+
+    *kept = cli->options.filter ? bits : NULL;
+    if (!bits)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "filter");
+    if (*kept)
+        code = mv_filter_allocs(arena, trace, lives, NULL, filter, bits, err);
+    if (code == MV_OK)
+        code = find(arena, trace, lives, event, sites, *kept, out, err);
+    if (code == MV_OK && cli->options.top)
+        mv_flame_keep_top(out, cli->options.top);
+    return code;
+}
+
 static bool put_flame(folder *f, const mv_lives *lives, mv_arena *arena)
 {
     const mv_sites *sites = f->cli->options.all_frames ? NULL : &f->sites;
     mv_err err = {.offset = MV_NO_OFFSET};
+    const mv_filter_bits *kept;
     mv_moment at;
     mv_flame flame;
 
     if (!mv_at_find(f->cli, f->trace, lives, "end", &at))
         return false;
-    if (f->find(arena, f->trace, lives, at.event, sites, &flame, &err) != MV_OK) {
+    if (mv_folded_flame(arena, f->cli, &f->filter, f->find, f->trace, lives, at.event, sites, &kept,
+                        &flame, &err) != MV_OK) {
         mv_complain(mv_input_name(f->cli), &err);
         return false;
     }
@@ -187,21 +227,30 @@ static int report(const folder *f)
     return mv_report_close(&r);
 }
 
+static int run(folder *f, mv_trace *trace)
+{
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    if (!check_path(f->cli) || !mv_filter_option_read(f->cli, &f->filter))
+        return MV_EXIT_USAGE;
+    if (!mv_input_read(f->cli, trace) || !mv_input_devices(f->cli, trace, &f->first, &f->end))
+        return MV_EXIT_FAILED;
+    if (mv_sites_find(&f->cli->arena, trace, &f->sites, &err) != MV_OK)
+        return mv_complain(mv_input_name(f->cli), &err);
+    f->kinds = f->sites.kinds;
+    return write_file(f) ? report(f) : MV_EXIT_FAILED;
+}
+
 int mv_folded_run(mv_cli *cli, mv_folded_find find)
 {
     mv_trace trace;
     folder f = {.cli = cli, .trace = &trace, .find = find};
-    mv_err err = {.offset = MV_NO_OFFSET};
+    int status;
 
     if (cli->options.output && !mv_option_given(&cli->options, MV_HAS(FORMAT)) &&
         mv_picture_is_written(cli->options.output))
         return mv_flame_picture_run(cli, find);
-    if (!check_path(cli))
-        return MV_EXIT_USAGE;
-    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &f.first, &f.end))
-        return MV_EXIT_FAILED;
-    if (mv_sites_find(&cli->arena, &trace, &f.sites, &err) != MV_OK)
-        return mv_complain(mv_input_name(cli), &err);
-    f.kinds = f.sites.kinds;
-    return write_file(&f) ? report(&f) : MV_EXIT_FAILED;
+    status = run(&f, &trace);
+    mv_filter_release(&f.filter);
+    return status;
 }

@@ -40,7 +40,7 @@ static mv_code attribute(mv_arena *arena, const mv_trace *trace, const mv_lives 
         mv_peak_reach(arena, &found, found.peak / 2, &target, err) != MV_OK ||
         mv_lines_find(arena, trace, lives, opts.kinds, opts.window, &lines, err) != MV_OK ||
         mv_flame_memory(arena, lives, at.event, NULL, &memory, err) != MV_OK ||
-        mv_flame_segments(arena, trace, lives, at.event, NULL, &segments, err) != MV_OK)
+        mv_flame_segments(arena, trace, lives, at.event, NULL, NULL, &segments, err) != MV_OK)
         return err->code;
     sum = found.unattributed;
     for (uint32_t i = 0; i < found.count; i++)

@@ -1,6 +1,7 @@
 /* Folded stacks add up: to what is allocated, and to what is reserved. */
 #include <criterion/criterion.h>
 
+#include "analyze/alive.h"
 #include "analyze/flame.h"
 #include "analyze/moment.h"
 #include "tests/fixture_heap.h"
@@ -23,11 +24,58 @@ static void check_moment(mv_arena *arena, const mv_trace *trace, const mv_lives 
     mv_err err = {0};
 
     cr_assert_eq(mv_flame_memory(arena, lives, event, sites, &memory, &err), MV_OK);
-    cr_assert_eq(mv_flame_segments(arena, trace, lives, event, sites, &segments, &err), MV_OK);
+    cr_assert_eq(mv_flame_segments(arena, trace, lives, event, sites, NULL, &segments, &err),
+                 MV_OK);
     cr_expect_eq(sum_of(&memory, MV_FLAME_ALLOCATED), levels.allocated);
     cr_expect_eq(sum_of(&segments, MV_FLAME_ALLOCATED), levels.allocated);
     cr_expect_eq(sum_of(&segments, MV_FLAME_PENDING), levels.active - levels.allocated);
     cr_expect_eq(sum_of(&segments, MV_FLAME_FREE), levels.reserved - levels.active);
+}
+
+/* What is other moves its bytes and pieces, and nothing else. */
+static void check_others(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                         const mv_sites *sites, uint32_t event)
+{
+    uint8_t *is_other = mv_push_array(arena, uint8_t, lives->allocs.count);
+    uint64_t kept = 0, others = 0, cut;
+    mv_flame all, flame;
+    mv_err err = {0};
+
+    for (uint32_t i = 0; i < lives->allocs.count; i++) {
+        is_other[i] = i * 7 % 3 == 0;
+        if (mv_alloc_is_allocated(lives, i, event))
+            *(is_other[i] ? &others : &kept) += lives->allocs.block[i];
+    }
+    cr_assert_eq(mv_flame_segments(arena, trace, lives, event, sites, NULL, &all, &err), MV_OK);
+    cr_assert_eq(mv_flame_segments(arena, trace, lives, event, sites, is_other, &flame, &err),
+                 MV_OK);
+    cr_expect_eq(sum_of(&flame, MV_FLAME_ALLOCATED), kept);
+    cr_expect_eq(sum_of(&flame, MV_FLAME_OTHER), others);
+    cr_expect_eq(sum_of(&flame, MV_FLAME_PENDING), sum_of(&all, MV_FLAME_PENDING));
+    cr_expect_eq(sum_of(&flame, MV_FLAME_FREE), sum_of(&all, MV_FLAME_FREE));
+    for (uint32_t top = 0; top < 6; top++) {
+        uint64_t blocks = 0, blocks_before = 0, least = UINT64_MAX, most = 0;
+        uint32_t rows = 0;
+        cr_assert_eq(mv_flame_segments(arena, trace, lives, event, sites, NULL, &flame, &err),
+                     MV_OK);
+        mv_flame_keep_top(&flame, top);
+        for (uint32_t i = 0; i < all.count; i++)
+            blocks_before += all.rows[i].blocks;
+        for (uint32_t i = 0; i < flame.count; i++) {
+            blocks += flame.rows[i].blocks;
+            if (flame.rows[i].part != MV_FLAME_ALLOCATED)
+                continue;
+            rows++;
+            least = flame.rows[i].bytes < least ? flame.rows[i].bytes : least;
+        }
+        for (uint32_t i = 0; i < all.count; i++)
+            most += all.rows[i].part == MV_FLAME_ALLOCATED && all.rows[i].bytes > least;
+        cr_expect_leq(rows, top);
+        cr_expect(rows == 0 || most < rows, "%lu rows are larger than the least of %u", most, rows);
+        cr_expect_eq(blocks, blocks_before);
+        cut = sum_of(&flame, MV_FLAME_ALLOCATED) + sum_of(&flame, MV_FLAME_OTHER);
+        cr_expect_eq(cut, kept + others);
+    }
 }
 
 Test(flame, random_heaps)
@@ -45,6 +93,8 @@ Test(flame, random_heaps)
         cr_assert_eq(mv_sites_find(mvt_arena(t), trace, &sites, &err), MV_OK);
         for (uint32_t e = 0; e <= truth.events; e += 7)
             check_moment(mvt_arena(t), trace, &lives, e % 2 ? &sites : NULL, e - 1);
+        for (uint32_t e = 0; e <= truth.events; e += 31)
+            check_others(mvt_arena(t), trace, &lives, e % 2 ? &sites : NULL, e - 1);
         mvt_drop(t);
     }
 }

@@ -29,9 +29,9 @@ static void draw(picture *p, const mv_trace *trace, uint32_t device, bool is_seg
     cr_assert_eq(mv_lives_find(&p->arena, trace, device, &p->lives, &err), MV_OK);
     cr_assert_eq(mv_sites_find(&p->arena, trace, &p->sites, &err), MV_OK);
     if (is_segments)
-        cr_assert_eq(
-            mv_flame_segments(&p->arena, trace, &p->lives, opts.event, &p->sites, &p->flame, &err),
-            MV_OK);
+        cr_assert_eq(mv_flame_segments(&p->arena, trace, &p->lives, opts.event, &p->sites, NULL,
+                                       &p->flame, &err),
+                     MV_OK);
     else
         cr_assert_eq(mv_flame_memory(&p->arena, &p->lives, opts.event, &p->sites, &p->flame, &err),
                      MV_OK);

@@ -334,7 +334,7 @@ Test(timeline, says_what_part_is_shown)
     cr_expect_eq(p.timeline.drawn, 1);
     cr_expect(mvt_scene_says(&p.timeline.scene, "one by one the 1 largest of 3 allocations; all "
                                                 "others are the grey band on top, 5.00 MiB of"));
-    cr_expect(mvt_scene_says(&p.timeline.scene, "other: 2 smaller"));
+    cr_expect(mvt_scene_says(&p.timeline.scene, "other: 2 blocks"));
     drop(&p);
     mvt_drop(t);
 }

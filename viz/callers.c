@@ -73,7 +73,7 @@ static bool group_allocs(mv_arena *arena, mv_painter *p, const uint32_t *caller_
         if (leaks && leaks->is_leaked[i])
             caller = leak_twin(c, caller);
         c->of_alloc[i] = caller;
-        if (lives_at_peak(p, i))
+        if (lives_at_peak(p, i) && (!p->coloured || mv_filter_has(p->coloured, i)))
             c->callers[caller].bytes += a->block[i];
     }
     return true;
@@ -284,8 +284,9 @@ static void band_row(mv_painter *p, float x, float y, float w)
 
     mv_scene_rect(p->scene, x, y - 10, 12, 12, p->theme->rest);
     legend_row(p, x, y, w,
-               mv_scene_format(p->scene, "other: %s smaller",
-                               mv_axis_exact(p->shown.matches - p->shown.largest, count)),
+               mv_scene_format(p->scene, "other: %s %s",
+                               mv_axis_exact(p->shown.matches - p->shown.largest, count),
+                               p->of_segments ? "segments" : "blocks"),
                mv_shown_others(p));
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/position.h"
+#include "analyze/size.h"
 #include "viz/axis.h"
 
 enum { LEFT = 24 };
@@ -28,6 +29,25 @@ void mv_heading_paint(mv_scene *scene, const mv_theme *theme, mv_heading heading
     if (heading.verdict)
         line(scene, 76, 13, heading.is_alarm ? theme->alarm : theme->text, heading.is_alarm,
              heading.verdict);
+}
+
+const char *mv_heading_part_line(mv_scene *scene, mv_heading_part part, const char *rows,
+                                 const char *of)
+{
+    char matches[MV_TICK_TEXT], count[MV_TICK_TEXT], bytes[MV_SIZE_TEXT], all[MV_SIZE_TEXT];
+    const char *filter;
+
+    if (!part.filter)
+        return NULL;
+    filter = mv_text_fit(scene, part.filter, 13, scene->width / 3);
+    mv_axis_exact(part.rows, count);
+    if (part.matches == 0)
+        return mv_scene_format(scene, "only %s: none of the %s %s matches", filter, count, rows);
+    return mv_scene_format(scene, "only %s: %s of %s %s, %s (%.1f %%) of %s %s", filter,
+                           mv_axis_exact(part.matches, matches), count, rows,
+                           mv_size_text(bytes, part.bytes),
+                           part.all ? 100.0 * (double)part.bytes / (double)part.all : 0, of,
+                           mv_size_text(all, part.all));
 }
 
 const char *mv_heading_moment(mv_scene *scene, const mv_trace *trace, const mv_lives *lives,

@@ -15,6 +15,18 @@ typedef struct {
     bool is_alarm;       /* the verdict is bad news */
 } mv_heading;
 
+/* What a filter left of everything. */
+typedef struct {
+    const char *filter;     /* its words; NULL: nothing was left out */
+    uint64_t matches, rows; /* so many of how many */
+    uint64_t bytes, all;    /* that they hold, of how many */
+} mv_heading_part;
+
+/* "only forward: 12 of 540 blocks, 100 MiB (39.0 %) of the allocated 257 MiB": `rows` is "blocks",
+ * `of` "the allocated". NULL when nothing was left out. */
+const char *mv_heading_part_line(mv_scene *scene, mv_heading_part part, const char *rows,
+                                 const char *of);
+
 /* Lines that do not fit the picture are cut. */
 void mv_heading_paint(mv_scene *scene, const mv_theme *theme, mv_heading heading);
 

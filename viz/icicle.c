@@ -104,7 +104,16 @@ mv_code mv_icicle_lay(mv_arena *arena, const mv_flame_tree *tree, uint64_t least
 
 /* ---- colours ----------------------------------------------------------------------------- */
 
-typedef enum { KEY_USER, KEY_PACKAGE, KEY_TORCH, KEY_NATIVE, KEY_PLACE, KEY_IDLE, KEY_REST } key;
+typedef enum {
+    KEY_USER,
+    KEY_PACKAGE,
+    KEY_TORCH,
+    KEY_NATIVE,
+    KEY_PLACE,
+    KEY_IDLE,
+    KEY_REST,
+    KEY_OTHER
+} key;
 
 static uint32_t key_colour(const mv_theme *theme, key k)
 {
@@ -121,6 +130,8 @@ static uint32_t key_colour(const mv_theme *theme, key k)
         return mv_site_colour(3);
     case KEY_IDLE:
         return theme->plot;
+    case KEY_OTHER:
+        return theme->unknown;
     default:
         return theme->rest;
     }
@@ -133,7 +144,9 @@ static key key_of(const mv_flame_node *node, const uint8_t *kinds)
     if (node->kind == MV_FLAME_PLACE)
         return KEY_PLACE;
     if (node->kind == MV_FLAME_STATE)
-        return node->part == MV_FLAME_ALLOCATED ? KEY_PLACE : KEY_IDLE;
+        return node->part == MV_FLAME_ALLOCATED ? KEY_PLACE
+               : node->part == MV_FLAME_OTHER   ? KEY_OTHER
+                                                : KEY_IDLE;
     switch (kinds[node->frame.row]) {
     case MV_FRAME_USER:
         return KEY_USER;
@@ -286,11 +299,11 @@ static int widest_first(const void *left, const void *right)
 static void paint_legend(icicle *p)
 {
     static const char *const names[] = {
-        "your code", "packages",        "PyTorch and Python",          "native code, or no frames",
-        "segments",  "free or waiting", "boxes too narrow for a shape"};
+        "your code", "packages",        "PyTorch and Python",           "native code, or no frames",
+        "segments",  "free or waiting", "boxes too narrow for a shape", "other allocations"};
     float x = SIDE, y = p->scene->height - 18;
 
-    for (key k = KEY_USER; k <= KEY_REST; k++) {
+    for (key k = KEY_USER; k <= KEY_OTHER; k++) {
         float w = mv_text_width(names[k], 12);
         if (!(p->keys >> k & 1) || x + w + 20 > p->scene->width - SIDE)
             continue;
@@ -308,19 +321,19 @@ static void paint_legend(icicle *p)
 /* How the bytes are used, where the tree tells states apart. */
 static const char *state_note(icicle *p)
 {
-    uint64_t bytes[MV_FLAME_FREE + 1] = {0};
+    uint64_t bytes[MV_FLAME_OTHER + 1] = {0};
     char used[MV_SIZE_TEXT], waiting[MV_SIZE_TEXT], idle[MV_SIZE_TEXT];
     bool is_told = false;
 
     for (uint32_t i = 1; i < p->tree->count; i++)
         if (p->tree->nodes[i].kind == MV_FLAME_STATE) {
             bytes[p->tree->nodes[i].part] += p->tree->nodes[i].bytes;
-            is_told = true;
+            is_told |= p->tree->nodes[i].part != MV_FLAME_OTHER;
         }
     if (!is_told)
         return NULL;
     return mv_scene_format(p->scene, "%s allocated \xc2\xb7 %s%s%s free",
-                           mv_size_text(used, bytes[MV_FLAME_ALLOCATED]),
+                           mv_size_text(used, bytes[MV_FLAME_ALLOCATED] + bytes[MV_FLAME_OTHER]),
                            bytes[MV_FLAME_PENDING] ? mv_size_text(waiting, bytes[MV_FLAME_PENDING])
                                                    : "",
                            bytes[MV_FLAME_PENDING] ? " waiting for a stream \xc2\xb7 " : "",
@@ -355,7 +368,7 @@ static const char *heaviest_note(icicle *p, mv_arena *scratch)
 }
 
 /* What cannot be seen, else the answer. */
-static const char *verdict_of(icicle *p, mv_arena *scratch)
+static const char *answer_of(icicle *p, mv_arena *scratch)
 {
     const mv_flame_tree *tree = p->tree;
     const char *note = state_note(p);
@@ -374,6 +387,18 @@ static const char *verdict_of(icicle *p, mv_arena *scratch)
         note = mv_scene_format(p->scene, "%s%s%u more levels do not fit below", note ? note : "",
                                note ? " \xc2\xb7 " : "", tree->depth - p->boxes.depth);
     return note;
+}
+
+static const char *verdict_of(icicle *p, mv_arena *scratch)
+{
+    const char *answer = answer_of(p, scratch);
+    const char *part = mv_heading_part_line(p->scene, p->opts->part, "blocks", "the allocated");
+
+    if (!part)
+        return answer;
+    return answer && p->opts->part.matches
+               ? mv_scene_format(p->scene, "%s \xc2\xb7 %s", part, answer)
+               : part;
 }
 
 static void paint_heading(icicle *p, mv_arena *scratch, const mv_lives *lives)

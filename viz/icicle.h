@@ -13,7 +13,7 @@
 #define MV_ICICLE_H
 
 #include "analyze/flame_tree.h"
-#include "viz/scene.h"
+#include "viz/heading.h"
 
 typedef struct {
     uint32_t node;   /* of the tree; of a rest: the parent */
@@ -41,9 +41,10 @@ typedef struct {
                       * 100 levels */
     uint32_t top;    /* most nodes that have a box, the heaviest; 0: 6000 */
     bool is_dark;
-    const char *title;   /* the file's name; not NULL */
-    const char *measure; /* what the bytes are: "allocated" */
-    uint32_t event;      /* the moment is behind it, or MV_BEFORE */
+    const char *title;    /* the file's name; not NULL */
+    const char *measure;  /* what the bytes are: "allocated" */
+    mv_heading_part part; /* what a filter left, in blocks; zero: all */
+    uint32_t event;       /* the moment is behind it, or MV_BEFORE */
 } mv_icicle_opts;
 
 typedef struct {

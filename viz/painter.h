@@ -13,6 +13,7 @@
 
 #include "analyze/culprit.h"
 #include "analyze/totals.h"
+#include "viz/heading.h"
 #include "viz/layout.h"
 #include "viz/palette.h"
 #include "viz/timeline.h"
@@ -57,7 +58,9 @@ typedef struct {
     const mv_theme *theme;
     mv_scene *scene;
     mv_shown shown;
-    mv_series series; /* of all rows that match */
+    const mv_filter_bits *coloured; /* rows that count for their call site, the others are grey;
+                                     * NULL: all */
+    mv_series series;               /* of all rows that match */
     mv_layout layout;
     mv_callers callers;
     const uint8_t *frame_kinds; /* mv_frame_kinds */
@@ -118,6 +121,13 @@ mv_code mv_shown_filter(mv_arena *scratch, mv_painter *p, mv_err *err);
 
 /* Cuts p->lives to the largest, if opts->top says so; `series` stays. Fails likewise. */
 mv_code mv_shown_top(mv_arena *scratch, mv_painter *p, mv_err *err);
+
+/* Sets `coloured` to the rows of `only` (NULL: all) that are allocated behind an event, of those
+ * the `top` largest (0: all), and `shown`; *part says what `only` leaves of all. p->peak is what is
+ * allocated. Fails likewise. */
+mv_code mv_shown_blocks(mv_arena *scratch, mv_painter *p, uint32_t event,
+                        const mv_filter_bits *only, uint32_t top, mv_heading_part *part,
+                        mv_err *err);
 
 /* "only forward: 12 of 5,402 allocations, ..."; NULL when everything is shown. */
 const char *mv_shown_line(mv_painter *p);

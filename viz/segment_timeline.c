@@ -27,6 +27,7 @@ mv_code mv_segment_lives_as_allocs(mv_arena *arena, const mv_lives *lives, mv_li
     mv_alloc_lives *a = &out->allocs;
 
     *out = *lives;
+    out->alloc_of = NULL; /* events name allocations, not these rows */
     *a = (mv_alloc_lives){.count = s->count};
     a->segment = mv_push_array(arena, uint32_t, s->count);
     a->addr = mv_push_array(arena, uint64_t, s->count);
@@ -93,6 +94,85 @@ static void turn_series(mv_series *series)
     series->active = allocated;
 }
 
+/* ---- parts of it -------------------------------------------------------------------------- */
+
+/* `only` names rows of lives->segments; the timeline's rows are in another order. */
+static bool turn_bits(mv_arena *scratch, const mv_lives *rows, const mv_filter_bits *only,
+                      mv_filter_bits *out)
+{
+    *out =
+        (mv_filter_bits){.rows = only->rows,
+                         .words = mv_push_array(scratch, uint64_t, (uint64_t)only->rows / 64 + 1)};
+    for (uint32_t i = 0; out->words && i < rows->allocs.count; i++)
+        if (mv_filter_has(only, rows->allocs.segment[i])) {
+            out->words[i >> 6] |= UINT64_C(1) << (i & 63);
+            out->matches++;
+        }
+    return out->words != NULL;
+}
+
+/* From changes at events to levels after them; `before` is what was there ahead of them. */
+static void add_up(uint64_t *levels, uint32_t count, uint64_t before)
+{
+    for (uint32_t i = 0; i < count; i++)
+        levels[i] = before += levels[i];
+}
+
+static void add_life(uint64_t *changes, uint64_t *before, uint32_t birth, uint32_t end,
+                     uint64_t bytes)
+{
+    if (birth == MV_BEFORE)
+        *before += bytes;
+    else
+        changes[birth] += bytes;
+    if (end != MV_NEVER)
+        changes[end] -= bytes;
+}
+
+/* What the segments that are left hold, and what tensors use of them. */
+static mv_code level_part(mv_arena *scratch, const mv_lives *lives, mv_painter *p,
+                          const mv_filter_bits *only, mv_err *err)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    const mv_segment_lives *s = &lives->segments;
+    mv_series *series = &p->series;
+
+    series->allocated = mv_push_array(scratch, uint64_t, series->count);
+    series->active = mv_push_array(scratch, uint64_t, series->count);
+    if (!series->allocated || !series->active)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "segment timeline");
+    series->before.allocated = series->before.active = 0;
+    for (uint32_t i = 0; i < s->count; i++)
+        if (mv_filter_has(only, i))
+            add_life(series->allocated, &series->before.allocated, s->birth[i], s->death[i],
+                     s->size[i]);
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->segment[i] < s->count && mv_filter_has(only, a->segment[i]))
+            add_life(series->active, &series->before.active, a->birth[i], a->freed[i], a->block[i]);
+    add_up(series->allocated, series->count, series->before.allocated);
+    add_up(series->active, series->count, series->before.active);
+    return MV_OK;
+}
+
+/* The rows that are shown: as timeline.c chooses them, but by segment. */
+static mv_code choose_rows(mv_arena *scratch, const mv_lives *lives, mv_painter *p,
+                           mv_timeline_opts *shown, mv_err *err)
+{
+    const mv_filter_bits *only = shown->only;
+    mv_filter_bits *rows = mv_push_struct(scratch, mv_filter_bits);
+    mv_code code;
+
+    if (only && (!rows || !turn_bits(scratch, p->lives, only, rows)))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "segment timeline");
+    shown->only = only ? rows : NULL;
+    code = mv_shown_filter(scratch, p, err);
+    if (code == MV_OK && only)
+        code = level_part(scratch, lives, p, only, err);
+    return code == MV_OK ? mv_shown_top(scratch, p, err) : code;
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
+
 mv_code mv_segment_timeline_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                                  const mv_timeline_opts *opts, mv_timeline *out, mv_err *err)
 {
@@ -119,8 +199,11 @@ mv_code mv_segment_timeline_find(mv_arena *arena, const mv_trace *trace, const m
         out->events = p.layout.to - p.layout.from;
         if (!shown.verdict)
             shown.verdict = verdict(&p);
-        code = mv_painter_timeline(&scratch, &p, &out->drawn, err);
+        code = choose_rows(&scratch, lives, &p, &shown, err);
+        out->matches = p.shown.matches;
     }
+    if (code == MV_OK)
+        code = mv_painter_timeline(&scratch, &p, &out->drawn, err);
     mv_arena_release(&scratch);
     return code;
 }

@@ -1,7 +1,11 @@
 /* Which rows a timeline shows: the matches of a filter, and of those the largest. */
+#include <stdlib.h>
+
+#include "analyze/alive.h"
 #include "analyze/size.h"
 #include "viz/axis.h"
 #include "viz/core/isolate.h"
+#include "viz/heading.h"
 #include "viz/painter.h"
 
 static uint32_t count_in_window(const mv_painter *p)
@@ -73,6 +77,60 @@ mv_code mv_shown_top(mv_arena *scratch, mv_painter *p, mv_err *err)
     return code == MV_OK ? cut(scratch, p, &kept, err) : code;
 }
 
+/* ---- the blocks of a moment -------------------------------------------------------------- */
+
+static int largest_first(const void *left, const void *right, void *blocks)
+{
+    const uint64_t *bytes = blocks;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+    if (bytes[a] != bytes[b])
+        return bytes[a] < bytes[b] ? 1 : -1;
+    return (a > b) - (a < b);
+}
+
+mv_code mv_shown_blocks(mv_arena *scratch, mv_painter *p, uint32_t event,
+                        const mv_filter_bits *only, uint32_t top, mv_heading_part *part,
+                        mv_err *err)
+{
+    const mv_alloc_lives *a = &p->lives->allocs;
+    mv_filter_bits *bits = mv_push_struct(scratch, mv_filter_bits);
+    uint32_t count = 0;
+    mv_alive alive;
+    mv_code code = mv_alive_allocs(scratch, p->lives, event, MV_ALIVE_ALLOCATED, &alive, err);
+
+    if (code != MV_OK || (!only && !top))
+        return code;
+    if (bits)
+        bits->words = mv_push_array(scratch, uint64_t, (uint64_t)a->count / 64 + 1);
+    if (!bits || !bits->words)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
+    part->rows = alive.count;
+    for (uint32_t i = 0; i < alive.count; i++) {
+        uint32_t row = alive.row[i];
+        part->all += a->block[row];
+        if (only && !mv_filter_has(only, row))
+            continue;
+        part->bytes += a->block[row];
+        alive.row[count++] = row;
+    }
+    part->matches = count;
+    qsort_r(alive.row, count, sizeof *alive.row, largest_first, a->block);
+    if (top && top < count)
+        count = top;
+    bits->rows = a->count;
+    for (bits->matches = 0; bits->matches < count; bits->matches++)
+        bits->words[alive.row[bits->matches] >> 6] |= UINT64_C(1)
+                                                      << (alive.row[bits->matches] & 63);
+    p->coloured = bits;
+    p->shown.has_others = count < alive.count;
+    p->shown.matches = alive.count;
+    p->shown.largest = count;
+    return MV_OK;
+}
+
+/* ---- what is said ------------------------------------------------------------------------ */
+
 uint64_t mv_shown_others(const mv_painter *p)
 {
     uint64_t drawn = 0;
@@ -95,19 +153,10 @@ static uint64_t matches_at_peak(const mv_painter *p)
 
 static const char *filter_line(mv_painter *p, const char *rows)
 {
-    const char *filter =
-        mv_text_fit(p->scene, p->opts->filter ? p->opts->filter : "", 13, p->scene->width / 3);
-    char matches[MV_TICK_TEXT], all[MV_TICK_TEXT], part[MV_SIZE_TEXT], peak[MV_SIZE_TEXT];
-    uint64_t bytes = matches_at_peak(p);
+    mv_heading_part part = {p->opts->filter ? p->opts->filter : "", p->shown.matches, p->shown.rows,
+                            matches_at_peak(p), p->shown.peak};
 
-    if (p->shown.matches == 0)
-        return mv_scene_format(p->scene, "only %s: none of the %s %s matches", filter,
-                               mv_axis_exact(p->shown.rows, all), rows);
-    return mv_scene_format(p->scene, "only %s: %s of %s %s, %s (%.1f %%) of the peak of %s", filter,
-                           mv_axis_exact(p->shown.matches, matches),
-                           mv_axis_exact(p->shown.rows, all), rows, mv_size_text(part, bytes),
-                           p->shown.peak ? 100.0 * (double)bytes / (double)p->shown.peak : 0,
-                           mv_size_text(peak, p->shown.peak));
+    return mv_heading_part_line(p->scene, part, rows, "the peak of");
 }
 
 const char *mv_shown_line(mv_painter *p)

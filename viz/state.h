@@ -14,6 +14,7 @@
 
 #include "analyze/heap.h"
 #include "analyze/leaks.h"
+#include "viz/core/filter.h"
 #include "viz/scene.h"
 
 /* Segments of one pool, kind and stream; or of all that are too many to tell apart, in the last
@@ -63,9 +64,13 @@ mv_code mv_state_lay(mv_arena *arena, const mv_lives *lives, const mv_heap_map *
 typedef struct {
     uint32_t width, height; /* pixels; 0: 1400 x as high as it takes */
     bool is_dark;
-    const char *title;     /* the file's name; not NULL */
-    uint32_t event;        /* the moment is behind it, or MV_BEFORE */
-    const mv_leaks *leaks; /* of these lives: their blocks are red; NULL: none */
+    const char *title;          /* the file's name; not NULL */
+    uint32_t event;             /* the moment is behind it, or MV_BEFORE */
+    const mv_leaks *leaks;      /* of these lives: their blocks are red; NULL: none */
+    uint32_t top;               /* so many blocks, the largest, have a colour; 0: all */
+    const mv_filter_bits *only; /* these alone have a colour, by row of lives->allocs, the others
+                                 * are grey; NULL: all */
+    const char *filter;         /* what chose `only` */
 } mv_state_picture_opts;
 
 typedef struct {

@@ -32,7 +32,8 @@ typedef struct {
     mv_heap_map map;
     mv_state state;
     mv_heap_sums sums;
-    uint64_t largest; /* hole */
+    uint64_t largest;     /* hole */
+    mv_heading_part part; /* what the filter leaves of what is allocated */
     float row_height;
     bool has_rest, has_pending, has_rounding;
     uint32_t drawn;
@@ -159,7 +160,11 @@ static void paint_block(painting *s, const mv_state_box *box, mv_box at)
     uint32_t fill = s->p.callers.callers[s->p.callers.of_alloc[alloc]].colour;
     float gap = at.w > 4 && !box->goes_on ? 0.8f : 0;
 
-    if (box->piece % 2)
+    bool is_grey = s->p.coloured && !mv_filter_has(s->p.coloured, alloc);
+
+    if (is_grey)
+        fill = s->p.theme->rest;
+    else if (box->piece % 2)
         fill = mv_lighter(fill);
     mv_scene_point(s->p.scene, at.x, at.y);
     mv_scene_point(s->p.scene, at.x + at.w - gap, at.y + at.h);
@@ -175,7 +180,8 @@ static void paint_block(painting *s, const mv_state_box *box, mv_box at)
         return;
     }
     at.w -= mark_rounding(s, box, at);
-    label_box(s, box, at, mv_text_on(fill));
+    if (!is_grey)
+        label_box(s, box, at, mv_text_on(fill));
 }
 
 static void paint_box(painting *s, uint32_t group, const mv_state_box *box)
@@ -370,6 +376,7 @@ static void paint_heading(painting *s)
     const mv_heap_sums *sums = &s->sums;
     char reserved[MV_SIZE_TEXT], used[MV_SIZE_TEXT], waiting[MV_SIZE_TEXT], lost[MV_SIZE_TEXT];
     const char *oom = oom_note(s), *note = oom ? oom : hole_note(s);
+    const char *part = mv_heading_part_line(s->p.scene, s->part, "blocks", "the allocated");
     const char *what =
         mv_scene_format(s->p.scene, "%s \xc2\xb7 reserved %s \xc2\xb7 allocated %s%s%s%s%s%s",
                         mv_heading_moment(s->p.scene, s->p.trace, s->p.lives, s->opts->event),
@@ -383,6 +390,8 @@ static void paint_heading(painting *s)
     if (mv_heap_unexplained(sums) != 0)
         note = mv_scene_format(s->p.scene, "%s \xc2\xb7 the file contradicts itself by %lld bytes",
                                note, (long long)mv_heap_unexplained(sums));
+    if (part)
+        note = mv_scene_format(s->p.scene, "%s \xc2\xb7 %s", part, note);
     mv_heading_paint(
         s->p.scene, s->p.theme,
         (mv_heading){s->opts->title,
@@ -458,8 +467,12 @@ mv_code mv_state_picture_find(mv_arena *arena, const mv_trace *trace, const mv_l
     if (code == MV_OK)
         code = lay_out(&scratch, &s, err);
     if (code == MV_OK) {
-        open_scene(arena, &s, &out->scene);
         s.p.peak = s.sums.allocated;
+        s.part.filter = opts->only ? opts->filter : NULL;
+        code = mv_shown_blocks(&scratch, &s.p, opts->event, opts->only, opts->top, &s.part, err);
+    }
+    if (code == MV_OK) {
+        open_scene(arena, &s, &out->scene);
         s.p.frame_kinds = mv_frame_kinds(&scratch, trace);
         out->scene.failed = !s.p.frame_kinds || !mv_callers_find(&scratch, &s.p);
         if (!out->scene.failed) {
