@@ -4,7 +4,7 @@
  *     view.c        opening, the frame, where the panes are
  *     route.c       inputs: to fields, overlays, commands, panes
  *     going.c       going somewhere: cursor, pin, window, device; back and forward
- *     colouring.c   colours of allocations, and what they mean
+ *     colouring.c   colours of allocations
  *     matches.c     the search
  *     toolbar.c, status_bar.c, loading.c      always there
  *     help.c, command_list.c, device_list.c, export_view.c      overlays
@@ -16,11 +16,11 @@
 #include "viz/view/field.h"
 #include "viz/view/panes.h"
 
-enum { MV_MOST_FILES = 1024, MV_MOST_PAST = 64, MV_MOST_LEGEND = 24 };
+enum { MV_MOST_FILES = 1024, MV_MOST_PAST = 64 };
 
 /* Where everything is, in pixels. */
 typedef struct {
-    mv_box toolbar, banner, legend, main, minimap, splitter, tabs, lower, status;
+    mv_box toolbar, banner, main, minimap, splitter, tabs, lower, status;
 } mv_view_layout;
 
 struct mv_chrome {
@@ -29,6 +29,7 @@ struct mv_chrome {
     float lower_share; /* of the height of main and lower */
 
     mv_field search, palette, open, export;
+    mv_box search_box;      /* of the last frame */
     uint32_t row;           /* of an overlay's list: chosen by arrows */
     uint32_t first;         /* first row that is shown */
     bool is_choosing_other; /* the list of devices asks what to compare with */
@@ -67,7 +68,6 @@ bool mv_chrome_is_covered(const mv_view *view);
 /* Bars. Heights are those of the layout. */
 float mv_toolbar_height(const mv_view *view, float width);
 void mv_toolbar_paint(mv_view *view, mv_box box);
-void mv_legend_paint(mv_view *view, mv_box box);
 void mv_tabs_paint(mv_view *view, mv_box box);
 void mv_status_bar_paint(mv_view *view, mv_box box);
 
@@ -109,13 +109,6 @@ bool mv_matches_open(mv_view *view);
 void mv_matches_update(mv_view *view);
 void mv_matches_go(mv_view *view, bool is_back);
 
-/* What the colours of the mode mean. */
-typedef struct {
-    uint32_t colour;
-    const char *text; /* in the frame's memory */
-} mv_legend_entry;
-
-uint32_t mv_colouring_legend(mv_view *view, mv_legend_entry entries[MV_MOST_LEGEND]);
 const char *mv_colour_name(uint8_t mode);
 const char *mv_clock_name(uint8_t clock);
 

@@ -8,7 +8,7 @@ enum { MOST_THREADS = 16 };
 /* An answer and what it answers. */
 typedef struct {
     bool is_there;
-    unsigned char ask[MV_ASK_MOST];
+    _Alignas(16) unsigned char ask[MV_ASK_MOST];
     mv_arena arena;
     void *answer;
 } result;
@@ -23,7 +23,7 @@ struct mv_slot {
     result ready;   /* found, not lent yet */
     result running; /* `ask` alone is read by others than its worker */
     bool is_waiting;
-    unsigned char waiting[MV_ASK_MOST];
+    _Alignas(16) unsigned char waiting[MV_ASK_MOST];
 };
 
 struct mv_jobs {

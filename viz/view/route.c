@@ -135,10 +135,18 @@ static void enter_pane(mv_view *view, const mv_pane *pane, mv_box box)
 
 static void press_covered(mv_view *view, const mv_zone *zone)
 {
-    if (zone && zone->command != MV_DO_NOTHING)
-        mv_view_do(view, zone->command, zone->arg);
-    else if (!zone) /* beside the sheet */
+    mv_zone chosen;
+
+    if (!zone) { /* beside the sheet */
         mv_view_do(view, MV_DO_cancel, 0);
+        return;
+    }
+    if (zone->command == MV_DO_NOTHING)
+        return;
+    chosen = *zone;
+    if (view->has_help || view->focus == MV_FOCUS_PALETTE)
+        mv_chrome_focus(view, MV_FOCUS_PANES);
+    mv_view_do(view, chosen.command, chosen.arg);
 }
 
 static void press(mv_view *view, const mv_input *input)

@@ -189,7 +189,6 @@ static void lay_out(mv_view *view, float width, float height)
     l->main = rest;
     if (!mv_view_device(view))
         return;
-    l->legend = mv_box_cut_top(&rest, mv_ui_px(ui, 20));
     l->lower = mv_box_cut_bottom(&rest, roundf(rest.h * c->lower_share));
     l->tabs = mv_box_cut_top(&l->lower, mv_ui_px(ui, 24));
     l->splitter = mv_box_cut_bottom(&rest, mv_ui_px(ui, 4));
@@ -252,7 +251,6 @@ static void paint_panes(mv_view *view)
     const mv_view_layout *l = &view->chrome->layout;
     mv_ui *ui = &view->ui;
 
-    mv_legend_paint(view, l->legend);
     paint_pane(view, main_pane(view), l->main);
     paint_pane(view, &mv_pane_minimap, l->minimap);
     mv_ui_fill(ui, l->splitter, ui->theme->grid);

@@ -1,0 +1,194 @@
+#include <math.h>
+
+#include "analyze/size.h"
+#include "viz/view/chrome.h"
+
+enum { COLUMN = 560, BAR = 6 };
+
+/* ---- lines in the middle ----------------------------------------------------------------- */
+
+static mv_box column(mv_view *view, mv_box box, float lines)
+{
+    mv_ui *ui = &view->ui;
+    float width = fminf(mv_ui_px(ui, COLUMN), box.w - 2 * mv_ui_px(ui, 16));
+    float height = fminf(lines * mv_ui_px(ui, MV_UI_LINE + 4), box.h);
+
+    return (mv_box){roundf(box.x + (box.w - width) / 2), roundf(box.y + (box.h - height) * 0.4f),
+                    width, height};
+}
+
+static void line(mv_ui *ui, mv_box *box, float size, uint32_t colour, const char *text)
+{
+    mv_ui_text(ui, mv_box_cut_top(box, mv_ui_px(ui, MV_UI_LINE + 4)), size, colour, MV_ANCHOR_START,
+               text);
+}
+
+static void open_button(mv_ui *ui, mv_box *box)
+{
+    mv_box row = mv_box_cut_top(box, mv_ui_px(ui, MV_UI_LINE + 8));
+    mv_box button = mv_box_cut_left(&row, mv_ui_px(ui, 150));
+
+    mv_ui_frame(ui, button, ui->theme->faint_text);
+    mv_ui_button(ui, button, false, MV_DO_open_file, 0, "Open a file ...");
+    mv_box_cut_top(box, mv_ui_px(ui, 12));
+}
+
+/* ---- nothing is open --------------------------------------------------------------------- */
+
+static void paint_empty(mv_view *view, mv_box box)
+{
+    static const char *const examples[] = {
+        "memviz view snapshot.pickle",
+        "memviz view rank0.pickle rank1.pickle",
+        "memviz run -o train.bin -- python train.py",
+        "torch.cuda.memory._dump_snapshot(\"snapshot.pickle\")",
+    };
+    mv_ui *ui = &view->ui;
+    mv_box at = column(view, box, 11);
+    mv_box frame = {at.x - mv_ui_px(ui, 24), at.y - mv_ui_px(ui, 16), at.w + 2 * mv_ui_px(ui, 24),
+                    at.h + 2 * mv_ui_px(ui, 16)};
+
+    if (frame.w < box.w)
+        mv_ui_frame(ui, frame, ui->theme->grid);
+    line(ui, &at, 17, ui->theme->text, "Drop a memory snapshot here");
+    line(ui, &at, MV_UI_TEXT, ui->theme->faint_text,
+         "A .pickle of PyTorch, a .msgpack or a .bin; several become ranks, side by side.");
+    mv_box_cut_top(&at, mv_ui_px(ui, 12));
+    open_button(ui, &at);
+    line(ui, &at, MV_UI_TEXT, ui->theme->faint_text, "On the command line:");
+    for (int i = 0; i < 3; i++)
+        line(ui, &at, MV_UI_TEXT, ui->theme->text, examples[i]);
+    line(ui, &at, MV_UI_TEXT, ui->theme->faint_text, "In a program that records its history:");
+    line(ui, &at, MV_UI_TEXT, ui->theme->text, examples[3]);
+}
+
+/* ---- on the way -------------------------------------------------------------------------- */
+
+/* "310 MiB/s, about 2 s more"; "" when that is not known. */
+static const char *speed_text(mv_view *view, uint64_t done, uint64_t all)
+{
+    double ms = view->ms - view->chrome->reading.ms, rate, left;
+    char size[MV_SIZE_TEXT];
+
+    if (view->chrome->reading.ms <= 0 || ms < 100 || done == 0)
+        return "";
+    rate = (double)done / ms * 1000;
+    left = all > done ? (double)(all - done) / rate : 0;
+    mv_size_text(size, (uint64_t)rate);
+    if (all == 0)
+        return mv_scene_format(&view->ui.scene, " \xc2\xb7 %s/s", size);
+    return mv_scene_format(&view->ui.scene, " \xc2\xb7 %s/s \xc2\xb7 about %.0f s more", size,
+                           ceil(left));
+}
+
+static void bar(mv_ui *ui, mv_box *box, double share)
+{
+    mv_box all = mv_box_cut_top(box, mv_ui_px(ui, BAR)), done = all;
+
+    done.w = all.w * (float)fmin(1, share);
+    mv_ui_fill(ui, all, ui->theme->grid);
+    mv_ui_fill(ui, done, mv_site_colour(0));
+    mv_box_cut_top(box, mv_ui_px(ui, 10));
+}
+
+static void paint_reading(mv_view *view, const mv_document *d, mv_box *at)
+{
+    uint64_t done = atomic_load_explicit(&d->bytes_done, memory_order_relaxed);
+    uint64_t all = atomic_load_explicit(&d->bytes_all, memory_order_relaxed);
+    mv_ui *ui = &view->ui;
+    char part[MV_SIZE_TEXT], whole[MV_SIZE_TEXT];
+
+    if (view->chrome->reading.document != d) {
+        view->chrome->reading.document = d;
+        view->chrome->reading.ms = view->ms;
+    }
+    line(ui, at, 17, ui->theme->text, mv_scene_format(&ui->scene, "Reading %s", d->name));
+    bar(ui, at, all ? (double)done / (double)all : 0);
+    mv_size_text(part, done);
+    mv_size_text(whole, all);
+    line(ui, at, MV_UI_TEXT, ui->theme->faint_text,
+         all ? mv_scene_format(&ui->scene, "%s of %s%s", part, whole, speed_text(view, done, all))
+             : mv_scene_format(&ui->scene, "%s%s", part, speed_text(view, done, all)));
+}
+
+static void paint_opened(mv_view *view, const mv_document *d, mv_box *at)
+{
+    mv_ui *ui = &view->ui;
+    const mv_document_device *device =
+        view->now.device < d->device_count ? &d->devices[view->now.device] : NULL;
+
+    line(ui, at, 17, ui->theme->text, d->name);
+    if (d->device_count == 0)
+        line(ui, at, MV_UI_TEXT, ui->theme->text,
+             "This file has no memory of a GPU in it: no events, and no segments.");
+    else if (device &&
+             atomic_load_explicit(&device->stage, memory_order_acquire) == MV_DEVICE_FAILED)
+        line(ui, at, MV_UI_TEXT, ui->theme->alarm,
+             mv_scene_format(&ui->scene, "device %u: %s", device->device,
+                             mv_code_text(device->failure.code)));
+    else
+        line(ui, at, MV_UI_TEXT, ui->theme->faint_text,
+             "Finding out who lived when, and how high memory stood ...");
+}
+
+bool mv_loading_paint(mv_view *view, mv_box box)
+{
+    const mv_document *d = mv_view_document(view);
+    mv_ui *ui = &view->ui;
+    mv_box at;
+    int stage;
+
+    if (mv_view_device(view))
+        return false;
+    if (!d) {
+        paint_empty(view, box);
+        return true;
+    }
+    at = column(view, box, 6);
+    stage = atomic_load_explicit(&d->stage, memory_order_acquire);
+    if (stage == MV_DOCUMENT_FAILED) {
+        line(ui, &at, 17, ui->theme->text,
+             mv_scene_format(&ui->scene, "%s was not opened", d->name));
+        line(ui, &at, MV_UI_TEXT, ui->theme->alarm, d->why);
+        mv_box_cut_top(&at, mv_ui_px(ui, 12));
+        open_button(ui, &at);
+    } else if (stage == MV_DOCUMENT_OPENED) {
+        paint_opened(view, d, &at);
+    } else {
+        paint_reading(view, d, &at);
+    }
+    return true;
+}
+
+/* ---- files that could not be read -------------------------------------------------------- */
+
+const mv_document *mv_loading_failure(const mv_view *view)
+{
+    uint32_t failed = 0;
+
+    for (uint32_t i = 0; i < view->document_count; i++) {
+        const mv_document *d = view->documents[i];
+        if (atomic_load_explicit(&d->stage, memory_order_acquire) != MV_DOCUMENT_FAILED)
+            continue;
+        if (failed++ >= view->chrome->banners_closed)
+            return d;
+    }
+    return NULL;
+}
+
+void mv_loading_banner(mv_view *view, mv_box box)
+{
+    const mv_document *d = mv_loading_failure(view);
+    mv_ui *ui = &view->ui;
+    mv_box close;
+
+    if (!d)
+        return;
+    mv_ui_fill(ui, box, ui->theme->plot);
+    mv_ui_fill(ui, mv_box_cut_left(&box, mv_ui_px(ui, 4)), ui->theme->alarm);
+    close = mv_box_cut_right(&box, mv_ui_px(ui, 70));
+    mv_box_cut_left(&box, mv_ui_px(ui, 8));
+    mv_ui_text(ui, box, MV_UI_TEXT, ui->theme->alarm, MV_ANCHOR_START,
+               mv_scene_format(&ui->scene, "not opened: %s", d->why));
+    mv_ui_button(ui, close, false, MV_DO_cancel, 0, "Close");
+}
