@@ -16,6 +16,7 @@ typedef struct {
     const mv_trace *trace;
     const uint8_t *kinds;
     bool all_frames;
+    mv_flame_tree_opts opts;
     mv_flame_tree *tree;
     uint32_t capacity;
     mv_intern by_step; /* nodes by their parent and label */
@@ -122,7 +123,8 @@ static bool add_stack(planter *p, uint32_t *at, const mv_flame_row *row)
     const mv_frame_id *frames = mv_stack_frames(p->trace, row->stack, &count);
     char label[LABEL_SIZE];
 
-    for (uint32_t i = count; i-- > 0;) {
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t i = p->opts.is_inverted ? k : count - 1 - k;
         if (!p->all_frames && !mv_frame_is_shown(p->trace, p->kinds, row->stack, i))
             continue;
         if (!step(p, at, frame_label(p, frames[i]),
@@ -192,6 +194,15 @@ static bool link_children(planter *p)
     return true;
 }
 
+static void weigh_blocks(mv_flame_tree *tree)
+{
+    for (uint32_t i = 0; i < tree->count; i++) {
+        uint64_t bytes = tree->nodes[i].bytes;
+        tree->nodes[i].bytes = tree->nodes[i].blocks;
+        tree->nodes[i].blocks = bytes;
+    }
+}
+
 static bool plant(planter *p, const mv_lives *lives, const mv_flame *flame)
 {
     p->label_of_frame = mv_push_array(&p->scratch, uint32_t, p->trace->frames.count);
@@ -204,6 +215,8 @@ static bool plant(planter *p, const mv_lives *lives, const mv_flame *flame)
     for (uint32_t i = 0; i < flame->count; i++)
         if (flame->rows[i].bytes > 0 && !add_row(p, lives, flame, &flame->rows[i]))
             return false;
+    if (p->opts.by_blocks)
+        weigh_blocks(p->tree);
     return link_children(p);
 }
 
@@ -211,7 +224,20 @@ mv_code mv_flame_tree_make(mv_arena *arena, const mv_trace *trace, const mv_live
                            const mv_flame *flame, const mv_sites *sites, const uint8_t *kinds,
                            mv_flame_tree *out, mv_err *err)
 {
-    planter p = {.arena = arena, .trace = trace, .kinds = kinds, .all_frames = !sites, .tree = out};
+    return mv_flame_tree_make_as(arena, trace, lives, flame, sites, kinds, (mv_flame_tree_opts){0},
+                                 out, err);
+}
+
+mv_code mv_flame_tree_make_as(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                              const mv_flame *flame, const mv_sites *sites, const uint8_t *kinds,
+                              mv_flame_tree_opts opts, mv_flame_tree *out, mv_err *err)
+{
+    planter p = {.arena = arena,
+                 .trace = trace,
+                 .kinds = kinds,
+                 .all_frames = !sites,
+                 .opts = opts,
+                 .tree = out};
     bool is_done;
 
     *out = (mv_flame_tree){0};

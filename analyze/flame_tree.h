@@ -44,4 +44,14 @@ mv_code mv_flame_tree_make(mv_arena *arena, const mv_trace *trace, const mv_live
                            const mv_flame *flame, const mv_sites *sites, const uint8_t *kinds,
                            mv_flame_tree *out, mv_err *err);
 
+typedef struct {
+    bool is_inverted; /* innermost frames below the root: what calls lead to them hangs from them */
+    bool by_blocks;   /* `bytes` of every node are its pieces and `blocks` its bytes, so that the
+                       * order and the widths are those of pieces */
+} mv_flame_tree_opts;
+
+mv_code mv_flame_tree_make_as(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                              const mv_flame *flame, const mv_sites *sites, const uint8_t *kinds,
+                              mv_flame_tree_opts opts, mv_flame_tree *out, mv_err *err);
+
 #endif

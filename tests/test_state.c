@@ -103,7 +103,10 @@ static void check_state(mv_arena *arena, const mv_trace *trace, const mv_lives *
         check_group(lives, &map, &state, g, event, &box);
         cr_assert_eq(group->segments, segments);
         segments += group->segment_count;
-        for (uint32_t i = 1; i < group->segment_count; i++)
+        cr_assert(!opts.by_address || state.group_count == 1);
+        for (uint32_t i = 1; i < group->segment_count && opts.by_address; i++)
+            cr_assert_gt(map.addr[state.order[i]], map.addr[state.order[i - 1]]);
+        for (uint32_t i = 1; i < group->segment_count && !opts.by_address; i++)
             cr_assert_leq(map.size[state.order[group->segments + i]],
                           map.size[state.order[group->segments + i - 1]]);
         bytes += group->bytes;
@@ -130,9 +133,10 @@ Test(state, boxes_are_those_of_a_literal_layout)
 
         cr_assert_eq(mv_lives_find(mvt_arena(t), trace, 0, &lives, &err), MV_OK);
         for (uint32_t e = 0; e <= truth.events; e += 23) {
-            check_state(mvt_arena(t), trace, &lives, e - 1, (mv_state_opts){30, 9, 640});
-            check_state(mvt_arena(t), trace, &lives, e - 1, (mv_state_opts){3, 1, 1});
-            check_state(mvt_arena(t), trace, &lives, e - 1, (mv_state_opts){200, 2, 100000});
+            check_state(mvt_arena(t), trace, &lives, e - 1, (mv_state_opts){30, 9, 640, false});
+            check_state(mvt_arena(t), trace, &lives, e - 1, (mv_state_opts){3, 1, 1, false});
+            check_state(mvt_arena(t), trace, &lives, e - 1, (mv_state_opts){200, 2, 100000, false});
+            check_state(mvt_arena(t), trace, &lives, e - 1, (mv_state_opts){30, 9, 640, true});
         }
         mvt_drop(t);
     }

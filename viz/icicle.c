@@ -5,7 +5,6 @@
 #include "analyze/size.h"
 #include "viz/axis.h"
 #include "viz/heading.h"
-#include "viz/palette.h"
 
 enum {
     WIDTH = 1400,
@@ -80,6 +79,13 @@ static void lay_children(const mv_flame_tree *tree, uint64_t cut, uint32_t box,
 mv_code mv_icicle_lay(mv_arena *arena, const mv_flame_tree *tree, uint64_t least, uint32_t most,
                       uint32_t deepest, mv_icicle_boxes *out, mv_err *err)
 {
+    return mv_icicle_lay_node(arena, tree, 0, least, most, deepest, out, err);
+}
+
+mv_code mv_icicle_lay_node(mv_arena *arena, const mv_flame_tree *tree, uint32_t node,
+                           uint64_t least, uint32_t most, uint32_t deepest, mv_icicle_boxes *out,
+                           mv_err *err)
+{
     uint64_t cut, kept = 1;
     mv_code code = find_cut(arena, tree, least, most, &cut, err);
 
@@ -91,7 +97,7 @@ mv_code mv_icicle_lay(mv_arena *arena, const mv_flame_tree *tree, uint64_t least
     out->boxes = mv_push_array(arena, mv_icicle_box, kept * 2);
     if (!out->boxes)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "flame graph");
-    out->boxes[out->count++] = (mv_icicle_box){.bytes = tree->nodes[0].bytes};
+    out->boxes[out->count++] = (mv_icicle_box){.node = node, .bytes = tree->nodes[node].bytes};
     out->nodes = 1;
     for (uint32_t i = 0; i < out->count; i++) {
         if (out->boxes[i].depth > out->depth)
@@ -157,6 +163,13 @@ static key key_of(const mv_flame_node *node, const uint8_t *kinds)
     default:
         return KEY_NATIVE;
     }
+}
+
+uint32_t mv_icicle_colour(const mv_theme *theme, const uint8_t *kinds, const mv_flame_node *node)
+{
+    uint32_t fill = key_colour(theme, key_of(node, kinds));
+
+    return node->depth % 2 ? mv_lighter(fill) : fill;
 }
 
 /* ---- painting ---------------------------------------------------------------------------- */

@@ -14,6 +14,8 @@
 
 #include "analyze/flame_tree.h"
 #include "viz/heading.h"
+#include "viz/palette.h"
+#include "viz/scene.h"
 
 typedef struct {
     uint32_t node;   /* of the tree; of a rest: the parent */
@@ -34,6 +36,14 @@ typedef struct {
  * Boxes of one depth do not overlap. O(n log n) in nodes. Fails only for want of memory. */
 mv_code mv_icicle_lay(mv_arena *arena, const mv_flame_tree *tree, uint64_t least, uint32_t most,
                       uint32_t deepest, mv_icicle_boxes *out, mv_err *err);
+
+/* The same of a node alone, as if it were the root: its box is the first, at depth 0. */
+mv_code mv_icicle_lay_node(mv_arena *arena, const mv_flame_tree *tree, uint32_t node,
+                           uint64_t least, uint32_t most, uint32_t deepest, mv_icicle_boxes *out,
+                           mv_err *err);
+
+/* The colour of a node: whose code it is. Levels next to each other differ by a shade. */
+uint32_t mv_icicle_colour(const mv_theme *theme, const uint8_t *kinds, const mv_flame_node *node);
 
 typedef struct {
     uint32_t width;  /* pixels; 0: 1400 */

@@ -53,9 +53,11 @@ static bool find_domains(mv_arena *arena, laying *l)
         return false;
     for (uint32_t i = 0; i < l->map->count; i++)
         state->order[i] = i;
-    qsort_r(state->order, l->map->count, sizeof *state->order, by_domain, l);
+    if (!l->opts->by_address)
+        qsort_r(state->order, l->map->count, sizeof *state->order, by_domain, l);
     for (uint32_t i = 0; i < l->map->count; i++) {
-        if (i == 0 || by_domain(&state->order[i - 1], &state->order[i], l) != 0)
+        if (i == 0 ||
+            (!l->opts->by_address && by_domain(&state->order[i - 1], &state->order[i], l) != 0))
             state->groups[state->group_count++] = (mv_state_group){.pools = 1, .segments = i};
         state->groups[state->group_count - 1].bytes += l->map->size[state->order[i]];
         state->groups[state->group_count - 1].segment_count++;
@@ -70,7 +72,7 @@ static int as_they_stand(const void *left, const void *right, void *context)
 
     if (l->group_of[a] != l->group_of[b])
         return l->group_of[a] < l->group_of[b] ? -1 : 1;
-    if (l->map->size[a] != l->map->size[b])
+    if (!l->opts->by_address && l->map->size[a] != l->map->size[b])
         return l->map->size[a] < l->map->size[b] ? 1 : -1;
     return a < b ? -1 : a > b; /* by address */
 }

@@ -55,6 +55,7 @@ typedef struct {
     uint32_t most_rows;   /* about */
     uint32_t most_groups; /* at least 1 */
     uint32_t columns;     /* of a row; boxes narrower than one are put together */
+    bool by_address;      /* all segments in one group, by address */
 } mv_state_opts;
 
 /* O(n log n) in pieces of the map. Fails only for want of memory. */

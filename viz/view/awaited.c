@@ -51,34 +51,3 @@ AWAITED(next_colour)
 AWAITED(go_to_event)
 AWAITED(pin)
 
-/* ---- panels ---- */
-bool mv_panels_open(mv_view *view)
-{
-    return view != NULL;
-}
-void mv_panels_close(mv_view *view)
-{
-    (void)view;
-}
-const mv_pane mv_pane_state = {blank, NULL};
-const mv_pane mv_pane_flame = {blank, NULL};
-const mv_pane mv_pane_tables = {blank, NULL};
-const mv_pane mv_pane_details = {blank, NULL};
-const mv_pane mv_pane_reports = {blank, NULL};
-const char *mv_tables_text(mv_view *view, mv_arena *arena)
-{
-    (void)view;
-    (void)arena;
-    return NULL;
-}
-AWAITED(flame_source)
-AWAITED(flame_weight)
-AWAITED(flame_invert)
-AWAITED(flame_focus)
-AWAITED(table_kind)
-AWAITED(table_sort)
-AWAITED(table_row)
-AWAITED(table_copy)
-AWAITED(report_row)
-AWAITED(history_row)
-AWAITED(state_layout)

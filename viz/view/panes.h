@@ -24,6 +24,9 @@ extern const mv_pane mv_pane_minimap;
 /* panels.c and its pane_*.c */
 bool mv_panels_open(mv_view *view);
 void mv_panels_close(mv_view *view);
+
+/* Escape: a focused flame graph is shown whole. False: there is nothing to undo. */
+bool mv_panels_cancel(mv_view *view);
 extern const mv_pane mv_pane_state;
 extern const mv_pane mv_pane_flame;
 extern const mv_pane mv_pane_tables;
