@@ -50,4 +50,3 @@ AWAITED(to_free)
 AWAITED(next_colour)
 AWAITED(go_to_event)
 AWAITED(pin)
-

@@ -245,17 +245,11 @@ static void clear_search(mv_view *view)
     view->now.show = MV_SHOW_ALL;
 }
 
-void mv_do_cancel(mv_view *view, uint64_t arg)
+static void cancel_selection(mv_view *view)
 {
     mv_view_state *now = &view->now;
 
-    (void)arg;
-    if (view->has_help || view->focus != MV_FOCUS_PANES) {
-        view->has_help = false;
-        view->focus = MV_FOCUS_PANES;
-    } else if (mv_loading_failure(view)) {
-        view->chrome->banners_closed++;
-    } else if (*now->search) {
+    if (*now->search) {
         clear_search(view);
     } else if (now->pinned != MV_NO_ROW || now->pinned_segment != MV_NO_ROW) {
         mv_view_remember(view);
@@ -266,6 +260,19 @@ void mv_do_cancel(mv_view *view, uint64_t arg)
     } else if (now->other_file != MV_NO_ROW) {
         mv_view_remember(view);
         now->other_file = now->other_device = MV_NO_ROW;
+    }
+}
+
+void mv_do_cancel(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    if (view->has_help || view->focus != MV_FOCUS_PANES) {
+        view->has_help = false;
+        view->focus = MV_FOCUS_PANES;
+    } else if (mv_loading_failure(view)) {
+        view->chrome->banners_closed++;
+    } else if (!mv_panels_cancel(view)) {
+        cancel_selection(view);
     }
 }
 
