@@ -5,12 +5,15 @@
 #include "tests/fixture_heap.h"
 #include "tests/fixture_lives.h"
 #include "viz/core/index.h"
+#include "viz/segment_timeline.h"
 
 static const mv_index_measure measures[] = {MV_INDEX_ALLOCATED, MV_INDEX_ACTIVE,
                                             MV_INDEX_REQUESTED};
 
 static bool is_alive(const mv_index *x, uint32_t rank, uint32_t event)
 {
+    if (!x->lives->alloc_of) /* segments */
+        return mv_alive_spans(x->birth[rank], x->end[rank], event);
     return x->measure == MV_INDEX_ALLOCATED ? mv_alloc_is_allocated(x->lives, rank, event)
                                             : mv_alloc_is_active(x->lives, rank, event);
 }
@@ -134,6 +137,24 @@ Test(index, answers_as_every_row_does_on_random_tables)
     }
 }
 
+/* Rows of segments: what is alive is what was held. */
+static void check_segments(mv_arena *arena, const mv_lives *lives, uint64_t seed)
+{
+    mv_lives segments;
+    mv_index x;
+    mv_err err;
+
+    cr_assert_eq(mv_segment_lives_as_allocs(arena, lives, &segments, &err), MV_OK);
+    cr_assert_eq(mv_index_make(arena, &segments, MV_INDEX_ALLOCATED, &x, &err), MV_OK);
+    cr_assert_eq(x.count, lives->segments.count);
+    for (uint32_t i = 0; i <= x.events; i++)
+        for (uint32_t r = 0; r < x.count; r++)
+            cr_assert_eq(mv_index_is_alive(&x, r, i - 1),
+                         mv_segment_is_held(lives, segments.allocs.segment[r], i - 1));
+    check_large(&x, &seed);
+    check_walk(arena, &x, 0, x.events);
+}
+
 /* A literal allocator's heap, through mv_lives_find: deferred frees, pools, late starts. */
 Test(index, answers_as_every_row_does_on_random_heaps)
 {
@@ -147,6 +168,7 @@ Test(index, answers_as_every_row_does_on_random_heaps)
                                         .expandable = seed % 2});
         cr_assert_eq(mv_lives_find(mvt_arena(t), mvt_done(t), 0, &lives, &err), MV_OK);
         check_index(mvt_arena(t), &lives, seed);
+        check_segments(mvt_arena(t), &lives, seed);
         mvt_drop(t);
     }
 }

@@ -10,7 +10,13 @@ bool mv_index_is_ever_alive(const mv_index *x, uint32_t rank)
 {
     if (rank >= x->preexisting)
         return x->end[rank] > x->birth[rank];
-    return x->measure != MV_INDEX_ALLOCATED || !mv_alloc_was_pending(x->lives, rank);
+    return x->measure != MV_INDEX_ALLOCATED || !x->lives->alloc_of ||
+           !mv_alloc_was_pending(x->lives, rank);
+}
+
+static bool is_told(const mv_index *x, uint32_t rank, uint32_t event)
+{
+    return x->lives->alloc_of && x->lives->alloc_of[event] == rank;
 }
 
 /* Marks where rows begin and end; the number of ends that alloc_of does not tell. */
@@ -27,7 +33,7 @@ static uint32_t mark_changes(mv_index *x)
         if (end >= x->events)
             continue;
         mv_bitmap_set(&x->changes, end);
-        if (x->lives->alloc_of[end] == r)
+        if (is_told(x, r, end))
             mv_bitmap_set(&x->ends, end);
         else
             odd++;
@@ -51,7 +57,7 @@ static bool list_odd(mv_arena *arena, mv_index *x, uint32_t count)
         return false;
     for (uint32_t r = 0; r < x->count && x->odd_count < count; r++) {
         uint32_t end = x->end[r];
-        if (end < x->events && x->lives->alloc_of[end] != r && mv_index_is_ever_alive(x, r))
+        if (end < x->events && !is_told(x, r, end) && mv_index_is_ever_alive(x, r))
             x->odd[x->odd_count++] = (mv_index_end){end, r};
     }
     qsort(x->odd, x->odd_count, sizeof *x->odd, by_event);

@@ -22,7 +22,8 @@
  * adds 0.7 bytes an event: two bitmaps of events, two trees with 16 children to a node.
  * docs/layout.md has the costs.
  *
- * For segments, give the lives that mv_segment_lives_as_allocs makes. */
+ * For segments, give the lives that mv_segment_lives_as_allocs makes: they have no alloc_of, so all
+ * their ends stand in `odd`, and the measures are the same. */
 #ifndef MV_INDEX_H
 #define MV_INDEX_H
 
