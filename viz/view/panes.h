@@ -18,7 +18,8 @@ typedef struct {
 /* pane_timeline.c, pane_minimap.c */
 bool mv_timeline_pane_open(mv_view *view); /* false: memory is out */
 void mv_timeline_pane_close(mv_view *view);
-extern const mv_pane mv_pane_timeline; /* allocations, or segments (now.main) */
+bool mv_timeline_is_idle(const mv_view *view); /* no tile is being made */
+extern const mv_pane mv_pane_timeline;         /* allocations, or segments (now.main) */
 extern const mv_pane mv_pane_minimap;
 
 /* panels.c and its pane_*.c */

@@ -82,10 +82,11 @@ void mv_view_close(mv_view *view)
 
     if (!view)
         return;
-    mv_jobs_close(view->jobs);
-    mv_loader_close(view->loader);
+    /* Those that read come before those that own. */
     if (view->timeline)
         mv_timeline_pane_close(view);
+    mv_jobs_close(view->jobs);
+    mv_loader_close(view->loader);
     if (view->panels)
         mv_panels_close(view);
     mv_arena_release(&view->frame_arena);
@@ -372,5 +373,5 @@ bool mv_view_is_animating(const mv_view *view)
 bool mv_view_is_idle(const mv_view *view)
 {
     return mv_loader_is_idle(view->loader) && mv_jobs_are_idle(view->jobs) &&
-           !mv_view_is_animating(view);
+           mv_timeline_is_idle(view) && !mv_view_is_animating(view);
 }

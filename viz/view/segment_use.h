@@ -1,0 +1,34 @@
+/* How full each segment is: bytes in use of bytes reserved, at many moments of a window. */
+#ifndef MV_SEGMENT_USE_H
+#define MV_SEGMENT_USE_H
+
+#include "viz/core/index.h"
+
+enum { MV_USE_LEVELS = 10, MV_USE_SAMPLES = 1024, MV_USE_CELLS = 32 << 20 };
+
+/* Plain data, compared byte by byte. */
+typedef struct {
+    const mv_index *allocs;
+    const mv_index *segments; /* of mv_segment_lives_as_allocs */
+    uint64_t first, end;      /* the window of events */
+} mv_use_ask;
+
+typedef struct {
+    mv_use_ask ask;
+    uint32_t count;  /* samples */
+    uint32_t *event; /* [count] moments, ascending */
+    uint8_t *level; /* [count][ranks of segments] 0: not there; 1 (empty) to MV_USE_LEVELS (full) */
+} mv_segment_use;
+
+/* A mv_job_fn; NULL when memory is out. O(what is alive + events of the window + samples x segments
+ * alive). */
+void *mv_segment_use_find(mv_arena *arena, void *context, const void *ask);
+
+/* The levels at a moment, or at the nearest sample before it: [ranks of segments]. */
+const uint8_t *mv_segment_use_at(const mv_segment_use *use, uint32_t event);
+
+/* Bytes in use of one segment after an event, exact. O(what is alive). */
+uint64_t mv_segment_used(const mv_index *allocs, const mv_index *segments, uint32_t rank,
+                         uint32_t event);
+
+#endif
