@@ -4,6 +4,7 @@
 #include "cli/complain.h"
 #include "cli/filter_option.h"
 #include "cli/input.h"
+#include "cli/page.h"
 #include "cli/picture.h"
 #include "cli/window.h"
 #include "viz/segment_timeline.h"
@@ -172,6 +173,9 @@ int mv_cmd_segment_plot(mv_cli *cli)
 
     if (p.view == MV_PICTURE_ACTIVE)
         return mv_cmd_trace_plot(cli);
+    if (!cli->options.output || mv_page_is_named(cli->options.output))
+        return p.view == MV_PICTURE_STATE ? mv_page_run(cli, MV_PAGE_STATE, "end")
+                                          : mv_page_run(cli, MV_PAGE_SEGMENTS, NULL);
     if (p.view == MV_PICTURE_SEGMENTS && cli->options.at) {
         mv_complain_usage(cli->command->name, "--at names a moment, and this view shows a window "
                                               "of time: see --from, --to and --view state");

@@ -1,5 +1,6 @@
 /* memviz segments: reserved bytes by segment, what is in it, and stack, for flame graphs. */
 #include "cli/folded.h"
+#include "cli/page.h"
 
 /* What a filter leaves out still fills its segment: it is there as one part. */
 static mv_code find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, uint32_t event,
@@ -19,5 +20,7 @@ static mv_code find(mv_arena *arena, const mv_trace *trace, const mv_lives *live
 
 int mv_cmd_segments(mv_cli *cli)
 {
+    if (cli->options.output && mv_page_is_named(cli->options.output))
+        return mv_page_run(cli, MV_PAGE_SEGMENT_STACKS, "end");
     return mv_folded_run(cli, find);
 }

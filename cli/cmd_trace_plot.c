@@ -3,6 +3,7 @@
 #include "cli/complain.h"
 #include "cli/filter_option.h"
 #include "cli/input.h"
+#include "cli/page.h"
 #include "cli/picture.h"
 #include "cli/window.h"
 #include "viz/timeline.h"
@@ -15,16 +16,6 @@ typedef struct {
     mv_picture picture;
     uint64_t events, drawn, matches;
 } plot;
-
-/* A page has all of a device, and opens on the window. */
-static mv_code add_to_page(plot *p, const mv_lives *lives, const mv_leaks *leaks, mv_window window,
-                           mv_err *err)
-{
-    p->events += window.end - window.first;
-    p->drawn += lives->allocs.count;
-    p->picture.panels++;
-    return mv_html_add_device(&p->picture.page, lives, leaks, window.first, window.end, err);
-}
 
 /* The rows of --filter; leaves `only` alone where it was not given. */
 static mv_code choose_rows(plot *p, mv_arena *work, const mv_lives *lives, const mv_leaks *leaks,
@@ -60,8 +51,6 @@ static mv_code draw_window(plot *p, uint32_t device, mv_window window, mv_arena 
         code = mv_leaks_find(work, p->trace, &lives, &leaks, err);
     if (code != MV_OK)
         return code;
-    if (p->picture.is_page)
-        return add_to_page(p, &lives, &leaks, window, err);
     opts.leaks = &leaks;
     code = choose_rows(p, work, &lives, &leaks, &opts, err);
     if (code == MV_OK)
@@ -139,19 +128,9 @@ static int report(plot *p)
 
 static int run(plot *p, mv_trace *trace)
 {
-    mv_cli *cli = p->cli;
-
-    if (!mv_filter_option_read(cli, &p->filter) || !mv_picture_or_page_open(&p->picture, cli))
+    if (!mv_filter_option_read(p->cli, &p->filter) || !mv_picture_open(&p->picture, p->cli))
         return MV_EXIT_USAGE;
-    if (p->picture.is_page && (cli->options.filter || cli->options.top)) {
-        mv_complain_usage(cli->command->name, "a page holds everything and has a search of its "
-                                              "own: --filter and --top are for .svg and .png");
-        return MV_EXIT_USAGE;
-    }
-    mv_html_init(&p->picture.page, &cli->arena, trace, p->picture.name);
-    if (mv_option_given(&cli->options, MV_HAS(THEME)))
-        p->picture.page.theme = cli->options.is_dark ? MV_PAGE_DARK : MV_PAGE_LIGHT;
-    if (!mv_input_read(cli, trace) || !mv_input_devices(cli, trace, &p->first, &p->end) ||
+    if (!mv_input_read(p->cli, trace) || !mv_input_devices(p->cli, trace, &p->first, &p->end) ||
         !draw_devices(p) || !mv_picture_write(&p->picture))
         return MV_EXIT_FAILED;
     return report(p);
@@ -165,6 +144,8 @@ int mv_cmd_trace_plot(mv_cli *cli)
 
     if (mv_option_given(&cli->options, MV_HAS(VIEW)) && cli->options.view != MV_PICTURE_ACTIVE)
         return mv_cmd_segment_plot(cli);
+    if (!cli->options.output || mv_page_is_named(cli->options.output))
+        return mv_page_run(cli, MV_PAGE_ACTIVE, NULL);
     if (cli->options.at) {
         mv_complain_usage(cli->command->name, "--at names a moment, and this view shows a window "
                                               "of time: see --from, --to and --view state");

@@ -154,12 +154,12 @@ const mv_command mv_commands[] = {
         .summary = "flame graph of live bytes by stack",
         .help =
             "Draws a flame graph to -o X.svg or X.png: the bytes that are allocated at the end,\n"
-            "or at the moment of --at, by who called whom, the heaviest on the left. Or writes\n"
-            "folded stacks to -o X.folded: frames, outermost first, joined by ';', then the "
-            "bytes.\n"
-            "All lines add up to what is allocated. flamegraph.pl, speedscope and others read\n"
-            "them.\n",
+            "or at the moment of --at, by who called whom, the heaviest on the left. X.html is a\n"
+            "page to zoom and search, with every other moment too. Or writes folded stacks to\n"
+            "-o X.folded: frames, outermost first, joined by ';', then the bytes. All lines add\n"
+            "up to what is allocated. flamegraph.pl, speedscope and others read them.\n",
         .example = "memviz memory --at peak train.pickle -o peak.svg\n"
+                   "memviz memory --at peak train.pickle -o peak.html\n"
                    "memviz memory train.pickle -o train.folded\n"
                    "memviz memory --at peak train.pickle -o - | flamegraph.pl >peak.svg\n",
     },
@@ -174,11 +174,10 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "flame graph of reserved bytes by segment and stack",
         .help =
-            "Draws a flame graph to -o X.svg or X.png, or writes folded stacks to -o X.folded:\n"
-            "segment, pool, stream, whether the bytes are allocated, waiting for a stream or free, "
-            "then\n"
-            "the frames, outermost first. All lines add up to what is reserved at the end, or at\n"
-            "the moment of --at.\n",
+            "Draws a flame graph to -o X.svg, X.png or X.html, or writes folded stacks to\n"
+            "-o X.folded: segment, pool, stream, whether the bytes are allocated, waiting for a\n"
+            "stream or free, then the frames, outermost first. All lines add up to what is\n"
+            "reserved at the end, or at the moment of --at.\n",
         .example = "memviz segments train.pickle -o segments.svg\n"
                    "memviz segments --at reserved-peak train.pickle -o - | flamegraph.pl >s.svg\n",
     },
@@ -278,17 +277,17 @@ const mv_command mv_commands[] = {
         .summary = "the memory timeline as a picture",
         .help =
             "Who held memory when: allocated bytes stacked by allocation, the reserved line above\n"
-            "them, the peak, and the call sites that hold most. Written as SVG to -o X.svg or as\n"
-            "PNG to -o X.png, else as SVG to FILE.svg; the picture's path is printed. Several\n"
-            "devices stand one below the other, each of the --size. -o - writes SVG to standard\n"
-            "output. -o X.html writes a page for any browser, which needs nothing but that file:\n"
-            "the whole trace to zoom, point at and search, with all stacks; it opens on --from\n"
-            "and --to. --view segments and --view state draw what segment_plot draws.\n"
-            "--filter draws what matches alone, and says how much of the peak it is; --top N\n"
-            "draws the N largest one by one, all others as a grey band.\n",
-        .example = "memviz trace_plot train.pickle -o timeline.svg\n"
+            "them, the peak, and the call sites that hold most. Written to -o X.html, X.svg or\n"
+            "X.png, else to FILE.html; the path is printed. The page needs nothing but a browser\n"
+            "and that file: the whole trace to zoom, point at and search, with all stacks, and in\n"
+            "its tabs the segments, the allocator's state and flame graphs; it opens on --from\n"
+            "and --to. In the others several devices stand one below the other, each of the\n"
+            "--size; -o - writes SVG to standard output. --view segments and --view state draw\n"
+            "what segment_plot draws. --filter draws what matches alone, and says how much of the\n"
+            "peak it is; --top N draws the N largest one by one, all others as a grey band.\n",
+        .example = "memviz trace_plot train.pickle\n"
+                   "memviz trace_plot train.pickle -o timeline.svg\n"
                    "memviz trace_plot --filter 'forward size>1M' train.pickle -o forward.png\n"
-                   "memviz trace_plot train.pickle -o timeline.html\n"
                    "memviz trace_plot --size 1600x900 --theme dark train.pickle -o slide.png\n"
                    "memviz trace_plot --from @ProfilerStep#3 --to @ProfilerStep#4 train.pickle\n",
     },
@@ -306,8 +305,8 @@ const mv_command mv_commands[] = {
             "it, and how much of it tensors used; mapped and unmapped parts of expandable\n"
             "segments too. With --view state, or --at: every segment that is reserved at the\n"
             "end, or at that moment, and every block where it lies in it, by pool and stream.\n"
-            "Written to -o X.svg or -o X.png, else as SVG to FILE.svg; the picture's path is\n"
-            "printed. --view active draws what trace_plot draws.\n",
+            "Written to -o X.html, X.svg or X.png, else to FILE.html; the path is printed.\n"
+            "--view active draws what trace_plot draws.\n",
         .example = "memviz segment_plot train.pickle -o segments.svg\n"
                    "memviz segment_plot --at reserved-peak train.pickle -o state.svg\n",
     },

@@ -38,8 +38,9 @@ static bool check_path(const mv_cli *cli)
     const char *path = cli->options.output, *name = cli->command->name;
 
     if (!path) {
-        mv_complain_usage(name, "say where with -o X.svg or X.folded (-o - is folded stacks on "
-                                "standard output)");
+        mv_complain_usage(name,
+                          "say where with -o X.svg, X.html or X.folded (-o - is folded stacks "
+                          "on standard output)");
         return false;
     }
     if (strcmp(path, "-") == 0 && mv_option_given(&cli->options, MV_HAS(JSON))) {
@@ -48,7 +49,7 @@ static bool check_path(const mv_cli *cli)
     }
     if (strcmp(path, "-") != 0 && !ends_with(path, ".folded") &&
         !mv_option_given(&cli->options, MV_HAS(FORMAT))) {
-        mv_complain_usage(name, "%s: only .folded, .svg and .png are written", path);
+        mv_complain_usage(name, "%s: only .folded, .svg, .png and .html are written", path);
         return false;
     }
     return true;

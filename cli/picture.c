@@ -1,7 +1,5 @@
 #include "cli/picture.h"
 
-#include <stdio.h>
-
 #include "cli/complain.h"
 #include "cli/input.h"
 #include "viz/png.h"
@@ -52,7 +50,7 @@ bool mv_picture_is_written(const char *path)
     return strcmp(path, "-") != 0 && back_end_of(path) < BACK_ENDS;
 }
 
-static const char *name_of(const mv_cli *cli)
+const char *mv_picture_name(const mv_cli *cli)
 {
     const char *file = mv_input_name(cli), *slash = strrchr(file, '/');
 
@@ -61,55 +59,17 @@ static const char *name_of(const mv_cli *cli)
     return slash && slash[1] ? slash + 1 : file;
 }
 
-/* FILE.svg; NULL, with a message, when there is no such name. */
-static const char *path_beside(mv_cli *cli)
-{
-    const char *file = mv_input_name(cli);
-    size_t size = strlen(file) + sizeof ".svg";
-    char *named;
-
-    if (strcmp(file, "-") == 0) {
-        mv_complain_usage(cli->command->name,
-                          "standard input has no name: say where with -o X.svg");
-        return NULL;
-    }
-    named = mv_arena_push(&cli->arena, size, 1);
-    if (named)
-        snprintf(named, size, "%s.svg", file);
-    else
-        mv_complain_of(file, "%s", mv_code_text(MV_NOMEM));
-    return named;
-}
-
-static bool open_as(mv_picture *picture, mv_cli *cli, bool takes_page)
-{
-    const char *path = cli->options.output;
-    bool is_stdout =
-        path && strcmp(path, "-") == 0 && !mv_option_given(&cli->options, MV_HAS(JSON));
-
-    *picture = (mv_picture){.cli = cli, .path = path, .name = name_of(cli)};
-    picture->is_page = takes_page && path && ends_with(path, ".html");
-    mv_scene_init(&picture->scene, &cli->arena, 0, 0, 0);
-    if (path && !is_stdout && !picture->is_page && !mv_picture_is_written(path)) {
-        mv_complain_usage(cli->command->name,
-                          takes_page ? "%s: only .svg, .png and .html are written"
-                                     : "%s: only .svg and .png are written",
-                          path);
-        return false;
-    }
-    if (!path)
-        picture->path = path_beside(cli);
-    return picture->path != NULL;
-}
-
 bool mv_picture_open(mv_picture *picture, mv_cli *cli)
 {
-    return open_as(picture, cli, false);
-}
+    const char *path = cli->options.output;
+    bool is_stdout = strcmp(path, "-") == 0 && !mv_option_given(&cli->options, MV_HAS(JSON));
 
-bool mv_picture_or_page_open(mv_picture *picture, mv_cli *cli)
-{
-    return open_as(picture, cli, true);
+    *picture = (mv_picture){.cli = cli, .path = path, .name = mv_picture_name(cli)};
+    mv_scene_init(&picture->scene, &cli->arena, 0, 0, 0);
+    if (is_stdout || mv_picture_is_written(path))
+        return true;
+    mv_complain_usage(cli->command->name, "%s: only .svg, .png and .html are written", path);
+    return false;
 }
 
 /* ---- panels ------------------------------------------------------------------------------ */
@@ -146,9 +106,8 @@ bool mv_picture_write(mv_picture *picture)
     mv_err err = {.offset = MV_NO_OFFSET};
 
     if (mv_sink_open(&sink, picture->path, &err) == MV_OK) {
-        mv_code code = picture->is_page ? mv_html_write(&picture->page, &sink, &err)
-                                        : back_ends[back_end_of(picture->path)].write(
-                                              &picture->cli->budget, &picture->scene, &sink, &err);
+        mv_code code = back_ends[back_end_of(picture->path)].write(&picture->cli->budget,
+                                                                   &picture->scene, &sink, &err);
         if (code == MV_OK)
             mv_sink_commit(&sink, &err);
         else

@@ -8,7 +8,6 @@
 #define MV_PICTURE_H
 
 #include "cli/report.h"
-#include "viz/html.h"
 #include "viz/scene.h"
 
 typedef struct {
@@ -16,19 +15,18 @@ typedef struct {
     const char *path; /* "-": standard output */
     const char *name; /* of the file that is drawn, without its folder */
     uint32_t panels;
-    bool is_page; /* the path is that of a page (.html): then the command fills `page` instead */
-    mv_html page;
     mv_scene scene; /* the panels, one below the other, in the command's arena */
 } mv_picture;
 
 /* Whether a back end writes what is named so. */
 bool mv_picture_is_written(const char *path);
 
-/* The path of -o, else FILE.svg. False, with a message, when the usage is wrong. */
-bool mv_picture_open(mv_picture *picture, mv_cli *cli);
+/* The name of the file that is drawn, without its folder. */
+const char *mv_picture_name(const mv_cli *cli);
 
-/* The same for a command that can write a page too. */
-bool mv_picture_or_page_open(mv_picture *picture, mv_cli *cli);
+/* Goes to -o, which must be given and be no page (cli/page.h). False, with a message, when the
+ * usage is wrong. */
+bool mv_picture_open(mv_picture *picture, mv_cli *cli);
 
 /* Puts a panel below those that are there, which are of the same size. Its texts stay where they
  * are: in an arena that must outlive the picture. Fails for want of memory. */

@@ -147,9 +147,10 @@ Test(flame, usage)
         int status;
     } all[] = {
         {"$MEMVIZ memory $SNAPS/oom.pickle", "say where with -o", 2},
-        {"$MEMVIZ memory -o x.gif $SNAPS/oom.pickle", "only .folded, .svg and .png are written", 2},
-        {"$MEMVIZ segments -o x.html $SNAPS/oom.pickle", "only .folded, .svg and .png are written",
-         2},
+        {"$MEMVIZ memory -o x.gif $SNAPS/oom.pickle",
+         "only .folded, .svg, .png and .html are written", 2},
+        {"$MEMVIZ segments -o .html $SNAPS/oom.pickle",
+         "only .folded, .svg, .png and .html are written", 2},
         {"$MEMVIZ memory --json -o - $SNAPS/oom.pickle", "cannot both", 2},
         {"echo old >x.folded; $MEMVIZ memory -o x.folded --at noon $SNAPS/oom.pickle; "
          "s=$?; cat x.folded; exit $s",

@@ -1,13 +1,16 @@
 /* Pages: what is in the file, read back by a decoder of its own, and that no text of a trace gets
  * out of its place. What a browser makes of them scripts/test-html looks at. */
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 
+#include "analyze/culprit.h"
 #include "tests/fixture.h"
 #include "viz/html.h"
+#include "viz/segment_timeline.h"
 
 typedef struct {
     mv_budget budget;
@@ -156,7 +159,8 @@ static void write_and_open(opened *o, mv_html *page)
     split(o);
 }
 
-static void open_page(opened *o, const mv_trace *trace, const char *title, mv_lives *lives)
+static void open_page_at(opened *o, const mv_trace *trace, const char *title,
+                         const mv_html_opening *opening, mv_lives *lives)
 {
     mv_html page;
     mv_leaks leaks;
@@ -167,8 +171,15 @@ static void open_page(opened *o, const mv_trace *trace, const char *title, mv_li
     mv_html_init(&page, &o->arena, trace, title);
     cr_assert_eq(mv_lives_find(&o->arena, trace, 0, lives, &err), MV_OK);
     cr_assert_eq(mv_leaks_find(&o->arena, trace, lives, &leaks, &err), MV_OK);
-    cr_assert_eq(mv_html_add_device(&page, lives, &leaks, 0, 0, &err), MV_OK);
+    cr_assert_eq(mv_html_add_device(&page, lives, &leaks, opening, &err), MV_OK);
     write_and_open(o, &page);
+}
+
+static void open_page(opened *o, const mv_trace *trace, const char *title, mv_lives *lives)
+{
+    static const mv_html_opening all = {0};
+
+    open_page_at(o, trace, title, &all, lives);
 }
 
 static void close_page(opened *o)
@@ -273,12 +284,23 @@ Test(html, want_of_memory_is_reported)
 
 /* ---- what a page holds ------------------------------------------------------------------- */
 
-static void expect_lives(const opened *o, const mv_lives *lives, const char *name)
+/* A column of the first device's rows: "0.birth", or "0.segments.birth". */
+static column of_rows(const opened *o, bool is_segments, const char *name)
+{
+    char full[64];
+
+    snprintf(full, sizeof full, "0.%s%s", is_segments ? "segments." : "", name);
+    return find(o, full);
+}
+
+static void expect_lives(const opened *o, const mv_lives *lives, bool is_segments, const char *name)
 {
     const mv_alloc_lives *a = &lives->allocs;
-    column birth = find(o, "0.birth"), life = find(o, "0.life"), wait = find(o, "0.wait");
-    column unit = find(o, "0.unit"), block = find(o, "0.block"), slack = find(o, "0.slack");
-    column high = find(o, "0.addr.high"), low = find(o, "0.addr.low"), stack = find(o, "0.stack");
+    column birth = of_rows(o, is_segments, "birth"), life = of_rows(o, is_segments, "life");
+    column wait = of_rows(o, is_segments, "wait"), unit = of_rows(o, is_segments, "unit");
+    column block = of_rows(o, is_segments, "block"), slack = of_rows(o, is_segments, "slack");
+    column high = of_rows(o, is_segments, "addr.high"), low = of_rows(o, is_segments, "addr.low");
+    column stack = of_rows(o, is_segments, "stack"), segment = of_rows(o, is_segments, "segment");
     uint64_t bytes = next(&unit);
 
     cr_expect_eq(life.count, a->count, "%s", name);
@@ -293,9 +315,41 @@ static void expect_lives(const opened *o, const mv_lives *lives, const char *nam
         cr_assert_eq(size - (z & 1 ? ~(z >> 1) : z >> 1), a->requested[i], "%s %u", name, i);
         cr_assert_eq(next(&high) << 32 | next(&low), a->addr[i], "%s %u", name, i);
         cr_assert_eq((uint32_t)(next(&stack) - 1), a->stack[i].row, "%s %u", name, i);
+        cr_assert_eq((uint32_t)(next(&segment) - 1), a->segment[i], "%s %u", name, i);
     }
     cr_expect_eq(birth.at, birth.end);
     cr_expect_eq(slack.at, slack.end);
+}
+
+/* Segments stand in order of birth; what they belong to stands by their row of the lives table. */
+static void expect_segments(opened *o, const mv_trace *trace, const mv_lives *lives,
+                            const char *name)
+{
+    const mv_segment_lives *s = &lives->segments;
+    column kind = find(o, "0.place.kind"), expandable = find(o, "0.place.expandable");
+    column stream = find(o, "0.place.stream"), pool = find(o, "0.place.pool");
+    mv_lives segments;
+    mv_err err = {0};
+    char want[64];
+
+    cr_assert_eq(mv_segment_lives_as_allocs(&o->arena, lives, &segments, &err), MV_OK);
+    expect_lives(o, &segments, true, name);
+    cr_expect_eq(kind.count, s->count, "%s", name);
+    for (uint32_t i = 0; i < s->count; i++) {
+        mv_span have = next_text(&stream);
+        cr_assert_eq(next(&kind), s->kind[i], "%s %u", name, i);
+        cr_assert_eq(next(&expandable), s->is_expandable[i], "%s %u", name, i);
+        snprintf(want, sizeof want, "%llu",
+                 (unsigned long long)trace->streams.value[s->stream[i].row]);
+        cr_assert(have.length == strlen(want) && !memcmp(have.data, want, have.length));
+        have = next_text(&pool);
+        want[0] = '\0';
+        if (s->pool[i].row < trace->pools.count)
+            snprintf(want, sizeof want, "(%llu, %llu)",
+                     (unsigned long long)trace->pools.a[s->pool[i].row],
+                     (unsigned long long)trace->pools.b[s->pool[i].row]);
+        cr_assert(have.length == strlen(want) && !memcmp(have.data, want, have.length));
+    }
 }
 
 static void expect_text(const opened *o, mv_span *rows, uint64_t row, const mv_trace *trace,
@@ -314,7 +368,9 @@ static void expect_stacks(opened *o, const mv_trace *trace, const char *name)
     column strings = find(o, "strings"), function = find(o, "frame.function");
     column file = find(o, "frame.file"), line = find(o, "frame.line");
     column length = find(o, "stack.frames"), frame = find(o, "stack.frame");
-    mv_span *rows = mv_push_array(&o->arena, mv_span, strings.count);
+    column label = find(o, "frame.label");
+    char want_label[256];
+    mv_span *rows = mv_push_array(&o->arena, mv_span, strings.count), have_label;
 
     cr_assert_not_null(rows);
     for (uint32_t i = 0; i < strings.count; i++)
@@ -325,6 +381,10 @@ static void expect_stacks(opened *o, const mv_trace *trace, const char *name)
         expect_text(o, rows, next(&file), trace, trace->frames.file[i]);
         cr_assert_eq((int64_t)next(&line) - 1,
                      trace->frames.line[i] < 0 ? -1 : trace->frames.line[i]);
+        mv_frame_label(trace, (mv_frame_id){i}, want_label, sizeof want_label);
+        have_label = next_text(&label);
+        cr_assert(have_label.length == strlen(want_label) &&
+                  !memcmp(have_label.data, want_label, have_label.length));
     }
     cr_expect_eq(length.count, trace->stacks.count, "%s", name);
     for (uint32_t i = 0; i < length.count; i++) {
@@ -339,18 +399,16 @@ static void expect_stacks(opened *o, const mv_trace *trace, const char *name)
 static void expect_times(const opened *o, const mv_lives *lives, const char *name)
 {
     column time = find(o, "0.time"), facts = find(o, "0.facts");
-    column birth = find(o, "0.segment.birth"), death = find(o, "0.segment.death");
-    const mv_segment_lives *s = &lives->segments;
 
     for (uint32_t i = 0; i < time.count; i++)
         cr_assert_eq((int64_t)next(&time), lives->events.time_us[i], "%s %u", name, i);
     cr_expect_eq(next(&facts), lives->device);
     cr_expect_eq(next(&facts), lives->events.count);
-    cr_expect_eq(next(&facts), lives->allocs.preexisting);
-    for (uint32_t i = 0; i < s->count; i++) {
-        cr_assert_eq((uint32_t)(next(&birth) - 1), s->birth[i], "%s %u", name, i);
-        cr_assert_eq((uint32_t)(next(&death) - 1), s->death[i], "%s %u", name, i);
-    }
+    cr_expect_eq(next(&facts), 0);
+    cr_expect_eq(next(&facts), lives->events.count);
+    cr_expect_eq(next(&facts), lives->history);
+    cr_expect_eq(next(&facts), lives->doubts.inexact_blocks == 0);
+    cr_expect_eq(next(&facts), 0, "no moment was given");
 }
 
 /* Nothing is loaded, nothing is sent, and nothing of the trace is made markup. */
@@ -376,7 +434,8 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     opened o;
 
     open_page(&o, trace, name, &lives);
-    expect_lives(&o, &lives, name);
+    expect_lives(&o, &lives, false, name);
+    expect_segments(&o, trace, &lives, name);
     expect_stacks(&o, trace, name);
     expect_times(&o, &lives, name);
     expect_alone(&o, name);
@@ -392,6 +451,38 @@ Test(html, page_holds_every_snapshot_whole, .timeout = 300)
     mv_arena_init(&arena, &budget);
     mvt_each_snapshot(&arena, check_snapshot);
     mv_arena_release(&arena);
+}
+
+/* The moment, the view and the window are those that the caller gave. */
+Test(html, page_opens_where_it_is_told)
+{
+    static const mv_html_opening openings[] = {{.from = 1, .to = 3},
+                                               {.has_moment = true, .moment = 2},
+                                               {.has_moment = true, .moment = MV_BEFORE}};
+    static const uint64_t want[][3] = {{1, 3, 0}, {0, 4, 4}, {0, 4, 1}};
+
+    for (unsigned i = 0; i < 3; i++) {
+        mvt_trace *t = mvt_new();
+        mv_lives lives;
+        opened o;
+        column facts;
+
+        mvt_segment_alloc(t, .addr = 0x10000, .bytes = 2 << 20);
+        for (unsigned k = 0; k < 3; k++)
+            mvt_alloc(t, .addr = 0x10000 + k * 512, .bytes = 512);
+        mvt_final_heap(t);
+        open_page_at(&o, mvt_done(t), "small", &openings[i], &lives);
+        facts = find(&o, "0.facts");
+        next(&facts);
+        next(&facts);
+        cr_expect_eq(next(&facts), want[i][0]);
+        cr_expect_eq(next(&facts), want[i][1]);
+        next(&facts);
+        next(&facts);
+        cr_expect_eq(next(&facts), want[i][2]);
+        close_page(&o);
+        mvt_drop(t);
+    }
 }
 
 /* ---- texts that want out ----------------------------------------------------------------- */

@@ -85,7 +85,7 @@ static void write_head(const mv_html *page, mv_sink *sink)
               "<meta name=\"color-scheme\" content=\"light dark\">\n"
               "<meta name=\"generator\" content=\"memviz " MV_PROGRAM_VERSION "\">\n<title>");
     mv_html_escape(sink, page->title);
-    put(sink, " \xc2\xb7 GPU memory timeline</title>\n"
+    put(sink, " \xc2\xb7 GPU memory</title>\n"
               "<link rel=\"icon\" href=\"data:,\">\n<style>\n");
     put(sink, mv_html_style);
     put(sink, "</style>\n</head>\n<body>\n");
@@ -109,8 +109,10 @@ mv_code mv_html_write(mv_html *page, mv_sink *sink, mv_err *err)
 
     if (code != MV_OK)
         return code;
-    mv_packed_open(&page->columns, MV_CODING_PLAIN, "theme");
+    mv_packed_open(&page->columns, MV_CODING_PLAIN, "opening");
     mv_packed_add(&page->columns, page->theme);
+    mv_packed_add(&page->columns, page->view);
+    mv_packed_add(&page->columns, page->all_frames);
     mv_packed_close(&page->columns);
     write_head(page, sink);
     write_titles(page, sink);

@@ -1,9 +1,11 @@
-/* The memory timeline as a page: one self-contained HTML file that any browser opens from disk,
- * without a network, a server or a library. It holds the whole trace, as coded columns, and a
- * script that draws what is looked at. docs/html.md explains both.
+/* A trace as a page: one self-contained HTML file that any browser opens from disk, without a
+ * network, a server or a library. It holds the whole trace, as coded columns, and a script that
+ * draws what is looked at: memory over time, segments over time, the allocator's state at a
+ * moment, flame graphs of it. docs/html.md explains both.
  *
  *     mv_html_init(&page, arena, trace, "train.pickle");
- *     mv_html_add_device(&page, &lives, &leaks, window.first, window.end, &err);   once a device
+ *     page.view = MV_PAGE_STATE;
+ *     mv_html_add_device(&page, &lives, &leaks, &opening, &err);   once a device
  *     mv_html_write(&page, &sink, &err);
  *
  * Texts of the trace are untrusted. In the file they stand in base64 alone, but for the title and
@@ -18,11 +20,29 @@ enum { MV_HTML_VERDICT = 512 };
 
 typedef enum { MV_PAGE_PREFERRED, MV_PAGE_LIGHT, MV_PAGE_DARK } mv_page_theme;
 
+/* What a page shows first; the others are a key away. The numbers stand in the file. */
+typedef enum {
+    MV_PAGE_ACTIVE,        /* allocations over time */
+    MV_PAGE_SEGMENTS,      /* segments over time */
+    MV_PAGE_STATE,         /* every segment at the moment, and what lies in it */
+    MV_PAGE_STACKS,        /* a flame graph of what is allocated at the moment */
+    MV_PAGE_SEGMENT_STACKS /* ... of what is reserved: by segment, then by stack */
+} mv_page_view;
+
+/* Where a device is looked at first. */
+typedef struct {
+    uint32_t from, to; /* the events that are in view; to 0: all */
+    bool has_moment;   /* else the moment is the peak */
+    uint32_t moment;   /* the event that it is behind, or MV_BEFORE */
+} mv_html_opening;
+
 typedef struct {
     mv_arena *arena;
     const mv_trace *trace;
     const char *title;   /* the file's name */
     mv_page_theme theme; /* to begin with; PREFERRED, unless set: as the browser is set */
+    mv_page_view view;   /* ACTIVE, unless set */
+    bool all_frames;     /* stacks show native frames and the interpreter's, to begin with */
     mv_packed columns;
     uint32_t devices;              /* added so far */
     char verdict[MV_HTML_VERDICT]; /* of the first device with a leak, else of the first */
@@ -31,10 +51,10 @@ typedef struct {
 
 void mv_html_init(mv_html *page, mv_arena *arena, const mv_trace *trace, const char *title);
 
-/* Adds all of one device; the page opens on its events [from, to) (to 0: all). `lives` and `leaks`
- * are not needed afterwards. O(n log n). Fails for want of memory. */
+/* Adds all of one device. `lives` and `leaks` are not needed afterwards. O(n log n). Fails for want
+ * of memory. */
 mv_code mv_html_add_device(mv_html *page, const mv_lives *lives, const mv_leaks *leaks,
-                           uint32_t from, uint32_t to, mv_err *err);
+                           const mv_html_opening *opening, mv_err *err);
 
 /* Writes the page. A failed write is reported by mv_sink_commit. */
 mv_code mv_html_write(mv_html *page, mv_sink *sink, mv_err *err);

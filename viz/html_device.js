@@ -3,37 +3,54 @@
 
 const NEVER = 0xffffffff;
 
+// Rows that live: allocations, and in their place segments (`device.segments`, which has all else
+// from its device). Both are drawn, searched and hovered by the same code.
 class Device {
   constructor(columns, number) {
     const column = (name, Type) => numbers(columns, `${number}.${name}`, Type);
-    const [ordinal, events, preexisting, from, to, history, exact, named] = column("facts");
-    Object.assign(this, { ordinal, events, preexisting, history, exact, named });
+    const [ordinal, events, from, to, history, exact, moment] = column("facts");
+    Object.assign(this, { ordinal, events, history, exact });
     this.window = [from, to];
+    this.moment = moment - 2; // that the page opens at; -1: before the first event, -2: the peak
     [this.file, this.historyWhy, this.verdict] = texts(columns, `${number}.texts`);
-    this.readLives(column);
-    this.readBytes(column);
-    this.addrHigh = column("addr.high");
-    this.addrLow = column("addr.low", Uint32Array);
-    this.stack = column("stack", Int32Array);
-    for (let i = 0; i < this.count; i++) this.stack[i]--;
-    this.segment = column("segment", Int32Array);
-    this.flags = column("flags", Uint8Array);
-    this.site = column("site", Uint32Array);
-    this.siteLabel = texts(columns, `${number}.site.label`);
-    this.siteColour = column("site.colour", Uint32Array);
-    this.siteRank = column("site.rank", Uint32Array);
     this.time = column("time");
     this.step = column("step", Uint32Array);
     const oom = column("oom");
     this.ooms = [];
     for (let i = 0; i < oom.length; i += 4)
       this.ooms.push({ event: oom[i], bytes: oom[i + 1], free: oom[i + 2] - 1, stack: oom[i + 3] - 1 });
-    this.readSegments(column, columns, number);
+    this.placeKind = column("place.kind", Uint8Array);
+    this.placeExpandable = column("place.expandable", Uint8Array);
+    this.placeStream = texts(columns, `${number}.place.stream`);
+    this.placePool = texts(columns, `${number}.place.pool`);
+    this.whole = this;
+    this.readRows(columns, `${number}.`);
+    this.segments = Object.create(this);
+    this.segments.readRows(columns, `${number}.segments.`);
+    this.reserved = this.segments.model("block").allocated;
+  }
+
+  readRows(columns, prefix) {
+    const column = (name, Type) => numbers(columns, prefix + name, Type);
+    this.models = {};
+    this.readLives(column);
+    this.readBytes(column);
+    this.addrHigh = column("addr.high", Uint32Array);
+    this.addrLow = column("addr.low", Uint32Array);
+    this.stack = column("stack", Int32Array);
+    for (let i = 0; i < this.count; i++) this.stack[i]--;
+    this.segment = column("segment", Int32Array);
+    this.flags = column("flags", Uint8Array);
+    this.site = column("site", Uint32Array);
+    this.siteLabel = texts(columns, prefix + "site.label");
+    this.siteColour = column("site.colour", Uint32Array);
+    this.siteRank = column("site.rank", Uint32Array);
   }
 
   readLives(column) {
     const births = column("birth", Int32Array), life = column("life"), wait = column("wait");
     const count = this.count = life.length;
+    this.preexisting = count - births.length;
     this.birth = new Int32Array(count).fill(-1);
     this.birth.set(births, this.preexisting);
     this.freed = new Uint32Array(count);
@@ -54,20 +71,19 @@ class Device {
     }
   }
 
-  readSegments(column, columns, number) {
-    const birth = column("segment.birth"), death = column("segment.death");
-    this.segmentSize = column("segment.size");
-    this.segmentPlace = texts(columns, `${number}.segment.place`);
-    this.segmentKind = column("segment.kind", Uint8Array);
-    let before = 0;
-    const change = new Float64Array(this.events + 1);
-    for (let i = 0; i < birth.length; i++) {
-      if (birth[i]) change[birth[i] - 1] += this.segmentSize[i];
-      else before += this.segmentSize[i];
-      if (death[i]) change[death[i] - 1] -= this.segmentSize[i];
-    }
-    this.reserved = levelsOf(change, before, this.events);
+  get isSegments() { return this !== this.whole; }
+
+  model(measure) {
+    return this.models[measure] ||= new Model(this, measure);
   }
+
+  // Who is alive until the free is completed.
+  get active() {
+    return this.models.active ||= new Lives(this, this.completed);
+  }
+
+  // Freed ahead of the first event, and waiting since: never allocated.
+  wasPending(i) { return (this.flags[i] & 4) !== 0; }
 
   address(i) {
     const low = this.addrLow[i].toString(16);
@@ -81,6 +97,13 @@ class Device {
       if (this.addrLow[j] === this.addrLow[i] && this.addrHigh[j] === this.addrHigh[i]) older++;
     return older;
   }
+
+  // "large pool \u00b7 stream 0", of a segment by what the column "segment" says.
+  place(segment) {
+    const pool = this.placePool[segment], isPrivate = pool && pool !== "(0, 0)";
+    return `${isPrivate ? "private " : ""}${["large", "small", "unknown"][this.placeKind[segment]]} ` +
+      `pool${isPrivate ? " " + pool : ""} \u00b7 stream ${this.placeStream[segment]}`;
+  }
 }
 
 function levelsOf(change, before, events) {
@@ -89,17 +112,56 @@ function levelsOf(change, before, events) {
   return new Levels(change.subarray(0, events), before);
 }
 
+// Who is alive when, of the rows of a device that end at `end`.
+class Lives {
+  constructor(device, end) {
+    this.device = device;
+    this.end = end;
+    this.findLongest();
+  }
+
+  // The latest end of each 256 rows, to pass over those that are all gone.
+  findLongest() {
+    const { count } = this.device, { end } = this;
+    this.latest = new Uint32Array(Math.ceil(count / 256));
+    for (let i = 0; i < count; i++)
+      if (end[i] > this.latest[i >> 8]) this.latest[i >> 8] = end[i];
+  }
+
+  // Rows born after event `event` or earlier are those below the result.
+  bornBy(event) {
+    const { birth } = this.device;
+    let low = 0, high = this.device.count;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (birth[middle] <= event) low = middle + 1; else high = middle;
+    }
+    return low;
+  }
+
+  // Calls visit(row) for each that is alive after `event`, the oldest first, until it returns true.
+  eachAlive(event, visit) {
+    const { end, latest } = this, limit = this.bornBy(event);
+    for (let block = 0; block * 256 < limit; block++) {
+      if (event >= 0 && latest[block] <= event) continue;
+      const stop = Math.min(limit, block * 256 + 256);
+      for (let i = block * 256; i < stop; i++)
+        if ((event < 0 || end[i] > event) && visit(i)) return;
+    }
+  }
+}
+
 // How allocations count: as blocks until they are freed (torch.cuda.memory_allocated), or as
 // PyTorch's viewer draws them, in requested bytes until the free is completed.
-class Model {
+class Model extends Lives {
   constructor(device, measure) {
-    this.device = device;
+    super(device, measure === "requested" ? device.completed : device.freed);
     this.measure = measure;
     this.size = measure === "requested" ? device.requested : device.block;
-    this.end = measure === "requested" ? device.completed : device.freed;
+    if (measure === "block" && device.flags.some((f) => f & 4))
+      this.size = device.block.map((bytes, i) => device.wasPending(i) ? 0 : bytes);
     this.sortEnds();
     this.allocated = this.levels(this.end);
-    this.findLongest();
     this.slides = null;
     this.axes = {};
   }
@@ -124,25 +186,6 @@ class Model {
     for (let i = 0; i < count; i++) if (end[i] < events) this.ended[start[end[i]]++] = i;
   }
 
-  // The latest end of each 256 allocations, to pass over those that are all gone.
-  findLongest() {
-    const { count } = this.device, { end } = this;
-    this.latest = new Uint32Array(Math.ceil(count / 256));
-    for (let i = 0; i < count; i++)
-      if (end[i] > this.latest[i >> 8]) this.latest[i >> 8] = end[i];
-  }
-
-  // Allocations born after event `event` or earlier are those below the result.
-  bornBy(event) {
-    const { birth } = this.device;
-    let low = 0, high = this.device.count;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (birth[middle] <= event) low = middle + 1; else high = middle;
-    }
-    return low;
-  }
-
   endedBy(event) {
     let low = 0, high = this.ended.length;
     while (low < high) {
@@ -150,18 +193,6 @@ class Model {
       if (this.end[this.ended[middle]] <= event) low = middle + 1; else high = middle;
     }
     return low;
-  }
-
-  // Calls visit(allocation) for each that is alive after `event`, the oldest first, until it
-  // returns true.
-  eachAlive(event, visit) {
-    const { end, latest } = this, limit = this.bornBy(event);
-    for (let block = 0; block * 256 < limit; block++) {
-      if (event >= 0 && latest[block] <= event) continue;
-      const stop = Math.min(limit, block * 256 + 256);
-      for (let i = block * 256; i < stop; i++)
-        if ((event < 0 || end[i] > event) && visit(i)) return;
-    }
   }
 
   // Whether something stands above an allocation when it ends: [ended.length] 0 or 1.

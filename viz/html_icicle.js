@@ -1,81 +1,150 @@
-// Who holds the bytes of one moment, by stack: the outermost frame on top, the heaviest left.
+// Who holds the bytes of one moment: the outermost frame on top, the heaviest left. By stack, or by
+// segment, what is in it, and then by stack. Inverted, the frames that allocate are on top.
 
+const NO_STACK = -1, NO_FRAMES = -2, PARTS = ["(allocated)", "(waiting for a stream)", "(free)"];
+
+// What a box is: a frame (0 and up) or a word (below 0).
 class Icicle {
-  constructor(tables, isShort) {
-    this.tables = tables;
-    this.parent = [-1];
-    this.frame = [-1];
-    this.child = [0];
-    this.next = [0];
-    this.depth = [0];
-    this.leaf = new Int32Array(tables.stacks).fill(-1);
-    this.isShort = isShort;
-    this.noStack = this.step(0, -2);
-    this.noFrames = this.step(0, -3);
+  constructor(tables, { isShort, isInverted, counts }) {
+    Object.assign(this, { tables, isShort, isInverted, counts });
+    this.words = ["(no stack)", "(no Python: C++ thread)"];
+    this.wordRows = new Map();
     this.rows = [];
     this.focus = 0;
+    this.clear();
   }
 
-  step(node, frame) {
-    for (let c = this.child[node]; c; c = this.next[c]) if (this.frame[c] === frame) return c;
-    const made = this.parent.length;
-    this.parent.push(node);
-    this.frame.push(frame);
-    this.depth.push(this.depth[node] + 1);
-    this.child.push(0);
-    this.next.push(this.child[node]);
-    this.child[node] = made;
+  clear() {
+    this.parent = [-1];
+    this.key = [0];
+    this.children = new Map();
+    this.leaf = new Map();
+  }
+
+  word(text) {
+    if (!this.wordRows.has(text)) this.wordRows.set(text, -this.words.push(text));
+    return this.wordRows.get(text);
+  }
+
+  step(node, key) {
+    const name = node * 4294967296 + key, found = this.children.get(name);
+    if (found) return found;
+    const made = this.parent.push(node) - 1;
+    this.key.push(key);
+    this.children.set(name, made);
     return made;
   }
 
-  leafOf(stack) {
-    if (stack < 0 || stack >= this.leaf.length) return this.noStack;
-    if (this.leaf[stack] < 0) {
-      const frames = this.tables.of(stack, this.isShort);
-      let node = frames.length ? 0 : this.noFrames;
-      for (let i = frames.length - 1; i >= 0; i--) node = this.step(node, frames[i]);
-      this.leaf[stack] = node;
-    }
-    return this.leaf[stack];
+  // The node of a stack below the node of its place (0: there are no places).
+  leafOf(place, stack) {
+    const name = place * 4294967296 + stack, found = this.leaf.get(name);
+    if (found !== undefined) return found;
+    const frames = stack < 0 ? [NO_STACK] : this.tables.of(stack, this.isShort);
+    if (!frames.length) frames.push(NO_FRAMES);
+    if (!this.isInverted) frames.reverse();
+    const node = frames.reduce((at, key) => this.step(at, key), place);
+    this.leaf.set(name, node);
+    return node;
   }
 
-  // Counts what is alive after an event.
-  weigh(model, event) {
-    const { stack } = model.device, bytes = new Float64Array(this.tables.stacks + 1);
-    const blocks = new Uint32Array(this.tables.stacks + 1), none = this.tables.stacks;
+  // Nodes of stacks that are not alive now, too.
+  leafOfAll() {
+    for (let s = 0; s < this.tables.stacks; s++) this.leafOf(0, s);
+  }
+
+  // ---- what is counted ----
+
+  // What is alive after an event, by stack.
+  weighStacks(model, event) {
+    const { stack } = model.device, sums = new Map();
     model.eachAlive(event, (i) => {
-      const s = stack[i] < 0 || stack[i] >= none ? none : stack[i];
-      bytes[s] += model.size[i];
-      blocks[s]++;
+      const s = stack[i] < this.tables.stacks ? stack[i] : -1, sum = sums.get(s) || [0, 0];
+      sum[0] += model.size[i];
+      sum[1]++;
+      sums.set(s, sum);
     });
-    const leaves = [];
-    for (let s = 0; s <= none; s++)
-      if (blocks[s]) leaves.push([this.leafOf(s === none ? -1 : s), bytes[s], blocks[s]]);
-    this.bytes = new Float64Array(this.parent.length);
-    this.blocks = new Float64Array(this.parent.length);
-    for (const [leaf, b, n] of leaves) { this.bytes[leaf] += b; this.blocks[leaf] += n; }
-    for (let node = this.parent.length - 1; node > 0; node--) {
+    this.add(Array.from(sums, ([s, [bytes, blocks]]) => [this.leafOf(0, s), bytes, blocks]));
+  }
+
+  // What is reserved: by segment, pool, stream and part, then by stack. Places are many, so that the
+  // tree is made anew; the focus is found again by its path.
+  weighSegments(heap) {
+    const { device } = heap, path = this.pathTo(this.focus), list = [];
+    this.clear();
+    for (const run of heap.runs) {
+      const pool = device.placePool[run.segment] || "(0, 0)";
+      const kind = ["large", "small", "unknown"][device.placeKind[run.segment]];
+      const place = [heap.runName(run), `${kind} pool ${pool}`, `stream ${device.placeStream[run.segment]}`]
+        .reduce((node, text) => this.step(node, this.word(text)), 0);
+      for (let p = run.first; p < run.stop; p++) {
+        const node = this.step(place, this.word(PARTS[heap.part[p]])), i = heap.row[p];
+        list.push([i === HOLE ? node : this.leafOf(node, device.stack[i]), heap.size[p], 1]);
+      }
+    }
+    this.focus = path.reduce((node, key) =>
+      node < 0 ? node : this.children.get(node * 4294967296 + key) ?? -1, 0);
+    this.add(list);
+  }
+
+  add(leaves) {
+    const nodes = this.parent.length;
+    this.bytes = new Float64Array(nodes);
+    this.blocks = new Float64Array(nodes);
+    this.own = new Float64Array(nodes); // bytes that end here
+    for (const [leaf, bytes, blocks] of leaves) {
+      this.bytes[leaf] += bytes;
+      this.own[leaf] += bytes;
+      this.blocks[leaf] += blocks;
+    }
+    for (let node = nodes - 1; node > 0; node--) {
       this.bytes[this.parent[node]] += this.bytes[node];
       this.blocks[this.parent[node]] += this.blocks[node];
     }
-    if (!this.bytes[this.focus]) this.focus = 0;
+    this.weight = this.counts ? this.blocks : this.bytes;
+    this.below = Array.from({ length: nodes }, () => null);
+    for (let node = 1; node < nodes; node++)
+      if (this.weight[node] > 0) (this.below[this.parent[node]] ||= []).push(node);
+    for (const list of this.below) list?.sort((a, b) => this.weight[b] - this.weight[a] || a - b);
+    if (!(this.focus > 0 && this.weight[this.focus] > 0)) this.focus = 0;
+  }
+
+  // ---- what boxes are ----
+
+  // Keys from the root to a node.
+  pathTo(node) {
+    const path = [];
+    for (let n = node; n > 0; n = this.parent[n]) path.unshift(this.key[n]);
+    return path;
+  }
+
+  frameOf(node) {
+    return node > 0 && this.key[node] >= 0 ? this.key[node] : -1;
   }
 
   label(node) {
-    const frame = this.frame[node];
-    if (frame === -1) return "all";
-    if (frame === -2) return "(no stack recorded)";
-    if (frame === -3) return "(no Python: C++ thread)";
-    return this.tables.label(frame);
+    if (node === 0) return "all";
+    return this.key[node] >= 0 ? this.tables.label[this.key[node]] : this.words[-1 - this.key[node]];
   }
 
   // Stacks whose path leads through a node.
   stacksBelow(node) {
-    const found = new Uint8Array(this.tables.stacks);
-    for (let s = 0; s < found.length; s++)
-      for (let n = this.leaf[s]; n > 0; n = this.parent[n]) if (n === node) { found[s] = 1; break; }
+    const found = new Uint8Array(this.tables.stacks), stacks = new Map();
+    for (const [name, leaf] of this.leaf) {
+      const stack = name - Math.floor(name / 4294967296 + 0.5) * 4294967296;
+      if (stack >= 0) stacks.set(stack, [...(stacks.get(stack) || []), leaf]);
+    }
+    for (const [stack, leaves] of stacks)
+      for (let n of leaves)
+        for (; n > 0 && !found[stack]; n = this.parent[n]) if (n === node) found[stack] = 1;
     return found;
   }
+
+  colour(node, theme) {
+    const key = this.key[node], kind = key >= 0 ? this.tables.kind[key] : key >= NO_FRAMES ? 3 : 5;
+    return theme.frameKinds[Math.min(kind, 5)][node % 2];
+  }
+
+  // ---- painting ----
 
   draw(g, width, height, theme, hit, hovered) {
     const ROW = 19, path = [];
@@ -85,38 +154,39 @@ class Icicle {
     g.font = "12px system-ui, sans-serif";
     g.textBaseline = "middle";
     const cell = (node, x, w, row) => {
-      const y = row * ROW, kind = this.frame[node] < 0 ? 5 : this.tables.kind[this.frame[node]];
-      const isFaint = hit && !(this.frame[node] >= 0 && hit[this.frame[node]]);
+      const y = row * ROW, frame = this.frameOf(node), isFaint = hit && !(frame >= 0 && hit[frame]);
+      const isFree = node > 0 && this.label(node) === PARTS[2];
       this.rows.push({ node, x, y, w, h: ROW });
       g.fillStyle = node === 0 ? theme.frameRoot : isFaint ? theme.frameFaint :
-        theme.frameKinds[kind][node % 2];
+        isFree ? theme.plot : this.colour(node, theme);
       g.fillRect(x, y, Math.max(0.7, w - 1), ROW - 1);
-      if (node === hovered) {
-        g.strokeStyle = theme.text;
-        g.lineWidth = 2;
-        g.strokeRect(x + 1, y + 1, w - 3, ROW - 3);
+      if (isFree || node === hovered) {
+        g.strokeStyle = isFree ? theme.faint : theme.text;
+        g.lineWidth = node === hovered ? 2 : 1;
+        g.strokeRect(x + 1, y + 1, Math.max(0.5, w - 3), ROW - 3);
       }
       if (w < 28) return;
-      g.fillStyle = isFaint ? theme.text : node === 0 ? theme.text : "#16191d";
-      g.fillText(fitText(g, node === 0 ? `all: ${size(this.bytes[0])}` : this.label(node), w - 8),
-        x + 4, y + ROW / 2);
+      g.fillStyle = isFaint || isFree || node === 0 ? theme.text : "#16191d";
+      const text = node === 0 ? `all: ${this.amount(0)}` : this.label(node);
+      g.fillText(fitText(g, text, w - 8), x + 4, y + ROW / 2);
     };
     const visit = (node, x, w, row) => {
       if (w < 0.7 || row * ROW > height) return;
       cell(node, x, w, row);
-      const children = [];
-      for (let c = this.child[node]; c; c = this.next[c]) if (this.bytes[c] > 0) children.push(c);
-      children.sort((a, b) => this.bytes[b] - this.bytes[a] || a - b);
-      for (const c of children) {
-        const part = w * this.bytes[c] / this.bytes[node];
+      for (const c of this.below[node] || []) {
+        const part = w * this.weight[c] / this.weight[node];
         visit(c, x, part, row + 1);
         x += part;
       }
     };
-    if (!this.bytes[0]) return;
+    if (!this.weight[0]) return;
     path.slice(0, -1).forEach((node, row) => cell(node, 0, width, row));
     visit(this.focus, 0, width, path.length - 1);
     this.deepest = this.rows.reduce((most, r) => Math.max(most, r.y + ROW), 0);
+  }
+
+  amount(node) {
+    return this.counts ? counted(this.blocks[node], "block") : size(this.bytes[node]);
   }
 
   at(x, y) {

@@ -1,60 +1,66 @@
-// The page: what is shown now, what keys and the pointer do to it.
+// The page: what is shown now. All views look at one device and one moment; keys and the pointer
+// are in html_input.js.
 
 const THEMES = {
   light: { background: "#ffffff", plot: "#fafafa", grid: "#e2e2e2", text: "#1c1c1c", faint: "#595959",
     outline: "#202020", reserved: "#8a1538", active: "#6a3d9a", alarm: "#c00000", map: "#8fa3b5",
-    veil: "#ffffffb0", lanes: ["#b7c5d1", "#cfd9e2"], laneText: "#1c1c1c", leak: 0xd0021b, unknown: 0xa4abb2,
-    native: 0x76818b, frameRoot: "#dfe3e7", frameFaint: "#e6e8ea" },
+    veil: "#ffffffb0", lanes: ["#b7c5d1", "#cfd9e2"], laneText: "#1c1c1c", leak: 0xc91e11, unknown: 0xa8a4a1,
+    native: 0x6a757b, frameRoot: "#dfe3e7", frameFaint: "#e6e8ea" },
   dark: { background: "#16191d", plot: "#1d2126", grid: "#333940", text: "#f0f0f0", faint: "#b4bac0",
     outline: "#f5f5f5", reserved: "#ff8fa8", active: "#c9a6ff", alarm: "#ff6b6b", map: "#5b7389",
-    veil: "#16191db0", lanes: ["#3f5161", "#34424f"], laneText: "#f0f0f0", leak: 0xff4d4d, unknown: 0x66707a,
-    native: 0x8e99a4, frameRoot: "#333940", frameFaint: "#2b3036" },
+    veil: "#16191db0", lanes: ["#3f5161", "#34424f"], laneText: "#f0f0f0", leak: 0xfe3733, unknown: 0x6d797b,
+    native: 0xb8b6b2, frameRoot: "#333940", frameFaint: "#2b3036" },
 };
-// By kind: the user's own code stands out; packages, framework, native, interpreter, no frame.
-const FRAME_KINDS = [["#f5b041", "#e69f00"], ["#8fd0f3", "#74c0ea"], ["#c3ced8", "#b5c2cd"],
-  ["#d3cabb", "#c7bda9"], ["#dcdcdc", "#d0d0d0"], ["#bfc4c9", "#b4babf"]];
+// By kind: the user's own code stands out; packages, framework, native, interpreter, segments. Each
+// in two shades, for neighbours. The colours are those of the flame graphs in other files.
+const FRAME_KINDS = [["#e69f00", "#e9ab1f"], ["#b5b288", "#beb797"], ["#56b4e9", "#6bbdeb"],
+  ["#b9c2ca", "#c1c9d0"], ["#b9c2ca", "#c1c9d0"], ["#cc79a7", "#d289b2"]];
 
-const KEYS = [
-  ["W S, wheel", "zoom at the pointer; with Shift the bytes"],
-  ["A D, drag, arrows", "move"],
-  ["0", "everything"],
-  ["F", "fit the pinned allocation"],
-  ["B E", "to its begin, its end"],
-  ["P", "to the peak"],
-  ["O, Shift+O", "next, previous out of memory"],
-  ["[ ]", "previous, next range or step"],
-  [", .", "previous, next event (Shift: 100)"],
-  ["Y", "bytes of what is in view"],
-  ["X", "x axis: events, time, PyTorch's ticks"],
-  ["M", "blocks, or requested bytes as PyTorch draws them"],
-  ["/", "search frames (regular expression); Enter goes through hits"],
-  ["N", "next device"],
-  ["T", "light or dark"],
-  ["Esc", "let go: pin, search, zoom of the flame graph"],
-  ["?", "this help"],
+// Names in the file (mv_page_view), as tabs, with what PyTorch's viewer calls them.
+const TABS = [
+  ["active", "memory timeline", "Active Memory Timeline: allocations over time (1)"],
+  ["segments", "segment timeline", "Active Cached Segment Timeline: what PyTorch took from the device (2)"],
+  ["state", "allocator state", "Allocator State History: every segment and block at the moment (3)"],
+  ["flame", "flame graph", "who holds the bytes of the moment (4)"],
 ];
+
+function toPixel(rgb) {
+  return (0xff000000 | (rgb & 255) << 16 | (rgb & 0xff00) | rgb >> 16 & 255) >>> 0;
+}
+
+function mix(rgb, other, share) {
+  let out = 0;
+  for (const shift of [16, 8, 0]) {
+    const a = rgb >> shift & 255, b = other >> shift & 255;
+    out |= Math.round(a + (b - a) * share) << shift;
+  }
+  return out;
+}
 
 class App {
   constructor(columns) {
     this.tables = new Tables(columns);
     this.devices = [];
     for (let i = 0; columns.has(`${i}.facts`); i++) this.devices.push(new Device(columns, i));
+    const [theme, view, allFrames] = numbers(columns, "opening");
     this.frameTimes = [];
     this.version = 0;
-    this.isShort = true;
+    this.isShort = !allFrames;
+    this.tab = TABS[Math.min(view, 3)][0];
+    this.source = view === 4 ? "segments" : "stacks";
+    this.isInverted = this.counts = false;
     this.moved = -1000;
     this.pending = false;
     this.build();
-    const [theme] = numbers(columns, "theme"), isDark = matchMedia("(prefers-color-scheme: dark)").matches;
+    const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
     this.setTheme(theme === 2 || (theme === 0 && isDark) ? "dark" : "light");
     this.setDevice(0);
-    this.listen();
+    this.input = new Input(this);
   }
 
   // ---- the elements ----
 
   build() {
-    const main = document.getElementById("main");
     const choice = (id, values) => {
       const select = element("select", { id });
       for (const [value, text] of values) select.append(element("option", { value }, text));
@@ -65,15 +71,25 @@ class App {
     this.measureBox = choice("measure", [["block", "allocated blocks"], ["requested", "requested (PyTorch's)"]]);
     this.searchBox = element("input", { id: "search", type: "search", placeholder: "search frames: /", spellcheck: false });
     this.searchBox.setAttribute("aria-label", "search frames");
+    this.sourceBox = choice("source", [["stacks", "by stack"], ["segments", "by segment"]]);
+    this.weightBox = choice("weight", [["bytes", "bytes"], ["blocks", "blocks"]]);
+    this.invertBox = element("input", { id: "invert", type: "checkbox" });
+    this.framesBox = element("input", { id: "frames", type: "checkbox" });
+    this.buildPage();
+  }
+
+  buildPage() {
+    this.main = document.getElementById("main");
     this.found = element("span", { id: "found" });
-    this.bar = element("div", { id: "bar" });
-    if (this.devices.length > 1) this.bar.append(this.deviceBox);
-    const help = element("button", { id: "help-button", title: "keys" }, "? keys");
-    const whole = element("button", { id: "whole", title: "0" }, "all");
-    this.bar.append(whole, element("label", {}, "x:", this.axisBox),
-      element("label", {}, "height:", this.measureBox), this.searchBox, this.found, help);
+    this.tabs = element("nav", { id: "tabs" }, ...TABS.map(([name, text, title]) =>
+      element("button", { id: `tab-${name}`, title, onclick: () => this.setTab(name) }, text)));
+    this.helpButton = element("button", { id: "help-button", title: "keys" }, "? keys");
+    this.wholeButton = element("button", { id: "whole", title: "everything (0)" }, "all");
+    this.measureLabel = element("label", {}, "height:", this.measureBox);
+    this.bar = element("div", { id: "bar" }, this.tabs, ...(this.devices.length > 1 ? [this.deviceBox] : []),
+      this.wholeButton, element("label", {}, "x:", this.axisBox), this.measureLabel, this.searchBox,
+      this.found, this.helpButton);
     this.canvas = element("canvas", { id: "plot", tabIndex: 0 });
-    this.canvas.setAttribute("aria-label", "memory timeline");
     this.flame = element("canvas", { id: "flame" });
     this.flameTitle = element("h2", {});
     this.flameBox = element("div", { id: "flame-box" }, this.flame);
@@ -81,17 +97,11 @@ class App {
     this.sites = element("section", { id: "sites" });
     this.tip = element("div", { id: "tip", hidden: true });
     this.help = element("div", { id: "help", hidden: true });
-    const table = element("table", {});
-    for (const [keys, text] of KEYS)
-      table.append(element("tr", {}, element("th", {}, keys), element("td", {}, text)));
-    this.help.append(element("div", {}, table));
-    main.append(this.bar, element("div", { style: "min-width:0;min-height:0" }, this.canvas),
-      element("div", { id: "below" }, this.flameTitle, this.flameBox),
-      element("aside", {}, this.details, this.sites));
+    const flameBar = element("div", { id: "flame-bar" }, this.flameTitle, this.sourceBox, this.weightBox,
+      element("label", {}, this.invertBox, "inverted"), element("label", {}, this.framesBox, "all frames"));
+    this.main.append(this.bar, element("div", { id: "plot-box" }, this.canvas),
+      element("div", { id: "below" }, flameBar, this.flameBox), element("aside", {}, this.details, this.sites));
     document.body.append(this.tip, this.help);
-    help.onclick = () => { this.help.hidden = !this.help.hidden; };
-    whole.onclick = () => this.fitAll();
-    this.help.onclick = () => { this.help.hidden = true; };
   }
 
   // ---- what is shown ----
@@ -104,32 +114,47 @@ class App {
   }
 
   setDevice(index) {
-    const device = this.devices[index];
+    const base = this.devices[index];
     this.index = index;
     this.deviceBox.value = index;
-    this.device = device;
-    this.models = {};
-    for (const option of this.axisBox.options)
-      option.disabled = option.value === "time" && !device.time.length;
+    this.base = base;
+    this.device = this.axis = this.moment = null;
+    this.measure = "block";
+    for (const option of this.axisBox.options) option.disabled = option.value === "time" && !base.time.length;
     const verdict = document.getElementById("verdict");
-    verdict.textContent = device.verdict;
-    verdict.className = device.verdict.startsWith("leak:") ? "leak" : "";
-    this.hovered = this.pinned = -1;
-    this.site = -1;
-    this.active = this.pendingLevels(device);
-    this.setMeasure("block", "event");
-    const [from, to] = device.window;
+    verdict.textContent = base.verdict;
+    verdict.className = base.verdict.startsWith("leak:") ? "leak" : "";
+    this.pendingLevels = this.findPending(base);
+    this.view = null;
+    this.showRows("event");
+    const [from, to] = base.window;
     this.fitAll();
-    if (device.events && (from > 0 || to < device.events)) {
+    if (base.events && (from > 0 || to < base.events)) {
       this.view.x0 = this.axis.at(from);
       this.view.x1 = Math.max(this.view.x0 + 1, this.axis.at(to));
     }
     this.showDetails();
   }
 
+  get isTimeline() { return this.tab === "active" || this.tab === "segments"; }
+
+  setTab(name) {
+    this.tab = name;
+    this.showRows(this.axis.mode);
+    this.plot.resize();
+    Object.assign(this.view, { y0: 0, y1: this.most * 1.06 });
+    this.touch();
+    this.canvas.focus();
+  }
+
+  setMeasure(measure) {
+    this.measure = measure;
+    this.showRows(this.axis.mode);
+  }
+
   // Freed blocks that wait for a stream still count as active; drawn only where some wait for
   // longer than the event that every free takes.
-  pendingLevels(device) {
+  findPending(device) {
     let waits = false;
     for (let i = 0; i < device.count && !waits; i++)
       waits = device.freed[i] !== NEVER && device.completed[i] > device.freed[i] + 1;
@@ -137,48 +162,67 @@ class App {
     return Model.prototype.levels.call({ device, size: device.block }, device.completed);
   }
 
-  setMeasure(measure, mode = this.axis.mode) {
-    const { device } = this;
-    this.measureBox.value = measure;
-    this.model = this.models[measure] ||= new Model(device, measure);
-    const all = this.model.allocated, last = device.events;
-    this.peak = all.highest(-1, last);
-    const reserved = device.reserved.at(device.reserved.highest(-1, last));
-    this.most = Math.max(1, all.at(this.peak), reserved);
-    document.getElementById("figures").textContent = this.figures(all.at(this.peak), reserved);
+  // The rows that the view is about, as they are counted.
+  showRows(mode) {
+    const { base, tab } = this, device = tab === "segments" ? base.segments : base, last = base.events;
+    if (device !== this.device) {
+      this.hovered = this.pinned = this.site = -1;
+      this.match &&= this.match.name ? null : this.match;
+    }
+    this.device = device;
+    this.model = device.model(device.isSegments ? "block" : this.measure);
+    this.used = device.isSegments ? base.model("block").allocated : this.model.allocated;
+    this.active = device.isSegments ? this.used : this.pendingLevels;
+    this.peak = this.model.allocated.highest(-1, last);
+    this.moment ??= base.moment >= -1 ? base.moment : this.peak;
+    this.home = this.moment;
+    const reserved = base.reserved.at(base.reserved.highest(-1, last));
+    this.most = Math.max(1, this.model.allocated.at(this.peak), reserved);
+    document.getElementById("figures").textContent = this.figures(this.used.at(this.used.highest(-1, last)), reserved);
+    this.showControls();
     this.recolour();
     this.setAxis(mode);
-    if (!this.plot) this.plot = new Plot(this, this.canvas);
-    this.plot.store.clear();
-    this.plot.map = null;
-    this.home = this.peak;
-    this.moment = this.peak;
-    this.icicle = new Icicle(this.tables, this.isShort);
+    this.plot ||= new Plot(this, this.canvas);
+    this.plot.clear();
+    this.makeIcicle();
+    this.showDetails();
     this.showMoment();
   }
 
+  showControls() {
+    this.main.dataset.tab = this.tab;
+    this.canvas.setAttribute("aria-label", TABS.find(([name]) => name === this.tab)[1]);
+    for (const [name] of TABS)
+      document.getElementById(`tab-${name}`).setAttribute("aria-pressed", String(name === this.tab));
+    this.measureBox.value = this.model.measure;
+    this.measureLabel.hidden = this.device.isSegments || this.tab === "state";
+    this.sourceBox.value = this.source;
+    this.weightBox.value = this.counts ? "blocks" : "bytes";
+    this.invertBox.checked = this.isInverted;
+    this.framesBox.checked = !this.isShort;
+  }
+
   figures(peak, reserved) {
-    const { device } = this, isHeap = device.events === 0, least = device.exact ? "" : "at least ";
-    const span = device.time.length ? ` in ${duration(device.time[device.events - 1] - device.time[0])}` : "";
-    return `device ${device.ordinal} \u00b7 ${isHeap ? "" : "peak "}allocated ${least}${size(peak)} \u00b7 ` +
+    const { base } = this, isHeap = base.events === 0, least = base.exact ? "" : "at least ";
+    const span = base.time.length ? ` in ${duration(base.time[base.events - 1] - base.time[0])}` : "";
+    return `device ${base.ordinal} \u00b7 ${isHeap ? "" : "peak "}allocated ${least}${size(peak)} \u00b7 ` +
       `${isHeap ? "" : "peak "}reserved ${size(reserved)} \u00b7 ` + (isHeap ? "no events recorded" :
-      `${counted(device.events, "event")}${span}, ${counted(device.count, "allocation")}`) +
-      (device.history === 1 || device.history === 2 ? ` \u00b7 ${device.historyWhy}` : "");
+      `${counted(base.events, "event")}${span}, ${counted(base.count, "allocation")}`) +
+      (base.history === 1 || base.history === 2 ? ` \u00b7 ${base.historyWhy}` : "");
   }
 
   setAxis(mode) {
-    const before = this.axis, view = this.view;
+    const before = this.axis, { view } = this;
     if (mode === "time" && !this.device.time.length) mode = "event";
     this.axis = this.model.axis(mode);
     this.axisBox.value = mode;
-    if (before && view && before.events === this.axis.events) {
+    if (before && view) {
       view.x0 = this.axis.at(before.from(view.x0));
       view.x1 = Math.max(view.x0 + 1, this.axis.at(before.from(view.x1)));
     }
     this.ranges = this.findRanges();
     if (this.plot) {
-      this.plot.store.clear();
-      this.plot.map = null;
+      this.plot.clear();
       this.touch();
     }
   }
@@ -229,15 +273,6 @@ class App {
 
   recolour() {
     const { device } = this, isDark = this.themeName === "dark";
-    const toPixel = (rgb) => (0xff000000 | (rgb & 255) << 16 | (rgb & 0xff00) | rgb >> 16 & 255) >>> 0;
-    const mix = (rgb, other, share) => {
-      let out = 0;
-      for (const shift of [16, 8, 0]) {
-        const a = rgb >> shift & 255, b = other >> shift & 255;
-        out |= Math.round(a + (b - a) * share) << shift;
-      }
-      return out;
-    };
     const ground = isDark ? 0x2b3036 : 0xe4e6e8, sites = device.siteLabel.length;
     const lut = { plain: [], light: [], edge: [] };
     for (let s = 0; s < sites; s++) {
@@ -275,54 +310,74 @@ class App {
   frame() {
     const start = performance.now();
     this.pending = false;
-    if (this.hoverPlace) this.hover(this.hoverPlace);
-    const isWhole = this.plot.draw(start);
-    this.whole = isWhole;
+    this.input?.settle();
+    this.isWhole = this.plot.draw(start);
     if (this.staleMoment) this.showMoment();
     this.frameTimes.push(performance.now() - start);
     if (this.frameTimes.length > 4000) this.frameTimes.splice(0, 2000);
-    if (!isWhole) this.dirty();
+    if (!this.isWhole) this.dirty();
   }
 
   momentText(event) {
-    return this.device.events === 0 ? "in use" : event === this.peak ? "at the peak" :
-      event < 0 ? "before the first event" : `at event ${exact(event)}`;
+    const { events } = this.base;
+    return events === 0 ? "in use" : event === this.peak ? "at the peak" : event < 0 ? "before the first event" :
+      event === events - 1 ? "at the end" : `at event ${exact(event)}`;
   }
 
   // The flame graph and the call sites of the moment.
   showMoment() {
     this.staleMoment = false;
-    this.icicle.weigh(this.model, this.moment);
-    this.drawFlame();
+    if (this.tab !== "state") {
+      if (this.source === "segments") this.icicle.weighSegments(this.heap());
+      else this.icicle.weighStacks(this.model, this.moment);
+      this.drawFlame();
+    }
     showSites(this.sites, this, this.moment);
     if (this.match) this.showFound();
     this.dirty();
   }
 
+  // The heap at the moment.
+  heap() {
+    if (this.heapMade?.device !== this.base || this.heapMade.event !== this.moment)
+      this.heapMade = new Heap(this.base, this.moment);
+    return this.heapMade;
+  }
+
+  makeIcicle() {
+    this.icicle = new Icicle(this.tables, this);
+  }
+
   drawFlame(hovered = -1) {
+    if (this.tab === "state") return;
     const box = this.flameBox.getBoundingClientRect(), ratio = window.devicePixelRatio || 1;
-    const g = this.flame.getContext("2d"), width = Math.max(200, box.width - 12);
-    const needed = Math.max(60, box.height, Math.min(1800, this.icicle.deepest || 0));
+    const g = this.flame.getContext("2d"), width = Math.max(200, box.width - 12), { icicle } = this;
+    const needed = Math.max(60, box.height, Math.min(1800, icicle.deepest || 0));
     this.flame.width = width * ratio;
     this.flame.height = needed * ratio;
     this.flame.style.width = `${width}px`;
     this.flame.style.height = `${needed}px`;
     g.setTransform(ratio, 0, 0, ratio, 0, 0);
-    this.icicle.draw(g, width, needed, this.theme, this.match?.hit, hovered);
-    if (this.icicle.deepest > needed && needed < 1800) { this.drawFlame(hovered); return; }
-    this.flameTitle.textContent = `Stacks that hold ${size(this.icicle.bytes[0])} ${this.momentText(this.moment)}`;
+    icicle.draw(g, width, needed, this.theme, this.match?.hit, hovered);
+    if (icicle.deepest > needed && needed < 1800) { this.drawFlame(hovered); return; }
+    const what = this.source === "segments" ? "What is in segments of" : this.device.isSegments ?
+      "Stacks that asked for segments of" : "Stacks that hold";
+    this.flameTitle.textContent = `${what} ${size(icicle.bytes[0])} ${this.momentText(this.moment)}`;
   }
 
   showDetails() {
     const shown = this.pinned >= 0 ? this.pinned : this.hovered;
     if (shown >= 0) showAllocation(this.details, this, shown, this.pinned >= 0);
-    else this.details.replaceChildren(element("p", { className: "faint" },
-      "Point at an allocation for its size, life and stack. Wheel zooms, dragging moves, / searches."));
+    else this.details.replaceChildren(element("p", { className: "faint" }, this.tab === "flame" ?
+      "Point at the strip for another moment, at a box for its bytes. A click on a box makes it as wide as " +
+      "the page; Esc lets go, U goes a level up." : `Point at ${this.device.isSegments ? "a segment" : "an allocation"} ` +
+      "for its size, life and stack. Wheel zooms, dragging moves, / searches."));
   }
 
-  setShort(isShort) {
-    this.isShort = isShort;
-    this.icicle = new Icicle(this.tables, isShort);
+  setFlame(choice) {
+    Object.assign(this, choice);
+    this.showControls();
+    this.makeIcicle();
     this.showDetails();
     this.showMoment();
   }
@@ -331,6 +386,7 @@ class App {
 
   fitAll() {
     this.view = { x0: 0, x1: this.axis.length, y0: 0, y1: this.most * 1.06 };
+    this.plot.state.reset();
     this.touch();
   }
 
@@ -424,7 +480,7 @@ class App {
     if (!match) { this.found.textContent = ""; return; }
     let bytes = 0;
     this.model.eachAlive(this.moment, (i) => { if (!this.isFaint(i)) bytes += this.model.size[i]; });
-    this.found.textContent = (match.name || `${exact(match.frames)} frames, ${exact(match.count)} stacks`) +
+    this.found.textContent = (match.name || `${counted(match.frames, "frame")}, ${counted(match.count, "stack")}`) +
       `: ${size(bytes)} ${this.momentText(this.moment)}`;
   }
 
@@ -448,212 +504,17 @@ class App {
     showSites(this.sites, this, this.moment);
   }
 
-  // ---- pointer and keys ----
-
-  hover({ x, y }) {
-    this.hoverPlace = null;
-    const { plot } = this;
-    if (!plot.inside(x, y)) {
-      const range = plot.rangeAt(x, y);
-      this.setTip(range && [this.hasSteps ? `step ${range.name}` : range.name,
-        `events ${exact(range.from)} to ${exact(range.to)}`]);
-      if (this.hovered >= 0) { this.hovered = -1; this.showDetails(); }
-      this.setMoment(this.home);
-      return;
-    }
-    const { event, found, shares } = plot.hit(x, y), d = this.device;
-    if (this.hovered !== found) {
-      this.hovered = found;
-      this.showDetails();
-    }
-    this.setMoment(event);
-    const levels = `${whenText(d, event)}: allocated ${size(this.model.allocated.at(event))}, ` +
-      `reserved ${size(d.reserved.at(event))}`;
-    const lines = found < 0 ? [levels] : [d.siteLabel[d.site[found]], `${size(d.block[found])}, ` +
-      (d.birth[found] < 0 ? "from before the first event" : `born at event ${exact(d.birth[found])}`) + ", " +
-      (d.freed[found] === NEVER ? "alive at the end" : `freed at event ${exact(d.freed[found])}`)];
-    if (shares > 1) lines.push(`and ${exact(shares - 1)} more in this pixel`);
-    if (found >= 0) lines.push(levels);
-    this.setTip(lines);
-  }
-
-  setTip(lines) {
-    this.tip.hidden = !lines;
-    if (!lines) return;
-    this.tip.replaceChildren(...lines.map((line, i) => element(i ? "span" : "b", {}, line)));
-    const box = this.tip.getBoundingClientRect(), { clientX, clientY } = this.pointer;
-    const left = clientX + 16 + box.width > innerWidth ? clientX - box.width - 12 : clientX + 16;
-    const top = clientY + 16 + box.height > innerHeight ? clientY - box.height - 12 : clientY + 16;
-    this.tip.style.left = `${Math.max(4, left)}px`;
-    this.tip.style.top = `${Math.max(4, top)}px`;
-  }
-
-  place(e) {
-    const box = this.canvas.getBoundingClientRect();
-    this.pointer = e;
-    return { x: e.clientX - box.left, y: e.clientY - box.top };
-  }
-
-  listen() {
-    const { canvas } = this;
-    canvas.addEventListener("wheel", (e) => {
-      e.preventDefault();
-      const { x, y } = this.place(e), unit = e.deltaMode === 1 ? 33 : 1;
-      if (e.shiftKey) this.zoomY(2 ** ((e.deltaY || e.deltaX) * unit / 400), y);
-      else if (Math.abs(e.deltaX) > Math.abs(e.deltaY)) this.panX(e.deltaX * unit);
-      else this.zoomX(2 ** (e.deltaY * unit / 300), x);
-    }, { passive: false });
-    canvas.addEventListener("pointerdown", (e) => this.press(e));
-    canvas.addEventListener("pointermove", (e) => this.move(e));
-    canvas.addEventListener("pointerup", (e) => this.release(e));
-    canvas.addEventListener("pointerleave", (e) => {
-      this.pointer = e;
-      if (!this.held) this.hover({ x: -1, y: -1 });
-      this.setTip(null);
-    });
-    canvas.addEventListener("dblclick", () => this.fitPinned());
-    addEventListener("keydown", (e) => this.key(e));
-    addEventListener("resize", () => { this.plot.resize(); this.drawFlame(); this.dirty(); });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener?.("change", (e) =>
-      this.setTheme(e.matches ? "dark" : "light"));
-    this.axisBox.onchange = () => { this.setAxis(this.axisBox.value); this.canvas.focus(); };
-    this.measureBox.onchange = () => { this.setMeasure(this.measureBox.value); this.canvas.focus(); };
-    this.deviceBox.onchange = () => { this.setDevice(Number(this.deviceBox.value)); this.canvas.focus(); };
-    this.searchBox.addEventListener("input", () => {
-      clearTimeout(this.searching);
-      this.searching = setTimeout(() => this.search(this.searchBox.value), 120);
-    });
-    this.listenToFlame();
-  }
-
-  listenToFlame() {
-    const place = (e) => {
-      const box = this.flame.getBoundingClientRect();
-      this.pointer = e;
-      return this.icicle.at(e.clientX - box.left, e.clientY - box.top);
-    };
-    this.flame.addEventListener("pointermove", (e) => {
-      const node = place(e), { icicle, tables } = this;
-      this.drawFlame(node);
-      if (node < 0) { this.setTip(null); return; }
-      const frame = icicle.frame[node], share = 100 * icicle.bytes[node] / icicle.bytes[0];
-      this.setTip([icicle.label(node), `${size(icicle.bytes[node])}, ${share.toFixed(1)} %, ` +
-        `${exact(icicle.blocks[node])} allocations`, frame >= 0 ? tables.place(frame) : ""]);
-    });
-    this.flame.addEventListener("pointerleave", () => { this.setTip(null); this.drawFlame(); });
-    this.flame.addEventListener("click", (e) => {
-      const node = place(e);
-      if (node < 0) return;
-      this.icicle.focus = node;
-      this.match = node > 0 ? { stacks: this.icicle.stacksBelow(node), hit: null, name: this.icicle.label(node) } : null;
-      this.site = -1;
-      this.searchBox.value = "";
-      this.showFound();
-      this.recolour();
-      this.drawFlame();
-    });
-  }
-
-  press(e) {
-    const at = this.place(e);
-    this.held = { ...at, last: at, moved: false, inMap: this.plot.inMap(at.y) };
-    this.canvas.setPointerCapture(e.pointerId);
-    if (this.held.inMap) this.moveMap(at);
-  }
-
-  moveMap({ x }) {
-    const { plot, view } = this, middle = (x - plot.x) / plot.w * this.axis.length;
-    const half = (view.x1 - view.x0) / 2;
-    this.setX(middle - half, middle + half);
-  }
-
-  move(e) {
-    const at = this.place(e), { held } = this;
-    if (!held) {
-      this.hoverPlace = at;
-      this.dirty();
-      return;
-    }
-    if (Math.abs(at.x - held.x) + Math.abs(at.y - held.y) > 4) held.moved = true;
-    if (held.inMap) this.moveMap(at);
-    else if (held.moved) {
-      this.canvas.classList.add("moving");
-      this.setTip(null);
-      this.panX(held.last.x - at.x);
-      if (this.view.y1 - this.view.y0 < this.most) this.panY(at.y - held.last.y);
-    }
-    held.last = at;
-  }
-
-  release(e) {
-    const at = this.place(e), { held } = this;
-    this.held = null;
-    this.canvas.classList.remove("moving");
-    if (!held || held.moved || held.inMap || !this.plot.inside(at.x, at.y)) return;
-    const { event, found } = this.plot.hit(at.x, at.y);
-    this.pinned = found;
-    this.home = event;
-    this.setMoment(event);
-    this.showDetails();
-    this.dirty();
-  }
-
-  letGo() {
-    if (!this.help.hidden) this.help.hidden = true;
-    else if (this.pinned >= 0) { this.pinned = -1; this.home = this.peak; this.setMoment(this.peak); this.showDetails(); }
-    else {
-      this.icicle.focus = 0;
-      this.site = -1;
-      this.searchBox.value = "";
-      this.search("");
-      showSites(this.sites, this, this.moment);
-    }
-    this.dirty();
-  }
-
-  key(e) {
-    if (e.ctrlKey || e.metaKey || e.altKey) return;
-    if (e.target === this.searchBox) {
-      if (e.key === "Enter") { this.search(this.searchBox.value); this.nextHit(e.shiftKey ? -1 : 1); }
-      if (e.key === "Escape") { this.searchBox.value = ""; this.search(""); this.canvas.focus(); }
-      return;
-    }
-    if (e.target instanceof HTMLSelectElement) return;
-    const action = this.actionOf(e);
-    if (!action) return;
-    e.preventDefault();
-    action();
-  }
-
-  actionOf(e) {
-    const { device, plot } = this, many = e.shiftKey ? 100 : 1;
-    const px = this.pointer && plot.inside(this.place(this.pointer).x, plot.y) ? this.place(this.pointer).x : undefined;
-    const ooms = device.ooms.map((o) => o.event), starts = this.ranges.map((r) => r.from);
-    const pinned = this.pinned, { axis } = this, modes = ["event", "time", "tick"];
-    return {
-      w: () => this.zoomX(0.7, px), s: () => this.zoomX(1 / 0.7, px),
-      W: () => this.zoomY(0.7), S: () => this.zoomY(1 / 0.7),
-      a: () => this.panX(-plot.w / 8), d: () => this.panX(plot.w / 8),
-      ArrowLeft: () => this.panX(-plot.w / 8), ArrowRight: () => this.panX(plot.w / 8),
-      ArrowUp: () => this.panY(plot.h / 8), ArrowDown: () => this.panY(-plot.h / 8),
-      0: () => this.fitAll(), y: () => this.fitBytes(), f: () => this.fitPinned(),
-      b: () => pinned >= 0 && this.goTo(device.birth[pinned]),
-      e: () => pinned >= 0 && this.model.end[pinned] !== NEVER && this.goTo(this.model.end[pinned]),
-      p: () => this.goTo(this.peak),
-      o: () => this.step(ooms, 1), O: () => this.step(ooms, -1),
-      "]": () => this.step(starts, 1), "[": () => this.step(starts, -1),
-      ",": () => this.goTo(Math.max(0, this.moment - 1)), "<": () => this.goTo(Math.max(0, this.moment - many)),
-      ".": () => this.goTo(Math.min(device.events - 1, this.moment + 1)),
-      ">": () => this.goTo(Math.min(device.events - 1, this.moment + many)),
-      x: () => this.setAxis(modes[(modes.indexOf(axis.mode) + 1) % 3] === "time" && !device.time.length ?
-        "tick" : modes[(modes.indexOf(axis.mode) + 1) % 3]),
-      m: () => this.setMeasure(this.model.measure === "block" ? "requested" : "block"),
-      n: () => this.setDevice((this.index + 1) % this.devices.length),
-      t: () => this.setTheme(this.themeName === "dark" ? "light" : "dark"),
-      "/": () => { this.searchBox.focus(); this.searchBox.select(); },
-      "?": () => { this.help.hidden = !this.help.hidden; },
-      Escape: () => this.letGo(),
-    }[e.key];
+  // Shows a box of the flame graph and what it holds alone.
+  focusFlame(node) {
+    const { icicle } = this;
+    icicle.focus = node;
+    if (node > 0 && this.source === "stacks") icicle.leafOfAll();
+    this.match = node > 0 ? { stacks: icicle.stacksBelow(node), hit: null, name: icicle.label(node) } : null;
+    this.site = -1;
+    this.searchBox.value = "";
+    this.showFound();
+    this.recolour();
+    this.drawFlame();
   }
 }
 

@@ -67,19 +67,24 @@ function endText(device, i) {
 }
 
 function allocationRows(model, i) {
-  const d = model.device, rows = [], s = d.segment[i] - 1, older = d.version(i);
-  rows.push(["size", `${size(d.block[i])} (${exact(d.block[i])} bytes` +
-    (d.flags[i] & 2 ? ", at least" : "") + ")"]);
+  const d = model.device, rows = [], s = d.segment[i] - 1, bytes = `${size(d.block[i])} (${exact(d.block[i])} bytes`;
+  if (d.isSegments) return segmentRows(d, i, s, bytes);
+  const older = d.version(i);
+  rows.push(["size", bytes + (d.flags[i] & 2 ? ", at least" : "") + ")"]);
   rows.push(["asked for", `${exact(d.requested[i])} bytes`]);
-  rows.push(["allocated", d.birth[i] < 0 ? "before the first event" : whenText(d, d.birth[i])]);
+  rows.push(["allocated", whenText(d, d.birth[i])]);
   rows.push(["freed", endText(d, i)]);
   if (d.completed[i] !== NEVER && d.freed[i] !== NEVER && d.completed[i] > d.freed[i] + 1)
     rows.push(["completed", whenText(d, d.completed[i])]);
   rows.push(["address", d.address(i) + (older ? `, use ${older + 1} of it` : "")]);
-  if (s >= 0) rows.push(["in", `${["large", "small", "unknown"][d.segmentKind[s]]} segment of ` +
-    `${size(d.segmentSize[s])}, ${d.segmentPlace[s]}`]);
+  if (s >= 0) rows.push(["in", d.place(s)]);
   if (d.flags[i] & 1) rows.push(["leak", "part of what the leak report names"]);
   return rows;
+}
+
+function segmentRows(d, i, place, bytes) {
+  return [[d.placeExpandable[place] ? "mapped" : "segment", bytes + ")"], ["from", whenText(d, d.birth[i])],
+    ["until", endText(d, i)], ["address", d.address(i)], ["of", d.place(place)]];
 }
 
 function showAllocation(box, app, i, isPinned) {
@@ -103,7 +108,7 @@ function showAllocation(box, app, i, isPinned) {
   box.append(list);
   if (all > frames.length) {
     const more = element("button", {}, `show all ${all} frames`);
-    more.onclick = () => app.setShort(false);
+    more.onclick = () => app.setFlame({ isShort: false });
     box.append(more);
   }
   box.append(element("p", { className: "faint" }, isPinned ?
@@ -118,7 +123,7 @@ function showSites(box, app, event) {
   const order = Array.from(bytes.keys()).filter((s) => bytes[s] > 0).sort((a, b) => bytes[b] - bytes[a]);
   const rows = order.slice(0, 14).map((s) => siteRow(app, s, bytes[s], all));
   const rest = order.slice(14).reduce((sum, s) => sum + bytes[s], 0);
-  const title = element("h2", {}, `Who holds ${size(all)} ${app.momentText(event)}`);
+  const title = element("h2", {}, `Who ${d.isSegments ? "asked for" : "holds"} ${size(all)} ${app.momentText(event)}`);
   box.replaceChildren(title, ...rows);
   if (order.length > 14)
     box.append(element("p", { className: "faint" }, `${order.length - 14} other lines of code: ${size(rest)}`));

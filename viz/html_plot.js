@@ -1,8 +1,9 @@
 // The picture: tiles, curves, axes, lanes, marks. Everything is drawn from the view {x0, x1, y0,
-// y1}: places on the x axis, and bytes.
+// y1}: places on the x axis, and bytes. Where the view is of a moment, the plot is a strip below it:
+// what is allocated over time, to choose the moment from.
 
 const LEFT = 84, RIGHT = 14, LANE = 15, LANES = 2, TOP = LANES * LANE + 22, BOTTOM = 40, MAP = 40,
-  WORK_MS = 7;
+  STRIP = 44, WORK_MS = 7;
 
 class Plot {
   constructor(app, canvas) {
@@ -10,22 +11,28 @@ class Plot {
     this.canvas = canvas;
     this.g = canvas.getContext("2d");
     this.store = new TileStore();
+    this.state = new StatePicture(this);
+    this.stripHeight = STRIP + BOTTOM + 8;
     this.resize();
+  }
+
+  clear() {
+    this.store.clear();
+    this.map = null;
   }
 
   resize() {
     const box = this.canvas.getBoundingClientRect();
     this.ratio = window.devicePixelRatio || 1;
     this.width = Math.max(320, box.width);
-    this.height = Math.max(220, box.height);
+    this.height = Math.max(this.app.isTimeline ? 220 : this.stripHeight, box.height);
     this.canvas.width = Math.round(this.width * this.ratio);
     this.canvas.height = Math.round(this.height * this.ratio);
     this.x = LEFT;
-    this.y = TOP;
     this.w = this.width - LEFT - RIGHT;
-    this.h = this.height - TOP - BOTTOM - MAP;
-    this.store.clear();
-    this.map = null;
+    this.y = this.app.isTimeline ? TOP : this.height - STRIP - BOTTOM;
+    this.h = this.app.isTimeline ? this.height - TOP - BOTTOM - MAP : STRIP;
+    this.clear();
   }
 
   // Between places of the view and pixels.
@@ -36,7 +43,7 @@ class Plot {
   inside(px, py) {
     return px >= this.x && px < this.x + this.w && py >= this.y && py < this.y + this.h;
   }
-  inMap(py) { return py > this.height - MAP; }
+  inMap(py) { return this.app.isTimeline && py > this.height - MAP; }
 
   // The columns of the view at a pixel: which event is shown there.
   instant(px) {
@@ -52,6 +59,7 @@ class Plot {
     g.fillRect(0, 0, this.width, this.height);
     g.fillStyle = theme.plot;
     g.fillRect(this.x, this.y, this.w, this.h);
+    if (!app.isTimeline) { this.drawStrip(); return true; }
     this.drawBytes();
     g.save();
     g.beginPath();
@@ -68,6 +76,39 @@ class Plot {
     this.drawCursor();
     this.drawMap();
     return isWhole;
+  }
+
+  drawStrip() {
+    const { g, app } = this, { view, axis } = app, key = `${view.x0} ${view.x1} ${app.themeName}`;
+    if (!this.map || this.map.key !== key) this.makeStrip(key);
+    g.drawImage(this.map, this.x, this.y, this.w, this.h);
+    g.fillStyle = app.theme.alarm;
+    for (const oom of app.device.ooms) {
+      const x = this.px(axis.at(oom.event));
+      if (x >= this.x && x <= this.x + this.w) g.fillRect(x, this.y, 1.5, this.h);
+    }
+    this.text(size(app.most), this.x - 8, this.y + 10, "right", app.theme.faint, "11px system-ui, sans-serif");
+    this.drawEvents();
+    this.drawCursor();
+    if (app.tab === "state") this.state.draw(g);
+  }
+
+  makeStrip(key) {
+    const { app } = this, { used, theme, device } = app, canvas = document.createElement("canvas");
+    canvas.width = Math.round(this.w);
+    canvas.height = this.h;
+    const g = canvas.getContext("2d"), bars = new Path2D(), lines = new Path2D();
+    const high = (levels, a, b) => levels.at(b > a + 1 ? levels.highest(a, b) : a) / app.most * this.h;
+    this.eachColumn((px, a, b) => {
+      const bar = high(used, a, b), line = Math.max(1, high(device.reserved, a, b));
+      bars.rect(px - this.x, this.h - bar, 1, bar);
+      lines.rect(px - this.x, this.h - line, 1, 1);
+    });
+    g.fillStyle = theme.map;
+    g.fill(bars);
+    g.fillStyle = theme.reserved;
+    g.fill(lines);
+    this.map = Object.assign(canvas, { key });
   }
 
   // ---- tiles ----
@@ -156,7 +197,7 @@ class Plot {
     this.drawCurve(app.model.allocated, app.theme.outline, 1, []);
     this.g.globalAlpha = 1;
     if (app.active) this.drawCurve(app.active, app.theme.active, 1.5, [2, 3]);
-    this.drawCurve(device.reserved, app.theme.reserved, 1.6, [7, 4]);
+    if (!device.isSegments) this.drawCurve(device.reserved, app.theme.reserved, 1.6, [7, 4]);
   }
 
   // The exact polygon of one allocation, as far as it is in view: corners where something below
@@ -344,7 +385,7 @@ class Plot {
       g.lineTo(x + 5, y - 10);
       g.fill();
       const isLeft = x > this.x + this.w * 0.7;
-      this.label(`peak ${size(model.allocated.at(app.peak))}`, x + (isLeft ? -9 : 9), y - 3,
+      this.label(`peak ${app.device.isSegments ? "reserved " : ""}${size(model.allocated.at(app.peak))}`, x + (isLeft ? -9 : 9), y - 3,
         isLeft ? "right" : "left", theme.text);
     }
     if (view.y0 > 0) this.text("\u2026", this.x - 8, this.y + this.h - 2, "right", theme.faint);
@@ -422,7 +463,8 @@ class Plot {
 
   // The allocation that the pixel's middle shows, and how many others share the pixel.
   hit(px, py) {
-    const { model } = this.app, [event] = this.instant(px);
+    const { model, isTimeline } = this.app, [event] = this.instant(px);
+    if (!isTimeline) return { event, found: -1, shares: 0 };
     const low = this.bytesAt(py + 0.5), high = this.bytesAt(py - 0.5), middle = (low + high) / 2;
     let below = 0, found = -1, shares = 0;
     model.eachAlive(event, (i) => {

@@ -7,6 +7,7 @@ class Tables {
     this.name = Array.from(numbers(columns, "frame.function"), (i) => strings[i]);
     this.file = Array.from(numbers(columns, "frame.file"), (i) => strings[i]);
     this.line = numbers(columns, "frame.line");
+    this.label = texts(columns, "frame.label"); // "model.py:62 forward"
     this.kind = numbers(columns, "frame.kind", Uint8Array);
     const lengths = numbers(columns, "stack.frames");
     this.frames = numbers(columns, "stack.frame", Uint32Array);
@@ -21,12 +22,6 @@ class Tables {
       note.stage = ["start", "end", "other", "mark"][stage[i]];
       note.device = device[i] - 1;
     });
-  }
-
-  // "model.py:62 forward"
-  label(frame) {
-    const file = this.file[frame].split(/[\\/]/).pop();
-    return file ? `${file}:${this.line[frame] - 1} ${this.name[frame]}` : this.name[frame];
   }
 
   place(frame) {
@@ -61,7 +56,7 @@ class Tables {
     const hit = new Uint8Array(this.name.length), stacks = new Uint8Array(this.stacks);
     let frames = 0, count = 0;
     for (let f = 0; f < hit.length; f++)
-      if (test(`${this.place(f)}:${this.name[f]}`) || test(this.label(f))) hit[f] = 1, frames++;
+      if (test(`${this.place(f)}:${this.name[f]}`) || test(this.label[f])) hit[f] = 1, frames++;
     for (let s = 0; s < this.stacks; s++)
       for (let i = this.first[s]; i < this.first[s + 1] && !stacks[s]; i++)
         if (hit[this.frames[i]]) stacks[s] = 1, count++;

@@ -1,6 +1,10 @@
 /* Strings, frames and stacks of a page. Only strings that something in the page names are there. */
+#include <string.h>
+
 #include "analyze/culprit.h"
 #include "viz/html_parts.h"
+
+enum { LABEL_SIZE = 256 };
 
 typedef struct {
     mv_html *page;
@@ -64,6 +68,20 @@ static void add_frames(tables *t, const uint8_t *kinds)
     mv_packed_close(c);
 }
 
+/* As frames are called in all pictures. */
+static void add_labels(tables *t)
+{
+    mv_packed *c = &t->page->columns;
+    char label[LABEL_SIZE];
+
+    mv_packed_open(c, MV_CODING_TEXT, "frame.label");
+    for (uint32_t i = 0; i < t->trace->frames.count; i++) {
+        mv_frame_label(t->trace, (mv_frame_id){i}, label, sizeof label);
+        mv_packed_add_text(c, (mv_span){(const uint8_t *)label, strlen(label)});
+    }
+    mv_packed_close(c);
+}
+
 static void add_stacks(tables *t)
 {
     const mv_stacks *s = &t->trace->stacks;
@@ -111,6 +129,7 @@ mv_code mv_html_tables(mv_html *page, mv_err *err)
     if (t.row_of && kinds) {
         add_strings(&t);
         add_frames(&t, kinds);
+        add_labels(&t);
         add_stacks(&t);
         add_annotations(&t);
     }

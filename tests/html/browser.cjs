@@ -1,10 +1,11 @@
-// What scripts/test-html runs: node browser.cjs PLAYWRIGHT CHROMIUM MEMVIZ FOLDER [LARGE FILE]
+// What scripts/test-html runs: node browser.cjs PLAYWRIGHT CHROMIUM MEMVIZ FOLDER [LARGE FILE ...]
 "use strict";
 const { execFileSync } = require("child_process");
 const path = require("path");
 const fs = require("fs");
-const [, , playwright, executablePath, memviz, folder, large] = process.argv;
+const [, , playwright, executablePath, memviz, folder, ...large] = process.argv;
 const { chromium } = require(playwright);
+const { comparePixels, compareTicks, compareLevels, compareState, tellMoment } = require("./models.cjs");
 const SNAPSHOTS = path.join(__dirname, "../../testdata/snapshots");
 let failures = 0;
 
@@ -39,81 +40,8 @@ async function open(browser, file, name, options = {}) {
 
 async function settled(page, name) {
   await page.waitForTimeout(120);
-  await page.waitForFunction(() => window.memviz?.whole && !window.memviz.pending, null, { timeout: 30000 })
+  await page.waitForFunction(() => window.memviz?.isWhole && !window.memviz.pending, null, { timeout: 30000 })
     .catch(() => check(false, `${name}: never came to rest`));
-}
-
-// Pixels of the tiles against allocations that are stacked one by one, as the text of
-// docs/timeline.md says; written without anything of the page but its columns.
-function comparePixels() {
-  const { memviz: app } = window, { model, axis, plot, view } = app, d = model.device;
-  const exact = (view.x1 - view.x0) / (plot.w * plot.ratio);
-  let compared = 0, wrong = "";
-  for (const tile of plot.store.tiles.filter((t) => t.dx === exact && t.done === t.columns && t.y0 === view.y0)) {
-    for (let n = 0; n < 12; n++) {
-      const column = Math.floor(Math.random() * tile.columns), x = tile.x0 + tile.dx * (column + 0.5);
-      if (x > axis.length) continue;
-      const [event, slid] = axis.instant(model, tile.x0 + tile.dx * column, tile.x0 + tile.dx * (column + 1));
-      const want = new Uint32Array(tile.height);
-      let below = 0;
-      for (let i = 0; i < d.count; i++) {
-        if (d.birth[i] > event) continue;
-        const isGhost = model.end[i] === event && event >= 0;
-        if (event >= 0 && model.end[i] <= event && !(isGhost && slid < 1)) continue;
-        const high = isGhost ? Math.round(model.size[i] * (1 - slid)) : model.size[i];
-        for (let row = Math.max(0, Math.floor((below - tile.y0) / tile.dy) - 1);
-          row < tile.height && tile.y0 + (row + 0.5) * tile.dy < below + high; row++)
-          if (tile.y0 + (row + 0.5) * tile.dy >= below && !isGhost) want[row] = i + 1;
-        below += high;
-      }
-      for (let row = 0; row < tile.height; row++) {
-        compared++;
-        const have = tile.ids[column * tile.height + row] & 0x7fffffff;
-        if (have !== want[row]) wrong ||= `event ${event} row ${row}: ${have} for ${want[row]}`;
-      }
-    }
-  }
-  return { compared, wrong };
-}
-
-// PyTorch's clock, counted by walking over all events and all that is alive.
-function compareTicks() {
-  const { memviz: app } = window, { model, axis } = app, d = model.device, alive = [];
-  const bornAt = new Map(), endAt = new Map();
-  for (let i = 0; i < d.count; i++) {
-    if (d.birth[i] < 0) alive.push(i); else bornAt.set(d.birth[i], i);
-    if (model.end[i] < d.events) endAt.set(model.end[i], i);
-  }
-  let tick = 0, wrong = "";
-  for (let e = 0; e < d.events; e++) {
-    const freed = endAt.get(e), born = bornAt.get(e);
-    let after = 0;
-    if (freed !== undefined) {
-      const at = alive.indexOf(freed);
-      tick += 1;
-      after = at < alive.length - 1 ? 3 : 0;
-      alive.splice(at, 1);
-    }
-    if (axis.position[e] !== tick) wrong ||= `event ${e} at ${axis.position[e]} instead of ${tick}`;
-    if (born !== undefined) { alive.push(born); after = 1; }
-    tick += after;
-  }
-  return wrong;
-}
-
-// The tree of maxima against looking at every event.
-function compareLevels() {
-  for (let trial = 0; trial < 60; trial++) {
-    const count = 1 + Math.floor(Math.random() * 3000);
-    const levels = new Levels(Float64Array.from({ length: count }, () => Math.floor(Math.random() * 50)), 20);
-    for (let k = 0; k < 200; k++) {
-      const from = Math.floor(Math.random() * (count + 1)) - 1, to = from + Math.floor(Math.random() * (count - from + 1));
-      let best = to > from ? from : from - 1;
-      for (let e = from; e < to; e++) if (levels.at(e) > levels.at(best)) best = e;
-      if (levels.highest(from, to) !== best) return `${count} events, ${from} to ${to}`;
-    }
-  }
-  return "";
 }
 
 async function checkPicture(page, name) {
@@ -142,10 +70,72 @@ async function checkFigures(page, name, file) {
   await page.evaluate(() => window.memviz.setDevice(0));
 }
 
-// Zooms in at the peak, pans, zooms out: milliseconds between frames, and of drawing alone.
-async function timeFrames(page) {
-  const box = await page.locator("#plot").boundingBox();
-  await page.mouse.move(box.x + box.width * 0.4, box.y + box.height * 0.4);
+function fold(...args) {
+  const lines = {};
+  for (const line of run(...args).split("\n").filter(Boolean)) {
+    const blank = line.lastIndexOf(" "), stack = line.slice(0, blank);
+    lines[stack] = (lines[stack] || 0) + Number(line.slice(blank + 1));
+  }
+  return lines;
+}
+
+function differ(have, want) {
+  for (const key of new Set([...Object.keys(have), ...Object.keys(want)]))
+    if (have[key] !== want[key]) return `'${key}': ${have[key]} for ${want[key]}`;
+  return "";
+}
+
+// The pieces that the drawing of the same moment names, with their kind, bytes and address.
+function drawnPieces(file, at, device) {
+  const out = path.join(folder, "state.svg");
+  run("segment_plot", "--view", "state", "--at", at, "--device", device, file, "-o", out);
+  const titles = fs.readFileSync(out, "utf8").match(/<title>[^<]*<\/title>/g) || [];
+  const found = titles.map((title) => [title.match(/([0-9][0-9,]*) bytes/), title.match(/\bat (0x[0-9a-f]+)/), title])
+    .filter(([bytes, addr, title]) => bytes && addr && !/small pieces/.test(title));
+  return found.map(([bytes, addr, title]) => (title.startsWith("<title>free:") ? "free" :
+    title.startsWith("<title>freed, but") ? "pending" : "allocated") + ` ${bytes[1].replace(/,/g, "")} ${addr[1]}`);
+}
+
+// Heap and flame graphs of the page against those of the commands, to the byte.
+async function checkMoments(page, name, file) {
+  const devices = await page.evaluate(() => window.memviz.devices.map((d) => [d.ordinal, d.events]));
+  for (const [index, [ordinal, events]] of devices.entries()) {
+    const moments = events ? [0, events - 1, ...[0.1, 0.3, 0.5, 0.8].map((share) => Math.floor(events * share))] : [-1];
+    for (const event of new Set(moments)) {
+      const at = event < 0 ? "end" : String(event), only = ["--at", at, "--device", ordinal, file];
+      const have = await page.evaluate(tellMoment, [index, event]), what = `${name} device ${ordinal} at ${at}`;
+      const { free, reserved, allocated } = JSON.parse(run("fragmentation", "--json", ...only));
+      const sums = { allocated, reserved, free: free.total, largest: free.largest, pending: free.pending, rounding: free.rounding };
+      for (const [key, want] of Object.entries(sums)) check(have[key] === want, `${what}: ${key} ${have[key]} for ${want}`);
+      for (const flame of ["memory", "segments"]) {
+        const wrong = differ(have[flame], fold(flame, ...only, "-o", "-"));
+        check(!wrong, `${what}: ${flame}: ${wrong}`);
+      }
+      const drawn = drawnPieces(file, at, ordinal), known = new Set(have.pieces);
+      const stray = drawn.find((piece) => !known.has(piece));
+      check(drawn.length || !known.size, `${what}: nothing drawn`);
+      check(!stray, `${what}: the drawing has ${stray}`);
+    }
+  }
+}
+
+async function checkTabs(page, name, shot) {
+  for (const tab of ["segments", "state", "flame", "active"]) {
+    await page.locator(`#tab-${tab}`).click();
+    await settled(page, `${name} ${tab}`);
+    if (tab === "segments") await checkPicture(page, `${name} segments`);
+    if (tab === "state") {
+      const { compared, wrong } = await page.evaluate(compareState);
+      check(!wrong && compared >= (await page.evaluate(() => window.memviz.heap().count && 300)), `${name} state: ${compared}: ${wrong}`);
+    }
+    if (tab !== "active" && shot) await shot(tab);
+  }
+}
+
+// Milliseconds between frames, and of drawing alone, while the pointer and the wheel are at work in
+// a view: zooming in at the peak, panning and zooming out; where there is a strip, other moments.
+async function timeFrames(page, tab) {
+  const box = await page.locator("#plot").boundingBox(), strip = box.y + box.height - 60;
   await page.evaluate(() => {
     window.gaps = [];
     window.memviz.frameTimes.length = 0;
@@ -154,9 +144,17 @@ async function timeFrames(page) {
     requestAnimationFrame(tick);
     window.stopGaps = () => { on = false; };
   });
-  for (let i = 0; i < 60; i++) { await page.mouse.wheel(0, -60); await page.waitForTimeout(16); }
-  for (let i = 0; i < 60; i++) { await page.mouse.wheel(40, 0); await page.waitForTimeout(16); }
-  for (let i = 0; i < 60; i++) { await page.mouse.wheel(0, 60); await page.waitForTimeout(16); }
+  const wheel = async (times, x, y) => {
+    await page.mouse.move(box.x + box.width * 0.4, tab === "flame" ? strip : box.y + box.height * 0.4);
+    for (let i = 0; i < times; i++) { await page.mouse.wheel(x, y); await page.waitForTimeout(16); }
+  };
+  await wheel(60, 0, -60);
+  await wheel(60, 40, 0);
+  await wheel(60, 0, 60);
+  for (let i = 0; i < 80 && ["state", "flame"].includes(tab); i++) {
+    await page.mouse.move(box.x + 90 + i * 11, strip);
+    await page.waitForTimeout(16);
+  }
   return page.evaluate(() => {
     window.stopGaps();
     const at = (list, share) => list.slice().sort((a, b) => a - b)[Math.floor((list.length - 1) * share)];
@@ -164,6 +162,27 @@ async function timeFrames(page) {
     return { frames: frameTimes.length, p50: at(frameTimes, 0.5), p95: at(frameTimes, 0.95), most: at(frameTimes, 1),
       gap50: at(window.gaps, 0.5), gap95: at(window.gaps, 0.95) };
   });
+}
+
+async function timeLarge(browser, file) {
+  const { out, written, bytes } = pageOf(file, "large"), page = await open(browser, out, "large");
+  const opened = await page.evaluate(() => window.memviz.opened);
+  console.log(JSON.stringify({ file: path.basename(file), written_ms: written, bytes, opened_ms: Math.round(opened) }));
+  check(bytes <= 15e6, `large: ${bytes} bytes`);
+  check(opened <= 2000, `large: opened after ${opened} ms`);
+  await checkPicture(page, "large");
+  await page.screenshot({ path: path.join(folder, "large.png") });
+  await checkTabs(page, "large", (tab) => page.screenshot({ path: path.join(folder, `large_${tab}.png`) }));
+  for (const tab of ["active", "segments", "state", "flame"]) {
+    await page.locator(`#tab-${tab}`).click();
+    await settled(page, `large ${tab}`);
+    const frames = await timeFrames(page, tab);
+    console.log(JSON.stringify({ view: tab, ...Object.fromEntries(Object.entries(frames)
+      .map(([key, value]) => [key, Math.round(value * 10) / 10])) }));
+    check(frames.p95 <= 33, `large: ${tab}: p95 of frames is ${frames.p95} ms`);
+    await page.keyboard.press("0");
+  }
+  await page.context().close();
 }
 
 async function useIt(page, name, shot) {
@@ -225,6 +244,8 @@ async function main() {
     await settled(page, name);
     await checkPicture(page, name);
     await page.screenshot({ path: path.join(folder, `${name}.png`) });
+    await checkMoments(page, name, file);
+    await checkTabs(page, name, (tab) => page.screenshot({ path: path.join(folder, `${name}_${tab}.png`) }));
     await page.context().close();
   }
   const one = path.join(folder, "gpt_train.html");
@@ -253,21 +274,7 @@ async function main() {
   await page.screenshot({ path: path.join(folder, "hostile.png") });
   await page.context().close();
 
-  if (large) {
-    const { out, written, bytes } = pageOf(large, "large");
-    page = await open(browser, out, "large");
-    const opened = await page.evaluate(() => window.memviz.opened);
-    await checkPicture(page, "large");
-    await page.screenshot({ path: path.join(folder, "large.png") });
-    const frames = await timeFrames(page);
-    await settled(page, "large");
-    console.log(JSON.stringify({ file: path.basename(large), written_ms: written, bytes, opened_ms: Math.round(opened),
-      ...Object.fromEntries(Object.entries(frames).map(([k, v]) => [k, Math.round(v * 10) / 10])) }));
-    check(bytes <= 15e6, `large: ${bytes} bytes`);
-    check(opened <= 2000, `large: opened after ${opened} ms`);
-    check(frames.p95 <= 33, `large: p95 of frames is ${frames.p95} ms`);
-    await page.context().close();
-  }
+  for (const file of large) await timeLarge(browser, file);
   await browser.close();
   console.log(failures ? `test-html: ${failures} failures` : "test-html: all is well");
   process.exit(failures ? 1 : 0);
