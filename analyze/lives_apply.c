@@ -378,14 +378,35 @@ static bool make_columns(mv_lives_sweep *r)
            a->completed && a->segment && a->inexact && r->lives->alloc_of;
 }
 
+/* What events soon to come will look at is on its way from memory by then. */
+static void fetch_ahead(const mv_lives_sweep *r, uint32_t event)
+{
+    enum { PLACE = 16, ROW = 8 };
+    uint32_t rank;
+
+    if (r->ev.count - event <= PLACE)
+        return;
+    rank = r->places.of_event[event + PLACE];
+    if (rank != MV_NO_ROW) {
+        __builtin_prefetch(&r->alloc_row[rank]);
+        __builtin_prefetch(&r->used.level[0][rank >> 6]);
+    }
+    rank = r->places.of_event[event + ROW];
+    if (rank != MV_NO_ROW && r->ev.action[event + ROW] == MV_ACTION_FREE_REQUESTED) {
+        __builtin_prefetch(&r->lives->allocs.freed[r->alloc_row[rank]], 1);
+        __builtin_prefetch(&r->lives->allocs.completed[r->alloc_row[rank]], 1);
+    }
+}
+
 bool mv_lives_apply(mv_lives_sweep *r)
 {
     if (!make_columns(r) || !mv_lives_hold_before(r))
         return false;
-    for (uint32_t i = 0; i < r->ev.count; i++)
-        r->lives->alloc_of[i] = MV_NO_ROW;
     begin_all_before(r);
-    for (uint32_t i = 0; i < r->ev.count; i++)
+    for (uint32_t i = 0; i < r->ev.count; i++) {
+        fetch_ahead(r, i);
+        r->lives->alloc_of[i] = MV_NO_ROW;
         apply_event(r, i);
+    }
     return true;
 }

@@ -5,9 +5,10 @@
 #include <time.h>
 
 #include "parse/readers.h"
-#include "viz/core/index.h"
+#include "viz/core/address.h"
+#include "viz/core/polygon.h"
 
-enum { ROUNDS = 3, MOMENTS = 1000 };
+enum { ROUNDS = 3, MOMENTS = 1000, OUTLINES = 1000, ADDRESSES = 100 };
 
 typedef struct {
     mv_budget budget;
@@ -49,7 +50,7 @@ static bool time_lives(timing *t, mv_err *err)
         if (i + 1 < ROUNDS)
             mv_arena_release(&arena);
     }
-    printf("\"lives_ms\": %.1f, ", 1e3 * best);
+    printf("\"rows\": %u, \"lives_ms\": %.1f, ", t->lives.allocs.count, 1e3 * best);
     return true;
 }
 
@@ -96,6 +97,56 @@ static bool time_live_sets(timing *t, mv_err *err)
     return true;
 }
 
+/* All rows drawn, and whole outlines of rows picked at random, in ticks. */
+static bool time_outlines(timing *t, mv_err *err)
+{
+    double start = seconds_now(), took;
+    uint64_t bytes = t->budget.used, points = 0;
+    mv_drawn drawn;
+
+    if (mv_drawn_all(&t->arena, &t->index, &drawn, err) != MV_OK)
+        return false;
+    took = seconds_now() - start;
+    printf(", \"drawn_ms\": %.1f, \"drawn_bytes_per_event\": %.2f", 1e3 * took,
+           (double)(t->budget.used - bytes) / t->index.events);
+    start = seconds_now();
+    for (int i = 0; i < OUTLINES; i++) {
+        mv_arena arena;
+        mv_polygon p;
+        mv_arena_init(&arena, &t->budget);
+        if (mv_polygon_find(&arena, &drawn, MV_CLOCK_TICKS, below(t, t->index.count), 0,
+                            t->index.events, &p, err) != MV_OK)
+            return false;
+        points += p.count;
+        mv_arena_release(&arena);
+    }
+    printf(", \"outlines_1000_ms\": %.1f, \"outline_points\": %llu", 1e3 * (seconds_now() - start),
+           (unsigned long long)points);
+    return true;
+}
+
+static bool time_addresses(timing *t, mv_err *err)
+{
+    double start = seconds_now();
+    mv_addresses addresses;
+
+    if (mv_addresses_make(&t->arena, &t->lives, &addresses, err) != MV_OK)
+        return false;
+    printf(", \"addresses_ms\": %.1f", 1e3 * (seconds_now() - start));
+    start = seconds_now();
+    for (int i = 0; i < ADDRESSES; i++) {
+        mv_arena arena;
+        mv_alive rows;
+        mv_arena_init(&arena, &t->budget);
+        if (mv_addresses_at(&arena, &addresses, t->lives.allocs.addr[below(t, addresses.count)],
+                            &rows, err) != MV_OK)
+            return false;
+        mv_arena_release(&arena);
+    }
+    printf(", \"address_history_us\": %.1f", 1e6 * (seconds_now() - start) / ADDRESSES);
+    return true;
+}
+
 int main(int argc, char **argv)
 {
     static timing t = {.budget.limit = (uint64_t)64 << 30, .random = 1};
@@ -112,7 +163,8 @@ int main(int argc, char **argv)
                mv_trace_events(&t.trace, t.device).count == 0)
             t.device++;
         printf("{\"events\": %u, ", mv_trace_events(&t.trace, t.device).count);
-        if (time_lives(&t, &err) && time_make(&t, &err) && time_live_sets(&t, &err))
+        if (time_lives(&t, &err) && time_make(&t, &err) && time_live_sets(&t, &err) &&
+            time_outlines(&t, &err) && time_addresses(&t, &err))
             printf("}\n");
     }
     if (err.code != MV_OK)
