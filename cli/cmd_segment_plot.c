@@ -171,7 +171,7 @@ int mv_cmd_segment_plot(mv_cli *cli)
     plot p = {.cli = cli, .trace = &trace, .view = choose_view(&cli->options)};
     int status;
 
-    if (p.view == MV_PICTURE_ACTIVE)
+    if (p.view == MV_PICTURE_ACTIVE || p.view == MV_PICTURE_POOLS)
         return mv_cmd_trace_plot(cli);
     if (!cli->options.output || mv_page_is_named(cli->options.output))
         return p.view == MV_PICTURE_STATE ? mv_page_run(cli, MV_PAGE_STATE, "end")

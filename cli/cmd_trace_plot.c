@@ -6,6 +6,7 @@
 #include "cli/page.h"
 #include "cli/picture.h"
 #include "cli/window.h"
+#include "viz/envelopes.h"
 #include "viz/timeline.h"
 
 typedef struct {
@@ -31,6 +32,16 @@ static mv_code choose_rows(plot *p, mv_arena *work, const mv_lives *lives, const
     return mv_filter_allocs(work, p->trace, lives, leaks, &p->filter, bits, err);
 }
 
+static mv_code draw_pools(plot *p, const mv_lives *lives, const mv_timeline_opts *opts,
+                          mv_timeline *out, mv_err *err)
+{
+    mv_envelopes_picture pools;
+    mv_code code = mv_envelopes_find(&p->cli->arena, p->trace, lives, opts, &pools, err);
+
+    *out = pools.timeline;
+    return code;
+}
+
 static mv_code draw_window(plot *p, uint32_t device, mv_window window, mv_arena *work, mv_err *err)
 {
     const mv_options *o = &p->cli->options;
@@ -53,7 +64,9 @@ static mv_code draw_window(plot *p, uint32_t device, mv_window window, mv_arena 
         return code;
     opts.leaks = &leaks;
     code = choose_rows(p, work, &lives, &leaks, &opts, err);
-    if (code == MV_OK)
+    if (code == MV_OK && o->view == MV_PICTURE_POOLS)
+        code = draw_pools(p, &lives, &opts, &timeline, err);
+    else if (code == MV_OK)
         code = mv_timeline_find(&p->cli->arena, p->trace, &lives, &opts, &timeline, err);
     if (code != MV_OK)
         return code;
@@ -142,7 +155,8 @@ int mv_cmd_trace_plot(mv_cli *cli)
     plot p = {.cli = cli, .trace = &trace};
     int status;
 
-    if (mv_option_given(&cli->options, MV_HAS(VIEW)) && cli->options.view != MV_PICTURE_ACTIVE)
+    if (mv_option_given(&cli->options, MV_HAS(VIEW)) && cli->options.view != MV_PICTURE_ACTIVE &&
+        cli->options.view != MV_PICTURE_POOLS)
         return mv_cmd_segment_plot(cli);
     if (!cli->options.output || mv_page_is_named(cli->options.output))
         return mv_page_run(cli, MV_PAGE_ACTIVE, NULL);

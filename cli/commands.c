@@ -282,12 +282,14 @@ const mv_command mv_commands[] = {
             "and that file: the whole trace to zoom, point at and search, with all stacks, and in\n"
             "its tabs the segments, the allocator's state and flame graphs; it opens on --from\n"
             "and --to. In the others several devices stand one below the other, each of the\n"
-            "--size; -o - writes SVG to standard output. --view segments and --view state draw\n"
-            "what segment_plot draws. --filter draws what matches alone, and says how much of the\n"
+            "--size; -o - writes SVG to standard output. --view pools stands each memory\n"
+            "pool in an envelope of its own; --view segments and --view state draw what\n"
+            "segment_plot draws. --filter draws what matches alone, and says how much of the\n"
             "peak it is; --top N draws the N largest one by one, all others as a grey band.\n",
         .example = "memviz trace_plot train.pickle\n"
                    "memviz trace_plot train.pickle -o timeline.svg\n"
                    "memviz trace_plot --filter 'forward size>1M' train.pickle -o forward.png\n"
+                   "memviz trace_plot --view pools graphs.pickle -o pools.png\n"
                    "memviz trace_plot --size 1600x900 --theme dark train.pickle -o slide.png\n"
                    "memviz trace_plot --from @ProfilerStep#3 --to @ProfilerStep#4 train.pickle\n",
     },

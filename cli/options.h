@@ -33,8 +33,9 @@
     X(CONF, "conf", 0, "SETTINGS", NULL,                                                           \
       "settings to try, as PYTORCH_CUDA_ALLOC_CONF has them; can be repeated")                     \
     X(SIZE, "size", 0, "WxH", NULL, "width and height of a picture in pixels, such as 1600x900")   \
-    X(VIEW, "view", 0, "VIEW", "active segments state",                                            \
-      "what a picture shows: active memory or segments over time, or the state of a moment")       \
+    X(VIEW, "view", 0, "VIEW", "active segments state pools",                                      \
+      "what a picture shows: active memory, segments or pools over time, or the state of a "       \
+      "moment")                                                                                    \
     X(FILTER, "filter", 0, "EXPR", NULL,                                                           \
       "show only what matches: text, /regex/, size>64M, life<10, stream:0, pool:1,0, "             \
       "addr:0x7f00, "                                                                              \
@@ -90,7 +91,12 @@ extern const mv_option mv_option_table[MV_OPTION_COUNT];
 typedef enum { MV_FAIL_LEAK, MV_FAIL_FRAGMENTED, MV_FAIL_PEAK, MV_FAIL_DELTA } mv_fail_on;
 
 /* What --view may name, in the order of its words. */
-typedef enum { MV_PICTURE_ACTIVE, MV_PICTURE_SEGMENTS, MV_PICTURE_STATE } mv_picture_view;
+typedef enum {
+    MV_PICTURE_ACTIVE,
+    MV_PICTURE_SEGMENTS,
+    MV_PICTURE_STATE,
+    MV_PICTURE_POOLS
+} mv_picture_view;
 
 /* What --format may name, in the order of its words. */
 typedef enum {

@@ -212,9 +212,12 @@ static float legend_keys(mv_painter *p, float x, float y)
         if (p->has_pending)
             key_line(p, x, y += 20, p->theme->active, true,
                      "active: and what a stream may still use");
-        if (!p->shown.is_part)
+        if (!p->shown.is_part || p->of_pools)
             key_line(p, x, y += 20, p->theme->reserved, true,
-                     "reserved: held by PyTorch on the device");
+                     p->of_pools ? "reserved: held by the pool"
+                                 : "reserved: held by PyTorch on the device");
+        if (p->of_pools)
+            key_area(p, x, y += 20, MV_ENVELOPE_FILL(p->theme), "the most that the pool ever held");
         key_area(p, x, y += 20, p->theme->rest,
                  p->shown.has_others ? "all other allocations together"
                                      : "many small allocations together");

@@ -18,6 +18,9 @@
 #include "viz/palette.h"
 #include "viz/timeline.h"
 
+/* Of the envelopes of pools: so pale that curves and blocks stand out. */
+#define MV_ENVELOPE_FILL(theme) (((theme)->lane & ~0xffu) | 0x66)
+
 /* A call site: all stacks with the same user frame. Row 0 is for allocations whose stack was not
  * recorded, row 1 for stacks without a frame. Leaked allocations of a frame have a row apart. */
 typedef struct {
@@ -55,6 +58,8 @@ typedef struct {
     bool of_segments; /* the timeline of segments: its rows stand in `lives` in place of
                        * allocations, and `series` has reserved bytes as `allocated`, those that
                        * tensors use as `active` */
+    bool of_pools;    /* one of several timelines in the picture, each of a pool */
+    uint32_t parts;   /* timelines that share the picture's budgets; 0: one */
     const mv_theme *theme;
     mv_scene *scene;
     mv_shown shown;
@@ -135,6 +140,16 @@ const char *mv_shown_line(mv_painter *p);
 /* Bytes of the peak that are in the grey band of --top. */
 uint64_t mv_shown_others(const mv_painter *p);
 
+/* The rows that are shown, and the levels of those that match; `matching` (may be NULL) are those
+ * with the ones that --top leaves to the grey band. */
+mv_code mv_painter_choose(mv_arena *scratch, mv_painter *p, const mv_lives **matching, mv_err *err);
+
+/* Peaks, call sites, the place of the plot. */
+mv_code mv_painter_prepare(mv_arena *scratch, mv_painter *p, mv_err *err);
+
+/* Columns and elements for a plot of that place, of the lives and the series. */
+mv_code mv_painter_lay_out(mv_arena *scratch, mv_painter *p, mv_err *err);
+
 /* A whole timeline. `scene` is empty, `series` and the window in `layout` are set. */
 mv_code mv_painter_timeline(mv_arena *scratch, mv_painter *p, uint32_t *drawn, mv_err *err);
 
@@ -158,6 +173,10 @@ const char *mv_shapes_describe(mv_painter *p, uint32_t row, bool is_leak);
 void mv_shapes_area(mv_painter *p, const uint64_t *levels, mv_shape shape);
 
 void mv_ruler_paint(mv_painter *p);
+
+/* The events and times below the plot. */
+void mv_ruler_times(mv_painter *p);
+
 void mv_ruler_titles(mv_painter *p);
 
 bool mv_lanes_any(const mv_painter *p);

@@ -90,13 +90,18 @@ static void paint_no_events(mv_painter *p)
         }
 }
 
+void mv_ruler_times(mv_painter *p)
+{
+    if (p->layout.to > p->layout.from)
+        event_axis(p);
+}
+
 void mv_ruler_paint(mv_painter *p)
 {
     mv_scene_rect(p->scene, p->x, p->y, p->w, p->h, p->theme->plot);
     byte_axis(p);
-    if (p->layout.to > p->layout.from)
-        event_axis(p);
-    else if (p->lives->events.count == 0)
+    mv_ruler_times(p);
+    if (p->lives->events.count == 0)
         paint_no_events(p);
     mv_scene_line(p->scene, p->x, p->y, p->x, p->y + p->h, p->theme->faint_text, 1);
     mv_scene_line(p->scene, p->x, p->y + p->h, p->x + p->w, p->y + p->h, p->theme->faint_text, 1);

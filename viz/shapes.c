@@ -307,12 +307,14 @@ static uint32_t list_candidates(const mv_painter *p, candidate *list, uint8_t *i
 }
 
 /* How many elements have a polygon of their own; the list has the largest first. */
-static uint32_t count_polygons(const candidate *list, uint32_t count)
+static uint32_t count_polygons(const mv_painter *p, const candidate *list, uint32_t count)
 {
+    uint32_t parts = p->parts ? p->parts : 1;
     uint32_t kept = 0;
     uint64_t corners = 0;
 
-    while (kept < count && kept < MOST_SHAPES && corners + list[kept].corners <= MOST_CORNERS)
+    while (kept < count && kept < MOST_SHAPES / parts &&
+           corners + list[kept].corners <= MOST_CORNERS / parts)
         corners += list[kept++].corners;
     return kept;
 }
@@ -331,12 +333,13 @@ static uint32_t slivers_of(const mv_painter *p, const mv_element *e)
 /* How many of the others are drawn as slivers. */
 static uint32_t count_slivers(const mv_painter *p, const candidate *list, uint32_t count)
 {
+    uint32_t most = MOST_SLIVERS / (p->parts ? p->parts : 1);
     uint64_t slivers = 0;
     uint32_t kept = 0;
 
     for (; kept < count; kept++) {
         slivers += slivers_of(p, &p->layout.elements[list[kept].element]);
-        if (slivers > MOST_SLIVERS)
+        if (slivers > most)
             break;
     }
     return kept;
@@ -382,7 +385,7 @@ bool mv_shapes_paint(mv_arena *scratch, mv_painter *p, uint32_t *drawn)
         return false;
     count = list_candidates(p, list, is_lighter);
     qsort(list, count, sizeof *list, most_area_first);
-    polygons = count_polygons(list, count);
+    polygons = count_polygons(p, list, count);
     slivers = count_slivers(p, list + polygons, count - polygons);
     /* The largest first: there may be too many texts. */
     for (uint32_t i = 0; i < polygons; i++)

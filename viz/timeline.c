@@ -84,7 +84,7 @@ static void raise_columns(mv_painter *p)
             l->instant[c] == MV_BEFORE ? s->before.allocated : s->allocated[l->instant[c]];
 }
 
-static mv_code lay_out(mv_arena *scratch, mv_painter *p, mv_err *err)
+mv_code mv_painter_lay_out(mv_arena *scratch, mv_painter *p, mv_err *err)
 {
     uint64_t pixel = (uint64_t)((double)p->most / (double)p->h);
     bool one_by_one = p->shown.has_others && p->shown.largest <= ONE_BY_ONE;
@@ -94,7 +94,6 @@ static mv_code lay_out(mv_arena *scratch, mv_painter *p, mv_err *err)
                              .least = one_by_one ? 1 : pixel - pixel / 4 + 1,
                              .visible = pixel / 3 + 1,
                              .site_of = p->callers.of_alloc};
-
     mv_code code = mv_layout_find(scratch, p->lives, p->series.allocated, &layout, &p->layout, err);
 
     if (code == MV_OK && p->shown.has_others)
@@ -117,16 +116,22 @@ static bool paint(mv_arena *scratch, mv_painter *p, uint32_t *drawn)
     return !p->scene->failed;
 }
 
-mv_code mv_painter_timeline(mv_arena *scratch, mv_painter *p, uint32_t *drawn, mv_err *err)
+mv_code mv_painter_prepare(mv_arena *scratch, mv_painter *p, mv_err *err)
 {
-    mv_code code;
-
     p->frame_kinds = mv_frame_kinds(scratch, p->trace);
     mv_painter_peaks(p);
     if (!p->frame_kinds || !mv_callers_find(scratch, p))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "timeline");
     place_plot(p);
-    code = lay_out(scratch, p, err);
+    return MV_OK;
+}
+
+mv_code mv_painter_timeline(mv_arena *scratch, mv_painter *p, uint32_t *drawn, mv_err *err)
+{
+    mv_code code = mv_painter_prepare(scratch, p, err);
+
+    if (code == MV_OK)
+        code = mv_painter_lay_out(scratch, p, err);
     if (code != MV_OK)
         return code;
     if (!paint(scratch, p, drawn))
@@ -149,8 +154,7 @@ void mv_painter_open(mv_painter *p, mv_arena *arena)
         p->layout.to = p->layout.from;
 }
 
-/* The rows that are shown, and the levels of those that match. */
-static mv_code choose_rows(mv_arena *scratch, mv_painter *p, mv_err *err)
+mv_code mv_painter_choose(mv_arena *scratch, mv_painter *p, const mv_lives **matching, mv_err *err)
 {
     mv_code code = mv_totals_series(scratch, p->lives, &p->series, err);
 
@@ -158,6 +162,8 @@ static mv_code choose_rows(mv_arena *scratch, mv_painter *p, mv_err *err)
         code = mv_shown_filter(scratch, p, err);
     if (code == MV_OK && p->shown.is_part)
         code = mv_totals_series(scratch, p->lives, &p->series, err);
+    if (matching)
+        *matching = p->lives;
     return code == MV_OK ? mv_shown_top(scratch, p, err) : code;
 }
 
@@ -176,7 +182,7 @@ mv_code mv_timeline_find(mv_arena *arena, const mv_trace *trace, const mv_lives 
     mv_painter_open(&p, arena);
     out->events = p.layout.to - p.layout.from;
     mv_arena_init(&scratch, arena->budget);
-    code = choose_rows(&scratch, &p, err);
+    code = mv_painter_choose(&scratch, &p, NULL, err);
     out->matches = p.shown.matches;
     if (code == MV_OK)
         code = mv_painter_timeline(&scratch, &p, &out->drawn, err);

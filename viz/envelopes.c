@@ -1,0 +1,265 @@
+/* Which pool holds how much when: numbers. envelopes_painter.c draws them. */
+#include "viz/envelopes.h"
+
+#include <stdlib.h>
+
+#include "analyze/alive.h"
+
+/* A change of what a pool holds or has allocated. */
+typedef struct {
+    uint32_t event; /* see slot() */
+    uint32_t pool;  /* of sums.levels */
+    uint64_t held;  /* to be added; with two's complement taken away */
+    uint64_t allocated;
+} change;
+
+typedef struct {
+    uint64_t held, allocated;
+    uint64_t most_held, most_allocated;
+    uint32_t held_at;
+    bool is_seen;
+} level;
+
+typedef struct {
+    mv_arena scratch;
+    const mv_trace *trace;
+    const mv_lives *lives;
+    uint32_t from, to;
+    uint32_t pools; /* of the trace; one more for what is not known */
+    change *changes;
+    uint64_t count;
+} sums;
+
+static uint32_t pool_of_segment(const sums *s, uint32_t segment)
+{
+    uint32_t pool = s->lives->segments.pool[segment].row;
+
+    return pool < s->pools - 1 ? pool : s->pools - 1;
+}
+
+static uint32_t pool_of_alloc(const sums *s, uint32_t alloc)
+{
+    uint32_t segment = s->lives->allocs.segment[alloc];
+
+    return segment < s->lives->segments.count ? pool_of_segment(s, segment) : s->pools - 1;
+}
+
+/* Events of the window from 1 on; 0 is all that happened before. */
+static uint32_t slot(const sums *s, uint32_t event)
+{
+    return event == MV_BEFORE || event < s->from ? 0 : event - s->from + 1;
+}
+
+static void add_life(sums *s, uint32_t pool, uint32_t birth, uint32_t end, uint64_t held,
+                     uint64_t allocated)
+{
+    if ((birth != MV_BEFORE && birth >= s->to) || (end != MV_NEVER && end < s->from))
+        return;
+    s->changes[s->count++] = (change){slot(s, birth), pool, held, allocated};
+    if (end < s->to)
+        s->changes[s->count++] = (change){slot(s, end), pool, -held, -allocated};
+}
+
+static int by_event(const void *left, const void *right)
+{
+    const change *a = left, *b = right;
+
+    if (a->event != b->event)
+        return a->event < b->event ? -1 : 1;
+    return (a->pool > b->pool) - (a->pool < b->pool);
+}
+
+static bool list_changes(sums *s)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    const mv_segment_lives *g = &s->lives->segments;
+
+    s->changes = mv_push_array(&s->scratch, change, 2 * ((uint64_t)a->count + g->count));
+    if (!s->changes)
+        return false;
+    for (uint32_t i = 0; i < g->count; i++)
+        add_life(s, pool_of_segment(s, i), g->birth[i], g->death[i], g->size[i], 0);
+    for (uint32_t i = 0; i < a->count; i++)
+        if (!mv_alloc_was_pending(s->lives, i))
+            add_life(s, pool_of_alloc(s, i), a->birth[i], a->freed[i], 0, a->block[i]);
+    qsort(s->changes, s->count, sizeof *s->changes, by_event);
+    return true;
+}
+
+static void note_level(level *l, uint32_t event)
+{
+    if (!l->is_seen || l->held > l->most_held) {
+        l->most_held = l->held;
+        l->held_at = event;
+    }
+    if (l->allocated > l->most_allocated)
+        l->most_allocated = l->allocated;
+    l->is_seen = true;
+}
+
+/* All changes of one event; returns where the next one's begin. */
+static uint64_t apply(const sums *s, uint64_t at, const uint32_t *group, level *levels)
+{
+    uint32_t event = s->changes[at].event;
+
+    for (; at < s->count && s->changes[at].event == event; at++) {
+        level *l = &levels[group[s->changes[at].pool]];
+        l->held += s->changes[at].held;
+        l->allocated += s->changes[at].allocated;
+    }
+    return at;
+}
+
+static void note_all(level *levels, uint32_t count, uint32_t event)
+{
+    for (uint32_t i = 0; i < count; i++)
+        note_level(&levels[i], event);
+}
+
+/* The most of each level behind an event of the window; ahead of its first event it counts where
+ * the trace itself begins, or where the window has none. `group` says which level a pool has. */
+static void sweep(const sums *s, const uint32_t *group, level *levels)
+{
+    uint64_t at = 0, end;
+
+    if (s->count > 0 && s->changes[0].event == 0)
+        at = apply(s, 0, group, levels);
+    if (s->from == 0 || s->from == s->to)
+        note_all(levels, s->pools, s->from - 1);
+    if (s->from == s->to)
+        return;
+    if (at < s->count && s->changes[at].event == 1)
+        at = apply(s, at, group, levels);
+    note_all(levels, s->pools, s->from);
+    for (; at < s->count; at = end) {
+        end = apply(s, at, group, levels);
+        for (uint64_t i = at; i < end; i++)
+            note_level(&levels[group[s->changes[i].pool]], s->from + s->changes[at].event - 1);
+    }
+}
+
+/* ---- envelopes --------------------------------------------------------------------------- */
+
+typedef struct {
+    uint32_t pool;
+    uint64_t high;
+    uint64_t a, b; /* of its id */
+} candidate;
+
+static int highest_first(const void *left, const void *right)
+{
+    const candidate *x = left, *y = right;
+    bool is_x = x->pool == MV_DEFAULT_POOL.row, is_y = y->pool == MV_DEFAULT_POOL.row;
+
+    if (is_x != is_y)
+        return is_x ? -1 : 1;
+    if (x->high != y->high)
+        return x->high < y->high ? 1 : -1;
+    return (x->pool > y->pool) - (x->pool < y->pool);
+}
+
+/* The default pool is (0, 0); what is not known stands last. */
+static int by_id(const void *left, const void *right)
+{
+    const candidate *x = left, *y = right;
+
+    if (x->a != y->a)
+        return x->a < y->a ? -1 : 1;
+    return x->b != y->b ? (x->b < y->b ? -1 : 1) : (x->pool > y->pool) - (x->pool < y->pool);
+}
+
+/* Gives each pool an envelope in `group`; those of `list` from `own` on share the last. */
+static void group_pools(const sums *s, const candidate *list, uint32_t count, uint32_t own,
+                        uint32_t *group, mv_envelopes *out)
+{
+    for (uint32_t i = 0; i < s->pools; i++)
+        group[i] = s->pools;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t at = i < own ? i : own;
+        mv_envelope *e = &out->envelopes[at];
+        group[list[i].pool] = at;
+        e->pool = list[i].pool < s->pools - 1 ? (mv_pool_id){list[i].pool} : MV_NO_POOL;
+        e->pools++;
+    }
+    out->count = count > own ? own + 1 : own;
+}
+
+static uint32_t list_candidates(const sums *s, const level *levels, candidate *list)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < s->pools; i++) {
+        const level *l = &levels[i];
+        bool is_known = i < s->pools - 1;
+        if (l->most_held == 0 && l->most_allocated == 0)
+            continue;
+        list[count++] =
+            (candidate){i, l->most_held > l->most_allocated ? l->most_held : l->most_allocated,
+                        is_known ? s->trace->pools.a[i] : UINT64_MAX,
+                        is_known ? s->trace->pools.b[i] : UINT64_MAX};
+    }
+    return count;
+}
+
+static void set_envelopes(const level *levels, mv_envelopes *out)
+{
+    for (uint32_t i = 0; i < out->count; i++) {
+        mv_envelope *e = &out->envelopes[i];
+        e->held = levels[i].most_held;
+        e->held_at = levels[i].held_at;
+        e->allocated = levels[i].most_allocated;
+        e->high = e->held > e->allocated ? e->held : e->allocated;
+    }
+}
+
+static bool place_segments(mv_arena *arena, const sums *s, const uint32_t *group, mv_envelopes *out)
+{
+    uint32_t segments = s->lives->segments.count;
+
+    out->of_segment = mv_push_array(arena, uint32_t, (uint64_t)segments + 1);
+    if (!out->of_segment)
+        return false;
+    for (uint32_t i = 0; i <= segments; i++) {
+        uint32_t at = group[i < segments ? pool_of_segment(s, i) : s->pools - 1];
+        out->of_segment[i] = at < out->count ? at : MV_NO_ROW;
+    }
+    return true;
+}
+
+static bool lay(mv_arena *arena, sums *s, uint32_t most, mv_envelopes *out)
+{
+    uint32_t *group = mv_push_array(&s->scratch, uint32_t, s->pools);
+    level *levels = mv_push_array(&s->scratch, level, (uint64_t)s->pools + 1);
+    level *grouped = mv_push_array(&s->scratch, level, (uint64_t)s->pools + 1);
+    candidate *list = mv_push_array(&s->scratch, candidate, s->pools);
+    uint32_t count, own;
+
+    out->envelopes = mv_push_array(arena, mv_envelope, s->pools);
+    if (!group || !levels || !grouped || !list || !out->envelopes || !list_changes(s))
+        return false;
+    for (uint32_t i = 0; i < s->pools; i++)
+        group[i] = i;
+    sweep(s, group, levels);
+    count = list_candidates(s, levels, list);
+    own = count <= most ? count : most - 1;
+    qsort(list, count, sizeof *list, highest_first);
+    qsort(list, own, sizeof *list, by_id);
+    group_pools(s, list, count, own, group, out);
+    sweep(s, group, grouped);
+    set_envelopes(grouped, out);
+    return place_segments(arena, s, group, out);
+}
+
+mv_code mv_envelopes_lay(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                         uint32_t from, uint32_t to, uint32_t most, mv_envelopes *out, mv_err *err)
+{
+    sums s = {.trace = trace, .lives = lives, .from = from, .to = to};
+    bool is_done;
+
+    *out = (mv_envelopes){0};
+    s.pools = trace->pools.count + 1;
+    mv_arena_init(&s.scratch, arena->budget);
+    is_done = lay(arena, &s, most > 0 ? most : 1, out);
+    mv_arena_release(&s.scratch);
+    return is_done ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "pools");
+}
