@@ -34,7 +34,7 @@ const mv_theme *mv_theme_of(bool is_dark)
         .outline = 0xf5f5f5ff,
         .reserved = 0xff8fa8ff,
         .active = 0xc9a6ffff,
-        .alarm = 0xff6b6bff,
+        .alarm = 0xff7878ff,
         .hatch = 0x16191d9c,
         .lane = 0x3f5161ff,
     };

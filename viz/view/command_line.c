@@ -1,8 +1,10 @@
 /* What goes into the clipboard: the stack of an allocation, and the words that show a view again.
  */
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/culprit.h"
@@ -55,11 +57,13 @@ const char *mv_command_line(const mv_view *view, mv_arena *arena)
     static const char *const mains[] = {"timeline", "segments", "state"};
     words w = {.text = mv_push_array(arena, char, LINE)};
     uint32_t from = (uint32_t)now->from, to = (uint32_t)ceil(now->to);
+    char path[PATH_MAX]; /* wherever it is typed */
 
     if (!w.text || !d)
         return NULL;
     add(&w, "memviz view ");
-    add_quoted(&w, mv_view_document(view)->path);
+    add_quoted(&w,
+               realpath(mv_view_document(view)->path, path) ? path : mv_view_document(view)->path);
     if (mv_view_document(view)->device_count > 1)
         add(&w, " --device %u", d->device);
     if (now->main != MV_MAIN_TIMELINE)

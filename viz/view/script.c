@@ -327,6 +327,15 @@ static bool expect_number(script *s, uint64_t is)
            (wanted == (double)is || fail(s, "it is %llu", (unsigned long long)is));
 }
 
+/* At most so many. */
+static bool expect_inputs(script *s)
+{
+    double most;
+
+    return number(s, 2, &most) && (s->result->inputs <= (uint32_t)most ||
+                                   fail(s, "%u inputs were needed", s->result->inputs));
+}
+
 static bool do_expect(script *s)
 {
     const mv_box status = {0, s->height - 22 * s->view->ui.scale, s->width, 22 * s->view->ui.scale};
@@ -346,6 +355,8 @@ static bool do_expect(script *s)
         return expect_number(s, s->view->matches ? s->view->matches->matches : 0);
     if (strcmp(what, "cursor") == 0)
         return expect_number(s, s->view->now.cursor);
+    if (strcmp(what, "inputs") == 0)
+        return expect_inputs(s);
     return fail(s, "expect what?");
 }
 

@@ -18,6 +18,7 @@
  *     expect hits 12                the search matches so many allocations
  *     expect selection WORDS        the label of the pinned allocation's stack has; or `none`
  *     expect cursor 1234            the cursor is behind that event
+ *     expect inputs 5               no more than so many were needed so far
  *     # a remark
  *
  * Each of key, text, click, double, drag, pan, wheel, do and drop is one input; a key with a count

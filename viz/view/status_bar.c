@@ -114,6 +114,8 @@ void mv_status_bar_paint(mv_view *view, mv_box box)
     if (device && !(has_message && box.w < 900 * ui->scale))
         right_text(ui, &box, ui->theme->text, cursor_text(view, device));
     right_text(ui, &box, ui->theme->faint_text, work_text(view));
+    if (!has_message && mv_ui_text_width(ui, MV_UI_TEXT, hint(view)) > box.w)
+        return;
     mv_ui_text(ui, box, MV_UI_TEXT,
                !has_message     ? ui->theme->faint_text
                : view->is_alarm ? ui->theme->alarm

@@ -276,15 +276,15 @@ static void paint_overlay(mv_view *view, mv_box box)
         mv_search_paint(view);
 }
 
+/* What a button does and its key. Rows and boxes of panes, whose commands have none, say it
+ * themselves. */
 static const char *tip_of(mv_view *view, const mv_zone *zone)
 {
     const mv_view_command *command = &mv_view_commands[zone->command];
     size_t first = command->keys ? strcspn(command->keys, " ") : 0;
 
-    if (zone->tip || zone->command == MV_DO_NOTHING)
+    if (zone->tip || first == 0)
         return zone->tip;
-    if (first == 0)
-        return mv_scene_format(&view->ui.scene, "%s. %s", command->title, command->help);
     return mv_scene_format(&view->ui.scene, "%s (%.*s). %s", command->title, (int)first,
                            command->keys, command->help);
 }
