@@ -387,6 +387,15 @@ void mvt_annotate(mvt_trace *t, const char *name, bool start, int64_t time_us)
     mv_build_annotation(&t->build, &row);
 }
 
+void mvt_mark(mvt_trace *t, const char *name, int64_t time_us)
+{
+    mv_annotation_row row = {.name = intern_text(t, name, strlen(name)),
+                             .time_us = next_time(t, time_us),
+                             .stage = MV_STAGE_MARK};
+
+    mv_build_annotation(&t->build, &row);
+}
+
 static mv_setting_row setting_of(mvt_trace *t, const char *key, mv_setting_kind kind)
 {
     return (mv_setting_row){.parent = MV_NO_STRING,

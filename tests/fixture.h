@@ -69,6 +69,7 @@ void mvt_final_heap(mvt_trace *t);
 
 /* time_us 0: 10 after the last event or annotation. */
 void mvt_annotate(mvt_trace *t, const char *name, bool start, int64_t time_us);
+void mvt_mark(mvt_trace *t, const char *name, int64_t time_us);
 void mvt_setting_int(mvt_trace *t, const char *key, int64_t value);
 void mvt_setting_text(mvt_trace *t, const char *key, const char *value);
 

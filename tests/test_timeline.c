@@ -485,6 +485,60 @@ Test(timeline, says_what_is_there_and_what_is_missing)
     SAYS("streams", "active");
 }
 
+/* Marks stand at the events that follow them; names where there is room, and in what hovers. */
+Test(timeline, marks_of_the_program)
+{
+    for (int with_ranges = 0; with_ranges < 2; with_ranges++) {
+        mvt_trace *t = mvt_new();
+        uint32_t diamonds = 0;
+        picture p;
+        if (with_ranges)
+            mvt_annotate(t, "a range", true, 0);
+        for (uint64_t i = 0; i < 40; i++) {
+            if (i % 10 == 5)
+                mvt_mark(t, i == 5 ? "warm up ends" : "epoch", 0);
+            mvt_alloc(t, .addr = (i + 1) << 20, .bytes = 1 << 20);
+        }
+        if (with_ranges)
+            mvt_annotate(t, "a range", false, 0);
+        draw(&p, mvt_done(t), 0, (mv_timeline_opts){0});
+        mvt_scene_check(&p.timeline.scene, "marks");
+        cr_expect(mvt_scene_says(&p.timeline.scene, "warm up ends"));
+        cr_expect(mvt_scene_says(&p.timeline.scene, "marks"));
+        cr_expect_eq(mvt_scene_says(&p.timeline.scene, "annotations"), with_ranges);
+        cr_expect(mvt_scene_hovers(&p.timeline.scene, "mark: epoch\nahead of event 35"));
+        for (uint32_t i = 0; i < p.timeline.scene.shape_count; i++) {
+            const mv_shape *s = &p.timeline.scene.shapes[i];
+            const mv_point *at = p.timeline.scene.points + s->first;
+            if (!s->title || strncmp(s->title, "mark: ", 6) != 0)
+                continue;
+            cr_expect_float_eq(at->x, 88 + (1400 - 88 - 362) * (5 + 10.f * (float)diamonds) / 40,
+                               0.1);
+            diamonds++;
+        }
+        cr_expect_eq(diamonds, 4);
+        drop(&p);
+        mvt_drop(t);
+    }
+}
+
+Test(timeline, a_storm_of_marks_stays_small)
+{
+    mvt_trace *t = mvt_new();
+    picture p;
+
+    for (uint64_t i = 0; i < 20000; i++) {
+        mvt_mark(t, "a", 0);
+        if (i % 10 == 0)
+            mvt_alloc(t, .addr = (i + 1) << 20, .bytes = 1 << 20);
+    }
+    draw(&p, mvt_done(t), 0, (mv_timeline_opts){0});
+    mvt_scene_check(&p.timeline.scene, "marks");
+    cr_expect_lt(p.timeline.scene.shape_count, 4000);
+    drop(&p);
+    mvt_drop(t);
+}
+
 Test(timeline, names_the_window_that_it_shows)
 {
     mvt_trace *t = random_trace(3, 100);

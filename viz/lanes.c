@@ -1,9 +1,16 @@
 /* What the program said it was doing: its annotations above the plot, nested ones in a lane of
- * their own. Without annotations, the steps that the leak report found. */
+ * their own, moments that it marked in one above. Without annotations, the steps that the leak
+ * report found. */
 #include "viz/axis.h"
 #include "viz/painter.h"
 
-enum { LANES = 2, LANE_HEIGHT = 13, MOST_OPEN = 16, MOST_NAMES = 3 };
+enum {
+    LANES = 2,
+    MARKS = LANES /* the lane of marks */,
+    LANE_HEIGHT = 13,
+    MOST_OPEN = 16,
+    MOST_NAMES = 3
+};
 
 typedef struct {
     mv_painter *p;
@@ -20,48 +27,6 @@ static bool concerns(const mv_painter *p, uint32_t annotation)
     return device < 0 || (uint32_t)device == p->lives->device;
 }
 
-static bool has_annotations(const mv_painter *p)
-{
-    if (p->lives->events.count == 0 || mv_painter_time(p, 0) < 0)
-        return false;
-    for (uint32_t i = 0; i < p->trace->annotations.count; i++)
-        if (concerns(p, i))
-            return true;
-    return false;
-}
-
-static bool has_steps(const mv_painter *p)
-{
-    return p->opts->leaks && p->opts->leaks->steps.count > 0;
-}
-
-bool mv_lanes_any(const mv_painter *p)
-{
-    return has_annotations(p) || has_steps(p);
-}
-
-static float lane_top(const mv_painter *p, uint32_t lane)
-{
-    return p->y - 4 - (float)(lane + 1) * LANE_HEIGHT;
-}
-
-/* Text right of the lanes, above the legend. */
-static void side_note(mv_painter *p, const char *text)
-{
-    float x = p->x + p->w + 24;
-
-    mv_scene_text(p->scene, x, lane_top(p, 0) + 9, 11, p->theme->faint_text, MV_ANCHOR_START,
-                  mv_text_fit(p->scene, text, 11, p->scene->width - x - 24));
-}
-
-static void side_title(mv_painter *p, const char *text)
-{
-    mv_scene_text(p->scene, p->x - 8, lane_top(p, 0) + 9, 11, p->theme->faint_text, MV_ANCHOR_END,
-                  text);
-}
-
-/* ---- annotations ------------------------------------------------------------------------- */
-
 /* The first event at or after a time. Times of a trace do not decrease, or only by microseconds. */
 static uint32_t event_at(const mv_events *e, int64_t time)
 {
@@ -76,6 +41,70 @@ static uint32_t event_at(const mv_events *e, int64_t time)
     }
     return low;
 }
+
+/* Ends of ranges, rather than marks. */
+static bool has_ranges(const mv_painter *p)
+{
+    if (p->lives->events.count == 0 || mv_painter_time(p, 0) < 0)
+        return false;
+    for (uint32_t i = 0; i < p->trace->annotations.count; i++)
+        if (concerns(p, i) && p->trace->annotations.stage[i] != MV_STAGE_MARK)
+            return true;
+    return false;
+}
+
+static bool has_steps(const mv_painter *p)
+{
+    return p->opts->leaks && p->opts->leaks->steps.count > 0;
+}
+
+/* Whether it is a mark of the window; then *event is the first at or behind it. */
+static bool is_mark(const mv_painter *p, uint32_t annotation, uint32_t *event)
+{
+    if (p->trace->annotations.stage[annotation] != MV_STAGE_MARK || !concerns(p, annotation))
+        return false;
+    *event = event_at(&p->lives->events, p->trace->annotations.time_us[annotation]);
+    return *event >= p->layout.from && *event <= p->layout.to && p->layout.to > p->layout.from;
+}
+
+bool mv_lanes_marks(const mv_painter *p)
+{
+    uint32_t event;
+
+    if (p->lives->events.count == 0 || mv_painter_time(p, 0) < 0)
+        return false;
+    for (uint32_t i = 0; i < p->trace->annotations.count; i++)
+        if (is_mark(p, i, &event))
+            return true;
+    return false;
+}
+
+bool mv_lanes_any(const mv_painter *p)
+{
+    return has_ranges(p) || has_steps(p);
+}
+
+static float lane_top(const mv_painter *p, uint32_t lane)
+{
+    return p->y - 4 - (float)(lane + 1) * LANE_HEIGHT;
+}
+
+/* Text right of the lanes, above the legend. */
+static void side_note(mv_painter *p, uint32_t lane, const char *text)
+{
+    float x = p->x + p->w + 24;
+
+    mv_scene_text(p->scene, x, lane_top(p, lane) + 9, 11, p->theme->faint_text, MV_ANCHOR_START,
+                  mv_text_fit(p->scene, text, 11, p->scene->width - x - 24));
+}
+
+static void side_title(mv_painter *p, uint32_t lane, const char *text)
+{
+    mv_scene_text(p->scene, p->x - 8, lane_top(p, lane) + 9, 11, p->theme->faint_text,
+                  MV_ANCHOR_END, text);
+}
+
+/* ---- annotations ------------------------------------------------------------------------- */
 
 static void keep_name(lanes *l, mv_string_id name)
 {
@@ -150,7 +179,59 @@ static void paint_annotations(lanes *l)
     }
 }
 
-static void paint_names(lanes *l)
+static void diamond(lanes *l, float x, const char *title)
+{
+    mv_painter *p = l->p;
+    float y = lane_top(p, MARKS) + 5;
+
+    mv_scene_point(p->scene, x, y - 5);
+    mv_scene_point(p->scene, x + 4, y);
+    mv_scene_point(p->scene, x, y + 5);
+    mv_scene_point(p->scene, x - 4, y);
+    mv_scene_add(p->scene, (mv_shape){.kind = MV_SHAPE_POLYGON,
+                                      .fill = p->theme->faint_text,
+                                      .title = mv_painter_hover(p, title)});
+}
+
+/* Where the next mark stands, or the plot ends: up to there a name may reach. */
+static float next_mark(const mv_painter *p, uint32_t annotation)
+{
+    uint32_t event;
+
+    for (uint32_t i = annotation + 1; i < p->trace->annotations.count; i++)
+        if (is_mark(p, i, &event))
+            return mv_painter_x(p, event) - 6;
+    return p->x + p->w;
+}
+
+static void paint_marks(lanes *l)
+{
+    mv_painter *p = l->p;
+    const mv_annotations *a = &p->trace->annotations;
+    float last = -9;
+
+    for (uint32_t i = 0; i < a->count; i++) {
+        const char *name = mv_string_text(p->trace, a->name[i]);
+        uint32_t event;
+        float x;
+        if (!is_mark(p, i, &event))
+            continue;
+        x = mv_painter_x(p, event);
+        if (x < last + 2) /* a storm of them is one row of diamonds */
+            continue;
+        last = x;
+        diamond(l, x, mv_scene_format(p->scene, "mark: %.300s\nahead of event %u", name, event));
+        if (x + 7 + mv_text_width(name, 9) < next_mark(p, i)) {
+            mv_scene_text(p->scene, x + 6, lane_top(p, MARKS) + 8.5f, 9, p->theme->text,
+                          MV_ANCHOR_START, mv_scene_format(p->scene, "%.120s", name));
+            last = x + 6 + mv_text_width(name, 9);
+        } else {
+            keep_name(l, a->name[i]);
+        }
+    }
+}
+
+static void paint_names(lanes *l, uint32_t lane)
 {
     char text[512] = "";
     size_t at = 0;
@@ -163,7 +244,7 @@ static void paint_names(lanes *l)
     if (l->has_more_names && at < sizeof text)
         snprintf(text + at, sizeof text - at, ", \xe2\x80\xa6");
     if (*text)
-        side_note(l->p, text);
+        side_note(l->p, lane, text);
 }
 
 /* ---- steps ------------------------------------------------------------------------------- */
@@ -193,18 +274,24 @@ static void paint_steps(mv_painter *p, const mv_steps *steps)
 
 void mv_lanes_paint(mv_painter *p)
 {
-    lanes l = {.p = p, .last_end = {-1, -1}};
+    lanes ranges = {.p = p, .last_end = {-1, -1}}, marks = {.p = p};
     const mv_steps *steps = has_steps(p) ? &p->opts->leaks->steps : NULL;
 
-    if (has_annotations(p)) {
-        side_title(p, "annotations");
-        paint_annotations(&l);
-        paint_names(&l);
+    if (has_ranges(p)) {
+        side_title(p, 0, "annotations");
+        paint_annotations(&ranges);
+        paint_names(&ranges, 0);
     } else if (steps) {
-        side_title(p, "steps");
+        side_title(p, 0, "steps");
         paint_steps(p, steps);
-        side_note(p, mv_scene_format(p->scene, "%u steps, %s", steps->count,
-                                     steps->source == MV_STEPS_INFERRED ? "seen in what recurs"
-                                                                        : "marked by the program"));
+        side_note(p, 0,
+                  mv_scene_format(p->scene, "%u steps, %s", steps->count,
+                                  steps->source == MV_STEPS_INFERRED ? "seen in what recurs"
+                                                                     : "marked by the program"));
+    }
+    if (p->has_marks) {
+        side_title(p, MARKS, "marks");
+        paint_marks(&marks);
+        paint_names(&marks, MARKS);
     }
 }

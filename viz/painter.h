@@ -75,6 +75,7 @@ typedef struct {
     uint32_t reserved_event;
     bool has_pending; /* blocks waited for a stream after they were freed */
     bool has_lane;    /* annotations or steps */
+    bool has_marks;   /* moments that the program marked: a lane above those */
 
     float x, y, w, h; /* of the plot */
     uint64_t most;    /* bytes at the top of the plot */
@@ -180,6 +181,7 @@ void mv_ruler_times(mv_painter *p);
 void mv_ruler_titles(mv_painter *p);
 
 bool mv_lanes_any(const mv_painter *p);
+bool mv_lanes_marks(const mv_painter *p);
 void mv_lanes_paint(mv_painter *p);
 
 void mv_marker_outline(mv_painter *p);

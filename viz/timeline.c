@@ -13,6 +13,7 @@ enum {
     TITLES = 74,
     VERDICT = 22,
     LANES = 34,
+    MARKS = 13,
     BOTTOM = 78,
     HOVER_BYTES = 1400000,
     ONE_BY_ONE = 4000 /* small ones too have a shape each up to here */
@@ -63,9 +64,10 @@ static void place_plot(mv_painter *p)
             p->has_pending = true;
     }
     p->has_lane = mv_lanes_any(p);
+    p->has_marks = mv_lanes_marks(p);
     p->x = LEFT;
     p->y = TITLES + (has_line ? VERDICT : 0) + (p->opts->verdict || p->opts->leaks ? VERDICT : 0) +
-           (p->has_lane ? LANES : 0);
+           (p->has_lane || p->has_marks ? LANES : 0) + (p->has_marks ? MARKS : 0);
     p->w = p->scene->width - LEFT - RIGHT;
     p->h = p->scene->height - p->y - BOTTOM;
     p->most = most < UINT64_MAX / 2 ? most + most / 16 : most;
