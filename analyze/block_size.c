@@ -35,13 +35,6 @@ static uint64_t round_to(uint64_t bytes, uint64_t step)
     return over ? bytes + (step - over) : bytes;
 }
 
-uint64_t mv_round_least(uint64_t bytes)
-{
-    if (bytes > MV_MOST_REQUEST)
-        return MV_MOST_REQUEST;
-    return bytes < MV_MIN_BLOCK ? MV_MIN_BLOCK : round_to(bytes, MV_MIN_BLOCK);
-}
-
 static uint64_t divisions_of(const mv_block_rules *rules, uint64_t bytes)
 {
     uint32_t step;

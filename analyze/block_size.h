@@ -29,7 +29,14 @@ mv_block_rules mv_block_rules_of(const mv_trace *trace);
 uint64_t mv_round_request(const mv_block_rules *rules, uint64_t bytes);
 
 /* The same without roundup_power2_divisions: the least that a block can be. */
-uint64_t mv_round_least(uint64_t bytes);
+static inline uint64_t mv_round_least(uint64_t bytes)
+{
+    if (bytes > MV_MOST_REQUEST)
+        return MV_MOST_REQUEST;
+    if (bytes < MV_MIN_BLOCK)
+        return MV_MIN_BLOCK;
+    return (bytes + MV_MIN_BLOCK - 1) / MV_MIN_BLOCK * MV_MIN_BLOCK;
+}
 
 /* Whether a request of `rounded` bytes leaves `rest` bytes behind as a free block, rather than
  * getting them too. `splits_small`: in the small pool, or in an expandable segment. */

@@ -14,10 +14,10 @@ static uint64_t least_of(const mv_lives_sweep *r, uint64_t requested)
 
 /* ---- block sizes ------------------------------------------------------------------------- */
 
-/* Where a free block that starts at `rank` ends: at the next used block or edge. */
-static uint64_t free_until(const mv_lives_sweep *r, uint32_t rank)
+/* Where a free block that starts at `rank` ends: at the next used block or edge. `used` is that
+ * block, or MV_NO_RANK. */
+static uint64_t free_until(const mv_lives_sweep *r, uint32_t rank, uint32_t used)
 {
-    uint32_t used = mv_rankset_next(&r->used, rank + 1);
     uint32_t edge = mv_rankset_next(&r->edges, rank + 1);
     uint32_t end = used < edge ? used : edge;
 
@@ -147,9 +147,10 @@ static void look_below(mv_lives_sweep *r, uint32_t rank, uint32_t segment, uint3
     }
 }
 
-/* Makes [addr, addr + least) free, by the allocator's word that it was. */
-static void clear_place(mv_lives_sweep *r, uint32_t rank, uint64_t least, uint32_t segment,
-                        uint32_t event)
+/* Makes [addr, addr + least) free, by the allocator's word that it was. The next used block above
+ * comes back, or MV_NO_RANK. */
+static uint32_t clear_place(mv_lives_sweep *r, uint32_t rank, uint64_t least, uint32_t segment,
+                            uint32_t event)
 {
     uint64_t end = mv_range_end(r->places.addr[rank], least);
     uint32_t above;
@@ -159,6 +160,7 @@ static void clear_place(mv_lives_sweep *r, uint32_t rank, uint64_t least, uint32
     look_below(r, rank, segment, event);
     while ((above = mv_rankset_next(&r->used, rank)) != MV_NO_RANK && r->places.addr[above] < end)
         end_lost(r, above, event);
+    return above;
 }
 
 /* ---- rows -------------------------------------------------------------------------------- */
@@ -200,12 +202,13 @@ static void size_outside(mv_lives_sweep *r, uint32_t row)
     r->lives->doubts.outside++;
 }
 
-static void size_row(mv_lives_sweep *r, uint32_t row, uint32_t rank, uint32_t segment,
-                     bool is_before)
+/* `above` is the next used block above `rank`, or MV_NO_RANK. */
+static void size_row(mv_lives_sweep *r, uint32_t row, uint32_t rank, uint32_t above,
+                     uint32_t segment, bool is_before)
 {
     mv_alloc_lives *a = &r->lives->allocs;
     mv_segment_lives *s = &r->lives->segments;
-    uint64_t room = free_until(r, rank) - r->places.addr[rank];
+    uint64_t room = free_until(r, rank, above) - r->places.addr[rank];
     block_size size;
 
     a->segment[row] = segment;
@@ -236,7 +239,7 @@ static void begin_before(mv_lives_sweep *r, uint32_t rank)
         is_final ? mv_recorded_stack(r->trace->blocks.stack[block]) : MV_NO_STACK, MV_BEFORE);
 
     r->alloc_row[rank] = row;
-    size_row(r, row, rank, segment_at(r, rank), true);
+    size_row(r, row, rank, mv_rankset_next(&r->used, rank + 1), segment_at(r, rank), true);
     if (!is_final)
         return;
     a->block[row] = r->trace->blocks.size[block];
@@ -260,7 +263,7 @@ static void begin_all_before(mv_lives_sweep *r)
 
 static void apply_alloc(mv_lives_sweep *r, uint32_t event)
 {
-    uint32_t rank = r->places.of_event[event], segment;
+    uint32_t rank = r->places.of_event[event], segment, above;
     uint64_t requested = r->ev.size[event];
     uint32_t row = new_row(r, r->ev.addr[event], requested, r->ev.stack[event], event);
 
@@ -270,8 +273,8 @@ static void apply_alloc(mv_lives_sweep *r, uint32_t event)
         return;
     }
     segment = segment_at(r, rank);
-    clear_place(r, rank, least_of(r, requested), segment, event);
-    size_row(r, row, rank, segment, false);
+    above = clear_place(r, rank, least_of(r, requested), segment, event);
+    size_row(r, row, rank, above, segment, false);
     mv_rankset_add(&r->used, rank);
     r->alloc_row[rank] = row;
 }

@@ -92,7 +92,7 @@ static void add_events(place_table *t, const mv_events *ev, mv_places *out)
 {
     for (uint32_t i = 0; i < ev->count; i++) {
         bool is_segment = mv_is_segment_action(ev->action[i]);
-        if (i + AHEAD < ev->count)
+        if (i + AHEAD < ev->count && ev->action[i + AHEAD] != MV_ACTION_FREE_COMPLETED)
             __builtin_prefetch(&t->slots[slot_of(t, ev->addr[i + AHEAD])]);
         out->of_event[i] = MV_NO_ROW;
         if (ev->addr[i] == MV_NO_BYTES || (!is_segment && !mv_is_block_action(ev->action[i])))
