@@ -288,9 +288,11 @@ static void add_site(gathering *g, const mv_peak_site *site)
     mv_finding f = {.kind = MV_FINDING_PEAK, .bytes = site->bytes};
 
     f.culprit = label_of(g, site->stack);
-    f.title = say(g, "%s of %s, %.0f %%, is %s", size_of(g, site->bytes), size_of(g, all),
-                  all ? 100.0 * (double)site->bytes / (double)all : 0,
-                  peak->categories.name[site->category]);
+    f.title =
+        say(g, "%s of %s, %.0f %%%s%s", size_of(g, site->bytes), size_of(g, all),
+            all ? 100.0 * (double)site->bytes / (double)all : 0,
+            site->category == MV_CATEGORY_UNKNOWN ? "" : ", ",
+            site->category == MV_CATEGORY_UNKNOWN ? "" : peak->categories.name[site->category]);
     f.what = say(g, "%u blocks at the peak; without them the peak would be %s lower", site->blocks,
                  size_of(g, site->marginal));
     f.advice = peak_advice(site->category);

@@ -73,7 +73,7 @@ bool mv_listing_fill_fragments(mv_listing_maker *maker)
     static const mv_listing_column columns[] = {
         {"free", MV_CELL_BYTES, 84},     {"of segment", MV_CELL_BYTES, 90},
         {"whole", MV_CELL_BYTES, 84},    {"at", MV_CELL_ADDR, 116},
-        {"pool", MV_CELL_TEXT, 150},     {"behind", MV_CELL_TEXT, 0},
+        {"pool", MV_CELL_TEXT, 190},     {"behind", MV_CELL_TEXT, 0},
         {"in front of", MV_CELL_TEXT, 0}};
     mv_heap_moment heap;
     uint32_t holes = 0;

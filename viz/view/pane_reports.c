@@ -42,8 +42,10 @@ static void paint_line(painting *p, const mv_finding *f, mv_box line, bool is_sh
     const mv_theme *theme = p->ui->theme;
     uint32_t colour = is_alarm(f) ? theme->alarm : theme->text;
 
-    if (is_shown || (f->has_place && mv_ui_is_hot(p->ui, line)))
-        mv_ui_fill(p->ui, line, theme->grid);
+    if (is_shown || (f->has_place && mv_ui_is_hot(p->ui, line))) {
+        mv_ui_fill(p->ui, line, theme->background);
+        mv_ui_frame(p->ui, line, is_shown ? theme->faint_text : theme->grid);
+    }
     if (is_alarm(f))
         mv_ui_fill(p->ui, (mv_box){line.x, line.y + 1, mv_ui_px(p->ui, 4), line.h - 2}, colour);
     mv_box_cut_left(&line, mv_ui_px(p->ui, MV_UI_PAD + 4));
@@ -80,7 +82,7 @@ static void paint_finding(painting *p, uint32_t row)
     }
     if (p->lines.y > top)
         mv_ui_zone(p->ui, (mv_box){p->lines.box.x, top, p->lines.box.w, p->lines.y - top},
-                   MV_DO_report_row, row, is_shown ? NULL : f->what);
+                   MV_DO_report_row, row, is_shown ? "" : NULL);
 }
 
 /* ---- the pane ---------------------------------------------------------------------------- */

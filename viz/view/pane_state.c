@@ -11,7 +11,7 @@ enum {
     GROUP = 17,    /* of the line above a group's rows */
     LEAST_ROW = 5, /* of a row */
     ROW = 15,      /* about */
-    MOST_ROW = 28,
+    MOST_ROW = 40,
     LABEL = 44 /* what a text in a block needs to say anything */
 };
 

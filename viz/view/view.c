@@ -289,13 +289,42 @@ static const char *tip_of(mv_view *view, const mv_zone *zone)
                            command->keys, command->help);
 }
 
+/* The next line of a text: its begin, NUL-terminated in the frame's memory; *text is behind it. */
+static const char *next_line(mv_ui *ui, const char **text)
+{
+    size_t length = strcspn(*text, "\n");
+    const char *line = mv_arena_text(ui->frame, *text, length);
+
+    *text += length + ((*text)[length] == '\n');
+    return line ? line : "";
+}
+
+static void paint_tip_lines(mv_ui *ui, const char *text)
+{
+    float pad = mv_ui_px(ui, 6), line = mv_ui_px(ui, MV_UI_LINE - 2), width = 0;
+    uint32_t count = 0;
+    mv_box box;
+
+    for (const char *at = text; *at; count++)
+        width = fmaxf(width, mv_ui_text_width(ui, MV_UI_SMALL, next_line(ui, &at)));
+    box = (mv_box){ui->pointer_x + pad, ui->pointer_y + mv_ui_px(ui, 18), width + 2 * pad + 2,
+                   line * (float)count + mv_ui_px(ui, 4)};
+    box.w = fminf(box.w, ui->scene.width - 2 * pad);
+    box.x = fmaxf(pad, fminf(box.x, ui->scene.width - pad - box.w));
+    if (box.y + box.h > ui->scene.height)
+        box.y = ui->pointer_y - box.h - pad;
+    mv_ui_fill(ui, box, ui->theme->background);
+    mv_ui_frame(ui, box, ui->theme->faint_text);
+    box = (mv_box){box.x + pad, box.y + mv_ui_px(ui, 2), box.w - 2 * pad, line};
+    for (const char *at = text; *at; box.y += line)
+        mv_ui_text(ui, box, MV_UI_SMALL, ui->theme->text, MV_ANCHOR_START, next_line(ui, &at));
+}
+
 static void paint_tip(mv_view *view)
 {
     mv_ui *ui = &view->ui;
     const mv_zone *zone = mv_ui_zone_at(ui, ui->pointer_x, ui->pointer_y);
     const char *text = zone && !view->chrome->captured ? tip_of(view, zone) : NULL;
-    float pad = mv_ui_px(ui, 6);
-    mv_box box;
 
     if (!text || !*text)
         return;
@@ -303,18 +332,7 @@ static void paint_tip(mv_view *view)
         ui->is_animating = true;
         return;
     }
-    box = (mv_box){ui->pointer_x + pad, ui->pointer_y + mv_ui_px(ui, 18),
-                   mv_ui_text_width(ui, MV_UI_SMALL, text) + 2 * pad + 2,
-                   mv_ui_px(ui, MV_UI_LINE + 2)};
-    box.w = fminf(box.w, ui->scene.width - 2 * pad);
-    box.x = fmaxf(pad, fminf(box.x, ui->scene.width - pad - box.w));
-    if (box.y + box.h > ui->scene.height)
-        box.y = ui->pointer_y - box.h - pad;
-    mv_ui_fill(ui, box, ui->theme->background);
-    mv_ui_frame(ui, box, ui->theme->faint_text);
-    box.x += pad;
-    box.w -= 2 * pad;
-    mv_ui_text(ui, box, MV_UI_SMALL, ui->theme->text, MV_ANCHOR_START, text);
+    paint_tip_lines(ui, text);
 }
 
 static void begin_frame(mv_view *view, float width, float height, double ms)
