@@ -4,6 +4,7 @@
 
 #include "cli/at.h"
 #include "cli/complain.h"
+#include "cli/filter_option.h"
 #include "cli/input.h"
 #include "cli/picture.h"
 #include "cli/report.h"
@@ -14,6 +15,7 @@ typedef struct {
     const mv_trace *trace;
     const char *path, *moment;
     uint32_t first, end; /* devices */
+    mv_filter filter;
     mv_html html;
     uint64_t events, drawn;
 } page;
@@ -164,32 +166,47 @@ static int report(page *p)
     return mv_report_close(&r);
 }
 
+static int run(page *p, mv_trace *trace)
+{
+    mv_cli *cli = p->cli;
+    const mv_options *o = &cli->options;
+
+    if (!mv_filter_option_read(cli, &p->filter))
+        return MV_EXIT_USAGE;
+    if (p->html.view == MV_PAGE_SEGMENTS && (p->filter.has_leaks || p->filter.has_categories)) {
+        mv_complain_usage(cli->command->name, "--filter: leak and cat: name blocks, and this view "
+                                              "shows segments: see --view state");
+        return MV_EXIT_USAGE;
+    }
+    p->path = o->output ? o->output : path_beside(cli);
+    if (!p->path)
+        return MV_EXIT_USAGE;
+    p->html.all_frames = o->all_frames;
+    p->html.filter = o->filter ? &p->filter : NULL;
+    p->html.filter_text = o->filter;
+    p->html.top = o->top;
+    if (mv_option_given(o, MV_HAS(THEME)))
+        p->html.theme = o->is_dark ? MV_PAGE_DARK : MV_PAGE_LIGHT;
+    if (!mv_input_read(cli, trace) || !mv_input_devices(cli, trace, &p->first, &p->end) ||
+        !add_devices(p) || !write_page(p))
+        return MV_EXIT_FAILED;
+    return report(p);
+}
+
 int mv_page_run(mv_cli *cli, mv_page_view view, const char *moment)
 {
-    const mv_options *o = &cli->options;
     mv_trace trace;
     page p = {.cli = cli, .trace = &trace, .moment = moment};
+    int status;
 
-    if (!moment && o->at) {
+    if (!moment && cli->options.at) {
         mv_complain_usage(cli->command->name, "--at names a moment, and this view shows a window "
                                               "of time: see --from, --to and --view state");
         return MV_EXIT_USAGE;
     }
-    if (o->filter || o->top) {
-        mv_complain_usage(cli->command->name, "a page holds everything and has a search of its "
-                                              "own: --filter and --top are for .svg and .png");
-        return MV_EXIT_USAGE;
-    }
-    p.path = o->output ? o->output : path_beside(cli);
-    if (!p.path)
-        return MV_EXIT_USAGE;
     mv_html_init(&p.html, &cli->arena, &trace, mv_picture_name(cli));
     p.html.view = view;
-    p.html.all_frames = o->all_frames;
-    if (mv_option_given(o, MV_HAS(THEME)))
-        p.html.theme = o->is_dark ? MV_PAGE_DARK : MV_PAGE_LIGHT;
-    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &p.first, &p.end) ||
-        !add_devices(&p) || !write_page(&p))
-        return MV_EXIT_FAILED;
-    return report(&p);
+    status = run(&p, &trace);
+    mv_filter_release(&p.filter);
+    return status;
 }

@@ -485,6 +485,53 @@ Test(html, page_opens_where_it_is_told)
     }
 }
 
+/* What a filter matches and the largest are marked, of allocations and of segments. */
+Test(html, filter_and_largest_are_marked)
+{
+    static const uint64_t want[] = {0, 3, 0, 1}, want_segments[] = {0, 3};
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace;
+    mv_html page;
+    mv_lives lives;
+    mv_leaks leaks;
+    mv_filter filter;
+    mv_html_opening opening = {0};
+    mv_err err = {0};
+    char why[MV_FILTER_WHY];
+    opened o = {.budget.limit = 1u << 28};
+    column chosen;
+
+    mvt_segment_alloc(t, .addr = 0x10000, .bytes = 2 << 20);
+    mvt_alloc(t, .addr = 0x10000, .bytes = 1024);
+    mvt_segment_alloc(t, .addr = 0x1000000, .bytes = 20 << 20);
+    mvt_alloc(t, .addr = 0x1000000, .bytes = 8 << 20);
+    mvt_alloc(t, .addr = 0x10400, .bytes = 512);
+    mvt_alloc(t, .addr = 0x1800000, .bytes = 4 << 20);
+    mvt_final_heap(t);
+    trace = mvt_done(t);
+    mv_arena_init(&o.arena, &o.budget);
+    mv_html_init(&page, &o.arena, trace, "small");
+    cr_assert(mv_filter_read(&o.arena, "size>3M", &filter, why), "%s", why);
+    page.filter = &filter;
+    page.filter_text = "size>3M";
+    page.top = 1;
+    cr_assert_eq(mv_lives_find(&o.arena, trace, 0, &lives, &err), MV_OK);
+    cr_assert_eq(mv_leaks_find(&o.arena, trace, &lives, &leaks, &err), MV_OK);
+    cr_assert_eq(mv_html_add_device(&page, &lives, &leaks, &opening, &err), MV_OK);
+    write_and_open(&o, &page);
+    chosen = find(&o, "0.chosen");
+    cr_expect_eq(chosen.count, 4);
+    for (unsigned i = 0; i < chosen.count; i++)
+        cr_expect_eq(next(&chosen), want[i], "%u", i);
+    chosen = find(&o, "0.segments.chosen");
+    cr_expect_eq(chosen.count, 2);
+    for (unsigned i = 0; i < chosen.count; i++)
+        cr_expect_eq(next(&chosen), want_segments[i], "%u", i);
+    mv_filter_release(&filter);
+    close_page(&o);
+    mvt_drop(t);
+}
+
 /* ---- texts that want out ----------------------------------------------------------------- */
 
 static const char hostile[] = "</script><script>hacked()</script>";

@@ -5,7 +5,7 @@
 
 #include "tests/fixture_json.h"
 
-/* Prints columns of a page: view and all_frames of "opening", the moment of each device. */
+/* Prints columns of a page: all of "opening", the moment of each device. */
 static const char look[] =
     "/usr/bin/python3 -c '\n"
     "import base64, re, struct, sys, zlib\n"
@@ -42,23 +42,25 @@ Test(page, is_written_beside_the_file_when_nothing_else_is_named)
     mvt_run_drop(&r);
 }
 
-/* theme, view, all frames; then, for each device, first and end of the window and the moment. */
+/* theme, view, all frames, largest; ahead of them, for each device, first and end of the window and
+ * the moment. */
 Test(page, opens_on_what_was_asked_for)
 {
     static const struct {
         const char *command, *want;
     } all[] = {
-        {"trace_plot", "0 58 0\n0 0 0\n"},
-        {"trace_plot --from 3 --to 9 --theme dark", "3 9 0\n2 0 0\n"},
-        {"segment_plot", "0 58 0\n0 1 0\n"},
-        {"trace_plot --view segments --theme light", "0 58 0\n1 1 0\n"},
-        {"segment_plot --view active", "0 58 0\n0 0 0\n"},
-        {"segment_plot --view state", "0 58 59\n0 2 0\n"},
-        {"trace_plot --view state --at oom", "0 58 58\n0 2 0\n"},
-        {"segment_plot --at 12", "0 58 14\n0 2 0\n"},
-        {"memory", "0 58 59\n0 3 0\n"},
-        {"memory --at 12 --frames all", "0 58 14\n0 3 1\n"},
-        {"segments --at 0", "0 58 2\n0 4 0\n"},
+        {"trace_plot", "0 58 0\n0 0 0 0\n"},
+        {"trace_plot --from 3 --to 9 --theme dark", "3 9 0\n2 0 0 0\n"},
+        {"segment_plot", "0 58 0\n0 1 0 0\n"},
+        {"trace_plot --view segments --theme light", "0 58 0\n1 1 0 0\n"},
+        {"segment_plot --view active", "0 58 0\n0 0 0 0\n"},
+        {"segment_plot --view state", "0 58 59\n0 2 0 0\n"},
+        {"trace_plot --view state --at oom", "0 58 58\n0 2 0 0\n"},
+        {"segment_plot --at 12", "0 58 14\n0 2 0 0\n"},
+        {"memory", "0 58 59\n0 3 0 0\n"},
+        {"memory --at 12 --frames all", "0 58 14\n0 3 1 0\n"},
+        {"segments --at 0", "0 58 2\n0 4 0 0\n"},
+        {"trace_plot --filter 'size>1M' --top 3", "0 58 0\n0 0 0 3\n"},
     };
 
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
@@ -74,7 +76,7 @@ Test(page, file_without_events_has_the_moment_before_them)
 {
     mvt_run r = mvt_sh("$MEMVIZ memory $SNAPS/no_history.pickle -o x.html && %s x.html", look);
 
-    cr_expect_str_eq(r.out, "x.html\n0 0 1\n0 3 0\n");
+    cr_expect_str_eq(r.out, "x.html\n0 0 1\n0 3 0 0\n");
     mvt_run_drop(&r);
 }
 
@@ -103,6 +105,8 @@ Test(page, wrong_usage)
         {"trace_plot --at peak $SNAPS/oom.pickle -o x.html", "--at names a moment", 2},
         {"segment_plot --view segments --at peak $SNAPS/oom.pickle", "--at names a moment", 2},
         {"segment_plot - <$SNAPS/oom.pickle", "standard input has no name", 2},
+        {"segment_plot --filter leak $SNAPS/oom.pickle -o x.html", "leak and cat: name blocks", 2},
+        {"trace_plot --filter 'size>' $SNAPS/oom.pickle", "--filter: ", 2},
         {"memory --at noon $SNAPS/oom.pickle -o x.html", "noon is no moment", 1},
         {"segments --from 7 --to 7 $SNAPS/oom.pickle -o no/x.html", "", 1},
         {"trace_plot --from 7 --to 7 $SNAPS/oom.pickle -o x.html", "nothing to draw", 1},

@@ -113,6 +113,12 @@ mv_code mv_html_write(mv_html *page, mv_sink *sink, mv_err *err)
     mv_packed_add(&page->columns, page->theme);
     mv_packed_add(&page->columns, page->view);
     mv_packed_add(&page->columns, page->all_frames);
+    mv_packed_add(&page->columns, page->top);
+    mv_packed_close(&page->columns);
+    mv_packed_open(&page->columns, MV_CODING_TEXT, "filter"); /* its words, if there is one */
+    if (page->filter)
+        mv_packed_add_text(&page->columns, (mv_span){(const uint8_t *)page->filter_text,
+                                                     strlen(page->filter_text)});
     mv_packed_close(&page->columns);
     write_head(page, sink);
     write_titles(page, sink);

@@ -14,6 +14,7 @@
 #define MV_HTML_H
 
 #include "analyze/leaks.h"
+#include "viz/core/filter.h"
 #include "viz/packed.h"
 
 enum { MV_HTML_VERDICT = 512 };
@@ -39,10 +40,13 @@ typedef struct {
 typedef struct {
     mv_arena *arena;
     const mv_trace *trace;
-    const char *title;   /* the file's name */
-    mv_page_theme theme; /* to begin with; PREFERRED, unless set: as the browser is set */
-    mv_page_view view;   /* ACTIVE, unless set */
-    bool all_frames;     /* stacks show native frames and the interpreter's, to begin with */
+    const char *title;       /* the file's name */
+    mv_page_theme theme;     /* to begin with; PREFERRED, unless set: as the browser is set */
+    mv_page_view view;       /* ACTIVE, unless set */
+    bool all_frames;         /* stacks show native frames and the interpreter's, to begin with */
+    const mv_filter *filter; /* the page opens on what it matches alone; NULL: on everything */
+    const char *filter_text; /* its words */
+    uint32_t top;            /* and on the largest so many in colour, all others grey; 0: all */
     mv_packed columns;
     uint32_t devices;              /* added so far */
     char verdict[MV_HTML_VERDICT]; /* of the first device with a leak, else of the first */

@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "analyze/alive.h"
+#include "viz/core/isolate.h"
 #include "viz/html_parts.h"
 #include "viz/painter.h"
 #include "viz/segment_timeline.h"
 #include "viz/verdict.h"
 
-enum { LABEL_SIZE = 256, LEAKED = 1, INEXACT = 2, WAS_PENDING = 4 };
+enum { LABEL_SIZE = 256, LEAKED = 1, INEXACT = 2, WAS_PENDING = 4, MATCHES = 1, LARGEST = 2 };
 
 typedef struct {
     mv_packed *columns;
@@ -160,6 +161,34 @@ static void add_sites(device *d, const mv_painter *p)
     for (uint32_t i = 0; i < a->count; i++)
         mv_packed_add(c, s->of_alloc[i]);
     mv_packed_close(c);
+}
+
+/* What the page opens on: bits of each row. */
+static mv_code add_chosen(device *d, mv_arena *scratch, const mv_html *page,
+                          const mv_html_opening *opening, const mv_painter *p, mv_err *err)
+{
+    const mv_alloc_lives *a = &d->lives->allocs;
+    uint32_t to = opening->to ? opening->to : d->lives->events.count;
+    mv_filter_bits matches, largest;
+    mv_code code = MV_OK;
+
+    if (page->filter && p->opts->leaks)
+        code = mv_filter_allocs(scratch, p->trace, d->lives, p->opts->leaks, page->filter, &matches,
+                                err);
+    else if (page->filter)
+        code = mv_filter_segments(scratch, p->trace, d->lives, page->filter, &matches, err);
+    if (code == MV_OK && page->top)
+        code = mv_isolate_largest(scratch, d->lives, opening->from, to, page->top, &largest, err);
+    if (code != MV_OK)
+        return code;
+    open_of_rows(d, MV_CODING_PLAIN, "chosen");
+    for (uint32_t i = 0; (page->filter || page->top) && i < a->count; i++) {
+        uint32_t row = p->opts->leaks ? i : a->segment[i]; /* filters know segments by their row */
+        mv_packed_add(d->columns, (page->filter && mv_filter_has(&matches, row) ? MATCHES : 0) |
+                                      (page->top && mv_filter_has(&largest, i) ? LARGEST : 0));
+    }
+    mv_packed_close(d->columns);
+    return MV_OK;
 }
 
 static void add_rows(device *d, const mv_painter *p)
@@ -352,7 +381,13 @@ mv_code mv_html_add_device(mv_html *page, const mv_lives *lives, const mv_leaks 
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "page");
     if (code == MV_OK) {
         add_rows(&d, &s);
+        code = add_chosen(&d, &scratch, page, opening, &s, err);
+    }
+    if (code == MV_OK) {
         add_rows(&d, &p);
+        code = add_chosen(&d, &scratch, page, opening, &p, err);
+    }
+    if (code == MV_OK) {
         add_places(&d, page->trace);
         add_times(&d);
         add_ooms(&d);

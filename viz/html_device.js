@@ -23,9 +23,9 @@ class Device {
     this.placeExpandable = column("place.expandable", Uint8Array);
     this.placeStream = texts(columns, `${number}.place.stream`);
     this.placePool = texts(columns, `${number}.place.pool`);
-    this.whole = this;
+    Object.assign(this, { isSegments: false, alone: null });
     this.readRows(columns, `${number}.`);
-    this.segments = Object.create(this);
+    this.segments = Object.assign(Object.create(this), { isSegments: true, alone: null });
     this.segments.readRows(columns, `${number}.segments.`);
     this.reserved = this.segments.model("block").allocated;
   }
@@ -45,6 +45,20 @@ class Device {
     this.siteLabel = texts(columns, prefix + "site.label");
     this.siteColour = column("site.colour", Uint32Array);
     this.siteRank = column("site.rank", Uint32Array);
+    this.chosen = column("chosen", Uint8Array); // 1: matches the filter given, 2: among the largest
+  }
+
+  // The rows that match, by themselves: what the same code stacks without the others.
+  only(match) {
+    if (this.alone?.match === match) return this.alone.rows;
+    const kept = Uint32Array.from({ length: this.count }, (_, i) => i).filter((i) => match.has(this, i));
+    const rows = Object.assign(Object.create(this), { count: kept.length, models: {}, isPart: true });
+    for (const name of ["birth", "freed", "completed", "block", "requested", "addrHigh", "addrLow", "stack", "segment",
+      "flags", "site", "chosen"])
+      if (this[name].length) rows[name] = this[name].constructor.from(kept, (i) => this[name][i]);
+    rows.preexisting = kept.filter((i) => i < this.preexisting).length;
+    this.alone = { match, rows };
+    return rows;
   }
 
   readLives(column) {
@@ -70,8 +84,6 @@ class Device {
       this.requested[i] = this.block[i] - (slack[i] % 2 ? -(slack[i] + 1) / 2 : slack[i] / 2);
     }
   }
-
-  get isSegments() { return this !== this.whole; }
 
   model(measure) {
     return this.models[measure] ||= new Model(this, measure);

@@ -15,7 +15,8 @@ const KEYS = [
   ["X", "x axis: events, time, PyTorch's ticks"],
   ["M", "blocks, or requested bytes as PyTorch draws them"],
   ["/", "search frames (regular expression); Enter goes through hits"],
-  ["I", "flame graph: the frames that allocate on top, or the outermost"],
+  ["I", "what matches alone, stacked without the others"],
+  ["V", "flame graph: the frames that allocate on top, or the outermost"],
   ["U, Backspace", "flame graph: a level up"],
   ["N", "next device"],
   ["T", "light or dark"],
@@ -79,6 +80,9 @@ class Input {
     app.helpButton.onclick = () => { app.help.hidden = !app.help.hidden; };
     app.help.onclick = () => { app.help.hidden = true; };
     app.wholeButton.onclick = () => app.fitAll();
+    app.givenButton.onclick = () => app.setMatch(app.match === app.given ? null : app.given, true);
+    app.topButton.onclick = () => app.setTop(!app.hasTop);
+    choose(app.aloneBox, (isAlone) => app.setMatch(app.match, isAlone));
     app.searchBox.addEventListener("input", () => {
       clearTimeout(this.searching);
       this.searching = setTimeout(() => app.search(app.searchBox.value), 120);
@@ -139,8 +143,8 @@ class Input {
     const { app } = this, { event, found, shares } = app.plot.hit(x, y), d = app.device;
     this.setHovered(found);
     app.setMoment(event);
-    const levels = `${whenText(d, event)}: allocated ${size(app.used.at(event))}, ` +
-      `reserved ${size(d.reserved.at(event))}`;
+    const levels = `${whenText(d, event)}: allocated ${size(app.used.at(event))}, reserved ${size(d.reserved.at(event))}` +
+      (d.isPart ? `, matching ${size(app.model.allocated.at(event))}` : "");
     const lines = found < 0 ? [levels] :
       [d.siteLabel[d.site[found]], `${size(d.block[found])}, ${this.lifeText(found)}`];
     if (shares > 1) lines.push(`and ${exact(shares - 1)} more in this pixel`);
@@ -328,7 +332,8 @@ class Input {
       ",": by(-1), "<": by(-many), ".": by(1), ">": by(many),
       x: () => app.setAxis(modes[(modes.indexOf(axis.mode) + 1) % modes.length]),
       m: () => app.setMeasure(app.measure === "block" ? "requested" : "block"),
-      i: () => app.setFlame({ isInverted: !app.isInverted }),
+      i: () => app.setMatch(app.match, !app.isAlone),
+      v: () => app.setFlame({ isInverted: !app.isInverted }),
       u: up, Backspace: up,
       n: () => app.setDevice((app.index + 1) % app.devices.length),
       t: () => app.setTheme(app.themeName === "dark" ? "light" : "dark"),

@@ -42,13 +42,18 @@ class App {
     this.tables = new Tables(columns);
     this.devices = [];
     for (let i = 0; columns.has(`${i}.facts`); i++) this.devices.push(new Device(columns, i));
-    const [theme, view, allFrames] = numbers(columns, "opening");
+    const [theme, view, allFrames, top] = numbers(columns, "opening"), [filter] = texts(columns, "filter");
     this.frameTimes = [];
     this.version = 0;
     this.isShort = !allFrames;
     this.tab = TABS[Math.min(view, 3)][0];
     this.source = view === 4 ? "segments" : "stacks";
     this.isInverted = this.counts = false;
+    this.given = filter === undefined ? null : { name: `filter ${filter}`, has: (rows, i) => (rows.chosen[i] & 1) === 1 };
+    this.match = this.given;
+    this.isAlone = Boolean(filter);
+    this.top = top;
+    this.hasTop = top > 0;
     this.moved = -1000;
     this.pending = false;
     this.build();
@@ -75,6 +80,9 @@ class App {
     this.weightBox = choice("weight", [["bytes", "bytes"], ["blocks", "blocks"]]);
     this.invertBox = element("input", { id: "invert", type: "checkbox" });
     this.framesBox = element("input", { id: "frames", type: "checkbox" });
+    this.aloneBox = element("input", { id: "alone", type: "checkbox" });
+    this.givenButton = element("button", { id: "given", hidden: !this.given, title: "the filter that was given" }, "filter");
+    this.topButton = element("button", { id: "top", hidden: !this.top, title: "in colour: the largest" }, `top ${this.top}`);
     this.buildPage();
   }
 
@@ -86,9 +94,10 @@ class App {
     this.helpButton = element("button", { id: "help-button", title: "keys" }, "? keys");
     this.wholeButton = element("button", { id: "whole", title: "everything (0)" }, "all");
     this.measureLabel = element("label", {}, "height:", this.measureBox);
+    this.aloneLabel = element("label", { title: "stack what matches by itself (I)" }, this.aloneBox, "alone");
     this.bar = element("div", { id: "bar" }, this.tabs, ...(this.devices.length > 1 ? [this.deviceBox] : []),
       this.wholeButton, element("label", {}, "x:", this.axisBox), this.measureLabel, this.searchBox,
-      this.found, this.helpButton);
+      this.aloneLabel, this.givenButton, this.topButton, this.found, this.helpButton);
     this.canvas = element("canvas", { id: "plot", tabIndex: 0 });
     this.flame = element("canvas", { id: "flame" });
     this.flameTitle = element("h2", {});
@@ -164,20 +173,18 @@ class App {
 
   // The rows that the view is about, as they are counted.
   showRows(mode) {
-    const { base, tab } = this, device = tab === "segments" ? base.segments : base, last = base.events;
-    if (device !== this.device) {
-      this.hovered = this.pinned = this.site = -1;
-      this.match &&= this.match.name ? null : this.match;
-    }
+    const { base, tab } = this, rows = tab === "segments" ? base.segments : base, last = base.events;
+    const device = this.isAlone && this.match && tab !== "state" ? rows.only(this.match) : rows;
+    if (device !== this.device) this.hovered = this.pinned = this.site = -1;
     this.device = device;
     this.model = device.model(device.isSegments ? "block" : this.measure);
-    this.used = device.isSegments ? base.model("block").allocated : this.model.allocated;
+    this.used = base.model(this.model.measure).allocated;
     this.active = device.isSegments ? this.used : this.pendingLevels;
-    this.peak = this.model.allocated.highest(-1, last);
+    this.peak = (device.count ? this.model.allocated : this.used).highest(-1, last);
     this.moment ??= base.moment >= -1 ? base.moment : this.peak;
     this.home = this.moment;
     const reserved = base.reserved.at(base.reserved.highest(-1, last));
-    this.most = Math.max(1, this.model.allocated.at(this.peak), reserved);
+    this.most = Math.max(1, this.model.allocated.at(this.peak), device.isPart ? 0 : reserved);
     document.getElementById("figures").textContent = this.figures(this.used.at(this.used.highest(-1, last)), reserved);
     this.showControls();
     this.recolour();
@@ -200,6 +207,10 @@ class App {
     this.weightBox.value = this.counts ? "blocks" : "bytes";
     this.invertBox.checked = this.isInverted;
     this.framesBox.checked = !this.isShort;
+    this.aloneBox.checked = this.isAlone;
+    this.aloneBox.disabled = !this.match;
+    this.givenButton.setAttribute("aria-pressed", String(Boolean(this.match) && this.match === this.given));
+    this.topButton.setAttribute("aria-pressed", String(this.hasTop));
   }
 
   figures(peak, reserved) {
@@ -265,10 +276,9 @@ class App {
   cssColour(i) { return this.cssSite(this.device.site[i]); }
 
   isFaint(i) {
+    if (this.hasTop && !(this.device.chosen[i] & 2)) return true;
     if (this.site >= 0) return this.device.site[i] !== this.site;
-    if (!this.match) return false;
-    const s = this.device.stack[i];
-    return s < 0 || !this.match.stacks[s];
+    return this.match !== null && !this.match.has(this.device, i);
   }
 
   recolour() {
@@ -285,7 +295,7 @@ class App {
     this.colours = this.colours?.length === device.count ? this.colours : new Uint32Array(device.count);
     this.edges = this.edges?.length === device.count ? this.edges : new Uint32Array(device.count);
     for (let i = 0; i < device.count; i++) {
-      const isFaint = (this.match || this.site >= 0) && this.isFaint(i), s = device.site[i];
+      const isFaint = (this.match || this.hasTop || this.site >= 0) && this.isFaint(i), s = device.site[i];
       this.colours[i] = isFaint ? faint[i & 1] : i & 1 ? lut.light[s] : lut.plain[s];
       this.edges[i] = isFaint ? faint[1 - (i & 1)] : lut.edge[s];
     }
@@ -467,8 +477,19 @@ class App {
   // ---- search ----
 
   search(text) {
-    this.match = text ? this.tables.search(text) : null;
+    this.setMatch(text ? this.tables.search(text) : null);
+  }
+
+  // What matches is in colour, or stands alone.
+  setMatch(match, isAlone = this.isAlone) {
+    const isOther = isAlone !== this.isAlone || isAlone;
+    this.match = match;
+    this.isAlone = isAlone && match !== null;
     this.site = -1;
+    if (isOther) {
+      this.showRows(this.axis.mode);
+      Object.assign(this.view, { y0: 0, y1: this.most * 1.06 });
+    } else this.showControls();
     this.showFound();
     this.recolour();
     this.drawFlame();
@@ -479,18 +500,17 @@ class App {
     const { match } = this;
     if (!match) { this.found.textContent = ""; return; }
     let bytes = 0;
-    this.model.eachAlive(this.moment, (i) => { if (!this.isFaint(i)) bytes += this.model.size[i]; });
-    this.found.textContent = (match.name || `${counted(match.frames, "frame")}, ${counted(match.count, "stack")}`) +
-      `: ${size(bytes)} ${this.momentText(this.moment)}`;
+    this.model.eachAlive(this.moment, (i) => { if (match.has(this.device, i)) bytes += this.model.size[i]; });
+    this.found.textContent = `${match.name}: ${size(bytes)} ${this.momentText(this.moment)}`;
   }
 
   // The next allocation that matches, behind the moment.
   nextHit(direction) {
     if (!this.match) return;
-    const { birth, count, stack } = this.device;
+    const { birth, count } = this.device;
     let i = direction > 0 ? this.model.bornBy(this.moment) : this.model.bornBy(this.moment - 1) - 1;
     for (; i >= 0 && i < count; i += direction)
-      if (stack[i] >= 0 && this.match.stacks[stack[i]] && birth[i] !== this.moment) {
+      if (this.match.has(this.device, i) && birth[i] !== this.moment) {
         this.pinned = i;
         this.goTo(birth[i]);
         this.showDetails();
@@ -509,12 +529,17 @@ class App {
     const { icicle } = this;
     icicle.focus = node;
     if (node > 0 && this.source === "stacks") icicle.leafOfAll();
-    this.match = node > 0 ? { stacks: icicle.stacksBelow(node), hit: null, name: icicle.label(node) } : null;
-    this.site = -1;
-    this.searchBox.value = "";
-    this.showFound();
-    this.recolour();
     this.drawFlame();
+    if (this.isAlone) return;
+    this.searchBox.value = "";
+    this.setMatch(node > 0 ? { name: icicle.label(node), ...ofStacks(icicle.stacksBelow(node)) } : null, false);
+  }
+
+  setTop(hasTop) {
+    this.hasTop = hasTop;
+    this.showControls();
+    this.recolour();
+    showSites(this.sites, this, this.moment);
   }
 }
 

@@ -197,6 +197,7 @@ class Plot {
     this.drawCurve(app.model.allocated, app.theme.outline, 1, []);
     this.g.globalAlpha = 1;
     if (app.active) this.drawCurve(app.active, app.theme.active, 1.5, [2, 3]);
+    if (device.isPart && !device.isSegments) this.drawCurve(app.used, app.theme.faint, 1, [1, 3]);
     if (!device.isSegments) this.drawCurve(device.reserved, app.theme.reserved, 1.6, [7, 4]);
   }
 

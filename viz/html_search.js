@@ -60,6 +60,11 @@ class Tables {
     for (let s = 0; s < this.stacks; s++)
       for (let i = this.first[s]; i < this.first[s + 1] && !stacks[s]; i++)
         if (hit[this.frames[i]]) stacks[s] = 1, count++;
-    return { stacks, frames, count, hit };
+    return { hit, name: `${counted(frames, "frame")}, ${counted(count, "stack")}`, ...ofStacks(stacks) };
   }
+}
+
+// What a search is about, by stacks. `has` tells it of a row, `hit` marks frames.
+function ofStacks(stacks) {
+  return { has: (rows, i) => rows.stack[i] >= 0 && stacks[rows.stack[i]] === 1 };
 }

@@ -5,7 +5,7 @@ const path = require("path");
 const fs = require("fs");
 const [, , playwright, executablePath, memviz, folder, ...large] = process.argv;
 const { chromium } = require(playwright);
-const { comparePixels, compareTicks, compareLevels, compareState, tellMoment } = require("./models.cjs");
+const { comparePixels, compareTicks, compareLevels, compareState, tellMoment, foldTree } = require("./models.cjs");
 const SNAPSHOTS = path.join(__dirname, "../../testdata/snapshots");
 let failures = 0;
 
@@ -32,6 +32,7 @@ async function open(browser, file, name, options = {}) {
   page.on("pageerror", (e) => check(false, `${name}: ${e.stack}`));
   page.on("dialog", (d) => { check(false, `${name}: a dialog opened`); d.dismiss(); });
   page.on("request", (r) => check(/^(file|data):/.test(r.url()), `${name}: asks for ${r.url()}`));
+  await page.addInitScript(`window.foldTree = ${foldTree}`);
   if (options.old) await page.addInitScript(() => { delete window.DecompressionStream; });
   await page.goto(`file://${file}`);
   await settled(page, name);
@@ -185,6 +186,39 @@ async function timeLarge(browser, file) {
   await page.context().close();
 }
 
+// A page opens on what --filter and --top leave, stacked by itself: the same rows and bytes as the
+// commands have.
+async function checkFilter(browser, name, expression) {
+  const file = path.join(SNAPSHOTS, `${name}.pickle`), out = path.join(folder, "filter.html");
+  for (const tab of expression === "leak" ? ["active"] : ["active", "segments"]) {
+    const only = ["--view", tab, "--filter", expression, "--json", file, "-o"];
+    const { matches } = JSON.parse(run("trace_plot", ...only, path.join(folder, "filter.svg")));
+    run("trace_plot", ...only, out);
+    const page = await open(browser, out, `${name} filtered`);
+    const have = await page.evaluate(() => window.memviz.device.count);
+    check(matches === undefined || have === matches, `${name} ${expression} ${tab}: ${have} rows for ${matches}`);
+    if (have) await checkPicture(page, `${name} ${tab} filtered`);
+    if (tab === "active") {
+      const flame = await page.evaluate(() => ({ event: window.memviz.moment,
+        lines: window.foldTree(window.memviz.icicle) })), at = String(flame.event);
+      const wrong = differ(flame.lines, fold("memory", "--filter", expression, "--at", at, file, "-o", "-"));
+      check(!wrong, `${name} ${expression}: ${wrong}`);
+      await page.screenshot({ path: path.join(folder, "filter.png") });
+    }
+    await page.keyboard.press("i");
+    await settled(page, `${name} not alone`);
+    await checkPicture(page, `${name} ${tab} with a filter`);
+    await page.context().close();
+  }
+  run("trace_plot", "--top", "7", file, "-o", out);
+  const page = await open(browser, out, `${name} top`);
+  const plain = await page.evaluate(() => Array.from({ length: window.memviz.device.count }, (_, i) => i)
+    .filter((i) => !window.memviz.isFaint(i)).map((i) => window.memviz.device.block[i]));
+  const all = await page.evaluate(() => Array.from(window.memviz.device.block).sort((a, b) => b - a).slice(0, 7));
+  check(plain.sort((a, b) => b - a).join() === all.join(), `${name}: the largest are ${plain}`);
+  await page.context().close();
+}
+
 async function useIt(page, name, shot) {
   const box = await page.locator("#plot").boundingBox();
   await page.mouse.move(box.x + box.width * 0.6, box.y + box.height * 0.7);
@@ -259,6 +293,10 @@ async function main() {
   await checkPicture(page, "small window");
   await page.screenshot({ path: path.join(folder, "small_window.png") });
   await page.context().close();
+
+  await checkFilter(browser, "gpt_train", "attention size>1M");
+  await checkFilter(browser, "leak_in_training", "leak");
+  await checkFilter(browser, "oom", "nobody_calls_this");
 
   const evil = pageOf(path.join(folder, "hostile.pickle"), "hostile");
   page = await open(browser, evil.out, "hostile");

@@ -104,6 +104,18 @@ function compareState() {
   return { compared, wrong };
 }
 
+// A tree as folded stacks. The pages of these tests have it as window.foldTree.
+function foldTree(icicle) {
+  const lines = {};
+  for (let node = 1; node < icicle.own.length; node++) {
+    const labels = [];
+    for (let n = node; n > 0; n = icicle.parent[n]) labels.unshift(icicle.label(n));
+    const line = labels.map((text) => text.replace(/;/g, ":")).join(";");
+    if (icicle.own[node] > 0) lines[line] = (lines[line] || 0) + icicle.own[node];
+  }
+  return lines;
+}
+
 // What the page says of a moment: its pieces, sums, and both flame graphs as folded stacks.
 function tellMoment([index, event]) {
   const { memviz: app } = window, device = app.devices[index], heap = new Heap(device, event);
@@ -111,19 +123,13 @@ function tellMoment([index, event]) {
   for (let p = 0; p < heap.count; p++)
     pieces.push(`${["allocated", "pending", "free"][heap.part[p]]} ${heap.size[p]} 0x${heap.addr[p].toString(16)}`);
   const fold = (weigh) => {
-    const icicle = new Icicle(app.tables, { isShort: true }), lines = {};
+    const icicle = new Icicle(app.tables, { isShort: true });
     weigh(icicle);
-    for (let node = 1; node < icicle.own.length; node++) {
-      const labels = [];
-      for (let n = node; n > 0; n = icicle.parent[n]) labels.unshift(icicle.label(n));
-      const line = labels.map((text) => text.replace(/;/g, ":")).join(";");
-      if (icicle.own[node] > 0) lines[line] = (lines[line] || 0) + icicle.own[node];
-    }
-    return lines;
+    return window.foldTree(icicle);
   };
   return { pieces, allocated: allocated + heap.outside, pending, free, largest: heap.largest, rounding: heap.rounding,
     reserved: heap.reserved, memory: fold((icicle) => icicle.weighStacks(device.model("block"), event)),
     segments: fold((icicle) => icicle.weighSegments(heap)) };
 }
 
-module.exports = { comparePixels, compareTicks, compareLevels, compareState, tellMoment };
+module.exports = { comparePixels, compareTicks, compareLevels, compareState, tellMoment, foldTree };
