@@ -184,7 +184,7 @@ class App {
     this.moment ??= base.moment >= -1 ? base.moment : this.peak;
     this.home = this.moment;
     const reserved = base.reserved.at(base.reserved.highest(-1, last));
-    this.most = Math.max(1, this.model.allocated.at(this.peak), device.isPart ? 0 : reserved);
+    this.most = Math.max(1, this.model.allocated.at(this.peak), device.isPart && device.count ? 0 : reserved);
     document.getElementById("figures").textContent = this.figures(this.used.at(this.used.highest(-1, last)), reserved);
     this.showControls();
     this.recolour();
@@ -330,7 +330,7 @@ class App {
 
   momentText(event) {
     const { events } = this.base;
-    return events === 0 ? "in use" : event === this.peak ? "at the peak" : event < 0 ? "before the first event" :
+    return events === 0 ? "when the file was written" : event === this.peak ? "at the peak" : event < 0 ? "before the first event" :
       event === events - 1 ? "at the end" : `at event ${exact(event)}`;
   }
 
@@ -501,7 +501,8 @@ class App {
     if (!match) { this.found.textContent = ""; return; }
     let bytes = 0;
     this.model.eachAlive(this.moment, (i) => { if (match.has(this.device, i)) bytes += this.model.size[i]; });
-    this.found.textContent = `${match.name}: ${size(bytes)} ${this.momentText(this.moment)}`;
+    this.found.textContent = `${match.name}: ` + (this.device.isPart && !this.device.count ? "nothing matches" :
+      `${size(bytes)} ${this.momentText(this.moment)}`);
   }
 
   // The next allocation that matches, behind the moment.
