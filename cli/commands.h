@@ -60,6 +60,7 @@ int mv_cmd_whatif(mv_cli *cli);
 int mv_cmd_trace_plot(mv_cli *cli);
 int mv_cmd_segment_plot(mv_cli *cli);
 int mv_cmd_ledger(mv_cli *cli);
+int mv_cmd_view(mv_cli *cli);
 int mv_cmd_run(mv_cli *cli);
 int mv_cmd_convert(mv_cli *cli);
 int mv_cmd_export(mv_cli *cli);

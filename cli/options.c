@@ -106,7 +106,29 @@ static bool take_size(mv_options *o, const char *text)
     return width > 0 && height > 0;
 }
 
-static bool take(mv_options *o, mv_option_id id, char *argument)
+/* "1.5" */
+static bool take_scale(mv_options *o, const char *text)
+{
+    char *end;
+
+    o->scale = strtod(text, &end);
+    return end != text && *end == 0 && o->scale >= 0.5 && o->scale <= 4;
+}
+
+/* Which frames of stacks; where there is something to time, also how many frames of pictures. */
+static bool take_frames(mv_options *o, uint64_t allowed, const char *text)
+{
+    uint64_t number;
+
+    if ((allowed & MV_HAS(BENCH)) && read_number(text, 1000000, &number)) {
+        o->frame_count = (uint32_t)number;
+        return number > 0;
+    }
+    o->all_frames = word_index(MV_OPTION_FRAMES, text) == 1;
+    return word_index(MV_OPTION_FRAMES, text) >= 0;
+}
+
+static bool take(mv_options *o, uint64_t allowed, mv_option_id id, char *argument)
 {
     uint64_t number;
 
@@ -129,8 +151,7 @@ static bool take(mv_options *o, mv_option_id id, char *argument)
         o->output = argument;
         return *argument != 0;
     case MV_OPTION_FRAMES:
-        o->all_frames = word_index(id, argument) == 1;
-        return word_index(id, argument) >= 0;
+        return take_frames(o, allowed, argument);
     case MV_OPTION_COLOR:
         o->color = (mv_color)word_index(id, argument);
         return word_index(id, argument) >= 0;
@@ -177,6 +198,18 @@ static bool take(mv_options *o, mv_option_id id, char *argument)
             return false;
         o->conf[o->confs++] = argument;
         return true;
+    case MV_OPTION_SHOT:
+        o->shot = argument;
+        return *argument != 0;
+    case MV_OPTION_BENCH:
+        return word_index(id, argument) >= 0;
+    case MV_OPTION_RENDERER:
+        o->renderer = argument; /* what there is, SDL knows */
+        return *argument != 0;
+    case MV_OPTION_SCALE:
+        return take_scale(o, argument);
+    case MV_OPTION_MEM:
+        return mv_size_parse(argument, &o->mem) && o->mem > 0;
     case MV_OPTION_CAPACITY:
         return mv_size_parse(argument, &o->capacity) && o->capacity > 0;
     case MV_OPTION_MAX_MEMORY:
@@ -256,7 +289,7 @@ bool mv_options_read(uint64_t allowed, int argc, char **argv, mv_options *out, c
         }
         mv_option_id id =
             result >= LONG_BASE ? (mv_option_id)(result - LONG_BASE) : by_letter(result);
-        if (!take(out, id, optarg)) {
+        if (!take(out, allowed, id, optarg)) {
             const mv_option *o = &mv_option_table[id];
             snprintf(why, why_size, "--%s %s: expected %s%s", o->name, optarg,
                      o->words ? "one of: " : "", o->words ? o->words : o->argument);

@@ -19,7 +19,8 @@
     X(TARGET, "target", 0, "SIZE", NULL, "name the fewest sites without which the peak fits")      \
     X(SOURCE, "source", 0, "DIR", "auto",                                                          \
       "show source lines from DIR, or from where the paths say: auto")                             \
-    X(FRAMES, "frames", 0, "WHICH", "user all", "frames to show: user (default) or all")           \
+    X(FRAMES, "frames", 0, "WHICH", "user all",                                                    \
+      "frames of stacks to show: user (default) or all; of --bench: how many")                     \
     X(FAIL_ON, "fail-on", 0, "WHAT", "leak fragmented peak>BYTES delta>BYTES",                     \
       "exit with 3 when the report finds it")                                                      \
     X(PLAIN, "plain", 0, NULL, NULL, "write msgpack as PyTorch's own dict, stacks spelled out")    \
@@ -41,6 +42,14 @@
       "addr:0x7f00, "                                                                              \
       "leak, cat:optimizer; several must all match, - negates")                                    \
     X(TOP, "top", 0, "N", NULL, "draw the N largest one by one, and all others as one")            \
+    X(HEADLESS, "headless", 0, NULL, NULL, "without a window: draw into memory")                   \
+    X(SHOT, "shot", 0, "FILE", NULL, "write what is shown to FILE, a PNG, and end")                \
+    X(BENCH, "bench", 0, "WHICH", "panzoom", "play a path of inputs and time the frames")          \
+    X(RENDERER, "renderer", 0, "NAME", "software opengl opengles2",                                \
+      "who draws the window: a driver of SDL's (default: the GPU, where it is faster)")            \
+    X(SCALE, "scale", 0, "FACTOR", NULL,                                                           \
+      "size of letters, from 0.5 to 4 (default: the display's)")                                   \
+    X(MEM, "mem", 0, "SIZE", NULL, "most memory of pictures that are kept (default: 64M)")         \
     X(THEME, "theme", 0, "WHICH", "light dark", "colors of a picture: light (default) or dark")    \
     X(FORMAT, "format", 0, "WHICH", "perfetto speedscope folded csv sqlite",                       \
       "what to write: perfetto, speedscope, folded, csv, sqlite")                                  \
@@ -123,6 +132,10 @@ typedef struct {
     const char *rules, *source;          /* NULL when not given */
     uint64_t target;                     /* meaningful when given */
     bool all_frames;
+    uint32_t frame_count;        /* of --bench; 0 when not given */
+    const char *shot, *renderer; /* NULL when not given */
+    double scale;                /* 0 when not given */
+    uint64_t mem;                /* 0 when not given */
     mv_color color;
     uint64_t capacity; /* meaningful when given */
     uint32_t confs;    /* --conf, in order */

@@ -59,6 +59,11 @@
     X(CaptureMouse)               \
     X(GetModState)                \
     X(SetClipboardText)           \
+    X(HideWindow)                 \
+    X(GetNumRenderDrivers)        \
+    X(GetRenderDriverInfo)        \
+    X(GetClipboardText)           \
+    X(GetTicks64)                 \
     X(free)
 
 typedef struct {

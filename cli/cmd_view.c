@@ -1,0 +1,119 @@
+/* memviz view: the viewer's window; or its frames without one, as a picture or timed. */
+#include "cli/complain.h"
+#include "cli/report.h"
+#include "viz/sdl/viewer.h"
+
+enum { BENCH_FRAMES = 600 };
+
+static mv_viewer_opts viewer_opts(mv_cli *cli)
+{
+    const mv_options *o = &cli->options;
+    static const mv_main_view mains[] = {[MV_PICTURE_ACTIVE] = MV_MAIN_TIMELINE,
+                                         [MV_PICTURE_SEGMENTS] = MV_MAIN_SEGMENTS,
+                                         [MV_PICTURE_STATE] = MV_MAIN_STATE};
+
+    return (mv_viewer_opts){
+        .budget = &cli->budget,
+        .file_count = (uint32_t)o->files,
+        .files = o->file,
+        .start = {.from = o->from,
+                  .to = o->to,
+                  .at = o->at,
+                  .filter = o->filter,
+                  .device = o->device == MV_ALL_DEVICES ? MV_NO_ROW : (uint32_t)o->device,
+                  .main = (uint8_t)mains[o->view]},
+        .is_dark = o->is_dark,
+        .scale = (float)o->scale,
+        .width = o->width,
+        .height = o->height,
+        .tile_bytes = o->mem,
+        .renderer = o->renderer};
+}
+
+/* What the viewer says of itself is a sentence. */
+static int complain(const char *file, const mv_err *err)
+{
+    if (file || err->code != MV_IO)
+        return mv_complain(file, err);
+    return mv_complain_of(NULL, "%s", err->detail);
+}
+
+static int print_json(mv_cli *cli, const mv_viewer_timing *t)
+{
+    mv_report r;
+
+    mv_report_open(&r, cli);
+    mv_report_member(&r, "first_frame_ms", mv_json_real(t->first_frame_ms));
+    mv_report_member(&r, "index_ms", mv_json_real(t->index_ms));
+    mv_report_member(&r, "p50_ms", mv_json_real(t->p50_ms));
+    mv_report_member(&r, "p90_ms", mv_json_real(t->p90_ms));
+    mv_report_member(&r, "p99_ms", mv_json_real(t->p99_ms));
+    mv_report_member(&r, "max_ms", mv_json_real(t->max_ms));
+    mv_report_member(&r, "frames", mv_json_u64(t->frames));
+    mv_report_member(&r, "events", mv_json_u64(t->events));
+    mv_report_member(&r, "rss_bytes", mv_json_u64(t->rss_bytes));
+    mv_report_member(&r, "peak_rss_bytes", mv_json_u64(t->peak_rss_bytes));
+    mv_report_member(&r, "window_ms", mv_json_real(t->window_ms));
+    mv_report_member(&r, "read_ms", mv_json_real(t->read_ms));
+    mv_report_member(&r, "scene_p50_ms", mv_json_real(t->scene_p50_ms));
+    mv_report_member(&r, "scene_p99_ms", mv_json_real(t->scene_p99_ms));
+    mv_report_member(&r, "uploads", mv_json_u64(t->uploads));
+    mv_report_member(&r, "written",
+                     cli->options.shot ? cJSON_CreateString(cli->options.shot)
+                                       : cJSON_CreateNull());
+    return mv_report_close(&r);
+}
+
+static void print_timing(mv_out *out, const mv_viewer_timing *t)
+{
+    mv_out_format(out, "timeline after %.0f ms (file read %.0f, index %.0f)\n", t->first_frame_ms,
+                  t->read_ms, t->index_ms);
+    mv_out_format(out, "%u frames: half within %.2f ms, 90 %% %.2f, 99 %% %.2f, all %.2f\n",
+                  t->frames, t->p50_ms, t->p90_ms, t->p99_ms, t->max_ms);
+    mv_out_format(out, "%llu events, %llu bytes resident, %.1f an event\n",
+                  (unsigned long long)t->events, (unsigned long long)t->rss_bytes,
+                  t->events ? (double)t->rss_bytes / (double)t->events : 0);
+}
+
+static int play(mv_cli *cli, const mv_viewer_opts *opts)
+{
+    const mv_options *o = &cli->options;
+    bool is_bench = mv_option_given(o, MV_HAS(BENCH));
+    mv_viewer_play_opts play = {.bench_frames = !is_bench        ? 0
+                                                : o->frame_count ? o->frame_count
+                                                                 : BENCH_FRAMES,
+                                .shot = o->shot};
+    mv_viewer_timing timing;
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    if (mv_viewer_play(opts, &play, &timing, &err) != MV_OK)
+        return complain(timing.failed_file, &err);
+    if (mv_option_given(o, MV_HAS(JSON)))
+        return print_json(cli, &timing);
+    if (is_bench)
+        print_timing(&cli->out, &timing);
+    if (o->shot)
+        mv_out_format(&cli->out, "%s\n", o->shot);
+    return MV_EXIT_DONE;
+}
+
+int mv_cmd_view(mv_cli *cli)
+{
+    const mv_options *o = &cli->options;
+    mv_viewer_opts opts = viewer_opts(cli);
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    for (int i = 0; i < o->files; i++)
+        if (strcmp(o->file[i], "-") == 0 && o->files > 1)
+            return mv_complain_usage("view", "standard input is read alone");
+    if (mv_option_given(o, MV_HAS(HEADLESS))) {
+        if (o->files == 0)
+            return mv_complain_usage("view", "expected FILE: --headless waits for nobody");
+        return play(cli, &opts);
+    }
+    if (mv_option_given(o, MV_HAS(BENCH) | MV_HAS(SHOT) | MV_HAS(JSON)))
+        return mv_complain_usage("view", "--bench, --shot and --json need --headless");
+    if (mv_viewer_show(&opts, &err) != MV_OK)
+        return complain(NULL, &err);
+    return MV_EXIT_DONE;
+}

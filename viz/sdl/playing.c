@@ -1,0 +1,252 @@
+/* The viewer without a window, in real time: threads work as they do behind a window, a frame is
+ * drawn every sixtieth of a second, and none waits for what is not computed yet. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "viz/png.h"
+#include "viz/sdl/canvas.h"
+#include "viz/sdl/panzoom.h"
+#include "viz/sdl/scene_painter.h"
+#include "viz/sdl/viewer.h"
+
+enum { WIDTH = 1600, HEIGHT = 900, TEXTURE_BYTES = 64 << 20 };
+static const double frame_ms = 1000.0 / 60;
+
+typedef struct {
+    const mv_viewer_opts *opts;
+    mv_sdl sdl;
+    mv_canvas canvas;
+    mv_scene_painter painter;
+    mv_view *view;
+    mv_arena arena;
+    uint32_t width, height;
+    double begin;        /* seconds */
+    double scene_ms, ms; /* of the last frame */
+    mv_viewer_timing *timing;
+} player;
+
+static double seconds_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static double ms_since(const player *p)
+{
+    return (seconds_now() - p->begin) * 1e3;
+}
+
+static void sleep_until(const player *p, double ms)
+{
+    double left = ms - ms_since(p);
+    struct timespec pause = {.tv_nsec = (long)(left * 1e6)};
+
+    if (left > 0)
+        nanosleep(&pause, NULL);
+}
+
+/* ---- frames ------------------------------------------------------------------------------ */
+
+static bool draw_frame(player *p, double start_ms)
+{
+    const mv_scene *scene = mv_view_frame(p->view, (float)p->width, (float)p->height, start_ms);
+    bool is_whole;
+
+    p->scene_ms = ms_since(p) - start_ms;
+    is_whole = mv_scene_painter_draw(&p->painter, scene, (int)p->width, (int)p->height);
+    p->sdl.RenderPresent(p->canvas.renderer);
+    p->ms = ms_since(p) - start_ms;
+    return is_whole;
+}
+
+static int stage_of(const _Atomic int *stage)
+{
+    return atomic_load_explicit(stage, memory_order_acquire);
+}
+
+static void note_stages(player *p)
+{
+    const mv_document *document = mv_view_document(p->view);
+    mv_viewer_timing *t = p->timing;
+
+    if (document && t->read_ms == 0 && stage_of(&document->stage) == MV_DOCUMENT_OPENED)
+        t->read_ms = ms_since(p);
+    if (t->index_ms == 0 && mv_view_device(p->view))
+        t->index_ms = ms_since(p) - t->read_ms;
+}
+
+/* Frames until the timeline shows, or, when `settles`, until nothing is left to be done. */
+static mv_code wait_for_timeline(player *p, bool settles, mv_err *err)
+{
+    for (double due = ms_since(p);; due += frame_ms) {
+        bool has_device;
+        const mv_document *document = mv_view_document(p->view);
+        note_stages(p);
+        has_device = mv_view_device(p->view) != NULL;
+        if (!draw_frame(p, ms_since(p)))
+            return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
+        if (p->timing->window_ms == 0)
+            p->timing->window_ms = ms_since(p);
+        if (has_device && p->timing->first_frame_ms == 0)
+            p->timing->first_frame_ms = ms_since(p);
+        if (settles ? mv_view_is_idle(p->view) && !mv_view_is_animating(p->view) : has_device)
+            return MV_OK;
+        if (!settles && document && stage_of(&document->stage) == MV_DOCUMENT_FAILED) {
+            *err = document->failure;
+            p->timing->failed_file = p->opts->files[p->view->now.file];
+            return err->code;
+        }
+        if (!settles && mv_view_is_idle(p->view) && !has_device)
+            return mv_fail(err, MV_FORMAT, MV_NO_OFFSET, "%s", "nothing to show: no events");
+        sleep_until(p, due + frame_ms);
+    }
+}
+
+/* ---- the path ---------------------------------------------------------------------------- */
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* The least of the sorted values that `part` of them are not above. */
+static double part_of(const double *sorted, uint32_t count, double part)
+{
+    uint32_t at = (uint32_t)ceil(part * count);
+
+    return sorted[at > 0 ? at - 1 : 0];
+}
+
+static mv_code play_path(player *p, uint32_t frames, mv_err *err)
+{
+    double *all = mv_push_array(&p->arena, double, frames);
+    double *scenes = mv_push_array(&p->arena, double, frames);
+    mv_viewer_timing *t = p->timing;
+    double due = ms_since(p);
+
+    if (!all || !scenes)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "frames");
+    for (uint32_t i = 0; i < frames; i++) {
+        double start = ms_since(p);
+        mv_panzoom_step(p->view, i, frames);
+        if (!draw_frame(p, start))
+            return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
+        all[i] = p->ms;
+        scenes[i] = p->scene_ms;
+        due = fmax(due + frame_ms, start);
+        sleep_until(p, due);
+    }
+    qsort(all, frames, sizeof *all, by_size);
+    qsort(scenes, frames, sizeof *scenes, by_size);
+    t->frames = frames;
+    t->p50_ms = part_of(all, frames, 0.5);
+    t->p90_ms = part_of(all, frames, 0.9);
+    t->p99_ms = part_of(all, frames, 0.99);
+    t->max_ms = all[frames - 1];
+    t->scene_p50_ms = part_of(scenes, frames, 0.5);
+    t->scene_p99_ms = part_of(scenes, frames, 0.99);
+    return MV_OK;
+}
+
+/* ---- all of it --------------------------------------------------------------------------- */
+
+static uint64_t resident_bytes(void)
+{
+    unsigned long long pages = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+
+    if (file) {
+        if (fscanf(file, "%llu %llu", &pages, &resident) != 2)
+            resident = 0;
+        fclose(file);
+    }
+    return resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static mv_code write_shot(player *p, const char *path, mv_err *err)
+{
+    mv_image image;
+    mv_sink sink;
+    mv_code code = wait_for_timeline(p, true, err);
+
+    p->timing->settled_ms = ms_since(p);
+    if (code == MV_OK)
+        code = mv_canvas_read(&p->arena, &p->sdl, p->canvas.renderer, p->width, p->height, &image,
+                              err);
+    if (code == MV_OK)
+        code = mv_sink_open(&sink, path, err);
+    if (code != MV_OK)
+        return code;
+    code = mv_png_write(p->opts->budget, &image, &sink, err);
+    if (code == MV_OK)
+        code = mv_sink_commit(&sink, err);
+    mv_sink_abort(&sink);
+    return code;
+}
+
+static mv_code open_all(player *p, mv_err *err)
+{
+    const mv_viewer_opts *o = p->opts;
+    mv_view_opts opts = {
+        .is_dark = o->is_dark, .is_threaded = true, .scale = o->scale, .tile_bytes = o->tile_bytes};
+    mv_code code = mv_sdl_load(&p->sdl, err);
+
+    p->width = o->width ? o->width : WIDTH;
+    p->height = o->height ? o->height : HEIGHT;
+    if (code == MV_OK)
+        code = mv_canvas_open(&p->canvas, &p->sdl, p->width, p->height, err);
+    if (code != MV_OK)
+        return code;
+    p->view = mv_view_open(o->budget, &opts);
+    if (!p->view || !mv_scene_painter_init(&p->painter, o->budget, &p->sdl, p->canvas.renderer,
+                                           MV_FONT_FOUND, TEXTURE_BYTES))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "viewer");
+    for (uint32_t i = 0; i < o->file_count; i++)
+        mv_view_add(p->view, o->files[i]);
+    mv_view_begin_at(p->view, &o->start);
+    return MV_OK;
+}
+
+static void close_all(player *p)
+{
+    mv_scene_painter_release(&p->painter);
+    mv_canvas_close(&p->canvas);
+    mv_view_close(p->view);
+    mv_arena_release(&p->arena);
+    mv_sdl_unload(&p->sdl);
+}
+
+mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *play,
+                       mv_viewer_timing *out, mv_err *err)
+{
+    player p = {.opts = opts, .begin = seconds_now(), .timing = out};
+    struct rusage usage;
+    mv_code code;
+
+    *out = (mv_viewer_timing){0};
+    mv_arena_init(&p.arena, opts->budget);
+    code = open_all(&p, err);
+    if (code == MV_OK)
+        code = wait_for_timeline(&p, false, err);
+    if (code == MV_OK && play->bench_frames)
+        code = play_path(&p, play->bench_frames, err);
+    if (code == MV_OK && play->shot)
+        code = write_shot(&p, play->shot, err);
+    if (code == MV_OK) {
+        out->events = mv_view_device(p.view)->events;
+        out->uploads = p.painter.images.uploads;
+        out->rss_bytes = resident_bytes();
+        if (getrusage(RUSAGE_SELF, &usage) == 0)
+            out->peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
+    }
+    close_all(&p);
+    return code;
+}
