@@ -125,3 +125,22 @@ Test(view, frames_are_alike)
     cr_assert_eq(budget.used, used);
     mv_view_close(view);
 }
+
+/* Whatever the limit of memory: no crash, and nothing is left. */
+Test(view, little_memory, .timeout = 100)
+{
+    for (uint64_t limit = 1 << 16; limit < (uint64_t)256 << 20; limit += limit / 3) {
+        mv_budget little = {.limit = limit};
+        mv_view *view = mv_view_open(&little, &(mv_view_opts){0});
+        if (view) {
+            mv_view_add(view, MV_TESTDATA "/snapshots/gpt_train.pickle");
+            for (uint32_t i = 1; i <= 7; i++) {
+                mv_view_frame(view, 1280, 720, 0);
+                key(view, '0' + i);
+            }
+            mv_view_frame(view, 1280, 720, 0);
+        }
+        mv_view_close(view);
+        cr_assert_eq(little.used, 0);
+    }
+}

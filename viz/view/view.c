@@ -54,7 +54,8 @@ mv_view *mv_view_open(mv_budget *budget, const mv_view_opts *opts)
         return NULL;
     *view = (mv_view){.opts = *opts, .budget = budget, .arena = arena, .is_dark = opts->is_dark};
     mv_arena_init(&view->frame_arena, budget);
-    view->now = (mv_view_state){.tab = MV_TAB_REPORTS,
+    view->now = (mv_view_state){.device = MV_NO_ROW,
+                                .tab = MV_TAB_REPORTS,
                                 .fits_height = true,
                                 .cursor = MV_BEFORE,
                                 .pinned = MV_NO_ROW,
