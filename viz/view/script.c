@@ -93,7 +93,7 @@ static bool place(script *s, float *x, float *y)
 {
     char words[LINE];
     const mv_shape *shape;
-    double px, py;
+    double px = 0, py = 0;
     float width;
 
     if (*s->rest != '"')
@@ -189,7 +189,7 @@ static bool do_pan(script *s)
 
 static bool do_wheel(script *s)
 {
-    double x, y, notches;
+    double x = 0, y = 0, notches = 0;
 
     if (!number(s, 1, &x) || !number(s, 2, &y) || !number(s, 3, &notches))
         return false;
@@ -270,7 +270,7 @@ static bool do_drop(script *s)
 
 static bool do_size(script *s)
 {
-    double w, h;
+    double w = 0, h = 0;
 
     if (!number(s, 1, &w) || !number(s, 2, &h))
         return false;
