@@ -12,6 +12,7 @@ typedef struct {
     mv_arena arena;
     mv_view *view;
     mv_index active;
+    mv_listing_size ever[MV_LISTING_SIZE_ROWS];
     mv_listing_ask ask;
     mv_listing table;
 } bench;
@@ -26,7 +27,9 @@ static void open_bench(bench *b, const char *name)
     b->ask = (mv_listing_ask){.document = mv_view_document(b->view),
                               .device = mv_view_device(b->view),
                               .is_judged = true,
-                              .active = &b->active};
+                              .active = &b->active,
+                              .ever = b->ever};
+    mv_listing_count_sizes(&b->ask.device->lives, b->ever);
     cr_assert_eq(mv_index_make(&b->arena, &b->ask.device->lives, MV_INDEX_ACTIVE, &b->active, &err),
                  MV_OK);
 }
@@ -311,6 +314,7 @@ Test(listing, tables_of_a_trace_of_nearly_nothing)
                                   .kind = (uint8_t)kind,
                                   .is_judged = true,
                                   .event = event};
+            mv_listing_size ever[MV_LISTING_SIZE_ROWS];
             mv_listing table;
             mv_arena arena;
             mv_index active;
@@ -319,6 +323,8 @@ Test(listing, tables_of_a_trace_of_nearly_nothing)
             cr_assert_eq(mv_index_make(&arena, &ask.device->lives, MV_INDEX_ACTIVE, &active, &err),
                          MV_OK);
             ask.active = &active;
+            ask.ever = ever;
+            mv_listing_count_sizes(&ask.device->lives, ever);
             cr_assert_eq(mv_listing_find(&arena, &ask, &table, &err), MV_OK);
             cr_assert_not_null(mv_listing_tsv(&arena, &ask, &table, UINT32_MAX));
             mv_arena_release(&arena);

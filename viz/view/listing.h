@@ -75,15 +75,27 @@ typedef struct {
     const char *note;         /* one line: what the table is of, and its sums */
 } mv_listing;
 
+enum { MV_LISTING_SIZE_ROWS = 65 }; /* 0 bytes, and each power of two */
+
+/* All blocks of a device from a power of two up to the next. */
+typedef struct {
+    uint64_t blocks, bytes;
+    uint32_t largest; /* row of lives->allocs, or MV_NO_ROW */
+} mv_listing_size;
+
+/* O(allocations): once for a device. */
+void mv_listing_count_sizes(const mv_lives *lives, mv_listing_size out[MV_LISTING_SIZE_ROWS]);
+
 typedef struct {
     const mv_document *document;
     const mv_document_device *device;
-    uint8_t kind;           /* mv_listing_kind */
-    bool is_judged;         /* the device's reports are there */
-    uint32_t event;         /* the cursor */
-    uint32_t sort;          /* column; MV_NO_ROW: as the reports sort */
-    bool is_ascending;      /* else the largest first */
-    const mv_index *active; /* FRAGMENTS: see heap_moment.h */
+    uint8_t kind;                /* mv_listing_kind */
+    bool is_judged;              /* the device's reports are there */
+    uint32_t event;              /* the cursor */
+    uint32_t sort;               /* column; MV_NO_ROW: as the reports sort */
+    bool is_ascending;           /* else the largest first */
+    const mv_index *active;      /* FRAGMENTS: see heap_moment.h */
+    const mv_listing_size *ever; /* SIZES: [MV_LISTING_SIZE_ROWS] */
 } mv_listing_ask;
 
 /* O(what is alive, sorted). Everything lives in `arena`. Fails only for want of memory. */

@@ -165,51 +165,58 @@ bool mv_listing_fill_leaks(mv_listing_maker *maker)
 
 /* ---- sizes ------------------------------------------------------------------------------- */
 
-enum { SIZES = 65 }; /* 0 bytes, and each power of two */
-
-typedef struct {
-    uint64_t live_blocks, live_bytes;
-    uint64_t all_blocks, all_bytes;
-    uint32_t sample; /* the largest that lives, else the largest of all */
-    bool sample_lives;
-} size_row;
-
 static uint32_t power_of(uint64_t bytes)
 {
     return bytes ? 64 - (uint32_t)__builtin_clzll(bytes) : 0;
 }
 
-static void take_sample(const mv_alloc_lives *a, size_row *row, uint32_t alloc, bool lives)
+static void add_size(const mv_alloc_lives *a, mv_listing_size *row, uint32_t alloc)
 {
-    bool is_first = !row->sample_lives && (lives || row->all_blocks == 0);
-
-    if (is_first || (lives == row->sample_lives && a->block[alloc] > a->block[row->sample])) {
-        row->sample = alloc;
-        row->sample_lives = lives;
-    }
+    if (row->blocks++ == 0 || a->block[alloc] > a->block[row->largest])
+        row->largest = alloc;
+    row->bytes += a->block[alloc];
 }
 
-static void count_sizes(const mv_listing_maker *m, size_row rows[SIZES])
+void mv_listing_count_sizes(const mv_lives *lives, mv_listing_size out[MV_LISTING_SIZE_ROWS])
 {
-    const mv_alloc_lives *a = &m->lives->allocs;
+    const mv_alloc_lives *a = &lives->allocs;
+
+    for (uint32_t i = 0; i < MV_LISTING_SIZE_ROWS; i++)
+        out[i] = (mv_listing_size){.largest = MV_NO_ROW};
+    for (uint32_t i = 0; i < a->count; i++)
+        add_size(a, &out[power_of(a->block[i])], i);
+}
+
+static void count_living(const mv_listing_maker *m, mv_listing_size now[MV_LISTING_SIZE_ROWS])
+{
     const mv_index *index = &m->ask->device->index;
     uint32_t event = m->ask->event, born = mv_index_born(index, event);
 
-    for (uint32_t i = 0; i < a->count; i++) {
-        size_row *row = &rows[power_of(a->block[i])];
-        take_sample(a, row, i, false);
-        row->all_blocks++;
-        row->all_bytes += a->block[i];
-    }
     for (uint32_t i = mv_index_next(index, 0, born, event); i < born;
-         i = mv_index_next(index, i + 1, born, event)) {
-        size_row *row = &rows[power_of(a->block[i])];
-        if (!mv_index_is_alive(index, i, event))
-            continue;
-        take_sample(a, row, i, true);
-        row->live_blocks++;
-        row->live_bytes += a->block[i];
-    }
+         i = mv_index_next(index, i + 1, born, event))
+        if (mv_index_is_alive(index, i, event))
+            add_size(&m->lives->allocs, &now[power_of(m->lives->allocs.block[i])], i);
+}
+
+static void add_size_row(mv_listing_maker *m, uint32_t power, const mv_listing_size *now,
+                         uint64_t all)
+{
+    const mv_listing_size *ever = &m->ask->ever[power];
+    uint32_t largest = now->blocks ? now->largest : ever->largest;
+    mv_cell *cells = mv_listing_next(m);
+    mv_listing_place *place = &m->out->places[m->out->count++];
+
+    cells[0].number = power ? (uint64_t)1 << (power - 1) : 0;
+    cells[1].number = power < 64 ? (uint64_t)1 << power : MV_NO_BYTES;
+    cells[2].number = now->blocks;
+    cells[3].number = now->bytes;
+    cells[4].number = mv_listing_share(now->bytes, all);
+    cells[5].number = ever->blocks;
+    cells[6].number = ever->bytes;
+    cells[7].text = mv_listing_label(m, m->lives->allocs.stack[largest]);
+    place->alloc = largest;
+    place->search = mv_listing_say(m, "size>=%llu size<%llu", (unsigned long long)cells[0].number,
+                                   (unsigned long long)cells[1].number);
 }
 
 bool mv_listing_fill_sizes(mv_listing_maker *maker)
@@ -219,36 +226,20 @@ bool mv_listing_fill_sizes(mv_listing_maker *maker)
         {"blocks now", MV_CELL_COUNT, 90},  {"bytes now", MV_CELL_BYTES, 90},
         {"share", MV_CELL_SHARE, 62},       {"blocks ever", MV_CELL_COUNT, 100},
         {"bytes ever", MV_CELL_BYTES, 100}, {"largest by", MV_CELL_TEXT, 0}};
-    size_row *rows = mv_push_array(&maker->scratch, size_row, SIZES);
+    mv_listing_size *now = mv_push_array(&maker->scratch, mv_listing_size, MV_LISTING_SIZE_ROWS);
     uint64_t all = 0, blocks = 0;
     char size[MV_SIZE_TEXT];
 
-    if (!rows || !mv_listing_reserve(maker, columns, 8, SIZES))
+    if (!now || !mv_listing_reserve(maker, columns, 8, MV_LISTING_SIZE_ROWS))
         return false;
-    count_sizes(maker, rows);
-    for (uint32_t i = 0; i < SIZES; i++) {
-        all += rows[i].live_bytes;
-        blocks += rows[i].live_blocks;
+    count_living(maker, now);
+    for (uint32_t i = 0; i < MV_LISTING_SIZE_ROWS; i++) {
+        all += now[i].bytes;
+        blocks += now[i].blocks;
     }
-    for (uint32_t i = SIZES; i-- > 0;) {
-        mv_cell *cells = mv_listing_next(maker);
-        mv_listing_place *place = &maker->out->places[maker->out->count];
-        if (rows[i].all_blocks == 0)
-            continue;
-        cells[0].number = i ? (uint64_t)1 << (i - 1) : 0;
-        cells[1].number = i < 64 ? (uint64_t)1 << i : MV_NO_BYTES;
-        cells[2].number = rows[i].live_blocks;
-        cells[3].number = rows[i].live_bytes;
-        cells[4].number = mv_listing_share(rows[i].live_bytes, all);
-        cells[5].number = rows[i].all_blocks;
-        cells[6].number = rows[i].all_bytes;
-        cells[7].text = mv_listing_label(maker, maker->lives->allocs.stack[rows[i].sample]);
-        place->alloc = rows[i].sample;
-        place->search =
-            mv_listing_say(maker, "size>=%llu size<%llu", (unsigned long long)cells[0].number,
-                           (unsigned long long)cells[1].number);
-        maker->out->count++;
-    }
+    for (uint32_t i = MV_LISTING_SIZE_ROWS; i-- > 0;)
+        if (maker->ask->ever[i].blocks)
+            add_size_row(maker, i, &now[i], all);
     maker->out->note = mv_listing_say(maker,
                                       "%s in %llu blocks at the cursor; a block is as large "
                                       "as the allocator made it",

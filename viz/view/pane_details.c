@@ -299,6 +299,13 @@ static void put_free_stack(painting *p)
 
 /* ---- the address ------------------------------------------------------------------------- */
 
+/* Labels cost more than lines do: only those that are seen have one. */
+static bool is_out_of_sight(const painting *p)
+{
+    return p->lines.count < p->lines.first ||
+           p->lines.y + MV_UI_LINE * p->view->ui.scale > p->lines.box.y + p->lines.box.h + 0.5f;
+}
+
 static void put_history_row(painting *p, uint32_t row)
 {
     const mv_story *story = &p->story->story;
@@ -333,8 +340,12 @@ static void put_history(painting *p)
                               story->covered == 1 ? "" : "s"));
     if (story->covered > story->count)
         put_title(p, mv_panel_say(p->view, "the latest %u:", story->count));
-    for (uint32_t i = 0; i < story->count; i++)
-        put_history_row(p, i);
+    for (uint32_t i = 0; i < story->count; i++) {
+        if (is_out_of_sight(p))
+            p->lines.count++;
+        else
+            put_history_row(p, i);
+    }
 }
 
 /* ---- the pane ---------------------------------------------------------------------------- */

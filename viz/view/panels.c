@@ -11,7 +11,7 @@
 
 /* ---- jobs -------------------------------------------------------------------------------- */
 
-const mv_index *mv_panels_active(mv_panels *panels, const mv_document_device *device)
+const mv_panel_facts *mv_panels_facts(mv_panels *panels, const mv_document_device *device)
 {
     mv_panel_facts *facts;
     mv_err err;
@@ -25,6 +25,7 @@ const mv_index *mv_panels_active(mv_panels *panels, const mv_document_device *de
         facts = mv_push_struct(&arena, mv_panel_facts);
         if (facts) {
             facts->device = device;
+            mv_listing_count_sizes(&device->lives, facts->ever);
             facts->is_made = mv_index_make(&arena, &device->lives, MV_INDEX_ACTIVE, &facts->active,
                                            &err) == MV_OK;
             facts->arena = arena;
@@ -33,24 +34,25 @@ const mv_index *mv_panels_active(mv_panels *panels, const mv_document_device *de
         }
     }
     pthread_mutex_unlock(&panels->lock);
-    return facts && facts->is_made ? &facts->active : NULL;
+    return facts && facts->is_made ? facts : NULL;
 }
 
 static void *find_heap(mv_arena *arena, void *context, const void *ask)
 {
     const mv_heap_ask *q = ask;
     mv_heap_answer *a = mv_push_struct(arena, mv_heap_answer);
-    const mv_index *active = mv_panels_active(context, q->device);
+    const mv_panel_facts *facts = mv_panels_facts(context, q->device);
     mv_state_opts opts = {.most_rows = q->rows,
                           .most_groups = q->rows / 3 + 1,
                           .columns = q->columns,
                           .by_address = q->by_address};
     mv_err err;
 
-    if (!a || !active)
+    if (!a || !facts)
         return NULL;
     a->ask = *q;
-    if (mv_heap_moment_find(arena, &q->device->lives, active, q->event, &a->heap, &err) != MV_OK ||
+    if (mv_heap_moment_find(arena, &q->device->lives, &facts->active, q->event, &a->heap, &err) !=
+            MV_OK ||
         mv_state_lay(arena, &q->device->lives, &a->heap.map, q->event, &opts, &a->state, &err) !=
             MV_OK)
         return NULL;
@@ -102,10 +104,12 @@ static void *find_table(mv_arena *arena, void *context, const void *ask)
                               .event = q->event,
                               .sort = q->sort,
                               .is_ascending = q->is_ascending};
-    if (q->kind == MV_LISTING_FRAGMENTS) {
-        a->ask.active = mv_panels_active(context, q->device);
-        if (!a->ask.active)
+    if (q->kind == MV_LISTING_FRAGMENTS || q->kind == MV_LISTING_SIZES) {
+        const mv_panel_facts *facts = mv_panels_facts(context, q->device);
+        if (!facts)
             return NULL;
+        a->ask.active = &facts->active;
+        a->ask.ever = facts->ever;
     }
     return mv_listing_find(arena, &a->ask, &a->table, &err) == MV_OK ? a : NULL;
 }

@@ -32,6 +32,7 @@ struct mv_panel_facts {
     mv_arena arena;
     bool is_made;    /* memory sufficed */
     mv_index active; /* of the measure MV_INDEX_ACTIVE */
+    mv_listing_size ever[MV_LISTING_SIZE_ROWS];
 };
 
 /* ---- answers: `ask` is the question, which the caller compares with what it shows ----------- */
@@ -141,8 +142,8 @@ struct mv_panels {
     const mv_story_answer *story_shown;
 };
 
-/* For workers: the index of active blocks; NULL when memory is out. */
-const mv_index *mv_panels_active(mv_panels *panels, const mv_document_device *device);
+/* For workers; NULL when memory is out. */
+const mv_panel_facts *mv_panels_facts(mv_panels *panels, const mv_document_device *device);
 
 /* ---- for the panes ------------------------------------------------------------------------ */
 
