@@ -105,7 +105,9 @@ static void paint(mv_view *view, mv_box box)
         return;
     pane->map_at = at;
     mv_ui_fill(&view->ui, at.box, view->ui.theme->plot);
-    mv_envelope_find(pane, &pane->whole, &view->levels, at);
+    if (!mv_envelope_find(pane, &pane->whole, &view->levels, at,
+                          view->opts.is_threaded ? MV_EXACT_COLUMNS : UINT32_MAX))
+        view->ui.is_animating = true;
     area(view, &at, true, (view->ui.theme->reserved & ~0xffu) | 0x50);
     area(view, &at, false, mv_site_colour(0));
     ticks(view, &at);

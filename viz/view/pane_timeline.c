@@ -7,6 +7,7 @@
 
 enum {
     EASE_MS = 110,
+    FRAME_MS = 16,
     REST_MS = 80, /* after this long without a change of the scale, tiles are exact */
     HEAD = 20,
     GUTTER = 78,
@@ -105,7 +106,8 @@ static void set_goal(mv_plot *p, bool is_new)
     pane->start = pane->shown;
     pane->start_y_from = pane->y_from;
     pane->start_y_to = pane->y_to;
-    pane->start_ms = p->view->ms;
+    /* A frame is on its way already: or else a wheel that turns on and on would never get there. */
+    pane->start_ms = p->view->ms - FRAME_MS;
     pane->goal = goal;
     pane->goal_y_from = y_from;
     pane->goal_y_to = y_to;
@@ -123,7 +125,8 @@ static void ease(mv_plot *p)
     pane->shown = mv_stretch_between(&p->ground->scale, pane->start, pane->goal, share);
     pane->y_from = pane->start_y_from + share * (pane->goal_y_from - pane->start_y_from);
     pane->y_to = pane->start_y_to + share * (pane->goal_y_to - pane->start_y_to);
-    if (share < 1)
+    pane->is_easing = share < 1;
+    if (pane->is_easing)
         p->ui->is_animating = true;
 }
 
@@ -233,6 +236,17 @@ static void paint_plot(mv_plot *p)
     mv_plot_hover(p);
 }
 
+/* Exact when nothing moves, a part at a time. */
+static void find_envelope(mv_plot *p)
+{
+    mv_timeline_pane *pane = p->pane;
+    bool is_moving = pane->is_easing || pane->is_zooming || pane->drag.kind == MV_DRAG_PAN;
+    uint32_t most = !p->view->opts.is_threaded ? UINT32_MAX : is_moving ? 0 : MV_EXACT_COLUMNS;
+
+    if (!mv_envelope_find(pane, &pane->envelope, &p->view->levels, p->at, most) && most > 0)
+        p->ui->is_animating = true;
+}
+
 static void paint(mv_view *view, mv_box box)
 {
     mv_timeline_pane *pane = view->timeline;
@@ -252,7 +266,7 @@ static void paint(mv_view *view, mv_box box)
     pane->has_viewport = true;
     pane->at = p.at;
     pane->plot = p.plot;
-    mv_envelope_find(pane, &pane->envelope, &view->levels, p.at);
+    find_envelope(&p);
     p.most = mv_pyramid_range(&view->levels, p.shown.first == 0 ? MV_BEFORE : p.shown.first,
                               p.shown.end);
     paint_plot(&p);

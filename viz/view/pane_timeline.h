@@ -31,6 +31,7 @@ typedef struct {
     mv_viewport at; /* what they are of */
     const mv_pyramid *pyramid;
     uint32_t count, capacity;
+    uint32_t exact;     /* the first so many columns; others are off by less than a column */
     mv_extent *columns; /* [count] */
 } mv_envelope;
 
@@ -135,6 +136,7 @@ struct mv_timeline_pane {
     double dx, dy;    /* of a pixel, kept while only panning */
     bool jumps;       /* the next change is not eased */
     bool is_zooming;
+    bool is_easing;
     uint64_t turn; /* frames */
 
     mv_envelope envelope, whole; /* of the plot, of the minimap */

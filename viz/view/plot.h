@@ -57,8 +57,10 @@ void mv_plot_take(mv_plot *p, mv_box box);
 bool mv_plot_callout(mv_plot *p, float x, float y, uint32_t colour, const char *text);
 
 /* ---- timeline_curves.c ---- */
-void mv_envelope_find(mv_timeline_pane *pane, mv_envelope *envelope, mv_pyramid_reader *reader,
-                      mv_viewport at);
+/* Finds what is not known of it, and makes at most so many columns exact; true when all are. */
+enum { MV_EXACT_COLUMNS = 200 }; /* for each frame, when others wait for it */
+bool mv_envelope_find(mv_timeline_pane *pane, mv_envelope *envelope, mv_pyramid_reader *reader,
+                      mv_viewport at, uint32_t most);
 void mv_plot_curves(mv_plot *p);
 void mv_plot_peaks(mv_plot *p);
 void mv_plot_ooms(mv_plot *p);
@@ -91,5 +93,7 @@ bool mv_plot_hit(mv_plot *p, float x, float y, uint32_t *event, mv_hit *out);
 
 /* ---- timeline_legend.c ---- */
 void mv_plot_legend(mv_plot *p);
+const char *mv_plot_stream(mv_plot *p, mv_stream_id stream);
+const char *mv_plot_pool(mv_plot *p, mv_pool_id pool);
 
 #endif

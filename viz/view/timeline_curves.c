@@ -12,29 +12,61 @@ static bool is_same(const mv_viewport *a, const mv_viewport *b)
     return a->scale == b->scale && a->x == b->x && a->dx == b->dx && a->box.w == b->box.w;
 }
 
-void mv_envelope_find(mv_timeline_pane *pane, mv_envelope *e, mv_pyramid_reader *reader,
-                      mv_viewport at)
+static bool make_columns(mv_timeline_pane *pane, mv_envelope *e, uint32_t columns)
+{
+    mv_extent *grown;
+
+    if (columns <= e->capacity)
+        return true;
+    grown = mv_arena_grow(&pane->arena, e->columns, columns * sizeof *grown);
+    if (!grown)
+        return false;
+    e->columns = grown;
+    e->capacity = columns;
+    return true;
+}
+
+/* To whole buckets of the pyramid, where a column has many: nothing has to be replayed then, and
+ * what is off by less than a column is not seen in motion. */
+static mv_window rounded(mv_window moments)
+{
+    uint32_t width = moments.end - moments.first;
+
+    if (moments.first == MV_BEFORE || width < 4 * MV_PYRAMID_BUCKET)
+        return moments;
+    moments.first -= moments.first % MV_PYRAMID_BUCKET;
+    moments.end -= moments.end % MV_PYRAMID_BUCKET;
+    return moments;
+}
+
+/* All columns at once, roughly where that is quicker; `exact` of them are exact. */
+static void begin_envelope(mv_timeline_pane *pane, mv_envelope *e, mv_pyramid_reader *reader,
+                           mv_viewport at)
 {
     uint32_t columns = at.box.w > 0 ? (uint32_t)at.box.w : 0;
 
-    if (e->count == columns && e->pyramid == reader->pyramid && is_same(&e->at, &at))
-        return;
-    if (columns > e->capacity) {
-        mv_extent *grown = mv_arena_grow(&pane->arena, e->columns, columns * sizeof *grown);
-        if (!grown)
-            columns = e->capacity;
-        else {
-            e->columns = grown;
-            e->capacity = columns;
-        }
-    }
     e->at = at;
     e->pyramid = reader->pyramid;
-    e->count = columns;
-    for (uint32_t c = 0; c < columns; c++) {
-        mv_window moments = mv_viewport_column(&at, c);
+    e->exact = 0;
+    e->count = make_columns(pane, e, columns) ? columns : 0;
+    for (uint32_t c = 0; c < e->count; c++) {
+        mv_window moments = rounded(mv_viewport_column(&at, c));
         e->columns[c] = mv_pyramid_range(reader, moments.first, moments.end);
     }
+}
+
+bool mv_envelope_find(mv_timeline_pane *pane, mv_envelope *e, mv_pyramid_reader *reader,
+                      mv_viewport at, uint32_t most)
+{
+    uint32_t columns = at.box.w > 0 ? (uint32_t)at.box.w : 0;
+
+    if (e->count != columns || e->pyramid != reader->pyramid || !is_same(&e->at, &at))
+        begin_envelope(pane, e, reader, at);
+    for (; e->exact < e->count && most > 0; e->exact++, most--) {
+        mv_window moments = mv_viewport_column(&at, e->exact);
+        e->columns[e->exact] = mv_pyramid_range(reader, moments.first, moments.end);
+    }
+    return e->exact == e->count;
 }
 
 /* ---- curves ------------------------------------------------------------------------------- */

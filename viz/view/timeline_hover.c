@@ -191,19 +191,15 @@ static void describe_segment(mv_plot *p, uint32_t rank, uint32_t event, tip *t)
     uint32_t row = p->lives->allocs.segment[rank];
     uint64_t size = p->index->bytes[rank];
     uint64_t used = mv_segment_used(&p->device->index, p->index, rank, event);
-    char text[MV_SIZE_TEXT], pool[64] = "pool not known";
+    char text[MV_SIZE_TEXT];
     mv_scene *scene = &p->ui->scene;
 
-    if (s->pool[row].row != MV_NO_ROW)
-        snprintf(pool, sizeof pool, "pool (%llu, %llu)",
-                 (unsigned long long)p->trace->pools.a[s->pool[row].row],
-                 (unsigned long long)p->trace->pools.b[s->pool[row].row]);
     say(t, sized(p, s->is_expandable[row] ? "mapped range of " : "segment of ", size));
     say(t, mv_scene_format(scene, "%s used: %.0f %%", mv_size_text(text, used),
                            size ? 100.0 * (double)used / (double)size : 0));
-    say(t, mv_scene_format(scene, "%s blocks, %s, stream 0x%llx",
-                           s->kind[row] == MV_SEGMENT_SMALL ? "small" : "large", pool,
-                           (unsigned long long)p->trace->streams.value[s->stream[row].row]));
+    say(t, mv_scene_format(scene, "%s blocks, %s, %s",
+                           s->kind[row] == MV_SEGMENT_SMALL ? "small" : "large",
+                           mv_plot_pool(p, s->pool[row]), mv_plot_stream(p, s->stream[row])));
     say(t, life(p, rank));
 }
 
@@ -262,6 +258,8 @@ static bool is_looking(const mv_plot *p)
 {
     const mv_view *view = p->view;
 
+    if (p->pane->is_easing || p->pane->is_zooming) /* it stands still soon */
+        return false;
     return view->focus == MV_FOCUS_PANES && !view->has_help && mv_ui_is_hot(p->ui, p->plot) &&
            (p->pane->drag.kind == MV_DRAG_NONE || p->pane->drag.kind == MV_DRAG_PRESSED);
 }

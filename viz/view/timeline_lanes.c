@@ -34,6 +34,30 @@ static const char *row_tip(mv_plot *p, const mv_lane *lane, uint32_t row)
                            from, to);
 }
 
+/* Names that do not fit are left to the pointer; of a step its number may. */
+static void paint_name(mv_plot *p, const mv_lane *lane, uint32_t row, mv_box box, float end)
+{
+    const mv_lane_row *r = &lane->rows[row];
+    const char *name = row_name(p, lane, row);
+    bool is_hot = mv_ui_is_hot(p->ui, box);
+    float width = mv_ui_text_width(p->ui, MV_UI_SMALL, name), right = p->plot.x + p->plot.w;
+    mv_box text = {box.x + 3, box.y, box.w - 5, box.h};
+
+    if (r->from == r->to) {
+        float next = row + 1 < lane->count ? mv_viewport_x(&p->at, r[1].from) : right;
+        text = (mv_box){end + 3, box.y, fminf(next, right) - end - 6, box.h};
+    }
+    if (r->name.row == MV_NO_ROW && width > text.w) {
+        name = mv_scene_format(&p->ui->scene, "%u", row + 1);
+        width = mv_ui_text_width(p->ui, MV_UI_SMALL, name);
+    }
+    if (width > text.w && text.w < mv_ui_px(p->ui, 60))
+        return;
+    mv_ui_text(p->ui, text, MV_UI_SMALL,
+               is_hot && r->from != r->to ? p->ui->theme->plot : p->ui->theme->text,
+               MV_ANCHOR_START, name);
+}
+
 /* Where the next row may begin: rows narrower than a pixel are passed over, not painted. */
 static float paint_row(mv_plot *p, const mv_lane *lane, uint32_t row, mv_box lane_box)
 {
@@ -52,18 +76,7 @@ static float paint_row(mv_plot *p, const mv_lane *lane, uint32_t row, mv_box lan
     mv_ui_fill(p->ui, box, is_hot ? theme->reserved : theme->lane);
     mv_ui_zone(p->ui, box, MV_DO_select_range, r->from | (uint64_t)r->to << 32,
                is_hot ? row_tip(p, lane, row) : "");
-    if (r->from == r->to || box.w > 24) {
-        mv_box text = {box.x + 3, box.y, box.w - 6, box.h};
-        if (r->from == r->to) {
-            float next =
-                row + 1 < lane->count ? mv_viewport_x(&p->at, lane->rows[row + 1].from) : right;
-            text = (mv_box){x1 + 3, box.y, fminf(next, right) - x1 - 6, box.h};
-        }
-        if (text.w > 40)
-            mv_ui_text(p->ui, text, MV_UI_SMALL,
-                       is_hot && r->from != r->to ? theme->plot : theme->text, MV_ANCHOR_START,
-                       row_name(p, lane, row));
-    }
+    paint_name(p, lane, row, box, x1);
     return fmaxf(x1, x0 + 1);
 }
 

@@ -174,22 +174,29 @@ static void update(mv_plot *p, uint32_t event)
 
 /* ---- labels ------------------------------------------------------------------------------- */
 
-static const char *row_label(mv_plot *p, uint32_t row)
+const char *mv_plot_stream(mv_plot *p, mv_stream_id stream)
 {
-    const mv_trace *t = p->trace;
-    mv_scene *scene = &p->ui->scene;
+    const mv_streams *s = &p->trace->streams;
 
-    if (p->view->now.colour == MV_COLOUR_STREAM)
-        return row == MV_NO_ROW ? "stream not known"
-               : t->streams.value[row] == 0
-                   ? "default stream"
-                   : mv_scene_format(scene, "stream 0x%llx",
-                                     (unsigned long long)t->streams.value[row]);
-    return row == MV_NO_ROW ? "pool not known"
-           : row == 0
-               ? "default pool"
-               : mv_scene_format(scene, "pool (%llu, %llu)", (unsigned long long)t->pools.a[row],
-                                 (unsigned long long)t->pools.b[row]);
+    if (stream.row >= s->count)
+        return "stream not known";
+    if (s->value[stream.row] == 0)
+        return "default stream";
+    return mv_scene_format(&p->ui->scene, "stream 0x%llx",
+                           (unsigned long long)s->value[stream.row]);
+}
+
+const char *mv_plot_pool(mv_plot *p, mv_pool_id pool)
+{
+    const mv_pools *pools = &p->trace->pools;
+
+    if (pool.row >= pools->count)
+        return "pool not known";
+    if (pool.row == MV_DEFAULT_POOL.row)
+        return "default pool";
+    return mv_scene_format(&p->ui->scene, "pool (%llu, %llu)",
+                           (unsigned long long)pools->a[pool.row],
+                           (unsigned long long)pools->b[pool.row]);
 }
 
 static const char *line_label(mv_plot *p, const mv_legend_group *g)
@@ -220,8 +227,9 @@ static const char *label_of(mv_plot *p, const mv_legend_group *g)
     case MV_COLOUR_LIFETIME:
         return g->key == NEVER_FREED ? "never freed" : lives[g->key % STEPS];
     case MV_COLOUR_STREAM:
+        return mv_plot_stream(p, (mv_stream_id){(uint32_t)g->key});
     case MV_COLOUR_POOL:
-        return row_label(p, (uint32_t)g->key);
+        return mv_plot_pool(p, (mv_pool_id){(uint32_t)g->key});
     default:
         return line_label(p, g);
     }
@@ -278,8 +286,8 @@ static void row_texts(mv_plot *p, mv_box row, const char *label, uint64_t bytes,
 {
     const mv_theme *theme = p->ui->theme;
     char size[MV_SIZE_TEXT];
-    mv_box share = mv_box_cut_right(&row, mv_ui_px(p->ui, 38));
-    mv_box amount = mv_box_cut_right(&row, mv_ui_px(p->ui, 66));
+    mv_box share = mv_box_cut_right(&row, mv_ui_px(p->ui, 34));
+    mv_box amount = mv_box_cut_right(&row, mv_ui_px(p->ui, 62));
 
     mv_ui_text(p->ui, share, MV_UI_SMALL, theme->faint_text, MV_ANCHOR_END,
                share_of(p, bytes, all));

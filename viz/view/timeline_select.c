@@ -48,14 +48,21 @@ void *mv_interval_find(mv_arena *arena, void *context, const void *ask)
 
 /* ---- what it says ------------------------------------------------------------------------- */
 
-static const char *moment_line(mv_plot *p, uint32_t event, const char *name)
+/* What the picture is of, where nothing is selected. */
+static const char *summary_line(mv_plot *p)
 {
-    mv_levels levels = mv_pyramid_at(&p->view->levels, event);
-    char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT];
+    const mv_document_device *d = p->device;
+    uint32_t events = d->lives.events.count;
+    mv_extent all = mv_pyramid_range(&p->view->levels, MV_BEFORE, events);
+    const char *time = events ? mv_plot_time(p, events - 1) : "";
+    char peak[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], count[MV_TICK_TEXT];
 
-    return mv_scene_format(&p->ui->scene, "%s %s: %s allocated, %s reserved", name,
-                           mv_plot_moment(p, event), mv_size_text(allocated, levels.allocated),
-                           mv_size_text(reserved, levels.reserved));
+    return mv_scene_format(
+        &p->ui->scene, "device %u: peak %s allocated, %s reserved; %s events%s%s%s%s", d->device,
+        mv_size_text(peak, all.most.allocated), mv_size_text(reserved, all.most.reserved),
+        mv_axis_exact(events, count), *time ? " in " : "", time,
+        d->lives.history == MV_HISTORY_COMPLETE ? "" : "; ",
+        d->lives.history == MV_HISTORY_COMPLETE ? "" : d->lives.history_why);
 }
 
 static const char *sums_line(mv_plot *p, const mv_interval_sums *sums)
@@ -99,7 +106,7 @@ void mv_plot_readout(mv_plot *p)
     if (now->has_interval)
         text = interval_line(p);
     else
-        text = moment_line(p, now->cursor, "cursor:");
+        text = summary_line(p);
     mv_ui_text(p->ui, box, MV_UI_TEXT, p->ui->theme->text, MV_ANCHOR_START, text);
 }
 

@@ -1,13 +1,22 @@
 /* The stack: tiles of rank numbers become pictures by the colours that are set. A tile's colours
  * are kept until something changes them, so a frame at rest paints finished pictures. */
 #include <string.h>
+#include <time.h>
 
 #include "viz/view/plot.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { MOST_TINTS = 3 }; /* for each frame, when other threads make the tiles */
+enum { TINT_US = 2500 }; /* for each frame, when other threads make the tiles */
+
+static int64_t clock_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
 
 /* ---- classes ------------------------------------------------------------------------------ */
 
@@ -110,12 +119,12 @@ static bool make_room(mv_timeline_pane *pane, mv_tinted *entry, uint64_t bytes)
 }
 
 /* The picture of a tile; NULL: not this time. */
-static const mv_pixels *tinted(mv_plot *p, const mv_tile *tile, uint64_t colours, uint32_t *tints)
+static const mv_pixels *tinted(mv_plot *p, const mv_tile *tile, uint64_t colours, int64_t until)
 {
     mv_timeline_pane *pane = p->pane;
     mv_tinted *entry = entry_of(pane, tile);
     bool is_it = entry->serial == tile->serial && entry->pixels;
-    bool may_tint = *tints < MOST_TINTS || !p->view->opts.is_threaded;
+    bool may_tint = !p->view->opts.is_threaded || clock_us() < until;
 
     if (!is_it && entry->turn == pane->turn) /* all are in use in this very frame */
         return NULL;
@@ -127,7 +136,6 @@ static const mv_pixels *tinted(mv_plot *p, const mv_tile *tile, uint64_t colours
             mv_plot_tint_segments(p, tile, entry->pixels);
         else
             tint_allocs(p, tile, entry->pixels);
-        ++*tints;
         entry->serial = tile->serial;
         entry->colours = colours;
         entry->image = (mv_pixels){MV_TILE_COLUMNS, tile->rows, entry->pixels,
@@ -186,7 +194,7 @@ void mv_plot_stack(mv_plot *p)
 {
     mv_tile_view wanted = mv_plot_tile_view(p);
     mv_tile_frame frame;
-    uint32_t tints = 0;
+    int64_t until = clock_us() + TINT_US;
     uint64_t colours;
 
     if (wanted.width == 0 || wanted.height == 0 || p->index->count == 0 ||
@@ -202,7 +210,7 @@ void mv_plot_stack(mv_plot *p)
         keep_spikes(p, &frame.quads[i]);
         if (frame.quads[i].tile->rows == 0)
             continue;
-        image = tinted(p, frame.quads[i].tile, colours, &tints);
+        image = tinted(p, frame.quads[i].tile, colours, until);
         if (image)
             paint_quad(p, &frame.quads[i], image);
         else
