@@ -25,6 +25,22 @@ static bool find_drawn(mv_arena *arena, mv_ground *ground)
     return mv_drawn_all(arena, index, &ground->drawn, &err) == MV_OK;
 }
 
+/* How high the stack of some rows ever is: no pyramid tells. */
+static uint64_t highest(const mv_ground *ground)
+{
+    const mv_index *x = ground->ask.index;
+    mv_index_walk walk = mv_index_walk_from(x, 0, x->events);
+    uint64_t level = mv_drawn_bytes(&ground->drawn, MV_BEFORE), most = level;
+
+    while (mv_index_walk_next(&walk)) {
+        if (!mv_drawn_has(&ground->drawn, walk.rank))
+            continue;
+        level += walk.is_end ? -x->bytes[walk.rank] : x->bytes[walk.rank];
+        most = level > most ? level : most;
+    }
+    return most;
+}
+
 void *mv_ground_make(mv_arena *arena, void *context, const void *ask)
 {
     mv_ground *ground = mv_push_struct(arena, mv_ground);
@@ -40,6 +56,8 @@ void *mv_ground_make(mv_arena *arena, void *context, const void *ask)
         return NULL;
     ground->scale.of_segments = ground->ask.of_segments;
     ground->has_drawn = true;
+    if (ground->rows)
+        ground->most = highest(ground);
     return ground;
 }
 

@@ -21,6 +21,7 @@ typedef struct {
     uint64_t *rows; /* NULL: all rows */
     bool has_drawn; /* `drawn` is there: outlines can be asked for */
     mv_drawn drawn;
+    uint64_t most; /* bytes of the drawn rows at their highest, of all moments; of `rows` alone */
 } mv_ground;
 
 /* A mv_job_fn; NULL when memory is out. O(n). */

@@ -77,6 +77,8 @@ static double top_of(mv_plot *p, mv_stretch shown)
     mv_extent e = mv_pyramid_range(&p->view->levels, first == 0 ? MV_BEFORE : first, end);
     uint64_t most = e.most.reserved, oom;
 
+    if (p->ground->rows)
+        return mv_viewport_top(p->ground->most);
     most = e.most.active > most ? e.most.active : most;
     most = e.most.allocated > most ? e.most.allocated : most;
     oom = mv_event_behind(l->ooms, l->oom_count, first == 0 ? MV_BEFORE : first - 1);

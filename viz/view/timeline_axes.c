@@ -35,6 +35,8 @@ static void byte_axis(mv_plot *p)
     uint64_t step = mv_axis_byte_step((uint64_t)(top - p->at.y));
     float line = mv_ui_px(p->ui, MV_UI_LINE), pad = mv_ui_px(p->ui, MV_UI_PAD);
 
+    while ((double)step / p->at.dy < (double)line && step < UINT64_MAX / 2)
+        step *= 2;
     for (double at = ceil(p->at.y / (double)step) * (double)step; at <= top; at += (double)step) {
         float y = roundf(mv_viewport_y(&p->at, at));
         mv_box row = {p->scale.x, y - line / 2, p->scale.w - pad, line};

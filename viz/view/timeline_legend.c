@@ -366,7 +366,10 @@ static void paint_keys(mv_plot *p, mv_box *box)
         key_line(p, box, theme->reserved, true, "reserved by PyTorch");
     }
     if (mv_view_other(p->view))
-        key_line(p, box, theme->alarm, false, "allocated, compared device");
+        key_line(p, box, theme->alarm, false,
+                 mv_scene_format(&p->ui->scene, "device %u of %.100s",
+                                 mv_view_other(p->view)->device,
+                                 p->view->documents[p->view->now.other_file]->name));
     mv_box_cut_top(box, mv_ui_px(p->ui, 6));
 }
 
