@@ -117,7 +117,7 @@ Test(pane_timeline, isolated_rows_stand_on_each_other)
 {
     mv_view *view = open_file("gpt_train.pickle");
 
-    strcpy(view->now.search, "attention");
+    snprintf(view->now.search, sizeof view->now.search, "attention");
     view->now.show = MV_SHOW_ISOLATE;
     mv_view_frame(view, 1280, 720, 0);
     mv_view_frame(view, 1280, 720, 0);

@@ -108,6 +108,20 @@ static void stroke(mv_plot *p, const outline *o, uint32_t colour, float width)
     mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_LINE, .stroke = colour, .width = width});
 }
 
+/* Low shapes would be all outline: their colour comes on top. */
+static void fill(mv_plot *p, const outline *o, uint32_t rank)
+{
+    mv_scene *scene = &p->ui->scene;
+
+    if (p->of_segments)
+        return;
+    for (uint32_t i = 0; i < o->count; i++) {
+        mv_scene_point(scene, o->points[i].x, o->high[i]);
+        mv_scene_point(scene, o->points[i].x, o->points[i].y);
+    }
+    mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = mv_view_colour(p->view, rank)});
+}
+
 static void paint_outline(mv_plot *p, uint32_t rank, bool is_pinned)
 {
     outline o = {.p = p, .bytes = p->index->bytes[rank], .capacity = 2 * MOST_SLIDES};
@@ -121,7 +135,9 @@ static void paint_outline(mv_plot *p, uint32_t rank, bool is_pinned)
         return;
     mv_scene_clip(&p->ui->scene, p->plot.x, p->plot.y, p->plot.w, p->plot.h);
     stroke(p, &o, p->ui->theme->background, (is_pinned ? 4.6f : 3) * unit);
-    stroke(p, &o, p->ui->theme->outline, (is_pinned ? 2.2f : 1.3f) * unit);
+    stroke(p, &o, p->ui->theme->outline, (is_pinned ? 2.4f : 1.4f) * unit);
+    if (mv_viewport_y(&p->at, 0) - mv_viewport_y(&p->at, (double)o.bytes) < 6 * unit)
+        fill(p, &o, rank);
     mv_scene_unclip(&p->ui->scene);
 }
 

@@ -286,8 +286,8 @@ static void row_texts(mv_plot *p, mv_box row, const char *label, uint64_t bytes,
 {
     const mv_theme *theme = p->ui->theme;
     char size[MV_SIZE_TEXT];
-    mv_box share = mv_box_cut_right(&row, mv_ui_px(p->ui, 34));
-    mv_box amount = mv_box_cut_right(&row, mv_ui_px(p->ui, 62));
+    mv_box share = mv_box_cut_right(&row, mv_ui_px(p->ui, 40));
+    mv_box amount = mv_box_cut_right(&row, mv_ui_px(p->ui, 60));
 
     mv_ui_text(p->ui, share, MV_UI_SMALL, theme->faint_text, MV_ANCHOR_END,
                share_of(p, bytes, all));
