@@ -44,7 +44,9 @@ class Heap {
   findBlocks() {
     const { device } = this, alive = [];
     this.outside = 0; // bytes of blocks that no known segment holds
+    this.rounding = 0; // bytes of blocks that nobody asked for
     device.active.eachAlive(this.event, (i) => {
+      this.rounding += Math.max(0, device.block[i] - device.requested[i]);
       if (device.segment[i]) alive.push(i); else this.outside += device.block[i];
     });
     return this.byAddress(device, alive);
@@ -87,16 +89,15 @@ class Heap {
   }
 
   addUp() {
-    const { device } = this;
     this.bytes = [0, 0, 0]; // by part
-    this.holes = this.largest = this.rounding = this.reserved = 0;
+    this.holes = this.largest = this.reserved = 0;
     for (const run of this.runs) this.reserved += run.end - run.addr;
     for (let p = 0; p < this.count; p++) {
       this.bytes[this.part[p]] += this.size[p];
       if (this.row[p] === HOLE) {
         this.holes++;
         this.largest = Math.max(this.largest, this.size[p]);
-      } else this.rounding += Math.max(0, device.block[this.row[p]] - device.requested[this.row[p]]);
+      }
     }
   }
 

@@ -181,7 +181,7 @@ class App {
     this.used = base.model(this.model.measure).allocated;
     this.active = device.isSegments ? this.used : this.pendingLevels;
     this.peak = (device.count ? this.model.allocated : this.used).highest(-1, last);
-    this.moment ??= base.moment >= -1 ? base.moment : this.peak;
+    this.moment ??= base.moment >= -1 ? base.moment : this.used.at(this.peak) > 0 ? this.peak : last - 1;
     this.home = this.moment;
     const reserved = base.reserved.at(base.reserved.highest(-1, last));
     this.most = Math.max(1, this.model.allocated.at(this.peak), device.isPart && device.count ? 0 : reserved);
@@ -330,7 +330,7 @@ class App {
 
   momentText(event) {
     const { events } = this.base;
-    return events === 0 ? "when the file was written" : event === this.peak ? "at the peak" : event < 0 ? "before the first event" :
+    return events === 0 ? "when the file was written" : event < 0 ? "before the first event" : event === this.peak ? "at the peak" :
       event === events - 1 ? "at the end" : `at event ${exact(event)}`;
   }
 

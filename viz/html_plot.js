@@ -289,7 +289,7 @@ class Plot {
     const span = view.x1 - view.x0, rough = span / (this.w / 110);
     const power = 10 ** Math.floor(Math.log10(rough));
     const factor = [1, 2, 5, 10].find((f) => f * power >= rough);
-    const step = axis.mode === "time" ? factor * power : Math.max(1, factor * power);
+    const step = Math.max(1, factor * power);
     const { time } = model.device, first = Math.ceil(view.x0 / step) * step, last = Math.min(view.x1, axis.length);
     const timeAt = (x) => time[Math.min(axis.events - 1, axis.from(x))];
     let apart = Infinity; // the least time between two labels

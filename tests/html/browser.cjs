@@ -55,18 +55,18 @@ async function checkFigures(page, name, file) {
   const have = await page.evaluate(() => window.memviz.devices.map((d, i) => {
     window.memviz.setDevice(i);
     const { model } = window.memviz;
-    return { allocated: model.allocated.at(model.allocated.highest(-1, d.events)),
+    return { ordinal: d.ordinal, allocated: model.allocated.at(model.allocated.highest(-1, d.events)),
       event: model.allocated.highest(-1, d.events), reserved: d.reserved.at(d.reserved.highest(-1, d.events)),
       end: model.allocated.at(d.events - 1) };
   }));
-  have.forEach((h, i) => {
-    const peak = stats[i].peak;
+  have.forEach((h) => {
+    const stat = stats.find((s) => s.device === h.ordinal), { peak } = stat;
     check(h.allocated === peak.allocated && h.reserved === peak.reserved,
       `${name}: peaks ${JSON.stringify(h)}, stats ${JSON.stringify(peak)}`);
     check(peak.allocated_event === null || h.event === peak.allocated_event,
       `${name}: highest at ${h.event}, stats ${peak.allocated_event}`);
-    check(h.end === stats[i].current.allocated || stats[i].audit.residual !== 0,
-      `${name}: at the end ${h.end}, stats ${stats[i].current.allocated}`);
+    check(h.end === stat.current.allocated || stat.audit.residual !== 0,
+      `${name}: at the end ${h.end}, stats ${stat.current.allocated}`);
   });
   await page.evaluate(() => window.memviz.setDevice(0));
 }
@@ -219,6 +219,29 @@ async function checkFilter(browser, name, expression) {
   await page.context().close();
 }
 
+// Every view of files that hold next to nothing, or contradict themselves.
+async function checkOdd(browser) {
+  execFileSync("python3", [path.join(__dirname, "odd.py"), folder]);
+  const names = fs.readdirSync(folder).filter((name) => /^odd_.*\.pickle$/.test(name));
+  check(names.length >= 8, `only ${names}`);
+  for (const name of names) {
+    const file = path.join(folder, name), { out } = pageOf(file, name.replace(".pickle", ""));
+    const page = await open(browser, out, name);
+    await checkFigures(page, name, file);
+    if (name !== "odd_contradictory.pickle") await checkMoments(page, name, file);
+    for (const tab of ["segments", "state", "flame", "active"]) {
+      await page.locator(`#tab-${tab}`).click();
+      const box = await page.locator("#plot").boundingBox();
+      for (const share of [0.02, 0.1, 0.3, 0.5, 0.7, 0.9]) await page.mouse.move(box.x + 90 + share * (box.width - 110), box.y + share * box.height);
+      for (const key of ["w", "w", "x", ",", ".", "p", "o", "0"]) await page.keyboard.press(key);
+      await page.mouse.click(box.x + 95, box.y + box.height * 0.6);
+      await settled(page, `${name} ${tab}`);
+      await page.screenshot({ path: path.join(folder, name.replace(".pickle", `_${tab}.png`)) });
+    }
+    await page.context().close();
+  }
+}
+
 async function useIt(page, name, shot) {
   const box = await page.locator("#plot").boundingBox();
   await page.mouse.move(box.x + box.width * 0.6, box.y + box.height * 0.7);
@@ -269,8 +292,9 @@ async function main() {
   const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
   const python = ["python3", path.join(__dirname, "hostile.py"), path.join(folder, "hostile.pickle")];
   execFileSync(python[0], python.slice(1));
-  const small = ["leak_in_training", "gpt_train", "two_devices", "oom", "streams", "no_history", "late_start", "ring",
-    "compiled", "profiler_steps", "graph_trees"];
+  const small = ["leak_in_training", "gpt_train", "two_devices", "oom", "streams", "no_history", "late_start",
+    "ring", "compiled", "profiler_steps", "graph_trees", "graphs", "mempool", "gpt_train_expandable",
+    "expandable_empty", "oom_fragmented", "state_only", "retry_release"];
   for (const name of small) {
     const file = path.join(SNAPSHOTS, `${name}.pickle`), { out } = pageOf(file, name);
     const page = await open(browser, out, name, { colorScheme: name === "oom" ? "dark" : "light" });
@@ -294,6 +318,7 @@ async function main() {
   await page.screenshot({ path: path.join(folder, "small_window.png") });
   await page.context().close();
 
+  await checkOdd(browser);
   await checkFilter(browser, "gpt_train", "attention size>1M");
   await checkFilter(browser, "leak_in_training", "leak");
   await checkFilter(browser, "oom", "nobody_calls_this");

@@ -10,9 +10,10 @@ function comparePixels() {
   let compared = 0, wrong = "";
   for (const tile of plot.store.tiles.filter((t) => t.dx === exact && t.done === t.columns && t.y0 === view.y0)) {
     for (let n = 0; n < 12; n++) {
-      const column = Math.floor(Math.random() * tile.columns), x = tile.x0 + tile.dx * (column + 0.5);
+      const column = Math.floor(Math.random() * tile.columns), x = tile.x0 + tile.dx * (column + 0.5),
+        start = tile.x0 + tile.dx * column;
       if (x > axis.length) continue;
-      const [event, slid] = axis.instant(model, tile.x0 + tile.dx * column, tile.x0 + tile.dx * (column + 1));
+      const [event, slid] = axis.instant(model, start, start + tile.dx);
       const want = new Uint32Array(tile.height);
       let below = 0;
       for (let i = 0; i < d.count; i++) {
