@@ -174,6 +174,17 @@ Test(pyramid, ranges_of_real_snapshots)
     mvt_each_snapshot(&arena, check_snapshot);
 }
 
+Test(pyramid, cuts_are_near_and_in_order)
+{
+    for (uint32_t width = 1; width < 5000; width += 37)
+        for (uint32_t event = 0; event < 3000; event++) {
+            uint32_t cut = mv_pyramid_cut(event, width),
+                     away = cut > event ? cut - event : event - cut;
+            cr_assert(cut == event || (away <= width / 4 && cut % MV_PYRAMID_CUT == 0));
+            cr_assert_leq(cut, mv_pyramid_cut(event + 1, width));
+        }
+}
+
 Test(pyramid, takes_a_byte_and_a_half_an_event)
 {
     mv_budget budget = {.limit = 1u << 30}, own = {.limit = 1u << 30};

@@ -1,6 +1,13 @@
 #include "viz/core/pile.h"
 
+#include <string.h>
+
 enum { FAN_BITS = 4, FAN = 1 << FAN_BITS };
+
+/* Measured. Adding a living row to the sums and clearing them takes about as long as going over
+ * two events; looking at a living row as long as going over one. Clearing everything pays when one
+ * row in this many is alive. */
+enum { SEED_COST = 2, CLEAR_ALL = 512 };
 
 mv_code mv_pile_init(mv_arena *arena, const mv_index *index, const uint64_t *drawn, mv_pile *out,
                      mv_err *err)
@@ -19,25 +26,44 @@ static bool is_drawn(const mv_pile *c, uint32_t rank)
     return !c->drawn || (c->drawn[rank >> 6] >> (rank & 63) & 1);
 }
 
-/* ---- moving ------------------------------------------------------------------------------- */
-
-/* Adds to the sums, or with two's complement takes away. */
-static void change(mv_pile *c, uint32_t rank, uint64_t bytes)
+/* Whether one of the rows that were born up to `event` is alive after it. */
+static inline bool is_living(const mv_index *x, uint32_t rank, uint32_t event)
 {
-    for (uint32_t level = 0; level < c->index->levels; level++) {
-        rank >>= FAN_BITS;
-        c->sum[level][rank] += bytes;
-    }
+    return event == MV_BEFORE ? mv_index_is_alive(x, rank, event) : x->end[rank] > event;
 }
 
-/* Clears the sums: those of the rows that are alive, all others are zero. */
+/* ---- moving ------------------------------------------------------------------------------- */
+
+/* Adds to a node and all that is above it, or with two's complement takes away. */
+static void change_node(mv_pile *c, uint32_t node, uint64_t bytes)
+{
+    for (uint32_t level = 0; level < c->index->levels; level++, node >>= FAN_BITS)
+        c->sum[level][node] += bytes;
+}
+
+static void change(mv_pile *c, uint32_t rank, uint64_t bytes)
+{
+    change_node(c, rank >> FAN_BITS, bytes);
+}
+
+/* Behind the last of the ranks [0, born) in the same node of level 0. */
+static uint32_t node_end(uint32_t rank, uint32_t born)
+{
+    return born - rank > FAN - 1 - rank % FAN ? (rank | (FAN - 1)) + 1 : born;
+}
+
+/* Clears the sums: those of the rows that are alive, all others are zero. With many of them it is
+ * faster to clear everything. */
 static void clear(mv_pile *c)
 {
     const mv_index *x = c->index;
     uint32_t event = c->now.event, born = mv_index_born(x, event);
+    bool is_crowded = c->alive > x->count / CLEAR_ALL;
 
-    for (uint32_t r = mv_index_next(x, 0, born, event); r < born;
-         r = mv_index_next(x, (r | (FAN - 1)) + 1, born, event)) {
+    for (uint32_t level = 0; is_crowded && level < x->levels; level++)
+        memset(c->sum[level], 0, x->length[level] * sizeof *c->sum[level]);
+    for (uint32_t r = is_crowded ? born : mv_index_next(x, 0, born, event); r < born;
+         r = mv_index_next(x, node_end(r, born), born, event)) {
         uint32_t node = r;
         for (uint32_t level = 0; level < x->levels; level++) {
             node >>= FAN_BITS;
@@ -50,41 +76,46 @@ static void clear(mv_pile *c)
 static void seed(mv_pile *c, uint32_t event)
 {
     const mv_index *x = c->index;
+    uint32_t r = 0;
 
     if (!c->is_empty)
         clear(c);
     c->is_empty = false;
     c->born = mv_index_born(x, event);
-    for (uint32_t r = mv_index_next(x, 0, c->born, event); r < c->born;
-         r = mv_index_next(x, r + 1, c->born, event)) {
-        if (is_drawn(c, r))
-            change(c, r, x->bytes[r]);
-        c->alive++;
+    while ((r = mv_index_next(x, r, c->born, event)) < c->born) {
+        uint32_t node = r >> FAN_BITS, end = node_end(r, c->born);
+        uint64_t bytes = 0;
+        for (; r < end; r++)
+            if (is_living(x, r, event)) {
+                bytes += is_drawn(c, r) ? x->bytes[r] : 0;
+                c->alive++;
+            }
+        change_node(c, node, bytes);
     }
 }
 
-/* Goes forward over the events behind the moment that was shown last. */
+/* Goes over the events between the moment that was shown last and `event`, forward or back: sums
+ * do not care in which order. */
 static void advance(mv_pile *c, uint32_t event)
 {
     const mv_index *x = c->index;
-    mv_index_walk walk = mv_index_walk_from(x, c->now.event + 1, event + 1);
+    bool is_back = event + 1 < c->now.event + 1; /* MV_BEFORE is the first */
+    mv_index_walk walk = is_back ? mv_index_walk_from(x, event + 1, c->now.event + 1)
+                                 : mv_index_walk_from(x, c->now.event + 1, event + 1);
 
     while (mv_index_walk_next(&walk)) {
         uint64_t bytes = x->bytes[walk.rank];
-        c->alive += walk.is_end ? -1u : 1u;
+        bool is_lost = walk.is_end != is_back;
+        c->alive += is_lost ? -1u : 1u;
         if (is_drawn(c, walk.rank))
-            change(c, walk.rank, walk.is_end ? -bytes : bytes);
+            change(c, walk.rank, is_lost ? -bytes : bytes);
     }
-    c->born = walk.born;
+    c->born = mv_index_born(x, event);
 }
 
-/* Whether the living rows are fewer than the events between: those must be added, and what was
- * alive be taken away. */
-static bool is_far(const mv_pile *c, uint32_t event)
+static uint32_t events_between(uint32_t a, uint32_t b)
 {
-    uint32_t from = c->now.event + 1, to = event + 1; /* MV_BEFORE is the first */
-
-    return c->is_empty || to < from || (to - from) / 4 > c->alive;
+    return a + 1 > b + 1 ? a - b : b - a;
 }
 
 /* Adds what the rows that end at the instant still hold open; or takes it away. */
@@ -110,7 +141,7 @@ void mv_pile_move(mv_pile *c, mv_instant instant)
         return;
     if (!c->is_empty)
         hold_open(c, false);
-    if (is_far(c, instant.event))
+    if (c->is_empty || events_between(c->now.event, instant.event) / SEED_COST > c->alive)
         seed(c, instant.event);
     else
         advance(c, instant.event);
@@ -146,11 +177,10 @@ static uint64_t held(const mv_pile *c, uint32_t rank)
 
     if (!is_drawn(c, rank))
         return 0;
-    if (event == MV_BEFORE)
-        return mv_index_is_alive(x, rank, event) ? x->bytes[rank] : 0;
-    if (x->end[rank] > event)
+    if (is_living(x, rank, event))
         return x->bytes[rank];
-    if (x->end[rank] < event || c->now.slid >= MV_SLID || !mv_index_is_alive(x, rank, event - 1))
+    if (event == MV_BEFORE || x->end[rank] < event || c->now.slid >= MV_SLID ||
+        !mv_index_is_alive(x, rank, event - 1))
         return 0;
     return mv_instant_open(x->bytes[rank], c->now.slid);
 }
@@ -232,6 +262,47 @@ uint32_t mv_pile_fill(const mv_pile *c, const uint64_t *middle, uint32_t count, 
     if (count > 0 && middle[0] < mv_pile_height(c))
         fill_nodes(&f, c->index->levels - 1, 0, 0);
     return f.at;
+}
+
+/* The same from the living rows alone. */
+static uint32_t fill_far(mv_pile *c, uint32_t event, const uint64_t *middle, uint32_t count,
+                         uint32_t *ids)
+{
+    const mv_index *x = c->index;
+    uint32_t born = mv_index_born(x, event), at = 0, r = 0;
+    uint64_t high = 0;
+
+    c->far = event;
+    c->far_alive = 0;
+    while (at < count && (r = mv_index_next(x, r, born, event)) < born)
+        for (uint32_t end = node_end(r, born); r < end; r++) {
+            if (!is_living(x, r, event))
+                continue;
+            c->far_alive++;
+            high += is_drawn(c, r) ? x->bytes[r] : 0;
+            for (; at < count && middle[at] < high; at++)
+                ids[at] = r;
+        }
+    return at;
+}
+
+/* Whether the living rows at `event` are likely fewer than the events that lie between; unless one
+ * is coming nearer by steps that are shorter than that. */
+static bool is_far(const mv_pile *c, uint32_t event)
+{
+    if (c->is_empty || events_between(c->now.event, event) <= c->alive)
+        return false;
+    return c->far_alive == 0 || events_between(c->far, event) > c->far_alive;
+}
+
+uint32_t mv_pile_fill_at(mv_pile *c, mv_instant instant, const uint64_t *middle, uint32_t count,
+                         uint32_t *ids)
+{
+    if (instant.slid == MV_SLID && is_far(c, instant.event))
+        return fill_far(c, instant.event, middle, count, ids);
+    c->far_alive = 0;
+    mv_pile_move(c, instant);
+    return mv_pile_fill(c, middle, count, ids);
 }
 
 static void put_run(reading *r, mv_run run)

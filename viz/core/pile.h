@@ -4,11 +4,11 @@
  *     sum[0]   └─ 4 MiB ┘└── 0 ───┘└─ 9 MiB ┘            living drawn bytes of 16 ranks
  *     sum[1]   └──────────── 13 MiB ────────────┘        of 256, and so on
  *
- * Moving by a few events adds and takes away what begins and ends; a far move starts anew from the
- * living rows that the index finds. So it costs the events between or the rows alive, whichever
- * are fewer, times the height of the tree. Reading a column walks the tree from the bottom of the
- * stack to its top and passes over what is too low to be seen as a whole: it costs pixels, not
- * rows. Half a byte for each rank. */
+ * Moving by a few events, forward or back, adds and takes away what begins and ends; a far move
+ * starts anew from the living rows that the index finds. So it costs the events between or the rows
+ * alive, whichever are fewer, times the height of the tree. Reading a column walks the tree from
+ * the bottom of the stack to its top and passes over what is too low to be seen as a whole: it
+ * costs pixels, not rows. Half a byte for each rank. */
 #ifndef MV_PILE_H
 #define MV_PILE_H
 
@@ -21,6 +21,8 @@ typedef struct {
     bool is_empty;                  /* nothing was asked for yet: no sums */
     uint32_t born;                  /* ranks [0, born) are */
     uint32_t alive;                 /* rows, drawn or not */
+    uint32_t far, far_alive;        /* where mv_pile_fill_at looked without moving, and at how many
+                                     * rows; 0: it moved */
     uint64_t *sum[MV_INDEX_LEVELS]; /* [index->length[level]] */
 } mv_pile;
 
@@ -53,6 +55,11 @@ uint32_t mv_pile_runs(const mv_pile *pile, uint64_t least, mv_run *out, uint32_t
  * a slide holds open; `middle` ascends. Returns how many ids there are up to the top of the stack:
  * those behind are not written. */
 uint32_t mv_pile_fill(const mv_pile *pile, const uint64_t *middle, uint32_t count, uint32_t *ids);
+
+/* mv_pile_move and mv_pile_fill, or the same without moving when the instant is so far away that
+ * looking at the living rows is less work; then the pile stays where it was. */
+uint32_t mv_pile_fill_at(mv_pile *pile, mv_instant instant, const uint64_t *middle, uint32_t count,
+                         uint32_t *ids);
 
 /* The row that covers a byte of the stack; false when the stack is not as high. O(log n). */
 bool mv_pile_find(const mv_pile *pile, uint64_t byte, mv_run *out);

@@ -1,6 +1,6 @@
 #include "viz/core/pyramid.h"
 
-enum { KEPT_EVERY = 2 * MV_PYRAMID_BUCKET };
+enum { KEPT_EVERY = MV_PYRAMID_CUT };
 
 static uint64_t smaller(uint64_t a, uint64_t b)
 {
@@ -177,6 +177,8 @@ mv_levels mv_pyramid_at(mv_pyramid_reader *reader, uint32_t event)
         return p->before;
     if (event >= p->events)
         event = p->events - 1;
+    if ((event + 1) % KEPT_EVERY == 0 || event + 1 == p->events)
+        return p->kept[event / KEPT_EVERY + 1];
     replay(reader, event / MV_PYRAMID_BUCKET);
     return reader->after[event % MV_PYRAMID_BUCKET];
 }

@@ -17,7 +17,12 @@
 
 #include "analyze/level_steps.h"
 
-enum { MV_PYRAMID_BUCKET = 64, MV_PYRAMID_FAN = 16, MV_PYRAMID_MOST_LEVELS = 8 };
+enum {
+    MV_PYRAMID_BUCKET = 64,
+    MV_PYRAMID_CUT = 2 * MV_PYRAMID_BUCKET,
+    MV_PYRAMID_FAN = 16,
+    MV_PYRAMID_MOST_LEVELS = 8
+};
 
 /* The least and the most of each measure, each on its own, within a range of moments. */
 typedef struct {
@@ -59,5 +64,14 @@ mv_levels mv_pyramid_at(mv_pyramid_reader *reader, uint32_t event);
  * the number of events). An empty range gives the moment `first` alone. Ranges asked from left to
  * right replay each bucket once. */
 mv_extent mv_pyramid_range(mv_pyramid_reader *reader, uint32_t first, uint32_t end);
+
+/* Where to cut a trace into ranges of about `width` events for curves of a pixel a range: at
+ * `event`, or near it, within a quarter of the width, where nothing has to be replayed. Cuts that
+ * are used as the end of one range and, less one, as the begin of the next leave no event out. */
+static inline uint32_t mv_pyramid_cut(uint32_t event, uint32_t width)
+{
+    return width < 2 * MV_PYRAMID_CUT ? event
+                                      : (event + MV_PYRAMID_BUCKET) & ~(MV_PYRAMID_CUT - 1u);
+}
 
 #endif

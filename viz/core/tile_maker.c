@@ -74,57 +74,76 @@ uint32_t mv_tile_rows(mv_pyramid_reader *levels, const mv_tile_subject *s, const
     return low;
 }
 
-static void fill_column(mv_tile_maker *m, const mv_tile *tile, uint32_t *ids)
+/* A column of pixels, the events that stand in it, and what it shows. */
+typedef struct {
+    double x0, x1;
+    uint32_t first, end;
+    mv_instant instant;
+} column;
+
+static void fill_column(mv_tile_maker *m, const mv_tile *tile, const column *now, uint32_t *ids)
 {
-    uint32_t rows = mv_pile_fill(&m->pile, m->middle, tile->rows, ids);
+    uint32_t rows = mv_pile_fill_at(&m->pile, now->instant, m->middle, tile->rows, ids);
 
     for (; rows < tile->rows; rows++)
         ids[rows] = MV_NO_ROW;
 }
 
-/* A column narrower than an event shows all that there is. */
-static uint32_t find_spike(const mv_tile_subject *s, const mv_tile *tile, double x0, double x1,
-                           mv_instant instant)
+/* A column of one event shows all that there is. */
+static uint32_t find_spike(const mv_tile_subject *s, const mv_tile *tile, const column *now)
 {
-    uint32_t first = mv_timescale_from(s->scale, x0), end = mv_timescale_from(s->scale, x1);
     uint64_t least = tile->dy > 1 ? (uint64_t)tile->dy : 1;
 
-    if (end - first < 2)
+    if (now->end - now->first < 2)
         return MV_NO_ROW;
-    return mv_spike_find(s->index, s->drawn, first, end, instant.event, least);
+    return mv_spike_find(s->index, s->drawn, now->first, now->end, now->instant.event, least);
+}
+
+/* Behind the end of the axis is nothing. */
+static void fill_rest(const mv_tile *tile, uint32_t count, uint32_t *ids, uint32_t *spikes)
+{
+    for (uint64_t i = (uint64_t)count * tile->rows; i < (uint64_t)MV_TILE_COLUMNS * tile->rows; i++)
+        ids[i] = MV_NO_ROW;
+    for (; count < MV_TILE_COLUMNS; count++)
+        spikes[count] = MV_NO_ROW;
+}
+
+/* The column to the right of `now`, which begins where that ends. */
+static void step(mv_tile_maker *m, const mv_tile_subject *s, const mv_tile *tile, uint32_t count,
+                 column *now)
+{
+    now->x0 = now->x1;
+    now->first = now->end;
+    now->x1 = place_of(tile, count + 1);
+    now->end = mv_timescale_from(s->scale, now->x1);
+    now->instant =
+        mv_timescale_instant_of(s->scale, &m->levels, now->x0, now->x1, now->first, now->end);
 }
 
 bool mv_tile_make(mv_tile_maker *m, const mv_tile_subject *s, const mv_tile *tile, uint64_t epoch,
                   const _Atomic bool *stop, uint32_t *ids, uint32_t *spikes)
 {
+    column now = {.x1 = place_of(tile, 0)};
     mv_instant last = {0};
-    uint32_t count = 0; /* columns so far that show something */
+    uint32_t count = 0;
 
     if (!take_up(m, s, epoch))
         return false;
     for (uint32_t i = 0; i < tile->rows; i++)
         m->middle[i] = mv_tile_byte(tile->dy, tile->ky * MV_TILE_ROWS + i);
-    for (; count < MV_TILE_COLUMNS; count++) {
-        double x0 = place_of(tile, count), x1 = place_of(tile, count + 1);
-        uint32_t *column = ids + (uint64_t)count * tile->rows;
-        mv_instant now;
-        if (x0 >= s->scale->length)
-            break;
+    now.end = mv_timescale_from(s->scale, now.x1);
+    for (; count < MV_TILE_COLUMNS && now.x1 < s->scale->length; count++) {
+        uint32_t *here = ids + (uint64_t)count * tile->rows;
         if (atomic_load_explicit(stop, memory_order_relaxed))
             return false;
-        now = mv_timescale_instant(s->scale, &m->levels, x0, x1);
-        if (count > 0 && now.event == last.event && now.slid == last.slid) {
-            memcpy(column, column - tile->rows, tile->rows * sizeof *ids);
-        } else {
-            mv_pile_move(&m->pile, now);
-            fill_column(m, tile, column);
-        }
-        spikes[count] = find_spike(s, tile, x0, x1, now);
-        last = now;
+        step(m, s, tile, count, &now);
+        if (count > 0 && now.instant.event == last.event && now.instant.slid == last.slid)
+            memcpy(here, here - tile->rows, tile->rows * sizeof *ids);
+        else
+            fill_column(m, tile, &now, here);
+        spikes[count] = find_spike(s, tile, &now);
+        last = now.instant;
     }
-    for (uint64_t i = (uint64_t)count * tile->rows; i < (uint64_t)MV_TILE_COLUMNS * tile->rows; i++)
-        ids[i] = MV_NO_ROW;
-    for (; count < MV_TILE_COLUMNS; count++)
-        spikes[count] = MV_NO_ROW;
+    fill_rest(tile, count, ids, spikes);
     return true;
 }

@@ -158,10 +158,9 @@ static mv_instant middle_of(const mv_timescale *s, double x)
     return instant;
 }
 
-mv_instant mv_timescale_instant(const mv_timescale *s, mv_pyramid_reader *levels, double x0,
-                                double x1)
+mv_instant mv_timescale_instant_of(const mv_timescale *s, mv_pyramid_reader *levels, double x0,
+                                   double x1, uint32_t first, uint32_t end)
 {
-    uint32_t first = mv_timescale_from(s, x0), end = mv_timescale_from(s, x1);
     bool is_dense = s->clock == MV_CLOCK_TIME || x1 - x0 > 1;
     mv_extent extent;
 
@@ -171,4 +170,11 @@ mv_instant mv_timescale_instant(const mv_timescale *s, mv_pyramid_reader *levels
         first--; /* the moment that the column begins with; of event 0: MV_BEFORE */
     extent = mv_pyramid_range(levels, first, end);
     return (mv_instant){s->of_segments ? extent.reserved_event : extent.allocated_event, MV_SLID};
+}
+
+mv_instant mv_timescale_instant(const mv_timescale *s, mv_pyramid_reader *levels, double x0,
+                                double x1)
+{
+    return mv_timescale_instant_of(s, levels, x0, x1, mv_timescale_from(s, x0),
+                                   mv_timescale_from(s, x1));
 }

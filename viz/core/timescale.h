@@ -70,4 +70,8 @@ uint32_t mv_timescale_moment(const mv_timescale *scale, double x);
 mv_instant mv_timescale_instant(const mv_timescale *scale, mv_pyramid_reader *levels, double x0,
                                 double x1);
 
+/* Likewise, where it is known that the events [first, end) stand there. */
+mv_instant mv_timescale_instant_of(const mv_timescale *scale, mv_pyramid_reader *levels, double x0,
+                                   double x1, uint32_t first, uint32_t end);
+
 #endif
