@@ -178,7 +178,7 @@ static int64_t x_of(const model *m, mv_clock clock, uint32_t event, uint64_t tic
 
 /* The points of a row within [from, to), from the model's record of its life. */
 static uint32_t expect_points(const model *m, mv_clock clock, uint32_t rank, uint32_t from,
-                              uint32_t to, mv_point *points)
+                              uint32_t to, mv_polygon_point *points)
 {
     const row *r = &m->rows[rank];
     uint32_t birth = m->x->birth[rank], end = m->x->end[rank], n = 0;
@@ -190,31 +190,32 @@ static uint32_t expect_points(const model *m, mv_clock clock, uint32_t rank, uin
     for (uint32_t i = 0; i < r->slide_count && r->slides[i].event < from; i++)
         offset = r->slides[i].offset;
     if (is_whole)
-        points[n++] =
-            (mv_point){x_of(m, clock, birth == MV_BEFORE ? 0 : birth, r->begin_tick), offset};
+        points[n++] = (mv_polygon_point){
+            x_of(m, clock, birth == MV_BEFORE ? 0 : birth, r->begin_tick), offset};
     else
-        points[n++] = (mv_point){x_of(m, clock, from, m->tick_at[from]), offset};
+        points[n++] = (mv_polygon_point){x_of(m, clock, from, m->tick_at[from]), offset};
     for (uint32_t i = 0; i < r->slide_count; i++) {
         const slide *s = &r->slides[i];
         if (s->event < from || s->event >= to)
             continue;
-        points[n++] = (mv_point){x_of(m, clock, s->event, s->tick), offset};
+        points[n++] = (mv_polygon_point){x_of(m, clock, s->event, s->tick), offset};
         offset = s->offset;
-        points[n++] = (mv_point){x_of(m, clock, s->event, s->tick + 3 * slanted), offset};
+        points[n++] = (mv_polygon_point){x_of(m, clock, s->event, s->tick + 3 * slanted), offset};
     }
     if (ends)
-        points[n++] = (mv_point){x_of(m, clock, end, r->end_tick), offset};
+        points[n++] = (mv_polygon_point){x_of(m, clock, end, r->end_tick), offset};
     else if (to == m->x->events)
-        points[n++] = (mv_point){x_of(m, clock, to, m->tick), offset};
+        points[n++] = (mv_polygon_point){x_of(m, clock, to, m->tick), offset};
     else
-        points[n++] = (mv_point){x_of(m, clock, to, m->tick_at[to]), offset};
+        points[n++] = (mv_polygon_point){x_of(m, clock, to, m->tick_at[to]), offset};
     return n;
 }
 
 static void check_outline(model *m, const mv_drawn *d, mv_clock clock, uint32_t rank, uint32_t from,
                           uint32_t to)
 {
-    mv_point *want = mv_push_array(&m->arena, mv_point, 2 * (uint64_t)m->x->events + 2);
+    mv_polygon_point *want =
+        mv_push_array(&m->arena, mv_polygon_point, 2 * (uint64_t)m->x->events + 2);
     uint32_t count = expect_points(m, clock, rank, from, to, want);
     mv_polygon found;
     mv_err err;

@@ -90,7 +90,7 @@ static void put(pen *p, int64_t x, uint64_t offset)
 {
     if (p->out->count == p->capacity) {
         uint64_t more = p->capacity * 2;
-        mv_point *grown =
+        mv_polygon_point *grown =
             more < UINT32_MAX ? mv_arena_grow(p->arena, p->out->point, more * sizeof *grown) : NULL;
         p->failed = p->failed || !grown;
         if (p->failed)
@@ -98,7 +98,7 @@ static void put(pen *p, int64_t x, uint64_t offset)
         p->out->point = grown;
         p->capacity = more;
     }
-    p->out->point[p->out->count++] = (mv_point){x, offset};
+    p->out->point[p->out->count++] = (mv_polygon_point){x, offset};
 }
 
 static uint32_t first_slide(const mv_drawn *d, const span *s, uint32_t rank)
@@ -137,7 +137,7 @@ mv_code mv_polygon_find(mv_arena *arena, const mv_drawn *d, mv_clock clock, uint
     offset = first_offset(d, rank, &s);
     points = mv_polygon_count(d, rank, from, to, FEW);
     p.capacity = points;
-    out->point = points < FEW ? mv_push_array(arena, mv_point, points)
+    out->point = points < FEW ? mv_push_array(arena, mv_polygon_point, points)
                               : mv_arena_grow(arena, NULL, points * sizeof *out->point);
     p.failed = !out->point;
     if (!p.failed) {

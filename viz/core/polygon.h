@@ -14,27 +14,28 @@
 #define MV_POLYGON_H
 
 #include "viz/core/drawn.h"
-
-/* What x counts.
- *
- *     TICKS    as PyTorch's viewer (drawn.h): slides take 3 ticks, edges are slanted
- *     EVENTS   what is alive after event e fills [e, e + 1); slides are steps
- *     TIME     microseconds, time_us of the events as they are; slides are steps */
-typedef enum { MV_CLOCK_TICKS, MV_CLOCK_EVENTS, MV_CLOCK_TIME } mv_clock;
+#include "viz/core/timescale.h"
 
 typedef struct {
     int64_t x;
     uint64_t offset; /* bytes below it */
-} mv_point;
+} mv_polygon_point;
 
 typedef struct {
     uint32_t rank;
     uint64_t bytes;
     uint32_t count;
-    mv_point *point; /* [count] at least 2; 0 when the row is not drawn, or not in the window */
+    mv_polygon_point
+        *point; /* [count] at least 2; 0 when the row is not drawn, or not in the window */
 } mv_polygon;
 
-/* The outline of `rank` within events [from, to): all of them for the whole. It begins at its birth
+/* What x counts:
+ *
+ *     TICKS    as PyTorch's viewer (drawn.h): slides take 3 ticks, edges are slanted
+ *     EVENTS   what is alive after event e fills [e, e + 1); slides are steps
+ *     TIME     microseconds, time_us of the events as they are; slides are steps
+ *
+ * The outline of `rank` within events [from, to): all of them for the whole. It begins at its birth
  * or at `from`, and ends at its end, at `to`, or with the axis. O(points x log n), and to find its
  * first offset: at most 1,024 events, or what is alive below it where it was born before the
  * window. Fails only for want of memory. */
