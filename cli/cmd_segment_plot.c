@@ -58,6 +58,7 @@ static mv_code draw_segments(plot *p, mv_arena *work, const mv_lives *lives, mv_
                              .from = window.first,
                              .to = window.end,
                              .is_dark = o->is_dark,
+                             .by_line = o->by_line,
                              .top = o->top,
                              .filter = o->filter,
                              .only = o->filter ? &bits : NULL,

@@ -5,7 +5,7 @@
 #define RANGE_OPTIONS (MV_HAS(DEVICE) | MV_HAS(FROM) | MV_HAS(TO))
 #define PLOT_OPTIONS                                                                            \
     (MV_HAS(JSON) | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(VIEW) | MV_HAS(OUTPUT) | MV_HAS(AT) | \
-     MV_HAS(FILTER) | MV_HAS(TOP) | RANGE_OPTIONS)
+     MV_HAS(FILTER) | MV_HAS(TOP) | MV_HAS(BY) | RANGE_OPTIONS)
 
 const mv_command mv_commands[] = {
     {

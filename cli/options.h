@@ -50,6 +50,8 @@
     X(SCALE, "scale", 0, "FACTOR", NULL,                                                           \
       "size of letters, from 0.5 to 4 (default: the display's)")                                   \
     X(MEM, "mem", 0, "SIZE", NULL, "most memory of pictures that are kept (default: 64M)")         \
+    X(BY, "by", 0, "WHAT", "use line",                                                             \
+      "colors of segments over time: how full they are (use, default), or who asked (line)")       \
     X(THEME, "theme", 0, "WHICH", "light dark", "colors of a picture: light (default) or dark")    \
     X(FORMAT, "format", 0, "WHICH", "perfetto speedscope folded csv sqlite",                       \
       "what to write: perfetto, speedscope, folded, csv, sqlite")                                  \
@@ -144,6 +146,7 @@ typedef struct {
     mv_picture_view view;   /* meaningful when given */
     const char *filter;     /* NULL when not given */
     uint32_t top;           /* 0 when not given */
+    bool by_line;
     bool is_dark;
     mv_export_format format; /* meaningful when given */
     const char *table;       /* NULL when not given; one of its words */

@@ -82,6 +82,9 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++)
         for (int i = 0; i < 2; i++) {
             picture p;
+            draw(&p, trace, device, (mv_timeline_opts){.is_dark = i, .by_line = true});
+            mvt_scene_check(&p.timeline.scene, name);
+            drop(&p);
             draw(&p, trace, device, (mv_timeline_opts){.is_dark = i});
             mvt_scene_check(&p.timeline.scene, name);
             cr_expect_leq(p.timeline.drawn, p.lives.segments.count);
@@ -111,8 +114,13 @@ Test(segment_timeline, says_what_is_there)
     draw(&p, &trace, 0, (mv_timeline_opts){0});
     cr_expect(mvt_scene_says(&p.timeline.scene, "peak reserved 1.18 GiB"));
     cr_expect(mvt_scene_says(&p.timeline.scene, "reserved at the peak, tensors used"));
-    cr_expect(mvt_scene_says(&p.timeline.scene, "Who asked for the 1.18 GiB"));
+    cr_expect(mvt_scene_says(&p.timeline.scene, "How full the 1.18 GiB of the peak are"));
+    cr_expect(mvt_scene_says(&p.timeline.scene, "75 to 100 % in use"));
+    cr_expect(mvt_scene_hovers(&p.timeline.scene, "\nhere empty"));
     cr_expect(mvt_scene_hovers(&p.timeline.scene, " of an expandable segment at 0x"));
+    drop(&p);
+    draw(&p, &trace, 0, (mv_timeline_opts){.by_line = true});
+    cr_expect(mvt_scene_says(&p.timeline.scene, "Who asked for the 1.18 GiB"));
     drop(&p);
     draw(&p, &trace, 0, (mv_timeline_opts){.from = 100, .to = 200});
     cr_expect_eq(p.timeline.events, 100);

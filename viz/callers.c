@@ -261,7 +261,7 @@ static const char *share_text(mv_scene *scene, uint64_t bytes, uint64_t all)
     return mv_scene_format(scene, "%.0f %%", share);
 }
 
-static void legend_row(mv_painter *p, float x, float y, float w, const char *label, uint64_t bytes)
+void mv_callers_row(mv_painter *p, float x, float y, float w, const char *label, uint64_t bytes)
 {
     const char *share = share_text(p->scene, bytes, p->peak);
     char size[MV_SIZE_TEXT];
@@ -277,7 +277,7 @@ static void other_row(mv_painter *p, float x, float y, float w, uint32_t others,
 {
     for (uint32_t i = 0; i < MV_MUTED_COLOURS; i++)
         mv_scene_rect(p->scene, x + 3 * (float)i, y - 10, 3, 12, mv_muted_colour(i));
-    legend_row(p, x, y, w, mv_scene_format(p->scene, "%u other lines of code", others), bytes);
+    mv_callers_row(p, x, y, w, mv_scene_format(p->scene, "%u other lines of code", others), bytes);
 }
 
 /* What --top left out, so that the rows add up to the peak. */
@@ -286,18 +286,24 @@ static void band_row(mv_painter *p, float x, float y, float w)
     char count[MV_TICK_TEXT];
 
     mv_scene_rect(p->scene, x, y - 10, 12, 12, p->theme->rest);
-    legend_row(p, x, y, w,
-               mv_scene_format(p->scene, "other: %s %s",
-                               mv_axis_exact(p->shown.matches - p->shown.largest, count),
-                               p->of_segments ? "segments" : "blocks"),
-               mv_shown_others(p));
+    mv_callers_row(p, x, y, w,
+                   mv_scene_format(p->scene, "other: %s %s",
+                                   mv_axis_exact(p->shown.matches - p->shown.largest, count),
+                                   p->of_segments ? "segments" : "blocks"),
+                   mv_shown_others(p));
 }
 
-void mv_callers_legend(mv_painter *p, float x, float y, float w)
+void mv_callers_legend(mv_arena *scratch, mv_painter *p, float x, float y, float w)
 {
     char size[MV_SIZE_TEXT];
 
     y = legend_keys(p, x, y + (p->has_lane ? 8 : 0)) + 34;
+    if (p->blocks) {
+        y = mv_fullness_legend(scratch, p, x, y, w);
+        if (p->shown.has_others)
+            band_row(p, x, y + ROW_HEIGHT, w);
+        return;
+    }
     mv_callers_rows(p, x, y, w,
                     mv_scene_format(p->scene,
                                     p->of_segments                  ? "Who asked for the %s"
@@ -327,7 +333,7 @@ void mv_callers_rows(mv_painter *p, float x, float y, float w, const char *title
         memcpy(label, "leak: ", 6);
         mv_caller_label(p, caller, label + 6, LABEL_SIZE);
         mv_scene_rect(p->scene, x, y - 10, 12, 12, caller->colour);
-        legend_row(p, x, y, w, caller->is_leak ? label : label + 6, caller->bytes);
+        mv_callers_row(p, x, y, w, caller->is_leak ? label : label + 6, caller->bytes);
     }
     if (others)
         other_row(p, x, y += ROW_HEIGHT, w, others, rest);

@@ -323,7 +323,7 @@ static mv_code paint(mv_arena *arena, mv_arena *scratch, painting *s, mv_err *er
         return code;
     mv_lanes_paint(&s->p);
     mv_marker_ooms(&s->p);
-    mv_callers_legend(&s->p, s->p.scene->width - RIGHT + 24, s->p.y + 10, RIGHT - 48);
+    mv_callers_legend(scratch, &s->p, s->p.scene->width - RIGHT + 24, s->p.y + 10, RIGHT - 48);
     return s->p.scene->failed ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "pools") : MV_OK;
 }
 

@@ -3,6 +3,7 @@
  *     timeline.c   the timeline: what is painted, in which order
  *     shown.c      which rows: those of a filter, the largest
  *     shapes.c     the allocations
+ *     fullness_painter.c   segments by how full they are
  *     callers.c    call sites: which allocations share a colour, and the legend
  *     ruler.c      axes, titles
  *     lanes.c      annotations and steps
@@ -55,11 +56,13 @@ typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
     const mv_timeline_opts *opts;
-    bool of_segments; /* the timeline of segments: its rows stand in `lives` in place of
-                       * allocations, and `series` has reserved bytes as `allocated`, those that
-                       * tensors use as `active` */
-    bool of_pools;    /* one of several timelines in the picture, each of a pool */
-    uint32_t parts;   /* timelines that share the picture's budgets; 0: one */
+    bool of_segments;       /* the timeline of segments: its rows stand in `lives` in place of
+                             * allocations, and `series` has reserved bytes as `allocated`, those that
+                             * tensors use as `active` */
+    bool of_pools;          /* one of several timelines in the picture, each of a pool */
+    const mv_lives *blocks; /* of segments that are coloured by how full they are: what is in them;
+                             * NULL: coloured by line */
+    uint32_t parts;         /* timelines that share the picture's budgets; 0: one */
     const mv_theme *theme;
     mv_scene *scene;
     mv_shown shown;
@@ -158,7 +161,10 @@ mv_code mv_painter_timeline(mv_arena *scratch, mv_painter *p, uint32_t *drawn, m
 void mv_painter_open(mv_painter *p, mv_arena *arena);
 
 bool mv_callers_find(mv_arena *arena, mv_painter *p);
-void mv_callers_legend(mv_painter *p, float x, float y, float w);
+void mv_callers_legend(mv_arena *scratch, mv_painter *p, float x, float y, float w);
+
+/* A row of a legend beside its swatch: label, bytes, share of the peak. */
+void mv_callers_row(mv_painter *p, float x, float y, float w, const char *label, uint64_t bytes);
 
 /* The sites with their colours, bytes and shares of the peak, below a title. */
 void mv_callers_rows(mv_painter *p, float x, float y, float w, const char *title);
@@ -170,6 +176,16 @@ bool mv_shapes_paint(mv_arena *scratch, mv_painter *p, uint32_t *drawn);
 
 /* What a row of the lives table is, for the pointer: bytes, life, stack. In the scene's arena. */
 const char *mv_shapes_describe(mv_painter *p, uint32_t row, bool is_leak);
+
+/* What an element is, for the pointer that rests on it. */
+const char *mv_shapes_element(mv_painter *p, const mv_element *e);
+
+/* The outline of an element that is large enough for one. */
+void mv_shapes_edges(mv_painter *p, const mv_element *e);
+
+/* In place of mv_shapes_paint and mv_callers_rows where p->blocks is set. */
+bool mv_fullness_paint(mv_arena *scratch, mv_painter *p, uint32_t *drawn);
+float mv_fullness_legend(mv_arena *scratch, mv_painter *p, float x, float y, float w);
 
 void mv_shapes_area(mv_painter *p, const uint64_t *levels, mv_shape shape);
 

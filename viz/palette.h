@@ -38,6 +38,10 @@ uint32_t mv_site_colour(uint32_t index);
 /* For the many sites that no legend names: pale, and unlike the grey of `rest`. */
 uint32_t mv_muted_colour(uint32_t index);
 
+/* How full a segment is, 0 to 4 (viz/fullness.h): from sand to deep blue, each darker than the one
+ * before; in the dark theme the other way round, so that the fullest stands out most. */
+uint32_t mv_fullness_colour(uint32_t level, bool is_dark);
+
 /* The colour, an eighth of the way to white. */
 uint32_t mv_lighter(uint32_t colour);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyze/size.h"
+#include "viz/fullness.h"
 #include "viz/painter.h"
 
 /* ---- segments as rows in order of birth -------------------------------------------------- */
@@ -130,27 +131,20 @@ static void add_life(uint64_t *changes, uint64_t *before, uint32_t birth, uint32
 }
 
 /* What the segments that are left hold, and what tensors use of them. */
-static mv_code level_part(mv_arena *scratch, const mv_lives *lives, mv_painter *p,
-                          const mv_filter_bits *only, mv_err *err)
+static mv_code level_part(mv_arena *scratch, const mv_lives *lives, mv_painter *p, mv_err *err)
 {
-    const mv_alloc_lives *a = &lives->allocs;
-    const mv_segment_lives *s = &lives->segments;
+    const mv_alloc_lives *rows = &p->lives->allocs;
     mv_series *series = &p->series;
 
     series->allocated = mv_push_array(scratch, uint64_t, series->count);
-    series->active = mv_push_array(scratch, uint64_t, series->count);
+    series->active = mv_fullness_of_all(scratch, lives, p->lives, &series->before.active);
     if (!series->allocated || !series->active)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "segment timeline");
-    series->before.allocated = series->before.active = 0;
-    for (uint32_t i = 0; i < s->count; i++)
-        if (mv_filter_has(only, i))
-            add_life(series->allocated, &series->before.allocated, s->birth[i], s->death[i],
-                     s->size[i]);
-    for (uint32_t i = 0; i < a->count; i++)
-        if (a->segment[i] < s->count && mv_filter_has(only, a->segment[i]))
-            add_life(series->active, &series->before.active, a->birth[i], a->freed[i], a->block[i]);
+    series->before.allocated = 0;
+    for (uint32_t i = 0; i < rows->count; i++)
+        add_life(series->allocated, &series->before.allocated, rows->birth[i], rows->freed[i],
+                 rows->block[i]);
     add_up(series->allocated, series->count, series->before.allocated);
-    add_up(series->active, series->count, series->before.active);
     return MV_OK;
 }
 
@@ -167,7 +161,7 @@ static mv_code choose_rows(mv_arena *scratch, const mv_lives *lives, mv_painter 
     shown->only = only ? rows : NULL;
     code = mv_shown_filter(scratch, p, err);
     if (code == MV_OK && only)
-        code = level_part(scratch, lives, p, only, err);
+        code = level_part(scratch, lives, p, err);
     return code == MV_OK ? mv_shown_top(scratch, p, err) : code;
 }
 
@@ -182,6 +176,7 @@ mv_code mv_segment_timeline_find(mv_arena *arena, const mv_trace *trace, const m
                     .lives = &segments,
                     .opts = &shown,
                     .of_segments = true,
+                    .blocks = opts->by_line ? NULL : lives,
                     .theme = mv_theme_of(opts->is_dark),
                     .scene = &out->scene};
     mv_arena scratch;

@@ -121,8 +121,7 @@ const char *mv_shapes_describe(mv_painter *p, uint32_t row, bool is_leak)
     return mv_scene_format(p->scene, "%s", text);
 }
 
-/* What an element is, for the pointer that rests on it. */
-static const char *describe(mv_painter *p, const mv_element *e)
+const char *mv_shapes_element(mv_painter *p, const mv_element *e)
 {
     uint32_t row = e->first;
 
@@ -178,6 +177,8 @@ static void paint_polygons(mv_painter *p, const mv_element *e, uint32_t colour, 
                       .is_crisp = !has_edge,
                       .title = title};
 
+    if (!colour && !has_edge)
+        return;
     for (uint32_t first = 0, last; first < e->columns; first = last + 1) {
         last = end_of_run(samples, first, e->columns);
         edge(p, samples, first, last, true);
@@ -185,6 +186,11 @@ static void paint_polygons(mv_painter *p, const mv_element *e, uint32_t colour, 
         mv_scene_add(p->scene, shape);
         shape.title = mv_painter_hover(p, title);
     }
+}
+
+void mv_shapes_edges(mv_painter *p, const mv_element *e)
+{
+    paint_polygons(p, e, 0, NULL);
 }
 
 void mv_shapes_area(mv_painter *p, const uint64_t *levels, mv_shape shape)
@@ -389,7 +395,7 @@ bool mv_shapes_paint(mv_arena *scratch, mv_painter *p, uint32_t *drawn)
     slivers = count_slivers(p, list + polygons, count - polygons);
     /* The largest first: there may be too many texts. */
     for (uint32_t i = 0; i < polygons; i++)
-        list[i].title = mv_painter_hover(p, describe(p, &l->elements[list[i].element]));
+        list[i].title = mv_painter_hover(p, mv_shapes_element(p, &l->elements[list[i].element]));
     qsort(list, polygons, sizeof *list, by_element);
     qsort(list + polygons, slivers, sizeof *list, by_group);
     mv_shapes_area(p, l->allocated,

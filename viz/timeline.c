@@ -108,13 +108,13 @@ static bool paint(mv_arena *scratch, mv_painter *p, uint32_t *drawn)
     mv_ruler_titles(p);
     mv_ruler_paint(p);
     mv_marker_outline(p);
-    if (!mv_shapes_paint(scratch, p, drawn))
+    if (!(p->blocks ? mv_fullness_paint : mv_shapes_paint)(scratch, p, drawn))
         return false;
     mv_marker_curves(p);
     mv_lanes_paint(p);
     mv_marker_ooms(p);
     mv_marker_peaks(p);
-    mv_callers_legend(p, p->scene->width - RIGHT + 24, p->y + 10, RIGHT - 48);
+    mv_callers_legend(scratch, p, p->scene->width - RIGHT + 24, p->y + 10, RIGHT - 48);
     return !p->scene->failed;
 }
 

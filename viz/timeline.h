@@ -27,6 +27,7 @@ typedef struct {
                                  * of the peak they are; NULL: all */
     const char *filter;         /* what chose `only`, for the heading */
     bool is_dark;
+    bool by_line; /* segments: the colour is that of the line that asked; else how full they are */
     const char *title; /* the file's name; not NULL */
     const mv_leaks
         *leaks;          /* of these lives: their blocks and their verdict are shown; NULL: none */
