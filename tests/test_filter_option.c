@@ -112,13 +112,3 @@ Test(filter_option, report_counts_matches)
     cr_expect_eq(mvt_json_number(report, "matches"), 514);
     cJSON_Delete(report);
 }
-
-Test(filter_option, pages_have_a_search_of_their_own)
-{
-    mvt_run r = mvt_sh("$MEMVIZ trace_plot --filter a $SNAPS/oom.pickle -o x.html; s=$?; ls; "
-                       "exit $s");
-
-    cr_expect_eq(r.status, 2);
-    cr_expect(strstr(r.err, "a page holds everything"), "%s", r.err);
-    mvt_run_drop(&r);
-}
