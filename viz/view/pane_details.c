@@ -1,4 +1,5 @@
 /* One allocation: what it is, who made and freed it, and who else used its address. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -6,7 +7,7 @@
 #include "viz/axis.h"
 #include "viz/view/panels.h"
 
-enum { FACTS = 340, HISTORY = 300, NAME = 92 }; /* pixels at scale 1 */
+enum { FACTS = 340, HISTORY = 300, NAME = 92, NARROW = 1120 }; /* pixels at scale 1 */
 
 typedef struct {
     mv_view *view;
@@ -101,12 +102,10 @@ static void put_place(painting *p)
         return;
     }
     pool = s->pool[segment].row < t->pools.count ? s->pool[segment] : MV_DEFAULT_POOL;
-    put_fact(
-        p, "segment",
-        mv_panel_say(p->view, "0x%llx + %s of %s%s", (unsigned long long)s->addr[segment],
-                     mv_panel_size(p->view, p->lives->allocs.addr[p->alloc] - s->addr[segment]),
-                     mv_panel_size(p->view, s->size[segment]),
-                     s->is_expandable[segment] ? ", expandable" : ""));
+    put_fact(p, "segment",
+             mv_panel_say(p->view, "0x%llx of %s%s", (unsigned long long)s->addr[segment],
+                          mv_panel_size(p->view, s->size[segment]),
+                          s->is_expandable[segment] ? ", expandable" : ""));
     put_fact(p, "pool",
              mv_panel_say(p->view, "%s, (%llu, %llu)",
                           mv_segment_kind_name((mv_segment_kind)s->kind[segment]),
@@ -370,22 +369,32 @@ static void ask_story(painting *p)
     p->view->panels->story_shown = p->story;
 }
 
-static void paint_columns(painting *p, mv_box box)
+/* Two columns: what it is and its address, who made and who freed it. */
+static void paint_narrow(painting *p, mv_box box)
+{
+    mv_box left = mv_box_cut_left(&box, roundf(box.w * 0.48f));
+
+    left.w -= mv_ui_px(&p->view->ui, 16);
+    open_column(p, left);
+    put_facts(p);
+    put_history(p);
+    close_column(p);
+    open_column(p, box);
+    put_alloc_stacks(p);
+    put_free_stack(p);
+    close_column(p);
+}
+
+static void paint_wide(painting *p, mv_box box)
 {
     mv_ui *ui = &p->view->ui;
-    float pad = mv_ui_px(ui, 16), stacks;
-    mv_box facts, history, left;
+    float pad = mv_ui_px(ui, 16);
+    mv_box facts = mv_box_cut_left(&box, mv_ui_px(ui, FACTS));
+    mv_box history = mv_box_cut_right(&box, mv_ui_px(ui, HISTORY)), left;
 
-    box.x += mv_ui_px(ui, MV_UI_PAD);
-    box.y += 2;
-    box.h -= 2;
-    box.w -= mv_ui_px(ui, MV_UI_PAD + 10);
-    facts = mv_box_cut_left(&box, mv_ui_px(ui, FACTS));
-    history = mv_box_cut_right(&box, mv_ui_px(ui, HISTORY));
     facts.w -= pad;
     box.w -= pad;
-    stacks = box.w;
-    left = mv_box_cut_left(&box, stacks * 0.55f);
+    left = mv_box_cut_left(&box, roundf(box.w * 0.55f));
     left.w -= pad;
     open_column(p, facts);
     put_facts(p);
@@ -399,6 +408,20 @@ static void paint_columns(painting *p, mv_box box)
     open_column(p, history);
     put_history(p);
     close_column(p);
+}
+
+static void paint_columns(painting *p, mv_box box)
+{
+    mv_ui *ui = &p->view->ui;
+
+    box.x += mv_ui_px(ui, MV_UI_PAD);
+    box.y += 2;
+    box.h -= 2;
+    box.w -= mv_ui_px(ui, MV_UI_PAD + 10);
+    if (box.w < mv_ui_px(ui, NARROW))
+        paint_narrow(p, box);
+    else
+        paint_wide(p, box);
 }
 
 static void paint(mv_view *view, mv_box box)

@@ -5,6 +5,7 @@
 #include "analyze/alive.h"
 #include "viz/heading.h"
 #include "viz/view/panels.h"
+#include "viz/view/plot.h"
 
 enum {
     HEAD = 22,     /* pixels of the line of sums at scale 1 */
@@ -12,6 +13,7 @@ enum {
     LEAST_ROW = 5, /* of a row */
     ROW = 15,      /* about */
     MOST_ROW = 40,
+    LEGEND = 270,
     LABEL = 44 /* what a text in a block needs to say anything */
 };
 
@@ -25,11 +27,20 @@ typedef struct {
     float row;  /* height */
 } painting;
 
+/* Cuts off what the legend takes: nothing in a narrow pane. */
+static mv_box cut_legend(const mv_view *view, mv_box *box)
+{
+    float width = mv_ui_px(&view->ui, LEGEND);
+
+    return mv_box_cut_right(box, box->w > 3 * width ? width : 0);
+}
+
 static mv_box rows_of(const mv_view *view, mv_box box)
 {
     float pad = mv_ui_px(&view->ui, MV_UI_PAD);
 
     mv_box_cut_top(&box, mv_ui_px(&view->ui, HEAD));
+    cut_legend(view, &box);
     box.x += pad;
     box.w -= 2 * pad;
     return box;
@@ -201,19 +212,30 @@ static void paint_box(painting *p, uint32_t group, const mv_state_box *box)
         label_box(p, box, at, p->ui->theme->faint_text);
 }
 
-/* Around what is pinned, and what the search hits when it is shown. */
+/* Whether the box shows the block, alone or among small ones of its segment. */
+static bool shows(const painting *p, const mv_state_box *box, uint32_t alloc)
+{
+    const mv_heap_map *map = &p->answer->heap.map;
+    uint32_t end = map->first_piece[box->segment + 1];
+
+    for (uint32_t i = box->piece; i < end && i < box->piece + box->count; i++)
+        if (map->piece_row[i] == alloc)
+            return true;
+    return false;
+}
+
+/* Around what is pinned, and what the pointer is on. */
 static void outline_box(painting *p, uint32_t group, const mv_state_box *box)
 {
-    uint32_t alloc = alloc_of(p, box);
+    uint32_t pinned = p->view->now.pinned, hover = p->view->hover;
+    bool is_pinned = pinned != MV_NO_ROW && shows(p, box, pinned);
     mv_box at = place_of(p, group, box);
+    float grow = is_pinned ? 1 : 0;
 
-    if (alloc == MV_NO_ROW)
+    if (!is_pinned && (hover == MV_NO_ROW || !shows(p, box, hover)))
         return;
-    if (alloc == p->view->now.pinned || alloc == p->view->hover) {
-        float grow = alloc == p->view->now.pinned ? 1 : 0;
-        at = (mv_box){at.x - grow, at.y - grow, fmaxf(at.w, 3) + 2 * grow, at.h + 2 * grow};
-        rect(p, at, (mv_shape){.stroke = p->ui->theme->outline, .width = 1 + grow});
-    }
+    at = (mv_box){at.x - grow, at.y - grow, fmaxf(at.w, 3) + 2 * grow, at.h + 2 * grow};
+    rect(p, at, (mv_shape){.stroke = p->ui->theme->outline, .width = 1 + grow});
 }
 
 /* ---- segments ---------------------------------------------------------------------------- */
@@ -417,6 +439,25 @@ static void paint_head(painting *p, mv_box box)
                "Grey bars: small pieces, as high as they are full.");
 }
 
+static void paint_legend(painting *p, mv_box box)
+{
+    mv_plot plot = {.view = p->view,
+                    .ui = p->ui,
+                    .pane = p->view->timeline,
+                    .trace = &p->document->trace,
+                    .document = p->document,
+                    .device = p->device,
+                    .lives = &p->device->lives,
+                    .index = &p->device->index};
+    mv_box legend;
+
+    mv_box_cut_top(&box, mv_ui_px(p->ui, HEAD));
+    legend = cut_legend(p->view, &box);
+    legend.w -= mv_ui_px(p->ui, MV_UI_PAD);
+    if (legend.w > 0)
+        mv_plot_colours(&plot, legend);
+}
+
 /* ---- the pane ---------------------------------------------------------------------------- */
 
 static bool open_painting(mv_view *view, mv_box box, painting *p)
@@ -462,6 +503,7 @@ static void paint(mv_view *view, mv_box box)
         return;
     }
     paint_head(&p, box);
+    paint_legend(&p, box);
     if (p.answer->state.group_count == 0) {
         mv_ui_text(p.ui, p.box, MV_UI_TEXT, p.ui->theme->faint_text, MV_ANCHOR_MIDDLE,
                    "nothing is reserved then");

@@ -1,4 +1,5 @@
-/* What the timeline pane is painted from, for one frame; only the files that paint include it. */
+/* What the timeline pane is painted from, for one frame; only the files that paint include it, and
+ * those of panes with the same legend. */
 #ifndef MV_PLOT_H
 #define MV_PLOT_H
 
@@ -95,5 +96,8 @@ bool mv_plot_hit(mv_plot *p, float x, float y, uint32_t *event, mv_hit *out);
 void mv_plot_legend(mv_plot *p);
 const char *mv_plot_stream(mv_plot *p, mv_stream_id stream);
 const char *mv_plot_pool(mv_plot *p, mv_pool_id pool);
+/* What the colours mean, alone: for panes with blocks of the same colours. Of `p` it needs the view
+ * and the device. */
+void mv_plot_colours(mv_plot *p, mv_box box);
 
 #endif

@@ -396,7 +396,7 @@ static void paint_use(mv_plot *p, mv_box *box)
     }
 }
 
-void mv_plot_legend(mv_plot *p)
+void mv_plot_colours(mv_plot *p, mv_box box)
 {
     static const char *const titles[] = {
 #define MV_LEGEND_TITLE(name, text) "By " text,
@@ -406,15 +406,8 @@ void mv_plot_legend(mv_plot *p)
     uint32_t event = p->view->now.cursor;
     bool is_peak = event == p->device->peak_event;
     char size[MV_SIZE_TEXT];
-    mv_box box = p->legend, title;
+    mv_box title;
 
-    if (box.w <= 0)
-        return;
-    paint_keys(p, &box);
-    if (p->of_segments) {
-        paint_use(p, &box);
-        return;
-    }
     update(p, event);
     if (!p->pane->legend.is_done || p->pane->legend.device != p->device)
         return;
@@ -425,4 +418,17 @@ void mv_plot_legend(mv_plot *p)
                                mv_size_text(size, p->pane->legend.bytes),
                                is_peak ? "of the peak" : "at the cursor"));
     paint_groups(p, &box);
+}
+
+void mv_plot_legend(mv_plot *p)
+{
+    mv_box box = p->legend;
+
+    if (box.w <= 0)
+        return;
+    paint_keys(p, &box);
+    if (p->of_segments)
+        paint_use(p, &box);
+    else
+        mv_plot_colours(p, box);
 }
