@@ -158,14 +158,9 @@ int mv_cmd_trace_plot(mv_cli *cli)
     if (mv_option_given(&cli->options, MV_HAS(VIEW)) && cli->options.view != MV_PICTURE_ACTIVE &&
         cli->options.view != MV_PICTURE_POOLS)
         return mv_cmd_segment_plot(cli);
-    if (cli->options.view == MV_PICTURE_POOLS &&
-        (!cli->options.output || mv_page_is_named(cli->options.output))) {
-        mv_complain_usage(cli->command->name,
-                          "--view pools is drawn to -o X.svg or -o X.png, not as a page");
-        return MV_EXIT_USAGE;
-    }
     if (!cli->options.output || mv_page_is_named(cli->options.output))
-        return mv_page_run(cli, MV_PAGE_ACTIVE, NULL);
+        return mv_page_run(
+            cli, cli->options.view == MV_PICTURE_POOLS ? MV_PAGE_POOLS : MV_PAGE_ACTIVE, NULL);
     if (cli->options.at) {
         mv_complain_usage(cli->command->name, "--at names a moment, and this view shows a window "
                                               "of time: see --from, --to and --view state");

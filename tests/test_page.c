@@ -60,6 +60,7 @@ Test(page, opens_on_what_was_asked_for)
         {"memory", "0 58 59\n0 3 0 0\n"},
         {"memory --at 12 --frames all", "0 58 14\n0 3 1 0\n"},
         {"segments --at 0", "0 58 2\n0 4 0 0\n"},
+        {"trace_plot --view pools", "0 58 0\n0 5 0 0\n"},
         {"trace_plot --filter 'size>1M' --top 3", "0 58 0\n0 0 0 3\n"},
     };
 

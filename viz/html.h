@@ -23,11 +23,12 @@ typedef enum { MV_PAGE_PREFERRED, MV_PAGE_LIGHT, MV_PAGE_DARK } mv_page_theme;
 
 /* What a page shows first; the others are a key away. The numbers stand in the file. */
 typedef enum {
-    MV_PAGE_ACTIVE,        /* allocations over time */
-    MV_PAGE_SEGMENTS,      /* segments over time */
-    MV_PAGE_STATE,         /* every segment at the moment, and what lies in it */
-    MV_PAGE_STACKS,        /* a flame graph of what is allocated at the moment */
-    MV_PAGE_SEGMENT_STACKS /* ... of what is reserved: by segment, then by stack */
+    MV_PAGE_ACTIVE,         /* allocations over time */
+    MV_PAGE_SEGMENTS,       /* segments over time */
+    MV_PAGE_STATE,          /* every segment at the moment, and what lies in it */
+    MV_PAGE_STACKS,         /* a flame graph of what is allocated at the moment */
+    MV_PAGE_SEGMENT_STACKS, /* ... of what is reserved: by segment, then by stack */
+    MV_PAGE_POOLS           /* allocations over time, by pool */
 } mv_page_view;
 
 /* Where a device is looked at first. */

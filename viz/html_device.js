@@ -52,12 +52,19 @@ class Device {
   only(match) {
     if (this.alone?.match === match) return this.alone.rows;
     const kept = Uint32Array.from({ length: this.count }, (_, i) => i).filter((i) => match.has(this, i));
-    const rows = Object.assign(Object.create(this), { count: kept.length, models: {}, isPart: true });
+    const rows = Object.assign(this.subset(kept), { isPart: true });
+    this.alone = { match, rows };
+    return rows;
+  }
+
+  // Some rows, ascending, as rows of their own; `origin` says which they were.
+  subset(list) {
+    const kept = Uint32Array.from(list);
+    const rows = Object.assign(Object.create(this), { count: kept.length, models: {}, alone: null, origin: kept });
     for (const name of ["birth", "freed", "completed", "block", "requested", "addrHigh", "addrLow", "stack", "segment",
       "flags", "site", "chosen"])
       if (this[name].length) rows[name] = this[name].constructor.from(kept, (i) => this[name][i]);
     rows.preexisting = kept.filter((i) => i < this.preexisting).length;
-    this.alone = { match, rows };
     return rows;
   }
 

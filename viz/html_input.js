@@ -1,7 +1,7 @@
 // What the pointer and keys do to the page.
 
 const KEYS = [
-  ["1 2 3 4", "memory timeline, segment timeline, allocator state, flame graph"],
+  ["1 2 3 4 5", "memory timeline, segment timeline, allocator state, flame graph, pools"],
   ["W S, wheel", "zoom at the pointer; with Shift the bytes"],
   ["A D, drag, arrows", "move"],
   ["0", "everything"],
@@ -323,7 +323,7 @@ class Input {
     const up = () => app.icicle.focus > 0 && app.focusFlame(app.icicle.parent[app.icicle.focus]);
     return {
       1: () => app.setTab("active"), 2: () => app.setTab("segments"),
-      3: () => app.setTab("state"), 4: () => app.setTab("flame"),
+      3: () => app.setTab("state"), 4: () => app.setTab("flame"), 5: () => app.setTab("pools"),
       b: () => pinned >= 0 && app.goTo(device.birth[pinned]),
       e: () => pinned >= 0 && app.model.end[pinned] !== NEVER && app.goTo(app.model.end[pinned]),
       p: () => app.goTo(app.peak),

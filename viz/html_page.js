@@ -22,7 +22,9 @@ const TABS = [
   ["segments", "segment timeline", "Active Cached Segment Timeline: what PyTorch took from the device (2)"],
   ["state", "allocator state", "Allocator State History: every segment and block at the moment (3)"],
   ["flame", "flame graph", "who holds the bytes of the moment (4)"],
+  ["pools", "pools", "the memory timeline of each pool: the default one, and those of CUDA graphs and MemPools (5)"],
 ];
+const VIEWS = ["active", "segments", "state", "flame", "flame", "pools"];
 
 function toPixel(rgb) {
   return (0xff000000 | (rgb & 255) << 16 | (rgb & 0xff00) | rgb >> 16 & 255) >>> 0;
@@ -46,7 +48,7 @@ class App {
     this.frameTimes = [];
     this.version = 0;
     this.isShort = !allFrames;
-    this.tab = TABS[Math.min(view, 3)][0];
+    this.tab = VIEWS[view];
     this.source = view === 4 ? "segments" : "stacks";
     this.isInverted = this.counts = false;
     this.given = filter === undefined ? null : { name: `filter ${filter}`, has: (rows, i) => (rows.chosen[i] & 1) === 1 };
@@ -145,7 +147,7 @@ class App {
     this.showDetails();
   }
 
-  get isTimeline() { return this.tab === "active" || this.tab === "segments"; }
+  get isTimeline() { return ["active", "segments", "pools"].includes(this.tab); }
 
   setTab(name) {
     this.tab = name;
@@ -185,6 +187,8 @@ class App {
     this.home = this.moment;
     const reserved = base.reserved.at(base.reserved.highest(-1, last));
     this.most = Math.max(1, this.model.allocated.at(this.peak), device.isPart && device.count ? 0 : reserved);
+    this.bands = tab === "pools" ? poolBands(device, base, this.measure) : [wholeBand(this.model)];
+    if (tab === "pools") this.most = this.bands.reduce((most, band) => Math.max(most, band.base + band.high), 1);
     document.getElementById("figures").textContent = this.figures(this.used.at(this.used.highest(-1, last)), reserved);
     this.showControls();
     this.recolour();
@@ -199,6 +203,7 @@ class App {
   showControls() {
     this.main.dataset.tab = this.tab;
     this.canvas.setAttribute("aria-label", TABS.find(([name]) => name === this.tab)[1]);
+    document.getElementById("tab-pools").hidden = this.tab !== "pools" && new Set(this.base.placePool).size < 2;
     for (const [name] of TABS)
       document.getElementById(`tab-${name}`).setAttribute("aria-pressed", String(name === this.tab));
     this.measureBox.value = this.model.measure;

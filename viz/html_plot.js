@@ -46,8 +46,8 @@ class Plot {
   inMap(py) { return this.app.isTimeline && py > this.height - MAP; }
 
   // The columns of the view at a pixel: which event is shown there.
-  instant(px) {
-    const { model, axis, view } = this.app, dx = (view.x1 - view.x0) / (this.w * this.ratio);
+  instant(px, model = this.app.model) {
+    const { axis, view } = this.app, dx = (view.x1 - view.x0) / (this.w * this.ratio);
     const x = Math.floor(this.xAt(px) / dx) * dx;
     return axis.instant(model, x, x + dx);
   }
@@ -113,21 +113,25 @@ class Plot {
 
   // ---- tiles ----
 
-  places(dx) {
-    const { view, axis } = this.app, height = Math.max(1, Math.round(this.h * this.ratio));
-    const dy = (view.y1 - view.y0) / height, wide = dx * TILE_COLUMNS, places = [];
-    const last = Math.min(view.x1, axis.length);
-    for (let k = Math.floor(Math.max(0, view.x0) / wide); k * wide < last; k++)
-      places.push({ x0: k * wide, dx, columns: TILE_COLUMNS, y0: view.y0, dy, height });
+  // Tiles of a band: as many rows of pixels as it has in view.
+  places(band, dx) {
+    const { view, axis } = this.app, all = Math.max(1, Math.round(this.h * this.ratio));
+    const dy = (view.y1 - view.y0) / all, wide = dx * TILE_COLUMNS, places = [];
+    const low = Math.max(0, Math.floor((band.base - view.y0) / dy));
+    const height = Math.min(all, Math.ceil((band.base + band.high - view.y0) / dy)) - low;
+    const last = Math.min(view.x1, axis.length), y0 = view.y0 + low * dy - band.base;
+    for (let k = Math.floor(Math.max(0, view.x0) / wide); k * wide < last && height > 0; k++)
+      places.push({ x0: k * wide, dx, columns: TILE_COLUMNS, y0, dy, height });
     return places;
   }
 
   drawTiles(now) {
-    const { app, store } = this, { view, axis, model } = app;
+    const { app, store } = this, { view, axis } = app;
     const exact = (view.x1 - view.x0) / (this.w * this.ratio);
     const isMoving = now - app.moved < 80 && store.tiles.length > 0;
     const dx = isMoving ? 2 ** Math.ceil(Math.log2(exact)) : exact;
-    const wanted = this.places(dx).map((place) => store.want(model, axis, place));
+    const wanted = app.bands.flatMap((band) => this.places(band, dx).map((place) =>
+      store.want(band, axis, place, 52 + 8 * app.bands.length)));
     const isWhole = store.work(wanted, now + WORK_MS);
     let shown = wanted;
     if (!isWhole) {
@@ -135,7 +139,7 @@ class Plot {
       const others = store.tiles.filter((t) => t.done === t.columns && t.covers(view.x0, view.x1) &&
         !wanted.includes(t) && near(t) < 12);
       others.sort((a, b) => near(a) - near(b));
-      shown = others.slice(0, 16).reverse().concat(wanted);
+      shown = others.slice(0, 16 * app.bands.length).reverse().concat(wanted);
     }
     this.g.imageSmoothingEnabled = false;
     for (const tile of shown) this.drawTile(tile);
@@ -149,11 +153,12 @@ class Plot {
       paintTile(tile, app.colours, app.edges, app.model.device.preexisting, app.version);
     const snap = (v) => Math.round(v * this.ratio) / this.ratio;
     const x0 = snap(this.px(tile.x0)), x1 = snap(this.px(tile.x0 + tile.dx * tile.columns));
-    const y0 = snap(this.py(tile.y0)), y1 = snap(this.py(tile.y0 + tile.dy * tile.height));
+    const low = tile.y0 + tile.band.base;
+    const y0 = snap(this.py(low)), y1 = snap(this.py(low + tile.dy * tile.height));
     g.fillStyle = app.theme.plot;
     g.fillRect(x0, y1, x1 - x0, y0 - y1);
     g.fillStyle = app.theme.grid;
-    for (const y of this.grid) g.fillRect(x0, y, x1 - x0, 1);
+    for (const y of this.grid) if (y >= y1 && y < y0) g.fillRect(x0, y, x1 - x0, 1);
     g.drawImage(tile.canvas, x0, y1, x1 - x0, y0 - y1);
   }
 
@@ -172,7 +177,7 @@ class Plot {
     }
   }
 
-  drawCurve(levels, colour, width, dash) {
+  drawCurve(levels, colour, width, dash, base = 0) {
     const { g } = this;
     g.strokeStyle = colour;
     g.lineWidth = width;
@@ -180,7 +185,7 @@ class Plot {
     g.beginPath();
     let last = null, right = this.x;
     this.eachColumn((px, a, b) => {
-      const y = Math.round(this.py(levels.at(b > a + 1 ? levels.highest(a, b) : a)) * 2) / 2;
+      const y = Math.round(this.py(base + levels.at(b > a + 1 ? levels.highest(a, b) : a)) * 2) / 2;
       if (last === null) g.moveTo(px, y);
       else if (y !== last) { g.lineTo(px, last); g.lineTo(px, y); }
       last = y;
@@ -191,8 +196,22 @@ class Plot {
     g.setLineDash([]);
   }
 
+  // An envelope, and in it what the pool holds at each time.
+  drawBand(band) {
+    const { g, app } = this, top = this.py(band.base + band.high);
+    g.globalAlpha = 0.6;
+    this.drawCurve(band.model.allocated, app.theme.outline, 1, [], band.base);
+    g.globalAlpha = 1;
+    this.drawCurve(band.held, app.theme.reserved, 1.4, [7, 4], band.base);
+    g.strokeStyle = app.theme.faint;
+    g.lineWidth = 1;
+    g.strokeRect(this.x - 1, Math.round(top) + 0.5, this.w + 2, Math.round(this.py(band.base) - top));
+    this.text(fitText(g, poolTitle(band), this.w - 12), this.x + 4, top - 5, "left", app.theme.text);
+  }
+
   drawCurves() {
     const { app } = this, { device } = app.model;
+    if (app.tab === "pools") { for (const band of app.bands) this.drawBand(band); return; }
     this.g.globalAlpha = 0.6;
     this.drawCurve(app.model.allocated, app.theme.outline, 1, []);
     this.g.globalAlpha = 1;
@@ -203,12 +222,16 @@ class Plot {
 
   // The exact polygon of one allocation, as far as it is in view: corners where something below
   // it is freed, at most one a pixel.
-  outline(rank) {
-    const { model, axis, view } = this.app, { device } = model, { end, ended, size } = model;
+  outline(row) {
+    const { axis, view, bands } = this.app;
+    const band = bands.find((b) => !b.origin || b.origin.includes(row));
+    if (!band) return null;
+    const { model } = band, { device, end, ended, size } = model;
+    const rank = band.origin ? band.origin.indexOf(row) : row;
     const born = device.birth[rank], last = axis.from(view.x1);
     const start = Math.max(born, axis.from(view.x0) - 1), stop = Math.min(end[rank], last);
     if (stop < start || (born >= 0 && born > last)) return null;
-    let offset = 0;
+    let offset = band.base;
     model.eachAlive(start, (i) => { if (i >= rank) return true; offset += size[i]; return false; });
     const x0 = Math.max(view.x0, axis.at(start)), points = [[x0, offset]];
     const gap = (view.x1 - view.x0) / this.w / 2;
@@ -266,12 +289,15 @@ class Plot {
     let step = 1;
     this.grid = [];
     while ((view.y1 - view.y0) / step > this.h / 48) step *= 2;
-    for (let b = Math.ceil(view.y0 / step) * step; b <= view.y1; b += step) {
-      const y = Math.round(this.py(b));
-      g.fillStyle = theme.grid;
-      g.fillRect(this.x, y, this.w, 1);
-      this.grid.push(y);
-      this.text(this.bytesLabel(b), this.x - 8, y + 4, "right", theme.text);
+    for (const { base, high } of app.bands) {
+      const first = Math.max(0, Math.ceil((view.y0 - base) / step) * step);
+      for (let b = first; b <= Math.min(high, view.y1 - base); b += step) {
+        const y = Math.round(this.py(base + b));
+        g.fillStyle = theme.grid;
+        g.fillRect(this.x, y, this.w, 1);
+        this.grid.push(y);
+        this.text(this.bytesLabel(b), this.x - 8, y + 4, "right", theme.text);
+      }
     }
   }
 
@@ -378,7 +404,7 @@ class Plot {
       this.label(note, x + (isLeft ? -8 : 8), this.y + 13, isLeft ? "right" : "left", theme.alarm);
     }
     const x = this.px(axis.at(app.peak)), y = this.py(model.allocated.at(app.peak));
-    if (model.device.events && x >= this.x && x <= this.x + this.w && y >= this.y - 2 && y < this.y + this.h) {
+    if (app.tab !== "pools" && model.device.events && x >= this.x && x <= this.x + this.w && y >= this.y - 2 && y < this.y + this.h) {
       g.fillStyle = theme.text;
       g.beginPath();
       g.moveTo(x, y - 2);
@@ -462,17 +488,18 @@ class Plot {
 
   // ---- what is where ----
 
-  // The allocation that the pixel's middle shows, and how many others share the pixel.
+  // The row that the pixel's middle shows, and how many others share the pixel.
   hit(px, py) {
-    const { model, isTimeline } = this.app, [event] = this.instant(px);
-    if (!isTimeline) return { event, found: -1, shares: 0 };
-    const low = this.bytesAt(py + 0.5), high = this.bytesAt(py - 0.5), middle = (low + high) / 2;
-    let below = 0, found = -1, shares = 0;
-    model.eachAlive(event, (i) => {
-      const above = below + model.size[i];
+    const { app } = this, low = this.bytesAt(py + 0.5), high = this.bytesAt(py - 0.5), middle = (low + high) / 2;
+    const band = app.bands.find((b) => b.base <= middle && middle < b.base + b.high);
+    const [event] = this.instant(px, band?.model);
+    if (!app.isTimeline || !band) return { event, found: -1, shares: 0 };
+    let below = band.base, found = -1, shares = 0;
+    band.model.eachAlive(event, (i) => {
+      const above = below + band.model.size[i];
       if (above > low && below < high) {
         shares++;
-        if (below <= middle && middle < above) found = i;
+        if (below <= middle && middle < above) found = band.origin ? band.origin[i] : i;
       }
       below = above;
       return below > high;

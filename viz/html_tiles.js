@@ -6,9 +6,10 @@
 const HATCH = 7, TILE_COLUMNS = 36 * HATCH, EDGE = 0x80000000;
 
 class Tile {
-  constructor(model, axis, place) {
+  constructor(band, axis, place) {
     Object.assign(this, place); // x0, dx: of a column; columns; y0, dy: bytes of a pixel; height
-    this.model = model;
+    this.band = band; // y0 counts from its base
+    this.model = band.model;
     this.axis = axis;
     this.ids = new Uint32Array(this.columns * this.height);
     this.done = 0; // columns
@@ -158,18 +159,18 @@ class TileStore {
     this.sweep.tile = null;
   }
 
-  find(place) {
-    return this.tiles.find((t) => t.x0 === place.x0 && t.dx === place.dx && t.y0 === place.y0 &&
+  find(band, place) {
+    return this.tiles.find((t) => t.band === band && t.x0 === place.x0 && t.dx === place.dx && t.y0 === place.y0 &&
       t.dy === place.dy && t.height === place.height);
   }
 
   // The oldest go; the first one, which covers everything, stays.
-  want(model, axis, place) {
-    let tile = this.find(place);
+  want(band, axis, place, most) {
+    let tile = this.find(band, place);
     if (!tile) {
-      tile = new Tile(model, axis, place);
+      tile = new Tile(band, axis, place);
       this.tiles.push(tile);
-      while (this.tiles.length > 56) {
+      while (this.tiles.length > most) {
         let oldest = 1;
         for (let i = 2; i < this.tiles.length - 1; i++)
           if (this.tiles[i].used < this.tiles[oldest].used) oldest = i;
@@ -195,7 +196,7 @@ class TileStore {
 // Colours a tile. `colours[allocation]` is a pixel (little-endian RGBA); `edges` what its lowest
 // row has instead; what was there before the first event is hatched.
 function paintTile(tile, colours, edges, hatched, version) {
-  const { columns, height, ids } = tile;
+  const { columns, height, ids } = tile, { origin } = tile.band;
   if (!tile.canvas) {
     tile.canvas = document.createElement("canvas");
     tile.canvas.width = columns;
@@ -209,7 +210,7 @@ function paintTile(tile, colours, edges, hatched, version) {
     for (let column = 0, at = row; column < columns; column++, at += height) {
       const id = ids[at];
       if (id === 0) { pixels[line + column] = 0; continue; }
-      const rank = (id & 0x7fffffff) - 1;
+      const own = (id & 0x7fffffff) - 1, rank = origin ? origin[own] : own;
       pixels[line + column] = id >= EDGE ? edges[rank] :
         rank < hatched && (column + row) % HATCH === 0 ? edges[rank] : colours[rank];
     }

@@ -120,11 +120,39 @@ async function checkMoments(page, name, file) {
   }
 }
 
+// What the bands of the pools say against stacking them by hand, and an allocation that is pointed at.
+async function checkPools(page, name) {
+  const wrong = await page.evaluate(() => {
+    const { memviz: app } = window, d = app.device, { segments } = d;
+    const poolOf = (rows, i) => rows.segment[i] ? d.placePool[rows.segment[i] - 1] : "";
+    const most = (rows, pool) => {
+      let high = 0;
+      for (let event = -1; event < d.events; event++) {
+        let sum = 0;
+        for (let i = 0; i < rows.count; i++)
+          if (poolOf(rows, i) === pool && rows.birth[i] <= event && (event < 0 || rows.freed[i] > event)) sum += rows.block[i];
+        high = Math.max(high, sum);
+      }
+      return high;
+    };
+    for (const band of app.bands) {
+      if (d.count * d.events > 3e7 || band.others) continue;
+      const want = [most(segments, band.name), most(d, band.name)];
+      if (band.mostHeld !== want[0] || band.mostUsed !== want[1]) return `${band.name}: ${[band.mostHeld, band.mostUsed]} for ${want}`;
+    }
+    const row = app.bands[app.bands.length - 1].origin[0], points = row === undefined ? [] : app.plot.outline(row);
+    return points === null || points?.length !== 1 ? "" : "an outline is a point";
+  });
+  check(!wrong, `${name} pools: ${wrong}`);
+}
+
 async function checkTabs(page, name, shot) {
-  for (const tab of ["segments", "state", "flame", "active"]) {
+  const hasPools = await page.locator("#tab-pools").isVisible();
+  for (const tab of ["segments", "state", "flame", ...(hasPools ? ["pools"] : []), "active"]) {
     await page.locator(`#tab-${tab}`).click();
     await settled(page, `${name} ${tab}`);
-    if (tab === "segments") await checkPicture(page, `${name} segments`);
+    if (tab === "segments" || tab === "pools") await checkPicture(page, `${name} ${tab}`);
+    if (tab === "pools") await checkPools(page, name);
     if (tab === "state") {
       const { compared, wrong } = await page.evaluate(compareState);
       check(!wrong && compared >= (await page.evaluate(() => window.memviz.heap().count && 300)), `${name} state: ${compared}: ${wrong}`);

@@ -2,22 +2,23 @@
 // columns, its axis and where things were drawn.
 "use strict";
 
-// Pixels of the tiles against allocations that are stacked one by one, as the text of
-// docs/timeline.md says; written without anything of the page but its columns.
+// Pixels of the tiles against rows that are stacked one by one, as the text of docs/timeline.md
+// says; written without anything of the page but its columns. Pools have a stack each.
 function comparePixels() {
   const { memviz: app } = window, { model, axis, plot, view } = app, d = model.device;
   const exact = (view.x1 - view.x0) / (plot.w * plot.ratio);
+  const poolOf = (i) => d.segment[i] ? d.placePool[d.segment[i] - 1] : "";
   let compared = 0, wrong = "";
-  for (const tile of plot.store.tiles.filter((t) => t.dx === exact && t.done === t.columns && t.y0 === view.y0)) {
+  for (const tile of plot.store.tiles.filter((t) => t.dx === exact && t.done === t.columns && app.bands.includes(t.band))) {
     for (let n = 0; n < 12; n++) {
-      const column = Math.floor(Math.random() * tile.columns), x = tile.x0 + tile.dx * (column + 0.5),
-        start = tile.x0 + tile.dx * column;
+      const column = Math.floor(Math.random() * tile.columns), x = tile.x0 + tile.dx * (column + 0.5);
+      const start = tile.x0 + tile.dx * column, { band } = tile;
       if (x > axis.length) continue;
-      const [event, slid] = axis.instant(model, start, start + tile.dx);
+      const [event, slid] = axis.instant(tile.model, start, start + tile.dx);
       const want = new Uint32Array(tile.height);
       let below = 0;
       for (let i = 0; i < d.count; i++) {
-        if (d.birth[i] > event) continue;
+        if (d.birth[i] > event || (app.tab === "pools" && poolOf(i) !== band.name)) continue;
         const isGhost = model.end[i] === event && event >= 0;
         if (event >= 0 && model.end[i] <= event && !(isGhost && slid < 1)) continue;
         const high = isGhost ? Math.round(model.size[i] * (1 - slid)) : model.size[i];
@@ -28,7 +29,8 @@ function comparePixels() {
       }
       for (let row = 0; row < tile.height; row++) {
         compared++;
-        const have = tile.ids[column * tile.height + row] & 0x7fffffff;
+        const id = tile.ids[column * tile.height + row] & 0x7fffffff;
+        const have = id && band.origin ? band.origin[id - 1] + 1 : id;
         if (have !== want[row]) wrong ||= `event ${event} row ${row}: ${have} for ${want[row]}`;
       }
     }
