@@ -112,6 +112,10 @@ void mv_matches_go(mv_view *view, bool is_back);
 const char *mv_colour_name(uint8_t mode);
 const char *mv_clock_name(uint8_t clock);
 
+/* The chosen device as soon as its thread has made it, which may be in the middle of a frame; NULL
+ * before. mv_going_update makes it the one that is shown. */
+const mv_document_device *mv_chrome_arrived(const mv_view *view);
+
 /* The device has come: its window, its cursor, and where the command line asked to begin. */
 void mv_going_update(mv_view *view);
 

@@ -173,6 +173,7 @@ void mv_view_choose(mv_view *view, uint32_t file, uint32_t device)
     view->now.cursor = MV_BEFORE;
     view->hover = view->hover_segment = MV_NO_ROW;
     mv_loader_prefer(view->loader, view->documents[file], device);
+    mv_going_update(view);
 }
 
 /* The device with most events, where none was named. */
@@ -267,7 +268,7 @@ void mv_going_update(mv_view *view)
     const mv_document_device *device;
 
     settle_device(view);
-    device = mv_view_device(view);
+    device = mv_chrome_arrived(view);
     if (!device || device == c->levels_of)
         return;
     mv_pyramid_reader_init(&view->levels, &device->pyramid);

@@ -132,9 +132,18 @@ static const mv_document_device *device_of(const mv_view *view, uint32_t file, u
     return stage == MV_DEVICE_SHOWN || stage == MV_DEVICE_JUDGED ? &d->devices[row] : NULL;
 }
 
-const mv_document_device *mv_view_device(const mv_view *view)
+const mv_document_device *mv_chrome_arrived(const mv_view *view)
 {
     return device_of(view, view->now.file, view->now.device);
+}
+
+/* One that arrives in the middle of a frame, or before its levels can be read, is there from the
+ * next frame on. */
+const mv_document_device *mv_view_device(const mv_view *view)
+{
+    const mv_document_device *device = mv_chrome_arrived(view);
+
+    return device == view->chrome->levels_of ? device : NULL;
 }
 
 const mv_document_device *mv_view_other(const mv_view *view)
