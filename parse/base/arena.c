@@ -28,6 +28,7 @@ struct mv_arena_chunk {
     mv_arena_chunk *prev; /* only kept in the `large` list */
     uint64_t mapped;      /* bytes of the whole mapping */
     uint64_t used;        /* usable bytes handed out */
+    uint64_t filed;       /* of `large`: bytes from its second page on that a file has */
 };
 
 static_assert(sizeof(mv_arena_chunk) <= HEADER, "chunk header must fit");
@@ -166,6 +167,18 @@ void *mv_arena_push(mv_arena *arena, uint64_t count, uint64_t size)
     return at;
 }
 
+/* What a file has cannot be stretched: a copy takes its place. */
+static void *grow_filed(mv_arena *arena, mv_arena_chunk *old, uint64_t new_bytes)
+{
+    char *grown = push_large(arena, new_bytes > old->used ? new_bytes : old->used);
+
+    if (!grown)
+        return NULL;
+    memcpy(grown, usable(old), old->used);
+    mv_arena_drop(arena, usable(old));
+    return grown;
+}
+
 void *mv_arena_grow(mv_arena *arena, void *old, uint64_t new_bytes)
 {
     mv_arena_chunk *chunk, *moved;
@@ -176,6 +189,8 @@ void *mv_arena_grow(mv_arena *arena, void *old, uint64_t new_bytes)
     chunk = (mv_arena_chunk *)((char *)old - HEADER);
     if (new_bytes > UINT64_MAX / 2)
         return NULL;
+    if (chunk->filed)
+        return grow_filed(arena, chunk, new_bytes);
     mapped = (new_bytes + HEADER + PAGE - 1) & ~(uint64_t)(PAGE - 1);
     UNPOISON(chunk, chunk->mapped);
     if (mapped > chunk->mapped) {
@@ -208,6 +223,16 @@ void mv_arena_drop(mv_arena *arena, void *grown)
     chunk = (mv_arena_chunk *)((char *)grown - HEADER);
     unlink_large(arena, chunk);
     unmap_chunk(arena, chunk);
+}
+
+bool mv_arena_next_large(const mv_arena *arena, mv_arena_large *walk)
+{
+    mv_arena_chunk *chunk = walk->at ? ((mv_arena_chunk *)(walk->at - HEADER))->next : arena->large;
+
+    if (!chunk)
+        return false;
+    *walk = (mv_arena_large){usable(chunk), chunk->used, &chunk->filed};
+    return true;
 }
 
 mv_arena_mark mv_arena_here(const mv_arena *arena)

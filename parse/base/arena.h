@@ -58,6 +58,16 @@ void mv_arena_drop(mv_arena *arena, void *grown);
 mv_arena_mark mv_arena_here(const mv_arena *arena);
 void mv_arena_rewind(mv_arena *arena, mv_arena_mark mark);
 
+/* Goes through the blocks with mappings of their own, newest first: a zeroed walk gives the first,
+ * and false means that there are no more. The arena must not change meanwhile. */
+typedef struct {
+    char *at;
+    uint64_t bytes;
+    uint64_t *filed; /* what of them a file has since parse/spill.h, from the first whole page on */
+} mv_arena_large;
+
+bool mv_arena_next_large(const mv_arena *arena, mv_arena_large *walk);
+
 /* A copy of `length` bytes with a NUL behind it; NULL when the budget is spent. */
 char *mv_arena_text(mv_arena *arena, const char *text, uint64_t length);
 
