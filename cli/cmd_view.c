@@ -55,6 +55,8 @@ static int print_json(mv_cli *cli, const mv_viewer_timing *t)
     mv_report_member(&r, "peak_rss_bytes", mv_json_u64(t->peak_rss_bytes));
     mv_report_member(&r, "window_ms", mv_json_real(t->window_ms));
     mv_report_member(&r, "read_ms", mv_json_real(t->read_ms));
+    mv_report_member(&r, "cpu_p50_ms", mv_json_real(t->cpu_p50_ms));
+    mv_report_member(&r, "cpu_p99_ms", mv_json_real(t->cpu_p99_ms));
     mv_report_member(&r, "scene_p50_ms", mv_json_real(t->scene_p50_ms));
     mv_report_member(&r, "scene_p99_ms", mv_json_real(t->scene_p99_ms));
     mv_report_member(&r, "uploads", mv_json_u64(t->uploads));
@@ -70,6 +72,8 @@ static void print_timing(mv_out *out, const mv_viewer_timing *t)
                   t->read_ms, t->index_ms);
     mv_out_format(out, "%u frames: half within %.2f ms, 90 %% %.2f, 99 %% %.2f, all %.2f\n",
                   t->frames, t->p50_ms, t->p90_ms, t->p99_ms, t->max_ms);
+    mv_out_format(out, "of the thread alone half within %.2f ms, 99 %% %.2f\n", t->cpu_p50_ms,
+                  t->cpu_p99_ms);
     mv_out_format(out, "%llu events, %llu bytes resident, %.1f an event\n",
                   (unsigned long long)t->events, (unsigned long long)t->rss_bytes,
                   t->events ? (double)t->rss_bytes / (double)t->events : 0);

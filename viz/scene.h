@@ -21,6 +21,7 @@ typedef struct {
     uint32_t width, height;
     const uint32_t *pixels; /* [height][width] 0xRRGGBBAA; alive as long as the scene */
     uint64_t key;           /* equal keys have equal pixels, so a back end may keep them; 0: none */
+    bool is_opaque;         /* no alpha but 255: what lies below need not be drawn */
 } mv_pixels;
 
 typedef enum {

@@ -62,39 +62,33 @@ static void make_room(mv_image_cache *cache, uint64_t bytes)
     }
 }
 
-/* 0xRRGGBBAA to 0xAARRGGBB. Opaque pixels are copied by renderers, others are blended. */
-static bool convert(const mv_pixels *from, uint32_t *to)
+/* 0xRRGGBBAA to 0xAARRGGBB. */
+static void convert(const mv_pixels *from, uint32_t *to)
 {
     uint64_t count = (uint64_t)from->width * from->height;
-    uint32_t all = 0xff;
 
-    for (uint64_t i = 0; i < count; i++) {
-        uint32_t colour = from->pixels[i];
-        all &= colour;
-        to[i] = colour >> 8 | colour << 24;
-    }
-    return all == 0xff;
+    for (uint64_t i = 0; i < count; i++)
+        to[i] = from->pixels[i] >> 8 | from->pixels[i] << 24;
 }
 
 static SDL_Texture *upload(mv_image_cache *cache, mv_arena *scratch, const mv_pixels *pixels)
 {
-    const mv_sdl *sdl = cache->sdl;
-    uint32_t *converted =
-        mv_arena_grow(scratch, NULL, (uint64_t)pixels->width * pixels->height * 4 + 1);
-    bool is_opaque = converted && convert(pixels, converted);
+    bool is_plain = pixels->is_opaque && cache->is_software;
+    uint32_t *argb = mv_arena_grow(scratch, NULL, (uint64_t)pixels->width * pixels->height * 4 + 1);
     SDL_Texture *texture = NULL;
 
-    if (converted)
-        texture = sdl->CreateTexture(
-            cache->renderer,
-            is_opaque && cache->is_software ? SDL_PIXELFORMAT_RGB888 : SDL_PIXELFORMAT_ARGB8888,
+    if (argb)
+        texture = cache->sdl->CreateTexture(
+            cache->renderer, is_plain ? SDL_PIXELFORMAT_RGB888 : SDL_PIXELFORMAT_ARGB8888,
             SDL_TEXTUREACCESS_STATIC, (int)pixels->width, (int)pixels->height);
     if (texture) {
-        sdl->SetTextureBlendMode(texture, is_opaque ? SDL_BLENDMODE_NONE : SDL_BLENDMODE_BLEND);
-        sdl->UpdateTexture(texture, NULL, converted, (int)pixels->width * 4);
+        convert(pixels, argb);
+        cache->sdl->SetTextureBlendMode(texture, pixels->is_opaque ? SDL_BLENDMODE_NONE
+                                                                   : SDL_BLENDMODE_BLEND);
+        cache->sdl->UpdateTexture(texture, NULL, argb, (int)pixels->width * 4);
         cache->uploads++;
     }
-    mv_arena_drop(scratch, converted);
+    mv_arena_drop(scratch, argb);
     return texture;
 }
 

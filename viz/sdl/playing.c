@@ -29,17 +29,17 @@ typedef struct {
     mv_viewer_timing *timing;
 } player;
 
-static double seconds_now(void)
+static double seconds_of(clockid_t clock)
 {
     struct timespec now;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
+    clock_gettime(clock, &now);
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
 static double ms_since(const player *p)
 {
-    return (seconds_now() - p->begin) * 1e3;
+    return (seconds_of(CLOCK_MONOTONIC) - p->begin) * 1e3;
 }
 
 static void sleep_until(const player *p, double ms)
@@ -125,34 +125,48 @@ static double part_of(const double *sorted, uint32_t count, double part)
     return sorted[at > 0 ? at - 1 : 0];
 }
 
+/* Milliseconds of each frame, of each kind that is measured. */
+typedef struct {
+    double *whole, *cpu, *scene; /* [frames] */
+} frame_times;
+
+static void take_percentiles(mv_viewer_timing *t, const frame_times *times, uint32_t frames)
+{
+    qsort(times->whole, frames, sizeof(double), by_size);
+    qsort(times->cpu, frames, sizeof(double), by_size);
+    qsort(times->scene, frames, sizeof(double), by_size);
+    t->frames = frames;
+    t->p50_ms = part_of(times->whole, frames, 0.5);
+    t->p90_ms = part_of(times->whole, frames, 0.9);
+    t->p99_ms = part_of(times->whole, frames, 0.99);
+    t->max_ms = times->whole[frames - 1];
+    t->cpu_p50_ms = part_of(times->cpu, frames, 0.5);
+    t->cpu_p99_ms = part_of(times->cpu, frames, 0.99);
+    t->scene_p50_ms = part_of(times->scene, frames, 0.5);
+    t->scene_p99_ms = part_of(times->scene, frames, 0.99);
+}
+
 static mv_code play_path(player *p, uint32_t frames, mv_err *err)
 {
-    double *all = mv_push_array(&p->arena, double, frames);
-    double *scenes = mv_push_array(&p->arena, double, frames);
-    mv_viewer_timing *t = p->timing;
+    frame_times times = {.whole = mv_push_array(&p->arena, double, frames),
+                         .cpu = mv_push_array(&p->arena, double, frames),
+                         .scene = mv_push_array(&p->arena, double, frames)};
     double due = ms_since(p);
 
-    if (!all || !scenes)
+    if (!times.whole || !times.cpu || !times.scene)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "frames");
     for (uint32_t i = 0; i < frames; i++) {
-        double start = ms_since(p);
+        double start = ms_since(p), cpu = seconds_of(CLOCK_THREAD_CPUTIME_ID);
         mv_panzoom_step(p->view, i, frames);
         if (!draw_frame(p, start))
             return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
-        all[i] = p->ms;
-        scenes[i] = p->scene_ms;
+        times.whole[i] = p->ms;
+        times.scene[i] = p->scene_ms;
+        times.cpu[i] = (seconds_of(CLOCK_THREAD_CPUTIME_ID) - cpu) * 1e3;
         due = fmax(due + frame_ms, start);
         sleep_until(p, due);
     }
-    qsort(all, frames, sizeof *all, by_size);
-    qsort(scenes, frames, sizeof *scenes, by_size);
-    t->frames = frames;
-    t->p50_ms = part_of(all, frames, 0.5);
-    t->p90_ms = part_of(all, frames, 0.9);
-    t->p99_ms = part_of(all, frames, 0.99);
-    t->max_ms = all[frames - 1];
-    t->scene_p50_ms = part_of(scenes, frames, 0.5);
-    t->scene_p99_ms = part_of(scenes, frames, 0.99);
+    take_percentiles(p->timing, &times, frames);
     return MV_OK;
 }
 
@@ -227,7 +241,7 @@ static void close_all(player *p)
 mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *play,
                        mv_viewer_timing *out, mv_err *err)
 {
-    player p = {.opts = opts, .begin = seconds_now(), .timing = out};
+    player p = {.opts = opts, .begin = seconds_of(CLOCK_MONOTONIC), .timing = out};
     struct rusage usage;
     mv_code code;
 

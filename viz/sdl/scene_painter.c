@@ -5,7 +5,7 @@
 
 #include "viz/raster.h"
 
-enum { HATCH_SIDE = 32 * MV_HATCH_PERIOD, FAR_PIXELS = 100000 };
+enum { HATCH_SIDE = 32 * MV_HATCH_PERIOD, FAR_PIXELS = 1000000 };
 
 bool mv_scene_painter_init(mv_scene_painter *p, mv_budget *budget, const mv_sdl *sdl,
                            SDL_Renderer *renderer, mv_font_choice font, uint64_t image_bytes)
@@ -16,6 +16,7 @@ bool mv_scene_painter_init(mv_scene_painter *p, mv_budget *budget, const mv_sdl 
     mv_arena_init(&p->arena, budget);
     sdl->GetRendererInfo(renderer, &info);
     p->solids = (mv_solids){.sdl = sdl, .renderer = renderer};
+    p->stretcher = (mv_stretcher){.sdl = sdl, .renderer = renderer, .arena = &p->arena};
     mv_image_cache_init(&p->images, sdl, renderer, info.flags & SDL_RENDERER_SOFTWARE, image_bytes);
     return mv_glyphs_init(&p->glyphs, &p->arena, sdl, renderer, font);
 }
@@ -26,6 +27,7 @@ void mv_scene_painter_release(mv_scene_painter *p)
         mv_glyphs_release(&p->glyphs);
         mv_image_cache_clear(&p->images);
         mv_solids_release(&p->solids);
+        mv_stretcher_release(&p->stretcher);
         if (p->hatch)
             p->sdl->DestroyTexture(p->hatch);
         mv_arena_release(&p->arena);
@@ -118,37 +120,98 @@ static void draw_hatched(mv_scene_painter *p, const mv_scene *scene, const mv_sh
 
 /* ---- images ------------------------------------------------------------------------------ */
 
-/* SDL copies whole pixels only. A part that begins within one is drawn from that pixel on, to where
- * it would begin, and cut to the place. */
-static void draw_image(mv_scene_painter *p, const mv_scene *scene, const mv_shape *s)
+/* How an image lies; false when nothing of it does. */
+static bool place_image(const mv_scene *scene, const mv_shape *s, mv_stretch *out)
 {
     const mv_point *at = scene->points + s->first;
-    SDL_Rect place = rect_of(at[0], at[1]), part, to, clip = p->solids.clip;
-    SDL_Texture *texture;
-    double step_x, step_y;
 
-    if (s->count < 4 || !s->image || s->image->width == 0 || s->image->height == 0 ||
-        place.w <= 0 || place.h <= 0 || !(at[3].x > at[2].x && at[3].y > at[2].y))
-        return;
-    part = intersect((SDL_Rect){(int)floorf(at[2].x), (int)floorf(at[2].y),
-                                (int)ceilf(at[3].x) - (int)floorf(at[2].x),
-                                (int)ceilf(at[3].y) - (int)floorf(at[2].y)},
-                     (SDL_Rect){0, 0, (int)s->image->width, (int)s->image->height});
-    texture = mv_image_cache_get(&p->images, &p->arena, s->image);
+    if (s->count < 4 || !s->image || s->image->width == 0 || s->image->height == 0)
+        return false;
+    *out = (mv_stretch){.place = rect_of(at[0], at[1]), .x = at[2].x, .y = at[2].y};
+    out->step_x = ((double)at[3].x - at[2].x) / out->place.w;
+    out->step_y = ((double)at[3].y - at[2].y) / out->place.h;
+    return out->place.w > 0 && out->place.h > 0 && out->step_x > 0 && out->step_y > 0;
+}
+
+/* A driver's copy of whole pixels. A part that begins within one is drawn from that pixel on, to
+ * where it would begin, and cut to what is seen. */
+static void copy_scaled(mv_scene_painter *p, const mv_pixels *image, const mv_stretch *s,
+                        SDL_Rect seen)
+{
+    SDL_Texture *texture = mv_image_cache_get(&p->images, &p->arena, image);
+    double left = s->x + (seen.x - s->place.x) * s->step_x, right = left + seen.w * s->step_x;
+    double top = s->y + (seen.y - s->place.y) * s->step_y, bottom = top + seen.h * s->step_y;
+    SDL_Rect part =
+        intersect((SDL_Rect){(int)floor(left), (int)floor(top), (int)ceil(right) - (int)floor(left),
+                             (int)ceil(bottom) - (int)floor(top)},
+                  (SDL_Rect){0, 0, (int)image->width, (int)image->height});
+    SDL_Rect to;
+
+    to.x = nearest(s->place.x + (part.x - s->x) / s->step_x);
+    to.y = nearest(s->place.y + (part.y - s->y) / s->step_y);
+    to.w = nearest(s->place.x + (part.x + part.w - s->x) / s->step_x) - to.x;
+    to.h = nearest(s->place.y + (part.y + part.h - s->y) / s->step_y) - to.y;
     if (!texture || part.w == 0 || part.h == 0)
         return;
-    step_x = place.w / ((double)at[3].x - at[2].x);
-    step_y = place.h / ((double)at[3].y - at[2].y);
-    to.x = nearest(place.x + (part.x - at[2].x) * step_x);
-    to.y = nearest(place.y + (part.y - at[2].y) * step_y);
-    to.w = nearest(place.x + (part.x + part.w - at[2].x) * step_x) - to.x;
-    to.h = nearest(place.y + (part.y + part.h - at[2].y) * step_y) - to.y;
-    place = intersect(place, clip);
-    if (place.w == 0 || place.h == 0)
-        return;
-    p->sdl->RenderSetClipRect(p->renderer, &place);
+    p->sdl->RenderSetClipRect(p->renderer, &seen);
     p->sdl->RenderCopy(p->renderer, texture, &part, &to);
-    p->sdl->RenderSetClipRect(p->renderer, &clip);
+    p->sdl->RenderSetClipRect(p->renderer, &p->solids.clip);
+}
+
+static void draw_seen(mv_scene_painter *p, const mv_pixels *image, const mv_stretch *s,
+                      SDL_Rect seen)
+{
+    bool is_plain = s->step_x == 1 && s->step_y == 1 && floor(s->x) == s->x && floor(s->y) == s->y;
+
+    if (is_plain || !p->images.is_software)
+        copy_scaled(p, image, s, seen);
+    else
+        mv_stretcher_draw(&p->stretcher, image, s, seen);
+}
+
+enum { MOST_PIECES = 64 };
+
+/* Leaves of the pieces what lies outside of `cover`; how many there are then. Where there would be
+ * too many, some are left whole. */
+static uint32_t subtract(SDL_Rect *pieces, uint32_t count, SDL_Rect cover)
+{
+    uint32_t end = count;
+
+    for (uint32_t i = 0; i < end; i++) {
+        SDL_Rect a = pieces[i], b = intersect(a, cover);
+        SDL_Rect rest[] = {{a.x, a.y, a.w, b.y - a.y},
+                           {a.x, b.y, b.x - a.x, b.h},
+                           {b.x + b.w, b.y, a.x + a.w - b.x - b.w, b.h},
+                           {a.x, b.y + b.h, a.w, a.y + a.h - b.y - b.h}};
+        if (b.w == 0 || b.h == 0 || count + 4 > MOST_PIECES)
+            continue;
+        pieces[i].w = 0;
+        for (int j = 0; j < 4; j++)
+            if (rest[j].w > 0 && rest[j].h > 0)
+                pieces[count++] = rest[j];
+    }
+    return count;
+}
+
+/* Images come in runs, finer ones above coarser ones: of each only that is drawn which no later,
+ * opaque one of the run hides. */
+static void draw_image(mv_scene_painter *p, const mv_scene *scene, uint32_t shape)
+{
+    const mv_shape *s = &scene->shapes[shape];
+    SDL_Rect pieces[MOST_PIECES];
+    mv_stretch own, above;
+    uint32_t count = 1;
+
+    if (!place_image(scene, s, &own))
+        return;
+    pieces[0] = intersect(own.place, p->solids.clip);
+    for (uint32_t i = shape + 1; i < scene->shape_count && scene->shapes[i].kind == MV_SHAPE_IMAGE;
+         i++)
+        if (place_image(scene, &scene->shapes[i], &above) && scene->shapes[i].image->is_opaque)
+            count = subtract(pieces, count, above.place);
+    for (uint32_t i = 0; i < count; i++)
+        if (pieces[i].w > 0 && pieces[i].h > 0)
+            draw_seen(p, s->image, &own, pieces[i]);
 }
 
 /* ---- the picture ------------------------------------------------------------------------- */
@@ -162,15 +225,17 @@ static bool is_text_shown(const mv_scene_painter *p, const mv_shape *s, mv_point
            (s->anchor != MV_ANCHOR_START || at.x <= (float)(clip.x + clip.w));
 }
 
-static void draw_shape(mv_scene_painter *p, const mv_scene *scene, const mv_shape *s)
+static void draw_shape(mv_scene_painter *p, const mv_scene *scene, uint32_t shape)
 {
+    const mv_shape *s = &scene->shapes[shape];
+
     switch (s->kind) {
     case MV_SHAPE_TEXT:
         if (is_text_shown(p, s, scene->points[s->first]))
             mv_glyphs_draw(&p->glyphs, s, scene->points[s->first]);
         return;
     case MV_SHAPE_IMAGE:
-        draw_image(p, scene, s);
+        draw_image(p, scene, shape);
         return;
     case MV_SHAPE_LINE:
         break;
@@ -188,7 +253,8 @@ bool mv_scene_painter_draw(mv_scene_painter *p, const mv_scene *scene, int width
 {
     const mv_sdl *sdl = p->sdl;
 
-    if (!mv_solids_resize(&p->solids, &p->arena, width, height))
+    if (!mv_solids_resize(&p->solids, &p->arena, width, height) ||
+        !mv_stretcher_resize(&p->stretcher, width, height))
         return false;
     p->solids.failed = false;
     mv_image_cache_begin(&p->images);
@@ -202,7 +268,7 @@ bool mv_scene_painter_draw(mv_scene_painter *p, const mv_scene *scene, int width
         if (s->kind == MV_SHAPE_CLIP)
             set_clip(p, scene, s);
         else if (s->count > 0 && p->solids.clip.w > 0 && p->solids.clip.h > 0)
-            draw_shape(p, scene, s);
+            draw_shape(p, scene, i);
     }
     return !scene->failed && !p->solids.failed && !p->solids.cover.failed;
 }

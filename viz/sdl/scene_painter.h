@@ -10,6 +10,7 @@
 #include "viz/sdl/glyphs.h"
 #include "viz/sdl/image_cache.h"
 #include "viz/sdl/solids.h"
+#include "viz/sdl/stretcher.h"
 
 typedef struct {
     const mv_sdl *sdl;
@@ -18,6 +19,7 @@ typedef struct {
     mv_solids solids;
     mv_glyphs glyphs;
     mv_image_cache images;
+    mv_stretcher stretcher;
     SDL_Texture *hatch;
 } mv_scene_painter;
 

@@ -41,7 +41,9 @@ typedef struct {
     double index_ms;       /* from the read file to the timeline */
     double settled_ms;     /* from the start until nothing was left to compute; only with a shot */
     double p50_ms, p90_ms, p99_ms, max_ms; /* of a frame: inputs, scene, pixels */
-    double scene_p50_ms, scene_p99_ms;     /* of that, until the scene is there */
+    double cpu_p50_ms,
+        cpu_p99_ms; /* likewise, of its thread alone: what others take is not in it */
+    double scene_p50_ms, scene_p99_ms; /* of that, until the scene is there */
     uint32_t frames;
     uint32_t uploads; /* images that became textures */
     uint64_t events;  /* of the device that was shown */

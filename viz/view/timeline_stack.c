@@ -139,7 +139,7 @@ static const mv_pixels *tinted(mv_plot *p, const mv_tile *tile, uint64_t colours
         entry->serial = tile->serial;
         entry->colours = colours;
         entry->image = (mv_pixels){MV_TILE_COLUMNS, tile->rows, entry->pixels,
-                                   (tile->serial * 0x9e3779b97f4a7c15u ^ colours) | 1};
+                                   (tile->serial * 0x9e3779b97f4a7c15u ^ colours) | 1, true};
     }
     if (entry->colours != colours)
         p->ui->is_animating = true;
