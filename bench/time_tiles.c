@@ -5,13 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "parse/readers.h"
 #include "viz/core/drawn.h"
 #include "viz/core/hit.h"
 #include "viz/core/tile_maker.h"
 
-enum { TILES = 100, HITS = 2000, SCREEN = 2048, HEIGHT = 900 };
+enum { TILES = 100, FRAMES = 900, HITS = 2000, SCREEN = 2048, HEIGHT = 900 };
 
 typedef struct {
     mv_budget budget;
@@ -141,6 +142,31 @@ static void time_envelope(timing *t)
     print_times("envelope_2000", ms, TILES);
 }
 
+/* What the user interface pays for a frame while it zooms in and out and pans: workers are not in
+ * it. */
+static void time_frames(timing *t)
+{
+    mv_tiles *tiles = mv_tiles_open(&t->arena, &(mv_tiles_opts){.threads = mv_tiles_threads()});
+    double *ms = malloc(FRAMES * sizeof *ms);
+
+    if (!tiles || !ms)
+        exit(1);
+    for (int i = 0; i < FRAMES; i++) {
+        mv_tile_view v = {.subject = t->subject, .dy = t->dy, .width = 1600, .height = HEIGHT};
+        double start;
+        v.dx = t->scale.length / v.width / exp2(6 - 6 * cos(i / 30 * 0.4));
+        v.x = (t->scale.length - v.dx * v.width) * (0.5 + 0.4 * sin(i * 0.002));
+        v.is_zooming = i % 30 < 5;
+        start = cpu_ms();
+        mv_tiles_frame(tiles, &v, (uint64_t)i + 1);
+        ms[i] = cpu_ms() - start;
+        usleep(4000);
+    }
+    print_times("frame", ms, FRAMES);
+    mv_tiles_close(tiles);
+    free(ms);
+}
+
 static bool prepare(timing *t, const char *path, mv_err *err)
 {
     mv_read_opts opts = {0};
@@ -199,6 +225,7 @@ int main(int argc, char **argv)
         time_hits(&t, false);
         time_hits(&t, true);
         time_envelope(&t);
+        time_frames(&t);
         printf("}\n");
     }
     if (err.code != MV_OK)

@@ -56,9 +56,10 @@ uint32_t mv_tile_rows(mv_pyramid_reader *levels, const mv_tile_subject *s, const
 
     if (x0 >= s->scale->length)
         return 0;
-    /* A slide still shows what was there before the event. */
-    first = mv_timescale_moment(s->scale, x0);
-    extent = mv_pyramid_range(levels, first == MV_BEFORE ? MV_BEFORE : first - 1,
+    /* The tile begins with what the event ahead of it left, perhaps during its slide, which still
+     * shows what was there before. */
+    first = mv_timescale_from(s->scale, x0);
+    extent = mv_pyramid_range(levels, first < 2 ? MV_BEFORE : first - 2,
                               mv_timescale_from(s->scale, x1));
     most = mv_timescale_height(s->scale, &extent.most);
     /* An alloc that ends another row: both stand there during the slide. */
