@@ -6,6 +6,7 @@
  *     pane_timeline.c     which part goes where; the mouse
  *     timeline_moves.c    the commands that move the picture
  *     timeline_stack.c    allocations: tiles and their colours
+ *     timeline_labels.c   names inside of allocations
  *     timeline_curves.c   levels over time, peaks, out of memory
  *     timeline_axes.c     what stands at the edges; callouts
  *     timeline_lanes.c    annotations, steps, marks, spikes

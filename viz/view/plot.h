@@ -6,7 +6,7 @@
 #include "viz/view/pane_timeline.h"
 #include "viz/view/panes.h"
 
-enum { MV_MOST_TAKEN = 64 };
+enum { MV_MOST_TAKEN = 128 };
 
 typedef struct {
     mv_view *view;
@@ -76,6 +76,9 @@ mv_tile_view mv_plot_tile_view(const mv_plot *p);
 void mv_plot_tint_segments(mv_plot *p, const mv_tile *tile, uint32_t *pixels);
 uint64_t mv_plot_use_key(mv_plot *p);   /* finds p->use, and names its colours */
 uint32_t mv_use_colour(uint32_t level); /* of mv_segment_use */
+
+/* ---- timeline_labels.c ---- */
+void mv_plot_labels(mv_plot *p, const mv_tile_frame *frame);
 
 /* ---- timeline_lanes.c ---- */
 float mv_lanes_height(const mv_ui *ui, const mv_mark_lanes *marks);

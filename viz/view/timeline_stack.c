@@ -216,4 +216,5 @@ void mv_plot_stack(mv_plot *p)
         else
             p->ui->is_animating = true;
     }
+    mv_plot_labels(p, &frame);
 }
