@@ -25,14 +25,17 @@ static bool open_slots(mv_view *view, mv_timeline_pane *pane)
 {
     mv_jobs *jobs = view->jobs;
 
-    pane->grounds[0] = mv_slot_open(jobs, mv_ground_make, NULL, sizeof(mv_ground_ask));
-    pane->grounds[1] = mv_slot_open(jobs, mv_ground_make, NULL, sizeof(mv_ground_ask));
+    for (int i = 0; i < 4; i++) {
+        mv_slot *slot = mv_slot_open(jobs, mv_ground_make, NULL, sizeof(mv_ground_ask));
+        if (!slot)
+            return false;
+        pane->grounds[i / 2][i % 2].slot = slot;
+    }
     pane->marks_slot = mv_slot_open(jobs, mv_device_marks_find, NULL, sizeof(mv_marks_ask));
     pane->interval_slot = mv_slot_open(jobs, mv_interval_find, NULL, sizeof(mv_interval_ask));
     pane->use_slot = mv_slot_open(jobs, mv_segment_use_find, NULL, sizeof(mv_use_ask));
     pane->use_all_slot = mv_slot_open(jobs, mv_segment_use_find, NULL, sizeof(mv_use_ask));
-    return pane->grounds[0] && pane->grounds[1] && pane->marks_slot && pane->interval_slot &&
-           pane->use_slot && pane->use_all_slot;
+    return pane->marks_slot && pane->interval_slot && pane->use_slot && pane->use_all_slot;
 }
 
 bool mv_timeline_pane_open(mv_view *view)

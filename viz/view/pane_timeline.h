@@ -93,6 +93,14 @@ typedef struct {
     uint32_t a, b; /* events [a, b) */
 } mv_interval_ask;
 
+typedef struct {
+    mv_slot *slot;
+    mv_ground_ask ask; /* id 0: nothing was asked */
+    mv_ground plain;   /* what there is of it at once */
+    uint64_t rows;     /* key of the isolated rows; 0: all rows */
+    bool is_found;     /* it is answered */
+} mv_asked_ground;
+
 /* What is found for a device besides its ground. Plain data, compared byte by byte. */
 typedef struct {
     const mv_document_device *device;
@@ -117,11 +125,9 @@ typedef struct {
 struct mv_timeline_pane {
     mv_arena arena; /* of what is grown */
     mv_tiles *tiles;
-    mv_slot *grounds[2]; /* of allocations, of segments */
-    mv_ground_ask asked[2];
-    mv_ground plain[2];      /* what there is of them at once */
-    uint64_t ground_rows[2]; /* key of the isolated rows in `asked`; 0: all rows */
-    bool is_found[2];        /* what was asked is answered */
+    /* Of allocations, and of segments: the one that is shown, and the one that comes after it. */
+    mv_asked_ground grounds[2][2];
+    uint32_t shown_ground[2];
     uint64_t last_ground;
     mv_slot *marks_slot, *interval_slot, *use_slot, *use_all_slot;
 

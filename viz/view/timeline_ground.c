@@ -33,52 +33,71 @@ static const uint64_t *copy_isolated(mv_view *view)
     return pane->isolated;
 }
 
-/* A new question, once the last one is answered: its rows are read by a worker until then. Tiles
- * of the old ground go, since the answer to it does. */
-static void ask_anew(mv_view *view, uint32_t k, const mv_index *index, uint64_t rows)
+static bool is_asked(const mv_asked_ground *g, const mv_index *index, uint32_t clock, uint64_t rows)
 {
-    mv_timeline_pane *pane = view->timeline;
-
-    if (pane->asked[k].id)
-        mv_tiles_forget(pane->tiles, pane->asked[k].id);
-    if (pane->hit_ground == pane->asked[k].id)
-        pane->hit_ground = 0;
-    pane->asked[k] = (mv_ground_ask){.index = index,
-                                     .rows = rows ? copy_isolated(view) : NULL,
-                                     .id = ++pane->last_ground,
-                                     .clock = view->now.clock,
-                                     .of_segments = k};
-    pane->ground_rows[k] = rows;
-    pane->is_found[k] = false;
-    mv_ground_make_plain(&pane->asked[k], &pane->plain[k]);
+    return g->ask.id && g->ask.index == index && g->ask.clock == clock && g->rows == rows;
 }
 
+/* What there is of it: the answer; on the clock of events all rows need no preparation; and when
+ * memory is out, it is that as well. NULL: not yet. */
+static const mv_ground *answer(mv_asked_ground *g)
+{
+    const mv_ground *ground = mv_slot_ask(g->slot, &g->ask, &g->is_found);
+
+    if (ground && g->is_found)
+        return ground;
+    return g->is_found || (g->ask.clock == MV_CLOCK_EVENTS && g->rows == 0) ? &g->plain : NULL;
+}
+
+/* Nothing stands on it any more. */
+static void leave(mv_timeline_pane *pane, mv_asked_ground *g)
+{
+    if (g->ask.id)
+        mv_tiles_forget(pane->tiles, g->ask.id);
+    if (pane->hit_ground == g->ask.id)
+        pane->hit_ground = 0;
+}
+
+static void ask_anew(mv_view *view, mv_asked_ground *g, uint32_t k, const mv_index *index,
+                     uint64_t rows)
+{
+    leave(view->timeline, g);
+    g->ask = (mv_ground_ask){.index = index,
+                             .rows = rows ? copy_isolated(view) : NULL,
+                             .id = ++view->timeline->last_ground,
+                             .clock = view->now.clock,
+                             .of_segments = k};
+    g->rows = rows;
+    g->is_found = false;
+    mv_ground_make_plain(&g->ask, &g->plain);
+}
+
+/* The old one is shown until the new one is there. Isolated rows are read by a worker until their
+ * question is answered, so another one waits for that. */
 const mv_ground *mv_timeline_ground(mv_view *view, bool of_segments)
 {
     mv_timeline_pane *pane = view->timeline;
     const mv_document_device *d = mv_view_device(view);
     uint32_t k = of_segments ? 1 : 0;
-    const mv_index *index = !d ? NULL : of_segments ? &d->segment_index : &d->index;
     uint64_t rows = rows_key(view, of_segments);
-    mv_ground_ask *asked = &pane->asked[k];
+    mv_asked_ground *shown = &pane->grounds[k][pane->shown_ground[k]];
+    mv_asked_ground *next = &pane->grounds[k][!pane->shown_ground[k]];
+    const mv_index *index = !d ? NULL : of_segments ? &d->segment_index : &d->index;
     const mv_ground *ground;
-    bool is_other;
 
     if (!d)
         return NULL;
-    is_other =
-        asked->index != index || asked->clock != view->now.clock || pane->ground_rows[k] != rows;
-    if (is_other && (asked->id == 0 || pane->is_found[k]))
-        ask_anew(view, k, index, rows);
-    ground = mv_slot_ask(pane->grounds[k], asked, &pane->is_found[k]);
-    if (asked->index != index)
-        return NULL;
-    if (ground && pane->is_found[k])
+    if (is_asked(shown, index, view->now.clock, rows))
+        return answer(shown);
+    if (!is_asked(next, index, view->now.clock, rows) && (next->ask.id == 0 || next->is_found))
+        ask_anew(view, next, k, index, rows);
+    ground = answer(next);
+    if (ground && is_asked(next, index, view->now.clock, rows)) {
+        pane->shown_ground[k] = !pane->shown_ground[k];
+        leave(pane, shown);
         return ground;
-    /* On the clock of events all rows need no preparation; and when memory is out, it is that. */
-    if (pane->is_found[k] || (asked->clock == MV_CLOCK_EVENTS && pane->ground_rows[k] == 0))
-        return &pane->plain[k];
-    return NULL;
+    }
+    return shown->ask.index == index ? answer(shown) : NULL;
 }
 
 /* ---- marks -------------------------------------------------------------------------------- */
