@@ -39,6 +39,7 @@ static void paint_label(labeller *l, const flat *f)
     float pad = mv_ui_px(p->ui, 5), line = mv_ui_px(p->ui, LEAST_HEIGHT), width;
     mv_box box = {f->x0 + pad, roundf((f->top + f->bottom - line) / 2), 0, line};
     char name[LABEL], size[MV_SIZE_TEXT];
+    uint32_t shade = mv_view_colour(p->view, f->rank);
     const char *text;
 
     /* Hatched and dimmed ones could not be read. */
@@ -54,8 +55,9 @@ static void paint_label(labeller *l, const flat *f)
         return;
     mv_plot_take(p, box);
     l->labels++;
-    mv_ui_text(p->ui, box, MV_UI_SMALL, mv_text_on(mv_view_colour(p->view, f->rank)),
-               MV_ANCHOR_START, text);
+    if (f->rank & 1) /* as mv_tile_colour shades it */
+        shade = mv_lighter(shade);
+    mv_ui_text(p->ui, box, MV_UI_SMALL, mv_text_on(shade), MV_ANCHOR_START, text);
 }
 
 /* A row at one sample: goes on, or begins anew. */
