@@ -17,6 +17,7 @@ typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
     const mv_sites *sites;
+    mv_arena scratch; /* of the heap, which is as large as the trace */
     mv_heap heap;
     mv_fragmentation *out;
 } inquiry;
@@ -145,7 +146,7 @@ static mv_code look(inquiry *q, mv_fragmentation_opts opts, mv_err *err)
     if (code == MV_OK)
         code = find_moment(q, opts, err);
     if (code == MV_OK)
-        code = mv_heap_init(q->arena, q->trace, q->lives, &q->heap, err);
+        code = mv_heap_init(&q->scratch, q->trace, q->lives, &q->heap, err);
     if (code != MV_OK)
         return code;
     mv_heap_advance(&q->heap, out->at.event);
@@ -167,11 +168,13 @@ mv_code mv_fragmentation_find(mv_arena *arena, const mv_trace *trace, const mv_l
     *out = (mv_fragmentation){0};
     if (opts.window.end > lives->events.count)
         opts.window.end = lives->events.count;
+    mv_arena_init(&q.scratch, arena->budget);
     code = look(&q, opts, err);
+    if (code == MV_OK && !list_domains(&q))
+        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "fragmentation");
+    mv_arena_release(&q.scratch);
     if (code != MV_OK)
         return code;
-    if (!list_domains(&q))
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "fragmentation");
     decide(&q);
     qsort(out->growths.rows, out->growths.count, sizeof *out->growths.rows, by_growth);
     return mv_fragmentation_advise(arena, trace, lives, sites, out, err);

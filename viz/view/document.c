@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "parse/spill.h"
 #include "viz/segment_timeline.h"
+
+enum { MANY_EVENTS = 500000 };
 
 /* ---- reading ----------------------------------------------------------------------------- */
 
@@ -118,13 +121,59 @@ void mv_document_show(mv_document *d, uint32_t device_row, mv_budget *budget)
 
 /* ---- what is wrong ----------------------------------------------------------------------- */
 
+static void *copy_of(mv_arena *arena, const void *rows, uint64_t count, uint64_t size)
+{
+    void *copy = mv_arena_push(arena, count, size);
+
+    if (copy && count)
+        memcpy(copy, rows, count * size);
+    return copy;
+}
+
+/* What the panes read of an attribution: the curve that it was found with is as long as the trace.
+ */
+static bool keep_attribution(mv_arena *arena, uint32_t allocs, const mv_attribution *found,
+                             mv_attribution *out)
+{
+    const mv_categories *c = &found->categories;
+
+    *out = *found;
+    out->curve = (mv_curve){0};
+    out->parts = NULL;
+    out->sites = copy_of(arena, found->sites, found->count, sizeof *found->sites);
+    out->ranges = copy_of(arena, found->ranges, found->range_count, sizeof *found->ranges);
+    out->category_bytes =
+        copy_of(arena, found->category_bytes, c->count, sizeof *found->category_bytes);
+    out->categories.name = copy_of(arena, c->name, c->count, sizeof *c->name);
+    out->categories.of_alloc = copy_of(arena, c->of_alloc, allocs, sizeof *c->of_alloc);
+    return out->sites && out->ranges && out->category_bytes && out->categories.name &&
+           out->categories.of_alloc;
+}
+
+static mv_code attribute_peak(const mv_document *d, mv_document_device *v, mv_err *err)
+{
+    mv_moment_ask ask = {.kind = MV_MOMENT_PEAK, .window = {0, v->lives.events.count}};
+    mv_peak_opts opts = {.window = ask.window, .kinds = d->sites.kinds};
+    mv_attribution found;
+    mv_arena scratch;
+    mv_moment peak;
+    mv_code code;
+
+    mv_arena_init(&scratch, v->arena.budget);
+    code = mv_moment_find(&scratch, &v->lives, ask, &peak, err);
+    if (code == MV_OK)
+        code = mv_peak_attribute(&scratch, &d->trace, &v->lives, peak, opts, &found, err);
+    if (code == MV_OK &&
+        !keep_attribution(&v->arena, v->lives.allocs.count, &found, &v->attribution))
+        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "peak");
+    mv_arena_release(&scratch);
+    return code;
+}
+
 static mv_code judge(const mv_document *d, mv_document_device *v, mv_err *err)
 {
     const mv_trace *t = &d->trace;
     mv_arena *arena = &v->arena;
-    mv_moment_ask ask = {.kind = MV_MOMENT_PEAK, .window = {0, v->lives.events.count}};
-    mv_peak_opts opts = {.window = ask.window, .kinds = d->sites.kinds};
-    mv_moment peak;
     mv_code code;
 
     if ((code = mv_leaks_find(arena, t, &v->lives, &v->leaks, err)) != MV_OK ||
@@ -134,10 +183,22 @@ static mv_code judge(const mv_document *d, mv_document_device *v, mv_err *err)
                                       (mv_fragmentation_opts){.window = MV_ALL_EVENTS},
                                       &v->fragmentation, err)) != MV_OK ||
         (code = mv_ooms_find(arena, t, &v->lives, &d->sites, MV_ALL_EVENTS, &v->ooms, err)) !=
-            MV_OK ||
-        (code = mv_moment_find(arena, &v->lives, ask, &peak, err)) != MV_OK)
+            MV_OK)
         return code;
-    return mv_peak_attribute(arena, t, &v->lives, peak, opts, &v->attribution, err);
+    return attribute_peak(d, v, err);
+}
+
+/* Nothing is left that looks at all events, and they are many. */
+static bool is_to_be_spilled(const mv_document *d)
+{
+    uint64_t events = 0;
+
+    for (uint32_t i = 0; i < d->device_count; i++) {
+        events += d->devices[i].events;
+        if (d->devices[i].stage != MV_DEVICE_JUDGED && !d->devices[i].is_unjudged)
+            return false;
+    }
+    return events >= MANY_EVENTS;
 }
 
 void mv_document_judge(mv_document *d, uint32_t device_row)
@@ -148,6 +209,12 @@ void mv_document_judge(mv_document *d, uint32_t device_row)
         set_stage(&v->stage, MV_DEVICE_JUDGED);
     else
         atomic_store_explicit(&v->is_unjudged, true, memory_order_release);
+    /* From here on, of the events those that are looked at count. */
+    if (is_to_be_spilled(d)) {
+        mv_spilled spilled;
+        mv_spill_arena(&d->arena, NULL, &spilled);
+        mv_spill_forget(&d->arena);
+    }
 }
 
 void mv_document_release(mv_document *d)

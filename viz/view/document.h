@@ -63,7 +63,8 @@ typedef struct {
     mv_leak_outlook outlook;
     mv_fragmentation fragmentation;
     mv_ooms ooms;
-    mv_attribution attribution; /* of the peak; its categories are those of all allocations */
+    mv_attribution attribution; /* of the peak, without its curve and parts; its categories are
+                                 * those of all allocations */
     mv_err failure;
 } mv_document_device;
 

@@ -321,7 +321,7 @@ static bool expect_selection(script *s)
 
 static bool expect_number(script *s, uint64_t is)
 {
-    double wanted;
+    double wanted = 0;
 
     return number(s, 2, &wanted) &&
            (wanted == (double)is || fail(s, "it is %llu", (unsigned long long)is));
@@ -330,7 +330,7 @@ static bool expect_number(script *s, uint64_t is)
 /* At most so many. */
 static bool expect_inputs(script *s)
 {
-    double most;
+    double most = 0;
 
     return number(s, 2, &most) && (s->result->inputs <= (uint32_t)most ||
                                    fail(s, "%u inputs were needed", s->result->inputs));
