@@ -1,6 +1,10 @@
 /* memviz view: the viewer's window; or its frames without one, as a picture or timed. */
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "cli/complain.h"
 #include "cli/report.h"
+#include "cli/text_file.h"
 #include "viz/sdl/viewer.h"
 
 enum { BENCH_FRAMES = 600 };
@@ -79,26 +83,61 @@ static void print_timing(mv_out *out, const mv_viewer_timing *t)
                   t->events ? (double)t->rss_bytes / (double)t->events : 0);
 }
 
-static int play(mv_cli *cli, const mv_viewer_opts *opts)
+/* Text of the script of --script; false, with a message, when it cannot be read. */
+static bool read_script(mv_cli *cli, const char **text)
+{
+    mv_err err = {.offset = MV_NO_OFFSET};
+    mv_span span;
+
+    *text = NULL;
+    if (!cli->options.script)
+        return true;
+    if (mv_text_file_read(&cli->arena, cli->options.script, &span, &err) != MV_OK) {
+        mv_complain(cli->options.script, &err);
+        return false;
+    }
+    *text = (const char *)span.data;
+    return true;
+}
+
+static int report(mv_cli *cli, const mv_viewer_timing *timing)
 {
     const mv_options *o = &cli->options;
-    bool is_bench = mv_option_given(o, MV_HAS(BENCH));
-    mv_viewer_play_opts play = {.bench_frames = !is_bench        ? 0
-                                                : o->frame_count ? o->frame_count
-                                                                 : BENCH_FRAMES,
-                                .shot = o->shot};
-    mv_viewer_timing timing;
-    mv_err err = {.offset = MV_NO_OFFSET};
 
-    if (mv_viewer_play(opts, &play, &timing, &err) != MV_OK)
-        return complain(timing.failed_file, &err);
     if (mv_option_given(o, MV_HAS(JSON)))
-        return print_json(cli, &timing);
-    if (is_bench)
-        print_timing(&cli->out, &timing);
+        return print_json(cli, timing);
+    if (mv_option_given(o, MV_HAS(BENCH)))
+        print_timing(&cli->out, timing);
     if (o->shot)
         mv_out_format(&cli->out, "%s\n", o->shot);
     return MV_EXIT_DONE;
+}
+
+static int play(mv_cli *cli, const mv_viewer_opts *opts)
+{
+    const mv_options *o = &cli->options;
+    uint32_t frames = o->frame_count ? o->frame_count : BENCH_FRAMES;
+    mv_viewer_play_opts play = {.bench_frames = mv_option_given(o, MV_HAS(BENCH)) ? frames : 0,
+                                .shot = o->shot};
+    mv_err err = {.offset = MV_NO_OFFSET};
+    mv_viewer_timing timing;
+    char *dump = NULL;
+    size_t length = 0;
+    int status;
+
+    if (!read_script(cli, &play.script))
+        return MV_EXIT_FAILED;
+    play.dump = play.script ? open_memstream(&dump, &length) : NULL;
+    if (mv_viewer_play(opts, &play, &timing, &err) == MV_OK)
+        status = MV_EXIT_DONE;
+    else if (timing.script_line)
+        status = mv_complain_of(o->script, "line %u: %s", timing.script_line, err.detail);
+    else
+        status = complain(timing.failed_file, &err);
+    if (play.dump && fclose(play.dump) == 0)
+        mv_out_text(&cli->out, dump);
+    free(dump);
+    return status == MV_EXIT_DONE ? report(cli, &timing) : status;
 }
 
 int mv_cmd_view(mv_cli *cli)
@@ -111,12 +150,12 @@ int mv_cmd_view(mv_cli *cli)
         if (strcmp(o->file[i], "-") == 0 && o->files > 1)
             return mv_complain_usage("view", "standard input is read alone");
     if (mv_option_given(o, MV_HAS(HEADLESS))) {
-        if (o->files == 0)
+        if (o->files == 0 && !o->script)
             return mv_complain_usage("view", "expected FILE: --headless waits for nobody");
         return play(cli, &opts);
     }
-    if (mv_option_given(o, MV_HAS(BENCH) | MV_HAS(SHOT) | MV_HAS(JSON)))
-        return mv_complain_usage("view", "--bench, --shot and --json need --headless");
+    if (mv_option_given(o, MV_HAS(BENCH) | MV_HAS(SHOT) | MV_HAS(SCRIPT) | MV_HAS(JSON)))
+        return mv_complain_usage("view", "--bench, --script, --shot and --json need --headless");
     if (mv_viewer_show(&opts, &err) != MV_OK)
         return complain(NULL, &err);
     return MV_EXIT_DONE;

@@ -317,7 +317,8 @@ const mv_command mv_commands[] = {
         .run = mv_cmd_view,
         .options = MV_HAS(JSON) | MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(VIEW) | MV_HAS(THEME) |
                    MV_HAS(SIZE) | MV_HAS(SCALE) | MV_HAS(RENDERER) | MV_HAS(MEM) |
-                   MV_HAS(HEADLESS) | MV_HAS(SHOT) | MV_HAS(BENCH) | MV_HAS(FRAMES) | RANGE_OPTIONS,
+                   MV_HAS(HEADLESS) | MV_HAS(SCRIPT) | MV_HAS(SHOT) | MV_HAS(BENCH) |
+                   MV_HAS(FRAMES) | RANGE_OPTIONS,
         .least_files = 0,
         .most_files = 1024,
         .arguments = "[FILE...]",
@@ -327,8 +328,8 @@ const mv_command mv_commands[] = {
             "graphs, tables, the reports' findings, all linked. The wheel zooms, a drag selects,\n"
             "/ searches, ? shows all keys. It opens on --from, --to, --at, --filter, --device and\n"
             "--view; several files are shown side by side. --headless draws without a window, for\n"
-            "--shot, which writes a PNG, and --bench, which times frames. SDL 2.0.20 or newer has\n"
-            "to be installed.\n",
+            "--script, which runs a session that is written down (docs/viewer.md), --shot, which\n"
+            "writes a PNG, and --bench, which times frames. SDL 2.0.20 or newer has to be there.\n",
         .example = "memviz view train.pickle\n"
                    "memviz view --filter 'leak size>1M' --at peak train.pickle\n"
                    "memviz view --headless --shot view.png --size 1600x900 train.pickle\n"

@@ -201,6 +201,9 @@ static bool take(mv_options *o, uint64_t allowed, mv_option_id id, char *argumen
             return false;
         o->conf[o->confs++] = argument;
         return true;
+    case MV_OPTION_SCRIPT:
+        o->script = argument;
+        return *argument != 0;
     case MV_OPTION_SHOT:
         o->shot = argument;
         return *argument != 0;

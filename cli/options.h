@@ -43,6 +43,7 @@
       "leak, cat:optimizer; several must all match, - negates")                                    \
     X(TOP, "top", 0, "N", NULL, "draw the N largest one by one, and all others as one")            \
     X(HEADLESS, "headless", 0, NULL, NULL, "without a window: draw into memory")                   \
+    X(SCRIPT, "script", 0, "FILE", NULL, "run a session that is written down")                     \
     X(SHOT, "shot", 0, "FILE", NULL, "write what is shown to FILE, a PNG, and end")                \
     X(BENCH, "bench", 0, "WHICH", "panzoom", "play a path of inputs and time the frames")          \
     X(RENDERER, "renderer", 0, "NAME", "software opengl opengles2",                                \
@@ -134,10 +135,10 @@ typedef struct {
     const char *rules, *source;          /* NULL when not given */
     uint64_t target;                     /* meaningful when given */
     bool all_frames;
-    uint32_t frame_count;        /* of --bench; 0 when not given */
-    const char *shot, *renderer; /* NULL when not given */
-    double scale;                /* 0 when not given */
-    uint64_t mem;                /* 0 when not given */
+    uint32_t frame_count;                 /* of --bench; 0 when not given */
+    const char *script, *shot, *renderer; /* NULL when not given */
+    double scale;                         /* 0 when not given */
+    uint64_t mem;                         /* 0 when not given */
     mv_color color;
     uint64_t capacity; /* meaningful when given */
     uint32_t confs;    /* --conf, in order */

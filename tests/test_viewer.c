@@ -115,6 +115,20 @@ Test(viewer, a_shot_has_its_size_and_shows_something)
     mvt_run_drop(&r);
 }
 
+Test(viewer, scripts_run_and_say_which_line_fails)
+{
+    mvt_run r = mvt_sh("printf 'open '$SNAPS'/gpt_train.pickle\nwait idle\nkey Shift+P\n"
+                       "expect text train.py\nshot a.png\nsize 700 500\nshot b.png\n' >good && "
+                       "$MEMVIZ view --headless --script good && ls *.png && "
+                       "printf '# none\nexpect text wombat\n' >bad && "
+                       "$MEMVIZ view --headless --script bad $SNAPS/gpt_train.pickle");
+
+    cr_expect_eq(r.status, 1);
+    cr_expect_str_eq(r.out, "a.png\nb.png\n");
+    cr_expect_str_eq(r.err, "memviz: bad: line 2: no text has \"wombat\"\n");
+    mvt_run_drop(&r);
+}
+
 /* ---- wrong usage, wrong files ------------------------------------------------------------ */
 
 static void check_refusal(const char *command, int status, const char *why)
@@ -136,6 +150,7 @@ Test(viewer, refusals)
     check_refusal("$MEMVIZ view --bench panzoom x", 2, "need --headless");
     check_refusal("$MEMVIZ view --headless --bench walk x", 2, "one of: panzoom");
     check_refusal("$MEMVIZ view --headless --bench panzoom --frames 0 x", 2, "--frames 0");
+    check_refusal("$MEMVIZ view --headless --script missing.vzs x", 1, "missing.vzs: ");
     check_refusal("$MEMVIZ view --scale 9 x", 2, "--scale 9: expected FACTOR");
     check_refusal("$MEMVIZ view --mem lots x", 2, "--mem lots: expected SIZE");
     check_refusal("$MEMVIZ view - x", 2, "standard input is read alone");

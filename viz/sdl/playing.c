@@ -12,6 +12,7 @@
 #include "viz/sdl/panzoom.h"
 #include "viz/sdl/scene_painter.h"
 #include "viz/sdl/viewer.h"
+#include "viz/view/script.h"
 
 enum { WIDTH = 1600, HEIGHT = 900, TEXTURE_BYTES = 64 << 20 };
 static const double frame_ms = 1000.0 / 60;
@@ -185,26 +186,85 @@ static uint64_t resident_bytes(void)
     return resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static mv_code write_shot(player *p, const char *path, mv_err *err)
+static mv_code write_picture(player *p, const char *path, mv_err *err)
 {
     mv_image image;
-    mv_sink sink;
-    mv_code code = wait_for_timeline(p, true, err);
+    mv_sink sink = {0};
+    mv_arena arena;
+    mv_code code;
 
-    p->timing->settled_ms = ms_since(p);
-    if (code == MV_OK)
-        code = mv_canvas_read(&p->arena, &p->sdl, p->canvas.renderer, p->width, p->height, &image,
-                              err);
+    mv_arena_init(&arena, p->opts->budget);
+    code = mv_canvas_read(&arena, &p->sdl, p->canvas.renderer, p->width, p->height, &image, err);
     if (code == MV_OK)
         code = mv_sink_open(&sink, path, err);
-    if (code != MV_OK)
-        return code;
-    code = mv_png_write(p->opts->budget, &image, &sink, err);
+    if (code == MV_OK)
+        code = mv_png_write(p->opts->budget, &image, &sink, err);
     if (code == MV_OK)
         code = mv_sink_commit(&sink, err);
     mv_sink_abort(&sink);
+    mv_arena_release(&arena);
     return code;
 }
+
+static mv_code write_shot(player *p, const char *path, mv_err *err)
+{
+    mv_code code = wait_for_timeline(p, true, err);
+
+    p->timing->settled_ms = ms_since(p);
+    return code == MV_OK ? write_picture(p, path, err) : code;
+}
+
+/* ---- scripts ----------------------------------------------------------------------------- */
+
+/* A canvas of another size, and what draws on it. */
+static mv_code resize(player *p, uint32_t width, uint32_t height, mv_err *err)
+{
+    mv_code code;
+
+    if (p->canvas.renderer && p->width == width && p->height == height)
+        return MV_OK;
+    mv_scene_painter_release(&p->painter);
+    mv_canvas_close(&p->canvas);
+    p->width = width;
+    p->height = height;
+    code = mv_canvas_open(&p->canvas, &p->sdl, width, height, err);
+    if (code == MV_OK && !mv_scene_painter_init(&p->painter, p->opts->budget, &p->sdl,
+                                                p->canvas.renderer, MV_FONT_FOUND, TEXTURE_BYTES))
+        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "viewer");
+    return code;
+}
+
+static bool shoot(void *user, const char *name, const mv_scene *scene, char *why, size_t size)
+{
+    player *p = user;
+    mv_err err = {.offset = MV_NO_OFFSET};
+    mv_code code = resize(p, (uint32_t)scene->width, (uint32_t)scene->height, &err);
+
+    if (code == MV_OK && !mv_scene_painter_draw(&p->painter, scene, (int)p->width, (int)p->height))
+        code = mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
+    if (code == MV_OK)
+        code = write_picture(p, name, &err);
+    if (code != MV_OK)
+        snprintf(why, size, "%s: %s", mv_code_text(code), err.detail);
+    return code == MV_OK;
+}
+
+static mv_code run_script(player *p, const mv_viewer_play_opts *play, mv_err *err)
+{
+    mv_script_opts opts = {.width = (float)p->width,
+                           .height = (float)p->height,
+                           .shot = shoot,
+                           .user = p,
+                           .dump = play->dump};
+    mv_script_result result;
+
+    if (mv_script_run(p->view, play->script, &opts, &result))
+        return MV_OK;
+    p->timing->script_line = result.line;
+    return mv_fail(err, MV_RANGE, MV_NO_OFFSET, "%s", result.why);
+}
+
+/* ---- opening ----------------------------------------------------------------------------- */
 
 static mv_code open_all(player *p, mv_err *err)
 {
@@ -213,15 +273,12 @@ static mv_code open_all(player *p, mv_err *err)
         .is_dark = o->is_dark, .is_threaded = true, .scale = o->scale, .tile_bytes = o->tile_bytes};
     mv_code code = mv_sdl_load(&p->sdl, err);
 
-    p->width = o->width ? o->width : WIDTH;
-    p->height = o->height ? o->height : HEIGHT;
     if (code == MV_OK)
-        code = mv_canvas_open(&p->canvas, &p->sdl, p->width, p->height, err);
+        code = resize(p, o->width ? o->width : WIDTH, o->height ? o->height : HEIGHT, err);
     if (code != MV_OK)
         return code;
     p->view = mv_view_open(o->budget, &opts);
-    if (!p->view || !mv_scene_painter_init(&p->painter, o->budget, &p->sdl, p->canvas.renderer,
-                                           MV_FONT_FOUND, TEXTURE_BYTES))
+    if (!p->view)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "viewer");
     for (uint32_t i = 0; i < o->file_count; i++)
         mv_view_add(p->view, o->files[i]);
@@ -248,14 +305,17 @@ mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *pl
     *out = (mv_viewer_timing){0};
     mv_arena_init(&p.arena, opts->budget);
     code = open_all(&p, err);
-    if (code == MV_OK)
+    if (code == MV_OK && opts->file_count > 0)
         code = wait_for_timeline(&p, false, err);
+    if (code == MV_OK && play->script)
+        code = run_script(&p, play, err);
     if (code == MV_OK && play->bench_frames)
         code = play_path(&p, play->bench_frames, err);
     if (code == MV_OK && play->shot)
         code = write_shot(&p, play->shot, err);
     if (code == MV_OK) {
-        out->events = mv_view_device(p.view)->events;
+        const mv_document_device *device = mv_view_device(p.view);
+        out->events = device ? device->events : 0;
         out->uploads = p.painter.images.uploads;
         out->rss_bytes = resident_bytes();
         if (getrusage(RUSAGE_SELF, &usage) == 0)

@@ -7,6 +7,8 @@
 #ifndef MV_VIEWER_H
 #define MV_VIEWER_H
 
+#include <stdio.h>
+
 #include "viz/view/view.h"
 
 typedef struct {
@@ -29,6 +31,9 @@ bool mv_viewer_can_show(void);
 mv_code mv_viewer_show(const mv_viewer_opts *opts, mv_err *err);
 
 typedef struct {
+    const char *script; /* text of a session (viz/view/script.h) to run first; its shots are files;
+                         * NULL: none. With one, no file has to be given. */
+    FILE *dump;         /* of the script; NULL: none is taken */
     uint32_t bench_frames; /* > 0: plays the path of viz/sdl/panzoom.h in that many frames */
     const char *shot;      /* a picture of the last frame goes here; NULL: none */
 } mv_viewer_play_opts;
@@ -48,6 +53,7 @@ typedef struct {
     uint32_t uploads; /* images that became textures */
     uint64_t events;  /* of the device that was shown */
     uint64_t rss_bytes, peak_rss_bytes;
+    uint32_t script_line;    /* that failed, from 1; 0: none. `err` has why */
     const char *failed_file; /* that the error is about; NULL: none, or the viewer's own */
 } mv_viewer_timing;
 

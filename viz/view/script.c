@@ -15,6 +15,7 @@ typedef struct {
     const mv_script_opts *opts;
     mv_script_result *result;
     float width, height;
+    double ms;
     const mv_scene *scene;
     uint32_t count; /* words of the line */
     char *word[WORDS];
@@ -38,7 +39,9 @@ static bool fail(script *s, const char *format, ...)
 
 static void paint(script *s)
 {
-    s->scene = mv_view_frame(s->view, s->width, s->height, 0);
+    if (s->view->opts.is_threaded) /* what moves comes to its end */
+        s->ms += 17;
+    s->scene = mv_view_frame(s->view, s->width, s->height, s->ms);
 }
 
 /* Frames until nothing is loading, computing or moving. */
@@ -409,7 +412,8 @@ bool mv_script_run(mv_view *view, const char *text, const mv_script_opts *opts,
                 .opts = opts,
                 .result = result,
                 .width = opts->width > 0 ? opts->width : 1280,
-                .height = opts->height > 0 ? opts->height : 720};
+                .height = opts->height > 0 ? opts->height : 720,
+                .ms = view->ms};
     char line[LINE];
 
     *result = (mv_script_result){0};
