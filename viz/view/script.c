@@ -68,11 +68,11 @@ static void give(script *s, mv_input input)
 
 static bool number(script *s, uint32_t word, double *out)
 {
-    char *end = NULL;
+    const char *text = word < s->count ? s->word[word] : "";
+    char *end;
 
-    if (word < s->count)
-        *out = strtod(s->word[word], &end);
-    if (word >= s->count || end == s->word[word] || *end)
+    *out = strtod(text, &end);
+    if (end == text || *end)
         return fail(s, "word %u is no number", word + 1);
     return true;
 }
