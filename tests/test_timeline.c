@@ -522,6 +522,25 @@ Test(timeline, marks_of_the_program)
     }
 }
 
+/* What waits for a stream is not allocated, also where no event says so. */
+Test(timeline, blocks_that_wait_are_not_in_the_stack)
+{
+    mvt_trace *t = mvt_new();
+    picture p;
+
+    mvt_segment(t, .addr = 1 << 21, .bytes = 4 << 20);
+    mvt_block(t, .bytes = 3 << 20, .state = MV_BLOCK_PENDING_FREE, .stack = "f:a.py:1");
+    mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_ALLOCATED, .stack = "g:b.py:2");
+    draw(&p, mvt_done(t), 0, (mv_timeline_opts){0});
+    cr_expect(mvt_scene_says(&p.timeline.scene, "allocated 1.00 MiB"));
+    cr_expect(mvt_scene_says(&p.timeline.scene, "100 %"));
+    cr_expect_not(mvt_scene_says(&p.timeline.scene, "a.py:1 f"));
+    cr_expect_eq(p.timeline.drawn, 1);
+    mvt_scene_check(&p.timeline.scene, "waiting");
+    drop(&p);
+    mvt_drop(t);
+}
+
 Test(timeline, a_storm_of_marks_stays_small)
 {
     mvt_trace *t = mvt_new();

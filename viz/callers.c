@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "analyze/alive.h"
 #include "analyze/size.h"
 #include "viz/axis.h"
 #include "viz/painter.h"
@@ -52,7 +53,8 @@ static bool lives_at_peak(const mv_painter *p, uint32_t alloc)
     const mv_alloc_lives *a = &p->lives->allocs;
 
     if (p->peak_event == MV_BEFORE)
-        return a->birth[alloc] == MV_BEFORE;
+        return a->birth[alloc] == MV_BEFORE &&
+               (p->of_segments || !mv_alloc_was_pending(p->lives, alloc));
     return (a->birth[alloc] == MV_BEFORE || a->birth[alloc] <= p->peak_event) &&
            a->freed[alloc] > p->peak_event;
 }

@@ -10,12 +10,12 @@ typedef struct {
     uint32_t event; /* see slot() */
     uint32_t pool;  /* of sums.levels */
     uint64_t held;  /* to be added; with two's complement taken away */
-    uint64_t allocated;
+    uint64_t allocated, active;
 } change;
 
 typedef struct {
-    uint64_t held, allocated;
-    uint64_t most_held, most_allocated;
+    uint64_t held, allocated, active;
+    uint64_t most_held, most_allocated, most_active;
     uint32_t held_at;
     bool is_seen;
 } level;
@@ -50,14 +50,16 @@ static uint32_t slot(const sums *s, uint32_t event)
     return event == MV_BEFORE || event < s->from ? 0 : event - s->from + 1;
 }
 
-static void add_life(sums *s, uint32_t pool, uint32_t birth, uint32_t end, uint64_t held,
-                     uint64_t allocated)
+/* `what` has the bytes that live from birth to end. */
+static void add_life(sums *s, uint32_t birth, uint32_t end, change what)
 {
     if ((birth != MV_BEFORE && birth >= s->to) || (end != MV_NEVER && end < s->from))
         return;
-    s->changes[s->count++] = (change){slot(s, birth), pool, held, allocated};
+    what.event = slot(s, birth);
+    s->changes[s->count++] = what;
     if (end < s->to)
-        s->changes[s->count++] = (change){slot(s, end), pool, -held, -allocated};
+        s->changes[s->count++] =
+            (change){slot(s, end), what.pool, -what.held, -what.allocated, -what.active};
 }
 
 static int by_event(const void *left, const void *right)
@@ -74,14 +76,18 @@ static bool list_changes(sums *s)
     const mv_alloc_lives *a = &s->lives->allocs;
     const mv_segment_lives *g = &s->lives->segments;
 
-    s->changes = mv_push_array(&s->scratch, change, 2 * ((uint64_t)a->count + g->count));
+    s->changes = mv_push_array(&s->scratch, change, 2 * (2 * (uint64_t)a->count + g->count));
     if (!s->changes)
         return false;
     for (uint32_t i = 0; i < g->count; i++)
-        add_life(s, pool_of_segment(s, i), g->birth[i], g->death[i], g->size[i], 0);
-    for (uint32_t i = 0; i < a->count; i++)
+        add_life(s, g->birth[i], g->death[i],
+                 (change){.pool = pool_of_segment(s, i), .held = g->size[i]});
+    for (uint32_t i = 0; i < a->count; i++) {
+        uint32_t pool = pool_of_alloc(s, i);
         if (!mv_alloc_was_pending(s->lives, i))
-            add_life(s, pool_of_alloc(s, i), a->birth[i], a->freed[i], 0, a->block[i]);
+            add_life(s, a->birth[i], a->freed[i], (change){.pool = pool, .allocated = a->block[i]});
+        add_life(s, a->birth[i], a->completed[i], (change){.pool = pool, .active = a->block[i]});
+    }
     qsort(s->changes, s->count, sizeof *s->changes, by_event);
     return true;
 }
@@ -94,6 +100,8 @@ static void note_level(level *l, uint32_t event)
     }
     if (l->allocated > l->most_allocated)
         l->most_allocated = l->allocated;
+    if (l->active > l->most_active)
+        l->most_active = l->active;
     l->is_seen = true;
 }
 
@@ -106,6 +114,7 @@ static uint64_t apply(const sums *s, uint64_t at, const uint32_t *group, level *
         level *l = &levels[group[s->changes[at].pool]];
         l->held += s->changes[at].held;
         l->allocated += s->changes[at].allocated;
+        l->active += s->changes[at].active;
     }
     return at;
 }
@@ -184,6 +193,13 @@ static void group_pools(const sums *s, const candidate *list, uint32_t count, ui
     out->count = count > own ? own + 1 : own;
 }
 
+static uint64_t high_of(const level *l)
+{
+    uint64_t high = l->most_active > l->most_allocated ? l->most_active : l->most_allocated;
+
+    return l->most_held > high ? l->most_held : high;
+}
+
 static uint32_t list_candidates(const sums *s, const level *levels, candidate *list)
 {
     uint32_t count = 0;
@@ -191,12 +207,10 @@ static uint32_t list_candidates(const sums *s, const level *levels, candidate *l
     for (uint32_t i = 0; i < s->pools; i++) {
         const level *l = &levels[i];
         bool is_known = i < s->pools - 1;
-        if (l->most_held == 0 && l->most_allocated == 0)
+        if (high_of(l) == 0)
             continue;
-        list[count++] =
-            (candidate){i, l->most_held > l->most_allocated ? l->most_held : l->most_allocated,
-                        is_known ? s->trace->pools.a[i] : UINT64_MAX,
-                        is_known ? s->trace->pools.b[i] : UINT64_MAX};
+        list[count++] = (candidate){i, high_of(l), is_known ? s->trace->pools.a[i] : UINT64_MAX,
+                                    is_known ? s->trace->pools.b[i] : UINT64_MAX};
     }
     return count;
 }
@@ -208,7 +222,7 @@ static void set_envelopes(const level *levels, mv_envelopes *out)
         e->held = levels[i].most_held;
         e->held_at = levels[i].held_at;
         e->allocated = levels[i].most_allocated;
-        e->high = e->held > e->allocated ? e->held : e->allocated;
+        e->high = high_of(&levels[i]);
     }
 }
 

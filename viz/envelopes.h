@@ -22,7 +22,7 @@ typedef struct {
     uint64_t held;      /* most bytes of its segments at a time, within the window */
     uint32_t held_at;   /* the first event behind which that was; MV_BEFORE: before the first */
     uint64_t allocated; /* most bytes of its blocks at a time */
-    uint64_t high;      /* of the envelope: the larger of both */
+    uint64_t high;      /* of the envelope: the most of both, and of what waits for a stream too */
 } mv_envelope;
 
 typedef struct {

@@ -62,6 +62,9 @@ static bool is_in_window(const sweep *s, uint32_t alloc)
     const mv_alloc_lives *a = &s->lives->allocs;
     bool begins = a->birth[alloc] == MV_BEFORE || a->birth[alloc] < s->out->to;
 
+    /* Without events nothing ends; what was freed before it all only waits for a stream. */
+    if (s->lives->events.count == 0 && a->freed[alloc] != MV_NEVER)
+        return false;
     return begins && a->block[alloc] > 0 && a->freed[alloc] >= s->out->from;
 }
 
