@@ -68,7 +68,7 @@ Test(jobs, without_threads_answers_are_there_at_once)
     cr_assert_eq(budget.used, 0);
 }
 
-Test(jobs, only_the_newest_ask_waits, .timeout = 20)
+Test(jobs, only_the_newest_ask_waits)
 {
     context c = {.may_go = false};
     mv_arena arena;
@@ -93,7 +93,7 @@ Test(jobs, only_the_newest_ask_waits, .timeout = 20)
     cr_assert_eq(budget.used, 0);
 }
 
-Test(jobs, an_older_answer_is_shown_until_the_new_one_is_there, .timeout = 20)
+Test(jobs, an_older_answer_is_shown_until_the_new_one_is_there)
 {
     context c = {.may_go = true};
     mv_arena arena;
@@ -122,7 +122,7 @@ Test(jobs, an_older_answer_is_shown_until_the_new_one_is_there, .timeout = 20)
 }
 
 /* Many slots, few workers: none starves, and every current answer is right. */
-Test(jobs, many_slots, .timeout = 60)
+Test(jobs, many_slots)
 {
     enum { SLOTS = 12, ROUNDS = 300 };
     context c = {.may_go = true};
@@ -150,7 +150,7 @@ Test(jobs, many_slots, .timeout = 60)
     cr_assert_eq(budget.used, 0);
 }
 
-Test(jobs, closing_waits_for_the_workers, .timeout = 20)
+Test(jobs, closing_waits_for_the_workers)
 {
     context c = {.may_go = true};
     mv_arena arena;

@@ -90,22 +90,22 @@ static void check_file(const char *name)
     cr_assert_eq(budget.used, 0);
 }
 
-Test(view, texts_are_readable_in_training, .timeout = 100)
+Test(view, texts_are_readable_in_training)
 {
     check_file("gpt_train");
 }
 
-Test(view, texts_are_readable_in_fragmentation, .timeout = 100)
+Test(view, texts_are_readable_in_fragmentation)
 {
     check_file("frag_pinned_by_small");
 }
 
-Test(view, texts_are_readable_in_leaks, .timeout = 100)
+Test(view, texts_are_readable_in_leaks)
 {
     check_file("leak_in_training");
 }
 
-Test(view, texts_are_readable_out_of_memory, .timeout = 100)
+Test(view, texts_are_readable_out_of_memory)
 {
     check_file("oom_fragmented");
 }
@@ -127,7 +127,7 @@ Test(view, frames_are_alike)
 }
 
 /* Whatever the limit of memory: no crash, and nothing is left. */
-Test(view, little_memory, .timeout = 100)
+Test(view, little_memory)
 {
     for (uint64_t limit = 1 << 16; limit < (uint64_t)256 << 20; limit += limit / 3) {
         mv_budget little = {.limit = limit};

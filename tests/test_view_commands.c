@@ -86,7 +86,7 @@ Test(view_commands, what_cannot_be_done_says_why)
 }
 
 /* Every command that is enabled, one after the other, on a real trace: nothing breaks. */
-Test(view_commands, all_run, .timeout = 100)
+Test(view_commands, all_run)
 {
     mv_view *view = mv_view_open(&budget, &(mv_view_opts){.is_dark = true});
 

@@ -322,7 +322,7 @@ static void export_as(mv_view *view, const char *folder, const char *name, const
     unlink(path);
 }
 
-Test(view_going, views_are_exported, .timeout = 60)
+Test(view_going, views_are_exported)
 {
     clipboard clip = {""};
     mv_view *view = open_with(&clip, "gpt_train.pickle");

@@ -125,7 +125,7 @@ static void run(const char *name)
     cr_expect_eq(budget.used, 0, "%s: memory is left", name);
 }
 
-Test(view_scripts, all, .timeout = 120)
+Test(view_scripts, all)
 {
     DIR *folder = opendir(MV_SOURCE_DIR "/tests/scripts");
     struct dirent *entry;
