@@ -9,6 +9,8 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "tests/fixture_view.h"
+
 enum { MEGABYTE = 1 << 20, BLOCKS = 12, PAGE = 4096, TMPFS = 0x01021994 };
 
 typedef struct {
@@ -261,4 +263,36 @@ Test(spill, others_read_meanwhile)
     cr_assert_gt(moved.filed, MEGABYTE);
     cr_assert_not(atomic_load(&r.is_wrong));
     end(&h);
+}
+
+/* ---- a viewer ---------------------------------------------------------------------------- */
+
+static char *frame_of(mv_view *view)
+{
+    char *text = NULL;
+    size_t length;
+    FILE *out = open_memstream(&text, &length);
+
+    mv_scene_print(mvt_view_frame(view), out);
+    fclose(out);
+    return text;
+}
+
+Test(spill, a_viewer_shows_the_same)
+{
+    mv_budget budget = {.limit = UINT64_MAX};
+    mv_view *view = mvt_view(&budget, "gpt_train");
+    mv_document *document = view->documents[0];
+    char *before = frame_of(view), *after;
+
+    mv_document_spill(document, 0, MV_SPILL_EVENTS);
+    cr_assert_eq(document->spilled.filed, 0, "too short for that");
+    mv_document_spill(document, 0, 1);
+    cr_assert_gt(document->devices[0].spilled.filed + document->spilled.filed, 0);
+    after = frame_of(view);
+    cr_assert_str_eq(before, after);
+    free(before);
+    free(after);
+    mv_view_close(view);
+    cr_assert_eq(budget.used, 0);
 }

@@ -4,10 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parse/spill.h"
 #include "viz/segment_timeline.h"
-
-enum { MANY_EVENTS = 500000 };
 
 /* ---- reading ----------------------------------------------------------------------------- */
 
@@ -188,19 +185,6 @@ static mv_code judge(const mv_document *d, mv_document_device *v, mv_err *err)
     return attribute_peak(d, v, err);
 }
 
-/* Nothing is left that looks at all events, and they are many. */
-static bool is_to_be_spilled(const mv_document *d)
-{
-    uint64_t events = 0;
-
-    for (uint32_t i = 0; i < d->device_count; i++) {
-        events += d->devices[i].events;
-        if (d->devices[i].stage != MV_DEVICE_JUDGED && !d->devices[i].is_unjudged)
-            return false;
-    }
-    return events >= MANY_EVENTS;
-}
-
 void mv_document_judge(mv_document *d, uint32_t device_row)
 {
     mv_document_device *v = &d->devices[device_row];
@@ -209,12 +193,30 @@ void mv_document_judge(mv_document *d, uint32_t device_row)
         set_stage(&v->stage, MV_DEVICE_JUDGED);
     else
         atomic_store_explicit(&v->is_unjudged, true, memory_order_release);
-    /* From here on, of the events those that are looked at count. */
-    if (is_to_be_spilled(d)) {
-        mv_spilled spilled;
-        mv_spill_arena(&d->arena, NULL, &spilled);
-        mv_spill_forget(&d->arena);
-    }
+}
+
+/* ---- what need not be in memory ---------------------------------------------------------- */
+
+static void spill(mv_arena *arena, mv_spilled *sum)
+{
+    mv_spilled now;
+
+    mv_spill_arena(arena, NULL, &now);
+    mv_spill_forget(arena);
+    sum->filed += now.filed;
+    sum->kept = now.kept;
+}
+
+void mv_document_spill(mv_document *d, uint32_t device_row, uint64_t least_events)
+{
+    uint64_t events = 0;
+
+    for (uint32_t i = 0; i < d->device_count; i++)
+        events += d->devices[i].events;
+    if (events < least_events)
+        return;
+    spill(&d->arena, &d->spilled);
+    spill(&d->devices[device_row].arena, &d->devices[device_row].spilled);
 }
 
 void mv_document_release(mv_document *d)

@@ -21,6 +21,7 @@
 #include "analyze/peak.h"
 #include "analyze/sites.h"
 #include "parse/readers.h"
+#include "parse/spill.h"
 #include "viz/core/index.h"
 #include "viz/core/pyramid.h"
 #include "viz/view/landmarks.h"
@@ -48,6 +49,7 @@ typedef struct {
     _Atomic int stage;
     _Atomic bool is_unjudged;
     mv_arena arena;
+    mv_spilled spilled; /* the loader's alone */
     /* from MV_DEVICE_SHOWN on */
     mv_lives lives;
     mv_lives segment_lives; /* segments as if they were allocations */
@@ -76,6 +78,7 @@ typedef struct {
     mv_err failure;                         /* of MV_DOCUMENT_FAILED */
     char why[512]; /* likewise, as a sentence: "FILE: byte N: what is wrong" */
     mv_arena arena;
+    mv_spilled spilled; /* the loader's alone */
     /* from MV_DOCUMENT_OPENED on */
     mv_trace trace;
     mv_sites sites;
@@ -88,6 +91,14 @@ void mv_document_read(mv_document *document, mv_budget *budget, mv_read_opts opt
 void mv_document_show(mv_document *document, uint32_t device_row, mv_budget *budget);
 void mv_document_judge(mv_document *document, uint32_t device_row);
 void mv_document_release(mv_document *document);
+
+/* Of a document of at least `least_events`: moves what the trace and a device have made so far to
+ * files (parse/spill.h), and lets go of what was moved before and has been read since. A viewer
+ * looks at little of a long trace, so most of it need not be in memory. Behind each stage of a
+ * device, by whoever does the stages. */
+void mv_document_spill(mv_document *document, uint32_t device_row, uint64_t least_events);
+
+enum { MV_SPILL_EVENTS = 500000 }; /* what a loader asks for */
 
 /* ---- a thread that does it ---------------------------------------------------------------- */
 

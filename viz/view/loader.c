@@ -133,6 +133,8 @@ static void run(mv_loader *l, task t)
     else
         mv_document_judge(t.document, t.device_row);
     wake(l);
+    if (t.what != READ)
+        mv_document_spill(t.document, t.device_row, MV_SPILL_EVENTS);
 }
 
 static void *work(void *user)
