@@ -34,6 +34,23 @@ static mv_viewer_opts viewer_opts(mv_cli *cli)
         .renderer = o->renderer};
 }
 
+/* The user's own keys: $XDG_CONFIG_HOME/memviz/keys, or else ~/.config/memviz/keys. NULL where
+ * there is no such file. */
+static const char *read_keys(mv_cli *cli)
+{
+    const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    mv_err err = {.offset = MV_NO_OFFSET};
+    char path[4096];
+    mv_span text;
+
+    if (config && *config)
+        snprintf(path, sizeof path, "%s/memviz/keys", config);
+    else
+        snprintf(path, sizeof path, "%s/.config/memviz/keys", home ? home : "");
+    return mv_text_file_read(&cli->arena, path, &text, &err) == MV_OK ? (const char *)text.data
+                                                                      : NULL;
+}
+
 /* What the viewer says of itself is a sentence. */
 static int complain(const char *file, const mv_err *err)
 {
@@ -156,6 +173,7 @@ int mv_cmd_view(mv_cli *cli)
     }
     if (mv_option_given(o, MV_HAS(BENCH) | MV_HAS(SHOT) | MV_HAS(SCRIPT) | MV_HAS(JSON)))
         return mv_complain_usage("view", "--bench, --script, --shot and --json need --headless");
+    opts.keys = read_keys(cli);
     if (mv_viewer_show(&opts, &err) != MV_OK)
         return complain(NULL, &err);
     return MV_EXIT_DONE;

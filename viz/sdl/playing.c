@@ -269,8 +269,11 @@ static mv_code run_script(player *p, const mv_viewer_play_opts *play, mv_err *er
 static mv_code open_all(player *p, mv_err *err)
 {
     const mv_viewer_opts *o = p->opts;
-    mv_view_opts opts = {
-        .is_dark = o->is_dark, .is_threaded = true, .scale = o->scale, .tile_bytes = o->tile_bytes};
+    mv_view_opts opts = {.is_dark = o->is_dark,
+                         .is_threaded = true,
+                         .scale = o->scale,
+                         .tile_bytes = o->tile_bytes,
+                         .keys = o->keys};
     mv_code code = mv_sdl_load(&p->sdl, err);
 
     if (code == MV_OK)

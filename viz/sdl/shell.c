@@ -154,6 +154,7 @@ static mv_code open_view(shell *s, mv_err *err)
                          .wake = wake,
                          .copy = copy,
                          .paste = paste,
+                         .keys = s->opts->keys,
                          .user = s};
 
     s->view = mv_view_open(s->opts->budget, &opts);

@@ -20,6 +20,7 @@ typedef struct {
     float scale;            /* of texts and paddings; 0: that of the display */
     uint32_t width, height; /* of the window, or of the picture; 0: 1280 x 800 */
     uint64_t tile_bytes;    /* most memory of kept pictures; 0: 64 MiB */
+    const char *keys;       /* lines of the user's own (viz/view/keymap.h); NULL: none */
     const char *renderer; /* a render driver of SDL, such as "opengl"; NULL: the best that works */
 } mv_viewer_opts;
 

@@ -48,13 +48,6 @@ extern const mv_view_command mv_view_commands[MV_DO_COUNT]; /* by mv_command_id 
 /* By name; MV_DO_NOTHING when there is none. */
 mv_command_id mv_view_command_find(const char *name);
 
-/* Reads "Ctrl+Shift+P", "PageDown", "w": a key with its modifiers. False: it is none. */
-bool mv_key_read(const char *text, size_t length, uint32_t *key, uint8_t *mods);
-
-/* The command of a key with its modifiers (viz/view/user_input.h); MV_DO_NOTHING when there is
- * none. */
-mv_command_id mv_view_command_of_key(uint32_t key, uint8_t mods);
-
 bool mv_view_command_is_enabled(const mv_view *view, mv_command_id id);
 
 /* Runs a command that is enabled. False, and a word in the status bar, when it is not. */

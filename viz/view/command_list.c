@@ -125,7 +125,8 @@ static void paint_row(mv_view *view, mv_box box, mv_command_id id, uint64_t arg,
                MV_ANCHOR_START, command->title);
     mv_ui_text(ui, box, MV_UI_TEXT, ui->theme->faint_text, MV_ANCHOR_START,
                is_enabled ? command->help : "not now");
-    mv_ui_text(ui, keys, MV_UI_TEXT, ui->theme->faint_text, MV_ANCHOR_END, command->keys);
+    mv_ui_text(ui, keys, MV_UI_TEXT, ui->theme->faint_text, MV_ANCHOR_END,
+               view->keymap.keys[command - mv_view_commands]);
 }
 
 void mv_command_list_paint(mv_view *view, mv_box box)

@@ -15,7 +15,7 @@ static uint32_t sort_commands(const mv_view *view, mv_command_id ids[MV_DO_COUNT
         if (!enabled)
             ids[count++] = MV_DO_NOTHING;
         for (int i = MV_DO_NOTHING + 1; i < MV_DO_COUNT; i++)
-            if (*mv_view_commands[i].keys &&
+            if (*view->keymap.keys[i] &&
                 mv_view_command_is_enabled(view, (mv_command_id)i) == (enabled == 1))
                 ids[count++] = (mv_command_id)i;
     }
@@ -37,7 +37,7 @@ static void paint_row(mv_view *view, mv_box box, mv_command_id id)
         mv_ui_zone(ui, (mv_box){keys.x, keys.y, keys.w + box.w, keys.h}, id, 0, command->help);
     mv_box_cut_right(&keys, mv_ui_px(ui, 10));
     mv_ui_text(ui, keys, MV_UI_TEXT, is_enabled ? ui->theme->text : ui->theme->faint_text,
-               MV_ANCHOR_END, command->keys);
+               MV_ANCHOR_END, view->keymap.keys[id]);
     mv_ui_text(
         ui, box, MV_UI_TEXT, is_enabled ? ui->theme->text : ui->theme->faint_text, MV_ANCHOR_START,
         is_enabled ? command->title : mv_scene_format(&ui->scene, "%s (not now)", command->title));

@@ -99,7 +99,7 @@ static bool field_input(mv_view *view, const mv_input *input)
 
 static void key(mv_view *view, const mv_input *input)
 {
-    mv_command_id id = mv_view_command_of_key(input->key, input->mods);
+    mv_command_id id = mv_keymap_command(&view->keymap, input->key, input->mods);
     bool is_plain = !(input->mods & (MV_MOD_CTRL | MV_MOD_ALT));
     bool is_field = mv_view_wants_text(view) || view->focus == MV_FOCUS_DEVICES;
 

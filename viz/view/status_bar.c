@@ -1,4 +1,5 @@
 #include <math.h>
+#include <string.h>
 
 #include "analyze/position.h"
 #include "analyze/size.h"
@@ -7,30 +8,52 @@
 
 /* ---- what can be done here --------------------------------------------------------------- */
 
-static const char *hint(const mv_view *view)
+/* "7: what is wrong": the first key of a command, and words. */
+static const char *hint_of(mv_view *view, mv_command_id id, const char *words)
+{
+    const char *keys = view->keymap.keys[id];
+
+    return *keys
+               ? mv_scene_format(&view->ui.scene, "%.*s: %s", (int)strcspn(keys, " "), keys, words)
+               : words;
+}
+
+#define DOT " \xc2\xb7 "
+
+static const char *hint(mv_view *view)
 {
     const mv_chrome *c = view->chrome;
+    mv_scene *scene = &view->ui.scene;
+    const char *keys = hint_of(view, MV_DO_help, "all keys");
 
     if (view->focus == MV_FOCUS_SEARCH)
-        return "Enter: next hit \xc2\xb7 Escape: done";
+        return "Enter: next hit" DOT "Escape: done";
     if (view->document_count == 0)
-        return "Ctrl+O: open a file \xc2\xb7 ?: keys";
+        return mv_scene_format(scene, "%s" DOT "%s", hint_of(view, MV_DO_open_file, "open a file"),
+                               keys);
     if (!mv_view_device(view))
-        return "Ctrl+Q: quit";
+        return hint_of(view, MV_DO_quit, "quit");
     if (c->captured)
         return "";
     if (c->under == &mv_pane_timeline)
-        return "wheel: zoom \xc2\xb7 drag: select \xc2\xb7 click: pin \xc2\xb7 ?: all keys";
+        return mv_scene_format(scene, "wheel: zoom" DOT "drag: select" DOT "click: pin" DOT "%s",
+                               keys);
     if (c->under == &mv_pane_minimap)
-        return "drag: move the window \xc2\xb7 double-click: everything";
+        return "drag: move the window" DOT "double-click: everything";
     if (c->under == &mv_pane_state)
-        return "click: pin a block \xc2\xb7 , and .: step through events";
+        return mv_scene_format(scene, "click: pin a block" DOT "%s" DOT "%s",
+                               hint_of(view, MV_DO_event_back, "event back"),
+                               hint_of(view, MV_DO_event_on, "event on"));
     if (c->under)
-        return "click: go there \xc2\xb7 Tab: next tab";
-    return view->now.has_interval
-               ? "Z: zoom to the interval \xc2\xb7 Escape: clear it"
-               : "7: what is wrong \xc2\xb7 P: peak \xc2\xb7 /: search \xc2\xb7 ?: "
-                 "all keys";
+        return mv_scene_format(scene, "click: go there" DOT "%s",
+                               hint_of(view, MV_DO_next_focus, "next tab"));
+    if (view->now.has_interval)
+        return mv_scene_format(scene, "%s" DOT "%s",
+                               hint_of(view, MV_DO_zoom_interval, "zoom to the interval"),
+                               hint_of(view, MV_DO_cancel, "clear it"));
+    return mv_scene_format(
+        scene, "%s" DOT "%s" DOT "%s" DOT "%s", hint_of(view, MV_DO_show_reports, "what is wrong"),
+        hint_of(view, MV_DO_peak_in_view, "peak"), hint_of(view, MV_DO_search, "search"), keys);
 }
 
 /* ---- the cursor -------------------------------------------------------------------------- */

@@ -43,6 +43,19 @@ static bool open_parts(mv_view *view)
     return mv_matches_open(view) && mv_timeline_pane_open(view) && mv_panels_open(view);
 }
 
+static void read_keys(mv_view *view)
+{
+    char why[128];
+    uint32_t line;
+
+    mv_keymap_init(&view->keymap);
+    if (!view->opts.keys)
+        return;
+    line = mv_keymap_read(&view->arena, &view->keymap, view->opts.keys, why, sizeof why);
+    if (line)
+        mv_view_say(view, true, "your keys, line %u: %s; the rest is left out", line, why);
+}
+
 mv_view *mv_view_open(mv_budget *budget, const mv_view_opts *opts)
 {
     mv_arena arena;
@@ -72,6 +85,7 @@ mv_view *mv_view_open(mv_budget *budget, const mv_view_opts *opts)
         mv_view_close(view);
         return NULL;
     }
+    read_keys(view);
     mv_arena_push(&view->frame_arena, 1, 1);
     view->chrome->frame_start = mv_arena_here(&view->frame_arena);
     return view;
@@ -291,12 +305,13 @@ static void paint_overlay(mv_view *view, mv_box box)
 static const char *tip_of(mv_view *view, const mv_zone *zone)
 {
     const mv_view_command *command = &mv_view_commands[zone->command];
-    size_t first = command->keys ? strcspn(command->keys, " ") : 0;
+    const char *keys = view->keymap.keys[zone->command];
+    size_t first = strcspn(keys, " ");
 
     if (zone->tip || first == 0)
         return zone->tip;
-    return mv_scene_format(&view->ui.scene, "%s (%.*s). %s", command->title, (int)first,
-                           command->keys, command->help);
+    return mv_scene_format(&view->ui.scene, "%s (%.*s). %s", command->title, (int)first, keys,
+                           command->help);
 }
 
 /* The next line of a text: its begin, NUL-terminated in the frame's memory; *text is behind it. */

@@ -20,6 +20,7 @@
 #include "viz/core/timescale.h"
 #include "viz/view/document.h"
 #include "viz/view/jobs.h"
+#include "viz/view/keymap.h"
 #include "viz/view/ui.h"
 #include "viz/view/user_input.h"
 
@@ -91,6 +92,7 @@ typedef struct {
     void (*copy)(void *user, const char *text); /* to the clipboard */
     const char *(*paste)(void *user); /* from it, valid until the next call; may be NULL */
     void *user;
+    const char *keys; /* lines of the user's own (viz/view/keymap.h); NULL: none */
 } mv_view_opts;
 
 /* Where a view begins, in the words of the command line (--from, --to, --at, --filter, --device).
@@ -115,6 +117,7 @@ struct mv_view {
 
     mv_view_state now;
     mv_focus focus;
+    mv_keymap keymap;
     bool is_dark;
     bool has_help;
     bool is_closing;   /* the user wants to quit */
