@@ -172,6 +172,8 @@ int mv_cmd_segment_plot(mv_cli *cli)
     plot p = {.cli = cli, .trace = &trace, .view = choose_view(&cli->options)};
     int status;
 
+    if (mv_view_is_wanted(cli))
+        return mv_cmd_view(cli);
     if (p.view == MV_PICTURE_ACTIVE || p.view == MV_PICTURE_POOLS)
         return mv_cmd_trace_plot(cli);
     if (!cli->options.output || mv_page_is_named(cli->options.output))

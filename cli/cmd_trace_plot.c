@@ -155,6 +155,8 @@ int mv_cmd_trace_plot(mv_cli *cli)
     plot p = {.cli = cli, .trace = &trace};
     int status;
 
+    if (mv_view_is_wanted(cli))
+        return mv_cmd_view(cli);
     if (mv_option_given(&cli->options, MV_HAS(VIEW)) && cli->options.view != MV_PICTURE_ACTIVE &&
         cli->options.view != MV_PICTURE_POOLS)
         return mv_cmd_segment_plot(cli);

@@ -1,6 +1,7 @@
 /* memviz view: the viewer's window; or its frames without one, as a picture or timed. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cli/complain.h"
 #include "cli/report.h"
@@ -9,12 +10,22 @@
 
 enum { BENCH_FRAMES = 600 };
 
+/* What the window opens on: a plot's own subject, where it is opened in place of one. */
+static mv_main_view main_of(const mv_cli *cli)
+{
+    static const mv_main_view mains[] = {[MV_PICTURE_ACTIVE] = MV_MAIN_TIMELINE,
+                                         [MV_PICTURE_SEGMENTS] = MV_MAIN_SEGMENTS,
+                                         [MV_PICTURE_STATE] = MV_MAIN_STATE,
+                                         [MV_PICTURE_POOLS] = MV_MAIN_TIMELINE};
+
+    if (cli->command->run != mv_cmd_segment_plot || mv_option_given(&cli->options, MV_HAS(VIEW)))
+        return mains[cli->options.view];
+    return cli->options.at ? MV_MAIN_STATE : MV_MAIN_SEGMENTS;
+}
+
 static mv_viewer_opts viewer_opts(mv_cli *cli)
 {
     const mv_options *o = &cli->options;
-    static const mv_main_view mains[] = {[MV_PICTURE_ACTIVE] = MV_MAIN_TIMELINE,
-                                         [MV_PICTURE_SEGMENTS] = MV_MAIN_SEGMENTS,
-                                         [MV_PICTURE_STATE] = MV_MAIN_STATE};
 
     return (mv_viewer_opts){
         .budget = &cli->budget,
@@ -25,7 +36,7 @@ static mv_viewer_opts viewer_opts(mv_cli *cli)
                   .at = o->at,
                   .filter = o->filter,
                   .device = o->device == MV_ALL_DEVICES ? MV_NO_ROW : (uint32_t)o->device,
-                  .main = (uint8_t)mains[o->view]},
+                  .main = (uint8_t)main_of(cli)},
         .is_dark = o->is_dark,
         .scale = (float)o->scale,
         .width = o->width,
@@ -155,6 +166,15 @@ static int play(mv_cli *cli, const mv_viewer_opts *opts)
         mv_out_text(&cli->out, dump);
     free(dump);
     return status == MV_EXIT_DONE ? report(cli, &timing) : status;
+}
+
+bool mv_view_is_wanted(const mv_cli *cli)
+{
+    uint64_t known = MV_HAS(DEVICE) | MV_HAS(FROM) | MV_HAS(TO) | MV_HAS(AT) | MV_HAS(FILTER) |
+                     MV_HAS(VIEW) | MV_HAS(THEME) | MV_COMMON_OPTIONS;
+
+    return !(cli->options.given & ~known) && cli->options.view != MV_PICTURE_POOLS &&
+           isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && mv_viewer_can_show();
 }
 
 int mv_cmd_view(mv_cli *cli)

@@ -285,7 +285,8 @@ const mv_command mv_commands[] = {
             "--size; -o - writes SVG to standard output. --view pools stands each memory\n"
             "pool in an envelope of its own; --view segments and --view state draw what\n"
             "segment_plot draws. --filter draws what matches alone, and says how much of the\n"
-            "peak it is; --top N draws the N largest one by one, all others as a grey band.\n",
+            "peak it is; --top N draws the N largest one by one, all others as a grey band.\n"
+            "On a terminal with a display, without -o, it is shown in the viewer's window.\n",
         .example = "memviz trace_plot train.pickle\n"
                    "memviz trace_plot train.pickle -o timeline.svg\n"
                    "memviz trace_plot --filter 'forward size>1M' train.pickle -o forward.png\n"
@@ -308,7 +309,8 @@ const mv_command mv_commands[] = {
             "segments too. With --view state, or --at: every segment that is reserved at the\n"
             "end, or at that moment, and every block where it lies in it, by pool and stream.\n"
             "Written to -o X.html, X.svg or X.png, else to FILE.html; the path is printed.\n"
-            "--view active draws what trace_plot draws.\n",
+            "--view active draws what trace_plot draws. On a terminal with a display, without -o,\n"
+            "it is shown in the viewer's window.\n",
         .example = "memviz segment_plot train.pickle -o segments.svg\n"
                    "memviz segment_plot --at reserved-peak train.pickle -o state.svg\n",
     },

@@ -69,6 +69,10 @@ int mv_cmd_help(mv_cli *cli);
 int mv_cmd_version(mv_cli *cli);
 int mv_cmd_completion(mv_cli *cli);
 
+/* Whether a plot is for somebody who sits before a display: on a terminal, without -o or anything
+ * else that only a file can be. Then mv_cmd_view shows it. */
+bool mv_view_is_wanted(const mv_cli *cli);
+
 /* The screens of `memviz --help` and `memviz help COMMAND`. */
 void mv_help_overview(mv_out *out);
 void mv_help_command(mv_out *out, const mv_command *command);

@@ -9,6 +9,7 @@ words. SHOTS=FOLDER in the environment keeps pictures. Exits with 77 where a too
 that many failed checks otherwise."""
 
 import os
+import pty
 import re
 import shutil
 import signal
@@ -275,6 +276,23 @@ def see_a_bad_file(screen, folder):
     w.wait_for_end()
 
 
+def plot_on_a_terminal(folder):
+    """trace_plot without -o shows the window to whoever sits before a display."""
+    child, terminal = pty.fork()
+    if child == 0:
+        os.chdir(folder)
+        os.execv(MEMVIZ, ["memviz", "trace_plot", os.path.join(SNAPSHOTS, "gpt_train.pickle")])
+    end = time.monotonic() + PATIENCE
+    found = ""
+    while not found and time.monotonic() < end:
+        time.sleep(0.1)
+        found = tool("xdotool", "search", "--onlyvisible", "--name", "memviz")
+    check(found != "", "trace_plot on a terminal opens the window")
+    os.kill(child, signal.SIGTERM)
+    os.waitpid(child, 0)
+    os.close(terminal)
+
+
 def main():
     for name in ("Xvfb", "xdotool", "xclip"):
         if not shutil.which(name):
@@ -290,6 +308,7 @@ def main():
         try:
             use(screen)
             see_a_bad_file(screen, folder)
+            plot_on_a_terminal(folder)
         finally:
             screen.close()
     sys.exit(len(failures))
