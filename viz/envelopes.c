@@ -4,14 +4,7 @@
 #include <stdlib.h>
 
 #include "analyze/alive.h"
-
-/* A change of what a pool holds or has allocated. */
-typedef struct {
-    uint32_t event; /* see slot() */
-    uint32_t pool;  /* of sums.levels */
-    uint64_t held;  /* to be added; with two's complement taken away */
-    uint64_t allocated, active;
-} change;
+#include "viz/agenda.h"
 
 typedef struct {
     uint64_t held, allocated, active;
@@ -25,9 +18,10 @@ typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
     uint32_t from, to;
-    uint32_t pools; /* of the trace; one more for what is not known */
-    change *changes;
-    uint64_t count;
+    uint32_t pools;        /* of the trace; one more for what is not known */
+    const uint32_t *group; /* [pools] the level of each */
+    level *levels;
+    mv_agenda born, freed, completed, held, released;
 } sums;
 
 static uint32_t pool_of_segment(const sums *s, uint32_t segment)
@@ -44,55 +38,68 @@ static uint32_t pool_of_alloc(const sums *s, uint32_t alloc)
     return segment < s->lives->segments.count ? pool_of_segment(s, segment) : s->pools - 1;
 }
 
-/* Events of the window from 1 on; 0 is all that happened before. */
-static uint32_t slot(const sums *s, uint32_t event)
+/* ---- levels ------------------------------------------------------------------------------ */
+
+static bool make_agendas(sums *s)
 {
-    return event == MV_BEFORE || event < s->from ? 0 : event - s->from + 1;
+    const mv_alloc_lives *a = &s->lives->allocs;
+    const mv_segment_lives *g = &s->lives->segments;
+    uint32_t events = s->lives->events.count;
+
+    return mv_agenda_make(&s->scratch, a->birth, a->count, events, &s->born) &&
+           mv_agenda_make(&s->scratch, a->freed, a->count, events, &s->freed) &&
+           mv_agenda_make(&s->scratch, a->completed, a->count, events, &s->completed) &&
+           mv_agenda_make(&s->scratch, g->birth, g->count, events, &s->held) &&
+           mv_agenda_make(&s->scratch, g->death, g->count, events, &s->released);
 }
 
-/* `what` has the bytes that live from birth to end. */
-static void add_life(sums *s, uint32_t birth, uint32_t end, change what)
+static level *level_of_alloc(const sums *s, uint32_t alloc)
 {
-    if ((birth != MV_BEFORE && birth >= s->to) || (end != MV_NEVER && end < s->from))
-        return;
-    what.event = slot(s, birth);
-    s->changes[s->count++] = what;
-    if (end < s->to)
-        s->changes[s->count++] =
-            (change){slot(s, end), what.pool, -what.held, -what.allocated, -what.active};
+    return &s->levels[s->group[pool_of_alloc(s, alloc)]];
 }
 
-static int by_event(const void *left, const void *right)
+static level *level_of_segment(const sums *s, uint32_t segment)
 {
-    const change *a = left, *b = right;
-
-    if (a->event != b->event)
-        return a->event < b->event ? -1 : 1;
-    return (a->pool > b->pool) - (a->pool < b->pool);
+    return &s->levels[s->group[pool_of_segment(s, segment)]];
 }
 
-static bool list_changes(sums *s)
+static void begin(const sums *s)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
     const mv_segment_lives *g = &s->lives->segments;
 
-    s->changes = mv_push_array(&s->scratch, change, 2 * (2 * (uint64_t)a->count + g->count));
-    if (!s->changes)
-        return false;
     for (uint32_t i = 0; i < g->count; i++)
-        add_life(s, g->birth[i], g->death[i],
-                 (change){.pool = pool_of_segment(s, i), .held = g->size[i]});
-    for (uint32_t i = 0; i < a->count; i++) {
-        uint32_t pool = pool_of_alloc(s, i);
+        if (g->birth[i] == MV_BEFORE)
+            level_of_segment(s, i)->held += g->size[i];
+    for (uint32_t i = 0; i < a->preexisting; i++) {
+        level_of_alloc(s, i)->active += a->block[i];
         if (!mv_alloc_was_pending(s->lives, i))
-            add_life(s, a->birth[i], a->freed[i], (change){.pool = pool, .allocated = a->block[i]});
-        add_life(s, a->birth[i], a->completed[i], (change){.pool = pool, .active = a->block[i]});
+            level_of_alloc(s, i)->allocated += a->block[i];
     }
-    qsort(s->changes, s->count, sizeof *s->changes, by_event);
-    return true;
 }
 
-static void note_level(level *l, uint32_t event)
+static void apply(const sums *s, uint32_t event)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    const mv_segment_lives *g = &s->lives->segments;
+    uint32_t i;
+
+    for (i = s->freed.first[event]; i; i = s->freed.next[i - 1])
+        if (!mv_alloc_was_pending(s->lives, i - 1))
+            level_of_alloc(s, i - 1)->allocated -= a->block[i - 1];
+    for (i = s->completed.first[event]; i; i = s->completed.next[i - 1])
+        level_of_alloc(s, i - 1)->active -= a->block[i - 1];
+    for (i = s->released.first[event]; i; i = s->released.next[i - 1])
+        level_of_segment(s, i - 1)->held -= g->size[i - 1];
+    for (i = s->held.first[event]; i; i = s->held.next[i - 1])
+        level_of_segment(s, i - 1)->held += g->size[i - 1];
+    for (i = s->born.first[event]; i; i = s->born.next[i - 1]) {
+        level_of_alloc(s, i - 1)->allocated += a->block[i - 1];
+        level_of_alloc(s, i - 1)->active += a->block[i - 1];
+    }
+}
+
+static void note(level *l, uint32_t event)
 {
     if (!l->is_seen || l->held > l->most_held) {
         l->most_held = l->held;
@@ -105,45 +112,38 @@ static void note_level(level *l, uint32_t event)
     l->is_seen = true;
 }
 
-/* All changes of one event; returns where the next one's begin. */
-static uint64_t apply(const sums *s, uint64_t at, const uint32_t *group, level *levels)
+/* Only what begins can make a level higher than it was. */
+static void note_changed(const sums *s, uint32_t event)
 {
-    uint32_t event = s->changes[at].event;
-
-    for (; at < s->count && s->changes[at].event == event; at++) {
-        level *l = &levels[group[s->changes[at].pool]];
-        l->held += s->changes[at].held;
-        l->allocated += s->changes[at].allocated;
-        l->active += s->changes[at].active;
-    }
-    return at;
+    for (uint32_t i = s->held.first[event]; i; i = s->held.next[i - 1])
+        note(level_of_segment(s, i - 1), event);
+    for (uint32_t i = s->born.first[event]; i; i = s->born.next[i - 1])
+        note(level_of_alloc(s, i - 1), event);
 }
 
-static void note_all(level *levels, uint32_t count, uint32_t event)
+static void note_all(const sums *s, uint32_t event)
 {
-    for (uint32_t i = 0; i < count; i++)
-        note_level(&levels[i], event);
+    for (uint32_t i = 0; i < s->pools; i++)
+        note(&s->levels[i], event);
 }
 
 /* The most of each level behind an event of the window; ahead of its first event it counts where
  * the trace itself begins, or where the window has none. `group` says which level a pool has. */
-static void sweep(const sums *s, const uint32_t *group, level *levels)
+static void sweep(sums *s, const uint32_t *group, level *levels)
 {
-    uint64_t at = 0, end;
-
-    if (s->count > 0 && s->changes[0].event == 0)
-        at = apply(s, 0, group, levels);
+    s->group = group;
+    s->levels = levels;
+    begin(s);
+    for (uint32_t e = 0; e < s->from; e++)
+        apply(s, e);
     if (s->from == 0 || s->from == s->to)
-        note_all(levels, s->pools, s->from - 1);
-    if (s->from == s->to)
-        return;
-    if (at < s->count && s->changes[at].event == 1)
-        at = apply(s, at, group, levels);
-    note_all(levels, s->pools, s->from);
-    for (; at < s->count; at = end) {
-        end = apply(s, at, group, levels);
-        for (uint64_t i = at; i < end; i++)
-            note_level(&levels[group[s->changes[i].pool]], s->from + s->changes[at].event - 1);
+        note_all(s, s->from - 1);
+    for (uint32_t e = s->from; e < s->to; e++) {
+        apply(s, e);
+        if (e == s->from)
+            note_all(s, e);
+        else
+            note_changed(s, e);
     }
 }
 
@@ -249,7 +249,7 @@ static bool lay(mv_arena *arena, sums *s, uint32_t most, mv_envelopes *out)
     uint32_t count, own;
 
     out->envelopes = mv_push_array(arena, mv_envelope, s->pools);
-    if (!group || !levels || !grouped || !list || !out->envelopes || !list_changes(s))
+    if (!group || !levels || !grouped || !list || !out->envelopes || !make_agendas(s))
         return false;
     for (uint32_t i = 0; i < s->pools; i++)
         group[i] = i;

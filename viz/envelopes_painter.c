@@ -169,7 +169,8 @@ static mv_code cut(mv_arena *scratch, const painting *s, const mv_lives *lives, 
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "pools");
     for (uint32_t i = 0; i < g->count; i++)
         size[i] = s->layout.of_segment[i] == at ? g->size[i] : 0;
-    if (mv_isolate_lives(scratch, lives, kept, out, err) != MV_OK)
+    *out = *lives;
+    if (kept->matches < kept->rows && mv_isolate_lives(scratch, lives, kept, out, err) != MV_OK)
         return err->code;
     out->segments.size = size;
     return MV_OK;
@@ -235,7 +236,8 @@ static mv_code paint_pool(mv_arena *scratch, painting *s, uint32_t at, mv_err *e
     mv_lives matching, drawn;
     mv_code code = cut(scratch, s, s->matching, at, &kept, &matching, err);
 
-    if (code == MV_OK)
+    /* Where there is but one pool its levels are those of everything. */
+    if (code == MV_OK && s->layout.count > 1)
         code = mv_totals_series(scratch, &matching, &p.series, err);
     if (code == MV_OK)
         code = cut(scratch, s, s->p.lives, at, &kept, &drawn, err);

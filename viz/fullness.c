@@ -4,14 +4,9 @@
 
 #include "analyze/alive.h"
 #include "analyze/rankset.h"
+#include "viz/agenda.h"
 
 enum { MOST_RANGES = 256 };
-
-/* Things by the event at which they happen: lists that begin in `first`, of rows + 1. */
-typedef struct {
-    uint32_t *first; /* [events] */
-    uint32_t *next;  /* [rows] */
-} agenda;
 
 typedef struct {
     mv_arena scratch;
@@ -155,36 +150,20 @@ static bool order_samples(filling *f, const mv_layout *l, uint32_t **first, uint
     return true;
 }
 
-/* `at` has the event of each row. */
-static bool make_agenda(filling *f, const uint32_t *at, uint32_t rows, agenda *out)
-{
-    uint32_t events = f->lives->events.count;
-
-    out->first = mv_push_array(&f->scratch, uint32_t, events);
-    out->next = mv_push_array(&f->scratch, uint32_t, rows);
-    if (!out->first || !out->next)
-        return false;
-    for (uint32_t i = 0; i < rows; i++)
-        if (at[i] < events) {
-            out->next[i] = out->first[at[i]];
-            out->first[at[i]] = i + 1;
-        }
-    return true;
-}
-
 typedef struct {
-    agenda held, released, born, freed;
+    mv_agenda held, released, born, freed;
 } agendas;
 
 static bool make_agendas(filling *f, agendas *out)
 {
     const mv_alloc_lives *a = &f->lives->allocs;
     const mv_segment_lives *s = &f->lives->segments;
+    uint32_t events = f->lives->events.count;
 
-    return make_agenda(f, s->birth, s->count, &out->held) &&
-           make_agenda(f, s->death, s->count, &out->released) &&
-           make_agenda(f, a->birth, a->count, &out->born) &&
-           make_agenda(f, a->freed, a->count, &out->freed);
+    return mv_agenda_make(&f->scratch, s->birth, s->count, events, &out->held) &&
+           mv_agenda_make(&f->scratch, s->death, s->count, events, &out->released) &&
+           mv_agenda_make(&f->scratch, a->birth, a->count, events, &out->born) &&
+           mv_agenda_make(&f->scratch, a->freed, a->count, events, &out->freed);
 }
 
 /* What ends goes ahead of what begins; blocks ahead of the segments that they were in. */

@@ -128,6 +128,9 @@ void mv_painter_peaks(mv_painter *p);
  * of all rows afterwards. Fails for want of memory. */
 mv_code mv_shown_filter(mv_arena *scratch, mv_painter *p, mv_err *err);
 
+/* Writes the allocated and active levels of the rows of p->lives over those in `series`. */
+void mv_shown_levels(mv_painter *p);
+
 /* Cuts p->lives to the largest, if opts->top says so; `series` stays. Fails likewise. */
 mv_code mv_shown_top(mv_arena *scratch, mv_painter *p, mv_err *err);
 

@@ -112,39 +112,19 @@ static bool turn_bits(mv_arena *scratch, const mv_lives *rows, const mv_filter_b
     return out->words != NULL;
 }
 
-/* From changes at events to levels after them; `before` is what was there ahead of them. */
-static void add_up(uint64_t *levels, uint32_t count, uint64_t before)
-{
-    for (uint32_t i = 0; i < count; i++)
-        levels[i] = before += levels[i];
-}
-
-static void add_life(uint64_t *changes, uint64_t *before, uint32_t birth, uint32_t end,
-                     uint64_t bytes)
-{
-    if (birth == MV_BEFORE)
-        *before += bytes;
-    else
-        changes[birth] += bytes;
-    if (end != MV_NEVER)
-        changes[end] -= bytes;
-}
-
 /* What the segments that are left hold, and what tensors use of them. */
 static mv_code level_part(mv_arena *scratch, const mv_lives *lives, mv_painter *p, mv_err *err)
 {
-    const mv_alloc_lives *rows = &p->lives->allocs;
     mv_series *series = &p->series;
 
     series->allocated = mv_push_array(scratch, uint64_t, series->count);
-    series->active = mv_fullness_of_all(scratch, lives, p->lives, &series->before.active);
+    series->active = mv_push_array(scratch, uint64_t, series->count);
     if (!series->allocated || !series->active)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "segment timeline");
-    series->before.allocated = 0;
-    for (uint32_t i = 0; i < rows->count; i++)
-        add_life(series->allocated, &series->before.allocated, rows->birth[i], rows->freed[i],
-                 rows->block[i]);
-    add_up(series->allocated, series->count, series->before.allocated);
+    mv_shown_levels(p);
+    series->active = mv_fullness_of_all(scratch, lives, p->lives, &series->before.active);
+    if (!series->active)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "segment timeline");
     return MV_OK;
 }
 

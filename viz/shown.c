@@ -1,5 +1,6 @@
 /* Which rows a timeline shows: the matches of a filter, and of those the largest. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/alive.h"
 #include "analyze/size.h"
@@ -60,6 +61,42 @@ mv_code mv_shown_filter(mv_arena *scratch, mv_painter *p, mv_err *err)
     if (code == MV_OK)
         p->shown.matches = count_in_window(p);
     return code;
+}
+
+/* Bytes that are there from an event on, up to another one. */
+static void add_life(uint64_t *changes, uint64_t *before, uint32_t birth, uint32_t end,
+                     uint64_t bytes)
+{
+    if (birth == MV_BEFORE)
+        *before += bytes;
+    else
+        changes[birth] += bytes;
+    if (end != MV_NEVER)
+        changes[end] -= bytes;
+}
+
+/* From changes at events to levels behind them. */
+static void add_up(uint64_t *levels, uint32_t count, uint64_t before)
+{
+    for (uint32_t i = 0; i < count; i++)
+        levels[i] = before += levels[i];
+}
+
+void mv_shown_levels(mv_painter *p)
+{
+    const mv_alloc_lives *a = &p->lives->allocs;
+    mv_series *s = &p->series;
+
+    memset(s->allocated, 0, s->count * sizeof *s->allocated);
+    memset(s->active, 0, s->count * sizeof *s->active);
+    s->before.allocated = s->before.active = 0;
+    for (uint32_t i = 0; i < a->count; i++) {
+        if (p->of_segments || !mv_alloc_was_pending(p->lives, i))
+            add_life(s->allocated, &s->before.allocated, a->birth[i], a->freed[i], a->block[i]);
+        add_life(s->active, &s->before.active, a->birth[i], a->completed[i], a->block[i]);
+    }
+    add_up(s->allocated, s->count, s->before.allocated);
+    add_up(s->active, s->count, s->before.active);
 }
 
 mv_code mv_shown_top(mv_arena *scratch, mv_painter *p, mv_err *err)

@@ -163,7 +163,7 @@ mv_code mv_painter_choose(mv_arena *scratch, mv_painter *p, const mv_lives **mat
     if (code == MV_OK)
         code = mv_shown_filter(scratch, p, err);
     if (code == MV_OK && p->shown.is_part)
-        code = mv_totals_series(scratch, p->lives, &p->series, err);
+        mv_shown_levels(p);
     if (matching)
         *matching = p->lives;
     return code == MV_OK ? mv_shown_top(scratch, p, err) : code;
