@@ -2,9 +2,10 @@
 #include "viz/envelopes.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/alive.h"
-#include "viz/agenda.h"
+#include "analyze/level_steps.h"
 
 typedef struct {
     uint64_t held, allocated, active;
@@ -21,7 +22,6 @@ typedef struct {
     uint32_t pools;        /* of the trace; one more for what is not known */
     const uint32_t *group; /* [pools] the level of each */
     level *levels;
-    mv_agenda born, freed, completed, held, released;
 } sums;
 
 static uint32_t pool_of_segment(const sums *s, uint32_t segment)
@@ -39,19 +39,6 @@ static uint32_t pool_of_alloc(const sums *s, uint32_t alloc)
 }
 
 /* ---- levels ------------------------------------------------------------------------------ */
-
-static bool make_agendas(sums *s)
-{
-    const mv_alloc_lives *a = &s->lives->allocs;
-    const mv_segment_lives *g = &s->lives->segments;
-    uint32_t events = s->lives->events.count;
-
-    return mv_agenda_make(&s->scratch, a->birth, a->count, events, &s->born) &&
-           mv_agenda_make(&s->scratch, a->freed, a->count, events, &s->freed) &&
-           mv_agenda_make(&s->scratch, a->completed, a->count, events, &s->completed) &&
-           mv_agenda_make(&s->scratch, g->birth, g->count, events, &s->held) &&
-           mv_agenda_make(&s->scratch, g->death, g->count, events, &s->released);
-}
 
 static level *level_of_alloc(const sums *s, uint32_t alloc)
 {
@@ -78,25 +65,31 @@ static void begin(const sums *s)
     }
 }
 
-static void apply(const sums *s, uint32_t event)
+/* Applies one change; returns the level that it raised, or NULL. */
+static level *apply(const sums *s, const mv_level_step *step)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
     const mv_segment_lives *g = &s->lives->segments;
-    uint32_t i;
 
-    for (i = s->freed.first[event]; i; i = s->freed.next[i - 1])
-        if (!mv_alloc_was_pending(s->lives, i - 1))
-            level_of_alloc(s, i - 1)->allocated -= a->block[i - 1];
-    for (i = s->completed.first[event]; i; i = s->completed.next[i - 1])
-        level_of_alloc(s, i - 1)->active -= a->block[i - 1];
-    for (i = s->released.first[event]; i; i = s->released.next[i - 1])
-        level_of_segment(s, i - 1)->held -= g->size[i - 1];
-    for (i = s->held.first[event]; i; i = s->held.next[i - 1])
-        level_of_segment(s, i - 1)->held += g->size[i - 1];
-    for (i = s->born.first[event]; i; i = s->born.next[i - 1]) {
-        level_of_alloc(s, i - 1)->allocated += a->block[i - 1];
-        level_of_alloc(s, i - 1)->active += a->block[i - 1];
+    switch ((mv_step_kind)step->kind) {
+    case MV_STEP_FREED:
+        level_of_alloc(s, step->row)->allocated -= a->block[step->row];
+        return NULL;
+    case MV_STEP_COMPLETED:
+        level_of_alloc(s, step->row)->active -= a->block[step->row];
+        return NULL;
+    case MV_STEP_UNHOLD:
+        level_of_segment(s, step->row)->held -= g->size[step->row];
+        return NULL;
+    case MV_STEP_HOLD:
+        level_of_segment(s, step->row)->held += g->size[step->row];
+        return level_of_segment(s, step->row);
+    case MV_STEP_ALLOC:
+        level_of_alloc(s, step->row)->allocated += a->block[step->row];
+        level_of_alloc(s, step->row)->active += a->block[step->row];
+        return level_of_alloc(s, step->row);
     }
+    return NULL;
 }
 
 static void note(level *l, uint32_t event)
@@ -112,39 +105,46 @@ static void note(level *l, uint32_t event)
     l->is_seen = true;
 }
 
-/* Only what begins can make a level higher than it was. */
-static void note_changed(const sums *s, uint32_t event)
-{
-    for (uint32_t i = s->held.first[event]; i; i = s->held.next[i - 1])
-        note(level_of_segment(s, i - 1), event);
-    for (uint32_t i = s->born.first[event]; i; i = s->born.next[i - 1])
-        note(level_of_alloc(s, i - 1), event);
-}
-
 static void note_all(const sums *s, uint32_t event)
 {
     for (uint32_t i = 0; i < s->pools; i++)
         note(&s->levels[i], event);
 }
 
+/* What ends goes ahead of what begins, and only that can make a level higher than it was; so a
+ * level that was raised is never above what it is when all of the event is done. */
+static void pass(const sums *s, mv_level_steps *steps, uint32_t event)
+{
+    mv_level_step step;
+
+    while (mv_level_steps_next(steps, event, &step)) {
+        level *raised = apply(s, &step);
+        if (raised && event >= s->from)
+            note(raised, event);
+    }
+}
+
 /* The most of each level behind an event of the window; ahead of its first event it counts where
  * the trace itself begins, or where the window has none. `group` says which level a pool has. */
-static void sweep(sums *s, const uint32_t *group, level *levels)
+static bool sweep(sums *s, const uint32_t *group, level *levels)
 {
+    mv_level_steps steps;
+
     s->group = group;
     s->levels = levels;
+    if (!mv_level_steps_init(&s->scratch, s->lives, &steps))
+        return false;
     begin(s);
     for (uint32_t e = 0; e < s->from; e++)
-        apply(s, e);
+        pass(s, &steps, e);
     if (s->from == 0 || s->from == s->to)
         note_all(s, s->from - 1);
     for (uint32_t e = s->from; e < s->to; e++) {
-        apply(s, e);
+        pass(s, &steps, e);
         if (e == s->from)
             note_all(s, e);
-        else
-            note_changed(s, e);
     }
+    return true;
 }
 
 /* ---- envelopes --------------------------------------------------------------------------- */
@@ -249,17 +249,24 @@ static bool lay(mv_arena *arena, sums *s, uint32_t most, mv_envelopes *out)
     uint32_t count, own;
 
     out->envelopes = mv_push_array(arena, mv_envelope, s->pools);
-    if (!group || !levels || !grouped || !list || !out->envelopes || !make_agendas(s))
+    if (!group || !levels || !grouped || !list || !out->envelopes)
         return false;
     for (uint32_t i = 0; i < s->pools; i++)
         group[i] = i;
-    sweep(s, group, levels);
+    if (!sweep(s, group, levels))
+        return false;
     count = list_candidates(s, levels, list);
     own = count <= most ? count : most - 1;
     qsort(list, count, sizeof *list, highest_first);
     qsort(list, own, sizeof *list, by_id);
     group_pools(s, list, count, own, group, out);
-    sweep(s, group, grouped);
+    for (uint32_t i = 0; i < own; i++)
+        grouped[i] = levels[list[i].pool];
+    if (count > own) { /* levels that were added up peak elsewhere */
+        memset(grouped, 0, (s->pools + 1) * sizeof *grouped);
+        if (!sweep(s, group, grouped))
+            return false;
+    }
     set_envelopes(grouped, out);
     return place_segments(arena, s, group, out);
 }
