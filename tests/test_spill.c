@@ -285,7 +285,7 @@ Test(spill, a_viewer_shows_the_same)
     mv_document *document = view->documents[0];
     char *before = frame_of(view), *after;
 
-    mv_document_spill(document, 0, MV_SPILL_EVENTS);
+    mv_document_spill(document, 0, MV_LONG_EVENTS);
     cr_assert_eq(document->spilled.filed, 0, "too short for that");
     mv_document_spill(document, 0, 1);
     cr_assert_gt(document->devices[0].spilled.filed + document->spilled.filed, 0);

@@ -86,15 +86,16 @@ static void note_stages(player *p)
 static mv_code wait_for_timeline(player *p, bool settles, mv_err *err)
 {
     for (double due = ms_since(p);; due += frame_ms) {
-        bool has_device;
+        bool has_device, has_outline;
         const mv_document *document = mv_view_document(p->view);
         note_stages(p);
         has_device = mv_view_device(p->view) != NULL;
+        has_outline = mv_view_outline(p->view) != NULL;
         if (!draw_frame(p, ms_since(p)))
             return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
         if (p->timing->window_ms == 0)
             p->timing->window_ms = ms_since(p);
-        if (has_device && p->timing->first_frame_ms == 0)
+        if ((has_device || has_outline) && p->timing->first_frame_ms == 0)
             p->timing->first_frame_ms = ms_since(p);
         if (settles ? mv_view_is_idle(p->view) && !mv_view_is_animating(p->view) : has_device)
             return MV_OK;

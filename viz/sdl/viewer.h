@@ -42,7 +42,8 @@ typedef struct {
 /* Times in milliseconds; what was not played is 0. */
 typedef struct {
     double window_ms;      /* from the start to the first frame, of whatever */
-    double first_frame_ms; /* from the start to the first frame that shows the timeline */
+    double first_frame_ms; /* from the start to the first frame that shows the timeline, or what is
+                            * kept of it from the last time (viz/view/saved_index.h) */
     double read_ms;        /* of the first file */
     double index_ms;       /* from the read file to the timeline */
     double settled_ms;     /* from the start until nothing was left to compute; only with a shot */

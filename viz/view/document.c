@@ -6,6 +6,57 @@
 
 #include "viz/segment_timeline.h"
 
+static uint64_t events_of(const mv_document *d)
+{
+    uint64_t events = 0;
+
+    for (uint32_t i = 0; i < d->device_count; i++)
+        events += d->devices[i].events;
+    return events;
+}
+
+/* ---- the last time ----------------------------------------------------------------------- */
+
+void mv_document_recall(mv_document *d, mv_budget *budget)
+{
+    char folder[MV_SAVED_PATH];
+
+    mv_arena_init(&d->saved_arena, budget);
+    d->has_key = mv_saved_folder(folder) && mv_saved_key_of(&d->saved_arena, d->path, &d->key);
+    if (d->has_key && mv_saved_index_read(&d->saved_arena, folder, d->key, &d->saved))
+        atomic_store_explicit(&d->has_saved, true, memory_order_release);
+}
+
+/* Of the devices that are shown, largest ordinals last; false: some are still to come. */
+static bool fill_saved(const mv_document *d, mv_saved_index *out)
+{
+    for (uint32_t i = 0; i < d->device_count; i++) {
+        const mv_document_device *v = &d->devices[i];
+        if (v->stage == MV_DEVICE_WAITING || v->stage == MV_DEVICE_LIVING)
+            return false;
+        if (v->stage != MV_DEVICE_FAILED && v->events > 0 && out->count < MV_SAVED_DEVICES)
+            mv_saved_device_fill(v->device, &v->pyramid, &out->devices[out->count++]);
+    }
+    return true;
+}
+
+void mv_document_remember(const mv_document *d, uint64_t least_events)
+{
+    mv_saved_index index = {0};
+    mv_saved_key key;
+    char folder[MV_SAVED_PATH];
+    mv_arena arena;
+
+    if (!d->has_key || d->has_saved || events_of(d) < least_events || !mv_saved_folder(folder))
+        return;
+    mv_arena_init(&arena, d->saved_arena.budget);
+    index.devices = mv_push_array(&arena, mv_saved_device, MV_SAVED_DEVICES);
+    if (index.devices && fill_saved(d, &index) && mv_saved_key_of(&arena, d->path, &key) &&
+        key.low == d->key.low && key.high == d->key.high)
+        mv_saved_index_write(folder, key, &index);
+    mv_arena_release(&arena);
+}
+
 /* ---- reading ----------------------------------------------------------------------------- */
 
 static void set_stage(_Atomic int *stage, int value)
@@ -209,11 +260,7 @@ static void spill(mv_arena *arena, mv_spilled *sum)
 
 void mv_document_spill(mv_document *d, uint32_t device_row, uint64_t least_events)
 {
-    uint64_t events = 0;
-
-    for (uint32_t i = 0; i < d->device_count; i++)
-        events += d->devices[i].events;
-    if (events < least_events)
+    if (events_of(d) < least_events)
         return;
     spill(&d->arena, &d->spilled);
     spill(&d->devices[device_row].arena, &d->devices[device_row].spilled);
@@ -223,6 +270,7 @@ void mv_document_release(mv_document *d)
 {
     int stage = atomic_load_explicit(&d->stage, memory_order_acquire);
 
+    mv_arena_release(&d->saved_arena);
     if (stage == MV_DOCUMENT_WAITING || stage == MV_DOCUMENT_FAILED)
         return;
     for (uint32_t i = 0; i < d->device_count; i++)

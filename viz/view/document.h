@@ -25,6 +25,7 @@
 #include "viz/core/index.h"
 #include "viz/core/pyramid.h"
 #include "viz/view/landmarks.h"
+#include "viz/view/saved_index.h"
 #include "viz/view/site_colours.h"
 
 typedef enum {
@@ -75,8 +76,14 @@ typedef struct {
     const char *name; /* the last component */
     _Atomic int stage;
     _Atomic uint64_t bytes_done, bytes_all; /* of the file; 0: not known */
-    mv_err failure;                         /* of MV_DOCUMENT_FAILED */
-    char why[512]; /* likewise, as a sentence: "FILE: byte N: what is wrong" */
+    /* Outlines of the last time, for as long as the trace is on its way. */
+    mv_arena saved_arena;
+    mv_saved_index saved; /* constant once has_saved is set */
+    mv_saved_key key;
+    bool has_key;
+    _Atomic bool has_saved;
+    mv_err failure; /* of MV_DOCUMENT_FAILED */
+    char why[512];  /* likewise, as a sentence: "FILE: byte N: what is wrong" */
     mv_arena arena;
     mv_spilled spilled; /* the loader's alone */
     /* from MV_DOCUMENT_OPENED on */
@@ -85,6 +92,11 @@ typedef struct {
     uint32_t device_count; /* that have events or segments; may be 0 */
     mv_document_device *devices;
 } mv_document;
+
+/* Looks for outlines of the last time, ahead of reading; keeps those of a trace of at least
+ * `least_events`, once all its devices are shown, if its file is still what it was. */
+void mv_document_recall(mv_document *document, mv_budget *budget);
+void mv_document_remember(const mv_document *document, uint64_t least_events);
 
 /* The stages, each on its own: what a loader does. The arenas are those of the document. */
 void mv_document_read(mv_document *document, mv_budget *budget, mv_read_opts opts);
@@ -98,7 +110,7 @@ void mv_document_release(mv_document *document);
  * device, by whoever does the stages. */
 void mv_document_spill(mv_document *document, uint32_t device_row, uint64_t least_events);
 
-enum { MV_SPILL_EVENTS = 500000 }; /* what a loader asks for */
+enum { MV_LONG_EVENTS = 500000 }; /* what a loader asks for */
 
 /* ---- a thread that does it ---------------------------------------------------------------- */
 

@@ -126,15 +126,21 @@ static void run(mv_loader *l, task t)
 {
     reading r = {l, t.document};
 
-    if (t.what == READ)
+    if (t.what == READ) {
+        mv_document_recall(t.document, l->budget);
+        if (t.document->has_saved)
+            wake(l);
         mv_document_read(t.document, l->budget, (mv_read_opts){.progress = progress, .user = &r});
-    else if (t.what == SHOW)
+    } else if (t.what == SHOW) {
         mv_document_show(t.document, t.device_row, l->budget);
-    else
+    } else {
         mv_document_judge(t.document, t.device_row);
+    }
     wake(l);
+    if (t.what == SHOW)
+        mv_document_remember(t.document, MV_LONG_EVENTS);
     if (t.what != READ)
-        mv_document_spill(t.document, t.device_row, MV_SPILL_EVENTS);
+        mv_document_spill(t.document, t.device_row, MV_LONG_EVENTS);
 }
 
 static void *work(void *user)

@@ -1,6 +1,7 @@
 #include <math.h>
 
 #include "analyze/size.h"
+#include "viz/axis.h"
 #include "viz/view/chrome.h"
 
 enum { COLUMN = 560, BAR = 6 };
@@ -131,8 +132,108 @@ static void paint_opened(mv_view *view, const mv_document *d, mv_box *at)
              "Finding out who lived when, and how high memory stood ...");
 }
 
+/* ---- what it was the last time ----------------------------------------------------------- */
+
+/* The device that will be shown: that of the command line, or the one with most events. */
+static bool is_better(const mv_view *view, const mv_saved_device *s, const mv_saved_device *than)
+{
+    uint32_t wish = view->chrome->has_start ? view->chrome->start.device : MV_NO_ROW;
+
+    if (!than || (s->device == wish) != (than->device == wish))
+        return !than || s->device == wish;
+    return s->events > than->events;
+}
+
+const mv_saved_device *mv_view_outline(const mv_view *view)
+{
+    const mv_document *d = mv_view_document(view);
+    const mv_saved_device *found = NULL;
+
+    if (!d || mv_view_device(view) || !atomic_load_explicit(&d->has_saved, memory_order_acquire) ||
+        atomic_load_explicit(&d->stage, memory_order_acquire) == MV_DOCUMENT_FAILED)
+        return NULL;
+    for (uint32_t i = 0; i < d->saved.count; i++)
+        if (d->saved.devices[i].columns > 0 && is_better(view, &d->saved.devices[i], found))
+            found = &d->saved.devices[i];
+    return found;
+}
+
+static void outline_grid(mv_ui *ui, mv_box plot, uint64_t most)
+{
+    uint64_t step = mv_axis_byte_step(most);
+    char text[MV_TICK_TEXT];
+
+    for (uint64_t at = 0; at <= most && step > 0; at += step) {
+        float y = roundf(plot.y + plot.h * (float)(1 - (double)at / (double)most));
+        mv_ui_fill(ui, (mv_box){plot.x, y, plot.w, 1}, ui->theme->grid);
+        mv_ui_text(ui,
+                   (mv_box){plot.x - mv_ui_px(ui, 90), y - mv_ui_px(ui, 8), mv_ui_px(ui, 84),
+                            mv_ui_px(ui, 16)},
+                   MV_UI_SMALL, ui->theme->faint_text, MV_ANCHOR_END, mv_axis_bytes(at, text));
+    }
+}
+
+/* A band from the least to the most of each column, and what is below; reserved as a line. */
+static void outline_curves(mv_ui *ui, mv_box plot, const mv_saved_device *s, uint64_t most)
+{
+    double high = plot.h / (double)most, wide = plot.w / (double)s->columns;
+    float bottom = plot.y + plot.h;
+
+    for (uint32_t i = 0; i < 2 * s->columns; i++) {
+        float x = plot.x + (float)(wide * (i / 2 + i % 2));
+        mv_scene_point(&ui->scene, x, bottom - (float)((double)s->most[i / 2] * high));
+        mv_scene_point(&ui->scene, x, bottom);
+    }
+    mv_scene_add(&ui->scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = ui->theme->rest});
+    for (uint32_t i = 0; i < 2 * s->columns; i++) {
+        float x = plot.x + (float)(wide * (i / 2 + i % 2));
+        mv_scene_point(&ui->scene, x, bottom - (float)((double)s->reserved[i / 2] * high));
+    }
+    mv_scene_add(&ui->scene, (mv_shape){.kind = MV_SHAPE_LINE,
+                                        .stroke = ui->theme->reserved,
+                                        .width = 1.6f * ui->scale,
+                                        .is_dashed = true});
+}
+
+static void paint_outline(mv_view *view, mv_box box, const mv_saved_device *s)
+{
+    mv_ui *ui = &view->ui;
+    uint64_t most = s->most_reserved > s->peak ? s->most_reserved : s->peak;
+    char count[MV_TICK_TEXT], peak[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT];
+    mv_box words = mv_box_cut_top(&box, mv_ui_px(ui, MV_UI_LINE + 10));
+
+    mv_box_cut_left(&words, mv_ui_px(ui, 96));
+    mv_ui_text(
+        ui, words, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START,
+        mv_scene_format(&ui->scene,
+                        "device %u, as it was the last time: peak %s allocated, %s reserved; "
+                        "%s events",
+                        s->device, mv_size_text(peak, s->peak),
+                        mv_size_text(reserved, s->most_reserved), mv_axis_exact(s->events, count)));
+    mv_box_cut_left(&box, mv_ui_px(ui, 96));
+    mv_box_cut_right(&box, mv_ui_px(ui, 16));
+    mv_box_cut_bottom(&box, mv_ui_px(ui, 16));
+    if (most == 0 || box.w < 1 || box.h < 1)
+        return;
+    outline_curves(ui, box, s, most);
+    outline_grid(ui, box, most);
+}
+
+/* Words on what goes on, above it: where they stand. */
+static mv_box head_of_outline(mv_view *view, mv_box *box)
+{
+    mv_ui *ui = &view->ui;
+    mv_box at = mv_box_cut_top(box, 4 * mv_ui_px(ui, MV_UI_LINE + 4));
+
+    mv_box_cut_top(&at, mv_ui_px(ui, 8));
+    mv_box_cut_left(&at, mv_ui_px(ui, 96));
+    mv_box_cut_right(&at, mv_ui_px(ui, 16));
+    return at;
+}
+
 bool mv_loading_paint(mv_view *view, mv_box box)
 {
+    const mv_saved_device *outline = mv_view_outline(view);
     const mv_document *d = mv_view_document(view);
     mv_ui *ui = &view->ui;
     mv_box at;
@@ -144,7 +245,9 @@ bool mv_loading_paint(mv_view *view, mv_box box)
         paint_empty(view, box);
         return true;
     }
-    at = column(view, box, 6);
+    at = outline ? head_of_outline(view, &box) : column(view, box, 6);
+    if (outline)
+        paint_outline(view, box, outline);
     stage = atomic_load_explicit(&d->stage, memory_order_acquire);
     if (stage == MV_DOCUMENT_FAILED) {
         line(ui, &at, 17, ui->theme->text,

@@ -175,6 +175,10 @@ const mv_document *mv_view_document(const mv_view *view);
 const mv_document_device *mv_view_device(const mv_view *view); /* MV_DEVICE_SHOWN or later */
 bool mv_view_is_judged(const mv_view *view);                   /* and its reports are there */
 
+/* What is kept of the device that is on its way (viz/view/saved_index.h), which is shown in its
+ * place; NULL: nothing, or it has come. */
+const mv_saved_device *mv_view_outline(const mv_view *view);
+
 /* The device that the shown one is compared with; NULL: none, or it has not come so far. */
 const mv_document_device *mv_view_other(const mv_view *view);
 
