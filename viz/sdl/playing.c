@@ -86,11 +86,12 @@ static void note_stages(player *p)
 static mv_code wait_for_timeline(player *p, bool settles, mv_err *err)
 {
     for (double due = ms_since(p);; due += frame_ms) {
-        bool has_device, has_outline;
+        bool has_device, has_outline, was_idle;
         const mv_document *document = mv_view_document(p->view);
         note_stages(p);
         has_device = mv_view_device(p->view) != NULL;
         has_outline = mv_view_outline(p->view) != NULL;
+        was_idle = mv_view_is_idle(p->view); /* then this frame shows all that there is */
         if (!draw_frame(p, ms_since(p)))
             return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
         if (p->timing->window_ms == 0)
@@ -104,7 +105,7 @@ static mv_code wait_for_timeline(player *p, bool settles, mv_err *err)
             p->timing->failed_file = p->opts->files[p->view->now.file];
             return err->code;
         }
-        if (!settles && mv_view_is_idle(p->view) && !has_device)
+        if (!settles && was_idle && !mv_view_device(p->view))
             return mv_fail(err, MV_FORMAT, MV_NO_OFFSET, "%s", "nothing to show: no events");
         sleep_until(p, due + frame_ms);
     }
