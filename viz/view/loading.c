@@ -173,21 +173,32 @@ static void outline_grid(mv_ui *ui, mv_box plot, uint64_t most)
     }
 }
 
-/* A band from the least to the most of each column, and what is below; reserved as a line. */
+/* A step for each column: its upper edge and its lower one, or that of all (`low` NULL). */
+static void outline_strip(mv_ui *ui, mv_box plot, const uint64_t *low, const uint64_t *most,
+                          uint32_t columns, double high, uint32_t fill)
+{
+    double wide = plot.w / (double)columns;
+    float bottom = plot.y + plot.h;
+
+    for (uint32_t i = 0; i < 2 * columns; i++) {
+        float x = plot.x + (float)(wide * (i / 2 + i % 2));
+        mv_scene_point(&ui->scene, x, bottom - (float)((double)most[i / 2] * high));
+        mv_scene_point(&ui->scene, x, bottom - (float)(low ? (double)low[i / 2] * high : 0));
+    }
+    mv_scene_add(&ui->scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = fill});
+}
+
+/* What is allocated, paler between the least and the most of a column; reserved as a line. */
 static void outline_curves(mv_ui *ui, mv_box plot, const mv_saved_device *s, uint64_t most)
 {
     double high = plot.h / (double)most, wide = plot.w / (double)s->columns;
-    float bottom = plot.y + plot.h;
+    uint32_t paler = (ui->theme->background & 0xffffff00) | 0x60;
 
+    outline_strip(ui, plot, NULL, s->most, s->columns, high, ui->theme->rest);
+    outline_strip(ui, plot, s->least, s->most, s->columns, high, paler);
     for (uint32_t i = 0; i < 2 * s->columns; i++) {
         float x = plot.x + (float)(wide * (i / 2 + i % 2));
-        mv_scene_point(&ui->scene, x, bottom - (float)((double)s->most[i / 2] * high));
-        mv_scene_point(&ui->scene, x, bottom);
-    }
-    mv_scene_add(&ui->scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = ui->theme->rest});
-    for (uint32_t i = 0; i < 2 * s->columns; i++) {
-        float x = plot.x + (float)(wide * (i / 2 + i % 2));
-        mv_scene_point(&ui->scene, x, bottom - (float)((double)s->reserved[i / 2] * high));
+        mv_scene_point(&ui->scene, x, plot.y + plot.h - (float)((double)s->reserved[i / 2] * high));
     }
     mv_scene_add(&ui->scene, (mv_shape){.kind = MV_SHAPE_LINE,
                                         .stroke = ui->theme->reserved,
