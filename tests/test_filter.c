@@ -122,7 +122,7 @@ Test(filter, wrong_words_are_named_with_their_place)
 }
 
 /* Nothing that would keep the C library busy, or take all memory, gets there. */
-Test(filter, expressions_that_explode_are_refused, .timeout = 20)
+Test(filter, expressions_that_explode_are_refused)
 {
     static const char *const wrong[] = {
         "/((a{99}){99}){99}/",
@@ -469,7 +469,7 @@ static void compare_one(mv_arena *arena, const world *w, uint64_t *state, const 
 {
     slow_term terms[4];
     uint32_t count = (uint32_t)draw(state, 4), matches = 0;
-    char text[sizeof terms[0].text * 4 + 8] = "";
+    char text[2 * sizeof terms] = "";
     mv_filter_bits bits;
     mv_err err = {0};
     mv_filter filter;

@@ -158,7 +158,7 @@ static void check_view(mv_view *view, const char *name)
     mv_arena_release(&b.arena);
 }
 
-Test(findings, places_show_what_they_are_about, .timeout = 240)
+Test(findings, places_show_what_they_are_about)
 {
     mvt_each_view(check_view);
 }

@@ -135,7 +135,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-Test(hit, a_point_in_a_row_hits_it_on_real_snapshots, .timeout = 120)
+Test(hit, a_point_in_a_row_hits_it_on_real_snapshots)
 {
     mv_budget budget = {.limit = 1u << 30};
     mv_arena arena;

@@ -443,7 +443,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     close_page(&o);
 }
 
-Test(html, page_holds_every_snapshot_whole, .timeout = 300)
+Test(html, page_holds_every_snapshot_whole)
 {
     mv_budget budget = {.limit = 1u << 30};
     mv_arena arena;

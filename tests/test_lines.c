@@ -140,7 +140,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-Test(lines, sums_on_every_snapshot, .timeout = 120)
+Test(lines, sums_on_every_snapshot)
 {
     mv_budget budget = {.limit = 2ull << 30};
     mv_arena arena;

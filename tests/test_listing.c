@@ -102,7 +102,7 @@ static void compare_stacks(bench *b, uint32_t event)
     cJSON_Delete(json);
 }
 
-Test(listing, stacks_are_the_sites_of_the_peak_report, .timeout = 120)
+Test(listing, stacks_are_the_sites_of_the_peak_report)
 {
     static const char *const names[] = {"gpt_train", "leak_in_training", "annotated", "streams",
                                         "late_start"};
@@ -119,7 +119,7 @@ Test(listing, stacks_are_the_sites_of_the_peak_report, .timeout = 120)
 
 /* ---- leaks ------------------------------------------------------------------------------- */
 
-Test(listing, leaks_are_those_of_the_leak_report, .timeout = 60)
+Test(listing, leaks_are_those_of_the_leak_report)
 {
     static const char *const names[] = {"leak_in_training", "leak_global_list", "oom", "gpt_train"};
 
@@ -169,7 +169,7 @@ static void compare_fragments(bench *b, uint32_t event)
     cJSON_Delete(json);
 }
 
-Test(listing, holes_add_up_to_the_fragmentation_report, .timeout = 60)
+Test(listing, holes_add_up_to_the_fragmentation_report)
 {
     static const char *const names[] = {"frag_pinned_by_small", "gpt_train_expandable", "streams",
                                         "mempool"};

@@ -375,7 +375,7 @@ static void check_picture(mv_view *view, const char *name, float width, float he
     mvt_scene_check_texts(scene, name);
 }
 
-Test(pane_timeline, texts_never_meet, .timeout = 240)
+Test(pane_timeline, texts_never_meet)
 {
     static const char *const names[] = {
         "gpt_train",        "frag_pinned_by_small", "oom",        "annotated", "streams",

@@ -112,7 +112,7 @@ static void check_view(mv_view *view, const char *name)
     }
 }
 
-Test(panes, every_snapshot_can_be_read, .timeout = 600)
+Test(panes, every_snapshot_can_be_read)
 {
     mvt_each_view(check_view);
 }

@@ -90,7 +90,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         }
 }
 
-Test(peak, sums_on_every_snapshot, .timeout = 120)
+Test(peak, sums_on_every_snapshot)
 {
     mv_budget budget = {.limit = 2ull << 30};
     mv_arena arena;
@@ -124,7 +124,7 @@ static uint64_t slow_peak_without(const survey *s, const mv_sites *sites, const 
     return peak;
 }
 
-Test(peak, marginals_of_random_training, .timeout = 120)
+Test(peak, marginals_of_random_training)
 {
     for (uint64_t seed = 1; seed <= 3; seed++) {
         mvt_trace *t = mvt_new();

@@ -20,7 +20,7 @@ static void walk_in(const char *python)
     cr_log_info("%s", last);
 }
 
-Test(python_frames, are_those_of_every_interpreter_here, .timeout = 300)
+Test(python_frames, are_those_of_every_interpreter_here)
 {
     const char *pythons[MVT_MOST_PYTHONS];
     unsigned count = mvt_pythons(pythons);

@@ -422,7 +422,7 @@ static void expect_killed(unsigned us, bool waits_not)
     drop(&v);
 }
 
-Test(recorder, killed_at_any_moment, .timeout = 120)
+Test(recorder, killed_at_any_moment)
 {
     for (unsigned i = 0; i < 200; i++)
         expect_killed(1 + i * i % 9973, i % 4 == 3);

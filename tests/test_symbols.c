@@ -209,7 +209,7 @@ Test(symbols, without_any_build_id_a_file_is_believed_by_its_path)
     end(&s);
 }
 
-Test(symbols, what_is_no_file_at_all, .timeout = 20)
+Test(symbols, what_is_no_file_at_all)
 {
     char folder[] = "/tmp/mv-symbols-XXXXXX", pipe_path[64];
     sample s;
@@ -351,7 +351,7 @@ Test(demangle, names)
 }
 
 /* P<P<P<..., ...>, ...>, ...>: each level is two of the one below it, 2^30 in all. */
-Test(demangle, endless_names_are_cut, .timeout = 20)
+Test(demangle, endless_names_are_cut)
 {
     enum { LEVELS = 30 };
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";

@@ -190,7 +190,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     mv_arena_release(&arena);
 }
 
-Test(tiles, every_pixel_of_real_snapshots, .timeout = 240)
+Test(tiles, every_pixel_of_real_snapshots)
 {
     mv_budget budget = {.limit = 1u << 30};
     mv_arena arena;

@@ -7,7 +7,7 @@ const THEMES = {
     veil: "#ffffffb0", lanes: ["#b7c5d1", "#cfd9e2"], laneText: "#1c1c1c", leak: 0xc91e11, unknown: 0xa8a4a1,
     native: 0x6a757b, frameRoot: "#dfe3e7", frameFaint: "#e6e8ea" },
   dark: { background: "#16191d", plot: "#1d2126", grid: "#333940", text: "#f0f0f0", faint: "#b4bac0",
-    outline: "#f5f5f5", reserved: "#ff8fa8", active: "#c9a6ff", alarm: "#ff6b6b", map: "#5b7389",
+    outline: "#f5f5f5", reserved: "#ff8fa8", active: "#c9a6ff", alarm: "#ff7878", map: "#5b7389",
     veil: "#16191db0", lanes: ["#3f5161", "#34424f"], laneText: "#f0f0f0", leak: 0xfe3733, unknown: 0x6d797b,
     native: 0xb8b6b2, frameRoot: "#333940", frameFaint: "#2b3036" },
 };
