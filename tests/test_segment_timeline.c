@@ -102,6 +102,36 @@ Test(segment_timeline, pictures_of_every_snapshot_can_be_read)
     mv_arena_release(&arena);
 }
 
+/* Segments that come and go below others, which slide and change their colour all the time. */
+Test(segment_timeline, restless_segments_stay_a_small_file)
+{
+    mvt_trace *t = mvt_new();
+    uint64_t held[600] = {0}, state = 5;
+    picture p;
+
+    for (uint32_t e = 0; e < 12000; e++) {
+        uint32_t i;
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        i = (uint32_t)(state >> 40) % 600;
+        if (held[i]) {
+            mvt_free(t, .addr = held[i]);
+            mvt_event(t, MV_ACTION_SEGMENT_FREE,
+                      (mvt_event_args){.addr = held[i], .bytes = 2 << 20});
+            held[i] = 0;
+            continue;
+        }
+        held[i] = (uint64_t)(i + 1) << 21;
+        mvt_segment_alloc(t, .addr = held[i], .bytes = 2 << 20, .stack = "f:a.py:1");
+        mvt_alloc(t, .addr = held[i], .bytes = 512 + state % (2 << 20) / 512 * 512);
+    }
+    for (int by_line = 0; by_line < 2; by_line++) {
+        draw(&p, mvt_done(t), 0, (mv_timeline_opts){.height = 2000, .by_line = by_line});
+        mvt_scene_check(&p.timeline.scene, "restless");
+        drop(&p);
+    }
+    mvt_drop(t);
+}
+
 Test(segment_timeline, says_what_is_there)
 {
     mv_budget budget = {.limit = (uint64_t)1 << 30};
