@@ -52,6 +52,7 @@ static void make_no_stacks(mvt_trace *t)
     mvt_final_heap(t);
 }
 
+/* Requests of nothing have a block of 512 bytes all the same. */
 static void make_zero_sizes(mvt_trace *t)
 {
     for (uint64_t i = 1; i < 6; i++) {
@@ -59,6 +60,12 @@ static void make_zero_sizes(mvt_trace *t)
         mvt_alloc(t, .addr = i << 21, .stack = "f:a.py:1");
     }
     mvt_free(t, .addr = 1 << 21);
+}
+
+static void make_zero_heap(mvt_trace *t)
+{
+    mvt_segment(t, .addr = 1 << 21, .small = true);
+    mvt_block(t, .state = MV_BLOCK_ALLOCATED, .stack = "f:a.py:1");
 }
 
 /* Their sums wrap. */
@@ -108,7 +115,8 @@ static const struct {
     {"one_oom", make_one_oom, NULL, false, "out of memory: asked for 80.0 GiB"},
     {"state_only", make_state_only, NULL, false, "no events recorded"},
     {"no_stacks", make_no_stacks, NULL, false, "(no stack)"},
-    {"zero_sizes", make_zero_sizes, NULL, false, "peak allocated at least 0 B"},
+    {"zero_sizes", make_zero_sizes, NULL, false, "peak allocated 2.50 KiB"},
+    {"zero_heap", make_zero_heap, NULL, false, "allocated 0 B"},
     {"vast_sizes", make_vast_sizes, NULL, false, "peak allocated"},
     {"frees_alone", make_frees_alone, NULL, false, "8 events"},
     {"odd_names", make_odd_names, NULL, false, "2 events"},
@@ -223,12 +231,12 @@ Test(odd_pictures, nearly_nothing)
 
 Test(odd_pictures, what_no_program_makes)
 {
-    for (size_t i = 5; i < 11; i++)
+    for (size_t i = 5; i < 12; i++)
         draw_input(i);
 }
 
 Test(odd_pictures, parts_of_the_truth)
 {
-    for (size_t i = 11; i < INPUTS; i++)
+    for (size_t i = 12; i < INPUTS; i++)
         draw_input(i);
 }
