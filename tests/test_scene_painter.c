@@ -334,6 +334,48 @@ Test(scene_painter, images_are_kept_by_key)
     end(&d);
 }
 
+/* Large opaque rectangles and images hide what is below, cut by clips, with and without strokes: in
+ * any order the picture is what the order says. */
+Test(scene_painter, what_is_hidden_is_not_missed)
+{
+    mv_pixels image = image_of(0, 9, true);
+    uint64_t state = 11;
+    drawing d;
+
+    begin(&d, 400, 300, MV_FONT_BITMAP);
+    for (int round = 0; round < 60; round++) {
+        mv_scene_clear(&d.scene, 400, 300, 0xf0e8e0ff);
+        for (int i = 0; i < 24; i++) {
+            float at[4];
+            for (int j = 0; j < 4; j++) {
+                state = state * 6364136223846793005u + 1442695040888963407u;
+                at[j] = (float)(state >> 32 & 0x1ff) - 60 + (state >> 62 ? 0 : 0.4f);
+            }
+            if (i % 7 == 3) {
+                mv_scene_clip(&d.scene, at[0], at[1], 200, 150);
+                continue;
+            }
+            if (i % 7 == 6)
+                mv_scene_unclip(&d.scene);
+            if (i % 5 == 1) {
+                mv_scene_image(&d.scene, (mv_box){at[0], at[1], 150, 120}, (mv_box){0, 0, 64, 64},
+                               &image);
+                continue;
+            }
+            mv_scene_point(&d.scene, at[0], at[1]);
+            mv_scene_point(&d.scene, at[2], at[3]);
+            mv_scene_add(&d.scene,
+                         (mv_shape){.kind = MV_SHAPE_RECTS,
+                                    .fill = (uint32_t)(state >> 30) << 8 | (i % 6 ? 0xff : 0x50),
+                                    .is_crisp = i % 3 == 0,
+                                    .stroke = 0x102030ff,
+                                    .width = i % 8 ? 0 : 2});
+        }
+        compare(&d, 8, 3, "hidden");
+    }
+    end(&d);
+}
+
 /* ---- whole pictures ---------------------------------------------------------------------- */
 
 static void compare_timeline(const char *file, bool is_dark)

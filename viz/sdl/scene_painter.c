@@ -42,29 +42,13 @@ static int nearest(double pixels)
     return (int)floor((pixels < FAR_PIXELS ? pixels : FAR_PIXELS) + 0.5);
 }
 
-static SDL_Rect intersect(SDL_Rect a, SDL_Rect b)
-{
-    int left = a.x > b.x ? a.x : b.x, top = a.y > b.y ? a.y : b.y;
-    int right = a.x + a.w < b.x + b.w ? a.x + a.w : b.x + b.w;
-    int bottom = a.y + a.h < b.y + b.h ? a.y + a.h : b.y + b.h;
-
-    return (SDL_Rect){left, top, right > left ? right - left : 0, bottom > top ? bottom - top : 0};
-}
-
-/* The rectangle between two points. */
-static SDL_Rect rect_of(mv_point a, mv_point b)
-{
-    int x = nearest(a.x), y = nearest(a.y);
-
-    return (SDL_Rect){x, y, nearest(b.x) - x, nearest(b.y) - y};
-}
-
 static void set_clip(mv_scene_painter *p, const mv_scene *scene, const mv_shape *s)
 {
     SDL_Rect all = {0, 0, p->solids.width, p->solids.height}, clip = all;
 
     if (s->count >= 2)
-        clip = intersect(rect_of(scene->points[s->first], scene->points[s->first + 1]), all);
+        clip = mv_rect_intersect(
+            mv_rect_between(scene->points[s->first], scene->points[s->first + 1]), all);
     mv_solids_clip(&p->solids, clip);
     if (clip.w > 0 && clip.h > 0)
         p->sdl->RenderSetClipRect(p->renderer, &clip);
@@ -100,7 +84,7 @@ static void hatch_rect(void *to, SDL_Rect area)
     for (int y = area.y; y < area.y + area.h; y += HATCH_SIDE)
         for (int x = area.x; x < area.x + area.w; x += HATCH_SIDE) {
             SDL_Rect tile = {x, y, HATCH_SIDE, HATCH_SIDE};
-            SDL_Rect place = intersect(tile, area);
+            SDL_Rect place = mv_rect_intersect(tile, area);
             SDL_Rect from = {(x + y) % MV_HATCH_PERIOD, 0, place.w, place.h};
             p->sdl->RenderCopy(p->renderer, p->hatch, &from, &place);
         }
@@ -127,7 +111,7 @@ static bool place_image(const mv_scene *scene, const mv_shape *s, mv_stretch *ou
 
     if (s->count < 4 || !s->image || s->image->width == 0 || s->image->height == 0)
         return false;
-    *out = (mv_stretch){.place = rect_of(at[0], at[1]), .x = at[2].x, .y = at[2].y};
+    *out = (mv_stretch){.place = mv_rect_between(at[0], at[1]), .x = at[2].x, .y = at[2].y};
     out->step_x = ((double)at[3].x - at[2].x) / out->place.w;
     out->step_y = ((double)at[3].y - at[2].y) / out->place.h;
     return out->place.w > 0 && out->place.h > 0 && out->step_x > 0 && out->step_y > 0;
@@ -141,10 +125,10 @@ static void copy_scaled(mv_scene_painter *p, const mv_pixels *image, const mv_st
     SDL_Texture *texture = mv_image_cache_get(&p->images, &p->arena, image);
     double left = s->x + (seen.x - s->place.x) * s->step_x, right = left + seen.w * s->step_x;
     double top = s->y + (seen.y - s->place.y) * s->step_y, bottom = top + seen.h * s->step_y;
-    SDL_Rect part =
-        intersect((SDL_Rect){(int)floor(left), (int)floor(top), (int)ceil(right) - (int)floor(left),
-                             (int)ceil(bottom) - (int)floor(top)},
-                  (SDL_Rect){0, 0, (int)image->width, (int)image->height});
+    SDL_Rect part = mv_rect_intersect((SDL_Rect){(int)floor(left), (int)floor(top),
+                                                 (int)ceil(right) - (int)floor(left),
+                                                 (int)ceil(bottom) - (int)floor(top)},
+                                      (SDL_Rect){0, 0, (int)image->width, (int)image->height});
     SDL_Rect to;
 
     to.x = nearest(s->place.x + (part.x - s->x) / s->step_x);
@@ -169,49 +153,33 @@ static void draw_seen(mv_scene_painter *p, const mv_pixels *image, const mv_stre
         mv_stretcher_draw(&p->stretcher, image, s, seen);
 }
 
-enum { MOST_PIECES = 64 };
-
-/* Leaves of the pieces what lies outside of `cover`; how many there are then. Where there would be
- * too many, some are left whole. */
-static uint32_t subtract(SDL_Rect *pieces, uint32_t count, SDL_Rect cover)
-{
-    uint32_t end = count;
-
-    for (uint32_t i = 0; i < end; i++) {
-        SDL_Rect a = pieces[i], b = intersect(a, cover);
-        SDL_Rect rest[] = {{a.x, a.y, a.w, b.y - a.y},
-                           {a.x, b.y, b.x - a.x, b.h},
-                           {b.x + b.w, b.y, a.x + a.w - b.x - b.w, b.h},
-                           {a.x, b.y + b.h, a.w, a.y + a.h - b.y - b.h}};
-        if (b.w == 0 || b.h == 0 || count + 4 > MOST_PIECES)
-            continue;
-        pieces[i].w = 0;
-        for (int j = 0; j < 4; j++)
-            if (rest[j].w > 0 && rest[j].h > 0)
-                pieces[count++] = rest[j];
-    }
-    return count;
-}
-
-/* Images come in runs, finer ones above coarser ones: of each only that is drawn which no later,
- * opaque one of the run hides. */
+/* Images come in runs, finer ones above coarser ones. */
 static void draw_image(mv_scene_painter *p, const mv_scene *scene, uint32_t shape)
 {
     const mv_shape *s = &scene->shapes[shape];
-    SDL_Rect pieces[MOST_PIECES];
-    mv_stretch own, above;
-    uint32_t count = 1;
+    SDL_Rect pieces[MV_MOST_PIECES];
+    mv_stretch own;
+    uint32_t count;
 
     if (!place_image(scene, s, &own))
         return;
-    pieces[0] = intersect(own.place, p->solids.clip);
-    for (uint32_t i = shape + 1; i < scene->shape_count && scene->shapes[i].kind == MV_SHAPE_IMAGE;
-         i++)
-        if (place_image(scene, &scene->shapes[i], &above) && scene->shapes[i].image->is_opaque)
-            count = subtract(pieces, count, above.place);
+    count = mv_covers_rest(&p->covers, shape, mv_rect_intersect(own.place, p->solids.clip), pieces);
     for (uint32_t i = 0; i < count; i++)
         if (pieces[i].w > 0 && pieces[i].h > 0)
             draw_seen(p, s->image, &own, pieces[i]);
+}
+
+/* What is seen of a large rectangle. */
+static void fill_seen(mv_scene_painter *p, uint32_t shape, SDL_Rect rect, uint32_t colour)
+{
+    SDL_Rect pieces[MV_MOST_PIECES];
+    uint32_t count = mv_covers_rest(&p->covers, shape, rect, pieces);
+
+    p->sdl->SetRenderDrawBlendMode(p->renderer, SDL_BLENDMODE_NONE);
+    p->sdl->SetRenderDrawColor(p->renderer, (uint8_t)(colour >> 24), (uint8_t)(colour >> 16),
+                               (uint8_t)(colour >> 8), (uint8_t)colour);
+    if (count > 0)
+        p->sdl->RenderFillRects(p->renderer, pieces, (int)count);
 }
 
 /* ---- the picture ------------------------------------------------------------------------- */
@@ -228,7 +196,12 @@ static bool is_text_shown(const mv_scene_painter *p, const mv_shape *s, mv_point
 static void draw_shape(mv_scene_painter *p, const mv_scene *scene, uint32_t shape)
 {
     const mv_shape *s = &scene->shapes[shape];
+    const SDL_Rect *plain = mv_covers_plain(&p->covers, scene, shape);
 
+    if (plain) {
+        fill_seen(p, shape, *plain, s->fill);
+        return;
+    }
     switch (s->kind) {
     case MV_SHAPE_TEXT:
         if (is_text_shown(p, s, scene->points[s->first]))
@@ -251,18 +224,14 @@ static void draw_shape(mv_scene_painter *p, const mv_scene *scene, uint32_t shap
 
 bool mv_scene_painter_draw(mv_scene_painter *p, const mv_scene *scene, int width, int height)
 {
-    const mv_sdl *sdl = p->sdl;
-
     if (!mv_solids_resize(&p->solids, &p->arena, width, height) ||
         !mv_stretcher_resize(&p->stretcher, width, height))
         return false;
     p->solids.failed = false;
     mv_image_cache_begin(&p->images);
-    sdl->RenderSetClipRect(p->renderer, NULL);
-    sdl->SetRenderDrawColor(p->renderer, (uint8_t)(scene->background >> 24),
-                            (uint8_t)(scene->background >> 16), (uint8_t)(scene->background >> 8),
-                            (uint8_t)scene->background);
-    sdl->RenderClear(p->renderer);
+    p->sdl->RenderSetClipRect(p->renderer, NULL);
+    mv_covers_find(&p->covers, scene, width, height);
+    fill_seen(p, MV_BACKGROUND, (SDL_Rect){0, 0, width, height}, scene->background);
     for (uint32_t i = 0; i < scene->shape_count; i++) {
         const mv_shape *s = &scene->shapes[i];
         if (s->kind == MV_SHAPE_CLIP)

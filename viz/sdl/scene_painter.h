@@ -7,6 +7,7 @@
 #ifndef MV_SCENE_PAINTER_H
 #define MV_SCENE_PAINTER_H
 
+#include "viz/sdl/covers.h"
 #include "viz/sdl/glyphs.h"
 #include "viz/sdl/image_cache.h"
 #include "viz/sdl/solids.h"
@@ -20,6 +21,7 @@ typedef struct {
     mv_glyphs glyphs;
     mv_image_cache images;
     mv_stretcher stretcher;
+    mv_covers covers; /* of the scene that is drawn */
     SDL_Texture *hatch;
 } mv_scene_painter;
 
