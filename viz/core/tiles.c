@@ -6,6 +6,7 @@
 #include <semaphore.h>
 #include <unistd.h>
 
+#include "viz/core/background.h"
 #include "viz/core/tile_maker.h"
 
 enum {
@@ -112,6 +113,7 @@ static void *work(void *arg)
 {
     worker *w = arg;
 
+    mv_background_begin();
     for (;;) {
         job *j;
         while (sem_wait(&w->tiles->work) != 0)

@@ -3,6 +3,8 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "viz/core/background.h"
+
 enum { MOST_THREADS = 16 };
 
 /* An answer and what it answers. */
@@ -99,6 +101,7 @@ static void *work(void *user)
 {
     mv_jobs *jobs = user;
 
+    mv_background_begin();
     pthread_mutex_lock(&jobs->lock);
     while (!jobs->is_closing) {
         mv_slot *slot = next_waiting(jobs);

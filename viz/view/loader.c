@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "viz/core/background.h"
 #include "viz/view/document.h"
 
 enum { MOST_DOCUMENTS = 1024 };
@@ -147,6 +148,7 @@ static void *work(void *user)
 {
     mv_loader *l = user;
 
+    mv_background_begin();
     pthread_mutex_lock(&l->lock);
     while (!l->is_closing) {
         task t = next_task(l);
