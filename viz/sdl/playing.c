@@ -14,7 +14,7 @@
 #include "viz/sdl/viewer.h"
 #include "viz/view/script.h"
 
-enum { WIDTH = 1600, HEIGHT = 900, TEXTURE_BYTES = 64 << 20 };
+enum { WIDTH = 1600, HEIGHT = 900, TEXTURE_BYTES = 24 << 20 };
 static const double frame_ms = 1000.0 / 60;
 
 typedef struct {

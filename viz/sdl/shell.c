@@ -20,7 +20,7 @@ enum {
     FRAME_MS = 16,
     LEAST_FRAME_MS =
         4, /* where presenting waits for the display, and if it does not: it is hidden */
-    TEXTURE_BYTES = 64 << 20
+    TEXTURE_BYTES = 24 << 20
 };
 
 #define NO_DISPLAY "no display for a window (--headless needs none)"
