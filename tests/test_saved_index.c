@@ -275,3 +275,38 @@ Test(saved_index, seen_while_the_trace_is_read)
     cr_assert_eq(budget.used, 0);
     end(&p);
 }
+
+/* What the events alone tell is near what is found out, and segments are known to the byte. */
+Test(saved_index, a_sketch_is_near_the_real_outline)
+{
+    static const char *const names[] = {"gpt_train",  "leak_in_training", "frag_pinned_by_small",
+                                        "late_start", "expandable_empty", "oom"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        static mv_saved_device sketch, real;
+        mv_budget budget = {.limit = 1u << 30};
+        mv_err err = {0};
+        mv_arena arena;
+        mv_trace trace;
+        mv_lives lives;
+        mv_pyramid pyramid;
+
+        mv_arena_init(&arena, &budget);
+        mvt_load(&arena, names[i], &trace);
+        cr_assert_eq(mv_lives_find(&arena, &trace, 0, &lives, &err), MV_OK);
+        cr_assert_eq(mv_pyramid_find(&arena, &lives, &pyramid, &err), MV_OK);
+        mv_saved_device_sketch(0, &trace, &sketch);
+        mv_saved_device_fill(0, &pyramid, &real);
+        cr_assert_eq(sketch.events, real.events);
+        cr_assert_eq(sketch.columns, real.columns);
+        cr_assert_eq(sketch.most_reserved, real.most_reserved, "%s", names[i]);
+        cr_assert_leq(sketch.peak, real.peak, "%s", names[i]);
+        cr_assert_geq(sketch.peak, real.peak / 2, "%s", names[i]);
+        for (uint32_t c = 0; c < real.columns; c++) {
+            cr_assert_eq(sketch.reserved[c], real.reserved[c], "%s: column %u", names[i], c);
+            cr_assert_leq(sketch.least[c], real.most[c], "%s: column %u", names[i], c);
+            cr_assert_leq(sketch.least[c], sketch.most[c]);
+        }
+        mv_arena_release(&arena);
+    }
+}

@@ -47,7 +47,8 @@ void mv_document_remember(const mv_document *d, uint64_t least_events)
     char folder[MV_SAVED_PATH];
     mv_arena arena;
 
-    if (!d->has_key || d->has_saved || events_of(d) < least_events || !mv_saved_folder(folder))
+    if (!d->has_key || (d->has_saved && !d->is_sketch) || events_of(d) < least_events ||
+        !mv_saved_folder(folder))
         return;
     mv_arena_init(&arena, d->saved_arena.budget);
     index.devices = mv_push_array(&arena, mv_saved_device, MV_SAVED_DEVICES);
@@ -55,6 +56,23 @@ void mv_document_remember(const mv_document *d, uint64_t least_events)
         key.low == d->key.low && key.high == d->key.high)
         mv_saved_index_write(folder, key, &index);
     mv_arena_release(&arena);
+}
+
+/* Outlines of what was just read, where there are none of the last time: all else takes a while. */
+static void sketch(mv_document *d)
+{
+    if (d->has_saved || !d->saved_arena.budget || events_of(d) < MV_LONG_EVENTS)
+        return;
+    d->saved = (mv_saved_index){0};
+    d->saved.devices = mv_push_array(&d->saved_arena, mv_saved_device, MV_SAVED_DEVICES);
+    if (!d->saved.devices)
+        return;
+    for (uint32_t i = 0; i < d->device_count && d->saved.count < MV_SAVED_DEVICES; i++)
+        if (d->devices[i].events > 0)
+            mv_saved_device_sketch(d->devices[i].device, &d->trace,
+                                   &d->saved.devices[d->saved.count++]);
+    d->is_sketch = true;
+    atomic_store_explicit(&d->has_saved, true, memory_order_release);
 }
 
 /* ---- reading ----------------------------------------------------------------------------- */
@@ -123,9 +141,9 @@ void mv_document_read(mv_document *d, mv_budget *budget, mv_read_opts opts)
     if (mv_trace_read(&d->arena, d->path, &opts, &d->trace, err) != MV_OK ||
         mv_sites_find(&d->arena, &d->trace, &d->sites, err) != MV_OK ||
         find_devices(d, budget, err) != MV_OK)
-        fail(d);
-    else
-        set_stage(&d->stage, MV_DOCUMENT_OPENED);
+        return fail(d);
+    sketch(d);
+    set_stage(&d->stage, MV_DOCUMENT_OPENED);
 }
 
 /* ---- what a picture needs ---------------------------------------------------------------- */

@@ -81,6 +81,7 @@ typedef struct {
     mv_saved_index saved; /* constant once has_saved is set */
     mv_saved_key key;
     bool has_key;
+    bool is_sketch; /* of `saved`: it comes from this time's events. Constant likewise */
     _Atomic bool has_saved;
     mv_err failure; /* of MV_DOCUMENT_FAILED */
     char why[512];  /* likewise, as a sentence: "FILE: byte N: what is wrong" */

@@ -208,6 +208,7 @@ static void outline_curves(mv_ui *ui, mv_box plot, const mv_saved_device *s, uin
 
 static void paint_outline(mv_view *view, mv_box box, const mv_saved_device *s)
 {
+    bool is_sketch = mv_view_document(view)->is_sketch;
     mv_ui *ui = &view->ui;
     uint64_t most = s->most_reserved > s->peak ? s->most_reserved : s->peak;
     char count[MV_TICK_TEXT], peak[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT];
@@ -216,10 +217,9 @@ static void paint_outline(mv_view *view, mv_box box, const mv_saved_device *s)
     mv_box_cut_left(&words, mv_ui_px(ui, 96));
     mv_ui_text(
         ui, words, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START,
-        mv_scene_format(&ui->scene,
-                        "device %u, as it was the last time: peak %s allocated, %s reserved; "
-                        "%s events",
-                        s->device, mv_size_text(peak, s->peak),
+        mv_scene_format(&ui->scene, "device %u, %s %s %s, %s reserved; %s events", s->device,
+                        is_sketch ? "as far as is known: at most" : "as it was the last time: peak",
+                        mv_size_text(peak, s->peak), is_sketch ? "asked for" : "allocated",
                         mv_size_text(reserved, s->most_reserved), mv_axis_exact(s->events, count)));
     mv_box_cut_left(&box, mv_ui_px(ui, 96));
     mv_box_cut_right(&box, mv_ui_px(ui, 16));

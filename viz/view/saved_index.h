@@ -51,6 +51,10 @@ bool mv_saved_folder(char folder[MV_SAVED_PATH]);
 /* False: not a file that can be read twice, or memory is out. `arena` is for memory on its way. */
 bool mv_saved_key_of(mv_arena *arena, const char *path, mv_saved_key *out);
 
+/* What the events alone tell, in one pass, before it is known who lived when: bytes that were asked
+ * for in place of allocated ones, on top of what the final heap says was there before. */
+void mv_saved_device_sketch(uint32_t device, const mv_trace *trace, mv_saved_device *out);
+
 void mv_saved_device_fill(uint32_t device, const mv_pyramid *pyramid, mv_saved_device *out);
 
 /* False: there is none, or none that is whole. */
