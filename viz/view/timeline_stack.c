@@ -8,7 +8,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { TINT_US = 2500 }; /* for each frame, when other threads make the tiles */
+enum { TINT_US = 800 }; /* for each frame, when other threads make the tiles */
 
 static int64_t clock_us(void)
 {
