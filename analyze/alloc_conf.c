@@ -347,3 +347,61 @@ const char *mv_alloc_conf_print(const mv_alloc_conf *conf, char *out, uint32_t s
         put(out, size, &at, "per_process_memory_fraction:%.9g", conf->fraction);
     return out;
 }
+
+/* The end of the setting that begins at `at`: its comma, or the end of the text. */
+static const char *end_of_setting(const char *at)
+{
+    uint32_t depth = 0;
+
+    for (; *at && (depth > 0 || *at != ','); at++) {
+        depth += *at == '[';
+        depth -= *at == ']' && depth > 0;
+    }
+    return at;
+}
+
+static bool has_key(const char *setting, const char *end, const char *key)
+{
+    for (; setting < end && *setting != ':'; setting++)
+        if (!isspace((unsigned char)*setting) && *setting != *key++)
+            return false;
+    return *key == 0;
+}
+
+static void append(char *out, uint32_t *at, const char *text, uint64_t length)
+{
+    if (*at > 0)
+        out[(*at)++] = ',';
+    memcpy(out + *at, text, length);
+    *at += (uint32_t)length;
+    out[*at] = 0;
+}
+
+const char *mv_alloc_conf_change(mv_arena *arena, const char *text, const char *key,
+                                 const char *value)
+{
+    char setting[128];
+    bool is_done = !value;
+    uint32_t at = 0;
+    uint64_t length;
+    char *out = mv_push_array(arena, char, strlen(text) + sizeof setting + 2);
+
+    if (!out)
+        return NULL;
+    snprintf(setting, sizeof setting, "%s:%s", key, value ? value : "");
+    for (const char *end; *text; text = *end ? end + 1 : end) {
+        while (isspace((unsigned char)*text))
+            text++;
+        end = end_of_setting(text);
+        length = (uint64_t)(end - text);
+        if (length > 0 && !has_key(text, end, key)) {
+            append(out, &at, text, length);
+        } else if (length > 0 && !is_done) {
+            append(out, &at, setting, strlen(setting));
+            is_done = true;
+        }
+    }
+    if (!is_done)
+        append(out, &at, setting, strlen(setting));
+    return out;
+}

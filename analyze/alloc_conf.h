@@ -41,4 +41,9 @@ bool mv_alloc_conf_same(const mv_alloc_conf *a, const mv_alloc_conf *b);
 /* A text that parses to the settings; "" for the defaults. Cut to fit, which 512 bytes do. */
 const char *mv_alloc_conf_print(const mv_alloc_conf *conf, char *out, uint32_t size);
 
+/* The text with one setting changed, or left out (`value` NULL), and all others kept: in `arena`,
+ * NULL when memory is out. */
+const char *mv_alloc_conf_change(mv_arena *arena, const char *text, const char *key,
+                                 const char *value);
+
 #endif

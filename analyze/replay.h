@@ -42,6 +42,7 @@ typedef struct mv_replay_script mv_replay_script;
 typedef struct {
     mv_alloc_conf conf;
     uint64_t limit; /* bytes that may be reserved; 0: no limit */
+    uint32_t end;   /* events [0, end) are replayed; 0: all */
     mv_replay_start_rule start;
     mv_place_rule place;
     bool strange_addresses;         /* do not begin with the recorded addresses of segments */
@@ -57,6 +58,8 @@ typedef struct {
     bool gave_up;           /* MV_REPLAY_MOST_WORK: the end of the trace is not replayed */
     uint32_t recorded_ooms; /* oom events of the trace, and of these: */
     uint32_t avoided_ooms;  /* those whose request is met */
+    uint64_t spare; /* of the limit, with the last of these met: what is neither allocated nor
+                     * pending; MV_NO_BYTES: none was met, or there is no limit */
 } mv_replay_result;
 
 /* Likewise. Requests that fail are left out, with their frees, and the replay goes on. */

@@ -71,6 +71,9 @@ static void run_oom(running *r, uint32_t event)
         return;
     }
     r->result->avoided_ooms++;
+    if (r->heap.limit != UINT64_MAX)
+        r->result->spare =
+            r->heap.limit > r->heap.now.active ? r->heap.limit - r->heap.now.active : 0;
     mv_replay_request_free(&r->heap, block);
     mv_replay_complete_free(&r->heap, block);
 }
@@ -139,15 +142,16 @@ mv_code mv_replay_run(mv_arena *arena, const mv_trace *trace, const mv_lives *li
     mv_arena own;
     mv_replay_script script;
     running r = {.script = opts.script ? opts.script : &script, .result = out};
+    uint32_t end = opts.end && opts.end < lives->events.count ? opts.end : lives->events.count;
     mv_code code = MV_OK;
 
-    *out = (mv_replay_result){.first_oom = MV_NEVER};
+    *out = (mv_replay_result){.first_oom = MV_NEVER, .spare = MV_NO_BYTES};
     mv_arena_init(&own, arena->budget);
     if (!opts.script)
         code = mv_replay_script_make(&own, trace, lives, &script, err);
     if (code == MV_OK && !start(&r, &own, &opts))
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
-    for (uint32_t i = 0; code == MV_OK && i < lives->events.count && !out->gave_up; i++) {
+    for (uint32_t i = 0; code == MV_OK && i < end && !out->gave_up; i++) {
         run_event(&r, i);
         out->gave_up = mv_replay_is_endless(&r.heap);
         if (r.heap.out_of_memory)

@@ -27,7 +27,7 @@ typedef struct {
 /* Devices with nothing to replay have no say, unless there are no others. */
 static bool is_idle(const inquiry *q, uint32_t index)
 {
-    return q->found[index].trust == MV_TRUST_NONE && q->end - q->first > 1;
+    return q->found[index].trials.trust == MV_TRUST_NONE && q->end - q->first > 1;
 }
 
 /* ---- JSON -------------------------------------------------------------------------------- */
@@ -39,7 +39,7 @@ static cJSON *text_json(mv_report *r, const char *text)
 
 static cJSON *fidelity_json(mv_report *r, const mv_whatif *w)
 {
-    const mv_replay_fidelity *f = &w->fidelity;
+    const mv_replay_fidelity *f = &w->trials.fidelity;
     cJSON *o = mv_json_object(r, NULL, NULL);
     bool differs = f->first_difference != MV_NEVER;
 
@@ -51,8 +51,8 @@ static cJSON *fidelity_json(mv_report *r, const mv_whatif *w)
     mv_json_add(r, o, "first_difference",
                 differs ? mv_json_u64(f->first_difference) : cJSON_CreateNull());
     mv_json_add_text(r, o, "why", f->why);
-    mv_json_add_text(r, o, "trust", mv_trust_name(w->trust));
-    mv_json_add_text(r, o, "trust_why", w->trust_why);
+    mv_json_add_text(r, o, "trust", mv_trust_name(w->trials.trust));
+    mv_json_add_text(r, o, "trust_why", w->trials.trust_why);
     return o;
 }
 
@@ -60,15 +60,15 @@ static cJSON *recorded_json(mv_report *r, const mv_whatif *w)
 {
     cJSON *o = mv_json_object(r, NULL, NULL);
 
-    mv_json_add_text(r, o, "conf", w->recorded_conf);
-    mv_json_add_u64(r, o, "peak_reserved", w->recorded_reserved);
-    mv_json_add_u64(r, o, "peak_allocated", w->recorded_allocated);
-    mv_json_add_u64(r, o, "segment_allocs", w->recorded_segment_allocs);
-    mv_json_add_u64(r, o, "oom_events", w->recorded_ooms);
+    mv_json_add_text(r, o, "conf", w->trials.recorded_conf);
+    mv_json_add_u64(r, o, "peak_reserved", w->trials.recorded_reserved);
+    mv_json_add_u64(r, o, "peak_allocated", w->trials.recorded_allocated);
+    mv_json_add_u64(r, o, "segment_allocs", w->trials.recorded_segment_allocs);
+    mv_json_add_u64(r, o, "oom_events", w->trials.recorded_ooms);
     return o;
 }
 
-static void add_run(mv_report *r, cJSON *array, const mv_whatif_run *run)
+static void add_run(mv_report *r, cJSON *array, const mv_trial *run)
 {
     const mv_replay_result *s = &run->result;
     cJSON *o = mv_json_object(r, array, NULL);
@@ -121,8 +121,8 @@ static cJSON *limit_json(mv_report *r, const mv_whatif *w)
 {
     cJSON *o = mv_json_object(r, NULL, NULL);
 
-    mv_json_add(r, o, "bytes", mv_json_bytes(w->limit));
-    mv_json_add_text(r, o, "source", mv_limit_source_name(w->limit_source));
+    mv_json_add(r, o, "bytes", mv_json_bytes(w->trials.limit));
+    mv_json_add_text(r, o, "source", mv_limit_source_name(w->trials.limit_source));
     return o;
 }
 
@@ -148,23 +148,23 @@ static cJSON *devices_json(mv_report *r, const inquiry *q)
 /* Adds what one device says to what all say: figures add up, trust is that of the worst. */
 static void add_device(mv_whatif *sum, const mv_whatif *w)
 {
-    sum->fidelity.segment_events += w->fidelity.segment_events;
-    sum->fidelity.segment_matched += w->fidelity.segment_matched;
-    sum->fidelity.allocs += w->fidelity.allocs;
-    sum->fidelity.allocs_matched += w->fidelity.allocs_matched;
-    sum->fidelity.exact = sum->fidelity.exact && w->fidelity.exact;
-    if (w->trust > sum->trust) {
-        sum->trust = w->trust;
-        sum->trust_why = w->trust_why;
+    sum->trials.fidelity.segment_events += w->trials.fidelity.segment_events;
+    sum->trials.fidelity.segment_matched += w->trials.fidelity.segment_matched;
+    sum->trials.fidelity.allocs += w->trials.fidelity.allocs;
+    sum->trials.fidelity.allocs_matched += w->trials.fidelity.allocs_matched;
+    sum->trials.fidelity.exact = sum->trials.fidelity.exact && w->trials.fidelity.exact;
+    if (w->trials.trust > sum->trials.trust) {
+        sum->trials.trust = w->trials.trust;
+        sum->trials.trust_why = w->trials.trust_why;
     }
-    sum->recorded_reserved += w->recorded_reserved;
-    sum->recorded_allocated += w->recorded_allocated;
-    sum->recorded_segment_allocs += w->recorded_segment_allocs;
-    sum->recorded_ooms += w->recorded_ooms;
+    sum->trials.recorded_reserved += w->trials.recorded_reserved;
+    sum->trials.recorded_allocated += w->trials.recorded_allocated;
+    sum->trials.recorded_segment_allocs += w->trials.recorded_segment_allocs;
+    sum->trials.recorded_ooms += w->trials.recorded_ooms;
     for (uint32_t i = 0; i < sum->run_count; i++)
         for (uint32_t j = 0; j < w->run_count; j++) {
-            mv_whatif_run *to = &sum->runs[i];
-            const mv_whatif_run *run = &w->runs[j];
+            mv_trial *to = &sum->runs[i];
+            const mv_trial *run = &w->runs[j];
             if (strcmp(to->conf, run->conf) != 0)
                 continue;
             to->result.peak.reserved += run->result.peak.reserved;
@@ -184,12 +184,12 @@ static void add_device(mv_whatif *sum, const mv_whatif *w)
 static bool sum_devices(const inquiry *q, mv_whatif *sum)
 {
     uint32_t base = 0;
-    mv_whatif_run *runs;
+    mv_trial *runs;
 
     while (base + 1 < q->end - q->first && is_idle(q, base))
         base++;
     *sum = q->found[base];
-    runs = mv_push_array(&q->cli->arena, mv_whatif_run, sum->run_count);
+    runs = mv_push_array(&q->cli->arena, mv_trial, sum->run_count);
     if (!runs)
         return false;
     for (uint32_t i = 0; i < sum->run_count; i++) {
@@ -206,11 +206,11 @@ static bool sum_devices(const inquiry *q, mv_whatif *sum)
 static int put_json(const inquiry *q)
 {
     mv_report report, *r = &report;
-    mv_whatif sum = {.fidelity = {.first_difference = MV_NEVER},
-                     .trust = MV_TRUST_NONE,
-                     .trust_why = "the file has no device",
-                     .recorded_conf = "",
-                     .limit = UINT64_MAX};
+    mv_whatif sum = {.trials = {.fidelity = {.first_difference = MV_NEVER},
+                                .trust = MV_TRUST_NONE,
+                                .trust_why = "the file has no device",
+                                .recorded_conf = "",
+                                .limit = UINT64_MAX}};
 
     mv_report_open(r, q->cli);
     r->failed = r->failed || (q->end > q->first && !sum_devices(q, &sum));
@@ -249,7 +249,7 @@ static void put_verdict(const inquiry *q, uint32_t device, const mv_whatif *w)
         if (a->saves > 0)
             mv_out_format(out, " would save %s of %s reserved",
                           mv_size_text(saves, (uint64_t)a->saves),
-                          mv_size_text(of, w->recorded_reserved));
+                          mv_size_text(of, w->trials.recorded_reserved));
         else
             mv_out_text(out, " would avoid the failure");
     }
@@ -259,14 +259,14 @@ static void put_verdict(const inquiry *q, uint32_t device, const mv_whatif *w)
 
 static void put_trust(const inquiry *q, const mv_whatif *w)
 {
-    const mv_replay_fidelity *f = &w->fidelity;
+    const mv_replay_fidelity *f = &w->trials.fidelity;
 
     mv_out_format(q->out,
                   "  replay of the recorded run: %u of %u segment events, %u of %u addresses; "
                   "trust %s:\n  ",
                   f->segment_matched, f->segment_events, f->allocs_matched, f->allocs,
-                  mv_trust_name(w->trust));
-    put_text(q->out, w->trust_why);
+                  mv_trust_name(w->trials.trust));
+    put_text(q->out, w->trials.trust_why);
     mv_out_char(q->out, '\n');
 }
 
@@ -275,20 +275,20 @@ static void put_recorded(const inquiry *q, const mv_whatif *w)
     char reserved[MV_SIZE_TEXT], allocated[MV_SIZE_TEXT], limit[MV_SIZE_TEXT];
 
     mv_out_text(q->out, "  recorded with ");
-    put_text(q->out, *w->recorded_conf ? w->recorded_conf : "the default settings");
+    put_text(q->out, *w->trials.recorded_conf ? w->trials.recorded_conf : "the default settings");
     mv_out_format(q->out, ": %s reserved, %s allocated at their peaks, %llu device calls",
-                  mv_size_text(reserved, w->recorded_reserved),
-                  mv_size_text(allocated, w->recorded_allocated),
-                  (unsigned long long)w->recorded_segment_allocs);
-    if (w->recorded_ooms)
-        mv_out_format(q->out, ", %u requests failed", w->recorded_ooms);
+                  mv_size_text(reserved, w->trials.recorded_reserved),
+                  mv_size_text(allocated, w->trials.recorded_allocated),
+                  (unsigned long long)w->trials.recorded_segment_allocs);
+    if (w->trials.recorded_ooms)
+        mv_out_format(q->out, ", %u requests failed", w->trials.recorded_ooms);
     mv_out_char(q->out, '\n');
-    if (w->limit_source == MV_LIMIT_GIVEN)
-        mv_out_format(q->out, "  within %s\n", mv_size_text(limit, w->limit));
-    else if (w->limit_source == MV_LIMIT_REFUSALS)
+    if (w->trials.limit_source == MV_LIMIT_GIVEN)
+        mv_out_format(q->out, "  within %s\n", mv_size_text(limit, w->trials.limit));
+    else if (w->trials.limit_source == MV_LIMIT_REFUSALS)
         mv_out_format(q->out,
                       "  within %s, the most that the recorded run got (--capacity says more)\n",
-                      mv_size_text(limit, w->limit));
+                      mv_size_text(limit, w->trials.limit));
 }
 
 static void put_saves(mv_sheet *sheet, int64_t saves)
@@ -313,7 +313,7 @@ static void put_runs(const inquiry *q, const mv_whatif *w)
         return;
     mv_sheet_init(&sheet, &q->cli->scratch, columns, 8);
     for (uint32_t i = 0; i < w->run_count && i < q->limit; i++) {
-        const mv_whatif_run *run = &w->runs[i];
+        const mv_trial *run = &w->runs[i];
         char text[600];
         mv_sheet_size(&sheet, run->result.peak.reserved);
         put_saves(&sheet, run->saves);
@@ -351,7 +351,7 @@ static void put_device(const inquiry *q, uint32_t index)
     const mv_whatif *w = &q->found[index];
 
     put_verdict(q, q->first + index, w);
-    if (w->trust == MV_TRUST_NONE)
+    if (w->trials.trust == MV_TRUST_NONE)
         return;
     put_recorded(q, w);
     put_trust(q, w);

@@ -82,8 +82,8 @@ static mv_code replay(mv_arena *arena, const mv_trace *trace, const mv_lives *li
         mv_whatif_find(arena, trace, lives, &sites, (mv_whatif_opts){3, confs, (uint64_t)1 << 28},
                        &found, err) != MV_OK)
         return err->code;
-    if (found.fidelity.segment_matched > found.fidelity.segment_events ||
-        found.fidelity.allocs_matched > found.fidelity.allocs)
+    if (found.trials.fidelity.segment_matched > found.trials.fidelity.segment_events ||
+        found.trials.fidelity.allocs_matched > found.trials.fidelity.allocs)
         fail("more is predicted than there is");
     return MV_OK;
 }

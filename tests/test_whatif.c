@@ -53,7 +53,7 @@ Test(whatif, built_in_set_is_ranked_and_names_the_best)
     for (uint32_t i = 1; i < q.found.run_count; i++)
         cr_expect_geq(q.found.runs[i].result.peak.reserved,
                       q.found.runs[i - 1].result.peak.reserved);
-    cr_expect_eq(q.found.trust, MV_TRUST_EXACT);
+    cr_expect_eq(q.found.trials.trust, MV_TRUST_EXACT);
     cr_assert_eq(q.found.advice_count, 2);
     cr_expect_str_eq(q.found.advice[0].setting, "expandable_segments:True");
     cr_expect_eq(q.found.advice[0].saves, 673185792 - 146800640);
@@ -102,8 +102,8 @@ Test(whatif, a_recorded_failure_bounds_the_replay)
     question q;
 
     ask(&q, "oom_fragmented", (mv_whatif_opts){0});
-    cr_expect_eq(q.found.limit_source, MV_LIMIT_REFUSALS);
-    cr_expect_eq(q.found.limit, q.found.recorded_reserved);
+    cr_expect_eq(q.found.trials.limit_source, MV_LIMIT_REFUSALS);
+    cr_expect_eq(q.found.trials.limit, q.found.trials.recorded_reserved);
     cr_expect_str_eq(q.found.runs[0].conf, "expandable_segments:True");
     cr_expect(q.found.runs[0].fits);
     cr_expect_eq(q.found.runs[0].result.avoided_ooms, 1);
@@ -120,8 +120,8 @@ Test(whatif, memory_that_others_hold_counts)
     question q;
 
     ask(&q, "oom_outside", (mv_whatif_opts){0});
-    cr_expect_gt(q.found.limit, q.found.recorded_reserved);
-    cr_expect_lt(q.found.limit, (uint64_t)2 << 30, "2 GiB were refused");
+    cr_expect_gt(q.found.trials.limit, q.found.trials.recorded_reserved);
+    cr_expect_lt(q.found.trials.limit, (uint64_t)2 << 30, "2 GiB were refused");
     cr_expect_eq(q.found.advice_count, 0);
     done(&q);
 }
@@ -131,7 +131,7 @@ Test(whatif, refuses_advice_when_the_peak_was_made_before)
     question q;
 
     ask(&q, "ring", (mv_whatif_opts){0});
-    cr_expect_eq(q.found.trust, MV_TRUST_LOW);
+    cr_expect_eq(q.found.trials.trust, MV_TRUST_LOW);
     cr_expect_eq(q.found.run_count, 0);
     cr_expect_eq(q.found.advice_count, 0);
     cr_expect_not_null(q.found.advice_none);
@@ -143,8 +143,8 @@ Test(whatif, late_history_says_how_sure_it_is)
     question q;
 
     ask(&q, "frag_varying_batch", (mv_whatif_opts){0});
-    cr_expect_eq(q.found.trust, MV_TRUST_HIGH);
-    cr_expect(strstr(q.found.trust_why, "before the trace"));
+    cr_expect_eq(q.found.trials.trust, MV_TRUST_HIGH);
+    cr_expect(strstr(q.found.trials.trust_why, "before the trace"));
     cr_assert_eq(q.found.advice_count, 1);
     cr_expect_str_eq(q.found.advice[0].setting, "expandable_segments:True");
     done(&q);
@@ -155,7 +155,7 @@ Test(whatif, no_events_no_answer)
     question q;
 
     ask(&q, "no_history", (mv_whatif_opts){0});
-    cr_expect_eq(q.found.trust, MV_TRUST_NONE);
+    cr_expect_eq(q.found.trials.trust, MV_TRUST_NONE);
     cr_expect_eq(q.found.run_count, 0);
     done(&q);
 }
@@ -172,10 +172,10 @@ Test(whatif, refuses_advice_when_nothing_is_predicted)
         mvt_alloc(t, .addr = 0x10000000 + (31 - i) * 2 * MIB, .bytes = MIB / 2);
     mvt_final_heap(t);
     ask_trace(&q, mvt_done(t), (mv_whatif_opts){0});
-    cr_expect_eq(q.found.trust, MV_TRUST_LOW);
+    cr_expect_eq(q.found.trials.trust, MV_TRUST_LOW);
     cr_expect_eq(q.found.advice_count, 0);
-    cr_expect_not(q.found.fidelity.exact);
-    cr_expect_lt(q.found.fidelity.allocs_matched, 8);
+    cr_expect_not(q.found.trials.fidelity.exact);
+    cr_expect_lt(q.found.trials.fidelity.allocs_matched, 8);
     mvt_drop(t);
     done(&q);
 }
