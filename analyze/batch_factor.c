@@ -7,15 +7,8 @@
 #define SAME 0.01
 /* How near to the factor a size's ratio must be. */
 #define NEAR 0.03
-/* Of the bytes whose sizes changed, this part must agree on the factor, */
-#define AGREEING 0.7
-/* which must be this part of all bytes asked for. */
+/* The bytes whose sizes changed must be this part of all bytes asked for. */
 #define CHANGED 0.2
-
-typedef struct {
-    double ratio;
-    double weight;
-} scaled_size;
 
 typedef struct {
     uint32_t count;
@@ -48,16 +41,58 @@ static size_list own_sizes(const mv_summary_site *site, const mv_summary_site *o
 
 static int by_ratio(const void *a, const void *b)
 {
-    const scaled_size *x = a, *y = b;
+    const mv_scaled_size *x = a, *y = b;
 
     return x->ratio < y->ratio ? -1 : x->ratio > y->ratio;
+}
+
+void mv_scaled_size_add(mv_scaled_size *sizes, uint32_t *count, uint64_t before, uint64_t after,
+                        uint32_t times)
+{
+    double ratio = (double)after / (double)before;
+
+    if (fabs(ratio - 1) > SAME)
+        sizes[(*count)++] = (mv_scaled_size){ratio, (double)before * (double)times};
+}
+
+double mv_scaled_sizes_weight(const mv_scaled_size *sizes, uint32_t count)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        sum += sizes[i].weight;
+    return sum;
+}
+
+double mv_scaled_sizes_median(mv_scaled_size *sizes, uint32_t count)
+{
+    double weight = mv_scaled_sizes_weight(sizes, count), sum = 0;
+
+    qsort(sizes, count, sizeof *sizes, by_ratio);
+    for (uint32_t i = 0; i < count; i++) {
+        sum += sizes[i].weight;
+        if (sum >= weight / 2)
+            return sizes[i].ratio;
+    }
+    return 0;
+}
+
+double mv_scaled_sizes_agreeing(const mv_scaled_size *sizes, uint32_t count, double factor)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        if (fabs(sizes[i].ratio / factor - 1) <= NEAR ||
+            fabs(sizes[i].ratio / (factor * factor) - 1) <= NEAR)
+            sum += sizes[i].weight;
+    return sum;
 }
 
 /* Sizes of sites of both that changed; the weight of all in *total. A site may make blocks of
  * several sizes, some of which stay (a workspace, a mask): those that remain on either side are
  * taken in order. Sites without frames do not count: the backward pass's own threads have but one
  * stack for all they do. */
-static uint32_t gather(const mv_summary *reference, const mv_summary *rank, scaled_size *out,
+static uint32_t gather(const mv_summary *reference, const mv_summary *rank, mv_scaled_size *out,
                        double *total)
 {
     uint32_t count = 0;
@@ -70,53 +105,26 @@ static uint32_t gather(const mv_summary *reference, const mv_summary *rank, scal
         size_list before = own_sizes(a, b), after = own_sizes(b, a);
         *total += (double)a->requested;
         for (uint32_t k = 0; before.count == after.count && k < before.count; k++) {
-            double ratio = (double)after.size[k] / (double)before.size[k];
-            if (fabs(ratio - 1) > SAME)
-                out[count++] =
-                    (scaled_size){ratio, (double)before.size[k] * (double)before.times[k]};
+            mv_scaled_size_add(out, &count, before.size[k], after.size[k], before.times[k]);
         }
     }
-    qsort(out, count, sizeof *out, by_ratio);
     return count;
-}
-
-static double median_ratio(const scaled_size *sizes, uint32_t count, double weight)
-{
-    double sum = 0;
-
-    for (uint32_t i = 0; i < count; i++) {
-        sum += sizes[i].weight;
-        if (sum >= weight / 2)
-            return sizes[i].ratio;
-    }
-    return 0;
-}
-
-static double agreeing(const scaled_size *sizes, uint32_t count, double factor)
-{
-    double sum = 0;
-
-    for (uint32_t i = 0; i < count; i++)
-        if (fabs(sizes[i].ratio / factor - 1) <= NEAR ||
-            fabs(sizes[i].ratio / (factor * factor) - 1) <= NEAR)
-            sum += sizes[i].weight;
-    return sum;
 }
 
 double mv_batch_factor(mv_arena *scratch, const mv_summary *reference, const mv_summary *rank)
 {
-    scaled_size *sizes =
-        mv_push_array(scratch, scaled_size, (uint64_t)reference->sites * MV_SUMMARY_SIZES);
-    double total, changed = 0, factor;
+    mv_scaled_size *sizes =
+        mv_push_array(scratch, mv_scaled_size, (uint64_t)reference->sites * MV_SUMMARY_SIZES);
+    double total, changed, factor;
     uint32_t count;
 
     if (!sizes)
         return 0;
     count = gather(reference, rank, sizes, &total);
-    for (uint32_t i = 0; i < count; i++)
-        changed += sizes[i].weight;
+    changed = mv_scaled_sizes_weight(sizes, count);
     if (count < 2 || changed < CHANGED * total)
         return 0;
-    factor = median_ratio(sizes, count, changed);
-    return agreeing(sizes, count, factor) >= AGREEING * changed ? factor : 0;
+    factor = mv_scaled_sizes_median(sizes, count);
+    return mv_scaled_sizes_agreeing(sizes, count, factor) >= MV_FACTOR_AGREEING * changed ? factor
+                                                                                          : 0;
 }

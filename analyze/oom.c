@@ -1,16 +1,14 @@
 #include "analyze/oom.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "analyze/block_size.h"
 #include "analyze/oom_failures.h"
+#include "analyze/oom_judge.h"
+#include "analyze/oom_outlook.h"
 #include "analyze/segment_growth.h"
-#include "analyze/size.h"
 
 #define MIB ((uint64_t)1 << 20)
-#define GIB ((uint64_t)1 << 30)
 
 static const char *const verdict_names[MV_OOM_VERDICT_COUNT] = {
 #define MV_OOM_VERDICT_NAME(name, text) text,
@@ -31,9 +29,14 @@ typedef struct {
     mv_block_rules rules;
     mv_heap heap;
     uint64_t most_reserved; /* so far */
+    uint64_t least_refused; /* of totals that a limit of the process refused; UINT64_MAX: none */
     uint64_t most_seen;     /* reserved and free together, at any failure */
+    uint32_t call;          /* that gives memory back; MV_NO_CALL: none */
+    uint64_t held;          /* reserved before it did */
+    bool collects;          /* segments are given back for garbage_collection_threshold, too */
+    uint64_t *most;         /* [events] most ever allocated, after each event */
+    mv_oom_prospect prospect;
     mv_ooms *out;
-    bool failed;
 } trial;
 
 const char *mv_oom_verdict_name(mv_oom_verdict verdict)
@@ -47,20 +50,6 @@ uint64_t mv_oom_likely_total(uint64_t bytes)
         if (common_totals[i] * MIB >= bytes)
             return common_totals[i] * MIB;
     return 0;
-}
-
-__attribute__((format(printf, 2, 3))) static const char *say(trial *t, const char *format, ...)
-{
-    char text[768];
-    const char *kept;
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    kept = mv_arena_text(t->arena, text, strlen(text));
-    t->failed = t->failed || !kept;
-    return kept;
 }
 
 /* ---- figures ----------------------------------------------------------------------------- */
@@ -104,128 +93,27 @@ static void find_outside(const trial *t, mv_oom *o)
     o->outside = o->total > held ? o->total - held : 0;
 }
 
-/* Bytes of the device that a new segment could have had, as far as is certain. */
-static uint64_t available(const trial *t, const mv_oom *o)
+/* Under a limit, PyTorch could reserve what it did reserve at most so far, and less than it would
+ * have come to now; else what it holds and the device has left. */
+static void find_limit(trial *t, mv_oom *o)
 {
-    if (o->limited)
-        return t->most_reserved - o->bytes.reserved;
-    return o->device_free == MV_NO_BYTES ? 0 : o->device_free;
-}
+    mv_oom_outlook *out = &o->outlook;
+    uint64_t held = o->bytes.reserved;
 
-/* ---- the verdict ------------------------------------------------------------------------- */
-
-/* Free bytes that are most of the request, and with what the device had would have been enough. */
-static bool would_do(const mv_oom *o, uint64_t free, uint64_t rest)
-{
-    return free >= o->requested / 2 && free + rest >= o->requested;
-}
-
-/* A CUDA context, libraries and other small processes take so much anywhere. */
-static bool is_mostly_outside(const mv_oom *o)
-{
-    return !o->limited && o->outside > 2 * GIB + o->total / 20 &&
-           o->outside + o->device_free >= o->segment;
-}
-
-static mv_oom_verdict judge(const trial *t, const mv_oom *o, uint32_t domain)
-{
-    uint64_t rest = available(t, o), pending = 0;
-
-    if (domain != MV_NO_ROW) {
-        mv_domain_span own = {domain, domain + 1};
-        pending = t->heap.of[domain].pending;
-        if (o->largest_hole >= o->requested)
-            return t->rules.max_split == UINT64_MAX ? MV_OOM_PENDING_FREE : MV_OOM_FRAGMENTATION;
-        if (pending && mv_holes_largest(mv_heap_settled(&t->heap), own) >= o->requested)
-            return MV_OOM_PENDING_FREE;
+    if (o->limited) {
+        out->limit_least = t->most_reserved;
+        out->limit_most = held + o->segment - 1;
+        if (t->least_refused < out->limit_most)
+            out->limit_most = t->least_refused;
+        t->least_refused = out->limit_most;
+        if (out->limit_most < out->limit_least) /* lowered since */
+            out->limit_least = held;
+    } else {
+        out->limit_least = held + (o->device_free == MV_NO_BYTES ? 0 : o->device_free);
+        out->limit_most = out->limit_least;
     }
-    if (would_do(o, o->usable, rest))
-        return MV_OOM_FRAGMENTATION;
-    if (pending && would_do(o, o->usable + pending, rest))
-        return MV_OOM_PENDING_FREE;
-    if (would_do(o, o->bytes.free, rest))
-        return MV_OOM_STREAM_OR_POOL;
-    return is_mostly_outside(o) ? MV_OOM_OUTSIDE : MV_OOM_CAPACITY;
-}
-
-/* Whether no emptier device of its kind, or of any, could serve the request. */
-static bool is_beyond_device(const mv_oom *o)
-{
-    if (o->total_source == MV_TOTAL_SAMPLED)
-        return o->requested > o->total;
-    return mv_oom_likely_total(o->requested) == 0;
-}
-
-static const char *why(trial *t, const mv_oom *o)
-{
-    char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT], c[MV_SIZE_TEXT];
-
-    mv_size_text(a, o->requested);
-    switch (o->verdict) {
-    case MV_OOM_FRAGMENTATION:
-        if (o->largest_hole >= o->requested)
-            return say(t, "a hole of %s is free, but max_split_size_mb keeps it from being cut",
-                       mv_size_text(b, o->largest_hole));
-        return say(t, "%s are free in the right pool and stream, but the largest hole is %s",
-                   mv_size_text(b, o->usable), mv_size_text(c, o->largest_hole));
-    case MV_OOM_STREAM_OR_POOL:
-        return say(t, "%s are free, but only %s of it in the pool and stream of the request",
-                   mv_size_text(b, o->bytes.free), mv_size_text(c, o->usable));
-    case MV_OOM_PENDING_FREE:
-        return o->largest_hole >= o->requested
-                   ? say(t, "a hole of %s became free while the request waited, too late for it",
-                         mv_size_text(b, o->largest_hole))
-                   : say(t, "%s were freed, but other streams may still use them",
-                         mv_size_text(b, o->bytes.pending));
-    case MV_OOM_OUTSIDE:
-        return say(t, "PyTorch holds %s and the device has %s left: others hold the rest, %s%s",
-                   mv_size_text(a, o->bytes.reserved), mv_size_text(b, o->device_free),
-                   mv_size_text(c, o->outside),
-                   o->total_source == MV_TOTAL_GUESSED ? " or more" : "");
-    default:
-        if (is_beyond_device(o))
-            return o->total_source == MV_TOTAL_SAMPLED
-                       ? say(t, "the request alone is more than the device's %s",
-                             mv_size_text(b, o->total))
-                       : say(t, "no GPU has %s", a);
-        if (o->limited)
-            return say(t,
-                       "the device has %s left: a memory limit of the process refused %s "
-                       "beyond the %s that PyTorch holds",
-                       mv_size_text(b, o->device_free), mv_size_text(a, o->segment),
-                       mv_size_text(c, o->bytes.reserved));
-        return say(t, "%s are in use and %s are left", mv_size_text(b, o->bytes.allocated),
-                   mv_size_text(c, o->device_free == MV_NO_BYTES ? 0 : o->device_free));
-    }
-}
-
-static const char *advice(trial *t, const mv_oom *o)
-{
-    switch (o->verdict) {
-    case MV_OOM_FRAGMENTATION:
-        if (o->largest_hole >= o->requested)
-            return "raise max_split_size_mb, or leave it out";
-        if (t->rules.expandable)
-            return "free or move the blocks that pin the holes before the large request";
-        return "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or free the blocks that pin "
-               "the holes first";
-    case MV_OOM_STREAM_OR_POOL:
-        return "let one stream and one pool do the large allocations; delete CUDA graphs and "
-               "MemPools that are done, then torch.cuda.empty_cache()";
-    case MV_OOM_PENDING_FREE:
-        return "synchronise the streams that use the tensors (record_stream) before asking for "
-               "more, or try the request again";
-    case MV_OOM_OUTSIDE:
-        return "look for other processes (nvidia-smi) and for libraries that allocate by "
-               "themselves "
-               "(memviz run, then memviz ledger)";
-    default:
-        if (is_beyond_device(o))
-            return "look at the shape that is asked for there: nothing that could be freed makes "
-                   "room for it";
-        return "use less: a smaller batch, activation checkpointing, sharded or offloaded state; "
-               "memviz peak --at oom shows who holds the memory";
-    }
+    out->limit = out->limit_least + (out->limit_most - out->limit_least) / 2;
+    out->margin = (int64_t)(out->limit - held + o->bytes.free - o->requested);
 }
 
 /* ---- details ----------------------------------------------------------------------------- */
@@ -278,7 +166,8 @@ static bool list_holders(trial *t, mv_arena *scratch, const mv_heap_map *map, mv
 
 static mv_code detail(trial *t, mv_oom *o, uint32_t domain, mv_err *err)
 {
-    mv_oom_need need = {domain, o->requested, o->segment, available(t, o), o->largest_hole};
+    mv_oom_need need = {domain, o->requested, o->segment,
+                        o->outlook.limit_least - o->bytes.reserved, o->largest_hole};
     mv_arena scratch;
     mv_heap_map map;
     mv_code code;
@@ -298,18 +187,37 @@ static mv_code detail(trial *t, mv_oom *o, uint32_t domain, mv_err *err)
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-static mv_code try_one(trial *t, mv_oom *o, bool detailed, mv_err *err)
+static mv_code look_on(trial *t, mv_oom *o, uint32_t index, mv_err *err)
 {
+    mv_code code = MV_OK;
+
+    o->outlook.overhead = 1;
+    if (index < MV_MOST_OOM_DETAILS)
+        code = mv_oom_look_ahead(&t->prospect, o, err);
+    if (code == MV_OK && index < MV_MOST_OOM_TRIALS)
+        code = mv_oom_find_leak(&t->prospect, o, err);
+    if (code == MV_OK && index < MV_MOST_OOM_TRIALS)
+        code = mv_oom_try_expandable(&t->prospect, o, err);
+    return code;
+}
+
+static mv_code try_one(trial *t, uint32_t index, mv_err *err)
+{
+    mv_oom *o = &t->out->ooms[index];
     uint32_t domain = domain_of(t, o);
+    mv_oom_court court = {t->arena, t->trace, t->sites, &t->heap, &t->rules, domain, false};
+    mv_code code;
 
     measure(t, o, domain);
+    find_limit(t, o);
     find_outside(t, o);
-    o->verdict = judge(t, o, domain);
-    o->why = why(t, o);
-    o->advice = advice(t, o);
-    if (t->failed)
+    code = look_on(t, o, index, err);
+    if (code != MV_OK)
+        return code;
+    mv_oom_judge(&court, o);
+    if (court.failed)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "out-of-memory events");
-    return detailed ? detail(t, o, domain, err) : MV_OK;
+    return index < MV_MOST_OOM_DETAILS ? detail(t, o, domain, err) : MV_OK;
 }
 
 /* The moment of a refused call is behind the events ahead of it. */
@@ -318,13 +226,40 @@ static uint32_t moment_of(const mv_oom *o)
     return o->api_call == MV_NO_ROW ? o->event : o->event - 1;
 }
 
+/* A segment that was made only after memory had been given back was refused before. A limit that
+ * was passed later on is not that any more. */
+static void note_refusal(trial *t, uint32_t event, uint64_t held_before)
+{
+    const mv_events *ev = &t->lives->events;
+    uint8_t action = ev->action[event];
+
+    if (action == MV_ACTION_SEGMENT_FREE || action == MV_ACTION_SEGMENT_UNMAP) {
+        if (t->call != ev->call[event])
+            t->held = held_before;
+        t->call = ev->call[event];
+    } else if (action != MV_ACTION_FREE_COMPLETED) {
+        if (t->call != MV_NO_CALL && t->call == ev->call[event] && !t->collects &&
+            (action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP) &&
+            t->held + ev->size[event] <= t->least_refused)
+            t->least_refused = t->held + ev->size[event] - 1;
+        t->call = MV_NO_CALL;
+    }
+    if (t->heap.all.reserved > t->least_refused)
+        t->least_refused = UINT64_MAX;
+}
+
 static void advance(trial *t, uint32_t event)
 {
     while (event != MV_BEFORE && (t->heap.event == MV_BEFORE || t->heap.event < event)) {
+        uint32_t last = t->heap.event;
+        uint64_t held = t->heap.all.reserved;
+        uint64_t most = last == MV_BEFORE ? t->heap.all.allocated : t->most[last];
         if (!mv_heap_next(&t->heap))
             return;
+        t->most[t->heap.event] = t->heap.all.allocated > most ? t->heap.all.allocated : most;
         if (t->heap.all.reserved > t->most_reserved)
             t->most_reserved = t->heap.all.reserved;
+        note_refusal(t, t->heap.event, held);
     }
 }
 
@@ -339,6 +274,8 @@ static mv_code try_all(trial *t, mv_err *err)
         mv_arena_init(&scratch, t->arena->budget);
         code = mv_heap_init(&scratch, t->trace, t->lives, &t->heap, err);
         t->most_reserved = t->heap.all.reserved;
+        t->least_refused = UINT64_MAX;
+        t->call = MV_NO_CALL;
         for (uint32_t i = 0; i < t->out->count && code == MV_OK; i++) {
             mv_oom *o = &t->out->ooms[i];
             uint64_t seen;
@@ -347,10 +284,26 @@ static mv_code try_all(trial *t, mv_err *err)
             if (seen > t->most_seen)
                 t->most_seen = seen;
             if (pass == 1)
-                code = try_one(t, o, i < MV_MOST_OOM_DETAILS, err);
+                code = try_one(t, i, err);
         }
         mv_arena_release(&scratch);
     }
+    return code;
+}
+
+static mv_code try_and_forget(trial *t, mv_err *err)
+{
+    mv_arena scratch;
+    mv_code code;
+
+    mv_arena_init(&scratch, t->arena->budget);
+    t->most = mv_push_array(&scratch, uint64_t, t->lives->events.count);
+    code = t->most ? mv_steps_find(&scratch, t->trace, t->lives, &t->prospect.steps, err)
+                   : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "out-of-memory events");
+    t->prospect.most = t->most;
+    if (code == MV_OK)
+        code = try_all(t, err);
+    mv_arena_release(&scratch);
     return code;
 }
 
@@ -361,7 +314,10 @@ mv_code mv_ooms_find(mv_arena *arena, const mv_trace *trace, const mv_lives *liv
 
     *out = (mv_ooms){0};
     t.rules = mv_block_rules_of(trace);
+    t.collects = mv_setting_is_on(trace, "garbage_collection_threshold");
+    t.prospect = (mv_oom_prospect){
+        .arena = arena, .trace = trace, .lives = lives, .sites = sites, .rules = &t.rules};
     if (!mv_oom_failures_list(arena, trace, lives, window, out))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "out-of-memory events");
-    return out->count ? try_all(&t, err) : MV_OK;
+    return out->count ? try_and_forget(&t, err) : MV_OK;
 }

@@ -6,6 +6,8 @@
 #ifndef MV_OOM_H
 #define MV_OOM_H
 
+#include "analyze/forecast.h"
+#include "analyze/leaks.h"
 #include "analyze/oom_change.h"
 #include "analyze/pins.h"
 #include "analyze/position.h"
@@ -32,6 +34,37 @@ typedef enum {
     MV_TOTAL_SAMPLED  /* the device said so (captured files) */
 } mv_total_source;
 
+/* What decided between a cause that is gone once the holes are joined, and capacity. */
+typedef enum {
+    MV_OOM_BY_FIGURES,  /* the bytes at the moment: nothing else was in question */
+    MV_OOM_BY_FORECAST, /* what the step would still have asked for */
+    MV_OOM_BY_REPLAY,   /* the request fails with expandable segments, too */
+    MV_OOM_BY_GROWTH    /* what would be left, against how the need rose */
+} mv_oom_ground;
+
+/* What the run would have asked for after the request, and what there was. */
+typedef struct {
+    uint64_t limit;       /* bytes that PyTorch could reserve: in the middle of */
+    uint64_t limit_least; /* what it did reserve at most, and */
+    uint64_t limit_most;  /* what was refused; all three are equal where the device was full */
+    int64_t margin;       /* bytes left, or lacking, of `limit` if all holes were joined and the
+                           * request served */
+    uint64_t most;        /* ever allocated, request included */
+    uint64_t rise;        /* by how much that rose over the second half of the events so far */
+    mv_forecast forecast; /* `peak` 0: none */
+    const char *basis;    /* of the forecast: "step 3 of 7, times 1.25"; NULL without */
+    bool tried;           /* replayed with expandable segments within `limit`, up to the request: */
+    bool serves;          /* the request was served, and what had been served before it */
+    bool surely;          /* within `limit_least`, too */
+    const char *conf;     /* those settings, complete */
+    uint64_t would_reserve; /* the most that was reserved then */
+    uint64_t spare;         /* of the limit, with the request served */
+    double overhead;        /* reserved for each byte allocated, at their peaks; 1: not tried */
+    bool has_leak;          /* at the moment a leak held what was lacking: */
+    mv_leak leak;           /* the largest */
+    uint64_t leaked;        /* by all leaks then */
+} mv_oom_outlook;
+
 typedef struct {
     uint32_t event;    /* the oom event; for a refused call the events ahead of it */
     uint32_t api_call; /* row of trace->api_calls; MV_NO_ROW: an oom event */
@@ -47,7 +80,9 @@ typedef struct {
     uint64_t total;        /* bytes of the device; 0: unknown */
     mv_total_source total_source;
     uint64_t outside; /* bytes of the device that PyTorch's allocator does not hold; 0: unknown */
+    mv_oom_outlook outlook;
     mv_oom_verdict verdict;
+    mv_oom_ground ground;
     const char *why;    /* one sentence */
     const char *advice; /* one or two */
     bool detailed;      /* the following are filled */
@@ -57,8 +92,10 @@ typedef struct {
     mv_oom_change change;
 } mv_oom;
 
-/* The details cost as much as the heap is large, so only the first failures have them. */
+/* The details cost as much as the heap is large, so only the first failures have them; replays and
+ * leaks as much as the trace is long. */
 #define MV_MOST_OOM_DETAILS 64
+#define MV_MOST_OOM_TRIALS  8
 
 typedef struct {
     uint32_t count;
@@ -71,7 +108,8 @@ typedef struct {
     uint64_t collected;
 } mv_ooms;
 
-/* O(n log n). Everything lives in `arena`. Fails only for want of memory or rows. */
+/* O(n log n) for each of the first failures. Everything lives in `arena`. Fails only for want of
+ * memory or rows. */
 mv_code mv_ooms_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                      const mv_sites *sites, mv_window window, mv_ooms *out, mv_err *err);
 

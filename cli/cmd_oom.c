@@ -101,12 +101,50 @@ static void add_figures(mv_report *r, cJSON *o, const inquest *q, const mv_oom *
     }
 }
 
+static void add_outlook(mv_report *r, cJSON *o, const inquest *q, const mv_oom *oom)
+{
+    const mv_oom_outlook *f = &oom->outlook;
+    cJSON *forecast, *tried, *leak;
+    char label[512];
+
+    mv_json_add_u64(r, o, "limit", f->limit);
+    mv_json_add_u64(r, o, "limit_least", f->limit_least);
+    mv_json_add_u64(r, o, "limit_most", f->limit_most);
+    mv_json_add_i64(r, o, "margin", f->margin);
+    mv_json_add_u64(r, o, "rise", f->rise);
+    if (f->forecast.peak) {
+        forecast = mv_json_object(r, o, "forecast");
+        mv_json_add_u64(r, forecast, "peak", f->forecast.peak);
+        mv_json_add_u64(r, forecast, "limit", f->limit);
+        mv_json_add_text(r, forecast, "basis", f->basis);
+        mv_json_add_u64(r, forecast, "matched", f->forecast.matched);
+    } else {
+        mv_json_add(r, o, "forecast", cJSON_CreateNull());
+    }
+    if (f->tried) {
+        tried = mv_json_object(r, o, "tried");
+        mv_json_add_text(r, tried, "setting", f->conf);
+        mv_json_add_bool(r, tried, "serves", f->serves);
+        mv_json_add_u64(r, tried, "reserved", f->would_reserve);
+        mv_json_add_u64(r, tried, "spare", f->spare);
+    }
+    if (f->has_leak) {
+        leak = mv_json_object(r, o, "leak");
+        mv_json_add_text(r, leak, "culprit",
+                         mv_leak_label(q->trace, q->sites.kinds, &f->leak, label, sizeof label));
+        mv_json_add_u64(r, leak, "bytes", f->leaked);
+        mv_json_add_u64(r, leak, "bytes_per_step", f->leak.bytes_per_step);
+        mv_json_add(r, leak, "frames", mv_json_frames(r, q->trace, f->leak.stack));
+    }
+}
+
 static void add_oom(mv_report *r, cJSON *array, const inquest *q, uint32_t index, const mv_oom *oom)
 {
     cJSON *o = mv_json_object(r, array, NULL);
 
     mv_json_add_u64(r, o, "device", q->first + index);
     add_figures(r, o, q, oom);
+    add_outlook(r, o, q, oom);
     mv_json_add_text(r, o, "verdict", mv_oom_verdict_name(oom->verdict));
     mv_json_add_text(r, o, "why", oom->why);
     add_pins(r, o, "pinned_by", q, oom, oom->pins.lines, oom->pins.line_count);
