@@ -8,6 +8,10 @@
 #define SAME 0.002
 /* A factor is that of the step when this part of its bytes changed. */
 #define CHANGED 0.05
+/* What cannot be told may come to this part of what is allocated. */
+#define GUESSED 0.05
+/* A step has shown what differs between steps with this part of what is allocated. */
+#define SHOWN 0.02
 /* Different sizes of the current step that are looked at, and answers that are kept. */
 #define MOST_SIZES 1024
 #define ANSWERS    1024
@@ -16,6 +20,7 @@
 typedef struct {
     uint64_t bytes[MV_MOST_REPETITIONS];
     uint64_t now; /* in the current step; of one still to come what is told */
+    uint32_t times;
 } sizes;
 
 typedef struct {
@@ -24,10 +29,12 @@ typedef struct {
     const mv_recurrence *found;
     const mv_block_rules *rules;
     mv_recurrence_ask ask;
+    uint64_t allocated;
     uint32_t base; /* the repetition whose end is foretold */
     uint32_t known_count;
     sizes *known;    /* [known_count] different ones of the current step */
     bool any_varied; /* some of them in the other repetitions */
+    uint64_t shown;  /* bytes of the current step that differ between repetitions */
     double common;   /* the factor that most sizes changed by; 1: most did not */
     double factor;   /* the same, 0 where there is no one factor */
     uint32_t matched;
@@ -69,30 +76,54 @@ static bool is_same(const sizes *a, const sizes *b, uint32_t count)
     return true;
 }
 
+static bool is_other(double told, uint64_t asked)
+{
+    return fabs(told / (double)asked - 1) > SAME;
+}
+
+/* Whether the repetitions differ in it. */
+static bool has_varied(const telling *t, const sizes *s)
+{
+    for (uint32_t i = 0; i < t->found->count; i++)
+        if (s->bytes[i] && is_other((double)s->bytes[i], s->bytes[t->base]))
+            return true;
+    return false;
+}
+
 static void add_known(telling *t, uint32_t *slots, sizes s)
 {
-    uint32_t count = t->found->count;
-    uint32_t *slot = &slots[slot_of(&s, count, MOST_SIZES)];
+    uint32_t count = t->found->count, slot = slot_of(&s, count, 2 * MOST_SIZES);
+    sizes *known;
 
+    for (; slots[slot]; slot = (slot + 1) % (2 * MOST_SIZES)) {
+        known = &t->known[slots[slot] - 1];
+        if (known->now == s.now && is_same(known, &s, count)) {
+            known->times++;
+            return;
+        }
+    }
     if (t->known_count == MOST_SIZES)
         return;
-    if (*slot && is_same(&t->known[*slot - 1], &s, count) && t->known[*slot - 1].now == s.now)
-        return;
+    s.times = 1;
     t->known[t->known_count++] = s;
-    *slot = t->known_count;
+    slots[slot] = t->known_count;
     for (uint32_t i = 0; i < count; i++)
         t->any_varied =
             t->any_varied ||
             (s.bytes[i] && fabs((double)s.bytes[i] / (double)s.bytes[t->base] - 1) > SAME);
 }
 
+/* What cannot be told may come to this part of what is allocated. */
+#define GUESSED 0.05
+/* A step has shown what differs between steps with this part of what is allocated. */
+#define SHOWN 0.02
 /* Different sizes of the current step; then of what is held all along, whose like (gradients,
  * copies) is as large in every step. */
 static bool list_known(telling *t)
 {
     const mv_recurrence *r = t->found;
     const mv_alloc_lives *a = &t->lives->allocs;
-    uint32_t *slots = mv_push_array(t->scratch, uint32_t, MOST_SIZES);
+    uint32_t *slots = mv_push_array(t->scratch, uint32_t, 2 * MOST_SIZES);
 
     t->known = mv_push_array(t->scratch, sizes, MOST_SIZES);
     if (!slots || !t->known)
@@ -101,8 +132,10 @@ static bool list_known(telling *t)
         sizes s = {.now = asked_of(t, row)};
         for (uint32_t i = 0; i < r->count; i++)
             s.bytes[i] = peer_of(t, i, row) == MV_NO_ROW ? 0 : asked_of(t, peer_of(t, i, row));
-        if (s.bytes[t->base])
-            add_known(t, slots, s);
+        if (!s.bytes[t->base])
+            continue;
+        add_known(t, slots, s);
+        t->shown += has_varied(t, &s) ? s.now : 0;
     }
     for (uint32_t row = r->at[t->base].row; row-- > 0;)
         if (a->freed[row] >= t->ask.event) {
@@ -145,36 +178,43 @@ static bool find_factor(telling *t)
 /* ---- what is still to come --------------------------------------------------------------- */
 
 /* In how many other repetitions `a` and `b` went along with each other, relative to the base; -1:
- * in one they did not. *varied: with sizes that were not those of the base. */
+ * in too many they did not (a few may be wrong peers). *varied: with sizes that were not those of
+ * the base. */
 static int accord(const telling *t, const sizes *a, const sizes *b, bool *varied)
 {
     double base = (double)a->bytes[t->base] / (double)b->bytes[t->base];
-    int count = 0;
+    int agree = 0, differ = 0;
 
     for (uint32_t i = 0; i < t->found->count; i++) {
         if (i == t->base || !a->bytes[i] || !b->bytes[i])
             continue;
-        if (fabs((double)a->bytes[i] / (double)b->bytes[i] / base - 1) > SAME)
-            return -1;
-        *varied = *varied || a->bytes[i] != a->bytes[t->base];
-        count++;
+        if (fabs((double)a->bytes[i] / (double)b->bytes[i] / base - 1) > SAME) {
+            differ++;
+        } else {
+            agree++;
+            *varied = *varied || a->bytes[i] != a->bytes[t->base];
+        }
     }
-    return count;
+    return 3 * differ > agree ? -1 : agree;
 }
 
-/* Whether it stayed the same in all repetitions while others did not. */
+/* Whether it stayed the same in nearly all repetitions while others did not. */
 static bool is_constant(const telling *t, const sizes *s)
 {
-    uint32_t others = 0;
+    uint32_t same = 0, other = 0;
 
     for (uint32_t i = 0; i < t->found->count; i++) {
-        if (s->bytes[i] && s->bytes[i] != s->bytes[t->base])
-            return false;
-        others += i != t->base && s->bytes[i];
+        if (i == t->base || !s->bytes[i])
+            continue;
+        if (s->bytes[i] == s->bytes[t->base])
+            same++;
+        else
+            other++;
     }
-    return others && t->any_varied;
+    return same && t->any_varied && 3 * other <= same;
 }
 
+/* MV_NO_BYTES: it differs from step to step, as nothing did that this step has shown so far. */
 static uint64_t tell_size(const telling *t, const sizes *s)
 {
     const sizes *along = NULL, *equal = NULL;
@@ -185,9 +225,9 @@ static uint64_t tell_size(const telling *t, const sizes *s)
         const sizes *known = &t->known[k];
         bool varied = false;
         int count = accord(t, s, known, &varied);
-        if (known->bytes[t->base] == bytes && count >= 0 && !equal)
+        if (known->bytes[t->base] == bytes && count >= 0 && (!equal || known->times > equal->times))
             equal = known;
-        if (varied && count > most) {
+        if (varied && (count > most || (count == most && known->times > along->times))) {
             most = count;
             along = known;
         }
@@ -197,6 +237,8 @@ static uint64_t tell_size(const telling *t, const sizes *s)
                           0.5);
     if (is_constant(t, s))
         return bytes;
+    if ((double)t->shown < SHOWN * (double)t->allocated && has_varied(t, s))
+        return MV_NO_BYTES;
     return equal ? equal->now : (uint64_t)((double)bytes * t->common + 0.5);
 }
 
@@ -218,19 +260,12 @@ static uint64_t tell_row(telling *t, uint32_t row)
     return kept->now;
 }
 
-static bool is_other(uint64_t told, uint64_t asked)
-{
-    return fabs((double)told / (double)asked - 1) > SAME;
-}
-
 static bool is_kept(const telling *t, uint32_t row)
 {
     return t->lives->allocs.freed[row] >= t->ask.event;
 }
 
-/* After the base's step, sizes are those of another step: only what stays the same in every step
- * (the optimizer's) says something of this one. What the first step made and what is still there
- * (the optimizer's state) is not made again. */
+/* The peers of the rows after the base's point in the other repetitions. */
 static bool look_ahead(telling *t)
 {
     const mv_recurrence *r = t->found;
@@ -250,16 +285,33 @@ static bool look_ahead(telling *t)
         if (i != t->base)
             mv_recurrence_follow(r, base->row, base->end, r->at[i].row, r->at[i].end, t->ahead[i]);
     }
+    return true;
+}
+
+/* It ends where sizes that cannot be told come to something. After the base's step, sizes are those
+ * of another step: only what stays the same in every step (the optimizer's) says something of this
+ * one. What the first step made and what is still there (the optimizer's state) is not made again.
+ */
+static void tell_rows(telling *t)
+{
+    const mv_repetition *base = &t->found->at[t->base];
+    uint64_t guessed = 0;
+
     t->bytes[0] = t->ask.bytes;
     t->end = base->row + 1;
     for (uint32_t row = t->end; row < base->end; row++) {
         uint64_t bytes = tell_row(t, row);
-        if (row >= base->step_end && is_other(bytes, asked_of(t, row)))
+        if (row >= base->step_end && is_other((double)bytes, asked_of(t, row)))
+            break;
+        if (bytes == MV_NO_BYTES) {
+            bytes = (uint64_t)((double)asked_of(t, row) * t->common);
+            guessed += bytes;
+        }
+        if ((double)guessed > GUESSED * (double)t->allocated)
             break;
         t->bytes[row - base->row] = base->step == 1 && is_kept(t, row) ? 0 : bytes;
         t->end = row + 1;
     }
-    return true;
 }
 
 /* ---- the level --------------------------------------------------------------------------- */
@@ -304,12 +356,12 @@ static uint64_t freed_with(telling *t, uint32_t row)
                                                                                  : 0;
 }
 
-static uint64_t find_peak(telling *t, uint64_t allocated)
+static uint64_t find_peak(telling *t)
 {
     const mv_lives *l = t->lives;
     const mv_repetition *base = &t->found->at[t->base];
     uint32_t last = t->end < t->found->now ? l->allocs.birth[t->end] : t->ask.event;
-    uint64_t level = allocated + mv_round_request(t->rules, t->ask.bytes), peak = level;
+    uint64_t level = t->allocated + mv_round_request(t->rules, t->ask.bytes), peak = level;
 
     for (uint32_t e = l->allocs.birth[base->row] + 1; e < last; e++) {
         uint32_t row = l->alloc_of[e];
@@ -361,7 +413,12 @@ mv_code mv_forecast_find(mv_arena *arena, const mv_lives *lives, const mv_sites 
 {
     mv_arena scratch;
     mv_recurrence found;
-    telling t = {.scratch = &scratch, .lives = lives, .found = &found, .rules = rules, .ask = ask};
+    telling t = {.scratch = &scratch,
+                 .lives = lives,
+                 .found = &found,
+                 .rules = rules,
+                 .ask = ask,
+                 .allocated = allocated};
     mv_code code;
 
     *out = (mv_forecast){0};
@@ -369,14 +426,17 @@ mv_code mv_forecast_find(mv_arena *arena, const mv_lives *lives, const mv_sites 
     code = mv_recurrence_find(&scratch, lives, sites, steps, ask, &found, err);
     if (code == MV_OK && found.count) {
         t.base = most_alike(lives, &found);
-        if (find_factor(&t) && list_known(&t) && look_ahead(&t) && turn_round(&t))
-            *out = (mv_forecast){.peak = find_peak(&t, allocated),
+        if (find_factor(&t) && list_known(&t) && look_ahead(&t) && turn_round(&t)) {
+            tell_rows(&t);
+            *out = (mv_forecast){.peak = find_peak(&t),
+                                 .is_least = t.end < found.at[t.base].step_end,
                                  .step = found.at[t.base].step,
                                  .steps = found.steps,
                                  .matched = t.matched,
                                  .factor = t.factor};
-        else
+        } else {
             code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the step's forecast");
+        }
     }
     mv_arena_release(&scratch);
     return code;

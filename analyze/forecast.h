@@ -5,9 +5,10 @@
  *     this step      a 6   b 12  c 2   ?                        ? would be 12, and then 4.5 and 9
  *
  * An allocation still to come is as large, relative to the earlier step, as one of this step that
- * went along with it in all earlier steps (twice the size where that had twice the size); with one
- * earlier step alone, as one of its size there. What nothing went along with takes the factor that
- * most sizes changed by. docs/oom.md explains it. */
+ * went along with it in the earlier steps (twice the size where that had twice the size); else as
+ * one of its size there; else it takes the factor that most sizes changed by. As long as this step
+ * has shown nothing of what differs between steps, the forecast ends where that begins.
+ * docs/oom.md explains it. */
 #ifndef MV_FORECAST_H
 #define MV_FORECAST_H
 
@@ -17,6 +18,7 @@
 typedef struct {
     uint64_t peak;    /* most allocated bytes from here to the same point of the next step; 0: no
                        * earlier step shows what would have followed */
+    bool is_least;    /* a size on the way could not be told: `peak` is that of before it */
     uint32_t step;    /* the earlier step, the how manieth of `steps` */
     uint32_t steps;   /* earlier steps with this point */
     uint32_t matched; /* allocations of this step that have their like in that one */

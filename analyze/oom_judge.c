@@ -90,14 +90,14 @@ mv_oom_verdict mv_oom_suspect(const mv_oom_court *c, const mv_oom *o)
 
 /* Whether the step's forecast peak is more than could be reserved. Where the request was served in
  * the replay, what counts is how much more the step would have asked for; a part of what is free
- * then cannot be used, as could not be before. */
+ * then cannot be used, as could not be before. What blocks got beyond their requests is no need. */
 static bool is_above_limit(const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
     uint64_t asked = o->bytes.allocated + o->requested;
     double more = f->forecast.peak > asked ? (double)(f->forecast.peak - asked) : 0;
 
-    if (f->forecast.peak > f->limit)
+    if (f->forecast.peak > f->limit + o->bytes.rounding)
         return true;
     return f->tried && f->serves && more * f->overhead > (double)f->spare;
 }
@@ -116,7 +116,7 @@ static mv_oom_ground ground_against(const mv_oom *o, mv_oom_verdict suspect)
         return MV_OOM_BY_FORECAST;
     if (suspect == MV_OOM_FRAGMENTATION && f->tried && !f->serves)
         return MV_OOM_BY_REPLAY;
-    if (f->forecast.peak && !f->has_leak)
+    if (f->forecast.peak && !f->forecast.is_least && !f->has_leak)
         return MV_OOM_BY_FIGURES;
     if (f->forecast.peak > need)
         need = f->forecast.peak;
@@ -154,7 +154,8 @@ static void say_forecast(speech *s, const mv_oom *o)
     uint64_t peak = f->forecast.peak;
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT];
 
-    say(s, "this step would have peaked at about %s", mv_size_text(a, peak));
+    say(s, "this step would have peaked at about %s%s", mv_size_text(a, peak),
+        f->forecast.is_least ? " or more" : "");
     if (peak > f->limit)
         say(s, ", %s above the limit", mv_size_text(b, peak - f->limit));
     else if (is_above_limit(o))
@@ -212,6 +213,10 @@ static void say_capacity(speech *s, const mv_oom *o)
         say_forecast(s, o);
         return;
     }
+    if (o->bytes.free == 0) {
+        say_refusal(s, o);
+        return;
+    }
     say_margin(s, o);
     if (o->ground == MV_OOM_BY_REPLAY)
         say(s, "; replayed with expandable segments, the request fails as well");
@@ -247,7 +252,8 @@ static void say_holes(speech *s, const mv_oom *o)
         say(s, "; ");
         say_forecast(s, o);
     } else if (o->outlook.margin >= 0 && o->verdict != MV_OOM_PENDING_FREE) {
-        say(s, "; joined, they would have left %s", mv_size_text(a, (uint64_t)o->outlook.margin));
+        say(s, "; joined, they would have left about %s of the %s that could be had",
+            mv_size_text(a, (uint64_t)o->outlook.margin), mv_size_text(b, o->outlook.limit));
     }
 }
 
@@ -282,9 +288,11 @@ static void advise_joining(mv_oom_court *c, speech *s, const mv_oom *o)
         say(s, "free or move the blocks that pin the holes before the large request");
     else if (f->serves)
         say(s,
-            "set PYTORCH_CUDA_ALLOC_CONF=%s: replayed within %s, it serves the request and leaves "
+            "set PYTORCH_CUDA_ALLOC_CONF=%s: replayed within %s%s, it serves the request and "
+            "leaves "
             "%s; or free the blocks that pin the holes first",
             f->conf, mv_size_text(a, f->surely ? f->limit_least : f->limit),
+            f->surely && f->limit_least < f->limit ? ", the most that was reserved" : "",
             mv_size_text(b, f->spare));
     else
         say(s, "free or move the blocks that pin the holes before the large request; whether "

@@ -13,38 +13,86 @@
 
 typedef struct {
     const mv_lives *lives;
+    const mv_sites *sites;
     const mv_steps *steps;
     mv_recurrence *out;
+    uint32_t bin;   /* of the current step */
+    bool by_size;   /* there are no stacks to go by */
+    uint64_t *held; /* [held_count] sizes, ascending */
+    uint32_t held_count;
     uint32_t *same; /* [now + 1] how many allocations before and with each row are those before
                      * and with what is asked for */
 } search;
 
 /* ---- sequences --------------------------------------------------------------------------- */
 
-static bool list_symbols(mv_arena *arena, const mv_lives *lives, const mv_sites *sites,
-                         mv_recurrence_ask ask, mv_recurrence *out)
+/* The first row that was allocated at or after an event. */
+static uint32_t row_at(const mv_lives *lives, uint32_t event)
 {
     const mv_alloc_lives *a = &lives->allocs;
     uint32_t low = a->preexisting, high = a->count;
-    bool stacks = false;
 
-    for (uint32_t row = low + 1; row < high && !stacks; row++)
-        stacks = mv_site_of(sites, a->stack[row]) != mv_site_of(sites, a->stack[low]);
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
-        if (a->birth[mid] < ask.event)
+        if (a->birth[mid] < event)
             low = mid + 1;
         else
             high = mid;
     }
-    out->now = low;
-    out->symbol = mv_push_array(arena, uint32_t, (uint64_t)low + 1);
-    if (!out->symbol)
+    return low;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* The sizes of what is held since before the current step: parameters, for the most part. */
+static bool list_held(search *s, mv_arena *scratch, uint32_t event)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    uint32_t end = s->out->current > a->preexisting ? s->out->current : a->preexisting;
+
+    s->held = mv_push_array(scratch, uint64_t, end);
+    if (!s->held)
         return false;
-    for (uint32_t row = a->preexisting; row < low; row++)
-        out->symbol[row] =
-            stacks ? mv_site_of(sites, a->stack[row]) : (uint32_t)(a->requested[row] >> 9);
-    out->symbol[low] = stacks ? mv_site_of(sites, ask.stack) : (uint32_t)((ask.bytes - 1) >> 9);
+    for (uint32_t row = 0; row < end; row++)
+        if (a->freed[row] >= event)
+            s->held[s->held_count++] = a->requested[row];
+    qsort(s->held, s->held_count, sizeof *s->held, by_size);
+    return true;
+}
+
+/* The site. The backward pass's own threads have one for all they do; there, gradients of what is
+ * held show where it is. */
+static uint32_t symbol_of(const search *s, mv_stack_id stack, uint64_t bytes)
+{
+    bool is_bare = stack.row == MV_EMPTY_STACK.row || stack.row == MV_NO_STACK.row;
+
+    if (s->by_size)
+        return (uint32_t)((bytes - 1) >> 9);
+    if (is_bare && s->held_count &&
+        bsearch(&bytes, s->held, s->held_count, sizeof *s->held, by_size))
+        return s->sites->count + (uint32_t)((bytes - 1) >> 9);
+    return mv_site_of(s->sites, stack);
+}
+
+static bool list_symbols(search *s, mv_arena *arena, mv_arena *scratch, mv_recurrence_ask ask)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    mv_recurrence *r = s->out;
+
+    r->symbol = mv_push_array(arena, uint32_t, (uint64_t)r->now + 1);
+    if (!r->symbol || !list_held(s, scratch, ask.event))
+        return false;
+    s->by_size = true;
+    for (uint32_t row = a->preexisting + 1; row < r->now && s->by_size; row++)
+        s->by_size = mv_site_of(s->sites, a->stack[row]) == mv_site_of(s->sites, a->stack[row - 1]);
+    for (uint32_t row = a->preexisting; row < r->now; row++)
+        r->symbol[row] = symbol_of(s, a->stack[row], a->requested[row]);
+    r->symbol[r->now] = symbol_of(s, ask.stack, ask.bytes);
     return true;
 }
 
@@ -167,22 +215,6 @@ static bool add(search *s, mv_arena *arena, uint32_t row, uint32_t step_end, uin
 
 /* ---- steps ------------------------------------------------------------------------------ */
 
-/* The first row that was allocated at or after an event. */
-static uint32_t row_at(const mv_lives *lives, uint32_t event)
-{
-    const mv_alloc_lives *a = &lives->allocs;
-    uint32_t low = a->preexisting, high = a->count;
-
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
-        if (a->birth[mid] < event)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
 /* The row of [first, end) with the longest context; of equal ones the one whose context goes on
  * longest when what differs is stepped over. MV_NO_ROW: none. */
 static uint32_t best_of(const search *s, uint32_t first, uint32_t end)
@@ -211,16 +243,26 @@ static uint32_t best_of(const search *s, uint32_t first, uint32_t end)
 
 /* The window reaches back over the step before the current one, so that what that one left behind
  * has its peers, too. */
-static bool find_in_steps(search *s, mv_arena *arena, uint32_t event)
+static void find_window(search *s, uint32_t event)
 {
     mv_recurrence *r = s->out;
     const mv_steps *steps = s->steps;
     bool marked = steps->source == MV_STEPS_ANNOTATION || steps->source == MV_STEPS_MARK;
-    uint32_t bin = event && marked ? mv_steps_bin(steps, event - 1) : 0, end = r->now;
+    uint32_t first = s->lives->allocs.preexisting;
 
-    r->current = bin ? row_at(s->lives, steps->at[bin - 1]) : s->lives->allocs.preexisting;
-    r->first = bin > 1 ? row_at(s->lives, steps->at[bin - 2]) : s->lives->allocs.preexisting;
-    for (uint32_t b = bin; b-- > 0;) {
+    s->bin = event && marked ? mv_steps_bin(steps, event - 1) : 0;
+    r->now = row_at(s->lives, event);
+    r->current = s->bin ? row_at(s->lives, steps->at[s->bin - 1]) : first;
+    r->first = s->bin > 1 ? row_at(s->lives, steps->at[s->bin - 2]) : first;
+}
+
+static bool find_in_steps(search *s, mv_arena *arena)
+{
+    mv_recurrence *r = s->out;
+    const mv_steps *steps = s->steps;
+    uint32_t end = r->now;
+
+    for (uint32_t b = s->bin; b-- > 0;) {
         uint32_t first = b ? row_at(s->lives, steps->at[b - 1]) : s->lives->allocs.preexisting;
         uint32_t step_end = row_at(s->lives, steps->at[b]), row = best_of(s, first, step_end);
         if (row == MV_NO_ROW)
@@ -242,17 +284,18 @@ mv_code mv_recurrence_find(mv_arena *arena, const mv_lives *lives, const mv_site
                            mv_err *err)
 {
     mv_arena scratch;
-    search s = {.lives = lives, .steps = steps, .out = out};
+    search s = {.lives = lives, .sites = sites, .steps = steps, .out = out};
     bool done;
 
     *out = (mv_recurrence){0};
     mv_arena_init(&scratch, arena->budget);
-    done = list_symbols(arena, lives, sites, ask, out);
+    find_window(&s, ask.event);
+    done = list_symbols(&s, arena, &scratch, ask);
     s.same = done ? mv_push_array(&scratch, uint32_t, (uint64_t)out->now + 1) : NULL;
     done = done && s.same;
     if (done) {
         measure_contexts(&s);
-        done = find_in_steps(&s, arena, ask.event);
+        done = find_in_steps(&s, arena);
     }
     mv_arena_release(&scratch);
     return done ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "earlier steps");

@@ -25,6 +25,7 @@ typedef struct {
     int64_t start_us;
     uint32_t first, end; /* devices */
     mv_lives *lives;     /* [end - first] */
+    mv_window *windows;  /* [end - first] */
     mv_ooms *found;      /* [end - first] */
     uint64_t limit;
 } inquest;
@@ -118,6 +119,7 @@ static void add_outlook(mv_report *r, cJSON *o, const inquest *q, const mv_oom *
         mv_json_add_u64(r, forecast, "limit", f->limit);
         mv_json_add_text(r, forecast, "basis", f->basis);
         mv_json_add_u64(r, forecast, "matched", f->forecast.matched);
+        mv_json_add_bool(r, forecast, "is_least", f->forecast.is_least);
     } else {
         mv_json_add(r, o, "forecast", cJSON_CreateNull());
     }
@@ -169,6 +171,7 @@ static int put_json(const inquest *q)
         cJSON *o = mv_json_object(r, devices, NULL);
         mv_json_add_u64(r, o, "device", q->first + i);
         mv_json_add_u64(r, o, "ooms", found->count);
+        mv_json_add_text(r, o, "history", mv_history_name(q->lives[i].history));
         mv_json_add_u64(r, o, "retries", found->retries);
         mv_json_add_u64(r, o, "released", found->released);
         mv_json_add_u64(r, o, "collections", found->collections);
@@ -284,15 +287,20 @@ static void put_headline(const inquest *q, uint32_t index, const mv_oom *oom)
 
 static void put_oom(const inquest *q, uint32_t index, const mv_oom *oom)
 {
-    char size[5][MV_SIZE_TEXT];
+    char size[5][MV_SIZE_TEXT], limit[2 * MV_SIZE_TEXT + 32] = "";
+    const mv_oom_outlook *f = &oom->outlook;
 
     put_headline(q, index, oom);
+    if (oom->limited)
+        mv_prose_add(limit, sizeof limit, "; the limit is at least %s and below %s",
+                     mv_size_text(size[0], f->limit_least),
+                     mv_size_text(size[1], f->limit_most + 1));
     mv_out_text(q->out, "  ");
     mv_prose_put(
-        q->out, 2, 4, "%s reserved = %s allocated + %s pending + %s free; the device has %s left",
+        q->out, 2, 4, "%s reserved = %s allocated + %s pending + %s free; the device has %s left%s",
         mv_size_text(size[0], oom->bytes.reserved), mv_size_text(size[1], oom->bytes.allocated),
         mv_size_text(size[2], oom->bytes.pending), mv_size_text(size[3], oom->bytes.free),
-        oom->device_free == MV_NO_BYTES ? "?" : mv_size_text(size[4], oom->device_free));
+        oom->device_free == MV_NO_BYTES ? "?" : mv_size_text(size[4], oom->device_free), limit);
     if (oom->detailed)
         put_change(q, index, oom);
     mv_out_style(q->out, MV_STYLE_YELLOW);
@@ -301,6 +309,15 @@ static void put_oom(const inquest *q, uint32_t index, const mv_oom *oom)
     mv_prose_put(q->out, 5, 5, "%s", oom->advice);
     mv_stack_put(q->out, q->trace, q->sites.kinds, oom->stack, q->cli->options.all_frames, 6);
     put_lines(q, oom, oom->pins.line_count > 0 && oom->verdict != MV_OOM_CAPACITY);
+}
+
+/* Whether the events are all that there were. */
+static bool is_known(const inquest *q, uint32_t index)
+{
+    const mv_window *w = &q->windows[index];
+
+    return q->lives[index].history == MV_HISTORY_COMPLETE && w->first == 0 &&
+           w->end >= q->lives[index].events.count;
 }
 
 static void put_device(const inquest *q, uint32_t index)
@@ -313,14 +330,20 @@ static void put_device(const inquest *q, uint32_t index)
         mv_out_char(q->out, '\n');
     }
     mv_rows_put_hidden(q->out, found->count, q->limit);
-    if (found->count == 0)
-        mv_prose_add(text, sizeof text, "no request failed");
-    else
+    if (found->count)
         mv_prose_add(text, sizeof text, "%u request%s failed", found->count,
                      found->count > 1 ? "s" : "");
+    else if (is_known(q, index))
+        mv_prose_add(text, sizeof text, "no request failed");
+    else
+        mv_prose_add(text, sizeof text, "failed requests: none in what was recorded (%s)",
+                     q->lives[index].history == MV_HISTORY_COMPLETE
+                         ? "a part of the events was asked for"
+                         : q->lives[index].history_why);
     if (found->retries)
-        mv_prose_add(text, sizeof text, "; %u served only after %s of cache had gone back",
-                     found->retries, mv_size_text(size, found->released));
+        mv_prose_add(
+            text, sizeof text, "; %u request%s succeeded only after PyTorch gave %s of cache back",
+            found->retries, found->retries > 1 ? "s" : "", mv_size_text(size, found->released));
     if (found->collections)
         mv_prose_add(text, sizeof text,
                      "; garbage_collection_threshold gave %s back on %u occasions",
@@ -333,11 +356,11 @@ static void put_device(const inquest *q, uint32_t index)
 static bool inquire(inquest *q, uint32_t index, mv_err *err)
 {
     mv_lives *lives = &q->lives[index];
-    mv_window window;
+    mv_window *window = &q->windows[index];
 
     return mv_lives_find(&q->cli->arena, q->trace, q->first + index, lives, err) == MV_OK &&
-           mv_window_find(q->cli, q->trace, q->first + index, &window) &&
-           mv_ooms_find(&q->cli->arena, q->trace, lives, &q->sites, window, &q->found[index],
+           mv_window_find(q->cli, q->trace, q->first + index, window) &&
+           mv_ooms_find(&q->cli->arena, q->trace, lives, &q->sites, *window, &q->found[index],
                         err) == MV_OK;
 }
 
@@ -348,7 +371,8 @@ static bool find_all(inquest *q)
 
     q->lives = mv_push_array(&q->cli->arena, mv_lives, q->end - q->first);
     q->found = mv_push_array(&q->cli->arena, mv_ooms, q->end - q->first);
-    if (!q->lives || !q->found)
+    q->windows = mv_push_array(&q->cli->arena, mv_window, q->end - q->first);
+    if (!q->lives || !q->found || !q->windows)
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     else
         mv_sites_find(&q->cli->arena, q->trace, &q->sites, &err);

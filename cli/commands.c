@@ -208,8 +208,12 @@ const mv_command mv_commands[] = {
         .help =
             "For each request that failed: what was asked for, what the device and the cache had,\n"
             "and the verdict: capacity, fragmentation, stream_or_pool, pending_free or\n"
-            "outside_pytorch; the lines that pin or hold the memory; the smallest change with\n"
-            "which it would have fitted. Captured files also show calls that the device refused.\n",
+            "outside_pytorch; what the step would still have asked for; the lines that pin or "
+            "hold\n"
+            "the memory; the smallest change with which it would have fitted. A setting is "
+            "advised\n"
+            "only after a replay with it served the request. Captured files also show calls that\n"
+            "the device refused.\n",
         .example = "memviz oom train.pickle\n"
                    "memviz oom --json train.pickle | jq '.ooms[].verdict'\n",
     },

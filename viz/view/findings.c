@@ -355,10 +355,14 @@ static void add_fine(gathering *g)
                                          size_of(g, d->fragmentation.bytes.reserved),
                                          size_of(g, d->fragmentation.demand.needed)),
                             .what = d->fragmentation.why});
-    if (d->ooms.count == 0)
+    if (d->ooms.count == 0 && d->lives.history == MV_HISTORY_COMPLETE)
         add(g, (mv_finding){.kind = MV_FINDING_FINE,
                             .title = "no request failed",
                             .what = "every request for memory was served"});
+    else if (d->ooms.count == 0)
+        add(g, (mv_finding){.kind = MV_FINDING_NOTE,
+                            .title = "failed requests: none in what was recorded",
+                            .what = d->lives.history_why});
 }
 
 /* ---- all --------------------------------------------------------------------------------- */
