@@ -58,7 +58,8 @@ typedef struct {
     bool surely;          /* within `limit_least`, too */
     const char *conf;     /* those settings, complete */
     uint64_t would_reserve; /* the most that was reserved then */
-    uint64_t spare;         /* of the limit, with the request served */
+    uint64_t spare;         /* of `limit`, with the request served */
+    uint64_t sure_spare;    /* likewise of `limit_least`, when `surely` */
     double overhead;        /* reserved for each byte allocated, at their peaks; 1: not tried */
     bool has_leak;          /* at the moment a leak held what was lacking: */
     mv_leak leak;           /* the largest */

@@ -88,18 +88,25 @@ mv_oom_verdict mv_oom_suspect(const mv_oom_court *c, const mv_oom *o)
 
 /* ---- what comes after it ----------------------------------------------------------------- */
 
+/* Bytes that expandable segments reserve but cannot hand out: as many of them, for each byte in
+ * use, as in the replay. */
+static uint64_t unusable(const mv_oom *o)
+{
+    return (uint64_t)((o->outlook.overhead - 1) * (double)(o->bytes.allocated + o->requested));
+}
+
 /* Whether the step's forecast peak is more than could be reserved. Where the request was served in
- * the replay, what counts is how much more the step would have asked for; a part of what is free
- * then cannot be used, as could not be before. What blocks got beyond their requests is no need. */
+ * the replay, what the step asks for on top must fit into what the replay had left. What blocks
+ * got beyond their requests is no need. */
 static bool is_above_limit(const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
     uint64_t asked = o->bytes.allocated + o->requested;
-    double more = f->forecast.peak > asked ? (double)(f->forecast.peak - asked) : 0;
+    uint64_t more = f->forecast.peak > asked ? f->forecast.peak - asked : 0;
 
     if (f->forecast.peak > f->limit + o->bytes.rounding)
         return true;
-    return f->tried && f->serves && more * f->overhead > (double)f->spare;
+    return f->tried && f->serves && more && more + unusable(o) > f->spare;
 }
 
 /* A suspect is the cause when the run would have gone on without it. An earlier step shows how far
@@ -218,8 +225,11 @@ static void say_capacity(speech *s, const mv_oom *o)
         return;
     }
     say_margin(s, o);
-    if (o->ground == MV_OOM_BY_REPLAY)
-        say(s, "; replayed with expandable segments, the request fails as well");
+    if (o->ground == MV_OOM_BY_GROWTH && f->most > f->limit)
+        say(s, ", but the run had needed %s before", mv_size_text(a, f->most));
+    else if (o->ground == MV_OOM_BY_REPLAY)
+        say(s, "; replayed with expandable segments within %s, the request fails as well",
+            mv_size_text(a, f->limit));
     else if (o->ground == MV_OOM_BY_GROWTH && f->rise)
         say(s, ", while the need had risen by %s over the second half of the events",
             mv_size_text(a, f->rise));
@@ -293,7 +303,7 @@ static void advise_joining(mv_oom_court *c, speech *s, const mv_oom *o)
             "%s; or free the blocks that pin the holes first",
             f->conf, mv_size_text(a, f->surely ? f->limit_least : f->limit),
             f->surely && f->limit_least < f->limit ? ", the most that was reserved" : "",
-            mv_size_text(b, f->spare));
+            mv_size_text(b, f->surely ? f->sure_spare : f->spare));
     else
         say(s, "free or move the blocks that pin the holes before the large request; whether "
                "expandable_segments:True would help cannot be replayed from this file");

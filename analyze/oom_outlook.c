@@ -107,17 +107,14 @@ mv_code mv_oom_try_expandable(const mv_oom_prospect *p, mv_oom *o, mv_err *err)
     out->surely = out->serves;
     out->conf = trial.conf;
     out->would_reserve = trial.result.peak.reserved;
-    out->spare = out->serves ? trial.result.spare : 0;
+    out->spare = out->sure_spare = out->serves ? trial.result.spare : 0;
     if (trial.result.peak.allocated && trial.result.peak.reserved > trial.result.peak.allocated)
         out->overhead = (double)trial.result.peak.reserved / (double)trial.result.peak.allocated;
     if (!out->serves || out->limit_least == out->limit)
         return MV_OK;
     if (try_within(p, &trials, o, out->limit_least, &trial, &out->surely, err) != MV_OK)
         return err->code;
-    if (out->surely) {
-        out->would_reserve = trial.result.peak.reserved;
-        out->spare = trial.result.spare;
-    }
+    out->sure_spare = out->surely ? trial.result.spare : 0;
     return MV_OK;
 }
 
