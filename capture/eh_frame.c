@@ -1,5 +1,7 @@
 #include "capture/eh_frame.h"
 
+#include "capture/loader_list.h"
+
 #include <link.h>
 #include <stddef.h>
 #include <string.h>
@@ -472,6 +474,6 @@ mv_frame_rule mv_eh_frame_rule(uint64_t pc)
 {
     question q = {.pc = pc}; /* in no file: made at run time, perhaps, and registered elsewhere */
 
-    dl_iterate_phdr(look, &q);
+    mv_loader_iterate(look, &q);
     return q.rule;
 }

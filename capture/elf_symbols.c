@@ -1,5 +1,7 @@
 #include "capture/elf_symbols.h"
 
+#include "capture/loader_list.h"
+
 #include <string.h>
 
 /* The parts of a dynamic section that a look-up needs. */
@@ -128,17 +130,20 @@ static const ElfW(Sym) * find_sysv(const elf_tables *tables, const wanted *w)
     return NULL;
 }
 
+/* NULL: not defined here. */
+static const ElfW(Sym) * find_symbol(const elf_tables *tables, const wanted *w)
+{
+    if (!tables->strings || !tables->symbols)
+        return NULL;
+    if (tables->gnu_hash)
+        return find_gnu(tables, w);
+    return tables->sysv_hash ? find_sysv(tables, w) : NULL;
+}
+
 /* 0: not defined here. */
 static ElfW(Addr) find(const elf_tables *tables, const wanted *w)
 {
-    const ElfW(Sym) *found = NULL;
-
-    if (!tables->strings || !tables->symbols)
-        return 0;
-    if (tables->gnu_hash)
-        found = find_gnu(tables, w);
-    else if (tables->sysv_hash)
-        found = find_sysv(tables, w);
+    const ElfW(Sym) *found = find_symbol(tables, w);
     return found ? tables->bias + found->st_value : 0;
 }
 
@@ -146,6 +151,19 @@ void *mv_elf_function(const struct link_map *file, const char *name)
 {
     elf_tables tables = tables_of(file);
     return (void *)find(&tables, &(wanted){name, true}); // NOLINT: an address
+}
+
+const void *mv_elf_data(const char *name, size_t *bytes)
+{
+    for (const struct link_map *file = _r_debug.r_map; file; file = file->l_next) {
+        elf_tables tables = tables_of(file);
+        const ElfW(Sym) *found = find_symbol(&tables, &(wanted){name, false});
+        if (found) {
+            *bytes = found->st_size;
+            return (const void *)(tables.bias + found->st_value); // NOLINT: an address
+        }
+    }
+    return NULL;
 }
 
 /* ---- in all files ---- */
@@ -181,7 +199,7 @@ bool mv_elf_find_all(const char *const *names, uint64_t *addresses, uint32_t cou
     search s = {names, addresses, count, 0};
 
     memset(addresses, 0, count * sizeof *addresses);
-    dl_iterate_phdr(search_file, &s);
+    mv_loader_iterate(search_file, &s);
     return s.found == count;
 }
 

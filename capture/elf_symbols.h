@@ -12,8 +12,11 @@
 #include <stdint.h>
 
 /* The function that `file` defines as `name`: the default version when there are several. NULL:
- * none. The loader's list must not change meanwhile: call from within dl_iterate_phdr. */
+ * none. The loader's list must not change meanwhile: call from within mv_loader_iterate. */
 void *mv_elf_function(const struct link_map *file, const char *name);
+
+/* The data that the first loaded file has under this name, and its size. Like mv_elf_function. */
+const void *mv_elf_data(const char *name, size_t *bytes);
 
 /* The address of each of `count` names, functions or data, as the first loaded file that defines it
  * has it, in the order in which files were loaded; 0 where none does. Whatever a file was loaded

@@ -3,6 +3,7 @@
  * to the real one of the same name, so that torch.profiler sees what it always sees.
  *
  * This happens for every tensor, so answers are not checked again: Python never unloads c10. */
+#include "capture/forks.h"
 #include "capture/recorder.h"
 #include "capture/resolve.h"
 
@@ -52,12 +53,20 @@ static void record(void (*as)(const mv_rec_block_event *), void *ptr, int64_t si
     mv_rec_leave();
 }
 
+/* c10 has given its lock back. */
+static void leave_c10(void)
+{
+    if (mv_forks_is_inside(MV_SECTION_C10))
+        mv_forks_leave(MV_SECTION_C10);
+}
+
 static void forward_usage(const char *name, const void *caller, void *ptr, int64_t size,
                           uint64_t allocated, uint64_t reserved, c10_device device)
 {
     int kept = errno;
     usage_fn *real;
 
+    leave_c10();
     record(mv_rec_block, ptr, size, allocated, reserved, device);
     real = (usage_fn *)mv_resolve_lasting(name, caller);
     errno = kept;
@@ -71,6 +80,7 @@ static void forward_oom(const char *name, const void *caller, int64_t size, uint
     int kept = errno;
     oom_fn *real;
 
+    leave_c10();
     record(mv_rec_oom, NULL, size, allocated, reserved, device);
     real = (oom_fn *)mv_resolve_lasting(name, caller);
     errno = kept;
@@ -103,6 +113,7 @@ void report_without_totals(void *ptr, int64_t size, c10_device device)
     int kept = errno;
     usage_without_totals_fn *real;
 
+    leave_c10();
     record(mv_rec_block, ptr, size, MV_REC_NO_TOTAL, MV_REC_NO_TOTAL, device);
     real = (usage_without_totals_fn *)mv_resolve_lasting(REPORT_WITHOUT_TOTALS,
                                                          __builtin_return_address(0));
@@ -125,6 +136,20 @@ void oom_of_longs(int64_t size, uint64_t allocated, uint64_t reserved, c10_devic
     forward_oom(OOM_OF_LONGS, __builtin_return_address(0), size, allocated, reserved, device);
 }
 
+/* Whether c10 may take the lock that comes with reports. A child that was forked while another
+ * thread had it would wait for ever, where it takes none without us: forks wait for threads that
+ * have asked and not reported yet, and a child that could not be waited for records no tensors of
+ * the CPU. */
+static bool may_report(void)
+{
+    if (!mv_rec_wants_cpu() || !mv_forks_was_whole())
+        return false;
+    if (mv_forks_is_inside(MV_SECTION_C10) || mv_forks_enter(MV_SECTION_C10))
+        return true;
+    mv_forks_leave(MV_SECTION_C10);
+    return false;
+}
+
 /* The CPU allocator asks ahead of each report, and reports nothing to a profiler that is off. */
 EXPORTED bool memory_profiling_enabled(void) __asm__(PROFILING_ENABLED);
 bool memory_profiling_enabled(void)
@@ -132,7 +157,7 @@ bool memory_profiling_enabled(void)
     int kept = errno;
     enabled_fn *real;
 
-    if (mv_rec_wants_cpu())
+    if (may_report())
         return true;
     real = (enabled_fn *)mv_resolve_lasting(PROFILING_ENABLED, __builtin_return_address(0));
     errno = kept;

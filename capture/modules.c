@@ -1,6 +1,7 @@
-/* The loaded ELF files. Everything happens inside of dl_iterate_phdr, so that the loader's lock
+/* The loaded ELF files. Everything happens inside of mv_loader_iterate, so that the loader's lock
  * serves as ours: we never hold one while we wait for another, and a thread that is in dlopen only
  * holds it while it changes the list, not while constructors run. */
+#include "capture/loader_list.h"
 #include "capture/stack.h"
 
 #include <link.h>
@@ -229,7 +230,7 @@ const mv_module *mv_module_at(uint64_t address)
 {
     lookup l = {.address = address};
 
-    dl_iterate_phdr(look, &l);
+    mv_loader_iterate(look, &l);
     if (l.is_stale) {
         atomic_store(&adds, l.adds);
         atomic_store(&subs, l.subs);

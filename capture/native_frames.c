@@ -11,6 +11,8 @@
  * of everybody else's. */
 #include "capture/eh_frame.h"
 #include "capture/elf_symbols.h"
+#include "capture/forks.h"
+#include "capture/loader_list.h"
 #include "capture/stack.h"
 
 #include <link.h>
@@ -178,13 +180,18 @@ static _Unwind_Reason_Code keep(struct _Unwind_Context *frame, void *context)
     return _URC_NO_REASON;
 }
 
+/* It takes locks of its own and the loader's, so no fork may come between; and a child may have
+ * inherited them from a thread that threw an exception. */
 static void walk_by_program(unwinding *u)
 {
     unwind_backtrace walk = (unwind_backtrace)(uintptr_t)atomic_load(&program_backtrace);
 
     u->count = 0;
-    if (walk)
-        walk(keep, u);
+    if (!walk || !mv_forks_was_alone())
+        return;
+    mv_forks_enter(MV_SECTION_LOADER);
+    walk(keep, u);
+    mv_forks_leave(MV_SECTION_LOADER);
 }
 
 /* ---- where things are ---- */
@@ -226,7 +233,7 @@ static void notice_unloads(void)
 {
     uint64_t now = 0;
 
-    dl_iterate_phdr(count_unloads, &now);
+    mv_loader_iterate(count_unloads, &now);
     if (now == atomic_load_explicit(&unloads, memory_order_relaxed))
         return;
     forget_rules();

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "capture/facts.h"
+#include "capture/forks.h"
 #include "capture/names.h"
 #include "capture/stack_table.h"
 #include "capture/thread_state.h"
@@ -97,6 +98,7 @@ static void prepare(void)
     if (sysconf(_SC_PAGESIZE) == MV_WIPED_BYTES)
         madvise(&mv_wiped, sizeof mv_wiped, MADV_WIPEONFORK);
     pthread_atfork(NULL, NULL, forked);
+    mv_forks_watch();
     mv_process.has_thread_end = pthread_key_create(&mv_process.thread_end, mv_thread_end) == 0;
 }
 

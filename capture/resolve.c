@@ -1,6 +1,7 @@
 #include "capture/resolve.h"
 
 #include "capture/elf_symbols.h"
+#include "capture/loader_list.h"
 
 #include <string.h>
 
@@ -19,6 +20,26 @@ typedef struct {
 static bool is_ours(const struct link_map *file)
 {
     return file->l_ld == _DYNAMIC;
+}
+
+/* ---- the loader's list ---- */
+
+/* `file`, or the first file after it whose memory is there. */
+static const struct link_map *whole(const struct link_map *file)
+{
+    while (file && !mv_loader_has(file))
+        file = file->l_next;
+    return file;
+}
+
+static const struct link_map *first_file(void)
+{
+    return whole(_r_debug.r_map);
+}
+
+static const struct link_map *next_file(const struct link_map *file)
+{
+    return whole(file->l_next);
 }
 
 /* ---- which file holds an address ---- */
@@ -53,10 +74,10 @@ static const struct link_map *file_of(uintptr_t address)
     place wanted = {.address = address};
 
     if (address)
-        dl_iterate_phdr(holds_address, &wanted);
+        mv_loader_iterate(holds_address, &wanted);
     if (!wanted.found)
         return NULL;
-    for (const struct link_map *file = _r_debug.r_map; file; file = file->l_next)
+    for (const struct link_map *file = first_file(); file; file = next_file(file))
         if (file->l_addr == wanted.bias && strcmp(file->l_name, wanted.path) == 0)
             return file;
     return NULL;
@@ -68,19 +89,19 @@ static const struct link_map *file_of(uintptr_t address)
  * is ahead of us and hooks the same names was asked before us, and may be who calls. */
 static bool is_ahead(const struct link_map *file)
 {
-    const struct link_map *other = _r_debug.r_map;
+    const struct link_map *other = first_file();
 
     while (other && other != file && !is_ours(other))
-        other = other->l_next;
+        other = next_file(other);
     return other == file;
 }
 
 static const struct link_map *ourselves(void)
 {
-    const struct link_map *file = _r_debug.r_map;
+    const struct link_map *file = first_file();
 
     while (file && !is_ours(file))
-        file = file->l_next;
+        file = next_file(file);
     return file;
 }
 
@@ -88,7 +109,7 @@ static void *find_behind_us(const char *name)
 {
     const struct link_map *us = ourselves();
 
-    for (const struct link_map *file = us ? us->l_next : NULL; file; file = file->l_next) {
+    for (const struct link_map *file = us ? next_file(us) : NULL; file; file = next_file(file)) {
         void *found = mv_elf_function(file, name);
         if (found)
             return found;
@@ -104,17 +125,17 @@ static void *find_between(const char *name, uintptr_t caller)
 
     if (!file || !is_ahead(file))
         return NULL;
-    for (file = file->l_next; file && !is_ours(file) && !found; file = file->l_next)
+    for (file = next_file(file); file && !is_ours(file) && !found; file = next_file(file))
         found = mv_elf_function(file, name);
     return found;
 }
 
 static void *find_preloaded(const char *name)
 {
-    const struct link_map *program = _r_debug.r_map, *us = ourselves();
-    const struct link_map *file = us ? us->l_next : NULL;
+    const struct link_map *program = first_file(), *us = ourselves();
+    const struct link_map *file = us ? next_file(us) : NULL;
 
-    for (; file; file = file->l_next) {
+    for (; file; file = next_file(file)) {
         const char *called = mv_elf_name(file);
         void *found;
         if (mv_elf_needs(program, called) || mv_elf_needs(us, called))
@@ -133,10 +154,10 @@ static unsigned add_needed(const struct link_map *file, const struct link_map **
     const char *needed;
 
     for (unsigned i = 0; count < MOST_NEARBY && (needed = mv_elf_needed(file, i)); i++) {
-        const struct link_map *other = _r_debug.r_map;
+        const struct link_map *other = first_file();
         unsigned at = 0;
         while (other && !mv_elf_is(other, needed))
-            other = other->l_next;
+            other = next_file(other);
         while (at < count && queue[at] != other)
             at++;
         if (other && at == count)
@@ -202,7 +223,7 @@ static int answer(struct dl_phdr_info *info, size_t size, void *data)
 
 static void *ask(question q)
 {
-    dl_iterate_phdr(answer, &q);
+    mv_loader_iterate(answer, &q);
     return q.found;
 }
 

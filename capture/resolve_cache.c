@@ -5,7 +5,7 @@
  * which takes no lock either, or else by the loader's count of unloaded libraries. */
 #include "capture/resolve.h"
 
-#include "capture/elf_symbols.h"
+#include "capture/loader_list.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -83,7 +83,7 @@ static home home_of(void *function)
         at.file = found.file;
         at.start = found.start;
     } else {
-        dl_iterate_phdr(count_unloaded, &at.unloaded);
+        mv_loader_iterate(count_unloaded, &at.unloaded);
     }
     return at;
 }
