@@ -22,7 +22,7 @@ enum {
 
 static int open_raw(const char *path, int flags)
 {
-    long fd = syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0666);
+    long fd = syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC, 0600);
     return fd < 0 ? -errno : (int)fd;
 }
 
@@ -74,7 +74,7 @@ static int descriptor(mv_live_file *file)
 
     if (is_ours(file, fd))
         return fd;
-    fd = open_raw(file->path, O_RDWR);
+    fd = open_raw(file->path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return fd;
     if (!is_ours(file, fd)) {

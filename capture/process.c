@@ -165,24 +165,27 @@ static void append_number(path *to, uint64_t number)
     append(to, digits + at);
 }
 
-/* A rank comes from the environment and becomes part of a file name. */
+/* A rank and a host come from outside and become part of a file name. */
+static void append_word(path *to, const char *word)
+{
+    char one[2] = "";
+
+    for (; *word; word++) {
+        one[0] = *word == '/' ? '_' : *word;
+        append(to, one);
+    }
+}
+
 static void append_rank(path *to)
 {
     const char *rank = mv_facts_rank();
-    char one[2] = "";
-
-    if (!rank || !*rank)
-        rank = "0";
-    for (; *rank; rank++) {
-        one[0] = *rank == '/' ? '_' : *rank;
-        append(to, one);
-    }
+    append_word(to, rank && *rank ? rank : "0");
 }
 
 static void append_host(path *to)
 {
     struct utsname host;
-    append(to, uname(&host) == 0 ? host.nodename : "host");
+    append_word(to, uname(&host) == 0 ? host.nodename : "host");
 }
 
 /* %p, %r, %h and %%; anything else stays as it is. */

@@ -78,62 +78,71 @@ static void put_closing_line(const mv_run_file *file, const mv_finalised *done)
                    grouped(lost, done->lost), file->result);
 }
 
-static bool finalise_all(recording *r, const mv_run_file *files, uint32_t count)
+static void finalise_all(recording *r, const mv_run_file *files, uint32_t count)
 {
-    bool quiet = mv_option_given(&r->cli->options, MV_HAS(QUIET)), fine = true;
+    bool quiet = mv_option_given(&r->cli->options, MV_HAS(QUIET));
     mv_finalised done;
     mv_err err;
 
     for (uint32_t i = 0; i < count; i++) {
-        if (files[i].is_running) {
+        if (files[i].refused) {
+            mv_complain_of(NULL, "not taken for a recording of this run, since %s: %s",
+                           files[i].refused, files[i].path);
+        } else if (files[i].is_empty && !files[i].is_running) {
+            mv_complain_of(NULL, "nothing was recorded of process %u: no space for its file",
+                           files[i].pid);
+            mv_run_names_remove(&r->names, &files[i]);
+        } else if (files[i].is_running) {
             mv_complain_of(NULL, "process %u is still running and recording: %s", files[i].pid,
                            files[i].path);
-        } else if (mv_finalise(r->cli, &files[i], &r->nvml, &done, &err) != MV_OK) {
+        } else if (mv_finalise(r->cli, &r->names, &files[i], &r->nvml, &done, &err) != MV_OK) {
             mv_complain(files[i].result, &err);
             mv_complain_of(NULL, "the recording stays as it is: %s", files[i].path);
-            fine = false;
         } else if (!quiet) {
             put_closing_line(&files[i], &done);
         }
     }
-    return fine;
 }
 
+/* A program that cannot make its file has no way to say so. */
 static void explain_nothing(const recording *r)
 {
     const char *program = r->cli->options.file[0];
     const char *why = mv_launch_obstacle(program);
+    bool cpu = mv_option_given(&r->cli->options, MV_HAS(CPU));
+    int folder = (int)(strrchr(r->names.live, '/') - r->names.live);
 
     if (mv_option_given(&r->cli->options, MV_HAS(QUIET)))
         return;
-    if (!why && mv_option_given(&r->cli->options, MV_HAS(CPU)))
-        why = "no CUDA call and no allocation of PyTorch was seen";
-    mv_complain_of(NULL, "nothing was recorded: %s",
-                   why ? why
-                       : "no CUDA call and no allocation of PyTorch on a GPU was seen (tensors "
-                         "on the CPU are recorded with --cpu)");
+    if (why)
+        mv_complain_of(NULL, "nothing was recorded: %s", why);
+    else
+        mv_complain_of(
+            NULL,
+            "nothing was recorded: no CUDA call and no allocation of PyTorch%s was seen"
+            "%s, or the program could not make, or did not keep, a file in %.*s (another "
+            "user, a chroot, no free descriptor)",
+            cpu ? "" : " on a GPU", cpu ? "" : " (tensors on the CPU are recorded with --cpu)",
+            folder ? folder : 1, r->names.live);
 }
 
-/* What became of the program is the result; a failure of ours changes it only when it was 0. */
-static int collect(recording *r, int status)
+/* What became of the program is the result, whatever becomes of the recording. */
+static void collect(recording *r)
 {
     mv_run_file *files;
     uint32_t count;
-    bool fine;
     mv_err err = {.offset = MV_NO_OFFSET};
 
     if (list_files(r, &files, &count, &err) != MV_OK) {
         mv_complain(NULL, &err);
-        return status ? status : MV_EXIT_FAILED;
+        return;
     }
     if (count == 0)
         explain_nothing(r);
-    fine = mv_run_names_assign(&r->cli->arena, &r->names, files, count);
-    if (!fine)
-        mv_complain_of(NULL, "the recordings stay as they are: %s.*.live", r->names.live);
+    if (mv_run_names_assign(&r->cli->arena, &r->names, files, count))
+        finalise_all(r, files, count);
     else
-        fine = finalise_all(r, files, count);
-    return fine || status ? status : MV_EXIT_FAILED;
+        mv_complain_of(NULL, "the recordings stay as they are: %s.*.live", r->names.live);
 }
 
 int mv_cmd_run(mv_cli *cli)
@@ -155,11 +164,11 @@ int mv_cmd_run(mv_cli *cli)
     if (mv_launch_shim(shim, sizeof shim, &err) != MV_OK ||
         mv_run_names_make(cli->options.output, &r.names, &err) != MV_OK)
         return mv_complain(NULL, &err);
-    if (mv_launch_run(&launch, &status, &err) != MV_OK) {
+    if (mv_launch_run(&launch, &status, &err) == MV_OK)
+        collect(&r);
+    else
         mv_complain(NULL, &err);
-        return status;
-    }
-    status = collect(&r, status);
     mv_nvml_close(&r.nvml);
+    mv_run_names_close(&r.names);
     return status;
 }

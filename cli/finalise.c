@@ -1,5 +1,6 @@
 #include "cli/finalise.h"
 
+#include <stdio.h>
 #include <unistd.h>
 
 #include "cli/progress.h"
@@ -49,12 +50,13 @@ static mv_code add_samples(mv_arena *arena, const mv_run_file *file, const mv_nv
     return MV_OK;
 }
 
-static mv_code write_result(mv_arena *scratch, const mv_trace *trace, const char *path,
-                            const mv_write_opts *opts, uint64_t *bytes, mv_err *err)
+static mv_code write_result(mv_arena *scratch, const mv_run_names *names, const mv_trace *trace,
+                            const char *path, const mv_write_opts *opts, uint64_t *bytes,
+                            mv_err *err)
 {
     mv_sink sink;
 
-    if (mv_sink_open(&sink, path, err) != MV_OK)
+    if (mv_sink_open_in(&sink, names->folder, path, err) != MV_OK)
         return err->code;
     if (mv_snapshot_write(scratch, trace, opts, &sink, err) == MV_OK)
         mv_sink_commit(&sink, err);
@@ -64,8 +66,23 @@ static mv_code write_result(mv_arena *scratch, const mv_trace *trace, const char
     return err->code;
 }
 
-mv_code mv_finalise(mv_cli *cli, const mv_run_file *file, const mv_nvml *nvml, mv_finalised *out,
-                    mv_err *err)
+/* By its descriptor: what is called so by now may be another file. */
+static mv_code read_live(mv_arena *arena, const mv_run_names *names, const mv_run_file *file,
+                         const mv_read_opts *opts, mv_trace *trace, mv_err *err)
+{
+    int fd = mv_run_names_open(names, file);
+    char path[64];
+
+    if (fd < 0)
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s is not what it was", file->path);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    mv_trace_read(arena, access(path, R_OK) == 0 ? path : file->path, opts, trace, err);
+    close(fd);
+    return err->code;
+}
+
+mv_code mv_finalise(mv_cli *cli, const mv_run_names *names, const mv_run_file *file,
+                    const mv_nvml *nvml, mv_finalised *out, mv_err *err)
 {
     bool quiet = mv_option_given(&cli->options, MV_HAS(QUIET));
     mv_arena arena, scratch;
@@ -77,18 +94,18 @@ mv_code mv_finalise(mv_cli *cli, const mv_run_file *file, const mv_nvml *nvml, m
     *err = (mv_err){.offset = MV_NO_OFFSET};
     mv_progress_start(&progress, "memviz: reading the capture", quiet);
     mv_read_opts read = {.progress = mv_progress_show, .user = &progress};
-    mv_trace_read(&arena, file->path, &read, &trace, err);
+    read_live(&arena, names, file, &read, &trace, err);
     mv_progress_end(&progress);
     if (err->code == MV_OK && add_samples(&arena, file, nvml, &trace, err) == MV_OK) {
         mv_progress_start(&progress, "memviz: writing", quiet);
         mv_write_opts write = {.progress = mv_progress_show, .user = &progress};
-        write_result(&scratch, &trace, file->result, &write, &out->bytes, err);
+        write_result(&scratch, names, &trace, file->result, &write, &out->bytes, err);
         mv_progress_end(&progress);
     }
     if (err->code == MV_OK) {
         out->events = count_records(&trace);
         out->lost = trace.notes[MV_NOTE_LOST].count;
-        unlink(file->path);
+        mv_run_names_remove(names, file);
     }
     mv_arena_release(&scratch);
     mv_arena_release(&arena);

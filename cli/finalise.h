@@ -16,7 +16,7 @@ typedef struct {
 
 /* Writes file->result. `nvml` may be NULL. On failure the live file is as it was; messages are the
  * caller's. */
-mv_code mv_finalise(mv_cli *cli, const mv_run_file *file, const mv_nvml *nvml, mv_finalised *out,
-                    mv_err *err);
+mv_code mv_finalise(mv_cli *cli, const mv_run_names *names, const mv_run_file *file,
+                    const mv_nvml *nvml, mv_finalised *out, mv_err *err);
 
 #endif

@@ -4,10 +4,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -76,14 +76,78 @@ static void plain_name(const char *name, char *out, size_t size)
     out[at] = 0;
 }
 
+/* A result takes the place of a file. What -o names without placeholders can be looked at now. */
+static mv_code check_output(const mv_run_names *names, const char *name, mv_err *err)
+{
+    struct stat st;
+
+    if (strcmp(names->output, "-") == 0)
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "-o -: a recording needs a file");
+    if (strchr(name, '%') || fstatat(names->folder, name, &st, 0) != 0 || S_ISREG(st.st_mode))
+        return MV_OK;
+    return mv_fail(err, MV_IO, MV_NO_OFFSET, "-o %s: is %s; a recording needs a file",
+                   names->output, S_ISDIR(st.st_mode) ? "a folder" : "a device or a pipe");
+}
+
+/* Makes a file without a name or, where there are none, one with a name that goes again. */
+static int make_file(const mv_run_names *names)
+{
+    const char *name = strrchr(names->live, '/') + 1;
+    int fd = openat(names->folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT))
+        return fd;
+    fd = openat(names->folder, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0)
+        unlinkat(names->folder, name, 0);
+    return fd;
+}
+
+/* Opens the folder and makes a file in it: that says whether we can, and who owns files of ours. */
+static mv_code open_folder(mv_run_names *names, const char *folder, const char *full, mv_err *err)
+{
+    struct stat st;
+    int fd;
+
+    names->folder = open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    fd = names->folder < 0 ? -1 : make_file(names);
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write into %s: %s", folder, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+        return err->code;
+    }
+    close(fd);
+    names->owner = st.st_uid;
+    return MV_OK;
+}
+
+static mv_code make_in(mv_run_names *out, const char *folder, const char *file, mv_err *err)
+{
+    char full[PATH_MAX], name[NAME_MAX + 1];
+
+    if (!realpath(folder, full))
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write into %s: %s", folder,
+                       strerror(errno));
+    plain_name(file, name, sizeof name);
+    out->launch_rank = own_rank();
+    if (snprintf(out->live, sizeof out->live, "%s/%s.%08x", strcmp(full, "/") ? full : "", name,
+                 run_number()) >= PATH_MAX - 64)
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "the name of -o is too long");
+    if (open_folder(out, folder, full, err) != MV_OK)
+        return err->code;
+    return check_output(out, file, err);
+}
+
 mv_code mv_run_names_make(const char *output, mv_run_names *out, mv_err *err)
 {
-    char folder[PATH_MAX], full[PATH_MAX], name[NAME_MAX + 1];
+    char folder[PATH_MAX];
     const char *slash;
     int length;
 
     if (!output)
         output = MV_RUN_DEFAULT;
+    out->folder = -1;
     slash = strrchr(output, '/');
     length = slash ? (int)(slash - output) + 1 : 0;
     if (snprintf(out->output, sizeof out->output, "%s", output) >= PATH_MAX - 64 ||
@@ -96,15 +160,16 @@ mv_code mv_run_names_make(const char *output, mv_run_names *out, mv_err *err)
         return mv_fail(err, MV_IO, MV_NO_OFFSET,
                        "-o %s: placeholders can stand in the file's name, not in its folder's",
                        output);
-    if (!realpath(folder, full) || access(full, W_OK | X_OK) != 0)
-        return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write into %s: %s", folder,
-                       strerror(errno));
-    plain_name(output + length, name, sizeof name);
-    out->launch_rank = own_rank();
-    if (snprintf(out->live, sizeof out->live, "%s/%s.%08x", strcmp(full, "/") ? full : "", name,
-                 run_number()) >= PATH_MAX - 64)
-        return mv_fail(err, MV_IO, MV_NO_OFFSET, "the name of -o is too long");
-    return MV_OK;
+    if (make_in(out, folder, output + length, err) != MV_OK)
+        mv_run_names_close(out);
+    return err->code;
+}
+
+void mv_run_names_close(mv_run_names *names)
+{
+    if (names->folder >= 0)
+        close(names->folder);
+    names->folder = -1;
 }
 
 /* ---- the live files ---------------------------------------------------------------------- */
@@ -141,38 +206,34 @@ static const char *find_fact(mv_arena *arena, mv_span facts, const char *key)
     return found;
 }
 
-static void read_facts(mv_arena *arena, mv_run_file *file)
+static void read_facts(mv_arena *arena, mv_run_file *file, int fd)
 {
     const uint64_t at = sizeof(mv_wire_header) + sizeof(mv_wire_chunk) + sizeof(mv_live_head);
-    int fd = open(file->path, O_RDONLY | O_CLOEXEC);
-    uint8_t *bytes;
+    uint8_t bytes[MV_LIVE_CHUNK_BYTES];
+    ssize_t got = pread(fd, bytes, sizeof bytes, 0);
     mv_live_head head;
     mv_span facts;
 
     file->rank = MV_NO_RANK_KNOWN;
-    if (fd < 0)
+    file->is_empty = got >= 0 && got < (ssize_t)sizeof bytes;
+    if (got < (ssize_t)sizeof bytes)
         return;
-    bytes = mmap(NULL, MV_LIVE_CHUNK_BYTES, PROT_READ, MAP_PRIVATE, fd, 0);
-    struct stat st;
-    if (fstat(fd, &st) == 0 && st.st_size >= MV_LIVE_CHUNK_BYTES && bytes != MAP_FAILED) {
-        memcpy(&head, bytes + at - sizeof head, sizeof head);
-        facts = (mv_span){bytes + at, head.committed};
-        if (facts.length > MV_LIVE_CHUNK_BYTES - at)
-            facts.length = MV_LIVE_CHUNK_BYTES - at;
-        file->rank = number_of(find_fact(arena, facts, "rank"));
-        file->start_us = number_of(find_fact(arena, facts, "start_us"));
-        file->host = find_fact(arena, facts, "host");
-        file->visible = find_fact(arena, facts, "cuda_visible_devices");
-    }
-    if (bytes != MAP_FAILED)
-        munmap(bytes, MV_LIVE_CHUNK_BYTES);
-    close(fd);
+    memcpy(&head, bytes + at - sizeof head, sizeof head);
+    facts = (mv_span){bytes + at, head.committed};
+    if (facts.length > MV_LIVE_CHUNK_BYTES - at)
+        facts.length = MV_LIVE_CHUNK_BYTES - at;
+    file->rank = number_of(find_fact(arena, facts, "rank"));
+    file->start_us = number_of(find_fact(arena, facts, "start_us"));
+    file->host = find_fact(arena, facts, "host");
+    file->visible = find_fact(arena, facts, "cuda_visible_devices");
 }
 
-/* A process that still has the file mapped may still write to it. */
-static bool has_mapped(uint32_t pid, const char *path)
+/* Whether a process of this machine has mapped a file of that number: for file systems that have no
+ * leases. One that cannot be looked at may have. */
+static bool has_mapped(uint32_t pid, uint64_t inode)
 {
     char maps[64], line[PATH_MAX + 128];
+    unsigned long long mapped;
     bool found = false;
     FILE *file;
 
@@ -181,9 +242,89 @@ static bool has_mapped(uint32_t pid, const char *path)
     if (!file)
         return errno == EACCES || errno == EPERM;
     while (!found && fgets(line, sizeof line, file))
-        found = strstr(line, path) != NULL;
+        found = sscanf(line, "%*s %*s %*s %*s %llu", &mapped) == 1 && mapped == inode;
     fclose(file);
     return found;
+}
+
+/* Whether someone can still write to it. The kernel gives a lease for reading only when no one has
+ * the file open for writing, or mapped so: in whatever namespace, and under whatever name. */
+static bool is_written_to(int fd, const mv_run_file *file)
+{
+    fcntl(fd, F_SETSIG, SIGURG); /* should someone want to write now: ignored unless handled */
+    if (fcntl(fd, F_SETLEASE, F_RDLCK) == 0) {
+        fcntl(fd, F_SETLEASE, F_UNLCK);
+        return false;
+    }
+    return errno == EAGAIN || has_mapped(file->pid, file->inode);
+}
+
+/* Why a file is not read; NULL: it is one that a program of ours made. */
+static const char *why_not(const mv_run_names *names, const struct stat *st)
+{
+    if (!S_ISREG(st->st_mode))
+        return "it is no regular file";
+    if (st->st_uid != names->owner)
+        return "it belongs to another user";
+    return st->st_nlink == 1 ? NULL : "it has another name as well";
+}
+
+static const char *name_of(const mv_run_file *file)
+{
+    return strrchr(file->path, '/') + 1;
+}
+
+/* -1: it cannot be opened, is not to be, or is not what it was in `st`. */
+static int open_same(const mv_run_names *names, const char *name, const struct stat *st)
+{
+    int fd = openat(names->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    struct stat now;
+
+    if (fd >= 0 && fstat(fd, &now) == 0 && now.st_dev == st->st_dev && now.st_ino == st->st_ino &&
+        !why_not(names, &now))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+static void look_at(mv_arena *arena, const mv_run_names *names, mv_run_file *file)
+{
+    struct stat st;
+    int fd;
+
+    file->rank = MV_NO_RANK_KNOWN;
+    file->refused = "it is gone";
+    if (fstatat(names->folder, name_of(file), &st, AT_SYMLINK_NOFOLLOW) != 0)
+        return;
+    file->device = st.st_dev;
+    file->inode = st.st_ino;
+    file->refused = why_not(names, &st);
+    if (file->refused)
+        return;
+    fd = open_same(names, name_of(file), &st);
+    if (fd < 0) {
+        file->refused = "it cannot be opened";
+        return;
+    }
+    file->is_running = is_written_to(fd, file);
+    read_facts(arena, file, fd);
+    close(fd);
+}
+
+int mv_run_names_open(const mv_run_names *names, const mv_run_file *file)
+{
+    struct stat st = {.st_dev = file->device, .st_ino = file->inode};
+    return open_same(names, name_of(file), &st);
+}
+
+bool mv_run_names_remove(const mv_run_names *names, const mv_run_file *file)
+{
+    struct stat st;
+
+    return fstatat(names->folder, name_of(file), &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           st.st_dev == file->device && st.st_ino == file->inode &&
+           unlinkat(names->folder, name_of(file), 0) == 0;
 }
 
 /* PID[.N].live behind the run's own part of the name. */
@@ -231,8 +372,7 @@ static bool add_file(mv_arena *arena, const mv_run_names *names, const char *ent
     grown = mv_arena_grow(arena, *files, (*count + 1) * sizeof *grown);
     if (!file.path || !grown)
         return false;
-    read_facts(arena, &file);
-    file.is_running = has_mapped(file.pid, file.path);
+    look_at(arena, names, &file);
     *files = grown;
     grown[(*count)++] = file;
     return true;
@@ -241,18 +381,20 @@ static bool add_file(mv_arena *arena, const mv_run_names *names, const char *ent
 mv_code mv_run_names_list(mv_arena *arena, const mv_run_names *names, mv_run_file **files,
                           uint32_t *count, mv_err *err)
 {
-    char folder[PATH_MAX];
     struct dirent *entry;
     bool fits = true;
-    DIR *dir;
+    int again = openat(names->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = again < 0 ? NULL : fdopendir(again);
 
     *files = NULL;
     *count = 0;
-    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(names->live, '/') - names->live) + 1,
-             names->live);
-    dir = opendir(folder);
-    if (!dir)
-        return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot read %s: %s", folder, strerror(errno));
+    if (!dir) {
+        mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot read the folder of %s: %s", names->live,
+                strerror(errno));
+        if (again >= 0)
+            close(again);
+        return err->code;
+    }
     while (fits && (entry = readdir(dir)))
         fits = add_file(arena, names, entry->d_name, files, count);
     closedir(dir);
@@ -264,6 +406,19 @@ mv_code mv_run_names_list(mv_arena *arena, const mv_run_names *names, mv_run_fil
 }
 
 /* ---- the results ------------------------------------------------------------------------- */
+
+/* A host as a part of a file's name: of plain characters, and not hidden. */
+static int put_host(const char *host, char *out, size_t size)
+{
+    size_t at = 0;
+
+    for (; *host && at + 1 < size; host++, at++) {
+        bool is_plain = isalnum((unsigned char)*host) || *host == '-' || (*host == '.' && at > 0);
+        out[at] = is_plain ? *host : '_';
+    }
+    out[at] = 0;
+    return (int)at;
+}
 
 static bool expand(const char *output, const mv_run_file *file, char *out, size_t size)
 {
@@ -279,7 +434,7 @@ static bool expand(const char *output, const mv_run_file *file, char *out, size_
                 length = snprintf(out + at, size - at, "%lld",
                                   (long long)(file->rank >= 0 ? file->rank : 0));
             else if (*c == 'h')
-                length = snprintf(out + at, size - at, "%s", file->host ? file->host : "host");
+                length = put_host(file->host ? file->host : "host", out + at, size - at);
             else
                 length = snprintf(out + at, size - at, *c == '%' ? "%%" : "%%%c", *c);
         } else {
@@ -338,6 +493,8 @@ bool mv_run_names_assign(mv_arena *arena, const mv_run_names *names, mv_run_file
         bool is_another =
             names->launch_rank > 0 && !strstr(names->output, "%r") && !strstr(names->output, "%p");
         uint32_t attempt = is_another ? 1 : 0;
+        if (files[i].refused)
+            continue;
         if (!expand(names->output, &files[i], plain, sizeof plain))
             return false;
         do

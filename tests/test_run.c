@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/fixture_program.h"
 
@@ -231,10 +232,10 @@ Test(run, a_folder_that_is_not_there_is_said_before_the_program_runs)
 
 Test(run, what_cannot_be_finalised_stays)
 {
-    mvt_run run = run_sh("mkdir a.bin; $MEMVIZ run -o a.bin $MARKING mark x; echo $?; "
-                         "ls | grep -c live; $MEMVIZ dump *.live | grep -c '^mark.*x'");
+    mvt_run run = run_sh("$MEMVIZ run -o a.bin sh -c '$MARKING mark x; mkdir a.bin; exit 3'; "
+                         "echo $?; ls | grep -c live; $MEMVIZ dump *.live | grep -c '^mark.*x'");
 
-    cr_assert_str_eq(run.out, "1\n1\n1\n", "%s%s", run.out, run.err);
+    cr_assert_str_eq(run.out, "3\n1\n1\n", "%s%s", run.out, run.err);
     cr_assert_not_null(strstr(run.err, "stays as it is"), "%s", run.err);
     mvt_run_drop(&run);
 }
@@ -242,4 +243,89 @@ Test(run, what_cannot_be_finalised_stays)
 Test(run, a_folder_with_a_percent_sign_is_only_a_folder)
 {
     expect("mkdir 'x%p'; cd 'x%p'; $MEMVIZ run -q -o a.bin $MARKING mark x; ls", 0, "a.bin\n");
+}
+
+Test(run, a_result_that_cannot_be_is_said_before_the_program_runs)
+{
+    expect("mkdir d; $MEMVIZ run -o d echo ran 2>err; echo $?; cat err", 0,
+           "1\nmemviz: -o d: is a folder; a recording needs a file\n");
+    expect("mkfifo f; $MEMVIZ run -o f echo ran 2>err; echo $?; cat err", 0,
+           "1\nmemviz: -o f: is a device or a pipe; a recording needs a file\n");
+    expect("ls /dev >a; $MEMVIZ run -o /dev/null $MARKING mark x 2>err; echo $?; ls /dev >b;"
+           "cmp a b",
+           0, "1\n");
+    expect("$MEMVIZ run -o /proc/a.bin echo ran 2>err; echo $?", 0, "1\n");
+    expect("$MEMVIZ run -o - echo ran 2>err; echo $?", 0, "1\n");
+}
+
+/* ---- others in the folder ---------------------------------------------------------------- */
+
+/* What someone puts beside a run's files under such a name. MEMVIZ_OUT is their common beginning.
+ */
+static void expect_refused(const char *plant, const char *why)
+{
+    mvt_run run = run_sh(":");
+
+    mvt_run_drop(&run);
+    setenv("PLANT", plant, 1);
+    run = mvt_sh("mkdir s v; $MEMVIZ run -o s/x.bin sh -c '$MARKING mark x; o=$MEMVIZ_OUT; "
+                 "f=$o.4000000.live; eval \"$PLANT\"; exit 4'; echo $?; ls s v | grep -c bin$");
+    cr_assert_str_eq(run.out, "4\n1\n", "%s: %s%s", plant, run.out, run.err);
+    cr_assert_not_null(strstr(run.err, why), "%s: %s", plant, run.err);
+    mvt_run_drop(&run);
+}
+
+Test(run, files_that_others_put_there_are_not_taken)
+{
+    expect_refused("mkfifo $f", "no regular file");
+    expect_refused("mkdir $f", "no regular file");
+    expect_refused("ln -s $(ls $o.*.live) $f", "no regular file");
+    expect_refused("cp $(ls $o.*.live) v/a; ln v/a $f", "it has another name as well");
+    if (geteuid() == 0)
+        expect_refused("cp $(ls $o.*.live) $f; chown 65534 $f", "it belongs to another user");
+}
+
+/* Its length is the host's, since it is a fact in the middle of others. */
+Test(run, a_host_that_looks_like_a_path_is_only_a_word)
+{
+    expect("mkdir s; h=$(uname -n); evil=$(printf %s $h | tr -c '' x | sed 's|^.|/|');"
+           "export h evil; $MEMVIZ run -q -o s/%h.bin sh -c '$MARKING mark x; "
+           "sed -i \"s|$h|$evil|\" $MEMVIZ_OUT.*.live'; ls s | sed \"s/$(echo $evil | tr / _)/E/\"",
+           0, "E.bin\n");
+}
+
+/* ---- who still writes -------------------------------------------------------------------- */
+
+Test(run, a_process_that_stays_is_noticed_whatever_the_file_is_called)
+{
+    expect("$MEMVIZ run -o \"$(printf 'a\\nb.bin')\" $MARKING mark x leave 2>err; "
+           "grep -c 'still running' err; ls | grep -c live; sleep 2.5",
+           0, "1\n1\n");
+}
+
+Test(run, a_process_with_a_number_of_its_own_is_finalised)
+{
+    mvt_run run = run_sh("unshare -fp true 2>/dev/null || { echo a.bin; exit; }; "
+                         "$MEMVIZ run -q -o a.bin unshare -fp $MARKING mark x; ls");
+
+    cr_assert_str_eq(run.out, "a.bin\n", "%s", run.err);
+    mvt_run_drop(&run);
+}
+
+/* ---- no space, modes --------------------------------------------------------------------- */
+
+Test(run, a_program_whose_file_gets_no_space_keeps_its_status)
+{
+    expect("(ulimit -f 0; $MEMVIZ run -o a.bin $MARKING mark x exit 5; echo $?) 2>&1 | sed "
+           "'s/process [0-9]*/process N/'; "
+           "ls",
+           0, "memviz: nothing was recorded of process N: no space for its file\n5\n");
+}
+
+Test(run, live_files_are_private_and_results_keep_their_mode)
+{
+    expect("umask 0; $MEMVIZ run -q -o a.bin sh -c '$MARKING mark x; stat -c %a *.live'; "
+           "stat -c %a a.bin; chmod 640 a.bin; $MEMVIZ run -q -o a.bin $MARKING mark x; "
+           "stat -c %a a.bin",
+           0, "600\n666\n640\n");
 }

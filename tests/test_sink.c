@@ -2,6 +2,7 @@
 
 #include <criterion/criterion.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,4 +188,89 @@ Test(sink, path_that_is_too_long)
     memset(path, 'x', sizeof path - 1);
     cr_assert_eq(mv_sink_open(&sink, path, &err), MV_IO);
     mv_sink_abort(&sink);
+}
+
+static mode_t mode_of_target(void)
+{
+    struct stat st;
+
+    cr_assert_eq(stat(target, &st), 0);
+    return st.st_mode & 0777;
+}
+
+Test(sink, what_is_replaced_keeps_its_mode)
+{
+    umask(022);
+    write_target("new");
+    cr_assert_eq(mode_of_target(), 0644);
+    cr_assert_eq(chmod(target, 0600), 0);
+    write_target("newer");
+    cr_assert_eq(mode_of_target(), 0600);
+    cr_assert_eq(chmod(target, 0664), 0);
+    write_target("newest");
+    cr_assert_eq(mode_of_target(), 0664);
+}
+
+Test(sink, another_users_mode_makes_nothing_more_open)
+{
+    umask(022);
+    write_target("theirs");
+    if (chown(target, 65534, 65534) != 0)
+        return; /* not root */
+    cr_assert_eq(chmod(target, 0666), 0);
+    write_target("ours");
+    cr_assert_eq(mode_of_target(), 0644);
+}
+
+/* ---- in an open folder ---- */
+
+static mv_code write_in(int at, const char *path, mv_err *err)
+{
+    mv_sink sink;
+
+    if (mv_sink_open_in(&sink, at, path, err) != MV_OK)
+        return err->code;
+    mv_sink_write(&sink, "new", 3);
+    return mv_sink_commit(&sink, err);
+}
+
+static int open_test_folder(void)
+{
+    int at = open(folder, O_RDONLY | O_DIRECTORY);
+
+    cr_assert_geq(at, 0);
+    return at;
+}
+
+Test(sink, in_a_folder_that_was_moved)
+{
+    int at = open_test_folder();
+    char moved[128];
+    mv_err err;
+
+    snprintf(moved, sizeof moved, "%s.moved", folder);
+    cr_assert_eq(rename(folder, moved), 0);
+    cr_assert_eq(write_in(at, target, &err), MV_OK, "%s", err.detail);
+    cr_assert_eq(rename(moved, folder), 0);
+    expect_content("new");
+    cr_assert_eq(files_in_folder(), 1);
+    close(at);
+}
+
+Test(sink, in_a_folder_only_files_are_replaced)
+{
+    int at = open_test_folder();
+    char other[128];
+    mv_err err;
+
+    cr_assert_eq(mkfifo(target, 0600), 0);
+    cr_assert_eq(write_in(at, target, &err), MV_IO);
+    cr_assert_not_null(strstr(err.detail, target), "%s", err.detail);
+    cr_assert_eq(unlink(target), 0);
+    snprintf(other, sizeof other, "%s/other", folder);
+    cr_assert_eq(symlink("other", target), 0);
+    cr_assert_eq(write_in(at, target, &err), MV_OK);
+    cr_assert_neq(access(other, F_OK), 0, "what the link named is not written");
+    expect_content("new");
+    close(at);
 }
