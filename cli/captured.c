@@ -203,6 +203,9 @@ static void put_stacks(mv_out *out, const mv_trace *trace)
     put_fact(out, trace, ", Python ", "python");
     put_fact(out, trace, "; missing: ", "stacks_off");
     put_fact(out, trace, "; files without symbols here: ", "symbols_missing");
+    if (mv_fact_find(trace, "symbols_elsewhere"))
+        mv_out_text(out, ", since it was recorded on another machine: convert it there, or here "
+                         "with --symbols");
     mv_out_char(out, '\n');
 }
 

@@ -364,7 +364,7 @@ const mv_command mv_commands[] = {
     {
         .name = "convert",
         .run = mv_cmd_convert,
-        .options = MV_HAS(JSON) | MV_HAS(PLAIN),
+        .options = MV_HAS(JSON) | MV_HAS(PLAIN) | MV_HAS(SYMBOLS),
         .least_files = 2,
         .most_files = 2,
         .writes_file = true,
@@ -372,7 +372,9 @@ const mv_command mv_commands[] = {
         .summary = "write a snapshot in another format",
         .help = "OUT's ending chooses: .bin is memviz's own container, small and quick to open;\n"
                 ".msgpack is msgpack with stack tables, or with --plain PyTorch's own dict as\n"
-                "msgpack.packb(pickle.load(f)) gives it. Nothing that memviz models is lost.\n",
+                "msgpack.packb(pickle.load(f)) gives it. Nothing that memviz models is lost.\n"
+                "A live file of another machine is read without the names in its native stacks;\n"
+                "with --symbols the libraries that it names are looked for on this one.\n",
         .example = "memviz convert train.pickle train.bin\n"
                    "memviz convert --plain train.bin train.msgpack\n",
     },

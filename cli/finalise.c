@@ -93,7 +93,7 @@ mv_code mv_finalise(mv_cli *cli, const mv_run_names *names, const mv_run_file *f
     mv_arena_init(&scratch, &cli->budget);
     *err = (mv_err){.offset = MV_NO_OFFSET};
     mv_progress_start(&progress, "memviz: reading the capture", quiet);
-    mv_read_opts read = {.progress = mv_progress_show, .user = &progress};
+    mv_read_opts read = {.progress = mv_progress_show, .user = &progress, .foreign_symbols = true};
     read_live(&arena, names, file, &read, &trace, err);
     mv_progress_end(&progress);
     if (err->code == MV_OK && add_samples(&arena, file, nvml, &trace, err) == MV_OK) {

@@ -20,7 +20,9 @@ bool mv_input_read(mv_cli *cli, mv_trace *trace)
 
     snprintf(what, sizeof what, "memviz: reading %.56s", path);
     mv_progress_start(&progress, what, mv_option_given(&cli->options, MV_HAS(QUIET)));
-    mv_read_opts opts = {.progress = mv_progress_show, .user = &progress};
+    mv_read_opts opts = {.progress = mv_progress_show,
+                         .user = &progress,
+                         .foreign_symbols = mv_option_given(&cli->options, MV_HAS(SYMBOLS))};
     mv_trace_read(&cli->arena, path, &opts, trace, &err);
     mv_progress_end(&progress);
     if (err.code != MV_OK)

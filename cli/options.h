@@ -24,6 +24,8 @@
     X(FAIL_ON, "fail-on", 0, "WHAT", "leak fragmented peak>BYTES delta>BYTES",                     \
       "exit with 3 when the report finds it")                                                      \
     X(PLAIN, "plain", 0, NULL, NULL, "write msgpack as PyTorch's own dict, stacks spelled out")    \
+    X(SYMBOLS, "symbols", 0, NULL, NULL,                                                           \
+      "of a live file of another machine: look for its libraries here")                            \
     X(CALLS, "calls", 0, NULL, NULL, "print which rows stem from the same allocator call")         \
     X(CHUNKS, "chunks", 0, NULL, NULL, "list the chunks of a .bin instead, damaged or not")        \
     X(STACKS, "stacks", 0, "WHICH", "none python native all",                                      \

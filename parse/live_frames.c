@@ -151,7 +151,7 @@ static bool resolve_native(mv_live_names *n, uint32_t count, mv_err *err)
     if (!modules || !queries || !ids)
         return false;
     for (uint32_t i = 0; i < n->made.modules; i++) {
-        modules[i] = (mv_symbol_module){module_path(n, i), n->modules[i].build_id};
+        modules[i] = (mv_symbol_module){module_path(n, i), n->modules[i].build_id, n->is_elsewhere};
         if (!modules[i].path)
             return false;
     }

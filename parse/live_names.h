@@ -54,7 +54,8 @@ typedef struct {
     mv_live_stack *stacks;
     mv_frame_id *resolved;
     uint64_t resolved_count;
-    uint32_t missing; /* modules that are not on this machine */
+    uint32_t missing;  /* modules that are not on this machine */
+    bool is_elsewhere; /* recorded on another machine: no file of this one is looked at */
 } mv_live_names;
 
 /* False: memory is out. `most` is the most ids of a kind that the file can hold. */

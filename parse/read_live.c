@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
 
 #include "parse/live_heap.h"
 #include "parse/live_ranges.h"
@@ -563,7 +565,18 @@ static mv_code finish(live *l, const mv_live_opts *opts, mv_err *err)
         add_number(&l->build, "cpu_device", l->gpus);
     if (l->names.missing)
         add_number(&l->build, "symbols_missing", l->names.missing);
+    if (l->names.missing && l->names.is_elsewhere)
+        add_fact(&l->build, "symbols_elsewhere", "1");
     return mv_build_finish(&l->build, &ranges, err);
+}
+
+/* The paths in a file that was made elsewhere mean nothing here, or what whoever made it chose. */
+static bool is_elsewhere(const live *l)
+{
+    const char *host = mv_fact_find(l->build.trace, "host");
+    struct utsname here;
+
+    return !host || uname(&here) != 0 || strcmp(host, here.nodename) != 0;
 }
 
 static mv_code read_all(live *l, mv_span file, const mv_live_opts *opts, mv_err *err)
@@ -577,6 +590,7 @@ static mv_code read_all(live *l, mv_span file, const mv_live_opts *opts, mv_err 
     set_clock(l, &chunks);
     if (!mv_live_names_read(&l->scratch, &chunks, file.length / LEAST_RECORD, &l->build, &l->names))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "names");
+    l->names.is_elsewhere = is_elsewhere(l) && !(opts && opts->looks_here);
     if (mv_live_names_resolve(&l->names, err) != MV_OK)
         return err->code;
     if (!read_records(l, &chunks))

@@ -23,6 +23,7 @@ typedef struct {
 typedef struct {
     const mv_live_fact *facts; /* [fact_count] in place of the file's own of the same key */
     uint32_t fact_count;
+    bool looks_here; /* for libraries, though the capture is of another machine */
 } mv_live_opts;
 
 /* Whether a `.bin` is a live one: the first chunk header in it that is whole says so. */

@@ -511,10 +511,11 @@ static mv_code load_all(mv_load *load, mv_trace *out, mv_err *err)
 }
 
 /* A capture that still runs, or whose process was killed. */
-static mv_code load_live(mv_load *load, mv_trace *out, mv_err *err)
+static mv_code load_live(mv_load *load, const mv_read_opts *opts, mv_trace *out, mv_err *err)
 {
     mv_origin origin = out->origin;
-    mv_code code = mv_live_read(load->arena, load->file, NULL, out, err);
+    mv_live_opts live = {.looks_here = opts && opts->foreign_symbols};
+    mv_code code = mv_live_read(load->arena, load->file, &live, out, err);
 
     out->origin = origin;
     if (code == MV_OK && load->damaged)
@@ -537,7 +538,8 @@ mv_code mv_snapshot_read(mv_arena *arena, mv_source *source, const mv_read_opts 
     mv_arena_init(&load.scratch, arena->budget);
     code = check_header(&load, err);
     if (code == MV_OK)
-        code = mv_live_probe(load.file) ? load_live(&load, out, err) : load_all(&load, out, err);
+        code =
+            mv_live_probe(load.file) ? load_live(&load, opts, out, err) : load_all(&load, out, err);
     mv_arena_release(&load.scratch);
     if (code == MV_OK && opts && opts->progress)
         opts->progress(opts->user, mv_source_file_read(source), mv_source_file_read(source));

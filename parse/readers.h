@@ -12,6 +12,8 @@ typedef void mv_progress_fn(void *user, uint64_t done, uint64_t total);
 typedef struct {
     mv_progress_fn *progress; /* NULL: none */
     void *user;
+    bool
+        foreign_symbols; /* of a live file of another machine: look for its libraries on this one */
 } mv_read_opts;
 
 /* Fills `out` with columns from `arena`; temporary memory comes from its budget too. `opts` may be

@@ -6,9 +6,11 @@
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 typedef struct {
@@ -35,16 +37,46 @@ static bool is_the_one(Elf *elf, mv_span build_id)
     return (uint64_t)length == build_id.length && memcmp(bits, build_id.data, build_id.length) == 0;
 }
 
-/* The path comes from a capture, hence from anybody: a device or a pipe there must not stop us. */
+/* File systems whose files are the kernel's answers; reading one may do something. */
+static bool is_made_up(const char *path)
+{
+    static const uint32_t kinds[] = {
+        PROC_SUPER_MAGIC, SYSFS_MAGIC,        DEBUGFS_MAGIC,       TRACEFS_MAGIC,  SECURITYFS_MAGIC,
+        SELINUX_MAGIC,    CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC, PSTOREFS_MAGIC, EFIVARFS_MAGIC,
+        BPF_FS_MAGIC,     DEVPTS_SUPER_MAGIC, BINFMTFS_MAGIC,
+    };
+    struct statfs fs;
+
+    if (statfs(path, &fs) != 0)
+        return true;
+    for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if ((uint32_t)fs.f_type == kinds[i])
+            return true;
+    return false;
+}
+
+/* The path comes from a capture, hence from anyone. What is there is looked at before it is opened,
+ * since opening alone has effects on devices; and once more after that. */
+static int open_regular(const char *path)
+{
+    struct stat before, now;
+    int file;
+
+    if (*path != '/' || stat(path, &before) != 0 || !S_ISREG(before.st_mode) || is_made_up(path))
+        return -1;
+    file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (file >= 0 &&
+        (fstat(file, &now) != 0 || now.st_dev != before.st_dev || now.st_ino != before.st_ino)) {
+        close(file);
+        return -1;
+    }
+    return file;
+}
+
 static bool open_one(const char *path, mv_span build_id, open_elf *out)
 {
-    struct stat st;
-
-    *out = (open_elf){.file = -1};
-    if (*path != '/')
-        return false;
-    out->file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (out->file >= 0 && fstat(out->file, &st) == 0 && S_ISREG(st.st_mode)) {
+    *out = (open_elf){.file = open_regular(path)};
+    if (out->file >= 0) {
         elf_version(EV_CURRENT);
         out->elf = elf_begin(out->file, ELF_C_READ_MMAP, NULL);
         if (out->elf && elf_kind(out->elf) == ELF_K_ELF && is_the_one(out->elf, build_id))

@@ -1,6 +1,9 @@
 /* From addresses in loaded ELF files to functions, files and lines: by the symbol tables and the
  * DWARF of the files on this machine, after the run (elfutils).
  *
+ * Paths come from a capture, hence from anyone. Only regular files are opened, and none of a file
+ * system that the kernel makes up (/proc, /sys): opening a device has effects.
+ *
  * A file is believed when its build id is the one that was loaded. What DWARF there is, in the file
  * itself or in /usr/lib/debug/.build-id, gives lines and the calls that the compiler inlined;
  * without it the symbol table gives the function. C++ and Rust names are demangled. Nothing is
@@ -8,6 +11,7 @@
 #ifndef MV_SYMBOLS_H
 #define MV_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "parse/base/arena.h"
@@ -16,8 +20,9 @@
 
 /* A loaded file. */
 typedef struct {
-    const char *path; /* NUL-terminated, untrusted: what is there need not be an ELF file */
-    mv_span build_id; /* empty: it had none; then a file that has one is another file */
+    const char *path;  /* NUL-terminated, untrusted: what is there need not be an ELF file */
+    mv_span build_id;  /* empty: it had none; then a file that has one is another file */
+    bool is_elsewhere; /* on another machine: what this one has of that name is not looked at */
 } mv_symbol_module;
 
 /* One frame: a return address. The call is at the byte ahead of it. */

@@ -354,3 +354,22 @@ Test(hooks, nvtx_gives_ranges_of_each_kind)
                               "mark MARK 0 \n");
     mvt_run_drop(&run);
 }
+
+/* ---- of another machine ---- */
+
+/* The same program's live file as this machine's and, with the fact `host` changed, as another's.
+ */
+Test(hooks, libraries_are_looked_for_on_the_machine_of_the_run_alone)
+{
+    mvt_run run = mvt_sh(
+        CUDA "LD_PRELOAD=" MV_CAPTURE " MEMVIZ_OUT=$PWD/a MEMVIZ_STACKS=native " MV_HOOKED
+             "/hooked_linked linked >/dev/null; mv a.*.live a; h=$(uname -n); "
+             "sed \"s/$h/$(printf %%s $h | tr -c '' x)/\" a >b; "
+             "$MEMVIZ convert -q b c.bin; $MEMVIZ convert -q --symbols b d.bin; "
+             "for f in a b c.bin d.bin; do $MEMVIZ dump $f | grep -q linked_calls && echo named;"
+             "$MEMVIZ info $f | tr -s '\\n ' ' ' | grep -q 'recorded on another machine' && echo "
+             "elsewhere; done; :");
+
+    cr_assert_str_eq(run.out, "named\nelsewhere\nelsewhere\nnamed\n", "%s%s", run.out, run.err);
+    mvt_run_drop(&run);
+}

@@ -475,7 +475,7 @@ Test(live, facts_of_the_launcher_replace_the_files)
 {
     mvt_live *l = mvt_live_new(&arena);
     const mv_live_fact facts[] = {{"pid", "77"}, {"samples_off", "no NVML"}};
-    const mv_live_opts opts = {facts, 2};
+    const mv_live_opts opts = {.facts = facts, .fact_count = 2};
 
     cr_assert_eq(mv_live_read(&arena, mvt_live_bytes(l), &opts, &trace, &err), MV_OK);
     cr_assert_str_eq(mv_fact_find(&trace, "pid"), "77");

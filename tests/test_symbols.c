@@ -9,7 +9,10 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 typedef struct {
@@ -85,7 +88,7 @@ static void end(sample *s)
 /* Asks for the three places, in an order that is not the file's. */
 static void resolve(sample *s, const char *path)
 {
-    mv_symbol_module module = {path, {s->build_id, s->build_id_bytes}};
+    mv_symbol_module module = {.path = path, .build_id = {s->build_id, s->build_id_bytes}};
     mv_symbol_query queries[] = {{0, s->cplusplus}, {0, s->inlined}, {0, s->plain}};
     mv_code code = mv_symbols_resolve(&s->arena, &module, 1, queries, 3, &s->out, &s->err);
 
@@ -224,9 +227,57 @@ Test(symbols, what_is_no_file_at_all)
     expect_addresses(&s, "relative.so");
     expect_addresses(&s, "");
     expect_addresses(&s, MV_SOURCE_DIR "/README.md");
+    expect_addresses(&s, "/proc/self/mem");
+    expect_addresses(&s, "/proc/self/exe/../maps");
     expect_addresses(&s, pipe_path);
     unlink(pipe_path);
     rmdir(folder);
+    end(&s);
+}
+
+/* Opening a device or a pipe has effects, whatever comes after that. */
+static void expect_not_opened(const char *path)
+{
+    int watch = inotify_init1(IN_NONBLOCK);
+    char event[sizeof(struct inotify_event) + 256];
+    sample s;
+
+    cr_assert_geq(inotify_add_watch(watch, path, IN_OPEN), 0, "%s", path);
+    start(&s);
+    expect_addresses(&s, path);
+    cr_expect_lt(read(watch, event, sizeof event), 0, "%s was opened", path);
+    end(&s);
+    close(watch);
+}
+
+Test(symbols, what_is_no_file_is_not_opened)
+{
+    char folder[] = "/tmp/mv-symbols-XXXXXX", path[64];
+
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/pipe.so", folder);
+    cr_assert_eq(mkfifo(path, 0600), 0);
+    expect_not_opened(path);
+    cr_assert_eq(unlink(path), 0);
+    if (mknod(path, S_IFCHR | 0600, makedev(1, 5)) == 0) { /* as root: /dev/zero */
+        expect_not_opened(path);
+        cr_assert_eq(unlink(path), 0);
+    }
+    rmdir(folder);
+}
+
+Test(symbols, a_file_that_was_elsewhere_is_not_looked_at)
+{
+    mv_symbol_module module = {.path = MV_SYMBOL_SAMPLE, .is_elsewhere = true};
+    sample s;
+
+    start(&s);
+    mv_symbol_query query = {0, s.plain};
+    module.build_id = (mv_span){s.build_id, s.build_id_bytes};
+    cr_assert_eq(mv_symbols_resolve(&s.arena, &module, 1, &query, 1, &s.out, &s.err), MV_OK);
+    cr_expect_eq(s.out.missing, 1);
+    cr_expect_eq(strncmp(s.out.function[0], "libsymbol_sample.so+0x", 22), 0, "%s",
+                 s.out.function[0]);
     end(&s);
 }
 
@@ -261,8 +312,8 @@ Test(symbols, of_the_c_library)
         queries[i] = (mv_symbol_query){0, (uint64_t)(uintptr_t)info.dli_saddr -
                                               (uint64_t)(uintptr_t)info.dli_fbase + 5};
     }
-    module =
-        (mv_symbol_module){info.dli_fname, {build_id, read_build_id(info.dli_fname, build_id)}};
+    module = (mv_symbol_module){.path = info.dli_fname,
+                                .build_id = {build_id, read_build_id(info.dli_fname, build_id)}};
     cr_assert_eq(mv_symbols_resolve(&s.arena, &module, 1, queries, 4, &s.out, &s.err), MV_OK);
     for (int i = 0; i < 4; i++)
         cr_expect(strstr(s.out.function[s.out.first[i + 1] - 1], names[i]), "%s is not %s",
@@ -313,7 +364,8 @@ Test(symbols, a_small_budget_is_an_error)
     start(&s);
     for (uint64_t limit = 0; limit < 96 << 10; limit += 4 << 10) {
         mv_budget budget = {.limit = limit};
-        mv_symbol_module module = {MV_SYMBOL_SAMPLE, {s.build_id, s.build_id_bytes}};
+        mv_symbol_module module = {.path = MV_SYMBOL_SAMPLE,
+                                   .build_id = {s.build_id, s.build_id_bytes}};
         mv_symbol_query query = {0, s.inlined};
         mv_arena arena;
         mv_arena_init(&arena, &budget);
