@@ -60,6 +60,23 @@ static bool is_loss(const mv_trace *trace, uint32_t fact)
     return strncmp(mv_string_text(trace, trace->facts.key[fact]), "lost_", 5) == 0;
 }
 
+uint64_t mv_captured_records(const mv_trace *trace)
+{
+    uint64_t records = trace->api_calls.count + trace->annotations.count;
+    const mv_events *host = &trace->host_events;
+
+    for (uint32_t i = 0; i < trace->device_count; i++)
+        for (uint32_t k = 0; k < trace->devices[i].events.count; k++) {
+            uint8_t action = trace->devices[i].events.action[k];
+            records += action == MV_ACTION_ALLOC || action == MV_ACTION_FREE_REQUESTED ||
+                       action == MV_ACTION_OOM;
+        }
+    for (uint32_t k = 0; k < host->count; k++)
+        records +=
+            host->action[k] == MV_ACTION_ALLOC || host->action[k] == MV_ACTION_FREE_REQUESTED;
+    return records;
+}
+
 /* How the recording ended, in words. */
 static const char *ending_of(const mv_trace *trace)
 {
@@ -139,6 +156,7 @@ cJSON *mv_captured_json(mv_report *r, const mv_trace *trace)
     for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
         mv_json_add(r, object, numbers[i], number_or_null(mv_fact_find(trace, numbers[i])));
     mv_json_add_bool(r, object, "ended", mv_fact_find(trace, "end_us") != NULL);
+    mv_json_add_u64(r, object, "records", mv_captured_records(trace));
     mv_json_add_u64(r, object, "lost_events", trace->notes[MV_NOTE_LOST].count);
     mv_json_add_u64(r, object, "samples", trace->samples.count);
     add_losses(r, object, trace);
@@ -194,6 +212,16 @@ static void put_process(mv_out *out, const mv_trace *trace)
     put_label(out, "captured");
     mv_prose_put(out, LABEL_COLUMNS, LABEL_COLUMNS, "%s; ended: %s%s%s", text, ending_of(trace),
                  stopped ? ": " : "", stopped ? stopped : "");
+}
+
+/* The number that `memviz run` closes with. */
+static void put_records(mv_out *out, const mv_trace *trace)
+{
+    put_label(out, "records");
+    mv_prose_put(out, LABEL_COLUMNS, LABEL_COLUMNS,
+                 "%llu: blocks, frees, failures, CUDA calls and marks, each once; among events a "
+                 "free is two, as asked for and as completed",
+                 (unsigned long long)mv_captured_records(trace));
 }
 
 static void put_stacks(mv_out *out, const mv_trace *trace)
@@ -268,6 +296,7 @@ void mv_captured_print(mv_out *out, mv_arena *scratch, const mv_trace *trace)
     const char *cpu = mv_fact_find(trace, "cpu_device");
 
     put_process(out, trace);
+    put_records(out, trace);
     put_stacks(out, trace);
     if (cpu) {
         put_label(out, "CPU");

@@ -3,27 +3,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "cli/captured.h"
 #include "cli/progress.h"
 #include "parse/writers.h"
-
-/* The sender's records: a free stands in the model twice, as asked for and as completed, and a
- * segment also as the call that made it. */
-static uint64_t count_records(const mv_trace *trace)
-{
-    uint64_t records = trace->api_calls.count + trace->annotations.count;
-    const mv_events *host = &trace->host_events;
-
-    for (uint32_t i = 0; i < trace->device_count; i++)
-        for (uint32_t k = 0; k < trace->devices[i].events.count; k++) {
-            uint8_t action = trace->devices[i].events.action[k];
-            records += action == MV_ACTION_ALLOC || action == MV_ACTION_FREE_REQUESTED ||
-                       action == MV_ACTION_OOM;
-        }
-    for (uint32_t k = 0; k < host->count; k++)
-        records +=
-            host->action[k] == MV_ACTION_ALLOC || host->action[k] == MV_ACTION_FREE_REQUESTED;
-    return records;
-}
 
 /* A bit for each ordinal that the process had to do with. */
 static uint64_t devices_used(const mv_trace *trace)
@@ -103,7 +85,7 @@ mv_code mv_finalise(mv_cli *cli, const mv_run_names *names, const mv_run_file *f
         mv_progress_end(&progress);
     }
     if (err->code == MV_OK) {
-        out->events = count_records(&trace);
+        out->events = mv_captured_records(&trace);
         out->lost = trace.notes[MV_NOTE_LOST].count;
         mv_run_names_remove(names, file);
     }

@@ -127,9 +127,10 @@ Test(captured, info_as_json)
     const cJSON *library = cJSON_GetArrayItem(cJSON_GetObjectItem(capture, "libraries"), 0);
 
     cr_assert_not_null(capture);
-    mvt_json_has(capture, "command host pid rank world_size stacks stacks_off python cpu_device "
-                          "ended stopped lost lost_events api_calls api_calls_failed samples "
-                          "libraries facts");
+    mvt_json_has(capture,
+                 "command host pid rank world_size stacks stacks_off python cpu_device "
+                 "ended stopped lost lost_events records api_calls api_calls_failed samples "
+                 "libraries facts");
     cr_expect_eq(mvt_json_number(capture, "pid"), 1234);
     cr_expect_eq(mvt_json_number(capture, "cpu_device"), 1);
     cr_expect_eq(mvt_json_number(capture, "api_calls_failed"), 1);

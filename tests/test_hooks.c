@@ -373,3 +373,22 @@ Test(hooks, libraries_are_looked_for_on_the_machine_of_the_run_alone)
     cr_assert_str_eq(run.out, "named\nelsewhere\nelsewhere\nnamed\n", "%s%s", run.out, run.err);
     mvt_run_drop(&run);
 }
+
+/* ---- what is counted ---- */
+
+Test(hooks, run_and_info_count_the_same)
+{
+    mvt_run run =
+        mvt_sh(CUDA "$MEMVIZ run -o a.bin " MV_HOOKED "/hooked_linked linked 2>&1 >/dev/null | "
+                    "sed 's/^memviz: \\([0-9]*\\) events*, .*/\\1/'; $MEMVIZ info a.bin | "
+                    "sed -n 's/^ *records *\\([0-9]*\\): .*/\\1/p'; $MEMVIZ info --json a.bin | "
+                    "grep -o '\"records\":[0-9]*'");
+    unsigned closing = 0, info = 1, json = 2;
+
+    cr_assert_eq(sscanf(run.out, "%u %u \"records\":%u", &closing, &info, &json), 3, "%s%s",
+                 run.out, run.err);
+    cr_assert_gt(closing, 0);
+    cr_assert_eq(closing, info);
+    cr_assert_eq(closing, json);
+    mvt_run_drop(&run);
+}
