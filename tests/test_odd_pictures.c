@@ -84,6 +84,24 @@ static void make_frees_alone(mvt_trace *t)
                   (mvt_event_args){.addr = i << 12, .bytes = 512});
 }
 
+/* What was reserved before the first event is the most that ever was. */
+static void make_segment_freed_first(mvt_trace *t)
+{
+    mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = 1 << 24, .bytes = 20 << 20});
+    mvt_alloc(t, .addr = 1 << 21, .bytes = 512, .stack = "f:a.py:1");
+    mvt_segment(t, .addr = 1 << 21, .bytes = 2 << 20, .small = true);
+    mvt_block(t, .bytes = 512, .state = MV_BLOCK_ALLOCATED, .stack = "f:a.py:1");
+    mvt_block(t, .bytes = (2 << 20) - 512, .state = MV_BLOCK_INACTIVE);
+}
+
+/* The same, and nothing is left: the peak of allocations is before the first event as well. */
+static void make_all_freed(mvt_trace *t)
+{
+    mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 1 << 24, .bytes = 512});
+    mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 1 << 24, .bytes = 512});
+    mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = 1 << 24, .bytes = 20 << 20});
+}
+
 /* Texts that are markup, control characters, no UTF-8, and longer than any picture. */
 static void make_odd_names(mvt_trace *t)
 {
@@ -119,6 +137,8 @@ static const struct {
     {"zero_heap", make_zero_heap, NULL, false, "allocated 0 B"},
     {"vast_sizes", make_vast_sizes, NULL, false, "peak allocated"},
     {"frees_alone", make_frees_alone, NULL, false, "8 events"},
+    {"segment_freed_first", make_segment_freed_first, NULL, false, "peak reserved 22.0 MiB"},
+    {"all_freed", make_all_freed, NULL, false, "3 events"},
     {"odd_names", make_odd_names, NULL, false, "2 events"},
     {"truncated", NULL, "ring", false, "history truncated"},
     {"late", NULL, "late_start", false, "recording began late"},
@@ -145,6 +165,8 @@ static const char *const options[] = {
     "--size 1x1 --theme dark -o x.svg",
     "--size 3x900 --filter 'a size>0' -o x.png",
     "--top 1 --filter -zzz -o x.svg",
+    "-o x.html",
+    "--top 1 --filter 'a size>0' -o x.html",
 };
 
 static void check_picture(const mvt_run *r, const char *what)
@@ -155,7 +177,10 @@ static void check_picture(const mvt_run *r, const char *what)
     bool is_png = r->out_length > 60 && memcmp(b, "\x89PNG\r\n\x1a\n", 8) == 0;
 
     cr_expect_eq(r->status, 0, "%s: %d: %s", what, r->status, r->err);
-    cr_expect(is_svg || is_png, "%s: no picture", what);
+    bool is_page = r->out_length > 100 && memcmp(b, "<!DOCTYPE html>", 15) == 0 &&
+                   strcmp(r->out + r->out_length - 8, "</html>\n") == 0;
+
+    cr_expect(is_svg || is_png || is_page, "%s: no picture", what);
     cr_expect_lt(r->out_length, 5000000, "%s", what);
 }
 
@@ -175,14 +200,14 @@ static void draw(const char *path, bool is_nothing, const char *name, const char
     for (size_t c = 0; c < sizeof commands / sizeof *commands; c++)
         for (size_t o = c % 2; o < sizeof options / sizeof *options; o += 2) {
             mvt_run r = mvt_sh("$MEMVIZ %s -q %s %s >out || { s=$?; cat out; exit $s; }; "
-                               "cat x.svg x.png 2>out",
+                               "cat x.svg x.png x.html 2>out",
                                commands[c], options[o], path);
             char what[200];
             snprintf(what, sizeof what, "%s: %s %s", name, commands[c], options[o]);
             if (is_nothing) {
                 check_nothing(&r, what);
             } else {
-                r.status = strstr(r.err, "memviz") ? r.status : 0; /* cat finds one of the two */
+                r.status = strstr(r.err, "memviz") ? r.status : 0; /* cat finds one of the three */
                 check_picture(&r, what);
                 cr_expect(c + o > 0 || strstr(r.out, says), "%s does not say %s", what, says);
             }

@@ -373,6 +373,7 @@ mv_code mv_html_add_device(mv_html *page, const mv_lives *lives, const mv_leaks 
     mv_arena_init(&scratch, page->arena->budget);
     p = painter_of(page, lives, &opts, mv_frame_kinds(&scratch, page->trace));
     s = painter_of(page, &segments, &segment_opts, p.frame_kinds);
+    s.of_segments = true;
     code = find_peaks(&scratch, &p, &s, err);
     if (code == MV_OK)
         code = mv_segment_lives_as_allocs(&scratch, lives, &segments, err);
