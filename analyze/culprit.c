@@ -4,6 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/native_frame.h"
+#include "analyze/stack_marks.h"
+
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
 /* What torch itself is made of, one level below its folder. A folder called torch that holds
@@ -83,62 +86,6 @@ static const char *const torch_parts[] = {
 static const char *const framework_packages[] = {"torch", "triton", "functorch", "pytorch_triton",
                                                  "torchgen"};
 
-static const char *const native_endings[] = {".c", ".cc",  ".cpp", ".cxx", ".cu", ".cuh",
-                                             ".h", ".hpp", ".S",   ".so",  ".dll"};
-
-static const char *const noise_functions[] = {
-    "unwind::unwind",
-    "libcudart_static_",
-    "CapturedTraceback::gather",
-    "gather_with_cpp",
-    "_start",
-    "__libc_start",
-    "PyEval_",
-    "PyObject_",
-    "PyFunction_",
-    "_PyEval",
-    "_PyObject",
-    "_PyFunction",
-    "PyVectorcall",
-    "pymain_",
-    "Py_RunMain",
-    "Py_BytesMain",
-    "c10::Dispatcher",
-    "c10::impl::",
-    "at::_ops::",
-    "CUDACachingAllocator",
-    "clone3",
-    "start_thread",
-};
-
-static const char *const noise_files[] = {
-    "core/boxing",
-    "/Register",
-    "/Redispatch",
-    "pythonrun.c",
-    "Modules/main.c",
-    "Objects/call.c",
-    "Objects/methodobject.c",
-    "pycore_ceval.h",
-    "ceval.c",
-    "cpython/abstract.h",
-    "CUDACachingAllocator",
-};
-
-/* Files whose native frames are nobody's own code, by how their names begin. */
-static const char *const system_files[] = {
-    "ld-linux", "libaten",   "libamd",   "libc-",      "libc.so",   "libc10",  "libcaffe2",
-    "libcu",    "libdl",     "libgcc",   "libgomp",    "libhip",    "libm.",   "libmemviz",
-    "libmkl",   "libnccl",   "libnv",    "libpthread", "libpython", "librccl", "libroc",
-    "libshm",   "libstdc++", "libtorch", "python",
-};
-
-static const char *const system_paths[] = {"/aten/",    "/c10/",    "/torch/", "/pytorch/",
-                                           "/cpython/", "/Python-", "/glibc",  "/gcc"};
-
-static const char *const system_namespaces[] = {
-    "at::", "c10::", "torch::", "caffe2::", "std::", "cuda"};
-
 static bool text_is(const char *text, size_t length, const char *word)
 {
     return strlen(word) == length && memcmp(text, word, length) == 0;
@@ -148,14 +95,6 @@ static bool text_in(const char *text, size_t length, const char *const *words, s
 {
     for (size_t i = 0; i < count; i++)
         if (text_is(text, length, words[i]))
-            return true;
-    return false;
-}
-
-static bool text_has_any(const char *text, const char *const *words, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strstr(text, words[i]))
             return true;
     return false;
 }
@@ -177,30 +116,6 @@ static path_part part_at(const char *path)
     size_t length = strcspn(path, "/\\");
 
     return (path_part){path, length, path[length] ? path + length + 1 : NULL};
-}
-
-/* libfoo.so, libfoo.so.12, libfoo.so.12.1 */
-static bool is_shared_object(const char *file)
-{
-    const char *so = strstr(file, ".so.");
-
-    return so && strspn(so + 4, "0123456789.") == strlen(so + 4);
-}
-
-/* Frames of Python have lines; those of a program's symbol table have its path alone. */
-static bool is_native(const char *file, const char *function, int64_t line)
-{
-    const char *dot = strrchr(file, '.');
-
-    if (*file == '\0' || strcmp(file, "??") == 0)
-        return true;
-    if (*file == '<')
-        return false;
-    if (line == MV_NO_LINE && (!dot || !text_starts(dot, ".py")))
-        return true;
-    if (dot && text_in(dot, strlen(dot), native_endings, LENGTH(native_endings)))
-        return true;
-    return is_shared_object(file) || strstr(function, "::") != NULL;
 }
 
 static bool is_python_home(path_part part, path_part below)
@@ -237,6 +152,13 @@ static mv_frame_kind kind_of_path(const char *file)
     return kind;
 }
 
+static mv_frame_kind kind_of_native(mv_native_kind native)
+{
+    if (native == MV_NATIVE_NODE || native == MV_NATIVE_OWN_PATH || native == MV_NATIVE_OWN_NAME)
+        return MV_FRAME_TELLING;
+    return native < MV_NATIVE_DISPATCH ? MV_FRAME_NATIVE : MV_FRAME_NOISE;
+}
+
 mv_frame_kind mv_frame_kind_of(const mv_trace *trace, mv_frame_id frame)
 {
     const char *file, *function;
@@ -245,12 +167,8 @@ mv_frame_kind mv_frame_kind_of(const mv_trace *trace, mv_frame_id frame)
         return MV_FRAME_NOISE;
     file = mv_string_text(trace, trace->frames.file[frame.row]);
     function = mv_string_text(trace, trace->frames.function[frame.row]);
-    if (is_native(file, function, trace->frames.line[frame.row]))
-        return text_has_any(function, noise_functions, LENGTH(noise_functions)) ||
-                       text_has_any(file, noise_files, LENGTH(noise_files)) ||
-                       strcmp(function, "??") == 0 || *function == '\0'
-                   ? MV_FRAME_NOISE
-                   : MV_FRAME_NATIVE;
+    if (mv_frame_is_native(file, function, trace->frames.line[frame.row]))
+        return kind_of_native(mv_native_kind_of(file, function));
     if (text_starts(file, "<frozen ") || text_starts(file, "<eval_with_key>"))
         return MV_FRAME_FRAMEWORK;
     return kind_of_path(file);
@@ -258,11 +176,19 @@ mv_frame_kind mv_frame_kind_of(const mv_trace *trace, mv_frame_id frame)
 
 uint8_t *mv_frame_kinds(mv_arena *arena, const mv_trace *trace)
 {
-    uint8_t *kinds = mv_push_array(arena, uint8_t, trace->frames.count);
+    uint32_t count = trace->frames.count;
+    uint8_t *kinds = mv_push_array(arena, uint8_t, (uint64_t)count + 1);
 
-    for (uint32_t i = 0; kinds && i < trace->frames.count; i++)
+    for (uint32_t i = 0; kinds && i < count; i++)
         kinds[i] = (uint8_t)mv_frame_kind_of(trace, (mv_frame_id){i});
+    if (kinds)
+        kinds[count] = mv_trace_shows_training(trace, kinds);
     return kinds;
+}
+
+static bool shows_training(const mv_trace *trace, const uint8_t *kinds)
+{
+    return kinds ? kinds[trace->frames.count] : mv_trace_shows_training(trace, NULL);
 }
 
 static mv_frame_kind kind_at(const mv_trace *trace, const uint8_t *kinds, mv_frame_id frame)
@@ -270,68 +196,40 @@ static mv_frame_kind kind_at(const mv_trace *trace, const uint8_t *kinds, mv_fra
     return kinds ? (mv_frame_kind)kinds[frame.row] : mv_frame_kind_of(trace, frame);
 }
 
-/* Native code that belongs to neither torch, CUDA, Python nor the system: where a file is known. */
-static bool is_own_native(const char *file, const char *function)
+/* How little a frame tells, the user's aside: at least, as its kind knows, and exactly. */
+static uint32_t least_vague(mv_frame_kind kind)
 {
-    const char *name = file;
-
-    if (*file != '/' || (text_starts(file, "/usr/") && !text_starts(file, "/usr/local/")) ||
-        text_has_any(file, system_paths, LENGTH(system_paths)))
-        return false;
-    for (const char *at = file; *at; at++)
-        if (*at == '/')
-            name = at + 1;
-    for (size_t i = 0; i < LENGTH(system_files); i++)
-        if (text_starts(name, system_files[i]))
-            return false;
-    for (size_t i = 0; i < LENGTH(system_namespaces); i++)
-        if (text_starts(function, system_namespaces[i]))
-            return false;
-    return true;
+    return kind < MV_FRAME_TELLING    ? (uint32_t)kind
+           : kind == MV_FRAME_TELLING ? MV_FRAME_TELLING + MV_NATIVE_NODE
+           : kind == MV_FRAME_NATIVE  ? MV_FRAME_TELLING + MV_NATIVE_ENGINE
+                                      : MV_FRAME_TELLING + MV_NATIVE_DISPATCH;
 }
 
-/* "torch::autograd::generated::AddmmBackward0::apply(": a node of the backward pass; its name goes
- * to `name`, which may be NULL. */
-static bool is_backward_node(const char *function, path_part *name)
-{
-    const char *end = strstr(function, "::apply("), *start;
-
-    if (!end)
-        end = strstr(function, "::apply");
-    if (!end || !text_starts(function, "torch::autograd::") || strstr(function, "Engine::"))
-        return false;
-    for (start = end; start > function && start[-1] != ':'; start--)
-        continue;
-    if (name)
-        *name = (path_part){.text = start, .length = (size_t)(end - start)};
-    return true;
-}
-
-/* What only the threads of the backward pass run. */
-static bool is_backward_thread(const char *function)
-{
-    return text_starts(function, "thread pt_autograd") ||
-           text_starts(function, "torch::autograd::Engine::evaluate_function") ||
-           text_starts(function, "torch::autograd::Engine::thread_main");
-}
-
-/* How little a frame tells, the user's frames aside: among native frames code of the program's own
- * and nodes of the backward pass tell more than that it is the backward pass, that more than an
- * operator, that more than the helpers below it, and the name of another thread least. */
 static uint32_t vagueness(const mv_trace *trace, mv_frame_id frame, mv_frame_kind kind)
 {
-    const char *function = mv_string_text(trace, trace->frames.function[frame.row]);
-    const char *file = mv_string_text(trace, trace->frames.file[frame.row]);
+    mv_native_kind native;
 
-    if (kind != MV_FRAME_NATIVE)
-        return 8 * (uint32_t)kind;
-    if (is_backward_node(function, NULL) || is_own_native(file, function))
-        return 8 * (uint32_t)kind;
-    if (is_backward_thread(function))
-        return 8 * (uint32_t)kind + 1;
-    if (text_starts(function, "at::native::"))
-        return 8 * (uint32_t)kind + 2;
-    return 8 * (uint32_t)kind + (*file == '\0' && text_starts(function, "thread ") ? 4 : 3);
+    if (kind < MV_FRAME_TELLING)
+        return (uint32_t)kind;
+    native = mv_native_kind_of(mv_string_text(trace, trace->frames.file[frame.row]),
+                               mv_string_text(trace, trace->frames.function[frame.row]));
+    /* Nodes and the program's own code tell as much as each other. */
+    return MV_FRAME_TELLING + (native == MV_NATIVE_OWN_PATH ? MV_NATIVE_NODE : native);
+}
+
+/* A program's main() is Python's own where its interpreter is on the stack. */
+static bool is_interpreters_main(const mv_trace *trace, const mv_frame_id *frames, uint32_t at)
+{
+    const mv_frames *f = &trace->frames;
+
+    if (strcmp(mv_string_text(trace, f->function[frames[at].row]), "main") != 0)
+        return false;
+    for (uint32_t i = 0; i < at; i++)
+        if (mv_native_kind_of(mv_string_text(trace, f->file[frames[i].row]),
+                              mv_string_text(trace, f->function[frames[i].row])) ==
+            MV_NATIVE_INTERPRETER)
+            return true;
+    return false;
 }
 
 mv_frame_id mv_culprit_frame(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack)
@@ -346,8 +244,10 @@ mv_frame_id mv_culprit_frame(const mv_trace *trace, const uint8_t *kinds, mv_sta
 
         if (kind == MV_FRAME_USER)
             return frames[i];
+        if (least <= least_vague(kind))
+            continue;
         vague = vagueness(trace, frames[i], kind);
-        if (vague < least) {
+        if (vague < least && !is_interpreters_main(trace, frames, i)) {
             best = frames[i];
             least = vague;
         }
@@ -369,37 +269,9 @@ bool mv_frame_is_shown(const mv_trace *trace, const uint8_t *kinds, mv_stack_id 
         mv_frame_kind kind = kind_at(trace, kinds, frames[i]);
         best = kind < best ? kind : best;
     }
-    return own <= MV_FRAME_FRAMEWORK || own == best;
-}
-
-/* Length of a C++ name without its argument list. */
-static int name_length(const char *function)
-{
-    const char *at = function;
-
-    while ((at = strchr(at, '(')) && text_starts(at, "(anonymous namespace)"))
-        at++;
-    return at && at > function ? (int)(at - function) : (int)strlen(function);
-}
-
-/* Native frames: what the backward pass is called by, else the function, behind the line, or the
- * file of a program's own code, where there is one. */
-static void native_label(const char *file, const char *function, int64_t line, bool is_own,
-                         char *out, size_t size)
-{
-    path_part node;
-
-    if (is_backward_node(function, &node))
-        snprintf(out, size, "%.*s (backward pass)", (int)node.length, node.text);
-    else if (is_backward_thread(function))
-        snprintf(out, size, "backward pass (autograd thread)");
-    else if (line > 0 && *file)
-        snprintf(out, size, "%s:%lld %.*s", file, (long long)line, name_length(function), function);
-    else if (is_own && !text_starts(function, file))
-        snprintf(out, size, "%s %.*s", file, name_length(function), function);
-    else
-        snprintf(out, size, "%.*s", *function ? name_length(function) : 2,
-                 *function ? function : "??");
+    if (best == MV_FRAME_TELLING)
+        best = MV_FRAME_NATIVE;
+    return own <= MV_FRAME_FRAMEWORK || (best >= MV_FRAME_NATIVE && own <= best);
 }
 
 /* Of "cif74wrynjn7w7rzgo5uvyltwh2ftnexxprhovpn24t6hgou3v6z.py", a file that the compiler wrote, so
@@ -423,9 +295,8 @@ const char *mv_frame_label(const mv_trace *trace, mv_frame_id frame, char *out, 
     for (const char *at = file; *at; at++)
         if ((*at == '/' || *at == '\\') && at[1])
             file = at + 1;
-    if (is_native(path, function, line))
-        native_label(strcmp(file, "??") == 0 ? "" : file, function, line,
-                     is_own_native(path, function), out, size);
+    if (mv_frame_is_native(path, function, line))
+        mv_native_label(path, function, line, out, size);
     else if (line <= 0)
         snprintf(out, size, "%s %s", file, function);
     else if (strstr(path, "torchinductor") && strlen(file) > 2 * GENERATED_NAME)
@@ -439,7 +310,8 @@ const char *mv_culprit_label(const mv_trace *trace, const uint8_t *kinds, mv_sta
                              char *out, size_t size)
 {
     if (stack.row == MV_EMPTY_STACK.row) {
-        snprintf(out, size, "(no Python: C++ thread)");
+        snprintf(out, size, "%s",
+                 shows_training(trace, kinds) ? MV_BACKWARD_LABEL : "(no Python: C++ thread)");
         return out;
     }
     return mv_frame_label(trace, mv_culprit_frame(trace, kinds, stack), out, size);

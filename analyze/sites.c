@@ -100,6 +100,8 @@ static uint32_t number_of(stack_numbers *n, const mv_trace *trace, const uint8_t
 
     if (view_is_empty(&view, stack))
         view.most = MV_FRAME_FRAMEWORK;
+    if (wanted < MV_FRAME_FRAMEWORK && view_is_empty(&view, stack))
+        view.most = MV_FRAME_TELLING;
     if (view_is_empty(&view, stack))
         view.most = MV_FRAME_NOISE;
     return numbers_find(n, &view, stack);

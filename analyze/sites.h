@@ -8,8 +8,9 @@
  *     site                linear.py:134 | module.py:1790 | train.py:62 | train.py:200
  *     group                                                train.py:62 | train.py:200
  *
- * A stack without Python frames is a site by all its frames, and a site without user or package
- * frames a group of its own. MV_NO_STACK is a site too. */
+ * A stack without Python frames is a site by all its frames, grouped by those that tell something:
+ * the program's own, and nodes of the backward pass. A site without user or package frames, or any
+ * of those, is a group of its own. MV_NO_STACK is a site too. */
 #ifndef MV_SITES_H
 #define MV_SITES_H
 

@@ -114,18 +114,32 @@ static uint16_t marks_of_native(const mv_trace *trace, uint32_t frame)
     return marks;
 }
 
+static uint16_t marks_of(const mv_trace *trace, uint32_t frame, mv_frame_kind kind)
+{
+    if (kind == MV_FRAME_USER)
+        return 0;
+    return kind <= MV_FRAME_FRAMEWORK ? marks_of_python(trace, frame)
+                                      : marks_of_native(trace, frame);
+}
+
 static uint16_t *frame_marks(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds)
 {
     uint32_t count = trace->frames.count;
     uint16_t *marks = mv_push_array(arena, uint16_t, count);
 
-    for (uint32_t i = 0; marks && i < count; i++) {
-        if (kinds[i] == MV_FRAME_NATIVE || kinds[i] == MV_FRAME_NOISE)
-            marks[i] = marks_of_native(trace, i);
-        else if (kinds[i] != MV_FRAME_USER)
-            marks[i] = marks_of_python(trace, i);
-    }
+    for (uint32_t i = 0; marks && i < count; i++)
+        marks[i] = marks_of(trace, i, kinds[i]);
     return marks;
+}
+
+bool mv_trace_shows_training(const mv_trace *trace, const uint8_t *kinds)
+{
+    for (uint32_t i = 0; i < trace->frames.count; i++) {
+        mv_frame_kind kind = kinds ? kinds[i] : mv_frame_kind_of(trace, (mv_frame_id){i});
+        if (marks_of(trace, i, kind) & (MV_MARK_BACKWARD | MV_MARK_OPTIMIZER))
+            return true;
+    }
+    return false;
 }
 
 static uint16_t combine(const mv_frame_id *frames, uint32_t count, const uint8_t *kinds,
@@ -155,17 +169,6 @@ static uint16_t combine(const mv_frame_id *frames, uint32_t count, const uint8_t
     return marks;
 }
 
-/* Empty stacks are backward passes only where somebody runs those. */
-static void judge_empty(const mv_trace *trace, uint16_t *marks)
-{
-    uint16_t all = 0;
-
-    for (uint32_t s = 1; s < trace->stacks.count; s++)
-        all |= marks[s];
-    if (trace->stacks.count && all & (MV_MARK_BACKWARD | MV_MARK_OPTIMIZER))
-        marks[MV_EMPTY_STACK.row] |= MV_MARK_BACKWARD;
-}
-
 uint16_t *mv_stack_marks(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds)
 {
     uint32_t count = trace->stacks.count;
@@ -180,8 +183,9 @@ uint16_t *mv_stack_marks(mv_arena *arena, const mv_trace *trace, const uint8_t *
         const mv_frame_id *frame = mv_stack_frames(trace, (mv_stack_id){s}, &frames);
         marks[s] = combine(frame, frames, kinds, of_frame);
     }
-    if (marks && of_frame)
-        judge_empty(trace, marks);
+    /* Empty stacks are backward passes only where somebody runs those. */
+    if (marks && of_frame && count > 0 && mv_trace_shows_training(trace, kinds))
+        marks[MV_EMPTY_STACK.row] |= MV_MARK_BACKWARD;
     mv_arena_release(&scratch);
     return of_frame ? marks : NULL;
 }

@@ -25,4 +25,8 @@ enum {
  * are such passes. NULL when memory is out. */
 uint16_t *mv_stack_marks(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds);
 
+/* Whether some frame belongs to a backward pass or an optimizer; then empty stacks are those of the
+ * backward pass' threads. `kinds` may be NULL. O(frames). */
+bool mv_trace_shows_training(const mv_trace *trace, const uint8_t *kinds);
+
 #endif

@@ -79,7 +79,8 @@ static bool walk_is_empty(frame_walk walk)
     return !walk_next(&walk, &frame);
 }
 
-/* As analyze/sites.h groups: by the user's and packages' frames, else the framework's, else all. */
+/* As analyze/sites.h groups: by the user's and packages' frames, else the framework's,
+ * else those native ones that tell something, else all. */
 static bool find_groups(mv_arena *scratch, matching *m, int s)
 {
     const mv_sites *sites = m->sites[s];
@@ -92,6 +93,8 @@ static bool find_groups(mv_arena *scratch, matching *m, int s)
         mv_frame_kind most = MV_FRAME_PACKAGE;
         if (walk_is_empty(walk_over(m, s, sites->stack[i], most)))
             most = MV_FRAME_FRAMEWORK;
+        if (walk_is_empty(walk_over(m, s, sites->stack[i], most)))
+            most = MV_FRAME_TELLING;
         if (walk_is_empty(walk_over(m, s, sites->stack[i], most)))
             most = MV_FRAME_NOISE;
         m->most[s][sites->group[i]] = most;

@@ -359,14 +359,15 @@ static void put_sites(const survey *s, const mv_attribution *found)
 
 static void put_stacks(const survey *s, const mv_attribution *found)
 {
-    char size[MV_SIZE_TEXT];
+    char size[MV_SIZE_TEXT], label[64];
 
     for (uint32_t i = 0; i < found->count && i < s->limit; i++) {
         const mv_peak_site *site = &found->sites[i];
         mv_out_format(s->out, "\n  %s ", mv_size_text(size, site->bytes));
         put_text(s->out, found->categories.name[site->category]);
         if (site->stack.row == MV_EMPTY_STACK.row)
-            mv_out_text(s->out, " (no Python: C++ thread)");
+            mv_out_format(s->out, "  %s",
+                          mv_culprit_label(s->trace, s->kinds, site->stack, label, sizeof label));
         mv_out_char(s->out, '\n');
         mv_stack_put(s->out, s->trace, s->kinds, site->stack, s->cli->options.all_frames, 6);
     }

@@ -45,3 +45,17 @@ const char *mv_demangle(mv_arena *arena, const char *name)
         return mv_arena_text(arena, r.text, r.length);
     return mv_arena_text(arena, name, length);
 }
+
+bool mv_demangle_into(const char *name, char *out, size_t size)
+{
+    room r;
+    size_t length;
+
+    r.length = 0;
+    if (size == 0 || strnlen(name, MOST_NAME) == MOST_NAME || !demangle(name, &r) || r.length == 0)
+        return false;
+    length = r.length < size ? r.length : size - 1;
+    memcpy(out, r.text, length);
+    out[length] = 0;
+    return true;
+}

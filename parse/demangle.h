@@ -9,4 +9,8 @@
  * without end. NULL when the budget is spent. */
 const char *mv_demangle(mv_arena *arena, const char *name);
 
+/* The same into `out`, cut to fit and NUL-terminated; false, and nothing written, when `name` is
+ * not mangled. */
+bool mv_demangle_into(const char *name, char *out, size_t size);
+
 #endif

@@ -1,8 +1,10 @@
 #include "analyze/culprit.h"
 
+#include "analyze/native_frame.h"
 #include "tests/fixture.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
 
 /* A trace with one alloc of that stack. */
 static const mv_trace *one_stack(mvt_trace *t, const char *stack)
@@ -68,6 +70,8 @@ Test(culprit, native_frames_and_noise)
 {
     cr_expect_eq(kind_of("at::native::empty_cuda(long):??:0"), MV_FRAME_NATIVE);
     cr_expect_eq(kind_of("conv:Conv_v8.cpp:0"), MV_FRAME_NATIVE);
+    cr_expect_eq(kind_of("execute_native_thread_routine:thread48.o:0"), MV_FRAME_NOISE);
+    cr_expect_eq(kind_of("f:train:0"), MV_FRAME_NATIVE);
     cr_expect_eq(kind_of("cudnnCreate:/usr/lib/libcudnn.so.9:0"), MV_FRAME_NATIVE);
     cr_expect_eq(kind_of("torch::unwind::unwind():??:0"), MV_FRAME_NOISE);
     cr_expect_eq(kind_of("_PyEval_EvalFrameDefault:ceval.c:0"), MV_FRAME_NOISE);
@@ -92,8 +96,10 @@ Test(culprit, falls_back_to_the_best_frame_there_is)
     expect_label("torch::unwind::unwind():??:0;at::native::add(x):??:0", "at::native::add");
     expect_label("at::detail::empty(long):??:0;at::native::mm(x):??:0;"
                  "torch::autograd::generated::AddmmBackward0::apply(std::vector<x>&&):??:0",
-                 "AddmmBackward0 (backward pass)");
+                 "backward of linear (AddmmBackward0)");
     expect_label("at::detail::empty(long):??:0;at::(anonymous namespace)::mm(x):??:0",
+                 "at::(anonymous namespace)::mm");
+    expect_label("at::detail::empty(long):??:0;at::TensorIterator::build(x):??:0",
                  "at::detail::empty");
     expect_label("at::(anonymous namespace)::mm(x):??:0", "at::(anonymous namespace)::mm");
     expect_label("torch::unwind::unwind():??:0", "torch::unwind::unwind");
@@ -176,7 +182,7 @@ Test(culprit, native_frames_of_captures)
                  MV_FRAME_NATIVE);
     cr_expect_eq(kind_of("cfunction_call:/usr/bin/python3.12:-1"), MV_FRAME_NATIVE);
     cr_expect_eq(kind_of("_PyEval_EvalFrameDefault:/usr/bin/python3.12:-1"), MV_FRAME_NOISE);
-    cr_expect_eq(kind_of("main:/home/u/train:-1"), MV_FRAME_NATIVE);
+    cr_expect_eq(kind_of("main:/home/u/train:-1"), MV_FRAME_TELLING);
     cr_expect_eq(kind_of("<module>:/home/u/bin/launch:7"), MV_FRAME_USER);
     cr_expect_eq(kind_of("f:/home/u/train.py:-1"), MV_FRAME_USER);
 }
@@ -221,7 +227,124 @@ Test(culprit, the_backward_pass_is_named)
     expect_label("torch::autograd::AccumulateGrad::apply(std::vector<x>&&):/v/libtorch_cpu.so:-1;"
                  "torch::autograd::Engine::evaluate_function(int):/v/libtorch_cpu.so:-1;"
                  "thread pt_autograd_0",
-                 "AccumulateGrad (backward pass)");
+                 "backward pass (AccumulateGrad)");
+}
+
+#define UNWINDER                                                     \
+    "torch::unwind::unwind():??:0;"                                  \
+    "torch::CapturedTraceback::gather(bool, bool, bool):??:0;"       \
+    "torch::cuda::(anonymous namespace)::gather_with_cpp():m.cpp:0;" \
+    "c10::cuda::CUDACachingAllocator::Native::NativeCachingAllocator::malloc(void**):C.cpp:0;"
+#define ENGINE                                                                      \
+    ";torch::autograd::Node::operator()(std::vector<at::Tensor>&&):??:0;"           \
+    "torch::autograd::Engine::evaluate_function(std::shared_ptr<x>&, int):??:0;"    \
+    "torch::autograd::Engine::thread_main(std::shared_ptr<GraphTask> const&):??:0;" \
+    "torch::autograd::python::PythonEngine::thread_init(int, bool):??:0;"           \
+    "execute_native_thread_routine:thread48.o:0;pthread_condattr_setpshared:??:0;clone:??:0"
+
+/* Whole stacks of autograd's threads, in the ways in which PyTorch's releases wrote them. */
+Test(culprit, nodes_of_the_backward_pass)
+{
+    static const char *const frames[][2] = {
+        {"torch::autograd::generated::AddmmBackward0::apply(std::vector<at::Tensor, "
+         "std::allocator<at::Tensor> >&&):??:0",
+         "backward of linear (AddmmBackward0)"},
+        {"torch::autograd::generated::BmmBackward0::apply(std::vector<x>&&) [clone .cold]:F.cpp:0",
+         "backward of bmm (BmmBackward0)"},
+        {"_ZN5torch8autograd9generated12DivBackward05applyEOSt6vectorIN2at6TensorESaIS4_EE:??:0",
+         "backward of div (DivBackward0)"},
+        {"torch::autograd::generated::MaxPool2DWithIndicesBackward0::apply(v&&):Functions.cpp:7210",
+         "backward of max_pool2d_with_indices (MaxPool2DWithIndicesBackward0)"},
+        {"torch::autograd::generated::ScaledDotProductEfficientAttentionBackward0::apply(v&&):??:0",
+         "backward of scaled_dot_product_attention (ScaledDotProductEfficientAttentionBackward0)"},
+        {"torch::autograd::CopyBackwards::apply(std::vector<at::Tensor>&&):??:0",
+         "backward of copy (CopyBackwards)"},
+        {"torch::autograd::CopySlices::apply(std::vector<at::Tensor>&&):??:0",
+         "backward pass (CopySlices)"},
+        {"torch::autograd::CppNode<vision::ops::(anonymous namespace)::ROIAlign>::apply(v&&):??:0",
+         "backward pass (ROIAlign)"},
+        {"at::native::sum(at::Tensor const&):??:0", MV_BACKWARD_LABEL},
+        {"mystery(at::Tensor const&):??:0", MV_BACKWARD_LABEL},
+        {"?\?:?\?:0", MV_BACKWARD_LABEL},
+    };
+
+    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
+        char stack[2000];
+
+        snprintf(stack, sizeof stack,
+                 UNWINDER "at::detail::empty_cuda(x):?\?:0;at::native::mm(x):?\?:0;%s" ENGINE,
+                 frames[i][0]);
+        expect_label(stack, frames[i][1]);
+    }
+}
+
+/* Programs that use libtorch: their own function is to blame, whatever is known of its file. */
+Test(culprit, programs_without_python_have_culprits)
+{
+    static const char *const files[] = {"?\?:0", "train.cpp:0", "/home/u/app/train.cpp:0"};
+    static const char *const functions[][2] = {
+        {"Net::forward(at::Tensor)", "Net::forward"},
+        {"at::Tensor Net::run<at::Tensor>(std::vector<int>) const [clone .isra.0]",
+         "Net::run<at::Tensor>"},
+        {"_ZN3Net7forwardEN2at6TensorE", "Net::forward"},
+        {"(anonymous namespace)::step(Net&)", "(anonymous namespace)::step"},
+        {"Net::operator()(at::Tensor const&)", "Net::operator()"},
+        {"main", "main"},
+    };
+
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
+            char stack[2000], label[200];
+
+            snprintf(stack, sizeof stack,
+                     UNWINDER "at::native::relu(at::Tensor const&):?\?:0;"
+                              "at::_ops::relu::call(at::Tensor const&):?\?:0;"
+                              "torch::nn::ReLUImpl::forward(at::Tensor):?\?:0;"
+                              "std::function<void ()>::operator()() const:?\?:0;"
+                              "c10::function_ref<void ()>::callback_fn<Net>(long):?\?:0;"
+                              "cudnnConvolutionForward:?\?:0;%s:%s;main:?\?:0;"
+                              "__libc_start_main:?\?:0;_start:?\?:0",
+                     functions[i][0], files[f]);
+            snprintf(label, sizeof label, "%s%s", f == 2 ? "train.cpp " : "", functions[i][1]);
+            expect_label(stack, label);
+        }
+}
+
+/* Python's own main() is no program's, and what Python, pybind11 and libc run is nobody's. */
+Test(culprit, the_interpreter_is_never_to_blame)
+{
+    expect_label(UNWINDER
+                 "at::native::add(at::Tensor const&):??:0;THPVariable_add(_object*):??:0;"
+                 "pybind11::cpp_function::dispatcher(_object*, _object*):??:0;"
+                 "cfunction_call:/usr/local/src/conda/python-3.12.3/Objects/methodobject.c:537;"
+                 "_PyEval_EvalFrameDefault:/croot/python-split/work/Python/bytecodes.c:209;"
+                 "Py_BytesMain:??:0;main:??:0;__libc_start_main:??:0;_start:??:0",
+                 "at::native::add");
+    expect_label("torch::unwind::unwind():??:0;pymain_run_file:??:0;at::_ops::add::call(x):??:0;"
+                 "clone:??:0",
+                 "at::_ops::add::call");
+    expect_label(UNWINDER "helper:libfoo.o:0;f:/home/u/train.py:12;clone:??:0", "train.py:12 f");
+}
+
+/* Of its own stacks only those of a training program are known to be the backward pass. */
+Test(culprit, empty_stacks_have_the_label_of_the_backward_pass)
+{
+    for (int trains = 0; trains < 2; trains++) {
+        mvt_trace *t = mvt_new();
+        char text[64];
+        const mv_trace *trace;
+        uint8_t *kinds;
+
+        mvt_alloc(t, .addr = 0x1000, .bytes = 512,
+                  .stack = trains ? "step:" TORCH "optim/adam.py:3;main:a.py:9" : "main:a.py:9");
+        trace = mvt_done(t);
+        kinds = mv_frame_kinds(mvt_arena(t), trace);
+        mv_culprit_label(trace, kinds, MV_EMPTY_STACK, text, sizeof text);
+        cr_expect_str_eq(text, trains ? MV_BACKWARD_LABEL : "(no Python: C++ thread)");
+        mv_culprit_label(trace, NULL, MV_EMPTY_STACK, text, sizeof text);
+        cr_expect_str_eq(text, trains ? MV_BACKWARD_LABEL : "(no Python: C++ thread)");
+        mvt_drop(t);
+    }
 }
 
 Test(culprit, files_that_the_compiler_wrote_have_short_names)

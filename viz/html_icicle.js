@@ -7,7 +7,7 @@ const NO_STACK = -1, NO_FRAMES = -2, PARTS = ["(allocated)", "(waiting for a str
 class Icicle {
   constructor(tables, { isShort, isInverted, counts }) {
     Object.assign(this, { tables, isShort, isInverted, counts });
-    this.words = ["(no stack)", "(no Python: C++ thread)"];
+    this.words = ["(no stack)", tables.emptyStack];
     this.wordRows = new Map();
     this.rows = [];
     this.focus = 0;

@@ -8,6 +8,7 @@ class Tables {
     this.file = Array.from(numbers(columns, "frame.file"), (i) => strings[i]);
     this.line = numbers(columns, "frame.line");
     this.label = texts(columns, "frame.label"); // "model.py:62 forward"
+    this.emptyStack = texts(columns, "stack.empty")[0];
     this.kind = numbers(columns, "frame.kind", Uint8Array);
     const lengths = numbers(columns, "stack.frames");
     this.frames = numbers(columns, "stack.frame", Uint32Array);

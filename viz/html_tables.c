@@ -63,13 +63,13 @@ static void add_frames(tables *t, const uint8_t *kinds)
         mv_packed_add(c, f->line[i] < 0 ? 0 : (uint64_t)f->line[i] + 1);
     mv_packed_close(c);
     mv_packed_open(c, MV_CODING_PLAIN, "frame.kind");
-    for (uint32_t i = 0; i < f->count; i++)
-        mv_packed_add(c, kinds[i]);
+    for (uint32_t i = 0; i < f->count; i++) /* 3: native, 4: noise */
+        mv_packed_add(c, kinds[i] <= MV_FRAME_TELLING ? kinds[i] : kinds[i] - 1u);
     mv_packed_close(c);
 }
 
 /* As frames are called in all pictures. */
-static void add_labels(tables *t)
+static void add_labels(tables *t, const uint8_t *kinds)
 {
     mv_packed *c = &t->page->columns;
     char label[LABEL_SIZE];
@@ -79,6 +79,10 @@ static void add_labels(tables *t)
         mv_frame_label(t->trace, (mv_frame_id){i}, label, sizeof label);
         mv_packed_add_text(c, (mv_span){(const uint8_t *)label, strlen(label)});
     }
+    mv_packed_close(c);
+    mv_packed_open(c, MV_CODING_TEXT, "stack.empty"); /* and a stack without frames */
+    mv_culprit_label(t->trace, kinds, MV_EMPTY_STACK, label, sizeof label);
+    mv_packed_add_text(c, (mv_span){(const uint8_t *)label, strlen(label)});
     mv_packed_close(c);
 }
 
@@ -129,7 +133,7 @@ mv_code mv_html_tables(mv_html *page, mv_err *err)
     if (t.row_of && kinds) {
         add_strings(&t);
         add_frames(&t, kinds);
-        add_labels(&t);
+        add_labels(&t, kinds);
         add_stacks(&t);
         add_annotations(&t);
     }

@@ -73,6 +73,7 @@ static bool is_shown(const writer *w, mv_stack_id stack, uint32_t index)
 static void put_frames(writer *w, const bool *is_used)
 {
     const mv_trace *t = w->export->trace;
+    char empty[64];
 
     for (uint32_t s = 0; s < t->stacks.count; s++) {
         uint32_t count;
@@ -81,8 +82,9 @@ static void put_frames(writer *w, const bool *is_used)
             if (w->number[frame[i].row] == 0 && is_shown(w, (mv_stack_id){s}, i))
                 put_frame(w, frame[i]);
     }
-    mv_sink_printf(w->sink, "%s{\"name\":\"(no stack)\"},{\"name\":\"(no Python: C++ thread)\"}",
-                   w->used > 0 ? "," : "");
+    mv_culprit_label(t, w->export->kinds, MV_EMPTY_STACK, empty, sizeof empty);
+    mv_sink_printf(w->sink, "%s{\"name\":\"(no stack)\"},{\"name\":\"%s\"}", w->used > 0 ? "," : "",
+                   empty);
     w->no_stack = ++w->used;
     w->no_frames = ++w->used;
 }
