@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "analyze/diff.h"
+#include "analyze/labels.h"
 #include "analyze/size.h"
 #include "analyze/summary.h"
 #include "cli/at.h"
@@ -266,18 +267,36 @@ static void add_size(mv_sheet *sheet, uint64_t bytes)
         mv_sheet_text(sheet, "-");
 }
 
-/* Where a line was before, if that is not where it is now. */
-static void add_label(const comparison *c, mv_sheet *sheet, const mv_diff_row *row)
+/* Labels of the lines that are shown. */
+static const char **labels_of(const comparison *c, const mv_diff *found)
+{
+    uint32_t count = found->lines < c->limit ? found->lines : (uint32_t)c->limit;
+    mv_labelled *rows = mv_push_array(&c->cli->scratch, mv_labelled, count);
+
+    for (uint32_t i = 0; rows && i < count; i++) {
+        const mv_diff_row *row = &found->line[i];
+        int side = side_of(row);
+        rows[i] = (mv_labelled){.trace = &c->trace[side],
+                                .kinds = c->code.sites[side].kinds,
+                                .stack = row->stack[side],
+                                .bytes = row->bytes[side]};
+    }
+    return rows ? mv_labels_find(&c->cli->scratch, rows, count, false) : NULL;
+}
+
+/* `name`, and where the line was before, if that is not where it is now. */
+static void add_label(const comparison *c, mv_sheet *sheet, const mv_diff_row *row,
+                      const char *name)
 {
     char label[512], before[512], both[1040];
 
     label_of(c, row, side_of(row), label, sizeof label);
     label_of(c, row, 0, before, sizeof before);
     if (row->bytes[0] && row->bytes[1] && strcmp(label, before) != 0) {
-        snprintf(both, sizeof both, "%s (was %s)", label, before);
+        snprintf(both, sizeof both, "%s (was %s)", name, before);
         mv_sheet_text(sheet, both);
     } else {
-        mv_sheet_text(sheet, label);
+        mv_sheet_text(sheet, name);
     }
 }
 
@@ -288,6 +307,7 @@ static void put_rows(const comparison *c, const mv_diff *found)
         {"before", MV_UNIT_BYTES, 8},     {"after", MV_UNIT_BYTES, 8},
         {"blocks", MV_UNIT_COUNT, 0},     {"", MV_UNIT_COUNT, 0},
         {"allocated by", MV_UNIT_TEXT, 0}};
+    const char **labels = labels_of(c, found);
     char delta[MV_SIZE_TEXT + 1];
     mv_sheet sheet;
 
@@ -300,7 +320,7 @@ static void put_rows(const comparison *c, const mv_diff *found)
         add_size(&sheet, row->bytes[1]);
         mv_sheet_count(&sheet, row->blocks[0]);
         mv_sheet_count(&sheet, row->blocks[1]);
-        add_label(c, &sheet, row);
+        add_label(c, &sheet, row, labels ? labels[i] : "?");
     }
     mv_out_char(c->out, '\n');
     mv_sheet_print(&sheet, c->out, 2);

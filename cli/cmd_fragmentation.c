@@ -3,6 +3,7 @@
 
 #include "analyze/culprit.h"
 #include "analyze/fragmentation.h"
+#include "analyze/labels.h"
 #include "analyze/size.h"
 #include "cli/at.h"
 #include "cli/captured.h"
@@ -310,6 +311,20 @@ static void put_advice(const inspection *x, const mv_fragmentation *f)
     }
 }
 
+/* Labels of the lines that pin, as far as they are shown. */
+static const char **pin_labels(const inspection *x, const mv_fragmentation *f, uint64_t most)
+{
+    uint32_t count = f->pins.line_count < most ? f->pins.line_count : (uint32_t)most;
+    mv_labelled *rows = mv_push_array(&x->cli->scratch, mv_labelled, count);
+
+    for (uint32_t i = 0; rows && i < count; i++)
+        rows[i] = (mv_labelled){.trace = x->trace,
+                                .kinds = x->sites.kinds,
+                                .stack = f->pins.lines[i].stack,
+                                .bytes = f->pins.lines[i].stranded};
+    return rows ? mv_labels_find(&x->cli->scratch, rows, count, false) : NULL;
+}
+
 static void put_lines(const inspection *x, const mv_fragmentation *f)
 {
     static const mv_column columns[] = {
@@ -317,8 +332,8 @@ static void put_lines(const inspection *x, const mv_fragmentation *f)
         {"blocks", MV_UNIT_COUNT, 0},   {"segments", MV_UNIT_COUNT | MV_UNIT_SPARE, 0},
         {"age", MV_UNIT_COUNT, 0},      {"by", MV_UNIT_TEXT, 0}};
     uint64_t rows = rows_of(x, f);
+    const char **labels = pin_labels(x, f, rows);
     mv_sheet sheet;
-    char label[512];
 
     if (f->pins.line_count == 0)
         return;
@@ -330,8 +345,7 @@ static void put_lines(const inspection *x, const mv_fragmentation *f)
         mv_sheet_count(&sheet, line->blocks);
         mv_sheet_count(&sheet, line->segments);
         mv_sheet_count(&sheet, mv_pin_age(line, f->at.event));
-        mv_sheet_text(&sheet,
-                      mv_culprit_label(x->trace, x->sites.kinds, line->stack, label, sizeof label));
+        mv_sheet_text(&sheet, labels ? labels[i] : "?");
     }
     mv_out_char(x->out, '\n');
     mv_sheet_print(&sheet, x->out, 2);

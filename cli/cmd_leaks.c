@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "analyze/culprit.h"
+#include "analyze/labels.h"
 #include "analyze/leaks.h"
 #include "analyze/lives_window.h"
 #include "analyze/size.h"
@@ -112,9 +113,24 @@ static void add_leaks(mv_report *r, cJSON *array, const judgement *j, uint32_t d
     }
 }
 
+/* Labels of what is retained, as far as it is shown. */
+static const char **retained_labels(const judgement *j, const mv_leaks *found)
+{
+    uint32_t count = found->retained_count < j->limit ? found->retained_count : (uint32_t)j->limit;
+    mv_labelled *rows = mv_push_array(&j->cli->scratch, mv_labelled, count);
+
+    for (uint32_t i = 0; rows && i < count; i++)
+        rows[i] = (mv_labelled){.trace = j->trace,
+                                .kinds = j->kinds,
+                                .stack = found->retained[i].stack,
+                                .bytes = found->retained[i].bytes};
+    return rows ? mv_labels_find(&j->cli->scratch, rows, count, false) : NULL;
+}
+
 static void add_retained(mv_report *r, cJSON *array, const judgement *j, uint32_t device)
 {
     const mv_leaks *found = &j->found[device - j->first];
+    const char **labels = retained_labels(j, found);
 
     for (uint32_t i = 0; i < found->retained_count && i < j->limit; i++) {
         const mv_retained *kept = &found->retained[i];
@@ -125,6 +141,7 @@ static void add_retained(mv_report *r, cJSON *array, const judgement *j, uint32_
         mv_json_add_u64(r, o, "bytes", kept->bytes);
         mv_json_add_u64(r, o, "blocks", kept->blocks);
         mv_culprit_label(j->trace, j->kinds, kept->stack, label, sizeof label);
+        mv_json_add_text(r, o, "label", labels ? labels[i] : label);
         add_culprit(r, o, j, label, kept->stack);
     }
 }
@@ -235,8 +252,8 @@ static void put_retained(const judgement *j, const mv_leaks *found)
 {
     static const mv_column columns[] = {
         {"retained", MV_UNIT_BYTES, 9}, {"blocks", MV_UNIT_COUNT, 0}, {"by", MV_UNIT_TEXT, 0}};
+    const char **labels = retained_labels(j, found);
     mv_sheet sheet;
-    char label[512];
 
     if (found->retained_count == 0)
         return;
@@ -245,8 +262,7 @@ static void put_retained(const judgement *j, const mv_leaks *found)
         const mv_retained *kept = &found->retained[i];
         mv_sheet_size(&sheet, kept->bytes);
         mv_sheet_count(&sheet, kept->blocks);
-        mv_sheet_text(&sheet,
-                      mv_culprit_label(j->trace, j->kinds, kept->stack, label, sizeof label));
+        mv_sheet_text(&sheet, labels ? labels[i] : "?");
     }
     mv_out_char(j->out, '\n');
     mv_sheet_print(&sheet, j->out, 2);

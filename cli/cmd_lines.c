@@ -1,6 +1,7 @@
 /* memviz lines: a line profile of memory. */
 #include <stdio.h>
 
+#include "analyze/labels.h"
 #include "analyze/lines.h"
 #include "analyze/size.h"
 #include "cli/captured.h"
@@ -34,9 +35,24 @@ static const char *label_of(const profile *p, const mv_line *line, char *out, ui
     return mv_culprit_label(p->trace, p->kinds, line->stack, out, size);
 }
 
+/* Labels of the lines that are shown. */
+static const char **labels_of(const profile *p, const mv_lines *found)
+{
+    uint32_t count = found->count < p->limit ? found->count : (uint32_t)p->limit;
+    mv_labelled *rows = mv_push_array(&p->cli->scratch, mv_labelled, count);
+
+    for (uint32_t i = 0; rows && i < count; i++)
+        rows[i] = (mv_labelled){.trace = p->trace,
+                                .kinds = p->kinds,
+                                .stack = found->lines[i].stack,
+                                .bytes = found->lines[i].peak};
+    return rows ? mv_labels_find(&p->cli->scratch, rows, count, false) : NULL;
+}
+
 /* ---- JSON -------------------------------------------------------------------------------- */
 
-static cJSON *line_json(mv_report *r, profile *p, uint32_t device, const mv_line *line)
+static cJSON *line_json(mv_report *r, profile *p, uint32_t device, const mv_line *line,
+                        const char *name)
 {
     const mv_frames *f = &p->trace->frames;
     bool has_frame = line->frame.row != MV_NO_ROW;
@@ -52,6 +68,7 @@ static cJSON *line_json(mv_report *r, profile *p, uint32_t device, const mv_line
         r, o, "function",
         mv_json_string(r, p->trace, has_frame ? f->function[line->frame.row] : MV_NO_STRING));
     mv_json_add_text(r, o, "culprit", label_of(p, line, label, sizeof label));
+    mv_json_add_text(r, o, "label", name ? name : label);
     mv_json_add_u64(r, o, "peak_bytes", line->peak);
     mv_json_add(r, o, "peak_event",
                 line->peak_event == MV_BEFORE ? cJSON_CreateNull() : mv_json_u64(line->peak_event));
@@ -77,8 +94,10 @@ static int put_json(profile *p)
     array = mv_json_array(r, NULL, NULL);
     for (uint32_t i = p->first; i < p->end; i++) {
         const mv_lines *found = &p->found[i - p->first];
+        const char **labels = labels_of(p, found);
         for (uint32_t k = 0; k < found->count && k < p->limit; k++)
-            mv_json_add(r, array, NULL, line_json(r, p, i, &found->lines[k]));
+            mv_json_add(r, array, NULL,
+                        line_json(r, p, i, &found->lines[k], labels ? labels[k] : NULL));
     }
     mv_report_member(r, "lines", array);
     return mv_report_close(r);
@@ -132,8 +151,8 @@ static void put_lines(profile *p, const mv_lines *found)
                                         {"reserved", MV_UNIT_BYTES | MV_UNIT_SPARE, 9},
                                         {"line", MV_UNIT_TEXT, 0},
                                         {"source", MV_UNIT_TEXT, 0}};
+    const char **labels = labels_of(p, found);
     mv_sheet sheet;
-    char label[512];
 
     mv_sheet_init(&sheet, &p->cli->scratch, columns, p->has_source ? 8 : 7);
     for (uint32_t i = 0; i < found->count && i < p->limit; i++) {
@@ -144,7 +163,7 @@ static void put_lines(profile *p, const mv_lines *found)
         mv_sheet_count(&sheet, line->allocations);
         mv_sheet_size(&sheet, line->active);
         mv_sheet_size(&sheet, line->reserved);
-        mv_sheet_text(&sheet, label_of(p, line, label, sizeof label));
+        mv_sheet_text(&sheet, labels ? labels[i] : "?");
         if (p->has_source)
             source_cell(p, &sheet, line->frame);
     }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "analyze/culprit.h"
+#include "analyze/labels.h"
 #include "analyze/peak.h"
 #include "analyze/size.h"
 #include "cli/at.h"
@@ -55,6 +56,21 @@ static const device_peak *fullest(const survey *s)
     return most;
 }
 
+/* Labels of the sites that are shown; a site is told from others by its category, too. */
+static const char **labels_of(const survey *s, const mv_attribution *found)
+{
+    uint32_t count = found->count < s->limit ? found->count : (uint32_t)s->limit;
+    mv_labelled *rows = mv_push_array(&s->cli->scratch, mv_labelled, count);
+
+    for (uint32_t i = 0; rows && i < count; i++)
+        rows[i] = (mv_labelled){.trace = s->trace,
+                                .kinds = s->kinds,
+                                .stack = found->sites[i].stack,
+                                .key = found->sites[i].category,
+                                .bytes = found->sites[i].bytes};
+    return rows ? mv_labels_find(&s->cli->scratch, rows, count, true) : NULL;
+}
+
 /* ---- JSON -------------------------------------------------------------------------------- */
 
 static cJSON *category_json(mv_report *r, const mv_attribution *found, uint16_t category)
@@ -68,6 +84,7 @@ static cJSON *sites_json(mv_report *r, const survey *s, const mv_attribution *fo
 {
     cJSON *array = mv_json_array(r, NULL, NULL);
     uint64_t allocated = found->at.bytes.allocated;
+    const char **labels = labels_of(s, found);
     char label[512];
 
     for (uint32_t i = 0; i < found->count && i < s->limit; i++) {
@@ -81,6 +98,7 @@ static cJSON *sites_json(mv_report *r, const survey *s, const mv_attribution *fo
         mv_json_add_u64(r, o, "marginal_bytes", site->marginal);
         mv_culprit_label(s->trace, s->kinds, site->stack, label, sizeof label);
         mv_json_add_text(r, o, "culprit", label);
+        mv_json_add_text(r, o, "label", labels ? labels[i] : label);
         mv_json_add(r, o, "frames", mv_json_frames(r, s->trace, site->stack));
     }
     return array;
@@ -315,17 +333,17 @@ static void put_ranges(const survey *s, const mv_attribution *found)
     mv_rows_put_hidden(s->out, found->range_count, s->limit);
 }
 
-static void add_site(const survey *s, mv_sheet *sheet, const mv_attribution *found,
-                     const mv_peak_site *site)
+static void add_site(mv_sheet *sheet, const mv_attribution *found, const mv_peak_site *site,
+                     const char *label)
 {
-    char label[512], share[16];
+    char share[16];
 
     mv_sheet_size(sheet, site->bytes);
     mv_sheet_text(sheet, percent(share, site->bytes, found->at.bytes.allocated));
     mv_sheet_count(sheet, site->blocks);
     mv_sheet_size(sheet, site->marginal);
     mv_sheet_text(sheet, found->categories.name[site->category]);
-    mv_sheet_text(sheet, mv_stack_label(s->trace, s->kinds, site->stack, label, sizeof label));
+    mv_sheet_text(sheet, label);
 }
 
 static void put_sites(const survey *s, const mv_attribution *found)
@@ -336,12 +354,13 @@ static void put_sites(const survey *s, const mv_attribution *found)
                                         {"marginal", MV_UNIT_BYTES, 9},
                                         {"category", MV_UNIT_TEXT, 10},
                                         {"by", MV_UNIT_TEXT, 0}};
+    const char **labels = labels_of(s, found);
     mv_sheet sheet;
     char share[16];
 
     mv_sheet_init(&sheet, &s->cli->scratch, columns, sizeof columns / sizeof *columns);
     for (uint32_t i = 0; i < found->count && i < s->limit; i++)
-        add_site(s, &sheet, found, &found->sites[i]);
+        add_site(&sheet, found, &found->sites[i], labels ? labels[i] : "?");
     if (found->unattributed > 0) {
         mv_sheet_size(&sheet, found->unattributed);
         mv_sheet_text(&sheet, percent(share, found->unattributed, found->at.bytes.allocated));
