@@ -15,6 +15,7 @@ enum {
     REACH = 24,      /* how far from the culprit and from the innermost frame one looks */
     MANY = 500,      /* rows that share a label */
     REACH_OF_MANY = 6,
+    ROUNDS = 5,
     NO_POSITION = -1 /* of a frame in its stack */
 };
 
@@ -319,14 +320,29 @@ static void tell_files_apart(labelling *l, item *items, uint32_t count, uint32_t
     each_run(l, items, count, tell_apart, depth);
 }
 
-static void tell_cluster(labelling *l, item *items, uint32_t count, uint32_t depth)
+static void tell_cluster(labelling *l, item *items, uint32_t count, uint32_t round)
 {
     if (count == 1)
         return;
-    if (items[0].culprit == NO_POSITION || items[0].is_native)
-        tell_apart(l, items, count, depth);
+    if (round == ROUNDS - 1)
+        tell_by_size(l, items, count);
+    else if (round > 0 || items[0].culprit == NO_POSITION || items[0].is_native)
+        tell_apart(l, items, count, 0);
     else
-        tell_files_apart(l, items, count, depth);
+        tell_files_apart(l, items, count, 0);
+}
+
+/* Tells rows apart that read the same. That takes more than one round where frames were skipped:
+ * "a > c" may be of a > b > c, too. False when there are none. */
+static bool tell_round(labelling *l, uint32_t count, uint32_t round)
+{
+    for (uint32_t i = 0; i < count; i++)
+        l->items[i].value =
+            hash_text(l->items[i].text) ^ l->items[i].row->key * 0x9e3779b97f4a7c15u;
+    if (count_values(l->items, count) == count || count == 0)
+        return false;
+    each_run(l, l->items, count, tell_cluster, round);
+    return true;
 }
 
 static int by_number(const void *left, const void *right)
@@ -351,14 +367,12 @@ const char **mv_labels_find(mv_arena *arena, const mv_labelled *rows, uint32_t c
     for (uint32_t i = 0; i < count && !l.is_spent; i++) {
         open_item(&l.items[i], &rows[i], i, shows_inner);
         make_text(&l, &l.items[i]);
-        if (!l.is_spent)
-            l.items[i].value = hash_text(l.items[i].text) ^ rows[i].key * 0x9e3779b97f4a7c15u;
     }
-    if (!l.is_spent) {
-        count_values(l.items, count);
-        each_run(&l, l.items, count, tell_cluster, 0);
+    for (uint32_t round = 0; round < ROUNDS && !l.is_spent; round++)
+        if (!tell_round(&l, count, round))
+            break;
+    if (!l.is_spent)
         qsort(l.items, count, sizeof *l.items, by_number);
-    }
     for (uint32_t i = 0; i < count && !l.is_spent; i++)
         labels[i] = l.items[i].text;
     mv_arena_release(&scratch);

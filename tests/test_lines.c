@@ -180,10 +180,10 @@ Test(lines, source)
 
     expect_source("mkdir workspace; seq 1 200 >workspace/train.py;"
                   "$MEMVIZ lines --source . $SNAPS/gpt_train.pickle",
-                  "train.py:75 train_step   75\n");
+                  "train.py:75 train_step           75\n");
     expect_source("seq 1 200 | sed 's/^/\t line /' >train.py;"
                   "$MEMVIZ lines --source . $SNAPS/gpt_train.pickle",
-                  "train.py:75 train_step   line 75\n");
+                  "train.py:75 train_step           line 75\n");
     expect_source("seq 1 200 >train.py; $MEMVIZ lines --json --source . $SNAPS/gpt_train.pickle",
                   "\"source\":\"75\"");
     r = mvt_sh("mkfifo train.py; $MEMVIZ lines --source . $SNAPS/gpt_train.pickle >with; "
