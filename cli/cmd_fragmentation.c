@@ -8,6 +8,7 @@
 #include "cli/at.h"
 #include "cli/captured.h"
 #include "cli/complain.h"
+#include "cli/idle.h"
 #include "cli/input.h"
 #include "cli/prose.h"
 #include "cli/report.h"
@@ -399,6 +400,21 @@ static void put_device(const inspection *x, uint32_t index)
     put_growth(x, f);
 }
 
+static void put_text(const inspection *x)
+{
+    bool follows = false;
+
+    for (uint32_t i = x->first; i < x->end; i++) {
+        if (!mv_device_is_told(x->trace, x->first, x->end, i))
+            continue;
+        if (follows)
+            mv_out_char(x->out, '\n');
+        put_device(x, i - x->first);
+        follows = true;
+    }
+    mv_idle_put_others(x->out, x->trace, x->first, x->end, follows);
+}
+
 /* ---- both -------------------------------------------------------------------------------- */
 
 /* False when a message is out already, or with an error. */
@@ -455,12 +471,8 @@ int mv_cmd_fragmentation(mv_cli *cli)
         x.found[0].why = "the file has no device";
     if (mv_option_given(&cli->options, MV_HAS(JSON)))
         status = put_json(&x);
-    for (uint32_t i = 0; i < x.end - x.first && !mv_option_given(&cli->options, MV_HAS(JSON));
-         i++) {
-        if (i > 0)
-            mv_out_char(x.out, '\n');
-        put_device(&x, i);
-    }
+    else
+        put_text(&x);
     if (status == MV_EXIT_DONE && mv_option_given(&cli->options, MV_HAS(FAIL_ON)) &&
         x.found[worst_device(&x)].fragmented)
         return MV_EXIT_FOUND;

@@ -8,6 +8,7 @@
 #include "analyze/size.h"
 #include "cli/captured.h"
 #include "cli/complain.h"
+#include "cli/idle.h"
 #include "cli/input.h"
 #include "cli/prose.h"
 #include "cli/report.h"
@@ -228,8 +229,10 @@ static void put_leak(const judgement *j, uint32_t device, const mv_leak *leak)
     mv_leak_label(j->trace, j->kinds, leak, label, sizeof label);
     mv_out_style(out, MV_STYLE_RED);
     mv_out_text(out, "LEAK  ");
+    if (mv_devices_in_use(j->trace, j->first, j->end) > 1)
+        mv_out_format(out, "device %u: ", device);
     mv_out_style(out, MV_STYLE_BOLD);
-    mv_prose_put_cut(out, mv_prose_room(out, 32), label);
+    mv_prose_put_cut(out, mv_prose_room(out, 42), label);
     mv_out_style(out, MV_STYLE_NONE);
     mv_out_format(out, ": %s a step\n  %s in %u blocks are alive at the end%s\n",
                   mv_size_text(step, leak->bytes_per_step), mv_size_text(bytes, leak->bytes),
@@ -407,6 +410,21 @@ static bool find_device(judgement *j, uint32_t device, mv_err *err)
     return true;
 }
 
+static void put_devices(const judgement *j)
+{
+    bool follows = false;
+
+    for (uint32_t i = j->first; i < j->end; i++) {
+        if (!mv_device_is_told(j->trace, j->first, j->end, i))
+            continue;
+        if (follows)
+            mv_out_char(j->out, '\n');
+        put_device(j, i);
+        follows = true;
+    }
+    mv_idle_put_others(j->out, j->trace, j->first, j->end, follows);
+}
+
 static int put_report(judgement *j)
 {
     int status = MV_EXIT_DONE;
@@ -414,11 +432,7 @@ static int put_report(judgement *j)
     if (mv_option_given(&j->cli->options, MV_HAS(JSON))) {
         status = put_json(j);
     } else {
-        for (uint32_t i = j->first; i < j->end; i++) {
-            if (i > j->first)
-                mv_out_char(j->out, '\n');
-            put_device(j, i);
-        }
+        put_devices(j);
     }
     if (status == MV_EXIT_DONE && mv_option_given(&j->cli->options, MV_HAS(FAIL_ON)) &&
         j->verdict == MV_VERDICT_LEAK)

@@ -6,6 +6,7 @@
 #include "analyze/size.h"
 #include "cli/captured.h"
 #include "cli/complain.h"
+#include "cli/idle.h"
 #include "cli/input.h"
 #include "cli/prose.h"
 #include "cli/report.h"
@@ -173,14 +174,20 @@ static void put_lines(profile *p, const mv_lines *found)
 
 static void put_text(profile *p)
 {
+    bool follows = false;
+
     for (uint32_t i = p->first; i < p->end; i++) {
         const mv_lines *found = &p->found[i - p->first];
-        if (i > p->first)
+        if (!mv_device_is_told(p->trace, p->first, p->end, i))
+            continue;
+        if (follows)
             mv_out_char(p->out, '\n');
         put_verdict(p, i, found);
         if (found->count > 0)
             put_lines(p, found);
+        follows = true;
     }
+    mv_idle_put_others(p->out, p->trace, p->first, p->end, follows);
 }
 
 /* ---- both -------------------------------------------------------------------------------- */

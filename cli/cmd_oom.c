@@ -5,6 +5,7 @@
 #include "analyze/oom.h"
 #include "analyze/size.h"
 #include "cli/complain.h"
+#include "cli/idle.h"
 #include "cli/input.h"
 #include "cli/prose.h"
 #include "cli/report.h"
@@ -397,7 +398,9 @@ int mv_cmd_oom(mv_cli *cli)
     q.start_us = mv_position_start_us(&trace);
     if (mv_option_given(&cli->options, MV_HAS(JSON)))
         return put_json(&q);
-    for (uint32_t i = 0; i < q.end - q.first; i++)
-        put_device(&q, i);
+    for (uint32_t i = q.first; i < q.end; i++)
+        if (mv_device_is_told(&trace, q.first, q.end, i))
+            put_device(&q, i - q.first);
+    mv_idle_put_others(q.out, &trace, q.first, q.end, false);
     return MV_EXIT_DONE;
 }

@@ -8,6 +8,7 @@
 #include "cli/at.h"
 #include "cli/captured.h"
 #include "cli/complain.h"
+#include "cli/idle.h"
 #include "cli/input.h"
 #include "cli/prose.h"
 #include "cli/rows.h"
@@ -35,6 +36,7 @@ typedef struct {
     const mv_trace *trace;
     const uint8_t *kinds; /* of frames */
     mv_rules rules;
+    uint32_t first, end; /* devices */
     uint32_t count;
     device_peak *devices; /* [count] */
     uint64_t limit;
@@ -173,6 +175,10 @@ static cJSON *devices_json(mv_report *r, const survey *s)
         mv_json_add_u64(r, o, "inexact_blocks", d->inexact_blocks);
         mv_json_add(r, o, "at", mv_at_json(r, &d->found.at));
         mv_json_add(r, o, "peak", peak_json(r, &d->found));
+        mv_json_add(r, o, "sites", sites_json(r, s, &d->found));
+        mv_json_add(r, o, "annotations", ranges_json(r, s, &d->found));
+        if (mv_option_given(&s->cli->options, MV_HAS(TARGET)))
+            mv_json_add(r, o, "target", target_json(r, s, d));
         mv_json_add(r, o, "categories", categories_json(r, &d->found));
         mv_json_add_u64(r, o, "unattributed", d->found.unattributed);
     }
@@ -492,6 +498,21 @@ static bool is_above(const survey *s)
     return false;
 }
 
+static void put_text_report(const survey *s)
+{
+    bool follows = false;
+
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (!mv_device_is_told(s->trace, s->first, s->end, s->devices[i].device))
+            continue;
+        if (follows)
+            mv_out_char(s->out, '\n');
+        put_device(s, &s->devices[i]);
+        follows = true;
+    }
+    mv_idle_put_others(s->out, s->trace, s->first, s->end, follows);
+}
+
 static int put_report(const survey *s)
 {
     int status = MV_EXIT_DONE;
@@ -499,11 +520,7 @@ static int put_report(const survey *s)
     if (mv_option_given(&s->cli->options, MV_HAS(JSON))) {
         status = put_json(s);
     } else {
-        for (uint32_t i = 0; i < s->count; i++) {
-            if (i > 0)
-                mv_out_char(s->out, '\n');
-            put_device(s, &s->devices[i]);
-        }
+        put_text_report(s);
     }
     if (status == MV_EXIT_DONE && mv_option_given(&s->cli->options, MV_HAS(FAIL_ON)) && is_above(s))
         return MV_EXIT_FOUND;
@@ -518,24 +535,23 @@ int mv_cmd_peak(mv_cli *cli)
                 .trace = &trace,
                 .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
     mv_err err = {.offset = MV_NO_OFFSET};
-    uint32_t first, end;
     bool is_found = true;
     int status;
 
     if (!load_rules(&s))
         return MV_EXIT_FAILED;
-    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &first, &end)) {
+    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &s.first, &s.end)) {
         mv_rules_release(&s.rules);
         return MV_EXIT_FAILED;
     }
     s.kinds = mv_frame_kinds(&cli->arena, &trace);
-    s.devices = mv_push_array(&cli->arena, device_peak, end - first);
+    s.devices = mv_push_array(&cli->arena, device_peak, s.end - s.first);
     if (!s.kinds || !s.devices) {
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
         mv_complain(mv_input_name(cli), &err);
         is_found = false;
     }
-    for (uint32_t i = first; i < end && is_found; i++)
+    for (uint32_t i = s.first; i < s.end && is_found; i++)
         if (!mv_at_is_elsewhere(cli, &trace, i))
             is_found = find_device(&s, i, &s.devices[s.count++]);
     status = is_found ? put_report(&s) : MV_EXIT_FAILED;

@@ -3,6 +3,7 @@
 #include "cli/at.h"
 #include "cli/complain.h"
 #include "cli/filter_option.h"
+#include "cli/idle.h"
 #include "cli/input.h"
 #include "cli/page.h"
 #include "cli/picture.h"
@@ -119,10 +120,11 @@ static bool draw_device(plot *p, uint32_t device)
 static bool draw_devices(plot *p)
 {
     for (uint32_t i = p->first; i < p->end; i++)
-        if (!mv_at_is_elsewhere(p->cli, p->trace, i) && !draw_device(p, i))
+        if (!mv_device_is_idle(p->trace, i) && !mv_at_is_elsewhere(p->cli, p->trace, i) &&
+            !draw_device(p, i))
             return false;
     if (p->picture.panels == 0)
-        mv_complain_of(mv_input_name(p->cli), "nothing to draw: no events there");
+        mv_complain_of(mv_input_name(p->cli), "nothing to draw: no events and no memory there");
     return p->picture.panels > 0;
 }
 

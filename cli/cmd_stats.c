@@ -5,6 +5,7 @@
 #include "analyze/totals.h"
 #include "cli/captured.h"
 #include "cli/complain.h"
+#include "cli/idle.h"
 #include "cli/input.h"
 #include "cli/prose.h"
 #include "cli/report.h"
@@ -278,6 +279,7 @@ int mv_cmd_stats(mv_cli *cli)
     uint32_t first, end;
     device_stats *stats;
     mv_err err = {.offset = MV_NO_OFFSET};
+    bool follows = false;
 
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &first, &end))
         return MV_EXIT_FAILED;
@@ -290,10 +292,14 @@ int mv_cmd_stats(mv_cli *cli)
         return mv_complain(mv_input_name(cli), &err);
     if (mv_option_given(&cli->options, MV_HAS(JSON)))
         return put_json(cli, &trace, stats, end - first);
-    for (uint32_t i = 0; i < end - first; i++) {
-        if (i > 0)
+    for (uint32_t i = first; i < end; i++) {
+        if (!mv_device_is_told(&trace, first, end, i))
+            continue;
+        if (follows)
             mv_out_char(&cli->out, '\n');
-        put_device(cli, &trace, &stats[i]);
+        put_device(cli, &trace, &stats[i - first]);
+        follows = true;
     }
+    mv_idle_put_others(&cli->out, &trace, first, end, follows);
     return MV_EXIT_DONE;
 }

@@ -2,6 +2,7 @@
 #include "analyze/leaks.h"
 #include "cli/complain.h"
 #include "cli/filter_option.h"
+#include "cli/idle.h"
 #include "cli/input.h"
 #include "cli/page.h"
 #include "cli/picture.h"
@@ -88,17 +89,6 @@ static mv_code draw_device(plot *p, uint32_t device, mv_window window, mv_err *e
     return code;
 }
 
-/* Whether a device did or holds anything. */
-static bool is_idle(const mv_trace *trace, uint32_t device)
-{
-    if (mv_trace_events(trace, device).count > 0)
-        return false;
-    for (uint32_t i = 0; i < trace->segments.count; i++)
-        if (trace->segments.device[i] == (int32_t)device)
-            return false;
-    return true;
-}
-
 /* False, with a message, when a panel fails or there is nothing to draw. */
 static bool draw_devices(plot *p)
 {
@@ -106,7 +96,7 @@ static bool draw_devices(plot *p)
     mv_window window;
 
     for (uint32_t i = p->first; i < p->end; i++) {
-        if (is_idle(p->trace, i))
+        if (mv_device_is_idle(p->trace, i))
             continue;
         if (!mv_window_find(p->cli, p->trace, i, &window))
             return false;

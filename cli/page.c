@@ -5,6 +5,7 @@
 #include "cli/at.h"
 #include "cli/complain.h"
 #include "cli/filter_option.h"
+#include "cli/idle.h"
 #include "cli/input.h"
 #include "cli/picture.h"
 #include "cli/report.h"
@@ -50,17 +51,6 @@ static const char *path_beside(mv_cli *cli)
 }
 
 /* ---- devices ----------------------------------------------------------------------------- */
-
-/* Whether a device did or holds anything. */
-static bool is_idle(const mv_trace *trace, uint32_t device)
-{
-    if (mv_trace_events(trace, device).count > 0)
-        return false;
-    for (uint32_t i = 0; i < trace->segments.count; i++)
-        if (trace->segments.device[i] == (int32_t)device)
-            return false;
-    return true;
-}
 
 /* False, with a message, when an option names no moment or window of the device. A window without
  * events, of a device that has some, shows nothing: then `is_shown` is false. */
@@ -122,8 +112,8 @@ static bool add_device(page *p, uint32_t device)
 static bool add_devices(page *p)
 {
     for (uint32_t i = p->first; i < p->end; i++)
-        if (!is_idle(p->trace, i) && !(p->moment && mv_at_is_elsewhere(p->cli, p->trace, i)) &&
-            !add_device(p, i))
+        if (!mv_device_is_idle(p->trace, i) &&
+            !(p->moment && mv_at_is_elsewhere(p->cli, p->trace, i)) && !add_device(p, i))
             return false;
     if (p->html.devices == 0)
         mv_complain_of(mv_input_name(p->cli), "nothing to draw: no events and no memory there");
