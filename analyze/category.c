@@ -4,6 +4,7 @@
 
 #include "analyze/phases.h"
 #include "analyze/stack_marks.h"
+#include "analyze/step_ranges.h"
 #include "analyze/steps.h"
 
 /* What cuBLAS and cuBLASLt take by default, once for each thread and stream: the sizes of
@@ -20,8 +21,10 @@ typedef struct {
     const mv_rules *rules;
     const uint16_t *marks;   /* of stacks */
     const uint16_t *by_rule; /* of stacks: the category of a rule, or OPEN; NULL: no rules */
+    const bool *keeps;       /* of stacks: see find_keepers */
     mv_phases phases;
-    mv_steps steps; /* only where there are no backward passes */
+    mv_step_ranges ranges; /* of optimizers */
+    mv_steps steps;        /* only where there are no backward passes */
     mv_categories *out;
 } sorter;
 
@@ -97,11 +100,36 @@ static bool apply_rules(mv_arena *arena, mv_arena *scratch, sorter *s)
 typedef struct {
     uint16_t marks;
     uint32_t birth, freed;
-    uint32_t run;      /* of phases, in which it was born */
-    bool outlives;     /* its run is over, and it was not freed in it */
-    bool is_open;      /* its run is not over, and it was not freed */
-    bool before_calls; /* born in front of the run's first module call */
+    uint32_t run;       /* of phases, in which it was born */
+    bool outlives;      /* its run is over, and it was not freed in it */
+    bool is_open;       /* its run is not over, and it was not freed */
+    bool before_calls;  /* born in front of the run's first module call */
+    bool in_step;       /* born in a range in which an optimizer steps */
+    bool outlives_step; /* ... which is over, and it was not freed in it */
 } candidate;
+
+/* What an optimizer's step() calls: not the closure of one, with its forward and backward pass. */
+#define NOT_OF_STEPS                                                                  \
+    (MV_MARK_MODULE_CALL | MV_MARK_PARAMETER | MV_MARK_BACKWARD | MV_MARK_WORKSPACE | \
+     MV_MARK_COMMUNICATION | MV_MARK_INPUT)
+
+/* What the ranges of optimizers say. */
+static void look_at_ranges(const sorter *s, candidate *c)
+{
+    const mv_events *e = &s->lives->events;
+    uint32_t range;
+    int64_t end;
+
+    if (c->birth == MV_BEFORE || c->birth >= e->count || s->ranges.count == 0 ||
+        c->marks & NOT_OF_STEPS)
+        return;
+    range = mv_step_ranges_at(&s->ranges, e->time_us[c->birth]);
+    if (range == MV_NO_ROW)
+        return;
+    end = s->ranges.end_us[range];
+    c->in_step = true;
+    c->outlives_step = end != MV_STEP_OPEN && (c->freed == MV_NEVER || e->time_us[c->freed] > end);
+}
 
 static candidate candidate_of(const sorter *s, uint32_t row)
 {
@@ -110,6 +138,7 @@ static candidate candidate_of(const sorter *s, uint32_t row)
     uint32_t end;
 
     c.marks = s->marks[a->stack[row].row];
+    look_at_ranges(s, &c);
     c.run = c.birth == MV_BEFORE ? MV_NO_ROW : mv_phases_at(&s->phases, c.birth);
     if (c.run == MV_NO_ROW) {
         c.outlives = true;
@@ -180,7 +209,9 @@ static uint16_t decide(const sorter *s, const candidate *c)
         return MV_CATEGORY_COMMUNICATION;
     if (c->marks & MV_MARK_STATE)
         return c->outlives || c->is_open ? MV_CATEGORY_OPTIMIZER_STATE : MV_CATEGORY_TEMPORARY;
-    if (c->is_open && c->marks & (MV_MARK_OPTIMIZER | MV_MARK_BACKWARD))
+    if (c->in_step && (c->outlives_step || c->freed != MV_NEVER))
+        return c->outlives_step ? MV_CATEGORY_OPTIMIZER_STATE : MV_CATEGORY_TEMPORARY;
+    if (c->is_open && (c->in_step || c->marks & (MV_MARK_OPTIMIZER | MV_MARK_BACKWARD)))
         return OPEN;
     if (c->marks & MV_MARK_OPTIMIZER)
         return c->outlives ? MV_CATEGORY_OPTIMIZER_STATE : MV_CATEGORY_TEMPORARY;
@@ -194,13 +225,55 @@ static uint16_t decide(const sorter *s, const candidate *c)
 }
 
 /* What an allocation is whose phase is not over, where its stack has no earlier ones. */
-static uint16_t guess_open(uint16_t marks)
+static uint16_t guess_open(uint16_t marks, bool keeps)
 {
+    if (keeps)
+        return MV_CATEGORY_OPTIMIZER_STATE;
     if (marks & MV_MARK_OPTIMIZER)
         return MV_CATEGORY_UNKNOWN;
     if (marks & MV_MARK_BACKWARD)
         return MV_CATEGORY_GRADIENT;
     return marks & MV_MARK_MODULE_CALL ? MV_CATEGORY_ACTIVATION : MV_CATEGORY_UNKNOWN;
+}
+
+/* ---- an optimizer's step that is not over ------------------------------------------------ */
+
+/* Stacks whose blocks stay from one parameter to the next, in a step that the trace ends within: a
+ * loop came back to them, temporaries of the round before were freed, and theirs were not.
+ *
+ *     m     v     tmp   m     v     tmp   m        births by stack
+ *     ======================================       kept: state
+ *           ================================
+ *                 ===         ===                  freed in between */
+static bool find_keepers(mv_arena *scratch, sorter *s)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    uint32_t stacks = s->trace->stacks.count, last = s->phases.count - 1, first = a->count;
+    uint32_t least = MV_NEVER; /* the earliest free of what was born later */
+    uint32_t *next = mv_push_array(scratch, uint32_t, stacks); /* birth of the stack's next block */
+    bool *frees = mv_push_array(scratch, bool, stacks);
+    bool *keeps = mv_push_array(scratch, bool, stacks);
+
+    s->keeps = keeps;
+    if (!next || !frees || !keeps)
+        return false;
+    if (s->phases.count == 0 || s->phases.phase[last] != MV_PHASE_OPTIMIZER)
+        return true;
+    while (first > a->preexisting && a->birth[first - 1] >= s->phases.start[last])
+        first--;
+    for (uint32_t i = a->count; i-- > first;) {
+        uint32_t stack = a->stack[i].row;
+        if (stack != MV_NO_ROW && a->freed[i] == MV_NEVER) {
+            keeps[stack] = keeps[stack] || (next[stack] && least <= next[stack]);
+            next[stack] = a->birth[i];
+        } else if (stack != MV_NO_ROW) {
+            frees[stack] = true;
+        }
+        least = a->freed[i] < least ? a->freed[i] : least;
+    }
+    for (uint32_t i = 0; i < stacks; i++)
+        keeps[i] = keeps[i] && !frees[i] && s->marks[i] & MV_MARK_OPTIMIZER;
+    return true;
 }
 
 /* ---- workspaces of cuBLAS ---------------------------------------------------------------- */
@@ -326,7 +399,9 @@ static bool settle_open(mv_arena *scratch, sorter *s)
         for (uint32_t k = 1; k < MV_CATEGORY_COUNT; k++)
             if (v[k] > v[best])
                 best = k;
-        s->out->of_alloc[i] = v[best] ? (uint16_t)best : guess_open(s->marks[a->stack[i].row]);
+        s->out->of_alloc[i] =
+            v[best] ? (uint16_t)best
+                    : guess_open(s->marks[a->stack[i].row], s->keeps[a->stack[i].row]);
     }
     return votes != NULL;
 }
@@ -342,6 +417,10 @@ static mv_code sort_all(mv_arena *arena, mv_arena *scratch, sorter *s, const uin
     if (!s->out->of_alloc || !s->marks || !apply_rules(arena, scratch, s))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "categories");
     code = mv_phases_find(scratch, s->lives, s->marks, &s->phases, err);
+    if (code == MV_OK)
+        code = mv_step_ranges_find(scratch, s->trace, &s->ranges, err);
+    if (code == MV_OK && !find_keepers(scratch, s))
+        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "categories");
     if (code == MV_OK && !s->phases.has_backward)
         code = mv_steps_find(scratch, s->trace, s->lives, &s->steps, err);
     if (code != MV_OK)

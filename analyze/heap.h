@@ -7,7 +7,7 @@
  * (blocks that overlap, or lie outside every segment): see the doubts of analyze/lives.h.
  *
  *     mv_heap_init(arena, trace, lives, &heap, err);       before the first event
- *     while (mv_heap_next(&heap))                          behind event heap.event
+ *     while (mv_heap_next(&heap))                          after event heap.event
  *         ... mv_heap_total(&heap), mv_holes_largest(&heap.now, span) ...
  *     mv_heap_map_make(arena, &heap, &map, err);           its segments, blocks and holes */
 #ifndef MV_HEAP_H

@@ -10,7 +10,7 @@
  *     reserved-peak   when most bytes were reserved; the first such moment
  *     end             behind the last event
  *     oom, oom#K      at the first, or K-th, out-of-memory event
- *     1234            behind event 1234; behind the last one for larger numbers
+ *     1234            after event 1234; behind the last one for larger numbers
  *     1.5s            behind the last event at or before that time (analyze/position.h)
  *     @NAME, @NAME#K  as that annotation begins: behind the last event before its start
  *

@@ -169,6 +169,89 @@ static uint16_t combine(const mv_frame_id *frames, uint32_t count, const uint8_t
     return marks;
 }
 
+/* ---- optimizers without torch ------------------------------------------------------------ */
+
+/* Functions called step(), and whether one runs modules or a backward pass: then it is no
+ * optimizer's but a whole training step's. By their frames: lines of one function share its file
+ * and name. */
+typedef struct {
+    const mv_trace *trace;
+    uint32_t *of_frame; /* [frames.count] function + 1, 0: not called step */
+    bool *runs_model;   /* [function] */
+} step_functions;
+
+static bool is_step(const mv_trace *trace, const uint8_t *kinds, uint32_t frame)
+{
+    return kinds[frame] <= MV_FRAME_PACKAGE &&
+           strcmp(mv_own_name(mv_string_text(trace, trace->frames.function[frame])), "step") == 0;
+}
+
+static bool find_step_functions(mv_arena *scratch, const mv_trace *trace, const uint8_t *kinds,
+                                step_functions *out)
+{
+    const mv_frames *f = &trace->frames;
+    uint32_t *first = mv_push_array(scratch, uint32_t, f->count), count = 0;
+
+    *out = (step_functions){.trace = trace};
+    out->of_frame = mv_push_array(scratch, uint32_t, f->count);
+    out->runs_model = mv_push_array(scratch, bool, f->count);
+    if (!first || !out->of_frame || !out->runs_model)
+        return false;
+    for (uint32_t i = 0; i < f->count; i++) {
+        uint32_t k = 0;
+        if (!is_step(trace, kinds, i))
+            continue;
+        while (k < count && (f->file[first[k]].row != f->file[i].row ||
+                             f->function[first[k]].row != f->function[i].row))
+            k++;
+        if (k == count)
+            first[count++] = i;
+        out->of_frame[i] = k + 1;
+    }
+    return true;
+}
+
+/* The innermost step() of a stack, its function + 1; 0: none. */
+static uint32_t step_of(const step_functions *steps, uint32_t stack)
+{
+    uint32_t count;
+    const mv_frame_id *frames = mv_stack_frames(steps->trace, (mv_stack_id){stack}, &count);
+
+    for (uint32_t i = 0; i < count; i++)
+        if (steps->of_frame[frames[i].row])
+            return steps->of_frame[frames[i].row];
+    return 0;
+}
+
+/* Who trains without an optimizer of torch's has one of their own: a step() that calls no module
+ * and runs no backward pass, in a trace that has backward passes. */
+static bool mark_own_optimizers(mv_arena *scratch, const mv_trace *trace, const uint8_t *kinds,
+                                uint16_t *marks)
+{
+    uint16_t all = 0;
+    step_functions steps;
+
+    for (uint32_t s = 0; s < trace->stacks.count; s++)
+        all |= marks[s];
+    if (!(all & MV_MARK_BACKWARD) || all & MV_MARK_OPTIMIZER)
+        return true;
+    if (!find_step_functions(scratch, trace, kinds, &steps))
+        return false;
+    for (uint32_t s = 0; s < trace->stacks.count; s++) {
+        uint32_t count;
+        const mv_frame_id *frames = mv_stack_frames(trace, (mv_stack_id){s}, &count);
+        for (uint32_t i = 0; i < count && marks[s] & (MV_MARK_MODULE_CALL | MV_MARK_BACKWARD); i++)
+            if (steps.of_frame[frames[i].row])
+                steps.runs_model[steps.of_frame[frames[i].row] - 1] = true;
+    }
+    for (uint32_t s = 0; s < trace->stacks.count; s++) {
+        uint32_t step = step_of(&steps, s);
+        if (step && !steps.runs_model[step - 1])
+            marks[s] |= MV_MARK_OPTIMIZER;
+    }
+    return true;
+}
+
 uint16_t *mv_stack_marks(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds)
 {
     uint32_t count = trace->stacks.count;
@@ -186,6 +269,8 @@ uint16_t *mv_stack_marks(mv_arena *arena, const mv_trace *trace, const uint8_t *
     /* Empty stacks are backward passes only where somebody runs those. */
     if (marks && of_frame && count > 0 && mv_trace_shows_training(trace, kinds))
         marks[MV_EMPTY_STACK.row] |= MV_MARK_BACKWARD;
+    if (marks && of_frame && !mark_own_optimizers(&scratch, trace, kinds, marks))
+        of_frame = NULL;
     mv_arena_release(&scratch);
     return of_frame ? marks : NULL;
 }

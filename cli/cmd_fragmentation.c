@@ -217,6 +217,10 @@ static cJSON *devices_json(mv_report *r, const inspection *x)
         mv_json_add_text(r, o, "verdict", verdict_name(f));
         mv_json_add(r, o, "at", mv_at_json(r, &f->at));
         add_bytes(r, o, &f->bytes, f->whole);
+        mv_json_add_text(r, o, "why", f->why);
+        mv_json_add(r, o, "segments", stranded_json(r, x, i));
+        mv_json_add(r, o, "pinned_by", lines_json(r, x, f));
+        mv_json_add(r, o, "growth", growth_json(r, x, f));
         mv_json_add_u64(r, o, "needed", f->demand.needed);
         mv_json_add_u64(r, o, "taken", f->demand.taken);
         mv_json_add_u64(r, o, "beyond", f->beyond);

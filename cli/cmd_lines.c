@@ -50,6 +50,16 @@ static const char **labels_of(const profile *p, const mv_lines *found)
     return rows ? mv_labels_find(&p->cli->scratch, rows, count, false) : NULL;
 }
 
+/* A file that is shown beside the lines, but is not what ran. */
+static void warn_of_source(profile *p, mv_frame_id frame)
+{
+    char why[200];
+
+    if (p->has_source && mv_source_text_tells(&p->source, p->trace, frame, why, sizeof why))
+        mv_complain_of(mv_string_text(p->trace, p->trace->frames.file[frame.row]),
+                       "the source is of another version: %s", why);
+}
+
 /* ---- JSON -------------------------------------------------------------------------------- */
 
 static cJSON *line_json(mv_report *r, profile *p, uint32_t device, const mv_line *line,
@@ -80,9 +90,14 @@ static cJSON *line_json(mv_report *r, profile *p, uint32_t device, const mv_line
     mv_json_add_u64(r, o, "allocations", line->allocations);
     mv_json_add_u64(r, o, "active_bytes", line->active);
     mv_json_add_u64(r, o, "reserved_bytes", line->reserved);
-    if (p->has_source)
+    if (p->has_source) {
         mv_json_add(r, o, "source",
                     mv_json_span(r, mv_source_text_line(&p->source, p->trace, line->frame)));
+        mv_json_add_bool(
+            r, o, "source_differs",
+            mv_source_text_differs(&p->source, p->trace, line->frame, label, sizeof label));
+        warn_of_source(p, line->frame);
+    }
     return o;
 }
 
@@ -167,6 +182,7 @@ static void put_lines(profile *p, const mv_lines *found)
         mv_sheet_text(&sheet, labels ? labels[i] : "?");
         if (p->has_source)
             source_cell(p, &sheet, line->frame);
+        warn_of_source(p, line->frame);
     }
     mv_sheet_print(&sheet, p->out, 2);
     mv_rows_put_hidden(p->out, found->count, p->limit);
@@ -220,11 +236,12 @@ int mv_cmd_lines(mv_cli *cli)
                  .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, 1)};
     mv_err err = {.offset = MV_NO_OFFSET};
 
+    p.has_source = cli->options.source != NULL;
+    if (p.has_source &&
+        mv_source_text_init(&p.source, &cli->arena, cli->options.source, &err) != MV_OK)
+        return mv_complain(NULL, &err);
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &p.first, &p.end))
         return MV_EXIT_FAILED;
-    p.has_source = cli->options.source != NULL;
-    if (p.has_source)
-        mv_source_text_init(&p.source, &cli->arena, cli->options.source);
     p.kinds = mv_frame_kinds(&cli->arena, &trace);
     p.found = mv_push_array(&cli->arena, mv_lines, p.end - p.first);
     if (!p.kinds || !p.found) {

@@ -372,7 +372,7 @@ static void put_table(const lineup *l)
                                         {"leak", MV_UNIT_TEXT, 0},
                                         {"steps", MV_UNIT_COUNT | MV_UNIT_SPARE, 0},
                                         {"allocs", MV_UNIT_COUNT | MV_UNIT_SPARE, 0},
-                                        {"parts from most at", MV_UNIT_TEXT, 0}};
+                                        {"first differs at", MV_UNIT_TEXT, 0}};
     mv_sheet sheet;
 
     mv_out_char(l->out, '\n');

@@ -285,9 +285,9 @@ const mv_command mv_commands[] = {
             "X.png, else to FILE.html; the path is printed. The page needs nothing but a browser\n"
             "and that file: the whole trace to zoom, point at and search, with all stacks, and in\n"
             "its tabs the segments, the allocator's state and flame graphs; it opens on --from\n"
-            "and --to. In the others several devices stand one below the other, each of the\n"
-            "--size; -o - writes SVG to standard output. --view pools stands each memory\n"
-            "pool in an envelope of its own; --view segments and --view state draw what\n"
+            "and --to. In the others several devices are one below the other, each of the\n"
+            "--size; idle ones are left out; -o - writes SVG to standard output. --view pools\n"
+            "draws each memory pool separately; --view segments and --view state draw what\n"
             "segment_plot draws. --filter draws what matches alone, and says how much of the\n"
             "peak it is; --top N draws the N largest one by one, all others as a grey band.\n"
             "On a terminal with a display, without -o, it is shown in the viewer's window.\n",

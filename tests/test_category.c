@@ -237,3 +237,122 @@ Test(category, recorded_training)
     cr_expect_eq(state, 2 * 136531968);
     mv_arena_release(&arena);
 }
+
+/* ---- optimizers that people write -------------------------------------------------------- */
+
+#define WRAPPER "wrapper:" TORCH "optim/optimizer.py:493;" MAIN
+#define RANGE   "Optimizer.step#AdamW.step"
+
+/* A forward and a backward pass, then a step over three parameters that makes state 40, 41 ... on
+ * two lines and a temporary 60 for each. `ends_in` parameter: the trace ends there. */
+static mvt_trace *own_optimizer(bool derives, bool has_range, bool is_foreach, uint32_t ends_in)
+{
+    const char *m = derives ? "step:/w/adamw.py:74;" WRAPPER : "step:/w/adamw.py:74;" MAIN;
+    const char *v = derives ? "step:/w/adamw.py:75;" WRAPPER : "step:/w/adamw.py:75;" MAIN;
+    const char *tmp = derives ? "step:/w/adamw.py:80;" WRAPPER : "step:/w/adamw.py:80;" MAIN;
+    mvt_trace *t = mvt_new();
+
+    take(t, 10, MAIN);
+    take(t, 11, MODEL);
+    take(t, 14, "backward:" TORCH "autograd/__init__.py:374;" MAIN);
+    take(t, 15, "");
+    drop(t, 14);
+    drop(t, 11);
+    if (has_range)
+        mvt_annotate(t, RANGE, true, 0);
+    for (uint32_t p = 0; p <= ends_in && p < 3; p++) {
+        take(t, 40 + 2 * p, m);
+        take(t, 41 + 2 * p, v);
+        take(t, 60 + p, tmp);
+        if (!is_foreach && p < ends_in)
+            drop(t, 60 + p);
+    }
+    for (uint32_t p = 0; p < 3 && is_foreach && ends_in == 3; p++)
+        drop(t, 60 + p);
+    if (has_range && ends_in == 3)
+        mvt_annotate(t, RANGE, false, 0);
+    return t;
+}
+
+static void expect_states(mvt_trace *t, const char *state, const char *temporary)
+{
+    run r = categories_of(t, NULL);
+
+    cr_expect_str_eq(category_at(&r, 40 * 0x1000, 0), state);
+    cr_expect_str_eq(category_at(&r, 41 * 0x1000, 0), state);
+    cr_expect_str_eq(category_at(&r, 42 * 0x1000, 0), state);
+    cr_expect_str_eq(category_at(&r, 60 * 0x1000, 0), temporary);
+    mvt_drop(r.t);
+}
+
+/* The trace ends with the first step: what is alive after its range outlives it. */
+Test(category, state_of_own_optimizers)
+{
+    expect_states(own_optimizer(true, true, false, 3), "optimizer_state", "temporary");
+    expect_states(own_optimizer(true, true, true, 3), "optimizer_state", "temporary");
+}
+
+/* ... or within it: a loop that came back to its lines kept what they had made. */
+Test(category, state_of_a_step_that_is_not_over)
+{
+    expect_states(own_optimizer(true, true, false, 2), "optimizer_state", "temporary");
+    expect_states(own_optimizer(true, false, false, 2), "optimizer_state", "temporary");
+    /* Nothing was freed so far: temporaries look the same. */
+    expect_states(own_optimizer(true, true, true, 2), "unknown", "unknown");
+    expect_states(own_optimizer(true, false, true, 2), "unknown", "unknown");
+}
+
+/* Classes that derive from nothing: step() without modules and a backward pass. */
+Test(category, state_of_optimizers_without_torch)
+{
+    mvt_trace *t = own_optimizer(false, false, false, 3);
+
+    take(t, 10, MAIN);
+    take(t, 12, MODEL);
+    take(t, 15, "");
+    drop(t, 12);
+    expect_states(t, "optimizer_state", "temporary");
+}
+
+/* A step() that runs the model is a whole training step. */
+Test(category, a_training_step_is_no_optimizer)
+{
+    mvt_trace *t = mvt_new();
+    run r;
+
+    for (int i = 0; i < 2; i++) {
+        take(t, 10, "step:/w/train.py:3;" MAIN);
+        take(t, 11, "forward:/w/model.py:5;" CALL "step:/w/train.py:4;" MAIN);
+        take(t, 14, "backward:" TORCH "autograd/__init__.py:374;step:/w/train.py:5;" MAIN);
+        take(t, 15, "");
+        drop(t, 14);
+        drop(t, 11);
+        drop(t, 10);
+        drop(t, 15);
+    }
+    r = categories_of(t, NULL);
+    cr_expect_str_neq(category_at(&r, 10 * 0x1000, 0), "optimizer_state");
+    cr_expect_str_eq(category_at(&r, 11 * 0x1000, 0), "activation");
+    mvt_drop(t);
+}
+
+/* LBFGS runs forward and backward passes within its step. */
+Test(category, a_closure_is_not_the_optimizers)
+{
+    mvt_trace *t = mvt_new();
+    run r;
+
+    for (int i = 0; i < 2; i++) {
+        mvt_annotate(t, "Optimizer.step#LBFGS.step", true, 0);
+        take(t, 11, MODEL);
+        take(t, 14, "backward:" TORCH "autograd/__init__.py:374;" MAIN);
+        take(t, 15 + (uint64_t)i, "");
+        drop(t, 14);
+        drop(t, 11);
+        mvt_annotate(t, "Optimizer.step#LBFGS.step", false, 0);
+    }
+    r = categories_of(t, NULL);
+    cr_expect_str_eq(category_at(&r, 11 * 0x1000, 0), "activation");
+    cr_expect_str_eq(category_at(&r, 15 * 0x1000, 0), "gradient");
+    mvt_drop(t);
+}

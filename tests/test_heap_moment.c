@@ -64,9 +64,8 @@ static void compare(bench *b, const char *name)
     cr_assert_eq(mv_heap_map_make(&b->scratch, &b->heap, &map, &err), MV_OK);
     cr_assert_eq(mv_heap_moment_find(&b->scratch, &b->lives, &b->active, event, &found, &err),
                  MV_OK);
-    cr_assert(is_same_map(&found.map, &map), "%s: map behind event %u", name, event);
-    cr_assert(memcmp(&sums, &found.sums, sizeof sums) == 0, "%s: sums behind event %u", name,
-              event);
+    cr_assert(is_same_map(&found.map, &map), "%s: map after event %u", name, event);
+    cr_assert(memcmp(&sums, &found.sums, sizeof sums) == 0, "%s: sums after event %u", name, event);
     cr_assert_eq(found.largest,
                  mv_holes_largest(&b->heap.now, (mv_domain_span){0, b->heap.domains.count}));
     mv_arena_release(&b->scratch);

@@ -100,6 +100,37 @@ Test(idle, json_has_every_device)
     unlink(path);
 }
 
+/* What the top level has of the fullest device, every device has. */
+Test(idle, json_has_the_sites_of_every_device)
+{
+    mvt_run r = mvt_sh("$MEMVIZ peak --json $SNAPS/two_devices.pickle");
+    cJSON *report = cJSON_Parse(r.out), *devices = cJSON_GetObjectItem(report, "devices"), *d,
+          *site;
+    uint32_t count = 0, same = 0;
+
+    cJSON_ArrayForEach(d, devices)
+    {
+        double sum = mvt_json_number(d, "unattributed");
+        cJSON_ArrayForEach(site, cJSON_GetObjectItem(d, "sites")) sum +=
+            mvt_json_number(site, "bytes");
+        cr_expect_eq(sum, mvt_json_number(cJSON_GetObjectItem(d, "at"), "allocated"));
+        cr_expect_gt(sum, 0);
+        same += cJSON_Compare(cJSON_GetObjectItem(d, "sites"), cJSON_GetObjectItem(report, "sites"),
+                              true);
+        count++;
+    }
+    cr_expect_eq(count, 2);
+    cr_expect_eq(same, 1);
+    cJSON_Delete(report);
+    mvt_run_drop(&r);
+    r = mvt_sh("$MEMVIZ fragmentation --json $SNAPS/two_devices.pickle");
+    report = cJSON_Parse(r.out);
+    cJSON_ArrayForEach(d, cJSON_GetObjectItem(report, "devices"))
+        mvt_json_has(d, "device verdict why segments pinned_by growth");
+    cJSON_Delete(report);
+    mvt_run_drop(&r);
+}
+
 /* As high as the picture of one device. */
 Test(idle, pictures_leave_them_out)
 {

@@ -173,6 +173,55 @@ static void expect_source(const char *command, const char *text)
     mvt_run_drop(&r);
 }
 
+static void expect_warning(const char *command, const char *warning)
+{
+    mvt_run r = mvt_sh("%s", command);
+
+    cr_expect_eq(r.status, 0, "%s: %s", command, r.err);
+    if (warning)
+        cr_expect(strstr(r.err, warning), "%s: %s", command, r.err);
+    else
+        cr_expect_str_eq(r.err, "", "%s", command);
+    mvt_run_drop(&r);
+}
+
+/* What ran: the one in testdata lacks a line at its top. */
+#define THAT "sed 1i# $SNAPS/train.py >that.py;"
+
+/* A file that is evidently not what ran is shown with a warning, one for each file. */
+Test(lines, source_of_another_version)
+{
+    static const char lines[] = "$MEMVIZ lines --source . $SNAPS/gpt_train.pickle";
+    char command[400];
+    mvt_run r;
+
+    snprintf(command, sizeof command, THAT "cp that.py train.py; %s", lines);
+    expect_warning(command, NULL);
+    snprintf(command, sizeof command, "cp $SNAPS/train.py .; %s", lines);
+    expect_warning(command, "train.py: the source is of another version: line 62, which ran, is "
+                            "not in forward()");
+    snprintf(command, sizeof command, THAT "head -n 60 that.py >train.py; %s", lines);
+    expect_warning(command, "it has 60 lines, and line 75 ran");
+    snprintf(command, sizeof command, THAT "sed '75s/.*//' that.py >train.py; %s", lines);
+    expect_warning(command, "line 75, which ran, has no code");
+    snprintf(command, sizeof command,
+             THAT "sed 's/def train_step/def another_step/' that.py >train.py; %s", lines);
+    expect_warning(command, "line 75, which ran, is not in train_step()");
+    snprintf(command, sizeof command, "seq 1 200 >train.py; %s 2>&1 >/dev/null | wc -l", lines);
+    expect_source(command, "1\n");
+    snprintf(command, sizeof command, "seq 1 200 >train.py; %s --json", lines);
+    expect_source(command, "\"source_differs\":true");
+    r = mvt_sh("$MEMVIZ lines --source nowhere $SNAPS/gpt_train.pickle");
+    cr_expect_eq(r.status, 1);
+    cr_expect_str_eq(r.out, "");
+    cr_expect(strstr(r.err, "nowhere: No such file or directory"), "%s", r.err);
+    mvt_run_drop(&r);
+    r = mvt_sh("$MEMVIZ lines --source $SNAPS/train.py $SNAPS/gpt_train.pickle");
+    cr_expect_eq(r.status, 1);
+    cr_expect(strstr(r.err, "not a folder"), "%s", r.err);
+    mvt_run_drop(&r);
+}
+
 /* What a path of a snapshot names is shown only when it is an ordinary file below the folder. */
 Test(lines, source)
 {

@@ -69,7 +69,7 @@ const char *mv_heading_moment(mv_scene *scene, const mv_trace *trace, const mv_l
         us = lives->events.time_us[event] - start;
     mv_axis_exact(event, number);
     mv_axis_exact(events, all);
-    return mv_scene_format(scene, "%s \xc2\xb7 behind event %s of %s%s%s%s", device, number, all,
+    return mv_scene_format(scene, "%s \xc2\xb7 after event %s of %s%s%s%s", device, number, all,
                            us >= 0 ? ", " : "", us >= 0 ? mv_axis_time(us, us, time) : "",
                            event + 1 == events ? ", the last" : "");
 }

@@ -30,7 +30,7 @@ const char *mv_heading_part_line(mv_scene *scene, mv_heading_part part, const ch
 /* Lines that do not fit the picture are cut. */
 void mv_heading_paint(mv_scene *scene, const mv_theme *theme, mv_heading heading);
 
-/* "device 1 of 2 · behind event 8,407 of 9,000, 1.204 s". */
+/* "device 1 of 2 · after event 8,407 of 9,000, 1.204 s". */
 const char *mv_heading_moment(mv_scene *scene, const mv_trace *trace, const mv_lives *lives,
                               uint32_t event);
 

@@ -161,7 +161,7 @@ static void put_device(writer *w, const mv_export_device *d, weights *found)
     if (d->event == MV_BEFORE)
         snprintf(name, sizeof name, "device %u: allocated before the first event", d->lives.device);
     else
-        snprintf(name, sizeof name, "device %u: allocated behind event %u", d->lives.device,
+        snprintf(name, sizeof name, "device %u: allocated after event %u", d->lives.device,
                  d->event);
     weigh(w, d, false, found);
     put_profile(w, found, name);

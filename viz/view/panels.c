@@ -330,8 +330,8 @@ const char *mv_panel_moment(mv_view *view, uint32_t event)
     mv_axis_exact(event, count);
     if (event >= device->lives.events.count || start == MV_NO_TIME ||
         device->lives.events.time_us[event] == MV_NO_TIME)
-        return mv_panel_say(view, "behind event %s", count);
-    return mv_panel_say(view, "behind event %s, %.3f s", count,
+        return mv_panel_say(view, "after event %s", count);
+    return mv_panel_say(view, "after event %s, %.3f s", count,
                         (double)(device->lives.events.time_us[event] - start) / 1e6);
 }
 

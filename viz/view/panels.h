@@ -187,7 +187,7 @@ const char *mv_panel_say(mv_view *view, const char *format, ...)
 
 const char *mv_panel_size(mv_view *view, uint64_t bytes); /* "2.00 MiB" */
 
-/* "behind event 8,407, 1.204 s". */
+/* "after event 8,407, 1.204 s". */
 const char *mv_panel_moment(mv_view *view, uint32_t event);
 
 mv_heap_ask mv_state_question(const mv_view *view, mv_box box);
