@@ -1,6 +1,8 @@
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "analyze/alive.h"
+#include "analyze/labels.h"
 #include "analyze/size.h"
 #include "viz/axis.h"
 #include "viz/painter.h"
@@ -32,6 +34,7 @@ static bool group_stacks(mv_arena *arena, mv_painter *p, uint32_t *caller_of_sta
             continue;
         if (caller_of_frame[frame.row] == 0) {
             c->callers[c->count].frame = frame;
+            c->callers[c->count].stack = (mv_stack_id){i};
             caller_of_frame[frame.row] = c->count++;
         }
         caller_of_stack[i] = caller_of_frame[frame.row];
@@ -42,7 +45,8 @@ static bool group_stacks(mv_arena *arena, mv_painter *p, uint32_t *caller_of_sta
 static uint32_t leak_twin(mv_callers *c, uint32_t caller)
 {
     if (c->callers[caller].twin == 0) {
-        c->callers[c->count] = (mv_caller){.frame = c->callers[caller].frame, .is_leak = true};
+        c->callers[c->count] = (mv_caller){
+            .frame = c->callers[caller].frame, .stack = c->callers[caller].stack, .is_leak = true};
         c->callers[caller].twin = c->count++;
     }
     return c->callers[caller].twin;
@@ -161,6 +165,31 @@ static uint32_t count_named(const mv_callers *c)
     return named;
 }
 
+/* Labels of the legend's rows: lines of files that have the same name read differently. */
+static bool label_named(mv_arena *arena, mv_painter *p)
+{
+    mv_labelled rows[LEGEND_ROWS];
+    mv_caller *named[LEGEND_ROWS];
+    uint32_t count = 0;
+    const char **labels;
+
+    for (uint32_t i = 0; i < p->callers.named; i++) {
+        mv_caller *caller = &p->callers.callers[p->callers.by_rank[i]];
+        if (caller->frame.row == MV_NO_ROW)
+            continue;
+        named[count] = caller;
+        rows[count++] = (mv_labelled){.trace = p->trace,
+                                      .kinds = p->frame_kinds,
+                                      .stack = caller->stack,
+                                      .key = caller->is_leak,
+                                      .bytes = caller->bytes};
+    }
+    labels = mv_labels_find(arena, rows, count, false);
+    for (uint32_t i = 0; labels && i < count; i++)
+        named[i]->label = labels[i];
+    return labels != NULL;
+}
+
 bool mv_callers_find(mv_arena *arena, mv_painter *p)
 {
     uint32_t *of_stack = mv_push_array(arena, uint32_t, (uint64_t)p->trace->stacks.count + 1);
@@ -170,14 +199,18 @@ bool mv_callers_find(mv_arena *arena, mv_painter *p)
         return false;
     p->callers.named = count_named(&p->callers);
     choose_colours(p);
-    return true;
+    return label_named(arena, p);
 }
 
 const char *mv_caller_label(const mv_painter *p, const mv_caller *caller, char *out, size_t size)
 {
     if (caller == &p->callers.callers[NO_FRAME])
         return mv_culprit_label(p->trace, p->frame_kinds, MV_EMPTY_STACK, out, size);
-    return mv_frame_label(p->trace, caller->frame, out, size);
+    if (caller->label)
+        snprintf(out, size, "%s", caller->label);
+    else
+        mv_frame_label(p->trace, caller->frame, out, size);
+    return out;
 }
 
 /* ---- the legend -------------------------------------------------------------------------- */

@@ -27,10 +27,12 @@
 typedef struct {
     mv_frame_id frame; /* MV_NO_FRAME in rows 0 and 1 */
     bool is_leak;
-    uint64_t bytes;  /* allocated at the peak of the window */
-    uint32_t rank;   /* leaks first, then by bytes */
-    uint32_t colour; /* found from the frame's label: the same in other pictures, if it is free */
-    uint32_t twin;   /* the row for leaked allocations of the same frame; 0: none */
+    uint64_t bytes;    /* allocated at the peak of the window */
+    uint32_t rank;     /* leaks first, then by bytes */
+    uint32_t colour;   /* found from the frame's label: the same in other pictures, if it is free */
+    uint32_t twin;     /* the row for leaked allocations of the same frame; 0: none */
+    mv_stack_id stack; /* the first with that frame */
+    const char *label; /* of rows of the legend, which read differently; NULL: the frame's */
 } mv_caller;
 
 typedef struct {
