@@ -100,6 +100,35 @@ void mv_prose_put(mv_out *out, uint32_t column, uint32_t indent, const char *for
     mv_out_char(out, '\n');
 }
 
+/* Of "train.py:3 main > util.py:5 make" the names of functions go first, from the left; what tells
+ * rows apart may be anywhere, so that then the left is cut rather than the right. */
+static void put_cut_path(mv_out *out, uint32_t room, const char *text)
+{
+    char path[1024];
+    size_t length = strnlen(text, sizeof path - 1);
+    const char *rest;
+    uint32_t width;
+
+    memcpy(path, text, length);
+    path[length] = 0;
+    for (char *part = path; part && mv_prose_width(path) > room;) {
+        char *next = strstr(part, " > "), *name = strchr(part, ' ');
+        if (next && name < next) {
+            memmove(name, next, strlen(next) + 1);
+            next = name;
+        }
+        part = next ? next + 3 : NULL;
+    }
+    rest = path;
+    if (mv_prose_width(path) > room) {
+        for (width = mv_prose_width(path); width + 2 > room && *rest; width--)
+            for (rest++; ((uint8_t)*rest & 0xc0) == 0x80;)
+                rest++;
+        mv_out_text(out, "..");
+    }
+    put_span(out, rest, strlen(rest));
+}
+
 void mv_prose_put_cut(mv_out *out, uint32_t room, const char *text)
 {
     uint32_t width = 0;
@@ -107,6 +136,10 @@ void mv_prose_put_cut(mv_out *out, uint32_t room, const char *text)
 
     if (mv_prose_width(text) <= room) {
         put_span(out, text, strlen(text));
+        return;
+    }
+    if (strstr(text, " > ")) {
+        put_cut_path(out, room, text);
         return;
     }
     while (text[length] && width + 2 < room) {

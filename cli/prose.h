@@ -26,7 +26,8 @@ static inline uint32_t mv_prose_room(const mv_out *out, uint32_t used)
     return out->columns > used ? out->columns - used : UINT32_MAX;
 }
 
-/* One line of `room` characters at most: what does not fit ends in "..". */
+/* One line of `room` characters at most: what does not fit ends in "..". Of lines that call each
+ * other, "a.py:3 main > b.py:5 make", names are left out first, then the beginning is. */
 void mv_prose_put_cut(mv_out *out, uint32_t room, const char *text);
 
 #endif

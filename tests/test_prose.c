@@ -77,6 +77,27 @@ Test(prose, what_is_cut_says_so)
     free(text);
 }
 
+static void put_cut_calls(mv_out *out)
+{
+    static const uint32_t rooms[] = {40, 33, 30, 20, 6, 2, 0};
+
+    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
+        mv_prose_put_cut(out, rooms[i], "train.py:3 main > util.py:5 make > a.py:1 f");
+        mv_out_char(out, '|');
+    }
+}
+
+/* What tells rows apart is kept as long as it can be. */
+Test(prose, lines_that_call_each_other_lose_their_names_first)
+{
+    char *text = printed(0, put_cut_calls);
+
+    cr_expect_str_eq(text,
+                     "train.py:3 > util.py:5 make > a.py:1 f|train.py:3 > util.py:5 > a.py:1 f|"
+                     "...py:3 > util.py:5 > a.py:1 f|..il.py:5 > a.py:1 f|..:1 f|..|..|");
+    free(text);
+}
+
 /* Characters of the longest line; bytes outside of ASCII do not occur in these reports. */
 static size_t longest_line(const char *text, unsigned *lines)
 {
