@@ -222,6 +222,8 @@ static size_t odd_part(const char *at, const char *start)
                                       "operator ",
                                       "decltype ("};
 
+    if (*at != '(' && *at != 'o' && *at != 'd')
+        return 0;
     if (at > start && (isalnum((unsigned char)at[-1]) || at[-1] == '_'))
         return 0;
     for (size_t i = 0; i < LENGTH(odd); i++)

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "analyze/culprit.h"
+#include "analyze/labels.h"
 #include "analyze/oom.h"
 #include "analyze/size.h"
 #include "cli/complain.h"
@@ -209,28 +210,23 @@ static void put_change(const inquest *q, uint32_t index, const mv_oom *oom)
     mv_prose_put(q->out, 2, 4, "would have fitted with %s", text);
 }
 
-/* A line that holds memory. Where it is the one that asked for more, too (a helper), who called it
- * tells them apart: "util.py:9 alloc < train.py:13 cache". */
-static const char *holder_label(const inquest *q, const mv_oom *oom, mv_stack_id stack, char *out,
-                                size_t size)
+/* Labels of the lines that hold memory, told apart from each other and from the one that asked for
+ * more: with a helper the callers differ, "train.py:13 cache > util.py:9 alloc". */
+static const char **holder_labels(const inquest *q, const mv_oom *oom, const mv_pin *pins,
+                                  uint32_t count)
 {
-    mv_frame_id culprit = mv_culprit_frame(q->trace, q->sites.kinds, stack);
-    uint32_t count, i = 0;
-    const mv_frame_id *frames = mv_stack_frames(q->trace, stack, &count);
-    char caller[256];
+    mv_labelled *rows = mv_push_array(&q->cli->scratch, mv_labelled, (uint64_t)count + 1);
+    bool is_holder = false;
 
-    label_of(q, stack, out, size);
-    if (stack.row == oom->stack.row ||
-        culprit.row != mv_culprit_frame(q->trace, q->sites.kinds, oom->stack).row)
-        return out;
-    while (i < count && frames[i].row != culprit.row)
-        i++;
-    while (++i < count && q->sites.kinds[frames[i].row] != MV_FRAME_USER)
-        continue;
-    if (i < count)
-        mv_prose_add(out, size, " < %s",
-                     mv_frame_label(q->trace, frames[i], caller, sizeof caller));
-    return out;
+    for (uint32_t i = 0; rows && i <= count; i++) {
+        mv_stack_id stack = i < count ? pins[i].stack : oom->stack;
+        rows[i] = (mv_labelled){.trace = q->trace,
+                                .kinds = q->sites.kinds,
+                                .stack = stack,
+                                .bytes = i < count ? pins[i].bytes : 0};
+        is_holder = is_holder || (i < count && stack.row == oom->stack.row);
+    }
+    return rows ? mv_labels_find(&q->cli->scratch, rows, count + !is_holder, false) : NULL;
 }
 
 static void put_lines(const inquest *q, const mv_oom *oom, bool pins)
@@ -246,11 +242,12 @@ static void put_lines(const inquest *q, const mv_oom *oom, bool pins)
                                              {"by", MV_UNIT_TEXT, 0}};
     const mv_pin *rows = pins ? oom->pins.lines : oom->holders;
     uint32_t count = pins ? oom->pins.line_count : oom->holder_count;
+    const char **labels;
     mv_sheet sheet;
-    char label[512];
 
     if (count == 0)
         return;
+    labels = holder_labels(q, oom, rows, count < q->limit ? count : (uint32_t)q->limit);
     mv_sheet_init(&sheet, &q->cli->scratch, pins ? pin_columns : held_columns, pins ? 5 : 4);
     for (uint32_t i = 0; i < count && i < q->limit; i++) {
         if (pins)
@@ -258,7 +255,7 @@ static void put_lines(const inquest *q, const mv_oom *oom, bool pins)
         mv_sheet_size(&sheet, rows[i].bytes);
         mv_sheet_count(&sheet, rows[i].blocks);
         mv_sheet_count(&sheet, mv_pin_age(&rows[i], oom->event));
-        mv_sheet_text(&sheet, holder_label(q, oom, rows[i].stack, label, sizeof label));
+        mv_sheet_text(&sheet, labels ? labels[i] : "?");
     }
     mv_sheet_print(&sheet, q->out, 2);
     mv_rows_put_hidden(q->out, count, q->limit);
