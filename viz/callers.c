@@ -168,7 +168,7 @@ static uint32_t count_named(const mv_callers *c)
 /* Labels of the legend's rows: lines of files that have the same name read differently. */
 static bool label_named(mv_arena *arena, mv_painter *p)
 {
-    mv_labelled rows[LEGEND_ROWS];
+    mv_labelled rows[LEGEND_ROWS] = {0};
     mv_caller *named[LEGEND_ROWS];
     uint32_t count = 0;
     const char **labels;
