@@ -11,7 +11,7 @@
 #define MARKS_FOR_WARM_UP 4
 
 /* Up to here a site that may grow makes the verdict unknown rather than clean. */
-#define MARKS_TO_BE_SURE 5
+#define MARKS_TO_BE_SURE 8
 
 /* A stop or a thinning out that chance would bring about in one case of fifty or less is taken
  * for one. */
@@ -25,13 +25,13 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Bins with overdue blocks that make growth: of even births, of even births where each block has
- * a size of its own (likewise, but not in each bin), and of uneven births. Uneven births of new
- * sizes are a cache by shape. */
-#define BINS_EVEN           3
-#define BINS_EVEN_SIZES     6
-#define BINS_EACH_NTH_SIZES 4
-#define BINS_UNEVEN         4
+/* Bins with births that make growth, the youngest ones included. Five are what a window of the last
+ * five holds before it is full, and six are one more. Births in exactly each second, third, ...
+ * step need one fewer: chance does not do that. Where each block has a size of its own, the site
+ * may be a cache by shape; of eight shapes, seven steps meet only new ones in one case of fifty. */
+#define BINS_OF_GROWTH 6
+#define BINS_EACH_NTH  5
+#define BINS_OF_SIZES  7
 
 /* Growth that set in during the second half of what was seen must go on for so many bins. */
 #define BINS_OF_LATE_GROWTH 6
@@ -134,23 +134,42 @@ static double confidence_of(const birth_spread *b, uint32_t last)
     return fmax(0.5, sure * (0.5 + 0.5 * fmin(1, seen)));
 }
 
+/* Bins in which the blocks alive were born, up to the last one. */
+static uint32_t bins_of(const mv_growth_site *s)
+{
+    uint32_t bins = 0;
+
+    for (uint32_t i = 0; i < s->alive; i++)
+        bins += i == 0 || s->born[i] != s->born[i - 1];
+    return bins;
+}
+
 static bool births_suffice(const mv_growth_site *s, const birth_spread *b, uint32_t last)
 {
     bool even = births_are_even(b), each_nth = even && b->least_gap == b->most_gap;
-    uint32_t wanted = even ? BINS_EVEN : BINS_UNEVEN;
+    uint32_t wanted = BINS_OF_GROWTH;
 
     if (!s->sizes_recur && !even)
         return false;
     if (!s->sizes_recur)
-        wanted = each_nth && b->least_gap > 1 ? BINS_EACH_NTH_SIZES : BINS_EVEN_SIZES;
+        wanted = BINS_OF_SIZES;
+    else if (each_nth && b->least_gap > 1)
+        wanted = BINS_EACH_NTH;
     if (b->first_bin > last / 2 && wanted < BINS_OF_LATE_GROWTH)
         wanted = BINS_OF_LATE_GROWTH;
-    return b->late_bins >= 2 && b->bins >= wanted;
+    /* The youngest births may be too young to judge: two of them at most, or the site is one that
+     * keeps its blocks for a while. */
+    return b->late_bins >= 2 && b->bins + 2 >= wanted && bins_of(s) >= wanted;
+}
+
+uint32_t mv_growth_first_bin(uint32_t marks)
+{
+    return marks >= MARKS_FOR_WARM_UP ? 2 : 1;
 }
 
 mv_growth mv_growth_judge(const mv_growth_site *s)
 {
-    mv_growth g = {.first = s->marks >= MARKS_FOR_WARM_UP ? 2 : 1};
+    mv_growth g = {.first = mv_growth_first_bin(s->marks)};
     uint32_t age = believable_age(s, g.first);
     birth_spread b;
 

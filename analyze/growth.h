@@ -1,4 +1,4 @@
-/* Whether one allocation site grows step by step: the test behind the leak report.
+/* Whether one allocation site grows step by step, as the births of its blocks show it.
  *
  * All it sees of a site is, in bins (see steps.h), when the blocks that are still alive were
  * born, and how long the blocks that were freed had lived.
@@ -14,7 +14,7 @@
  *     new shapes   x   x |     x           x |            entries of sizes unseen before
  *
  * A block is overdue when it is older than blocks of its site live. A site grows when overdue
- * blocks were born in several bins behind the warm-up, and neither stop nor thin out before the
+ * blocks were born in several bins after the warm-up, and neither stop nor thin out before the
  * last bin that can be judged. docs/leaks.md gives the reasons for each number. */
 #ifndef MV_GROWTH_H
 #define MV_GROWTH_H
@@ -43,6 +43,9 @@ typedef struct {
     uint32_t most;        /* most blocks alive from one judged bin */
     uint32_t bins;        /* judged bins with a block alive */
 } mv_growth;
+
+/* The first bin that is judged: those before it are warm-up. */
+uint32_t mv_growth_first_bin(uint32_t marks);
 
 /* O(n log n) in the blocks given. Allocates nothing. */
 mv_growth mv_growth_judge(const mv_growth_site *site);

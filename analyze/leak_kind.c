@@ -8,6 +8,9 @@
 /* One forward pass that keeps so many blocks keeps more than its result: its graph. */
 #define BLOCKS_OF_A_GRAPH 3
 
+/* Captures that share a pool, or are made for two or three purposes, have fewer. */
+#define POOLS_OF_CAPTURES 4
+
 /* Bytes of the largest scalar. */
 #define SCALAR_BYTES 8
 
@@ -125,6 +128,8 @@ mv_leak_kind mv_leak_kind_of(const mv_trace *trace, const uint8_t *kinds, mv_sta
 
     if (signs->has_bursts)
         return MV_LEAK_CYCLE;
+    if (signs->private_pools >= POOLS_OF_CAPTURES)
+        return MV_LEAK_PRIVATE_POOL;
     if (passes(trace, stack, is_optimizer))
         return MV_LEAK_OPTIMIZER;
     if (passes(trace, stack, is_communication))
@@ -201,11 +206,20 @@ static const struct {
                        "exception) and break it, or call gc.collect() now and then"},
     [MV_LEAK_OPTIMIZER] = {"the blocks are the state that an optimizer makes in its first step",
                            "an optimizer is made again and again and the old ones are kept, or "
-                           "it gets new parameters each step: make it once, ahead of the loop at "
+                           "it gets new parameters each step: make it once, before the loop at "
                            "%s"},
     [MV_LEAK_COMMUNICATION] = {"the blocks are made inside of torch.distributed or NCCL",
                                "communication at %s keeps a buffer a step: wait for and drop the "
                                "work handles, and reuse the process groups and buckets"},
+    [MV_LEAK_GROWING_BLOCK] = {"the site has one block, which a larger one replaces in each step",
+                               "the tensor made at %s grows with each step (torch.cat or the "
+                               "like): keep the pieces as numbers or on the CPU, or make a tensor "
+                               "of the final size once and fill it"},
+    [MV_LEAK_PRIVATE_POOL] = {"the blocks of each step lie in a private memory pool of their own, "
+                              "as those of captured CUDA graphs do",
+                              "graphs captured at %s are kept with a memory pool each: capture "
+                              "once for each of a few padded shapes, let captures share a pool, "
+                              "and drop graphs that are no longer replayed"},
 };
 
 const char *mv_leak_evidence(mv_leak_kind kind)

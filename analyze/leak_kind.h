@@ -24,6 +24,7 @@ typedef struct {
     uint64_t largest_block;   /* bytes asked for */
     bool has_backward;        /* a backward pass ran while it grew */
     bool has_bursts;          /* blocks of several steps were freed at one moment */
+    uint32_t private_pools;   /* memory pools other than the default one that its blocks lie in */
 } mv_leak_signs;
 
 mv_leak_kind mv_leak_kind_of(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,

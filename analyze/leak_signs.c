@@ -21,18 +21,33 @@ static uint32_t leak_of_row(const search *s, uint32_t row)
     return s->leak_of[mv_site_of(s->sites, s->lives->allocs.stack[row])];
 }
 
-static void measure_blocks(const search *s)
+/* The pool of a block; the default one where that is not known. */
+static mv_pool_id pool_of(const search *s, uint32_t row)
+{
+    uint32_t segment = s->lives->allocs.segment[row];
+    mv_pool_id pool = segment == MV_NO_ROW ? MV_NO_POOL : s->lives->segments.pool[segment];
+
+    return pool.row == MV_NO_ROW ? MV_DEFAULT_POOL : pool;
+}
+
+/* Blocks come in order of birth: a pool that is not the latest one counts as new. */
+static void measure_blocks(const search *s, uint32_t *latest_pool)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
 
     for (uint32_t i = a->preexisting; i < a->count; i++) {
         mv_leak_signs *signs;
+        uint32_t *latest;
 
         if (!s->found->is_leaked[i])
             continue;
         signs = &s->signs[leak_of_row(s, i)];
         if (a->requested[i] > signs->largest_block)
             signs->largest_block = a->requested[i];
+        latest = &latest_pool[leak_of_row(s, i)];
+        signs->private_pools +=
+            pool_of(s, i).row != MV_DEFAULT_POOL.row && pool_of(s, i).row != *latest;
+        *latest = pool_of(s, i).row;
     }
 }
 
@@ -144,6 +159,10 @@ bool mv_leak_signs_find(mv_arena *scratch, const mv_trace *trace, const mv_lives
 {
     const search s = {scratch, trace, lives, sites, found, leak_of, signs};
 
-    measure_blocks(&s);
+    uint32_t *latest_pool = mv_push_array(scratch, uint32_t, found->count);
+
+    if (!latest_pool)
+        return false;
+    measure_blocks(&s, latest_pool);
     return look_for_backward(&s) && look_for_bursts(&s);
 }

@@ -1,18 +1,25 @@
 #include "analyze/leaks.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "analyze/growth.h"
+#include "analyze/leak_graphs.h"
 #include "analyze/leak_kind.h"
 #include "analyze/leak_signs.h"
+#include "analyze/leak_work.h"
 #include "analyze/program_exit.h"
-#include "analyze/sites.h"
+#include "analyze/size.h"
+#include "analyze/stack_marks.h"
 
 /* Without steps: a site that kept something on fewer separate occasions does not grow. */
 #define OCCASIONS_TO_WORRY 3
 
-/* Of so many sizes one must recur, or the site is a cache that gets an entry a shape. */
-#define SIZES_TO_RECUR 4
+/* Without steps: so many blocks alive of one line are a list, or a leak. */
+#define BLOCKS_OF_A_LIST 6
+
+/* Fewer steps show no habit. */
+#define STEPS_TO_BE_CLEAN 3
 
 static const char *const verdict_names[] = {"unknown", "clean", "leak"};
 
@@ -22,235 +29,13 @@ static const char *const kind_names[MV_LEAK_KIND_COUNT] = {
 #undef MV_LEAK_KIND_NAME
 };
 
-/* What is known of one site. Rows of blocks are rows of lives->allocs. */
-typedef struct {
-    uint32_t alive, freed; /* blocks born in the trace */
-    uint32_t occasions;    /* runs of allocations in which it kept a block */
-    uint32_t first_alive;  /* where its rows start in work.alive_row and work.born */
-    uint32_t first_freed;  /* where its rows start in work.lived */
-    uint64_t leaked_bytes, retained_bytes;
-    uint64_t bytes_per_step;
-    uint32_t leaked, retained; /* blocks */
-    uint32_t first_event, last_event;
-    mv_growth growth;
-} site_use;
-
-/* A block alive: the bytes asked for, and the bin of its birth. */
-typedef struct {
-    uint64_t bytes;
-    uint32_t bin;
-} sized;
-
-typedef struct {
-    mv_arena *arena;   /* of the result */
-    mv_arena *scratch; /* gone at the end */
-    const mv_trace *trace;
-    const mv_lives *lives;
-    mv_sites sites;
-    site_use *uses;      /* [sites.count] */
-    uint32_t *alive_row; /* blocks alive, by site, in order of birth */
-    uint32_t *born;      /* the bin of each of them */
-    sized *sized;        /* room for those of one site */
-    uint32_t *lived;     /* bins that freed blocks lived through, by site */
-    mv_leaks *out;
-} work;
-
-static site_use *use_of(const work *w, uint32_t row)
-{
-    return &w->uses[mv_site_of(&w->sites, w->lives->allocs.stack[row])];
-}
-
-static bool is_candidate(const site_use *use)
-{
-    return use->alive >= 2;
-}
-
-static void count_uses(work *w)
-{
-    const mv_alloc_lives *a = &w->lives->allocs;
-    const site_use *before = NULL;
-
-    for (uint32_t i = a->preexisting; i < a->count; i++) {
-        site_use *use = use_of(w, i);
-
-        if (a->freed[i] == MV_NEVER) {
-            use->occasions += use->occasions == 0 || use != before;
-            use->alive++;
-        } else {
-            use->freed++;
-        }
-        before = use;
-    }
-}
-
-/* Makes room for the rows of the sites that are worth a look. */
-static bool make_room(work *w)
-{
-    uint32_t alive = 0, freed = 0;
-
-    for (uint32_t s = 0; s < w->sites.count; s++) {
-        site_use *use = &w->uses[s];
-
-        use->first_alive = alive;
-        use->first_freed = freed;
-        if (!is_candidate(use))
-            continue;
-        alive += use->alive;
-        freed += use->freed;
-        use->alive = use->freed = 0;
-    }
-    w->alive_row = mv_push_array(w->scratch, uint32_t, alive);
-    w->born = mv_push_array(w->scratch, uint32_t, alive);
-    w->sized = mv_push_array(w->scratch, sized, alive);
-    w->lived = mv_push_array(w->scratch, uint32_t, freed);
-    return w->alive_row && w->born && w->sized && w->lived;
-}
-
-static void fill_rows(work *w, const uint8_t *candidate)
-{
-    const mv_alloc_lives *a = &w->lives->allocs;
-    const mv_steps *steps = &w->out->steps;
-    uint32_t bin = 0;
-
-    for (uint32_t i = a->preexisting; i < a->count; i++) {
-        uint32_t site = mv_site_of(&w->sites, a->stack[i]);
-        site_use *use = &w->uses[site];
-
-        while (bin < steps->count && steps->at[bin] <= a->birth[i])
-            bin++;
-        if (!candidate[site])
-            continue;
-        if (a->freed[i] == MV_NEVER) {
-            w->alive_row[use->first_alive + use->alive] = i;
-            w->born[use->first_alive + use->alive++] = bin;
-        } else {
-            bool within = bin == steps->count || a->freed[i] < steps->at[bin];
-            uint32_t end = within ? bin : mv_steps_bin(steps, a->freed[i]);
-            w->lived[use->first_freed + use->freed++] = end - bin;
-        }
-    }
-}
-
-static bool gather(work *w)
-{
-    uint8_t *candidate = mv_push_array(w->scratch, uint8_t, w->sites.count);
-
-    if (!candidate)
-        return false;
-    for (uint32_t s = 0; s < w->sites.count; s++)
-        candidate[s] = is_candidate(&w->uses[s]);
-    if (!make_room(w))
-        return false;
-    fill_rows(w, candidate);
-    return true;
-}
-
-/* Of the blocks born in bins outside the judged ones, as many of each bin belong to the leak as
- * a judged bin left at most; the newest of them. Where the site also frees blocks and leaks in
- * some steps only, the youngest may as well be in use. */
-static uint32_t blocks_of_bin(const mv_growth *g, const site_use *use, uint32_t bin,
-                              uint32_t blocks)
-{
-    bool in_each_step = 4 * (uint64_t)g->bins >= 3 * ((uint64_t)g->last - g->first + 1);
-
-    if (bin >= g->first && bin <= g->last)
-        return blocks;
-    if (bin > g->last && use->freed > 0 && !in_each_step)
-        return 0;
-    return blocks < g->most ? blocks : g->most;
-}
-
-static void leak_block(work *w, site_use *use, uint32_t row)
-{
-    const mv_alloc_lives *a = &w->lives->allocs;
-
-    w->out->is_leaked[row] = 1;
-    if (use->leaked++ == 0)
-        use->first_event = a->birth[row];
-    use->last_event = a->birth[row];
-    use->leaked_bytes += a->block[row];
-}
-
-static void leak_site(work *w, site_use *use)
-{
-    const uint32_t *rows = w->alive_row + use->first_alive, *born = w->born + use->first_alive;
-    const mv_growth *g = &use->growth;
-    uint64_t judged_bytes = 0, bins = (uint64_t)g->last - g->first + 1;
-
-    for (uint32_t i = 0, end; i < use->alive; i = end) {
-        uint32_t take;
-
-        for (end = i + 1; end < use->alive && born[end] == born[i];)
-            end++;
-        take = blocks_of_bin(g, use, born[i], end - i);
-        for (uint32_t k = end - take; k < end; k++) {
-            leak_block(w, use, rows[k]);
-            if (born[k] >= g->first && born[k] <= g->last)
-                judged_bytes += w->lives->allocs.block[rows[k]];
-        }
-    }
-    use->bytes_per_step = (judged_bytes + bins / 2) / bins;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    const sized *x = a, *y = b;
-
-    if (x->bytes != y->bytes)
-        return x->bytes < y->bytes ? -1 : 1;
-    return (x->bin > y->bin) - (x->bin < y->bin);
-}
-
-/* Whether at least each fourth size among the blocks that a site keeps was kept in several bins. */
-static bool sizes_recur(work *w, const site_use *use)
-{
-    uint32_t sizes = 0, recurring = 0;
-
-    for (uint32_t i = 0; i < use->alive; i++) {
-        uint32_t at = use->first_alive + i;
-        w->sized[i] = (sized){w->lives->allocs.requested[w->alive_row[at]], w->born[at]};
-    }
-    qsort(w->sized, use->alive, sizeof *w->sized, by_size);
-    for (uint32_t i = 0, end; i < use->alive; i = end) {
-        for (end = i + 1; end < use->alive && w->sized[end].bytes == w->sized[i].bytes;)
-            end++;
-        sizes++;
-        recurring += w->sized[end - 1].bin != w->sized[i].bin;
-    }
-    return SIZES_TO_RECUR * (uint64_t)recurring >= sizes;
-}
-
-/* True when some site might grow but the steps are too few. */
-static bool judge_sites(work *w)
-{
-    bool doubtful = false;
-
-    for (uint32_t s = 0; s < w->sites.count; s++) {
-        site_use *use = &w->uses[s];
-        mv_growth_site site = {.marks = w->out->steps.count,
-                               .born = w->born + use->first_alive,
-                               .alive = use->alive,
-                               .lived = w->lived + use->first_freed,
-                               .freed = use->freed};
-
-        if (!is_candidate(use))
-            continue;
-        site.sizes_recur = sizes_recur(w, use);
-        use->growth = mv_growth_judge(&site);
-        doubtful = doubtful || use->growth.kind == MV_GROWTH_MAYBE;
-        if (use->growth.kind == MV_GROWTH_STEADY)
-            leak_site(w, use);
-    }
-    return doubtful;
-}
-
-static void add_retained(work *w)
+static void add_retained(mv_leak_work *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
     mv_leaks *out = w->out;
 
     for (uint32_t i = 0; i < a->count; i++) {
-        site_use *use;
+        mv_site_use *use;
 
         if (a->freed[i] != MV_NEVER)
             continue;
@@ -259,7 +44,7 @@ static void add_retained(work *w)
             out->leaked_bytes += a->block[i];
             continue;
         }
-        use = use_of(w, i);
+        use = mv_leak_use_of(w, i);
         use->retained_bytes += a->block[i];
         use->retained++;
         out->retained_bytes += a->block[i];
@@ -270,7 +55,7 @@ static void add_retained(work *w)
 
 /* ---- rows of the report ------------------------------------------------------------------ */
 
-static int by_leaked(const void *a, const void *b)
+int mv_leak_order(const void *a, const void *b)
 {
     const mv_leak *x = a, *y = b;
 
@@ -289,7 +74,7 @@ static int by_retained(const void *a, const void *b)
 }
 
 /* The row of each group, numbered as groups first occur; MV_NO_ROW: none yet. */
-static uint32_t *no_rows(work *w)
+static uint32_t *no_rows(mv_leak_work *w)
 {
     uint32_t *row = mv_push_array(w->scratch, uint32_t, w->sites.groups);
 
@@ -298,7 +83,7 @@ static uint32_t *no_rows(work *w)
     return row;
 }
 
-static void merge_leak(mv_leak *leak, const site_use *use, mv_stack_id stack, uint64_t *biggest)
+static void merge_leak(mv_leak *leak, const mv_site_use *use, mv_stack_id stack, uint64_t *biggest)
 {
     bool is_first = leak->blocks == 0;
 
@@ -320,7 +105,7 @@ static void merge_leak(mv_leak *leak, const site_use *use, mv_stack_id stack, ui
 /* ---- why each leaks ---------------------------------------------------------------------- */
 
 /* Blocks a step that modules without hooks leave behind: the mark of a kept graph. */
-static uint32_t blocks_kept_by_modules(const work *w)
+static uint32_t blocks_kept_by_modules(const mv_leak_work *w)
 {
     uint32_t kept = 0;
 
@@ -331,7 +116,7 @@ static uint32_t blocks_kept_by_modules(const work *w)
     return kept;
 }
 
-static bool explain(work *w, const uint32_t *leak_of)
+static bool explain(mv_leak_work *w, const uint32_t *leak_of)
 {
     mv_leak_signs *signs = mv_push_array(w->scratch, mv_leak_signs, w->out->count);
     uint32_t kept = blocks_kept_by_modules(w);
@@ -344,13 +129,15 @@ static bool explain(work *w, const uint32_t *leak_of)
 
         signs[k].kept_by_modules = kept;
         leak->lines = 1;
-        leak->kind = mv_leak_kind_of(w->trace, w->sites.kinds, leak->stack, &signs[k]);
+        leak->kind = w->uses[mv_site_of(&w->sites, leak->stack)].is_growing_block
+                         ? MV_LEAK_GROWING_BLOCK
+                         : mv_leak_kind_of(w->trace, w->sites.kinds, leak->stack, &signs[k]);
         leak->culprit = mv_culprit_frame(w->trace, w->sites.kinds, leak->stack);
     }
     return true;
 }
 
-static bool advise(work *w)
+static bool advise(mv_leak_work *w)
 {
     for (uint32_t k = 0; k < w->out->count; k++) {
         mv_leak *leak = &w->out->leaks[k];
@@ -363,106 +150,8 @@ static bool advise(work *w)
     return true;
 }
 
-/* ---- one graph, one entry ---------------------------------------------------------------- */
-
-/* The frames that a graph's blocks have in common: from whoever called the modules outwards. A
- * block that was made there without a module (a loss) has the whole stack in common. */
-typedef struct {
-    const mv_frame_id *frames;
-    uint32_t count;
-    mv_leak leak;
-} graph_part;
-
-static graph_part graph_part_of(const work *w, const mv_leak *leak)
-{
-    uint32_t count, from;
-    const mv_frame_id *frames = mv_stack_frames(w->trace, leak->stack, &count);
-
-    from = mv_graph_owner(w->trace, w->sites.kinds, leak->stack);
-    if (from == count)
-        for (from = 0; from < count && w->sites.kinds[frames[from].row] != MV_FRAME_USER;)
-            from++;
-    return (graph_part){frames + from, count - from, *leak};
-}
-
-static int by_frames(const graph_part *a, const graph_part *b)
-{
-    uint32_t count = a->count < b->count ? a->count : b->count;
-
-    for (uint32_t i = 0; i < count; i++)
-        if (a->frames[i].row != b->frames[i].row)
-            return a->frames[i].row < b->frames[i].row ? -1 : 1;
-    return (a->count > b->count) - (a->count < b->count);
-}
-
-/* Parts of one graph are neighbours, the one that has a graph's kind and most bytes first. */
-static int by_graph(const void *left, const void *right)
-{
-    const graph_part *a = left, *b = right;
-    int order = by_frames(a, b);
-
-    if (order != 0)
-        return order;
-    if (mv_leak_is_graph(a->leak.kind) != mv_leak_is_graph(b->leak.kind))
-        return mv_leak_is_graph(a->leak.kind) ? -1 : 1;
-    return by_leaked(&a->leak, &b->leak);
-}
-
-static void join(mv_leak *graph, const mv_leak *part)
-{
-    graph->bytes += part->bytes;
-    graph->blocks += part->blocks;
-    graph->bytes_per_step += part->bytes_per_step;
-    graph->lines += part->lines;
-    if (part->first_event < graph->first_event)
-        graph->first_event = part->first_event;
-    if (part->last_event > graph->last_event)
-        graph->last_event = part->last_event;
-    if (part->confidence > graph->confidence)
-        graph->confidence = part->confidence;
-}
-
-/* What a part of a graph may be: other reasons stand for themselves. */
-static bool joins_graph(const mv_leak *leak)
-{
-    return mv_leak_is_graph(leak->kind) || leak->kind == MV_LEAK_UNKNOWN ||
-           leak->kind == MV_LEAK_LOSS;
-}
-
-static bool join_graphs(work *w)
-{
-    mv_leaks *out = w->out;
-    graph_part *parts = mv_push_array(w->scratch, graph_part, out->count);
-    mv_leak *graph = NULL;
-    uint32_t count = 0;
-
-    if (!parts)
-        return false;
-    for (uint32_t k = 0; k < out->count; k++)
-        parts[k] = graph_part_of(w, &out->leaks[k]);
-    qsort(parts, out->count, sizeof *parts, by_graph);
-    for (uint32_t k = 0; k < out->count; k++) {
-        const graph_part *part = &parts[k];
-
-        if (k == 0 || by_frames(part - 1, part) != 0)
-            graph = NULL;
-        if (graph && joins_graph(&part->leak)) {
-            join(graph, &part->leak);
-            continue;
-        }
-        out->leaks[count] = part->leak;
-        if (!graph && mv_leak_is_graph(part->leak.kind) && part->count > 0) {
-            graph = &out->leaks[count];
-            graph->culprit = part->frames[0];
-        }
-        count++;
-    }
-    out->count = count;
-    return true;
-}
-
 /* The row of each site's leak. */
-static uint32_t *leaks_of_sites(work *w, const uint32_t *row_of)
+static uint32_t *leaks_of_sites(mv_leak_work *w, const uint32_t *row_of)
 {
     uint32_t *leak_of = mv_push_array(w->scratch, uint32_t, w->sites.count);
 
@@ -471,7 +160,7 @@ static uint32_t *leaks_of_sites(work *w, const uint32_t *row_of)
     return leak_of;
 }
 
-static bool list_leaks(work *w)
+static bool list_leaks(mv_leak_work *w)
 {
     uint32_t *row_of = no_rows(w), *leak_of, sites = 0;
     uint64_t *biggest;
@@ -492,13 +181,14 @@ static bool list_leaks(work *w)
         merge_leak(&w->out->leaks[*row], &w->uses[s], w->sites.stack[s], &biggest[*row]);
     }
     leak_of = leaks_of_sites(w, row_of);
-    if (!leak_of || !explain(w, leak_of) || !join_graphs(w))
+    if (!leak_of || !explain(w, leak_of) ||
+        !mv_leak_graphs_join(w->scratch, w->trace, w->sites.kinds, w->out))
         return false;
-    qsort(w->out->leaks, w->out->count, sizeof *w->out->leaks, by_leaked);
+    qsort(w->out->leaks, w->out->count, sizeof *w->out->leaks, mv_leak_order);
     return advise(w);
 }
 
-static bool list_retained(work *w)
+static bool list_retained(mv_leak_work *w)
 {
     uint32_t *row_of = no_rows(w), sites = 0;
     uint64_t *biggest;
@@ -511,7 +201,7 @@ static bool list_retained(work *w)
     if (!row_of || !out->retained || !biggest)
         return false;
     for (uint32_t s = 0; s < w->sites.count; s++) {
-        const site_use *use = &w->uses[s];
+        const mv_site_use *use = &w->uses[s];
         uint32_t *row = &row_of[w->sites.group[s]];
 
         if (use->retained == 0)
@@ -523,76 +213,198 @@ static bool list_retained(work *w)
             out->retained[*row].stack = w->sites.stack[s];
         }
         out->retained[*row].bytes += use->retained_bytes;
+        out->retained[*row].in_progress += use->in_progress_bytes;
         out->retained[*row].blocks += use->retained;
     }
     qsort(out->retained, out->retained_count, sizeof *out->retained, by_retained);
     return true;
 }
 
+/* ---- the step under way ------------------------------------------------------------------ */
+
+/* Whether a stack makes what outlives steps: parameters, an optimizer's state. */
+static bool outlives_steps(const mv_leak_work *w, const uint16_t *marks, mv_stack_id stack)
+{
+    return stack.row < w->trace->stacks.count &&
+           marks[stack.row] & (MV_MARK_PARAMETER | MV_MARK_OPTIMIZER | MV_MARK_STATE);
+}
+
+static bool find_in_progress(mv_leak_work *w)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+    const uint16_t *marks = mv_stack_marks(w->scratch, w->trace, w->sites.kinds);
+
+    if (!marks)
+        return false;
+    for (uint32_t i = a->count; i-- > a->preexisting && a->birth[i] >= w->out->steps.under_way;) {
+        if (a->freed[i] != MV_NEVER || w->out->is_leaked[i] ||
+            outlives_steps(w, marks, a->stack[i]))
+            continue;
+        w->out->in_progress.bytes += a->block[i];
+        w->out->in_progress.blocks++;
+        mv_leak_use_of(w, i)->in_progress_bytes += a->block[i];
+    }
+    return true;
+}
+
 /* ---- the verdict ------------------------------------------------------------------------- */
 
-static uint32_t most_occasions(const work *w, uint32_t *alive)
-{
-    uint32_t most = 0;
+/* What decides where no site grows. */
+typedef struct {
+    uint32_t alive;     /* blocks born in the trace */
+    uint32_t occasions; /* most of one site */
+    uint32_t list; /* the site in the program's own code that keeps most blocks, BLOCKS_OF_A_LIST
+                    * or more; MV_NO_ROW */
+    bool has_stacks;
+    bool comes_back; /* the least allocated in the last third is no more than in the middle one */
+} overview;
 
-    *alive = 0;
+static bool overlook(mv_leak_work *w, overview *o)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+
+    uint32_t most = BLOCKS_OF_A_LIST - 1;
+
+    *o = (overview){.list = MV_NO_ROW};
     for (uint32_t s = 0; s < w->sites.count; s++) {
-        *alive += w->uses[s].alive;
-        if (w->uses[s].occasions > most)
-            most = w->uses[s].occasions;
+        uint32_t place = mv_outer_of(&w->outer, w->sites.stack[s]);
+
+        if (w->uses[s].alive > most && place != MV_NO_ROW &&
+            w->outer.kind[place] != MV_OUTER_CALL) {
+            most = w->uses[s].alive;
+            o->list = s;
+        }
+        o->alive += w->uses[s].alive;
+        if (w->uses[s].occasions > o->occasions)
+            o->occasions = w->uses[s].occasions;
     }
-    return most;
+    for (uint32_t i = a->preexisting; i < a->count && !o->has_stacks; i++)
+        o->has_stacks = a->stack[i].row != MV_NO_ROW && a->stack[i].row != MV_EMPTY_STACK.row;
+    return mv_floor_comes_back(w->scratch, w->lives, &o->comes_back);
 }
 
-static void decide(work *w, bool doubtful)
+static const char *why_nameless(mv_leak_work *w)
+{
+    const mv_leak_floor *f = &w->out->floor;
+    char first[MV_SIZE_TEXT], last[MV_SIZE_TEXT], text[240];
+
+    if (f->steps < 2 || f->last <= f->first)
+        return "the recording has no stacks, so no line can be judged: record with "
+               "_record_memory_history(stacks='python')";
+    snprintf(text, sizeof text,
+             "the floor rises from %s to %s over %u steps, but the recording has no stacks, so no "
+             "line can be named: record with _record_memory_history(stacks='python')",
+             mv_size_text(first, f->first), mv_size_text(last, f->last), f->steps);
+    return mv_arena_text(w->arena, text, strlen(text));
+}
+
+static const char *why_list(mv_leak_work *w, uint32_t site)
+{
+    char label[160], text[320];
+
+    mv_culprit_label(w->trace, w->sites.kinds, w->sites.stack[site], label, sizeof label);
+    snprintf(text, sizeof text,
+             "no steps were found; %u blocks of %s are alive, which a list and a leak have in "
+             "common: mark the steps with torch.profiler.record_function(f'step {i}')",
+             w->uses[site].alive, label);
+    return mv_arena_text(w->arena, text, strlen(text));
+}
+
+static void set_verdict(mv_leaks *out, mv_leak_verdict verdict, const char *why)
+{
+    out->verdict = verdict;
+    out->why = why;
+}
+
+static void decide_without_steps(mv_leak_work *w, const overview *o)
 {
     mv_leaks *out = w->out;
-    uint32_t alive, occasions = most_occasions(w, &alive);
-    bool complete = w->lives->history == MV_HISTORY_COMPLETE;
 
-    out->verdict = MV_VERDICT_CLEAN;
-    if (out->count > 0) {
-        out->verdict = MV_VERDICT_LEAK;
-        out->why = "these lines keep more memory with every step, up to the end of the trace";
-    } else if (w->lives->events.count == 0) {
-        out->verdict = MV_VERDICT_UNKNOWN;
-        out->why = "the file has no events: memory history was not recorded";
-    } else if (alive == 0 && (complete || out->steps.count > 0)) {
-        out->why = "nothing that was allocated in the trace is alive at its end";
-    } else if (out->steps.count > 0 && doubtful) {
-        out->verdict = MV_VERDICT_UNKNOWN;
-        out->why = "memory was kept in several steps, but there are too few to tell growth "
-                   "from warm-up";
-    } else if (out->steps.count > 0) {
-        out->why = "no line keeps memory step after step";
-    } else if (occasions < OCCASIONS_TO_WORRY && complete) {
-        out->why = "no steps were found, but no line kept memory on more than two occasions";
-    } else {
-        out->verdict = MV_VERDICT_UNKNOWN;
-        out->why = "no steps were found in the trace: mark them with "
-                   "torch.profiler.record_function(f'step {i}')";
-    }
+    if (o->comes_back)
+        set_verdict(out, MV_VERDICT_CLEAN,
+                    "no steps were found, but the least allocated did not rise from the middle "
+                    "third of the recording to the last");
+    else if (w->lives->history == MV_HISTORY_TRUNCATED)
+        set_verdict(out, MV_VERDICT_UNKNOWN,
+                    "the recording holds less than two steps, since older events were dropped: "
+                    "raise max_entries of _record_memory_history");
+    else if (out->steps.count > 0)
+        set_verdict(out, MV_VERDICT_UNKNOWN,
+                    "only two steps ended within the recording, which show no habit: record "
+                    "seven or more");
+    else if (out->steps.under_way < w->lives->events.count)
+        set_verdict(
+            out, MV_VERDICT_UNKNOWN,
+            "the recording shows one step at most, within one call of the model: record seven "
+            "steps or more, or mark them with torch.profiler.record_function(f'step {i}')");
+    else if (o->list != MV_NO_ROW)
+        set_verdict(out, MV_VERDICT_UNKNOWN, why_list(w, o->list));
+    else if (o->occasions < OCCASIONS_TO_WORRY && w->lives->history == MV_HISTORY_COMPLETE)
+        set_verdict(out, MV_VERDICT_CLEAN,
+                    "no steps were found, but no line kept memory on more than two occasions");
+    else
+        set_verdict(out, MV_VERDICT_UNKNOWN,
+                    "no steps were found in the trace: mark them with "
+                    "torch.profiler.record_function(f'step {i}')");
 }
 
-static bool find(work *w)
+static void decide(mv_leak_work *w, const overview *o)
 {
-    bool doubtful = false;
+    mv_leaks *out = w->out;
+    bool complete = w->lives->history == MV_HISTORY_COMPLETE;
 
-    w->uses = mv_push_array(w->scratch, site_use, w->sites.count);
-    w->out->is_leaked = mv_push_array(w->arena, uint8_t, w->lives->allocs.count);
-    if (!w->uses || !w->out->is_leaked)
+    if (out->count > 0)
+        set_verdict(out, MV_VERDICT_LEAK,
+                    "these lines keep more memory with every step, up to the end of the trace");
+    else if (w->lives->events.count == 0)
+        set_verdict(out, MV_VERDICT_UNKNOWN,
+                    "the file has no events: memory history was not recorded");
+    else if (o->alive == 0 && (complete || out->steps.count > 0))
+        set_verdict(out, MV_VERDICT_CLEAN,
+                    "nothing that was allocated in the trace is alive at its end");
+    else if (w->is_nameless || !o->has_stacks)
+        set_verdict(out, MV_VERDICT_UNKNOWN, why_nameless(w));
+    else if (out->steps.count > 0 && w->is_doubtful)
+        set_verdict(out, MV_VERDICT_UNKNOWN,
+                    "memory was kept in several steps, but there are too few to tell growth "
+                    "from warm-up: record seven steps or more");
+    else if (out->steps.count >= STEPS_TO_BE_CLEAN)
+        set_verdict(out, MV_VERDICT_CLEAN, "no line keeps memory step after step");
+    else
+        decide_without_steps(w, o);
+}
+
+static bool measure_floor(mv_leak_work *w, mv_err *err)
+{
+    const mv_steps *steps = &w->out->steps;
+    uint32_t first = mv_growth_first_bin(steps->count);
+
+    if (mv_floor_find(w->scratch, w->lives, steps, &w->floor, err) != MV_OK)
         return false;
-    count_uses(w);
-    if (w->out->steps.count > 0) {
-        if (!gather(w))
-            return false;
-        doubtful = judge_sites(w);
-    }
-    add_retained(w);
-    if (!list_leaks(w) || !list_retained(w))
-        return false;
-    decide(w, doubtful);
+    if (steps->count > first)
+        w->out->floor = (mv_leak_floor){.first = w->floor.least[first],
+                                        .last = w->floor.least[steps->count - 1],
+                                        .steps = steps->count - first};
     return true;
+}
+
+static bool find(mv_leak_work *w, mv_err *err)
+{
+    overview o;
+
+    w->uses = mv_push_array(w->scratch, mv_site_use, w->sites.count);
+    w->out->is_leaked = mv_push_array(w->arena, uint8_t, w->lives->allocs.count);
+    if (!w->uses || !w->out->is_leaked ||
+        !mv_outer_find(w->scratch, w->trace, w->sites.kinds, &w->outer) || !measure_floor(w, err))
+        return false;
+    mv_leak_sites_count(w);
+    if (w->out->steps.count > 0 && !mv_leak_sites_judge(w))
+        return false;
+    add_retained(w);
+    if (!find_in_progress(w) || !list_leaks(w) || !list_retained(w) || !overlook(w, &o))
+        return false;
+    decide(w, &o);
+    return w->out->why != NULL;
 }
 
 mv_code mv_leaks_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_leaks *out,
@@ -600,7 +412,8 @@ mv_code mv_leaks_find(mv_arena *arena, const mv_trace *trace, const mv_lives *li
 {
     mv_arena scratch;
     mv_lives before;
-    work w = {.arena = arena, .scratch = &scratch, .trace = trace, .lives = &before, .out = out};
+    mv_leak_work w = {
+        .arena = arena, .scratch = &scratch, .trace = trace, .lives = &before, .out = out};
     mv_code code;
 
     *out = (mv_leaks){.why = "", .exit_event = mv_exit_event(trace, lives)};
@@ -611,7 +424,7 @@ mv_code mv_leaks_find(mv_arena *arena, const mv_trace *trace, const mv_lives *li
     code = mv_lives_before_exit(&scratch, trace, lives, &before, err);
     if (code == MV_OK)
         code = mv_sites_find(&scratch, trace, &w.sites, err);
-    if (code == MV_OK && !find(&w))
+    if (code == MV_OK && !find(&w, err))
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "leaks");
     mv_arena_release(&scratch);
     return code;

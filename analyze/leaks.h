@@ -33,7 +33,9 @@ typedef enum {
     X(OBJECT, "object")             /* tensors of objects that are made again and again */      \
     X(CYCLE, "reference_cycle")     /* freed from time to time, many steps' blocks at once */   \
     X(OPTIMIZER, "optimizer_state") /* state of optimizers that are made again and again */     \
-    X(COMMUNICATION, "communication")
+    X(COMMUNICATION, "communication")                                                           \
+    X(GROWING_BLOCK, "growing_block") /* one block, copied into a larger one in each step */    \
+    X(PRIVATE_POOL, "private_pool")   /* each step's blocks lie in a memory pool of their own */
 
 typedef enum {
 #define MV_LEAK_KIND_ENUM(name, text) MV_LEAK_##name,
@@ -61,8 +63,16 @@ typedef struct {
 typedef struct {
     uint64_t bytes;
     uint32_t blocks;
-    mv_stack_id stack; /* of the site with most of the bytes; MV_NO_STACK: not recorded */
+    uint64_t in_progress; /* part of `bytes`: of the step that was under way at the end */
+    mv_stack_id stack;    /* of the site with most of the bytes; MV_NO_STACK: not recorded */
 } mv_retained;
+
+/* The least allocated in the first whole step after the warm-up and in the last whole step
+ * (analyze/floor.h). */
+typedef struct {
+    uint64_t first, last;
+    uint32_t steps; /* whole steps from the first to the last; 0: there is none */
+} mv_leak_floor;
 
 typedef struct {
     mv_leak_verdict verdict;
@@ -79,6 +89,13 @@ typedef struct {
     uint32_t exit_event; /* from here on a captured program ends: what is alive ahead of it counts;
                           * the number of events when there is no such end */
     uint64_t preexisting_bytes; /* part of retained_bytes: from before the first event */
+    mv_leak_floor floor;
+    /* Part of the retained: born in the step that was under way at the end, parameters and an
+     * optimizer's state left out. */
+    struct {
+        uint64_t bytes;
+        uint32_t blocks;
+    } in_progress;
 } mv_leaks;
 
 /* Judges one device. Everything returned lives in `arena`. Fails only for want of memory. */
@@ -101,6 +118,9 @@ typedef struct {
 mv_code mv_leaks_outlook(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          const mv_leaks *leaks, uint64_t capacity, mv_leak_outlook *out,
                          mv_err *err);
+
+/* Compares two mv_leak for qsort: most bytes first, then the earlier one. */
+int mv_leak_order(const void *a, const void *b);
 
 const char *mv_leak_verdict_name(mv_leak_verdict verdict); /* "leak" */
 const char *mv_leak_kind_name(mv_leak_kind kind);          /* "autograd_graph" */

@@ -71,8 +71,7 @@ static const known_frame native_frames[] = {
     {NULL, "at::native::addmm", MV_MARK_MATMUL},
 };
 
-/* Whether `part` occurs in the path, from the start of a component on. */
-static bool path_has(mv_span path, const char *part)
+bool mv_path_has(mv_span path, const char *part)
 {
     size_t length = strlen(part);
 
@@ -97,7 +96,7 @@ static uint16_t marks_of_python(const mv_trace *trace, uint32_t frame)
 
     for (unsigned i = 0; i < sizeof python_frames / sizeof *python_frames; i++) {
         const known_frame *k = &python_frames[i];
-        if ((!k->function || strcmp(function, k->function) == 0) && path_has(file, k->file))
+        if ((!k->function || strcmp(function, k->function) == 0) && mv_path_has(file, k->file))
             marks |= k->marks;
     }
     return marks;

@@ -20,6 +20,10 @@ enum {
     MV_MARK_MATMUL = 1 << 10        /* may have made the workspace of cuBLAS on the way */
 };
 
+/* Whether `part` occurs in a path, from the start of a component on. A slash in `part` stands for
+ * either slash. */
+bool mv_path_has(mv_span path, const char *part);
+
 /* The marks of every stack: [stacks.count] bits. Linear in frames. An empty stack, which is what
  * the threads of the backward pass leave, counts as BACKWARD if any other stack shows that there
  * are such passes. NULL when memory is out. */

@@ -32,7 +32,9 @@ typedef struct {
     uint32_t first, last;
     uint64_t number; /* the last number in the latest name */
     bool numbered;   /* it rose from each mark to the next */
-    bool is_moment;  /* memviz_mark and the like, not starts of ranges */
+    bool is_moment;  /* memviz_mark and the like, not ranges */
+    bool is_within;  /* most marks lie within one outermost call of a module */
+    uint32_t within; /* so many */
 } series;
 
 typedef struct {
@@ -159,11 +161,43 @@ static bool name_says_step(const char *name)
     return false;
 }
 
+static bool is_optimizer_step(const char *name)
+{
+    return strncmp(name, "Optimizer.step", 14) == 0;
+}
+
+/* Ranges that libraries make for each of their calls: NCCL's collectives, operators (by
+ * torch.autograd.profiler.emit_nvtx and record_function), the parts of FSDP and DDP. */
+static bool is_of_library(const char *name)
+{
+    static const char *const starts[] = {"nccl",
+                                         "ncclGroup",
+                                         "c10d::",
+                                         "aten::",
+                                         "at::",
+                                         "autograd::",
+                                         "torch::",
+                                         "gloo:",
+                                         "FSDP::",
+                                         "FullyShardedDataParallel.",
+                                         "DistributedDataParallel.",
+                                         "enumerate(DataLoader)",
+                                         "cudnn",
+                                         "cublas",
+                                         "thrust::",
+                                         "cub::"};
+
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (strncmp(name, starts[i], strlen(starts[i])) == 0)
+            return true;
+    return false;
+}
+
 static name_class class_of(const series *row)
 {
     if (strncmp(row->name, "ProfilerStep", 12) == 0)
         return NAME_PROFILER;
-    if (strncmp(row->name, "Optimizer.step", 14) == 0)
+    if (is_optimizer_step(row->name))
         return NAME_OPTIMIZER;
     if (strncmp(row->name, "Optimizer.", 10) == 0)
         return NAME_RECURS;
@@ -204,7 +238,8 @@ static const series *set_best(const series_set *set, uint32_t events)
     const series *best = NULL;
 
     for (uint32_t i = 0; i < set->count; i++)
-        if (set->rows[i].count >= 2 && (!best || better_series(&set->rows[i], best, events)))
+        if (set->rows[i].count >= 2 && !set->rows[i].is_within &&
+            (!best || better_series(&set->rows[i], best, events)))
             best = &set->rows[i];
     return best;
 }
@@ -232,7 +267,14 @@ static bool device_has_starts(const mv_annotations *a, uint32_t device)
     return false;
 }
 
-/* Calls back with every START and MARK that lies in the window of the events. */
+/* A step of an optimizer ends the step of the program; other ranges begin it. */
+static mv_stage stage_wanted(const char *name)
+{
+    return is_optimizer_step(name) ? MV_STAGE_END : MV_STAGE_START;
+}
+
+/* Calls back with every MARK, START of a range and END of an optimizer's step that lies in the
+ * window of the events. */
 typedef void mark_fn(void *user, const char *text, bool is_moment, uint32_t at);
 
 static void each_annotation(const mv_trace *trace, const mv_lives *lives, mark_fn *call, void *user)
@@ -244,14 +286,16 @@ static void each_annotation(const mv_trace *trace, const mv_lives *lives, mark_f
     if (e->count == 0 || e->time_us[0] == MV_NO_TIME)
         return;
     for (uint32_t i = 0; i < a->count; i++) {
+        const char *name = mv_string_text(trace, a->name[i]);
         bool is_moment = a->stage[i] == MV_STAGE_MARK;
-        if ((a->stage[i] != MV_STAGE_START && !is_moment) || a->time_us[i] < e->time_us[0])
+
+        if ((a->stage[i] != stage_wanted(name) && !is_moment) || a->time_us[i] < e->time_us[0])
             continue;
         if (own && !is_moment && a->device[i] != (int32_t)lives->device)
             continue;
         if (lives->goes_on && a->time_us[i] > e->time_us[e->count - 1])
             continue;
-        call(user, mv_string_text(trace, a->name[i]), is_moment, event_at(e, a->time_us[i]));
+        call(user, name, is_moment, event_at(e, a->time_us[i]));
     }
 }
 
@@ -279,7 +323,66 @@ static void each_metadata(const mv_trace *trace, const mv_lives *lives, mark_fn 
 
 static void add_to_set(void *user, const char *text, bool is_moment, uint32_t at)
 {
-    set_add(user, text, is_moment, at);
+    if (!is_of_library(text))
+        set_add(user, text, is_moment, at);
+}
+
+/* ---- marks within a call ----------------------------------------------------------------- */
+
+/* Counts the marks that lie within one outermost call: the allocations before and after them
+ * belong to the same one. */
+typedef struct {
+    series_set *set;
+    const mv_lives *lives;
+    const mv_outer *outer;
+    uint32_t row; /* the first allocation at or after the latest mark */
+} within_search;
+
+/* Whether code outside of modules, or another call, runs between the allocation before `row` and
+ * `row`; backward passes are within a call of backward(). */
+static bool lies_within(const within_search *s, uint32_t row)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    uint32_t before, after;
+
+    if (row <= a->preexisting || row >= a->count)
+        return false;
+    before = mv_outer_of(s->outer, a->stack[row - 1]);
+    after = mv_outer_of(s->outer, a->stack[row]);
+    if (before == MV_NO_ROW || after != before)
+        return before == after;
+    return s->outer->kind[before] == MV_OUTER_CALL;
+}
+
+static void count_within(void *user, const char *text, bool is_moment, uint32_t at)
+{
+    within_search *s = user;
+    const mv_alloc_lives *a = &s->lives->allocs;
+    char name[NAME_BYTES];
+    series *row;
+
+    if (is_of_library(text))
+        return;
+    if (s->row > a->count || (s->row > a->preexisting && a->birth[s->row - 1] >= at))
+        s->row = a->preexisting;
+    while (s->row < a->count && (a->birth[s->row] == MV_BEFORE || a->birth[s->row] < at))
+        s->row++;
+    name_without_numbers(text, name);
+    row = set_find(s->set, name, is_moment);
+    if (row)
+        row->within += lies_within(s, s->row);
+}
+
+/* Names that promise nothing may be those of layers or of time steps within a pass. */
+static void judge_within(series_set *set)
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        series *row = &set->rows[i];
+        name_class class = class_of(row);
+
+        row->is_within = (class == NAME_RECURS || class == NAME_NUMBERED) &&
+                         !name_says_step(row->name) && 2 * row->within > row->count;
+    }
 }
 
 /* Collects the positions of one series. */
@@ -306,15 +409,18 @@ typedef void each_fn(const mv_trace *, const mv_lives *, mark_fn *, void *);
 
 /* Steps from the best series that `each` delivers; out->count stays 0 when there is none. */
 static bool named_steps(mv_arena *arena, mv_arena *scratch, const mv_trace *trace,
-                        const mv_lives *lives, each_fn *each, mv_steps *out)
+                        const mv_lives *lives, const mv_outer *outer, each_fn *each, mv_steps *out)
 {
     series_set set = {.arena = scratch};
+    within_search within = {&set, lives, outer, lives->allocs.preexisting};
     const series *best;
     collector c;
 
     each(trace, lives, add_to_set, &set);
+    each(trace, lives, count_within, &within);
     if (set.failed)
         return false;
+    judge_within(&set);
     best = set_best(&set, lives->events.count);
     if (!best)
         return true;
@@ -337,24 +443,44 @@ static double steps_cover(const mv_steps *s, const mv_lives *lives)
     return cover_of(s->at[0], s->at[s->count - 1], s->count, lives->events.count);
 }
 
+/* Whether most steps call modules. */
+static bool call_modules(const mv_lives *lives, const mv_outer *outer, const mv_steps *steps)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    uint32_t bin = 0, calls = 0, latest = MV_NO_ROW;
+
+    for (uint32_t i = a->preexisting; i < a->count; i++) {
+        uint32_t place = mv_outer_of(outer, a->stack[i]);
+
+        while (bin < steps->count && steps->at[bin] <= a->birth[i])
+            bin++;
+        if (bin == latest || place == MV_NO_ROW || outer->kind[place] != MV_OUTER_CALL)
+            continue;
+        latest = bin;
+        calls++;
+    }
+    return 2 * (uint64_t)calls > steps->count;
+}
+
 static bool steps_choose(mv_arena *arena, mv_arena *scratch, const mv_trace *trace,
-                         const mv_lives *lives, mv_steps *out)
+                         const mv_lives *lives, const mv_outer *outer, mv_steps *out)
 {
     mv_steps named = {.source = MV_STEPS_ANNOTATION, .name = "", .stack = MV_NO_STACK};
     mv_steps marks = {.source = MV_STEPS_MARK, .name = "", .stack = MV_NO_STACK};
     mv_steps inferred = {.source = MV_STEPS_INFERRED, .name = "", .stack = MV_NO_STACK};
 
-    if (!named_steps(arena, scratch, trace, lives, each_annotation, &named))
+    if (!named_steps(arena, scratch, trace, lives, outer, each_annotation, &named))
         return false;
     if (steps_cover(&named, lives) < COVER_WANTED &&
-        !named_steps(arena, scratch, trace, lives, each_metadata, &marks))
+        !named_steps(arena, scratch, trace, lives, outer, each_metadata, &marks))
         return false;
     if (steps_cover(&marks, lives) > steps_cover(&named, lives))
         named = marks;
     if (steps_cover(&named, lives) < COVER_WANTED &&
-        !mv_period_find(arena, scratch, trace, lives, &inferred.at, &inferred.count,
+        !mv_period_find(arena, scratch, lives, outer, &inferred.at, &inferred.count,
                         &inferred.stack))
         return false;
+    inferred.is_of_lines = !call_modules(lives, outer, &inferred);
     if (inferred.count > 0 && steps_cover(&inferred, lives) > steps_cover(&named, lives))
         named = inferred;
     if (named.count >= 2)
@@ -362,17 +488,96 @@ static bool steps_choose(mv_arena *arena, mv_arena *scratch, const mv_trace *tra
     return true;
 }
 
+/* ---- the step under way ------------------------------------------------------------------ */
+
+/* Where the latest range of a kind began and ended. */
+typedef struct {
+    const char *name;      /* of the steps, numbers as N */
+    uint32_t begun, ended; /* MV_NO_ROW: never */
+    uint32_t optimizer_ended;
+} latest_range;
+
+static latest_range find_latest(const mv_trace *trace, const mv_lives *lives, const char *name)
+{
+    const mv_annotations *a = &trace->annotations;
+    const mv_events *e = &lives->events;
+    latest_range latest = {name, MV_NO_ROW, MV_NO_ROW, MV_NO_ROW};
+
+    if (e->count == 0 || e->time_us[0] == MV_NO_TIME)
+        return latest;
+    for (uint32_t i = 0; i < a->count; i++) {
+        const char *text = mv_string_text(trace, a->name[i]);
+        char own[NAME_BYTES];
+        uint32_t at;
+
+        if (a->time_us[i] < e->time_us[0] ||
+            (lives->goes_on && a->time_us[i] > e->time_us[e->count - 1]))
+            continue;
+        at = event_at(e, a->time_us[i]);
+        if (is_optimizer_step(text) && a->stage[i] == MV_STAGE_END)
+            latest.optimizer_ended = at;
+        name_without_numbers(text, own);
+        if (strcmp(own, name) != 0)
+            continue;
+        if (a->stage[i] == MV_STAGE_END)
+            latest.ended = at;
+        else
+            latest.begun = at;
+    }
+    return latest;
+}
+
+/* Where the last outermost call of a module begins. */
+static uint32_t last_call(const mv_lives *lives, const mv_outer *outer)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    uint32_t call = MV_NO_ROW, at = lives->events.count;
+
+    for (uint32_t i = a->count; i-- > a->preexisting;) {
+        uint32_t place = mv_outer_of(outer, a->stack[i]);
+
+        if (call != MV_NO_ROW && place != call)
+            break;
+        if (place == MV_NO_ROW || outer->kind[place] != MV_OUTER_CALL)
+            continue;
+        call = place;
+        at = a->birth[i];
+    }
+    return at;
+}
+
+static uint32_t step_under_way(const mv_trace *trace, const mv_lives *lives, const mv_outer *outer,
+                               const mv_steps *steps)
+{
+    latest_range latest = find_latest(trace, lives, steps->name);
+
+    if (steps->source == MV_STEPS_ANNOTATION && !is_optimizer_step(steps->name) &&
+        latest.ended != MV_NO_ROW && latest.ended >= latest.begun)
+        return latest.ended;
+    if (steps->count > 0)
+        return steps->at[steps->count - 1];
+    if (latest.optimizer_ended != MV_NO_ROW)
+        return latest.optimizer_ended;
+    return last_call(lives, outer);
+}
+
 mv_code mv_steps_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_steps *out,
                       mv_err *err)
 {
     mv_arena scratch;
+    mv_outer outer;
+    uint8_t *kinds;
     bool found;
 
     *out = (mv_steps){.source = MV_STEPS_NONE, .name = "", .stack = MV_NO_STACK};
     if (lives->events.count == 0)
         return MV_OK;
     mv_arena_init(&scratch, arena->budget);
-    found = steps_choose(arena, &scratch, trace, lives, out);
+    kinds = mv_frame_kinds(&scratch, trace);
+    found = kinds && mv_outer_find(&scratch, trace, kinds, &outer) &&
+            steps_choose(arena, &scratch, trace, lives, &outer, out);
+    if (found)
+        out->under_way = step_under_way(trace, lives, &outer, out);
     mv_arena_release(&scratch);
     return found ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "training steps");
 }

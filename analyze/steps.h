@@ -6,8 +6,8 @@
  *     marks                  at[0]       at[1]       at[2]                at[count-1]
  *     bin             0            1           2                               count
  *
- * Where the marks stand within an iteration does not matter (an optimizer's step comes near its
- * end, a profiler's step at its start), only that they come once in each. docs/leaks.md tells how
+ * Where the marks are within an iteration does not matter (an optimizer's step ends near its end, a
+ * profiler's step begins at its start), only that they come once in each. docs/leaks.md tells how
  * the marks are chosen. */
 #ifndef MV_STEPS_H
 #define MV_STEPS_H
@@ -27,6 +27,11 @@ typedef struct {
     uint32_t *at;      /* [count] event positions, ascending */
     const char *name;  /* of the annotation or mark; "" otherwise */
     mv_stack_id stack; /* INFERRED: the stack that recurs; MV_NO_STACK otherwise */
+    bool is_of_lines;  /* INFERRED: most steps call no module */
+    /* The event with which the step began that was not finished at the end: the last mark, even
+     * where it is the only one; else the beginning of the last outermost call of a module; the
+     * number of events where there is neither. */
+    uint32_t under_way;
 } mv_steps;
 
 /* Finds the steps; O(n log n). Fails only for want of memory. */

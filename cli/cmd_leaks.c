@@ -56,13 +56,16 @@ static mv_leak_verdict verdict_of_all(const judgement *j)
     return clean && !unknown ? MV_VERDICT_CLEAN : MV_VERDICT_UNKNOWN;
 }
 
-/* The steps of the first device that has some. */
-static const mv_steps *steps_of_all(const judgement *j)
+/* What stands for all devices: the first one that leaks, else the first one that has steps. */
+static const mv_leaks *first_of_all(const judgement *j)
 {
     for (uint32_t i = 0; i < j->end - j->first; i++)
+        if (j->found[i].count > 0)
+            return &j->found[i];
+    for (uint32_t i = 0; i < j->end - j->first; i++)
         if (j->found[i].steps.source != MV_STEPS_NONE)
-            return &j->found[i].steps;
-    return j->end > j->first ? &j->found[0].steps : NULL;
+            return &j->found[i];
+    return j->end > j->first ? &j->found[0] : NULL;
 }
 
 /* ---- JSON -------------------------------------------------------------------------------- */
@@ -79,6 +82,28 @@ static cJSON *steps_json(mv_report *r, const mv_steps *steps)
     mv_json_add_text(r, o, "source", mv_steps_source_name(steps ? steps->source : MV_STEPS_NONE));
     mv_json_add_u64(r, o, "count", steps ? steps->count : 0);
     mv_json_add_text(r, o, "name", steps ? steps->name : "");
+    return o;
+}
+
+static cJSON *floor_json(mv_report *r, const mv_leak_floor *floor)
+{
+    cJSON *o;
+
+    if (!floor || floor->steps == 0)
+        return cJSON_CreateNull();
+    o = mv_json_object(r, NULL, NULL);
+    mv_json_add_u64(r, o, "first", floor->first);
+    mv_json_add_u64(r, o, "last", floor->last);
+    mv_json_add_u64(r, o, "steps", floor->steps);
+    return o;
+}
+
+static cJSON *in_progress_json(mv_report *r, uint64_t bytes, uint64_t blocks)
+{
+    cJSON *o = mv_json_object(r, NULL, NULL);
+
+    mv_json_add_u64(r, o, "bytes", bytes);
+    mv_json_add_u64(r, o, "blocks", blocks);
     return o;
 }
 
@@ -141,6 +166,7 @@ static void add_retained(mv_report *r, cJSON *array, const judgement *j, uint32_
         mv_json_add_u64(r, o, "device", device);
         mv_json_add_u64(r, o, "bytes", kept->bytes);
         mv_json_add_u64(r, o, "blocks", kept->blocks);
+        mv_json_add_u64(r, o, "in_progress", kept->in_progress);
         mv_culprit_label(j->trace, j->kinds, kept->stack, label, sizeof label);
         mv_json_add_text(r, o, "label", labels ? labels[i] : label);
         add_culprit(r, o, j, label, kept->stack);
@@ -178,6 +204,9 @@ static cJSON *devices_json(mv_report *r, const judgement *j)
         if (found->exit_event < mv_trace_events(j->trace, j->first + i).count)
             mv_json_add_u64(r, o, "exit_event", found->exit_event);
         mv_json_add_u64(r, o, "preexisting_bytes", found->preexisting_bytes);
+        mv_json_add(r, o, "floor", floor_json(r, &found->floor));
+        mv_json_add(r, o, "in_progress",
+                    in_progress_json(r, found->in_progress.bytes, found->in_progress.blocks));
         mv_json_add(r, o, "outlook", outlook_json(r, &j->outlook[i]));
     }
     return array;
@@ -186,6 +215,8 @@ static cJSON *devices_json(mv_report *r, const judgement *j)
 static int put_json(const judgement *j)
 {
     mv_report report, *r = &report;
+    const mv_leaks *first = first_of_all(j);
+    uint64_t bytes = 0, blocks = 0;
     cJSON *leaks, *retained;
 
     mv_report_open(r, j->cli);
@@ -194,9 +225,13 @@ static int put_json(const judgement *j)
     for (uint32_t i = j->first; i < j->end; i++) {
         add_leaks(r, leaks, j, i);
         add_retained(r, retained, j, i);
+        bytes += j->found[i - j->first].in_progress.bytes;
+        blocks += j->found[i - j->first].in_progress.blocks;
     }
     mv_report_member(r, "verdict", text_json(r, mv_leak_verdict_name(j->verdict)));
-    mv_report_member(r, "steps", steps_json(r, steps_of_all(j)));
+    mv_report_member(r, "steps", steps_json(r, first ? &first->steps : NULL));
+    mv_report_member(r, "floor", floor_json(r, first ? &first->floor : NULL));
+    mv_report_member(r, "in_progress", in_progress_json(r, bytes, blocks));
     mv_report_member(r, "leaks", leaks);
     mv_report_member(r, "retained", retained);
     mv_report_member(r, "devices", devices_json(r, j));
@@ -234,9 +269,9 @@ static void put_leak(const judgement *j, uint32_t device, const mv_leak *leak)
     mv_out_style(out, MV_STYLE_BOLD);
     mv_prose_put_cut(out, mv_prose_room(out, 42), label);
     mv_out_style(out, MV_STYLE_NONE);
-    mv_out_format(out, ": %s a step\n  %s in %u blocks are alive at the end%s\n",
+    mv_out_format(out, ": %s a step\n  %s in %u block%s alive at the end%s\n",
                   mv_size_text(step, leak->bytes_per_step), mv_size_text(bytes, leak->bytes),
-                  leak->blocks, lines);
+                  leak->blocks, leak->blocks == 1 ? " is" : "s are", lines);
     put_moment(j, "  first", device, leak->first_event);
     put_moment(j, ", last", device, leak->last_event);
     mv_out_format(out, "; confidence %.2f\n", leak->confidence);
@@ -251,19 +286,27 @@ static void put_leak(const judgement *j, uint32_t device, const mv_leak *leak)
     mv_stack_put(out, j->trace, j->kinds, leak->stack, j->cli->options.all_frames, 6);
 }
 
+/* What the step under way holds has a column of its own where there is some. */
 static void put_retained(const judgement *j, const mv_leaks *found)
 {
     static const mv_column columns[] = {
         {"retained", MV_UNIT_BYTES, 9}, {"blocks", MV_UNIT_COUNT, 0}, {"by", MV_UNIT_TEXT, 0}};
+    static const mv_column with_step[] = {{"retained", MV_UNIT_BYTES, 9},
+                                          {"of the step under way", MV_UNIT_BYTES, 9},
+                                          {"blocks", MV_UNIT_COUNT, 0},
+                                          {"by", MV_UNIT_TEXT, 0}};
     const char **labels = retained_labels(j, found);
+    bool has_step = found->in_progress.bytes > 0;
     mv_sheet sheet;
 
     if (found->retained_count == 0)
         return;
-    mv_sheet_init(&sheet, &j->cli->scratch, columns, 3);
+    mv_sheet_init(&sheet, &j->cli->scratch, has_step ? with_step : columns, has_step ? 4 : 3);
     for (uint32_t i = 0; i < found->retained_count && i < j->limit; i++) {
         const mv_retained *kept = &found->retained[i];
         mv_sheet_size(&sheet, kept->bytes);
+        if (has_step)
+            mv_sheet_size(&sheet, kept->in_progress);
         mv_sheet_count(&sheet, kept->blocks);
         mv_sheet_text(&sheet, labels ? labels[i] : "?");
     }
@@ -321,6 +364,33 @@ static void put_outlook(const judgement *j, uint32_t device, const mv_leak_outlo
                   outlook->steps == 1 ? "" : "s", after);
 }
 
+static void put_floor(const judgement *j, const mv_leaks *found)
+{
+    const mv_leak_floor *f = &found->floor;
+    char first[MV_SIZE_TEXT], last[MV_SIZE_TEXT], rise[MV_SIZE_TEXT];
+    bool falls = f->last < f->first;
+
+    if (f->steps < 2)
+        return;
+    mv_out_format(j->out, "  floor (least allocated in a step): %s -> %s",
+                  mv_size_text(first, f->first), mv_size_text(last, f->last));
+    if (f->last != f->first)
+        mv_out_format(j->out, " (%c%s)", falls ? '-' : '+',
+                      mv_size_text(rise, falls ? f->first - f->last : f->last - f->first));
+    mv_out_format(j->out, " over %u steps\n", f->steps);
+}
+
+static void put_in_progress(const judgement *j, const mv_leaks *found)
+{
+    char bytes[MV_SIZE_TEXT];
+
+    if (found->in_progress.bytes > 0)
+        mv_out_format(j->out,
+                      "  in the step that was under way: %s in %u block%s, retained so far\n",
+                      mv_size_text(bytes, found->in_progress.bytes), found->in_progress.blocks,
+                      found->in_progress.blocks == 1 ? "" : "s");
+}
+
 static void put_summary(const judgement *j, uint32_t device, const mv_leaks *found)
 {
     char live[MV_SIZE_TEXT], leaked[MV_SIZE_TEXT], kept[MV_SIZE_TEXT];
@@ -340,9 +410,11 @@ static void put_summary(const judgement *j, uint32_t device, const mv_leaks *fou
         mv_out_char(j->out, '\n');
     }
     put_steps(j->out, &found->steps);
+    put_floor(j, found);
     mv_out_format(j->out, "  alive at the end: %s = %s leaked + %s retained\n",
                   mv_size_text(live, found->live_bytes), mv_size_text(leaked, found->leaked_bytes),
                   mv_size_text(kept, found->retained_bytes));
+    put_in_progress(j, found);
     if (found->exit_event < mv_trace_events(j->trace, device).count)
         mv_out_format(j->out,
                       "  the end is event %u, where the program's exit begins to free everything\n",

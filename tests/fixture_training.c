@@ -169,6 +169,8 @@ static void optimize(run *r, uint32_t step)
         uint64_t temporary = take(r, r->width[l] * 64, foreach);
         drop(r, &temporary);
     }
+    if (r->truth->marks == MVT_MARKS_OPTIMIZER)
+        mvt_annotate(r->t, "Optimizer.step#AdamW.step", false, 0);
 }
 
 /* ---- habits ------------------------------------------------------------------------------ */
@@ -298,7 +300,7 @@ static void draw_run(run *r, mvt_leak leak_kind)
     r->leak_varies = draw(r, 4) == 0;
     r->leak_each = 2 + (uint32_t)draw(r, 6);
     if (leak_kind == MVT_LEAK_SELDOM)
-        least = 4 * r->leak_each + 2;
+        least = 7 * r->leak_each + 2;
     if (leak_kind == MVT_LEAK_LATE)
         least = 16;
     r->steps = least + (uint32_t)draw(r, 40);

@@ -34,6 +34,13 @@ static void annotate(mvt_trace *t, const char *format, int number)
     mvt_annotate(t, name, true, 0);
 }
 
+/* An optimizer's step, which ends the step of the program. */
+static void optimize(mvt_trace *t, const char *name)
+{
+    mvt_annotate(t, name, true, 0);
+    mvt_annotate(t, name, false, 0);
+}
+
 static void heap(mvt_trace *t)
 {
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "f:a.py:1");
@@ -49,14 +56,14 @@ Test(steps, optimizer_marks)
         annotate(t, "Optimizer.zero_grad#AdamW.zero_grad", 0);
         for (int k = 0; k < 3; k++)
             work(t, 1024, "f:a.py:2");
-        annotate(t, "Optimizer.step#AdamW.step", 0);
+        optimize(t, "Optimizer.step#AdamW.step");
         work(t, 1024, "f:a.py:3");
     }
     s = steps_of(t);
     cr_expect_eq(s.source, MV_STEPS_ANNOTATION);
     cr_expect_str_eq(s.name, "Optimizer.step#AdamW.step");
     cr_assert_eq(s.count, 5);
-    cr_expect_eq(s.at[0], 1 + 9, "an event behind the segment and three allocations");
+    cr_expect_eq(s.at[0], 1 + 9, "an event after the segment and three allocations");
     cr_expect_eq(s.at[1], s.at[0] + 12);
     cr_expect_eq(mv_steps_bin(&s, s.at[0] - 1), 0);
     cr_expect_eq(mv_steps_bin(&s, s.at[0]), 1);
@@ -73,7 +80,7 @@ Test(steps, profiler_marks_come_before_the_optimizer_s)
     for (int i = 0; i < 9; i++) {
         annotate(t, "ProfilerStep#%d", i);
         work(t, 1024, "f:a.py:2");
-        annotate(t, "Optimizer.step#SGD.step", 0);
+        optimize(t, "Optimizer.step#SGD.step");
         work(t, 1024, "f:a.py:3");
     }
     s = steps_of(t);
@@ -82,7 +89,7 @@ Test(steps, profiler_marks_come_before_the_optimizer_s)
     mvt_drop(t);
 }
 
-Test(steps, a_last_mark_without_events_behind_it_counts)
+Test(steps, a_last_mark_without_events_after_it_counts)
 {
     mvt_trace *t = mvt_new();
     mv_steps s;
@@ -90,7 +97,7 @@ Test(steps, a_last_mark_without_events_behind_it_counts)
     heap(t);
     for (int i = 0; i < 3; i++) {
         work(t, 1024, "f:a.py:2");
-        annotate(t, "Optimizer.step#SGD.step", 0);
+        optimize(t, "Optimizer.step#SGD.step");
     }
     s = steps_of(t);
     cr_assert_eq(s.count, 3);

@@ -339,6 +339,15 @@ static void add_doubts(gathering *g)
                                         residual < 0 ? "less" : "more")});
 }
 
+static const char *why_no_leak(gathering *g)
+{
+    const mv_leaks *leaks = &g->device->leaks;
+
+    return leaks->in_progress.bytes == 0 ? leaks->why
+                                         : say(g, "%s; in the step that was under way: %s",
+                                               leaks->why, size_of(g, leaks->in_progress.bytes));
+}
+
 static void add_fine(gathering *g)
 {
     const mv_document_device *d = g->device;
@@ -348,7 +357,7 @@ static void add_fine(gathering *g)
                    .kind = d->leaks.verdict == MV_VERDICT_CLEAN ? MV_FINDING_FINE : MV_FINDING_NOTE,
                    .title =
                        d->leaks.verdict == MV_VERDICT_CLEAN ? "no leak" : "leaks cannot be judged",
-                   .what = d->leaks.why});
+                   .what = why_no_leak(g)});
     if (!d->fragmentation.fragmented)
         add(g, (mv_finding){.kind = MV_FINDING_FINE,
                             .title = say(g, "not fragmented: %s reserved, %s needed",
