@@ -187,16 +187,23 @@ static mv_code detail(trial *t, mv_oom *o, uint32_t domain, mv_err *err)
 
 /* ---- all --------------------------------------------------------------------------------- */
 
+static bool is_tried(const trial *t, uint32_t index)
+{
+    return index < MV_MOST_OOM_TRIALS || index + 1 == t->out->count ||
+           (uint64_t)(index + 1) * t->lives->events.count <= MV_MOST_OOM_EVENTS;
+}
+
 static mv_code look_on(trial *t, mv_oom *o, uint32_t index, mv_err *err)
 {
+    bool tried = is_tried(t, index);
     mv_code code = MV_OK;
 
     o->outlook.overhead = 1;
-    if (index < MV_MOST_OOM_DETAILS)
+    if (index < MV_MOST_OOM_DETAILS || tried)
         code = mv_oom_look_ahead(&t->prospect, o, err);
-    if (code == MV_OK && index < MV_MOST_OOM_TRIALS)
+    if (code == MV_OK && tried)
         code = mv_oom_find_leak(&t->prospect, o, err);
-    if (code == MV_OK && index < MV_MOST_OOM_TRIALS)
+    if (code == MV_OK && tried)
         code = mv_oom_try_expandable(&t->prospect, o, err);
     return code;
 }

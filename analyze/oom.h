@@ -93,10 +93,12 @@ typedef struct {
     mv_oom_change change;
 } mv_oom;
 
-/* The details cost as much as the heap is large, so only the first failures have them; replays and
- * leaks as much as the trace is long. */
+/* The details cost as much as the heap is large, so only the first failures have them. Replays and
+ * leaks cost as much as the trace is long: the first failures have them, the last, and as many as
+ * come to this many events. */
 #define MV_MOST_OOM_DETAILS 64
 #define MV_MOST_OOM_TRIALS  8
+#define MV_MOST_OOM_EVENTS  4000000u
 
 typedef struct {
     uint32_t count;

@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "analyze/culprit.h"
 #include "tests/fixture.h"
@@ -243,6 +244,115 @@ Test(oom, a_full_device_that_pytorch_does_not_fill_is_outside)
     expect(t, MV_OOM_OUTSIDE);
 }
 
+/* ---- whether the run would have gone on ----------------------------------------------------- */
+
+/* Segments of 64 MiB, of each of which `kept` MiB stay in use; `rounds` times all of it was in use
+ * before. */
+static mvt_trace *holes_of(uint32_t segments, uint64_t kept, uint32_t rounds)
+{
+    mvt_trace *t = mvt_new();
+
+    for (uint32_t i = 0; i < segments; i++)
+        mvt_segment_alloc(t, .addr = 0x40000000 + i * 0x10000000ull, .bytes = 64 * MIB);
+    for (uint32_t k = 0; k < rounds; k++) {
+        for (uint32_t i = 0; i < segments; i++)
+            mvt_alloc(t, .addr = 0x40000000 + i * 0x10000000ull, .bytes = 64 * MIB,
+                      .stack = "work:a.py:2");
+        for (uint32_t i = 0; i < segments; i++)
+            mvt_free(t, .addr = 0x40000000 + i * 0x10000000ull);
+    }
+    for (uint32_t i = 0; i < segments; i++)
+        mvt_alloc(t, .addr = 0x40000000 + i * 0x10000000ull, .bytes = kept * MIB,
+                  .stack = "keep:a.py:1");
+    return t;
+}
+
+/* The same holes: a run that has held more before goes on without them, one that is still on its
+ * way up does not. */
+Test(oom, a_run_that_has_come_to_its_level_is_fragmented_one_that_grows_is_not)
+{
+    mvt_trace *t = holes_of(8, 34, 2);
+
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 80 * MIB);
+    mvt_final_heap(t);
+    expect(t, MV_OOM_FRAGMENTATION);
+    t = holes_of(8, 34, 0);
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 80 * MIB);
+    mvt_final_heap(t);
+    expect(t, MV_OOM_CAPACITY);
+}
+
+/* 1 MiB holes between small blocks are no room for 2 MiB. */
+Test(oom, holes_of_the_other_kind_make_no_suspect)
+{
+    mvt_trace *t = mvt_new();
+    result r;
+
+    mvt_segment_alloc(t, .addr = 0x80000000, .bytes = 32 * MIB);
+    mvt_alloc(t, .addr = 0x80000000, .bytes = 32 * MIB);
+    for (uint32_t i = 0; i < 4; i++) {
+        mvt_segment_alloc(t, .addr = 0x40000000 + i * 0x200000ull, .bytes = 2 * MIB);
+        mvt_alloc(t, .addr = 0x40000000 + i * 0x200000ull, .bytes = MIB);
+    }
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 2 * MIB);
+    mvt_final_heap(t);
+    r = found(t);
+    cr_expect_eq(r.found.ooms[0].bytes.free, 4 * MIB);
+    cr_expect_str_eq(mv_oom_verdict_name(r.found.ooms[0].verdict), "capacity");
+    mvt_drop(t);
+}
+
+Test(oom, a_limit_has_two_bounds)
+{
+    mvt_trace *t = one_segment(64 * MIB);
+    result r;
+    const mv_oom_outlook *f;
+
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 60 * MIB);
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 20 * MIB); /* tells more than the first */
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 40 * MIB);
+    mvt_final_heap(t);
+    r = found(t);
+    for (uint32_t i = 0; i < 3; i++) {
+        f = &r.found.ooms[i].outlook;
+        cr_expect_eq(f->limit_least, 64 * MIB);
+        cr_expect_eq(f->limit_most, (i ? 84 : 124) * MIB - 1, "%u", i);
+        cr_expect_eq(f->limit, (f->limit_least + f->limit_most) / 2);
+    }
+    cr_expect_eq(r.found.ooms[2].outlook.margin, (int64_t)((10 - 40) * (int64_t)MIB - 1));
+    mvt_drop(t);
+}
+
+Test(oom, a_full_device_is_its_own_limit)
+{
+    mvt_trace *t = one_segment(64 * MIB);
+    result r;
+
+    mvt_oom(t, .addr = 6 * MIB, .bytes = 60 * MIB);
+    mvt_final_heap(t);
+    r = found(t);
+    cr_expect_eq(r.found.ooms[0].outlook.limit_least, 70 * MIB);
+    cr_expect_eq(r.found.ooms[0].outlook.limit_most, 70 * MIB);
+    cr_expect_eq(r.found.ooms[0].outlook.margin, -54 * (int64_t)MIB);
+    mvt_drop(t);
+}
+
+/* A limit that was lowered after more had been reserved. */
+Test(oom, what_was_reserved_before_a_lower_limit_does_not_count)
+{
+    mvt_trace *t = one_segment(64 * MIB);
+    result r;
+
+    mvt_segment_alloc(t, .addr = 0x80000000, .bytes = 512 * MIB);
+    mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = 0x80000000, .bytes = 512 * MIB});
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 20 * MIB);
+    mvt_final_heap(t);
+    r = found(t);
+    cr_expect_eq(r.found.ooms[0].outlook.limit_least, 64 * MIB);
+    cr_expect_eq(r.found.ooms[0].outlook.limit_most, 84 * MIB - 1);
+    mvt_drop(t);
+}
+
 /* ---- calls that the device refused --------------------------------------------------------- */
 
 static void refuse(mv_arena *arena, mv_trace *trace, uint32_t count, const uint64_t *sizes,
@@ -410,8 +520,11 @@ Test(oom, json_has_the_members_of_the_contract)
     cJSON *report = mvt_json(0, "$MEMVIZ oom --json $SNAPS/oom_fragmented.pickle");
     const cJSON *oom = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "ooms"), 0);
 
-    mvt_json_has(oom, "event requested device_free reserved allocated free_in_cache largest_hole "
-                      "verdict pinned_by advice frames smallest_change");
+    mvt_json_has(
+        oom, "event requested device_free reserved allocated free_in_cache largest_hole "
+             "verdict pinned_by advice frames smallest_change margin forecast limit limit_least "
+             "limit_most rise tried");
+    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(oom, "forecast")));
     cr_expect_str_eq(mvt_json_text(oom, "verdict"), "fragmentation");
     cr_expect_eq(mvt_json_number(oom, "requested"), 419430400);
     cr_expect_eq(mvt_json_number(oom, "device_free"), 147116785664);
@@ -419,6 +532,24 @@ Test(oom, json_has_the_members_of_the_contract)
     report = mvt_json(0, "$MEMVIZ oom --json $SNAPS/gpt_train.pickle");
     cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(report, "ooms")), 0);
     cJSON_Delete(report);
+}
+
+Test(oom, no_failure_is_said_only_of_a_complete_history)
+{
+    static const char *const whole[] = {"gpt_train", "streams"};
+    static const char *const part[] = {"ring", "no_history", "late_start", "--to 100 gpt_train"};
+
+    for (uint32_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+        mvt_run run = mvt_sh("cd $SNAPS; $MEMVIZ oom %s.pickle", whole[i]);
+        cr_expect_not_null(strstr(run.out, "no request failed"), "%s", run.out);
+        mvt_run_drop(&run);
+    }
+    for (uint32_t i = 0; i < sizeof part / sizeof *part; i++) {
+        mvt_run run = mvt_sh("cd $SNAPS; $MEMVIZ oom %s.pickle", part[i]);
+        cr_expect_null(strstr(run.out, "no request failed"), "%s", run.out);
+        cr_expect_not_null(strstr(run.out, "none in what was recorded"), "%s", run.out);
+        mvt_run_drop(&run);
+    }
 }
 
 Test(oom, the_window_leaves_out_what_is_outside_it)
