@@ -444,7 +444,7 @@ mv_code mv_ledger_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
                        .why = "no samples: memviz run takes them through NVML, which was not "
                               "there, or did not start this process"};
     if (!mv_trace_is_captured(trace))
-        out->why = "the file is no capture: only memviz run records what others than PyTorch hold";
+        out->why = MV_LEDGER_NO_CAPTURE;
     mv_holdings_init(&h, arena, trace, (int32_t)lives->device, is_only);
     code = find_in(arena, &h, lives, ask, out, err);
     mv_holdings_drop(&h);

@@ -20,6 +20,10 @@
 #include "analyze/holdings.h"
 #include "analyze/lives.h"
 
+/* Why nothing is known of files that no capture wrote. */
+#define MV_LEDGER_NO_CAPTURE \
+    "this is a snapshot; record with `memviz run` to see non-PyTorch memory"
+
 typedef enum {
     MV_LEDGER_MOST_USED, /* the sample with the highest use; without samples, most held by calls */
     MV_LEDGER_MOST_HELD, /* most held by calls */

@@ -74,8 +74,10 @@ typedef struct {
     uint32_t device;
     mv_history_kind history;
     const char *history_why; /* one sentence, the ground of `history`; never NULL */
-    mv_events events;        /* of that device: columns of the trace */
-    bool goes_on;            /* events follow that are not in the table (lives_window.h) */
+    uint32_t ring; /* the buffer of events was full, of so many: older ones were dropped; a larger
+                    * max_entries would have kept them. 0: nothing says that it was full */
+    mv_events events; /* of that device: columns of the trace */
+    bool goes_on;     /* events follow that are not in the table (lives_window.h) */
     mv_alloc_lives allocs;
     mv_segment_lives segments;
     uint32_t *alloc_of; /* [events.count] the allocation that an alloc, free or annotate event is
@@ -114,17 +116,44 @@ static inline bool mv_block_is_active(const mv_trace *trace, uint32_t block)
     return state == MV_BLOCK_ALLOCATED || state == MV_BLOCK_PENDING_FREE;
 }
 
+/* The allocation that holds an active block, in the block's history (PyTorch 1.13 and 2.0: newest
+ * first), or MV_NO_ROW. An entry that starts elsewhere is an earlier user of these bytes. */
+static inline uint32_t mv_block_newest(const mv_trace *trace, uint32_t block)
+{
+    const mv_blocks *b = &trace->blocks;
+    uint32_t row = b->first_history[block];
+
+    if (b->histories[block] == 0)
+        return MV_NO_ROW;
+    if (trace->history.addr[row] != MV_NO_BYTES && b->address[block] != MV_NO_BYTES &&
+        trace->history.addr[row] != b->address[block])
+        return MV_NO_ROW;
+    return row;
+}
+
 /* The bytes asked for of an active block of the final heap, as well as the file knows: PyTorch
  * 1.13 has them in the block's history alone. */
 static inline uint64_t mv_block_requested(const mv_trace *trace, uint32_t block)
 {
     const mv_blocks *b = &trace->blocks;
+    uint32_t newest = mv_block_newest(trace, block);
 
     if (b->requested[block] != MV_NO_BYTES)
         return b->requested[block];
-    if (b->histories[block])
-        return trace->history.real_size[b->first_history[block]];
-    return b->size[block];
+    return newest == MV_NO_ROW ? b->size[block] : trace->history.real_size[newest];
+}
+
+/* Who allocated an active block of the final heap; MV_NO_STACK: not recorded. PyTorch 1.13 and
+ * 2.0 have the stack in the block's history alone, and later ones write an empty stack where
+ * there is none. */
+static inline mv_stack_id mv_block_stack(const mv_trace *trace, uint32_t block)
+{
+    mv_stack_id stack = trace->blocks.stack[block];
+    uint32_t newest = mv_block_newest(trace, block);
+
+    if (stack.row == MV_NO_ROW && newest != MV_NO_ROW)
+        stack = trace->history.stack[newest];
+    return stack.row == MV_EMPTY_STACK.row ? MV_NO_STACK : stack;
 }
 
 #endif

@@ -234,9 +234,8 @@ static void begin_before(mv_lives_sweep *r, uint32_t rank)
     uint32_t free_event = r->first_free[rank], block = r->final_block[rank];
     bool is_final = free_event == MV_NEVER;
     uint64_t requested = is_final ? mv_block_requested(r->trace, block) : r->ev.size[free_event];
-    uint32_t row = new_row(
-        r, r->places.addr[rank], requested,
-        is_final ? mv_recorded_stack(r->trace->blocks.stack[block]) : MV_NO_STACK, MV_BEFORE);
+    uint32_t row = new_row(r, r->places.addr[rank], requested,
+                           is_final ? mv_block_stack(r->trace, block) : MV_NO_STACK, MV_BEFORE);
 
     r->alloc_row[rank] = row;
     size_row(r, row, rank, mv_rankset_next(&r->used, rank + 1), segment_at(r, rank), true);

@@ -158,42 +158,141 @@ static bool has_ranges_without_events(const mv_lives_sweep *r, bool *result)
     return true;
 }
 
+/* ---- the buffer -------------------------------------------------------------------------- */
+
+/* PyTorch keeps the last `max_entries` events of each device, the same number for all devices. So
+ * a device that has fewer than another has them all. */
+typedef enum { MAYBE_FULL, FULL, NOT_FULL } fullness;
+
+static uint32_t most_events(const mv_trace *trace)
+{
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; i < trace->device_count; i++)
+        if (trace->devices[i].events.count > most)
+            most = trace->devices[i].events.count;
+    return most;
+}
+
+/* What a release after 2.14 may say of the buffer itself (PR 179276). */
+static fullness said_fullness(const mv_lives_sweep *r, bool has_most)
+{
+    const mv_settings *s = &r->trace->settings;
+    uint32_t limit = mv_setting_find(r->trace, NULL, "trace_alloc_max_entries");
+    uint32_t flag = mv_setting_find(r->trace, NULL, "trace_alloc_overflowed");
+
+    if (flag != MV_NO_ROW && s->kind[flag] == MV_SETTING_BOOL)
+        return s->integer[flag] && has_most ? FULL : NOT_FULL;
+    if (limit != MV_NO_ROW && s->kind[limit] == MV_SETTING_INT && s->integer[limit] > 0)
+        return r->ev.count >= (uint64_t)s->integer[limit] ? FULL : NOT_FULL;
+    return MAYBE_FULL;
+}
+
+static fullness fullness_of(const mv_lives_sweep *r)
+{
+    bool has_most = r->ev.count == most_events(r->trace);
+
+    if (r->is_captured || !has_most)
+        return NOT_FULL;
+    return said_fullness(r, has_most);
+}
+
+/* Whether events could be the first ones of a device: nothing is allocated, and no memory changes
+ * hands, before the first segment comes. */
+static bool begins_fresh(const mv_events *ev)
+{
+    for (uint32_t i = 0; i < ev->count; i++)
+        switch (ev->action[i]) {
+        case MV_ACTION_SEGMENT_ALLOC:
+        case MV_ACTION_SEGMENT_MAP:
+            return true;
+        case MV_ACTION_ALLOC:
+        case MV_ACTION_FREE_REQUESTED:
+        case MV_ACTION_FREE_COMPLETED:
+        case MV_ACTION_SEGMENT_FREE:
+        case MV_ACTION_SEGMENT_UNMAP:
+            return false;
+        default:
+            break;
+        }
+    return true;
+}
+
+/* Another device with just as many events that begin in the middle: that is the buffer's size. */
+static bool has_full_twin(const mv_lives_sweep *r)
+{
+    for (uint32_t i = 0; i < r->trace->device_count; i++) {
+        const mv_events *ev = &r->trace->devices[i].events;
+        if (i != r->lives->device && ev->count == r->ev.count && !begins_fresh(ev))
+            return true;
+    }
+    return false;
+}
+
 /* ---- the decision ------------------------------------------------------------------------ */
 
-static void decide(mv_lives_sweep *r, mv_history_kind kind, const char *why)
+static void decide(mv_lives_sweep *r, mv_history_kind kind, uint32_t ring, const char *why)
 {
     r->lives->history = kind;
+    r->lives->ring = ring;
     r->lives->history_why = why;
+}
+
+/* An empty heap before the first event is the beginning, unless events were dropped: then it may
+ * have been used, and emptied, before. One event that is no failure is never all of a history. */
+static void decide_empty(mv_lives_sweep *r, fullness full)
+{
+    uint32_t count = r->ev.count;
+
+    if (count == 1 && full != NOT_FULL && r->ev.action[0] != MV_ACTION_OOM)
+        decide(r, MV_HISTORY_TRUNCATED, 1,
+               "only the last event was kept, as with enabled='state' or max_entries=1");
+    else if (full == FULL || (full == MAYBE_FULL && has_full_twin(r)))
+        decide(r, MV_HISTORY_TRUNCATED, count,
+               "older events were dropped: the buffer was full, though the heap was empty then");
+    else
+        decide(r, MV_HISTORY_COMPLETE, 0, "the heap was empty before the first event");
+}
+
+static void decide_used(mv_lives_sweep *r, const evidence *e, fullness full, bool lost_ranges)
+{
+    bool unrecorded_survive = e->events_have_stacks && e->without_stack > 0;
+    uint32_t ring = full == NOT_FULL ? 0 : r->ev.count;
+
+    if (r->ev.count == 1 && ring)
+        decide(r, MV_HISTORY_TRUNCATED, ring,
+               "only the last event was kept, as with enabled='state' or max_entries=1");
+    else if (full == FULL || (e->with_stack > 0 && ring))
+        decide(r, MV_HISTORY_TRUNCATED, ring, "older events were dropped: the buffer was full");
+    else if (e->with_stack > 0)
+        decide(r, MV_HISTORY_TRUNCATED, 0,
+               "older events were dropped: memory from before the first event has stacks");
+    else if (lost_ranges)
+        decide(r, MV_HISTORY_TRUNCATED, ring,
+               "annotated ranges from before the first event show that events there are lost");
+    else if (ring && is_ring_size(ring, unrecorded_survive))
+        decide(r, MV_HISTORY_TRUNCATED, ring,
+               "the heap was in use before the first event, and the number of events is a "
+               "likely limit (max_entries)");
+    else if (starts_inside_call(r))
+        decide(r, MV_HISTORY_TRUNCATED, ring, "the first event is not the first of its call");
+    else
+        decide(r, MV_HISTORY_LATE, 0, "the heap was in use when recording began");
 }
 
 bool mv_lives_history(mv_lives_sweep *r)
 {
     evidence e = gather(r);
-    bool unrecorded_survive = e.events_have_stacks && e.without_stack > 0;
+    fullness full = fullness_of(r);
     bool lost_ranges;
 
     if (!has_ranges_without_events(r, &lost_ranges))
         return false;
     if (r->ev.count == 0)
-        decide(r, MV_HISTORY_NONE, "the file has no events of this device");
+        decide(r, MV_HISTORY_NONE, 0, "no history was recorded");
     else if (is_empty_before(r, &e))
-        decide(r, MV_HISTORY_COMPLETE, "the heap was empty before the first event");
-    else if (r->ev.count == 1)
-        decide(r, MV_HISTORY_TRUNCATED,
-               "only the last event was kept, as with enabled='state' or max_entries=1");
-    else if (e.with_stack > 0)
-        decide(r, MV_HISTORY_TRUNCATED,
-               "memory from before the first event has stacks, so it was recorded");
-    else if (lost_ranges)
-        decide(r, MV_HISTORY_TRUNCATED,
-               "annotated ranges from before the first event show that events there are lost");
-    else if (is_ring_size(r->ev.count, unrecorded_survive))
-        decide(r, MV_HISTORY_TRUNCATED,
-               "the heap was in use before the first event, and the number of events is a "
-               "likely limit (max_entries)");
-    else if (starts_inside_call(r))
-        decide(r, MV_HISTORY_TRUNCATED, "the first event is not the first of its call");
+        decide_empty(r, full);
     else
-        decide(r, MV_HISTORY_LATE, "the heap was in use when recording began");
+        decide_used(r, &e, full, lost_ranges);
     return true;
 }

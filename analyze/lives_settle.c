@@ -15,7 +15,7 @@ static void settle_block(mv_lives_sweep *r, uint32_t row, uint32_t block)
     if (r->ev.count && is_pending != (a->freed[row] != MV_NEVER))
         r->lives->doubts.final_mismatches++;
     if (a->stack[row].row == MV_NO_ROW)
-        a->stack[row] = mv_recorded_stack(b->stack[block]);
+        a->stack[row] = mv_block_stack(r->trace, block);
 }
 
 /* The CPU's tensors in a capture: the final heap lists blocks of segments, hence none of them. */

@@ -190,6 +190,7 @@ static void tell_history(const cutting *c)
         was_used = was_used || c->out->segments.birth[i] == MV_BEFORE;
     if (c->window.first == 0)
         return;
+    c->out->ring = 0;
     c->out->history = was_used ? MV_HISTORY_LATE : MV_HISTORY_COMPLETE;
     c->out->history_why =
         was_used ? "the window begins on a heap in use" : "the heap was empty before the window";

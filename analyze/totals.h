@@ -55,6 +55,7 @@ typedef struct {
     bool active_exact;
     bool requested_exact;
     bool reserved_exact;
+    bool total_exact; /* whether both totals are; else they are lower bounds */
 } mv_audit;
 
 typedef struct {

@@ -48,7 +48,7 @@ static void note_history(note_list *list, const mv_lives *lives)
              mv_history_name(lives->history), lives->history_why);
         break;
     case MV_HISTORY_NONE:
-        note(list, "history is none (%s): peaks and totals cannot be known", lives->history_why);
+        note(list, "%s: peaks and totals cannot be known", lives->history_why);
         break;
     }
 }
@@ -124,6 +124,7 @@ static void judge_peaks(mv_audit *a, const mv_lives *lives, const mv_levels *fin
     a->allocated_exact = sizes && final->allocated == end->allocated;
     a->active_exact = sizes && final->active == end->active;
     a->requested_exact = allocs && final->requested == end->requested;
+    a->total_exact = a->allocated_exact;
     a->reserved_exact =
         is_complete && lives->doubts.lone_segments == 0 && final->reserved == end->reserved;
 }

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "analyze/lives.h"
+#include "analyze/release.h"
 #include "analyze/size.h"
 #include "cli/captured.h"
 #include "cli/complain.h"
@@ -116,30 +117,6 @@ static mv_history_kind worst_history(const facts *f)
             if (f->devices[i].history == order[k])
                 return order[k];
     return MV_HISTORY_NONE;
-}
-
-/* Which PyTorch wrote the file, as far as a field that it alone writes proves it; NULL: unknown. */
-static const char *prove_era(const mv_trace *t)
-{
-    bool pool = false, metadata = false, context = false;
-
-    if (mv_trace_is_captured(t))
-        return NULL; /* not written by PyTorch */
-    for (uint32_t i = 0; i < t->tags.count; i++) {
-        if (t->tags.category[i].row != MV_NO_ROW)
-            return NULL; /* made from a profile */
-        pool = pool || t->tags.pool[i].row != MV_NO_ROW;
-        metadata = metadata || t->tags.user_metadata[i].row != MV_NO_ROW;
-        context = context || t->tags.compile_context[i].row != MV_NO_ROW;
-    }
-    if (t->history.count)
-        return "1.13 to 2.0";
-    return pool                   ? "2.12 or later"
-           : metadata             ? "2.10 or later"
-           : context              ? "2.8 or later"
-           : t->annotations.count ? "2.5 or later"
-           : t->settings.count    ? "2.3 or later"
-                                  : NULL;
 }
 
 static uint32_t count_starts(const mv_trace *trace)
@@ -269,9 +246,21 @@ static cJSON *text_json(mv_report *r, const char *text)
     return mv_json_span(r, (mv_span){(const uint8_t *)text, strlen(text)});
 }
 
+/* The releases alone ("2.5 to 2.7"), where PyTorch's own writer wrote the file and they show. */
+static const char *pytorch_of(const mv_trace *trace, char text[MV_RELEASE_TEXT])
+{
+    static const char name[] = "PyTorch ";
+    mv_release release = mv_release_of(trace);
+
+    if (release.kind != MV_WRITER_PYTORCH || !*mv_release_text(text, release))
+        return NULL;
+    return text + strlen(name);
+}
+
 static int put_json(const facts *f)
 {
     const mv_trace *t = f->trace;
+    char release[MV_RELEASE_TEXT];
     mv_report report, *r = &report;
 
     mv_report_open(r, f->cli);
@@ -282,7 +271,7 @@ static int put_json(const facts *f)
                                                : cJSON_CreateNull());
     mv_report_member(r, "file_bytes", mv_json_bytes(t->origin.file_bytes));
     mv_report_member(r, "data_bytes", mv_json_bytes(t->origin.data_bytes));
-    mv_report_member(r, "pytorch", text_json(r, prove_era(t)));
+    mv_report_member(r, "pytorch", text_json(r, pytorch_of(t, release)));
     mv_report_member(r, "devices", devices_json(r, f));
     mv_report_member(r, "history", text_json(r, mv_history_name(f->history)));
     mv_report_member(r, "annotations", mv_json_u64(t->annotations.count));
@@ -356,7 +345,7 @@ static void put_history(const facts *f)
 {
     put_label(f->out, "history");
     mv_out_text(f->out, mv_history_name(f->history));
-    for (uint32_t i = 0; i < f->count; i++) {
+    for (uint32_t i = 0; i < f->count && f->history != MV_HISTORY_NONE; i++) {
         const device_facts *d = &f->devices[i];
         if (d->history != f->history || !d->history_why)
             continue;
@@ -476,16 +465,17 @@ static void put_notes(const facts *f)
 
 static void put_text(const facts *f)
 {
-    const char *name = mv_input_name(f->cli), *era = prove_era(f->trace);
+    const char *name = mv_input_name(f->cli);
+    char release[MV_RELEASE_TEXT];
 
     mv_out_style(f->out, MV_STYLE_BOLD);
     mv_out_clean(f->out, (mv_span){(const uint8_t *)name, strlen(name)});
     mv_out_style(f->out, MV_STYLE_NONE);
     mv_out_char(f->out, '\n');
     put_format(f);
-    if (era) {
+    if (*mv_release_text(release, mv_release_of(f->trace))) {
         put_label(f->out, "written by");
-        mv_out_format(f->out, "PyTorch %s\n", era);
+        mv_out_format(f->out, "%s\n", release);
     }
     put_recorded(f);
     put_history(f);

@@ -287,6 +287,8 @@ static int put_report(const books *b)
 {
     if (mv_option_given(&b->cli->options, MV_HAS(JSON)))
         return put_json(b);
+    if (!mv_trace_is_captured(b->trace))
+        return mv_complain_of(mv_input_name(b->cli), "%s", MV_LEDGER_NO_CAPTURE);
     if (b->count == 0)
         mv_out_text(b->out, "nothing is known of any device\n");
     for (uint32_t i = 0; i < b->count; i++) {

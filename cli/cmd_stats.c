@@ -80,6 +80,7 @@ static void add_audit(mv_report *r, cJSON *parent, const mv_audit *audit)
     mv_json_add_bool(r, exact, "active", audit->active_exact);
     mv_json_add_bool(r, exact, "requested", audit->requested_exact);
     mv_json_add_bool(r, exact, "reserved", audit->reserved_exact);
+    mv_json_add_bool(r, o, "total_exact", audit->total_exact);
     notes = mv_json_array(r, o, "notes");
     for (uint32_t i = 0; i < audit->count; i++)
         mv_json_add_text(r, notes, NULL, audit->notes[i]);
@@ -227,6 +228,7 @@ static void put_device(mv_cli *cli, const mv_trace *trace, const device_stats *s
 {
     mv_out *out = &cli->out;
     const mv_totals *t = &stats->totals;
+    const char *least = t->audit.total_exact ? "" : ">= ";
     char allocated[MV_SIZE_TEXT], freed[MV_SIZE_TEXT];
 
     if (mv_trace_events(trace, t->device).count == 0 && t->current.segments == 0) {
@@ -237,13 +239,16 @@ static void put_device(mv_cli *cli, const mv_trace *trace, const device_stats *s
     mv_out_style(out, MV_STYLE_BOLD);
     mv_out_format(out, "device %u", t->device);
     mv_out_style(out, MV_STYLE_NONE);
-    mv_prose_put(out, 10, 2, ": history %s: %s", mv_history_name(stats->history),
-                 stats->history_why);
+    if (stats->history == MV_HISTORY_NONE)
+        mv_prose_put(out, 10, 2, ": %s", stats->history_why);
+    else
+        mv_prose_put(out, 10, 2, ": history %s: %s", mv_history_name(stats->history),
+                     stats->history_why);
     put_levels(cli, trace, t);
-    mv_out_format(out, "  %s allocated in all, %s freed; now %llu segments, %llu allocations\n\n",
-                  mv_size_text(allocated, t->total.allocated), mv_size_text(freed, t->total.freed),
-                  (unsigned long long)t->current.segments,
-                  (unsigned long long)t->current.allocations);
+    mv_out_format(
+        out, "  %s%s allocated in all, %s%s freed; now %llu segments, %llu allocations\n\n", least,
+        mv_size_text(allocated, t->total.allocated), least, mv_size_text(freed, t->total.freed),
+        (unsigned long long)t->current.segments, (unsigned long long)t->current.allocations);
     put_pools(cli, trace, t);
     put_audit(out, &t->audit);
 }

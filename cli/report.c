@@ -212,6 +212,13 @@ static void put_string(mv_out *out, const mv_trace *trace, mv_string_id id)
         mv_json_put_text(out, mv_string_span(trace, id));
 }
 
+/* 0 where the code has no lines: a line of the contract is never negative. */
+static int64_t line_number(const mv_trace *trace, uint32_t frame)
+{
+    int64_t line = trace->frames.line[frame];
+    return line == MV_NO_LINE ? 0 : line;
+}
+
 void mv_json_put_frames(mv_out *out, const mv_trace *trace, mv_stack_id stack)
 {
     uint32_t count;
@@ -225,7 +232,7 @@ void mv_json_put_frames(mv_out *out, const mv_trace *trace, mv_stack_id stack)
         mv_out_text(out, ",\"file\":");
         put_string(out, trace, trace->frames.file[row]);
         mv_out_text(out, ",\"line\":");
-        mv_out_i64(out, trace->frames.line[row]);
+        mv_out_i64(out, line_number(trace, row));
         mv_out_char(out, '}');
     }
     mv_out_char(out, ']');
@@ -246,7 +253,7 @@ cJSON *mv_json_frames(mv_report *report, const mv_trace *trace, mv_stack_id stac
         mv_json_add(report, frame, "function",
                     mv_json_string(report, trace, trace->frames.function[row]));
         mv_json_add(report, frame, "file", mv_json_string(report, trace, trace->frames.file[row]));
-        mv_json_add_i64(report, frame, "line", trace->frames.line[row]);
+        mv_json_add_i64(report, frame, "line", line_number(trace, row));
     }
     return array;
 }

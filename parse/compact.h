@@ -24,6 +24,7 @@
     X(POOLS, "pools")                           \
     X(TAGS, "tags")                             \
     X(CALLS, "calls")                           \
+    X(KEYS, "keys")                             \
     X(HISTORY, "history")                       \
     X(BLOCKS, "blocks")                         \
     X(SEGMENTS, "segments")                     \

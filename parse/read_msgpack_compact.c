@@ -214,6 +214,11 @@ static int root_number(compact *c, number n)
             return refuse(c, MV_RANGE, "too many");
         c->build.trace->calls = (uint32_t)n.bits;
         return 0;
+    case MV_SECTION_KEYS:
+        if (n.bits > UINT32_MAX)
+            return refuse(c, MV_RANGE, "not a set of keys");
+        c->build.trace->keys = (uint32_t)n.bits;
+        return 0;
     case MV_SECTION_NAMES:
     case MV_SECTION_COUNT:
         return 0;

@@ -62,6 +62,7 @@ static bool read_totals(mv_load *load, const mv_wire_chunk *head, const uint8_t 
     if (load->total_rows)
         memcpy(load->total_rows, payload + sizeof *totals, totals->tables * sizeof(mv_wire_table));
     load->has_totals = true;
+    load->build.trace->keys = totals->keys;
     return true;
 }
 

@@ -279,6 +279,7 @@ static bool block_field(mv_machine *m, const mv_value *key, const mv_value *v, v
 
     switch (word) {
     case MV_WORD_ADDRESS:
+        m->build.trace->keys |= MV_KEY_BLOCK_ADDRESS;
         return take_bytes(m, word, v, &row->address);
     case MV_WORD_SIZE:
         return take_bytes(m, word, v, &row->size);

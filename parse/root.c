@@ -121,6 +121,13 @@ static void note_loose(mv_machine *m, const mv_build_ranges *ranges, mv_range an
                       m->build.trace->annotations.count - annotations.count);
 }
 
+static void note_keys(mv_machine *m, uint64_t keys)
+{
+    m->build.trace->keys |= MV_KEYS_KNOWN | (keys & BIT(ALLOCATOR_SETTINGS) ? MV_KEY_SETTINGS : 0) |
+                            (keys & BIT(EXTERNAL_ANNOTATIONS) ? MV_KEY_ANNOTATIONS : 0) |
+                            (keys & (BIT(HOST_SEGMENTS) | BIT(HOST_TRACES)) ? MV_KEY_HOST : 0);
+}
+
 static bool take_root(mv_machine *m, const mv_value *root, mv_build_ranges *ranges)
 {
     mv_range annotations = {0, 0};
@@ -128,6 +135,7 @@ static bool take_root(mv_machine *m, const mv_value *root, mv_build_ranges *rang
 
     if (root->kind == MV_VALUE_EMPTY || root->kind == MV_VALUE_ROWS) {
         mv_build_note(&m->build, MV_NOTE_LIST_ROOT, "%s", "");
+        note_keys(m, 0);
         return mv_record_rows(m, MV_WORD_SEGMENTS, MV_VALUE_SEGMENT, root, &ranges->segments);
     }
     if (root->kind != MV_VALUE_TABLE)
@@ -140,6 +148,7 @@ static bool take_root(mv_machine *m, const mv_value *root, mv_build_ranges *rang
     if (!(keys & (BIT(SEGMENTS) | BIT(DEVICE_TRACES))))
         return mv_machine_fail(m, MV_FORMAT, "%s",
                                "not a snapshot: neither \"segments\" nor \"device_traces\"");
+    note_keys(m, keys);
     note_loose(m, ranges, annotations);
     return true;
 }

@@ -127,6 +127,22 @@ bool mv_setting_is_on(const mv_trace *trace, const char *key)
                                                          : trace->settings.integer[row] > 0;
 }
 
+bool mv_trace_had_key(const mv_trace *trace, mv_key key)
+{
+    if (trace->keys & MV_KEYS_KNOWN)
+        return (trace->keys & key) != 0;
+    switch (key) {
+    case MV_KEY_SETTINGS:
+        return trace->settings.count > 0;
+    case MV_KEY_ANNOTATIONS:
+        return trace->annotations.count > 0;
+    case MV_KEY_HOST:
+        return trace->host_segments.count > 0 || trace->host_events.count > 0;
+    default:
+        return trace->history.count == 0; /* 2.1 dropped the one and wrote the other */
+    }
+}
+
 const char *mv_fact_find(const mv_trace *trace, const char *key)
 {
     for (uint32_t i = 0; i < trace->facts.count; i++)

@@ -342,6 +342,17 @@ typedef struct {
     char first[96]; /* the first occurrence: "key 'foo' at byte 1234" */
 } mv_note;
 
+/* Keys of PyTorch's dict that say which release wrote it, though nothing stands in them or the
+ * model has their values anyway. 0: not known, as in files of older memviz. These numbers are in
+ * files. */
+typedef enum {
+    MV_KEYS_KNOWN = 1,
+    MV_KEY_SETTINGS = 2,      /* allocator_settings */
+    MV_KEY_ANNOTATIONS = 4,   /* external_annotations */
+    MV_KEY_HOST = 8,          /* host_segments or host_traces */
+    MV_KEY_BLOCK_ADDRESS = 16 /* the address of a block */
+} mv_key;
+
 typedef enum {
     MV_FORMAT_NONE,
     MV_FORMAT_PICKLE,
@@ -385,6 +396,7 @@ typedef struct {
     mv_samples samples;
     mv_facts facts;
 
+    uint32_t keys; /* of mv_key: what the dict spelled */
     mv_origin origin;
     mv_note notes[MV_NOTE_COUNT];
 } mv_trace;
@@ -450,6 +462,10 @@ bool mv_trace_is_captured(const mv_trace *trace);
 
 /* A setting by its key (of the top level: parent == NULL); its row, or MV_NO_ROW. */
 uint32_t mv_setting_find(const mv_trace *trace, const char *parent, const char *key);
+
+/* Whether the dict that the trace was made from had a key; where that is not known, whether
+ * something would stand in it. */
+bool mv_trace_had_key(const mv_trace *trace, mv_key key);
 
 /* Whether a number or flag of the top level is there and above 0. */
 bool mv_setting_is_on(const mv_trace *trace, const char *key);

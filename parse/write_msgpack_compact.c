@@ -299,6 +299,8 @@ mv_code mv_compact_write(mv_arena *scratch, const mv_trace *trace, const mv_writ
     pack_tags(&w);
     pack_section(&w, MV_SECTION_CALLS);
     mv_pack_uint(&w, trace->calls);
+    pack_section(&w, MV_SECTION_KEYS);
+    mv_pack_uint(&w, trace->keys);
     pack_tables(&w);
     pack_section(&w, MV_SECTION_ALLOCATOR_SETTINGS);
     mv_pack_settings(&w);

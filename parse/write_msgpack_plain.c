@@ -196,9 +196,13 @@ static void pack_block(mv_packing *w, uint32_t i)
 {
     const mv_blocks *k = &w->trace->blocks;
 
-    mv_pack_map(w, 2u + (k->address[i] != MV_NO_BYTES) + (k->requested[i] != MV_NO_BYTES) +
-                       has_stack(k->stack[i]) + has_stack(k->forward[i]) + (k->histories[i] > 0));
-    pack_bytes(w, "address", k->address[i]);
+    bool has_address =
+        k->address[i] != MV_NO_BYTES && mv_trace_had_key(w->trace, MV_KEY_BLOCK_ADDRESS);
+
+    mv_pack_map(w, 2u + has_address + (k->requested[i] != MV_NO_BYTES) + has_stack(k->stack[i]) +
+                       has_stack(k->forward[i]) + (k->histories[i] > 0));
+    if (has_address)
+        pack_bytes(w, "address", k->address[i]);
     mv_pack_text(w, "size");
     mv_pack_uint(w, k->size[i]);
     pack_bytes(w, "requested_size", k->requested[i]);
@@ -313,13 +317,12 @@ static bool is_list(const mv_trace *t)
            t->host_events.count == 0;
 }
 
-/* PyTorch has written annotations, if only an empty list, since soon after settings came. */
 static void pack_root(mv_packing *w)
 {
     const mv_trace *t = w->trace;
-    bool settings = t->settings.count > 0;
-    bool annotations = settings || t->annotations.count > 0;
-    bool host = t->host_segments.count > 0 || t->host_events.count > 0;
+    bool settings = mv_trace_had_key(t, MV_KEY_SETTINGS);
+    bool annotations = mv_trace_had_key(t, MV_KEY_ANNOTATIONS);
+    bool host = mv_trace_had_key(t, MV_KEY_HOST);
 
     mv_pack_map(w, 2u + settings + annotations + 2u * host);
     mv_pack_text(w, "segments");

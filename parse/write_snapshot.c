@@ -249,7 +249,8 @@ static bool write_trace(snapshot *s)
     if (!reserve(s->arena, &s->raw, &s->raw_capacity, most))
         return false;
     head = (mv_wire_trace *)(void *)s->raw;
-    *head = (mv_wire_trace){.calls = s->trace->calls, .devices = s->trace->device_count};
+    *head = (mv_wire_trace){
+        .calls = s->trace->calls, .devices = s->trace->device_count, .keys = s->trace->keys};
     for_tables(s, list_table);
     return write_chunk(s, (mv_wire_chunk){.kind = MV_WIRE_TRACE},
                        sizeof *head + head->tables * sizeof(mv_wire_table));

@@ -30,6 +30,7 @@ static void run_child(const char *command, const char *folder, int out, int err)
         _exit(125);
     setenv("MEMVIZ", MV_PROGRAM, 1);
     setenv("SNAPS", MV_TESTDATA "/snapshots", 1);
+    setenv("RELEASES", MV_TESTDATA "/releases", 1);
     unsetenv("COLUMNS");
     unsetenv("LINES");
     unsetenv("NO_COLOR");

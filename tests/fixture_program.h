@@ -16,7 +16,8 @@ typedef struct {
 } mvt_run;
 
 /* Runs a shell command in an empty folder of its own, which is removed afterwards. $MEMVIZ is the
- * program, $SNAPS the folder of real snapshots; neither output is a terminal. */
+ * program, $SNAPS the folder of real snapshots, $RELEASES that of made ones; neither output is a
+ * terminal. */
 mvt_run mvt_sh(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void mvt_run_drop(mvt_run *run);
 

@@ -420,5 +420,17 @@ Test(ledger, a_snapshot_of_pytorch_has_no_calls)
     cr_assert(cJSON_IsNull(cJSON_GetObjectItem(device, "used")));
     cr_assert_eq(cJSON_GetArraySize(cJSON_GetObjectItem(device, "by")), 0);
     cr_assert_gt(mvt_json_number(device, "framework_reserved"), 0);
+    cr_assert(strstr(cJSON_GetStringValue(cJSON_GetObjectItem(device, "why")), "memviz run"));
     cJSON_Delete(report);
+}
+
+Test(ledger, text_of_a_snapshot_says_what_to_record)
+{
+    mvt_run run = mvt_sh("$MEMVIZ ledger $SNAPS/gpt_train.pickle");
+
+    cr_expect_eq(run.status, 1);
+    cr_expect_eq(run.out_length, 0);
+    cr_expect(strstr(run.err, "this is a snapshot; record with `memviz run` to see"), "%s",
+              run.err);
+    mvt_run_drop(&run);
 }

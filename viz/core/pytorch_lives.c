@@ -137,8 +137,8 @@ static void fill_before(pairing *p)
         else if (p->view == MV_PYTORCH_SEGMENTS)
             set_row(p, row, s->address[at], s->total_size[at], MV_NO_STACK, MV_BEFORE);
         else
-            set_row(p, row, b->address[at], mv_block_requested(p->trace, at), b->stack[at],
-                    MV_BEFORE);
+            set_row(p, row, b->address[at], mv_block_requested(p->trace, at),
+                    mv_block_stack(p->trace, at), MV_BEFORE);
     }
 }
 
