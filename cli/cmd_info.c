@@ -265,6 +265,7 @@ static int put_json(const facts *f)
 
     mv_report_open(r, f->cli);
     mv_report_member(r, "format", text_json(r, mv_format_name(t->origin.format)));
+    mv_report_member(r, "page", cJSON_CreateBool(t->origin.is_page));
     mv_report_member(r, "compression", text_json(r, t->origin.compression));
     mv_report_member(r, "protocol",
                      t->origin.pickle_protocol ? mv_json_u64(t->origin.pickle_protocol)
@@ -309,6 +310,8 @@ static void put_format(const facts *f)
     mv_out_text(f->out, mv_format_name(o->format));
     if (o->pickle_protocol)
         mv_out_format(f->out, ", protocol %u", o->pickle_protocol);
+    if (o->is_page)
+        mv_out_text(f->out, ", in an HTML page");
     if (o->format == MV_FORMAT_COMPACT)
         mv_out_text(f->out, ", compact");
     if (o->file_bytes != MV_NO_BYTES)

@@ -439,20 +439,26 @@ static bool run(pickle *p)
     return false;
 }
 
+/* _memory_viz fills a pickle with NULs up to a multiple of three, for its pages. */
+enum { MOST_FILL = 3 };
+
 /* What follows STOP is no part of the pickle. Reading on also checks a compressed file's end. */
 static mv_code drain(pickle *p, mv_err *err)
 {
     mv_source *source = p->source;
     uint64_t first = mv_source_offset(source), bytes = 0;
+    bool is_fill = true;
 
     while (source->at < source->end || mv_source_need(source, 1)) {
         bytes += (uint64_t)(source->end - source->at);
+        for (; is_fill && source->at < source->end; source->at++)
+            is_fill = *source->at == 0;
         source->at = source->end;
     }
     if (mv_source_fail(source, err, "") != MV_TRUNCATED)
         return err->code;
     *err = (mv_err){.offset = MV_NO_OFFSET};
-    if (bytes)
+    if (bytes > (is_fill ? MOST_FILL : 0))
         mv_build_note(&p->machine.build, MV_NOTE_TRAILING, "%llu bytes from byte %llu on",
                       (unsigned long long)bytes, (unsigned long long)first);
     return MV_OK;

@@ -4,18 +4,20 @@ const mv_reader mv_readers[] = {
     {"pickle", mv_pickle_probe, mv_pickle_read},
     {"msgpack", mv_msgpack_probe, mv_msgpack_read},
     {"bin", mv_snapshot_probe, mv_snapshot_read},
+    {"html", mv_page_probe, mv_page_read},
     {NULL, NULL, NULL},
 };
 
 /* Says what an unreadable file looks like, so that the user knows what to do. */
 static mv_code refuse(mv_span head, mv_err *err)
 {
-    const char *why = "neither a PyTorch snapshot (pickle), msgpack, nor a memviz .bin";
+    const char *why = "neither a PyTorch snapshot (pickle, or a page of _memory_viz), msgpack, "
+                      "nor a memviz .bin";
 
     if (head.length == 0)
         why = "the file is empty";
     else if (head.data[0] == '{' || head.data[0] == '[' || head.data[0] == '<')
-        why = "this looks like text (JSON or HTML); give the snapshot pickle itself";
+        why = "this looks like text (JSON or XML); give the snapshot pickle itself";
     else if (head.length >= 4 && memcmp(head.data, "PK\3\4", 4) == 0)
         why = "this is a zip archive (torch.save?); give the file of _dump_snapshot";
     else if (head.length >= 6 && memcmp(head.data,

@@ -45,4 +45,9 @@ bool mv_snapshot_probe(mv_span head);
 mv_code mv_snapshot_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
                          mv_trace *out, mv_err *err);
 
+/* HTML of torch.cuda._memory_viz, with a pickle in it. */
+bool mv_page_probe(mv_span head);
+mv_code mv_page_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,
+                     mv_err *err);
+
 #endif

@@ -18,8 +18,10 @@ typedef enum { PLAIN, GZIP, ZSTD } compression;
 
 struct mv_source_state {
     mv_arena *arena;
-    int fd;          /* -1: memory */
-    mv_span memory;  /* stored bytes when fd is -1 */
+    int fd;                  /* -1: memory */
+    mv_span memory;          /* stored bytes when fd is -1 */
+    mv_source_fill_fn *fill; /* gives the stored bytes instead; NULL: none */
+    void *user;
     uint64_t taken;  /* stored bytes read so far */
     uint64_t stored; /* size of the file; UINT64_MAX on a pipe */
     compression how;
@@ -46,6 +48,11 @@ static uint64_t read_stored(mv_source_state *s, uint8_t *to, uint64_t room)
     uint64_t left = s->memory.length - s->taken;
     ssize_t got;
 
+    if (s->fill) {
+        left = s->fill(s->user, to, room, &s->failure);
+        s->taken += left;
+        return left;
+    }
     if (s->fd < 0) {
         if (room > left)
             room = left;
@@ -284,6 +291,21 @@ mv_code mv_source_over(mv_arena *arena, mv_span bytes, mv_source *source, mv_err
     return start(arena, source, s, err);
 }
 
+mv_code mv_source_from(mv_arena *arena, mv_source_fill_fn *fill, void *user, mv_source *source,
+                       mv_err *err)
+{
+    mv_source_state *s = mv_push_struct(arena, mv_source_state);
+
+    *source = (mv_source){0};
+    if (!s)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "input");
+    s->fd = -1;
+    s->fill = fill;
+    s->user = user;
+    s->stored = UINT64_MAX;
+    return start(arena, source, s, err);
+}
+
 void mv_source_close(mv_source *source)
 {
     mv_source_state *s = source->state;
@@ -309,7 +331,7 @@ static bool map_rest(mv_source *source, mv_span *out)
     off_t here;
     void *map;
 
-    if (s->how != PLAIN)
+    if (s->how != PLAIN || s->fill)
         return false;
     if (s->fd < 0) {
         *out = (mv_span){s->memory.data + offset, s->memory.length - offset};

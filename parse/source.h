@@ -32,6 +32,13 @@ typedef struct {
  * mv_source_close must be called, also after a failure (a zeroed source is closable). */
 mv_code mv_source_open(mv_arena *arena, const char *path, mv_source *source, mv_err *err);
 mv_code mv_source_over(mv_arena *arena, mv_span bytes, mv_source *source, mv_err *err);
+
+/* Gives up to `room` more bytes; 0 at the end, or with *failure filled. */
+typedef uint64_t mv_source_fill_fn(void *user, uint8_t *to, uint64_t room, mv_err *failure);
+
+/* Over the bytes that `fill` gives; `user` must live as long. */
+mv_code mv_source_from(mv_arena *arena, mv_source_fill_fn *fill, void *user, mv_source *source,
+                       mv_err *err);
 void mv_source_close(mv_source *source);
 
 /* Makes at least `bytes` contiguous bytes stand in the window. False when the stream ends before

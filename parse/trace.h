@@ -365,6 +365,7 @@ typedef enum {
 typedef struct {
     mv_format format;
     uint8_t pickle_protocol; /* 0 when not a pickle */
+    bool is_page;            /* inside an HTML page of _memory_viz */
     uint64_t file_bytes;     /* as stored; MV_NO_BYTES on a pipe */
     uint64_t data_bytes;     /* after decompression */
     const char *compression; /* "none", "gzip", "zstd" */

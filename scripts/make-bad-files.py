@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes testdata/bad/: small files that no reader may accept, each named for its error.
 
-    NAME.CODE.pickle, .msgpack, .bin, each also with .gz or .zst behind
+    NAME.CODE.pickle, .msgpack, .bin, .html, each also with .gz or .zst behind
 
 CODE is what memviz must answer (parse/base/err.h). tests/test_bad.c reads them all in little
 memory and time. Pickles are spelled opcode by opcode (opcodes: Lib/pickletools.py); the other
@@ -9,6 +9,7 @@ formats are made from whole files in testdata/corpus/. Run it from anywhere; it 
 folder's files and prints nothing.
 """
 
+import base64
 import gzip
 import os
 import pickle
@@ -459,6 +460,39 @@ def make_compressed():
     bad("bomb_of_256_megabytes", "NOMEM", "pickle.zst", zstandard(bomb))
 
 
+# ---- pages ----------------------------------------------------------------------------------
+
+
+def page(letters, key=b'"base64"'):
+    return (
+        b'\n<!DOCTYPE html>\n<html>\n<script type="module">\n'
+        b'const local_files = [{"name": "snapshot.pickle", ' + key + b": " + letters + b"}]\n</script>"
+    )
+
+
+def letters(data):
+    return b'"' + base64.b64encode(data) + b'"'
+
+
+def make_pages():
+    whole = program(snapshot(traces=sequence(sequence(event()))))
+    inside = letters(whole)
+    bad("cut_in_base64", "TRUNCATED", "html", page(inside)[: 120 + len(inside) // 2])
+    bad("cut_before_quote", "TRUNCATED", "html", page(inside)[: page(inside).rindex(b'"')])
+    bad("letter_that_is_none", "CORRUPT", "html", page(flipped(inside, 9)[:9] + b"#" + inside[10:]))
+    bad("letter_after_padding", "CORRUPT", "html", page(b'"gASV' + b"AA==" + inside[5:]))
+    bad("base64_of_three_letters", "CORRUPT", "html", page(b'"gASVAAA"'))
+    bad("base64_of_nothing", "FORMAT", "html", page(b'""'))
+    bad("base64_of_text", "FORMAT", "html", page(letters(b"hello, world\n" * 9)))
+    bad("base64_of_cut_pickle", "TRUNCATED", "html", page(letters(whole[:-1])))
+    bad("base64_of_os_system", "FORBIDDEN", "html", page(letters(program(b"cos\nsystem\n"))))
+    bad("base64_is_a_number", "FORMAT", "html", page(b"7"))
+    bad("page_without_snapshot", "FORMAT", "html", page(inside, b'"base65"'))
+    bad("page_of_2_0", "FORMAT", "html", page(b'[]}; {"actions": [1]', b'"suffix_table"'))
+    bad("page_of_memviz", "FORMAT", "html", b'<!DOCTYPE html>\n<meta name="generator" content="memviz 0.1.0">\n')
+    bad("doctype_alone", "FORMAT", "html", b"<!DOCTYPE html>")
+
+
 # ---------------------------------------------------------------------------------------------
 
 
@@ -468,6 +502,7 @@ def main():
     make_compact_msgpack()
     make_containers()
     make_compressed()
+    make_pages()
     os.makedirs(BAD, exist_ok=True)
     for old in os.listdir(BAD):
         os.remove(os.path.join(BAD, old))

@@ -88,11 +88,16 @@ mv_span mvt_compact_bytes(mvt_trace *t);
 mv_span mvt_plain_bytes(mvt_trace *t);
 mv_span mvt_pickle_bytes(mvt_trace *t, bool cpp_writer);
 
+/* The pickle in a page, as PyTorch's _memory_viz writes it. */
+mv_span mvt_page_bytes(mvt_trace *t);
+
 /* Likewise of any trace, into `arena`. */
 mv_span mvt_snapshot_of(mv_arena *arena, const mv_trace *trace);
 mv_span mvt_compact_of(mv_arena *arena, const mv_trace *trace);
 mv_span mvt_plain_of(mv_arena *arena, const mv_trace *trace);
 mv_span mvt_pickle_of(mv_arena *arena, const mv_trace *trace, bool cpp_writer);
+
+mv_span mvt_page_of(mv_arena *arena, mv_span pickle);
 
 /* A real snapshot of testdata/snapshots by name ("gpt_train"), read into `arena`; fails the test
  * when it cannot be read. */

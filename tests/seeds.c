@@ -103,6 +103,7 @@ static void save_all(const char *root, const char *name, mvt_trace *t)
     save(root, "pickle", file, mvt_pickle_bytes(t, false));
     snprintf(file, sizeof file, "%s_cpp", name);
     save(root, "pickle", file, mvt_pickle_bytes(t, true));
+    save(root, "page", name, mvt_page_bytes(t));
     save(root, "snapshot", name, mvt_snapshot_bytes(t));
     snprintf(file, sizeof file, "%s_plain", name);
     save(root, "msgpack", file, mvt_plain_bytes(t));

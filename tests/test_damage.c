@@ -158,3 +158,25 @@ Test(damage, changed_snapshots_are_refused_or_noted)
     change_everywhere(t, mvt_snapshot_bytes(t), never_silent);
     mvt_drop(t);
 }
+
+/* What follows the closing quote is not needed. */
+Test(damage, cut_pages_are_refused_or_whole)
+{
+    mvt_trace *t = mvt_small();
+    mv_span page = mvt_page_bytes(t);
+    const uint8_t *quote = memrchr(page.data, '}', page.length);
+
+    while (*quote != '"')
+        quote--;
+    cut_everywhere(t, (mv_span){page.data, (uint64_t)(quote - page.data)}, refused);
+    cut_everywhere(t, page, (const outcome[3]){REFUSED, SAME, SAME});
+    mvt_drop(t);
+}
+
+Test(damage, changed_pages_stay_sound)
+{
+    mvt_trace *t = mvt_small();
+
+    change_everywhere(t, mvt_page_bytes(t), anything);
+    mvt_drop(t);
+}

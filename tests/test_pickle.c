@@ -394,7 +394,7 @@ Test(pickle, unknown_things_are_kept_or_counted)
     put_text(w, "line two");
     OPS(w, "eu");
     end_trace(w);
-    OPS(w, "\0\0\0");
+    OPS(w, "\0\0\0\0"); /* one more than _memory_viz fills with */
     read_writer(w, &trace);
     cr_assert_str_eq(mv_event_action(&trace, &trace.devices[0].events, 0), "teleport");
     cr_assert_eq(trace.notes[MV_NOTE_UNKNOWN_ACTION].count, 1);
