@@ -9,7 +9,7 @@ static uint64_t block_end(const mv_alloc_lives *a, uint32_t row)
 /* The least that a block of a request can be. */
 static uint64_t least_of(const mv_lives_sweep *r, uint64_t requested)
 {
-    return r->is_captured ? requested : mv_round_least(requested);
+    return r->is_captured ? requested : mv_round_least(&r->rules, requested);
 }
 
 /* ---- block sizes ------------------------------------------------------------------------- */
@@ -39,7 +39,7 @@ static block_size size_from_room(const mv_lives_sweep *r, uint32_t segment, uint
     uint64_t rounded = mv_round_request(&r->rules, requested);
     bool small = rounded <= MV_SMALL_REQUEST || s->kind[segment] == MV_SEGMENT_SMALL;
     bool expandable = s->is_expandable[segment];
-    uint64_t least = mv_round_least(requested), rest;
+    uint64_t least = mv_round_least(&r->rules, requested), rest;
 
     if (r->is_captured)
         return (block_size){requested, false};

@@ -157,6 +157,8 @@ mv_release mv_release_of(const mv_trace *trace)
         return (mv_release){.kind = MV_WRITER_PROFILER};
     if (mv_setting_find(trace, NULL, "PYTORCH_ALLOC_CONF") != MV_NO_ROW)
         return (mv_release){.kind = MV_WRITER_XPU}; /* xpu/Module.cpp, PR 169203 */
+    if (mv_rounding_of(trace).is_npu)
+        return (mv_release){.kind = MV_WRITER_NPU};
     e = evidence_of(trace);
     return narrow(&e);
 }

@@ -91,7 +91,9 @@ static void add_growth(survey *s, uint32_t event)
     if (request == ev->count || row == MV_NO_ROW)
         return;
     g.domain = s->heap.domains.of_segment[row];
-    g.request = mv_round_request(&s->rules, ev->size[request]);
+    g.request = mv_round_request(&s->rules, ev->action[request] == MV_ACTION_OOM
+                                                ? mv_request_of(&s->rules, ev->size[request])
+                                                : ev->size[request]);
     g.free = mv_heap_total(&s->heap).free;
     g.usable = mv_heap_domain(&s->heap, g.domain).free;
     g.largest = mv_holes_largest(&s->heap.now, (mv_domain_span){g.domain, g.domain + 1});

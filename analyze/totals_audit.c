@@ -1,5 +1,7 @@
 #include "analyze/totals_audit.h"
 
+#include "analyze/block_size.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -97,8 +99,26 @@ static void note_doubts(note_list *list, const mv_lives *lives)
                "blocks differ between the final heap and the end of the events");
 }
 
+static void note_rounding(note_list *list, const mv_trace *trace)
+{
+    mv_rounding r = mv_rounding_of(trace);
+
+    if (r.is_npu && r.blocks > 0)
+        note(
+            list,
+            "sizes follow torch_npu, which rounds a request and %u bytes up to %u: so has it %u of "
+            "%u blocks; CUDA's rule has %u",
+            MV_NPU_PAD, MV_MIN_BLOCK, r.npu_fits, r.blocks, r.cuda_fits);
+    else if (r.is_npu)
+        note(list,
+             "sizes follow torch_npu, which is named in the stacks: a request and %u bytes, "
+             "rounded up to %u",
+             MV_NPU_PAD, MV_MIN_BLOCK);
+}
+
 static void note_file(note_list *list, const mv_trace *trace, const mv_totals_findings *found)
 {
+    note_rounding(list, trace);
     count_note(list, found->uneven_segments, "final segment has sums that are not its blocks'",
                "final segments have sums that are not their blocks'");
     if (found->has_private_pools)

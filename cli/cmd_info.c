@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <time.h>
 
+#include "analyze/block_size.h"
 #include "analyze/lives.h"
 #include "analyze/release.h"
 #include "analyze/size.h"
@@ -246,6 +247,18 @@ static cJSON *text_json(mv_report *r, const char *text)
     return mv_json_span(r, (mv_span){(const uint8_t *)text, strlen(text)});
 }
 
+static cJSON *rounding_json(mv_report *r, const mv_trace *trace)
+{
+    mv_rounding is = mv_rounding_of(trace);
+    cJSON *o = mv_json_object(r, NULL, NULL);
+
+    mv_json_add_text(r, o, "rule", is.is_npu ? "torch_npu" : "cuda");
+    mv_json_add_u64(r, o, "blocks", is.blocks);
+    mv_json_add_u64(r, o, "cuda_fits", is.cuda_fits);
+    mv_json_add_u64(r, o, "npu_fits", is.npu_fits);
+    return o;
+}
+
 /* The releases alone ("2.5 to 2.7"), where PyTorch's own writer wrote the file and they show. */
 static const char *pytorch_of(const mv_trace *trace, char text[MV_RELEASE_TEXT])
 {
@@ -273,6 +286,7 @@ static int put_json(const facts *f)
     mv_report_member(r, "file_bytes", mv_json_bytes(t->origin.file_bytes));
     mv_report_member(r, "data_bytes", mv_json_bytes(t->origin.data_bytes));
     mv_report_member(r, "pytorch", text_json(r, pytorch_of(t, release)));
+    mv_report_member(r, "rounding", rounding_json(r, t));
     mv_report_member(r, "devices", devices_json(r, f));
     mv_report_member(r, "history", text_json(r, mv_history_name(f->history)));
     mv_report_member(r, "annotations", mv_json_u64(t->annotations.count));
@@ -466,6 +480,21 @@ static void put_notes(const facts *f)
     }
 }
 
+/* Said only where it is not what every report takes for granted. */
+static void put_rounding(const facts *f)
+{
+    mv_rounding r = mv_rounding_of(f->trace);
+
+    if (!r.is_npu)
+        return;
+    put_label(f->out, "rounding");
+    mv_out_format(f->out, "torch_npu's: requests and %u bytes, up to %u", MV_NPU_PAD, MV_MIN_BLOCK);
+    if (r.blocks > 0)
+        mv_out_format(f->out, "; fits %u of %u blocks, CUDA's rule %u", r.npu_fits, r.blocks,
+                      r.cuda_fits);
+    mv_out_char(f->out, '\n');
+}
+
 static void put_text(const facts *f)
 {
     const char *name = mv_input_name(f->cli);
@@ -480,6 +509,7 @@ static void put_text(const facts *f)
         put_label(f->out, "written by");
         mv_out_format(f->out, "%s\n", release);
     }
+    put_rounding(f);
     put_recorded(f);
     put_history(f);
     put_devices(f);

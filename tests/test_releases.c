@@ -42,6 +42,8 @@ Test(releases, the_keys_tell_the_release)
         {"torch_2_14.pickle", "PyTorch 2.13 or later"},
         {"torch_2_14_full.pickle", "PyTorch 2.14 or later"},
         {"torch_xpu.pickle", "PyTorch for XPU, 2.11 or later"},
+        {"torch_npu.pickle", "torch_npu"},
+        {"npu_rounding.pickle", "torch_npu"},
     };
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -221,6 +223,46 @@ Test(releases, history_of_others_is_not_the_blocks)
     cr_assert_eq(mv_lives_find(&arena, &trace, 0, &l, &err), MV_OK);
     for (uint32_t i = 0; i < l.allocs.count; i++)
         cr_expect_eq(l.allocs.stack[i].row, MV_NO_ROW);
+    mv_arena_release(&arena);
+}
+
+/* ---- torch_npu ------------------------------------------------------------------------------- */
+
+/* The final heap is that of another allocator, in Python: every size leads to it, and the replay
+ * finds every address. With CUDA's rule neither holds. */
+Test(releases, sizes_and_replay_of_torch_npu)
+{
+    static const char *const names[] = {"torch_npu.pickle", "npu_rounding.pickle"};
+
+    for (size_t i = 0; i < 2; i++) {
+        cJSON *stats = mvt_json(0, "$MEMVIZ stats --json $RELEASES/%s", names[i]), *whatif, *device;
+        mvt_run info = mvt_sh("$MEMVIZ info $RELEASES/%s", names[i]);
+        const cJSON *fidelity;
+        device = cJSON_GetArrayItem(cJSON_GetObjectItem(stats, "devices"), 0);
+        cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(cJSON_GetObjectItem(device, "audit"), "exact")));
+        whatif = mvt_json(0, "$MEMVIZ whatif --json --conf '' $RELEASES/%s", names[i]);
+        fidelity = cJSON_GetObjectItem(whatif, "fidelity");
+        cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(fidelity, "exact")), "%s", names[i]);
+        cr_expect(strstr(info.out, "fits 9 of 9 blocks, CUDA's rule 2"), "%s", info.out);
+        mvt_run_drop(&info);
+        cJSON_Delete(stats);
+        cJSON_Delete(whatif);
+    }
+}
+
+Test(releases, every_block_of_torch_npu_is_32_bytes_and_rounding)
+{
+    mv_arena arena;
+    mv_trace trace;
+    mv_lives l;
+    mv_err err;
+
+    read_made(&arena, "npu_rounding.pickle", &trace);
+    cr_assert_eq(mv_lives_find(&arena, &trace, 0, &l, &err), MV_OK);
+    cr_assert_gt(l.allocs.count, 50);
+    for (uint32_t i = 0; i < l.allocs.count; i++)
+        cr_expect_eq(l.allocs.block[i], (l.allocs.requested[i] + 32 + 511) / 512 * 512);
+    cr_expect_eq(l.doubts.misplaced + l.doubts.resized_blocks + l.doubts.lost_frees, 0);
     mv_arena_release(&arena);
 }
 
