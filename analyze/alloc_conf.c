@@ -262,15 +262,20 @@ mv_alloc_conf mv_alloc_conf_of(const mv_trace *trace)
 {
     const mv_settings *s = &trace->settings;
     uint32_t row = mv_setting_find(trace, NULL, "garbage_collection_threshold");
+    mv_block_rules rules = mv_block_rules_of(trace);
     mv_alloc_conf conf;
     char why[128];
 
     if (!mv_alloc_conf_parse(mv_alloc_conf_text(trace), &conf, why, sizeof why))
         conf = mv_alloc_conf_default();
+    conf.rules.pad = rules.pad;
+    if (mv_setting_find(trace, NULL, "expandable_segments") == MV_NO_ROW &&
+        !*mv_alloc_conf_text(trace))
+        conf.rules.expandable = rules.expandable;
     if (s->count == 0)
         return conf;
     if (mv_setting_find(trace, NULL, "max_split_size") != MV_NO_ROW)
-        conf.rules = mv_block_rules_of(trace);
+        conf.rules = rules;
     if (row != MV_NO_ROW && s->kind[row] == MV_SETTING_FLOAT && s->real[row] > 0 &&
         s->real[row] < 1)
         conf.gc_threshold = s->real[row];

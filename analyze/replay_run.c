@@ -63,7 +63,7 @@ static void run_oom(running *r, uint32_t event)
     r->result->recorded_ooms++;
     if (ev->size[event] == 0 || ev->size[event] > MV_MOST_REQUEST)
         return;
-    block = mv_replay_malloc(&r->heap, ev->size[event],
+    block = mv_replay_malloc(&r->heap, mv_request_of(&r->heap.conf.rules, ev->size[event]),
                              mv_replay_stream(r->script, ev->stream[event]), 0, false);
     if (block == MV_NO_ROW) {
         if (r->heap.counts.ooms > ooms && r->result->first_oom == MV_NEVER)
@@ -114,13 +114,14 @@ static bool start(running *r, mv_arena *arena, const mv_replay_opts *opts)
 {
     const mv_replay_script *s = r->script;
     uint32_t rows = s->lives->allocs.count;
+    mv_alloc_conf conf = opts->conf;
     bool anew =
         opts->start == MV_START_ANEW || (opts->start == MV_START_BY_SETTINGS &&
                                          s->conf.rules.expandable != opts->conf.rules.expandable);
 
+    conf.rules.pad = s->conf.rules.pad; /* the allocator's, whatever its settings */
     r->block_of = mv_push_array(arena, uint32_t, rows);
-    if (!r->block_of ||
-        !mv_replay_heap_init(&r->heap, arena, &opts->conf, s->trace->pools.count + 1))
+    if (!r->block_of || !mv_replay_heap_init(&r->heap, arena, &conf, s->trace->pools.count + 1))
         return false;
     for (uint32_t i = 0; i < rows; i++)
         r->block_of[i] = MV_NO_ROW;

@@ -301,7 +301,8 @@ static void check_alloc(verifying *v, uint32_t alloc, uint32_t event)
 static void check_oom(verifying *v, uint32_t oom, uint32_t event)
 {
     const mv_events *ev = v->script->ev;
-    uint64_t rounded = mv_round_request(&v->heap.conf.rules, ev->size[oom]);
+    const mv_block_rules *rules = &v->heap.conf.rules;
+    uint64_t rounded = mv_round_request(rules, mv_request_of(rules, ev->size[oom]));
     uint64_t stream = mv_replay_stream(v->script, ev->stream[oom]);
     uint32_t pool = mv_replay_pool_of(0, rounded);
 
