@@ -10,6 +10,7 @@ typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
     const uint8_t *kinds;
+    const mv_grouping *grouping; /* NULL: by line */
     mv_window window;
     mv_lines *out;
     uint32_t *of_stack; /* [stacks.count + 1] line; the last is that of MV_NO_STACK */
@@ -26,6 +27,8 @@ static uint32_t line_of_stack(const profiler *p, mv_stack_id stack)
 
 static uint32_t line_of(const profiler *p, uint32_t alloc)
 {
+    if (p->grouping)
+        return p->grouping->of_alloc[alloc];
     return line_of_stack(p, p->lives->allocs.stack[alloc]);
 }
 
@@ -63,6 +66,19 @@ static bool make_lines(mv_arena *arena, mv_arena *scratch, profiler *p)
     }
     p->bytes = mv_push_array(scratch, uint64_t, p->out->count);
     return p->bytes != NULL;
+}
+
+static bool make_groups(mv_arena *arena, mv_arena *scratch, profiler *p)
+{
+    uint32_t count = p->grouping->count;
+
+    p->out->lines = mv_push_array(arena, mv_line, count);
+    p->bytes = mv_push_array(scratch, uint64_t, count);
+    p->out->count = count;
+    for (uint32_t i = 0; p->out->lines && i < count; i++)
+        p->out->lines[i] = (mv_line){
+            .frame = MV_NO_FRAME, .stack = p->grouping->stack[i], .group = p->grouping->name[i]};
+    return p->out->lines && p->bytes;
 }
 
 static void start(profiler *p)
@@ -148,7 +164,9 @@ static int by_peak(const void *a, const void *b)
         return x->peak < y->peak ? 1 : -1;
     if (x->frame.row != y->frame.row)
         return x->frame.row < y->frame.row ? -1 : 1;
-    return (x->stack.row > y->stack.row) - (x->stack.row < y->stack.row);
+    if (x->stack.row != y->stack.row)
+        return x->stack.row < y->stack.row ? -1 : 1;
+    return x->group && y->group ? strcmp(x->group, y->group) : 0;
 }
 
 /* Lines that had no part in the window are left out. */
@@ -162,25 +180,40 @@ static void drop_idle(mv_lines *lines)
     lines->count = kept;
 }
 
+static mv_code profile(mv_arena *arena, profiler *p, mv_err *err)
+{
+    mv_arena scratch;
+    bool is_done;
+
+    *p->out = (mv_lines){0};
+    mv_arena_init(&scratch, arena->budget);
+    is_done = p->grouping ? make_groups(arena, &scratch, p) : make_lines(arena, &scratch, p);
+    if (is_done) {
+        p->levels = mv_moment_levels(p->lives, MV_BEFORE);
+        start(p);
+        is_done = walk(&scratch, p);
+    }
+    mv_arena_release(&scratch);
+    if (!is_done)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the lines of device %u", p->lives->device);
+    drop_idle(p->out);
+    qsort(p->out->lines, p->out->count, sizeof *p->out->lines, by_peak);
+    return MV_OK;
+}
+
 mv_code mv_lines_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                       const uint8_t *kinds, mv_window window, mv_lines *out, mv_err *err)
 {
     profiler p = {.trace = trace, .lives = lives, .kinds = kinds, .window = window, .out = out};
-    mv_arena scratch;
-    bool is_done;
 
-    *out = (mv_lines){0};
-    mv_arena_init(&scratch, arena->budget);
-    is_done = make_lines(arena, &scratch, &p);
-    if (is_done) {
-        p.levels = mv_moment_levels(lives, MV_BEFORE);
-        start(&p);
-        is_done = walk(&scratch, &p);
-    }
-    mv_arena_release(&scratch);
-    if (!is_done)
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the lines of device %u", lives->device);
-    drop_idle(out);
-    qsort(out->lines, out->count, sizeof *out->lines, by_peak);
-    return MV_OK;
+    return profile(arena, &p, err);
+}
+
+mv_code mv_lines_by(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                    const mv_grouping *grouping, mv_window window, mv_lines *out, mv_err *err)
+{
+    profiler p = {
+        .trace = trace, .lives = lives, .grouping = grouping, .window = window, .out = out};
+
+    return profile(arena, &p, err);
 }

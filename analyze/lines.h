@@ -12,6 +12,7 @@
 #define MV_LINES_H
 
 #include "analyze/culprit.h"
+#include "analyze/grouping.h"
 #include "analyze/lives.h"
 #include "analyze/position.h"
 
@@ -22,6 +23,7 @@ typedef struct {
     uint32_t peak_event; /* the first event behind which they did; MV_BEFORE: from before */
     uint64_t start, total, freed, live;
     uint32_t allocations; /* within the window */
+    const char *group;    /* name of its group, in mv_lines_by; else NULL */
     /* Of the whole device, the highest level right behind an allocation of this line: what
      * profilers that look at the counters line by line show. 0 where it did not allocate. */
     uint64_t active;
@@ -36,5 +38,9 @@ typedef struct {
 /* O(n + frames of all stacks). `kinds` from mv_frame_kinds. Fails only for want of memory. */
 mv_code mv_lines_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                       const uint8_t *kinds, mv_window window, mv_lines *out, mv_err *err);
+
+/* The same with the groups of a grouping in place of lines; their frames are MV_NO_FRAME. */
+mv_code mv_lines_by(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                    const mv_grouping *grouping, mv_window window, mv_lines *out, mv_err *err);
 
 #endif

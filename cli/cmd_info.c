@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "analyze/block_size.h"
+#include "analyze/host_totals.h"
 #include "analyze/lives.h"
 #include "analyze/release.h"
 #include "analyze/size.h"
@@ -297,6 +298,7 @@ static int put_json(const facts *f)
     mv_report_member(r, "streams", streams_json(r, t));
     mv_report_member(r, "host_segments", mv_json_u64(t->host_segments.count));
     mv_report_member(r, "host_events", mv_json_u64(t->host_events.count));
+    mv_report_member(r, "host_bytes", mv_json_u64(mv_host_totals_of(t).now.reserved));
     put_json_settings(r, t);
     if (mv_trace_is_captured(t))
         mv_report_member(r, "capture", mv_captured_json(r, t));
@@ -402,6 +404,8 @@ static void put_devices(const facts *f)
 static void put_counts(const facts *f)
 {
     const mv_trace *t = f->trace;
+    mv_host_totals host = mv_host_totals_of(t);
+    char size[MV_SIZE_TEXT], used[MV_SIZE_TEXT];
 
     put_label(f->out, "distinct");
     mv_out_format(f->out, "stacks %u, frames %u, pools %u, streams %u\n", t->stacks.count,
@@ -409,10 +413,11 @@ static void put_counts(const facts *f)
     put_label(f->out, "annotations");
     mv_out_format(f->out, "%u starts and ends, of %u ranges\n", t->annotations.count,
                   count_starts(t));
-    if (t->host_segments.count || t->host_events.count) {
+    if (host.is_there) {
         put_label(f->out, "pinned host");
-        mv_out_format(f->out, "%u segments, %u events\n", t->host_segments.count,
-                      t->host_events.count);
+        mv_out_format(f->out, "segments %u, %s; %s allocated; events %llu\n", host.segments,
+                      mv_size_text(size, host.now.reserved), mv_size_text(used, host.now.allocated),
+                      (unsigned long long)host.events);
     }
 }
 

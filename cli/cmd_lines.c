@@ -4,6 +4,7 @@
 #include "analyze/labels.h"
 #include "analyze/lines.h"
 #include "analyze/size.h"
+#include "cli/by_group.h"
 #include "cli/captured.h"
 #include "cli/complain.h"
 #include "cli/idle.h"
@@ -28,11 +29,16 @@ typedef struct {
     mv_lines *found;      /* [end - first] */
     uint64_t limit;
     bool has_source;
+    bool is_grouped; /* --by: rows are groups, not lines */
     mv_source_text source;
 } profile;
 
 static const char *label_of(const profile *p, const mv_line *line, char *out, uint32_t size)
 {
+    if (line->group) {
+        snprintf(out, size, "%s", line->group);
+        return out;
+    }
     return mv_culprit_label(p->trace, p->kinds, line->stack, out, size);
 }
 
@@ -41,7 +47,12 @@ static const char **labels_of(const profile *p, const mv_lines *found)
 {
     uint32_t count = found->count < p->limit ? found->count : (uint32_t)p->limit;
     mv_labelled *rows = mv_push_array(&p->cli->scratch, mv_labelled, count);
+    const char **groups = mv_push_array(&p->cli->scratch, const char *, count);
 
+    for (uint32_t i = 0; groups && p->is_grouped && i < count; i++)
+        groups[i] = found->lines[i].group;
+    if (p->is_grouped)
+        return groups;
     for (uint32_t i = 0; rows && i < count; i++)
         rows[i] = (mv_labelled){.trace = p->trace,
                                 .kinds = p->kinds,
@@ -72,6 +83,8 @@ static cJSON *line_json(mv_report *r, profile *p, uint32_t device, const mv_line
     char label[512];
 
     mv_json_add_u64(r, o, "device", device);
+    if (line->group)
+        mv_json_add_text(r, o, "group", line->group);
     mv_json_add(r, o, "file",
                 mv_json_string(r, p->trace, has_frame ? f->file[line->frame.row] : MV_NO_STRING));
     mv_json_add(r, o, "line", number == MV_NO_LINE ? cJSON_CreateNull() : mv_json_i64(number));
@@ -132,8 +145,9 @@ static void put_verdict(const profile *p, uint32_t device, const mv_lines *found
     mv_out_style(p->out, MV_STYLE_BOLD);
     mv_out_format(p->out, "device %u: ", device);
     mv_out_style(p->out, MV_STYLE_NONE);
-    mv_out_format(p->out, "%u line%s; most at once %s by ", found->count,
-                  found->count == 1 ? "" : "s", mv_size_text(size, found->lines[0].peak));
+    mv_out_format(p->out, "%u %s%s; most at once %s by ", found->count,
+                  p->is_grouped ? "group" : "line", found->count == 1 ? "" : "s",
+                  mv_size_text(size, found->lines[0].peak));
     mv_out_style(p->out, MV_STYLE_BOLD);
     label_of(p, &found->lines[0], label, sizeof label);
     mv_prose_put_cut(p->out, mv_prose_room(p->out, 48), label);
@@ -159,14 +173,15 @@ static void source_cell(profile *p, mv_sheet *sheet, mv_frame_id frame)
 
 static void put_lines(profile *p, const mv_lines *found)
 {
-    static const mv_column columns[] = {{"peak", MV_UNIT_BYTES, 9},
-                                        {"total", MV_UNIT_BYTES, 9},
-                                        {"live", MV_UNIT_BYTES, 9},
-                                        {"allocs", MV_UNIT_COUNT, 0},
-                                        {"active", MV_UNIT_BYTES | MV_UNIT_SPARE, 9},
-                                        {"reserved", MV_UNIT_BYTES | MV_UNIT_SPARE, 9},
-                                        {"line", MV_UNIT_TEXT, 0},
-                                        {"source", MV_UNIT_TEXT, 0}};
+    mv_column columns[] = {
+        {"peak", MV_UNIT_BYTES, 9},
+        {"total", MV_UNIT_BYTES, 9},
+        {"live", MV_UNIT_BYTES, 9},
+        {"allocs", MV_UNIT_COUNT, 0},
+        {"active", MV_UNIT_BYTES | MV_UNIT_SPARE, 9},
+        {"reserved", MV_UNIT_BYTES | MV_UNIT_SPARE, 9},
+        {p->is_grouped ? mv_group_by_name(mv_by_what(p->cli)) : "line", MV_UNIT_TEXT, 0},
+        {"source", MV_UNIT_TEXT, 0}};
     const char **labels = labels_of(p, found);
     mv_sheet sheet;
 
@@ -215,12 +230,16 @@ static bool find_device(profile *p, uint32_t device)
     mv_window window;
     mv_arena arena;
     mv_lives lives;
+    mv_grouping grouping;
 
     if (!mv_window_find(p->cli, p->trace, device, &window))
         return false;
     mv_arena_init(&arena, &p->cli->budget);
-    if (mv_lives_find(&arena, p->trace, device, &lives, &err) == MV_OK)
+    if (mv_lives_find(&arena, p->trace, device, &lives, &err) == MV_OK && !p->is_grouped)
         mv_lines_find(&p->cli->arena, p->trace, &lives, p->kinds, window, found, &err);
+    else if (err.code == MV_OK && mv_grouping_find(&p->cli->arena, p->trace, &lives, p->kinds,
+                                                   mv_by_what(p->cli), &grouping, &err) == MV_OK)
+        mv_lines_by(&p->cli->arena, p->trace, &lives, &grouping, window, found, &err);
     mv_arena_release(&arena);
     if (err.code != MV_OK)
         mv_complain(mv_input_name(p->cli), &err);
@@ -235,7 +254,10 @@ int mv_cmd_lines(mv_cli *cli)
                  .trace = &trace,
                  .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, 1)};
     mv_err err = {.offset = MV_NO_OFFSET};
+    int status;
 
+    if (!mv_by_wanted(cli, &p.is_grouped, &status))
+        return status;
     p.has_source = cli->options.source != NULL;
     if (p.has_source &&
         mv_source_text_init(&p.source, &cli->arena, cli->options.source, &err) != MV_OK)

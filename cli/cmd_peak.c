@@ -6,6 +6,7 @@
 #include "analyze/peak.h"
 #include "analyze/size.h"
 #include "cli/at.h"
+#include "cli/by_group.h"
 #include "cli/captured.h"
 #include "cli/complain.h"
 #include "cli/idle.h"
@@ -28,6 +29,7 @@ typedef struct {
     uint64_t inexact_blocks;
     mv_attribution found;
     mv_peak_target target;
+    mv_grouped grouped; /* --by */
 } device_peak;
 
 typedef struct {
@@ -40,6 +42,7 @@ typedef struct {
     uint32_t count;
     device_peak *devices; /* [count] */
     uint64_t limit;
+    bool is_grouped;
 } survey;
 
 static bool is_idle(const survey *s, const device_peak *d)
@@ -200,6 +203,11 @@ static int put_json(const survey *s)
     mv_report_member(r, "annotations", ranges_json(r, s, &d->found));
     if (mv_option_given(&s->cli->options, MV_HAS(TARGET)))
         mv_report_member(r, "target", target_json(r, s, d));
+    if (s->is_grouped) {
+        const char *by = mv_group_by_name(d->grouped.grouping.by);
+        mv_report_member(r, "by", mv_json_span(r, (mv_span){(const uint8_t *)by, strlen(by)}));
+        mv_report_member(r, "groups", mv_by_json(r, s->trace, &d->grouped, s->limit));
+    }
     mv_report_member(r, "devices", devices_json(r, s));
     return mv_report_close(r);
 }
@@ -433,8 +441,12 @@ static void put_device(const survey *s, const device_peak *d)
     put_levels(s, &d->found);
     put_doubts(s, d);
     put_categories(s, &d->found);
-    put_sites(s, &d->found);
-    put_ranges(s, &d->found);
+    if (s->is_grouped)
+        mv_by_put(s->cli, &d->grouped, s->limit);
+    else
+        put_sites(s, &d->found);
+    if (!s->is_grouped)
+        put_ranges(s, &d->found);
     if (mv_option_given(&s->cli->options, MV_HAS(TARGET)))
         put_target(s, d);
     if (mv_option_given(&s->cli->options, MV_HAS(FRAMES)))
@@ -483,6 +495,8 @@ static bool find_device(survey *s, uint32_t device, device_peak *d)
                        .residual = lives.doubts.residual,
                        .inexact_blocks = lives.doubts.inexact_blocks};
     mv_peak_attribute(&cli->arena, s->trace, &lives, at, opts, &d->found, &err);
+    if (err.code == MV_OK && s->is_grouped)
+        mv_by_find(cli, s->trace, &lives, s->kinds, at.event, &d->grouped, &err);
     if (err.code == MV_OK && mv_option_given(&cli->options, MV_HAS(TARGET)))
         mv_peak_reach(&cli->arena, &d->found, cli->options.target, &d->target, &err);
     if (err.code != MV_OK)
@@ -538,6 +552,8 @@ int mv_cmd_peak(mv_cli *cli)
     bool is_found = true;
     int status;
 
+    if (!mv_by_wanted(cli, &s.is_grouped, &status))
+        return status;
     if (!load_rules(&s))
         return MV_EXIT_FAILED;
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &s.first, &s.end)) {

@@ -59,7 +59,7 @@ static mv_code draw_segments(plot *p, mv_arena *work, const mv_lives *lives, mv_
                              .from = window.first,
                              .to = window.end,
                              .is_dark = o->is_dark,
-                             .by_line = o->by_line,
+                             .by_line = o->by == MV_BY_LINE,
                              .top = o->top,
                              .filter = o->filter,
                              .only = o->filter ? &bits : NULL,
@@ -174,6 +174,10 @@ int mv_cmd_segment_plot(mv_cli *cli)
     plot p = {.cli = cli, .trace = &trace, .view = choose_view(&cli->options)};
     int status;
 
+    if (mv_option_given(&cli->options, MV_HAS(BY)) && cli->options.by > MV_BY_LINE) {
+        mv_complain_usage(cli->command->name, "--by is use or line; peak and lines have the rest");
+        return MV_EXIT_USAGE;
+    }
     if (mv_view_is_wanted(cli))
         return mv_cmd_view(cli);
     if (p.view == MV_PICTURE_ACTIVE || p.view == MV_PICTURE_POOLS)

@@ -1,6 +1,7 @@
 /* memviz stats: totals now and at their peaks, per device and pool, and how far to trust them. */
 #include <stdio.h>
 
+#include "analyze/host_totals.h"
 #include "analyze/size.h"
 #include "analyze/totals.h"
 #include "cli/captured.h"
@@ -86,6 +87,31 @@ static void add_audit(mv_report *r, cJSON *parent, const mv_audit *audit)
         mv_json_add_text(r, notes, NULL, audit->notes[i]);
 }
 
+static void add_host_levels(mv_report *r, cJSON *o, const char *key, mv_host_levels levels)
+{
+    cJSON *inner = mv_json_object(r, o, key);
+
+    mv_json_add_u64(r, inner, "allocated", levels.allocated);
+    mv_json_add_u64(r, inner, "reserved", levels.reserved);
+}
+
+/* Pinned memory; null when the file says nothing of it. */
+static cJSON *host_json(mv_report *r, const mv_trace *trace)
+{
+    mv_host_totals host = mv_host_totals_of(trace);
+    cJSON *o;
+
+    if (!host.is_there)
+        return cJSON_CreateNull();
+    o = mv_json_object(r, NULL, NULL);
+    add_host_levels(r, o, "current", host.now);
+    add_host_levels(r, o, "peak", host.peak);
+    mv_json_add_u64(r, o, "segments", host.segments);
+    mv_json_add_u64(r, o, "allocations", host.allocations);
+    mv_json_add_u64(r, o, "events", host.events);
+    return o;
+}
+
 static int put_json(mv_cli *cli, const mv_trace *trace, const device_stats *stats, uint32_t count)
 {
     mv_report report, *r = &report;
@@ -108,6 +134,7 @@ static int put_json(mv_cli *cli, const mv_trace *trace, const device_stats *stat
         add_audit(r, o, &t->audit);
     }
     mv_report_member(r, "devices", array);
+    mv_report_member(r, "host", host_json(r, trace));
     return mv_report_close(r);
 }
 
@@ -253,6 +280,24 @@ static void put_device(mv_cli *cli, const mv_trace *trace, const device_stats *s
     put_audit(out, &t->audit);
 }
 
+static void put_host(mv_out *out, const mv_trace *trace)
+{
+    mv_host_totals host = mv_host_totals_of(trace);
+    char now[MV_SIZE_TEXT], used[MV_SIZE_TEXT], most[MV_SIZE_TEXT], most_used[MV_SIZE_TEXT];
+
+    if (!host.is_there)
+        return;
+    mv_out_char(out, '\n');
+    mv_out_style(out, MV_STYLE_BOLD);
+    mv_out_text(out, "host");
+    mv_out_style(out, MV_STYLE_NONE);
+    mv_prose_put(
+        out, 4, 2, ": %s pinned in %u %s, %s of it allocated; at most %s pinned, %s allocated",
+        mv_size_text(now, host.now.reserved), host.segments,
+        host.segments == 1 ? "segment" : "segments", mv_size_text(used, host.now.allocated),
+        mv_size_text(most, host.peak.reserved), mv_size_text(most_used, host.peak.allocated));
+}
+
 /* ---- both -------------------------------------------------------------------------------- */
 
 /* The lives of a device are large and of no use once its totals are known. */
@@ -306,5 +351,6 @@ int mv_cmd_stats(mv_cli *cli)
         follows = true;
     }
     mv_idle_put_others(&cli->out, &trace, first, end, follows);
+    put_host(&cli->out, &trace);
     return MV_EXIT_DONE;
 }

@@ -93,7 +93,8 @@ const mv_command mv_commands[] = {
         .name = "peak",
         .run = mv_cmd_peak,
         .options = MV_HAS(JSON) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
-                   MV_HAS(OUTPUT) | MV_HAS(AT) | MV_HAS(RULES) | MV_HAS(TARGET) | RANGE_OPTIONS,
+                   MV_HAS(OUTPUT) | MV_HAS(AT) | MV_HAS(RULES) | MV_HAS(TARGET) | MV_HAS(BY) |
+                   RANGE_OPTIONS,
         .fail_on = MV_FAIL_PEAK,
         .least_files = 1,
         .most_files = 1,
@@ -103,7 +104,10 @@ const mv_command mv_commands[] = {
             "Every byte allocated at the peak, or at another moment, by the line of your code and\n"
             "by category. \"marginal\" is by how far the peak would fall without that site: less\n"
             "than its bytes where the next peak is elsewhere. --target names the fewest sites\n"
-            "without which the peak fits. --frames shows the stacks. With --fail-on 'peak>SIZE'\n"
+            "without which the peak fits. --frames shows the stacks. --by groups by what the\n"
+            "file says besides: names of tensors and metadata, annotations, the line of the\n"
+            "forward pass that a backward block belongs to, compiled regions, nodes of fx. With "
+            "--fail-on 'peak>SIZE'\n"
             "the exit status is 3 when the peak is higher.\n",
         .example = "memviz peak train.pickle\n"
                    "memviz peak --at @ProfilerStep#3 --target 40GiB train.pickle\n"
@@ -112,7 +116,8 @@ const mv_command mv_commands[] = {
     {
         .name = "lines",
         .run = mv_cmd_lines,
-        .options = MV_HAS(JSON) | MV_HAS(LIMIT) | MV_HAS(OUTPUT) | MV_HAS(SOURCE) | RANGE_OPTIONS,
+        .options = MV_HAS(JSON) | MV_HAS(LIMIT) | MV_HAS(OUTPUT) | MV_HAS(SOURCE) | MV_HAS(BY) |
+                   RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
@@ -120,7 +125,7 @@ const mv_command mv_commands[] = {
         .help = "For each line of your code the most bytes that it held at once (peak), what it\n"
                 "allocated in all (total) and still holds at the end (live); active and reserved\n"
                 "are the device's highest totals right behind its allocations. --source shows the\n"
-                "line itself where the file is here.\n",
+                "line itself where the file is here. --by has rows of another kind, as in peak.\n",
         .example = "memviz lines train.pickle\n"
                    "memviz lines --source auto --from @ProfilerStep#3 train.pickle\n",
     },

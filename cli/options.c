@@ -164,8 +164,8 @@ static bool take(mv_options *o, uint64_t allowed, mv_option_id id, char *argumen
         o->view = (mv_picture_view)word_index(id, argument);
         return word_index(id, argument) >= 0;
     case MV_OPTION_BY:
-        o->by_line = word_index(id, argument) == 1;
-        return word_index(id, argument) >= 0;
+        o->by = word_index(id, argument);
+        return o->by >= 0;
     case MV_OPTION_THEME:
         o->is_dark = word_index(id, argument) == 1;
         return word_index(id, argument) >= 0;

@@ -53,8 +53,9 @@
     X(SCALE, "scale", 0, "FACTOR", NULL,                                                           \
       "size of letters, from 0.5 to 4 (default: the display's)")                                   \
     X(MEM, "mem", 0, "SIZE", NULL, "most memory of pictures that are kept (default: 64M)")         \
-    X(BY, "by", 0, "WHAT", "use line",                                                             \
-      "colors of segments over time: how full they are (use, default), or who asked (line)")       \
+    X(BY, "by", 0, "WHAT", "use line metadata annotation forward compile fx",                      \
+      "rows by line, metadata, annotation, forward, compile or fx; colors of segments over "       \
+      "time: how full they are (use, default), or who asked (line)")                               \
     X(THEME, "theme", 0, "WHICH", "light dark", "colors of a picture: light (default) or dark")    \
     X(FORMAT, "format", 0, "WHICH", "perfetto speedscope folded csv sqlite",                       \
       "what to write: perfetto, speedscope, folded, csv, sqlite")                                  \
@@ -122,6 +123,9 @@ typedef enum {
     MV_EXPORT_COUNT
 } mv_export_format;
 
+/* What --by may name, in the order of its words; from LINE on as mv_group_by has them. */
+typedef enum { MV_BY_USE, MV_BY_LINE, MV_BY_WORDS = 7 } mv_by_word;
+
 typedef enum { MV_COLOR_AUTO, MV_COLOR_ALWAYS, MV_COLOR_NEVER } mv_color;
 
 static_assert(MV_OPTION_COUNT < 63, "widen the sets of options");
@@ -149,7 +153,7 @@ typedef struct {
     mv_picture_view view;   /* meaningful when given */
     const char *filter;     /* NULL when not given */
     uint32_t top;           /* 0 when not given */
-    bool by_line;
+    int by;                 /* mv_by_word; meaningful when given */
     bool is_dark;
     mv_export_format format; /* meaningful when given */
     const char *table;       /* NULL when not given; one of its words */

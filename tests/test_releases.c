@@ -361,3 +361,136 @@ Test(releases, a_line_that_is_not_known_is_0_in_json)
     cr_expect_not(strstr(r.out, "18446744073709551615"));
     mvt_run_drop(&r);
 }
+
+/* ---- what 2.14 can say ------------------------------------------------------------------------
+ */
+
+static double bytes_of_group(const cJSON *report, const char *name)
+{
+    const cJSON *row;
+
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(report, "groups"))
+    {
+        const char *is = cJSON_GetStringValue(cJSON_GetObjectItem(row, "name"));
+        if (is ? name && strcmp(is, name) == 0 : !name)
+            return mvt_json_number(row, "bytes");
+    }
+    return -1;
+}
+
+/* The peak of the made program: after backward() of mlp in its last step. What each group holds
+ * follows from the program's sizes; the rows of every grouping add up to what is allocated. */
+Test(releases, peak_by_everything_that_is_said)
+{
+    static const uint64_t mib = 1 << 20;
+    static const char *const ways[] = {"line",    "metadata", "annotation",
+                                       "forward", "compile",  "fx"};
+    const struct {
+        const char *by, *name;
+        uint64_t bytes;
+    } all[] = {
+        {"line", "backward", 2 * mib + 512 * 12},
+        {"forward", "train.py:13 mlp", 3 * (2 * mib + 512 * 7) + 2 * mib + 512 * 12},
+        {"forward", "backward", UINT64_MAX},
+        {"metadata", "layer embed", 9 * mib},
+        {"metadata", "embed.weight", 3 * mib},
+        {"metadata", "head.weight", 1024},
+        {"annotation", "layer embed", 9 * mib},
+        {"compile", "Torch-Compiled Region: 0/0", 3 * (2 * mib + 512 * 7)},
+        {"compile", "N/A", UINT64_MAX},
+    };
+
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        cJSON *r =
+            mvt_json(0, "$MEMVIZ peak --json --by %s $RELEASES/torch_2_14_full.pickle", ways[i]);
+        double sum = sum_of(r, "groups", "bytes", NULL);
+        cr_expect_str_eq(cJSON_GetStringValue(cJSON_GetObjectItem(r, "by")), ways[i]);
+        cr_expect_eq(sum, mvt_json_number(cJSON_GetObjectItem(r, "at"), "allocated"), "%s",
+                     ways[i]);
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+            if (strcmp(all[k].by, ways[i]) == 0)
+                cr_expect_eq(bytes_of_group(r, all[k].name),
+                             all[k].bytes == UINT64_MAX ? -1 : (double)all[k].bytes,
+                             "by %s, %s: %.0f", ways[i], all[k].name,
+                             bytes_of_group(r, all[k].name));
+        cJSON_Delete(r);
+    }
+}
+
+static double sum_lines(const cJSON *report, const char *key)
+{
+    const cJSON *row;
+    double sum = 0;
+
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(report, "lines")) sum += mvt_json_number(row, key);
+    return sum;
+}
+
+/* Whatever the rows, they have the same allocations. */
+Test(releases, lines_by_everything_add_up_to_the_same)
+{
+    static const char *const ways[] = {"line",    "metadata", "annotation",
+                                       "forward", "compile",  "fx"};
+    cJSON *plain = mvt_json(0, "$MEMVIZ lines --json $RELEASES/torch_2_14_full.pickle");
+
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        cJSON *r =
+            mvt_json(0, "$MEMVIZ lines --json --by %s $RELEASES/torch_2_14_full.pickle", ways[i]);
+        cr_expect_eq(sum_lines(r, "total_bytes"), sum_lines(plain, "total_bytes"), "%s", ways[i]);
+        cr_expect_eq(sum_lines(r, "live_bytes"), sum_lines(plain, "live_bytes"), "%s", ways[i]);
+        cr_expect_eq(sum_lines(r, "allocations"), sum_lines(plain, "allocations"), "%s", ways[i]);
+        cJSON_Delete(r);
+    }
+    cJSON_Delete(plain);
+}
+
+Test(releases, nodes_of_fx_are_groups)
+{
+    mvt_run r = mvt_sh("$MEMVIZ peak --at end --by fx $RELEASES/torch_2_14_full.pickle");
+
+    cr_expect(strstr(r.out, "6.00 MiB   28 %       1  addmm_1 (aten.addmm.default)"), "%s", r.out);
+    mvt_run_drop(&r);
+}
+
+/* Without what a grouping is about, all is in the group of the rest; words of pictures are refused.
+ */
+Test(releases, groups_of_files_that_say_nothing)
+{
+    cJSON *r = mvt_json(0, "$MEMVIZ peak --json --by compile $RELEASES/torch_2_1.pickle");
+    mvt_run use = mvt_sh("$MEMVIZ peak --by use $RELEASES/torch_2_1.pickle");
+    mvt_run plot = mvt_sh("$MEMVIZ segment_plot --by fx $RELEASES/torch_2_1.pickle -o x.svg");
+
+    cr_expect_eq(bytes_of_group(r, NULL),
+                 mvt_json_number(cJSON_GetObjectItem(r, "at"), "allocated"));
+    cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(r, "groups")), 1);
+    cr_expect_eq(use.status, 2);
+    cr_expect_eq(plot.status, 2);
+    mvt_run_drop(&use);
+    mvt_run_drop(&plot);
+    cJSON_Delete(r);
+}
+
+/* 8 and 2 MiB were pinned; the smaller one is free again. */
+Test(releases, pinned_memory_is_in_stats_and_info)
+{
+    static const uint64_t mib = 1 << 20;
+    cJSON *r = mvt_json(0, "$MEMVIZ stats --json $RELEASES/torch_2_14_full.pickle");
+    cJSON *none = mvt_json(0, "$MEMVIZ stats --json $RELEASES/torch_2_14.pickle");
+    const cJSON *host = cJSON_GetObjectItem(r, "host");
+    mvt_run stats = mvt_sh("$MEMVIZ stats $RELEASES/torch_2_14_full.pickle");
+    mvt_run info = mvt_sh("$MEMVIZ info $RELEASES/torch_2_14_full.pickle");
+
+    cr_expect_eq(mvt_json_number(cJSON_GetObjectItem(host, "current"), "reserved"), 10 * mib);
+    cr_expect_eq(mvt_json_number(cJSON_GetObjectItem(host, "current"), "allocated"), 8 * mib);
+    cr_expect_eq(mvt_json_number(cJSON_GetObjectItem(host, "peak"), "allocated"), 10 * mib);
+    cr_expect_eq(mvt_json_number(host, "events"), 6);
+    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(none, "host")));
+    cr_expect(strstr(stats.out, "host: 10.0 MiB pinned in 2 segments, 8.00 MiB of it allocated"),
+              "%s", stats.out);
+    cr_expect(strstr(info.out, "segments 2, 10.0 MiB; 8.00 MiB allocated; events 6"), "%s",
+              info.out);
+    mvt_run_drop(&stats);
+    mvt_run_drop(&info);
+    cJSON_Delete(r);
+    cJSON_Delete(none);
+}
