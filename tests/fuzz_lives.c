@@ -2,10 +2,12 @@
  * Traces that no allocator could have written must not upset them. */
 #include "analyze/flame.h"
 #include "analyze/fragmentation.h"
+#include "analyze/host_totals.h"
 #include "analyze/leaks.h"
 #include "analyze/lines.h"
 #include "analyze/oom.h"
 #include "analyze/peak.h"
+#include "analyze/release.h"
 #include "analyze/totals.h"
 #include "analyze/whatif.h"
 #include "tests/soundness.h"
@@ -54,6 +56,47 @@ static mv_code attribute(mv_arena *arena, const mv_trace *trace, const mv_lives 
     return MV_OK;
 }
 
+/* Every grouping has each allocation once. */
+static mv_code group(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_err *err)
+{
+    const uint8_t *kinds = mv_frame_kinds(arena, trace);
+    mv_moment_ask ask = {MV_MOMENT_PEAK, MV_BEFORE, {0, lives->events.count}};
+    mv_moment at;
+
+    if (!kinds)
+        return err->code = MV_NOMEM;
+    if (mv_moment_find(arena, lives, ask, &at, err) != MV_OK)
+        return err->code;
+    for (int by = 0; by < MV_BY_COUNT; by++) {
+        mv_grouping grouping;
+        mv_group_rows rows;
+        mv_lines lines;
+        uint64_t sum = 0;
+        if (mv_grouping_find(arena, trace, lives, kinds, (mv_group_by)by, &grouping, err) !=
+                MV_OK ||
+            mv_grouping_sum(arena, lives, &grouping, at.event, &rows, err) != MV_OK ||
+            mv_lines_by(arena, trace, lives, &grouping, ask.window, &lines, err) != MV_OK)
+            return err->code;
+        for (uint32_t i = 0; i < rows.count; i++)
+            sum += rows.rows[i].bytes;
+        if (sum != at.bytes.allocated)
+            fail("the groups do not add up");
+    }
+    return MV_OK;
+}
+
+static void look_at_file(const mv_trace *trace)
+{
+    char text[MV_RELEASE_TEXT];
+    mv_release release = mv_release_of(trace);
+
+    if (release.first && release.last && release.first > release.last)
+        fail("a release before the first");
+    if (strlen(mv_release_text(text, release)) >= sizeof text)
+        fail("a release without end");
+    mv_host_totals_of(trace);
+}
+
 static mv_code look_at_heap(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                             mv_err *err)
 {
@@ -99,6 +142,7 @@ static void analyze(mv_arena *arena, const mv_trace *trace, uint32_t device)
         mv_totals_find(arena, trace, &lives, &totals, &err) != MV_OK ||
         mv_leaks_find(arena, trace, &lives, &leaks, &err) != MV_OK ||
         attribute(arena, trace, &lives, &err) != MV_OK ||
+        group(arena, trace, &lives, &err) != MV_OK ||
         look_at_heap(arena, trace, &lives, &err) != MV_OK ||
         replay(arena, trace, &lives, &err) != MV_OK) {
         if (err.code == MV_NOMEM)
@@ -116,9 +160,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     mv_err err;
 
     mv_arena_init(&arena, &budget);
-    if (mv_trace_read_bytes(&arena, (mv_span){data, size}, &trace, &err) == MV_OK)
+    if (mv_trace_read_bytes(&arena, (mv_span){data, size}, &trace, &err) == MV_OK) {
+        look_at_file(&trace);
         for (uint32_t i = 0; i < mv_trace_devices(&trace) && i < 8; i++)
             analyze(&arena, &trace, i);
+    }
     mv_arena_release(&arena);
     return 0;
 }
