@@ -272,10 +272,12 @@ static void put_device(mv_cli *cli, const mv_trace *trace, const device_stats *s
         mv_prose_put(out, 10, 2, ": history %s: %s", mv_history_name(stats->history),
                      stats->history_why);
     put_levels(cli, trace, t);
-    mv_out_format(
-        out, "  %s%s allocated in all, %s%s freed; now %llu segments, %llu allocations\n\n", least,
+    mv_out_text(out, "  ");
+    mv_prose_put(
+        out, 2, 4, "%s%s allocated in all, %s%s freed; now %llu segments, %llu allocations", least,
         mv_size_text(allocated, t->total.allocated), least, mv_size_text(freed, t->total.freed),
         (unsigned long long)t->current.segments, (unsigned long long)t->current.allocations);
+    mv_out_char(out, '\n');
     put_pools(cli, trace, t);
     put_audit(out, &t->audit);
 }
