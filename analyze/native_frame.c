@@ -283,19 +283,21 @@ static const char *readable(const char *function, char room[MOST_NAME])
 /* ---- nodes of the backward pass ---------------------------------------------------------- */
 
 /* "AddmmBackward0" of torch::autograd::generated::AddmmBackward0::apply; "MyOp" of
- * torch::autograd::CppNode<MyOp>::apply. */
+ * torch::autograd::CppNode<MyOp>::apply. Elsewhere nodes are known by their name alone. */
 static bool is_node(words name, words *node)
 {
     static const char apply[] = "::apply", custom[] = "CppNode<";
     size_t end, start, depth = 0;
 
-    if (!words_start(name, "torch::autograd::") || name.length < sizeof apply ||
+    if (name.length < sizeof apply ||
         memcmp(name.text + name.length - (sizeof apply - 1), apply, sizeof apply - 1) != 0)
         return false;
     end = start = name.length - (sizeof apply - 1);
     for (; start > 0 && (depth > 0 || name.text[start - 1] != ':'); start--)
         depth += (name.text[start - 1] == '>') - (name.text[start - 1] == '<');
     *node = (words){name.text + start, end - start};
+    if (!words_start(name, "torch::autograd::") && !words_have(*node, "Backward"))
+        return false;
     if (words_start(*node, custom) && node->text[node->length - 1] == '>') {
         *node = (words){node->text + sizeof custom - 1, node->length - sizeof custom};
         for (size_t i = node->length; i > 0; i--)

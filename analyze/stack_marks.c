@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "analyze/native_frame.h"
+
 /* Of a frame only; the rest are MV_MARK_... */
 enum {
     ENGINE_FILE = 1 << 11, /* a backward thread's Python begins there */
@@ -60,11 +62,8 @@ static const known_frame python_frames[] = {
     {"torch/nn/functional.py", NULL, MV_MARK_MATMUL},
 };
 
-/* Native frames, by what the function's name contains. */
+/* Native frames, by what the function's name contains, besides those of the backward pass. */
 static const known_frame native_frames[] = {
-    {NULL, "torch::autograd::Engine", MV_MARK_BACKWARD},
-    {NULL, "thread pt_autograd", MV_MARK_BACKWARD},
-    {NULL, "torch::autograd::python::PythonEngine", MV_MARK_BACKWARD},
     {NULL, "Workspace", MV_MARK_WORKSPACE},
     {NULL, "c10d::ProcessGroup", MV_MARK_COMMUNICATION},
     {NULL, "c10d::Reducer", MV_MARK_COMMUNICATION},
@@ -105,7 +104,9 @@ static uint16_t marks_of_python(const mv_trace *trace, uint32_t frame)
 static uint16_t marks_of_native(const mv_trace *trace, uint32_t frame)
 {
     const char *function = mv_string_text(trace, trace->frames.function[frame]);
-    uint16_t marks = 0;
+    mv_native_kind kind =
+        mv_native_kind_of(mv_string_text(trace, trace->frames.file[frame]), function);
+    uint16_t marks = kind == MV_NATIVE_NODE || kind == MV_NATIVE_ENGINE ? MV_MARK_BACKWARD : 0;
 
     for (unsigned i = 0; i < sizeof native_frames / sizeof *native_frames; i++)
         if (strstr(function, native_frames[i].function))

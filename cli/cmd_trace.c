@@ -4,6 +4,7 @@
 #include "analyze/culprit.h"
 #include "analyze/size.h"
 #include "cli/complain.h"
+#include "cli/idle.h"
 #include "cli/input.h"
 #include "cli/report.h"
 #include "cli/reuse.h"
@@ -360,8 +361,9 @@ static int list_json(listing *l, uint32_t first, uint32_t end)
 static int list_text(listing *l, uint32_t first, uint32_t end)
 {
     for (uint32_t device = first; device < end; device++)
-        if (!list_device(l, NULL, device))
+        if (mv_device_is_told(l->trace, first, end, device) && !list_device(l, NULL, device))
             return MV_EXIT_FAILED;
+    mv_idle_put_others(l->out, l->trace, first, end, false);
     if (l->hidden) {
         mv_out_style(l->out, MV_STYLE_DIM);
         mv_out_format(l->out, "%llu more events; --limit 0 shows all\n",

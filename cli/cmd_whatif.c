@@ -6,6 +6,7 @@
 #include "analyze/size.h"
 #include "analyze/whatif.h"
 #include "cli/complain.h"
+#include "cli/idle.h"
 #include "cli/input.h"
 #include "cli/report.h"
 #include "cli/rows.h"
@@ -406,6 +407,7 @@ int mv_cmd_whatif(mv_cli *cli)
                  .trace = &trace,
                  .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, 8)};
     mv_err err = {.offset = MV_NO_OFFSET};
+    bool follows = false;
 
     if (!confs_are_fine(cli))
         return MV_EXIT_USAGE;
@@ -415,10 +417,14 @@ int mv_cmd_whatif(mv_cli *cli)
         return mv_complain(mv_input_name(cli), &err);
     if (mv_option_given(&cli->options, MV_HAS(JSON)))
         return put_json(&q);
-    for (uint32_t i = 0; i < q.end - q.first; i++) {
-        if (i > 0)
+    for (uint32_t i = q.first; i < q.end; i++) {
+        if (!mv_device_is_told(&trace, q.first, q.end, i))
+            continue;
+        if (follows)
             mv_out_char(q.out, '\n');
-        put_device(&q, i);
+        put_device(&q, i - q.first);
+        follows = true;
     }
+    mv_idle_put_others(q.out, &trace, q.first, q.end, follows);
     return MV_EXIT_DONE;
 }

@@ -54,8 +54,8 @@ static uint32_t count_of(const char *text, const char *part)
 
 Test(idle, reports_have_one_line_for_all)
 {
-    static const char *const commands[] = {"stats", "leaks",         "peak",
-                                           "lines", "fragmentation", "oom"};
+    static const char *const commands[] = {"stats",         "leaks", "peak",   "lines",
+                                           "fragmentation", "oom",   "whatif", "trace"};
     const char *path = write_trace(1);
 
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
