@@ -280,7 +280,9 @@ static bool overlook(mv_leak_work *w, overview *o)
     }
     for (uint32_t i = a->preexisting; i < a->count && !o->has_stacks; i++)
         o->has_stacks = a->stack[i].row != MV_NO_ROW && a->stack[i].row != MV_EMPTY_STACK.row;
-    return mv_floor_comes_back(w->scratch, w->lives, &o->comes_back);
+    /* With steps, their own floors decide. */
+    return w->out->steps.count >= STEPS_TO_BE_CLEAN ||
+           mv_floor_comes_back(w->scratch, w->lives, &o->comes_back);
 }
 
 static const char *why_nameless(mv_leak_work *w)

@@ -71,6 +71,91 @@ Test(steps, optimizer_marks)
     mvt_drop(t);
 }
 
+#define MODULE "_call_impl:/v/site-packages/torch/nn/modules/module.py:1790;"
+
+Test(steps, the_step_under_way_begins_where_the_last_one_ended)
+{
+    mvt_trace *t = mvt_new();
+    mv_steps s;
+
+    heap(t);
+    work(t, 1024, "f:a.py:2");
+    optimize(t, "Optimizer.step#AdamW.step");
+    work(t, 1024, "f:a.py:2");
+    s = steps_of(t);
+    cr_expect_eq(s.count, 0, "one mark shows no step");
+    cr_expect_eq(s.under_way, 4);
+    mvt_drop(t);
+}
+
+/* Three steps of one line, each a pass through four layers with ranges of their own. */
+static mvt_trace *passes(const char *range, const char *collective)
+{
+    mvt_trace *t = mvt_new();
+
+    heap(t);
+    for (int i = 0; i < 8; i++) {
+        work(t, 4096, "train:train.py:19;main:train.py:90");
+        work(t, 512, "forward:model.py:4;" MODULE "train:train.py:20;main:train.py:90");
+        for (int layer = 0; layer < 4; layer++) {
+            annotate(t, range, layer);
+            work(t, 1024, "forward:model.py:5;" MODULE "train:train.py:20;main:train.py:90");
+        }
+        work(t, 2048, "train:train.py:21;main:train.py:90");
+        for (int k = 0; k < 3; k++) {
+            annotate(t, collective, 0);
+            work(t, 2048, "train:train.py:22;main:train.py:90");
+        }
+    }
+    return t;
+}
+
+Test(steps, layers_within_a_call_and_collectives_are_none)
+{
+    static const char *const collectives[] = {"ncclAllGather", "nccl:all_reduce",
+                                              "FullyShardedDataParallel.forward", "aten::mm"};
+
+    for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++) {
+        mvt_trace *t = passes("## block %d ##", collectives[i]);
+        mv_steps s = steps_of(t);
+
+        cr_expect_eq(s.source, MV_STEPS_INFERRED, "%s: %s", collectives[i], s.name);
+        cr_expect_eq(s.count, 8, "%s: %u", collectives[i], s.count);
+        cr_expect_not(s.is_of_lines);
+        mvt_drop(t);
+    }
+}
+
+Test(steps, layers_of_one_pass_are_none)
+{
+    mvt_trace *t = mvt_new();
+    mv_steps s;
+
+    heap(t);
+    work(t, 4096, "train:train.py:19;main:train.py:90");
+    for (int layer = 0; layer < 12; layer++)
+        mvt_alloc(t, .addr = 0x11000000 + 4096 * (uint64_t)layer, .bytes = 4096,
+                  .stack = "forward:model.py:5;" MODULE "train:train.py:20;main:train.py:90");
+    s = steps_of(t);
+    cr_expect_eq(s.source, MV_STEPS_NONE);
+    cr_expect_eq(s.under_way, 4, "the call is under way");
+    mvt_drop(t);
+}
+
+Test(steps, lists_that_are_built_at_set_up_are_none)
+{
+    mvt_trace *t = mvt_new();
+
+    heap(t);
+    for (uint64_t i = 0; i < 10; i++) {
+        mvt_alloc(t, .addr = 0x11000000 + 8192 * i, .bytes = 4096, .stack = "main:train.py:5");
+        mvt_alloc(t, .addr = 0x20000000 + 8192 * i, .bytes = 4096, .stack = "main:train.py:5");
+        mvt_free(t, .addr = 0x11000000 + 8192 * i);
+    }
+    cr_expect_eq(steps_of(t).source, MV_STEPS_NONE);
+    mvt_drop(t);
+}
+
 Test(steps, profiler_marks_come_before_the_optimizer_s)
 {
     mvt_trace *t = mvt_new();
@@ -144,8 +229,6 @@ Test(steps, metadata_marks)
     cr_expect_eq(s.count, 6);
     mvt_drop(t);
 }
-
-#define MODULE "_call_impl:/v/site-packages/torch/nn/modules/module.py:1790;"
 
 /* A loop over layers inside the model does not make steps; the loop around it does. */
 Test(steps, inferred_from_the_line_that_recurs)
