@@ -372,8 +372,8 @@ static void put_floor(const judgement *j, const mv_leaks *found)
 
     if (f->steps < 2)
         return;
-    mv_out_format(j->out, "  floor (least allocated in a step): %s -> %s",
-                  mv_size_text(first, f->first), mv_size_text(last, f->last));
+    mv_out_format(j->out, "  floor (least in a step): %s -> %s", mv_size_text(first, f->first),
+                  mv_size_text(last, f->last));
     if (f->last != f->first)
         mv_out_format(j->out, " (%c%s)", falls ? '-' : '+',
                       mv_size_text(rise, falls ? f->first - f->last : f->last - f->first));
