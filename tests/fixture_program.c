@@ -78,3 +78,14 @@ void mvt_run_drop(mvt_run *run)
     free(run->err);
     *run = (mvt_run){0};
 }
+
+void mvt_put_file(char path[MVT_PATH], mv_span bytes)
+{
+    int fd;
+
+    snprintf(path, MVT_PATH, "/tmp/memviz-file-XXXXXX");
+    fd = mkstemp(path);
+    cr_assert(fd >= 0);
+    cr_assert_eq(write(fd, bytes.data, bytes.length), (ssize_t)bytes.length);
+    close(fd);
+}

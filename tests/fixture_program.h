@@ -8,6 +8,8 @@
 
 #include <stddef.h>
 
+#include "parse/base/cursor.h"
+
 typedef struct {
     int status; /* exit status; 128 + signal when one ended it */
     char *out;  /* NUL-terminated */
@@ -20,5 +22,9 @@ typedef struct {
  * terminal. */
 mvt_run mvt_sh(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void mvt_run_drop(mvt_run *run);
+
+/* A new file of these bytes, for a command to read; the test unlinks it. */
+#define MVT_PATH 64
+void mvt_put_file(char path[MVT_PATH], mv_span bytes);
 
 #endif

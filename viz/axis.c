@@ -6,9 +6,19 @@ uint64_t mv_axis_byte_step(uint64_t most)
 {
     uint64_t step = 1;
 
-    while (step < UINT64_MAX / 16 && most / step > 8)
+    while (most / step > 8)
         step *= 2;
     return step;
+}
+
+uint32_t mv_axis_byte_ticks(uint64_t most, uint64_t ticks[MV_BYTE_TICKS])
+{
+    uint64_t step = mv_axis_byte_step(most);
+    uint32_t count = (uint32_t)(most / step) + 1;
+
+    for (uint32_t i = 0; i < count; i++)
+        ticks[i] = i * step;
+    return count;
 }
 
 const char *mv_axis_bytes(uint64_t bytes, char text[MV_TICK_TEXT])
@@ -30,15 +40,12 @@ const char *mv_axis_bytes(uint64_t bytes, char text[MV_TICK_TEXT])
 
 uint64_t mv_axis_count_step(uint64_t count, uint32_t ticks)
 {
-    uint64_t step = 1;
+    static const uint64_t factors[] = {1, 2, 5};
 
-    for (;;) {
-        static const uint64_t factors[] = {1, 2, 5};
+    for (uint64_t power = 1;; power *= 10)
         for (int i = 0; i < 3; i++)
-            if (count / (step * factors[i]) < ticks)
-                return step * factors[i];
-        step *= 10;
-    }
+            if (power > UINT64_MAX / 10 || count / (power * factors[i]) < ticks)
+                return power * factors[i];
 }
 
 const char *mv_axis_count(uint64_t count, char text[MV_TICK_TEXT])

@@ -122,19 +122,20 @@ static void paint_axis(painting *s, uint32_t at)
 {
     const mv_envelope *e = &s->layout.envelopes[at];
     const mv_box *box = &s->places[at].box;
-    uint64_t step = mv_axis_byte_step(e->high);
+    uint64_t ticks[MV_BYTE_TICKS];
+    uint32_t count = mv_axis_byte_ticks(e->high, ticks);
     char text[MV_TICK_TEXT];
     float before = 0;
 
     mv_scene_rect(s->p.scene, box->x, box->y, box->w, box->h, s->p.theme->plot);
-    for (uint64_t bytes = 0; bytes <= e->high; bytes += step) {
-        float up = box->h * (float)((double)bytes / (double)e->high), y = box->y + box->h - up;
-        if (bytes > 0 && up < before + 15)
+    for (uint32_t i = 0; i < count; i++) {
+        float up = box->h * (float)((double)ticks[i] / (double)e->high), y = box->y + box->h - up;
+        if (i > 0 && up < before + 15)
             continue;
         before = up;
         mv_scene_line(s->p.scene, box->x, y, box->x + box->w, y, s->p.theme->grid, 1);
         mv_scene_text(s->p.scene, box->x - 8, y + 4, 12, s->p.theme->text, MV_ANCHOR_END,
-                      mv_scene_format(s->p.scene, "%s", mv_axis_bytes(bytes, text)));
+                      mv_scene_format(s->p.scene, "%s", mv_axis_bytes(ticks[i], text)));
     }
 }
 

@@ -5,6 +5,12 @@
 const LEFT = 84, RIGHT = 14, LANE = 15, LANES = 2, TOP = LANES * LANE + 22, BOTTOM = 40, MAP = 40,
   STRIP = 44, WORK_MS = 7;
 
+// How many ticks stand from one place to another. They are counted, for beyond 2^53 a step that is
+// added to a place may not move it.
+function ticksBetween(first, last, step) {
+  return first <= last ? Math.min(1000, Math.floor((last - first) / step) + 1) : 0;
+}
+
 class Plot {
   constructor(app, canvas) {
     this.app = app;
@@ -291,7 +297,9 @@ class Plot {
     while ((view.y1 - view.y0) / step > this.h / 48) step *= 2;
     for (const { base, high } of app.bands) {
       const first = Math.max(0, Math.ceil((view.y0 - base) / step) * step);
-      for (let b = first; b <= Math.min(high, view.y1 - base); b += step) {
+      const count = ticksBetween(first, Math.min(high, view.y1 - base), step);
+      for (let i = 0; i < count; i++) {
+        const b = first + i * step;
         const y = Math.round(this.py(base + b));
         g.fillStyle = theme.grid;
         g.fillRect(this.x, y, this.w, 1);
@@ -319,8 +327,9 @@ class Plot {
     const { time } = model.device, first = Math.ceil(view.x0 / step) * step, last = Math.min(view.x1, axis.length);
     const timeAt = (x) => time[Math.min(axis.events - 1, axis.from(x))];
     let apart = Infinity; // the least time between two labels
-    for (let x = first; time.length && x + step <= last; x += step)
-      apart = Math.min(apart, Math.max(1, timeAt(x + step) - timeAt(x)));
+    const count = ticksBetween(first, last, step);
+    for (let i = 0; time.length && i + 1 < count; i++)
+      apart = Math.min(apart, Math.max(1, timeAt(first + (i + 1) * step) - timeAt(first + i * step)));
     if (apart === Infinity) apart = 1;
     g.fillStyle = theme.faint;
     g.fillRect(this.x, y, this.w, 1);
@@ -329,7 +338,8 @@ class Plot {
       this.text("No events were recorded: this is the heap when the file was written.", this.x, y + 19, "left", theme.faint);
       return;
     }
-    for (let x = first; x <= last; x += step) {
+    for (let i = 0; i < count; i++) {
+      const x = first + i * step;
       const px = Math.round(this.px(x));
       g.fillStyle = theme.faint;
       g.fillRect(px, y, 1, 5);

@@ -7,14 +7,15 @@
 
 static void byte_axis(mv_painter *p)
 {
-    uint64_t step = mv_axis_byte_step(p->most);
+    uint64_t ticks[MV_BYTE_TICKS];
+    uint32_t count = mv_axis_byte_ticks(p->most, ticks);
     char text[MV_TICK_TEXT];
 
-    for (uint64_t bytes = 0; bytes <= p->most; bytes += step) {
-        float y = mv_painter_y(p, bytes);
+    for (uint32_t i = 0; i < count; i++) {
+        float y = mv_painter_y(p, ticks[i]);
         mv_scene_line(p->scene, p->x, y, p->x + p->w, y, p->theme->grid, 1);
         mv_scene_text(p->scene, p->x - 8, y + 4, 12, p->theme->text, MV_ANCHOR_END,
-                      mv_scene_format(p->scene, "%s", mv_axis_bytes(bytes, text)));
+                      mv_scene_format(p->scene, "%s", mv_axis_bytes(ticks[i], text)));
     }
 }
 

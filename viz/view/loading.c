@@ -160,16 +160,18 @@ const mv_saved_device *mv_view_outline(const mv_view *view)
 
 static void outline_grid(mv_ui *ui, mv_box plot, uint64_t most)
 {
-    uint64_t step = mv_axis_byte_step(most);
+    uint64_t ticks[MV_BYTE_TICKS];
+    uint32_t count = mv_axis_byte_ticks(most, ticks);
     char text[MV_TICK_TEXT];
 
-    for (uint64_t at = 0; at <= most && step > 0; at += step) {
-        float y = roundf(plot.y + plot.h * (float)(1 - (double)at / (double)most));
+    for (uint32_t i = 0; i < count; i++) {
+        float y = roundf(plot.y + plot.h * (float)(1 - (double)ticks[i] / (double)most));
         mv_ui_fill(ui, (mv_box){plot.x, y, plot.w, 1}, ui->theme->grid);
         mv_ui_text(ui,
                    (mv_box){plot.x - mv_ui_px(ui, 90), y - mv_ui_px(ui, 8), mv_ui_px(ui, 84),
                             mv_ui_px(ui, 16)},
-                   MV_UI_SMALL, ui->theme->faint_text, MV_ANCHOR_END, mv_axis_bytes(at, text));
+                   MV_UI_SMALL, ui->theme->faint_text, MV_ANCHOR_END,
+                   mv_axis_bytes(ticks[i], text));
     }
 }
 

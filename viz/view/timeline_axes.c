@@ -6,7 +6,13 @@
 #include "viz/axis.h"
 #include "viz/view/plot.h"
 
-enum { TICK_GAP = 110, CALLOUT_HEIGHT = 18, CALLOUT_ROWS = 6, CALLOUT_SIDES = 3 };
+enum {
+    TICK_GAP = 110,
+    CALLOUT_HEIGHT = 18,
+    CALLOUT_ROWS = 6,
+    CALLOUT_SIDES = 3,
+    MOST_TICKS = 1000
+};
 
 /* ---- bytes -------------------------------------------------------------------------------- */
 
@@ -29,15 +35,24 @@ static const char *byte_label(mv_plot *p, uint64_t bytes)
                            units[unit]);
 }
 
+/* How many ticks stand from one place to another. They are counted, for beyond 2^53 a step that is
+ * added to a place may not move it. */
+static uint32_t ticks_between(double first, double last, double step)
+{
+    return first <= last ? (uint32_t)fmin(floor((last - first) / step) + 1, MOST_TICKS) : 0;
+}
+
 static void byte_axis(mv_plot *p)
 {
-    double top = p->at.y + p->at.dy * (double)p->plot.h;
+    double top = p->at.y + p->at.dy * (double)p->plot.h, first;
     uint64_t step = mv_axis_byte_step((uint64_t)(top - p->at.y));
     float line = mv_ui_px(p->ui, MV_UI_LINE), pad = mv_ui_px(p->ui, MV_UI_PAD);
 
     while ((double)step / p->at.dy < (double)line && step < UINT64_MAX / 2)
         step *= 2;
-    for (double at = ceil(p->at.y / (double)step) * (double)step; at <= top; at += (double)step) {
+    first = ceil(p->at.y / (double)step) * (double)step;
+    for (uint32_t i = 0; i < ticks_between(first, top, (double)step); i++) {
+        double at = first + i * (double)step;
         float y = roundf(mv_viewport_y(&p->at, at));
         mv_box row = {p->scale.x, y - line / 2, p->scale.w - pad, line};
         if (y < p->plot.y)
@@ -82,8 +97,10 @@ static void place_axis(mv_plot *p)
     float gap = mv_ui_px(p->ui, TICK_GAP), last = p->plot.x - gap;
     uint32_t ticks = (uint32_t)fmaxf(2, p->plot.w / gap);
     double step = (double)mv_axis_count_step((uint64_t)ceil(width), ticks);
+    double first = ceil(p->at.x / step) * step;
 
-    for (double at = ceil(p->at.x / step) * step; at <= right; at += step) {
+    for (uint32_t i = 0; i < ticks_between(first, right, step); i++) {
+        double at = first + i * step;
         float x = roundf(p->plot.x + (float)((at - p->at.x) / p->at.dx));
         const char *text = place_label(p, at, step);
         float half = mv_ui_text_width(p->ui, MV_UI_SMALL, text) / 2 + 4;
