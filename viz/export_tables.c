@@ -379,9 +379,20 @@ bool mv_export_prepare(mv_arena *arena, mv_export *export)
 
 /* ---- CSV --------------------------------------------------------------------------------- */
 
+/* Whether a spreadsheet would take the text for a formula, and run it. Those that have got their
+ * apostrophe already get another, so that taking one away gives back what the file said. */
+static bool is_formula(mv_span text)
+{
+    uint64_t at = 0;
+
+    while (at < text.length && text.data[at] == '\'')
+        at++;
+    return at < text.length && text.data[at] && strchr("=+-@\t\r\n", text.data[at]);
+}
+
 static void put_quoted(mv_sink *sink, mv_span text)
 {
-    bool is_plain = text.length > 0;
+    bool starts_formula = is_formula(text), is_plain = text.length > 0 && !starts_formula;
 
     for (uint64_t i = 0; i < text.length && is_plain; i++)
         is_plain = !strchr("\",\r\n", text.data[i]) && text.data[i];
@@ -389,7 +400,7 @@ static void put_quoted(mv_sink *sink, mv_span text)
         mv_sink_write(sink, text.data, text.length);
         return;
     }
-    mv_sink_write(sink, "\"", 1);
+    mv_sink_write(sink, starts_formula ? "\"'" : "\"", starts_formula ? 2 : 1);
     for (uint64_t i = 0; i < text.length; i++) {
         mv_sink_write(sink, &text.data[i], 1);
         if (text.data[i] == '"')

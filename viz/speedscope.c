@@ -29,8 +29,8 @@ static void put_text(mv_sink *sink, mv_span text)
         uint8_t c = text.data[at];
         if (length == 0)
             mv_sink_write(sink, "\xef\xbf\xbd", 3);
-        else if (c < ' ')
-            mv_sink_printf(sink, "\\u%04x", c);
+        else if (mv_utf8_is_control(text.data + at, length))
+            mv_sink_printf(sink, "\\u%04x", text.data[at + length - 1]);
         else if (c == '"' || c == '\\')
             mv_sink_printf(sink, "\\%c", c);
         else

@@ -82,12 +82,36 @@ static void note_stages(player *p)
         t->index_ms = ms_since(p) - t->read_ms;
 }
 
+/* What is shown lacks a part for which there is no memory. */
+static mv_code check_whole(const player *p, mv_err *err)
+{
+    return p->view->ui.lacks_memory ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture") : MV_OK;
+}
+
+/* Why the document has no timeline; `is_idle`: nor will it. MV_OK: it may come yet. */
+static mv_code find_failure(player *p, bool is_idle, mv_err *err)
+{
+    const mv_document *d = mv_view_document(p->view);
+    bool is_open = d && stage_of(&d->stage) == MV_DOCUMENT_OPENED;
+
+    if (d && stage_of(&d->stage) == MV_DOCUMENT_FAILED)
+        *err = d->failure;
+    for (uint32_t i = 0; is_idle && is_open && err->code == MV_OK && i < d->device_count; i++)
+        if (stage_of(&d->devices[i].stage) == MV_DEVICE_FAILED)
+            *err = d->devices[i].failure;
+    if (err->code != MV_OK)
+        p->timing->failed_file = p->opts->files[p->view->now.file];
+    else if (is_idle)
+        mv_fail(err, MV_FORMAT, MV_NO_OFFSET, "%s", "nothing to show: no events");
+    return err->code;
+}
+
 /* Frames until the timeline shows, or, when `settles`, until nothing is left to be done. */
 static mv_code wait_for_timeline(player *p, bool settles, mv_err *err)
 {
+    *err = (mv_err){.offset = MV_NO_OFFSET};
     for (double due = ms_since(p);; due += frame_ms) {
         bool has_device, has_outline, was_idle;
-        const mv_document *document = mv_view_document(p->view);
         note_stages(p);
         has_device = mv_view_device(p->view) != NULL;
         has_outline = mv_view_outline(p->view) != NULL;
@@ -98,15 +122,12 @@ static mv_code wait_for_timeline(player *p, bool settles, mv_err *err)
             p->timing->window_ms = ms_since(p);
         if ((has_device || has_outline) && p->timing->first_frame_ms == 0)
             p->timing->first_frame_ms = ms_since(p);
-        if (settles ? mv_view_is_idle(p->view) && !mv_view_is_animating(p->view) : has_device)
+        if (settles && mv_view_is_idle(p->view) && !mv_view_is_animating(p->view))
+            return check_whole(p, err);
+        if (!settles && has_device)
             return MV_OK;
-        if (!settles && document && stage_of(&document->stage) == MV_DOCUMENT_FAILED) {
-            *err = document->failure;
-            p->timing->failed_file = p->opts->files[p->view->now.file];
+        if (!settles && find_failure(p, was_idle && !mv_view_device(p->view), err) != MV_OK)
             return err->code;
-        }
-        if (!settles && was_idle && !mv_view_device(p->view))
-            return mv_fail(err, MV_FORMAT, MV_NO_OFFSET, "%s", "nothing to show: no events");
         sleep_until(p, due + frame_ms);
     }
 }
@@ -240,8 +261,10 @@ static bool shoot(void *user, const char *name, const mv_scene *scene, char *why
 {
     player *p = user;
     mv_err err = {.offset = MV_NO_OFFSET};
-    mv_code code = resize(p, (uint32_t)scene->width, (uint32_t)scene->height, &err);
+    mv_code code = check_whole(p, &err);
 
+    if (code == MV_OK)
+        code = resize(p, (uint32_t)scene->width, (uint32_t)scene->height, &err);
     if (code == MV_OK && !mv_scene_painter_draw(&p->painter, scene, (int)p->width, (int)p->height))
         code = mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
     if (code == MV_OK)

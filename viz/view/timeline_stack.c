@@ -118,7 +118,7 @@ static bool make_room(mv_timeline_pane *pane, mv_tinted *entry, uint64_t bytes)
     return entry->pixels != NULL;
 }
 
-/* The picture of a tile; NULL: not this time. */
+/* The picture of a tile; NULL: not this time, or never, for memory is out (ui.lacks_memory). */
 static const mv_pixels *tinted(mv_plot *p, const mv_tile *tile, uint64_t colours, int64_t until)
 {
     mv_timeline_pane *pane = p->pane;
@@ -130,8 +130,12 @@ static const mv_pixels *tinted(mv_plot *p, const mv_tile *tile, uint64_t colours
         return NULL;
     if (!is_it || (entry->colours != colours && may_tint && entry->turn != pane->turn)) {
         uint64_t bytes = (uint64_t)MV_TILE_COLUMNS * tile->rows * sizeof *entry->pixels;
-        if (!may_tint || !make_room(pane, entry, bytes))
+        if (!may_tint)
             return NULL;
+        if (!make_room(pane, entry, bytes)) {
+            p->ui->lacks_memory = true;
+            return NULL;
+        }
         if (p->of_segments)
             mv_plot_tint_segments(p, tile, entry->pixels);
         else
@@ -197,10 +201,15 @@ void mv_plot_stack(mv_plot *p)
     int64_t until = clock_us() + TINT_US;
     uint64_t colours;
 
-    if (wanted.width == 0 || wanted.height == 0 || p->index->count == 0 ||
-        (!p->of_segments && !prepare_classes(p)))
+    if (wanted.width == 0 || wanted.height == 0 || p->index->count == 0)
         return;
+    if (!p->of_segments && !prepare_classes(p)) {
+        p->ui->lacks_memory = true;
+        return;
+    }
     frame = mv_tiles_frame(p->pane->tiles, &wanted, p->pane->turn);
+    if (frame.failed > 0)
+        p->ui->lacks_memory = true;
     colours = p->of_segments ? mv_plot_use_key(p) : colours_key(p);
     p->spike_of = mv_push_array(p->ui->frame, uint32_t, wanted.width);
     for (uint32_t c = 0; p->spike_of && c < wanted.width; c++)
@@ -213,7 +222,7 @@ void mv_plot_stack(mv_plot *p)
         image = tinted(p, frame.quads[i].tile, colours, until);
         if (image)
             paint_quad(p, &frame.quads[i], image);
-        else
+        else if (!p->ui->lacks_memory) /* then another frame would do no better */
             p->ui->is_animating = true;
     }
     mv_plot_labels(p, &frame);

@@ -28,6 +28,7 @@ typedef struct {
     mv_zone *zones;
     float pointer_x, pointer_y; /* negative: no pointer */
     bool is_animating;          /* a pane wants another frame soon */
+    bool lacks_memory;          /* a part of the frame is not drawn, nor will be: memory is out */
 } mv_ui;
 
 static inline bool mv_box_has(mv_box box, float x, float y)

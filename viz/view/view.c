@@ -371,6 +371,7 @@ static void begin_frame(mv_view *view, float width, float height, double ms)
     ui->zones = NULL;
     ui->zone_count = ui->zone_capacity = 0;
     ui->is_animating = false;
+    ui->lacks_memory = false;
     view->chrome->hover_before = view->hover;
     view->chrome->hover_segment_before = view->hover_segment;
 }
