@@ -420,7 +420,8 @@ static inline const char *mv_string_text(const mv_trace *trace, mv_string_id id)
     return (const char *)mv_string_span(trace, id).data;
 }
 
-/* Frames of a stack: pointer to the innermost, and their number in *count (0 for MV_NO_STACK). */
+/* Frames of a stack: pointer to the innermost, and their number in *count; NULL and 0 where there
+ * are none, as for MV_NO_STACK. */
 static inline const mv_frame_id *mv_stack_frames(const mv_trace *trace, mv_stack_id id,
                                                  uint32_t *count)
 {
@@ -431,7 +432,7 @@ static inline const mv_frame_id *mv_stack_frames(const mv_trace *trace, mv_stack
         return NULL;
     }
     *count = (uint32_t)(s->first[id.row + 1] - s->first[id.row]);
-    return s->frame + s->first[id.row];
+    return *count ? s->frame + s->first[id.row] : NULL; /* without any, `frame` is NULL */
 }
 
 const char *mv_action_name(mv_action action); /* "free_requested" */

@@ -44,6 +44,21 @@ Test(build, rows_that_are_always_there)
     cr_assert_eq(mv_build_tag(&build, &MV_TAG_ROW).row, MV_PLAIN_TAG.row);
 }
 
+/* Then the model has no frames at all, and adding to where they would be is undefined. */
+Test(build, stacks_without_frames)
+{
+    uint32_t count = 7;
+
+    mv_build_stack(&build, NULL, 0);
+    cr_assert_eq(finish((mv_build_ranges){0}), MV_OK);
+    cr_assert_null(trace.stacks.frame);
+    cr_assert_null(mv_stack_frames(&trace, MV_EMPTY_STACK, &count));
+    cr_assert_eq(count, 0);
+    count = 7;
+    cr_assert_null(mv_stack_frames(&trace, MV_NO_STACK, &count));
+    cr_assert_eq(count, 0);
+}
+
 Test(build, equal_content_is_one_row)
 {
     mv_frame_row frame = MV_FRAME_ROW;
