@@ -6,6 +6,7 @@
 #include "cli/complain.h"
 #include "cli/idle.h"
 #include "cli/input.h"
+#include "cli/prose.h"
 #include "cli/report.h"
 #include "cli/reuse.h"
 #include "cli/window.h"
@@ -61,6 +62,13 @@ static void put_left(mv_out *out, const char *text, int width)
 
     mv_out_bytes(out, text, length);
     mv_out_spaces(out, width - (int64_t)length);
+}
+
+/* An action that memviz does not know is named by the file alone. */
+static void put_action(mv_out *out, const char *name, int width)
+{
+    mv_out_clean(out, (mv_span){(const uint8_t *)name, strlen(name)});
+    mv_out_spaces(out, width - (int64_t)mv_prose_width(name));
 }
 
 /* Seconds since the start, to the microsecond. */
@@ -188,7 +196,7 @@ static void put_event(listing *l, const mv_events *e, uint32_t i, const mv_reuse
     put_time(out, l->start_us, e->time_us[i]);
     mv_out_text(out, "  ");
     mv_out_style(out, action_style(e->action[i]));
-    put_left(out, mv_event_action(l->trace, e, i), 15);
+    put_action(out, mv_event_action(l->trace, e, i), 15);
     mv_out_style(out, MV_STYLE_NONE);
     put_address(out, e, i, reuse);
     put_right(out, mv_size_text(size, e->size[i]), 9);

@@ -72,6 +72,7 @@ static int complain(const char *file, const mv_err *err)
 
 static int print_json(mv_cli *cli, const mv_viewer_timing *t)
 {
+    const char *shot = cli->options.shot;
     mv_report r;
 
     mv_report_open(&r, cli);
@@ -93,8 +94,8 @@ static int print_json(mv_cli *cli, const mv_viewer_timing *t)
     mv_report_member(&r, "scene_p99_ms", mv_json_real(t->scene_p99_ms));
     mv_report_member(&r, "uploads", mv_json_u64(t->uploads));
     mv_report_member(&r, "written",
-                     cli->options.shot ? cJSON_CreateString(cli->options.shot)
-                                       : cJSON_CreateNull());
+                     shot ? mv_json_span(&r, (mv_span){(const uint8_t *)shot, strlen(shot)})
+                          : cJSON_CreateNull());
     return mv_report_close(&r);
 }
 
@@ -136,8 +137,10 @@ static int report(mv_cli *cli, const mv_viewer_timing *timing)
         return print_json(cli, timing);
     if (mv_option_given(o, MV_HAS(BENCH)))
         print_timing(&cli->out, timing);
-    if (o->shot)
-        mv_out_format(&cli->out, "%s\n", o->shot);
+    if (o->shot) {
+        mv_out_clean(&cli->out, (mv_span){(const uint8_t *)o->shot, strlen(o->shot)});
+        mv_out_char(&cli->out, '\n');
+    }
     return MV_EXIT_DONE;
 }
 

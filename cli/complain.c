@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/commands.h"
+#include "parse/utf8.h"
 
 #define LINE 4600 /* a path, a sentence */
 
@@ -12,11 +13,10 @@
  * command line or a file must not steer the terminal. */
 static void put_line(char *line)
 {
-    size_t length = strlen(line);
+    size_t length;
 
-    for (char *c = line; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
+    mv_utf8_tame(line);
+    length = strlen(line);
     line[length] = '\n';
     fwrite(line, 1, length + 1, stderr);
 }

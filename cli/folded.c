@@ -9,6 +9,7 @@
 #include "cli/input.h"
 #include "cli/picture.h"
 #include "cli/report.h"
+#include "parse/utf8.h"
 #include "viz/core/isolate.h"
 
 typedef struct {
@@ -57,17 +58,17 @@ static bool check_path(const mv_cli *cli)
 
 /* ---- lines ------------------------------------------------------------------------------- */
 
-/* A frame must not contain what separates frames and lines. */
+/* A frame must not contain what separates frames and lines, nor what steers a terminal. */
 static void put_frame(folder *f, const char *text)
 {
     char clean[512];
-    uint32_t length = 0;
 
-    for (; text[length] && length + 1 < sizeof clean; length++) {
-        unsigned char c = (unsigned char)text[length];
-        clean[length] = c == ';' ? ':' : (char)(c < ' ' || c == 127 ? '?' : c);
-    }
-    mv_sink_write(&f->sink, clean, length);
+    snprintf(clean, sizeof clean, "%s", text);
+    mv_utf8_tame(clean);
+    for (char *c = clean; *c; c++)
+        if (*c == ';')
+            *c = ':';
+    mv_sink_write(&f->sink, clean, strlen(clean));
 }
 
 /* Behind a first frame, which is there already when `has_first`. */
@@ -216,7 +217,7 @@ static int report(const folder *f)
 
     if (!mv_option_given(&f->cli->options, MV_HAS(JSON))) {
         if (strcmp(path, "-") != 0) {
-            mv_out_bytes(&f->cli->out, name.data, name.length);
+            mv_out_clean(&f->cli->out, name);
             mv_out_char(&f->cli->out, '\n');
         }
         return MV_EXIT_DONE;

@@ -19,6 +19,7 @@
 typedef struct {
     sigset_t mask;
     struct sigaction child;
+    struct sigaction full;
 } kept_signals;
 
 /* ---- the shim ---------------------------------------------------------------------------- */
@@ -183,6 +184,7 @@ static void become(const mv_launch *launch, const kept_signals *kept, int pipe)
     set_flag("MEMVIZ_CPU", launch->cpu);
     set_flag("MEMVIZ_WAIT_FREE", launch->wait_free);
     sigaction(SIGCHLD, &kept->child, NULL);
+    sigaction(SIGXFSZ, &kept->full, NULL);
     sigprocmask(SIG_SETMASK, &kept->mask, NULL);
     execvp(launch->argv[0], launch->argv);
     why = errno;
@@ -279,17 +281,19 @@ static void drop_pending(const sigset_t *awaited)
 
 mv_code mv_launch_run(const mv_launch *launch, int *status, mv_err *err)
 {
-    struct sigaction plain = {.sa_handler = SIG_DFL};
+    struct sigaction plain = {.sa_handler = SIG_DFL}, ignored = {.sa_handler = SIG_IGN};
     kept_signals kept;
     sigset_t awaited;
     pid_t child;
     mv_code code;
 
     /* Blocked and taken one by one: no handler, and nothing is lost between two waits. A parent
-     * that ignores SIGCHLD would leave us without the program's status. */
+     * that ignores SIGCHLD would leave us without the program's status. A recording that grows
+     * beyond the limit of files (ulimit -f) is a write that fails, from now on. */
     awaited_signals(&awaited);
     sigprocmask(SIG_BLOCK, &awaited, &kept.mask);
     sigaction(SIGCHLD, &plain, &kept.child);
+    sigaction(SIGXFSZ, &ignored, &kept.full);
     code = start(launch, &kept, &child, status, err);
     if (code == MV_OK)
         *status = wait_for(launch, child);

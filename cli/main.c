@@ -113,6 +113,15 @@ static int refuse(const char *word)
     return mv_complain_usage(NULL, "no command '%s'", word);
 }
 
+/* A reader that goes away, such as head, ends the program quietly, even where the parent left the
+ * signal ignored. A file that grows beyond its limit (ulimit -f) is a write that fails, with a
+ * line that says so. */
+static void set_signals(void)
+{
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
 int main(int argc, char **argv)
 {
     const mv_command *command;
@@ -124,9 +133,7 @@ int main(int argc, char **argv)
     else if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0)
         argv[1] = "version";
     command = mv_command_find(argv[1]);
-    /* A reader that goes away, such as head, ends the program quietly, even where the parent
-     * left the signal ignored. */
     if (!command || !command->starts_program)
-        signal(SIGPIPE, SIG_DFL);
+        set_signals();
     return command ? run_command(command, argc - 1, argv + 1) : refuse(argv[1]);
 }

@@ -43,11 +43,6 @@ void mv_out_bytes(mv_out *out, const void *data, uint64_t length)
     out->used += (uint32_t)length;
 }
 
-void mv_out_text(mv_out *out, const char *text)
-{
-    mv_out_bytes(out, text, strlen(text));
-}
-
 void mv_out_char(mv_out *out, char c)
 {
     if (out->used == MV_OUT_BUFFER)
@@ -110,6 +105,58 @@ void mv_out_hex(mv_out *out, uint64_t value)
     mv_out_bytes(out, text + at, sizeof text - at);
 }
 
+void mv_out_style(mv_out *out, mv_style style)
+{
+    static const char *const codes[MV_STYLE_COUNT] = {"\033[0m",  "\033[1m",  "\033[2m",
+                                                      "\033[31m", "\033[32m", "\033[33m"};
+
+    if (out->color)
+        mv_out_bytes(out, codes[style], strlen(codes[style]));
+}
+
+/* ---- texts: nothing but mv_out_style steers the terminal ---------------------------------- */
+
+typedef enum { AS_LINES, AS_WORD, AS_QUOTED } manner;
+
+static bool is_escaped(const uint8_t *c, uint32_t length, manner how)
+{
+    if (how == AS_LINES && (*c == '\n' || *c == '\t'))
+        return false;
+    return length == 0 || mv_utf8_is_control(c, length);
+}
+
+static void put_escaped(mv_out *out, mv_span text, manner how)
+{
+    uint64_t plain = 0; /* start of the run that needs no escape */
+
+    for (uint64_t at = 0; at < text.length;) {
+        const uint8_t *c = text.data + at;
+        uint32_t length = mv_utf8_length(text, at);
+        uint32_t bytes = length ? length : 1;
+        bool escape = how == AS_QUOTED && (*c == '"' || *c == '\\');
+        if (!escape && !is_escaped(c, length, how)) {
+            at += length;
+            continue;
+        }
+        mv_out_bytes(out, text.data + plain, at - plain);
+        for (uint32_t i = 0; i < bytes; i++) {
+            static const char hex[] = "0123456789abcdef";
+            if (escape)
+                mv_out_bytes(out, (char[]){'\\', (char)c[i]}, 2);
+            else
+                mv_out_bytes(out, (char[]){'\\', 'x', hex[c[i] >> 4], hex[c[i] & 15]}, 4);
+        }
+        at += bytes;
+        plain = at;
+    }
+    mv_out_bytes(out, text.data + plain, text.length - plain);
+}
+
+void mv_out_text(mv_out *out, const char *text)
+{
+    put_escaped(out, (mv_span){(const uint8_t *)text, strlen(text)}, AS_LINES);
+}
+
 void mv_out_format(mv_out *out, const char *format, ...)
 {
     char line[2048];
@@ -119,63 +166,20 @@ void mv_out_format(mv_out *out, const char *format, ...)
     va_start(args, format);
     length = vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    if (length < 0) {
+    if (length < 0)
         out->sink.failed = true;
-        return;
-    }
-    mv_out_bytes(out, line, (size_t)length < sizeof line ? (size_t)length : sizeof line - 1);
-}
-
-void mv_out_style(mv_out *out, mv_style style)
-{
-    static const char *const codes[MV_STYLE_COUNT] = {"\033[0m",  "\033[1m",  "\033[2m",
-                                                      "\033[31m", "\033[32m", "\033[33m"};
-
-    if (out->color)
-        mv_out_text(out, codes[style]);
-}
-
-/* Controls of ASCII and of Latin-1 (U+0080 to U+009F), which terminals obey as well. */
-static bool is_control(const uint8_t *c, uint32_t length)
-{
-    return (length == 1 && (c[0] < 0x20 || c[0] == 0x7f)) ||
-           (length == 2 && c[0] == 0xc2 && c[1] < 0xa0);
-}
-
-static void put_escaped(mv_out *out, mv_span text, bool quoted)
-{
-    uint64_t plain = 0; /* start of the run that needs no escape */
-
-    for (uint64_t at = 0; at < text.length;) {
-        const uint8_t *c = text.data + at;
-        uint32_t length = mv_utf8_length(text, at);
-        uint32_t bytes = length ? length : 1;
-        bool escape = quoted && (*c == '"' || *c == '\\');
-        if (length && !escape && !is_control(c, length)) {
-            at += length;
-            continue;
-        }
-        mv_out_bytes(out, text.data + plain, at - plain);
-        for (uint32_t i = 0; i < bytes; i++) {
-            if (escape)
-                mv_out_format(out, "\\%c", c[i]);
-            else
-                mv_out_format(out, "\\x%02x", c[i]);
-        }
-        at += bytes;
-        plain = at;
-    }
-    mv_out_bytes(out, text.data + plain, text.length - plain);
+    else
+        mv_out_text(out, line);
 }
 
 void mv_out_clean(mv_out *out, mv_span text)
 {
-    put_escaped(out, text, false);
+    put_escaped(out, text, AS_WORD);
 }
 
 void mv_out_quoted(mv_out *out, mv_span text)
 {
     mv_out_char(out, '"');
-    put_escaped(out, text, true);
+    put_escaped(out, text, AS_QUOTED);
     mv_out_char(out, '"');
 }

@@ -35,7 +35,11 @@ mv_code mv_out_close(mv_out *out, mv_err *err);
 /* Drops what is still buffered and an unfinished file. Safe on a zeroed or closed one. */
 void mv_out_abort(mv_out *out);
 
+/* As they are: JSON, numbers. What a file says goes through one of the functions below. */
 void mv_out_bytes(mv_out *out, const void *data, uint64_t length);
+
+/* memviz's own sentences, in lines. Should a file's words be in them after all, no control of
+ * theirs but line ends and tabs reaches the terminal. */
 void mv_out_text(mv_out *out, const char *text);
 void mv_out_char(mv_out *out, char c);
 void mv_out_spaces(mv_out *out, int64_t count);

@@ -145,7 +145,7 @@ static int report(page *p)
     mv_report r;
 
     if (!mv_option_given(&p->cli->options, MV_HAS(JSON))) {
-        mv_out_bytes(&p->cli->out, path.data, path.length);
+        mv_out_clean(&p->cli->out, path);
         mv_out_char(&p->cli->out, '\n');
         return MV_EXIT_DONE;
     }

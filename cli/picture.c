@@ -124,7 +124,7 @@ void mv_picture_say(mv_picture *picture)
 
     if (strcmp(picture->path, "-") == 0)
         return;
-    mv_out_bytes(out, picture->path, strlen(picture->path));
+    mv_out_clean(out, (mv_span){(const uint8_t *)picture->path, strlen(picture->path)});
     mv_out_char(out, '\n');
 }
 

@@ -4,6 +4,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "parse/utf8.h"
+
 #define PATIENCE_MS 1000
 #define BETWEEN_MS  100
 
@@ -17,7 +19,9 @@ static int64_t now_ms(void)
 
 void mv_progress_start(mv_progress *progress, const char *what, bool quiet)
 {
-    *progress = (mv_progress){.what = what, .silent = quiet || !isatty(STDERR_FILENO)};
+    *progress = (mv_progress){.silent = quiet || !isatty(STDERR_FILENO)};
+    snprintf(progress->what, sizeof progress->what, "%s", what);
+    mv_utf8_tame(progress->what);
     progress->started_ms = now_ms();
 }
 

@@ -6,12 +6,13 @@
 #include <stdint.h>
 
 typedef struct {
-    const char *what; /* "reading train.pickle" */
+    char what[80]; /* "reading train.pickle" */
     bool silent;
     bool shown;
     int64_t started_ms, printed_ms;
 } mv_progress;
 
+/* `what` may name a file: nothing in it steers the terminal. */
 void mv_progress_start(mv_progress *progress, const char *what, bool quiet);
 
 /* An mv_progress_fn; `progress` is an mv_progress. */

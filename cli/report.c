@@ -15,22 +15,15 @@ static uint32_t escape_one(mv_span text, uint64_t at, char escaped[8], uint32_t 
 {
     const uint8_t *c = text.data + at;
     uint32_t bytes = mv_utf8_length(text, at);
-    bool surrogate = bytes == 0 && c[0] == 0xed && text.length - at >= 3 && c[1] >= 0xa0 &&
-                     (c[1] & 0xc0) == 0x80 && (c[2] & 0xc0) == 0x80;
 
-    if (surrogate) {
-        unsigned unit = 0xd000u | (unsigned)(c[1] & 0x3f) << 6 | (c[2] & 0x3f);
-        *length = (uint32_t)snprintf(escaped, 8, "\\u%04x", unit);
-        return 3;
-    }
-    if (bytes == 0) {
-        *length = (uint32_t)snprintf(escaped, 8, "\\udc%02x", c[0]);
+    if (bytes == 0) { /* \udcXX would be no character: many parsers refuse it */
+        *length = (uint32_t)snprintf(escaped, 8, "\\\\x%02x", c[0]);
         return 1;
     }
     if (*c == '"' || *c == '\\') {
         *length = (uint32_t)snprintf(escaped, 8, "\\%c", *c);
-    } else if (*c < 0x20 || *c == 0x7f) {
-        *length = (uint32_t)snprintf(escaped, 8, "\\u%04x", *c);
+    } else if (mv_utf8_is_control(c, bytes)) {
+        *length = (uint32_t)snprintf(escaped, 8, "\\u%04x", c[bytes - 1]);
     } else {
         memcpy(escaped, c, bytes);
         *length = bytes;
@@ -301,7 +294,7 @@ void mv_report_member(mv_report *report, const char *key, cJSON *value)
 
     put_key(report->out, key);
     if (text)
-        mv_out_text(report->out, text);
+        mv_out_bytes(report->out, text, strlen(text));
     else
         report->failed = true;
     cJSON_free(text);

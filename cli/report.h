@@ -59,8 +59,8 @@ cJSON *mv_json_real(double value);
 /* [{"function":...,"file":...,"line":N}...], innermost first; null for MV_NO_STACK. */
 cJSON *mv_json_frames(mv_report *report, const mv_trace *trace, mv_stack_id stack);
 
-/* A text as a JSON string. What is not UTF-8 stays recognisable: a lone surrogate as \udXXX, any
- * other byte as \udcXX, as Python's surrogateescape does. */
+/* A text as a JSON string. Any JSON parser takes it: controls are \u00XX, U+0080 to
+ * U+009F too; a byte that is not UTF-8, such as those of a lone surrogate, is the text "\xNN". */
 void mv_json_put_text(mv_out *out, mv_span text);
 void mv_json_put_frames(mv_out *out, const mv_trace *trace, mv_stack_id stack);
 

@@ -1,5 +1,7 @@
 #include "parse/utf8.h"
 
+#include <string.h>
+
 static bool is_tail(uint8_t byte)
 {
     return (byte & 0xc0) == 0x80;
@@ -26,4 +28,22 @@ uint32_t mv_utf8_length(mv_span text, uint64_t at)
     if (left < 4 || !is_tail(c[3]))
         return 0;
     return (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] >= 0x90) ? 0 : 4;
+}
+
+void mv_utf8_tame(char *text)
+{
+    mv_span whole = {(const uint8_t *)text, strlen(text)};
+    char *to = text;
+
+    for (uint64_t at = 0; at < whole.length;) {
+        uint32_t length = mv_utf8_length(whole, at);
+        if (length && !mv_utf8_is_control(whole.data + at, length)) {
+            memmove(to, text + at, length);
+            to += length;
+        } else {
+            *to++ = '?';
+        }
+        at += length ? length : 1;
+    }
+    *to = 0;
 }
