@@ -4,6 +4,7 @@
 #include "analyze/size.h"
 #include "analyze/summary_bytes.h"
 #include "cli/complain.h"
+#include "cli/overwrite.h"
 #include "cli/rank_files.h"
 #include "cli/report.h"
 
@@ -72,6 +73,8 @@ static int write_all(mv_cli *cli, const mv_rank_files *files)
     if (!path) {
         snprintf(beside, sizeof beside, "%s.summary", cli->options.file[0]);
         path = beside;
+        if (mv_overwrite_by(cli, path))
+            return MV_EXIT_USAGE;
     }
     if (write_file(cli, path, bytes) != MV_EXIT_DONE)
         return MV_EXIT_FAILED;

@@ -369,6 +369,7 @@ const mv_command mv_commands[] = {
     {
         .name = "convert",
         .run = mv_cmd_convert,
+        .writes_last = true,
         .options = MV_HAS(JSON) | MV_HAS(PLAIN) | MV_HAS(SYMBOLS),
         .least_files = 2,
         .most_files = 2,

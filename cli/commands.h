@@ -31,6 +31,7 @@ struct mv_command {
     int least_files, most_files;
     mv_fail_on fail_on;    /* what --fail-on may name, where it is an option */
     bool writes_file;      /* -o names a product of its own, not the report's place */
+    bool writes_last;      /* the last file is written, not read */
     bool starts_program;   /* which is to find SIGPIPE as memviz found it */
     const char *arguments; /* "FILE" */
     const char *summary;   /* for the list of commands */

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/complain.h"
 #include "cli/nearest.h"
+#include "cli/overwrite.h"
 #include "cli/terminal.h"
 
 /* A whole cli is 64 KiB of buffer and more: kept off small stacks, and there is only one. */
@@ -89,6 +90,8 @@ static int run_command(const mv_command *command, int argc, char **argv)
         if (options.files > command->most_files)
             return mv_complain_usage(command->name, "unexpected argument '%s'",
                                      options.file[command->most_files]);
+        if (mv_overwrite_is_asked(command, &options))
+            return MV_EXIT_USAGE;
     }
     cli = cli_new(command, &options);
     if (!cli)

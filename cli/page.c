@@ -7,6 +7,7 @@
 #include "cli/filter_option.h"
 #include "cli/idle.h"
 #include "cli/input.h"
+#include "cli/overwrite.h"
 #include "cli/picture.h"
 #include "cli/report.h"
 #include "cli/window.h"
@@ -169,7 +170,7 @@ static int run(page *p, mv_trace *trace)
         return MV_EXIT_USAGE;
     }
     p->path = o->output ? o->output : path_beside(cli);
-    if (!p->path)
+    if (!p->path || mv_overwrite_by(cli, p->path))
         return MV_EXIT_USAGE;
     p->html.all_frames = o->all_frames;
     p->html.filter = o->filter ? &p->filter : NULL;

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "parse/same_file.h"
 #include "viz/png.h"
 #include "viz/sdl/canvas.h"
 #include "viz/sdl/panzoom.h"
@@ -216,6 +217,10 @@ static mv_code write_picture(player *p, const char *path, mv_err *err)
     mv_arena arena;
     mv_code code;
 
+    for (uint32_t i = 0; i < p->opts->file_count; i++)
+        if (mv_is_same_file(p->opts->files[i], path))
+            return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s is what is shown: name another file",
+                           path);
     mv_arena_init(&arena, p->opts->budget);
     code = mv_canvas_read(&arena, &p->sdl, p->canvas.renderer, p->width, p->height, &image, err);
     if (code == MV_OK)

@@ -1,6 +1,7 @@
 /* The view as a file, and the fields that ask for a name. */
 #include <string.h>
 
+#include "parse/same_file.h"
 #include "viz/html.h"
 #include "viz/png.h"
 #include "viz/view/chrome.h"
@@ -119,6 +120,11 @@ bool mv_export_write(mv_view *view, const char *path)
         mv_view_say(view, true, "a name ends in .png, .svg, .html or .tsv");
         return false;
     }
+    for (uint32_t i = 0; i < view->document_count; i++)
+        if (mv_is_same_file(view->documents[i]->path, path)) {
+            mv_view_say(view, true, "not written: %.200s is what is shown", path);
+            return false;
+        }
     mv_arena_init(&arena, view->budget);
     if (mv_sink_open(&sink, path, &err) == MV_OK) {
         if (write(view, &arena, &sink, &err) == MV_OK)
