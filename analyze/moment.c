@@ -37,6 +37,12 @@ static bool find_oom(const mv_events *events, mv_window window, uint64_t k, uint
     return false;
 }
 
+bool mv_moment_is_valid(const char *at)
+{
+    return strcmp(at, "end") == 0 || strcmp(at, "peak") == 0 || strcmp(at, "reserved-peak") == 0 ||
+           oom_number(at) > 0 || mv_position_is_valid(at);
+}
+
 bool mv_moment_read(const mv_trace *trace, uint32_t device, const char *at, mv_window window,
                     mv_moment_ask *out, char *why, uint32_t why_size)
 {
@@ -57,14 +63,12 @@ bool mv_moment_read(const mv_trace *trace, uint32_t device, const char *at, mv_w
         snprintf(why, why_size, "no such out-of-memory event on device %u: %s", device, at);
         return false;
     }
-    if (*at != '@' && !isdigit((unsigned char)*at)) {
-        snprintf(why, why_size,
-                 "%s is no moment: peak, reserved-peak, end, oom, an event number, time (1.5s) or "
-                 "annotation (@NAME)",
-                 at);
+    if (!mv_moment_is_valid(at)) {
+        snprintf(why, why_size, MV_MOMENT_USAGE, at);
         return false;
     }
-    if (!mv_position_find(trace, device, at, &position, why, why_size))
+    if (mv_position_is_beyond(trace, device, at, why, why_size) ||
+        !mv_position_find(trace, device, at, &position, why, why_size))
         return false;
     out->event = behind(position.behind);
     return true;

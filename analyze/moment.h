@@ -10,8 +10,9 @@
  *     reserved-peak   when most bytes were reserved; the first such moment
  *     end             behind the last event
  *     oom, oom#K      at the first, or K-th, out-of-memory event
- *     1234            after event 1234; behind the last one for larger numbers
- *     1.5s            behind the last event at or before that time (analyze/position.h)
+ *     1234            after event 1234; there must be one
+ *     1.5s            behind the last event at or before that time (analyze/position.h), which is
+ *                     no later than the last event of all
  *     @NAME, @NAME#K  as that annotation begins: behind the last event before its start
  *
  * Within a window (--from, --to), peaks and ooms are those of the window, its first moment (the
@@ -38,6 +39,13 @@ typedef struct {
     int64_t time_us; /* of that event; MV_NO_TIME when it has none */
     mv_levels bytes;
 } mv_moment;
+
+/* Whether `at` can be a moment at all, in some file; and what to say when it cannot. */
+bool mv_moment_is_valid(const char *at);
+#define MV_MOMENT_USAGE                                                                      \
+    "'%s' is not a valid --at: peak, reserved-peak, end, oom, oom#K, an event number, time " \
+    "(1.5s) "                                                                                \
+    "or annotation (@NAME)"
 
 /* Reads the text of --at. False with a sentence in `why` when it names no moment. */
 bool mv_moment_read(const mv_trace *trace, uint32_t device, const char *at, mv_window window,

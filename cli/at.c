@@ -12,7 +12,7 @@ bool mv_at_find(mv_cli *cli, const mv_trace *trace, const mv_lives *lives, const
     const char *at = cli->options.at ? cli->options.at : otherwise;
     mv_moment_ask ask;
     mv_window window;
-    char why[200];
+    char why[MV_WHY];
     mv_err err = {.offset = MV_NO_OFFSET};
 
     if (!mv_window_find(cli, trace, lives->device, &window))
@@ -31,7 +31,7 @@ static bool names_moment(const mv_cli *cli, const mv_trace *trace, uint32_t devi
 {
     mv_window all = {0, mv_trace_events(trace, device).count};
     mv_moment_ask ask;
-    char why[200];
+    char why[MV_WHY];
 
     return mv_moment_read(trace, device, cli->options.at, all, &ask, why, sizeof why);
 }
@@ -40,8 +40,7 @@ bool mv_at_is_elsewhere(const mv_cli *cli, const mv_trace *trace, uint32_t devic
 {
     const char *at = cli->options.at;
 
-    if (!at || strncmp(at, "oom", 3) != 0 || cli->options.device != MV_ALL_DEVICES ||
-        names_moment(cli, trace, device))
+    if (!at || cli->options.device != MV_ALL_DEVICES || names_moment(cli, trace, device))
         return false;
     for (uint32_t i = 0; i < mv_trace_devices(trace); i++)
         if (names_moment(cli, trace, i))

@@ -10,8 +10,8 @@
 bool mv_at_find(mv_cli *cli, const mv_trace *trace, const mv_lives *lives, const char *otherwise,
                 mv_moment *out);
 
-/* Whether --at names an out-of-memory event that this device lacks and another one has: then a
- * report on several devices leaves this one out. */
+/* Whether --at names an event, by number or as one that ran out of memory, that this device lacks
+ * and another one has: then a report on several devices leaves this one out. */
 bool mv_at_is_elsewhere(const mv_cli *cli, const mv_trace *trace, uint32_t device);
 
 /* "before the first event", "event 812", "event 812 (1.234 s)". */

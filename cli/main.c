@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/moment.h"
 #include "cli/commands.h"
 #include "cli/complain.h"
 #include "cli/nearest.h"
@@ -71,6 +72,23 @@ static int run_in_output(mv_cli *cli)
     return status;
 }
 
+/* Whether --from, --to and --at can name something, in whatever file. */
+static bool check_places(const mv_command *command, const mv_options *o)
+{
+    static const char window[] = "'%s' is not a valid %s: an event number, time (1.5s) or "
+                                 "annotation (@NAME)";
+
+    if (o->from && !mv_position_is_valid(o->from))
+        mv_complain_usage(command->name, window, o->from, "--from");
+    else if (o->to && !mv_position_is_valid(o->to))
+        mv_complain_usage(command->name, window, o->to, "--to");
+    else if (o->at && !mv_moment_is_valid(o->at))
+        mv_complain_usage(command->name, MV_MOMENT_USAGE, o->at);
+    else
+        return true;
+    return false;
+}
+
 static int run_command(const mv_command *command, int argc, char **argv)
 {
     mv_options options;
@@ -90,6 +108,8 @@ static int run_command(const mv_command *command, int argc, char **argv)
         if (options.files > command->most_files)
             return mv_complain_usage(command->name, "unexpected argument '%s'",
                                      options.file[command->most_files]);
+        if (!check_places(command, &options))
+            return MV_EXIT_USAGE;
         if (mv_overwrite_is_asked(command, &options))
             return MV_EXIT_USAGE;
     }

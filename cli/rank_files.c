@@ -32,31 +32,14 @@ static mv_code keep_named(mv_rank_file *file, int64_t device)
     return MV_OK;
 }
 
-/* The first event of a window that begins, or ends, at `x`. */
-static mv_code place(mv_rank_file *file, const mv_trace *trace, uint32_t device, const char *x,
-                     uint32_t *event)
-{
-    mv_position position;
-    char why[160];
-
-    if (!x)
-        return MV_OK;
-    if (!mv_position_find(trace, device, x, &position, why, sizeof why))
-        return mv_fail(&file->err, MV_RANGE, MV_NO_OFFSET, "%s", why);
-    *event = position.event;
-    return MV_OK;
-}
-
 static mv_code summarize_device(mv_rank_file *file, const mv_trace *trace, uint32_t device,
                                 const mv_options *options)
 {
-    mv_window window = {0, mv_trace_events(trace, device).count};
+    char why[MV_WHY];
+    mv_window window;
 
-    if (place(file, trace, device, options->from, &window.first) != MV_OK ||
-        place(file, trace, device, options->to, &window.end) != MV_OK)
-        return file->err.code;
-    if (window.end < window.first)
-        window.end = window.first;
+    if (!mv_window_read(trace, device, options->from, options->to, &window, why, sizeof why))
+        return mv_fail(&file->err, MV_RANGE, MV_NO_OFFSET, "%s", why);
     if (mv_summary_make(&file->arena, trace, device, window, file->path,
                         &file->summaries[file->count], &file->err) == MV_OK)
         file->count++;
@@ -66,7 +49,10 @@ static mv_code summarize_device(mv_rank_file *file, const mv_trace *trace, uint3
 static mv_code summarize_trace(mv_rank_file *file, const mv_trace *trace, const mv_options *options)
 {
     uint32_t devices = mv_trace_devices(trace);
+    char why[MV_WHY];
 
+    if (mv_window_is_empty(trace, 0, devices, options->from, options->to, why, sizeof why))
+        return mv_fail(&file->err, MV_RANGE, MV_NO_OFFSET, "%s", why);
     file->summaries = mv_push_array(&file->arena, mv_summary, devices);
     if (!file->summaries)
         return mv_fail(&file->err, MV_NOMEM, MV_NO_OFFSET, "summary");

@@ -3,32 +3,27 @@
 #include "cli/complain.h"
 #include "cli/input.h"
 
-/* The first event of a window that begins, or ends, at `x`. */
-static bool place(const mv_trace *trace, uint32_t device, const char *x, uint32_t *event, char *why,
-                  uint32_t why_size)
+/* Whether no device that was asked for has an event in the window. */
+static bool is_empty(const mv_cli *cli, const mv_trace *trace, char *why, uint32_t why_size)
 {
-    mv_position position;
+    const mv_options *o = &cli->options;
+    uint32_t first = 0, end = mv_trace_devices(trace);
 
-    if (!x)
-        return true;
-    if (!mv_position_find(trace, device, x, &position, why, why_size))
-        return false;
-    *event = position.event;
-    return true;
+    if (o->device != MV_ALL_DEVICES) {
+        first = (uint32_t)o->device;
+        end = first + 1;
+    }
+    return mv_window_is_empty(trace, first, end, o->from, o->to, why, why_size);
 }
 
 bool mv_window_find(const mv_cli *cli, const mv_trace *trace, uint32_t device, mv_window *window)
 {
     const mv_options *o = &cli->options;
-    char why[160];
+    char why[MV_WHY];
 
-    *window = (mv_window){0, mv_trace_events(trace, device).count};
-    if (!place(trace, device, o->from, &window->first, why, sizeof why) ||
-        !place(trace, device, o->to, &window->end, why, sizeof why)) {
-        mv_complain_of(mv_input_name(cli), "%s", why);
-        return false;
-    }
-    if (window->end < window->first)
-        window->end = window->first;
-    return true;
+    if (mv_window_read(trace, device, o->from, o->to, window, why, sizeof why) &&
+        (window->end > window->first || !is_empty(cli, trace, why, sizeof why)))
+        return true;
+    mv_complain_of(mv_input_name(cli), "%s", why);
+    return false;
 }

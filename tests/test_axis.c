@@ -67,7 +67,7 @@ static void put_huge(char path[MVT_PATH])
     mvt_drop(t);
 }
 
-Test(axis, pictures_of_nearly_2_to_the_64_bytes_end, .timeout = 120)
+Test(axis, pictures_of_nearly_2_to_the_64_bytes_end)
 {
     static const char *const commands[] = {"trace_plot -o x.svg",
                                            "trace_plot -o x.png",
@@ -89,7 +89,7 @@ Test(axis, pictures_of_nearly_2_to_the_64_bytes_end, .timeout = 120)
 }
 
 /* The viewer, zoomed in to a few bytes at the top of it. */
-Test(axis, the_viewer_zooms_in_on_nearly_2_to_the_64_bytes, .timeout = 60)
+Test(axis, the_viewer_zooms_in_on_nearly_2_to_the_64_bytes)
 {
     mv_budget budget = {.limit = (uint64_t)1 << 30};
     mvt_trace *t = mvt_new();

@@ -70,6 +70,11 @@ Test(cli, usage)
         {"$MEMVIZ leaks --fail-on 'peak>x' a", 2, NULL, "one of: leak fragmented peak>BYTES"},
         {"$MEMVIZ leaks --fail-on 'leak>1' a", 2, NULL, "one of: leak fragmented peak>BYTES"},
         {"$MEMVIZ leaks --fail-on 'peak>1G' a", 2, NULL, "not something that leaks finds"},
+        {"$MEMVIZ trace --from noon a", 2, NULL, "'noon' is not a valid --from: an event number"},
+        {"$MEMVIZ leaks --to -1 a", 2, NULL, "'-1' is not a valid --to: an event number"},
+        {"$MEMVIZ peak --at -1 a", 2, NULL, "'-1' is not a valid --at: peak, reserved-peak"},
+        {"$MEMVIZ peak --at oom#0 a", 2, NULL, "'oom#0' is not a valid --at"},
+        {"$MEMVIZ peak --at @ a", 2, NULL, "'@' is not a valid --at"},
         {"$MEMVIZ trace --max-memory 4Q a", 2, NULL, "--max-memory 4Q: expected SIZE"},
         {"$MEMVIZ trace --max-memory 0 a", 2, NULL, "--max-memory 0: expected SIZE"},
         {"$MEMVIZ help tarce", 2, NULL, "did you mean 'trace'?"},
@@ -108,8 +113,7 @@ Test(cli, failures_are_one_line)
         {"$MEMVIZ trace --max-memory 100K $SNAPS/gpt_train.pickle", 1, NULL,
          "memory limit reached"},
         {"$MEMVIZ trace --device 7 $SNAPS/mempool.pickle", 1, NULL, "no device 7; the file has 1"},
-        {"$MEMVIZ trace --from noon $SNAPS/mempool.pickle", 1, NULL, "noon is no event number"},
-        {"$MEMVIZ trace --from @noon $SNAPS/mempool.pickle", 1, NULL, "no such start"},
+        {"$MEMVIZ trace --from @noon $SNAPS/mempool.pickle", 1, NULL, "no annotation 'noon'"},
         {"$MEMVIZ trace -o no/such/file $SNAPS/mempool.pickle", 1, NULL, "cannot write"},
         {"$MEMVIZ trace \"$(printf 'a\\nb\\033')\"", 1, NULL, "memviz: a?b?: "},
     };
@@ -323,9 +327,7 @@ Test(cli, limits_and_ranges)
         {"--from 6560", 2 + 2},
         {"--from 6560 --to 6561", 1 + 2},
         {"--to 5 --limit 3", 3 + 3},
-        {"--from 9999999", 1},
         {"--from 0s --to 0.000001s", 1 + 2},
-        {"--from 100min", 1},
         {"--device 0 --to 1", 1 + 2},
     };
 

@@ -413,7 +413,7 @@ Test(contract, every_report_takes_the_common_options)
 {
     static const char *const options[] = {
         "--device 0",   "--from 10 --to 200", "--from 0s --to 10s",   "--limit 1",
-        "--frames all", "-q --color never",   "--from 1us --limit 0", "--device 0 --from 5 --to 5"};
+        "--frames all", "-q --color never",   "--from 1us --limit 0", "--device 0 --from 5 --to 6"};
 
     for (unsigned i = 0; i < REPORTS; i++)
         for (unsigned k = 0; k < sizeof options / sizeof *options; k++) {

@@ -154,7 +154,7 @@ Test(flame, usage)
         {"$MEMVIZ memory --json -o - $SNAPS/oom.pickle", "cannot both", 2},
         {"echo old >x.folded; $MEMVIZ memory -o x.folded --at noon $SNAPS/oom.pickle; "
          "s=$?; cat x.folded; exit $s",
-         "noon is no moment", 1},
+         "'noon' is not a valid --at", 2},
         {"$MEMVIZ memory -o none/x.folded $SNAPS/oom.pickle", "cannot write", 1},
     };
 

@@ -137,12 +137,12 @@ static void check_text_reports(which_strings which)
     }
 }
 
-Test(hostile, no_string_steers_the_terminal, .timeout = 300)
+Test(hostile, no_string_steers_the_terminal)
 {
     check_text_reports(EVERY_STRING);
 }
 
-Test(hostile, no_value_steers_the_terminal, .timeout = 300)
+Test(hostile, no_value_steers_the_terminal)
 {
     check_text_reports(VALUES_ONLY);
 }
@@ -164,7 +164,7 @@ Test(hostile, differences_steer_nothing)
 }
 
 /* Every report is what any JSON parser takes, and even then nothing to obey. */
-Test(hostile, reports_are_json, .timeout = 300)
+Test(hostile, reports_are_json)
 {
     static const char *const commands[] = {"info",  "stats", "trace",         "leaks", "peak",
                                            "lines", "oom",   "fragmentation", "ranks", "whatif"};
@@ -186,7 +186,7 @@ Test(hostile, reports_are_json, .timeout = 300)
 
 /* ---- names of files ----------------------------------------------------------------------- */
 
-Test(hostile, file_names_steer_nothing, .timeout = 120)
+Test(hostile, file_names_steer_nothing)
 {
     static const char *const commands[] = {"info \"$f\"",
                                            "stats \"$f\"",
@@ -223,7 +223,7 @@ Test(hostile, file_names_steer_nothing, .timeout = 120)
 
 /* ---- what ends ---------------------------------------------------------------------------- */
 
-Test(hostile, the_viewer_ends_when_memory_is_short, .timeout = 300)
+Test(hostile, the_viewer_ends_when_memory_is_short)
 {
     static const char *const files[] = {"gpt_train", "resnet_all"};
     unsigned refused = 0, drawn = 0;
@@ -247,7 +247,7 @@ Test(hostile, the_viewer_ends_when_memory_is_short, .timeout = 300)
     cr_expect_gt(drawn, 0);
 }
 
-Test(hostile, a_file_beyond_its_limit_is_a_line, .timeout = 60)
+Test(hostile, a_file_beyond_its_limit_is_a_line)
 {
     static const char *const commands[] = {
         "convert $SNAPS/gpt_train.pickle x.bin",        "trace $SNAPS/gpt_train.pickle -o x",
@@ -264,7 +264,7 @@ Test(hostile, a_file_beyond_its_limit_is_a_line, .timeout = 60)
 }
 
 /* The program that is recorded still finds the signal as the shell left it. */
-Test(hostile, programs_keep_the_signal_of_full_files, .timeout = 60)
+Test(hostile, programs_keep_the_signal_of_full_files)
 {
     mvt_run r = mvt_sh("$MEMVIZ run -q -o r.bin -- sh -c 'grep SigIgn /proc/$$/status' && "
                        "grep SigIgn /proc/$$/status");

@@ -153,14 +153,28 @@ Test(moment, names)
         const char *at;
         uint32_t event;
     } good[] = {
-        {"0", 0},     {"2", 2},       {"99", 5},    {"end", 5},
-        {"oom", 2},   {"oom#1", 2},   {"oom#2", 4}, {"@setup", MV_BEFORE},
-        {"@step", 1}, {"@step#2", 5}, {"0us", 0},   {"10us", 1},
-        {"15us", 1},  {"1min", 5},    {"peak", 3},  {"reserved-peak", MV_BEFORE},
+        {"0", 0},
+        {"2", 2},
+        {"5", 5},
+        {"end", 5},
+        {"oom", 2},
+        {"oom#1", 2},
+        {"oom#2", 4},
+        {"@setup", MV_BEFORE},
+        {"@step", 1},
+        {"@step#2", 5},
+        {"0us", 0},
+        {"10us", 1},
+        {"15us", 1},
+        {"50us", 5},
+        {"1ms", 5},
+        {"peak", 3},
+        {"reserved-peak", MV_BEFORE},
     };
-    static const char *const bad[] = {"",      "oom#3", "oom#0",  "oom#",    "oom#x", "PEAK",
-                                      "peak ", "-1",    "@none",  "@step#3", "1.5",   "0x10",
-                                      "ends",  "oomph", "oom# 1", "1h"};
+    static const char *const bad[] = {
+        "",       "oom#3", "oom#0",   "oom#", "oom#x", "PEAK", "peak ",
+        "-1",     "@none", "@step#3", "1.5",  "0x10",  "ends", "oomph",
+        "oom# 1", "1h",    "6",       "99",   "1min",  "2ms",  "99999999999999999999"};
     run r = {.t = mvt_new()};
     mv_err err = {0};
     char why[200];

@@ -108,9 +108,9 @@ Test(page, wrong_usage)
         {"segment_plot - <$SNAPS/oom.pickle", "standard input has no name", 2},
         {"segment_plot --filter leak $SNAPS/oom.pickle -o x.html", "leak and cat: name blocks", 2},
         {"trace_plot --filter 'size>' $SNAPS/oom.pickle", "--filter: ", 2},
-        {"memory --at noon $SNAPS/oom.pickle -o x.html", "noon is no moment", 1},
+        {"memory --at noon $SNAPS/oom.pickle -o x.html", "'noon' is not a valid --at", 2},
         {"segments --from 7 --to 7 $SNAPS/oom.pickle -o no/x.html", "", 1},
-        {"trace_plot --from 7 --to 7 $SNAPS/oom.pickle -o x.html", "nothing to draw", 1},
+        {"trace_plot --from 7 --to 7 $SNAPS/oom.pickle -o x.html", "no event is in the window", 1},
         {"segment_plot $SNAPS/oom.pickle -o no/such/x.html", "cannot write no/such/x.html", 1},
         {"trace_plot nowhere -o x.html", "nowhere: No such file", 1},
     };

@@ -120,7 +120,7 @@ Test(peak_report, exit_statuses)
         {"$MEMVIZ peak --at end --fail-on 'peak>1GiB' $SNAPS/gpt_train.pickle", "", 3},
         {"$MEMVIZ peak --fail-on leak $SNAPS/gpt_train.pickle", "not something that peak finds", 2},
         {"$MEMVIZ peak --target much $SNAPS/gpt_train.pickle", "--target much: expected SIZE", 2},
-        {"$MEMVIZ peak --at noon $SNAPS/gpt_train.pickle", "noon is no moment", 1},
+        {"$MEMVIZ peak --at noon $SNAPS/gpt_train.pickle", "'noon' is not a valid --at", 2},
         {"$MEMVIZ peak --at oom $SNAPS/gpt_train.pickle", "no such out-of-memory event", 1},
         {"$MEMVIZ peak --rules none $SNAPS/gpt_train.pickle", "none: ", 1},
         {"$MEMVIZ peak --rules . $SNAPS/gpt_train.pickle", "not a regular file", 1},

@@ -333,7 +333,7 @@ Test(state, command_draws)
     mvt_run_drop(&r);
     r = mvt_sh("$MEMVIZ segment_plot --view state --at noon $SNAPS/oom.pickle -o x.svg; s=$?; ls; "
                "exit $s");
-    cr_expect_eq(r.status, 1);
+    cr_expect_eq(r.status, 2);
     cr_expect_str_eq(r.out, "");
     mvt_run_drop(&r);
 }

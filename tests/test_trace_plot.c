@@ -36,7 +36,7 @@ Test(trace_plot, wrong_usage)
         {"--size 00000000000000000000000100x100 $SNAPS/oom.pickle -o x.png", "expected WxH", 2},
         {"--theme blue $SNAPS/oom.pickle -o x.png", "expected one of: light dark", 2},
         {"- <$SNAPS/oom.pickle", "standard input has no name", 2},
-        {"--from 7 --to 7 $SNAPS/oom.pickle -o x.svg", "nothing to draw", 1},
+        {"--from 7 --to 7 $SNAPS/oom.pickle -o x.svg", "no event is in the window", 1},
         {"--device 1 $SNAPS/oom.pickle -o x.svg", "no device 1", 1},
         {"nowhere -o x.svg", "nowhere: No such file", 1},
         {"$SNAPS/oom.pickle -o no/such/x.svg", "cannot write no/such/x.svg", 1},

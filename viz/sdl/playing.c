@@ -13,6 +13,7 @@
 #include "viz/sdl/panzoom.h"
 #include "viz/sdl/scene_painter.h"
 #include "viz/sdl/viewer.h"
+#include "viz/view/chrome.h"
 #include "viz/view/script.h"
 
 enum { WIDTH = 1600, HEIGHT = 900, TEXTURE_BYTES = 24 << 20 };
@@ -340,6 +341,10 @@ mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *pl
     code = open_all(&p, err);
     if (code == MV_OK && opts->file_count > 0)
         code = wait_for_timeline(&p, false, err);
+    if (code == MV_OK && p.view->chrome->has_bad_start) {
+        out->failed_file = opts->files[p.view->now.file];
+        code = mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", p.view->message);
+    }
     if (code == MV_OK && play->script)
         code = run_script(&p, play, err);
     if (code == MV_OK && play->bench_frames)

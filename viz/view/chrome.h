@@ -53,6 +53,7 @@ struct mv_chrome {
     uint32_t hover_before, hover_segment_before;
     mv_view_start start;
     bool has_start;
+    bool has_bad_start; /* it names nothing of the file: the view's message says why */
     struct {
         const mv_document *document;
         double ms; /* when it was first seen reading; 0: none is */

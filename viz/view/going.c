@@ -205,20 +205,32 @@ void mv_view_begin_at(mv_view *view, const mv_view_start *start)
     view->chrome->has_start = true;
 }
 
-static uint32_t start_position(mv_view *view, const mv_document_device *device, const char *text,
-                               bool is_end, uint32_t otherwise)
+/* What the command line asked for and cannot be shown: the window says so, and without one the
+ * viewer ends. */
+static void say_start(mv_view *view, const char *why)
 {
-    const mv_document *d = mv_view_document(view);
-    mv_position found;
-    char why[200];
+    mv_view_say(view, true, "%s", why);
+    view->chrome->has_bad_start = true;
+}
 
-    if (!text)
-        return otherwise;
-    if (!mv_position_find(&d->trace, device->device, text, &found, why, sizeof why)) {
-        mv_view_say(view, true, "%s", why);
-        return otherwise;
+static mv_window start_window(mv_view *view, const mv_document_device *device)
+{
+    const mv_view_start *s = &view->chrome->start;
+    const mv_trace *trace = &mv_view_document(view)->trace;
+    uint32_t ordinal = device->device;
+    mv_window window;
+    mv_position end;
+    char why[MV_WHY];
+
+    if (!mv_window_read(trace, ordinal, s->from, s->to, &window, why, sizeof why) ||
+        mv_window_is_empty(trace, ordinal, ordinal + 1, s->from, s->to, why, sizeof why)) {
+        say_start(view, why);
+        return (mv_window){0, device->lives.events.count};
     }
-    return is_end ? found.behind : found.event;
+    /* The event that --to names is seen at the right edge. */
+    if (s->to && mv_position_find(trace, ordinal, s->to, &end, why, sizeof why))
+        window.end = end.behind;
+    return window;
 }
 
 static void start_cursor(mv_view *view, const mv_document_device *device, mv_window window)
@@ -229,10 +241,10 @@ static void start_cursor(mv_view *view, const mv_document_device *device, mv_win
     mv_moment found;
     mv_arena scratch;
     mv_err err;
-    char why[200];
+    char why[MV_WHY];
 
     if (!mv_moment_read(&d->trace, device->device, at, window, &ask, why, sizeof why)) {
-        mv_view_say(view, true, "%s", why);
+        say_start(view, why);
         return;
     }
     mv_arena_init(&scratch, view->budget);
@@ -245,10 +257,8 @@ static void begin(mv_view *view, const mv_document_device *device)
 {
     mv_chrome *c = view->chrome;
     const mv_view_start *s = &c->start;
-    mv_window window = {0, device->lives.events.count};
+    mv_window window = start_window(view, device);
 
-    window.first = start_position(view, device, s->from, false, 0);
-    window.end = start_position(view, device, s->to, true, window.end);
     set_window(view, window.first, window.end);
     if (s->at)
         start_cursor(view, device, window);
