@@ -152,10 +152,13 @@ int mv_chunks_list(mv_cli *cli)
     if (mv_source_open(&cli->arena, mv_input_name(cli), &source, &err) != MV_OK ||
         mv_source_rest(&source, &file, &err) != MV_OK)
         status = mv_complain(mv_input_name(cli), &err);
-    else if (!is_magic(file, 0, MV_WIRE_MAGIC, MV_WIRE_MAGIC_BYTES, sizeof(mv_wire_header)))
+    else if (!is_magic(file, 0, MV_WIRE_MAGIC, MV_WIRE_MAGIC_BYTES, sizeof(mv_wire_header)) &&
+             mv_source_check(&source, &err) == MV_OK)
         status = mv_complain_of(mv_input_name(cli), "byte 0: no memviz container (.bin)");
     else
         list_file(&cli->out, file);
+    if (status == MV_EXIT_DONE && mv_source_check(&source, &err) != MV_OK)
+        status = mv_complain(mv_input_name(cli), &err);
     mv_source_close(&source);
     return status;
 }

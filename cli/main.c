@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "analyze/moment.h"
@@ -12,20 +13,52 @@
 #include "cli/overwrite.h"
 #include "cli/terminal.h"
 
+/* Without --max-memory: three quarters of the machine, and what a file of that size can be worth.
+ * No report takes 4 KiB for a byte of a file, but compressed and constant rows can claim to. */
+#define SMALL_FILE_MEMORY (UINT64_C(1) << 30)
+#define MEMORY_OF_BYTE    4096
+#define MEMORY_OF_PIXEL   16
+
+/* In a window, other files may be opened later. */
+static bool may_open_more(const mv_command *command, const mv_options *o)
+{
+    bool may_show = command->run == mv_cmd_view || command->run == mv_cmd_trace_plot ||
+                    command->run == mv_cmd_segment_plot;
+
+    return may_show && !o->output && !mv_option_given(o, MV_HAS(HEADLESS));
+}
+
+static uint64_t default_memory(const mv_command *command, const mv_options *options)
+{
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    uint64_t machine = UINT64_MAX, input = SMALL_FILE_MEMORY;
+    struct stat st;
+
+    if (pages > 0 && page > 0)
+        machine = (uint64_t)pages * (uint64_t)page / 4 * 3;
+    if (command->starts_program || options->files == 0 || may_open_more(command, options))
+        return machine;
+    input += options->mem + (uint64_t)options->width * options->height * MEMORY_OF_PIXEL;
+    for (int i = 0; i < options->files; i++) {
+        if (stat(options->file[i], &st) != 0 || !S_ISREG(st.st_mode) ||
+            (uint64_t)st.st_size > machine / MEMORY_OF_BYTE)
+            return machine;
+        input += (uint64_t)st.st_size * MEMORY_OF_BYTE;
+    }
+    return input < machine ? input : machine;
+}
+
 /* A whole cli is 64 KiB of buffer and more: kept off small stacks, and there is only one. */
 static mv_cli *cli_new(const mv_command *command, const mv_options *options)
 {
     mv_cli *cli = calloc(1, sizeof *cli);
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
 
     if (!cli)
         return NULL;
     cli->command = command;
     cli->options = *options;
-    cli->budget.limit = options->max_memory;
-    if (cli->budget.limit == 0)
-        cli->budget.limit =
-            pages > 0 && page > 0 ? (uint64_t)pages * (uint64_t)page / 4 * 3 : UINT64_MAX;
+    cli->budget.limit =
+        options->max_memory ? options->max_memory : default_memory(command, options);
     mv_arena_init(&cli->arena, &cli->budget);
     mv_arena_init(&cli->scratch, &cli->budget);
     return cli;

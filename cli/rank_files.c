@@ -104,6 +104,7 @@ static mv_code read_source(mv_rank_file *file, mv_source *source, mv_arena *work
 static void read_file(mv_rank_file *file, uint64_t share, const mv_options *options)
 {
     mv_source source = {0};
+    mv_err torn;
     mv_arena work;
     mv_code code;
 
@@ -115,6 +116,10 @@ static void read_file(mv_rank_file *file, uint64_t share, const mv_options *opti
     code = mv_source_open(&work, file->path, &source, &file->err);
     if (code == MV_OK)
         code = read_source(file, &source, &work, options);
+    if (mv_source_check(&source, &torn) != MV_OK) {
+        file->err = torn;
+        code = torn.code;
+    }
     mv_source_close(&source);
     mv_arena_release(&work);
     if (code == MV_OK)

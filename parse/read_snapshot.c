@@ -106,6 +106,21 @@ static bool read_notes(mv_load *load, const mv_wire_chunk *head, const uint8_t *
     return true;
 }
 
+/* A column whose values are all alike takes no bytes for a row, so a chunk's rows are bounded by
+ * what writers put into one, never by what its header claims. The header's hash is right: no
+ * accident. */
+static mv_code check_rows(const mv_chunk *chunk, mv_err *err)
+{
+    uint32_t most = mv_table_find(chunk->head.kind)->chunk_rows;
+
+    if (chunk->head.count <= most)
+        return MV_OK;
+    return mv_fail(err, MV_RANGE, chunk->at,
+                   "%s: %u rows in a chunk of %llu bytes, where %u are most",
+                   mv_wire_kind_name(chunk->head.kind), chunk->head.count,
+                   (unsigned long long)(sizeof chunk->head + chunk->head.stored_bytes), most);
+}
+
 /* Reads TRACE and NOTES, notes kinds that are new to us, and keeps the chunks of tables alone. */
 static mv_code read_small_chunks(mv_load *load, mv_err *err)
 {
@@ -116,6 +131,8 @@ static mv_code read_small_chunks(mv_load *load, mv_err *err)
         const uint8_t *payload;
         bool totals = chunk.head.kind == MV_WIRE_TRACE;
         if (mv_table_find(chunk.head.kind)) {
+            if (check_rows(&chunk, err) != MV_OK)
+                return err->code;
             load->chunks[kept++] = chunk;
             continue;
         }

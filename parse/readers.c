@@ -65,6 +65,7 @@ mv_code mv_trace_read(mv_arena *arena, const char *path, const mv_read_opts *opt
 {
     mv_arena window;
     mv_source source;
+    mv_err torn;
     mv_code code;
 
     *err = (mv_err){.offset = MV_NO_OFFSET};
@@ -72,6 +73,10 @@ mv_code mv_trace_read(mv_arena *arena, const char *path, const mv_read_opts *opt
     code = mv_source_open(&window, path, &source, err);
     if (code == MV_OK)
         code = read_source(arena, &source, opts ? opts : &quiet, out, err);
+    if (mv_source_check(&source, &torn) != MV_OK) {
+        *err = torn;
+        code = torn.code;
+    }
     mv_source_close(&source);
     mv_arena_release(&window);
     return code;

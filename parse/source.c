@@ -1,8 +1,9 @@
 #include "parse/source.h"
 
+#include "parse/mapping.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,8 +35,7 @@ struct mv_source_state {
     uint64_t window_bytes;
     uint8_t *buffer; /* stored bytes of a compressed file */
     uint64_t buffer_at, buffer_end;
-    void *mapped;
-    uint64_t mapped_bytes;
+    mv_mapping mapped;
 
     z_stream gzip;
     bool gzip_open;
@@ -318,8 +318,7 @@ void mv_source_close(mv_source *source)
         inflateEnd(&s->gzip);
     if (s->zstd)
         ZSTD_freeDStream(s->zstd);
-    if (s->mapped)
-        munmap(s->mapped, s->mapped_bytes);
+    mv_mapping_close(&s->mapped);
     *source = (mv_source){0};
 }
 
@@ -329,7 +328,6 @@ static bool map_rest(mv_source *source, mv_span *out)
     mv_source_state *s = source->state;
     uint64_t offset = mv_source_offset(source);
     off_t here;
-    void *map;
 
     if (s->how != PLAIN || s->fill)
         return false;
@@ -340,12 +338,9 @@ static bool map_rest(mv_source *source, mv_span *out)
     here = lseek(s->fd, 0, SEEK_CUR);
     if (s->stored == UINT64_MAX || s->stored == 0 || here < 0 || (uint64_t)here != s->taken)
         return false;
-    map = mmap(NULL, s->stored, PROT_READ, MAP_PRIVATE, s->fd, 0);
-    if (map == MAP_FAILED)
+    if (s->mapped.data || !mv_mapping_open(s->fd, s->stored, &s->mapped))
         return false;
-    s->mapped = map;
-    s->mapped_bytes = s->stored;
-    *out = (mv_span){(const uint8_t *)map + offset, s->stored - offset};
+    *out = (mv_span){(const uint8_t *)s->mapped.data + offset, s->stored - offset};
     return true;
 }
 
@@ -358,6 +353,22 @@ mv_code mv_source_rest(mv_source *source, mv_span *out, mv_err *err)
     if (source->state->failure.code != MV_OK)
         return mv_source_fail(source, err, "");
     *out = (mv_span){source->at, (uint64_t)(source->end - source->at)};
+    return MV_OK;
+}
+
+mv_code mv_source_check(const mv_source *source, mv_err *err)
+{
+    const mv_source_state *s = source->state;
+    struct stat st;
+
+    if (!s || !s->mapped.data)
+        return MV_OK;
+    if (fstat(s->fd, &st) == 0 && (uint64_t)st.st_size < s->stored)
+        return mv_fail(err, MV_IO, (uint64_t)st.st_size, "the file shrank while it was read");
+    if (mv_mapping_is_torn(&s->mapped))
+        return mv_fail(err, MV_IO, MV_NO_OFFSET,
+                       "the file shrank, or could not be read, while "
+                       "it was read");
     return MV_OK;
 }
 

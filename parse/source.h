@@ -48,8 +48,13 @@ bool mv_source_need(mv_source *source, uint64_t bytes);
 /* Why mv_source_need was false: the read error, or MV_TRUNCATED with `what` as detail. */
 mv_code mv_source_fail(const mv_source *source, mv_err *err, const char *what);
 
-/* All bytes from `at` on as one span, valid until close. A plain file is mapped, not copied. */
+/* All bytes from `at` on as one span, valid until close. A plain file is mapped, not copied: what
+ * it loses while it is read becomes zeros, so mv_source_check has the last word. */
 mv_code mv_source_rest(mv_source *source, mv_span *out, mv_err *err);
+
+/* Whether a file that was mapped is as long as it was when it was opened. Whatever was made of it,
+ * an error included, is void when it is not. */
+mv_code mv_source_check(const mv_source *source, mv_err *err);
 
 /* Offset of the next byte in the decompressed stream. */
 static inline uint64_t mv_source_offset(const mv_source *source)

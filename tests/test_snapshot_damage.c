@@ -475,10 +475,10 @@ Test(snapshot_damage, huge_counts_are_refused)
     cr_assert_eq(code_with(c), MV_NOMEM);
 }
 
-/* A chunk of a few bytes that says to be a million rows of nothing but one value. */
-Test(snapshot_damage, a_bomb_of_constant_columns_meets_the_budget)
+/* `chunks` chunks of a few bytes that say to be many rows of nothing but one value. */
+static mvt_container *bomb_of(uint32_t rows, uint32_t chunks)
 {
-    mv_trace trace;
+    static mv_trace trace;
     mvt_container *c = mvt_take_apart(&arena, everything(&trace));
     mvt_chunk bomb = *mvt_chunk_of(c, MV_WIRE_HOST_EVENTS);
     mv_wire_column *columns = (mv_wire_column *)(void *)bomb.stored;
@@ -487,13 +487,25 @@ Test(snapshot_damage, a_bomb_of_constant_columns_meets_the_budget)
     mvt_remove_chunk(c, mvt_chunk_of(c, MV_WIRE_HOST_EVENTS));
     for (uint32_t i = 0; i < columns[0].columns; i++)
         columns[i].width = columns[i].transform = columns[i].planes = 0;
-    bomb.head.count = MV_WIRE_CHUNK_ROWS;
-    bomb.head.table_rows = 200ull * MV_WIRE_CHUNK_ROWS;
-    for (uint32_t i = 0; i < 200; i++) {
-        bomb.head.first_row = (uint64_t)i * MV_WIRE_CHUNK_ROWS;
+    bomb.head.count = rows;
+    bomb.head.table_rows = (uint64_t)chunks * rows;
+    for (uint32_t i = 0; i < chunks; i++) {
+        bomb.head.first_row = (uint64_t)i * rows;
         c->chunks[c->count++] = bomb;
     }
-    cr_assert_eq(code_with(c), MV_NOMEM);
+    return c;
+}
+
+Test(snapshot_damage, chunks_have_no_more_rows_than_writers_make)
+{
+    cr_assert_eq(code_with(bomb_of(MV_WIRE_CHUNK_ROWS, 1)), MV_RANGE);
+    cr_assert_eq(code_with(bomb_of(65537, 1)), MV_RANGE);
+    cr_assert_eq(code_with(bomb_of(65536, 1)), MV_OK);
+}
+
+Test(snapshot_damage, a_bomb_of_constant_columns_meets_the_budget)
+{
+    cr_assert_eq(code_with(bomb_of(65536, 200)), MV_NOMEM);
 }
 
 /* A hundred thousand headers that each claim the rest of the file, and lie about its checksum. */

@@ -1,0 +1,33 @@
+/* Preloaded into memviz: once the file that $MEMVIZ_TEST_SHRINK names is mapped, it is cut to
+ * $MEMVIZ_TEST_TO bytes, as another process would at the worst moment. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static void cut(int fd)
+{
+    const char *name = getenv("MEMVIZ_TEST_SHRINK"), *to = getenv("MEMVIZ_TEST_TO");
+    char link[64], path[4096];
+    ssize_t length;
+
+    snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+    length = readlink(link, path, sizeof path - 1);
+    if (length < 0 || !name || !to)
+        return;
+    path[length] = 0;
+    if (strcmp(path, name) == 0 && truncate(path, atol(to)) != 0)
+        perror("truncate");
+}
+
+void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
+void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+    void *result = (void *)syscall(SYS_mmap, at, bytes, protection, flags, fd, offset);
+
+    if (result != MAP_FAILED && fd >= 0)
+        cut(fd);
+    return result;
+}
