@@ -5,10 +5,17 @@
 #include "cli/complain.h"
 #include "cli/progress.h"
 #include "parse/readers.h"
+#include "parse/sums.h"
 
 const char *mv_input_name(const mv_cli *cli)
 {
     return cli->options.file[0];
+}
+
+/* Those that only carry a file over, or spell it out, can do so whatever it says. */
+static bool adds_up(const mv_command *command)
+{
+    return command->run != mv_cmd_dump && command->run != mv_cmd_convert;
 }
 
 bool mv_input_read(mv_cli *cli, mv_trace *trace)
@@ -25,6 +32,8 @@ bool mv_input_read(mv_cli *cli, mv_trace *trace)
                          .foreign_symbols = mv_option_given(&cli->options, MV_HAS(SYMBOLS))};
     mv_trace_read(&cli->arena, path, &opts, trace, &err);
     mv_progress_end(&progress);
+    if (err.code == MV_OK && adds_up(cli->command))
+        mv_sums_check(trace, &err);
     if (err.code != MV_OK)
         mv_complain(path, &err);
     return err.code == MV_OK;

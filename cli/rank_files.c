@@ -7,6 +7,7 @@
 #include "analyze/summary_bytes.h"
 #include "cli/complain.h"
 #include "parse/readers.h"
+#include "parse/sums.h"
 
 enum { MOST_THREADS = 16 };
 
@@ -80,6 +81,8 @@ static mv_code read_trace(mv_rank_file *file, mv_source *source, mv_arena *work,
         code = mv_trace_read(work, file->path, NULL, &trace, &file->err);
     else if ((code = mv_source_rest(source, &bytes, &file->err)) == MV_OK)
         code = mv_trace_read_bytes(work, bytes, &trace, &file->err);
+    if (code == MV_OK)
+        code = mv_sums_check(&trace, &file->err);
     return code == MV_OK ? summarize_trace(file, &trace, options) : code;
 }
 

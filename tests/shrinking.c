@@ -18,7 +18,7 @@ static void cut(int fd)
     if (length < 0 || !name || !to)
         return;
     path[length] = 0;
-    if (strcmp(path, name) == 0 && truncate(path, atol(to)) != 0)
+    if (strcmp(path, name) == 0 && truncate(path, strtol(to, NULL, 10)) != 0)
         perror("truncate");
 }
 

@@ -332,3 +332,69 @@ Test(hostile, texts_are_tamed)
         cr_expect_str_eq(text, all[i].tame);
     }
 }
+
+/* ---- sums --------------------------------------------------------------------------------- */
+
+static mvt_run info_of(void (*fill)(mvt_trace *t))
+{
+    mvt_trace *t = mvt_new();
+    char path[MVT_PATH];
+    mvt_run r;
+
+    fill(t);
+    mvt_done(t);
+    mvt_put_file(path, mvt_pickle_bytes(t, false));
+    mvt_drop(t);
+    r = mvt_sh("$MEMVIZ stats %s", path);
+    unlink(path);
+    return r;
+}
+
+static void forty_segments_of_4_eib(mvt_trace *t)
+{
+    for (uint64_t i = 0; i < 40; i++) {
+        mvt_segment(t, .addr = (i + 1) << 40, .bytes = (uint64_t)1 << 62);
+        mvt_block(t, .bytes = (uint64_t)1 << 62, .state = MV_BLOCK_ALLOCATED);
+    }
+}
+
+static void forty_segment_events(mvt_trace *t)
+{
+    for (uint64_t i = 0; i < 40; i++)
+        mvt_segment_alloc(t, .addr = (i + 1) << 40, .bytes = (uint64_t)1 << 62);
+}
+
+static void forty_allocations(mvt_trace *t)
+{
+    for (uint64_t i = 0; i < 40; i++)
+        mvt_alloc(t, .addr = (i + 1) << 40, .bytes = (uint64_t)1 << 62);
+}
+
+static void nearly_too_much(mvt_trace *t)
+{
+    for (uint64_t i = 0; i < 3; i++)
+        mvt_alloc(t, .addr = (i + 1) << 40, .bytes = (uint64_t)1 << 62);
+    mvt_alloc(t, .addr = 512, .bytes = ((uint64_t)1 << 62) - 1);
+}
+
+Test(hostile, what_64_bits_cannot_add_up_is_refused)
+{
+    static const struct {
+        void (*fill)(mvt_trace *t);
+        const char *why;
+    } all[] = {{forty_segments_of_4_eib, "the segments of the final heap add up to 16 EiB or more"},
+               {forty_segment_events, "the segments that a device gives add up"},
+               {forty_allocations, "the allocations of a device add up"}};
+    mvt_run r;
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        r = info_of(all[i].fill);
+        cr_expect_eq(r.status, 1, "%d", r.status);
+        cr_expect(strstr(r.err, all[i].why), "%s", r.err);
+        cr_expect_eq(r.out_length, 0);
+        mvt_run_drop(&r);
+    }
+    r = info_of(nearly_too_much);
+    cr_expect_eq(r.status, 0, "%s", r.err);
+    mvt_run_drop(&r);
+}

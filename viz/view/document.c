@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "parse/sums.h"
 #include "viz/segment_timeline.h"
 
 static uint64_t events_of(const mv_document *d)
@@ -139,6 +140,7 @@ void mv_document_read(mv_document *d, mv_budget *budget, mv_read_opts opts)
     mv_arena_init(&d->arena, budget);
     *err = (mv_err){.offset = MV_NO_OFFSET};
     if (mv_trace_read(&d->arena, d->path, &opts, &d->trace, err) != MV_OK ||
+        mv_sums_check(&d->trace, err) != MV_OK ||
         mv_sites_find(&d->arena, &d->trace, &d->sites, err) != MV_OK ||
         find_devices(d, budget, err) != MV_OK)
         return fail(d);
