@@ -10,9 +10,15 @@
 
 enum {
     PAUSE_NS = 20000,
-    FORK_TURNS = 1000,   /* pauses of who forks: about a tenth of a second */
     HOOK_TURNS = 100000, /* pauses of a hook: ten seconds; copying much memory takes long */
     ALONE_LINKS = 3      /* of /proc/self/task: two and one for each thread */
+};
+
+/* Pauses of who forks. A thread in a section needs microseconds, and longer where it has lost its
+ * processor to others. A child can do without c10's lock, but not without the loader's. */
+static const int fork_turns[MV_SECTIONS] = {
+    [MV_SECTION_LOADER] = 25000, /* about two seconds */
+    [MV_SECTION_C10] = 1000,     /* a tenth of a second */
 };
 
 _Alignas(MV_FORKS_BYTES) mv_forks_page mv_forks;
@@ -103,7 +109,7 @@ static bool wait_for(mv_section section)
 {
     int32_t others = 0;
 
-    for (int turn = 0; turn < FORK_TURNS; turn++) {
+    for (int turn = 0; turn < fork_turns[section]; turn++) {
         int32_t stuck = atomic_load(&mv_forks.stuck[section]);
         others = atomic_load(&mv_forks.inside[section]) - (own.depth[section] > 0);
         if (others < stuck)
