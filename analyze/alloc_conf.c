@@ -13,6 +13,8 @@ typedef struct {
     const char *at;
     char token[64]; /* the token in front of `at`: a word, or one of , : [ ] */
     char key[64];
+    bool is_recorded;     /* PyTorch has taken it: what is not known is passed over */
+    uint32_t bypass_from; /* row of divisions from which on there are none */
     mv_alloc_conf *conf;
     char *why;
     uint32_t why_size;
@@ -108,6 +110,18 @@ static bool take_bool(conf_text *t, bool *out)
     return *out || strcmp(text, "False") == 0 || refuse(t, "'%s' is neither True nor False", text);
 }
 
+/* The end of the setting that begins at `at`: its comma, or the end of the text. */
+static const char *end_of_setting(const char *at)
+{
+    uint32_t depth = 0;
+
+    for (; *at && (depth > 0 || *at != ','); at++) {
+        depth += *at == '[';
+        depth -= *at == ']' && depth > 0;
+    }
+    return at;
+}
+
 static bool take_divisions(conf_text *t, const char *text, uint64_t *out)
 {
     if (!to_number(t, text, out))
@@ -174,30 +188,74 @@ static bool take_backend(conf_text *t)
     return refuse(t, "'%s' is no backend", t->token);
 }
 
-/* Keys whose value changes nothing here, but for its form. */
+/* What the value of a key that changes nothing here has to be. */
+typedef enum {
+    BOOL,
+    NUMBER,         /* whole */
+    POSITIVE,       /* whole, above 0 */
+    POWER_OF_2_128, /* up to 128 */
+} value_form;
+
+/* Keys of pinned memory of the host, of locks and of captures: they are checked, and do not move a
+ * byte of the device. */
 static const struct {
     const char *key;
-    bool is_number;
+    value_form form;
 } without_effect[] = {
-    {"release_lock_on_cudamalloc", false},    {"release_lock_on_hipmalloc", false},
-    {"pinned_use_cuda_host_register", false}, {"pinned_use_hip_host_register", false},
-    {"pinned_use_background_threads", false}, {"graph_capture_record_stream_reuse", false},
-    {"throw_on_cudamalloc_oom", false},       {"pinned_num_register_threads", true},
-    {"pinned_max_register_threads", true},    {"pinned_reserve_segment_size_mb", true},
+    {"release_lock_on_cudamalloc", BOOL},        {"release_lock_on_hipmalloc", BOOL},
+    {"pinned_use_cuda_host_register", BOOL},     {"pinned_use_hip_host_register", BOOL},
+    {"pinned_use_background_threads", BOOL},     {"pinned_free_catch_all", BOOL},
+    {"pin_memory_expandable_segments", BOOL},    {"pinned_num_register_threads", POWER_OF_2_128},
+    {"pinned_max_register_threads", NUMBER},     {"pinned_reserve_segment_size_mb", POSITIVE},
+    {"pinned_max_round_threshold_mb", NUMBER},   {"pinned_max_cached_size_mb", NUMBER},
+    {"graph_capture_record_stream_reuse", BOOL}, {"throw_on_cudamalloc_oom", BOOL},
 };
 
-static bool take_other(conf_text *t)
+#define WITHOUT_EFFECT (sizeof without_effect / sizeof *without_effect)
+
+static bool take_form(conf_text *t, value_form form)
 {
     uint64_t number;
     bool on;
 
-    for (uint32_t i = 0; i < sizeof without_effect / sizeof *without_effect; i++) {
-        if (strcmp(t->key, without_effect[i].key) != 0)
-            continue;
-        return without_effect[i].is_number ? to_number(t, next_token(t), &number)
-                                           : take_bool(t, &on);
-    }
-    return refuse(t, "no such setting");
+    if (form == BOOL)
+        return take_bool(t, &on);
+    if (!to_number(t, next_token(t), &number))
+        return false;
+    if (form == POSITIVE && number == 0)
+        return refuse(t, "must be greater than 0");
+    if (form == POWER_OF_2_128 && (number == 0 || number > 128 || (number & (number - 1)) != 0))
+        return refuse(t, "must be a power of two up to 128");
+    return true;
+}
+
+/* A setting that some release knows, and this table does not yet: up to its comma. */
+static bool skip_value(conf_text *t)
+{
+    t->at = end_of_setting(t->at);
+    return true;
+}
+
+static bool take_other(conf_text *t)
+{
+    for (uint32_t i = 0; i < WITHOUT_EFFECT; i++)
+        if (strcmp(t->key, without_effect[i].key) == 0)
+            return take_form(t, without_effect[i].form);
+    return t->is_recorded ? skip_value(t) : refuse(t, "no such setting");
+}
+
+/* PyTorch 1.13: larger sizes are not rounded up by divisions. The table of divisions has powers of
+ * two alone. */
+static bool take_bypass(conf_text *t)
+{
+    uint64_t mib;
+
+    if (!to_number(t, next_token(t), &mib))
+        return false;
+    if (mib == 0 || (mib & (mib - 1)) != 0)
+        return refuse(t, "only powers of two can be replayed");
+    t->bypass_from = 63 - (uint32_t)__builtin_clzll(mib);
+    return true;
 }
 
 static bool take_value(conf_text *t)
@@ -218,29 +276,53 @@ static bool take_value(conf_text *t)
         return take_roundup(t);
     if (strcmp(t->key, "expandable_segments") == 0)
         return take_bool(t, &c->rules.expandable);
+    if (strcmp(t->key, "roundup_bypass_threshold_mb") == 0)
+        return take_bypass(t);
     if (strcmp(t->key, "backend") == 0)
         return take_backend(t);
     return take_other(t);
+}
+
+/* What follows the variable's name, where somebody gives both: PYTORCH_ALLOC_CONF=... */
+static const char *after_variable(const char *text)
+{
+    static const char *const names[] = {
+        "PYTORCH_CUDA_ALLOC_CONF=", "PYTORCH_HIP_ALLOC_CONF=", "PYTORCH_ALLOC_CONF="};
+
+    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strncmp(text, names[i], strlen(names[i])) == 0)
+            return text + strlen(names[i]);
+    return text;
+}
+
+static bool parse(conf_text *t)
+{
+    mv_alloc_conf *out = t->conf;
+
+    *out = mv_alloc_conf_default();
+    out->max_non_split_rounding = 0; /* as large_segment unless it is named */
+    t->at = after_variable(t->at);
+    t->bypass_from = MV_ROUNDUP_STEPS;
+    while (*next_token(t)) {
+        if (strcmp(t->token, ",") == 0)
+            continue;
+        snprintf(t->key, sizeof t->key, "%s", t->token);
+        if (!expect(t, ":") || !take_value(t))
+            return false;
+        if (*next_token(t) && strcmp(t->token, ",") != 0)
+            return refuse(t, "expected ',' after its value, not '%s'", t->token);
+    }
+    fill(out->rules.divisions, t->bypass_from, MV_ROUNDUP_STEPS, 0);
+    if (out->max_non_split_rounding == 0)
+        out->max_non_split_rounding = out->large_segment;
+    return true;
 }
 
 bool mv_alloc_conf_parse(const char *text, mv_alloc_conf *out, char *why, uint32_t why_size)
 {
     conf_text t = {.at = text, .conf = out, .why = why, .why_size = why_size};
 
-    *out = mv_alloc_conf_default();
-    out->max_non_split_rounding = 0; /* as large_segment unless it is named */
-    while (*next_token(&t)) {
-        if (strcmp(t.token, ",") == 0)
-            continue;
-        snprintf(t.key, sizeof t.key, "%s", t.token);
-        if (!expect(&t, ":") || !take_value(&t))
-            return false;
-        if (*next_token(&t) && strcmp(t.token, ",") != 0)
-            return refuse(&t, "expected ',' behind its value, not '%s'", t.token);
-    }
-    if (out->max_non_split_rounding == 0)
-        out->max_non_split_rounding = out->large_segment;
-    return true;
+    return parse(&t);
 }
 
 const char *mv_alloc_conf_text(const mv_trace *trace)
@@ -265,8 +347,13 @@ mv_alloc_conf mv_alloc_conf_of(const mv_trace *trace)
     mv_block_rules rules = mv_block_rules_of(trace);
     mv_alloc_conf conf;
     char why[128];
+    conf_text t = {.at = mv_alloc_conf_text(trace),
+                   .is_recorded = true,
+                   .conf = &conf,
+                   .why = why,
+                   .why_size = sizeof why};
 
-    if (!mv_alloc_conf_parse(mv_alloc_conf_text(trace), &conf, why, sizeof why))
+    if (!parse(&t))
         conf = mv_alloc_conf_default();
     conf.rules.pad = rules.pad;
     if (mv_setting_find(trace, NULL, "expandable_segments") == MV_NO_ROW &&
@@ -353,18 +440,6 @@ const char *mv_alloc_conf_print(const mv_alloc_conf *conf, char *out, uint32_t s
     return out;
 }
 
-/* The end of the setting that begins at `at`: its comma, or the end of the text. */
-static const char *end_of_setting(const char *at)
-{
-    uint32_t depth = 0;
-
-    for (; *at && (depth > 0 || *at != ','); at++) {
-        depth += *at == '[';
-        depth -= *at == ']' && depth > 0;
-    }
-    return at;
-}
-
 static bool has_key(const char *setting, const char *end, const char *key)
 {
     for (; setting < end && *setting != ':'; setting++)
@@ -389,8 +464,10 @@ const char *mv_alloc_conf_change(mv_arena *arena, const char *text, const char *
     bool is_done = !value;
     uint32_t at = 0;
     uint64_t length;
-    char *out = mv_push_array(arena, char, strlen(text) + sizeof setting + 2);
+    char *out;
 
+    text = after_variable(text);
+    out = mv_push_array(arena, char, strlen(text) + sizeof setting + 2);
     if (!out)
         return NULL;
     snprintf(setting, sizeof setting, "%s:%s", key, value ? value : "");
@@ -409,4 +486,18 @@ const char *mv_alloc_conf_change(mv_arena *arena, const char *text, const char *
     if (!is_done)
         append(out, &at, setting, strlen(setting));
     return out;
+}
+
+uint32_t mv_alloc_conf_idle(const char *text, const char *keys[MV_MOST_IDLE_KEYS])
+{
+    uint32_t count = 0;
+
+    text = after_variable(text);
+    for (const char *end; *text && count < MV_MOST_IDLE_KEYS; text = *end ? end + 1 : end) {
+        end = end_of_setting(text);
+        for (uint32_t i = 0; i < WITHOUT_EFFECT && count < MV_MOST_IDLE_KEYS; i++)
+            if (has_key(text, end, without_effect[i].key))
+                keys[count++] = without_effect[i].key;
+    }
+    return count;
 }

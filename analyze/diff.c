@@ -269,9 +269,14 @@ mv_code mv_diff_find(mv_arena *arena, const mv_diff_code *code, const mv_diff_si
     bool filled;
 
     *out = (mv_diff){0};
-    for (int s = 0; s < 2; s++)
-        if (sides->lives[s])
-            out->level[s] = sides->moment[s].bytes;
+    for (int s = 0; s < 2; s++) {
+        if (!sides->lives[s])
+            continue;
+        out->level[s] = sides->moment[s].bytes;
+        if (mv_reserved_find(arena, code->trace[s], sides->lives[s], sides->reserved[s],
+                             &out->reserved[s], err) != MV_OK)
+            return err->code;
+    }
     out->delta = (int64_t)(out->level[1].allocated - out->level[0].allocated);
     mv_arena_init(&scratch, arena->budget);
     filled = fill(arena, &scratch, code, sides, out);

@@ -16,6 +16,7 @@
 #define MV_DIFF_H
 
 #include "analyze/moment.h"
+#include "analyze/reserved_parts.h"
 #include "analyze/stack_match.h"
 
 typedef enum { MV_DIFF_GROWN, MV_DIFF_SHRUNK, MV_DIFF_NEW, MV_DIFF_GONE } mv_diff_status;
@@ -40,11 +41,13 @@ typedef struct {
 typedef struct {
     const mv_lives *lives[2];
     mv_moment moment[2];
+    mv_moment_ask reserved[2]; /* the moment of reserved memory */
 } mv_diff_sides;
 
 typedef struct {
     mv_levels level[2]; /* at the moments */
     int64_t delta;      /* of allocated */
+    mv_reserved reserved[2];
     uint32_t count;
     mv_diff_row *sites; /* [count] by site: largest change first */
     uint32_t lines;

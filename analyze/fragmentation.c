@@ -113,7 +113,16 @@ static void decide(inquiry *q)
                     f->bytes.reserved - f->bytes.allocated > f->bytes.allocated / 2;
     is_far = is_far_beyond(f->beyond, needed);
     f->fragmented = is_far || is_hollow(q);
-    if (f->fragmented)
+    f->is_known =
+        f->fragmented ||
+        !is_far_beyond(taken > f->demand.needed ? taken - f->demand.needed : 0, f->demand.needed);
+    if (!f->is_known)
+        f->why = q->lives->events.count == 0
+                     ? "whether what is free was needed at another moment is unknown: the file has "
+                       "no history (torch.cuda.memory._record_memory_history() records one)"
+                     : "whether what is free was needed before the trace begins is unknown: record "
+                       "from the start, with max_entries large enough";
+    else if (f->fragmented)
         f->why = is_far ? "the allocator holds far more than the run ever used at once"
                         : "segments in use are mostly holes";
     else if (f->beyond == 0 && f->over_plain)
@@ -177,5 +186,7 @@ mv_code mv_fragmentation_find(mv_arena *arena, const mv_trace *trace, const mv_l
         return code;
     decide(&q);
     qsort(out->growths.rows, out->growths.count, sizeof *out->growths.rows, by_growth);
-    return mv_fragmentation_advise(arena, trace, lives, sites, out, err);
+    if (opts.no_advice)
+        return MV_OK;
+    return mv_fragmentation_advise(arena, trace, lives, sites, opts.window, out, err);
 }

@@ -13,6 +13,7 @@
 #include "analyze/moment.h"
 #include "analyze/pins.h"
 #include "analyze/segment_growth.h"
+#include "analyze/setting_trials.h"
 
 typedef struct {
     uint32_t domain;
@@ -24,12 +25,14 @@ typedef struct {
     uint64_t largest; /* hole */
 } mv_domain_report;
 
-/* What to do: `setting` is a PYTORCH_CUDA_ALLOC_CONF option or a call, or "" where only the
- * program can change it. */
+/* What to do. A setting was replayed, and gains: `saves` is what whatif says of it. */
 typedef struct {
-    const char *setting;
-    const char *text;  /* one sentence */
-    uint64_t bytes;    /* that it is about */
+    const char *setting; /* complete PYTORCH_CUDA_ALLOC_CONF; "": the program is to change */
+    const char *call;    /* that the program is to make; "": none */
+    const char *text;    /* one sentence, or two */
+    uint64_t bytes;      /* that it is about; of settings: saves */
+    bool is_replayed;
+    int64_t saves;     /* of the peak of reserved memory; meaningful when replayed */
     mv_stack_id stack; /* of the line to change; MV_NO_STACK: it is about no line */
 } mv_advice;
 
@@ -39,6 +42,7 @@ typedef struct {
     mv_moment at;
     bool chosen;        /* nobody asked for a moment: this one is the most telling */
     bool fragmented;    /* the verdict */
+    bool is_known;      /* the verdict is: what was before the trace could not change it */
     bool over_plain;    /* reserved > 3/2 of allocated at the moment */
     const char *why;    /* one sentence; never NULL */
     mv_heap_sums bytes; /* at the moment */
@@ -51,13 +55,22 @@ typedef struct {
     mv_heap_map map;
     mv_pins pins;
     mv_segment_growths growths; /* rows: most segment bytes first */
+    bool is_replayed;           /* settings were tried: `tried` of them */
+    uint32_t tried;
+    mv_trust trust;           /* of these replays */
+    const char *trust_why;    /* one sentence; NULL without replays */
+    const char *not_replayed; /* why there is something to try that was not; NULL */
+    const char *meets; /* the best setting that meets the requests that failed, but reserves no
+                        * less; NULL */
+    uint64_t spare;    /* of the limit, with that */
     uint32_t advice_count;
     mv_advice advice[MV_MOST_ADVICE];
 } mv_fragmentation;
 
 typedef struct {
     const mv_moment *at; /* NULL: the most telling moment within `window` */
-    mv_window window;    /* its end may lie behind that of the trace */
+    mv_window window;    /* its end may lie after that of the trace */
+    bool no_advice;      /* the diagnosis alone: nothing is replayed */
 } mv_fragmentation_opts;
 
 /* O(n log n). Everything returned lives in `arena`. Fails only for want of memory or rows. */

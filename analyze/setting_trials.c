@@ -345,9 +345,16 @@ mv_code mv_trials_try(const mv_trials *trials, const char *conf, mv_trial *out, 
     return MV_OK;
 }
 
-mv_code mv_trials_try_apart(const mv_trials *trials, const uint8_t *apart, mv_trial *out,
-                            mv_err *err)
+mv_code mv_trials_try_line(const mv_trials *trials, const mv_sites *sites, uint32_t group,
+                           mv_trial *out, mv_err *err)
 {
+    const mv_alloc_lives *rows = &trials->lives->allocs;
+    uint8_t *apart = mv_push_array(trials->arena, uint8_t, rows->count);
+
+    if (!apart)
+        return no_memory(err);
+    for (uint32_t i = rows->preexisting; i < rows->count; i++)
+        apart[i] = sites->group[mv_site_of(sites, rows->stack[i])] == group;
     *out = (mv_trial){.conf = trials->recorded_conf, .is_recorded = true};
     if (run(trials, &trials->recorded, MV_START_BY_SETTINGS, apart, &out->result, err) != MV_OK)
         return err->code;
@@ -362,7 +369,7 @@ const char *mv_trials_with(mv_trials *trials, const char *key, const char *value
 
 /* ---- a set of settings ------------------------------------------------------------------- */
 
-/* `value` NULL: the setting left out. Garbage is collected within a limit alone. */
+/* `value` NULL: the setting left out. Garbage is collected within a limit of the process alone. */
 static const struct {
     uint32_t bit;
     const char *key, *value;
@@ -399,8 +406,10 @@ static bool is_listed(const mv_trial_list *list, const mv_alloc_conf *conf)
 
 /* Tries a text unless it comes to what is listed, or to the recorded settings. NULL: memory is
  * out. */
-static mv_code add(const mv_trials *t, const char *conf, mv_trial_list *list, mv_err *err)
+static mv_code add(const mv_trials *t, const char *conf, uint32_t change, mv_trial_list *list,
+                   mv_err *err)
 {
+    mv_trial *trial = &list->rows[list->count];
     mv_alloc_conf parsed;
     char why[128];
 
@@ -409,7 +418,11 @@ static mv_code add(const mv_trials *t, const char *conf, mv_trial_list *list, mv
     if (!mv_alloc_conf_parse(conf, &parsed, why, sizeof why) ||
         mv_alloc_conf_same(&parsed, &t->recorded) || is_listed(list, &parsed))
         return MV_OK;
-    return mv_trials_try(t, conf, &list->rows[list->count++], err);
+    if (mv_trials_try(t, conf, trial, err) != MV_OK)
+        return err->code;
+    trial->change = change;
+    list->count++;
+    return MV_OK;
 }
 
 static int by_order(const void *a, const void *b)
@@ -417,10 +430,24 @@ static int by_order(const void *a, const void *b)
     return mv_trial_order(a, b);
 }
 
+/* Whether the device itself refused memory, not a limit of the process: within that alone garbage
+ * is collected. */
+static bool is_device_full(const mv_trials *t)
+{
+    const mv_events *ev = &t->lives->events;
+
+    for (uint32_t i = 0; i < t->end; i++)
+        if (ev->action[i] == MV_ACTION_OOM && ev->addr[i] != MV_NO_BYTES &&
+            ev->size[i] < MV_MOST_REQUEST &&
+            ev->addr[i] < mv_replay_segment_size(&t->recorded, ev->size[i]))
+            return t->limit_source != MV_LIMIT_GIVEN;
+    return false;
+}
+
 mv_code mv_trials_try_set(mv_trials *trials, uint32_t set, mv_trial_list *out, mv_err *err)
 {
     const char *both = "max_split_size_mb:128,garbage_collection_threshold:0.8";
-    bool is_limited = trials->limit != UINT64_MAX;
+    bool is_limited = trials->limit != UINT64_MAX && !is_device_full(trials);
     mv_code code = MV_OK;
 
     *out = (mv_trial_list){.rows = mv_push_array(trials->arena, mv_trial, 2 * CHANGES + 3)};
@@ -428,17 +455,18 @@ mv_code mv_trials_try_set(mv_trials *trials, uint32_t set, mv_trial_list *out, m
         return no_memory(err);
     for (size_t i = 0; i < CHANGES && code == MV_OK; i++)
         if ((set & changes[i].bit) && (is_limited || !changes[i].needs_limit))
-            code = add(trials, mv_trials_with(trials, changes[i].key, changes[i].value), out, err);
+            code = add(trials, mv_trials_with(trials, changes[i].key, changes[i].value),
+                       changes[i].bit, out, err);
     if (code == MV_OK && (set & MV_TRY_DEFAULTS))
-        code = add(trials, "", out, err);
+        code = add(trials, "", 0, out, err);
     /* each by itself, with all else at its default */
     for (size_t i = 0; i < CHANGES && code == MV_OK && set == MV_TRY_ALL; i++)
         if (changes[i].value && (is_limited || !changes[i].needs_limit))
             code = add(trials,
-                       mv_alloc_conf_change(trials->arena, "", changes[i].key, changes[i].value),
+                       mv_alloc_conf_change(trials->arena, "", changes[i].key, changes[i].value), 0,
                        out, err);
     if (code == MV_OK && set == MV_TRY_ALL && is_limited)
-        code = add(trials, both, out, err);
+        code = add(trials, both, 0, out, err);
     if (code == MV_OK && set == MV_TRY_ALL)
         code = mv_trials_try(trials, trials->recorded_conf, &out->rows[out->count++], err);
     if (code == MV_OK)
@@ -462,6 +490,8 @@ int mv_trial_order(const mv_trial *a, const mv_trial *b)
         return a->result.counts.segment_allocs < b->result.counts.segment_allocs ? -1 : 1;
     if (a->is_recorded != b->is_recorded)
         return a->is_recorded ? -1 : 1;
+    if ((a->change != 0) != (b->change != 0))
+        return a->change != 0 ? -1 : 1;
     return strcmp(a->conf, b->conf);
 }
 
@@ -482,5 +512,5 @@ bool mv_trials_helps(const mv_trials *trials, const mv_trial *trial)
     if (!trial->fits)
         return false;
     return trials->recorded_ooms > 0 || !fits(&trials->self) ||
-           mv_trials_is_worth(trials, trial->conf, trial->saves);
+           mv_trials_is_worth(trials, trial->is_recorded ? NULL : trial->conf, trial->saves);
 }

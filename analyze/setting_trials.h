@@ -16,6 +16,7 @@
 
 #include "analyze/replay.h"
 #include "analyze/replay_script.h"
+#include "analyze/sites.h"
 
 /* How far the figures can be trusted. */
 #define MV_TRUST_LIST(X)                                                                    \
@@ -71,6 +72,8 @@ typedef struct {
 
 typedef struct {
     const char *conf; /* complete */
+    uint32_t
+        change; /* MV_TRY bit of what is changed about the recorded settings; 0: more, or given */
     bool is_recorded; /* the settings of the trace */
     mv_replay_result result;
     int64_t saves; /* bytes of recorded peak reserved memory; below 0: costs */
@@ -97,17 +100,17 @@ const char *mv_trials_with(mv_trials *trials, const char *key, const char *value
  * to what is known already. `conf` is kept. Fails only for want of memory. */
 mv_code mv_trials_try(const mv_trials *trials, const char *conf, mv_trial *out, mv_err *err);
 
-/* The recorded settings, but with the allocations whose row of `apart` is 1 in a memory pool of
- * their own. */
-mv_code mv_trials_try_apart(const mv_trials *trials, const uint8_t *apart, mv_trial *out,
-                            mv_err *err);
+/* The recorded settings, but with the allocations of one group of sites in a memory pool of their
+ * own; those from before the trace stay where they are. */
+mv_code mv_trials_try_line(const mv_trials *trials, const mv_sites *sites, uint32_t group,
+                           mv_trial *out, mv_err *err);
 
 /* What can be changed about the recorded settings: each bit stands for a few of them. */
 #define MV_TRY_EXPANDABLE  1u  /* expandable_segments:True */
 #define MV_TRY_ROUNDUP     2u  /* roundup_power2_divisions: others, and none */
 #define MV_TRY_SPLIT_LIMIT 4u  /* max_split_size_mb: several */
 #define MV_TRY_NO_LIMIT    8u  /* max_split_size_mb left out */
-#define MV_TRY_GARBAGE     16u /* garbage_collection_threshold, where there is a limit */
+#define MV_TRY_GARBAGE     16u /* garbage_collection_threshold, where the process has a limit */
 #define MV_TRY_DEFAULTS    32u /* the default settings */
 #define MV_TRY_ALL         63u
 
@@ -120,7 +123,7 @@ typedef struct {
 mv_code mv_trials_try_set(mv_trials *trials, uint32_t set, mv_trial_list *out, mv_err *err);
 
 /* < 0: `a` is the better one. Runs without failures, then fewer failures, less reserved, fewer
- * calls for device memory. */
+ * calls for device memory, the recorded settings, one change. */
 int mv_trial_order(const mv_trial *a, const mv_trial *b);
 
 /* Whether a gain is worth a setting, and more than the error of the replay. `conf` tells whether

@@ -67,17 +67,6 @@ static mv_code run_all(asking *a, const mv_whatif_opts *opts, mv_err *err)
 
 /* ---- the line that pins ------------------------------------------------------------------ */
 
-/* Marks the allocations of a group of sites; those from before the trace stay where they are. */
-static uint8_t *rows_of_group(asking *a, uint32_t group)
-{
-    const mv_alloc_lives *rows = &a->lives->allocs;
-    uint8_t *apart = mv_push_array(a->arena, uint8_t, rows->count);
-
-    for (uint32_t i = rows->preexisting; apart && i < rows->count; i++)
-        apart[i] = a->sites->group[mv_site_of(a->sites, rows->stack[i])] == group;
-    return apart;
-}
-
 /* Whether it is worth looking for somebody to blame. */
 static bool is_wasteful(const mv_whatif *w)
 {
@@ -89,23 +78,19 @@ static mv_code find_line(asking *a, mv_err *err)
 {
     mv_whatif_line *line = &a->out->line;
     mv_fragmentation f;
-    const uint8_t *apart;
-
     if (!mv_trials_can_tell(&a->out->trials) || !is_wasteful(a->out))
         return MV_OK;
     if (mv_fragmentation_find(a->arena, a->trace, a->lives, a->sites,
-                              (mv_fragmentation_opts){.window = {0, UINT32_MAX}}, &f, err) != MV_OK)
+                              (mv_fragmentation_opts){.window = MV_ALL_EVENTS, .no_advice = true},
+                              &f, err) != MV_OK)
         return err->code;
     if (!f.fragmented || f.pins.line_count == 0 || f.pins.stranded == 0 ||
         f.pins.lines[0].stranded < f.pins.stranded / 2)
         return MV_OK;
-    apart = rows_of_group(a, f.pins.lines[0].group);
-    if (!apart)
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     line->found = true;
     line->pin = f.pins.lines[0];
     line->stranded = f.pins.stranded;
-    return mv_trials_try_apart(&a->out->trials, apart, &line->apart, err);
+    return mv_trials_try_line(&a->out->trials, a->sites, line->pin.group, &line->apart, err);
 }
 
 /* ---- advice ------------------------------------------------------------------------------ */
@@ -137,8 +122,12 @@ static void advise_setting(asking *a, const mv_trial *run)
     const char *text;
 
     if (a->out->trials.recorded_ooms > 0)
-        text = say(a, "With %s the request that failed would have been met, within %s reserved.",
-                   conf, mv_size_text(is, run->result.peak.reserved));
+        text = say(a,
+                   "With %s the request that failed would have been met, within %s reserved, and "
+                   "with %s of the limit to spare. What the program would have asked for next is "
+                   "not in the trace: memviz oom says how much that may be.",
+                   conf, mv_size_text(is, run->result.peak.reserved),
+                   mv_size_text(saves, run->result.spare));
     else
         text = say(a,
                    "With %s the peak of reserved memory falls from %s to %s (%s less), with %llu "
@@ -203,7 +192,7 @@ static void advise(asking *a)
         advise_line(a);
     if (a->out->advice_count == 0)
         a->out->advice_none = a->out->trials.recorded_ooms > 0
-                                  ? "no setting that was tried avoids the failure"
+                                  ? "no setting that was tried meets the request that failed"
                                   : "no setting that was tried saves 1% or more";
 }
 

@@ -12,10 +12,11 @@
 #include "cli/rows.h"
 #include "cli/sheet.h"
 #include "cli/stack_text.h"
+#include "cli/window.h"
 
 /* Rows in text when --limit says nothing; lines beside them. */
 #define TEXT_ROWS   10
-#define OTHER_LINES 13
+#define OTHER_LINES 18
 
 #define NO_DEVICE UINT32_MAX
 
@@ -36,6 +37,8 @@ typedef struct {
     device_pair *pairs; /* [count] */
     mv_levels level[2]; /* of all pairs together */
     int64_t delta;
+    mv_reserved reserved[2]; /* likewise */
+    bool exact[2][2];        /* whether [allocated, reserved] of [before, after] is known */
     uint64_t limit;
 } comparison;
 
@@ -57,6 +60,12 @@ static const char *delta_text(char text[MV_SIZE_TEXT + 1], int64_t delta)
 static void put_text(mv_out *out, const char *text)
 {
     mv_out_clean(out, (mv_span){(const uint8_t *)text, strlen(text)});
+}
+
+/* Whether the moment is a peak: then reserved memory is looked at at its own. */
+static bool is_at_peak(const char *at)
+{
+    return !at || strcmp(at, "peak") == 0 || strcmp(at, "reserved-peak") == 0;
 }
 
 /* "at the peak" */
@@ -167,6 +176,27 @@ static void add_row(mv_report *r, cJSON *array, const comparison *c, const devic
         mv_json_add(r, o, "frames_before", mv_json_frames(r, &c->trace[0], row->stack[0]));
 }
 
+static cJSON *reserved_json(mv_report *r, const mv_reserved reserved[2])
+{
+    cJSON *o = mv_json_object(r, NULL, NULL), *parts;
+
+    mv_json_add_u64(r, o, "before", reserved[0].reserved);
+    mv_json_add_u64(r, o, "after", reserved[1].reserved);
+    mv_json_add_i64(r, o, "delta", (int64_t)(reserved[1].reserved - reserved[0].reserved));
+    parts = mv_json_array(r, o, "parts");
+    for (uint32_t i = 0; i < MV_RESERVED_PARTS; i++) {
+        cJSON *part;
+        if (reserved[0].part[i] == 0 && reserved[1].part[i] == 0)
+            continue;
+        part = mv_json_object(r, parts, NULL);
+        mv_json_add_text(r, part, "reason", mv_reserved_part_name(i));
+        mv_json_add_i64(r, part, "before", reserved[0].part[i]);
+        mv_json_add_i64(r, part, "after", reserved[1].part[i]);
+        mv_json_add_i64(r, part, "delta", reserved[1].part[i] - reserved[0].part[i]);
+    }
+    return o;
+}
+
 static cJSON *devices_json(mv_report *r, const comparison *c)
 {
     cJSON *array = mv_json_array(r, NULL, NULL);
@@ -177,6 +207,7 @@ static cJSON *devices_json(mv_report *r, const comparison *c)
         mv_json_add(r, o, "before", pair_side_json(r, c, &c->pairs[p], 0));
         mv_json_add(r, o, "after", pair_side_json(r, c, &c->pairs[p], 1));
         mv_json_add_i64(r, o, "delta", found->delta);
+        mv_json_add(r, o, "reserved", reserved_json(r, found->reserved));
         mv_json_add_u64(r, o, "unchanged_lines", found->same_lines);
         mv_json_add_u64(r, o, "unchanged_bytes", found->same_bytes);
     }
@@ -192,6 +223,7 @@ static int put_json(const comparison *c)
     mv_report_member(r, "before", side_json(r, c, 0));
     mv_report_member(r, "after", side_json(r, c, 1));
     mv_report_member(r, "delta", mv_json_i64(c->delta));
+    mv_report_member(r, "reserved", reserved_json(r, c->reserved));
     sites = mv_json_array(r, NULL, NULL);
     lines = mv_json_array(r, NULL, NULL);
     for (uint32_t p = 0; p < c->count; p++) {
@@ -222,27 +254,69 @@ static void put_main(const comparison *c, const mv_diff_row *row)
     mv_out_format(c->out, " %s %s", verbs[row->status], mv_size_text(bytes, magnitude(row->delta)));
 }
 
+static mv_style style_of(int64_t delta)
+{
+    return delta > 0 ? MV_STYLE_RED : delta < 0 ? MV_STYLE_GREEN : MV_STYLE_BOLD;
+}
+
 static void put_verdict(const comparison *c)
 {
     const mv_diff_row *row = main_row(c);
+    bool is_same = c->delta == 0 && !row;
     char delta[MV_SIZE_TEXT + 1];
 
-    mv_out_style(c->out, c->delta > 0   ? MV_STYLE_RED
-                         : c->delta < 0 ? MV_STYLE_GREEN
-                                        : MV_STYLE_BOLD);
-    mv_out_text(c->out, c->delta == 0 && !row ? "no change" : delta_text(delta, c->delta));
+    mv_out_style(c->out, style_of(c->delta));
+    mv_out_text(c->out, is_same ? "no change" : delta_text(delta, c->delta));
     mv_out_style(c->out, MV_STYLE_NONE);
-    mv_out_char(c->out, ' ');
+    mv_out_text(c->out, is_same ? " in allocated memory " : " allocated ");
     put_at(c->out, c->cli->options.at);
     if (row)
         put_main(c, row);
-    else if (c->level[0].reserved != c->level[1].reserved)
-        mv_out_format(c->out, ", but for %s reserved",
-                      delta_text(delta, (int64_t)(c->level[1].reserved - c->level[0].reserved)));
     mv_out_char(c->out, '\n');
     if (row)
         mv_stack_put(c->out, &c->trace[side_of(row)], c->code.sites[side_of(row)].kinds,
                      row->stack[side_of(row)], c->cli->options.all_frames, 6);
+}
+
+/* Parts of one size are in the order of the list. */
+static uint32_t next_part(const mv_reserved reserved[2], uint32_t said)
+{
+    uint32_t best = MV_RESERVED_PARTS;
+    int64_t most = 0;
+
+    for (uint32_t i = 0; i < MV_RESERVED_PARTS; i++) {
+        int64_t delta = reserved[1].part[i] - reserved[0].part[i];
+        if (!(said & (1u << i)) && magnitude(delta) > magnitude(most)) {
+            most = delta;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* By how much reserved memory changed, and why: the rows add up to it. */
+static void put_reserved(const comparison *c)
+{
+    const mv_reserved *r = c->reserved;
+    int64_t change = (int64_t)(r[1].reserved - r[0].reserved);
+    char delta[MV_SIZE_TEXT + 1], before[MV_SIZE_TEXT], after[MV_SIZE_TEXT];
+    bool is_peak = is_at_peak(c->cli->options.at);
+    uint32_t said = 0, part;
+
+    mv_out_style(c->out, style_of(change));
+    mv_out_text(c->out, change == 0 ? "no change" : delta_text(delta, change));
+    mv_out_style(c->out, MV_STYLE_NONE);
+    mv_out_format(c->out, "%s reserved%s%s: %s before, %s after\n", change == 0 ? " in" : "",
+                  change == 0 ? " memory" : "", is_peak ? " at its peak" : " then",
+                  mv_size_text(before, r[0].reserved), mv_size_text(after, r[1].reserved));
+    while ((part = next_part(r, said)) < MV_RESERVED_PARTS) {
+        said |= 1u << part;
+        mv_out_format(c->out, "  %10s  ", delta_text(delta, r[1].part[part] - r[0].part[part]));
+        mv_prose_put(c->out, 14, 14, "%s%s", mv_reserved_part_text(part),
+                     is_peak && (part == MV_RESERVED_HOLES || part == MV_RESERVED_UNUSED)
+                         ? ", beyond what was ever needed at once"
+                         : "");
+    }
 }
 
 static void put_side(const comparison *c, const device_pair *pair, int s)
@@ -361,22 +435,43 @@ static void put_pair(const comparison *c, const device_pair *pair)
     put_rest(c, &pair->found);
 }
 
-static int put_report(const comparison *c)
+/* What --fail-on asked for: growth. Where `before` may have been more than is known, growth may be
+ * less; where `after` may, it may be more. */
+static void judge_growth(comparison *c, mv_gate gate, int measure, uint64_t before, uint64_t after,
+                         const char *what)
+{
+    uint64_t bound = c->cli->gates.bound[gate], grown = after > before ? after - before : 0;
+    char is[MV_SIZE_TEXT], most[MV_SIZE_TEXT];
+    bool is_above = grown > bound;
+
+    mv_size_text(is, grown);
+    mv_size_text(most, bound);
+    if (!c->exact[is_above ? 0 : 1][measure])
+        mv_gate_judge(&c->cli->gates, gate, MV_GATE_CANNOT_KNOW,
+                      "%s: %s more %s as far as is known, but what was before the trace is not: it "
+                      "may be %s than %s",
+                      c->name[is_above ? 0 : 1], is, what, is_above ? "less" : "more", most);
+    else if (is_above)
+        mv_gate_judge(&c->cli->gates, gate, MV_GATE_FAILS, "%s more %s, above %s", is, what, most);
+}
+
+static int put_report(comparison *c)
 {
     const mv_options *options = &c->cli->options;
     int status = MV_EXIT_DONE;
 
+    judge_growth(c, MV_GATE_DELTA, 0, c->level[0].allocated, c->level[1].allocated, "allocated");
+    judge_growth(c, MV_GATE_RESERVED, 1, c->reserved[0].reserved, c->reserved[1].reserved,
+                 "reserved");
     if (mv_option_given(options, MV_HAS(JSON))) {
         status = put_json(c);
     } else {
         put_verdict(c);
+        put_reserved(c);
         for (uint32_t p = 0; p < c->count; p++)
             put_pair(c, &c->pairs[p]);
     }
-    if (status == MV_EXIT_DONE && mv_option_given(options, MV_HAS(FAIL_ON)) && c->delta > 0 &&
-        (uint64_t)c->delta > options->fail_above)
-        return MV_EXIT_FOUND;
-    return status;
+    return mv_gate_status(&c->cli->gates, status);
 }
 
 /* ---- devices ----------------------------------------------------------------------------- */
@@ -446,6 +541,30 @@ static void turn_to(comparison *c, int s, char **files)
     c->cli->options.file = files + s;
 }
 
+/* The moment of reserved memory, and what of the side is known for sure: at a peak, that no higher
+ * one was before the trace; at other moments, what the final heap bears out. */
+static bool find_reserved(comparison *c, device_pair *pair, int s)
+{
+    bool is_peak = is_at_peak(c->cli->options.at);
+    mv_moment_ask *ask = &pair->sides.reserved[s];
+    mv_err err = {.offset = MV_NO_OFFSET};
+    mv_totals totals;
+
+    *ask = (mv_moment_ask){.kind = is_peak ? MV_MOMENT_RESERVED_PEAK : MV_MOMENT_BEHIND,
+                           .event = pair->sides.moment[s].event};
+    if (!mv_window_find(c->cli, &c->trace[s], pair->device[s], &ask->window))
+        return false;
+    if (mv_totals_find(&c->cli->arena, &c->trace[s], pair->sides.lives[s], &totals, &err) !=
+        MV_OK) {
+        mv_complain(c->name[s], &err);
+        return false;
+    }
+    c->exact[s][0] =
+        c->exact[s][0] && (is_peak ? totals.audit.allocated_exact : totals.audit.residual == 0);
+    c->exact[s][1] = c->exact[s][1] && (!is_peak || totals.audit.reserved_exact);
+    return true;
+}
+
 static bool find_side(comparison *c, device_pair *pair, int s)
 {
     mv_lives *lives;
@@ -463,7 +582,8 @@ static bool find_side(comparison *c, device_pair *pair, int s)
         return false;
     }
     pair->sides.lives[s] = lives;
-    return mv_at_find(c->cli, &c->trace[s], lives, "peak", &pair->sides.moment[s]);
+    return mv_at_find(c->cli, &c->trace[s], lives, "peak", &pair->sides.moment[s]) &&
+           find_reserved(c, pair, s);
 }
 
 static bool find_pair(comparison *c, device_pair *pair, char **files)
@@ -485,6 +605,9 @@ static bool find_pair(comparison *c, device_pair *pair, char **files)
         c->level[s].active += pair->found.level[s].active;
         c->level[s].requested += pair->found.level[s].requested;
         c->level[s].reserved += pair->found.level[s].reserved;
+        c->reserved[s].reserved += pair->found.reserved[s].reserved;
+        for (uint32_t i = 0; i < MV_RESERVED_PARTS; i++)
+            c->reserved[s].part[i] += pair->found.reserved[s].part[i];
     }
     return true;
 }
@@ -510,8 +633,10 @@ static bool read_both(comparison *c, char **files)
 
 int mv_cmd_diff(mv_cli *cli)
 {
-    comparison c = {
-        .cli = cli, .out = &cli->out, .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
+    comparison c = {.cli = cli,
+                    .out = &cli->out,
+                    .exact = {{true, true}, {true, true}},
+                    .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
     char **files = cli->options.file;
 
     if (!read_both(&c, files) || !pair_devices(&c))

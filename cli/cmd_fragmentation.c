@@ -185,11 +185,33 @@ static cJSON *advice_json(mv_report *r, const inspection *x, const mv_fragmentat
     for (uint32_t i = 0; i < f->advice_count; i++) {
         cJSON *o = mv_json_object(r, array, NULL);
         mv_json_add_text(r, o, "setting", f->advice[i].setting);
+        mv_json_add_text(r, o, "call", f->advice[i].call);
         mv_json_add_u64(r, o, "bytes", f->advice[i].bytes);
+        if (f->advice[i].is_replayed)
+            mv_json_add_i64(r, o, "saves", f->advice[i].saves);
         mv_json_add_text(r, o, "text", f->advice[i].text);
         mv_json_add(r, o, "frames", mv_json_frames(r, x->trace, f->advice[i].stack));
     }
     return array;
+}
+
+/* How far the replay of settings can be trusted; null where there was nothing to try. */
+static cJSON *replay_json(mv_report *r, const mv_fragmentation *f)
+{
+    cJSON *o;
+
+    if (!f->is_replayed && !f->not_replayed)
+        return cJSON_CreateNull();
+    o = mv_json_object(r, NULL, NULL);
+    mv_json_add_text(r, o, "trust", mv_trust_name(f->trust));
+    mv_json_add_text(r, o, "trust_why", f->trust_why);
+    mv_json_add_u64(r, o, "tried", f->tried);
+    mv_json_add_text(r, o, "not_replayed", f->not_replayed ? f->not_replayed : "");
+    if (f->meets) {
+        mv_json_add_text(r, o, "meets", f->meets);
+        mv_json_add(r, o, "spare", mv_json_bytes(f->spare));
+    }
+    return o;
 }
 
 static cJSON *pools_json(mv_report *r, const inspection *x, const mv_fragmentation *f)
@@ -215,6 +237,7 @@ static cJSON *devices_json(mv_report *r, const inspection *x)
         cJSON *o = mv_json_object(r, array, NULL);
         mv_json_add_u64(r, o, "device", x->first + i);
         mv_json_add_text(r, o, "verdict", verdict_name(f));
+        mv_json_add_bool(r, o, "known", f->is_known);
         mv_json_add(r, o, "at", mv_at_json(r, &f->at));
         add_bytes(r, o, &f->bytes, f->whole);
         mv_json_add_text(r, o, "why", f->why);
@@ -225,6 +248,8 @@ static cJSON *devices_json(mv_report *r, const inspection *x)
         mv_json_add_u64(r, o, "taken", f->demand.taken);
         mv_json_add_u64(r, o, "beyond", f->beyond);
         mv_json_add(r, o, "pools", pools_json(r, x, f));
+        mv_json_add(r, o, "advice", advice_json(r, x, f));
+        mv_json_add(r, o, "replay", replay_json(r, f));
     }
     return array;
 }
@@ -244,6 +269,7 @@ static int put_json(const inspection *x)
         r, "verdict",
         mv_json_span(r, (mv_span){(const uint8_t *)verdict_name(f), strlen(verdict_name(f))}));
     mv_report_member(r, "why", mv_json_span(r, (mv_span){(const uint8_t *)f->why, strlen(f->why)}));
+    mv_report_member(r, "known", cJSON_CreateBool(f->is_known));
     mv_report_member(r, "over_plain", cJSON_CreateBool(f->over_plain));
     mv_report_member(r, "reserved", mv_json_u64(f->bytes.reserved));
     mv_report_member(r, "allocated", mv_json_u64(f->bytes.allocated));
@@ -255,6 +281,7 @@ static int put_json(const inspection *x)
     mv_report_member(r, "pinned_by", lines_json(r, x, f));
     mv_report_member(r, "growth", growth_json(r, x, f));
     mv_report_member(r, "advice", advice_json(r, x, f));
+    mv_report_member(r, "replay", replay_json(r, f));
     mv_report_member(r, "devices", devices_json(r, x));
     return mv_report_close(r);
 }
@@ -273,15 +300,17 @@ static void put_verdict(const inspection *x, uint32_t index)
     }
     mv_out_format(x->out, "device %u: ", x->first + index);
     if (!f->fragmented) {
-        mv_out_style(x->out, MV_STYLE_GREEN);
-        mv_out_text(x->out, "ok");
+        mv_out_style(x->out, f->is_known ? MV_STYLE_GREEN : MV_STYLE_YELLOW);
+        mv_out_text(x->out, f->is_known ? "ok" : "ok as far as is known");
         mv_out_style(x->out, MV_STYLE_NONE);
         mv_out_text(x->out, ": ");
     }
     mv_out_format(x->out, "%s reserved", mv_size_text(size, f->bytes.reserved));
     if (f->failed)
         mv_out_format(x->out, " + %s asked for", mv_size_text(size, f->failed));
-    mv_out_format(x->out, ", %s needed\n  %s\n", mv_size_text(size, f->demand.needed), f->why);
+    mv_out_format(x->out, ", %s%s needed\n  ", f->is_known ? "" : "at least ",
+                  mv_size_text(size, f->demand.needed));
+    mv_prose_put(x->out, 2, 2, "%s", f->why);
 }
 
 static void put_moment(const inspection *x, const mv_fragmentation *f)
@@ -303,6 +332,35 @@ static void put_moment(const inspection *x, const mv_fragmentation *f)
                  mv_size_text(size[5], f->largest), mv_size_text(size[6], f->bytes.rounding));
 }
 
+/* What was tried in vain, or could not be; and how far it can be trusted. */
+static void put_replay(const inspection *x, const mv_fragmentation *f)
+{
+    char spare[MV_SIZE_TEXT];
+    uint32_t gain = 0;
+
+    for (uint32_t i = 0; i < f->advice_count; i++)
+        gain += *f->advice[i].setting != 0;
+    if (f->meets) {
+        mv_out_text(x->out, "  ");
+        mv_prose_put(x->out, 2, 2,
+                     "%s would have met the request that failed (replayed), with %s of the limit "
+                     "to spare; memviz oom says whether that carries the run on",
+                     f->meets, mv_size_text(spare, f->spare));
+    } else if (f->not_replayed) {
+        mv_out_text(x->out, "  ");
+        mv_prose_put(x->out, 2, 2, "no setting is advised: not replayed: %s", f->not_replayed);
+    } else if (f->tried && !gain) {
+        mv_out_text(x->out, "  ");
+        mv_prose_put(x->out, 2, 2,
+                     "no setting is advised: %u tried (replayed), none saves 1%% or more",
+                     f->tried);
+    }
+    if ((gain || f->meets) && f->trust == MV_TRUST_FAIR) {
+        mv_out_text(x->out, "  ");
+        mv_prose_put(x->out, 2, 2, "these replays are fairly sure: %s", f->trust_why);
+    }
+}
+
 static void put_advice(const inspection *x, const mv_fragmentation *f)
 {
     for (uint32_t i = 0; i < f->advice_count; i++) {
@@ -314,6 +372,7 @@ static void put_advice(const inspection *x, const mv_fragmentation *f)
             mv_stack_put(x->out, x->trace, x->sites.kinds, f->advice[i].stack,
                          x->cli->options.all_frames, 7);
     }
+    put_replay(x, f);
 }
 
 /* Labels of the lines that pin, as far as they are shown. */
@@ -421,6 +480,29 @@ static void put_text(const inspection *x)
 
 /* ---- both -------------------------------------------------------------------------------- */
 
+/* What --fail-on asked for. */
+static mv_code judge_gates(inspection *x, uint32_t index, mv_err *err)
+{
+    const mv_fragmentation *f = &x->found[index];
+    char reserved[MV_SIZE_TEXT], needed[MV_SIZE_TEXT];
+    mv_totals totals;
+
+    mv_size_text(reserved, f->bytes.reserved + f->failed);
+    mv_size_text(needed, f->demand.needed);
+    if (f->fragmented)
+        mv_gate_judge(&x->cli->gates, MV_GATE_FRAGMENTED, MV_GATE_FAILS,
+                      "device %u: %s reserved, %s needed: %s", x->first + index, reserved, needed,
+                      f->why);
+    else if (!f->is_known)
+        mv_gate_judge(&x->cli->gates, MV_GATE_FRAGMENTED, MV_GATE_CANNOT_KNOW,
+                      "device %u: %s reserved, at least %s needed: %s", x->first + index, reserved,
+                      needed, f->why);
+    if (mv_totals_find(&x->cli->arena, x->trace, &x->lives[index], &totals, err) != MV_OK)
+        return err->code;
+    mv_gate_judge_totals(&x->cli->gates, &totals);
+    return MV_OK;
+}
+
 /* False when a message is out already, or with an error. */
 static bool inspect(inspection *x, uint32_t index, mv_err *err)
 {
@@ -437,7 +519,8 @@ static bool inspect(inspection *x, uint32_t index, mv_err *err)
         opts.at = &at;
     }
     return mv_fragmentation_find(&x->cli->arena, x->trace, lives, &x->sites, opts, &x->found[index],
-                                 err) == MV_OK;
+                                 err) == MV_OK &&
+           judge_gates(x, index, err) == MV_OK;
 }
 
 static bool find_all(inspection *x)
@@ -477,8 +560,5 @@ int mv_cmd_fragmentation(mv_cli *cli)
         status = put_json(&x);
     else
         put_text(&x);
-    if (status == MV_EXIT_DONE && mv_option_given(&cli->options, MV_HAS(FAIL_ON)) &&
-        x.found[worst_device(&x)].fragmented)
-        return MV_EXIT_FOUND;
-    return status;
+    return mv_gate_status(&cli->gates, status);
 }

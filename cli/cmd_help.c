@@ -43,6 +43,28 @@ static void put_option(mv_out *out, const mv_option *option)
     mv_out_char(out, '\n');
 }
 
+/* What --fail-on may name here. */
+static void put_gates(mv_out *out, uint32_t gates)
+{
+    char left[64];
+
+    heading(out, "What --fail-on can name");
+    for (uint32_t i = 0; i < MV_GATE_COUNT; i++) {
+        if (!(gates & (1u << i)))
+            continue;
+        mv_gates_text(1u << i, left, sizeof left);
+        left[strcspn(left, " ")] = 0;
+        mv_out_format(out, "  %-22s", left);
+        mv_out_format(out, "%s\n", mv_gate_meaning(i, gates));
+    }
+    if (mv_gates_without_bound(gates))
+        mv_out_format(out, "  %-22sany of these%s\n", "any",
+                      mv_gates_without_bound(gates) == gates ? "" : " but for those with BYTES");
+    mv_out_text(out,
+                "  A gate that cannot know its answer fails, too; ',known' after it lets that\n"
+                "  pass. Quote what has a '>': --fail-on 'peak>70GiB,known'.\n");
+}
+
 void mv_help_command(mv_out *out, const mv_command *command)
 {
     uint64_t options = command->options | MV_COMMON_OPTIONS;
@@ -59,6 +81,8 @@ void mv_help_command(mv_out *out, const mv_command *command)
     for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
         if (options & (UINT64_C(1) << i))
             put_option(out, &mv_option_table[i]);
+    if (command->gates)
+        put_gates(out, command->gates);
     heading(out, "Example");
     put_indented(out, command->example);
 }

@@ -497,6 +497,23 @@ static void put_devices(const judgement *j)
     mv_idle_put_others(j->out, j->trace, j->first, j->end, follows);
 }
 
+/* What --fail-on asked for: the first device that leaks, or that cannot be judged, speaks. */
+static void judge_gate(judgement *j)
+{
+    for (uint32_t i = j->first; i < j->end; i++) {
+        const mv_leaks *found = &j->found[i - j->first];
+        char size[MV_SIZE_TEXT];
+        if (found->verdict == MV_VERDICT_LEAK)
+            mv_gate_judge(&j->cli->gates, MV_GATE_LEAK, MV_GATE_FAILS,
+                          "device %u: %u leak%s, %s in all", i, found->count,
+                          found->count == 1 ? "" : "s", mv_size_text(size, found->leaked_bytes));
+        else if (found->verdict == MV_VERDICT_UNKNOWN && j->verdict == MV_VERDICT_UNKNOWN &&
+                 (!is_idle(j, i) || i + 1 == j->end))
+            mv_gate_judge(&j->cli->gates, MV_GATE_LEAK, MV_GATE_CANNOT_KNOW,
+                          "device %u: unknown whether it leaks: %s", i, found->why);
+    }
+}
+
 static int put_report(judgement *j)
 {
     int status = MV_EXIT_DONE;
@@ -506,10 +523,8 @@ static int put_report(judgement *j)
     } else {
         put_devices(j);
     }
-    if (status == MV_EXIT_DONE && mv_option_given(&j->cli->options, MV_HAS(FAIL_ON)) &&
-        j->verdict == MV_VERDICT_LEAK)
-        return MV_EXIT_FOUND;
-    return status;
+    judge_gate(j);
+    return mv_gate_status(&j->cli->gates, status);
 }
 
 int mv_cmd_leaks(mv_cli *cli)

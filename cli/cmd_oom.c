@@ -381,6 +381,23 @@ static bool find_all(inquest *q)
     return err.code == MV_OK && found;
 }
 
+/* What --fail-on asked for. */
+static void judge_gate(inquest *q)
+{
+    for (uint32_t i = 0; i < q->end - q->first; i++) {
+        uint32_t count = q->found[i].count;
+        char size[MV_SIZE_TEXT];
+        if (count)
+            mv_gate_judge(&q->cli->gates, MV_GATE_OOM, MV_GATE_FAILS,
+                          "device %u: %u request%s failed, the first of %s", q->first + i, count,
+                          count == 1 ? "" : "s", mv_size_text(size, q->found[i].ooms[0].requested));
+        else if (q->lives[i].history != MV_HISTORY_COMPLETE)
+            mv_gate_judge(&q->cli->gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW,
+                          "device %u: no request failed in what was recorded: %s", q->first + i,
+                          q->lives[i].history_why);
+    }
+}
+
 int mv_cmd_oom(mv_cli *cli)
 {
     mv_trace trace;
@@ -393,11 +410,12 @@ int mv_cmd_oom(mv_cli *cli)
         !find_all(&q))
         return MV_EXIT_FAILED;
     q.start_us = mv_position_start_us(&trace);
+    judge_gate(&q);
     if (mv_option_given(&cli->options, MV_HAS(JSON)))
-        return put_json(&q);
+        return mv_gate_status(&cli->gates, put_json(&q));
     for (uint32_t i = q.first; i < q.end; i++)
         if (mv_device_is_told(&trace, q.first, q.end, i))
             put_device(&q, i - q.first);
     mv_idle_put_others(q.out, &trace, q.first, q.end, false);
-    return MV_EXIT_DONE;
+    return mv_gate_status(&cli->gates, MV_EXIT_DONE);
 }

@@ -475,6 +475,23 @@ static bool load_rules(survey *s)
     return true;
 }
 
+/* What --fail-on asked for, of the window. */
+static mv_code judge_gates(survey *s, const mv_lives *lives, mv_window window, uint64_t peak,
+                           mv_err *err)
+{
+    mv_moment_ask ask = {.kind = MV_MOMENT_RESERVED_PEAK, .window = window};
+    mv_moment reserved;
+    mv_totals totals;
+
+    if (mv_totals_find(&s->cli->arena, s->trace, lives, &totals, err) != MV_OK ||
+        mv_moment_find(&s->cli->arena, lives, ask, &reserved, err) != MV_OK)
+        return err->code;
+    totals.peak.bytes.allocated = peak;
+    totals.peak.bytes.reserved = reserved.bytes.reserved;
+    mv_gate_judge_totals(&s->cli->gates, &totals);
+    return MV_OK;
+}
+
 static bool find_device(survey *s, uint32_t device, device_peak *d)
 {
     mv_cli *cli = s->cli;
@@ -499,17 +516,11 @@ static bool find_device(survey *s, uint32_t device, device_peak *d)
         mv_by_find(cli, s->trace, &lives, s->kinds, at.event, &d->grouped, &err);
     if (err.code == MV_OK && mv_option_given(&cli->options, MV_HAS(TARGET)))
         mv_peak_reach(&cli->arena, &d->found, cli->options.target, &d->target, &err);
+    if (err.code == MV_OK && mv_option_given(&cli->options, MV_HAS(FAIL_ON)))
+        judge_gates(s, &lives, opts.window, d->found.peak, &err);
     if (err.code != MV_OK)
         mv_complain(mv_input_name(cli), &err);
     return err.code == MV_OK;
-}
-
-static bool is_above(const survey *s)
-{
-    for (uint32_t i = 0; i < s->count; i++)
-        if (s->devices[i].found.peak > s->cli->options.fail_above)
-            return true;
-    return false;
 }
 
 static void put_text_report(const survey *s)
@@ -536,9 +547,7 @@ static int put_report(const survey *s)
     } else {
         put_text_report(s);
     }
-    if (status == MV_EXIT_DONE && mv_option_given(&s->cli->options, MV_HAS(FAIL_ON)) && is_above(s))
-        return MV_EXIT_FOUND;
-    return status;
+    return mv_gate_status(&s->cli->gates, status);
 }
 
 int mv_cmd_peak(mv_cli *cli)

@@ -460,6 +460,40 @@ static mv_code line_up(lineup *l, mv_err *err)
     return mv_ranks_compare(&l->cli->arena, l->ranks, l->count, &l->found, err);
 }
 
+/* What --fail-on asked for, of every rank. */
+static void judge_gate(lineup *l)
+{
+    mv_gates *gates = &l->cli->gates;
+    char name[256], what[320], why[48], size[MV_SIZE_TEXT];
+    const char *doubt;
+
+    for (uint32_t i = 0; i < l->count; i++) {
+        const mv_summary *s = l->ranks[i];
+        name_of(l, i, name, sizeof name);
+        if (s->verdict == MV_VERDICT_LEAK)
+            mv_gate_judge(gates, MV_GATE_LEAK, MV_GATE_FAILS, "%s leaks: %s in all", name,
+                          mv_size_text(size, s->leaked_bytes));
+        else if (s->verdict == MV_VERDICT_UNKNOWN)
+            mv_gate_judge(gates, MV_GATE_LEAK, MV_GATE_CANNOT_KNOW,
+                          "%s: unknown whether it leaks; memviz leaks says why", name);
+        if (s->ooms)
+            mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_FAILS, "%s: %llu request%s failed", name,
+                          (unsigned long long)s->ooms, s->ooms == 1 ? "" : "s");
+        else if (s->history != MV_HISTORY_COMPLETE)
+            mv_gate_judge(gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW,
+                          "%s: no request failed in what was recorded: history %s", name,
+                          mv_history_name(s->history));
+        snprintf(why, sizeof why, "history %s", mv_history_name(s->history));
+        doubt = s->is_exact                         ? NULL
+                : s->history == MV_HISTORY_COMPLETE ? "the events contradict each other"
+                                                    : why;
+        snprintf(what, sizeof what, "%s: peak allocated", name);
+        mv_gate_judge_bytes(gates, MV_GATE_PEAK, s->peak_allocated, doubt, what);
+        snprintf(what, sizeof what, "%s: peak reserved", name);
+        mv_gate_judge_bytes(gates, MV_GATE_RESERVED, s->peak_reserved, doubt, what);
+    }
+}
+
 static int put_report(lineup *l)
 {
     int status = MV_EXIT_DONE;
@@ -484,8 +518,8 @@ static int put_report(lineup *l)
     l->cli->stands = true;
     if (l->files.failed)
         return MV_EXIT_FAILED;
-    return mv_option_given(&l->cli->options, MV_HAS(FAIL_ON)) && l->found.leaks ? MV_EXIT_FOUND
-                                                                                : MV_EXIT_DONE;
+    judge_gate(l);
+    return mv_gate_status(&l->cli->gates, MV_EXIT_DONE);
 }
 
 int mv_cmd_ranks(mv_cli *cli)

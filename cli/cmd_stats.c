@@ -10,6 +10,7 @@
 #include "cli/input.h"
 #include "cli/prose.h"
 #include "cli/report.h"
+#include "cli/rows.h"
 #include "cli/sheet.h"
 #include "cli/window.h"
 
@@ -236,6 +237,7 @@ static void put_pools(mv_cli *cli, const mv_trace *trace, const mv_totals *t)
         peak_cell(&sheet, p->peak.bytes.reserved, t->audit.reserved_exact);
     }
     mv_sheet_print(&sheet, &cli->out, 2);
+    mv_rows_put_hidden(&cli->out, t->pool_count, rows);
 }
 
 static void put_audit(mv_out *out, const mv_audit *audit)
@@ -273,10 +275,12 @@ static void put_device(mv_cli *cli, const mv_trace *trace, const device_stats *s
                      stats->history_why);
     put_levels(cli, trace, t);
     mv_out_text(out, "  ");
-    mv_prose_put(
-        out, 2, 4, "%s%s allocated in all, %s%s freed; now %llu segments, %llu allocations", least,
-        mv_size_text(allocated, t->total.allocated), least, mv_size_text(freed, t->total.freed),
-        (unsigned long long)t->current.segments, (unsigned long long)t->current.allocations);
+    mv_prose_put(out, 2, 4,
+                 "%s%s allocated in all, %s%s freed; now %llu segment%s, %llu allocation%s", least,
+                 mv_size_text(allocated, t->total.allocated), least,
+                 mv_size_text(freed, t->total.freed), (unsigned long long)t->current.segments,
+                 t->current.segments == 1 ? "" : "s", (unsigned long long)t->current.allocations,
+                 t->current.allocations == 1 ? "" : "s");
     mv_out_char(out, '\n');
     put_pools(cli, trace, t);
     put_audit(out, &t->audit);
@@ -342,8 +346,10 @@ int mv_cmd_stats(mv_cli *cli)
         find_device(cli, &trace, i, &stats[i - first], &err);
     if (err.code != MV_OK)
         return mv_complain(mv_input_name(cli), &err);
+    for (uint32_t i = 0; i < end - first; i++)
+        mv_gate_judge_totals(&cli->gates, &stats[i].totals);
     if (mv_option_given(&cli->options, MV_HAS(JSON)))
-        return put_json(cli, &trace, stats, end - first);
+        return mv_gate_status(&cli->gates, put_json(cli, &trace, stats, end - first));
     for (uint32_t i = first; i < end; i++) {
         if (!mv_device_is_told(&trace, first, end, i))
             continue;
@@ -354,5 +360,5 @@ int mv_cmd_stats(mv_cli *cli)
     }
     mv_idle_put_others(&cli->out, &trace, first, end, follows);
     put_host(&cli->out, &trace);
-    return MV_EXIT_DONE;
+    return mv_gate_status(&cli->gates, MV_EXIT_DONE);
 }

@@ -8,6 +8,7 @@
 #include "cli/complain.h"
 #include "cli/idle.h"
 #include "cli/input.h"
+#include "cli/prose.h"
 #include "cli/report.h"
 #include "cli/rows.h"
 #include "cli/sheet.h"
@@ -73,6 +74,8 @@ static void add_run(mv_report *r, cJSON *array, const mv_trial *run)
 {
     const mv_replay_result *s = &run->result;
     cJSON *o = mv_json_object(r, array, NULL);
+    const char *keys[MV_MOST_IDLE_KEYS];
+    uint32_t count;
 
     mv_json_add_text(r, o, "conf", run->conf);
     mv_json_add_u64(r, o, "peak_reserved", s->peak.reserved);
@@ -87,6 +90,10 @@ static void add_run(mv_report *r, cJSON *array, const mv_trial *run)
     mv_json_add(r, o, "avoids_recorded_oom",
                 s->recorded_ooms ? cJSON_CreateBool(run->fits) : cJSON_CreateNull());
     mv_json_add_bool(r, o, "recorded", run->is_recorded);
+    array = mv_json_array(r, o, "without_effect");
+    count = mv_alloc_conf_idle(run->conf, keys);
+    for (uint32_t i = 0; i < count; i++)
+        mv_json_add(r, array, NULL, text_json(r, keys[i]));
 }
 
 static cJSON *runs_json(mv_report *r, const inquiry *q, const mv_whatif *w)
@@ -226,70 +233,96 @@ static int put_json(const inquiry *q)
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-static void put_text(mv_out *out, const char *text)
+/* What the advice comes to, in a few words. */
+static void say_verdict(const mv_whatif *w, char *text, size_t size)
 {
-    mv_out_clean(out, (mv_span){(const uint8_t *)text, strlen(text)});
+    const mv_whatif_advice *a = &w->advice[0];
+    char saves[MV_SIZE_TEXT], of[MV_SIZE_TEXT];
+
+    if (w->advice_count == 0) {
+        mv_prose_add(text, size, "%s", w->advice_none ? w->advice_none : "");
+        return;
+    }
+    mv_prose_add(text, size, "%s",
+                 !*a->setting && a->stack.row != MV_NO_STACK.row ? "a change of the program"
+                 : *a->setting                                   ? a->setting
+                                                                 : "the default settings");
+    if (w->trials.recorded_ooms)
+        mv_prose_add(text, size, " would have met the request that failed");
+    else if (a->saves > 0)
+        mv_prose_add(text, size, " would save %s of %s reserved",
+                     mv_size_text(saves, (uint64_t)a->saves),
+                     mv_size_text(of, w->trials.recorded_reserved));
+    else
+        mv_prose_add(text, size, " would avoid the failure");
 }
 
-/* What the advice comes to, in a few words. */
 static void put_verdict(const inquiry *q, uint32_t device, const mv_whatif *w)
 {
-    char saves[MV_SIZE_TEXT], of[MV_SIZE_TEXT];
+    char text[700] = "";
     mv_out *out = q->out;
 
     mv_out_style(out, MV_STYLE_BOLD);
     mv_out_format(out, "device %u: ", device);
     mv_out_style(out, w->advice_count ? MV_STYLE_GREEN : MV_STYLE_YELLOW);
-    if (w->advice_count == 0) {
-        put_text(out, w->advice_none ? w->advice_none : "");
-    } else {
-        const mv_whatif_advice *a = &w->advice[0];
-        put_text(out, !*a->setting && a->stack.row != MV_NO_STACK.row ? "a change of the program"
-                      : *a->setting                                   ? a->setting
-                                                                      : "the default settings");
-        if (a->saves > 0)
-            mv_out_format(out, " would save %s of %s reserved",
-                          mv_size_text(saves, (uint64_t)a->saves),
-                          mv_size_text(of, w->trials.recorded_reserved));
-        else
-            mv_out_text(out, " would avoid the failure");
-    }
+    say_verdict(w, text, sizeof text);
+    mv_prose_put(out, 10 + (device > 9), 2, "%s", text);
     mv_out_style(out, MV_STYLE_NONE);
-    mv_out_char(out, '\n');
 }
 
 static void put_trust(const inquiry *q, const mv_whatif *w)
 {
     const mv_replay_fidelity *f = &w->trials.fidelity;
 
-    mv_out_format(q->out,
-                  "  replay of the recorded run: %u of %u segment events, %u of %u addresses; "
-                  "trust %s:\n  ",
-                  f->segment_matched, f->segment_events, f->allocs_matched, f->allocs,
-                  mv_trust_name(w->trials.trust));
-    put_text(q->out, w->trials.trust_why);
-    mv_out_char(q->out, '\n');
+    mv_out_text(q->out, "  ");
+    mv_prose_put(q->out, 2, 4,
+                 "replay of the recorded run: %u of %u segment events, %u of %u addresses; trust "
+                 "%s: %s",
+                 f->segment_matched, f->segment_events, f->allocs_matched, f->allocs,
+                 mv_trust_name(w->trials.trust), w->trials.trust_why);
 }
 
 static void put_recorded(const inquiry *q, const mv_whatif *w)
 {
-    char reserved[MV_SIZE_TEXT], allocated[MV_SIZE_TEXT], limit[MV_SIZE_TEXT];
+    char reserved[MV_SIZE_TEXT], allocated[MV_SIZE_TEXT], limit[MV_SIZE_TEXT], failed[48] = "";
+    const mv_trials *t = &w->trials;
 
-    mv_out_text(q->out, "  recorded with ");
-    put_text(q->out, *w->trials.recorded_conf ? w->trials.recorded_conf : "the default settings");
-    mv_out_format(q->out, ": %s reserved, %s allocated at their peaks, %llu device calls",
-                  mv_size_text(reserved, w->trials.recorded_reserved),
-                  mv_size_text(allocated, w->trials.recorded_allocated),
-                  (unsigned long long)w->trials.recorded_segment_allocs);
-    if (w->trials.recorded_ooms)
-        mv_out_format(q->out, ", %u requests failed", w->trials.recorded_ooms);
-    mv_out_char(q->out, '\n');
-    if (w->trials.limit_source == MV_LIMIT_GIVEN)
-        mv_out_format(q->out, "  within %s\n", mv_size_text(limit, w->trials.limit));
-    else if (w->trials.limit_source == MV_LIMIT_REFUSALS)
+    if (t->recorded_ooms)
+        snprintf(failed, sizeof failed, ", %u request%s failed", t->recorded_ooms,
+                 t->recorded_ooms == 1 ? "" : "s");
+    mv_out_text(q->out, "  ");
+    mv_prose_put(q->out, 2, 4,
+                 "recorded with %s: %s reserved, %s allocated at their peaks, %llu device call%s%s",
+                 *t->recorded_conf ? t->recorded_conf : "the default settings",
+                 mv_size_text(reserved, t->recorded_reserved),
+                 mv_size_text(allocated, t->recorded_allocated),
+                 (unsigned long long)t->recorded_segment_allocs,
+                 t->recorded_segment_allocs == 1 ? "" : "s", failed);
+    if (t->limit_source == MV_LIMIT_GIVEN)
+        mv_out_format(q->out, "  within %s\n", mv_size_text(limit, t->limit));
+    else if (t->limit_source == MV_LIMIT_REFUSALS)
         mv_out_format(q->out,
                       "  within %s, the most that the recorded run got (--capacity says more)\n",
-                      mv_size_text(limit, w->trials.limit));
+                      mv_size_text(limit, t->limit));
+}
+
+/* Settings that were given, and change nothing on the device. */
+static void put_idle(const inquiry *q, const mv_whatif *w)
+{
+    const char *keys[MV_MOST_IDLE_KEYS];
+    char text[1024] = "";
+
+    for (uint32_t i = 0; i < w->run_count; i++) {
+        uint32_t count = w->ranked ? 0 : mv_alloc_conf_idle(w->runs[i].conf, keys);
+        for (uint32_t k = 0; k < count; k++)
+            if (!strstr(text, keys[k]))
+                mv_prose_add(text, sizeof text, "%s%s", *text ? ", " : "", keys[k]);
+    }
+    if (!*text)
+        return;
+    mv_out_text(q->out, "\n  ");
+    mv_prose_put(q->out, 2, 4, "%s: about pinned memory of the host, locks or captures; %s", text,
+                 "nothing changes on the device");
 }
 
 static void put_saves(mv_sheet *sheet, int64_t saves)
@@ -303,11 +336,14 @@ static void put_saves(mv_sheet *sheet, int64_t saves)
 
 static void put_runs(const inquiry *q, const mv_whatif *w)
 {
-    static const mv_column columns[] = {
-        {"reserved", MV_UNIT_BYTES, 9},  {"saves", MV_UNIT_BYTES, 9},
-        {"allocated", MV_UNIT_BYTES, 9}, {"calls", MV_UNIT_COUNT, 0},
-        {"freed", MV_UNIT_COUNT, 0},     {"retries", MV_UNIT_COUNT, 0},
-        {"failed", MV_UNIT_COUNT, 0},    {"settings", MV_UNIT_TEXT, 0}};
+    static const mv_column columns[] = {{"reserved", MV_UNIT_BYTES, 9},
+                                        {"saves", MV_UNIT_BYTES, 9},
+                                        {"allocated", MV_UNIT_BYTES | MV_UNIT_SPARE, 9},
+                                        {"calls", MV_UNIT_COUNT | MV_UNIT_SPARE, 0},
+                                        {"freed", MV_UNIT_COUNT | MV_UNIT_SPARE, 0},
+                                        {"retries", MV_UNIT_COUNT | MV_UNIT_SPARE, 0},
+                                        {"failed", MV_UNIT_COUNT, 0},
+                                        {"settings", MV_UNIT_TEXT | MV_UNIT_END, 0}};
     mv_sheet sheet;
 
     if (w->run_count == 0)
@@ -340,8 +376,7 @@ static void put_advice(const inquiry *q, const mv_whatif *w)
     for (uint32_t i = 0; i < w->advice_count; i++) {
         const mv_whatif_advice *a = &w->advice[i];
         mv_out_text(q->out, i == 0 ? "\n  " : "  ");
-        put_text(q->out, a->text);
-        mv_out_char(q->out, '\n');
+        mv_prose_put(q->out, 2, 2, "%s", a->text);
         if (a->stack.row != MV_NO_STACK.row)
             mv_stack_put(q->out, q->trace, q->sites.kinds, a->stack, q->cli->options.all_frames, 6);
     }
@@ -357,6 +392,7 @@ static void put_device(const inquiry *q, uint32_t index)
     put_recorded(q, w);
     put_trust(q, w);
     put_runs(q, w);
+    put_idle(q, w);
     put_advice(q, w);
 }
 

@@ -25,7 +25,8 @@ const mv_command mv_commands[] = {
     {
         .name = "stats",
         .run = mv_cmd_stats,
-        .options = MV_HAS(JSON) | MV_HAS(DEVICE) | MV_HAS(LIMIT) | MV_HAS(OUTPUT),
+        .gates = MV_GATES(PEAK) | MV_GATES(RESERVED),
+        .options = MV_HAS(JSON) | MV_HAS(FAIL_ON) | MV_HAS(DEVICE) | MV_HAS(LIMIT) | MV_HAS(OUTPUT),
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
@@ -54,7 +55,7 @@ const mv_command mv_commands[] = {
     {
         .name = "leaks",
         .run = mv_cmd_leaks,
-        .fail_on = MV_FAIL_LEAK,
+        .gates = MV_GATES(LEAK) | MV_GATES(UNKNOWN),
         .options = MV_HAS(JSON) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
                    MV_HAS(CAPACITY) | MV_HAS(OUTPUT) | RANGE_OPTIONS,
         .least_files = 1,
@@ -65,8 +66,7 @@ const mv_command mv_commands[] = {
             "For each leak the line of your code to look at, the bytes it gains a step, and what\n"
             "to do; then what else is alive at the end without growing, and when the leaks will\n"
             "have filled the device, if its size is known (an out-of-memory event, a capture's\n"
-            "samples, --capacity). With --fail-on leak the exit status is 3 when there is one.\n"
-            "10 rows are shown unless --limit says more.\n",
+            "samples, --capacity). 10 rows are shown unless --limit says more.\n",
         .example = "memviz leaks train.pickle\n"
                    "memviz leaks --json --fail-on leak train.pickle >leaks.json\n",
     },
@@ -74,7 +74,7 @@ const mv_command mv_commands[] = {
         .name = "diff",
         .alias = "compare",
         .run = mv_cmd_diff,
-        .fail_on = MV_FAIL_DELTA,
+        .gates = MV_GATES(DELTA) | MV_GATES(RESERVED),
         .options = MV_HAS(JSON) | MV_HAS(LIMIT) | MV_HAS(AT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
                    MV_HAS(OUTPUT) | RANGE_OPTIONS,
         .least_files = 2,
@@ -85,17 +85,18 @@ const mv_command mv_commands[] = {
             "Whose memory grew, shrank, is new or is gone, from one run to another: peak to peak\n"
             "unless --at names another moment. Lines of code are matched although they moved\n"
             "within their file or the files lie elsewhere; the rows add up to the difference\n"
-            "exactly. With --fail-on 'delta>BYTES' the exit status is 3 when more was added.\n",
+            "exactly. Reserved memory is compared at its own peak, and its difference divided:\n"
+            "need, rounding, streams and pools, holes, unused segments.\n",
         .example = "memviz diff before.pickle after.pickle\n"
                    "memviz diff --fail-on 'delta>100MiB' main.pickle branch.pickle\n",
     },
     {
         .name = "peak",
         .run = mv_cmd_peak,
+        .gates = MV_GATES(PEAK) | MV_GATES(RESERVED),
         .options = MV_HAS(JSON) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
                    MV_HAS(OUTPUT) | MV_HAS(AT) | MV_HAS(RULES) | MV_HAS(TARGET) | MV_HAS(BY) |
                    RANGE_OPTIONS,
-        .fail_on = MV_FAIL_PEAK,
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
@@ -106,9 +107,7 @@ const mv_command mv_commands[] = {
             "than its bytes where the next peak is elsewhere. --target names the fewest sites\n"
             "without which the peak fits. --frames shows the stacks. --by groups by what the\n"
             "file says besides: names of tensors and metadata, annotations, the line of the\n"
-            "forward pass that a backward block belongs to, compiled regions, nodes of fx. With "
-            "--fail-on 'peak>SIZE'\n"
-            "the exit status is 3 when the peak is higher.\n",
+            "forward pass that a backward block belongs to, compiled regions, nodes of fx.\n",
         .example = "memviz peak train.pickle\n"
                    "memviz peak --at @ProfilerStep#3 --target 40GiB train.pickle\n"
                    "memviz peak --json --fail-on 'peak>70GiB' train.pickle >peak.json\n",
@@ -132,7 +131,7 @@ const mv_command mv_commands[] = {
     {
         .name = "fragmentation",
         .run = mv_cmd_fragmentation,
-        .fail_on = MV_FAIL_FRAGMENTED,
+        .gates = MV_GATES(FRAGMENTED) | MV_GATES(UNKNOWN) | MV_GATES(RESERVED),
         .options = MV_HAS(JSON) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(AT) | MV_HAS(FAIL_ON) |
                    MV_HAS(OUTPUT) | RANGE_OPTIONS,
         .least_files = 1,
@@ -142,8 +141,8 @@ const mv_command mv_commands[] = {
         .help =
             "Whether the allocator took far more memory than the run ever used at once, in which\n"
             "shape it is free, which lines pin it, why segments were added although memory was\n"
-            "free, and which setting helps. Without --at: where most was taken from the device.\n"
-            "With --fail-on fragmented the exit status is 3 when it is.\n",
+            "free, and which setting helps: each was replayed, and its gain is what whatif says.\n"
+            "Without --at: where most was taken from the device.\n",
         .example = "memviz fragmentation train.pickle\n"
                    "memviz fragmentation --at end --json train.pickle | jq .pinned_by\n",
     },
@@ -205,7 +204,9 @@ const mv_command mv_commands[] = {
     {
         .name = "oom",
         .run = mv_cmd_oom,
-        .options = MV_HAS(JSON) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(OUTPUT) | RANGE_OPTIONS,
+        .gates = MV_GATES(OOM) | MV_GATES(UNKNOWN),
+        .options = MV_HAS(JSON) | MV_HAS(FAIL_ON) | MV_HAS(LIMIT) | MV_HAS(FRAMES) |
+                   MV_HAS(OUTPUT) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
@@ -245,7 +246,8 @@ const mv_command mv_commands[] = {
     {
         .name = "ranks",
         .run = mv_cmd_ranks,
-        .fail_on = MV_FAIL_LEAK,
+        .gates = MV_GATES(LEAK) | MV_GATES(OOM) | MV_GATES(UNKNOWN) | MV_GATES(PEAK) |
+                 MV_GATES(RESERVED),
         .options = MV_HAS(JSON) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
                    MV_HAS(OUTPUT) | RANGE_OPTIONS,
         .least_files = 1,
@@ -254,7 +256,7 @@ const mv_command mv_commands[] = {
         .summary = "several ranks or devices side by side",
         .help =
             "One row for each rank (or device of a file): its peaks, leak verdict, steps, and\n"
-            "where it parts from what most ranks do; then which ranks are off, and why. A\n"
+            "where it first differs from what most do; then which ranks are off, and why. A\n"
             "file that cannot be read gets a row that says so, and the exit status is 1. FILE may\n"
             "be a summary, which memviz summarize writes.\n",
         .example = "memviz ranks rank*.pickle\n"

@@ -20,6 +20,7 @@ typedef struct {
     mv_arena arena;   /* the trace and what is found in it */
     mv_arena scratch; /* temporary; both draw on the budget */
     mv_out out;       /* open while the command runs */
+    mv_gates gates;   /* what --fail-on asked for, and what became of it */
     bool stands;      /* the report is whole although the status is that of a failure */
 } mv_cli;
 
@@ -29,7 +30,7 @@ struct mv_command {
     int (*run)(mv_cli *cli); /* returns the exit status; messages are already out */
     uint64_t options;        /* MV_HAS bits beside the common ones */
     int least_files, most_files;
-    mv_fail_on fail_on;    /* what --fail-on may name, where it is an option */
+    uint32_t gates;        /* MV_GATES bits: what --fail-on may name, where it is an option */
     bool writes_file;      /* -o names a product of its own, not the report's place */
     bool writes_last;      /* the last file is written, not read */
     bool starts_program;   /* which is to find SIGPIPE as memviz found it */

@@ -9,6 +9,7 @@
 #include "analyze/moment.h"
 #include "cli/commands.h"
 #include "cli/complain.h"
+#include "cli/input.h"
 #include "cli/nearest.h"
 #include "cli/overwrite.h"
 #include "cli/terminal.h"
@@ -125,7 +126,8 @@ static bool check_places(const mv_command *command, const mv_options *o)
 static int run_command(const mv_command *command, int argc, char **argv)
 {
     mv_options options;
-    char why[160];
+    mv_gates gates = {0};
+    char why[400];
     mv_cli *cli;
     int status;
 
@@ -133,9 +135,10 @@ static int run_command(const mv_command *command, int argc, char **argv)
                          sizeof why))
         return mv_complain_usage(command->name, "%s", why);
     if (!mv_option_given(&options, MV_HAS(HELP))) {
-        if (mv_option_given(&options, MV_HAS(FAIL_ON)) && options.fail_on != command->fail_on)
-            return mv_complain_usage(command->name, "--fail-on: not something that %s finds",
-                                     command->name);
+        for (uint32_t i = 0; i < options.fail_ons; i++)
+            if (!mv_gates_read(options.fail_on[i], command->name, command->gates, &gates, why,
+                               sizeof why))
+                return mv_complain_usage(command->name, "%s", why);
         if (options.files < command->least_files)
             return mv_complain_usage(command->name, "expected %s", command->arguments);
         if (options.files > command->most_files)
@@ -149,6 +152,8 @@ static int run_command(const mv_command *command, int argc, char **argv)
     cli = cli_new(command, &options);
     if (!cli)
         return mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
+    gates.file = options.files == 1 ? mv_input_name(cli) : NULL;
+    cli->gates = gates;
     status = run_in_output(cli);
     mv_arena_release(&cli->arena);
     mv_arena_release(&cli->scratch);

@@ -74,20 +74,6 @@ static int word_index(mv_option_id id, const char *text)
     return -1;
 }
 
-/* A word, or a word and a size: "leak", "peak>10GiB". */
-static bool take_fail_on(mv_options *o, const char *text)
-{
-    const char *sign = strchr(text, '>');
-    char word[64];
-    int index;
-
-    snprintf(word, sizeof word, "%.*s%s", sign ? (int)(sign - text) : (int)strlen(text), text,
-             sign ? ">BYTES" : "");
-    index = word_index(MV_OPTION_FAIL_ON, word);
-    o->fail_on = (mv_fail_on)index;
-    return index >= 0 && (!sign || mv_size_parse(sign + 1, &o->fail_above));
-}
-
 /* "1600x900" */
 static bool take_size(mv_options *o, const char *text)
 {
@@ -195,7 +181,10 @@ static bool take(mv_options *o, uint64_t allowed, mv_option_id id, char *argumen
     case MV_OPTION_TARGET:
         return mv_size_parse(argument, &o->target);
     case MV_OPTION_FAIL_ON:
-        return take_fail_on(o, argument);
+        if (o->fail_ons == MV_MOST_GATES)
+            return false;
+        o->fail_on[o->fail_ons++] = argument;
+        return true;
     case MV_OPTION_CONF:
         if (o->confs == MV_MOST_CONFS)
             return false;

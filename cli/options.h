@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cli/gate.h"
+
 /* id, long name, letter (0: none), argument (NULL: none), its words for completion, help */
 #define MV_OPTION_LIST(X)                                                                          \
     X(JSON, "json", 0, NULL, NULL, "print one JSON object")                                        \
@@ -21,8 +23,8 @@
       "show source lines from DIR, or from where the paths say: auto")                             \
     X(FRAMES, "frames", 0, "WHICH", "user all",                                                    \
       "frames of stacks to show: user (default) or all; of --bench: how many")                     \
-    X(FAIL_ON, "fail-on", 0, "WHAT", "leak fragmented peak>BYTES delta>BYTES",                     \
-      "exit with 3 when the report finds it")                                                      \
+    X(FAIL_ON, "fail-on", 0, "WHAT", MV_GATE_WORDS,                                                \
+      "exit with 3 when the report finds it, or cannot know")                                      \
     X(PLAIN, "plain", 0, NULL, NULL, "write msgpack as PyTorch's own dict, stacks spelled out")    \
     X(SYMBOLS, "symbols", 0, NULL, NULL,                                                           \
       "of a live file of another machine: look for its libraries here")                            \
@@ -101,9 +103,7 @@ extern const mv_option mv_option_table[MV_OPTION_COUNT];
 #define MV_ALL_DEVICES (-1)
 
 #define MV_MOST_CONFS 64
-
-/* What --fail-on may name, in the order of its words. */
-typedef enum { MV_FAIL_LEAK, MV_FAIL_FRAGMENTED, MV_FAIL_PEAK, MV_FAIL_DELTA } mv_fail_on;
+#define MV_MOST_GATES 16
 
 /* What --view may name, in the order of its words. */
 typedef enum {
@@ -136,8 +136,8 @@ typedef struct {
     uint64_t limit; /* meaningful when given; 0: all */
     const char *from, *to, *at, *output; /* NULL when not given */
     const char *stacks;                  /* likewise; one of its words */
-    mv_fail_on fail_on;                  /* meaningful when given */
-    uint64_t fail_above;                 /* bytes of PEAK and DELTA */
+    uint32_t fail_ons;                   /* --fail-on, in order */
+    const char *fail_on[MV_MOST_GATES];  /* which mv_gates_read reads */
     const char *rules, *source;          /* NULL when not given */
     uint64_t target;                     /* meaningful when given */
     bool all_frames;

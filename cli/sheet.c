@@ -61,7 +61,7 @@ static bool is_spare(const mv_sheet *sheet, uint32_t column)
 
 static bool is_text(const mv_sheet *sheet, uint32_t column)
 {
-    return (sheet->columns[column].unit & ~MV_UNIT_SPARE) == MV_UNIT_TEXT;
+    return (sheet->columns[column].unit & ~(MV_UNIT_SPARE | MV_UNIT_END)) == MV_UNIT_TEXT;
 }
 
 static void measure(const mv_sheet *sheet, layout *l)
@@ -91,7 +91,8 @@ static uint32_t width_ahead(const mv_sheet *sheet, const layout *l, uint32_t ind
 
 static void fit(const mv_sheet *sheet, layout *l, uint32_t indent, uint32_t columns)
 {
-    uint32_t wanted = l->last < LAST_WANTED ? l->last : LAST_WANTED, ahead;
+    bool is_end = sheet->columns[sheet->count - 1].unit & MV_UNIT_END;
+    uint32_t wanted = l->last < LAST_WANTED || is_end ? l->last : LAST_WANTED, ahead;
 
     for (uint32_t i = sheet->count - 1; i-- > 0;)
         if (is_spare(sheet, i) && width_ahead(sheet, l, indent) + wanted > columns)
@@ -112,6 +113,15 @@ static bool is_rest_empty(const mv_sheet *sheet, uint64_t row, uint32_t column)
     return true;
 }
 
+/* What of a text fits behind "..", counted in characters from its end. */
+static const char *tail(const char *text, uint32_t room)
+{
+    for (uint32_t width = mv_prose_width(text); *text && width + 2 > room; width--)
+        for (text++; ((uint8_t)*text & 0xc0) == 0x80;)
+            text++;
+    return text;
+}
+
 static void print_cell(const mv_sheet *sheet, mv_out *out, const layout *l, uint32_t column,
                        const char *text, bool is_end)
 {
@@ -121,6 +131,11 @@ static void print_cell(const mv_sheet *sheet, mv_out *out, const layout *l, uint
         return;
     if (!is_text(sheet, column))
         mv_out_spaces(out, (int64_t)l->width[column] - used);
+    if (used > l->last && column + 1 == sheet->count &&
+        (sheet->columns[column].unit & MV_UNIT_END)) {
+        mv_out_text(out, "..");
+        text = tail(text, l->last);
+    }
     mv_prose_put_cut(out, column + 1 == sheet->count ? l->last : used, text);
     if (is_end)
         return;

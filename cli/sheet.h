@@ -6,10 +6,12 @@
 #include "parse/base/arena.h"
 
 typedef enum {
-    MV_UNIT_TEXT,     /* left-aligned */
-    MV_UNIT_COUNT,    /* right-aligned */
-    MV_UNIT_BYTES,    /* right-aligned */
-    MV_UNIT_SPARE = 4 /* or'ed to one: left out where the terminal is too narrow */
+    MV_UNIT_TEXT,      /* left-aligned */
+    MV_UNIT_COUNT,     /* right-aligned */
+    MV_UNIT_BYTES,     /* right-aligned */
+    MV_UNIT_SPARE = 4, /* or'ed to one: left out where the terminal is too narrow */
+    MV_UNIT_END = 8    /* or'ed to a last column of text: its end says most, so that it is cut in
+                        * front, and spare columns go before it is */
 } mv_unit;
 
 typedef struct {

@@ -32,6 +32,8 @@ static void compare_at(compared *c, mv_arena *arena, const mv_trace *before, con
         cr_assert_eq(mv_lives_find(arena, trace[s], 0, &c->lives[s], &err), MV_OK);
         cr_assert(mv_moment_read(trace[s], 0, at, all, &ask, why, sizeof why), "%s", why);
         cr_assert_eq(mv_moment_find(arena, &c->lives[s], ask, &c->sides.moment[s], &err), MV_OK);
+        c->sides.reserved[s] = ask;
+        c->sides.reserved[s].kind = ask.kind == MV_MOMENT_PEAK ? MV_MOMENT_RESERVED_PEAK : ask.kind;
         c->sides.lives[s] = &c->lives[s];
     }
     cr_assert_eq(mv_diff_find(arena, &c->code, &c->sides, &c->found, &err), MV_OK);
@@ -358,8 +360,10 @@ static void expect_run(int status, const char *arguments, const char *first)
 Test(diff, the_verdict_is_in_the_first_line)
 {
     expect_run(0, "compare --at end " CLEAN " " LEAKY,
-               "+24.0 MiB at the end: train.py:62 forward is new with 24.0 MiB\n");
-    expect_run(0, "diff " CLEAN " " CLEAN, "no change at the peak\n");
+               "+24.0 MiB allocated at the end: train.py:62 forward is new with 24.0 MiB\n");
+    expect_run(0, "diff " CLEAN " " CLEAN,
+               "no change in allocated memory at the peak\n"
+               "no change in reserved memory at its peak: ");
 }
 
 Test(diff, fail_on_growth)

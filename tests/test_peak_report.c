@@ -116,8 +116,10 @@ Test(peak_report, exit_statuses)
     } all[] = {
         {"$MEMVIZ peak --fail-on 'peak>1.2GiB' $SNAPS/gpt_train.pickle", "", 0},
         {"$MEMVIZ peak --fail-on 'peak>1239841792' $SNAPS/gpt_train.pickle", "", 0},
-        {"$MEMVIZ peak --fail-on 'peak>1239841791' $SNAPS/gpt_train.pickle", "", 3},
-        {"$MEMVIZ peak --at end --fail-on 'peak>1GiB' $SNAPS/gpt_train.pickle", "", 3},
+        {"$MEMVIZ peak --fail-on 'peak>1239841791' $SNAPS/gpt_train.pickle",
+         "peak allocated 1239841792 B, above 1239841791 B", 3},
+        {"$MEMVIZ peak --at end --fail-on 'peak>1GiB' $SNAPS/gpt_train.pickle",
+         "peak allocated 1.15 GiB, above 1.00 GiB", 3},
         {"$MEMVIZ peak --fail-on leak $SNAPS/gpt_train.pickle", "not something that peak finds", 2},
         {"$MEMVIZ peak --target much $SNAPS/gpt_train.pickle", "--target much: expected SIZE", 2},
         {"$MEMVIZ peak --at noon $SNAPS/gpt_train.pickle", "'noon' is not a valid --at", 2},

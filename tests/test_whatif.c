@@ -206,6 +206,74 @@ Test(alloc_conf, what_pytorch_takes)
     cr_expect_eq(c.max_non_split_rounding, 64 * MIB, "follows unless it is named");
 }
 
+/* Every key of any release from 1.13 to 2.14; PyTorch's own documentation and parsers have them. */
+Test(alloc_conf, every_key_of_every_release_is_taken)
+{
+    static const char *const texts[] = {
+        "max_split_size_mb:64",
+        "max_non_split_rounding_mb:32",
+        "large_segment_size_mb:48",
+        "garbage_collection_threshold:0.6",
+        "per_process_memory_fraction:0.5",
+        "roundup_power2_divisions:4",
+        "roundup_power2_divisions:[256:1,512:2,>:8]",
+        "roundup_power2_divisions:4,roundup_bypass_threshold_mb:64",
+        "expandable_segments:False",
+        "backend:native",
+        "release_lock_on_cudamalloc:True",
+        "release_lock_on_hipmalloc:True",
+        "pinned_use_cuda_host_register:True,pinned_num_register_threads:8",
+        "pinned_use_hip_host_register:False",
+        "pinned_use_background_threads:True",
+        "pinned_reserve_segment_size_mb:1024",
+        "pinned_max_round_threshold_mb:128,pinned_max_cached_size_mb:1",
+        "pin_memory_expandable_segments:True",
+        "pinned_free_catch_all:True",
+        "graph_capture_record_stream_reuse:True",
+        "throw_on_cudamalloc_oom:True",
+        "PYTORCH_ALLOC_CONF=expandable_segments:True",
+        "PYTORCH_CUDA_ALLOC_CONF=",
+    };
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        mv_alloc_conf c;
+        char why[128] = "";
+        cr_expect(mv_alloc_conf_parse(texts[i], &c, why, sizeof why), "%s: %s", texts[i], why);
+    }
+}
+
+Test(alloc_conf, keys_of_the_host_change_nothing_and_are_named)
+{
+    const char *keys[MV_MOST_IDLE_KEYS];
+    mv_alloc_conf c, plain;
+    char why[128];
+
+    cr_assert(mv_alloc_conf_parse("max_split_size_mb:64", &plain, why, sizeof why));
+    cr_assert(mv_alloc_conf_parse("pinned_max_cached_size_mb:1,max_split_size_mb:64,"
+                                  "pin_memory_expandable_segments:True",
+                                  &c, why, sizeof why));
+    cr_expect(mv_alloc_conf_same(&c, &plain));
+    cr_assert_eq(mv_alloc_conf_idle("pinned_max_cached_size_mb:1,max_split_size_mb:64, "
+                                    "pin_memory_expandable_segments : True",
+                                    keys),
+                 2);
+    cr_expect_str_eq(keys[0], "pinned_max_cached_size_mb");
+    cr_expect_str_eq(keys[1], "pin_memory_expandable_segments");
+    cr_expect_eq(mv_alloc_conf_idle("", keys), 0);
+}
+
+Test(alloc_conf, divisions_end_at_the_threshold_of_old_releases)
+{
+    mv_alloc_conf c;
+    char why[128];
+
+    cr_assert(mv_alloc_conf_parse("roundup_bypass_threshold_mb:64,roundup_power2_divisions:4", &c,
+                                  why, sizeof why));
+    cr_expect_eq(c.rules.divisions[5], 4);
+    cr_expect_eq(c.rules.divisions[6], 0);
+    cr_expect_eq(mv_round_request(&c.rules, (65 << 20) + 1), (65 << 20) + 512);
+}
+
 Test(alloc_conf, what_pytorch_refuses_is_named)
 {
     static const char *const rows[][2] = {
@@ -220,6 +288,10 @@ Test(alloc_conf, what_pytorch_refuses_is_named)
         {"roundup_power2_divisions:[256:1", "expected ',' or ']'"},
         {"backend:cudaMallocAsync", "cudaMallocAsync is the driver's own allocator"},
         {"expandable_segments:True max_split_size_mb:64", "neither True nor False"},
+        {"pinned_num_register_threads:3", "must be a power of two up to 128"},
+        {"pinned_reserve_segment_size_mb:0", "must be greater than 0"},
+        {"pinned_max_cached_size_mb:True", "'True' is not a whole number"},
+        {"roundup_bypass_threshold_mb:65", "only powers of two can be replayed"},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

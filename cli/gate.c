@@ -1,0 +1,194 @@
+#include "cli/gate.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/size.h"
+#include "cli/commands.h"
+#include "cli/complain.h"
+
+static const struct {
+    const char *word;
+    bool has_bound;
+    const char *meaning;
+} gates_table[MV_GATE_COUNT] = {
+#define MV_GATE_ROW(id, word, has_bound, text) {word, has_bound, text},
+    MV_GATE_LIST(MV_GATE_ROW)
+#undef MV_GATE_ROW
+};
+
+const char *mv_gate_meaning(mv_gate gate, uint32_t allowed)
+{
+    if (gate == MV_GATE_RESERVED && (allowed & MV_GATES(DELTA)))
+        return "reserved memory grew by more than BYTES";
+    return gates_table[gate].meaning;
+}
+
+uint32_t mv_gates_without_bound(uint32_t allowed)
+{
+    uint32_t bits = 0;
+
+    for (uint32_t i = 0; i < MV_GATE_COUNT; i++)
+        bits |= gates_table[i].has_bound ? 0 : allowed & (1u << i);
+    return bits;
+}
+
+const char *mv_gates_text(uint32_t allowed, char *out, uint32_t size)
+{
+    uint32_t at = 0;
+
+    out[0] = 0;
+    for (uint32_t i = 0; i < MV_GATE_COUNT && at < size; i++)
+        if (allowed & (1u << i))
+            at += (uint32_t)snprintf(out + at, size - at, "%s%s%s", at ? " " : "",
+                                     gates_table[i].word, gates_table[i].has_bound ? ">BYTES" : "");
+    if (mv_gates_without_bound(allowed) && at < size)
+        snprintf(out + at, size - at, "%sany", at ? " " : "");
+    return out;
+}
+
+/* The gate of a word, of all gates; MV_GATE_COUNT: none. */
+static uint32_t gate_of(const char *word, size_t length)
+{
+    uint32_t i = 0;
+
+    while (i < MV_GATE_COUNT &&
+           (strlen(gates_table[i].word) != length || memcmp(gates_table[i].word, word, length)))
+        i++;
+    return i;
+}
+
+static bool refuse_word(const char *word, const char *command, uint32_t allowed, char *why,
+                        uint32_t size)
+{
+    char words[160];
+
+    snprintf(why, size, "--fail-on %s: not something that %s finds; expected one of: %s", word,
+             command, mv_gates_text(allowed, words, sizeof words));
+    return false;
+}
+
+/* One word, or a word and a bound. */
+static bool read_word(const char *word, const char *command, uint32_t allowed, mv_gates *out,
+                      char *why, uint32_t size)
+{
+    const char *sign = strchr(word, '>');
+    uint32_t gate = gate_of(word, sign ? (size_t)(sign - word) : strlen(word));
+
+    if (strcmp(word, "known") == 0) {
+        out->known = true;
+        return true;
+    }
+    if (strcmp(word, "any") == 0 && mv_gates_without_bound(allowed)) {
+        out->asked |= mv_gates_without_bound(allowed);
+        return true;
+    }
+    if (gate == MV_GATE_COUNT || !(allowed & (1u << gate)) ||
+        (sign && !gates_table[gate].has_bound))
+        return refuse_word(word, command, allowed, why, size);
+    if (gates_table[gate].has_bound && (!sign || !sign[1])) {
+        snprintf(why, size,
+                 "--fail-on %s: the bound is missing; quote it, since the shell takes > for a "
+                 "file: --fail-on '%s>70GiB'",
+                 word, gates_table[gate].word);
+        return false;
+    }
+    if (sign && !mv_size_parse(sign + 1, &out->bound[gate])) {
+        snprintf(why, size, "--fail-on %s: '%s' is not a size; expected %s>BYTES, such as %s>70GiB",
+                 word, sign + 1, gates_table[gate].word, gates_table[gate].word);
+        return false;
+    }
+    out->asked |= 1u << gate;
+    return true;
+}
+
+bool mv_gates_read(const char *text, const char *command, uint32_t allowed, mv_gates *out,
+                   char *why, uint32_t why_size)
+{
+    char word[80];
+    size_t length;
+
+    do {
+        length = strcspn(text, ",");
+        snprintf(word, sizeof word, "%.*s", (int)length, text);
+        if (!read_word(word, command, allowed, out, why, why_size))
+            return false;
+        text += length;
+    } while (*text++ == ',');
+    if (out->asked)
+        return true;
+    snprintf(why, why_size, "--fail-on known: name a gate before it, such as %s,known",
+             gates_table[__builtin_ctz(allowed)].word);
+    return false;
+}
+
+/* ---- answers ----------------------------------------------------------------------------- */
+
+static void fail(mv_gates *gates, mv_gate gate, const char *reason, const char *more)
+{
+    if (gates->failed & (1u << gate))
+        return;
+    gates->failed |= 1u << gate;
+    mv_complain_of(gates->file, "--fail-on %s: %s%s", gates_table[gate].word, reason, more);
+}
+
+void mv_gate_judge(mv_gates *gates, mv_gate gate, mv_gate_answer answer, const char *format, ...)
+{
+    bool asked = gates->asked & (1u << gate);
+    char reason[600];
+    va_list args;
+
+    if (answer == MV_GATE_PASSES)
+        return;
+    va_start(args, format);
+    vsnprintf(reason, sizeof reason, format, args);
+    va_end(args);
+    if (answer == MV_GATE_FAILS && asked)
+        fail(gates, gate, reason, "");
+    if (answer != MV_GATE_CANNOT_KNOW)
+        return;
+    if (gates->asked & MV_GATES(UNKNOWN))
+        fail(gates, MV_GATE_UNKNOWN, reason, "");
+    else if (asked && !gates->known)
+        fail(gates, gate, reason, " (',known' after the gate lets that pass)");
+}
+
+void mv_gate_judge_bytes(mv_gates *gates, mv_gate gate, uint64_t bytes, const char *doubt,
+                         const char *what)
+{
+    char is[MV_SIZE_TEXT], bound[MV_SIZE_TEXT];
+
+    mv_size_text(is, bytes);
+    mv_size_text(bound, gates->bound[gate]);
+    if (strcmp(is, bound) == 0) {
+        snprintf(is, sizeof is, "%llu B", (unsigned long long)bytes);
+        snprintf(bound, sizeof bound, "%llu B", (unsigned long long)gates->bound[gate]);
+    }
+    if (bytes > gates->bound[gate])
+        mv_gate_judge(gates, gate, MV_GATE_FAILS, "%s %s%s, above %s", what,
+                      doubt ? "at least " : "", is, bound);
+    else if (doubt)
+        mv_gate_judge(gates, gate, MV_GATE_CANNOT_KNOW,
+                      "%s at least %s; whether it was above %s is unknown: %s", what, is, bound,
+                      doubt);
+}
+
+void mv_gate_judge_totals(mv_gates *gates, const mv_totals *totals)
+{
+    const mv_audit *audit = &totals->audit;
+    const char *doubt = audit->count ? audit->notes[0] : "the events contradict each other";
+    char what[64];
+
+    snprintf(what, sizeof what, "device %u: peak allocated", totals->device);
+    mv_gate_judge_bytes(gates, MV_GATE_PEAK, totals->peak.bytes.allocated,
+                        audit->allocated_exact ? NULL : doubt, what);
+    snprintf(what, sizeof what, "device %u: peak reserved", totals->device);
+    mv_gate_judge_bytes(gates, MV_GATE_RESERVED, totals->peak.bytes.reserved,
+                        audit->reserved_exact ? NULL : doubt, what);
+}
+
+int mv_gate_status(const mv_gates *gates, int status)
+{
+    return status == MV_EXIT_DONE && gates->failed ? MV_EXIT_FOUND : status;
+}

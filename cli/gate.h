@@ -1,0 +1,83 @@
+/* Gates: what --fail-on turns a report into, for a build that shall fail.
+ *
+ *     --fail-on leak            exit with 3 when there is one
+ *     --fail-on 'peak>70GiB'    when the peak is above
+ *     --fail-on leak,unknown    several
+ *     --fail-on leak,known      a gate that cannot know its answer fails, unless `known` is said
+ *
+ * A command names its gates in its row of the table of commands, and tells each what was found:
+ *
+ *     mv_gate_judge(cli, MV_GATE_LEAK, MV_GATE_FAILS, "device 0: 2 leaks, 64 MiB a step");
+ *     return mv_gate_status(cli, status);
+ *
+ * What nobody asked for is passed over. The first reason of each gate that fails is one line on
+ * standard error. */
+#ifndef MV_GATE_H
+#define MV_GATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/totals.h"
+
+/* id, word, whether a bound follows, what it finds */
+#define MV_GATE_LIST(X)                                                        \
+    X(LEAK, "leak", false, "memory grows with every step")                     \
+    X(FRAGMENTED, "fragmented", false, "far more is reserved than was needed") \
+    X(OOM, "oom", false, "a request for memory failed")                        \
+    X(UNKNOWN, "unknown", false, "the report cannot know its verdict")         \
+    X(PEAK, "peak", true, "allocated memory peaks above BYTES")                \
+    X(RESERVED, "reserved", true, "reserved memory peaks above BYTES")         \
+    X(DELTA, "delta", true, "allocated memory grew by more than BYTES")
+
+typedef enum {
+#define MV_GATE_ENUM(id, word, has_bound, text) MV_GATE_##id,
+    MV_GATE_LIST(MV_GATE_ENUM)
+#undef MV_GATE_ENUM
+        MV_GATE_COUNT
+} mv_gate;
+
+#define MV_GATES(id) (1u << MV_GATE_##id)
+
+/* What each command can offer, for completion. */
+#define MV_GATE_WORDS "leak fragmented oom unknown any peak>BYTES reserved>BYTES delta>BYTES"
+
+typedef struct {
+    const char *file;              /* that messages name; NULL: none */
+    uint32_t asked;                /* MV_GATES bits */
+    uint64_t bound[MV_GATE_COUNT]; /* bytes, of those that have one */
+    bool known;                    /* what cannot be known passes */
+    uint32_t failed;               /* MV_GATES bits */
+} mv_gates;
+
+typedef enum { MV_GATE_PASSES, MV_GATE_FAILS, MV_GATE_CANNOT_KNOW } mv_gate_answer;
+
+/* Adds what one --fail-on says to `out`, of the gates in `allowed`. False with a sentence in
+ * `why`. */
+bool mv_gates_read(const char *text, const char *command, uint32_t allowed, mv_gates *out,
+                   char *why, uint32_t why_size);
+
+/* Those of them that need no bound: what `any` stands for. */
+uint32_t mv_gates_without_bound(uint32_t allowed);
+
+/* "memory grows with every step"; of reserved memory what it is beside the gates of `allowed`. */
+const char *mv_gate_meaning(mv_gate gate, uint32_t allowed);
+
+/* "leak unknown any" */
+const char *mv_gates_text(uint32_t allowed, char *out, uint32_t size);
+
+/* Tells one gate what was found on one device, with the reason in words. */
+void mv_gate_judge(mv_gates *gates, mv_gate gate, mv_gate_answer answer, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* The same of a gate with a bound: `what` was `bytes`, or, with a `doubt`, at least that. */
+void mv_gate_judge_bytes(mv_gates *gates, mv_gate gate, uint64_t bytes, const char *doubt,
+                         const char *what);
+
+/* Peak and reserved of one device. */
+void mv_gate_judge_totals(mv_gates *gates, const mv_totals *totals);
+
+/* The exit status of a report that ended with `status`. */
+int mv_gate_status(const mv_gates *gates, int status);
+
+#endif
