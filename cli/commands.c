@@ -123,8 +123,9 @@ const mv_command mv_commands[] = {
         .summary = "a line profile: what each line of your code allocates and holds",
         .help = "For each line of your code the most bytes that it held at once (peak), what it\n"
                 "allocated in all (total) and still holds at the end (live); active and reserved\n"
-                "are the device's highest totals right behind its allocations. --source shows the\n"
-                "line itself where the file is here. --by has rows of another kind, as in peak.\n",
+                "are the device's highest totals right after its allocations. --source shows the\n"
+                "line itself where the file is here, and warns where it is another version of the\n"
+                "file. --by has rows of another kind, as in peak.\n",
         .example = "memviz lines train.pickle\n"
                    "memviz lines --source auto --from @ProfilerStep#3 train.pickle\n",
     },
