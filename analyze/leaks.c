@@ -285,17 +285,27 @@ static bool overlook(mv_leak_work *w, overview *o)
            mv_floor_comes_back(w->scratch, w->lives, &o->comes_back);
 }
 
+#define RECORD_STACKS "record with torch.cuda.memory._record_memory_history(stacks='python')"
+#define RECORD_STEPS  "record seven steps or more"
+#define MARK_STEPS    "mark the steps with torch.profiler.record_function(f'step {i}')"
+
+static void set_verdict(mv_leaks *out, mv_leak_verdict verdict, const char *why, const char *settle)
+{
+    out->verdict = verdict;
+    out->why = why;
+    out->settle = settle;
+}
+
 static const char *why_nameless(mv_leak_work *w)
 {
     const mv_leak_floor *f = &w->out->floor;
-    char first[MV_SIZE_TEXT], last[MV_SIZE_TEXT], text[240];
+    char first[MV_SIZE_TEXT], last[MV_SIZE_TEXT], text[200];
 
     if (f->steps < 2 || f->last <= f->first)
-        return "the recording has no stacks, so no line can be judged: record with "
-               "_record_memory_history(stacks='python')";
+        return "the recording has no stacks, so no line can be judged";
     snprintf(text, sizeof text,
              "the floor rises from %s to %s over %u steps, but the recording has no stacks, so no "
-             "line can be named: record with _record_memory_history(stacks='python')",
+             "line can be named",
              mv_size_text(first, f->first), mv_size_text(last, f->last), f->steps);
     return mv_arena_text(w->arena, text, strlen(text));
 }
@@ -307,15 +317,9 @@ static const char *why_list(mv_leak_work *w, uint32_t site)
     mv_culprit_label(w->trace, w->sites.kinds, w->sites.stack[site], label, sizeof label);
     snprintf(text, sizeof text,
              "no steps were found; %u blocks of %s are alive, which a list and a leak have in "
-             "common: mark the steps with torch.profiler.record_function(f'step {i}')",
+             "common",
              w->uses[site].alive, label);
     return mv_arena_text(w->arena, text, strlen(text));
-}
-
-static void set_verdict(mv_leaks *out, mv_leak_verdict verdict, const char *why)
-{
-    out->verdict = verdict;
-    out->why = why;
 }
 
 static void decide_without_steps(mv_leak_work *w, const overview *o)
@@ -325,29 +329,26 @@ static void decide_without_steps(mv_leak_work *w, const overview *o)
     if (o->comes_back)
         set_verdict(out, MV_VERDICT_CLEAN,
                     "no steps were found, but the least allocated did not rise from the middle "
-                    "third of the recording to the last");
+                    "third of the recording to the last",
+                    "");
     else if (w->lives->history == MV_HISTORY_TRUNCATED)
         set_verdict(out, MV_VERDICT_UNKNOWN,
-                    "the recording holds less than two steps, since older events were dropped: "
-                    "raise max_entries of _record_memory_history");
+                    "the recording holds less than two steps, since older events were dropped",
+                    "raise max_entries of torch.cuda.memory._record_memory_history()");
     else if (out->steps.count > 0)
         set_verdict(out, MV_VERDICT_UNKNOWN,
-                    "only two steps ended within the recording, which show no habit: record "
-                    "seven or more");
+                    "only two steps ended within the recording, which show no habit", RECORD_STEPS);
     else if (out->steps.under_way < w->lives->events.count)
-        set_verdict(
-            out, MV_VERDICT_UNKNOWN,
-            "the recording shows one step at most, within one call of the model: record seven "
-            "steps or more, or mark them with torch.profiler.record_function(f'step {i}')");
+        set_verdict(out, MV_VERDICT_UNKNOWN,
+                    "the recording shows one step at most, within one call of the model",
+                    RECORD_STEPS ", or " MARK_STEPS);
     else if (o->list != MV_NO_ROW)
-        set_verdict(out, MV_VERDICT_UNKNOWN, why_list(w, o->list));
+        set_verdict(out, MV_VERDICT_UNKNOWN, why_list(w, o->list), MARK_STEPS);
     else if (o->occasions < OCCASIONS_TO_WORRY && w->lives->history == MV_HISTORY_COMPLETE)
         set_verdict(out, MV_VERDICT_CLEAN,
-                    "no steps were found, but no line kept memory on more than two occasions");
+                    "no steps were found, but no line kept memory on more than two occasions", "");
     else
-        set_verdict(out, MV_VERDICT_UNKNOWN,
-                    "no steps were found in the trace: mark them with "
-                    "torch.profiler.record_function(f'step {i}')");
+        set_verdict(out, MV_VERDICT_UNKNOWN, "no steps were found in the trace", MARK_STEPS);
 }
 
 static void decide(mv_leak_work *w, const overview *o)
@@ -357,21 +358,22 @@ static void decide(mv_leak_work *w, const overview *o)
 
     if (out->count > 0)
         set_verdict(out, MV_VERDICT_LEAK,
-                    "these lines keep more memory with every step, up to the end of the trace");
+                    "these lines keep more memory with every step, up to the end of the trace", "");
     else if (w->lives->events.count == 0)
-        set_verdict(out, MV_VERDICT_UNKNOWN,
-                    "the file has no events: memory history was not recorded");
+        set_verdict(out, MV_VERDICT_UNKNOWN, "the file has no events",
+                    "call torch.cuda.memory._record_memory_history() before the steps");
     else if (o->alive == 0 && (complete || out->steps.count > 0))
         set_verdict(out, MV_VERDICT_CLEAN,
-                    "nothing that was allocated in the trace is alive at its end");
+                    "nothing that was allocated in the trace is alive at its end", "");
     else if (w->is_nameless || !o->has_stacks)
-        set_verdict(out, MV_VERDICT_UNKNOWN, why_nameless(w));
+        set_verdict(out, MV_VERDICT_UNKNOWN, why_nameless(w), RECORD_STACKS);
     else if (out->steps.count > 0 && w->is_doubtful)
         set_verdict(out, MV_VERDICT_UNKNOWN,
                     "memory was kept in several steps, but there are too few to tell growth "
-                    "from warm-up: record seven steps or more");
+                    "from warm-up",
+                    RECORD_STEPS);
     else if (out->steps.count >= STEPS_TO_BE_CLEAN)
-        set_verdict(out, MV_VERDICT_CLEAN, "no line keeps memory step after step");
+        set_verdict(out, MV_VERDICT_CLEAN, "no line keeps memory step after step", "");
     else
         decide_without_steps(w, o);
 }
@@ -418,7 +420,7 @@ mv_code mv_leaks_find(mv_arena *arena, const mv_trace *trace, const mv_lives *li
         .arena = arena, .scratch = &scratch, .trace = trace, .lives = &before, .out = out};
     mv_code code;
 
-    *out = (mv_leaks){.why = "", .exit_event = mv_exit_event(trace, lives)};
+    *out = (mv_leaks){.why = "", .settle = "", .exit_event = mv_exit_event(trace, lives)};
     code = mv_steps_find(arena, trace, lives, &out->steps, err);
     if (code != MV_OK)
         return code;

@@ -17,7 +17,8 @@
 #include "analyze/steps.h"
 
 typedef enum {
-    MV_VERDICT_UNKNOWN, /* the trace gives no basis: `why` says what is missing */
+    MV_VERDICT_UNKNOWN, /* the trace gives no basis: `why` says what is missing, `settle`
+                         * how to get it */
     MV_VERDICT_CLEAN,
     MV_VERDICT_LEAK
 } mv_leak_verdict;
@@ -76,7 +77,8 @@ typedef struct {
 
 typedef struct {
     mv_leak_verdict verdict;
-    const char *why; /* one sentence on an UNKNOWN or CLEAN verdict's ground; never NULL */
+    const char *why;    /* one sentence on the verdict's ground; never NULL */
+    const char *settle; /* what would settle an UNKNOWN verdict; "" otherwise */
     mv_steps steps;
     uint32_t count;
     mv_leak *leaks; /* [count] most bytes first */

@@ -197,6 +197,7 @@ static cJSON *devices_json(mv_report *r, const judgement *j)
         mv_json_add_u64(r, o, "device", j->first + i);
         mv_json_add_text(r, o, "verdict", mv_leak_verdict_name(found->verdict));
         mv_json_add_text(r, o, "why", found->why);
+        mv_json_add_text(r, o, "settle", found->settle);
         mv_json_add(r, o, "steps", steps_json(r, &found->steps));
         mv_json_add_u64(r, o, "live_bytes", found->live_bytes);
         mv_json_add_u64(r, o, "leaked_bytes", found->leaked_bytes);
@@ -405,7 +406,8 @@ static void put_summary(const judgement *j, uint32_t device, const mv_leaks *fou
     mv_out_style(j->out, MV_STYLE_NONE);
     if (found->verdict != MV_VERDICT_LEAK && *found->why) {
         mv_out_text(j->out, ": ");
-        mv_prose_put(j->out, 20, 2, "%s", found->why);
+        mv_prose_put(j->out, 20, 2, "%s%s%s", found->why, *found->settle ? ": " : "",
+                     found->settle);
     } else {
         mv_out_char(j->out, '\n');
     }

@@ -16,7 +16,7 @@ const char *mv_verdict_line(const mv_trace *trace, const uint8_t *kinds, const m
             snprintf(under_way, sizeof under_way, "; in the step that was under way: %s",
                      mv_size_text(bytes, leaks->in_progress.bytes));
         snprintf(out, size, "%s%s%s",
-                 leaks->verdict == MV_VERDICT_CLEAN ? "no leak: " : "leaks: unknown, ", leaks->why,
+                 leaks->verdict == MV_VERDICT_CLEAN ? "no leak: " : "leaks unknown: ", leaks->why,
                  under_way);
         return out;
     }

@@ -342,10 +342,11 @@ static void add_doubts(gathering *g)
 static const char *why_no_leak(gathering *g)
 {
     const mv_leaks *leaks = &g->device->leaks;
+    const char *why = *leaks->settle ? say(g, "%s: %s", leaks->why, leaks->settle) : leaks->why;
 
-    return leaks->in_progress.bytes == 0 ? leaks->why
-                                         : say(g, "%s; in the step that was under way: %s",
-                                               leaks->why, size_of(g, leaks->in_progress.bytes));
+    return leaks->in_progress.bytes == 0 ? why
+                                         : say(g, "%s; in the step that was under way: %s", why,
+                                               size_of(g, leaks->in_progress.bytes));
 }
 
 static void add_fine(gathering *g)
