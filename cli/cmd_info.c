@@ -23,6 +23,7 @@ typedef struct {
     uint64_t reserved, allocated; /* in the final heap */
     mv_history_kind history;
     const char *history_why;
+    uint32_t ring; /* events of the buffer that was full; 0: none */
 } device_facts;
 
 typedef struct {
@@ -101,6 +102,7 @@ static mv_code gather_device(facts *f, uint32_t device, device_facts *d, mv_err 
     code = mv_lives_find(&arena, f->trace, device, &lives, err);
     if (code == MV_OK) {
         d->history = lives.history;
+        d->ring = lives.ring;
         d->history_why =
             mv_arena_text(&f->cli->arena, lives.history_why, strlen(lives.history_why));
     }
@@ -150,6 +152,7 @@ static cJSON *devices_json(mv_report *r, const facts *f)
         mv_json_add_u64(r, o, "allocated", d->allocated);
         mv_json_add_text(r, o, "history", mv_history_name(d->history));
         mv_json_add_text(r, o, "history_why", d->history_why);
+        mv_json_add(r, o, "ring", d->ring ? mv_json_u64(d->ring) : cJSON_CreateNull());
     }
     return array;
 }

@@ -331,6 +331,19 @@ Test(releases, the_files_word_on_its_buffer)
     }
 }
 
+Test(releases, info_says_how_large_the_full_buffer_was)
+{
+    cJSON *ring = mvt_json(0, "$MEMVIZ info --json $SNAPS/ring.pickle");
+    cJSON *whole = mvt_json(0, "$MEMVIZ info --json $SNAPS/gpt_train.pickle");
+    const cJSON *device = cJSON_GetArrayItem(cJSON_GetObjectItem(ring, "devices"), 0);
+
+    cr_expect_eq(mvt_json_number(device, "ring"), 500);
+    device = cJSON_GetArrayItem(cJSON_GetObjectItem(whole, "devices"), 0);
+    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(device, "ring")));
+    cJSON_Delete(ring);
+    cJSON_Delete(whole);
+}
+
 Test(releases, messages_of_what_was_not_recorded)
 {
     mvt_run stats = mvt_sh("$MEMVIZ stats $SNAPS/no_history.pickle");
