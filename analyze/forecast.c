@@ -429,7 +429,7 @@ mv_code mv_forecast_find(mv_arena *arena, const mv_lives *lives, const mv_sites 
         if (find_factor(&t) && list_known(&t) && look_ahead(&t) && turn_round(&t)) {
             tell_rows(&t);
             *out = (mv_forecast){.peak = find_peak(&t),
-                                 .is_least = t.end < found.at[t.base].step_end,
+                                 .is_least = !found.is_marked || t.end < found.at[t.base].step_end,
                                  .step = found.at[t.base].step,
                                  .steps = found.steps,
                                  .matched = t.matched,

@@ -18,7 +18,7 @@
 typedef struct {
     uint64_t peak;    /* most allocated bytes from here to the same point of the next step; 0: no
                        * earlier step shows what would have followed */
-    bool is_least;    /* a size on the way could not be told: `peak` is that of before it */
+    bool is_least;    /* a size on the way could not be told, or no mark shows the steps */
     uint32_t step;    /* the earlier step, the how manieth of `steps` */
     uint32_t steps;   /* earlier steps with this point */
     uint32_t matched; /* allocations of this step that have their like in that one */

@@ -196,13 +196,14 @@ static bool is_tried(const trial *t, uint32_t index)
 static mv_code look_on(trial *t, mv_oom *o, uint32_t index, mv_err *err)
 {
     bool tried = is_tried(t, index);
+    mv_steps steps = t->prospect.steps;
     mv_code code = MV_OK;
 
     o->outlook.overhead = 1;
-    if (index < MV_MOST_OOM_DETAILS || tried)
-        code = mv_oom_look_ahead(&t->prospect, o, err);
-    if (code == MV_OK && tried)
-        code = mv_oom_find_leak(&t->prospect, o, err);
+    if (tried)
+        code = mv_oom_find_leak(&t->prospect, o, &steps, err);
+    if (code == MV_OK && (tried || index < MV_MOST_OOM_DETAILS))
+        code = mv_oom_look_ahead(&t->prospect, &steps, o, err);
     if (code == MV_OK && tried)
         code = mv_oom_try_expandable(&t->prospect, o, err);
     return code;

@@ -6,6 +6,9 @@
 #include "analyze/lives_window.h"
 #include "analyze/setting_trials.h"
 
+/* A leak that filled the memory holds at least this part of it. */
+#define FILLED_BY 10
+
 /* The events before the failure: those before a refused call, those before an oom event. */
 static uint32_t events_before(const mv_oom *o)
 {
@@ -38,11 +41,11 @@ static void find_rise(const mv_oom_prospect *p, mv_oom *o)
     o->outlook.rise = most - half;
 }
 
-mv_code mv_oom_look_ahead(const mv_oom_prospect *p, mv_oom *o, mv_err *err)
+mv_code mv_oom_look_ahead(const mv_oom_prospect *p, const mv_steps *steps, mv_oom *o, mv_err *err)
 {
     mv_recurrence_ask ask = {events_before(o), o->stack, o->requested};
     mv_oom_outlook *out = &o->outlook;
-    mv_code code = mv_forecast_find(p->arena, p->lives, p->sites, &p->steps, p->rules, ask,
+    mv_code code = mv_forecast_find(p->arena, p->lives, p->sites, steps, p->rules, ask,
                                     o->bytes.allocated, &out->forecast, err);
 
     find_rise(p, o);
@@ -120,8 +123,19 @@ mv_code mv_oom_try_expandable(const mv_oom_prospect *p, mv_oom *o, mv_err *err)
 
 /* ---- leaks ------------------------------------------------------------------------------- */
 
+static mv_code keep_steps(mv_arena *arena, const mv_steps *from, mv_steps *out, mv_err *err)
+{
+    *out = *from;
+    out->at = mv_push_array(arena, uint32_t, from->count);
+    if (!out->at)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "training steps");
+    for (uint32_t i = 0; i < from->count; i++)
+        out->at[i] = from->at[i];
+    return MV_OK;
+}
+
 /* What leaks as of the moment: later events neither add to it nor free it. */
-mv_code mv_oom_find_leak(const mv_oom_prospect *p, mv_oom *o, mv_err *err)
+mv_code mv_oom_find_leak(const mv_oom_prospect *p, mv_oom *o, mv_steps *steps, mv_err *err)
 {
     mv_oom_outlook *out = &o->outlook;
     uint64_t available = out->limit_least - o->bytes.reserved;
@@ -136,12 +150,14 @@ mv_code mv_oom_find_leak(const mv_oom_prospect *p, mv_oom *o, mv_err *err)
     if (code == MV_OK)
         code = mv_leaks_find(&scratch, p->trace, &until, &leaks, err);
     if (code == MV_OK && leaks.verdict == MV_VERDICT_LEAK && leaks.count &&
-        leaks.steps.source != MV_STEPS_INFERRED && leaks.leaked_bytes >= lacking) {
+        leaks.leaked_bytes >= lacking && leaks.leaked_bytes >= out->limit / FILLED_BY) {
         out->has_leak = true;
         out->leak = leaks.leaks[0];
         out->leak.evidence = out->leak.advice = NULL;
         out->leaked = leaks.leaked_bytes;
     }
+    if (code == MV_OK)
+        code = keep_steps(p->arena, &leaks.steps, steps, err);
     mv_arena_release(&scratch);
     return code;
 }

@@ -14,13 +14,14 @@ typedef struct {
     const uint64_t *most; /* [events] most ever allocated, after each event */
 } mv_oom_prospect;
 
-/* Fills the forecast and the rise. */
-mv_code mv_oom_look_ahead(const mv_oom_prospect *p, mv_oom *oom, mv_err *err);
+/* Fills the forecast, from the steps as of the failure, and the rise. */
+mv_code mv_oom_look_ahead(const mv_oom_prospect *p, const mv_steps *steps, mv_oom *oom,
+                          mv_err *err);
 
 /* Fills what expandable segments would have done, unless they were on already. */
 mv_code mv_oom_try_expandable(const mv_oom_prospect *p, mv_oom *oom, mv_err *err);
 
-/* Fills what leaks held. */
-mv_code mv_oom_find_leak(const mv_oom_prospect *p, mv_oom *oom, mv_err *err);
+/* Fills what leaks held; *steps are those up to the failure. Later events play no part. */
+mv_code mv_oom_find_leak(const mv_oom_prospect *p, mv_oom *oom, mv_steps *steps, mv_err *err);
 
 #endif

@@ -16,9 +16,10 @@ typedef struct {
     const mv_sites *sites;
     const mv_steps *steps;
     mv_recurrence *out;
-    uint32_t bin;   /* of the current step */
-    bool by_size;   /* there are no stacks to go by */
-    uint64_t *held; /* [held_count] sizes, ascending */
+    const uint32_t *cuts; /* events with which steps begin */
+    uint32_t bin;         /* of the current step */
+    bool by_size;         /* there are no stacks to go by */
+    uint64_t *held;       /* [held_count] sizes, ascending */
     uint32_t held_count;
     uint32_t *same; /* [now + 1] how many allocations before and with each row are those before
                      * and with what is asked for */
@@ -247,24 +248,27 @@ static void find_window(search *s, uint32_t event)
 {
     mv_recurrence *r = s->out;
     const mv_steps *steps = s->steps;
-    bool marked = steps->source == MV_STEPS_ANNOTATION || steps->source == MV_STEPS_MARK;
     uint32_t first = s->lives->allocs.preexisting;
 
-    s->bin = event && marked ? mv_steps_bin(steps, event - 1) : 0;
+    s->cuts = steps->count ? steps->at : &steps->under_way;
+    if (steps->count)
+        s->bin = event ? mv_steps_bin(steps, event - 1) : 0;
+    else
+        s->bin = steps->under_way < event;
+    r->is_marked = steps->is_marked;
     r->now = row_at(s->lives, event);
-    r->current = s->bin ? row_at(s->lives, steps->at[s->bin - 1]) : first;
-    r->first = s->bin > 1 ? row_at(s->lives, steps->at[s->bin - 2]) : first;
+    r->current = s->bin ? row_at(s->lives, s->cuts[s->bin - 1]) : first;
+    r->first = s->bin > 1 ? row_at(s->lives, s->cuts[s->bin - 2]) : first;
 }
 
 static bool find_in_steps(search *s, mv_arena *arena)
 {
     mv_recurrence *r = s->out;
-    const mv_steps *steps = s->steps;
     uint32_t end = r->now;
 
     for (uint32_t b = s->bin; b-- > 0;) {
-        uint32_t first = b ? row_at(s->lives, steps->at[b - 1]) : s->lives->allocs.preexisting;
-        uint32_t step_end = row_at(s->lives, steps->at[b]), row = best_of(s, first, step_end);
+        uint32_t first = b ? row_at(s->lives, s->cuts[b - 1]) : s->lives->allocs.preexisting;
+        uint32_t step_end = row_at(s->lives, s->cuts[b]), row = best_of(s, first, step_end);
         if (row == MV_NO_ROW)
             continue;
         r->steps++;

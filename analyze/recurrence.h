@@ -9,7 +9,8 @@
  * stepped over. Without stacks, sizes take the place of sites.
  *
  * A layer comes again as well as a step does, so only points of earlier steps count (analyze/
- * steps.h), one of each. Steps that were inferred do not: what recurred may be a layer. */
+ * steps.h), one of each. Where no mark of the program shows the steps, a layer may be taken for one
+ * (`is_marked`). */
 #ifndef MV_RECURRENCE_H
 #define MV_RECURRENCE_H
 
@@ -37,6 +38,7 @@ typedef struct {
     uint32_t count;
     mv_repetition at[MV_MOST_REPETITIONS]; /* [count] the latest first */
     uint32_t steps;                        /* repetitions of the file */
+    bool is_marked;                        /* marks of the program tell the steps */
     uint32_t *symbol; /* [now + 1] what is compared of each row; the last is what is asked for */
 } mv_recurrence;
 

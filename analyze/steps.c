@@ -547,10 +547,12 @@ static uint32_t last_call(const mv_lives *lives, const mv_outer *outer)
 }
 
 static uint32_t step_under_way(const mv_trace *trace, const mv_lives *lives, const mv_outer *outer,
-                               const mv_steps *steps)
+                               mv_steps *steps)
 {
     latest_range latest = find_latest(trace, lives, steps->name);
 
+    steps->is_marked =
+        steps->count > 0 ? steps->source != MV_STEPS_INFERRED : latest.optimizer_ended != MV_NO_ROW;
     if (steps->source == MV_STEPS_ANNOTATION && !is_optimizer_step(steps->name) &&
         latest.ended != MV_NO_ROW && latest.ended >= latest.begun)
         return latest.ended;

@@ -32,6 +32,7 @@ typedef struct {
      * where it is the only one; else the beginning of the last outermost call of a module; the
      * number of events where there is neither. */
     uint32_t under_way;
+    bool is_marked; /* a range or mark of the program tells so, not a call alone */
 } mv_steps;
 
 /* Finds the steps; O(n log n). Fails only for want of memory. */
