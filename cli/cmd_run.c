@@ -76,6 +76,9 @@ static void put_closing_line(const mv_run_file *file, const mv_finalised *done)
     mv_complain_of(NULL, "%s event%s, %s, %s lost: %s", grouped(events, done->events),
                    done->events == 1 ? "" : "s", mv_size_text(bytes, done->bytes),
                    grouped(lost, done->lost), file->result);
+    if (*done->stopped)
+        mv_complain_of(NULL, "the recording stopped before the program ended: %s: %s",
+                       done->stopped, file->result);
 }
 
 static void finalise_all(recording *r, const mv_run_file *files, uint32_t count)
@@ -89,7 +92,9 @@ static void finalise_all(recording *r, const mv_run_file *files, uint32_t count)
             mv_complain_of(NULL, "not taken for a recording of this run, since %s: %s",
                            files[i].refused, files[i].path);
         } else if (files[i].is_empty && !files[i].is_running) {
-            mv_complain_of(NULL, "nothing was recorded of process %u: no space for its file",
+            mv_complain_of(NULL,
+                           "nothing was recorded of process %u: its file is empty (no space, or "
+                           "emptied by someone)",
                            files[i].pid);
             mv_run_names_remove(&r->names, &files[i]);
         } else if (files[i].is_running) {

@@ -69,6 +69,7 @@ mv_code mv_finalise(mv_cli *cli, const mv_run_names *names, const mv_run_file *f
     bool quiet = mv_option_given(&cli->options, MV_HAS(QUIET));
     mv_arena arena, scratch;
     mv_progress progress;
+    const char *stopped;
     mv_trace trace;
 
     mv_arena_init(&arena, &cli->budget);
@@ -87,6 +88,8 @@ mv_code mv_finalise(mv_cli *cli, const mv_run_names *names, const mv_run_file *f
     if (err->code == MV_OK) {
         out->events = mv_captured_records(&trace);
         out->lost = trace.notes[MV_NOTE_LOST].count;
+        stopped = mv_fact_find(&trace, "stopped");
+        snprintf(out->stopped, sizeof out->stopped, "%s", stopped ? stopped : "");
         mv_run_names_remove(names, file);
     }
     mv_arena_release(&scratch);

@@ -12,6 +12,7 @@ typedef struct {
     uint64_t events; /* records: blocks, frees, OOMs, calls of CUDA, marks */
     uint64_t bytes;  /* of the result */
     uint64_t lost;
+    char stopped[80]; /* why the recording ended before the program; "": it did not */
 } mv_finalised;
 
 /* Writes file->result. `nvml` may be NULL. On failure the live file is as it was; messages are the

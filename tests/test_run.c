@@ -319,7 +319,19 @@ Test(run, a_program_whose_file_gets_no_space_keeps_its_status)
     expect("(ulimit -f 0; $MEMVIZ run -o a.bin $MARKING mark x exit 5; echo $?) 2>&1 | sed "
            "'s/process [0-9]*/process N/'; "
            "ls",
-           0, "memviz: nothing was recorded of process N: no space for its file\n5\n");
+           0,
+           "memviz: nothing was recorded of process N: its file is empty (no space, "
+           "or emptied by someone)\n5\n");
+}
+
+/* 100 KiB are enough for what the process is, and no event. */
+Test(run, a_recording_that_stopped_early_is_said)
+{
+    expect("(ulimit -f 200; $MEMVIZ run -o a.bin $MARKING mark x exit 5 2>&1; echo $?) | "
+           "sed 's/ [0-9.]* KiB/ N KiB/'",
+           0,
+           "memviz: 0 events, N KiB, 0 lost: a.bin\n"
+           "memviz: the recording stopped before the program ended: File too large: a.bin\n5\n");
 }
 
 Test(run, live_files_are_private_and_results_keep_their_mode)
