@@ -67,8 +67,10 @@ static void put_left(mv_out *out, const char *text, int width)
 /* An action that memviz does not know is named by the file alone. */
 static void put_action(mv_out *out, const char *name, int width)
 {
+    int64_t left = width - (int64_t)mv_prose_width(name);
+
     mv_out_clean(out, (mv_span){(const uint8_t *)name, strlen(name)});
-    mv_out_spaces(out, width - (int64_t)mv_prose_width(name));
+    mv_out_spaces(out, left > 0 ? left : 1);
 }
 
 /* Seconds since the start, to the microsecond. */

@@ -97,6 +97,8 @@ static int run_in_output(mv_cli *cli)
     } else {
         status = cli->command->run(cli);
     }
+    if (cli->out.lacks_memory && (status == MV_EXIT_DONE || status == MV_EXIT_FOUND))
+        status = mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
     if (status != MV_EXIT_DONE && status != MV_EXIT_FOUND && !cli->stands) {
         mv_out_abort(&cli->out);
         return status;

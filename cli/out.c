@@ -6,7 +6,7 @@
 mv_code mv_out_open(mv_out *out, const char *path, mv_err *err)
 {
     out->used = 0;
-    out->color = false;
+    out->color = out->lacks_memory = false;
     out->columns = out->rows = 0;
     return mv_sink_open(&out->sink, path ? path : "-", err);
 }

@@ -24,6 +24,7 @@ typedef struct {
     mv_sink sink;
     bool color;             /* whether mv_out_style writes anything */
     uint32_t columns, rows; /* of the terminal; 0: not known */
+    bool lacks_memory;      /* a part of the report found none: it is not whole, so it failed */
     uint32_t used;
     char buffer[MV_OUT_BUFFER];
 } mv_out;

@@ -15,12 +15,16 @@ void mv_sheet_text(mv_sheet *sheet, const char *text)
     if (sheet->cells == sheet->capacity) {
         uint64_t capacity = sheet->capacity ? sheet->capacity * 2 : 64;
         void *grown = mv_arena_grow(sheet->arena, sheet->text, capacity * sizeof *sheet->text);
-        if (!grown)
+        if (!grown) {
+            sheet->lacks_memory = true;
             return;
+        }
         sheet->text = grown;
         sheet->capacity = capacity;
     }
-    sheet->text[sheet->cells++] = mv_arena_text(sheet->arena, text, strlen(text));
+    sheet->text[sheet->cells] = mv_arena_text(sheet->arena, text, strlen(text));
+    if (!sheet->text[sheet->cells++])
+        sheet->lacks_memory = true;
 }
 
 void mv_sheet_size(mv_sheet *sheet, uint64_t bytes)
@@ -36,11 +40,6 @@ void mv_sheet_count(mv_sheet *sheet, uint64_t value)
 
     digits[mv_digits(digits, value)] = 0;
     mv_sheet_text(sheet, digits);
-}
-
-static const char *cell_text(const mv_sheet *sheet, uint64_t cell)
-{
-    return sheet->text[cell] ? sheet->text[cell] : "?";
 }
 
 /* ---- widths ------------------------------------------------------------------------------ */
@@ -72,7 +71,7 @@ static void measure(const mv_sheet *sheet, layout *l)
             l->width[i] = sheet->columns[i].width;
     }
     for (uint64_t i = 0; i < sheet->cells; i++) {
-        uint32_t width = mv_prose_width(cell_text(sheet, i));
+        uint32_t width = mv_prose_width(sheet->text[i]);
         if (width > l->width[i % sheet->count])
             l->width[i % sheet->count] = width;
     }
@@ -108,7 +107,7 @@ static void fit(const mv_sheet *sheet, layout *l, uint32_t indent, uint32_t colu
 static bool is_rest_empty(const mv_sheet *sheet, uint64_t row, uint32_t column)
 {
     while (++column < sheet->count)
-        if (*cell_text(sheet, row * sheet->count + column))
+        if (*sheet->text[row * sheet->count + column])
             return false;
     return true;
 }
@@ -148,6 +147,10 @@ void mv_sheet_print(const mv_sheet *sheet, mv_out *out, uint32_t indent)
 {
     layout l = {0};
 
+    if (sheet->lacks_memory) {
+        out->lacks_memory = true;
+        return;
+    }
     measure(sheet, &l);
     if (out->columns)
         fit(sheet, &l, indent, out->columns);
@@ -161,7 +164,7 @@ void mv_sheet_print(const mv_sheet *sheet, mv_out *out, uint32_t indent)
         mv_out_spaces(out, indent);
         for (uint32_t i = 0; i < sheet->count; i++) {
             bool is_end = is_rest_empty(sheet, row, i);
-            print_cell(sheet, out, &l, i, cell_text(sheet, row * sheet->count + i), is_end);
+            print_cell(sheet, out, &l, i, sheet->text[row * sheet->count + i], is_end);
             if (is_end)
                 break;
         }

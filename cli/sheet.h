@@ -29,7 +29,8 @@ typedef struct {
     uint32_t count; /* columns */
     uint64_t cells;
     uint64_t capacity;
-    const char **text; /* [cells] NULL: memory was out */
+    const char **text; /* [cells] */
+    bool lacks_memory; /* a cell found none: the table is not printed */
 } mv_sheet;
 
 void mv_sheet_init(mv_sheet *sheet, mv_arena *arena, const mv_column *columns, uint32_t count);
@@ -37,8 +38,9 @@ void mv_sheet_text(mv_sheet *sheet, const char *text);
 void mv_sheet_size(mv_sheet *sheet, uint64_t bytes);
 void mv_sheet_count(mv_sheet *sheet, uint64_t value);
 
-/* Each row behind `indent` spaces; the head is dimmed. Where the terminal's width is known spare
- * columns are left out, the last ones first, and a last column of text is cut, so that it fits. */
+/* Nothing but a mark in `out` when memory was out. Each row behind `indent` spaces; the head is
+ * dimmed. Where the terminal's width is known spare columns are left out, the last ones first, and
+ * a last column of text is cut, so that it fits. */
 void mv_sheet_print(const mv_sheet *sheet, mv_out *out, uint32_t indent);
 
 #endif

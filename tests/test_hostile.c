@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/sheet.h"
 #include "parse/utf8.h"
 #include "tests/fixture.h"
 #include "tests/fixture_json.h"
@@ -397,4 +398,36 @@ Test(hostile, what_64_bits_cannot_add_up_is_refused)
     r = info_of(nearly_too_much);
     cr_expect_eq(r.status, 0, "%s", r.err);
     mvt_run_drop(&r);
+}
+
+/* ---- memory ------------------------------------------------------------------------------- */
+
+/* A table that lost a cell is not printed as if it had none. */
+Test(hostile, tables_are_whole_or_a_failure)
+{
+    static const mv_column columns[] = {{"a", MV_UNIT_TEXT, 0}, {"b", MV_UNIT_COUNT, 0}};
+    static mv_out out;
+    unsigned failed = 0, printed = 0;
+
+    for (uint64_t limit = 0; limit < 8 << 20; limit += 64 << 10) {
+        mv_budget budget = {.limit = limit};
+        mv_arena arena;
+        mv_sheet sheet;
+        mv_err err;
+
+        mv_arena_init(&arena, &budget);
+        cr_assert_eq(mv_out_open(&out, "/dev/null", &err), MV_OK);
+        mv_sheet_init(&sheet, &arena, columns, 2);
+        for (uint32_t row = 0; row < 1000; row++) {
+            mv_sheet_text(&sheet, "text");
+            mv_sheet_count(&sheet, row);
+        }
+        mv_sheet_print(&sheet, &out, 0);
+        cr_expect_eq(out.lacks_memory, out.used == 0, "%lu", (unsigned long)limit);
+        failed += out.lacks_memory;
+        printed += !out.lacks_memory;
+        mv_out_abort(&out);
+        mv_arena_release(&arena);
+    }
+    cr_expect(failed > 0 && printed > 0, "%u %u", failed, printed);
 }
