@@ -6,6 +6,7 @@
 
 #include "analyze/culprit.h"
 #include "analyze/fragmentation.h"
+#include "analyze/oom.h"
 #include "analyze/size.h"
 
 #define WASTE 0.25
@@ -16,6 +17,7 @@ typedef struct {
     const mv_lives *lives;
     const mv_sites *sites;
     mv_whatif *out;
+    bool lacks_memory; /* the last request that failed did so for want of memory, as oom judges */
     bool out_of_memory;
 } asking;
 
@@ -171,6 +173,21 @@ static bool line_is_worth(const asking *a)
                : mv_trials_is_worth(&a->out->trials, NULL, line->apart.saves);
 }
 
+/* A request that is met is not yet a run that goes on: what it would have asked for next counts,
+ * which is for oom to judge. Under a limit that the caller gives, only a replay can tell. */
+static mv_code find_cause(asking *a, mv_err *err)
+{
+    mv_ooms found;
+
+    if (!mv_trials_can_tell(&a->out->trials) || a->out->trials.recorded_ooms == 0 ||
+        a->out->trials.limit_source == MV_LIMIT_GIVEN)
+        return MV_OK;
+    if (mv_ooms_find(a->arena, a->trace, a->lives, a->sites, MV_ALL_EVENTS, &found, err) != MV_OK)
+        return err->code;
+    a->lacks_memory = found.count && found.ooms[found.count - 1].verdict == MV_OOM_CAPACITY;
+    return MV_OK;
+}
+
 static void advise(asking *a)
 {
     const mv_trial *best;
@@ -184,6 +201,15 @@ static void advise(asking *a)
     }
     best = best_run(a);
     line_helps = line_is_worth(a);
+    if (a->lacks_memory) {
+        a->out->advice_none =
+            best ? say(a,
+                       "%s would have met the request that failed, but not what would have come "
+                       "next: memviz oom says how much is lacking",
+                       *best->conf ? best->conf : "the default settings")
+                 : "no setting that was tried meets the request that failed";
+        return;
+    }
     if (line_helps && (!best || a->out->line.apart.saves > best->saves))
         advise_line(a);
     if (best)
@@ -211,6 +237,8 @@ mv_code mv_whatif_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
         code = run_all(&a, &opts, err);
     if (code == MV_OK)
         code = find_line(&a, err);
+    if (code == MV_OK)
+        code = find_cause(&a, err);
     if (code != MV_OK)
         return code;
     advise(&a);

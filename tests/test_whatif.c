@@ -115,6 +115,26 @@ Test(whatif, a_recorded_failure_bounds_the_replay)
     done(&q);
 }
 
+/* The request would have been met, and the next one not: these programs were run under the limit
+ * with expandable segments, and failed as well (testdata/oom). */
+Test(whatif, a_request_that_is_met_is_not_a_run_that_goes_on)
+{
+    static const char *const names[] = {"images1_cap", "images2_cap", "varlen1_cap", "varlen2_cap"};
+
+    for (int i = 0; i < 4; i++) {
+        cJSON *o = mvt_json(0, "$MEMVIZ whatif --json %s/oom/%s.pickle.zst", MV_TESTDATA, names[i]);
+        cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(o, "advice")), 0, "%s", names[i]);
+        cJSON_Delete(o);
+    }
+    for (int i = 1; i < 3; i++) {
+        cJSON *o =
+            mvt_json(0, "$MEMVIZ whatif --json %s/oom/varlen%d_frag.pickle.zst", MV_TESTDATA, i);
+        const cJSON *row = cJSON_GetArrayItem(cJSON_GetObjectItem(o, "advice"), 0);
+        cr_expect_str_eq(mvt_json_text(row, "setting"), "expandable_segments:True");
+        cJSON_Delete(o);
+    }
+}
+
 Test(whatif, memory_that_others_hold_counts)
 {
     question q;
