@@ -63,6 +63,8 @@ typedef struct {
     const char *meets; /* the best setting that meets the requests that failed, but reserves no
                         * less; NULL */
     uint64_t spare;    /* of the limit, with that */
+    bool lacks_memory; /* no setting would have carried the run on: the requests that failed lacked
+                        * memory (analyze/last_failure.h) */
     uint32_t advice_count;
     mv_advice advice[MV_MOST_ADVICE];
 } mv_fragmentation;

@@ -6,6 +6,7 @@
 
 #include "analyze/block_size.h"
 #include "analyze/culprit.h"
+#include "analyze/last_failure.h"
 #include "analyze/size.h"
 
 #define MIB ((uint64_t)1 << 20)
@@ -91,7 +92,7 @@ static void about_line(adviser *a, const mv_pin *line, mv_err *err)
             a->failed = true;
             return;
         }
-        if (!mv_trials_helps(&a->trials, &apart))
+        if (a->f->lacks_memory || !mv_trials_helps(&a->trials, &apart))
             return;
         if (a->trials.recorded_ooms > 0)
             snprintf(gain, sizeof gain,
@@ -286,7 +287,7 @@ static uint32_t try_set(adviser *a, uint32_t set, mv_err *err)
         const mv_trial *trial = &list.rows[i];
         if ((said & trial->change) || !trial->fits)
             continue;
-        if (!mv_trials_is_worth(&a->trials, trial->conf, trial->saves)) {
+        if (a->f->lacks_memory || !mv_trials_is_worth(&a->trials, trial->conf, trial->saves)) {
             if (a->trials.recorded_ooms > 0 && count == 0 && !a->f->meets) {
                 a->f->meets = trial->conf;
                 a->f->spare = trial->result.spare;
@@ -405,6 +406,8 @@ static void open_trials(adviser *a, mv_err *err)
     a->f->not_replayed = a->f->is_replayed ? NULL : a->trials.trust_why;
     a->f->trust = a->trials.trust;
     a->f->trust_why = a->trials.trust_why;
+    if (mv_last_failure_lacks_memory(&a->trials, a->sites, &a->f->lacks_memory, err) != MV_OK)
+        a->failed = true;
 }
 
 mv_code mv_fragmentation_advise(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,

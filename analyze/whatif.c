@@ -6,7 +6,7 @@
 
 #include "analyze/culprit.h"
 #include "analyze/fragmentation.h"
-#include "analyze/oom.h"
+#include "analyze/last_failure.h"
 #include "analyze/size.h"
 
 #define WASTE 0.25
@@ -173,21 +173,6 @@ static bool line_is_worth(const asking *a)
                : mv_trials_is_worth(&a->out->trials, NULL, line->apart.saves);
 }
 
-/* A request that is met is not yet a run that goes on: what it would have asked for next counts,
- * which is for oom to judge. Under a limit that the caller gives, only a replay can tell. */
-static mv_code find_cause(asking *a, mv_err *err)
-{
-    mv_ooms found;
-
-    if (!mv_trials_can_tell(&a->out->trials) || a->out->trials.recorded_ooms == 0 ||
-        a->out->trials.limit_source == MV_LIMIT_GIVEN)
-        return MV_OK;
-    if (mv_ooms_find(a->arena, a->trace, a->lives, a->sites, MV_ALL_EVENTS, &found, err) != MV_OK)
-        return err->code;
-    a->lacks_memory = found.count && found.ooms[found.count - 1].verdict == MV_OOM_CAPACITY;
-    return MV_OK;
-}
-
 static void advise(asking *a)
 {
     const mv_trial *best;
@@ -238,7 +223,7 @@ mv_code mv_whatif_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
     if (code == MV_OK)
         code = find_line(&a, err);
     if (code == MV_OK)
-        code = find_cause(&a, err);
+        code = mv_last_failure_lacks_memory(&out->trials, sites, &a.lacks_memory, err);
     if (code != MV_OK)
         return code;
     advise(&a);

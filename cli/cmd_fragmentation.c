@@ -210,6 +210,7 @@ static cJSON *replay_json(mv_report *r, const mv_fragmentation *f)
     if (f->meets) {
         mv_json_add_text(r, o, "meets", f->meets);
         mv_json_add(r, o, "spare", mv_json_bytes(f->spare));
+        mv_json_add_bool(r, o, "lacks_memory", f->lacks_memory);
     }
     return o;
 }
@@ -340,7 +341,13 @@ static void put_replay(const inspection *x, const mv_fragmentation *f)
 
     for (uint32_t i = 0; i < f->advice_count; i++)
         gain += *f->advice[i].setting != 0;
-    if (f->meets) {
+    if (f->meets && f->lacks_memory) {
+        mv_out_text(x->out, "  ");
+        mv_prose_put(x->out, 2, 2,
+                     "no setting is advised: %s would have met the request that failed (replayed), "
+                     "but not what would have come next: memviz oom says how much is lacking",
+                     f->meets);
+    } else if (f->meets) {
         mv_out_text(x->out, "  ");
         mv_prose_put(x->out, 2, 2,
                      "%s would have met the request that failed (replayed), with %s of the limit "

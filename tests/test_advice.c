@@ -167,7 +167,24 @@ Test(advice, what_cannot_be_replayed_is_not_promised)
     mv_arena_release(&arena);
 }
 
-/* Without events nobody knows what was needed. */
+/* The same program failed under the limit with expandable segments, too: no report advises them. */
+Test(advice, memory_that_is_lacking_is_no_matter_of_settings)
+{
+    static const char *const names[] = {"images1_cap", "images2_cap", "varlen1_cap", "varlen2_cap"};
+
+    for (int i = 0; i < 4; i++) {
+        cJSON *report =
+            mvt_json(0, "$MEMVIZ fragmentation --json %s/oom/%s.pickle.zst", MV_TESTDATA, names[i]);
+        const cJSON *row;
+        cJSON_ArrayForEach(row, cJSON_GetObjectItem(report, "advice"))
+        {
+            cr_expect_str_eq(mvt_json_text(row, "setting"), "", "%s", names[i]);
+        }
+        cJSON_Delete(report);
+    }
+}
+
+/* Without events no one knows what was needed. */
 Test(advice, what_no_event_shows_is_not_claimed)
 {
     mvt_run run = mvt_sh("$MEMVIZ fragmentation $SNAPS/no_history.pickle");
