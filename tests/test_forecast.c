@@ -234,8 +234,8 @@ Test(forecast, recorded_steps_came_to_what_was_told)
 {
     static const expected runs[] = {
         {"gpt_train", 0.01, 0.03, 0},
-        {"no_leak_warmup", 0.01, 0.01, 40},
-        {"leak_in_training", 0.01, 0.01, 40},
+        {"no_leak_warmup", 0.01, 0.01, 30},
+        {"leak_in_training", 0.01, 0.01, 30},
         {"profiler_steps", 0.01, 0.01, 20},
         {"frag_varying_batch", 0.25, 0.15, 100},
         {"../oom/varlen1_frag", 0.05, 0.15, 30},
