@@ -233,7 +233,7 @@ static void put_json_stack(listing *l, mv_stack_id stack)
     uint32_t *row;
 
     if (stack.row >= l->trace->stacks.count) {
-        mv_out_text(l->out, "null");
+        mv_out_words(l->out, "null");
         return;
     }
     row = &l->stack_row[stack.row];
@@ -263,7 +263,7 @@ static void put_json_tag(listing *l, mv_tag_id tag)
     put_json_text(l, ",\"category\":", t->category[tag.row]);
     if (pool.row == MV_NO_ROW)
         return;
-    mv_out_text(l->out, ",\"pool_id\":[");
+    mv_out_words(l->out, ",\"pool_id\":[");
     mv_out_u64(l->out, l->trace->pools.a[pool.row]);
     mv_out_char(l->out, ',');
     mv_out_u64(l->out, l->trace->pools.b[pool.row]);
@@ -274,13 +274,13 @@ static void put_json_address(mv_out *out, const mv_events *e, uint32_t i, const 
 {
     bool is_oom = e->action[i] == MV_ACTION_OOM;
 
-    mv_out_text(out, is_oom ? ",\"addr\":null,\"device_free\":" : ",\"addr\":");
+    mv_out_words(out, is_oom ? ",\"addr\":null,\"device_free\":" : ",\"addr\":");
     if (e->addr[i] == MV_NO_BYTES)
-        mv_out_text(out, "null");
+        mv_out_words(out, "null");
     else
         mv_out_u64(out, e->addr[i]);
     if (is_block_event(e->action[i])) {
-        mv_out_text(out, ",\"version\":");
+        mv_out_words(out, ",\"version\":");
         mv_out_u64(out, mv_reuse_version(reuse, e->addr[i]));
     }
 }
@@ -291,23 +291,23 @@ static void put_json_event(listing *l, uint32_t device, const mv_events *e, uint
     mv_out *out = l->out;
     const char *action = mv_event_action(l->trace, e, i);
 
-    mv_out_text(out, "{\"device\":");
+    mv_out_words(out, "{\"device\":");
     mv_out_u64(out, device);
-    mv_out_text(out, ",\"event\":");
+    mv_out_words(out, ",\"event\":");
     mv_out_u64(out, i);
-    mv_out_text(out, ",\"action\":");
+    mv_out_words(out, ",\"action\":");
     mv_json_put_text(out, (mv_span){(const uint8_t *)action, strlen(action)});
     put_json_address(out, e, i, reuse);
-    mv_out_text(out, ",\"size\":");
+    mv_out_words(out, ",\"size\":");
     mv_out_u64(out, e->size[i]);
-    mv_out_text(out, ",\"stream\":");
+    mv_out_words(out, ",\"stream\":");
     mv_out_u64(out, l->trace->streams.value[e->stream[i].row]);
-    mv_out_text(out, ",\"time_us\":");
+    mv_out_words(out, ",\"time_us\":");
     if (e->time_us[i] == MV_NO_TIME)
-        mv_out_text(out, "null");
+        mv_out_words(out, "null");
     else
         mv_out_i64(out, e->time_us[i]);
-    mv_out_text(out, ",\"stack\":");
+    mv_out_words(out, ",\"stack\":");
     put_json_stack(l, e->stack[i]);
     put_json_tag(l, e->tag[i]);
     mv_out_char(out, '}');

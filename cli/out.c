@@ -131,7 +131,7 @@ static void put_escaped(mv_out *out, mv_span text, manner how)
 
     for (uint64_t at = 0; at < text.length;) {
         const uint8_t *c = text.data + at;
-        uint32_t length = mv_utf8_length(text, at);
+        uint32_t length = *c < 0x80 ? 1 : mv_utf8_length(text, at);
         uint32_t bytes = length ? length : 1;
         bool escape = how == AS_QUOTED && (*c == '"' || *c == '\\');
         if (!escape && !is_escaped(c, length, how)) {
@@ -152,9 +152,21 @@ static void put_escaped(mv_out *out, mv_span text, manner how)
     mv_out_bytes(out, text.data + plain, text.length - plain);
 }
 
+static bool is_plain(char c)
+{
+    return (c >= 0x20 && c < 0x7f) || c == '\n' || c == '\t';
+}
+
+/* Nearly all are plain ASCII, and reports have millions of them. */
 void mv_out_text(mv_out *out, const char *text)
 {
-    put_escaped(out, (mv_span){(const uint8_t *)text, strlen(text)}, AS_LINES);
+    size_t plain = 0;
+
+    while (is_plain(text[plain]))
+        plain++;
+    mv_out_bytes(out, text, plain);
+    if (text[plain])
+        put_escaped(out, (mv_span){(const uint8_t *)text + plain, strlen(text + plain)}, AS_LINES);
 }
 
 void mv_out_format(mv_out *out, const char *format, ...)

@@ -5,6 +5,8 @@
 #ifndef MV_OUT_H
 #define MV_OUT_H
 
+#include <string.h>
+
 #include "parse/sink.h"
 #include "parse/utf8.h"
 
@@ -38,6 +40,12 @@ void mv_out_abort(mv_out *out);
 
 /* As they are: JSON, numbers. What a file says goes through one of the functions below. */
 void mv_out_bytes(mv_out *out, const void *data, uint64_t length);
+
+/* A literal: of JSON, where millions are written. */
+static inline void mv_out_words(mv_out *out, const char *literal)
+{
+    mv_out_bytes(out, literal, strlen(literal));
+}
 
 /* memviz's own sentences, in lines. Should a file's words be in them after all, no control of
  * theirs but line ends and tabs reaches the terminal. */
