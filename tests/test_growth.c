@@ -39,8 +39,9 @@ Test(growth, every_step)
 
 Test(growth, some_steps)
 {
-    cr_expect_eq(kind_of("1......1......1......1...."), MV_GROWTH_STEADY);
-    cr_expect_eq(kind_of(".....1....1....1....1"), MV_GROWTH_STEADY);
+    cr_expect_eq(kind_of("1......1......1......1......1...."), MV_GROWTH_STEADY);
+    cr_expect_eq(kind_of(".....1....1....1....1....1"), MV_GROWTH_STEADY);
+    cr_expect_eq(kind_of("1......1......1......1...."), MV_GROWTH_NONE, "four are too few");
     cr_expect_eq(kind_of("..1.1...11..1.1.1...1.11.1.."), MV_GROWTH_STEADY);
     cr_expect_eq(kind_of("........1111111111"), MV_GROWTH_STEADY, "sets in later");
 }
@@ -66,6 +67,7 @@ Test(growth, a_cache_by_shape_has_no_size_twice)
     cr_expect_eq(judge("..1.1..1......1.....1....1..", false, NULL, 0).kind, MV_GROWTH_NONE);
     cr_expect_eq(judge("..1.1..1......1.....1....1..", true, NULL, 0).kind, MV_GROWTH_STEADY);
     cr_expect_eq(judge("1111111111", false, NULL, 0).kind, MV_GROWTH_STEADY, "varying batches");
+    cr_expect_eq(judge("111111", false, NULL, 0).kind, MV_GROWTH_MAYBE, "six shapes in six steps");
 }
 
 Test(growth, windows_are_excused_by_what_they_freed)
@@ -94,7 +96,8 @@ Test(growth, a_leak_among_temporaries)
 Test(growth, too_few_steps_are_doubtful)
 {
     cr_expect_eq(kind_of("111"), MV_GROWTH_MAYBE);
-    cr_expect_eq(kind_of("1111"), MV_GROWTH_STEADY);
+    cr_expect_eq(kind_of("11111"), MV_GROWTH_MAYBE, "a window of five looks like that");
+    cr_expect_eq(kind_of("111111"), MV_GROWTH_STEADY);
     cr_expect_eq(kind_of(".11."), MV_GROWTH_MAYBE);
     cr_expect_eq(kind_of("9...."), MV_GROWTH_NONE);
 }
