@@ -340,6 +340,20 @@ const char *mv_alloc_conf_text(const mv_trace *trace)
     return "";
 }
 
+/* Settings that no PyTorch would take were not written by one: their numbers are not believed. */
+static mv_alloc_conf believable(const mv_alloc_conf *conf)
+{
+    mv_alloc_conf as_text, sound = mv_alloc_conf_default();
+    char text[1024], why[128];
+
+    if (mv_alloc_conf_parse(mv_alloc_conf_print(conf, text, sizeof text), &as_text, why,
+                            sizeof why))
+        return *conf;
+    sound.rules.pad = conf->rules.pad;
+    sound.rules.expandable = conf->rules.expandable;
+    return sound;
+}
+
 mv_alloc_conf mv_alloc_conf_of(const mv_trace *trace)
 {
     const mv_settings *s = &trace->settings;
@@ -366,7 +380,7 @@ mv_alloc_conf mv_alloc_conf_of(const mv_trace *trace)
     if (row != MV_NO_ROW && s->kind[row] == MV_SETTING_FLOAT && s->real[row] > 0 &&
         s->real[row] < 1)
         conf.gc_threshold = s->real[row];
-    return conf;
+    return believable(&conf);
 }
 
 bool mv_alloc_conf_same(const mv_alloc_conf *a, const mv_alloc_conf *b)
