@@ -27,7 +27,7 @@ typedef struct {
 
 /* What to do. A setting was replayed, and gains: `saves` is what whatif says of it. */
 typedef struct {
-    const char *setting; /* complete PYTORCH_CUDA_ALLOC_CONF; "": the program is to change */
+    const char *setting; /* complete PYTORCH_CUDA_ALLOC_CONF; NULL: the program is to change */
     const char *call;    /* that the program is to make; "": none */
     const char *text;    /* one sentence, or two */
     uint64_t bytes;      /* that it is about; of settings: saves */

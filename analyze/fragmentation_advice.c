@@ -48,8 +48,7 @@ __attribute__((format(printf, 3, 4))) static mv_advice *advise(adviser *a, uint6
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    *advice = (mv_advice){.setting = "",
-                          .call = "",
+    *advice = (mv_advice){.call = "",
                           .text = mv_arena_text(a->arena, text, strlen(text)),
                           .bytes = bytes,
                           .stack = MV_NO_STACK};

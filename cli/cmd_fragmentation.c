@@ -184,7 +184,8 @@ static cJSON *advice_json(mv_report *r, const inspection *x, const mv_fragmentat
 
     for (uint32_t i = 0; i < f->advice_count; i++) {
         cJSON *o = mv_json_object(r, array, NULL);
-        mv_json_add_text(r, o, "setting", f->advice[i].setting);
+        if (f->advice[i].setting)
+            mv_json_add_text(r, o, "setting", f->advice[i].setting);
         mv_json_add_text(r, o, "call", f->advice[i].call);
         mv_json_add_u64(r, o, "bytes", f->advice[i].bytes);
         if (f->advice[i].is_replayed)
@@ -340,7 +341,7 @@ static void put_replay(const inspection *x, const mv_fragmentation *f)
     uint32_t gain = 0;
 
     for (uint32_t i = 0; i < f->advice_count; i++)
-        gain += *f->advice[i].setting != 0;
+        gain += f->advice[i].setting != NULL;
     if (f->meets && f->lacks_memory) {
         mv_out_text(x->out, "  ");
         mv_prose_put(x->out, 2, 2,

@@ -85,16 +85,15 @@ static cJSON *steps_json(mv_report *r, const mv_steps *steps)
     return o;
 }
 
+/* Without whole steps there is no floor: its bytes are null. */
 static cJSON *floor_json(mv_report *r, const mv_leak_floor *floor)
 {
-    cJSON *o;
+    cJSON *o = mv_json_object(r, NULL, NULL);
+    bool is_known = floor && floor->steps > 0;
 
-    if (!floor || floor->steps == 0)
-        return cJSON_CreateNull();
-    o = mv_json_object(r, NULL, NULL);
-    mv_json_add_u64(r, o, "first", floor->first);
-    mv_json_add_u64(r, o, "last", floor->last);
-    mv_json_add_u64(r, o, "steps", floor->steps);
+    mv_json_add(r, o, "first", mv_json_bytes(is_known ? floor->first : MV_NO_BYTES));
+    mv_json_add(r, o, "last", mv_json_bytes(is_known ? floor->last : MV_NO_BYTES));
+    mv_json_add_u64(r, o, "steps", is_known ? floor->steps : 0);
     return o;
 }
 

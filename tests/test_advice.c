@@ -46,9 +46,11 @@ static void expect_agreement(const reports *r, const char *name)
 
     for (uint32_t i = 0; i < r->found.advice_count; i++) {
         const mv_advice *advice = &r->found.advice[i];
-        const mv_trial *run = run_of(&r->all, advice->setting);
-        if (!*advice->setting)
+        const mv_trial *run;
+
+        if (!advice->setting)
             continue;
+        run = run_of(&r->all, advice->setting);
         cr_assert(run, "%s: whatif does not try %s", name, advice->setting);
         cr_expect(mv_trials_helps(&r->all.trials, run), "%s: %s", name, advice->setting);
         cr_expect(!last || mv_trial_order(last, run) <= 0, "%s: %s", name, advice->setting);
@@ -73,8 +75,8 @@ static void check_device(const mv_trace *trace, uint32_t device, const char *nam
                  MV_OK);
     cr_expect(!r.found.is_replayed || !r.found.not_replayed);
     for (uint32_t i = 0; i < r.found.advice_count; i++) {
-        cr_expect(!*r.found.advice[i].setting || r.found.is_replayed, "%s", name);
-        if (!*r.found.advice[i].setting)
+        cr_expect(!r.found.advice[i].setting || r.found.is_replayed, "%s", name);
+        if (!r.found.advice[i].setting)
             continue;
         expect_gain(&arena, trace, &r, &r.found.advice[i], name);
         settings++;
@@ -162,7 +164,7 @@ Test(advice, what_cannot_be_replayed_is_not_promised)
     cr_expect(strstr(r.found.not_replayed, "does not match the recording"), "%s",
               r.found.not_replayed);
     for (uint32_t i = 0; i < r.found.advice_count; i++)
-        cr_expect_str_eq(r.found.advice[i].setting, "");
+        cr_expect_null(r.found.advice[i].setting);
     mvt_drop(t);
     mv_arena_release(&arena);
 }
@@ -178,7 +180,7 @@ Test(advice, memory_that_is_lacking_is_no_matter_of_settings)
         const cJSON *row;
         cJSON_ArrayForEach(row, cJSON_GetObjectItem(report, "advice"))
         {
-            cr_expect_str_eq(mvt_json_text(row, "setting"), "", "%s", names[i]);
+            cr_expect_not(cJSON_HasObjectItem(row, "setting"), "%s", names[i]);
         }
         cJSON_Delete(report);
     }
