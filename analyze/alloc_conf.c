@@ -283,7 +283,7 @@ static bool take_value(conf_text *t)
     return take_other(t);
 }
 
-/* What follows the variable's name, where somebody gives both: PYTORCH_ALLOC_CONF=... */
+/* What follows the variable's name, where both are given: PYTORCH_ALLOC_CONF=... */
 static const char *after_variable(const char *text)
 {
     static const char *const names[] = {

@@ -7,7 +7,7 @@
 
 #include "analyze/summary.h"
 
-/* A size that changed: by which ratio, and how many bytes it stands for. */
+/* A size that changed: by which ratio, and how many bytes it is. */
 typedef struct {
     double ratio;
     double weight;

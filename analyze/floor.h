@@ -18,7 +18,7 @@ typedef struct {
     uint64_t *most;  /* [bins] */
 } mv_floor;
 
-/* O(events + allocations). Fails only for want of memory. */
+/* O(events + allocations). Fails only when memory is out. */
 mv_code mv_floor_find(mv_arena *arena, const mv_lives *lives, const mv_steps *steps, mv_floor *out,
                       mv_err *err);
 

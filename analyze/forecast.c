@@ -337,7 +337,7 @@ static bool turn_round(telling *t)
     return true;
 }
 
-/* Bytes that go when the base frees `row`: of what stands for it, as long as that is there. */
+/* Bytes that go when the base frees `row`: of what it is matched with, as long as that is there. */
 static uint64_t freed_with(telling *t, uint32_t row)
 {
     const mv_repetition *base = &t->found->at[t->base];

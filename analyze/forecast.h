@@ -25,8 +25,8 @@ typedef struct {
     double factor;    /* of this step's sizes to those of that step; 0: not by one factor */
 } mv_forecast;
 
-/* `allocated` are the bytes at the moment, without what is asked for. O(n). Fails only for want of
- * memory. */
+/* `allocated` are the bytes at the moment, without what is asked for. O(n). Fails only when
+ * memory is out. */
 mv_code mv_forecast_find(mv_arena *arena, const mv_lives *lives, const mv_sites *sites,
                          const mv_steps *steps, const mv_block_rules *rules, mv_recurrence_ask ask,
                          uint64_t allocated, mv_forecast *out, mv_err *err);

@@ -192,7 +192,7 @@ static uint32_t plausible(const adviser *a)
 
 /* ---- settings that gain ------------------------------------------------------------------ */
 
-/* The line with most bytes of segments that were added for want of a large enough hole. */
+/* The line with most bytes of segments that were added since no hole was large enough. */
 static const char *line_behind(adviser *a, char *label, size_t size)
 {
     const mv_segment_growths *g = &a->f->growths;

@@ -7,9 +7,9 @@
 #include "analyze/oom.h"
 #include "analyze/setting_trials.h"
 
-/* True: the last request that failed did so for want of memory (its cause is capacity), and no
- * setting helps. False also without a failure, where the replay cannot tell, and within a limit
- * that the caller gave: then only a replay can. Fails only for want of memory or rows. */
+/* True: the last request that failed did so because memory was lacking (its cause is capacity), and
+ * no setting helps. False also without a failure, where the replay cannot tell, and within a limit
+ * that the caller gave: then only a replay can. Fails only when memory is out or rows. */
 mv_code mv_last_failure_lacks_memory(const mv_trials *trials, const mv_sites *sites, bool *out,
                                      mv_err *err);
 

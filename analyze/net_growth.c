@@ -111,8 +111,8 @@ static int32_t net_of(const change *list, uint32_t count, uint64_t size, uint32_
     return found ? found->net : 0;
 }
 
-/* Whether less than half of the bytes that kept[from] to kept[to - 1], of one site and bin, are is
- * left when old blocks of the same sizes that were freed are taken off. */
+/* Whether less than half of the bytes that kept[from] to kept[to - 1], of one site and bin, are,
+ * is left when old blocks of the same sizes that were freed are taken off. */
 static bool is_given_back(const mv_kept_block *kept, uint32_t from, uint32_t to, const change *list,
                           uint32_t count)
 {

@@ -111,8 +111,8 @@ typedef struct {
     uint64_t collected;
 } mv_ooms;
 
-/* O(n log n) for each of the first failures. Everything lives in `arena`. Fails only for want of
- * memory or rows. */
+/* O(n log n) for each of the first failures. Everything lives in `arena`. Fails only when
+ * memory is out or rows. */
 mv_code mv_ooms_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                      const mv_sites *sites, mv_window window, mv_ooms *out, mv_err *err);
 

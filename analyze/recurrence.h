@@ -48,7 +48,7 @@ typedef struct {
     uint64_t bytes;
 } mv_recurrence_ask;
 
-/* O(n), and a bounded effort for each repetition. Fails only for want of memory. */
+/* O(n), and a bounded effort for each repetition. Fails only when memory is out. */
 mv_code mv_recurrence_find(mv_arena *arena, const mv_lives *lives, const mv_sites *sites,
                            const mv_steps *steps, mv_recurrence_ask ask, mv_recurrence *out,
                            mv_err *err);

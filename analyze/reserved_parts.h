@@ -35,7 +35,7 @@ typedef struct {
 } mv_reserved;
 
 /* Of the moment that `ask` names; its window bounds the need, too. O(n log n). `arena` lends its
- * budget. Fails only for want of memory or rows. */
+ * budget. Fails only when memory is out or rows. */
 mv_code mv_reserved_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          mv_moment_ask ask, mv_reserved *out, mv_err *err);
 

@@ -81,7 +81,7 @@ typedef struct {
 } mv_trial;
 
 /* Replays the recorded settings: O(n log n). What is returned lives in `arena`, which, like the
- * trace and its lives, must outlive `out`. Fails only for want of memory. */
+ * trace and its lives, must outlive `out`. Fails only when memory is out. */
 mv_code mv_trials_open(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        mv_trials_opts opts, mv_trials *out, mv_err *err);
 
@@ -97,7 +97,7 @@ static inline bool mv_trials_can_tell(const mv_trials *trials)
 const char *mv_trials_with(mv_trials *trials, const char *key, const char *value);
 
 /* Replays one complete text, which mv_alloc_conf_parse must take; O(n log n), nothing when it comes
- * to what is known already. `conf` is kept. Fails only for want of memory. */
+ * to what is known already. `conf` is kept. Fails only when memory is out. */
 mv_code mv_trials_try(const mv_trials *trials, const char *conf, mv_trial *out, mv_err *err);
 
 /* The recorded settings, but with the allocations of one group of sites in a memory pool of their
