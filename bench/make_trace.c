@@ -2,10 +2,10 @@
  *
  *     make_trace EVENTS LIVE OUT.bin
  *
- * A training loop on the simulated allocator (analyze/replay_heap.h): addresses, segments and the
- * final heap are those that PyTorch's would give. EVENTS is how long the trace is at least, to the
- * end of a call; about LIVE allocations are alive on average. The same arguments give the same
- * file.
+ * A training loop on the simulated allocator (analyze/replay/replay_heap.h): addresses, segments
+ * and the final heap are those that PyTorch's would give. EVENTS is how long the trace is at least,
+ * to the end of a call; about LIVE allocations are alive on average. The same arguments give the
+ * same file.
  *
  *     allocations alive            ▁▃▅▇▆▄▂▁▃▅▇▆▄▂   activations: six fifths of LIVE at the top
  *                                  ██████████████   weights and states of the optimizer: two fifths
@@ -16,8 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/replay_heap.h"
-#include "parse/build.h"
+#include "analyze/replay/replay_heap.h"
+#include "parse/model/build.h"
 #include "parse/writers.h"
 
 enum { LAYERS = 48, OPS = 12, PHASES = 3, DEPTH = 24, LATE = 8 };

@@ -5,16 +5,16 @@
  *     MEMVIZ_OUT=/tmp/x MEMVIZ_STACKS=python time_record SNAPSHOT FRAMES
  *
  * Stacks are FRAMES deep and as many different ones as the snapshot has; walking them is not a part
- * of it (tests/stand_stack.c has them ready). */
+ * of it (tests/programs/fixed_stack.c has them ready). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "capture/process.h"
-#include "capture/recorder.h"
+#include "capture/record/process.h"
+#include "capture/record/recorder.h"
 #include "parse/readers.h"
-#include "tests/live_decode.h"
-#include "tests/stand_stack.h"
+#include "tests/fixture/live_decode.h"
+#include "tests/programs/fixed_stack.h"
 
 enum { MOST_FRAMES = 60 };
 

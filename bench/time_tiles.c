@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "parse/readers.h"
-#include "viz/core/drawn.h"
-#include "viz/core/hit.h"
+#include "viz/core/drawn_rows.h"
+#include "viz/core/hit_test.h"
 #include "viz/core/tile_maker.h"
 
 enum { TILES = 100, FRAMES = 900, HITS = 2000, SCREEN = 2048, HEIGHT = 900 };

@@ -127,7 +127,7 @@ typedef struct {
     uint32_t calls;
     uint32_t devices; /* event lists, also the empty ones */
     uint32_t tables;
-    uint32_t keys; /* mv_key of parse/trace.h; 0: not known */
+    uint32_t keys; /* mv_key of parse/model/trace.h; 0: not known */
 } mv_wire_trace;
 
 typedef struct {

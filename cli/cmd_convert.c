@@ -1,9 +1,9 @@
 /* memviz convert: a snapshot in another format. */
-#include "analyze/size.h"
+#include "base/size.h"
 #include "cli/complain.h"
-#include "cli/input.h"
+#include "cli/input/input.h"
 #include "cli/progress.h"
-#include "cli/report.h"
+#include "cli/report/report.h"
 #include "parse/writers.h"
 
 typedef mv_code write_fn(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,

@@ -1,18 +1,18 @@
 /* memviz diff: what changed between two snapshots, the line that did most of it first. */
 #include <stdio.h>
 
-#include "analyze/diff.h"
-#include "analyze/labels.h"
-#include "analyze/size.h"
-#include "analyze/summary.h"
-#include "cli/at.h"
+#include "analyze/code/labels.h"
+#include "analyze/diff/diff.h"
+#include "analyze/ranks/summary.h"
+#include "base/size.h"
 #include "cli/complain.h"
-#include "cli/input.h"
-#include "cli/prose.h"
-#include "cli/rows.h"
-#include "cli/sheet.h"
-#include "cli/stack_text.h"
-#include "cli/window.h"
+#include "cli/input/input.h"
+#include "cli/input/moment_option.h"
+#include "cli/input/window.h"
+#include "cli/report/prose.h"
+#include "cli/report/rows.h"
+#include "cli/report/sheet.h"
+#include "cli/report/stack_text.h"
 
 /* Rows in text when --limit says nothing; lines beside them. */
 #define TEXT_ROWS   10

@@ -3,9 +3,9 @@
  * The text depends on the model alone: stacks and calls are numbered by first use within the dump
  * and texts stand in line, so however a container orders its tables, the same model gives the
  * same lines. What belongs to the container (format, sizes, its notes) is left to `info`. */
-#include "cli/chunk_list.h"
 #include "cli/complain.h"
-#include "cli/input.h"
+#include "cli/input/input.h"
+#include "cli/report/chunk_list.h"
 
 typedef struct {
     mv_out *out;

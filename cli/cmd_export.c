@@ -1,11 +1,11 @@
 /* memviz export: a snapshot for other tools. */
-#include "cli/at.h"
 #include "cli/complain.h"
-#include "cli/folded.h"
-#include "cli/input.h"
+#include "cli/input/input.h"
+#include "cli/input/moment_option.h"
 #include "cli/progress.h"
-#include "cli/report.h"
-#include "viz/export.h"
+#include "cli/report/folded.h"
+#include "cli/report/report.h"
+#include "export/export.h"
 
 static const struct {
     const char *ending;

@@ -3,16 +3,16 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "analyze/block_size.h"
-#include "analyze/host_totals.h"
-#include "analyze/lives.h"
-#include "analyze/release.h"
-#include "analyze/size.h"
-#include "cli/captured.h"
+#include "analyze/lives/block_size.h"
+#include "analyze/lives/lives.h"
+#include "analyze/replay/release.h"
+#include "analyze/totals/host_totals.h"
+#include "base/size.h"
 #include "cli/complain.h"
-#include "cli/input.h"
-#include "cli/report.h"
-#include "cli/sheet.h"
+#include "cli/input/input.h"
+#include "cli/report/captured.h"
+#include "cli/report/report.h"
+#include "cli/report/sheet.h"
 
 typedef struct {
     uint32_t device;

@@ -1,21 +1,21 @@
 /* memviz leaks: what grows step by step and is never freed, the culprit's line first. */
 #include <stdio.h>
 
-#include "analyze/culprit.h"
-#include "analyze/labels.h"
-#include "analyze/leaks.h"
-#include "analyze/lives_window.h"
-#include "analyze/size.h"
-#include "cli/captured.h"
+#include "analyze/code/culprit.h"
+#include "analyze/code/labels.h"
+#include "analyze/leaks/leaks.h"
+#include "analyze/lives/lives_window.h"
+#include "base/size.h"
 #include "cli/complain.h"
-#include "cli/idle.h"
-#include "cli/input.h"
-#include "cli/prose.h"
-#include "cli/report.h"
-#include "cli/rows.h"
-#include "cli/sheet.h"
-#include "cli/stack_text.h"
-#include "cli/window.h"
+#include "cli/input/idle_devices.h"
+#include "cli/input/input.h"
+#include "cli/input/window.h"
+#include "cli/report/captured.h"
+#include "cli/report/prose.h"
+#include "cli/report/report.h"
+#include "cli/report/rows.h"
+#include "cli/report/sheet.h"
+#include "cli/report/stack_text.h"
 
 /* Rows of each list in text when --limit says nothing; lines beside them. */
 #define TEXT_ROWS   10

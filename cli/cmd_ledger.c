@@ -1,14 +1,14 @@
 /* memviz ledger: where all memory of a device went, whoever asked for it. */
 #include <stdio.h>
 
-#include "analyze/culprit.h"
-#include "analyze/ledger.h"
-#include "analyze/size.h"
-#include "cli/at.h"
+#include "analyze/code/culprit.h"
+#include "analyze/ledger/ledger.h"
+#include "base/size.h"
 #include "cli/complain.h"
-#include "cli/input.h"
-#include "cli/prose.h"
-#include "cli/sheet.h"
+#include "cli/input/input.h"
+#include "cli/input/moment_option.h"
+#include "cli/report/prose.h"
+#include "cli/report/sheet.h"
 
 /* Rows in text when --limit says nothing; names in the first line. */
 enum { TEXT_ROWS = 15, VERDICT_NAMES = 4, NAME = 64 };

@@ -1,20 +1,20 @@
 /* memviz lines: a line profile of memory. */
 #include <stdio.h>
 
-#include "analyze/labels.h"
-#include "analyze/lines.h"
-#include "analyze/size.h"
-#include "cli/by_group.h"
-#include "cli/captured.h"
+#include "analyze/code/labels.h"
+#include "analyze/peak/lines.h"
+#include "base/size.h"
 #include "cli/complain.h"
-#include "cli/idle.h"
-#include "cli/input.h"
-#include "cli/prose.h"
-#include "cli/report.h"
-#include "cli/rows.h"
-#include "cli/sheet.h"
-#include "cli/source_text.h"
-#include "cli/window.h"
+#include "cli/input/idle_devices.h"
+#include "cli/input/input.h"
+#include "cli/input/source_text.h"
+#include "cli/input/window.h"
+#include "cli/report/by_group.h"
+#include "cli/report/captured.h"
+#include "cli/report/prose.h"
+#include "cli/report/report.h"
+#include "cli/report/rows.h"
+#include "cli/report/sheet.h"
 
 /* Rows in text when --limit says nothing, and characters of source beside them. */
 #define TEXT_ROWS   20

@@ -1,6 +1,6 @@
 /* memviz memory: live bytes by stack, for flame graphs. */
-#include "cli/folded.h"
-#include "cli/page.h"
+#include "cli/report/folded.h"
+#include "cli/report/page.h"
 
 int mv_cmd_memory(mv_cli *cli)
 {

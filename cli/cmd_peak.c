@@ -1,22 +1,22 @@
 /* memviz peak: who holds memory at the peak, or at another moment. */
 #include <stdio.h>
 
-#include "analyze/culprit.h"
-#include "analyze/labels.h"
-#include "analyze/peak.h"
-#include "analyze/size.h"
-#include "cli/at.h"
-#include "cli/by_group.h"
-#include "cli/captured.h"
+#include "analyze/code/culprit.h"
+#include "analyze/code/labels.h"
+#include "analyze/peak/peak.h"
+#include "base/size.h"
 #include "cli/complain.h"
-#include "cli/idle.h"
-#include "cli/input.h"
-#include "cli/prose.h"
-#include "cli/rows.h"
-#include "cli/sheet.h"
-#include "cli/stack_text.h"
-#include "cli/text_file.h"
-#include "cli/window.h"
+#include "cli/input/idle_devices.h"
+#include "cli/input/input.h"
+#include "cli/input/moment_option.h"
+#include "cli/input/text_file.h"
+#include "cli/input/window.h"
+#include "cli/report/by_group.h"
+#include "cli/report/captured.h"
+#include "cli/report/prose.h"
+#include "cli/report/rows.h"
+#include "cli/report/sheet.h"
+#include "cli/report/stack_text.h"
 
 /* Rows of the table of sites in text when --limit says nothing; lines beside it. */
 #define TEXT_ROWS   12

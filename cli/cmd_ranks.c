@@ -1,15 +1,15 @@
 /* memviz ranks: several ranks or devices side by side; which one differs, and why, first. */
 #include <stdio.h>
 
-#include "analyze/ranks.h"
-#include "analyze/size.h"
+#include "analyze/ranks/ranks.h"
+#include "base/size.h"
 #include "cli/complain.h"
-#include "cli/prose.h"
-#include "cli/rank_files.h"
-#include "cli/report.h"
-#include "cli/rows.h"
-#include "cli/sheet.h"
-#include "cli/stack_text.h"
+#include "cli/input/rank_files.h"
+#include "cli/report/prose.h"
+#include "cli/report/report.h"
+#include "cli/report/rows.h"
+#include "cli/report/sheet.h"
+#include "cli/report/stack_text.h"
 
 /* Rows of the table in text when --limit says nothing; lines beside it. */
 #define TEXT_ROWS   32

@@ -5,10 +5,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "analyze/size.h"
+#include "base/size.h"
 #include "cli/complain.h"
 #include "cli/finalise.h"
-#include "cli/launch.h"
+#include "record/launch.h"
 
 enum { SAMPLE_MS = 100, PATIENCE_MS = 1000 };
 

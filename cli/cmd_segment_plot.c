@@ -1,15 +1,15 @@
 /* memviz segment_plot: the allocator's segments as a picture, over time or at a moment. */
-#include "analyze/leaks.h"
-#include "cli/at.h"
+#include "analyze/leaks/leaks.h"
 #include "cli/complain.h"
-#include "cli/filter_option.h"
-#include "cli/idle.h"
-#include "cli/input.h"
-#include "cli/page.h"
-#include "cli/picture.h"
-#include "cli/window.h"
-#include "viz/segment_timeline.h"
-#include "viz/state.h"
+#include "cli/input/filter_option.h"
+#include "cli/input/idle_devices.h"
+#include "cli/input/input.h"
+#include "cli/input/moment_option.h"
+#include "cli/input/window.h"
+#include "cli/report/page.h"
+#include "cli/report/picture.h"
+#include "viz/pictures/segment_timeline.h"
+#include "viz/pictures/state.h"
 
 typedef struct {
     mv_cli *cli;

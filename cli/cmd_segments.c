@@ -1,6 +1,6 @@
 /* memviz segments: reserved bytes by segment, what is in it, and stack, for flame graphs. */
-#include "cli/folded.h"
-#include "cli/page.h"
+#include "cli/report/folded.h"
+#include "cli/report/page.h"
 
 /* What a filter leaves out still fills its segment: it is there as one part. */
 static mv_code find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, uint32_t event,

@@ -1,18 +1,18 @@
 /* memviz stats: totals now and at their peaks, per device and pool, and how far to trust them. */
 #include <stdio.h>
 
-#include "analyze/host_totals.h"
-#include "analyze/size.h"
-#include "analyze/totals.h"
-#include "cli/captured.h"
+#include "analyze/totals/host_totals.h"
+#include "analyze/totals/totals.h"
+#include "base/size.h"
 #include "cli/complain.h"
-#include "cli/idle.h"
-#include "cli/input.h"
-#include "cli/prose.h"
-#include "cli/report.h"
-#include "cli/rows.h"
-#include "cli/sheet.h"
-#include "cli/window.h"
+#include "cli/input/idle_devices.h"
+#include "cli/input/input.h"
+#include "cli/input/window.h"
+#include "cli/report/captured.h"
+#include "cli/report/prose.h"
+#include "cli/report/report.h"
+#include "cli/report/rows.h"
+#include "cli/report/sheet.h"
 
 typedef struct {
     mv_totals totals;

@@ -1,12 +1,12 @@
 /* memviz summarize: snapshots as one small file that `ranks` takes in their place. */
 #include <stdio.h>
 
-#include "analyze/size.h"
-#include "analyze/summary_bytes.h"
+#include "analyze/ranks/summary_bytes.h"
+#include "base/size.h"
 #include "cli/complain.h"
-#include "cli/overwrite.h"
-#include "cli/rank_files.h"
-#include "cli/report.h"
+#include "cli/input/overwrite.h"
+#include "cli/input/rank_files.h"
+#include "cli/report/report.h"
 
 /* Every summary of every file; NULL when memory is out. */
 static const mv_summary **gather(mv_cli *cli, const mv_rank_files *files, uint32_t *count)

@@ -1,15 +1,15 @@
 /* memviz trace: the events as readable lines. */
 #include <unistd.h>
 
-#include "analyze/culprit.h"
-#include "analyze/size.h"
+#include "analyze/code/culprit.h"
+#include "base/size.h"
 #include "cli/complain.h"
-#include "cli/idle.h"
-#include "cli/input.h"
-#include "cli/prose.h"
-#include "cli/report.h"
-#include "cli/reuse.h"
-#include "cli/window.h"
+#include "cli/input/idle_devices.h"
+#include "cli/input/input.h"
+#include "cli/input/window.h"
+#include "cli/report/address_version.h"
+#include "cli/report/prose.h"
+#include "cli/report/report.h"
 
 #define TERMINAL_ROWS 50
 

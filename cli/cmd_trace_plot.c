@@ -1,14 +1,14 @@
 /* memviz trace_plot: the memory timeline as a picture. */
-#include "analyze/leaks.h"
+#include "analyze/leaks/leaks.h"
 #include "cli/complain.h"
-#include "cli/filter_option.h"
-#include "cli/idle.h"
-#include "cli/input.h"
-#include "cli/page.h"
-#include "cli/picture.h"
-#include "cli/window.h"
-#include "viz/envelopes.h"
-#include "viz/timeline.h"
+#include "cli/input/filter_option.h"
+#include "cli/input/idle_devices.h"
+#include "cli/input/input.h"
+#include "cli/input/window.h"
+#include "cli/report/page.h"
+#include "cli/report/picture.h"
+#include "viz/pictures/envelopes.h"
+#include "viz/pictures/timeline.h"
 
 typedef struct {
     mv_cli *cli;

@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "cli/complain.h"
-#include "cli/report.h"
-#include "cli/text_file.h"
-#include "viz/sdl/viewer.h"
+#include "cli/input/text_file.h"
+#include "cli/report/report.h"
+#include "view/sdl/viewer.h"
 
 enum { BENCH_FRAMES = 600 };
 

@@ -2,17 +2,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/culprit.h"
-#include "analyze/size.h"
-#include "analyze/whatif.h"
+#include "analyze/advice/whatif.h"
+#include "analyze/code/culprit.h"
+#include "base/size.h"
 #include "cli/complain.h"
-#include "cli/idle.h"
-#include "cli/input.h"
-#include "cli/prose.h"
-#include "cli/report.h"
-#include "cli/rows.h"
-#include "cli/sheet.h"
-#include "cli/stack_text.h"
+#include "cli/input/idle_devices.h"
+#include "cli/input/input.h"
+#include "cli/report/prose.h"
+#include "cli/report/report.h"
+#include "cli/report/rows.h"
+#include "cli/report/sheet.h"
+#include "cli/report/stack_text.h"
 
 #define TEXT_ROWS 12
 

@@ -4,8 +4,8 @@
 #define MV_COMMANDS_H
 
 #include "cli/options.h"
-#include "cli/out.h"
-#include "parse/trace.h"
+#include "cli/report/out.h"
+#include "parse/model/trace.h"
 
 /* Exit statuses: the contract with scripts. */
 enum { MV_EXIT_DONE = 0, MV_EXIT_FAILED = 1, MV_EXIT_USAGE = 2, MV_EXIT_FOUND = 3 };

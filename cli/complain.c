@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "cli/commands.h"
-#include "parse/utf8.h"
 
 #define LINE 4600 /* a path, a sentence */
 

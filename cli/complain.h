@@ -2,7 +2,7 @@
 #ifndef MV_COMPLAIN_H
 #define MV_COMPLAIN_H
 
-#include "parse/base/err.h"
+#include "base/err.h"
 
 /* "memviz: FILE: byte 1234: input ends inside a record: event 812". `file` may be NULL.
  * Returns the status of a failure. */

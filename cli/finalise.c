@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cli/captured.h"
 #include "cli/progress.h"
+#include "cli/report/captured.h"
 #include "parse/writers.h"
 
 /* A bit for each ordinal that the process had to do with. */

@@ -4,8 +4,8 @@
 #define MV_FINALISE_H
 
 #include "cli/commands.h"
-#include "cli/nvml.h"
-#include "cli/run_names.h"
+#include "record/nvml.h"
+#include "record/run_names.h"
 
 /* What the closing line says. */
 typedef struct {

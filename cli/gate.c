@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/size.h"
+#include "base/size.h"
 #include "cli/commands.h"
 #include "cli/complain.h"
 

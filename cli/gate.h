@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/totals.h"
+#include "analyze/totals/totals.h"
 
 /* id, word, whether a bound follows, what it finds */
 #define MV_GATE_LIST(X)                                                        \

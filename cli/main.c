@@ -6,13 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyze/moment.h"
+#include "analyze/totals/moment.h"
 #include "cli/commands.h"
 #include "cli/complain.h"
-#include "cli/input.h"
+#include "cli/input/input.h"
+#include "cli/input/overwrite.h"
 #include "cli/nearest.h"
-#include "cli/overwrite.h"
-#include "cli/terminal.h"
+#include "cli/report/terminal.h"
 
 /* Without --max-memory: three quarters of the machine, and what a file of that size can be worth.
  * No report takes 4 KiB for a byte of a file, but compressed and constant rows can claim to. */

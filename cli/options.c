@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/size.h"
+#include "base/size.h"
 #include "cli/nearest.h"
-#include "viz/raster.h"
+#include "viz/scene/raster.h"
 
 const mv_option mv_option_table[MV_OPTION_COUNT] = {
 #define MV_OPTION_ROW(id, name, letter, argument, words, help) \

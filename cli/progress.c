@@ -4,7 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "parse/utf8.h"
+#include "base/utf8.h"
 
 #define PATIENCE_MS 1000
 #define BETWEEN_MS  100

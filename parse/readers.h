@@ -3,8 +3,8 @@
 #ifndef MV_READERS_H
 #define MV_READERS_H
 
-#include "parse/source.h"
-#include "parse/trace.h"
+#include "parse/model/trace.h"
+#include "parse/source/source.h"
 
 /* Called every few megabytes with the stored bytes read so far and in all (0: unknown). */
 typedef void mv_progress_fn(void *user, uint64_t done, uint64_t total);

@@ -2,9 +2,9 @@
 #ifndef MV_WRITERS_H
 #define MV_WRITERS_H
 
+#include "parse/model/trace.h"
 #include "parse/readers.h"
-#include "parse/sink.h"
-#include "parse/trace.h"
+#include "parse/source/sink.h"
 
 typedef struct {
     mv_progress_fn *progress; /* NULL: none; called with events written and in all */

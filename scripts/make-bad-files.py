@@ -3,7 +3,7 @@
 
     NAME.CODE.pickle, .msgpack, .bin, .html, each also with .gz or .zst behind
 
-CODE is what memviz must answer (parse/base/err.h). tests/test_bad.c reads them all in little
+CODE is what memviz must answer (base/err.h). tests/whole/test_bad.c reads them all in little
 memory and time. Pickles are spelled opcode by opcode (opcodes: Lib/pickletools.py); the other
 formats are made from whole files in testdata/corpus/. Run it from anywhere; it replaces the
 folder's files and prints nothing.

@@ -1,5 +1,5 @@
-/* The types of capture/cuda_types.h beside those of CUDA's headers; built where these are. */
-#include "capture/cuda_types.h"
+/* The types of capture/hooks/cuda_types.h beside those of CUDA's headers; built where these are. */
+#include "capture/hooks/cuda_types.h"
 
 #include <cuda.h>
 #include <driver_types.h>

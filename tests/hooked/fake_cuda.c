@@ -3,7 +3,7 @@
  * libcuda.so.1 and two libcudarts of it; a map hides the functions that are not a library's own.
  *
  * A runtime function calls the driver, found as libcudart finds it, so that calls nest. */
-#include "capture/hooks.h"
+#include "capture/hooks/hooks.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -83,7 +83,7 @@ static void call_driver(void);
     int name MV_PARAMS params;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-parameter"
-#include "capture/hooks.def"
+#include "capture/hooks/hooks.def"
 #pragma GCC diagnostic pop
 
 typedef struct {
@@ -97,7 +97,7 @@ static const row rows[] = {
     {#base, since, flags, (mv_any_fn *)name, (mv_any_fn *)name##_twin},
 #define MV_HOOK(name, base, since, flags, ...)   ROW(name, base, since, flags)
 #define MV_LOOKUP(name, base, since, flags, ...) ROW(name, base, since, flags)
-#include "capture/hooks.def"
+#include "capture/hooks/hooks.def"
 };
 
 /* The driver's rules: the newest variant that the version knows. $FAKE_HIDDEN: give functions that

@@ -1,6 +1,6 @@
 /* The program that the hooks are tested with: `hooked MODE [ARGUMENT...]` does one thing and prints
  * what it saw. Run with and without the hooks it must print the same. */
-#include "capture/hooks.h"
+#include "capture/hooks/hooks.h"
 #include "capture/memviz.h"
 
 #include <dlfcn.h>
@@ -51,7 +51,7 @@ typedef struct {
 #endif
 #define MV_HOOK(name, base, since, flags, ACTION, params, ...) DECLARE(name, params)
 #define MV_LOOKUP(name, base, since, flags, params, ...)       DECLARE(name, params)
-#include "capture/hooks.def"
+#include "capture/hooks/hooks.def"
 #define LINK(name) (mv_any_fn *)name
 #else
 #define LINK(name) NULL
@@ -60,7 +60,7 @@ typedef struct {
 static const row rows[] = {
 #define MV_HOOK(name, base, since, flags, ...)   {#name, #base, since, flags, false, LINK(name)},
 #define MV_LOOKUP(name, base, since, flags, ...) {#name, #base, since, flags, true, LINK(name)},
-#include "capture/hooks.def"
+#include "capture/hooks/hooks.def"
 };
 
 /* All parameters are pointers to something: enough for stand-ins that only write through the ones

@@ -1,6 +1,6 @@
 /* Stands in for the recorder: writes what the hooks tell it, a line each, to the file that
  * $HOOKED_LOG names. The stand-ins for CUDA write into the same file, so that order shows. */
-#include "capture/recorder.h"
+#include "capture/record/recorder.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "analyze/places.h"
+#include "analyze/lives/address_ranks.h"
 
 enum { FAN_BITS = 4, FAN = 1 << FAN_BITS, DIGITS = 256 };
 

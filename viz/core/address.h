@@ -12,7 +12,7 @@
 #ifndef MV_ADDRESS_H
 #define MV_ADDRESS_H
 
-#include "analyze/alive.h"
+#include "analyze/lives/alive.h"
 
 #define MV_ADDRESS_LEVELS 7 /* 16^8 rows: any row number */
 

@@ -3,7 +3,7 @@
 #ifndef MV_BITMAP_H
 #define MV_BITMAP_H
 
-#include "parse/base/arena.h"
+#include "base/arena.h"
 
 #define MV_BITMAP_SPAN 512 /* bits for each entry of the directory: one line of the cache */
 

@@ -5,12 +5,12 @@
  *     rows of lives->segments ─► segments held after E, by address ┴─► the map: runs, blocks, holes
  *
  * The map is the one that mv_heap_map_make gives after mv_heap_advance(&heap, E), to the byte;
- * tests/test_heap_moment.c compares. Where a trace contradicts itself so that two blocks alive at a
- * time begin at one address, the later one is there. */
+ * tests/core/test_heap_moment.c compares. Where a trace contradicts itself so that two blocks alive
+ * at a time begin at one address, the later one is there. */
 #ifndef MV_HEAP_MOMENT_H
 #define MV_HEAP_MOMENT_H
 
-#include "analyze/heap.h"
+#include "analyze/heap/heap.h"
 #include "viz/core/index.h"
 
 typedef struct {

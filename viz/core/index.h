@@ -17,9 +17,9 @@
  *     after any event of [A, B]                  ranks [0, born(B))           end > A
  *     born in (A, B], still there after B        ranks [born(A), born(B))     end > B
  *
- * A moment is named by the event that it follows, as in analyze/alive.h; MV_BEFORE is the moment
- * before the first event. The index borrows the columns of `lives`, which must outlive it, and
- * adds 0.7 bytes an event: two bitmaps of events, two trees with 16 children to a node.
+ * A moment is named by the event that it follows, as in analyze/lives/alive.h; MV_BEFORE is the
+ * moment before the first event. The index borrows the columns of `lives`, which must outlive it,
+ * and adds 0.7 bytes an event: two bitmaps of events, two trees with 16 children to a node.
  * docs/layout.md has the costs.
  *
  * For segments, give the lives that mv_segment_lives_as_allocs makes: they have no alloc_of, so all
@@ -27,7 +27,7 @@
 #ifndef MV_INDEX_H
 #define MV_INDEX_H
 
-#include "analyze/alive.h"
+#include "analyze/lives/alive.h"
 #include "viz/core/bitmap.h"
 
 #define MV_INDEX_LEVELS 7 /* above the leaves, 16 to a node: 16^8 rows, any row number */

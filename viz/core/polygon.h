@@ -13,7 +13,7 @@
 #ifndef MV_POLYGON_H
 #define MV_POLYGON_H
 
-#include "viz/core/drawn.h"
+#include "viz/core/drawn_rows.h"
 #include "viz/core/timescale.h"
 
 typedef struct {

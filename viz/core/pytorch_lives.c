@@ -1,6 +1,6 @@
 #include "viz/core/pytorch_lives.h"
 
-#include "analyze/places.h"
+#include "analyze/lives/address_ranks.h"
 
 enum { BEFORE_BIT = 1u << 31 }; /* a number counts rows from before the first event */
 

@@ -15,7 +15,7 @@
 #ifndef MV_PYTORCH_LIVES_H
 #define MV_PYTORCH_LIVES_H
 
-#include "analyze/lives.h"
+#include "analyze/lives/lives.h"
 
 typedef enum {
     MV_PYTORCH_ALLOCS,  /* "Active Memory Timeline" */

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "viz/core/spikes.h"
+#include "viz/core/column_spikes.h"
 
 void mv_tile_maker_init(mv_tile_maker *maker, uint64_t scratch)
 {

@@ -1,0 +1,51 @@
+/* What other allocator settings would have done to one device of a trace: each tried
+ * (analyze/replay/setting_trials.h), ranked, and what that says. docs/whatif.md explains it. */
+#ifndef MV_WHATIF_H
+#define MV_WHATIF_H
+
+#include "analyze/heap/pins.h"
+#include "analyze/replay/setting_trials.h"
+
+/* A line of the program whose blocks pin most of the free memory, and what if these blocks came
+ * from a pool of their own. */
+typedef struct {
+    bool found;
+    mv_pin pin;
+    uint64_t stranded; /* bytes that all lines pin at that moment */
+    mv_trial apart;
+} mv_whatif_line;
+
+typedef struct {
+    const char *setting; /* a setting; "" where the program is to change */
+    const char *text;
+    int64_t saves;
+    mv_stack_id stack; /* of the line that is to change; MV_NO_STACK */
+} mv_whatif_advice;
+
+#define MV_MOST_WHATIF_ADVICE 4
+
+typedef struct {
+    mv_trials trials; /* the recorded run, and how far it can be trusted */
+
+    bool ranked; /* runs are those of the built-in set: failures last, least reserved first */
+    uint32_t run_count;
+    mv_trial *runs; /* [run_count] */
+    mv_whatif_line line;
+    uint32_t
+        advice_count; /* 0 when trust is low; then `advice_none` says so, or that nothing helps */
+    mv_whatif_advice advice[MV_MOST_WHATIF_ADVICE];
+    const char *advice_none; /* NULL when there is advice */
+} mv_whatif;
+
+typedef struct {
+    uint32_t conf_count;     /* 0: the built-in set */
+    const char *const *conf; /* [conf_count] texts that mv_alloc_conf_parse takes */
+    uint64_t capacity;       /* bytes of the device or the process; 0: not given */
+} mv_whatif_opts;
+
+/* O(n log n) for each run. Everything returned lives in `arena`, or is the caller's (conf). Fails
+ * only for want of memory. */
+mv_code mv_whatif_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                       const mv_sites *sites, mv_whatif_opts opts, mv_whatif *out, mv_err *err);
+
+#endif

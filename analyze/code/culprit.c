@@ -1,0 +1,318 @@
+#include "analyze/code/culprit.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/code/native_frame.h"
+#include "analyze/code/stack_marks.h"
+
+#define LENGTH(array) (sizeof(array) / sizeof(array)[0])
+
+/* What torch itself is made of, one level below its folder. A folder called torch that holds
+ * anything else is the user's. */
+static const char *const torch_parts[] = {
+    "_C",
+    "_custom_op",
+    "_decomp",
+    "_dispatch",
+    "_dynamo",
+    "_export",
+    "_functorch",
+    "_guards.py",
+    "_higher_order_ops",
+    "_inductor",
+    "_jit_internal.py",
+    "_lazy",
+    "_library",
+    "_logging",
+    "_lowrank.py",
+    "_meta_registrations.py",
+    "_ops.py",
+    "_prims",
+    "_prims_common",
+    "_refs",
+    "_subclasses",
+    "_tensor.py",
+    "_utils.py",
+    "_utils_internal.py",
+    "_vendor",
+    "_compile.py",
+    "__init__.py",
+    "accelerator",
+    "amp",
+    "ao",
+    "autograd",
+    "backends",
+    "compiler",
+    "cpu",
+    "csrc",
+    "cuda",
+    "distributed",
+    "distributions",
+    "export",
+    "fft",
+    "func",
+    "functional.py",
+    "futures",
+    "fx",
+    "hub.py",
+    "jit",
+    "library.py",
+    "linalg",
+    "masked",
+    "mps",
+    "multiprocessing",
+    "nested",
+    "nn",
+    "onnx",
+    "optim",
+    "overrides.py",
+    "package",
+    "profiler",
+    "quantization",
+    "random.py",
+    "serialization.py",
+    "signal",
+    "sparse",
+    "special",
+    "storage.py",
+    "testing",
+    "utils",
+    "xpu",
+};
+
+/* Packages whose frames stand for the framework rather than for a model's or trainer's code. */
+static const char *const framework_packages[] = {"torch", "triton", "functorch", "pytorch_triton",
+                                                 "torchgen"};
+
+static bool text_is(const char *text, size_t length, const char *word)
+{
+    return strlen(word) == length && memcmp(text, word, length) == 0;
+}
+
+static bool text_in(const char *text, size_t length, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (text_is(text, length, words[i]))
+            return true;
+    return false;
+}
+
+static bool text_starts(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* One component of a path; `next` continues after its slash, NULL behind the last one. */
+typedef struct {
+    const char *text;
+    size_t length;
+    const char *next;
+} path_part;
+
+static path_part part_at(const char *path)
+{
+    size_t length = strcspn(path, "/\\");
+
+    return (path_part){path, length, path[length] ? path + length + 1 : NULL};
+}
+
+static bool is_python_home(path_part part, path_part below)
+{
+    bool lib = text_is(part.text, part.length, "lib") || text_is(part.text, part.length, "lib64") ||
+               text_is(part.text, part.length, "Lib");
+
+    return lib && below.length > 6 && text_starts(below.text, "python") &&
+           isdigit((unsigned char)below.text[6]);
+}
+
+static mv_frame_kind kind_of_path(const char *file)
+{
+    mv_frame_kind kind = MV_FRAME_USER;
+
+    for (path_part part = part_at(file); part.next; part = part_at(part.next)) {
+        path_part below = part_at(part.next);
+
+        if (text_is(part.text, part.length, "site-packages") ||
+            text_is(part.text, part.length, "dist-packages")) {
+            size_t name = strcspn(below.text, "/\\.");
+            return text_in(below.text, name, framework_packages, LENGTH(framework_packages))
+                       ? MV_FRAME_FRAMEWORK
+                       : MV_FRAME_PACKAGE;
+        }
+        if (is_python_home(part, below))
+            kind = MV_FRAME_FRAMEWORK; /* unless site-packages follow */
+        if (text_is(part.text, part.length, "torch") &&
+            text_in(below.text, below.length, torch_parts, LENGTH(torch_parts)))
+            return MV_FRAME_FRAMEWORK;
+        if (part.length > 13 && text_starts(part.text, "torchinductor"))
+            return MV_FRAME_FRAMEWORK; /* code that the compiler wrote into its cache */
+    }
+    return kind;
+}
+
+static mv_frame_kind kind_of_native(mv_native_kind native)
+{
+    if (native == MV_NATIVE_NODE || native == MV_NATIVE_OWN_PATH || native == MV_NATIVE_OWN_NAME)
+        return MV_FRAME_TELLING;
+    return native < MV_NATIVE_DISPATCH ? MV_FRAME_NATIVE : MV_FRAME_NOISE;
+}
+
+mv_frame_kind mv_frame_kind_of(const mv_trace *trace, mv_frame_id frame)
+{
+    const char *file, *function;
+
+    if (frame.row >= trace->frames.count)
+        return MV_FRAME_NOISE;
+    file = mv_string_text(trace, trace->frames.file[frame.row]);
+    function = mv_string_text(trace, trace->frames.function[frame.row]);
+    if (mv_frame_is_native(file, function, trace->frames.line[frame.row]))
+        return kind_of_native(mv_native_kind_of(file, function));
+    if (text_starts(file, "<frozen ") || text_starts(file, "<eval_with_key>"))
+        return MV_FRAME_FRAMEWORK;
+    return kind_of_path(file);
+}
+
+uint8_t *mv_frame_kinds(mv_arena *arena, const mv_trace *trace)
+{
+    uint32_t count = trace->frames.count;
+    uint8_t *kinds = mv_push_array(arena, uint8_t, (uint64_t)count + 1);
+
+    for (uint32_t i = 0; kinds && i < count; i++)
+        kinds[i] = (uint8_t)mv_frame_kind_of(trace, (mv_frame_id){i});
+    if (kinds)
+        kinds[count] = mv_trace_shows_training(trace, kinds);
+    return kinds;
+}
+
+static bool shows_training(const mv_trace *trace, const uint8_t *kinds)
+{
+    return kinds ? kinds[trace->frames.count] : mv_trace_shows_training(trace, NULL);
+}
+
+static mv_frame_kind kind_at(const mv_trace *trace, const uint8_t *kinds, mv_frame_id frame)
+{
+    return kinds ? (mv_frame_kind)kinds[frame.row] : mv_frame_kind_of(trace, frame);
+}
+
+/* How little a frame tells, the user's aside: at least, as its kind knows, and exactly. */
+static uint32_t least_vague(mv_frame_kind kind)
+{
+    return kind < MV_FRAME_TELLING    ? (uint32_t)kind
+           : kind == MV_FRAME_TELLING ? MV_FRAME_TELLING + MV_NATIVE_NODE
+           : kind == MV_FRAME_NATIVE  ? MV_FRAME_TELLING + MV_NATIVE_ENGINE
+                                      : MV_FRAME_TELLING + MV_NATIVE_DISPATCH;
+}
+
+static uint32_t vagueness(const mv_trace *trace, mv_frame_id frame, mv_frame_kind kind)
+{
+    mv_native_kind native;
+
+    if (kind < MV_FRAME_TELLING)
+        return (uint32_t)kind;
+    native = mv_native_kind_of(mv_string_text(trace, trace->frames.file[frame.row]),
+                               mv_string_text(trace, trace->frames.function[frame.row]));
+    /* Nodes and the program's own code tell as much as each other. */
+    return MV_FRAME_TELLING + (native == MV_NATIVE_OWN_PATH ? MV_NATIVE_NODE : native);
+}
+
+/* A program's main() is Python's own where its interpreter is on the stack. */
+static bool is_interpreters_main(const mv_trace *trace, const mv_frame_id *frames, uint32_t at)
+{
+    const mv_frames *f = &trace->frames;
+
+    if (strcmp(mv_string_text(trace, f->function[frames[at].row]), "main") != 0)
+        return false;
+    for (uint32_t i = 0; i < at; i++)
+        if (mv_native_kind_of(mv_string_text(trace, f->file[frames[i].row]),
+                              mv_string_text(trace, f->function[frames[i].row])) ==
+            MV_NATIVE_INTERPRETER)
+            return true;
+    return false;
+}
+
+mv_frame_id mv_culprit_frame(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack)
+{
+    uint32_t count, least = UINT32_MAX;
+    const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
+    mv_frame_id best = MV_NO_FRAME;
+
+    for (uint32_t i = 0; i < count; i++) {
+        mv_frame_kind kind = kind_at(trace, kinds, frames[i]);
+        uint32_t vague;
+
+        if (kind == MV_FRAME_USER)
+            return frames[i];
+        if (least <= least_vague(kind))
+            continue;
+        vague = vagueness(trace, frames[i], kind);
+        if (vague < least && !is_interpreters_main(trace, frames, i)) {
+            best = frames[i];
+            least = vague;
+        }
+    }
+    return best;
+}
+
+bool mv_frame_is_shown(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
+                       uint32_t index)
+{
+    uint32_t count;
+    const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
+    mv_frame_kind best = MV_FRAME_NOISE, own;
+
+    if (index >= count)
+        return false;
+    own = kind_at(trace, kinds, frames[index]);
+    for (uint32_t i = 0; own > MV_FRAME_FRAMEWORK && i < count; i++) {
+        mv_frame_kind kind = kind_at(trace, kinds, frames[i]);
+        best = kind < best ? kind : best;
+    }
+    if (best == MV_FRAME_TELLING)
+        best = MV_FRAME_NATIVE;
+    return own <= MV_FRAME_FRAMEWORK || (best >= MV_FRAME_NATIVE && own <= best);
+}
+
+/* Of "cif74wrynjn7w7rzgo5uvyltwh2ftnexxprhovpn24t6hgou3v6z.py", a file that the compiler wrote, so
+ * much is enough. */
+#define GENERATED_NAME 8
+
+const char *mv_frame_label(const mv_trace *trace, mv_frame_id frame, char *out, size_t size)
+{
+    const char *path, *file, *function;
+    long long line;
+
+    if (size == 0)
+        return out;
+    if (frame.row >= trace->frames.count) {
+        snprintf(out, size, "(no stack)");
+        return out;
+    }
+    path = file = mv_string_text(trace, trace->frames.file[frame.row]);
+    function = mv_string_text(trace, trace->frames.function[frame.row]);
+    line = trace->frames.line[frame.row];
+    for (const char *at = file; *at; at++)
+        if ((*at == '/' || *at == '\\') && at[1])
+            file = at + 1;
+    if (mv_frame_is_native(path, function, line))
+        mv_native_label(path, function, line, out, size);
+    else if (line <= 0)
+        snprintf(out, size, "%s %s", file, function);
+    else if (strstr(path, "torchinductor") && strlen(file) > 2 * GENERATED_NAME)
+        snprintf(out, size, "compiled %.*s:%lld %s", GENERATED_NAME, file, line, function);
+    else
+        snprintf(out, size, "%s:%lld %s", file, line, function);
+    return out;
+}
+
+const char *mv_culprit_label(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
+                             char *out, size_t size)
+{
+    if (stack.row == MV_EMPTY_STACK.row) {
+        snprintf(out, size, "%s",
+                 shows_training(trace, kinds) ? MV_BACKWARD_LABEL : "(no Python: C++ thread)");
+        return out;
+    }
+    return mv_frame_label(trace, mv_culprit_frame(trace, kinds, stack), out, size);
+}

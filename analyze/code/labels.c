@@ -1,0 +1,380 @@
+#include "analyze/code/labels.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/size.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum {
+    LABEL_SIZE = 512,
+    MOST_ADDED = 6,  /* frames to a label */
+    MOST_PARTS = 12, /* of a path */
+    REACH = 24,      /* how far from the culprit and from the innermost frame one looks */
+    MANY = 500,      /* rows that share a label */
+    REACH_OF_MANY = 6,
+    ROUNDS = 5,
+    NO_POSITION = -1 /* of a frame in its stack */
+};
+
+/* Where a frame is that may tell rows apart: so many shown frames from the innermost one on, or
+ * from the culprit inwards, or outwards. */
+typedef enum { FROM_LEAF, INWARDS, OUTWARDS } direction;
+
+typedef struct {
+    direction from;
+    uint32_t steps;
+    mv_frame_kind most; /* which frames count */
+} place;
+
+typedef struct {
+    const mv_labelled *row;
+    const mv_frame_id *frames;
+    uint32_t count;
+    uint32_t number; /* of the row */
+    int64_t culprit; /* its position; NO_POSITION: no frames */
+    bool is_native;  /* no Python in the stack */
+    uint32_t parts;  /* of the culprit's path, besides its name */
+    uint32_t added;  /* frames */
+    int64_t position[MOST_ADDED];
+    uint64_t value;   /* what a cluster is sorted by */
+    const char *text; /* the label */
+} item;
+
+typedef struct {
+    mv_arena *arena;
+    item *items;
+    const mv_trace *trace; /* the first row's, */
+    uint64_t *hash;        /* [frames.count] and what its frames' labels are; 0: not needed yet */
+    bool is_spent;         /* memory is out */
+} labelling;
+
+static uint64_t hash_text(const char *text)
+{
+    return XXH3_64bits(text, strlen(text));
+}
+
+static mv_frame_kind kind_at(const item *i, int64_t position)
+{
+    return (mv_frame_kind)i->row->kinds[i->frames[position].row];
+}
+
+/* ---- texts ------------------------------------------------------------------------------- */
+
+/* The last `parts` folders of the frame's path, with a slash behind. */
+static void put_folders(const mv_labelled *row, mv_frame_id frame, uint32_t parts, char *out,
+                        size_t size)
+{
+    const char *path = mv_string_text(row->trace, row->trace->frames.file[frame.row]);
+    const char *end = strrchr(path, '/'), *start;
+
+    *out = 0;
+    if (!end || parts == 0)
+        return;
+    for (start = end; start > path && parts > 0;)
+        parts -= *--start == '/';
+    start += *start == '/' && start > path;
+    snprintf(out, size, "%.*s", (int)(end + 1 - start), start);
+}
+
+static size_t add_text(char *out, size_t used, const char *text)
+{
+    int length = used < LABEL_SIZE ? snprintf(out + used, LABEL_SIZE - used, "%s", text) : 0;
+
+    return length > 0 ? used + (size_t)length : used;
+}
+
+static void write_label(const item *i, char out[LABEL_SIZE])
+{
+    char label[LABEL_SIZE], folders[LABEL_SIZE];
+    size_t used = 0;
+    int64_t last = INT64_MAX;
+
+    if (i->culprit == NO_POSITION) {
+        mv_culprit_label(i->row->trace, i->row->kinds, i->row->stack, out, LABEL_SIZE);
+        return;
+    }
+    for (uint32_t n = 0; n <= i->added; n++) { /* the outermost of those that are left */
+        int64_t next = i->culprit < last ? i->culprit : NO_POSITION;
+        for (uint32_t k = 0; k < i->added; k++)
+            if (i->position[k] < last && i->position[k] > next)
+                next = i->position[k];
+        if (next == NO_POSITION)
+            break;
+        if (n > 0)
+            used = add_text(out, used, " > ");
+        put_folders(i->row, i->frames[next], next == i->culprit ? i->parts : 0, folders,
+                    sizeof folders);
+        used = add_text(out, used, folders);
+        mv_frame_label(i->row->trace, i->frames[next], label, sizeof label);
+        used = add_text(out, used, label);
+        last = next;
+    }
+}
+
+static void make_text(labelling *l, item *i)
+{
+    char label[LABEL_SIZE];
+
+    write_label(i, label);
+    i->text = mv_arena_text(l->arena, label, strlen(label));
+    l->is_spent = l->is_spent || !i->text;
+}
+
+/* ---- rows -------------------------------------------------------------------------------- */
+
+static void add_frame(item *i, int64_t position)
+{
+    for (uint32_t k = 0; k < i->added; k++)
+        if (i->position[k] == position)
+            return;
+    if (position != i->culprit && i->added < MOST_ADDED)
+        i->position[i->added++] = position;
+}
+
+static void open_item(item *i, const mv_labelled *row, uint32_t number, bool shows_inner)
+{
+    mv_frame_id culprit = mv_culprit_frame(row->trace, row->kinds, row->stack);
+
+    *i = (item){.row = row, .number = number, .culprit = NO_POSITION};
+    i->frames = mv_stack_frames(row->trace, row->stack, &i->count);
+    for (uint32_t k = 0; k < i->count && i->culprit == NO_POSITION; k++)
+        if (i->frames[k].row == culprit.row)
+            i->culprit = k;
+    if (i->culprit == NO_POSITION)
+        return;
+    i->is_native = kind_at(i, i->culprit) > MV_FRAME_FRAMEWORK;
+    if (!shows_inner || kind_at(i, i->culprit) != MV_FRAME_USER)
+        return;
+    for (int64_t k = 0; k < i->culprit; k++)
+        if (kind_at(i, k) == MV_FRAME_PACKAGE) {
+            add_frame(i, k);
+            return;
+        }
+}
+
+/* ---- where rows differ ------------------------------------------------------------------- */
+
+/* The position of the frame at a place of a row's stack; NO_POSITION where it has none. */
+static int64_t position_at(const item *i, place p)
+{
+    int64_t step = p.from == INWARDS ? -1 : 1;
+    int64_t at = p.from == FROM_LEAF ? 0 : i->culprit + step;
+    int64_t end = p.from == FROM_LEAF ? i->culprit : i->count;
+    uint32_t steps = p.steps;
+
+    if (i->culprit == NO_POSITION)
+        return NO_POSITION;
+    for (; at >= 0 && at < end; at += step)
+        if (kind_at(i, at) <= p.most && steps-- == 0)
+            return at;
+    return NO_POSITION;
+}
+
+static uint64_t value_at(const labelling *l, const item *i, place p)
+{
+    int64_t position = position_at(i, p);
+    char label[LABEL_SIZE];
+    uint64_t *known, hash;
+
+    if (position == NO_POSITION)
+        return 0;
+    known = i->row->trace == l->trace ? &l->hash[i->frames[position].row] : NULL;
+    if (known && *known)
+        return *known;
+    hash = hash_text(mv_frame_label(i->row->trace, i->frames[position], label, sizeof label));
+    if (known)
+        *known = hash;
+    return hash;
+}
+
+static int by_value(const void *left, const void *right)
+{
+    const item *a = left, *b = right;
+
+    if (a->value != b->value)
+        return a->value < b->value ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static uint32_t count_values(item *items, uint32_t count)
+{
+    uint32_t values = 1;
+
+    qsort(items, count, sizeof *items, by_value);
+    for (uint32_t i = 1; i < count; i++)
+        values += items[i].value != items[i - 1].value;
+    return values;
+}
+
+static uint32_t values_at(const labelling *l, item *items, uint32_t count, place p)
+{
+    for (uint32_t i = 0; i < count; i++)
+        items[i].value = value_at(l, &items[i], p);
+    return count_values(items, count);
+}
+
+/* The place at which most rows differ; of equal ones the first. False: they are the same at all. */
+static bool find_place(const labelling *l, item *items, uint32_t count, mv_frame_kind most,
+                       place *best)
+{
+    uint32_t best_values = 1, reach = count > MANY ? REACH_OF_MANY : REACH;
+
+    for (direction from = FROM_LEAF; from <= OUTWARDS; from++)
+        for (uint32_t steps = 0; steps < reach && best_values < count; steps++) {
+            place p = {from, steps, most};
+            uint32_t values = values_at(l, items, count, p);
+            if (values > best_values) {
+                best_values = values;
+                *best = p;
+            }
+        }
+    return best_values > 1;
+}
+
+/* Calls `each` with every run of items of the same value. */
+static void each_run(labelling *l, item *items, uint32_t count,
+                     void (*each)(labelling *, item *, uint32_t, uint32_t depth), uint32_t depth)
+{
+    for (uint32_t start = 0, end; start < count; start = end) {
+        for (end = start + 1; end < count && items[end].value == items[start].value;)
+            end++;
+        each(l, items + start, end - start, depth);
+    }
+}
+
+/* ---- telling apart ----------------------------------------------------------------------- */
+
+/* Rows that no frame tells apart: by their size, then by a number. */
+static void tell_by_size(labelling *l, item *items, uint32_t count)
+{
+    char label[LABEL_SIZE + 64], size[MV_SIZE_TEXT];
+    uint32_t sizes, same = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        items[i].value = hash_text(mv_size_text(size, items[i].row->bytes));
+    sizes = count_values(items, count);
+    for (uint32_t i = 0; i < count; i++) {
+        int used;
+        write_label(&items[i], label);
+        used = (int)strlen(label);
+        if (sizes > 1)
+            used += snprintf(label + used, sizeof label - (size_t)used, " (%s)",
+                             mv_size_text(size, items[i].row->bytes));
+        same = i > 0 && items[i].value == items[i - 1].value ? same + 1 : 0;
+        if (same > 0)
+            snprintf(label + used, sizeof label - (size_t)used, " #%u", same + 1);
+        items[i].text = mv_arena_text(l->arena, label, strlen(label));
+        l->is_spent = l->is_spent || !items[i].text;
+    }
+}
+
+/* Rows that have the same label so far: adds one frame, and goes on with those that share it. */
+static void tell_apart(labelling *l, item *items, uint32_t count, uint32_t depth)
+{
+    mv_frame_kind code = items[0].is_native ? MV_FRAME_TELLING : MV_FRAME_PACKAGE;
+    mv_frame_kind all = items[0].is_native ? MV_FRAME_NOISE : MV_FRAME_FRAMEWORK;
+    place p;
+
+    if (count == 1) {
+        make_text(l, items);
+        return;
+    }
+    if (depth == MOST_ADDED ||
+        (!find_place(l, items, count, code, &p) && !find_place(l, items, count, all, &p))) {
+        tell_by_size(l, items, count);
+        return;
+    }
+    values_at(l, items, count, p);
+    for (uint32_t i = 0; i < count; i++)
+        if (items[i].value != 0)
+            add_frame(&items[i], position_at(&items[i], p));
+    each_run(l, items, count, tell_apart, depth + 1);
+}
+
+/* Lines of files that have the same name get so much of their folders that they differ. */
+static void tell_files_apart(labelling *l, item *items, uint32_t count, uint32_t depth)
+{
+    char folders[LABEL_SIZE];
+    uint32_t files, parts = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        put_folders(items[i].row, items[i].frames[items[i].culprit], UINT32_MAX, folders,
+                    sizeof folders);
+        items[i].value = hash_text(folders);
+    }
+    files = count_values(items, count);
+    for (uint32_t seen = 1; seen < files && parts < MOST_PARTS;) {
+        parts++;
+        for (uint32_t i = 0; i < count; i++) {
+            put_folders(items[i].row, items[i].frames[items[i].culprit], parts, folders,
+                        sizeof folders);
+            items[i].value = hash_text(folders);
+        }
+        seen = count_values(items, count);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        items[i].parts = parts;
+    each_run(l, items, count, tell_apart, depth);
+}
+
+static void tell_cluster(labelling *l, item *items, uint32_t count, uint32_t round)
+{
+    if (count == 1)
+        return;
+    if (round == ROUNDS - 1)
+        tell_by_size(l, items, count);
+    else if (round > 0 || items[0].culprit == NO_POSITION || items[0].is_native)
+        tell_apart(l, items, count, 0);
+    else
+        tell_files_apart(l, items, count, 0);
+}
+
+/* Tells rows apart that read the same. That takes more than one round where frames were skipped:
+ * "a > c" may be of a > b > c, too. False when there are none. */
+static bool tell_round(labelling *l, uint32_t count, uint32_t round)
+{
+    for (uint32_t i = 0; i < count; i++)
+        l->items[i].value =
+            hash_text(l->items[i].text) ^ l->items[i].row->key * 0x9e3779b97f4a7c15u;
+    if (count_values(l->items, count) == count || count == 0)
+        return false;
+    each_run(l, l->items, count, tell_cluster, round);
+    return true;
+}
+
+static int by_number(const void *left, const void *right)
+{
+    const item *a = left, *b = right;
+
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+const char **mv_labels_find(mv_arena *arena, const mv_labelled *rows, uint32_t count,
+                            bool shows_inner)
+{
+    const char **labels = mv_push_array(arena, const char *, count);
+    labelling l = {.arena = arena};
+    mv_arena scratch;
+
+    mv_arena_init(&scratch, arena->budget);
+    l.items = mv_push_array(&scratch, item, count);
+    l.trace = count ? rows[0].trace : NULL;
+    l.hash = count ? mv_push_array(&scratch, uint64_t, l.trace->frames.count) : NULL;
+    l.is_spent = !labels || !l.items || (count && !l.hash);
+    for (uint32_t i = 0; i < count && !l.is_spent; i++) {
+        open_item(&l.items[i], &rows[i], i, shows_inner);
+        make_text(&l, &l.items[i]);
+    }
+    for (uint32_t round = 0; round < ROUNDS && !l.is_spent; round++)
+        if (!tell_round(&l, count, round))
+            break;
+    if (!l.is_spent)
+        qsort(l.items, count, sizeof *l.items, by_number);
+    for (uint32_t i = 0; i < count && !l.is_spent; i++)
+        labels[i] = l.items[i].text;
+    mv_arena_release(&scratch);
+    return l.is_spent ? NULL : labels;
+}

@@ -1,0 +1,103 @@
+#include "analyze/code/open_range.h"
+
+#include <stdlib.h>
+
+/* An end of a range. */
+typedef struct {
+    int64_t time_us;
+    uint32_t row; /* of the annotations: equal times stay in file order */
+} range_end;
+
+/* Ranges that are open, outermost first. */
+typedef struct {
+    const mv_annotations *annotations;
+    mv_string_id *open;
+    uint32_t depth;
+} nest;
+
+static int by_time(const void *a, const void *b)
+{
+    const range_end *x = a, *y = b;
+
+    if (x->time_us != y->time_us)
+        return x->time_us < y->time_us ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+/* Threads interleave, so the end of a range need not be that of the innermost one. An end without
+ * a start says nothing. */
+static void pass(nest *n, uint32_t row)
+{
+    mv_string_id name = n->annotations->name[row];
+    uint32_t at = n->depth;
+
+    if (n->annotations->stage[row] == MV_STAGE_START) {
+        n->open[n->depth++] = name;
+        return;
+    }
+    while (at > 0 && n->open[at - 1].row != name.row)
+        at--;
+    if (at == 0)
+        return;
+    for (; at < n->depth; at++)
+        n->open[at - 1] = n->open[at];
+    n->depth--;
+}
+
+static bool is_past(const mv_annotations *a, uint32_t row, int64_t time_us)
+{
+    return a->stage[row] == MV_STAGE_START ? a->time_us[row] <= time_us : a->time_us[row] < time_us;
+}
+
+static uint32_t sort_ends(const mv_annotations *a, range_end *ends)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->stage[i] != MV_STAGE_OTHER && a->time_us[i] != MV_NO_TIME)
+            ends[count++] = (range_end){a->time_us[i], i};
+    qsort(ends, count, sizeof *ends, by_time);
+    return count;
+}
+
+static mv_string_id metadata_of(const mv_trace *trace, const mv_events *events, uint32_t event)
+{
+    mv_string_id text = trace->tags.user_metadata[events->tag[event].row];
+
+    /* PyTorch writes an empty text where none was set. */
+    return mv_string_span(trace, text).length > 0 ? text : MV_NO_STRING;
+}
+
+mv_string_id *mv_within_find(mv_arena *arena, const mv_trace *trace, uint32_t device,
+                             const uint32_t *event, uint32_t count)
+{
+    const mv_annotations *a = &trace->annotations;
+    mv_events events = mv_trace_events(trace, device);
+    mv_string_id *names = mv_push_array(arena, mv_string_id, count);
+    mv_arena scratch;
+    range_end *ends;
+    nest n = {.annotations = a};
+    uint32_t at = 0, end_count;
+
+    mv_arena_init(&scratch, arena->budget);
+    n.open = mv_push_array(&scratch, mv_string_id, a->count);
+    ends = mv_push_array(&scratch, range_end, a->count);
+    if (!names || !n.open || !ends) {
+        mv_arena_release(&scratch);
+        return NULL;
+    }
+    end_count = sort_ends(a, ends);
+    for (uint32_t i = 0; i < count; i++) {
+        names[i] = MV_NO_STRING;
+        if (event[i] >= events.count)
+            continue;
+        while (at < end_count && is_past(a, ends[at].row, events.time_us[event[i]]))
+            pass(&n, ends[at++].row);
+        if (n.depth > 0)
+            names[i] = n.open[n.depth - 1];
+        else if (a->count == 0)
+            names[i] = metadata_of(trace, &events, event[i]);
+    }
+    mv_arena_release(&scratch);
+    return names;
+}

@@ -1,0 +1,166 @@
+#include "analyze/code/sites.h"
+
+/* Which frames of a stack count, as the highest kind that does. */
+typedef struct {
+    const mv_trace *trace;
+    const uint8_t *kinds;
+    mv_frame_kind most;
+} frame_view;
+
+/* Steps to the next frame of the view at or after *at; MV_NO_FRAME at the end. */
+static mv_frame_id view_next(const frame_view *view, mv_stack_id stack, uint32_t *at)
+{
+    uint32_t count;
+    const mv_frame_id *frames = mv_stack_frames(view->trace, stack, &count);
+
+    while (*at < count) {
+        mv_frame_id frame = frames[(*at)++];
+        if (view->kinds[frame.row] <= view->most)
+            return frame;
+    }
+    return MV_NO_FRAME;
+}
+
+static bool view_is_empty(const frame_view *view, mv_stack_id stack)
+{
+    uint32_t at = 0;
+
+    return view_next(view, stack, &at).row == MV_NO_ROW;
+}
+
+static uint64_t view_hash(const frame_view *view, mv_stack_id stack)
+{
+    uint64_t hash = 0x9e3779b97f4a7c15u + (uint64_t)view->most;
+    uint32_t at = 0;
+
+    for (mv_frame_id f = view_next(view, stack, &at); f.row != MV_NO_ROW;
+         f = view_next(view, stack, &at)) {
+        hash = (hash ^ f.row) * 0xff51afd7ed558ccdu;
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+static bool view_equal(const frame_view *view, mv_stack_id a, mv_stack_id b)
+{
+    uint32_t at_a = 0, at_b = 0;
+
+    for (;;) {
+        mv_frame_id fa = view_next(view, a, &at_a), fb = view_next(view, b, &at_b);
+        if (fa.row != fb.row)
+            return false;
+        if (fa.row == MV_NO_ROW)
+            return true;
+    }
+}
+
+/* Open addressing from a view of a stack to a number given out in order. */
+typedef struct {
+    uint32_t mask;
+    uint32_t *slot; /* number + 1, 0: free */
+    mv_stack_id *of_number;
+    uint8_t *view_of_number;
+    uint32_t count;
+} stack_numbers;
+
+static bool numbers_init(mv_arena *arena, stack_numbers *n, uint32_t most)
+{
+    uint64_t size = 16;
+
+    while (size < (uint64_t)most * 2)
+        size *= 2;
+    *n = (stack_numbers){.mask = (uint32_t)(size - 1)};
+    n->slot = mv_push_array(arena, uint32_t, size);
+    n->of_number = mv_push_array(arena, mv_stack_id, most);
+    n->view_of_number = mv_push_array(arena, uint8_t, most);
+    return n->slot && n->of_number && n->view_of_number;
+}
+
+static uint32_t numbers_find(stack_numbers *n, const frame_view *view, mv_stack_id stack)
+{
+    uint32_t at = (uint32_t)view_hash(view, stack) & n->mask;
+
+    for (; n->slot[at]; at = (at + 1) & n->mask) {
+        uint32_t number = n->slot[at] - 1;
+        if (n->view_of_number[number] == view->most &&
+            view_equal(view, n->of_number[number], stack))
+            return number;
+    }
+    n->of_number[n->count] = stack;
+    n->view_of_number[n->count] = (uint8_t)view->most;
+    n->slot[at] = ++n->count;
+    return n->count - 1;
+}
+
+/* The numbers of one stack: by the wanted frames, or by wider and wider views where it has none. */
+static uint32_t number_of(stack_numbers *n, const mv_trace *trace, const uint8_t *kinds,
+                          mv_stack_id stack, mv_frame_kind wanted)
+{
+    frame_view view = {trace, kinds, wanted};
+
+    if (view_is_empty(&view, stack))
+        view.most = MV_FRAME_FRAMEWORK;
+    if (wanted < MV_FRAME_FRAMEWORK && view_is_empty(&view, stack))
+        view.most = MV_FRAME_TELLING;
+    if (view_is_empty(&view, stack))
+        view.most = MV_FRAME_NOISE;
+    return numbers_find(n, &view, stack);
+}
+
+static uint32_t depth_of(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack)
+{
+    frame_view view = {trace, kinds, MV_FRAME_FRAMEWORK};
+    uint32_t at = 0, depth = 0;
+
+    if (view_is_empty(&view, stack))
+        return UINT32_MAX;
+    for (mv_frame_id f = view_next(&view, stack, &at); f.row != MV_NO_ROW;
+         f = view_next(&view, stack, &at))
+        depth += kinds[f.row] != MV_FRAME_USER;
+    return depth;
+}
+
+static bool sites_fill(mv_arena *arena, mv_arena *scratch, const mv_trace *trace, mv_sites *out)
+{
+    stack_numbers sites, groups;
+
+    if (!numbers_init(scratch, &sites, out->stacks + 1) ||
+        !numbers_init(scratch, &groups, out->stacks + 1))
+        return false;
+    for (uint32_t s = 0; s < out->stacks; s++)
+        out->of_stack[s] =
+            number_of(&sites, trace, out->kinds, (mv_stack_id){s}, MV_FRAME_FRAMEWORK);
+    out->of_stack[out->stacks] = sites.count;
+    out->count = sites.count + 1;
+    out->stack = mv_push_array(arena, mv_stack_id, out->count);
+    out->group = mv_push_array(arena, uint32_t, out->count);
+    out->depth = mv_push_array(arena, uint32_t, out->count);
+    if (!out->stack || !out->group || !out->depth)
+        return false;
+    for (uint32_t i = 0; i < sites.count; i++) {
+        out->stack[i] = sites.of_number[i];
+        out->group[i] = number_of(&groups, trace, out->kinds, out->stack[i], MV_FRAME_PACKAGE);
+        out->depth[i] = depth_of(trace, out->kinds, out->stack[i]);
+    }
+    out->stack[sites.count] = MV_NO_STACK;
+    out->group[sites.count] = groups.count;
+    out->depth[sites.count] = UINT32_MAX;
+    out->groups = groups.count + 1;
+    return true;
+}
+
+mv_code mv_sites_find(mv_arena *arena, const mv_trace *trace, mv_sites *out, mv_err *err)
+{
+    mv_arena scratch;
+    bool filled;
+
+    *out = (mv_sites){.stacks = trace->stacks.count};
+    out->kinds = mv_frame_kinds(arena, trace);
+    out->of_stack = mv_push_array(arena, uint32_t, (uint64_t)out->stacks + 1);
+    if (!out->kinds || !out->of_stack)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "allocation sites");
+    mv_arena_init(&scratch, arena->budget);
+    filled = sites_fill(arena, &scratch, trace, out);
+    mv_arena_release(&scratch);
+    return filled ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "allocation sites");
+}

@@ -1,0 +1,38 @@
+/* Allocation sites: stacks that differ in native frames alone are one site.
+ *
+ * The same line of Python reaches the allocator through different C++ frames (another kernel for
+ * another shape), so the native part would cut one habit of the program into several. Sites that
+ * pass through the same lines of user and package code form a group: one entry in a report.
+ *
+ *     stack      native | linear.py:134 | module.py:1790 | train.py:62 | train.py:200
+ *     site                linear.py:134 | module.py:1790 | train.py:62 | train.py:200
+ *     group                                                train.py:62 | train.py:200
+ *
+ * A stack without Python frames is a site by all its frames, grouped by those that tell something:
+ * the program's own, and nodes of the backward pass. A site without user or package frames, or any
+ * of those, is a group of its own. MV_NO_STACK is a site too. */
+#ifndef MV_SITES_H
+#define MV_SITES_H
+
+#include "analyze/code/culprit.h"
+
+typedef struct {
+    uint32_t count;
+    uint32_t groups;
+    uint32_t stacks;    /* of the trace */
+    uint8_t *kinds;     /* [frames.count] mv_frame_kind of every frame */
+    uint32_t *of_stack; /* [stacks + 1] site of each stack; the last is that of MV_NO_STACK */
+    mv_stack_id *stack; /* [count] the first stack of the site */
+    uint32_t *group;    /* [count] */
+    uint32_t *depth;    /* [count] frames of packages and the framework; UINT32_MAX: no Python */
+} mv_sites;
+
+/* Linear in the frames of all stacks. Fails only for want of memory. */
+mv_code mv_sites_find(mv_arena *arena, const mv_trace *trace, mv_sites *out, mv_err *err);
+
+static inline uint32_t mv_site_of(const mv_sites *sites, mv_stack_id stack)
+{
+    return sites->of_stack[stack.row < sites->stacks ? stack.row : sites->stacks];
+}
+
+#endif

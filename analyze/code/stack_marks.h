@@ -1,0 +1,36 @@
+/* What the frames of a stack say of an allocation's purpose: through a module's call, inside an
+ * optimizer, in the backward pass... The frames looked for are PyTorch's own (1.13 to 2.14) and
+ * those of a few libraries that make optimizers or load weights. */
+#ifndef MV_STACK_MARKS_H
+#define MV_STACK_MARKS_H
+
+#include "analyze/code/culprit.h"
+
+enum {
+    MV_MARK_MODULE_CALL = 1 << 0,   /* inside nn.Module.__call__ */
+    MV_MARK_PARAMETER = 1 << 1,     /* makes, moves or loads a module's parameters */
+    MV_MARK_OPTIMIZER = 1 << 2,     /* inside an optimizer */
+    MV_MARK_STATE = 1 << 3,         /* ... where it makes its state */
+    MV_MARK_BACKWARD = 1 << 4,      /* inside the backward pass */
+    MV_MARK_WORKSPACE = 1 << 5,     /* a library's scratch memory */
+    MV_MARK_COMMUNICATION = 1 << 6, /* buffers of torch.distributed */
+    MV_MARK_INPUT = 1 << 7,         /* moves a batch to the device */
+    MV_MARK_PYTHON = 1 << 8,        /* has Python frames */
+    MV_MARK_DIRECT = 1 << 9,        /* the innermost Python frame is the user's */
+    MV_MARK_MATMUL = 1 << 10        /* may have made the workspace of cuBLAS on the way */
+};
+
+/* Whether `part` occurs in a path, from the start of a component on. A slash in `part` stands for
+ * either slash. */
+bool mv_path_has(mv_span path, const char *part);
+
+/* The marks of every stack: [stacks.count] bits. Linear in frames. An empty stack, which is what
+ * the threads of the backward pass leave, counts as BACKWARD if any other stack shows that there
+ * are such passes. NULL when memory is out. */
+uint16_t *mv_stack_marks(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds);
+
+/* Whether some frame belongs to a backward pass or an optimizer; then empty stacks are those of the
+ * backward pass' threads. `kinds` may be NULL. O(frames). */
+bool mv_trace_shows_training(const mv_trace *trace, const uint8_t *kinds);
+
+#endif

@@ -1,0 +1,67 @@
+/* What changed between two snapshots: the bytes that were allocated at a moment of each, by the
+ * place in the code that allocated them.
+ *
+ *     before                        after                          rows
+ *     train.py:62 forward  200 MiB  train.py:64 forward  500 MiB   grown   +300 MiB
+ *     train.py:71 loss       8 MiB                                 gone      -8 MiB
+ *                                   train.py:80 ema       20 MiB   new      +20 MiB
+ *
+ * Every allocated byte of either side is in exactly one row, so
+ *
+ *     sum of delta over the rows = after.allocated - before.allocated
+ *
+ * Rows without a change are left out and counted. What has no stack is a row of its own.
+ * Exchanging the sides negates every delta. docs/diff.md explains how sites are matched. */
+#ifndef MV_DIFF_H
+#define MV_DIFF_H
+
+#include "analyze/diff/stack_match.h"
+#include "analyze/heap/reserved_parts.h"
+#include "analyze/totals/moment.h"
+
+typedef enum { MV_DIFF_GROWN, MV_DIFF_SHRUNK, MV_DIFF_NEW, MV_DIFF_GONE } mv_diff_status;
+
+/* Index 0 is before, 1 after. */
+typedef struct {
+    mv_diff_status status;
+    uint64_t bytes[2];
+    uint32_t blocks[2];
+    int64_t delta;
+    mv_stack_id stack[2]; /* of the most bytes; MV_NO_STACK where there are none, or no stack */
+} mv_diff_row;
+
+/* The code of both sides: found once, used for any number of devices and moments. */
+typedef struct {
+    const mv_trace *trace[2];
+    mv_sites sites[2];
+    mv_stack_match match;
+} mv_diff_code;
+
+/* One device of each side. A side that has no such device: `lives` NULL. */
+typedef struct {
+    const mv_lives *lives[2];
+    mv_moment moment[2];
+    mv_moment_ask reserved[2]; /* the moment of reserved memory */
+} mv_diff_sides;
+
+typedef struct {
+    mv_levels level[2]; /* at the moments */
+    int64_t delta;      /* of allocated */
+    mv_reserved reserved[2];
+    uint32_t count;
+    mv_diff_row *sites; /* [count] by site: largest change first */
+    uint32_t lines;
+    mv_diff_row *line; /* [lines] the same bytes by line of the user's code */
+    uint32_t same_lines;
+    uint64_t same_bytes; /* of lines without a change */
+} mv_diff;
+
+/* O(n log n). Fails only for want of memory. */
+mv_code mv_diff_code_find(mv_arena *arena, const mv_trace *before, const mv_trace *after,
+                          mv_diff_code *out, mv_err *err);
+mv_code mv_diff_find(mv_arena *arena, const mv_diff_code *code, const mv_diff_sides *sides,
+                     mv_diff *out, mv_err *err);
+
+const char *mv_diff_status_name(mv_diff_status status); /* "grown" */
+
+#endif

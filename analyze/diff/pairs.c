@@ -1,0 +1,91 @@
+#include "analyze/diff/pairs.h"
+
+#include <stdlib.h>
+
+struct mv_keyed {
+    uint64_t key;
+    uint32_t row;
+};
+
+typedef struct mv_keyed keyed;
+
+bool mv_pairs_init(mv_pairs *pairs, mv_arena *arena, uint32_t before, uint32_t after)
+{
+    *pairs = (mv_pairs){.count = {before, after}};
+    for (int side = 0; side < 2; side++) {
+        uint32_t count = pairs->count[side];
+        pairs->partner[side] = mv_push_array(arena, uint32_t, count);
+        pairs->key[side] = mv_push_array(arena, uint64_t, count);
+        pairs->work[side] = mv_push_array(arena, keyed, count);
+        if (!pairs->partner[side] || !pairs->key[side] || !pairs->work[side])
+            return false;
+        for (uint32_t i = 0; i < count; i++)
+            pairs->partner[side][i] = MV_NO_PARTNER;
+    }
+    return true;
+}
+
+static int by_key_then_row(const void *a, const void *b)
+{
+    const keyed *x = a, *y = b;
+
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static uint32_t gather(mv_pairs *pairs, int side)
+{
+    keyed *out = pairs->work[side];
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < pairs->count[side]; i++)
+        if (pairs->partner[side][i] == MV_NO_PARTNER && pairs->key[side][i] != MV_NO_KEY)
+            out[count++] = (keyed){pairs->key[side][i], i};
+    qsort(out, count, sizeof *out, by_key_then_row);
+    return count;
+}
+
+static uint32_t run_length(const keyed *items, uint32_t count, uint32_t at)
+{
+    uint32_t end = at;
+
+    while (end < count && items[end].key == items[at].key)
+        end++;
+    return end - at;
+}
+
+static uint32_t pairs_allowed(mv_pair_rule rule, uint32_t a, uint32_t b)
+{
+    if (rule == MV_PAIR_LONE)
+        return a == 1 && b == 1;
+    if (rule == MV_PAIR_EVEN)
+        return a == b ? a : 0;
+    return a < b ? a : b;
+}
+
+void mv_pairs_round(mv_pairs *pairs, mv_pair_rule rule)
+{
+    const keyed *a = pairs->work[0], *b = pairs->work[1];
+    uint32_t a_count = gather(pairs, 0), b_count = gather(pairs, 1), i = 0, j = 0;
+
+    while (i < a_count && j < b_count) {
+        uint32_t a_run, b_run, wanted;
+        if (a[i].key != b[j].key) {
+            if (a[i].key < b[j].key)
+                i++;
+            else
+                j++;
+            continue;
+        }
+        a_run = run_length(a, a_count, i);
+        b_run = run_length(b, b_count, j);
+        wanted = pairs_allowed(rule, a_run, b_run);
+        for (uint32_t k = 0; k < wanted; k++) {
+            pairs->partner[0][a[i + k].row] = b[j + k].row;
+            pairs->partner[1][b[j + k].row] = a[i + k].row;
+        }
+        i += a_run;
+        j += b_run;
+    }
+}

@@ -1,0 +1,60 @@
+/* Pairs of things from two sides, found in rounds of falling strictness: a round gives every thing
+ * a key, and things of both sides with equal keys become pairs. What is paired stays paired, so
+ * nothing is matched twice; later rounds see only what is left.
+ *
+ *     before  a b b c        keys of one round
+ *     after   a b d d
+ *             | |
+ *             pairs          with MV_PAIR_ANY the first b's too; with MV_PAIR_LONE not
+ *
+ * The same pairs come out when the sides are exchanged. */
+#ifndef MV_PAIRS_H
+#define MV_PAIRS_H
+
+#include "base/arena.h"
+#include "base/cursor.h"
+
+#define MV_NO_PARTNER UINT32_MAX
+#define MV_NO_KEY     0u /* as a key: this thing takes no part in the round */
+
+typedef struct {
+    uint32_t count[2];
+    uint32_t *partner[2]; /* [count] row of the other side, or MV_NO_PARTNER */
+    uint64_t *key[2];     /* [count] of the round at hand: the caller fills them */
+    struct mv_keyed *work[2];
+} mv_pairs;
+
+/* What to do with several things of one key; they are paired in the order of their rows. */
+typedef enum {
+    MV_PAIR_LONE, /* only where the key is alone on each side */
+    MV_PAIR_EVEN, /* only where it is as frequent on both sides */
+    MV_PAIR_ANY   /* as many as there are on the side with fewer */
+} mv_pair_rule;
+
+/* False when memory is out. */
+bool mv_pairs_init(mv_pairs *pairs, mv_arena *arena, uint32_t before, uint32_t after);
+
+/* One round over what has no partner yet; O(n log n). */
+void mv_pairs_round(mv_pairs *pairs, mv_pair_rule rule);
+
+/* Mixes `value` into a hash. */
+static inline uint64_t mv_pair_mix(uint64_t hash, uint64_t value)
+{
+    hash = (hash ^ value) * 0xff51afd7ed558ccdu;
+    return (hash ^ hash >> 32) * 0xc4ceb9fe1a85ec53u ^ hash >> 29;
+}
+
+static inline uint64_t mv_pair_mix_text(uint64_t hash, mv_span text)
+{
+    for (uint64_t i = 0; i < text.length; i++)
+        hash = (hash ^ text.data[i]) * 0x100000001b3u;
+    return mv_pair_mix(hash, text.length);
+}
+
+/* A hash as a key: never MV_NO_KEY. */
+static inline uint64_t mv_pair_key(uint64_t hash)
+{
+    return hash == MV_NO_KEY ? 1 : hash;
+}
+
+#endif

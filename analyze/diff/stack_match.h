@@ -1,0 +1,23 @@
+/* Which allocation sites of two traces are the same, although lines shift, paths differ and
+ * callers change. docs/diff.md explains the rounds.
+ *
+ * Groups (analyze/code/sites.h) are matched first, then the sites within matched groups. Every
+ * group and every site has at most one partner. The same answer, exchanged, comes out when the
+ * sides are exchanged; neither the order of rows nor the names of folders play a part. */
+#ifndef MV_STACK_MATCH_H
+#define MV_STACK_MATCH_H
+
+#include "analyze/code/sites.h"
+#include "analyze/diff/frame_match.h"
+
+typedef struct {
+    mv_frame_match frames;
+    uint32_t *group[2]; /* [sites.groups] partner on the other side, or MV_NO_ROW */
+    uint32_t *site[2];  /* [sites.count] likewise */
+} mv_stack_match;
+
+/* Side 0 is before, side 1 after. O(n log n). Fails only for want of memory. */
+mv_code mv_stacks_match(mv_arena *arena, const mv_trace *const trace[2],
+                        const mv_sites *const sites[2], mv_stack_match *out, mv_err *err);
+
+#endif

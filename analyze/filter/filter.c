@@ -1,0 +1,457 @@
+/* Reading a filter: from words to terms. */
+#include "analyze/filter/filter.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/peak/category.h"
+#include "base/size.h"
+
+typedef struct {
+    mv_arena *arena;
+    const char *text;
+    uint32_t at; /* byte of the text that is read next */
+    mv_filter *out;
+    char *why;
+} reading;
+
+static bool fail(reading *r, uint32_t at, const char *what)
+{
+    uint32_t characters = 1;
+
+    for (uint32_t i = 0; i < at; i++)
+        characters += ((unsigned char)r->text[i] & 0xc0) != 0x80;
+    r->out->bad_at = at;
+    snprintf(r->why, MV_FILTER_WHY, "at character %u: %s", characters, what);
+    return false;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool is_end(char c)
+{
+    return c == 0 || is_blank(c);
+}
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* ---- values ------------------------------------------------------------------------------ */
+
+/* What stands between quotation marks, or up to the next blank. */
+static bool take_word(reading *r, mv_span *word)
+{
+    uint32_t from = r->at;
+
+    if (r->text[r->at] != '"') {
+        while (!is_end(r->text[r->at]))
+            r->at++;
+        *word = (mv_span){(const uint8_t *)r->text + from, r->at - from};
+        return true;
+    }
+    do
+        r->at++;
+    while (r->text[r->at] && r->text[r->at] != '"');
+    if (r->text[r->at] == 0)
+        return fail(r, from, "the text that begins here has no closing quotation mark");
+    *word = (mv_span){(const uint8_t *)r->text + from + 1, r->at - from - 1};
+    r->at++;
+    if (!is_end(r->text[r->at]))
+        return fail(r, r->at, "expected a blank behind the quotation mark");
+    return true;
+}
+
+/* A word in small letters, for comparisons without case. */
+static bool take_text(reading *r, mv_filter_term *term)
+{
+    uint32_t from = r->at;
+    mv_span word;
+    char *copy;
+
+    if (!take_word(r, &word))
+        return false;
+    if (word.length == 0)
+        return fail(r, from, "there is nothing between the quotation marks");
+    copy = mv_arena_text(r->arena, (const char *)word.data, word.length);
+    if (!copy)
+        return fail(r, from, mv_code_text(MV_NOMEM));
+    for (uint64_t i = 0; i < word.length; i++)
+        copy[i] = lower(copy[i]);
+    term->text = copy;
+    term->length = (uint32_t)word.length;
+    return true;
+}
+
+/* "3", "0x7f12": all of the text up to `end`, which may be NULL. */
+static bool read_number(const char *text, uint64_t *out, const char **end)
+{
+    bool is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+    const char *digits = is_hex ? text + 2 : text;
+    uint64_t base = is_hex ? 16 : 10;
+
+    *out = 0;
+    for (*end = digits; isxdigit((unsigned char)**end); (*end)++) {
+        char c = lower(**end);
+        uint64_t digit = c >= 'a' ? (uint64_t)(c - 'a' + 10) : (uint64_t)(c - '0');
+        if (digit >= base || *out > (UINT64_MAX - digit) / base)
+            return false;
+        *out = *out * base + digit;
+    }
+    return *end > digits;
+}
+
+static bool read_whole(const char *text, uint64_t *out)
+{
+    const char *end;
+
+    return read_number(text, out, &end) && *end == 0;
+}
+
+static bool read_pool(const char *text, uint64_t pool[2])
+{
+    const char *comma;
+
+    return read_number(text, &pool[0], &comma) && *comma == ',' && read_whole(comma + 1, &pool[1]);
+}
+
+static bool is_category(const mv_filter_term *term)
+{
+    for (int i = 0; i < MV_CATEGORY_COUNT; i++)
+        if (strncmp(mv_category_name((mv_category)i), term->text, term->length) == 0)
+            return true;
+    return false;
+}
+
+/* ---- comparisons ------------------------------------------------------------------------- */
+
+typedef enum { LESS = 1, MORE = 2, EQUAL = 4 } comparison;
+
+static unsigned take_comparison(reading *r)
+{
+    unsigned found = 0;
+
+    if (r->text[r->at] == '<' || r->text[r->at] == '>')
+        found = r->text[r->at++] == '<' ? LESS : MORE;
+    if (r->text[r->at] == '=' || (!found && r->text[r->at] == ':')) {
+        found |= EQUAL;
+        r->at++;
+    }
+    return found;
+}
+
+static void set_range(mv_filter_term *term, unsigned how, uint64_t value)
+{
+    bool is_empty = (how == LESS && value == 0) || (how == MORE && value == UINT64_MAX);
+
+    term->least = how & LESS ? 0 : how & EQUAL ? value : value + 1;
+    term->most = how & MORE ? UINT64_MAX : how & EQUAL ? value : value - 1;
+    if (is_empty) {
+        term->least = 1;
+        term->most = 0;
+    }
+}
+
+/* ---- terms with a name ------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    mv_filter_kind kind;
+    bool is_compared;
+    const char *expected;
+} names[] = {
+    {"size", MV_FILTER_SIZE, true, "expected bytes behind size, such as size>64M"},
+    {"life", MV_FILTER_LIFE, true, "expected a number of events behind life, such as life<10"},
+    {"stream", MV_FILTER_STREAM, false, "expected a number behind stream, such as stream:0"},
+    {"pool", MV_FILTER_POOL, false, "expected an id behind pool, such as pool:1,0"},
+    {"addr", MV_FILTER_ADDR, false, "expected an address behind addr, such as addr:0x7f12000000"},
+    {"cat", MV_FILTER_CATEGORY, false,
+     "expected a category behind cat: parameter, gradient, optimizer_state, activation, "
+     "temporary, input, workspace, communication or unknown"},
+};
+enum { NAMES = sizeof names / sizeof *names };
+
+/* The row of a word such as "size>"; NAMES when it is none. */
+static int find_name(const char *text)
+{
+    int i = 0;
+
+    for (; i < NAMES; i++) {
+        size_t length = strlen(names[i].name);
+        if (strncmp(text, names[i].name, length) == 0 && text[length] &&
+            strchr("<>=:", text[length]))
+            break;
+    }
+    return i;
+}
+
+static bool read_value(mv_filter_term *term, unsigned how)
+{
+    uint64_t value = 0;
+    bool is_read = false;
+
+    switch (term->kind) {
+    case MV_FILTER_SIZE:
+        is_read = mv_size_parse(term->text, &value);
+        break;
+    case MV_FILTER_LIFE:
+    case MV_FILTER_STREAM:
+    case MV_FILTER_ADDR:
+        is_read = read_whole(term->text, &value);
+        break;
+    case MV_FILTER_POOL:
+        return read_pool(term->text, term->pool);
+    default:
+        return is_category(term);
+    }
+    set_range(term, how, value);
+    return is_read;
+}
+
+static bool take_named(reading *r, int name, mv_filter_term *term)
+{
+    uint32_t from = r->at;
+    unsigned how;
+
+    term->kind = (uint8_t)names[name].kind;
+    r->at += (uint32_t)strlen(names[name].name);
+    how = take_comparison(r);
+    if (how != EQUAL && !names[name].is_compared)
+        return fail(r, from, names[name].expected);
+    if (is_end(r->text[r->at]))
+        return fail(r, r->at, names[name].expected);
+    from = r->at;
+    return take_text(r, term) && (read_value(term, how) || fail(r, from, names[name].expected));
+}
+
+/* ---- regular expressions ----------------------------------------------------------------- */
+
+/* How large the C library makes an expression: it writes repetitions out, also nested ones, and
+ * would take all memory for ((a{99}){99}){99} or a hundred nested +. */
+typedef struct {
+    uint64_t parts[MV_FILTER_MOST_DEPTH + 1]; /* of each open group */
+    uint32_t depth;
+    uint64_t last; /* parts of what a repetition would repeat */
+} growth;
+
+static void add_parts(growth *g, uint64_t parts)
+{
+    g->last = parts;
+    g->parts[g->depth] += parts;
+}
+
+/* The end of the bracket expression that begins at `at`, or of the text. */
+static const char *behind_bracket(const char *at)
+{
+    at += at[1] == '^' ? 2 : 1;
+    if (*at == ']')
+        at++;
+    for (; *at && *at != ']'; at++)
+        if (*at == '[' && at[1] && strchr(".:=", at[1])) {
+            char sign = at[1];
+            at += 2;
+            while (*at && !(*at == sign && at[1] == ']'))
+                at++;
+            if (*at == 0)
+                return at;
+            at++;
+        }
+    return *at ? at + 1 : at;
+}
+
+/* "{2,5}": how often at most what stands before it is written out. */
+static uint64_t repeats(const char *brace)
+{
+    const char *end = brace + 1;
+    uint64_t least = 0, most = 0;
+
+    while (isdigit((unsigned char)*end) && least < UINT16_MAX)
+        least = least * 10 + (uint64_t)(*end++ - '0');
+    if (*end == ',')
+        end++;
+    while (isdigit((unsigned char)*end) && most < UINT16_MAX)
+        most = most * 10 + (uint64_t)(*end++ - '0');
+    return least + 1 > most ? least + 1 : most;
+}
+
+static const char *repeat(growth *g, const char *at)
+{
+    uint64_t times = *at == '+' ? 2 : *at == '{' ? repeats(at) : 1;
+
+    g->parts[g->depth] += g->last * (times - 1);
+    g->last *= times;
+    return at + 1;
+}
+
+/* Counts what stands at `at`; returns what follows, or NULL when it may not be. */
+static const char *count_part(growth *g, const char *at)
+{
+    uint64_t inner;
+
+    switch (*at) {
+    case '\\':
+        add_parts(g, 1);
+        /* Back-references are the one thing that is matched by trying everything. */
+        if (isdigit((unsigned char)at[1]))
+            return NULL;
+        return at[1] ? at + 2 : at + 1;
+    case '[':
+        add_parts(g, 1);
+        return behind_bracket(at);
+    case '(':
+        if (g->depth == MV_FILTER_MOST_DEPTH)
+            return NULL;
+        g->parts[++g->depth] = 1;
+        return at + 1;
+    case ')':
+        inner = g->parts[g->depth];
+        if (g->depth > 0)
+            g->depth--;
+        else
+            inner = 1;
+        add_parts(g, inner);
+        return at + 1;
+    case '*':
+    case '?':
+    case '+':
+    case '{':
+        return repeat(g, at);
+    default:
+        add_parts(g, 1);
+        return at + 1;
+    }
+}
+
+static bool is_modest(const char *pattern)
+{
+    growth g = {0};
+
+    while (*pattern) {
+        pattern = count_part(&g, pattern);
+        if (!pattern || g.parts[g.depth] > MV_FILTER_MOST_PARTS)
+            return false;
+    }
+    return true;
+}
+
+/* The closing '/': one that a blank or the end follows, and no '\' stands before. */
+static bool find_slash(const reading *r, uint32_t *end)
+{
+    for (*end = r->at + 1; r->text[*end]; (*end)++) {
+        if (r->text[*end] == '\\' && r->text[*end + 1])
+            (*end)++;
+        else if (r->text[*end] == '/' && is_end(r->text[*end + 1]))
+            return true;
+    }
+    return false;
+}
+
+static bool take_regex(reading *r, mv_filter_term *term)
+{
+    uint32_t from = r->at, end, length = 0;
+    char pattern[MV_FILTER_MOST_REGEX + 1], why[MV_FILTER_WHY - 32];
+    int status;
+
+    if (!find_slash(r, &end))
+        return fail(r, from,
+                    "the regular expression that begins here has no closing '/'; a path "
+                    "is put between quotation marks");
+    if (end - from - 1 > MV_FILTER_MOST_REGEX)
+        return fail(r, from, "the regular expression is longer than 1000 bytes");
+    for (uint32_t i = from + 1; i < end; i++)
+        if (r->text[i] != '\\' || r->text[i + 1] != '/')
+            pattern[length++] = r->text[i];
+        else
+            pattern[length++] = r->text[++i];
+    pattern[length] = 0;
+    if (length == 0)
+        return fail(r, from, "the regular expression is empty");
+    if (!is_modest(pattern))
+        return fail(r, from, "the regular expression repeats or nests too much, or refers back");
+    status = regcomp(&term->regex, pattern, REG_EXTENDED | REG_NOSUB);
+    if (status != 0) {
+        regerror(status, &term->regex, why, sizeof why);
+        return fail(r, from, why);
+    }
+    r->at = end + 1;
+    term->kind = MV_FILTER_REGEX;
+    return true;
+}
+
+/* ---- the whole --------------------------------------------------------------------------- */
+
+static bool is_word(const char *text, const char *word)
+{
+    size_t length = strlen(word);
+
+    return strncmp(text, word, length) == 0 && is_end(text[length]);
+}
+
+static bool take_term(reading *r, mv_filter_term *term)
+{
+    const char *text;
+    int name;
+
+    term->is_negated = r->text[r->at] == '-';
+    r->at += term->is_negated;
+    text = r->text + r->at;
+    if (is_end(*text))
+        return fail(r, r->at - 1, "expected a term behind the '-', without a blank");
+    name = find_name(text);
+    if (name < NAMES)
+        return take_named(r, name, term);
+    if (*text == '/')
+        return take_regex(r, term);
+    if (is_word(text, "leak")) {
+        term->kind = MV_FILTER_LEAK;
+        r->at += 4;
+        return true;
+    }
+    term->kind = MV_FILTER_TEXT;
+    return take_text(r, term);
+}
+
+static void note_needs(mv_filter *filter, const mv_filter_term *term)
+{
+    filter->has_stacks |= term->kind == MV_FILTER_TEXT || term->kind == MV_FILTER_REGEX;
+    filter->has_leaks |= term->kind == MV_FILTER_LEAK;
+    filter->has_categories |= term->kind == MV_FILTER_CATEGORY;
+}
+
+bool mv_filter_read(mv_arena *arena, const char *text, mv_filter *out, char why[MV_FILTER_WHY])
+{
+    reading r = {.arena = arena, .text = text, .out = out, .why = why};
+    bool is_good = true;
+
+    *out = (mv_filter){.terms = mv_push_array(arena, mv_filter_term, MV_FILTER_MOST_TERMS)};
+    if (strlen(text) >= UINT32_MAX || !out->terms)
+        return fail(&r, 0, mv_code_text(MV_NOMEM));
+    while (is_good) {
+        while (is_blank(text[r.at]))
+            r.at++;
+        if (text[r.at] == 0)
+            return true;
+        if (out->count == MV_FILTER_MOST_TERMS)
+            is_good = fail(&r, r.at, "these are more than 64 terms");
+        else
+            is_good = take_term(&r, &out->terms[out->count]);
+        if (is_good)
+            note_needs(out, &out->terms[out->count++]);
+    }
+    mv_filter_release(out);
+    return false;
+}
+
+void mv_filter_release(mv_filter *filter)
+{
+    for (uint32_t i = 0; i < filter->count; i++)
+        if (filter->terms[i].kind == MV_FILTER_REGEX)
+            regfree(&filter->terms[i].regex);
+    filter->count = 0;
+}

@@ -1,0 +1,317 @@
+/* Matching: frames, then stacks, then allocations. */
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/code/culprit.h"
+#include "analyze/filter/filter.h"
+#include "analyze/peak/category.h"
+
+static mv_code no_memory(mv_err *err)
+{
+    return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "filter");
+}
+
+static bool init_bits(mv_arena *arena, uint32_t rows, mv_filter_bits *bits)
+{
+    *bits = (mv_filter_bits){.rows = rows,
+                             .words = mv_push_array(arena, uint64_t, (uint64_t)rows / 64 + 1)};
+    return bits->words != NULL;
+}
+
+static void add_bit(mv_filter_bits *bits, uint32_t row)
+{
+    bits->words[row >> 6] |= UINT64_C(1) << (row & 63);
+    bits->matches++;
+}
+
+/* ---- frames ------------------------------------------------------------------------------ */
+
+/* A frame as text, and the same in small letters. */
+typedef struct {
+    char *text;  /* [MV_FILTER_MOST_FRAME + 1] */
+    char *lower; /* likewise */
+    size_t length;
+} frame_text;
+
+static void append(frame_text *f, mv_span part)
+{
+    size_t room = MV_FILTER_MOST_FRAME - f->length;
+    size_t length = part.length < room ? (size_t)part.length : room;
+
+    for (size_t i = 0; i < length; i++) {
+        char c = part.data[i] ? (char)part.data[i] : ' ';
+        f->text[f->length + i] = c;
+        f->lower[f->length + i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+    }
+    f->length += length;
+}
+
+static void append_text(frame_text *f, const char *text)
+{
+    append(f, (mv_span){(const uint8_t *)text, strlen(text)});
+}
+
+static void write_frame(const mv_trace *trace, uint32_t frame, frame_text *f)
+{
+    mv_string_id file = trace->frames.file[frame];
+    char line[24];
+
+    f->length = 0;
+    if (file.row != MV_NO_ROW) {
+        append(f, mv_string_span(trace, file));
+        append_text(f, ":");
+    }
+    if (trace->frames.line[frame] != MV_NO_LINE) {
+        snprintf(line, sizeof line, "%lld:", (long long)trace->frames.line[frame]);
+        append_text(f, line);
+    }
+    append(f, mv_string_span(trace, trace->frames.function[frame]));
+    f->text[f->length] = f->lower[f->length] = 0;
+}
+
+static bool frame_has(const frame_text *f, const mv_filter_term *term)
+{
+    if (term->kind == MV_FILTER_TEXT)
+        return memmem(f->lower, f->length, term->text, term->length) != NULL;
+    return regexec(&term->regex, f->text, 0, NULL, 0) == 0;
+}
+
+static bool is_on_stacks(const mv_filter_term *term)
+{
+    return term->kind == MV_FILTER_TEXT || term->kind == MV_FILTER_REGEX;
+}
+
+/* One bit for each term that the frame matches; NULL when memory is out. */
+static uint64_t *match_frames(mv_arena *arena, const mv_trace *trace, const mv_filter *filter)
+{
+    uint64_t *found = mv_push_array(arena, uint64_t, trace->frames.count);
+    frame_text f = {.text = mv_push_array(arena, char, MV_FILTER_MOST_FRAME + 1),
+                    .lower = mv_push_array(arena, char, MV_FILTER_MOST_FRAME + 1)};
+
+    if (!found || !f.text || !f.lower)
+        return NULL;
+    for (uint32_t i = 0; i < trace->frames.count; i++) {
+        write_frame(trace, i, &f);
+        for (uint32_t t = 0; t < filter->count; t++)
+            if (is_on_stacks(&filter->terms[t]) && frame_has(&f, &filter->terms[t]))
+                found[i] |= UINT64_C(1) << t;
+    }
+    return found;
+}
+
+/* ---- stacks ------------------------------------------------------------------------------ */
+
+static uint64_t terms_of_stack(const mv_trace *trace, const uint64_t *of_frame, uint32_t stack)
+{
+    uint64_t found = 0;
+    uint32_t count;
+    const mv_frame_id *frames = mv_stack_frames(trace, (mv_stack_id){stack}, &count);
+
+    for (uint32_t i = 0; i < count; i++)
+        found |= of_frame[frames[i].row];
+    return found;
+}
+
+mv_code mv_filter_stacks(mv_arena *arena, const mv_trace *trace, const mv_filter *filter,
+                         mv_filter_bits *out, mv_err *err)
+{
+    uint64_t asked = 0, negated = 0;
+    const uint64_t *of_frame = NULL;
+    mv_arena scratch;
+
+    if (!init_bits(arena, trace->stacks.count + 1, out))
+        return no_memory(err);
+    for (uint32_t t = 0; t < filter->count; t++)
+        if (is_on_stacks(&filter->terms[t])) {
+            asked |= UINT64_C(1) << t;
+            negated |= (uint64_t)filter->terms[t].is_negated << t;
+        }
+    mv_arena_init(&scratch, arena->budget);
+    if (asked)
+        of_frame = match_frames(&scratch, trace, filter);
+    for (uint32_t i = 0; i <= trace->stacks.count && (of_frame || !asked); i++)
+        if (((asked ? terms_of_stack(trace, of_frame, i) : 0) ^ negated) == asked)
+            add_bit(out, i);
+    mv_arena_release(&scratch);
+    return of_frame || !asked ? MV_OK : no_memory(err);
+}
+
+/* ---- allocations and segments ------------------------------------------------------------ */
+
+/* What the terms compare of an allocation or a segment. */
+typedef struct {
+    uint64_t addr, bytes, life, stream;
+    bool has_stream;
+    mv_pool_id pool;
+    bool is_leaked;
+    uint32_t category;
+} row_facts;
+
+typedef struct {
+    const mv_trace *trace;
+    const mv_lives *lives;
+    const mv_filter *filter;
+    mv_arena scratch;
+    mv_filter_bits stacks;
+    const uint8_t *is_leaked; /* NULL: no term asks */
+    mv_categories categories; /* name NULL: likewise */
+} matching;
+
+static bool is_of_category(const matching *m, uint32_t category, const mv_filter_term *term)
+{
+    return m->categories.name &&
+           strncmp(m->categories.name[category], term->text, term->length) == 0;
+}
+
+static bool is_in_pool(const mv_trace *trace, mv_pool_id pool, const uint64_t id[2])
+{
+    return pool.row < trace->pools.count && trace->pools.a[pool.row] == id[0] &&
+           trace->pools.b[pool.row] == id[1];
+}
+
+static bool is_within(const mv_filter_term *term, uint64_t value)
+{
+    return term->least <= value && value <= term->most;
+}
+
+static bool holds(const matching *m, const mv_filter_term *term, const row_facts *row)
+{
+    switch (term->kind) {
+    case MV_FILTER_SIZE:
+        return is_within(term, row->bytes);
+    case MV_FILTER_LIFE:
+        return is_within(term, row->life);
+    case MV_FILTER_STREAM:
+        return row->has_stream && is_within(term, row->stream);
+    case MV_FILTER_POOL:
+        return is_in_pool(m->trace, row->pool, term->pool);
+    case MV_FILTER_ADDR:
+        return term->least >= row->addr && term->least - row->addr < row->bytes;
+    case MV_FILTER_LEAK:
+        return row->is_leaked;
+    case MV_FILTER_CATEGORY:
+        return is_of_category(m, row->category, term);
+    default:
+        return true; /* on stacks: asked already */
+    }
+}
+
+static bool matches(const matching *m, mv_stack_id stack, const row_facts *row)
+{
+    uint32_t stacks = m->trace->stacks.count;
+
+    if (!mv_filter_has(&m->stacks, stack.row < stacks ? stack.row : stacks))
+        return false;
+    for (uint32_t t = 0; t < m->filter->count; t++) {
+        const mv_filter_term *term = &m->filter->terms[t];
+        if (!is_on_stacks(term) && holds(m, term, row) == term->is_negated)
+            return false;
+    }
+    return true;
+}
+
+/* Events from birth to end; what never ends lives longer than any number. */
+static uint64_t life_of(uint32_t birth, uint32_t end)
+{
+    if (end == MV_NEVER)
+        return UINT64_MAX;
+    return birth == MV_BEFORE ? end : end - birth;
+}
+
+static void set_stream(const matching *m, mv_stream_id stream, row_facts *row)
+{
+    row->has_stream = stream.row < m->trace->streams.count;
+    row->stream = row->has_stream ? m->trace->streams.value[stream.row] : 0;
+}
+
+static row_facts alloc_facts(const matching *m, uint32_t i)
+{
+    const mv_alloc_lives *a = &m->lives->allocs;
+    const mv_segment_lives *s = &m->lives->segments;
+    bool is_placed = a->segment[i] < s->count;
+    row_facts row = {.addr = a->addr[i],
+                     .bytes = a->block[i],
+                     .life = life_of(a->birth[i], a->freed[i]),
+                     .pool = is_placed ? s->pool[a->segment[i]] : MV_NO_POOL,
+                     .is_leaked = m->is_leaked && m->is_leaked[i],
+                     .category = m->categories.of_alloc ? m->categories.of_alloc[i] : 0};
+
+    if (a->birth[i] != MV_BEFORE)
+        set_stream(m, m->lives->events.stream[a->birth[i]], &row);
+    else if (is_placed)
+        set_stream(m, s->stream[a->segment[i]], &row);
+    return row;
+}
+
+static row_facts segment_facts(const matching *m, uint32_t i)
+{
+    const mv_segment_lives *s = &m->lives->segments;
+    row_facts row = {.addr = s->addr[i],
+                     .bytes = s->size[i],
+                     .life = life_of(s->birth[i], s->death[i]),
+                     .pool = s->pool[i]};
+
+    set_stream(m, s->stream[i], &row);
+    return row;
+}
+
+static mv_code prepare(matching *m, const mv_leaks *leaks, mv_err *err)
+{
+    mv_leaks found;
+    uint8_t *kinds;
+    mv_code code = mv_filter_stacks(&m->scratch, m->trace, m->filter, &m->stacks, err);
+
+    if (code == MV_OK && m->filter->has_leaks && !leaks) {
+        code = mv_leaks_find(&m->scratch, m->trace, m->lives, &found, err);
+        leaks = &found;
+    }
+    if (code == MV_OK && m->filter->has_leaks)
+        m->is_leaked = leaks->is_leaked;
+    if (code != MV_OK || !m->filter->has_categories)
+        return code;
+    kinds = mv_frame_kinds(&m->scratch, m->trace);
+    if (!kinds)
+        return no_memory(err);
+    return mv_categories_find(&m->scratch, m->trace, m->lives, kinds, NULL, &m->categories, err);
+}
+
+mv_code mv_filter_allocs(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                         const mv_leaks *leaks, const mv_filter *filter, mv_filter_bits *out,
+                         mv_err *err)
+{
+    matching m = {.trace = trace, .lives = lives, .filter = filter};
+    mv_code code;
+
+    if (!init_bits(arena, lives->allocs.count, out))
+        return no_memory(err);
+    mv_arena_init(&m.scratch, arena->budget);
+    code = prepare(&m, leaks, err);
+    for (uint32_t i = 0; code == MV_OK && i < lives->allocs.count; i++) {
+        row_facts row = alloc_facts(&m, i);
+        if (matches(&m, lives->allocs.stack[i], &row))
+            add_bit(out, i);
+    }
+    mv_arena_release(&m.scratch);
+    return code;
+}
+
+mv_code mv_filter_segments(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                           const mv_filter *filter, mv_filter_bits *out, mv_err *err)
+{
+    matching m = {.trace = trace, .lives = lives, .filter = filter};
+    mv_code code;
+
+    if (!init_bits(arena, lives->segments.count, out))
+        return no_memory(err);
+    if (filter->has_leaks || filter->has_categories)
+        return MV_OK;
+    mv_arena_init(&m.scratch, arena->budget);
+    code = mv_filter_stacks(&m.scratch, trace, filter, &m.stacks, err);
+    for (uint32_t i = 0; code == MV_OK && i < lives->segments.count; i++) {
+        row_facts row = segment_facts(&m, i);
+        if (matches(&m, lives->segments.stack[i], &row))
+            add_bit(out, i);
+    }
+    mv_arena_release(&m.scratch);
+    return code;
+}

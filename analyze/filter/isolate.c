@@ -1,0 +1,152 @@
+#include "analyze/filter/isolate.h"
+
+static mv_code no_memory(mv_err *err)
+{
+    return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "a part of the allocations");
+}
+
+/* ---- a table of some rows ---------------------------------------------------------------- */
+
+static bool push_columns(mv_arena *arena, mv_alloc_lives *a)
+{
+    a->addr = mv_push_array(arena, uint64_t, a->count);
+    a->requested = mv_push_array(arena, uint64_t, a->count);
+    a->block = mv_push_array(arena, uint64_t, a->count);
+    a->stack = mv_push_array(arena, mv_stack_id, a->count);
+    a->birth = mv_push_array(arena, uint32_t, a->count);
+    a->freed = mv_push_array(arena, uint32_t, a->count);
+    a->completed = mv_push_array(arena, uint32_t, a->count);
+    a->segment = mv_push_array(arena, uint32_t, a->count);
+    a->inexact = mv_push_array(arena, uint8_t, a->count);
+    return a->addr && a->requested && a->block && a->stack && a->birth && a->freed &&
+           a->completed && a->segment && a->inexact;
+}
+
+static void copy_row(const mv_alloc_lives *from, uint32_t row, mv_alloc_lives *to, uint32_t as)
+{
+    to->addr[as] = from->addr[row];
+    to->requested[as] = from->requested[row];
+    to->block[as] = from->block[row];
+    to->stack[as] = from->stack[row];
+    to->birth[as] = from->birth[row];
+    to->freed[as] = from->freed[row];
+    to->completed[as] = from->completed[row];
+    to->segment[as] = from->segment[row];
+    to->inexact[as] = from->inexact[row];
+    to->preexisting += row < from->preexisting;
+}
+
+static bool is_of_segments(uint8_t action)
+{
+    return action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_FREE ||
+           action == MV_ACTION_SEGMENT_MAP || action == MV_ACTION_SEGMENT_UNMAP;
+}
+
+/* `as` has the new row of each old one. */
+static bool renumber_events(mv_arena *arena, const mv_lives *lives, const uint32_t *as,
+                            mv_lives *out)
+{
+    const mv_events *e = &lives->events;
+
+    if (!lives->alloc_of)
+        return true;
+    out->alloc_of = mv_push_array(arena, uint32_t, e->count);
+    if (!out->alloc_of)
+        return false;
+    for (uint32_t i = 0; i < e->count; i++) {
+        uint32_t row = lives->alloc_of[i];
+        if (row != MV_NO_ROW && !is_of_segments(e->action[i]))
+            row = as[row];
+        out->alloc_of[i] = row;
+    }
+    return true;
+}
+
+mv_code mv_isolate_lives(mv_arena *arena, const mv_lives *lives, const mv_filter_bits *kept,
+                         mv_lives *out, mv_err *err)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    uint32_t *as, count = 0;
+    mv_arena scratch;
+    bool is_done;
+
+    *out = *lives;
+    out->allocs = (mv_alloc_lives){.count = kept->matches};
+    mv_arena_init(&scratch, arena->budget);
+    as = mv_push_array(&scratch, uint32_t, a->count);
+    is_done = as && push_columns(arena, &out->allocs);
+    for (uint32_t i = 0; is_done && i < a->count; i++) {
+        as[i] = MV_NO_ROW;
+        if (!mv_filter_has(kept, i))
+            continue;
+        copy_row(a, i, &out->allocs, count);
+        as[i] = count++;
+    }
+    is_done = is_done && renumber_events(arena, lives, as, out);
+    mv_arena_release(&scratch);
+    return is_done ? MV_OK : no_memory(err);
+}
+
+uint8_t *mv_isolate_marks(mv_arena *arena, const mv_filter_bits *kept, const uint8_t *marks)
+{
+    uint8_t *out = mv_push_array(arena, uint8_t, kept->matches);
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; out && i < kept->rows; i++)
+        if (mv_filter_has(kept, i))
+            out[count++] = marks[i];
+    return out;
+}
+
+/* ---- the largest ------------------------------------------------------------------------- */
+
+static bool is_in_window(const mv_alloc_lives *a, uint32_t row, uint32_t from, uint32_t to)
+{
+    bool begins = a->birth[row] == MV_BEFORE || a->birth[row] < to;
+
+    return begins && a->block[row] > 0 && a->freed[row] >= from;
+}
+
+/* The size of the last row that is among the `top` largest, found byte by byte from the highest;
+ * *larger is how many rows are larger. 0 when there are not so many. */
+static uint64_t least_of_top(const mv_alloc_lives *a, uint32_t from, uint32_t to, uint32_t top,
+                             uint32_t *larger)
+{
+    uint64_t found = 0;
+
+    *larger = 0;
+    for (int shift = 56; shift >= 0; shift -= 8) {
+        uint32_t rows[256] = {0}, byte = 255;
+        for (uint32_t i = 0; i < a->count; i++)
+            if ((shift == 56 || a->block[i] >> (shift + 8) == found >> (shift + 8)) &&
+                is_in_window(a, i, from, to))
+                rows[a->block[i] >> shift & 255]++;
+        while (byte > 0 && *larger + rows[byte] < top)
+            *larger += rows[byte--];
+        found |= (uint64_t)byte << shift;
+    }
+    return found;
+}
+
+mv_code mv_isolate_largest(mv_arena *arena, const mv_lives *lives, uint32_t from, uint32_t to,
+                           uint32_t top, mv_filter_bits *out, mv_err *err)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    uint32_t larger, equal;
+    uint64_t least = least_of_top(a, from, to, top, &larger);
+
+    *out = (mv_filter_bits){.rows = a->count,
+                            .words = mv_push_array(arena, uint64_t, (uint64_t)a->count / 64 + 1)};
+    if (!out->words)
+        return no_memory(err);
+    equal = top > larger ? top - larger : 0;
+    for (uint32_t i = 0; i < a->count; i++) {
+        bool is_equal = a->block[i] == least && equal > 0;
+        if (!is_in_window(a, i, from, to) || (a->block[i] <= least && !is_equal))
+            continue;
+        equal -= is_equal;
+        out->words[i >> 6] |= UINT64_C(1) << (i & 63);
+        out->matches++;
+    }
+    return MV_OK;
+}

@@ -1,0 +1,187 @@
+#include "analyze/flame/flame.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analyze/lives/alive.h"
+
+static int by_place(const mv_flame_row *x, const mv_flame_row *y)
+{
+    if (x->segment != y->segment)
+        return x->segment < y->segment ? -1 : 1;
+    return (x->part > y->part) - (x->part < y->part);
+}
+
+static int by_stack(const void *a, const void *b)
+{
+    const mv_flame_row *x = a, *y = b;
+    int place = by_place(x, y);
+
+    return place ? place : (x->stack.row > y->stack.row) - (x->stack.row < y->stack.row);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    const mv_flame_row *x = a, *y = b;
+    int place = by_place(x, y);
+
+    if (place)
+        return place;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    return by_stack(a, b);
+}
+
+/* Sums rows of one place and stack. */
+static void merge(mv_flame *flame)
+{
+    uint32_t count = 0;
+
+    qsort(flame->rows, flame->count, sizeof *flame->rows, by_stack);
+    for (uint32_t i = 0; i < flame->count; i++) {
+        if (count > 0 && by_stack(&flame->rows[count - 1], &flame->rows[i]) == 0) {
+            flame->rows[count - 1].bytes += flame->rows[i].bytes;
+            flame->rows[count - 1].blocks += flame->rows[i].blocks;
+        } else {
+            flame->rows[count++] = flame->rows[i];
+        }
+    }
+    flame->count = count;
+    qsort(flame->rows, flame->count, sizeof *flame->rows, by_bytes);
+}
+
+static mv_stack_id shown_stack(const mv_lives *lives, const mv_sites *sites, uint32_t alloc)
+{
+    mv_stack_id stack = lives->allocs.stack[alloc];
+
+    return sites ? sites->stack[mv_site_of(sites, stack)] : stack;
+}
+
+mv_code mv_flame_memory(mv_arena *arena, const mv_lives *lives, uint32_t event,
+                        const mv_sites *sites, mv_flame *out, mv_err *err)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    mv_arena scratch;
+    mv_alive alive;
+    mv_code code;
+
+    *out = (mv_flame){0};
+    mv_arena_init(&scratch, arena->budget);
+    code = mv_alive_allocs(&scratch, lives, event, MV_ALIVE_ALLOCATED, &alive, err);
+    if (code == MV_OK) {
+        out->rows = mv_push_array(arena, mv_flame_row, alive.count);
+        if (!out->rows)
+            code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u living rows", alive.count);
+    }
+    for (uint32_t i = 0; code == MV_OK && i < alive.count; i++) {
+        uint32_t row = alive.row[i];
+        out->rows[out->count++] = (mv_flame_row){MV_NO_ROW, shown_stack(lives, sites, row), 1,
+                                                 MV_FLAME_ALLOCATED, a->block[row]};
+    }
+    mv_arena_release(&scratch);
+    if (code == MV_OK)
+        merge(out);
+    return code;
+}
+
+static mv_flame_row other(mv_flame_row row)
+{
+    row.part = MV_FLAME_OTHER;
+    row.stack = MV_NO_STACK;
+    return row;
+}
+
+static mv_flame_row row_of_piece(const mv_lives *lives, uint32_t event, const mv_sites *sites,
+                                 const uint8_t *is_other, const mv_heap_map *map, uint32_t segment,
+                                 uint32_t piece)
+{
+    uint32_t alloc = map->piece_row[piece];
+    mv_flame_row row = {segment, MV_NO_STACK, 1, MV_FLAME_FREE, map->piece_size[piece]};
+
+    if (alloc == MV_NO_ROW)
+        return row;
+    row.stack = shown_stack(lives, sites, alloc);
+    row.part = mv_alloc_is_allocated(lives, alloc, event) ? MV_FLAME_ALLOCATED : MV_FLAME_PENDING;
+    return row.part == MV_FLAME_ALLOCATED && is_other && is_other[alloc] ? other(row) : row;
+}
+
+mv_code mv_flame_segments(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                          uint32_t event, const mv_sites *sites, const uint8_t *is_other,
+                          mv_flame *out, mv_err *err)
+{
+    mv_arena scratch;
+    mv_heap heap;
+    mv_code code;
+
+    *out = (mv_flame){0};
+    mv_arena_init(&scratch, arena->budget);
+    code = mv_heap_init(&scratch, trace, lives, &heap, err);
+    if (code == MV_OK) {
+        mv_heap_advance(&heap, event);
+        code = mv_heap_map_make(arena, &heap, &out->map, err);
+    }
+    mv_arena_release(&scratch);
+    if (code != MV_OK)
+        return code;
+    out->rows = mv_push_array(arena, mv_flame_row, out->map.first_piece[out->map.count]);
+    if (!out->rows)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "pieces of segments");
+    for (uint32_t s = 0; s < out->map.count; s++)
+        for (uint32_t i = out->map.first_piece[s]; i < out->map.first_piece[s + 1]; i++)
+            out->rows[out->count++] = row_of_piece(lives, event, sites, is_other, &out->map, s, i);
+    merge(out);
+    return MV_OK;
+}
+
+static int most_allocated_first(const void *a, const void *b)
+{
+    const mv_flame_row *x = a, *y = b;
+    bool is_x = x->part == MV_FLAME_ALLOCATED, is_y = y->part == MV_FLAME_ALLOCATED;
+
+    if (is_x != is_y)
+        return is_x ? -1 : 1;
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    return by_stack(a, b);
+}
+
+void mv_flame_keep_top(mv_flame *flame, uint32_t top)
+{
+    qsort(flame->rows, flame->count, sizeof *flame->rows, most_allocated_first);
+    for (uint32_t i = top; i < flame->count; i++)
+        if (flame->rows[i].part == MV_FLAME_ALLOCATED)
+            flame->rows[i] = other(flame->rows[i]);
+    merge(flame);
+}
+
+uint32_t mv_flame_prefix(const mv_trace *trace, const mv_lives *lives, const mv_flame *flame,
+                         const mv_flame_row *row, char text[MV_FLAME_PREFIX][MV_FLAME_TEXT])
+{
+    static const char *const parts[] = {"(allocated)", "(waiting for a stream)", "(free)",
+                                        "(other allocations)"};
+    const mv_segment_lives *s = &lives->segments;
+    const mv_pools *pools = &trace->pools;
+    mv_pool_id pool;
+    uint32_t segment;
+
+    if (row->segment == MV_NO_ROW && row->part != MV_FLAME_OTHER)
+        return 0;
+    if (row->segment == MV_NO_ROW) {
+        snprintf(text[0], MV_FLAME_TEXT, "%s", parts[row->part]);
+        return 1;
+    }
+    segment = flame->map.segment[row->segment];
+    pool = s->pool[segment].row == MV_NO_ROW ? MV_DEFAULT_POOL : s->pool[segment];
+    snprintf(text[0], MV_FLAME_TEXT, "%ssegment 0x%llx of %llu bytes",
+             s->is_expandable[segment] ? "expandable " : "",
+             (unsigned long long)flame->map.addr[row->segment],
+             (unsigned long long)flame->map.size[row->segment]);
+    snprintf(text[1], MV_FLAME_TEXT, "%s pool (%llu, %llu)",
+             mv_segment_kind_name((mv_segment_kind)s->kind[segment]),
+             (unsigned long long)(pool.row < pools->count ? pools->a[pool.row] : 0),
+             (unsigned long long)(pool.row < pools->count ? pools->b[pool.row] : 0));
+    snprintf(text[2], MV_FLAME_TEXT, "stream %llu",
+             (unsigned long long)trace->streams.value[s->stream[segment].row]);
+    snprintf(text[3], MV_FLAME_TEXT, "%s", parts[row->part]);
+    return MV_FLAME_PREFIX;
+}

@@ -1,0 +1,249 @@
+#include "analyze/flame/flame_tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "parse/model/intern.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { LABEL_SIZE = 512 };
+
+typedef struct {
+    mv_arena *arena; /* of the tree */
+    mv_arena scratch;
+    const mv_trace *trace;
+    const uint8_t *kinds;
+    bool all_frames;
+    mv_flame_tree_opts opts;
+    mv_flame_tree *tree;
+    uint32_t capacity;
+    mv_intern by_step; /* nodes by their parent and label */
+    mv_intern by_text; /* labels */
+    const char **labels;
+    uint32_t label_count, label_capacity;
+    uint32_t *label_of_frame; /* [frames.count] label, + 1 */
+    uint32_t *label_of_node;  /* [capacity] */
+} planter;
+
+/* One more row in `*rows`. */
+static bool reserve(mv_arena *arena, void *rows, uint32_t count, uint32_t *capacity, uint64_t size)
+{
+    uint64_t more = (uint64_t)*capacity + *capacity / 2 + 256;
+    void *grown;
+
+    if (count < *capacity)
+        return true;
+    grown = more < UINT32_MAX ? mv_arena_grow(arena, *(void **)rows, more * size) : NULL;
+    if (!grown)
+        return false;
+    *(void **)rows = grown;
+    *capacity = (uint32_t)more;
+    return true;
+}
+
+/* The number of a text, from 1; 0 when memory is out. */
+static uint32_t label_number(planter *p, const char *text)
+{
+    size_t length = strlen(text);
+    uint64_t hash = XXH3_64bits(text, length);
+
+    for (mv_probe at = mv_intern_start(&p->by_text, hash); mv_intern_next(&p->by_text, &at);)
+        if (strcmp(p->labels[at.row], text) == 0)
+            return at.row + 1;
+    if (!reserve(&p->scratch, &p->labels, p->label_count, &p->label_capacity, sizeof *p->labels))
+        return 0;
+    p->labels[p->label_count] = mv_arena_text(p->arena, text, length);
+    if (!p->labels[p->label_count] || !mv_intern_add(&p->by_text, hash, p->label_count))
+        return 0;
+    return ++p->label_count;
+}
+
+static uint32_t frame_label(planter *p, mv_frame_id frame)
+{
+    char label[LABEL_SIZE];
+
+    if (p->label_of_frame[frame.row] == 0)
+        p->label_of_frame[frame.row] =
+            label_number(p, mv_frame_label(p->trace, frame, label, sizeof label));
+    return p->label_of_frame[frame.row];
+}
+
+static bool add_node(planter *p, uint32_t label, mv_flame_node node)
+{
+    uint32_t capacity = p->capacity;
+
+    if (!reserve(p->arena, &p->tree->nodes, p->tree->count, &p->capacity, sizeof node))
+        return false;
+    if (p->capacity > capacity) {
+        uint32_t *grown =
+            mv_arena_grow(&p->scratch, p->label_of_node, p->capacity * sizeof *p->label_of_node);
+        if (!grown)
+            return false;
+        p->label_of_node = grown;
+    }
+    p->label_of_node[p->tree->count] = label;
+    p->tree->nodes[p->tree->count++] = node;
+    if (node.depth > p->tree->depth)
+        p->tree->depth = node.depth;
+    return true;
+}
+
+/* Adds a row to the child of `*at` with that label, and goes there. */
+static bool step(planter *p, uint32_t *at, uint32_t label, mv_flame_node node,
+                 const mv_flame_row *row)
+{
+    uint64_t hash = mv_mix(*at, label);
+    uint32_t child = MV_NO_ROW;
+
+    if (label == 0)
+        return false;
+    for (mv_probe probe = mv_intern_start(&p->by_step, hash);
+         child == MV_NO_ROW && mv_intern_next(&p->by_step, &probe);)
+        if (p->tree->nodes[probe.row].parent == *at && p->label_of_node[probe.row] == label)
+            child = probe.row;
+    if (child == MV_NO_ROW) {
+        child = p->tree->count;
+        node.parent = *at;
+        node.depth = p->tree->nodes[*at].depth + 1;
+        node.label = p->labels[label - 1];
+        if (!add_node(p, label, node) || !mv_intern_add(&p->by_step, hash, child))
+            return false;
+    }
+    p->tree->nodes[child].bytes += row->bytes;
+    p->tree->nodes[child].blocks += row->blocks;
+    *at = child;
+    return true;
+}
+
+static bool add_stack(planter *p, uint32_t *at, const mv_flame_row *row)
+{
+    uint32_t count, shown = 0;
+    const mv_frame_id *frames = mv_stack_frames(p->trace, row->stack, &count);
+    char label[LABEL_SIZE];
+
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t i = p->opts.is_inverted ? k : count - 1 - k;
+        if (!p->all_frames && !mv_frame_is_shown(p->trace, p->kinds, row->stack, i))
+            continue;
+        if (!step(p, at, frame_label(p, frames[i]),
+                  (mv_flame_node){.kind = MV_FLAME_FRAME, .frame = frames[i]}, row))
+            return false;
+        shown++;
+    }
+    if (shown > 0)
+        return true;
+    mv_culprit_label(p->trace, p->kinds, row->stack, label, sizeof label);
+    return step(p, at, label_number(p, label),
+                (mv_flame_node){.kind = MV_FLAME_NO_FRAME, .frame = MV_NO_FRAME}, row);
+}
+
+static bool add_row(planter *p, const mv_lives *lives, const mv_flame *flame,
+                    const mv_flame_row *row)
+{
+    char prefix[MV_FLAME_PREFIX][MV_FLAME_TEXT];
+    uint32_t count = mv_flame_prefix(p->trace, lives, flame, row, prefix), at = 0;
+
+    p->tree->nodes[0].bytes += row->bytes;
+    p->tree->nodes[0].blocks += row->blocks;
+    for (uint32_t i = 0; i < count; i++) {
+        mv_flame_node node = {.kind = i + 1 < count ? MV_FLAME_PLACE : MV_FLAME_STATE,
+                              .part = row->part,
+                              .frame = MV_NO_FRAME};
+        if (!step(p, &at, label_number(p, prefix[i]), node, row))
+            return false;
+    }
+    if (row->part == MV_FLAME_FREE || row->part == MV_FLAME_OTHER)
+        return true;
+    if (row->stack.row == MV_NO_ROW)
+        p->tree->unrecorded += row->bytes;
+    return add_stack(p, &at, row);
+}
+
+/* Least bytes first, so that linking from the front puts most bytes in front. */
+static int least_first(const void *left, const void *right, void *nodes)
+{
+    const mv_flame_node *a = (const mv_flame_node *)nodes + *(const uint32_t *)left;
+    const mv_flame_node *b = (const mv_flame_node *)nodes + *(const uint32_t *)right;
+    int order;
+
+    if (a->bytes != b->bytes)
+        return a->bytes < b->bytes ? -1 : 1;
+    order = strcmp(b->label, a->label);
+    return order ? order : (a < b) - (a > b);
+}
+
+static bool link_children(planter *p)
+{
+    mv_flame_tree *tree = p->tree;
+    uint32_t *order = mv_push_array(&p->scratch, uint32_t, tree->count);
+
+    if (!order)
+        return false;
+    for (uint32_t i = 0; i < tree->count; i++)
+        order[i] = i;
+    qsort_r(order, tree->count, sizeof *order, least_first, tree->nodes);
+    for (uint32_t i = 0; i < tree->count; i++) {
+        mv_flame_node *node = &tree->nodes[order[i]];
+        if (node->parent == MV_NO_ROW)
+            continue;
+        node->next = tree->nodes[node->parent].child;
+        tree->nodes[node->parent].child = order[i];
+    }
+    return true;
+}
+
+static void weigh_blocks(mv_flame_tree *tree)
+{
+    for (uint32_t i = 0; i < tree->count; i++) {
+        uint64_t bytes = tree->nodes[i].bytes;
+        tree->nodes[i].bytes = tree->nodes[i].blocks;
+        tree->nodes[i].blocks = bytes;
+    }
+}
+
+static bool plant(planter *p, const mv_lives *lives, const mv_flame *flame)
+{
+    p->label_of_frame = mv_push_array(&p->scratch, uint32_t, p->trace->frames.count);
+    if (!p->label_of_frame || !add_node(p, 0,
+                                        (mv_flame_node){.parent = MV_NO_ROW,
+                                                        .kind = MV_FLAME_ROOT,
+                                                        .frame = MV_NO_FRAME,
+                                                        .label = "all"}))
+        return false;
+    for (uint32_t i = 0; i < flame->count; i++)
+        if (flame->rows[i].bytes > 0 && !add_row(p, lives, flame, &flame->rows[i]))
+            return false;
+    if (p->opts.by_blocks)
+        weigh_blocks(p->tree);
+    return link_children(p);
+}
+
+mv_code mv_flame_tree_make(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                           const mv_flame *flame, const mv_sites *sites, const uint8_t *kinds,
+                           mv_flame_tree *out, mv_err *err)
+{
+    return mv_flame_tree_make_as(arena, trace, lives, flame, sites, kinds, (mv_flame_tree_opts){0},
+                                 out, err);
+}
+
+mv_code mv_flame_tree_make_as(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                              const mv_flame *flame, const mv_sites *sites, const uint8_t *kinds,
+                              mv_flame_tree_opts opts, mv_flame_tree *out, mv_err *err)
+{
+    planter p = {.arena = arena,
+                 .trace = trace,
+                 .kinds = kinds,
+                 .all_frames = !sites,
+                 .opts = opts,
+                 .tree = out};
+    bool is_done;
+
+    *out = (mv_flame_tree){0};
+    mv_arena_init(&p.scratch, arena->budget);
+    p.by_step.arena = p.by_text.arena = &p.scratch;
+    is_done = plant(&p, lives, flame);
+    mv_arena_release(&p.scratch);
+    return is_done ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "flame graph");
+}

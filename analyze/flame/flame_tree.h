@@ -1,0 +1,57 @@
+/* A flame's rows as a tree: each node is the sum of all rows that begin alike.
+ *
+ *     main;step;forward 4      all 7 ── main 7 ─┬─ step 6 ─┬─ forward 4
+ *     main;step         2                       │          └─ (2 end here)
+ *     main;save         1                       └─ save 1
+ *
+ * Frames with the same label are one node below the same parent, as they are in folded stacks. */
+#ifndef MV_FLAME_TREE_H
+#define MV_FLAME_TREE_H
+
+#include "analyze/flame/flame.h"
+
+typedef enum {
+    MV_FLAME_ROOT,
+    MV_FLAME_PLACE, /* a segment, its pool, its stream: `segments` alone */
+    MV_FLAME_STATE, /* (allocated), (waiting for a stream), (free): likewise; (other allocations) */
+    MV_FLAME_FRAME,
+    MV_FLAME_NO_FRAME /* in place of a stack that has none to show */
+} mv_flame_node_kind;
+
+typedef struct {
+    uint32_t parent;   /* a row before this one; MV_NO_ROW: the root, which is row 0 */
+    uint32_t child;    /* its child with most bytes; 0: none */
+    uint32_t next;     /* the parent's next child, with as many bytes or fewer; 0: none */
+    uint32_t depth;    /* 0: the root */
+    uint8_t kind;      /* mv_flame_node_kind */
+    uint8_t part;      /* mv_flame_part of MV_FLAME_STATE */
+    mv_frame_id frame; /* of MV_FLAME_FRAME: the first with this label */
+    const char *label;
+    uint64_t bytes;  /* of all rows through here */
+    uint64_t blocks; /* likewise */
+} mv_flame_node;
+
+typedef struct {
+    uint32_t count; /* at least 1 */
+    mv_flame_node *nodes;
+    uint32_t depth;      /* of the deepest */
+    uint64_t unrecorded; /* bytes in use whose stack was not recorded */
+} mv_flame_tree;
+
+/* `sites` as the flame was found: NULL shows all frames. `kinds` from mv_frame_kinds. Rows without
+ * bytes leave no node. O(frames of the rows, sorted). Fails only for want of memory or rows. */
+mv_code mv_flame_tree_make(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                           const mv_flame *flame, const mv_sites *sites, const uint8_t *kinds,
+                           mv_flame_tree *out, mv_err *err);
+
+typedef struct {
+    bool is_inverted; /* innermost frames below the root: what calls lead to them hangs from them */
+    bool by_blocks;   /* `bytes` of every node are its pieces and `blocks` its bytes, so that the
+                       * order and the widths are those of pieces */
+} mv_flame_tree_opts;
+
+mv_code mv_flame_tree_make_as(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                              const mv_flame *flame, const mv_sites *sites, const uint8_t *kinds,
+                              mv_flame_tree_opts opts, mv_flame_tree *out, mv_err *err);
+
+#endif

@@ -1,0 +1,192 @@
+#include "analyze/fragmentation/fragmentation.h"
+
+#include <stdlib.h>
+
+#include "analyze/fragmentation/fragmentation_advice.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+/* What the allocator may take beyond the need before it is called fragmented: a few large
+ * segments that requests below 10 MiB share, partly filled (docs/fragmentation.md). */
+#define SLACK       (80 * MIB)
+#define SLACK_SHARE 20 /* and one part in so many of what was needed */
+#define LEAST_WASTE (32 * MIB)
+
+typedef struct {
+    mv_arena *arena;
+    const mv_trace *trace;
+    const mv_lives *lives;
+    const mv_sites *sites;
+    mv_arena scratch; /* of the heap, which is as large as the trace */
+    mv_heap heap;
+    mv_fragmentation *out;
+} inquiry;
+
+/* ---- the moment -------------------------------------------------------------------------- */
+
+/* Where most was taken. When all of that was there before the first event, so that the trace does
+ * not show why, rather where most was in use: holes that are left then are holes at all times. */
+static mv_code find_moment(inquiry *q, mv_fragmentation_opts opts, mv_err *err)
+{
+    const mv_demand *d = &q->out->growths.demand;
+    bool is_old = q->lives->history != MV_HISTORY_COMPLETE && d->taken <= d->before;
+    mv_moment_ask ask = {.kind = is_old ? MV_MOMENT_PEAK : MV_MOMENT_BEHIND,
+                         .event = d->taken_event,
+                         .window = opts.window};
+
+    q->out->chosen = opts.at == NULL;
+    if (!opts.at)
+        return mv_moment_find(q->arena, q->lives, ask, &q->out->at, err);
+    q->out->at = *opts.at;
+    return MV_OK;
+}
+
+/* ---- domains ----------------------------------------------------------------------------- */
+
+static bool list_domains(inquiry *q)
+{
+    const mv_domains *d = &q->heap.domains;
+    mv_fragmentation *out = q->out;
+    uint64_t *whole = mv_push_array(q->arena, uint64_t, d->count);
+
+    out->domains = mv_push_array(q->arena, mv_domain_report, d->count);
+    if (!whole || !out->domains)
+        return false;
+    for (uint32_t i = 0; i < out->map.count; i++)
+        whole[d->of_segment[out->map.segment[i]]] += out->map.whole[i];
+    for (uint32_t i = 0; i < d->count; i++) {
+        mv_heap_sums bytes = mv_heap_domain(&q->heap, i);
+        mv_domain_report *row = &out->domains[out->domain_count];
+        out->whole += whole[i];
+        if (bytes.reserved == 0)
+            continue;
+        *row = (mv_domain_report){i, d->kind[i], d->pool[i], d->stream[i], bytes, whole[i], 0};
+        row->largest = mv_holes_largest(&q->heap.now, (mv_domain_span){i, i + 1});
+        if (row->largest > out->largest)
+            out->largest = row->largest;
+        out->domain_count++;
+    }
+    out->stranded = out->bytes.free - out->whole;
+    return true;
+}
+
+/* ---- the verdict ------------------------------------------------------------------------- */
+
+/* A heap from before the first event has a past that the trace does not show: what it held then
+ * may well have been needed. */
+static uint64_t needed_by(const inquiry *q)
+{
+    const mv_demand *d = &q->out->demand;
+
+    if (q->lives->history != MV_HISTORY_COMPLETE && d->before > d->needed)
+        return d->before;
+    return d->needed;
+}
+
+static bool is_far_beyond(uint64_t beyond, uint64_t needed)
+{
+    if (beyond > SLACK + needed / SLACK_SHARE)
+        return true;
+    return beyond > LEAST_WASTE && beyond > needed / 2;
+}
+
+/* Whether segments in use are mostly holes. Between the steps of a healthy run they may be, since
+ * the next step fills them; so it counts only where the trace does not show what was needed. */
+static bool is_hollow(const inquiry *q)
+{
+    const mv_fragmentation *f = q->out;
+
+    return q->lives->history != MV_HISTORY_COMPLETE && f->stranded > SLACK &&
+           f->stranded > f->bytes.allocated + f->bytes.pending;
+}
+
+static void decide(inquiry *q)
+{
+    mv_fragmentation *f = q->out;
+    uint64_t needed = needed_by(q), taken;
+    bool is_far;
+
+    f->failed = f->at.event == f->demand.taken_event ? f->demand.failed : 0;
+    taken = f->bytes.reserved + f->failed;
+    f->beyond = taken > needed ? taken - needed : 0;
+    f->over_plain = f->bytes.reserved > f->bytes.allocated &&
+                    f->bytes.reserved - f->bytes.allocated > f->bytes.allocated / 2;
+    is_far = is_far_beyond(f->beyond, needed);
+    f->fragmented = is_far || is_hollow(q);
+    f->is_known =
+        f->fragmented ||
+        !is_far_beyond(taken > f->demand.needed ? taken - f->demand.needed : 0, f->demand.needed);
+    if (!f->is_known)
+        f->why = q->lives->events.count == 0
+                     ? "whether what is free was needed at another moment is unknown: the file has "
+                       "no history (torch.cuda.memory._record_memory_history() records one)"
+                     : "whether what is free was needed before the trace begins is unknown: record "
+                       "from the start, with max_entries large enough";
+    else if (f->fragmented)
+        f->why = is_far ? "the allocator holds far more than the run ever used at once"
+                        : "segments in use are mostly holes";
+    else if (f->beyond == 0 && f->over_plain)
+        f->why = "what is free now was needed at another moment of the run";
+    else if (f->over_plain && f->bytes.pending > f->bytes.free)
+        f->why = "most of it waits for streams that may still use it";
+    else if (f->over_plain)
+        f->why = "what it holds beyond the need is no more than a few half-used segments";
+    else
+        f->why = "what is reserved is close to what is used";
+}
+
+/* ---- all of it --------------------------------------------------------------------------- */
+
+static int by_growth(const void *a, const void *b)
+{
+    const mv_segment_growth *x = a, *y = b;
+
+    if (x->segment_bytes != y->segment_bytes)
+        return x->segment_bytes < y->segment_bytes ? 1 : -1;
+    return (x->event > y->event) - (x->event < y->event);
+}
+
+static mv_code look(inquiry *q, mv_fragmentation_opts opts, mv_err *err)
+{
+    mv_fragmentation *out = q->out;
+    mv_code code =
+        mv_segment_growths_find(q->arena, q->trace, q->lives, opts.window, &out->growths, err);
+
+    if (code == MV_OK)
+        code = find_moment(q, opts, err);
+    if (code == MV_OK)
+        code = mv_heap_init(&q->scratch, q->trace, q->lives, &q->heap, err);
+    if (code != MV_OK)
+        return code;
+    mv_heap_advance(&q->heap, out->at.event);
+    out->bytes = mv_heap_total(&q->heap);
+    out->demand = out->growths.demand;
+    code = mv_heap_map_make(q->arena, &q->heap, &out->map, err);
+    if (code == MV_OK)
+        code = mv_pins_find(q->arena, &q->heap, &out->map, q->sites, MV_NO_ROW, &out->pins, err);
+    return code;
+}
+
+mv_code mv_fragmentation_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                              const mv_sites *sites, mv_fragmentation_opts opts,
+                              mv_fragmentation *out, mv_err *err)
+{
+    inquiry q = {.arena = arena, .trace = trace, .lives = lives, .sites = sites, .out = out};
+    mv_code code;
+
+    *out = (mv_fragmentation){0};
+    if (opts.window.end > lives->events.count)
+        opts.window.end = lives->events.count;
+    mv_arena_init(&q.scratch, arena->budget);
+    code = look(&q, opts, err);
+    if (code == MV_OK && !list_domains(&q))
+        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "fragmentation");
+    mv_arena_release(&q.scratch);
+    if (code != MV_OK)
+        return code;
+    decide(&q);
+    qsort(out->growths.rows, out->growths.count, sizeof *out->growths.rows, by_growth);
+    if (opts.no_advice)
+        return MV_OK;
+    return mv_fragmentation_advise(arena, trace, lives, sites, opts.window, out, err);
+}

@@ -1,0 +1,443 @@
+#include "analyze/fragmentation/fragmentation_advice.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analyze/code/culprit.h"
+#include "analyze/lives/block_size.h"
+#include "analyze/oom/last_failure.h"
+#include "base/size.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+#define WORTH_A_WORD (64 * MIB) /* less is not worth a change */
+#define MANY_SIZES   6          /* of requests: shapes vary */
+#define OLD_SHARE    10         /* of the events so far: younger blocks come and go */
+#define MOST_LINES   2
+
+/* Large requests that found no hole large enough. */
+typedef struct {
+    uint32_t count, distinct;
+    uint64_t least, most;
+} missed_sizes;
+
+typedef struct {
+    mv_arena *arena;
+    const mv_trace *trace;
+    const mv_lives *lives;
+    const mv_sites *sites;
+    mv_window window;
+    mv_fragmentation *f;
+    mv_block_rules rules;
+    missed_sizes missed;
+    mv_trials trials; /* open when f->is_replayed */
+    mv_advice spare;  /* takes what is too much */
+    bool failed;
+} adviser;
+
+__attribute__((format(printf, 3, 4))) static mv_advice *advise(adviser *a, uint64_t bytes,
+                                                               const char *format, ...)
+{
+    mv_fragmentation *f = a->f;
+    mv_advice *advice =
+        f->advice_count < MV_MOST_ADVICE ? &f->advice[f->advice_count++] : &a->spare;
+    char text[1024];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    *advice = (mv_advice){.call = "",
+                          .text = mv_arena_text(a->arena, text, strlen(text)),
+                          .bytes = bytes,
+                          .stack = MV_NO_STACK};
+    a->failed = a->failed || !advice->text;
+    return advice;
+}
+
+/* Whether the culprit of a stack is a line that somebody can change. */
+static bool has_line(const adviser *a, mv_stack_id stack)
+{
+    mv_frame_id frame = mv_culprit_frame(a->trace, a->sites->kinds, stack);
+
+    return frame.row != MV_NO_ROW && a->sites->kinds[frame.row] <= MV_FRAME_PACKAGE;
+}
+
+/* ---- lines of code ----------------------------------------------------------------------- */
+
+static bool is_old(const adviser *a, const mv_pin *line)
+{
+    return mv_pin_age(line, a->f->at.event) * OLD_SHARE >= (uint64_t)(uint32_t)(a->f->at.event + 1);
+}
+
+/* Old, small blocks that strand much: a fair part of all, and of what was taken too much. */
+static bool is_to_blame(const adviser *a, const mv_pin *line)
+{
+    return line->stranded >= WORTH_A_WORD / 2 && line->stranded >= a->f->pins.stranded / 5 &&
+           line->stranded >= a->f->beyond / 5 && line->stranded >= line->bytes / 2 &&
+           has_line(a, line->stack) && is_old(a, line);
+}
+
+/* Its blocks in a pool of their own: what moving them would have done. Said only if it gains. */
+static void about_line(adviser *a, const mv_pin *line, mv_err *err)
+{
+    char stranded[MV_SIZE_TEXT], own[MV_SIZE_TEXT], saves[MV_SIZE_TEXT], label[256], gain[128] = "";
+    mv_trial apart = {0};
+    mv_advice *advice;
+
+    if (a->f->is_replayed) {
+        if (mv_trials_try_line(&a->trials, a->sites, line->group, &apart, err) != MV_OK) {
+            a->failed = true;
+            return;
+        }
+        if (a->f->lacks_memory || !mv_trials_helps(&a->trials, &apart))
+            return;
+        if (a->trials.recorded_ooms > 0)
+            snprintf(gain, sizeof gain,
+                     "; in a pool of their own the request that failed would have been met "
+                     "(replayed)");
+        else
+            snprintf(gain, sizeof gain,
+                     "; in a pool of their own %s less would have been reserved (replayed)",
+                     mv_size_text(saves, (uint64_t)apart.saves));
+    }
+    advice = advise(
+        a, line->stranded,
+        "%s keeps %s in %u block%s that strand%s %s in %u segment%s%s: allocate them before the "
+        "large tensors around them, gather them in one buffer made early, or move them to the CPU",
+        mv_culprit_label(a->trace, a->sites->kinds, line->stack, label, sizeof label),
+        mv_size_text(own, line->bytes), line->blocks, line->blocks == 1 ? "" : "s",
+        line->blocks == 1 ? "s" : "", mv_size_text(stranded, line->stranded), line->segments,
+        line->segments == 1 ? "" : "s", gain);
+    advice->stack = line->stack;
+    advice->is_replayed = a->f->is_replayed;
+    advice->saves = apart.saves;
+}
+
+/* ---- what settings are plausible --------------------------------------------------------- */
+
+static int by_request(const void *a, const void *b)
+{
+    const uint64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+static void find_missed(adviser *a)
+{
+    const mv_segment_growths *g = &a->f->growths;
+    uint64_t *sizes = mv_push_array(a->arena, uint64_t, g->count);
+    missed_sizes *m = &a->missed;
+
+    a->failed = a->failed || !sizes;
+    for (uint32_t i = 0; sizes && i < g->count; i++)
+        if (g->rows[i].reason == MV_REASON_NO_HOLE && g->rows[i].request > MV_SMALL_REQUEST)
+            sizes[m->count++] = g->rows[i].request;
+    if (m->count == 0)
+        return;
+    qsort(sizes, m->count, sizeof *sizes, by_request);
+    for (uint32_t i = 0; i < m->count; i++)
+        m->distinct += i == 0 || sizes[i] != sizes[i - 1];
+    m->least = sizes[0];
+    m->most = sizes[m->count - 1];
+}
+
+static uint64_t missed_bytes(const adviser *a)
+{
+    return a->f->growths.bytes[MV_REASON_NO_HOLE] + a->f->failed;
+}
+
+/* Requests that did not fit come in many sizes. */
+static bool sizes_vary(const adviser *a)
+{
+    return a->missed.count >= 8 && a->missed.distinct >= MANY_SIZES &&
+           missed_bytes(a) >= WORTH_A_WORD;
+}
+
+static bool rounds_much(const adviser *a)
+{
+    const mv_heap_sums *b = &a->f->bytes;
+
+    return b->rounding >= WORTH_A_WORD && b->rounding >= (b->allocated + b->pending) / 10;
+}
+
+static bool rounds_by_setting(const adviser *a)
+{
+    for (uint32_t i = 0; i < MV_ROUNDUP_STEPS; i++)
+        if (a->rules.divisions[i] > 1)
+            return true;
+    return false;
+}
+
+static bool has_much_whole(const adviser *a)
+{
+    return a->f->whole >= WORTH_A_WORD && a->f->whole >= a->f->bytes.reserved / 4;
+}
+
+/* Few trials: those that the figures make plausible. */
+static uint32_t plausible(const adviser *a)
+{
+    uint32_t set = 0;
+
+    if (rounds_much(a) && rounds_by_setting(a))
+        set |= MV_TRY_ROUNDUP;
+    if (!a->f->fragmented)
+        return set;
+    set |= a->rules.expandable ? 0 : MV_TRY_EXPANDABLE;
+    set |= sizes_vary(a) ? MV_TRY_ROUNDUP : 0;
+    set |= a->f->growths.bytes[MV_REASON_SPLIT_LIMIT] >= WORTH_A_WORD ? MV_TRY_NO_LIMIT : 0;
+    set |= a->f->whole >= WORTH_A_WORD ? MV_TRY_GARBAGE : 0;
+    return set;
+}
+
+/* ---- settings that gain ------------------------------------------------------------------ */
+
+/* The line with most bytes of segments that were added since no hole was large enough. */
+static const char *line_behind(adviser *a, char *label, size_t size)
+{
+    const mv_segment_growths *g = &a->f->growths;
+    uint64_t *bytes = mv_push_array(a->arena, uint64_t, a->sites->groups);
+    mv_stack_id stack = MV_NO_STACK;
+    uint64_t most = 0;
+
+    a->failed = a->failed || !bytes;
+    for (uint32_t i = 0; bytes && i < g->count; i++) {
+        uint32_t group = a->sites->group[mv_site_of(a->sites, g->rows[i].stack)];
+        if (g->rows[i].reason != MV_REASON_NO_HOLE || !has_line(a, g->rows[i].stack))
+            continue;
+        bytes[group] += g->rows[i].segment_bytes;
+        if (bytes[group] > most) {
+            most = bytes[group];
+            stack = g->rows[i].stack;
+        }
+    }
+    return most ? mv_culprit_label(a->trace, a->sites->kinds, stack, label, size) : NULL;
+}
+
+/* Why it helps: a clause that begins with a full stop, or nothing. */
+static void explain(adviser *a, uint32_t change, char *out, size_t size)
+{
+    const mv_segment_growths *g = &a->f->growths;
+    uint32_t added = g->segments[MV_REASON_NO_HOLE] + (a->f->failed > 0);
+    char label[256], least[MV_SIZE_TEXT], most[MV_SIZE_TEXT];
+    const char *line;
+
+    *out = 0;
+    if (change == MV_TRY_EXPANDABLE && added) {
+        line = line_behind(a, label, sizeof label);
+        snprintf(out, size,
+                 ". It lets segments grow instead of adding new ones: %u %s added although enough "
+                 "memory was free, but scattered%s%s",
+                 added, added == 1 ? "was" : "were", line ? ", mostly for " : "", line ? line : "");
+    } else if (change == MV_TRY_ROUNDUP && sizes_vary(a)) {
+        snprintf(out, size,
+                 ". Freed blocks fit again then: the %u large requests that found no hole have %u "
+                 "sizes from %s to %s; padding batches and lengths to a few shapes does the same",
+                 a->missed.count, a->missed.distinct, mv_size_text(least, a->missed.least),
+                 mv_size_text(most, a->missed.most));
+    } else if (change == MV_TRY_ROUNDUP) {
+        snprintf(out, size, ". %s of the blocks in use are rounding",
+                 mv_size_text(most, a->f->bytes.rounding));
+    } else if (change == MV_TRY_NO_LIMIT) {
+        snprintf(out, size,
+                 ". It leaves out max_split_size_mb, which keeps blocks of %s and more from being "
+                 "split although they are free",
+                 mv_size_text(least, a->rules.max_split));
+    } else if (change == MV_TRY_GARBAGE) {
+        snprintf(out, size,
+                 ". It works within a memory limit alone: "
+                 "torch.cuda.set_per_process_memory_fraction()");
+    }
+}
+
+static void advise_setting(adviser *a, const mv_trial *trial)
+{
+    char saves[MV_SIZE_TEXT], is[MV_SIZE_TEXT], was[MV_SIZE_TEXT], why[640];
+    bool meets = a->trials.recorded_ooms > 0;
+    mv_advice *advice;
+
+    explain(a, trial->change, why, sizeof why);
+    advice = advise(a, (uint64_t)trial->saves,
+                    "PYTORCH_CUDA_ALLOC_CONF=%s would have reserved %s less at the peak "
+                    "(replayed): %s instead of %s%s%s",
+                    *trial->conf ? trial->conf : "''", mv_size_text(saves, (uint64_t)trial->saves),
+                    mv_size_text(is, trial->result.peak.reserved),
+                    mv_size_text(was, a->trials.recorded_reserved),
+                    meets ? ", with the request that failed" : "", why);
+    advice->setting = trial->conf;
+    advice->is_replayed = true;
+    advice->saves = trial->saves;
+}
+
+/* Those that gain, best first, one of each kind. Returns how many. */
+static uint32_t try_set(adviser *a, uint32_t set, mv_err *err)
+{
+    uint32_t said = 0, count = 0;
+    mv_trial_list list;
+
+    if (set == 0)
+        return 0;
+    if (mv_trials_try_set(&a->trials, set, &list, err) != MV_OK) {
+        a->failed = true;
+        return 0;
+    }
+    a->f->tried += list.count;
+    for (uint32_t i = 0; i < list.count; i++) {
+        const mv_trial *trial = &list.rows[i];
+        if ((said & trial->change) || !trial->fits)
+            continue;
+        if (a->f->lacks_memory || !mv_trials_is_worth(&a->trials, trial->conf, trial->saves)) {
+            if (a->trials.recorded_ooms > 0 && count == 0 && !a->f->meets) {
+                a->f->meets = trial->conf;
+                a->f->spare = trial->result.spare;
+            }
+            continue;
+        }
+        said |= trial->change;
+        advise_setting(a, trial);
+        count++;
+    }
+    return count;
+}
+
+/* Split limits last: they seldom help where something else does. */
+static void about_settings(adviser *a, uint32_t set, mv_err *err)
+{
+    if (try_set(a, set, err) == 0 && a->f->fragmented && !a->failed)
+        try_set(a, MV_TRY_SPLIT_LIMIT, err);
+}
+
+/* ---- what the program could do ----------------------------------------------------------- */
+
+static void about_streams(adviser *a)
+{
+    const mv_segment_growths *g = &a->f->growths;
+    char added[MV_SIZE_TEXT];
+
+    if (g->bytes[MV_REASON_PENDING] >= WORTH_A_WORD)
+        advise(a, g->bytes[MV_REASON_PENDING],
+               "%s were added while freed blocks waited for another stream (record_stream): "
+               "synchronise the streams before the tensors are dropped, or allocate on the stream "
+               "that uses them",
+               mv_size_text(added, g->bytes[MV_REASON_PENDING]));
+    if (g->bytes[MV_REASON_STREAM] >= WORTH_A_WORD)
+        advise(a, g->bytes[MV_REASON_STREAM],
+               "%s were added while memory of another stream was free: a block serves the stream "
+               "that it was made on alone, so let one stream do the large allocations",
+               mv_size_text(added, g->bytes[MV_REASON_STREAM]));
+    if (g->bytes[MV_REASON_POOL] >= WORTH_A_WORD)
+        advise(a, g->bytes[MV_REASON_POOL],
+               "%s were added while memory of another pool was free: CUDA graphs and MemPools "
+               "share memory only when they share a pool",
+               mv_size_text(added, g->bytes[MV_REASON_POOL]));
+}
+
+/* Requests just above a step of 512 bytes do not waste much: the setting does, or blocks that were
+ * handed out whole. */
+static void about_rounding(adviser *a)
+{
+    char size[MV_SIZE_TEXT];
+
+    if (rounds_much(a))
+        advise(a, a->f->bytes.rounding,
+               "%s of the blocks in use are rounding: allocate fewer tensors just above a step, or "
+               "larger ones that several share",
+               mv_size_text(size, a->f->bytes.rounding));
+}
+
+static bool is_private(const adviser *a)
+{
+    uint64_t whole = 0;
+
+    for (uint32_t i = 0; i < a->f->domain_count; i++)
+        if (a->f->domains[i].pool.row != MV_DEFAULT_POOL.row)
+            whole += a->f->domains[i].whole;
+    return whole > a->f->whole / 2;
+}
+
+static void about_whole(adviser *a)
+{
+    char size[MV_SIZE_TEXT];
+    mv_advice *advice;
+
+    if (!has_much_whole(a))
+        return;
+    mv_size_text(size, a->f->whole);
+    if (is_private(a))
+        advice = advise(a, a->f->whole,
+                        "%s are free in private pools: they go back once the CUDA graphs or "
+                        "MemPools that own them are deleted and torch.cuda.empty_cache() is called",
+                        size);
+    else
+        advice = advise(a, a->f->whole,
+                        "%s lie in segments that nothing uses: torch.cuda.empty_cache() gives "
+                        "them back at that moment",
+                        size);
+    advice->call = "torch.cuda.empty_cache()";
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
+
+static int by_bytes(const void *a, const void *b)
+{
+    const mv_advice *x = a, *y = b;
+
+    return (x->bytes < y->bytes) - (x->bytes > y->bytes);
+}
+
+static int by_gain(const void *a, const void *b)
+{
+    const mv_advice *x = a, *y = b;
+
+    return x->saves != y->saves ? (x->saves < y->saves) - (x->saves > y->saves) : by_bytes(a, b);
+}
+
+/* Opens the trials, where there is something to try. */
+static void open_trials(adviser *a, mv_err *err)
+{
+    mv_trials_opts opts = {.end = a->window.end};
+
+    if (mv_trials_open(a->arena, a->trace, a->lives, opts, &a->trials, err) != MV_OK) {
+        a->failed = true;
+        return;
+    }
+    a->f->is_replayed = mv_trials_can_tell(&a->trials);
+    a->f->not_replayed = a->f->is_replayed ? NULL : a->trials.trust_why;
+    a->f->trust = a->trials.trust;
+    a->f->trust_why = a->trials.trust_why;
+    if (mv_last_failure_lacks_memory(&a->trials, a->sites, &a->f->lacks_memory, err) != MV_OK)
+        a->failed = true;
+}
+
+mv_code mv_fragmentation_advise(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                                const mv_sites *sites, mv_window window, mv_fragmentation *out,
+                                mv_err *err)
+{
+    adviser a = {.arena = arena,
+                 .trace = trace,
+                 .lives = lives,
+                 .sites = sites,
+                 .window = window,
+                 .f = out,
+                 .rules = mv_block_rules_of(trace)};
+    uint32_t set, first;
+
+    find_missed(&a);
+    set = plausible(&a);
+    if ((out->fragmented || set) && window.end > 0)
+        open_trials(&a, err);
+    for (uint32_t i = 0; out->fragmented && i < out->pins.line_count && i < MOST_LINES; i++)
+        if (!a.failed && is_to_blame(&a, &out->pins.lines[i]))
+            about_line(&a, &out->pins.lines[i], err);
+    if (out->is_replayed && !a.failed)
+        about_settings(&a, set, err);
+    first = out->advice_count;
+    qsort(out->advice, first, sizeof *out->advice, by_gain);
+    if (out->fragmented)
+        about_streams(&a);
+    about_rounding(&a);
+    qsort(out->advice + first, out->advice_count - first, sizeof *out->advice, by_bytes);
+    if (out->fragmented)
+        about_whole(&a);
+    return a.failed ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "advice") : MV_OK;
+}

@@ -1,0 +1,121 @@
+#include "analyze/heap/domains.h"
+
+#include <stdlib.h>
+
+/* The domain of one segment, before domains are numbered. */
+typedef struct {
+    uint32_t segment;
+    uint32_t pool;
+    uint32_t stream;
+    uint8_t kind;
+} belonging;
+
+static int compare(uint8_t kind, uint32_t pool, uint32_t stream, const belonging *b)
+{
+    if (kind != b->kind)
+        return kind < b->kind ? -1 : 1;
+    if (pool != b->pool)
+        return pool < b->pool ? -1 : 1;
+    return (stream > b->stream) - (stream < b->stream);
+}
+
+static int by_domain(const void *a, const void *b)
+{
+    const belonging *x = a, *y = b;
+    int order = compare(x->kind, x->pool, x->stream, y);
+
+    return order ? order : (x->segment > y->segment) - (x->segment < y->segment);
+}
+
+static mv_pool_id known_pool(mv_pool_id pool)
+{
+    return pool.row == MV_NO_ROW ? MV_DEFAULT_POOL : pool;
+}
+
+static void number(const belonging *of, uint32_t count, mv_domains *out)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        const belonging *b = &of[i];
+        if (i == 0 || compare(b->kind, b->pool, b->stream, &of[i - 1]) != 0) {
+            out->kind[out->count] = b->kind;
+            out->pool[out->count] = (mv_pool_id){b->pool};
+            out->stream[out->count++] = (mv_stream_id){b->stream};
+        }
+        out->of_segment[b->segment] = out->count - 1;
+    }
+}
+
+static void find_spans(mv_domains *d)
+{
+    uint32_t pool = 0, kind = 0;
+
+    for (uint32_t i = 0; i < d->count; i++) {
+        if (d->kind[i] != d->kind[kind])
+            kind = i;
+        if (kind == i || d->pool[i].row != d->pool[pool].row)
+            pool = i;
+        d->same_pool[i].first = pool;
+        d->same_kind[i].first = kind;
+    }
+    for (uint32_t i = d->count; i-- > 0;) {
+        bool last = i + 1 == d->count;
+        bool ends_kind = last || d->kind[i] != d->kind[i + 1];
+        bool ends_pool = ends_kind || d->pool[i].row != d->pool[i + 1].row;
+        d->same_kind[i].end = ends_kind ? i + 1 : d->same_kind[i + 1].end;
+        d->same_pool[i].end = ends_pool ? i + 1 : d->same_pool[i + 1].end;
+    }
+}
+
+static bool make_columns(mv_arena *arena, uint32_t segments, mv_domains *out)
+{
+    out->kind = mv_push_array(arena, uint8_t, segments);
+    out->pool = mv_push_array(arena, mv_pool_id, segments);
+    out->stream = mv_push_array(arena, mv_stream_id, segments);
+    out->same_pool = mv_push_array(arena, mv_domain_span, segments);
+    out->same_kind = mv_push_array(arena, mv_domain_span, segments);
+    out->of_segment = mv_push_array(arena, uint32_t, segments);
+    return out->kind && out->pool && out->stream && out->same_pool && out->same_kind &&
+           out->of_segment;
+}
+
+bool mv_domains_find(mv_arena *arena, const mv_lives *lives, mv_domains *out)
+{
+    const mv_segment_lives *s = &lives->segments;
+    belonging *of;
+    mv_arena scratch;
+
+    bool made;
+
+    *out = (mv_domains){0};
+    mv_arena_init(&scratch, arena->budget);
+    of = mv_push_array(&scratch, belonging, s->count);
+    made = of && make_columns(arena, s->count, out);
+    if (made) {
+        for (uint32_t i = 0; i < s->count; i++)
+            of[i] = (belonging){i, known_pool(s->pool[i]).row, s->stream[i].row, s->kind[i]};
+        qsort(of, s->count, sizeof *of, by_domain);
+        number(of, s->count, out);
+        find_spans(out);
+    }
+    mv_arena_release(&scratch);
+    return made;
+}
+
+uint32_t mv_domain_of(const mv_domains *domains, uint8_t kind, mv_pool_id pool, mv_stream_id stream)
+{
+    uint32_t low = 0, high = domains->count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        belonging b = {0, domains->pool[middle].row, domains->stream[middle].row,
+                       domains->kind[middle]};
+        int order = compare(kind, known_pool(pool).row, stream.row, &b);
+        if (order == 0)
+            return middle;
+        if (order < 0)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    return MV_NO_ROW;
+}

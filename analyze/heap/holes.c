@@ -1,0 +1,186 @@
+#include "analyze/heap/holes.h"
+
+/* by_segment keeps segments of one domain together. */
+static bool order_segments(mv_arena *arena, mv_holes *h)
+{
+    uint32_t segments = h->lives->segments.count, domains = h->domains->count;
+    uint32_t *next = mv_push_array(arena, uint32_t, (uint64_t)domains + 1);
+
+    h->order = mv_push_array(arena, uint32_t, segments);
+    h->first = mv_push_array(arena, uint32_t, (uint64_t)domains + 1);
+    if (!next || !h->order || !h->first)
+        return false;
+    for (uint32_t i = 0; i < segments; i++)
+        h->first[h->domains->of_segment[i] + 1]++;
+    for (uint32_t d = 0; d < domains; d++)
+        next[d + 1] = h->first[d + 1] += h->first[d];
+    for (uint32_t i = 0; i < segments; i++)
+        h->order[i] = next[h->domains->of_segment[i]]++;
+    return true;
+}
+
+bool mv_holes_init(mv_arena *arena, const mv_lives *lives, const mv_places *places,
+                   const mv_domains *domains, mv_holes *out)
+{
+    *out = (mv_holes){.lives = lives, .places = places, .domains = domains};
+    out->used_end = mv_push_array(arena, uint64_t, places->count);
+    out->used_row = mv_push_array(arena, uint32_t, places->count);
+    out->free = mv_push_array(arena, uint64_t, domains->count);
+    return out->used_end && out->used_row && out->free && order_segments(arena, out) &&
+           mv_ranges_init(arena, places->count, &out->held) &&
+           mv_rankset_init(arena, places->count, &out->walls) &&
+           mv_rankset_init(arena, places->count, &out->ends) &&
+           mv_rankset_init(arena, places->count, &out->used) &&
+           mv_maxtree_init(arena, places->count, &out->by_rank) &&
+           mv_maxtree_init(arena, lives->segments.count, &out->by_segment);
+}
+
+/* ---- sizes of holes ---------------------------------------------------------------------- */
+
+static void set_largest(mv_holes *h, uint32_t start, uint64_t old, uint64_t size)
+{
+    uint32_t leaf = h->order[h->held.row[start]];
+    uint64_t most = mv_maxtree_get(&h->by_segment, leaf);
+
+    if (size >= most)
+        mv_maxtree_set(&h->by_segment, leaf, size);
+    else if (old == most)
+        mv_maxtree_set(&h->by_segment, leaf,
+                       mv_maxtree_most(&h->by_rank, start, h->held.end[start]));
+}
+
+static void set_hole(mv_holes *h, uint32_t rank, uint64_t size)
+{
+    uint64_t old = mv_maxtree_get(&h->by_rank, rank);
+    uint32_t start;
+
+    if (old == size)
+        return;
+    start = mv_ranges_at(&h->held, rank);
+    mv_maxtree_set(&h->by_rank, rank, size);
+    if (start == MV_NO_RANK)
+        return;
+    h->free[h->domains->of_segment[h->held.row[start]]] += size - old;
+    h->free_all += size - old;
+    set_largest(h, start, old, size);
+}
+
+/* Measures the hole behind what starts at `rank`; nothing may start there. */
+static void measure(mv_holes *h, uint32_t rank)
+{
+    bool is_used = mv_rankset_has(&h->used, rank);
+    uint64_t from = is_used ? h->used_end[rank] : h->places->addr[rank], limit;
+    uint32_t next, end;
+
+    if ((!is_used && !mv_rankset_has(&h->walls, rank)) ||
+        mv_ranges_at(&h->held, rank) == MV_NO_RANK) {
+        set_hole(h, rank, 0);
+        return;
+    }
+    next = mv_rankset_next(&h->used, rank + 1);
+    end = mv_rankset_next(&h->ends, rank + 1);
+    limit = h->places->addr[next < end ? next : end];
+    set_hole(h, rank, from < limit ? limit - from : 0);
+}
+
+/* Measures the hole that reaches to `rank` from below, if there is one. */
+static void measure_below(mv_holes *h, uint32_t rank)
+{
+    uint32_t used, wall;
+
+    if (rank == 0)
+        return;
+    used = mv_rankset_prev(&h->used, rank - 1);
+    wall = mv_rankset_prev(&h->walls, rank - 1);
+    if (used == MV_NO_RANK || (wall != MV_NO_RANK && wall > used))
+        used = wall;
+    if (used != MV_NO_RANK)
+        measure(h, used);
+}
+
+/* ---- changes ----------------------------------------------------------------------------- */
+
+static bool is_joined(const mv_holes *h, uint32_t low, uint32_t high)
+{
+    uint32_t a = h->held.row[low], b = h->held.row[high];
+    const mv_segment_lives *s = &h->lives->segments;
+
+    return s->is_expandable[a] && s->is_expandable[b] &&
+           h->domains->of_segment[a] == h->domains->of_segment[b];
+}
+
+void mv_holes_hold(mv_holes *holes, uint32_t segment)
+{
+    const mv_segment_lives *s = &holes->lives->segments;
+    uint32_t low = mv_places_rank(holes->places, s->addr[segment]);
+    uint32_t high = mv_places_rank(holes->places, mv_range_end(s->addr[segment], s->size[segment]));
+    uint32_t below = mv_ranges_below(&holes->held, low);
+
+    if (low >= high || high >= holes->places->count)
+        return;
+    mv_ranges_add(&holes->held, low, high, segment);
+    if (below != MV_NO_RANK && is_joined(holes, below, low))
+        mv_rankset_drop(&holes->ends, low);
+    else
+        mv_rankset_add(&holes->walls, low);
+    if (mv_rankset_has(&holes->held.starts, high) && is_joined(holes, low, high))
+        mv_rankset_drop(&holes->walls, high);
+    else
+        mv_rankset_add(&holes->ends, high);
+    measure(holes, high);
+    measure(holes, low);
+    measure_below(holes, low);
+    measure_below(holes, high);
+}
+
+void mv_holes_unhold(mv_holes *holes, uint32_t segment)
+{
+    uint32_t low = mv_places_rank(holes->places, holes->lives->segments.addr[segment]), high;
+    uint32_t below = mv_ranges_below(&holes->held, low);
+
+    if (low >= holes->places->count || !mv_rankset_has(&holes->held.starts, low) ||
+        holes->held.row[low] != segment)
+        return;
+    high = holes->held.end[low];
+    for (uint32_t at = mv_rankset_next(&holes->used, low); at < high;
+         at = mv_rankset_next(&holes->used, at + 1))
+        set_hole(holes, at, 0);
+    set_hole(holes, low, 0);
+    mv_rankset_drop(&holes->held.starts, low);
+    if (mv_rankset_has(&holes->walls, low))
+        mv_rankset_drop(&holes->walls, low);
+    else if (below != MV_NO_RANK)
+        mv_rankset_add(&holes->ends, low);
+    if (mv_rankset_has(&holes->ends, high))
+        mv_rankset_drop(&holes->ends, high);
+    else
+        mv_rankset_add(&holes->walls, high);
+    measure(holes, high);
+    measure_below(holes, low);
+}
+
+void mv_holes_fill(mv_holes *holes, uint32_t rank, uint32_t row)
+{
+    const mv_alloc_lives *a = &holes->lives->allocs;
+
+    mv_rankset_add(&holes->used, rank);
+    holes->used_end[rank] = mv_range_end(a->addr[row], a->block[row]);
+    holes->used_row[rank] = row;
+    measure_below(holes, rank);
+    measure(holes, rank);
+}
+
+void mv_holes_clear(mv_holes *holes, uint32_t rank, uint32_t row)
+{
+    if (rank >= holes->places->count || !mv_rankset_has(&holes->used, rank) ||
+        holes->used_row[rank] != row)
+        return;
+    mv_rankset_drop(&holes->used, rank);
+    measure(holes, rank);
+    measure_below(holes, rank);
+}
+
+uint64_t mv_holes_largest(const mv_holes *holes, mv_domain_span span)
+{
+    return mv_maxtree_most(&holes->by_segment, holes->first[span.first], holes->first[span.end]);
+}

@@ -1,0 +1,53 @@
+/* Who pins free memory: the blocks next to holes that can neither be given back to the device nor
+ * grow, and the lines of code they come from.
+ *
+ *     segment   ├ a ─┤░░░░ hole 1 ░░░░├ b ┤░░ hole 2 ░░┤        (░: stranded bytes)
+ *               a strands 1/2 hole 1;  b strands 1/2 hole 1 + hole 2
+ *
+ * Each hole is split between its neighbours, or belongs to the only one, so that stranded bytes
+ * add up to those of the segments, and of the heap. Blocks of one line (a group of mv_sites) in one
+ * segment make a row of that segment. */
+#ifndef MV_PINS_H
+#define MV_PINS_H
+
+#include "analyze/code/sites.h"
+#include "analyze/heap/heap.h"
+
+typedef struct {
+    uint64_t stranded; /* bytes of holes beside its blocks */
+    uint64_t bytes;    /* of its blocks, in use */
+    uint32_t blocks;
+    uint32_t segments; /* that it pins */
+    uint32_t oldest;   /* birth of its first block; MV_BEFORE */
+    mv_stack_id stack; /* of its largest block */
+    uint64_t largest;  /* size of that block */
+    uint32_t group;    /* of mv_sites */
+} mv_pin;
+
+typedef struct {
+    uint32_t segment;         /* row of mv_heap_map */
+    uint64_t stranded;        /* free bytes that cannot be given back while these blocks live */
+    uint32_t first_pin, pins; /* rows of mv_pins.pins: most stranded first */
+} mv_stranded;
+
+typedef struct {
+    uint64_t stranded; /* bytes, in all */
+    uint32_t segment_count;
+    mv_stranded *segments; /* [segment_count] those that strand something; most first */
+    mv_pin *pins;          /* of the segments */
+    uint32_t line_count;
+    mv_pin *lines; /* [line_count] the same of the whole heap, most stranded first */
+} mv_pins;
+
+/* Events from the birth of a line's oldest block to behind `event`, which may be MV_BEFORE: all of
+ * them for blocks from before the first event. */
+static inline uint64_t mv_pin_age(const mv_pin *pin, uint32_t event)
+{
+    return (uint64_t)(uint32_t)(event + 1) - (uint32_t)(pin->oldest + 1);
+}
+
+/* Of one domain, or of all with MV_NO_ROW. O(n log n) in the map. Fails only for want of memory. */
+mv_code mv_pins_find(mv_arena *arena, const mv_heap *heap, const mv_heap_map *map,
+                     const mv_sites *sites, uint32_t domain, mv_pins *out, mv_err *err);
+
+#endif

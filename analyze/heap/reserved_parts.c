@@ -1,0 +1,157 @@
+#include "analyze/heap/reserved_parts.h"
+
+#include "analyze/heap/heap.h"
+
+static const struct {
+    const char *name, *text;
+} parts[MV_RESERVED_PARTS] = {
+#define MV_RESERVED_PART_ROW(id, name, text) {name, text},
+    MV_RESERVED_PART_LIST(MV_RESERVED_PART_ROW)
+#undef MV_RESERVED_PART_ROW
+};
+
+const char *mv_reserved_part_name(mv_reserved_part part)
+{
+    return parts[part].name;
+}
+
+const char *mv_reserved_part_text(mv_reserved_part part)
+{
+    return parts[part].text;
+}
+
+typedef struct {
+    mv_heap heap;
+    mv_heap_sums need; /* of all domains, when most was in use */
+    uint64_t *most;    /* [domains] most in use of each */
+    uint64_t *whole;   /* [domains] bytes of unused segments */
+} sorting;
+
+static uint64_t in_use(const mv_heap_sums *sums)
+{
+    return sums->allocated + sums->pending;
+}
+
+static void raise(sorting *s, uint32_t domain)
+{
+    uint64_t use = in_use(&s->heap.of[domain]);
+
+    if (use > s->most[domain])
+        s->most[domain] = use;
+}
+
+/* The domain of an event's allocation; MV_NO_ROW. */
+static uint32_t domain_of(const sorting *s, uint32_t event)
+{
+    const mv_lives *lives = s->heap.lives;
+    uint32_t row =
+        lives->events.action[event] == MV_ACTION_ALLOC ? lives->alloc_of[event] : MV_NO_ROW;
+    uint32_t segment = row == MV_NO_ROW ? MV_NO_ROW : lives->allocs.segment[row];
+
+    return segment == MV_NO_ROW ? MV_NO_ROW : s->heap.domains.of_segment[segment];
+}
+
+/* Moves from the window's start to after `event`, and keeps what was needed on the way. */
+static void find_need(sorting *s, uint32_t first, uint32_t event)
+{
+    if (first > 0)
+        mv_heap_advance(&s->heap, first - 1);
+    s->need = mv_heap_total(&s->heap);
+    for (uint32_t i = 0; i < s->heap.domains.count; i++)
+        raise(s, i);
+    while (event != MV_BEFORE && (s->heap.event == MV_BEFORE || s->heap.event < event) &&
+           mv_heap_next(&s->heap)) {
+        mv_heap_sums now = mv_heap_total(&s->heap);
+        uint32_t domain = domain_of(s, s->heap.event);
+        if (in_use(&now) > in_use(&s->need))
+            s->need = now;
+        if (domain != MV_NO_ROW)
+            raise(s, domain);
+    }
+}
+
+static mv_code find_whole(mv_arena *arena, sorting *s, mv_err *err)
+{
+    mv_heap_map map;
+
+    if (mv_heap_map_make(arena, &s->heap, &map, err) != MV_OK)
+        return err->code;
+    for (uint32_t i = 0; i < map.count; i++)
+        s->whole[s->heap.domains.of_segment[map.segment[i]]] += map.whole[i];
+    return MV_OK;
+}
+
+/* Each domain's reserved bytes: up to what it ever needed; then unused segments, then holes. */
+static void divide(const sorting *s, mv_reserved *out)
+{
+    int64_t apart = 0, rest = (int64_t)out->reserved;
+    int64_t *part = out->part;
+
+    for (uint32_t i = 0; i < s->heap.domains.count; i++) {
+        uint64_t held = mv_heap_domain(&s->heap, i).reserved;
+        uint64_t needed = s->most[i] < held ? s->most[i] : held, beyond = held - needed;
+        uint64_t unused = s->whole[i] < beyond ? s->whole[i] : beyond;
+        apart += (int64_t)needed;
+        part[MV_RESERVED_UNUSED] += (int64_t)unused;
+        part[MV_RESERVED_HOLES] += (int64_t)(beyond - unused);
+    }
+    part[MV_RESERVED_PENDING] = (int64_t)s->need.pending;
+    part[MV_RESERVED_ROUNDING] = (int64_t)s->need.rounding;
+    part[MV_RESERVED_ALLOCATED] = (int64_t)(s->need.allocated - s->need.rounding);
+    part[MV_RESERVED_APART] = apart - (int64_t)in_use(&s->need);
+    for (uint32_t i = 0; i < MV_RESERVED_UNEXPLAINED; i++)
+        rest -= part[i];
+    part[MV_RESERVED_UNEXPLAINED] = rest;
+}
+
+/* A segment is added for a request, which follows: only then it is in use. */
+static uint32_t after_request(const mv_lives *lives, uint32_t event, uint32_t end)
+{
+    uint32_t next = event + 1;
+
+    return next < end && next < lives->events.count && event != MV_BEFORE &&
+                   lives->events.action[next] == MV_ACTION_ALLOC
+               ? next
+               : event;
+}
+
+static mv_code sort_out(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives,
+                        mv_moment_ask ask, mv_reserved *out, mv_err *err)
+{
+    sorting s;
+    mv_moment at;
+
+    if (mv_moment_find(scratch, lives, ask, &at, err) != MV_OK ||
+        mv_heap_init(scratch, trace, lives, &s.heap, err) != MV_OK)
+        return err->code;
+    s.most = mv_push_array(scratch, uint64_t, s.heap.domains.count);
+    s.whole = mv_push_array(scratch, uint64_t, s.heap.domains.count);
+    if (!s.most || !s.whole)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "parts of reserved memory");
+    if (ask.kind == MV_MOMENT_RESERVED_PEAK) {
+        find_need(&s, ask.window.first, after_request(lives, at.event, ask.window.end));
+    } else {
+        mv_heap_advance(&s.heap, at.event);
+        s.need = mv_heap_total(&s.heap);
+        for (uint32_t i = 0; i < s.heap.domains.count; i++)
+            raise(&s, i);
+    }
+    out->reserved = at.bytes.reserved;
+    if (find_whole(scratch, &s, err) != MV_OK)
+        return err->code;
+    divide(&s, out);
+    return MV_OK;
+}
+
+mv_code mv_reserved_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                         mv_moment_ask ask, mv_reserved *out, mv_err *err)
+{
+    mv_arena scratch;
+    mv_code code;
+
+    *out = (mv_reserved){0};
+    mv_arena_init(&scratch, arena->budget);
+    code = sort_out(&scratch, trace, lives, ask, out, err);
+    mv_arena_release(&scratch);
+    return code;
+}

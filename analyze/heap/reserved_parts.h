@@ -1,0 +1,45 @@
+/* What reserved memory is made of: why a device's allocator holds as much as it does.
+ *
+ *     reserved = allocated + rounding + pending      what the run had in use at once, at most
+ *              + streams and pools                   the need of each, at its own time, is more
+ *              + holes + unused segments             the rest: placement, and cache
+ *              + unexplained                         0, but for traces that contradict themselves
+ *
+ * to the byte. For the peak of reserved memory the need is the most that was in use up to then,
+ * since what is free at that moment was needed before; for any other moment it is what is in use
+ * there, and streams and pools are 0. docs/diff.md explains the parts. */
+#ifndef MV_RESERVED_PARTS_H
+#define MV_RESERVED_PARTS_H
+
+#include "analyze/totals/moment.h"
+
+#define MV_RESERVED_PART_LIST(X)                                                            \
+    X(ALLOCATED, "allocated", "in use, without rounding")                                   \
+    X(ROUNDING, "rounding", "rounding: blocks larger than what was asked for")              \
+    X(PENDING, "pending_frees", "freed, but waiting for another stream")                    \
+    X(APART, "streams_and_pools", "streams and pools: each needs its most at another time") \
+    X(HOLES, "holes", "holes beside blocks in use")                                         \
+    X(UNUSED, "unused_segments", "unused segments")                                         \
+    X(UNEXPLAINED, "unexplained", "unexplained: the trace contradicts itself")
+
+typedef enum {
+#define MV_RESERVED_PART_ENUM(id, name, text) MV_RESERVED_##id,
+    MV_RESERVED_PART_LIST(MV_RESERVED_PART_ENUM)
+#undef MV_RESERVED_PART_ENUM
+        MV_RESERVED_PARTS
+} mv_reserved_part;
+
+typedef struct {
+    uint64_t reserved;
+    int64_t part[MV_RESERVED_PARTS]; /* sums to `reserved` */
+} mv_reserved;
+
+/* Of the moment that `ask` names; its window bounds the need, too. O(n log n). `arena` lends its
+ * budget. Fails only when memory is out or rows. */
+mv_code mv_reserved_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                         mv_moment_ask ask, mv_reserved *out, mv_err *err);
+
+const char *mv_reserved_part_name(mv_reserved_part part); /* "holes" */
+const char *mv_reserved_part_text(mv_reserved_part part);
+
+#endif

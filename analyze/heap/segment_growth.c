@@ -1,0 +1,193 @@
+#include "analyze/heap/segment_growth.h"
+
+#include "analyze/lives/block_size.h"
+
+#define LARGE_BUFFER   ((uint64_t)20 << 20) /* kLargeBuffer: shared by large requests below */
+#define LEAST_OWN_SIZE ((uint64_t)10 << 20) /* kMinLargeAlloc: from here a segment of its own */
+#define LARGE_ROUNDING ((uint64_t)2 << 20)  /* kRoundLarge */
+
+static const char *const reason_names[MV_REASON_COUNT] = {
+#define MV_GROWTH_REASON_NAME(name, text) text,
+    MV_GROWTH_REASON_LIST(MV_GROWTH_REASON_NAME)
+#undef MV_GROWTH_REASON_NAME
+};
+
+const char *mv_growth_reason_name(mv_growth_reason reason)
+{
+    return reason_names[reason];
+}
+
+uint64_t mv_segment_size_for(uint64_t rounded)
+{
+    if (rounded <= MV_SMALL_REQUEST)
+        return MV_SMALL_SEGMENT;
+    if (rounded < LEAST_OWN_SIZE)
+        return LARGE_BUFFER;
+    return (rounded + LARGE_ROUNDING - 1) / LARGE_ROUNDING * LARGE_ROUNDING;
+}
+
+typedef struct {
+    mv_arena *arena;
+    const mv_trace *trace;
+    const mv_lives *lives;
+    mv_window window;
+    mv_block_rules rules;
+    mv_heap heap;
+    uint32_t request; /* the next alloc or oom event at or after the one at hand */
+    mv_segment_growths *out;
+} survey;
+
+/* ---- one segment ------------------------------------------------------------------------- */
+
+static bool is_growth(uint8_t action)
+{
+    return action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP;
+}
+
+/* The request that a segment event serves is the next one of the device: the allocator's lock is
+ * held from the one to the other. events.count when there is none. */
+static uint32_t request_behind(survey *s, uint32_t event)
+{
+    const mv_events *ev = &s->lives->events;
+
+    if (s->request < event)
+        s->request = event;
+    while (s->request < ev->count && ev->action[s->request] != MV_ACTION_ALLOC &&
+           ev->action[s->request] != MV_ACTION_OOM)
+        s->request++;
+    return s->request;
+}
+
+static mv_growth_reason reason_of(const survey *s, const mv_segment_growth *g)
+{
+    const mv_heap *h = &s->heap;
+    const mv_domains *d = &h->domains;
+    uint64_t pending = h->of[g->domain].pending;
+    mv_domain_span own = {g->domain, g->domain + 1};
+
+    if (g->largest >= g->request)
+        return s->rules.max_split == UINT64_MAX ? MV_REASON_UNKNOWN : MV_REASON_SPLIT_LIMIT;
+    if (pending && mv_holes_largest(mv_heap_settled(h), own) >= g->request)
+        return MV_REASON_PENDING;
+    if (g->usable >= g->request)
+        return MV_REASON_NO_HOLE;
+    if (mv_holes_largest(&h->now, d->same_pool[g->domain]) >= g->request)
+        return MV_REASON_STREAM;
+    if (mv_holes_largest(&h->now, d->same_kind[g->domain]) >= g->request)
+        return MV_REASON_POOL;
+    if (mv_holes_largest(&h->now, (mv_domain_span){0, d->count}) >= g->request)
+        return d->kind[g->domain] == MV_SEGMENT_SMALL ? MV_REASON_SMALL : MV_REASON_LARGE;
+    return MV_REASON_SCATTERED;
+}
+
+/* `heap` stands before the event. */
+static void add_growth(survey *s, uint32_t event)
+{
+    const mv_events *ev = &s->lives->events;
+    mv_segment_growths *out = s->out;
+    uint32_t request = request_behind(s, event), row = s->lives->alloc_of[event];
+    mv_segment_growth g = {.event = event, .segment_bytes = ev->size[event]};
+
+    if (request == ev->count || row == MV_NO_ROW)
+        return;
+    g.domain = s->heap.domains.of_segment[row];
+    g.request = mv_round_request(&s->rules, ev->action[request] == MV_ACTION_OOM
+                                                ? mv_request_of(&s->rules, ev->size[request])
+                                                : ev->size[request]);
+    g.free = mv_heap_total(&s->heap).free;
+    g.usable = mv_heap_domain(&s->heap, g.domain).free;
+    g.largest = mv_holes_largest(&s->heap.now, (mv_domain_span){g.domain, g.domain + 1});
+    g.stack = ev->stack[request];
+    if (g.free + s->heap.of[g.domain].pending < g.request)
+        return;
+    g.reason = reason_of(s, &g);
+    out->bytes[g.reason] += g.segment_bytes;
+    out->segments[g.reason]++;
+    out->rows[out->count++] = g;
+}
+
+/* ---- demand ------------------------------------------------------------------------------ */
+
+static void raise_needed(mv_demand *d, uint64_t used, uint32_t event)
+{
+    if (used > d->needed) {
+        d->needed = used;
+        d->needed_event = event;
+    }
+}
+
+static void raise_taken(mv_demand *d, uint64_t taken, uint64_t failed, uint32_t event)
+{
+    if (taken > d->taken) {
+        d->taken = taken;
+        d->failed = failed;
+        d->taken_event = event;
+    }
+}
+
+/* `heap` stands behind its event. Reserved peaks are looked for behind whole calls, so that what
+ * the segment was for is in it. */
+static void follow_demand(survey *s)
+{
+    const mv_events *ev = &s->lives->events;
+    mv_heap_sums now = mv_heap_total(&s->heap);
+    uint32_t event = s->heap.event;
+    uint64_t used = now.allocated + now.pending, failed = 0;
+    uint8_t action = ev->action[event];
+
+    if (action == MV_ACTION_OOM) {
+        failed = mv_segment_size_for(ev->size[event]);
+        used += ev->size[event];
+    }
+    raise_needed(&s->out->demand, used, event);
+    if (event >= s->window.first && event < s->window.end && !is_growth(action))
+        raise_taken(&s->out->demand, now.reserved + failed, failed, event);
+}
+
+static void walk(survey *s)
+{
+    const mv_events *ev = &s->lives->events;
+    mv_demand *d = &s->out->demand;
+    mv_heap_sums now = mv_heap_total(&s->heap);
+
+    d->before = now.reserved;
+    raise_needed(d, now.allocated + now.pending, MV_BEFORE);
+    d->taken_event = d->needed_event = MV_BEFORE;
+    if (s->window.first == 0)
+        d->taken = now.reserved;
+    for (uint32_t i = 0; i < ev->count; i++) {
+        if (is_growth(ev->action[i]) && i >= s->window.first && i < s->window.end)
+            add_growth(s, i);
+        mv_heap_next(&s->heap);
+        follow_demand(s);
+    }
+}
+
+static bool make_rows(survey *s)
+{
+    uint64_t count = 0;
+
+    for (uint32_t i = s->window.first; i < s->window.end && i < s->lives->events.count; i++)
+        count += is_growth(s->lives->events.action[i]);
+    s->out->rows = mv_push_array(s->arena, mv_segment_growth, count);
+    return s->out->rows != NULL;
+}
+
+mv_code mv_segment_growths_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                                mv_window window, mv_segment_growths *out, mv_err *err)
+{
+    survey s = {.arena = arena, .trace = trace, .lives = lives, .window = window, .out = out};
+    mv_arena scratch;
+    mv_code code;
+
+    *out = (mv_segment_growths){0};
+    s.rules = mv_block_rules_of(trace);
+    if (!make_rows(&s))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "segments that were added");
+    mv_arena_init(&scratch, arena->budget);
+    code = mv_heap_init(&scratch, trace, lives, &s.heap, err);
+    if (code == MV_OK)
+        walk(&s);
+    mv_arena_release(&scratch);
+    return code;
+}

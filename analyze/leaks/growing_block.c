@@ -1,0 +1,206 @@
+#include "analyze/leaks/growing_block.h"
+
+#include <stdlib.h>
+
+#include "analyze/code/stack_marks.h"
+
+/* So many times a block must have been replaced by a larger one from mark to mark, and in such a
+ * share of the steps: in the sixth step, the first and the last of six blocks are between marks. */
+#define LEAST_RISES 4
+#define RISING      0.8
+
+/* Where the temporary memory of the steps grows by more than so many times the block's growth, the
+ * block is what the steps work on. */
+#define WORK_A_GROWTH 3
+
+/* Sites looked at: more than a program has buffers that it copies into larger ones. */
+#define MOST_SITES 16
+
+/* The blocks of one site that are alive at a mark, in order of birth. */
+typedef struct {
+    uint32_t births, rises, falls;
+    uint32_t alive, last_birth;
+    uint64_t before; /* bytes asked for by the latest block */
+} site_row;
+
+typedef struct {
+    mv_arena *scratch;
+    const mv_trace *trace;
+    const mv_lives *lives;
+    const mv_sites *sites;
+    const mv_outer *outer;
+    const mv_steps *steps;
+    const mv_floor *floor;
+    uint32_t first;
+    bool has_backward;
+    uint64_t *held, *asked; /* [floor->bins] bytes of a site at the end of each bin */
+    uint64_t *kept;         /* [floor->bins] */
+} search;
+
+static site_row *find_rows(const search *s)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    site_row *rows = mv_push_array(s->scratch, site_row, s->sites->count);
+    uint32_t bin = 0;
+
+    for (uint32_t i = a->preexisting; rows && i < a->count; i++) {
+        site_row *row = &rows[mv_site_of(s->sites, a->stack[i])];
+
+        while (bin < s->steps->count && s->steps->at[bin] <= a->birth[i])
+            bin++;
+        if (a->freed[i] < (bin < s->steps->count ? s->steps->at[bin] : MV_NEVER))
+            continue;
+        row->rises += row->births > 0 && a->requested[i] > row->before;
+        row->falls += row->births > 0 && a->requested[i] < row->before;
+        row->births++;
+        row->before = a->requested[i];
+        row->last_birth = a->birth[i];
+        row->alive += a->freed[i] == MV_NEVER;
+    }
+    return rows;
+}
+
+static bool is_candidate(const search *s, const site_row *row, uint32_t site)
+{
+    mv_stack_id stack = s->sites->stack[site];
+    uint32_t place;
+
+    if (row->rises < LEAST_RISES || row->falls > 0 || row->alive == 0 ||
+        2 * row->alive > row->births || stack.row == MV_NO_ROW)
+        return false;
+    if (mv_steps_bin(s->steps, row->last_birth) + 1 < s->steps->count)
+        return false;
+    /* What modules make anew for each token is a cache of the request under way, unless a backward
+     * pass shows that the steps are those of training. */
+    place = mv_outer_of(s->outer, stack);
+    return s->has_backward || (place != MV_NO_ROW && s->outer->kind[place] != MV_OUTER_CALL);
+}
+
+static bool runs_backward(mv_arena *scratch, const search *s)
+{
+    const uint16_t *marks = mv_stack_marks(scratch, s->trace, s->sites->kinds);
+    const mv_alloc_lives *a = &s->lives->allocs;
+
+    for (uint32_t i = a->preexisting; marks && i < a->count; i++)
+        if (a->stack[i].row < s->trace->stacks.count && marks[a->stack[i].row] & MV_MARK_BACKWARD)
+            return true;
+    return false;
+}
+
+/* Fills `held` and `asked`. */
+static void measure(const search *s, uint32_t site)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    uint32_t bins = s->floor->bins;
+
+    for (uint32_t b = 0; b < bins; b++)
+        s->held[b] = s->asked[b] = 0;
+    for (uint32_t i = a->preexisting; i < a->count; i++) {
+        uint32_t bin;
+
+        if (mv_site_of(s->sites, a->stack[i]) != site)
+            continue;
+        bin = mv_steps_bin(s->steps, a->birth[i]);
+        s->held[bin] += a->block[i];
+        s->asked[bin] += a->requested[i];
+        if (a->freed[i] == MV_NEVER)
+            continue;
+        bin = mv_steps_bin(s->steps, a->freed[i]);
+        s->held[bin] -= a->block[i];
+        s->asked[bin] -= a->requested[i];
+    }
+    for (uint32_t b = 1; b < bins; b++) {
+        s->held[b] += s->held[b - 1];
+        s->asked[b] += s->asked[b - 1];
+    }
+}
+
+/* Temporary memory of the steps: its mean over the bins [from, to). */
+static double work_of(const mv_floor *floor, uint32_t from, uint32_t to)
+{
+    double sum = 0;
+
+    for (uint32_t b = from; b < to; b++)
+        sum += (double)(floor->most[b] - floor->least[b]);
+    return sum / (to - from);
+}
+
+/* Whether the site that was measured grows; bins from `first` to the last whole one count: what is
+ * replaced by a larger one each time is no warm-up. */
+static bool judge(search *s, mv_growing_block *out)
+{
+    uint32_t last = s->floor->bins - 2, first = s->first, bins, third;
+    uint32_t rises = 0, falls = 0;
+    double grown, work;
+    mv_floor_proof proof;
+
+    while (first < last && s->held[first] == 0)
+        first++;
+    bins = last - first;
+    third = (bins + 2) / 3;
+    for (uint32_t b = 0; b < s->floor->bins; b++)
+        s->kept[b] = 0;
+    for (uint32_t b = first + 1; b <= last; b++) {
+        rises += s->asked[b] > s->asked[b - 1];
+        falls += s->held[b] < s->held[b - 1];
+        s->kept[b] = s->held[b] > s->held[b - 1] ? s->held[b] - s->held[b - 1] : 0;
+    }
+    if (rises < LEAST_RISES || rises < RISING * bins || falls > 0 ||
+        s->held[last] <= s->held[first])
+        return false;
+    grown = (double)(s->held[last] - s->held[first]);
+    work = work_of(s->floor, last + 1 - third, last + 1) -
+           work_of(s->floor, first + 1, first + 1 + third);
+    if (work > WORK_A_GROWTH * grown)
+        return false;
+    out->steps = bins;
+    out->bytes_per_step = (s->held[last] - s->held[first] + bins / 2) / bins;
+    return mv_floor_prove(s->scratch, s->floor, s->kept, first, &proof) && proof == MV_FLOOR_RISES;
+}
+
+static bool look(search *s, const site_row *rows, mv_growing_blocks *out)
+{
+    uint32_t bins = s->floor->bins;
+
+    s->held = mv_push_array(s->scratch, uint64_t, bins);
+    s->asked = mv_push_array(s->scratch, uint64_t, bins);
+    s->kept = mv_push_array(s->scratch, uint64_t, bins);
+    out->blocks = mv_push_array(s->scratch, mv_growing_block, MOST_SITES);
+    if (!s->held || !s->asked || !s->kept || !out->blocks)
+        return false;
+    for (uint32_t site = 0, seen = 0; site < s->sites->count && seen < MOST_SITES; site++) {
+        mv_growing_block block = {.site = site};
+
+        if (!is_candidate(s, &rows[site], site))
+            continue;
+        seen++;
+        measure(s, site);
+        if (judge(s, &block))
+            out->blocks[out->count++] = block;
+    }
+    return true;
+}
+
+bool mv_growing_blocks_find(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives,
+                            const mv_sites *sites, const mv_outer *outer, const mv_steps *steps,
+                            const mv_floor *floor, mv_growing_blocks *out)
+{
+    search s = {.scratch = scratch,
+                .trace = trace,
+                .lives = lives,
+                .sites = sites,
+                .outer = outer,
+                .steps = steps,
+                .floor = floor,
+                .first = 1};
+    site_row *rows;
+
+    *out = (mv_growing_blocks){0};
+    if (floor->bins < s.first + LEAST_RISES + 1)
+        return true;
+    rows = find_rows(&s);
+    if (!rows)
+        return false;
+    s.has_backward = runs_backward(scratch, &s);
+    return look(&s, rows, out);
+}

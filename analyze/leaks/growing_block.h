@@ -1,0 +1,38 @@
+/* One block that grows is a leak, too: buf = torch.cat([buf, x]).
+ *
+ *     bins       1     2      3       4        5
+ *     block    |--|
+ *                 |---|
+ *                      |----|
+ *                            |-----|
+ *                                   |------      one block at any time, each larger than the last
+ *
+ * Such a site keeps no block for long, so its births show nothing; what it holds at the marks
+ * does. It is told from a request that is being generated, whose input grows with each token: there
+ * the temporary memory of the steps grows as well, and by more. */
+#ifndef MV_GROWING_BLOCK_H
+#define MV_GROWING_BLOCK_H
+
+#include "analyze/code/sites.h"
+#include "analyze/steps/outer_call.h"
+#include "analyze/steps/step_floor.h"
+
+/* What a growing site holds at the marks. */
+typedef struct {
+    uint32_t site;
+    uint64_t bytes_per_step; /* mean over the judged steps, rounded to the nearest byte */
+    uint32_t steps;          /* judged */
+} mv_growing_block;
+
+typedef struct {
+    uint32_t count;
+    mv_growing_block *blocks; /* [count] by site */
+} mv_growing_blocks;
+
+/* Linear in the allocations but for sites whose blocks grow, which are few. False when memory is
+ * out. */
+bool mv_growing_blocks_find(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives,
+                            const mv_sites *sites, const mv_outer *outer, const mv_steps *steps,
+                            const mv_floor *floor, mv_growing_blocks *out);
+
+#endif

@@ -1,0 +1,191 @@
+#include "analyze/leaks/growth.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* One freed block that lived this many times more rarely than blocks were kept does not excuse
+ * them: a leaking line now and then frees one, too. */
+#define EXCUSE_SHARE 10
+
+/* With at least this many marks the first whole bin is warm-up, too. */
+#define MARKS_FOR_WARM_UP 4
+
+/* Up to here a site that may grow makes the verdict unknown rather than clean. */
+#define MARKS_TO_BE_SURE 8
+
+/* A stop or a thinning out that chance would bring about in one case of fifty or less is taken
+ * for one. */
+#define CHANCE_OF_STOP         0.02
+#define DEVIATIONS_OF_THINNING 2.0
+
+static int by_value(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Bins with births that make growth, the youngest ones included. Five are what a window of the last
+ * five holds before it is full, and six are one more. Births in exactly each second, third, ...
+ * step need one fewer: chance does not do that. Where each block has a size of its own, the site
+ * may be a cache by shape; of eight shapes, seven steps meet only new ones in one case of fifty. */
+#define BINS_OF_GROWTH 6
+#define BINS_EACH_NTH  5
+#define BINS_OF_SIZES  7
+
+/* Growth that set in during the second half of what was seen must go on for so many bins. */
+#define BINS_OF_LATE_GROWTH 6
+
+/* Blocks of this site may live so many bins: the least number beyond which freed blocks are few
+ * against the blocks alive. What set-up and warm-up left alive says nothing about that. */
+static uint32_t believable_age(const mv_growth_site *s, uint32_t first)
+{
+    uint32_t i = 0, old = s->alive, age = 0, set_up = 0;
+
+    while (set_up < s->alive && s->born[set_up] < first)
+        set_up++;
+
+    qsort(s->lived, s->freed, sizeof *s->lived, by_value);
+    for (;;) {
+        while (i < s->freed && s->lived[i] <= age)
+            i++;
+        while (old > set_up && s->marks - s->born[old - 1] <= age)
+            old--;
+        if ((uint64_t)(s->freed - i) * EXCUSE_SHARE <= old - set_up)
+            return age;
+        age = s->lived[i]; /* exists: freed > i */
+    }
+}
+
+/* How the overdue births spread over the bins. */
+typedef struct {
+    uint32_t bins, late_bins; /* distinct bins; of those, at or after `first` */
+    uint32_t first_bin, last_bin;
+    uint32_t least_gap, most_gap;
+    uint64_t late_sum; /* of the late bins' numbers, counted from `first` */
+    uint32_t most;
+} birth_spread;
+
+static birth_spread spread_of(const mv_growth_site *s, uint32_t first, uint32_t last)
+{
+    birth_spread b = {.least_gap = UINT32_MAX};
+    uint32_t run = 0;
+
+    for (uint32_t i = 0; i < s->alive && s->born[i] <= last; i++) {
+        uint32_t bin = s->born[i];
+
+        run = b.bins > 0 && bin == b.last_bin ? run + 1 : 1;
+        if (bin >= first && run > b.most)
+            b.most = run;
+        if (run > 1)
+            continue;
+        if (b.bins == 0) {
+            b.first_bin = bin;
+        } else {
+            uint32_t gap = bin - b.last_bin;
+            b.least_gap = gap < b.least_gap ? gap : b.least_gap;
+            b.most_gap = gap > b.most_gap ? gap : b.most_gap;
+        }
+        b.last_bin = bin;
+        b.bins++;
+        if (bin >= first) {
+            b.late_bins++;
+            b.late_sum += bin - first;
+        }
+    }
+    return b;
+}
+
+static bool births_are_even(const birth_spread *b)
+{
+    return 2 * (uint64_t)b->most_gap <= 3 * (uint64_t)b->least_gap;
+}
+
+static bool births_stop(const birth_spread *b, uint32_t last)
+{
+    double rate = (b->bins - 0.5) / (b->last_bin - b->first_bin + 1.0);
+    uint32_t silent = last - b->last_bin;
+
+    if (births_are_even(b))
+        return silent >= 2 * (uint64_t)b->most_gap;
+    /* One silent bin may come from where the mark stands within the step. */
+    return silent > 1 && pow(1 - rate, silent - 1) < CHANCE_OF_STOP;
+}
+
+/* Laplace's test for a trend: were the births spread evenly, the mean of their bins would lie in
+ * the middle, give or take range / sqrt(12 n). */
+static bool births_thin_out(const birth_spread *b, uint32_t first, uint32_t last)
+{
+    double range = (double)last - first, n = b->late_bins;
+
+    if (b->late_bins < 2 || last <= first)
+        return false;
+    return b->late_sum / n - range / 2 < -DEVIATIONS_OF_THINNING * range / sqrt(12 * n);
+}
+
+/* Each bin halves the doubt; uneven births and a late beginning leave more of it. */
+static double confidence_of(const birth_spread *b, uint32_t last)
+{
+    double sure = 1 - ldexp(1, -(int)(b->bins < 50 ? b->bins - 1 : 49));
+    double seen = (last - b->first_bin + 1.0) / (0.5 * (last + 1.0));
+
+    if (!births_are_even(b))
+        sure *= 0.8;
+    return fmax(0.5, sure * (0.5 + 0.5 * fmin(1, seen)));
+}
+
+/* Bins in which the blocks alive were born, up to the last one. */
+static uint32_t bins_of(const mv_growth_site *s)
+{
+    uint32_t bins = 0;
+
+    for (uint32_t i = 0; i < s->alive; i++)
+        bins += i == 0 || s->born[i] != s->born[i - 1];
+    return bins;
+}
+
+static bool births_suffice(const mv_growth_site *s, const birth_spread *b, uint32_t last)
+{
+    bool even = births_are_even(b), each_nth = even && b->least_gap == b->most_gap;
+    uint32_t wanted = BINS_OF_GROWTH;
+
+    if (!s->sizes_recur && !even)
+        return false;
+    if (!s->sizes_recur)
+        wanted = BINS_OF_SIZES;
+    else if (each_nth && b->least_gap > 1)
+        wanted = BINS_EACH_NTH;
+    if (b->first_bin > last / 2 && wanted < BINS_OF_LATE_GROWTH)
+        wanted = BINS_OF_LATE_GROWTH;
+    /* The youngest births may be too young to judge: two of them at most, or the site is one that
+     * keeps its blocks for a while. */
+    return b->late_bins >= 2 && b->bins + 2 >= wanted && bins_of(s) >= wanted;
+}
+
+uint32_t mv_growth_first_bin(uint32_t marks)
+{
+    return marks >= MARKS_FOR_WARM_UP ? 2 : 1;
+}
+
+mv_growth mv_growth_judge(const mv_growth_site *s)
+{
+    mv_growth g = {.first = mv_growth_first_bin(s->marks)};
+    uint32_t age = believable_age(s, g.first);
+    birth_spread b;
+
+    if (s->marks < age + 1)
+        return g;
+    g.last = s->marks - age - 1;
+    b = spread_of(s, g.first, g.last);
+    g.most = b.most;
+    g.bins = b.late_bins;
+    if (b.bins < 2 || births_stop(&b, g.last) || births_thin_out(&b, g.first, g.last))
+        return g;
+    if (births_suffice(s, &b, g.last)) {
+        g.kind = MV_GROWTH_STEADY;
+        g.confidence = confidence_of(&b, g.last);
+    } else if (s->marks <= MARKS_TO_BE_SURE) {
+        g.kind = MV_GROWTH_MAYBE;
+    }
+    return g;
+}

@@ -1,0 +1,243 @@
+#include "analyze/leaks/leak_kind.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/code/culprit.h"
+
+/* One forward pass that keeps so many blocks keeps more than its result: its graph. */
+#define BLOCKS_OF_A_GRAPH 3
+
+/* Captures that share a pool, or are made for two or three purposes, have fewer. */
+#define POOLS_OF_CAPTURES 4
+
+/* Bytes of the largest scalar. */
+#define SCALAR_BYTES 8
+
+typedef struct {
+    const char *file, *function;
+    const char *own_name; /* of a Python function */
+} place;
+
+static place place_of(const mv_trace *trace, mv_frame_id frame)
+{
+    const char *function = mv_string_text(trace, trace->frames.function[frame.row]);
+
+    return (place){mv_string_text(trace, trace->frames.file[frame.row]), function,
+                   mv_own_name(function)};
+}
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), tail = strlen(end);
+
+    return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+static bool is_module_call(place at)
+{
+    return ends_with(at.file, "nn/modules/module.py") &&
+           (strcmp(at.own_name, "_call_impl") == 0 || strcmp(at.own_name, "inner") == 0 ||
+            strcmp(at.own_name, "_wrapped_call_impl") == 0);
+}
+
+mv_module_path mv_module_path_of(const mv_trace *trace, mv_stack_id stack)
+{
+    uint32_t count;
+    const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
+
+    for (uint32_t i = 0; i < count; i++) {
+        place at = place_of(trace, frames[i]);
+
+        if (is_module_call(at))
+            return strcmp(at.own_name, "inner") == 0 ? MV_MODULE_HOOKED : MV_MODULE_PLAIN;
+    }
+    return MV_MODULE_NONE;
+}
+
+bool mv_stack_is_backward(const mv_trace *trace, mv_stack_id stack)
+{
+    uint32_t count;
+    const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
+
+    if (stack.row == MV_EMPTY_STACK.row)
+        return true;
+    for (uint32_t i = 0; i < count; i++) {
+        place at = place_of(trace, frames[i]);
+
+        if (strstr(at.file, "torch/autograd/") && strstr(at.function, "backward"))
+            return true;
+        if (strncmp(at.function, "torch::autograd::Engine::", 25) == 0 ||
+            strncmp(at.function, "thread pt_autograd", 18) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* ---- signs in a stack -------------------------------------------------------------------- */
+
+static bool is_loss_function(place at)
+{
+    if (ends_with(at.file, "nn/modules/loss.py"))
+        return true;
+    return ends_with(at.file, "nn/functional.py") &&
+           (ends_with(at.function, "_loss") || strstr(at.function, "cross_entropy") ||
+            strcmp(at.own_name, "kl_div") == 0);
+}
+
+static bool is_recurrent(place at)
+{
+    return ends_with(at.file, "nn/modules/rnn.py");
+}
+
+static bool is_optimizer(place at)
+{
+    return strstr(at.file, "torch/optim/") && strcmp(at.own_name, "_init_group") == 0;
+}
+
+static bool is_communication(place at)
+{
+    return strstr(at.file, "torch/distributed/") || strstr(at.function, "c10d::") ||
+           strstr(at.file, "libnccl");
+}
+
+static bool passes(const mv_trace *trace, mv_stack_id stack, bool (*is)(place))
+{
+    uint32_t count;
+    const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
+
+    for (uint32_t i = 0; i < count; i++)
+        if (is(place_of(trace, frames[i])))
+            return true;
+    return false;
+}
+
+static mv_leak_kind kind_of_graph(const mv_trace *trace, mv_stack_id stack,
+                                  const mv_leak_signs *signs)
+{
+    if (passes(trace, stack, is_recurrent))
+        return MV_LEAK_HIDDEN_STATE;
+    return signs->has_backward ? MV_LEAK_GRAPH : MV_LEAK_NO_GRAD;
+}
+
+mv_leak_kind mv_leak_kind_of(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
+                             const mv_leak_signs *signs)
+{
+    mv_module_path path = mv_module_path_of(trace, stack);
+    mv_frame_id culprit = mv_culprit_frame(trace, kinds, stack);
+
+    if (signs->has_bursts)
+        return MV_LEAK_CYCLE;
+    if (signs->private_pools >= POOLS_OF_CAPTURES)
+        return MV_LEAK_PRIVATE_POOL;
+    if (passes(trace, stack, is_optimizer))
+        return MV_LEAK_OPTIMIZER;
+    if (passes(trace, stack, is_communication))
+        return MV_LEAK_COMMUNICATION;
+    if (path != MV_MODULE_NONE && signs->kept_by_modules >= BLOCKS_OF_A_GRAPH)
+        return kind_of_graph(trace, stack, signs);
+    if (signs->largest_block <= SCALAR_BYTES && passes(trace, stack, is_loss_function))
+        return MV_LEAK_LOSS;
+    if (path == MV_MODULE_HOOKED)
+        return MV_LEAK_HOOK;
+    if (culprit.row != MV_NO_ROW && kinds[culprit.row] == MV_FRAME_USER &&
+        strcmp(place_of(trace, culprit).own_name, "__init__") == 0)
+        return MV_LEAK_OBJECT;
+    return MV_LEAK_UNKNOWN;
+}
+
+/* ---- graphs ------------------------------------------------------------------------------ */
+
+bool mv_leak_is_graph(mv_leak_kind kind)
+{
+    return kind == MV_LEAK_GRAPH || kind == MV_LEAK_NO_GRAD || kind == MV_LEAK_HIDDEN_STATE;
+}
+
+uint32_t mv_graph_owner(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack)
+{
+    uint32_t count, outermost;
+    const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
+
+    for (outermost = count; outermost > 0; outermost--)
+        if (is_module_call(place_of(trace, frames[outermost - 1])))
+            break;
+    if (outermost == 0)
+        return count;
+    while (outermost < count && kinds[frames[outermost].row] != MV_FRAME_USER)
+        outermost++;
+    return outermost;
+}
+
+/* ---- words ------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *evidence, *advice;
+} words[MV_LEAK_KIND_COUNT] = {
+    [MV_LEAK_UNKNOWN] = {"", "find what still refers to the tensors made at %s after the step (a "
+                             "list, dict, attribute or closure), and drop them or keep "
+                             "x.detach().cpu() or x.item() instead"},
+    [MV_LEAK_GRAPH] = {"each step leaves three or more blocks of one forward pass behind",
+                       "results of the modules called at %s are kept together with their autograd "
+                       "graph: run under torch.no_grad() where no gradient is needed, or "
+                       "detach() what is carried from step to step"},
+    [MV_LEAK_NO_GRAD] = {"each step leaves three or more blocks of one forward pass behind, and no "
+                         "backward pass runs",
+                         "the modules called at %s build an autograd graph that nothing uses, and "
+                         "their results keep it: run them under torch.no_grad(), or detach() "
+                         "what is kept"},
+    [MV_LEAK_HIDDEN_STATE] = {"each step leaves three or more blocks of a recurrent forward pass "
+                              "behind",
+                              "the state or output of the recurrent module called at %s keeps the "
+                              "graph of all steps before: detach() the state between steps, or "
+                              "run under torch.no_grad() where no gradient is needed"},
+    [MV_LEAK_LOSS] = {"the blocks are scalars that a loss function returned",
+                      "the losses computed at %s are kept as tensors: keep loss.item() or "
+                      "loss.detach() instead"},
+    [MV_LEAK_HOOK] = {"the innermost module call goes through torch's path for modules with hooks",
+                      "a hook is registered on the module called at %s: let it not keep the "
+                      "output it is given (or only a detached CPU copy), or remove it"},
+    [MV_LEAK_OBJECT] = {"the blocks are made in an __init__",
+                        "objects made in %s are never released: look for a container or a "
+                        "reference cycle that holds them, and break it or call gc.collect()"},
+    [MV_LEAK_CYCLE] = {"blocks of several steps were freed at one moment, as the garbage collector "
+                       "does",
+                       "what is made at %s waits for Python's garbage collector: look for a "
+                       "reference cycle (an object that refers to itself, a closure, a stored "
+                       "exception) and break it, or call gc.collect() now and then"},
+    [MV_LEAK_OPTIMIZER] = {"the blocks are the state that an optimizer makes in its first step",
+                           "an optimizer is made again and again and the old ones are kept, or "
+                           "it gets new parameters each step: make it once, before the loop at "
+                           "%s"},
+    [MV_LEAK_COMMUNICATION] = {"the blocks are made inside of torch.distributed or NCCL",
+                               "communication at %s keeps a buffer a step: wait for and drop the "
+                               "work handles, and reuse the process groups and buckets"},
+    [MV_LEAK_GROWING_BLOCK] = {"the site has one block, which a larger one replaces in each step",
+                               "the tensor made at %s grows with each step (torch.cat or the "
+                               "like): keep the pieces as numbers or on the CPU, or make a tensor "
+                               "of the final size once and fill it"},
+    [MV_LEAK_PRIVATE_POOL] = {"the blocks of each step lie in a private memory pool of their own, "
+                              "as those of captured CUDA graphs do",
+                              "graphs captured at %s are kept with a memory pool each: capture "
+                              "once for each of a few padded shapes, let captures share a pool, "
+                              "and drop graphs that are no longer replayed"},
+};
+
+const char *mv_leak_evidence(mv_leak_kind kind)
+{
+    return words[kind].evidence;
+}
+
+const char *mv_leak_advice(mv_arena *arena, const mv_trace *trace, const mv_leak *leak)
+{
+    char label[160], text[480];
+
+    if (leak->culprit.row == MV_NO_ROW) {
+        snprintf(text, sizeof text,
+                 "the trace has no stack for these allocations (autograd's own threads have "
+                 "none): record again with stacks='all' to see who makes them");
+    } else {
+        mv_frame_label(trace, leak->culprit, label, sizeof label);
+        snprintf(text, sizeof text, words[leak->kind].advice, label);
+    }
+    return mv_arena_text(arena, text, strlen(text));
+}

@@ -1,0 +1,45 @@
+/* What a trace shows of a leak's reason, and what its reader should do. Where it shows nothing the
+ * kind is UNKNOWN: a wrong reason costs more than none. */
+#ifndef MV_LEAK_KIND_H
+#define MV_LEAK_KIND_H
+
+#include "analyze/leaks/leaks.h"
+
+/* How a stack passes through torch.nn.Module.__call__. */
+typedef enum {
+    MV_MODULE_NONE,  /* not at all */
+    MV_MODULE_PLAIN, /* its innermost module has no hooks */
+    MV_MODULE_HOOKED /* its innermost module has: torch then goes through _call_impl.inner */
+} mv_module_path;
+
+mv_module_path mv_module_path_of(const mv_trace *trace, mv_stack_id stack);
+
+/* Whether a stack belongs to a backward pass: autograd's own threads, which run no Python, or a
+ * call of backward(). */
+bool mv_stack_is_backward(const mv_trace *trace, mv_stack_id stack);
+
+/* What is known of a leak beside its stack. */
+typedef struct {
+    uint32_t kept_by_modules; /* blocks a step that plain modules leave behind, in all leaks */
+    uint64_t largest_block;   /* bytes asked for */
+    bool has_backward;        /* a backward pass ran while it grew */
+    bool has_bursts;          /* blocks of several steps were freed at one moment */
+    uint32_t private_pools;   /* memory pools other than the default one that its blocks lie in */
+} mv_leak_signs;
+
+mv_leak_kind mv_leak_kind_of(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
+                             const mv_leak_signs *signs);
+
+/* Whether leaks of this kind are autograd graphs: many lines' blocks, held by one result. */
+bool mv_leak_is_graph(mv_leak_kind kind);
+
+/* Where in a stack, as an index of its frames, the caller of the outermost module stands: whoever
+ * called it got the result. The number of frames when the stack passes through no module. */
+uint32_t mv_graph_owner(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack);
+
+const char *mv_leak_evidence(mv_leak_kind kind);
+
+/* One sentence in `arena`; NULL when memory is out. */
+const char *mv_leak_advice(mv_arena *arena, const mv_trace *trace, const mv_leak *leak);
+
+#endif

@@ -1,0 +1,168 @@
+#include "analyze/leaks/leak_signs.h"
+
+#include <stdlib.h>
+
+/* A burst: so many blocks, born in so many steps, freed while nothing was allocated. */
+#define BURST_BLOCKS 4
+#define BURST_STEPS  3
+
+typedef struct {
+    mv_arena *arena;
+    const mv_trace *trace;
+    const mv_lives *lives;
+    const mv_sites *sites;
+    const mv_leaks *found;
+    const uint32_t *leak_of;
+    mv_leak_signs *signs;
+} search;
+
+static uint32_t leak_of_row(const search *s, uint32_t row)
+{
+    return s->leak_of[mv_site_of(s->sites, s->lives->allocs.stack[row])];
+}
+
+/* The pool of a block; the default one where that is not known. */
+static mv_pool_id pool_of(const search *s, uint32_t row)
+{
+    uint32_t segment = s->lives->allocs.segment[row];
+    mv_pool_id pool = segment == MV_NO_ROW ? MV_NO_POOL : s->lives->segments.pool[segment];
+
+    return pool.row == MV_NO_ROW ? MV_DEFAULT_POOL : pool;
+}
+
+/* Blocks come in order of birth: a pool that is not the latest one counts as new. */
+static void measure_blocks(const search *s, uint32_t *latest_pool)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+
+    for (uint32_t i = a->preexisting; i < a->count; i++) {
+        mv_leak_signs *signs;
+        uint32_t *latest;
+
+        if (!s->found->is_leaked[i])
+            continue;
+        signs = &s->signs[leak_of_row(s, i)];
+        if (a->requested[i] > signs->largest_block)
+            signs->largest_block = a->requested[i];
+        latest = &latest_pool[leak_of_row(s, i)];
+        signs->private_pools +=
+            pool_of(s, i).row != MV_DEFAULT_POOL.row && pool_of(s, i).row != *latest;
+        *latest = pool_of(s, i).row;
+    }
+}
+
+/* The number of entries below `event`; births are ascending. */
+static uint32_t births_before(const uint32_t *births, uint32_t count, uint32_t event)
+{
+    uint32_t low = 0;
+
+    while (low < count) {
+        uint32_t middle = low + (count - low) / 2;
+        if (births[middle] < event)
+            low = middle + 1;
+        else
+            count = middle;
+    }
+    return low;
+}
+
+static bool look_for_backward(const search *s)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    uint32_t stacks = s->trace->stacks.count, count = 0;
+    uint8_t *is_backward = mv_push_array(s->arena, uint8_t, stacks);
+    uint32_t *births = mv_push_array(s->arena, uint32_t, a->count);
+
+    if (!is_backward || !births)
+        return false;
+    for (uint32_t k = 0; k < stacks; k++)
+        is_backward[k] = mv_stack_is_backward(s->trace, (mv_stack_id){k});
+    for (uint32_t i = a->preexisting; i < a->count; i++)
+        if (a->stack[i].row < stacks && is_backward[a->stack[i].row])
+            births[count++] = a->birth[i];
+    for (uint32_t k = 0; k < s->found->count; k++) {
+        const mv_leak *leak = &s->found->leaks[k];
+        s->signs[k].has_backward = births_before(births, count, leak->first_event) <
+                                   births_before(births, count, leak->last_event);
+    }
+    return true;
+}
+
+/* ---- bursts ------------------------------------------------------------------------------ */
+
+typedef struct {
+    uint32_t leak;
+    uint32_t at;   /* the event that freed it */
+    uint32_t step; /* in which it was born */
+} freed;
+
+static int by_leak_and_time(const void *left, const void *right)
+{
+    const freed *a = left, *b = right;
+
+    if (a->leak != b->leak)
+        return a->leak < b->leak ? -1 : 1;
+    return (a->at > b->at) - (a->at < b->at);
+}
+
+static uint32_t list_freed(const search *s, freed *list)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    uint32_t count = 0;
+
+    for (uint32_t i = a->preexisting; i < a->count; i++) {
+        uint32_t leak = leak_of_row(s, i);
+        if (leak == MV_NO_ROW || a->freed[i] == MV_NEVER)
+            continue;
+        list[count++] = (freed){leak, a->freed[i], mv_steps_bin(&s->found->steps, a->birth[i])};
+    }
+    qsort(list, count, sizeof *list, by_leak_and_time);
+    return count;
+}
+
+/* Whether list[from] to list[to - 1], freed without an allocation between them, are a burst. */
+static bool is_burst(const freed *list, uint32_t from, uint32_t to)
+{
+    uint32_t least = list[from].step, most = least;
+
+    for (uint32_t i = from; i < to; i++) {
+        least = list[i].step < least ? list[i].step : least;
+        most = list[i].step > most ? list[i].step : most;
+    }
+    return to - from >= BURST_BLOCKS && most - least + 1 >= BURST_STEPS;
+}
+
+static bool look_for_bursts(const search *s)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    const uint32_t *births = a->birth + a->preexisting;
+    uint32_t born = a->count - a->preexisting, count;
+    freed *list = mv_push_array(s->arena, freed, born);
+
+    if (!list)
+        return false;
+    count = list_freed(s, list);
+    for (uint32_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && list[end].leak == list[i].leak; end++)
+            if (births_before(births, born, list[end - 1].at) !=
+                births_before(births, born, list[end].at))
+                break;
+        if (is_burst(list, i, end))
+            s->signs[list[i].leak].has_bursts = true;
+    }
+    return true;
+}
+
+bool mv_leak_signs_find(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives,
+                        const mv_sites *sites, const mv_leaks *found, const uint32_t *leak_of,
+                        mv_leak_signs *signs)
+{
+    const search s = {scratch, trace, lives, sites, found, leak_of, signs};
+
+    uint32_t *latest_pool = mv_push_array(scratch, uint32_t, found->count);
+
+    if (!latest_pool)
+        return false;
+    measure_blocks(&s, latest_pool);
+    return look_for_backward(&s) && look_for_bursts(&s);
+}

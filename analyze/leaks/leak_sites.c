@@ -1,0 +1,426 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/code/stack_marks.h"
+#include "analyze/leaks/growing_block.h"
+#include "analyze/leaks/leak_work.h"
+#include "analyze/leaks/net_growth.h"
+
+/* Of so many sizes one must recur, or the site is a cache that gets an entry a shape. */
+#define SIZES_TO_RECUR 4
+
+/* The share of blocks that have one size where a site keeps one size. */
+#define ONE_SIZE 0.8
+
+static bool is_candidate(const mv_site_use *use)
+{
+    return use->alive >= 2;
+}
+
+void mv_leak_sites_count(mv_leak_work *w)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+    const mv_site_use *before = NULL;
+
+    for (uint32_t i = 0; i < a->count; i++)
+        w->alive_blocks += a->freed[i] == MV_NEVER;
+    for (uint32_t i = a->preexisting; i < a->count; i++) {
+        mv_site_use *use = mv_leak_use_of(w, i);
+
+        if (a->freed[i] == MV_NEVER) {
+            use->occasions += use->occasions == 0 || use != before;
+            use->alive++;
+        } else {
+            use->freed++;
+        }
+        before = use;
+    }
+}
+
+/* Makes room for the rows of the sites that are worth a look. */
+static bool make_room(mv_leak_work *w)
+{
+    uint32_t alive = 0, freed = 0;
+
+    for (uint32_t s = 0; s < w->sites.count; s++) {
+        mv_site_use *use = &w->uses[s];
+
+        use->first_alive = alive;
+        use->first_freed = freed;
+        if (!is_candidate(use))
+            continue;
+        alive += use->alive;
+        freed += use->freed;
+        use->alive = use->freed = 0;
+    }
+    w->alive_row = mv_push_array(w->scratch, uint32_t, alive);
+    w->born = mv_push_array(w->scratch, uint32_t, alive);
+    w->sized = mv_push_array(w->scratch, mv_sized_block, alive);
+    w->lived = mv_push_array(w->scratch, uint32_t, freed);
+    w->kept = mv_push_array(w->scratch, uint32_t, alive);
+    return w->alive_row && w->born && w->sized && w->lived && w->kept;
+}
+
+static void fill_rows(mv_leak_work *w, const uint8_t *candidate)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+    const mv_steps *steps = &w->out->steps;
+    uint32_t bin = 0;
+
+    for (uint32_t i = a->preexisting; i < a->count; i++) {
+        uint32_t site = mv_site_of(&w->sites, a->stack[i]);
+        mv_site_use *use = &w->uses[site];
+
+        while (bin < steps->count && steps->at[bin] <= a->birth[i])
+            bin++;
+        if (!candidate[site])
+            continue;
+        if (a->freed[i] == MV_NEVER) {
+            w->alive_row[use->first_alive + use->alive] = i;
+            w->born[use->first_alive + use->alive++] = bin;
+        } else {
+            bool within = bin == steps->count || a->freed[i] < steps->at[bin];
+            uint32_t end = within ? bin : mv_steps_bin(steps, a->freed[i]);
+            w->lived[use->first_freed + use->freed++] = end - bin;
+        }
+    }
+}
+
+static bool gather(mv_leak_work *w)
+{
+    uint8_t *candidate = mv_push_array(w->scratch, uint8_t, w->sites.count);
+
+    if (!candidate)
+        return false;
+    for (uint32_t s = 0; s < w->sites.count; s++)
+        candidate[s] = is_candidate(&w->uses[s]);
+    if (!make_room(w))
+        return false;
+    fill_rows(w, candidate);
+    return true;
+}
+
+/* Of the blocks born in bins outside the judged ones, as many of each bin belong to the leak as
+ * a judged bin left at most; the newest of them. Where the site also frees blocks and leaks in
+ * some steps only, the youngest may as well be in use. */
+static uint32_t blocks_of_bin(const mv_growth *g, const mv_site_use *use, uint32_t bin,
+                              uint32_t blocks)
+{
+    bool in_each_step = 4 * (uint64_t)g->bins >= 3 * ((uint64_t)g->last - g->first + 1);
+
+    if (bin >= g->first && bin <= g->last)
+        return blocks;
+    if (bin > g->last && use->freed > 0 && !in_each_step)
+        return 0;
+    return blocks < g->most ? blocks : g->most;
+}
+
+static void leak_block(mv_leak_work *w, mv_site_use *use, uint32_t row)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+
+    w->out->is_leaked[row] = 1;
+    if (use->leaked++ == 0)
+        use->first_event = a->birth[row];
+    use->last_event = a->birth[row];
+    use->leaked_bytes += a->block[row];
+}
+
+/* Fills w->kept with the rows of the blocks that a growing site keeps; their number. */
+static uint32_t find_kept(const mv_leak_work *w, const mv_site_use *use)
+{
+    const uint32_t *rows = w->alive_row + use->first_alive, *born = w->born + use->first_alive;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0, end; i < use->alive; i = end) {
+        uint32_t take;
+
+        for (end = i + 1; end < use->alive && born[end] == born[i];)
+            end++;
+        take = blocks_of_bin(&use->growth, use, born[i], end - i);
+        for (uint32_t k = end - take; k < end; k++)
+            w->kept[count++] = rows[k];
+    }
+    return count;
+}
+
+static void leak_site(mv_leak_work *w, mv_site_use *use)
+{
+    const mv_growth *g = &use->growth;
+    uint64_t judged_bytes = 0, bins = (uint64_t)g->last - g->first + 1;
+    uint32_t count = find_kept(w, use);
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t bin = mv_steps_bin(&w->out->steps, w->lives->allocs.birth[w->kept[i]]);
+
+        leak_block(w, use, w->kept[i]);
+        if (bin >= g->first && bin <= g->last)
+            judged_bytes += w->lives->allocs.block[w->kept[i]];
+    }
+    use->bytes_per_step = (judged_bytes + bins / 2) / bins;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const mv_sized_block *x = a, *y = b;
+
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? -1 : 1;
+    return (x->bin > y->bin) - (x->bin < y->bin);
+}
+
+/* How the sizes of the blocks that a site keeps repeat. */
+typedef struct {
+    bool recur;  /* at least each fourth size was kept in several bins */
+    bool is_one; /* most blocks have one and the same size */
+} size_habit;
+
+static size_habit sizes_of(mv_leak_work *w, const mv_site_use *use)
+{
+    uint32_t sizes = 0, recurring = 0, most = 0;
+
+    for (uint32_t i = 0; i < use->alive; i++) {
+        uint32_t at = use->first_alive + i;
+        w->sized[i] = (mv_sized_block){w->lives->allocs.requested[w->alive_row[at]], w->born[at]};
+    }
+    qsort(w->sized, use->alive, sizeof *w->sized, by_size);
+    for (uint32_t i = 0, end; i < use->alive; i = end) {
+        for (end = i + 1; end < use->alive && w->sized[end].bytes == w->sized[i].bytes;)
+            end++;
+        sizes++;
+        recurring += w->sized[end - 1].bin != w->sized[i].bin;
+        most = end - i > most ? end - i : most;
+    }
+    return (size_habit){SIZES_TO_RECUR * (uint64_t)recurring >= sizes,
+                        ONE_SIZE * (double)use->alive <= most};
+}
+
+/* Whether nothing tells where the site's memory came from. An empty stack is that of a thread
+ * without Python, unless all stacks are empty. */
+static bool is_nameless(const mv_leak_work *w, uint32_t site)
+{
+    uint32_t stack = w->sites.stack[site].row;
+
+    return stack == MV_NO_ROW || (stack == MV_EMPTY_STACK.row && w->trace->stacks.count < 2);
+}
+
+static void judge_births(mv_leak_work *w, uint32_t s)
+{
+    mv_site_use *use = &w->uses[s];
+    mv_growth_site site = {.marks = w->out->steps.count,
+                           .born = w->born + use->first_alive,
+                           .alive = use->alive,
+                           .lived = w->lived + use->first_freed,
+                           .freed = use->freed};
+    size_habit habit = sizes_of(w, use);
+
+    site.sizes_recur = habit.recur;
+    use->growth = mv_growth_judge(&site);
+    if (use->growth.kind != MV_GROWTH_STEADY) {
+        w->is_doubtful = w->is_doubtful || use->growth.kind == MV_GROWTH_MAYBE;
+    } else if (is_nameless(w, s)) {
+        w->is_nameless = true;
+        use->growth.kind = MV_GROWTH_NONE;
+    } else if (w->out->steps.is_of_lines && (!habit.is_one || use->growth.most > 1)) {
+        /* A loop of lines alone: over parameters, perhaps, if the sizes differ; over layers that
+         * are no modules, if each keeps several blocks. */
+        w->is_doubtful = true;
+        use->growth.kind = MV_GROWTH_MAYBE;
+    }
+}
+
+static bool is_steady(const mv_site_use *use)
+{
+    return is_candidate(use) && use->growth.kind == MV_GROWTH_STEADY;
+}
+
+static bool makes_state(const mv_leak_work *w, const uint16_t *marks, mv_stack_id stack)
+{
+    return stack.row < w->trace->stacks.count && marks[stack.row] & MV_MARK_STATE;
+}
+
+/* ---- the state of optimizers ------------------------------------------------------------- */
+
+/* Blocks alive of one size: an optimizer's state, and all others. */
+typedef struct {
+    uint64_t size;
+    bool is_state;
+} alive_block;
+
+static int by_block_size(const void *left, const void *right)
+{
+    const alive_block *a = left, *b = right;
+
+    return (a->size > b->size) - (a->size < b->size);
+}
+
+/* Whether the state of optimizers is what the parameters need: layers that are unfrozen one after
+ * another get theirs step by step. Each parameter and gradient may have two blocks of its size;
+ * optimizers that are made again and again have more. */
+static bool state_is_due(alive_block *blocks, uint32_t count)
+{
+    qsort(blocks, count, sizeof *blocks, by_block_size);
+    for (uint32_t i = 0, end; i < count; i = end) {
+        uint32_t states = 0;
+
+        for (end = i; end < count && blocks[end].size == blocks[i].size; end++)
+            states += blocks[end].is_state;
+        if (states > 2 * (end - i - states))
+            return false;
+    }
+    return true;
+}
+
+/* Takes back sites that make the state of optimizers, if that is what the parameters need. */
+static bool check_state(mv_leak_work *w)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+    const uint16_t *marks = mv_stack_marks(w->scratch, w->trace, w->sites.kinds);
+    alive_block *blocks = mv_push_array(w->scratch, alive_block, w->alive_blocks);
+    uint32_t count = 0;
+
+    if (!marks || !blocks)
+        return false;
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->freed[i] == MV_NEVER)
+            blocks[count++] = (alive_block){a->block[i], makes_state(w, marks, a->stack[i])};
+    if (!state_is_due(blocks, count))
+        return true;
+    for (uint32_t s = 0; s < w->sites.count; s++)
+        if (is_steady(&w->uses[s]) && makes_state(w, marks, w->sites.stack[s]))
+            w->uses[s].growth.kind = MV_GROWTH_NONE;
+    return true;
+}
+
+/* ---- growth that is net ------------------------------------------------------------------ */
+
+/* The blocks that all steady sites keep. NULL when memory is out. */
+static mv_kept_block *list_kept(mv_leak_work *w, uint32_t *count)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+    mv_kept_block *list;
+    uint32_t most = 0;
+
+    for (uint32_t s = 0; s < w->sites.count; s++)
+        most += is_steady(&w->uses[s]) ? w->uses[s].alive : 0;
+    list = mv_push_array(w->scratch, mv_kept_block, most);
+    *count = 0;
+    for (uint32_t s = 0; list && s < w->sites.count; s++) {
+        uint32_t rows = is_steady(&w->uses[s]) ? find_kept(w, &w->uses[s]) : 0;
+
+        for (uint32_t i = 0; i < rows; i++) {
+            uint32_t row = w->kept[i], bin = mv_steps_bin(&w->out->steps, a->birth[row]);
+            list[(*count)++] = (mv_kept_block){a->block[row], bin, s};
+        }
+    }
+    return list;
+}
+
+/* Takes back sites for which others give as much back. */
+static bool check_sizes(mv_leak_work *w, mv_kept_block *kept, uint32_t count, uint32_t first)
+{
+    uint8_t *grows = mv_push_array(w->scratch, uint8_t, w->sites.count);
+
+    if (!grows)
+        return false;
+    for (uint32_t s = 0; s < w->sites.count; s++)
+        grows[s] = 1;
+    if (!mv_net_growth(w->scratch, w->lives, &w->out->steps, kept, count, first, grows,
+                       w->sites.count))
+        return false;
+    for (uint32_t s = 0; s < w->sites.count; s++)
+        if (!grows[s])
+            w->uses[s].growth.kind = MV_GROWTH_NONE;
+    return true;
+}
+
+/* The steady site that keeps most; MV_NO_ROW: none is left. */
+static uint32_t biggest_site(const mv_leak_work *w, const mv_kept_block *kept, uint32_t count)
+{
+    uint64_t most = 0;
+    uint32_t biggest = MV_NO_ROW;
+
+    for (uint32_t i = 0, end; i < count; i = end) {
+        uint64_t bytes = 0;
+
+        for (end = i; end < count && kept[end].site == kept[i].site; end++)
+            bytes += kept[end].size;
+        if (is_steady(&w->uses[kept[i].site]) && bytes > most) {
+            most = bytes;
+            biggest = kept[i].site;
+        }
+    }
+    return biggest;
+}
+
+/* Takes back sites, those that keep most first, until the floor no longer contradicts. `kept` is
+ * sorted by site. */
+static bool check_floor(mv_leak_work *w, const mv_kept_block *kept, uint32_t count, uint32_t first)
+{
+    uint64_t *born = mv_push_array(w->scratch, uint64_t, w->floor.bins);
+    mv_floor_proof proof;
+
+    if (!born)
+        return false;
+    for (;;) {
+        uint32_t biggest = biggest_site(w, kept, count);
+
+        if (biggest == MV_NO_ROW)
+            return true;
+        memset(born, 0, w->floor.bins * sizeof *born);
+        for (uint32_t i = 0; i < count; i++)
+            if (is_steady(&w->uses[kept[i].site]))
+                born[kept[i].bin] += kept[i].size;
+        if (!mv_floor_prove(w->scratch, &w->floor, born, first, &proof))
+            return false;
+        if (proof != MV_FLOOR_STAYS)
+            return true;
+        w->uses[biggest].growth.kind = MV_GROWTH_NONE;
+    }
+}
+
+/* Sites that hold one block which is replaced by a larger one in each step. */
+static bool add_growing_blocks(mv_leak_work *w)
+{
+    mv_growing_blocks found;
+
+    if (!mv_growing_blocks_find(w->scratch, w->trace, w->lives, &w->sites, &w->outer,
+                                &w->out->steps, &w->floor, &found))
+        return false;
+    for (uint32_t i = 0; i < found.count; i++) {
+        mv_site_use *use = &w->uses[found.blocks[i].site];
+
+        if (use->leaked > 0)
+            continue;
+        for (uint32_t row = w->lives->allocs.preexisting; row < w->lives->allocs.count; row++)
+            if (w->lives->allocs.freed[row] == MV_NEVER && mv_leak_use_of(w, row) == use)
+                leak_block(w, use, row);
+        use->bytes_per_step = found.blocks[i].bytes_per_step;
+        use->is_growing_block = true;
+        use->growth.confidence = 1 - ldexp(1, -(int)(found.blocks[i].steps / 2));
+    }
+    return true;
+}
+
+bool mv_leak_sites_judge(mv_leak_work *w)
+{
+    uint32_t first = mv_growth_first_bin(w->out->steps.count), count;
+    mv_kept_block *kept;
+
+    if (!gather(w))
+        return false;
+    for (uint32_t s = 0; s < w->sites.count; s++)
+        if (is_candidate(&w->uses[s]))
+            judge_births(w, s);
+    if (!check_state(w))
+        return false;
+    kept = list_kept(w, &count);
+    if (!kept ||
+        (count > 0 && (!check_sizes(w, kept, count, first) || !check_floor(w, kept, count, first))))
+        return false;
+    for (uint32_t s = 0; s < w->sites.count; s++)
+        if (is_steady(&w->uses[s]))
+            leak_site(w, &w->uses[s]);
+    return add_growing_blocks(w);
+}

@@ -1,0 +1,64 @@
+/* What the parts of the leak report share while one device is judged: analyze/leaks/leaks.c writes
+ * the report, analyze/leaks/leak_sites.c judges the sites. */
+#ifndef MV_LEAK_WORK_H
+#define MV_LEAK_WORK_H
+
+#include "analyze/code/sites.h"
+#include "analyze/leaks/growth.h"
+#include "analyze/leaks/leaks.h"
+#include "analyze/steps/outer_call.h"
+#include "analyze/steps/step_floor.h"
+
+/* What is known of one site. Rows of blocks are rows of lives->allocs. */
+typedef struct {
+    uint32_t alive, freed; /* blocks born in the trace */
+    uint32_t occasions;    /* runs of allocations in which it kept a block */
+    uint32_t first_alive;  /* where its rows start in alive_row and born */
+    uint32_t first_freed;  /* where its rows start in lived */
+    uint64_t leaked_bytes, retained_bytes, in_progress_bytes;
+    uint64_t bytes_per_step;
+    uint32_t leaked, retained; /* blocks */
+    uint32_t first_event, last_event;
+    bool is_growing_block;
+    mv_growth growth;
+} mv_site_use;
+
+/* A block alive: the bytes asked for, and the bin of its birth. */
+typedef struct {
+    uint64_t bytes;
+    uint32_t bin;
+} mv_sized_block;
+
+typedef struct {
+    mv_arena *arena;   /* of the result */
+    mv_arena *scratch; /* gone at the end */
+    const mv_trace *trace;
+    const mv_lives *lives;
+    mv_sites sites;
+    mv_site_use *uses;     /* [sites.count] */
+    uint32_t *alive_row;   /* blocks alive, by site, in order of birth */
+    uint32_t *born;        /* the bin of each of them */
+    mv_sized_block *sized; /* room for those of one site */
+    uint32_t *lived;       /* bins that freed blocks lived through, by site */
+    uint32_t *kept;        /* room for the rows of one site */
+    uint32_t alive_blocks; /* of all sites, those from before the trace included */
+    mv_outer outer;
+    mv_floor floor;
+    bool is_doubtful; /* some site may grow, but the evidence does not suffice */
+    bool is_nameless; /* blocks without a stack grow */
+    mv_leaks *out;
+} mv_leak_work;
+
+static inline mv_site_use *mv_leak_use_of(const mv_leak_work *w, uint32_t row)
+{
+    return &w->uses[mv_site_of(&w->sites, w->lives->allocs.stack[row])];
+}
+
+/* Counts what each site left alive and freed. */
+void mv_leak_sites_count(mv_leak_work *w);
+
+/* Marks the blocks of the sites that grow, and adds them up in `uses`; needs steps, floor and
+ * outer. False when memory is out. */
+bool mv_leak_sites_judge(mv_leak_work *w);
+
+#endif

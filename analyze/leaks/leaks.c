@@ -1,0 +1,452 @@
+#include "analyze/leaks/leaks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/code/stack_marks.h"
+#include "analyze/leaks/leak_graphs.h"
+#include "analyze/leaks/leak_kind.h"
+#include "analyze/leaks/leak_signs.h"
+#include "analyze/leaks/leak_work.h"
+#include "analyze/leaks/program_exit.h"
+#include "base/size.h"
+
+/* Without steps: a site that kept something on fewer separate occasions does not grow. */
+#define OCCASIONS_TO_WORRY 3
+
+/* Without steps: so many blocks alive of one line are a list, or a leak. */
+#define BLOCKS_OF_A_LIST 6
+
+/* Fewer steps show no habit. */
+#define STEPS_TO_BE_CLEAN 3
+
+static const char *const verdict_names[] = {"unknown", "clean", "leak"};
+
+static const char *const kind_names[MV_LEAK_KIND_COUNT] = {
+#define MV_LEAK_KIND_NAME(name, text) text,
+    MV_LEAK_KIND_LIST(MV_LEAK_KIND_NAME)
+#undef MV_LEAK_KIND_NAME
+};
+
+static void add_retained(mv_leak_work *w)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+    mv_leaks *out = w->out;
+
+    for (uint32_t i = 0; i < a->count; i++) {
+        mv_site_use *use;
+
+        if (a->freed[i] != MV_NEVER)
+            continue;
+        out->live_bytes += a->block[i];
+        if (w->out->is_leaked[i]) {
+            out->leaked_bytes += a->block[i];
+            continue;
+        }
+        use = mv_leak_use_of(w, i);
+        use->retained_bytes += a->block[i];
+        use->retained++;
+        out->retained_bytes += a->block[i];
+        if (i < a->preexisting)
+            out->preexisting_bytes += a->block[i];
+    }
+}
+
+/* ---- rows of the report ------------------------------------------------------------------ */
+
+int mv_leak_order(const void *a, const void *b)
+{
+    const mv_leak *x = a, *y = b;
+
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    return (x->first_event > y->first_event) - (x->first_event < y->first_event);
+}
+
+static int by_retained(const void *a, const void *b)
+{
+    const mv_retained *x = a, *y = b;
+
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    return (x->stack.row > y->stack.row) - (x->stack.row < y->stack.row);
+}
+
+/* The row of each group, numbered as groups first occur; MV_NO_ROW: none yet. */
+static uint32_t *no_rows(mv_leak_work *w)
+{
+    uint32_t *row = mv_push_array(w->scratch, uint32_t, w->sites.groups);
+
+    for (uint32_t g = 0; row && g < w->sites.groups; g++)
+        row[g] = MV_NO_ROW;
+    return row;
+}
+
+static void merge_leak(mv_leak *leak, const mv_site_use *use, mv_stack_id stack, uint64_t *biggest)
+{
+    bool is_first = leak->blocks == 0;
+
+    leak->bytes += use->leaked_bytes;
+    leak->blocks += use->leaked;
+    leak->bytes_per_step += use->bytes_per_step;
+    if (is_first || use->first_event < leak->first_event)
+        leak->first_event = use->first_event;
+    if (is_first || use->last_event > leak->last_event)
+        leak->last_event = use->last_event;
+    if (use->growth.confidence > leak->confidence)
+        leak->confidence = use->growth.confidence;
+    if (is_first || use->leaked_bytes > *biggest) {
+        *biggest = use->leaked_bytes;
+        leak->stack = stack;
+    }
+}
+
+/* ---- why each leaks ---------------------------------------------------------------------- */
+
+/* Blocks a step that modules without hooks leave behind: the mark of a kept graph. */
+static uint32_t blocks_kept_by_modules(const mv_leak_work *w)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t s = 0; s < w->sites.count; s++)
+        if (w->uses[s].leaked > 0 &&
+            mv_module_path_of(w->trace, w->sites.stack[s]) == MV_MODULE_PLAIN)
+            kept += w->uses[s].growth.most;
+    return kept;
+}
+
+static bool explain(mv_leak_work *w, const uint32_t *leak_of)
+{
+    mv_leak_signs *signs = mv_push_array(w->scratch, mv_leak_signs, w->out->count);
+    uint32_t kept = blocks_kept_by_modules(w);
+
+    if (!signs ||
+        !mv_leak_signs_find(w->scratch, w->trace, w->lives, &w->sites, w->out, leak_of, signs))
+        return false;
+    for (uint32_t k = 0; k < w->out->count; k++) {
+        mv_leak *leak = &w->out->leaks[k];
+
+        signs[k].kept_by_modules = kept;
+        leak->lines = 1;
+        leak->kind = w->uses[mv_site_of(&w->sites, leak->stack)].is_growing_block
+                         ? MV_LEAK_GROWING_BLOCK
+                         : mv_leak_kind_of(w->trace, w->sites.kinds, leak->stack, &signs[k]);
+        leak->culprit = mv_culprit_frame(w->trace, w->sites.kinds, leak->stack);
+    }
+    return true;
+}
+
+static bool advise(mv_leak_work *w)
+{
+    for (uint32_t k = 0; k < w->out->count; k++) {
+        mv_leak *leak = &w->out->leaks[k];
+
+        leak->evidence = mv_leak_evidence(leak->kind);
+        leak->advice = mv_leak_advice(w->arena, w->trace, leak);
+        if (!leak->advice)
+            return false;
+    }
+    return true;
+}
+
+/* The row of each site's leak. */
+static uint32_t *leaks_of_sites(mv_leak_work *w, const uint32_t *row_of)
+{
+    uint32_t *leak_of = mv_push_array(w->scratch, uint32_t, w->sites.count);
+
+    for (uint32_t s = 0; leak_of && s < w->sites.count; s++)
+        leak_of[s] = w->uses[s].leaked ? row_of[w->sites.group[s]] : MV_NO_ROW;
+    return leak_of;
+}
+
+static bool list_leaks(mv_leak_work *w)
+{
+    uint32_t *row_of = no_rows(w), *leak_of, sites = 0;
+    uint64_t *biggest;
+
+    for (uint32_t s = 0; s < w->sites.count; s++)
+        sites += w->uses[s].leaked > 0;
+    w->out->leaks = mv_push_array(w->arena, mv_leak, sites);
+    biggest = mv_push_array(w->scratch, uint64_t, sites);
+    if (!row_of || !w->out->leaks || !biggest)
+        return false;
+    for (uint32_t s = 0; s < w->sites.count; s++) {
+        uint32_t *row = &row_of[w->sites.group[s]];
+
+        if (w->uses[s].leaked == 0)
+            continue;
+        if (*row == MV_NO_ROW)
+            *row = w->out->count++;
+        merge_leak(&w->out->leaks[*row], &w->uses[s], w->sites.stack[s], &biggest[*row]);
+    }
+    leak_of = leaks_of_sites(w, row_of);
+    if (!leak_of || !explain(w, leak_of) ||
+        !mv_leak_graphs_join(w->scratch, w->trace, w->sites.kinds, w->out))
+        return false;
+    qsort(w->out->leaks, w->out->count, sizeof *w->out->leaks, mv_leak_order);
+    return advise(w);
+}
+
+static bool list_retained(mv_leak_work *w)
+{
+    uint32_t *row_of = no_rows(w), sites = 0;
+    uint64_t *biggest;
+    mv_leaks *out = w->out;
+
+    for (uint32_t s = 0; s < w->sites.count; s++)
+        sites += w->uses[s].retained > 0;
+    out->retained = mv_push_array(w->arena, mv_retained, sites);
+    biggest = mv_push_array(w->scratch, uint64_t, sites);
+    if (!row_of || !out->retained || !biggest)
+        return false;
+    for (uint32_t s = 0; s < w->sites.count; s++) {
+        const mv_site_use *use = &w->uses[s];
+        uint32_t *row = &row_of[w->sites.group[s]];
+
+        if (use->retained == 0)
+            continue;
+        if (*row == MV_NO_ROW)
+            *row = out->retained_count++;
+        if (out->retained[*row].blocks == 0 || use->retained_bytes > biggest[*row]) {
+            biggest[*row] = use->retained_bytes;
+            out->retained[*row].stack = w->sites.stack[s];
+        }
+        out->retained[*row].bytes += use->retained_bytes;
+        out->retained[*row].in_progress += use->in_progress_bytes;
+        out->retained[*row].blocks += use->retained;
+    }
+    qsort(out->retained, out->retained_count, sizeof *out->retained, by_retained);
+    return true;
+}
+
+/* ---- the step under way ------------------------------------------------------------------ */
+
+/* Whether a stack makes what outlives steps: parameters, an optimizer's state. */
+static bool outlives_steps(const mv_leak_work *w, const uint16_t *marks, mv_stack_id stack)
+{
+    return stack.row < w->trace->stacks.count &&
+           marks[stack.row] & (MV_MARK_PARAMETER | MV_MARK_OPTIMIZER | MV_MARK_STATE);
+}
+
+static bool find_in_progress(mv_leak_work *w)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+    const uint16_t *marks = mv_stack_marks(w->scratch, w->trace, w->sites.kinds);
+
+    if (!marks)
+        return false;
+    for (uint32_t i = a->count; i-- > a->preexisting && a->birth[i] >= w->out->steps.under_way;) {
+        if (a->freed[i] != MV_NEVER || w->out->is_leaked[i] ||
+            outlives_steps(w, marks, a->stack[i]))
+            continue;
+        w->out->in_progress.bytes += a->block[i];
+        w->out->in_progress.blocks++;
+        mv_leak_use_of(w, i)->in_progress_bytes += a->block[i];
+    }
+    return true;
+}
+
+/* ---- the verdict ------------------------------------------------------------------------- */
+
+/* What decides where no site grows. */
+typedef struct {
+    uint32_t alive;     /* blocks born in the trace */
+    uint32_t occasions; /* most of one site */
+    uint32_t list; /* the site in the program's own code that keeps most blocks, BLOCKS_OF_A_LIST
+                    * or more; MV_NO_ROW */
+    bool has_stacks;
+    bool comes_back; /* the least allocated in the last third is no more than in the middle one */
+} overview;
+
+static bool overlook(mv_leak_work *w, overview *o)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+
+    uint32_t most = BLOCKS_OF_A_LIST - 1;
+
+    *o = (overview){.list = MV_NO_ROW};
+    for (uint32_t s = 0; s < w->sites.count; s++) {
+        uint32_t place = mv_outer_of(&w->outer, w->sites.stack[s]);
+
+        if (w->uses[s].alive > most && place != MV_NO_ROW &&
+            w->outer.kind[place] != MV_OUTER_CALL) {
+            most = w->uses[s].alive;
+            o->list = s;
+        }
+        o->alive += w->uses[s].alive;
+        if (w->uses[s].occasions > o->occasions)
+            o->occasions = w->uses[s].occasions;
+    }
+    for (uint32_t i = a->preexisting; i < a->count && !o->has_stacks; i++)
+        o->has_stacks = a->stack[i].row != MV_NO_ROW && a->stack[i].row != MV_EMPTY_STACK.row;
+    /* With steps, their own floors decide. */
+    return w->out->steps.count >= STEPS_TO_BE_CLEAN ||
+           mv_floor_comes_back(w->scratch, w->lives, &o->comes_back);
+}
+
+#define RECORD_STACKS "record with torch.cuda.memory._record_memory_history(stacks='python')"
+#define RECORD_STEPS  "record seven steps or more"
+#define MARK_STEPS    "mark the steps with torch.profiler.record_function(f'step {i}')"
+
+static void set_verdict(mv_leaks *out, mv_leak_verdict verdict, const char *why, const char *settle)
+{
+    out->verdict = verdict;
+    out->why = why;
+    out->settle = settle;
+}
+
+static const char *why_nameless(mv_leak_work *w)
+{
+    const mv_leak_floor *f = &w->out->floor;
+    char first[MV_SIZE_TEXT], last[MV_SIZE_TEXT], text[200];
+
+    if (f->steps < 2 || f->last <= f->first)
+        return "the recording has no stacks, so no line can be judged";
+    snprintf(text, sizeof text,
+             "the floor rises from %s to %s over %u steps, but the recording has no stacks, so no "
+             "line can be named",
+             mv_size_text(first, f->first), mv_size_text(last, f->last), f->steps);
+    return mv_arena_text(w->arena, text, strlen(text));
+}
+
+static const char *why_list(mv_leak_work *w, uint32_t site)
+{
+    char label[160], text[320];
+
+    mv_culprit_label(w->trace, w->sites.kinds, w->sites.stack[site], label, sizeof label);
+    snprintf(text, sizeof text,
+             "no steps were found; %u blocks of %s are alive, which a list and a leak have in "
+             "common",
+             w->uses[site].alive, label);
+    return mv_arena_text(w->arena, text, strlen(text));
+}
+
+static void decide_without_steps(mv_leak_work *w, const overview *o)
+{
+    mv_leaks *out = w->out;
+
+    if (o->comes_back)
+        set_verdict(out, MV_VERDICT_CLEAN,
+                    "no steps were found, but the least allocated did not rise from the middle "
+                    "third of the recording to the last",
+                    "");
+    else if (w->lives->history == MV_HISTORY_TRUNCATED)
+        set_verdict(out, MV_VERDICT_UNKNOWN,
+                    "the recording holds less than two steps, since older events were dropped",
+                    "raise max_entries of torch.cuda.memory._record_memory_history()");
+    else if (out->steps.count > 0)
+        set_verdict(out, MV_VERDICT_UNKNOWN,
+                    "only two steps ended within the recording, which show no habit", RECORD_STEPS);
+    else if (out->steps.under_way < w->lives->events.count)
+        set_verdict(out, MV_VERDICT_UNKNOWN,
+                    "the recording shows one step at most, within one call of the model",
+                    RECORD_STEPS ", or " MARK_STEPS);
+    else if (o->list != MV_NO_ROW)
+        set_verdict(out, MV_VERDICT_UNKNOWN, why_list(w, o->list), MARK_STEPS);
+    else if (o->occasions < OCCASIONS_TO_WORRY && w->lives->history == MV_HISTORY_COMPLETE)
+        set_verdict(out, MV_VERDICT_CLEAN,
+                    "no steps were found, but no line kept memory on more than two occasions", "");
+    else
+        set_verdict(out, MV_VERDICT_UNKNOWN, "no steps were found in the trace", MARK_STEPS);
+}
+
+static void decide(mv_leak_work *w, const overview *o)
+{
+    mv_leaks *out = w->out;
+    bool complete = w->lives->history == MV_HISTORY_COMPLETE;
+
+    if (out->count > 0)
+        set_verdict(out, MV_VERDICT_LEAK,
+                    "these lines keep more memory with every step, up to the end of the trace", "");
+    else if (w->lives->events.count == 0)
+        set_verdict(out, MV_VERDICT_UNKNOWN, "the file has no events",
+                    "call torch.cuda.memory._record_memory_history() before the steps");
+    else if (o->alive == 0 && (complete || out->steps.count > 0))
+        set_verdict(out, MV_VERDICT_CLEAN,
+                    "nothing that was allocated in the trace is alive at its end", "");
+    else if (w->is_nameless || !o->has_stacks)
+        set_verdict(out, MV_VERDICT_UNKNOWN, why_nameless(w), RECORD_STACKS);
+    else if (out->steps.count > 0 && w->is_doubtful)
+        set_verdict(out, MV_VERDICT_UNKNOWN,
+                    "memory was kept in several steps, but there are too few to tell growth "
+                    "from warm-up",
+                    RECORD_STEPS);
+    else if (out->steps.count >= STEPS_TO_BE_CLEAN)
+        set_verdict(out, MV_VERDICT_CLEAN, "no line keeps memory step after step", "");
+    else
+        decide_without_steps(w, o);
+}
+
+static bool measure_floor(mv_leak_work *w, mv_err *err)
+{
+    const mv_steps *steps = &w->out->steps;
+    uint32_t first = mv_growth_first_bin(steps->count);
+
+    if (mv_floor_find(w->scratch, w->lives, steps, &w->floor, err) != MV_OK)
+        return false;
+    if (steps->count > first)
+        w->out->floor = (mv_leak_floor){.first = w->floor.least[first],
+                                        .last = w->floor.least[steps->count - 1],
+                                        .steps = steps->count - first};
+    return true;
+}
+
+static bool find(mv_leak_work *w, mv_err *err)
+{
+    overview o;
+
+    w->uses = mv_push_array(w->scratch, mv_site_use, w->sites.count);
+    w->out->is_leaked = mv_push_array(w->arena, uint8_t, w->lives->allocs.count);
+    if (!w->uses || !w->out->is_leaked ||
+        !mv_outer_find(w->scratch, w->trace, w->sites.kinds, &w->outer) || !measure_floor(w, err))
+        return false;
+    mv_leak_sites_count(w);
+    if (w->out->steps.count > 0 && !mv_leak_sites_judge(w))
+        return false;
+    add_retained(w);
+    if (!find_in_progress(w) || !list_leaks(w) || !list_retained(w) || !overlook(w, &o))
+        return false;
+    decide(w, &o);
+    return w->out->why != NULL;
+}
+
+mv_code mv_leaks_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_leaks *out,
+                      mv_err *err)
+{
+    mv_arena scratch;
+    mv_lives before;
+    mv_leak_work w = {
+        .arena = arena, .scratch = &scratch, .trace = trace, .lives = &before, .out = out};
+    mv_code code;
+
+    *out = (mv_leaks){.why = "", .settle = "", .exit_event = mv_exit_event(trace, lives)};
+    code = mv_steps_find(arena, trace, lives, &out->steps, err);
+    if (code != MV_OK)
+        return code;
+    mv_arena_init(&scratch, arena->budget);
+    code = mv_lives_before_exit(&scratch, trace, lives, &before, err);
+    if (code == MV_OK)
+        code = mv_sites_find(&scratch, trace, &w.sites, err);
+    if (code == MV_OK && !find(&w, err))
+        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "leaks");
+    mv_arena_release(&scratch);
+    return code;
+}
+
+const char *mv_leak_verdict_name(mv_leak_verdict verdict)
+{
+    return verdict_names[verdict <= MV_VERDICT_LEAK ? verdict : MV_VERDICT_UNKNOWN];
+}
+
+const char *mv_leak_kind_name(mv_leak_kind kind)
+{
+    return kind_names[kind < MV_LEAK_KIND_COUNT ? kind : MV_LEAK_UNKNOWN];
+}
+
+const char *mv_leak_label(const mv_trace *trace, const uint8_t *kinds, const mv_leak *leak,
+                          char *out, size_t size)
+{
+    return leak->culprit.row == MV_NO_ROW ? mv_culprit_label(trace, kinds, leak->stack, out, size)
+                                          : mv_frame_label(trace, leak->culprit, out, size);
+}

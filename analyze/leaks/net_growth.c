@@ -1,0 +1,159 @@
+#include "analyze/leaks/net_growth.h"
+
+#include <stdlib.h>
+
+/* So many bins a block must live to count: what lives for less passes through the steps. */
+#define BINS_OF_AGE 3
+
+/* Old blocks of one size: those that were born in a bin less those that were freed in it. */
+typedef struct {
+    uint64_t size;
+    uint32_t bin;
+    int32_t net;
+} change;
+
+static int by_size_and_bin(const void *left, const void *right)
+{
+    const change *a = left, *b = right;
+
+    if (a->size != b->size)
+        return a->size < b->size ? -1 : 1;
+    return (a->bin > b->bin) - (a->bin < b->bin);
+}
+
+static int by_site_bin_size(const void *left, const void *right)
+{
+    const mv_kept_block *a = left, *b = right;
+
+    if (a->site != b->site)
+        return a->site < b->site ? -1 : 1;
+    if (a->bin != b->bin)
+        return a->bin < b->bin ? -1 : 1;
+    return (a->size > b->size) - (a->size < b->size);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* The sizes of the kept blocks, ascending, each once. */
+static uint64_t *sizes_of(mv_arena *scratch, const mv_kept_block *kept, uint32_t count,
+                          uint32_t *sizes)
+{
+    uint64_t *size = mv_push_array(scratch, uint64_t, count);
+
+    *sizes = 0;
+    if (!size)
+        return NULL;
+    for (uint32_t i = 0; i < count; i++)
+        size[i] = kept[i].size;
+    qsort(size, count, sizeof *size, by_size);
+    for (uint32_t i = 0; i < count; i++)
+        if (i == 0 || size[i] != size[*sizes - 1])
+            size[(*sizes)++] = size[i];
+    return size;
+}
+
+/* Whether a block lives, or lived, for long: what is alive at the end may. */
+static bool is_old(const mv_alloc_lives *a, const mv_steps *steps, uint32_t row)
+{
+    if (a->freed[row] == MV_NEVER || a->birth[row] == MV_BEFORE)
+        return true;
+    return mv_steps_bin(steps, a->freed[row]) >= mv_steps_bin(steps, a->birth[row]) + BINS_OF_AGE;
+}
+
+static bool is_wanted(const mv_alloc_lives *a, uint32_t row, const uint64_t *size, uint32_t sizes)
+{
+    return bsearch(&a->block[row], size, sizes, sizeof *size, by_size);
+}
+
+/* Births and ends of old blocks of those sizes, added up by size and bin. */
+static change *changes_of(mv_arena *scratch, const mv_lives *lives, const mv_steps *steps,
+                          const uint64_t *size, uint32_t sizes, uint32_t *count)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    uint64_t most = 0;
+    uint32_t n = 0;
+    change *list;
+
+    for (uint32_t i = 0; i < a->count; i++)
+        most += is_wanted(a, i, size, sizes) && is_old(a, steps, i) ? 2 : 0;
+    list = mv_push_array(scratch, change, most);
+    *count = 0;
+    if (!list)
+        return NULL;
+    for (uint32_t i = 0; i < a->count; i++) {
+        if (!is_wanted(a, i, size, sizes) || !is_old(a, steps, i))
+            continue;
+        if (a->birth[i] != MV_BEFORE)
+            list[n++] = (change){a->block[i], mv_steps_bin(steps, a->birth[i]), 1};
+        if (a->freed[i] != MV_NEVER)
+            list[n++] = (change){a->block[i], mv_steps_bin(steps, a->freed[i]), -1};
+    }
+    qsort(list, n, sizeof *list, by_size_and_bin);
+    for (uint32_t i = 0; i < n; i++) {
+        if (*count > 0 && by_size_and_bin(&list[*count - 1], &list[i]) == 0)
+            list[*count - 1].net += list[i].net;
+        else
+            list[(*count)++] = list[i];
+    }
+    return list;
+}
+
+static int32_t net_of(const change *list, uint32_t count, uint64_t size, uint32_t bin)
+{
+    const change wanted = {size, bin, 0};
+    const change *found = bsearch(&wanted, list, count, sizeof *list, by_size_and_bin);
+
+    return found ? found->net : 0;
+}
+
+/* Whether less than half of the bytes that kept[from] to kept[to - 1], of one site and bin, are,
+ * is left when old blocks of the same sizes that were freed are taken off. */
+static bool is_given_back(const mv_kept_block *kept, uint32_t from, uint32_t to, const change *list,
+                          uint32_t count)
+{
+    uint64_t bytes = 0, left = 0;
+
+    for (uint32_t i = from, end; i < to; i = end) {
+        int32_t net = net_of(list, count, kept[i].size, kept[i].bin);
+
+        for (end = i + 1; end < to && kept[end].size == kept[i].size;)
+            end++;
+        bytes += (end - i) * kept[i].size;
+        if (net > 0)
+            left += ((uint32_t)net < end - i ? (uint32_t)net : end - i) * kept[i].size;
+    }
+    return 2 * left < bytes;
+}
+
+bool mv_net_growth(mv_arena *scratch, const mv_lives *lives, const mv_steps *steps,
+                   mv_kept_block *kept, uint32_t count, uint32_t first, uint8_t *grows,
+                   uint32_t sites)
+{
+    uint32_t sizes, changes;
+    uint64_t *size = sizes_of(scratch, kept, count, &sizes);
+    change *list = size ? changes_of(scratch, lives, steps, size, sizes, &changes) : NULL;
+    uint32_t *bins = mv_push_array(scratch, uint32_t, sites);
+    uint32_t *back = mv_push_array(scratch, uint32_t, sites);
+
+    if (!list || !bins || !back)
+        return false;
+    qsort(kept, count, sizeof *kept, by_site_bin_size);
+    for (uint32_t i = 0, end; i < count; i = end) {
+        for (end = i + 1;
+             end < count && kept[end].site == kept[i].site && kept[end].bin == kept[i].bin;)
+            end++;
+        if (kept[i].bin < first || kept[i].bin >= steps->count)
+            continue;
+        bins[kept[i].site]++;
+        back[kept[i].site] += is_given_back(kept, i, end, list, changes);
+    }
+    for (uint32_t s = 0; s < sites; s++)
+        if (2 * back[s] > bins[s])
+            grows[s] = 0;
+    return true;
+}

@@ -1,0 +1,377 @@
+#include "analyze/ledger/holdings.h"
+
+/* A range of addresses with created memory behind it. */
+struct mv_mapped {
+    uint64_t bytes;
+    uint32_t lot; /* next free range while it is not used */
+};
+
+void mv_holdings_init(mv_holdings *holdings, mv_arena *arena, const mv_trace *trace, int32_t device,
+                      bool takes_unplaced)
+{
+    *holdings = (mv_holdings){.trace = trace,
+                              .arena = arena,
+                              .device = device,
+                              .takes_unplaced = takes_unplaced,
+                              .by_addr.arena = arena,
+                              .by_array.arena = arena,
+                              .by_handle.arena = arena,
+                              .by_mapping.arena = arena,
+                              .by_context.arena = arena,
+                              .free_lots = MV_NOT_MAPPED,
+                              .free_ranges = MV_NOT_MAPPED};
+    for (int i = 0; i < MV_LOT_KINDS; i++)
+        holdings->first[i] = MV_NOT_MAPPED;
+}
+
+void mv_holdings_drop(mv_holdings *holdings)
+{
+    mv_addrmap *maps[] = {&holdings->by_addr, &holdings->by_array, &holdings->by_handle,
+                          &holdings->by_mapping, &holdings->by_context};
+
+    for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++) {
+        mv_arena_drop(holdings->arena, maps[i]->nodes);
+        mv_arena_drop(holdings->arena, maps[i]->heads);
+    }
+    mv_arena_drop(holdings->arena, holdings->lots);
+    mv_arena_drop(holdings->arena, holdings->ranges);
+}
+
+bool mv_is_device_alloc(uint8_t action)
+{
+    return action == MV_API_ALLOC || action == MV_API_ALLOC_ASYNC ||
+           action == MV_API_ALLOC_MANAGED || action == MV_API_ALLOC_ARRAY ||
+           action == MV_API_CREATE;
+}
+
+static bool is_of_host(const mv_holdings *h, uint32_t call)
+{
+    return h->trace->api_calls.device[call] < 0;
+}
+
+static bool is_mine(const mv_holdings *h, uint32_t call)
+{
+    int32_t device = h->trace->api_calls.device[call];
+
+    return device == h->device || (device < 0 && h->takes_unplaced);
+}
+
+/* ---- lots -------------------------------------------------------------------------------- */
+
+static bool make_room(mv_arena *arena, void **rows, uint32_t *capacity, uint32_t used, size_t size)
+{
+    uint32_t wanted = *capacity ? *capacity * 2 : 256;
+    void *grown;
+
+    if (used < *capacity)
+        return true;
+    grown = wanted > *capacity ? mv_arena_grow(arena, *rows, (uint64_t)wanted * size) : NULL;
+    if (!grown)
+        return false;
+    *rows = grown;
+    *capacity = wanted;
+    return true;
+}
+
+/* The row of a new lot, already in the list of its kind; MV_NOT_MAPPED when memory is out. */
+static uint32_t lot_add(mv_holdings *h, uint32_t call, mv_lot_kind kind, uint64_t key)
+{
+    void *rows = h->lots;
+    uint32_t at = h->free_lots;
+    mv_lot *lot;
+
+    if (at != MV_NOT_MAPPED) {
+        h->free_lots = h->lots[at].next;
+    } else {
+        if (!make_room(h->arena, &rows, &h->lots_capacity, h->lots_used, sizeof *lot))
+            return MV_NOT_MAPPED;
+        h->lots = rows;
+        at = h->lots_used++;
+    }
+    lot = &h->lots[at];
+    *lot = (mv_lot){.call = call,
+                    .bytes = h->trace->api_calls.size[call],
+                    .key = key,
+                    .kind = (uint8_t)kind,
+                    .prev = MV_NOT_MAPPED,
+                    .next = h->first[kind]};
+    if (lot->next != MV_NOT_MAPPED)
+        h->lots[lot->next].prev = at;
+    h->first[kind] = at;
+    h->held[kind].bytes += lot->bytes;
+    h->held[kind].count++;
+    return at;
+}
+
+static void lot_remove(mv_holdings *h, uint32_t at)
+{
+    mv_lot *lot = &h->lots[at];
+
+    h->held[lot->kind].bytes -= lot->bytes;
+    h->held[lot->kind].count--;
+    if (lot->prev != MV_NOT_MAPPED)
+        h->lots[lot->prev].next = lot->next;
+    else
+        h->first[lot->kind] = lot->next;
+    if (lot->next != MV_NOT_MAPPED)
+        h->lots[lot->next].prev = lot->prev;
+    lot->next = h->free_lots;
+    h->free_lots = at;
+}
+
+/* ---- allocated memory -------------------------------------------------------------------- */
+
+static bool allocate(mv_holdings *h, mv_addrmap *map, uint32_t call, mv_lot_kind kind, uint64_t key)
+{
+    uint32_t before = mv_addrmap_take(map, key), at;
+
+    /* Its free is not among the calls. */
+    if (before != MV_NOT_MAPPED)
+        lot_remove(h, before);
+    at = lot_add(h, call, kind, key);
+    return at != MV_NOT_MAPPED && mv_addrmap_put(map, key, at);
+}
+
+static void give_back(mv_holdings *h, mv_addrmap *map, uint64_t key)
+{
+    uint32_t at = mv_addrmap_take(map, key);
+
+    if (at != MV_NOT_MAPPED)
+        lot_remove(h, at);
+}
+
+/* ---- created memory ---------------------------------------------------------------------- */
+
+static void lot_settle(mv_holdings *h, uint32_t at)
+{
+    if (h->lots[at].references == 0 && h->lots[at].mapping == 0)
+        lot_remove(h, at);
+}
+
+static bool create(mv_holdings *h, uint32_t call, mv_lot_kind kind)
+{
+    uint64_t handle = h->trace->api_calls.handle[call];
+    uint32_t before = mv_addrmap_take(&h->by_handle, handle), at;
+
+    if (before != MV_NOT_MAPPED) {
+        h->lots[before].references = 0;
+        lot_settle(h, before);
+    }
+    at = lot_add(h, call, kind, handle);
+    if (at == MV_NOT_MAPPED)
+        return false;
+    h->lots[at].is_created = 1;
+    h->lots[at].references = 1;
+    return mv_addrmap_put(&h->by_handle, handle, at);
+}
+
+static void release(mv_holdings *h, uint64_t handle)
+{
+    uint32_t at = mv_addrmap_get(&h->by_handle, handle);
+
+    if (at == MV_NOT_MAPPED)
+        return;
+    if (--h->lots[at].references == 0) {
+        mv_addrmap_take(&h->by_handle, handle);
+        lot_settle(h, at);
+    }
+}
+
+/* The handle is that of the memory at an address: known as such, or found by what is mapped. */
+static bool retain(mv_holdings *h, uint64_t addr, uint64_t handle)
+{
+    uint32_t at = mv_addrmap_get(&h->by_handle, handle);
+    uint32_t range = mv_addrmap_get(&h->by_mapping, addr);
+
+    if (at == MV_NOT_MAPPED && range != MV_NOT_MAPPED) {
+        at = h->ranges[range].lot;
+        if (!mv_addrmap_put(&h->by_handle, handle, at))
+            return false;
+    }
+    if (at != MV_NOT_MAPPED)
+        h->lots[at].references++;
+    return true;
+}
+
+static void unmap_one(mv_holdings *h, uint64_t addr, uint32_t range)
+{
+    uint32_t lot = h->ranges[range].lot;
+
+    mv_addrmap_take(&h->by_mapping, addr);
+    h->ranges[range].lot = h->free_ranges;
+    h->free_ranges = range;
+    h->lots[lot].mapping--;
+    lot_settle(h, lot);
+}
+
+static bool map(mv_holdings *h, uint64_t addr, uint64_t bytes, uint64_t handle)
+{
+    uint32_t lot = mv_addrmap_get(&h->by_handle, handle);
+    uint32_t range = mv_addrmap_get(&h->by_mapping, addr);
+    void *rows = h->ranges;
+
+    if (lot == MV_NOT_MAPPED)
+        return true;
+    h->lots[lot].mapping++;
+    if (range != MV_NOT_MAPPED)
+        unmap_one(h, addr, range);
+    range = h->free_ranges;
+    if (range != MV_NOT_MAPPED) {
+        h->free_ranges = h->ranges[range].lot;
+    } else {
+        if (!make_room(h->arena, &rows, &h->ranges_capacity, h->ranges_used, sizeof *h->ranges))
+            return false;
+        h->ranges = rows;
+        range = h->ranges_used++;
+    }
+    h->ranges[range] = (struct mv_mapped){.bytes = bytes, .lot = lot};
+    return mv_addrmap_put(&h->by_mapping, addr, range);
+}
+
+/* A range that is unmapped may be several that were mapped; between them there are no holes. */
+static void unmap(mv_holdings *h, uint64_t addr, uint64_t bytes)
+{
+    do {
+        uint32_t range = mv_addrmap_get(&h->by_mapping, addr);
+        uint64_t length;
+        if (range == MV_NOT_MAPPED)
+            return;
+        length = h->ranges[range].bytes;
+        unmap_one(h, addr, range);
+        addr += length;
+        bytes -= length < bytes ? length : bytes;
+    } while (bytes > 0);
+}
+
+/* ---- contexts ---------------------------------------------------------------------------- */
+
+static void forget_allocated(mv_holdings *h)
+{
+    uint32_t at = h->first[MV_LOT_DEVICE];
+
+    while (at != MV_NOT_MAPPED) {
+        mv_lot *lot = &h->lots[at];
+        uint32_t next = lot->next;
+        if (!lot->is_created) {
+            if (mv_addrmap_get(&h->by_addr, lot->key) == at)
+                mv_addrmap_take(&h->by_addr, lot->key);
+            else
+                mv_addrmap_take(&h->by_array, lot->key);
+            lot_remove(h, at);
+        }
+        at = next;
+    }
+}
+
+static bool starts_with(const char *text, const char *start)
+{
+    return strncmp(text, start, strlen(start)) == 0;
+}
+
+/* What ends every context of the device, whoever made it. */
+static bool is_reset(const mv_trace *trace, uint32_t call)
+{
+    const char *api = mv_string_text(trace, trace->api_calls.api[call]);
+
+    return starts_with(api, "cudaDeviceReset") || starts_with(api, "cudaThreadExit") ||
+           starts_with(api, "cuDevicePrimaryCtxReset");
+}
+
+/* The same context may be made several times: the primary one, which is counted. */
+static bool begin_context(mv_holdings *h, uint32_t call)
+{
+    h->contexts++;
+    return mv_addrmap_put(&h->by_context, h->trace->api_calls.handle[call], call);
+}
+
+/* A context is of a device by its making alone. One that was made out of sight, as the runtime
+ * makes the primary one, keeps what was allocated: which context that was in is not known. */
+static void end_context(mv_holdings *h, uint32_t call)
+{
+    bool was_here =
+        mv_addrmap_take(&h->by_context, h->trace->api_calls.handle[call]) != MV_NOT_MAPPED;
+
+    if (is_reset(h->trace, call)) {
+        if (is_mine(h, call)) {
+            h->contexts = 0;
+            forget_allocated(h);
+        }
+    } else if (was_here && --h->contexts == 0) {
+        forget_allocated(h);
+    }
+}
+
+/* ---- calls ------------------------------------------------------------------------------- */
+
+/* What makes something. */
+static bool apply_gain(mv_holdings *h, uint32_t call, uint8_t action)
+{
+    const mv_api_calls *c = &h->trace->api_calls;
+
+    switch (action) {
+    case MV_API_ALLOC:
+    case MV_API_ALLOC_ASYNC:
+    case MV_API_ALLOC_MANAGED:
+        return !is_mine(h, call) || allocate(h, &h->by_addr, call, MV_LOT_DEVICE, c->addr[call]);
+    case MV_API_ALLOC_ARRAY:
+        return !is_mine(h, call) || allocate(h, &h->by_array, call, MV_LOT_DEVICE, c->handle[call]);
+    case MV_API_CREATE:
+        if (is_of_host(h, call))
+            return create(h, call, MV_LOT_HOST);
+        return !is_mine(h, call) || create(h, call, MV_LOT_DEVICE);
+    case MV_API_ALLOC_HOST:
+    case MV_API_REGISTER:
+        return allocate(h, &h->by_addr, call, MV_LOT_HOST, c->addr[call]);
+    case MV_API_OPEN:
+        return !is_mine(h, call) || allocate(h, &h->by_addr, call, MV_LOT_FOREIGN, c->addr[call]);
+    case MV_API_IMPORT:
+        return !is_mine(h, call) || create(h, call, MV_LOT_FOREIGN);
+    case MV_API_CONTEXT_CREATE:
+        return !is_mine(h, call) || begin_context(h, call);
+    case MV_API_RETAIN:
+        return retain(h, c->addr[call], c->handle[call]);
+    case MV_API_MAP:
+        return map(h, c->addr[call], c->size[call], c->handle[call]);
+    default:
+        return true;
+    }
+}
+
+static void apply_loss(mv_holdings *h, uint32_t call, uint8_t action)
+{
+    const mv_api_calls *c = &h->trace->api_calls;
+
+    switch (action) {
+    case MV_API_FREE:
+    case MV_API_FREE_ASYNC:
+    case MV_API_FREE_HOST:
+    case MV_API_UNREGISTER:
+    case MV_API_CLOSE:
+        give_back(h, &h->by_addr, c->addr[call]);
+        break;
+    case MV_API_FREE_ARRAY:
+        give_back(h, &h->by_array, c->handle[call]);
+        break;
+    case MV_API_RELEASE:
+        release(h, c->handle[call]);
+        break;
+    case MV_API_UNMAP:
+        unmap(h, c->addr[call], c->size[call]);
+        break;
+    case MV_API_CONTEXT_DESTROY:
+        end_context(h, call);
+        break;
+    default:
+        break;
+    }
+}
+
+bool mv_holdings_apply(mv_holdings *holdings, uint32_t call)
+{
+    const mv_api_calls *c = &holdings->trace->api_calls;
+
+    if (c->result[call] != 0)
+        return true;
+    apply_loss(holdings, call, c->action[call]);
+    return apply_gain(holdings, call, c->action[call]);
+}

@@ -1,0 +1,452 @@
+#include "analyze/ledger/ledger.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analyze/totals/moment.h"
+
+/* ---- names ------------------------------------------------------------------------------- */
+
+/* Libraries that people know by another name than their file's. */
+static const struct {
+    const char *start; /* of the file's name */
+    const char *name;
+    bool is_framework;
+} libraries[] = {
+    {"libc10_", "PyTorch", true},         {"libtorch_nvshmem", "NVSHMEM", false},
+    {"libtorch", "PyTorch", false},       {"libnccl", "NCCL", false},
+    {"librccl", "RCCL", false},           {"libcublasLt", "cuBLASLt", false},
+    {"libcublas", "cuBLAS", false},       {"libcudnn", "cuDNN", false},
+    {"libcufft", "cuFFT", false},         {"libcusolver", "cuSOLVER", false},
+    {"libcusparse", "cuSPARSE", false},   {"libcurand", "cuRAND", false},
+    {"libnvshmem", "NVSHMEM", false},     {"libcudart", "CUDA runtime", false},
+    {"libcuda.so", "CUDA driver", false},
+};
+
+static const char *base_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+static int library_row(const char *path)
+{
+    const char *base = base_of(path);
+
+    for (unsigned i = 0; i < sizeof libraries / sizeof *libraries; i++)
+        if (strncmp(base, libraries[i].start, strlen(libraries[i].start)) == 0)
+            return (int)i;
+    return -1;
+}
+
+const char *mv_library_name(const char *path, char *text, uint32_t size)
+{
+    int row = library_row(path);
+
+    snprintf(text, size, "%s", row >= 0 ? libraries[row].name : *path ? base_of(path) : "unknown");
+    return text;
+}
+
+static bool is_framework(const mv_trace *trace, mv_string_id library)
+{
+    int row = library_row(mv_string_text(trace, library));
+
+    return row >= 0 && libraries[row].is_framework;
+}
+
+/* ---- moments ----------------------------------------------------------------------------- */
+
+uint64_t mv_ledger_devices(const mv_trace *trace)
+{
+    const mv_api_calls *c = &trace->api_calls;
+    uint64_t devices = 0;
+
+    for (uint32_t i = 0; i < trace->device_count && i < 64; i++)
+        devices |= trace->devices[i].events.count ? 1ull << i : 0;
+    for (uint32_t i = 0; i < c->count; i++)
+        devices |= c->device[i] >= 0 && c->device[i] < 64 ? 1ull << c->device[i] : 0;
+    for (uint32_t i = 0; i < trace->samples.count; i++) {
+        int32_t device = trace->samples.device[i];
+        devices |= device >= 0 && device < 64 ? 1ull << device : 0;
+    }
+    return devices;
+}
+
+static uint32_t calls_until(const mv_trace *trace, int64_t time_us)
+{
+    uint32_t i = 0;
+
+    while (i < trace->api_calls.count && trace->api_calls.time_us[i] <= time_us)
+        i++;
+    return i;
+}
+
+static uint32_t events_until(const mv_trace *trace, uint32_t device, int64_t time_us)
+{
+    mv_events events = mv_trace_events(trace, device);
+    uint32_t i = 0;
+
+    while (i < events.count && events.time_us[i] <= time_us)
+        i++;
+    return i;
+}
+
+mv_ledger_ask mv_ledger_behind_event(const mv_trace *trace, uint32_t device, uint32_t event)
+{
+    mv_events events = mv_trace_events(trace, device);
+    uint32_t ahead = event == MV_BEFORE ? 0 : event + 1, calls = 0;
+    const mv_api_calls *c = &trace->api_calls;
+
+    while (calls < c->count && (c->device[calls] != (int32_t)device || c->event[calls] <= ahead))
+        calls++;
+    return (mv_ledger_ask){MV_LEDGER_BEHIND, calls, ahead,
+                           ahead && ahead <= events.count ? events.time_us[ahead - 1] : MV_NO_TIME};
+}
+
+mv_ledger_ask mv_ledger_at_time(const mv_trace *trace, uint32_t device, int64_t time_us)
+{
+    return (mv_ledger_ask){MV_LEDGER_BEHIND, calls_until(trace, time_us),
+                           events_until(trace, device, time_us), time_us};
+}
+
+/* ---- samples of one device --------------------------------------------------------------- */
+
+typedef struct {
+    uint32_t count;
+    uint32_t *row;     /* [count] of samples */
+    uint64_t *used;    /* [count] by the process, as well as it is known */
+    uint64_t *held;    /* [count] what calls held then */
+    uint8_t *explains; /* [count] 1: growth since the sample ahead goes to the context */
+    bool is_process;
+} levels;
+
+static mv_code levels_find(mv_arena *arena, const mv_trace *trace, const mv_holdings *h,
+                           levels *out, mv_err *err)
+{
+    const mv_samples *s = &trace->samples;
+    uint64_t rows = (uint64_t)s->count + 1; /* one to spare */
+
+    *out = (levels){.row = mv_push_array(arena, uint32_t, rows),
+                    .used = mv_push_array(arena, uint64_t, rows),
+                    .held = mv_push_array(arena, uint64_t, rows),
+                    .explains = mv_push_array(arena, uint8_t, rows)};
+    if (!out->row || !out->used || !out->held || !out->explains)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "samples");
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (s->device[i] != h->device)
+            continue;
+        out->is_process = out->is_process || s->process[i] != MV_NO_BYTES;
+        out->row[out->count++] = i;
+    }
+    return MV_OK;
+}
+
+/* What others had in use ahead of the process's first call; 0 when no sample is that old. */
+static uint64_t others_at_first(const mv_trace *trace, const levels *l)
+{
+    const mv_samples *s = &trace->samples;
+    bool is_early = l->count > 0 && (trace->api_calls.count == 0 ||
+                                     s->time_us[l->row[0]] <= trace->api_calls.time_us[0]);
+
+    return is_early ? s->used[l->row[0]] : 0;
+}
+
+static void fill_used(const mv_trace *trace, levels *l)
+{
+    const mv_samples *s = &trace->samples;
+    uint64_t others = others_at_first(trace, l);
+
+    for (uint32_t i = 0; i < l->count; i++) {
+        uint64_t process = s->process[l->row[i]], used = s->used[l->row[i]];
+        if (l->is_process)
+            l->used[i] = process == MV_NO_BYTES ? 0 : process;
+        else
+            l->used[i] = used > others ? used - others : 0;
+    }
+}
+
+/* Whether a call is one behind which the driver's own memory grows. */
+static bool makes_context(const mv_api_calls *c, uint32_t call)
+{
+    return c->result[call] == 0 &&
+           (c->action[call] == MV_API_CONTEXT_CREATE || c->action[call] == MV_API_LOAD);
+}
+
+static bool is_of(const mv_holdings *h, const mv_api_calls *c, uint32_t call)
+{
+    return c->device[call] == h->device || (c->device[call] < 0 && h->takes_unplaced);
+}
+
+/* Replays the calls beside the samples. `most` is the call behind which most was held. */
+static mv_code levels_replay(mv_holdings *h, levels *l, uint32_t *most, mv_err *err)
+{
+    const mv_api_calls *c = &h->trace->api_calls;
+    const mv_samples *s = &h->trace->samples;
+    bool has_allocated = false, explains = true;
+    uint64_t peak = 0;
+    uint32_t k = 0;
+
+    *most = 0;
+    for (uint32_t i = 0; i <= c->count; i++) {
+        for (; k < l->count && (i == c->count || s->time_us[l->row[k]] < c->time_us[i]); k++) {
+            l->held[k] = h->held[MV_LOT_DEVICE].bytes;
+            l->explains[k] = explains;
+            explains = !has_allocated;
+        }
+        if (i == c->count)
+            break;
+        if (!mv_holdings_apply(h, i))
+            return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "holdings");
+        if (is_of(h, c, i)) {
+            has_allocated = has_allocated || (mv_is_device_alloc(c->action[i]) &&
+                                              c->device[i] >= 0 && !c->result[i]);
+            explains = explains || makes_context(c, i);
+        }
+        if (h->held[MV_LOT_DEVICE].bytes > peak) {
+            peak = h->held[MV_LOT_DEVICE].bytes;
+            *most = i + 1;
+        }
+    }
+    return MV_OK;
+}
+
+/* The middle of the longest time at the highest use: on its edges memory is being asked for or
+ * given back, and the calls may be behind what the device shows already. */
+static int64_t most_used_time(const mv_trace *trace, const levels *l)
+{
+    const mv_samples *s = &trace->samples;
+    int64_t best = -1, middle = MV_NO_TIME;
+    uint64_t highest = 0;
+    uint32_t end;
+
+    for (uint32_t i = 0; i < l->count; i++)
+        highest = l->used[i] > highest ? l->used[i] : highest;
+    for (uint32_t i = 0; i < l->count; i = end) {
+        int64_t first, last;
+        end = i + 1;
+        if (l->used[i] != highest)
+            continue;
+        while (end < l->count && l->used[end] == highest)
+            end++;
+        first = s->time_us[l->row[i]];
+        last = s->time_us[l->row[end - 1]];
+        if ((int64_t)((uint64_t)last - (uint64_t)first) > best) {
+            best = (int64_t)((uint64_t)last - (uint64_t)first);
+            middle = (int64_t)((uint64_t)first + (uint64_t)best / 2);
+        }
+    }
+    return middle;
+}
+
+/* The last sample until a time, or the first behind it; l->count: none. */
+static uint32_t sample_at(const mv_trace *trace, const levels *l, int64_t time_us)
+{
+    uint32_t k = 0;
+
+    while (k < l->count && trace->samples.time_us[l->row[k]] <= time_us)
+        k++;
+    return k > 0 ? k - 1 : k;
+}
+
+/* Growth that is neither memory that calls hold nor unexplained, up to sample k. Wraps as all sums
+ * of what a file says. */
+static int64_t context_until(const levels *l, uint32_t k)
+{
+    uint64_t context = 0, before = 0;
+
+    for (uint32_t i = 0; i <= k && i < l->count; i++) {
+        uint64_t now = l->used[i] - l->held[i];
+        if (l->explains[i])
+            context += now - before;
+        before = now;
+    }
+    return (int64_t)context;
+}
+
+static void fill_use(const mv_trace *trace, const levels *l, mv_ledger *out)
+{
+    uint32_t k = sample_at(trace, l, out->time_us);
+    uint64_t device;
+
+    if (k == l->count)
+        return;
+    out->why = NULL;
+    out->used = l->used[k];
+    out->is_process = l->is_process;
+    out->sample_us = trace->samples.time_us[l->row[k]];
+    out->total = trace->samples.total[l->row[k]];
+    device = trace->samples.used[l->row[k]];
+    if (device != MV_NO_BYTES)
+        out->others = device > out->used ? device - out->used : 0;
+    out->context_estimate = context_until(l, k);
+    out->unexplained = (int64_t)(out->used - out->by_sum - (uint64_t)out->context_estimate);
+}
+
+/* ---- rows -------------------------------------------------------------------------------- */
+
+static int compare_makers(const void *a, const void *b)
+{
+    const mv_ledger_row *x = a, *y = b;
+
+    if (x->library.row != y->library.row)
+        return x->library.row < y->library.row ? -1 : 1;
+    if (x->api.row != y->api.row)
+        return x->api.row < y->api.row ? -1 : 1;
+    return (x->stack.row > y->stack.row) - (x->stack.row < y->stack.row);
+}
+
+static int compare_sizes(const void *a, const void *b)
+{
+    const mv_ledger_row *x = a, *y = b;
+
+    if (x->bytes != y->bytes)
+        return x->bytes > y->bytes ? -1 : 1;
+    return compare_makers(a, b);
+}
+
+/* One row an allocation becomes one row a stack, then one row a library and API. */
+static uint32_t merge_rows(mv_ledger_row *rows, uint32_t count, bool by_stack)
+{
+    uint32_t kept = 0;
+    uint64_t largest = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        mv_ledger_row *last = kept > 0 ? &rows[kept - 1] : NULL;
+        bool same = last && last->library.row == rows[i].library.row &&
+                    last->api.row == rows[i].api.row &&
+                    (!by_stack || last->stack.row == rows[i].stack.row);
+        if (!same) {
+            largest = rows[i].bytes;
+            rows[kept++] = rows[i];
+            continue;
+        }
+        if (rows[i].bytes > largest) {
+            largest = rows[i].bytes;
+            last->stack = rows[i].stack;
+        }
+        last->bytes += rows[i].bytes;
+        last->count += rows[i].count;
+    }
+    return kept;
+}
+
+static mv_code fill_rows(mv_arena *arena, const mv_holdings *h, mv_ledger *out, mv_err *err)
+{
+    const mv_api_calls *c = &h->trace->api_calls;
+    mv_ledger_row *rows = mv_push_array(arena, mv_ledger_row, h->held[MV_LOT_DEVICE].count);
+    uint32_t count = 0;
+
+    if (!rows)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "ledger");
+    for (uint32_t at = h->first[MV_LOT_DEVICE]; at != MV_NOT_MAPPED; at = h->lots[at].next) {
+        uint32_t call = h->lots[at].call;
+        rows[count++] = (mv_ledger_row){.library = c->library[call],
+                                        .api = c->api[call],
+                                        .bytes = h->lots[at].bytes,
+                                        .count = 1,
+                                        .stack = c->stack[call],
+                                        .is_framework = is_framework(h->trace, c->library[call])};
+    }
+    qsort(rows, count, sizeof *rows, compare_makers);
+    count = merge_rows(rows, count, true);
+    count = merge_rows(rows, count, false);
+    qsort(rows, count, sizeof *rows, compare_sizes);
+    out->by = rows;
+    out->count = count;
+    out->by_sum = h->held[MV_LOT_DEVICE].bytes;
+    out->host = h->held[MV_LOT_HOST];
+    out->foreign = h->held[MV_LOT_FOREIGN];
+    return MV_OK;
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
+
+static mv_ledger_ask settle(const mv_trace *trace, uint32_t device, const levels *l, uint32_t most,
+                            mv_ledger_ask ask)
+{
+    const mv_api_calls *c = &trace->api_calls;
+    int64_t time_us = MV_NO_TIME;
+
+    if (ask.when == MV_LEDGER_BEHIND)
+        return ask;
+    if (ask.when == MV_LEDGER_MOST_USED && l->count > 0)
+        return mv_ledger_at_time(trace, device, most_used_time(trace, l));
+    if (ask.when == MV_LEDGER_END)
+        most = c->count;
+    if (most > 0)
+        time_us = c->time_us[most - 1];
+    return (mv_ledger_ask){MV_LEDGER_BEHIND, most,
+                           ask.when == MV_LEDGER_END ? mv_trace_events(trace, device).count
+                                                     : events_until(trace, device, time_us),
+                           time_us};
+}
+
+/* Without calls and samples: when PyTorch's allocator held most. */
+static mv_code settle_without_calls(mv_arena *arena, const mv_lives *lives, mv_ledger_ask *ask,
+                                    mv_err *err)
+{
+    mv_moment_ask highest = {.kind = MV_MOMENT_RESERVED_PEAK, .window = {0, lives->events.count}};
+    mv_moment moment;
+
+    if (mv_moment_find(arena, lives, highest, &moment, err) != MV_OK)
+        return err->code;
+    *ask = (mv_ledger_ask){MV_LEDGER_BEHIND, 0, moment.event == MV_BEFORE ? 0 : moment.event + 1,
+                           moment.time_us};
+    return MV_OK;
+}
+
+static mv_code find_in(mv_arena *arena, mv_holdings *h, const mv_lives *lives, mv_ledger_ask ask,
+                       mv_ledger *out, mv_err *err)
+{
+    const mv_trace *trace = h->trace;
+    levels l;
+    uint32_t most;
+
+    if (levels_find(arena, trace, h, &l, err) != MV_OK)
+        return err->code;
+    fill_used(trace, &l);
+    if (levels_replay(h, &l, &most, err) != MV_OK)
+        return err->code;
+    if (ask.when == MV_LEDGER_BEHIND || trace->api_calls.count > 0 || l.count > 0)
+        ask = settle(trace, out->device, &l, most, ask);
+    else if (settle_without_calls(arena, lives, &ask, err) != MV_OK)
+        return err->code;
+    mv_holdings_drop(h);
+    mv_holdings_init(h, arena, trace, (int32_t)out->device, h->takes_unplaced);
+    for (uint32_t i = 0; i < ask.calls; i++)
+        if (!mv_holdings_apply(h, i))
+            return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "holdings");
+    if (fill_rows(arena, h, out, err) != MV_OK)
+        return err->code;
+    out->time_us = ask.time_us;
+    out->event = ask.events ? ask.events - 1 : MV_BEFORE;
+    out->framework_reserved = mv_moment_levels(lives, out->event).reserved;
+    fill_use(trace, &l, out);
+    return MV_OK;
+}
+
+mv_code mv_ledger_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                       mv_ledger_ask ask, mv_ledger *out, mv_err *err)
+{
+    uint64_t devices = mv_ledger_devices(trace);
+    bool is_only = (devices & (devices - 1)) == 0;
+    mv_holdings h;
+    mv_code code;
+
+    *out = (mv_ledger){.device = lives->device,
+                       .time_us = MV_NO_TIME,
+                       .sample_us = MV_NO_TIME,
+                       .event = MV_BEFORE,
+                       .used = MV_NO_BYTES,
+                       .total = MV_NO_BYTES,
+                       .others = MV_NO_BYTES,
+                       .why = "no samples: memviz run takes them through NVML, which was not "
+                              "there, or did not start this process"};
+    if (!mv_trace_is_captured(trace))
+        out->why = MV_LEDGER_NO_CAPTURE;
+    mv_holdings_init(&h, arena, trace, (int32_t)lives->device, is_only);
+    code = find_in(arena, &h, lives, ask, out, err);
+    mv_holdings_drop(&h);
+    return code;
+}

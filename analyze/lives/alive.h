@@ -1,0 +1,72 @@
+/* Which rows of a lives table are alive at a moment.
+ *
+ * A moment is named by the event that it follows: after event E, everything that E does is done.
+ *
+ *     born  <= E < freed        allocated
+ *     born  <= E < completed    active, and its requested bytes count
+ *     birth <= E < death        a segment is reserved
+ *
+ * MV_BEFORE is the moment before the first event: what preexisted is alive. */
+#ifndef MV_ALIVE_H
+#define MV_ALIVE_H
+
+#include "analyze/lives/lives.h"
+
+/* Whether a preexisting allocation had been freed before the first event and only waited for a
+ * stream: never allocated within the trace, but active. See mv_alloc_lives.freed. */
+static inline bool mv_alloc_was_pending(const mv_lives *lives, uint32_t row)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+
+    if (a->birth[row] != MV_BEFORE || a->freed[row] != 0)
+        return false;
+    return lives->events.count == 0 || lives->alloc_of[0] != row ||
+           (lives->events.action[0] != MV_ACTION_FREE_REQUESTED &&
+            lives->events.action[0] != MV_ACTION_FREE_COMPLETED);
+}
+
+/* birth <= event < end, where MV_BEFORE is the least event. */
+static inline bool mv_alive_spans(uint32_t birth, uint32_t end, uint32_t event)
+{
+    return birth + 1 <= event + 1 && (event == MV_BEFORE || event < end);
+}
+
+static inline bool mv_alloc_is_allocated(const mv_lives *lives, uint32_t row, uint32_t event)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+
+    return mv_alive_spans(a->birth[row], a->freed[row], event) &&
+           (event != MV_BEFORE || !mv_alloc_was_pending(lives, row));
+}
+
+static inline bool mv_alloc_is_active(const mv_lives *lives, uint32_t row, uint32_t event)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+
+    return mv_alive_spans(a->birth[row], a->completed[row], event);
+}
+
+static inline bool mv_segment_is_held(const mv_lives *lives, uint32_t row, uint32_t event)
+{
+    const mv_segment_lives *s = &lives->segments;
+
+    return mv_alive_spans(s->birth[row], s->death[row], event);
+}
+
+typedef enum {
+    MV_ALIVE_ALLOCATED, /* handed out */
+    MV_ALIVE_ACTIVE     /* these, and those that wait for a stream */
+} mv_alive_measure;
+
+typedef struct {
+    uint32_t count;
+    uint32_t *row; /* [count] of mv_alloc_lives or mv_segment_lives, ascending */
+} mv_alive;
+
+/* The living rows after `event`; O(rows). Fail only for want of memory. */
+mv_code mv_alive_allocs(mv_arena *arena, const mv_lives *lives, uint32_t event,
+                        mv_alive_measure measure, mv_alive *out, mv_err *err);
+mv_code mv_alive_segments(mv_arena *arena, const mv_lives *lives, uint32_t event, mv_alive *out,
+                          mv_err *err);
+
+#endif

@@ -1,0 +1,414 @@
+/* Allocations during the forward sweep. */
+#include "analyze/lives/lives_sweep.h"
+
+static uint64_t block_end(const mv_alloc_lives *a, uint32_t row)
+{
+    return mv_range_end(a->addr[row], a->block[row]);
+}
+
+/* The least that a block of a request can be. */
+static uint64_t least_of(const mv_lives_sweep *r, uint64_t requested)
+{
+    return r->is_captured ? requested : mv_round_least(&r->rules, requested);
+}
+
+/* ---- block sizes ------------------------------------------------------------------------- */
+
+/* Where a free block that starts at `rank` ends: at the next used block or edge. `used` is that
+ * block, or MV_NO_RANK. */
+static uint64_t free_until(const mv_lives_sweep *r, uint32_t rank, uint32_t used)
+{
+    uint32_t edge = mv_rankset_next(&r->edges, rank + 1);
+    uint32_t end = used < edge ? used : edge;
+
+    return end == MV_NO_RANK ? r->places.addr[rank] : r->places.addr[end];
+}
+
+typedef struct {
+    uint64_t bytes;
+    bool inexact;
+} block_size;
+
+/* The block that a request gets from the free block [addr, addr + room) of a segment.
+ * Where the rule was another one (the setting expandable_segments changed while recording, or a
+ * pool has an allocator of its own) the least size is taken and marked. */
+static block_size size_from_room(const mv_lives_sweep *r, uint32_t segment, uint64_t requested,
+                                 uint64_t room)
+{
+    const mv_segment_lives *s = &r->lives->segments;
+    uint64_t rounded = mv_round_request(&r->rules, requested);
+    bool small = rounded <= MV_SMALL_REQUEST || s->kind[segment] == MV_SEGMENT_SMALL;
+    bool expandable = s->is_expandable[segment];
+    uint64_t least = mv_round_least(&r->rules, requested), rest;
+
+    if (r->is_captured)
+        return (block_size){requested, false};
+    if (room < rounded)
+        return (block_size){least < room ? least : room, true};
+    rest = room - rounded;
+    if (rest == 0 || mv_should_split(&r->rules, rounded, rest, small || expandable))
+        return (block_size){rounded, false};
+    if (r->rules.expandable)
+        return (block_size){rounded, true};
+    return (block_size){room, false};
+}
+
+/* Blocks from before the first event that were freed later: what was free around them when they
+ * were allocated is not known, but what is behind them now cannot be another block when it is too
+ * small to be one. */
+static block_size size_before(const mv_lives_sweep *r, uint32_t segment, uint64_t requested,
+                              uint64_t room)
+{
+    const mv_segment_lives *s = &r->lives->segments;
+    uint64_t rounded = mv_round_request(&r->rules, requested);
+    block_size size = size_from_room(r, segment, requested, room);
+
+    if (r->is_captured || size.inexact || s->is_expandable[segment] ||
+        rounded <= MV_SMALL_REQUEST || room == rounded || rounded >= r->rules.max_split ||
+        size.bytes != rounded)
+        return size;
+    /* its unsplit rest, of up to 1 MiB, may have merged into the gap's appearance */
+    size.inexact = true;
+    return size;
+}
+
+/* ---- contradictions ---------------------------------------------------------------------- */
+
+static void end_lost(mv_lives_sweep *r, uint32_t rank, uint32_t event)
+{
+    mv_alloc_lives *a = &r->lives->allocs;
+    uint32_t row = r->alloc_row[rank];
+
+    if (a->freed[row] == MV_NEVER)
+        a->freed[row] = event;
+    a->completed[row] = event;
+    mv_rankset_drop(&r->used, rank);
+    r->lives->doubts.lost_frees++;
+}
+
+void mv_lives_lose(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t event)
+{
+    uint32_t at;
+
+    while ((at = mv_rankset_next(&r->used, low)) < high)
+        end_lost(r, at, event);
+}
+
+/* An allocation starts at `addr`, where free space starts: the used block below it must end
+ * there. So its size, as far as it was in doubt, is known now. */
+static void check_below(mv_lives_sweep *r, uint32_t below, uint64_t addr, uint32_t event)
+{
+    mv_alloc_lives *a = &r->lives->allocs;
+    uint32_t row = r->alloc_row[below];
+    uint64_t gap, end = block_end(a, row);
+
+    if (end == addr) {
+        a->inexact[row] = 0;
+    } else if (end > addr) {
+        if (mv_range_end(a->addr[row], least_of(r, a->requested[row])) > addr) {
+            end_lost(r, below, event);
+            return;
+        }
+        a->block[row] = addr - a->addr[row];
+        a->inexact[row] = 0;
+        r->lives->doubts.resized_blocks++;
+    } else if (!r->is_captured) { /* sizes that are known need no gap to tell them */
+        gap = addr - end;
+        if (a->inexact[row] && gap <= MV_SMALL_REQUEST) {
+            a->block[row] += gap;
+            a->inexact[row] = 0;
+        } else {
+            r->lives->doubts.misplaced++;
+        }
+    }
+}
+
+static bool is_same_run(const mv_lives_sweep *r, uint32_t below, uint32_t rank)
+{
+    return mv_rankset_next(&r->edges, below + 1) > rank;
+}
+
+/* What the allocation at `rank` says of the bytes below it. */
+static void look_below(mv_lives_sweep *r, uint32_t rank, uint32_t segment, uint32_t event)
+{
+    const mv_alloc_lives *a = &r->lives->allocs;
+    uint64_t addr = r->places.addr[rank];
+    uint32_t below = rank ? mv_rankset_prev(&r->used, rank - 1) : MV_NO_RANK;
+
+    if (segment == MV_NO_ROW) {
+        uint32_t row = below == MV_NO_RANK ? MV_NO_ROW : r->alloc_row[below];
+        if (row != MV_NO_ROW && mv_range_end(a->addr[row], least_of(r, a->requested[row])) > addr)
+            end_lost(r, below, event);
+    } else if (below != MV_NO_RANK && is_same_run(r, below, rank)) {
+        check_below(r, below, addr, event);
+    } else if (!r->is_captured && !r->lives->segments.is_expandable[segment] &&
+               !mv_rankset_has(&r->held.starts, rank)) {
+        r->lives->doubts.misplaced++;
+    }
+}
+
+/* Makes [addr, addr + least) free, by the allocator's word that it was. The next used block above
+ * comes back, or MV_NO_RANK. */
+static uint32_t clear_place(mv_lives_sweep *r, uint32_t rank, uint64_t least, uint32_t segment,
+                            uint32_t event)
+{
+    uint64_t end = mv_range_end(r->places.addr[rank], least);
+    uint32_t above;
+
+    if (mv_rankset_has(&r->used, rank))
+        end_lost(r, rank, event);
+    look_below(r, rank, segment, event);
+    while ((above = mv_rankset_next(&r->used, rank)) != MV_NO_RANK && r->places.addr[above] < end)
+        end_lost(r, above, event);
+    return above;
+}
+
+/* ---- rows -------------------------------------------------------------------------------- */
+
+static uint32_t segment_at(const mv_lives_sweep *r, uint32_t rank)
+{
+    uint32_t start = mv_ranges_at(&r->held, rank);
+    return start == MV_NO_RANK ? MV_NO_ROW : r->held.row[start];
+}
+
+static uint32_t new_row(mv_lives_sweep *r, uint64_t addr, uint64_t requested, mv_stack_id stack,
+                        uint32_t birth)
+{
+    mv_alloc_lives *a = &r->lives->allocs;
+    uint32_t row = a->count++;
+
+    a->addr[row] = addr;
+    a->requested[row] = requested;
+    a->stack[row] = stack;
+    a->birth[row] = birth;
+    a->freed[row] = a->completed[row] = MV_NEVER;
+    a->segment[row] = MV_NO_ROW;
+    return row;
+}
+
+/* An allocation that no known segment holds: only what rounding gives can be said, unless the size
+ * is that of the block. Captures have devices without segments: the CPU. */
+static void size_outside(mv_lives_sweep *r, uint32_t row)
+{
+    mv_alloc_lives *a = &r->lives->allocs;
+
+    if (r->is_captured) {
+        a->block[row] = a->requested[row];
+        r->lives->doubts.outside += mv_lives_has_segments(r);
+        return;
+    }
+    a->block[row] = mv_round_request(&r->rules, a->requested[row]);
+    a->inexact[row] = a->block[row] > MV_SMALL_REQUEST;
+    r->lives->doubts.outside++;
+}
+
+/* `above` is the next used block above `rank`, or MV_NO_RANK. */
+static void size_row(mv_lives_sweep *r, uint32_t row, uint32_t rank, uint32_t above,
+                     uint32_t segment, bool is_before)
+{
+    mv_alloc_lives *a = &r->lives->allocs;
+    mv_segment_lives *s = &r->lives->segments;
+    uint64_t room = free_until(r, rank, above) - r->places.addr[rank];
+    block_size size;
+
+    a->segment[row] = segment;
+    if (segment == MV_NO_ROW) {
+        size_outside(r, row);
+        return;
+    }
+    if (room < least_of(r, a->requested[row]))
+        r->lives->doubts.misplaced++;
+    size = is_before ? size_before(r, segment, a->requested[row], room)
+                     : size_from_room(r, segment, a->requested[row], room);
+    a->block[row] = size.bytes;
+    a->inexact[row] = size.inexact;
+    if (s->kind[segment] == MV_SEGMENT_UNKNOWN)
+        s->kind[segment] = mv_round_request(&r->rules, a->requested[row]) <= MV_SMALL_REQUEST
+                               ? MV_SEGMENT_SMALL
+                               : MV_SEGMENT_LARGE;
+}
+
+static void begin_before(mv_lives_sweep *r, uint32_t rank)
+{
+    mv_alloc_lives *a = &r->lives->allocs;
+    uint32_t free_event = r->first_free[rank], block = r->final_block[rank];
+    bool is_final = free_event == MV_NEVER;
+    uint64_t requested = is_final ? mv_block_requested(r->trace, block) : r->ev.size[free_event];
+    uint32_t row = new_row(r, r->places.addr[rank], requested,
+                           is_final ? mv_block_stack(r->trace, block) : MV_NO_STACK, MV_BEFORE);
+
+    r->alloc_row[rank] = row;
+    size_row(r, row, rank, mv_rankset_next(&r->used, rank + 1), segment_at(r, rank), true);
+    if (!is_final)
+        return;
+    a->block[row] = r->trace->blocks.size[block];
+    a->inexact[row] = 0;
+    if (r->trace->blocks.state[block] == MV_BLOCK_PENDING_FREE)
+        a->freed[row] = 0;
+}
+
+static void begin_all_before(mv_lives_sweep *r)
+{
+    uint32_t at;
+
+    r->used = r->before;
+    for (at = mv_rankset_next(&r->before, 0); at != MV_NO_RANK;
+         at = mv_rankset_next(&r->before, at + 1))
+        begin_before(r, at);
+    r->lives->allocs.preexisting = r->lives->allocs.count;
+}
+
+/* ---- events ------------------------------------------------------------------------------ */
+
+static void apply_alloc(mv_lives_sweep *r, uint32_t event)
+{
+    uint32_t rank = r->places.of_event[event], segment, above;
+    uint64_t requested = r->ev.size[event];
+    uint32_t row = new_row(r, r->ev.addr[event], requested, r->ev.stack[event], event);
+
+    r->lives->alloc_of[event] = row;
+    if (rank == MV_NO_ROW) {
+        size_outside(r, row);
+        return;
+    }
+    segment = segment_at(r, rank);
+    above = clear_place(r, rank, least_of(r, requested), segment, event);
+    size_row(r, row, rank, above, segment, false);
+    mv_rankset_add(&r->used, rank);
+    r->alloc_row[rank] = row;
+}
+
+/* The living allocation that an event on its address is about, or MV_NO_ROW. */
+static uint32_t alloc_at(const mv_lives_sweep *r, uint32_t event)
+{
+    uint32_t rank = r->places.of_event[event];
+
+    if (rank == MV_NO_ROW || !mv_rankset_has(&r->used, rank))
+        return MV_NO_ROW;
+    return r->alloc_row[rank];
+}
+
+static bool is_pending_at_end(const mv_lives_sweep *r, uint32_t rank)
+{
+    uint32_t block = r->final_block[rank];
+    return block != MV_NO_ROW && r->trace->blocks.state[block] == MV_BLOCK_PENDING_FREE;
+}
+
+/* When a file has no free_completed at all, they were left out (skip_actions). */
+static void apply_free_requested(mv_lives_sweep *r, uint32_t event)
+{
+    mv_alloc_lives *a = &r->lives->allocs;
+    uint32_t row = alloc_at(r, event);
+
+    if (row == MV_NO_ROW || a->freed[row] != MV_NEVER) {
+        r->lives->doubts.lone_frees++;
+        return;
+    }
+    r->lives->alloc_of[event] = row;
+    a->freed[row] = event;
+    if (!r->has_completed && !is_pending_at_end(r, r->places.of_event[event])) {
+        a->completed[row] = event;
+        mv_rankset_drop(&r->used, r->places.of_event[event]);
+    }
+}
+
+static void apply_free_completed(mv_lives_sweep *r, uint32_t event)
+{
+    mv_alloc_lives *a = &r->lives->allocs;
+    uint32_t row = alloc_at(r, event);
+
+    if (row == MV_NO_ROW) {
+        r->lives->doubts.lone_frees++;
+        return;
+    }
+    r->lives->alloc_of[event] = row;
+    if (a->freed[row] == MV_NEVER)
+        a->freed[row] = a->birth[row] == MV_BEFORE && r->has_requested ? 0 : event;
+    a->completed[row] = event;
+    mv_rankset_drop(&r->used, r->places.of_event[event]);
+}
+
+static void apply_event(mv_lives_sweep *r, uint32_t event)
+{
+    switch (r->ev.action[event]) {
+    case MV_ACTION_ALLOC:
+        apply_alloc(r, event);
+        break;
+    case MV_ACTION_FREE_REQUESTED:
+        apply_free_requested(r, event);
+        break;
+    case MV_ACTION_FREE_COMPLETED:
+        apply_free_completed(r, event);
+        break;
+    case MV_ACTION_ANNOTATE:
+        r->lives->alloc_of[event] = alloc_at(r, event);
+        break;
+    case MV_ACTION_SEGMENT_ALLOC:
+    case MV_ACTION_SEGMENT_FREE:
+    case MV_ACTION_SEGMENT_MAP:
+    case MV_ACTION_SEGMENT_UNMAP:
+        if (r->places.of_event[event] != MV_NO_ROW)
+            mv_lives_segment_event(r, event);
+        break;
+    default:
+        break;
+    }
+}
+
+static bool make_columns(mv_lives_sweep *r)
+{
+    mv_alloc_lives *a = &r->lives->allocs;
+    mv_arena *arena = r->arena;
+    uint64_t rows = r->alloc_events;
+
+    for (uint32_t at = mv_rankset_next(&r->before, 0); at != MV_NO_RANK;
+         at = mv_rankset_next(&r->before, at + 1))
+        rows++;
+    if (rows >= MV_NO_ROW)
+        return false;
+    a->addr = mv_push_array(arena, uint64_t, rows);
+    a->requested = mv_push_array(arena, uint64_t, rows);
+    a->block = mv_push_array(arena, uint64_t, rows);
+    a->stack = mv_push_array(arena, mv_stack_id, rows);
+    a->birth = mv_push_array(arena, uint32_t, rows);
+    a->freed = mv_push_array(arena, uint32_t, rows);
+    a->completed = mv_push_array(arena, uint32_t, rows);
+    a->segment = mv_push_array(arena, uint32_t, rows);
+    a->inexact = mv_push_array(arena, uint8_t, rows);
+    r->lives->alloc_of = mv_push_array(arena, uint32_t, r->ev.count);
+    return a->addr && a->requested && a->block && a->stack && a->birth && a->freed &&
+           a->completed && a->segment && a->inexact && r->lives->alloc_of;
+}
+
+/* What events soon to come will look at is on its way from memory by then. */
+static void fetch_ahead(const mv_lives_sweep *r, uint32_t event)
+{
+    enum { PLACE = 16, ROW = 8 };
+    uint32_t rank;
+
+    if (r->ev.count - event <= PLACE)
+        return;
+    rank = r->places.of_event[event + PLACE];
+    if (rank != MV_NO_ROW) {
+        __builtin_prefetch(&r->alloc_row[rank]);
+        __builtin_prefetch(&r->used.level[0][rank >> 6]);
+    }
+    rank = r->places.of_event[event + ROW];
+    if (rank != MV_NO_ROW && r->ev.action[event + ROW] == MV_ACTION_FREE_REQUESTED) {
+        __builtin_prefetch(&r->lives->allocs.freed[r->alloc_row[rank]], 1);
+        __builtin_prefetch(&r->lives->allocs.completed[r->alloc_row[rank]], 1);
+    }
+}
+
+bool mv_lives_apply(mv_lives_sweep *r)
+{
+    if (!make_columns(r) || !mv_lives_hold_before(r))
+        return false;
+    begin_all_before(r);
+    for (uint32_t i = 0; i < r->ev.count; i++) {
+        fetch_ahead(r, i);
+        r->lives->alloc_of[i] = MV_NO_ROW;
+        apply_event(r, i);
+    }
+    return true;
+}

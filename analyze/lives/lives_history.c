@@ -1,0 +1,298 @@
+/* Which kind of history a trace is. The file does not say; docs/lives.md explains the rules and
+ * why they stand in this order. */
+#include "analyze/lives/lives_sweep.h"
+
+#include <string.h>
+
+enum { OFTEN = 2 }; /* complete ranges before the first event that are no accident */
+
+typedef struct {
+    uint32_t preexisting;
+    uint32_t with_stack;    /* of those, and of the segments: there at the end, with a stack */
+    uint32_t without_stack; /* of the allocations: there at the end, without one */
+    bool events_have_stacks;
+} evidence;
+
+static evidence gather(const mv_lives_sweep *r)
+{
+    const mv_alloc_lives *a = &r->lives->allocs;
+    const mv_segment_lives *s = &r->lives->segments;
+    evidence e = {.preexisting = a->preexisting};
+
+    for (uint32_t i = 0; i < a->preexisting; i++) {
+        if (a->completed[i] != MV_NEVER)
+            continue;
+        if (a->stack[i].row != MV_NO_ROW)
+            e.with_stack++;
+        else
+            e.without_stack++;
+    }
+    /* a mapped range may show the stack of a later one that it merged with */
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->birth[i] == MV_BEFORE && s->death[i] == MV_NEVER && !s->is_expandable[i] &&
+            s->stack[i].row != MV_NO_ROW)
+            e.with_stack++;
+    for (uint32_t i = 0; i < r->ev.count && !e.events_have_stacks; i++)
+        e.events_have_stacks = r->ev.call[i] != MV_NO_CALL;
+    return e;
+}
+
+/* A heap that the file describes without addresses (profiler-made files): whether it holds more
+ * than the events explain. */
+static bool has_unplaced_heap(const mv_lives_sweep *r)
+{
+    return r->lives->doubts.residual > 0 && mv_rankset_next(&r->final.starts, 0) == MV_NO_RANK;
+}
+
+static bool is_empty_before(const mv_lives_sweep *r, const evidence *e)
+{
+    const mv_segment_lives *s = &r->lives->segments;
+
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->birth[i] == MV_BEFORE)
+            return false;
+    return e->preexisting == 0 && !has_unplaced_heap(r);
+}
+
+/* Limits that people give a ring buffer: 500, 65536, 100000. One number in a hundred looks like
+ * one; `rare`: one in a thousand. */
+static bool is_ring_size(uint32_t count, bool rare)
+{
+    uint32_t digits = count, zeros = 0;
+
+    if ((count & (count - 1)) == 0 && count >= (rare ? 1024u : 256u))
+        return true;
+    for (; digits && digits % 10 == 0; digits /= 10)
+        zeros++;
+    return digits < 100 && zeros >= (rare ? 3u : 2u);
+}
+
+/* A trace that starts inside an allocator call. Frees that had waited for a stream complete at
+ * the start of a later call, so such a beginning is fine when that call follows. */
+static bool starts_inside_call(const mv_lives_sweep *r)
+{
+    const mv_alloc_lives *a = &r->lives->allocs;
+    const mv_events *ev = &r->ev;
+    uint32_t i = 0;
+
+    if (!r->has_requested)
+        return false;
+    while (i < ev->count && ev->action[i] == MV_ACTION_FREE_COMPLETED) {
+        uint32_t row = r->lives->alloc_of[i];
+        if (row == MV_NO_ROW || a->birth[row] != MV_BEFORE)
+            return false;
+        i++;
+    }
+    if (i == 0 || i == ev->count)
+        return i > 0;
+    if (ev->action[i] == MV_ACTION_FREE_REQUESTED || ev->action[i] == MV_ACTION_SNAPSHOT ||
+        ev->action[i] == MV_ACTION_ANNOTATE)
+        return true;
+    return ev->call[i] != MV_NO_CALL && ev->call[i] != ev->call[i - 1];
+}
+
+/* ---- annotations ------------------------------------------------------------------------- */
+
+typedef struct {
+    int64_t begun;   /* time of the open START; MV_NO_TIME: none */
+    uint32_t before; /* complete ranges that end before the first event */
+    uint32_t busy;   /* later ranges that contain events */
+    uint32_t idle;   /* later ranges that contain none */
+} range_count;
+
+/* First event at or after `time`; times of real traces ascend. */
+static uint32_t event_after(const mv_events *ev, int64_t time)
+{
+    uint32_t low = 0, high = ev->count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (ev->time_us[middle] < time)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void count_range(const mv_lives_sweep *r, range_count *c, int64_t end)
+{
+    uint32_t first = event_after(&r->ev, c->begun);
+
+    if (end < r->ev.time_us[0])
+        c->before++;
+    else if (first > 0 && first < r->ev.count && r->ev.time_us[first] <= end)
+        c->busy++;
+    else if (first > 0 && first < r->ev.count)
+        c->idle++;
+    c->begun = MV_NO_TIME;
+}
+
+/* Annotations are recorded together with events, into a buffer of their own. When ranges of a
+ * name always had events, and several lie before the first event, their events are gone. */
+static bool has_ranges_without_events(const mv_lives_sweep *r, bool *result)
+{
+    const mv_annotations *an = &r->trace->annotations;
+    range_count *counts;
+
+    *result = false;
+    if (an->count == 0 || r->ev.count == 0 || r->ev.time_us[0] == MV_NO_TIME)
+        return true;
+    counts = mv_push_array(r->scratch, range_count, r->trace->strings.count);
+    if (!counts)
+        return false;
+    for (uint32_t i = 0; i < r->trace->strings.count; i++)
+        counts[i].begun = MV_NO_TIME;
+    for (uint32_t i = 0; i < an->count; i++) {
+        range_count *c;
+        if (an->name[i].row == MV_NO_ROW || an->device[i] != (int64_t)r->lives->device)
+            continue;
+        c = &counts[an->name[i].row];
+        if (an->stage[i] == MV_STAGE_START)
+            c->begun = an->time_us[i];
+        else if (an->stage[i] == MV_STAGE_END && c->begun != MV_NO_TIME)
+            count_range(r, c, an->time_us[i]);
+    }
+    for (uint32_t i = 0; i < r->trace->strings.count; i++)
+        *result |= counts[i].before >= OFTEN && counts[i].busy > 0 && counts[i].idle == 0;
+    return true;
+}
+
+/* ---- the buffer -------------------------------------------------------------------------- */
+
+/* PyTorch keeps the last `max_entries` events of each device, the same number for all devices. So
+ * a device that has fewer than another has them all. */
+typedef enum { MAYBE_FULL, FULL, NOT_FULL } fullness;
+
+static uint32_t most_events(const mv_trace *trace)
+{
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; i < trace->device_count; i++)
+        if (trace->devices[i].events.count > most)
+            most = trace->devices[i].events.count;
+    return most;
+}
+
+/* What a release after 2.14 may say of the buffer itself (PR 179276). */
+static fullness said_fullness(const mv_lives_sweep *r, bool has_most)
+{
+    const mv_settings *s = &r->trace->settings;
+    uint32_t limit = mv_setting_find(r->trace, NULL, "trace_alloc_max_entries");
+    uint32_t flag = mv_setting_find(r->trace, NULL, "trace_alloc_overflowed");
+
+    if (flag != MV_NO_ROW && s->kind[flag] == MV_SETTING_BOOL)
+        return s->integer[flag] && has_most ? FULL : NOT_FULL;
+    if (limit != MV_NO_ROW && s->kind[limit] == MV_SETTING_INT && s->integer[limit] > 0)
+        return r->ev.count >= (uint64_t)s->integer[limit] ? FULL : NOT_FULL;
+    return MAYBE_FULL;
+}
+
+static fullness fullness_of(const mv_lives_sweep *r)
+{
+    bool has_most = r->ev.count == most_events(r->trace);
+
+    if (r->is_captured || !has_most)
+        return NOT_FULL;
+    return said_fullness(r, has_most);
+}
+
+/* Whether events could be the first ones of a device: nothing is allocated, and no memory changes
+ * hands, before the first segment comes. */
+static bool begins_fresh(const mv_events *ev)
+{
+    for (uint32_t i = 0; i < ev->count; i++)
+        switch (ev->action[i]) {
+        case MV_ACTION_SEGMENT_ALLOC:
+        case MV_ACTION_SEGMENT_MAP:
+            return true;
+        case MV_ACTION_ALLOC:
+        case MV_ACTION_FREE_REQUESTED:
+        case MV_ACTION_FREE_COMPLETED:
+        case MV_ACTION_SEGMENT_FREE:
+        case MV_ACTION_SEGMENT_UNMAP:
+            return false;
+        default:
+            break;
+        }
+    return true;
+}
+
+/* Another device with just as many events that begin in the middle: that is the buffer's size. */
+static bool has_full_twin(const mv_lives_sweep *r)
+{
+    for (uint32_t i = 0; i < r->trace->device_count; i++) {
+        const mv_events *ev = &r->trace->devices[i].events;
+        if (i != r->lives->device && ev->count == r->ev.count && !begins_fresh(ev))
+            return true;
+    }
+    return false;
+}
+
+/* ---- the decision ------------------------------------------------------------------------ */
+
+static void decide(mv_lives_sweep *r, mv_history_kind kind, uint32_t ring, const char *why)
+{
+    r->lives->history = kind;
+    r->lives->ring = ring;
+    r->lives->history_why = why;
+}
+
+/* An empty heap before the first event is the beginning, unless events were dropped: then it may
+ * have been used, and emptied, before. One event that is no failure is never all of a history. */
+static void decide_empty(mv_lives_sweep *r, fullness full)
+{
+    uint32_t count = r->ev.count;
+
+    if (count == 1 && full != NOT_FULL && r->ev.action[0] != MV_ACTION_OOM)
+        decide(r, MV_HISTORY_TRUNCATED, 1,
+               "only the last event was kept, as with enabled='state' or max_entries=1");
+    else if (full == FULL || (full == MAYBE_FULL && has_full_twin(r)))
+        decide(r, MV_HISTORY_TRUNCATED, count,
+               "older events were dropped: the buffer was full, though the heap was empty then");
+    else
+        decide(r, MV_HISTORY_COMPLETE, 0, "the heap was empty before the first event");
+}
+
+static void decide_used(mv_lives_sweep *r, const evidence *e, fullness full, bool lost_ranges)
+{
+    bool unrecorded_survive = e->events_have_stacks && e->without_stack > 0;
+    uint32_t ring = full == NOT_FULL ? 0 : r->ev.count;
+
+    if (r->ev.count == 1 && ring)
+        decide(r, MV_HISTORY_TRUNCATED, ring,
+               "only the last event was kept, as with enabled='state' or max_entries=1");
+    else if (full == FULL || (e->with_stack > 0 && ring))
+        decide(r, MV_HISTORY_TRUNCATED, ring, "older events were dropped: the buffer was full");
+    else if (e->with_stack > 0)
+        decide(r, MV_HISTORY_TRUNCATED, 0,
+               "older events were dropped: memory from before the first event has stacks");
+    else if (lost_ranges)
+        decide(r, MV_HISTORY_TRUNCATED, ring,
+               "annotated ranges from before the first event show that events there are lost");
+    else if (ring && is_ring_size(ring, unrecorded_survive))
+        decide(r, MV_HISTORY_TRUNCATED, ring,
+               "the heap was in use before the first event, and the number of events is a "
+               "likely limit (max_entries)");
+    else if (starts_inside_call(r))
+        decide(r, MV_HISTORY_TRUNCATED, ring, "the first event is not the first of its call");
+    else
+        decide(r, MV_HISTORY_LATE, 0, "the heap was in use when recording began");
+}
+
+bool mv_lives_history(mv_lives_sweep *r)
+{
+    evidence e = gather(r);
+    fullness full = fullness_of(r);
+    bool lost_ranges;
+
+    if (!has_ranges_without_events(r, &lost_ranges))
+        return false;
+    if (r->ev.count == 0)
+        decide(r, MV_HISTORY_NONE, 0, "no history was recorded");
+    else if (is_empty_before(r, &e))
+        decide_empty(r, full);
+    else
+        decide_used(r, &e, full, lost_ranges);
+    return true;
+}

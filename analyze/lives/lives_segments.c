@@ -1,0 +1,241 @@
+/* Segments during the forward sweep: rows, living ranges, and the edges that no block crosses. */
+#include "analyze/lives/lives_sweep.h"
+
+static uint32_t new_row(mv_lives_sweep *r)
+{
+    return r->lives->segments.count++;
+}
+
+static bool is_expandable(const mv_lives_sweep *r, uint32_t start)
+{
+    return r->lives->segments.is_expandable[r->held.row[start]];
+}
+
+/* Pieces of one expandable reservation have its pool and stream; only the first piece shows them
+ * by itself. */
+static void inherit(mv_segment_lives *s, uint32_t row, uint32_t neighbour)
+{
+    if (s->kind[row] == MV_SEGMENT_UNKNOWN)
+        s->kind[row] = s->kind[neighbour];
+    if (s->pool[row].row == MV_NO_ROW)
+        s->pool[row] = s->pool[neighbour];
+}
+
+/* A free block reaches from one piece of an expandable segment into the next, but never from one
+ * cudaMalloc to another. */
+static void hold(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t row)
+{
+    mv_segment_lives *s = &r->lives->segments;
+    uint32_t below = mv_ranges_below(&r->held, low);
+
+    mv_ranges_add(&r->held, low, high, row);
+    if (low >= high)
+        return;
+    mv_rankset_add(&r->edges, high);
+    if (!s->is_expandable[row])
+        return;
+    if (below != MV_NO_RANK && is_expandable(r, below)) {
+        mv_rankset_drop(&r->edges, low);
+        inherit(s, row, r->held.row[below]);
+    }
+    if (mv_rankset_has(&r->held.starts, high) && is_expandable(r, high)) {
+        mv_rankset_drop(&r->edges, high);
+        inherit(s, row, r->held.row[high]);
+    }
+}
+
+static void unhold(mv_lives_sweep *r, uint32_t start)
+{
+    mv_rankset_drop(&r->edges, r->held.end[start]);
+    mv_rankset_drop(&r->held.starts, start);
+    if (mv_ranges_below(&r->held, start) != MV_NO_RANK)
+        mv_rankset_add(&r->edges, start);
+}
+
+/* Cuts the living range that has `rank` inside, and its row with it. */
+static void cut(mv_lives_sweep *r, uint32_t rank)
+{
+    mv_segment_lives *s = &r->lives->segments;
+    uint32_t lower = mv_ranges_cut(&r->held, rank);
+    uint32_t old, row;
+
+    if (lower == MV_NO_RANK)
+        return;
+    old = r->held.row[lower];
+    row = new_row(r);
+    r->held.row[rank] = row;
+    s->addr[row] = r->places.addr[rank];
+    s->size[row] = s->addr[old] + s->size[old] - s->addr[row];
+    s->size[old] -= s->size[row];
+    s->stack[row] = s->stack[old];
+    s->stream[row] = s->stream[old];
+    s->pool[row] = s->pool[old];
+    s->birth[row] = s->birth[old];
+    s->death[row] = s->death[old];
+    s->kind[row] = s->kind[old];
+    s->is_expandable[row] = s->is_expandable[old];
+    if (!s->is_expandable[row])
+        mv_rankset_add(&r->edges, rank);
+}
+
+/* Ends every segment byte in [low, high). Returns how many ranks' worth of it was held: all of it
+ * when the result is `high`, i.e. the ranges were contiguous from `low`. */
+static uint32_t end_ranges(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t event)
+{
+    uint32_t at, reached = low;
+
+    cut(r, low);
+    cut(r, high);
+    while ((at = mv_rankset_next(&r->held.starts, low)) < high) {
+        uint32_t row = r->held.row[at];
+        if (at == reached)
+            reached = r->held.end[at];
+        r->lives->segments.death[row] = event;
+        if (r->lives->alloc_of[event] == MV_NO_ROW)
+            r->lives->alloc_of[event] = row;
+        unhold(r, at);
+    }
+    return reached;
+}
+
+static mv_pool_id event_pool(const mv_lives_sweep *r, uint32_t event)
+{
+    return r->trace->tags.pool[r->ev.tag[event].row];
+}
+
+/* The size alone tells as long as nothing was allocated there: small segments are 2 MiB, pages of
+ * the small pool too. */
+static uint8_t likely_kind(uint64_t size, bool expandable)
+{
+    if (size == MV_SMALL_SEGMENT && !expandable)
+        return MV_SEGMENT_SMALL;
+    return MV_SEGMENT_UNKNOWN;
+}
+
+static void begin_range(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t event)
+{
+    mv_segment_lives *s = &r->lives->segments;
+    uint32_t row = new_row(r);
+
+    s->addr[row] = r->places.addr[low];
+    s->size[row] = r->places.addr[high] - r->places.addr[low];
+    s->stack[row] = mv_recorded_stack(r->ev.stack[event]);
+    s->stream[row] = r->ev.stream[event];
+    s->pool[row] = event_pool(r, event);
+    s->birth[row] = event;
+    s->death[row] = MV_NEVER;
+    s->is_expandable[row] = r->ev.action[event] == MV_ACTION_SEGMENT_MAP;
+    s->kind[row] = likely_kind(s->size[row], s->is_expandable[row]);
+    r->lives->alloc_of[event] = row;
+    hold(r, low, high, row);
+}
+
+void mv_lives_segment_event(mv_lives_sweep *r, uint32_t event)
+{
+    uint32_t low = r->places.of_event[event];
+    uint32_t high = mv_places_rank(&r->places, mv_range_end(r->ev.addr[event], r->ev.size[event]));
+    uint8_t action = r->ev.action[event];
+    uint32_t reached = end_ranges(r, low, high, event);
+
+    mv_lives_lose(r, low, high, event);
+    if (action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP) {
+        if (r->lives->alloc_of[event] != MV_NO_ROW)
+            r->lives->doubts.lone_segments++;
+        begin_range(r, low, high, event);
+    } else if (reached != high) {
+        r->lives->doubts.lone_segments++;
+    }
+}
+
+/* What the final heap says of a segment that is there to the end. */
+static void copy_final(mv_lives_sweep *r, uint32_t row, uint32_t final)
+{
+    mv_segment_lives *s = &r->lives->segments;
+    const mv_segments *from = &r->trace->segments;
+
+    s->stream[row] = from->stream[final];
+    s->kind[row] = from->kind[final];
+    s->is_expandable[row] = from->is_expandable[final];
+    if (from->pool[final].row != MV_NO_ROW)
+        s->pool[row] = from->pool[final];
+    if (s->stack[row].row == MV_NO_ROW)
+        s->stack[row] = mv_recorded_stack(from->stack[final]);
+}
+
+static void begin_before(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t death)
+{
+    mv_segment_lives *s = &r->lives->segments;
+    uint32_t row = new_row(r);
+
+    s->addr[row] = r->places.addr[low];
+    s->size[row] = r->places.addr[high] - s->addr[row];
+    s->stack[row] = MV_NO_STACK;
+    s->pool[row] = MV_NO_POOL;
+    s->birth[row] = MV_BEFORE;
+    s->death[row] = MV_NEVER;
+    if (death == MV_NEVER) {
+        copy_final(r, row, r->final.row[mv_ranges_at(&r->final, low)]);
+    } else {
+        s->stream[row] = r->ev.stream[death];
+        s->pool[row] = event_pool(r, death);
+        s->is_expandable[row] = r->ev.action[death] == MV_ACTION_SEGMENT_UNMAP;
+        s->kind[row] = likely_kind(s->size[row], s->is_expandable[row]);
+    }
+    hold(r, low, high, row);
+}
+
+static bool make_columns(mv_lives_sweep *r, uint64_t capacity)
+{
+    mv_segment_lives *s = &r->lives->segments;
+    mv_arena *arena = r->arena;
+
+    s->addr = mv_push_array(arena, uint64_t, capacity);
+    s->size = mv_push_array(arena, uint64_t, capacity);
+    s->stack = mv_push_array(arena, mv_stack_id, capacity);
+    s->stream = mv_push_array(arena, mv_stream_id, capacity);
+    s->pool = mv_push_array(arena, mv_pool_id, capacity);
+    s->birth = mv_push_array(arena, uint32_t, capacity);
+    s->death = mv_push_array(arena, uint32_t, capacity);
+    s->kind = mv_push_array(arena, uint8_t, capacity);
+    s->is_expandable = mv_push_array(arena, uint8_t, capacity);
+    return s->addr && s->size && s->stack && s->stream && s->pool && s->birth && s->death &&
+           s->kind && s->is_expandable;
+}
+
+bool mv_lives_hold_before(mv_lives_sweep *r)
+{
+    const mv_rankset *starts = &r->before_held.starts;
+    uint64_t capacity = 0;
+    uint32_t at;
+
+    for (at = mv_rankset_next(starts, 0); at != MV_NO_RANK; at = mv_rankset_next(starts, at + 1))
+        capacity++;
+    /* an event makes one row, and two more where it cuts */
+    capacity += 3 * (uint64_t)r->places.segment_events;
+    if (capacity >= MV_NO_ROW || !make_columns(r, capacity))
+        return false;
+    for (at = mv_rankset_next(starts, 0); at != MV_NO_RANK; at = mv_rankset_next(starts, at + 1))
+        begin_before(r, at, r->before_held.end[at], r->before_held.row[at]);
+    return true;
+}
+
+/* Kinds that nothing showed: a segment in which no allocation began. */
+static void guess_kinds(mv_segment_lives *s)
+{
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->kind[i] == MV_SEGMENT_UNKNOWN)
+            s->kind[i] = s->size[i] <= MV_SMALL_SEGMENT ? MV_SEGMENT_SMALL : MV_SEGMENT_LARGE;
+}
+
+void mv_lives_settle_segments(mv_lives_sweep *r)
+{
+    const mv_rankset *starts = &r->held.starts;
+
+    for (uint32_t at = mv_rankset_next(starts, 0); at != MV_NO_RANK;
+         at = mv_rankset_next(starts, at + 1)) {
+        uint32_t final = mv_ranges_at(&r->final, at);
+        if (final != MV_NO_RANK)
+            copy_final(r, r->held.row[at], r->final.row[final]);
+    }
+    guess_kinds(&r->lives->segments);
+}

@@ -1,0 +1,83 @@
+/* The end of the forward sweep against the final heap, which is the truth. */
+#include "analyze/lives/lives_sweep.h"
+
+/* A block of the final heap against the allocation that the events put there. */
+static void settle_block(mv_lives_sweep *r, uint32_t row, uint32_t block)
+{
+    mv_alloc_lives *a = &r->lives->allocs;
+    const mv_blocks *b = &r->trace->blocks;
+    bool is_pending = b->state[block] == MV_BLOCK_PENDING_FREE;
+
+    if (a->block[row] != b->size[block] && !a->inexact[row])
+        r->lives->doubts.resized_blocks++;
+    a->block[row] = b->size[block];
+    a->inexact[row] = 0;
+    if (r->ev.count && is_pending != (a->freed[row] != MV_NEVER))
+        r->lives->doubts.final_mismatches++;
+    if (a->stack[row].row == MV_NO_ROW)
+        a->stack[row] = mv_block_stack(r->trace, block);
+}
+
+/* The CPU's tensors in a capture: the final heap lists blocks of segments, hence none of them. */
+static bool is_segmentless(const mv_lives_sweep *r)
+{
+    return r->is_captured && !mv_lives_has_segments(r);
+}
+
+static void settle_blocks(mv_lives_sweep *r)
+{
+    for (uint32_t rank = 0; rank < r->places.count; rank++) {
+        bool is_used = mv_rankset_has(&r->used, rank);
+        bool is_final = r->final_block[rank] != MV_NO_ROW;
+
+        if (is_used && is_final)
+            settle_block(r, r->alloc_row[rank], r->final_block[rank]);
+        else if (is_used != is_final && !is_segmentless(r))
+            r->lives->doubts.final_mismatches++;
+    }
+}
+
+/* Bytes that the final heap has, counted from the blocks, addresses or not. */
+static void sum_final(const mv_lives_sweep *r, uint64_t *allocated, uint64_t *reserved)
+{
+    const mv_segments *s = &r->trace->segments;
+    const mv_blocks *b = &r->trace->blocks;
+
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (s->device[i] != (int64_t)r->lives->device)
+            continue;
+        *reserved += s->total_size[i];
+        for (uint32_t k = s->first_block[i]; k < s->first_block[i] + s->blocks[i]; k++)
+            if (b->state[k] == MV_BLOCK_ALLOCATED)
+                *allocated += b->size[k];
+    }
+}
+
+static void find_residuals(mv_lives_sweep *r)
+{
+    const mv_alloc_lives *a = &r->lives->allocs;
+    const mv_segment_lives *s = &r->lives->segments;
+    uint64_t allocated = 0, reserved = 0;
+
+    sum_final(r, &allocated, &reserved);
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->freed[i] == MV_NEVER && !is_segmentless(r))
+            allocated -= a->block[i];
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->death[i] == MV_NEVER)
+            reserved -= s->size[i];
+    r->lives->doubts.residual = (int64_t)allocated;
+    r->lives->doubts.residual_reserved = (int64_t)reserved;
+}
+
+void mv_lives_settle(mv_lives_sweep *r)
+{
+    const mv_alloc_lives *a = &r->lives->allocs;
+
+    settle_blocks(r);
+    mv_lives_settle_segments(r);
+    for (uint32_t i = 0; i < a->count; i++)
+        r->lives->doubts.inexact_blocks += a->inexact[i];
+    if (r->ev.count)
+        find_residuals(r);
+}

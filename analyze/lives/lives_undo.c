@@ -1,0 +1,134 @@
+/* The final heap by rank, and the events undone from it, last to first. */
+#include "analyze/lives/lives_sweep.h"
+
+static uint32_t *filled(mv_arena *arena, uint32_t count)
+{
+    uint32_t *column = mv_push_array(arena, uint32_t, count);
+
+    for (uint32_t i = 0; column && i < count; i++)
+        column[i] = UINT32_MAX;
+    return column;
+}
+
+static void count_actions(mv_lives_sweep *r)
+{
+    uint64_t count[256] = {0};
+
+    for (uint32_t i = 0; i < r->ev.count; i++)
+        count[r->ev.action[i]]++;
+    r->alloc_events = (uint32_t)count[MV_ACTION_ALLOC];
+    r->has_requested = count[MV_ACTION_FREE_REQUESTED] != 0;
+    r->has_completed = count[MV_ACTION_FREE_COMPLETED] != 0;
+}
+
+static void place_final_heap(mv_lives_sweep *r, uint32_t device)
+{
+    const mv_segments *s = &r->trace->segments;
+    const mv_blocks *b = &r->trace->blocks;
+
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint32_t low, high, next;
+        if (s->device[i] != (int64_t)device || s->address[i] == MV_NO_BYTES)
+            continue;
+        low = mv_places_rank(&r->places, s->address[i]);
+        high = mv_places_rank(&r->places, mv_range_end(s->address[i], s->total_size[i]));
+        next = mv_rankset_next(&r->final.starts, low);
+        if (mv_ranges_at(&r->final, low) != MV_NO_RANK || (next != MV_NO_RANK && next < high))
+            continue;
+        mv_ranges_add(&r->final, low, high, i);
+        for (uint32_t k = s->first_block[i]; k < s->first_block[i] + s->blocks[i]; k++)
+            if (mv_block_is_active(r->trace, k) && b->address[k] != MV_NO_BYTES)
+                r->final_block[mv_places_rank(&r->places, b->address[k])] = k;
+    }
+}
+
+bool mv_lives_init(mv_lives_sweep *r, uint32_t device, mv_err *err)
+{
+    mv_arena *scratch = r->scratch;
+    uint32_t count;
+
+    r->ev = mv_trace_events(r->trace, device);
+    r->is_captured = mv_trace_is_captured(r->trace);
+    r->rules = mv_block_rules_of(r->trace);
+    if (mv_places_find(scratch, r->trace, device, &r->places, err) != MV_OK)
+        return false;
+    count = r->places.count;
+    count_actions(r);
+    r->final_block = filled(scratch, count);
+    r->first_free = filled(scratch, count);
+    r->alloc_row = mv_push_array(scratch, uint32_t, count);
+    if (!r->final_block || !r->first_free || !r->alloc_row ||
+        !mv_ranges_init(scratch, count, &r->final) ||
+        !mv_ranges_init(scratch, count, &r->before_held) ||
+        !mv_ranges_init(scratch, count, &r->held) || !mv_rankset_init(scratch, count, &r->before) ||
+        !mv_rankset_init(scratch, count, &r->edges) || !mv_rankset_init(scratch, count, &r->used)) {
+        mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u addresses", count);
+        return false;
+    }
+    place_final_heap(r, device);
+    return true;
+}
+
+static void drop_ranges(mv_ranges *ranges, uint32_t low, uint32_t high)
+{
+    uint32_t at;
+
+    mv_ranges_cut(ranges, low);
+    mv_ranges_cut(ranges, high);
+    while ((at = mv_rankset_next(&ranges->starts, low)) < high)
+        mv_rankset_drop(&ranges->starts, at);
+}
+
+static void undo_segment(mv_lives_sweep *r, uint32_t event)
+{
+    uint32_t low = r->places.of_event[event];
+    uint32_t high = mv_places_rank(&r->places, mv_range_end(r->ev.addr[event], r->ev.size[event]));
+    uint8_t action = r->ev.action[event];
+    uint32_t at;
+
+    drop_ranges(&r->before_held, low, high);
+    if (action == MV_ACTION_SEGMENT_FREE || action == MV_ACTION_SEGMENT_UNMAP) {
+        mv_ranges_add(&r->before_held, low, high, event);
+        return;
+    }
+    /* no block is older than its segment */
+    while ((at = mv_rankset_next(&r->before, low)) < high)
+        mv_rankset_drop(&r->before, at);
+}
+
+static void undo_event(mv_lives_sweep *r, uint32_t event)
+{
+    uint32_t rank = r->places.of_event[event];
+
+    if (rank == MV_NO_ROW)
+        return;
+    switch (r->ev.action[event]) {
+    case MV_ACTION_ALLOC:
+        mv_rankset_drop(&r->before, rank);
+        break;
+    case MV_ACTION_FREE_REQUESTED:
+    case MV_ACTION_FREE_COMPLETED:
+        mv_rankset_add(&r->before, rank);
+        r->first_free[rank] = event;
+        break;
+    case MV_ACTION_ANNOTATE:
+        break;
+    default:
+        undo_segment(r, event);
+    }
+}
+
+void mv_lives_undo(mv_lives_sweep *r)
+{
+    uint32_t at = 0;
+
+    while ((at = mv_rankset_next(&r->final.starts, at)) != MV_NO_RANK) {
+        mv_ranges_add(&r->before_held, at, r->final.end[at], MV_NEVER);
+        at++;
+    }
+    for (uint32_t i = 0; i < r->places.count; i++)
+        if (r->final_block[i] != MV_NO_ROW)
+            mv_rankset_add(&r->before, i);
+    for (uint32_t i = r->ev.count; i-- > 0;)
+        undo_event(r, i);
+}

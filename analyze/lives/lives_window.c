@@ -1,0 +1,227 @@
+#include "analyze/lives/lives_window.h"
+
+#include <stdlib.h>
+
+typedef struct {
+    mv_arena *arena, *scratch;
+    const mv_lives *lives;
+    mv_window window;
+    mv_lives *out;
+    uint32_t *alloc_now, *segment_now; /* [rows] of the whole table: their rows now, or MV_NO_ROW */
+} cutting;
+
+static mv_events events_of(const mv_events *e, mv_window w)
+{
+    return (mv_events){w.end - w.first,   e->time_us + w.first, e->addr + w.first,
+                       e->size + w.first, e->stack + w.first,   e->call + w.first,
+                       e->tag + w.first,  e->stream + w.first,  e->action + w.first};
+}
+
+static uint32_t birth_in(mv_window w, uint32_t birth)
+{
+    return birth == MV_BEFORE || birth < w.first ? MV_BEFORE : birth - w.first;
+}
+
+/* What ended ahead of the window although it is in it (a free that waits) has ended at 0. */
+static uint32_t end_in(mv_window w, uint32_t end)
+{
+    if (end == MV_NEVER || end >= w.end)
+        return MV_NEVER;
+    return end < w.first ? 0 : end - w.first;
+}
+
+static bool overlaps(mv_window w, uint32_t birth, uint32_t end)
+{
+    return (birth == MV_BEFORE || birth < w.end) && (end == MV_NEVER || end >= w.first);
+}
+
+/* ---- allocations ------------------------------------------------------------------------- */
+
+typedef struct {
+    uint64_t addr;
+    uint32_t row;
+} placed;
+
+static int by_addr(const void *a, const void *b)
+{
+    const placed *x = a, *y = b;
+
+    if (x->addr != y->addr)
+        return x->addr < y->addr ? -1 : 1;
+    return (x->row > y->row) - (x->row < y->row);
+}
+
+/* The rows to keep: what is there before by address, then the others in order of birth. */
+static placed *choose_allocs(cutting *c, uint32_t *count)
+{
+    const mv_alloc_lives *a = &c->lives->allocs;
+    placed *rows = mv_push_array(c->scratch, placed, a->count);
+
+    *count = 0;
+    for (uint32_t i = 0; rows && i < a->count; i++)
+        if (overlaps(c->window, a->birth[i], a->completed[i]))
+            rows[(*count)++] = (placed){a->addr[i], i};
+    if (!rows)
+        return NULL;
+    c->out->allocs.preexisting = 0;
+    while (c->out->allocs.preexisting < *count &&
+           birth_in(c->window, a->birth[rows[c->out->allocs.preexisting].row]) == MV_BEFORE)
+        c->out->allocs.preexisting++;
+    qsort(rows, c->out->allocs.preexisting, sizeof *rows, by_addr);
+    return rows;
+}
+
+static bool push_allocs(mv_arena *arena, mv_alloc_lives *a, uint32_t count)
+{
+    a->count = count;
+    a->addr = mv_push_array(arena, uint64_t, count);
+    a->requested = mv_push_array(arena, uint64_t, count);
+    a->block = mv_push_array(arena, uint64_t, count);
+    a->stack = mv_push_array(arena, mv_stack_id, count);
+    a->birth = mv_push_array(arena, uint32_t, count);
+    a->freed = mv_push_array(arena, uint32_t, count);
+    a->completed = mv_push_array(arena, uint32_t, count);
+    a->segment = mv_push_array(arena, uint32_t, count);
+    a->inexact = mv_push_array(arena, uint8_t, count);
+    return a->addr && a->requested && a->block && a->stack && a->birth && a->freed &&
+           a->completed && a->segment && a->inexact;
+}
+
+static bool cut_allocs(cutting *c)
+{
+    const mv_alloc_lives *from = &c->lives->allocs;
+    mv_alloc_lives *to = &c->out->allocs;
+    uint32_t count;
+    placed *rows = choose_allocs(c, &count);
+
+    if (!rows || !push_allocs(c->arena, to, count))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t row = rows[i].row, segment = from->segment[row];
+        c->alloc_now[row] = i;
+        to->addr[i] = from->addr[row];
+        to->requested[i] = from->requested[row];
+        to->block[i] = from->block[row];
+        to->stack[i] = from->stack[row];
+        to->birth[i] = birth_in(c->window, from->birth[row]);
+        to->freed[i] = end_in(c->window, from->freed[row]);
+        to->completed[i] = end_in(c->window, from->completed[row]);
+        to->segment[i] = segment == MV_NO_ROW ? MV_NO_ROW : c->segment_now[segment];
+        to->inexact[i] = from->inexact[row];
+    }
+    return true;
+}
+
+/* ---- segments ---------------------------------------------------------------------------- */
+
+static bool push_segments(mv_arena *arena, mv_segment_lives *s, uint32_t most)
+{
+    s->addr = mv_push_array(arena, uint64_t, most);
+    s->size = mv_push_array(arena, uint64_t, most);
+    s->stack = mv_push_array(arena, mv_stack_id, most);
+    s->stream = mv_push_array(arena, mv_stream_id, most);
+    s->pool = mv_push_array(arena, mv_pool_id, most);
+    s->birth = mv_push_array(arena, uint32_t, most);
+    s->death = mv_push_array(arena, uint32_t, most);
+    s->kind = mv_push_array(arena, uint8_t, most);
+    s->is_expandable = mv_push_array(arena, uint8_t, most);
+    return s->addr && s->size && s->stack && s->stream && s->pool && s->birth && s->death &&
+           s->kind && s->is_expandable;
+}
+
+static bool cut_segments(cutting *c)
+{
+    const mv_segment_lives *from = &c->lives->segments;
+    mv_segment_lives *to = &c->out->segments;
+
+    if (!push_segments(c->arena, to, from->count))
+        return false;
+    for (uint32_t row = 0; row < from->count; row++) {
+        uint32_t i = to->count;
+        if (!overlaps(c->window, from->birth[row], from->death[row]))
+            continue;
+        c->segment_now[row] = to->count++;
+        to->addr[i] = from->addr[row];
+        to->size[i] = from->size[row];
+        to->stack[i] = from->stack[row];
+        to->stream[i] = from->stream[row];
+        to->pool[i] = from->pool[row];
+        to->birth[i] = birth_in(c->window, from->birth[row]);
+        to->death[i] = end_in(c->window, from->death[row]);
+        to->kind[i] = from->kind[row];
+        to->is_expandable[i] = from->is_expandable[row];
+    }
+    return true;
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
+
+static bool cut_events(cutting *c)
+{
+    const mv_lives *from = c->lives;
+    uint32_t count = c->out->events.count;
+
+    c->out->alloc_of = mv_push_array(c->arena, uint32_t, count);
+    for (uint32_t i = 0; c->out->alloc_of && i < count; i++) {
+        uint32_t row = from->alloc_of[c->window.first + i];
+        bool is_segment = c->out->events.action[i] >= MV_ACTION_SEGMENT_ALLOC &&
+                          c->out->events.action[i] <= MV_ACTION_SEGMENT_UNMAP;
+        c->out->alloc_of[i] = row == MV_NO_ROW ? MV_NO_ROW
+                              : is_segment     ? c->segment_now[row]
+                                               : c->alloc_now[row];
+    }
+    return c->out->alloc_of != NULL;
+}
+
+static uint32_t *no_rows(mv_arena *arena, uint32_t count)
+{
+    uint32_t *rows = mv_push_array(arena, uint32_t, count);
+
+    for (uint32_t i = 0; rows && i < count; i++)
+        rows[i] = MV_NO_ROW;
+    return rows;
+}
+
+static void tell_history(const cutting *c)
+{
+    bool was_used = false;
+
+    for (uint32_t i = 0; i < c->out->segments.count; i++)
+        was_used = was_used || c->out->segments.birth[i] == MV_BEFORE;
+    if (c->window.first == 0)
+        return;
+    c->out->ring = 0;
+    c->out->history = was_used ? MV_HISTORY_LATE : MV_HISTORY_COMPLETE;
+    c->out->history_why =
+        was_used ? "the window begins on a heap in use" : "the heap was empty before the window";
+}
+
+mv_code mv_lives_within(mv_arena *arena, const mv_lives *lives, mv_window window, mv_lives *out,
+                        mv_err *err)
+{
+    cutting c = {.arena = arena, .lives = lives, .window = window, .out = out};
+    mv_arena scratch;
+    bool is_cut;
+
+    *out = *lives;
+    if (window.first == 0 && window.end >= lives->events.count)
+        return MV_OK;
+    if (c.window.end > lives->events.count)
+        c.window.end = lives->events.count;
+    if (c.window.first > c.window.end)
+        c.window.first = c.window.end;
+    out->events = events_of(&lives->events, c.window);
+    out->allocs = (mv_alloc_lives){0};
+    out->segments = (mv_segment_lives){0};
+    out->goes_on = c.window.end < lives->events.count;
+    mv_arena_init(&scratch, arena->budget);
+    c.scratch = &scratch;
+    c.alloc_now = no_rows(&scratch, lives->allocs.count);
+    c.segment_now = no_rows(&scratch, lives->segments.count);
+    is_cut = c.alloc_now && c.segment_now && cut_segments(&c) && cut_allocs(&c) && cut_events(&c);
+    mv_arena_release(&scratch);
+    if (!is_cut)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the events of a window");
+    tell_history(&c);
+    return MV_OK;
+}

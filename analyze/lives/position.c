@@ -1,0 +1,350 @@
+#include "analyze/lives/position.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int64_t mv_position_start_us(const mv_trace *trace)
+{
+    int64_t start = MV_NO_TIME;
+
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        const mv_events *e = &trace->devices[i].events;
+        if (e->count == 0 || e->time_us[0] == MV_NO_TIME)
+            continue;
+        if (start == MV_NO_TIME || e->time_us[0] < start)
+            start = e->time_us[0];
+    }
+    return start;
+}
+
+static uint32_t first_at(const mv_events *events, int64_t time_us)
+{
+    uint32_t i = 0;
+
+    while (i < events->count && events->time_us[i] < time_us)
+        i++;
+    return i;
+}
+
+/* The time of the k-th start or mark of the annotation called `name`, from 1; MV_NO_TIME: none. */
+static int64_t annotation_start(const mv_trace *trace, mv_span name, uint64_t k)
+{
+    const mv_annotations *a = &trace->annotations;
+
+    for (uint32_t i = 0; i < a->count; i++) {
+        mv_span text = mv_string_span(trace, a->name[i]);
+        if ((a->stage[i] != MV_STAGE_START && a->stage[i] != MV_STAGE_MARK) ||
+            text.length != name.length || memcmp(text.data, name.data, name.length) != 0)
+            continue;
+        if (--k == 0)
+            return a->time_us[i];
+    }
+    return MV_NO_TIME;
+}
+
+/* How often it starts. */
+static uint64_t annotation_starts(const mv_trace *trace, mv_span name)
+{
+    uint64_t k = 0;
+
+    while (annotation_start(trace, name, k + 1) != MV_NO_TIME)
+        k++;
+    return k;
+}
+
+static int64_t annotation_time(const mv_trace *trace, const char *text)
+{
+    mv_span name = {(const uint8_t *)text, strlen(text)};
+    int64_t time = annotation_start(trace, name, 1);
+    const char *hash = strrchr(text, '#');
+    uint64_t k;
+    char *end;
+
+    if (time != MV_NO_TIME || !hash || !isdigit((unsigned char)hash[1]))
+        return time;
+    k = strtoull(hash + 1, &end, 10);
+    if (*end || k == 0)
+        return MV_NO_TIME;
+    name.length = (uint64_t)(hash - text);
+    return annotation_start(trace, name, k);
+}
+
+/* Microseconds in one of a time's unit; 0 when it is none. */
+static double unit_us(const char *unit)
+{
+    static const struct {
+        const char *name;
+        double us;
+    } units[] = {{"s", 1e6}, {"ms", 1e3}, {"us", 1}, {"min", 60e6}};
+
+    for (unsigned i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(units[i].name, unit) == 0)
+            return units[i].us;
+    return 0;
+}
+
+/* The decimal point of the argument, whatever the locale: strtod runs in the C locale here. */
+static bool read_time(const char *x, int64_t *us)
+{
+    char *end;
+    double value = strtod(x, &end);
+    double unit = unit_us(end);
+
+    if (!isdigit((unsigned char)*x) || unit == 0 || !(value * unit < 9e18))
+        return false;
+    *us = (int64_t)(value * unit + 0.5);
+    return true;
+}
+
+static mv_position position_at_time(const mv_events *events, int64_t time_us)
+{
+    return (mv_position){first_at(events, time_us),
+                         time_us == INT64_MAX ? events->count : first_at(events, time_us + 1)};
+}
+
+/* Appends to a sentence; what does not fit is cut. */
+static void say(char *why, uint32_t size, const char *format, ...)
+{
+    size_t used = strlen(why);
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(why + used, size - used, format, args);
+    va_end(args);
+}
+
+enum { NAMES_SHOWN = 6 };
+
+/* The names of the first annotations that start, each once. */
+static void list_annotations(const mv_trace *trace, char *why, uint32_t size)
+{
+    const mv_annotations *a = &trace->annotations;
+    mv_string_id shown[NAMES_SHOWN];
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < a->count; i++) {
+        mv_span name = mv_string_span(trace, a->name[i]);
+        uint32_t known = 0;
+        if ((a->stage[i] != MV_STAGE_START && a->stage[i] != MV_STAGE_MARK) || name.length == 0)
+            continue;
+        while (known < count && shown[known].row != a->name[i].row)
+            known++;
+        if (known < count)
+            continue;
+        if (count == NAMES_SHOWN) {
+            say(why, size, ", ...");
+            return;
+        }
+        shown[count++] = a->name[i];
+        say(why, size, "%s %.*s", count == 1 ? "; the file has:" : ",",
+            name.length < 60 ? (int)name.length : 60, (const char *)name.data);
+    }
+    if (count == 0)
+        say(why, size, ": the file has none");
+}
+
+static bool find_annotation(const mv_trace *trace, const mv_events *events, const char *x,
+                            mv_position *out, char *why, uint32_t why_size)
+{
+    int64_t time = annotation_time(trace, x + 1);
+    const char *hash = strrchr(x, '#');
+    uint64_t starts = 0;
+
+    if (time != MV_NO_TIME) {
+        out->event = out->behind = first_at(events, time);
+        return true;
+    }
+    if (hash && isdigit((unsigned char)hash[1]))
+        starts =
+            annotation_starts(trace, (mv_span){(const uint8_t *)x + 1, (uint64_t)(hash - x) - 1});
+    *why = 0;
+    if (starts > 0) {
+        say(why, why_size, "no annotation '%s': '%.*s' starts %llu time%s", x + 1,
+            (int)(hash - x) - 1, x + 1, (unsigned long long)starts, starts == 1 ? "" : "s");
+    } else {
+        say(why, why_size, "no annotation '%s'", x + 1);
+        list_annotations(trace, why, why_size);
+    }
+    return false;
+}
+
+/* A number that is too large for 64 bits is the largest. */
+static bool read_number(const char *x, uint64_t *number)
+{
+    char *end;
+
+    errno = 0;
+    *number = strtoull(x, &end, 10);
+    return isdigit((unsigned char)*x) && *end == 0;
+}
+
+bool mv_position_is_valid(const char *x)
+{
+    uint64_t number;
+    int64_t time;
+
+    return (*x == '@' && x[1]) || read_time(x, &time) || read_number(x, &number);
+}
+
+bool mv_position_find(const mv_trace *trace, uint32_t device, const char *x, mv_position *out,
+                      char *why, uint32_t why_size)
+{
+    mv_events events = mv_trace_events(trace, device);
+    int64_t start = mv_position_start_us(trace), time = 0;
+    uint64_t number;
+
+    if (*x == '@')
+        return find_annotation(trace, &events, x, out, why, why_size);
+    if (read_time(x, &time)) {
+        if (start == MV_NO_TIME) {
+            snprintf(why, why_size, "the events have no times, so %s means nothing", x);
+            return false;
+        }
+        *out = position_at_time(&events,
+                                time > INT64_MAX - start && start > 0 ? INT64_MAX : start + time);
+        return true;
+    }
+    if (!read_number(x, &number)) {
+        snprintf(why, why_size, "'%s' is no event number, time (1.5s) or annotation (@NAME)", x);
+        return false;
+    }
+    if (number >= events.count)
+        *out = (mv_position){events.count, events.count};
+    else
+        *out = (mv_position){(uint32_t)number, (uint32_t)number + 1};
+    return true;
+}
+
+/* ---- what there is ----------------------------------------------------------------------- */
+
+/* Time of the last event of any device, since the start; MV_NO_TIME when none has one. */
+static int64_t length_us(const mv_trace *trace)
+{
+    int64_t start = mv_position_start_us(trace), last = MV_NO_TIME;
+
+    for (uint32_t i = 0; i < trace->device_count; i++) {
+        const mv_events *e = &trace->devices[i].events;
+        int64_t time = e->count ? e->time_us[e->count - 1] : MV_NO_TIME;
+        if (time != MV_NO_TIME && start != MV_NO_TIME && time >= start &&
+            (last == MV_NO_TIME || time - start > last))
+            last = time - start;
+    }
+    return last;
+}
+
+/* "; the file has events 0 to 812, 0 s to 4.215678 s" */
+static void say_range(const mv_trace *trace, uint32_t first, uint32_t end, char *why, uint32_t size)
+{
+    int64_t length = length_us(trace);
+    uint32_t most = first;
+
+    for (uint32_t i = first; i < end; i++)
+        if (mv_trace_events(trace, i).count > mv_trace_events(trace, most).count)
+            most = i;
+    if (mv_trace_events(trace, most).count == 0) {
+        say(why, size, "; the file has no events%s", trace->device_count > 1 ? " there" : "");
+        return;
+    }
+    if (trace->device_count > 1)
+        say(why, size, "; device %u has events 0 to %u", most,
+            mv_trace_events(trace, most).count - 1);
+    else
+        say(why, size, "; the file has events 0 to %u", mv_trace_events(trace, most).count - 1);
+    if (length != MV_NO_TIME)
+        say(why, size, ", 0 s to %.6f s", (double)length / 1e6);
+}
+
+/* What is printed of times is rounded to the millisecond: so much later is still the end. */
+enum { ROUNDED_US = 1000 };
+
+bool mv_position_is_beyond(const mv_trace *trace, uint32_t device, const char *x, char *why,
+                           uint32_t why_size)
+{
+    uint32_t events = mv_trace_events(trace, device).count;
+    int64_t time, length = length_us(trace);
+    bool is_beyond = false;
+    uint64_t number;
+
+    if (read_time(x, &time))
+        is_beyond = length == MV_NO_TIME || time > length + ROUNDED_US;
+    else if (read_number(x, &number))
+        is_beyond = number >= events;
+    if (!is_beyond)
+        return false;
+    snprintf(why, why_size, "%s is beyond the end", x);
+    say_range(trace, device, device + 1, why, why_size);
+    return true;
+}
+
+/* ---- windows ----------------------------------------------------------------------------- */
+
+static bool place(const mv_trace *trace, uint32_t device, const char *x, uint32_t *event, char *why,
+                  uint32_t why_size)
+{
+    mv_position position;
+
+    if (!x)
+        return true;
+    if (!mv_position_find(trace, device, x, &position, why, why_size))
+        return false;
+    *event = position.event;
+    return true;
+}
+
+bool mv_window_read(const mv_trace *trace, uint32_t device, const char *from, const char *to,
+                    mv_window *out, char *why, uint32_t why_size)
+{
+    *out = (mv_window){0, mv_trace_events(trace, device).count};
+    if (!place(trace, device, from, &out->first, why, why_size) ||
+        !place(trace, device, to, &out->end, why, why_size))
+        return false;
+    if (out->end < out->first)
+        out->end = out->first;
+    return true;
+}
+
+/* Whether `from` is after `to`, as far as that can be told from them or from a device. */
+static bool is_reversed(const mv_trace *trace, uint32_t device, const char *from, const char *to)
+{
+    mv_position first, end;
+    int64_t from_us, to_us;
+    uint64_t from_event, to_event;
+    char why[8];
+
+    if (read_time(from, &from_us) && read_time(to, &to_us))
+        return from_us > to_us;
+    if (read_number(from, &from_event) && read_number(to, &to_event))
+        return from_event > to_event;
+    return mv_position_find(trace, device, from, &first, why, sizeof why) &&
+           mv_position_find(trace, device, to, &end, why, sizeof why) && first.event > end.event;
+}
+
+bool mv_window_is_empty(const mv_trace *trace, uint32_t first, uint32_t end, const char *from,
+                        const char *to, char *why, uint32_t why_size)
+{
+    bool is_reached = false; /* an event follows `from` */
+    mv_window window;
+
+    if (!from && !to)
+        return false;
+    for (uint32_t i = first; i < end; i++) {
+        if (!mv_window_read(trace, i, from, to, &window, why, why_size) ||
+            window.end > window.first)
+            return false;
+        is_reached = is_reached || window.first < mv_trace_events(trace, i).count;
+    }
+    if (from && to && is_reversed(trace, first, from, to))
+        snprintf(why, why_size, "--from %s is after --to %s", from, to);
+    else if (from && !is_reached)
+        snprintf(why, why_size, "--from %s is beyond the end", from);
+    else if (from && to)
+        snprintf(why, why_size, "no event is in the window from %s to before %s", from, to);
+    else
+        snprintf(why, why_size, "no event is before --to %s", to ? to : from);
+    say_range(trace, first, end, why, why_size);
+    return true;
+}

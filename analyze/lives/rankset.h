@@ -1,0 +1,55 @@
+/* A set of small numbers with fast "next member" and "previous member": a bitmap with bitmaps of
+ * its non-empty words above it, 64 to one. Every operation takes at most six steps. */
+#ifndef MV_RANKSET_H
+#define MV_RANKSET_H
+
+#include "base/arena.h"
+
+#define MV_RANKSET_LEVELS 6 /* 64^6 is above 2^32 */
+#define MV_NO_RANK        UINT32_MAX
+
+typedef struct {
+    uint64_t *level[MV_RANKSET_LEVELS]; /* level[0] has the members; one word at the top */
+    uint32_t words[MV_RANKSET_LEVELS];
+    uint32_t levels;
+    uint32_t count; /* members are 0 to count - 1 */
+} mv_rankset;
+
+/* An empty set of numbers below `count`. False when memory is out. */
+bool mv_rankset_init(mv_arena *arena, uint32_t count, mv_rankset *set);
+
+void mv_rankset_add(mv_rankset *set, uint32_t rank);
+void mv_rankset_drop(mv_rankset *set, uint32_t rank);
+
+static inline bool mv_rankset_has(const mv_rankset *set, uint32_t rank)
+{
+    return set->level[0][rank >> 6] >> (rank & 63) & 1;
+}
+
+/* The same, when the word of `rank` has no answer, or none is known. */
+uint32_t mv_rankset_next_far(const mv_rankset *set, uint32_t rank);
+uint32_t mv_rankset_prev_far(const mv_rankset *set, uint32_t rank);
+
+/* First member at or after `rank` (which may be `count`), or MV_NO_RANK. Mostly it is near. */
+static inline uint32_t mv_rankset_next(const mv_rankset *set, uint32_t rank)
+{
+    if (rank < set->count) {
+        uint64_t word = set->level[0][rank >> 6] >> (rank & 63);
+        if (word)
+            return rank + (uint32_t)__builtin_ctzll(word);
+    }
+    return mv_rankset_next_far(set, rank);
+}
+
+/* Last member at or before `rank`, or MV_NO_RANK. */
+static inline uint32_t mv_rankset_prev(const mv_rankset *set, uint32_t rank)
+{
+    if (rank < set->count) {
+        uint64_t word = set->level[0][rank >> 6] << (63 - (rank & 63));
+        if (word)
+            return rank - (uint32_t)__builtin_clzll(word);
+    }
+    return mv_rankset_prev_far(set, rank);
+}
+
+#endif

@@ -1,0 +1,443 @@
+#include "analyze/oom/forecast.h"
+
+#include <math.h>
+
+#include "analyze/ranks/batch_factor.h"
+
+/* Sizes that went along with each other did so to within this part. */
+#define SAME 0.002
+/* A factor is that of the step when this part of its bytes changed. */
+#define CHANGED 0.05
+/* What cannot be told may come to this part of what is allocated. */
+#define GUESSED 0.05
+/* A step has shown what differs between steps with this part of what is allocated. */
+#define SHOWN 0.02
+/* Different sizes of the current step that are looked at, and answers that are kept. */
+#define MOST_SIZES 1024
+#define ANSWERS    1024
+
+/* One allocation in all repetitions: its bytes in each, 0 where it has no peer. */
+typedef struct {
+    uint64_t bytes[MV_MOST_REPETITIONS];
+    uint64_t now; /* in the current step; of one still to come what is told */
+    uint32_t times;
+} sizes;
+
+typedef struct {
+    mv_arena *scratch;
+    const mv_lives *lives;
+    const mv_recurrence *found;
+    const mv_block_rules *rules;
+    mv_recurrence_ask ask;
+    uint64_t allocated;
+    uint32_t base; /* the repetition whose end is foretold */
+    uint32_t known_count;
+    sizes *known;    /* [known_count] different ones of the current step */
+    bool any_varied; /* some of them in the other repetitions */
+    uint64_t shown;  /* bytes of the current step that differ between repetitions */
+    double common;   /* the factor that most sizes changed by; 1: most did not */
+    double factor;   /* the same, 0 where there is no one factor */
+    uint32_t matched;
+    uint32_t *ahead[MV_MOST_REPETITIONS]; /* peers of the base's rows after its point */
+    sizes *answer;                        /* [ANSWERS] by hash */
+    uint32_t *current;                    /* [base.row - low] of the base's rows, those of now */
+    uint32_t low;
+    uint32_t end;    /* row of the base: so far it tells something */
+    uint64_t *bytes; /* [end - base.row] what the base's rows will be here; 0: they come once */
+} telling;
+
+static uint64_t asked_of(const telling *t, uint32_t row)
+{
+    uint64_t bytes = t->lives->allocs.requested[row];
+    return bytes ? bytes : 1;
+}
+
+static uint32_t peer_of(const telling *t, uint32_t repetition, uint32_t row)
+{
+    return t->found->at[repetition].peer[row - t->found->first];
+}
+
+/* ---- what is known of this step ---------------------------------------------------------- */
+
+static uint32_t slot_of(const sizes *s, uint32_t count, uint32_t slots)
+{
+    uint64_t hash = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        hash = (hash ^ s->bytes[i]) * 0x9e3779b97f4a7c15u;
+    return (uint32_t)((hash >> 32) % slots);
+}
+
+static bool is_same(const sizes *a, const sizes *b, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (a->bytes[i] != b->bytes[i])
+            return false;
+    return true;
+}
+
+static bool is_other(double told, uint64_t asked)
+{
+    return fabs(told / (double)asked - 1) > SAME;
+}
+
+/* Whether the repetitions differ in it. */
+static bool has_varied(const telling *t, const sizes *s)
+{
+    for (uint32_t i = 0; i < t->found->count; i++)
+        if (s->bytes[i] && is_other((double)s->bytes[i], s->bytes[t->base]))
+            return true;
+    return false;
+}
+
+static void add_known(telling *t, uint32_t *slots, sizes s)
+{
+    uint32_t count = t->found->count, slot = slot_of(&s, count, 2 * MOST_SIZES);
+    sizes *known;
+
+    for (; slots[slot]; slot = (slot + 1) % (2 * MOST_SIZES)) {
+        known = &t->known[slots[slot] - 1];
+        if (known->now == s.now && is_same(known, &s, count)) {
+            known->times++;
+            return;
+        }
+    }
+    if (t->known_count == MOST_SIZES)
+        return;
+    s.times = 1;
+    t->known[t->known_count++] = s;
+    slots[slot] = t->known_count;
+    for (uint32_t i = 0; i < count; i++)
+        t->any_varied =
+            t->any_varied ||
+            (s.bytes[i] && fabs((double)s.bytes[i] / (double)s.bytes[t->base] - 1) > SAME);
+}
+
+/* What cannot be told may come to this part of what is allocated. */
+#define GUESSED 0.05
+/* A step has shown what differs between steps with this part of what is allocated. */
+#define SHOWN 0.02
+/* Different sizes of the current step; then of what is held all along, whose like (gradients,
+ * copies) is as large in every step. */
+static bool list_known(telling *t)
+{
+    const mv_recurrence *r = t->found;
+    const mv_alloc_lives *a = &t->lives->allocs;
+    uint32_t *slots = mv_push_array(t->scratch, uint32_t, 2 * MOST_SIZES);
+
+    t->known = mv_push_array(t->scratch, sizes, MOST_SIZES);
+    if (!slots || !t->known)
+        return false;
+    for (uint32_t row = r->now; row-- > r->current;) {
+        sizes s = {.now = asked_of(t, row)};
+        for (uint32_t i = 0; i < r->count; i++)
+            s.bytes[i] = peer_of(t, i, row) == MV_NO_ROW ? 0 : asked_of(t, peer_of(t, i, row));
+        if (!s.bytes[t->base])
+            continue;
+        add_known(t, slots, s);
+        t->shown += has_varied(t, &s) ? s.now : 0;
+    }
+    for (uint32_t row = r->at[t->base].row; row-- > 0;)
+        if (a->freed[row] >= t->ask.event) {
+            sizes s = {.now = asked_of(t, row)};
+            s.bytes[t->base] = s.now;
+            add_known(t, slots, s);
+        }
+    return true;
+}
+
+static bool find_factor(telling *t)
+{
+    const mv_recurrence *r = t->found;
+    mv_scaled_size *changed =
+        mv_push_array(t->scratch, mv_scaled_size, (uint64_t)r->now - r->current + 1);
+    uint32_t count = 0;
+    double all = 0, weight;
+
+    if (!changed)
+        return false;
+    for (uint32_t row = r->current; row < r->now; row++) {
+        uint32_t peer = peer_of(t, t->base, row);
+        if (peer == MV_NO_ROW)
+            continue;
+        t->matched++;
+        all += (double)asked_of(t, peer);
+        mv_scaled_size_add(changed, &count, asked_of(t, peer), asked_of(t, row), 1);
+    }
+    t->common = t->factor = 1;
+    weight = mv_scaled_sizes_weight(changed, count);
+    if (count == 0 || weight < CHANGED * all)
+        return true;
+    t->common = mv_scaled_sizes_median(changed, count);
+    t->factor = mv_scaled_sizes_agreeing(changed, count, t->common) >= MV_FACTOR_AGREEING * weight
+                    ? t->common
+                    : 0;
+    return true;
+}
+
+/* ---- what is still to come --------------------------------------------------------------- */
+
+/* In how many other repetitions `a` and `b` went along with each other, relative to the base; -1:
+ * in too many they did not (a few may be wrong peers). *varied: with sizes that were not those of
+ * the base. */
+static int accord(const telling *t, const sizes *a, const sizes *b, bool *varied)
+{
+    double base = (double)a->bytes[t->base] / (double)b->bytes[t->base];
+    int agree = 0, differ = 0;
+
+    for (uint32_t i = 0; i < t->found->count; i++) {
+        if (i == t->base || !a->bytes[i] || !b->bytes[i])
+            continue;
+        if (fabs((double)a->bytes[i] / (double)b->bytes[i] / base - 1) > SAME) {
+            differ++;
+        } else {
+            agree++;
+            *varied = *varied || a->bytes[i] != a->bytes[t->base];
+        }
+    }
+    return 3 * differ > agree ? -1 : agree;
+}
+
+/* Whether it stayed the same in nearly all repetitions while others did not. */
+static bool is_constant(const telling *t, const sizes *s)
+{
+    uint32_t same = 0, other = 0;
+
+    for (uint32_t i = 0; i < t->found->count; i++) {
+        if (i == t->base || !s->bytes[i])
+            continue;
+        if (s->bytes[i] == s->bytes[t->base])
+            same++;
+        else
+            other++;
+    }
+    return same && t->any_varied && 3 * other <= same;
+}
+
+/* MV_NO_BYTES: it differs from step to step, as nothing did that this step has shown so far. */
+static uint64_t tell_size(const telling *t, const sizes *s)
+{
+    const sizes *along = NULL, *equal = NULL;
+    uint64_t bytes = s->bytes[t->base];
+    int most = 0;
+
+    for (uint32_t k = 0; k < t->known_count; k++) {
+        const sizes *known = &t->known[k];
+        bool varied = false;
+        int count = accord(t, s, known, &varied);
+        if (known->bytes[t->base] == bytes && count >= 0 && (!equal || known->times > equal->times))
+            equal = known;
+        if (varied && (count > most || (count == most && known->times > along->times))) {
+            most = count;
+            along = known;
+        }
+    }
+    if (along)
+        return (uint64_t)((double)bytes * ((double)along->now / (double)along->bytes[t->base]) +
+                          0.5);
+    if (is_constant(t, s))
+        return bytes;
+    if ((double)t->shown < SHOWN * (double)t->allocated && has_varied(t, s))
+        return MV_NO_BYTES;
+    return equal ? equal->now : (uint64_t)((double)bytes * t->common + 0.5);
+}
+
+static uint64_t tell_row(telling *t, uint32_t row)
+{
+    const mv_recurrence *r = t->found;
+    const mv_repetition *base = &r->at[t->base];
+    sizes s = {.now = 0}, *kept;
+
+    for (uint32_t i = 0; i < r->count; i++) {
+        uint32_t peer = i == t->base ? row : t->ahead[i][row - base->row - 1];
+        s.bytes[i] = peer == MV_NO_ROW ? 0 : asked_of(t, peer);
+    }
+    kept = &t->answer[slot_of(&s, r->count, ANSWERS)];
+    if (kept->now == 0 || !is_same(kept, &s, r->count)) {
+        s.now = tell_size(t, &s);
+        *kept = s;
+    }
+    return kept->now;
+}
+
+static bool is_kept(const telling *t, uint32_t row)
+{
+    return t->lives->allocs.freed[row] >= t->ask.event;
+}
+
+/* The peers of the rows after the base's point in the other repetitions. */
+static bool look_ahead(telling *t)
+{
+    const mv_recurrence *r = t->found;
+    const mv_repetition *base = &r->at[t->base];
+    uint32_t count = base->end - base->row;
+
+    t->answer = mv_push_array(t->scratch, sizes, ANSWERS);
+    t->bytes = mv_push_array(t->scratch, uint64_t, count);
+    if (!t->answer || !t->bytes)
+        return false;
+    for (uint32_t i = 0; i < r->count; i++) {
+        t->ahead[i] = mv_push_array(t->scratch, uint32_t, count);
+        if (!t->ahead[i])
+            return false;
+        for (uint32_t k = 0; k < count; k++)
+            t->ahead[i][k] = MV_NO_ROW;
+        if (i != t->base)
+            mv_recurrence_follow(r, base->row, base->end, r->at[i].row, r->at[i].end, t->ahead[i]);
+    }
+    return true;
+}
+
+/* It ends where sizes that cannot be told come to something. After the base's step, sizes are those
+ * of another step: only what stays the same in every step (the optimizer's) says something of this
+ * one. What the first step made and what is still there (the optimizer's state) is not made again.
+ */
+static void tell_rows(telling *t)
+{
+    const mv_repetition *base = &t->found->at[t->base];
+    uint64_t guessed = 0;
+
+    t->bytes[0] = t->ask.bytes;
+    t->end = base->row + 1;
+    for (uint32_t row = t->end; row < base->end; row++) {
+        uint64_t bytes = tell_row(t, row);
+        if (row >= base->step_end && is_other((double)bytes, asked_of(t, row)))
+            break;
+        if (bytes == MV_NO_BYTES) {
+            bytes = (uint64_t)((double)asked_of(t, row) * t->common);
+            guessed += bytes;
+        }
+        if ((double)guessed > GUESSED * (double)t->allocated)
+            break;
+        t->bytes[row - base->row] = base->step == 1 && is_kept(t, row) ? 0 : bytes;
+        t->end = row + 1;
+    }
+}
+
+/* ---- the level --------------------------------------------------------------------------- */
+
+/* Which rows of now the base's rows before its point stand for. */
+static bool turn_round(telling *t)
+{
+    const mv_recurrence *r = t->found;
+    const mv_repetition *base = &r->at[t->base];
+
+    t->low = base->row;
+    for (uint32_t row = r->first; row < r->now; row++)
+        if (peer_of(t, t->base, row) < t->low)
+            t->low = peer_of(t, t->base, row);
+    t->current = mv_push_array(t->scratch, uint32_t, (uint64_t)base->row - t->low);
+    if (!t->current)
+        return false;
+    for (uint32_t i = 0; i < base->row - t->low; i++)
+        t->current[i] = MV_NO_ROW;
+    for (uint32_t row = r->first; row < r->now; row++)
+        if (peer_of(t, t->base, row) != MV_NO_ROW)
+            t->current[peer_of(t, t->base, row) - t->low] = row;
+    return true;
+}
+
+/* Bytes that go when the base frees `row`: of what it is matched with, as long as that is there. */
+static uint64_t freed_with(telling *t, uint32_t row)
+{
+    const mv_repetition *base = &t->found->at[t->base];
+    const mv_alloc_lives *a = &t->lives->allocs;
+    uint32_t now;
+
+    if (row >= t->end)
+        return 0;
+    if (row >= base->row)
+        return t->bytes[row - base->row] ? mv_round_request(t->rules, t->bytes[row - base->row])
+                                         : 0;
+    if (row < t->low || (now = t->current[row - t->low]) == MV_NO_ROW)
+        return 0;
+    t->current[row - t->low] = MV_NO_ROW;
+    return a->birth[now] + 1 < t->ask.event + 1 && a->freed[now] >= t->ask.event ? a->block[now]
+                                                                                 : 0;
+}
+
+static uint64_t find_peak(telling *t)
+{
+    const mv_lives *l = t->lives;
+    const mv_repetition *base = &t->found->at[t->base];
+    uint32_t last = t->end < t->found->now ? l->allocs.birth[t->end] : t->ask.event;
+    uint64_t level = t->allocated + mv_round_request(t->rules, t->ask.bytes), peak = level;
+
+    for (uint32_t e = l->allocs.birth[base->row] + 1; e < last; e++) {
+        uint32_t row = l->alloc_of[e];
+        if (row == MV_NO_ROW)
+            continue;
+        if (l->events.action[e] == MV_ACTION_ALLOC && row < t->end) {
+            if (t->bytes[row - base->row])
+                level += mv_round_request(t->rules, t->bytes[row - base->row]);
+        } else if ((l->events.action[e] == MV_ACTION_FREE_REQUESTED ||
+                    l->events.action[e] == MV_ACTION_FREE_COMPLETED) &&
+                   l->allocs.freed[row] == e) {
+            uint64_t gone = freed_with(t, row);
+            level -= gone < level ? gone : level;
+        }
+        peak = level > peak ? level : peak;
+    }
+    return peak;
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
+
+/* The repetition that was most like this one: most bytes that have a peer of their size. */
+static uint32_t most_alike(const mv_lives *lives, const mv_recurrence *r)
+{
+    double most = -1;
+    uint32_t best = 0;
+
+    for (uint32_t i = 0; i < r->count; i++) {
+        double alike = 0;
+        for (uint32_t row = r->current; row < r->now; row++) {
+            uint32_t peer = r->at[i].peer[row - r->first];
+            double mine = (double)lives->allocs.requested[row], other;
+            if (peer == MV_NO_ROW)
+                continue;
+            other = (double)lives->allocs.requested[peer];
+            alike += mine < other ? mine : other;
+        }
+        if (alike > most) {
+            most = alike;
+            best = i;
+        }
+    }
+    return best;
+}
+
+mv_code mv_forecast_find(mv_arena *arena, const mv_lives *lives, const mv_sites *sites,
+                         const mv_steps *steps, const mv_block_rules *rules, mv_recurrence_ask ask,
+                         uint64_t allocated, mv_forecast *out, mv_err *err)
+{
+    mv_arena scratch;
+    mv_recurrence found;
+    telling t = {.scratch = &scratch,
+                 .lives = lives,
+                 .found = &found,
+                 .rules = rules,
+                 .ask = ask,
+                 .allocated = allocated};
+    mv_code code;
+
+    *out = (mv_forecast){0};
+    mv_arena_init(&scratch, arena->budget);
+    code = mv_recurrence_find(&scratch, lives, sites, steps, ask, &found, err);
+    if (code == MV_OK && found.count) {
+        t.base = most_alike(lives, &found);
+        if (find_factor(&t) && list_known(&t) && look_ahead(&t) && turn_round(&t)) {
+            tell_rows(&t);
+            *out = (mv_forecast){.peak = find_peak(&t),
+                                 .is_least = !found.is_marked || t.end < found.at[t.base].step_end,
+                                 .step = found.at[t.base].step,
+                                 .steps = found.steps,
+                                 .matched = t.matched,
+                                 .factor = t.factor};
+        } else {
+            code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the step's forecast");
+        }
+    }
+    mv_arena_release(&scratch);
+    return code;
+}

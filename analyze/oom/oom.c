@@ -1,0 +1,331 @@
+#include "analyze/oom/oom.h"
+
+#include <stdlib.h>
+
+#include "analyze/heap/segment_growth.h"
+#include "analyze/lives/block_size.h"
+#include "analyze/oom/oom_failures.h"
+#include "analyze/oom/oom_judge.h"
+#include "analyze/oom/oom_outlook.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+static const char *const verdict_names[MV_OOM_VERDICT_COUNT] = {
+#define MV_OOM_VERDICT_NAME(name, text) text,
+    MV_OOM_VERDICT_LIST(MV_OOM_VERDICT_NAME)
+#undef MV_OOM_VERDICT_NAME
+};
+
+/* What cudaMemGetInfo gives as the total of common GPUs, in MiB and rounded up: 4 to 288 GB. */
+static const uint32_t common_totals[] = {
+    4096,  6144,  8192,  10240, 11264, 12288, 15360,  16384,  20480,  22732,  24576,  32768,
+    40960, 46068, 49152, 65536, 81559, 97871, 143771, 183359, 196608, 262144, 275040, 294912};
+
+typedef struct {
+    mv_arena *arena;
+    const mv_trace *trace;
+    const mv_lives *lives;
+    const mv_sites *sites;
+    mv_block_rules rules;
+    mv_heap heap;
+    uint64_t most_reserved; /* so far */
+    uint64_t least_refused; /* of totals that a limit of the process refused; UINT64_MAX: none */
+    uint64_t most_seen;     /* reserved and free together, at any failure */
+    uint32_t call;          /* that gives memory back; MV_NO_CALL: none */
+    uint64_t held;          /* reserved before it did */
+    bool collects;          /* segments are given back for garbage_collection_threshold, too */
+    uint64_t *most;         /* [events] most ever allocated, after each event */
+    mv_oom_prospect prospect;
+    mv_ooms *out;
+} trial;
+
+const char *mv_oom_verdict_name(mv_oom_verdict verdict)
+{
+    return verdict_names[verdict];
+}
+
+uint64_t mv_oom_likely_total(uint64_t bytes)
+{
+    for (uint32_t i = 0; i < sizeof common_totals / sizeof *common_totals; i++)
+        if (common_totals[i] * MIB >= bytes)
+            return common_totals[i] * MIB;
+    return 0;
+}
+
+/* ---- figures ----------------------------------------------------------------------------- */
+
+static uint32_t domain_of(const trial *t, const mv_oom *o)
+{
+    const mv_events *ev = &t->lives->events;
+    bool is_small = o->requested <= MV_SMALL_REQUEST ||
+                    (o->api_call != MV_NO_ROW && o->segment == MV_SMALL_SEGMENT);
+    uint8_t kind = is_small ? MV_SEGMENT_SMALL : MV_SEGMENT_LARGE;
+
+    if (o->api_call != MV_NO_ROW)
+        return mv_domain_of(&t->heap.domains, kind, MV_DEFAULT_POOL, (mv_stream_id){0});
+    return mv_domain_of(&t->heap.domains, kind, t->trace->tags.pool[ev->tag[o->event].row],
+                        ev->stream[o->event]);
+}
+
+static void measure(trial *t, mv_oom *o, uint32_t domain)
+{
+    o->bytes = mv_heap_total(&t->heap);
+    if (domain != MV_NO_ROW) {
+        o->usable = mv_heap_domain(&t->heap, domain).free;
+        o->largest_hole = mv_holes_largest(&t->heap.now, (mv_domain_span){domain, domain + 1});
+    }
+    o->limited = o->device_free != MV_NO_BYTES && o->device_free >= o->segment;
+}
+
+/* The device's own word where there is one, else the smallest GPU that could hold what all
+ * failures together show. */
+static void find_outside(const trial *t, mv_oom *o)
+{
+    uint64_t held = o->bytes.reserved;
+
+    if (o->device_free == MV_NO_BYTES)
+        return;
+    held += o->device_free;
+    if (o->total == 0) {
+        o->total = mv_oom_likely_total(t->most_seen);
+        o->total_source = o->total ? MV_TOTAL_GUESSED : MV_TOTAL_UNKNOWN;
+    }
+    o->outside = o->total > held ? o->total - held : 0;
+}
+
+/* Under a limit, PyTorch could reserve what it did reserve at most so far, and less than it would
+ * have come to now; else what it holds and the device has left. */
+static void find_limit(trial *t, mv_oom *o)
+{
+    mv_oom_outlook *out = &o->outlook;
+    uint64_t held = o->bytes.reserved;
+
+    if (o->limited) {
+        out->limit_least = t->most_reserved;
+        out->limit_most = held + o->segment - 1;
+        if (t->least_refused < out->limit_most)
+            out->limit_most = t->least_refused;
+        t->least_refused = out->limit_most;
+        if (out->limit_most < out->limit_least) /* lowered since */
+            out->limit_least = held;
+    } else {
+        out->limit_least = held + (o->device_free == MV_NO_BYTES ? 0 : o->device_free);
+        out->limit_most = out->limit_least;
+    }
+    out->limit = out->limit_least + (out->limit_most - out->limit_least) / 2;
+    out->margin = (int64_t)(out->limit - held + o->bytes.free - o->requested);
+}
+
+/* ---- details ----------------------------------------------------------------------------- */
+
+static int by_held(const void *a, const void *b)
+{
+    const mv_pin *x = a, *y = b;
+
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    return (x->group > y->group) - (x->group < y->group);
+}
+
+static void hold(trial *t, mv_oom *o, uint32_t *row_of, uint32_t row, uint64_t size)
+{
+    const mv_alloc_lives *a = &t->lives->allocs;
+    uint32_t group = t->sites->group[mv_site_of(t->sites, a->stack[row])];
+    mv_pin *holder;
+
+    if (row_of[group] == 0) {
+        row_of[group] = ++o->holder_count;
+        o->holders[row_of[group] - 1] = (mv_pin){.group = group, .oldest = a->birth[row]};
+    }
+    holder = &o->holders[row_of[group] - 1];
+    holder->bytes += size;
+    holder->blocks++;
+    if (a->birth[row] + 1 < holder->oldest + 1)
+        holder->oldest = a->birth[row];
+    if (size > holder->largest) {
+        holder->largest = size;
+        holder->stack = a->stack[row];
+    }
+}
+
+/* Every piece in use, by line. */
+static bool list_holders(trial *t, mv_arena *scratch, const mv_heap_map *map, mv_oom *o)
+{
+    uint32_t groups = t->sites->groups, pieces = map->first_piece[map->count];
+    uint32_t *row_of = mv_push_array(scratch, uint32_t, groups);
+
+    o->holders = mv_push_array(t->arena, mv_pin, groups < pieces ? groups : pieces);
+    if (!row_of || !o->holders)
+        return false;
+    for (uint32_t i = 0; i < pieces; i++)
+        if (map->piece_row[i] != MV_NO_ROW)
+            hold(t, o, row_of, map->piece_row[i], map->piece_size[i]);
+    qsort(o->holders, o->holder_count, sizeof *o->holders, by_held);
+    return true;
+}
+
+static mv_code detail(trial *t, mv_oom *o, uint32_t domain, mv_err *err)
+{
+    mv_oom_need need = {domain, o->requested, o->segment,
+                        o->outlook.limit_least - o->bytes.reserved, o->largest_hole};
+    mv_arena scratch;
+    mv_heap_map map;
+    mv_code code;
+
+    mv_arena_init(&scratch, t->arena->budget);
+    code = mv_heap_map_make(&scratch, &t->heap, &map, err);
+    if (code == MV_OK && domain != MV_NO_ROW)
+        code = mv_pins_find(t->arena, &t->heap, &map, t->sites, domain, &o->pins, err);
+    if (code == MV_OK && !list_holders(t, &scratch, &map, o))
+        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "who holds memory");
+    if (code == MV_OK)
+        code = mv_oom_change_find(t->arena, &t->heap, &map, need, &o->change, err);
+    mv_arena_release(&scratch);
+    o->detailed = code == MV_OK;
+    return code;
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
+
+static bool is_tried(const trial *t, uint32_t index)
+{
+    return index < MV_MOST_OOM_TRIALS || index + 1 == t->out->count ||
+           (uint64_t)(index + 1) * t->lives->events.count <= MV_MOST_OOM_EVENTS;
+}
+
+static mv_code look_on(trial *t, mv_oom *o, uint32_t index, mv_err *err)
+{
+    bool tried = is_tried(t, index);
+    mv_steps steps = t->prospect.steps;
+    mv_code code = MV_OK;
+
+    o->outlook.overhead = 1;
+    if (tried)
+        code = mv_oom_find_leak(&t->prospect, o, &steps, err);
+    if (code == MV_OK && (tried || index < MV_MOST_OOM_DETAILS))
+        code = mv_oom_look_ahead(&t->prospect, &steps, o, err);
+    if (code == MV_OK && tried)
+        code = mv_oom_try_expandable(&t->prospect, o, err);
+    return code;
+}
+
+static mv_code try_one(trial *t, uint32_t index, mv_err *err)
+{
+    mv_oom *o = &t->out->ooms[index];
+    uint32_t domain = domain_of(t, o);
+    mv_oom_court court = {t->arena, t->trace, t->sites, &t->heap, &t->rules, domain, false};
+    mv_code code;
+
+    measure(t, o, domain);
+    find_limit(t, o);
+    find_outside(t, o);
+    code = look_on(t, o, index, err);
+    if (code != MV_OK)
+        return code;
+    mv_oom_judge(&court, o);
+    if (court.failed)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "out-of-memory events");
+    return index < MV_MOST_OOM_DETAILS ? detail(t, o, domain, err) : MV_OK;
+}
+
+/* The moment of a refused call is behind the events ahead of it. */
+static uint32_t moment_of(const mv_oom *o)
+{
+    return o->api_call == MV_NO_ROW ? o->event : o->event - 1;
+}
+
+/* A segment that was made only after memory had been given back was refused before. A limit that
+ * was passed later on is not that any more. */
+static void note_refusal(trial *t, uint32_t event, uint64_t held_before)
+{
+    const mv_events *ev = &t->lives->events;
+    uint8_t action = ev->action[event];
+
+    if (action == MV_ACTION_SEGMENT_FREE || action == MV_ACTION_SEGMENT_UNMAP) {
+        if (t->call != ev->call[event])
+            t->held = held_before;
+        t->call = ev->call[event];
+    } else if (action != MV_ACTION_FREE_COMPLETED) {
+        if (t->call != MV_NO_CALL && t->call == ev->call[event] && !t->collects &&
+            (action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP) &&
+            t->held + ev->size[event] <= t->least_refused)
+            t->least_refused = t->held + ev->size[event] - 1;
+        t->call = MV_NO_CALL;
+    }
+    if (t->heap.all.reserved > t->least_refused)
+        t->least_refused = UINT64_MAX;
+}
+
+static void advance(trial *t, uint32_t event)
+{
+    while (event != MV_BEFORE && (t->heap.event == MV_BEFORE || t->heap.event < event)) {
+        uint32_t last = t->heap.event;
+        uint64_t held = t->heap.all.reserved;
+        uint64_t most = last == MV_BEFORE ? t->heap.all.allocated : t->most[last];
+        if (!mv_heap_next(&t->heap))
+            return;
+        t->most[t->heap.event] = t->heap.all.allocated > most ? t->heap.all.allocated : most;
+        if (t->heap.all.reserved > t->most_reserved)
+            t->most_reserved = t->heap.all.reserved;
+        note_refusal(t, t->heap.event, held);
+    }
+}
+
+/* Failures come first without their figures; what all of them show of the device is known before
+ * the first is judged. */
+static mv_code try_all(trial *t, mv_err *err)
+{
+    mv_code code = MV_OK;
+
+    for (uint32_t pass = 0; pass < 2 && code == MV_OK; pass++) {
+        mv_arena scratch;
+        mv_arena_init(&scratch, t->arena->budget);
+        code = mv_heap_init(&scratch, t->trace, t->lives, &t->heap, err);
+        t->most_reserved = t->heap.all.reserved;
+        t->least_refused = UINT64_MAX;
+        t->call = MV_NO_CALL;
+        for (uint32_t i = 0; i < t->out->count && code == MV_OK; i++) {
+            mv_oom *o = &t->out->ooms[i];
+            uint64_t seen;
+            advance(t, moment_of(o));
+            seen = t->heap.all.reserved + (o->device_free == MV_NO_BYTES ? 0 : o->device_free);
+            if (seen > t->most_seen)
+                t->most_seen = seen;
+            if (pass == 1)
+                code = try_one(t, i, err);
+        }
+        mv_arena_release(&scratch);
+    }
+    return code;
+}
+
+static mv_code try_and_forget(trial *t, mv_err *err)
+{
+    mv_arena scratch;
+    mv_code code;
+
+    mv_arena_init(&scratch, t->arena->budget);
+    t->most = mv_push_array(&scratch, uint64_t, t->lives->events.count);
+    code = t->most ? mv_steps_find(&scratch, t->trace, t->lives, &t->prospect.steps, err)
+                   : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "out-of-memory events");
+    t->prospect.most = t->most;
+    if (code == MV_OK)
+        code = try_all(t, err);
+    mv_arena_release(&scratch);
+    return code;
+}
+
+mv_code mv_ooms_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                     const mv_sites *sites, mv_window window, mv_ooms *out, mv_err *err)
+{
+    trial t = {.arena = arena, .trace = trace, .lives = lives, .sites = sites, .out = out};
+
+    *out = (mv_ooms){0};
+    t.rules = mv_block_rules_of(trace);
+    t.collects = mv_setting_is_on(trace, "garbage_collection_threshold");
+    t.prospect = (mv_oom_prospect){
+        .arena = arena, .trace = trace, .lives = lives, .sites = sites, .rules = &t.rules};
+    if (!mv_oom_failures_list(arena, trace, lives, window, out))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "out-of-memory events");
+    return out->count ? try_and_forget(&t, err) : MV_OK;
+}

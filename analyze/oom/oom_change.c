@@ -1,0 +1,142 @@
+#include "analyze/oom/oom_change.h"
+
+#include <stdlib.h>
+
+typedef struct {
+    uint64_t size, used;
+    uint32_t segment;
+} candidate;
+
+static uint64_t used_of(const mv_heap_map *map, uint32_t piece)
+{
+    return map->piece_row[piece] == MV_NO_ROW ? 0 : map->piece_size[piece];
+}
+
+/* Counts the blocks of pieces [first, end) into the change. */
+static void add_blocks(const mv_heap_map *map, uint32_t first, uint32_t end, mv_oom_change *out)
+{
+    uint64_t most = 0;
+
+    for (uint32_t i = first; i < end; i++) {
+        if (map->piece_row[i] == MV_NO_ROW)
+            continue;
+        out->free_blocks++;
+        out->free_bytes += map->piece_size[i];
+        if (out->biggest == MV_NO_ROW || map->piece_size[i] > most) {
+            most = map->piece_size[i];
+            out->biggest = map->piece_row[i];
+        }
+    }
+}
+
+/* ---- a hole that is large enough ----------------------------------------------------------- */
+
+/* Pieces [first, end) of one segment. */
+typedef struct {
+    uint32_t first, end;
+    uint64_t used;
+} window;
+
+/* The window of pieces of one segment that spans `bytes` with the fewest used ones, if it has
+ * fewer than *best. */
+static void open_hole(const mv_heap_map *map, uint32_t segment, uint64_t bytes, window *best)
+{
+    uint32_t end = map->first_piece[segment + 1], low = map->first_piece[segment];
+    uint64_t span = 0, used = 0;
+
+    for (uint32_t high = low; high < end; high++) {
+        span += map->piece_size[high];
+        used += used_of(map, high);
+        while (low < high && span - map->piece_size[low] >= bytes) {
+            span -= map->piece_size[low];
+            used -= used_of(map, low++);
+        }
+        if (span >= bytes && (best->end == 0 || used < best->used))
+            *best = (window){low, high + 1, used};
+    }
+}
+
+/* ---- segments to give back ----------------------------------------------------------------- */
+
+static int by_worth(const void *a, const void *b)
+{
+    const candidate *x = a, *y = b;
+    double left = (double)x->used * (double)y->size, right = (double)y->used * (double)x->size;
+
+    if (left < right || left > right)
+        return left < right ? -1 : 1;
+    return (x->segment > y->segment) - (x->segment < y->segment);
+}
+
+/* Segments of the default pool are what the allocator gives back before it fails. */
+static uint32_t list_candidates(const mv_heap *heap, const mv_heap_map *map, candidate *out)
+{
+    const mv_segment_lives *s = &heap->lives->segments;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < map->count; i++) {
+        uint32_t pool = s->pool[map->segment[i]].row;
+        if (pool == MV_DEFAULT_POOL.row || pool == MV_NO_ROW)
+            out[count++] = (candidate){map->size[i], map->size[i] - map->free[i], i};
+    }
+    return count;
+}
+
+static void give_back(const mv_heap_map *map, const candidate *of, uint32_t count, uint64_t bytes,
+                      mv_oom_change *best)
+{
+    mv_oom_change change = {.biggest = MV_NO_ROW};
+    uint64_t given = 0;
+
+    for (uint32_t i = 0; i < count && given < bytes; i++) {
+        given += of[i].size;
+        change.free_segments++;
+        add_blocks(map, map->first_piece[of[i].segment], map->first_piece[of[i].segment + 1],
+                   &change);
+    }
+    if (given >= bytes && (best->free_segments == 0 || change.free_bytes < best->free_bytes))
+        *best = change;
+}
+
+/* ---- all ----------------------------------------------------------------------------------- */
+
+static void find_blocks(const mv_heap *heap, const mv_heap_map *map, mv_oom_need need,
+                        candidate *room, mv_oom_change *out)
+{
+    uint32_t count = list_candidates(heap, map, room);
+    window best = {0};
+
+    for (uint32_t i = 0; i < map->count && need.domain != MV_NO_ROW; i++)
+        if (map->size[i] >= need.requested &&
+            heap->domains.of_segment[map->segment[i]] == need.domain)
+            open_hole(map, i, need.requested, &best);
+    if (best.end) {
+        out->free_segments = 1;
+        add_blocks(map, best.first, best.end, out);
+    }
+    qsort(room, count, sizeof *room, by_worth);
+    give_back(map, room, count, need.segment > need.available ? need.segment - need.available : 0,
+              out);
+}
+
+mv_code mv_oom_change_find(mv_arena *arena, const mv_heap *heap, const mv_heap_map *map,
+                           mv_oom_need need, mv_oom_change *out, mv_err *err)
+{
+    mv_arena scratch;
+    candidate *room;
+    uint64_t fits = need.largest > need.available ? need.largest : need.available;
+
+    *out = (mv_oom_change){.biggest = MV_NO_ROW};
+    mv_arena_init(&scratch, arena->budget);
+    room = mv_push_array(&scratch, candidate, map->count);
+    if (room)
+        find_blocks(heap, map, need, room, out);
+    mv_arena_release(&scratch);
+    if (!room)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "what would have helped");
+    if (fits && fits < need.requested)
+        out->smaller_by = need.requested - fits;
+    if (need.segment > need.available)
+        out->more_memory = need.segment - need.available;
+    return MV_OK;
+}

@@ -1,0 +1,202 @@
+#include "analyze/oom/oom_failures.h"
+
+#include <stdlib.h>
+
+#include "analyze/heap/segment_growth.h"
+
+#define OUT_OF_MEMORY 2 /* cudaErrorMemoryAllocation, CUDA_ERROR_OUT_OF_MEMORY */
+
+typedef struct {
+    const mv_trace *trace;
+    const mv_lives *lives;
+    mv_window window;
+    mv_ooms *out;
+} listing;
+
+/* ---- events ------------------------------------------------------------------------------ */
+
+static void list_events(listing *l)
+{
+    const mv_events *ev = &l->lives->events;
+
+    for (uint32_t i = l->window.first; i < l->window.end && i < ev->count; i++)
+        if (ev->action[i] == MV_ACTION_OOM)
+            l->out->ooms[l->out->count++] = (mv_oom){.event = i,
+                                                     .api_call = MV_NO_ROW,
+                                                     .time_us = ev->time_us[i],
+                                                     .stack = ev->stack[i],
+                                                     .requested = ev->size[i],
+                                                     .segment = mv_segment_size_for(ev->size[i]),
+                                                     .device_free = ev->addr[i]};
+}
+
+/* ---- calls that the device refused ------------------------------------------------------- */
+
+static bool asks_for_memory(const mv_api_calls *c, uint32_t row, uint32_t device)
+{
+    uint8_t action = c->action[row];
+
+    return c->device[row] == (int64_t)device &&
+           (action == MV_API_ALLOC || action == MV_API_ALLOC_ASYNC ||
+            action == MV_API_ALLOC_MANAGED || action == MV_API_CREATE);
+}
+
+static bool gives_back(uint8_t action)
+{
+    return action == MV_ACTION_SEGMENT_FREE || action == MV_ACTION_SEGMENT_UNMAP ||
+           action == MV_ACTION_FREE_COMPLETED || action == MV_ACTION_FREE_REQUESTED;
+}
+
+/* The first event at or after each that is more than giving memory back. */
+static uint32_t *find_answers(mv_arena *scratch, const mv_events *ev)
+{
+    uint32_t *answer = mv_push_array(scratch, uint32_t, (uint64_t)ev->count + 1);
+
+    if (!answer)
+        return NULL;
+    answer[ev->count] = ev->count;
+    for (uint32_t i = ev->count; i-- > 0;)
+        answer[i] = gives_back(ev->action[i]) ? answer[i + 1] : i;
+    return answer;
+}
+
+/* The allocator answers a refusal by giving memory back and asking again: its next event is a
+ * segment of that size when this helped, and an oom event (listed already) when not. */
+static bool is_answered(const listing *l, const uint32_t *answer, uint32_t call)
+{
+    const mv_events *ev = &l->lives->events;
+    uint32_t event = answer[l->trace->api_calls.event[call]];
+
+    if (event == ev->count)
+        return false;
+    if (ev->action[event] == MV_ACTION_OOM)
+        return true;
+    return (ev->action[event] == MV_ACTION_SEGMENT_ALLOC ||
+            ev->action[event] == MV_ACTION_SEGMENT_MAP) &&
+           ev->size[event] == l->trace->api_calls.size[call];
+}
+
+static void add_call(listing *l, const uint32_t *answer, uint32_t call)
+{
+    const mv_api_calls *c = &l->trace->api_calls;
+
+    if (c->event[call] < l->window.first || c->event[call] > l->window.end ||
+        is_answered(l, answer, call))
+        return;
+    l->out->ooms[l->out->count++] = (mv_oom){.event = c->event[call],
+                                             .api_call = call,
+                                             .time_us = c->time_us[call],
+                                             .stack = c->stack[call],
+                                             .requested = c->size[call],
+                                             .segment = c->size[call],
+                                             .device_free = MV_NO_BYTES};
+}
+
+/* Of tries that follow each other for the same size the last one counts, unless it succeeds. */
+static void list_calls(listing *l, const uint32_t *answer)
+{
+    const mv_api_calls *c = &l->trace->api_calls;
+    uint32_t refused = MV_NO_ROW;
+
+    for (uint32_t i = 0; i < c->count; i++) {
+        if (!asks_for_memory(c, i, l->lives->device))
+            continue;
+        if (refused != MV_NO_ROW && c->size[i] != c->size[refused])
+            add_call(l, answer, refused);
+        refused = c->result[i] == OUT_OF_MEMORY ? i : MV_NO_ROW;
+    }
+    if (refused != MV_NO_ROW)
+        add_call(l, answer, refused);
+}
+
+static int by_event(const void *a, const void *b)
+{
+    const mv_oom *x = a, *y = b;
+    uint64_t ax = 2 * (uint64_t)x->event + (x->api_call == MV_NO_ROW);
+    uint64_t ay = 2 * (uint64_t)y->event + (y->api_call == MV_NO_ROW);
+
+    if (ax != ay)
+        return ax < ay ? -1 : 1;
+    return (x->api_call > y->api_call) - (x->api_call < y->api_call);
+}
+
+/* ---- what the device itself said --------------------------------------------------------- */
+
+/* The last sample at or before each failure. Failures and samples are both in order of time. */
+static void ask_samples(listing *l)
+{
+    const mv_samples *s = &l->trace->samples;
+    uint32_t last = MV_NO_ROW, next = 0;
+
+    for (uint32_t i = 0; i < l->out->count; i++) {
+        mv_oom *o = &l->out->ooms[i];
+        for (; next < s->count && s->time_us[next] <= o->time_us; next++)
+            if (s->device[next] == (int64_t)l->lives->device)
+                last = next;
+        if (last == MV_NO_ROW)
+            continue;
+        o->total = s->total[last];
+        o->total_source = MV_TOTAL_SAMPLED;
+        if (o->device_free == MV_NO_BYTES && s->used[last] <= s->total[last])
+            o->device_free = s->total[last] - s->used[last];
+    }
+}
+
+/* ---- retries ----------------------------------------------------------------------------- */
+
+static bool is_release(uint8_t action)
+{
+    return action == MV_ACTION_SEGMENT_FREE || action == MV_ACTION_SEGMENT_UNMAP;
+}
+
+/* A segment that stems from the same allocator call as the releases right in front of it. */
+static void count_retries(listing *l, bool collects)
+{
+    const mv_events *ev = &l->lives->events;
+    uint64_t released = 0;
+    uint32_t call = MV_NO_CALL;
+
+    for (uint32_t i = l->window.first; i < l->window.end && i < ev->count; i++) {
+        uint8_t action = ev->action[i];
+        if (is_release(action)) {
+            released = call == ev->call[i] ? released + ev->size[i] : ev->size[i];
+            call = ev->call[i];
+        } else if (action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP) {
+            if (call != MV_NO_CALL && call == ev->call[i]) {
+                *(collects ? &l->out->collected : &l->out->released) += released;
+                ++*(collects ? &l->out->collections : &l->out->retries);
+            }
+            call = MV_NO_CALL;
+        } else if (action != MV_ACTION_FREE_COMPLETED) {
+            call = MV_NO_CALL;
+        }
+    }
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
+
+bool mv_oom_failures_list(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                          mv_window window, mv_ooms *out)
+{
+    listing l = {trace, lives, window, out};
+    uint64_t most = 0;
+    mv_arena scratch;
+    uint32_t *answer;
+
+    for (uint32_t i = 0; i < lives->events.count; i++)
+        most += lives->events.action[i] == MV_ACTION_OOM;
+    for (uint32_t i = 0; i < trace->api_calls.count; i++)
+        most += trace->api_calls.result[i] == OUT_OF_MEMORY;
+    mv_arena_init(&scratch, arena->budget);
+    answer = find_answers(&scratch, &lives->events);
+    out->ooms = mv_push_array(arena, mv_oom, most);
+    if (answer && out->ooms) {
+        list_events(&l);
+        list_calls(&l, answer);
+        qsort(out->ooms, out->count, sizeof *out->ooms, by_event);
+        ask_samples(&l);
+        count_retries(&l, mv_setting_is_on(trace, "garbage_collection_threshold"));
+    }
+    mv_arena_release(&scratch);
+    return answer && out->ooms;
+}

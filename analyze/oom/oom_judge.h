@@ -1,0 +1,23 @@
+/* The verdict on one failed request and its reason in words; docs/oom.md has the rules. */
+#ifndef MV_OOM_JUDGE_H
+#define MV_OOM_JUDGE_H
+
+#include "analyze/oom/oom.h"
+
+typedef struct {
+    mv_arena *arena;
+    const mv_trace *trace;
+    const mv_sites *sites;
+    const mv_heap *heap; /* at the moment */
+    const mv_block_rules *rules;
+    uint32_t domain; /* of the request; MV_NO_ROW: no segment was ever in it */
+    bool failed;     /* memory is out */
+} mv_oom_court;
+
+/* What joining holes, or waiting, would have done for the request alone. */
+mv_oom_verdict mv_oom_suspect(const mv_oom_court *court, const mv_oom *oom);
+
+/* Fills verdict, ground, why and advice; the outlook is known. */
+void mv_oom_judge(mv_oom_court *court, mv_oom *oom);
+
+#endif

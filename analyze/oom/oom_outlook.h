@@ -1,0 +1,27 @@
+/* What a run would have needed after a request that failed: see mv_oom_outlook. */
+#ifndef MV_OOM_OUTLOOK_H
+#define MV_OOM_OUTLOOK_H
+
+#include "analyze/oom/oom.h"
+
+typedef struct {
+    mv_arena *arena;
+    const mv_trace *trace;
+    const mv_lives *lives;
+    const mv_sites *sites;
+    const mv_block_rules *rules;
+    mv_steps steps;
+    const uint64_t *most; /* [events] most ever allocated, after each event */
+} mv_oom_prospect;
+
+/* Fills the forecast, from the steps as of the failure, and the rise. */
+mv_code mv_oom_look_ahead(const mv_oom_prospect *p, const mv_steps *steps, mv_oom *oom,
+                          mv_err *err);
+
+/* Fills what expandable segments would have done, unless they were on already. */
+mv_code mv_oom_try_expandable(const mv_oom_prospect *p, mv_oom *oom, mv_err *err);
+
+/* Fills what leaks held; *steps are those up to the failure. Later events play no part. */
+mv_code mv_oom_find_leak(const mv_oom_prospect *p, mv_oom *oom, mv_steps *steps, mv_err *err);
+
+#endif

@@ -1,0 +1,448 @@
+#include "analyze/peak/category.h"
+
+#include <string.h>
+
+#include "analyze/code/stack_marks.h"
+#include "analyze/steps/phases.h"
+#include "analyze/steps/step_ranges.h"
+#include "analyze/steps/steps.h"
+
+/* What cuBLAS and cuBLASLt take by default, once for each thread and stream: the sizes of
+ * CUBLAS_WORKSPACE_CONFIG's defaults, :4096:2:16:8 and on compute capability 9.0 :4096:8, and of
+ * CUBLASLT_WORKSPACE_SIZE. Source: _parseChosenWorkspaceSize, ATen/cuda/CublasHandlePool.cpp. */
+static const uint64_t workspace_sizes[] = {8519680, 33554432, 1048576};
+
+/* Not decided yet: alive when the trace ends, in the phase of its birth. */
+#define OPEN UINT16_MAX
+
+typedef struct {
+    const mv_trace *trace;
+    const mv_lives *lives;
+    const mv_rules *rules;
+    const uint16_t *marks;   /* of stacks */
+    const uint16_t *by_rule; /* of stacks: the category of a rule, or OPEN; NULL: no rules */
+    const bool *keeps;       /* of stacks: see find_keepers */
+    mv_phases phases;
+    mv_step_ranges ranges; /* of optimizers */
+    mv_steps steps;        /* only where there are no backward passes */
+    mv_categories *out;
+} sorter;
+
+static const char *const names[MV_CATEGORY_COUNT] = {
+#define MV_CATEGORY_NAME(name, text) text,
+    MV_CATEGORY_LIST(MV_CATEGORY_NAME)
+#undef MV_CATEGORY_NAME
+};
+
+const char *mv_category_name(mv_category category)
+{
+    return names[category];
+}
+
+/* ---- rules of the user ------------------------------------------------------------------- */
+
+static uint16_t category_named(mv_categories *c, const char *name)
+{
+    for (uint32_t i = 0; i < c->count; i++)
+        if (strcmp(c->name[i], name) == 0)
+            return (uint16_t)i;
+    c->name[c->count] = name;
+    return (uint16_t)c->count++;
+}
+
+/* The first rule that matches any frame of the stack. */
+static uint32_t rule_of(const mv_trace *trace, const uint32_t *of_frame, mv_stack_id stack)
+{
+    uint32_t count, rule = MV_NO_ROW;
+    const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
+
+    for (uint32_t i = 0; i < count; i++)
+        if (of_frame[frames[i].row] < rule)
+            rule = of_frame[frames[i].row];
+    return rule;
+}
+
+static bool apply_rules(mv_arena *arena, mv_arena *scratch, sorter *s)
+{
+    uint32_t rules = s->rules ? s->rules->count : 0, stacks = s->trace->stacks.count;
+    uint32_t *of_frame;
+    uint16_t *by_rule, *of_rule;
+
+    s->out->count = MV_CATEGORY_COUNT;
+    s->out->name = mv_push_array(arena, const char *, MV_CATEGORY_COUNT + rules);
+    if (!s->out->name)
+        return false;
+    memcpy(s->out->name, names, sizeof names);
+    if (rules == 0)
+        return true;
+    of_frame = mv_rules_match(scratch, s->rules, s->trace);
+    by_rule = mv_push_array(scratch, uint16_t, stacks);
+    of_rule = mv_push_array(scratch, uint16_t, rules);
+    if (!of_frame || !by_rule || !of_rule)
+        return false;
+    for (uint32_t i = 0; i < rules; i++) {
+        const char *name = mv_arena_text(arena, s->rules->name[i], strlen(s->rules->name[i]));
+        if (!name)
+            return false;
+        of_rule[i] = category_named(s->out, name);
+    }
+    for (uint32_t i = 0; i < stacks; i++) {
+        uint32_t rule = rule_of(s->trace, of_frame, (mv_stack_id){i});
+        by_rule[i] = rule == MV_NO_ROW ? OPEN : of_rule[rule];
+    }
+    s->by_rule = by_rule;
+    return true;
+}
+
+/* ---- rules of the house ------------------------------------------------------------------ */
+
+/* An allocation as the rules see it. */
+typedef struct {
+    uint16_t marks;
+    uint32_t birth, freed;
+    uint32_t run;       /* of phases, in which it was born */
+    bool outlives;      /* its run is over, and it was not freed in it */
+    bool is_open;       /* its run is not over, and it was not freed */
+    bool before_calls;  /* born in front of the run's first module call */
+    bool in_step;       /* born in a range in which an optimizer steps */
+    bool outlives_step; /* ... which is over, and it was not freed in it */
+} candidate;
+
+/* What an optimizer's step() calls: not the closure of one, with its forward and backward pass. */
+#define NOT_OF_STEPS                                                                  \
+    (MV_MARK_MODULE_CALL | MV_MARK_PARAMETER | MV_MARK_BACKWARD | MV_MARK_WORKSPACE | \
+     MV_MARK_COMMUNICATION | MV_MARK_INPUT)
+
+/* What the ranges of optimizers say. */
+static void look_at_ranges(const sorter *s, candidate *c)
+{
+    const mv_events *e = &s->lives->events;
+    uint32_t range;
+    int64_t end;
+
+    if (c->birth == MV_BEFORE || c->birth >= e->count || s->ranges.count == 0 ||
+        c->marks & NOT_OF_STEPS)
+        return;
+    range = mv_step_ranges_at(&s->ranges, e->time_us[c->birth]);
+    if (range == MV_NO_ROW)
+        return;
+    end = s->ranges.end_us[range];
+    c->in_step = true;
+    c->outlives_step = end != MV_STEP_OPEN && (c->freed == MV_NEVER || e->time_us[c->freed] > end);
+}
+
+static candidate candidate_of(const sorter *s, uint32_t row)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    candidate c = {.birth = a->birth[row], .freed = a->freed[row]};
+    uint32_t end;
+
+    c.marks = s->marks[a->stack[row].row];
+    look_at_ranges(s, &c);
+    c.run = c.birth == MV_BEFORE ? MV_NO_ROW : mv_phases_at(&s->phases, c.birth);
+    if (c.run == MV_NO_ROW) {
+        c.outlives = true;
+        return c;
+    }
+    end = mv_phases_end(&s->phases, c.run);
+    c.is_open = end == MV_NEVER && c.freed == MV_NEVER;
+    c.outlives = end != MV_NEVER && c.freed >= end;
+    c.before_calls = c.birth < s->phases.first_call[c.run];
+    return c;
+}
+
+static bool is_freed_in(const sorter *s, const candidate *c, mv_phase phase)
+{
+    uint32_t run;
+
+    if (c->freed == MV_NEVER)
+        return false;
+    run = mv_phases_at(&s->phases, c->freed);
+    return run != MV_NO_ROW && s->phases.phase[run] == phase;
+}
+
+/* Whether the backward pass follows the run. */
+static bool leads_to_backward(const sorter *s, uint32_t run)
+{
+    return run != MV_NO_ROW && run + 1 < s->phases.count &&
+           s->phases.phase[run + 1] == MV_PHASE_BACKWARD;
+}
+
+/* Without backward passes a phase has no end; then what was freed in the step of its birth was
+ * temporary. */
+static uint16_t forward_without_backward(const sorter *s, const candidate *c)
+{
+    bool has_steps = s->steps.source != MV_STEPS_NONE;
+
+    if (c->birth != MV_BEFORE && c->freed != MV_NEVER && has_steps &&
+        mv_steps_bin(&s->steps, c->birth) == mv_steps_bin(&s->steps, c->freed))
+        return MV_CATEGORY_TEMPORARY;
+    return c->marks & MV_MARK_MODULE_CALL ? MV_CATEGORY_ACTIVATION : MV_CATEGORY_UNKNOWN;
+}
+
+static uint16_t forward(const sorter *s, const candidate *c)
+{
+    if (!s->phases.has_backward)
+        return forward_without_backward(s, c);
+    if (c->is_open)
+        return OPEN;
+    if (c->run != MV_NO_ROW && !c->outlives)
+        return MV_CATEGORY_TEMPORARY;
+    /* From before the trace and through all of it: not an activation of any step. */
+    if (c->birth == MV_BEFORE && c->freed == MV_NEVER)
+        return MV_CATEGORY_UNKNOWN;
+    if (is_freed_in(s, c, MV_PHASE_BACKWARD) || c->marks & MV_MARK_MODULE_CALL)
+        return MV_CATEGORY_ACTIVATION;
+    if (!leads_to_backward(s, c->run))
+        return MV_CATEGORY_UNKNOWN;
+    if (!c->before_calls)
+        return MV_CATEGORY_ACTIVATION;
+    return c->marks & MV_MARK_DIRECT ? MV_CATEGORY_INPUT : MV_CATEGORY_UNKNOWN;
+}
+
+/* OPEN when only the end of the phase, which the trace does not have, could tell. */
+static uint16_t decide(const sorter *s, const candidate *c)
+{
+    if (c->marks & MV_MARK_WORKSPACE)
+        return MV_CATEGORY_WORKSPACE;
+    if (c->marks & MV_MARK_COMMUNICATION)
+        return MV_CATEGORY_COMMUNICATION;
+    if (c->marks & MV_MARK_STATE)
+        return c->outlives || c->is_open ? MV_CATEGORY_OPTIMIZER_STATE : MV_CATEGORY_TEMPORARY;
+    if (c->in_step && (c->outlives_step || c->freed != MV_NEVER))
+        return c->outlives_step ? MV_CATEGORY_OPTIMIZER_STATE : MV_CATEGORY_TEMPORARY;
+    if (c->is_open && (c->in_step || c->marks & (MV_MARK_OPTIMIZER | MV_MARK_BACKWARD)))
+        return OPEN;
+    if (c->marks & MV_MARK_OPTIMIZER)
+        return c->outlives ? MV_CATEGORY_OPTIMIZER_STATE : MV_CATEGORY_TEMPORARY;
+    if (c->marks & MV_MARK_BACKWARD)
+        return c->outlives ? MV_CATEGORY_GRADIENT : MV_CATEGORY_TEMPORARY;
+    if (c->marks & MV_MARK_PARAMETER)
+        return c->outlives || c->is_open ? MV_CATEGORY_PARAMETER : MV_CATEGORY_TEMPORARY;
+    if (c->marks & MV_MARK_INPUT)
+        return MV_CATEGORY_INPUT;
+    return c->marks & MV_MARK_PYTHON ? forward(s, c) : MV_CATEGORY_UNKNOWN;
+}
+
+/* What an allocation is whose phase is not over, where its stack has no earlier ones. */
+static uint16_t guess_open(uint16_t marks, bool keeps)
+{
+    if (keeps)
+        return MV_CATEGORY_OPTIMIZER_STATE;
+    if (marks & MV_MARK_OPTIMIZER)
+        return MV_CATEGORY_UNKNOWN;
+    if (marks & MV_MARK_BACKWARD)
+        return MV_CATEGORY_GRADIENT;
+    return marks & MV_MARK_MODULE_CALL ? MV_CATEGORY_ACTIVATION : MV_CATEGORY_UNKNOWN;
+}
+
+/* ---- an optimizer's step that is not over ------------------------------------------------ */
+
+/* Stacks whose blocks stay from one parameter to the next, in a step that the trace ends within: a
+ * loop came back to them, temporaries of the round before were freed, and theirs were not.
+ *
+ *     m     v     tmp   m     v     tmp   m        births by stack
+ *     ======================================       kept: state
+ *           ================================
+ *                 ===         ===                  freed in between */
+static bool find_keepers(mv_arena *scratch, sorter *s)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    uint32_t stacks = s->trace->stacks.count, last = s->phases.count - 1, first = a->count;
+    uint32_t least = MV_NEVER; /* the earliest free of what was born later */
+    uint32_t *next = mv_push_array(scratch, uint32_t, stacks); /* birth of the stack's next block */
+    bool *frees = mv_push_array(scratch, bool, stacks);
+    bool *keeps = mv_push_array(scratch, bool, stacks);
+
+    s->keeps = keeps;
+    if (!next || !frees || !keeps)
+        return false;
+    if (s->phases.count == 0 || s->phases.phase[last] != MV_PHASE_OPTIMIZER)
+        return true;
+    while (first > a->preexisting && a->birth[first - 1] >= s->phases.start[last])
+        first--;
+    for (uint32_t i = a->count; i-- > first;) {
+        uint32_t stack = a->stack[i].row;
+        if (stack != MV_NO_ROW && a->freed[i] == MV_NEVER) {
+            keeps[stack] = keeps[stack] || (next[stack] && least <= next[stack]);
+            next[stack] = a->birth[i];
+        } else if (stack != MV_NO_ROW) {
+            frees[stack] = true;
+        }
+        least = a->freed[i] < least ? a->freed[i] : least;
+    }
+    for (uint32_t i = 0; i < stacks; i++)
+        keeps[i] = keeps[i] && !frees[i] && s->marks[i] & MV_MARK_OPTIMIZER;
+    return true;
+}
+
+/* ---- workspaces of cuBLAS ---------------------------------------------------------------- */
+
+#define SIZES (sizeof workspace_sizes / sizeof *workspace_sizes)
+
+/* What one stack took of the sizes that workspaces have. */
+typedef struct {
+    uint32_t first[SIZES]; /* allocation */
+    uint32_t taken[SIZES];
+    uint32_t kept[SIZES]; /* never freed */
+    uint32_t others;      /* allocations of other sizes */
+} workspace_use;
+
+static int workspace_size(uint64_t requested)
+{
+    for (unsigned i = 0; i < SIZES; i++)
+        if (requested == workspace_sizes[i])
+            return (int)i;
+    return -1;
+}
+
+static void count_workspaces(const sorter *s, workspace_use *of_stack)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+
+    for (uint32_t i = 0; i < a->count; i++) {
+        int size = workspace_size(a->requested[i]);
+        workspace_use *use;
+        if (a->stack[i].row == MV_NO_ROW)
+            continue;
+        use = &of_stack[a->stack[i].row];
+        if (size < 0) {
+            use->others++;
+            continue;
+        }
+        if (use->taken[size]++ == 0)
+            use->first[size] = i;
+        use->kept[size] += a->freed[i] == MV_NEVER;
+    }
+}
+
+/* A workspace is made on the way of a product of matrices, in Python's eyes by the line that
+ * multiplies, and kept for good: of a stack that takes other sizes too, the first block of exactly
+ * that size, and the only one that is never freed. */
+static bool is_workspace(const sorter *s, const workspace_use *use, unsigned size)
+{
+    uint32_t run, birth;
+
+    if (use->kept[size] != 1 || use->others == 0 ||
+        s->lives->allocs.freed[use->first[size]] != MV_NEVER)
+        return false;
+    birth = s->lives->allocs.birth[use->first[size]];
+    if (!s->phases.has_backward)
+        return use->taken[size] == 1;
+    if (birth == MV_BEFORE)
+        return true;
+    run = mv_phases_at(&s->phases, birth);
+    return run != MV_NO_ROW && mv_phases_end(&s->phases, run) != MV_NEVER;
+}
+
+/* Marks those of the stacks that have `mark`. Threads of the backward pass, which show no line,
+ * have workspaces like those of the forward pass: sizes that were found there, in `known`. */
+static void mark_workspaces_of(sorter *s, const workspace_use *of_stack, uint16_t mark,
+                               bool known[SIZES])
+{
+    for (uint32_t stack = 0; stack < s->trace->stacks.count; stack++) {
+        if (!(s->marks[stack] & mark) || (s->by_rule && s->by_rule[stack] != OPEN))
+            continue;
+        for (unsigned i = 0; i < SIZES; i++) {
+            if (!is_workspace(s, &of_stack[stack], i) || (mark == MV_MARK_BACKWARD && !known[i]))
+                continue;
+            known[i] = true;
+            s->out->of_alloc[of_stack[stack].first[i]] = MV_CATEGORY_WORKSPACE;
+        }
+    }
+}
+
+static bool mark_workspaces(mv_arena *scratch, sorter *s)
+{
+    workspace_use *of_stack = mv_push_array(scratch, workspace_use, s->trace->stacks.count);
+    bool known[SIZES] = {false};
+
+    if (!of_stack)
+        return false;
+    count_workspaces(s, of_stack);
+    mark_workspaces_of(s, of_stack, MV_MARK_MATMUL, known);
+    mark_workspaces_of(s, of_stack, MV_MARK_BACKWARD, known);
+    return true;
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
+
+static uint16_t first_answer(const sorter *s, uint32_t row)
+{
+    uint32_t stack = s->lives->allocs.stack[row].row;
+    candidate c;
+
+    if (stack == MV_NO_ROW)
+        return MV_CATEGORY_UNKNOWN;
+    if (s->by_rule && s->by_rule[stack] != OPEN)
+        return s->by_rule[stack];
+    c = candidate_of(s, row);
+    return decide(s, &c);
+}
+
+/* Blocks that could not be decided become what most decided ones of their stack are. */
+static bool settle_open(mv_arena *scratch, sorter *s)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    uint32_t stacks = s->trace->stacks.count;
+    uint32_t *votes = mv_push_array(scratch, uint32_t, (uint64_t)stacks * MV_CATEGORY_COUNT);
+
+    for (uint32_t i = 0; votes && i < a->count; i++)
+        if (a->stack[i].row != MV_NO_ROW && s->out->of_alloc[i] < MV_CATEGORY_COUNT)
+            votes[a->stack[i].row * (uint64_t)MV_CATEGORY_COUNT + s->out->of_alloc[i]]++;
+    for (uint32_t i = 0; votes && i < a->count; i++) {
+        const uint32_t *v;
+        uint32_t best = 0;
+        if (s->out->of_alloc[i] != OPEN)
+            continue;
+        v = votes + a->stack[i].row * (uint64_t)MV_CATEGORY_COUNT;
+        for (uint32_t k = 1; k < MV_CATEGORY_COUNT; k++)
+            if (v[k] > v[best])
+                best = k;
+        s->out->of_alloc[i] =
+            v[best] ? (uint16_t)best
+                    : guess_open(s->marks[a->stack[i].row], s->keeps[a->stack[i].row]);
+    }
+    return votes != NULL;
+}
+
+static mv_code sort_all(mv_arena *arena, mv_arena *scratch, sorter *s, const uint8_t *kinds,
+                        mv_err *err)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    mv_code code;
+
+    s->out->of_alloc = mv_push_array(arena, uint16_t, a->count);
+    s->marks = mv_stack_marks(scratch, s->trace, kinds);
+    if (!s->out->of_alloc || !s->marks || !apply_rules(arena, scratch, s))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "categories");
+    code = mv_phases_find(scratch, s->lives, s->marks, &s->phases, err);
+    if (code == MV_OK)
+        code = mv_step_ranges_find(scratch, s->trace, &s->ranges, err);
+    if (code == MV_OK && !find_keepers(scratch, s))
+        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "categories");
+    if (code == MV_OK && !s->phases.has_backward)
+        code = mv_steps_find(scratch, s->trace, s->lives, &s->steps, err);
+    if (code != MV_OK)
+        return code;
+    for (uint32_t i = 0; i < a->count; i++)
+        s->out->of_alloc[i] = first_answer(s, i);
+    return MV_OK;
+}
+
+mv_code mv_categories_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                           const uint8_t *kinds, const mv_rules *rules, mv_categories *out,
+                           mv_err *err)
+{
+    sorter s = {.trace = trace, .lives = lives, .rules = rules, .out = out};
+    mv_arena scratch;
+    mv_code code;
+
+    *out = (mv_categories){0};
+    mv_arena_init(&scratch, arena->budget);
+    code = sort_all(arena, &scratch, &s, kinds, err);
+    if (code == MV_OK && !(mark_workspaces(&scratch, &s) && settle_open(&scratch, &s)))
+        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "categories");
+    mv_arena_release(&scratch);
+    return code;
+}

@@ -1,0 +1,369 @@
+#include "analyze/peak/grouping.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analyze/code/culprit.h"
+#include "analyze/code/open_range.h"
+#include "analyze/lives/alive.h"
+#include "parse/model/build.h"
+
+enum { LABEL = 512 };
+
+static const char *const by_names[MV_BY_COUNT] = {"line",    "metadata", "annotation",
+                                                  "forward", "compile",  "fx"};
+
+static const char *const no_names[MV_BY_COUNT] = {
+    "(no stack)", "(no metadata)",  "(outside of annotations)",
+    "(no stack)", "(not compiled)", "(no fx node)"};
+
+const char *mv_group_by_name(mv_group_by by)
+{
+    return by_names[by < MV_BY_COUNT ? by : MV_BY_STACK];
+}
+
+typedef struct {
+    mv_arena *arena, *scratch;
+    const mv_trace *trace;
+    const mv_lives *lives;
+    const uint8_t *kinds;
+    mv_grouping *out;
+    mv_build forward;        /* forward_frames as frames with files and lines */
+    mv_trace forward_trace;  /* what it builds */
+    const char **of_stack;   /* [stacks.count] texts, once made; "" says: none */
+    const char **of_forward; /* [stacks.count] likewise, of forward_frames */
+} grouper;
+
+/* ---- names ------------------------------------------------------------------------------- */
+
+/* An allocation with the text that names its group; texts are compared by content. */
+typedef struct {
+    const char *text; /* NULL: none */
+    uint32_t alloc;
+} named;
+
+static int by_text(const void *a, const void *b)
+{
+    const named *x = a, *y = b;
+    int order =
+        !x->text || !y->text ? (x->text != NULL) - (y->text != NULL) : strcmp(x->text, y->text);
+
+    return order ? order : (x->alloc > y->alloc) - (x->alloc < y->alloc);
+}
+
+static const char *string_or_none(const mv_trace *trace, mv_string_id id)
+{
+    const char *text = mv_string_text(trace, id);
+
+    return id.row == MV_NO_ROW || !*text ? NULL : text;
+}
+
+static mv_tag_id tag_of(const grouper *g, uint32_t alloc)
+{
+    uint32_t birth = g->lives->allocs.birth[alloc];
+
+    return birth == MV_BEFORE ? MV_PLAIN_TAG : g->lives->events.tag[birth];
+}
+
+static const char *context_of(const grouper *g, uint32_t alloc)
+{
+    const char *text =
+        string_or_none(g->trace, g->trace->tags.compile_context[tag_of(g, alloc).row]);
+
+    return text && strcmp(text, "N/A") != 0 ? text : NULL;
+}
+
+/* "" when memory is out as well: number_groups then finds none to give out. */
+static const char *kept(const grouper *g, const char *label)
+{
+    const char *text = mv_arena_text(g->arena, label, strlen(label));
+
+    return text ? text : "";
+}
+
+static const char *node_of(const grouper *g, mv_stack_id stack)
+{
+    const mv_fx *fx = &g->trace->fx;
+    uint32_t count;
+    const mv_frame_id *frames = mv_stack_frames(g->trace, stack, &count);
+    char label[LABEL];
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t row = g->trace->frames.fx[frames[i].row];
+        const char *name, *target;
+        if (row == MV_NO_ROW)
+            continue;
+        name = string_or_none(g->trace, fx->name[row]);
+        target = string_or_none(g->trace, fx->target[row]);
+        snprintf(label, sizeof label, "%s%s%s%s", name ? name : "", name && target ? " (" : "",
+                 target ? target : "", name && target ? ")" : "");
+        return kept(g, label);
+    }
+    return "";
+}
+
+/* ---- the forward pass -------------------------------------------------------------------- */
+
+static bool take_number(const char **at, int64_t *out)
+{
+    const char *c = *at;
+    int64_t value = 0;
+
+    for (; *c >= '0' && *c <= '9' && value < INT32_MAX; c++)
+        value = value * 10 + (*c - '0');
+    if (c == *at)
+        return false;
+    *at = c;
+    *out = value;
+    return true;
+}
+
+/* `File "train.py", line 13, in mlp`, as traceback.format_stack() has it, into a frame. */
+static bool read_line(mv_build *b, const char *text, mv_frame_row *row)
+{
+    const char *file = strstr(text, "File \""), *end, *at, *name;
+
+    *row = MV_FRAME_ROW;
+    if (!file)
+        return false;
+    file += strlen("File \"");
+    end = strchr(file, '"');
+    if (!end || strncmp(end, "\", line ", 8) != 0)
+        return false;
+    at = end + 8;
+    if (!take_number(&at, &row->line) || strncmp(at, ", in ", 5) != 0)
+        return false;
+    name = at + 5;
+    row->file = mv_build_string(b, file, (uint64_t)(end - file));
+    row->function = mv_build_string(b, name, strcspn(name, "\n"));
+    return true;
+}
+
+/* A stack of forward_frames, innermost last, as a stack of frames; MV_NO_STACK when no line of it
+ * can be read. */
+static mv_stack_id forward_stack(grouper *g, mv_stack_id id)
+{
+    uint32_t count, made_count = 0;
+    const mv_frame_id *frames = mv_stack_frames(g->trace, id, &count);
+    mv_frame_id *made = mv_push_array(g->scratch, mv_frame_id, count);
+    mv_stack_id stack = MV_NO_STACK;
+
+    for (uint32_t i = count; made && i-- > 0;) {
+        mv_frame_row row;
+        const char *text = mv_string_text(g->trace, g->trace->frames.function[frames[i].row]);
+        if (read_line(&g->forward, text, &row))
+            made[made_count++] = mv_build_frame(&g->forward, &row);
+    }
+    if (!made)
+        g->forward.code = MV_NOMEM;
+    else if (made_count > 0)
+        stack = mv_build_stack(&g->forward, made, made_count);
+    return stack;
+}
+
+static const char *blamed(const grouper *g, const mv_trace *trace, const uint8_t *kinds,
+                          mv_stack_id stack)
+{
+    char label[LABEL];
+
+    return kept(g, mv_culprit_label(trace, kinds, stack, label, sizeof label));
+}
+
+/* What the line to blame of forward_frames is; "" when no line of them can be read. */
+static const char *forward_line(grouper *g, mv_stack_id forward)
+{
+    mv_stack_id stack = forward_stack(g, forward);
+
+    return stack.row == MV_NO_ROW ? "" : blamed(g, &g->forward_trace, NULL, stack);
+}
+
+/* A text of the allocation's stack, made once for each stack. */
+static const char *text_of_stack(grouper *g, uint32_t alloc)
+{
+    mv_stack_id forward = g->trace->tags.forward[tag_of(g, alloc).row];
+    mv_stack_id stack = g->lives->allocs.stack[alloc];
+    const char **text;
+
+    if (forward.row != MV_NO_ROW && g->out->by == MV_BY_FORWARD) {
+        text = &g->of_forward[forward.row];
+        if (!*text)
+            *text = forward_line(g, forward);
+        if (**text)
+            return *text;
+    }
+    if (stack.row == MV_NO_ROW)
+        return NULL;
+    text = &g->of_stack[stack.row];
+    if (!*text)
+        *text = g->out->by == MV_BY_FX ? node_of(g, stack) : blamed(g, g->trace, g->kinds, stack);
+    return **text ? *text : NULL;
+}
+
+/* ---- metadata and annotations ------------------------------------------------------------ */
+
+/* The names that `annotate` events gave; the last one counts. */
+static void name_annotated(const grouper *g, named *rows)
+{
+    const mv_events *ev = &g->lives->events;
+
+    for (uint32_t i = 0; i < ev->count; i++) {
+        uint32_t row = g->lives->alloc_of[i];
+        const char *text;
+        if (ev->action[i] != MV_ACTION_ANNOTATE || row == MV_NO_ROW)
+            continue;
+        text = string_or_none(g->trace, g->trace->tags.user_metadata[ev->tag[i].row]);
+        if (text)
+            rows[row].text = text;
+    }
+}
+
+typedef struct {
+    uint32_t birth, alloc;
+} born;
+
+static int by_birth(const void *a, const void *b)
+{
+    const born *x = a, *y = b;
+
+    if (x->birth + 1 != y->birth + 1) /* MV_BEFORE is least */
+        return x->birth + 1 < y->birth + 1 ? -1 : 1;
+    return (x->alloc > y->alloc) - (x->alloc < y->alloc);
+}
+
+static bool name_ranges(const grouper *g, named *rows)
+{
+    uint32_t count = g->lives->allocs.count;
+    born *order = mv_push_array(g->scratch, born, count);
+    uint32_t *birth = mv_push_array(g->scratch, uint32_t, count);
+    mv_string_id *within;
+
+    if (!order || !birth)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = (born){g->lives->allocs.birth[i], i};
+    qsort(order, count, sizeof *order, by_birth);
+    for (uint32_t i = 0; i < count; i++)
+        birth[i] = order[i].birth;
+    within = mv_within_find(g->scratch, g->trace, g->lives->device, birth, count);
+    for (uint32_t i = 0; within && i < count; i++)
+        rows[order[i].alloc].text = string_or_none(g->trace, within[i]);
+    return within != NULL;
+}
+
+/* ---- groups ------------------------------------------------------------------------------ */
+
+static bool name_all(grouper *g, named *rows)
+{
+    const mv_tags *tags = &g->trace->tags;
+
+    for (uint32_t i = 0; i < g->lives->allocs.count; i++) {
+        rows[i] = (named){.alloc = i};
+        if (g->out->by == MV_BY_METADATA)
+            rows[i].text = string_or_none(g->trace, tags->user_metadata[tag_of(g, i).row]);
+        else if (g->out->by == MV_BY_COMPILE)
+            rows[i].text = context_of(g, i);
+        else if (g->out->by != MV_BY_ANNOTATION)
+            rows[i].text = text_of_stack(g, i);
+    }
+    if (g->out->by == MV_BY_METADATA)
+        name_annotated(g, rows);
+    return g->out->by != MV_BY_ANNOTATION || name_ranges(g, rows);
+}
+
+static bool number_groups(grouper *g, named *rows)
+{
+    mv_grouping *out = g->out;
+    uint32_t count = g->lives->allocs.count;
+
+    qsort(rows, count, sizeof *rows, by_text);
+    out->count = 1;
+    for (uint32_t i = 0; i < count; i++)
+        out->count += rows[i].text &&
+                      (i == 0 || !rows[i - 1].text || strcmp(rows[i - 1].text, rows[i].text) != 0);
+    out->name = mv_push_array(g->arena, const char *, out->count);
+    out->stack = mv_push_array(g->arena, mv_stack_id, out->count);
+    if (!out->name || !out->stack)
+        return false;
+    out->name[0] = no_names[out->by];
+    for (uint32_t i = 0; i < out->count; i++)
+        out->stack[i] = MV_NO_STACK;
+    for (uint32_t i = 0, last = 0; i < count; i++) {
+        if (rows[i].text && (last == 0 || strcmp(out->name[last], rows[i].text) != 0))
+            out->name[++last] = rows[i].text;
+        if (out->stack[rows[i].text ? last : 0].row == MV_NO_ROW)
+            out->stack[rows[i].text ? last : 0] = g->lives->allocs.stack[rows[i].alloc];
+        out->of_alloc[rows[i].alloc] = rows[i].text ? last : 0;
+    }
+    return true;
+}
+
+static bool group_all(grouper *g)
+{
+    uint32_t count = g->lives->allocs.count, stacks = g->trace->stacks.count;
+    named *rows = mv_push_array(g->scratch, named, count);
+
+    g->out->of_alloc = mv_push_array(g->arena, uint32_t, count);
+    g->of_stack = mv_push_array(g->scratch, const char *, stacks);
+    g->of_forward = mv_push_array(g->scratch, const char *, stacks);
+    if (!rows || !g->out->of_alloc || !g->of_stack || !g->of_forward)
+        return false;
+    mv_build_init(&g->forward, g->scratch, &g->forward_trace);
+    return name_all(g, rows) && g->forward.code == MV_OK && number_groups(g, rows);
+}
+
+mv_code mv_grouping_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                         const uint8_t *kinds, mv_group_by by, mv_grouping *out, mv_err *err)
+{
+    mv_arena scratch;
+    grouper g = {.arena = arena,
+                 .scratch = &scratch,
+                 .trace = trace,
+                 .lives = lives,
+                 .kinds = kinds,
+                 .out = out};
+    bool is_done;
+
+    *out = (mv_grouping){.by = by};
+    mv_arena_init(&scratch, arena->budget);
+    is_done = group_all(&g);
+    mv_arena_release(&scratch);
+    return is_done ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "groups of allocations");
+}
+
+/* ---- sums -------------------------------------------------------------------------------- */
+
+static int by_bytes(const void *a, const void *b)
+{
+    const mv_group_row *x = a, *y = b;
+
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    return (x->group > y->group) - (x->group < y->group);
+}
+
+mv_code mv_grouping_sum(mv_arena *arena, const mv_lives *lives, const mv_grouping *grouping,
+                        uint32_t event, mv_group_rows *out, mv_err *err)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    uint32_t kept = 0;
+
+    *out = (mv_group_rows){.rows = mv_push_array(arena, mv_group_row, grouping->count)};
+    if (!out->rows)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u groups", grouping->count);
+    for (uint32_t i = 0; i < grouping->count; i++)
+        out->rows[i] = (mv_group_row){.group = i};
+    for (uint32_t i = 0; i < a->count; i++) {
+        mv_group_row *row = &out->rows[grouping->of_alloc[i]];
+        if (!mv_alloc_is_allocated(lives, i, event))
+            continue;
+        if (row->blocks++ == 0)
+            row->stack = a->stack[i];
+        row->bytes += a->block[i];
+    }
+    for (uint32_t i = 0; i < grouping->count; i++)
+        if (out->rows[i].blocks > 0)
+            out->rows[kept++] = out->rows[i];
+    out->count = kept;
+    qsort(out->rows, out->count, sizeof *out->rows, by_bytes);
+    return MV_OK;
+}

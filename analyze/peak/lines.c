@@ -1,0 +1,219 @@
+#include "analyze/peak/lines.h"
+
+#include <stdlib.h>
+
+#include "analyze/lives/alive.h"
+#include "analyze/totals/level_steps.h"
+#include "analyze/totals/moment.h"
+
+typedef struct {
+    const mv_trace *trace;
+    const mv_lives *lives;
+    const uint8_t *kinds;
+    const mv_grouping *grouping; /* NULL: by line */
+    mv_window window;
+    mv_lines *out;
+    uint32_t *of_stack; /* [stacks.count + 1] line; the last is that of MV_NO_STACK */
+    uint32_t
+        *of_frame;    /* [frames.count + 2] line + 1, 0: none; then those of no frames, no stack */
+    mv_levels levels; /* now */
+    uint64_t *bytes;  /* [out->count] now */
+} profiler;
+
+static uint32_t line_of_stack(const profiler *p, mv_stack_id stack)
+{
+    return p->of_stack[stack.row < p->trace->stacks.count ? stack.row : p->trace->stacks.count];
+}
+
+static uint32_t line_of(const profiler *p, uint32_t alloc)
+{
+    if (p->grouping)
+        return p->grouping->of_alloc[alloc];
+    return line_of_stack(p, p->lives->allocs.stack[alloc]);
+}
+
+static uint32_t add_line(profiler *p, mv_stack_id stack)
+{
+    mv_frame_id frame = mv_culprit_frame(p->trace, p->kinds, stack);
+    uint32_t slot = frame.row;
+
+    if (frame.row == MV_NO_ROW)
+        slot = p->trace->frames.count + (stack.row == MV_NO_ROW);
+    if (p->of_frame[slot] == 0) {
+        p->out->lines[p->out->count++] = (mv_line){.frame = frame, .stack = stack};
+        p->of_frame[slot] = p->out->count;
+    }
+    return p->of_frame[slot] - 1;
+}
+
+/* Lines of the stacks that allocations have; others cost nothing. */
+static bool make_lines(mv_arena *arena, mv_arena *scratch, profiler *p)
+{
+    const mv_alloc_lives *a = &p->lives->allocs;
+    uint32_t stacks = p->trace->stacks.count;
+
+    p->of_stack = mv_push_array(scratch, uint32_t, (uint64_t)stacks + 1);
+    p->of_frame = mv_push_array(scratch, uint32_t, (uint64_t)p->trace->frames.count + 2);
+    p->out->lines = mv_push_array(arena, mv_line, (uint64_t)stacks + 1);
+    if (!p->of_stack || !p->of_frame || !p->out->lines)
+        return false;
+    for (uint32_t i = 0; i <= stacks; i++)
+        p->of_stack[i] = MV_NO_ROW;
+    for (uint32_t i = 0; i < a->count; i++) {
+        uint32_t *line = &p->of_stack[a->stack[i].row < stacks ? a->stack[i].row : stacks];
+        if (*line == MV_NO_ROW)
+            *line = add_line(p, a->stack[i]);
+    }
+    p->bytes = mv_push_array(scratch, uint64_t, p->out->count);
+    return p->bytes != NULL;
+}
+
+static bool make_groups(mv_arena *arena, mv_arena *scratch, profiler *p)
+{
+    uint32_t count = p->grouping->count;
+
+    p->out->lines = mv_push_array(arena, mv_line, count);
+    p->bytes = mv_push_array(scratch, uint64_t, count);
+    p->out->count = count;
+    for (uint32_t i = 0; p->out->lines && i < count; i++)
+        p->out->lines[i] = (mv_line){
+            .frame = MV_NO_FRAME, .stack = p->grouping->stack[i], .group = p->grouping->name[i]};
+    return p->out->lines && p->bytes;
+}
+
+static void start(profiler *p)
+{
+    const mv_alloc_lives *a = &p->lives->allocs;
+    uint32_t event = p->window.first - 1;
+
+    for (uint32_t i = 0; i < a->count; i++)
+        if (mv_alloc_is_allocated(p->lives, i, event))
+            p->bytes[line_of(p, i)] += a->block[i];
+    for (uint32_t i = 0; i < p->out->count; i++) {
+        p->out->lines[i].start = p->out->lines[i].peak = p->bytes[i];
+        p->out->lines[i].peak_event = event;
+    }
+}
+
+static void apply(profiler *p, const mv_level_step *step)
+{
+    uint64_t block;
+    uint32_t index;
+    mv_line *line;
+
+    if (step->kind != MV_STEP_ALLOC && step->kind != MV_STEP_FREED)
+        return;
+    block = p->lives->allocs.block[step->row];
+    index = line_of(p, step->row);
+    line = &p->out->lines[index];
+    if (step->kind == MV_STEP_FREED) {
+        p->bytes[index] -= block;
+        line->freed += block;
+        return;
+    }
+    p->bytes[index] += block;
+    line->total += block;
+    line->allocations++;
+    if (p->bytes[index] > line->peak) {
+        line->peak = p->bytes[index];
+        line->peak_event = step->event;
+    }
+}
+
+/* What the device's counters show right behind an allocation. */
+static void look_at_counters(profiler *p, uint32_t event)
+{
+    uint32_t alloc = p->lives->alloc_of[event];
+    mv_line *line;
+
+    if (p->lives->events.action[event] != MV_ACTION_ALLOC || alloc == MV_NO_ROW)
+        return;
+    line = &p->out->lines[line_of(p, alloc)];
+    if (p->levels.active > line->active)
+        line->active = p->levels.active;
+    if (p->levels.reserved > line->reserved)
+        line->reserved = p->levels.reserved;
+}
+
+static bool walk(mv_arena *scratch, profiler *p)
+{
+    mv_level_steps steps;
+    mv_level_step step;
+
+    if (!mv_level_steps_init(scratch, p->lives, &steps))
+        return false;
+    for (uint32_t i = 0; i < p->window.end; i++) {
+        while (mv_level_steps_next(&steps, i, &step)) {
+            mv_levels_apply(&p->levels, p->lives, &step);
+            if (i >= p->window.first)
+                apply(p, &step);
+        }
+        if (i >= p->window.first)
+            look_at_counters(p, i);
+    }
+    for (uint32_t i = 0; i < p->out->count; i++)
+        p->out->lines[i].live = p->bytes[i];
+    return true;
+}
+
+static int by_peak(const void *a, const void *b)
+{
+    const mv_line *x = a, *y = b;
+
+    if (x->peak != y->peak)
+        return x->peak < y->peak ? 1 : -1;
+    if (x->frame.row != y->frame.row)
+        return x->frame.row < y->frame.row ? -1 : 1;
+    if (x->stack.row != y->stack.row)
+        return x->stack.row < y->stack.row ? -1 : 1;
+    return x->group && y->group ? strcmp(x->group, y->group) : 0;
+}
+
+/* Lines that had no part in the window are left out. */
+static void drop_idle(mv_lines *lines)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < lines->count; i++)
+        if (lines->lines[i].peak > 0 || lines->lines[i].allocations > 0)
+            lines->lines[kept++] = lines->lines[i];
+    lines->count = kept;
+}
+
+static mv_code profile(mv_arena *arena, profiler *p, mv_err *err)
+{
+    mv_arena scratch;
+    bool is_done;
+
+    *p->out = (mv_lines){0};
+    mv_arena_init(&scratch, arena->budget);
+    is_done = p->grouping ? make_groups(arena, &scratch, p) : make_lines(arena, &scratch, p);
+    if (is_done) {
+        p->levels = mv_moment_levels(p->lives, MV_BEFORE);
+        start(p);
+        is_done = walk(&scratch, p);
+    }
+    mv_arena_release(&scratch);
+    if (!is_done)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the lines of device %u", p->lives->device);
+    drop_idle(p->out);
+    qsort(p->out->lines, p->out->count, sizeof *p->out->lines, by_peak);
+    return MV_OK;
+}
+
+mv_code mv_lines_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                      const uint8_t *kinds, mv_window window, mv_lines *out, mv_err *err)
+{
+    profiler p = {.trace = trace, .lives = lives, .kinds = kinds, .window = window, .out = out};
+
+    return profile(arena, &p, err);
+}
+
+mv_code mv_lines_by(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                    const mv_grouping *grouping, mv_window window, mv_lines *out, mv_err *err)
+{
+    profiler p = {
+        .trace = trace, .lives = lives, .grouping = grouping, .window = window, .out = out};
+
+    return profile(arena, &p, err);
+}

@@ -1,0 +1,258 @@
+#include "analyze/peak/peak.h"
+
+#include <stdlib.h>
+
+#include "analyze/code/open_range.h"
+#include "analyze/code/sites.h"
+#include "analyze/lives/alive.h"
+
+typedef struct {
+    const mv_trace *trace;
+    const mv_lives *lives;
+    mv_attribution *out;
+    mv_sites sites;
+    uint32_t *part_of;        /* [allocs.count] */
+    uint32_t *first_part;     /* [sites.groups] + 1, 0: none */
+    uint32_t *next_part;      /* of the same group, + 1 */
+    uint32_t unattributed;    /* the part without stacks, or MV_NO_ROW */
+    mv_alive alive;           /* at the moment */
+    mv_string_id *annotation; /* [alive.count] */
+} attributor;
+
+/* ---- parts ------------------------------------------------------------------------------- */
+
+/* The part of a group and category, made when it is new. */
+static uint32_t part_at(attributor *t, uint32_t group, uint16_t category, mv_stack_id stack)
+{
+    uint32_t at = t->first_part[group];
+
+    while (at && t->out->parts[at - 1].category != category)
+        at = t->next_part[at - 1];
+    if (at)
+        return at - 1;
+    at = t->out->curve.parts++;
+    t->out->parts[at] = (mv_peak_part){stack, category};
+    t->next_part[at] = t->first_part[group];
+    t->first_part[group] = at + 1;
+    return at;
+}
+
+static bool make_parts(mv_arena *arena, mv_arena *scratch, attributor *t)
+{
+    const mv_alloc_lives *a = &t->lives->allocs;
+    uint64_t most = (uint64_t)t->sites.groups * t->out->categories.count;
+
+    if (most > a->count)
+        most = a->count;
+    t->part_of = mv_push_array(scratch, uint32_t, a->count);
+    t->first_part = mv_push_array(scratch, uint32_t, t->sites.groups);
+    t->next_part = mv_push_array(scratch, uint32_t, most);
+    t->out->parts = mv_push_array(arena, mv_peak_part, most);
+    if (!t->part_of || !t->first_part || !t->next_part || !t->out->parts)
+        return false;
+    for (uint32_t i = 0; i < a->count; i++) {
+        uint32_t group = t->sites.group[mv_site_of(&t->sites, a->stack[i])];
+        t->part_of[i] = part_at(t, group, t->out->categories.of_alloc[i], a->stack[i]);
+        if (a->stack[i].row == MV_NO_ROW)
+            t->unattributed = t->part_of[i];
+    }
+    return true;
+}
+
+/* ---- what each part has most of ---------------------------------------------------------- */
+
+/* Bytes of one part that share a key: a stack, or an annotation. */
+typedef struct {
+    uint32_t part;
+    uint32_t key;
+    uint64_t bytes;
+} share;
+
+static int by_key(const void *a, const void *b)
+{
+    const share *x = a, *y = b;
+
+    if (x->part != y->part)
+        return x->part < y->part ? -1 : 1;
+    return (x->key > y->key) - (x->key < y->key);
+}
+
+/* Sums equal keys, then gives each part the key with most of its bytes. */
+static void find_most(share *shares, uint32_t count, uint32_t *most_of_part)
+{
+    uint64_t best = 0;
+
+    qsort(shares, count, sizeof *shares, by_key);
+    for (uint32_t i = 0; i < count;) {
+        share sum = shares[i];
+        bool is_first = i == 0 || shares[i - 1].part != sum.part;
+        for (i++; i < count && by_key(&shares[i], &sum) == 0; i++)
+            sum.bytes += shares[i].bytes;
+        if (is_first || sum.bytes > best) {
+            best = sum.bytes;
+            most_of_part[sum.part] = sum.key;
+        }
+    }
+}
+
+static bool find_annotations(mv_arena *scratch, attributor *t)
+{
+    uint32_t *birth = mv_push_array(scratch, uint32_t, t->alive.count);
+
+    if (!birth)
+        return false;
+    for (uint32_t i = 0; i < t->alive.count; i++)
+        birth[i] = t->lives->allocs.birth[t->alive.row[i]];
+    t->annotation = mv_within_find(scratch, t->trace, t->lives->device, birth, t->alive.count);
+    return t->annotation != NULL;
+}
+
+/* Stacks and annotations of the living, as the rows of sites show them. */
+static bool describe_sites(mv_arena *scratch, attributor *t, const uint32_t *site_of_part)
+{
+    const mv_alloc_lives *a = &t->lives->allocs;
+    uint32_t count = t->alive.count, parts = t->out->curve.parts;
+    share *stacks = mv_push_array(scratch, share, count);
+    share *ranges = mv_push_array(scratch, share, count);
+    uint32_t *stack = mv_push_array(scratch, uint32_t, parts);
+    uint32_t *range = mv_push_array(scratch, uint32_t, parts);
+
+    if (!stacks || !ranges || !stack || !range)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t row = t->alive.row[i];
+        stacks[i] = (share){t->part_of[row], a->stack[row].row, a->block[row]};
+        ranges[i] = (share){t->part_of[row], t->annotation[i].row, a->block[row]};
+    }
+    find_most(stacks, count, stack);
+    find_most(ranges, count, range);
+    for (uint32_t p = 0; p < parts; p++)
+        if (site_of_part[p]) {
+            t->out->sites[site_of_part[p] - 1].stack.row = stack[p];
+            t->out->sites[site_of_part[p] - 1].annotation.row = range[p];
+        }
+    return true;
+}
+
+static int by_range_bytes(const void *a, const void *b)
+{
+    const mv_peak_range *x = a, *y = b;
+
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    return (x->name.row > y->name.row) - (x->name.row < y->name.row);
+}
+
+static bool sum_ranges(mv_arena *arena, mv_arena *scratch, attributor *t)
+{
+    share *shares = mv_push_array(scratch, share, t->alive.count);
+    mv_peak_range *ranges;
+    uint32_t count = 0;
+
+    t->out->ranges = ranges = mv_push_array(arena, mv_peak_range, t->alive.count);
+    if (!shares || !ranges)
+        return false;
+    for (uint32_t i = 0; i < t->alive.count; i++)
+        shares[i] = (share){0, t->annotation[i].row, t->lives->allocs.block[t->alive.row[i]]};
+    qsort(shares, t->alive.count, sizeof *shares, by_key);
+    for (uint32_t i = 0; i < t->alive.count; i++) {
+        if (count == 0 || ranges[count - 1].name.row != shares[i].key)
+            ranges[count++] = (mv_peak_range){.name.row = shares[i].key};
+        ranges[count - 1].bytes += shares[i].bytes;
+    }
+    qsort(ranges, count, sizeof *ranges, by_range_bytes);
+    if (count > 1 || (count == 1 && ranges[0].name.row != MV_NO_ROW))
+        t->out->range_count = count;
+    return true;
+}
+
+/* ---- sites ------------------------------------------------------------------------------- */
+
+static int by_bytes(const void *a, const void *b)
+{
+    const mv_peak_site *x = a, *y = b;
+
+    if (x->bytes != y->bytes)
+        return x->bytes < y->bytes ? 1 : -1;
+    return (x->part > y->part) - (x->part < y->part);
+}
+
+static void count_block(attributor *t, uint32_t row, uint32_t *site_of_part)
+{
+    mv_attribution *out = t->out;
+    uint64_t bytes = t->lives->allocs.block[row];
+    uint32_t part = t->part_of[row];
+    mv_peak_site *site;
+
+    out->category_bytes[out->categories.of_alloc[row]] += bytes;
+    if (part == t->unattributed) {
+        out->unattributed += bytes;
+        out->unattributed_blocks++;
+        return;
+    }
+    if (!site_of_part[part]) {
+        out->sites[out->count] =
+            (mv_peak_site){.part = part, .category = out->parts[part].category};
+        site_of_part[part] = ++out->count;
+    }
+    site = &out->sites[site_of_part[part] - 1];
+    site->bytes += bytes;
+    site->blocks++;
+}
+
+static bool make_sites(mv_arena *arena, mv_arena *scratch, attributor *t, mv_moment at)
+{
+    mv_attribution *out = t->out;
+    uint32_t *site_of_part = mv_push_array(scratch, uint32_t, out->curve.parts);
+    mv_err err = {0};
+
+    if (mv_alive_allocs(scratch, t->lives, at.event, MV_ALIVE_ALLOCATED, &t->alive, &err) != MV_OK)
+        return false;
+    out->sites = mv_push_array(arena, mv_peak_site, out->curve.parts);
+    out->category_bytes = mv_push_array(arena, uint64_t, out->categories.count);
+    if (!site_of_part || !out->sites || !out->category_bytes)
+        return false;
+    for (uint32_t i = 0; i < t->alive.count; i++)
+        count_block(t, t->alive.row[i], site_of_part);
+    if (!find_annotations(scratch, t) || !describe_sites(scratch, t, site_of_part) ||
+        !sum_ranges(arena, scratch, t))
+        return false;
+    qsort(out->sites, out->count, sizeof *out->sites, by_bytes);
+    return true;
+}
+
+static bool find_marginals(mv_arena *scratch, mv_attribution *out)
+{
+    uint64_t *without = mv_curve_peaks_without(scratch, &out->curve, NULL);
+
+    if (!without)
+        return false;
+    out->peak = mv_curve_peak(&out->curve, NULL, &out->peak_event);
+    for (uint32_t i = 0; i < out->count; i++)
+        out->sites[i].marginal = out->peak - without[out->sites[i].part];
+    return true;
+}
+
+mv_code mv_peak_attribute(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                          mv_moment at, mv_peak_opts opts, mv_attribution *out, mv_err *err)
+{
+    attributor t = {.trace = trace, .lives = lives, .out = out, .unattributed = MV_NO_ROW};
+    mv_arena scratch;
+    mv_code code;
+
+    *out = (mv_attribution){.at = at};
+    mv_arena_init(&scratch, arena->budget);
+    code = mv_sites_find(&scratch, trace, &t.sites, err);
+    if (code == MV_OK)
+        code =
+            mv_categories_find(arena, trace, lives, opts.kinds, opts.rules, &out->categories, err);
+    if (code == MV_OK && !make_parts(arena, &scratch, &t))
+        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "parts of the curve");
+    if (code == MV_OK)
+        code =
+            mv_curve_find(arena, lives, opts.window, t.part_of, out->curve.parts, &out->curve, err);
+    if (code == MV_OK && !(make_sites(arena, &scratch, &t, at) && find_marginals(&scratch, out)))
+        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "sites at the peak");
+    mv_arena_release(&scratch);
+    return code;
+}

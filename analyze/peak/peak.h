@@ -1,0 +1,85 @@
+/* Who holds memory at a moment, to the byte.
+ *
+ *     sum of sites.bytes + unattributed = at.bytes.allocated
+ *     sum of category_bytes             = at.bytes.allocated
+ *
+ * A site is a group of stacks that pass through the same lines of the user's and other packages'
+ * code (analyze/code/sites.h), and one category of what they allocate: `loss.backward()` holds
+ * gradients and temporaries, which are two sites. Allocations without a recorded stack are
+ * unattributed. docs/peak.md explains all figures. */
+#ifndef MV_PEAK_H
+#define MV_PEAK_H
+
+#include "analyze/peak/category.h"
+#include "analyze/peak/curve.h"
+#include "analyze/totals/moment.h"
+
+typedef struct {
+    uint64_t bytes;
+    uint32_t blocks;
+    uint32_t part;           /* of the curve */
+    uint64_t marginal;       /* by how much the peak of the window would fall without this site */
+    uint16_t category;       /* of attribution.categories */
+    mv_stack_id stack;       /* of those with most of the bytes */
+    mv_string_id annotation; /* the range in which most of the bytes were allocated, or
+                              * MV_NO_STRING */
+} mv_peak_site;
+
+typedef struct {
+    mv_string_id name; /* MV_NO_STRING: outside of all ranges */
+    uint64_t bytes;
+} mv_peak_range;
+
+/* A part of the curve: a site, alive at the moment or not. */
+typedef struct {
+    mv_stack_id stack; /* of its first allocation */
+    uint16_t category;
+} mv_peak_part;
+
+typedef struct {
+    mv_moment at;
+    uint64_t peak; /* highest allocated level of the window */
+    uint32_t peak_event;
+    uint32_t count;
+    mv_peak_site *sites; /* [count] most bytes first */
+    uint64_t unattributed;
+    uint32_t unattributed_blocks;
+    mv_categories categories;
+    uint64_t *category_bytes; /* [categories.count] */
+    uint32_t range_count;
+    mv_peak_range *ranges; /* [range_count] most bytes first; 0 when the file has no ranges */
+    mv_curve curve;
+    mv_peak_part *parts; /* [curve.parts] */
+} mv_attribution;
+
+typedef struct {
+    mv_window window;      /* whose peak marginal bytes are about */
+    const uint8_t *kinds;  /* of frames, from mv_frame_kinds */
+    const mv_rules *rules; /* NULL: none */
+} mv_peak_opts;
+
+/* Attributes what is allocated at a moment. O(n log n). Everything returned lives in `arena`.
+ * Fails only for want of memory. */
+mv_code mv_peak_attribute(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                          mv_moment at, mv_peak_opts opts, mv_attribution *out, mv_err *err);
+
+/* No more sites than these are named for a target; nobody would read on. */
+#define MV_PEAK_REACH_MOST 64
+
+/* The sites to give up so that the window's peak comes to at most `bytes`. */
+typedef struct {
+    uint64_t bytes; /* the target */
+    bool reaches;
+    bool is_least;  /* no smaller set would do: proven */
+    uint64_t peak;  /* what is left of the peak */
+    uint32_t count; /* 0 when the peak is no higher than the target */
+    uint32_t *part; /* [count] in the order in which they were chosen */
+    uint64_t *fall; /* [count] by how much the peak falls when this one goes too */
+} mv_peak_target;
+
+/* Chosen one by one: the site without which what is then left of the peak falls most (of equal
+ * ones that with most bytes where the rest is highest). O(n log n) for each site chosen. */
+mv_code mv_peak_reach(mv_arena *arena, const mv_attribution *found, uint64_t bytes,
+                      mv_peak_target *out, mv_err *err);
+
+#endif

@@ -1,0 +1,118 @@
+/* mv_peak_reach: which sites to give up for a target. */
+#include <stdlib.h>
+
+#include "analyze/peak/peak.h"
+
+typedef struct {
+    const mv_attribution *found;
+    mv_peak_target *out;
+    uint8_t *gone;    /* [parts] */
+    uint64_t *bytes;  /* [parts] at the moment that is now the highest */
+    uint64_t *sorted; /* [parts] */
+    uint64_t peak;    /* of what is left */
+    uint32_t event;
+    uint32_t least; /* no fewer sites than these can do */
+} reacher;
+
+static int descending(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return (x < y) - (x > y);
+}
+
+static bool is_site(const mv_attribution *found, uint32_t part)
+{
+    return found->parts[part].stack.row != MV_NO_ROW;
+}
+
+/* Looks at the highest moment of what is left. Whatever set is chosen, it must bring this moment
+ * down too, which takes as many sites as the largest ones there are needed for. */
+static void look(reacher *r)
+{
+    uint32_t parts = r->found->curve.parts, needed = 0, count = 0;
+    uint64_t level = 0;
+
+    r->peak = mv_curve_peak(&r->found->curve, r->gone, &r->event);
+    for (uint32_t p = 0; p < parts; p++)
+        r->bytes[p] = 0;
+    mv_curve_bytes_at(&r->found->curve, r->event, r->bytes);
+    for (uint32_t p = 0; p < parts; p++) {
+        level += r->bytes[p];
+        if (is_site(r->found, p))
+            r->sorted[count++] = r->bytes[p];
+    }
+    qsort(r->sorted, count, sizeof *r->sorted, descending);
+    while (level > r->out->bytes && needed < count)
+        level -= r->sorted[needed++];
+    if (needed > r->least)
+        r->least = needed;
+}
+
+/* The next site to go, or MV_NO_ROW when none is left that holds anything. */
+static uint32_t choose(const reacher *r, const uint64_t *without)
+{
+    uint32_t best = MV_NO_ROW;
+
+    for (uint32_t p = 0; p < r->found->curve.parts; p++) {
+        if (r->gone[p] || !is_site(r->found, p) || r->bytes[p] == 0)
+            continue;
+        if (best == MV_NO_ROW || without[p] < without[best] ||
+            (without[p] == without[best] && r->bytes[p] > r->bytes[best]))
+            best = p;
+    }
+    return best;
+}
+
+static bool reach(mv_arena *scratch, reacher *r)
+{
+    mv_peak_target *out = r->out;
+
+    while (r->peak > out->bytes) {
+        mv_arena round;
+        uint64_t *without, before = r->peak;
+        uint32_t part;
+
+        mv_arena_init(&round, scratch->budget);
+        without = mv_curve_peaks_without(&round, &r->found->curve, r->gone);
+        part = without ? choose(r, without) : MV_NO_ROW;
+        mv_arena_release(&round);
+        if (!without)
+            return false;
+        if (part == MV_NO_ROW || out->count == MV_PEAK_REACH_MOST)
+            break;
+        r->gone[part] = 1;
+        look(r);
+        out->part[out->count] = part;
+        out->fall[out->count++] = before - r->peak;
+    }
+    out->peak = r->peak;
+    out->reaches = r->peak <= out->bytes;
+    /* Two are the least when no single one does: the first would have been chosen alone. */
+    out->is_least = out->reaches && (out->count <= 2 || out->count == r->least);
+    return true;
+}
+
+mv_code mv_peak_reach(mv_arena *arena, const mv_attribution *found, uint64_t bytes,
+                      mv_peak_target *out, mv_err *err)
+{
+    uint32_t parts = found->curve.parts;
+    reacher r = {.found = found, .out = out};
+    mv_arena scratch;
+    bool is_done;
+
+    *out = (mv_peak_target){.bytes = bytes};
+    out->part = mv_push_array(arena, uint32_t, MV_PEAK_REACH_MOST);
+    out->fall = mv_push_array(arena, uint64_t, MV_PEAK_REACH_MOST);
+    mv_arena_init(&scratch, arena->budget);
+    r.gone = mv_push_array(&scratch, uint8_t, parts);
+    r.bytes = mv_push_array(&scratch, uint64_t, parts);
+    r.sorted = mv_push_array(&scratch, uint64_t, parts);
+    is_done = out->part && out->fall && r.gone && r.bytes && r.sorted;
+    if (is_done) {
+        look(&r);
+        is_done = reach(&scratch, &r);
+    }
+    mv_arena_release(&scratch);
+    return is_done ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "sites for a target");
+}

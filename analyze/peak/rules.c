@@ -1,0 +1,140 @@
+#include "analyze/peak/rules.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Longer frames are matched by their first bytes alone. */
+#define FRAME_MOST 2048
+
+/* One line of the file, without the blanks at its ends. */
+typedef struct {
+    const char *text;
+    size_t length;
+    unsigned number; /* from 1 */
+} rule_line;
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static rule_line trim(rule_line line)
+{
+    while (line.length && is_blank(line.text[line.length - 1]))
+        line.length--;
+    while (line.length && is_blank(*line.text)) {
+        line.text++;
+        line.length--;
+    }
+    return line;
+}
+
+/* Cuts the line in regex and category. */
+static bool split(rule_line line, rule_line *regex, rule_line *name)
+{
+    size_t at = line.length;
+    bool has_tab = memchr(line.text, '\t', line.length) != NULL;
+
+    while (at > 0 && !(has_tab ? line.text[at - 1] == '\t' : is_blank(line.text[at - 1])))
+        at--;
+    *name = trim((rule_line){line.text + at, line.length - at, line.number});
+    *regex = trim((rule_line){line.text, at, line.number});
+    return regex->length > 0 && name->length > 0;
+}
+
+static bool is_name(rule_line name)
+{
+    for (size_t i = 0; i < name.length; i++)
+        if ((unsigned char)name.text[i] < ' ' || name.text[i] == 127)
+            return false;
+    return name.length <= MV_RULE_NAME_MOST;
+}
+
+static bool add_rule(mv_arena *arena, mv_rules *rules, rule_line line, char *why, uint32_t size)
+{
+    rule_line regex, name;
+    const char *pattern;
+    char reason[96];
+    int status;
+
+    if (!split(line, &regex, &name)) {
+        snprintf(why, size, "line %u: expected a regular expression and a category", line.number);
+        return false;
+    }
+    if (!is_name(name) || rules->count == MV_RULES_MOST) {
+        snprintf(why, size, "line %u: %s", line.number,
+                 is_name(name) ? "too many rules" : "the category's name is too long or not text");
+        return false;
+    }
+    pattern = mv_arena_text(arena, regex.text, regex.length);
+    rules->name[rules->count] = mv_arena_text(arena, name.text, name.length);
+    if (!pattern || !rules->name[rules->count]) {
+        snprintf(why, size, "%s", mv_code_text(MV_NOMEM));
+        return false;
+    }
+    status = regcomp(&rules->regex[rules->count], pattern, REG_EXTENDED | REG_NOSUB);
+    if (status != 0) {
+        regerror(status, &rules->regex[rules->count], reason, sizeof reason);
+        snprintf(why, size, "line %u: %s", line.number, reason);
+        return false;
+    }
+    rules->count++;
+    return true;
+}
+
+bool mv_rules_read(mv_arena *arena, mv_span text, mv_rules *out, char *why, uint32_t why_size)
+{
+    const char *at = (const char *)text.data, *end = at + text.length;
+    unsigned number = 0;
+
+    *out = (mv_rules){.regex = mv_push_array(arena, regex_t, MV_RULES_MOST),
+                      .name = mv_push_array(arena, const char *, MV_RULES_MOST)};
+    if (!out->regex || !out->name) {
+        snprintf(why, why_size, "%s", mv_code_text(MV_NOMEM));
+        return false;
+    }
+    while (at < end) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        rule_line line = {at, (size_t)((stop ? stop : end) - at), ++number};
+        at += line.length + 1;
+        line = trim(line);
+        if (line.length == 0 || *line.text == '#')
+            continue;
+        if (!add_rule(arena, out, line, why, why_size)) {
+            mv_rules_release(out);
+            return false;
+        }
+    }
+    return true;
+}
+
+void mv_rules_release(mv_rules *rules)
+{
+    for (uint32_t i = 0; i < rules->count; i++)
+        regfree(&rules->regex[i]);
+    rules->count = 0;
+}
+
+static uint32_t first_match(const mv_rules *rules, const char *text)
+{
+    for (uint32_t i = 0; i < rules->count; i++)
+        if (regexec(&rules->regex[i], text, 0, NULL, 0) == 0)
+            return i;
+    return MV_NO_ROW;
+}
+
+uint32_t *mv_rules_match(mv_arena *arena, const mv_rules *rules, const mv_trace *trace)
+{
+    const mv_frames *f = &trace->frames;
+    uint32_t *rule = mv_push_array(arena, uint32_t, f->count);
+    char text[FRAME_MOST];
+
+    if (!rule)
+        return NULL;
+    for (uint32_t i = 0; i < f->count; i++) {
+        snprintf(text, sizeof text, "%s:%lld %s", mv_string_text(trace, f->file[i]),
+                 (long long)f->line[i], mv_string_text(trace, f->function[i]));
+        rule[i] = first_match(rules, text);
+    }
+    return rule;
+}

@@ -1,0 +1,39 @@
+/* Categories of the user's own: a file of rules, each a POSIX extended regular expression and the
+ * category of allocations whose stack has a frame that it matches.
+ *
+ *     # regex                              category
+ *     experts/moe\.py:[0-9]+ forward       experts
+ *     torch/optim/                         optimizer_state
+ *
+ * The category is what stands behind the last TAB of the line, or its last word where it has none;
+ * the regex is all before it. It is matched against "FILE:LINE FUNCTION" of each frame, without
+ * anchors. Lines that are empty or begin with # say nothing. */
+#ifndef MV_RULES_H
+#define MV_RULES_H
+
+#include <regex.h>
+
+#include "parse/model/trace.h"
+
+/* Most rules of a file, and most letters of a category. */
+#define MV_RULES_MOST     512
+#define MV_RULE_NAME_MOST 40
+
+typedef struct {
+    uint32_t count;
+    regex_t *regex;    /* [count] */
+    const char **name; /* [count] */
+} mv_rules;
+
+/* Reads the text of a file of rules. False, with "line 3: ..." in `why`, when a line is wrong or
+ * memory is out; nothing has to be released then. */
+bool mv_rules_read(mv_arena *arena, mv_span text, mv_rules *out, char *why, uint32_t why_size);
+
+/* Gives back what the C library keeps for the regexes. Zeroed rules are allowed. */
+void mv_rules_release(mv_rules *rules);
+
+/* For each frame the first rule that matches it, or MV_NO_ROW: [frames.count]. NULL when memory
+ * is out. */
+uint32_t *mv_rules_match(mv_arena *arena, const mv_rules *rules, const mv_trace *trace);
+
+#endif

@@ -1,0 +1,52 @@
+#include "analyze/ranks/divergence.h"
+
+bool mv_sequence_is_whole(const mv_summary *summary)
+{
+    return summary->history == MV_HISTORY_COMPLETE && summary->allocs > 0;
+}
+
+/* The point behind `count` allocations, a multiple of the stride. */
+static const mv_summary_point *point_behind(const mv_summary *summary, uint64_t count)
+{
+    return &summary->point[(count >> summary->stride) - 1];
+}
+
+const mv_summary_point *mv_sequence_point(const mv_summary *summary, uint64_t allocation)
+{
+    uint64_t count = allocation + 1;
+
+    if (allocation >= summary->allocs)
+        return NULL;
+    if (count == summary->allocs)
+        return &summary->end;
+    if (count >> summary->stride << summary->stride != count)
+        return NULL;
+    return point_behind(summary, count);
+}
+
+static bool are_equal(const mv_summary_point *a, const mv_summary_point *b, bool sites_alone)
+{
+    return a->shape == b->shape && (sites_alone || a->chain == b->chain);
+}
+
+/* Hashes are of everything before, so they agree up to the difference and never after it. */
+mv_divergence mv_sequences_compare(const mv_summary *a, const mv_summary *b, bool sites_alone)
+{
+    uint32_t stride = a->stride > b->stride ? a->stride : b->stride;
+    uint64_t shorter = a->allocs < b->allocs ? a->allocs : b->allocs;
+    uint64_t low = 0, high = (shorter >> stride) + 1; /* in strides: low agrees, high is beyond */
+
+    while (high - low > 1) {
+        uint64_t middle = low + (high - low) / 2;
+        if (are_equal(point_behind(a, middle << stride), point_behind(b, middle << stride),
+                      sites_alone))
+            low = middle;
+        else
+            high = middle;
+    }
+    if (high << stride <= shorter)
+        return (mv_divergence){low << stride, (high << stride) - 1};
+    if (a->allocs == b->allocs && shorter > 0 && !are_equal(&a->end, &b->end, sites_alone))
+        return (mv_divergence){low << stride, shorter - 1};
+    return (mv_divergence){MV_NO_DIVERGENCE, MV_NO_DIVERGENCE};
+}

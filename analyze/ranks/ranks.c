@@ -1,0 +1,428 @@
+#include "analyze/ranks/ranks.h"
+
+#include <stdlib.h>
+
+#include "analyze/ranks/batch_factor.h"
+
+/* A peak within this part of the reference's is no difference. */
+#define SAME_PART 50 /* a fiftieth: 2 % */
+/* Nor is one within so many times the median distance from the median peak. */
+#define USUAL_SPREAD 6
+
+typedef struct {
+    mv_arena *scratch;
+    const mv_summary *const *ranks;
+    uint32_t count;
+    mv_ranks *out;
+    uint64_t off, reserved_off; /* differences up to these are none */
+    uint64_t reserved;          /* the median */
+    uint64_t *own, *missing;    /* [count] bytes at sites that only this rank has, or lacks */
+    const mv_summary_site **own_site, **missing_site; /* [count] the largest of them */
+    uint32_t *missing_in;                             /* [count] a rank that has it */
+} comparing;
+
+const char *mv_rank_reason_name(mv_rank_reason reason)
+{
+    static const char *const names[] = {
+#define MV_RANK_REASON_NAME(name, code, text) code,
+        MV_RANK_REASON_LIST(MV_RANK_REASON_NAME)
+#undef MV_RANK_REASON_NAME
+    };
+
+    return names[reason];
+}
+
+const char *mv_rank_reason_text(mv_rank_reason reason)
+{
+    static const char *const texts[] = {
+#define MV_RANK_REASON_TEXT(name, code, text) text,
+        MV_RANK_REASON_LIST(MV_RANK_REASON_TEXT)
+#undef MV_RANK_REASON_TEXT
+    };
+
+    return texts[reason];
+}
+
+static uint64_t distance(uint64_t a, uint64_t b)
+{
+    return a < b ? b - a : a - b;
+}
+
+/* ---- the reference ----------------------------------------------------------------------- */
+
+typedef struct {
+    uint64_t value;
+    uint32_t rank;
+} ranked;
+
+static int by_value(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+
+    if (x->value != y->value)
+        return x->value < y->value ? -1 : 1;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+typedef uint64_t measure_fn(const mv_summary *summary);
+
+static uint64_t peak_allocated(const mv_summary *summary)
+{
+    return summary->peak_allocated;
+}
+
+static uint64_t peak_reserved(const mv_summary *summary)
+{
+    return summary->peak_reserved;
+}
+
+/* The rank of the (lower) median, and how far from it a value is off. */
+static uint32_t find_median(const comparing *c, measure_fn *measure, ranked *room, uint64_t *off)
+{
+    uint64_t median, spread;
+    uint32_t rank;
+
+    for (uint32_t i = 0; i < c->count; i++)
+        room[i] = (ranked){measure(c->ranks[i]), i};
+    qsort(room, c->count, sizeof *room, by_value);
+    rank = room[(c->count - 1) / 2].rank;
+    median = measure(c->ranks[rank]);
+    for (uint32_t i = 0; i < c->count; i++)
+        room[i] = (ranked){distance(measure(c->ranks[i]), median), i};
+    qsort(room, c->count, sizeof *room, by_value);
+    /* Of two values the nearer is the median itself, and tells nothing of the spread. */
+    spread = c->count > 2 ? room[c->count / 2].value : 0;
+    *off = median / SAME_PART;
+    if (spread > UINT64_MAX / USUAL_SPREAD || spread * USUAL_SPREAD > *off)
+        *off = spread > UINT64_MAX / USUAL_SPREAD ? UINT64_MAX : spread * USUAL_SPREAD;
+    return rank;
+}
+
+/* ---- sites that one rank alone has, or lacks --------------------------------------------- */
+
+typedef struct {
+    const mv_summary_site *site;
+    uint32_t rank;
+} placed_site;
+
+static int by_key_and_rank(const void *a, const void *b)
+{
+    const placed_site *x = a, *y = b;
+
+    if (x->site->key != y->site->key)
+        return x->site->key < y->site->key ? -1 : 1;
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* The rank that a run of one key, in all but one rank, lacks. */
+static uint32_t absent_rank(const placed_site *run, uint32_t length)
+{
+    uint32_t rank = 0;
+
+    while (rank < length && run[rank].rank == rank)
+        rank++;
+    return rank;
+}
+
+static void take_run(comparing *c, const placed_site *run, uint32_t length)
+{
+    if (length == 1) {
+        uint32_t rank = run->rank;
+        c->own[rank] += run->site->peak_bytes;
+        if (!c->own_site[rank] || run->site->peak_bytes > c->own_site[rank]->peak_bytes)
+            c->own_site[rank] = run->site;
+    } else if (length == c->count - 1) {
+        uint32_t rank = absent_rank(run, length);
+        const placed_site *least = run;
+        for (uint32_t i = 1; i < length; i++)
+            if (run[i].site->peak_bytes < least->site->peak_bytes)
+                least = &run[i];
+        c->missing[rank] += least->site->peak_bytes;
+        if (!c->missing_site[rank] || least->site->peak_bytes > c->missing_site[rank]->peak_bytes) {
+            c->missing_site[rank] = least->site;
+            c->missing_in[rank] = least->rank;
+        }
+    }
+}
+
+/* Of two ranks, each is the only one to have or to lack a site: it counts as had. Summaries whose
+ * site lists were cut cannot tell who lacks what. */
+static bool find_own_sites(comparing *c)
+{
+    uint64_t total = 0, at = 0;
+    placed_site *all;
+
+    c->own = mv_push_array(c->scratch, uint64_t, c->count);
+    c->missing = mv_push_array(c->scratch, uint64_t, c->count);
+    c->own_site = mv_push_array(c->scratch, const mv_summary_site *, c->count);
+    c->missing_site = mv_push_array(c->scratch, const mv_summary_site *, c->count);
+    c->missing_in = mv_push_array(c->scratch, uint32_t, c->count);
+    for (uint32_t i = 0; i < c->count; i++)
+        total += c->ranks[i]->sites;
+    all = mv_push_array(c->scratch, placed_site, total);
+    if (!c->own || !c->missing || !c->own_site || !c->missing_site || !c->missing_in || !all)
+        return false;
+    for (uint32_t i = 0; i < c->count; i++) {
+        if (c->ranks[i]->is_cut)
+            return true;
+        for (uint32_t k = 0; k < c->ranks[i]->sites; k++)
+            all[at++] = (placed_site){&c->ranks[i]->site[k], i};
+    }
+    qsort(all, total, sizeof *all, by_key_and_rank);
+    for (uint64_t i = 0, end; i < total; i = end) {
+        for (end = i; end < total && all[end].site->key == all[i].site->key; end++)
+            ;
+        take_run(c, &all[i], (uint32_t)(end - i));
+    }
+    return true;
+}
+
+/* ---- outliers ---------------------------------------------------------------------------- */
+
+static void add_outlier(comparing *c, mv_rank_outlier outlier)
+{
+    c->out->outliers[c->out->count++] = outlier;
+}
+
+/* The site that differs most from the reference's in the wanted direction; one with frames goes
+ * before one without if it differs half as much. */
+static mv_stack_id largest_change(const comparing *c, uint32_t rank, bool larger)
+{
+    const mv_summary *own = c->ranks[rank], *other = c->ranks[c->out->reference];
+    mv_stack_id stack[2] = {MV_NO_STACK, MV_NO_STACK};
+    uint64_t most[2] = {0, 0};
+
+    for (uint32_t i = 0; i < own->sites; i++) {
+        const mv_summary_site *site = &own->site[i], *there = mv_summary_find(other, site->key);
+        uint64_t bytes = there ? there->peak_bytes : 0;
+        bool has_frames =
+            site->stack.row != MV_NO_STACK.row && site->stack.row != MV_EMPTY_STACK.row;
+        if ((site->peak_bytes > bytes) != larger ||
+            distance(site->peak_bytes, bytes) <= most[has_frames])
+            continue;
+        most[has_frames] = distance(site->peak_bytes, bytes);
+        stack[has_frames] = site->stack;
+    }
+    return stack[most[1] >= most[0] / 2];
+}
+
+static void judge_leak(comparing *c, uint32_t rank)
+{
+    const mv_summary *own = c->ranks[rank];
+
+    if (own->verdict == MV_VERDICT_LEAK && 2 * c->out->leaks <= c->count)
+        add_outlier(
+            c, (mv_rank_outlier){rank, MV_RANK_LEAK, own->leaked_bytes, 0, rank, own->leak_stack});
+}
+
+static void judge_oom(comparing *c, uint32_t rank)
+{
+    uint32_t with = 0;
+
+    for (uint32_t i = 0; i < c->count; i++)
+        with += c->ranks[i]->ooms > 0;
+    if (c->ranks[rank]->ooms > 0 && 2 * with <= c->count)
+        add_outlier(c, (mv_rank_outlier){rank, MV_RANK_OOM, c->ranks[rank]->peak_allocated, 0, rank,
+                                         MV_NO_STACK});
+}
+
+/* Why a rank's peak is off the reference's. */
+static void judge_size(comparing *c, uint32_t rank)
+{
+    const mv_summary *own = c->ranks[rank], *other = c->ranks[c->out->reference];
+    bool larger = own->peak_allocated > other->peak_allocated;
+    uint64_t bytes = distance(own->peak_allocated, other->peak_allocated);
+    double factor = mv_batch_factor(c->scratch, other, own);
+    mv_rank_outlier o = {rank,  larger ? MV_RANK_LARGER : MV_RANK_SMALLER,
+                         bytes, 0,
+                         rank,  largest_change(c, rank, larger)};
+
+    if (larger && own->verdict == MV_VERDICT_LEAK && own->leaked_bytes >= bytes / 2)
+        return; /* the leak says it */
+    if (larger && c->own[rank] >= bytes / 2 && c->own_site[rank]) {
+        o.reason = MV_RANK_OWN_SITES;
+        o.bytes = c->own[rank];
+        o.stack = c->own_site[rank]->stack;
+    } else if (factor != 0 && (factor > 1) == larger) {
+        o.reason = larger ? MV_RANK_LARGER_BATCH : MV_RANK_SMALLER_BATCH;
+        o.factor = factor;
+    } else if (!larger && c->missing[rank] >= bytes / 2 && c->missing_site[rank]) {
+        o.reason = MV_RANK_MISSING_SITES;
+        o.bytes = c->missing[rank];
+        o.code_of = c->missing_in[rank];
+        o.stack = c->missing_site[rank]->stack;
+    }
+    add_outlier(c, o);
+}
+
+/* Whether more than half of the ranks allocate at the same sites, in the same order. */
+static bool has_order(const comparing *c)
+{
+    uint32_t alike = 0;
+
+    for (uint32_t i = 0; i < c->count; i++)
+        alike += mv_sequence_is_whole(c->ranks[i]) &&
+                 mv_sequences_compare(c->ranks[c->out->most], c->ranks[i], true).first ==
+                     MV_NO_DIVERGENCE;
+    return 2 * alike > c->count;
+}
+
+static void judge_sequence(comparing *c, uint32_t rank)
+{
+    const mv_summary *own = c->ranks[rank];
+    const mv_summary_point *point;
+    const mv_summary_site *site = NULL;
+    mv_divergence apart;
+
+    if (c->out->most == MV_NO_ROW || !mv_sequence_is_whole(own) || !has_order(c))
+        return;
+    apart = mv_sequences_compare(c->ranks[c->out->most], own, true);
+    if (apart.first == MV_NO_DIVERGENCE)
+        return;
+    point = mv_sequence_point(own, apart.last);
+    if (point)
+        site = mv_summary_find(own, point->key);
+    add_outlier(c, (mv_rank_outlier){rank, MV_RANK_DIFFERENT_STACKS, point ? point->size : 0, 0,
+                                     rank, site ? site->stack : MV_NO_STACK});
+}
+
+static void judge(comparing *c, uint32_t rank)
+{
+    const mv_summary *own = c->ranks[rank], *other = c->ranks[c->out->reference];
+    uint32_t before = c->out->count;
+
+    judge_leak(c, rank);
+    judge_oom(c, rank);
+    if (distance(own->peak_allocated, other->peak_allocated) > c->off)
+        judge_size(c, rank);
+    else if (own->peak_reserved > c->reserved && own->peak_reserved - c->reserved > c->reserved_off)
+        add_outlier(c, (mv_rank_outlier){rank, MV_RANK_RESERVED, own->peak_reserved - c->reserved,
+                                         0, rank, MV_NO_STACK});
+    if (c->out->count == before && c->count > 2)
+        judge_sequence(c, rank);
+}
+
+/* ---- sequences --------------------------------------------------------------------------- */
+
+static mv_divergence compare(const comparing *c, uint32_t a, uint32_t b)
+{
+    return mv_sequences_compare(c->ranks[a], c->ranks[b], false);
+}
+
+/* How many of the ranks in `class` agree with `rank` beyond allocation `at`. */
+static uint32_t followers(const comparing *c, const uint32_t *class, uint32_t size, uint32_t rank,
+                          uint64_t at)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < size; i++)
+        count += compare(c, rank, class[i]).first > at;
+    return count;
+}
+
+/* The rank of a class that most others follow beyond `at`; the first of equals. */
+static uint32_t find_leader(const comparing *c, const uint32_t *class, uint32_t size, uint64_t at)
+{
+    uint32_t best = class[0], most = 0;
+
+    for (uint32_t i = 0; i < size && 2 * most <= size; i++) {
+        uint32_t count = followers(c, class, size, class[i], at);
+        if (count > most) {
+            most = count;
+            best = class[i];
+        }
+    }
+    return best;
+}
+
+/* Where the first of a class parts from its leader, or MV_NO_DIVERGENCE. */
+static uint64_t first_parting(const comparing *c, const uint32_t *class, uint32_t size,
+                              uint32_t leader)
+{
+    uint64_t first = MV_NO_DIVERGENCE;
+
+    for (uint32_t i = 0; i < size; i++) {
+        mv_divergence d = compare(c, leader, class[i]);
+        first = d.first < first ? d.first : first;
+    }
+    return first;
+}
+
+/* Those that part there leave the class, and it goes on. Each round ends with fewer ranks. */
+static uint32_t leave(comparing *c, uint32_t *class, uint32_t size, uint32_t leader, uint64_t at)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < size; i++) {
+        mv_divergence d = compare(c, leader, class[i]);
+        if (d.first > at) {
+            class[kept++] = class[i];
+            continue;
+        }
+        c->out->apart[class[i]] = d;
+        if (c->out->first == MV_NO_ROW)
+            c->out->first = class[i];
+    }
+    return kept;
+}
+
+static bool find_partings(comparing *c)
+{
+    uint32_t *class = mv_push_array(c->scratch, uint32_t, c->count);
+    uint32_t size = 0;
+    uint64_t at;
+
+    if (!class)
+        return false;
+    c->out->most = c->out->first = MV_NO_ROW;
+    for (uint32_t i = 0; i < c->count; i++) {
+        c->out->apart[i] = (mv_divergence){MV_NO_DIVERGENCE, MV_NO_DIVERGENCE};
+        if (mv_sequence_is_whole(c->ranks[i]))
+            class[size++] = i;
+    }
+    if (size == 0)
+        return true;
+    while ((at = first_parting(c, class, size, class[0])) != MV_NO_DIVERGENCE) {
+        uint32_t kept = leave(c, class, size, find_leader(c, class, size, at), at);
+        /* Where summaries differ in detail, the leader may be unable to tell who parted. */
+        size = kept < size ? kept : leave(c, class, size, class[0], at);
+    }
+    c->out->most = class[0];
+    return true;
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
+
+static bool compare_all(mv_arena *arena, comparing *c)
+{
+    ranked *room = mv_push_array(c->scratch, ranked, c->count);
+    uint32_t reserved;
+
+    /* A leak or an out-of-memory, and one thing about the size. */
+    c->out->outliers = mv_push_array(arena, mv_rank_outlier, 3 * (uint64_t)c->count);
+    c->out->apart = mv_push_array(arena, mv_divergence, c->count);
+    if (!room || !c->out->outliers || !c->out->apart || !find_own_sites(c) || !find_partings(c))
+        return false;
+    c->out->reference = find_median(c, peak_allocated, room, &c->off);
+    reserved = find_median(c, peak_reserved, room, &c->reserved_off);
+    c->reserved = c->ranks[reserved]->peak_reserved;
+    for (uint32_t i = 0; i < c->count; i++)
+        c->out->leaks += c->ranks[i]->verdict == MV_VERDICT_LEAK;
+    for (uint32_t i = 0; i < c->count && c->count > 1; i++)
+        judge(c, i);
+    return true;
+}
+
+mv_code mv_ranks_compare(mv_arena *arena, const mv_summary *const *ranks, uint32_t count,
+                         mv_ranks *out, mv_err *err)
+{
+    mv_arena scratch;
+    comparing c = {.scratch = &scratch, .ranks = ranks, .count = count, .out = out};
+    bool compared;
+
+    *out = (mv_ranks){0};
+    mv_arena_init(&scratch, arena->budget);
+    compared = compare_all(arena, &c);
+    mv_arena_release(&scratch);
+    return compared ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "comparing ranks");
+}

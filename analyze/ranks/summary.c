@@ -1,0 +1,383 @@
+#include "analyze/ranks/summary.h"
+
+#include <stdlib.h>
+
+#include "analyze/diff/pairs.h"
+#include "analyze/lives/alive.h"
+#include "analyze/lives/lives_window.h"
+#include "analyze/totals/moment.h"
+#include "parse/model/build.h"
+
+typedef struct {
+    const mv_trace *trace;
+    mv_sites sites;
+    uint64_t *keys;         /* [sites.count] */
+    mv_summary_site *site;  /* [sites.count] */
+    mv_stack_id leak_stack; /* in `trace` */
+} making;
+
+bool mv_device_is_used(const mv_trace *trace, uint32_t device)
+{
+    if (mv_trace_events(trace, device).count > 0)
+        return true;
+    for (uint32_t i = 0; i < trace->segments.count; i++)
+        if (trace->segments.device[i] == (int32_t)device)
+            return true;
+    return false;
+}
+
+/* ---- keys -------------------------------------------------------------------------------- */
+
+static mv_span base_name(mv_span path)
+{
+    uint64_t at = path.length;
+
+    while (at > 0 && path.data[at - 1] != '/' && path.data[at - 1] != '\\')
+        at--;
+    return (mv_span){path.data + at, path.length - at};
+}
+
+static uint64_t frame_key(const mv_trace *trace, mv_frame_id frame)
+{
+    const mv_frames *f = &trace->frames;
+    uint64_t hash = mv_pair_mix_text(1, mv_string_span(trace, f->function[frame.row]));
+
+    hash = mv_pair_mix_text(hash, base_name(mv_string_span(trace, f->file[frame.row])));
+    return mv_pair_mix(hash, (uint64_t)f->line[frame.row]);
+}
+
+/* Python frames alone where there are some: native ones may differ by kernel. */
+static uint64_t site_key(const mv_sites *sites, const mv_trace *trace, uint32_t site)
+{
+    mv_frame_kind most = sites->depth[site] == UINT32_MAX ? MV_FRAME_NOISE : MV_FRAME_FRAMEWORK;
+    uint64_t hash = sites->stack[site].row == MV_NO_STACK.row ? 1 : 2;
+    uint32_t count;
+    const mv_frame_id *frames = mv_stack_frames(trace, sites->stack[site], &count);
+
+    for (uint32_t i = 0; i < count; i++)
+        if (sites->kinds[frames[i].row] <= most)
+            hash = mv_pair_mix(hash, frame_key(trace, frames[i]));
+    return mv_pair_key(hash);
+}
+
+/* ---- sites ------------------------------------------------------------------------------- */
+
+/* Where no place is left, the size of the fewest bytes gives way to one of more. */
+static void count_size(mv_summary_site *site, uint64_t size, uint32_t times)
+{
+    uint32_t least = 0;
+
+    if (size == 0)
+        return;
+    for (uint32_t i = 0; i < MV_SUMMARY_SIZES; i++) {
+        if (site->times[i] == 0 || site->size[i] == size) {
+            site->size[i] = size;
+            site->times[i] += times;
+            return;
+        }
+        if (site->size[i] * site->times[i] < site->size[least] * site->times[least])
+            least = i;
+    }
+    if (site->size[least] * site->times[least] < size * times) {
+        site->size[least] = size;
+        site->times[least] = times;
+    }
+}
+
+static bool count_sites(mv_arena *scratch, making *m, const mv_lives *lives, uint32_t peak)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+
+    m->site = mv_push_array(scratch, mv_summary_site, m->sites.count);
+    if (!m->site)
+        return false;
+    for (uint32_t i = 0; i < m->sites.count; i++) {
+        m->site[i].stack = m->sites.stack[i];
+        m->site[i].key = site_key(&m->sites, m->trace, i);
+    }
+    for (uint32_t i = 0; i < a->count; i++) {
+        mv_summary_site *site = &m->site[mv_site_of(&m->sites, a->stack[i])];
+        if (i >= a->preexisting) {
+            site->allocs++;
+            site->requested += a->requested[i];
+            count_size(site, a->requested[i], 1);
+        }
+        if (mv_alloc_is_allocated(lives, i, peak)) {
+            site->peak_bytes += a->block[i];
+            site->peak_blocks++;
+        }
+    }
+    return true;
+}
+
+static int by_weight(const void *a, const void *b)
+{
+    const mv_summary_site *x = a, *y = b;
+
+    if (x->peak_bytes != y->peak_bytes)
+        return x->peak_bytes > y->peak_bytes ? -1 : 1;
+    if (x->requested != y->requested)
+        return x->requested > y->requested ? -1 : 1;
+    return x->key < y->key ? -1 : x->key > y->key;
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const mv_summary_site *x = a, *y = b;
+
+    return x->key < y->key ? -1 : x->key > y->key;
+}
+
+/* Sites whose keys agree (files of one name in several folders) become one. */
+static uint32_t join_keys(mv_summary_site *site, uint32_t count)
+{
+    uint32_t kept = 0;
+
+    qsort(site, count, sizeof *site, by_key);
+    for (uint32_t i = 0; i < count; i++) {
+        if (kept > 0 && site[kept - 1].key == site[i].key) {
+            site[kept - 1].peak_bytes += site[i].peak_bytes;
+            site[kept - 1].peak_blocks += site[i].peak_blocks;
+            site[kept - 1].allocs += site[i].allocs;
+            site[kept - 1].requested += site[i].requested;
+            for (int k = 0; k < MV_SUMMARY_SIZES; k++)
+                count_size(&site[kept - 1], site[i].size[k], site[i].times[k]);
+        } else if (site[i].allocs || site[i].peak_bytes) {
+            site[kept++] = site[i];
+        }
+    }
+    return kept;
+}
+
+/* ---- the sequence ------------------------------------------------------------------------ */
+
+void mv_summary_thin(mv_summary *summary, uint32_t most)
+{
+    while (summary->points > most) {
+        summary->points /= 2;
+        summary->stride++;
+        for (uint32_t i = 0; i < summary->points; i++)
+            summary->point[i] = summary->point[2 * i + 1];
+    }
+}
+
+static bool find_points(mv_arena *arena, making *m, const mv_lives *lives, mv_summary *out)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    uint32_t allocs = a->count - a->preexisting, stride = 0;
+    mv_summary_point now = {0};
+
+    while (allocs >> stride > MV_SUMMARY_POINTS)
+        stride++;
+    out->allocs = allocs;
+    out->stride = stride;
+    out->point = mv_push_array(arena, mv_summary_point, allocs >> stride);
+    if (!out->point)
+        return false;
+    for (uint32_t i = 0; i < allocs; i++) {
+        uint32_t row = a->preexisting + i;
+        uint64_t key = m->keys[mv_site_of(&m->sites, a->stack[row])];
+        now.key = key;
+        now.size = a->requested[row];
+        now.event = a->birth[row];
+        now.shape = mv_pair_mix(now.shape, key);
+        now.chain = mv_pair_mix(mv_pair_mix(now.chain, key), now.size);
+        if (((i + 1) & ((1u << stride) - 1)) == 0)
+            out->point[out->points++] = now;
+    }
+    out->end = now;
+    return true;
+}
+
+/* ---- code -------------------------------------------------------------------------------- */
+
+static mv_string_id copy_string(mv_build *b, const mv_trace *trace, mv_string_id id)
+{
+    mv_span text = mv_string_span(trace, id);
+
+    if (id.row == MV_NO_ROW)
+        return MV_NO_STRING;
+    return mv_build_string(b, (const char *)text.data, text.length);
+}
+
+static mv_stack_id copy_stack(mv_build *b, mv_arena *scratch, const mv_trace *trace,
+                              mv_stack_id stack)
+{
+    mv_arena_mark here = mv_arena_here(scratch);
+    uint32_t count;
+    const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
+    mv_frame_id *copies = mv_push_array(scratch, mv_frame_id, count);
+    mv_stack_id copy = MV_NO_STACK;
+
+    if (stack.row == MV_NO_STACK.row)
+        return stack;
+    for (uint32_t i = 0; copies && i < count; i++) {
+        mv_frame_row row = MV_FRAME_ROW;
+        row.function = copy_string(b, trace, trace->frames.function[frames[i].row]);
+        row.file = copy_string(b, trace, trace->frames.file[frames[i].row]);
+        row.line = trace->frames.line[frames[i].row];
+        copies[i] = mv_build_frame(b, &row);
+    }
+    if (copies)
+        copy = mv_build_stack(b, copies, count);
+    else
+        b->code = MV_NOMEM;
+    mv_arena_rewind(scratch, here);
+    return copy;
+}
+
+static mv_code copy_code(mv_arena *arena, mv_arena *scratch, const making *m, mv_summary *out,
+                         mv_err *err)
+{
+    mv_trace *code = mv_push_struct(arena, mv_trace);
+    mv_build build;
+
+    if (!code)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "summary");
+    mv_build_init(&build, arena, code);
+    for (uint32_t i = 0; i < out->sites; i++)
+        out->site[i].stack = copy_stack(&build, scratch, m->trace, out->site[i].stack);
+    out->leak_stack = copy_stack(&build, scratch, m->trace, m->leak_stack);
+    out->code = code;
+    return mv_build_finish(&build, &(mv_build_ranges){0}, err);
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
+
+/* Of the whole trace. */
+static mv_code find_levels(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives,
+                           mv_summary *out, uint32_t *peak, mv_err *err)
+{
+    mv_totals totals;
+    mv_code code = mv_totals_find(scratch, trace, lives, &totals, err);
+
+    if (code != MV_OK)
+        return code;
+    out->peak_allocated = totals.peak.bytes.allocated;
+    out->peak_reserved = totals.peak.bytes.reserved;
+    out->end_allocated = totals.current.bytes.allocated;
+    out->is_exact = totals.audit.allocated_exact && totals.audit.reserved_exact;
+    *peak = totals.peak.allocated_event;
+    return MV_OK;
+}
+
+/* Of a window: the final heap has no say in it. */
+static mv_code find_window_levels(mv_arena *scratch, const mv_lives *lives, mv_summary *out,
+                                  uint32_t *peak, mv_err *err)
+{
+    mv_moment_ask ask = {.kind = MV_MOMENT_PEAK, .window = {0, lives->events.count}};
+    uint32_t last = lives->events.count ? lives->events.count - 1 : MV_BEFORE;
+    mv_moment allocated, reserved;
+    mv_code code = mv_moment_find(scratch, lives, ask, &allocated, err);
+
+    ask.kind = MV_MOMENT_RESERVED_PEAK;
+    if (code == MV_OK)
+        code = mv_moment_find(scratch, lives, ask, &reserved, err);
+    if (code != MV_OK)
+        return code;
+    out->peak_allocated = allocated.bytes.allocated;
+    out->peak_reserved = reserved.bytes.reserved;
+    out->end_allocated = mv_moment_levels(lives, last).allocated;
+    out->is_exact = lives->doubts.residual == 0 && lives->doubts.inexact_blocks == 0;
+    *peak = allocated.event;
+    return MV_OK;
+}
+
+static mv_code find_facts(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives,
+                          making *m, mv_summary *out, uint32_t *peak, mv_err *err)
+{
+    bool is_whole = lives->events.count == mv_trace_events(trace, lives->device).count;
+    mv_leaks leaks;
+    mv_code code = is_whole ? find_levels(scratch, trace, lives, out, peak, err)
+                            : find_window_levels(scratch, lives, out, peak, err);
+
+    if (code == MV_OK)
+        code = mv_leaks_find(scratch, trace, lives, &leaks, err);
+    if (code != MV_OK)
+        return code;
+    out->history = lives->history;
+    out->verdict = leaks.verdict;
+    out->steps_source = leaks.steps.source;
+    out->steps = leaks.steps.count;
+    out->events = lives->events.count;
+    for (uint32_t i = 0; i < lives->events.count; i++)
+        out->ooms += lives->events.action[i] == MV_ACTION_OOM;
+    out->leaked_bytes = leaks.leaked_bytes;
+    m->leak_stack = leaks.count ? leaks.leaks[0].stack : MV_NO_STACK;
+    return MV_OK;
+}
+
+static bool keep_sites(mv_arena *arena, making *m, mv_summary *out)
+{
+    uint32_t count = join_keys(m->site, m->sites.count);
+
+    out->is_cut = count > MV_SUMMARY_SITES;
+    out->sites = out->is_cut ? MV_SUMMARY_SITES : count;
+    out->site = mv_push_array(arena, mv_summary_site, out->sites);
+    if (!out->site)
+        return false;
+    if (out->is_cut) {
+        qsort(m->site, count, sizeof *m->site, by_weight);
+        qsort(m->site, out->sites, sizeof *m->site, by_key);
+    }
+    memcpy(out->site, m->site, out->sites * sizeof *m->site);
+    return true;
+}
+
+/* Events of a window have the numbers that they have in the trace. */
+static void renumber(mv_summary *out, uint32_t first)
+{
+    for (uint32_t i = 0; i < out->points; i++)
+        out->point[i].event += first;
+    if (out->allocs)
+        out->end.event += first;
+}
+
+static mv_code make(mv_arena *arena, mv_arena *scratch, const mv_trace *trace, uint32_t device,
+                    mv_window window, mv_summary *out, mv_err *err)
+{
+    making m = {.trace = trace};
+    mv_lives whole, lives;
+    uint32_t peak;
+    mv_code code = mv_lives_find(scratch, trace, device, &whole, err);
+
+    if (code == MV_OK)
+        code = mv_lives_within(scratch, &whole, window, &lives, err);
+    if (code == MV_OK)
+        code = find_facts(scratch, trace, &lives, &m, out, &peak, err);
+    if (code == MV_OK)
+        code = mv_sites_find(scratch, trace, &m.sites, err);
+    if (code != MV_OK)
+        return code;
+    m.keys = mv_push_array(scratch, uint64_t, m.sites.count);
+    if (!m.keys || !count_sites(scratch, &m, &lives, peak))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "summary");
+    for (uint32_t i = 0; i < m.sites.count; i++)
+        m.keys[i] = m.site[i].key;
+    if (!find_points(arena, &m, &lives, out) || !keep_sites(arena, &m, out))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "summary");
+    renumber(out, window.first);
+    return copy_code(arena, scratch, &m, out, err);
+}
+
+mv_code mv_summary_make(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_window window,
+                        const char *name, mv_summary *out, mv_err *err)
+{
+    mv_arena scratch;
+    mv_code code;
+
+    *out = (mv_summary){.name = name, .device = device, .leak_stack = MV_NO_STACK};
+    mv_arena_init(&scratch, arena->budget);
+    code = make(arena, &scratch, trace, device, window, out, err);
+    mv_arena_release(&scratch);
+    return code;
+}
+
+const mv_summary_site *mv_summary_find(const mv_summary *summary, uint64_t key)
+{
+    mv_summary_site wanted = {.key = key};
+
+    if (summary->sites == 0)
+        return NULL;
+    return bsearch(&wanted, summary->site, summary->sites, sizeof wanted, by_key);
+}

@@ -1,0 +1,508 @@
+#include "analyze/ranks/summary_bytes.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "parse/model/build.h"
+
+/* The least bytes that one of each takes: no count is believed that the file cannot hold. */
+enum {
+    LEAST_SUMMARY = 133,
+    LEAST_TEXT = 4,
+    FRAME_BYTES = 16,
+    LEAST_STACK = 4,
+    LEAST_SITE = 41,
+    POINT_BYTES = 36
+};
+
+bool mv_summary_probe(mv_span head)
+{
+    return head.length >= MV_SUMMARY_MAGIC_BYTES &&
+           memcmp(head.data, MV_SUMMARY_MAGIC, MV_SUMMARY_MAGIC_BYTES) == 0;
+}
+
+/* ---- writing ----------------------------------------------------------------------------- */
+
+typedef struct {
+    mv_arena *arena;
+    uint8_t *data;
+    uint64_t length, capacity;
+    bool failed;
+} writer;
+
+static void put(writer *w, const void *data, uint64_t length)
+{
+    if (length > w->capacity - w->length) {
+        uint64_t capacity =
+            w->capacity * 2 > w->length + length ? w->capacity * 2 : (w->length + length) * 2;
+        void *grown = mv_arena_grow(w->arena, w->data, capacity);
+        if (!grown) {
+            w->failed = true;
+            return;
+        }
+        w->data = grown;
+        w->capacity = capacity;
+    }
+    memcpy(w->data + w->length, data, length);
+    w->length += length;
+}
+
+static void put_u8(writer *w, uint32_t value)
+{
+    put(w, &(uint8_t){(uint8_t)value}, 1);
+}
+
+static void put_u32(writer *w, uint32_t value)
+{
+    put(w, &value, sizeof value);
+}
+
+static void put_u64(writer *w, uint64_t value)
+{
+    put(w, &value, sizeof value);
+}
+
+static void put_text(writer *w, mv_span text)
+{
+    put_u32(w, (uint32_t)text.length);
+    put(w, text.data, (uint32_t)text.length);
+}
+
+static void put_facts(writer *w, const mv_summary *s)
+{
+    put_text(w, (mv_span){(const uint8_t *)s->name, strlen(s->name)});
+    put_u32(w, s->device);
+    put_u8(w, s->history);
+    put_u8(w, s->verdict);
+    put_u8(w, s->steps_source);
+    put_u8(w, (uint32_t)s->is_exact | (uint32_t)s->is_cut << 1);
+    put_u32(w, s->steps);
+    put_u64(w, s->events);
+    put_u64(w, s->allocs);
+    put_u64(w, s->ooms);
+    put_u64(w, s->peak_allocated);
+    put_u64(w, s->peak_reserved);
+    put_u64(w, s->end_allocated);
+    put_u64(w, s->leaked_bytes);
+}
+
+static void put_code(writer *w, const mv_trace *code)
+{
+    put_u32(w, code->strings.count);
+    for (uint32_t i = 0; i < code->strings.count; i++)
+        put_text(w, mv_string_span(code, (mv_string_id){i}));
+    put_u32(w, code->frames.count);
+    for (uint32_t i = 0; i < code->frames.count; i++) {
+        put_u32(w, code->frames.function[i].row);
+        put_u32(w, code->frames.file[i].row);
+        put_u64(w, (uint64_t)code->frames.line[i]);
+    }
+    put_u32(w, code->stacks.count);
+    for (uint32_t i = 0; i < code->stacks.count; i++) {
+        uint32_t count;
+        const mv_frame_id *frames = mv_stack_frames(code, (mv_stack_id){i}, &count);
+        put_u32(w, count);
+        for (uint32_t k = 0; k < count; k++)
+            put_u32(w, frames[k].row);
+    }
+}
+
+static void put_point(writer *w, const mv_summary_point *p)
+{
+    put_u64(w, p->chain);
+    put_u64(w, p->shape);
+    put_u64(w, p->key);
+    put_u64(w, p->size);
+    put_u32(w, p->event);
+}
+
+static void put_points(writer *w, const mv_summary *s)
+{
+    uint32_t skip = 0;
+
+    while (s->points >> skip > MV_SUMMARY_FILE_POINTS)
+        skip++;
+    put_u8(w, s->stride + skip);
+    put_u32(w, s->points >> skip);
+    for (uint32_t i = 0; i < s->points >> skip; i++)
+        put_point(w, &s->point[((i + 1) << skip) - 1]);
+    put_point(w, &s->end);
+}
+
+static void put_sizes(writer *w, const mv_summary_site *site)
+{
+    uint32_t count = 0;
+
+    while (count < MV_SUMMARY_SIZES && site->times[count])
+        count++;
+    put_u8(w, count);
+    for (uint32_t i = 0; i < count; i++) {
+        put_u64(w, site->size[i]);
+        put_u32(w, site->times[i]);
+    }
+}
+
+static void put_summary(writer *w, const mv_summary *s)
+{
+    put_facts(w, s);
+    put_code(w, s->code);
+    put_u32(w, s->leak_stack.row);
+    put_u32(w, s->sites);
+    for (uint32_t i = 0; i < s->sites; i++) {
+        put_u64(w, s->site[i].key);
+        put_u32(w, s->site[i].stack.row);
+        put_u32(w, s->site[i].peak_blocks);
+        put_u64(w, s->site[i].peak_bytes);
+        put_u64(w, s->site[i].allocs);
+        put_u64(w, s->site[i].requested);
+        put_sizes(w, &s->site[i]);
+    }
+    put_points(w, s);
+}
+
+mv_code mv_summaries_encode(mv_arena *arena, const mv_summary *const *summaries, uint32_t count,
+                            mv_span *out, mv_err *err)
+{
+    writer w = {.arena = arena};
+
+    put(&w, MV_SUMMARY_MAGIC, MV_SUMMARY_MAGIC_BYTES);
+    put_u32(&w, MV_SUMMARY_VERSION);
+    put_u32(&w, count);
+    put_u64(&w, 0);
+    put_u64(&w, 0);
+    for (uint32_t i = 0; i < count; i++)
+        put_summary(&w, summaries[i]);
+    if (w.failed)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "summaries");
+    uint64_t payload = w.length - MV_SUMMARY_HEADER;
+    memcpy(w.data + 16, &payload, sizeof payload);
+    uint64_t hash = XXH3_64bits(w.data + MV_SUMMARY_HEADER, payload);
+    memcpy(w.data + 24, &hash, sizeof hash);
+    *out = (mv_span){w.data, w.length};
+    return MV_OK;
+}
+
+/* ---- reading ----------------------------------------------------------------------------- */
+
+typedef struct {
+    mv_arena *arena, *scratch;
+    mv_cursor c;
+    mv_err *err;
+} reader;
+
+static mv_code no_memory(reader *r)
+{
+    return mv_fail(r->err, MV_NOMEM, MV_NO_OFFSET, "summaries");
+}
+
+static mv_code out_of_range(reader *r, const char *what)
+{
+    return mv_fail(r->err, MV_RANGE, r->c.at, "%s", what);
+}
+
+/* A count of things of which each takes `least` bytes. */
+static mv_code take_count(reader *r, uint32_t least, const char *what, uint32_t *out)
+{
+    *out = mv_take_u32(&r->c);
+    if (r->c.overrun || *out > (r->c.span.length - r->c.at) / least)
+        return mv_fail(r->err, MV_TRUNCATED, r->c.at, "%s", what);
+    return MV_OK;
+}
+
+static mv_code take_text(reader *r, const char *what, mv_span *out)
+{
+    uint32_t length = mv_take_u32(&r->c);
+
+    out->length = length;
+    out->data = mv_take_bytes(&r->c, length);
+    return r->c.overrun ? mv_fail(r->err, MV_TRUNCATED, r->c.at, "%s", what) : MV_OK;
+}
+
+static mv_code take_facts(reader *r, mv_summary *s)
+{
+    mv_span name;
+    uint8_t flags;
+    mv_code code = take_text(r, "name", &name);
+
+    if (code != MV_OK)
+        return code;
+    s->name = mv_arena_text(r->arena, (const char *)name.data, name.length);
+    if (!s->name)
+        return no_memory(r);
+    s->device = mv_take_u32(&r->c);
+    s->history = mv_take_u8(&r->c);
+    s->verdict = mv_take_u8(&r->c);
+    s->steps_source = mv_take_u8(&r->c);
+    flags = mv_take_u8(&r->c);
+    s->is_exact = flags & 1;
+    s->is_cut = flags >> 1 & 1;
+    s->steps = mv_take_u32(&r->c);
+    s->events = mv_take_u64(&r->c);
+    s->allocs = mv_take_u64(&r->c);
+    s->ooms = mv_take_u64(&r->c);
+    s->peak_allocated = mv_take_u64(&r->c);
+    s->peak_reserved = mv_take_u64(&r->c);
+    s->end_allocated = mv_take_u64(&r->c);
+    s->leaked_bytes = mv_take_u64(&r->c);
+    if (r->c.overrun)
+        return mv_fail(r->err, MV_TRUNCATED, r->c.at, "facts");
+    if (s->history >= MV_HISTORY_COUNT || s->verdict > MV_VERDICT_LEAK ||
+        s->steps_source > MV_STEPS_INFERRED || s->allocs > UINT32_MAX || s->device > INT32_MAX)
+        return out_of_range(r, "facts");
+    return MV_OK;
+}
+
+/* Rows of the file by the rows they become: texts, frames and stacks are interned. */
+typedef struct {
+    uint32_t strings, frames, stacks;
+    mv_string_id *string;
+    mv_frame_id *frame;
+    mv_stack_id *stack;
+} row_map;
+
+static mv_code take_strings(reader *r, mv_build *b, row_map *map)
+{
+    mv_code code = take_count(r, LEAST_TEXT, "strings", &map->strings);
+
+    if (code != MV_OK)
+        return code;
+    map->string = mv_push_array(r->scratch, mv_string_id, map->strings);
+    if (!map->string)
+        return no_memory(r);
+    for (uint32_t i = 0; i < map->strings; i++) {
+        mv_span text;
+        code = take_text(r, "string", &text);
+        if (code != MV_OK)
+            return code;
+        map->string[i] = mv_build_string(b, (const char *)text.data, text.length);
+    }
+    return MV_OK;
+}
+
+static bool take_string_id(reader *r, const row_map *map, mv_string_id *out)
+{
+    uint32_t row = mv_take_u32(&r->c);
+
+    *out = row < map->strings ? map->string[row] : MV_NO_STRING;
+    return row < map->strings || row == MV_NO_ROW;
+}
+
+static mv_code take_frames(reader *r, mv_build *b, row_map *map)
+{
+    mv_code code = take_count(r, FRAME_BYTES, "frames", &map->frames);
+
+    if (code != MV_OK)
+        return code;
+    map->frame = mv_push_array(r->scratch, mv_frame_id, map->frames);
+    if (!map->frame)
+        return no_memory(r);
+    for (uint32_t i = 0; i < map->frames; i++) {
+        mv_frame_row row = MV_FRAME_ROW;
+        if (!take_string_id(r, map, &row.function) || !take_string_id(r, map, &row.file))
+            return out_of_range(r, "text of a frame");
+        row.line = (int64_t)mv_take_u64(&r->c);
+        map->frame[i] = mv_build_frame(b, &row);
+    }
+    return MV_OK;
+}
+
+static mv_code take_stack(reader *r, mv_build *b, const row_map *map, mv_stack_id *out)
+{
+    mv_arena_mark here = mv_arena_here(r->scratch);
+    mv_frame_id *frames;
+    uint32_t count;
+    mv_code code = take_count(r, sizeof(uint32_t), "stack", &count);
+
+    if (code != MV_OK)
+        return code;
+    frames = mv_push_array(r->scratch, mv_frame_id, count);
+    if (!frames)
+        return no_memory(r);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t row = mv_take_u32(&r->c);
+        if (row >= map->frames)
+            return out_of_range(r, "frame of a stack");
+        frames[i] = map->frame[row];
+    }
+    *out = mv_build_stack(b, frames, count);
+    mv_arena_rewind(r->scratch, here);
+    return MV_OK;
+}
+
+static mv_code take_stacks(reader *r, mv_build *b, row_map *map)
+{
+    mv_code code = take_count(r, LEAST_STACK, "stacks", &map->stacks);
+
+    if (code != MV_OK)
+        return code;
+    map->stack = mv_push_array(r->scratch, mv_stack_id, map->stacks);
+    if (!map->stack)
+        return no_memory(r);
+    for (uint32_t i = 0; i < map->stacks && code == MV_OK; i++)
+        code = take_stack(r, b, map, &map->stack[i]);
+    return code;
+}
+
+static mv_code take_code(reader *r, mv_summary *s, row_map *map)
+{
+    mv_trace *trace = mv_push_struct(r->arena, mv_trace);
+    mv_build build;
+    mv_code code;
+
+    if (!trace)
+        return no_memory(r);
+    mv_build_init(&build, r->arena, trace);
+    code = take_strings(r, &build, map);
+    if (code == MV_OK)
+        code = take_frames(r, &build, map);
+    if (code == MV_OK)
+        code = take_stacks(r, &build, map);
+    if (code == MV_OK)
+        code = mv_build_finish(&build, &(mv_build_ranges){0}, r->err);
+    s->code = trace;
+    return code;
+}
+
+static bool take_stack_id(reader *r, const row_map *map, mv_stack_id *out)
+{
+    uint32_t row = mv_take_u32(&r->c);
+
+    *out = row < map->stacks ? map->stack[row] : MV_NO_STACK;
+    return row < map->stacks || row == MV_NO_ROW;
+}
+
+static void take_sizes(reader *r, mv_summary_site *site)
+{
+    uint32_t count = mv_take_u8(&r->c);
+
+    for (uint32_t i = 0; i < count && !r->c.overrun; i++) {
+        uint64_t size = mv_take_u64(&r->c);
+        uint32_t times = mv_take_u32(&r->c);
+        if (i >= MV_SUMMARY_SIZES)
+            continue;
+        site->size[i] = size;
+        site->times[i] = times;
+    }
+}
+
+static mv_code take_sites(reader *r, const row_map *map, mv_summary *s)
+{
+    mv_code code = take_count(r, LEAST_SITE, "sites", &s->sites);
+
+    if (code != MV_OK)
+        return code;
+    s->site = mv_push_array(r->arena, mv_summary_site, s->sites);
+    if (!s->site)
+        return no_memory(r);
+    for (uint32_t i = 0; i < s->sites; i++) {
+        mv_summary_site *site = &s->site[i];
+        site->key = mv_take_u64(&r->c);
+        if (!take_stack_id(r, map, &site->stack))
+            return out_of_range(r, "stack of a site");
+        site->peak_blocks = mv_take_u32(&r->c);
+        site->peak_bytes = mv_take_u64(&r->c);
+        site->allocs = mv_take_u64(&r->c);
+        site->requested = mv_take_u64(&r->c);
+        take_sizes(r, site);
+        if (r->c.overrun)
+            return mv_fail(r->err, MV_TRUNCATED, r->c.at, "sites");
+        if (site->key <= (i ? site[-1].key : 0))
+            return out_of_range(r, "order of sites");
+    }
+    return MV_OK;
+}
+
+static mv_summary_point take_point(reader *r)
+{
+    mv_summary_point p;
+
+    p.chain = mv_take_u64(&r->c);
+    p.shape = mv_take_u64(&r->c);
+    p.key = mv_take_u64(&r->c);
+    p.size = mv_take_u64(&r->c);
+    p.event = mv_take_u32(&r->c);
+    return p;
+}
+
+static mv_code take_points(reader *r, mv_summary *s)
+{
+    mv_code code;
+
+    s->stride = mv_take_u8(&r->c);
+    code = take_count(r, POINT_BYTES, "points", &s->points);
+    if (code != MV_OK)
+        return code;
+    if (s->stride > 31 || s->points != s->allocs >> s->stride)
+        return out_of_range(r, "points");
+    s->point = mv_push_array(r->arena, mv_summary_point, s->points);
+    if (!s->point)
+        return no_memory(r);
+    for (uint32_t i = 0; i < s->points; i++)
+        s->point[i] = take_point(r);
+    s->end = take_point(r);
+    return r->c.overrun ? mv_fail(r->err, MV_TRUNCATED, r->c.at, "points") : MV_OK;
+}
+
+static mv_code take_summary(reader *r, mv_summary *s)
+{
+    row_map map = {0};
+    mv_code code = take_facts(r, s);
+
+    if (code == MV_OK)
+        code = take_code(r, s, &map);
+    if (code == MV_OK && !take_stack_id(r, &map, &s->leak_stack))
+        code = out_of_range(r, "stack of the leak");
+    if (code == MV_OK)
+        code = take_sites(r, &map, s);
+    return code == MV_OK ? take_points(r, s) : code;
+}
+
+static mv_code take_header(reader *r, uint32_t *count)
+{
+    uint64_t payload, hash;
+    uint32_t version;
+
+    if (!mv_summary_probe(r->c.span))
+        return mv_fail(r->err, MV_FORMAT, 0, "not a summary");
+    mv_take_bytes(&r->c, MV_SUMMARY_MAGIC_BYTES);
+    version = mv_take_u32(&r->c);
+    *count = mv_take_u32(&r->c);
+    payload = mv_take_u64(&r->c);
+    hash = mv_take_u64(&r->c);
+    if (r->c.overrun)
+        return mv_fail(r->err, MV_TRUNCATED, r->c.span.length, "header");
+    if (version != MV_SUMMARY_VERSION)
+        return mv_fail(r->err, MV_VERSION, MV_SUMMARY_MAGIC_BYTES, "summary version %u", version);
+    if (payload > r->c.span.length - MV_SUMMARY_HEADER)
+        return mv_fail(r->err, MV_TRUNCATED, r->c.span.length, "summaries");
+    r->c.span.length = MV_SUMMARY_HEADER + payload;
+    if (XXH3_64bits(r->c.span.data + MV_SUMMARY_HEADER, payload) != hash)
+        return mv_fail(r->err, MV_CHECKSUM, MV_SUMMARY_HEADER, "summaries");
+    if (*count > payload / LEAST_SUMMARY)
+        return mv_fail(r->err, MV_TRUNCATED, r->c.span.length, "%u summaries", *count);
+    return MV_OK;
+}
+
+mv_code mv_summaries_decode(mv_arena *arena, mv_span bytes, mv_summary **out, uint32_t *count,
+                            mv_err *err)
+{
+    mv_arena scratch;
+    reader r = {.arena = arena, .scratch = &scratch, .c = mv_cursor_over(bytes), .err = err};
+    mv_code code = take_header(&r, count);
+
+    if (code != MV_OK)
+        return code;
+    *out = mv_push_array(arena, mv_summary, *count);
+    if (!*out)
+        return no_memory(&r);
+    mv_arena_init(&scratch, arena->budget);
+    for (uint32_t i = 0; i < *count && code == MV_OK; i++) {
+        mv_arena_mark here = mv_arena_here(&scratch);
+        code = take_summary(&r, &(*out)[i]);
+        mv_arena_rewind(&scratch, here);
+    }
+    if (code == MV_OK && r.c.at != r.c.span.length)
+        code = mv_fail(err, MV_RANGE, r.c.at, "bytes behind the last summary");
+    mv_arena_release(&scratch);
+    return code;
+}

@@ -1,0 +1,167 @@
+#include "analyze/replay/gaps.h"
+
+void mv_gaps_init(mv_gaps *gaps, mv_arena *arena)
+{
+    *gaps = (mv_gaps){.arena = arena, .root = MV_NO_GAP, .spare = MV_NO_GAP};
+}
+
+static uint32_t priority(uint32_t row)
+{
+    row ^= row >> 16;
+    row *= 0x7feb352du;
+    row ^= row >> 15;
+    row *= 0x846ca68bu;
+    return row ^ (row >> 16);
+}
+
+static uint64_t most_of(const mv_gaps *gaps, uint32_t row)
+{
+    return row == MV_NO_GAP ? 0 : gaps->gaps[row].most;
+}
+
+static void refresh(mv_gaps *gaps, uint32_t row)
+{
+    mv_gap *g = &gaps->gaps[row];
+    uint64_t left = most_of(gaps, g->left), right = most_of(gaps, g->right);
+
+    g->most = g->size;
+    g->most = left > g->most ? left : g->most;
+    g->most = right > g->most ? right : g->most;
+}
+
+/* Those below `addr` to *low, the others to *high. As deep as the tree, which is balanced. */
+static void split(mv_gaps *gaps, uint32_t row, uint64_t addr, uint32_t *low, uint32_t *high)
+{
+    if (row == MV_NO_GAP) {
+        *low = *high = MV_NO_GAP;
+    } else if (gaps->gaps[row].addr < addr) {
+        split(gaps, gaps->gaps[row].right, addr, &gaps->gaps[row].right, high);
+        refresh(gaps, row);
+        *low = row;
+    } else {
+        split(gaps, gaps->gaps[row].left, addr, low, &gaps->gaps[row].left);
+        refresh(gaps, row);
+        *high = row;
+    }
+}
+
+static uint32_t join(mv_gaps *gaps, uint32_t low, uint32_t high)
+{
+    if (low == MV_NO_GAP || high == MV_NO_GAP)
+        return low == MV_NO_GAP ? high : low;
+    if (priority(low) >= priority(high)) {
+        gaps->gaps[low].right = join(gaps, gaps->gaps[low].right, high);
+        refresh(gaps, low);
+        return low;
+    }
+    gaps->gaps[high].left = join(gaps, low, gaps->gaps[high].left);
+    refresh(gaps, high);
+    return high;
+}
+
+static uint32_t new_row(mv_gaps *gaps)
+{
+    uint32_t row = gaps->spare;
+
+    if (row != MV_NO_GAP) {
+        gaps->spare = gaps->gaps[row].right;
+        return row;
+    }
+    if (gaps->count == gaps->capacity) {
+        uint32_t capacity = gaps->capacity ? 2 * gaps->capacity : 64;
+        mv_gap *grown = capacity > gaps->capacity
+                            ? mv_arena_grow(gaps->arena, gaps->gaps, capacity * sizeof *grown)
+                            : NULL;
+        if (!grown)
+            return MV_NO_GAP;
+        gaps->gaps = grown;
+        gaps->capacity = capacity;
+    }
+    return gaps->count++;
+}
+
+bool mv_gaps_add(mv_gaps *gaps, uint64_t addr, uint64_t size, uint32_t owner)
+{
+    uint32_t row = new_row(gaps), low, high;
+
+    if (row == MV_NO_GAP)
+        return false;
+    gaps->gaps[row] = (mv_gap){addr, size, size, owner, MV_NO_GAP, MV_NO_GAP};
+    split(gaps, gaps->root, addr, &low, &high);
+    gaps->root = join(gaps, join(gaps, low, row), high);
+    return true;
+}
+
+void mv_gaps_drop(mv_gaps *gaps, uint32_t gap)
+{
+    uint64_t addr = gaps->gaps[gap].addr;
+    uint32_t low, high, here;
+
+    split(gaps, gaps->root, addr, &low, &high);
+    split(gaps, high, addr + 1, &here, &high);
+    gaps->root = join(gaps, low, high);
+    gaps->gaps[gap].right = gaps->spare;
+    gaps->spare = gap;
+}
+
+uint32_t mv_gaps_lowest(const mv_gaps *gaps, uint64_t size)
+{
+    uint32_t row = gaps->root;
+
+    while (most_of(gaps, row) >= size && row != MV_NO_GAP) {
+        const mv_gap *g = &gaps->gaps[row];
+        if (g->left != MV_NO_GAP && most_of(gaps, g->left) >= size)
+            row = g->left;
+        else if (g->size >= size)
+            return row;
+        else
+            row = g->right;
+    }
+    return MV_NO_GAP;
+}
+
+uint32_t mv_gaps_highest(const mv_gaps *gaps, uint64_t size)
+{
+    uint32_t row = gaps->root;
+
+    while (most_of(gaps, row) >= size && row != MV_NO_GAP) {
+        const mv_gap *g = &gaps->gaps[row];
+        if (g->right != MV_NO_GAP && most_of(gaps, g->right) >= size)
+            row = g->right;
+        else if (g->size >= size)
+            return row;
+        else
+            row = g->left;
+    }
+    return MV_NO_GAP;
+}
+
+uint32_t mv_gaps_before(const mv_gaps *gaps, uint64_t addr)
+{
+    uint32_t row = gaps->root, found = MV_NO_GAP;
+
+    while (row != MV_NO_GAP) {
+        if (gaps->gaps[row].addr < addr) {
+            found = row;
+            row = gaps->gaps[row].right;
+        } else {
+            row = gaps->gaps[row].left;
+        }
+    }
+    return found;
+}
+
+uint32_t mv_gaps_at(const mv_gaps *gaps, uint64_t addr)
+{
+    uint32_t row = gaps->root, found = MV_NO_GAP;
+
+    while (row != MV_NO_GAP) {
+        if (gaps->gaps[row].addr < addr) {
+            row = gaps->gaps[row].right;
+        } else {
+            found = row;
+            row = gaps->gaps[row].left;
+        }
+    }
+    return found;
+}

@@ -1,0 +1,41 @@
+/* Free ranges of an address space: the lowest or the highest that is large enough, in O(log n).
+ * A treap by address in which every node knows the largest size below it. Ranges do not overlap
+ * and are not joined here. */
+#ifndef MV_GAPS_H
+#define MV_GAPS_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+
+#define MV_NO_GAP UINT32_MAX
+
+typedef struct {
+    uint64_t addr;
+    uint64_t size;
+    uint64_t most;  /* largest size of this node and those below it */
+    uint32_t owner; /* the caller's */
+    uint32_t left, right;
+} mv_gap;
+
+typedef struct {
+    mv_arena *arena;
+    mv_gap *gaps; /* rows; valid until the next mv_gaps_add */
+    uint32_t count, capacity;
+    uint32_t root;
+    uint32_t spare; /* list of removed rows, by `right` */
+} mv_gaps;
+
+void mv_gaps_init(mv_gaps *gaps, mv_arena *arena);
+
+/* False when memory is out. */
+bool mv_gaps_add(mv_gaps *gaps, uint64_t addr, uint64_t size, uint32_t owner);
+void mv_gaps_drop(mv_gaps *gaps, uint32_t gap);
+
+/* MV_NO_GAP when there is none. */
+uint32_t mv_gaps_lowest(const mv_gaps *gaps, uint64_t size);
+uint32_t mv_gaps_highest(const mv_gaps *gaps, uint64_t size);
+uint32_t mv_gaps_before(const mv_gaps *gaps, uint64_t addr); /* the last that starts below addr */
+uint32_t mv_gaps_at(const mv_gaps *gaps, uint64_t addr); /* the first that starts there or above */
+
+#endif

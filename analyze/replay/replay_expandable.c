@@ -1,0 +1,141 @@
+#include "analyze/replay/replay_heap.h"
+
+static uint64_t page_of(const mv_replay_heap *heap, uint32_t pool)
+{
+    return heap->pools[pool].is_small ? MV_SMALL_SEGMENT : heap->conf.large_segment;
+}
+
+uint32_t mv_replay_reserve(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t start)
+{
+    uint64_t page = page_of(heap, pool), most = (UINT64_MAX - start) / page * page;
+    uint64_t size = MV_RESERVATION / page * page;
+    uint32_t row;
+
+    if (heap->reservation_count == heap->reservation_capacity) {
+        uint32_t capacity = heap->reservation_capacity ? 2 * heap->reservation_capacity : 8;
+        mv_replay_reservation *grown =
+            mv_arena_grow(heap->arena, heap->reservations, (uint64_t)capacity * sizeof *grown);
+        if (!grown) {
+            heap->out_of_memory = true;
+            return MV_NO_ROW;
+        }
+        heap->reservations = grown;
+        heap->reservation_capacity = capacity;
+    }
+    row = mv_replay_segment_new(heap, pool, stream, start, size < most ? size : most,
+                                heap->reservation_count);
+    if (row == MV_NO_ROW)
+        return MV_NO_ROW;
+    heap->reservations[heap->reservation_count++] = (mv_replay_reservation){start, page};
+    heap->blocks[row].expandable = true;
+    heap->blocks[row].state = MV_REPLAY_UNMAPPED;
+    mv_replay_order_add(heap, &heap->pools[pool].unmapped, row);
+    return row;
+}
+
+static bool is_available(const mv_replay_block *block)
+{
+    return block->state == MV_REPLAY_FREE || block->state == MV_REPLAY_UNMAPPED;
+}
+
+/* Whether the free and unmapped blocks from here on add up to `bytes`. */
+static bool reaches(mv_replay_heap *heap, uint32_t block, uint64_t bytes)
+{
+    uint64_t sum = 0;
+
+    while (block != MV_NO_ROW && sum < bytes && is_available(&heap->blocks[block])) {
+        heap->work++;
+        sum += heap->blocks[block].size;
+        block = heap->blocks[block].next;
+    }
+    return sum >= bytes;
+}
+
+/* find_expandable_block(): the lowest place that can grow to `bytes`. */
+static uint32_t find_room(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t bytes)
+{
+    const mv_replay_order *order = &heap->pools[pool].unmapped;
+    uint32_t row = mv_replay_order_at(heap, order, (mv_replay_key){.stream = stream});
+    uint64_t start;
+
+    for (; row != MV_NO_ROW && heap->blocks[row].stream == stream;
+         row = mv_replay_order_next(heap, order, row)) {
+        uint32_t prev = heap->blocks[row].prev, from = row;
+        if (prev != MV_NO_ROW && heap->blocks[prev].state == MV_REPLAY_FREE)
+            from = prev;
+        if (reaches(heap, from, bytes))
+            return from;
+    }
+    start = mv_replay_driver_reserve(&heap->driver);
+    row = mv_replay_reserve(heap, pool, stream, start);
+    return row != MV_NO_ROW && heap->blocks[row].size >= bytes ? row : MV_NO_ROW;
+}
+
+/* map_block(): whole pages from the start of an unmapped block on; the mapped block, joined with
+ * its free neighbours and in its pool. */
+static uint32_t map(mv_replay_heap *heap, uint32_t block, uint64_t bytes)
+{
+    uint64_t page = page_of(heap, heap->blocks[block].pool);
+    uint64_t size = (bytes + page - 1) / page * page, addr = heap->blocks[block].addr;
+    uint32_t prev = heap->blocks[block].prev, rest;
+    bool joins = prev != MV_NO_ROW && heap->blocks[prev].state == MV_REPLAY_FREE;
+
+    mv_replay_take(heap, block);
+    if (size < heap->blocks[block].size) {
+        rest = mv_replay_block_cut(heap, block, size);
+        if (rest == MV_NO_ROW)
+            return MV_NO_ROW;
+        mv_replay_order_add(heap, &heap->pools[heap->blocks[rest].pool].unmapped, rest);
+    }
+    size = heap->blocks[block].size;
+    heap->blocks[block].state = MV_REPLAY_FREE;
+    mv_replay_block_settle(heap, block);
+    mv_replay_note_effect(heap, MV_ACTION_SEGMENT_MAP, addr, size);
+    return joins ? prev : block;
+}
+
+uint32_t mv_replay_map_at(mv_replay_heap *heap, uint32_t space, uint64_t addr, uint64_t size)
+{
+    uint32_t rest;
+
+    if (space == MV_NO_ROW || addr < heap->blocks[space].addr ||
+        addr - heap->blocks[space].addr >= heap->blocks[space].size ||
+        size > heap->blocks[space].size - (addr - heap->blocks[space].addr))
+        return MV_NO_ROW;
+    mv_replay_take(heap, space);
+    if (addr > heap->blocks[space].addr) {
+        rest = mv_replay_block_cut(heap, space, addr - heap->blocks[space].addr);
+        if (rest == MV_NO_ROW)
+            return MV_NO_ROW;
+        mv_replay_order_add(heap, &heap->pools[heap->blocks[space].pool].unmapped, space);
+        space = rest;
+    }
+    if (size < heap->blocks[space].size) {
+        rest = mv_replay_block_cut(heap, space, size);
+        if (rest == MV_NO_ROW)
+            return MV_NO_ROW;
+        mv_replay_order_add(heap, &heap->pools[heap->blocks[rest].pool].unmapped, rest);
+    }
+    heap->blocks[space].state = MV_REPLAY_FREE;
+    mv_replay_note_effect(heap, MV_ACTION_SEGMENT_MAP, addr, size);
+    return space;
+}
+
+uint32_t mv_replay_expand(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t rounded)
+{
+    uint32_t block = find_room(heap, pool, stream, rounded);
+
+    if (block != MV_NO_ROW && heap->blocks[block].state == MV_REPLAY_UNMAPPED) {
+        uint64_t room = heap->blocks[block].size;
+        block = map(heap, block, room < rounded ? room : rounded);
+    }
+    while (block != MV_NO_ROW && heap->blocks[block].size < rounded) {
+        uint32_t behind = heap->blocks[block].next; /* unmapped: free blocks have no free one */
+        uint64_t lacks = rounded - heap->blocks[block].size;
+        block = map(heap, behind,
+                    lacks < heap->blocks[behind].size ? lacks : heap->blocks[behind].size);
+    }
+    if (block != MV_NO_ROW)
+        mv_replay_take(heap, block);
+    return heap->out_of_memory ? MV_NO_ROW : block;
+}

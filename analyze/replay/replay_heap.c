@@ -1,0 +1,417 @@
+#include "analyze/replay/replay_heap.h"
+
+bool mv_replay_heap_init(mv_replay_heap *heap, mv_arena *arena, const mv_alloc_conf *conf,
+                         uint32_t pools)
+{
+    *heap = (mv_replay_heap){
+        .arena = arena,
+        .conf = *conf,
+        .limit = UINT64_MAX,
+        .spare = MV_NO_ROW,
+        .pending_first = MV_NO_ROW,
+        .pending_last = MV_NO_ROW,
+        .pool_count = 2 * pools,
+        .pools = pools < UINT32_MAX / 2 ? mv_push_array(arena, mv_replay_pool, 2 * (uint64_t)pools)
+                                        : NULL,
+    };
+    if (!heap->pools || !mv_replay_driver_init(&heap->driver, arena))
+        return false;
+    for (uint32_t i = 0; i < heap->pool_count; i++)
+        heap->pools[i] = (mv_replay_pool){
+            .free = {MV_NO_ROW, false},
+            .unmapped = {MV_NO_ROW, true},
+            .is_small = i % 2 == 0,
+            .is_private = i >= 2,
+            .may_release = i < 2,
+        };
+    return true;
+}
+
+/* ---- effects and levels ------------------------------------------------------------------ */
+
+void mv_replay_note_effect(mv_replay_heap *heap, mv_action action, uint64_t addr, uint64_t size)
+{
+    if (heap->effect_count == heap->effect_capacity) {
+        uint32_t capacity = heap->effect_capacity ? 2 * heap->effect_capacity : 64;
+        mv_replay_effect *grown =
+            capacity > heap->effect_capacity
+                ? mv_arena_grow(heap->arena, heap->effects, (uint64_t)capacity * sizeof *grown)
+                : NULL;
+        if (!grown) {
+            heap->out_of_memory = true;
+            return;
+        }
+        heap->effects = grown;
+        heap->effect_capacity = capacity;
+    }
+    heap->effects[heap->effect_count++] = (mv_replay_effect){addr, size, (uint8_t)action};
+    if (action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP) {
+        heap->counts.segment_allocs++;
+        heap->largest = size > heap->largest ? size : heap->largest;
+        heap->now.reserved += size;
+    } else {
+        heap->counts.segment_frees++;
+        heap->now.reserved -= size;
+    }
+    mv_replay_raise_peaks(heap);
+}
+
+static void raise(uint64_t now, uint64_t *peak)
+{
+    if ((int64_t)now > (int64_t)*peak) /* below zero: a contradictory trace */
+        *peak = now;
+}
+
+void mv_replay_raise_peaks(mv_replay_heap *heap)
+{
+    raise(heap->now.allocated, &heap->peak.allocated);
+    raise(heap->now.active, &heap->peak.active);
+    raise(heap->now.requested, &heap->peak.requested);
+    raise(heap->now.reserved, &heap->peak.reserved);
+}
+
+/* ---- blocks ------------------------------------------------------------------------------ */
+
+uint32_t mv_replay_block_new(mv_replay_heap *heap)
+{
+    uint32_t row = heap->spare;
+
+    if (row != MV_NO_ROW) {
+        heap->spare = heap->blocks[row].next;
+    } else {
+        if (heap->count == heap->capacity) {
+            uint32_t capacity = heap->capacity ? 2 * heap->capacity : 256;
+            mv_replay_block *grown =
+                capacity > heap->capacity
+                    ? mv_arena_grow(heap->arena, heap->blocks, (uint64_t)capacity * sizeof *grown)
+                    : NULL;
+            if (!grown) {
+                heap->out_of_memory = true;
+                return MV_NO_ROW;
+            }
+            heap->blocks = grown;
+            heap->capacity = capacity;
+        }
+        row = heap->count++;
+    }
+    heap->blocks[row] = (mv_replay_block){
+        .prev = MV_NO_ROW, .next = MV_NO_ROW, .left = MV_NO_ROW, .right = MV_NO_ROW};
+    return row;
+}
+
+void mv_replay_block_drop(mv_replay_heap *heap, uint32_t block)
+{
+    heap->blocks[block].state = MV_REPLAY_GONE;
+    heap->blocks[block].next = heap->spare;
+    heap->spare = block;
+}
+
+uint32_t mv_replay_block_cut(mv_replay_heap *heap, uint32_t block, uint64_t size)
+{
+    uint32_t rest = mv_replay_block_new(heap);
+    mv_replay_block *low, *high;
+
+    if (rest == MV_NO_ROW)
+        return MV_NO_ROW;
+    low = &heap->blocks[block];
+    high = &heap->blocks[rest];
+    *high = *low;
+    high->left = high->right = MV_NO_ROW;
+    high->addr += size;
+    high->size -= size;
+    high->prev = block;
+    low->size = size;
+    low->next = rest;
+    if (high->next != MV_NO_ROW)
+        heap->blocks[high->next].prev = rest;
+    return rest;
+}
+
+static mv_replay_order *order_of(mv_replay_heap *heap, uint32_t block)
+{
+    mv_replay_pool *pool = &heap->pools[heap->blocks[block].pool];
+
+    return heap->blocks[block].state == MV_REPLAY_UNMAPPED ? &pool->unmapped : &pool->free;
+}
+
+/* `high`, which is not in its pool, becomes part of `low`, which is not either. */
+static void absorb(mv_replay_heap *heap, uint32_t low, uint32_t high)
+{
+    mv_replay_block *a = &heap->blocks[low], *b = &heap->blocks[high];
+
+    a->size += b->size;
+    a->next = b->next;
+    if (b->next != MV_NO_ROW)
+        heap->blocks[b->next].prev = low;
+    mv_replay_block_drop(heap, high);
+}
+
+void mv_replay_block_settle(mv_replay_heap *heap, uint32_t block)
+{
+    mv_replay_block *blocks = heap->blocks;
+    mv_replay_order *order = order_of(heap, block);
+    uint32_t prev = blocks[block].prev, next = blocks[block].next;
+
+    if (prev != MV_NO_ROW && blocks[prev].state == blocks[block].state) {
+        mv_replay_order_drop(heap, order, prev);
+        absorb(heap, prev, block);
+        block = prev;
+    }
+    if (next != MV_NO_ROW && blocks[next].state == blocks[block].state) {
+        mv_replay_order_drop(heap, order, next);
+        absorb(heap, block, next);
+    }
+    blocks[block].since = heap->pools[blocks[block].pool].calls;
+    mv_replay_order_add(heap, order, block);
+}
+
+uint32_t mv_replay_segment_new(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t addr,
+                               uint64_t size, uint32_t home)
+{
+    uint32_t row = mv_replay_block_new(heap);
+
+    if (row == MV_NO_ROW)
+        return MV_NO_ROW;
+    heap->blocks[row].addr = addr;
+    heap->blocks[row].size = size;
+    heap->blocks[row].stream = stream;
+    heap->blocks[row].pool = pool;
+    heap->blocks[row].home = home;
+    heap->blocks[row].state = MV_REPLAY_FREE;
+    return row;
+}
+
+/* ---- malloc ------------------------------------------------------------------------------ */
+
+uint64_t mv_replay_segment_size(const mv_alloc_conf *conf, uint64_t rounded)
+{
+    if (rounded <= MV_SMALL_REQUEST)
+        return MV_SMALL_SEGMENT;
+    if (rounded < MV_SHARED_BELOW)
+        return conf->large_segment;
+    return (rounded + MV_SMALL_SEGMENT - 1) / MV_SMALL_SEGMENT * MV_SMALL_SEGMENT;
+}
+
+/* What the block could become: with the unmapped space behind it. */
+static uint64_t reach_of(const mv_replay_heap *heap, uint32_t block)
+{
+    const mv_replay_block *b = &heap->blocks[block];
+    bool grows = b->next != MV_NO_ROW && heap->blocks[b->next].state == MV_REPLAY_UNMAPPED;
+
+    return b->size + (grows ? heap->blocks[b->next].size : 0);
+}
+
+static uint32_t next_of_stream(const mv_replay_heap *heap, uint32_t pool, uint32_t block)
+{
+    uint32_t next = mv_replay_order_next(heap, &heap->pools[pool].free, block);
+
+    if (next == MV_NO_ROW || heap->blocks[next].stream != heap->blocks[block].stream)
+        return MV_NO_ROW;
+    return next;
+}
+
+/* Of several expandable blocks that fit, the one whose growing would waste least; without
+ * expandable_segments, the first that is none. */
+static uint32_t prefer(mv_replay_heap *heap, uint32_t pool, uint32_t block)
+{
+    uint32_t next;
+
+    if (heap->conf.rules.expandable) {
+        while (heap->blocks[block].expandable &&
+               (next = next_of_stream(heap, pool, block)) != MV_NO_ROW &&
+               reach_of(heap, next) < reach_of(heap, block)) {
+            heap->work++;
+            block = next;
+        }
+        return block;
+    }
+    do {
+        heap->work++;
+        block = next_of_stream(heap, pool, block);
+    } while (block != MV_NO_ROW && heap->blocks[block].expandable);
+    return block;
+}
+
+uint32_t mv_replay_search(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t rounded)
+{
+    uint64_t max_split = heap->conf.rules.max_split, slack = heap->conf.max_non_split_rounding;
+    uint32_t block;
+
+    if (mv_replay_collects(heap))
+        heap->pools[pool].calls++;
+    block = mv_replay_order_at(heap, &heap->pools[pool].free,
+                               (mv_replay_key){.stream = stream, .size = rounded});
+    if (block == MV_NO_ROW || heap->blocks[block].stream != stream)
+        return MV_NO_ROW;
+    if (heap->blocks[block].expandable)
+        block = prefer(heap, pool, block);
+    if (block == MV_NO_ROW)
+        return MV_NO_ROW;
+    if (rounded < max_split && heap->blocks[block].size >= max_split)
+        return MV_NO_ROW;
+    if (rounded >= max_split && heap->blocks[block].size - rounded >= slack)
+        return MV_NO_ROW;
+    return block;
+}
+
+static uint32_t add_segment(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t rounded)
+{
+    uint64_t size = mv_replay_segment_size(&heap->conf, rounded);
+    mv_driver_place place = mv_replay_driver_alloc(&heap->driver, size);
+
+    heap->out_of_memory = heap->out_of_memory || heap->driver.out_of_memory;
+    if (place.addr == 0)
+        return MV_NO_ROW;
+    mv_replay_note_effect(heap, MV_ACTION_SEGMENT_ALLOC, place.addr, size);
+    return mv_replay_segment_new(heap, pool, stream, place.addr, size, place.home);
+}
+
+uint32_t mv_replay_grow(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t rounded)
+{
+    uint64_t size = mv_replay_segment_size(&heap->conf, rounded);
+
+    if (heap->limit != UINT64_MAX &&
+        (heap->now.reserved > heap->limit || size > heap->limit - heap->now.reserved))
+        return MV_NO_ROW;
+    if (heap->conf.rules.expandable)
+        return mv_replay_expand(heap, pool, stream, rounded);
+    return add_segment(heap, pool, stream, rounded);
+}
+
+void mv_replay_take(mv_replay_heap *heap, uint32_t block)
+{
+    mv_replay_order_drop(heap, order_of(heap, block), block);
+}
+
+void mv_replay_hand_out(mv_replay_heap *heap, uint32_t block, uint64_t bytes, uint64_t rounded)
+{
+    bool splits = heap->pools[heap->blocks[block].pool].is_small || heap->conf.rules.expandable;
+    uint64_t rest = heap->blocks[block].size - rounded;
+
+    if (mv_should_split(&heap->conf.rules, rounded, rest, splits)) {
+        uint32_t upper = mv_replay_block_cut(heap, block, rounded);
+        if (upper == MV_NO_ROW)
+            return;
+        heap->blocks[upper].since = heap->pools[heap->blocks[upper].pool].calls;
+        mv_replay_order_add(heap, order_of(heap, upper), upper);
+    }
+    heap->blocks[block].state = MV_REPLAY_USED;
+    heap->blocks[block].requested = bytes;
+    heap->now.allocated += heap->blocks[block].size;
+    heap->now.active += heap->blocks[block].size;
+    heap->now.requested += bytes;
+    mv_replay_raise_peaks(heap);
+}
+
+static void give_back_plan(mv_replay_heap *heap)
+{
+    for (uint32_t i = 0; i < heap->plan.count; i++)
+        mv_replay_give_back(heap, heap->plan.row[i]);
+}
+
+/* What is tried before the device is asked: garbage collection, until enough was given back. */
+static void collect(mv_replay_heap *heap)
+{
+    double threshold = heap->conf.gc_threshold * (double)heap->limit;
+    uint64_t keep = threshold < (double)UINT64_MAX ? (uint64_t)threshold : UINT64_MAX;
+    uint64_t before = heap->now.reserved, target;
+
+    if (before <= keep)
+        return;
+    target = before - keep;
+    while (before - heap->now.reserved < target && mv_replay_plan_collection(heap))
+        give_back_plan(heap);
+}
+
+static void complete_all(mv_replay_heap *heap)
+{
+    while (heap->pending_first != MV_NO_ROW)
+        mv_replay_complete_free(heap, heap->pending_first);
+}
+
+void mv_replay_empty_cache(mv_replay_heap *heap)
+{
+    complete_all(heap);
+    mv_replay_plan_cached(heap);
+    give_back_plan(heap);
+}
+
+/* The order in which PyTorch tries: the device, the large cached blocks, then all of them. */
+static uint32_t obtain(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t rounded,
+                       bool capturing)
+{
+    uint32_t block;
+    bool enough;
+
+    if (mv_replay_collects(heap))
+        collect(heap);
+    block = mv_replay_grow(heap, pool, stream, rounded);
+    if (block != MV_NO_ROW || heap->out_of_memory)
+        return block;
+    enough = mv_replay_plan_available(heap, pool, stream, rounded);
+    give_back_plan(heap);
+    if (enough)
+        block = mv_replay_grow(heap, pool, stream, rounded);
+    if (block == MV_NO_ROW && !capturing) {
+        mv_replay_empty_cache(heap);
+        block = mv_replay_grow(heap, pool, stream, rounded);
+    }
+    if (block != MV_NO_ROW)
+        heap->counts.retries++;
+    return block;
+}
+
+uint32_t mv_replay_malloc(mv_replay_heap *heap, uint64_t bytes, uint64_t stream, uint32_t pool_id,
+                          bool capturing)
+{
+    uint64_t rounded = mv_round_request(&heap->conf.rules, bytes);
+    uint32_t pool = mv_replay_pool_of(pool_id, rounded), block;
+
+    block = mv_replay_search(heap, pool, stream, rounded);
+    if (block != MV_NO_ROW)
+        mv_replay_take(heap, block);
+    else
+        block = obtain(heap, pool, stream, rounded, capturing);
+    if (block == MV_NO_ROW) {
+        heap->counts.ooms++;
+        return MV_NO_ROW;
+    }
+    mv_replay_hand_out(heap, block, bytes, rounded);
+    return block;
+}
+
+/* ---- free -------------------------------------------------------------------------------- */
+
+void mv_replay_request_free(mv_replay_heap *heap, uint32_t block)
+{
+    mv_replay_block *b = &heap->blocks[block];
+
+    heap->now.allocated -= b->size;
+    b->state = MV_REPLAY_PENDING;
+    b->left = heap->pending_last;
+    b->right = MV_NO_ROW;
+    if (heap->pending_last != MV_NO_ROW)
+        heap->blocks[heap->pending_last].right = block;
+    else
+        heap->pending_first = block;
+    heap->pending_last = block;
+}
+
+void mv_replay_complete_free(mv_replay_heap *heap, uint32_t block)
+{
+    mv_replay_block *b = &heap->blocks[block];
+
+    if (b->left != MV_NO_ROW)
+        heap->blocks[b->left].right = b->right;
+    else
+        heap->pending_first = b->right;
+    if (b->right != MV_NO_ROW)
+        heap->blocks[b->right].left = b->left;
+    else
+        heap->pending_last = b->left;
+    b->left = b->right = MV_NO_ROW;
+    heap->now.active -= b->size;
+    heap->now.requested -= b->requested;
+    b->state = MV_REPLAY_FREE;
+    mv_replay_block_settle(heap, block);
+}

@@ -1,0 +1,134 @@
+#include "analyze/replay/replay_heap.h"
+
+/* A treap over block rows: priorities are hashes of the row numbers, so no file can unbalance it.
+ */
+static uint32_t priority(uint32_t row)
+{
+    row ^= row >> 16;
+    row *= 0x7feb352du;
+    row ^= row >> 15;
+    row *= 0x846ca68bu;
+    return row ^ (row >> 16);
+}
+
+static mv_replay_key key_of(const mv_replay_block *blocks, uint32_t row)
+{
+    return (mv_replay_key){blocks[row].stream, blocks[row].size, blocks[row].addr, row};
+}
+
+static bool is_less(const mv_replay_order *order, mv_replay_key a, mv_replay_key b)
+{
+    if (a.stream != b.stream)
+        return a.stream < b.stream;
+    if (!order->by_addr && a.size != b.size)
+        return a.size < b.size;
+    return a.addr != b.addr ? a.addr < b.addr : a.row < b.row;
+}
+
+void mv_replay_order_add(mv_replay_heap *heap, mv_replay_order *order, uint32_t block)
+{
+    mv_replay_block *blocks = heap->blocks;
+    mv_replay_key key = key_of(blocks, block);
+    uint32_t *link = &order->root, *low, *high, rest;
+
+    while (*link != MV_NO_ROW && priority(*link) >= priority(block))
+        link =
+            is_less(order, key, key_of(blocks, *link)) ? &blocks[*link].left : &blocks[*link].right;
+    rest = *link;
+    *link = block;
+    low = &blocks[block].left;
+    high = &blocks[block].right;
+    while (rest != MV_NO_ROW) {
+        if (is_less(order, key_of(blocks, rest), key)) {
+            *low = rest;
+            low = &blocks[rest].right;
+            rest = *low;
+        } else {
+            *high = rest;
+            high = &blocks[rest].left;
+            rest = *high;
+        }
+    }
+    *low = *high = MV_NO_ROW;
+}
+
+void mv_replay_order_drop(mv_replay_heap *heap, mv_replay_order *order, uint32_t block)
+{
+    mv_replay_block *blocks = heap->blocks;
+    mv_replay_key key = key_of(blocks, block);
+    uint32_t *link = &order->root, low, high;
+
+    while (*link != block) {
+        if (*link == MV_NO_ROW)
+            return;
+        link =
+            is_less(order, key, key_of(blocks, *link)) ? &blocks[*link].left : &blocks[*link].right;
+    }
+    low = blocks[block].left;
+    high = blocks[block].right;
+    while (low != MV_NO_ROW && high != MV_NO_ROW) {
+        if (priority(low) >= priority(high)) {
+            *link = low;
+            link = &blocks[low].right;
+            low = *link;
+        } else {
+            *link = high;
+            link = &blocks[high].left;
+            high = *link;
+        }
+    }
+    *link = low != MV_NO_ROW ? low : high;
+    blocks[block].left = blocks[block].right = MV_NO_ROW;
+}
+
+uint32_t mv_replay_order_at(const mv_replay_heap *heap, const mv_replay_order *order,
+                            mv_replay_key key)
+{
+    uint32_t row = order->root, found = MV_NO_ROW;
+
+    while (row != MV_NO_ROW) {
+        if (is_less(order, key_of(heap->blocks, row), key)) {
+            row = heap->blocks[row].right;
+        } else {
+            found = row;
+            row = heap->blocks[row].left;
+        }
+    }
+    return found;
+}
+
+uint32_t mv_replay_order_before(const mv_replay_heap *heap, const mv_replay_order *order,
+                                mv_replay_key key)
+{
+    uint32_t row = order->root, found = MV_NO_ROW;
+
+    while (row != MV_NO_ROW) {
+        if (is_less(order, key_of(heap->blocks, row), key)) {
+            found = row;
+            row = heap->blocks[row].right;
+        } else {
+            row = heap->blocks[row].left;
+        }
+    }
+    return found;
+}
+
+uint32_t mv_replay_order_first(const mv_replay_heap *heap, const mv_replay_order *order)
+{
+    return mv_replay_order_at(heap, order, (mv_replay_key){0});
+}
+
+uint32_t mv_replay_order_next(const mv_replay_heap *heap, const mv_replay_order *order,
+                              uint32_t block)
+{
+    mv_replay_key key = key_of(heap->blocks, block);
+
+    key.row++;
+    return mv_replay_order_at(heap, order, key);
+}
+
+uint32_t mv_replay_order_prev(const mv_replay_heap *heap, const mv_replay_order *order,
+                              uint32_t block)
+{
+    return mv_replay_order_before(heap, order, key_of(heap->blocks, block));
+}

@@ -1,0 +1,169 @@
+#include "analyze/replay/replay_heap.h"
+
+static void plan_add(mv_replay_heap *heap, uint32_t block)
+{
+    mv_replay_plan *plan = &heap->plan;
+
+    if (plan->count == plan->capacity) {
+        uint32_t capacity = plan->capacity ? 2 * plan->capacity : 64;
+        uint32_t *grown =
+            capacity > plan->capacity
+                ? mv_arena_grow(heap->arena, plan->row, (uint64_t)capacity * sizeof *grown)
+                : NULL;
+        if (!grown) {
+            heap->out_of_memory = true;
+            return;
+        }
+        plan->row = grown;
+        plan->capacity = capacity;
+    }
+    plan->row[plan->count++] = block;
+}
+
+static bool is_split(const mv_replay_block *block)
+{
+    return block->prev != MV_NO_ROW || block->next != MV_NO_ROW;
+}
+
+/* release_blocks(): whole segments first, then the free pages of expandable ones. */
+static void plan_pool(mv_replay_heap *heap, uint32_t pool)
+{
+    const mv_replay_order *order = &heap->pools[pool].free;
+
+    for (int pages = 0; pages < 2; pages++)
+        for (uint32_t row = mv_replay_order_first(heap, order); row != MV_NO_ROW;
+             row = mv_replay_order_next(heap, order, row)) {
+            const mv_replay_block *b = &heap->blocks[row];
+            heap->work++;
+            if (pages ? b->expandable : !b->expandable && !is_split(b))
+                plan_add(heap, row);
+        }
+}
+
+void mv_replay_plan_cached(mv_replay_heap *heap)
+{
+    heap->plan.count = 0;
+    plan_pool(heap, 1);
+    plan_pool(heap, 0);
+    for (uint32_t i = 2; i < heap->pool_count; i++)
+        if (heap->pools[i].may_release)
+            plan_pool(heap, i);
+}
+
+bool mv_replay_plan_available(mv_replay_heap *heap, uint32_t pool, uint64_t stream,
+                              uint64_t rounded)
+{
+    const mv_replay_order *order = &heap->pools[pool].free;
+    uint64_t max_split = heap->conf.rules.max_split, freed = 0;
+    uint64_t want = rounded > max_split ? rounded : max_split;
+    mv_replay_key key = {.stream = stream, .size = want};
+    uint32_t row;
+
+    heap->plan.count = 0;
+    if (max_split == UINT64_MAX)
+        return false;
+    row = mv_replay_order_at(heap, order, key);
+    if (row != MV_NO_ROW && heap->blocks[row].stream == stream && !heap->blocks[row].expandable) {
+        plan_add(heap, row);
+        return true;
+    }
+    for (row = mv_replay_order_before(heap, order, key);
+         row != MV_NO_ROW && freed < want && heap->blocks[row].size >= max_split &&
+         heap->blocks[row].stream == stream;
+         row = mv_replay_order_prev(heap, order, row)) {
+        heap->work++;
+        if (heap->blocks[row].expandable)
+            continue;
+        plan_add(heap, row);
+        freed += heap->blocks[row].size;
+    }
+    return freed >= want;
+}
+
+/* One pass: every whole segment of the default large pool that is at least as old as the average.*/
+bool mv_replay_plan_collection(mv_replay_heap *heap)
+{
+    const mv_replay_pool *pool = &heap->pools[1];
+    uint64_t ages = 0, count = 0;
+    double average;
+
+    heap->plan.count = 0;
+    for (uint32_t row = mv_replay_order_first(heap, &pool->free); row != MV_NO_ROW;
+         row = mv_replay_order_next(heap, &pool->free, row)) {
+        heap->work++;
+        if (is_split(&heap->blocks[row]))
+            continue;
+        ages += pool->calls - heap->blocks[row].since;
+        count++;
+    }
+    average = count ? (double)ages / (double)count : 0;
+    for (uint32_t row = count ? mv_replay_order_first(heap, &pool->free) : MV_NO_ROW;
+         row != MV_NO_ROW; row = mv_replay_order_next(heap, &pool->free, row)) {
+        const mv_replay_block *b = &heap->blocks[row];
+        if (!is_split(b) && !b->expandable && (double)(pool->calls - b->since) >= average)
+            plan_add(heap, row);
+    }
+    return heap->plan.count > 0;
+}
+
+/* The whole pages of an expandable block. */
+static void pages_of(const mv_replay_heap *heap, const mv_replay_block *b, uint64_t *low,
+                     uint64_t *high)
+{
+    mv_replay_reservation r = heap->reservations[b->home];
+
+    *low = r.start + (b->addr - r.start + r.page - 1) / r.page * r.page;
+    *high = r.start + (b->addr + b->size - r.start) / r.page * r.page;
+}
+
+mv_replay_effect mv_replay_give_back_effect(const mv_replay_heap *heap, uint32_t block)
+{
+    const mv_replay_block *b = &heap->blocks[block];
+    uint64_t low, high;
+
+    if (!b->expandable)
+        return (mv_replay_effect){b->addr, b->size, MV_ACTION_SEGMENT_FREE};
+    pages_of(heap, b, &low, &high);
+    return (mv_replay_effect){low, high > low ? high - low : 0, MV_ACTION_SEGMENT_UNMAP};
+}
+
+static void unmap(mv_replay_heap *heap, uint32_t block, uint64_t low, uint64_t size)
+{
+    uint64_t front = low - heap->blocks[block].addr;
+
+    if (front > 0) {
+        uint32_t lower = block;
+        block = mv_replay_block_cut(heap, lower, front);
+        mv_replay_order_add(heap, &heap->pools[heap->blocks[lower].pool].free, lower);
+    }
+    if (block != MV_NO_ROW && heap->blocks[block].size > size) {
+        uint32_t upper = mv_replay_block_cut(heap, block, size);
+        if (upper != MV_NO_ROW)
+            mv_replay_order_add(heap, &heap->pools[heap->blocks[upper].pool].free, upper);
+    }
+    if (heap->out_of_memory)
+        return;
+    heap->blocks[block].state = MV_REPLAY_UNMAPPED;
+    mv_replay_block_settle(heap, block);
+}
+
+void mv_replay_give_back(mv_replay_heap *heap, uint32_t block)
+{
+    mv_replay_effect effect = mv_replay_give_back_effect(heap, block);
+    mv_replay_block *b = &heap->blocks[block];
+
+    if (effect.size == 0)
+        return;
+    mv_replay_take(heap, block);
+    mv_replay_note_effect(heap, (mv_action)effect.action, effect.addr, effect.size);
+    if (b->expandable) {
+        unmap(heap, block, effect.addr, effect.size);
+        return;
+    }
+    mv_replay_driver_free(&heap->driver, b->addr, b->size, b->home);
+    if (b->prev != MV_NO_ROW)
+        heap->blocks[b->prev].next = MV_NO_ROW;
+    if (b->next != MV_NO_ROW)
+        heap->blocks[b->next].prev = MV_NO_ROW;
+    mv_replay_block_drop(heap, block);
+}

@@ -1,0 +1,207 @@
+#include "analyze/replay/replay_script.h"
+
+uint32_t mv_replay_pool_id(const mv_replay_script *script, uint32_t alloc_row)
+{
+    const mv_segment_lives *s = &script->lives->segments;
+    uint32_t segment =
+        alloc_row == MV_NO_ROW ? MV_NO_ROW : script->lives->allocs.segment[alloc_row];
+    uint32_t pool = segment == MV_NO_ROW ? 0 : s->pool[segment].row;
+
+    return pool < script->trace->pools.count ? pool : 0;
+}
+
+uint64_t mv_replay_stream(const mv_replay_script *script, mv_stream_id stream)
+{
+    return stream.row < script->trace->streams.count ? script->trace->streams.value[stream.row] : 0;
+}
+
+/* Whether a segment and the alloc that needed it ever share a call. */
+static bool calls_tell(const mv_events *ev)
+{
+    for (uint32_t i = 1; i < ev->count; i++)
+        if (ev->action[i] == MV_ACTION_ALLOC && ev->call[i] != MV_NO_CALL &&
+            mv_is_segment_action(ev->action[i - 1]) && ev->call[i] == ev->call[i - 1])
+            return true;
+    return false;
+}
+
+static uint64_t highest_reserved(const mv_lives *lives, uint64_t *before)
+{
+    const mv_segment_lives *s = &lives->segments;
+    uint64_t now = 0, most;
+
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->birth[i] == MV_BEFORE)
+            now += s->size[i];
+    *before = most = now;
+    for (uint32_t i = 0; i < lives->events.count; i++) {
+        if (!mv_is_segment_action(lives->events.action[i]))
+            continue;
+        now += mv_is_release_action(lives->events.action[i]) ? -lives->events.size[i]
+                                                             : lives->events.size[i];
+        most = (int64_t)now > (int64_t)most ? now : most;
+    }
+    return most;
+}
+
+/* Who made the releases [first, end) of a group that ends with `next`, the event behind it. */
+static bool was_asked_for(const mv_replay_script *s, uint32_t release, uint32_t end, uint32_t next,
+                          uint64_t reserved, uint64_t most)
+{
+    const mv_events *ev = s->ev;
+
+    if (next == ev->count ||
+        (ev->action[next] != MV_ACTION_ALLOC && ev->action[next] != MV_ACTION_OOM))
+        return true;
+    if (s->calls_tell && ev->call[next] != MV_NO_CALL)
+        return ev->call[release] != ev->call[next];
+    if (ev->action[next] == MV_ACTION_OOM)
+        return false;
+    /* without calls: a request that would have fitted did not release anything */
+    return end == next || (s->conf.gc_threshold <= 0 && reserved + ev->size[end] <= most);
+}
+
+static bool add_empty(mv_arena *arena, mv_replay_script *s, uint32_t *capacity, uint32_t first,
+                      uint32_t end)
+{
+    if (s->empty_count > 0 && s->empty_end[s->empty_count - 1] == first) {
+        s->empty_end[s->empty_count - 1] = end;
+        return true;
+    }
+    if (s->empty_count == *capacity) {
+        uint32_t wanted = *capacity ? 2 * *capacity : 64;
+        uint32_t *a = mv_arena_grow(arena, s->empty_first, (uint64_t)wanted * sizeof *a), *b;
+        if (!a)
+            return false;
+        s->empty_first = a;
+        b = mv_arena_grow(arena, s->empty_end, (uint64_t)wanted * sizeof *b);
+        if (!b)
+            return false;
+        s->empty_end = b;
+        *capacity = wanted;
+    }
+    s->empty_first[s->empty_count] = first;
+    s->empty_end[s->empty_count++] = end;
+    return true;
+}
+
+/* A private pool gives memory back from its first recorded release on: its user was done. */
+static void note_private_release(mv_replay_script *s, uint32_t event)
+{
+    uint32_t row = s->lives->alloc_of[event];
+    uint32_t pool = row < s->lives->segments.count ? s->lives->segments.pool[row].row : 0;
+
+    if (pool < s->trace->pools.count && event < s->release_from[pool])
+        s->release_from[pool] = event;
+}
+
+/* A request that had to release memory, or failed, did not fit: the limit lies below. The largest
+ * that is sure is what has been reserved at some time. */
+static void note_refusal(mv_replay_script *s, uint64_t reserved, uint64_t size, uint64_t most)
+{
+    if (s->conf.gc_threshold > 0 || reserved + size <= most)
+        return;
+    s->limit = most;
+}
+
+typedef struct {
+    mv_arena *arena;
+    mv_replay_script *script;
+    uint64_t reserved, most;
+    uint32_t capacity;
+} reading;
+
+/* The group of segment events [first, next); next is no segment event, or the end. */
+static bool read_group(reading *r, uint32_t first, uint32_t next)
+{
+    mv_replay_script *s = r->script;
+    const mv_events *ev = s->ev;
+    uint32_t releases_end = first;
+
+    while (releases_end < next && mv_is_release_action(ev->action[releases_end]))
+        releases_end++;
+    for (uint32_t i = first; i < releases_end; i++) {
+        note_private_release(s, i);
+        if (was_asked_for(s, i, releases_end, next, r->reserved, r->most)) {
+            if (!add_empty(r->arena, s, &r->capacity, i, i + 1))
+                return false;
+        } else if (releases_end < next) {
+            note_refusal(s, r->reserved, ev->size[releases_end], r->most);
+        }
+        r->reserved -= ev->size[i];
+    }
+    for (uint32_t i = releases_end; i < next; i++)
+        r->reserved += mv_is_release_action(ev->action[i]) ? -ev->size[i] : ev->size[i];
+    return true;
+}
+
+static void read_oom(reading *r, uint32_t event)
+{
+    mv_replay_script *s = r->script;
+    uint64_t free_bytes = s->ev->addr[event], size = s->ev->size[event];
+    uint64_t segment = mv_replay_segment_size(&s->conf, size);
+
+    /* The device itself was full: then what it had left counts too. */
+    if (free_bytes != MV_NO_BYTES && free_bytes < segment && size < MV_MOST_REQUEST) {
+        if (s->limit > r->reserved + free_bytes)
+            s->limit = r->reserved + free_bytes > r->most ? r->reserved + free_bytes : r->most;
+        return;
+    }
+    note_refusal(s, r->reserved, segment, r->most);
+}
+
+static bool read_events(reading *r)
+{
+    const mv_events *ev = r->script->ev;
+    uint32_t first;
+
+    for (uint32_t i = 0; i < ev->count; i++) {
+        if (ev->action[i] == MV_ACTION_OOM)
+            read_oom(r, i);
+        if (!mv_is_segment_action(ev->action[i]))
+            continue;
+        first = i;
+        while (i < ev->count && mv_is_segment_action(ev->action[i]))
+            i++;
+        if (!read_group(r, first, i))
+            return false;
+        i--;
+    }
+    return true;
+}
+
+static bool list_segments(mv_arena *arena, mv_replay_script *s)
+{
+    uint32_t total = 0;
+
+    for (uint32_t i = 0; i < s->ev->count; i++)
+        total += s->ev->action[i] == MV_ACTION_SEGMENT_ALLOC;
+    s->segments = mv_push_array(arena, mv_driver_record, total);
+    for (uint32_t i = 0; s->segments && i < s->ev->count; i++)
+        if (s->ev->action[i] == MV_ACTION_SEGMENT_ALLOC)
+            s->segments[s->segment_count++] = (mv_driver_record){s->ev->addr[i], s->ev->size[i]};
+    return s->segments != NULL;
+}
+
+mv_code mv_replay_script_make(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                              mv_replay_script *out, mv_err *err)
+{
+    uint64_t pools = trace->pools.count ? trace->pools.count : 1;
+    reading r = {.arena = arena, .script = out};
+
+    *out = (mv_replay_script){.trace = trace,
+                              .lives = lives,
+                              .ev = &lives->events,
+                              .conf = mv_alloc_conf_of(trace),
+                              .release_from = mv_push_array(arena, uint32_t, pools),
+                              .limit = UINT64_MAX};
+    if (!out->release_from)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    for (uint64_t i = 0; i < pools; i++)
+        out->release_from[i] = i == 0 ? 0 : MV_NEVER;
+    out->calls_tell = calls_tell(out->ev);
+    r.most = highest_reserved(lives, &r.reserved);
+    if (!read_events(&r) || !list_segments(arena, out))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    return MV_OK;
+}

@@ -1,0 +1,203 @@
+#include <stdlib.h>
+
+#include "analyze/lives/alive.h"
+#include "analyze/replay/replay_script.h"
+
+typedef struct {
+    const mv_replay_script *script;
+    mv_replay_heap *heap;
+    uint32_t *block_of;
+    uint32_t alloc; /* next preexisting row */
+} starting;
+
+static uint32_t pool_of_segment(const mv_replay_script *script, uint32_t segment)
+{
+    const mv_segment_lives *s = &script->lives->segments;
+    uint32_t id = s->pool[segment].row;
+
+    return 2 * (id < script->trace->pools.count ? id : 0) + (s->kind[segment] != MV_SEGMENT_SMALL);
+}
+
+/* A preexisting allocation at the start of `block`, which does not stand in its pool. */
+static void occupy(starting *st, uint32_t block, uint32_t row)
+{
+    const mv_alloc_lives *a = &st->script->lives->allocs;
+    mv_replay_heap *heap = st->heap;
+
+    heap->blocks[block].state = MV_REPLAY_USED;
+    heap->blocks[block].requested = a->requested[row];
+    heap->now.allocated += heap->blocks[block].size;
+    heap->now.active += heap->blocks[block].size;
+    heap->now.requested += a->requested[row];
+    st->block_of[row] = block;
+    if (mv_alloc_was_pending(st->script->lives, row))
+        mv_replay_request_free(heap, block);
+}
+
+/* Cuts a free block that does not stand in its pool into the allocations that lie in it. */
+static void fill_segment(starting *st, uint32_t block)
+{
+    const mv_alloc_lives *a = &st->script->lives->allocs;
+    mv_replay_heap *heap = st->heap;
+    uint64_t end = heap->blocks[block].addr + heap->blocks[block].size;
+
+    for (; st->alloc < st->script->lives->allocs.preexisting && block != MV_NO_ROW; st->alloc++) {
+        uint64_t at = a->addr[st->alloc], low = heap->blocks[block].addr,
+                 size = a->block[st->alloc];
+        if (at >= end)
+            break;
+        if (at < low || size == 0 || size > end - at)
+            continue; /* overlaps another, or lies outside: left out */
+        if (at > low) {
+            uint32_t rest = mv_replay_block_cut(heap, block, at - low);
+            mv_replay_order_add(heap, &heap->pools[heap->blocks[block].pool].free, block);
+            block = rest;
+        }
+        if (block != MV_NO_ROW) {
+            uint32_t rest = size < end - at ? mv_replay_block_cut(heap, block, size) : MV_NO_ROW;
+            occupy(st, block, st->alloc);
+            block = rest;
+        }
+    }
+    if (block != MV_NO_ROW)
+        mv_replay_block_settle(heap, block);
+}
+
+/* The lowest address that the run's address space ever shows: there it starts, as far as known. */
+static uint64_t space_start(mv_replay_heap *heap, const mv_replay_script *script, uint32_t segment)
+{
+    const mv_segment_lives *s = &script->lives->segments;
+    uint64_t start = s->addr[segment];
+
+    heap->work += s->count;
+    if (mv_replay_is_endless(heap))
+        return start;
+
+    for (uint32_t i = 0; i < s->count; i++)
+        if (s->is_expandable[i] && s->stream[i].row == s->stream[segment].row &&
+            pool_of_segment(script, i) == pool_of_segment(script, segment) && s->addr[i] < start &&
+            s->addr[segment] - s->addr[i] < MV_RESERVATION)
+            start = s->addr[i];
+    return start;
+}
+
+/* Maps a range of an expandable segment: the free block, which does not stand in its pool. */
+static uint32_t open_range(starting *st, uint32_t segment, uint64_t size)
+{
+    const mv_segment_lives *s = &st->script->lives->segments;
+    mv_replay_heap *heap = st->heap;
+    uint32_t pool = pool_of_segment(st->script, segment), space = MV_NO_ROW;
+    mv_replay_key key = {.stream = mv_replay_stream(st->script, s->stream[segment]),
+                         .addr = s->addr[segment] + 1};
+
+    space = mv_replay_order_before(heap, &heap->pools[pool].unmapped, key);
+    if (space == MV_NO_ROW || heap->blocks[space].stream != key.stream ||
+        s->addr[segment] - heap->blocks[space].addr >= heap->blocks[space].size)
+        space = mv_replay_reserve(heap, pool, key.stream, space_start(heap, st->script, segment));
+    return mv_replay_map_at(heap, space, s->addr[segment], size);
+}
+
+static uint32_t open_segment(starting *st, uint32_t segment, uint64_t size)
+{
+    const mv_segment_lives *s = &st->script->lives->segments;
+    mv_driver_place place;
+
+    if (size == 0 || s->addr[segment] > UINT64_MAX - size)
+        return MV_NO_ROW;
+    if (s->is_expandable[segment])
+        return open_range(st, segment, size);
+    place = mv_replay_driver_adopt(&st->heap->driver, s->addr[segment], size);
+    mv_replay_note_effect(st->heap, MV_ACTION_SEGMENT_ALLOC, s->addr[segment], size);
+    return mv_replay_segment_new(st->heap, pool_of_segment(st->script, segment),
+                                 mv_replay_stream(st->script, s->stream[segment]), s->addr[segment],
+                                 size, place.home);
+}
+
+typedef struct {
+    uint64_t addr;
+    uint32_t row;
+} place_row;
+
+static int by_addr(const void *a, const void *b)
+{
+    const place_row *x = a, *y = b;
+
+    return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+/* Rows of the segments before the first event, by address. */
+static place_row *segments_before(const mv_replay_script *script, mv_arena *arena, uint32_t *count)
+{
+    const mv_segment_lives *s = &script->lives->segments;
+    place_row *rows = mv_push_array(arena, place_row, s->count);
+
+    *count = 0;
+    for (uint32_t i = 0; rows && i < s->count; i++)
+        if (s->birth[i] == MV_BEFORE)
+            rows[(*count)++] = (place_row){s->addr[i], i};
+    if (rows)
+        qsort(rows, *count, sizeof *rows, by_addr);
+    return rows;
+}
+
+/* Bytes from rows[*at] on that one block may fill: mapped ranges that touch are one. Moves *at to
+ * the last of them. */
+static uint64_t run_of(const mv_replay_script *script, const place_row *rows, uint32_t count,
+                       uint32_t *at)
+{
+    const mv_segment_lives *s = &script->lives->segments;
+    uint32_t first = rows[*at].row;
+    uint64_t size = s->size[first];
+
+    while (*at + 1 < count) {
+        uint32_t next = rows[*at + 1].row;
+        if (!s->is_expandable[first] || !s->is_expandable[next] ||
+            s->addr[next] != s->addr[first] + size || s->stream[next].row != s->stream[first].row ||
+            pool_of_segment(script, next) != pool_of_segment(script, first))
+            break;
+        size += s->size[next];
+        ++*at;
+    }
+    return size;
+}
+
+void mv_replay_start_as_recorded(const mv_replay_script *script, mv_replay_heap *heap,
+                                 uint32_t *block_of)
+{
+    const mv_alloc_lives *a = &script->lives->allocs;
+    starting st = {.script = script, .heap = heap, .block_of = block_of};
+    uint32_t count;
+    place_row *rows = segments_before(script, heap->arena, &count);
+
+    heap->out_of_memory = heap->out_of_memory || !rows;
+    for (uint32_t i = 0; i < count && !heap->out_of_memory; i++) {
+        uint32_t segment = rows[i].row, block;
+        while (st.alloc < a->preexisting && a->addr[st.alloc] < rows[i].addr)
+            st.alloc++; /* outside of every segment */
+        block = open_segment(&st, segment, run_of(script, rows, count, &i));
+        if (block != MV_NO_ROW)
+            fill_segment(&st, block);
+    }
+    mv_replay_raise_peaks(heap);
+    heap->effect_count = 0;
+    heap->counts = (mv_replay_counts){0};
+}
+
+void mv_replay_start_anew(const mv_replay_script *script, mv_replay_heap *heap, uint32_t *block_of)
+{
+    const mv_alloc_lives *a = &script->lives->allocs;
+    const mv_segment_lives *s = &script->lives->segments;
+
+    for (uint32_t i = 0; i < a->preexisting && !heap->out_of_memory; i++) {
+        uint32_t segment = a->segment[i];
+        mv_stream_id stream = segment == MV_NO_ROW ? (mv_stream_id){0} : s->stream[segment];
+        if (a->requested[i] == 0)
+            continue;
+        block_of[i] = mv_replay_malloc(heap, a->requested[i], mv_replay_stream(script, stream),
+                                       mv_replay_pool_id(script, i), true);
+        if (block_of[i] != MV_NO_ROW && mv_alloc_was_pending(script->lives, i))
+            mv_replay_request_free(heap, block_of[i]);
+    }
+    heap->effect_count = 0;
+    heap->counts = (mv_replay_counts){0};
+}

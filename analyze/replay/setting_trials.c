@@ -1,0 +1,516 @@
+#include "analyze/replay/setting_trials.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/totals/moment.h"
+#include "base/size.h"
+
+/* A run that deviates from the recorded peak by more is not the same run. */
+#define SAME_PEAK 0.02
+/* A peak of which more was reserved before the trace was not made by the trace. */
+#define PEAK_BEFORE 0.9
+#define FAIR_ERROR  0.03
+/* Savings below this share of the recorded peak are not worth a setting. */
+#define WORTH 0.01
+
+const char *mv_trust_name(mv_trust trust)
+{
+    static const char *const names[] = {
+#define MV_TRUST_NAME(name, text) text,
+        MV_TRUST_LIST(MV_TRUST_NAME)
+#undef MV_TRUST_NAME
+    };
+
+    return names[trust];
+}
+
+const char *mv_limit_source_name(mv_limit_source source)
+{
+    static const char *const names[] = {"none", "given", "refused_requests"};
+
+    return names[source];
+}
+
+/* NULL when memory is out. */
+__attribute__((format(printf, 2, 3))) static const char *say(mv_trials *t, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    int length;
+
+    va_start(arguments, format);
+    length = vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (length >= (int)sizeof text)
+        length = sizeof text - 1;
+    return length < 0 ? NULL : mv_arena_text(t->arena, text, (uint64_t)length);
+}
+
+static mv_code no_memory(mv_err *err)
+{
+    return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "settings that are tried");
+}
+
+/* ---- the recorded run -------------------------------------------------------------------- */
+
+/* The text that the file has, unless the settings that it has too say otherwise. */
+static const char *recorded_text(mv_trials *t)
+{
+    const char *text = mv_alloc_conf_text(t->trace);
+    mv_alloc_conf conf;
+    char buffer[512];
+
+    if (mv_alloc_conf_parse(text, &conf, buffer, sizeof buffer) &&
+        mv_alloc_conf_same(&conf, &t->recorded))
+        return text;
+    mv_alloc_conf_print(&t->recorded, buffer, sizeof buffer);
+    return say(t, "%s", buffer);
+}
+
+static mv_code find_peaks(mv_trials *t, mv_err *err)
+{
+    mv_moment_ask ask = {.kind = MV_MOMENT_RESERVED_PEAK, .window = {0, t->end}};
+    mv_moment moment;
+    mv_totals totals;
+
+    if (t->end == t->lives->events.count) {
+        if (mv_totals_find(t->arena, t->trace, t->lives, &totals, err) != MV_OK)
+            return err->code;
+        t->recorded_reserved = totals.peak.bytes.reserved;
+        t->recorded_allocated = totals.peak.bytes.allocated;
+        return MV_OK;
+    }
+    if (mv_moment_find(t->arena, t->lives, ask, &moment, err) != MV_OK)
+        return err->code;
+    t->recorded_reserved = moment.bytes.reserved;
+    ask.kind = MV_MOMENT_PEAK;
+    if (mv_moment_find(t->arena, t->lives, ask, &moment, err) != MV_OK)
+        return err->code;
+    t->recorded_allocated = moment.bytes.allocated;
+    return MV_OK;
+}
+
+static mv_code find_recorded(mv_trials *t, const mv_trials_opts *opts, mv_err *err)
+{
+    mv_code code = find_peaks(t, err);
+
+    if (code == MV_OK)
+        code = mv_replay_script_make(t->arena, t->trace, t->lives, &t->script, err);
+    if (code != MV_OK)
+        return code;
+    t->recorded_conf = recorded_text(t);
+    for (uint32_t i = 0; i < t->end; i++) {
+        uint8_t action = t->lives->events.action[i];
+        t->recorded_segment_allocs +=
+            action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP;
+        t->recorded_ooms += action == MV_ACTION_OOM;
+    }
+    t->limit = opts->capacity ? opts->capacity : t->script.limit;
+    t->limit_source = opts->capacity                  ? MV_LIMIT_GIVEN
+                      : t->script.limit != UINT64_MAX ? MV_LIMIT_REFUSALS
+                                                      : MV_LIMIT_NONE;
+    return t->recorded_conf ? MV_OK : no_memory(err);
+}
+
+/* ---- runs -------------------------------------------------------------------------------- */
+
+static uint64_t limit_under(const mv_trials *t, const mv_alloc_conf *conf)
+{
+    uint64_t limit = t->limit;
+
+    if (t->limit_source == MV_LIMIT_GIVEN && conf->fraction < 1)
+        limit = (uint64_t)((double)limit * conf->fraction);
+    return limit == UINT64_MAX ? 0 : limit;
+}
+
+static mv_code run(const mv_trials *t, const mv_alloc_conf *conf, mv_replay_start_rule start,
+                   const uint8_t *apart, mv_replay_result *out, mv_err *err)
+{
+    mv_replay_opts opts = {.conf = *conf,
+                           .limit = limit_under(t, conf),
+                           .end = t->end,
+                           .start = start,
+                           .apart = apart,
+                           .script = &t->script};
+
+    return mv_replay_run(t->arena, t->trace, t->lives, opts, out, err);
+}
+
+/* The recorded settings once more: known from the verification when it met every event and nothing
+ * limits it. Then, where the trace begins late, from a heap that is laid out anew, within the same
+ * limit. */
+static mv_code find_self(mv_trials *t, mv_err *err)
+{
+    const mv_replay_fidelity *f = &t->fidelity;
+    mv_replay_result anew;
+
+    if (f->gave_up || t->end == 0)
+        return MV_OK;
+    if (f->first_difference == MV_NEVER && t->limit == UINT64_MAX &&
+        t->end == t->lives->events.count)
+        t->self = (mv_replay_result){.peak = f->peak,
+                                     .counts = f->counts,
+                                     .largest = f->largest,
+                                     .first_oom = MV_NEVER,
+                                     .spare = MV_NO_BYTES};
+    else if (run(t, &t->recorded, MV_START_BY_SETTINGS, NULL, &t->self, err) != MV_OK)
+        return err->code;
+    if (t->lives->allocs.preexisting == 0)
+        return MV_OK;
+    if (run(t, &t->recorded, MV_START_ANEW, NULL, &anew, err) != MV_OK)
+        return err->code;
+    t->start_error = anew.peak.reserved > t->self.peak.reserved
+                         ? anew.peak.reserved - t->self.peak.reserved
+                         : t->self.peak.reserved - anew.peak.reserved;
+    return MV_OK;
+}
+
+/* ---- trust ------------------------------------------------------------------------------- */
+
+static uint64_t bytes_before(const mv_lives *lives)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < lives->allocs.preexisting; i++)
+        bytes += lives->allocs.block[i];
+    return bytes;
+}
+
+static uint64_t reserved_before(const mv_lives *lives)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < lives->segments.count; i++)
+        bytes += lives->segments.birth[i] == MV_BEFORE ? lives->segments.size[i] : 0;
+    return bytes;
+}
+
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : 0;
+}
+
+/* By how much the replay of the recorded settings misses the recorded peak. */
+static uint64_t miss(const mv_trials *t)
+{
+    uint64_t was = t->recorded_reserved, is = t->self.peak.reserved;
+
+    return is > was ? is - was : was - is;
+}
+
+/* A trace that begins on a heap in use. Memory that was reserved, and had been given back to the
+ * cache, before the trace was reserved for reasons that no replay sees. */
+static const char *trust_late(mv_trials *t)
+{
+    char text[MV_SIZE_TEXT], more[MV_SIZE_TEXT];
+    uint64_t used = bytes_before(t->lives), held = reserved_before(t->lives);
+    uint64_t peak = t->recorded_reserved;
+
+    if (share(held, peak) > PEAK_BEFORE && share(held - used, peak) > 1 - PEAK_BEFORE) {
+        t->trust = MV_TRUST_LOW;
+        return say(t,
+                   "%s of the %s reserved at the peak were taken before the trace begins, so what "
+                   "made the peak is not in it",
+                   mv_size_text(text, held), mv_size_text(more, peak));
+    }
+    t->trust = share(t->start_error, peak) > FAIR_ERROR ? MV_TRUST_FAIR : MV_TRUST_HIGH;
+    return say(t,
+               "all is predicted, but %s were allocated before the trace begins: where "
+               "expandable_segments changes they are laid out anew, which is off by %s%s",
+               mv_size_text(text, used), t->start_error ? "some " : "",
+               mv_size_text(more, t->start_error));
+}
+
+static const char *too_little_is_met(mv_trials *t, double met, double segments)
+{
+    t->trust = MV_TRUST_LOW;
+    return say(t,
+               "the replay does not match the recording: it predicts only %.1f%% of the "
+               "addresses and %.1f%% of the segment events",
+               100 * met, 100 * segments);
+}
+
+/* Where most is predicted. */
+static const char *trust_fully(mv_trials *t)
+{
+    const mv_replay_fidelity *f = &t->fidelity;
+    bool strays = share(miss(t), t->recorded_reserved) > SAME_PEAK;
+
+    t->trust = MV_TRUST_FAIR;
+    if (strays && t->recorded.gc_threshold > 0 && t->limit == UINT64_MAX)
+        return "the recorded run collected garbage within a limit that the file does not name; "
+               "--capacity gives it";
+    if (strays && t->limit_source != MV_LIMIT_GIVEN) {
+        t->trust = MV_TRUST_LOW;
+        return "replayed under its own settings the run does not reach its recorded peak";
+    }
+    if (mv_trace_is_captured(t->trace))
+        return "a capture has the sizes of blocks, not of requests: rounding is not known, and "
+               "every stream is taken for the default one";
+    if (f->first_difference != MV_NEVER)
+        return say(t, "event %u is not predicted: %s", f->first_difference, f->why);
+    if (t->lives->history != MV_HISTORY_COMPLETE)
+        return trust_late(t);
+    if (!f->exact)
+        return "the trace contradicts itself in places";
+    t->trust = MV_TRUST_EXACT;
+    return "every recorded event is predicted";
+}
+
+static void judge_trust(mv_trials *t)
+{
+    const mv_replay_fidelity *f = &t->fidelity;
+    double met = f->allocs ? (double)f->allocs_matched / f->allocs : 1;
+    double segments = f->segment_events ? (double)f->segment_matched / f->segment_events : 1;
+
+    if (t->lives->events.count == 0 || f->allocs == 0) {
+        t->trust = MV_TRUST_NONE;
+        t->trust_why = "the trace has no allocations to replay";
+    } else if (f->gave_up || t->self.gave_up) {
+        t->trust = MV_TRUST_LOW;
+        t->trust_why = "the replay would take too long and was left";
+    } else if (met < 0.95 || segments < 0.8) {
+        t->trust_why = too_little_is_met(t, met, segments);
+    } else {
+        t->trust_why = trust_fully(t);
+    }
+}
+
+mv_code mv_trials_open(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                       mv_trials_opts opts, mv_trials *out, mv_err *err)
+{
+    uint32_t count = lives->events.count;
+    mv_code code;
+
+    *out = (mv_trials){.arena = arena,
+                       .trace = trace,
+                       .lives = lives,
+                       .end = opts.end && opts.end < count ? opts.end : count,
+                       .recorded = mv_alloc_conf_of(trace),
+                       .trust_why = ""};
+    code = find_recorded(out, &opts, err);
+    if (code == MV_OK)
+        code = mv_replay_verify(arena, trace, lives, &out->fidelity, err);
+    if (code == MV_OK)
+        code = find_self(out, err);
+    if (code != MV_OK)
+        return code;
+    judge_trust(out);
+    return out->trust_why ? MV_OK : no_memory(err);
+}
+
+/* ---- trials ------------------------------------------------------------------------------ */
+
+static bool fits(const mv_replay_result *result)
+{
+    return result->counts.ooms == 0 && result->avoided_ooms == result->recorded_ooms &&
+           !result->gave_up;
+}
+
+static void judge(const mv_trials *t, mv_trial *trial)
+{
+    trial->saves = (int64_t)(t->recorded_reserved - trial->result.peak.reserved);
+    trial->fits = fits(&trial->result);
+}
+
+/* A max_split_size above every block changes nothing: then the run is that without it. */
+static bool is_like(const mv_alloc_conf *conf, const mv_alloc_conf *other,
+                    const mv_replay_result *result)
+{
+    mv_alloc_conf same = *conf;
+
+    same.rules.max_split = other->rules.max_split;
+    return mv_alloc_conf_same(&same, other) && !conf->rules.expandable && conf->fraction >= 1 &&
+           conf->rules.max_split > result->largest && other->rules.max_split > result->largest;
+}
+
+mv_code mv_trials_try(const mv_trials *trials, const char *conf, mv_trial *out, mv_err *err)
+{
+    mv_alloc_conf parsed;
+    char why[128];
+
+    *out = (mv_trial){.conf = conf};
+    if (!mv_alloc_conf_parse(conf, &parsed, why, sizeof why))
+        return mv_fail(err, MV_RANGE, MV_NO_OFFSET, "%s", why);
+    out->is_recorded = mv_alloc_conf_same(&parsed, &trials->recorded);
+    if ((out->is_recorded && parsed.fraction >= 1) ||
+        is_like(&parsed, &trials->recorded, &trials->self))
+        out->result = trials->self;
+    else if (run(trials, &parsed, MV_START_BY_SETTINGS, NULL, &out->result, err) != MV_OK)
+        return err->code;
+    judge(trials, out);
+    return MV_OK;
+}
+
+mv_code mv_trials_try_line(const mv_trials *trials, const mv_sites *sites, uint32_t group,
+                           mv_trial *out, mv_err *err)
+{
+    const mv_alloc_lives *rows = &trials->lives->allocs;
+    uint8_t *apart = mv_push_array(trials->arena, uint8_t, rows->count);
+
+    if (!apart)
+        return no_memory(err);
+    for (uint32_t i = rows->preexisting; i < rows->count; i++)
+        apart[i] = sites->group[mv_site_of(sites, rows->stack[i])] == group;
+    *out = (mv_trial){.conf = trials->recorded_conf, .is_recorded = true};
+    if (run(trials, &trials->recorded, MV_START_BY_SETTINGS, apart, &out->result, err) != MV_OK)
+        return err->code;
+    judge(trials, out);
+    return MV_OK;
+}
+
+const char *mv_trials_with(mv_trials *trials, const char *key, const char *value)
+{
+    return mv_alloc_conf_change(trials->arena, trials->recorded_conf, key, value);
+}
+
+/* ---- a set of settings ------------------------------------------------------------------- */
+
+/* `value` NULL: the setting left out. Garbage is collected within a limit of the process alone. */
+static const struct {
+    uint32_t bit;
+    const char *key, *value;
+    bool needs_limit;
+} changes[] = {
+    {MV_TRY_EXPANDABLE, "expandable_segments", "True", false},
+    {MV_TRY_EXPANDABLE, "expandable_segments", NULL, false},
+    {MV_TRY_SPLIT_LIMIT, "max_split_size_mb", "64", false},
+    {MV_TRY_SPLIT_LIMIT, "max_split_size_mb", "128", false},
+    {MV_TRY_SPLIT_LIMIT, "max_split_size_mb", "256", false},
+    {MV_TRY_SPLIT_LIMIT, "max_split_size_mb", "512", false},
+    {MV_TRY_NO_LIMIT, "max_split_size_mb", NULL, false},
+    {MV_TRY_ROUNDUP, "roundup_power2_divisions", "4", false},
+    {MV_TRY_ROUNDUP, "roundup_power2_divisions", "8", false},
+    {MV_TRY_ROUNDUP, "roundup_power2_divisions", NULL, false},
+    {MV_TRY_GARBAGE, "garbage_collection_threshold", "0.6", true},
+    {MV_TRY_GARBAGE, "garbage_collection_threshold", "0.8", true},
+    {MV_TRY_GARBAGE, "garbage_collection_threshold", NULL, false},
+};
+
+#define CHANGES (sizeof changes / sizeof *changes)
+
+static bool is_listed(const mv_trial_list *list, const mv_alloc_conf *conf)
+{
+    mv_alloc_conf other;
+    char why[128];
+
+    for (uint32_t i = 0; i < list->count; i++)
+        if (mv_alloc_conf_parse(list->rows[i].conf, &other, why, sizeof why) &&
+            mv_alloc_conf_same(conf, &other))
+            return true;
+    return false;
+}
+
+/* Tries a text unless it comes to what is listed, or to the recorded settings. NULL: memory is
+ * out. */
+static mv_code add(const mv_trials *t, const char *conf, uint32_t change, mv_trial_list *list,
+                   mv_err *err)
+{
+    mv_trial *trial = &list->rows[list->count];
+    mv_alloc_conf parsed;
+    char why[128];
+
+    if (!conf)
+        return no_memory(err);
+    if (!mv_alloc_conf_parse(conf, &parsed, why, sizeof why) ||
+        mv_alloc_conf_same(&parsed, &t->recorded) || is_listed(list, &parsed))
+        return MV_OK;
+    if (mv_trials_try(t, conf, trial, err) != MV_OK)
+        return err->code;
+    trial->change = change;
+    list->count++;
+    return MV_OK;
+}
+
+static int by_order(const void *a, const void *b)
+{
+    return mv_trial_order(a, b);
+}
+
+/* Whether the device itself refused memory, not a limit of the process: within that alone garbage
+ * is collected. */
+static bool is_device_full(const mv_trials *t)
+{
+    const mv_events *ev = &t->lives->events;
+
+    for (uint32_t i = 0; i < t->end; i++)
+        if (ev->action[i] == MV_ACTION_OOM && ev->addr[i] != MV_NO_BYTES &&
+            ev->size[i] < MV_MOST_REQUEST &&
+            ev->addr[i] < mv_replay_segment_size(&t->recorded, ev->size[i]))
+            return t->limit_source != MV_LIMIT_GIVEN;
+    return false;
+}
+
+mv_code mv_trials_try_set(mv_trials *trials, uint32_t set, mv_trial_list *out, mv_err *err)
+{
+    const char *both = "max_split_size_mb:128,garbage_collection_threshold:0.8";
+    bool is_limited = trials->limit != UINT64_MAX && !is_device_full(trials);
+    mv_code code = MV_OK;
+
+    *out = (mv_trial_list){.rows = mv_push_array(trials->arena, mv_trial, 2 * CHANGES + 3)};
+    if (!out->rows)
+        return no_memory(err);
+    for (size_t i = 0; i < CHANGES && code == MV_OK; i++)
+        if ((set & changes[i].bit) && (is_limited || !changes[i].needs_limit))
+            code = add(trials, mv_trials_with(trials, changes[i].key, changes[i].value),
+                       changes[i].bit, out, err);
+    if (code == MV_OK && (set & MV_TRY_DEFAULTS))
+        code = add(trials, "", 0, out, err);
+    /* each by itself, with all else at its default */
+    for (size_t i = 0; i < CHANGES && code == MV_OK && set == MV_TRY_ALL; i++)
+        if (changes[i].value && (is_limited || !changes[i].needs_limit))
+            code = add(trials,
+                       mv_alloc_conf_change(trials->arena, "", changes[i].key, changes[i].value), 0,
+                       out, err);
+    if (code == MV_OK && set == MV_TRY_ALL && is_limited)
+        code = add(trials, both, 0, out, err);
+    if (code == MV_OK && set == MV_TRY_ALL)
+        code = mv_trials_try(trials, trials->recorded_conf, &out->rows[out->count++], err);
+    if (code == MV_OK)
+        qsort(out->rows, out->count, sizeof *out->rows, by_order);
+    return code;
+}
+
+/* ---- what is better, what is worth it ---------------------------------------------------- */
+
+int mv_trial_order(const mv_trial *a, const mv_trial *b)
+{
+    uint64_t of_a = a->result.peak.reserved, of_b = b->result.peak.reserved;
+
+    if (a->fits != b->fits)
+        return a->fits ? -1 : 1;
+    if (!a->fits && a->result.counts.ooms != b->result.counts.ooms)
+        return a->result.counts.ooms < b->result.counts.ooms ? -1 : 1;
+    if (of_a != of_b)
+        return of_a < of_b ? -1 : 1;
+    if (a->result.counts.segment_allocs != b->result.counts.segment_allocs)
+        return a->result.counts.segment_allocs < b->result.counts.segment_allocs ? -1 : 1;
+    if (a->is_recorded != b->is_recorded)
+        return a->is_recorded ? -1 : 1;
+    if ((a->change != 0) != (b->change != 0))
+        return a->change != 0 ? -1 : 1;
+    return strcmp(a->conf, b->conf);
+}
+
+bool mv_trials_is_worth(const mv_trials *trials, const char *conf, int64_t saves)
+{
+    uint64_t error = miss(trials);
+    mv_alloc_conf parsed;
+    char why[128];
+
+    if (conf && mv_alloc_conf_parse(conf, &parsed, why, sizeof why) &&
+        parsed.rules.expandable != trials->recorded.rules.expandable)
+        error += trials->start_error;
+    return saves > 0 && (double)saves >= WORTH * (double)trials->recorded_reserved + (double)error;
+}
+
+bool mv_trials_helps(const mv_trials *trials, const mv_trial *trial)
+{
+    if (!trial->fits)
+        return false;
+    return trials->recorded_ooms > 0 || !fits(&trials->self) ||
+           mv_trials_is_worth(trials, trial->is_recorded ? NULL : trial->conf, trial->saves);
+}

@@ -1,0 +1,139 @@
+/* A setting, tried: what one device of a trace would have reserved under another
+ * PYTORCH_CUDA_ALLOC_CONF, by an exact replay; and how far that can be trusted. Every report that
+ * names a setting asks here, so that no two of them disagree.
+ *
+ *     mv_trials_open(arena, trace, lives, (mv_trials_opts){0}, &trials, err);
+ *     if (mv_trials_can_tell(&trials)) {
+ *         const char *conf = mv_trials_with(&trials, "expandable_segments", "True");
+ *         mv_trials_try(&trials, conf, &trial, err);
+ *         trial.saves, trial.fits, trial.result.first_oom ...
+ *     }
+ *
+ * A text of settings is complete, as --conf and PyTorch take it: what it does not name has its
+ * default. docs/whatif.md explains the replay, the limit and the trust. */
+#ifndef MV_SETTING_TRIALS_H
+#define MV_SETTING_TRIALS_H
+
+#include "analyze/code/sites.h"
+#include "analyze/replay/replay.h"
+#include "analyze/replay/replay_script.h"
+
+/* How far the figures can be trusted. */
+#define MV_TRUST_LIST(X)                                                                    \
+    X(EXACT, "exact") /* complete history, every event predicted, the recorded peak met */  \
+    X(HIGH, "high")   /* every event predicted, but what was before the trace is guessed */ \
+    X(FAIR, "fair")   /* nearly all predicted, or sizes or a limit are not known */         \
+    X(LOW, "low")     /* the recorded run is not reproduced: no advice */                   \
+    X(NONE, "none")   /* no events */
+
+typedef enum {
+#define MV_TRUST_ENUM(name, text) MV_TRUST_##name,
+    MV_TRUST_LIST(MV_TRUST_ENUM)
+#undef MV_TRUST_ENUM
+        MV_TRUST_COUNT
+} mv_trust;
+
+/* Where the limit on reserved bytes comes from. */
+typedef enum {
+    MV_LIMIT_NONE,
+    MV_LIMIT_GIVEN,   /* by the caller */
+    MV_LIMIT_REFUSALS /* the most that the recorded run ever got, since requests were refused */
+} mv_limit_source;
+
+typedef struct {
+    uint64_t capacity; /* bytes of the device or the process; 0: what the trace shows */
+    uint32_t end;      /* events [0, end) are replayed; 0: all */
+} mv_trials_opts;
+
+typedef struct {
+    mv_arena *arena;
+    const mv_trace *trace;
+    const mv_lives *lives;
+    uint32_t end; /* events [0, end) are replayed */
+    mv_replay_script script;
+
+    mv_alloc_conf recorded;
+    const char *recorded_conf; /* complete */
+    /* of the events [0, end), as the trace has them: */
+    uint64_t recorded_reserved, recorded_allocated; /* peaks */
+    uint64_t recorded_segment_allocs;
+    uint32_t recorded_ooms;
+
+    uint64_t limit; /* UINT64_MAX: none */
+    mv_limit_source limit_source;
+
+    mv_replay_fidelity fidelity; /* of the whole trace */
+    mv_replay_result self;       /* under the recorded settings */
+    uint64_t start_error;        /* by how much the peak differs when the heap of before the trace
+                                  * is laid out anew under the recorded settings */
+    mv_trust trust;
+    const char *trust_why; /* one sentence; never NULL */
+} mv_trials;
+
+typedef struct {
+    const char *conf; /* complete */
+    uint32_t
+        change; /* MV_TRY bit of what is changed about the recorded settings; 0: more, or given */
+    bool is_recorded; /* the settings of the trace */
+    mv_replay_result result;
+    int64_t saves; /* bytes of recorded peak reserved memory; below 0: costs */
+    bool fits;     /* no request failed, and those that failed in the recorded run are met */
+} mv_trial;
+
+/* Replays the recorded settings: O(n log n). What is returned lives in `arena`, which, like the
+ * trace and its lives, must outlive `out`. Fails only when memory is out. */
+mv_code mv_trials_open(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                       mv_trials_opts opts, mv_trials *out, mv_err *err);
+
+/* Whether trials are worth anything: trust is fair or better. If not, trust_why says why, and no
+ * report promises what a setting would do. */
+static inline bool mv_trials_can_tell(const mv_trials *trials)
+{
+    return trials->trust < MV_TRUST_LOW;
+}
+
+/* The recorded settings with one of them changed, the others kept: complete, in the arena. `value`
+ * NULL: that one left out. NULL when memory is out. */
+const char *mv_trials_with(mv_trials *trials, const char *key, const char *value);
+
+/* Replays one complete text, which mv_alloc_conf_parse must take; O(n log n), nothing when it comes
+ * to what is known already. `conf` is kept. Fails only when memory is out. */
+mv_code mv_trials_try(const mv_trials *trials, const char *conf, mv_trial *out, mv_err *err);
+
+/* The recorded settings, but with the allocations of one group of sites in a memory pool of their
+ * own; those from before the trace stay where they are. */
+mv_code mv_trials_try_line(const mv_trials *trials, const mv_sites *sites, uint32_t group,
+                           mv_trial *out, mv_err *err);
+
+/* What can be changed about the recorded settings: each bit stands for a few of them. */
+#define MV_TRY_EXPANDABLE  1u  /* expandable_segments:True */
+#define MV_TRY_ROUNDUP     2u  /* roundup_power2_divisions: others, and none */
+#define MV_TRY_SPLIT_LIMIT 4u  /* max_split_size_mb: several */
+#define MV_TRY_NO_LIMIT    8u  /* max_split_size_mb left out */
+#define MV_TRY_GARBAGE     16u /* garbage_collection_threshold, where the process has a limit */
+#define MV_TRY_DEFAULTS    32u /* the default settings */
+#define MV_TRY_ALL         63u
+
+typedef struct {
+    uint32_t count;
+    mv_trial *rows; /* [count] the recorded settings are among them only with MV_TRY_ALL */
+} mv_trial_list;
+
+/* Tries them, no settings twice: mv_trial_order's first are first. `more` texts are tried too. */
+mv_code mv_trials_try_set(mv_trials *trials, uint32_t set, mv_trial_list *out, mv_err *err);
+
+/* < 0: `a` is the better one. Runs without failures, then fewer failures, less reserved, fewer
+ * calls for device memory, the recorded settings, one change. */
+int mv_trial_order(const mv_trial *a, const mv_trial *b);
+
+/* Whether a gain is worth a setting, and more than the error of the replay. `conf` tells whether
+ * the heap of before the trace was laid out anew; NULL: it was not. */
+bool mv_trials_is_worth(const mv_trials *trials, const char *conf, int64_t saves);
+
+/* Whether a trial is worth advice: it saves enough, or avoids the failures of the recorded run. */
+bool mv_trials_helps(const mv_trials *trials, const mv_trial *trial);
+
+const char *mv_trust_name(mv_trust trust); /* "exact" */
+const char *mv_limit_source_name(mv_limit_source source);
+
+#endif

@@ -1,0 +1,189 @@
+#include "analyze/steps/outer_call.h"
+
+#include <string.h>
+
+#include "analyze/code/stack_marks.h"
+
+/* Frames that enter an outermost call. Modules are entered by nn.Module.__call__, and where a
+ * recording left out PyTorch's own frames, by their forward(); the others make many calls of a
+ * module for one result. */
+static const struct {
+    const char *file, *function; /* NULL: any function */
+} entries[] = {
+    {"torch/nn/modules/module.py", "_wrapped_call_impl"},
+    {"torch/nn/modules/module.py", "_call_impl"},
+    {"torch/nn/modules/module.py", "__call__"},
+    {"transformers/generation/utils.py", NULL},
+    {"diffusers/pipelines/", "__call__"},
+    {"", "forward"},
+};
+
+/* Marks of stacks that are in no place. */
+#define NO_PLACE (MV_MARK_OPTIMIZER | MV_MARK_STATE | MV_MARK_BACKWARD | MV_MARK_PARAMETER)
+
+typedef struct {
+    const mv_trace *trace;
+    const uint8_t *kinds;
+    uint8_t *is_entry;     /* [frames.count] */
+    const uint16_t *marks; /* [stacks.count] */
+    uint32_t mask;         /* of the table of places */
+    uint32_t *slot;        /* place + 1, 0: free */
+    uint32_t *from;        /* [places] where the place's frames begin in its stack */
+    mv_outer *out;
+} work;
+
+static bool frame_is_entry(const mv_trace *trace, uint32_t frame)
+{
+    mv_span file = mv_string_span(trace, trace->frames.file[frame]);
+    const char *function = mv_own_name(mv_string_text(trace, trace->frames.function[frame]));
+
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
+        if (mv_path_has(file, entries[i].file) &&
+            (!entries[i].function || strcmp(function, entries[i].function) == 0))
+            return true;
+    return false;
+}
+
+static bool is_python(const work *w, mv_frame_id frame)
+{
+    return w->kinds[frame.row] <= MV_FRAME_FRAMEWORK;
+}
+
+/* The next Python frame at or after *at; MV_NO_FRAME at the end. */
+static mv_frame_id next_python(const work *w, mv_stack_id stack, uint32_t *at)
+{
+    uint32_t count;
+    const mv_frame_id *frames = mv_stack_frames(w->trace, stack, &count);
+
+    while (*at < count) {
+        mv_frame_id frame = frames[(*at)++];
+        if (is_python(w, frame))
+            return frame;
+    }
+    return MV_NO_FRAME;
+}
+
+static uint64_t hash_of(const work *w, mv_stack_id stack, uint32_t from, mv_outer_kind kind)
+{
+    uint64_t hash = 0x9e3779b97f4a7c15u + kind;
+
+    for (mv_frame_id f = next_python(w, stack, &from); f.row != MV_NO_ROW;
+         f = next_python(w, stack, &from)) {
+        hash = (hash ^ f.row) * 0xff51afd7ed558ccdu;
+        hash ^= hash >> 32;
+    }
+    return hash;
+}
+
+static bool same_frames(const work *w, mv_stack_id a, uint32_t from_a, mv_stack_id b,
+                        uint32_t from_b)
+{
+    for (;;) {
+        mv_frame_id fa = next_python(w, a, &from_a), fb = next_python(w, b, &from_b);
+
+        if (fa.row != fb.row)
+            return false;
+        if (fa.row == MV_NO_ROW)
+            return true;
+    }
+}
+
+static uint32_t depth_of(const work *w, mv_stack_id stack, uint32_t from)
+{
+    uint32_t depth = 0;
+
+    for (mv_frame_id f = next_python(w, stack, &from); f.row != MV_NO_ROW;
+         f = next_python(w, stack, &from))
+        depth += w->kinds[f.row] != MV_FRAME_USER;
+    return depth;
+}
+
+static uint32_t place_of(work *w, mv_stack_id stack, uint32_t from, mv_outer_kind kind)
+{
+    mv_outer *out = w->out;
+    uint32_t at = (uint32_t)hash_of(w, stack, from, kind) & w->mask;
+
+    for (; w->slot[at]; at = (at + 1) & w->mask) {
+        uint32_t place = w->slot[at] - 1;
+        if (out->kind[place] == kind &&
+            same_frames(w, out->stack[place], w->from[place], stack, from))
+            return place;
+    }
+    out->kind[out->count] = (uint8_t)kind;
+    out->stack[out->count] = stack;
+    out->depth[out->count] = depth_of(w, stack, from);
+    w->from[out->count] = from;
+    w->slot[at] = ++out->count;
+    return out->count - 1;
+}
+
+/* How many frames of user code are constructors. */
+static uint32_t constructors_of(const work *w, mv_stack_id stack)
+{
+    uint32_t count, found = 0;
+    const mv_frame_id *frames = mv_stack_frames(w->trace, stack, &count);
+
+    for (uint32_t i = 0; i < count; i++)
+        if (w->kinds[frames[i].row] <= MV_FRAME_PACKAGE) {
+            mv_string_id name = w->trace->frames.function[frames[i].row];
+            found += strcmp(mv_own_name(mv_string_text(w->trace, name)), "__init__") == 0;
+        }
+    return found;
+}
+
+static uint32_t find_place(work *w, mv_stack_id stack)
+{
+    uint32_t count, entry, constructors;
+    const mv_frame_id *frames = mv_stack_frames(w->trace, stack, &count);
+
+    if (w->marks[stack.row] & NO_PLACE || !(w->marks[stack.row] & MV_MARK_PYTHON))
+        return MV_NO_ROW;
+    for (entry = count; entry > 0 && !w->is_entry[frames[entry - 1].row];)
+        entry--;
+    if (entry > 0)
+        return place_of(w, stack, entry, MV_OUTER_CALL);
+    constructors = constructors_of(w, stack);
+    if (constructors > 1)
+        return MV_NO_ROW;
+    return place_of(w, stack, 0, constructors ? MV_OUTER_OBJECT : MV_OUTER_LINE);
+}
+
+static bool outer_fill(mv_arena *arena, mv_arena *scratch, work *w)
+{
+    const mv_trace *trace = w->trace;
+    mv_outer *out = w->out;
+    uint64_t size = 16;
+
+    while (size < (uint64_t)out->stacks * 2)
+        size *= 2;
+    w->mask = (uint32_t)(size - 1);
+    w->slot = mv_push_array(scratch, uint32_t, size);
+    w->from = mv_push_array(scratch, uint32_t, out->stacks);
+    w->is_entry = mv_push_array(scratch, uint8_t, trace->frames.count);
+    w->marks = mv_stack_marks(scratch, trace, w->kinds);
+    out->of_stack = mv_push_array(arena, uint32_t, out->stacks);
+    out->kind = mv_push_array(arena, uint8_t, out->stacks);
+    out->stack = mv_push_array(arena, mv_stack_id, out->stacks);
+    out->depth = mv_push_array(arena, uint32_t, out->stacks);
+    if (!w->slot || !w->from || !w->is_entry || !w->marks || !out->of_stack || !out->kind ||
+        !out->stack || !out->depth)
+        return false;
+    for (uint32_t f = 0; f < trace->frames.count; f++)
+        w->is_entry[f] = frame_is_entry(trace, f);
+    for (uint32_t s = 0; s < out->stacks; s++)
+        out->of_stack[s] = find_place(w, (mv_stack_id){s});
+    return true;
+}
+
+bool mv_outer_find(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds, mv_outer *out)
+{
+    work w = {.trace = trace, .kinds = kinds, .out = out};
+    mv_arena scratch;
+    bool filled;
+
+    *out = (mv_outer){.stacks = trace->stacks.count};
+    mv_arena_init(&scratch, arena->budget);
+    filled = outer_fill(arena, &scratch, &w);
+    mv_arena_release(&scratch);
+    return filled;
+}

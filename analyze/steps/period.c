@@ -1,0 +1,435 @@
+#include "analyze/steps/period.h"
+
+#include <stdlib.h>
+
+/* A place with fewer runs of allocations shows no rhythm. */
+#define LEAST_ALLOCS 3
+
+/* The fewest steps worth inferring. */
+#define LEAST_STEPS 3
+
+/* From so many allocations on, the first gap is taken for warm-up. */
+#define ALLOCS_WITH_WARM_UP 6
+
+/* Of two loops of which one runs so many times more often, and is within the other then, the outer
+ * one makes the steps, if it has so many. */
+#define NESTED       4
+#define ENOUGH_STEPS 8
+
+/* Between two places more even than this the more frequent keeps the beat. */
+#define EVEN_ENOUGH 0.3
+
+/* So many objects made one after another are more than a handful that the program needs. */
+#define LEAST_OBJECTS 6
+
+/* The longest period looked for among the allocations of one place, how many are looked at, and
+ * the share that must repeat. */
+#define LONGEST_PERIOD 64
+#define SAMPLE         4096
+#define REPEATING      0.8
+
+/* Where one place begins to allocate: positions in the list of all allocations. */
+typedef struct {
+    uint32_t count, first, second, last;
+    uint32_t gap;   /* the longest but the first */
+    double squares; /* sum of the squared gaps but the first */
+} rhythm;
+
+static void rhythm_add(rhythm *r, uint32_t at)
+{
+    if (r->count == 0)
+        r->first = at;
+    if (r->count == 1)
+        r->second = at;
+    if (r->count > 1) {
+        double gap = at - r->last;
+        r->gap = gap > r->gap ? at - r->last : r->gap;
+        r->squares += gap * gap;
+    }
+    r->last = at;
+    r->count++;
+}
+
+/* The share of the allocations that the rhythm spans; 0 when it has long rests or ends early. */
+static double rhythm_cover(const rhythm *r, uint32_t allocs)
+{
+    bool warm = r->count >= ALLOCS_WITH_WARM_UP;
+    uint64_t gap = r->gap, span = r->last - (warm ? r->second : r->first);
+    uint64_t rest = allocs - 1 - r->last;
+
+    if (r->count < LEAST_ALLOCS)
+        return 0;
+    if (!warm && r->second - r->first > gap)
+        gap = r->second - r->first;
+    if (2 * gap > span || 2 * rest > 3 * gap + 4)
+        return 0;
+    return ((double)span + 1.5 * (double)gap + 2) / allocs;
+}
+
+/* How uneven the gaps are: their variance over their squared mean. */
+static double rhythm_unevenness(const rhythm *r)
+{
+    double sum = r->last - r->second;
+
+    return (r->count - 2) * r->squares / (sum * sum) - 1;
+}
+
+/* Marks the places that span the share `cover` and are nearest to the user's code; their number. */
+static uint32_t mark_nearest(const mv_outer *outer, const rhythm *rhythms, uint32_t allocs,
+                             double cover, uint8_t *is_near)
+{
+    uint32_t depth = UINT32_MAX, near = 0;
+
+    for (uint32_t p = 0; p < outer->count; p++) {
+        is_near[p] =
+            outer->kind[p] != MV_OUTER_OBJECT && rhythm_cover(&rhythms[p], allocs) >= cover;
+        if (is_near[p] && outer->depth[p] < depth)
+            depth = outer->depth[p];
+    }
+    for (uint32_t p = 0; p < outer->count; p++) {
+        is_near[p] = is_near[p] && outer->depth[p] == depth;
+        near += is_near[p];
+    }
+    return near;
+}
+
+/* Places that allocate equally often. */
+typedef struct {
+    uint32_t place; /* the first of them */
+    uint32_t votes;
+} candidate;
+
+static bool better_candidate(const rhythm *rhythms, const candidate *a, const candidate *b)
+{
+    double uneven_a = rhythm_unevenness(&rhythms[a->place]);
+    double uneven_b = rhythm_unevenness(&rhythms[b->place]);
+
+    uint32_t count_a = rhythms[a->place].count, count_b = rhythms[b->place].count;
+
+    if (a->votes != b->votes)
+        return a->votes > b->votes;
+    if (count_a >= ENOUGH_STEPS && count_b >= ENOUGH_STEPS &&
+        (count_a >= NESTED * (uint64_t)count_b || count_b >= NESTED * (uint64_t)count_a))
+        return count_a < count_b;
+    if (uneven_a < EVEN_ENOUGH && uneven_b < EVEN_ENOUGH)
+        return rhythms[a->place].count > rhythms[b->place].count;
+    return uneven_a < uneven_b;
+}
+
+typedef struct {
+    uint32_t count, first, place;
+} near_place;
+
+static int by_count(const void *a, const void *b)
+{
+    const near_place *x = a, *y = b;
+
+    if (x->count != y->count)
+        return x->count < y->count ? -1 : 1;
+    return (x->first > y->first) - (x->first < y->first);
+}
+
+/* Lines that agree; calls of modules have one vote where no line agrees: one line may call many. */
+static uint32_t votes_of(const mv_outer *outer, const near_place *near, uint32_t count)
+{
+    uint32_t lines = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        lines += outer->kind[near[i].place] == MV_OUTER_LINE;
+    return lines > 0 ? lines : 1;
+}
+
+/* Of the counts on which most places agree, the place that keeps it most evenly. One more counts as
+ * agreeing, since the trace may end in the middle of a step. */
+static uint32_t elect_place(const mv_outer *outer, near_place *near, uint32_t places,
+                            const rhythm *rhythms)
+{
+    candidate best = {0, 0};
+
+    qsort(near, places, sizeof *near, by_count);
+    for (uint32_t first = 0, same, next; first < places; first = same) {
+        candidate c = {.place = near[first].place};
+
+        for (same = first; same < places && near[same].count == near[first].count;)
+            same++;
+        for (next = same; next < places && near[next].count == near[first].count + 1;)
+            next++;
+        if (next > same && near[same].first < near[first].first)
+            c.place = near[same].place;
+        c.votes = votes_of(outer, near + first, next - first);
+        if (best.votes == 0 || better_candidate(rhythms, &c, &best))
+            best = c;
+    }
+    return best.place;
+}
+
+/* The place that keeps the beat in *place, or MV_NO_ROW; sought first among those that span half
+ * of the trace. False when memory is out. */
+static bool find_place(mv_arena *scratch, const mv_outer *outer, const rhythm *rhythms,
+                       uint32_t allocs, uint32_t *place)
+{
+    static const double covers[] = {0.5, 0.1};
+    uint8_t *is_near = mv_push_array(scratch, uint8_t, outer->count);
+    near_place *near = mv_push_array(scratch, near_place, outer->count);
+
+    *place = MV_NO_ROW;
+    if (!is_near || !near)
+        return false;
+    for (size_t c = 0; c < sizeof covers / sizeof *covers && *place == MV_NO_ROW; c++) {
+        uint32_t count = 0;
+
+        if (mark_nearest(outer, rhythms, allocs, covers[c], is_near) == 0)
+            continue;
+        for (uint32_t p = 0; p < outer->count; p++)
+            if (is_near[p])
+                near[count++] = (near_place){rhythms[p].count, rhythms[p].first, p};
+        *place = elect_place(outer, near, count, rhythms);
+    }
+    return true;
+}
+
+/* What one allocation of a place that is alone in its loop looks like: its size, and how many more
+ * the place makes before it is freed (MOST_FATE and more, or never: MOST_FATE). */
+enum { MOST_FATE = 4 };
+
+typedef struct {
+    uint64_t size;
+    uint32_t fate;
+} beat;
+
+/* How many more the place allocates before row i of `rows` is freed, at most `most`. */
+static uint32_t fate_of(const mv_alloc_lives *a, const uint32_t *rows, uint32_t count, uint32_t i,
+                        uint32_t most)
+{
+    uint32_t fate = 0;
+
+    if (a->freed[rows[i]] == MV_NEVER)
+        return most;
+    while (fate < most && i + fate + 1 < count && a->birth[rows[i + fate + 1]] < a->freed[rows[i]])
+        fate++;
+    return fate;
+}
+
+static double repeating(const beat *beats, uint32_t count, uint32_t period, bool exactly)
+{
+    uint32_t same = 0;
+
+    for (uint32_t i = period; i < count; i++)
+        same += beats[i].fate == beats[i - period].fate &&
+                (!exactly || beats[i].size == beats[i - period].size);
+    return (double)same / (count - period);
+}
+
+/* The shortest period with which sizes and fates repeat, else fates, else 1. */
+static uint32_t period_of(const beat *beats, uint32_t count)
+{
+    for (int exactly = 1; exactly >= 0; exactly--)
+        for (uint32_t p = 1; p <= LONGEST_PERIOD && 3 * p <= count; p++)
+            if (repeating(beats, count, p, exactly) >= REPEATING)
+                return p;
+    return 1;
+}
+
+/* Whether each repetition hands something over: of the allocations at one position of the period,
+ * most are freed after the next repetition made its own, and before the one after that does. */
+static bool hands_over(const mv_alloc_lives *a, const uint32_t *rows, uint32_t count,
+                       uint32_t period)
+{
+    for (uint32_t first = 0; first < period; first++) {
+        uint32_t seen = 0, over = 0;
+
+        for (uint32_t i = first; i + 2 * period < count; i += period) {
+            uint32_t fate = fate_of(a, rows, count, i, 2 * period);
+            seen++;
+            over += fate >= period && fate < 2 * period;
+        }
+        if (over >= 2 && over >= REPEATING * seen)
+            return true;
+    }
+    return false;
+}
+
+/* Sets *period to the number of allocations that the place, alone in its loop, makes a step; 0:
+ * no repetition hands anything over. */
+static bool find_period(mv_arena *scratch, const mv_alloc_lives *a, const uint32_t *rows,
+                        uint32_t count, uint32_t *period)
+{
+    uint32_t sample = count < SAMPLE ? count : SAMPLE;
+    const uint32_t *sampled = rows + (count - sample);
+    beat *beats = mv_push_array(scratch, beat, sample);
+
+    if (!beats)
+        return false;
+    for (uint32_t i = 0; i < sample; i++)
+        beats[i] = (beat){a->requested[sampled[i]], fate_of(a, sampled, sample, i, MOST_FATE)};
+    *period = period_of(beats, sample);
+    if (!hands_over(a, sampled, sample, *period))
+        *period = 0;
+    return true;
+}
+
+static bool begins_run(const uint32_t *rows, uint32_t i)
+{
+    return i == 0 || rows[i] != rows[i - 1] + 1;
+}
+
+/* Marks at the allocations that have the size of the place's first one, if almost each run has
+ * one: runs may hold the end of one step and the beginning of the next. */
+static uint32_t mark_openings(const mv_alloc_lives *a, const uint32_t *rows, uint32_t count,
+                              uint32_t runs, uint32_t *at)
+{
+    uint32_t steps = 0;
+    bool opened = false;
+
+    for (uint32_t i = 0; i < count; i++) {
+        opened = opened && !begins_run(rows, i);
+        if (opened || a->requested[rows[i]] != a->requested[rows[0]])
+            continue;
+        opened = true;
+        at[steps++] = a->birth[rows[i]];
+    }
+    return steps + 1 >= REPEATING * runs ? steps : 0;
+}
+
+static uint32_t mark_runs(const mv_alloc_lives *a, const uint32_t *rows, uint32_t count,
+                          uint32_t *at)
+{
+    uint32_t steps = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        if (begins_run(rows, i))
+            at[steps++] = a->birth[rows[i]];
+    return steps;
+}
+
+/* ---- a place alone in its loop ----------------------------------------------------------- */
+
+/* The place of the last allocation, if half of all are its own: MV_NO_ROW when it is not. */
+static uint32_t find_lone_place(const mv_lives *lives, const mv_outer *outer)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    uint32_t place = MV_NO_ROW, own = 0;
+
+    for (uint32_t i = a->count; i-- > a->preexisting && place == MV_NO_ROW;)
+        place = mv_outer_of(outer, a->stack[i]);
+    if (place == MV_NO_ROW || outer->kind[place] == MV_OUTER_CALL)
+        return MV_NO_ROW;
+    for (uint32_t i = a->preexisting; i < a->count; i++)
+        own += mv_outer_of(outer, a->stack[i]) == place;
+    return 2 * (uint64_t)own >= a->count - a->preexisting ? place : MV_NO_ROW;
+}
+
+/* Whether all that a place made is of one size and alive: objects that no one gave back. */
+static bool all_are_kept(const mv_alloc_lives *a, const uint32_t *rows, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (a->freed[rows[i]] != MV_NEVER || a->requested[rows[i]] != a->requested[rows[0]])
+            return false;
+    return count >= LEAST_OBJECTS;
+}
+
+static bool mark_periods(mv_arena *scratch, const mv_alloc_lives *a, const uint32_t *rows,
+                         uint32_t count, mv_outer_kind kind, uint32_t *at, uint32_t *steps)
+{
+    uint32_t period;
+
+    if (!find_period(scratch, a, rows, count, &period))
+        return false;
+    if (period == 0 && kind == MV_OUTER_OBJECT && all_are_kept(a, rows, count))
+        period = 1;
+    for (uint32_t i = 0; period > 0 && i < count; i += period)
+        at[(*steps)++] = a->birth[rows[i]];
+    return true;
+}
+
+/* ---- both -------------------------------------------------------------------------------- */
+
+/* Positions of the runs of each place among all allocations. */
+static rhythm *find_rhythms(mv_arena *scratch, const mv_lives *lives, const mv_outer *outer)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    rhythm *rhythms = mv_push_array(scratch, rhythm, outer->count);
+    uint32_t before = MV_NO_ROW;
+
+    for (uint32_t i = a->preexisting; rhythms && i < a->count; i++) {
+        uint32_t place = mv_outer_of(outer, a->stack[i]);
+
+        if (place != before && place != MV_NO_ROW)
+            rhythm_add(&rhythms[place], i - a->preexisting);
+        before = place;
+    }
+    return rhythms;
+}
+
+static uint32_t *rows_of_place(mv_arena *scratch, const mv_lives *lives, const mv_outer *outer,
+                               uint32_t place, uint32_t *count)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    uint32_t *rows;
+
+    *count = 0;
+    for (uint32_t i = a->preexisting; i < a->count; i++)
+        *count += mv_outer_of(outer, a->stack[i]) == place;
+    rows = mv_push_array(scratch, uint32_t, *count);
+    *count = 0;
+    for (uint32_t i = a->preexisting; rows && i < a->count; i++)
+        if (mv_outer_of(outer, a->stack[i]) == place)
+            rows[(*count)++] = i;
+    return rows;
+}
+
+/* Whether most repetitions give back something of their own by the end of the next one. */
+static bool repetitions_return(const mv_alloc_lives *a, const uint32_t *at, uint32_t steps)
+{
+    uint32_t k = 0, returning = 0, row = a->preexisting;
+
+    while (row < a->count && a->birth[row] < at[0])
+        row++;
+    for (; k + 1 < steps; k++) {
+        uint32_t end = k + 2 < steps ? at[k + 2] : MV_NEVER;
+        bool returns = false;
+
+        for (; row < a->count && a->birth[row] < at[k + 1]; row++)
+            returns = returns || a->freed[row] < end;
+        returning += returns;
+    }
+    return returning >= REPEATING * (steps - 1);
+}
+
+bool mv_period_find(mv_arena *arena, mv_arena *scratch, const mv_lives *lives,
+                    const mv_outer *outer, uint32_t **at, uint32_t *count, mv_stack_id *stack)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    rhythm *rhythms = find_rhythms(scratch, lives, outer);
+    uint32_t place, n, runs, *rows;
+    bool alone;
+
+    *count = 0;
+    if (!rhythms || !find_place(scratch, outer, rhythms, a->count - a->preexisting, &place))
+        return false;
+    alone = place == MV_NO_ROW;
+    if (alone)
+        place = find_lone_place(lives, outer);
+    if (place == MV_NO_ROW)
+        return true;
+    runs = rhythms[place].count;
+    rows = rows_of_place(scratch, lives, outer, place, &n);
+    *at = mv_push_array(arena, uint32_t, n);
+    if (!rows || !*at)
+        return false;
+    *stack = outer->stack[place];
+    if (alone) {
+        if (!mark_periods(scratch, a, rows, n, outer->kind[place], *at, count))
+            return false;
+    } else {
+        if (outer->kind[place] == MV_OUTER_LINE)
+            *count = mark_openings(a, rows, n, runs, *at);
+        if (*count == 0)
+            *count = mark_runs(a, rows, n, *at);
+        if (*count > 0 && !repetitions_return(a, *at, *count))
+            *count = 0;
+    }
+    if (*count < LEAST_STEPS)
+        *count = 0;
+    return true;
+}

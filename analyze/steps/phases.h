@@ -1,0 +1,44 @@
+/* The phases of a training loop: runs of allocations that belong to the forward pass, the backward
+ * pass or the optimizer, as their stacks tell. A run lasts until the first allocation of the next.
+ *
+ *     allocs   p p p   f f f f f   b b b b   o o   f f f f f   b b b
+ *     runs     |      |           |         |     |           |
+ *
+ * Allocations that tell nothing (no stack, workspaces, communication) start no run. */
+#ifndef MV_PHASES_H
+#define MV_PHASES_H
+
+#include "analyze/lives/lives.h"
+
+typedef enum {
+    MV_PHASE_NONE,    /* tells nothing */
+    MV_PHASE_SETUP,   /* parameters are made or moved */
+    MV_PHASE_FORWARD, /* any other Python code */
+    MV_PHASE_BACKWARD,
+    MV_PHASE_OPTIMIZER
+} mv_phase;
+
+typedef struct {
+    uint32_t count;
+    uint32_t *start;      /* [count] the event of the run's first allocation, ascending */
+    uint32_t *first_call; /* [count] its first allocation inside a module's call; MV_NEVER: none */
+    uint8_t *phase;       /* [count] mv_phase, never NONE */
+    bool has_backward;
+} mv_phases;
+
+/* `marks` from mv_stack_marks. O(n). Fails only for want of memory. */
+mv_code mv_phases_find(mv_arena *arena, const mv_lives *lives, const uint16_t *marks,
+                       mv_phases *out, mv_err *err);
+
+mv_phase mv_phase_of_marks(uint16_t marks);
+
+/* The run that an event falls into; MV_NO_ROW in front of the first. O(log runs). */
+uint32_t mv_phases_at(const mv_phases *phases, uint32_t event);
+
+/* Where a run ends: the start of the next, or MV_NEVER. */
+static inline uint32_t mv_phases_end(const mv_phases *phases, uint32_t run)
+{
+    return run + 1 < phases->count ? phases->start[run + 1] : MV_NEVER;
+}
+
+#endif

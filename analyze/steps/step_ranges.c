@@ -1,0 +1,86 @@
+#include "analyze/steps/step_ranges.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A start or an end. */
+typedef struct {
+    int64_t time_us;
+    uint32_t row; /* of the annotations: equal times stay in file order */
+} bound;
+
+static int by_time(const void *left, const void *right)
+{
+    const bound *a = left, *b = right;
+
+    if (a->time_us != b->time_us)
+        return a->time_us < b->time_us ? -1 : 1;
+    return a->row < b->row ? -1 : a->row > b->row;
+}
+
+static bool is_bound(const mv_trace *trace, uint32_t row)
+{
+    static const char start[] = "Optimizer.step";
+    const mv_annotations *a = &trace->annotations;
+
+    return a->time_us[row] != MV_NO_TIME &&
+           (a->stage[row] == MV_STAGE_START || a->stage[row] == MV_STAGE_END) &&
+           strncmp(mv_string_text(trace, a->name[row]), start, sizeof start - 1) == 0;
+}
+
+/* Ends without a start, which a window of the trace leaves, say nothing. */
+static void pair(const mv_annotations *a, const bound *bounds, uint32_t count, mv_step_ranges *out)
+{
+    uint32_t depth = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        if (a->stage[bounds[i].row] == MV_STAGE_START) {
+            if (depth++ > 0)
+                continue;
+            out->start_us[out->count] = bounds[i].time_us;
+            out->end_us[out->count++] = MV_STEP_OPEN;
+        } else if (depth > 0 && --depth == 0) {
+            out->end_us[out->count - 1] = bounds[i].time_us;
+        }
+    }
+}
+
+mv_code mv_step_ranges_find(mv_arena *arena, const mv_trace *trace, mv_step_ranges *out,
+                            mv_err *err)
+{
+    const mv_annotations *a = &trace->annotations;
+    uint32_t count = 0;
+    mv_arena scratch;
+    bound *bounds;
+
+    *out = (mv_step_ranges){0};
+    mv_arena_init(&scratch, arena->budget);
+    bounds = mv_push_array(&scratch, bound, a->count);
+    for (uint32_t i = 0; bounds && i < a->count; i++)
+        if (is_bound(trace, i))
+            bounds[count++] = (bound){a->time_us[i], i};
+    out->start_us = mv_push_array(arena, int64_t, count);
+    out->end_us = mv_push_array(arena, int64_t, count);
+    if (bounds && out->start_us && out->end_us) {
+        qsort(bounds, count, sizeof *bounds, by_time);
+        pair(a, bounds, count, out);
+    }
+    mv_arena_release(&scratch);
+    if (!bounds || !out->start_us || !out->end_us)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u annotations", a->count);
+    return MV_OK;
+}
+
+uint32_t mv_step_ranges_at(const mv_step_ranges *ranges, int64_t time_us)
+{
+    uint32_t low = 0, high = ranges->count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (ranges->start_us[middle] <= time_us)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 && time_us <= ranges->end_us[low - 1] ? low - 1 : MV_NO_ROW;
+}

@@ -1,0 +1,606 @@
+#include "analyze/steps/steps.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/steps/period.h"
+
+/* Named marks should span this share of the events, or the allocations themselves are asked. */
+#define COVER_WANTED 0.3
+
+/* Fewer marks than this are worth less than a name of a lower class that comes more often, as
+ * epochs are less than the steps in them. */
+#define MARKS_ENOUGH 8
+
+#define NAME_BYTES 128
+
+/* How much a name promises to come once a step. */
+typedef enum {
+    NAME_RECURS,    /* "## forward ##", Optimizer.zero_grad#… */
+    NAME_OF_STEP,   /* says step, iteration or batch */
+    NAME_OPTIMIZER, /* Optimizer.step#… of torch.optim */
+    NAME_NUMBERED,  /* "## step 3 ##": the same but for a number that rises */
+    NAME_PROFILER   /* ProfilerStep#… of torch.profiler */
+} name_class;
+
+/* Marks whose names are equal but for numbers. */
+typedef struct {
+    char name[NAME_BYTES];
+    uint64_t hash;
+    uint32_t count; /* marks at distinct positions */
+    uint32_t first, last;
+    uint64_t number; /* the last number in the latest name */
+    bool numbered;   /* it rose from each mark to the next */
+    bool is_moment;  /* memviz_mark and the like, not ranges */
+    bool is_within;  /* most marks lie within one outermost call of a module */
+    uint32_t within; /* so many */
+} series;
+
+typedef struct {
+    mv_arena *arena;
+    uint32_t count, capacity;
+    series *rows; /* grown */
+    uint32_t slots;
+    uint32_t *slot; /* grown: row + 1 */
+    bool failed;
+} series_set;
+
+/* "ProfilerStep#12" to "ProfilerStep#N" and 12. */
+static uint64_t name_without_numbers(const char *text, char *out)
+{
+    uint64_t number = UINT64_MAX;
+    size_t n = 0;
+
+    while (*text && n + 1 < NAME_BYTES) {
+        if (!isdigit((unsigned char)*text)) {
+            out[n++] = *text++;
+            continue;
+        }
+        for (number = 0; isdigit((unsigned char)*text); text++)
+            number = number * 10 + (uint64_t)(*text - '0');
+        out[n++] = 'N';
+    }
+    out[n] = '\0';
+    return number;
+}
+
+static uint64_t text_hash(const char *text)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+
+    for (; *text; text++)
+        hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
+    return hash ^ hash >> 29;
+}
+
+static void set_rehash(series_set *set)
+{
+    uint32_t slots = set->slots ? set->slots * 2 : 64;
+    uint32_t *slot = mv_arena_grow(set->arena, NULL, slots * sizeof *slot);
+
+    if (!slot) {
+        set->failed = true;
+        return;
+    }
+    mv_arena_drop(set->arena, set->slot);
+    set->slot = slot;
+    set->slots = slots;
+    for (uint32_t i = 0; i < set->count; i++) {
+        uint32_t at = (uint32_t)set->rows[i].hash & (slots - 1);
+        while (slot[at])
+            at = (at + 1) & (slots - 1);
+        slot[at] = i + 1;
+    }
+}
+
+static series *set_append(series_set *set, const char *name, bool is_moment, uint64_t hash)
+{
+    if (set->count == set->capacity) {
+        uint32_t capacity = set->capacity ? set->capacity * 2 : 32;
+        series *rows = mv_arena_grow(set->arena, set->rows, capacity * sizeof *rows);
+
+        if (!rows) {
+            set->failed = true;
+            return NULL;
+        }
+        set->rows = rows;
+        set->capacity = capacity;
+    }
+    set->rows[set->count] = (series){.hash = hash, .numbered = true, .is_moment = is_moment};
+    memcpy(set->rows[set->count].name, name, strlen(name) + 1);
+    return &set->rows[set->count++];
+}
+
+static series *set_find(series_set *set, const char *name, bool is_moment)
+{
+    uint64_t hash = text_hash(name) + is_moment;
+    series *made;
+    uint32_t at;
+
+    if (2 * (uint64_t)set->count >= set->slots)
+        set_rehash(set);
+    if (set->failed)
+        return NULL;
+    for (at = (uint32_t)hash & (set->slots - 1); set->slot[at]; at = (at + 1) & (set->slots - 1)) {
+        series *row = &set->rows[set->slot[at] - 1];
+        if (row->hash == hash && row->is_moment == is_moment && strcmp(row->name, name) == 0)
+            return row;
+    }
+    made = set_append(set, name, is_moment, hash);
+    if (made)
+        set->slot[at] = set->count;
+    return made;
+}
+
+static void set_add(series_set *set, const char *text, bool is_moment, uint32_t at)
+{
+    char name[NAME_BYTES];
+    uint64_t number = name_without_numbers(text, name);
+    series *row = set_find(set, name, is_moment);
+
+    if (!row)
+        return;
+    if (number == UINT64_MAX || (row->count > 0 && number <= row->number))
+        row->numbered = false;
+    row->number = number;
+    if (row->count > 0 && at <= row->last)
+        return;
+    if (row->count++ == 0)
+        row->first = at;
+    row->last = at;
+}
+
+static bool name_says_step(const char *name)
+{
+    static const char *const words[] = {"step", "Step", "iter", "Iter", "batch", "Batch"};
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strstr(name, words[i]))
+            return true;
+    return false;
+}
+
+static bool is_optimizer_step(const char *name)
+{
+    return strncmp(name, "Optimizer.step", 14) == 0;
+}
+
+/* Ranges that libraries make for each of their calls: NCCL's collectives, operators (by
+ * torch.autograd.profiler.emit_nvtx and record_function), the parts of FSDP and DDP. */
+static bool is_of_library(const char *name)
+{
+    static const char *const starts[] = {"nccl",
+                                         "ncclGroup",
+                                         "c10d::",
+                                         "aten::",
+                                         "at::",
+                                         "autograd::",
+                                         "torch::",
+                                         "gloo:",
+                                         "FSDP::",
+                                         "FullyShardedDataParallel.",
+                                         "DistributedDataParallel.",
+                                         "enumerate(DataLoader)",
+                                         "cudnn",
+                                         "cublas",
+                                         "thrust::",
+                                         "cub::"};
+
+    for (size_t i = 0; i < sizeof starts / sizeof *starts; i++)
+        if (strncmp(name, starts[i], strlen(starts[i])) == 0)
+            return true;
+    return false;
+}
+
+static name_class class_of(const series *row)
+{
+    if (strncmp(row->name, "ProfilerStep", 12) == 0)
+        return NAME_PROFILER;
+    if (is_optimizer_step(row->name))
+        return NAME_OPTIMIZER;
+    if (strncmp(row->name, "Optimizer.", 10) == 0)
+        return NAME_RECURS;
+    if (row->numbered)
+        return NAME_NUMBERED;
+    return name_says_step(row->name) ? NAME_OF_STEP : NAME_RECURS;
+}
+
+/* The share of the events that marks from `first` to `last` and the step behind them span. */
+static double cover_of(uint32_t first, uint32_t last, uint32_t count, uint32_t events)
+{
+    double cover = (double)(last - first) / events * count / (count - 1);
+
+    return cover < 1 ? cover : 1;
+}
+
+static int better_series(const series *a, const series *b, uint32_t events)
+{
+    double ca = cover_of(a->first, a->last, a->count, events);
+    double cb = cover_of(b->first, b->last, b->count, events);
+    name_class ka = class_of(a), kb = class_of(b);
+
+    if ((ca >= COVER_WANTED) != (cb >= COVER_WANTED))
+        return ca >= COVER_WANTED;
+    if (ka > NAME_RECURS && kb > NAME_RECURS &&
+        (a->count >= MARKS_ENOUGH) != (b->count >= MARKS_ENOUGH))
+        return a->count >= MARKS_ENOUGH;
+    if (ka != kb)
+        return ka > kb;
+    if (a->is_moment != b->is_moment)
+        return a->is_moment;
+    return a->count > b->count;
+}
+
+/* The series most likely to be the steps, or NULL. */
+static const series *set_best(const series_set *set, uint32_t events)
+{
+    const series *best = NULL;
+
+    for (uint32_t i = 0; i < set->count; i++)
+        if (set->rows[i].count >= 2 && !set->rows[i].is_within &&
+            (!best || better_series(&set->rows[i], best, events)))
+            best = &set->rows[i];
+    return best;
+}
+
+/* The first event at or after a time; events without times give none. */
+static uint32_t event_at(const mv_events *e, int64_t time_us)
+{
+    uint32_t low = 0, high = e->count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (e->time_us[middle] < time_us)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool device_has_starts(const mv_annotations *a, uint32_t device)
+{
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->stage[i] == MV_STAGE_START && a->device[i] == (int32_t)device)
+            return true;
+    return false;
+}
+
+/* A step of an optimizer ends the step of the program; other ranges begin it. */
+static mv_stage stage_wanted(const char *name)
+{
+    return is_optimizer_step(name) ? MV_STAGE_END : MV_STAGE_START;
+}
+
+/* Calls back with every MARK, START of a range and END of an optimizer's step that lies in the
+ * window of the events. */
+typedef void mark_fn(void *user, const char *text, bool is_moment, uint32_t at);
+
+static void each_annotation(const mv_trace *trace, const mv_lives *lives, mark_fn *call, void *user)
+{
+    const mv_annotations *a = &trace->annotations;
+    const mv_events *e = &lives->events;
+    bool own = device_has_starts(a, lives->device);
+
+    if (e->count == 0 || e->time_us[0] == MV_NO_TIME)
+        return;
+    for (uint32_t i = 0; i < a->count; i++) {
+        const char *name = mv_string_text(trace, a->name[i]);
+        bool is_moment = a->stage[i] == MV_STAGE_MARK;
+
+        if ((a->stage[i] != stage_wanted(name) && !is_moment) || a->time_us[i] < e->time_us[0])
+            continue;
+        if (own && !is_moment && a->device[i] != (int32_t)lives->device)
+            continue;
+        if (lives->goes_on && a->time_us[i] > e->time_us[e->count - 1])
+            continue;
+        call(user, name, is_moment, event_at(e, a->time_us[i]));
+    }
+}
+
+/* Likewise with every event at which the user metadata changes to another text. */
+static void each_metadata(const mv_trace *trace, const mv_lives *lives, mark_fn *call, void *user)
+{
+    const mv_events *e = &lives->events;
+    mv_tag_id tag = {MV_NO_ROW};
+    mv_string_id text = MV_NO_STRING;
+
+    for (uint32_t i = 0; i < e->count; i++) {
+        mv_string_id now;
+
+        if (e->tag[i].row == tag.row || e->action[i] == MV_ACTION_ANNOTATE)
+            continue;
+        tag = e->tag[i];
+        now = tag.row < trace->tags.count ? trace->tags.user_metadata[tag.row] : MV_NO_STRING;
+        if (now.row == text.row)
+            continue;
+        text = now;
+        if (*mv_string_text(trace, now))
+            call(user, mv_string_text(trace, now), true, i);
+    }
+}
+
+static void add_to_set(void *user, const char *text, bool is_moment, uint32_t at)
+{
+    if (!is_of_library(text))
+        set_add(user, text, is_moment, at);
+}
+
+/* ---- marks within a call ----------------------------------------------------------------- */
+
+/* Counts the marks that lie within one outermost call: the allocations before and after them
+ * belong to the same one. */
+typedef struct {
+    series_set *set;
+    const mv_lives *lives;
+    const mv_outer *outer;
+    uint32_t row; /* the first allocation at or after the latest mark */
+} within_search;
+
+/* Whether code outside of modules, or another call, runs between the allocation before `row` and
+ * `row`; backward passes are within a call of backward(). */
+static bool lies_within(const within_search *s, uint32_t row)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    uint32_t before, after;
+
+    if (row <= a->preexisting || row >= a->count)
+        return false;
+    before = mv_outer_of(s->outer, a->stack[row - 1]);
+    after = mv_outer_of(s->outer, a->stack[row]);
+    if (before == MV_NO_ROW || after != before)
+        return before == after;
+    return s->outer->kind[before] == MV_OUTER_CALL;
+}
+
+static void count_within(void *user, const char *text, bool is_moment, uint32_t at)
+{
+    within_search *s = user;
+    const mv_alloc_lives *a = &s->lives->allocs;
+    char name[NAME_BYTES];
+    series *row;
+
+    if (is_of_library(text))
+        return;
+    if (s->row > a->count || (s->row > a->preexisting && a->birth[s->row - 1] >= at))
+        s->row = a->preexisting;
+    while (s->row < a->count && (a->birth[s->row] == MV_BEFORE || a->birth[s->row] < at))
+        s->row++;
+    name_without_numbers(text, name);
+    row = set_find(s->set, name, is_moment);
+    if (row)
+        row->within += lies_within(s, s->row);
+}
+
+/* Names that promise nothing may be those of layers or of time steps within a pass. */
+static void judge_within(series_set *set)
+{
+    for (uint32_t i = 0; i < set->count; i++) {
+        series *row = &set->rows[i];
+        name_class class = class_of(row);
+
+        row->is_within = (class == NAME_RECURS || class == NAME_NUMBERED) &&
+                         !name_says_step(row->name) && 2 * row->within > row->count;
+    }
+}
+
+/* Collects the positions of one series. */
+typedef struct {
+    const char *name;
+    bool is_moment;
+    uint32_t *at;
+    uint32_t count, room;
+} collector;
+
+static void add_to_collector(void *user, const char *text, bool is_moment, uint32_t at)
+{
+    collector *c = user;
+    char name[NAME_BYTES];
+
+    name_without_numbers(text, name);
+    if (is_moment != c->is_moment || strcmp(name, c->name) != 0 || c->count == c->room)
+        return;
+    if (c->count == 0 || at > c->at[c->count - 1])
+        c->at[c->count++] = at;
+}
+
+typedef void each_fn(const mv_trace *, const mv_lives *, mark_fn *, void *);
+
+/* Steps from the best series that `each` delivers; out->count stays 0 when there is none. */
+static bool named_steps(mv_arena *arena, mv_arena *scratch, const mv_trace *trace,
+                        const mv_lives *lives, const mv_outer *outer, each_fn *each, mv_steps *out)
+{
+    series_set set = {.arena = scratch};
+    within_search within = {&set, lives, outer, lives->allocs.preexisting};
+    const series *best;
+    collector c;
+
+    each(trace, lives, add_to_set, &set);
+    each(trace, lives, count_within, &within);
+    if (set.failed)
+        return false;
+    judge_within(&set);
+    best = set_best(&set, lives->events.count);
+    if (!best)
+        return true;
+    c = (collector){.name = best->name, .is_moment = best->is_moment, .room = best->count};
+    c.at = mv_push_array(arena, uint32_t, best->count);
+    out->name = mv_arena_text(arena, best->name, strlen(best->name));
+    if (!c.at || !out->name)
+        return false;
+    each(trace, lives, add_to_collector, &c);
+    out->source = best->is_moment ? MV_STEPS_MARK : MV_STEPS_ANNOTATION;
+    out->at = c.at;
+    out->count = c.count;
+    return true;
+}
+
+static double steps_cover(const mv_steps *s, const mv_lives *lives)
+{
+    if (s->count < 2)
+        return 0;
+    return cover_of(s->at[0], s->at[s->count - 1], s->count, lives->events.count);
+}
+
+/* Whether most steps call modules. */
+static bool call_modules(const mv_lives *lives, const mv_outer *outer, const mv_steps *steps)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    uint32_t bin = 0, calls = 0, latest = MV_NO_ROW;
+
+    for (uint32_t i = a->preexisting; i < a->count; i++) {
+        uint32_t place = mv_outer_of(outer, a->stack[i]);
+
+        while (bin < steps->count && steps->at[bin] <= a->birth[i])
+            bin++;
+        if (bin == latest || place == MV_NO_ROW || outer->kind[place] != MV_OUTER_CALL)
+            continue;
+        latest = bin;
+        calls++;
+    }
+    return 2 * (uint64_t)calls > steps->count;
+}
+
+static bool steps_choose(mv_arena *arena, mv_arena *scratch, const mv_trace *trace,
+                         const mv_lives *lives, const mv_outer *outer, mv_steps *out)
+{
+    mv_steps named = {.source = MV_STEPS_ANNOTATION, .name = "", .stack = MV_NO_STACK};
+    mv_steps marks = {.source = MV_STEPS_MARK, .name = "", .stack = MV_NO_STACK};
+    mv_steps inferred = {.source = MV_STEPS_INFERRED, .name = "", .stack = MV_NO_STACK};
+
+    if (!named_steps(arena, scratch, trace, lives, outer, each_annotation, &named))
+        return false;
+    if (steps_cover(&named, lives) < COVER_WANTED &&
+        !named_steps(arena, scratch, trace, lives, outer, each_metadata, &marks))
+        return false;
+    if (steps_cover(&marks, lives) > steps_cover(&named, lives))
+        named = marks;
+    if (steps_cover(&named, lives) < COVER_WANTED &&
+        !mv_period_find(arena, scratch, lives, outer, &inferred.at, &inferred.count,
+                        &inferred.stack))
+        return false;
+    inferred.is_of_lines = !call_modules(lives, outer, &inferred);
+    if (inferred.count > 0 && steps_cover(&inferred, lives) > steps_cover(&named, lives))
+        named = inferred;
+    if (named.count >= 2)
+        *out = named;
+    return true;
+}
+
+/* ---- the step under way ------------------------------------------------------------------ */
+
+/* Where the latest range of a kind began and ended. */
+typedef struct {
+    const char *name;      /* of the steps, numbers as N */
+    uint32_t begun, ended; /* MV_NO_ROW: never */
+    uint32_t optimizer_ended;
+} latest_range;
+
+static latest_range find_latest(const mv_trace *trace, const mv_lives *lives, const char *name)
+{
+    const mv_annotations *a = &trace->annotations;
+    const mv_events *e = &lives->events;
+    latest_range latest = {name, MV_NO_ROW, MV_NO_ROW, MV_NO_ROW};
+
+    if (e->count == 0 || e->time_us[0] == MV_NO_TIME)
+        return latest;
+    for (uint32_t i = 0; i < a->count; i++) {
+        const char *text = mv_string_text(trace, a->name[i]);
+        char own[NAME_BYTES];
+        uint32_t at;
+
+        if (a->time_us[i] < e->time_us[0] ||
+            (lives->goes_on && a->time_us[i] > e->time_us[e->count - 1]))
+            continue;
+        at = event_at(e, a->time_us[i]);
+        if (is_optimizer_step(text) && a->stage[i] == MV_STAGE_END)
+            latest.optimizer_ended = at;
+        name_without_numbers(text, own);
+        if (strcmp(own, name) != 0)
+            continue;
+        if (a->stage[i] == MV_STAGE_END)
+            latest.ended = at;
+        else
+            latest.begun = at;
+    }
+    return latest;
+}
+
+/* Where the last outermost call of a module begins. */
+static uint32_t last_call(const mv_lives *lives, const mv_outer *outer)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    uint32_t call = MV_NO_ROW, at = lives->events.count;
+
+    for (uint32_t i = a->count; i-- > a->preexisting;) {
+        uint32_t place = mv_outer_of(outer, a->stack[i]);
+
+        if (call != MV_NO_ROW && place != call)
+            break;
+        if (place == MV_NO_ROW || outer->kind[place] != MV_OUTER_CALL)
+            continue;
+        call = place;
+        at = a->birth[i];
+    }
+    return at;
+}
+
+static uint32_t step_under_way(const mv_trace *trace, const mv_lives *lives, const mv_outer *outer,
+                               mv_steps *steps)
+{
+    latest_range latest = find_latest(trace, lives, steps->name);
+
+    steps->is_marked =
+        steps->count > 0 ? steps->source != MV_STEPS_INFERRED : latest.optimizer_ended != MV_NO_ROW;
+    if (steps->source == MV_STEPS_ANNOTATION && !is_optimizer_step(steps->name) &&
+        latest.ended != MV_NO_ROW && latest.ended >= latest.begun)
+        return latest.ended;
+    if (steps->count > 0)
+        return steps->at[steps->count - 1];
+    if (latest.optimizer_ended != MV_NO_ROW)
+        return latest.optimizer_ended;
+    return last_call(lives, outer);
+}
+
+mv_code mv_steps_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_steps *out,
+                      mv_err *err)
+{
+    mv_arena scratch;
+    mv_outer outer;
+    uint8_t *kinds;
+    bool found;
+
+    *out = (mv_steps){.source = MV_STEPS_NONE, .name = "", .stack = MV_NO_STACK};
+    if (lives->events.count == 0)
+        return MV_OK;
+    mv_arena_init(&scratch, arena->budget);
+    kinds = mv_frame_kinds(&scratch, trace);
+    found = kinds && mv_outer_find(&scratch, trace, kinds, &outer) &&
+            steps_choose(arena, &scratch, trace, lives, &outer, out);
+    if (found)
+        out->under_way = step_under_way(trace, lives, &outer, out);
+    mv_arena_release(&scratch);
+    return found ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "training steps");
+}
+
+uint32_t mv_steps_bin(const mv_steps *steps, uint32_t event)
+{
+    uint32_t low = 0, high = steps->count;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (steps->at[middle] <= event)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const char *mv_steps_source_name(mv_steps_source source)
+{
+    static const char *const names[] = {"none", "annotation", "mark", "inferred"};
+
+    return names[source <= MV_STEPS_INFERRED ? source : MV_STEPS_NONE];
+}

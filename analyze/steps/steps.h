@@ -1,0 +1,47 @@
+/* The training steps (iterations, requests, batches) of one device's trace.
+ *
+ * A step mark is a position in the events. Marks cut the trace into bins:
+ *
+ *     events   |--- set-up ---|-- bin 1 --|-- bin 2 --| ... |-- bin count-1 --|-- rest --|
+ *     marks                  at[0]       at[1]       at[2]                at[count-1]
+ *     bin             0            1           2                               count
+ *
+ * Where the marks are within an iteration does not matter (an optimizer's step ends near its end, a
+ * profiler's step begins at its start), only that they come once in each. docs/leaks.md tells how
+ * the marks are chosen. */
+#ifndef MV_STEPS_H
+#define MV_STEPS_H
+
+#include "analyze/lives/lives.h"
+
+typedef enum {
+    MV_STEPS_NONE,       /* nothing recurs */
+    MV_STEPS_ANNOTATION, /* record_function and NVTX ranges: `name` is theirs, N for numbers */
+    MV_STEPS_MARK,       /* memviz_mark, nvtxMark, or changes of user metadata */
+    MV_STEPS_INFERRED    /* one allocation stack that recurs once a step */
+} mv_steps_source;
+
+typedef struct {
+    mv_steps_source source;
+    uint32_t count;    /* marks: the number of steps; 0 or at least 2 */
+    uint32_t *at;      /* [count] event positions, ascending */
+    const char *name;  /* of the annotation or mark; "" otherwise */
+    mv_stack_id stack; /* INFERRED: the stack that recurs; MV_NO_STACK otherwise */
+    bool is_of_lines;  /* INFERRED: most steps call no module */
+    /* The event with which the step began that was not finished at the end: the last mark, even
+     * where it is the only one; else the beginning of the last outermost call of a module; the
+     * number of events where there is neither. */
+    uint32_t under_way;
+    bool is_marked; /* a range or mark of the program tells so, not a call alone */
+} mv_steps;
+
+/* Finds the steps; O(n log n). Fails only for want of memory. */
+mv_code mv_steps_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_steps *out,
+                      mv_err *err);
+
+/* The bin that an event falls into, 0 to count. */
+uint32_t mv_steps_bin(const mv_steps *steps, uint32_t event);
+
+const char *mv_steps_source_name(mv_steps_source source); /* "annotation" */
+
+#endif

@@ -1,0 +1,137 @@
+#include "analyze/totals/moment.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/lives/alive.h"
+#include "analyze/totals/level_steps.h"
+
+static uint32_t behind(uint32_t next_event)
+{
+    return next_event == 0 ? MV_BEFORE : next_event - 1;
+}
+
+/* "oom" and "oom#K"; 0 when it is neither. */
+static uint64_t oom_number(const char *at)
+{
+    uint64_t k;
+    char *end;
+
+    if (strcmp(at, "oom") == 0)
+        return 1;
+    if (strncmp(at, "oom#", 4) != 0 || !isdigit((unsigned char)at[4]))
+        return 0;
+    k = strtoull(at + 4, &end, 10);
+    return *end ? 0 : k;
+}
+
+static bool find_oom(const mv_events *events, mv_window window, uint64_t k, uint32_t *event)
+{
+    for (uint32_t i = window.first; i < window.end; i++)
+        if (events->action[i] == MV_ACTION_OOM && --k == 0) {
+            *event = i;
+            return true;
+        }
+    return false;
+}
+
+bool mv_moment_is_valid(const char *at)
+{
+    return strcmp(at, "end") == 0 || strcmp(at, "peak") == 0 || strcmp(at, "reserved-peak") == 0 ||
+           oom_number(at) > 0 || mv_position_is_valid(at);
+}
+
+bool mv_moment_read(const mv_trace *trace, uint32_t device, const char *at, mv_window window,
+                    mv_moment_ask *out, char *why, uint32_t why_size)
+{
+    mv_events events = mv_trace_events(trace, device);
+    uint64_t k = oom_number(at);
+    mv_position position;
+
+    *out = (mv_moment_ask){MV_MOMENT_BEHIND, behind(window.end), window};
+    if (strcmp(at, "end") == 0)
+        return true;
+    if (strcmp(at, "peak") == 0 || strcmp(at, "reserved-peak") == 0) {
+        out->kind = *at == 'p' ? MV_MOMENT_PEAK : MV_MOMENT_RESERVED_PEAK;
+        return true;
+    }
+    if (k > 0) {
+        if (find_oom(&events, window, k, &out->event))
+            return true;
+        snprintf(why, why_size, "no such out-of-memory event on device %u: %s", device, at);
+        return false;
+    }
+    if (!mv_moment_is_valid(at)) {
+        snprintf(why, why_size, MV_MOMENT_USAGE, at);
+        return false;
+    }
+    if (mv_position_is_beyond(trace, device, at, why, why_size) ||
+        !mv_position_find(trace, device, at, &position, why, why_size))
+        return false;
+    out->event = behind(position.behind);
+    return true;
+}
+
+mv_levels mv_moment_levels(const mv_lives *lives, uint32_t event)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    mv_levels sum = {0};
+
+    for (uint32_t i = 0; i < a->count; i++) {
+        if (mv_alloc_is_allocated(lives, i, event))
+            sum.allocated += a->block[i];
+        if (!mv_alloc_is_active(lives, i, event))
+            continue;
+        sum.active += a->block[i];
+        sum.requested += a->requested[i];
+    }
+    for (uint32_t i = 0; i < lives->segments.count; i++)
+        if (mv_segment_is_held(lives, i, event))
+            sum.reserved += lives->segments.size[i];
+    return sum;
+}
+
+static uint64_t height(const mv_levels *levels, mv_moment_kind kind)
+{
+    return kind == MV_MOMENT_RESERVED_PEAK ? levels->reserved : levels->allocated;
+}
+
+/* Walks the events up to the window's end and keeps the highest moment in it. */
+static bool find_peak(mv_arena *scratch, const mv_lives *lives, mv_moment_ask ask, mv_moment *out)
+{
+    mv_levels now = mv_moment_levels(lives, MV_BEFORE);
+    mv_level_steps steps;
+    mv_level_step step;
+
+    if (!mv_level_steps_init(scratch, lives, &steps))
+        return false;
+    *out = (mv_moment){.event = MV_BEFORE, .bytes = now};
+    for (uint32_t i = 0; i < ask.window.end; i++) {
+        while (mv_level_steps_next(&steps, i, &step))
+            mv_levels_apply(&now, lives, &step);
+        if (i + 1 == ask.window.first ||
+            (i >= ask.window.first && height(&now, ask.kind) > height(&out->bytes, ask.kind)))
+            *out = (mv_moment){.event = i, .bytes = now};
+    }
+    return true;
+}
+
+mv_code mv_moment_find(mv_arena *arena, const mv_lives *lives, mv_moment_ask ask, mv_moment *out,
+                       mv_err *err)
+{
+    mv_arena scratch;
+    bool is_found = true;
+
+    mv_arena_init(&scratch, arena->budget);
+    if (ask.kind == MV_MOMENT_BEHIND)
+        *out = (mv_moment){.event = ask.event, .bytes = mv_moment_levels(lives, ask.event)};
+    else
+        is_found = find_peak(&scratch, lives, ask, out);
+    mv_arena_release(&scratch);
+    if (!is_found)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "moments of device %u", lives->device);
+    out->time_us = out->event == MV_BEFORE ? MV_NO_TIME : lives->events.time_us[out->event];
+    return MV_OK;
+}

@@ -1,0 +1,333 @@
+#include "analyze/totals/totals.h"
+
+#include <stdlib.h>
+
+#include "analyze/lives/block_size.h"
+#include "analyze/totals/level_steps.h"
+#include "analyze/totals/totals_audit.h"
+
+/* A pool of one kind: default or private, small or large. */
+typedef struct {
+    uint64_t a, b;
+    uint32_t row; /* of trace->pools */
+    uint8_t kind;
+} pool_key;
+
+typedef struct {
+    const mv_trace *trace;
+    const mv_lives *lives;
+    mv_totals *out;
+    mv_totals_findings found;
+    uint32_t *slot_of; /* [2 * trace->pools.count] by pool_index: row of out->pools */
+    mv_levels *levels; /* [out->pool_count] now */
+    mv_levels kinds[2];
+    mv_levels all;
+} tally;
+
+/* ---- pools ------------------------------------------------------------------------------- */
+
+static uint8_t kind_of(uint8_t kind, uint64_t size)
+{
+    if (kind == MV_SEGMENT_SMALL || kind == MV_SEGMENT_LARGE)
+        return kind;
+    return size <= MV_SMALL_SEGMENT ? MV_SEGMENT_SMALL : MV_SEGMENT_LARGE;
+}
+
+static uint32_t pool_index(mv_pool_id pool, uint8_t kind)
+{
+    uint32_t row = pool.row == MV_NO_ROW ? MV_DEFAULT_POOL.row : pool.row;
+    return row * 2 + (kind == MV_SEGMENT_LARGE);
+}
+
+static uint32_t index_of_segment(const tally *t, uint32_t row)
+{
+    const mv_segment_lives *s = &t->lives->segments;
+    return pool_index(s->pool[row], s->kind[row]);
+}
+
+static uint32_t index_of_alloc(const tally *t, uint32_t row)
+{
+    const mv_alloc_lives *a = &t->lives->allocs;
+
+    if (a->segment[row] != MV_NO_ROW)
+        return index_of_segment(t, a->segment[row]);
+    return pool_index(MV_DEFAULT_POOL,
+                      a->block[row] <= MV_SMALL_REQUEST ? MV_SEGMENT_SMALL : MV_SEGMENT_LARGE);
+}
+
+static uint32_t index_of_final(const tally *t, uint32_t segment)
+{
+    const mv_segments *s = &t->trace->segments;
+    return pool_index(s->pool[segment], kind_of(s->kind[segment], s->total_size[segment]));
+}
+
+static void mark_pools(tally *t)
+{
+    const mv_segment_lives *lives = &t->lives->segments;
+    const mv_segments *final = &t->trace->segments;
+
+    for (uint32_t i = 0; i < lives->count; i++) {
+        t->slot_of[index_of_segment(t, i)] = 0;
+        if (lives->pool[i].row == MV_NO_ROW)
+            t->found.unknown_pools += lives->death[i] != MV_NEVER;
+        else if (lives->pool[i].row != MV_DEFAULT_POOL.row)
+            t->found.has_private_pools = true;
+    }
+    for (uint32_t i = 0; i < t->lives->allocs.count; i++)
+        if (t->lives->allocs.segment[i] == MV_NO_ROW)
+            t->slot_of[index_of_alloc(t, i)] = 0;
+    for (uint32_t i = 0; i < final->count; i++)
+        if (final->device[i] == (int64_t)t->lives->device)
+            t->slot_of[index_of_final(t, i)] = 0;
+}
+
+static int by_pool(const void *a, const void *b)
+{
+    const pool_key *x = a, *y = b;
+
+    if (x->a != y->a)
+        return x->a < y->a ? -1 : 1;
+    if (x->b != y->b)
+        return x->b < y->b ? -1 : 1;
+    return (x->kind == MV_SEGMENT_LARGE) - (y->kind == MV_SEGMENT_LARGE);
+}
+
+static bool make_pools(mv_arena *arena, mv_arena *scratch, tally *t)
+{
+    uint64_t indices = 2 * (uint64_t)t->trace->pools.count, count = 0;
+    pool_key *keys;
+
+    t->slot_of = mv_push_array(scratch, uint32_t, indices);
+    keys = mv_push_array(scratch, pool_key, indices);
+    if (!t->slot_of || !keys)
+        return false;
+    for (uint64_t i = 0; i < indices; i++)
+        t->slot_of[i] = MV_NO_ROW;
+    mark_pools(t);
+    for (uint64_t i = 0; i < indices; i++)
+        if (t->slot_of[i] != MV_NO_ROW)
+            keys[count++] =
+                (pool_key){t->trace->pools.a[i / 2], t->trace->pools.b[i / 2], (uint32_t)(i / 2),
+                           i % 2 ? MV_SEGMENT_LARGE : MV_SEGMENT_SMALL};
+    qsort(keys, count, sizeof *keys, by_pool);
+    t->out->pool_count = (uint32_t)count;
+    t->out->pools = mv_push_array(arena, mv_pool_totals, count);
+    t->levels = mv_push_array(scratch, mv_levels, count);
+    if (!t->out->pools || !t->levels)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        t->out->pools[i].kind = keys[i].kind;
+        t->out->pools[i].pool_id = (mv_pool_id){keys[i].row};
+        t->slot_of[pool_index((mv_pool_id){keys[i].row}, keys[i].kind)] = i;
+    }
+    t->out->kinds[MV_SEGMENT_SMALL].kind = MV_SEGMENT_SMALL;
+    t->out->kinds[MV_SEGMENT_LARGE].kind = MV_SEGMENT_LARGE;
+    return true;
+}
+
+/* ---- peaks ------------------------------------------------------------------------------- */
+
+static void raise_one(uint64_t *peak, uint32_t *at, uint64_t level, uint32_t event)
+{
+    if (level > *peak) {
+        *peak = level;
+        *at = event;
+    }
+}
+
+static void raise_peak(mv_peak *peak, const mv_levels *now, uint32_t event)
+{
+    raise_one(&peak->bytes.allocated, &peak->allocated_event, now->allocated, event);
+    raise_one(&peak->bytes.active, &peak->active_event, now->active, event);
+    raise_one(&peak->bytes.requested, &peak->requested_event, now->requested, event);
+    raise_one(&peak->bytes.reserved, &peak->reserved_event, now->reserved, event);
+}
+
+static mv_peak peak_before(const mv_levels *before)
+{
+    return (mv_peak){*before, MV_BEFORE, MV_BEFORE, MV_BEFORE, MV_BEFORE};
+}
+
+static void start_levels(tally *t)
+{
+    const mv_segment_lives *s = &t->lives->segments;
+
+    for (uint32_t i = 0; i < t->lives->allocs.preexisting; i++) {
+        uint32_t index = index_of_alloc(t, i);
+        mv_levels_add_before(&t->all, t->lives, i);
+        mv_levels_add_before(&t->kinds[index % 2 ? MV_SEGMENT_LARGE : MV_SEGMENT_SMALL], t->lives,
+                             i);
+        mv_levels_add_before(&t->levels[t->slot_of[index]], t->lives, i);
+    }
+    for (uint32_t i = 0; i < s->count; i++) {
+        if (s->birth[i] != MV_BEFORE)
+            continue;
+        t->all.reserved += s->size[i];
+        t->kinds[s->kind[i]].reserved += s->size[i];
+        t->levels[t->slot_of[index_of_segment(t, i)]].reserved += s->size[i];
+    }
+    t->out->peak = peak_before(&t->all);
+    for (uint32_t i = 0; i < 2; i++)
+        t->out->kinds[i].peak = peak_before(&t->kinds[i]);
+    for (uint32_t i = 0; i < t->out->pool_count; i++)
+        t->out->pools[i].peak = peak_before(&t->levels[i]);
+}
+
+static void apply_step(tally *t, const mv_level_step *step)
+{
+    bool is_segment = step->kind == MV_STEP_HOLD || step->kind == MV_STEP_UNHOLD;
+    bool is_rise = step->kind == MV_STEP_HOLD || step->kind == MV_STEP_ALLOC;
+    uint32_t index = is_segment ? index_of_segment(t, step->row) : index_of_alloc(t, step->row);
+    uint8_t kind = index % 2 ? MV_SEGMENT_LARGE : MV_SEGMENT_SMALL;
+    uint32_t slot = t->slot_of[index];
+
+    mv_levels_apply(&t->all, t->lives, step);
+    mv_levels_apply(&t->kinds[kind], t->lives, step);
+    mv_levels_apply(&t->levels[slot], t->lives, step);
+    if (!is_rise)
+        return;
+    raise_peak(&t->out->peak, &t->all, step->event);
+    raise_peak(&t->out->kinds[kind].peak, &t->kinds[kind], step->event);
+    raise_peak(&t->out->pools[slot].peak, &t->levels[slot], step->event);
+}
+
+static bool walk_events(mv_arena *scratch, tally *t)
+{
+    mv_level_steps steps;
+    mv_level_step step;
+
+    if (!mv_level_steps_init(scratch, t->lives, &steps))
+        return false;
+    start_levels(t);
+    for (uint32_t i = 0; i < t->lives->events.count; i++)
+        while (mv_level_steps_next(&steps, i, &step))
+            apply_step(t, &step);
+    t->found.end = t->all;
+    return true;
+}
+
+static void sum_ever(tally *t)
+{
+    const mv_alloc_lives *a = &t->lives->allocs;
+
+    for (uint32_t i = 0; i < a->count; i++) {
+        t->out->total.allocated += a->block[i];
+        if (a->freed[i] != MV_NEVER)
+            t->out->total.freed += a->block[i];
+    }
+}
+
+/* ---- the final heap ---------------------------------------------------------------------- */
+
+static mv_current current_of(const mv_trace *trace, uint32_t segment)
+{
+    const mv_segments *s = &trace->segments;
+    const mv_blocks *b = &trace->blocks;
+    mv_current c = {.bytes.reserved = s->total_size[segment], .segments = 1};
+    uint32_t first = s->first_block[segment];
+
+    for (uint32_t i = first; i < first + s->blocks[segment]; i++) {
+        if (!mv_block_is_active(trace, i))
+            continue;
+        c.bytes.active += b->size[i];
+        c.bytes.requested += mv_block_requested(trace, i);
+        if (b->state[i] == MV_BLOCK_ALLOCATED) {
+            c.bytes.allocated += b->size[i];
+            c.allocations++;
+        }
+    }
+    return c;
+}
+
+static void add_current(mv_current *to, const mv_current *c)
+{
+    to->bytes.allocated += c->bytes.allocated;
+    to->bytes.active += c->bytes.active;
+    to->bytes.requested += c->bytes.requested;
+    to->bytes.reserved += c->bytes.reserved;
+    to->segments += c->segments;
+    to->allocations += c->allocations;
+}
+
+/* Whether the sums that the file gives for a segment (0 or MV_NO_BYTES: it gives none, as
+ * profiler-made files) are those of its blocks. */
+static bool is_even(const mv_segments *s, uint32_t i, const mv_current *c)
+{
+    if (s->address[i] == MV_NO_BYTES)
+        return true;
+    return s->allocated[i] == c->bytes.allocated && s->active[i] == c->bytes.active &&
+           (s->requested[i] == MV_NO_BYTES || s->requested[i] == c->bytes.requested);
+}
+
+static void sum_final(tally *t)
+{
+    const mv_segments *s = &t->trace->segments;
+
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint32_t index = index_of_final(t, i);
+        mv_current c;
+        if (s->device[i] != (int64_t)t->lives->device)
+            continue;
+        c = current_of(t->trace, i);
+        t->found.uneven_segments += !is_even(s, i, &c);
+        add_current(&t->out->current, &c);
+        add_current(&t->out->kinds[index % 2 ? MV_SEGMENT_LARGE : MV_SEGMENT_SMALL].current, &c);
+        add_current(&t->out->pools[t->slot_of[index]].current, &c);
+    }
+}
+
+/* Captures have devices whose final heap lists nothing, having no segments: the CPU. What is alive
+ * there is what the events lead to. */
+static void sum_segmentless(tally *t)
+{
+    const mv_alloc_lives *a = &t->lives->allocs;
+
+    if (!mv_trace_is_captured(t->trace) || t->lives->segments.count > 0)
+        return;
+    for (uint32_t i = 0; i < a->count; i++) {
+        uint32_t index = index_of_alloc(t, i);
+        mv_current c = {.bytes = {.allocated = a->block[i], .active = a->block[i]},
+                        .allocations = 1};
+        c.bytes.requested = a->requested[i];
+        if (a->freed[i] != MV_NEVER)
+            continue;
+        add_current(&t->out->current, &c);
+        add_current(&t->out->kinds[index % 2 ? MV_SEGMENT_LARGE : MV_SEGMENT_SMALL].current, &c);
+        add_current(&t->out->pools[t->slot_of[index]].current, &c);
+    }
+}
+
+/* The final heap is a moment too; it stands higher than the events lead to when they are not
+ * complete. */
+static void raise_to_final(tally *t)
+{
+    uint32_t count = t->lives->events.count, last = count ? count - 1 : MV_BEFORE;
+
+    raise_peak(&t->out->peak, &t->out->current.bytes, last);
+    for (uint32_t i = 0; i < 2; i++)
+        raise_peak(&t->out->kinds[i].peak, &t->out->kinds[i].current.bytes, last);
+    for (uint32_t i = 0; i < t->out->pool_count; i++)
+        raise_peak(&t->out->pools[i].peak, &t->out->pools[i].current.bytes, last);
+}
+
+mv_code mv_totals_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                       mv_totals *out, mv_err *err)
+{
+    tally t = {.trace = trace, .lives = lives, .out = out};
+    mv_arena scratch;
+    bool is_done;
+
+    *out = (mv_totals){.device = lives->device};
+    mv_arena_init(&scratch, arena->budget);
+    is_done = make_pools(arena, &scratch, &t) && walk_events(&scratch, &t);
+    if (is_done) {
+        sum_ever(&t);
+        sum_final(&t);
+        sum_segmentless(&t);
+        raise_to_final(&t);
+        is_done = mv_totals_audit(arena, trace, lives, &t.found, out);
+    }
+    mv_arena_release(&scratch);
+    return is_done ? MV_OK
+                   : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "totals of device %u", lives->device);
+}

@@ -1,0 +1,96 @@
+/* Totals of one device: how many bytes were allocated, active, requested and reserved, now and at
+ * their peaks, in all and per pool; and how far those figures can be trusted.
+ *
+ * The four measures are those of torch.cuda.memory_stats():
+ *
+ *     allocated   block bytes handed out:       from alloc to free_requested
+ *     active      block bytes not reusable yet: from alloc to free_completed
+ *     requested   bytes that were asked for:    from alloc to free_completed
+ *     reserved    bytes of segments:            segment_alloc, segment_map to _free, _unmap
+ *
+ * `current` is what the file says of the heap when it was written; peaks and totals come from the
+ * events. The audit compares both. docs/lives.md explains what is exact when. */
+#ifndef MV_TOTALS_H
+#define MV_TOTALS_H
+
+#include "analyze/lives/lives.h"
+
+typedef struct {
+    uint64_t allocated;
+    uint64_t active;
+    uint64_t requested;
+    uint64_t reserved;
+} mv_levels;
+
+typedef struct {
+    mv_levels bytes;
+    uint64_t segments;    /* entries of the final heap: one per cudaMalloc or mapped range */
+    uint64_t allocations; /* blocks handed out; those pending a free are not counted */
+} mv_current;
+
+/* Highest level of each measure, and the first event after which it stood there; MV_BEFORE when
+ * that was before the first event. */
+typedef struct {
+    mv_levels bytes;
+    uint32_t allocated_event;
+    uint32_t active_event;
+    uint32_t requested_event;
+    uint32_t reserved_event;
+} mv_peak;
+
+/* One pool, or several together. */
+typedef struct {
+    uint8_t kind;       /* mv_segment_kind: MV_SEGMENT_SMALL or MV_SEGMENT_LARGE */
+    mv_pool_id pool_id; /* MV_DEFAULT_POOL where the file does not tell; the audit says so */
+    mv_current current;
+    mv_peak peak;
+} mv_pool_totals;
+
+typedef struct {
+    bool exact;           /* current figures, and every peak, are known to the byte */
+    int64_t residual;     /* final heap's allocated bytes less what the events lead to */
+    uint32_t count;       /* of notes */
+    const char **notes;   /* [count] plain sentences: what cannot be known, what does not agree */
+    bool allocated_exact; /* whether each peak is exact; else it is a lower bound */
+    bool active_exact;
+    bool requested_exact;
+    bool reserved_exact;
+    bool total_exact; /* whether both totals are; else they are lower bounds */
+} mv_audit;
+
+typedef struct {
+    uint32_t device;
+    mv_current current;
+    mv_peak peak;
+    /* Bytes ever allocated (of blocks; those from before the first event count once) and ever
+     * freed: allocated less freed is what the events lead to. */
+    struct {
+        uint64_t allocated;
+        uint64_t freed;
+    } total;
+    mv_pool_totals kinds[2]; /* small_pool and large_pool of memory_stats(): indexed by
+                              * mv_segment_kind, all pool ids together */
+    uint32_t pool_count;
+    mv_pool_totals *pools; /* [pool_count] each kind and pool id that was ever used; by pool id,
+                            * small before large */
+    mv_audit audit;
+} mv_totals;
+
+/* O(n). `arena` keeps the result. Fails only for want of memory. */
+mv_code mv_totals_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                       mv_totals *out, mv_err *err);
+
+/* The levels after each event: 32 bytes an event. */
+typedef struct {
+    uint32_t count;
+    mv_levels before;    /* before the first event */
+    uint64_t *allocated; /* [count] */
+    uint64_t *active;    /* [count] */
+    uint64_t *requested; /* [count] */
+    uint64_t *reserved;  /* [count] */
+} mv_series;
+
+/* For pictures and for looking a moment up. O(n). Fails only for want of memory. */
+mv_code mv_totals_series(mv_arena *arena, const mv_lives *lives, mv_series *out, mv_err *err);
+
+#endif

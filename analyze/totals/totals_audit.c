@@ -1,0 +1,171 @@
+#include "analyze/totals/totals_audit.h"
+
+#include "analyze/lives/block_size.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { MOST_NOTES = 24, MOST_TEXT = 256 };
+
+typedef struct {
+    mv_arena *arena;
+    mv_audit *audit;
+    bool ok;
+} note_list;
+
+__attribute__((format(printf, 2, 3))) static void note(note_list *list, const char *format, ...)
+{
+    char text[MOST_TEXT];
+    const char *copy;
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    copy = mv_arena_text(list->arena, text, strlen(text));
+    list->ok &= copy != NULL;
+    if (copy && list->audit->count < MOST_NOTES)
+        list->audit->notes[list->audit->count++] = copy;
+}
+
+static void count_note(note_list *list, uint64_t count, const char *one, const char *many)
+{
+    if (count)
+        note(list, "%" PRIu64 " %s", count, count == 1 ? one : many);
+}
+
+static void note_history(note_list *list, const mv_lives *lives)
+{
+    switch (lives->history) {
+    case MV_HISTORY_COMPLETE:
+    case MV_HISTORY_COUNT:
+        break;
+    case MV_HISTORY_LATE:
+    case MV_HISTORY_TRUNCATED:
+        note(list,
+             "history is %s (%s): peaks before event 0 cannot be known, and totals lack what was "
+             "freed before it",
+             mv_history_name(lives->history), lives->history_why);
+        break;
+    case MV_HISTORY_NONE:
+        note(list, "%s: peaks and totals cannot be known", lives->history_why);
+        break;
+    }
+}
+
+static void note_residual(note_list *list, const char *measure, uint64_t final, uint64_t end)
+{
+    if (final > end)
+        note(list, "the final heap has %" PRIu64 " bytes %s more than the events lead to",
+             final - end, measure);
+    else if (final < end)
+        note(list, "the final heap has %" PRIu64 " bytes %s less than the events lead to",
+             end - final, measure);
+}
+
+static void note_residuals(note_list *list, const mv_levels *final, const mv_levels *end)
+{
+    note_residual(list, "allocated", final->allocated, end->allocated);
+    note_residual(list, "active", final->active, end->active);
+    note_residual(list, "requested", final->requested, end->requested);
+    note_residual(list, "reserved", final->reserved, end->reserved);
+}
+
+static void note_doubts(note_list *list, const mv_lives *lives)
+{
+    count_note(list, lives->doubts.inexact_blocks,
+               "block was split off before event 0 or under unknown rules; its size is the least "
+               "it can be",
+               "blocks were split off before event 0 or under unknown rules; their sizes are the "
+               "least they can be");
+    count_note(list, lives->doubts.resized_blocks,
+               "block is not of the size that the final settings give; corrected",
+               "blocks are not of the size that the final settings give; corrected");
+    count_note(list, lives->doubts.misplaced, "allocation does not start where free memory started",
+               "allocations do not start where free memory started");
+    count_note(list, lives->doubts.outside, "allocation lies outside every known segment",
+               "allocations lie outside every known segment");
+    count_note(list, lives->doubts.lone_frees, "free of an address where nothing was alive",
+               "frees of addresses where nothing was alive");
+    count_note(list, lives->doubts.lost_frees,
+               "allocation ended without a free event: its memory was used again",
+               "allocations ended without a free event: their memory was used again");
+    count_note(list, lives->doubts.lone_segments, "segment event contradicts the memory held then",
+               "segment events contradict the memory held then");
+    count_note(list, lives->doubts.final_mismatches,
+               "block differs between the final heap and the end of the events",
+               "blocks differ between the final heap and the end of the events");
+}
+
+static void note_rounding(note_list *list, const mv_trace *trace)
+{
+    mv_rounding r = mv_rounding_of(trace);
+
+    if (r.is_npu && r.blocks > 0)
+        note(
+            list,
+            "sizes follow torch_npu, which rounds a request and %u bytes up to %u: so has it %u of "
+            "%u blocks; CUDA's rule has %u",
+            MV_NPU_PAD, MV_MIN_BLOCK, r.npu_fits, r.blocks, r.cuda_fits);
+    else if (r.is_npu)
+        note(list,
+             "sizes follow torch_npu, which is named in the stacks: a request and %u bytes, "
+             "rounded up to %u",
+             MV_NPU_PAD, MV_MIN_BLOCK);
+}
+
+static void note_file(note_list *list, const mv_trace *trace, const mv_totals_findings *found)
+{
+    note_rounding(list, trace);
+    count_note(list, found->uneven_segments, "final segment has sums that are not its blocks'",
+               "final segments have sums that are not their blocks'");
+    if (found->has_private_pools)
+        count_note(list, found->unknown_pools,
+                   "released segment may have been in a private pool; it is counted in the "
+                   "default pool",
+                   "released segments may have been in private pools; they are counted in the "
+                   "default pool");
+    count_note(list, trace->notes[MV_NOTE_UNSORTED_TIME].count,
+               "event in the file is earlier than the one ahead of it: the order may be wrong",
+               "events in the file are earlier than those ahead of them: the order may be wrong");
+}
+
+static void judge_peaks(mv_audit *a, const mv_lives *lives, const mv_levels *final,
+                        const mv_levels *end)
+{
+    bool is_complete = lives->history == MV_HISTORY_COMPLETE;
+    bool allocs = is_complete && lives->doubts.lone_frees == 0 && lives->doubts.lost_frees == 0 &&
+                  lives->doubts.final_mismatches == 0;
+    bool sizes = allocs && lives->doubts.inexact_blocks == 0 && lives->doubts.resized_blocks == 0 &&
+                 lives->doubts.misplaced == 0 && lives->doubts.outside == 0;
+
+    a->allocated_exact = sizes && final->allocated == end->allocated;
+    a->active_exact = sizes && final->active == end->active;
+    a->requested_exact = allocs && final->requested == end->requested;
+    a->total_exact = a->allocated_exact;
+    a->reserved_exact =
+        is_complete && lives->doubts.lone_segments == 0 && final->reserved == end->reserved;
+}
+
+bool mv_totals_audit(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                     const mv_totals_findings *found, mv_totals *out)
+{
+    mv_audit *a = &out->audit;
+    const mv_levels *final = &out->current.bytes;
+    note_list list = {arena, a, true};
+
+    a->notes = mv_push_array(arena, const char *, MOST_NOTES);
+    if (!a->notes)
+        return false;
+    a->residual = (int64_t)(final->allocated - found->end.allocated);
+    judge_peaks(a, lives, final, &found->end);
+    a->exact = a->allocated_exact && a->active_exact && a->requested_exact && a->reserved_exact &&
+               found->uneven_segments == 0;
+    note_history(&list, lives);
+    note_residuals(&list, final, &found->end);
+    note_doubts(&list, lives);
+    note_file(&list, trace, found);
+    return list.ok;
+}

@@ -1,0 +1,19 @@
+/* What totals cannot know, and what does not agree, in sentences. Part of mv_totals_find. */
+#ifndef MV_TOTALS_AUDIT_H
+#define MV_TOTALS_AUDIT_H
+
+#include "analyze/totals/totals.h"
+
+/* What the walk over the events and the final heap found besides the totals. */
+typedef struct {
+    mv_levels end;            /* what the events lead to */
+    uint64_t uneven_segments; /* final segments whose own sums are not those of their blocks */
+    uint64_t unknown_pools;   /* segments whose pool the file does not tell */
+    bool has_private_pools;   /* some other segment is in a private pool */
+} mv_totals_findings;
+
+/* Fills out->audit from the rest of `out`. False when memory is out. */
+bool mv_totals_audit(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                     const mv_totals_findings *found, mv_totals *out);
+
+#endif

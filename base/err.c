@@ -1,0 +1,41 @@
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static const char *const code_names[MV_ERR_COUNT] = {
+#define MV_ERR_NAME(name, text) #name,
+    MV_ERR_LIST(MV_ERR_NAME)
+#undef MV_ERR_NAME
+};
+
+static const char *const code_texts[MV_ERR_COUNT] = {
+#define MV_ERR_TEXT(name, text) text,
+    MV_ERR_LIST(MV_ERR_TEXT)
+#undef MV_ERR_TEXT
+};
+
+const char *mv_code_name(mv_code code)
+{
+    return code < MV_ERR_COUNT ? code_names[code] : "?";
+}
+
+const char *mv_code_text(mv_code code)
+{
+    return code < MV_ERR_COUNT ? code_texts[code] : "unknown error";
+}
+
+mv_code mv_fail(mv_err *err, mv_code code, uint64_t offset, const char *format, ...)
+{
+    va_list args;
+
+    err->code = code;
+    err->offset = offset;
+    va_start(args, format);
+    vsnprintf(err->detail, sizeof err->detail, format, args);
+    va_end(args);
+    for (char *c = err->detail; *c; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7f)
+            *c = '?';
+    return code;
+}

@@ -1,0 +1,90 @@
+#include "capture/hooks/dlsym.h"
+
+#include "capture/hooks/hooks.h"
+#include "capture/hooks/resolve.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+
+mv_dlsym_fn *mv_dlsym_real;
+mv_dlvsym_fn *mv_dlvsym_real;
+
+/* A C library without them. */
+static void *no_dlsym(void *handle, const char *name)
+{
+    (void)handle;
+    (void)name;
+    return NULL;
+}
+
+static void *no_dlvsym(void *handle, const char *name, const char *version)
+{
+    (void)handle;
+    (void)name;
+    (void)version;
+    return NULL;
+}
+
+/* Several threads may come here at once, and store the same. The first may be a sanitizer that is
+ * just starting: nothing that it defines may be called. */
+void mv_dlsym_start(void)
+{
+    int kept = errno;
+    mv_dlsym_fn *dlsym_fn = (mv_dlsym_fn *)mv_resolve_at_start("dlsym");
+    mv_dlvsym_fn *dlvsym_fn = (mv_dlvsym_fn *)mv_resolve_at_start("dlvsym");
+
+    __atomic_store_n(&mv_dlvsym_real, dlvsym_fn ? dlvsym_fn : no_dlvsym, __ATOMIC_RELAXED);
+    __atomic_store_n(&mv_dlsym_real, dlsym_fn ? dlsym_fn : no_dlsym, __ATOMIC_RELAXED);
+    errno = kept;
+}
+
+static void *look_up(void *handle, const char *name, const char *version)
+{
+    return version ? mv_dlvsym_real(handle, name, version) : mv_dlsym_real(handle, name);
+}
+
+/* The look-up found our own exported function, because it searched the global scope and we are in
+ * it. What would it have found without us? With a failure, dlerror says so. */
+static void *behind_us(void *handle, const char *name, const char *version, const void *caller)
+{
+    void *found = look_up(RTLD_NEXT, name, version);
+
+    if (!found && handle == RTLD_DEFAULT) {
+        found = mv_resolve_nearby(name, caller);
+        if (found)
+            dlerror(); /* takes the failure back */
+    }
+    return found;
+}
+
+/* What comes next after the caller is for glibc to say, unless it could say nothing but us. */
+static mv_dlsym_answer next(const char *name, const char *version, const void *caller)
+{
+    mv_dlsym_answer answer = {0};
+
+    answer.decided = !look_up(RTLD_NEXT, name, version) && !mv_resolve_between(name, caller);
+    return answer;
+}
+
+mv_dlsym_answer mv_dlsym_choose(void *handle, const char *name, const char *version,
+                                const void *caller)
+{
+    mv_hook_id hook = mv_hook_named(name);
+    mv_dlsym_answer forward = {0};
+    void *found;
+    int kept = errno;
+
+    if (hook == MV_HOOK_COUNT)
+        return forward;
+    if (!mv_dlsym_real)
+        mv_dlsym_start();
+    if (handle == RTLD_NEXT)
+        return next(name, version, caller);
+    found = look_up(handle, name, version);
+    if (!found)
+        return forward; /* to fail once more, with the caller's own message */
+    if (found == (void *)mv_hooks[hook].exported)
+        found = behind_us(handle, name, version, caller);
+    errno = kept;
+    return (mv_dlsym_answer){.function = mv_hook_bind(hook, found), .decided = 1};
+}

@@ -1,0 +1,33 @@
+/* What a program says itself: memviz.h. */
+#define MEMVIZ_CAPTURE
+#include "capture/memviz.h"
+
+#include "capture/record/recorder.h"
+
+#include <errno.h>
+
+static void record(mv_live_event kind, const char *text)
+{
+    int kept = errno;
+
+    if (mv_rec_enter()) {
+        mv_rec_mark(kind, text, 0);
+        mv_rec_leave();
+    }
+    errno = kept;
+}
+
+void memviz_mark(const char *text)
+{
+    record(MV_LIVE_EVENT_MARK, text);
+}
+
+void memviz_push(const char *text)
+{
+    record(MV_LIVE_EVENT_PUSH, text);
+}
+
+void memviz_pop(void)
+{
+    record(MV_LIVE_EVENT_POP, "");
+}

@@ -1,0 +1,286 @@
+/* Ranges and marks of NVTX, through its injection: a program that uses NVTX opens the library named
+ * by NVTX_INJECTION64_PATH at its first call (`memviz run` names us, unless another tool is named)
+ * and calls InitializeInjectionNvtx2, which puts functions into the tables that NVTX calls through.
+ *
+ * What a program is given back is what it is given without a tool, but for handles and ids. Ranges
+ * of a named domain have a stack of their own: they are recorded as ranges with a number, and
+ * called "DOMAIN: TEXT".
+ *
+ * Source: the public headers of NVTX 3 (nvToolsExt.h, nvtxDetail/nvtxTypes.h). */
+#include "capture/hooks/nvtx_text.h"
+#include "capture/record/recorder.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+
+/* nvtxEventAttributes_v2 */
+typedef struct {
+    uint16_t version, size;
+    uint32_t category;
+    int32_t color_kind;
+    uint32_t color;
+    int32_t payload_kind, reserved;
+    uint64_t payload;
+    int32_t message_kind; /* MESSAGE_... */
+    const void *message;
+} attributes;
+
+static_assert(sizeof(attributes) == 48 && offsetof(attributes, message) == 40, "as NVTX has it");
+
+enum { MESSAGE_ASCII = 1, MESSAGE_WIDE = 2, MESSAGE_REGISTERED = 3 };
+enum { NO_TRACKING = -2 }; /* what push and pop return when nobody counts depths */
+enum { MODULE_CORE = 1, MODULE_CORE2 = 5 };
+enum { TABLE_CALLBACKS = 1 };
+
+typedef void any_fn(void);
+
+/* NvtxExportTableCallbacks */
+typedef struct {
+    size_t size;
+    int (*get_module)(int module, any_fn ***table[1], unsigned *size);
+} callbacks;
+
+static atomic_uint_fast64_t last_number;
+
+/* Open ranges of named domains of this thread. Deeper ones are counted and not recorded. */
+enum { MOST_OPEN = 64 };
+static _Thread_local struct {
+    uint32_t count, deeper;
+    struct {
+        const char *domain;
+        uint64_t number;
+    } at[MOST_OPEN];
+} open_ranges;
+
+/* ---- recording ---- */
+
+static void record(mv_live_event kind, const char *domain, mv_nvtx_text text, uint64_t number)
+{
+    char room[MV_NVTX_MOST_TEXT];
+    int kept = errno;
+
+    if (mv_rec_enter()) {
+        mv_rec_mark(kind, mv_nvtx_spell(domain, text, room), number);
+        mv_rec_leave();
+    }
+    errno = kept;
+}
+
+static mv_nvtx_text plain(const char *text)
+{
+    return (mv_nvtx_text){.text = text};
+}
+
+static mv_nvtx_text wide(const wchar_t *text)
+{
+    return (mv_nvtx_text){.wide = text};
+}
+
+static mv_nvtx_text message_of(const attributes *of)
+{
+    if (!of || of->size < sizeof *of)
+        return plain("");
+    switch (of->message_kind) {
+    case MESSAGE_ASCII:
+        return plain(of->message);
+    case MESSAGE_WIDE:
+        return wide(of->message);
+    case MESSAGE_REGISTERED:
+        return plain(mv_nvtx_kept(of->message));
+    default:
+        return plain("");
+    }
+}
+
+static uint64_t begin(const char *domain, mv_nvtx_text text)
+{
+    uint64_t number = atomic_fetch_add(&last_number, 1) + 1;
+
+    record(MV_LIVE_EVENT_BEGIN, domain, text, number);
+    return number;
+}
+
+static void end(uint64_t number)
+{
+    record(MV_LIVE_EVENT_END, NULL, plain(""), number);
+}
+
+static int push_in(const char *domain, mv_nvtx_text text)
+{
+    if (!domain) {
+        record(MV_LIVE_EVENT_PUSH, NULL, text, 0);
+    } else if (open_ranges.count == MOST_OPEN) {
+        open_ranges.deeper++;
+    } else {
+        open_ranges.at[open_ranges.count].domain = domain;
+        open_ranges.at[open_ranges.count++].number = begin(domain, text);
+    }
+    return NO_TRACKING;
+}
+
+static int pop_in(const char *domain)
+{
+    uint32_t at = open_ranges.count;
+
+    if (!domain) {
+        record(MV_LIVE_EVENT_POP, NULL, plain(""), 0);
+    } else if (open_ranges.deeper) {
+        open_ranges.deeper--;
+    } else {
+        while (at > 0 && strcmp(open_ranges.at[at - 1].domain, domain) != 0)
+            at--;
+        if (at == 0)
+            return NO_TRACKING;
+        end(open_ranges.at[at - 1].number);
+        for (open_ranges.count--; at <= open_ranges.count; at++)
+            open_ranges.at[at - 1] = open_ranges.at[at];
+    }
+    return NO_TRACKING;
+}
+
+/* ---- what NVTX calls: module CORE ---- */
+
+static void mark_ex(const attributes *of)
+{
+    record(MV_LIVE_EVENT_MARK, NULL, message_of(of), 0);
+}
+
+static void mark_a(const char *text)
+{
+    record(MV_LIVE_EVENT_MARK, NULL, plain(text), 0);
+}
+
+static void mark_w(const wchar_t *text)
+{
+    record(MV_LIVE_EVENT_MARK, NULL, wide(text), 0);
+}
+
+static uint64_t start_ex(const attributes *of)
+{
+    return begin(NULL, message_of(of));
+}
+
+static uint64_t start_a(const char *text)
+{
+    return begin(NULL, plain(text));
+}
+
+static uint64_t start_w(const wchar_t *text)
+{
+    return begin(NULL, wide(text));
+}
+
+static int push_ex(const attributes *of)
+{
+    return push_in(NULL, message_of(of));
+}
+
+static int push_a(const char *text)
+{
+    return push_in(NULL, plain(text));
+}
+
+static int push_w(const wchar_t *text)
+{
+    return push_in(NULL, wide(text));
+}
+
+static int pop(void)
+{
+    return pop_in(NULL);
+}
+
+/* ---- module CORE2: domains. A handle is the domain's name as we keep it. ---- */
+
+static void domain_mark(const void *domain, const attributes *of)
+{
+    record(MV_LIVE_EVENT_MARK, mv_nvtx_kept(domain), message_of(of), 0);
+}
+
+static uint64_t domain_start(const void *domain, const attributes *of)
+{
+    return begin(mv_nvtx_kept(domain), message_of(of));
+}
+
+static void domain_end(const void *domain, uint64_t number)
+{
+    (void)domain;
+    end(number);
+}
+
+static int domain_push(const void *domain, const attributes *of)
+{
+    return push_in(mv_nvtx_kept(domain), message_of(of));
+}
+
+static int domain_pop(const void *domain)
+{
+    return pop_in(mv_nvtx_kept(domain));
+}
+
+static const void *register_a(const void *domain, const char *text)
+{
+    (void)domain;
+    return mv_nvtx_keep(plain(text));
+}
+
+static const void *register_w(const void *domain, const wchar_t *text)
+{
+    (void)domain;
+    return mv_nvtx_keep(wide(text));
+}
+
+static const void *create_a(const char *name)
+{
+    return mv_nvtx_keep(plain(name));
+}
+
+static const void *create_w(const wchar_t *name)
+{
+    return mv_nvtx_keep(wide(name));
+}
+
+/* ---- handing them over ---- */
+
+/* At the index that NVTX has for each: NvtxCallbackIdCore, NvtxCallbackIdCore2. */
+static any_fn *const core[] = {
+    [1] = (any_fn *)mark_ex,  [2] = (any_fn *)mark_a,  [3] = (any_fn *)mark_w,
+    [4] = (any_fn *)start_ex, [5] = (any_fn *)start_a, [6] = (any_fn *)start_w,
+    [7] = (any_fn *)end,      [8] = (any_fn *)push_ex, [9] = (any_fn *)push_a,
+    [10] = (any_fn *)push_w,  [11] = (any_fn *)pop,
+};
+
+static any_fn *const core2[] = {
+    [1] = (any_fn *)domain_mark, [2] = (any_fn *)domain_start, [3] = (any_fn *)domain_end,
+    [4] = (any_fn *)domain_push, [5] = (any_fn *)domain_pop,   [10] = (any_fn *)register_a,
+    [11] = (any_fn *)register_w, [12] = (any_fn *)create_a,    [13] = (any_fn *)create_w,
+};
+
+static void fill(const callbacks *from, int module, any_fn *const *functions, unsigned count)
+{
+    any_fn ***table = NULL;
+    unsigned size = 0;
+
+    if (!from->get_module(module, &table, &size) || !table)
+        return;
+    for (unsigned i = 0; i < count && i < size; i++)
+        if (functions[i] && table[i])
+            *table[i] = functions[i];
+}
+
+__attribute__((visibility("default"))) int
+InitializeInjectionNvtx2(const void *(*get_table)(uint32_t table));
+
+int InitializeInjectionNvtx2(const void *(*get_table)(uint32_t table))
+{
+    const callbacks *from = get_table ? get_table(TABLE_CALLBACKS) : NULL;
+
+    if (!from || from->size < sizeof *from || !from->get_module)
+        return 0;
+    fill(from, MODULE_CORE, core, sizeof core / sizeof *core);
+    fill(from, MODULE_CORE2, core2, sizeof core2 / sizeof *core2);
+    return 1;
+}

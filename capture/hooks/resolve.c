@@ -1,0 +1,263 @@
+#include "capture/hooks/resolve.h"
+
+#include "capture/stacks/elf_symbols.h"
+#include "capture/stacks/loader_list.h"
+
+#include <string.h>
+
+enum { MOST_NEARBY = 256 }; /* libraries that one library needs, all in all */
+
+/* Every file that the linker makes has its own. */
+extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
+
+typedef struct {
+    const char *name;
+    uintptr_t address; /* of the caller, or of a function's neighbour */
+    enum { FOR_CALLER, NEARBY, BESIDE, NEXT, BETWEEN, LOADED } how;
+    void *found;
+} question;
+
+static bool is_ours(const struct link_map *file)
+{
+    return file->l_ld == _DYNAMIC;
+}
+
+/* ---- the loader's list ---- */
+
+/* `file`, or the first file after it whose memory is there. */
+static const struct link_map *whole(const struct link_map *file)
+{
+    while (file && !mv_loader_has(file))
+        file = file->l_next;
+    return file;
+}
+
+static const struct link_map *first_file(void)
+{
+    return whole(_r_debug.r_map);
+}
+
+static const struct link_map *next_file(const struct link_map *file)
+{
+    return whole(file->l_next);
+}
+
+/* ---- which file holds an address ---- */
+
+typedef struct {
+    uintptr_t address;
+    ElfW(Addr) bias;
+    const char *path;
+    bool found;
+} place;
+
+static int holds_address(struct dl_phdr_info *info, size_t size, void *data)
+{
+    place *wanted = data;
+
+    (void)size;
+    for (unsigned i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type == PT_LOAD &&
+            wanted->address - (info->dlpi_addr + part->p_vaddr) < part->p_memsz) {
+            wanted->bias = info->dlpi_addr;
+            wanted->path = info->dlpi_name;
+            wanted->found = true;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static const struct link_map *file_of(uintptr_t address)
+{
+    place wanted = {.address = address};
+
+    if (address)
+        mv_loader_iterate(holds_address, &wanted);
+    if (!wanted.found)
+        return NULL;
+    for (const struct link_map *file = first_file(); file; file = next_file(file))
+        if (file->l_addr == wanted.bias && strcmp(file->l_name, wanted.path) == 0)
+            return file;
+    return NULL;
+}
+
+/* ---- the three steps ---- */
+
+/* The loader lists the program, what is preloaded, what these need, and what is opened later. Who
+ * is ahead of us and hooks the same names was asked before us, and may be who calls. */
+static bool is_ahead(const struct link_map *file)
+{
+    const struct link_map *other = first_file();
+
+    while (other && other != file && !is_ours(other))
+        other = next_file(other);
+    return other == file;
+}
+
+static const struct link_map *ourselves(void)
+{
+    const struct link_map *file = first_file();
+
+    while (file && !is_ours(file))
+        file = next_file(file);
+    return file;
+}
+
+static void *find_behind_us(const char *name)
+{
+    const struct link_map *us = ourselves();
+
+    for (const struct link_map *file = us ? next_file(us) : NULL; file; file = next_file(file)) {
+        void *found = mv_elf_function(file, name);
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+/* Behind the caller's file and ahead of us: what RTLD_NEXT finds before it finds us. */
+static void *find_between(const char *name, uintptr_t caller)
+{
+    const struct link_map *file = file_of(caller);
+    void *found = NULL;
+
+    if (!file || !is_ahead(file))
+        return NULL;
+    for (file = next_file(file); file && !is_ours(file) && !found; file = next_file(file))
+        found = mv_elf_function(file, name);
+    return found;
+}
+
+static void *find_preloaded(const char *name)
+{
+    const struct link_map *program = first_file(), *us = ourselves();
+    const struct link_map *file = us ? next_file(us) : NULL;
+
+    for (; file; file = next_file(file)) {
+        const char *called = mv_elf_name(file);
+        void *found;
+        if (mv_elf_needs(program, called) || mv_elf_needs(us, called))
+            break;
+        found = mv_elf_function(file, name);
+        if (found)
+            return found;
+    }
+    return NULL;
+}
+
+/* Adds what `file` needs and is not there yet. */
+static unsigned add_needed(const struct link_map *file, const struct link_map **queue,
+                           unsigned count)
+{
+    const char *needed;
+
+    for (unsigned i = 0; count < MOST_NEARBY && (needed = mv_elf_needed(file, i)); i++) {
+        const struct link_map *other = first_file();
+        unsigned at = 0;
+        while (other && !mv_elf_is(other, needed))
+            other = next_file(other);
+        while (at < count && queue[at] != other)
+            at++;
+        if (other && at == count)
+            queue[count++] = other;
+    }
+    return count;
+}
+
+static void *find_nearby(const char *name, uintptr_t caller)
+{
+    const struct link_map *queue[MOST_NEARBY];
+    unsigned count = 1;
+
+    queue[0] = file_of(caller);
+    if (!queue[0])
+        return NULL;
+    for (unsigned at = 0; at < count; at++) {
+        void *found = is_ahead(queue[at]) ? NULL : mv_elf_function(queue[at], name);
+        if (found && !is_ours(queue[at]))
+            return found;
+        count = add_needed(queue[at], queue, count);
+    }
+    return NULL;
+}
+
+/* ---- asking ---- */
+
+/* Runs once, with the loader's list standing still. */
+static int answer(struct dl_phdr_info *info, size_t size, void *data)
+{
+    question *q = data;
+    const struct link_map *file;
+
+    (void)info;
+    (void)size;
+    switch (q->how) {
+    case FOR_CALLER:
+        q->found = q->address ? find_preloaded(q->name) : NULL;
+        if (!q->found)
+            q->found = find_nearby(q->name, q->address);
+        if (!q->found)
+            q->found = find_behind_us(q->name);
+        break;
+    case NEARBY:
+        q->found = find_nearby(q->name, q->address);
+        break;
+    case BESIDE:
+        file = file_of(q->address);
+        q->found = file && !is_ours(file) ? mv_elf_function(file, q->name) : NULL;
+        break;
+    case NEXT:
+        q->found = find_behind_us(q->name);
+        break;
+    case LOADED:
+        q->found = file_of(q->address) ? (void *)q->address : NULL;
+        break;
+    case BETWEEN:
+        q->found = find_between(q->name, q->address);
+        break;
+    }
+    return 1;
+}
+
+static void *ask(question q)
+{
+    mv_loader_iterate(answer, &q);
+    return q.found;
+}
+
+void *mv_resolve_anew(const char *name, const void *caller)
+{
+    return ask((question){.name = name, .address = (uintptr_t)caller, .how = FOR_CALLER});
+}
+
+void *mv_resolve_nearby(const char *name, const void *caller)
+{
+    return ask((question){.name = name, .address = (uintptr_t)caller, .how = NEARBY});
+}
+
+void *mv_resolve_beside(const void *function, const char *name)
+{
+    return ask((question){.name = name, .address = (uintptr_t)function, .how = BESIDE});
+}
+
+void *mv_resolve_next(const char *name)
+{
+    return ask((question){.name = name, .how = NEXT});
+}
+
+void *mv_resolve_at_start(const char *name)
+{
+    return find_behind_us(name);
+}
+
+void *mv_resolve_between(const char *name, const void *caller)
+{
+    return ask((question){.name = name, .address = (uintptr_t)caller, .how = BETWEEN});
+}
+
+bool mv_resolve_is_loaded(const void *function)
+{
+    return ask((question){.address = (uintptr_t)function, .how = LOADED}) != NULL;
+}

@@ -1,0 +1,146 @@
+/* Answers of mv_resolve, kept for each (name, caller).
+ *
+ * Nodes are pushed and never removed, so a reader needs no lock. An answer is used only while the
+ * library that it points into is the one that it was: checked by _dl_find_object (glibc 2.35),
+ * which takes no lock either, or else by the loader's count of unloaded libraries. */
+#include "capture/hooks/resolve.h"
+
+#include "capture/stacks/loader_list.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    BUCKETS = 1024,
+    NODES = 8192 /* call sites; further ones are asked about at each call */
+};
+
+/* Where an answer points: a library that is unloaded and loaded again has another place, or the
+ * same, where the answer is still right. */
+typedef struct {
+    const void *file;
+    const void *start;
+    uint64_t unloaded;
+} home;
+
+typedef struct node {
+    const char *name;
+    const void *caller;
+    void *function;
+    home home;
+    struct node *next;
+} node;
+
+static node nodes[NODES];
+static atomic_uint used;
+static _Atomic(node *) buckets[BUCKETS];
+
+/* struct dl_find_object of <dlfcn.h>, from glibc 2.35 on; what is behind is for later versions. */
+typedef struct {
+    unsigned long long flags;
+    void *start, *end;
+    struct link_map *file;
+    uint64_t more[12];
+} found_object;
+
+typedef int find_object_fn(void *, found_object *);
+static _Atomic(find_object_fn *) find_object;
+
+static int count_unloaded(struct dl_phdr_info *info, size_t size, void *data)
+{
+    (void)size;
+    *(uint64_t *)data = info->dlpi_subs;
+    return 1;
+}
+
+static int no_find_object(void *address, found_object *found)
+{
+    (void)address;
+    (void)found;
+    return -1;
+}
+
+static find_object_fn *object_finder(void)
+{
+    find_object_fn *finder = atomic_load_explicit(&find_object, memory_order_relaxed);
+
+    if (!finder) {
+        finder = (find_object_fn *)mv_resolve_next("_dl_find_object");
+        if (!finder)
+            finder = no_find_object;
+        atomic_store_explicit(&find_object, finder, memory_order_relaxed);
+    }
+    return finder;
+}
+
+static home home_of(void *function)
+{
+    found_object found;
+    home at = {0};
+
+    if (object_finder()(function, &found) == 0) {
+        at.file = found.file;
+        at.start = found.start;
+    } else {
+        mv_loader_iterate(count_unloaded, &at.unloaded);
+    }
+    return at;
+}
+
+static bool still_holds(const node *n)
+{
+    home now = home_of(n->function);
+
+    return now.file == n->home.file && now.start == n->home.start &&
+           now.unloaded == n->home.unloaded;
+}
+
+static unsigned bucket_of(const char *name, const void *caller)
+{
+    uint64_t mixed = ((uintptr_t)name ^ (uintptr_t)caller << 3) * 0x9e3779b97f4a7c15U;
+
+    return mixed >> 32 & (BUCKETS - 1);
+}
+
+static void keep(const char *name, const void *caller, void *function)
+{
+    _Atomic(node *) *bucket = &buckets[bucket_of(name, caller)];
+    unsigned at = atomic_load_explicit(&used, memory_order_relaxed);
+    node *added;
+
+    do {
+        if (at == NODES)
+            return;
+    } while (!atomic_compare_exchange_weak(&used, &at, at + 1));
+    added = &nodes[at];
+    *added = (node){.name = name, .caller = caller, .function = function};
+    added->home = home_of(function);
+    added->next = atomic_load_explicit(bucket, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak(bucket, &added->next, added))
+        continue;
+}
+
+static void *resolve(const char *name, const void *caller, bool lasting)
+{
+    unsigned bucket = bucket_of(name, caller);
+    void *function;
+
+    for (node *n = atomic_load_explicit(&buckets[bucket], memory_order_acquire); n; n = n->next)
+        if (n->name == name && n->caller == caller && (lasting || still_holds(n)))
+            return n->function;
+    function = mv_resolve_anew(name, caller);
+    if (function)
+        keep(name, caller, function);
+    return function;
+}
+
+void *mv_resolve(const char *name, const void *caller)
+{
+    return resolve(name, caller, false);
+}
+
+void *mv_resolve_lasting(const char *name, const void *caller)
+{
+    return resolve(name, caller, true);
+}

@@ -1,0 +1,159 @@
+#include "capture/record/forks.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    PAUSE_NS = 20000,
+    HOOK_TURNS = 100000, /* pauses of a hook: ten seconds; copying much memory takes long */
+    ALONE_LINKS = 3      /* of /proc/self/task: two and one for each thread */
+};
+
+/* Pauses of who forks. A thread in a section needs microseconds, and longer where it has lost its
+ * processor to others. A child can do without c10's lock, but not without the loader's. */
+static const int fork_turns[MV_SECTIONS] = {
+    [MV_SECTION_LOADER] = 25000, /* about two seconds */
+    [MV_SECTION_C10] = 1000,     /* a tenth of a second */
+};
+
+_Alignas(MV_FORKS_BYTES) mv_forks_page mv_forks;
+
+static atomic_bool is_begun; /* in a child as well */
+
+static _Thread_local struct {
+    uint8_t depth[MV_SECTIONS];
+    bool is_forking;
+    bool is_alone, is_whole; /* of the fork under way: the child's copy says how it was made */
+} own;
+
+static void pause_a_little(void)
+{
+    const struct timespec time = {.tv_nsec = PAUSE_NS};
+    int kept = errno;
+
+    syscall(SYS_nanosleep, &time, NULL); /* libc's is a cancellation point */
+    errno = kept;
+}
+
+bool mv_forks_begin(void)
+{
+    int kept = errno;
+
+    if (atomic_exchange(&is_begun, true))
+        return false;
+    if (sysconf(_SC_PAGESIZE) == MV_FORKS_BYTES)
+        madvise(&mv_forks, sizeof mv_forks, MADV_WIPEONFORK);
+    atomic_store(&mv_forks.was_alone, true);
+    atomic_store(&mv_forks.was_whole, true);
+    errno = kept;
+    return true;
+}
+
+/* ---- in hooks ---- */
+
+bool mv_forks_enter(mv_section section)
+{
+    if (own.depth[section]++ > 0)
+        return true;
+    for (int turn = 0;; turn++) {
+        atomic_fetch_add(&mv_forks.inside[section], 1);
+        if (atomic_load(&mv_forks.forking) == 0 || own.is_forking)
+            return true;
+        if (turn == HOOK_TURNS)
+            return false;
+        atomic_fetch_sub(&mv_forks.inside[section], 1);
+        pause_a_little();
+    }
+}
+
+void mv_forks_leave(mv_section section)
+{
+    if (--own.depth[section] == 0)
+        atomic_fetch_sub(&mv_forks.inside[section], 1);
+}
+
+bool mv_forks_is_inside(mv_section section)
+{
+    return own.depth[section] > 0;
+}
+
+bool mv_forks_was_alone(void)
+{
+    mv_forks_begin();
+    return atomic_load_explicit(&mv_forks.was_alone, memory_order_relaxed);
+}
+
+bool mv_forks_was_whole(void)
+{
+    mv_forks_begin();
+    return atomic_load_explicit(&mv_forks.was_whole, memory_order_relaxed);
+}
+
+/* ---- around a fork ---- */
+
+/* Whether this is the only thread; false when that cannot be known. */
+static bool is_alone(void)
+{
+    struct stat st;
+    return stat("/proc/self/task", &st) == 0 && st.st_nlink == ALONE_LINKS;
+}
+
+/* True when no other thread is in the section. A thread that jumped out of a hook stays counted for
+ * ever: it is waited for once. */
+static bool wait_for(mv_section section)
+{
+    int32_t others = 0;
+
+    for (int turn = 0; turn < fork_turns[section]; turn++) {
+        int32_t stuck = atomic_load(&mv_forks.stuck[section]);
+        others = atomic_load(&mv_forks.inside[section]) - (own.depth[section] > 0);
+        if (others < stuck)
+            atomic_store(&mv_forks.stuck[section], others);
+        if (others <= stuck)
+            return others <= 0;
+        pause_a_little();
+    }
+    atomic_store(&mv_forks.stuck[section], others);
+    return false;
+}
+
+static void before_fork(void)
+{
+    int kept = errno;
+
+    own.is_forking = true;
+    own.is_alone = is_alone();
+    atomic_fetch_add(&mv_forks.forking, 1);
+    wait_for(MV_SECTION_LOADER);
+    own.is_whole = wait_for(MV_SECTION_C10) && own.depth[MV_SECTION_C10] == 0;
+    errno = kept;
+}
+
+static void after_fork(void)
+{
+    atomic_fetch_sub(&mv_forks.forking, 1);
+    own.is_forking = false;
+}
+
+/* The page is zeros already where the kernel knows how; here it becomes so everywhere. A signal
+ * handler that forks may have interrupted its thread in a section, which that will leave. */
+static void in_child(void)
+{
+    memset(&mv_forks, 0, sizeof mv_forks);
+    own.is_forking = false;
+    for (int i = 0; i < MV_SECTIONS; i++)
+        atomic_store(&mv_forks.inside[i], own.depth[i] > 0);
+    atomic_store(&mv_forks.was_alone, own.is_alone);
+    atomic_store(&mv_forks.was_whole, own.is_whole);
+}
+
+void mv_forks_watch(void)
+{
+    mv_forks_begin();
+    pthread_atfork(before_fork, after_fork, in_child);
+}

@@ -1,0 +1,307 @@
+#include "capture/record/process.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "capture/record/forks.h"
+#include "capture/record/names.h"
+#include "capture/record/process_facts.h"
+#include "capture/record/stack_table.h"
+#include "capture/record/thread_state.h"
+
+enum {
+    MOST_FILES = 10000, /* of one process id: exec after exec */
+    FIRST_SEQUENCE = 1  /* 0 is none */
+};
+
+_Alignas(MV_WIPED_BYTES) mv_wiped_page mv_wiped;
+mv_process_state mv_process;
+
+uint64_t mv_process_now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+bool mv_process_lock(pthread_mutex_t *lock)
+{
+    if (mv_process.settings.wait_free)
+        return pthread_mutex_trylock(lock) == 0;
+    return pthread_mutex_lock(lock) == 0;
+}
+
+void mv_process_lose(mv_lost_kind what)
+{
+    if (atomic_fetch_add(&mv_process.lost[what], 1) == 0)
+        mv_facts_refresh();
+}
+
+void mv_process_stop(int error)
+{
+    int expected = MV_RECORDING_ON;
+
+    if (!atomic_compare_exchange_strong(&mv_wiped.state, &expected, MV_RECORDING_STOPPED))
+        return;
+    atomic_store(&mv_wiped.epoch, 0);
+    mv_facts_stopped(error);
+}
+
+/* ---- What was asked for ---- */
+
+static mv_stacks_wanted stacks_named(const char *name)
+{
+    static const char *const names[] = {"none", "python", "native", "all"};
+
+    for (int i = 0; name && i < 4; i++)
+        if (strcmp(name, names[i]) == 0)
+            return (mv_stacks_wanted)i;
+    return MV_STACKS_PYTHON;
+}
+
+static bool is_set(const char *variable)
+{
+    const char *value = getenv(variable);
+    return value && *value && strcmp(value, "0") != 0;
+}
+
+static void read_settings(mv_capture_settings *settings)
+{
+    const char *out = getenv("MEMVIZ_OUT");
+    size_t bytes = out ? strlen(out) : 0;
+
+    memset(settings, 0, sizeof *settings);
+    if (bytes < sizeof settings->out && bytes > 0 && *out == '/')
+        memcpy(settings->out, out, bytes);
+    settings->stacks = stacks_named(getenv("MEMVIZ_STACKS"));
+    settings->cpu = is_set("MEMVIZ_CPU");
+    settings->wait_free = is_set("MEMVIZ_WAIT_FREE");
+}
+
+/* ---- Forks and ends ---- */
+
+/* The page is zeros already where the kernel knows how; here it becomes so everywhere. */
+static void forked(void)
+{
+    memset(&mv_wiped, 0, sizeof mv_wiped);
+    mv_live_file_close(&mv_process.file);
+}
+
+/* Once in the life of a process image. */
+static void prepare(void)
+{
+    if (sysconf(_SC_PAGESIZE) == MV_WIPED_BYTES)
+        madvise(&mv_wiped, sizeof mv_wiped, MADV_WIPEONFORK);
+    pthread_atfork(NULL, NULL, forked);
+    mv_forks_watch();
+    mv_process.has_thread_end = pthread_key_create(&mv_process.thread_end, mv_thread_end) == 0;
+}
+
+/* What a child has from its parent means nothing in its own file. */
+static void forget_parent(void)
+{
+    mv_live_file_close(&mv_process.file);
+    mv_names_forget();
+    mv_stack_table_forget();
+    mv_facts_forget();
+    atomic_store(&mv_process.sequence, FIRST_SEQUENCE);
+    for (int i = 0; i < MV_LOST_KINDS; i++)
+        atomic_store(&mv_process.lost[i], 0);
+}
+
+/* Without an environment it is too early to say: libc gets it ahead of all constructors. */
+static void ask(void)
+{
+    static bool prepared;
+    bool wanted;
+
+    if (!environ)
+        return;
+    read_settings(&mv_process.settings);
+    wanted = mv_process.settings.out[0] != 0;
+    if (wanted && !prepared) {
+        prepare();
+        prepared = true;
+    }
+    atomic_store(&mv_wiped.state, wanted ? MV_RECORDING_WAITING : MV_RECORDING_OFF);
+}
+
+static void ask_once(void)
+{
+    pthread_mutex_lock(&mv_wiped.opening);
+    if (atomic_load(&mv_wiped.state) == MV_RECORDING_UNASKED)
+        ask();
+    pthread_mutex_unlock(&mv_wiped.opening);
+}
+
+/* ---- The file ---- */
+
+/* A path that is being put together; what does not fit makes it unusable. */
+typedef struct {
+    char *text;
+    size_t used, room;
+} path;
+
+static void append(path *to, const char *text)
+{
+    for (; *text; text++)
+        if (to->used < to->room)
+            to->text[to->used++] = *text;
+}
+
+static void append_number(path *to, uint64_t number)
+{
+    char digits[21] = "";
+    size_t at = sizeof digits - 1;
+
+    do
+        digits[--at] = (char)('0' + number % 10);
+    while (number /= 10);
+    append(to, digits + at);
+}
+
+/* A rank and a host come from outside and become part of a file name. */
+static void append_word(path *to, const char *word)
+{
+    char one[2] = "";
+
+    for (; *word; word++) {
+        one[0] = *word == '/' ? '_' : *word;
+        append(to, one);
+    }
+}
+
+static void append_rank(path *to)
+{
+    const char *rank = mv_facts_rank();
+    append_word(to, rank && *rank ? rank : "0");
+}
+
+static void append_host(path *to)
+{
+    struct utsname host;
+    append_word(to, uname(&host) == 0 ? host.nodename : "host");
+}
+
+/* %p, %r, %h and %%; anything else stays as it is. */
+static void append_template(path *to, const char *template)
+{
+    char one[2] = "";
+
+    for (; *template; template ++) {
+        one[0] = *template;
+        if (*template != '%' || !strchr("prh%", template[1]) || !template[1]) {
+            append(to, one);
+            continue;
+        }
+        template ++;
+        if (*template == 'p')
+            append_number(to, (uint64_t)getpid());
+        else if (*template == 'r')
+            append_rank(to);
+        else if (*template == 'h')
+            append_host(to);
+        else
+            append(to, "%");
+    }
+}
+
+/* <template>.<pid>[.N].live, where N counts the images that one process id has had. */
+static int open_file(mv_live_file *file)
+{
+    int error = EEXIST;
+
+    for (uint64_t n = 0; error == EEXIST && n < MOST_FILES; n++) {
+        path name = {.text = file->path, .room = sizeof file->path - 1};
+        append_template(&name, mv_process.settings.out);
+        append(&name, ".");
+        append_number(&name, (uint64_t)getpid());
+        if (n) {
+            append(&name, ".");
+            append_number(&name, n);
+        }
+        append(&name, ".live");
+        if (name.used == name.room)
+            return ENAMETOOLONG;
+        file->path[name.used] = 0;
+        error = mv_live_file_open(file);
+    }
+    return error;
+}
+
+/* With the lock of opening. There is no place to say why a file cannot be made; whoever started the
+ * program sees that it is not there. */
+static void open_now(void)
+{
+    void *first;
+
+    forget_parent();
+    if (open_file(&mv_process.file) != 0 ||
+        mv_live_file_take(&mv_process.file, MV_LIVE_CHUNK_BYTES, &first) != 0) {
+        mv_live_file_close(&mv_process.file);
+        atomic_store(&mv_wiped.state, MV_RECORDING_STOPPED);
+        return;
+    }
+    mv_facts_begin(first);
+    mv_names_lock(); /* nobody names anything ahead of what is always there */
+    atomic_store(&mv_wiped.epoch, ++mv_process.last_epoch);
+    atomic_store(&mv_wiped.state, MV_RECORDING_ON);
+    mv_names_begin();
+    mv_names_unlock();
+}
+
+/* The unwinder is a library: loading it takes the loader's lock, so nobody may wait for us
+ * meanwhile. */
+static void start_stacks(void)
+{
+    static atomic_flag started = ATOMIC_FLAG_INIT;
+
+    if (mv_process.settings.stacks == MV_STACKS_NONE)
+        return;
+    if (!atomic_flag_test_and_set(&started))
+        mv_native_start();
+    mv_stack_table_start();
+}
+
+bool mv_process_start(void)
+{
+    int state = atomic_load(&mv_wiped.state);
+
+    if (state == MV_RECORDING_UNASKED) {
+        ask_once();
+        state = atomic_load(&mv_wiped.state);
+    }
+    if (state != MV_RECORDING_WAITING)
+        return state == MV_RECORDING_ON;
+    start_stacks();
+    if (!mv_process_lock(&mv_wiped.opening)) {
+        mv_process_lose(MV_LOST_OPENING);
+        return false;
+    }
+    if (atomic_load(&mv_wiped.state) == MV_RECORDING_WAITING)
+        open_now();
+    pthread_mutex_unlock(&mv_wiped.opening);
+    return atomic_load(&mv_wiped.state) == MV_RECORDING_ON;
+}
+
+__attribute__((constructor)) static void loaded(void)
+{
+    int kept = errno;
+    ask_once();
+    errno = kept;
+}
+
+/* Nothing is unmapped or closed: destructors that run later still free memory. */
+__attribute__((destructor)) static void ended(void)
+{
+    int kept = errno;
+
+    if (mv_process_epoch())
+        mv_facts_end();
+    errno = kept;
+}

@@ -1,0 +1,389 @@
+#include "capture/record/recorder.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "capture/live/leb128.h"
+#include "capture/record/names.h"
+#include "capture/record/process.h"
+#include "capture/record/stack_table.h"
+#include "capture/record/thread_state.h"
+
+enum {
+    ROOM =
+        256, /* of the longest: a CALL has ten numbers; a BLOCK has DEVICE and TOTALS beside it */
+    PAGE_BITS = 9, /* of addresses and sizes: the framework rounds to 512 */
+    DEVICE_TYPES = 32,
+    DEVICES = 128,
+    CPU_TYPE = 0 /* of c10::DeviceType */
+};
+
+/* What the framework's events add up to, and what it said last was reserved. Its own lock orders
+ * the events of one device. */
+static struct {
+    _Atomic uint64_t epoch, allocated, reserved;
+} totals[DEVICE_TYPES][DEVICES];
+
+static_assert(ROOM > 3 + 20 * MV_LEB128_BYTES, "all records of one event fit");
+
+/* One event's records: as many as must hold together. */
+typedef struct {
+    mv_thread_block *block;
+    uint8_t *at;
+    uint64_t sequence, time_us;
+} record;
+
+/* ---- Entering ---- */
+
+static bool enter_slowly(void)
+{
+    int kept = errno;
+    bool entered;
+
+    mv_thread.inside = true;
+    entered = mv_thread_arm() != NULL;
+    mv_thread.inside = entered;
+    errno = kept;
+    return entered;
+}
+
+bool mv_rec_enter(void)
+{
+    uint64_t epoch = mv_process_epoch();
+    int state;
+
+    if (mv_thread.inside)
+        return false;
+    if (epoch && mv_thread.epoch == epoch) {
+        mv_thread.inside = true;
+        return true;
+    }
+    state = atomic_load_explicit(&mv_wiped.state, memory_order_relaxed);
+    if (state == MV_RECORDING_OFF || state == MV_RECORDING_STOPPED)
+        return false;
+    return enter_slowly();
+}
+
+void mv_rec_leave(void)
+{
+    mv_thread.inside = false;
+}
+
+uint64_t mv_rec_sequence(void)
+{
+    return atomic_fetch_add_explicit(&mv_process.sequence, 1, memory_order_relaxed);
+}
+
+bool mv_rec_wants_cpu(void)
+{
+    return mv_process.settings.cpu;
+}
+
+/* ---- Records ---- */
+
+/* The thread's block. The real call may have forked, and the recording may have stopped. */
+static mv_thread_block *current(void)
+{
+    uint64_t epoch = mv_process_epoch();
+    return epoch && mv_thread.epoch == epoch ? mv_thread.block : mv_thread_arm();
+}
+
+static bool begin(record *r, mv_thread_block *block, uint64_t sequence)
+{
+    *r = (record){.block = block, .sequence = sequence, .time_us = mv_process_now_us()};
+    r->at = mv_thread_room(block, ROOM, sequence, r->time_us);
+    return r->at != NULL;
+}
+
+static void put(record *r, uint64_t value)
+{
+    r->at = mv_leb128_put(r->at, value);
+}
+
+static void put_signed(record *r, int64_t value)
+{
+    put(r, mv_leb128_zigzag(value));
+}
+
+/* A tag without an address, for a record that takes the time and number of the event. */
+static void put_tag(record *r, mv_live_event kind)
+{
+    mv_thread_block *block = r->block;
+
+    *r->at++ = (uint8_t)(kind | MV_LIVE_NOT_RECENT << 4);
+    put(r, r->sequence - block->sequence);
+    put(r, r->time_us - block->time_us);
+    block->sequence = r->sequence;
+    block->time_us = r->time_us;
+}
+
+/* A tag for a record beside the event, which moves neither number nor time. */
+static void put_tag_beside(record *r, mv_live_event kind)
+{
+    *r->at++ = (uint8_t)(kind | MV_LIVE_NOT_RECENT << 4);
+    *r->at++ = 0;
+    *r->at++ = 0;
+}
+
+/* No device or host has more, and differences of more would not fit beside their flag. */
+static uint64_t in_range(uint64_t addr)
+{
+    return addr & (UINT64_MAX >> 2);
+}
+
+static uint32_t slot_of(const mv_thread_block *block, uint64_t addr)
+{
+    for (uint32_t i = 0; i < block->recent_count; i++)
+        if (block->recent[i] == addr)
+            return i;
+    return MV_LIVE_NOT_RECENT;
+}
+
+static void spell_addr(record *r, uint64_t addr)
+{
+    mv_thread_block *block = r->block;
+    int64_t step = (int64_t)(addr - block->spelled_addr);
+
+    if (step & ((1 << PAGE_BITS) - 1))
+        put(r, mv_leb128_zigzag(step) << 1);
+    else
+        put(r, mv_leb128_zigzag(step >> PAGE_BITS) << 1 | 1);
+    block->spelled_addr = addr;
+    block->recent[block->recent_next] = addr;
+    block->recent_next = (block->recent_next + 1) % MV_LIVE_RECENT;
+    if (block->recent_count < MV_LIVE_RECENT)
+        block->recent_count++;
+}
+
+/* Tag and address field. */
+static void put_addressed(record *r, mv_live_event kind, uint64_t addr)
+{
+    uint8_t *tag = r->at;
+    uint32_t slot;
+
+    addr = in_range(addr);
+    slot = slot_of(r->block, addr);
+    put_tag(r, kind);
+    *tag = (uint8_t)((uint32_t)kind | slot << 4);
+    if (slot == MV_LIVE_NOT_RECENT)
+        spell_addr(r, addr);
+}
+
+static void put_size(record *r, uint64_t size)
+{
+    if (size & ((1 << PAGE_BITS) - 1))
+        put(r, size << 1 | 1);
+    else
+        put(r, size >> PAGE_BITS << 1);
+}
+
+static void put_device(record *r, int32_t type, int32_t index)
+{
+    mv_thread_block *block = r->block;
+
+    if (block->has_device && block->device_type == type && block->device == index)
+        return;
+    put_tag_beside(r, MV_LIVE_EVENT_DEVICE);
+    put_signed(r, type);
+    put_signed(r, index);
+    block->has_device = true;
+    block->device_type = type;
+    block->device = index;
+}
+
+static void finish(record *r)
+{
+    mv_live_chunk_commit(&r->block->chunk, r->at);
+}
+
+/* ---- The framework's events ---- */
+
+/* Whether the framework's totals need a record: they are not what its events add up to, or reserved
+ * changed. CPU tensors are not checked: their totals are read outside of the lock that orders
+ * them. */
+static bool totals_moved(const mv_rec_block_event *event, uint64_t epoch)
+{
+    uint32_t type = (uint8_t)event->device_type, device = (uint8_t)event->device;
+    uint64_t sum, reserved;
+
+    if (event->allocated == MV_REC_NO_TOTAL || type == CPU_TYPE || type >= DEVICE_TYPES ||
+        device >= DEVICES)
+        return false;
+    if (atomic_exchange(&totals[type][device].epoch, epoch) != epoch) {
+        atomic_store(&totals[type][device].allocated, 0);
+        atomic_store(&totals[type][device].reserved, 0);
+    }
+    sum = atomic_load(&totals[type][device].allocated) + (uint64_t)event->size;
+    reserved = atomic_exchange(&totals[type][device].reserved, event->reserved);
+    atomic_store(&totals[type][device].allocated, event->allocated);
+    return sum != event->allocated || reserved != event->reserved;
+}
+
+static void put_totals(record *r, const mv_rec_block_event *event)
+{
+    put_tag_beside(r, MV_LIVE_EVENT_TOTALS);
+    put(r, event->allocated);
+    put(r, event->reserved);
+}
+
+static void put_block(mv_thread_block *block, const mv_rec_block_event *event)
+{
+    bool is_free = event->size < 0;
+    uint64_t size = is_free ? -(uint64_t)event->size : (uint64_t)event->size;
+    uint32_t stack = is_free ? 0 : mv_stack_table_now(block);
+    record r;
+
+    if (!begin(&r, block, mv_rec_sequence()))
+        return;
+    put_device(&r, event->device_type, event->device);
+    put_addressed(&r, is_free ? MV_LIVE_EVENT_FREE : MV_LIVE_EVENT_BLOCK, event->addr);
+    put_size(&r, size);
+    if (!is_free)
+        put(&r, stack);
+    if (totals_moved(event, block->epoch))
+        put_totals(&r, event);
+    finish(&r);
+}
+
+void mv_rec_block(const mv_rec_block_event *event)
+{
+    int kept = errno;
+    mv_thread_block *block = event->size ? current() : NULL;
+
+    if (block)
+        put_block(block, event);
+    errno = kept;
+}
+
+static void put_oom(mv_thread_block *block, const mv_rec_block_event *event)
+{
+    bool has_totals = event->allocated != MV_REC_NO_TOTAL;
+    uint32_t stack = mv_stack_table_now(block);
+    record r;
+
+    if (!begin(&r, block, mv_rec_sequence()))
+        return;
+    put_device(&r, event->device_type, event->device);
+    put_tag(&r, MV_LIVE_EVENT_OOM);
+    put_size(&r, (uint64_t)event->size);
+    put(&r, has_totals ? event->allocated : 0);
+    put(&r, has_totals ? event->reserved : 0);
+    put(&r, stack);
+    finish(&r);
+}
+
+void mv_rec_oom(const mv_rec_block_event *event)
+{
+    int kept = errno;
+    mv_thread_block *block = current();
+
+    if (block)
+        put_oom(block, event);
+    errno = kept;
+}
+
+/* ---- Calls ---- */
+
+/* What gets memory has a stack; what gives it back is known by what it gives back. */
+static bool gets_memory(mv_api_action action)
+{
+    switch (action) {
+    case MV_API_FREE:
+    case MV_API_FREE_ASYNC:
+    case MV_API_FREE_ARRAY:
+    case MV_API_FREE_HOST:
+    case MV_API_UNREGISTER:
+    case MV_API_UNRESERVE:
+    case MV_API_RELEASE:
+    case MV_API_UNMAP:
+    case MV_API_CLOSE:
+    case MV_API_POOL_DESTROY:
+    case MV_API_POOL_TRIM:
+    case MV_API_CONTEXT_DESTROY:
+    case MV_API_UNLOAD:
+    case MV_API_GRAPH_TRIM:
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* An id as an optional one. A text that found no space or a busy lock is counted; a caller in no
+ * library has none to begin with. */
+static uint64_t optional(uint32_t id)
+{
+    return id == MV_NO_ID ? 0 : (uint64_t)id + 1;
+}
+
+static void put_call(mv_thread_block *block, const mv_rec_api *call)
+{
+    uint32_t api = mv_names_literal(call->api);
+    uint32_t library = call->caller ? mv_names_library(call->caller) : MV_NO_ID;
+    uint32_t stack = gets_memory(call->action) ? mv_stack_table_now(block) : 0;
+    record r;
+
+    if (api == MV_NO_ID)
+        mv_process_lose(MV_LOST_NAMES);
+    if (!begin(&r, block, call->sequence ? call->sequence : mv_rec_sequence()))
+        return;
+    put_addressed(&r, MV_LIVE_EVENT_CALL, call->addr);
+    put(&r, call->action);
+    put_size(&r, call->size);
+    put(&r, call->handle);
+    put(&r, optional(api));
+    put(&r, optional(library));
+    put_signed(&r, call->device);
+    put_signed(&r, call->result);
+    put(&r, stack);
+    finish(&r);
+}
+
+void mv_rec_call(const mv_rec_api *call)
+{
+    int kept = errno;
+    mv_thread_block *block = current();
+
+    if (block)
+        put_call(block, call);
+    errno = kept;
+}
+
+/* ---- Marks ---- */
+
+static void put_mark(mv_thread_block *block, mv_live_event kind, uint32_t text, uint64_t number)
+{
+    record r;
+
+    if (!begin(&r, block, mv_rec_sequence()))
+        return;
+    put_tag(&r, kind);
+    if (kind == MV_LIVE_EVENT_BEGIN || kind == MV_LIVE_EVENT_END)
+        put(&r, number);
+    if (kind != MV_LIVE_EVENT_POP && kind != MV_LIVE_EVENT_END)
+        put(&r, text);
+    finish(&r);
+}
+
+static uint32_t text_of_mark(mv_live_event kind, const char *text)
+{
+    uint32_t id;
+
+    if (kind == MV_LIVE_EVENT_POP || kind == MV_LIVE_EVENT_END)
+        return 0;
+    id = mv_names_text(text, text ? strnlen(text, MV_LIVE_MOST_TEXT + 1) : 0);
+    if (id != MV_NO_ID)
+        return id;
+    mv_process_lose(MV_LOST_NAMES);
+    return MV_NAMES_EMPTY;
+}
+
+void mv_rec_mark(mv_live_event kind, const char *text, uint64_t number)
+{
+    int kept = errno;
+    mv_thread_block *block = current();
+
+    if (block)
+        put_mark(block, kind, text_of_mark(kind, text), number);
+    errno = kept;
+}

@@ -1,0 +1,173 @@
+#define XXH_INLINE_ALL
+#include "capture/record/stack_table.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+#include "capture/record/names.h"
+#include "capture/record/process.h"
+
+/* Made by the linker: from where to where the shim is. */
+extern const uint8_t __ehdr_start[] __attribute__((visibility("hidden")));
+extern const uint8_t _end[] __attribute__((visibility("hidden")));
+
+enum { TYPE_OF_OBJECT = 8 /* in a PyObject; elsewhere without the GIL */ };
+
+static mv_id_table known;
+static atomic_bool python_is_ready;
+
+static bool is_own(uint64_t address)
+{
+    return address >= (uintptr_t)__ehdr_start && address < (uintptr_t)_end;
+}
+
+static uint32_t walk_native(mv_raw_stack *raw)
+{
+    uint32_t count = mv_native_walk(raw->native, MV_LIVE_MOST_FRAMES), own = 0;
+
+    while (own < count && is_own(raw->native[own]))
+        own++;
+    memmove(raw->native, raw->native + own, (count - own) * sizeof *raw->native);
+    return count - own;
+}
+
+void mv_stack_table_start(void)
+{
+    if (!atomic_load_explicit(&python_is_ready, memory_order_relaxed) && mv_python_ready())
+        atomic_store(&python_is_ready, true);
+}
+
+static void collect(mv_raw_stack *raw)
+{
+    mv_stacks_wanted wanted = mv_process.settings.stacks;
+
+    raw->python_count = raw->native_count = 0;
+    if (wanted != MV_STACKS_NATIVE && atomic_load_explicit(&python_is_ready, memory_order_relaxed))
+        raw->python_count = mv_python_walk(raw->python, MV_LIVE_MOST_FRAMES);
+    if (wanted != MV_STACKS_PYTHON || !raw->python_count)
+        raw->native_count = walk_native(raw);
+}
+
+/* The thread's name is a part of stacks that have no Python frames. */
+static uint32_t words_of(const mv_thread_block *block)
+{
+    bool named = mv_process.settings.stacks == MV_STACKS_PYTHON && !block->raw.python_count;
+    return named ? block->words : 0;
+}
+
+static mv_id_key key_of(const mv_raw_stack *raw, uint32_t words)
+{
+    XXH128_hash_t python = XXH3_128bits(raw->python, raw->python_count * sizeof *raw->python);
+    XXH128_hash_t native;
+
+    if (!raw->native_count && !words)
+        return (mv_id_key){python.low64 ? python.low64 : 1, python.high64};
+    native = XXH3_128bits(raw->native, raw->native_count * sizeof *raw->native);
+    return mv_id_key_of(&(XXH128_hash_t[]){python, native}, 2 * sizeof native, words);
+}
+
+/* The module of the interpreter, where on a native stack the Python frames stand. */
+static const mv_module *interpreter_of(const mv_raw_stack *raw)
+{
+    uint64_t type;
+
+    if (!raw->python_count || !raw->native_count)
+        return NULL;
+    memcpy(&type, (const uint8_t *)(uintptr_t)raw->python[0].code + TYPE_OF_OBJECT, sizeof type);
+    return mv_module_at(type);
+}
+
+/* Asks for the modules of all native frames, and leaves those out that are the interpreter's or
+ * called it: Python frames stand for them. */
+static void find_modules(mv_thread_block *block)
+{
+    mv_raw_stack *raw = &block->raw;
+    const mv_module *interpreter = interpreter_of(raw);
+
+    for (uint32_t i = 0; i < raw->native_count; i++) {
+        block->modules[i] = mv_module_at(raw->native[i]);
+        if (interpreter && block->modules[i] == interpreter)
+            raw->native_count = i;
+    }
+}
+
+/* The frames' ids, innermost first; their number, or MV_NO_ID when there is no space. */
+static uint32_t spell_frames(mv_thread_block *block, uint32_t words)
+{
+    const mv_raw_stack *raw = &block->raw;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < raw->native_count; i++)
+        block->frames[count++] = mv_names_native_frame(raw->native[i], block->modules[i]);
+    for (uint32_t i = 0; i < raw->python_count; i++)
+        block->frames[count++] = mv_names_python_frame(&raw->python[i]);
+    if (count + (words != 0) > MV_LIVE_MOST_FRAMES)
+        count = MV_LIVE_MOST_FRAMES - (words != 0);
+    if (words)
+        block->frames[count++] = words - 1;
+    for (uint32_t i = 0; i < count; i++)
+        if (block->frames[i] == MV_NO_ID)
+            return MV_NO_ID;
+    return count;
+}
+
+/* Stack id + 1; MV_NO_ID when there is no space. With the names' lock. */
+static uint32_t spell(mv_thread_block *block, uint32_t words)
+{
+    uint32_t count = spell_frames(block, words), stack = 0;
+
+    if (count == MV_NO_ID)
+        return MV_NO_ID;
+    while (count-- > 0) {
+        uint32_t id = mv_names_stack(stack, block->frames[count]);
+        if (id == MV_NO_ID)
+            return MV_NO_ID;
+        stack = id + 1;
+    }
+    return stack;
+}
+
+/* A stack that was not seen before. The loader's lock, which asking for modules takes, is never
+ * taken under ours. */
+static uint32_t add(mv_thread_block *block, mv_id_key key, uint32_t words)
+{
+    uint32_t stack;
+
+    find_modules(block);
+    if (!mv_names_lock())
+        return MV_NO_ID;
+    stack = mv_id_find(&known, key);
+    if (stack == MV_NO_ID) {
+        stack = spell(block, words);
+        if (stack != MV_NO_ID)
+            mv_id_add(&known, key, stack);
+    }
+    mv_names_unlock();
+    return stack;
+}
+
+uint32_t mv_stack_table_now(mv_thread_block *block)
+{
+    uint32_t words, stack;
+    mv_id_key key;
+
+    if (mv_process.settings.stacks == MV_STACKS_NONE)
+        return 0;
+    collect(&block->raw);
+    if (!block->raw.python_count)
+        mv_stack_table_start();
+    words = words_of(block);
+    key = key_of(&block->raw, words);
+    stack = mv_id_find(&known, key);
+    if (stack == MV_NO_ID)
+        stack = add(block, key, words);
+    if (stack != MV_NO_ID)
+        return stack;
+    mv_process_lose(MV_LOST_STACKS);
+    return 0;
+}
+
+void mv_stack_table_forget(void)
+{
+    mv_id_table_clear(&known);
+}

@@ -1,0 +1,175 @@
+#include "capture/record/thread_state.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "capture/live/leb128.h"
+#include "capture/record/names.h"
+#include "capture/record/pages.h"
+#include "capture/record/process.h"
+#include "capture/record/process_facts.h"
+
+enum {
+    /* glibc keeps this many keys in the thread itself, and allocates for others. */
+    KEYS_WITHOUT_HEAP = 32,
+    LAST_END = PTHREAD_DESTRUCTOR_ITERATIONS - 1,
+    MOST_LEFT = 256,
+    MOST_THREAD = 3 + MV_LEB128_BYTES /* bytes of a THREAD record */
+};
+
+/* What threads left that have ended, with chunks that are not full: a program with thousands of
+ * short threads would fill a disk with chunks that have ten events each. */
+static _Atomic(mv_thread_block *) left[MOST_LEFT];
+
+_Thread_local mv_thread_state mv_thread __attribute__((tls_model("initial-exec")));
+
+/* From now on the thread's end is heard of. */
+static void watch_end(mv_thread_block *block)
+{
+    if (mv_process.has_thread_end && mv_process.thread_end < KEYS_WITHOUT_HEAP)
+        pthread_setspecific(mv_process.thread_end, block);
+}
+
+static mv_thread_block *take_left(void)
+{
+    for (int i = 0; i < MOST_LEFT; i++) {
+        mv_thread_block *block = atomic_load_explicit(&left[i], memory_order_relaxed);
+        if (block)
+            block = atomic_exchange(&left[i], NULL);
+        if (block)
+            return block;
+    }
+    return NULL;
+}
+
+/* False: there are enough. */
+static bool leave(mv_thread_block *block)
+{
+    for (int i = 0; i < MOST_LEFT; i++) {
+        mv_thread_block *none = NULL;
+        if (atomic_compare_exchange_strong(&left[i], &none, block))
+            return true;
+    }
+    return false;
+}
+
+/* The block goes on where a thread left it that has ended. Otherwise it is new, or a parent's,
+ * whose chunk is not mapped in its child: that is forgotten, not sealed. */
+static void begin_block(mv_thread_block *block, uint64_t epoch)
+{
+    if (block->epoch == epoch && block->chunk.memory) {
+        block->follows = true;
+        block->words = block->ends = 0;
+    } else {
+        memset(block, 0, offsetof(mv_thread_block, raw));
+    }
+    block->epoch = epoch;
+    block->id = (uint32_t)syscall(SYS_gettid);
+}
+
+mv_thread_block *mv_thread_arm(void)
+{
+    mv_thread_block *block = mv_thread.block;
+    uint64_t epoch;
+
+    if (!mv_process_start())
+        return NULL;
+    epoch = mv_process_epoch();
+    if (!epoch)
+        return NULL;
+    if (block && block->epoch == epoch)
+        return block;
+    if (!block)
+        block = take_left();
+    if (!block)
+        block = mv_pages_get(sizeof *block);
+    if (!block) {
+        mv_process_lose(MV_LOST_SPACE);
+        return NULL;
+    }
+    begin_block(block, epoch);
+    mv_thread.block = block;
+    mv_thread.epoch = epoch;
+    watch_end(block);
+    mv_names_thread(block);
+    return block;
+}
+
+static bool begin_chunk(mv_thread_block *block, uint64_t most, uint64_t sequence, uint64_t time_us)
+{
+    mv_live_chunk_about about = {.kind = MV_LIVE_EVENTS,
+                                 .first_sequence = sequence,
+                                 .first_time_us = time_us,
+                                 .thread = block->id};
+    int error;
+
+    mv_live_chunk_seal(&block->chunk);
+    error = mv_live_chunk_begin(&block->chunk, &mv_process.file, most, &about);
+    if (error) {
+        mv_process_stop(error);
+        return false;
+    }
+    block->sequence = sequence;
+    block->time_us = time_us;
+    block->spelled_addr = 0;
+    block->recent_count = block->recent_next = 0;
+    block->has_device = block->follows = false;
+    mv_names_thread(block);
+    mv_facts_refresh();
+    return true;
+}
+
+/* From here on the records of the chunk are of this thread. */
+static uint8_t *put_thread(mv_thread_block *block, uint8_t *at)
+{
+    *at++ = MV_LIVE_EVENT_THREAD | MV_LIVE_NOT_RECENT << 4;
+    *at++ = 0;
+    *at++ = 0;
+    block->follows = block->has_device = false;
+    return mv_leb128_put(at, block->id);
+}
+
+/* Numbers rise within a chunk. A thread takes its own when it is armed, and so has the chunk; but a
+ * call that forks arms its thread once more. */
+static bool can_follow(const mv_thread_block *block, uint64_t sequence)
+{
+    return !block->follows || sequence > block->sequence;
+}
+
+uint8_t *mv_thread_room(mv_thread_block *block, uint64_t most, uint64_t sequence, uint64_t time_us)
+{
+    bool goes_on = block->chunk.memory && can_follow(block, sequence);
+    uint8_t *at = goes_on ? mv_live_chunk_room(&block->chunk, most + MOST_THREAD) : NULL;
+
+    if (at)
+        return block->follows ? put_thread(block, at) : at;
+    if (begin_chunk(block, most, sequence, time_us))
+        return block->chunk.records;
+    mv_process_lose(MV_LOST_SPACE);
+    return NULL;
+}
+
+/* Other destructors of the thread may still free memory, so the last call counts; an event behind
+ * that one begins all over. The chunk is sealed when there are enough that are not full. */
+void mv_thread_end(void *ended)
+{
+    mv_thread_block *block = ended;
+    bool was_inside = mv_thread.inside;
+
+    if (++block->ends < LAST_END) {
+        watch_end(block);
+        return;
+    }
+    mv_thread.inside = true;
+    mv_thread.block = NULL;
+    mv_thread.epoch = 0;
+    if (!leave(block)) {
+        if (block->epoch == mv_process_epoch())
+            mv_live_chunk_seal(&block->chunk);
+        mv_pages_give(block, sizeof *block);
+    }
+    mv_thread.inside = was_inside;
+}

@@ -1,0 +1,187 @@
+#include "capture/stacks/loader_list.h"
+
+#include "capture/record/forks.h"
+#include "capture/stacks/elf_symbols.h"
+#include "capture/stacks/safe_read.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* mv_forks.loader */
+enum { NOT_ASKED, CAN_LOCK, LOCKED_FOR_EVER };
+
+enum { MOST_TURNS = 1000 }; /* while the lock changes hands */
+
+/* The counts of a list that cannot change: unlike any that the loader had before. */
+#define FROZEN UINT64_MAX
+
+/* The loader's own mutex, to be looked at and never touched; NULL: it was not found. */
+static _Atomic(const pthread_mutex_t *) lock;
+
+/* ---- where the loader's lock is ---- */
+
+typedef struct {
+    const uint8_t *from;
+    size_t bytes;
+    int owner, count;            /* as the lock is to be */
+    const pthread_mutex_t *only; /* the candidate, when `matches` is 1 */
+    unsigned matches;
+} search;
+
+static bool looks_as_wanted(const pthread_mutex_t *m, const search *s)
+{
+    return m->__data.__kind == PTHREAD_MUTEX_RECURSIVE && m->__data.__owner == s->owner &&
+           m->__data.__count == (unsigned)s->count && m->__data.__lock == s->count;
+}
+
+static int find_held(struct dl_phdr_info *info, size_t size, void *data)
+{
+    search *s = data;
+
+    (void)info;
+    (void)size;
+    for (size_t at = 0; at + sizeof(pthread_mutex_t) <= s->bytes; at += sizeof(void *)) {
+        const pthread_mutex_t *m = (const void *)(s->from + at);
+        if (looks_as_wanted(m, s)) {
+            s->only = m;
+            s->matches++;
+        }
+    }
+    return 1;
+}
+
+/* Somewhere in the loader's variables. It is the one recursive mutex there that this thread holds
+ * within dl_iterate_phdr, once, and does not hold outside of it. Where there is not exactly one
+ * such, we do without. */
+static void find_lock(void)
+{
+    search s = {.owner = (int)syscall(SYS_gettid), .count = 1};
+
+    s.from = mv_elf_data("_rtld_global", &s.bytes);
+    if (!s.from)
+        return;
+    dl_iterate_phdr(find_held, &s);
+    if (s.matches == 1 && s.only->__data.__owner != s.owner)
+        atomic_store(&lock, s.only);
+}
+
+/* ---- in a child ---- */
+
+/* Held by a thread that is not in this process: one of the parent's. */
+static bool is_locked_for_ever(const pthread_mutex_t *m)
+{
+    for (int turn = 0; turn < MOST_TURNS; turn++) {
+        int owner = __atomic_load_n(&m->__data.__owner, __ATOMIC_RELAXED);
+        if (__atomic_load_n(&m->__data.__lock, __ATOMIC_ACQUIRE) == 0)
+            return false;
+        if (owner)
+            return syscall(SYS_tgkill, getpid(), owner, 0) != 0;
+        sched_yield();
+    }
+    return true;
+}
+
+static int look_at_lock(void)
+{
+    const pthread_mutex_t *known = atomic_load(&lock);
+    int kept = errno, found;
+    bool is_free;
+
+    if (mv_forks_begin()) {
+        find_lock();
+        is_free = true;
+    } else {
+        is_free = known ? !is_locked_for_ever(known) : mv_forks_was_alone();
+    }
+    found = is_free ? CAN_LOCK : LOCKED_FOR_EVER;
+    atomic_store(&mv_forks.loader, found);
+    errno = kept;
+    return found;
+}
+
+static bool can_lock(void)
+{
+    int known = atomic_load_explicit(&mv_forks.loader, memory_order_relaxed);
+    return (known == NOT_ASKED ? look_at_lock() : known) == CAN_LOCK;
+}
+
+/* While no one else is there. */
+__attribute__((constructor)) static void loaded(void)
+{
+    can_lock();
+}
+
+/* ---- the list as it stands ---- */
+
+/* The headers of a program that is not where its ELF header would say. */
+static bool describe_program(struct dl_phdr_info *info)
+{
+    const ElfW(Phdr) *headers = (const void *)getauxval(AT_PHDR); // NOLINT: an address
+    size_t count = getauxval(AT_PHNUM);
+
+    for (size_t i = 0; headers && i < count; i++)
+        if (headers[i].p_type == PT_PHDR &&
+            info->dlpi_addr + headers[i].p_vaddr == (uintptr_t)headers) {
+            info->dlpi_phdr = headers;
+            info->dlpi_phnum = (ElfW(Half))count;
+            return true;
+        }
+    return false;
+}
+
+static bool describe(const struct link_map *file, struct dl_phdr_info *info)
+{
+    ElfW(Ehdr) head;
+    uint8_t last;
+
+    *info = (struct dl_phdr_info){.dlpi_addr = file->l_addr,
+                                  .dlpi_name = file->l_name,
+                                  .dlpi_adds = FROZEN,
+                                  .dlpi_subs = FROZEN};
+    if (!mv_peek(file->l_addr, &head, sizeof head) || memcmp(head.e_ident, ELFMAG, SELFMAG) != 0)
+        return file == _r_debug.r_map && describe_program(info);
+    info->dlpi_phdr = (const void *)(file->l_addr + head.e_phoff); // NOLINT: an address
+    info->dlpi_phnum = head.e_phnum;
+    return mv_peek((uintptr_t)(info->dlpi_phdr + head.e_phnum) - 1, &last, 1);
+}
+
+static int iterate_frozen(mv_loader_each *each, void *data)
+{
+    int result = 0;
+
+    for (const struct link_map *file = _r_debug.r_map; file && !result; file = file->l_next) {
+        struct dl_phdr_info info;
+        if (describe(file, &info))
+            result = each(&info, sizeof info, data);
+    }
+    return result;
+}
+
+int mv_loader_iterate(mv_loader_each *each, void *data)
+{
+    bool is_first = !mv_forks_is_inside(MV_SECTION_LOADER), must_not_lock = !can_lock();
+    int result;
+
+    mv_forks_enter(MV_SECTION_LOADER);
+    if (is_first && must_not_lock)
+        pthread_mutex_lock(&mv_forks.loader_own);
+    result = must_not_lock ? iterate_frozen(each, data) : dl_iterate_phdr(each, data);
+    if (is_first && must_not_lock)
+        pthread_mutex_unlock(&mv_forks.loader_own);
+    mv_forks_leave(MV_SECTION_LOADER);
+    return result;
+}
+
+bool mv_loader_has(const struct link_map *file)
+{
+    uint64_t word;
+
+    return atomic_load_explicit(&mv_forks.loader, memory_order_relaxed) != LOCKED_FOR_EVER ||
+           mv_peek((uintptr_t)file->l_ld, &word, sizeof word);
+}

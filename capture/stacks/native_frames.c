@@ -1,0 +1,293 @@
+/* Return addresses of the calling thread.
+ *
+ *     pc, rsp, rbp ─► rule of pc ─► CFA, return address, the caller's rbp ─► pc, rsp, rbp ─► ...
+ *                     (cached)
+ *
+ * Rules come from the tables for exceptions (eh_frame.h), one look-up for each return address in
+ * the life of the process; then a frame costs three loads. Only the stack of this thread is read:
+ * between its stack pointer and its end, going up. A stack with a frame that has an unusual rule,
+ * or that is no stack of the C library's making, is left to the unwinder that the program has
+ * loaded for its own exceptions; we bring none, since a preloaded library's dependencies come ahead
+ * of everybody else's. */
+#include "capture/record/forks.h"
+#include "capture/record/stack.h"
+#include "capture/stacks/eh_frame.h"
+#include "capture/stacks/elf_symbols.h"
+#include "capture/stacks/loader_list.h"
+
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <unwind.h>
+
+enum { SLOTS = 1 << 14, PROBES = 4 };
+#define MOST_STACK ((uint64_t)1 << 30)
+
+/* State of the shim. Slots are written by any thread without a lock: `check` is made of both the
+ * address and the rule, so that a slot that two threads wrote at once matches neither. */
+typedef struct {
+    _Atomic uint64_t check, rule;
+} slot;
+
+typedef _Unwind_Reason_Code (*unwind_backtrace)(_Unwind_Trace_Fn, void *);
+typedef _Unwind_Ptr (*unwind_get_ip)(struct _Unwind_Context *);
+
+static slot slots[SLOTS];
+static _Atomic uint64_t unloads; /* what the loader counted when the things below were found */
+static _Atomic(uint64_t) program_backtrace, program_get_ip;
+static _Atomic uint64_t main_stack_end;
+static atomic_bool is_started;
+
+typedef struct {
+    uint64_t *addresses;
+    uint32_t count, most;
+} unwinding;
+
+typedef struct {
+    uint64_t pc, sp, bp;
+    bool is_exact; /* pc is of an instruction that was interrupted or is here, not of a return */
+} registers;
+
+/* ---- rules, cached ---- */
+
+static uint64_t pack(mv_frame_rule r)
+{
+    return (uint64_t)(uint32_t)r.cfa_offset << 40 | (uint64_t)(uint16_t)r.rbp_offset << 24 |
+           (uint64_t)(uint16_t)r.return_offset << 8 | (uint64_t)r.cfa << 5 | (uint64_t)r.rbp << 3 |
+           (uint64_t)r.address << 1 | r.is_signal;
+}
+
+static inline mv_frame_rule unpack(uint64_t bits)
+{
+    return (mv_frame_rule){
+        .cfa_offset = (int32_t)((int64_t)bits >> 40),
+        .rbp_offset = (int16_t)(bits >> 24),
+        .return_offset = (int16_t)(bits >> 8),
+        .cfa = bits >> 5 & 7,
+        .rbp = bits >> 3 & 3,
+        .address = bits >> 1 & 3,
+        .is_signal = bits & 1,
+    };
+}
+
+static inline uint64_t rule_at(uint64_t pc)
+{
+    uint64_t first = pc * 0x9e3779b97f4a7c15u >> 50, rule;
+
+    for (unsigned i = 0; i < PROBES; i++) {
+        slot *s = &slots[(first + i) % SLOTS];
+        rule = atomic_load_explicit(&s->rule, memory_order_relaxed);
+        if ((atomic_load_explicit(&s->check, memory_order_relaxed) ^ rule) == pc)
+            return rule;
+    }
+    return UINT64_MAX;
+}
+
+static __attribute__((noinline)) uint64_t find_rule(uint64_t pc)
+{
+    uint64_t first = pc * 0x9e3779b97f4a7c15u >> 50, rule = pack(mv_eh_frame_rule(pc));
+    slot *s = &slots[first % SLOTS];
+
+    for (unsigned i = 0; i < PROBES; i++)
+        if (atomic_load_explicit(&slots[(first + i) % SLOTS].check, memory_order_relaxed) == 0) {
+            s = &slots[(first + i) % SLOTS];
+            break;
+        }
+    atomic_store_explicit(&s->rule, rule, memory_order_relaxed);
+    atomic_store_explicit(&s->check, pc ^ rule, memory_order_relaxed);
+    return rule;
+}
+
+static void forget_rules(void)
+{
+    for (unsigned i = 0; i < SLOTS; i++) {
+        atomic_store_explicit(&slots[i].check, 0, memory_order_relaxed);
+        atomic_store_explicit(&slots[i].rule, 0, memory_order_relaxed);
+    }
+}
+
+/* ---- one walk ---- */
+
+/* A word of the stack; the sanitizers of test programs mark parts of it. */
+static inline __attribute__((no_sanitize("address"))) uint64_t word_at(uint64_t address)
+{
+    return *(const volatile uint64_t *)(uintptr_t)address; // NOLINT: an address
+}
+
+static inline bool is_inside(uint64_t address, uint64_t low, uint64_t end)
+{
+    return address >= low && address <= end - 8 && (address & 7) == 0;
+}
+
+/* Goes to the caller. False: the stack is not what the rule says. */
+static inline bool step(registers *r, mv_frame_rule rule, uint64_t end)
+{
+    uint64_t base = rule.cfa == MV_CFA_RSP || rule.cfa == MV_CFA_INSIDE_RSP ? r->sp : r->bp;
+    uint64_t cfa = base + (uint64_t)(int64_t)rule.cfa_offset, at;
+
+    if (rule.cfa == MV_CFA_INSIDE_RSP || rule.cfa == MV_CFA_INSIDE_RBP) {
+        if (!is_inside(cfa, r->sp, end))
+            return false;
+        cfa = word_at(cfa);
+    }
+    if (cfa <= r->sp || cfa > end)
+        return false;
+    base = rule.address == MV_SAVED_AT_CFA ? cfa : rule.address == MV_SAVED_AT_RSP ? r->sp : r->bp;
+    at = base + (uint64_t)(int64_t)rule.return_offset;
+    if (!is_inside(at, r->sp, end))
+        return false;
+    r->pc = word_at(at);
+    if (rule.rbp != MV_SAVED_NOT) {
+        base = rule.rbp == MV_SAVED_AT_CFA ? cfa : rule.rbp == MV_SAVED_AT_RSP ? r->sp : r->bp;
+        at = base + (uint64_t)(int64_t)rule.rbp_offset;
+        if (!is_inside(at, r->sp, end))
+            return false;
+        r->bp = word_at(at);
+    }
+    r->sp = cfa;
+    r->is_exact = rule.is_signal;
+    return true;
+}
+
+/* False: an unusual rule, or a stack that is not as its rules say. */
+static bool walk_by_rules(registers r, uint64_t end, unwinding *u)
+{
+    while (u->count < u->most) {
+        uint64_t pc = r.is_exact ? r.pc : r.pc - 1, bits = rule_at(pc);
+        mv_frame_rule rule = unpack(bits == UINT64_MAX ? find_rule(pc) : bits);
+
+        if (rule.cfa == MV_CFA_END)
+            return true;
+        if (rule.cfa == MV_CFA_UNKNOWN || !step(&r, rule, end))
+            return false;
+        if (r.pc == 0)
+            return true;
+        u->addresses[u->count++] = r.pc;
+    }
+    return true;
+}
+
+static _Unwind_Reason_Code keep(struct _Unwind_Context *frame, void *context)
+{
+    unwinding *u = context;
+    unwind_get_ip get_ip = (unwind_get_ip)(uintptr_t)atomic_load(&program_get_ip);
+    uint64_t address = get_ip(frame);
+
+    if (!address || u->count == u->most)
+        return _URC_END_OF_STACK;
+    u->addresses[u->count++] = address;
+    return _URC_NO_REASON;
+}
+
+/* It takes locks of its own and the loader's, so no fork may come between; and a child may have
+ * inherited them from a thread that threw an exception. */
+static void walk_by_program(unwinding *u)
+{
+    unwind_backtrace walk = (unwind_backtrace)(uintptr_t)atomic_load(&program_backtrace);
+
+    u->count = 0;
+    if (!walk || !mv_forks_was_alone())
+        return;
+    mv_forks_enter(MV_SECTION_LOADER);
+    walk(keep, u);
+    mv_forks_leave(MV_SECTION_LOADER);
+}
+
+/* ---- where things are ---- */
+
+static inline bool is_close(uint64_t sp, uint64_t end)
+{
+    return sp < end && end - sp < MOST_STACK;
+}
+
+/* The end of this thread's stack: glibc puts a thread's own block there, and tells debuggers where
+ * the first thread's is. 0: the stack pointer is on neither (a coroutine's stack, a signal's). */
+static inline uint64_t end_of_stack(uint64_t sp)
+{
+    uint64_t block = (uint64_t)pthread_self();
+    uint64_t first = atomic_load_explicit(&main_stack_end, memory_order_relaxed);
+
+    return is_close(sp, block) ? block : is_close(sp, first) ? first : 0;
+}
+
+static void find_program_unwinder(void)
+{
+    static const char *const names[] = {"_Unwind_Backtrace", "_Unwind_GetIP"};
+    uint64_t found[2];
+
+    mv_elf_find_all(names, found, 2);
+    atomic_store(&program_get_ip, found[1]);
+    atomic_store(&program_backtrace, found[1] ? found[0] : 0);
+}
+
+static int count_unloads(struct dl_phdr_info *info, size_t size, void *context)
+{
+    (void)size;
+    *(uint64_t *)context = info->dlpi_subs;
+    return 1;
+}
+
+/* What a library left behind when it was unloaded must not be used for the next one there. */
+static void notice_unloads(void)
+{
+    uint64_t now = 0;
+
+    mv_loader_iterate(count_unloads, &now);
+    if (now == atomic_load_explicit(&unloads, memory_order_relaxed))
+        return;
+    forget_rules();
+    find_program_unwinder();
+    atomic_store(&unloads, now);
+}
+
+bool mv_native_start(void)
+{
+    static const char *const names[] = {"__libc_stack_end"};
+    uint64_t found;
+
+    if (atomic_load(&is_started))
+        return true;
+    if (mv_elf_find_all(names, &found, 1))
+        atomic_store(&main_stack_end, word_at(found) & ~(uint64_t)7);
+    find_program_unwinder();
+    atomic_store(&is_started, true);
+    return true;
+}
+
+/* Where we are. Rules are known for x86-64 alone. */
+#ifdef __x86_64__
+static inline __attribute__((always_inline)) bool read_registers(registers *r)
+{
+    r->is_exact = true;
+    __asm__ volatile("leaq 0(%%rip), %0\n\tmovq %%rsp, %1\n\tmovq %%rbp, %2"
+                     : "=r"(r->pc), "=r"(r->sp), "=r"(r->bp));
+    return true;
+}
+#else
+static inline bool read_registers(registers *r)
+{
+    (void)r;
+    return false;
+}
+#endif
+
+uint32_t mv_native_walk(uint64_t *addresses, uint32_t most)
+{
+    unwinding u = {addresses, 0, most};
+    registers r = {0};
+    uint64_t end;
+
+    if (!atomic_load_explicit(&is_started, memory_order_acquire))
+        return 0;
+    notice_unloads();
+    end = read_registers(&r) ? end_of_stack(r.sp) : 0;
+    if (!end || !walk_by_rules(r, end, &u))
+        walk_by_program(&u);
+    return u.count;
+}
+
+const char *mv_native_unwinder(void)
+{
+    return atomic_load(&is_started) ? "eh_frame" : NULL;
+}

@@ -1,0 +1,36 @@
+/* The interpreter of this process, once it is found: its functions, types and layout.
+ *
+ * Found once and never given up, except that what does not look as expected switches Python stacks
+ * off for good, with a reason. */
+#ifndef MV_PYTHON_INTERP_H
+#define MV_PYTHON_INTERP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "capture/stacks/python_layout.h"
+
+typedef struct {
+    mv_python_layout layout;
+    void *(*this_thread)(void);  /* PyGILState_GetThisThreadState */
+    int (*is_initialized)(void); /* Py_IsInitialized */
+    uint64_t code, bytes, text;  /* PyCode_Type, PyBytes_Type, PyUnicode_Type */
+    char version[16];            /* "3.12.3" */
+} mv_python_interp;
+
+/* NULL: there is none (yet), or Python stacks are off. A load and a branch once it was found; a
+ * search through the loaded files at the first call, and then ever more seldom, since an
+ * interpreter may be loaded later. */
+const mv_python_interp *mv_python_interp_get(void);
+
+/* From now on mv_python_interp_get gives NULL; the first reason stays. `why` is of static
+ * storage. */
+void mv_python_interp_stop(const char *why);
+
+/* The layout as found, also when stacks were switched off: it does not change. NULL: none found. */
+const mv_python_interp *mv_python_interp_seen(void);
+
+/* Why there are no Python stacks, or NULL. */
+const char *mv_python_interp_why(void);
+
+#endif

@@ -1,0 +1,24 @@
+/* Devices that did nothing and hold nothing: a process sees all of a machine's, and uses few.
+ *
+ * Reports in text speak of the others alone and say at their end how many are idle; where all are,
+ * they speak of the first. JSON has every device. */
+#ifndef MV_IDLE_DEVICES_H
+#define MV_IDLE_DEVICES_H
+
+#include "cli/report/out.h"
+#include "parse/model/trace.h"
+
+/* No events and no segments. O(segments). */
+bool mv_device_is_idle(const mv_trace *trace, uint32_t device);
+
+/* Whether a report on the devices [first, end) speaks of this one. O(devices * segments). */
+bool mv_device_is_told(const mv_trace *trace, uint32_t first, uint32_t end, uint32_t device);
+
+/* How many of them are in use. */
+uint32_t mv_devices_in_use(const mv_trace *trace, uint32_t first, uint32_t end);
+
+/* "7 other devices are idle", where there are such, after a blank line if `is_apart`. */
+void mv_idle_put_others(mv_out *out, const mv_trace *trace, uint32_t first, uint32_t end,
+                        bool is_apart);
+
+#endif

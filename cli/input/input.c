@@ -1,0 +1,58 @@
+#include "cli/input/input.h"
+
+#include <stdio.h>
+
+#include "cli/complain.h"
+#include "cli/progress.h"
+#include "parse/model/sums.h"
+#include "parse/readers.h"
+
+const char *mv_input_name(const mv_cli *cli)
+{
+    return cli->options.file[0];
+}
+
+/* Those that only carry a file over, or spell it out, can do so whatever it says. */
+static bool adds_up(const mv_command *command)
+{
+    return command->run != mv_cmd_dump && command->run != mv_cmd_convert;
+}
+
+bool mv_input_read(mv_cli *cli, mv_trace *trace)
+{
+    const char *path = mv_input_name(cli);
+    char what[80];
+    mv_progress progress;
+    mv_err err = {0};
+
+    snprintf(what, sizeof what, "memviz: reading %.56s", path);
+    mv_progress_start(&progress, what, mv_option_given(&cli->options, MV_HAS(QUIET)));
+    mv_read_opts opts = {.progress = mv_progress_show,
+                         .user = &progress,
+                         .foreign_symbols = mv_option_given(&cli->options, MV_HAS(SYMBOLS))};
+    mv_trace_read(&cli->arena, path, &opts, trace, &err);
+    mv_progress_end(&progress);
+    if (err.code == MV_OK && adds_up(cli->command))
+        mv_sums_check(trace, &err);
+    if (err.code != MV_OK)
+        mv_complain(path, &err);
+    return err.code == MV_OK;
+}
+
+bool mv_input_devices(const mv_cli *cli, const mv_trace *trace, uint32_t *first, uint32_t *end)
+{
+    uint32_t count = mv_trace_devices(trace);
+
+    *first = 0;
+    *end = count;
+    if (cli->options.device == MV_ALL_DEVICES)
+        return true;
+    if (cli->options.device >= count) {
+        mv_complain_of(mv_input_name(cli), "no device %lld; the file has %u",
+                       (long long)cli->options.device, count);
+        return false;
+    }
+    *first = (uint32_t)cli->options.device;
+    *end = *first + 1;
+    return true;
+}

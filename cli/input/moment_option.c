@@ -1,0 +1,77 @@
+#include "cli/input/moment_option.h"
+
+#include <stdio.h>
+
+#include "cli/complain.h"
+#include "cli/input/input.h"
+#include "cli/input/window.h"
+
+bool mv_at_find(mv_cli *cli, const mv_trace *trace, const mv_lives *lives, const char *otherwise,
+                mv_moment *out)
+{
+    const char *at = cli->options.at ? cli->options.at : otherwise;
+    mv_moment_ask ask;
+    mv_window window;
+    char why[MV_WHY];
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    if (!mv_window_find(cli, trace, lives->device, &window))
+        return false;
+    if (!mv_moment_read(trace, lives->device, at, window, &ask, why, sizeof why)) {
+        mv_complain_of(mv_input_name(cli), "%s", why);
+        return false;
+    }
+    if (mv_moment_find(&cli->scratch, lives, ask, out, &err) == MV_OK)
+        return true;
+    mv_complain(mv_input_name(cli), &err);
+    return false;
+}
+
+static bool names_moment(const mv_cli *cli, const mv_trace *trace, uint32_t device)
+{
+    mv_window all = {0, mv_trace_events(trace, device).count};
+    mv_moment_ask ask;
+    char why[MV_WHY];
+
+    return mv_moment_read(trace, device, cli->options.at, all, &ask, why, sizeof why);
+}
+
+bool mv_at_is_elsewhere(const mv_cli *cli, const mv_trace *trace, uint32_t device)
+{
+    const char *at = cli->options.at;
+
+    if (!at || cli->options.device != MV_ALL_DEVICES || names_moment(cli, trace, device))
+        return false;
+    for (uint32_t i = 0; i < mv_trace_devices(trace); i++)
+        if (names_moment(cli, trace, i))
+            return true;
+    return false;
+}
+
+const char *mv_at_text(char text[MV_AT_TEXT], const mv_trace *trace, const mv_moment *moment)
+{
+    int64_t start = mv_position_start_us(trace);
+
+    if (moment->event == MV_BEFORE)
+        snprintf(text, MV_AT_TEXT, "before the first event");
+    else if (moment->time_us == MV_NO_TIME || start == MV_NO_TIME)
+        snprintf(text, MV_AT_TEXT, "event %u", moment->event);
+    else
+        snprintf(text, MV_AT_TEXT, "event %u (%.3f s)", moment->event,
+                 (double)(moment->time_us - start) / 1e6);
+    return text;
+}
+
+cJSON *mv_at_json(mv_report *report, const mv_moment *moment)
+{
+    cJSON *o = mv_json_object(report, NULL, NULL);
+
+    mv_json_add(report, o, "event",
+                moment->event == MV_BEFORE ? cJSON_CreateNull() : mv_json_u64(moment->event));
+    mv_json_add(report, o, "time_us", mv_json_time(moment->time_us));
+    mv_json_add_u64(report, o, "allocated", moment->bytes.allocated);
+    mv_json_add_u64(report, o, "requested", moment->bytes.requested);
+    mv_json_add_u64(report, o, "reserved", moment->bytes.reserved);
+    mv_json_add_u64(report, o, "active", moment->bytes.active);
+    return o;
+}

@@ -1,0 +1,25 @@
+/* The moment that --at names: found, printed, as JSON. */
+#ifndef MV_MOMENT_OPTION_H
+#define MV_MOMENT_OPTION_H
+
+#include "analyze/totals/moment.h"
+#include "cli/report/report.h"
+
+/* The moment of one device, within --from and --to: that of --at, or `otherwise` ("peak") where it
+ * is not given. False, with a message, when it names none or memory is out. */
+bool mv_at_find(mv_cli *cli, const mv_trace *trace, const mv_lives *lives, const char *otherwise,
+                mv_moment *out);
+
+/* Whether --at names an event, by number or as one that ran out of memory, that this device lacks
+ * and another one has: then a report on several devices leaves this one out. */
+bool mv_at_is_elsewhere(const mv_cli *cli, const mv_trace *trace, uint32_t device);
+
+/* "before the first event", "event 812", "event 812 (1.234 s)". */
+#define MV_AT_TEXT 64
+const char *mv_at_text(char text[MV_AT_TEXT], const mv_trace *trace, const mv_moment *moment);
+
+/* {"event":812,"time_us":...,"allocated":...,"requested":...,"reserved":...,"active":...}; the
+ * event is null before the first. */
+cJSON *mv_at_json(mv_report *report, const mv_moment *moment);
+
+#endif

@@ -1,0 +1,52 @@
+#include "cli/input/overwrite.h"
+
+#include "cli/complain.h"
+#include "parse/source/same_file.h"
+
+/* The input that has this name, or another name of the same file; NULL: none has. */
+static const char *input_of(const mv_command *command, const mv_options *o, const char *output)
+{
+    const char *const texts[] = {o->rules, o->script};
+    int files = o->files - (command->writes_last ? 1 : 0);
+
+    for (int i = 0; i < files; i++)
+        if (mv_is_same_file(o->file[i], output))
+            return o->file[i];
+    for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i] && mv_is_same_file(texts[i], output))
+            return texts[i];
+    return NULL;
+}
+
+static bool refuse(const mv_command *command, const mv_options *o, const char *output)
+{
+    const char *input = output ? input_of(command, o, output) : NULL;
+
+    if (!input)
+        return false;
+    if (strcmp(output, "-") == 0)
+        mv_complain_usage(command->name, "standard output is %s, which is read", input);
+    else if (strcmp(input, output) == 0)
+        mv_complain_usage(command->name, "%s is the input: name another file to write", output);
+    else
+        mv_complain_usage(command->name,
+                          "%s is the input %s under another name: name another file "
+                          "to write",
+                          output, input);
+    return true;
+}
+
+bool mv_overwrite_is_asked(const mv_command *command, const mv_options *o)
+{
+    const char *last = command->writes_last && o->files > 0 ? o->file[o->files - 1] : NULL;
+
+    if (command->starts_program || command->run == mv_cmd_completion || command->run == mv_cmd_help)
+        return false; /* their words are no files */
+    return refuse(command, o, o->output) || refuse(command, o, o->shot) ||
+           refuse(command, o, last) || refuse(command, o, "-");
+}
+
+bool mv_overwrite_by(const mv_cli *cli, const char *output)
+{
+    return refuse(cli->command, &cli->options, output);
+}

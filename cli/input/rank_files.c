@@ -1,0 +1,213 @@
+#include "cli/input/rank_files.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "analyze/ranks/summary_bytes.h"
+#include "cli/complain.h"
+#include "parse/model/sums.h"
+#include "parse/readers.h"
+
+enum { MOST_THREADS = 16 };
+
+typedef struct {
+    mv_rank_files *files;
+    const mv_options *options; /* --device, --from, --to */
+    uint64_t share;            /* bytes that each thread may use */
+    _Atomic uint32_t next;     /* file that nobody has taken yet */
+} job;
+
+/* ---- one file ---------------------------------------------------------------------------- */
+
+static mv_code keep_named(mv_rank_file *file, int64_t device)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < file->count; i++)
+        if (device == MV_ALL_DEVICES || file->summaries[i].device == device)
+            file->summaries[kept++] = file->summaries[i];
+    if (kept == 0 && file->count > 0)
+        return mv_fail(&file->err, MV_RANGE, MV_NO_OFFSET, "no device %lld", (long long)device);
+    file->count = kept;
+    return MV_OK;
+}
+
+static mv_code summarize_device(mv_rank_file *file, const mv_trace *trace, uint32_t device,
+                                const mv_options *options)
+{
+    char why[MV_WHY];
+    mv_window window;
+
+    if (!mv_window_read(trace, device, options->from, options->to, &window, why, sizeof why))
+        return mv_fail(&file->err, MV_RANGE, MV_NO_OFFSET, "%s", why);
+    if (mv_summary_make(&file->arena, trace, device, window, file->path,
+                        &file->summaries[file->count], &file->err) == MV_OK)
+        file->count++;
+    return file->err.code;
+}
+
+static mv_code summarize_trace(mv_rank_file *file, const mv_trace *trace, const mv_options *options)
+{
+    uint32_t devices = mv_trace_devices(trace);
+    char why[MV_WHY];
+
+    if (mv_window_is_empty(trace, 0, devices, options->from, options->to, why, sizeof why))
+        return mv_fail(&file->err, MV_RANGE, MV_NO_OFFSET, "%s", why);
+    file->summaries = mv_push_array(&file->arena, mv_summary, devices);
+    if (!file->summaries)
+        return mv_fail(&file->err, MV_NOMEM, MV_NO_OFFSET, "summary");
+    for (uint32_t i = 0; i < devices; i++) {
+        if (!mv_device_is_used(trace, i))
+            continue;
+        if (summarize_device(file, trace, i, options) != MV_OK)
+            return file->err.code;
+    }
+    if (file->count == 0)
+        return mv_fail(&file->err, MV_RANGE, MV_NO_OFFSET,
+                       "no device has events or memory of PyTorch");
+    return MV_OK;
+}
+
+/* Standard input can be read but once, hence from memory. */
+static mv_code read_trace(mv_rank_file *file, mv_source *source, mv_arena *work,
+                          const mv_options *options)
+{
+    mv_trace trace;
+    mv_span bytes;
+    mv_code code;
+
+    if (strcmp(file->path, "-") != 0)
+        code = mv_trace_read(work, file->path, NULL, &trace, &file->err);
+    else if ((code = mv_source_rest(source, &bytes, &file->err)) == MV_OK)
+        code = mv_trace_read_bytes(work, bytes, &trace, &file->err);
+    if (code == MV_OK)
+        code = mv_sums_check(&trace, &file->err);
+    return code == MV_OK ? summarize_trace(file, &trace, options) : code;
+}
+
+static mv_code read_source(mv_rank_file *file, mv_source *source, mv_arena *work,
+                           const mv_options *options)
+{
+    mv_span bytes;
+    mv_code code;
+
+    mv_source_need(source, MV_SUMMARY_MAGIC_BYTES);
+    if (!mv_summary_probe((mv_span){source->at, (uint64_t)(source->end - source->at)}))
+        return read_trace(file, source, work, options);
+    if (options->from || options->to)
+        return mv_fail(&file->err, MV_RANGE, MV_NO_OFFSET,
+                       "a summary is of a whole run: --from and --to do not apply");
+    code = mv_source_rest(source, &bytes, &file->err);
+    if (code != MV_OK)
+        return code;
+    return mv_summaries_decode(&file->arena, bytes, &file->summaries, &file->count, &file->err);
+}
+
+static void read_file(mv_rank_file *file, uint64_t share, const mv_options *options)
+{
+    mv_source source = {0};
+    mv_err torn;
+    mv_arena work;
+    mv_code code;
+
+    file->budget = (mv_budget){.limit = share};
+    file->err = (mv_err){.offset = MV_NO_OFFSET};
+    file->count = 0;
+    mv_arena_init(&file->arena, &file->budget);
+    mv_arena_init(&work, &file->budget);
+    code = mv_source_open(&work, file->path, &source, &file->err);
+    if (code == MV_OK)
+        code = read_source(file, &source, &work, options);
+    if (mv_source_check(&source, &torn) != MV_OK) {
+        file->err = torn;
+        code = torn.code;
+    }
+    mv_source_close(&source);
+    mv_arena_release(&work);
+    if (code == MV_OK)
+        code = keep_named(file, options->device);
+    file->err.code = code;
+    if (code != MV_OK) {
+        file->count = 0;
+        mv_arena_release(&file->arena);
+    }
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
+
+static void *work_off(void *user)
+{
+    job *j = user;
+    uint32_t i;
+
+    while ((i = atomic_fetch_add(&j->next, 1)) < j->files->count)
+        read_file(&j->files->files[i], j->share, j->options);
+    return NULL;
+}
+
+static uint32_t threads_wanted(uint32_t files)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    uint32_t most = processors > 1 ? (uint32_t)processors : 1;
+
+    most = most < MOST_THREADS ? most : MOST_THREADS;
+    return files < most ? files : most;
+}
+
+static void read_side_by_side(job *j, uint32_t threads)
+{
+    pthread_t thread[MOST_THREADS];
+    bool started[MOST_THREADS] = {false};
+
+    for (uint32_t i = 1; i < threads; i++)
+        started[i] = pthread_create(&thread[i], NULL, work_off, j) == 0;
+    work_off(j);
+    for (uint32_t i = 1; i < threads; i++)
+        if (started[i])
+            pthread_join(thread[i], NULL);
+}
+
+/* What was too large for a share may fit into all that is left. */
+static void read_again_alone(mv_cli *cli, job *j)
+{
+    uint64_t used = cli->budget.used;
+
+    for (uint32_t i = 0; i < j->files->count; i++)
+        used += j->files->files[i].budget.used;
+    for (uint32_t i = 0; i < j->files->count; i++) {
+        mv_rank_file *file = &j->files->files[i];
+        uint64_t left = used < cli->budget.limit ? cli->budget.limit - used : 0;
+        if (file->err.code != MV_NOMEM || left <= j->share || strcmp(file->path, "-") == 0)
+            continue;
+        read_file(file, left, j->options);
+        used += file->budget.used;
+    }
+}
+
+bool mv_rank_files_read(mv_cli *cli, mv_rank_files *out)
+{
+    uint32_t threads = threads_wanted((uint32_t)cli->options.files);
+    job j = {.files = out, .options = &cli->options, .share = cli->budget.limit / threads};
+
+    *out = (mv_rank_files){.count = (uint32_t)cli->options.files};
+    out->files = mv_push_array(&cli->arena, mv_rank_file, out->count);
+    if (!out->files) {
+        mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
+        return false;
+    }
+    for (uint32_t i = 0; i < out->count; i++)
+        out->files[i].path = cli->options.file[i];
+    read_side_by_side(&j, threads);
+    read_again_alone(cli, &j);
+    for (uint32_t i = 0; i < out->count; i++)
+        out->failed += out->files[i].err.code != MV_OK;
+    return true;
+}
+
+void mv_rank_files_release(mv_rank_files *files)
+{
+    for (uint32_t i = 0; i < files->count; i++)
+        if (files->files[i].err.code == MV_OK)
+            mv_arena_release(&files->files[i].arena);
+}

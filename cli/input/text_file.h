@@ -1,0 +1,16 @@
+/* Small text files that a user names or a snapshot mentions: rules, sources. */
+#ifndef MV_TEXT_FILE_H
+#define MV_TEXT_FILE_H
+
+#include "base/arena.h"
+#include "base/cursor.h"
+#include "base/err.h"
+
+#define MV_TEXT_FILE_MOST (16u << 20)
+
+/* The contents of a regular file of at most MV_TEXT_FILE_MOST bytes, with a NUL behind them that
+ * is not counted. Anything else (folders, devices, pipes, larger files) fails with MV_IO or
+ * MV_LIMIT: a path out of a snapshot must not make memviz wait or fill memory. */
+mv_code mv_text_file_read(mv_arena *arena, const char *path, mv_span *out, mv_err *err);
+
+#endif

@@ -1,0 +1,197 @@
+#include "cli/report/out.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+mv_code mv_out_open(mv_out *out, const char *path, mv_err *err)
+{
+    out->used = 0;
+    out->color = out->lacks_memory = false;
+    out->columns = out->rows = 0;
+    return mv_sink_open(&out->sink, path ? path : "-", err);
+}
+
+static void flush(mv_out *out)
+{
+    mv_sink_write(&out->sink, out->buffer, out->used);
+    out->used = 0;
+}
+
+mv_code mv_out_close(mv_out *out, mv_err *err)
+{
+    if (!out->sink.file)
+        return MV_OK;
+    flush(out);
+    return mv_sink_commit(&out->sink, err);
+}
+
+void mv_out_abort(mv_out *out)
+{
+    out->used = 0;
+    mv_sink_abort(&out->sink);
+}
+
+void mv_out_bytes(mv_out *out, const void *data, uint64_t length)
+{
+    if (length > MV_OUT_BUFFER - out->used)
+        flush(out);
+    if (length > MV_OUT_BUFFER) {
+        mv_sink_write(&out->sink, data, length);
+        return;
+    }
+    memcpy(out->buffer + out->used, data, length);
+    out->used += (uint32_t)length;
+}
+
+void mv_out_char(mv_out *out, char c)
+{
+    if (out->used == MV_OUT_BUFFER)
+        flush(out);
+    out->buffer[out->used++] = c;
+}
+
+void mv_out_spaces(mv_out *out, int64_t count)
+{
+    while (count-- > 0)
+        mv_out_char(out, ' ');
+}
+
+uint32_t mv_digits(char digits[20], uint64_t value)
+{
+    char reversed[20];
+    uint32_t count = 0;
+
+    do {
+        reversed[count++] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value);
+    for (uint32_t i = 0; i < count; i++)
+        digits[i] = reversed[count - 1 - i];
+    return count;
+}
+
+void mv_out_u64_wide(mv_out *out, uint64_t value, int width)
+{
+    char digits[20];
+    uint32_t count = mv_digits(digits, value);
+
+    mv_out_spaces(out, width - (int)count);
+    mv_out_bytes(out, digits, count);
+}
+
+void mv_out_u64(mv_out *out, uint64_t value)
+{
+    mv_out_u64_wide(out, value, 0);
+}
+
+void mv_out_i64(mv_out *out, int64_t value)
+{
+    if (value < 0)
+        mv_out_char(out, '-');
+    mv_out_u64(out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+}
+
+void mv_out_hex(mv_out *out, uint64_t value)
+{
+    char text[18];
+    uint32_t at = sizeof text;
+
+    do {
+        text[--at] = "0123456789abcdef"[value & 15];
+        value >>= 4;
+    } while (value);
+    text[--at] = 'x';
+    text[--at] = '0';
+    mv_out_bytes(out, text + at, sizeof text - at);
+}
+
+void mv_out_style(mv_out *out, mv_style style)
+{
+    static const char *const codes[MV_STYLE_COUNT] = {"\033[0m",  "\033[1m",  "\033[2m",
+                                                      "\033[31m", "\033[32m", "\033[33m"};
+
+    if (out->color)
+        mv_out_bytes(out, codes[style], strlen(codes[style]));
+}
+
+/* ---- texts: nothing but mv_out_style steers the terminal ---------------------------------- */
+
+typedef enum { AS_LINES, AS_WORD, AS_QUOTED } manner;
+
+static bool is_escaped(const uint8_t *c, uint32_t length, manner how)
+{
+    if (how == AS_LINES && (*c == '\n' || *c == '\t'))
+        return false;
+    return length == 0 || mv_utf8_is_control(c, length);
+}
+
+static void put_escaped(mv_out *out, mv_span text, manner how)
+{
+    uint64_t plain = 0; /* start of the run that needs no escape */
+
+    for (uint64_t at = 0; at < text.length;) {
+        const uint8_t *c = text.data + at;
+        uint32_t length = *c < 0x80 ? 1 : mv_utf8_length(text, at);
+        uint32_t bytes = length ? length : 1;
+        bool escape = how == AS_QUOTED && (*c == '"' || *c == '\\');
+        if (!escape && !is_escaped(c, length, how)) {
+            at += length;
+            continue;
+        }
+        mv_out_bytes(out, text.data + plain, at - plain);
+        for (uint32_t i = 0; i < bytes; i++) {
+            static const char hex[] = "0123456789abcdef";
+            if (escape)
+                mv_out_bytes(out, (char[]){'\\', (char)c[i]}, 2);
+            else
+                mv_out_bytes(out, (char[]){'\\', 'x', hex[c[i] >> 4], hex[c[i] & 15]}, 4);
+        }
+        at += bytes;
+        plain = at;
+    }
+    mv_out_bytes(out, text.data + plain, text.length - plain);
+}
+
+static bool is_plain(char c)
+{
+    return (c >= 0x20 && c < 0x7f) || c == '\n' || c == '\t';
+}
+
+/* Nearly all are plain ASCII, and reports have millions of them. */
+void mv_out_text(mv_out *out, const char *text)
+{
+    size_t plain = 0;
+
+    while (is_plain(text[plain]))
+        plain++;
+    mv_out_bytes(out, text, plain);
+    if (text[plain])
+        put_escaped(out, (mv_span){(const uint8_t *)text + plain, strlen(text + plain)}, AS_LINES);
+}
+
+void mv_out_format(mv_out *out, const char *format, ...)
+{
+    char line[2048];
+    va_list args;
+    int length;
+
+    va_start(args, format);
+    length = vsnprintf(line, sizeof line, format, args);
+    va_end(args);
+    if (length < 0)
+        out->sink.failed = true;
+    else
+        mv_out_text(out, line);
+}
+
+void mv_out_clean(mv_out *out, mv_span text)
+{
+    put_escaped(out, text, AS_WORD);
+}
+
+void mv_out_quoted(mv_out *out, mv_span text)
+{
+    mv_out_char(out, '"');
+    put_escaped(out, text, AS_QUOTED);
+    mv_out_char(out, '"');
+}

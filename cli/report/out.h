@@ -1,0 +1,76 @@
+/* Where results go: standard output, or the file that -o names (whole or not at all).
+ *
+ * Everything is buffered here and numbers are written without printf, since `trace` and `dump`
+ * print millions of lines. After a failed write further ones do nothing; closing reports it. */
+#ifndef MV_OUT_H
+#define MV_OUT_H
+
+#include <string.h>
+
+#include "base/utf8.h"
+#include "parse/source/sink.h"
+
+#define MV_OUT_BUFFER (64u << 10)
+
+typedef enum {
+    MV_STYLE_NONE,
+    MV_STYLE_BOLD,
+    MV_STYLE_DIM,
+    MV_STYLE_RED,
+    MV_STYLE_GREEN,
+    MV_STYLE_YELLOW,
+    MV_STYLE_COUNT
+} mv_style;
+
+typedef struct {
+    mv_sink sink;
+    bool color;             /* whether mv_out_style writes anything */
+    uint32_t columns, rows; /* of the terminal; 0: not known */
+    bool lacks_memory;      /* a part of the report found none: it is not whole, so it failed */
+    uint32_t used;
+    char buffer[MV_OUT_BUFFER];
+} mv_out;
+
+/* `path` NULL or "-" is standard output. */
+mv_code mv_out_open(mv_out *out, const char *path, mv_err *err);
+mv_code mv_out_close(mv_out *out, mv_err *err);
+
+/* Drops what is still buffered and an unfinished file. Safe on a zeroed or closed one. */
+void mv_out_abort(mv_out *out);
+
+/* As they are: JSON, numbers. What a file says goes through one of the functions below. */
+void mv_out_bytes(mv_out *out, const void *data, uint64_t length);
+
+/* A literal: of JSON, where millions are written. */
+static inline void mv_out_words(mv_out *out, const char *literal)
+{
+    mv_out_bytes(out, literal, strlen(literal));
+}
+
+/* memviz's own sentences, in lines. Should a file's words be in them after all, no control of
+ * theirs but line ends and tabs reaches the terminal. */
+void mv_out_text(mv_out *out, const char *text);
+void mv_out_char(mv_out *out, char c);
+void mv_out_spaces(mv_out *out, int64_t count);
+void mv_out_u64(mv_out *out, uint64_t value);
+void mv_out_i64(mv_out *out, int64_t value);
+void mv_out_hex(mv_out *out, uint64_t value); /* 0x7f00 */
+void mv_out_format(mv_out *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Right-aligned in `width` columns. */
+void mv_out_u64_wide(mv_out *out, uint64_t value, int width);
+
+/* Starts a style, or ends it with MV_STYLE_NONE. Nothing without color. */
+void mv_out_style(mv_out *out, mv_style style);
+
+/* Text out of a file, safe for a terminal: control characters, and bytes that are not UTF-8,
+ * become \xNN. */
+void mv_out_clean(mv_out *out, mv_span text);
+
+/* The same between double quotes, with " and \ escaped: no two texts look alike. */
+void mv_out_quoted(mv_out *out, mv_span text);
+
+/* Decimal digits of `value`, not terminated; their number is returned (at most 20). */
+uint32_t mv_digits(char digits[20], uint64_t value);
+
+#endif

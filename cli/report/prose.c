@@ -1,0 +1,152 @@
+#include "cli/report/prose.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+uint32_t mv_prose_width(const char *text)
+{
+    uint32_t width = 0;
+
+    for (; *text; text++)
+        width += ((uint8_t)*text & 0xc0) != 0x80;
+    return width;
+}
+
+static void put_span(mv_out *out, const char *text, size_t length)
+{
+    mv_out_clean(out, (mv_span){(const uint8_t *)text, length});
+}
+
+static uint32_t columns_of(const mv_out *out)
+{
+    if (out->columns == 0)
+        return MV_PROSE_COLUMNS;
+    return out->columns < MV_PROSE_MOST ? out->columns : MV_PROSE_MOST;
+}
+
+static uint32_t word_width(const char *word, size_t length)
+{
+    uint32_t width = 0;
+
+    for (size_t i = 0; i < length; i++)
+        width += ((uint8_t)word[i] & 0xc0) != 0x80;
+    return width;
+}
+
+void mv_prose_add(char *text, size_t size, const char *format, ...)
+{
+    size_t used = strlen(text);
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text + used, size - used, format, args);
+    va_end(args);
+}
+
+/* Whether a line may not end between a word and `next`: "12 MiB", "7 %". */
+static bool is_unit(const char *word, size_t length, const char *next)
+{
+    static const char *const units[] = {"B",   "KiB", "MiB", "GiB", "TiB",
+                                        "PiB", "EiB", "%",   "s",   "ms"};
+
+    if (length == 0 || word[length - 1] < '0' || word[length - 1] > '9')
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        size_t unit = strlen(units[i]);
+        if (strncmp(next, units[i], unit) == 0 && !isalnum((unsigned char)next[unit]))
+            return true;
+    }
+    return false;
+}
+
+/* Up to where a word reaches that no line may end in. */
+static size_t word_length(const char *word)
+{
+    size_t length = strcspn(word, " ");
+
+    while (word[length] == ' ' && is_unit(word, length, word + length + 1))
+        length += 1 + strcspn(word + length + 1, " ");
+    return length;
+}
+
+void mv_prose_put(mv_out *out, uint32_t column, uint32_t indent, const char *format, ...)
+{
+    uint32_t columns = columns_of(out);
+    bool is_first = true;
+    char text[2048];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    for (const char *word = text; *word;) {
+        size_t length = word_length(word);
+        uint32_t width = word_width(word, length);
+
+        if (!is_first && column + 1 + width > columns) {
+            mv_out_char(out, '\n');
+            mv_out_spaces(out, indent);
+            column = indent;
+        } else if (!is_first) {
+            mv_out_char(out, ' ');
+            column++;
+        }
+        put_span(out, word, length);
+        column += width;
+        is_first = false;
+        word += length + (word[length] == ' ');
+    }
+    mv_out_char(out, '\n');
+}
+
+/* Of "train.py:3 main > util.py:5 make" the names of functions go first, from the left; what tells
+ * rows apart may be anywhere, so that then the left is cut rather than the right. */
+static void put_cut_path(mv_out *out, uint32_t room, const char *text)
+{
+    char path[1024];
+    size_t length = strnlen(text, sizeof path - 1);
+    const char *rest;
+    uint32_t width;
+
+    memcpy(path, text, length);
+    path[length] = 0;
+    for (char *part = path; part && mv_prose_width(path) > room;) {
+        char *next = strstr(part, " > "), *name = strchr(part, ' ');
+        if (next && name < next) {
+            memmove(name, next, strlen(next) + 1);
+            next = name;
+        }
+        part = next ? next + 3 : NULL;
+    }
+    rest = path;
+    if (mv_prose_width(path) > room) {
+        for (width = mv_prose_width(path); width + 2 > room && *rest; width--)
+            for (rest++; ((uint8_t)*rest & 0xc0) == 0x80;)
+                rest++;
+        mv_out_text(out, "..");
+    }
+    put_span(out, rest, strlen(rest));
+}
+
+void mv_prose_put_cut(mv_out *out, uint32_t room, const char *text)
+{
+    uint32_t width = 0;
+    size_t length = 0;
+
+    if (mv_prose_width(text) <= room) {
+        put_span(out, text, strlen(text));
+        return;
+    }
+    if (strstr(text, " > ")) {
+        put_cut_path(out, room, text);
+        return;
+    }
+    while (text[length] && width + 2 < room) {
+        width++;
+        for (length++; ((uint8_t)text[length] & 0xc0) == 0x80;)
+            length++;
+    }
+    put_span(out, text, length);
+    mv_out_text(out, "..");
+}

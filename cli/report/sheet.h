@@ -1,0 +1,46 @@
+/* Sheets: tables of text whose are gathered, then printed in columns as wide as they need. */
+#ifndef MV_SHEET_H
+#define MV_SHEET_H
+
+#include "base/arena.h"
+#include "cli/report/out.h"
+
+typedef enum {
+    MV_UNIT_TEXT,      /* left-aligned */
+    MV_UNIT_COUNT,     /* right-aligned */
+    MV_UNIT_BYTES,     /* right-aligned */
+    MV_UNIT_SPARE = 4, /* or'ed to one: left out where the terminal is too narrow */
+    MV_UNIT_END = 8    /* or'ed to a last column of text: its end says most, so that it is cut in
+                        * front, and spare columns go before it is */
+} mv_unit;
+
+typedef struct {
+    const char *name;
+    mv_unit unit;
+    uint32_t width; /* at least so wide */
+} mv_column;
+
+#define MV_SHEET_COLUMNS 12
+
+/* Cells are filled row by row, column by column. */
+typedef struct {
+    mv_arena *arena;
+    const mv_column *columns;
+    uint32_t count; /* columns */
+    uint64_t cells;
+    uint64_t capacity;
+    const char **text; /* [cells] */
+    bool lacks_memory; /* a cell found none: the table is not printed */
+} mv_sheet;
+
+void mv_sheet_init(mv_sheet *sheet, mv_arena *arena, const mv_column *columns, uint32_t count);
+void mv_sheet_text(mv_sheet *sheet, const char *text);
+void mv_sheet_size(mv_sheet *sheet, uint64_t bytes);
+void mv_sheet_count(mv_sheet *sheet, uint64_t value);
+
+/* Nothing but a mark in `out` when memory was out. Each row behind `indent` spaces; the head is
+ * dimmed. Where the terminal's width is known spare columns are left out, the last ones first, and
+ * a last column of text is cut, so that it fits. */
+void mv_sheet_print(const mv_sheet *sheet, mv_out *out, uint32_t indent);
+
+#endif

@@ -1,0 +1,137 @@
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "export/export.h"
+
+/* The database is made in memory, so that it goes through a sink like any other file. */
+#define MOST_DATABASE ((sqlite3_int64)1 << 40)
+
+enum { MOST_STATEMENT = 2048 };
+
+static const char *const views[] = {
+    "CREATE VIEW stack_lines AS SELECT stack, depth, function, file, line, kind FROM stacks JOIN "
+    "frames USING (frame)",
+    "CREATE VIEW live_at_end AS SELECT * FROM allocations WHERE freed IS NULL",
+};
+
+static mv_code failed(mv_err *err, sqlite3 *db)
+{
+    int status = db ? sqlite3_errcode(db) : SQLITE_NOMEM;
+    bool is_memory = status == SQLITE_NOMEM || status == SQLITE_FULL;
+
+    return mv_fail(err, is_memory ? MV_NOMEM : MV_IO, MV_NO_OFFSET, "sqlite: %s",
+                   db ? sqlite3_errmsg(db) : "out of memory");
+}
+
+/* CREATE TABLE and INSERT for a table; returns its number of columns. */
+static uint32_t spell(const mv_export_table *table, char create[MOST_STATEMENT],
+                      char insert[MOST_STATEMENT])
+{
+    int made = snprintf(create, MOST_STATEMENT, "CREATE TABLE %s (", table->name);
+    int into = snprintf(insert, MOST_STATEMENT, "INSERT INTO %s VALUES (", table->name);
+    uint32_t columns = 0;
+    char name[32];
+    bool is_text;
+
+    for (; mv_export_column(table, columns, name, sizeof name, &is_text); columns++) {
+        const char *comma = columns > 0 ? ", " : "";
+        made += snprintf(create + made, (size_t)(MOST_STATEMENT - made), "%s\"%s\" %s", comma, name,
+                         is_text ? "TEXT" : "INTEGER");
+        into += snprintf(insert + into, (size_t)(MOST_STATEMENT - into), "%s?", comma);
+    }
+    snprintf(create + made, (size_t)(MOST_STATEMENT - made), ")");
+    snprintf(insert + into, (size_t)(MOST_STATEMENT - into), ")");
+    return columns;
+}
+
+static int bind(sqlite3_stmt *statement, int column, const mv_cell *cell)
+{
+    char digits[32];
+
+    if (cell->kind == MV_CELL_NONE)
+        return sqlite3_bind_null(statement, column);
+    if (cell->kind == MV_CELL_TEXT)
+        return sqlite3_bind_text64(statement, column, (const char *)cell->text.data,
+                                   cell->text.length, SQLITE_STATIC, SQLITE_UTF8);
+    if (cell->number <= INT64_MAX)
+        return sqlite3_bind_int64(statement, column,
+                                  cell->is_negative ? -(sqlite3_int64)cell->number
+                                                    : (sqlite3_int64)cell->number);
+    snprintf(digits, sizeof digits, "%s%llu", cell->is_negative ? "-" : "",
+             (unsigned long long)cell->number);
+    return sqlite3_bind_text(statement, column, digits, -1, SQLITE_TRANSIENT);
+}
+
+static bool insert_row(sqlite3_stmt *statement, const mv_cell *cells, uint32_t columns)
+{
+    for (uint32_t i = 0; i < columns; i++)
+        if (bind(statement, (int)i + 1, &cells[i]) != SQLITE_OK)
+            return false;
+    return sqlite3_step(statement) == SQLITE_DONE && sqlite3_reset(statement) == SQLITE_OK;
+}
+
+static bool insert_rows(const mv_export *export, const mv_export_table *table, uint32_t columns,
+                        sqlite3_stmt *statement)
+{
+    uint32_t devices = table->by_device ? export->device_count : 1;
+    mv_cell cells[MV_MOST_CELLS];
+
+    for (uint32_t d = 0; d < devices; d++) {
+        uint64_t rows = table->rows(export, d);
+        for (uint64_t i = 0; i < rows; i++) {
+            table->read(export, d, i, cells);
+            if (!insert_row(statement, cells, columns))
+                return false;
+            if (export->progress && i % 65536 == 0)
+                export->progress(export->user, i, rows);
+        }
+    }
+    return true;
+}
+
+static bool make_table(const mv_export *export, const mv_export_table *table, sqlite3 *db)
+{
+    char create[MOST_STATEMENT], insert[MOST_STATEMENT];
+    uint32_t columns = spell(table, create, insert);
+    sqlite3_stmt *statement = NULL;
+    bool is_done = sqlite3_exec(db, create, NULL, NULL, NULL) == SQLITE_OK &&
+                   sqlite3_prepare_v2(db, insert, -1, &statement, NULL) == SQLITE_OK &&
+                   insert_rows(export, table, columns, statement);
+
+    sqlite3_finalize(statement);
+    return is_done;
+}
+
+static bool fill(const mv_export *export, sqlite3 *db)
+{
+    if (sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) != SQLITE_OK)
+        return false;
+    for (const mv_export_table *t = mv_export_tables; t->name; t++)
+        if (!make_table(export, t, db))
+            return false;
+    for (size_t i = 0; i < sizeof views / sizeof *views; i++)
+        if (sqlite3_exec(db, views[i], NULL, NULL, NULL) != SQLITE_OK)
+            return false;
+    return sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK;
+}
+
+mv_code mv_sqlite_write(const mv_export *export, mv_sink *sink, mv_err *err)
+{
+    const int how = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI;
+    sqlite3_int64 most = MOST_DATABASE, bytes = 0;
+    const unsigned char *image = NULL;
+    sqlite3 *db = NULL;
+    mv_code code = MV_OK;
+
+    if (sqlite3_open_v2("file:memviz?vfs=memdb", &db, how, NULL) == SQLITE_OK &&
+        sqlite3_file_control(db, "main", SQLITE_FCNTL_SIZE_LIMIT, &most) == SQLITE_OK &&
+        fill(export, db))
+        image = sqlite3_serialize(db, "main", &bytes, SQLITE_SERIALIZE_NOCOPY);
+    if (image)
+        mv_sink_write(sink, image, (uint64_t)bytes);
+    else
+        code = failed(err, db);
+    sqlite3_close(db);
+    return code;
+}

@@ -1,0 +1,88 @@
+/* A snapshot for other tools. docs/export.md shows what each of them does with it.
+ *
+ *     perfetto     levels over time, annotations, out-of-memory events     ui.perfetto.dev
+ *     speedscope   who holds memory at a moment; who allocated how much    speedscope.app
+ *     csv          one table                                               anything
+ *     sqlite       all tables                                              sqlite3, pandas
+ *
+ * Folded stacks are made by the commands of flame graphs. */
+#ifndef MV_EXPORT_H
+#define MV_EXPORT_H
+
+#include "analyze/code/sites.h"
+#include "analyze/leaks/leaks.h"
+#include "analyze/totals/totals.h"
+#include "parse/readers.h"
+#include "parse/source/sink.h"
+
+typedef struct {
+    mv_lives lives;
+    mv_series series; /* levels behind each event */
+    mv_leaks leaks;
+    uint32_t event; /* the moment that is asked for is behind it, or MV_BEFORE */
+} mv_export_device;
+
+typedef struct {
+    const mv_trace *trace;
+    const char *name;     /* of the file */
+    const uint8_t *kinds; /* of frames, from mv_frame_kinds */
+    bool all_frames;      /* else those that mv_frame_is_shown shows, in speedscope */
+    uint32_t device_count;
+    const mv_export_device *devices; /* [device_count] */
+    mv_progress_fn *progress;        /* NULL: none */
+    void *user;
+    const uint64_t *blocks_before; /* [segments.count + 1] blocks of the segments ahead; made by
+                                    * mv_export_prepare */
+} mv_export;
+
+/* False when memory is out. */
+bool mv_export_prepare(mv_arena *arena, mv_export *export);
+
+/* Perfetto's own format (a protobuf of TracePackets). Each device is a process with counters
+ * allocated, active, requested and reserved, behind each event; annotations as slices; and
+ * out-of-memory events. Times are nanoseconds since the Unix epoch; a file without times counts
+ * a microsecond an event. Failed writes are reported by mv_sink_commit. */
+void mv_perfetto_write(const mv_export *export, mv_sink *sink);
+
+/* Speedscope's JSON: for each device what is allocated at the moment, and all bytes that were ever
+ * allocated, by stack. */
+mv_code mv_speedscope_write(mv_arena *scratch, const mv_export *export, mv_sink *sink, mv_err *err);
+
+/* ---- tables ------------------------------------------------------------------------------ */
+
+typedef enum { MV_CELL_NONE, MV_CELL_NUMBER, MV_CELL_TEXT } mv_cell_kind;
+
+typedef struct {
+    uint8_t kind; /* mv_cell_kind */
+    bool is_negative;
+    uint64_t number; /* its absolute value */
+    mv_span text;
+} mv_cell;
+
+enum { MV_MOST_CELLS = 20 };
+
+typedef struct {
+    const char *name;
+    const char *help;    /* "one row an event" */
+    const char *columns; /* "device event action:text addr": numbers, unless they say text */
+    bool by_device;      /* else asked for with device 0 alone */
+    uint64_t (*rows)(const mv_export *export, uint32_t device);
+    void (*read)(const mv_export *export, uint32_t device, uint64_t row, mv_cell *cells);
+} mv_export_table;
+
+extern const mv_export_table mv_export_tables[]; /* ends with a NULL name */
+
+const mv_export_table *mv_export_table_find(const char *name); /* NULL: there is none */
+
+/* The name of column `index`, cut to fit; false when there is none. */
+bool mv_export_column(const mv_export_table *table, uint32_t index, char *name, uint32_t size,
+                      bool *is_text);
+
+/* RFC 4180, with a line of names first; absent values are empty. Texts are as the file had them. */
+void mv_csv_write(const mv_export *export, const mv_export_table *table, mv_sink *sink);
+
+/* A database of all tables. Numbers beyond 2^63 - 1 are texts. It is made in memory: about 60 bytes
+ * a row. */
+mv_code mv_sqlite_write(const mv_export *export, mv_sink *sink, mv_err *err);
+
+#endif

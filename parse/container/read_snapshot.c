@@ -1,0 +1,565 @@
+/* Reads docs/snapshot-format.md. What stands in a damaged file is read as far as its checksums
+ * hold; what an undamaged one says wrongly, such as a row number out of range, is an error. */
+#include "parse/container/wire_load.h"
+#include "parse/live/read_live.h"
+#include "parse/readers.h"
+
+#include <stdlib.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { CACHE_LINE = 64 };
+
+bool mv_snapshot_probe(mv_span head)
+{
+    return head.length >= MV_WIRE_MAGIC_BYTES &&
+           memcmp(head.data, MV_WIRE_MAGIC, MV_WIRE_MAGIC_BYTES) == 0;
+}
+
+/* ---- header, totals, notes --------------------------------------------------------------- */
+
+static mv_code check_header(mv_load *load, mv_err *err)
+{
+    mv_wire_header header;
+
+    if (!mv_snapshot_probe(load->file))
+        return mv_fail(err, MV_FORMAT, 0, "not a memviz snapshot");
+    if (load->file.length < sizeof header)
+        return mv_fail(err, MV_TRUNCATED, load->file.length, "file header");
+    memcpy(&header, load->file.data, sizeof header);
+    if (header.hash != XXH3_64bits(&header, offsetof(mv_wire_header, hash))) {
+        load->damaged = true;
+        mv_build_note(&load->build, MV_NOTE_DAMAGED, "file header at byte 0");
+        return MV_OK;
+    }
+    if (header.version > MV_WIRE_VERSION || header.features != 0)
+        return mv_fail(err, MV_VERSION, offsetof(mv_wire_header, version),
+                       "version %u, features %x", header.version, header.features);
+    return MV_OK;
+}
+
+static void note_lost(mv_load *load, const mv_chunk *chunk)
+{
+    load->damaged = true;
+    mv_build_note(&load->build, MV_NOTE_DAMAGED, "%s chunk at byte %llu: %s",
+                  mv_wire_kind_name(chunk->head.kind), (unsigned long long)chunk->at,
+                  mv_code_text(chunk->lost));
+}
+
+static bool read_totals(mv_load *load, const mv_wire_chunk *head, const uint8_t *payload)
+{
+    mv_wire_trace *totals = &load->totals;
+
+    if (load->has_totals || head->raw_bytes < sizeof *totals)
+        return load->has_totals;
+    memcpy(totals, payload, sizeof *totals);
+    if (head->raw_bytes != sizeof *totals + totals->tables * sizeof(mv_wire_table)) {
+        *totals = (mv_wire_trace){0};
+        return false;
+    }
+    load->total_rows = mv_push_array(&load->scratch, mv_wire_table, totals->tables);
+    if (load->total_rows)
+        memcpy(load->total_rows, payload + sizeof *totals, totals->tables * sizeof(mv_wire_table));
+    load->has_totals = true;
+    load->build.trace->keys = totals->keys;
+    return true;
+}
+
+static void keep_note(mv_trace *trace, const mv_wire_note *entry, mv_span name, mv_span text)
+{
+    unsigned code = 0;
+    mv_note *note;
+
+    while (code < MV_NOTE_COUNT &&
+           (strlen(mv_note_name((mv_note_code)code)) != name.length ||
+            memcmp(mv_note_name((mv_note_code)code), name.data, name.length) != 0))
+        code++;
+    note = &trace->notes[code < MV_NOTE_COUNT ? code : MV_NOTE_FILE_NOTE];
+    if (note->count == 0 && text.length < sizeof note->first) {
+        memcpy(note->first, text.data, text.length);
+        for (char *c = note->first; *c; c++)
+            if ((unsigned char)*c < 0x20 || *c == 0x7f)
+                *c = '?';
+    }
+    note->count = note->count > UINT64_MAX - entry->count ? UINT64_MAX : note->count + entry->count;
+}
+
+static bool read_notes(mv_load *load, const mv_wire_chunk *head, const uint8_t *payload)
+{
+    mv_cursor c = mv_cursor_over((mv_span){payload, head->raw_bytes});
+
+    for (uint32_t i = 0; i < head->count; i++) {
+        mv_wire_note entry;
+        const uint8_t *at = mv_take_bytes(&c, sizeof entry);
+        const uint8_t *name, *text;
+        if (!at)
+            return false;
+        memcpy(&entry, at, sizeof entry);
+        name = mv_take_bytes(&c, entry.name_bytes);
+        text = mv_take_bytes(&c, entry.text_bytes);
+        if (c.overrun)
+            return false;
+        keep_note(load->build.trace, &entry, (mv_span){name, entry.name_bytes},
+                  (mv_span){text, entry.text_bytes});
+    }
+    return true;
+}
+
+/* A column whose values are all alike takes no bytes for a row, so a chunk's rows are bounded by
+ * what writers put into one, never by what its header claims. The header's hash is right: no
+ * accident. */
+static mv_code check_rows(const mv_chunk *chunk, mv_err *err)
+{
+    uint32_t most = mv_table_find(chunk->head.kind)->chunk_rows;
+
+    if (chunk->head.count <= most)
+        return MV_OK;
+    return mv_fail(err, MV_RANGE, chunk->at,
+                   "%s: %u rows in a chunk of %llu bytes, where %u are most",
+                   mv_wire_kind_name(chunk->head.kind), chunk->head.count,
+                   (unsigned long long)(sizeof chunk->head + chunk->head.stored_bytes), most);
+}
+
+/* Reads TRACE and NOTES, notes kinds that are new to us, and keeps the chunks of tables alone. */
+static mv_code read_small_chunks(mv_load *load, mv_err *err)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < load->chunk_count; i++) {
+        mv_chunk chunk = load->chunks[i];
+        const uint8_t *payload;
+        bool totals = chunk.head.kind == MV_WIRE_TRACE;
+        if (mv_table_find(chunk.head.kind)) {
+            if (check_rows(&chunk, err) != MV_OK)
+                return err->code;
+            load->chunks[kept++] = chunk;
+            continue;
+        }
+        if (!totals && chunk.head.kind != MV_WIRE_NOTES) {
+            mv_build_note(&load->build, MV_NOTE_UNKNOWN_KEY, "chunk kind %u at byte %llu",
+                          chunk.head.kind, (unsigned long long)chunk.at);
+            continue;
+        }
+        chunk.lost = mv_chunk_open_alone(load, &chunk.head, chunk.at, &payload);
+        if (chunk.lost == MV_OK && !(totals ? read_totals(load, &chunk.head, payload)
+                                            : read_notes(load, &chunk.head, payload)))
+            chunk.lost = MV_CORRUPT;
+        if (chunk.lost == MV_NOMEM || (load->has_totals && !load->total_rows))
+            return mv_fail(err, MV_NOMEM, chunk.at, "%s chunk", mv_wire_kind_name(chunk.head.kind));
+        if (chunk.lost != MV_OK)
+            note_lost(load, &chunk);
+    }
+    load->chunk_count = kept;
+    if (!load->has_totals && !load->damaged) {
+        load->damaged = true;
+        mv_build_note(&load->build, MV_NOTE_DAMAGED, "no trace chunk");
+    }
+    return MV_OK;
+}
+
+/* ---- which tables there are -------------------------------------------------------------- */
+
+/* Something that says that a table exists: a chunk of it, its row in TRACE, or our own list. */
+typedef struct {
+    uint16_t kind;
+    uint32_t device;
+    uint64_t rows;
+    uint64_t at; /* where it says so */
+} claim;
+
+static int by_table(uint16_t kind, uint32_t device, uint16_t other_kind, uint32_t other_device)
+{
+    if (kind != other_kind)
+        return kind < other_kind ? -1 : 1;
+    return (device > other_device) - (device < other_device);
+}
+
+static int compare_claims(const void *a, const void *b)
+{
+    const claim *x = a, *y = b;
+    return by_table(x->kind, x->device, y->kind, y->device);
+}
+
+static int compare_chunks(const void *a, const void *b)
+{
+    const mv_chunk *x = a, *y = b;
+    int order = by_table(x->head.kind, x->head.device, y->head.kind, y->head.device);
+
+    if (order != 0)
+        return order;
+    if (x->head.first_row != y->head.first_row)
+        return x->head.first_row < y->head.first_row ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+static claim *collect_claims(mv_load *load, uint64_t *count)
+{
+    uint64_t most = load->chunk_count + (uint64_t)load->totals.tables + 32;
+    claim *claims = mv_push_array(&load->scratch, claim, most);
+
+    *count = 0;
+    if (!claims)
+        return NULL;
+    for (const mv_table *t = mv_tables; t->kind; t++)
+        if (t->kind != MV_WIRE_EVENTS)
+            claims[(*count)++] = (claim){.kind = t->kind};
+    for (uint32_t i = 0; i < load->totals.tables; i++) {
+        const mv_wire_table *row = &load->total_rows[i];
+        const mv_table *table = row->kind <= UINT16_MAX ? mv_table_find((uint16_t)row->kind) : NULL;
+        if (table)
+            claims[(*count)++] = (claim){table->kind, row->device, row->rows, 0};
+    }
+    for (uint32_t i = 0; i < load->chunk_count; i++) {
+        const mv_wire_chunk *head = &load->chunks[i].head;
+        claims[(*count)++] =
+            (claim){head->kind, head->device, head->table_rows, load->chunks[i].at};
+    }
+    qsort(claims, *count, sizeof *claims, compare_claims);
+    return claims;
+}
+
+static mv_code add_table(mv_load *load, const claim *c, mv_err *err)
+{
+    mv_load_table *last = load->table_count ? &load->tables[load->table_count - 1] : NULL;
+    uint32_t devices = load->has_totals ? load->totals.devices : UINT32_MAX;
+
+    if (c->kind != MV_WIRE_EVENTS)
+        devices = 1;
+    if (!last || last->layout->kind != c->kind || last->device != c->device) {
+        if (c->device >= devices)
+            return mv_fail(err, MV_RANGE, c->at, "%s of device %u", mv_wire_kind_name(c->kind),
+                           c->device);
+        last = &load->tables[load->table_count++];
+        *last = (mv_load_table){
+            .layout = mv_table_find(c->kind), .device = c->device, .declared_rows = c->rows};
+        load->by_kind[c->kind] = last;
+        return MV_OK;
+    }
+    if (last->declared_rows == 0)
+        last->declared_rows = c->rows;
+    if (c->rows != 0 && c->rows != last->declared_rows)
+        return mv_fail(err, MV_CORRUPT, c->at, "%s: %llu rows, and %llu elsewhere",
+                       mv_wire_kind_name(c->kind), (unsigned long long)c->rows,
+                       (unsigned long long)last->declared_rows);
+    return MV_OK;
+}
+
+/* Gives each table its chunks, which are sorted as the tables are. */
+static mv_code share_chunks(mv_load *load, mv_err *err)
+{
+    uint32_t next = 0;
+
+    for (uint32_t i = 0; i < load->table_count; i++) {
+        mv_load_table *t = &load->tables[i];
+        t->chunks = load->chunk_count ? load->chunks + next : NULL;
+        for (; next < load->chunk_count; next++) {
+            mv_chunk *chunk = &load->chunks[next];
+            if (by_table(t->layout->kind, t->device, chunk->head.kind, chunk->head.device) != 0)
+                break;
+            if (chunk->head.first_row < t->rows)
+                return mv_fail(err, MV_CORRUPT, chunk->at, "%s: row %llu stands twice",
+                               mv_wire_kind_name(chunk->head.kind),
+                               (unsigned long long)chunk->head.first_row);
+            chunk->table = i;
+            t->rows = chunk->head.first_row + chunk->head.count;
+            t->chunk_count++;
+        }
+    }
+    return MV_OK;
+}
+
+static mv_code list_tables(mv_load *load, mv_err *err)
+{
+    uint64_t count;
+    claim *claims = collect_claims(load, &count);
+    mv_code code = MV_OK;
+
+    load->tables = mv_push_array(&load->scratch, mv_load_table, count);
+    if (!claims || !load->tables)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "list of tables");
+    for (uint64_t i = 0; i < count && code == MV_OK; i++)
+        code = add_table(load, &claims[i], err);
+    if (code != MV_OK)
+        return code;
+    if (load->chunk_count)
+        qsort(load->chunks, load->chunk_count, sizeof *load->chunks, compare_chunks);
+    return share_chunks(load, err);
+}
+
+/* ---- room for them ----------------------------------------------------------------------- */
+
+static bool counted_in_64_bits(const mv_table *layout)
+{
+    return layout->kind == MV_WIRE_STRING_BYTES || layout->kind == MV_WIRE_STACK_FRAMES;
+}
+
+/* All columns of a table in one block, so that it takes as few pages as can be. */
+static mv_code make_room(mv_load *load, mv_load_table *t, mv_err *err)
+{
+    const mv_table *layout = t->layout;
+    uint64_t bytes = 0;
+    char *block;
+
+    if (!counted_in_64_bits(layout) && t->declared_rows >= MV_NO_ROW)
+        return mv_fail(err, MV_LIMIT, t->chunk_count ? t->chunks[0].at : 0, "%s: %llu rows",
+                       mv_wire_kind_name(layout->kind), (unsigned long long)t->declared_rows);
+    if (t->rows > UINT64_MAX / 1024)
+        return mv_fail(err, MV_NOMEM, t->chunks[0].at, "%s", mv_wire_kind_name(layout->kind));
+    for (uint32_t i = 0; i < layout->column_count; i++)
+        bytes += ((t->rows + 2) * layout->columns[i].size + CACHE_LINE - 1) & ~(CACHE_LINE - 1ull);
+    block = mv_arena_push(load->arena, bytes, 1);
+    if (!block)
+        return mv_fail(err, MV_NOMEM, t->chunk_count ? t->chunks[0].at : MV_NO_OFFSET,
+                       "%s: %llu rows", mv_wire_kind_name(layout->kind),
+                       (unsigned long long)t->rows);
+    for (uint32_t i = 0; i < layout->column_count; i++) {
+        t->columns[i] = block;
+        block += ((t->rows + 2) * layout->columns[i].size + CACHE_LINE - 1) & ~(CACHE_LINE - 1ull);
+    }
+    return MV_OK;
+}
+
+/* The rows that every trace has, should a file not list them. */
+static void make_first_rows(mv_load *load)
+{
+    mv_load_table *tags = mv_load_find(load, MV_WIRE_TAGS);
+    mv_load_table *tables[] = {tags, mv_load_find(load, MV_WIRE_STACKS),
+                               mv_load_find(load, MV_WIRE_POOLS)};
+
+    for (uint32_t i = 0; i < tags->layout->column_count && tags->rows == 0; i++)
+        *(uint32_t *)tags->columns[i] = MV_NO_ROW;
+    for (unsigned i = 0; i < sizeof tables / sizeof *tables; i++)
+        if (tables[i]->rows == 0)
+            tables[i]->rows = 1;
+}
+
+static mv_code prepare_tables(mv_load *load, mv_err *err)
+{
+    mv_code code = list_tables(load, err);
+
+    for (uint32_t i = 0; i < load->table_count && code == MV_OK; i++)
+        code = make_room(load, &load->tables[i], err);
+    if (code != MV_OK)
+        return code;
+    make_first_rows(load);
+    for (mv_ref ref = 0; ref < MV_REF_COUNT; ref++)
+        if (mv_ref_kind(ref))
+            load->limits[ref] = (uint32_t)mv_load_find(load, mv_ref_kind(ref))->rows;
+    load->limits[MV_REF_CALL] = load->has_totals ? load->totals.calls : MV_NO_CALL;
+    return MV_OK;
+}
+
+/* ---- what came of it --------------------------------------------------------------------- */
+
+static bool note_missing_rows(mv_load *load)
+{
+    bool usable = false;
+    bool all_empty = load->has_totals;
+
+    for (uint32_t i = 0; i < load->table_count; i++) {
+        mv_load_table *t = &load->tables[i];
+        uint64_t whole = 0;
+        for (uint32_t k = 0; k < t->chunk_count; k++)
+            whole += t->chunks[k].lost == MV_OK ? t->chunks[k].head.count : 0;
+        usable = usable || whole > 0;
+        all_empty = all_empty && t->declared_rows == 0;
+        if (whole == t->declared_rows)
+            continue;
+        load->damaged = true;
+        mv_build_note(&load->build, MV_NOTE_DAMAGED, "%s of device %u: %llu of %llu rows are lost",
+                      mv_wire_kind_name(t->layout->kind), t->device,
+                      (unsigned long long)(t->declared_rows - whole),
+                      (unsigned long long)t->declared_rows);
+    }
+    return usable || all_empty;
+}
+
+/* Turns what the decoding threads found into notes; whether anything can be used. */
+static mv_code review(mv_load *load, mv_err *err)
+{
+    const mv_chunk *bad = NULL;
+
+    for (uint32_t i = 0; i < load->chunk_count; i++) {
+        const mv_chunk *chunk = &load->chunks[i];
+        if (chunk->lost != MV_OK)
+            note_lost(load, chunk);
+        else if (chunk->bad_column && !bad)
+            bad = chunk;
+        for (uint32_t k = 0; k < chunk->new_columns; k++)
+            mv_build_note(&load->build, MV_NOTE_UNKNOWN_KEY, "%s: unknown column at byte %llu",
+                          mv_wire_kind_name(chunk->head.kind), (unsigned long long)chunk->at);
+    }
+    if (!note_missing_rows(load))
+        return mv_fail(err, MV_CORRUPT, sizeof(mv_wire_header), "no chunk is whole");
+    if (bad && !load->damaged)
+        return mv_fail(err, MV_RANGE, bad->at, "%s: column %u", mv_wire_kind_name(bad->head.kind),
+                       bad->bad_column);
+    return load->damaged ? mv_rows_repair(load, err) : MV_OK;
+}
+
+static mv_code bad_table(const mv_load_table *t, uint64_t row, mv_err *err)
+{
+    return mv_fail(err, MV_RANGE, t->chunk_count ? t->chunks[0].at : MV_NO_OFFSET, "%s: row %llu",
+                   mv_wire_kind_name(t->layout->kind), (unsigned long long)row);
+}
+
+/* Ends of ranges must not go back nor beyond the table that they divide up. */
+static mv_code check_ends(const mv_load *load, uint16_t kind, uint16_t of_kind, uint64_t least,
+                          mv_err *err)
+{
+    const mv_load_table *t = mv_load_find(load, kind);
+    const mv_load_table *of = mv_load_find(load, of_kind);
+    const uint64_t *ends = t->columns[0];
+    const char *bytes = of->columns[0];
+
+    for (uint64_t row = 0; row < t->rows; row++) {
+        if (ends[row + 1] > of->rows || ends[row] > ends[row + 1] ||
+            ends[row + 1] - ends[row] < least || ends[row + 1] - ends[row] > UINT32_MAX)
+            return bad_table(t, row, err);
+        if (least && bytes[ends[row + 1] - 1] != 0)
+            return bad_table(t, row, err);
+    }
+    return ends[t->rows] == of->rows ? MV_OK : bad_table(t, t->rows, err);
+}
+
+static mv_code check_children(const mv_load *load, mv_err *err)
+{
+    for (uint32_t i = 0; i < load->table_count; i++) {
+        const mv_load_table *t = &load->tables[i];
+        mv_child_range child = mv_table_child(t->layout);
+        const uint32_t *first = t->columns[child.first], *count = t->columns[child.count];
+        uint64_t rows = child.kind ? mv_load_find(load, child.kind)->rows : 0;
+        for (uint64_t row = 0; child.kind && row < t->rows; row++)
+            if ((uint64_t)first[row] + count[row] > rows)
+                return bad_table(t, row, err);
+    }
+    return MV_OK;
+}
+
+/* The rows whose meaning the model fixes. */
+static mv_code check_first_rows(const mv_load *load, mv_err *err)
+{
+    const mv_load_table *stacks = mv_load_find(load, MV_WIRE_STACKS);
+    const mv_load_table *pools = mv_load_find(load, MV_WIRE_POOLS);
+    const mv_load_table *tags = mv_load_find(load, MV_WIRE_TAGS);
+
+    if (((const uint64_t *)stacks->columns[0])[1] != 0)
+        return bad_table(stacks, 0, err);
+    for (uint32_t i = 0; i < pools->layout->column_count; i++)
+        if (*(const uint64_t *)pools->columns[i] != 0)
+            return bad_table(pools, 0, err);
+    for (uint32_t i = 0; i < tags->layout->column_count; i++)
+        if (*(const uint32_t *)tags->columns[i] != MV_NO_ROW)
+            return bad_table(tags, 0, err);
+    return MV_OK;
+}
+
+static mv_code check_tables(const mv_load *load, mv_err *err)
+{
+    mv_code code = check_ends(load, MV_WIRE_STRINGS, MV_WIRE_STRING_BYTES, 1, err);
+
+    if (code == MV_OK)
+        code = check_ends(load, MV_WIRE_STACKS, MV_WIRE_STACK_FRAMES, 0, err);
+    if (code == MV_OK)
+        code = check_children(load, err);
+    return code == MV_OK ? check_first_rows(load, err) : code;
+}
+
+/* ---- the trace --------------------------------------------------------------------------- */
+
+static void publish_table(mv_trace *out, const mv_load_table *t)
+{
+    char *to = (char *)mv_table_of(out, t->layout, t->device);
+
+    for (uint32_t i = 0; i < t->layout->column_count; i++)
+        memcpy(to + t->layout->columns[i].at, &t->columns[i], sizeof t->columns[i]);
+    if (!counted_in_64_bits(t->layout))
+        *(uint32_t *)(void *)to = (uint32_t)t->rows; /* all begin with `count` */
+}
+
+/* Events that are lost move those behind them up. */
+static mv_code check_api_calls(const mv_load *load, mv_trace *out, mv_err *err)
+{
+    const mv_load_table *t = mv_load_find(load, MV_WIRE_API_CALLS);
+    uint32_t row = 0;
+
+    while ((row = mv_api_call_beyond(out, row)) != MV_NO_ROW) {
+        int32_t device = out->api_calls.device[row];
+        if (!load->damaged)
+            return bad_table(t, row, err);
+        out->api_calls.event[row] = 0;
+        if (device >= 0 && (uint32_t)device < out->device_count)
+            out->api_calls.event[row] = out->devices[device].events.count;
+    }
+    return MV_OK;
+}
+
+static mv_code publish(const mv_load *load, mv_trace *out, mv_err *err)
+{
+    const mv_load_table *events = load->by_kind[MV_WIRE_EVENTS]; /* those of the last device */
+
+    out->calls = load->totals.calls;
+    out->device_count = load->totals.devices;
+    if (!load->has_totals && events)
+        out->device_count = events->device + 1;
+    out->devices = mv_push_array(load->arena, mv_device, out->device_count);
+    if (!out->devices)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u devices", out->device_count);
+    for (uint32_t i = 0; i < load->table_count; i++)
+        publish_table(out, &load->tables[i]);
+    return check_api_calls(load, out, err);
+}
+
+static mv_code load_all(mv_load *load, mv_trace *out, mv_err *err)
+{
+    mv_code code = mv_chunks_find(load, err);
+
+    if (code == MV_OK)
+        code = read_small_chunks(load, err);
+    if (code == MV_OK)
+        code = prepare_tables(load, err);
+    if (code == MV_OK)
+        code = mv_rows_decode(load, err);
+    if (code == MV_OK)
+        code = review(load, err);
+    if (code == MV_OK)
+        code = check_tables(load, err);
+    return code == MV_OK ? publish(load, out, err) : code;
+}
+
+/* A capture that still runs, or whose process was killed. */
+static mv_code load_live(mv_load *load, const mv_read_opts *opts, mv_trace *out, mv_err *err)
+{
+    mv_origin origin = out->origin;
+    mv_live_opts live = {.looks_here = opts && opts->foreign_symbols};
+    mv_code code = mv_live_read(load->arena, load->file, &live, out, err);
+
+    out->origin = origin;
+    if (code == MV_OK && load->damaged)
+        mv_build_note(&load->build, MV_NOTE_DAMAGED, "file header at byte 0");
+    return code;
+}
+
+mv_code mv_snapshot_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
+                         mv_trace *out, mv_err *err)
+{
+    mv_load load = {.arena = arena, .build = {.trace = out}};
+    mv_code code = mv_source_rest(source, &load.file, err);
+
+    if (code != MV_OK)
+        return code;
+    *out = (mv_trace){.origin = {.format = MV_FORMAT_BIN,
+                                 .file_bytes = mv_source_file_bytes(source),
+                                 .data_bytes = load.file.length,
+                                 .compression = mv_source_compression(source)}};
+    mv_arena_init(&load.scratch, arena->budget);
+    code = check_header(&load, err);
+    if (code == MV_OK)
+        code =
+            mv_live_probe(load.file) ? load_live(&load, opts, out, err) : load_all(&load, out, err);
+    mv_arena_release(&load.scratch);
+    if (code == MV_OK && opts && opts->progress)
+        opts->progress(opts->user, mv_source_file_read(source), mv_source_file_read(source));
+    return code;
+}

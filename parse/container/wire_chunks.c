@@ -1,0 +1,257 @@
+#include "parse/container/wire_load.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum {
+    /* A zstd block gives at most 128 KiB and takes at least 3 bytes. */
+    BLOCK_BYTES = 128 << 10,
+    LEAST_BLOCK = 3,
+    /* How often over the file may be hashed in search of whole chunks before damaged ones are
+     * skipped unseen: a file full of false headers must not cost a square of its length. */
+    PATIENCE = 4
+};
+
+static mv_wire_chunk head_at(mv_span file, uint64_t at)
+{
+    mv_wire_chunk head;
+
+    memcpy(&head, file.data + at, sizeof head);
+    return head;
+}
+
+/* Whether the header itself is whole and says nothing impossible. */
+static bool good_head(const mv_wire_chunk *head)
+{
+    const mv_table *table;
+
+    if (memcmp(head->magic, MV_WIRE_CHUNK_MAGIC, MV_WIRE_CHUNK_MAGIC_BYTES) != 0 ||
+        head->hash != XXH3_64bits(head, offsetof(mv_wire_chunk, hash)))
+        return false;
+    if (head->stored_bytes > UINT64_MAX / 2)
+        return false;
+    table = mv_table_find(head->kind);
+    return !table ||
+           (head->count > 0 && head->count <= MV_WIRE_CHUNK_ROWS &&
+            head->table_rows >= head->count && head->first_row <= head->table_rows - head->count);
+}
+
+static bool is_end(mv_span file, uint64_t at)
+{
+    mv_wire_footer footer;
+
+    if (file.length - at < sizeof footer)
+        return false;
+    memcpy(&footer, file.data + at, sizeof footer);
+    return memcmp(footer.magic, MV_WIRE_END_MAGIC, MV_WIRE_MAGIC_BYTES) == 0 &&
+           footer.hash == XXH3_64bits(&footer, offsetof(mv_wire_footer, hash));
+}
+
+static bool add_chunk(mv_load *load, const mv_wire_chunk *head, uint64_t at)
+{
+    if (load->chunk_count == load->chunk_capacity) {
+        uint32_t capacity = load->chunk_capacity ? load->chunk_capacity * 2 : 256;
+        mv_chunk *grown = NULL;
+        if (capacity > load->chunk_capacity)
+            grown = mv_arena_grow(&load->scratch, load->chunks, capacity * sizeof *grown);
+        if (!grown)
+            return false;
+        load->chunks = grown;
+        load->chunk_capacity = capacity;
+    }
+    load->chunks[load->chunk_count++] = (mv_chunk){.head = *head, .at = at};
+    return true;
+}
+
+/* ---- payloads ---------------------------------------------------------------------------- */
+
+bool mv_chunk_lengths_good(const mv_wire_chunk *head)
+{
+    if (head->codec == MV_WIRE_CODEC_NONE)
+        return head->raw_bytes == head->stored_bytes;
+    return head->codec == MV_WIRE_CODEC_ZSTD &&
+           head->raw_bytes / BLOCK_BYTES <= head->stored_bytes / LEAST_BLOCK;
+}
+
+mv_code mv_chunk_open(const mv_load *load, const mv_wire_chunk *head, uint64_t at, ZSTD_DCtx *zstd,
+                      uint8_t *room, const uint8_t **payload)
+{
+    const uint8_t *stored = load->file.data + at + sizeof *head;
+
+    if ((head->flags & MV_WIRE_UNSEALED) ||
+        head->stored_hash != XXH3_64bits(stored, head->stored_bytes))
+        return MV_CHECKSUM;
+    if (!mv_chunk_lengths_good(head))
+        return MV_CORRUPT;
+    *payload = stored;
+    if (head->codec == MV_WIRE_CODEC_NONE)
+        return MV_OK;
+    *payload = room;
+    if (ZSTD_decompressDCtx(zstd, room, head->raw_bytes, stored, head->stored_bytes) !=
+        head->raw_bytes)
+        return MV_DECOMPRESS;
+    return MV_OK;
+}
+
+mv_code mv_chunk_open_alone(mv_load *load, const mv_wire_chunk *head, uint64_t at,
+                            const uint8_t **payload)
+{
+    ZSTD_DCtx *zstd = NULL;
+    uint8_t *room = NULL;
+    mv_code code;
+
+    if (head->codec == MV_WIRE_CODEC_ZSTD && mv_chunk_lengths_good(head)) {
+        room = mv_arena_push(&load->scratch, head->raw_bytes, 1);
+        zstd = ZSTD_createDCtx();
+        if (!room || !zstd) {
+            ZSTD_freeDCtx(zstd);
+            return MV_NOMEM;
+        }
+    }
+    code = mv_chunk_open(load, head, at, zstd, room, payload);
+    ZSTD_freeDCtx(zstd);
+    return code;
+}
+
+/* ---- by the index ------------------------------------------------------------------------ */
+
+static bool find_index(const mv_load *load, mv_wire_chunk *head, uint64_t *at)
+{
+    mv_span file = load->file;
+    mv_wire_footer footer;
+    uint64_t end;
+
+    if (file.length < sizeof(mv_wire_header) + sizeof *head + sizeof footer)
+        return false;
+    end = file.length - sizeof footer;
+    if (!is_end(file, end))
+        return false;
+    memcpy(&footer, file.data + end, sizeof footer);
+    if (footer.file_bytes != file.length || footer.index_at > end - sizeof *head)
+        return false;
+    *head = head_at(file, footer.index_at);
+    *at = footer.index_at;
+    return good_head(head) && head->kind == MV_WIRE_INDEX &&
+           head->stored_bytes <= end - *at - sizeof *head &&
+           head->raw_bytes == head->count * (uint64_t)sizeof(mv_wire_index) &&
+           head->count <= file.length / sizeof *head;
+}
+
+/* Takes the index's word for where the chunks are; false when there is none, or it is wrong. */
+static bool find_by_index(mv_load *load, mv_code *code)
+{
+    mv_wire_chunk head;
+    const uint8_t *payload;
+    uint64_t index_at;
+
+    if (!find_index(load, &head, &index_at))
+        return false;
+    *code = mv_chunk_open_alone(load, &head, index_at, &payload);
+    for (uint32_t i = 0; *code == MV_OK && i < head.count; i++) {
+        mv_wire_index entry;
+        memcpy(&entry, payload + i * sizeof entry, sizeof entry);
+        if (!good_head(&entry.head) || entry.at > index_at ||
+            index_at - entry.at < sizeof entry.head ||
+            entry.head.stored_bytes > index_at - entry.at - sizeof entry.head)
+            *code = MV_CORRUPT;
+        else if (!add_chunk(load, &entry.head, entry.at))
+            *code = MV_NOMEM;
+    }
+    if (*code == MV_OK || *code == MV_NOMEM)
+        return true;
+    load->chunk_count = 0;
+    *code = MV_OK;
+    return false;
+}
+
+/* ---- by walking -------------------------------------------------------------------------- */
+
+/* A chunk header or footer at or behind `at`; the file's length when there is none. */
+static uint64_t next_landmark(mv_span file, uint64_t at)
+{
+    while (file.length - at >= sizeof(mv_wire_footer)) {
+        const uint8_t *found = memchr(file.data + at, MV_WIRE_MAGIC[0], file.length - at);
+        if (!found)
+            break;
+        at = (uint64_t)(found - file.data);
+        if (is_end(file, at))
+            return at;
+        if (file.length - at >= sizeof(mv_wire_chunk)) {
+            mv_wire_chunk head = head_at(file, at);
+            if (good_head(&head))
+                return at;
+        }
+        at++;
+    }
+    return file.length;
+}
+
+static void note_damage(mv_load *load, uint64_t at, uint64_t bytes, const char *what)
+{
+    load->damaged = true;
+    mv_build_note(&load->build, MV_NOTE_DAMAGED, "%s at byte %llu (%llu bytes)", what,
+                  (unsigned long long)at, (unsigned long long)bytes);
+}
+
+/* Looks at the chunk at `at`, whose header is whole, and gives where to go on. */
+static uint64_t take_chunk(mv_load *load, uint64_t at, uint64_t *hashed, mv_code *code)
+{
+    mv_wire_chunk head = head_at(load->file, at);
+    uint64_t body = at + sizeof head;
+    uint64_t left = load->file.length - body;
+    uint64_t behind;
+
+    if (head.stored_bytes > left) {
+        note_damage(load, at, load->file.length - at, "the file ends inside a chunk");
+        return next_landmark(load->file, body);
+    }
+    behind = mv_wire_aligned(head.stored_bytes);
+    behind = body + (behind < left ? behind : left);
+    if (!(head.flags & MV_WIRE_UNSEALED) && *hashed <= load->file.length * PATIENCE) {
+        *hashed += head.stored_bytes;
+        if (head.stored_hash != XXH3_64bits(load->file.data + body, head.stored_bytes)) {
+            note_damage(load, at, sizeof head + head.stored_bytes, "damaged chunk");
+            return next_landmark(load->file, body);
+        }
+    }
+    if (head.kind != MV_WIRE_INDEX && !add_chunk(load, &head, at))
+        *code = MV_NOMEM;
+    return behind;
+}
+
+static mv_code walk(mv_load *load)
+{
+    mv_span file = load->file;
+    uint64_t at = sizeof(mv_wire_header);
+    uint64_t hashed = 0;
+    mv_code code = MV_OK;
+
+    while (at < file.length && code == MV_OK) {
+        uint64_t next = next_landmark(file, at);
+        if (next > at)
+            note_damage(load, at, next - at, "damaged bytes");
+        if (next == file.length)
+            return code;
+        at = next;
+        if (is_end(file, at)) {
+            at += sizeof(mv_wire_footer);
+            if (at < file.length)
+                mv_build_note(&load->build, MV_NOTE_TRAILING, "%llu bytes from byte %llu on",
+                              (unsigned long long)(file.length - at), (unsigned long long)at);
+            return code;
+        }
+        at = take_chunk(load, at, &hashed, &code);
+    }
+    if (code == MV_OK)
+        note_damage(load, file.length, 0, "the end is missing");
+    return code;
+}
+
+mv_code mv_chunks_find(mv_load *load, mv_err *err)
+{
+    mv_code code = MV_OK;
+
+    if (!find_by_index(load, &code))
+        code = walk(load);
+    return code == MV_OK ? MV_OK : mv_fail(err, code, MV_NO_OFFSET, "list of chunks");
+}

@@ -1,0 +1,93 @@
+/* Reading the container, in steps that share one state:
+ *
+ *     mv_chunks_find      where the chunks are: from the index, or by walking the file
+ *     (read_snapshot.c)   which tables they make up; room for every column
+ *     mv_rows_decode      chunks to rows, on several threads, straight into the columns
+ *     mv_rows_repair      only for damaged files: what is lost becomes "unknown"
+ *     (read_snapshot.c)   the last checks, and the columns go to the trace
+ *
+ * Offsets in the file are offsets in the (decompressed) input. */
+#ifndef MV_WIRE_LOAD_H
+#define MV_WIRE_LOAD_H
+
+#include <zstd.h>
+
+#include "parse/container/wire_tables.h"
+#include "parse/model/build.h"
+
+typedef struct {
+    mv_wire_chunk head;
+    uint64_t at;          /* of its header in the file */
+    uint64_t begin;       /* tables of ends: where the range of the first row begins */
+    uint32_t table;       /* row of mv_load.tables */
+    mv_code lost;         /* why its rows cannot be had; MV_OK: they can */
+    uint16_t bad_column;  /* number of a column with a value out of range; 0: none */
+    uint16_t new_columns; /* columns that this version does not know */
+} mv_chunk;
+
+typedef struct {
+    const mv_table *layout;
+    uint32_t device;
+    uint32_t chunk_count;
+    mv_chunk *chunks;                /* by first row, without overlaps; some may be lost */
+    uint64_t declared_rows;          /* of the whole table, as the file says */
+    uint64_t rows;                   /* up to the last chunk that was found */
+    void *columns[MV_TABLE_COLUMNS]; /* [rows + 1]; is_end columns [rows + 2], the first is 0 */
+    uint8_t *lost;                   /* [rows] of a damaged file: 1 for rows that were lost */
+} mv_load_table;
+
+typedef struct {
+    mv_span file;
+    mv_arena *arena;  /* owns the columns */
+    mv_arena scratch; /* everything else; same budget */
+    mv_build build;   /* its trace is the result; for mv_build_note */
+    bool damaged;     /* something is missing */
+
+    mv_chunk *chunks; /* as found; after they are sorted, those of one table are neighbours */
+    uint32_t chunk_count;
+    uint32_t chunk_capacity;
+
+    mv_load_table *tables; /* by kind, then device */
+    uint32_t table_count;
+    mv_load_table *by_kind[MV_WIRE_FACTS + 1]; /* those of EVENTS aside */
+
+    bool has_totals; /* the TRACE chunk was whole */
+    mv_wire_trace totals;
+    mv_wire_table *total_rows;      /* [totals.tables] */
+    uint32_t limits[MV_REF_COUNT];  /* rows that each kind of reference may name */
+    uint64_t unknown[MV_REF_COUNT]; /* 1 + the row that stands for unknown ones; 0: not made */
+} mv_load;
+
+/* Fills load->chunks. Fails with MV_NOMEM only: damage is noted. */
+mv_code mv_chunks_find(mv_load *load, mv_err *err);
+
+/* The payload of a chunk, after its checksum: in the file itself, or in `room` when it is
+ * compressed, which has head.raw_bytes bytes. */
+mv_code mv_chunk_open(const mv_load *load, const mv_wire_chunk *head, uint64_t at, ZSTD_DCtx *zstd,
+                      uint8_t *room, const uint8_t **payload);
+
+/* Whether what the header says of lengths is possible; decompression then stays within them. */
+bool mv_chunk_lengths_good(const mv_wire_chunk *head);
+
+/* The same as mv_chunk_open with memory and a decompressor of its own. */
+mv_code mv_chunk_open_alone(mv_load *load, const mv_wire_chunk *head, uint64_t at,
+                            const uint8_t **payload);
+
+/* Decodes every chunk of load->tables. Fails with MV_NOMEM only. */
+mv_code mv_rows_decode(mv_load *load, mv_err *err);
+
+/* Drops or blanks what was lost and makes every reference to it "unknown". MV_NOMEM only. */
+mv_code mv_rows_repair(mv_load *load, mv_err *err);
+
+/* The table of a kind other than EVENTS: there is always one, maybe without rows. */
+static inline mv_load_table *mv_load_find(const mv_load *load, uint16_t kind)
+{
+    return load->by_kind[kind];
+}
+
+static inline uint64_t mv_wire_aligned(uint64_t bytes)
+{
+    return (bytes + MV_WIRE_ALIGN - 1) & ~(uint64_t)(MV_WIRE_ALIGN - 1);
+}
+
+#endif

@@ -1,0 +1,248 @@
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+
+#include "parse/container/wire_column.h"
+#include "parse/container/wire_load.h"
+
+enum {
+    MOST_THREADS = 4,
+    /* A thread costs some 50 microseconds to start: as long as decoding about this much. */
+    BYTES_A_THREAD = 4 << 20
+};
+
+typedef struct {
+    mv_load *load;
+    struct worker *workers;
+    uint32_t worker_count;
+    uint64_t most_raw;    /* decompressed bytes of the largest chunk */
+    uint64_t most_column; /* and of the largest column */
+    _Atomic bool no_memory;
+} job;
+
+/* Each worker begins with neighbouring chunks of its own, so that it fills one stretch of the
+ * columns; then it helps the others. */
+typedef struct worker {
+    job *job;
+    uint32_t end;          /* of its own chunks */
+    _Atomic uint32_t next; /* of its own chunks, to be decoded by anybody */
+    uint8_t *room;         /* [most_raw] the chunk at hand */
+    uint8_t *column;       /* [most_column] the column at hand */
+    pthread_t thread;
+    bool started;
+} worker;
+
+/* ---- one column -------------------------------------------------------------------------- */
+
+static bool ids_below(const uint32_t *ids, uint32_t count, uint32_t limit, bool may_be_none)
+{
+    uint32_t none = may_be_none ? 1 : 0; /* added, it turns MV_NO_ROW into 0 */
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t id = ids[i] + none;
+        most = id > most ? id : most;
+    }
+    return may_be_none ? most <= limit : most < limit;
+}
+
+static bool bytes_below(const uint8_t *values, uint32_t count, uint8_t limit)
+{
+    uint8_t most = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        most = values[i] > most ? values[i] : most;
+    return most < limit;
+}
+
+static bool in_range(const mv_load *load, const mv_table_column *column, const mv_wire_column *head,
+                     const void *values, uint32_t count)
+{
+    if (column->ref == MV_REF_NONE)
+        return true;
+    if (head->width == 0 && head->transform == MV_WIRE_PLAIN)
+        count = 1; /* they are all the same */
+    if (column->ref == MV_REF_ENUM)
+        return bytes_below(values, count, column->limit);
+    return ids_below(values, count, load->limits[column->ref], mv_ref_may_be_none(column->ref));
+}
+
+static uint32_t column_row(const mv_table *layout, uint16_t number)
+{
+    for (uint32_t i = 0; i < layout->column_count; i++)
+        if (layout->columns[i].number == number)
+            return i;
+    return MV_NO_ROW;
+}
+
+static uint8_t *values_at(const mv_load_table *t, uint32_t column, uint64_t row)
+{
+    const mv_table_column *c = &t->layout->columns[column];
+
+    return (uint8_t *)t->columns[column] + (row + c->is_end) * c->size;
+}
+
+/* ---- one chunk --------------------------------------------------------------------------- */
+
+/* Columns that the file's writer did not know. */
+static bool fill_absent(const mv_load_table *t, mv_chunk *chunk, uint32_t seen)
+{
+    for (uint32_t i = 0; i < t->layout->column_count; i++) {
+        const mv_table_column *column = &t->layout->columns[i];
+        mv_wire_column constant = {.base = column->absent};
+        if (seen & 1u << i)
+            continue;
+        if (column->is_end)
+            return false;
+        mv_column_decode(&constant, NULL, chunk->head.count, column->size, NULL,
+                         values_at(t, i, chunk->head.first_row));
+    }
+    return true;
+}
+
+static mv_code decode_column(const worker *w, const mv_load_table *t, mv_chunk *chunk,
+                             const mv_wire_column *head, const uint8_t *data, uint32_t *seen)
+{
+    uint32_t i = column_row(t->layout, head->column);
+    const mv_table_column *column;
+    uint8_t *out;
+
+    if (i == MV_NO_ROW) {
+        chunk->new_columns++;
+        return MV_OK;
+    }
+    column = &t->layout->columns[i];
+    if ((*seen & 1u << i) || !mv_column_can_decode(head, column->size))
+        return MV_CORRUPT;
+    *seen |= 1u << i;
+    out = values_at(t, i, chunk->head.first_row);
+    mv_column_decode(head, data, chunk->head.count, column->size, w->column, out);
+    if (column->is_end)
+        chunk->begin = head->start;
+    if (!in_range(w->job->load, column, head, out, chunk->head.count))
+        chunk->bad_column = column->number;
+    return MV_OK;
+}
+
+static mv_code decode_columns(const worker *w, const mv_load_table *t, mv_chunk *chunk,
+                              mv_span payload)
+{
+    mv_wire_column head = {0};
+    uint32_t columns, seen = 0;
+    uint64_t at;
+
+    if (payload.length < sizeof head)
+        return MV_CORRUPT;
+    memcpy(&head, payload.data, sizeof head);
+    columns = head.columns;
+    at = columns * sizeof head;
+    if (at > payload.length)
+        return MV_CORRUPT;
+    for (uint32_t i = 0; i < columns; i++) {
+        uint64_t bytes;
+        mv_code code;
+        memcpy(&head, payload.data + i * sizeof head, sizeof head);
+        bytes = mv_wire_aligned((uint64_t)chunk->head.count * head.width);
+        if (bytes > payload.length - at)
+            return MV_CORRUPT;
+        code = decode_column(w, t, chunk, &head, payload.data + at, &seen);
+        if (code != MV_OK)
+            return code;
+        at += bytes;
+    }
+    return fill_absent(t, chunk, seen) ? MV_OK : MV_CORRUPT;
+}
+
+static void decode_chunk(const worker *w, mv_chunk *chunk, ZSTD_DCtx *zstd)
+{
+    const mv_load *load = w->job->load;
+    const uint8_t *payload;
+
+    chunk->lost = mv_chunk_open(load, &chunk->head, chunk->at, zstd, w->room, &payload);
+    if (chunk->lost == MV_OK)
+        chunk->lost = decode_columns(w, &load->tables[chunk->table], chunk,
+                                     (mv_span){payload, chunk->head.raw_bytes});
+}
+
+/* ---- all chunks -------------------------------------------------------------------------- */
+
+static void *work(void *user)
+{
+    worker *self = user;
+    job *j = self->job;
+    uint32_t own = (uint32_t)(self - j->workers);
+    ZSTD_DCtx *zstd = ZSTD_createDCtx();
+
+    if (!zstd)
+        atomic_store(&j->no_memory, true);
+    for (uint32_t i = 0; zstd && i < j->worker_count; i++) {
+        worker *from = &j->workers[(own + i) % j->worker_count];
+        uint32_t at;
+        while ((at = atomic_fetch_add(&from->next, 1)) < from->end)
+            decode_chunk(self, &j->load->chunks[at], zstd);
+    }
+    ZSTD_freeDCtx(zstd);
+    return NULL;
+}
+
+/* How many threads the chunks are worth, and how large they are. */
+static void measure(job *j)
+{
+    const mv_load *load = j->load;
+    cpu_set_t set;
+    uint64_t bytes = 0;
+    uint32_t cpus = 1;
+
+    for (uint32_t i = 0; i < load->chunk_count; i++) {
+        const mv_wire_chunk *head = &load->chunks[i].head;
+        const mv_table *layout = load->tables[load->chunks[i].table].layout;
+        for (uint32_t k = 0; k < layout->column_count; k++) {
+            uint64_t column = (uint64_t)head->count * layout->columns[k].size;
+            bytes += column;
+            j->most_column = column > j->most_column ? column : j->most_column;
+        }
+        if (head->codec != MV_WIRE_CODEC_NONE && mv_chunk_lengths_good(head) &&
+            head->raw_bytes > j->most_raw)
+            j->most_raw = head->raw_bytes;
+    }
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        cpus = (uint32_t)CPU_COUNT(&set);
+    cpus = cpus < MOST_THREADS ? cpus : MOST_THREADS;
+    j->worker_count = bytes / BYTES_A_THREAD < cpus ? 1 + (uint32_t)(bytes / BYTES_A_THREAD) : cpus;
+}
+
+static bool prepare(job *j)
+{
+    mv_load *load = j->load;
+
+    for (uint32_t i = 0; i < j->worker_count; i++) {
+        worker *w = &j->workers[i];
+        w->job = j;
+        atomic_init(&w->next, (uint32_t)((uint64_t)load->chunk_count * i / j->worker_count));
+        w->end = (uint32_t)((uint64_t)load->chunk_count * (i + 1) / j->worker_count);
+        w->room = mv_arena_push(&load->scratch, j->most_raw, 1);
+        w->column = mv_arena_push(&load->scratch, j->most_column, 1);
+        if (!w->room || !w->column)
+            return false;
+    }
+    return true;
+}
+
+mv_code mv_rows_decode(mv_load *load, mv_err *err)
+{
+    worker workers[MOST_THREADS] = {0};
+    job j = {.load = load, .workers = workers};
+
+    measure(&j);
+    if (!prepare(&j))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u chunks", load->chunk_count);
+    for (uint32_t i = 1; i < j.worker_count; i++)
+        workers[i].started = pthread_create(&workers[i].thread, NULL, work, &workers[i]) == 0;
+    work(&workers[0]);
+    for (uint32_t i = 1; i < j.worker_count; i++)
+        if (workers[i].started)
+            pthread_join(workers[i].thread, NULL);
+    if (atomic_load(&j.no_memory))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u chunks", load->chunk_count);
+    return MV_OK;
+}

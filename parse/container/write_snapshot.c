@@ -1,0 +1,330 @@
+/* Writes docs/snapshot-format.md: header, TRACE, NOTES, the tables in the order of mv_tables,
+ * INDEX, footer. The bytes depend on the trace alone (and on the version of zstd). */
+#include "parse/container/wire_column.h"
+#include "parse/container/wire_tables.h"
+#include "parse/writers.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+#include <zstd.h>
+
+/* Higher levels take longer without making real traces smaller by a tenth. */
+enum { ZSTD_LEVEL = 3 };
+
+/* Below this, zstd's own header eats what it saves. */
+enum { LEAST_WORTH_COMPRESSING = 1024 };
+
+typedef struct {
+    mv_arena *arena;
+    const mv_trace *trace;
+    const mv_write_opts *opts;
+    mv_sink *sink;
+    uint64_t start; /* bytes that were in the sink before us */
+    ZSTD_CCtx *zstd;
+    uint8_t *raw; /* payload of the chunk being made */
+    uint64_t raw_capacity;
+    uint8_t *packed;
+    uint64_t packed_capacity;
+    uint64_t *work;       /* [MV_WIRE_CHUNK_ROWS] for mv_column_encode */
+    mv_wire_index *index; /* chunks written so far */
+    uint32_t index_capacity;
+    uint32_t index_count;
+    uint64_t events_done, events_total; /* for progress */
+} snapshot;
+
+static bool reserve(mv_arena *arena, uint8_t **bytes, uint64_t *capacity, uint64_t wanted)
+{
+    uint8_t *grown;
+
+    if (wanted <= *capacity)
+        return true;
+    grown = mv_arena_grow(arena, *bytes, wanted);
+    if (!grown)
+        return false;
+    *bytes = grown;
+    *capacity = wanted;
+    return true;
+}
+
+static uint64_t position(const snapshot *s)
+{
+    return s->sink->bytes - s->start;
+}
+
+static uint64_t aligned(uint64_t bytes)
+{
+    return (bytes + MV_WIRE_ALIGN - 1) & ~(uint64_t)(MV_WIRE_ALIGN - 1);
+}
+
+static void write_header(snapshot *s)
+{
+    mv_wire_header header = {.version = MV_WIRE_VERSION};
+
+    memcpy(header.magic, MV_WIRE_MAGIC, MV_WIRE_MAGIC_BYTES);
+    header.hash = XXH3_64bits(&header, offsetof(mv_wire_header, hash));
+    mv_sink_write(s->sink, &header, sizeof header);
+}
+
+static bool remember(snapshot *s, const mv_wire_chunk *head)
+{
+    if (s->index_count == s->index_capacity) {
+        uint32_t capacity = s->index_capacity ? s->index_capacity * 2 : 256;
+        mv_wire_index *grown =
+            mv_arena_grow(s->arena, s->index, capacity * (uint64_t)sizeof *grown);
+        if (!grown)
+            return false;
+        s->index = grown;
+        s->index_capacity = capacity;
+    }
+    s->index[s->index_count++] = (mv_wire_index){.at = position(s), .head = *head};
+    return true;
+}
+
+/* Compresses s->raw when that helps; the stored bytes. */
+static const uint8_t *pack(snapshot *s, mv_wire_chunk *head)
+{
+    size_t packed;
+
+    head->codec = MV_WIRE_CODEC_NONE;
+    head->stored_bytes = head->raw_bytes;
+    if (head->raw_bytes < LEAST_WORTH_COMPRESSING)
+        return s->raw;
+    if (!reserve(s->arena, &s->packed, &s->packed_capacity, ZSTD_compressBound(head->raw_bytes)))
+        return NULL;
+    packed = ZSTD_compressCCtx(s->zstd, s->packed, s->packed_capacity, s->raw, head->raw_bytes,
+                               ZSTD_LEVEL);
+    if (ZSTD_isError(packed) || packed >= head->raw_bytes)
+        return s->raw;
+    head->codec = MV_WIRE_CODEC_ZSTD;
+    head->stored_bytes = packed;
+    return s->packed;
+}
+
+/* Writes the chunk whose payload is the first `raw_bytes` of s->raw. */
+static bool write_chunk(snapshot *s, mv_wire_chunk head, uint64_t raw_bytes)
+{
+    static const uint8_t zeros[MV_WIRE_ALIGN];
+    const uint8_t *stored;
+
+    memcpy(head.magic, MV_WIRE_CHUNK_MAGIC, MV_WIRE_CHUNK_MAGIC_BYTES);
+    head.raw_bytes = raw_bytes;
+    stored = pack(s, &head);
+    if (!stored)
+        return false;
+    head.stored_hash = XXH3_64bits(stored, head.stored_bytes);
+    head.hash = XXH3_64bits(&head, offsetof(mv_wire_chunk, hash));
+    if (!remember(s, &head))
+        return false;
+    mv_sink_write(s->sink, &head, sizeof head);
+    mv_sink_write(s->sink, stored, head.stored_bytes);
+    mv_sink_write(s->sink, zeros, aligned(head.stored_bytes) - head.stored_bytes);
+    return true;
+}
+
+/* ---- tables ------------------------------------------------------------------------------ */
+
+/* Calls are numbered in file order, so the next new one is behind all of this column so far. */
+static uint64_t calls_before(const uint32_t *calls, uint64_t first, uint64_t rows, uint64_t next)
+{
+    for (uint64_t i = first; i < first + rows; i++)
+        if (calls[i] != MV_NO_CALL && calls[i] >= next)
+            next = (uint64_t)calls[i] + 1;
+    return next;
+}
+
+typedef struct {
+    const mv_table *table;
+    uint32_t device;
+    uint64_t rows;
+    uint64_t next_call;
+} table_state;
+
+/* The values of rows first to first + count - 1, and where the rows ahead left off. */
+static mv_column_values values_of(const snapshot *s, table_state *t, const mv_table_column *column,
+                                  uint64_t first, uint32_t count)
+{
+    const uint8_t *all = mv_table_values(s->trace, t->table, t->device, column);
+    mv_column_values in = {
+        .values = all + first * column->size,
+        .count = count,
+        .size = column->size,
+        .transform = column->transform,
+        .keeps_start = column->is_end,
+    };
+
+    if (column->is_end)
+        in.start = ((const uint64_t *)(const void *)in.values)[-1];
+    if (column->transform == MV_WIRE_CALLS) {
+        in.start = t->next_call;
+        t->next_call =
+            calls_before((const uint32_t *)(const void *)all, first, count, t->next_call);
+    }
+    return in;
+}
+
+static bool write_rows(snapshot *s, table_state *t, uint64_t first, uint32_t count)
+{
+    const mv_table *table = t->table;
+    uint64_t at = table->column_count * sizeof(mv_wire_column);
+    uint64_t most = at;
+
+    for (uint32_t i = 0; i < table->column_count; i++)
+        most += aligned((uint64_t)count * table->columns[i].size);
+    if (!reserve(s->arena, &s->raw, &s->raw_capacity, most))
+        return false;
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        const mv_table_column *column = &table->columns[i];
+        mv_column_values in = values_of(s, t, column, first, count);
+        mv_wire_column head;
+        uint64_t bytes = mv_column_encode(&in, s->work, &head, s->raw + at);
+
+        head.column = column->number;
+        head.columns = table->column_count;
+        memcpy(s->raw + i * sizeof head, &head, sizeof head);
+        memset(s->raw + at + bytes, 0, aligned(bytes) - bytes);
+        at += aligned(bytes);
+    }
+    return write_chunk(s,
+                       (mv_wire_chunk){.kind = table->kind,
+                                       .device = t->device,
+                                       .count = count,
+                                       .first_row = first,
+                                       .table_rows = t->rows},
+                       at);
+}
+
+static bool write_table(snapshot *s, const mv_table *table, uint32_t device)
+{
+    table_state t = {.table = table, .device = device};
+    bool events = table->kind == MV_WIRE_EVENTS;
+
+    t.rows = mv_table_rows(s->trace, table, device);
+    for (uint64_t first = 0; first < t.rows; first += table->chunk_rows) {
+        uint64_t left = t.rows - first;
+        uint32_t count = left < table->chunk_rows ? (uint32_t)left : table->chunk_rows;
+        if (!write_rows(s, &t, first, count))
+            return false;
+        s->events_done += events ? count : 0;
+        if (events && s->opts && s->opts->progress)
+            s->opts->progress(s->opts->user, s->events_done, s->events_total);
+    }
+    return true;
+}
+
+/* Calls `visit` for each table, once a device for EVENTS, until it returns false. */
+static bool for_tables(snapshot *s, bool (*visit)(snapshot *, const mv_table *, uint32_t device))
+{
+    for (const mv_table *table = mv_tables; table->kind; table++) {
+        uint32_t times = table->kind == MV_WIRE_EVENTS ? s->trace->device_count : 1;
+        for (uint32_t device = 0; device < times; device++)
+            if (!visit(s, table, device))
+                return false;
+    }
+    return true;
+}
+
+/* ---- the chunks that are not tables ------------------------------------------------------ */
+
+static bool list_table(snapshot *s, const mv_table *table, uint32_t device)
+{
+    mv_wire_trace *head;
+    mv_wire_table entry = {.kind = table->kind, .device = device};
+    uint64_t at;
+
+    entry.rows = mv_table_rows(s->trace, table, device);
+    if (entry.rows == 0)
+        return true;
+    head = (mv_wire_trace *)(void *)s->raw;
+    at = sizeof *head + head->tables++ * sizeof entry;
+    memcpy(s->raw + at, &entry, sizeof entry);
+    s->events_total += table->kind == MV_WIRE_EVENTS ? entry.rows : 0;
+    return true;
+}
+
+static bool write_trace(snapshot *s)
+{
+    mv_wire_trace *head;
+    uint64_t most = sizeof *head + (32 + (uint64_t)s->trace->device_count) * sizeof(mv_wire_table);
+
+    if (!reserve(s->arena, &s->raw, &s->raw_capacity, most))
+        return false;
+    head = (mv_wire_trace *)(void *)s->raw;
+    *head = (mv_wire_trace){
+        .calls = s->trace->calls, .devices = s->trace->device_count, .keys = s->trace->keys};
+    for_tables(s, list_table);
+    return write_chunk(s, (mv_wire_chunk){.kind = MV_WIRE_TRACE},
+                       sizeof *head + head->tables * sizeof(mv_wire_table));
+}
+
+static bool write_notes(snapshot *s)
+{
+    uint32_t count = 0;
+    uint64_t at = 0;
+
+    if (!reserve(s->arena, &s->raw, &s->raw_capacity,
+                 MV_NOTE_COUNT * (sizeof(mv_wire_note) + 2 * UINT8_MAX)))
+        return false;
+    for (unsigned i = 0; i < MV_NOTE_COUNT; i++) {
+        const mv_note *note = &s->trace->notes[i];
+        const char *name = mv_note_name((mv_note_code)i);
+        mv_wire_note entry = {.count = note->count};
+        if (note->count == 0)
+            continue;
+        entry.name_bytes = (uint8_t)strlen(name);
+        entry.text_bytes = (uint8_t)strnlen(note->first, sizeof note->first);
+        memcpy(s->raw + at, &entry, sizeof entry);
+        at += sizeof entry;
+        memcpy(s->raw + at, name, entry.name_bytes);
+        at += entry.name_bytes;
+        memcpy(s->raw + at, note->first, entry.text_bytes);
+        at += entry.text_bytes;
+        count++;
+    }
+    return count == 0 || write_chunk(s, (mv_wire_chunk){.kind = MV_WIRE_NOTES, .count = count}, at);
+}
+
+static bool write_end(snapshot *s)
+{
+    uint64_t bytes = s->index_count * (uint64_t)sizeof *s->index;
+    mv_wire_footer footer = {.index_at = position(s)};
+
+    if (!reserve(s->arena, &s->raw, &s->raw_capacity, bytes))
+        return false;
+    memcpy(s->raw, s->index, bytes);
+    if (!write_chunk(s, (mv_wire_chunk){.kind = MV_WIRE_INDEX, .count = s->index_count}, bytes))
+        return false;
+    memcpy(footer.magic, MV_WIRE_END_MAGIC, MV_WIRE_MAGIC_BYTES);
+    footer.file_bytes = position(s) + sizeof footer;
+    footer.hash = XXH3_64bits(&footer, offsetof(mv_wire_footer, hash));
+    mv_sink_write(s->sink, &footer, sizeof footer);
+    return true;
+}
+
+static bool write_all(snapshot *s)
+{
+    s->zstd = ZSTD_createCCtx();
+    s->work = mv_arena_grow(s->arena, NULL, MV_WIRE_CHUNK_ROWS * (uint64_t)sizeof *s->work);
+    if (!s->zstd || !s->work)
+        return false;
+    write_header(s);
+    return write_trace(s) && write_notes(s) && for_tables(s, write_table) && write_end(s);
+}
+
+mv_code mv_snapshot_write(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
+                          mv_sink *sink, mv_err *err)
+{
+    snapshot s = {
+        .arena = scratch, .trace = trace, .opts = opts, .sink = sink, .start = sink->bytes};
+    bool written = write_all(&s);
+
+    ZSTD_freeCCtx(s.zstd);
+    mv_arena_drop(scratch, s.raw);
+    mv_arena_drop(scratch, s.packed);
+    mv_arena_drop(scratch, s.work);
+    mv_arena_drop(scratch, s.index);
+    if (!written)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "writing the snapshot");
+    if (sink->failed)
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s", sink->path);
+    return MV_OK;
+}

@@ -1,0 +1,160 @@
+#include "parse/live/live_chunks.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* How much of a chunk is looked at to tell whether one was ever begun there. */
+enum { PROBE_BYTES = 4096, HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head) };
+
+typedef struct {
+    mv_arena *arena;
+    mv_span file;
+    mv_build *build;
+    mv_live_chunks *out;
+    bool names; /* NAMES are taken, else all others */
+} search;
+
+bool mv_live_chunk_head(mv_span file, uint64_t at, mv_wire_chunk *head)
+{
+    if (at > file.length || file.length - at < sizeof *head)
+        return false;
+    memcpy(head, file.data + at, sizeof *head);
+    return memcmp(head->magic, MV_WIRE_CHUNK_MAGIC, MV_WIRE_CHUNK_MAGIC_BYTES) == 0 &&
+           head->hash == XXH3_64bits(head, offsetof(mv_wire_chunk, hash));
+}
+
+static void note_damage(search *s, uint64_t at, const char *what)
+{
+    if (s->out->damaged_at == MV_NO_OFFSET || at < s->out->damaged_at)
+        s->out->damaged_at = at;
+    mv_build_note(s->build, MV_NOTE_DAMAGED, "%s at byte %llu", what, (unsigned long long)at);
+}
+
+/* A word that a running capture may be writing. */
+static uint64_t load_word(const uint8_t *at)
+{
+    uint64_t value;
+
+    if (((uintptr_t)at & 7) == 0)
+        return __atomic_load_n((const uint64_t *)(const void *)at, __ATOMIC_ACQUIRE);
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+/* Whether no chunk was begun at `at`: while headers are being written there are no records yet. */
+static bool is_blank(mv_span file, uint64_t at)
+{
+    uint64_t left = file.length - at, end = left < PROBE_BYTES ? left : PROBE_BYTES;
+
+    for (uint64_t i = left > HEADERS ? HEADERS : 0; i < end; i++)
+        if (file.data[at + i])
+            return false;
+    return true;
+}
+
+static bool add(search *s, const mv_live_chunk *chunk)
+{
+    mv_live_chunks *out = s->out;
+
+    if (out->count == out->capacity) {
+        uint32_t capacity = out->capacity ? out->capacity * 2 : 256;
+        mv_live_chunk *grown = NULL;
+        if (capacity > out->capacity)
+            grown = mv_arena_grow(s->arena, out->rows, capacity * (uint64_t)sizeof *grown);
+        if (!grown)
+            return false;
+        out->rows = grown;
+        out->capacity = capacity;
+    }
+    out->rows[out->count++] = *chunk;
+    return true;
+}
+
+static mv_live_made made_ahead(const mv_wire_chunk *head)
+{
+    return (mv_live_made){.strings = (uint32_t)head->first_row,
+                          .codes = (uint32_t)(head->first_row >> 32),
+                          .modules = head->device,
+                          .frames = (uint32_t)head->table_rows,
+                          .stacks = (uint32_t)(head->table_rows >> 32)};
+}
+
+/* The records of the chunk whose header is at `at`; false when they cannot be believed. */
+static bool open_records(search *s, const mv_wire_chunk *head, mv_live_chunk *chunk)
+{
+    uint64_t body = chunk->at + sizeof *head, room = s->file.length - body;
+    uint64_t committed, seal;
+    mv_live_head live;
+
+    room = head->stored_bytes < room ? head->stored_bytes : room;
+    if (room < sizeof live) {
+        note_damage(s, chunk->at, "the file ends inside a chunk");
+        return false;
+    }
+    seal = load_word(s->file.data + body + offsetof(mv_live_head, seal));
+    committed = load_word(s->file.data + body + offsetof(mv_live_head, committed));
+    memcpy(&live, s->file.data + body, sizeof live);
+    room -= sizeof live;
+    chunk->records = (mv_span){s->file.data + body + sizeof live, committed};
+    if (committed > room) {
+        note_damage(s, chunk->at, "records beyond the chunk or the file");
+        chunk->records.length = room;
+    } else if (seal && seal != XXH3_64bits(chunk->records.data, committed)) {
+        note_damage(s, chunk->at, "chunk whose checksum does not match");
+        return false;
+    }
+    chunk->thread = live.thread;
+    chunk->first_sequence = live.first_sequence;
+    chunk->first_time_us = live.first_time_us;
+    return true;
+}
+
+/* Looks at one place where a chunk may begin and gives the next one; MV_NO_OFFSET: memory is out.
+ */
+static uint64_t look_at(search *s, uint64_t at)
+{
+    uint64_t step = at < MV_LIVE_CHUNK_BYTES ? MV_LIVE_CHUNK_BYTES : at + MV_LIVE_CHUNK_BYTES;
+    mv_live_chunk chunk = {.at = at};
+    mv_wire_chunk head;
+
+    if (!mv_live_chunk_head(s->file, at, &head)) {
+        if (!s->names && !is_blank(s->file, at))
+            note_damage(s, at, "damaged bytes");
+        return step;
+    }
+    if (head.stored_bytes > s->file.length - at)
+        head.stored_bytes = s->file.length - at;
+    step = (at + sizeof head + head.stored_bytes + MV_LIVE_CHUNK_BYTES - 1) / MV_LIVE_CHUNK_BYTES *
+           MV_LIVE_CHUNK_BYTES;
+    chunk.kind = head.kind;
+    chunk.made = made_ahead(&head);
+    if (head.kind != MV_LIVE_FACTS && head.kind != MV_LIVE_EVENTS && head.kind != MV_LIVE_NAMES) {
+        if (!s->names)
+            mv_build_note(s->build, MV_NOTE_UNKNOWN_KEY, "chunk kind %u at byte %llu", head.kind,
+                          (unsigned long long)at);
+        return step;
+    }
+    if ((head.kind == MV_LIVE_NAMES) != s->names)
+        return step;
+    return !open_records(s, &head, &chunk) || add(s, &chunk) ? step : MV_NO_OFFSET;
+}
+
+static bool scan(search *s)
+{
+    uint64_t at = sizeof(mv_wire_header);
+
+    while (at < s->file.length)
+        at = look_at(s, at);
+    return at != MV_NO_OFFSET;
+}
+
+bool mv_live_chunks_find(mv_arena *arena, mv_span file, mv_build *b, mv_live_chunks *out)
+{
+    search s = {.arena = arena, .file = file, .build = b, .out = out};
+
+    *out = (mv_live_chunks){.damaged_at = MV_NO_OFFSET};
+    if (!scan(&s))
+        return false;
+    s.names = true;
+    return scan(&s);
+}

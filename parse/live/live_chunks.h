@@ -1,0 +1,34 @@
+/* The chunks of a live file, and how far each holds. */
+#ifndef MV_LIVE_CHUNKS_H
+#define MV_LIVE_CHUNKS_H
+
+#include "parse/model/build.h"
+
+/* Ids that the NAMES chunks ahead of one made. */
+typedef struct {
+    uint32_t strings, codes, modules, frames, stacks;
+} mv_live_made;
+
+typedef struct {
+    uint64_t at;     /* byte of its header in the file */
+    uint16_t kind;   /* mv_live_kind */
+    uint32_t thread; /* EVENTS: of the first record */
+    uint64_t first_sequence, first_time_us;
+    mv_live_made made; /* NAMES: as the header tells; all 0 when it does not */
+    mv_span records;   /* what was committed when the chunk was looked at */
+} mv_live_chunk;
+
+typedef struct {
+    mv_live_chunk *rows; /* [count] NAMES behind all others, each kind in the order of the file */
+    uint32_t count, capacity;
+    uint64_t damaged_at; /* the first damaged part; MV_NO_OFFSET: none */
+} mv_live_chunks;
+
+/* What `at` holds is a whole header of a chunk of any kind. */
+bool mv_live_chunk_head(mv_span file, uint64_t at, mv_wire_chunk *head);
+
+/* Fills `out` from `arena`; damage becomes notes. What other chunks name is committed ahead of
+ * them, so NAMES are looked at last: a capture may go on meanwhile. False: memory is out. */
+bool mv_live_chunks_find(mv_arena *arena, mv_span file, mv_build *b, mv_live_chunks *out);
+
+#endif

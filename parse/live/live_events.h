@@ -1,0 +1,49 @@
+/* The records of a live file's EVENTS chunks, of all threads, in the order of their numbers.
+ *
+ * Numbers rise within a chunk, so the chunks are merged as they are: a heap of them by their next
+ * record, which costs next to nothing while one thread is at work. Nothing is sorted or kept. */
+#ifndef MV_LIVE_EVENTS_H
+#define MV_LIVE_EVENTS_H
+
+#include "parse/live/live_chunks.h"
+
+typedef struct {
+    uint8_t kind;      /* mv_live_event, other than DEVICE and THREAD */
+    uint8_t action;    /* CALL: mv_api_action, 0 when not known */
+    uint32_t thread;   /* the kernel's id */
+    uint64_t sequence; /* TOTALS: of the record ahead */
+    uint64_t time_us;  /* CLOCK_MONOTONIC */
+    uint64_t addr, size;
+    uint64_t allocated, reserved; /* TOTALS, OOM */
+    uint64_t number;              /* CALL: handle; BEGIN, END: the range's */
+    uint64_t text;                /* CALL: API's name, marks: text; id + 1, 0: none */
+    uint64_t library;             /* CALL: id + 1 */
+    uint64_t stack;               /* id + 1 */
+    int64_t device_type;          /* c10::DeviceType of BLOCK, FREE, OOM, TOTALS; of CALL: the
+                                   * thread's last */
+    int64_t device;               /* CALL: as recorded; else that of the DEVICE record ahead */
+    int64_t current;              /* CALL: that of the DEVICE record ahead, -1: none */
+    int64_t result;               /* CALL */
+} mv_live_record;
+
+typedef struct mv_live_stream mv_live_stream;
+
+typedef struct {
+    mv_build *build;
+    mv_live_stream *streams; /* one for each chunk */
+    uint32_t *heap;          /* [heap_count] streams, by their next record */
+    uint32_t heap_count;
+    bool started;
+    uint64_t next;    /* the number that is expected */
+    uint64_t lost;    /* numbers that did not come */
+    uint64_t lost_at; /* the first of them */
+} mv_live_merge;
+
+/* False: memory is out. */
+bool mv_live_merge_init(mv_arena *arena, const mv_live_chunks *chunks, mv_build *b,
+                        mv_live_merge *out);
+
+/* The next record; false behind the last. */
+bool mv_live_merge_next(mv_live_merge *m, mv_live_record *out);
+
+#endif

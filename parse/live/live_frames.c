@@ -1,0 +1,187 @@
+/* Frames of a live file as the model has them: lines of Python, symbols of native code. */
+#include <stdlib.h>
+
+#include "parse/live/live_names.h"
+#include "parse/symbols/python_lines.h"
+#include "parse/symbols/symbols.h"
+
+/* ---- lines and symbols ------------------------------------------------------------------- */
+
+typedef struct {
+    uint32_t code;
+    uint32_t offset;
+    uint32_t frame; /* id */
+} python_place;
+
+static int by_place(const void *a, const void *b)
+{
+    const python_place *x = a, *y = b;
+
+    if (x->code != y->code)
+        return x->code < y->code ? -1 : 1;
+    return (x->offset > y->offset) - (x->offset < y->offset);
+}
+
+static mv_string_id string_of(mv_live_names *n, uint32_t id)
+{
+    return id == MV_NO_ROW ? MV_NO_STRING : mv_live_names_string(n, (uint64_t)id + 1);
+}
+
+static void resolve_as(mv_live_names *n, uint32_t frame, const mv_frame_row *row)
+{
+    n->frames[frame].first = (uint32_t)n->resolved_count;
+    n->frames[frame].count = 1;
+    n->resolved[n->resolved_count++] = mv_build_frame(n->build, row);
+}
+
+/* The frames of one code object, sorted by offset. */
+static bool resolve_code(mv_live_names *n, const python_place *places, uint32_t count,
+                         uint32_t *offsets, int64_t *lines)
+{
+    const mv_live_code *code = &n->codes[places[0].code];
+    mv_python_lines table = {code->version, code->first_line, code->table};
+    mv_frame_row row = MV_FRAME_ROW;
+
+    for (uint32_t i = 0; i < count; i++) {
+        offsets[i] = places[i].offset;
+        lines[i] = MV_NO_LINE;
+    }
+    /* an empty table was too long to be kept: the first line is what there is */
+    if (code->table.length == 0)
+        for (uint32_t i = 0; i < count; i++)
+            lines[i] = code->first_line;
+    else if (!mv_python_lines_find(&table, offsets, count, lines))
+        mv_live_names_damaged(n, "damaged line table");
+    row.function = string_of(n, code->name);
+    row.file = string_of(n, code->file);
+    for (uint32_t i = 0; i < count; i++) {
+        row.line = lines[i];
+        resolve_as(n, places[i].frame, &row);
+    }
+    return n->build->code == MV_OK;
+}
+
+static bool resolve_python(mv_live_names *n, uint32_t count)
+{
+    python_place *places = mv_push_array(n->arena, python_place, count);
+    uint32_t *offsets = mv_push_array(n->arena, uint32_t, count);
+    int64_t *lines = mv_push_array(n->arena, int64_t, count);
+    uint32_t at = 0;
+
+    if (!places || !offsets || !lines)
+        return false;
+    for (uint32_t i = 0; i < n->made.frames; i++) {
+        const mv_live_frame *f = &n->frames[i];
+        if (f->kind == MV_LIVE_NAME_PYTHON && f->of != MV_NO_ROW)
+            places[at++] =
+                (python_place){f->of, f->offset < UINT32_MAX ? (uint32_t)f->offset : UINT32_MAX, i};
+    }
+    qsort(places, at, sizeof *places, by_place);
+    for (uint32_t i = 0, end; i < at; i = end) {
+        for (end = i + 1; end < at && places[end].code == places[i].code;)
+            end++;
+        if (!resolve_code(n, places + i, end - i, offsets, lines))
+            return false;
+    }
+    return true;
+}
+
+static bool resolve_words(mv_live_names *n)
+{
+    mv_frame_row row = MV_FRAME_ROW;
+
+    for (uint32_t i = 0; i < n->made.frames; i++) {
+        if (n->frames[i].kind != MV_LIVE_NAME_WORDS || n->frames[i].of == MV_NO_ROW)
+            continue;
+        row.function = string_of(n, n->frames[i].of);
+        resolve_as(n, i, &row);
+    }
+    return n->build->code == MV_OK;
+}
+
+static const char *module_path(mv_live_names *n, uint32_t module)
+{
+    mv_span text = {(const uint8_t *)"", 0};
+
+    if (n->modules[module].path != MV_NO_ROW)
+        text = n->strings[n->modules[module].path].text;
+    return mv_arena_text(n->arena, (const char *)text.data, text.length);
+}
+
+static mv_frame_row native_row(mv_live_names *n, const mv_symbols *s, uint32_t at)
+{
+    mv_frame_row row = MV_FRAME_ROW;
+
+    row.function = mv_build_string(n->build, s->function[at], strlen(s->function[at]));
+    if (s->file[at])
+        row.file = mv_build_string(n->build, s->file[at], strlen(s->file[at]));
+    row.line = s->line[at];
+    return row;
+}
+
+/* Puts the answers behind the frames that are resolved already. */
+static bool keep_symbols(mv_live_names *n, const uint32_t *ids, uint32_t count, const mv_symbols *s)
+{
+    uint64_t all = n->resolved_count + s->first[count];
+    mv_frame_id *grown = mv_arena_grow(n->arena, n->resolved, all * sizeof *grown + 1);
+
+    if (!grown || all >= MV_NO_ROW)
+        return false;
+    n->resolved = grown;
+    for (uint32_t i = 0; i < count; i++) {
+        n->frames[ids[i]].first = (uint32_t)n->resolved_count;
+        n->frames[ids[i]].count = s->first[i + 1] - s->first[i];
+        for (uint32_t k = s->first[i]; k < s->first[i + 1]; k++) {
+            mv_frame_row row = native_row(n, s, k);
+            n->resolved[n->resolved_count++] = mv_build_frame(n->build, &row);
+        }
+    }
+    n->missing = s->missing;
+    return n->build->code == MV_OK;
+}
+
+static bool resolve_native(mv_live_names *n, uint32_t count, mv_err *err)
+{
+    mv_symbol_module *modules = mv_push_array(n->arena, mv_symbol_module, n->made.modules);
+    mv_symbol_query *queries = mv_push_array(n->arena, mv_symbol_query, count);
+    uint32_t *ids = mv_push_array(n->arena, uint32_t, count);
+    mv_symbols symbols;
+    uint32_t at = 0;
+
+    if (!modules || !queries || !ids)
+        return false;
+    for (uint32_t i = 0; i < n->made.modules; i++) {
+        modules[i] = (mv_symbol_module){module_path(n, i), n->modules[i].build_id, n->is_elsewhere};
+        if (!modules[i].path)
+            return false;
+    }
+    for (uint32_t i = 0; i < n->made.frames; i++) {
+        if (n->frames[i].kind != MV_LIVE_NAME_NATIVE)
+            continue;
+        ids[at] = i;
+        queries[at++] = (mv_symbol_query){n->frames[i].of, n->frames[i].offset};
+    }
+    if (mv_symbols_resolve(n->arena, modules, n->made.modules, queries, count, &symbols, err) !=
+        MV_OK)
+        return false;
+    return keep_symbols(n, ids, count, &symbols);
+}
+
+mv_code mv_live_names_resolve(mv_live_names *n, mv_err *err)
+{
+    uint32_t python = 0, native = 0;
+    bool fine;
+
+    err->code = MV_OK;
+    for (uint32_t i = 0; i < n->made.frames; i++) {
+        python += n->frames[i].kind == MV_LIVE_NAME_PYTHON;
+        native += n->frames[i].kind == MV_LIVE_NAME_NATIVE;
+    }
+    n->resolved = mv_arena_grow(n->arena, NULL, n->made.frames * sizeof *n->resolved + 1);
+    fine = n->resolved && resolve_python(n, python) && resolve_words(n) &&
+           (native == 0 || resolve_native(n, native, err));
+    if (fine || err->code != MV_OK)
+        return err->code;
+    return mv_fail(err, n->build->code != MV_OK ? n->build->code : MV_NOMEM, MV_NO_OFFSET,
+                   "%u frames", n->made.frames);
+}

@@ -1,0 +1,78 @@
+/* What the ids in a live file mean: its NAMES chunks, in the order in which they were written.
+ *
+ *     mv_live_names_read      decodes the records; ids get their rows
+ *     mv_live_names_resolve   lines of Python frames, symbols of native ones, all at once
+ *     mv_live_names_stack     the model's stack of an id, made when it is first asked for
+ *
+ * Ids come from the file: one that is out of range is nothing, and counted. */
+#ifndef MV_LIVE_NAMES_H
+#define MV_LIVE_NAMES_H
+
+#include "parse/live/live_chunks.h"
+
+typedef struct {
+    mv_span text;
+    uint32_t string; /* mv_string_id + 1; 0: not asked for yet */
+} mv_live_string;
+
+typedef struct {
+    uint32_t file, name; /* ids of strings */
+    int32_t first_line;
+    uint32_t version;
+    mv_span table;
+} mv_live_code;
+
+typedef struct {
+    uint32_t path; /* id of a string */
+    mv_span build_id;
+    uint64_t bias, first, end;
+} mv_live_module;
+
+typedef struct {
+    uint8_t kind;    /* mv_live_name: PYTHON, NATIVE, WORDS; 0: lost */
+    uint32_t of;     /* id of a code, module (MV_NO_ROW: in none) or string */
+    uint64_t offset; /* in the bytecode, or address */
+    uint32_t first;  /* mv_live_names.resolved[first] to [first + count - 1], innermost first */
+    uint32_t count;
+} mv_live_frame;
+
+typedef struct {
+    uint32_t caller; /* id of a stack, smaller than its own, or MV_NO_ROW */
+    uint32_t frame;  /* id */
+    uint32_t stack;  /* mv_stack_id + 1; 0: not asked for yet */
+} mv_live_stack;
+
+typedef struct {
+    mv_arena *arena;
+    mv_build *build;
+    mv_live_made made; /* rows of the tables below */
+    mv_live_made room;
+    mv_live_string *strings;
+    mv_live_code *codes;
+    mv_live_module *modules;
+    mv_live_frame *frames;
+    mv_live_stack *stacks;
+    mv_frame_id *resolved;
+    uint64_t resolved_count;
+    uint32_t missing;  /* modules that are not on this machine */
+    bool is_elsewhere; /* recorded on another machine: no file of this one is looked at */
+} mv_live_names;
+
+/* False: memory is out. `most` is the most ids of a kind that the file can hold. */
+bool mv_live_names_read(mv_arena *arena, const mv_live_chunks *chunks, uint64_t most, mv_build *b,
+                        mv_live_names *out);
+
+/* live_frames.c: gives every frame its lines or symbols. */
+mv_code mv_live_names_resolve(mv_live_names *n, mv_err *err);
+
+/* Counts something in the names that cannot be. */
+void mv_live_names_damaged(mv_live_names *n, const char *what);
+
+/* By id + 1, as events have them; 0 gives MV_NO_STRING and MV_NO_STACK. */
+mv_string_id mv_live_names_string(mv_live_names *n, uint64_t id_and_1);
+mv_stack_id mv_live_names_stack(mv_live_names *n, uint64_t id_and_1);
+
+/* The text of a string id + 1; empty when there is none. */
+mv_span mv_live_names_text(const mv_live_names *n, uint64_t id_and_1);
+
+#endif

@@ -1,0 +1,632 @@
+/* From the records of a live file to the rows of a trace. docs/capture.md, "Reading", is the text
+ * to this. */
+#include "parse/live/read_live.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "parse/live/live_heap.h"
+#include "parse/live/live_ranges.h"
+#include "parse/live/varint.h"
+
+enum {
+    LEAST_RECORD = 2,      /* bytes of the smallest record that makes an id */
+    MOST_SKEW_US = 1000000 /* threads' times are put in order within this */
+};
+
+/* The events of one device. */
+typedef struct {
+    mv_event_row *rows; /* [count], but for the list whose events go straight to the builder */
+    uint32_t count, capacity;
+    uint64_t allocated, reserved;         /* what the events add up to */
+    uint64_t off_allocated, off_reserved; /* what the framework's own totals last had besides */
+    int64_t last_us;
+    uint64_t last_stack; /* of the last event, id + 1; and its thread */
+    uint32_t last_thread;
+    bool has_segments;
+} device_list;
+
+typedef struct {
+    mv_arena scratch;
+    mv_build build;
+    mv_live_names names;
+    mv_live_ranges ranges;
+    mv_live_holdings blocks, segments, reservations;
+    device_list lists[MV_LIVE_LISTS];
+    uint32_t straight;   /* list whose rows are the builder's own; MV_NO_ROW: none yet */
+    uint32_t gpus;       /* ordinals that occur are below this */
+    int64_t accelerator; /* device type that has the ordinals; 0: none yet */
+    int64_t to_epoch_us;
+    uint64_t order;
+} live;
+
+static bool out_of_memory(live *l)
+{
+    l->build.code = l->build.code == MV_OK ? MV_NOMEM : l->build.code;
+    return false;
+}
+
+/* ---- facts ------------------------------------------------------------------------------- */
+
+static void add_fact(mv_build *b, const char *key, const char *value)
+{
+    mv_build_fact(b, mv_build_string(b, key, strlen(key)),
+                  mv_build_string(b, value, strlen(value)));
+}
+
+static void add_number(mv_build *b, const char *key, uint64_t value)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%" PRIu64, value);
+    add_fact(b, key, text);
+}
+
+static void read_facts(live *l, const mv_live_chunk *chunk)
+{
+    mv_cursor c = mv_cursor_over(chunk->records);
+
+    while (c.at < c.span.length) {
+        mv_span key = mv_take_text(&c), value = mv_take_text(&c);
+        if (c.overrun) {
+            mv_build_note(&l->build, MV_NOTE_DAMAGED, "facts at byte %" PRIu64, chunk->at);
+            return;
+        }
+        mv_build_fact(&l->build, mv_build_string(&l->build, (const char *)key.data, key.length),
+                      mv_build_string(&l->build, (const char *)value.data, value.length));
+    }
+}
+
+static int64_t fact_number(const live *l, const char *key)
+{
+    const char *text = mv_fact_find(l->build.trace, key);
+    long long value = text ? strtoll(text, NULL, 10) : 0;
+
+    return value > 0 && value < INT64_MAX / 4 ? value : 0;
+}
+
+/* One moment is given on both clocks. */
+static void set_clock(live *l, const mv_live_chunks *chunks)
+{
+    int64_t monotonic, realtime;
+
+    for (uint32_t i = 0; i < chunks->count; i++)
+        if (chunks->rows[i].kind == MV_LIVE_FACTS)
+            read_facts(l, &chunks->rows[i]);
+    monotonic = fact_number(l, "monotonic_us");
+    realtime = fact_number(l, "realtime_us");
+    l->to_epoch_us = monotonic && realtime ? realtime - monotonic : 0;
+    if (!l->build.trace->facts.count)
+        add_fact(&l->build, "facts", "lost");
+}
+
+/* ---- devices and times ------------------------------------------------------------------- */
+
+/* The list of a c10::Device, MV_NO_ROW when it is none that memviz tells apart. The first device
+ * type other than the CPU that occurs has the ordinals. */
+static uint32_t list_of(live *l, int64_t type, int64_t index)
+{
+    if (type == 0)
+        return MV_LIVE_CPU;
+    if (l->accelerator == 0)
+        l->accelerator = type;
+    if (type == l->accelerator && index >= 0 && index < MV_LIVE_CPU)
+        return (uint32_t)index;
+    mv_build_note(&l->build, MV_NOTE_LOOSE, "event of device type %lld, index %lld",
+                  (long long)type, (long long)index);
+    return MV_NO_ROW;
+}
+
+static void see_device(live *l, uint32_t list)
+{
+    if (list < MV_LIVE_CPU && list >= l->gpus)
+        l->gpus = list + 1;
+}
+
+static int64_t epoch_us(const live *l, uint64_t monotonic_us)
+{
+    return (int64_t)(monotonic_us + (uint64_t)l->to_epoch_us);
+}
+
+/* Threads take their numbers and their times one after the other, so times of neighbours may be
+ * out of order by microseconds: then the later number has the time of the one ahead. */
+static int64_t ordered_us(device_list *d, int64_t time_us)
+{
+    if (d->count && time_us < d->last_us && (uint64_t)d->last_us - (uint64_t)time_us < MOST_SKEW_US)
+        time_us = d->last_us;
+    d->last_us = time_us;
+    return time_us;
+}
+
+/* ---- events ------------------------------------------------------------------------------ */
+
+static bool append_event(live *l, uint32_t list, mv_event_row *row, const mv_live_record *r)
+{
+    device_list *d = &l->lists[list];
+
+    see_device(l, list);
+    row->time_us = ordered_us(d, epoch_us(l, r->time_us));
+    d->last_stack = r->stack;
+    d->last_thread = r->thread;
+    if (l->straight == MV_NO_ROW)
+        l->straight = list;
+    if (l->straight == list) {
+        mv_build_event(&l->build, row);
+    } else {
+        if (d->count == d->capacity) {
+            uint64_t capacity = d->capacity ? (uint64_t)d->capacity + d->capacity / 2 : 4096;
+            mv_event_row *grown = mv_arena_grow(&l->scratch, d->rows, capacity * sizeof *grown);
+            if (!grown || capacity >= MV_NO_ROW)
+                return out_of_memory(l);
+            d->rows = grown;
+            d->capacity = (uint32_t)capacity;
+        }
+        d->rows[d->count] = *row;
+    }
+    d->count++;
+    return l->build.code == MV_OK;
+}
+
+static uint8_t last_action(const live *l, uint32_t list)
+{
+    const device_list *d = &l->lists[list];
+
+    if (d->count == 0)
+        return MV_ACTION_OTHER;
+    return l->straight == list ? l->build.events.action[d->count - 1]
+                               : d->rows[d->count - 1].action;
+}
+
+static uint32_t last_call(const live *l, uint32_t list)
+{
+    const device_list *d = &l->lists[list];
+
+    return l->straight == list ? l->build.events.call[d->count - 1] : d->rows[d->count - 1].call;
+}
+
+static bool is_segment_action(uint8_t action)
+{
+    return action >= MV_ACTION_SEGMENT_ALLOC && action <= MV_ACTION_SEGMENT_UNMAP;
+}
+
+/* Segment events and the alloc behind them came from one call of the allocator when one thread
+ * made them with one stack; everything else is a call of its own. */
+static uint32_t call_of(live *l, uint32_t list, mv_stack_id stack, const mv_live_record *r)
+{
+    const device_list *d = &l->lists[list];
+
+    if (stack.row == MV_NO_ROW || stack.row == MV_EMPTY_STACK.row)
+        return MV_NO_CALL;
+    if (d->count && is_segment_action(last_action(l, list)) && d->last_stack == r->stack &&
+        d->last_thread == r->thread)
+        return last_call(l, list);
+    return l->build.trace->calls++;
+}
+
+static mv_event_row event_row(live *l, uint32_t list, mv_action action, const mv_live_record *r)
+{
+    mv_event_row row = MV_EVENT_ROW;
+
+    row.action = (uint8_t)action;
+    row.addr = r->addr;
+    row.size = r->size;
+    row.stack = mv_live_names_stack(&l->names, r->stack);
+    row.call = call_of(l, list, row.stack, r);
+    return row;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------ */
+
+static bool add_block(live *l, uint32_t list, const mv_live_record *r)
+{
+    mv_event_row row = event_row(l, list, MV_ACTION_ALLOC, r);
+    mv_live_holding block = {.addr = r->addr, .size = r->size, .order = l->order++, .list = list};
+    mv_live_holding old;
+
+    block.stack = row.stack;
+    block.call = row.call;
+    if (!mv_live_hold(&l->blocks, &block, &old))
+        return out_of_memory(l);
+    if (old.size)
+        mv_build_note(&l->build, MV_NOTE_LOST, "a free of %#" PRIx64 " on device %u", r->addr,
+                      list);
+    l->lists[list].allocated += r->size - old.size;
+    return append_event(l, list, &row, r);
+}
+
+/* Both free events at once, with the stack of the alloc, as PyTorch's own recorder has it. */
+static bool end_block(live *l, uint32_t list, const mv_live_record *r)
+{
+    mv_event_row row = MV_EVENT_ROW;
+    mv_live_holding block = {.stack = MV_NO_STACK, .call = MV_NO_CALL};
+
+    if (mv_live_release(&l->blocks, list, r->addr, &block))
+        l->lists[list].allocated -= block.size;
+    else
+        mv_build_note(&l->build, MV_NOTE_LOST, "the alloc of %#" PRIx64 " on device %u", r->addr,
+                      list);
+    row.addr = r->addr;
+    row.size = r->size;
+    row.stack = block.stack;
+    row.call = block.call;
+    row.action = MV_ACTION_FREE_REQUESTED;
+    if (!append_event(l, list, &row, r))
+        return false;
+    row.action = MV_ACTION_FREE_COMPLETED;
+    return append_event(l, list, &row, r);
+}
+
+static bool add_oom(live *l, uint32_t list, const mv_live_record *r)
+{
+    mv_event_row row = event_row(l, list, MV_ACTION_OOM, r);
+
+    row.addr = MV_NO_BYTES;
+    return append_event(l, list, &row, r);
+}
+
+/* The framework's own totals against what the events add up to. What CPU allocators report as
+ * totals is not one. */
+static void compare_totals(live *l, uint32_t list, const mv_live_record *r)
+{
+    device_list *d = &l->lists[list];
+    uint64_t allocated = r->allocated - d->allocated, reserved = r->reserved - d->reserved;
+
+    if (list == MV_LIVE_CPU)
+        return;
+    if (allocated != d->off_allocated)
+        mv_build_note(&l->build, MV_NOTE_LOST,
+                      "device %u, event %u: PyTorch has %" PRId64 " allocated bytes more", list,
+                      d->count, (int64_t)(allocated - d->off_allocated));
+    if (reserved != d->off_reserved && d->has_segments)
+        mv_build_note(&l->build, MV_NOTE_LOST,
+                      "device %u, event %u: PyTorch has %" PRId64 " reserved bytes more", list,
+                      d->count, (int64_t)(reserved - d->off_reserved));
+    d->off_allocated = allocated;
+    d->off_reserved = reserved;
+}
+
+/* ---- segments ---------------------------------------------------------------------------- */
+
+/* PyTorch's allocator is the library that it is in. */
+static bool is_allocator(mv_span path)
+{
+    static const char *const names[] = {"libc10_cuda.", "libc10_hip."};
+    uint64_t name = path.length;
+
+    while (name > 0 && path.data[name - 1] != '/')
+        name--;
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (path.length - name >= strlen(names[i]) &&
+            memcmp(path.data + name, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+/* An expandable segment is mapped in pieces, by a loop: one event in PyTorch's own traces. */
+static bool continues_last(live *l, uint32_t list, mv_action action, const mv_live_record *r)
+{
+    device_list *d = &l->lists[list];
+    bool straight = l->straight == list;
+    mv_event_row *last = d->count && !straight ? &d->rows[d->count - 1] : NULL;
+    uint64_t addr, *size;
+
+    if ((action != MV_ACTION_SEGMENT_MAP && action != MV_ACTION_SEGMENT_UNMAP) ||
+        last_action(l, list) != action || d->last_stack != r->stack || d->last_thread != r->thread)
+        return false;
+    addr = straight ? l->build.events.addr[d->count - 1] : last->addr;
+    size = straight ? &l->build.events.size[d->count - 1] : &last->size;
+    if (addr + *size != r->addr)
+        return false;
+    *size += r->size;
+    return true;
+}
+
+static bool append_segment(live *l, uint32_t list, mv_action action, const mv_live_record *r)
+{
+    mv_event_row row;
+
+    l->lists[list].has_segments = true;
+    if (continues_last(l, list, action, r))
+        return true;
+    row = event_row(l, list, action, r);
+    return append_event(l, list, &row, r);
+}
+
+static bool add_segment(live *l, uint32_t list, mv_action action, const mv_live_record *r)
+{
+    device_list *d = &l->lists[list];
+    mv_live_holding segment = {.addr = r->addr, .size = r->size, .order = l->order++}, old;
+
+    if (!append_segment(l, list, action, r))
+        return false;
+    segment.list = list;
+    segment.stack = mv_live_names_stack(&l->names, r->stack);
+    segment.call = last_call(l, list);
+    segment.is_expandable = action == MV_ACTION_SEGMENT_MAP;
+    if (!mv_live_hold(&l->segments, &segment, &old))
+        return out_of_memory(l);
+    d->reserved += r->size - old.size;
+    return true;
+}
+
+static bool end_segment(live *l, uint32_t list, const mv_live_record *r)
+{
+    mv_live_record with_size = *r;
+    mv_live_holding segment;
+
+    if (r->addr == 0)
+        return true;
+    if (!mv_live_release(&l->segments, list, r->addr, &segment) &&
+        !mv_live_release_any(&l->segments, l->gpus, r->addr, &segment)) {
+        mv_build_note(&l->build, MV_NOTE_LOST, "the segment at %#" PRIx64 " that was released",
+                      r->addr);
+        return true;
+    }
+    l->lists[segment.list].reserved -= segment.size;
+    with_size.size = segment.size;
+    return append_segment(l, segment.list, MV_ACTION_SEGMENT_FREE, &with_size);
+}
+
+/* One unmap may end several pieces that were mapped one by one. */
+static bool end_mapping(live *l, uint32_t list, const mv_live_record *r)
+{
+    mv_live_record found = *r;
+    mv_live_holding piece;
+
+    found.size = 0;
+    while (found.size < r->size &&
+           mv_live_release(&l->segments, list, r->addr + found.size, &piece)) {
+        found.size += piece.size;
+        l->lists[list].reserved -= piece.size;
+    }
+    if (found.size != r->size)
+        mv_build_note(&l->build, MV_NOTE_LOST, "the mapping at %#" PRIx64 " that was ended",
+                      r->addr + found.size);
+    return found.size == 0 || append_segment(l, list, MV_ACTION_SEGMENT_UNMAP, &found);
+}
+
+/* What a call of PyTorch's allocator does to its segments. */
+static bool apply_call(live *l, const mv_live_record *r)
+{
+    int64_t device = r->device >= 0 ? r->device : r->current;
+    uint32_t list = device >= 0 && device < MV_LIVE_CPU ? (uint32_t)device : 0;
+    mv_live_holding reservation = {.addr = r->addr, .size = r->size}, old;
+
+    switch (r->action) {
+    case MV_API_ALLOC:
+        return add_segment(l, list, MV_ACTION_SEGMENT_ALLOC, r);
+    case MV_API_FREE:
+        return end_segment(l, list, r);
+    case MV_API_MAP:
+        return add_segment(l, list, MV_ACTION_SEGMENT_MAP, r);
+    case MV_API_UNMAP:
+        return end_mapping(l, list, r);
+    case MV_API_RESERVE:
+        return mv_live_hold(&l->reservations, &reservation, &old) || out_of_memory(l);
+    case MV_API_UNRESERVE:
+        mv_live_release(&l->reservations, 0, r->addr, &old);
+        return true;
+    default:
+        return true;
+    }
+}
+
+static bool add_call(live *l, const mv_live_record *r)
+{
+    bool known = r->device >= 0 && r->device < MV_LIVE_CPU;
+    mv_api_call_row row = {.time_us = epoch_us(l, r->time_us),
+                           .addr = r->addr ? r->addr : MV_NO_BYTES,
+                           .size = r->size,
+                           .handle = r->number,
+                           .device = known ? (int32_t)r->device : -1,
+                           .action = r->action};
+
+    row.result = r->result >= INT32_MIN && r->result <= INT32_MAX ? (int32_t)r->result : INT32_MAX;
+    row.stack = mv_live_names_stack(&l->names, r->stack);
+    row.api = mv_live_names_string(&l->names, r->text);
+    row.library = mv_live_names_string(&l->names, r->library);
+    if (known) {
+        see_device(l, (uint32_t)r->device);
+        row.event = l->lists[r->device].count;
+    }
+    mv_build_api_call(&l->build, &row);
+    if (r->result == 0 && is_allocator(mv_live_names_text(&l->names, r->library)))
+        return apply_call(l, r);
+    return true;
+}
+
+/* ---- records ----------------------------------------------------------------------------- */
+
+static bool add_framework_event(live *l, const mv_live_record *r)
+{
+    uint32_t list = list_of(l, r->device_type, r->device);
+
+    if (list == MV_NO_ROW)
+        return true;
+    switch (r->kind) {
+    case MV_LIVE_EVENT_BLOCK:
+        return add_block(l, list, r);
+    case MV_LIVE_EVENT_FREE:
+        return end_block(l, list, r);
+    case MV_LIVE_EVENT_OOM:
+        return add_oom(l, list, r);
+    default:
+        compare_totals(l, list, r);
+        return true;
+    }
+}
+
+static bool add_record(live *l, const mv_live_record *r)
+{
+    switch (r->kind) {
+    case MV_LIVE_EVENT_BLOCK:
+    case MV_LIVE_EVENT_FREE:
+    case MV_LIVE_EVENT_OOM:
+    case MV_LIVE_EVENT_TOTALS:
+        return add_framework_event(l, r);
+    case MV_LIVE_EVENT_CALL:
+        return add_call(l, r);
+    default:
+        return mv_live_ranges_add(&l->ranges, &l->names, r, epoch_us(l, r->time_us)) ||
+               out_of_memory(l);
+    }
+}
+
+static bool read_records(live *l, const mv_live_chunks *chunks)
+{
+    mv_live_merge merge;
+    mv_live_record record;
+
+    if (!mv_live_merge_init(&l->scratch, chunks, &l->build, &merge))
+        return out_of_memory(l);
+    while (mv_live_merge_next(&merge, &record))
+        if (!add_record(l, &record) || l->build.code != MV_OK)
+            return false;
+    if (merge.lost) {
+        mv_build_note(&l->build, MV_NOTE_LOST, "number %" PRIu64 " of the capture", merge.lost_at);
+        l->build.trace->notes[MV_NOTE_LOST].count += merge.lost - 1;
+    }
+    return true;
+}
+
+/* ---- the end ----------------------------------------------------------------------------- */
+
+/* Rows of the other lists behind those of the one that went straight to the builder. */
+static void place_lists(live *l, uint32_t cpu, mv_range *ranges)
+{
+    for (uint32_t i = 0; i < MV_LIVE_LISTS; i++) {
+        device_list *d = &l->lists[i];
+        mv_range range = {l->straight == i ? 0 : l->build.events.count, d->count};
+        for (uint32_t k = 0; l->straight != i && k < d->count; k++)
+            mv_build_event(&l->build, &d->rows[k]);
+        mv_arena_drop(&l->scratch, d->rows);
+        if (i == MV_LIVE_CPU || i < l->gpus)
+            ranges[i == MV_LIVE_CPU ? cpu : i] = range;
+    }
+}
+
+static void renumber(uint32_t *calls, mv_range rows, uint32_t *number, uint32_t *next)
+{
+    for (uint32_t i = rows.first; i < rows.first + rows.count; i++) {
+        if (calls[i] == MV_NO_CALL)
+            continue;
+        if (number[calls[i]] == MV_NO_CALL)
+            number[calls[i]] = (*next)++;
+        calls[i] = number[calls[i]];
+    }
+}
+
+/* Calls are numbered in the order of the lists, not of time over all of them. */
+static bool number_calls(live *l, const mv_range *ranges, uint32_t devices, mv_range segments)
+{
+    mv_build *b = &l->build;
+    uint32_t *number = mv_arena_grow(&l->scratch, NULL, b->trace->calls * sizeof *number + 1);
+    uint32_t next = 0;
+
+    if (!number)
+        return out_of_memory(l);
+    for (uint32_t i = 0; i < b->trace->calls; i++)
+        number[i] = MV_NO_CALL;
+    for (uint32_t i = 0; i < devices; i++)
+        renumber(b->events.call, ranges[i], number, &next);
+    renumber(b->segments.call, segments, number, &next);
+    renumber(b->trace->blocks.call, (mv_range){0, b->trace->blocks.count}, number, &next);
+    return true;
+}
+
+static bool build_heap(live *l, mv_range *out)
+{
+    mv_live_heap heap = {
+        .blocks = &l->blocks, .segments = &l->segments, .reservations = &l->reservations};
+
+    for (uint32_t i = 0; i < MV_LIVE_LISTS; i++)
+        heap.has_segments[i] = l->lists[i].has_segments;
+    return mv_live_heap_build(&l->scratch, &l->build, &heap, out) || out_of_memory(l);
+}
+
+static mv_code finish(live *l, const mv_live_opts *opts, mv_err *err)
+{
+    mv_range devices[MV_LIVE_LISTS] = {0};
+    mv_build_ranges ranges = {.devices = devices};
+    bool has_cpu = l->lists[MV_LIVE_CPU].count > 0;
+
+    for (uint32_t i = 0; opts && i < opts->fact_count; i++)
+        add_fact(&l->build, opts->facts[i].key, opts->facts[i].value);
+    ranges.device_count = l->gpus + has_cpu;
+    place_lists(l, l->gpus, devices);
+    if (!build_heap(l, &ranges.segments) ||
+        (ranges.device_count > 1 &&
+         !number_calls(l, devices, ranges.device_count, ranges.segments)))
+        return mv_fail(err, l->build.code, MV_NO_OFFSET, "the final heap");
+    if (has_cpu)
+        add_number(&l->build, "cpu_device", l->gpus);
+    if (l->names.missing)
+        add_number(&l->build, "symbols_missing", l->names.missing);
+    if (l->names.missing && l->names.is_elsewhere)
+        add_fact(&l->build, "symbols_elsewhere", "1");
+    return mv_build_finish(&l->build, &ranges, err);
+}
+
+/* The paths in a file that was made elsewhere mean nothing here, or what whoever made it chose. */
+static bool is_elsewhere(const live *l)
+{
+    const char *host = mv_fact_find(l->build.trace, "host");
+    struct utsname here;
+
+    return !host || uname(&here) != 0 || strcmp(host, here.nodename) != 0;
+}
+
+static mv_code read_all(live *l, mv_span file, const mv_live_opts *opts, mv_err *err)
+{
+    mv_live_chunks chunks;
+
+    if (!mv_live_chunks_find(&l->scratch, file, &l->build, &chunks))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "list of chunks");
+    if (chunks.count == 0)
+        return mv_fail(err, MV_CORRUPT, sizeof(mv_wire_header), "no chunk is whole");
+    set_clock(l, &chunks);
+    if (!mv_live_names_read(&l->scratch, &chunks, file.length / LEAST_RECORD, &l->build, &l->names))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "names");
+    l->names.is_elsewhere = is_elsewhere(l) && !(opts && opts->looks_here);
+    if (mv_live_names_resolve(&l->names, err) != MV_OK)
+        return err->code;
+    if (!read_records(l, &chunks))
+        return mv_fail(err, l->build.code, MV_NO_OFFSET, "%u events", l->build.events.count);
+    return finish(l, opts, err);
+}
+
+bool mv_live_probe(mv_span file)
+{
+    mv_wire_chunk head;
+
+    for (uint64_t at = sizeof(mv_wire_header); at < file.length;
+         at = (at / MV_LIVE_CHUNK_BYTES + 1) * MV_LIVE_CHUNK_BYTES)
+        if (mv_live_chunk_head(file, at, &head))
+            return head.kind >= MV_WIRE_LIVE_KINDS;
+    return false;
+}
+
+mv_code mv_live_read(mv_arena *arena, mv_span file, const mv_live_opts *opts, mv_trace *out,
+                     mv_err *err)
+{
+    mv_arena scratch;
+    live *l;
+    mv_code code;
+
+    mv_arena_init(&scratch, arena->budget);
+    l = mv_push_struct(&scratch, live);
+    if (!l)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    mv_arena_init(&l->scratch, arena->budget);
+    l->straight = MV_NO_ROW;
+    l->blocks.arena = l->segments.arena = l->reservations.arena = &l->scratch;
+    mv_live_ranges_init(&l->scratch, &l->ranges);
+    mv_build_init(&l->build, arena, out);
+    code = read_all(l, file, opts, err);
+    mv_arena_release(&l->scratch);
+    mv_arena_release(&scratch);
+    return code;
+}

@@ -1,0 +1,65 @@
+/* Content-addressed row numbers: a hash table from a 64-bit hash to rows of some other table.
+ * The table holds no keys; whoever looks up compares the candidate row with the content.
+ *
+ *     for (mv_probe p = mv_intern_start(&t, hash); mv_intern_next(&t, &p);)
+ *         if (row p.row has our content) return p.row;
+ *     mv_intern_add(&t, hash, row);
+ */
+#ifndef MV_INTERN_H
+#define MV_INTERN_H
+
+#include "base/arena.h"
+
+typedef struct {
+    uint32_t check; /* upper half of the hash: where the slot belongs, and a first comparison */
+    uint32_t row;   /* row + 1; 0 marks an empty slot */
+} mv_intern_slot;
+
+typedef struct {
+    mv_arena *arena;
+    mv_intern_slot *slots; /* [capacity], a power of two; NULL before the first add */
+    uint64_t capacity;
+    uint64_t count;
+} mv_intern;
+
+typedef struct {
+    uint64_t slot;
+    uint32_t check;
+    uint32_t row; /* the candidate after mv_intern_next returned true */
+} mv_probe;
+
+static inline mv_probe mv_intern_start(const mv_intern *t, uint64_t hash)
+{
+    uint32_t check = (uint32_t)(hash >> 32);
+
+    return (mv_probe){.slot = t->capacity ? check & (t->capacity - 1) : 0, .check = check};
+}
+
+/* Moves to the next row whose hash agrees; false when there is none. */
+static inline bool mv_intern_next(const mv_intern *t, mv_probe *p)
+{
+    if (!t->slots)
+        return false;
+    for (;;) {
+        mv_intern_slot s = t->slots[p->slot];
+        if (s.row == 0)
+            return false;
+        p->slot = (p->slot + 1) & (t->capacity - 1);
+        if (s.check == p->check) {
+            p->row = s.row - 1;
+            return true;
+        }
+    }
+}
+
+/* Adds a row that was not found. False when memory is out; the table is unchanged then. */
+bool mv_intern_add(mv_intern *t, uint64_t hash, uint32_t row);
+
+/* A 64-bit mix of two words, for rows that are a few numbers. */
+static inline uint64_t mv_mix(uint64_t a, uint64_t b)
+{
+    __uint128_t product = (__uint128_t)(a ^ 0x9e3779b97f4a7c15u) * (b ^ 0xd6e8feb86659fd93u);
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+#endif

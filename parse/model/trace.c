@@ -1,0 +1,157 @@
+#include "parse/model/trace.h"
+
+#include <string.h>
+
+static const char *const action_names[MV_ACTION_COUNT] = {
+#define MV_ACTION_NAME(name, text) text,
+    MV_ACTION_LIST(MV_ACTION_NAME)
+#undef MV_ACTION_NAME
+};
+
+static const struct {
+    const char *name, *text;
+} note_texts[MV_NOTE_COUNT] = {
+#define MV_NOTE_TEXT(name, code, text) {code, text},
+    MV_NOTE_LIST(MV_NOTE_TEXT)
+#undef MV_NOTE_TEXT
+};
+
+const char *mv_action_name(mv_action action)
+{
+    return action < MV_ACTION_COUNT ? action_names[action] : "?";
+}
+
+const char *mv_event_action(const mv_trace *trace, const mv_events *events, uint32_t event)
+{
+    uint8_t action = events->action[event];
+
+    if (action == MV_ACTION_OTHER)
+        return mv_string_text(trace, trace->tags.action[events->tag[event].row]);
+    return mv_action_name(action);
+}
+
+const char *mv_block_state_name(mv_block_state state)
+{
+    static const char *const names[] = {"inactive", "active_allocated", "active_pending_free",
+                                        "unknown"};
+    return names[state <= MV_BLOCK_UNKNOWN ? state : MV_BLOCK_UNKNOWN];
+}
+
+const char *mv_segment_kind_name(mv_segment_kind kind)
+{
+    static const char *const names[] = {"large", "small", "unknown"};
+    return names[kind <= MV_SEGMENT_UNKNOWN ? kind : MV_SEGMENT_UNKNOWN];
+}
+
+const char *mv_api_action_name(mv_api_action action)
+{
+    switch (action) {
+#define MV_API_NAME(name, number, text) \
+    case MV_API_##name:                 \
+        return text;
+        MV_API_ACTION_LIST(MV_API_NAME)
+#undef MV_API_NAME
+    default:
+        return "?";
+    }
+}
+
+const char *mv_format_name(mv_format format)
+{
+    static const char *const names[] = {"none", "pickle", "msgpack", "msgpack", "bin"};
+    return names[format <= MV_FORMAT_BIN ? format : MV_FORMAT_NONE];
+}
+
+const char *mv_note_name(mv_note_code code)
+{
+    return code < MV_NOTE_COUNT ? note_texts[code].name : "?";
+}
+
+const char *mv_note_text(mv_note_code code)
+{
+    return code < MV_NOTE_COUNT ? note_texts[code].text : "?";
+}
+
+uint32_t mv_trace_devices(const mv_trace *trace)
+{
+    uint32_t count = trace->device_count;
+
+    for (uint32_t i = 0; i < trace->segments.count; i++)
+        if (trace->segments.device[i] >= 0 && (uint32_t)trace->segments.device[i] >= count)
+            count = (uint32_t)trace->segments.device[i] + 1;
+    return count;
+}
+
+mv_events mv_trace_events(const mv_trace *trace, uint32_t device)
+{
+    if (device >= trace->device_count)
+        return (mv_events){0};
+    return trace->devices[device].events;
+}
+
+uint32_t mv_api_call_beyond(const mv_trace *trace, uint32_t from)
+{
+    const mv_api_calls *c = &trace->api_calls;
+
+    for (uint32_t i = from; i < c->count; i++) {
+        bool known = c->device[i] >= 0 && (uint32_t)c->device[i] < trace->device_count;
+        if (c->event[i] > (known ? trace->devices[c->device[i]].events.count : 0))
+            return i;
+    }
+    return MV_NO_ROW;
+}
+
+uint32_t mv_setting_find(const mv_trace *trace, const char *parent, const char *key)
+{
+    const mv_settings *s = &trace->settings;
+
+    for (uint32_t i = 0; i < s->count; i++) {
+        bool top = s->parent[i].row == MV_NO_ROW;
+        if (top != (parent == NULL))
+            continue;
+        if (parent && strcmp(mv_string_text(trace, s->parent[i]), parent) != 0)
+            continue;
+        if (strcmp(mv_string_text(trace, s->key[i]), key) == 0)
+            return i;
+    }
+    return MV_NO_ROW;
+}
+
+bool mv_setting_is_on(const mv_trace *trace, const char *key)
+{
+    uint32_t row = mv_setting_find(trace, NULL, key);
+
+    if (row == MV_NO_ROW)
+        return false;
+    return trace->settings.kind[row] == MV_SETTING_FLOAT ? trace->settings.real[row] > 0
+                                                         : trace->settings.integer[row] > 0;
+}
+
+bool mv_trace_had_key(const mv_trace *trace, mv_key key)
+{
+    if (trace->keys & MV_KEYS_KNOWN)
+        return (trace->keys & key) != 0;
+    switch (key) {
+    case MV_KEY_SETTINGS:
+        return trace->settings.count > 0;
+    case MV_KEY_ANNOTATIONS:
+        return trace->annotations.count > 0;
+    case MV_KEY_HOST:
+        return trace->host_segments.count > 0 || trace->host_events.count > 0;
+    default:
+        return trace->history.count == 0; /* 2.1 dropped the one and wrote the other */
+    }
+}
+
+const char *mv_fact_find(const mv_trace *trace, const char *key)
+{
+    for (uint32_t i = 0; i < trace->facts.count; i++)
+        if (strcmp(mv_string_text(trace, trace->facts.key[i]), key) == 0)
+            return mv_string_text(trace, trace->facts.value[i]);
+    return NULL;
+}
+
+bool mv_trace_is_captured(const mv_trace *trace)
+{
+    return trace->facts.count > 0;
+}

@@ -1,0 +1,738 @@
+/* The compact form (docs/msgpack-format.md). What stands in the file decides what may stand
+ * inside it: every open container has a role, and a scalar means what the innermost role says. */
+#include "parse/model/build.h"
+#include "parse/msgpack/read_msgpack.h"
+#include "parse/msgpack/read_msgpack_columns.h"
+
+enum { MOST_DEVICES = 4096, FRAME_NUMBERS = 3, FX_FRAME_NUMBERS = 7 };
+
+typedef enum {
+    ROLE_FILE, /* around the root */
+    ROLE_ROOT,
+    ROLE_STRINGS,
+    ROLE_FRAMES,
+    ROLE_FRAME,
+    ROLE_STACKS,
+    ROLE_STACK,
+    ROLE_STREAMS,
+    ROLE_POOLS,
+    ROLE_POOL,
+    ROLE_TAGS,
+    ROLE_TAG,
+    ROLE_DEVICES,
+    ROLE_TABLE,
+    ROLE_COLUMN,
+    ROLE_SETTINGS,
+    ROLE_SETTING_TABLE,
+    ROLE_NOTES,
+    ROLE_NOTE,
+    ROLE_SKIPPED
+} role;
+
+/* One open container. */
+typedef struct {
+    uint8_t role;
+    bool is_map;
+    bool at_key;    /* of a map: a key comes next */
+    uint32_t key;   /* what the last key said: a section, column, tag field, note or string */
+    uint32_t index; /* items so far */
+    uint32_t left;  /* items to come */
+} level;
+
+typedef struct {
+    bool negative;
+    uint64_t bits;
+} number;
+
+typedef struct {
+    mv_build build;
+    mv_msgpack_fault fault;
+    mv_column_reader columns;
+    level levels[MSGPACK_EMBED_STACK_SIZE + 1];
+    level *top;
+    uint32_t version;
+    uint32_t sections; /* set of those that came */
+
+    mv_range devices[MOST_DEVICES];
+    mv_build_ranges ranges;
+    mv_note notes[MV_NOTE_COUNT]; /* those that the file brings */
+
+    number numbers[FX_FRAME_NUMBERS]; /* of a frame or pool */
+    mv_tag_row tag;
+    mv_arena *scratch;
+    mv_frame_id *frames; /* of a stack; made by mv_arena_grow */
+    uint64_t frame_capacity;
+} compact;
+
+static int refuse(compact *c, mv_code code, const char *what)
+{
+    return mv_msgpack_refuse(&c->fault, code, "\"%s\": %s",
+                             c->version ? mv_compact_section_name(c->levels[1].key) : "format",
+                             what);
+}
+
+static int wrong_type(compact *c)
+{
+    return refuse(c, MV_TYPE, "a value of this type does not belong here");
+}
+
+/* ---- interned tables --------------------------------------------------------------------- */
+
+/* Rows of the file are rows of the model: contents must be distinct and come in order. */
+static int built(compact *c, uint32_t row, uint32_t expected)
+{
+    if (c->build.code != MV_OK)
+        return mv_msgpack_refuse(&c->fault, c->build.code, "%s", "");
+    if (row != expected)
+        return mv_msgpack_refuse(&c->fault, MV_CORRUPT, "\"%s\": row %u repeats row %u",
+                                 mv_compact_section_name(c->levels[1].key), expected, row);
+    return 0;
+}
+
+static uint32_t rows_of(const compact *c, mv_compact_section section)
+{
+    const mv_trace *t = c->build.trace;
+
+    switch (section) {
+    case MV_SECTION_STRINGS:
+        return t->strings.count;
+    case MV_SECTION_FRAMES:
+        return t->frames.count;
+    case MV_SECTION_STACKS:
+        return t->stacks.count;
+    case MV_SECTION_STREAMS:
+        return t->streams.count;
+    case MV_SECTION_POOLS:
+        return t->pools.count;
+    case MV_SECTION_TAGS:
+        return t->tags.count;
+    case MV_SECTION_CALLS:
+        return t->calls;
+    default:
+        return 0;
+    }
+}
+
+/* A row number of `section`, or -1. */
+static int take_row(compact *c, number n, mv_compact_section section, uint32_t *out)
+{
+    if (n.bits >= rows_of(c, section) && !(n.negative && n.bits == UINT64_MAX))
+        return mv_msgpack_refuse(&c->fault, MV_RANGE, "\"%s\": no such row of \"%s\"",
+                                 mv_compact_section_name(c->levels[1].key),
+                                 mv_compact_section_name(section));
+    *out = (uint32_t)n.bits;
+    return 0;
+}
+
+static int close_frame(compact *c, const level *frame)
+{
+    mv_frame_row row = MV_FRAME_ROW;
+    mv_string_id *const strings[FX_FRAME_NUMBERS] = {
+        &row.function, &row.file, NULL, &row.fx_op, &row.fx_name, &row.fx_target, &row.fx_trace};
+
+    for (uint32_t i = 0; i < frame->index; i++)
+        if (strings[i] && take_row(c, c->numbers[i], MV_SECTION_STRINGS, &strings[i]->row) != 0)
+            return -1;
+    if (!c->numbers[2].negative && c->numbers[2].bits > INT64_MAX)
+        return refuse(c, MV_RANGE, "line number");
+    row.line = (int64_t)c->numbers[2].bits;
+    return built(c, mv_build_frame(&c->build, &row).row, c->top->index);
+}
+
+static int close_stack(compact *c, const level *stack)
+{
+    return built(c, mv_build_stack(&c->build, c->frames, stack->index).row, c->top->index);
+}
+
+static int close_pool(compact *c)
+{
+    if (c->numbers[0].negative || c->numbers[1].negative)
+        return refuse(c, MV_RANGE, "negative pool id");
+    return built(c, mv_build_pool(&c->build, c->numbers[0].bits, c->numbers[1].bits).row,
+                 c->top->index);
+}
+
+static int add_stack_frame(compact *c, number n)
+{
+    uint32_t at = c->top->index;
+    uint32_t row = MV_NO_ROW;
+
+    if (n.negative)
+        return refuse(c, MV_RANGE, "negative frame number");
+    if (take_row(c, n, MV_SECTION_FRAMES, &row) != 0)
+        return -1;
+    if (at == c->frame_capacity) {
+        uint64_t capacity = c->frame_capacity * 2 + 1024;
+        mv_frame_id *grown = mv_arena_grow(c->scratch, c->frames, capacity * sizeof *c->frames);
+        if (!grown)
+            return mv_msgpack_refuse(&c->fault, MV_NOMEM, "%s", "");
+        c->frames = grown;
+        c->frame_capacity = capacity;
+    }
+    c->frames[at].row = row;
+    return 0;
+}
+
+static int add_tag_field(compact *c, number n)
+{
+    const mv_compact_tag_field *field = &mv_compact_tag_fields[c->top->key];
+    uint32_t row = MV_NO_ROW;
+
+    if (take_row(c, n, field->of, &row) != 0)
+        return -1;
+    memcpy((char *)&c->tag + field->field, &row, sizeof row);
+    return 0;
+}
+
+/* ---- scalars ----------------------------------------------------------------------------- */
+
+static int add_setting(compact *c, mv_setting_row row)
+{
+    const level *above = c->top - 1;
+
+    row.parent = c->top->role == ROLE_SETTING_TABLE ? (mv_string_id){above->key} : MV_NO_STRING;
+    row.key = (mv_string_id){c->top->key};
+    mv_build_setting(&c->build, &row);
+    return built(c, 0, 0);
+}
+
+static bool is_setting(const compact *c)
+{
+    return c->top->role == ROLE_SETTINGS || c->top->role == ROLE_SETTING_TABLE;
+}
+
+static int root_number(compact *c, number n)
+{
+    switch (c->top->key) {
+    case MV_SECTION_VERSION:
+        if (n.negative || n.bits == 0 || n.bits > MV_COMPACT_VERSION)
+            return mv_msgpack_refuse(&c->fault, MV_VERSION, "version %lld", (long long)n.bits);
+        c->version = (uint32_t)n.bits;
+        return 0;
+    case MV_SECTION_CALLS:
+        if (n.bits >= MV_NO_CALL)
+            return refuse(c, MV_RANGE, "too many");
+        c->build.trace->calls = (uint32_t)n.bits;
+        return 0;
+    case MV_SECTION_KEYS:
+        if (n.bits > UINT32_MAX)
+            return refuse(c, MV_RANGE, "not a set of keys");
+        c->build.trace->keys = (uint32_t)n.bits;
+        return 0;
+    case MV_SECTION_NAMES:
+    case MV_SECTION_COUNT:
+        return 0;
+    default:
+        return wrong_type(c);
+    }
+}
+
+static int other_number(compact *c, number n)
+{
+    level *top = c->top;
+
+    if (top->is_map && top->at_key)
+        return refuse(c, MV_TYPE, "a key is not a string");
+    switch ((role)top->role) {
+    case ROLE_ROOT:
+        return root_number(c, n);
+    case ROLE_FRAME:
+    case ROLE_POOL:
+        c->numbers[top->index] = n;
+        return 0;
+    case ROLE_STACK:
+        return add_stack_frame(c, n);
+    case ROLE_STREAMS:
+        return built(c, mv_build_stream(&c->build, n.bits).row, top->index);
+    case ROLE_TAG:
+        return add_tag_field(c, n);
+    case ROLE_SETTINGS:
+    case ROLE_SETTING_TABLE:
+        if (!n.negative && n.bits > INT64_MAX)
+            return refuse(c, MV_RANGE, "a setting of more than 63 bits");
+        return add_setting(c, (mv_setting_row){.kind = MV_SETTING_INT,
+                                               .integer = (int64_t)n.bits,
+                                               .text = MV_NO_STRING});
+    case ROLE_NOTE:
+        if (n.negative || top->key != 0)
+            return wrong_type(c);
+        c->notes[(top - 1)->key].count = n.bits;
+        return 0;
+    case ROLE_SKIPPED:
+        return 0;
+    default:
+        return wrong_type(c);
+    }
+}
+
+static inline int on_number(compact *c, bool negative, uint64_t bits)
+{
+    if (c->top->role == ROLE_COLUMN)
+        return mv_columns_number(&c->columns, negative, bits);
+    return other_number(c, (number){negative, bits});
+}
+
+/* nil, true, false and floats occur in settings, and nil in columns. */
+static int on_scalar(compact *c, mv_setting_row row)
+{
+    if (c->top->is_map && c->top->at_key)
+        return refuse(c, MV_TYPE, "a key is not a string");
+    if (c->top->role == ROLE_COLUMN && row.kind == MV_SETTING_NONE)
+        return mv_columns_nil(&c->columns);
+    if (is_setting(c))
+        return add_setting(c, row);
+    if (c->top->role == ROLE_SKIPPED)
+        return 0;
+    return c->top->role == ROLE_ROOT && c->top->key == MV_SECTION_COUNT ? 0 : wrong_type(c);
+}
+
+static int on_nil(compact *c)
+{
+    return on_scalar(c, (mv_setting_row){.kind = MV_SETTING_NONE, .text = MV_NO_STRING});
+}
+
+static int on_bool(compact *c, bool value)
+{
+    return on_scalar(
+        c, (mv_setting_row){.kind = MV_SETTING_BOOL, .integer = value, .text = MV_NO_STRING});
+}
+
+static int on_real(compact *c, double value)
+{
+    return on_scalar(
+        c, (mv_setting_row){.kind = MV_SETTING_FLOAT, .real = value, .text = MV_NO_STRING});
+}
+
+/* ---- keys and texts ---------------------------------------------------------------------- */
+
+static bool is_text(const char *text, uint32_t length, const char *name)
+{
+    return strlen(name) == length && memcmp(text, name, length) == 0;
+}
+
+static void note_unknown(compact *c, const char *text, uint32_t length)
+{
+    mv_build_note(&c->build, MV_NOTE_UNKNOWN_KEY, "\"%.*s\"", length < 60 ? (int)length : 60, text);
+}
+
+static int root_key(compact *c, const char *text, uint32_t length)
+{
+    mv_compact_section section = 0;
+
+    while (section < MV_SECTION_COUNT && !is_text(text, length, mv_compact_section_name(section)))
+        section++;
+    c->top->key = section;
+    if (section == MV_SECTION_COUNT) {
+        note_unknown(c, text, length);
+        return 0;
+    }
+    if (c->sections & (1u << section))
+        return refuse(c, MV_CORRUPT, "given twice");
+    c->sections |= 1u << section;
+    if (section > MV_SECTION_VERSION && c->version == 0)
+        return refuse(c, MV_CORRUPT, "the version must come first");
+    return 0;
+}
+
+static int on_key(compact *c, const char *text, uint32_t length)
+{
+    level *top = c->top;
+
+    top->at_key = false;
+    switch ((role)top->role) {
+    case ROLE_ROOT:
+        return root_key(c, text, length);
+    case ROLE_TABLE:
+        top->key = mv_columns_find(&c->columns, text, length);
+        if (top->key == MV_MOST_COLUMNS)
+            note_unknown(c, text, length);
+        return 0;
+    case ROLE_TAG:
+        for (top->key = 0; mv_compact_tag_fields[top->key].name; top->key++)
+            if (is_text(text, length, mv_compact_tag_fields[top->key].name))
+                return 0;
+        return refuse(c, MV_CORRUPT, "unknown field");
+    case ROLE_SETTINGS:
+    case ROLE_SETTING_TABLE:
+        top->key = mv_build_string(&c->build, text, length).row;
+        return built(c, 0, 0);
+    case ROLE_NOTES:
+        for (top->key = 0; top->key < MV_NOTE_COUNT; top->key++)
+            if (is_text(text, length, mv_note_name(top->key)))
+                return 0;
+        note_unknown(c, text, length);
+        return 0;
+    case ROLE_NOTE:
+        top->key = is_text(text, length, "count") ? 0 : is_text(text, length, "first") ? 1 : 2;
+        return 0;
+    default:
+        return 0;
+    }
+}
+
+static int add_note_text(compact *c, const char *text, uint32_t length)
+{
+    char *first = c->notes[(c->top - 1)->key].first;
+    uint32_t most = sizeof c->notes[0].first - 1;
+
+    if (c->top->key != 1)
+        return wrong_type(c);
+    if (length > most)
+        length = most;
+    memcpy(first, text, length);
+    first[length] = 0;
+    for (uint32_t i = 0; i < length; i++)
+        if ((unsigned char)first[i] < 0x20 || first[i] == 0x7f)
+            first[i] = '?';
+    return 0;
+}
+
+static int on_value_text(compact *c, const char *text, uint32_t length)
+{
+    switch ((role)c->top->role) {
+    case ROLE_STRINGS:
+        return built(c, mv_build_string(&c->build, text, length).row, c->top->index);
+    case ROLE_ROOT:
+        if (c->top->key == MV_SECTION_FORMAT && !is_text(text, length, MV_COMPACT_FORMAT))
+            return refuse(c, MV_FORMAT, "not " MV_COMPACT_FORMAT);
+        if (c->top->key == MV_SECTION_FORMAT || c->top->key == MV_SECTION_COUNT)
+            return 0;
+        return wrong_type(c);
+    case ROLE_SETTINGS:
+    case ROLE_SETTING_TABLE:
+        return add_setting(c, (mv_setting_row){.kind = MV_SETTING_TEXT,
+                                               .text = mv_build_string(&c->build, text, length)});
+    case ROLE_NOTE:
+        return add_note_text(c, text, length);
+    case ROLE_SKIPPED:
+        return 0;
+    default:
+        return wrong_type(c);
+    }
+}
+
+static int on_text(compact *c, const char *text, uint32_t length)
+{
+    if (length == 0)
+        text = "";
+    if (c->top->is_map && c->top->at_key)
+        return on_key(c, text, length);
+    return on_value_text(c, text, length);
+}
+
+/* ---- containers -------------------------------------------------------------------------- */
+
+/* Which container may stand where, and what it then is. */
+static const struct {
+    uint8_t in;      /* role of the container around it */
+    uint8_t section; /* in the root: its key */
+    bool is_map;
+    uint8_t role;
+} places[] = {
+    {ROLE_FILE, 0, true, ROLE_ROOT},
+    {ROLE_ROOT, MV_SECTION_STRINGS, false, ROLE_STRINGS},
+    {ROLE_ROOT, MV_SECTION_FRAMES, false, ROLE_FRAMES},
+    {ROLE_ROOT, MV_SECTION_STACKS, false, ROLE_STACKS},
+    {ROLE_ROOT, MV_SECTION_STREAMS, false, ROLE_STREAMS},
+    {ROLE_ROOT, MV_SECTION_POOLS, false, ROLE_POOLS},
+    {ROLE_ROOT, MV_SECTION_TAGS, false, ROLE_TAGS},
+    {ROLE_ROOT, MV_SECTION_HISTORY, true, ROLE_TABLE},
+    {ROLE_ROOT, MV_SECTION_BLOCKS, true, ROLE_TABLE},
+    {ROLE_ROOT, MV_SECTION_SEGMENTS, true, ROLE_TABLE},
+    {ROLE_ROOT, MV_SECTION_HOST_SEGMENTS, true, ROLE_TABLE},
+    {ROLE_ROOT, MV_SECTION_DEVICE_TRACES, false, ROLE_DEVICES},
+    {ROLE_ROOT, MV_SECTION_HOST_TRACES, true, ROLE_TABLE},
+    {ROLE_ROOT, MV_SECTION_ALLOCATOR_SETTINGS, true, ROLE_SETTINGS},
+    {ROLE_ROOT, MV_SECTION_ANNOTATIONS, true, ROLE_TABLE},
+    {ROLE_ROOT, MV_SECTION_API_CALLS, true, ROLE_TABLE},
+    {ROLE_ROOT, MV_SECTION_SAMPLES, true, ROLE_TABLE},
+    {ROLE_ROOT, MV_SECTION_FACTS, true, ROLE_TABLE},
+    {ROLE_ROOT, MV_SECTION_NOTES, true, ROLE_NOTES},
+    {ROLE_ROOT, MV_SECTION_NAMES, true, ROLE_SKIPPED},
+    {ROLE_FRAMES, 0, false, ROLE_FRAME},
+    {ROLE_STACKS, 0, false, ROLE_STACK},
+    {ROLE_POOLS, 0, false, ROLE_POOL},
+    {ROLE_TAGS, 0, true, ROLE_TAG},
+    {ROLE_DEVICES, 0, true, ROLE_TABLE},
+    {ROLE_TABLE, 0, false, ROLE_COLUMN},
+    {ROLE_SETTINGS, 0, true, ROLE_SETTING_TABLE},
+    {ROLE_NOTES, 0, true, ROLE_NOTE},
+};
+
+/* Values of unknown keys may be anything. */
+static bool is_skipped(const level *around)
+{
+    switch ((role)around->role) {
+    case ROLE_SKIPPED:
+        return true;
+    case ROLE_ROOT:
+        return around->key == MV_SECTION_COUNT;
+    case ROLE_TABLE:
+        return around->key == MV_MOST_COLUMNS;
+    case ROLE_NOTES:
+        return around->key == MV_NOTE_COUNT;
+    default:
+        return false;
+    }
+}
+
+static bool find_role(const level *around, bool is_map, uint8_t *out)
+{
+    if (is_skipped(around)) {
+        *out = ROLE_SKIPPED;
+        return true;
+    }
+    for (uint32_t i = 0; i < sizeof places / sizeof *places; i++) {
+        if (places[i].in != around->role || places[i].is_map != is_map ||
+            (around->role == ROLE_ROOT && places[i].section != around->key))
+            continue;
+        *out = places[i].role;
+        return true;
+    }
+    return false;
+}
+
+static int open_table(compact *c)
+{
+    mv_compact_section section = c->levels[1].key;
+    mv_trace *t = c->build.trace;
+    mv_build *b = &c->build;
+    const mv_compact_table *table = &mv_compact_events;
+    void *rows = &b->events;
+
+    if (section == MV_SECTION_HISTORY) {
+        table = &mv_compact_history;
+        rows = &t->history;
+    } else if (section == MV_SECTION_BLOCKS) {
+        table = &mv_compact_blocks;
+        rows = &t->blocks;
+    } else if (section == MV_SECTION_ANNOTATIONS) {
+        table = &mv_compact_annotations;
+        rows = &t->annotations;
+    } else if (section == MV_SECTION_API_CALLS) {
+        table = &mv_compact_api_calls;
+        rows = &t->api_calls;
+    } else if (section == MV_SECTION_SAMPLES) {
+        table = &mv_compact_samples;
+        rows = &t->samples;
+    } else if (section == MV_SECTION_FACTS) {
+        table = &mv_compact_facts;
+        rows = &t->facts;
+    } else if (section == MV_SECTION_SEGMENTS || section == MV_SECTION_HOST_SEGMENTS) {
+        table = &mv_compact_segments;
+        rows = &b->segments;
+    }
+    mv_columns_start(&c->columns, table, mv_compact_section_name(section), rows);
+    return 0;
+}
+
+static int open_column(compact *c, uint32_t count)
+{
+    uint32_t index = (c->top - 1)->key;
+    const mv_compact_column *column = &c->columns.table->columns[index];
+
+    return mv_columns_open(&c->columns, index, count, rows_of(c, column->bound));
+}
+
+static int opened(compact *c, uint32_t count)
+{
+    switch ((role)c->top->role) {
+    case ROLE_TABLE:
+        return open_table(c);
+    case ROLE_COLUMN:
+        return open_column(c, count);
+    case ROLE_TAG:
+        c->tag = MV_TAG_ROW;
+        return 0;
+    case ROLE_FRAME:
+        if (count != FRAME_NUMBERS && count != FX_FRAME_NUMBERS)
+            return refuse(c, MV_CORRUPT, "a frame has 3 or 7 numbers");
+        return 0;
+    case ROLE_POOL:
+        return count == 2 ? 0 : refuse(c, MV_CORRUPT, "a pool has 2 numbers");
+    case ROLE_DEVICES:
+        return count <= MOST_DEVICES ? 0 : refuse(c, MV_RANGE, "too many devices");
+    default:
+        return 0;
+    }
+}
+
+static int close_table(compact *c)
+{
+    const mv_column_reader *r = &c->columns;
+    mv_range range;
+
+    if (mv_columns_finish(&c->columns) != 0)
+        return -1;
+    range = (mv_range){r->base, r->count};
+    switch ((mv_compact_section)c->levels[1].key) {
+    case MV_SECTION_DEVICE_TRACES:
+        c->devices[c->ranges.device_count++] = range;
+        break;
+    case MV_SECTION_HOST_TRACES:
+        c->ranges.host_events = range;
+        break;
+    case MV_SECTION_SEGMENTS:
+        c->ranges.segments = range;
+        break;
+    case MV_SECTION_HOST_SEGMENTS:
+        c->ranges.host_segments = range;
+        break;
+    default:
+        break;
+    }
+    return 0;
+}
+
+static int close_container(compact *c)
+{
+    level closed = *c->top--;
+
+    switch ((role)closed.role) {
+    case ROLE_FRAME:
+        return close_frame(c, &closed);
+    case ROLE_STACK:
+        return close_stack(c, &closed);
+    case ROLE_POOL:
+        return close_pool(c);
+    case ROLE_TAG:
+        return built(c, mv_build_tag(&c->build, &c->tag).row, c->top->index);
+    case ROLE_TABLE:
+        return close_table(c);
+    default:
+        return 0;
+    }
+}
+
+static int open_container(compact *c, bool is_map, uint32_t count)
+{
+    level *around = c->top;
+    uint8_t role_found;
+
+    if (around->is_map && around->at_key)
+        return refuse(c, MV_TYPE, "a key is not a string");
+    if (!find_role(around, is_map, &role_found))
+        return wrong_type(c);
+    *++c->top = (level){.role = role_found, .is_map = is_map, .at_key = is_map, .left = count};
+    if (opened(c, count) != 0)
+        return -1;
+    return count ? 0 : close_container(c);
+}
+
+static inline int end_item(compact *c)
+{
+    level *top = c->top;
+
+    top->at_key = true;
+    top->index++;
+    return --top->left ? 0 : close_container(c);
+}
+
+/* ---- the parser -------------------------------------------------------------------------- */
+
+#define msgpack_unpack_struct(name)           struct compact##name
+#define msgpack_unpack_func(ret, name)        static inline ret compact##name
+#define msgpack_unpack_callback(name)         compact_on##name
+#define msgpack_unpack_object                 char
+#define msgpack_unpack_user                   compact
+#define compact_on_root(c)                    ((void)(c), 0)
+#define compact_on_uint8(c, v, o)             (*(o) = 0, on_number((c), false, (v)))
+#define compact_on_uint16(c, v, o)            (*(o) = 0, on_number((c), false, (v)))
+#define compact_on_uint32(c, v, o)            (*(o) = 0, on_number((c), false, (v)))
+#define compact_on_uint64(c, v, o)            (*(o) = 0, on_number((c), false, (v)))
+#define compact_on_int8(c, v, o)              compact_on_int64(c, v, o)
+#define compact_on_int16(c, v, o)             compact_on_int64(c, v, o)
+#define compact_on_int32(c, v, o)             compact_on_int64(c, v, o)
+#define compact_on_int64(c, v, o)             (*(o) = 0, on_number((c), (v) < 0, (uint64_t)(int64_t)(v)))
+#define compact_on_float(c, v, o)             (*(o) = 0, on_real((c), (double)(v)))
+#define compact_on_double(c, v, o)            (*(o) = 0, on_real((c), (v)))
+#define compact_on_nil(c, o)                  (*(o) = 0, on_nil(c))
+#define compact_on_true(c, o)                 (*(o) = 0, on_bool((c), true))
+#define compact_on_false(c, o)                (*(o) = 0, on_bool((c), false))
+#define compact_on_array(c, n, o)             (*(o) = 0, open_container((c), false, (n)))
+#define compact_on_map(c, n, o)               (*(o) = 0, open_container((c), true, (n)))
+#define compact_on_array_item(c, list, item)  ((void)(item), end_item(c))
+#define compact_on_map_item(c, map, key, val) ((void)(key), (void)(val), end_item(c))
+#define compact_on_str(c, base, at, n, o)     (*(o) = 0, (void)(base), on_text((c), (at), (n)))
+#define compact_on_bin(c, base, at, n, o)     (*(o) = 0, (void)(base), on_text((c), (at), (n)))
+#define compact_on_ext(c, base, at, n, o)     ((void)(base), (void)(at), (void)(n), (void)(o), -1)
+#include <msgpack/unpack_template.h>
+
+static mv_msgpack_step step(void *parser, mv_span window)
+{
+    struct compact_context *context = parser;
+    mv_msgpack_step s = {0};
+
+    s.status = compact_execute(context, (const char *)window.data, window.length, &s.used);
+    s.state = context->cs;
+    s.wanted = context->trail;
+    return s;
+}
+
+/* ---- the end ----------------------------------------------------------------------------- */
+
+/* Rows first[i] to first[i] + count[i] - 1 must be there, and no row twice in sum: overlapping
+ * ranges would make every walk over them longer than the file. */
+static bool ranges_fit(const uint32_t *first, const uint32_t *count, uint32_t ranges, uint32_t rows)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < ranges; i++) {
+        if ((uint64_t)first[i] + count[i] > rows)
+            return false;
+        sum += count[i];
+    }
+    return sum <= rows;
+}
+
+static mv_code finish(compact *c, mv_err *err)
+{
+    const mv_segments *s = &c->build.segments;
+    mv_trace *t = c->build.trace;
+
+    if (c->version == 0)
+        return mv_fail(err, MV_CORRUPT, MV_NO_OFFSET, "%s", "no version");
+    if (!ranges_fit(s->first_block, s->blocks, s->count, t->blocks.count))
+        return mv_fail(err, MV_RANGE, MV_NO_OFFSET, "%s", "segments: blocks that are not there");
+    if (!ranges_fit(t->blocks.first_history, t->blocks.histories, t->blocks.count,
+                    t->history.count))
+        return mv_fail(err, MV_RANGE, MV_NO_OFFSET, "%s", "blocks: history that is not there");
+    c->ranges.devices = c->devices;
+    if (mv_build_finish(&c->build, &c->ranges, err) != MV_OK)
+        return err->code;
+    if (mv_api_call_beyond(t, 0) != MV_NO_ROW)
+        return mv_fail(err, MV_RANGE, MV_NO_OFFSET, "%s", "api_calls: an event that is not there");
+    for (mv_note_code i = 0; i < MV_NOTE_COUNT; i++) {
+        if (c->notes[i].count == 0)
+            continue;
+        c->notes[i].count += t->notes[i].count;
+        t->notes[i] = c->notes[i];
+    }
+    return MV_OK;
+}
+
+mv_code mv_msgpack_compact_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts,
+                                mv_trace *out, mv_err *err)
+{
+    mv_arena scratch;
+    struct compact_context *context;
+    mv_code code;
+
+    mv_arena_init(&scratch, arena->budget);
+    context = mv_push_struct(&scratch, struct compact_context);
+    if (context) {
+        compact *c = &context->user;
+        c->scratch = &scratch;
+        c->top = c->levels;
+        c->columns = (mv_column_reader){.arena = arena, .fault = &c->fault};
+        mv_build_init(&c->build, arena, out);
+        compact_init(context);
+        code = mv_msgpack_feed(source, opts, step, context, &c->fault, err);
+        if (code == MV_OK)
+            code = finish(c, err);
+    } else {
+        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    }
+    mv_arena_release(&scratch);
+    return code;
+}

@@ -1,0 +1,445 @@
+/* The plain form: keys and their order as PyTorch's Python writer gives them
+ * (THCPModule_memorySnapshot, torch/csrc/cuda/Module.cpp), keys that the model has no value for
+ * left out. Files of PyTorch's C++ writer have the same keys in another order. */
+#include "parse/msgpack/write_msgpack.h"
+
+/* ---- stacks ------------------------------------------------------------------------------ */
+
+/* What torch.fx knows is there as a whole or not at all; single ones may be None. */
+static void pack_fx(mv_packing *w, uint32_t row)
+{
+    const mv_fx *fx = &w->trace->fx;
+
+    mv_pack_text(w, "fx_node_op");
+    mv_pack_string(w, fx->op[row]);
+    mv_pack_text(w, "fx_node_name");
+    mv_pack_string(w, fx->name[row]);
+    mv_pack_text(w, "fx_node_target");
+    mv_pack_string(w, fx->target[row]);
+    mv_pack_text(w, "fx_original_trace");
+    mv_pack_string(w, fx->trace[row]);
+}
+
+static void pack_frame(mv_packing *w, mv_frame_id id)
+{
+    const mv_frames *f = &w->trace->frames;
+    uint32_t fx = f->fx[id.row];
+
+    mv_pack_map(w, fx == MV_NO_ROW ? 3 : 7);
+    mv_pack_text(w, "name");
+    mv_pack_string(w, f->function[id.row]);
+    mv_pack_text(w, "filename");
+    mv_pack_string(w, f->file[id.row]);
+    mv_pack_text(w, "line");
+    if (f->line[id.row] == MV_NO_LINE) /* PyTorch's Python writer takes -1 as unsigned */
+        mv_pack_uint(w, UINT64_MAX);
+    else
+        mv_pack_int(w, f->line[id.row]);
+    if (fx != MV_NO_ROW)
+        pack_fx(w, fx);
+}
+
+static void pack_frames(mv_packing *w, const char *key, mv_stack_id stack)
+{
+    uint32_t count;
+    const mv_frame_id *frame = mv_stack_frames(w->trace, stack, &count);
+
+    if (stack.row == MV_NO_ROW)
+        return;
+    mv_pack_text(w, key);
+    mv_pack_array(w, count);
+    for (uint32_t i = 0; i < count; i++)
+        pack_frame(w, frame[i]);
+}
+
+/* forward_frames and cpp_frames: the same, but as lines of text. */
+static void pack_lines(mv_packing *w, const char *key, mv_stack_id stack)
+{
+    const mv_frames *f = &w->trace->frames;
+    uint32_t count;
+    const mv_frame_id *frame = mv_stack_frames(w->trace, stack, &count);
+
+    if (stack.row == MV_NO_ROW)
+        return;
+    mv_pack_text(w, key);
+    mv_pack_array(w, count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (f->file[frame[i].row].row == MV_NO_ROW && f->line[frame[i].row] == MV_NO_LINE)
+            mv_pack_string(w, f->function[frame[i].row]);
+        else
+            pack_frame(w, frame[i]);
+    }
+}
+
+/* ---- fields that may be absent ----------------------------------------------------------- */
+
+static void pack_bytes(mv_packing *w, const char *key, uint64_t bytes)
+{
+    if (bytes == MV_NO_BYTES)
+        return;
+    mv_pack_text(w, key);
+    mv_pack_uint(w, bytes);
+}
+
+static void pack_time(mv_packing *w, int64_t time_us)
+{
+    if (time_us == MV_NO_TIME)
+        return;
+    mv_pack_text(w, "time_us");
+    mv_pack_int(w, time_us);
+}
+
+static void pack_string(mv_packing *w, const char *key, mv_string_id id)
+{
+    if (id.row == MV_NO_ROW)
+        return;
+    mv_pack_text(w, key);
+    mv_pack_string(w, id);
+}
+
+static void pack_pool(mv_packing *w, const char *key, mv_pool_id id)
+{
+    if (id.row == MV_NO_ROW)
+        return;
+    mv_pack_text(w, key);
+    mv_pack_array(w, 2);
+    mv_pack_uint(w, w->trace->pools.a[id.row]);
+    mv_pack_uint(w, w->trace->pools.b[id.row]);
+}
+
+static bool has_string(mv_string_id id)
+{
+    return id.row != MV_NO_ROW;
+}
+
+static bool has_stack(mv_stack_id id)
+{
+    return id.row != MV_NO_ROW;
+}
+
+/* ---- events ------------------------------------------------------------------------------ */
+
+static uint32_t event_pairs(const mv_tags *t, const mv_events *e, uint32_t i, uint32_t tag)
+{
+    return 3u + (e->addr[i] != MV_NO_BYTES) + (e->time_us[i] != MV_NO_TIME) +
+           has_string(t->compile_context[tag]) + has_string(t->user_metadata[tag]) +
+           has_string(t->internal_metadata[tag]) + (t->pool[tag].row != MV_NO_ROW) +
+           has_stack(e->stack[i]) + has_stack(t->forward[tag]) + has_stack(t->cpp[tag]) +
+           has_string(t->category[tag]);
+}
+
+static void pack_event(mv_packing *w, const mv_events *e, uint32_t i)
+{
+    const mv_tags *t = &w->trace->tags;
+    uint32_t tag = e->tag[i].row;
+    bool oom = e->action[i] == MV_ACTION_OOM;
+
+    mv_pack_map(w, event_pairs(t, e, i, tag));
+    mv_pack_text(w, "action");
+    if (e->action[i] == MV_ACTION_OTHER)
+        mv_pack_string(w, t->action[tag]);
+    else
+        mv_pack_text(w, mv_action_name(e->action[i]));
+    pack_bytes(w, oom ? "device_free" : "addr", e->addr[i]);
+    mv_pack_text(w, "size");
+    mv_pack_uint(w, e->size[i]);
+    mv_pack_text(w, "stream");
+    mv_pack_uint(w, w->trace->streams.value[e->stream[i].row]);
+    pack_time(w, e->time_us[i]);
+    pack_string(w, "compile_context", t->compile_context[tag]);
+    pack_string(w, "user_metadata", t->user_metadata[tag]);
+    pack_string(w, "internal_metadata", t->internal_metadata[tag]);
+    pack_pool(w, "pool_id", t->pool[tag]);
+    pack_frames(w, "frames", e->stack[i]);
+    pack_lines(w, "forward_frames", t->forward[tag]);
+    pack_lines(w, "cpp_frames", t->cpp[tag]);
+    pack_string(w, "category", t->category[tag]);
+}
+
+static void pack_events(mv_packing *w, const mv_events *e)
+{
+    mv_pack_array(w, e->count);
+    for (uint32_t i = 0; i < e->count; i++) {
+        pack_event(w, e, i);
+        mv_packing_progress(w, 1);
+    }
+}
+
+static void pack_devices(mv_packing *w)
+{
+    mv_pack_text(w, "device_traces");
+    mv_pack_array(w, w->trace->device_count);
+    for (uint32_t i = 0; i < w->trace->device_count; i++)
+        pack_events(w, &w->trace->devices[i].events);
+}
+
+/* ---- segments ---------------------------------------------------------------------------- */
+
+static void pack_history(mv_packing *w, uint32_t first, uint32_t count)
+{
+    const mv_history *h = &w->trace->history;
+
+    mv_pack_text(w, "history");
+    mv_pack_array(w, count);
+    for (uint32_t i = first; i < first + count; i++) {
+        mv_pack_map(w, 1u + (h->addr[i] != MV_NO_BYTES) + has_stack(h->stack[i]) +
+                           has_stack(h->cpp[i]));
+        pack_bytes(w, "addr", h->addr[i]);
+        mv_pack_text(w, "real_size");
+        mv_pack_uint(w, h->real_size[i]);
+        pack_frames(w, "frames", h->stack[i]);
+        pack_lines(w, "cpp_frames", h->cpp[i]);
+    }
+}
+
+static void pack_block(mv_packing *w, uint32_t i)
+{
+    const mv_blocks *k = &w->trace->blocks;
+
+    bool has_address =
+        k->address[i] != MV_NO_BYTES && mv_trace_had_key(w->trace, MV_KEY_BLOCK_ADDRESS);
+
+    mv_pack_map(w, 2u + has_address + (k->requested[i] != MV_NO_BYTES) + has_stack(k->stack[i]) +
+                       has_stack(k->forward[i]) + (k->histories[i] > 0));
+    if (has_address)
+        pack_bytes(w, "address", k->address[i]);
+    mv_pack_text(w, "size");
+    mv_pack_uint(w, k->size[i]);
+    pack_bytes(w, "requested_size", k->requested[i]);
+    mv_pack_text(w, "state");
+    mv_pack_text(w, mv_block_state_name(k->state[i]));
+    pack_frames(w, "frames", k->stack[i]);
+    pack_lines(w, "forward_frames", k->forward[i]);
+    if (k->histories[i] > 0)
+        pack_history(w, k->first_history[i], k->histories[i]);
+}
+
+static void pack_blocks(mv_packing *w, const mv_segments *s, uint32_t i)
+{
+    mv_pack_text(w, "blocks");
+    mv_pack_array(w, s->blocks[i]);
+    for (uint32_t j = s->first_block[i]; j < s->first_block[i] + s->blocks[i]; j++)
+        pack_block(w, j);
+}
+
+/* The key came with the pool's (PyTorch 2.1), so it was there if that was. */
+static bool says_expandable(const mv_segments *s, uint32_t i)
+{
+    return s->is_expandable[i] || s->pool[i].row != MV_NO_ROW;
+}
+
+/* Profiler-made files have neither the kind nor these sums. */
+static bool has_sum(const mv_segments *s, uint32_t i, uint64_t sum)
+{
+    return sum != MV_NO_BYTES && (sum != 0 || s->kind[i] != MV_SEGMENT_UNKNOWN);
+}
+
+static uint32_t segment_pairs(const mv_segments *s, uint32_t i)
+{
+    return 4u + (s->address[i] != MV_NO_BYTES) + has_sum(s, i, s->allocated[i]) +
+           has_sum(s, i, s->active[i]) + (s->requested[i] != MV_NO_BYTES) +
+           (s->kind[i] != MV_SEGMENT_UNKNOWN) + (s->pool[i].row != MV_NO_ROW) +
+           says_expandable(s, i) + has_stack(s->stack[i]) + has_stack(s->forward[i]);
+}
+
+static void pack_sizes(mv_packing *w, const mv_segments *s, uint32_t i)
+{
+    mv_pack_text(w, "device");
+    mv_pack_int(w, s->device[i]);
+    pack_bytes(w, "address", s->address[i]);
+    mv_pack_text(w, "total_size");
+    mv_pack_uint(w, s->total_size[i]);
+    if (has_sum(s, i, s->allocated[i]))
+        pack_bytes(w, "allocated_size", s->allocated[i]);
+    if (has_sum(s, i, s->active[i]))
+        pack_bytes(w, "active_size", s->active[i]);
+    pack_bytes(w, "requested_size", s->requested[i]);
+}
+
+static void pack_segment(mv_packing *w, const mv_segments *s, uint32_t i)
+{
+    /* PyTorch writes its one shared empty stack before the blocks and a stack of its own after. */
+    bool stack_first = s->stack[i].row == MV_EMPTY_STACK.row;
+
+    mv_pack_map(w, segment_pairs(s, i));
+    pack_sizes(w, s, i);
+    mv_pack_text(w, "stream");
+    mv_pack_uint(w, w->trace->streams.value[s->stream[i].row]);
+    if (s->kind[i] != MV_SEGMENT_UNKNOWN) {
+        mv_pack_text(w, "segment_type");
+        mv_pack_text(w, mv_segment_kind_name(s->kind[i]));
+    }
+    pack_pool(w, "segment_pool_id", s->pool[i]);
+    if (says_expandable(s, i)) {
+        mv_pack_text(w, "is_expandable");
+        mv_pack_bool(w, s->is_expandable[i] != 0);
+    }
+    if (stack_first)
+        pack_frames(w, "frames", s->stack[i]);
+    pack_blocks(w, s, i);
+    if (!stack_first)
+        pack_frames(w, "frames", s->stack[i]);
+    pack_lines(w, "forward_frames", s->forward[i]);
+}
+
+static void pack_segments(mv_packing *w, const mv_segments *s)
+{
+    mv_pack_array(w, s->count);
+    for (uint32_t i = 0; i < s->count; i++)
+        pack_segment(w, s, i);
+}
+
+/* ---- the root ---------------------------------------------------------------------------- */
+
+static void pack_annotations(mv_packing *w)
+{
+    const mv_annotations *a = &w->trace->annotations;
+
+    mv_pack_text(w, "external_annotations");
+    mv_pack_array(w, a->count);
+    for (uint32_t i = 0; i < a->count; i++) {
+        mv_pack_map(w, 3u + (a->time_us[i] != MV_NO_TIME));
+        mv_pack_text(w, "stage");
+        mv_pack_text(w, mv_stage_text(a->stage[i]));
+        mv_pack_text(w, "name");
+        mv_pack_string(w, a->name[i]);
+        mv_pack_text(w, "device");
+        mv_pack_int(w, a->device[i]);
+        pack_time(w, a->time_us[i]);
+    }
+}
+
+/* A file from torch.cuda.memory_snapshot(). */
+static bool is_list(const mv_trace *t)
+{
+    return t->notes[MV_NOTE_LIST_ROOT].count > 0 && t->device_count == 0 &&
+           t->settings.count == 0 && t->annotations.count == 0 && t->host_segments.count == 0 &&
+           t->host_events.count == 0;
+}
+
+static void pack_root(mv_packing *w)
+{
+    const mv_trace *t = w->trace;
+    bool settings = mv_trace_had_key(t, MV_KEY_SETTINGS);
+    bool annotations = mv_trace_had_key(t, MV_KEY_ANNOTATIONS);
+    bool host = mv_trace_had_key(t, MV_KEY_HOST);
+
+    mv_pack_map(w, 2u + settings + annotations + 2u * host);
+    mv_pack_text(w, "segments");
+    pack_segments(w, &t->segments);
+    pack_devices(w);
+    if (settings) {
+        mv_pack_text(w, "allocator_settings");
+        mv_pack_settings(w);
+    }
+    if (annotations)
+        pack_annotations(w);
+    if (host) {
+        mv_pack_text(w, "host_segments");
+        pack_segments(w, &t->host_segments);
+        mv_pack_text(w, "host_traces");
+        pack_events(w, &t->host_events);
+    }
+}
+
+/* ---- size -------------------------------------------------------------------------------- */
+
+/* Spelling every stack out can make a small damaged file into one that fills any disk. Real
+ * traces grow up to 35 times; one of ten million events with deep C++ stacks comes to 46 GB. */
+#define MOST_BYTES (1ull << 38)
+
+/* Not less than what a frame takes, but for its strings: keys and number. */
+enum { FRAME_BYTES = 40, FX_BYTES = 64 };
+
+static uint64_t frame_size(const mv_trace *t, uint32_t frame)
+{
+    const mv_frames *f = &t->frames;
+    const mv_fx *x = &t->fx;
+    uint32_t fx = f->fx[frame];
+    uint64_t size = FRAME_BYTES + mv_string_span(t, f->function[frame]).length +
+                    mv_string_span(t, f->file[frame]).length;
+
+    if (fx != MV_NO_ROW)
+        size += FX_BYTES + mv_string_span(t, x->op[fx]).length +
+                mv_string_span(t, x->name[fx]).length + mv_string_span(t, x->target[fx]).length +
+                mv_string_span(t, x->trace[fx]).length;
+    return size;
+}
+
+static uint64_t sum_stacks(const uint64_t *sizes, const mv_stack_id *stack, uint32_t count)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < count && sum <= MOST_BYTES; i++)
+        sum += stack[i].row == MV_NO_ROW ? 0 : sizes[stack[i].row];
+    return sum;
+}
+
+static uint64_t sum_tags(const uint64_t *sizes, const mv_tags *t, const mv_events *e)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < e->count && sum <= MOST_BYTES; i++) {
+        uint32_t tag = e->tag[i].row;
+        sum += sum_stacks(sizes, &t->forward[tag], 1) + sum_stacks(sizes, &t->cpp[tag], 1);
+    }
+    return sum;
+}
+
+/* About how many bytes the stacks of the file take; more than MOST_BYTES: too many. */
+static uint64_t stacks_size(const mv_trace *t, const uint64_t *sizes)
+{
+    const mv_segments *s = &t->segments, *h = &t->host_segments;
+    const mv_blocks *k = &t->blocks;
+    uint64_t sum = sum_stacks(sizes, s->stack, s->count) + sum_stacks(sizes, h->stack, h->count) +
+                   sum_stacks(sizes, s->forward, s->count) +
+                   sum_stacks(sizes, h->forward, h->count) + sum_stacks(sizes, k->stack, k->count) +
+                   sum_stacks(sizes, k->forward, k->count) +
+                   sum_stacks(sizes, t->history.stack, t->history.count) +
+                   sum_stacks(sizes, t->history.cpp, t->history.count);
+
+    for (uint32_t i = 0; i < t->device_count && sum <= MOST_BYTES; i++) {
+        const mv_events *e = &t->devices[i].events;
+        sum += sum_stacks(sizes, e->stack, e->count) + sum_tags(sizes, &t->tags, e);
+    }
+    return sum + sum_stacks(sizes, t->host_events.stack, t->host_events.count) +
+           sum_tags(sizes, &t->tags, &t->host_events);
+}
+
+static mv_code check_size(mv_arena *scratch, const mv_trace *t, mv_err *err)
+{
+    mv_arena_mark here = mv_arena_here(scratch);
+    uint64_t *sizes = mv_push_array(scratch, uint64_t, t->stacks.count);
+    uint64_t sum;
+
+    if (!sizes)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    for (uint32_t i = 0; i < t->stacks.count; i++)
+        for (uint64_t j = t->stacks.first[i]; j < t->stacks.first[i + 1]; j++) {
+            sizes[i] += frame_size(t, t->stacks.frame[j].row);
+            if (sizes[i] > MOST_BYTES)
+                sizes[i] = MOST_BYTES + 1;
+        }
+    sum = stacks_size(t, sizes);
+    mv_arena_rewind(scratch, here);
+    if (sum > MOST_BYTES)
+        return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "%s",
+                       "the plain form would take more than 256 GiB; the compact form does not");
+    return MV_OK;
+}
+
+mv_code mv_plain_write(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
+                       mv_sink *sink, mv_err *err)
+{
+    mv_packing w;
+
+    if (check_size(scratch, trace, err) != MV_OK ||
+        mv_packing_init(&w, scratch, trace, opts, sink, err) != MV_OK)
+        return err->code;
+    if (is_list(trace))
+        pack_segments(&w, &trace->segments);
+    else
+        pack_root(&w);
+    mv_packing_flush(&w);
+    return MV_OK;
+}

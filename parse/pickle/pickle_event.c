@@ -1,0 +1,509 @@
+#include "parse/pickle/pickle_event.h"
+#include "parse/values/records.h"
+
+/* Opcodes of CPython's Lib/pickletools.py; read_pickle.c has them all. */
+enum {
+    EMPTY_DICT = '}',
+    MARK = '(',
+    SETITEMS = 'u',
+    EMPTY_LIST = ']',
+    APPENDS = 'e',
+    BINGET = 'h',
+    LONG_BINGET = 'j',
+    BININT = 'J',
+    BININT1 = 'K',
+    BININT2 = 'M',
+    TUPLE2 = 0x86,
+    LONG1 = 0x8a,
+    SHORT_BINUNICODE = 0x8c,
+    MEMOIZE = 0x94,
+    BINPUT = 'q',
+    LONG_BINPUT = 'r'
+};
+
+/* An event makes fewer memo entries than this; a longer stack goes the long way. */
+enum { MOST_ENTRIES = 64, MOST_FRAMES = 1000 };
+
+enum { KEYS = 16, SETS = 64, WAYS = 4, LONG_LIST = 168, LIST_BYTES = 640 };
+
+/* A list of frames as it was spelled, from MARK to APPENDS. */
+typedef struct {
+    uint32_t length; /* 0: empty entry */
+    mv_stack_id stack;
+    uint8_t bytes[LIST_BYTES];
+} spelled_stack;
+
+struct mv_pickle_memory {
+    uint64_t overwrites;     /* the machine's count when all this was true */
+    uint32_t keys;           /* keys of the last event that was learned; 0: none */
+    uint64_t key[KEYS];      /* each as spelled: BINGET or LONG_BINGET and operand */
+    uint64_t key_mask[KEYS]; /* the bytes of it that count */
+    uint8_t key_length[KEYS];
+    uint8_t word[KEYS];          /* what it stands for */
+    uint64_t text[MV_WORD_KEYS]; /* the first 8 bytes of a text field's last value */
+    uint64_t text_mask[MV_WORD_KEYS];
+    uint8_t text_length[MV_WORD_KEYS]; /* bytes of the spelling; 0: none */
+    mv_ref text_ref[MV_WORD_KEYS];     /* what its MEMOIZE remembers; 0: it was fetched */
+    mv_string_id text_id[MV_WORD_KEYS];
+    uint8_t next_way[2 * SETS];
+    spelled_stack stacks[2 * SETS][WAYS]; /* short lists, then long ones */
+};
+
+mv_pickle_memory *mv_pickle_memory_new(mv_arena *scratch)
+{
+    return mv_push_struct(scratch, mv_pickle_memory);
+}
+
+/* One attempt at a dict. The hot path keeps `at` and `entries` in local variables, so they are
+ * passed and returned by value; the cold functions work on the copies here. */
+typedef struct {
+    mv_machine *m;
+    mv_pickle_memory *memory;
+    const uint8_t *safe;
+    const uint8_t *at;
+    uint64_t entries; /* memo entries set so far, with this event's own */
+    mv_event_row row;
+    mv_tag_row tag;
+} decoder;
+
+#define HOT static inline __attribute__((always_inline))
+
+/* What a BINGET or LONG_BINGET at `*at` refers to; 0 when this is neither, or it needs care. */
+HOT mv_ref take_get(const mv_machine *m, uint64_t entries, const uint8_t **at)
+{
+    uint32_t slot;
+
+    if (**at == BINGET) {
+        slot = (*at)[1];
+        *at += 2;
+    } else if (**at == LONG_BINGET) {
+        slot = mv_load_u32(*at + 1);
+        *at += 5;
+    } else {
+        return 0;
+    }
+    return slot < entries ? m->memo[slot] : 0;
+}
+
+/* The byte behind an integer, or NULL. */
+HOT const uint8_t *take_integer(const uint8_t *at, int64_t *out)
+{
+    switch (*at) {
+    case BININT1:
+        *out = at[1];
+        return at + 2;
+    case BININT2:
+        *out = mv_load_u16(at + 1);
+        return at + 3;
+    case BININT:
+        *out = (int32_t)mv_load_u32(at + 1);
+        return at + 5;
+    case LONG1:
+        if (at[1] - 1u > 7)
+            return NULL;
+        *out = (int64_t)(mv_load_u64(at + 2) << (64 - 8 * at[1])) >> (64 - 8 * at[1]);
+        return at + 2 + at[1];
+    default:
+        return NULL;
+    }
+}
+
+HOT const uint8_t *take_bytes(const uint8_t *at, uint64_t *out)
+{
+    int64_t value = -1;
+
+    at = take_integer(at, &value);
+    *out = (uint64_t)value;
+    return value < 0 ? NULL : at;
+}
+
+/* ---- texts ------------------------------------------------------------------------------- */
+
+static void remember_text(mv_pickle_memory *memory, mv_word word, const uint8_t *from,
+                          uint64_t bytes, mv_ref ref, mv_string_id id)
+{
+    memory->text_length[word] = bytes <= 8 ? (uint8_t)bytes : 0;
+    if (bytes > 8)
+        return;
+    memory->text_mask[word] = UINT64_MAX >> (64 - 8 * bytes);
+    memory->text[word] = mv_load_u64(from) & memory->text_mask[word];
+    memory->text_ref[word] = ref;
+    memory->text_id[word] = id;
+}
+
+/* A text spelled here and remembered by MEMOIZE, or fetched. */
+static bool take_other_text(decoder *d, mv_word word, mv_string_id *out)
+{
+    const uint8_t *from = d->at;
+    bool spelled = *from == SHORT_BINUNICODE;
+    mv_ref ref = 0;
+    mv_value v;
+
+    if (spelled) {
+        if (d->safe - from < 2 + from[1])
+            return false;
+        v = mv_machine_string(d->m, (const char *)from + 2, from[1]);
+        d->at += 2 + from[1];
+    } else {
+        ref = take_get(d->m, d->entries, &d->at);
+        v = mv_value_of(ref >> MV_REF_BITS, ref & MV_REF_MASK);
+    }
+    if (!mv_value_is_text(&v))
+        return false;
+    *out = mv_machine_text(d->m, &v);
+    if (spelled) {
+        if (*d->at++ != MEMOIZE)
+            return false;
+        ref = (mv_ref)v.kind << MV_REF_BITS | (mv_ref)v.bits;
+        d->m->memo[d->entries++] = ref;
+    }
+    remember_text(d->memory, word, from, (uint64_t)(d->at - from), spelled ? ref : 0, *out);
+    return true;
+}
+
+/* ---- stacks ------------------------------------------------------------------------------ */
+
+/* Where a short list is remembered: its first bytes say. */
+HOT uint32_t short_set(const uint8_t *at)
+{
+    return mv_mix(mv_load_u64(at), mv_load_u64(at + 8)) % SETS;
+}
+
+/* Long lists, those with C++ frames, all begin alike: their middle says. */
+HOT uint32_t long_set(const uint8_t *at)
+{
+    return mv_mix(mv_load_u64(at + 48) ^ mv_load_u64(at + 88),
+                  mv_load_u64(at + 128) ^ mv_load_u64(at + 160)) %
+               SETS +
+           SETS;
+}
+
+static void remember_stack(mv_pickle_memory *memory, const uint8_t *from, const uint8_t *to,
+                           mv_stack_id stack)
+{
+    uint32_t set = to - from < LONG_LIST ? short_set(from) : long_set(from);
+    spelled_stack *entry = &memory->stacks[set][memory->next_way[set]++ % WAYS];
+
+    if (to - from > LIST_BYTES)
+        return;
+    entry->length = (uint32_t)(to - from);
+    entry->stack = stack;
+    memcpy(entry->bytes, from, entry->length);
+}
+
+/* MARK, frames by reference, APPENDS: a stack that was not spelled so before. */
+static bool take_other_frames(decoder *d)
+{
+    mv_frame_id *frames = d->m->frames;
+    const uint8_t *from = d->at;
+    uint32_t count = 0;
+
+    if (*d->at++ != MARK)
+        return false;
+    while (*d->at != APPENDS) {
+        mv_ref ref = take_get(d->m, d->entries, &d->at);
+        if (ref >> MV_REF_BITS != MV_VALUE_FRAME || count == MOST_FRAMES || d->at >= d->safe)
+            return false;
+        frames[count++].row = ref & MV_REF_MASK;
+    }
+    d->at++;
+    d->row.stack = mv_build_stack(&d->m->build, frames, count);
+    remember_stack(d->memory, from, d->at, d->row.stack);
+    return count > 0;
+}
+
+HOT const uint8_t *find_in_set(const decoder *d, const spelled_stack *set, const uint8_t *at,
+                               mv_stack_id *stack)
+{
+    for (unsigned way = 0; way < WAYS; way++)
+        if (set[way].length && (ptrdiff_t)set[way].length < d->safe - at &&
+            memcmp(set[way].bytes, at, set[way].length) == 0) {
+            *stack = set[way].stack;
+            return at + set[way].length;
+        }
+    return NULL;
+}
+
+/* The byte behind a list of frames that was spelled so before; NULL when it was not. */
+HOT const uint8_t *take_known_frames(const decoder *d, const uint8_t *at, mv_stack_id *stack)
+{
+    const uint8_t *behind = find_in_set(d, d->memory->stacks[short_set(at)], at, stack);
+
+    if (!behind && d->safe - at > LONG_LIST)
+        behind = find_in_set(d, d->memory->stacks[long_set(at)], at, stack);
+    return behind;
+}
+
+/* The C++ writer remembers an object when it is complete; its entries are dense. */
+static bool take_put(decoder *d, mv_ref ref)
+{
+    uint64_t slot;
+
+    if (*d->at == BINPUT) {
+        slot = d->at[1];
+        d->at += 2;
+    } else {
+        slot = mv_load_u32(d->at + 1);
+        d->at += 5;
+    }
+    if (slot != d->entries)
+        return false;
+    d->m->memo[d->entries++] = ref;
+    return true;
+}
+
+HOT bool is_put(const uint8_t *at)
+{
+    return *at == BINPUT || *at == LONG_BINPUT;
+}
+
+/* A stack by reference; false when it is none. */
+static bool take_shared_stack(decoder *d)
+{
+    mv_ref ref = take_get(d->m, d->entries, &d->at);
+
+    if (ref >> MV_REF_BITS == MV_VALUE_EMPTY) {
+        d->row.stack = MV_EMPTY_STACK;
+        return true;
+    }
+    if (ref >> MV_REF_BITS != MV_VALUE_STACK)
+        return false;
+    d->row.call = ref & MV_REF_MASK;
+    d->row.stack = d->m->stack_of_call[d->row.call];
+    return true;
+}
+
+/* A list of frames in place: a new call. */
+HOT bool take_new_stack(decoder *d)
+{
+    const uint8_t *at = d->at + 1, *behind;
+    uint64_t slot = MV_NO_SLOT;
+    mv_ref ref;
+
+    if (*at == MEMOIZE) {
+        slot = d->entries++;
+        d->m->memo[slot] = 0; /* not to be fetched before it is complete */
+        at++;
+    }
+    d->at = at;
+    behind = take_known_frames(d, at, &d->row.stack);
+    if (behind)
+        d->at = behind;
+    else if (!take_other_frames(d))
+        return false;
+    if (!mv_machine_call(d->m, d->row.stack, &d->row.call))
+        return false;
+    ref = (mv_ref)MV_VALUE_STACK << MV_REF_BITS | d->row.call;
+    if (slot != MV_NO_SLOT)
+        d->m->memo[slot] = ref;
+    return !is_put(d->at) || take_put(d, ref);
+}
+
+/* ---- events ------------------------------------------------------------------------------ */
+
+HOT const uint8_t *take_action(decoder *d, const uint8_t *at)
+{
+    mv_ref ref = take_get(d->m, d->entries, &at);
+    uint32_t action = (ref & MV_REF_MASK) - MV_WORD_ALLOC;
+
+    if (ref >> MV_REF_BITS != MV_VALUE_WORD || action > MV_ACTION_ANNOTATE)
+        return NULL;
+    d->row.action = (uint8_t)action;
+    return at;
+}
+
+HOT const uint8_t *take_text(decoder *d, const uint8_t *at, mv_word word, mv_string_id *out)
+{
+    const mv_pickle_memory *memory = d->memory;
+
+    if (memory->text_length[word] &&
+        (mv_load_u64(at) & memory->text_mask[word]) == memory->text[word]) {
+        d->m->memo[d->entries] = memory->text_ref[word];
+        d->entries += memory->text_ref[word] != 0;
+        *out = memory->text_id[word];
+        return at + memory->text_length[word];
+    }
+    d->at = at;
+    return take_other_text(d, word, out) ? d->at : NULL;
+}
+
+HOT const uint8_t *take_stack(decoder *d, const uint8_t *at)
+{
+    d->at = at;
+    return (*at == EMPTY_LIST ? take_new_stack(d) : take_shared_stack(d)) ? d->at : NULL;
+}
+
+/* A pair of integers, remembered by MEMOIZE. */
+static bool take_pool(decoder *d)
+{
+    int64_t a, b;
+    const uint8_t *at = take_integer(d->at, &a);
+
+    at = at ? take_integer(at, &b) : NULL;
+    if (!at || a < 0 || b < 0 || at[0] != TUPLE2 || at[1] != MEMOIZE)
+        return false;
+    d->tag.pool = mv_build_pool(&d->m->build, (uint64_t)a, (uint64_t)b);
+    d->m->memo[d->entries++] = (mv_ref)MV_VALUE_POOL << MV_REF_BITS | d->tag.pool.row;
+    d->at = at + 2;
+    return true;
+}
+
+HOT const uint8_t *take_field(decoder *d, const uint8_t *at, mv_word word)
+{
+    uint64_t stream;
+
+    switch (word) {
+    case MV_WORD_ACTION:
+        return take_action(d, at);
+    case MV_WORD_ADDR:
+        return take_bytes(at, &d->row.addr);
+    case MV_WORD_SIZE:
+        return take_bytes(at, &d->row.size);
+    case MV_WORD_STREAM:
+        at = take_bytes(at, &stream);
+        if (at)
+            d->row.stream = mv_build_stream(&d->m->build, stream);
+        return at;
+    case MV_WORD_TIME_US:
+        return take_integer(at, &d->row.time_us);
+    case MV_WORD_COMPILE_CONTEXT:
+        return take_text(d, at, word, &d->tag.compile_context);
+    case MV_WORD_USER_METADATA:
+        return take_text(d, at, word, &d->tag.user_metadata);
+    case MV_WORD_INTERNAL_METADATA:
+        return take_text(d, at, word, &d->tag.internal_metadata);
+    case MV_WORD_FRAMES:
+        return take_stack(d, at);
+    case MV_WORD_POOL_ID:
+        d->at = at;
+        return take_pool(d) ? d->at : NULL;
+    default:
+        return NULL;
+    }
+}
+
+/* What every event begins with: MEMOIZE (or not), MARK. `*slot` is the entry that will refer to
+ * it. */
+HOT const uint8_t *begin_event(decoder *d, const uint8_t *at, uint64_t *slot)
+{
+    d->row = MV_EVENT_ROW;
+    d->tag = MV_TAG_ROW;
+    *slot = MV_NO_SLOT;
+    if (*at == MEMOIZE) {
+        *slot = d->entries++;
+        d->m->memo[*slot] = 0;
+        at++;
+    }
+    return *at == MARK ? at + 1 : NULL;
+}
+
+/* A dict with the keys of the last one, from behind EMPTY_DICT to behind SETITEMS, or NULL. */
+HOT const uint8_t *take_like_event(decoder *d, const uint8_t *at, uint64_t *slot)
+{
+    const mv_pickle_memory *memory = d->memory;
+    uint32_t keys = memory->keys;
+
+    at = begin_event(d, at, slot);
+    for (uint32_t i = 0; i < keys; i++) {
+        if (!at || at >= d->safe || (mv_load_u64(at) & memory->key_mask[i]) != memory->key[i])
+            return NULL;
+        at = take_field(d, at + memory->key_length[i], memory->word[i]);
+    }
+    return at && at < d->safe && *at == SETITEMS ? at + 1 : NULL;
+}
+
+/* A dict with other keys, which are learned for the next. */
+static const uint8_t *take_other_event(decoder *d, const uint8_t *at, uint64_t *slot)
+{
+    mv_pickle_memory *memory = d->memory;
+    uint32_t keys = 0;
+    uint64_t set = 0;
+
+    memory->keys = 0;
+    at = begin_event(d, at, slot);
+    while (at && at < d->safe && *at != SETITEMS) {
+        const uint8_t *from = at;
+        mv_ref key = take_get(d->m, d->entries, &at);
+        mv_word word = key & MV_REF_MASK;
+        if (key >> MV_REF_BITS != MV_VALUE_WORD || word >= MV_WORD_KEYS || keys == KEYS ||
+            set & 1ull << word)
+            return NULL;
+        set |= 1ull << word;
+        memory->key_length[keys] = (uint8_t)(at - from);
+        memory->key_mask[keys] = UINT64_MAX >> (64 - 8 * (at - from));
+        memory->key[keys] = mv_load_u64(from) & memory->key_mask[keys];
+        memory->word[keys++] = (uint8_t)word;
+        at = take_field(d, at, word);
+    }
+    if (!at || at >= d->safe || keys < 2 || !(set & 1ull << MV_WORD_ACTION))
+        return NULL;
+    memory->keys = keys;
+    return at + 1;
+}
+
+/* Nothing of the attempt may stay: the long way makes the same entries and calls again. */
+static void undo(decoder *d, uint32_t calls)
+{
+    while (d->entries > d->m->memo_count)
+        d->m->memo[--d->entries] = 0;
+    d->m->calls = calls;
+}
+
+static bool make_room(mv_machine *m)
+{
+    uint64_t wanted = m->memo_count + MOST_ENTRIES;
+
+    if (wanted > m->memo_capacity &&
+        !mv_machine_grow(m, &m->memo, &m->memo_capacity, wanted, sizeof *m->memo))
+        return false;
+    return m->frame_capacity >= MOST_FRAMES || mv_machine_reserve_frames(m, MOST_FRAMES);
+}
+
+/* Pushes the event that was decoded, and lets the memo refer to it. */
+HOT const uint8_t *finish_event(decoder *d, const uint8_t *at, uint64_t slot)
+{
+    mv_value event = mv_value_of(MV_VALUE_EVENT, 0);
+    mv_ref ref;
+
+    if (!mv_record_event(d->m, &d->row, &d->tag, &event) || !mv_machine_push(d->m, event))
+        return NULL;
+    ref = (mv_ref)MV_VALUE_EVENT << MV_REF_BITS | (mv_ref)event.bits;
+    if (slot != MV_NO_SLOT)
+        d->m->memo[slot] = ref;
+    d->at = at;
+    if (is_put(at) && take_put(d, ref))
+        at = d->at;
+    d->m->memo_count = d->entries;
+    return at;
+}
+
+const uint8_t *mv_pickle_events(mv_machine *m, mv_pickle_memory *memory, const uint8_t *at,
+                                const uint8_t *safe)
+{
+    decoder d = {.m = m, .memory = memory, .safe = safe, .entries = m->memo_count};
+    const uint8_t *next = at, *behind;
+    uint64_t slot;
+
+    if (memory->overwrites != m->overwrites)
+        *memory = (mv_pickle_memory){.overwrites = m->overwrites};
+    while (make_room(m)) {
+        uint32_t calls = m->calls;
+        behind = memory->keys ? take_like_event(&d, next, &slot) : NULL;
+        if (!behind) {
+            undo(&d, calls);
+            behind = take_other_event(&d, next, &slot);
+        }
+        if (!behind) {
+            undo(&d, calls);
+            break;
+        }
+        behind = finish_event(&d, behind, slot);
+        if (!behind)
+            break;
+        at = behind;
+        if (at >= safe || *at != EMPTY_DICT)
+            break;
+        next = at + 1;
+    }
+    return at;
+}

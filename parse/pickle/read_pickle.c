@@ -1,0 +1,510 @@
+/* PyTorch snapshots as pickle: protocols 2 to 5, from CPython's pickler or PyTorch's own.
+ *
+ * A pickle is a program for a stack machine. This one knows the opcodes that build plain data and
+ * refuses all others, by name: nothing is ever imported, called or executed. Opcodes and their
+ * effects: CPython Lib/pickletools.py. */
+#include "parse/pickle/pickle_event.h"
+#include "parse/readers.h"
+
+#define OPCODE_LIST(X)        \
+    X(MARK, '(')              \
+    X(STOP, '.')              \
+    X(POP, '0')               \
+    X(POP_MARK, '1')          \
+    X(DUP, '2')               \
+    X(FLOAT, 'F')             \
+    X(INT, 'I')               \
+    X(BININT, 'J')            \
+    X(BININT1, 'K')           \
+    X(LONG, 'L')              \
+    X(BININT2, 'M')           \
+    X(NONE, 'N')              \
+    X(PERSID, 'P')            \
+    X(BINPERSID, 'Q')         \
+    X(REDUCE, 'R')            \
+    X(STRING, 'S')            \
+    X(BINSTRING, 'T')         \
+    X(SHORT_BINSTRING, 'U')   \
+    X(UNICODE, 'V')           \
+    X(BINUNICODE, 'X')        \
+    X(APPEND, 'a')            \
+    X(BUILD, 'b')             \
+    X(GLOBAL, 'c')            \
+    X(DICT, 'd')              \
+    X(EMPTY_DICT, '}')        \
+    X(APPENDS, 'e')           \
+    X(GET, 'g')               \
+    X(BINGET, 'h')            \
+    X(INST, 'i')              \
+    X(LONG_BINGET, 'j')       \
+    X(LIST, 'l')              \
+    X(EMPTY_LIST, ']')        \
+    X(OBJ, 'o')               \
+    X(PUT, 'p')               \
+    X(BINPUT, 'q')            \
+    X(LONG_BINPUT, 'r')       \
+    X(SETITEM, 's')           \
+    X(TUPLE, 't')             \
+    X(EMPTY_TUPLE, ')')       \
+    X(SETITEMS, 'u')          \
+    X(BINFLOAT, 'G')          \
+    X(PROTO, 0x80)            \
+    X(NEWOBJ, 0x81)           \
+    X(EXT1, 0x82)             \
+    X(EXT2, 0x83)             \
+    X(EXT4, 0x84)             \
+    X(TUPLE1, 0x85)           \
+    X(TUPLE2, 0x86)           \
+    X(TUPLE3, 0x87)           \
+    X(NEWTRUE, 0x88)          \
+    X(NEWFALSE, 0x89)         \
+    X(LONG1, 0x8a)            \
+    X(LONG4, 0x8b)            \
+    X(BINBYTES, 'B')          \
+    X(SHORT_BINBYTES, 'C')    \
+    X(SHORT_BINUNICODE, 0x8c) \
+    X(BINUNICODE8, 0x8d)      \
+    X(BINBYTES8, 0x8e)        \
+    X(EMPTY_SET, 0x8f)        \
+    X(ADDITEMS, 0x90)         \
+    X(FROZENSET, 0x91)        \
+    X(NEWOBJ_EX, 0x92)        \
+    X(STACK_GLOBAL, 0x93)     \
+    X(MEMOIZE, 0x94)          \
+    X(FRAME, 0x95)            \
+    X(BYTEARRAY8, 0x96)       \
+    X(NEXT_BUFFER, 0x97)      \
+    X(READONLY_BUFFER, 0x98)
+
+typedef enum {
+#define OPCODE_ENUM(name, byte) OP_##name = (byte),
+    OPCODE_LIST(OPCODE_ENUM)
+#undef OPCODE_ENUM
+} opcode;
+
+static const char *const opcode_names[256] = {
+#define OPCODE_NAME(name, byte) [byte] = #name,
+    OPCODE_LIST(OPCODE_NAME)
+#undef OPCODE_NAME
+};
+
+/* The longest operand of fixed length is 9 bytes; the source's window is padded by more. */
+enum { LONGEST_FIXED = 16, PROGRESS_BYTES = 4 << 20 };
+
+typedef struct {
+    mv_machine machine;
+    mv_pickle_memory *memory;
+    mv_source *source;
+    const mv_read_opts *opts;
+    uint64_t next_progress;
+    uint8_t protocol;
+} pickle;
+
+/* ---- operands ---------------------------------------------------------------------------- */
+
+/* Two's complement of `length` bytes, 0 to 8. */
+static int64_t short_long(const uint8_t *at, unsigned length)
+{
+    unsigned shift = 64 - 8 * length;
+
+    return length ? (int64_t)(mv_load_u64(at) << shift) >> shift : 0;
+}
+
+/* Nine bytes hold what an unsigned 64-bit number needs with its sign. */
+static bool long_value(mv_machine *m, const uint8_t *at, uint64_t length, mv_value *out)
+{
+    if (length <= 8) {
+        *out = mv_value_of(MV_VALUE_INT, (uint64_t)short_long(at, (unsigned)length));
+        return true;
+    }
+    if (length == 9 && at[8] == 0) {
+        *out = mv_value_of(MV_VALUE_UINT, mv_load_u64(at));
+        return true;
+    }
+    return mv_machine_fail(m, MV_RANGE, "an integer of %llu bytes", (unsigned long long)length);
+}
+
+/* ---- opcodes that are seldom, or do much ------------------------------------------------- */
+
+static bool refuse(pickle *p, uint8_t op)
+{
+    if (!opcode_names[op])
+        return mv_machine_fail(&p->machine, MV_CORRUPT, "0x%02x is no pickle opcode", op);
+    switch (op) {
+    case OP_GLOBAL:
+    case OP_STACK_GLOBAL:
+    case OP_REDUCE:
+    case OP_BUILD:
+    case OP_NEWOBJ:
+    case OP_NEWOBJ_EX:
+    case OP_INST:
+    case OP_OBJ:
+    case OP_PERSID:
+    case OP_BINPERSID:
+    case OP_EXT1:
+    case OP_EXT2:
+    case OP_EXT4:
+        return mv_machine_fail(&p->machine, MV_FORBIDDEN,
+                               "%s; a memory snapshot needs none, so this file is not one "
+                               "(nothing was executed)",
+                               opcode_names[op]);
+    default:
+        return mv_machine_fail(&p->machine, MV_TYPE, "%s does not occur in a memory snapshot",
+                               opcode_names[op]);
+    }
+}
+
+static bool push_mark(mv_machine *m)
+{
+    if (m->mark_count == MV_LEAST_MARKS)
+        return mv_machine_fail(m, MV_DEPTH, "%u open marks", m->mark_count);
+    m->marks[m->mark_count++] = m->depth;
+    return true;
+}
+
+/* Depth of the topmost mark, which is taken away. A container must lie below the items. */
+static bool pop_mark(mv_machine *m, uint64_t below, uint64_t *from)
+{
+    if (m->mark_count == 0)
+        return mv_machine_fail(m, MV_CORRUPT, "%s", "no mark");
+    *from = m->marks[--m->mark_count];
+    if (*from < below || *from > m->depth)
+        return mv_machine_fail(m, MV_CORRUPT, "%s", "no container below the mark");
+    return true;
+}
+
+/* Whether `count` values lie above the topmost mark. */
+static bool has_values(mv_machine *m, uint64_t count)
+{
+    uint64_t floor = m->mark_count ? m->marks[m->mark_count - 1] : 0;
+
+    return m->depth >= floor + count ||
+           mv_machine_fail(m, MV_CORRUPT, "%s", "the stack is too short");
+}
+
+/* LIST, DICT and TUPLE make their container from what lies above the mark. */
+static bool make_from_mark(mv_machine *m, uint8_t op)
+{
+    uint64_t from = 0;
+
+    if (!pop_mark(m, 0, &from))
+        return false;
+    if (op == OP_TUPLE)
+        return mv_machine_make_tuple(m, from);
+    if (!mv_machine_push(m, mv_value_fresh(op == OP_LIST ? MV_VALUE_LIST : MV_VALUE_DICT)))
+        return false;
+    for (uint64_t i = m->depth - 1; i > from; i--) {
+        mv_value swap = m->stack[i];
+        m->stack[i] = m->stack[i - 1];
+        m->stack[i - 1] = swap;
+    }
+    return op == OP_LIST ? mv_machine_append_items(m, from + 1) : mv_machine_set_items(m, from + 1);
+}
+
+static bool pop_to_mark(mv_machine *m)
+{
+    uint64_t from = 0;
+
+    if (!pop_mark(m, 0, &from))
+        return false;
+    m->depth = from;
+    return true;
+}
+
+static bool duplicate(mv_machine *m)
+{
+    if (!has_values(m, 1))
+        return false;
+    if (m->stack[m->depth - 1].fresh)
+        return mv_machine_fail(m, MV_CYCLE, "%s", "DUP of a container that is being filled");
+    return mv_machine_push(m, m->stack[m->depth - 1]);
+}
+
+static bool discard(mv_machine *m)
+{
+    if (!has_values(m, 1))
+        return false;
+    /* A memo entry may wait for it. */
+    if (m->stack[m->depth - 1].fresh && m->stack[m->depth - 1].slot != MV_NO_SLOT)
+        return mv_machine_fail(m, MV_CORRUPT, "%s", "POP of a remembered container");
+    m->depth--;
+    return true;
+}
+
+/* `length` bytes of text behind `at`; they may reach beyond the window. */
+static bool push_text(pickle *p, const uint8_t *at, uint64_t length, const uint8_t **next)
+{
+    mv_machine *m = &p->machine;
+
+    if (at > p->source->end || length > (uint64_t)(p->source->end - at)) {
+        bool past = at > p->source->end; /* the length itself ran over the stream's end */
+        p->source->at = past ? p->source->end : at;
+        if (past || !mv_source_need(p->source, length))
+            return mv_machine_fail(m, MV_TRUNCATED, "%s", "the stream ends inside a string");
+        at = p->source->at;
+    }
+    *next = at + length;
+    return mv_machine_push(m, mv_machine_string(m, (const char *)at, length));
+}
+
+/* Opcodes that one file in a thousand has, or that come once; `at` is behind the opcode. */
+static bool run_rare(pickle *p, uint8_t op, const uint8_t **at)
+{
+    mv_machine *m = &p->machine;
+    const uint8_t *operand = *at;
+    mv_value value;
+
+    switch (op) {
+    case OP_PROTO:
+        *at += 1;
+        p->protocol = *operand;
+        return (*operand >= 2 && *operand <= 5) ||
+               mv_machine_fail(m, MV_FORMAT, "pickle protocol %u; 2 to 5 are read", *operand);
+    case OP_FRAME: /* how the writer cut its output; nothing depends on it */
+        *at += 8;
+        return true;
+    case OP_NEWTRUE:
+    case OP_NEWFALSE:
+        return mv_machine_push(m, mv_value_of(MV_VALUE_BOOL, op == OP_NEWTRUE));
+    case OP_NONE:
+        return mv_machine_push(m, mv_value_of(MV_VALUE_NONE, 0));
+    case OP_BINFLOAT:
+        *at += 8;
+        return mv_machine_push(
+            m, mv_value_of(MV_VALUE_FLOAT, __builtin_bswap64(mv_load_u64(operand))));
+    case OP_LONG4:
+        if (mv_load_u32(operand) > 9)
+            return mv_machine_fail(m, MV_RANGE, "an integer of %u bytes", mv_load_u32(operand));
+        *at += 4 + mv_load_u32(operand);
+        return long_value(m, operand + 4, mv_load_u32(operand), &value) &&
+               mv_machine_push(m, value);
+    case OP_EMPTY_TUPLE:
+        return mv_machine_make_tuple(m, m->depth);
+    case OP_TUPLE1:
+    case OP_TUPLE2:
+    case OP_TUPLE3:
+        return has_values(m, op - OP_TUPLE1 + 1u) &&
+               mv_machine_make_tuple(m, m->depth - (op - OP_TUPLE1 + 1u));
+    case OP_TUPLE:
+    case OP_LIST:
+    case OP_DICT:
+        return make_from_mark(m, op);
+    case OP_POP:
+        return discard(m);
+    case OP_POP_MARK:
+        return pop_to_mark(m);
+    case OP_DUP:
+        return duplicate(m);
+    default:
+        return refuse(p, op);
+    }
+}
+
+/* ---- the loop ---------------------------------------------------------------------------- */
+
+static void report_progress(pickle *p)
+{
+    uint64_t done = mv_source_file_read(p->source);
+
+    if (!p->opts->progress || done < p->next_progress)
+        return;
+    p->next_progress = done + PROGRESS_BYTES;
+    p->opts->progress(p->opts->user, done, mv_source_file_bytes(p->source));
+}
+
+/* Up to here opcodes can run without looking: their operands lie in the window. */
+static const uint8_t *safe_end(const mv_source *source, const uint8_t *at)
+{
+    return source->end - at > LONGEST_FIXED ? source->end - LONGEST_FIXED : at;
+}
+
+/* Brings more of the stream into the window, from `at` on. False at its end. */
+static bool refill(pickle *p, const uint8_t *at)
+{
+    bool past = at > p->source->end; /* an operand ran over the end into the padding */
+
+    p->source->at = past ? p->source->end : at;
+    if (!past)
+        mv_source_need(p->source, LONGEST_FIXED + 1);
+    report_progress(p);
+    return p->source->at < p->source->end;
+}
+
+/* One opcode after another until STOP. Operands of fixed length are loaded without looking: the
+ * window is padded, and running over its end shows before the next opcode. On failure
+ * p->source->at is the opcode at fault, or the stream's end. */
+static bool run(pickle *p)
+{
+    mv_machine *m = &p->machine;
+    const uint8_t *at = p->source->at, *safe = at;
+    uint64_t from = 0;
+    bool ok = true;
+
+    while (ok) {
+        uint8_t op;
+        if (at >= safe) {
+            if (!refill(p, at))
+                return mv_machine_fail(m, MV_TRUNCATED, "%s", "the pickle ends before STOP");
+            at = p->source->at;
+            safe = safe_end(p->source, at);
+            if (safe == at) /* the stream's last bytes: running over the padding shows above */
+                safe = p->source->end;
+        }
+        p->source->at = at;
+        op = *at++;
+        switch (op) {
+        case OP_BINGET:
+            ok = mv_machine_get(m, *at);
+            at += 1;
+            break;
+        case OP_LONG_BINGET:
+            ok = mv_machine_get(m, mv_load_u32(at));
+            at += 4;
+            break;
+        case OP_MEMOIZE:
+            ok = mv_machine_put(m, m->memo_count);
+            break;
+        case OP_BINPUT:
+            ok = mv_machine_put(m, *at);
+            at += 1;
+            break;
+        case OP_LONG_BINPUT:
+            ok = mv_machine_put(m, mv_load_u32(at));
+            at += 4;
+            break;
+        case OP_BININT1:
+            ok = mv_machine_push(m, mv_value_of(MV_VALUE_INT, *at));
+            at += 1;
+            break;
+        case OP_BININT2:
+            ok = mv_machine_push(m, mv_value_of(MV_VALUE_INT, mv_load_u16(at)));
+            at += 2;
+            break;
+        case OP_BININT:
+            ok = mv_machine_push(
+                m, mv_value_of(MV_VALUE_INT, (uint64_t)(int64_t)(int32_t)mv_load_u32(at)));
+            at += 4;
+            break;
+        case OP_LONG1: {
+            mv_value value;
+            ok = long_value(m, at + 1, *at, &value) && mv_machine_push(m, value);
+            at += 1 + *at;
+            break;
+        }
+        case OP_SHORT_BINUNICODE:
+            ok = push_text(p, at + 1, *at, &at);
+            safe = safe_end(p->source, at);
+            break;
+        case OP_BINUNICODE:
+            ok = push_text(p, at + 4, mv_load_u32(at), &at);
+            safe = safe_end(p->source, at);
+            break;
+        case OP_BINUNICODE8:
+            ok = push_text(p, at + 8, mv_load_u64(at), &at);
+            safe = safe_end(p->source, at);
+            break;
+        case OP_MARK:
+            ok = push_mark(m);
+            break;
+        case OP_EMPTY_DICT: {
+            const uint8_t *after = mv_pickle_events(m, p->memory, at, safe);
+            ok = after > at ? m->code == MV_OK : mv_machine_push(m, mv_value_fresh(MV_VALUE_DICT));
+            at = after;
+            break;
+        }
+        case OP_EMPTY_LIST:
+            ok = mv_machine_push(m, mv_value_fresh(MV_VALUE_LIST));
+            break;
+        case OP_SETITEMS:
+            ok = pop_mark(m, 1, &from) && mv_machine_set_items(m, from);
+            break;
+        case OP_SETITEM:
+            ok = has_values(m, 3) && mv_machine_set_items(m, m->depth - 2);
+            break;
+        case OP_APPENDS:
+            ok = pop_mark(m, 1, &from) && mv_machine_append_items(m, from);
+            break;
+        case OP_APPEND:
+            ok = has_values(m, 2) && mv_machine_append_items(m, m->depth - 1);
+            break;
+        case OP_STOP:
+            if (m->mark_count > 0)
+                return mv_machine_fail(m, MV_CORRUPT, "%s", "STOP behind an open mark");
+            p->source->at = at;
+            return true;
+        default:
+            ok = run_rare(p, op, &at);
+        }
+    }
+    return false;
+}
+
+/* _memory_viz fills a pickle with NULs up to a multiple of three, for its pages. */
+enum { MOST_FILL = 3 };
+
+/* What follows STOP is no part of the pickle. Reading on also checks a compressed file's end. */
+static mv_code drain(pickle *p, mv_err *err)
+{
+    mv_source *source = p->source;
+    uint64_t first = mv_source_offset(source), bytes = 0;
+    bool is_fill = true;
+
+    while (source->at < source->end || mv_source_need(source, 1)) {
+        bytes += (uint64_t)(source->end - source->at);
+        for (; is_fill && source->at < source->end; source->at++)
+            is_fill = *source->at == 0;
+        source->at = source->end;
+    }
+    if (mv_source_fail(source, err, "") != MV_TRUNCATED)
+        return err->code;
+    *err = (mv_err){.offset = MV_NO_OFFSET};
+    if (bytes > (is_fill ? MOST_FILL : 0))
+        mv_build_note(&p->machine.build, MV_NOTE_TRAILING, "%llu bytes from byte %llu on",
+                      (unsigned long long)bytes, (unsigned long long)first);
+    return MV_OK;
+}
+
+static mv_code finish(pickle *p, mv_trace *out, mv_err *err)
+{
+    mv_machine *m = &p->machine;
+    mv_code code = MV_OK;
+
+    if (!run(p)) {
+        uint64_t offset = mv_source_offset(p->source);
+        if (m->code == MV_TRUNCATED)
+            return mv_source_fail(p->source, err, m->detail);
+        return mv_fail(err, m->code, offset, "%s", m->detail);
+    }
+    code = mv_machine_finish(m, err);
+    if (code == MV_OK)
+        code = drain(p, err);
+    else if (err->offset == MV_NO_OFFSET)
+        err->offset = mv_source_offset(p->source) - 1;
+    out->origin.format = MV_FORMAT_PICKLE;
+    out->origin.pickle_protocol = p->protocol;
+    out->origin.data_bytes = mv_source_offset(p->source);
+    return code;
+}
+
+bool mv_pickle_probe(mv_span head)
+{
+    return head.length >= 2 && head.data[0] == OP_PROTO && head.data[1] >= 2 && head.data[1] <= 5;
+}
+
+mv_code mv_pickle_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,
+                       mv_err *err)
+{
+    pickle p = {.source = source, .opts = opts};
+    mv_arena scratch;
+    mv_code code;
+
+    mv_arena_init(&scratch, arena->budget);
+    mv_machine_init(&p.machine, arena, &scratch, out);
+    p.memory = mv_pickle_memory_new(&scratch);
+    if (p.memory)
+        code = finish(&p, out, err);
+    else
+        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "pickle reader");
+    mv_arena_release(&scratch);
+    return code;
+}

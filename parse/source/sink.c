@@ -1,0 +1,213 @@
+#include "parse/source/sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool to_stdout(const mv_sink *sink)
+{
+    return sink->file == stdout;
+}
+
+static const char *name_of(const mv_sink *sink)
+{
+    return sink->path + sink->at;
+}
+
+/* Something that cannot be replaced by a rename, such as /dev/null or a named pipe. */
+static bool is_special(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+/* A file without a name: should the program be killed, nothing is left of it. -1 where the file
+ * system, or a machine without /proc (which names it at last), has none. */
+static int open_nameless(const mv_sink *sink)
+{
+    char folder[sizeof sink->path];
+    const char *name = name_of(sink), *slash = strrchr(name, '/');
+    size_t length = slash ? (size_t)(slash - name) + 1 : 0;
+
+    if (access("/proc/self/fd", X_OK) != 0)
+        return -1;
+    memcpy(folder, name, length);
+    memcpy(folder + length, ".", 2);
+    return openat(sink->folder, folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+}
+
+/* Tries one name after the other beside the target, which only a rename can replace. */
+static int make_temporary(mv_sink *sink, int (*make)(const mv_sink *sink))
+{
+    for (unsigned attempt = 0; attempt < 100; attempt++) {
+        int made;
+        snprintf(sink->temporary, sizeof sink->temporary, "%s.%d.%u", name_of(sink), (int)getpid(),
+                 attempt);
+        made = make(sink);
+        if (made >= 0)
+            return made;
+        if (errno != EEXIST)
+            break;
+    }
+    sink->temporary[0] = 0;
+    return -1;
+}
+
+static int make_file(const mv_sink *sink)
+{
+    return openat(sink->folder, sink->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+static int make_link(const mv_sink *sink)
+{
+    char nameless[64];
+
+    snprintf(nameless, sizeof nameless, "/proc/self/fd/%d", fileno(sink->file));
+    return linkat(AT_FDCWD, nameless, sink->folder, sink->temporary, AT_SYMLINK_FOLLOW);
+}
+
+/* Gives the new file the mode of the one that it will replace. */
+static void keep_mode(const mv_sink *sink, int fd)
+{
+    struct stat old, new;
+
+    if (fstatat(sink->folder, name_of(sink), &old, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(old.st_mode) || fstat(fd, &new) != 0)
+        return;
+    (void)fchmod(fd,
+                 old.st_uid == new.st_uid ? old.st_mode & 0777 : old.st_mode &new.st_mode & 0777);
+}
+
+static int open_replacement(mv_sink *sink)
+{
+    int fd = open_nameless(sink);
+
+    sink->is_nameless = fd >= 0;
+    if (fd < 0)
+        fd = make_temporary(sink, make_file);
+    if (fd >= 0)
+        keep_mode(sink, fd);
+    return fd;
+}
+
+static mv_code start(mv_sink *sink, int fd, mv_err *err)
+{
+    sink->file = fd >= 0 ? fdopen(fd, "wb") : NULL;
+    if (!sink->file)
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s: %s", sink->path,
+                       strerror(errno));
+    setvbuf(sink->file, NULL, _IOFBF, 1 << 18);
+    return MV_OK;
+}
+
+static mv_code set_path(mv_sink *sink, int folder, const char *path, mv_err *err)
+{
+    size_t length = strlen(path);
+
+    *sink = (mv_sink){.folder = folder};
+    if (length + 2 > sizeof sink->path)
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "output path is too long");
+    memcpy(sink->path, path, length + 1);
+    return MV_OK;
+}
+
+mv_code mv_sink_open(mv_sink *sink, const char *path, mv_err *err)
+{
+    if (set_path(sink, AT_FDCWD, path, err) != MV_OK)
+        return err->code;
+    if (strcmp(path, "-") == 0) {
+        sink->file = stdout;
+        return MV_OK;
+    }
+    return start(sink, is_special(path) ? open(path, O_WRONLY | O_CLOEXEC) : open_replacement(sink),
+                 err);
+}
+
+mv_code mv_sink_open_in(mv_sink *sink, int folder, const char *path, mv_err *err)
+{
+    const char *slash = strrchr(path, '/');
+    struct stat st;
+
+    if (set_path(sink, folder, path, err) != MV_OK)
+        return err->code;
+    sink->at = slash ? (uint32_t)(slash - path) + 1 : 0;
+    if (fstatat(folder, name_of(sink), &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode) &&
+        !S_ISLNK(st.st_mode))
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s: there is something else", path);
+    return start(sink, open_replacement(sink), err);
+}
+
+void mv_sink_write(mv_sink *sink, const void *data, uint64_t bytes)
+{
+    if (sink->failed || bytes == 0)
+        return;
+    if (fwrite(data, 1, bytes, sink->file) != bytes)
+        sink->failed = true;
+    sink->bytes += bytes;
+}
+
+void mv_sink_printf(mv_sink *sink, const char *format, ...)
+{
+    va_list args;
+    int length;
+
+    if (sink->failed)
+        return;
+    va_start(args, format);
+    length = vfprintf(sink->file, format, args);
+    va_end(args);
+    if (length < 0)
+        sink->failed = true;
+    else
+        sink->bytes += (uint64_t)length;
+}
+
+mv_code mv_sink_commit(mv_sink *sink, mv_err *err)
+{
+    bool failed = sink->failed;
+    int why = errno;
+
+    if (fflush(sink->file) != 0 || ferror(sink->file)) {
+        failed = true;
+        why = errno;
+    }
+    if (to_stdout(sink)) {
+        sink->file = NULL;
+        return failed ? mv_fail(err, MV_IO, MV_NO_OFFSET, "standard output: %s", strerror(why))
+                      : MV_OK;
+    }
+    if (!failed && sink->is_nameless && make_temporary(sink, make_link) < 0) {
+        failed = true;
+        why = errno;
+    }
+    if (fclose(sink->file) != 0 && !failed) {
+        failed = true;
+        why = errno;
+    }
+    sink->file = NULL;
+    if (!failed && sink->temporary[0] &&
+        renameat(sink->folder, sink->temporary, sink->folder, name_of(sink)) != 0) {
+        failed = true;
+        why = errno;
+    }
+    if (failed) {
+        mv_sink_abort(sink);
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s: %s", sink->path, strerror(why));
+    }
+    sink->temporary[0] = 0;
+    return MV_OK;
+}
+
+void mv_sink_abort(mv_sink *sink)
+{
+    if (sink->file && sink->file != stdout)
+        fclose(sink->file);
+    sink->file = NULL;
+    if (sink->temporary[0])
+        unlinkat(sink->folder, sink->temporary, 0);
+    sink->temporary[0] = 0;
+}

@@ -1,0 +1,389 @@
+#include "parse/source/source.h"
+
+#include "parse/source/mapping.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ZLIB_CONST
+#include <zlib.h>
+#include <zstd.h>
+
+/* Readers may load a few bytes behind the end of the window without looking first. */
+#define PAD           32
+#define STORED_BUFFER (128u << 10)
+
+typedef enum { PLAIN, GZIP, ZSTD } compression;
+
+struct mv_source_state {
+    mv_arena *arena;
+    int fd;                  /* -1: memory */
+    mv_span memory;          /* stored bytes when fd is -1 */
+    mv_source_fill_fn *fill; /* gives the stored bytes instead; NULL: none */
+    void *user;
+    uint64_t taken;  /* stored bytes read so far */
+    uint64_t stored; /* size of the file; UINT64_MAX on a pipe */
+    compression how;
+    bool ended;     /* no byte follows the window */
+    bool fd_ended;  /* no stored byte follows the buffer */
+    bool in_member; /* inside a gzip member or a zstd frame */
+    mv_err failure; /* code MV_OK: none */
+
+    uint8_t *window; /* [window_bytes + PAD] */
+    uint64_t window_bytes;
+    uint8_t *buffer; /* stored bytes of a compressed file */
+    uint64_t buffer_at, buffer_end;
+    mv_mapping mapped;
+
+    z_stream gzip;
+    bool gzip_open;
+    ZSTD_DStream *zstd;
+};
+
+/* Reads up to `room` stored bytes; 0 at the end or after a failure. */
+static uint64_t read_stored(mv_source_state *s, uint8_t *to, uint64_t room)
+{
+    uint64_t left = s->memory.length - s->taken;
+    ssize_t got;
+
+    if (s->fill) {
+        left = s->fill(s->user, to, room, &s->failure);
+        s->taken += left;
+        return left;
+    }
+    if (s->fd < 0) {
+        if (room > left)
+            room = left;
+        if (room > 0)
+            memcpy(to, s->memory.data + s->taken, room);
+        s->taken += room;
+        return room;
+    }
+    do
+        got = read(s->fd, to, room);
+    while (got < 0 && errno == EINTR);
+    if (got < 0) {
+        mv_fail(&s->failure, MV_IO, s->taken, "%s", strerror(errno));
+        return 0;
+    }
+    s->taken += (uint64_t)got;
+    return (uint64_t)got;
+}
+
+static bool fill_buffer(mv_source_state *s)
+{
+    if (s->buffer_at < s->buffer_end)
+        return true;
+    s->buffer_at = 0;
+    s->buffer_end = read_stored(s, s->buffer, STORED_BUFFER);
+    return s->buffer_end > 0;
+}
+
+static uint64_t damaged(mv_source_state *s, uint64_t offset, const char *why)
+{
+    mv_fail(&s->failure, MV_DECOMPRESS, offset, "%s", why);
+    return 0;
+}
+
+/* Like zcat: members follow one another; bytes that start no member end the data. */
+static uint64_t inflate_some(mv_source_state *s, uint8_t *to, uint64_t room, uint64_t offset)
+{
+    s->gzip.next_out = to;
+    s->gzip.avail_out = (uInt)room;
+    while (s->gzip.avail_out == room) {
+        int status;
+        if (!fill_buffer(s))
+            return s->in_member ? damaged(s, offset, "gzip data ends early") : 0;
+        if (!s->in_member && s->buffer[s->buffer_at] != 0x1f)
+            return 0;
+        s->in_member = true;
+        s->gzip.next_in = s->buffer + s->buffer_at;
+        s->gzip.avail_in = (uInt)(s->buffer_end - s->buffer_at);
+        status = inflate(&s->gzip, Z_NO_FLUSH);
+        s->buffer_at = s->buffer_end - s->gzip.avail_in;
+        if (status == Z_STREAM_END) {
+            s->in_member = false;
+            inflateReset(&s->gzip);
+        } else if (status != Z_OK && status != Z_BUF_ERROR) {
+            return damaged(s, offset, s->gzip.msg ? s->gzip.msg : "gzip data is damaged");
+        }
+    }
+    return room - s->gzip.avail_out;
+}
+
+static uint64_t unzstd_some(mv_source_state *s, uint8_t *to, uint64_t room, uint64_t offset)
+{
+    ZSTD_outBuffer out = {to, room, 0};
+
+    while (out.pos == 0) {
+        ZSTD_inBuffer in;
+        size_t status;
+        if (!fill_buffer(s))
+            return s->in_member ? damaged(s, offset, "zstd data ends early") : 0;
+        in = (ZSTD_inBuffer){s->buffer, s->buffer_end, s->buffer_at};
+        status = ZSTD_decompressStream(s->zstd, &out, &in);
+        s->buffer_at = in.pos;
+        if (ZSTD_isError(status))
+            return damaged(s, offset, ZSTD_getErrorName(status));
+        s->in_member = status != 0;
+    }
+    return out.pos;
+}
+
+/* Up to `room` decompressed bytes; 0 at the end or after a failure. */
+static uint64_t read_some(mv_source_state *s, uint8_t *to, uint64_t room, uint64_t offset)
+{
+    if (room > (1u << 30))
+        room = 1u << 30;
+    if (s->failure.code != MV_OK)
+        return 0;
+    if (s->how == GZIP)
+        return inflate_some(s, to, room, offset);
+    if (s->how == ZSTD)
+        return unzstd_some(s, to, room, offset);
+    if (s->buffer_at < s->buffer_end) { /* the first bytes, read to look at */
+        uint64_t left = s->buffer_end - s->buffer_at;
+        if (room > left)
+            room = left;
+        memcpy(to, s->buffer + s->buffer_at, room);
+        s->buffer_at += room;
+        return room;
+    }
+    return read_stored(s, to, room);
+}
+
+static bool grow_window(mv_source *source, uint64_t wanted)
+{
+    mv_source_state *s = source->state;
+    uint64_t kept = (uint64_t)(source->end - source->at);
+    uint8_t *window;
+
+    if (wanted <= s->window_bytes)
+        return true;
+    window = mv_arena_grow(s->arena, s->window, wanted + PAD);
+    if (!window) {
+        mv_fail(&s->failure, MV_NOMEM, mv_source_offset(source), "%s", "input window");
+        return false;
+    }
+    s->window = window;
+    s->window_bytes = wanted;
+    source->at = window;
+    source->end = window + kept;
+    return true;
+}
+
+bool mv_source_need(mv_source *source, uint64_t bytes)
+{
+    mv_source_state *s = source->state;
+    uint64_t kept = (uint64_t)(source->end - source->at);
+
+    if (kept >= bytes)
+        return true;
+    if (source->at != s->window) {
+        memmove(s->window, source->at, kept);
+        source->at = s->window;
+        source->end = s->window + kept;
+    }
+    while (kept < bytes && !s->ended && s->failure.code == MV_OK) {
+        uint64_t got;
+        /* A length in the input is only a claim: the window doubles as bytes really come. */
+        if (kept == s->window_bytes && !grow_window(source, s->window_bytes * 2))
+            break;
+        got = read_some(s, s->window + kept, s->window_bytes - kept, source->passed);
+        s->ended = got == 0;
+        kept += got;
+        source->end += got;
+        source->passed += got;
+    }
+    memset(s->window + kept, 0, PAD);
+    return kept >= bytes;
+}
+
+mv_code mv_source_fail(const mv_source *source, mv_err *err, const char *what)
+{
+    if (source->state->failure.code != MV_OK) {
+        *err = source->state->failure;
+        return err->code;
+    }
+    return mv_fail(err, MV_TRUNCATED, source->passed, "%s", what);
+}
+
+static mv_code start_decompressor(mv_source_state *s, mv_err *err)
+{
+    const uint8_t *head = s->buffer;
+    uint64_t have = s->buffer_end;
+
+    if (have >= 2 && head[0] == 0x1f && head[1] == 0x8b) {
+        s->how = GZIP;
+        if (inflateInit2(&s->gzip, 16 + MAX_WBITS) != Z_OK)
+            return mv_fail(err, MV_NOMEM, 0, "%s", "gzip");
+        s->gzip_open = true;
+    } else if (have >= 4 && mv_load_u32(head) == ZSTD_MAGICNUMBER) {
+        s->how = ZSTD;
+        s->zstd = ZSTD_createDStream();
+        if (!s->zstd)
+            return mv_fail(err, MV_NOMEM, 0, "%s", "zstd");
+        /* zstd -19 --long=27 and --ultra files need windows of up to 128 MiB. */
+        ZSTD_DCtx_setParameter(s->zstd, ZSTD_d_windowLogMax, 27);
+    }
+    return MV_OK;
+}
+
+static mv_code start(mv_arena *arena, mv_source *source, mv_source_state *s, mv_err *err)
+{
+    s->arena = arena;
+    source->state = s;
+    s->buffer = mv_push_array(arena, uint8_t, STORED_BUFFER);
+    s->window = mv_arena_grow(arena, NULL, MV_SOURCE_WINDOW + PAD);
+    if (!s->buffer || !s->window)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "input window");
+    s->window_bytes = MV_SOURCE_WINDOW;
+    source->at = source->end = s->window;
+    /* A pipe may hand out its first bytes one by one. */
+    while (s->buffer_end < 64) {
+        uint64_t got = read_stored(s, s->buffer + s->buffer_end, STORED_BUFFER - s->buffer_end);
+        if (got == 0)
+            break;
+        s->buffer_end += got;
+    }
+    if (s->failure.code != MV_OK) {
+        *err = s->failure;
+        return err->code;
+    }
+    return start_decompressor(s, err);
+}
+
+mv_code mv_source_open(mv_arena *arena, const char *path, mv_source *source, mv_err *err)
+{
+    mv_source_state *s = mv_push_struct(arena, mv_source_state);
+    struct stat st;
+
+    *source = (mv_source){0};
+    if (!s)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "input");
+    if (strcmp(path, "-") == 0)
+        s->fd = STDIN_FILENO;
+    else
+        s->fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (s->fd < 0)
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", strerror(errno));
+    source->state = s;
+    if (fstat(s->fd, &st) != 0)
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", strerror(errno));
+    if (S_ISDIR(st.st_mode))
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", strerror(EISDIR));
+    s->stored = S_ISREG(st.st_mode) ? (uint64_t)st.st_size : UINT64_MAX;
+    return start(arena, source, s, err);
+}
+
+mv_code mv_source_over(mv_arena *arena, mv_span bytes, mv_source *source, mv_err *err)
+{
+    mv_source_state *s = mv_push_struct(arena, mv_source_state);
+
+    *source = (mv_source){0};
+    if (!s)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "input");
+    s->fd = -1;
+    s->memory = bytes;
+    s->stored = bytes.length;
+    return start(arena, source, s, err);
+}
+
+mv_code mv_source_from(mv_arena *arena, mv_source_fill_fn *fill, void *user, mv_source *source,
+                       mv_err *err)
+{
+    mv_source_state *s = mv_push_struct(arena, mv_source_state);
+
+    *source = (mv_source){0};
+    if (!s)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "input");
+    s->fd = -1;
+    s->fill = fill;
+    s->user = user;
+    s->stored = UINT64_MAX;
+    return start(arena, source, s, err);
+}
+
+void mv_source_close(mv_source *source)
+{
+    mv_source_state *s = source->state;
+
+    if (!s)
+        return;
+    if (s->fd > STDIN_FILENO)
+        close(s->fd);
+    if (s->gzip_open)
+        inflateEnd(&s->gzip);
+    if (s->zstd)
+        ZSTD_freeDStream(s->zstd);
+    mv_mapping_close(&s->mapped);
+    *source = (mv_source){0};
+}
+
+/* Stored bytes as they are, when the source is plain and can be seen at once. */
+static bool map_rest(mv_source *source, mv_span *out)
+{
+    mv_source_state *s = source->state;
+    uint64_t offset = mv_source_offset(source);
+    off_t here;
+
+    if (s->how != PLAIN || s->fill)
+        return false;
+    if (s->fd < 0) {
+        *out = (mv_span){s->memory.data + offset, s->memory.length - offset};
+        return true;
+    }
+    here = lseek(s->fd, 0, SEEK_CUR);
+    if (s->stored == UINT64_MAX || s->stored == 0 || here < 0 || (uint64_t)here != s->taken)
+        return false;
+    if (s->mapped.data || !mv_mapping_open(s->fd, s->stored, &s->mapped))
+        return false;
+    *out = (mv_span){(const uint8_t *)s->mapped.data + offset, s->stored - offset};
+    return true;
+}
+
+mv_code mv_source_rest(mv_source *source, mv_span *out, mv_err *err)
+{
+    if (map_rest(source, out))
+        return MV_OK;
+    while (mv_source_need(source, (uint64_t)(source->end - source->at) + 1))
+        ;
+    if (source->state->failure.code != MV_OK)
+        return mv_source_fail(source, err, "");
+    *out = (mv_span){source->at, (uint64_t)(source->end - source->at)};
+    return MV_OK;
+}
+
+mv_code mv_source_check(const mv_source *source, mv_err *err)
+{
+    const mv_source_state *s = source->state;
+    struct stat st;
+
+    if (!s || !s->mapped.data)
+        return MV_OK;
+    if (fstat(s->fd, &st) == 0 && (uint64_t)st.st_size < s->stored)
+        return mv_fail(err, MV_IO, (uint64_t)st.st_size, "the file shrank while it was read");
+    if (mv_mapping_is_torn(&s->mapped))
+        return mv_fail(err, MV_IO, MV_NO_OFFSET,
+                       "the file shrank, or could not be read, while "
+                       "it was read");
+    return MV_OK;
+}
+
+const char *mv_source_compression(const mv_source *source)
+{
+    static const char *const names[] = {"none", "gzip", "zstd"};
+    return names[source->state->how];
+}
+
+uint64_t mv_source_file_bytes(const mv_source *source)
+{
+    return source->state->stored;
+}
+
+uint64_t mv_source_file_read(const mv_source *source)
+{
+    return source->state->taken;
+}

@@ -1,0 +1,12 @@
+/* What DWARF says of addresses: functions, those that were inlined, files and lines. */
+#ifndef MV_SYMBOL_DWARF_H
+#define MV_SYMBOL_DWARF_H
+
+#include <elfutils/libdw.h>
+
+#include "parse/symbols/symbol_file.h"
+
+/* Fills the answers' frames. False when the budget was spent. */
+bool mv_symbol_dwarf_ask(mv_arena *arena, Dwarf *dwarf, mv_symbol_answers *answers);
+
+#endif

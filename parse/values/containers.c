@@ -1,0 +1,310 @@
+#include "parse/values/records.h"
+
+/* ---- stacks ------------------------------------------------------------------------------ */
+
+bool mv_machine_call(mv_machine *m, mv_stack_id stack, uint32_t *call)
+{
+    if (m->calls == m->call_capacity &&
+        !mv_machine_grow_rows(m, &m->stack_of_call, &m->call_capacity, sizeof *m->stack_of_call))
+        return false;
+    if (m->calls > MV_REF_MASK)
+        return mv_machine_fail(m, MV_LIMIT, "%s", "stack objects");
+    m->stack_of_call[m->calls] = stack;
+    *call = m->calls++;
+    return mv_machine_built(m);
+}
+
+static bool new_call(mv_machine *m, mv_stack_id stack, mv_value *v)
+{
+    uint32_t call = 0;
+
+    if (!mv_machine_call(m, stack, &call))
+        return false;
+    v->kind = MV_VALUE_STACK;
+    v->bits = call;
+    return true;
+}
+
+/* A text in place of a frame: forward_frames and cpp_frames are lists of strings. */
+static bool frame_of(mv_machine *m, const mv_value *v, mv_frame_id *out)
+{
+    mv_frame_row row = MV_FRAME_ROW;
+
+    if (v->kind == MV_VALUE_FRAME) {
+        *out = (mv_frame_id){(uint32_t)v->bits};
+        return true;
+    }
+    if (!mv_value_is_text(v))
+        return false;
+    row.function = mv_machine_text(m, v);
+    *out = mv_build_frame(&m->build, &row);
+    return true;
+}
+
+bool mv_machine_reserve_frames(mv_machine *m, uint64_t count)
+{
+    return count <= m->frame_capacity ||
+           mv_machine_grow(m, &m->frames, &m->frame_capacity, count, sizeof *m->frames);
+}
+
+/* ---- being put into something ------------------------------------------------------------ */
+
+static bool settle_table(mv_machine *m, uint64_t at);
+
+/* A list that was filled bit by bit becomes a stack if its items are frames. */
+static bool settle_chain(mv_machine *m, uint64_t at)
+{
+    mv_chain chain = m->chains[m->stack[at].bits];
+    uint64_t count = 0;
+
+    if (!mv_machine_reserve_frames(m, chain.count))
+        return false;
+    for (uint32_t link = chain.first; link; link = m->links[link - 1].next)
+        if (!frame_of(m, &m->links[link - 1].value, &m->frames[count++]))
+            return true;
+    return new_call(m, mv_build_stack(&m->build, m->frames, (uint32_t)count), &m->stack[at]);
+}
+
+bool mv_machine_settle(mv_machine *m, uint64_t at)
+{
+    mv_value *v = &m->stack[at];
+
+    if (!v->fresh)
+        return true;
+    if (v->kind == MV_VALUE_CHAIN && !settle_chain(m, at))
+        return false;
+    if (v->kind == MV_VALUE_TABLE && !settle_table(m, at))
+        return false;
+    v = &m->stack[at];
+    if (v->kind == MV_VALUE_DICT || v->kind == MV_VALUE_LIST)
+        v->kind = MV_VALUE_EMPTY;
+    v->fresh = 0;
+    mv_machine_decided(m, v);
+    v->slot = MV_NO_SLOT;
+    return m->code == MV_OK;
+}
+
+/* ---- filling dicts ----------------------------------------------------------------------- */
+
+/* Which keys stand in `count` pairs from stack[from] on; settles their values. */
+static bool collect_keys(mv_machine *m, uint64_t from, uint64_t count, uint64_t *keys)
+{
+    uint64_t set = 0;
+
+    for (uint64_t i = 0; i < count; i++) {
+        const mv_value *key = &m->stack[from + 2 * i];
+        if (!mv_value_is_text(key))
+            return mv_machine_fail(m, MV_TYPE, "%s", "a key is not a string");
+        if (key->kind == MV_VALUE_WORD && key->bits < MV_WORD_KEYS) {
+            if (set & (1ull << key->bits))
+                mv_build_note(&m->build, MV_NOTE_DUPLICATE_KEY, "\"%s\"", mv_machine_quote(m, key));
+            set |= 1ull << key->bits;
+        }
+        if (m->stack[from + 2 * i + 1].fresh && !mv_machine_settle(m, from + 2 * i + 1))
+            return false;
+    }
+    *keys = set;
+    return true;
+}
+
+/* A dict that came pair by pair: all its pairs again, now that the keys are known. */
+static bool settle_table(mv_machine *m, uint64_t at)
+{
+    mv_chain chain = m->chains[m->stack[at].bits];
+    uint64_t from = m->depth, keys;
+    mv_record_make_fn *make;
+
+    for (uint32_t link = chain.first; link; link = m->links[link - 1].next)
+        if (!mv_machine_push(m, m->links[link - 1].key) ||
+            !mv_machine_push(m, m->links[link - 1].value))
+            return false;
+    m->depth = from;
+    if (!collect_keys(m, from, chain.count, &keys))
+        return false;
+    make = mv_record_maker(keys);
+    return !make || make(m, (mv_pairs){m->stack + from, chain.count}, &m->stack[at]);
+}
+
+bool mv_machine_set_items(mv_machine *m, uint64_t from)
+{
+    uint64_t count = (m->depth - from) / 2, keys;
+    mv_value *dict = &m->stack[from - 1];
+    mv_record_make_fn *make;
+
+    if ((m->depth - from) % 2 != 0)
+        return mv_machine_fail(m, MV_CORRUPT, "%s", "a key without a value");
+    if (!dict->fresh || (dict->kind != MV_VALUE_DICT && dict->kind != MV_VALUE_TABLE))
+        return mv_machine_fail(m, MV_CORRUPT, "%s", "items for something that is no open dict");
+    if (!collect_keys(m, from, count, &keys))
+        return false;
+    m->depth = from;
+    if (count == 0)
+        return true;
+    dict = &m->stack[from - 1];
+    make = dict->kind == MV_VALUE_DICT && count > 1 ? mv_record_maker(keys) : NULL;
+    if (make) {
+        if (!make(m, (mv_pairs){m->stack + from, count}, dict))
+            return false;
+        dict->fresh = 0;
+        mv_machine_decided(m, dict);
+        return m->code == MV_OK;
+    }
+    if (dict->kind == MV_VALUE_DICT && !mv_machine_chain(m, dict, MV_VALUE_TABLE))
+        return false;
+    for (uint64_t i = 0; i < count; i++)
+        if (!mv_machine_link(m, dict, &m->stack[from + 2 * i], &m->stack[from + 2 * i + 1]))
+            return false;
+    return true;
+}
+
+/* ---- filling lists ----------------------------------------------------------------------- */
+
+/* The usual case: a list of frames, whole. False (without failing) when it is something else. */
+static bool append_frames(mv_machine *m, uint64_t from, uint64_t count, bool *done)
+{
+    const mv_value *item = &m->stack[from];
+    mv_value *list = &m->stack[from - 1];
+
+    if (!mv_machine_reserve_frames(m, count))
+        return false;
+    for (uint64_t i = 0; i < count; i++) {
+        if (item[i].kind != MV_VALUE_FRAME)
+            return true;
+        m->frames[i].row = (uint32_t)item[i].bits;
+    }
+    if (!new_call(m, mv_build_stack(&m->build, m->frames, (uint32_t)count), list))
+        return false;
+    mv_machine_decided(m, list);
+    *done = true;
+    return m->code == MV_OK;
+}
+
+static bool is_row(uint8_t kind)
+{
+    return kind >= MV_VALUE_EVENT && kind <= MV_VALUE_ANNOTATION;
+}
+
+/* Rows are made in file order, so a list of them is a range. */
+static bool append_rows(mv_machine *m, uint64_t from, uint64_t count)
+{
+    const mv_value *item = &m->stack[from];
+    mv_value *list = &m->stack[from - 1];
+    uint64_t first = (uint32_t)list->bits, rows = list->bits >> 32;
+
+    if (list->kind == MV_VALUE_LIST) {
+        list->kind = MV_VALUE_ROWS;
+        list->rows_of = item->kind;
+        first = item->bits;
+        rows = 0;
+    }
+    for (uint64_t i = 0; i < count; i++)
+        if (item[i].kind != list->rows_of || item[i].bits != first + rows + i)
+            return mv_machine_fail(m, MV_CORRUPT, "%s",
+                                   "a record stands in two lists, or in a list of others");
+    list->bits = (rows + count) << 32 | first;
+    return true;
+}
+
+/* A stack that gets more frames (PyTorch writes at most 1000 at a time) is a chain until used. */
+static bool reopen_stack(mv_machine *m, uint64_t at)
+{
+    mv_stack_id stack = m->stack_of_call[m->stack[at].bits];
+    mv_value *list = &m->stack[at];
+    const mv_frame_id *frame;
+    uint32_t count;
+
+    frame = mv_stack_frames(m->build.trace, stack, &count);
+    if (!mv_machine_chain(m, list, MV_VALUE_CHAIN))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        mv_value v = mv_value_of(MV_VALUE_FRAME, frame[i].row);
+        if (!mv_machine_link(m, list, NULL, &v))
+            return false;
+    }
+    if (list->slot != MV_NO_SLOT)
+        m->memo[list->slot] = mv_machine_refer_open(m, at);
+    return m->code == MV_OK;
+}
+
+static bool append_links(mv_machine *m, uint64_t from, uint64_t count)
+{
+    if (m->stack[from - 1].kind == MV_VALUE_LIST &&
+        !mv_machine_chain(m, &m->stack[from - 1], MV_VALUE_CHAIN))
+        return false;
+    for (uint64_t i = 0; i < count; i++)
+        if (!mv_machine_link(m, &m->stack[from - 1], NULL, &m->stack[from + i]))
+            return false;
+    return true;
+}
+
+/* A pool id is a pair of integers that are not negative. */
+static bool mv_value_is_pair(const mv_value *item, uint64_t count)
+{
+    return count == 2 && item[0].kind == MV_VALUE_INT && item[1].kind == MV_VALUE_INT &&
+           (int64_t)item[0].bits >= 0 && (int64_t)item[1].bits >= 0;
+}
+
+static void make_pair(mv_machine *m, uint64_t from, mv_value *out)
+{
+    const mv_value *item = &m->stack[from];
+    mv_pool_id pool = mv_build_pool(&m->build, item[0].bits, item[1].bits);
+
+    out->kind = MV_VALUE_POOL;
+    out->bits = pool.row;
+}
+
+static bool append_to(mv_machine *m, uint64_t from, uint64_t count)
+{
+    mv_value *list = &m->stack[from - 1];
+    bool done = false;
+
+    if (list->kind == MV_VALUE_LIST && !append_frames(m, from, count, &done))
+        return false;
+    if (done)
+        return true;
+    for (uint64_t i = from; i < m->depth; i++)
+        if (m->stack[i].fresh && !mv_machine_settle(m, i))
+            return false;
+    list = &m->stack[from - 1];
+    if (list->kind == MV_VALUE_ROWS || (list->kind == MV_VALUE_LIST && is_row(m->stack[from].kind)))
+        return append_rows(m, from, count);
+    if (list->kind == MV_VALUE_LIST && mv_value_is_pair(&m->stack[from], count)) {
+        make_pair(m, from, list);
+        mv_machine_decided(m, list);
+        return mv_machine_built(m);
+    }
+    if (list->kind == MV_VALUE_STACK && !reopen_stack(m, from - 1))
+        return false;
+    if (list->kind == MV_VALUE_POOL)
+        list->kind = MV_VALUE_OTHER;
+    if (list->kind == MV_VALUE_OTHER)
+        return true;
+    return append_links(m, from, count);
+}
+
+bool mv_machine_append_items(mv_machine *m, uint64_t from)
+{
+    uint64_t count = m->depth - from;
+    mv_value_kind kind = m->stack[from - 1].kind;
+
+    if (!m->stack[from - 1].fresh || kind == MV_VALUE_DICT || kind == MV_VALUE_TABLE)
+        return mv_machine_fail(m, MV_CORRUPT, "%s", "items for something that is no open list");
+    if (count > 0 && !append_to(m, from, count))
+        return false;
+    m->depth = from;
+    return true;
+}
+
+bool mv_machine_make_tuple(mv_machine *m, uint64_t from)
+{
+    uint64_t count = m->depth - from;
+    mv_value tuple = mv_value_of(count ? MV_VALUE_OTHER : MV_VALUE_EMPTY, 0);
+
+    for (uint64_t i = from; i < m->depth; i++)
+        if (!mv_machine_settle(m, i))
+            return false;
+    if (mv_value_is_pair(&m->stack[from], count))
+        make_pair(m, from, &tuple);
+    m->depth = from;
+    return mv_machine_built(m) && mv_machine_push(m, tuple);
+}

@@ -1,0 +1,267 @@
+/* From values to rows: the part that the pickle and the plain msgpack reader share.
+ *
+ * Both formats spell a snapshot as nested lists and dicts. A reader feeds this machine one value
+ * at a time, in the order of a stack machine: an empty container, then its items, then "put the
+ * items in". As soon as a dict is filled its keys tell what it is, and it becomes a row of the
+ * trace; a list of frames becomes a stack, a list of events a range of rows. Nothing else of the
+ * file is kept, so no tree of the file ever exists:
+ *
+ *     stack:  {}  |  "action" "alloc"  "addr" 1234  "frames" stack 7        put items in
+ *         →   event 812
+ *
+ * References: a value that a reader may see again (a pickle's memo) is remembered as a 32-bit
+ * mv_ref, so that sharing is kept at four bytes an object and a shared list stays one object
+ * (its `call`). A container may be filled only while it is fresh: neither put into another nor
+ * fetched again. So objects form no cycles, and a graph of shared references costs no more than
+ * its size in the file. */
+#ifndef MV_MACHINE_H
+#define MV_MACHINE_H
+
+#include "parse/model/build.h"
+
+/* Every word that has a meaning somewhere. Keys come first: fewer than 64, so that a set of them
+ * is one integer. The action names stand in the order of mv_action. */
+#define MV_WORD_LIST(X)                             \
+    X(ACTION, "action")                             \
+    X(ADDR, "addr")                                 \
+    X(SIZE, "size")                                 \
+    X(STREAM, "stream")                             \
+    X(TIME_US, "time_us")                           \
+    X(COMPILE_CONTEXT, "compile_context")           \
+    X(USER_METADATA, "user_metadata")               \
+    X(FRAMES, "frames")                             \
+    X(DEVICE_FREE, "device_free")                   \
+    X(POOL_ID, "pool_id")                           \
+    X(INTERNAL_METADATA, "internal_metadata")       \
+    X(FORWARD_FRAMES, "forward_frames")             \
+    X(CPP_FRAMES, "cpp_frames")                     \
+    X(CATEGORY, "category")                         \
+    X(NAME, "name")                                 \
+    X(FILENAME, "filename")                         \
+    X(LINE, "line")                                 \
+    X(FX_NODE_OP, "fx_node_op")                     \
+    X(FX_NODE_NAME, "fx_node_name")                 \
+    X(FX_NODE_TARGET, "fx_node_target")             \
+    X(FX_ORIGINAL_TRACE, "fx_original_trace")       \
+    X(ADDRESS, "address")                           \
+    X(REQUESTED_SIZE, "requested_size")             \
+    X(STATE, "state")                               \
+    X(HISTORY, "history")                           \
+    X(REAL_SIZE, "real_size")                       \
+    X(DEVICE, "device")                             \
+    X(TOTAL_SIZE, "total_size")                     \
+    X(ALLOCATED_SIZE, "allocated_size")             \
+    X(ACTIVE_SIZE, "active_size")                   \
+    X(SEGMENT_TYPE, "segment_type")                 \
+    X(SEGMENT_POOL_ID, "segment_pool_id")           \
+    X(IS_EXPANDABLE, "is_expandable")               \
+    X(BLOCKS, "blocks")                             \
+    X(STAGE, "stage")                               \
+    X(SEGMENTS, "segments")                         \
+    X(DEVICE_TRACES, "device_traces")               \
+    X(ALLOCATOR_SETTINGS, "allocator_settings")     \
+    X(EXTERNAL_ANNOTATIONS, "external_annotations") \
+    X(HOST_SEGMENTS, "host_segments")               \
+    X(HOST_TRACES, "host_traces")                   \
+    X(ALLOC, "alloc")                               \
+    X(FREE_REQUESTED, "free_requested")             \
+    X(FREE_COMPLETED, "free_completed")             \
+    X(SEGMENT_ALLOC, "segment_alloc")               \
+    X(SEGMENT_FREE, "segment_free")                 \
+    X(SEGMENT_MAP, "segment_map")                   \
+    X(SEGMENT_UNMAP, "segment_unmap")               \
+    X(OOM, "oom")                                   \
+    X(SNAPSHOT, "snapshot")                         \
+    X(ANNOTATE, "annotate")                         \
+    X(ACTIVE_ALLOCATED, "active_allocated")         \
+    X(ACTIVE_PENDING_FREE, "active_pending_free")   \
+    X(ACTIVE_AWAITING_FREE, "active_awaiting_free") \
+    X(INACTIVE, "inactive")                         \
+    X(SMALL, "small")                               \
+    X(LARGE, "large")                               \
+    X(START, "START")                               \
+    X(END, "END")                                   \
+    X(MARK, "MARK")
+
+typedef enum {
+#define MV_WORD_ENUM(name, text) MV_WORD_##name,
+    MV_WORD_LIST(MV_WORD_ENUM)
+#undef MV_WORD_ENUM
+        MV_WORD_COUNT,
+    MV_WORD_KEYS = MV_WORD_HOST_TRACES + 1
+} mv_word;
+
+/* What a value is. Kinds below MV_VALUE_BOXED fit a reference: `bits` is then below 2^28. */
+typedef enum {
+    MV_VALUE_UNSET,      /* no value: an empty memo entry */
+    MV_VALUE_OPEN,       /* only in references: bits: where an undecided container stands on the
+                            stack */
+    MV_VALUE_WORD,       /* bits: mv_word */
+    MV_VALUE_STRING,     /* bits: mv_string_id */
+    MV_VALUE_FRAME,      /* bits: mv_frame_id */
+    MV_VALUE_STACK,      /* bits: call; mv_machine.stack_of_call says which stack */
+    MV_VALUE_EVENT,      /* bits: row of the builder's events */
+    MV_VALUE_BLOCK,      /* bits: row */
+    MV_VALUE_SEGMENT,    /* bits: row */
+    MV_VALUE_HISTORY,    /* bits: row */
+    MV_VALUE_ANNOTATION, /* bits: row */
+    MV_VALUE_POOL,       /* bits: mv_pool_id: a pair of integers */
+    MV_VALUE_EMPTY,      /* an empty list or dict that is no longer fresh */
+    MV_VALUE_OTHER,      /* something without meaning in a snapshot */
+    MV_VALUE_BOXED,      /* only in references: bits: row of mv_machine.boxes */
+    MV_VALUE_DICT = 16,  /* fresh and empty */
+    MV_VALUE_LIST,       /* fresh and empty */
+    MV_VALUE_INT,        /* bits: int64_t */
+    MV_VALUE_UINT,       /* bits: uint64_t of 2^63 or more */
+    MV_VALUE_FLOAT,      /* bits: double */
+    MV_VALUE_BOOL,       /* bits: 0 or 1 */
+    MV_VALUE_NONE,       /* None, nil */
+    MV_VALUE_ROWS,       /* a list of rows of one kind: bits: count << 32 | first; see `rows_of` */
+    MV_VALUE_TABLE,      /* a dict without a row of its own: bits: chain */
+    MV_VALUE_CHAIN       /* a list of anything: bits: chain */
+} mv_value_kind;
+
+#define MV_NO_SLOT  UINT32_MAX
+#define MV_REF_BITS 28
+#define MV_REF_MASK ((1u << MV_REF_BITS) - 1)
+
+typedef struct {
+    uint8_t kind;    /* mv_value_kind */
+    uint8_t fresh;   /* a container that may still be filled */
+    uint8_t rows_of; /* MV_VALUE_ROWS: kind of the rows */
+    uint32_t slot;   /* memo entry that refers to this fresh container, or MV_NO_SLOT */
+    uint64_t bits;
+} mv_value;
+
+typedef uint32_t mv_ref; /* kind << MV_REF_BITS | bits */
+
+/* Items of the containers that become no row: a dict's keys and values, a list's values. */
+typedef struct {
+    mv_value key;
+    mv_value value;
+    uint32_t next; /* row + 1; 0 ends the chain */
+} mv_link;
+
+typedef struct {
+    uint32_t first, last; /* rows of links + 1 */
+    uint32_t count;
+} mv_chain;
+
+enum { MV_SHORT_CACHE = 512, MV_LEAST_MARKS = 1024 };
+
+/* Recently seen strings of up to 8 bytes: their bytes and what they became. */
+typedef struct {
+    uint64_t bytes;
+    uint32_t length; /* + 1; 0: empty entry */
+    mv_ref ref;
+} mv_short_string;
+
+typedef struct {
+    mv_build build;
+    mv_arena *scratch;
+    mv_code code;     /* MV_OK until something failed; then nothing more is done */
+    char detail[120]; /* why it failed */
+
+    mv_value *stack;
+    uint64_t depth;    /* values on the stack */
+    uint64_t capacity; /* of stack */
+    uint64_t *marks;   /* [mark_count] depths */
+    uint32_t mark_count;
+
+    mv_ref *memo;
+    uint64_t memo_count; /* entries that may be set */
+    uint64_t memo_capacity;
+    uint64_t overwrites; /* entries set again: what was learned from their old value is void */
+    mv_value *boxes;
+    uint32_t box_count, box_capacity;
+
+    mv_stack_id *stack_of_call; /* [calls] */
+    uint32_t calls, call_capacity;
+    mv_frame_id *frames; /* buffer for interning one stack */
+    uint64_t frame_capacity;
+
+    mv_link *links;
+    uint32_t link_count, link_capacity;
+    mv_chain *chains;
+    uint32_t chain_count, chain_capacity;
+
+    /* Rows below these stand in a list already (by mv_value_kind). A record is in one list: else
+     * a small file could spell a huge heap by sharing a list. */
+    uint32_t listed[MV_VALUE_ANNOTATION + 1];
+
+    mv_intern words;
+    mv_string_id word_string[MV_WORD_COUNT]; /* MV_NO_STRING until the word is used as data */
+    mv_short_string *short_strings;          /* [MV_SHORT_CACHE] */
+    mv_tag_row last_tag;                     /* the tag of the last event, and its row */
+    mv_tag_id last_tag_id;
+} mv_machine;
+
+/* Rows go to `out` with memory from `arena`; everything else comes from `scratch`, which the
+ * caller releases after mv_machine_finish. */
+void mv_machine_init(mv_machine *m, mv_arena *arena, mv_arena *scratch, mv_trace *out);
+
+/* Fails the machine (unless it has failed before). Always false. */
+bool mv_machine_fail(mv_machine *m, mv_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- pushing ----------------------------------------------------------------------------- */
+
+bool mv_machine_grow_stack(mv_machine *m);
+
+static inline bool mv_machine_push(mv_machine *m, mv_value value)
+{
+    if (m->depth == m->capacity && !mv_machine_grow_stack(m))
+        return false;
+    m->stack[m->depth++] = value;
+    return true;
+}
+
+static inline mv_value mv_value_of(mv_value_kind kind, uint64_t bits)
+{
+    return (mv_value){.kind = (uint8_t)kind, .slot = MV_NO_SLOT, .bits = bits};
+}
+
+/* An empty container, to be filled: MV_VALUE_DICT or MV_VALUE_LIST. */
+static inline mv_value mv_value_fresh(mv_value_kind kind)
+{
+    return (mv_value){.kind = (uint8_t)kind, .fresh = 1, .slot = MV_NO_SLOT};
+}
+
+/* The value of a text: a word, or an interned string. */
+mv_value mv_machine_string(mv_machine *m, const char *text, uint64_t length);
+
+/* ---- filling ----------------------------------------------------------------------------- */
+
+/* Puts the values from stack[from] on into the container below them and drops them from the
+ * stack. A dict takes pairs of key and value. `from` is at least 1 and at most `depth`. */
+bool mv_machine_set_items(mv_machine *m, uint64_t from);
+bool mv_machine_append_items(mv_machine *m, uint64_t from);
+
+/* Replaces the values from stack[from] on by one tuple of them. */
+bool mv_machine_make_tuple(mv_machine *m, uint64_t from);
+
+/* ---- memo -------------------------------------------------------------------------------- */
+
+/* Remembers the top of the stack as entry `slot`. */
+bool mv_machine_put(mv_machine *m, uint64_t slot);
+
+bool mv_machine_get_slow(mv_machine *m, uint64_t slot);
+
+/* Pushes what entry `slot` refers to. */
+static inline bool mv_machine_get(mv_machine *m, uint64_t slot)
+{
+    mv_ref ref = slot < m->memo_count ? m->memo[slot] : 0;
+    mv_value_kind kind = ref >> MV_REF_BITS;
+
+    if (kind < MV_VALUE_WORD || kind >= MV_VALUE_BOXED)
+        return mv_machine_get_slow(m, slot);
+    return mv_machine_push(m, mv_value_of(kind, ref & MV_REF_MASK));
+}
+
+/* ---- the end ----------------------------------------------------------------------------- */
+
+/* The stack's only value is the snapshot: makes the trace. After it `out` is complete but for
+ * `origin`. */
+mv_code mv_machine_finish(mv_machine *m, mv_err *err);
+
+#endif

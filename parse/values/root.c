@@ -1,0 +1,168 @@
+#include "parse/values/records.h"
+
+#define BIT(word) (1ull << MV_WORD_##word)
+
+/* ---- the end ----------------------------------------------------------------------------- */
+
+static bool take_setting(mv_machine *m, mv_string_id parent, const mv_value *key, const mv_value *v)
+{
+    mv_setting_row row = {.parent = parent, .key = mv_machine_text(m, key), .text = MV_NO_STRING};
+
+    if (v->kind == MV_VALUE_INT || v->kind == MV_VALUE_UINT) {
+        row.kind = MV_SETTING_INT;
+        row.integer = (int64_t)v->bits;
+    } else if (v->kind == MV_VALUE_BOOL) {
+        row.kind = MV_SETTING_BOOL;
+        row.integer = (int64_t)v->bits;
+    } else if (v->kind == MV_VALUE_FLOAT) {
+        row.kind = MV_SETTING_FLOAT;
+        memcpy(&row.real, &v->bits, sizeof row.real);
+    } else if (v->kind == MV_VALUE_NONE) {
+        row.kind = MV_SETTING_NONE;
+    } else if (mv_value_is_text(v)) {
+        row.kind = MV_SETTING_TEXT;
+        row.text = mv_machine_text(m, v);
+    } else {
+        return v->kind == MV_VALUE_EMPTY || mv_record_unknown_key(m, key);
+    }
+    mv_build_setting(&m->build, &row);
+    return mv_machine_built(m);
+}
+
+static bool take_settings(mv_machine *m, const mv_value *v)
+{
+    if (v->kind == MV_VALUE_EMPTY)
+        return true;
+    if (v->kind != MV_VALUE_TABLE)
+        return mv_record_wrong_type(m, MV_WORD_ALLOCATOR_SETTINGS, "a dict");
+    m->build.trace->settings.count = 0;
+    for (uint32_t at = m->chains[v->bits].first; at; at = m->links[at - 1].next) {
+        mv_link link = m->links[at - 1];
+        if (link.value.kind != MV_VALUE_TABLE) {
+            if (!take_setting(m, MV_NO_STRING, &link.key, &link.value))
+                return false;
+            continue;
+        }
+        for (uint32_t in = m->chains[link.value.bits].first; in; in = m->links[in - 1].next)
+            if (!take_setting(m, mv_machine_text(m, &link.key), &m->links[in - 1].key,
+                              &m->links[in - 1].value))
+                return false;
+    }
+    return true;
+}
+
+static bool take_traces(mv_machine *m, const mv_value *v, mv_build_ranges *ranges)
+{
+    mv_chain chain;
+    mv_range *devices;
+    uint32_t count = 0;
+
+    if (v->kind == MV_VALUE_EMPTY)
+        return true;
+    if (v->kind != MV_VALUE_CHAIN)
+        return mv_record_wrong_type(m, MV_WORD_DEVICE_TRACES, "a list of lists of events");
+    chain = m->chains[v->bits];
+    if (chain.count > 4096)
+        return mv_machine_fail(m, MV_RANGE, "%u devices", chain.count);
+    devices = mv_push_array(m->scratch, mv_range, chain.count);
+    if (!devices)
+        return mv_machine_fail(m, MV_NOMEM, "%s", "");
+    for (uint32_t at = chain.first; at; at = m->links[at - 1].next)
+        if (!mv_record_rows(m, MV_WORD_DEVICE_TRACES, MV_VALUE_EVENT, &m->links[at - 1].value,
+                            &devices[count++]))
+            return false;
+    ranges->devices = devices;
+    ranges->device_count = count;
+    return true;
+}
+
+static bool root_field(mv_machine *m, const mv_link *link, mv_build_ranges *ranges,
+                       mv_range *annotations, uint64_t *keys)
+{
+    const mv_value *v = &link->value;
+    mv_word word = link->key.kind == MV_VALUE_WORD ? (mv_word)link->key.bits : MV_WORD_COUNT;
+
+    if (word < MV_WORD_KEYS)
+        *keys |= 1ull << word;
+    switch (word) {
+    case MV_WORD_SEGMENTS:
+        return mv_record_rows(m, word, MV_VALUE_SEGMENT, v, &ranges->segments);
+    case MV_WORD_DEVICE_TRACES:
+        return take_traces(m, v, ranges);
+    case MV_WORD_ALLOCATOR_SETTINGS:
+        return take_settings(m, v);
+    case MV_WORD_EXTERNAL_ANNOTATIONS:
+        return mv_record_rows(m, word, MV_VALUE_ANNOTATION, v, annotations);
+    case MV_WORD_HOST_SEGMENTS:
+        return mv_record_rows(m, word, MV_VALUE_SEGMENT, v, &ranges->host_segments);
+    case MV_WORD_HOST_TRACES:
+        return mv_record_rows(m, word, MV_VALUE_EVENT, v, &ranges->host_events);
+    default:
+        return mv_record_unknown_key(m, &link->key);
+    }
+}
+
+/* Rows that were made but stand in no list of the root. */
+static void note_loose(mv_machine *m, const mv_build_ranges *ranges, mv_range annotations)
+{
+    uint64_t placed = ranges->host_events.count;
+    uint64_t segments = ranges->segments.count + (uint64_t)ranges->host_segments.count;
+
+    for (uint32_t i = 0; i < ranges->device_count; i++)
+        placed += ranges->devices[i].count;
+    if (placed < m->build.events.count)
+        mv_build_note(&m->build, MV_NOTE_LOOSE, "%llu events",
+                      (unsigned long long)(m->build.events.count - placed));
+    if (segments < m->build.segments.count)
+        mv_build_note(&m->build, MV_NOTE_LOOSE, "%llu segments",
+                      (unsigned long long)(m->build.segments.count - segments));
+    if (annotations.count < m->build.trace->annotations.count)
+        mv_build_note(&m->build, MV_NOTE_LOOSE, "%u annotations",
+                      m->build.trace->annotations.count - annotations.count);
+}
+
+static void note_keys(mv_machine *m, uint64_t keys)
+{
+    m->build.trace->keys |= MV_KEYS_KNOWN | (keys & BIT(ALLOCATOR_SETTINGS) ? MV_KEY_SETTINGS : 0) |
+                            (keys & BIT(EXTERNAL_ANNOTATIONS) ? MV_KEY_ANNOTATIONS : 0) |
+                            (keys & (BIT(HOST_SEGMENTS) | BIT(HOST_TRACES)) ? MV_KEY_HOST : 0);
+}
+
+static bool take_root(mv_machine *m, const mv_value *root, mv_build_ranges *ranges)
+{
+    mv_range annotations = {0, 0};
+    uint64_t keys = 0;
+
+    if (root->kind == MV_VALUE_EMPTY || root->kind == MV_VALUE_ROWS) {
+        mv_build_note(&m->build, MV_NOTE_LIST_ROOT, "%s", "");
+        note_keys(m, 0);
+        return mv_record_rows(m, MV_WORD_SEGMENTS, MV_VALUE_SEGMENT, root, &ranges->segments);
+    }
+    if (root->kind != MV_VALUE_TABLE)
+        return mv_machine_fail(m, MV_FORMAT, "%s", "not a snapshot: no dict of lists");
+    for (uint32_t at = m->chains[root->bits].first; at; at = m->links[at - 1].next) {
+        mv_link link = m->links[at - 1];
+        if (!root_field(m, &link, ranges, &annotations, &keys))
+            return false;
+    }
+    if (!(keys & (BIT(SEGMENTS) | BIT(DEVICE_TRACES))))
+        return mv_machine_fail(m, MV_FORMAT, "%s",
+                               "not a snapshot: neither \"segments\" nor \"device_traces\"");
+    note_keys(m, keys);
+    note_loose(m, ranges, annotations);
+    return true;
+}
+
+mv_code mv_machine_finish(mv_machine *m, mv_err *err)
+{
+    mv_build_ranges ranges = {0};
+
+    if (m->code == MV_OK && m->depth != 1)
+        mv_machine_fail(m, MV_CORRUPT, "%llu values left at the end", (unsigned long long)m->depth);
+    if (m->code == MV_OK && mv_machine_settle(m, 0))
+        take_root(m, &m->stack[0], &ranges);
+    if (m->code != MV_OK)
+        return mv_fail(err, m->code, MV_NO_OFFSET, "%s", m->detail);
+    m->build.trace->calls = m->calls;
+    return mv_build_finish(&m->build, &ranges, err);
+}

@@ -1,0 +1,374 @@
+#include "record/nvml.h"
+
+#include <ctype.h>
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+
+/* The library's own shapes and values, as nvml.h (CUDA 11 to 13) declares them. */
+typedef struct {
+    unsigned long long total, free, used;
+} memory_1;
+
+typedef struct {
+    unsigned version; /* of this struct: its size, and 2 in the highest byte */
+    unsigned long long total, reserved, free, used;
+} memory_2;
+
+typedef struct {
+    unsigned pid;
+    unsigned long long bytes; /* all ones: not known */
+    unsigned gpu_instance, compute_instance;
+} process;
+
+enum { SUCCESS = 0, MOST_PROCESSES = 128 };
+
+struct mv_nvml_calls {
+    void *library;
+    int (*init)(void);
+    int (*shutdown)(void);
+    int (*count)(unsigned *);
+    int (*by_index)(unsigned, void **);
+    int (*by_uuid)(const char *, void **);
+    int (*uuid)(void *, char *, unsigned);
+    int (*memory_1)(void *, memory_1 *);
+    int (*memory_2)(void *, memory_2 *);
+    int (*processes)(void *, unsigned *, process *);
+};
+
+/* ---- loading ----------------------------------------------------------------------------- */
+
+static bool load(mv_nvml_calls *calls)
+{
+    static const struct {
+        const char *name;
+        size_t slot;
+        bool optional;
+    } table[] = {
+        {"nvmlInit_v2", offsetof(mv_nvml_calls, init), false},
+        {"nvmlShutdown", offsetof(mv_nvml_calls, shutdown), false},
+        {"nvmlDeviceGetCount_v2", offsetof(mv_nvml_calls, count), false},
+        {"nvmlDeviceGetHandleByIndex_v2", offsetof(mv_nvml_calls, by_index), false},
+        {"nvmlDeviceGetHandleByUUID", offsetof(mv_nvml_calls, by_uuid), true},
+        {"nvmlDeviceGetUUID", offsetof(mv_nvml_calls, uuid), true},
+        {"nvmlDeviceGetMemoryInfo", offsetof(mv_nvml_calls, memory_1), false},
+        {"nvmlDeviceGetMemoryInfo_v2", offsetof(mv_nvml_calls, memory_2), true},
+        {"nvmlDeviceGetComputeRunningProcesses_v3", offsetof(mv_nvml_calls, processes), true},
+    };
+
+    calls->library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!calls->library)
+        return false;
+    for (unsigned i = 0; i < sizeof table / sizeof *table; i++) {
+        void *found = dlsym(calls->library, table[i].name);
+        if (!found && !table[i].optional)
+            return false;
+        memcpy((char *)calls + table[i].slot, &found, sizeof found);
+    }
+    return true;
+}
+
+static void add_device(mv_nvml *nvml, void *handle)
+{
+    mv_nvml_device *device = &nvml->devices[nvml->device_count];
+
+    if (nvml->device_count == MV_NVML_DEVICES)
+        return;
+    *device = (mv_nvml_device){.handle = handle};
+    if (!nvml->calls->uuid || nvml->calls->uuid(handle, device->uuid, MV_NVML_UUID) != SUCCESS)
+        device->uuid[0] = 0;
+    nvml->device_count++;
+}
+
+/* Slices of a device have no index; they are only found by the name that the program was given. */
+static void add_slices(mv_nvml *nvml, const char *visible)
+{
+    while (visible && nvml->calls->by_uuid) {
+        char uuid[MV_NVML_UUID];
+        size_t length = strcspn(visible, ",");
+        void *handle;
+        if (length < sizeof uuid && strncmp(visible, "MIG-", 4) == 0) {
+            memcpy(uuid, visible, length);
+            uuid[length] = 0;
+            if (nvml->calls->by_uuid(uuid, &handle) == SUCCESS)
+                add_device(nvml, handle);
+        }
+        visible = visible[length] ? visible + length + 1 : NULL;
+    }
+}
+
+void mv_nvml_open(mv_arena *arena, mv_nvml *nvml)
+{
+    mv_nvml_calls *calls = mv_push_struct(arena, mv_nvml_calls);
+    unsigned count = 0;
+    void *handle;
+
+    *nvml = (mv_nvml){.arena = arena, .why = "libnvidia-ml.so.1 is not on this machine"};
+    if (!calls || !load(calls))
+        return;
+    nvml->why = "NVML found no device";
+    if (calls->init() != SUCCESS)
+        return;
+    nvml->calls = calls;
+    if (calls->count(&count) != SUCCESS)
+        count = 0;
+    for (unsigned i = 0; i < count; i++)
+        if (calls->by_index(i, &handle) == SUCCESS)
+            add_device(nvml, handle);
+    add_slices(nvml, getenv("CUDA_VISIBLE_DEVICES"));
+    if (nvml->device_count > 0)
+        nvml->why = NULL;
+}
+
+/* The library itself stays loaded: it is not made to be unloaded. */
+void mv_nvml_close(mv_nvml *nvml)
+{
+    if (nvml->calls)
+        nvml->calls->shutdown();
+    nvml->calls = NULL;
+}
+
+/* ---- sampling ---------------------------------------------------------------------------- */
+
+static int64_t now_us(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
+}
+
+static mv_nvml_series *series_of(mv_nvml *nvml, uint32_t device, uint32_t pid)
+{
+    mv_nvml_series *series;
+
+    for (uint32_t i = 0; i < nvml->series_count; i++)
+        if (nvml->series[i].device == device && nvml->series[i].pid == pid)
+            return &nvml->series[i];
+    if (nvml->series_count == MV_NVML_SERIES)
+        return NULL;
+    series = &nvml->series[nvml->series_count];
+    *series = (mv_nvml_series){.device = device, .pid = pid, .from_start = nvml->rounds == 0};
+    series->points = mv_push_array(nvml->arena, mv_nvml_point, MV_NVML_POINTS);
+    if (!series->points)
+        return NULL;
+    nvml->series_count++;
+    return series;
+}
+
+static void thin_out(mv_nvml_series *series)
+{
+    uint32_t kept = MV_NVML_POINTS / 4;
+
+    for (uint32_t i = kept; i + 1 < series->count; i += 2) {
+        const mv_nvml_point *a = &series->points[i], *b = a + 1;
+        series->points[kept++] = a->bytes > b->bytes ? *a : *b;
+    }
+    series->count = kept;
+}
+
+static void add_point(mv_nvml_series *series, int64_t time_us, uint64_t bytes)
+{
+    mv_nvml_point *last = series->points + series->count;
+
+    if (series->count >= 2 && last[-1].bytes == bytes && last[-2].bytes == bytes) {
+        last[-1].time_us = time_us;
+        return;
+    }
+    if (series->count == MV_NVML_POINTS) {
+        thin_out(series);
+        last = series->points + series->count;
+    }
+    *last = (mv_nvml_point){time_us, bytes};
+    series->count++;
+}
+
+static void sample_device(mv_nvml *nvml, uint32_t device, int64_t now)
+{
+    mv_nvml_device *d = &nvml->devices[device];
+    mv_nvml_series *series = series_of(nvml, device, 0);
+    memory_2 two = {.version = sizeof two | 2u << 24};
+    memory_1 one;
+
+    if (!series)
+        return;
+    /* The newer call leaves what the driver keeps for itself out of `used`. */
+    if (nvml->calls->memory_2 && nvml->calls->memory_2(d->handle, &two) == SUCCESS) {
+        d->total = two.total;
+        add_point(series, now, two.used);
+    } else if (nvml->calls->memory_1(d->handle, &one) == SUCCESS) {
+        d->total = one.total;
+        add_point(series, now, one.used);
+    }
+}
+
+static bool is_among(const process *found, unsigned count, uint32_t pid)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (found[i].pid == pid)
+            return true;
+    return false;
+}
+
+static void sample_processes(mv_nvml *nvml, uint32_t device, int64_t now)
+{
+    process found[MOST_PROCESSES];
+    unsigned count = MOST_PROCESSES;
+
+    if (!nvml->calls->processes ||
+        nvml->calls->processes(nvml->devices[device].handle, &count, found) != SUCCESS)
+        return;
+    if (count > MOST_PROCESSES)
+        count = MOST_PROCESSES;
+    for (unsigned i = 0; i < count; i++) {
+        mv_nvml_series *series = found[i].pid && found[i].bytes != MV_NO_BYTES
+                                     ? series_of(nvml, device, found[i].pid)
+                                     : NULL;
+        if (series)
+            add_point(series, now, found[i].bytes);
+    }
+    for (uint32_t i = 0; i < nvml->series_count; i++) {
+        mv_nvml_series *series = &nvml->series[i];
+        if (series->device == device && series->pid && !is_among(found, count, series->pid))
+            add_point(series, now, 0);
+    }
+}
+
+void mv_nvml_sample(mv_nvml *nvml)
+{
+    if (!nvml->calls)
+        return;
+    for (uint32_t i = 0; i < nvml->device_count; i++) {
+        int64_t now = now_us();
+        sample_device(nvml, i, now);
+        sample_processes(nvml, i, now);
+    }
+    nvml->rounds++;
+}
+
+/* ---- as a process sees them -------------------------------------------------------------- */
+
+/* The device that the first `length` bytes of `word` name, or MV_NO_ROW. */
+static uint32_t device_named(const mv_nvml *nvml, const char *word, size_t length)
+{
+    if (length > 0 && isdigit((unsigned char)*word)) {
+        unsigned long index = strtoul(word, NULL, 10);
+        return index < nvml->device_count ? (uint32_t)index : MV_NO_ROW;
+    }
+    for (uint32_t i = 0; length > 0 && i < nvml->device_count; i++)
+        if (strncmp(nvml->devices[i].uuid, word, length) == 0)
+            return i;
+    return MV_NO_ROW;
+}
+
+/* The devices in the order of CUDA_VISIBLE_DEVICES, which ends at the first word that names
+ * none. */
+static uint32_t order_devices(const mv_nvml *nvml, const char *visible, uint32_t *order)
+{
+    uint32_t count = 0;
+
+    if (!visible) {
+        for (; count < nvml->device_count; count++)
+            order[count] = count;
+        return count;
+    }
+    while (count < MV_NVML_DEVICES) {
+        size_t length;
+        visible += strspn(visible, " ");
+        length = strcspn(visible, ", ");
+        order[count] = device_named(nvml, visible, length);
+        if (order[count] == MV_NO_ROW)
+            break;
+        count++;
+        visible += strcspn(visible, ",");
+        if (!*visible++)
+            break;
+    }
+    return count;
+}
+
+/* In a container the library may name processes by numbers that mean others here. */
+static bool pids_are_ours(void)
+{
+    const unsigned long initial = 0xEFFFFFFC; /* PROC_PID_INIT_INO, linux/proc_ns.h */
+    struct stat st;
+
+    return stat("/proc/self/ns/pid", &st) == 0 && (unsigned long)st.st_ino == initial;
+}
+
+static const mv_nvml_series *series_find(const mv_nvml *nvml, uint32_t device, uint32_t pid)
+{
+    for (uint32_t i = 0; i < nvml->series_count; i++) {
+        const mv_nvml_series *series = &nvml->series[i];
+        if (series->device == device && series->pid == pid)
+            return pid && series->from_start && !pids_are_ours() ? NULL : series;
+    }
+    return NULL;
+}
+
+static void add_row(mv_samples *out, int64_t time_us, uint64_t used, uint64_t total,
+                    uint64_t process_bytes, uint32_t ordinal)
+{
+    uint32_t row = out->count++;
+
+    out->time_us[row] = time_us;
+    out->used[row] = used;
+    out->total[row] = total;
+    out->process[row] = process_bytes;
+    out->device[row] = (int32_t)ordinal;
+}
+
+/* The device's and the process's levels on one line of time; points of one round have one time.
+ * Ahead of its first point a process used nothing. */
+static void add_rows(mv_samples *out, const mv_nvml *nvml, const mv_nvml_series *whole,
+                     const mv_nvml_series *own, uint32_t ordinal)
+{
+    uint32_t i = 0, k = 0, own_count = own ? own->count : 0;
+    uint64_t used = MV_NO_BYTES, mine = own ? 0 : MV_NO_BYTES;
+
+    while (i < whole->count || k < own_count) {
+        bool is_whole = i < whole->count &&
+                        (k == own_count || whole->points[i].time_us <= own->points[k].time_us);
+        int64_t time_us = is_whole ? whole->points[i].time_us : own->points[k].time_us;
+        if (is_whole)
+            used = whole->points[i++].bytes;
+        if (k < own_count && own->points[k].time_us == time_us)
+            mine = own->points[k++].bytes;
+        if (used != MV_NO_BYTES)
+            add_row(out, time_us, used, nvml->devices[whole->device].total, mine, ordinal);
+    }
+}
+
+static bool push_columns(mv_arena *arena, const mv_nvml *nvml, mv_samples *out)
+{
+    uint64_t rows = 0;
+
+    for (uint32_t i = 0; i < nvml->series_count; i++)
+        rows += nvml->series[i].count;
+    *out = (mv_samples){.time_us = mv_push_array(arena, int64_t, rows),
+                        .used = mv_push_array(arena, uint64_t, rows),
+                        .total = mv_push_array(arena, uint64_t, rows),
+                        .process = mv_push_array(arena, uint64_t, rows),
+                        .device = mv_push_array(arena, int32_t, rows)};
+    return out->time_us && out->used && out->total && out->process && out->device;
+}
+
+bool mv_nvml_samples(mv_arena *arena, const mv_nvml *nvml, uint32_t pid, const char *visible,
+                     uint64_t wanted, mv_samples *out)
+{
+    uint32_t order[MV_NVML_DEVICES];
+    uint32_t count = order_devices(nvml, visible, order);
+    uint64_t taken = 0; /* devices: the same word twice names one device */
+
+    if (!push_columns(arena, nvml, out))
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        const mv_nvml_series *whole = series_find(nvml, order[i], 0);
+        if (!whole || !(wanted >> i & 1) || taken >> order[i] & 1)
+            continue;
+        taken |= 1ull << order[i];
+        add_rows(out, nvml, whole, series_find(nvml, order[i], pid), i);
+    }
+    return true;
+}

@@ -1,0 +1,394 @@
+/* Advice: what is tried, what is trusted, what is said; and the command. */
+#include "analyze/advice/whatif.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_json.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+static mv_budget budget = {.limit = (uint64_t)4 << 30};
+
+typedef struct {
+    mv_arena arena;
+    mv_trace trace;
+    mv_lives lives;
+    mv_sites sites;
+    mv_whatif found;
+} question;
+
+static void ask_trace(question *q, const mv_trace *trace, mv_whatif_opts opts)
+{
+    mv_err err;
+
+    cr_assert_eq(mv_lives_find(&q->arena, trace, 0, &q->lives, &err), MV_OK);
+    cr_assert_eq(mv_sites_find(&q->arena, trace, &q->sites, &err), MV_OK);
+    cr_assert_eq(mv_whatif_find(&q->arena, trace, &q->lives, &q->sites, opts, &q->found, &err),
+                 MV_OK);
+}
+
+static void ask(question *q, const char *name, mv_whatif_opts opts)
+{
+    mv_arena_init(&q->arena, &budget);
+    mvt_load(&q->arena, name, &q->trace);
+    ask_trace(q, &q->trace, opts);
+}
+
+static void done(question *q)
+{
+    mv_arena_release(&q->arena);
+}
+
+Test(whatif, built_in_set_is_ranked_and_names_the_best)
+{
+    question q;
+
+    ask(&q, "frag_pinned_by_small", (mv_whatif_opts){0});
+    cr_expect(q.found.ranked);
+    cr_assert_gt(q.found.run_count, 5);
+    cr_expect_str_eq(q.found.runs[0].conf, "expandable_segments:True");
+    cr_expect_eq(q.found.runs[0].result.peak.reserved, 146800640);
+    for (uint32_t i = 1; i < q.found.run_count; i++)
+        cr_expect_geq(q.found.runs[i].result.peak.reserved,
+                      q.found.runs[i - 1].result.peak.reserved);
+    cr_expect_eq(q.found.trials.trust, MV_TRUST_EXACT);
+    cr_assert_eq(q.found.advice_count, 2);
+    cr_expect_str_eq(q.found.advice[0].setting, "expandable_segments:True");
+    cr_expect_eq(q.found.advice[0].saves, 673185792 - 146800640);
+    cr_expect_neq(q.found.advice[1].stack.row, MV_NO_STACK.row, "and the line that pins");
+    cr_expect(strstr(q.found.advice[1].text, "frag_pinned_by_small"), "%s", q.found.advice[1].text);
+    done(&q);
+}
+
+Test(whatif, given_settings_stay_in_order)
+{
+    static const char *const confs[] = {"max_split_size_mb:64", "", "expandable_segments:True"};
+    static const uint64_t reserved[] = {2627731456, 1468006400, 1371537408};
+    question q;
+
+    ask(&q, "whatif_0", (mv_whatif_opts){.conf_count = 3, .conf = confs});
+    cr_expect_not(q.found.ranked);
+    cr_assert_eq(q.found.run_count, 3);
+    for (int i = 0; i < 3; i++) {
+        cr_expect_str_eq(q.found.runs[i].conf, confs[i]);
+        cr_expect_eq(q.found.runs[i].result.peak.reserved, reserved[i]);
+        cr_expect_eq(q.found.runs[i].saves, 1468006400 - (int64_t)reserved[i]);
+    }
+    cr_expect(q.found.runs[1].is_recorded);
+    done(&q);
+}
+
+/* A max_split_size above every block is not replayed again: it must be the same as if it were. */
+Test(whatif, settings_that_cannot_matter_give_the_same)
+{
+    static const char *const confs[] = {"", "max_split_size_mb:200"};
+    mv_replay_opts opts = {.conf = mv_alloc_conf_default()};
+    mv_replay_result result;
+    question q;
+    mv_err err;
+
+    ask(&q, "whatif_0", (mv_whatif_opts){.conf_count = 2, .conf = confs});
+    opts.conf.rules.max_split = 200 * MIB;
+    cr_assert_eq(mv_replay_run(&q.arena, &q.trace, &q.lives, opts, &result, &err), MV_OK);
+    cr_expect_eq(memcmp(&result.peak, &q.found.runs[1].result.peak, sizeof result.peak), 0);
+    cr_expect_eq(memcmp(&result.counts, &q.found.runs[1].result.counts, sizeof result.counts), 0);
+    done(&q);
+}
+
+Test(whatif, a_recorded_failure_bounds_the_replay)
+{
+    question q;
+
+    ask(&q, "oom_fragmented", (mv_whatif_opts){0});
+    cr_expect_eq(q.found.trials.limit_source, MV_LIMIT_REFUSALS);
+    cr_expect_eq(q.found.trials.limit, q.found.trials.recorded_reserved);
+    cr_expect_str_eq(q.found.runs[0].conf, "expandable_segments:True");
+    cr_expect(q.found.runs[0].fits);
+    cr_expect_eq(q.found.runs[0].result.avoided_ooms, 1);
+    cr_assert_gt(q.found.advice_count, 0);
+    cr_expect(strstr(q.found.advice[0].text, "would have been met"));
+    for (uint32_t i = 0; i < q.found.run_count; i++)
+        if (q.found.runs[i].is_recorded)
+            cr_expect_eq(q.found.runs[i].result.counts.ooms, 1, "as recorded, it fails again");
+    done(&q);
+}
+
+/* The request would have been met, and the next one not: these programs were run under the limit
+ * with expandable segments, and failed as well (testdata/oom). */
+Test(whatif, a_request_that_is_met_is_not_a_run_that_goes_on)
+{
+    static const char *const names[] = {"images1_cap", "images2_cap", "varlen1_cap", "varlen2_cap"};
+
+    for (int i = 0; i < 4; i++) {
+        cJSON *o = mvt_json(0, "$MEMVIZ whatif --json %s/oom/%s.pickle.zst", MV_TESTDATA, names[i]);
+        cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(o, "advice")), 0, "%s", names[i]);
+        cJSON_Delete(o);
+    }
+    for (int i = 1; i < 3; i++) {
+        cJSON *o =
+            mvt_json(0, "$MEMVIZ whatif --json %s/oom/varlen%d_frag.pickle.zst", MV_TESTDATA, i);
+        const cJSON *row = cJSON_GetArrayItem(cJSON_GetObjectItem(o, "advice"), 0);
+        cr_expect_str_eq(mvt_json_text(row, "setting"), "expandable_segments:True");
+        cJSON_Delete(o);
+    }
+}
+
+Test(whatif, memory_that_others_hold_counts)
+{
+    question q;
+
+    ask(&q, "oom_outside", (mv_whatif_opts){0});
+    cr_expect_gt(q.found.trials.limit, q.found.trials.recorded_reserved);
+    cr_expect_lt(q.found.trials.limit, (uint64_t)2 << 30, "2 GiB were refused");
+    cr_expect_eq(q.found.advice_count, 0);
+    done(&q);
+}
+
+Test(whatif, refuses_advice_when_the_peak_was_made_before)
+{
+    question q;
+
+    ask(&q, "ring", (mv_whatif_opts){0});
+    cr_expect_eq(q.found.trials.trust, MV_TRUST_LOW);
+    cr_expect_eq(q.found.run_count, 0);
+    cr_expect_eq(q.found.advice_count, 0);
+    cr_expect_not_null(q.found.advice_none);
+    done(&q);
+}
+
+Test(whatif, late_history_says_how_sure_it_is)
+{
+    question q;
+
+    ask(&q, "frag_varying_batch", (mv_whatif_opts){0});
+    cr_expect_eq(q.found.trials.trust, MV_TRUST_HIGH);
+    cr_expect(strstr(q.found.trials.trust_why, "before the trace"));
+    cr_assert_eq(q.found.advice_count, 1);
+    cr_expect_str_eq(q.found.advice[0].setting, "expandable_segments:True");
+    done(&q);
+}
+
+Test(whatif, no_events_no_answer)
+{
+    question q;
+
+    ask(&q, "no_history", (mv_whatif_opts){0});
+    cr_expect_eq(q.found.trials.trust, MV_TRUST_NONE);
+    cr_expect_eq(q.found.run_count, 0);
+    done(&q);
+}
+
+/* Another allocator than PyTorch's: each allocation somewhere else. */
+Test(whatif, refuses_advice_when_nothing_is_predicted)
+{
+    mvt_trace *t = mvt_new();
+    question q;
+
+    mv_arena_init(&q.arena, &budget);
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 64 * MIB);
+    for (uint64_t i = 0; i < 32; i++)
+        mvt_alloc(t, .addr = 0x10000000 + (31 - i) * 2 * MIB, .bytes = MIB / 2);
+    mvt_final_heap(t);
+    ask_trace(&q, mvt_done(t), (mv_whatif_opts){0});
+    cr_expect_eq(q.found.trials.trust, MV_TRUST_LOW);
+    cr_expect_eq(q.found.advice_count, 0);
+    cr_expect_not(q.found.trials.fidelity.exact);
+    cr_expect_lt(q.found.trials.fidelity.allocs_matched, 8);
+    mvt_drop(t);
+    done(&q);
+}
+
+/* ---- settings ---------------------------------------------------------------------------- */
+
+Test(alloc_conf, what_pytorch_takes)
+{
+    mv_alloc_conf c;
+    char why[128];
+
+    cr_assert(mv_alloc_conf_parse("", &c, why, sizeof why));
+    cr_expect_eq(c.rules.max_split, UINT64_MAX);
+    cr_assert(mv_alloc_conf_parse(" max_split_size_mb : 128 , expandable_segments:True,", &c, why,
+                                  sizeof why));
+    cr_expect_eq(c.rules.max_split, 128 * MIB);
+    cr_expect(c.rules.expandable);
+    cr_assert(mv_alloc_conf_parse("roundup_power2_divisions:[256:1,512:2,1024:4,>:8]", &c, why,
+                                  sizeof why));
+    cr_expect_eq(c.rules.divisions[0], 1);
+    cr_expect_eq(c.rules.divisions[8], 1);
+    cr_expect_eq(c.rules.divisions[9], 2);
+    cr_expect_eq(c.rules.divisions[10], 4);
+    cr_expect_eq(c.rules.divisions[11], 8);
+    cr_expect_eq(c.rules.divisions[15], 8);
+    cr_assert(mv_alloc_conf_parse("large_segment_size_mb:64,backend:native", &c, why, sizeof why));
+    cr_expect_eq(c.large_segment, 64 * MIB);
+    cr_expect_eq(c.max_non_split_rounding, 64 * MIB, "follows unless it is named");
+}
+
+/* Every key of any release from 1.13 to 2.14; PyTorch's own documentation and parsers have them. */
+Test(alloc_conf, every_key_of_every_release_is_taken)
+{
+    static const char *const texts[] = {
+        "max_split_size_mb:64",
+        "max_non_split_rounding_mb:32",
+        "large_segment_size_mb:48",
+        "garbage_collection_threshold:0.6",
+        "per_process_memory_fraction:0.5",
+        "roundup_power2_divisions:4",
+        "roundup_power2_divisions:[256:1,512:2,>:8]",
+        "roundup_power2_divisions:4,roundup_bypass_threshold_mb:64",
+        "expandable_segments:False",
+        "backend:native",
+        "release_lock_on_cudamalloc:True",
+        "release_lock_on_hipmalloc:True",
+        "pinned_use_cuda_host_register:True,pinned_num_register_threads:8",
+        "pinned_use_hip_host_register:False",
+        "pinned_use_background_threads:True",
+        "pinned_reserve_segment_size_mb:1024",
+        "pinned_max_round_threshold_mb:128,pinned_max_cached_size_mb:1",
+        "pin_memory_expandable_segments:True",
+        "pinned_free_catch_all:True",
+        "graph_capture_record_stream_reuse:True",
+        "throw_on_cudamalloc_oom:True",
+        "PYTORCH_ALLOC_CONF=expandable_segments:True",
+        "PYTORCH_CUDA_ALLOC_CONF=",
+    };
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        mv_alloc_conf c;
+        char why[128] = "";
+        cr_expect(mv_alloc_conf_parse(texts[i], &c, why, sizeof why), "%s: %s", texts[i], why);
+    }
+}
+
+Test(alloc_conf, keys_of_the_host_change_nothing_and_are_named)
+{
+    const char *keys[MV_MOST_IDLE_KEYS];
+    mv_alloc_conf c, plain;
+    char why[128];
+
+    cr_assert(mv_alloc_conf_parse("max_split_size_mb:64", &plain, why, sizeof why));
+    cr_assert(mv_alloc_conf_parse("pinned_max_cached_size_mb:1,max_split_size_mb:64,"
+                                  "pin_memory_expandable_segments:True",
+                                  &c, why, sizeof why));
+    cr_expect(mv_alloc_conf_same(&c, &plain));
+    cr_assert_eq(mv_alloc_conf_idle("pinned_max_cached_size_mb:1,max_split_size_mb:64, "
+                                    "pin_memory_expandable_segments : True",
+                                    keys),
+                 2);
+    cr_expect_str_eq(keys[0], "pinned_max_cached_size_mb");
+    cr_expect_str_eq(keys[1], "pin_memory_expandable_segments");
+    cr_expect_eq(mv_alloc_conf_idle("", keys), 0);
+}
+
+Test(alloc_conf, divisions_end_at_the_threshold_of_old_releases)
+{
+    mv_alloc_conf c;
+    char why[128];
+
+    cr_assert(mv_alloc_conf_parse("roundup_bypass_threshold_mb:64,roundup_power2_divisions:4", &c,
+                                  why, sizeof why));
+    cr_expect_eq(c.rules.divisions[5], 4);
+    cr_expect_eq(c.rules.divisions[6], 0);
+    cr_expect_eq(mv_round_request(&c.rules, (65 << 20) + 1), (65 << 20) + 512);
+}
+
+Test(alloc_conf, what_pytorch_refuses_is_named)
+{
+    static const char *const rows[][2] = {
+        {"max_split_size:128", "max_split_size: no such setting"},
+        {"max_split_size_mb:19", "max_split_size_mb: must be at least 20"},
+        {"max_split_size_mb:x", "max_split_size_mb: 'x' is not a whole number"},
+        {"max_split_size_mb=128", "max_split_size_mb=128: expected ':'"},
+        {"expandable_segments:true", "expandable_segments: 'true' is neither True nor False"},
+        {"garbage_collection_threshold:1.0", "garbage_collection_threshold: '1.0'"},
+        {"roundup_power2_divisions:3", "roundup_power2_divisions: 3 is not a power of two"},
+        {"roundup_power2_divisions:[256:1,300:2]", "the edge '300' is not a power of two"},
+        {"roundup_power2_divisions:[256:1", "expected ',' or ']'"},
+        {"backend:cudaMallocAsync", "cudaMallocAsync is the driver's own allocator"},
+        {"expandable_segments:True max_split_size_mb:64", "neither True nor False"},
+        {"pinned_num_register_threads:3", "must be a power of two up to 128"},
+        {"pinned_reserve_segment_size_mb:0", "must be greater than 0"},
+        {"pinned_max_cached_size_mb:True", "'True' is not a whole number"},
+        {"roundup_bypass_threshold_mb:65", "only powers of two can be replayed"},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        mv_alloc_conf c;
+        char why[128] = "";
+        cr_expect_not(mv_alloc_conf_parse(rows[i][0], &c, why, sizeof why), "%s", rows[i][0]);
+        cr_expect(strstr(why, rows[i][1]), "%s: %s", rows[i][0], why);
+    }
+}
+
+Test(alloc_conf, prints_what_it_parses)
+{
+    static const char *const texts[] = {
+        "",
+        "expandable_segments:True",
+        "max_split_size_mb:128,roundup_power2_divisions:8",
+        "max_split_size_mb:64,max_non_split_rounding_mb:32,large_segment_size_mb:48",
+        "roundup_power2_divisions:[1:2,2:4,4:8,>:16],garbage_collection_threshold:0.6",
+    };
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        mv_alloc_conf first, again;
+        char text[512], why[128];
+        cr_assert(mv_alloc_conf_parse(texts[i], &first, why, sizeof why), "%s", why);
+        mv_alloc_conf_print(&first, text, sizeof text);
+        cr_assert(mv_alloc_conf_parse(text, &again, why, sizeof why), "%s: %s", text, why);
+        cr_expect(mv_alloc_conf_same(&first, &again), "%s became %s", texts[i], text);
+    }
+}
+
+/* ---- the command ------------------------------------------------------------------------- */
+
+Test(whatif_command, json_has_what_was_promised)
+{
+    cJSON *o = mvt_json(0, "cd $SNAPS; $MEMVIZ whatif --json --conf '' --conf "
+                           "expandable_segments:True gpt_train.pickle");
+    const cJSON *fidelity = cJSON_GetObjectItemCaseSensitive(o, "fidelity");
+    const cJSON *recorded = cJSON_GetObjectItemCaseSensitive(o, "recorded");
+    const cJSON *runs = cJSON_GetObjectItemCaseSensitive(o, "runs");
+    const cJSON *second = cJSON_GetArrayItem(runs, 1);
+
+    mvt_json_has(fidelity, "recorded_segment_events matched exact");
+    mvt_json_has(recorded, "conf peak_reserved peak_allocated");
+    mvt_json_has(second, "conf peak_reserved peak_allocated segment_allocs segment_frees "
+                         "oom_events saves");
+    cr_expect_eq(cJSON_GetArraySize(runs), 2);
+    cr_expect_eq(mvt_json_number(fidelity, "recorded_segment_events"), 74);
+    cr_expect_eq(mvt_json_number(fidelity, "matched"), 74);
+    cr_expect(cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(fidelity, "exact")));
+    cr_expect_eq(mvt_json_number(recorded, "peak_reserved"), 1275068416);
+    cr_expect_eq(mvt_json_number(second, "peak_reserved"), 1262485504);
+    cr_expect_eq(mvt_json_number(second, "peak_allocated"), 1225161728);
+    cr_expect_eq(mvt_json_number(second, "saves"), 1275068416 - 1262485504);
+    cJSON_Delete(o);
+}
+
+Test(whatif_command, devices_add_up)
+{
+    cJSON *o = mvt_json(0, "cd $SNAPS; $MEMVIZ whatif --json two_devices.pickle");
+    const cJSON *devices = cJSON_GetObjectItemCaseSensitive(o, "devices");
+    double sum = 0;
+
+    cr_assert_eq(cJSON_GetArraySize(devices), 2);
+    for (int i = 0; i < 2; i++)
+        sum += mvt_json_number(
+            cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(devices, i), "recorded"),
+            "peak_reserved");
+    cr_expect_eq(mvt_json_number(cJSON_GetObjectItemCaseSensitive(o, "recorded"), "peak_reserved"),
+                 sum);
+    cJSON_Delete(o);
+}
+
+Test(whatif_command, wrong_settings_are_wrong_usage)
+{
+    mvt_run run = mvt_sh("cd $SNAPS; $MEMVIZ whatif --conf max_split_size_mb:5 gpt_train.pickle");
+
+    cr_expect_eq(run.status, 2);
+    cr_expect(strstr(run.err, "max_split_size_mb: must be at least 20"), "%s", run.err);
+    mvt_run_drop(&run);
+}

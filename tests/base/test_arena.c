@@ -1,0 +1,212 @@
+#include "base/arena.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_ASAN 1
+#endif
+#endif
+#ifdef HAS_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
+
+enum { MEGABYTE = 1 << 20 };
+
+static bool is_zero(const char *at, uint64_t bytes)
+{
+    for (uint64_t i = 0; i < bytes; i++)
+        if (at[i] != 0)
+            return false;
+    return true;
+}
+
+Test(arena, pushes_are_zeroed_and_aligned)
+{
+    mv_budget budget = {.limit = 64 * MEGABYTE};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    for (uint64_t bytes = 0; bytes < 3 * MV_ARENA_LARGE; bytes = bytes * 3 + 1) {
+        char *at = mv_arena_push(&arena, bytes, 1);
+        cr_assert_not_null(at);
+        cr_assert_eq((uintptr_t)at % 16, 0);
+        cr_assert(is_zero(at, bytes));
+        memset(at, 0xff, bytes);
+    }
+    mv_arena_release(&arena);
+    cr_assert_eq(budget.used, 0);
+}
+
+Test(arena, rewound_memory_comes_back_zeroed)
+{
+    mv_budget budget = {.limit = 64 * MEGABYTE};
+    mv_arena arena;
+    mv_arena_mark mark;
+    char *first, *second;
+
+    mv_arena_init(&arena, &budget);
+    cr_assert_not_null(mv_arena_push(&arena, 100, 1));
+    mark = mv_arena_here(&arena);
+    first = mv_arena_push(&arena, 100, 1);
+    memset(first, 0xff, 100);
+    for (int i = 0; i < 100; i++) /* several chunks */
+        cr_assert_not_null(mv_arena_push(&arena, MV_ARENA_LARGE - 1, 1));
+    mv_arena_rewind(&arena, mark);
+    second = mv_arena_push(&arena, 100, 1);
+    cr_assert_eq(second, first);
+    cr_assert(is_zero(second, 100));
+    mv_arena_release(&arena);
+}
+
+Test(arena, rewind_to_before_the_first_chunk_frees_all)
+{
+    mv_budget budget = {.limit = 64 * MEGABYTE};
+    mv_arena arena;
+    mv_arena_mark mark;
+
+    mv_arena_init(&arena, &budget);
+    mark = mv_arena_here(&arena);
+    cr_assert_not_null(mv_arena_push(&arena, 100, 1));
+    mv_arena_rewind(&arena, mark);
+    cr_assert_eq(budget.used, 0);
+    mv_arena_release(&arena);
+}
+
+Test(arena, overflow_and_huge_sizes_are_refused)
+{
+    mv_budget budget = {.limit = UINT64_MAX};
+    mv_arena arena;
+    void *grown;
+
+    mv_arena_init(&arena, &budget);
+    cr_assert_null(mv_arena_push(&arena, UINT64_MAX / 8 + 1, 8));
+    cr_assert_null(mv_arena_push(&arena, UINT64_MAX, 1));
+    cr_assert_null(mv_arena_push(&arena, 1, UINT64_MAX / 2 + 1));
+    cr_assert_null(mv_arena_grow(&arena, NULL, UINT64_MAX));
+    grown = mv_arena_grow(&arena, NULL, 100);
+    cr_assert_not_null(grown);
+    cr_assert_null(mv_arena_grow(&arena, grown, UINT64_MAX));
+    cr_assert_null(mv_arena_grow(&arena, grown, UINT64_MAX / 2));
+    memset(grown, 1, 100); /* still alive */
+    mv_arena_release(&arena);
+    cr_assert_eq(budget.used, 0);
+}
+
+Test(arena, limit_is_kept_and_shared)
+{
+    mv_budget budget = {.limit = 4 * MEGABYTE};
+    mv_arena a, b;
+    void *large;
+
+    mv_arena_init(&a, &budget);
+    mv_arena_init(&b, &budget);
+    large = mv_arena_grow(&a, NULL, 3 * MEGABYTE);
+    cr_assert_not_null(large);
+    cr_assert_null(mv_arena_grow(&b, NULL, 2 * MEGABYTE));
+    cr_assert_null(mv_arena_grow(&a, large, 5 * MEGABYTE));
+    cr_assert_leq(budget.used, budget.limit);
+    mv_arena_drop(&a, large);
+    cr_assert_eq(budget.used, 0);
+    cr_assert_not_null(mv_arena_grow(&b, NULL, 2 * MEGABYTE));
+    mv_arena_release(&a);
+    mv_arena_release(&b);
+    cr_assert_geq(budget.peak, 3 * MEGABYTE);
+    cr_assert_eq(budget.used, 0);
+}
+
+Test(arena, small_pushes_end_at_the_limit)
+{
+    mv_budget budget = {.limit = 2 * MEGABYTE};
+    mv_arena arena;
+    uint64_t pushed = 0;
+
+    mv_arena_init(&arena, &budget);
+    while (mv_arena_push(&arena, 1000, 1)) {
+        pushed += 1000;
+        cr_assert_leq(pushed, budget.limit);
+    }
+    cr_assert_gt(pushed, MEGABYTE);
+    mv_arena_release(&arena);
+}
+
+Test(arena, growth_keeps_what_was_there_and_zeroes_the_rest)
+{
+    mv_budget budget = {.limit = 64 * MEGABYTE};
+    mv_arena arena;
+    unsigned char *at = NULL;
+    uint64_t bytes = 0;
+
+    mv_arena_init(&arena, &budget);
+    for (uint64_t more = 1; more < 8 * MEGABYTE; more = more * 5 + 3) {
+        at = mv_arena_grow(&arena, at, more);
+        cr_assert_not_null(at);
+        for (uint64_t i = 0; i < bytes; i++)
+            cr_assert_eq(at[i], 0xa5);
+        cr_assert(is_zero((char *)at + bytes, more - bytes));
+        memset(at, 0xa5, more);
+        bytes = more;
+    }
+    mv_arena_release(&arena);
+}
+
+Test(arena, grown_blocks_survive_each_others_growth_and_drop)
+{
+    mv_budget budget = {.limit = 64 * MEGABYTE};
+    mv_arena arena;
+    int *block[5] = {0};
+
+    mv_arena_init(&arena, &budget);
+    for (int round = 1; round <= 6; round++)
+        for (int i = 0; i < 5; i++) {
+            block[i] = mv_arena_grow(&arena, block[i], (uint64_t)round * 100000 * (i + 1));
+            cr_assert_not_null(block[i]);
+            *block[i] = i;
+        }
+    mv_arena_drop(&arena, block[2]);
+    mv_arena_drop(&arena, block[0]);
+    mv_arena_drop(&arena, NULL);
+    cr_assert_eq(*block[1], 1);
+    cr_assert_eq(*block[4], 4);
+    mv_arena_release(&arena);
+    cr_assert_eq(budget.used, 0);
+}
+
+Test(arena, text_is_copied_with_a_nul)
+{
+    mv_budget budget = {.limit = 2 * MEGABYTE};
+    mv_arena arena;
+    char *text;
+
+    mv_arena_init(&arena, &budget);
+    text = mv_arena_text(&arena, "ab\0cd", 5);
+    cr_assert_arr_eq(text, "ab\0cd", 6);
+    mv_arena_release(&arena);
+}
+
+#ifdef HAS_ASAN
+Test(arena, freed_and_unused_space_is_poisoned)
+{
+    mv_budget budget = {.limit = 64 * MEGABYTE};
+    mv_arena arena;
+    mv_arena_mark mark;
+    char *small, *grown, *temporary;
+
+    mv_arena_init(&arena, &budget);
+    small = mv_arena_push(&arena, 16, 1);
+    cr_assert_not(__asan_address_is_poisoned(small + 15));
+    cr_assert(__asan_address_is_poisoned(small + 16));
+    mark = mv_arena_here(&arena);
+    temporary = mv_arena_push(&arena, 16, 1);
+    cr_assert_not(__asan_address_is_poisoned(temporary));
+    mv_arena_rewind(&arena, mark);
+    cr_assert(__asan_address_is_poisoned(temporary));
+    grown = mv_arena_grow(&arena, NULL, 1600);
+    cr_assert_not(__asan_address_is_poisoned(grown + 1599));
+    cr_assert(__asan_address_is_poisoned(grown + 1600));
+    mv_arena_release(&arena);
+}
+#endif

@@ -1,0 +1,47 @@
+#include "base/err.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+Test(err, failure_is_one_return_statement)
+{
+    mv_err err = {0};
+
+    cr_assert_eq(mv_fail(&err, MV_RANGE, 812, "event %u: kind %u", 3u, 9u), MV_RANGE);
+    cr_assert_eq(err.code, MV_RANGE);
+    cr_assert_eq(err.offset, 812);
+    cr_assert_str_eq(err.detail, "event 3: kind 9");
+}
+
+Test(err, names_and_sentences_come_from_one_list)
+{
+    cr_assert_str_eq(mv_code_name(MV_TRUNCATED), "TRUNCATED");
+    cr_assert_str_eq(mv_code_text(MV_TRUNCATED), "input ends inside a record");
+    for (int code = 0; code < MV_ERR_COUNT; code++) {
+        cr_assert_gt(strlen(mv_code_name((mv_code)code)), 1);
+        cr_assert_gt(strlen(mv_code_text((mv_code)code)), 1);
+    }
+    cr_assert_str_eq(mv_code_name(MV_ERR_COUNT), "?");
+    cr_assert_str_eq(mv_code_text(MV_ERR_COUNT), "unknown error");
+}
+
+Test(err, detail_is_cut_to_fit)
+{
+    char text[1000];
+    mv_err err = {0};
+
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    mv_fail(&err, MV_IO, MV_NO_OFFSET, "%s", text);
+    cr_assert_eq(strlen(err.detail), sizeof err.detail - 1);
+}
+
+Test(err, detail_that_quotes_the_input_cannot_steer_a_terminal)
+{
+    mv_err err = {0};
+
+    mv_fail(&err, MV_TYPE, 0, "key '%s'", "\033[2J\r\n\x7f");
+    cr_assert_str_eq(err.detail, "key '?[2J?"
+                                 "?"
+                                 "?'");
+}

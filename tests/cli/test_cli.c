@@ -1,0 +1,338 @@
+/* The program as its users meet it: exit statuses, streams, options, help. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "tests/fixture/fixture_program.h"
+
+/* One run and what must be seen; NULL or "" of out and err: nothing may be there when `exact`. */
+typedef struct {
+    const char *command;
+    int status;
+    const char *out; /* a part of standard output; NULL: it must be empty */
+    const char *err; /* a part of standard error; NULL: it must be empty */
+} expectation;
+
+static void check_stream(const char *command, const char *name, const char *text, const char *part)
+{
+    if (!part)
+        cr_expect(*text == 0, "%s: %s should be empty: %s", command, name, text);
+    else
+        cr_expect(strstr(text, part), "%s: '%s' is not in %s: %s", command, part, name, text);
+}
+
+static void check(const expectation *e)
+{
+    mvt_run r = mvt_sh("%s", e->command);
+
+    cr_expect_eq(r.status, e->status, "%s: status %d, not %d: %s", e->command, r.status, e->status,
+                 r.err);
+    check_stream(e->command, "stdout", r.out, e->out);
+    check_stream(e->command, "stderr", r.err, e->err);
+    mvt_run_drop(&r);
+}
+
+#define CHECK_ALL(table)                                              \
+    for (unsigned i_ = 0; i_ < sizeof(table) / sizeof *(table); i_++) \
+    check(&(table)[i_])
+
+static unsigned count_lines(const char *text)
+{
+    unsigned lines = 0;
+
+    for (; *text; text++)
+        lines += *text == '\n';
+    return lines;
+}
+
+Test(cli, usage)
+{
+    static const expectation all[] = {
+        {"$MEMVIZ", 2, NULL, "expected a command"},
+        {"$MEMVIZ tarce x", 2, NULL, "did you mean 'trace'?"},
+        {"$MEMVIZ frobnicate x", 2, NULL, "no command 'frobnicate'"},
+        {"$MEMVIZ --jsn", 2, NULL, "expected a command before '--jsn'"},
+        {"$MEMVIZ trace", 2, NULL, "memviz: trace: expected FILE"},
+        {"$MEMVIZ trace a b", 2, NULL, "unexpected argument 'b'"},
+        {"$MEMVIZ trace --jsno a", 2, NULL, "unknown option --jsno; did you mean --json?"},
+        {"$MEMVIZ trace --wibble a", 2, NULL, "unknown option --wibble (see"},
+        {"$MEMVIZ trace --calls a", 2, NULL, "option --calls does not apply here"},
+        {"$MEMVIZ trace -Z a", 2, NULL, "unknown option -Z"},
+        {"$MEMVIZ trace a --limit", 2, NULL, "option --limit needs an argument"},
+        {"$MEMVIZ trace a --json=1", 2, NULL, "option --json takes no argument"},
+        {"$MEMVIZ trace --limit ten a", 2, NULL, "--limit ten: expected N"},
+        {"$MEMVIZ trace --limit -1 a", 2, NULL, "--limit -1: expected N"},
+        {"$MEMVIZ trace --limit 99999999999999999999 a", 2, NULL, "expected N"},
+        {"$MEMVIZ trace --device x a", 2, NULL, "--device x: expected N"},
+        {"$MEMVIZ trace --color sometimes a", 2, NULL, "one of: auto always never"},
+        {"$MEMVIZ trace --frames some a", 2, NULL, "one of: user all"},
+        {"$MEMVIZ leaks --fail-on 'peak>1G' a", 2, NULL, "not something that leaks finds"},
+        {"$MEMVIZ trace --from noon a", 2, NULL, "'noon' is not a valid --from: an event number"},
+        {"$MEMVIZ leaks --to -1 a", 2, NULL, "'-1' is not a valid --to: an event number"},
+        {"$MEMVIZ peak --at -1 a", 2, NULL, "'-1' is not a valid --at: peak, reserved-peak"},
+        {"$MEMVIZ peak --at oom#0 a", 2, NULL, "'oom#0' is not a valid --at"},
+        {"$MEMVIZ peak --at @ a", 2, NULL, "'@' is not a valid --at"},
+        {"$MEMVIZ trace --max-memory 4Q a", 2, NULL, "--max-memory 4Q: expected SIZE"},
+        {"$MEMVIZ trace --max-memory 0 a", 2, NULL, "--max-memory 0: expected SIZE"},
+        {"$MEMVIZ help tarce", 2, NULL, "did you mean 'trace'?"},
+        {"$MEMVIZ completion tcsh", 2, NULL, "expected bash, zsh or fish"},
+    };
+    CHECK_ALL(all);
+}
+
+Test(cli, good_usage)
+{
+    static const expectation all[] = {
+        {"$MEMVIZ --version", 0, "memviz " MV_PROGRAM_VERSION "\n", NULL},
+        {"$MEMVIZ version", 0, "memviz " MV_PROGRAM_VERSION "\n", NULL},
+        {"$MEMVIZ --help", 0, "Commands", NULL},
+        {"$MEMVIZ help", 0, "Commands", NULL},
+        {"$MEMVIZ -h", 0, "Commands", NULL},
+        {"$MEMVIZ trace -h", 0, "Example", NULL},
+        {"$MEMVIZ trace $SNAPS/mempool.pickle", 0, "segment_alloc", NULL},
+        {"$MEMVIZ trace -- $SNAPS/mempool.pickle", 0, "segment_alloc", NULL},
+        {"$MEMVIZ trace $SNAPS/mempool.pickle --lim 1", 0, "13 more events", NULL},
+        {"$MEMVIZ trace -n1 -q $SNAPS/mempool.pickle", 0, "13 more events", NULL},
+        {"$MEMVIZ trace --max-memory 1.5GiB $SNAPS/mempool.pickle", 0, "alloc", NULL},
+    };
+    CHECK_ALL(all);
+}
+
+Test(cli, failures_are_one_line)
+{
+    static const expectation all[] = {
+        {"$MEMVIZ trace nowhere.pickle", 1, NULL, "memviz: nowhere.pickle: "},
+        {"$MEMVIZ trace .", 1, NULL, "memviz: .: "},
+        {"$MEMVIZ trace /dev/null", 1, NULL, "the file is empty"},
+        {"echo '{}' | $MEMVIZ trace -", 1, NULL, "memviz: -: byte 0: "},
+        {"head -c 1000 $SNAPS/mempool.pickle >cut; $MEMVIZ dump cut", 1, NULL,
+         "memviz: cut: byte 1000: input ends inside a record"},
+        {"$MEMVIZ trace --max-memory 100K $SNAPS/gpt_train.pickle", 1, NULL,
+         "memory limit reached"},
+        {"$MEMVIZ trace --device 7 $SNAPS/mempool.pickle", 1, NULL, "no device 7; the file has 1"},
+        {"$MEMVIZ trace --from @noon $SNAPS/mempool.pickle", 1, NULL, "no annotation 'noon'"},
+        {"$MEMVIZ trace -o no/such/file $SNAPS/mempool.pickle", 1, NULL, "cannot write"},
+        {"$MEMVIZ trace \"$(printf 'a\\nb\\033')\"", 1, NULL, "memviz: a?b?: "},
+    };
+
+    CHECK_ALL(all);
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        mvt_run r = mvt_sh("%s", all[i].command);
+        cr_expect_eq(count_lines(r.err), 1, "%s: %s", all[i].command, r.err);
+        mvt_run_drop(&r);
+    }
+}
+
+Test(cli, every_command_has_help_with_an_example)
+{
+    mvt_run man = mvt_sh("cat '" MV_SOURCE_DIR "/cli/memviz.1'");
+
+    for (const mv_command *c = mv_commands; c->name; c++) {
+        mvt_run by_option = mvt_sh("$MEMVIZ %s --help", c->name);
+        mvt_run by_command = mvt_sh("$MEMVIZ help %s", c->name);
+        char example[64], section[64];
+        const char *at = strstr(by_option.out, "\nExample\n");
+
+        cr_expect_eq(by_option.status, 0, "%s", c->name);
+        cr_expect_str_eq(by_option.out, by_command.out, "%s", c->name);
+        cr_expect(*by_option.err == 0, "%s", by_option.err);
+        snprintf(example, sizeof example, "memviz %s", c->name);
+        cr_assert(at, "%s has no example", c->name);
+        cr_expect(strstr(at, example), "%s has an example of something else", c->name);
+        snprintf(section, sizeof section, "%s", c->name);
+        cr_expect(strstr(man.out, section), "the man page does not name %s", c->name);
+        mvt_run_drop(&by_option);
+        mvt_run_drop(&by_command);
+    }
+    mvt_run_drop(&man);
+}
+
+Test(cli, man_page_names_every_option_in_use)
+{
+    mvt_run man = mvt_sh("sed 's/\\\\-/-/g' '" MV_SOURCE_DIR "/cli/memviz.1'");
+    uint64_t used = MV_COMMON_OPTIONS;
+
+    for (const mv_command *c = mv_commands; c->name; c++)
+        used |= c->options;
+    for (uint32_t i = 0; i < MV_OPTION_COUNT; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "--%s", mv_option_table[i].name);
+        cr_expect(!(used & (UINT64_C(1) << i)) || strstr(man.out, name), "the man page lacks %s",
+                  name);
+    }
+    mvt_run_drop(&man);
+}
+
+Test(cli, completion_names_everything)
+{
+    static const char *const shells[] = {"bash", "zsh", "fish"};
+
+    for (unsigned s = 0; s < 3; s++) {
+        mvt_run r = mvt_sh("$MEMVIZ completion %s", shells[s]);
+        cr_expect_eq(r.status, 0);
+        for (const mv_command *c = mv_commands; c->name; c++)
+            cr_expect(strstr(r.out, c->name), "%s lacks %s", shells[s], c->name);
+        for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
+            if (MV_COMMON_OPTIONS & (UINT64_C(1) << i))
+                cr_expect(strstr(r.out, mv_option_table[i].name));
+        mvt_run_drop(&r);
+    }
+}
+
+Test(cli, bash_completes)
+{
+    static const struct {
+        const char *words, *expected;
+    } all[] = {
+        {"memviz tr", "trace"},
+        {"memviz trace --lim", "--limit"},
+        {"memviz trace --color al", "always"},
+        {"memviz completion z", "zsh"},
+        {"memviz help du", "dump"},
+        {"memviz run --sta", "--stacks"},
+        {"memviz run --stacks nat", "native"},
+        {"memviz run bas", "bas"}, /* a program */
+        {"memviz run -o x.bin --stacks=all -- bas", "bas"},
+        {"memviz run -- cat ./", "./c"}, /* what is the program's own */
+        {"memviz run cat --sta", "\n"},
+        {"memviz ledger --js", "--json"},
+        {"memviz ledger --at reserved", "reserved-peak"},
+    };
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        mvt_run r = mvt_sh("$MEMVIZ completion bash >c; bash -c '. ./c; COMP_WORDS=(%s);"
+                           "COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _memviz; echo ${COMPREPLY[@]}'",
+                           all[i].words);
+        cr_expect_eq(r.status, 0, "%s", r.err);
+        cr_expect(strstr(r.out, all[i].expected) == r.out, "%s: %s", all[i].words, r.out);
+        mvt_run_drop(&r);
+    }
+}
+
+/* Where fish and zsh are installed they say when they cannot read the script. */
+Test(cli, other_shells_read_their_scripts)
+{
+    mvt_run r =
+        mvt_sh("$MEMVIZ completion fish >c.fish; $MEMVIZ completion zsh >_memviz; "
+               "if command -v fish >fish; then fish -c 'source c.fish; "
+               "complete -C \"memviz leaks --fail-on pe\"; complete -C \"memviz run -- cat ./c\"' "
+               "| cut -f 1; else printf 'peak>BYTES\\n./c.fish\\n'; fi; "
+               "if command -v zsh >zsh; then zsh -f -c 'compdef() :; . ./_memviz'; fi");
+
+    cr_expect_str_eq(r.out, "peak>BYTES\n./c.fish\n", "%s", r.out);
+    cr_expect_str_eq(r.err, "", "%s", r.err);
+    mvt_run_drop(&r);
+}
+
+Test(cli, closed_pipe_is_quiet)
+{
+    mvt_run r = mvt_sh("{ $MEMVIZ trace $SNAPS/gpt_train.pickle; echo $? >status; } | head -1;"
+                       "cat status");
+
+    cr_expect_str_eq(r.err, "");
+    cr_expect(strstr(r.out, "141\n"), "the writer should end by SIGPIPE: %s", r.out);
+    mvt_run_drop(&r);
+    /* A parent that ignores the signal must not make it noisy. */
+    r = mvt_sh("trap '' PIPE; $MEMVIZ trace $SNAPS/gpt_train.pickle | head -1");
+    cr_expect_str_eq(r.err, "");
+    cr_expect_eq(count_lines(r.out), 1);
+    mvt_run_drop(&r);
+}
+
+Test(cli, full_disk_is_reported)
+{
+    static const expectation all[] = {
+        {"$MEMVIZ trace $SNAPS/mempool.pickle >/dev/full", 1, NULL, "standard output: "},
+        {"$MEMVIZ trace --json $SNAPS/gpt_train.pickle >/dev/full", 1, NULL, "standard output: "},
+        {"$MEMVIZ dump -o /dev/full $SNAPS/mempool.pickle", 1, NULL, "cannot write /dev/full"},
+        {"$MEMVIZ --help >/dev/full", 1, NULL, "standard output: "},
+        {"$MEMVIZ --version >&-", 1, NULL, "standard output: "},
+    };
+    CHECK_ALL(all);
+}
+
+Test(cli, standard_input_is_a_file)
+{
+    mvt_run file = mvt_sh("$MEMVIZ dump $SNAPS/streams.pickle");
+    mvt_run pipe = mvt_sh("cat $SNAPS/streams.pickle | $MEMVIZ dump -");
+    mvt_run gzip = mvt_sh("gzip -c $SNAPS/streams.pickle | $MEMVIZ dump -");
+
+    cr_expect_eq(file.status + pipe.status + gzip.status, 0);
+    cr_assert(file.out_length > 10000);
+    cr_expect_str_eq(file.out, pipe.out);
+    cr_expect_str_eq(file.out, gzip.out);
+    mvt_run_drop(&file);
+    mvt_run_drop(&pipe);
+    mvt_run_drop(&gzip);
+}
+
+Test(cli, output_file_is_whole_or_absent)
+{
+    mvt_run direct = mvt_sh("$MEMVIZ trace $SNAPS/streams.pickle");
+    mvt_run r = mvt_sh("$MEMVIZ trace -o x $SNAPS/streams.pickle; cat x");
+
+    cr_expect_eq(r.status, 0);
+    cr_expect_str_eq(r.out, direct.out);
+    mvt_run_drop(&r);
+    r = mvt_sh("echo old >x; head -c 9999 $SNAPS/streams.pickle >cut;"
+               "$MEMVIZ trace -o x cut; cat x; ls");
+    cr_expect_str_eq(r.out, "old\ncut\nx\n");
+    mvt_run_drop(&r);
+    mvt_run_drop(&direct);
+}
+
+Test(cli, colors)
+{
+    static const struct {
+        const char *command;
+        bool colored;
+    } all[] = {
+        {"$MEMVIZ trace $SNAPS/mempool.pickle", false},
+        {"$MEMVIZ trace --color never $SNAPS/mempool.pickle", false},
+        {"$MEMVIZ trace --color always $SNAPS/mempool.pickle", true},
+        {"NO_COLOR=1 $MEMVIZ trace --color always $SNAPS/mempool.pickle", true},
+        {"NO_COLOR=1 $MEMVIZ trace $SNAPS/mempool.pickle", false},
+        {"TERM=xterm script -qec '$MEMVIZ trace $SNAPS/mempool.pickle' /dev/null", true},
+        {"TERM=xterm NO_COLOR=1 script -qec '$MEMVIZ trace $SNAPS/mempool.pickle' /dev/null",
+         false},
+        {"TERM=xterm NO_COLOR= script -qec '$MEMVIZ trace $SNAPS/mempool.pickle' /dev/null", true},
+        {"TERM=dumb script -qec '$MEMVIZ trace $SNAPS/mempool.pickle' /dev/null", false},
+    };
+    mvt_run script = mvt_sh("command -v script");
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        if (strstr(all[i].command, "script") && script.status != 0)
+            continue;
+        mvt_run r = mvt_sh("%s", all[i].command);
+        cr_expect_eq(r.status, 0, "%s: %s", all[i].command, r.err);
+        cr_expect(strstr(r.out, "alloc"), "%s", all[i].command);
+        cr_expect_eq(strchr(r.out, '\033') != NULL, all[i].colored, "%s", all[i].command);
+        mvt_run_drop(&r);
+    }
+    mvt_run_drop(&script);
+}
+
+Test(cli, limits_and_ranges)
+{
+    static const struct {
+        const char *options;
+        unsigned lines;
+    } all[] = {
+        {"", 6562 + 2},
+        {"--limit 0", 6562 + 2},
+        {"--limit 10", 10 + 3},
+        {"--from 6560", 2 + 2},
+        {"--from 6560 --to 6561", 1 + 2},
+        {"--to 5 --limit 3", 3 + 3},
+        {"--from 0s --to 0.000001s", 1 + 2},
+        {"--device 0 --to 1", 1 + 2},
+    };
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        mvt_run r = mvt_sh("$MEMVIZ trace %s $SNAPS/gpt_train.pickle", all[i].options);
+        cr_expect_eq(r.status, 0, "%s: %s", all[i].options, r.err);
+        cr_expect_eq(count_lines(r.out), all[i].lines, "%s: %u lines", all[i].options,
+                     count_lines(r.out));
+        mvt_run_drop(&r);
+    }
+}

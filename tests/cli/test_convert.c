@@ -1,0 +1,146 @@
+/* memviz convert: what goes through other formats stays the same. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/fixture/fixture_json.h"
+
+static const char *const snapshots[] = {
+    "annotated.pickle",    "compiled.pickle",   "expandable_empty.pickle", "graphs.pickle",
+    "late_start.pickle",   "leak_cycle.pickle", "mempool.pickle",          "no_history.pickle",
+    "oom.pickle",          "ring.pickle",       "two_devices.pickle",      "streams.pickle",
+    "whatif_0.pickle.zst",
+};
+
+Test(convert, every_format_keeps_the_dump)
+{
+    for (unsigned i = 0; i < sizeof snapshots / sizeof *snapshots; i++) {
+        mvt_run r = mvt_sh("set -e; in=$SNAPS/%s; $MEMVIZ dump $in >plain; "
+                           "$MEMVIZ dump --calls $in >full; test -s plain;"
+                           "$MEMVIZ convert -q $in a.bin; $MEMVIZ dump --calls a.bin | cmp - full;"
+                           "$MEMVIZ convert -q a.bin a.msgpack;"
+                           "$MEMVIZ dump --calls a.msgpack | cmp - full;"
+                           "$MEMVIZ convert -q --plain a.msgpack b.msgpack;"
+                           "$MEMVIZ dump b.msgpack | cmp - plain;"
+                           "$MEMVIZ convert -q b.msgpack b.bin; $MEMVIZ dump b.bin | cmp - plain",
+                           snapshots[i]);
+
+        cr_expect_eq(r.status, 0, "%s: %s%s", snapshots[i], r.out, r.err);
+        mvt_run_drop(&r);
+    }
+}
+
+/* The plain form is the very tree that Python packs, where its own msgpack is installed. */
+Test(convert, plain_is_what_python_packs)
+{
+    static const char program[] =
+        "import msgpack, pickle, sys; s = pickle.load(open(sys.argv[1], 'rb')); "
+        "r = msgpack.unpackb(open('x.msgpack', 'rb').read(), strict_map_key=False); "
+        "open('py.msgpack', 'wb').write(msgpack.packb(s)); "
+        "assert r == msgpack.unpackb(msgpack.packb(s))";
+    mvt_run have = mvt_sh("/usr/bin/python3 -c 'import msgpack'");
+
+    for (unsigned i = 0; have.status == 0 && i < sizeof snapshots / sizeof *snapshots; i++) {
+        if (strstr(snapshots[i], ".zst"))
+            continue;
+        mvt_run r = mvt_sh("set -e; in=$SNAPS/%s; $MEMVIZ convert -q --plain $in x.msgpack;"
+                           "/usr/bin/python3 -c \"%s\" $in; $MEMVIZ dump $in >a;"
+                           "$MEMVIZ dump py.msgpack | cmp - a",
+                           snapshots[i], program);
+        cr_expect_eq(r.status, 0, "%s: %s%s", snapshots[i], r.out, r.err);
+        mvt_run_drop(&r);
+    }
+    mvt_run_drop(&have);
+}
+
+Test(convert, reports_what_it_did)
+{
+    cJSON *report = mvt_json(0, "$MEMVIZ convert --json $SNAPS/gpt_train.pickle x.bin");
+
+    mvt_json_has(report, "events bytes_in bytes_out");
+    cr_expect_eq(mvt_json_number(report, "events"), 6562);
+    cr_expect_eq(mvt_json_number(report, "bytes_in"), 590795);
+    cr_expect_lt(mvt_json_number(report, "bytes_out"), 590795 / 10);
+    cr_expect_gt(mvt_json_number(report, "bytes_out"), 0);
+    cJSON_Delete(report);
+
+    mvt_run r = mvt_sh("$MEMVIZ convert $SNAPS/gpt_train.pickle x.bin");
+    cr_expect(strstr(r.out, "x.bin: 6562 events, 577 KiB to "), "%s", r.out);
+    mvt_run_drop(&r);
+    r = mvt_sh("$MEMVIZ convert -q $SNAPS/gpt_train.pickle x.bin");
+    cr_expect_str_eq(r.out, "");
+    mvt_run_drop(&r);
+}
+
+Test(convert, names_that_say_no_format_are_refused)
+{
+    static const struct {
+        const char *arguments, *why;
+    } all[] = {
+        {"$SNAPS/oom.pickle x.pickle", "pickles are only read"},
+        {"$SNAPS/oom.pickle x.pkl", "pickles are only read"},
+        {"$SNAPS/oom.pickle x.json", "must end in .bin or .msgpack"},
+        {"$SNAPS/oom.pickle .bin", "must end in .bin or .msgpack"},
+        {"$SNAPS/oom.pickle -", "must end in .bin or .msgpack"},
+        {"--plain $SNAPS/oom.pickle x.bin", "--plain writes .msgpack, not .bin"},
+        {"$SNAPS/oom.pickle", "expected IN OUT"},
+    };
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        mvt_run r = mvt_sh("$MEMVIZ convert %s; status=$?; ls; exit $status", all[i].arguments);
+        cr_expect_eq(r.status, 2, "%s", all[i].arguments);
+        cr_expect(strstr(r.err, all[i].why), "%s: %s", all[i].arguments, r.err);
+        cr_expect_str_eq(r.out, "");
+        mvt_run_drop(&r);
+    }
+}
+
+Test(convert, failure_leaves_nothing)
+{
+    mvt_run r = mvt_sh("head -c 5000 $SNAPS/oom.pickle >cut; $MEMVIZ convert cut x.bin; s=$?;"
+                       "ls; exit $s");
+
+    cr_expect_eq(r.status, 1);
+    cr_expect_str_eq(r.out, "cut\n");
+    cr_expect(strstr(r.err, "memviz: cut: byte 5000: "), "%s", r.err);
+    mvt_run_drop(&r);
+    r = mvt_sh("$MEMVIZ convert $SNAPS/oom.pickle no/such/x.bin");
+    cr_expect_eq(r.status, 1);
+    cr_expect(strstr(r.err, "memviz: cannot write no/such/x.bin: "), "%s", r.err);
+    mvt_run_drop(&r);
+}
+
+/* The input is read to its end before the output replaces it. */
+Test(convert, not_in_place)
+{
+    mvt_run r = mvt_sh("$MEMVIZ convert -q - x.bin <$SNAPS/oom.pickle; cp x.bin y.bin;"
+                       "$MEMVIZ convert -q x.bin x.bin; s=$?; cmp x.bin y.bin; $MEMVIZ dump x.bin;"
+                       "exit $s");
+
+    cr_expect_eq(r.status, 2, "%s", r.err);
+    cr_expect(strstr(r.err, "x.bin is the input"), "%s", r.err);
+    cr_expect(strstr(r.out, "memviz dump 1\n") == r.out);
+    mvt_run_drop(&r);
+}
+
+/* The layout of a container can be seen even where its contents cannot be read. */
+Test(convert, chunks_are_listed)
+{
+    mvt_run r = mvt_sh("$MEMVIZ convert -q $SNAPS/oom.pickle x.bin; $MEMVIZ dump --chunks x.bin");
+
+    cr_expect_eq(r.status, 0);
+    cr_expect(strstr(r.out, "header version 1 features 0 hash good"), "%s", r.out);
+    cr_expect(strstr(r.out, "events         device 0 rows 0 to 58 of 58"), "%s", r.out);
+    cr_expect(strstr(r.out, "footer index_at"), "%s", r.out);
+    cr_expect(!strstr(r.out, "BAD") && !strstr(r.out, "no chunk"), "%s", r.out);
+    mvt_run_drop(&r);
+    r = mvt_sh("$MEMVIZ convert -q $SNAPS/oom.pickle x.bin; for at in 0 9 30 100 700 1500; do "
+               "cp x.bin y.bin; printf '\\377\\376' | "
+               "dd of=y.bin bs=1 seek=$at conv=notrunc status=none; "
+               "$MEMVIZ dump --chunks y.bin || echo refused; done; "
+               "for n in 23 24 80 1000 1501; do head -c $n x.bin | $MEMVIZ dump --chunks - "
+               "|| echo refused; done");
+    cr_expect(strstr(r.out, "BAD") && strstr(r.out, "no chunk") && strstr(r.out, "cut after"), "%s",
+              r.out);
+    cr_expect(strstr(r.err, "memviz: y.bin: byte 0: no memviz container"), "%s", r.err);
+    mvt_run_drop(&r);
+}

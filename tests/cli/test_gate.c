@@ -1,0 +1,126 @@
+/* --fail-on: what a gate takes, what it finds, what it cannot know, and what it says. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "cli/commands.h"
+#include "tests/fixture/fixture_json.h"
+
+typedef struct {
+    int status;
+    const char *command;  /* NULL: none further */
+    const char *expected; /* in the one line on standard error; "": no line */
+} gate_case;
+
+static uint32_t lines_of(const char *text)
+{
+    uint32_t lines = 0;
+
+    for (; *text; text++)
+        lines += *text == '\n';
+    return lines;
+}
+
+static void check(const gate_case *cases)
+{
+    for (; cases->command; cases++) {
+        mvt_run r = mvt_sh("$MEMVIZ %s", cases->command);
+        cr_expect_eq(r.status, cases->status, "%s: %d %s", cases->command, r.status, r.err);
+        cr_expect(strstr(r.err, cases->expected), "%s: %s", cases->command, r.err);
+        cr_expect_eq(lines_of(r.err), cases->status != 0, "%s: %s", cases->command, r.err);
+        mvt_run_drop(&r);
+    }
+}
+
+Test(gate, what_is_found_fails_with_its_reason)
+{
+    static const gate_case cases[] = {
+        {3, "leaks --fail-on leak $SNAPS/leak_cycle.pickle", "--fail-on leak: device 0: 1 leak"},
+        {3, "leaks --fail-on any --json $SNAPS/leak_cycle.pickle", "--fail-on leak"},
+        {0, "leaks --fail-on leak $SNAPS/gpt_train.pickle", ""},
+        {3, "peak --fail-on 'peak>100MiB' $SNAPS/mlp_train.pickle",
+         "mlp_train.pickle: --fail-on peak: device 0: peak allocated 124 MiB, above 100 MiB"},
+        {0, "peak --fail-on 'peak>124MiB' $SNAPS/mlp_train.pickle", ""},
+        {3, "stats --fail-on 'peak>200MiB,reserved>1MiB' $SNAPS/mlp_train.pickle",
+         "--fail-on reserved: device 0: peak reserved"},
+        {3, "fragmentation --fail-on 'reserved>641MiB' $SNAPS/frag_pinned_by_small.pickle",
+         "peak reserved 642 MiB, above 641 MiB"},
+        {0, "fragmentation --fail-on 'reserved>642MiB' $SNAPS/frag_pinned_by_small.pickle", ""},
+        {3, "fragmentation --fail-on any $SNAPS/frag_pinned_by_small.pickle",
+         "--fail-on fragmented: device 0: 642 MiB reserved, 126 MiB needed"},
+        {3, "oom --fail-on oom $SNAPS/oom.pickle", "--fail-on oom: device 0: 1 request failed"},
+        {0, "oom --fail-on oom $SNAPS/gpt_train.pickle", ""},
+        {3, "ranks --fail-on oom $SNAPS/gpt_train.pickle $SNAPS/oom.pickle",
+         "--fail-on oom: oom.pickle: 1 request failed"},
+        {3, "diff --fail-on 'reserved>1GiB' $SNAPS/whatif_0.pickle.zst $SNAPS/whatif_2.pickle.zst",
+         "--fail-on reserved: 1.08 GiB more reserved, above 1.00 GiB"},
+        {0,
+         "diff --fail-on 'delta>1MiB' --fail-on 'reserved>2GiB' $SNAPS/whatif_0.pickle.zst "
+         "$SNAPS/whatif_2.pickle.zst",
+         ""},
+        {0, "diff --fail-on 'reserved>0' $SNAPS/whatif_2.pickle.zst $SNAPS/whatif_0.pickle.zst",
+         ""},
+        {0}};
+
+    check(cases);
+}
+
+/* The buffer of `ring` held half a step; state_only and no_history have no events. */
+Test(gate, what_cannot_be_known_fails_unless_told_otherwise)
+{
+    static const gate_case cases[] = {
+        {3, "leaks --fail-on leak $SNAPS/ring.pickle", "unknown whether it leaks"},
+        {0, "leaks --fail-on leak,known $SNAPS/ring.pickle", ""},
+        {3, "leaks --fail-on unknown $SNAPS/ring.pickle", "--fail-on unknown: "},
+        {3, "leaks --fail-on any $SNAPS/state_only.pickle", "--fail-on unknown: "},
+        {3, "leaks --fail-on leak,known $SNAPS/leak_cycle.pickle", "--fail-on leak: "},
+        {3, "peak --fail-on 'peak>215M' $SNAPS/ring.pickle",
+         "at least 210 MiB; whether it was above 215 MiB is unknown: history is truncated"},
+        {3, "peak --fail-on 'peak>200M,known' $SNAPS/ring.pickle", "at least 210 MiB, above"},
+        {0, "peak --fail-on 'peak>215M,known' $SNAPS/ring.pickle", ""},
+        {3, "stats --fail-on 'reserved>4G' $SNAPS/no_history.pickle",
+         "whether it was above 4.00 GiB is unknown: no history was recorded"},
+        {0, "stats --fail-on 'reserved>4G' --fail-on known,'peak>4G' $SNAPS/no_history.pickle", ""},
+        {3, "oom --fail-on oom $SNAPS/ring.pickle", "no request failed in what was recorded"},
+        {0, "oom --fail-on oom,known $SNAPS/ring.pickle", ""},
+        {3, "ranks --fail-on leak $SNAPS/gpt_train.pickle $SNAPS/ring.pickle",
+         "ring.pickle: unknown whether it leaks"},
+        {3, "diff --fail-on 'delta>0' $SNAPS/gpt_train.pickle $SNAPS/ring.pickle",
+         "may be more than 0 B"},
+        {0, "diff --fail-on 'delta>0,known' $SNAPS/gpt_train.pickle $SNAPS/ring.pickle", ""},
+        {0}};
+
+    check(cases);
+}
+
+Test(gate, a_bound_that_is_missing_asks_for_quotes)
+{
+    static const gate_case cases[] = {
+        {2, "peak --fail-on peak>70GiB $SNAPS/mlp_train.pickle",
+         "--fail-on peak: the bound is missing; quote it"},
+        {2, "peak --fail-on 'peak>' $SNAPS/mlp_train.pickle", "--fail-on 'peak>70GiB'"},
+        {2, "diff --fail-on reserved a b", "--fail-on 'reserved>70GiB'"},
+        {2, "peak --fail-on 'peak>much' $SNAPS/mlp_train.pickle", "'much' is not a size"},
+        {2, "leaks --fail-on 'leak>1' a", "expected one of: leak unknown any"},
+        {2, "leaks --fail-on fire a", "not something that leaks finds"},
+        {2, "leaks --fail-on '' a", "expected one of: leak unknown any"},
+        {2, "leaks --fail-on known a", "name a gate before it, such as leak,known"},
+        {2, "peak --fail-on any a", "expected one of: peak>BYTES reserved>BYTES"},
+        {2, "trace --fail-on leak a", "option --fail-on does not apply here"},
+        {0}};
+
+    check(cases);
+}
+
+/* Help lists the gates of that command, and no others. */
+Test(gate, help_lists_the_gates_of_the_command)
+{
+    for (const mv_command *c = mv_commands; c->name; c++) {
+        mvt_run r = mvt_sh("$MEMVIZ %s --help", c->name);
+        for (uint32_t i = 0; i < MV_GATE_COUNT; i++) {
+            const char *row = strstr(r.out, mv_gate_meaning(i, c->gates));
+            cr_expect_eq(row != NULL, (c->gates & (1u << i)) != 0, "%s: gate %u", c->name, i);
+        }
+        cr_expect_eq((c->options & MV_HAS(FAIL_ON)) != 0, c->gates != 0, "%s", c->name);
+        mvt_run_drop(&r);
+    }
+}

@@ -1,0 +1,343 @@
+/* memviz run without a GPU: what the program sees, what becomes of its status and signals, which
+ * files are left. $MARKING (tests/programs/marking.c) is recorded by its marks. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/fixture/fixture_program.h"
+
+static mvt_run run_sh(const char *command)
+{
+    setenv("MARKING", MV_MARKING, 1);
+    setenv("SHIM", MV_SHIM, 1);
+    return mvt_sh("%s", command);
+}
+
+/* Status and standard output of a command line. */
+static void expect(const char *command, int status, const char *out)
+{
+    mvt_run run = run_sh(command);
+
+    cr_assert_eq(run.status, status, "%s: status %d: %s", command, run.status, run.err);
+    cr_assert_str_eq(run.out, out, "%s: %s%s", command, run.out, run.err);
+    mvt_run_drop(&run);
+}
+
+static void expect_err(const char *command, int status, const char *part)
+{
+    mvt_run run = run_sh(command);
+
+    cr_assert_eq(run.status, status, "%s: status %d: %s", command, run.status, run.err);
+    cr_assert_not_null(strstr(run.err, part), "%s: '%s'", command, run.err);
+    mvt_run_drop(&run);
+}
+
+/* ---- the program is left alone ----------------------------------------------------------- */
+
+Test(run, status_is_the_programs)
+{
+    expect("$MEMVIZ run -q -- true", 0, "");
+    expect("$MEMVIZ run -q -- sh -c 'exit 7'", 7, "");
+    expect("$MEMVIZ run -q -- sh -c 'exit 255'", 255, "");
+    expect("$MEMVIZ run -q $MARKING kill 9", 137, "");
+    expect("$MEMVIZ run -q $MARKING kill 15", 143, "");
+}
+
+Test(run, a_program_that_cannot_be_started_has_a_shells_status)
+{
+    expect_err("$MEMVIZ run -- no-such-program", 127, "no-such-program: No such file");
+    expect_err("$MEMVIZ run ./no/such/program", 127, "No such file");
+    expect_err("$MEMVIZ run /etc/passwd", 126, "Permission denied");
+    expect_err("$MEMVIZ run /", 126, "/: ");
+    expect_err("$MEMVIZ run", 2, "expected");
+    expect_err("$MEMVIZ run --stacks some true", 2, "none python native all");
+}
+
+Test(run, input_and_output_pass_through)
+{
+    expect("printf 'a\\0b' | $MEMVIZ run -q -- cat | od -An -c | tr -s ' '", 0, " a \\0 b\n");
+    expect("$MEMVIZ run -q -- sh -c 'echo out; echo err >&2' 2>err; cat err", 0, "out\nerr\n");
+    /* What a closed pipe does to the program, it does as ever. */
+    expect("$MEMVIZ run -q -- sh -c 'yes; echo $? >&2' 2>err | head -n 1; cat err", 0, "y\n141\n");
+}
+
+Test(run, options_behind_the_program_are_the_programs)
+{
+    expect("$MEMVIZ run -q echo -q --json -o x -- y", 0, "-q --json -o x -- y\n");
+}
+
+Test(run, signals_are_as_they_were)
+{
+    expect("$MARKING signals >bare; $MEMVIZ run -q $MARKING signals >under; cmp bare under", 0, "");
+    expect("trap '' PIPE CHLD INT TERM; $MARKING signals >bare;"
+           "$MEMVIZ run -q $MARKING signals >under; cmp bare under; grep -c 'ignored 0' under",
+           1, "0\n");
+}
+
+Test(run, the_program_sees_the_same_descriptors)
+{
+    expect("ls /proc/self/fd >bare; $MEMVIZ run -q ls /proc/self/fd >under; cmp bare under", 0, "");
+}
+
+Test(run, sigterm_reaches_the_program)
+{
+    expect(
+        "$MEMVIZ run -q sh -c 'trap \"echo caught; exit 5\" TERM; echo up; while :; do sleep 0.05;"
+        " done' >out & until [ -s out ]; do sleep 0.05; done; kill -TERM $!; wait $!; "
+        "echo $?; cat out",
+        0, "5\nup\ncaught\n");
+}
+
+Test(run, an_interrupt_of_the_terminal_leaves_the_launcher_alone)
+{
+    /* To both, as a terminal sends it. */
+    expect("$MEMVIZ run -q $MARKING mark a sleep 5000 & sleep 0.5; "
+           "kill -INT $!; sleep 0.2; kill -0 $! && echo there; "
+           "kill -TERM $!; wait $!; echo $?",
+           0, "there\n143\n");
+}
+
+/* ---- the environment --------------------------------------------------------------------- */
+
+Test(run, the_shim_goes_behind_what_is_preloaded_already)
+{
+    expect("ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libm.so.6 "
+           "$MEMVIZ run -q sh -c 'echo "
+           "${LD_PRELOAD%%:*}; test \"${LD_PRELOAD#*:}\" = \"'$SHIM'\" && echo behind'",
+           0, "/usr/lib/x86_64-linux-gnu/libm.so.6\nbehind\n");
+    /* The loader says that it cannot load this one, and goes on. */
+    expect("echo >shim; export LD_PRELOAD=$PWD/shim MEMVIZ_SHIM=$PWD/shim; $MEMVIZ run -q "
+           "sh -c 'test $LD_PRELOAD = $PWD/shim && echo once'",
+           0, "once\n");
+    expect("NVTX_INJECTION64_PATH=/x $MEMVIZ run -q sh -c 'echo $NVTX_INJECTION64_PATH'", 0,
+           "/x\n");
+    expect("MEMVIZ_CPU=1 $MEMVIZ run -q --stacks all sh -c 'echo $MEMVIZ_STACKS $MEMVIZ_CPU'", 0,
+           "all\n");
+    expect("$MEMVIZ run -q --cpu --wait-free sh -c 'echo $MEMVIZ_STACKS $MEMVIZ_CPU "
+           "$MEMVIZ_WAIT_FREE'",
+           0, "python 1 1\n");
+}
+
+Test(run, a_shim_that_cannot_be_preloaded_is_refused)
+{
+    expect_err("MEMVIZ_SHIM=/no/shim.so $MEMVIZ run true", 1, "/no/shim.so");
+    expect_err(
+        "mkdir 'a b'; ln -s $SHIM 'a b/s.so'; MEMVIZ_SHIM=\"$PWD/a b/s.so\" $MEMVIZ run true", 1,
+        "space");
+}
+
+/* ---- nothing to record ------------------------------------------------------------------- */
+
+Test(run, nothing_recorded_is_said_with_a_reason)
+{
+    expect_err("$MEMVIZ run true; ls", 0, "nothing was recorded: no CUDA call");
+    expect("$MEMVIZ run true 2>err; ls", 0, "err\n");
+    expect("$MEMVIZ run -q true 2>&1; ls", 0, "");
+    expect_err("printf 'int main(void) { return 3; }' >a.c; cc -static a.c -o a || exit 77;"
+               "$MEMVIZ run ./a",
+               3, "linked statically");
+    expect_err("cp $MARKING a; chmod g+s a; chgrp 65534 a; chmod g+s a; $MEMVIZ run ./a || :", 0,
+               "nothing was recorded");
+}
+
+/* ---- files ------------------------------------------------------------------------------- */
+
+Test(run, one_process_makes_one_file)
+{
+    expect("$MEMVIZ run -o a.bin $MARKING mark x mark y 2>err; ls; cat err | sed 's/, .* KiB\\|, "
+           "[0-9.]* B//'",
+           0, "a.bin\nerr\nmemviz: 2 events, 0 lost: a.bin\n");
+    expect("$MEMVIZ run -q $MARKING mark x; ls | sed 's/[0-9][0-9]*/N/'", 0, "memviz.N.bin\n");
+    expect("mkdir d; $MEMVIZ run -q -o d/%h.%r.bin $MARKING rank 3 mark x; ls d |"
+           "sed \"s/$(uname -n)/HOST/\"",
+           0, "HOST.3.bin\n");
+}
+
+Test(run, the_result_is_a_capture_that_can_be_read)
+{
+    expect("$MEMVIZ run -q -o a.bin $MARKING mark step0 mark step1; $MEMVIZ dump a.bin | "
+           "grep -c '^mark.*step[01]'",
+           0, "2\n");
+    expect(
+        "$MEMVIZ run -q -o a.bin $MARKING mark x kill 9; $MEMVIZ dump a.bin | grep -c '^mark.*x'",
+        0, "1\n");
+}
+
+Test(run, the_devices_that_the_process_sees_are_a_fact)
+{
+    expect("CUDA_VISIBLE_DEVICES=3,1 $MEMVIZ run -q -o a.bin $MARKING mark x; "
+           "$MEMVIZ info --json a.bin | grep -o '\"cuda_visible_devices\",\"value\":\"[^\"]*'",
+           0, "\"cuda_visible_devices\",\"value\":\"3,1\n");
+}
+
+Test(run, several_processes_make_several_files)
+{
+    /* The first keeps the name. */
+    expect("$MEMVIZ run -q -o a.bin $MARKING mark x fork; ls | sed 's/[0-9][0-9]*/N/'", 0,
+           "a.N.bin\na.bin\n");
+    expect("$MEMVIZ run -q -o a.bin $MARKING mark x fork; $MEMVIZ dump a.bin | grep -c "
+           "'^mark.*child'; "
+           "$MEMVIZ dump a.[0-9]*.bin | grep -c '^mark.*child'",
+           0, "0\n1\n");
+    expect("$MEMVIZ run -q -o a.bin $MARKING mark x spawn; ls | wc -l", 0, "2\n");
+    expect("$MEMVIZ run -q -o a.%p.bin $MARKING mark x fork spawn; ls | wc -l", 0, "3\n");
+}
+
+Test(run, the_lowest_rank_keeps_the_name)
+{
+    expect("$MEMVIZ run -q -o a.bin sh -c 'RANK=1 $MARKING mark one; RANK=0 $MARKING mark zero;"
+           "$MARKING mark none'; ls | sed 's/[0-9][0-9][0-9]*/N/'; $MEMVIZ dump a.bin | "
+           "grep -c '^mark.*zero'; $MEMVIZ dump a.r1.bin | grep -c '^mark.*one'",
+           0, "a.N.bin\na.bin\na.r1.bin\n1\n1\n");
+}
+
+Test(run, a_launcher_for_each_rank_does_not_overwrite)
+{
+    expect("RANK=1 $MEMVIZ run -q -o a.bin $MARKING mark one; RANK=0 $MEMVIZ run -q -o a.bin "
+           "$MARKING mark zero; ls; $MEMVIZ dump a.bin | grep -c '^mark.*zero'",
+           0, "a.bin\na.r1.bin\n1\n");
+}
+
+Test(run, an_image_that_becomes_another_leaves_both)
+{
+    expect("$MEMVIZ run -q -o a.%p.bin $MARKING mark x exec mark y exit 4; echo $?; ls | wc -l", 0,
+           "4\n2\n");
+}
+
+Test(run, a_process_that_stays_is_left_alone)
+{
+    mvt_run run =
+        run_sh("$MEMVIZ run -o a.bin $MARKING mark x leave sleep 300; ls; sleep 2; for f in *.live;"
+               " do $MEMVIZ convert -q $f b.bin; done; $MEMVIZ dump b.bin | grep -c '^mark.*left'");
+
+    cr_assert_eq(run.status, 0, "%s", run.err);
+    cr_assert_not_null(strstr(run.err, "still running"), "%s", run.err);
+    cr_assert_not_null(strstr(run.out, ".live\n1\n"), "%s", run.out);
+    mvt_run_drop(&run);
+}
+
+Test(run, two_runs_with_one_name_do_not_mix)
+{
+    expect("$MEMVIZ run -q -o a.bin $MARKING mark x sleep 600 mark y & "
+           "$MEMVIZ run -q -o a.bin $MARKING mark z; ls *.live | wc -l; wait; ls",
+           0, "1\na.bin\n");
+}
+
+Test(run, a_folder_that_is_not_there_is_said_before_the_program_runs)
+{
+    expect("$MEMVIZ run -o no/a.bin echo ran 2>err; echo $?", 0, "1\n");
+    expect("$MEMVIZ run -o no/ echo ran 2>err; echo $?", 0, "1\n");
+}
+
+Test(run, what_cannot_be_finalised_stays)
+{
+    mvt_run run = run_sh("$MEMVIZ run -o a.bin sh -c '$MARKING mark x; mkdir a.bin; exit 3'; "
+                         "echo $?; ls | grep -c live; $MEMVIZ dump *.live | grep -c '^mark.*x'");
+
+    cr_assert_str_eq(run.out, "3\n1\n1\n", "%s%s", run.out, run.err);
+    cr_assert_not_null(strstr(run.err, "stays as it is"), "%s", run.err);
+    mvt_run_drop(&run);
+}
+
+Test(run, a_folder_with_a_percent_sign_is_only_a_folder)
+{
+    expect("mkdir 'x%p'; cd 'x%p'; $MEMVIZ run -q -o a.bin $MARKING mark x; ls", 0, "a.bin\n");
+}
+
+Test(run, a_result_that_cannot_be_is_said_before_the_program_runs)
+{
+    expect("mkdir d; $MEMVIZ run -o d echo ran 2>err; echo $?; cat err", 0,
+           "1\nmemviz: -o d: is a folder; a recording needs a file\n");
+    expect("mkfifo f; $MEMVIZ run -o f echo ran 2>err; echo $?; cat err", 0,
+           "1\nmemviz: -o f: is a device or a pipe; a recording needs a file\n");
+    expect("ls /dev >a; $MEMVIZ run -o /dev/null $MARKING mark x 2>err; echo $?; ls /dev >b;"
+           "cmp a b",
+           0, "1\n");
+    expect("$MEMVIZ run -o /proc/a.bin echo ran 2>err; echo $?", 0, "1\n");
+    expect("$MEMVIZ run -o - echo ran 2>err; echo $?", 0, "1\n");
+}
+
+/* ---- others in the folder ---------------------------------------------------------------- */
+
+/* What someone puts beside a run's files under such a name. MEMVIZ_OUT is their common beginning.
+ */
+static void expect_refused(const char *plant, const char *why)
+{
+    mvt_run run = run_sh(":");
+
+    mvt_run_drop(&run);
+    setenv("PLANT", plant, 1);
+    run = mvt_sh("mkdir s v; $MEMVIZ run -o s/x.bin sh -c '$MARKING mark x; o=$MEMVIZ_OUT; "
+                 "f=$o.4000000.live; eval \"$PLANT\"; exit 4'; echo $?; ls s v | grep -c bin$");
+    cr_assert_str_eq(run.out, "4\n1\n", "%s: %s%s", plant, run.out, run.err);
+    cr_assert_not_null(strstr(run.err, why), "%s: %s", plant, run.err);
+    mvt_run_drop(&run);
+}
+
+Test(run, files_that_others_put_there_are_not_taken)
+{
+    expect_refused("mkfifo $f", "no regular file");
+    expect_refused("mkdir $f", "no regular file");
+    expect_refused("ln -s $(ls $o.*.live) $f", "no regular file");
+    expect_refused("cp $(ls $o.*.live) v/a; ln v/a $f", "it has another name as well");
+    if (geteuid() == 0)
+        expect_refused("cp $(ls $o.*.live) $f; chown 65534 $f", "it belongs to another user");
+}
+
+/* Its length is the host's, since it is a fact in the middle of others. */
+Test(run, a_host_that_looks_like_a_path_is_only_a_word)
+{
+    expect("mkdir s; h=$(uname -n); evil=$(printf %s $h | tr -c '' x | sed 's|^.|/|');"
+           "export h evil; $MEMVIZ run -q -o s/%h.bin sh -c '$MARKING mark x; "
+           "sed -i \"s|$h|$evil|\" $MEMVIZ_OUT.*.live'; ls s | sed \"s/$(echo $evil | tr / _)/E/\"",
+           0, "E.bin\n");
+}
+
+/* ---- who still writes -------------------------------------------------------------------- */
+
+Test(run, a_process_that_stays_is_noticed_whatever_the_file_is_called)
+{
+    expect("$MEMVIZ run -o \"$(printf 'a\\nb.bin')\" $MARKING mark x leave 2>err; "
+           "grep -c 'still running' err; ls | grep -c live; sleep 2.5",
+           0, "1\n1\n");
+}
+
+Test(run, a_process_with_a_number_of_its_own_is_finalised)
+{
+    mvt_run run = run_sh("unshare -fp true 2>/dev/null || { echo a.bin; exit; }; "
+                         "$MEMVIZ run -q -o a.bin unshare -fp $MARKING mark x; ls");
+
+    cr_assert_str_eq(run.out, "a.bin\n", "%s", run.err);
+    mvt_run_drop(&run);
+}
+
+/* ---- no space, modes --------------------------------------------------------------------- */
+
+Test(run, a_program_whose_file_gets_no_space_keeps_its_status)
+{
+    expect("(ulimit -f 0; $MEMVIZ run -o a.bin $MARKING mark x exit 5; echo $?) 2>&1 | sed "
+           "'s/process [0-9]*/process N/'; "
+           "ls",
+           0,
+           "memviz: nothing was recorded of process N: its file is empty (no space, "
+           "or emptied by someone)\n5\n");
+}
+
+/* 100 KiB are enough for what the process is, and no event. */
+Test(run, a_recording_that_stopped_early_is_said)
+{
+    expect("(ulimit -f 200; $MEMVIZ run -o a.bin $MARKING mark x exit 5 2>&1; echo $?) | "
+           "sed 's/ [0-9.]* KiB/ N KiB/'",
+           0,
+           "memviz: 0 events, N KiB, 0 lost: a.bin\n"
+           "memviz: the recording stopped before the program ended: File too large: a.bin\n5\n");
+}
+
+Test(run, live_files_are_private_and_results_keep_their_mode)
+{
+    expect("umask 0; $MEMVIZ run -q -o a.bin sh -c '$MARKING mark x; stat -c %a *.live'; "
+           "stat -c %a a.bin; chmod 640 a.bin; $MEMVIZ run -q -o a.bin $MARKING mark x; "
+           "stat -c %a a.bin",
+           0, "600\n666\n640\n");
+}

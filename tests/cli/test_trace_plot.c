@@ -1,0 +1,170 @@
+/* memviz trace_plot: the picture as a file. What is in it test_timeline.c looks at. */
+#include <criterion/criterion.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/fixture/fixture_json.h"
+
+Test(trace_plot, path_is_printed_and_the_picture_is_there)
+{
+    mvt_run r = mvt_sh("$MEMVIZ trace_plot $SNAPS/leak_in_training.pickle -o x.svg; cat x.svg");
+
+    cr_expect_eq(r.status, 0, "%s", r.err);
+    cr_expect(strstr(r.out, "x.svg\n<svg ") == r.out);
+    cr_expect(strstr(r.out, "leak: train.py:62 forward keeps 2.00 MiB a step"));
+    cr_expect(strcmp(r.out + r.out_length - 7, "</svg>\n") == 0, "%s", r.out + r.out_length - 7);
+    mvt_run_drop(&r);
+    r = mvt_sh("$MEMVIZ trace_plot - -o - <$SNAPS/oom.pickle");
+    cr_expect(strstr(r.out, "<svg ") == r.out);
+    mvt_run_drop(&r);
+}
+
+Test(trace_plot, wrong_usage)
+{
+    static const struct {
+        const char *arguments, *why;
+        int status;
+    } all[] = {
+        {"$SNAPS/oom.pickle -o x.gif", "x.gif: only .svg, .png and .html are written", 2},
+        {"$SNAPS/oom.pickle -o .svg", ".svg: only .svg, .png and .html are written", 2},
+        {"--json $SNAPS/oom.pickle -o -", "only .svg, .png and .html are written", 2},
+        {"$SNAPS/oom.pickle -o .html", ".html: only .svg, .png and .html are written", 2},
+        {"--size 0x100 $SNAPS/oom.pickle -o x.png", "--size 0x100: expected WxH", 2},
+        {"--size 100 $SNAPS/oom.pickle -o x.png", "--size 100: expected WxH", 2},
+        {"--size 100x16385 $SNAPS/oom.pickle -o x.png", "expected WxH", 2},
+        {"--size 00000000000000000000000100x100 $SNAPS/oom.pickle -o x.png", "expected WxH", 2},
+        {"--theme blue $SNAPS/oom.pickle -o x.png", "expected one of: light dark", 2},
+        {"- <$SNAPS/oom.pickle", "standard input has no name", 2},
+        {"--from 7 --to 7 $SNAPS/oom.pickle -o x.svg", "no event is in the window", 1},
+        {"--device 1 $SNAPS/oom.pickle -o x.svg", "no device 1", 1},
+        {"nowhere -o x.svg", "nowhere: No such file", 1},
+        {"$SNAPS/oom.pickle -o no/such/x.svg", "cannot write no/such/x.svg", 1},
+        {"$SNAPS/oom.pickle -o - >/dev/full", "standard output", 1},
+    };
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        mvt_run r = mvt_sh("$MEMVIZ trace_plot %s; s=$?; ls; exit $s", all[i].arguments);
+        cr_expect_eq(r.status, all[i].status, "%s: %d", all[i].arguments, r.status);
+        cr_expect(strstr(r.err, all[i].why), "%s: %s", all[i].arguments, r.err);
+        cr_expect_str_eq(r.out, "", "%s leaves %s", all[i].arguments, r.out);
+        mvt_run_drop(&r);
+    }
+}
+
+Test(trace_plot, report_has_the_members_of_the_contract)
+{
+    cJSON *report =
+        mvt_json(0, "$MEMVIZ trace_plot --json --from 100 --to 300 $SNAPS/gpt_train.pickle "
+                    "-o x.svg");
+
+    mvt_json_has(report, "written events drawn");
+    cr_expect_str_eq(mvt_json_text(report, "written"), "x.svg");
+    cr_expect_eq(mvt_json_number(report, "events"), 200);
+    cr_expect_gt(mvt_json_number(report, "drawn"), 0);
+    cJSON_Delete(report);
+}
+
+/* The size in a PNG file's header. */
+static void check_png(const mvt_run *r, uint32_t width, uint32_t height)
+{
+    const uint8_t *b = (const uint8_t *)r->out;
+
+    cr_assert(r->status == 0 && r->out_length > 60, "%s", r->err);
+    cr_assert_eq(memcmp(b, "\x89PNG\r\n\x1a\n", 8), 0);
+    cr_expect_eq((uint32_t)b[18] << 8 | b[19], width);
+    cr_expect_eq((uint32_t)b[22] << 8 | b[23], height);
+}
+
+/* No events, no stacks, a ring that was overwritten, a late start, pools, nothing left at the end,
+ * and less room than any text needs: all has a picture of the size that was asked for. */
+Test(trace_plot, png_of_anything_in_any_size)
+{
+    static const char *const files[] = {"no_history", "state_only", "ring",
+                                        "late_start", "mempool",    "expandable_empty"};
+    static const struct {
+        uint32_t width, height;
+    } sizes[] = {{1400, 760}, {640, 360}, {1, 1}, {3, 2000}, {2500, 1}};
+
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        for (size_t s = i % 2; s < sizeof sizes / sizeof *sizes; s += 2) {
+            mvt_run r = mvt_sh("$MEMVIZ trace_plot -q --theme %s --size %ux%u $SNAPS/%s.pickle "
+                               "-o x.png >&2; cat x.png",
+                               i % 3 ? "light" : "dark", sizes[s].width, sizes[s].height, files[i]);
+            check_png(&r, sizes[s].width, sizes[s].height);
+            mvt_run_drop(&r);
+        }
+}
+
+Test(trace_plot, size_and_theme_of_svg)
+{
+    mvt_run r = mvt_sh("$MEMVIZ trace_plot --size 400x300 --theme dark $SNAPS/oom.pickle -o -");
+
+    cr_expect(strstr(r.out, " width=\"400\" height=\"300\" viewBox=\"0 0 800 600\""), "%.200s",
+              r.out);
+    cr_expect(strstr(r.out, "fill=\"#16191d\"/>"));
+    mvt_run_drop(&r);
+    r = mvt_sh(
+        "$MEMVIZ trace_plot --size 900x400 $SNAPS/two_devices.pickle -o x.png >&2; cat x.png");
+    check_png(&r, 900, 800);
+    mvt_run_drop(&r);
+}
+
+/* The same file gives the same bytes. */
+Test(trace_plot, png_is_deterministic)
+{
+    mvt_run r = mvt_sh("$MEMVIZ trace_plot $SNAPS/gpt_train.pickle -o a.png >&2; "
+                       "$MEMVIZ trace_plot $SNAPS/gpt_train.pickle -o b.png >&2; cmp a.png b.png");
+
+    cr_expect_eq(r.status, 0, "%s", r.err);
+    mvt_run_drop(&r);
+}
+
+static double height_of(const char *svg)
+{
+    const char *at = strstr(svg, " height=\"");
+
+    cr_assert(at != NULL);
+    return strtod(at + 9, NULL);
+}
+
+Test(trace_plot, devices_stand_one_below_the_other)
+{
+    mvt_run both = mvt_sh("$MEMVIZ trace_plot $SNAPS/two_devices.pickle -o -");
+    mvt_run one = mvt_sh("$MEMVIZ trace_plot -d 1 $SNAPS/two_devices.pickle -o -");
+
+    cr_expect_eq(height_of(both.out), 2 * height_of(one.out));
+    cr_expect(strstr(both.out, "device 0") && strstr(both.out, "device 1"));
+    cr_expect(!strstr(one.out, "device 0") && strstr(one.out, "device 1"));
+    mvt_run_drop(&both);
+    mvt_run_drop(&one);
+}
+
+Test(trace_plot, picture_is_xml)
+{
+    mvt_run have = mvt_sh("/usr/bin/python3 -c 'import xml.dom.minidom'");
+    mvt_run r = mvt_sh("cp $SNAPS/oom.pickle \"$(printf 'a<&\\\"\\377\\033b')\"; set -e;"
+                       "for f in a* $SNAPS/leak_in_training.pickle $SNAPS/no_history.pickle; do "
+                       "$MEMVIZ trace_plot \"$f\" -o x.svg; /usr/bin/python3 -c "
+                       "'import xml.dom.minidom as x; x.parse(\"x.svg\")'; done");
+
+    if (have.status == 0)
+        cr_expect_eq(r.status, 0, "%s", r.err);
+    mvt_run_drop(&r);
+    mvt_run_drop(&have);
+}
+
+Test(trace_plot, page_is_written_whole_and_reported)
+{
+    cJSON *report = mvt_json(
+        0, "$MEMVIZ trace_plot --json --from 100 --to 300 $SNAPS/gpt_train.pickle -o x.html");
+    mvt_run r = mvt_sh("$MEMVIZ trace_plot $SNAPS/two_devices.pickle -o x.html; cat x.html");
+
+    cr_expect_str_eq(mvt_json_text(report, "written"), "x.html");
+    cr_expect_eq(mvt_json_number(report, "events"), 200);
+    cr_expect_eq(mvt_json_number(report, "drawn"), 2434);
+    cr_expect(strstr(r.out, "x.html\n<!DOCTYPE html>\n") == r.out);
+    cr_expect(strcmp(r.out + r.out_length - 8, "</html>\n") == 0);
+    cJSON_Delete(report);
+    mvt_run_drop(&r);
+}

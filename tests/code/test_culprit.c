@@ -1,0 +1,366 @@
+#include "analyze/code/culprit.h"
+
+#include "analyze/code/native_frame.h"
+#include "tests/fixture/fixture.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+/* A trace with one alloc of that stack. */
+static const mv_trace *one_stack(mvt_trace *t, const char *stack)
+{
+    mvt_alloc(t, .addr = 0x1000, .bytes = 512, .stack = stack);
+    return mvt_done(t);
+}
+
+static mv_frame_kind kind_of(const char *frame)
+{
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace = one_stack(t, frame);
+    uint32_t count;
+    const mv_frame_id *frames = mv_stack_frames(trace, mv_trace_events(trace, 0).stack[0], &count);
+    mv_frame_kind kind = mv_frame_kind_of(trace, frames[0]);
+
+    mvt_drop(t);
+    return kind;
+}
+
+static void expect_label(const char *stack, const char *label)
+{
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace = one_stack(t, stack);
+    char text[128];
+
+    cr_expect_str_eq(
+        mv_culprit_label(trace, NULL, mv_trace_events(trace, 0).stack[0], text, sizeof text),
+        label);
+    mvt_drop(t);
+}
+
+Test(culprit, own_code_is_user_wherever_it_lies)
+{
+    cr_expect_eq(kind_of("f:train.py:1"), MV_FRAME_USER);
+    cr_expect_eq(kind_of("f:/home/u/pytorch/examples/train.py:1"), MV_FRAME_USER);
+    cr_expect_eq(kind_of("f:/home/u/torch/train.py:1"), MV_FRAME_USER);
+    cr_expect_eq(kind_of("f:/home/u/lib/models.py:1"), MV_FRAME_USER);
+    cr_expect_eq(kind_of("f:/tmp/ipykernel_77/123.py:1"), MV_FRAME_USER);
+    cr_expect_eq(kind_of("f:<ipython-input-3-ab>:1"), MV_FRAME_USER);
+    cr_expect_eq(kind_of("<module>:<stdin>:1"), MV_FRAME_USER);
+    cr_expect_eq(kind_of("<module>:/home/u/bin/launch:1"), MV_FRAME_USER);
+}
+
+Test(culprit, installed_code_is_told_from_torch)
+{
+    cr_expect_eq(kind_of("f:/v/lib/python3.12/site-packages/torch/nn/modules/module.py:1"),
+                 MV_FRAME_FRAMEWORK);
+    cr_expect_eq(kind_of("f:/v/lib/python3.12/site-packages/torchvision/models/resnet.py:1"),
+                 MV_FRAME_PACKAGE);
+    cr_expect_eq(kind_of("f:/usr/lib/python3/dist-packages/torch/_ops.py:1"), MV_FRAME_FRAMEWORK);
+    cr_expect_eq(kind_of("f:/usr/lib/python3/dist-packages/timm/layers.py:1"), MV_FRAME_PACKAGE);
+    cr_expect_eq(kind_of("f:/usr/lib/python3.12/contextlib.py:1"), MV_FRAME_FRAMEWORK);
+    cr_expect_eq(kind_of("f:\\env\\Lib\\site-packages\\torch\\_tensor.py:1"), MV_FRAME_FRAMEWORK);
+    cr_expect_eq(kind_of("f:/src/pytorch/torch/nn/functional.py:1"), MV_FRAME_FRAMEWORK);
+    cr_expect_eq(kind_of("f:torch/optim/adam.py:1"), MV_FRAME_FRAMEWORK);
+    cr_expect_eq(kind_of("f:<frozen importlib._bootstrap>:1"), MV_FRAME_FRAMEWORK);
+    cr_expect_eq(kind_of("call:/tmp/torchinductor_u/ab/cab.py:1"), MV_FRAME_FRAMEWORK);
+    cr_expect_eq(kind_of("forward:<eval_with_key>.3 from x:1"), MV_FRAME_FRAMEWORK);
+}
+
+Test(culprit, native_frames_and_noise)
+{
+    cr_expect_eq(kind_of("at::native::empty_cuda(long):??:0"), MV_FRAME_NATIVE);
+    cr_expect_eq(kind_of("conv:Conv_v8.cpp:0"), MV_FRAME_NATIVE);
+    cr_expect_eq(kind_of("execute_native_thread_routine:thread48.o:0"), MV_FRAME_NOISE);
+    cr_expect_eq(kind_of("f:train:0"), MV_FRAME_NATIVE);
+    cr_expect_eq(kind_of("cudnnCreate:/usr/lib/libcudnn.so.9:0"), MV_FRAME_NATIVE);
+    cr_expect_eq(kind_of("torch::unwind::unwind():??:0"), MV_FRAME_NOISE);
+    cr_expect_eq(kind_of("_PyEval_EvalFrameDefault:ceval.c:0"), MV_FRAME_NOISE);
+    cr_expect_eq(kind_of("_start:??:0"), MV_FRAME_NOISE);
+}
+
+#define TORCH "/v/lib/python3.12/site-packages/torch/"
+
+Test(culprit, is_the_innermost_user_frame)
+{
+    expect_label("at::empty:??:0;forward:" TORCH "nn/modules/linear.py:134;"
+                 "inner:" TORCH "nn/modules/module.py:1833;forward:/w/train.py:62;"
+                 "main:/w/train.py:200",
+                 "train.py:62 forward");
+}
+
+Test(culprit, falls_back_to_the_best_frame_there_is)
+{
+    expect_label("convert:" TORCH "nn/modules/module.py:5;load:/v/site-packages/hf/io.py:9",
+                 "io.py:9 load");
+    expect_label("backward:" TORCH "_tensor.py:631", "_tensor.py:631 backward");
+    expect_label("torch::unwind::unwind():??:0;at::native::add(x):??:0", "at::native::add");
+    expect_label("at::detail::empty(long):??:0;at::native::mm(x):??:0;"
+                 "torch::autograd::generated::AddmmBackward0::apply(std::vector<x>&&):??:0",
+                 "backward of linear (AddmmBackward0)");
+    expect_label("at::detail::empty(long):??:0;at::(anonymous namespace)::mm(x):??:0",
+                 "at::(anonymous namespace)::mm");
+    expect_label("at::detail::empty(long):??:0;at::TensorIterator::build(x):??:0",
+                 "at::detail::empty");
+    expect_label("at::(anonymous namespace)::mm(x):??:0", "at::(anonymous namespace)::mm");
+    expect_label("torch::unwind::unwind():??:0", "torch::unwind::unwind");
+    expect_label(NULL, "(no stack)");
+}
+
+Test(culprit, label_is_cut_to_its_buffer)
+{
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace = one_stack(t, "some_function:train.py:118");
+    char text[8];
+
+    mv_culprit_label(trace, NULL, mv_trace_events(trace, 0).stack[0], text, sizeof text);
+    cr_expect_str_eq(text, "train.p");
+    mvt_drop(t);
+}
+
+Test(culprit, user_view_hides_native_frames_behind_python)
+{
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace =
+        one_stack(t, "torch::unwind::unwind():??:0;at::empty:??:0;f:" TORCH "_ops.py:3;g:a.py:4");
+    mv_stack_id stack = mv_trace_events(trace, 0).stack[0];
+
+    cr_expect_not(mv_frame_is_shown(trace, NULL, stack, 0));
+    cr_expect_not(mv_frame_is_shown(trace, NULL, stack, 1));
+    cr_expect(mv_frame_is_shown(trace, NULL, stack, 2));
+    cr_expect(mv_frame_is_shown(trace, NULL, stack, 3));
+    cr_expect_not(mv_frame_is_shown(trace, NULL, stack, 4));
+    mvt_drop(t);
+}
+
+Test(culprit, user_view_never_hides_a_whole_stack)
+{
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace = one_stack(t, "torch::unwind::unwind():??:0;at::empty:??:0");
+    mv_stack_id stack = mv_trace_events(trace, 0).stack[0];
+
+    cr_expect_not(mv_frame_is_shown(trace, NULL, stack, 0));
+    cr_expect(mv_frame_is_shown(trace, NULL, stack, 1));
+    mvt_drop(t);
+}
+
+/* The column and the single question agree, and every real allocation made under Python has a
+ * culprit in the script that made it. */
+Test(culprit, real_snapshots_name_the_script)
+{
+    static const char *const names[] = {"gpt_train", "leak_in_training", "resnet_all", "compiled"};
+
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
+        mv_budget budget = {.limit = 1u << 30};
+        mv_arena arena;
+        mv_trace trace;
+        uint8_t *kinds;
+        uint32_t named = 0;
+
+        mv_arena_init(&arena, &budget);
+        mvt_load(&arena, names[n], &trace);
+        kinds = mv_frame_kinds(&arena, &trace);
+        for (uint32_t f = 0; f < trace.frames.count; f++)
+            cr_assert_eq(kinds[f], mv_frame_kind_of(&trace, (mv_frame_id){f}));
+        for (uint32_t s = 1; s < trace.stacks.count; s++) {
+            mv_frame_id frame = mv_culprit_frame(&trace, kinds, (mv_stack_id){s});
+            char text[128];
+
+            if (kinds[frame.row] != MV_FRAME_USER)
+                continue;
+            mv_frame_label(&trace, frame, text, sizeof text);
+            cr_expect(strncmp(text, "train.py:", 9) == 0, "%s: %s", names[n], text);
+            named++;
+        }
+        cr_expect_gt(named, trace.stacks.count / 3, "%s", names[n]);
+        mv_arena_release(&arena);
+    }
+}
+
+Test(culprit, native_frames_of_captures)
+{
+    cr_expect_eq(kind_of("at::empty:/v/site-packages/torch/lib/libtorch_cpu.so:-1"),
+                 MV_FRAME_NATIVE);
+    cr_expect_eq(kind_of("cfunction_call:/usr/bin/python3.12:-1"), MV_FRAME_NATIVE);
+    cr_expect_eq(kind_of("_PyEval_EvalFrameDefault:/usr/bin/python3.12:-1"), MV_FRAME_NOISE);
+    cr_expect_eq(kind_of("main:/home/u/train:-1"), MV_FRAME_TELLING);
+    cr_expect_eq(kind_of("<module>:/home/u/bin/launch:7"), MV_FRAME_USER);
+    cr_expect_eq(kind_of("f:/home/u/train.py:-1"), MV_FRAME_USER);
+}
+
+Test(culprit, the_programs_own_native_code_is_to_blame)
+{
+    expect_label("cudaMalloc:/usr/local/cuda/lib64/libcudart.so.13:-1;"
+                 "Pool::grow(long):/home/u/app/pool.cu:42;main:/home/u/app/main.cu:7;"
+                 "__libc_start_main:/lib/x86_64-linux-gnu/libc.so.6:-1",
+                 "pool.cu:42 Pool::grow");
+    expect_label("ncclCommInitRank:/v/lib/libnccl.so.2:-1;init:/home/u/app/train:-1", "train init");
+    expect_label("helper:/v/torch/lib/libtorch_cuda.so:-1;"
+                 "at::native::add:/v/torch/lib/libtorch_cuda.so:-1;"
+                 "c10::ThreadPool::main_loop:/v/torch/lib/libc10.so:-1;"
+                 "clone3:/lib/x86_64-linux-gnu/libc.so.6:-1",
+                 "at::native::add");
+    expect_label("cudaMalloc:/home/u/app/train:-1;libcudart_static_53823:/home/u/app/train:-1;"
+                 "main:/home/u/app/train:-1",
+                 "train main");
+}
+
+Test(culprit, the_name_of_a_thread_is_the_last_resort)
+{
+    expect_label("thread pt_nccl_watchdog", "thread pt_nccl_watchdog");
+    expect_label("helper:/v/torch/lib/libtorch_cuda.so:-1;thread python3", "helper");
+    expect_label("f:/home/u/train.py:7;thread python3", "train.py:7 f");
+    expect_label("?\?:?\?:-1;thread python3", "thread python3");
+}
+
+/* Stacks of autograd's threads: their node, or that it is the backward pass, with symbols or
+ * without. */
+Test(culprit, the_backward_pass_is_named)
+{
+    expect_label("libc10_cuda.so+0x1b9ba:/v/torch/lib/libc10_cuda.so:-1;"
+                 "libtorch_cpu.so+0x5a2:/v/torch/lib/libtorch_cpu.so:-1;thread pt_autograd_0",
+                 "backward pass (autograd thread)");
+    expect_label("at::native::structured_sum_out::impl(at::Tensor):/v/libtorch_cpu.so:-1;"
+                 "torch::autograd::InputMetadata::reduce_grad(at::Tensor&) const:/v/l.so:-1;"
+                 "torch::autograd::Engine::evaluate_function(int):/v/libtorch_cpu.so:-1;"
+                 "thread pt_autograd_0",
+                 "backward pass (autograd thread)");
+    expect_label("torch::autograd::AccumulateGrad::apply(std::vector<x>&&):/v/libtorch_cpu.so:-1;"
+                 "torch::autograd::Engine::evaluate_function(int):/v/libtorch_cpu.so:-1;"
+                 "thread pt_autograd_0",
+                 "backward pass (AccumulateGrad)");
+}
+
+#define UNWINDER                                                     \
+    "torch::unwind::unwind():??:0;"                                  \
+    "torch::CapturedTraceback::gather(bool, bool, bool):??:0;"       \
+    "torch::cuda::(anonymous namespace)::gather_with_cpp():m.cpp:0;" \
+    "c10::cuda::CUDACachingAllocator::Native::NativeCachingAllocator::malloc(void**):C.cpp:0;"
+#define ENGINE                                                                      \
+    ";torch::autograd::Node::operator()(std::vector<at::Tensor>&&):??:0;"           \
+    "torch::autograd::Engine::evaluate_function(std::shared_ptr<x>&, int):??:0;"    \
+    "torch::autograd::Engine::thread_main(std::shared_ptr<GraphTask> const&):??:0;" \
+    "torch::autograd::python::PythonEngine::thread_init(int, bool):??:0;"           \
+    "execute_native_thread_routine:thread48.o:0;pthread_condattr_setpshared:??:0;clone:??:0"
+
+/* Whole stacks of autograd's threads, in the ways in which PyTorch's releases wrote them. */
+Test(culprit, nodes_of_the_backward_pass)
+{
+    static const char *const frames[][2] = {
+        {"torch::autograd::generated::AddmmBackward0::apply(std::vector<at::Tensor, "
+         "std::allocator<at::Tensor> >&&):??:0",
+         "backward of linear (AddmmBackward0)"},
+        {"torch::autograd::generated::BmmBackward0::apply(std::vector<x>&&) [clone .cold]:F.cpp:0",
+         "backward of bmm (BmmBackward0)"},
+        {"_ZN5torch8autograd9generated12DivBackward05applyEOSt6vectorIN2at6TensorESaIS4_EE:??:0",
+         "backward of div (DivBackward0)"},
+        {"torch::autograd::generated::MaxPool2DWithIndicesBackward0::apply(v&&):Functions.cpp:7210",
+         "backward of max_pool2d_with_indices (MaxPool2DWithIndicesBackward0)"},
+        {"torch::autograd::generated::ScaledDotProductEfficientAttentionBackward0::apply(v&&):??:0",
+         "backward of scaled_dot_product_attention (ScaledDotProductEfficientAttentionBackward0)"},
+        {"torch::autograd::CopyBackwards::apply(std::vector<at::Tensor>&&):??:0",
+         "backward of copy (CopyBackwards)"},
+        {"torch::autograd::CopySlices::apply(std::vector<at::Tensor>&&):??:0",
+         "backward pass (CopySlices)"},
+        {"torch::autograd::CppNode<vision::ops::(anonymous namespace)::ROIAlign>::apply(v&&):??:0",
+         "backward pass (ROIAlign)"},
+        {"torch::jit::(anonymous namespace)::DifferentiableGraphBackward::apply(v&&):??:0",
+         "backward of differentiable_graph (DifferentiableGraphBackward)"},
+        {"mine::RoiPoolBackward::apply(v&&):roi.cpp:0", "backward of roi_pool (RoiPoolBackward)"},
+        {"mine::Filter::apply(at::Tensor):??:0", MV_BACKWARD_LABEL},
+        {"at::native::sum(at::Tensor const&):??:0", MV_BACKWARD_LABEL},
+        {"mystery(at::Tensor const&):??:0", MV_BACKWARD_LABEL},
+        {"?\?:?\?:0", MV_BACKWARD_LABEL},
+    };
+
+    for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
+        char stack[2000];
+
+        snprintf(stack, sizeof stack,
+                 UNWINDER "at::detail::empty_cuda(x):?\?:0;at::native::mm(x):?\?:0;%s" ENGINE,
+                 frames[i][0]);
+        expect_label(stack, frames[i][1]);
+    }
+}
+
+/* Programs that use libtorch: their own function is to blame, whatever is known of its file. */
+Test(culprit, programs_without_python_have_culprits)
+{
+    static const char *const files[] = {"?\?:0", "train.cpp:0", "/home/u/app/train.cpp:0"};
+    static const char *const functions[][2] = {
+        {"Net::forward(at::Tensor)", "Net::forward"},
+        {"at::Tensor Net::run<at::Tensor>(std::vector<int>) const [clone .isra.0]",
+         "Net::run<at::Tensor>"},
+        {"_ZN3Net7forwardEN2at6TensorE", "Net::forward"},
+        {"(anonymous namespace)::step(Net&)", "(anonymous namespace)::step"},
+        {"Net::operator()(at::Tensor const&)", "Net::operator()"},
+        {"main", "main"},
+    };
+
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+        for (size_t f = 0; f < sizeof files / sizeof *files; f++) {
+            char stack[2000], label[200];
+
+            snprintf(stack, sizeof stack,
+                     UNWINDER "at::native::relu(at::Tensor const&):?\?:0;"
+                              "at::_ops::relu::call(at::Tensor const&):?\?:0;"
+                              "torch::nn::ReLUImpl::forward(at::Tensor):?\?:0;"
+                              "std::function<void ()>::operator()() const:?\?:0;"
+                              "c10::function_ref<void ()>::callback_fn<Net>(long):?\?:0;"
+                              "cudnnConvolutionForward:?\?:0;%s:%s;main:?\?:0;"
+                              "__libc_start_main:?\?:0;_start:?\?:0",
+                     functions[i][0], files[f]);
+            snprintf(label, sizeof label, "%s%s", f == 2 ? "train.cpp " : "", functions[i][1]);
+            expect_label(stack, label);
+        }
+}
+
+/* Python's own main() is no program's, and what Python, pybind11 and libc run is nobody's. */
+Test(culprit, the_interpreter_is_never_to_blame)
+{
+    expect_label(UNWINDER
+                 "at::native::add(at::Tensor const&):??:0;THPVariable_add(_object*):??:0;"
+                 "pybind11::cpp_function::dispatcher(_object*, _object*):??:0;"
+                 "cfunction_call:/usr/local/src/conda/python-3.12.3/Objects/methodobject.c:537;"
+                 "_PyEval_EvalFrameDefault:/croot/python-split/work/Python/bytecodes.c:209;"
+                 "Py_BytesMain:??:0;main:??:0;__libc_start_main:??:0;_start:??:0",
+                 "at::native::add");
+    expect_label("torch::unwind::unwind():??:0;pymain_run_file:??:0;at::_ops::add::call(x):??:0;"
+                 "clone:??:0",
+                 "at::_ops::add::call");
+    expect_label(UNWINDER "helper:libfoo.o:0;f:/home/u/train.py:12;clone:??:0", "train.py:12 f");
+}
+
+/* Of its own stacks only those of a training program are known to be the backward pass. */
+Test(culprit, empty_stacks_have_the_label_of_the_backward_pass)
+{
+    for (int trains = 0; trains < 2; trains++) {
+        mvt_trace *t = mvt_new();
+        char text[64];
+        const mv_trace *trace;
+        uint8_t *kinds;
+
+        mvt_alloc(t, .addr = 0x1000, .bytes = 512,
+                  .stack = trains ? "step:" TORCH "optim/adam.py:3;main:a.py:9" : "main:a.py:9");
+        trace = mvt_done(t);
+        kinds = mv_frame_kinds(mvt_arena(t), trace);
+        mv_culprit_label(trace, kinds, MV_EMPTY_STACK, text, sizeof text);
+        cr_expect_str_eq(text, trains ? MV_BACKWARD_LABEL : "(no Python: C++ thread)");
+        mv_culprit_label(trace, NULL, MV_EMPTY_STACK, text, sizeof text);
+        cr_expect_str_eq(text, trains ? MV_BACKWARD_LABEL : "(no Python: C++ thread)");
+        mvt_drop(t);
+    }
+}
+
+Test(culprit, files_that_the_compiler_wrote_have_short_names)
+{
+    expect_label("call:/tmp/torchinductor_u/if/cif74wrynjn7w7rzgo5uvyltwh2ftnexxprhovpn24.py:206",
+                 "compiled cif74wry:206 call");
+}
+
+/* Captures have qualified names. */
+Test(culprit, own_names_of_functions)
+{
+    cr_expect_str_eq(mv_own_name("Module._apply"), "_apply");
+    cr_expect_str_eq(mv_own_name("Module.cuda.<locals>.<lambda>"), "<lambda>");
+    cr_expect_str_eq(mv_own_name("<module>"), "<module>");
+}

@@ -1,0 +1,247 @@
+/* memviz's own container: what is written is read again, row by row and number by number. */
+#include <criterion/criterion.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tests/fixture/fixture_container.h"
+#include "tests/fixture/soundness.h"
+
+static mv_budget budget;
+static mv_arena arena;
+
+static void begin(void)
+{
+    budget = (mv_budget){.limit = (uint64_t)1 << 30};
+    mv_arena_init(&arena, &budget);
+}
+
+static void end(void)
+{
+    mv_arena_release(&arena);
+}
+
+TestSuite(snapshot, .init = begin, .fini = end);
+
+static void read_back(mv_span bytes, mv_trace *out)
+{
+    mv_err err = {0};
+
+    cr_assert_eq(mv_trace_read_bytes(&arena, bytes, out, &err), MV_OK, "%s at byte %llu: %s",
+                 mv_code_name(err.code), (unsigned long long)err.offset, err.detail);
+    cr_assert_null(mvt_unsound(out), "%s", mvt_unsound(out));
+}
+
+static void check_round_trip(const mv_trace *trace, const char *name)
+{
+    mv_trace again;
+    mv_span bytes = mvt_snapshot_of(&arena, trace);
+
+    read_back(bytes, &again);
+    cr_assert_null(mvt_difference(trace, &again), "%s: %s", name, mvt_difference(trace, &again));
+    cr_assert_eq(again.origin.format, MV_FORMAT_BIN);
+    cr_assert_eq(again.origin.data_bytes, bytes.length);
+}
+
+Test(snapshot, every_real_snapshot_comes_back_column_by_column)
+{
+    mvt_each_snapshot(&arena, check_round_trip);
+}
+
+Test(snapshot, rows_of_every_table_come_back)
+{
+    mv_trace trace;
+
+    mvt_everything(&arena, &trace);
+    for (const mv_note *note = trace.notes; note < trace.notes + MV_NOTE_COUNT; note++)
+        cr_assert_eq(note->count == 0, note->first[0] == 0);
+    check_round_trip(&trace, "everything");
+}
+
+Test(snapshot, a_trace_of_nothing_comes_back)
+{
+    mvt_trace *t = mvt_new();
+
+    check_round_trip(mvt_done(t), "nothing");
+    mvt_drop(t);
+}
+
+Test(snapshot, the_same_trace_gives_the_same_bytes)
+{
+    mv_trace trace, again;
+    mv_span once, twice;
+
+    mvt_everything(&arena, &trace);
+    once = mvt_snapshot_of(&arena, &trace);
+    read_back(once, &again);
+    twice = mvt_snapshot_of(&arena, &again);
+    cr_assert_eq(once.length, twice.length);
+    cr_assert_eq(memcmp(once.data, twice.data, once.length), 0);
+}
+
+/* ---- many chunks ------------------------------------------------------------------------- */
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+/* Values of every width and sign, in runs, so that chunks are stored in every way. */
+static void random_events(mv_trace *out, uint32_t count, uint64_t seed)
+{
+    mv_range device = {0, count};
+    mv_build_ranges ranges = {.devices = &device, .device_count = 1};
+    mv_build b;
+    mv_err err = {0};
+
+    mv_build_init(&b, &arena, out);
+    mv_build_stream(&b, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t r = next_random(&seed);
+        unsigned bits = i / 9000 * 7 % 64;
+        mv_event_row row = MV_EVENT_ROW;
+        row.time_us = bits == 63 ? (int64_t)r : (int64_t)(i * 3 + (r >> 60));
+        row.addr = bits == 0 ? 0 : (r >> bits) << (i / 30000);
+        row.size = r >> 60 ? r % 1000 * 512 : MV_NO_BYTES;
+        row.stack = r & 1 ? MV_EMPTY_STACK : MV_NO_STACK;
+        row.call = r % 5 == 0 ? MV_NO_CALL : (uint32_t)(i > 100000 ? r >> 33 : i - r % 3 % (i + 1));
+        row.stream = (mv_stream_id){0};
+        row.action = (uint8_t)(r % MV_ACTION_COUNT);
+        out->calls = row.call != MV_NO_CALL && row.call >= out->calls ? row.call + 1 : out->calls;
+        mv_build_event(&b, &row);
+    }
+    cr_assert_eq(mv_build_finish(&b, &ranges, &err), MV_OK, "%s", err.detail);
+    memset(out->notes, 0, sizeof out->notes); /* times go back here; that is noted but once */
+}
+
+Test(snapshot, hundreds_of_thousands_of_random_events_come_back)
+{
+    mv_trace trace;
+
+    random_events(&trace, 400001, 88172645463325252u);
+    check_round_trip(&trace, "random");
+}
+
+Test(snapshot, tables_at_the_border_of_a_chunk_come_back)
+{
+    const uint32_t counts[] = {65535, 65536, 65537, 131072};
+
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        mv_trace trace;
+        random_events(&trace, counts[i], counts[i]);
+        check_round_trip(&trace, "border");
+        mv_arena_release(&arena);
+    }
+}
+
+/* ---- files of other versions ------------------------------------------------------------- */
+
+Test(snapshot, unknown_chunk_kinds_are_skipped_and_counted)
+{
+    mv_trace trace, again;
+    mvt_container *c;
+    uint8_t payload[] = "not for us";
+
+    mvt_everything(&arena, &trace);
+    c = mvt_take_apart(&arena, mvt_snapshot_of(&arena, &trace));
+    for (int i = 0; i < 2; i++)
+        c->chunks[c->count++] = (mvt_chunk){
+            .head = {.kind = MV_WIRE_LIVE_KINDS, .codec = 77, .stored_bytes = sizeof payload},
+            .stored = payload};
+    read_back(mvt_assemble(&arena, c, MVT_WITH_INDEX), &again);
+    cr_assert_eq(again.notes[MV_NOTE_UNKNOWN_KEY].count,
+                 trace.notes[MV_NOTE_UNKNOWN_KEY].count + 2);
+    again.notes[MV_NOTE_UNKNOWN_KEY] = trace.notes[MV_NOTE_UNKNOWN_KEY];
+    cr_assert_null(mvt_difference(&trace, &again), "%s", mvt_difference(&trace, &again));
+}
+
+static mv_wire_column *columns_of(mvt_chunk *chunk)
+{
+    cr_assert_eq(chunk->head.codec, MV_WIRE_CODEC_NONE);
+    return (mv_wire_column *)(void *)chunk->stored;
+}
+
+Test(snapshot, unknown_columns_are_skipped_and_missing_ones_absent)
+{
+    mv_trace trace, again;
+    mvt_container *c;
+
+    mvt_everything(&arena, &trace);
+    c = mvt_take_apart(&arena, mvt_snapshot_of(&arena, &trace));
+    columns_of(mvt_chunk_of(c, MV_WIRE_HISTORY))[2].column = 99; /* stack */
+    read_back(mvt_assemble(&arena, c, MVT_WITH_INDEX), &again);
+    cr_assert_eq(again.notes[MV_NOTE_UNKNOWN_KEY].count,
+                 trace.notes[MV_NOTE_UNKNOWN_KEY].count + 1);
+    cr_assert_eq(again.notes[MV_NOTE_DAMAGED].count, 0);
+    for (uint32_t i = 0; i < again.history.count; i++) {
+        cr_assert_eq(again.history.stack[i].row, MV_NO_ROW);
+        cr_assert_eq(again.history.cpp[i].row, trace.history.cpp[i].row);
+    }
+}
+
+Test(snapshot, a_newer_version_is_refused)
+{
+    mv_wire_header header = {.version = MV_WIRE_VERSION + 1};
+    mvt_trace *t = mvt_small();
+    mv_span bytes = mvt_snapshot_bytes(t);
+    uint8_t *copy = (uint8_t *)mv_arena_text(&arena, (const char *)bytes.data, bytes.length);
+    mv_trace again;
+    mv_err err;
+
+    memcpy(copy + offsetof(mv_wire_header, version), &header.version, sizeof header.version);
+    mvt_seal_header(copy);
+    cr_assert_eq(mv_trace_read_bytes(&arena, (mv_span){copy, bytes.length}, &again, &err),
+                 MV_VERSION);
+    cr_assert_eq(err.offset, offsetof(mv_wire_header, version));
+    mvt_drop(t);
+}
+
+/* ---- the documentation ------------------------------------------------------------------- */
+
+/* "000018  c1 4d 56  what they are": the bytes of one line, up to two spaces; -1: not such. */
+static int documented_bytes(const char *line, uint64_t offset, uint8_t *bytes)
+{
+    char *end;
+    int count = 0;
+
+    if (strtoull(line, &end, 16) != offset || end != line + 6 || strncmp(end, "  ", 2) != 0)
+        return -1;
+    for (end += 1; *end == ' ' && isxdigit((unsigned char)end[1]) && count < 16; count++)
+        bytes[count] = (uint8_t)strtoul(end, &end, 16);
+    return count;
+}
+
+Test(snapshot, the_documented_example_is_what_is_written)
+{
+    FILE *file = fopen(MV_SOURCE_DIR "/docs/snapshot-format.md", "r");
+    mvt_trace *t = mvt_new();
+    mv_span bytes;
+    uint64_t at = 0;
+    bool inside = false;
+    char line[1024];
+
+    cr_assert_not_null(file);
+    mvt_alloc(t, .time_us = 1700000000000000, .addr = 0x7f0000000000, .bytes = 1000,
+              .stack = "f:a.py:7");
+    bytes = mvt_snapshot_bytes(t);
+    while (fgets(line, sizeof line, file)) {
+        uint8_t documented[16];
+        int count;
+        if (strncmp(line, "```", 3) == 0)
+            inside = strcmp(line, "```hex\n") == 0;
+        if (!inside || line[0] == '`')
+            continue;
+        count = documented_bytes(line, at, documented);
+        cr_assert_gt(count, 0, "%s", line);
+        cr_assert_leq(at + (uint64_t)count, bytes.length);
+        cr_assert_eq(memcmp(documented, bytes.data + at, (size_t)count), 0, "byte %llu: %s",
+                     (unsigned long long)at, line);
+        at += (uint64_t)count;
+    }
+    fclose(file);
+    cr_assert_eq(at, bytes.length);
+    mvt_drop(t);
+}

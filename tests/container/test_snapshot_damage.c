@@ -1,0 +1,547 @@
+/* Damaged containers: all that the intact chunks hold comes back, and never without a word. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "parse/container/wire_tables.h"
+#include "tests/fixture/fixture_container.h"
+#include "tests/fixture/soundness.h"
+
+static mv_budget budget;
+static mv_arena arena;
+
+static void begin(void)
+{
+    budget = (mv_budget){.limit = (uint64_t)1 << 30};
+    mv_arena_init(&arena, &budget);
+}
+
+static void end(void)
+{
+    mv_arena_release(&arena);
+}
+
+TestSuite(snapshot_damage, .init = begin, .fini = end);
+
+typedef struct {
+    mv_budget budget;
+    mv_arena arena;
+    mv_trace trace;
+    mv_code code;
+    mv_err err;
+} outcome;
+
+/* Reads a copy of just its size within a small budget; `o` is for drop_outcome. */
+static void try_reading(mv_span bytes, outcome *o)
+{
+    uint8_t *copy = malloc(bytes.length + (bytes.length == 0));
+
+    cr_assert_not_null(copy);
+    memcpy(copy, bytes.data, bytes.length);
+    *o = (outcome){.budget = {.limit = 64 << 20}};
+    mv_arena_init(&o->arena, &o->budget);
+    o->code = mv_trace_read_bytes(&o->arena, (mv_span){copy, bytes.length}, &o->trace, &o->err);
+    if (o->code == MV_OK)
+        cr_assert_null(mvt_unsound(&o->trace), "%s", mvt_unsound(&o->trace));
+    else
+        cr_assert(o->err.offset == MV_NO_OFFSET || o->err.offset <= bytes.length);
+    free(copy);
+}
+
+static void drop_outcome(outcome *o)
+{
+    mv_arena_release(&o->arena);
+    cr_assert_eq(o->budget.used, 0);
+}
+
+static uint64_t damage(const mv_trace *trace)
+{
+    return trace->notes[MV_NOTE_DAMAGED].count;
+}
+
+static mv_span everything(mv_trace *trace)
+{
+    mvt_everything(&arena, trace);
+    return mvt_snapshot_of(&arena, trace);
+}
+
+/* Whether two traces differ beside their notes. */
+static const char *difference_in_rows(const mv_trace *a, const mv_trace *b)
+{
+    mv_trace same_notes = *b;
+
+    memcpy(same_notes.notes, a->notes, sizeof a->notes);
+    return mvt_difference(a, &same_notes);
+}
+
+/* ---- every byte -------------------------------------------------------------------------- */
+
+Test(snapshot_damage, a_file_cut_anywhere_says_so)
+{
+    mv_trace trace;
+    mv_span bytes = everything(&trace);
+    unsigned read = 0;
+
+    for (uint64_t length = 0; length < bytes.length; length++) {
+        outcome o;
+        try_reading((mv_span){bytes.data, length}, &o);
+        cr_assert(o.code != MV_OK || damage(&o.trace) > 0, "cut to %llu bytes",
+                  (unsigned long long)length);
+        read += o.code == MV_OK;
+        drop_outcome(&o);
+    }
+    cr_assert_gt(read, bytes.length / 2);
+}
+
+Test(snapshot_damage, a_byte_changed_anywhere_is_harmless_or_said)
+{
+    const uint8_t changes[] = {0x01, 0xff};
+    mv_trace trace;
+    mv_span bytes = everything(&trace);
+    uint8_t *copy = (uint8_t *)mv_arena_text(&arena, (const char *)bytes.data, bytes.length);
+    unsigned read = 0;
+
+    for (uint64_t i = 0; i < bytes.length; i++) {
+        for (size_t k = 0; k < sizeof changes; k++) {
+            outcome o;
+            copy[i] ^= changes[k];
+            try_reading((mv_span){copy, bytes.length}, &o);
+            cr_assert(o.code != MV_OK || damage(&o.trace) > 0 || !mvt_difference(&trace, &o.trace),
+                      "byte %llu", (unsigned long long)i);
+            read += o.code == MV_OK;
+            drop_outcome(&o);
+            copy[i] ^= changes[k];
+        }
+    }
+    /* Only the eight bytes of the magic can make the file unreadable. */
+    cr_assert_geq(read, (bytes.length - 8) * sizeof changes);
+}
+
+/* With checksums that are right, whatever stands there must be refused or sound. */
+Test(snapshot_damage, wrong_numbers_under_right_checksums_are_refused_or_sound)
+{
+    const uint8_t changes[] = {0x01, 0xff};
+    mv_trace trace;
+    mvt_container *c = mvt_take_apart(&arena, everything(&trace));
+    unsigned refused = 0;
+
+    for (uint32_t i = 0; i < c->count; i++) {
+        mvt_chunk *chunk = &c->chunks[i];
+        for (uint64_t at = 0; at < chunk->head.stored_bytes * sizeof changes; at++) {
+            mv_arena_mark here = mv_arena_here(&arena);
+            outcome o;
+            chunk->stored[at / sizeof changes] ^= changes[at % sizeof changes];
+            try_reading(mvt_assemble(&arena, c, at % 2 ? MVT_WITH_INDEX : MVT_WITHOUT_INDEX), &o);
+            refused += o.code != MV_OK;
+            drop_outcome(&o);
+            chunk->stored[at / sizeof changes] ^= changes[at % sizeof changes];
+            mv_arena_rewind(&arena, here);
+        }
+    }
+    cr_assert_gt(refused, 100);
+}
+
+Test(snapshot_damage, wrong_headers_under_right_checksums_are_refused_or_sound)
+{
+    mv_trace trace;
+    mvt_container *c = mvt_take_apart(&arena, everything(&trace));
+
+    for (uint32_t i = 0; i < c->count; i++) {
+        mv_wire_chunk whole = c->chunks[i].head;
+        for (uint64_t at = 4; at < offsetof(mv_wire_chunk, stored_bytes); at++) {
+            mv_arena_mark here = mv_arena_here(&arena);
+            outcome o;
+            ((uint8_t *)&c->chunks[i].head)[at] ^= 0x81;
+            try_reading(mvt_assemble(&arena, c, MVT_WITH_INDEX), &o);
+            drop_outcome(&o);
+            c->chunks[i].head = whole;
+            mv_arena_rewind(&arena, here);
+        }
+    }
+}
+
+/* ---- lost chunks ------------------------------------------------------------------------- */
+
+/* The tables whose rows or references a lost chunk of `kind` may change. */
+static bool may_change(uint16_t lost, const mv_table *table)
+{
+    if (table->kind == lost)
+        return true;
+    if (lost == MV_WIRE_STRING_BYTES || lost == MV_WIRE_STACK_FRAMES)
+        lost--; /* their owners: strings, stacks */
+    if (table->kind == lost || (table->kind == lost + 1 && lost == MV_WIRE_STRINGS) ||
+        (table->kind == lost + 1 && lost == MV_WIRE_STACKS))
+        return true;
+    if (mv_table_child(table).kind == lost)
+        return true;
+    if (table->kind == MV_WIRE_API_CALLS && lost == MV_WIRE_EVENTS) /* positions among them */
+        return true;
+    for (uint32_t i = 0; i < table->column_count; i++)
+        if (mv_ref_kind((mv_ref)table->columns[i].ref) == lost)
+            return true;
+    return false;
+}
+
+static bool same_rows(const mv_trace *a, const mv_trace *b, const mv_table *table)
+{
+    uint64_t rows = mv_table_rows(a, table, 0);
+
+    if (rows != mv_table_rows(b, table, 0))
+        return false;
+    for (uint32_t i = 0; i < table->column_count && rows; i++)
+        if (memcmp(mv_table_values(a, table, 0, &table->columns[i]),
+                   mv_table_values(b, table, 0, &table->columns[i]),
+                   rows * table->columns[i].size) != 0)
+            return false;
+    return true;
+}
+
+static void lose_chunk(const mv_trace *trace, mvt_container *c, uint32_t lost, mvt_ending ending)
+{
+    mvt_chunk chunk = c->chunks[lost];
+    outcome o;
+
+    mvt_remove_chunk(c, &c->chunks[lost]);
+    try_reading(mvt_assemble(&arena, c, ending), &o);
+    cr_assert_eq(o.code, MV_OK, "%s", o.err.detail);
+    cr_assert(chunk.head.kind == MV_WIRE_NOTES || damage(&o.trace) > 0);
+    for (const mv_table *table = mv_tables; table->kind; table++)
+        cr_assert(may_change(chunk.head.kind, table) || same_rows(trace, &o.trace, table),
+                  "without %s: %s", mv_wire_kind_name(chunk.head.kind),
+                  mv_wire_kind_name(table->kind));
+    drop_outcome(&o);
+    memmove(&c->chunks[lost + 1], &c->chunks[lost], (c->count++ - lost) * sizeof chunk);
+    c->chunks[lost] = chunk;
+}
+
+Test(snapshot_damage, a_lost_chunk_costs_its_own_rows_alone)
+{
+    mv_trace trace;
+    mvt_container *c = mvt_take_apart(&arena, everything(&trace));
+
+    for (uint32_t i = 0; i < c->count; i++) {
+        lose_chunk(&trace, c, i, MVT_WITH_INDEX);
+        lose_chunk(&trace, c, i, MVT_WITHOUT_INDEX);
+    }
+}
+
+/* Reads the file without one kind of chunk; without the totals too when `blind`. */
+static void read_without(mv_trace *trace, uint16_t kind, bool blind, outcome *o)
+{
+    mvt_container *c = mvt_take_apart(&arena, everything(trace));
+
+    mvt_remove_chunk(c, mvt_chunk_of(c, kind));
+    if (blind)
+        mvt_remove_chunk(c, mvt_chunk_of(c, MV_WIRE_TRACE));
+    try_reading(mvt_assemble(&arena, c, MVT_WITHOUT_INDEX), o);
+    cr_assert_eq(o->code, MV_OK, "%s", o->err.detail);
+    cr_assert_gt(damage(&o->trace), 0);
+}
+
+Test(snapshot_damage, lost_strings_are_absent)
+{
+    const uint16_t kinds[] = {MV_WIRE_STRINGS, MV_WIRE_STRING_BYTES};
+
+    for (int k = 0; k < 4; k++) {
+        mv_trace trace;
+        outcome o;
+        read_without(&trace, kinds[k % 2], k > 1, &o);
+        cr_assert_eq(o.trace.frames.count, trace.frames.count);
+        for (uint32_t i = 0; i < o.trace.frames.count; i++) {
+            cr_assert_eq(o.trace.frames.function[i].row, MV_NO_ROW);
+            cr_assert_eq(o.trace.frames.line[i], trace.frames.line[i]);
+        }
+        drop_outcome(&o);
+    }
+}
+
+Test(snapshot_damage, lost_stacks_are_unknown)
+{
+    const uint16_t kinds[] = {MV_WIRE_STACKS, MV_WIRE_STACK_FRAMES};
+
+    for (int k = 0; k < 4; k++) {
+        mv_trace trace;
+        outcome o;
+        const mv_events *was, *is;
+        read_without(&trace, kinds[k % 2], k > 1, &o);
+        was = &trace.devices[0].events;
+        is = &o.trace.devices[0].events;
+        cr_assert_eq(is->count, was->count);
+        for (uint32_t i = 0; i < is->count; i++) {
+            bool known = was->stack[i].row == MV_EMPTY_STACK.row;
+            cr_assert_eq(is->stack[i].row, known ? 0 : MV_NO_ROW, "event %u", i);
+            cr_assert_eq(is->addr[i], was->addr[i]);
+        }
+        drop_outcome(&o);
+    }
+}
+
+Test(snapshot_damage, lost_streams_and_frames_are_one_unknown_row)
+{
+    mv_trace trace;
+    outcome o;
+
+    read_without(&trace, MV_WIRE_STREAMS, true, &o);
+    cr_assert_eq(o.trace.streams.count, 1);
+    cr_assert_eq(o.trace.streams.value[0], MV_NO_BYTES);
+    drop_outcome(&o);
+    read_without(&trace, MV_WIRE_FRAMES, true, &o);
+    cr_assert_eq(o.trace.frames.count, 1);
+    cr_assert_eq(o.trace.frames.function[0].row, MV_NO_ROW);
+    cr_assert_eq(o.trace.frames.line[0], MV_NO_LINE);
+    drop_outcome(&o);
+}
+
+Test(snapshot_damage, lost_tags_and_pools_are_plain_and_unknown)
+{
+    mv_trace trace;
+    outcome o;
+
+    read_without(&trace, MV_WIRE_TAGS, true, &o);
+    for (uint32_t i = 0; i < o.trace.devices[0].events.count; i++)
+        cr_assert_eq(o.trace.devices[0].events.tag[i].row, 0);
+    drop_outcome(&o);
+    read_without(&trace, MV_WIRE_POOLS, true, &o);
+    cr_assert_eq(o.trace.segments.pool[0].row, MV_NO_ROW);
+    cr_assert_eq(o.trace.pools.count, 1);
+    drop_outcome(&o);
+}
+
+Test(snapshot_damage, segments_of_lost_blocks_have_none)
+{
+    mv_trace trace;
+    outcome o;
+
+    read_without(&trace, MV_WIRE_BLOCKS, false, &o);
+    cr_assert_eq(o.trace.segments.count, 1);
+    cr_assert_eq(o.trace.segments.blocks[0], 0);
+    cr_assert_eq(o.trace.segments.total_size[0], trace.segments.total_size[0]);
+    drop_outcome(&o);
+}
+
+/* ---- many chunks ------------------------------------------------------------------------- */
+
+static bool is_part(const mv_events *is, const mv_events *of, uint32_t first)
+{
+    return memcmp(is->time_us, of->time_us + first, is->count * sizeof *is->time_us) == 0 &&
+           memcmp(is->addr, of->addr + first, is->count * sizeof *is->addr) == 0 &&
+           memcmp(is->call, of->call + first, is->count * sizeof *is->call) == 0 &&
+           memcmp(is->action, of->action + first, is->count) == 0;
+}
+
+Test(snapshot_damage, a_file_cut_between_chunks_gives_all_chunks_ahead)
+{
+    mv_trace trace;
+    mv_span bytes;
+    mvt_container *c;
+    const mv_events *was;
+
+    mvt_load(&arena, "generate", &trace);
+    was = &trace.devices[0].events;
+    cr_assert_gt(was->count, 2 * 65536);
+    bytes = mvt_snapshot_of(&arena, &trace);
+    c = mvt_take_apart(&arena, bytes);
+    for (uint32_t i = 0; i < c->count; i++) {
+        uint32_t events = 0, tables = 0;
+        outcome o;
+        for (uint32_t k = 0; k < i; k++) {
+            tables += mv_table_find(c->chunks[k].head.kind) != NULL;
+            events += c->chunks[k].head.kind == MV_WIRE_EVENTS ? c->chunks[k].head.count : 0;
+        }
+        try_reading((mv_span){bytes.data, c->chunks[i].at}, &o);
+        if (tables == 0) {
+            cr_assert_eq(o.code, MV_CORRUPT);
+        } else {
+            cr_assert_eq(o.code, MV_OK, "%s", o.err.detail);
+            cr_assert_gt(damage(&o.trace), 0);
+            cr_assert_eq(o.trace.devices[0].events.count, events);
+            cr_assert(is_part(&o.trace.devices[0].events, was, 0));
+        }
+        drop_outcome(&o);
+    }
+}
+
+Test(snapshot_damage, events_behind_lost_ones_move_up)
+{
+    mv_trace trace;
+    mvt_container *c;
+    mvt_chunk *chunk;
+    mv_events rest;
+    uint32_t lost;
+    outcome o;
+
+    mvt_load(&arena, "generate", &trace);
+    c = mvt_take_apart(&arena, mvt_snapshot_of(&arena, &trace));
+    chunk = mvt_chunk_of(c, MV_WIRE_EVENTS);
+    lost = chunk->head.count;
+    mvt_remove_chunk(c, chunk);
+    try_reading(mvt_assemble(&arena, c, MVT_WITH_INDEX), &o);
+    cr_assert_eq(o.code, MV_OK);
+    cr_assert_eq(damage(&o.trace), 1);
+    rest = o.trace.devices[0].events;
+    cr_assert_eq(rest.count, trace.devices[0].events.count - lost);
+    cr_assert(is_part(&rest, &trace.devices[0].events, lost));
+    drop_outcome(&o);
+}
+
+/* Bytes that were put in or taken out ahead of everything: each chunk is found where it is. */
+Test(snapshot_damage, chunks_are_found_again_behind_bytes_put_in_or_left_out)
+{
+    mv_trace trace;
+    mv_span bytes = everything(&trace);
+    uint8_t *moved = mv_arena_push(&arena, bytes.length + 3, 1);
+    uint64_t trace_end = sizeof(mv_wire_header) + sizeof(mv_wire_chunk);
+    outcome o;
+
+    memcpy(moved, bytes.data, sizeof(mv_wire_header));
+    memset(moved + sizeof(mv_wire_header), MV_WIRE_MAGIC[0], 3);
+    memcpy(moved + sizeof(mv_wire_header) + 3, bytes.data + sizeof(mv_wire_header),
+           bytes.length - sizeof(mv_wire_header));
+    try_reading((mv_span){moved, bytes.length + 3}, &o);
+    cr_assert_eq(o.code, MV_OK, "%s", o.err.detail);
+    cr_assert_eq(damage(&o.trace), 1);
+    cr_assert_null(difference_in_rows(&trace, &o.trace));
+    drop_outcome(&o);
+
+    memcpy(moved, bytes.data, trace_end); /* and five bytes are missing */
+    memcpy(moved + trace_end, bytes.data + trace_end + 5, bytes.length - trace_end - 5);
+    try_reading((mv_span){moved, bytes.length - 5}, &o);
+    cr_assert_eq(o.code, MV_OK, "%s", o.err.detail);
+    cr_assert_gt(damage(&o.trace), 0);
+    cr_assert_eq(o.trace.devices[2].events.count, trace.devices[2].events.count);
+    cr_assert_eq(o.trace.settings.count, trace.settings.count);
+    drop_outcome(&o);
+}
+
+Test(snapshot_damage, a_file_without_index_has_all_rows)
+{
+    mv_trace trace;
+    mvt_container *c = mvt_take_apart(&arena, everything(&trace));
+    outcome o;
+
+    try_reading(mvt_assemble(&arena, c, MVT_WITHOUT_INDEX), &o);
+    cr_assert_eq(o.code, MV_OK, "%s", o.err.detail);
+    cr_assert_eq(damage(&o.trace), 1);
+    cr_assert_null(difference_in_rows(&trace, &o.trace));
+    drop_outcome(&o);
+}
+
+Test(snapshot_damage, bytes_behind_the_end_are_counted)
+{
+    mv_trace trace;
+    mv_span bytes = everything(&trace);
+    uint8_t *longer = mv_arena_push(&arena, bytes.length + 5, 1);
+    outcome o;
+
+    memcpy(longer, bytes.data, bytes.length);
+    try_reading((mv_span){longer, bytes.length + 5}, &o);
+    cr_assert_eq(o.code, MV_OK);
+    cr_assert_eq(o.trace.notes[MV_NOTE_TRAILING].count, 1);
+    cr_assert_eq(damage(&o.trace), 0);
+    cr_assert_null(difference_in_rows(&trace, &o.trace));
+    drop_outcome(&o);
+}
+
+/* ---- hostile files ----------------------------------------------------------------------- */
+
+static mv_code code_with(mvt_container *c)
+{
+    outcome o;
+    mv_code code;
+
+    try_reading(mvt_assemble(&arena, c, MVT_WITH_INDEX), &o);
+    code = o.code;
+    drop_outcome(&o);
+    return code;
+}
+
+Test(snapshot_damage, huge_counts_are_refused)
+{
+    mv_trace trace;
+    mvt_container *c = mvt_take_apart(&arena, everything(&trace));
+    mvt_chunk *events = mvt_chunk_of(c, MV_WIRE_HOST_EVENTS), whole = *events;
+    mvt_chunk *totals = mvt_chunk_of(c, MV_WIRE_TRACE);
+
+    events->head.table_rows = (uint64_t)1 << 40;
+    cr_assert_eq(code_with(c), MV_CORRUPT);
+    *events = whole;
+    ((mv_wire_trace *)(void *)totals->stored)->devices = UINT32_MAX;
+    cr_assert_eq(code_with(c), MV_NOMEM);
+    mvt_remove_chunk(c, totals);
+    events = mvt_chunk_of(c, MV_WIRE_HOST_EVENTS);
+    events->head.table_rows = (uint64_t)1 << 40;
+    cr_assert_eq(code_with(c), MV_LIMIT);
+    events->head.table_rows = 1u << 31;
+    events->head.first_row = (1u << 31) - events->head.count;
+    cr_assert_eq(code_with(c), MV_NOMEM);
+}
+
+/* `chunks` chunks of a few bytes that say to be many rows of nothing but one value. */
+static mvt_container *bomb_of(uint32_t rows, uint32_t chunks)
+{
+    static mv_trace trace;
+    mvt_container *c = mvt_take_apart(&arena, everything(&trace));
+    mvt_chunk bomb = *mvt_chunk_of(c, MV_WIRE_HOST_EVENTS);
+    mv_wire_column *columns = (mv_wire_column *)(void *)bomb.stored;
+
+    mvt_remove_chunk(c, mvt_chunk_of(c, MV_WIRE_TRACE));
+    mvt_remove_chunk(c, mvt_chunk_of(c, MV_WIRE_HOST_EVENTS));
+    for (uint32_t i = 0; i < columns[0].columns; i++)
+        columns[i].width = columns[i].transform = columns[i].planes = 0;
+    bomb.head.count = rows;
+    bomb.head.table_rows = (uint64_t)chunks * rows;
+    for (uint32_t i = 0; i < chunks; i++) {
+        bomb.head.first_row = (uint64_t)i * rows;
+        c->chunks[c->count++] = bomb;
+    }
+    return c;
+}
+
+Test(snapshot_damage, chunks_have_no_more_rows_than_writers_make)
+{
+    cr_assert_eq(code_with(bomb_of(MV_WIRE_CHUNK_ROWS, 1)), MV_RANGE);
+    cr_assert_eq(code_with(bomb_of(65537, 1)), MV_RANGE);
+    cr_assert_eq(code_with(bomb_of(65536, 1)), MV_OK);
+}
+
+Test(snapshot_damage, a_bomb_of_constant_columns_meets_the_budget)
+{
+    cr_assert_eq(code_with(bomb_of(65536, 200)), MV_NOMEM);
+}
+
+/* A hundred thousand headers that each claim the rest of the file, and lie about its checksum. */
+Test(snapshot_damage, false_headers_do_not_cost_a_square)
+{
+    enum { HEADERS = 100000 };
+    mv_trace trace;
+    mv_span bytes = everything(&trace);
+    uint64_t length = bytes.length + HEADERS * sizeof(mv_wire_chunk);
+    uint8_t *file = mv_arena_push(&arena, length, 1);
+    outcome o;
+
+    memcpy(file, bytes.data, bytes.length);
+    for (uint64_t i = 0; i < HEADERS; i++) {
+        uint64_t at = bytes.length - sizeof(mv_wire_footer) + i * sizeof(mv_wire_chunk);
+        mv_wire_chunk head = {.kind = MV_WIRE_LIVE_KINDS,
+                              .stored_bytes = length - at - sizeof head};
+        mvt_seal_chunk(&head);
+        memcpy(file + at, &head, sizeof head);
+    }
+    try_reading((mv_span){file, length}, &o);
+    cr_assert_eq(o.code, MV_OK, "%s", o.err.detail);
+    cr_assert_null(difference_in_rows(&trace, &o.trace));
+    drop_outcome(&o);
+}
+
+Test(snapshot_damage, a_file_of_nothing_usable_is_refused)
+{
+    mv_trace trace;
+    mv_span bytes = everything(&trace);
+    uint8_t *zeros = mv_arena_push(&arena, bytes.length, 1);
+    outcome o;
+
+    memcpy(zeros, bytes.data, sizeof(mv_wire_header));
+    try_reading((mv_span){zeros, bytes.length}, &o);
+    cr_assert_eq(o.code, MV_CORRUPT);
+    cr_assert_eq(o.err.offset, sizeof(mv_wire_header));
+    drop_outcome(&o);
+}

@@ -1,0 +1,250 @@
+/* The stack at one instant beside a literal one; and where events stand. */
+#include <criterion/criterion.h>
+
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_lives.h"
+#include "tests/fixture/fixture_stack.h"
+#include "viz/core/column_spikes.h"
+
+enum { MOST_RUNS = 4096, MOST_ROWS = 300 };
+
+static const mv_index_measure measures[] = {MV_INDEX_ALLOCATED, MV_INDEX_ACTIVE,
+                                            MV_INDEX_REQUESTED};
+
+static mv_instant some_instant(const mv_index *x, uint64_t *random)
+{
+    uint32_t event = mvt_random(random, x->events + 1) - 1; /* MV_BEFORE as well */
+
+    return (mv_instant){event, mvt_random(random, 2) ? MV_SLID : mvt_random(random, MV_SLID + 1)};
+}
+
+static void check_runs(const mv_pile *c, uint64_t least)
+{
+    static mv_run runs[MOST_RUNS];
+    uint32_t count = mv_pile_runs(c, least, runs, MOST_RUNS), at = 0;
+    mv_run small = {.rank = MV_NO_ROW};
+
+    cr_assert_leq(count, MOST_RUNS);
+    for (uint32_t r = 0; r < c->index->count; r++) {
+        bool is_open;
+        uint64_t bytes = mvt_held(c->index, c->drawn, r, c->now, &is_open);
+        if (bytes < least || bytes == 0) {
+            small.bytes += bytes;
+            continue;
+        }
+        if (small.bytes) {
+            cr_assert(at < count && runs[at].rank == MV_NO_ROW);
+            cr_assert(runs[at].offset == small.offset && runs[at].bytes == small.bytes);
+            at++;
+        }
+        small.offset += small.bytes;
+        small.bytes = 0;
+        cr_assert(at < count && runs[at].rank == r && runs[at].offset == small.offset);
+        cr_assert(runs[at].bytes == bytes && runs[at].is_open == is_open);
+        at++;
+        small.offset += bytes;
+    }
+    cr_assert_eq(count, at + (small.bytes > 0));
+    cr_assert_eq(mv_pile_height(c), small.offset + small.bytes);
+}
+
+static void check_pixels(const mv_pile *c, uint64_t *random)
+{
+    uint64_t middle[MOST_ROWS], low = 0, offset = 0;
+    uint32_t ids[MOST_ROWS], count, rows = 1 + mvt_random(random, MOST_ROWS - 1);
+    uint64_t step = 1 + mv_pile_height(c) / (1 + mvt_random(random, 2 * MOST_ROWS));
+
+    if (mvt_random(random, 2))
+        low = mv_pile_height(c) / 3;
+    for (uint32_t i = 0; i < rows; i++)
+        middle[i] = low + i * step;
+    count = mv_pile_fill(c, middle, rows, ids);
+    cr_assert(count == rows || middle[count] >= mv_pile_height(c));
+    for (uint32_t i = 0; i < count; i++)
+        cr_assert_eq(ids[i], mvt_row_at(c->index, c->drawn, c->now, middle[i], &offset));
+}
+
+static void check_rows(const mv_pile *c, uint64_t *random)
+{
+    uint64_t below = 0;
+    mv_run run = {0}, at;
+
+    for (uint32_t r = 0; r < c->index->count; r++) {
+        bool is_open, is_alive;
+        uint64_t bytes = mvt_held(c->index, c->drawn, r, c->now, &is_open);
+        is_alive = mv_index_is_alive(c->index, r, c->now.event) &&
+                   (!c->drawn || (c->drawn[r / 64] >> r % 64 & 1));
+        cr_assert_eq(mv_pile_has(c, r), is_alive);
+        if (r < c->born)
+            cr_assert_eq(mv_pile_offset(c, r), below);
+        if (bytes == 0)
+            continue;
+        cr_assert(mv_pile_find(c, below + mvt_random(random, 1 << 30) % bytes, &at));
+        cr_assert(at.rank == r && at.offset == below && at.bytes == bytes && at.is_open == is_open);
+        if (run.bytes) {
+            cr_assert(mv_pile_next(c, &run));
+            cr_assert(run.rank == at.rank && run.offset == at.offset && run.bytes == at.bytes &&
+                      run.is_open == at.is_open);
+        }
+        run = at;
+        below += bytes;
+    }
+    cr_assert_not(mv_pile_find(c, below, &at));
+    cr_assert(!run.bytes || !mv_pile_next(c, &run));
+}
+
+static void check_lives(mv_arena *arena, const mv_lives *lives, uint64_t seed)
+{
+    uint64_t random = seed;
+    mv_pile c;
+    mv_index x;
+    mv_err err;
+
+    cr_assert_eq(mv_index_make(arena, lives, measures[seed % 3], &x, &err), MV_OK);
+    cr_assert_eq(mv_pile_init(arena, &x, NULL, &c, &err), MV_OK);
+    cr_assert_eq(mv_pile_height(&c), 0);
+    for (int i = 0; i < 60; i++) {
+        mv_instant instant = some_instant(&x, &random);
+        if (i % 3 && c.now.event + 1 < x.events) /* a few events on */
+            instant.event = c.now.event + 1 + mvt_random(&random, 3) % (x.events - c.now.event - 1);
+        if (i % 20 == 19)
+            mv_pile_show(&c, i % 40 == 39 ? NULL : mvt_random_bits(arena, x.count, &random));
+        mv_pile_move(&c, instant);
+        check_runs(&c, 1);
+        check_runs(&c, 512u * (1 + mvt_random(&random, 300)));
+        check_pixels(&c, &random);
+        check_rows(&c, &random);
+    }
+}
+
+Test(pile, every_row_of_random_tables)
+{
+    for (uint64_t seed = 1; seed <= 150; seed++) {
+        mv_budget budget = {.limit = 1u << 28};
+        mv_arena arena;
+        mv_lives lives;
+        mv_arena_init(&arena, &budget);
+        mvt_random_lives(&arena, (mvt_lives_opts){seed, seed % 50 ? 150 : 2000, seed % 2}, &lives);
+        check_lives(&arena, &lives, seed);
+        mv_arena_release(&arena);
+    }
+}
+
+static void check_snapshot(const mv_trace *trace, const char *name)
+{
+    (void)name;
+    for (uint32_t d = 0; d < mv_trace_devices(trace); d++) {
+        uint64_t random = d;
+        mv_budget budget = {.limit = 1u << 30};
+        mv_arena arena;
+        mv_pile c;
+        mv_lives lives;
+        mv_index x;
+        mv_err err;
+        mv_arena_init(&arena, &budget);
+        cr_assert_eq(mv_lives_find(&arena, trace, d, &lives, &err), MV_OK);
+        cr_assert_eq(mv_index_make(&arena, &lives, measures[d % 3], &x, &err), MV_OK);
+        cr_assert_eq(mv_pile_init(&arena, &x, NULL, &c, &err), MV_OK);
+        for (int i = 0; i < 5; i++) {
+            mv_pile_move(&c, some_instant(&x, &random));
+            check_runs(&c, mv_pile_height(&c) / 700);
+            check_pixels(&c, &random);
+            check_rows(&c, &random);
+        }
+        mv_arena_release(&arena);
+    }
+}
+
+Test(pile, every_row_of_real_snapshots)
+{
+    mv_budget budget = {.limit = 1u << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    mvt_each_snapshot(&arena, check_snapshot);
+}
+
+Test(pile, what_a_slide_holds_open_shrinks_to_nothing)
+{
+    uint64_t last = 1000003;
+
+    cr_assert_eq(mv_instant_open(last, 0), last);
+    for (uint32_t slid = 0; slid <= MV_SLID; slid += 64) {
+        uint64_t open = mv_instant_open(1000003, slid);
+        cr_assert_leq(open, last);
+        cr_assert_lt((double)open - 1000003.0 * (MV_SLID - slid) / MV_SLID, 1.0);
+        last = open;
+    }
+    cr_assert_eq(last, 0);
+    cr_assert_eq(mv_instant_open(UINT64_MAX, MV_SLID), 0);
+    cr_assert_eq(mv_instant_open(UINT64_MAX, 0), UINT64_MAX);
+}
+
+/* ---- the scale ---------------------------------------------------------------------------- */
+
+static void check_scale(const mv_timescale *s, uint64_t *random)
+{
+    for (int i = 0; i < 40; i++) {
+        double x = (mvt_random(random, 4000) - 200) * s->length / 3500;
+        uint32_t from = 0, moment = MV_BEFORE;
+        if (i % 3 == 0 && s->events)
+            x = mv_timescale_at(s, mvt_random(random, s->events));
+        while (from < s->events && mv_timescale_at(s, from) < x)
+            from++;
+        for (uint32_t e = 0; e < s->events; e++)
+            moment = mv_timescale_at(s, e) <= x ? e : moment;
+        cr_assert_eq(mv_timescale_from(s, x), from);
+        cr_assert_eq(mv_timescale_moment(s, x), moment);
+    }
+    for (uint32_t e = 1; e <= s->events; e++)
+        cr_assert_leq(mv_timescale_at(s, e - 1), mv_timescale_at(s, e));
+    cr_assert_eq(mv_timescale_at(s, s->events), s->length);
+    cr_assert_geq(s->length, 1);
+}
+
+Test(pile, events_stand_in_order_on_every_clock)
+{
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        mv_budget budget = {.limit = 1u << 28};
+        uint64_t random = seed;
+        mv_timescale s;
+        mv_bitmap slides;
+        mv_arena arena;
+        mv_lives lives;
+        mv_index x;
+        mv_err err;
+        mv_arena_init(&arena, &budget);
+        mvt_random_lives(&arena, (mvt_lives_opts){seed, 150, seed % 2}, &lives);
+        if (seed % 3 == 0 && lives.events.count)
+            lives.events.time_us[lives.events.count / 2] -= 30;
+        cr_assert_eq(mv_index_make(&arena, &lives, MV_INDEX_ALLOCATED, &x, &err), MV_OK);
+        cr_assert(mv_bitmap_init(&arena, x.events, &slides));
+        for (uint32_t e = 0; e < x.events; e++)
+            if (mv_bitmap_has(&x.ends, e) && mvt_random(&random, 2))
+                mv_bitmap_set(&slides, e);
+        mv_bitmap_tally(&slides);
+        for (int clock = 0; clock < 3; clock++) {
+            cr_assert_eq(mv_timescale_make(&arena, &x, (mv_clock)clock, &slides, &s, &err), MV_OK);
+            check_scale(&s, &random);
+        }
+        mv_arena_release(&arena);
+    }
+}
+
+Test(pile, unknown_times_make_a_scale_of_events)
+{
+    mv_budget budget = {.limit = 1u << 28};
+    mv_timescale s;
+    mv_arena arena;
+    mv_lives lives;
+    mv_index x;
+    mv_err err;
+
+    mv_arena_init(&arena, &budget);
+    mvt_random_lives(&arena, (mvt_lives_opts){7, 300, true}, &lives);
+    lives.events.time_us[3] = MV_NO_TIME;
+    cr_assert_eq(mv_index_make(&arena, &lives, MV_INDEX_ALLOCATED, &x, &err), MV_OK);
+    cr_assert_eq(mv_timescale_make(&arena, &x, MV_CLOCK_TIME, NULL, &s, &err), MV_OK);
+    cr_assert_eq(s.clock, MV_CLOCK_EVENTS);
+    mv_arena_release(&arena);
+}

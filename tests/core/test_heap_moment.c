@@ -1,0 +1,169 @@
+/* The heap at a moment from who is alive, beside the heap that a replay of the events leads to. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/fixture/fixture_heap.h"
+#include "viz/core/heap_moment.h"
+
+typedef struct {
+    mv_budget budget;
+    mv_arena arena, scratch;
+    mv_lives lives;
+    mv_index active;
+    mv_heap heap;
+} bench;
+
+static void open_bench(bench *b, const mv_trace *trace, uint32_t device)
+{
+    mv_err err = {0};
+
+    *b = (bench){.budget.limit = (uint64_t)4 << 30};
+    mv_arena_init(&b->arena, &b->budget);
+    mv_arena_init(&b->scratch, &b->budget);
+    cr_assert_eq(mv_lives_find(&b->arena, trace, device, &b->lives, &err), MV_OK);
+    cr_assert_eq(mv_index_make(&b->arena, &b->lives, MV_INDEX_ACTIVE, &b->active, &err), MV_OK);
+    cr_assert_eq(mv_heap_init(&b->arena, trace, &b->lives, &b->heap, &err), MV_OK);
+}
+
+static void close_bench(bench *b)
+{
+    mv_arena_release(&b->scratch);
+    mv_arena_release(&b->arena);
+}
+
+static bool same(const void *a, const void *b, uint64_t count, uint64_t size)
+{
+    return count == 0 || memcmp(a, b, count * size) == 0;
+}
+
+static bool is_same_map(const mv_heap_map *a, const mv_heap_map *b)
+{
+    uint32_t pieces;
+
+    if (a->count != b->count || !same(a->first_piece, b->first_piece, a->count + 1, 4))
+        return false;
+    pieces = a->first_piece[a->count];
+    return same(a->addr, b->addr, a->count, 8) && same(a->size, b->size, a->count, 8) &&
+           same(a->free, b->free, a->count, 8) && same(a->whole, b->whole, a->count, 8) &&
+           same(a->segment, b->segment, a->count, 4) &&
+           same(a->piece_addr, b->piece_addr, pieces, 8) &&
+           same(a->piece_size, b->piece_size, pieces, 8) &&
+           same(a->piece_whole, b->piece_whole, pieces, 8) &&
+           same(a->piece_row, b->piece_row, pieces, 4);
+}
+
+/* At the moment that the replay has come to. */
+static void compare(bench *b, const char *name)
+{
+    mv_heap_sums sums = mv_heap_total(&b->heap);
+    uint32_t event = b->heap.event;
+    mv_heap_moment found;
+    mv_heap_map map;
+    mv_err err = {0};
+
+    cr_assert_eq(mv_heap_map_make(&b->scratch, &b->heap, &map, &err), MV_OK);
+    cr_assert_eq(mv_heap_moment_find(&b->scratch, &b->lives, &b->active, event, &found, &err),
+                 MV_OK);
+    cr_assert(is_same_map(&found.map, &map), "%s: map after event %u", name, event);
+    cr_assert(memcmp(&sums, &found.sums, sizeof sums) == 0, "%s: sums after event %u", name, event);
+    cr_assert_eq(found.largest,
+                 mv_holes_largest(&b->heap.now, (mv_domain_span){0, b->heap.domains.count}));
+    mv_arena_release(&b->scratch);
+    mv_arena_init(&b->scratch, &b->budget);
+}
+
+static void check_trace(const mv_trace *trace, const char *name, uint32_t moments)
+{
+    for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
+        bench b;
+        uint32_t step;
+        open_bench(&b, trace, device);
+        step = b.lives.events.count / moments + 1;
+        compare(&b, name);
+        while (mv_heap_next(&b.heap))
+            if (b.heap.event % step == step - 1 || b.heap.event + 1 == b.lives.events.count)
+                compare(&b, name);
+        close_bench(&b);
+    }
+}
+
+Test(heap_moment, is_the_heap_of_a_replay_behind_every_event)
+{
+    for (uint32_t seed = 1; seed <= 40; seed++) {
+        mvt_trace *t = mvt_new();
+        mvt_heap_run(t, (mvt_heap_opts){.seed = seed,
+                                        .calls = 220,
+                                        .unrecorded = seed % 3 ? 0 : 60,
+                                        .max_split = seed % 5 ? 0 : (uint64_t)20 << 20,
+                                        .expandable = seed % 2});
+        check_trace(mvt_done(t), "random", UINT32_MAX);
+        mvt_drop(t);
+    }
+}
+
+static void check_snapshot(const mv_trace *trace, const char *name)
+{
+    check_trace(trace, name, 60);
+}
+
+Test(heap_moment, is_the_heap_of_a_replay_in_every_snapshot)
+{
+    mv_budget budget = {.limit = (uint64_t)4 << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    mvt_each_snapshot(&arena, check_snapshot);
+    mv_arena_release(&arena);
+}
+
+Test(heap_moment, blocks_that_nothing_holds_are_counted_and_have_no_place)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_segment_alloc(t, .addr = 1 << 21, .bytes = 2 << 20);
+    mvt_alloc(t, .addr = 1 << 21, .bytes = 512);
+    mvt_alloc(t, .addr = (1 << 21) + 1024, .bytes = 700);
+    mvt_alloc(t, .addr = 512, .bytes = 512);
+    mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 1 << 21});
+    mvt_segment_alloc(t, .addr = 3 << 21, .bytes = 2 << 20);
+    mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 1 << 21});
+    check_trace(mvt_done(t), "outside", UINT32_MAX);
+    mvt_drop(t);
+}
+
+Test(heap_moment, traces_of_nearly_nothing)
+{
+    mvt_trace *empty = mvt_new(), *senseless = mvt_new();
+
+    check_trace(mvt_done(empty), "empty", 10);
+    mvt_oom(senseless, .addr = UINT64_MAX, .bytes = UINT64_MAX);
+    mvt_free(senseless, .addr = 512, .bytes = UINT64_MAX);
+    mvt_segment_alloc(senseless, .addr = 4096, .bytes = UINT64_MAX - 8192);
+    check_trace(mvt_done(senseless), "senseless", UINT32_MAX);
+    mvt_drop(empty);
+    mvt_drop(senseless);
+}
+
+Test(heap_moment, fails_when_memory_is_out)
+{
+    mvt_trace *t = mvt_new();
+    mv_code code = MV_NOMEM;
+    bench b;
+
+    mvt_heap_run(t, (mvt_heap_opts){.seed = 3, .calls = 300});
+    open_bench(&b, mvt_done(t), 0);
+    for (uint64_t limit = 0; code != MV_OK; limit += 4096) {
+        mv_budget budget = {.limit = limit};
+        mv_arena arena;
+        mv_heap_moment found;
+        mv_err err = {0};
+        mv_arena_init(&arena, &budget);
+        code = mv_heap_moment_find(&arena, &b.lives, &b.active, b.lives.events.count / 2, &found,
+                                   &err);
+        mv_arena_release(&arena);
+        cr_assert(code == MV_OK || code == MV_NOMEM);
+        cr_assert_lt(limit, 1u << 26);
+    }
+    close_bench(&b);
+    mvt_drop(t);
+}

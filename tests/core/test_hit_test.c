@@ -1,0 +1,145 @@
+/* What is under the pointer, beside a look at every row. */
+#include <criterion/criterion.h>
+
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_lives.h"
+#include "tests/fixture/fixture_stack.h"
+#include "viz/core/column_spikes.h"
+#include "viz/core/hit_test.h"
+
+/* Whether `a` is ahead of `b` among the largest. */
+static bool is_ahead(const mv_index *x, uint32_t a, uint32_t b)
+{
+    return x->bytes[a] != x->bytes[b] ? x->bytes[a] > x->bytes[b] : a < b;
+}
+
+static void check_sharing(const mv_pile *p, const mv_hit *hit, uint64_t low, uint64_t high)
+{
+    uint32_t sharing = 0, largest[MV_HIT_LARGEST] = {MV_NO_ROW, MV_NO_ROW, MV_NO_ROW};
+    uint64_t offset = 0;
+
+    for (uint32_t r = 0; r < p->index->count; r++) {
+        bool is_open;
+        uint64_t held = mvt_held(p->index, p->drawn, r, p->now, &is_open);
+        if (held && !is_open && offset < high && offset + held > low) {
+            uint32_t new = r;
+            sharing++;
+            for (int i = 0; i < MV_HIT_LARGEST && new != MV_NO_ROW; i++)
+                if (largest[i] == MV_NO_ROW || is_ahead(p->index, new, largest[i])) {
+                    uint32_t old = largest[i];
+                    largest[i] = new;
+                    new = old;
+                }
+        }
+        offset += held;
+    }
+    cr_assert_eq(hit->sharing, sharing);
+    cr_assert_arr_eq(hit->largest, largest, sizeof largest);
+}
+
+/* A point inside of a row hits that row. */
+static void check_instant(mv_pile *p, mv_instant instant, uint64_t *random)
+{
+    const mv_index *x = p->index;
+    uint64_t offset = 0;
+
+    for (uint32_t r = 0; r < x->count; r++) {
+        bool is_open;
+        uint64_t held = mvt_held(x, p->drawn, r, instant, &is_open), byte, low, high;
+        uint64_t at = mv_hit_offset(p, instant, r);
+        mv_hit hit;
+        if (mv_pile_has(p, r))
+            cr_assert_eq(at, offset);
+        else
+            cr_assert_eq(at, MV_NO_BYTES);
+        if (held == 0)
+            continue;
+        byte = offset + mvt_random(random, 1 << 30) % held;
+        low = byte - (byte < 20000 ? byte : mvt_random(random, 20000));
+        high = byte + 1 + mvt_random(random, 20000);
+        hit = mv_hit_find(p, instant, byte, low, high);
+        cr_assert_eq(hit.rank, is_open ? MV_NO_ROW : r);
+        if (!is_open)
+            cr_assert(hit.offset == offset && hit.bytes == held);
+        check_sharing(p, &hit, low, high);
+        offset += held;
+    }
+    cr_assert_eq(mv_hit_find(p, instant, offset, offset, offset + 1000).rank, MV_NO_ROW);
+    cr_assert_eq(mv_hit_find(p, instant, offset, offset, offset + 1000).sharing, 0);
+    cr_assert_eq(mv_hit_offset(p, instant, x->count), MV_NO_BYTES);
+}
+
+static void check_spikes(const mv_index *x, const uint64_t *drawn, uint64_t *random)
+{
+    for (int i = 0; i < 30 && x->events; i++) {
+        uint32_t first = mvt_random(random, x->events), want = MV_NO_ROW;
+        uint32_t end = first + mvt_random(random, x->events - first + 1);
+        uint32_t shown = first + (end > first ? mvt_random(random, end - first) : 0);
+        uint64_t least = 1 + mvt_random(random, 100000);
+        for (uint32_t r = x->preexisting; r < x->count; r++)
+            if (x->birth[r] >= first && x->birth[r] < end && x->end[r] < end &&
+                x->end[r] > x->birth[r] && x->bytes[r] >= least &&
+                !mv_index_is_alive(x, r, shown) && (!drawn || (drawn[r / 64] >> r % 64 & 1)) &&
+                (want == MV_NO_ROW || x->bytes[r] > x->bytes[want]))
+                want = r;
+        cr_assert_eq(mv_spike_find(x, drawn, first, end, shown, least), want);
+    }
+}
+
+static void check_lives(mv_arena *arena, const mv_lives *lives, uint64_t seed, int instants)
+{
+    uint64_t random = seed, *drawn = NULL;
+    mv_index x;
+    mv_pile p;
+    mv_err err;
+
+    cr_assert_eq(mv_index_make(arena, lives, (mv_index_measure)(seed % 3), &x, &err), MV_OK);
+    if (seed % 4 == 0)
+        drawn = mvt_random_bits(arena, x.count, &random);
+    cr_assert_eq(mv_pile_init(arena, &x, drawn, &p, &err), MV_OK);
+    for (int i = 0; i < instants; i++) {
+        mv_instant instant = {mvt_random(&random, x.events + 1) - 1, MV_SLID};
+        if (i % 2)
+            instant.slid = mvt_random(&random, MV_SLID);
+        check_instant(&p, instant, &random);
+    }
+    check_spikes(&x, drawn, &random);
+}
+
+Test(hit, a_point_in_a_row_hits_it_on_random_tables)
+{
+    for (uint64_t seed = 1; seed <= 120; seed++) {
+        mv_budget budget = {.limit = 1u << 28};
+        mv_arena arena;
+        mv_lives lives;
+        mv_arena_init(&arena, &budget);
+        mvt_random_lives(&arena, (mvt_lives_opts){seed, 120, seed % 2}, &lives);
+        check_lives(&arena, &lives, seed, 12);
+        mv_arena_release(&arena);
+    }
+}
+
+static void check_snapshot(const mv_trace *trace, const char *name)
+{
+    (void)name;
+    for (uint32_t d = 0; d < mv_trace_devices(trace); d++) {
+        mv_budget budget = {.limit = 1u << 30};
+        mv_arena arena;
+        mv_lives lives;
+        mv_err err;
+        mv_arena_init(&arena, &budget);
+        cr_assert_eq(mv_lives_find(&arena, trace, d, &lives, &err), MV_OK);
+        if (lives.allocs.count < 3000)
+            check_lives(&arena, &lives, d, 2);
+        mv_arena_release(&arena);
+    }
+}
+
+Test(hit, a_point_in_a_row_hits_it_on_real_snapshots)
+{
+    mv_budget budget = {.limit = 1u << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    mvt_each_snapshot(&arena, check_snapshot);
+}

@@ -1,0 +1,294 @@
+/* The index of a timeline beside the literal questions of analyze/lives/alive.h, asked of every
+ * row. */
+#include <criterion/criterion.h>
+
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_heap.h"
+#include "tests/fixture/fixture_lives.h"
+#include "viz/core/index.h"
+#include "viz/pictures/segment_timeline.h"
+
+static const mv_index_measure measures[] = {MV_INDEX_ALLOCATED, MV_INDEX_ACTIVE,
+                                            MV_INDEX_REQUESTED};
+
+static bool is_alive(const mv_index *x, uint32_t rank, uint32_t event)
+{
+    if (!x->lives->alloc_of) /* segments */
+        return mv_alive_spans(x->birth[rank], x->end[rank], event);
+    return x->measure == MV_INDEX_ALLOCATED ? mv_alloc_is_allocated(x->lives, rank, event)
+                                            : mv_alloc_is_active(x->lives, rank, event);
+}
+
+static void check_moment(mv_arena *arena, const mv_index *x, uint32_t event)
+{
+    uint32_t at = 0, born = 0, limit = x->count ? event % (x->count + 1) : 0;
+    uint64_t bytes = 0;
+    mv_alive found;
+    mv_err err;
+
+    cr_assert_eq(mv_index_alive(arena, x, event, &found, &err), MV_OK);
+    for (uint32_t r = 0; r < x->count; r++) {
+        bool alive = is_alive(x, r, event);
+        cr_assert_eq(mv_index_is_alive(x, r, event), alive);
+        born += x->birth[r] + 1 <= event + 1;
+        bytes += alive && r < limit ? x->bytes[r] : 0;
+        if (!alive)
+            continue;
+        cr_assert_lt(at, found.count);
+        cr_assert_eq(found.row[at++], r);
+    }
+    cr_assert_eq(at, found.count, "event %u", event);
+    cr_assert_eq(mv_index_born(x, event), born);
+    cr_assert_eq(mv_index_bytes(x, limit, event), bytes);
+    mv_arena_drop(arena, found.row);
+}
+
+/* Alive at any moment of [first, last]; born in (first, last] and alive after last. */
+static void check_window(mv_arena *arena, const mv_index *x, uint32_t first, uint32_t last)
+{
+    mv_alive seen, held;
+    uint32_t seen_at = 0, held_at = 0;
+    mv_err err;
+
+    cr_assert_eq(mv_index_seen(arena, x, first, last, &seen, &err), MV_OK);
+    cr_assert_eq(mv_index_held(arena, x, first, last, &held, &err), MV_OK);
+    for (uint32_t r = 0; r < x->count; r++) {
+        bool is_seen = false;
+        for (uint32_t e = first + 1; e <= last + 1; e++) /* MV_BEFORE + 1 is 0 */
+            is_seen = is_seen || is_alive(x, r, e - 1);
+        if (is_seen)
+            cr_assert(seen_at < seen.count && seen.row[seen_at++] == r, "row %u", r);
+        if (x->birth[r] != MV_BEFORE && x->birth[r] + 1 > first + 1 && is_alive(x, r, last))
+            cr_assert(held_at < held.count && held.row[held_at++] == r, "row %u", r);
+    }
+    cr_assert_eq(seen_at, seen.count);
+    cr_assert_eq(held_at, held.count);
+    mv_arena_drop(arena, seen.row);
+    mv_arena_drop(arena, held.row);
+}
+
+/* A walk takes the set that is alive before it to the one that is alive after each event; and the
+ * bitmap of changes has the events in which it found any. */
+static void check_walk(mv_arena *arena, const mv_index *x, uint32_t from, uint32_t to)
+{
+    bool *alive = mv_push_array(arena, bool, x->count + 1);
+    mv_index_walk walk = mv_index_walk_from(x, from, to);
+    bool has_more = mv_index_walk_next(&walk);
+
+    for (uint32_t r = 0; r < x->count; r++)
+        alive[r] = is_alive(x, r, from - 1);
+    for (uint32_t e = from; e < to; e++) {
+        cr_assert_eq(mv_bitmap_has(&x->changes, e), has_more && walk.event == e, "event %u", e);
+        for (; has_more && walk.event == e; has_more = mv_index_walk_next(&walk)) {
+            cr_assert_eq(alive[walk.rank], walk.is_end, "event %u, row %u", e, walk.rank);
+            alive[walk.rank] = !walk.is_end;
+        }
+        for (uint32_t r = 0; r < x->count; r++)
+            cr_assert_eq(alive[r], is_alive(x, r, e), "event %u, row %u", e, r);
+    }
+    cr_assert_not(has_more);
+}
+
+static void check_large(const mv_index *x, uint64_t *random)
+{
+    for (int i = 0; i < 20 && x->count; i++) {
+        uint32_t from = mvt_random(random, x->count), want = from;
+        uint32_t limit = from + mvt_random(random, x->count - from + 1);
+        uint64_t bytes = x->bytes[mvt_random(random, x->count)] + mvt_random(random, 2);
+        while (want < limit && x->bytes[want] < bytes)
+            want++;
+        cr_assert_eq(mv_index_next_large(x, from, limit, bytes), want);
+    }
+}
+
+static void check_index(mv_arena *arena, const mv_lives *lives, uint64_t seed)
+{
+    for (size_t m = 0; m < sizeof measures / sizeof *measures; m++) {
+        uint64_t random = seed;
+        mv_index x;
+        mv_err err;
+        cr_assert_eq(mv_index_make(arena, lives, measures[m], &x, &err), MV_OK);
+        check_moment(arena, &x, MV_BEFORE);
+        for (uint32_t e = 0; e < x.events; e++)
+            check_moment(arena, &x, e);
+        for (int i = 0; i < 6 && x.events; i++) {
+            uint32_t from = mvt_random(&random, x.events);
+            uint32_t to = from + mvt_random(&random, x.events - from + 1);
+            check_walk(arena, &x, i ? from : 0, i ? to : x.events);
+            check_window(arena, &x, from ? from - 1 : MV_BEFORE, to ? to - 1 : MV_BEFORE);
+        }
+        check_large(&x, &random);
+    }
+}
+
+Test(index, answers_as_every_row_does_on_random_tables)
+{
+    for (uint64_t seed = 1; seed <= 240; seed++) {
+        mv_budget budget = {.limit = 1u << 28};
+        mv_arena arena;
+        mv_lives lives;
+        mv_arena_init(&arena, &budget);
+        mvt_random_lives(&arena,
+                         (mvt_lives_opts){.seed = seed,
+                                          .most_events = seed % 40 ? 120 : 600,
+                                          .is_plain = seed % 3 == 0},
+                         &lives);
+        check_index(&arena, &lives, seed);
+        mv_arena_release(&arena);
+    }
+}
+
+/* Rows of segments: what is alive is what was held. */
+static void check_segments(mv_arena *arena, const mv_lives *lives, uint64_t seed)
+{
+    mv_lives segments;
+    mv_index x;
+    mv_err err;
+
+    cr_assert_eq(mv_segment_lives_as_allocs(arena, lives, &segments, &err), MV_OK);
+    cr_assert_eq(mv_index_make(arena, &segments, MV_INDEX_ALLOCATED, &x, &err), MV_OK);
+    cr_assert_eq(x.count, lives->segments.count);
+    for (uint32_t i = 0; i <= x.events; i++)
+        for (uint32_t r = 0; r < x.count; r++)
+            cr_assert_eq(mv_index_is_alive(&x, r, i - 1),
+                         mv_segment_is_held(lives, segments.allocs.segment[r], i - 1));
+    check_large(&x, &seed);
+    check_walk(arena, &x, 0, x.events);
+}
+
+/* A literal allocator's heap, through mv_lives_find: deferred frees, pools, late starts. */
+Test(index, answers_as_every_row_does_on_random_heaps)
+{
+    for (uint32_t seed = 1; seed <= 12; seed++) {
+        mvt_trace *t = mvt_new();
+        mv_lives lives;
+        mv_err err = {0};
+        mvt_heap_run(t, (mvt_heap_opts){.seed = seed,
+                                        .calls = 150,
+                                        .unrecorded = seed % 3 * 40,
+                                        .expandable = seed % 2});
+        cr_assert_eq(mv_lives_find(mvt_arena(t), mvt_done(t), 0, &lives, &err), MV_OK);
+        check_index(mvt_arena(t), &lives, seed);
+        check_segments(mvt_arena(t), &lives, seed);
+        mvt_drop(t);
+    }
+}
+
+/* The whole of every snapshot: moments spread over it, and one walk through all. */
+static void check_snapshot(const mv_trace *trace, const char *name)
+{
+    mv_budget budget = {.limit = (uint64_t)4 << 30};
+    mv_arena arena;
+    mv_err err;
+
+    mv_arena_init(&arena, &budget);
+    for (uint32_t d = 0; d < mv_trace_devices(trace); d++) {
+        mv_lives lives;
+        cr_assert_eq(mv_lives_find(&arena, trace, d, &lives, &err), MV_OK);
+        for (size_t m = 0; m < sizeof measures / sizeof *measures; m++) {
+            mv_index x;
+            uint64_t bytes;
+            mv_index_walk walk;
+            cr_assert_eq(mv_index_make(&arena, &lives, measures[m], &x, &err), MV_OK, "%s", name);
+            check_moment(&arena, &x, MV_BEFORE);
+            for (uint32_t e = 0; e < x.events; e += 1 + x.events / 50)
+                check_moment(&arena, &x, e);
+            bytes = mv_index_bytes(&x, x.count, MV_BEFORE);
+            walk = mv_index_walk_from(&x, 0, x.events);
+            while (mv_index_walk_next(&walk))
+                bytes += walk.is_end ? -x.bytes[walk.rank] : x.bytes[walk.rank];
+            if (x.events)
+                cr_assert_eq(bytes, mv_index_bytes(&x, x.count, x.events - 1), "%s", name);
+        }
+    }
+    mv_arena_release(&arena);
+}
+
+Test(index, agrees_on_every_snapshot)
+{
+    mv_budget budget = {.limit = (uint64_t)4 << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    mvt_each_snapshot(&arena, check_snapshot);
+    mv_arena_release(&arena);
+}
+
+/* Three generations of ranks, 16^3 of them: the answers lie far apart. */
+Test(index, finds_few_among_many)
+{
+    enum { ROWS = 40000 };
+    static uint64_t bytes[ROWS];
+    static uint32_t birth[ROWS], freed[ROWS], alloc_of[2 * ROWS];
+    mv_lives lives = {.events.count = 2 * ROWS,
+                      .allocs = {.count = ROWS, .block = bytes, .birth = birth, .freed = freed},
+                      .alloc_of = alloc_of};
+    mv_budget budget = {.limit = 1u << 24};
+    mv_arena arena;
+    mv_alive found;
+    mv_index x;
+    mv_err err;
+
+    for (uint32_t i = 0; i < ROWS; i++) {
+        bool stays = i == 17 || i == 20000 || i == ROWS - 1;
+        bytes[i] = i == 31000 ? 100 : 1;
+        birth[i] = 2 * i;
+        freed[i] = stays ? MV_NEVER : 2 * i + 1;
+        alloc_of[2 * i] = i;
+        alloc_of[2 * i + 1] = stays ? MV_NO_ROW : i;
+    }
+    mv_arena_init(&arena, &budget);
+    cr_assert_eq(mv_index_make(&arena, &lives, MV_INDEX_ALLOCATED, &x, &err), MV_OK);
+    cr_assert_eq(mv_index_alive(&arena, &x, 2 * ROWS - 1, &found, &err), MV_OK);
+    cr_assert_eq(found.count, 3);
+    cr_expect(found.row[0] == 17 && found.row[1] == 20000 && found.row[2] == ROWS - 1);
+    cr_expect_eq(mv_index_next_large(&x, 0, ROWS, 2), 31000);
+    cr_expect_eq(mv_index_next_large(&x, 31001, ROWS, 2), ROWS);
+    cr_expect_eq(mv_index_next_large(&x, 0, 31000, 2), 31000);
+    cr_expect_eq(x.odd_count, 0);
+    mv_arena_release(&arena);
+}
+
+Test(index, of_nothing)
+{
+    mv_lives lives = {0};
+    mv_budget budget = {.limit = 1u << 24};
+    mv_arena arena;
+    mv_index_walk walk;
+    mv_alive found;
+    mv_index x;
+    mv_err err;
+
+    mv_arena_init(&arena, &budget);
+    cr_assert_eq(mv_index_make(&arena, &lives, MV_INDEX_REQUESTED, &x, &err), MV_OK);
+    cr_assert_eq(mv_index_alive(&arena, &x, MV_BEFORE, &found, &err), MV_OK);
+    cr_expect_eq(found.count, 0);
+    walk = mv_index_walk_from(&x, 0, 0);
+    cr_expect_not(mv_index_walk_next(&walk));
+    mv_arena_release(&arena);
+}
+
+Test(index, fails_when_memory_is_out)
+{
+    mv_budget all = {.limit = 1u << 24};
+    mv_arena arena;
+    mv_lives lives;
+
+    mv_arena_init(&arena, &all);
+    mvt_random_lives(&arena, (mvt_lives_opts){.seed = 5, .most_events = 3000}, &lives);
+    for (uint64_t limit = 0;; limit += 2048) {
+        mv_budget budget = {.limit = limit};
+        mv_arena small;
+        mv_index x;
+        mv_err err;
+        mv_code code;
+        mv_arena_init(&small, &budget);
+        code = mv_index_make(&small, &lives, MV_INDEX_ALLOCATED, &x, &err);
+        mv_arena_release(&small);
+        if (code == MV_OK)
+            break;
+        cr_assert_eq(code, MV_NOMEM);
+        cr_assert_lt(limit, 1u << 24);
+    }
+    mv_arena_release(&arena);
+}

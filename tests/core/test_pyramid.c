@@ -1,0 +1,220 @@
+/* The pyramid of levels beside a row of numbers for each event. */
+#include <criterion/criterion.h>
+
+#include "analyze/lives/alive.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_heap.h"
+#include "tests/fixture/fixture_lives.h"
+#include "viz/core/pyramid.h"
+
+static mv_levels level_at(const mv_series *s, uint32_t event)
+{
+    if (event == MV_BEFORE)
+        return s->before;
+    return (mv_levels){s->allocated[event], s->active[event], s->requested[event],
+                       s->reserved[event]};
+}
+
+static void widen(uint64_t *least, uint64_t *most, uint64_t value)
+{
+    *least = value < *least ? value : *least;
+    *most = value > *most ? value : *most;
+}
+
+static mv_extent literal(const mv_series *s, uint32_t first, uint32_t end)
+{
+    mv_levels now = level_at(s, first);
+    mv_extent x = {now, now, first, first};
+
+    for (uint32_t e = first + 1; e < end; e++) {
+        now = level_at(s, e);
+        if (now.allocated > x.most.allocated)
+            x.allocated_event = e;
+        if (now.reserved > x.most.reserved)
+            x.reserved_event = e;
+        widen(&x.least.allocated, &x.most.allocated, now.allocated);
+        widen(&x.least.active, &x.most.active, now.active);
+        widen(&x.least.requested, &x.most.requested, now.requested);
+        widen(&x.least.reserved, &x.most.reserved, now.reserved);
+    }
+    return x;
+}
+
+static void expect_levels(const mv_levels *got, const mv_levels *want, const char *what)
+{
+    cr_assert_eq(got->allocated, want->allocated, "%s", what);
+    cr_assert_eq(got->active, want->active, "%s", what);
+    cr_assert_eq(got->requested, want->requested, "%s", what);
+    cr_assert_eq(got->reserved, want->reserved, "%s", what);
+}
+
+static void check_range(mv_pyramid_reader *r, const mv_series *s, uint32_t first, uint32_t end)
+{
+    mv_extent got = mv_pyramid_range(r, first, end), want = literal(s, first, end);
+
+    expect_levels(&got.least, &want.least, "least");
+    expect_levels(&got.most, &want.most, "most");
+    cr_assert_eq(got.allocated_event, want.allocated_event, "[%u, %u): %u, not %u", first, end,
+                 got.allocated_event, want.allocated_event);
+    cr_assert_eq(got.reserved_event, want.reserved_event, "[%u, %u)", first, end);
+}
+
+/* The series is what a table of totals is made from; on top of that, a few moments are added up
+ * row by row. */
+static void check_sum(const mv_lives *lives, mv_pyramid_reader *r, uint32_t event)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    mv_levels got = mv_pyramid_at(r, event), want = {0};
+
+    for (uint32_t i = 0; i < a->count; i++) {
+        want.allocated += mv_alloc_is_allocated(lives, i, event) ? a->block[i] : 0;
+        want.active += mv_alloc_is_active(lives, i, event) ? a->block[i] : 0;
+        want.requested += mv_alloc_is_active(lives, i, event) ? a->requested[i] : 0;
+    }
+    for (uint32_t i = 0; i < lives->segments.count; i++)
+        want.reserved += mv_segment_is_held(lives, i, event) ? lives->segments.size[i] : 0;
+    expect_levels(&got, &want, "sum");
+}
+
+static void check_pyramid(mv_arena *arena, const mv_lives *lives, uint64_t seed, uint32_t ranges)
+{
+    uint32_t events = lives->events.count;
+    mv_pyramid_reader r;
+    mv_pyramid p;
+    mv_series s;
+    mv_err err;
+
+    cr_assert_eq(mv_pyramid_find(arena, lives, &p, &err), MV_OK);
+    cr_assert_eq(mv_totals_series(arena, lives, &s, &err), MV_OK);
+    mv_pyramid_reader_init(&r, &p);
+    check_range(&r, &s, MV_BEFORE, events);
+    check_range(&r, &s, MV_BEFORE, 0);
+    for (uint32_t i = 0; i < ranges && events; i++) {
+        uint32_t first = mvt_random(&seed, events), end;
+        end = first + mvt_random(&seed, i % 2 ? events - first + 1 : 200);
+        end = end < events ? end : events;
+        check_range(&r, &s, i % 7 ? first : MV_BEFORE, end);
+        if (i % 16 == 0)
+            check_sum(lives, &r, i ? first : MV_BEFORE);
+    }
+}
+
+Test(pyramid, every_range_of_a_short_trace_is_that_of_a_row_of_numbers)
+{
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        mv_budget budget = {.limit = 1u << 28};
+        mv_arena arena;
+        mv_lives lives;
+        mv_pyramid_reader r;
+        mv_pyramid p;
+        mv_series s;
+        mv_err err;
+        mv_arena_init(&arena, &budget);
+        mvt_random_lives(&arena, (mvt_lives_opts){seed, 1 + 5 * (uint32_t)seed, true}, &lives);
+        cr_assert_eq(mv_pyramid_find(&arena, &lives, &p, &err), MV_OK);
+        cr_assert_eq(mv_totals_series(&arena, &lives, &s, &err), MV_OK);
+        mv_pyramid_reader_init(&r, &p);
+        for (uint32_t first = 0; first <= lives.events.count; first++)
+            for (uint32_t end = first; end <= lives.events.count; end++)
+                check_range(&r, &s, first - 1, end);
+        mv_arena_release(&arena);
+    }
+}
+
+Test(pyramid, ranges_of_random_tables)
+{
+    for (uint64_t seed = 1; seed <= 60; seed++) {
+        mv_budget budget = {.limit = 1u << 28};
+        mv_arena arena;
+        mv_lives lives;
+        mv_arena_init(&arena, &budget);
+        mvt_random_lives(&arena, (mvt_lives_opts){seed, 100 * (uint32_t)seed, true}, &lives);
+        check_pyramid(&arena, &lives, seed, 300);
+        mv_arena_release(&arena);
+    }
+}
+
+Test(pyramid, ranges_of_random_heaps)
+{
+    for (uint32_t seed = 1; seed <= 12; seed++) {
+        mvt_trace *t = mvt_new();
+        mv_lives lives;
+        mv_err err;
+        mvt_heap_run(t, (mvt_heap_opts){.seed = seed,
+                                        .calls = 200 * seed,
+                                        .unrecorded = seed % 3 * 40,
+                                        .expandable = seed % 2});
+        cr_assert_eq(mv_lives_find(mvt_arena(t), mvt_done(t), 0, &lives, &err), MV_OK);
+        check_pyramid(mvt_arena(t), &lives, seed, 1000);
+        mvt_drop(t);
+    }
+}
+
+static void check_snapshot(const mv_trace *trace, const char *name)
+{
+    (void)name;
+    for (uint32_t d = 0; d < mv_trace_devices(trace); d++) {
+        mv_budget budget = {.limit = 1u << 30};
+        mv_arena arena;
+        mv_lives lives;
+        mv_err err;
+        mv_arena_init(&arena, &budget);
+        cr_assert_eq(mv_lives_find(&arena, trace, d, &lives, &err), MV_OK);
+        check_pyramid(&arena, &lives, d + 1, 50);
+        mv_arena_release(&arena);
+    }
+}
+
+Test(pyramid, ranges_of_real_snapshots)
+{
+    mv_budget budget = {.limit = 1u << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    mvt_each_snapshot(&arena, check_snapshot);
+}
+
+Test(pyramid, cuts_are_near_and_in_order)
+{
+    for (uint32_t width = 1; width < 5000; width += 37)
+        for (uint32_t event = 0; event < 3000; event++) {
+            uint32_t cut = mv_pyramid_cut(event, width),
+                     away = cut > event ? cut - event : event - cut;
+            cr_assert(cut == event || (away <= width / 4 && cut % MV_PYRAMID_CUT == 0));
+            cr_assert_leq(cut, mv_pyramid_cut(event + 1, width));
+        }
+}
+
+Test(pyramid, takes_a_byte_and_a_half_an_event)
+{
+    mv_budget budget = {.limit = 1u << 30}, own = {.limit = 1u << 30};
+    mv_arena arena, pyramid;
+    mv_lives lives;
+    mv_pyramid p;
+    mv_err err;
+
+    mv_arena_init(&arena, &budget);
+    mv_arena_init(&pyramid, &own);
+    mvt_random_lives(&arena, (mvt_lives_opts){5, 4000000, true}, &lives);
+    cr_assert_gt(lives.events.count, 1000000);
+    cr_assert_eq(mv_pyramid_find(&pyramid, &lives, &p, &err), MV_OK);
+    cr_assert_leq(own.used, lives.events.count * 3 / 2 + (1u << 20), "%llu bytes for %u events",
+                  (unsigned long long)own.used, lives.events.count);
+    mv_arena_release(&pyramid);
+    mv_arena_release(&arena);
+}
+
+Test(pyramid, without_memory_fails)
+{
+    mv_budget budget = {.limit = 1u << 28}, none = {.limit = 0};
+    mv_arena arena, empty;
+    mv_lives lives;
+    mv_pyramid p;
+    mv_err err = {0};
+
+    mv_arena_init(&arena, &budget);
+    mv_arena_init(&empty, &none);
+    mvt_random_lives(&arena, (mvt_lives_opts){3, 5000, true}, &lives);
+    cr_assert_eq(mv_pyramid_find(&empty, &lives, &p, &err), MV_NOMEM);
+    mv_arena_release(&arena);
+}

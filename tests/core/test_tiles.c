@@ -1,0 +1,615 @@
+/* Tiles beside a literal model that stacks every allocation one by one; frames, the cache and its
+ * requests; colours. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "analyze/totals/totals.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_heap.h"
+#include "tests/fixture/fixture_lives.h"
+#include "tests/fixture/fixture_stack.h"
+#include "viz/core/polygon.h"
+
+typedef struct {
+    mv_index index;
+    mv_pyramid pyramid;
+    mv_series series;
+    mv_drawn drawn;
+    mv_timescale scale;
+    mv_tile_subject subject;
+    uint64_t *heights, before;
+} shown;
+
+static void show(mv_arena *arena, const mv_lives *lives, mv_clock clock, uint64_t seed, shown *s)
+{
+    static const mv_index_measure measures[] = {MV_INDEX_ALLOCATED, MV_INDEX_ACTIVE,
+                                                MV_INDEX_REQUESTED};
+    uint64_t *rows = NULL;
+    mv_err err;
+
+    cr_assert_eq(mv_index_make(arena, lives, measures[seed % 3], &s->index, &err), MV_OK);
+    cr_assert_eq(mv_pyramid_find(arena, lives, &s->pyramid, &err), MV_OK);
+    cr_assert_eq(mv_totals_series(arena, lives, &s->series, &err), MV_OK);
+    if (seed % 4 == 1)
+        rows = mvt_random_bits(arena, s->index.count, &seed);
+    cr_assert_eq(mv_drawn_some(arena, &s->index, rows, &s->drawn, &err), MV_OK);
+    cr_assert_eq(mv_timescale_make(arena, &s->index, clock, &s->drawn.slides, &s->scale, &err),
+                 MV_OK);
+    s->subject = (mv_tile_subject){1 + clock, &s->index, &s->pyramid, &s->scale, rows};
+    s->heights = s->series.allocated;
+    s->before = s->series.before.allocated;
+}
+
+/* A place on the axis, a zoom from far out to one event over many columns. */
+static mv_tile_view some_view(const shown *s, uint64_t *random)
+{
+    double zoom = exp2(mvt_random(random, 160) / 10.0 - 3), peak = 1;
+    mv_tile_view v = {.subject = s->subject,
+                      .width = 1 + mvt_random(random, 900),
+                      .height = 1 + mvt_random(random, 700)};
+
+    v.dx = s->scale.length / v.width / zoom * 2;
+    v.x = s->scale.length * (mvt_random(random, 1000) - 100) / 900;
+    if (s->pyramid.levels)
+        peak += (double)s->pyramid.extent[s->pyramid.levels - 1][0].most.active;
+    v.dy = peak / v.height * 1.1;
+    if (mvt_random(random, 3) == 0) {
+        v.dy /= 1 + mvt_random(random, 20);
+        v.y = peak * mvt_random(random, 1000) / 1100;
+    }
+    return v;
+}
+
+/* Every tile of a frame is literally right, and the exact ones cover the view up to the stack. */
+static void check_frame(const shown *s, const mv_tile_view *v, const mv_tile_frame *f)
+{
+    cr_assert_eq(f->missing, 0);
+    for (uint32_t i = 0; i < f->count; i++) {
+        const mv_tile_quad *q = &f->quads[i];
+        cr_assert(q->is_exact);
+        cr_assert(q->x >= 0 && q->x + q->w <= (float)v->width && q->w == q->from_w);
+        cr_assert(q->y >= 0 && q->y + q->h <= (float)v->height && q->h == q->from_h);
+        cr_assert(q->x == floorf(q->x) && q->y == floorf(q->y));
+        cr_assert_lt(fabs(q->tile->dx / v->dx - 1), 1e-5);
+        mvt_check_tile(&s->subject, q->tile, s->heights, s->before);
+    }
+}
+
+/* What a pixel of the view shows, through the quads; MV_NO_ROW where there is none. */
+static uint32_t pixel_of(const mv_tile_frame *f, uint32_t px, uint32_t py)
+{
+    for (uint32_t i = f->count; i-- > 0;) {
+        const mv_tile_quad *q = &f->quads[i];
+        uint32_t column, row;
+        if ((float)px < q->x || (float)px >= q->x + q->w || (float)py < q->y ||
+            (float)py >= q->y + q->h)
+            continue;
+        column = (uint32_t)(q->from_x + (float)px - q->x);
+        row = q->tile->rows - 1 - (uint32_t)(q->from_y + (float)py - q->y);
+        return q->tile->ids[(uint64_t)column * q->tile->rows + row];
+    }
+    return MV_NO_ROW;
+}
+
+/* Pointing at a pixel finds what the pixel shows. */
+static void check_points(const shown *s, const mv_tile_view *v, const mv_tile_frame *f,
+                         uint64_t *random)
+{
+    mv_pyramid_reader levels;
+
+    mv_pyramid_reader_init(&levels, s->subject.pyramid);
+    for (int i = 0; i < 40; i++) {
+        uint32_t px = mvt_random(random, v->width), py = mvt_random(random, v->height), want;
+        mv_tile_point p = mv_tile_point_at(v, &levels, px, py);
+        uint64_t offset;
+        want = p.byte == MV_NO_BYTES
+                   ? MV_NO_ROW
+                   : mvt_row_at(&s->index, s->subject.drawn, p.instant, p.byte, &offset);
+        cr_assert_eq(pixel_of(f, px, py), want, "pixel %u, %u", px, py);
+        cr_assert(p.byte == MV_NO_BYTES || (p.low <= p.byte && p.byte <= p.high));
+    }
+}
+
+static void check_views(const mv_lives *lives, uint64_t seed, int views)
+{
+    for (int clock = 0; clock < 3; clock++) {
+        mv_budget budget = {.limit = 1u << 30};
+        uint64_t random = seed;
+        mv_tiles *tiles;
+        mv_arena arena;
+        shown s;
+        mv_arena_init(&arena, &budget);
+        show(&arena, lives, (mv_clock)clock, seed + (uint64_t)clock, &s);
+        tiles = mv_tiles_open(&arena, &(mv_tiles_opts){.threads = 0});
+        cr_assert_not_null(tiles);
+        for (int i = 0; i < views; i++) {
+            mv_tile_view v = some_view(&s, &random);
+            mv_tile_frame f = mv_tiles_frame(tiles, &v, (uint64_t)i + 1);
+            check_frame(&s, &v, &f);
+            check_points(&s, &v, &f, &random);
+        }
+        mv_tiles_close(tiles);
+        mv_arena_release(&arena);
+    }
+}
+
+/* An event with several births, or one that alloc_of does not name, is no allocation's. */
+static bool is_plausible(const mv_lives *lives)
+{
+    for (uint32_t r = lives->allocs.preexisting; r < lives->allocs.count; r++)
+        if (lives->alloc_of[lives->allocs.birth[r]] != r)
+            return false;
+    return true;
+}
+
+static void check_random(uint32_t events, bool is_plain, uint64_t first, uint64_t last, int views)
+{
+    uint32_t checked = 0;
+
+    for (uint64_t seed = first; seed <= last; seed++) {
+        mv_budget budget = {.limit = 1u << 28};
+        mv_arena arena;
+        mv_lives lives;
+        mv_arena_init(&arena, &budget);
+        mvt_random_lives(&arena, (mvt_lives_opts){seed, events, is_plain}, &lives);
+        if (is_plausible(&lives)) {
+            check_views(&lives, seed, views);
+            checked++;
+        }
+        mv_arena_release(&arena);
+    }
+    cr_assert_gt(checked, (last - first) / 8);
+}
+
+Test(tiles, every_pixel_of_random_tables)
+{
+    check_random(120, true, 1, 16, 6);
+    check_random(1500, true, 17, 20, 3);
+}
+
+Test(tiles, every_pixel_where_rows_end_unseen)
+{
+    check_random(24, false, 1, 60, 4);
+}
+
+static void check_snapshot(const mv_trace *trace, const char *name)
+{
+    mv_budget budget = {.limit = 1u << 30};
+    mv_arena arena;
+    mv_lives lives;
+    mv_err err;
+
+    mv_arena_init(&arena, &budget);
+    for (uint32_t d = 0; d < mv_trace_devices(trace); d++) {
+        cr_assert_eq(mv_lives_find(&arena, trace, d, &lives, &err), MV_OK);
+        if (lives.events.count < 7000)
+            check_views(&lives, strlen(name) + d, 1);
+    }
+    mv_arena_release(&arena);
+}
+
+Test(tiles, every_pixel_of_real_snapshots)
+{
+    mv_budget budget = {.limit = 1u << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    mvt_each_snapshot(&arena, check_snapshot);
+}
+
+/* ---- beside outlines ---------------------------------------------------------------------- */
+
+/* The lower edge of an outline at `x`. */
+static double edge_at(const mv_polygon *p, double x)
+{
+    uint32_t i = 0;
+    double part;
+
+    while (i + 2 < p->count && (double)p->point[i + 1].x <= x)
+        i++;
+    part = (x - (double)p->point[i].x) / (double)(p->point[i + 1].x - p->point[i].x);
+    return (double)p->point[i].offset +
+           part * ((double)p->point[i + 1].offset - (double)p->point[i].offset);
+}
+
+/* What is inside of an outline is that allocation's pixel; near the edge there is a byte of
+ * rounding, and what a slide moves in one of its MV_SLID steps. */
+static void check_outline(const mv_tile *tile, const mv_polygon *p, double slack)
+{
+    for (uint32_t c = 0; c < MV_TILE_COLUMNS && p->count; c++) {
+        double x = ((double)(tile->kx * MV_TILE_COLUMNS + c) + 0.5) * tile->dx, low;
+        if (x < (double)p->point[0].x || x >= (double)p->point[p->count - 1].x)
+            continue;
+        low = edge_at(p, x);
+        for (uint32_t row = 0; row < tile->rows; row++) {
+            double byte = (double)mv_tile_byte(tile->dy, row);
+            if (byte > low + slack && byte < low + (double)p->bytes - slack)
+                cr_assert_eq(tile->ids[(uint64_t)c * tile->rows + row], p->rank,
+                             "column %u (tick %g), row %u: not %u", c, x, row, p->rank);
+        }
+    }
+}
+
+Test(tiles, narrow_columns_are_the_outlines_in_ticks)
+{
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        mv_budget budget = {.limit = 1u << 28};
+        mv_tiles *tiles;
+        mv_tile_frame f;
+        mv_tile_view v;
+        mv_arena arena;
+        mv_lives lives;
+        double slack;
+        mv_err err;
+        shown s;
+        mv_arena_init(&arena, &budget);
+        mvt_random_lives(&arena, (mvt_lives_opts){seed, 60, true}, &lives);
+        show(&arena, &lives, MV_CLOCK_TICKS, seed, &s);
+        tiles = mv_tiles_open(&arena, &(mv_tiles_opts){0});
+        v = (mv_tile_view){.subject = s.subject, .dx = 0.21, .width = 2000, .height = 500};
+        v.dy = 1 + (double)s.pyramid.before.active / 300;
+        f = mv_tiles_frame(tiles, &v, 1);
+        slack = 2;
+        for (uint32_t r = 0; r < s.index.count; r++)
+            slack = fmax(slack, 2 + (double)s.index.bytes[r] / MV_SLID);
+        for (uint32_t r = 0; r < s.index.count; r++) {
+            mv_polygon p;
+            cr_assert_eq(
+                mv_polygon_find(&arena, &s.drawn, MV_CLOCK_TICKS, r, 0, s.index.events, &p, &err),
+                MV_OK);
+            for (uint32_t q = 0; q < f.count; q++)
+                if (f.quads[q].tile->ky == 0)
+                    check_outline(f.quads[q].tile, &p, slack);
+        }
+        mv_tiles_close(tiles);
+        mv_arena_release(&arena);
+    }
+}
+
+/* ---- frames ------------------------------------------------------------------------------- */
+
+typedef struct {
+    mv_budget budget;
+    mv_arena arena;
+    mv_lives lives;
+    shown s;
+    _Atomic int wakes;
+    mv_tiles *tiles;
+    uint64_t turn;
+} stage;
+
+static void wake(void *user)
+{
+    atomic_fetch_add(&((stage *)user)->wakes, 1);
+}
+
+static void open_stage(stage *g, uint32_t threads, uint64_t bytes)
+{
+    *g = (stage){.budget.limit = 1u << 30, .turn = 1};
+    mv_arena_init(&g->arena, &g->budget);
+    mvt_random_lives(&g->arena, (mvt_lives_opts){11, 6000, true}, &g->lives);
+    show(&g->arena, &g->lives, MV_CLOCK_EVENTS, 3, &g->s);
+    g->tiles = mv_tiles_open(&g->arena, &(mv_tiles_opts){threads, bytes, 0, wake, g});
+    cr_assert_not_null(g->tiles);
+}
+
+static void close_stage(stage *g)
+{
+    mv_tiles_close(g->tiles);
+    mv_arena_release(&g->arena);
+}
+
+static mv_tile_view whole(const stage *g)
+{
+    return (mv_tile_view){
+        .subject = g->s.subject,
+        .dx = g->s.scale.length / 1000,
+        .dy = (double)g->s.pyramid.extent[g->s.pyramid.levels - 1][0].most.active / 600,
+        .width = 1000,
+        .height = 620};
+}
+
+/* Frames until nothing is missing, as an event loop makes them. */
+static mv_tile_frame settle(stage *g, const mv_tile_view *v)
+{
+    mv_tile_frame f = mv_tiles_frame(g->tiles, v, g->turn++);
+
+    for (int i = 0; i < 20000 && f.missing; i++) {
+        usleep(500);
+        f = mv_tiles_frame(g->tiles, v, g->turn++);
+    }
+    cr_assert_eq(f.missing, 0);
+    return f;
+}
+
+Test(tiles, threads_make_the_same_tiles)
+{
+    stage a, b;
+    uint64_t random = 5;
+
+    open_stage(&a, 0, 0);
+    open_stage(&b, 3, 0);
+    for (int i = 0; i < 20; i++) {
+        mv_tile_view v = some_view(&a.s, &random), w = v;
+        mv_tile_frame f = settle(&a, &v), h;
+        w.subject = b.s.subject;
+        h = settle(&b, &w);
+        cr_assert_eq(f.count, h.count);
+        for (uint32_t q = 0; q < f.count; q++) {
+            const mv_tile *x = f.quads[q].tile, *y = h.quads[q].tile;
+            cr_assert(x->rows == y->rows && x->kx == y->kx && x->ky == y->ky);
+            cr_assert_arr_eq(x->ids, y->ids, sizeof(uint32_t) * MV_TILE_COLUMNS * x->rows);
+            cr_assert_arr_eq(x->spikes, y->spikes, sizeof(uint32_t) * MV_TILE_COLUMNS);
+            cr_assert_eq(f.quads[q].x, h.quads[q].x);
+            cr_assert_eq(f.quads[q].y, h.quads[q].y);
+        }
+    }
+    cr_assert_gt(b.wakes, 0);
+    close_stage(&a);
+    close_stage(&b);
+}
+
+/* All that is above nothing: quads of one scale cover the view from end to end. */
+static bool covers_width(const mv_tile_frame *f, const mv_tile_view *v)
+{
+    float from = (float)v->width, to = 0;
+
+    for (uint32_t i = 0; i < f->count; i++) {
+        from = f->quads[i].x < from ? f->quads[i].x : from;
+        to = f->quads[i].x + f->quads[i].w > to ? f->quads[i].x + f->quads[i].w : to;
+    }
+    return from <= 0 && to >= (float)v->width - 1;
+}
+
+Test(tiles, another_scale_stands_in_until_the_tiles_are_there)
+{
+    stage g;
+    mv_tile_view v;
+    mv_tile_frame f;
+
+    open_stage(&g, 1, 0);
+    v = whole(&g);
+    f = settle(&g, &v);
+    while (!mv_tiles_are_idle(g.tiles))
+        usleep(500);
+    v.dx /= 3;
+    v.x = v.dx * 700;
+    f = mv_tiles_frame(g.tiles, &v, g.turn++);
+    cr_assert_gt(f.missing, 0);
+    cr_assert_gt(f.count, 0);
+    cr_assert(covers_width(&f, &v));
+    cr_assert_not(f.quads[0].is_exact);
+    f = settle(&g, &v);
+    for (uint32_t i = 0; i < f.count; i++)
+        cr_assert(f.quads[i].is_exact);
+    cr_assert(covers_width(&f, &v));
+    close_stage(&g);
+}
+
+/* While it zooms, a view asks for the same few scales again and again. */
+static uint64_t serials_of_a_zoom(stage *g, bool is_zooming)
+{
+    uint64_t most = 0;
+
+    for (int i = 0; i < 40; i++) {
+        mv_tile_view v = whole(g);
+        mv_tile_frame f;
+        v.dx /= 1 + i * 0.01;
+        v.is_zooming = is_zooming;
+        f = mv_tiles_frame(g->tiles, &v, g->turn++);
+        for (uint32_t q = 0; q < f.count; q++) {
+            cr_assert_eq(f.quads[q].is_exact, !is_zooming);
+            most = f.quads[q].tile->serial > most ? f.quads[q].tile->serial : most;
+        }
+    }
+    return most;
+}
+
+Test(tiles, scales_are_few_while_zooming)
+{
+    stage g;
+
+    open_stage(&g, 0, 0);
+    cr_assert_leq(serials_of_a_zoom(&g, true), 14);
+    cr_assert_gt(serials_of_a_zoom(&g, false), 100);
+    close_stage(&g);
+}
+
+Test(tiles, panning_at_one_scale_makes_only_what_comes_in)
+{
+    stage g;
+    mv_tile_view v;
+    uint64_t serial = 0;
+
+    open_stage(&g, 0, 0);
+    v = whole(&g);
+    v.dx /= 5;
+    for (int i = 0; i < 400; i++) {
+        mv_tile_frame f = mv_tiles_frame(g.tiles, &v, g.turn++);
+        v.x += v.dx * 10 * (1 + 1e-12 * i); /* sums of what was rounded */
+        v.dx *= 1 + 1e-15;
+        for (uint32_t q = 0; q < f.count; q++)
+            serial = f.quads[q].tile->serial > serial ? f.quads[q].tile->serial : serial;
+    }
+    cr_assert_leq(serial, 22);
+    close_stage(&g);
+}
+
+Test(tiles, memory_stays_within_its_limit)
+{
+    enum { LIMIT = 6 << 20 };
+    stage g;
+    uint64_t random = 9;
+
+    open_stage(&g, 0, LIMIT);
+    for (int i = 0; i < 120; i++) {
+        mv_tile_view v = some_view(&g.s, &random);
+        mv_tile_frame f = mv_tiles_frame(g.tiles, &v, g.turn++);
+        uint64_t bytes = 0;
+        for (uint32_t q = 0; q < f.count; q++)
+            bytes += (f.quads[q].tile->rows + 1ull) * MV_TILE_COLUMNS * sizeof(uint32_t);
+        cr_assert_leq(bytes, LIMIT);
+        cr_assert_eq(f.missing, 0);
+    }
+    close_stage(&g);
+}
+
+Test(tiles, a_view_that_needs_more_than_the_limit_says_what_is_missing)
+{
+    stage g;
+    mv_tile_view v;
+    mv_tile_frame f;
+
+    open_stage(&g, 0, 1 << 20);
+    v = whole(&g);
+    f = mv_tiles_frame(g.tiles, &v, g.turn++);
+    cr_assert_gt(f.missing, 0);
+    close_stage(&g);
+}
+
+Test(tiles, sums_that_find_no_memory_fail_and_are_not_asked_again)
+{
+    stage g;
+    mv_tile_view v;
+    mv_tile_frame f;
+    mv_tiles *tiles;
+
+    open_stage(&g, 0, 0);
+    tiles = mv_tiles_open(&g.arena, &(mv_tiles_opts){.scratch = 1});
+    v = whole(&g);
+    f = mv_tiles_frame(tiles, &v, 1);
+    cr_assert(f.failed > 0 && f.failed == f.missing && f.count == 0);
+    f = mv_tiles_frame(tiles, &v, 2);
+    cr_assert_eq(f.failed, f.missing);
+    mv_tiles_close(tiles);
+    close_stage(&g);
+}
+
+Test(tiles, what_is_forgotten_is_not_read_any_more)
+{
+    stage g;
+
+    open_stage(&g, 2, 0);
+    for (int i = 0; i < 30; i++) {
+        mv_budget budget = {.limit = 1u << 28};
+        mv_arena arena;
+        mv_tile_view v;
+        shown s;
+        mv_arena_init(&arena, &budget);
+        show(&arena, &g.lives, (mv_clock)(i % 3), (uint64_t)i, &s);
+        s.subject.id = 7;
+        v = whole(&g);
+        v.subject = s.subject;
+        v.dx = s.scale.length / 1000;
+        mv_tiles_frame(g.tiles, &v, g.turn++);
+        if (i % 2)
+            settle(&g, &v);
+        mv_tiles_forget(g.tiles, 7);
+        mv_arena_release(&arena); /* whoever reads on is found out */
+    }
+    close_stage(&g);
+}
+
+/* Each request that no frame makes any more goes, unless a worker has it. */
+Test(tiles, requests_that_nobody_repeats_are_dropped)
+{
+    stage g;
+    mv_tile_view v;
+
+    open_stage(&g, 1, 0);
+    for (int i = 0; i < 200; i++) {
+        v = whole(&g);
+        v.dx /= 1.5 + i;
+        v.x = v.dx * 100 * i;
+        mv_tiles_frame(g.tiles, &v, g.turn++);
+    }
+    v = whole(&g);
+    v.dx *= 1.1;
+    settle(&g, &v);
+    close_stage(&g);
+}
+
+Test(tiles, no_events_no_rows)
+{
+    mv_budget budget = {.limit = 1u << 28};
+    mv_lives lives = {.history_why = "none"};
+    mv_tile_view v = {.dx = 0.01, .dy = 1, .width = 800, .height = 600};
+    mv_tile_frame f;
+    mv_tiles *tiles;
+    mv_arena arena;
+    shown s;
+
+    mv_arena_init(&arena, &budget);
+    show(&arena, &lives, MV_CLOCK_TIME, 1, &s);
+    cr_assert_eq(s.scale.clock, MV_CLOCK_EVENTS);
+    tiles = mv_tiles_open(&arena, &(mv_tiles_opts){.threads = 0});
+    v.subject = s.subject;
+    f = mv_tiles_frame(tiles, &v, 1);
+    cr_assert(f.count == 0 && f.missing == 0);
+    mv_tiles_close(tiles);
+    mv_arena_release(&arena);
+}
+
+/* ---- colours ------------------------------------------------------------------------------ */
+
+enum { ROWS = 24 };
+
+static void paint(const uint32_t column[ROWS], mv_tile_paint p, uint32_t out[ROWS])
+{
+    static uint32_t ids[MV_TILE_COLUMNS * ROWS], pixels[MV_TILE_COLUMNS * ROWS];
+    static const uint32_t classes[64] = {0}, colours[] = {0x4080c0ff, 0xff0000ff};
+    mv_tile tile = {.rows = ROWS, .ids = ids};
+
+    for (uint32_t c = 0; c < MV_TILE_COLUMNS; c++)
+        memcpy(ids + c * ROWS, column, ROWS * sizeof *ids);
+    p.class_of = classes;
+    p.colours = colours;
+    mv_tile_colour(&tile, &p, pixels);
+    for (uint32_t row = 0; row < ROWS; row++)
+        out[row] = pixels[(ROWS - 1 - row) * MV_TILE_COLUMNS + 1];
+}
+
+Test(tiles, neighbours_of_one_colour_stay_apart)
+{
+    uint32_t column[ROWS], out[ROWS];
+
+    /* Every height from one pixel up, of ranks that are all even. */
+    for (uint32_t row = 0, rank = 0, height = 1; row < ROWS; rank += 2, height++)
+        for (uint32_t i = 0; i < height && row < ROWS; i++)
+            column[row++] = rank;
+    paint(column, (mv_tile_paint){0}, out);
+    for (uint32_t row = 1; row < ROWS; row++)
+        if (column[row] != column[row - 1])
+            cr_assert_neq(out[row], out[row - 1], "row %u", row);
+    for (uint32_t row = 0; row < ROWS; row++)
+        column[row] = row; /* odd and even ones */
+    paint(column, (mv_tile_paint){0}, out);
+    for (uint32_t row = 1; row < ROWS; row++)
+        cr_assert_neq(out[row], out[row - 1]);
+}
+
+Test(tiles, leaks_matches_and_old_rows_have_their_looks)
+{
+    const uint64_t second = 2;
+    uint32_t column[ROWS], plain[ROWS], out[ROWS];
+
+    for (uint32_t row = 0; row < ROWS; row++)
+        column[row] = row < 8 ? 0 : row < 16 ? 1 : MV_NO_ROW;
+    paint(column, (mv_tile_paint){.empty = 0x010203ff}, plain);
+    cr_assert_eq(plain[4], 0x4080c0ff);
+    cr_assert_eq(plain[20], 0x010203ff);
+    cr_assert_neq(plain[12], plain[4]);
+    cr_assert_lt(plain[0] >> 8 & 0xff, plain[4] >> 8 & 0xff);
+    paint(column, (mv_tile_paint){.leaks = &second, .leak = 0xff0000ff}, out);
+    cr_assert_eq(out[4], plain[4]);
+    cr_assert_eq(out[12] >> 24, 0xff);
+    paint(column, (mv_tile_paint){.matches = &second, .ground = 0xffffffff}, out);
+    cr_assert_gt(out[4] >> 24, plain[4] >> 24);
+    cr_assert_eq(out[12], plain[12]);
+    paint(column, (mv_tile_paint){.preexisting = 1}, out);
+    cr_assert_neq(out[7], plain[7]); /* column 1: the hatch is in row 7 */
+    cr_assert_eq(out[6], plain[6]);
+    cr_assert_eq(out[12], plain[12]);
+}

@@ -1,0 +1,378 @@
+#include "analyze/diff/diff.h"
+
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_json.h"
+#include "tests/fixture/fixture_training.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analyze/lives/alive.h"
+
+typedef struct {
+    mv_lives lives[2];
+    mv_diff_code code;
+    mv_diff_sides sides;
+    mv_diff found;
+} compared;
+
+static void compare_at(compared *c, mv_arena *arena, const mv_trace *before, const mv_trace *after,
+                       const char *at)
+{
+    const mv_trace *trace[2] = {before, after};
+    char why[160];
+    mv_err err;
+
+    *c = (compared){0};
+    cr_assert_eq(mv_diff_code_find(arena, before, after, &c->code, &err), MV_OK);
+    for (int s = 0; s < 2; s++) {
+        mv_window all = {0, mv_trace_events(trace[s], 0).count};
+        mv_moment_ask ask;
+        cr_assert_eq(mv_lives_find(arena, trace[s], 0, &c->lives[s], &err), MV_OK);
+        cr_assert(mv_moment_read(trace[s], 0, at, all, &ask, why, sizeof why), "%s", why);
+        cr_assert_eq(mv_moment_find(arena, &c->lives[s], ask, &c->sides.moment[s], &err), MV_OK);
+        c->sides.reserved[s] = ask;
+        c->sides.reserved[s].kind = ask.kind == MV_MOMENT_PEAK ? MV_MOMENT_RESERVED_PEAK : ask.kind;
+        c->sides.lives[s] = &c->lives[s];
+    }
+    cr_assert_eq(mv_diff_find(arena, &c->code, &c->sides, &c->found, &err), MV_OK);
+}
+
+static uint64_t slow_allocated(const compared *c, int s)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < c->lives[s].allocs.count; i++)
+        if (mv_alloc_is_allocated(&c->lives[s], i, c->sides.moment[s].event))
+            sum += c->lives[s].allocs.block[i];
+    return sum;
+}
+
+static void expect_rows(const mv_diff_row *rows, uint32_t count, int64_t delta, const char *name)
+{
+    int64_t sum = 0;
+
+    for (uint32_t i = 0; i < count; i++) {
+        const mv_diff_row *row = &rows[i];
+        cr_expect_eq(row->delta, (int64_t)(row->bytes[1] - row->bytes[0]));
+        cr_expect_neq(row->delta, 0);
+        cr_expect(i == 0 || llabs(row->delta) <= llabs(rows[i - 1].delta));
+        cr_expect_eq(row->status, row->bytes[0] == 0   ? MV_DIFF_NEW
+                                  : row->bytes[1] == 0 ? MV_DIFF_GONE
+                                  : row->delta > 0     ? MV_DIFF_GROWN
+                                                       : MV_DIFF_SHRUNK);
+        sum += row->delta;
+    }
+    cr_expect_eq(sum, delta, "%s: rows say %lld, totals %lld", name, (long long)sum,
+                 (long long)delta);
+}
+
+static void expect_sums(const compared *c, const char *name)
+{
+    cr_expect_eq(slow_allocated(c, 0), c->found.level[0].allocated, "%s", name);
+    cr_expect_eq(slow_allocated(c, 1), c->found.level[1].allocated, "%s", name);
+    expect_rows(c->found.sites, c->found.count, c->found.delta, name);
+    expect_rows(c->found.line, c->found.lines, c->found.delta, name);
+}
+
+/* ---- made traces ------------------------------------------------------------------------- */
+
+static void alloc_all(mvt_trace *t, const char *const *stacks, const uint64_t *bytes,
+                      uint32_t count)
+{
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30);
+    for (uint32_t i = 0; i < count; i++)
+        mvt_alloc(t, .addr = 0x10000000 + ((uint64_t)i << 20), .bytes = bytes[i],
+                  .stack = stacks[i]);
+    mvt_final_heap(t);
+}
+
+Test(diff, grown_shrunk_new_and_gone)
+{
+    static const char *const before[] = {"f:a.py:10", "f:a.py:12", "g:a.py:30", NULL};
+    static const char *const after[] = {"f:a.py:11", "f:a.py:13", "h:b.py:3", NULL};
+    mvt_trace *a = mvt_new(), *b = mvt_new();
+    compared c;
+    char label[40];
+
+    alloc_all(a, before, (const uint64_t[]){1024, 4096, 512, 2048}, 4);
+    alloc_all(b, after, (const uint64_t[]){8192, 1024, 1024, 2560}, 4);
+    compare_at(&c, mvt_arena(a), mvt_done(a), mvt_done(b), "peak");
+    expect_sums(&c, "made");
+    cr_assert_eq(c.found.count, 5);
+    cr_expect_eq(c.found.delta, 7168 - 3072 + 1024 + 512 - 512);
+    cr_expect_eq(c.found.sites[0].status, MV_DIFF_GROWN);
+    cr_expect_str_eq(mv_culprit_label(mvt_done(b), NULL, c.found.sites[0].stack[1], label, 40),
+                     "a.py:11 f");
+    cr_expect_eq(c.found.sites[1].status, MV_DIFF_SHRUNK);
+    cr_expect_eq(c.found.sites[2].status, MV_DIFF_NEW);
+    cr_expect_eq(c.found.sites[3].status, MV_DIFF_GROWN); /* 512 more without a stack */
+    cr_expect_eq(c.found.sites[3].stack[1].row, MV_NO_STACK.row);
+    cr_expect_eq(c.found.sites[4].status, MV_DIFF_GONE);
+    mvt_drop(a);
+    mvt_drop(b);
+}
+
+Test(diff, a_line_gathers_what_libraries_allocate_for_it)
+{
+    static const char *const stacks[] = {
+        "mm:/v/site-packages/torch/functional.py:1;f:a.py:10",
+        "add:/v/site-packages/torch/functional.py:2;f:a.py:10",
+        "f:a.py:10;main:a.py:40",
+    };
+    mvt_trace *a = mvt_new(), *b = mvt_new();
+    compared c;
+
+    alloc_all(a, stacks, (const uint64_t[]){1024, 4096, 512}, 3);
+    alloc_all(b, stacks, (const uint64_t[]){4096, 1024, 1024}, 3);
+    compare_at(&c, mvt_arena(a), mvt_done(a), mvt_done(b), "end");
+    expect_sums(&c, "made");
+    cr_expect_eq(c.found.count, 3);
+    cr_assert_eq(c.found.lines, 1);
+    cr_expect_eq(c.found.line[0].bytes[0], 5632);
+    cr_expect_eq(c.found.line[0].blocks[1], 3);
+    mvt_drop(a);
+    mvt_drop(b);
+}
+
+Test(diff, random_runs_add_up)
+{
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        mvt_trace *a = mvt_new(), *b = mvt_new();
+        mvt_training_truth truth;
+        compared c;
+        mvt_training(a, seed, MVT_LEAK_NONE, &truth);
+        mvt_training(b, seed + seed % 2, (mvt_leak)(seed % MVT_LEAK_COUNT), &truth);
+        compare_at(&c, mvt_arena(a), mvt_done(a), mvt_done(b), seed % 3 ? "peak" : "end");
+        expect_sums(&c, "random");
+        mvt_drop(a);
+        mvt_drop(b);
+    }
+}
+
+/* ---- real snapshots ---------------------------------------------------------------------- */
+
+static const char *const names[] = {
+    "gpt_train",  "no_leak_warmup", "leak_in_training",
+    "resnet_all", "mlp_train",      "annotated",
+    "late_start", "ring",           "frag_pinned_by_small",
+    "state_only", "streams",        "compiled",
+    "oom",        "no_history",     "mempool",
+};
+
+#define NAMES (sizeof names / sizeof *names)
+
+typedef struct {
+    mv_budget budget;
+    mv_arena arena;
+    mv_trace trace[2];
+} loaded;
+
+static void load(loaded *l, const char *before, const char *after)
+{
+    l->budget = (mv_budget){.limit = 2u << 30};
+    mv_arena_init(&l->arena, &l->budget);
+    mvt_load(&l->arena, before, &l->trace[0]);
+    mvt_load(&l->arena, after, &l->trace[1]);
+}
+
+/* Rows of one magnitude may stand in another order. */
+static void expect_negated(const mv_diff *a, const mv_diff *b)
+{
+    bool *used = calloc(a->lines + 1, sizeof *used);
+
+    for (uint32_t i = 0; i < a->lines; i++) {
+        uint32_t j = 0;
+        while (j < b->lines && (used[j] || b->line[j].delta != -a->line[i].delta ||
+                                b->line[j].bytes[0] != a->line[i].bytes[1]))
+            j++;
+        cr_assert_lt(j, b->lines, "no row for %lld", (long long)a->line[i].delta);
+        used[j] = true;
+    }
+    free(used);
+}
+
+Test(diff, real_snapshots_add_up_and_negate_when_exchanged)
+{
+    for (uint32_t i = 0; i < NAMES; i++) {
+        const char *other = names[(i + 1) % NAMES];
+        loaded l;
+        compared c, back;
+        load(&l, names[i], other);
+        compare_at(&c, &l.arena, &l.trace[0], &l.trace[1], "peak");
+        compare_at(&back, &l.arena, &l.trace[1], &l.trace[0], "peak");
+        expect_sums(&c, names[i]);
+        cr_assert_eq(c.found.count, back.found.count, "%s, %s", names[i], other);
+        cr_assert_eq(c.found.lines, back.found.lines, "%s, %s", names[i], other);
+        cr_expect_eq(c.found.delta, -back.found.delta);
+        expect_negated(&c.found, &back.found);
+        cr_expect_eq(c.found.same_bytes, back.found.same_bytes);
+        mv_arena_release(&l.arena);
+    }
+}
+
+static void expect_no_change(loaded *l, const char *name, const char *what)
+{
+    compared c;
+
+    compare_at(&c, &l->arena, &l->trace[0], &l->trace[1], "peak");
+    cr_expect_eq(c.found.delta, 0, "%s: %s", name, what);
+    cr_expect_eq(c.found.count, 0, "%s: %s: %u rows", name, what, c.found.count);
+    cr_expect_eq(c.found.lines, 0, "%s: %s", name, what);
+    cr_expect_eq(c.found.same_bytes, c.found.level[0].allocated, "%s: %s", name, what);
+}
+
+static bool is_in(const mv_trace *trace, uint32_t frame, const char *file)
+{
+    return strstr(mv_string_text(trace, trace->frames.file[frame]), file) != NULL;
+}
+
+/* The same run with its code elsewhere in its file, from some function on. */
+static void shift_lines(mv_trace *trace, int64_t from, int64_t by)
+{
+    for (uint32_t i = 0; i < trace->frames.count; i++)
+        if (is_in(trace, i, "train.py") && trace->frames.line[i] >= from)
+            trace->frames.line[i] += by;
+}
+
+/* Another folder of the same length: /workspace/train.py becomes /elsewhere/train.py. */
+static void move_folder(mv_trace *trace)
+{
+    for (uint32_t i = 0; i < trace->strings.count; i++) {
+        char *text = trace->strings.bytes + trace->strings.at[i];
+        if (strncmp(text, "/workspace/", 11) == 0)
+            memcpy(text, "/elsewhere/", 11);
+        else if (strncmp(text, "/venv/", 6) == 0)
+            memcpy(text, "/opt2/", 6);
+    }
+}
+
+static void rename_file(mv_trace *trace)
+{
+    for (uint32_t i = 0; i < trace->strings.count; i++) {
+        char *at = strstr(trace->strings.bytes + trace->strings.at[i], "/train.py");
+        if (at)
+            memcpy(at, "/drill.py", 9);
+    }
+}
+
+static void shift_times(mv_trace *trace, int64_t by)
+{
+    mv_events events = mv_trace_events(trace, 0);
+
+    for (uint32_t i = 0; i < events.count; i++)
+        if (events.time_us[i] != MV_NO_TIME)
+            events.time_us[i] += by;
+    for (uint32_t i = 0; i < trace->annotations.count; i++)
+        trace->annotations.time_us[i] += by;
+}
+
+Test(diff, the_same_run_has_no_change_however_it_is_disguised)
+{
+    for (uint32_t i = 0; i < NAMES; i++) {
+        loaded l;
+        load(&l, names[i], names[i]);
+        expect_no_change(&l, names[i], "itself");
+        shift_times(&l.trace[1], 3600 * 1000000ll);
+        expect_no_change(&l, names[i], "an hour later");
+        shift_lines(&l.trace[1], 0, 7);
+        expect_no_change(&l, names[i], "all lines moved");
+        shift_lines(&l.trace[1], 70, 30);
+        expect_no_change(&l, names[i], "some lines moved");
+        move_folder(&l.trace[1]);
+        expect_no_change(&l, names[i], "elsewhere");
+        rename_file(&l.trace[1]);
+        expect_no_change(&l, names[i], "renamed");
+        mv_arena_release(&l.arena);
+    }
+}
+
+/* ---- the command ------------------------------------------------------------------------- */
+
+Test(diff, json_has_the_members_of_the_contract)
+{
+    cJSON *report = mvt_json(0, "$MEMVIZ diff --json $SNAPS/no_leak_warmup.pickle "
+                                "$SNAPS/leak_in_training.pickle --at end");
+    const cJSON *row, *sites = cJSON_GetObjectItem(report, "sites");
+    double sum = 0;
+
+    mvt_json_has(report, "before after delta sites");
+    mvt_json_has(cJSON_GetObjectItem(report, "before"), "event time_us allocated reserved");
+    cJSON_ArrayForEach(row, sites)
+    {
+        mvt_json_has(row, "status before after delta frames");
+        sum += mvt_json_number(row, "delta");
+    }
+    cr_expect_eq(sum, mvt_json_number(report, "delta"));
+    cr_expect_eq(sum, mvt_json_number(cJSON_GetObjectItem(report, "after"), "allocated") -
+                          mvt_json_number(cJSON_GetObjectItem(report, "before"), "allocated"));
+    cJSON_Delete(report);
+}
+
+Test(diff, devices_are_paired_by_number)
+{
+    cJSON *report =
+        mvt_json(0, "$MEMVIZ diff --json $SNAPS/two_devices.pickle $SNAPS/two_devices.pickle");
+
+    cr_expect_eq(mvt_json_number(report, "delta"), 0);
+    cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(report, "devices")), 2);
+    cJSON_Delete(report);
+}
+
+/* A rank that used device 1 alone, beside one that used device 0 alone. */
+Test(diff, lone_devices_are_paired_whatever_their_numbers)
+{
+    char path[] = "/tmp/mv-diff-XXXXXX";
+    mvt_trace *t = mvt_new();
+    mv_span bytes;
+    FILE *file;
+    cJSON *report;
+
+    mvt_segment_alloc(t, .device = 1, .addr = 0x10000000, .bytes = 1 << 30);
+    mvt_alloc(t, .device = 1, .addr = 0x10000000, .bytes = 4096, .stack = "f:a.py:3");
+    bytes = mvt_snapshot_bytes(t);
+    file = fdopen(mkstemp(path), "wb");
+    cr_assert(file && fwrite(bytes.data, 1, bytes.length, file) == bytes.length);
+    cr_assert_eq(fclose(file), 0);
+    report = mvt_json(0, "$MEMVIZ diff --json $SNAPS/mlp_train.pickle %s", path);
+    remove(path);
+    cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(report, "devices")), 1);
+    cr_expect_eq(mvt_json_number(cJSON_GetObjectItem(report, "before"), "device"), 0);
+    cr_expect_eq(mvt_json_number(cJSON_GetObjectItem(report, "after"), "device"), 1);
+    cr_expect_eq(mvt_json_number(cJSON_GetObjectItem(report, "after"), "allocated"), 4096);
+    cJSON_Delete(report);
+    mvt_drop(t);
+}
+
+static void expect_run(int status, const char *arguments, const char *first)
+{
+    mvt_run run = mvt_sh("$MEMVIZ %s", arguments);
+
+    cr_expect_eq(run.status, status, "%s: %d: %s", arguments, run.status, run.err);
+    cr_expect(strncmp(run.out, first, strlen(first)) == 0, "%s", run.out);
+    mvt_run_drop(&run);
+}
+
+#define CLEAN "$SNAPS/no_leak_warmup.pickle"
+#define LEAKY "$SNAPS/leak_in_training.pickle"
+
+Test(diff, the_verdict_is_in_the_first_line)
+{
+    expect_run(0, "compare --at end " CLEAN " " LEAKY,
+               "+24.0 MiB allocated at the end: train.py:62 forward is new with 24.0 MiB\n");
+    expect_run(0, "diff " CLEAN " " CLEAN,
+               "no change in allocated memory at the peak\n"
+               "no change in reserved memory at its peak: ");
+}
+
+Test(diff, fail_on_growth)
+{
+    expect_run(3, "diff --at end --fail-on 'delta>10MiB' " CLEAN " " LEAKY, "+24.0 MiB");
+    expect_run(0, "diff --at end --fail-on 'delta>25165824' " CLEAN " " LEAKY, "+24.0 MiB");
+    expect_run(3, "diff --at end --fail-on 'delta>25165823' " CLEAN " " LEAKY, "+24.0 MiB");
+    expect_run(0, "diff --at end --fail-on 'delta>0' " LEAKY " " CLEAN, "-24.0 MiB");
+    expect_run(2, "diff --fail-on leak " LEAKY " " CLEAN, "");
+    expect_run(1, "diff " LEAKY " nowhere.pickle", "");
+    expect_run(1, "diff --device 3 " LEAKY " " CLEAN, "");
+}

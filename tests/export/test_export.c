@@ -1,0 +1,326 @@
+/* Exports read back by other means: SQLite itself, a reader of CSV, cJSON, a walk over protobufs;
+ * their sums are those of `stats`. */
+#include <criterion/criterion.h>
+#include <sqlite3.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "export/export.h"
+#include "tests/fixture/fixture_json.h"
+
+static const char *const snapshots[] = {"gpt_train.pickle", "two_devices.pickle", "oom.pickle",
+                                        "annotated.pickle", "no_history.pickle",  "ring.pickle"};
+enum { SNAPSHOTS = sizeof snapshots / sizeof *snapshots };
+
+/* `key` of `group`, summed over the devices of `stats`. */
+static double stats_sum(const char *snapshot, const char *group, const char *key)
+{
+    cJSON *report = mvt_json(0, "$MEMVIZ stats --json $SNAPS/%s", snapshot);
+    const cJSON *device;
+    double sum = 0;
+
+    cJSON_ArrayForEach(device, cJSON_GetObjectItem(report, "devices")) sum +=
+        mvt_json_number(cJSON_GetObjectItem(device, group), key);
+    cJSON_Delete(report);
+    return sum;
+}
+
+/* ---- SQLite ------------------------------------------------------------------------------ */
+
+static sqlite3_int64 ask(sqlite3 *db, const char *question)
+{
+    sqlite3_stmt *statement;
+    sqlite3_int64 answer;
+
+    cr_assert_eq(sqlite3_prepare_v2(db, question, -1, &statement, NULL), SQLITE_OK, "%s: %s",
+                 question, sqlite3_errmsg(db));
+    cr_assert_eq(sqlite3_step(statement), SQLITE_ROW, "%s", question);
+    answer = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    return answer;
+}
+
+static sqlite3 *database_of(const char *snapshot, mvt_run *run)
+{
+    unsigned char *copy;
+    sqlite3 *db;
+
+    *run = mvt_sh("$MEMVIZ export -q --format sqlite $SNAPS/%s -o -", snapshot);
+    cr_assert_eq(run->status, 0, "%s", run->err);
+    copy = sqlite3_malloc64(run->out_length);
+    cr_assert_not_null(copy);
+    memcpy(copy, run->out, run->out_length);
+    cr_assert_eq(sqlite3_open(":memory:", &db), SQLITE_OK);
+    cr_assert_eq(sqlite3_deserialize(db, "main", copy, (sqlite3_int64)run->out_length,
+                                     (sqlite3_int64)run->out_length,
+                                     SQLITE_DESERIALIZE_FREEONCLOSE),
+                 SQLITE_OK);
+    return db;
+}
+
+Test(export, database_adds_up)
+{
+    for (int i = 0; i < SNAPSHOTS; i++) {
+        const char *name = snapshots[i];
+        mvt_run run;
+        sqlite3 *db = database_of(name, &run);
+
+        cr_assert_eq(ask(db, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check "
+                             "<> 'ok'"),
+                     0);
+        cr_assert_eq(ask(db, "SELECT sum(size) FROM blocks WHERE state = 'active_allocated'"),
+                     stats_sum(name, "current", "allocated"), "%s", name);
+        cr_assert_eq(ask(db, "SELECT sum(size) FROM segments WHERE died IS NULL"),
+                     stats_sum(name, "current", "reserved"), "%s", name);
+        cr_assert_eq(ask(db, "SELECT sum(block) FROM live_at_end"),
+                     stats_sum(name, "current", "allocated"), "%s", name);
+        if (ask(db, "SELECT count(*) FROM events") > 0 && strcmp(name, "ring.pickle") != 0)
+            cr_assert_eq(ask(db, "SELECT sum(most) FROM (SELECT max(allocated) AS most FROM events "
+                                 "GROUP BY device)"),
+                         stats_sum(name, "peak", "allocated"), "%s", name);
+        cr_assert_eq(ask(db,
+                         "SELECT count(*) FROM allocations LEFT JOIN (SELECT DISTINCT stack FROM "
+                         "stacks) s USING (stack) WHERE stack IS NOT NULL AND s.stack IS NULL "
+                         "AND stack <> 0"),
+                     0, "%s: a stack without frames", name);
+        sqlite3_close(db);
+        mvt_run_drop(&run);
+    }
+}
+
+/* ---- CSV --------------------------------------------------------------------------------- */
+
+/* The fields of one record, NUL-terminated in place; returns their number. */
+static int read_record(char **at, char *field[MV_MOST_CELLS])
+{
+    char *in = *at, *out = *at;
+    int count = 0;
+
+    for (;;) {
+        bool is_quoted = *in == '"';
+        cr_assert_lt(count, MV_MOST_CELLS);
+        field[count++] = out;
+        for (in += is_quoted; is_quoted ? *in != '"' || in[1] == '"' : !strchr(",\r", *in); in++) {
+            cr_assert_neq(*in, 0, "ends inside of a record");
+            in += is_quoted && *in == '"';
+            *out++ = *in;
+        }
+        in += is_quoted;
+        if (*in == '\r') {
+            cr_assert_eq(in[1], '\n');
+            *out = 0;
+            *at = in + 2;
+            return count;
+        }
+        cr_assert_eq(*in++, ',');
+        *out++ = 0;
+    }
+}
+
+Test(export, tables_are_csv)
+{
+    for (const mv_export_table *t = mv_export_tables; t->name; t++) {
+        char *field[MV_MOST_CELLS], *at, name[32];
+        int columns, rows = 0;
+        mvt_run run = mvt_sh("$MEMVIZ export -q --table %s $SNAPS/annotated.pickle -o x.csv && "
+                             "cat x.csv",
+                             t->name);
+        bool is_text;
+
+        cr_assert_eq(run.status, 0, "%s", run.err);
+        at = strchr(run.out, '\n') + 1; /* the name of the file that was written */
+        columns = read_record(&at, field);
+        for (int i = 0; i < columns; i++) {
+            cr_assert(mv_export_column(t, (uint32_t)i, name, sizeof name, &is_text));
+            cr_assert_str_eq(field[i], name);
+        }
+        cr_assert_not(mv_export_column(t, (uint32_t)columns, name, sizeof name, &is_text));
+        for (; *at; rows++)
+            cr_assert_eq(read_record(&at, field), columns, "%s", t->name);
+        cr_assert(rows > 0 || strcmp(t->name, "api_calls") == 0 || strcmp(t->name, "facts") == 0 ||
+                      strcmp(t->name, "samples") == 0,
+                  "%s is empty", t->name);
+        mvt_run_drop(&run);
+    }
+}
+
+/* ---- speedscope -------------------------------------------------------------------------- */
+
+Test(export, speedscope_profiles_add_up)
+{
+    for (int i = 0; i < SNAPSHOTS; i++) {
+        mvt_run run = mvt_sh("$MEMVIZ export -q --format speedscope $SNAPS/%s -o -", snapshots[i]);
+        cJSON *file = cJSON_Parse(run.out);
+        const cJSON *profiles = cJSON_GetObjectItem(file, "profiles"), *p, *sample, *frame;
+        int frames =
+            cJSON_GetArraySize(cJSON_GetObjectItem(cJSON_GetObjectItem(file, "shared"), "frames"));
+        double live = 0;
+
+        cr_assert_eq(run.status, 0, "%s", run.err);
+        cr_assert_not_null(profiles, "%s", snapshots[i]);
+        cJSON_ArrayForEach(p, profiles)
+        {
+            const cJSON *weights = cJSON_GetObjectItem(p, "weights"), *weight;
+            double sum = 0;
+            cJSON_ArrayForEach(weight, weights) sum += weight->valuedouble;
+            cr_assert_eq(sum, mvt_json_number(p, "endValue"));
+            cr_assert_eq(cJSON_GetArraySize(weights),
+                         cJSON_GetArraySize(cJSON_GetObjectItem(p, "samples")));
+            cJSON_ArrayForEach(sample, cJSON_GetObjectItem(p, "samples"))
+            {
+                cr_assert_gt(cJSON_GetArraySize(sample), 0);
+                cJSON_ArrayForEach(frame, sample)
+                    cr_assert(frame->valueint >= 0 && frame->valueint < frames);
+            }
+            live += strstr(mvt_json_text(p, "name"), "all allocations") ? 0 : sum;
+        }
+        cr_assert_eq(live, stats_sum(snapshots[i], "current", "allocated"), "%s", snapshots[i]);
+        cJSON_Delete(file);
+        mvt_run_drop(&run);
+    }
+}
+
+/* ---- Perfetto ---------------------------------------------------------------------------- */
+
+typedef struct {
+    const uint8_t *at, *end;
+} message;
+
+static uint64_t take_varint(message *m)
+{
+    uint64_t value = 0;
+
+    for (int shift = 0;; shift += 7) {
+        cr_assert(m->at < m->end && shift < 64);
+        value |= (uint64_t)(*m->at & 127) << shift;
+        if (!(*m->at++ & 128))
+            return value;
+    }
+}
+
+/* The next field: its number, and its value or what it holds. 0 at the end. */
+static uint32_t take_field(message *m, uint64_t *value, message *inner)
+{
+    uint64_t key;
+
+    if (m->at == m->end)
+        return 0;
+    key = take_varint(m);
+    cr_assert((key & 7) == 0 || (key & 7) == 2);
+    *value = take_varint(m);
+    if ((key & 7) == 2) {
+        cr_assert_leq(*value, (uint64_t)(m->end - m->at));
+        *inner = (message){m->at, m->at + *value};
+        m->at += *value;
+    }
+    return (uint32_t)(key >> 3);
+}
+
+typedef struct {
+    double highest[2], last[2]; /* allocated of up to two devices */
+    int begins, ends, ooms;
+    uint64_t time;
+} found;
+
+static void read_event(message m, found *f)
+{
+    uint64_t value, type = 0, track = 0, level = 0;
+    message inner;
+    uint32_t field;
+
+    while ((field = take_field(&m, &value, &inner))) {
+        if (field == 9)
+            type = value;
+        else if (field == 11)
+            track = value;
+        else if (field == 30)
+            level = value;
+    }
+    f->begins += type == 1;
+    f->ends += type == 2;
+    f->ooms += type == 3 && track % 7 == 0;
+    if (type == 4 && track % 7 == 2) { /* seven tracks a device, allocated is the second */
+        cr_assert_lt(track / 7, 2);
+        f->last[track / 7] = (double)level;
+        if ((double)level > f->highest[track / 7])
+            f->highest[track / 7] = (double)level;
+    }
+}
+
+static void read_packets(message file, found *f)
+{
+    message packet, inner;
+    uint64_t value;
+
+    while (file.at < file.end) {
+        cr_assert_eq(take_field(&file, &value, &packet), 1);
+        for (uint32_t field; (field = take_field(&packet, &value, &inner));) {
+            if (field == 8)
+                f->time = value;
+            if (field == 11)
+                read_event(inner, f);
+        }
+    }
+}
+
+Test(export, perfetto_has_the_levels)
+{
+    for (int i = 0; i < SNAPSHOTS; i++) {
+        const char *name = snapshots[i];
+        mvt_run run = mvt_sh("$MEMVIZ export -q --format perfetto $SNAPS/%s -o -", name);
+        found f = {0};
+
+        cr_assert_eq(run.status, 0, "%s", run.err);
+        read_packets((message){(const uint8_t *)run.out, (const uint8_t *)run.out + run.out_length},
+                     &f);
+        cr_assert_eq(f.begins, f.ends, "%s", name);
+        cr_assert(f.begins > 0 || strcmp(name, "annotated.pickle") != 0, "%s", name);
+        cr_assert_eq(f.ooms > 0, strcmp(name, "oom.pickle") == 0, "%s", name);
+        if (strcmp(name, "no_history.pickle") != 0)
+            cr_assert_eq(f.last[0] + f.last[1], stats_sum(name, "current", "allocated"), "%s",
+                         name);
+        if (strcmp(name, "no_history.pickle") != 0 && strcmp(name, "ring.pickle") != 0)
+            cr_assert_eq(f.highest[0] + f.highest[1], stats_sum(name, "peak", "allocated"), "%s",
+                         name);
+        mvt_run_drop(&run);
+    }
+}
+
+/* ---- usage ------------------------------------------------------------------------------- */
+
+Test(export, format_comes_from_the_option_or_the_name)
+{
+    static const struct {
+        const char *words;
+        int status;
+    } cases[] = {
+        {"-o x.pftrace", 0},
+        {"-o x.json --at peak", 0},
+        {"-o x.folded --at 100", 0},
+        {"-o x.csv --table frames", 0},
+        {"-o x.db", 0},
+        {"-o x.svg --format folded", 0},
+        {"-o x.svg", 2},
+        {"", 2},
+        {"-o x.db --table events", 2},
+        {"-o x.csv --at peak", 2},
+        {"-o - --format csv --json", 2},
+        {"-o x.csv --table things", 2},
+        {"-o /nowhere/x.csv", 1},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mvt_run run = mvt_sh("$MEMVIZ export $SNAPS/gpt_train.pickle %s", cases[i].words);
+        cr_assert_eq(run.status, cases[i].status, "%s: %s", cases[i].words, run.err);
+        mvt_run_drop(&run);
+    }
+}
+
+Test(export, report_names_the_file)
+{
+    cJSON *report = mvt_json(0, "$MEMVIZ export --json $SNAPS/gpt_train.pickle -o x.csv");
+
+    cr_assert_str_eq(mvt_json_text(report, "written"), "x.csv");
+    cr_assert_gt(mvt_json_number(report, "bytes"), 1000);
+    cJSON_Delete(report);
+}

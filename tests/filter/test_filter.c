@@ -1,0 +1,583 @@
+/* Filters: what is a term, what is wrong with the others, and which allocations match, compared
+ * with a slow and obvious version. */
+#include <criterion/criterion.h>
+#include <ctype.h>
+#include <stdio.h>
+
+#include "analyze/code/culprit.h"
+#include "analyze/filter/filter.h"
+#include "analyze/peak/category.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_heap.h"
+#include "tests/fixture/fixture_training.h"
+
+static mv_filter read_filter(mv_arena *arena, const char *text)
+{
+    char why[MV_FILTER_WHY] = "";
+    mv_filter filter;
+
+    cr_assert(mv_filter_read(arena, text, &filter, why), "%s: %s", text, why);
+    return filter;
+}
+
+/* ---- the words --------------------------------------------------------------------------- */
+
+Test(filter, every_kind_of_term_is_read)
+{
+    mv_budget budget = {.limit = 1 << 20};
+    mv_arena arena;
+    mv_filter f;
+
+    mv_arena_init(&arena, &budget);
+    f = read_filter(&arena, " Forward \"a B\" /x y\\/z/ -size>64M life<=10 stream:0x10 pool:1,0 "
+                            "addr:0x7f00 leak cat:optimizer -\"leak\" -leak ");
+    cr_assert_eq(f.count, 12);
+    cr_assert_eq(f.terms[0].kind, MV_FILTER_TEXT);
+    cr_assert_str_eq(f.terms[0].text, "forward");
+    cr_assert_str_eq(f.terms[1].text, "a b");
+    cr_assert_eq(f.terms[2].kind, MV_FILTER_REGEX);
+    cr_assert(f.terms[3].kind == MV_FILTER_SIZE && f.terms[3].is_negated);
+    cr_assert_eq(f.terms[3].least, (64 << 20) + 1);
+    cr_assert_eq(f.terms[3].most, UINT64_MAX);
+    cr_assert(f.terms[4].kind == MV_FILTER_LIFE && f.terms[4].most == 10);
+    cr_assert(f.terms[5].kind == MV_FILTER_STREAM && f.terms[5].least == 16 &&
+              f.terms[5].most == 16);
+    cr_assert(f.terms[6].kind == MV_FILTER_POOL && f.terms[6].pool[0] == 1 &&
+              f.terms[6].pool[1] == 0);
+    cr_assert(f.terms[7].kind == MV_FILTER_ADDR && f.terms[7].least == 0x7f00);
+    cr_assert(f.terms[8].kind == MV_FILTER_LEAK && !f.terms[8].is_negated);
+    cr_assert(f.terms[9].kind == MV_FILTER_CATEGORY);
+    cr_assert(f.terms[10].kind == MV_FILTER_TEXT && f.terms[10].is_negated);
+    cr_assert(f.terms[11].kind == MV_FILTER_LEAK && f.terms[11].is_negated);
+    cr_assert(f.has_stacks && f.has_leaks && f.has_categories);
+    mv_filter_release(&f);
+    mv_arena_release(&arena);
+}
+
+Test(filter, what_looks_like_a_term_but_is_text)
+{
+    static const char *const texts[] = {"train.py:62", "sizes>3",  "leaks",      "leak:3",
+                                        "resize",      "a/b/c.py", "torch::add", "pool"};
+    mv_budget budget = {.limit = 1 << 20};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        mv_filter f = read_filter(&arena, texts[i]);
+        cr_assert(f.count == 1 && f.terms[0].kind == MV_FILTER_TEXT, "%s", texts[i]);
+        cr_assert_str_eq(f.terms[0].text, texts[i]);
+    }
+    mv_arena_release(&arena);
+}
+
+Test(filter, wrong_words_are_named_with_their_place)
+{
+    static const struct {
+        const char *text;
+        uint32_t at;
+        const char *says;
+    } wrong[] = {
+        {"a size>x", 7, "at character 8: expected bytes"},
+        {"size", UINT32_MAX, ""},
+        {"size>", 5, "such as size>64M"},
+        {"size<>4", 5, "expected bytes"},
+        {"life<1.5", 5, "number of events"},
+        {"life<-1", 5, "number of events"},
+        {"stream>3", 0, "stream:0"},
+        {"stream:99999999999999999999999", 7, "number behind stream"},
+        {"pool:1", 5, "pool:1,0"},
+        {"pool:1,", 5, "pool:1,0"},
+        {"pool:1,2,3", 5, "pool:1,0"},
+        {"addr:0x", 5, "address"},
+        {"addr:7f12", 5, "address"},
+        {"cat:optimiser", 4, "optimizer_state"},
+        {"cat:\"\"", 4, "nothing between"},
+        {"\"ab", 0, "no closing quotation mark"},
+        {"x \"ab\"c", 6, "expected a blank"},
+        {"\"\"", 0, "nothing between"},
+        {"/home/me/train.py", 0, "no closing '/'"},
+        {"//", 0, "is empty"},
+        {"/a\\/", 0, "no closing '/'"},
+        {"/(a/", 0, "at character 1: "},
+        {"/[a/", 0, "at character 1: "},
+        {"a -", 2, "behind the '-'"},
+        {"- a", 0, "behind the '-'"},
+        {"\xc3\xa4\xc3\xb6 size>x", 10, "at character 9: expected bytes"},
+    };
+    mv_budget budget = {.limit = 1 << 20};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char why[MV_FILTER_WHY] = "";
+        mv_filter f;
+        bool is_good = mv_filter_read(&arena, wrong[i].text, &f, why);
+        cr_assert_eq(is_good, wrong[i].at == UINT32_MAX, "%s", wrong[i].text);
+        if (is_good)
+            continue;
+        cr_assert_eq(f.bad_at, wrong[i].at, "%s: %u", wrong[i].text, f.bad_at);
+        cr_assert(strstr(why, wrong[i].says), "%s: %s", wrong[i].text, why);
+    }
+    mv_arena_release(&arena);
+}
+
+/* Nothing that would keep the C library busy, or take all memory, gets there. */
+Test(filter, expressions_that_explode_are_refused)
+{
+    static const char *const wrong[] = {
+        "/((a{99}){99}){99}/",
+        "/a{1000}{1000}/",
+        "/(((((((((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+/",
+        "/(a*)*\\1/",
+        "/a{99999999999999999999}/",
+        "/((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((a/",
+        "/[[:a/",
+        "/(a|b{3000})/",
+    };
+    static const char *const good[] = {"/[0-9]{4}-[0-9]{2}/", "/(a+)+b/", "/a{2,}/", "/[]+(]+[)]/",
+                                       "/[^]{9999}]/",        "/^$/",     "/a|b|/",  "/()/"};
+    mv_budget budget = {.limit = 16 << 20};
+    mv_arena arena;
+    char text[5000] = "/", why[MV_FILTER_WHY];
+    mv_filter f;
+
+    mv_arena_init(&arena, &budget);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        cr_assert_not(mv_filter_read(&arena, wrong[i], &f, why), "%s", wrong[i]);
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        f = read_filter(&arena, good[i]);
+        mv_filter_release(&f);
+    }
+    memset(text + 1, 'a', sizeof text - 3);
+    text[sizeof text - 2] = '/';
+    cr_assert_not(mv_filter_read(&arena, text, &f, why));
+    cr_assert(strstr(why, "longer than 1000"));
+    for (int i = 0; i < 65; i++)
+        memcpy(text + 2 * i, "a ", 3);
+    cr_assert_not(mv_filter_read(&arena, text, &f, why));
+    cr_assert_eq(f.bad_at, 128);
+    mv_arena_release(&arena);
+}
+
+/* Any bytes are a filter or are refused with a sentence; which, does not matter here. */
+Test(filter, any_bytes_are_safe)
+{
+    static const char letters[] = "\"/-\\()[]{}*+?|^$.:=<>0129ax \t\xc3\xbc\xff,sizelfetrampoolck";
+    mv_budget budget = {.limit = 64 << 20};
+    mv_arena arena;
+    uint64_t state = 7;
+    char text[48];
+
+    for (uint32_t round = 0; round < 20000; round++) {
+        char why[MV_FILTER_WHY] = "";
+        uint32_t length;
+        mv_filter f;
+        mv_arena_init(&arena, &budget);
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        length = (uint32_t)(state >> 40) % (sizeof text - 1);
+        for (uint32_t i = 0; i < length; i++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            text[i] = letters[(state >> 33) % (sizeof letters - 1)];
+        }
+        text[length] = 0;
+        if (mv_filter_read(&arena, text, &f, why)) {
+            mv_filter_release(&f);
+        } else {
+            cr_assert(f.bad_at <= length, "%s", text);
+            cr_assert(strncmp(why, "at character ", 13) == 0, "%s", text);
+        }
+        mv_arena_release(&arena);
+    }
+}
+
+/* ---- what matches: a few by hand --------------------------------------------------------- */
+
+static uint32_t count_matches(mvt_trace *t, const mv_trace *trace, const char *text)
+{
+    mv_err err = {0};
+    mv_filter filter = read_filter(mvt_arena(t), text);
+    mv_filter_bits bits;
+    mv_lives lives;
+
+    cr_assert_eq(mv_lives_find(mvt_arena(t), trace, 0, &lives, &err), MV_OK);
+    cr_assert_eq(mv_filter_allocs(mvt_arena(t), trace, &lives, NULL, &filter, &bits, &err), MV_OK);
+    mv_filter_release(&filter);
+    return bits.matches;
+}
+
+Test(filter, stacks_by_hand)
+{
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace;
+
+    mvt_alloc(t, .addr = 0x1000, .bytes = 512, .stack = "Forward:/w/net.py:12;main:/w/train.py:7");
+    mvt_alloc(t, .addr = 0x2000, .bytes = 700,
+              .stack = "load data:/w/data.py:3;main:/w/train.py:8");
+    mvt_alloc(t, .addr = 0x3000, .bytes = 9);
+    trace = mvt_done(t);
+    cr_assert_eq(count_matches(t, trace, ""), 3);
+    cr_assert_eq(count_matches(t, trace, "forWARD"), 1);
+    cr_assert_eq(count_matches(t, trace, "train.py:7:main"), 1);
+    cr_assert_eq(count_matches(t, trace, "train.py"), 2);
+    cr_assert_eq(count_matches(t, trace, "-train.py"), 1);
+    cr_assert_eq(count_matches(t, trace, "\"load data\""), 1);
+    cr_assert_eq(count_matches(t, trace, "load data"), 1);
+    cr_assert_eq(count_matches(t, trace, "main -data"), 1);
+    cr_assert_eq(count_matches(t, trace, "/^\\/w\\/[a-t]*\\.py:[0-9]+:[A-Z]/"), 1);
+    cr_assert_eq(count_matches(t, trace, "/forward/"), 0);
+    cr_assert_eq(count_matches(t, trace, "-/forward/"), 3);
+    cr_assert_eq(count_matches(t, trace, "size>512"), 1);
+    cr_assert_eq(count_matches(t, trace, "size=512"), 2);
+    cr_assert_eq(count_matches(t, trace, "size:0.5k"), 2);
+    cr_assert_eq(count_matches(t, trace, "size<0"), 0);
+    cr_assert_eq(count_matches(t, trace, "-size<0"), 3);
+    cr_assert_eq(count_matches(t, trace, "addr:0x10ff"), 1);
+    cr_assert_eq(count_matches(t, trace, "addr:0x11ff"), 1);
+    cr_assert_eq(count_matches(t, trace, "addr:0x1200"), 0);
+    cr_assert_eq(count_matches(t, trace, "addr:4096"), 1);
+    mvt_drop(t);
+}
+
+Test(filter, lives_by_hand)
+{
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace;
+
+    mvt_alloc(t, .addr = 0x1000, .bytes = 512);
+    mvt_free(t, .addr = 0x1000);
+    mvt_alloc(t, .addr = 0x1000, .bytes = 512, .stream = 7);
+    mvt_alloc(t, .addr = 0x4000, .bytes = 512);
+    mvt_free(t, .addr = 0x1000);
+    trace = mvt_done(t);
+    cr_assert_eq(count_matches(t, trace, "life<2"), 1);
+    cr_assert_eq(count_matches(t, trace, "life=2"), 1);
+    cr_assert_eq(count_matches(t, trace, "life>2"), 1);
+    cr_assert_eq(count_matches(t, trace, "life<1000000"), 2);
+    cr_assert_eq(count_matches(t, trace, "stream:7"), 1);
+    cr_assert_eq(count_matches(t, trace, "-stream:0x7"), 2);
+    mvt_drop(t);
+}
+
+/* Names are whatever the recorded program called them. */
+Test(filter, names_of_any_bytes)
+{
+    mv_budget budget = {.limit = 64 << 20};
+    mv_arena arena;
+    mv_trace trace;
+    mv_err err = {0};
+
+    mv_arena_init(&arena, &budget);
+    mvt_full_trace(&arena, &trace);
+    for (int i = 0; i < 3; i++) {
+        static const char *const texts[] = {"a", "/./", "/\xff|[^a]{3}/ -\"\xc3\""};
+        mv_filter f = read_filter(&arena, texts[i]);
+        mv_filter_bits bits;
+        cr_assert_eq(mv_filter_stacks(&arena, &trace, &f, &bits, &err), MV_OK);
+        cr_assert_eq(bits.rows, trace.stacks.count + 1);
+        mv_filter_release(&f);
+    }
+    mv_arena_release(&arena);
+}
+
+/* ---- the slow and obvious version -------------------------------------------------------- */
+
+typedef struct {
+    const mv_trace *trace;
+    const mv_lives *lives;
+    const mv_leaks *leaks;
+    const mv_categories *categories;
+} world;
+
+/* As the manual says it: "file:line:function". */
+static const char *text_of(const mv_trace *trace, uint32_t frame)
+{
+    static char text[70000];
+    const char *file = mv_string_text(trace, trace->frames.file[frame]);
+    const char *function = mv_string_text(trace, trace->frames.function[frame]);
+
+    if (trace->frames.line[frame] == MV_NO_LINE)
+        snprintf(text, sizeof text, "%s%s%s", file, *file ? ":" : "", function);
+    else
+        snprintf(text, sizeof text, "%s%s%lld:%s", file, *file ? ":" : "",
+                 (long long)trace->frames.line[frame], function);
+    return text;
+}
+
+static bool stack_has(const world *w, mv_stack_id stack, const char *text, const regex_t *regex)
+{
+    uint32_t count;
+    const mv_frame_id *frames = mv_stack_frames(w->trace, stack, &count);
+
+    for (uint32_t i = 0; i < count; i++) {
+        const char *frame = text_of(w->trace, frames[i].row);
+        if (regex ? regexec(regex, frame, 0, NULL, 0) == 0 : strcasestr(frame, text) != NULL)
+            return true;
+    }
+    return false;
+}
+
+/* A random term, as text, and by what it is judged. */
+typedef struct {
+    char text[200];
+    int kind; /* mv_filter_kind */
+    bool is_negated;
+    char word[100];
+    regex_t regex;
+    int sign; /* -2 <, -1 <=, 0 =, 1 >=, 2 > */
+    uint64_t value, second;
+} slow_term;
+
+static uint64_t draw(uint64_t *state, uint64_t below)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (*state >> 33) % below;
+}
+
+/* Part of a frame's text that needs no quoting in a regular expression. */
+static void draw_word(const mv_trace *trace, uint64_t *state, char word[100])
+{
+    const char *text = trace->frames.count
+                           ? text_of(trace, (uint32_t)draw(state, trace->frames.count))
+                           : "forward";
+    size_t length = strlen(text), from = length ? draw(state, length) : 0, at = 0;
+
+    while (text[from + at] && at < 4 + draw(state, 8) &&
+           (isalnum((unsigned char)text[from + at]) || strchr("_:", text[from + at]))) {
+        word[at] = text[from + at];
+        at++;
+    }
+    memcpy(word + at, at ? "" : "py", at ? 1 : 3);
+}
+
+static const char *const signs[] = {"<", "<=", "=", ">=", ">"};
+
+static slow_term draw_term(const world *w, uint64_t *state)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+    uint32_t row = a->count ? (uint32_t)draw(state, a->count) : 0;
+    slow_term t = {.kind = (int)draw(state, MV_FILTER_CATEGORY + 1),
+                   .is_negated = draw(state, 3) == 0,
+                   .sign = (int)draw(state, 5) - 2};
+    const char *minus = t.is_negated ? "-" : "";
+
+    draw_word(w->trace, state, t.word);
+    if (a->count)
+        t.value = a->block[row];
+    switch (t.kind) {
+    case MV_FILTER_TEXT:
+        snprintf(t.text, sizeof t.text, "%s\"%s\"", minus, t.word);
+        break;
+    case MV_FILTER_REGEX:
+        snprintf(t.text, sizeof t.text, "%s/%s[0-9:]*./", minus, t.word);
+        snprintf(t.word + strlen(t.word), 20, "[0-9:]*.");
+        cr_assert_eq(regcomp(&t.regex, t.word, REG_EXTENDED | REG_NOSUB), 0);
+        break;
+    case MV_FILTER_SIZE:
+        snprintf(t.text, sizeof t.text, "%ssize%s%llu", minus, signs[t.sign + 2],
+                 (unsigned long long)t.value);
+        break;
+    case MV_FILTER_LIFE:
+        t.value = draw(state, 50);
+        snprintf(t.text, sizeof t.text, "%slife%s%llu", minus, signs[t.sign + 2],
+                 (unsigned long long)t.value);
+        break;
+    case MV_FILTER_STREAM:
+        t.value = w->trace->streams.count
+                      ? w->trace->streams.value[draw(state, w->trace->streams.count)]
+                      : 0;
+        snprintf(t.text, sizeof t.text, "%sstream:%#llx", minus, (unsigned long long)t.value);
+        break;
+    case MV_FILTER_POOL:
+        if (w->trace->pools.count) {
+            uint64_t pool = draw(state, w->trace->pools.count);
+            t.value = w->trace->pools.a[pool];
+            t.second = w->trace->pools.b[pool];
+        }
+        snprintf(t.text, sizeof t.text, "%spool:%llu,%llu", minus, (unsigned long long)t.value,
+                 (unsigned long long)t.second);
+        break;
+    case MV_FILTER_ADDR:
+        t.value = a->count ? a->addr[row] + draw(state, 1024) : 0;
+        snprintf(t.text, sizeof t.text, "%saddr:%#llx", minus, (unsigned long long)t.value);
+        break;
+    case MV_FILTER_LEAK:
+        snprintf(t.text, sizeof t.text, "%sleak", minus);
+        break;
+    default:
+        t.value = draw(state, MV_CATEGORY_COUNT);
+        snprintf(t.text, sizeof t.text, "%scat:%.5s", minus,
+                 mv_category_name((mv_category)t.value));
+    }
+    return t;
+}
+
+static bool compares(int sign, uint64_t value, uint64_t with)
+{
+    switch (sign) {
+    case -2:
+        return value < with;
+    case -1:
+        return value <= with;
+    case 0:
+        return value == with;
+    case 1:
+        return value >= with;
+    default:
+        return value > with;
+    }
+}
+
+static bool slow_holds(const world *w, const slow_term *t, uint32_t i)
+{
+    const mv_alloc_lives *a = &w->lives->allocs;
+    const mv_segment_lives *s = &w->lives->segments;
+    uint32_t segment = a->segment[i];
+    mv_stream_id stream;
+
+    switch (t->kind) {
+    case MV_FILTER_TEXT:
+        return stack_has(w, a->stack[i], t->word, NULL);
+    case MV_FILTER_REGEX:
+        return stack_has(w, a->stack[i], NULL, &t->regex);
+    case MV_FILTER_SIZE:
+        return compares(t->sign, a->block[i], t->value);
+    case MV_FILTER_LIFE:
+        if (a->freed[i] == MV_NEVER)
+            return t->sign > 0;
+        return compares(t->sign, a->freed[i] - (a->birth[i] == MV_BEFORE ? 0 : a->birth[i]),
+                        t->value);
+    case MV_FILTER_STREAM:
+        if (a->birth[i] == MV_BEFORE && segment == MV_NO_ROW)
+            return false;
+        stream =
+            a->birth[i] == MV_BEFORE ? s->stream[segment] : w->lives->events.stream[a->birth[i]];
+        return w->trace->streams.value[stream.row] == t->value;
+    case MV_FILTER_POOL:
+        return segment != MV_NO_ROW && s->pool[segment].row != MV_NO_ROW &&
+               w->trace->pools.a[s->pool[segment].row] == t->value &&
+               w->trace->pools.b[s->pool[segment].row] == t->second;
+    case MV_FILTER_ADDR:
+        return a->addr[i] <= t->value && t->value < a->addr[i] + a->block[i];
+    case MV_FILTER_LEAK:
+        return w->leaks->is_leaked[i];
+    default:
+        return w->categories->of_alloc[i] == t->value;
+    }
+}
+
+static void compare_one(mv_arena *arena, const world *w, uint64_t *state, const char *name)
+{
+    slow_term terms[4];
+    uint32_t count = (uint32_t)draw(state, 4), matches = 0;
+    char text[2 * sizeof terms] = "";
+    mv_filter_bits bits;
+    mv_err err = {0};
+    mv_filter filter;
+
+    for (uint32_t i = 0; i < count; i++) {
+        terms[i] = draw_term(w, state);
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%s ", terms[i].text);
+    }
+    filter = read_filter(arena, text);
+    cr_assert_eq(filter.count, count, "%s", text);
+    cr_assert_eq(mv_filter_allocs(arena, w->trace, w->lives, w->leaks, &filter, &bits, &err),
+                 MV_OK);
+    for (uint32_t row = 0; row < w->lives->allocs.count; row++) {
+        bool is_match = true;
+        for (uint32_t i = 0; i < count; i++)
+            is_match = is_match && slow_holds(w, &terms[i], row) != terms[i].is_negated;
+        cr_assert_eq(mv_filter_has(&bits, row), is_match, "%s: %s: row %u", name, text, row);
+        matches += is_match;
+    }
+    cr_assert_eq(bits.matches, matches);
+    mv_filter_release(&filter);
+    for (uint32_t i = 0; i < count; i++)
+        if (terms[i].kind == MV_FILTER_REGEX)
+            regfree(&terms[i].regex);
+}
+
+static void compare(mv_arena *arena, const mv_trace *trace, uint64_t seed, uint32_t rounds,
+                    const char *name)
+{
+    mv_err err = {0};
+    mv_lives lives;
+    mv_leaks leaks;
+    mv_categories categories;
+    world w = {trace, &lives, &leaks, &categories};
+    uint8_t *kinds = mv_frame_kinds(arena, trace);
+    uint64_t state = seed * 77 + 1;
+
+    cr_assert_eq(mv_lives_find(arena, trace, 0, &lives, &err), MV_OK);
+    cr_assert_eq(mv_leaks_find(arena, trace, &lives, &leaks, &err), MV_OK);
+    cr_assert_eq(mv_categories_find(arena, trace, &lives, kinds, NULL, &categories, &err), MV_OK);
+    for (uint32_t i = 0; i < rounds; i++)
+        compare_one(arena, &w, &state, name);
+}
+
+Test(filter, random_traces_as_the_slow_version)
+{
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        mvt_trace *t = mvt_new();
+        mvt_training_truth truth;
+        mvt_training(t, seed, (mvt_leak)(seed % MVT_LEAK_COUNT), &truth);
+        compare(mvt_arena(t), mvt_done(t), seed, 12, "training");
+        mvt_drop(t);
+        t = mvt_new();
+        mvt_heap_run(t, (mvt_heap_opts){.seed = (uint32_t)seed,
+                                        .calls = 300,
+                                        .unrecorded = (uint32_t)seed % 3 * 40,
+                                        .expandable = seed % 2});
+        compare(mvt_arena(t), mvt_done(t), seed, 30, "heap");
+        mvt_drop(t);
+    }
+}
+
+Test(filter, real_snapshots_as_the_slow_version)
+{
+    static const char *const names[] = {"graphs", "graph_trees", "mempool",  "streams",
+                                        "ring",   "state_only",  "mlp_train"};
+    mv_budget budget = {.limit = UINT64_C(1) << 30};
+    mv_arena arena;
+    mv_trace trace;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        mv_arena_init(&arena, &budget);
+        mvt_load(&arena, names[i], &trace);
+        compare(&arena, &trace, i, 25, names[i]);
+        mv_arena_release(&arena);
+    }
+}
+
+/* ---- segments ---------------------------------------------------------------------------- */
+
+Test(filter, segments_by_hand)
+{
+    mv_budget budget = {.limit = UINT64_C(1) << 30};
+    mv_err err = {0};
+    mv_arena arena;
+    mv_trace trace;
+    mv_lives lives;
+    uint32_t private = 0, large = 0;
+    static const char *const texts[] = {"-pool:0,0", "size>=20M", "leak", "-cat:unknown"};
+    uint32_t found[4];
+
+    mv_arena_init(&arena, &budget);
+    mvt_load(&arena, "graphs", &trace);
+    cr_assert_eq(mv_lives_find(&arena, &trace, 0, &lives, &err), MV_OK);
+    for (uint32_t i = 0; i < lives.segments.count; i++) {
+        private += lives.segments.pool[i].row != MV_DEFAULT_POOL.row;
+        large += lives.segments.size[i] >= 20 << 20;
+    }
+    for (int i = 0; i < 4; i++) {
+        mv_filter f = read_filter(&arena, texts[i]);
+        mv_filter_bits bits;
+        cr_assert_eq(mv_filter_segments(&arena, &trace, &lives, &f, &bits, &err), MV_OK);
+        found[i] = bits.matches;
+    }
+    cr_assert_gt(private, 0);
+    cr_assert_eq(found[0], private);
+    cr_assert_eq(found[1], large);
+    cr_assert_eq(found[2], 0);
+    cr_assert_eq(found[3], 0);
+    mv_arena_release(&arena);
+}

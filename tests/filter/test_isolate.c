@@ -1,0 +1,156 @@
+/* A part of the allocations as a table of their own, and the largest: compared with what a slow
+ * and obvious version makes of the whole table. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "analyze/filter/isolate.h"
+#include "analyze/lives/alive.h"
+#include "analyze/totals/totals.h"
+#include "tests/fixture/fixture_heap.h"
+
+static void init_bits(mv_arena *arena, uint32_t rows, mv_filter_bits *bits)
+{
+    *bits = (mv_filter_bits){.rows = rows, .words = mv_push_array(arena, uint64_t, rows / 64 + 1)};
+}
+
+static void keep(mv_filter_bits *bits, uint32_t row)
+{
+    bits->words[row / 64] |= UINT64_C(1) << row % 64;
+    bits->matches++;
+}
+
+/* The levels of the part, event by event, are sums over the rows of the whole that are kept. */
+static void check_part(mv_arena *arena, const mv_lives *lives, const mv_filter_bits *kept)
+{
+    mv_err err = {0};
+    mv_lives part;
+    mv_series series;
+
+    cr_assert_eq(mv_isolate_lives(arena, lives, kept, &part, &err), MV_OK);
+    cr_assert_eq(part.allocs.count, kept->matches);
+    cr_assert_eq(mv_totals_series(arena, &part, &series, &err), MV_OK);
+    for (uint32_t e = MV_BEFORE; e + 1 <= lives->events.count; e++) {
+        uint64_t allocated = 0, active = 0;
+        for (uint32_t i = 0; i < lives->allocs.count; i++) {
+            if (!mv_filter_has(kept, i))
+                continue;
+            allocated += mv_alloc_is_allocated(lives, i, e) ? lives->allocs.block[i] : 0;
+            active += mv_alloc_is_active(lives, i, e) ? lives->allocs.block[i] : 0;
+        }
+        cr_assert_eq(e == MV_BEFORE ? series.before.allocated : series.allocated[e], allocated);
+        cr_assert_eq(e == MV_BEFORE ? series.before.active : series.active[e], active);
+    }
+    for (uint32_t i = 0; i < part.allocs.count; i++)
+        cr_assert_eq(part.allocs.birth[i] == MV_BEFORE, i < part.allocs.preexisting);
+}
+
+static void random_part(mvt_heap_opts opts)
+{
+    mvt_trace *t = mvt_new();
+    mv_arena *arena = mvt_arena(t);
+    mv_err err = {0};
+    mv_filter_bits kept;
+    mv_lives lives;
+    uint8_t *marks, *cut;
+
+    mvt_heap_run(t, opts);
+    cr_assert_eq(mv_lives_find(arena, mvt_done(t), 0, &lives, &err), MV_OK);
+    init_bits(arena, lives.allocs.count, &kept);
+    marks = mv_push_array(arena, uint8_t, lives.allocs.count);
+    srand(opts.seed);
+    for (uint32_t i = 0; i < lives.allocs.count; i++) {
+        marks[i] = (uint8_t)rand();
+        if (rand() % 3)
+            keep(&kept, i);
+    }
+    check_part(arena, &lives, &kept);
+    cut = mv_isolate_marks(arena, &kept, marks);
+    for (uint32_t i = 0, as = 0; i < lives.allocs.count; i++)
+        if (mv_filter_has(&kept, i))
+            cr_assert_eq(cut[as++], marks[i]);
+    mvt_drop(t);
+}
+
+Test(isolate, levels_are_those_of_the_rows)
+{
+    for (uint32_t seed = 1; seed <= 20; seed++)
+        random_part((mvt_heap_opts){.seed = seed,
+                                    .calls = 150,
+                                    .unrecorded = seed % 3 * 40,
+                                    .expandable = seed % 2,
+                                    .drains = seed % 5 == 0});
+}
+
+/* ---- the largest ------------------------------------------------------------------------- */
+
+typedef struct {
+    uint64_t bytes;
+    uint32_t row;
+} sized;
+
+static int largest_first(const void *left, const void *right)
+{
+    const sized *a = left, *b = right;
+
+    if (a->bytes != b->bytes)
+        return a->bytes < b->bytes ? 1 : -1;
+    return a->row < b->row ? -1 : 1;
+}
+
+static void check_largest(mv_arena *arena, const mv_lives *lives, uint32_t from, uint32_t to,
+                          uint32_t top)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    sized *rows = mv_push_array(arena, sized, a->count + 1);
+    uint32_t count = 0, found = 0;
+    mv_filter_bits bits;
+    mv_err err = {0};
+
+    for (uint32_t i = 0; i < a->count; i++)
+        if ((a->birth[i] == MV_BEFORE || a->birth[i] < to) && a->freed[i] >= from &&
+            a->block[i] > 0)
+            rows[count++] = (sized){a->block[i], i};
+    qsort(rows, count, sizeof *rows, largest_first);
+    cr_assert_eq(mv_isolate_largest(arena, lives, from, to, top, &bits, &err), MV_OK);
+    cr_assert_eq(bits.matches, count < top ? count : top);
+    for (uint32_t i = 0; i < bits.matches; i++)
+        found += mv_filter_has(&bits, rows[i].row);
+    cr_assert_eq(found, bits.matches);
+}
+
+Test(isolate, largest_of_a_window)
+{
+    for (uint32_t seed = 1; seed <= 20; seed++) {
+        mvt_trace *t = mvt_new();
+        mv_err err = {0};
+        mv_lives lives;
+        uint32_t events;
+
+        mvt_heap_run(t, (mvt_heap_opts){.seed = seed, .calls = 200, .unrecorded = seed % 2 * 50});
+        cr_assert_eq(mv_lives_find(mvt_arena(t), mvt_done(t), 0, &lives, &err), MV_OK);
+        events = lives.events.count;
+        for (uint32_t top = 0; top < 60; top += 1 + seed % 7) {
+            check_largest(mvt_arena(t), &lives, 0, events, top);
+            check_largest(mvt_arena(t), &lives, events / 3, events / 2, top);
+        }
+        check_largest(mvt_arena(t), &lives, 0, events, UINT32_MAX);
+        mvt_drop(t);
+    }
+}
+
+Test(isolate, sizes_that_no_memory_has)
+{
+    mv_alloc_lives allocs;
+    uint64_t block[] = {UINT64_MAX, 0, 1, UINT64_MAX, 255, 256, UINT64_C(1) << 63};
+    uint32_t birth[] = {0, 0, 0, 0, 0, 0, 0}, freed[] = {9, 9, 9, 9, 9, 9, 9};
+    mv_budget budget = {.limit = 1 << 20};
+    mv_lives lives = {0};
+    mv_arena arena;
+
+    allocs = (mv_alloc_lives){.count = 7, .block = block, .birth = birth, .freed = freed};
+    lives.allocs = allocs;
+    mv_arena_init(&arena, &budget);
+    for (uint32_t top = 0; top < 9; top++)
+        check_largest(&arena, &lives, 0, 10, top);
+    mv_arena_release(&arena);
+}

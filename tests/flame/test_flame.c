@@ -1,0 +1,168 @@
+/* Folded stacks add up: to what is allocated, and to what is reserved. */
+#include <criterion/criterion.h>
+
+#include "analyze/flame/flame.h"
+#include "analyze/lives/alive.h"
+#include "analyze/totals/moment.h"
+#include "tests/fixture/fixture_heap.h"
+#include "tests/fixture/fixture_json.h"
+
+static uint64_t sum_of(const mv_flame *flame, uint8_t part)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < flame->count; i++)
+        sum += flame->rows[i].part == part ? flame->rows[i].bytes : 0;
+    return sum;
+}
+
+static void check_moment(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                         const mv_sites *sites, uint32_t event)
+{
+    mv_levels levels = mv_moment_levels(lives, event);
+    mv_flame memory, segments;
+    mv_err err = {0};
+
+    cr_assert_eq(mv_flame_memory(arena, lives, event, sites, &memory, &err), MV_OK);
+    cr_assert_eq(mv_flame_segments(arena, trace, lives, event, sites, NULL, &segments, &err),
+                 MV_OK);
+    cr_expect_eq(sum_of(&memory, MV_FLAME_ALLOCATED), levels.allocated);
+    cr_expect_eq(sum_of(&segments, MV_FLAME_ALLOCATED), levels.allocated);
+    cr_expect_eq(sum_of(&segments, MV_FLAME_PENDING), levels.active - levels.allocated);
+    cr_expect_eq(sum_of(&segments, MV_FLAME_FREE), levels.reserved - levels.active);
+}
+
+/* What is other moves its bytes and pieces, and nothing else. */
+static void check_others(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                         const mv_sites *sites, uint32_t event)
+{
+    uint8_t *is_other = mv_push_array(arena, uint8_t, lives->allocs.count);
+    uint64_t kept = 0, others = 0, cut;
+    mv_flame all, flame;
+    mv_err err = {0};
+
+    for (uint32_t i = 0; i < lives->allocs.count; i++) {
+        is_other[i] = i * 7 % 3 == 0;
+        if (mv_alloc_is_allocated(lives, i, event))
+            *(is_other[i] ? &others : &kept) += lives->allocs.block[i];
+    }
+    cr_assert_eq(mv_flame_segments(arena, trace, lives, event, sites, NULL, &all, &err), MV_OK);
+    cr_assert_eq(mv_flame_segments(arena, trace, lives, event, sites, is_other, &flame, &err),
+                 MV_OK);
+    cr_expect_eq(sum_of(&flame, MV_FLAME_ALLOCATED), kept);
+    cr_expect_eq(sum_of(&flame, MV_FLAME_OTHER), others);
+    cr_expect_eq(sum_of(&flame, MV_FLAME_PENDING), sum_of(&all, MV_FLAME_PENDING));
+    cr_expect_eq(sum_of(&flame, MV_FLAME_FREE), sum_of(&all, MV_FLAME_FREE));
+    for (uint32_t top = 0; top < 6; top++) {
+        uint64_t blocks = 0, blocks_before = 0, least = UINT64_MAX, most = 0;
+        uint32_t rows = 0;
+        cr_assert_eq(mv_flame_segments(arena, trace, lives, event, sites, NULL, &flame, &err),
+                     MV_OK);
+        mv_flame_keep_top(&flame, top);
+        for (uint32_t i = 0; i < all.count; i++)
+            blocks_before += all.rows[i].blocks;
+        for (uint32_t i = 0; i < flame.count; i++) {
+            blocks += flame.rows[i].blocks;
+            if (flame.rows[i].part != MV_FLAME_ALLOCATED)
+                continue;
+            rows++;
+            least = flame.rows[i].bytes < least ? flame.rows[i].bytes : least;
+        }
+        for (uint32_t i = 0; i < all.count; i++)
+            most += all.rows[i].part == MV_FLAME_ALLOCATED && all.rows[i].bytes > least;
+        cr_expect_leq(rows, top);
+        cr_expect(rows == 0 || most < rows, "%lu rows are larger than the least of %u", most, rows);
+        cr_expect_eq(blocks, blocks_before);
+        cut = sum_of(&flame, MV_FLAME_ALLOCATED) + sum_of(&flame, MV_FLAME_OTHER);
+        cr_expect_eq(cut, kept + others);
+    }
+}
+
+Test(flame, random_heaps)
+{
+    for (uint32_t seed = 1; seed <= 8; seed++) {
+        mvt_trace *t = mvt_new();
+        mvt_heap_truth truth = mvt_heap_run(
+            t, (mvt_heap_opts){.seed = seed, .calls = 120, .expandable = seed % 2 == 0});
+        const mv_trace *trace = mvt_done(t);
+        mv_lives lives;
+        mv_sites sites;
+        mv_err err = {0};
+
+        cr_assert_eq(mv_lives_find(mvt_arena(t), trace, 0, &lives, &err), MV_OK);
+        cr_assert_eq(mv_sites_find(mvt_arena(t), trace, &sites, &err), MV_OK);
+        for (uint32_t e = 0; e <= truth.events; e += 7)
+            check_moment(mvt_arena(t), trace, &lives, e % 2 ? &sites : NULL, e - 1);
+        for (uint32_t e = 0; e <= truth.events; e += 31)
+            check_others(mvt_arena(t), trace, &lives, e % 2 ? &sites : NULL, e - 1);
+        mvt_drop(t);
+    }
+}
+
+/* The sum of the numbers behind the lines' last blanks. */
+static uint64_t sum_folded(const char *text)
+{
+    uint64_t sum = 0;
+
+    for (const char *line = text; *line;) {
+        const char *end = strchr(line, '\n'), *at = end;
+        cr_assert(end, "the last line ends");
+        while (at > line && at[-1] != ' ')
+            at--;
+        cr_assert(at > line && at < end, "%s", line);
+        sum += strtoull(at, NULL, 10);
+        line = end + 1;
+    }
+    return sum;
+}
+
+Test(flame, command_line_adds_up)
+{
+    static const char *const names[] = {"gpt_train",   "streams",    "graphs",
+                                        "two_devices", "no_history", "expandable_empty"};
+
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        for (int all = 0; all < 2; all++) {
+            const char *frames = all ? "all" : "user";
+            cJSON *json =
+                mvt_json(0, "$MEMVIZ memory --json $SNAPS/%s.pickle -o x.folded", names[i]);
+            mvt_run r =
+                mvt_sh("$MEMVIZ memory --frames %s -o - $SNAPS/%s.pickle", frames, names[i]);
+            cr_expect_eq((double)sum_folded(r.out), mvt_json_number(json, "bytes"), "%s", names[i]);
+            cr_expect_str_eq(mvt_json_text(json, "written"), "x.folded");
+            cJSON_Delete(json);
+            mvt_run_drop(&r);
+            json = mvt_json(0, "$MEMVIZ segments --json $SNAPS/%s.pickle -o x.folded", names[i]);
+            r = mvt_sh("$MEMVIZ segments --frames %s -o - $SNAPS/%s.pickle", frames, names[i]);
+            cr_expect_eq((double)sum_folded(r.out), mvt_json_number(json, "bytes"), "%s", names[i]);
+            cJSON_Delete(json);
+            mvt_run_drop(&r);
+        }
+}
+
+Test(flame, usage)
+{
+    static const struct {
+        const char *command, *err;
+        int status;
+    } all[] = {
+        {"$MEMVIZ memory $SNAPS/oom.pickle", "say where with -o", 2},
+        {"$MEMVIZ memory -o x.gif $SNAPS/oom.pickle",
+         "only .folded, .svg, .png and .html are written", 2},
+        {"$MEMVIZ segments -o .html $SNAPS/oom.pickle",
+         "only .folded, .svg, .png and .html are written", 2},
+        {"$MEMVIZ memory --json -o - $SNAPS/oom.pickle", "cannot both", 2},
+        {"echo old >x.folded; $MEMVIZ memory -o x.folded --at noon $SNAPS/oom.pickle; "
+         "s=$?; cat x.folded; exit $s",
+         "'noon' is not a valid --at", 2},
+        {"$MEMVIZ memory -o none/x.folded $SNAPS/oom.pickle", "cannot write", 1},
+    };
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        mvt_run r = mvt_sh("%s", all[i].command);
+        cr_expect_eq(r.status, all[i].status, "%s: %d", all[i].command, r.status);
+        cr_expect(strstr(r.err, all[i].err), "%s: %s", all[i].command, r.err);
+        cr_expect(i != 4 || strcmp(r.out, "old\n") == 0, "%s", r.out);
+        mvt_run_drop(&r);
+    }
+}

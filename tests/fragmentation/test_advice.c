@@ -1,0 +1,196 @@
+/* Settings that reports advise: each gains, to the byte, what a replay of it says; and reports do
+ * not contradict each other, on any real snapshot. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "analyze/advice/whatif.h"
+#include "analyze/fragmentation/fragmentation.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_json.h"
+
+typedef struct {
+    mv_lives lives;
+    mv_sites sites;
+    mv_fragmentation found;
+    mv_whatif all;
+} reports;
+
+static const mv_trial *run_of(const mv_whatif *w, const char *conf)
+{
+    for (uint32_t i = 0; i < w->run_count; i++)
+        if (strcmp(w->runs[i].conf, conf) == 0)
+            return &w->runs[i];
+    return NULL;
+}
+
+/* What --conf says of one setting. */
+static void expect_gain(mv_arena *arena, const mv_trace *trace, const reports *r,
+                        const mv_advice *advice, const char *name)
+{
+    mv_whatif_opts opts = {.conf_count = 1, .conf = &advice->setting};
+    mv_whatif one;
+    mv_err err;
+
+    cr_assert_eq(mv_whatif_find(arena, trace, &r->lives, &r->sites, opts, &one, &err), MV_OK);
+    cr_expect(advice->is_replayed, "%s: %s", name, advice->setting);
+    cr_expect_gt(advice->saves, 0, "%s: %s", name, advice->setting);
+    cr_expect_eq(advice->saves, one.runs[0].saves, "%s: %s", name, advice->setting);
+    cr_expect_eq(advice->bytes, (uint64_t)advice->saves);
+    cr_expect(strstr(advice->text, "replayed"), "%s", advice->text);
+}
+
+/* The built-in set: what is advised is in it, ranked alike, and no worse than nothing. */
+static void expect_agreement(const reports *r, const char *name)
+{
+    const mv_trial *last = NULL;
+
+    for (uint32_t i = 0; i < r->found.advice_count; i++) {
+        const mv_advice *advice = &r->found.advice[i];
+        const mv_trial *run;
+
+        if (!advice->setting)
+            continue;
+        run = run_of(&r->all, advice->setting);
+        cr_assert(run, "%s: whatif does not try %s", name, advice->setting);
+        cr_expect(mv_trials_helps(&r->all.trials, run), "%s: %s", name, advice->setting);
+        cr_expect(!last || mv_trial_order(last, run) <= 0, "%s: %s", name, advice->setting);
+        cr_assert_gt(r->all.advice_count, 0, "%s: whatif says that nothing helps", name);
+        last = run;
+    }
+}
+
+static void check_device(const mv_trace *trace, uint32_t device, const char *name)
+{
+    static mv_budget budget = {.limit = (uint64_t)6 << 30};
+    mv_fragmentation_opts opts = {.window = MV_ALL_EVENTS};
+    uint32_t settings = 0;
+    mv_arena arena;
+    reports r;
+    mv_err err;
+
+    mv_arena_init(&arena, &budget);
+    cr_assert_eq(mv_lives_find(&arena, trace, device, &r.lives, &err), MV_OK);
+    cr_assert_eq(mv_sites_find(&arena, trace, &r.sites, &err), MV_OK);
+    cr_assert_eq(mv_fragmentation_find(&arena, trace, &r.lives, &r.sites, opts, &r.found, &err),
+                 MV_OK);
+    cr_expect(!r.found.is_replayed || !r.found.not_replayed);
+    for (uint32_t i = 0; i < r.found.advice_count; i++) {
+        cr_expect(!r.found.advice[i].setting || r.found.is_replayed, "%s", name);
+        if (!r.found.advice[i].setting)
+            continue;
+        expect_gain(&arena, trace, &r, &r.found.advice[i], name);
+        settings++;
+    }
+    if (settings) {
+        cr_assert_eq(
+            mv_whatif_find(&arena, trace, &r.lives, &r.sites, (mv_whatif_opts){0}, &r.all, &err),
+            MV_OK);
+        expect_agreement(&r, name);
+    }
+    mv_arena_release(&arena);
+}
+
+static void check_snapshot(const mv_trace *trace, const char *name)
+{
+    for (uint32_t i = 0; i < mv_trace_devices(trace); i++)
+        check_device(trace, i, name);
+}
+
+Test(advice, every_setting_gains_what_a_replay_says)
+{
+    mv_budget budget = {.limit = (uint64_t)4 << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    mvt_each_snapshot(&arena, check_snapshot);
+    mv_arena_release(&arena);
+}
+
+/* roundup_power2_divisions:8 costs 114 MiB here, padding likewise; expandable segments save 288. */
+Test(advice, what_loses_is_not_said)
+{
+    cJSON *report =
+        mvt_json(0, "$MEMVIZ fragmentation --json $SNAPS/frag_varying_batch.pickle.zst");
+    const cJSON *advice = cJSON_GetObjectItem(report, "advice"),
+                *row = cJSON_GetArrayItem(advice, 0);
+
+    cr_assert_eq(cJSON_GetArraySize(advice), 1);
+    cr_expect_str_eq(mvt_json_text(row, "setting"), "expandable_segments:True");
+    cr_expect_eq(mvt_json_number(row, "saves"), 301989888);
+    cr_expect(strstr(mvt_json_text(row, "text"), "288 MiB less"), "%s", mvt_json_text(row, "text"));
+    cr_expect_not(strstr(mvt_json_text(row, "text"), "2.91 GiB"));
+    cJSON_Delete(report);
+}
+
+/* The setting keeps what the run was recorded with. */
+Test(advice, other_settings_of_the_user_stay)
+{
+    cJSON *report = mvt_json(0, "$MEMVIZ fragmentation --json $SNAPS/gc_limit.pickle");
+    const cJSON *row = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "advice"), 0);
+
+    cr_expect_str_eq(mvt_json_text(row, "setting"),
+                     "garbage_collection_threshold:0.6,expandable_segments:True");
+    cJSON_Delete(report);
+}
+
+/* Cut off before its end, and told by its own allocator alone: then nothing is promised. */
+Test(advice, what_cannot_be_replayed_is_not_promised)
+{
+    mvt_trace *t = mvt_new();
+    mv_budget budget = {.limit = (uint64_t)1 << 30};
+    const mv_trace *trace;
+    mv_arena arena;
+    reports r;
+    mv_err err;
+
+    mv_arena_init(&arena, &budget);
+    /* each allocation at the top of a segment of its own: no allocator of PyTorch's */
+    for (uint64_t i = 0; i < 16; i++) {
+        uint64_t at = 0x100000000 + (i << 28);
+        mvt_segment_alloc(t, .addr = at, .bytes = 20 << 20);
+        mvt_alloc(t, .addr = at + (18 << 20), .bytes = 2 << 20);
+    }
+    mvt_final_heap(t);
+    trace = mvt_done(t);
+    cr_assert_eq(mv_lives_find(&arena, trace, 0, &r.lives, &err), MV_OK);
+    cr_assert_eq(mv_sites_find(&arena, trace, &r.sites, &err), MV_OK);
+    cr_assert_eq(mv_fragmentation_find(&arena, trace, &r.lives, &r.sites,
+                                       (mv_fragmentation_opts){.window = MV_ALL_EVENTS}, &r.found,
+                                       &err),
+                 MV_OK);
+    cr_expect(r.found.fragmented);
+    cr_expect_not(r.found.is_replayed);
+    cr_assert(r.found.not_replayed);
+    cr_expect(strstr(r.found.not_replayed, "does not match the recording"), "%s",
+              r.found.not_replayed);
+    for (uint32_t i = 0; i < r.found.advice_count; i++)
+        cr_expect_null(r.found.advice[i].setting);
+    mvt_drop(t);
+    mv_arena_release(&arena);
+}
+
+/* The same program failed under the limit with expandable segments, too: no report advises them. */
+Test(advice, memory_that_is_lacking_is_no_matter_of_settings)
+{
+    static const char *const names[] = {"images1_cap", "images2_cap", "varlen1_cap", "varlen2_cap"};
+
+    for (int i = 0; i < 4; i++) {
+        cJSON *report =
+            mvt_json(0, "$MEMVIZ fragmentation --json %s/oom/%s.pickle.zst", MV_TESTDATA, names[i]);
+        const cJSON *row;
+        cJSON_ArrayForEach(row, cJSON_GetObjectItem(report, "advice"))
+        {
+            cr_expect_not(cJSON_HasObjectItem(row, "setting"), "%s", names[i]);
+        }
+        cJSON_Delete(report);
+    }
+}
+
+/* Without events no one knows what was needed. */
+Test(advice, what_no_event_shows_is_not_claimed)
+{
+    mvt_run run = mvt_sh("$MEMVIZ fragmentation $SNAPS/no_history.pickle");
+
+    cr_expect_not(strstr(run.out, "was needed at another moment of the run"), "%s", run.out);
+    mvt_run_drop(&run);
+}

@@ -1,0 +1,496 @@
+#include "analyze/fragmentation/fragmentation.h"
+
+#include <criterion/criterion.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "analyze/code/culprit.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_heap.h"
+#include "tests/fixture/fixture_json.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+static const mv_window whole_trace = {0, UINT32_MAX};
+
+typedef struct {
+    mv_lives lives;
+    mv_sites sites;
+    mv_fragmentation f;
+} result;
+
+static void find_in(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_window window,
+                    const mv_moment *at, result *r)
+{
+    mv_err err;
+
+    cr_assert_eq(mv_lives_find(arena, trace, device, &r->lives, &err), MV_OK);
+    cr_assert_eq(mv_sites_find(arena, trace, &r->sites, &err), MV_OK);
+    cr_assert_eq(mv_fragmentation_find(arena, trace, &r->lives, &r->sites,
+                                       (mv_fragmentation_opts){.at = at, .window = window}, &r->f,
+                                       &err),
+                 MV_OK);
+}
+
+static result found(mvt_trace *t)
+{
+    result r;
+
+    find_in(mvt_arena(t), mvt_done(t), 0, whole_trace, NULL, &r);
+    return r;
+}
+
+/* ---- sums ---------------------------------------------------------------------------------- */
+
+static void expect_pins_add_up(const mv_fragmentation *f, const char *what)
+{
+    uint64_t stranded = 0, lines = 0;
+
+    for (uint32_t i = 0; i < f->pins.segment_count; i++) {
+        const mv_stranded *s = &f->pins.segments[i];
+        uint64_t pinned = 0;
+        for (uint32_t p = 0; p < s->pins; p++)
+            pinned += f->pins.pins[s->first_pin + p].stranded;
+        cr_expect_eq(pinned, s->stranded, "%s segment %u", what, i);
+        stranded += s->stranded;
+    }
+    for (uint32_t i = 0; i < f->pins.line_count; i++)
+        lines += f->pins.lines[i].stranded;
+    cr_expect_eq(stranded, f->stranded, "%s", what);
+    cr_expect_eq(lines, f->stranded, "%s", what);
+    cr_expect_eq(f->pins.stranded, f->stranded, "%s", what);
+}
+
+static void expect_sums(const mv_fragmentation *f, const char *what)
+{
+    mv_heap_sums sum = {0};
+    uint64_t whole = 0, growth = 0, rows = 0;
+
+    for (uint32_t i = 0; i < f->domain_count; i++) {
+        const mv_heap_sums *b = &f->domains[i].bytes;
+        cr_expect_eq(b->reserved, b->allocated + b->pending + b->free, "%s", what);
+        cr_expect_leq(f->domains[i].whole, b->free, "%s", what);
+        sum.reserved += b->reserved;
+        sum.allocated += b->allocated;
+        sum.pending += b->pending;
+        sum.rounding += b->rounding;
+        sum.free += b->free;
+        whole += f->domains[i].whole;
+    }
+    cr_expect(memcmp(&sum, &f->bytes, sizeof sum) == 0, "%s: domains", what);
+    cr_expect_eq(whole, f->whole, "%s", what);
+    cr_expect_eq(f->bytes.reserved, f->at.bytes.reserved, "%s", what);
+    cr_expect_eq(f->bytes.allocated, f->at.bytes.allocated, "%s", what);
+    cr_expect_eq(f->bytes.allocated + f->bytes.pending, f->at.bytes.active, "%s", what);
+    for (uint32_t i = 0; i < f->growths.count; i++)
+        growth += f->growths.rows[i].segment_bytes;
+    for (uint32_t i = 0; i < MV_REASON_COUNT; i++)
+        rows += f->growths.bytes[i];
+    cr_expect_eq(growth, rows, "%s: growth", what);
+    expect_pins_add_up(f, what);
+}
+
+static void check_snapshot(const mv_trace *trace, const char *name)
+{
+    mv_budget budget = {.limit = (uint64_t)4 << 30};
+    mv_arena arena;
+
+    for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
+        result r;
+        mv_arena_init(&arena, &budget);
+        find_in(&arena, trace, device, whole_trace, NULL, &r);
+        expect_sums(&r.f, name);
+        mv_arena_release(&arena);
+    }
+}
+
+Test(fragmentation, sums_on_every_snapshot)
+{
+    mv_budget budget = {.limit = (uint64_t)4 << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    mvt_each_snapshot(&arena, check_snapshot);
+}
+
+/* ---- growth beside a walk to each event ---------------------------------------------------- */
+
+static uint64_t most_of(const mv_holes *holes, mv_domain_span span)
+{
+    uint64_t most = 0;
+
+    for (uint32_t d = span.first; d < span.end; d++) {
+        uint64_t one = mv_holes_largest(holes, (mv_domain_span){d, d + 1});
+        most = one > most ? one : most;
+    }
+    return most;
+}
+
+static void expect_row(const mv_heap *heap, const mv_segment_growth *g, const char *what)
+{
+    const mv_domains *d = &heap->domains;
+    mv_heap_sums own = mv_heap_domain(heap, g->domain);
+    mv_domain_span alone = {g->domain, g->domain + 1};
+
+    cr_expect_eq(g->free, mv_heap_total(heap).free, "%s", what);
+    cr_expect_eq(g->usable, own.free, "%s", what);
+    cr_expect_eq(g->largest, most_of(&heap->now, alone), "%s", what);
+    cr_expect_geq(g->free + own.pending, g->request, "%s", what);
+    switch (g->reason) {
+    case MV_REASON_SPLIT_LIMIT:
+    case MV_REASON_UNKNOWN:
+        cr_expect_geq(g->largest, g->request, "%s", what);
+        break;
+    case MV_REASON_PENDING:
+        cr_expect_geq(most_of(mv_heap_settled(heap), alone), g->request, "%s", what);
+        break;
+    case MV_REASON_NO_HOLE:
+        cr_expect(g->largest < g->request && g->usable >= g->request, "%s", what);
+        break;
+    case MV_REASON_STREAM:
+        cr_expect_geq(most_of(&heap->now, d->same_pool[g->domain]), g->request, "%s", what);
+        break;
+    case MV_REASON_POOL:
+        cr_expect_geq(most_of(&heap->now, d->same_kind[g->domain]), g->request, "%s", what);
+        break;
+    case MV_REASON_SMALL:
+    case MV_REASON_LARGE:
+        cr_expect_lt(most_of(&heap->now, d->same_kind[g->domain]), g->request, "%s", what);
+        break;
+    default:
+        cr_expect_lt(most_of(&heap->now, (mv_domain_span){0, d->count}), g->request, "%s", what);
+    }
+}
+
+static const mv_segment_growth *row_at(const mv_segment_growths *g, uint32_t event)
+{
+    for (uint32_t i = 0; i < g->count; i++)
+        if (g->rows[i].event == event)
+            return &g->rows[i];
+    return NULL;
+}
+
+static uint32_t check_growth(mvt_heap_opts opts)
+{
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace;
+    result r;
+    mv_heap heap;
+    mv_err err;
+    char what[64];
+    uint32_t rows = 0;
+
+    mvt_heap_run(t, opts);
+    trace = mvt_done(t);
+    find_in(mvt_arena(t), trace, 0, whole_trace, NULL, &r);
+    snprintf(what, sizeof what, "seed %u", opts.seed);
+    expect_sums(&r.f, what);
+    cr_assert_eq(mv_heap_init(mvt_arena(t), trace, &r.lives, &heap, &err), MV_OK);
+    for (uint32_t i = 0; i < r.lives.events.count; i++) {
+        const mv_segment_growth *g = row_at(&r.f.growths, i);
+        snprintf(what, sizeof what, "seed %u event %u", opts.seed, i);
+        if (g)
+            expect_row(&heap, g, what);
+        rows += g != NULL;
+        mv_heap_next(&heap);
+    }
+    cr_expect_eq(rows, r.f.growths.count);
+    mvt_drop(t);
+    return rows;
+}
+
+Test(fragmentation, growth_on_random_heaps_has_its_ground)
+{
+    uint32_t rows = 0;
+
+    for (uint32_t seed = 1; seed <= 24; seed++)
+        rows += check_growth((mvt_heap_opts){.seed = seed,
+                                             .calls = 400,
+                                             .expandable = seed % 3 == 0,
+                                             .max_split = seed % 3 == 1 ? 32 << 20 : 0});
+    cr_expect_gt(rows, 200);
+}
+
+/* ---- reasons ------------------------------------------------------------------------------- */
+
+/* 40 MiB are free on stream 0 in 2 pieces of 20 MiB, behind a block in use. */
+static mvt_trace *two_holes(void)
+{
+    mvt_trace *t = mvt_new();
+
+    for (uint64_t i = 0; i < 2; i++) {
+        uint64_t at = 0x10000000 + i * 0x10000000;
+        mvt_segment_alloc(t, .addr = at, .bytes = 24 * MIB, .stack = "keep:a.py:1");
+        mvt_alloc(t, .addr = at, .bytes = 24 * MIB, .stack = "big:a.py:2");
+        mvt_free(t, .addr = at);
+        mvt_alloc(t, .addr = at, .bytes = 4 * MIB, .stack = "keep:a.py:1");
+    }
+    return t;
+}
+
+static void expect_reason(mvt_trace *t, mv_growth_reason reason, uint64_t usable, uint64_t largest)
+{
+    result r;
+
+    mvt_final_heap(t);
+    r = found(t);
+    cr_assert_eq(r.f.growths.count, 1);
+    cr_expect_str_eq(mv_growth_reason_name(r.f.growths.rows[0].reason),
+                     mv_growth_reason_name(reason));
+    cr_expect_eq(r.f.growths.rows[0].usable, usable);
+    cr_expect_eq(r.f.growths.rows[0].largest, largest);
+    expect_sums(&r.f, mv_growth_reason_name(reason));
+    mvt_drop(t);
+}
+
+Test(fragmentation, enough_in_pieces_is_no_hole)
+{
+    mvt_trace *t = two_holes();
+
+    mvt_segment_alloc(t, .addr = 0x70000000, .bytes = 30 * MIB, .stack = "ask:a.py:3");
+    mvt_alloc(t, .addr = 0x70000000, .bytes = 30 * MIB, .stack = "ask:a.py:3");
+    expect_reason(t, MV_REASON_NO_HOLE, 40 * MIB, 20 * MIB);
+}
+
+Test(fragmentation, a_hole_of_another_stream_is_told)
+{
+    mvt_trace *t = two_holes();
+
+    mvt_segment_alloc(t, .addr = 0x70000000, .bytes = 20 * MIB, .stream = 7);
+    mvt_alloc(t, .addr = 0x70000000, .bytes = 12 * MIB, .stream = 7);
+    expect_reason(t, MV_REASON_STREAM, 0, 0);
+}
+
+Test(fragmentation, a_block_that_waits_for_a_stream_is_told)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 24 * MIB);
+    mvt_alloc(t, .addr = 0x10000000, .bytes = 24 * MIB);
+    mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 0x10000000});
+    mvt_segment_alloc(t, .addr = 0x70000000, .bytes = 24 * MIB);
+    mvt_alloc(t, .addr = 0x70000000, .bytes = 24 * MIB);
+    mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 0x10000000});
+    expect_reason(t, MV_REASON_PENDING, 0, 0);
+}
+
+Test(fragmentation, the_split_limit_is_told)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_setting_int(t, "max_split_size", 32 << 20);
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 64 * MIB);
+    mvt_alloc(t, .addr = 0x10000000, .bytes = 64 * MIB);
+    mvt_free(t, .addr = 0x10000000);
+    mvt_segment_alloc(t, .addr = 0x70000000, .bytes = 12 * MIB);
+    mvt_alloc(t, .addr = 0x70000000, .bytes = 12 * MIB);
+    expect_reason(t, MV_REASON_SPLIT_LIMIT, 64 * MIB, 64 * MIB);
+}
+
+Test(fragmentation, small_requests_do_not_use_large_holes)
+{
+    mvt_trace *t = two_holes();
+
+    mvt_segment_alloc(t, .addr = 0x70000000, .bytes = 2 * MIB);
+    mvt_alloc(t, .addr = 0x70000000, .bytes = 512);
+    expect_reason(t, MV_REASON_SMALL, 0, 0);
+}
+
+Test(fragmentation, a_segment_for_more_than_is_free_is_no_row)
+{
+    mvt_trace *t = two_holes();
+    result r;
+
+    mvt_segment_alloc(t, .addr = 0x70000000, .bytes = 50 * MIB);
+    mvt_alloc(t, .addr = 0x70000000, .bytes = 50 * MIB);
+    mvt_final_heap(t);
+    r = found(t);
+    cr_expect_eq(r.f.growths.count, 0);
+    mvt_drop(t);
+}
+
+/* ---- pins ---------------------------------------------------------------------------------- */
+
+Test(fragmentation, a_hole_is_shared_by_its_neighbours)
+{
+    mvt_trace *t = mvt_new();
+    result r;
+    mv_moment at = {.event = 6};
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 20 * MIB, .stack = "a:a.py:1");
+    mvt_alloc(t, .addr = 0x10000000, .bytes = 8 * MIB, .stack = "a:a.py:1");
+    mvt_alloc(t, .addr = 0x10000000 + 8 * MIB, .bytes = 4 * MIB, .stack = "gone:a.py:2");
+    mvt_alloc(t, .addr = 0x10000000 + 12 * MIB, .bytes = 4 * MIB, .stack = "b:a.py:3");
+    mvt_free(t, .addr = 0x10000000 + 8 * MIB);
+    mvt_alloc(t, .addr = 0x10000000 + 16 * MIB, .bytes = 2 * MIB, .stack = "c:a.py:4");
+    mvt_final_heap(t);
+    find_in(mvt_arena(t), mvt_done(t), 0, whole_trace, &at, &r);
+    cr_assert_eq(r.f.pins.line_count, 3);
+    cr_expect_eq(r.f.stranded, 6 * MIB);
+    for (uint32_t i = 0; i < 3; i++)
+        cr_expect_eq(r.f.pins.lines[i].stranded, 2 * MIB);
+    cr_expect_eq(r.f.pins.lines[0].bytes, 8 * MIB);
+    cr_expect_eq(r.f.pins.lines[0].oldest, 1);
+    mvt_drop(t);
+}
+
+/* ---- verdicts ------------------------------------------------------------------------------ */
+
+typedef struct {
+    const char *name;
+    bool fragmented;
+} expected;
+
+Test(fragmentation, verdicts_on_real_snapshots)
+{
+    static const expected cases[] = {
+        {"frag_pinned_by_small", true},
+        {"frag_pinned_by_small_expandable", false},
+        {"frag_varying_batch", true},
+        {"frag_varying_batch_expandable", false},
+        {"oom_fragmented", true},
+        {"gc_limit_off", true},
+        {"gpt_train", false},
+        {"gpt_train_expandable", false},
+        {"resnet_all", false},
+        {"mlp_train", false},
+        {"no_leak_warmup", false},
+        {"no_leak_cache_growth", false},
+        {"leak_in_training", false},
+        {"late_start", false},
+        {"ring", false},
+        {"state_only", false},
+        {"no_history", false},
+        {"oom", false},
+        {"oom_outside", false},
+        {"streams", false},
+        {"graphs", false},
+        {"generate", false},
+        {"profiler_steps", false},
+        {"eval_without_no_grad", false},
+        {"graph_trees", false},
+        {"expandable_empty", false},
+    };
+    mv_budget budget = {.limit = (uint64_t)4 << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mv_trace trace;
+        result r;
+        mvt_load(&arena, cases[i].name, &trace);
+        find_in(&arena, &trace, 0, whole_trace, NULL, &r);
+        cr_expect_eq(r.f.fragmented, cases[i].fragmented, "%s", cases[i].name);
+        cr_expect(r.f.fragmented || r.f.advice_count == 0, "%s", cases[i].name);
+        mv_arena_release(&arena);
+    }
+}
+
+Test(fragmentation, the_line_that_keeps_small_tensors_is_named)
+{
+    mv_budget budget = {.limit = (uint64_t)1 << 30};
+    mv_arena arena;
+    mv_trace trace;
+    result r;
+    char label[128];
+
+    mv_arena_init(&arena, &budget);
+    mvt_load(&arena, "frag_pinned_by_small", &trace);
+    find_in(&arena, &trace, 0, whole_trace, NULL, &r);
+    mv_culprit_label(&trace, NULL, r.f.pins.lines[0].stack, label, sizeof label);
+    cr_expect_str_eq(label, "train.py:159 frag_pinned_by_small");
+    mv_culprit_label(&trace, NULL, r.f.pins.pins[r.f.pins.segments[0].first_pin].stack, label,
+                     sizeof label);
+    cr_expect_str_eq(label, "train.py:159 frag_pinned_by_small");
+    cr_assert_geq(r.f.advice_count, 3);
+    cr_expect(strstr(r.f.advice[2].text, "train.py:159") != NULL, "%s", r.f.advice[2].text);
+    cr_expect_gt(r.f.advice[2].saves, 0, "kept apart, its blocks cost nothing");
+    cr_expect_gt(r.f.growths.bytes[MV_REASON_NO_HOLE], 500 * MIB);
+    mv_arena_release(&arena);
+}
+
+Test(fragmentation, between_steps_memory_is_not_fragmented)
+{
+    cJSON *report = mvt_json(0, "$MEMVIZ fragmentation --at end --json $SNAPS/gpt_train.pickle");
+
+    cr_expect_str_eq(mvt_json_text(report, "verdict"), "ok");
+    cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(report, "over_plain")));
+    cJSON_Delete(report);
+}
+
+/* ---- what does not change a verdict -------------------------------------------------------- */
+
+Test(fragmentation, times_and_addresses_elsewhere_change_nothing)
+{
+    mv_budget budget = {.limit = (uint64_t)2 << 30};
+    mv_arena arena;
+    mv_trace trace;
+    result a, b;
+
+    mv_arena_init(&arena, &budget);
+    mvt_load(&arena, "frag_pinned_by_small", &trace);
+    find_in(&arena, &trace, 0, whole_trace, NULL, &a);
+    for (uint32_t i = 0; i < trace.devices[0].events.count; i++) {
+        trace.devices[0].events.time_us[i] += 12345678;
+        trace.devices[0].events.addr[i] += 64 * MIB;
+    }
+    for (uint32_t i = 0; i < trace.segments.count; i++)
+        trace.segments.address[i] += 64 * MIB;
+    for (uint32_t i = 0; i < trace.blocks.count; i++)
+        trace.blocks.address[i] += 64 * MIB;
+    find_in(&arena, &trace, 0, whole_trace, NULL, &b);
+    cr_expect_eq(a.f.fragmented, b.f.fragmented);
+    cr_expect_eq(a.f.beyond, b.f.beyond);
+    cr_expect_eq(a.f.stranded, b.f.stranded);
+    cr_expect_eq(a.f.pins.lines[0].stranded, b.f.pins.lines[0].stranded);
+    cr_expect_eq(a.f.growths.count, b.f.growths.count);
+    mv_arena_release(&arena);
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
+
+Test(fragmentation, json_has_the_members_of_the_contract)
+{
+    cJSON *report = mvt_json(0, "$MEMVIZ fragmentation --json $SNAPS/frag_pinned_by_small.pickle");
+    const cJSON *stranded = cJSON_GetObjectItem(report, "stranded");
+    const cJSON *row = cJSON_GetArrayItem(stranded, 0);
+
+    mvt_json_has(report, "at verdict reserved allocated free stranded growth advice");
+    cr_expect_str_eq(mvt_json_text(report, "verdict"), "fragmented");
+    mvt_json_has(cJSON_GetObjectItem(report, "free"), "total largest rounding pending");
+    mvt_json_has(row, "segment pool_id stream total free pinned_by");
+    mvt_json_has(cJSON_GetArrayItem(cJSON_GetObjectItem(row, "pinned_by"), 0),
+                 "bytes age_events frames");
+    mvt_json_has(cJSON_GetArrayItem(cJSON_GetObjectItem(report, "growth"), 0),
+                 "event segment_bytes free_elsewhere reason frames");
+    cr_expect_eq(mvt_json_number(report, "reserved"),
+                 mvt_json_number(report, "allocated") +
+                     mvt_json_number(cJSON_GetObjectItem(report, "free"), "total") +
+                     mvt_json_number(cJSON_GetObjectItem(report, "free"), "pending"));
+    cJSON_Delete(report);
+}
+
+Test(fragmentation, fail_on_tells_the_two_apart)
+{
+    mvt_run run;
+
+    run = mvt_sh("$MEMVIZ fragmentation --fail-on fragmented "
+                 "$SNAPS/frag_pinned_by_small.pickle");
+    cr_expect_eq(run.status, 3, "%s", run.err);
+    cr_expect(strncmp(run.out, "FRAGMENTED", 10) == 0);
+    mvt_run_drop(&run);
+    run = mvt_sh("$MEMVIZ fragmentation --fail-on fragmented "
+                 "$SNAPS/frag_pinned_by_small_expandable.pickle");
+    cr_expect_eq(run.status, 0, "%s", run.err);
+    mvt_run_drop(&run);
+}
+
+Test(fragmentation, a_file_without_devices_is_ok)
+{
+    cJSON *report = mvt_json(0, "printf '\\200\\004}\\224(\\214\\010segments]\\214\\015"
+                                "device_traces]u.' > none.pickle; "
+                                "$MEMVIZ fragmentation --json none.pickle");
+
+    cr_expect_str_eq(mvt_json_text(report, "verdict"), "ok");
+    cJSON_Delete(report);
+}

@@ -1,0 +1,170 @@
+/* libFuzzer target: any bytes as a pickle, and what the analyzers make of whatever was read.
+ * Traces that no allocator could have written must not upset them. */
+#include "analyze/advice/whatif.h"
+#include "analyze/flame/flame.h"
+#include "analyze/fragmentation/fragmentation.h"
+#include "analyze/leaks/leaks.h"
+#include "analyze/oom/oom.h"
+#include "analyze/peak/lines.h"
+#include "analyze/peak/peak.h"
+#include "analyze/replay/release.h"
+#include "analyze/totals/host_totals.h"
+#include "analyze/totals/totals.h"
+#include "tests/fixture/soundness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void fail(const char *what)
+{
+    fprintf(stderr, "%s\n", what);
+    abort();
+}
+
+/* Who holds memory at the peak; the sums hold whatever the trace says. */
+static mv_code attribute(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_err *err)
+{
+    mv_peak_opts opts = {{0, lives->events.count}, mv_frame_kinds(arena, trace), NULL};
+    mv_moment_ask ask = {MV_MOMENT_PEAK, MV_BEFORE, opts.window};
+    mv_attribution found;
+    mv_peak_target target;
+    mv_flame memory, segments;
+    mv_lines lines;
+    mv_moment at;
+    uint64_t sum;
+
+    if (!opts.kinds)
+        return err->code = MV_NOMEM;
+    if (mv_moment_find(arena, lives, ask, &at, err) != MV_OK ||
+        mv_peak_attribute(arena, trace, lives, at, opts, &found, err) != MV_OK ||
+        mv_peak_reach(arena, &found, found.peak / 2, &target, err) != MV_OK ||
+        mv_lines_find(arena, trace, lives, opts.kinds, opts.window, &lines, err) != MV_OK ||
+        mv_flame_memory(arena, lives, at.event, NULL, &memory, err) != MV_OK ||
+        mv_flame_segments(arena, trace, lives, at.event, NULL, NULL, &segments, err) != MV_OK)
+        return err->code;
+    sum = found.unattributed;
+    for (uint32_t i = 0; i < found.count; i++)
+        sum += found.sites[i].bytes;
+    if (sum != at.bytes.allocated || found.peak != at.bytes.allocated)
+        fail("the sites do not add up to the peak");
+    for (uint32_t i = 0; i < memory.count; i++)
+        sum -= memory.rows[i].bytes;
+    if (sum != 0)
+        fail("the stacks do not add up to the peak");
+    return MV_OK;
+}
+
+/* Every grouping has each allocation once. */
+static mv_code group(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_err *err)
+{
+    const uint8_t *kinds = mv_frame_kinds(arena, trace);
+    mv_moment_ask ask = {MV_MOMENT_PEAK, MV_BEFORE, {0, lives->events.count}};
+    mv_moment at;
+
+    if (!kinds)
+        return err->code = MV_NOMEM;
+    if (mv_moment_find(arena, lives, ask, &at, err) != MV_OK)
+        return err->code;
+    for (int by = 0; by < MV_BY_COUNT; by++) {
+        mv_grouping grouping;
+        mv_group_rows rows;
+        mv_lines lines;
+        uint64_t sum = 0;
+        if (mv_grouping_find(arena, trace, lives, kinds, (mv_group_by)by, &grouping, err) !=
+                MV_OK ||
+            mv_grouping_sum(arena, lives, &grouping, at.event, &rows, err) != MV_OK ||
+            mv_lines_by(arena, trace, lives, &grouping, ask.window, &lines, err) != MV_OK)
+            return err->code;
+        for (uint32_t i = 0; i < rows.count; i++)
+            sum += rows.rows[i].bytes;
+        if (sum != at.bytes.allocated)
+            fail("the groups do not add up");
+    }
+    return MV_OK;
+}
+
+static void look_at_file(const mv_trace *trace)
+{
+    char text[MV_RELEASE_TEXT];
+    mv_release release = mv_release_of(trace);
+
+    if (release.first && release.last && release.first > release.last)
+        fail("a release before the first");
+    if (strlen(mv_release_text(text, release)) >= sizeof text)
+        fail("a release without end");
+    mv_host_totals_of(trace);
+}
+
+static mv_code look_at_heap(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                            mv_err *err)
+{
+    mv_fragmentation_opts opts = {.window = {0, UINT32_MAX}};
+    mv_fragmentation f;
+    mv_sites sites;
+    mv_ooms ooms;
+
+    if (mv_sites_find(arena, trace, &sites, err) != MV_OK ||
+        mv_fragmentation_find(arena, trace, lives, &sites, opts, &f, err) != MV_OK ||
+        mv_ooms_find(arena, trace, lives, &sites, opts.window, &ooms, err) != MV_OK)
+        return err->code;
+    if (f.pins.stranded != f.stranded || f.bytes.free > f.bytes.reserved)
+        fail("the holes do not add up");
+    return MV_OK;
+}
+
+static mv_code replay(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_err *err)
+{
+    static const char *const confs[] = {"", "expandable_segments:True", "max_split_size_mb:64"};
+    mv_sites sites;
+    mv_whatif found;
+
+    if (mv_sites_find(arena, trace, &sites, err) != MV_OK ||
+        mv_whatif_find(arena, trace, lives, &sites, (mv_whatif_opts){0}, &found, err) != MV_OK ||
+        mv_whatif_find(arena, trace, lives, &sites, (mv_whatif_opts){3, confs, (uint64_t)1 << 28},
+                       &found, err) != MV_OK)
+        return err->code;
+    if (found.trials.fidelity.segment_matched > found.trials.fidelity.segment_events ||
+        found.trials.fidelity.allocs_matched > found.trials.fidelity.allocs)
+        fail("more is predicted than there is");
+    return MV_OK;
+}
+
+static void analyze(mv_arena *arena, const mv_trace *trace, uint32_t device)
+{
+    mv_totals totals;
+    mv_leaks leaks;
+    mv_lives lives;
+    mv_err err;
+
+    if (mv_lives_find(arena, trace, device, &lives, &err) != MV_OK ||
+        mv_totals_find(arena, trace, &lives, &totals, &err) != MV_OK ||
+        mv_leaks_find(arena, trace, &lives, &leaks, &err) != MV_OK ||
+        attribute(arena, trace, &lives, &err) != MV_OK ||
+        group(arena, trace, &lives, &err) != MV_OK ||
+        look_at_heap(arena, trace, &lives, &err) != MV_OK ||
+        replay(arena, trace, &lives, &err) != MV_OK) {
+        if (err.code == MV_NOMEM)
+            return;
+        fprintf(stderr, "an analyzer fails: %s %s\n", mv_code_name(err.code), err.detail);
+        abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    mv_budget budget = {.limit = 256 << 20};
+    mv_arena arena;
+    mv_trace trace;
+    mv_err err;
+
+    mv_arena_init(&arena, &budget);
+    if (mv_trace_read_bytes(&arena, (mv_span){data, size}, &trace, &err) == MV_OK) {
+        look_at_file(&trace);
+        for (uint32_t i = 0; i < mv_trace_devices(&trace) && i < 8; i++)
+            analyze(&arena, &trace, i);
+    }
+    mv_arena_release(&arena);
+    return 0;
+}

@@ -1,0 +1,61 @@
+/* libFuzzer target: any bytes as summaries, and what comparing them makes of whatever was read.
+ * The hash keeps nearly all changes out, so inputs that begin with 'r' have theirs made right. */
+#include "analyze/ranks/ranks.h"
+#include "analyze/ranks/summary_bytes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void make_right(uint8_t *bytes, size_t size)
+{
+    uint64_t payload = size - MV_SUMMARY_HEADER;
+    uint64_t hash = XXH3_64bits(bytes + MV_SUMMARY_HEADER, payload);
+
+    memcpy(bytes, MV_SUMMARY_MAGIC, MV_SUMMARY_MAGIC_BYTES);
+    memcpy(bytes + 16, &payload, sizeof payload);
+    memcpy(bytes + 24, &hash, sizeof hash);
+}
+
+static void compare(mv_arena *arena, const mv_summary *summaries, uint32_t count)
+{
+    const mv_summary *ranks[8];
+    mv_ranks found;
+    mv_err err;
+
+    for (uint32_t i = 0; i < count && i < 8; i++)
+        ranks[i] = &summaries[i];
+    if (count > 0 && mv_ranks_compare(arena, ranks, count < 8 ? count : 8, &found, &err) != MV_OK &&
+        err.code != MV_NOMEM) {
+        fprintf(stderr, "comparing fails: %s %s\n", mv_code_name(err.code), err.detail);
+        abort();
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    mv_budget budget = {.limit = 256 << 20};
+    bool right = size > MV_SUMMARY_HEADER && data[0] == 'r'; /* behind it: a header at least */
+    uint8_t *copy = malloc(size + 1);
+    mv_arena arena;
+    mv_summary *summaries;
+    uint32_t count;
+    mv_err err = {0};
+
+    if (!copy)
+        return 0;
+    memcpy(copy, data + right, size - right);
+    if (right)
+        make_right(copy, size - 1);
+    mv_arena_init(&arena, &budget);
+    if (mv_summaries_decode(&arena, (mv_span){copy, size - right}, &summaries, &count, &err) ==
+        MV_OK)
+        compare(&arena, summaries, count);
+    mv_arena_release(&arena);
+    free(copy);
+    return 0;
+}

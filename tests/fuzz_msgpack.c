@@ -1,9 +1,0 @@
-/* libFuzzer target: any bytes as msgpack, plain or compact. */
-#include "tests/soundness.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
-{
-    return mvt_one_input(data, size, mv_msgpack_read);
-}

@@ -1,0 +1,356 @@
+#include "analyze/heap/heap.h"
+
+#include <criterion/criterion.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analyze/lives/alive.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_heap.h"
+
+/* ---- the slow way: rows that are alive, sorted by address ---------------------------------- */
+
+typedef struct {
+    uint64_t addr, end;
+    uint32_t row;
+} span;
+
+typedef struct {
+    const mv_lives *lives;
+    const mv_domains *domains;
+    uint32_t event;
+    span *segments, *blocks;
+    uint32_t segment_count, block_count;
+} slow;
+
+static int by_addr(const void *a, const void *b)
+{
+    const span *x = a, *y = b;
+    return (x->addr > y->addr) - (x->addr < y->addr);
+}
+
+static slow slow_heap(mv_arena *arena, const mv_heap *heap, bool settled)
+{
+    const mv_lives *lives = heap->lives;
+    const mv_alloc_lives *a = &lives->allocs;
+    const mv_segment_lives *s = &lives->segments;
+    slow h = {lives, &heap->domains, heap->event, NULL, NULL, 0, 0};
+
+    h.segments = mv_push_array(arena, span, s->count);
+    h.blocks = mv_push_array(arena, span, a->count);
+    for (uint32_t i = 0; i < s->count; i++)
+        if (mv_segment_is_held(lives, i, h.event))
+            h.segments[h.segment_count++] = (span){s->addr[i], s->addr[i] + s->size[i], i};
+    for (uint32_t i = 0; i < a->count; i++)
+        if (settled ? mv_alloc_is_allocated(lives, i, h.event)
+                    : mv_alloc_is_active(lives, i, h.event))
+            h.blocks[h.block_count++] = (span){a->addr[i], a->addr[i] + a->block[i], i};
+    qsort(h.segments, h.segment_count, sizeof *h.segments, by_addr);
+    qsort(h.blocks, h.block_count, sizeof *h.blocks, by_addr);
+    return h;
+}
+
+static bool continues(const slow *h, uint32_t i)
+{
+    const mv_segment_lives *s = &h->lives->segments;
+    uint32_t a = h->segments[i].row, b = h->segments[i + 1].row;
+
+    return h->segments[i].end == h->segments[i + 1].addr && s->is_expandable[a] &&
+           s->is_expandable[b] && h->domains->of_segment[a] == h->domains->of_segment[b];
+}
+
+/* Adds the holes of each run to their domain; the largest of each. */
+static void slow_holes(const slow *h, uint64_t *free, uint64_t *largest)
+{
+    uint32_t k = 0;
+
+    for (uint32_t i = 0, end; i < h->segment_count; i = end + 1) {
+        uint32_t domain = h->domains->of_segment[h->segments[i].row];
+        uint64_t at = h->segments[i].addr;
+        for (end = i; end + 1 < h->segment_count && continues(h, end);)
+            end++;
+        while (k < h->block_count && h->blocks[k].addr < at)
+            k++;
+        for (;; k++) {
+            bool is_last = k == h->block_count || h->blocks[k].addr >= h->segments[end].end;
+            uint64_t to = is_last ? h->segments[end].end : h->blocks[k].addr;
+            cr_assert_geq(to, at);
+            free[domain] += to - at;
+            if (to - at > largest[domain])
+                largest[domain] = to - at;
+            if (is_last)
+                break;
+            at = h->blocks[k].end;
+        }
+    }
+}
+
+static void expect_holes(mv_arena *arena, const mv_heap *heap, bool settled, const char *what)
+{
+    uint32_t domains = heap->domains.count;
+    uint64_t *free = mv_push_array(arena, uint64_t, domains);
+    uint64_t *largest = mv_push_array(arena, uint64_t, domains);
+    const mv_holes *holes = settled ? mv_heap_settled(heap) : &heap->now;
+    slow h = slow_heap(arena, heap, settled);
+
+    slow_holes(&h, free, largest);
+    for (uint32_t d = 0; d < domains; d++) {
+        cr_assert_eq(holes->free[d], free[d], "%s domain %u: free %" PRIu64 ", not %" PRIu64, what,
+                     d, holes->free[d], free[d]);
+        cr_assert_eq(mv_holes_largest(holes, (mv_domain_span){d, d + 1}), largest[d],
+                     "%s domain %u: largest", what, d);
+    }
+}
+
+static void expect_sums(const mv_heap *heap, const char *what)
+{
+    mv_heap_sums total = mv_heap_total(heap), sum = {0};
+
+    for (uint32_t d = 0; d < heap->domains.count; d++) {
+        mv_heap_sums s = mv_heap_domain(heap, d);
+        cr_assert_eq(mv_heap_unexplained(&s), 0, "%s domain %u", what, d);
+        sum.reserved += s.reserved;
+        sum.allocated += s.allocated;
+        sum.pending += s.pending;
+        sum.rounding += s.rounding;
+        sum.free += s.free;
+    }
+    cr_assert(memcmp(&sum, &total, sizeof sum) == 0, "%s: domains do not add up", what);
+    cr_assert_eq(mv_heap_unexplained(&total), 0, "%s", what);
+}
+
+static void expect_map(mv_arena *arena, const mv_heap *heap, const char *what)
+{
+    mv_heap_sums total = mv_heap_total(heap);
+    uint64_t reserved = 0, free = 0, used = 0, behind = 0;
+    mv_heap_map map;
+    mv_err err;
+
+    cr_assert_eq(mv_heap_map_make(arena, heap, &map, &err), MV_OK);
+    for (uint32_t i = 0; i < map.count; i++) {
+        uint64_t at = map.addr[i];
+        cr_assert_geq(at, behind, "%s", what);
+        behind = at + map.size[i];
+        reserved += map.size[i];
+        free += map.free[i];
+        cr_assert_leq(map.whole[i], map.free[i], "%s", what);
+        for (uint32_t p = map.first_piece[i]; p < map.first_piece[i + 1]; p++) {
+            cr_assert_eq(map.piece_addr[p], at, "%s", what);
+            at += map.piece_size[p];
+            used += map.piece_row[p] == MV_NO_ROW ? 0 : map.piece_size[p];
+        }
+        cr_assert_eq(at, behind, "%s: pieces do not tile their segment", what);
+    }
+    cr_assert_eq(reserved, total.reserved, "%s", what);
+    cr_assert_eq(free, total.free, "%s", what);
+    cr_assert_eq(used, total.allocated + total.pending, "%s", what);
+}
+
+static void expect_levels(const mv_heap *heap, const mv_levels *levels, const char *what)
+{
+    mv_heap_sums s = mv_heap_total(heap);
+
+    cr_assert_eq(s.reserved, levels->reserved, "%s", what);
+    cr_assert_eq(s.allocated, levels->allocated, "%s", what);
+    cr_assert_eq(s.allocated + s.pending, levels->active, "%s", what);
+    cr_assert_eq(s.allocated + s.pending - s.rounding, levels->requested, "%s", what);
+}
+
+/* ---- random heaps -------------------------------------------------------------------------- */
+
+static bool check_random(mvt_heap_opts opts)
+{
+    mvt_trace *t = mvt_new();
+    mvt_heap_truth truth = mvt_heap_run(t, opts);
+    const mv_trace *trace = mvt_done(t);
+    mv_arena *arena = mvt_arena(t);
+    mv_arena scratch;
+    mv_lives lives;
+    mv_heap heap;
+    mv_err err;
+    char what[64];
+    bool defers;
+
+    cr_assert_eq(mv_lives_find(arena, trace, 0, &lives, &err), MV_OK);
+    cr_assert_eq(mv_heap_init(arena, trace, &lives, &heap, &err), MV_OK);
+    mv_arena_init(&scratch, arena->budget);
+    snprintf(what, sizeof what, "seed %u before", opts.seed);
+    if (opts.unrecorded == 0)
+        expect_levels(&heap, &truth.before, what);
+    while (mv_heap_next(&heap)) {
+        snprintf(what, sizeof what, "seed %u event %u", opts.seed, heap.event);
+        if (opts.unrecorded == 0)
+            expect_levels(&heap, &truth.levels[heap.event], what);
+        expect_sums(&heap, what);
+        expect_holes(&scratch, &heap, false, what);
+        if (heap.defers)
+            expect_holes(&scratch, &heap, true, what);
+        if (heap.event % 7 == 0)
+            expect_map(&scratch, &heap, what);
+        mv_arena_release(&scratch);
+    }
+    cr_assert_eq(heap.event + 1, truth.events);
+    defers = heap.defers;
+    mvt_drop(t);
+    return defers;
+}
+
+Test(heap, random_heaps_agree_with_a_sort_by_address)
+{
+    uint32_t defer = 0;
+
+    for (uint32_t seed = 1; seed <= 18; seed++)
+        defer += check_random((mvt_heap_opts){.seed = seed,
+                                              .calls = 160,
+                                              .expandable = seed % 3 == 0,
+                                              .max_split = seed % 3 == 1 ? 32 << 20 : 0,
+                                              .unrecorded = seed % 5 == 0 ? 60 : 0,
+                                              .drains = seed % 4 == 0});
+    cr_expect_gt(defer, 9);
+}
+
+/* ---- the final heap of real snapshots ------------------------------------------------------ */
+
+/* Segments and blocks in use of the file, in its order, against the heap behind the last event. */
+static void expect_final(mv_arena *arena, const mv_trace *trace, const mv_heap *heap,
+                         const char *name)
+{
+    const mv_segments *s = &trace->segments;
+    mv_heap_map map;
+    mv_err err;
+    uint32_t at = 0;
+
+    cr_assert_eq(mv_heap_map_make(arena, heap, &map, &err), MV_OK);
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint64_t free = 0;
+        if (s->device[i] != (int32_t)heap->lives->device)
+            continue;
+        cr_assert_lt(at, map.count, "%s", name);
+        cr_expect_eq(map.addr[at], s->address[i], "%s segment %u", name, i);
+        cr_expect_eq(map.size[at], s->total_size[i], "%s segment %u", name, i);
+        for (uint32_t b = s->first_block[i]; b < s->first_block[i] + s->blocks[i]; b++)
+            free += mv_block_is_active(trace, b) ? 0 : trace->blocks.size[b];
+        cr_expect_eq(map.free[at], free, "%s segment %u: %" PRIu64 " free, not %" PRIu64, name, i,
+                     map.free[at], free);
+        at++;
+    }
+    cr_expect_eq(at, map.count, "%s", name);
+}
+
+static void check_snapshot(const mv_trace *trace, const char *name)
+{
+    mv_budget budget = {.limit = (uint64_t)4 << 30};
+    mv_arena arena;
+
+    for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
+        mv_lives lives;
+        mv_heap heap;
+        mv_err err;
+        mv_arena_init(&arena, &budget);
+        cr_assert_eq(mv_lives_find(&arena, trace, device, &lives, &err), MV_OK);
+        cr_assert_eq(mv_heap_init(&arena, trace, &lives, &heap, &err), MV_OK);
+        expect_sums(&heap, name);
+        while (mv_heap_next(&heap)) {
+            if (heap.event % 997 == 0) {
+                expect_sums(&heap, name);
+                expect_holes(&arena, &heap, false, name);
+            }
+        }
+        expect_sums(&heap, name);
+        expect_map(&arena, &heap, name);
+        expect_final(&arena, trace, &heap, name);
+        mv_arena_release(&arena);
+    }
+}
+
+Test(heap, behind_the_last_event_it_is_the_final_heap)
+{
+    mv_budget budget = {.limit = (uint64_t)4 << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    mvt_each_snapshot(&arena, check_snapshot);
+}
+
+/* ---- traces that no allocator wrote -------------------------------------------------------- */
+
+static uint32_t draw(uint32_t *state, uint32_t below)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return (uint32_t)((uint64_t)(*state >> 8) * below >> 24);
+}
+
+/* Changes some events: what they do, where, or how much. */
+static void spoil(mv_trace *trace, uint32_t seed)
+{
+    mv_events *ev = &trace->devices[0].events;
+    uint32_t state = seed;
+
+    for (uint32_t k = 0; k < 1 + ev->count / 20; k++) {
+        uint32_t i = draw(&state, ev->count), j = draw(&state, ev->count);
+        switch (draw(&state, 6)) {
+        case 0:
+            ev->action[i] = (uint8_t)draw(&state, MV_ACTION_COUNT);
+            break;
+        case 1:
+            ev->addr[i] = ev->addr[j];
+            break;
+        case 2:
+            ev->addr[i] += 512 * draw(&state, 100000);
+            break;
+        case 3:
+            ev->size[i] = ev->size[j];
+            break;
+        case 4:
+            ev->size[i] = draw(&state, 8) ? ev->size[i] * 3 : UINT64_MAX - 5;
+            break;
+        default:
+            ev->stream[i] = ev->stream[j];
+        }
+    }
+}
+
+static void expect_sane(mv_arena *arena, const mv_heap *heap, const char *what)
+{
+    mv_heap_sums total = mv_heap_total(heap);
+    uint64_t free = 0, reserved = 0;
+    mv_heap_map map;
+    mv_err err;
+
+    cr_assert_leq(total.free, total.reserved, "%s", what);
+    cr_assert_eq(mv_heap_map_make(arena, heap, &map, &err), MV_OK);
+    for (uint32_t i = 0; i < map.count; i++) {
+        free += map.free[i];
+        reserved += map.size[i];
+        cr_assert_leq(map.whole[i], map.free[i], "%s", what);
+    }
+    cr_assert_eq(free, total.free, "%s", what);
+    cr_assert_eq(reserved, total.reserved, "%s", what);
+    for (uint32_t d = 0; d < heap->domains.count; d++)
+        cr_assert_leq(mv_holes_largest(&heap->now, (mv_domain_span){d, d + 1}), heap->now.free[d],
+                      "%s", what);
+}
+
+Test(heap, traces_that_contradict_themselves_keep_their_sums)
+{
+    for (uint32_t seed = 1; seed <= 60; seed++) {
+        mvt_trace *t = mvt_new();
+        mv_trace trace;
+        mv_lives lives;
+        mv_heap heap;
+        mv_err err;
+        char what[64];
+        mvt_heap_run(t, (mvt_heap_opts){.seed = seed, .calls = 200, .expandable = seed % 2});
+        trace = *mvt_done(t);
+        spoil(&trace, seed);
+        cr_assert_eq(mv_lives_find(mvt_arena(t), &trace, 0, &lives, &err), MV_OK);
+        cr_assert_eq(mv_heap_init(mvt_arena(t), &trace, &lives, &heap, &err), MV_OK);
+        do {
+            snprintf(what, sizeof what, "seed %u event %u", seed, heap.event);
+            if ((heap.event + 1) % 5 == 0)
+                expect_sane(mvt_arena(t), &heap, what);
+        } while (mv_heap_next(&heap));
+        mvt_drop(t);
+    }
+}

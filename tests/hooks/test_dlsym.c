@@ -1,0 +1,106 @@
+/* The interposed dlsym answers as the real one: each program runs with it and without, on its own
+ * and as the library that ships, and must print the same. */
+#include "tests/fixture/fixture_program.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+static void expect_same(const char *program, const char *arguments)
+{
+    static const char *const preloads[] = {MV_HOOKED "/libhooks_alone.so", MV_CAPTURE};
+    mvt_run plain = mvt_sh("LD_LIBRARY_PATH=" MV_HOOKED " " MV_HOOKED "/%s %s", program, arguments);
+
+    cr_assert_eq(plain.status, 0, "%s%s", plain.out, plain.err);
+    for (size_t i = 0; i < 2; i++) {
+        mvt_run run = mvt_sh("LD_LIBRARY_PATH=" MV_HOOKED " LD_PRELOAD=%s " MV_HOOKED "/%s %s",
+                             preloads[i], program, arguments);
+        cr_assert_eq(run.status, 0, "%s: %d: %s%s", preloads[i], run.status, run.out, run.err);
+        cr_assert_str_eq(run.out, plain.out);
+        cr_assert_str_eq(run.err, plain.err);
+        mvt_run_drop(&run);
+    }
+    mvt_run_drop(&plain);
+}
+
+/* RTLD_NEXT from the program itself, names that are there and are not, again and again, with the
+ * texts of dlerror; no CUDA: every name of it is missing, even where our own function is found. */
+Test(dlsym, answers_as_without_us_where_there_is_no_cuda)
+{
+    expect_same("hooked", "lookups");
+    expect_same("hooked_orphan", "lookups");
+}
+
+Test(dlsym, answers_as_without_us_where_cuda_is_linked)
+{
+    expect_same("hooked_linked", "lookups");
+}
+
+Test(dlsym, what_dlerror_would_say_survives_our_hooks)
+{
+    expect_same("hooked", "dlerror " MV_HOOKED "/plugin12.so");
+}
+
+Test(dlsym, eight_threads_look_up_at_once)
+{
+    expect_same("hooked", "threads");
+}
+
+Test(dlsym, other_tools_get_the_next_function_that_they_ask_for)
+{
+    mvt_run plain = mvt_sh("LD_PRELOAD=" MV_HOOKED "/other_hook.so LD_LIBRARY_PATH=" MV_HOOKED
+                           " " MV_HOOKED "/hooked local " MV_HOOKED "/plugin13.so");
+    mvt_run run = mvt_sh("LD_PRELOAD='" MV_HOOKED "/other_hook.so " MV_HOOKED "/libhooks_alone.so' "
+                         "LD_LIBRARY_PATH=" MV_HOOKED " " MV_HOOKED "/hooked local " MV_HOOKED
+                         "/plugin13.so");
+
+    cr_assert_str_eq(plain.out, "(nil)\n0\n", "nothing is in the scope of RTLD_NEXT");
+    cr_assert_str_eq(run.out, plain.out);
+    mvt_run_drop(&plain);
+    mvt_run_drop(&run);
+}
+
+/* A sanitizer defines functions of libc, and looks the real ones up as it starts: nothing of it may
+ * be needed to find the real dlsym. First behind the shim, then ahead of it, as its runtime wants
+ * to be. Where its runtime does not start on this kernel, or is not installed, nothing is said. */
+static void expect_sanitized(const char *sanitizer)
+{
+    static const char *const preloads[] = {MV_CAPTURE, "$RUNTIME:" MV_CAPTURE};
+    mvt_run plain =
+        mvt_sh("LD_LIBRARY_PATH=" MV_HOOKED " " MV_HOOKED "/hooked_%s every dlsym", sanitizer);
+
+    for (size_t i = 0; i < 2 && plain.status == 0; i++) {
+        mvt_run run =
+            mvt_sh("program=" MV_HOOKED "/hooked_%s; export LD_LIBRARY_PATH=" MV_HOOKED "; "
+                   "RUNTIME=$(ldd $program | sed -n 's/.*=> \\(.*san.so[^ ]*\\) .*/\\1/p'); "
+                   "env MEMVIZ_OUT=$PWD/out ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=%s "
+                   "$program every dlsym && unset LD_LIBRARY_PATH && $MEMVIZ info out.*.live",
+                   sanitizer, preloads[i]);
+        cr_assert_eq(run.status, 0, "%s, %s: %d: %s%s", sanitizer, preloads[i], run.status, run.out,
+                     run.err);
+        cr_assert_eq(strncmp(run.out, plain.out, strlen(plain.out)), 0, "%s", run.out);
+        cr_assert_str_eq(run.err, plain.err);
+        mvt_run_drop(&run);
+    }
+    mvt_run_drop(&plain);
+}
+
+Test(dlsym, sanitizers_find_what_they_look_up)
+{
+    expect_sanitized("address");
+    expect_sanitized("thread");
+}
+
+/* glibc finds the caller from the return address: a forwarded look-up must be a jump. */
+Test(dlsym, forwarding_is_a_jump)
+{
+    mvt_run run = mvt_sh("for name in dlsym dlvsym; do objdump -d --no-show-raw-insn " MV_CAPTURE
+                         " | sed -n \"/<$name>:/,/^$/p\" >$name; done; "
+                         "cat dlsym dlvsym; grep -c 'jmp  *\\*%%r11' dlsym dlvsym; "
+                         "grep -c 'call.*\\*' dlsym dlvsym");
+
+#if defined(__x86_64__)
+    cr_assert_not_null(strstr(run.out, "dlsym:1\ndlvsym:1\ndlsym:0\ndlvsym:0\n"), "%s", run.out);
+#endif
+    cr_assert_not_null(strstr(run.out, "<dlsym>:"), "%s%s", run.out, run.err);
+    mvt_run_drop(&run);
+}

@@ -1,0 +1,394 @@
+/* The hooks, preloaded into programs that call CUDA in every way that real ones do. CUDA and the
+ * recorder are stand-ins (tests/hooked/), which write what they are told into one file. */
+#include "capture/hooks/hooks.h"
+#include "tests/fixture/fixture_program.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+/* How programs are started: the stand-ins, and the hooks. */
+#define CUDA         "LD_LIBRARY_PATH=" MV_HOOKED " "
+#define LOG          "HOOKED_LOG=$PWD/log "
+#define HOOKS        "LD_PRELOAD=" MV_HOOKED "/libhooks_alone.so "
+#define PLUGIN(name) MV_HOOKED "/" name ".so "
+
+/* What the program printed is in `out`, what the stand-ins wrote in `err`. */
+static mvt_run hooked(const char *environment, const char *program, const char *arguments)
+{
+    mvt_run plain = mvt_sh(CUDA "%s " MV_HOOKED "/%s %s", environment, program, arguments);
+    mvt_run run = mvt_sh("touch log; " CUDA LOG HOOKS "%s " MV_HOOKED "/%s %s; status=$?; "
+                         "cat log >&2; exit $status",
+                         environment, program, arguments);
+
+    cr_assert_eq(plain.status, 0, "%s %s alone: %d: %s%s", program, arguments, plain.status,
+                 plain.out, plain.err);
+    cr_assert_eq(run.status, 0, "%s %s: %d: %s%s", program, arguments, run.status, run.out,
+                 run.err);
+    cr_assert_str_eq(run.out, plain.out, "%s %s: the program printed something else", program,
+                     arguments);
+    mvt_run_drop(&plain);
+    return run;
+}
+
+static unsigned count(const char *text, const char *what)
+{
+    unsigned found = 0;
+
+    for (; (text = strstr(text, what)); text += strlen(what))
+        found++;
+    return found;
+}
+
+/* ---- the list ---- */
+
+static const struct {
+    const char *name, *action;
+    unsigned flags;
+} rows[] = {
+#define MV_HOOK(name, base, since, flags, ACTION, ...) {#name, #ACTION, flags},
+#define MV_LOOKUP(...)
+#include "capture/hooks/hooks.def"
+};
+
+static const char *action_text(const char *action)
+{
+#define SAME(name, number, text)    \
+    if (strcmp(action, #name) == 0) \
+        return text;
+    MV_API_ACTION_LIST(SAME)
+#undef SAME
+    return NULL;
+}
+
+/* Each row was called once, and recorded once, as what it is. */
+static void expect_every_row(const char *program, const char *way, bool has_runtime)
+{
+    mvt_run run = hooked("", program, way);
+    unsigned expected = 0;
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char line[128];
+        unsigned wanted = has_runtime || !(rows[i].flags & MV_RUNTIME);
+        snprintf(line, sizeof line, "call %s %s ", rows[i].name, action_text(rows[i].action));
+        cr_assert_eq(count(run.err, line), wanted, "%s: %s is there %u times", way, line,
+                     count(run.err, line));
+        expected += wanted;
+    }
+    cr_assert_gt(expected, 60);
+    cr_assert_eq(count(run.err, "call "), expected);
+    cr_assert_eq(count(run.err, "result=0"), expected);
+    mvt_run_drop(&run);
+}
+
+Test(hooks, every_row_through_the_plt)
+{
+    expect_every_row("hooked_linked", "every plt", true);
+}
+
+Test(hooks, every_row_through_dlsym)
+{
+    expect_every_row("hooked", "every dlsym", true);
+}
+
+Test(hooks, every_row_through_get_proc_address)
+{
+    expect_every_row("hooked", "every getproc", false);
+}
+
+/* ---- one call ---- */
+
+Test(hooks, an_alloc_is_recorded_after_it_and_a_free_has_its_number_before)
+{
+    mvt_run run = hooked("", "hooked", "calls");
+
+    cr_assert_str_eq(run.err, "real cudaMalloc\n"
+                              "real cuMemAlloc_v2\n"
+                              "call cudaMalloc alloc addr=120000001000 size=1000 handle=0 "
+                              "device=4 result=0 numbered=0 from=hooked\n"
+                              "sequence\n"
+                              "real cudaFree\n"
+                              "real cuMemAlloc_v2\n"
+                              "call cudaFree free addr=120000001000 size=0 handle=0 device=4 "
+                              "result=0 numbered=1 from=hooked\n");
+    mvt_run_drop(&run);
+}
+
+Test(hooks, a_failed_alloc_is_recorded_with_its_size_and_result)
+{
+    mvt_run run = hooked("FAKE_FAIL=cudaMalloc", "hooked", "calls");
+
+    cr_assert_not_null(strstr(run.err, "call cudaMalloc alloc addr=0 size=1000 handle=0 device=4 "
+                                       "result=2 numbered=0"),
+                       "%s", run.err);
+    mvt_run_drop(&run);
+}
+
+Test(hooks, a_failed_free_is_recorded_with_its_result)
+{
+    mvt_run run = hooked("FAKE_FAIL=cudaFree", "hooked", "calls");
+
+    cr_assert_not_null(strstr(run.err, "call cudaFree free addr=120000001000 size=0 handle=0 "
+                                       "device=4 result=2 numbered=1"),
+                       "%s", run.err);
+    mvt_run_drop(&run);
+}
+
+Test(hooks, nothing_is_recorded_when_recording_is_off)
+{
+    mvt_run run = hooked("HOOKED_OFF=1", "hooked", "calls");
+
+    cr_assert_eq(count(run.err, "real cuda"), 2, "%s", run.err);
+    cr_assert_eq(count(run.err, "call "), 0, "%s", run.err);
+    cr_assert_eq(count(run.err, "sequence"), 0, "%s", run.err);
+    mvt_run_drop(&run);
+}
+
+Test(hooks, sizes_come_from_descriptors)
+{
+    static const char *const wanted[] = {
+        "call cudaMallocPitch alloc addr=120000001000 size=40960 ",   /* 4096 a row */
+        "call cudaMalloc3D alloc addr=120000002000 size=122880 ",     /* 4096 * 10 * 3 */
+        "call cudaMallocMipmappedArray alloc_array addr=0 size=336 ", /* (8*4 + 4*2 + 2*1) * 8 */
+        "call cudaMallocMipmappedArray alloc_array addr=0 size=640 ", /* (8*4 + 4*2) * 2 * 8 */
+        "call cudaMallocMipmappedArray alloc_array addr=0 size=0 ",   /* NV12: not known */
+        "call cuArray3DCreate_v2 alloc_array addr=0 size=80 ",        /* 10 * 2 * 4 */
+        "call cuArray3DCreate_v2 alloc_array addr=0 size=0 ",         /* BC1: not known */
+        "call cuGraphAddNode_v2 graph_alloc addr=700000009000 size=777 handle=0 device=6 ",
+    };
+    mvt_run run = hooked("", "hooked", "sizes");
+    const char *at = run.err;
+
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        at = strstr(at, wanted[i]);
+        cr_assert_not_null(at, "%s\n%s", wanted[i], run.err);
+        at++;
+    }
+    cr_assert_eq(count(run.err, "call "), sizeof wanted / sizeof *wanted);
+    mvt_run_drop(&run);
+}
+
+Test(hooks, errno_is_the_real_functions)
+{
+    mvt_run run = hooked("FAKE_ERRNO=1", "hooked", "errno");
+
+    cr_assert_str_eq(run.out, "errno 34\nerrno 34\nerrno 34\nerrno 34\nerrno 33\n");
+    mvt_run_drop(&run);
+}
+
+/* ---- who is reached, and who called ---- */
+
+Test(hooks, each_library_reaches_its_own_runtime)
+{
+    mvt_run run = hooked("", "hooked", "local " PLUGIN("plugin12") PLUGIN("plugin13"));
+
+    cr_assert_str_eq(run.out, "0x120000001000\n0\n0x130000001000\n0\n");
+    cr_assert_eq(count(run.err, "from=plugin12.so"), 2, "%s", run.err);
+    cr_assert_eq(count(run.err, "from=plugin13.so"), 2, "%s", run.err);
+    cr_assert_eq(count(run.err, "call "), 4, "%s", run.err);
+    mvt_run_drop(&run);
+}
+
+Test(hooks, a_linked_runtime_does_not_hide_a_plugins_own)
+{
+    mvt_run run = hooked("", "hooked_linked", "local " PLUGIN("plugin13") PLUGIN("plugin12"));
+
+    cr_assert_str_eq(run.out, "0x130000001000\n0\n0x120000001000\n0\n");
+    mvt_run_drop(&run);
+}
+
+Test(hooks, a_static_runtime_is_seen_through_what_it_looks_up)
+{
+    mvt_run run = hooked("", "hooked", "local " PLUGIN("plugin_static"));
+
+    cr_assert_not_null(strstr(run.err, "call cuMemAlloc_v2 alloc addr=700000001000 size=512 "
+                                       "handle=0 device=4 result=0 numbered=0 "
+                                       "from=plugin_static.so"),
+                       "%s", run.err);
+    cr_assert_eq(count(run.err, "call cuMemFree_v2 free addr=700000001000"), 1, "%s", run.err);
+    cr_assert_eq(count(run.err, "call "), 2, "%s", run.err);
+    mvt_run_drop(&run);
+}
+
+/* Such a library binds past us, and so does the libcudart that it brings. */
+Test(hooks, a_library_that_binds_deeply_works_and_is_not_seen)
+{
+    mvt_run run = hooked("", "hooked", "deepbind " PLUGIN("plugin12") PLUGIN("plugin_static"));
+
+    cr_assert_eq(count(run.out, "\n0\n"), 2, "%s", run.out);
+    cr_assert_eq(count(run.err, "call "), 0, "%s", run.err);
+    mvt_run_drop(&run);
+}
+
+/* ... unless the libcudart was there before. */
+Test(hooks, a_runtime_that_was_there_is_seen_below_a_library_that_binds_deeply)
+{
+    mvt_run run = hooked("", "hooked_linked", "deepbind " PLUGIN("plugin12"));
+
+    cr_assert_eq(count(run.err, "call cuda"), 0, "%s", run.err);
+    cr_assert_eq(count(run.err, "from=libcudart.so.12"), 2, "%s", run.err);
+    mvt_run_drop(&run);
+}
+
+Test(hooks, libraries_that_come_and_go_reach_their_own_runtime)
+{
+    mvt_run run = hooked("", "hooked", "reload " PLUGIN("plugin12") PLUGIN("plugin13"));
+
+    cr_assert_eq(count(run.out, "12\n"), 10, "%s", run.out);
+    cr_assert_eq(count(run.out, "13\n"), 10, "%s", run.out);
+    cr_assert_eq(count(run.err, "call "), 20, "%s", run.err);
+    mvt_run_drop(&run);
+}
+
+Test(hooks, runtimes_that_come_and_go_never_run_out_of_wrappers)
+{
+    mvt_run run = hooked("", "hooked", "reload");
+
+    cr_assert_eq(count(run.out, "0 12\n"), 10, "%s", run.out);
+    cr_assert_eq(count(run.out, "0 13\n"), 10, "%s", run.out);
+    cr_assert_eq(count(run.err, "call cudaMalloc alloc "), 20, "%s", run.err);
+    mvt_run_drop(&run);
+}
+
+/* Another tool's hook, which asks for one byte more, ahead of us and behind us. */
+Test(hooks, other_peoples_hooks_are_called_once)
+{
+    static const struct {
+        const char *order, *seen;
+    } orders[] = {
+        {PLUGIN("other_hook") MV_HOOKED "/libhooks_alone.so", "size=513"},
+        {MV_HOOKED "/libhooks_alone.so " PLUGIN("other_hook"), "size=512"},
+    };
+
+    for (size_t i = 0; i < 2; i++) {
+        mvt_run run = mvt_sh(CUDA LOG "LD_PRELOAD='%s' " MV_HOOKED "/hooked_linked linked && "
+                                      "cat log >&2",
+                             orders[i].order);
+        cr_assert_eq(run.status, 0, "%s", run.err);
+        cr_assert_eq(count(run.err, "real cudaMalloc\n"), 1, "%s", run.err);
+        cr_assert_eq(count(run.err, "call cudaMalloc "), 1, "%s", run.err);
+        cr_assert_not_null(strstr(run.err, orders[i].seen), "%s", run.err);
+        mvt_run_drop(&run);
+    }
+}
+
+Test(hooks, entry_points_keep_the_version_that_was_asked_for)
+{
+    static const char *const hidden[] = {"", "FAKE_HIDDEN=1"};
+
+    for (size_t i = 0; i < 2; i++) {
+        mvt_run run = hooked(hidden[i], "hooked", "entry libcudart.so.13");
+        cr_assert_eq(count(run.err, "call "), 4, "%s", run.err);
+        cr_assert_eq(count(run.err, "call cuMemCreate create "), 1, "%s", run.err);
+        cr_assert_eq(count(run.err, "call cuMemAllocAsync_ptsz alloc_async "), 1, "%s", run.err);
+        cr_assert_eq(count(run.err, "call cuMemAlloc alloc "), 1, "%s", run.err);
+        cr_assert_eq(count(run.err, "call cuMemAlloc_v2 alloc "), 1, "%s", run.err);
+        mvt_run_drop(&run);
+    }
+}
+
+Test(hooks, without_cuda_a_call_fails_and_does_not_crash)
+{
+    mvt_run run = mvt_sh(HOOKS MV_HOOKED "/hooked_orphan linked");
+
+    cr_assert_eq(run.status, 0, "%s", run.err);
+    cr_assert_str_eq(run.out, "35 (nil)\n35\n3 0\n");
+    mvt_run_drop(&run);
+}
+
+/* ---- PyTorch, marks, NVTX ---- */
+
+#define C10 "c10 " PLUGIN("fake_c10_cuda") PLUGIN("fake_c10")
+
+Test(hooks, the_allocators_reports_are_recorded_and_forwarded)
+{
+    mvt_run run = hooked("", "hooked", C10);
+
+    cr_assert_str_eq(run.err, "block addr=7000 size=512 allocated=1024 reserved=2048 device=1:3\n"
+                              "block addr=7000 size=-512 allocated=512 reserved=2048 device=1:3\n"
+                              "block addr=7000 size=100 allocated=-1 reserved=-1 device=1:3\n"
+                              "oom addr=0 size=4096 allocated=512 reserved=2048 device=1:3\n"
+                              "oom addr=0 size=8192 allocated=512 reserved=2048 device=1:3\n");
+    mvt_run_drop(&run);
+}
+
+Test(hooks, cpu_tensors_are_recorded_where_they_are_wanted)
+{
+    mvt_run run = mvt_sh(LOG HOOKS "HOOKED_CPU=1 " MV_HOOKED "/hooked " C10 "; cat log >&2");
+
+    cr_assert_eq(count(run.err, "device=0:3"), 5, "%s", run.err);
+    cr_assert_eq(count(run.err, "device=1:3"), 5, "%s", run.err);
+    cr_assert_not_null(strstr(run.out, "0: 1, 5 calls"), "profiling is off: %s", run.out);
+    mvt_run_drop(&run);
+}
+
+Test(hooks, marks_are_recorded_and_cost_nothing_without_us)
+{
+    mvt_run without = mvt_sh(MV_HOOKED "/hooked marks");
+    mvt_run with = mvt_sh(LOG HOOKS MV_HOOKED "/hooked marks; cat log >&2");
+
+    cr_assert_str_eq(without.out, "0\n");
+    cr_assert_str_eq(with.out, "1\n");
+    cr_assert_str_eq(with.err, "mark PUSH 0 forward\nmark MARK 0 step 3\nmark POP 0 \n");
+    mvt_run_drop(&without);
+    mvt_run_drop(&with);
+}
+
+Test(hooks, nvtx_gives_ranges_of_each_kind)
+{
+    mvt_run run = mvt_sh("NVTX_INJECTION64_PATH=" MV_HOOKED
+                         "/libhooks_alone.so " LOG HOOKS MV_HOOKED "/hooked nvtx; cat log >&2");
+
+    cr_assert_str_eq(run.out, "1\n-2\n-2\n-2\n-2\n1\n");
+    cr_assert_str_eq(run.err, "mark PUSH 0 forward\n"
+                              "mark PUSH 0 h\u00fclle \U0001f600\n"
+                              "mark POP 0 \nmark POP 0 \n"
+                              "mark MARK 0 step 1\n"
+                              "mark BEGIN 1 copy\nmark END 1 \n"
+                              "mark BEGIN 2 NCCL: reduce\n"
+                              "mark BEGIN 3 NCCL: inner\n"
+                              "mark PUSH 0 outside\n"
+                              "mark END 3 \n"
+                              "mark POP 0 \n"
+                              "mark END 2 \n"
+                              "mark MARK 0 \n");
+    mvt_run_drop(&run);
+}
+
+/* ---- of another machine ---- */
+
+/* The same program's live file as this machine's and, with the fact `host` changed, as another's.
+ */
+Test(hooks, libraries_are_looked_for_on_the_machine_of_the_run_alone)
+{
+    mvt_run run = mvt_sh(
+        CUDA "LD_PRELOAD=" MV_CAPTURE " MEMVIZ_OUT=$PWD/a MEMVIZ_STACKS=native " MV_HOOKED
+             "/hooked_linked linked >/dev/null; mv a.*.live a; h=$(uname -n); "
+             "sed \"s/$h/$(printf %%s $h | tr -c '' x)/\" a >b; "
+             "$MEMVIZ convert -q b c.bin; $MEMVIZ convert -q --symbols b d.bin; "
+             "for f in a b c.bin d.bin; do $MEMVIZ dump $f | grep -q linked_calls && echo named;"
+             "$MEMVIZ info $f | tr -s '\\n ' ' ' | grep -q 'recorded on another machine' && echo "
+             "elsewhere; done; :");
+
+    cr_assert_str_eq(run.out, "named\nelsewhere\nelsewhere\nnamed\n", "%s%s", run.out, run.err);
+    mvt_run_drop(&run);
+}
+
+/* ---- what is counted ---- */
+
+Test(hooks, run_and_info_count_the_same)
+{
+    mvt_run run =
+        mvt_sh(CUDA "$MEMVIZ run -o a.bin " MV_HOOKED "/hooked_linked linked 2>&1 >/dev/null | "
+                    "sed 's/^memviz: \\([0-9]*\\) events*, .*/\\1/'; $MEMVIZ info a.bin | "
+                    "sed -n 's/^ *records *\\([0-9]*\\): .*/\\1/p'; $MEMVIZ info --json a.bin | "
+                    "grep -o '\"records\":[0-9]*'");
+    unsigned closing = 0, info = 1, json = 2;
+
+    cr_assert_eq(sscanf(run.out, "%u %u \"records\":%u", &closing, &info, &json), 3, "%s%s",
+                 run.out, run.err);
+    cr_assert_gt(closing, 0);
+    cr_assert_eq(closing, info);
+    cr_assert_eq(closing, json);
+    mvt_run_drop(&run);
+}

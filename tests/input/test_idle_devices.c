@@ -1,0 +1,200 @@
+/* Devices that a process sees but does not use: one line in text, nothing in pictures, all of them
+ * in JSON. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_json.h"
+#include "tests/fixture/fixture_program.h"
+
+static void use(mvt_trace *t, uint32_t device)
+{
+    uint64_t base = (uint64_t)(device + 1) << 32;
+
+    mvt_segment_alloc(t, .device = device, .addr = base, .bytes = 20 << 20);
+    for (uint64_t i = 0; i < 8; i++)
+        mvt_alloc(t, .device = device, .addr = base + (i << 21), .bytes = 2 << 20,
+                  .stack = "keep:train.py:7");
+}
+
+static void write_to(mvt_trace *t, char *path)
+{
+    mv_span bytes = mvt_snapshot_bytes(t);
+    FILE *file = fdopen(mkstemp(path), "wb");
+
+    cr_assert(file);
+    cr_assert_eq(fwrite(bytes.data, 1, bytes.length, file), bytes.length);
+    cr_assert_eq(fclose(file), 0);
+}
+
+/* Eight devices, of which the last `used` are used. */
+static char *write_trace(uint32_t used)
+{
+    static char path[40];
+    mvt_trace *t = mvt_new();
+
+    for (uint32_t i = 0; i < used; i++)
+        use(t, 7 - i);
+    snprintf(path, sizeof path, "/tmp/memviz-idle-XXXXXX");
+    write_to(t, path);
+    mvt_drop(t);
+    return path;
+}
+
+static uint32_t count_of(const char *text, const char *part)
+{
+    uint32_t count = 0;
+
+    for (const char *at = strstr(text, part); at; at = strstr(at + 1, part))
+        count++;
+    return count;
+}
+
+Test(idle, reports_have_one_line_for_all)
+{
+    static const char *const commands[] = {"stats",         "leaks", "peak",   "lines",
+                                           "fragmentation", "oom",   "whatif", "trace"};
+    const char *path = write_trace(1);
+
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        mvt_run r = mvt_sh("$MEMVIZ %s %s", commands[i], path);
+        cr_expect_eq(count_of(r.out, "7 other devices are idle\n"), 1, "%s: %s", commands[i],
+                     r.out);
+        cr_expect_eq(count_of(r.out, "no events, no memory"), 0, "%s: %s", commands[i], r.out);
+        cr_expect(strstr(r.out, "device 7"), "%s: %s", commands[i], r.out);
+        cr_expect_not(strstr(r.out, "device 0"), "%s: %s", commands[i], r.out);
+        cr_expect_neq(r.out[0], '\n');
+        mvt_run_drop(&r);
+        r = mvt_sh("$MEMVIZ %s --device 7 %s", commands[i], path);
+        cr_expect_not(strstr(r.out, "idle"), "%s: %s", commands[i], r.out);
+        mvt_run_drop(&r);
+    }
+    unlink(path);
+}
+
+Test(idle, a_device_that_is_asked_for_is_told)
+{
+    const char *path = write_trace(1);
+    mvt_run r = mvt_sh("$MEMVIZ peak --device 3 %s", path);
+
+    cr_expect_str_eq(r.out, "device 3: no events, no memory\n");
+    mvt_run_drop(&r);
+    unlink(path);
+}
+
+Test(idle, json_has_every_device)
+{
+    static const char *const commands[] = {"stats", "leaks", "peak", "fragmentation"};
+    const char *path = write_trace(1);
+
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        mvt_run r = mvt_sh("$MEMVIZ %s --json %s", commands[i], path);
+        cJSON *report = cJSON_Parse(r.out);
+        cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(report, "devices")), 8, "%s",
+                     commands[i]);
+        cJSON_Delete(report);
+        mvt_run_drop(&r);
+    }
+    unlink(path);
+}
+
+/* What the top level has of the fullest device, every device has. */
+Test(idle, json_has_the_sites_of_every_device)
+{
+    mvt_run r = mvt_sh("$MEMVIZ peak --json $SNAPS/two_devices.pickle");
+    cJSON *report = cJSON_Parse(r.out), *devices = cJSON_GetObjectItem(report, "devices"), *d,
+          *site;
+    uint32_t count = 0, same = 0;
+
+    cJSON_ArrayForEach(d, devices)
+    {
+        double sum = mvt_json_number(d, "unattributed");
+        cJSON_ArrayForEach(site, cJSON_GetObjectItem(d, "sites")) sum +=
+            mvt_json_number(site, "bytes");
+        cr_expect_eq(sum, mvt_json_number(cJSON_GetObjectItem(d, "at"), "allocated"));
+        cr_expect_gt(sum, 0);
+        same += cJSON_Compare(cJSON_GetObjectItem(d, "sites"), cJSON_GetObjectItem(report, "sites"),
+                              true);
+        count++;
+    }
+    cr_expect_eq(count, 2);
+    cr_expect_eq(same, 1);
+    cJSON_Delete(report);
+    mvt_run_drop(&r);
+    r = mvt_sh("$MEMVIZ fragmentation --json $SNAPS/two_devices.pickle");
+    report = cJSON_Parse(r.out);
+    cJSON_ArrayForEach(d, cJSON_GetObjectItem(report, "devices"))
+        mvt_json_has(d, "device verdict why segments pinned_by growth");
+    cJSON_Delete(report);
+    mvt_run_drop(&r);
+}
+
+/* As high as the picture of one device. */
+Test(idle, pictures_leave_them_out)
+{
+    static const char *const commands[] = {"trace_plot", "segment_plot",
+                                           "segment_plot --view state"};
+    const char *path = write_trace(1);
+
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        mvt_run all = mvt_sh("$MEMVIZ %s -q -o all.svg %s >&2 && cat all.svg", commands[i], path);
+        mvt_run one =
+            mvt_sh("$MEMVIZ %s -q --device 7 -o one.svg %s >&2 && cat one.svg", commands[i], path);
+        char head[2][80];
+        cr_assert_eq(all.status, 0, "%s", all.err);
+        snprintf(head[0], sizeof head[0], "%s", all.out);
+        snprintf(head[1], sizeof head[1], "%s", one.out);
+        cr_expect_str_eq(head[0], head[1], "%s", commands[i]);
+        mvt_run_drop(&all);
+        mvt_run_drop(&one);
+    }
+    unlink(path);
+}
+
+/* Ten steps, each of which keeps a tensor on every device. */
+static void leak(mvt_trace *t, uint32_t devices)
+{
+    for (uint32_t d = 0; d < devices; d += 2)
+        mvt_segment_alloc(t, .device = d, .addr = (uint64_t)(d + 1) << 32, .bytes = 200 << 20);
+    for (uint64_t i = 0; i < 12; i++)
+        for (uint32_t d = 0; d < devices; d += 2) {
+            uint64_t base = (uint64_t)(d + 1) << 32;
+            mvt_annotate(t, "Optimizer.step#SGD.step", true, 0);
+            mvt_alloc(t, .device = d, .addr = base, .bytes = 2 << 20, .stack = "train:train.py:20");
+            mvt_alloc(t, .device = d, .addr = base + ((i + 2) << 21), .bytes = 2 << 20,
+                      .stack = "keep:train.py:7;main:train.py:21");
+            mvt_free(t, .device = d, .addr = base);
+            mvt_annotate(t, "Optimizer.step#SGD.step", false, 0);
+        }
+    mvt_final_heap(t);
+}
+
+static mvt_run leaks_on(uint32_t devices)
+{
+    char path[] = "/tmp/memviz-idle-XXXXXX";
+    mvt_trace *t = mvt_new();
+    mvt_run r;
+
+    leak(t, devices);
+    write_to(t, path);
+    r = mvt_sh("$MEMVIZ leaks %s", path);
+    mvt_drop(t);
+    unlink(path);
+    return r;
+}
+
+/* Where more than one is used, each leak says on which it is. */
+Test(idle, leaks_name_their_device)
+{
+    mvt_run r = leaks_on(1);
+
+    cr_expect(strstr(r.out, "LEAK  train.py:7 keep"), "%s", r.out);
+    mvt_run_drop(&r);
+    r = leaks_on(3);
+    cr_expect(strstr(r.out, "LEAK  device 0: train.py:7 keep"), "%s", r.out);
+    cr_expect(strstr(r.out, "LEAK  device 2: train.py:7 keep"), "%s", r.out);
+    cr_expect(strstr(r.out, "1 other device is idle\n"), "%s", r.out);
+    mvt_run_drop(&r);
+}

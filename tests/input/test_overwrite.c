@@ -1,0 +1,145 @@
+/* An output that is the input is refused: whatever the command, whatever the name. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/fixture/fixture_program.h"
+
+/* $f, $g are recordings; each of the names below is another name of $f. */
+#define MAKE                                                                              \
+    "f=run.pickle; g=other.pickle; cp $SNAPS/mempool.pickle $f; cp $f $g; cp $f was;"     \
+    "ln $f hard.pickle; ln -s $f soft.pickle; mkdir d; ln -s ../$f d/soft.pickle;"        \
+    "ln $f hard.bin; ln -s $f soft.svg; ln -s $f soft.png; ln -s $f soft.html;"           \
+    "ln -s $f soft.csv; ln -s $f soft.folded; ln -s $f soft.json; ln -s $f soft.msgpack;" \
+    "ln -s $f soft.sqlite; ln -s $f soft.summary; ln -s $f $f.summary; ln -s $f $f.html;"
+
+/* What each command line leaves: the recording as it was, a line, status 2. */
+static void check_refused(const char *command)
+{
+    mvt_run r = mvt_sh(MAKE "ls >before; $MEMVIZ %s; s=$?; ls | cmp - before >&2; cmp $f was >&2; "
+                            "cmp $g was >&2; exit $s",
+                       command);
+    const char *end = strchr(r.err, '\n');
+
+    cr_expect_eq(r.status, 2, "%s: %d: %s", command, r.status, r.err);
+    cr_expect(end && end[1] == 0, "%s: one line: %s", command, r.err);
+    cr_expect(strstr(r.err, "is the input"), "%s: %s", command, r.err);
+    cr_expect_str_empty(r.out, "%s: %s", command, r.out);
+    mvt_run_drop(&r);
+}
+
+Test(overwrite, reports)
+{
+    static const char *const commands[] = {"stats -o $f $f",
+                                           "stats $f -o ./$f",
+                                           "stats $f -o $PWD/$f",
+                                           "stats $f -o d/../$f",
+                                           "info $f -o hard.pickle",
+                                           "trace hard.pickle -o $f",
+                                           "leaks $f -o soft.pickle",
+                                           "leaks soft.pickle -o $f",
+                                           "peak $f -o d/soft.pickle",
+                                           "lines d/soft.pickle -o hard.pickle",
+                                           "fragmentation --json $f -o $f",
+                                           "oom $f -o $f",
+                                           "whatif $f -o $f",
+                                           "ledger $f -o $f",
+                                           "dump $f -o $f",
+                                           "ranks $g $f -o $f",
+                                           "diff $f $g -o $f",
+                                           "diff $g $f -o $f",
+                                           "compare $g $f -o hard.pickle"};
+
+    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++)
+        check_refused(commands[i]);
+}
+
+Test(overwrite, products)
+{
+    static const char *const commands[] = {"convert hard.bin hard.bin",
+                                           "convert $f hard.bin",
+                                           "convert $f soft.msgpack",
+                                           "export $f -o soft.csv",
+                                           "export $f -o soft.sqlite",
+                                           "export --format folded $f -o $f",
+                                           "trace_plot $f -o soft.svg",
+                                           "trace_plot $f -o soft.png",
+                                           "trace_plot $f -o soft.html",
+                                           "segment_plot $f -o soft.html",
+                                           "memory $f -o soft.folded",
+                                           "memory $f -o soft.html",
+                                           "segments $f -o soft.svg",
+                                           "summarize $f -o soft.summary",
+                                           "summarize $g $f -o $f",
+                                           "view --headless --shot soft.png $f",
+                                           "view --headless --shot hard.pickle $g $f"};
+
+    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++)
+        check_refused(commands[i]);
+}
+
+Test(overwrite, names_that_the_command_makes)
+{
+    check_refused("summarize $f");
+    check_refused("trace_plot $f");
+    check_refused("segment_plot -q $f");
+}
+
+Test(overwrite, standard_input_and_output)
+{
+    static const char *const commands[] = {"stats - <$f -o $f",   "stats $f >>$f",
+                                           "stats - <$f >>$f",    "trace --json hard.pickle 1<>$f",
+                                           "memory $f -o - >>$f", "stats /dev/stdin <$f >>$f"};
+
+    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
+        mvt_run r = mvt_sh(MAKE "$MEMVIZ %s; s=$?; cmp $f was >&2; exit $s", commands[i]);
+        cr_expect_eq(r.status, 2, "%s: %d: %s", commands[i], r.status, r.err);
+        cr_expect(strstr(r.err, "is the input") || strstr(r.err, "which is read"), "%s: %s",
+                  commands[i], r.err);
+        cr_expect_not(strstr(r.err, "differ"), "%s: %s", commands[i], r.err);
+        mvt_run_drop(&r);
+    }
+}
+
+/* Files of text that are read, too. */
+Test(overwrite, rules_and_scripts)
+{
+    mvt_run r = mvt_sh("echo 'a b' >rules; cp rules was; $MEMVIZ peak --rules rules -o rules "
+                       "$SNAPS/mempool.pickle; s=$?; cmp rules was; exit $s");
+
+    cr_expect_eq(r.status, 2, "%s", r.err);
+    cr_expect(strstr(r.err, "rules is the input"), "%s", r.err);
+    mvt_run_drop(&r);
+}
+
+/* Inside of a session, a picture is not written over what is shown. */
+Test(overwrite, scripts_of_the_viewer)
+{
+    mvt_run r = mvt_sh("cp $SNAPS/mempool.pickle x.png; cp x.png was; echo 'shot x.png' >s; "
+                       "$MEMVIZ view --headless --script s x.png; s=$?; cmp x.png was; exit $s");
+
+    cr_expect_eq(r.status, 1, "%s", r.err);
+    cr_expect(strstr(r.err, "is what is shown"), "%s", r.err);
+    cr_expect_str_empty(r.out, "%s", r.out);
+    mvt_run_drop(&r);
+}
+
+Test(overwrite, other_files_are_written)
+{
+    static const char *const commands[] = {
+        "stats $f -o $g",
+        "stats $f -o new",
+        "stats $f -o /dev/null",
+        "stats /dev/stdin -o new <$f",
+        "convert $f x.bin && $MEMVIZ convert x.bin y.bin",
+        "convert $f x.bin && $MEMVIZ convert $g x.bin",
+        "stats $f >new",
+        "stats $f >>new",
+        "completion bash -o bash && $MEMVIZ completion bash -o bash",
+        "stats - <$f >new"};
+
+    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
+        mvt_run r = mvt_sh(MAKE "$MEMVIZ %s && cmp $f was", commands[i]);
+        cr_expect_eq(r.status, 0, "%s: %d: %s", commands[i], r.status, r.err);
+        mvt_run_drop(&r);
+    }
+}

@@ -1,0 +1,247 @@
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "cli/input/window.h"
+#include "cli/report/address_version.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_program.h"
+
+/* Events 0 to 9 at 1000, 1010 ... 1090 microseconds. */
+static mvt_trace *ten_events(void)
+{
+    mvt_trace *t = mvt_new();
+
+    for (uint32_t i = 0; i < 10; i++)
+        mvt_alloc(t, .time_us = 1000 + 10 * i, .addr = 0x1000 * (i + 1), .bytes = 512);
+    mvt_annotate(t, "step", true, 1015);
+    mvt_annotate(t, "step", false, 1025);
+    mvt_annotate(t, "step", true, 1050);
+    mvt_annotate(t, "ProfilerStep#7", true, 1071);
+    mvt_annotate(t, "late", true, 9999);
+    return t;
+}
+
+Test(window, places)
+{
+    static const struct {
+        const char *x;
+        uint32_t event, behind;
+    } good[] = {
+        {"0", 0, 1},
+        {"7", 7, 8},
+        {"10", 10, 10},
+        {"11", 10, 10},
+        {"99999999999999999999", 10, 10},
+        {"0s", 0, 1},
+        {"0.00001s", 1, 2},
+        {"11us", 2, 2},
+        {"0.05ms", 5, 6},
+        {"1.5s", 10, 10},
+        {"99min", 10, 10},
+        {"@step", 2, 2},
+        {"@step#1", 2, 2},
+        {"@step#2", 5, 5},
+        {"@ProfilerStep#7", 8, 8},
+        {"@late", 10, 10},
+    };
+    static const char *const bad[] = {
+        "",        "x",       "-1",     "1.5",     "1 s",           "1h",    "@",    "@none",
+        "@step#3", "@step#0", "@step#", "@step#x", "@ProfilerStep", "1e30s", "nans", "0x10"};
+    mvt_trace *t = ten_events();
+    const mv_trace *trace = mvt_done(t);
+    mv_position at;
+    char why[160];
+
+    cr_assert_eq(mv_position_start_us(trace), 1000);
+    for (unsigned i = 0; i < sizeof good / sizeof *good; i++) {
+        cr_expect(mv_position_find(trace, 0, good[i].x, &at, why, sizeof why), "%s", good[i].x);
+        cr_expect_eq(at.event, good[i].event, "%s: %u", good[i].x, at.event);
+        cr_expect_eq(at.behind, good[i].behind, "%s: %u", good[i].x, at.behind);
+    }
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        why[0] = 0;
+        cr_expect(!mv_position_find(trace, 0, bad[i], &at, why, sizeof why), "%s", bad[i]);
+        cr_expect(why[0] != 0);
+    }
+    mvt_drop(t);
+}
+
+Test(window, times_mean_nothing_without_times)
+{
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace;
+    mv_position at;
+    char why[160];
+
+    mvt_alloc(t, .time_us = MV_NO_TIME, .addr = 0x1000, .bytes = 512);
+    trace = mvt_done(t);
+    cr_expect(!mv_position_find(trace, 0, "1s", &at, why, sizeof why), "%s", why);
+    cr_expect(mv_position_find(trace, 0, "1", &at, why, sizeof why));
+    mvt_drop(t);
+}
+
+/* ---- windows and moments that are none ---------------------------------------------------- */
+
+Test(window, what_leaves_no_event)
+{
+    static const struct {
+        const char *from, *to, *why; /* why NULL: it leaves some */
+    } all[] = {
+        {NULL, NULL, NULL},
+        {"0", "99999999", NULL},
+        {"9", NULL, NULL},
+        {NULL, "1", NULL},
+        {"0us", "1us", NULL},
+        {"@step", "@step#2", NULL},
+        {"9", "1min", NULL},
+        {"10", NULL, "--from 10 is beyond the end; the file has events 0 to 9, 0 s to 0.000090 s"},
+        {"99999999999999999999", NULL, "is beyond the end"},
+        {"1s", NULL, "--from 1s is beyond the end"},
+        {"@late", NULL, "--from @late is beyond the end"},
+        {NULL, "0", "no event is before --to 0; the file has events 0 to 9"},
+        {NULL, "0s", "no event is before --to 0s"},
+        {"5", "5", "no event is in the window from 5 to before 5"},
+        {"11us", "19us", "no event is in the window from 11us to before 19us"},
+        {"5", "4", "--from 5 is after --to 4; the file has"},
+        {"5s", "1s", "--from 5s is after --to 1s; the file has"},
+        {"19us", "11us", "--from 19us is after --to 11us"},
+        {"@step#2", "@step", "--from @step#2 is after --to @step"},
+        {"80us", "3", "--from 80us is after --to 3"},
+    };
+    mvt_trace *t = ten_events();
+    const mv_trace *trace = mvt_done(t);
+    char why[MV_WHY];
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        const char *from = all[i].from, *to = all[i].to;
+        bool is_empty = mv_window_is_empty(trace, 0, 1, from, to, why, sizeof why);
+        cr_expect_eq(is_empty, all[i].why != NULL, "%s to %s", from, to);
+        cr_expect(!is_empty || strstr(why, all[i].why), "%s to %s: %s", from, to, why);
+    }
+    mvt_drop(t);
+}
+
+/* A window counts where any device has events in it. */
+Test(window, of_several_devices)
+{
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace;
+    char why[MV_WHY];
+
+    for (uint32_t i = 0; i < 10; i++)
+        mvt_alloc(t, .device = i < 3 ? 0 : 2, .addr = 0x1000 * (i + 1), .bytes = 512);
+    trace = mvt_done(t);
+    cr_expect_not(mv_window_is_empty(trace, 0, 3, "5", NULL, why, sizeof why));
+    cr_expect(mv_window_is_empty(trace, 0, 2, "5", NULL, why, sizeof why));
+    cr_expect(mv_window_is_empty(trace, 0, 3, "7", NULL, why, sizeof why));
+    cr_expect(strstr(why, "device 2 has events 0 to 6"), "%s", why);
+    cr_expect(mv_window_is_empty(trace, 1, 2, "0", NULL, why, sizeof why));
+    cr_expect(strstr(why, "the file has no events there"), "%s", why);
+    mvt_drop(t);
+}
+
+Test(window, annotations_that_are_not_there)
+{
+    static const struct {
+        const char *x, *why;
+    } all[] = {{"@Foo", "no annotation 'Foo'; the file has: step, ProfilerStep#7, late"},
+               {"@step#3", "no annotation 'step#3': 'step' starts 2 times"},
+               {"@late#2", "'late' starts 1 time"},
+               {"@Foo#2", "no annotation 'Foo#2'; the file has:"}};
+    mvt_trace *t = ten_events(), *bare = mvt_new();
+    const mv_trace *trace = mvt_done(t);
+    mv_position at;
+    char why[MV_WHY];
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        cr_expect_not(mv_position_find(trace, 0, all[i].x, &at, why, sizeof why));
+        cr_expect(strstr(why, all[i].why), "%s: %s", all[i].x, why);
+    }
+    cr_expect_not(mv_position_find(mvt_done(bare), 0, "@Foo", &at, why, sizeof why));
+    cr_expect_str_eq(why, "no annotation 'Foo': the file has none");
+    mvt_drop(t);
+    mvt_drop(bare);
+}
+
+/* Every command that takes them, in text and as JSON, whole output or none. */
+Test(window, commands_refuse_what_is_no_window)
+{
+    static const char *const commands[] = {"trace",
+                                           "leaks",
+                                           "peak",
+                                           "lines",
+                                           "fragmentation",
+                                           "oom",
+                                           "ranks",
+                                           "memory -o x.svg",
+                                           "segments -o x.svg",
+                                           "memory -o x.folded",
+                                           "memory -o x.html",
+                                           "trace_plot -o x.svg",
+                                           "trace_plot -o x.html",
+                                           "segment_plot -o x.png",
+                                           "view --headless --shot x.png",
+                                           "diff $SNAPS/annotated.pickle"};
+    static const char *const windows[] = {"--from 5s --to 1s", "--from 0.3s --to 0.1s",
+                                          "--from 99999999", "--from @Foo"};
+
+    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++)
+        for (unsigned k = 0; k < 8; k++) {
+            mvt_run r = mvt_sh("$MEMVIZ %s %s %s $SNAPS/annotated.pickle; s=$?; ls; exit $s",
+                               commands[i], k % 2 ? "--json" : "", windows[k / 2]);
+            const char *end = strchr(r.err, '\n');
+            bool has_rows = strcmp(commands[i], "ranks") == 0; /* what went wrong is one */
+            cr_expect_eq(r.status, 1, "%s %s: %d", commands[i], windows[k / 2], r.status);
+            cr_expect(end && end[1] == 0, "%s %s: %s", commands[i], windows[k / 2], r.err);
+            cr_expect(strstr(r.err, "the file has"), "%s: %s", commands[i], r.err);
+            cr_expect(has_rows || r.out_length == 0, "%s %s: %s", commands[i], windows[k / 2],
+                      r.out);
+            mvt_run_drop(&r);
+        }
+}
+
+Test(window, commands_refuse_what_is_no_moment)
+{
+    static const char *const commands[] = {"peak",
+                                           "fragmentation",
+                                           "memory -o x.svg",
+                                           "segments -o x.folded",
+                                           "memory -o x.html",
+                                           "segment_plot --view state -o x.svg",
+                                           "trace_plot --view state -o x.html",
+                                           "export -o x.folded",
+                                           "view --headless --shot x.png",
+                                           "diff $SNAPS/annotated.pickle",
+                                           "ledger"};
+    static const char *const moments[] = {"99999999", "99s", "@Foo"};
+
+    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++)
+        for (unsigned k = 0; k < 6; k++) {
+            mvt_run r = mvt_sh("$MEMVIZ %s %s --at %s $SNAPS/annotated.pickle; s=$?; ls; exit $s",
+                               commands[i], k % 2 ? "--json" : "", moments[k / 2]);
+            const char *end = strchr(r.err, '\n');
+            cr_expect_eq(r.status, 1, "%s %s: %d", commands[i], moments[k / 2], r.status);
+            cr_expect(end && end[1] == 0 && strstr(r.err, "the file has"), "%s %s: %s", commands[i],
+                      moments[k / 2], r.err);
+            cr_expect_eq(r.out_length, 0, "%s %s: %s", commands[i], moments[k / 2], r.out);
+            mvt_run_drop(&r);
+        }
+}
+
+Test(reuse, counts_each_address)
+{
+    mv_budget budget = {.limit = 64 << 20};
+    mv_arena arena;
+    mv_reuse reuse;
+
+    mv_arena_init(&arena, &budget);
+    mv_reuse_init(&reuse, &arena);
+    cr_expect_eq(mv_reuse_version(&reuse, 0), 0);
+    for (uint32_t round = 1; round <= 3; round++)
+        for (uint64_t addr = 0; addr < 20000; addr++)
+            cr_assert(mv_reuse_add(&reuse, addr * 512));
+    for (uint64_t addr = 0; addr < 20000; addr++)
+        cr_assert_eq(mv_reuse_version(&reuse, addr * 512), 3);
+    cr_expect_eq(mv_reuse_version(&reuse, 20000 * 512), 0);
+    mv_arena_release(&arena);
+}

@@ -1,0 +1,103 @@
+#include "analyze/leaks/growth.h"
+
+#include <criterion/criterion.h>
+
+enum { MOST = 256 };
+
+/* A site drawn as text: one column a bin; a digit: so many blocks born there are alive. */
+static mv_growth judge(const char *alive, bool sizes_recur, const uint32_t *lived, uint32_t freed)
+{
+    uint32_t born[MOST], ages[MOST], count = 0, bins = (uint32_t)strlen(alive);
+    mv_growth_site site = {.marks = bins - 1, .born = born, .lived = ages, .freed = freed};
+
+    for (uint32_t bin = 0; bin < bins; bin++)
+        for (int k = alive[bin] - '0'; k > 0 && alive[bin] != '.'; k--)
+            born[count++] = bin;
+    if (freed > 0)
+        memcpy(ages, lived, freed * sizeof *lived);
+    site.alive = count;
+    site.sizes_recur = sizes_recur;
+    return mv_growth_judge(&site);
+}
+
+static mv_growth_kind kind_of(const char *alive)
+{
+    return judge(alive, true, NULL, 0).kind;
+}
+
+Test(growth, every_step)
+{
+    mv_growth g = judge("1111111111", true, NULL, 0);
+
+    cr_expect_eq(g.kind, MV_GROWTH_STEADY);
+    cr_expect_gt(g.confidence, 0.99);
+    cr_expect_eq(g.first, 2);
+    cr_expect_eq(g.last, 8);
+    cr_expect_eq(g.most, 1);
+    cr_expect_eq(g.bins, 7);
+}
+
+Test(growth, some_steps)
+{
+    cr_expect_eq(kind_of("1......1......1......1......1...."), MV_GROWTH_STEADY);
+    cr_expect_eq(kind_of(".....1....1....1....1....1"), MV_GROWTH_STEADY);
+    cr_expect_eq(kind_of("1......1......1......1...."), MV_GROWTH_NONE, "four are too few");
+    cr_expect_eq(kind_of("..1.1...11..1.1.1...1.11.1.."), MV_GROWTH_STEADY);
+    cr_expect_eq(kind_of("........1111111111"), MV_GROWTH_STEADY, "sets in later");
+}
+
+Test(growth, warm_up_and_one_offs)
+{
+    cr_expect_eq(kind_of("9..........."), MV_GROWTH_NONE, "parameters");
+    cr_expect_eq(kind_of("99.........."), MV_GROWTH_NONE, "optimizer state");
+    cr_expect_eq(kind_of("......9....."), MV_GROWTH_NONE, "a copy of the weights");
+    cr_expect_eq(kind_of("9.....9....."), MV_GROWTH_NONE);
+    cr_expect_eq(kind_of("..........91"), MV_GROWTH_NONE, "the last step's activations");
+}
+
+Test(growth, caches_fill_and_stop)
+{
+    cr_expect_eq(kind_of("11111111............"), MV_GROWTH_NONE);
+    cr_expect_eq(kind_of("1111111111111111...."), MV_GROWTH_NONE);
+    cr_expect_eq(kind_of("1111.11..1..1......1......"), MV_GROWTH_NONE, "new shapes");
+}
+
+Test(growth, a_cache_by_shape_has_no_size_twice)
+{
+    cr_expect_eq(judge("..1.1..1......1.....1....1..", false, NULL, 0).kind, MV_GROWTH_NONE);
+    cr_expect_eq(judge("..1.1..1......1.....1....1..", true, NULL, 0).kind, MV_GROWTH_STEADY);
+    cr_expect_eq(judge("1111111111", false, NULL, 0).kind, MV_GROWTH_STEADY, "varying batches");
+    cr_expect_eq(judge("111111", false, NULL, 0).kind, MV_GROWTH_MAYBE, "six shapes in six steps");
+}
+
+Test(growth, windows_are_excused_by_what_they_freed)
+{
+    uint32_t three[64], mixed[64];
+
+    for (uint32_t i = 0; i < 64; i++) {
+        three[i] = 3;
+        mixed[i] = i % 20;
+    }
+    cr_expect_eq(judge("................1111", true, three, 64).kind, MV_GROWTH_NONE);
+    cr_expect_eq(judge("....................1111111111", true, mixed, 64).kind, MV_GROWTH_NONE,
+                 "a list that is emptied now and then");
+}
+
+Test(growth, a_leak_among_temporaries)
+{
+    uint32_t short_lives[64] = {0};
+
+    cr_expect_eq(judge("..1111111111", true, short_lives, 64).kind, MV_GROWTH_STEADY);
+    short_lives[5] = 9;
+    cr_expect_eq(judge("11111111111111111111", true, short_lives, 64).kind, MV_GROWTH_STEADY,
+                 "one stray block does not excuse twenty");
+}
+
+Test(growth, too_few_steps_are_doubtful)
+{
+    cr_expect_eq(kind_of("111"), MV_GROWTH_MAYBE);
+    cr_expect_eq(kind_of("11111"), MV_GROWTH_MAYBE, "a window of five looks like that");
+    cr_expect_eq(kind_of("111111"), MV_GROWTH_STEADY);
+    cr_expect_eq(kind_of(".11."), MV_GROWTH_MAYBE);
+    cr_expect_eq(kind_of("9...."), MV_GROWTH_NONE);
+}

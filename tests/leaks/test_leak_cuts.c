@@ -1,0 +1,89 @@
+/* Verdicts on recordings that end at any place: no false alarm, and no leak missed from its sixth
+ * step on. */
+#include "tests/fixture/leak_cuts.h"
+
+#include "tests/fixture/fixture.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <string.h>
+
+/* Places for each recording; scripts/test-cuts takes 200. */
+enum { CUTS = 25 };
+
+/* Buffers that fill for a while are growth until they are full: a recording that ends before that
+ * is called a leak. */
+static bool fills_for_a_while(const char *name)
+{
+    static const char *const names[] = {"filled_buffer", "first_epoch_cache", "replay_buffer"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+static void judge(const char *folder, const char *name)
+{
+    mv_budget budget = {.limit = (uint64_t)2 << 30};
+    char path[512];
+    mv_arena arena;
+    mv_trace trace;
+
+    snprintf(path, sizeof path, "../%s/%s", folder, name);
+    mv_arena_init(&arena, &budget);
+    mvt_load(&arena, path, &trace);
+    for (uint32_t d = 0; d < mv_trace_devices(&trace); d++) {
+        mvt_leak_cuts c;
+        mv_err err;
+
+        cr_assert_eq(mvt_leak_cuts_find(&budget, &trace, d, CUTS, NULL, &c, &err), MV_OK);
+        if (c.verdict == MV_VERDICT_LEAK) {
+            /* Where all sizes differ, a seventh step tells a leak from a cache by shape. */
+            uint32_t late = strcmp(name, "varying_logits") == 0 ? CUTS / 12 : 0;
+            cr_expect_leq(c.missed, late, "%s: %u of %u", name, c.missed, c.cuts_due);
+            cr_expect_eq(c.misnamed, 0, "%s: %u of %u", name, c.misnamed, c.cuts_due);
+        } else if (!fills_for_a_while(name)) {
+            cr_expect_eq(c.leak, 0, "%s: a leak at event %u", name, c.first_leak);
+        }
+    }
+    mv_arena_release(&arena);
+}
+
+static void judge_folder(const char *folder)
+{
+    char path[512];
+    unsigned count = 0;
+    DIR *entries;
+
+    snprintf(path, sizeof path, "%s/%s", MV_TESTDATA, folder);
+    entries = opendir(path);
+    cr_assert_not_null(entries);
+    for (struct dirent *entry; (entry = readdir(entries));) {
+        const char *ending = strstr(entry->d_name, ".pickle");
+        char name[256];
+
+        if (!ending)
+            continue;
+        snprintf(name, sizeof name, "%.*s", (int)(ending - entry->d_name), entry->d_name);
+        judge(folder, name);
+        count++;
+    }
+    closedir(entries);
+    cr_assert_geq(count, 10);
+}
+
+Test(leak_cuts, training_and_generation)
+{
+    judge_folder("snapshots");
+}
+
+Test(leak_cuts, runs_with_leaks_and_habits)
+{
+    judge_folder("leaks");
+}
+
+Test(leak_cuts, runs_that_end_in_the_middle)
+{
+    judge_folder("midway");
+}

@@ -1,0 +1,169 @@
+/* Why something leaks: each kind from the least evidence for it, and what falls short of it. */
+#include "analyze/leaks/leaks.h"
+
+#include "tests/fixture/fixture.h"
+
+#include <criterion/criterion.h>
+
+#define TORCH  "/v/lib/python3.12/site-packages/torch/"
+#define MODULE "_call_impl:" TORCH "nn/modules/module.py:1790;"
+#define HOOKED "inner:" TORCH "nn/modules/module.py:1850;" MODULE
+#define LINEAR "forward:" TORCH "nn/modules/linear.py:134;" MODULE
+#define LOOP   "train:train.py:20"
+#define STEPS  12
+
+/* What each of twelve steps leaves behind: a block for each stack, of the bytes given. */
+typedef struct {
+    const char *stacks[6];
+    uint64_t bytes;
+    bool has_backward;
+} habit;
+
+static mvt_trace *train(const habit *h)
+{
+    mvt_trace *t = mvt_new();
+    uint64_t next = 0x30000000;
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:train.py:1");
+    for (int i = 0; i < STEPS; i++) {
+        for (int k = 0; h->stacks[k]; k++) {
+            mvt_alloc(t, .addr = next, .bytes = h->bytes, .stack = h->stacks[k]);
+            next += (h->bytes + 511) / 512 * 512;
+        }
+        mvt_alloc(t, .addr = 0x20000000, .bytes = 1 << 20,
+                  .stack = h->has_backward ? "" : "step:train.py:99");
+        mvt_free(t, .addr = 0x20000000);
+        mvt_annotate(t, "ProfilerStep#1", true, 0);
+    }
+    mvt_final_heap(t);
+    return t;
+}
+
+static mv_leaks leaks_of(mvt_trace *t, mv_lives *lives)
+{
+    mv_leaks found;
+    mv_err err;
+
+    cr_assert_eq(mv_lives_find(mvt_arena(t), mvt_done(t), 0, lives, &err), MV_OK);
+    cr_assert_eq(mv_leaks_find(mvt_arena(t), mvt_done(t), lives, &found, &err), MV_OK);
+    return found;
+}
+
+static void expect_kind(const habit *h, mv_leak_kind kind)
+{
+    mvt_trace *t = train(h);
+    mv_lives lives;
+    mv_leaks found = leaks_of(t, &lives);
+
+    cr_assert_eq(found.count, 1, "%s: %u entries", mv_leak_kind_name(kind), found.count);
+    cr_expect_eq(found.leaks[0].kind, kind, "%s, not %s", mv_leak_kind_name(kind),
+                 mv_leak_kind_name(found.leaks[0].kind));
+    cr_expect((*found.leaks[0].evidence == 0) == (kind == MV_LEAK_UNKNOWN));
+    mvt_drop(t);
+}
+
+Test(leak_kind, is_named_on_evidence)
+{
+    static const struct {
+        habit habit;
+        mv_leak_kind kind;
+    } cases[] = {
+        {{{LOOP}, 4096, true}, MV_LEAK_UNKNOWN},
+        {{{LINEAR LOOP}, 4096, true}, MV_LEAK_UNKNOWN},
+        {{{LINEAR LOOP, LINEAR LOOP}, 4096, true}, MV_LEAK_UNKNOWN},
+        {{{LINEAR LOOP, LINEAR LOOP, LINEAR LOOP}, 4096, true}, MV_LEAK_GRAPH},
+        {{{LINEAR LOOP, LINEAR LOOP, LINEAR LOOP}, 4096, false}, MV_LEAK_NO_GRAD},
+        {{{"forward:" TORCH "nn/modules/rnn.py:1100;" MODULE LOOP,
+           "forward:" TORCH "nn/modules/rnn.py:1100;" MODULE LOOP,
+           "forward:" TORCH "nn/modules/rnn.py:1100;" MODULE LOOP},
+          4096,
+          true},
+         MV_LEAK_HIDDEN_STATE},
+        {{{"cross_entropy:" TORCH "nn/functional.py:3500;" LOOP}, 4, true}, MV_LEAK_LOSS},
+        {{{"cross_entropy:" TORCH "nn/functional.py:3500;" LOOP}, 4096, true}, MV_LEAK_UNKNOWN},
+        {{{"relu:" TORCH "nn/functional.py:1700;" LOOP}, 4, true}, MV_LEAK_UNKNOWN},
+        {{{"forward:" TORCH "nn/modules/linear.py:134;" HOOKED LOOP}, 4096, true}, MV_LEAK_HOOK},
+        {{{"__init__:train.py:5;" LOOP}, 4096, true}, MV_LEAK_OBJECT},
+        {{{"_init_group:" TORCH "optim/adam.py:170;" LOOP}, 4096, true}, MV_LEAK_OPTIMIZER},
+        {{{"all_gather:" TORCH "distributed/distributed_c10d.py:4000;" LOOP}, 4096, true},
+         MV_LEAK_COMMUNICATION},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect_kind(&cases[i].habit, cases[i].kind);
+}
+
+/* Cycles that the garbage collector freed once, in the middle, while nothing was allocated. */
+Test(leak_kind, bursts_of_frees_are_cycles)
+{
+    mvt_trace *t = mvt_new();
+    uint64_t next = 0x30000000;
+    mv_lives lives;
+    mv_leaks found;
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:train.py:1");
+    for (int i = 0; i < 60; i++) {
+        mvt_alloc(t, .addr = next, .bytes = 512, .stack = LOOP);
+        next += 512;
+        for (uint64_t k = 5; i == 4 && k > 0; k--)
+            mvt_free(t, .addr = next - k * 512);
+        mvt_alloc(t, .addr = 0x20000000, .bytes = 1 << 20, .stack = "");
+        mvt_free(t, .addr = 0x20000000);
+        mvt_annotate(t, "ProfilerStep#1", true, 0);
+    }
+    mvt_final_heap(t);
+    found = leaks_of(t, &lives);
+    cr_assert_eq(found.count, 1);
+    cr_expect_eq(found.leaks[0].kind, MV_LEAK_CYCLE);
+    mvt_drop(t);
+}
+
+/* Two lines of a module and the loss, in one evaluation: one entry, at the evaluation's call;
+ * another caller's graph is another. */
+Test(leak_kind, a_graph_is_one_entry)
+{
+    static const habit h = {{LINEAR "forward:model.py:7;" MODULE "evaluate:train.py:30;" LOOP,
+                             LINEAR "forward:model.py:8;" MODULE "evaluate:train.py:30;" LOOP,
+                             "mse_loss:" TORCH "nn/functional.py:3900;evaluate:train.py:30;" LOOP,
+                             LINEAR "forward:model.py:7;" MODULE "check:train.py:40;" LOOP},
+                            4,
+                            true};
+    mvt_trace *t = train(&h);
+    mv_lives lives;
+    mv_leaks found = leaks_of(t, &lives);
+    char label[64];
+
+    cr_assert_eq(found.count, 2);
+    cr_expect_eq(found.leaks[0].lines, 3);
+    cr_expect_eq(found.leaks[0].blocks, 3 * found.leaks[1].blocks);
+    cr_expect_geq(found.leaks[1].blocks, STEPS - 3u);
+    mv_leak_label(mvt_done(t), NULL, &found.leaks[0], label, sizeof label);
+    cr_expect_str_eq(label, "train.py:30 evaluate");
+    cr_expect_eq(found.leaks[1].lines, 1);
+    cr_expect_eq(found.leaked_bytes + found.retained_bytes, 4 * STEPS * 512);
+    mvt_drop(t);
+}
+
+Test(leak_kind, outlook_counts_the_steps_that_fit)
+{
+    static const habit h = {{LOOP}, 1 << 20, true};
+    mvt_trace *t = train(&h);
+    mv_leak_outlook outlook;
+    mv_lives lives;
+    mv_leaks found = leaks_of(t, &lives);
+    mv_err err;
+
+    /* The last complete step's peak: twelve kept blocks and the temporary one, of a MiB each. */
+    cr_assert_eq(
+        mv_leaks_outlook(mvt_arena(t), mvt_done(t), &lives, &found, 33ull << 20, &outlook, &err),
+        MV_OK);
+    cr_expect_str_eq(outlook.source, "option");
+    cr_expect_eq(outlook.steps, 20);
+    cr_expect_gt(outlook.time_us, 0);
+    cr_assert_eq(
+        mv_leaks_outlook(mvt_arena(t), mvt_done(t), &lives, &found, MV_NO_BYTES, &outlook, &err),
+        MV_OK);
+    cr_expect_eq(outlook.steps, MV_NO_BYTES);
+    cr_expect_str_eq(outlook.source, "");
+    mvt_drop(t);
+}

@@ -1,0 +1,340 @@
+#include "analyze/leaks/leaks.h"
+
+#include "tests/fixture/fixture.h"
+
+#include <cjson/cJSON.h>
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+#include "analyze/code/culprit.h"
+
+static mv_leaks leaks_of(mvt_trace *t)
+{
+    const mv_trace *trace = mvt_done(t);
+    mv_lives lives;
+    mv_leaks found;
+    mv_err err;
+
+    cr_assert_eq(mv_lives_find(mvt_arena(t), trace, 0, &lives, &err), MV_OK);
+    cr_assert_eq(mv_leaks_find(mvt_arena(t), trace, &lives, &found, &err), MV_OK);
+    return found;
+}
+
+/* Ten steps: parameters, an activation that is freed, and `kept` bytes that are not. */
+static mvt_trace *ten_steps(uint64_t kept, const char *stack)
+{
+    mvt_trace *t = mvt_new();
+    uint64_t next = 0x30000000;
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:train.py:1");
+    mvt_alloc(t, .addr = 0x10000000, .bytes = 1 << 20, .stack = "build:model.py:5");
+    for (int i = 0; i < 10; i++) {
+        mvt_alloc(t, .addr = 0x20000000, .bytes = 2 << 20, .stack = "train:train.py:20");
+        if (kept) {
+            mvt_alloc(t, .addr = next, .bytes = kept, .stack = stack);
+            next += (kept + 511) / 512 * 512;
+        }
+        mvt_free(t, .addr = 0x20000000);
+        mvt_annotate(t, "Optimizer.step#SGD.step", true, 0);
+    }
+    mvt_final_heap(t);
+    return t;
+}
+
+Test(leaks, growth_is_reported_and_the_rest_is_retained)
+{
+    mvt_trace *t = ten_steps(1000, "log:train.py:77;train:train.py:21");
+    mv_leaks found = leaks_of(t);
+    char label[64];
+
+    cr_assert_eq(found.verdict, MV_VERDICT_LEAK);
+    cr_assert_eq(found.count, 1);
+    cr_expect_eq(found.leaks[0].blocks, 10);
+    cr_expect_eq(found.leaks[0].bytes, 10 * 1024);
+    cr_expect_eq(found.leaks[0].bytes_per_step, 1024);
+    cr_expect_eq(found.leaks[0].first_event, 3);
+    cr_expect_eq(found.leaks[0].last_event, 3 + 9 * 4);
+    cr_expect_str_eq(mv_culprit_label(mvt_done(t), NULL, found.leaks[0].stack, label, sizeof label),
+                     "train.py:77 log");
+    cr_expect(strstr(found.leaks[0].advice, "train.py:77 log"), "%s", found.leaks[0].advice);
+    cr_assert_eq(found.retained_count, 1);
+    cr_expect_eq(found.retained[0].bytes, 1 << 20);
+    cr_expect_eq(found.live_bytes, (1 << 20) + 10 * 1024);
+    mvt_drop(t);
+}
+
+Test(leaks, healthy_steps_are_clean)
+{
+    mvt_trace *t = ten_steps(0, NULL);
+    mv_leaks found = leaks_of(t);
+
+    cr_expect_eq(found.verdict, MV_VERDICT_CLEAN);
+    cr_expect_eq(found.count, 0);
+    cr_expect_eq(found.retained_bytes, 1 << 20);
+    mvt_drop(t);
+}
+
+#define TORCH "/v/lib/python3.12/site-packages/torch/"
+
+/* Native frames differ by kernel and layers by nothing: still one leak, one entry. */
+Test(leaks, one_leak_through_several_stacks_is_one_entry)
+{
+    static const char *const stacks[] = {
+        "at::native::mm:a.cpp:0;forward:" TORCH "nn/modules/linear.py:134;train:train.py:30",
+        "at::native::addmm:b.cpp:0;forward:" TORCH "nn/modules/linear.py:134;train:train.py:30",
+        "gelu:" TORCH "nn/functional.py:9;train:train.py:30",
+    };
+    mvt_trace *t = mvt_new();
+    uint64_t next = 0x20000000;
+    mv_leaks found;
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:train.py:1");
+    for (int i = 0; i < 12; i++) {
+        for (int k = 0; k < 3; k++) {
+            if (k != i % 2)
+                mvt_alloc(t, .addr = next, .bytes = 512, .stack = stacks[k]);
+            next += 512;
+        }
+        mvt_annotate(t, "ProfilerStep#1", true, 0);
+    }
+    mvt_final_heap(t);
+    found = leaks_of(t);
+    cr_assert_eq(found.count, 1);
+    cr_expect_eq(found.leaks[0].blocks, 24);
+    mvt_drop(t);
+}
+
+Test(leaks, without_events_nothing_can_be_said)
+{
+    mvt_trace *t = mvt_new();
+    mv_leaks found;
+
+    mvt_segment(t, .addr = 0x200000, .bytes = 2 << 20);
+    mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_ALLOCATED);
+    mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_INACTIVE);
+    found = leaks_of(t);
+    cr_expect_eq(found.verdict, MV_VERDICT_UNKNOWN);
+    cr_expect_eq(found.preexisting_bytes, 1 << 20);
+    cr_expect_eq(found.live_bytes, 1 << 20);
+    mvt_drop(t);
+}
+
+/* ---- real snapshots ---------------------------------------------------------------------- */
+
+typedef struct {
+    mv_budget budget;
+    mv_arena arena;
+    mv_trace trace;
+    mv_leaks found;
+} loaded;
+
+static void load(loaded *l, const char *name)
+{
+    mv_lives lives;
+    mv_err err;
+
+    l->budget = (mv_budget){.limit = 1u << 30};
+    mv_arena_init(&l->arena, &l->budget);
+    mvt_load(&l->arena, name, &l->trace);
+    cr_assert_eq(mv_lives_find(&l->arena, &l->trace, 0, &lives, &err), MV_OK);
+    cr_assert_eq(mv_leaks_find(&l->arena, &l->trace, &lives, &l->found, &err), MV_OK);
+}
+
+static void label_of(const loaded *l, uint32_t leak, char *out, size_t size)
+{
+    mv_leak_label(&l->trace, NULL, &l->found.leaks[leak], out, size);
+}
+
+static bool passes_through(const loaded *l, uint32_t leak, const char *function)
+{
+    uint32_t count;
+    const mv_frame_id *frames = mv_stack_frames(&l->trace, l->found.leaks[leak].stack, &count);
+
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(mv_string_text(&l->trace, l->trace.frames.function[frames[i].row]), function) ==
+            0)
+            return true;
+    return false;
+}
+
+/* Every byte that is allocated at the end is in one row. */
+static void expect_sums(const loaded *l, const char *name)
+{
+    uint64_t leaked = 0, retained = 0, blocks = 0;
+
+    for (uint32_t i = 0; i < l->found.count; i++) {
+        leaked += l->found.leaks[i].bytes;
+        cr_expect(i == 0 || l->found.leaks[i].bytes <= l->found.leaks[i - 1].bytes);
+        cr_expect_geq(l->found.leaks[i].confidence, 0.5);
+        cr_expect_leq(l->found.leaks[i].confidence, 1.0);
+    }
+    for (uint32_t i = 0; i < l->found.retained_count; i++)
+        retained += l->found.retained[i].bytes;
+    for (uint32_t i = 0; i < l->trace.segments.count; i++)
+        if (l->trace.segments.device[i] == 0)
+            blocks += l->trace.segments.allocated[i];
+    cr_expect_eq(leaked, l->found.leaked_bytes, "%s", name);
+    cr_expect_eq(retained, l->found.retained_bytes, "%s", name);
+    cr_expect_eq(leaked + retained, l->found.live_bytes, "%s", name);
+    cr_expect_eq(blocks, l->found.live_bytes, "%s", name);
+}
+
+typedef struct {
+    const char *snapshot;
+    uint32_t count;
+    const char *label;    /* of the biggest leak */
+    const char *function; /* that its stack passes through */
+    uint32_t blocks;
+    uint64_t bytes;
+    mv_leak_kind kind;
+} known_leak;
+
+Test(leaks, real_leaks_are_found)
+{
+    static const known_leak cases[] = {
+        {"leak_loss_list", 1, "train.py:102 leak_loss_list", "cross_entropy", 10, 10 * 512,
+         MV_LEAK_LOSS},
+        {"leak_in_training", 1, "train.py:62 forward", "inner", 12, 12ull << 21, MV_LEAK_HOOK},
+        {"leak_global_list", 1, "train.py:114 leak_global_list", "leak_global_list", 12, 49943552,
+         MV_LEAK_UNKNOWN},
+        {"leak_cycle", 1, "train.py:125 __init__", "leak_cycle", 10, 10ull << 24, MV_LEAK_OBJECT},
+        {"leak_hidden_state", 1, "train.py:109 leak_hidden_state", "forward", 50, 34000384,
+         MV_LEAK_HIDDEN_STATE},
+        {"eval_without_no_grad", 1, "train.py:145 eval_without_no_grad", "forward", 354, 211411968,
+         MV_LEAK_NO_GRAD},
+        {"frag_pinned_by_small", 1, "train.py:159 frag_pinned_by_small", "frag_pinned_by_small", 30,
+         45911552, MV_LEAK_UNKNOWN},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const known_leak *c = &cases[i];
+        char label[128];
+        loaded l;
+
+        load(&l, c->snapshot);
+        expect_sums(&l, c->snapshot);
+        cr_expect_eq(l.found.verdict, MV_VERDICT_LEAK, "%s", c->snapshot);
+        cr_assert_eq(l.found.count, c->count, "%s: %u", c->snapshot, l.found.count);
+        label_of(&l, 0, label, sizeof label);
+        cr_expect_str_eq(label, c->label, "%s: %s", c->snapshot, label);
+        cr_expect(passes_through(&l, 0, c->function), "%s", c->snapshot);
+        cr_expect_eq(l.found.leaks[0].blocks, c->blocks, "%s", c->snapshot);
+        cr_expect_eq(l.found.leaks[0].bytes, c->bytes, "%s", c->snapshot);
+        cr_expect_eq(l.found.leaks[0].kind, c->kind, "%s", c->snapshot);
+        cr_expect_gt(l.found.leaks[0].confidence, 0.9, "%s", c->snapshot);
+        mv_arena_release(&l.arena);
+    }
+}
+
+Test(leaks, real_training_is_clean)
+{
+    static const char *const names[] = {
+        "mlp_train",
+        "gpt_train",
+        "gpt_train_expandable",
+        "generate",
+        "no_leak_warmup",
+        "annotated",
+        "graphs",
+        "no_leak_cache_growth",
+        "streams",
+        "compiled",
+        "frag_varying_batch",
+        "late_start",
+        "graph_trees",
+        "frag_varying_batch_expandable",
+        "gc_limit",
+        "gc_limit_off",
+        "expandable_empty",
+        "mempool",
+        "retry_release",
+        "profiler_steps",
+        "whatif_0",
+        "whatif_1",
+        "whatif_2",
+        "two_devices",
+        "oom_outside",
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        loaded l;
+
+        load(&l, names[i]);
+        expect_sums(&l, names[i]);
+        cr_expect_eq(l.found.verdict, MV_VERDICT_CLEAN, "%s: %s", names[i], l.found.why);
+        mv_arena_release(&l.arena);
+    }
+}
+
+Test(leaks, windows_too_short_are_undecided)
+{
+    static const char *const names[] = {"ring", "no_history", "state_only", "resnet_all"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        loaded l;
+
+        load(&l, names[i]);
+        expect_sums(&l, names[i]);
+        cr_expect_eq(l.found.verdict, MV_VERDICT_UNKNOWN, "%s: %s", names[i], l.found.why);
+        mv_arena_release(&l.arena);
+    }
+}
+
+/* ---- runs recorded for this report (testdata/leaks/record.py) ----------------------------- */
+
+static bool has_number(const cJSON *numbers, int64_t number)
+{
+    const cJSON *item;
+
+    cJSON_ArrayForEach(item, numbers) if ((int64_t)item->valuedouble == number) return true;
+    return false;
+}
+
+/* Every leaking line is reported and no other. */
+static void expect_lines(const loaded *l, const char *name, const cJSON *run)
+{
+    const cJSON *lines = cJSON_GetObjectItem(run, "lines");
+    mv_leak_verdict verdict = cJSON_GetArraySize(lines) ? MV_VERDICT_LEAK : MV_VERDICT_CLEAN;
+    int seen = 0;
+
+    if (cJSON_HasObjectItem(run, "verdict"))
+        verdict = MV_VERDICT_UNKNOWN;
+    cr_expect_eq(l->found.verdict, verdict, "%s: %s", name, l->found.why);
+    for (uint32_t i = 0; i < l->found.count; i++) {
+        mv_frame_id culprit = mv_culprit_frame(&l->trace, NULL, l->found.leaks[i].stack);
+        int64_t line = l->trace.frames.line[culprit.row];
+
+        cr_expect(has_number(lines, line), "%s: line %lld", name, (long long)line);
+        seen++;
+    }
+    cr_expect_eq(seen, cJSON_GetArraySize(lines), "%s: %d leaks", name, seen);
+}
+
+Test(leaks, recorded_runs_name_the_leaking_lines)
+{
+    mv_budget budget = {.limit = 1u << 20};
+    mv_arena arena;
+    mv_span text;
+    cJSON *truth;
+    const cJSON *run;
+
+    mv_arena_init(&arena, &budget);
+    text = mvt_file(&arena, MV_TESTDATA "/leaks/leaks.json");
+    truth = cJSON_ParseWithLength((const char *)text.data, text.length);
+    cr_assert_not_null(truth);
+    cJSON_ArrayForEach(run, truth)
+    {
+        char name[128];
+        loaded l;
+
+        snprintf(name, sizeof name, "../leaks/%s", run->string);
+        load(&l, name);
+        expect_sums(&l, name);
+        cr_expect_eq((double)l.found.live_bytes, cJSON_GetObjectItem(run, "allocated")->valuedouble,
+                     "%s", name);
+        expect_lines(&l, name, run);
+        mv_arena_release(&l.arena);
+    }
+    cJSON_Delete(truth);
+    mv_arena_release(&arena);
+}

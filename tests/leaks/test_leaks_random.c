@@ -1,0 +1,174 @@
+/* The leak report on hundreds of random training runs whose leaks are known. */
+#include "tests/fixture/fixture_training.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+#include "analyze/code/culprit.h"
+#include "analyze/leaks/leaks.h"
+
+enum { SEEDS = 100 };
+
+typedef struct {
+    uint32_t runs, missed, false_lines, wrong_blocks, wrong_steps, unknown;
+} score;
+
+static bool names_line(const mv_trace *trace, const mv_leaks *found, const char *line)
+{
+    char label[128];
+
+    for (uint32_t i = 0; i < found->count; i++)
+        if (strcmp(mv_culprit_label(trace, NULL, found->leaks[i].stack, label, sizeof label),
+                   line) == 0)
+            return true;
+    return false;
+}
+
+static uint32_t leaked_blocks(const mv_leaks *found)
+{
+    uint32_t blocks = 0;
+
+    for (uint32_t i = 0; i < found->count; i++)
+        blocks += found->leaks[i].blocks;
+    return blocks;
+}
+
+static void judge(const mv_trace *trace, const mv_leaks *found, const mvt_training_truth *truth,
+                  mvt_leak leak, score *s)
+{
+    uint32_t lines = (truth->lines[0] != NULL) + (truth->lines[1] != NULL), seen = 0;
+
+    s->runs++;
+    s->unknown += found->verdict == MV_VERDICT_UNKNOWN;
+    s->wrong_steps += found->steps.count != truth->steps &&
+                      found->steps.count + 1 != truth->steps; /* an unfinished last step */
+    for (uint32_t i = 0; i < lines; i++)
+        seen += names_line(trace, found, truth->lines[i]);
+    if (leak == MVT_LEAK_GRAPH) {
+        s->missed += found->count == 0;
+        s->false_lines += found->count > 2;
+    } else {
+        s->missed += seen < lines;
+        s->false_lines += found->count > seen;
+    }
+    s->wrong_blocks += leaked_blocks(found) != truth->leaked;
+}
+
+static void run_one(uint64_t seed, mvt_leak leak, score *s)
+{
+    mvt_trace *t = mvt_new();
+    mvt_training_truth truth;
+    const mv_trace *trace;
+    mv_lives lives;
+    mv_leaks found;
+    mv_err err;
+
+    mvt_training(t, seed, leak, &truth);
+    trace = mvt_done(t);
+    cr_assert_eq(mv_lives_find(mvt_arena(t), trace, 0, &lives, &err), MV_OK);
+    cr_assert_eq(mv_leaks_find(mvt_arena(t), trace, &lives, &found, &err), MV_OK);
+    cr_assert_eq(found.live_bytes, found.leaked_bytes + found.retained_bytes);
+    judge(trace, &found, &truth, leak, s);
+    mvt_drop(t);
+}
+
+static score run_all(mvt_leak leak)
+{
+    score s = {0};
+
+    for (uint64_t seed = 1; seed <= SEEDS; seed++)
+        run_one(seed, leak, &s);
+    return s;
+}
+
+/* What may go wrong in so many runs out of a hundred. The false lines that remain are caches that
+ * got an entry of a new shape in each of a run's few steps. */
+static void expect(mvt_leak leak, uint32_t missed, uint32_t false_lines)
+{
+    score s = run_all(leak);
+
+    printf("leak %d: %u runs, %u missed, %u with false lines, %u with wrong blocks, "
+           "%u with wrong steps, %u unknown\n",
+           leak, s.runs, s.missed, s.false_lines, s.wrong_blocks, s.wrong_steps, s.unknown);
+    cr_expect_leq(100 * s.missed, missed * s.runs, "%u of %u missed", s.missed, s.runs);
+    cr_expect_leq(100 * s.false_lines, false_lines * s.runs, "%u of %u with false lines",
+                  s.false_lines, s.runs);
+    cr_expect_leq(100 * s.wrong_blocks, 2 * s.runs, "%u of %u count blocks wrongly", s.wrong_blocks,
+                  s.runs);
+    cr_expect_leq(100 * s.wrong_steps, 2 * s.runs, "%u of %u count steps wrongly", s.wrong_steps,
+                  s.runs);
+    cr_expect_leq(100 * s.unknown, 1 * s.runs, "%u of %u undecided", s.unknown, s.runs);
+}
+
+Test(leaks_random, healthy_training)
+{
+    expect(MVT_LEAK_NONE, 0, 2);
+}
+
+Test(leaks_random, kept_losses)
+{
+    expect(MVT_LEAK_LOSS, 0, 2);
+}
+
+Test(leaks_random, small_tensors)
+{
+    expect(MVT_LEAK_SMALL, 0, 2);
+}
+
+Test(leaks_random, one_step_in_several)
+{
+    expect(MVT_LEAK_SELDOM, 1, 2);
+}
+
+Test(leaks_random, hooks_on_shared_code)
+{
+    expect(MVT_LEAK_HOOK, 0, 2);
+}
+
+Test(leaks_random, graphs_of_evaluations)
+{
+    expect(MVT_LEAK_GRAPH, 0, 2);
+}
+
+Test(leaks_random, leaks_that_set_in_later)
+{
+    expect(MVT_LEAK_LATE, 1, 2);
+}
+
+Test(leaks_random, two_leaks_at_once)
+{
+    expect(MVT_LEAK_TWO, 1, 2);
+}
+
+/* Frees without allocs, allocs on used bytes, marks anywhere: no sense, but the sums hold. */
+Test(leaks_random, senseless_traces)
+{
+    static const char *const stacks[] = {NULL, "", "f:a.py:1", "g:a.py:2;f:a.py:1",
+                                         "at::empty:x.cpp:0"};
+    uint64_t r = 88172645463325252u;
+
+    for (int round = 0; round < 200; round++) {
+        mvt_trace *t = mvt_new();
+        mv_lives lives;
+        mv_leaks found;
+        mv_err err;
+
+        for (int i = 0; i < 120; i++) {
+            r ^= r << 13;
+            r ^= r >> 7;
+            r ^= r << 17;
+            if (r % 16 == 0)
+                mvt_annotate(t, r & 64 ? "ProfilerStep#3" : "step", true, 1 + (int64_t)(r % 5000));
+            else
+                mvt_event(t, (mv_action)(r % MV_ACTION_COUNT),
+                          (mvt_event_args){.addr = 512 * (r >> 8 & 31),
+                                           .bytes = r >> 16 & 2047,
+                                           .stack = stacks[(r >> 32) % 5]});
+        }
+        cr_assert_eq(mv_lives_find(mvt_arena(t), mvt_done(t), 0, &lives, &err), MV_OK);
+        cr_assert_eq(mv_leaks_find(mvt_arena(t), mvt_done(t), &lives, &found, &err), MV_OK);
+        cr_assert_eq(found.live_bytes, found.leaked_bytes + found.retained_bytes);
+        cr_assert(found.steps.count != 1);
+        mvt_drop(t);
+    }
+}

@@ -1,0 +1,436 @@
+/* Where device memory went: who holds what, call by call, and how that adds up to what the device
+ * shows. Holdings are compared with a slow, obvious version on random calls. */
+#include "analyze/ledger/ledger.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_calls.h"
+#include "tests/fixture/fixture_json.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static mv_held held_at_end(mvt_calls *c, mv_lot_kind kind)
+{
+    const mv_trace *trace = mvt_calls_done(c);
+    mv_holdings h;
+    mv_held held;
+
+    mv_holdings_init(&h, mvt_calls_arena(c), trace, 0, true);
+    for (uint32_t i = 0; i < trace->api_calls.count; i++)
+        cr_assert(mv_holdings_apply(&h, i));
+    held = h.held[kind];
+    mv_holdings_drop(&h);
+    mvt_calls_drop(c);
+    return held;
+}
+
+static void expect_held(mvt_calls *c, uint64_t bytes, uint64_t count)
+{
+    mv_held held = held_at_end(c, MV_LOT_DEVICE);
+
+    cr_assert_eq(held.bytes, bytes, "%llu bytes", (unsigned long long)held.bytes);
+    cr_assert_eq(held.count, count);
+}
+
+Test(ledger, an_address_is_freed_by_whichever_api)
+{
+    mvt_calls *c = mvt_calls_new();
+
+    mvt_call(c, MV_API_ALLOC, .addr = 0x1000, .size = 100);
+    mvt_call(c, MV_API_ALLOC_ASYNC, .addr = 0x2000, .size = 200);
+    mvt_call(c, MV_API_ALLOC_MANAGED, .addr = 0x3000, .size = 300);
+    mvt_call(c, MV_API_ALLOC, .addr = 0x4000, .size = 400);
+    mvt_call(c, MV_API_FREE, .addr = 0x2000);
+    mvt_call(c, MV_API_FREE_ASYNC, .addr = 0x1000);
+    mvt_call(c, MV_API_FREE, .addr = 0x9000);
+    expect_held(c, 700, 2);
+}
+
+Test(ledger, failed_calls_change_nothing)
+{
+    mvt_calls *c = mvt_calls_new();
+
+    mvt_call(c, MV_API_ALLOC, .addr = 0x1000, .size = 100);
+    mvt_call(c, MV_API_ALLOC, .addr = 0x2000, .size = 1ull << 50, .result = 2);
+    mvt_call(c, MV_API_FREE, .addr = 0x1000, .result = 1);
+    expect_held(c, 100, 1);
+}
+
+Test(ledger, an_address_that_comes_again_ends_the_first)
+{
+    mvt_calls *c = mvt_calls_new();
+
+    mvt_call(c, MV_API_ALLOC, .addr = 0x1000, .size = 100);
+    mvt_call(c, MV_API_ALLOC, .addr = 0x1000, .size = 50);
+    expect_held(c, 50, 1);
+}
+
+Test(ledger, created_memory_goes_with_the_last_handle_and_mapping)
+{
+    mvt_calls *c = mvt_calls_new();
+
+    mvt_call(c, MV_API_CREATE, .handle = 7, .size = 100);
+    mvt_call(c, MV_API_RESERVE, .addr = 0x1000, .size = 1 << 20);
+    mvt_call(c, MV_API_MAP, .handle = 7, .addr = 0x1000, .size = 100);
+    mvt_call(c, MV_API_RELEASE, .handle = 7);
+    /* The mapping keeps it, and the handle's number may come again. */
+    mvt_call(c, MV_API_CREATE, .handle = 7, .size = 30);
+    mvt_call(c, MV_API_MAP, .handle = 7, .addr = 0x1064, .size = 30);
+    mvt_call(c, MV_API_RETAIN, .handle = 9, .addr = 0x1000);
+    mvt_call(c, MV_API_UNMAP, .addr = 0x1000, .size = 130);
+    /* Both are unmapped; 9 keeps the first, 7 the second. */
+    mvt_call(c, MV_API_RELEASE, .handle = 9);
+    expect_held(c, 30, 1);
+}
+
+Test(ledger, arrays_go_by_handle)
+{
+    mvt_calls *c = mvt_calls_new();
+
+    mvt_call(c, MV_API_ALLOC_ARRAY, .handle = 5, .size = 64);
+    mvt_call(c, MV_API_ALLOC_ARRAY, .handle = 6, .size = 32);
+    mvt_call(c, MV_API_FREE, .addr = 5);
+    mvt_call(c, MV_API_FREE_ARRAY, .handle = 5);
+    expect_held(c, 32, 1);
+}
+
+Test(ledger, host_and_foreign_memory_is_apart)
+{
+    mvt_calls *c = mvt_calls_new();
+
+    mvt_call(c, MV_API_ALLOC_HOST, .addr = 0x1000, .size = 100);
+    mvt_call(c, MV_API_REGISTER, .addr = 0x2000, .size = 10, .device = -1);
+    mvt_call(c, MV_API_OPEN, .addr = 0x3000, .size = 1000);
+    mvt_call(c, MV_API_IMPORT, .handle = 3, .size = 1000);
+    mvt_call(c, MV_API_CREATE, .handle = 4, .size = 7, .device = -1);
+    mvt_call(c, MV_API_FREE_HOST, .addr = 0x1000);
+    mv_held host = held_at_end(c, MV_LOT_HOST);
+    cr_assert_eq(host.bytes, 17);
+    cr_assert_eq(host.count, 2);
+}
+
+Test(ledger, a_reset_takes_what_was_allocated_and_leaves_what_was_created)
+{
+    mvt_calls *c = mvt_calls_new();
+
+    mvt_call(c, MV_API_ALLOC, .addr = 0x1000, .size = 100);
+    mvt_call(c, MV_API_ALLOC_ARRAY, .handle = 5, .size = 64);
+    mvt_call(c, MV_API_CREATE, .handle = 7, .size = 30);
+    mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cudaDeviceReset");
+    expect_held(c, 30, 1);
+}
+
+Test(ledger, only_the_last_context_takes_memory_with_it)
+{
+    mvt_calls *c = mvt_calls_new();
+
+    mvt_call(c, MV_API_CONTEXT_CREATE, .api = "cuCtxCreate_v2", .handle = 5);
+    mvt_call(c, MV_API_CONTEXT_CREATE, .api = "cuCtxCreate_v2", .handle = 6);
+    mvt_call(c, MV_API_ALLOC, .addr = 0x1000, .size = 100);
+    mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cuCtxDestroy_v2", .handle = 5, .device = -1);
+    mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cuCtxDestroy_v2", .handle = 99, .device = -1);
+    mvt_call(c, MV_API_ALLOC, .addr = 0x2000, .size = 10);
+    expect_held(c, 110, 2);
+
+    c = mvt_calls_new();
+    mvt_call(c, MV_API_CONTEXT_CREATE, .api = "cuCtxCreate_v2", .handle = 5);
+    mvt_call(c, MV_API_ALLOC, .addr = 0x1000, .size = 100);
+    mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cuCtxDestroy_v2", .handle = 5, .device = -1);
+    mvt_call(c, MV_API_ALLOC, .addr = 0x2000, .size = 10);
+    expect_held(c, 10, 1);
+}
+
+Test(ledger, the_primary_context_stays_until_a_reset)
+{
+    mvt_calls *c = mvt_calls_new();
+
+    mvt_call(c, MV_API_CONTEXT_CREATE, .api = "cuDevicePrimaryCtxRetain", .handle = 5);
+    mvt_call(c, MV_API_ALLOC, .addr = 0x1000, .size = 100);
+    mvt_call(c, MV_API_RELEASE, .api = "cuDevicePrimaryCtxRelease_v2");
+    mvt_call(c, MV_API_CONTEXT_CREATE, .api = "cuCtxCreate_v2", .handle = 6);
+    mvt_call(c, MV_API_CONTEXT_DESTROY, .api = "cuCtxDestroy_v2", .handle = 6, .device = -1);
+    expect_held(c, 100, 1);
+}
+
+/* ---- beside an obvious version ----------------------------------------------------------- */
+
+enum { KEYS = 12, CALLS = 4000 };
+
+typedef struct {
+    uint64_t alloc[KEYS];  /* by address; 0: none */
+    uint64_t bytes[CALLS]; /* of created memory, by the call that made it */
+    int references[CALLS]; /* likewise */
+    int created_by[KEYS];  /* by handle; -1: none */
+    int mapped_by[KEYS];   /* by range; -1: none */
+} obvious;
+
+static uint64_t obvious_sum(const obvious *o)
+{
+    uint64_t sum = 0;
+
+    for (int i = 0; i < KEYS; i++)
+        sum += o->alloc[i];
+    for (int call = 0; call < CALLS; call++) {
+        bool kept = o->references[call] > 0;
+        for (int i = 0; i < KEYS; i++)
+            kept = kept || o->mapped_by[i] == call;
+        sum += kept ? o->bytes[call] : 0;
+    }
+    return sum;
+}
+
+/* A random call, done to both; ranges are 0x100 apart and as long. */
+static void random_call(mvt_calls *c, obvious *o, int call, unsigned *seed)
+{
+    int key = rand_r(seed) % KEYS, other = rand_r(seed) % KEYS;
+    uint64_t size = (uint64_t)(rand_r(seed) % 1000 + 1), at = 0x10000 + (uint64_t)key * 0x100;
+
+    switch (rand_r(seed) % 7) {
+    case 0:
+        mvt_call(c, MV_API_ALLOC, .addr = 0x1000 + (uint64_t)key, .size = size);
+        o->alloc[key] = size;
+        break;
+    case 1:
+        mvt_call(c, MV_API_FREE, .addr = 0x1000 + (uint64_t)key);
+        o->alloc[key] = 0;
+        break;
+    case 2:
+        if (o->created_by[key] >= 0)
+            o->references[o->created_by[key]] = 0;
+        mvt_call(c, MV_API_CREATE, .handle = (uint64_t)key + 1, .size = size);
+        o->bytes[call] = size;
+        o->references[call] = 1;
+        o->created_by[key] = call;
+        break;
+    case 3:
+        mvt_call(c, MV_API_RELEASE, .handle = (uint64_t)key + 1);
+        if (o->created_by[key] >= 0 && --o->references[o->created_by[key]] == 0)
+            o->created_by[key] = -1;
+        break;
+    case 4:
+        mvt_call(c, MV_API_MAP, .handle = (uint64_t)other + 1, .addr = at, .size = 0x100);
+        if (o->created_by[other] >= 0)
+            o->mapped_by[key] = o->created_by[other];
+        break;
+    case 5:
+        mvt_call(c, MV_API_UNMAP, .addr = at, .size = 0x200);
+        if (o->mapped_by[key] >= 0) {
+            o->mapped_by[key] = -1;
+            if (key + 1 < KEYS)
+                o->mapped_by[key + 1] = -1;
+        }
+        break;
+    default:
+        if (o->created_by[key] >= 0) {
+            mvt_call(c, MV_API_RETAIN, .handle = (uint64_t)key + 1);
+            o->references[o->created_by[key]]++;
+        }
+    }
+}
+
+Test(ledger, random_calls_are_held_as_the_obvious_version_says)
+{
+    for (unsigned round = 0; round < 6; round++) {
+        mvt_calls *c = mvt_calls_new();
+        obvious *o = calloc(1, sizeof *o);
+        unsigned seed = round;
+        uint64_t want;
+
+        cr_assert_not_null(o);
+        memset(o->created_by, -1, sizeof o->created_by);
+        memset(o->mapped_by, -1, sizeof o->mapped_by);
+        for (int call = 0; call < CALLS; call++)
+            random_call(c, o, call, &seed);
+        want = obvious_sum(o);
+        free(o);
+        cr_assert_eq(held_at_end(c, MV_LOT_DEVICE).bytes, want);
+    }
+}
+
+/* ---- the sums ---------------------------------------------------------------------------- */
+
+#define MIB (1ull << 20)
+
+static mv_ledger ledger_of(mvt_calls *c, mv_ledger_ask ask)
+{
+    const mv_trace *trace = mvt_calls_done(c);
+    mv_ledger ledger;
+    mv_lives lives;
+    mv_err err;
+
+    cr_assert_eq(mv_lives_find(mvt_calls_arena(c), trace, 0, &lives, &err), MV_OK);
+    cr_assert_eq(mv_ledger_find(mvt_calls_arena(c), trace, &lives, ask, &ledger, &err), MV_OK);
+    return ledger;
+}
+
+/* A context of 500 MiB, then 100 MiB of PyTorch, code of 30 MiB, 60 MiB of NCCL, 7 MiB that nobody
+ * asked for, and less again. `process`: whether the device tells of processes, beside 1000 MiB of
+ * others. */
+static mvt_calls *training(bool process)
+{
+    static const uint64_t used[] = {0, 500, 600, 630, 697, 697, 637};
+    mvt_calls *c = mvt_calls_new();
+
+#define SAMPLE(i) \
+    mvt_sample(c, .used = (1000 + used[i]) * MIB, .process = process && used[i] ? used[i] * MIB : 0)
+    SAMPLE(0);
+    mvt_call(c, MV_API_CONTEXT_CREATE, .api = "cuDevicePrimaryCtxRetain");
+    SAMPLE(1);
+    mvt_call(c, MV_API_ALLOC, .addr = 1 << 20, .size = 60 * MIB, .function = "forward",
+             .library = "/site-packages/torch/lib/libc10_cuda.so");
+    mvt_call(c, MV_API_ALLOC, .addr = 2 << 20, .size = 40 * MIB, .function = "step",
+             .library = "/site-packages/torch/lib/libc10_cuda.so");
+    SAMPLE(2);
+    mvt_call(c, MV_API_LOAD, .api = "cuLibraryLoadData");
+    SAMPLE(3);
+    mvt_call(c, MV_API_CREATE, .handle = 3, .size = 60 * MIB, .api = "cuMemCreate",
+             .library = "/site-packages/nvidia/nccl/lib/libnccl.so.2");
+    SAMPLE(4);
+    SAMPLE(5);
+    mvt_call(c, MV_API_RELEASE, .handle = 3);
+    SAMPLE(6);
+#undef SAMPLE
+    return c;
+}
+
+static void expect_sums(const mv_ledger *ledger)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = 0; i < ledger->count; i++)
+        sum += ledger->by[i].bytes;
+    cr_assert_eq(sum, ledger->by_sum);
+    cr_assert_eq(sum + (uint64_t)ledger->context_estimate + (uint64_t)ledger->unexplained,
+                 ledger->used);
+}
+
+static void expect_training(bool process)
+{
+    mvt_calls *c = training(process);
+    mv_ledger ledger = ledger_of(c, (mv_ledger_ask){.when = MV_LEDGER_MOST_USED});
+    char name[64];
+
+    expect_sums(&ledger);
+    cr_assert_eq(ledger.is_process, process);
+    cr_assert_eq(ledger.used, 697 * MIB);
+    cr_assert_eq(ledger.context_estimate, (int64_t)(530 * MIB));
+    cr_assert_eq(ledger.unexplained, (int64_t)(7 * MIB));
+    cr_assert_eq(ledger.others, 1000 * MIB);
+    cr_assert_eq(ledger.count, 2);
+    cr_assert_eq(ledger.by[0].bytes, 100 * MIB);
+    cr_assert_eq(ledger.by[0].count, 2);
+    cr_assert(ledger.by[0].is_framework);
+    cr_assert_str_eq(
+        mv_library_name("/site-packages/nvidia/nccl/lib/libnccl.so.2", name, sizeof name), "NCCL");
+    mvt_calls_drop(c);
+}
+
+Test(ledger, rows_context_and_the_rest_add_up_to_the_use_of_the_process)
+{
+    expect_training(true);
+}
+
+Test(ledger, without_processes_the_use_of_the_device_less_what_was_there_before)
+{
+    expect_training(false);
+}
+
+Test(ledger, the_end_is_behind_the_last_call)
+{
+    mvt_calls *c = training(true);
+    mv_ledger ledger = ledger_of(c, (mv_ledger_ask){.when = MV_LEDGER_END});
+
+    expect_sums(&ledger);
+    cr_assert_eq(ledger.by_sum, 100 * MIB);
+    cr_assert_eq(ledger.count, 1);
+    mvt_calls_drop(c);
+}
+
+Test(ledger, most_of_a_row_is_for_the_stack_that_holds_most)
+{
+    mvt_calls *c = training(true);
+    mv_ledger ledger = ledger_of(c, (mv_ledger_ask){.when = MV_LEDGER_MOST_HELD});
+    const mv_trace *trace = mvt_calls_done(c);
+    uint32_t count;
+    const mv_frame_id *frames = mv_stack_frames(trace, ledger.by[0].stack, &count);
+
+    cr_assert_eq(count, 1);
+    cr_assert_str_eq(mv_string_text(trace, trace->frames.function[frames[0].row]), "forward");
+    mvt_calls_drop(c);
+}
+
+Test(ledger, without_samples_the_use_is_not_known)
+{
+    mvt_calls *c = mvt_calls_new();
+
+    mvt_call(c, MV_API_ALLOC, .addr = 0x1000, .size = 100);
+    mvt_call(c, MV_API_ALLOC, .addr = 0x2000, .size = 100);
+    mvt_call(c, MV_API_FREE, .addr = 0x1000);
+    mv_ledger ledger = ledger_of(c, (mv_ledger_ask){.when = MV_LEDGER_MOST_USED});
+    cr_assert_eq(ledger.used, MV_NO_BYTES);
+    cr_assert_not_null(ledger.why);
+    cr_assert_eq(ledger.by_sum, 200, "the moment when most was held");
+    mvt_calls_drop(c);
+}
+
+/* ---- the command ------------------------------------------------------------------------- */
+
+Test(ledger, the_command_reports_what_was_found)
+{
+    mvt_calls *c = training(true);
+    mv_span bytes = mvt_snapshot_of(mvt_calls_arena(c), mvt_calls_done(c));
+    char path[] = "/tmp/memviz-ledger-XXXXXX";
+    int file = mkstemp(path);
+    cJSON *report, *device, *row;
+
+    cr_assert(file >= 0);
+    cr_assert_eq(write(file, bytes.data, bytes.length), (ssize_t)bytes.length);
+    report = mvt_json(0, "$MEMVIZ ledger --json %s", path);
+    device = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0);
+    mvt_json_has(device, "device used framework_reserved by context_estimate unexplained at basis");
+    cr_assert_eq(mvt_json_number(device, "used"), (double)(697 * MIB));
+    cr_assert_eq(mvt_json_number(device, "unexplained"), (double)(7 * MIB));
+    cr_assert_str_eq(mvt_json_text(device, "basis"), "process");
+    row = cJSON_GetArrayItem(cJSON_GetObjectItem(device, "by"), 1);
+    mvt_json_has(row, "library api bytes count frames");
+    cr_assert_str_eq(mvt_json_text(row, "api"), "cuMemCreate");
+    cJSON_Delete(report);
+
+    mvt_run run = mvt_sh("$MEMVIZ ledger %s", path);
+    cr_assert_eq(run.status, 0);
+    cr_assert(strncmp(run.out,
+                      "device 0: 697 MiB used: PyTorch 100 MiB, NCCL 60.0 MiB, context and code "
+                      "530 MiB, unexplained 7.00 MiB (1 %)\n",
+                      60) == 0,
+              "%s", run.out);
+    mvt_run_drop(&run);
+    run = mvt_sh("$MEMVIZ ledger --at 3 %s", path);
+    cr_assert_eq(run.status, 1);
+    mvt_run_drop(&run);
+    remove(path);
+    mvt_calls_drop(c);
+}
+
+Test(ledger, a_snapshot_of_pytorch_has_no_calls)
+{
+    cJSON *report = mvt_json(0, "$MEMVIZ ledger --json $SNAPS/gpt_train.pickle");
+    cJSON *device = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0);
+
+    cr_assert(cJSON_IsNull(cJSON_GetObjectItem(device, "used")));
+    cr_assert_eq(cJSON_GetArraySize(cJSON_GetObjectItem(device, "by")), 0);
+    cr_assert_gt(mvt_json_number(device, "framework_reserved"), 0);
+    cr_assert(strstr(cJSON_GetStringValue(cJSON_GetObjectItem(device, "why")), "memviz run"));
+    cJSON_Delete(report);
+}
+
+Test(ledger, text_of_a_snapshot_says_what_to_record)
+{
+    mvt_run run = mvt_sh("$MEMVIZ ledger $SNAPS/gpt_train.pickle");
+
+    cr_expect_eq(run.status, 1);
+    cr_expect_eq(run.out_length, 0);
+    cr_expect(strstr(run.err, "this is a snapshot; record with `memviz run` to see"), "%s",
+              run.err);
+    mvt_run_drop(&run);
+}

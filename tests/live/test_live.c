@@ -1,0 +1,712 @@
+/* Live files: what their records become, in whatever order and state they are. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+#include "analyze/leaks/leaks.h"
+#include "analyze/steps/steps.h"
+#include "analyze/totals/totals.h"
+#include "parse/live/read_live.h"
+#include "tests/fixture/fixture_live.h"
+#include "tests/fixture/fixture_training.h"
+#include "tests/fixture/soundness.h"
+
+static mv_budget budget = {.limit = (uint64_t)4 << 30};
+static mv_arena arena;
+static mv_trace trace;
+static mv_err err;
+
+static void setup(void)
+{
+    mv_arena_init(&arena, &budget);
+}
+
+static void teardown(void)
+{
+    mv_arena_release(&arena);
+}
+
+TestSuite(live, .init = setup, .fini = teardown);
+
+static const mv_trace *read_bytes(mv_span file)
+{
+    const char *why;
+
+    cr_assert_eq(mv_trace_read_bytes(&arena, file, &trace, &err), MV_OK, "%s %s",
+                 mv_code_name(err.code), err.detail);
+    why = mvt_unsound(&trace);
+    cr_assert_null(why, "%s", why);
+    return &trace;
+}
+
+static const mv_trace *read_live(mvt_live *l)
+{
+    return read_bytes(mvt_live_bytes(l));
+}
+
+static uint64_t notes(mv_note_code code)
+{
+    return trace.notes[code].count;
+}
+
+static void expect_event(uint32_t device, uint32_t i, mv_action action, uint64_t addr,
+                         uint64_t size)
+{
+    const mv_events *e = &trace.devices[device].events;
+
+    cr_assert_lt(i, e->count);
+    cr_assert_eq(e->action[i], action, "event %u: %s", i, mv_action_name(e->action[i]));
+    cr_assert_eq(e->addr[i], addr, "event %u: %#lx", i, (unsigned long)e->addr[i]);
+    cr_assert_eq(e->size[i], size, "event %u: %lu", i, (unsigned long)e->size[i]);
+}
+
+static void expect_frame(mv_stack_id stack, uint32_t at, const char *function, const char *file,
+                         int64_t line)
+{
+    uint32_t count;
+    const mv_frame_id *frames = mv_stack_frames(&trace, stack, &count);
+
+    cr_assert_lt(at, count);
+    cr_assert_str_eq(mv_string_text(&trace, trace.frames.function[frames[at].row]), function);
+    cr_assert_str_eq(mv_string_text(&trace, trace.frames.file[frames[at].row]), file);
+    cr_assert_eq(trace.frames.line[frames[at].row], line);
+}
+
+static mv_totals audit_of(uint32_t device)
+{
+    mv_lives lives;
+    mv_totals totals;
+
+    cr_assert_eq(mv_lives_find(&arena, &trace, device, &lives, &err), MV_OK);
+    cr_assert_eq(mv_totals_find(&arena, &trace, &lives, &totals, &err), MV_OK);
+    return totals;
+}
+
+static void expect_exact(uint32_t device)
+{
+    mv_totals totals = audit_of(device);
+
+    cr_assert(totals.audit.exact, "%s", totals.audit.count ? totals.audit.notes[0] : "");
+}
+
+/* ---- blocks ------------------------------------------------------------------------------ */
+
+static void segment(mvt_live *l, uint64_t addr, uint64_t size)
+{
+    mvt_live_call(l, .action = MV_API_ALLOC, .addr = addr, .size = size,
+                  .text = mvt_live_string(l, "cudaMalloc"),
+                  .library = mvt_live_string(l, "/venv/torch/lib/libc10_cuda.so"));
+}
+
+Test(live, a_block_and_its_free)
+{
+    mvt_live *l = mvt_live_new(&arena);
+    const mv_events *e;
+
+    segment(l, 0x7f0000000000, 2 << 20);
+    mvt_live_block(l, .addr = 0x7f0000000000, .size = 1024, .time_us = 1000100,
+                   .stack = mvt_live_stack(l, "f:a.py:7;main:a.py:20"));
+    mvt_live_free(l, .addr = 0x7f0000000000, .size = 1024, .time_us = 1000200);
+    read_live(l);
+    cr_assert_eq(trace.device_count, 1);
+    expect_event(0, 0, MV_ACTION_SEGMENT_ALLOC, 0x7f0000000000, 2 << 20);
+    expect_event(0, 1, MV_ACTION_ALLOC, 0x7f0000000000, 1024);
+    expect_event(0, 2, MV_ACTION_FREE_REQUESTED, 0x7f0000000000, 1024);
+    expect_event(0, 3, MV_ACTION_FREE_COMPLETED, 0x7f0000000000, 1024);
+    e = &trace.devices[0].events;
+    cr_assert_eq(e->count, 4);
+    cr_assert_eq(e->time_us[1], 1700000000000100);
+    cr_assert_eq(e->time_us[3], 1700000000000200);
+    expect_frame(e->stack[1], 0, "f", "a.py", 7);
+    expect_frame(e->stack[1], 1, "main", "a.py", 20);
+    cr_assert_eq(e->stack[2].row, e->stack[1].row);
+    cr_assert_eq(e->call[3], e->call[1]);
+    cr_assert_eq(notes(MV_NOTE_LOST), 0);
+    expect_exact(0);
+}
+
+Test(live, what_is_alive_tiles_the_final_heap)
+{
+    mvt_live *l = mvt_live_new(&arena);
+    uint32_t stack = mvt_live_stack(l, "f:a.py:7");
+
+    segment(l, 0x10000000, 2 << 20);
+    mvt_live_block(l, .addr = 0x10000000, .size = 512, .stack = stack);
+    mvt_live_block(l, .addr = 0x10000200, .size = 1024, .stack = stack);
+    mvt_live_block(l, .addr = 0x10000600, .size = 2048, .stack = stack);
+    mvt_live_free(l, .addr = 0x10000200, .size = 1024);
+    read_live(l);
+    cr_assert_eq(trace.segments.count, 1);
+    cr_assert_eq(trace.segments.blocks[0], 4);
+    cr_assert_eq(trace.segments.allocated[0], 2560);
+    cr_assert_eq(trace.segments.kind[0], MV_SEGMENT_SMALL);
+    cr_assert_eq(trace.blocks.state[1], MV_BLOCK_INACTIVE);
+    cr_assert_eq(trace.blocks.size[1], 1024);
+    cr_assert_eq(trace.blocks.call[0], trace.devices[0].events.call[1]);
+    cr_assert_eq(notes(MV_NOTE_UNTILED), 0);
+    expect_exact(0);
+}
+
+Test(live, block_sizes_are_taken_as_they_are)
+{
+    mvt_live *l = mvt_live_new(&arena);
+    mv_totals totals;
+
+    /* an unsplit rest of 1 MiB belongs to the block; a large rest behind a small block does not */
+    segment(l, 0x10000000, 20 << 20);
+    mvt_live_block(l, .addr = 0x10000000, .size = 19 << 20);
+    mvt_live_free(l, .addr = 0x10000000, .size = 19 << 20);
+    mvt_live_block(l, .addr = 0x10000000, .size = 20 << 20);
+    read_live(l);
+    totals = audit_of(0);
+    cr_assert(totals.audit.exact);
+    cr_assert_eq(totals.peak.bytes.allocated, 20 << 20);
+    cr_assert_eq(totals.current.bytes.allocated, 20 << 20);
+    cr_assert_eq(totals.total.allocated, 39 << 20);
+}
+
+Test(live, an_oom)
+{
+    mvt_live *l = mvt_live_new(&arena);
+
+    mvt_live_event(l, MV_LIVE_EVENT_OOM,
+                   (mvt_live_args){.size = 1 << 30, .stack = mvt_live_stack(l, "f:a.py:7")});
+    read_live(l);
+    expect_event(0, 0, MV_ACTION_OOM, MV_NO_BYTES, 1 << 30);
+}
+
+Test(live, tensors_of_the_cpu_are_a_device_behind_the_last)
+{
+    mvt_live *l = mvt_live_new(&arena);
+    mv_totals totals;
+
+    mvt_live_block(l, .cpu = true, .addr = 0x5000, .size = 100);
+    mvt_live_block(l, .device = 1, .addr = 0x7f0000000000, .size = 512,
+                   .stack = mvt_live_stack(l, "f:a.py:7"));
+    mvt_live_block(l, .cpu = true, .addr = 0x6001, .size = 37,
+                   .stack = mvt_live_stack(l, "f:a.py:7"));
+    mvt_live_free(l, .cpu = true, .addr = 0x5000, .size = 100);
+    read_live(l);
+    cr_assert_eq(trace.device_count, 3);
+    cr_assert_str_eq(mv_fact_find(&trace, "cpu_device"), "2");
+    cr_assert_eq(trace.devices[0].events.count, 0);
+    expect_event(1, 0, MV_ACTION_ALLOC, 0x7f0000000000, 512);
+    expect_event(2, 1, MV_ACTION_ALLOC, 0x6001, 37);
+    expect_event(2, 2, MV_ACTION_FREE_REQUESTED, 0x5000, 100);
+    cr_assert_eq(trace.devices[1].events.call[0], 0);
+    cr_assert_eq(trace.devices[2].events.call[1], 1);
+    cr_assert_eq(trace.segments.count, 0);
+    totals = audit_of(2);
+    cr_assert(totals.audit.exact, "%s", totals.audit.count ? totals.audit.notes[0] : "");
+    cr_assert_eq(totals.current.bytes.allocated, 37);
+    cr_assert_eq(totals.current.allocations, 1);
+    cr_assert_eq(totals.peak.bytes.allocated, 137);
+    expect_exact(1);
+}
+
+/* ---- segments ---------------------------------------------------------------------------- */
+
+static void allocator_call(mvt_live *l, mv_api_action action, uint64_t addr, uint64_t size)
+{
+    mvt_live_call(l, .action = action, .addr = addr, .size = size,
+                  .stack = mvt_live_stack(l, "f:a.py:7"), .text = mvt_live_string(l, "cuMemMap"),
+                  .library = mvt_live_string(l, "/venv/torch/lib/libc10_cuda.so"));
+}
+
+Test(live, pieces_of_one_mapping_are_one_event)
+{
+    mvt_live *l = mvt_live_new(&arena);
+    uint32_t stack = mvt_live_stack(l, "f:a.py:7");
+
+    allocator_call(l, MV_API_RESERVE, 0x40000000, 1 << 30);
+    for (uint64_t i = 0; i < 3; i++)
+        allocator_call(l, MV_API_MAP, 0x40000000 + (i << 21), 2 << 20);
+    mvt_live_block(l, .addr = 0x40000000, .size = 5 << 20, .stack = stack);
+    allocator_call(l, MV_API_MAP, 0x40600000, 2 << 20);
+    mvt_live_block(l, .addr = 0x40500000, .size = 2 << 20, .stack = stack);
+    mvt_live_free(l, .addr = 0x40500000, .size = 2 << 20);
+    for (uint64_t i = 3; i < 4; i++)
+        allocator_call(l, MV_API_UNMAP, 0x40000000 + (i << 21), 2 << 20);
+    read_live(l);
+    expect_event(0, 0, MV_ACTION_SEGMENT_MAP, 0x40000000, 6 << 20);
+    expect_event(0, 1, MV_ACTION_ALLOC, 0x40000000, 5 << 20);
+    expect_event(0, 2, MV_ACTION_SEGMENT_MAP, 0x40600000, 2 << 20);
+    expect_event(0, 6, MV_ACTION_SEGMENT_UNMAP, 0x40600000, 2 << 20);
+    cr_assert_eq(trace.devices[0].events.call[0], trace.devices[0].events.call[1]);
+    cr_assert_neq(trace.devices[0].events.call[1], trace.devices[0].events.call[2]);
+    cr_assert_eq(trace.api_calls.count, 6);
+    cr_assert_eq(trace.api_calls.event[4], 2);
+    cr_assert_eq(trace.api_calls.action[4], MV_API_MAP);
+    cr_assert_eq(trace.segments.count, 1);
+    cr_assert_eq(trace.segments.total_size[0], 6 << 20);
+    cr_assert(trace.segments.is_expandable[0]);
+    expect_exact(0);
+}
+
+Test(live, touching_mappings_of_two_reservations_are_two_segments)
+{
+    mvt_live *l = mvt_live_new(&arena);
+
+    allocator_call(l, MV_API_RESERVE, 0x40000000, 2 << 20);
+    allocator_call(l, MV_API_RESERVE, 0x40200000, 20 << 20);
+    allocator_call(l, MV_API_MAP, 0x40000000, 2 << 20);
+    mvt_live_block(l, .addr = 0x40000000, .size = 512);
+    allocator_call(l, MV_API_MAP, 0x40200000, 20 << 20);
+    mvt_live_block(l, .addr = 0x40200000, .size = 20 << 20);
+    read_live(l);
+    cr_assert_eq(trace.segments.count, 2);
+    cr_assert_eq(trace.segments.kind[0], MV_SEGMENT_SMALL);
+    cr_assert_eq(trace.segments.kind[1], MV_SEGMENT_LARGE);
+    expect_exact(0);
+}
+
+Test(live, calls_of_others_and_failed_ones_make_no_segment)
+{
+    mvt_live *l = mvt_live_new(&arena);
+    uint32_t malloc_name = mvt_live_string(l, "cudaMalloc");
+
+    mvt_live_call(l, .action = MV_API_ALLOC, .addr = 0x1000, .size = 4096, .text = malloc_name,
+                  .library = mvt_live_string(l, "/venv/lib/libnccl.so.2"), .handle = 77);
+    mvt_live_call(l, .action = MV_API_ALLOC, .size = 1 << 30, .text = malloc_name, .result = 2,
+                  .library = mvt_live_string(l, "/venv/lib/libc10_cuda.so"));
+    mvt_live_call(l, .action = MV_API_ALLOC, .addr = 0x9000, .size = 1, .text = malloc_name);
+    read_live(l);
+    cr_assert_eq(trace.devices[0].events.count, 0);
+    cr_assert_eq(trace.api_calls.count, 3);
+    cr_assert_str_eq(mv_string_text(&trace, trace.api_calls.library[0]), "/venv/lib/libnccl.so.2");
+    cr_assert_str_eq(mv_string_text(&trace, trace.api_calls.api[0]), "cudaMalloc");
+    cr_assert_eq(trace.api_calls.handle[0], 77);
+    cr_assert_eq(trace.api_calls.result[1], 2);
+    cr_assert_eq(trace.api_calls.addr[1], MV_NO_BYTES);
+    cr_assert_eq(trace.api_calls.library[2].row, MV_NO_ROW);
+}
+
+Test(live, a_released_segment_has_its_size)
+{
+    mvt_live *l = mvt_live_new(&arena);
+
+    segment(l, 0x10000000, 2 << 20);
+    mvt_live_call(l, .action = MV_API_FREE, .addr = 0x10000000, .device = 3,
+                  .library = mvt_live_string(l, "/venv/torch/lib/libc10_cuda.so"));
+    read_live(l);
+    expect_event(0, 1, MV_ACTION_SEGMENT_FREE, 0x10000000, 2 << 20);
+    cr_assert_eq(trace.segments.count, 0);
+    expect_exact(0);
+}
+
+Test(live, blocks_in_no_segment_get_one_where_others_have_them)
+{
+    mvt_live *l = mvt_live_new(&arena);
+
+    segment(l, 0x10000000, 2 << 20);
+    mvt_live_block(l, .addr = 0x30000000, .size = 512);
+    mvt_live_block(l, .addr = 0x30000200, .size = 512);
+    read_live(l);
+    cr_assert_eq(trace.segments.count, 2);
+    cr_assert_eq(trace.segments.total_size[1], 1024);
+    cr_assert_gt(notes(MV_NOTE_LOST), 0);
+    cr_assert_not(audit_of(0).audit.exact);
+}
+
+/* ---- order, losses ----------------------------------------------------------------------- */
+
+Test(live, threads_are_merged_by_number)
+{
+    mvt_live *l = mvt_live_new(&arena);
+
+    /* thread 2 frees what thread 1 allocated, and thread 1 allocates it again */
+    mvt_live_block(l, .thread = 1, .sequence = 1, .addr = 0x1000, .size = 512, .time_us = 1000010);
+    mvt_live_block(l, .thread = 1, .sequence = 3, .addr = 0x1000, .size = 1024, .time_us = 1000030);
+    mvt_live_free(l, .thread = 2, .sequence = 2, .addr = 0x1000, .size = 512, .time_us = 1000033);
+    mvt_live_next_chunk(l, 1, true);
+    mvt_live_free(l, .thread = 1, .sequence = 4, .addr = 0x1000, .size = 1024, .time_us = 1000040);
+    read_live(l);
+    expect_event(0, 0, MV_ACTION_ALLOC, 0x1000, 512);
+    expect_event(0, 1, MV_ACTION_FREE_REQUESTED, 0x1000, 512);
+    expect_event(0, 3, MV_ACTION_ALLOC, 0x1000, 1024);
+    expect_event(0, 4, MV_ACTION_FREE_REQUESTED, 0x1000, 1024);
+    cr_assert_eq(notes(MV_NOTE_LOST), 0);
+    cr_assert_eq(notes(MV_NOTE_UNSORTED_TIME), 0);
+    cr_assert_eq(trace.devices[0].events.time_us[3], 1700000000000033);
+    expect_exact(0);
+}
+
+Test(live, missing_numbers_are_lost_events)
+{
+    mvt_live *l = mvt_live_new(&arena);
+
+    mvt_live_block(l, .sequence = 1, .addr = 0x1000, .size = 512);
+    mvt_live_block(l, .sequence = 5, .addr = 0x2000, .size = 512);
+    mvt_live_block(l, .sequence = 6, .addr = 0x3000, .size = 512);
+    mvt_live_block(l, .sequence = 8, .addr = 0x4000, .size = 512);
+    read_live(l);
+    cr_assert_eq(notes(MV_NOTE_LOST), 4);
+    cr_assert_str_eq(trace.notes[MV_NOTE_LOST].first, "number 2 of the capture");
+}
+
+Test(live, the_frameworks_totals_are_compared)
+{
+    mvt_live *l = mvt_live_new(&arena);
+
+    segment(l, 0x10000000, 2 << 20);
+    mvt_live_block(l, .addr = 0x10000000, .size = 512);
+    mvt_live_event(l, MV_LIVE_EVENT_TOTALS, (mvt_live_args){.allocated = 512, .reserved = 2 << 20});
+    read_live(l);
+    cr_assert_eq(notes(MV_NOTE_LOST), 0);
+    mvt_live_block(l, .addr = 0x10000200, .size = 512);
+    mvt_live_event(l, MV_LIVE_EVENT_TOTALS,
+                   (mvt_live_args){.allocated = 3072, .reserved = 2 << 20});
+    mvt_live_block(l, .addr = 0x10000400, .size = 512);
+    mvt_live_event(l, MV_LIVE_EVENT_TOTALS,
+                   (mvt_live_args){.allocated = 3584, .reserved = 2 << 20});
+    read_live(l);
+    cr_assert_eq(notes(MV_NOTE_LOST), 1);
+    cr_assert_str_eq(trace.notes[MV_NOTE_LOST].first,
+                     "device 0, event 3: PyTorch has 2048 allocated bytes more");
+}
+
+/* ---- what threads mark ------------------------------------------------------------------- */
+
+static void mark(mvt_live *l, mv_live_event kind, uint32_t thread, const char *text,
+                 uint64_t number)
+{
+    mvt_live_event(l, kind,
+                   (mvt_live_args){.thread = thread,
+                                   .text = text ? mvt_live_string(l, text) : 0,
+                                   .number = number});
+}
+
+static void expect_annotation(uint32_t i, mv_stage stage, const char *name)
+{
+    const mv_annotations *a = &trace.annotations;
+
+    cr_assert_lt(i, a->count);
+    cr_assert_eq(a->stage[i], stage, "annotation %u", i);
+    cr_assert_str_eq(mv_string_text(&trace, a->name[i]), name, "annotation %u", i);
+    cr_assert_eq(a->device[i], -1);
+}
+
+Test(live, ranges_nest_within_their_thread)
+{
+    mvt_live *l = mvt_live_new(&arena);
+
+    mark(l, MV_LIVE_EVENT_PUSH, 1, "outer", 0);
+    mark(l, MV_LIVE_EVENT_PUSH, 1, "inner", 0);
+    mark(l, MV_LIVE_EVENT_PUSH, 2, "other", 0);
+    mark(l, MV_LIVE_EVENT_BEGIN, 1, "numbered", 7);
+    mark(l, MV_LIVE_EVENT_POP, 1, NULL, 0);
+    mark(l, MV_LIVE_EVENT_MARK, 1, "step 3", 0);
+    mark(l, MV_LIVE_EVENT_POP, 2, NULL, 0);
+    mark(l, MV_LIVE_EVENT_END, 2, NULL, 7);
+    mark(l, MV_LIVE_EVENT_POP, 1, NULL, 0);
+    mark(l, MV_LIVE_EVENT_POP, 1, NULL, 0);
+    mark(l, MV_LIVE_EVENT_END, 1, NULL, 7);
+    read_live(l);
+    expect_annotation(0, MV_STAGE_START, "outer");
+    expect_annotation(3, MV_STAGE_START, "numbered");
+    expect_annotation(4, MV_STAGE_END, "inner");
+    expect_annotation(5, MV_STAGE_MARK, "step 3");
+    expect_annotation(6, MV_STAGE_END, "other");
+    expect_annotation(7, MV_STAGE_END, "numbered");
+    expect_annotation(8, MV_STAGE_END, "outer");
+    cr_assert_eq(trace.annotations.count, 9);
+    cr_assert_eq(notes(MV_NOTE_LOOSE), 2);
+}
+
+Test(live, a_thread_that_follows_in_a_chunk_is_another)
+{
+    mvt_live *l = mvt_live_new(&arena);
+
+    mvt_live_block(l, .thread = 1, .addr = 0x1000, .size = 512, .device = 1);
+    mark(l, MV_LIVE_EVENT_PUSH, 1, "left open", 0);
+    mvt_live_follow(l, 1, 4711);
+    mark(l, MV_LIVE_EVENT_PUSH, 1, "own", 0);
+    mark(l, MV_LIVE_EVENT_POP, 1, NULL, 0);
+    mark(l, MV_LIVE_EVENT_POP, 1, NULL, 0);
+    mvt_live_free(l, .thread = 1, .addr = 0x1000, .size = 512, .device = 1);
+    read_live(l);
+    expect_annotation(0, MV_STAGE_START, "left open");
+    expect_annotation(1, MV_STAGE_START, "own");
+    expect_annotation(2, MV_STAGE_END, "own");
+    cr_assert_eq(trace.annotations.count, 3);
+    cr_assert_eq(notes(MV_NOTE_LOOSE), 1);
+    expect_event(1, 1, MV_ACTION_FREE_REQUESTED, 0x1000, 512);
+    cr_assert_eq(notes(MV_NOTE_LOST), 0);
+    expect_exact(1);
+}
+
+/* ---- stacks, facts ----------------------------------------------------------------------- */
+
+Test(live, frames_of_all_kinds)
+{
+    mvt_live *l = mvt_live_new(&arena);
+    const mv_events *e;
+
+    mvt_live_block(l, .addr = 0x1000, .size = 512,
+                   .stack = mvt_live_stack(l, "f:a.py:7;thread pt_autograd_0"));
+    mvt_live_block(l, .addr = 0x2000, .size = 512,
+                   .stack = mvt_live_stack(l, "@/nowhere/libfoo.so+4096;f:a.py:7"));
+    mvt_live_block(l, .addr = 0x3000, .size = 512, .stack = 99);
+    read_live(l);
+    e = &trace.devices[0].events;
+    expect_frame(e->stack[0], 0, "f", "a.py", 7);
+    expect_frame(e->stack[0], 1, "thread pt_autograd_0", "", MV_NO_LINE);
+    expect_frame(e->stack[1], 1, "f", "a.py", 7);
+    cr_assert_eq(e->stack[2].row, MV_NO_ROW);
+    cr_assert_eq(e->call[2], MV_NO_CALL);
+    cr_assert_eq(notes(MV_NOTE_DAMAGED), 1);
+}
+
+Test(live, the_last_fact_of_a_key_counts)
+{
+    mvt_live *l = mvt_live_new(&arena);
+
+    mvt_live_fact(l, "lost_space", "1");
+    mvt_live_fact(l, "lost_space", "2");
+    mvt_live_fact(l, "command", "python\ntrain.py");
+    read_live(l);
+    cr_assert_str_eq(mv_fact_find(&trace, "lost_space"), "2");
+    cr_assert_str_eq(mv_fact_find(&trace, "command"), "python\ntrain.py");
+    cr_assert_eq(trace.facts.count, 5);
+    cr_assert(mv_trace_is_captured(&trace));
+    cr_assert_eq(trace.origin.format, MV_FORMAT_BIN);
+}
+
+Test(live, facts_of_the_launcher_replace_the_files)
+{
+    mvt_live *l = mvt_live_new(&arena);
+    const mv_live_fact facts[] = {{"pid", "77"}, {"samples_off", "no NVML"}};
+    const mv_live_opts opts = {.facts = facts, .fact_count = 2};
+
+    cr_assert_eq(mv_live_read(&arena, mvt_live_bytes(l), &opts, &trace, &err), MV_OK);
+    cr_assert_str_eq(mv_fact_find(&trace, "pid"), "77");
+    cr_assert_str_eq(mv_fact_find(&trace, "samples_off"), "no NVML");
+    cr_assert_eq(trace.facts.count, 4);
+}
+
+Test(live, a_jump_of_the_clock_does_not_bring_times_down)
+{
+    mvt_live *l = mvt_live_new(&arena);
+
+    mvt_live_block(l, .thread = 1, .sequence = 1, .addr = 0x1000, .size = 512,
+                   .time_us = 1ull << 62);
+    mvt_live_block(l, .thread = 2, .sequence = 2, .addr = 0x2000, .size = 512,
+                   .time_us = 3ull << 62);
+    mvt_live_block(l, .thread = 3, .sequence = 3, .addr = 0x3000, .size = 512, .time_us = 1000010);
+    read_live(l);
+    cr_assert_eq(trace.devices[0].events.count, 3);
+    cr_assert_gt(notes(MV_NOTE_UNSORTED_TIME), 0);
+}
+
+/* ---- whole runs -------------------------------------------------------------------------- */
+
+static uint64_t rounded(uint64_t size)
+{
+    return size ? (size + 511) / 512 * 512 : 512;
+}
+
+static void expect_run(const mv_trace *from)
+{
+    const mv_events *a = &from->devices[0].events, *b = &trace.devices[0].events;
+    char x[512], y[512];
+
+    cr_assert_eq(b->count, a->count);
+    for (uint32_t i = 0; i < a->count; i++) {
+        uint32_t n, m;
+        const mv_frame_id *f = mv_stack_frames(from, a->stack[i], &n);
+        const mv_frame_id *g = mv_stack_frames(&trace, b->stack[i], &m);
+        cr_assert_eq(b->action[i], a->action[i], "event %u", i);
+        cr_assert_eq(b->addr[i], a->addr[i], "event %u", i);
+        cr_assert_eq(b->size[i], rounded(a->size[i]), "event %u", i);
+        cr_assert_eq(b->time_us[i], a->time_us[i] + 1700000000000000, "event %u", i);
+        cr_assert_eq(m, n, "event %u", i);
+        for (uint32_t k = 0; k < n; k++) {
+            snprintf(x, sizeof x, "%s %s %lld",
+                     mv_string_text(from, from->frames.function[f[k].row]),
+                     mv_string_text(from, from->frames.file[f[k].row]),
+                     (long long)from->frames.line[f[k].row]);
+            snprintf(y, sizeof y, "%s %s %lld",
+                     mv_string_text(&trace, trace.frames.function[g[k].row]),
+                     mv_string_text(&trace, trace.frames.file[g[k].row]),
+                     (long long)trace.frames.line[g[k].row]);
+            cr_assert_str_eq(x, y, "event %u", i);
+        }
+    }
+}
+
+Test(live, training_runs_come_back_event_for_event)
+{
+    for (uint64_t seed = 0; seed < 24; seed++) {
+        mvt_training_truth truth;
+        mvt_trace *t = mvt_new();
+        const mv_trace *from;
+
+        mvt_training(t, seed, (mvt_leak)(seed % MVT_LEAK_COUNT), &truth);
+        from = mvt_done(t);
+        read_bytes(mvt_live_of(&arena, from));
+        cr_assert_eq(notes(MV_NOTE_LOST) + notes(MV_NOTE_DAMAGED), 0, "seed %lu",
+                     (unsigned long)seed);
+        expect_run(from);
+        cr_assert_eq(trace.segments.count, from->segments.count);
+        cr_assert_eq(trace.segments.allocated[0], from->segments.allocated[0]);
+        expect_exact(0);
+        mvt_drop(t);
+    }
+}
+
+Test(live, a_capture_survives_the_containers)
+{
+    mvt_training_truth truth;
+    mvt_trace *t = mvt_new();
+    mv_trace again;
+    const char *differs;
+
+    mvt_training(t, 3, MVT_LEAK_LOSS, &truth);
+    read_bytes(mvt_live_of(&arena, mvt_done(t)));
+    cr_assert_eq(mv_trace_read_bytes(&arena, mvt_snapshot_of(&arena, &trace), &again, &err), MV_OK);
+    differs = mvt_difference(&trace, &again);
+    cr_assert_null(differs, "%s", differs);
+    cr_assert_eq(mv_trace_read_bytes(&arena, mvt_compact_of(&arena, &trace), &again, &err), MV_OK);
+    differs = mvt_difference(&trace, &again);
+    cr_assert_null(differs, "%s", differs);
+    mvt_drop(t);
+}
+
+/* ---- steps ------------------------------------------------------------------------------- */
+
+static mv_steps steps_of(mvt_live *l)
+{
+    mv_lives lives;
+    mv_steps steps;
+
+    read_live(l);
+    cr_assert_eq(mv_lives_find(&arena, &trace, 0, &lives, &err), MV_OK);
+    cr_assert_eq(mv_steps_find(&arena, &trace, &lives, &steps, &err), MV_OK);
+    return steps;
+}
+
+static void some_step(mvt_live *l)
+{
+    for (uint32_t i = 0; i < 5; i++) {
+        mvt_live_block(l, .addr = 0x10000000 + i * 512, .size = 512,
+                       .stack = mvt_live_stack(l, "f:a.py:7"));
+        mvt_live_free(l, .addr = 0x10000000 + i * 512, .size = 512);
+    }
+}
+
+Test(live, marks_are_steps)
+{
+    mvt_live *l = mvt_live_new(&arena);
+    mv_steps steps;
+    char name[32];
+
+    segment(l, 0x10000000, 2 << 20);
+    for (int i = 0; i < 10; i++) {
+        snprintf(name, sizeof name, "step %d", i);
+        mark(l, MV_LIVE_EVENT_MARK, 1, name, 0);
+        mark(l, MV_LIVE_EVENT_PUSH, 1, "aten::add", 0);
+        some_step(l);
+        mark(l, MV_LIVE_EVENT_POP, 1, NULL, 0);
+    }
+    steps = steps_of(l);
+    cr_assert_eq(steps.source, MV_STEPS_MARK);
+    cr_assert_eq(steps.count, 10);
+    cr_assert_str_eq(steps.name, "step N");
+    cr_assert_eq(steps.at[1], 1 + 15);
+}
+
+Test(live, ranges_are_steps)
+{
+    mvt_live *l = mvt_live_new(&arena);
+    mv_steps steps;
+    char name[32];
+
+    segment(l, 0x10000000, 2 << 20);
+    for (int i = 0; i < 10; i++) {
+        snprintf(name, sizeof name, "iteration %d", i);
+        mark(l, MV_LIVE_EVENT_PUSH, 1, name, 0);
+        some_step(l);
+        mark(l, MV_LIVE_EVENT_POP, 1, NULL, 0);
+    }
+    mark(l, MV_LIVE_EVENT_MARK, 1, "done", 0);
+    steps = steps_of(l);
+    cr_assert_eq(steps.source, MV_STEPS_ANNOTATION);
+    cr_assert_eq(steps.count, 10);
+}
+
+Test(live, a_mark_and_a_range_of_one_name_are_two_series)
+{
+    mvt_live *l = mvt_live_new(&arena);
+    mv_steps steps;
+
+    segment(l, 0x10000000, 2 << 20);
+    for (int i = 0; i < 10; i++) {
+        mark(l, MV_LIVE_EVENT_PUSH, 1, "step", 0);
+        some_step(l);
+        mark(l, MV_LIVE_EVENT_POP, 1, NULL, 0);
+        if (i % 2)
+            mark(l, MV_LIVE_EVENT_MARK, 1, "step", 0);
+    }
+    steps = steps_of(l);
+    cr_assert_eq(steps.source, MV_STEPS_ANNOTATION);
+    cr_assert_eq(steps.count, 10);
+}
+
+/* ---- the program's exit ------------------------------------------------------------------ */
+
+static void keep_and_exit(mvt_live *l, bool in_order)
+{
+    char name[32];
+
+    segment(l, 0x10000000, 2 << 20);
+    for (uint32_t i = 0; i < 10; i++) {
+        snprintf(name, sizeof name, "step %u", i);
+        mark(l, MV_LIVE_EVENT_MARK, 1, name, 0);
+        mvt_live_block(l, .addr = 0x10100000, .size = 512, .stack = mvt_live_stack(l, "f:a.py:7"));
+        mvt_live_block(l, .addr = 0x10000000 + i * 512, .size = 512,
+                       .stack = mvt_live_stack(l, "keep:a.py:9"));
+        mvt_live_free(l, .addr = 0x10100000, .size = 512);
+    }
+    mvt_live_block(l, .addr = 0x10100000, .size = 512, .stack = mvt_live_stack(l, "bye:a.py:11"));
+    for (uint32_t i = 0; i < 10; i++)
+        mvt_live_free(l, .addr = 0x10000000 + i * 512, .size = 512);
+    mvt_live_free(l, .addr = 0x10100000, .size = 512);
+    if (in_order)
+        mvt_live_fact(l, "end_us", "1234567");
+}
+
+static mv_leaks leaks_of(mvt_live *l, mv_lives *lives)
+{
+    mv_leaks leaks;
+
+    read_live(l);
+    cr_assert_eq(mv_lives_find(&arena, &trace, 0, lives, &err), MV_OK);
+    cr_assert_eq(mv_leaks_find(&arena, &trace, lives, &leaks, &err), MV_OK);
+    return leaks;
+}
+
+Test(live, what_the_exit_frees_was_kept)
+{
+    mvt_live *l = mvt_live_new(&arena);
+    mv_lives lives;
+    mv_leaks leaks;
+
+    keep_and_exit(l, true);
+    leaks = leaks_of(l, &lives);
+    cr_assert_eq(leaks.verdict, MV_VERDICT_LEAK);
+    cr_assert_eq(leaks.leaked_bytes, 10 * 512);
+    cr_assert_eq(lives.events.action[leaks.exit_event], MV_ACTION_FREE_REQUESTED);
+    cr_assert_eq(leaks.exit_event, lives.events.count - 25);
+    expect_exact(0);
+}
+
+Test(live, a_killed_program_has_no_exit)
+{
+    mvt_live *l = mvt_live_new(&arena);
+    mv_lives lives;
+    mv_leaks leaks;
+
+    keep_and_exit(l, false);
+    leaks = leaks_of(l, &lives);
+    cr_assert_eq(leaks.exit_event, lives.events.count);
+    cr_assert_eq(leaks.verdict, MV_VERDICT_CLEAN);
+}

@@ -1,0 +1,217 @@
+/* Live files that were cut, changed or half written: what holds is read, whatever else says. */
+#include <criterion/criterion.h>
+
+#include "parse/live/read_live.h"
+#include "tests/fixture/fixture_container.h"
+#include "tests/fixture/fixture_live.h"
+#include "tests/fixture/soundness.h"
+
+enum { HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head), CHUNK = MV_LIVE_CHUNK_BYTES };
+
+static mv_budget budget = {.limit = (uint64_t)1 << 30};
+static mv_arena arena;
+static mv_trace trace;
+static mv_err err;
+
+static void setup(void)
+{
+    mv_arena_init(&arena, &budget);
+}
+
+static void teardown(void)
+{
+    mv_arena_release(&arena);
+}
+
+TestSuite(live_damage, .init = setup, .fini = teardown);
+
+/* Reads, in memory of its own, and gives that back. */
+static mv_code try_reading(mv_span file)
+{
+    mv_budget own = {.limit = 64 << 20};
+    mv_arena memory;
+    mv_code code;
+
+    mv_arena_init(&memory, &own);
+    code = mv_trace_read_bytes(&memory, file, &trace, &err);
+    if (code == MV_OK)
+        cr_assert_null(mvt_unsound(&trace), "%s", mvt_unsound(&trace));
+    else
+        cr_assert_eq(code, err.code);
+    mv_arena_release(&memory);
+    cr_assert_eq(own.used, 0);
+    return code;
+}
+
+/* Two threads, two chunks of names, sealed and not. */
+static mv_span some_file(void)
+{
+    mvt_live *l = mvt_live_new(&arena);
+    uint32_t first = mvt_live_stack(l, "f:a.py:7;main:a.py:20"), second;
+
+    mvt_live_call(l, .action = MV_API_ALLOC, .addr = 0x10000000, .size = 2 << 20,
+                  .text = mvt_live_string(l, "cudaMalloc"), .stack = first,
+                  .library = mvt_live_string(l, "libc10_cuda.so"));
+    mvt_live_block(l, .addr = 0x10000000, .size = 512, .stack = first);
+    mvt_live_next_chunk(l, 1, true);
+    mvt_live_next_chunk(l, 0, true);
+    second = mvt_live_stack(l, "g:b.py:9;thread two");
+    mvt_live_block(l, .addr = 0x10000200, .size = 700, .stack = second);
+    mvt_live_free(l, .addr = 0x10000000, .size = 512);
+    mvt_live_event(l, MV_LIVE_EVENT_PUSH,
+                   (mvt_live_args){.thread = 2, .text = mvt_live_string(l, "step 1")});
+    return mvt_live_bytes(l);
+}
+
+static uint64_t used_in(mv_span file, uint64_t at)
+{
+    return HEADERS + mv_load_u64(file.data + at + sizeof(mv_wire_chunk));
+}
+
+static uint64_t next_chunk(uint64_t at)
+{
+    return (at / CHUNK + 1) * CHUNK;
+}
+
+Test(live_damage, cut_anywhere)
+{
+    mv_span file = some_file();
+
+    for (uint64_t at = 0; at < file.length; at = next_chunk(at)) {
+        uint64_t from = at ? at : sizeof(mv_wire_header);
+        uint64_t used = used_in(file, from) + 40;
+        for (uint64_t i = 0; i < used; i++)
+            try_reading((mv_span){file.data, (at ? at : 0) + i});
+    }
+    cr_assert_eq(try_reading(file), MV_OK);
+    cr_assert_eq(trace.notes[MV_NOTE_DAMAGED].count, 0);
+}
+
+static void flip(uint8_t *file, uint64_t length, uint64_t at)
+{
+    static const uint8_t bits[] = {0x01, 0x80, 0xff};
+
+    for (unsigned k = 0; k < sizeof bits; k++) {
+        file[at] ^= bits[k];
+        try_reading((mv_span){file, length});
+        file[at] ^= bits[k];
+    }
+}
+
+Test(live_damage, any_byte_may_be_wrong)
+{
+    mv_span file = some_file();
+    uint8_t *bytes = (uint8_t *)mv_arena_text(&arena, (const char *)file.data, file.length);
+
+    for (uint64_t i = 0; i < sizeof(mv_wire_header); i++)
+        flip(bytes, file.length, i);
+    for (uint64_t at = sizeof(mv_wire_header); at < file.length; at = next_chunk(at))
+        for (uint64_t i = 0; i < used_in(file, at) + 8; i++)
+            flip(bytes, file.length, at + i);
+}
+
+/* The byte of the first chunk of `kind`, from `from` on. */
+static uint64_t chunk_of(mv_span file, uint16_t kind, uint64_t from)
+{
+    mv_wire_chunk head;
+
+    for (uint64_t at = from; at < file.length; at = next_chunk(at)) {
+        memcpy(&head, file.data + at, sizeof head);
+        if (head.kind == kind)
+            return at;
+    }
+    cr_assert_fail("no chunk of kind %u", kind);
+    return 0;
+}
+
+Test(live_damage, a_sealed_chunk_is_checked)
+{
+    mv_span file = some_file();
+    uint8_t *bytes = (uint8_t *)mv_arena_text(&arena, (const char *)file.data, file.length);
+    uint64_t at = chunk_of(file, MV_LIVE_EVENTS, sizeof(mv_wire_header));
+
+    bytes[at + HEADERS + 3] ^= 1;
+    cr_assert_eq(mv_trace_read_bytes(&arena, (mv_span){bytes, file.length}, &trace, &err), MV_OK);
+    cr_assert_eq(trace.notes[MV_NOTE_DAMAGED].count, 1);
+    cr_assert_eq(trace.devices[0].events.count, 3);
+    cr_assert_eq(trace.devices[0].events.action[0], MV_ACTION_ALLOC);
+    cr_assert_eq(trace.devices[0].events.size[0], 700);
+    /* two numbers are missing, and the alloc whose free is there */
+    cr_assert_eq(trace.notes[MV_NOTE_LOST].count, 3);
+}
+
+Test(live_damage, names_behind_a_lost_chunk_keep_their_numbers)
+{
+    mv_span file = some_file();
+    uint8_t *bytes = (uint8_t *)mv_arena_text(&arena, (const char *)file.data, file.length);
+    uint64_t at = chunk_of(file, MV_LIVE_NAMES, sizeof(mv_wire_header));
+    const mv_events *e;
+    const mv_frame_id *frames;
+    uint32_t count;
+
+    memset(bytes + at, 0x55, HEADERS);
+    cr_assert_eq(mv_trace_read_bytes(&arena, (mv_span){bytes, file.length}, &trace, &err), MV_OK);
+    e = &trace.devices[0].events;
+    cr_assert_gt(trace.notes[MV_NOTE_DAMAGED].count, 0);
+    cr_assert_eq(e->count, 4); /* who called cudaMalloc is not known, so no segment */
+    cr_assert_eq(e->size[1], 700);
+    frames = mv_stack_frames(&trace, e->stack[1], &count);
+    cr_assert_eq(count, 2);
+    cr_assert_str_eq(mv_string_text(&trace, trace.frames.file[frames[0].row]), "b.py");
+    cr_assert_eq(trace.frames.line[frames[0].row], 9);
+}
+
+Test(live_damage, without_facts_it_is_a_capture_still)
+{
+    mv_span file = some_file();
+    uint8_t *bytes = (uint8_t *)mv_arena_text(&arena, (const char *)file.data, file.length);
+
+    memset(bytes + sizeof(mv_wire_header), 0, 4096);
+    cr_assert(mv_live_probe((mv_span){bytes, file.length}));
+    cr_assert_eq(mv_trace_read_bytes(&arena, (mv_span){bytes, file.length}, &trace, &err), MV_OK);
+    cr_assert(mv_trace_is_captured(&trace));
+    cr_assert_eq(trace.devices[0].events.count, 5);
+}
+
+Test(live_damage, a_chunk_that_is_just_being_begun_is_no_damage)
+{
+    mv_span file = some_file();
+    uint8_t *bytes = mv_arena_push(&arena, file.length + 3 * CHUNK, 1);
+
+    memcpy(bytes, file.data, file.length);
+    bytes[file.length + 5] = 1;                          /* all but the magic */
+    bytes[file.length + sizeof(mv_wire_chunk) + 16] = 9; /* where its numbers begin */
+    cr_assert_eq(
+        mv_trace_read_bytes(&arena, (mv_span){bytes, file.length + 3 * CHUNK}, &trace, &err),
+        MV_OK);
+    cr_assert_eq(trace.notes[MV_NOTE_DAMAGED].count, 0);
+    cr_assert_eq(trace.devices[0].events.count, 5);
+}
+
+Test(live_damage, a_newer_version_is_refused)
+{
+    mv_span file = some_file();
+    uint8_t *bytes = (uint8_t *)mv_arena_text(&arena, (const char *)file.data, file.length);
+    mv_wire_header header;
+
+    memcpy(&header, bytes, sizeof header);
+    header.version++;
+    memcpy(bytes, &header, sizeof header);
+    mvt_seal_header(bytes);
+    cr_assert_eq(try_reading((mv_span){bytes, file.length}), MV_VERSION);
+}
+
+Test(live_damage, too_little_memory_is_an_error)
+{
+    mv_span file = some_file();
+
+    for (uint64_t limit = 0; limit < 8 << 20; limit += 100000) {
+        mv_budget own = {.limit = limit};
+        mv_arena memory;
+        mv_code code;
+        mv_arena_init(&memory, &own);
+        code = mv_trace_read_bytes(&memory, file, &trace, &err);
+        cr_assert(code == MV_OK || code == MV_NOMEM, "%s", mv_code_name(code));
+        mv_arena_release(&memory);
+    }
+}

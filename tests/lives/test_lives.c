@@ -1,0 +1,638 @@
+#include "analyze/lives/lives.h"
+
+#include <criterion/criterion.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_heap.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+static mv_lives lives_of(mvt_trace *t)
+{
+    const mv_trace *trace = mvt_done(t);
+    mv_lives lives;
+    mv_err err;
+
+    cr_assert_eq(mv_lives_find(mvt_arena(t), trace, 0, &lives, &err), MV_OK, "%s", err.detail);
+    return lives;
+}
+
+static void free_requested(mvt_trace *t, uint64_t addr, uint64_t bytes)
+{
+    mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = addr, .bytes = bytes});
+}
+
+static void free_completed(mvt_trace *t, uint64_t addr, uint64_t bytes)
+{
+    mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = addr, .bytes = bytes});
+}
+
+static void segment_map(mvt_trace *t, uint64_t addr, uint64_t bytes)
+{
+    mvt_event(t, MV_ACTION_SEGMENT_MAP, (mvt_event_args){.addr = addr, .bytes = bytes});
+}
+
+static void segment_unmap(mvt_trace *t, uint64_t addr, uint64_t bytes)
+{
+    mvt_event(t, MV_ACTION_SEGMENT_UNMAP, (mvt_event_args){.addr = addr, .bytes = bytes});
+}
+
+static void segment_free(mvt_trace *t, uint64_t addr, uint64_t bytes)
+{
+    mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = addr, .bytes = bytes});
+}
+
+/* ---- block sizes --------------------------------------------------------------------------- */
+
+Test(lives, blocks_are_of_the_size_that_the_layout_gives)
+{
+    enum { S1 = 0x10000000, S2 = 0x20000000, S3 = 0x30000000 };
+    static const uint64_t blocks[] = {1024, 1048576, 1049088, 10485760, 10485760, 20971520};
+    mvt_trace *t = mvt_new();
+    mv_lives l;
+
+    mvt_segment_alloc(t, .addr = S1, .bytes = 2 * MIB);
+    mvt_alloc(t, .addr = S1, .bytes = 1000);
+    mvt_alloc(t, .addr = S1 + 1024, .bytes = 1048576);
+    mvt_segment_alloc(t, .addr = S2, .bytes = 20 * MIB);
+    mvt_alloc(t, .addr = S2, .bytes = 1048577);
+    mvt_alloc(t, .addr = S2 + 1049088, .bytes = 10485760);
+    mvt_segment_alloc(t, .addr = S3, .bytes = 10 * MIB);
+    mvt_alloc(t, .addr = S3, .bytes = 10485760);
+    mvt_free(t, .addr = S2);
+    mvt_free(t, .addr = S2 + 1049088);
+    mvt_alloc(t, .addr = S2, .bytes = 19922944); /* leaves exactly 1 MiB: not split */
+    l = lives_of(t);
+    cr_assert_eq(l.allocs.count, 6);
+    for (uint32_t i = 0; i < 6; i++) {
+        cr_expect_eq(l.allocs.block[i], blocks[i], "allocation %u: %" PRIu64, i, l.allocs.block[i]);
+        cr_expect(!l.allocs.inexact[i]);
+    }
+    cr_expect_eq(l.segments.kind[l.allocs.segment[0]], MV_SEGMENT_SMALL);
+    cr_expect_eq(l.segments.kind[l.allocs.segment[5]], MV_SEGMENT_LARGE);
+    cr_expect_eq(l.alloc_of[12], 5);
+    mvt_drop(t);
+}
+
+Test(lives, expandable_segments_grow_under_their_blocks)
+{
+    enum { E = 0x10000000 };
+    mvt_trace *t = mvt_new();
+    mv_lives l;
+
+    segment_map(t, E, 20 * MIB);
+    mvt_alloc(t, .addr = E, .bytes = 1048577);
+    segment_map(t, E + 20 * MIB, 20 * MIB);
+    mvt_alloc(t, .addr = E + 1049088, .bytes = 31457280); /* across both mapped ranges */
+    mvt_free(t, .addr = E + 1049088);
+    segment_unmap(t, E + 20 * MIB, 20 * MIB);
+    mvt_segment(t, .addr = E, .bytes = 20 * MIB, .expandable = true);
+    mvt_block(t, .bytes = 1049088, .requested = 1048577, .state = MV_BLOCK_ALLOCATED);
+    mvt_block(t, .bytes = 19922432);
+    mvt_setting_int(t, "expandable_segments", 1);
+    l = lives_of(t);
+    cr_expect_eq(l.allocs.block[0], 1049088);
+    cr_expect_eq(l.allocs.block[1], 31457280);
+    cr_assert_eq(l.segments.count, 2);
+    cr_expect_eq(l.segments.death[0], MV_NEVER);
+    cr_expect_eq(l.segments.death[1], 6);
+    cr_expect_eq(l.segments.kind[1], MV_SEGMENT_LARGE);
+    cr_expect_eq(l.doubts.final_mismatches, 0);
+    cr_expect_eq(l.doubts.residual_reserved, 0);
+    mvt_drop(t);
+}
+
+Test(lives, unmapping_the_middle_of_a_range_cuts_its_row)
+{
+    enum { E = 0x10000000 };
+    mvt_trace *t = mvt_new();
+    uint64_t alive = 0;
+    mv_lives l;
+
+    segment_map(t, E, 60 * MIB);
+    segment_unmap(t, E + 20 * MIB, 20 * MIB);
+    l = lives_of(t);
+    cr_assert_eq(l.segments.count, 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        cr_expect_eq(l.segments.size[i], 20 * MIB);
+        cr_expect_eq(l.segments.birth[i], 0);
+        alive += l.segments.death[i] == MV_NEVER ? l.segments.size[i] : 0;
+    }
+    cr_expect_eq(alive, 40 * MIB);
+    cr_expect_eq(l.segments.addr[l.alloc_of[1]], E + 20 * MIB);
+    mvt_drop(t);
+}
+
+Test(lives, max_split_size_keeps_large_blocks_whole)
+{
+    enum { S = 0x10000000 };
+    mvt_trace *t = mvt_new();
+    mv_lives l;
+
+    mvt_setting_int(t, "max_split_size", 32 * MIB);
+    mvt_segment_alloc(t, .addr = S, .bytes = 60 * MIB);
+    mvt_alloc(t, .addr = S, .bytes = 60 * MIB);
+    mvt_free(t, .addr = S);
+    mvt_alloc(t, .addr = S, .bytes = 41 * MIB);
+    l = lives_of(t);
+    cr_expect_eq(l.allocs.block[1], 60 * MIB);
+    mvt_drop(t);
+}
+
+Test(lives, later_allocation_corrects_a_block_that_seemed_unsplit)
+{
+    enum { S = 0x10000000 };
+    mvt_trace *t = mvt_new();
+    mv_lives l;
+
+    mvt_segment_alloc(t, .addr = S, .bytes = 12 * MIB);
+    mvt_alloc(t, .addr = S, .bytes = 11 * MIB + 512); /* by the rule the rest is not split off */
+    mvt_alloc(t, .addr = S + 11 * MIB + 512, .bytes = 4096);
+    l = lives_of(t);
+    cr_expect_eq(l.allocs.block[0], 11 * MIB + 512);
+    cr_expect_eq(l.doubts.resized_blocks, 1);
+    cr_expect_eq(l.doubts.lost_frees, 0);
+    mvt_drop(t);
+}
+
+/* ---- ends ---------------------------------------------------------------------------------- */
+
+Test(lives, address_names_one_allocation_at_a_time)
+{
+    mvt_trace *t = mvt_new();
+    mv_lives l;
+
+    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 * MIB);
+    mvt_alloc(t, .addr = 0x200000, .bytes = 512, .stack = "f:a.py:1");
+    mvt_free(t, .addr = 0x200000);
+    mvt_alloc(t, .addr = 0x200000, .bytes = 700, .stack = "g:a.py:2");
+    l = lives_of(t);
+    cr_assert_eq(l.allocs.count, 2);
+    cr_expect_eq(l.allocs.birth[0], 1);
+    cr_expect_eq(l.allocs.freed[0], 2);
+    cr_expect_eq(l.allocs.completed[0], 3);
+    cr_expect_eq(l.allocs.birth[1], 4);
+    cr_expect_eq(l.allocs.freed[1], MV_NEVER);
+    cr_expect_eq(l.allocs.block[1], 1024);
+    cr_expect_eq(l.alloc_of[3], 0);
+    cr_expect_eq(l.alloc_of[4], 1);
+    mvt_drop(t);
+}
+
+Test(lives, pending_block_is_not_free)
+{
+    mvt_trace *t = mvt_new();
+    mv_lives l;
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 20 * MIB);
+    mvt_alloc(t, .addr = 0x10000000, .bytes = 2 * MIB);
+    mvt_alloc(t, .addr = 0x10200000, .bytes = 2 * MIB);
+    free_requested(t, 0x10200000, 0);
+    mvt_free(t, .addr = 0x10000000);
+    mvt_alloc(t, .addr = 0x10000000,
+              .bytes = 3 * MIB / 2); /* 0.5 MiB left before the pending one */
+    free_completed(t, 0x10200000, 0);
+    l = lives_of(t);
+    cr_expect_eq(l.allocs.block[2], 2 * MIB);
+    cr_expect_eq(l.allocs.freed[1], 3);
+    cr_expect_eq(l.allocs.completed[1], 7);
+    mvt_drop(t);
+}
+
+Test(lives, frees_of_nothing_are_counted)
+{
+    mvt_trace *t = mvt_new();
+    mv_lives l;
+
+    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 * MIB);
+    mvt_alloc(t, .addr = 0x200000, .bytes = 512);
+    mvt_free(t, .addr = 0x200000);
+    mvt_free(t, .addr = 0x200000);
+    l = lives_of(t);
+    cr_expect_eq(l.doubts.lone_frees, 2);
+    cr_expect_eq(l.alloc_of[4], MV_NO_ROW);
+    cr_expect_eq(l.allocs.preexisting, 0);
+    cr_expect_eq(l.allocs.freed[0], 2);
+    mvt_drop(t);
+}
+
+Test(lives, allocation_whose_bytes_are_used_again_must_have_been_freed)
+{
+    mvt_trace *t = mvt_new();
+    mv_lives l;
+
+    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 * MIB);
+    mvt_alloc(t, .addr = 0x200000, .bytes = 512);
+    mvt_alloc(t, .addr = 0x200200, .bytes = 512);
+    mvt_alloc(t, .addr = 0x200000, .bytes = 1024);
+    segment_free(t, 0x200000, 2 * MIB);
+    l = lives_of(t);
+    cr_expect_eq(l.doubts.lost_frees, 3);
+    cr_expect_eq(l.allocs.freed[0], 3);
+    cr_expect_eq(l.allocs.freed[1], 3);
+    cr_expect_eq(l.allocs.completed[2], 4);
+    mvt_drop(t);
+}
+
+Test(lives, files_may_lack_either_kind_of_free)
+{
+    static const mv_action kinds[] = {MV_ACTION_FREE_REQUESTED, MV_ACTION_FREE_COMPLETED};
+
+    for (uint32_t i = 0; i < 2; i++) {
+        mvt_trace *t = mvt_new();
+        mv_lives l;
+        mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 * MIB);
+        mvt_alloc(t, .addr = 0x200000, .bytes = 512);
+        mvt_event(t, kinds[i], (mvt_event_args){.addr = 0x200000});
+        mvt_alloc(t, .addr = 0x200000, .bytes = 512);
+        l = lives_of(t);
+        cr_expect_eq(l.allocs.freed[0], 2);
+        cr_expect_eq(l.allocs.completed[0], 2);
+        cr_expect_eq(l.doubts.lost_frees, 0);
+        mvt_drop(t);
+    }
+}
+
+/* ---- before the first event ---------------------------------------------------------------- */
+
+Test(lives, heap_before_the_first_event_is_found_by_undoing)
+{
+    enum { S = 0x10000000, S2 = 0x20000000 };
+    mvt_trace *t = mvt_new();
+    mv_lives l;
+
+    /* before: S holds [2 MiB kept][3 MiB - 512 asked, 4 MiB used][free]; S2 is a small segment */
+    mvt_free(t, .addr = S + 2 * MIB, .bytes = 3 * MIB - 512);
+    mvt_alloc(t, .addr = S + 2 * MIB, .bytes = 5 * MIB);
+    free_completed(t, S2, 100);
+    segment_free(t, S2, 2 * MIB);
+    mvt_segment(t, .addr = S, .bytes = 20 * MIB);
+    mvt_block(t, .bytes = 2 * MIB, .state = MV_BLOCK_ALLOCATED);
+    mvt_block(t, .bytes = 5 * MIB, .state = MV_BLOCK_ALLOCATED);
+    mvt_block(t, .bytes = 13 * MIB);
+    l = lives_of(t);
+    cr_expect_eq(l.history, MV_HISTORY_LATE);
+    cr_assert_eq(l.allocs.preexisting, 3);
+    cr_expect_eq(l.allocs.addr[0], S);
+    cr_expect_eq(l.allocs.block[0], 2 * MIB);
+    cr_expect(!l.allocs.inexact[0]);
+    cr_expect_eq(l.allocs.birth[1], MV_BEFORE);
+    cr_expect_eq(l.allocs.block[1], 3 * MIB - 512);
+    cr_expect(l.allocs.inexact[1], "its unsplit rest is not known");
+    cr_expect_eq(l.allocs.addr[2], S2);
+    cr_expect_eq(l.allocs.block[2], 512);
+    cr_expect_eq(l.allocs.freed[2], 0, "its free was requested before");
+    cr_expect_eq(l.allocs.completed[2], 3);
+    cr_assert_eq(l.segments.count, 2);
+    cr_expect_eq(l.segments.birth[1], MV_BEFORE);
+    cr_expect_eq(l.segments.death[1], 4);
+    cr_expect_eq(l.segments.kind[1], MV_SEGMENT_SMALL);
+    cr_expect_eq(l.doubts.inexact_blocks, 1);
+    cr_expect_eq(l.doubts.residual, 0);
+    mvt_drop(t);
+}
+
+Test(lives, gap_too_small_for_a_block_belongs_to_the_block_before_it)
+{
+    enum { S = 0x10000000 };
+    mvt_trace *t = mvt_new();
+    mv_lives l;
+
+    mvt_free(t, .addr = S, .bytes = 19 * MIB + 512);
+    mvt_segment(t, .addr = S, .bytes = 20 * MIB);
+    mvt_block(t, .bytes = 20 * MIB);
+    l = lives_of(t);
+    cr_assert_eq(l.allocs.preexisting, 1);
+    cr_expect_eq(l.allocs.block[0], 20 * MIB);
+    cr_expect(!l.allocs.inexact[0]);
+    mvt_drop(t);
+}
+
+Test(lives, allocation_behind_an_older_block_shows_where_that_ends)
+{
+    enum { S = 0x10000000 };
+    mvt_trace *t = mvt_new();
+    mv_lives l;
+
+    mvt_alloc(t, .addr = S + 4 * MIB, .bytes = 2 * MIB);
+    mvt_free(t, .addr = S, .bytes = 3 * MIB + MIB / 2);
+    mvt_segment(t, .addr = S, .bytes = 20 * MIB);
+    mvt_block(t, .bytes = 4 * MIB);
+    mvt_block(t, .bytes = 2 * MIB, .state = MV_BLOCK_ALLOCATED);
+    mvt_block(t, .bytes = 14 * MIB);
+    l = lives_of(t);
+    cr_expect_eq(l.allocs.block[0], 4 * MIB);
+    cr_expect(!l.allocs.inexact[0]);
+    cr_expect_eq(l.doubts.inexact_blocks, 0);
+    mvt_drop(t);
+}
+
+Test(lives, block_cannot_be_older_than_its_segment)
+{
+    mvt_trace *t = mvt_new();
+    mv_lives l;
+
+    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 * MIB);
+    mvt_free(t, .addr = 0x200000, .bytes = 512);
+    l = lives_of(t);
+    cr_expect_eq(l.allocs.count, 0);
+    cr_expect_eq(l.doubts.lone_frees, 2);
+    mvt_drop(t);
+}
+
+/* ---- kinds of history ---------------------------------------------------------------------- */
+
+typedef struct {
+    const char *name;
+    mv_history_kind kind;
+} known_history;
+
+static const known_history known[] = {
+    {"ring", MV_HISTORY_TRUNCATED},
+    {"state_only", MV_HISTORY_TRUNCATED},
+    {"late_start", MV_HISTORY_LATE},
+    {"leak_hidden_state", MV_HISTORY_LATE},
+    {"leak_in_training", MV_HISTORY_LATE},
+    {"leak_loss_list", MV_HISTORY_LATE},
+    {"eval_without_no_grad", MV_HISTORY_LATE},
+    {"no_leak_cache_growth", MV_HISTORY_LATE},
+    {"frag_varying_batch", MV_HISTORY_LATE},
+    {"frag_varying_batch_expandable", MV_HISTORY_LATE},
+    {"no_history", MV_HISTORY_NONE},
+};
+
+static mv_history_kind expected_history(const char *name)
+{
+    for (uint32_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i].name, name) == 0)
+            return known[i].kind;
+    return MV_HISTORY_COMPLETE;
+}
+
+/* Also: every real trace leads to its final heap to the byte. */
+static void check_snapshot(const mv_trace *trace, const char *name)
+{
+    mv_budget budget = {.limit = (uint64_t)1 << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
+        mv_lives l;
+        mv_err err;
+        cr_assert_eq(mv_lives_find(&arena, trace, device, &l, &err), MV_OK);
+        cr_expect_eq(l.history, expected_history(name), "%s: %s, because %s", name,
+                     mv_history_name(l.history), l.history_why);
+        cr_expect_eq(l.doubts.lone_frees, 0, "%s", name);
+        cr_expect_eq(l.doubts.lost_frees, 0, "%s", name);
+        cr_expect_eq(l.doubts.lone_segments, 0, "%s", name);
+        cr_expect_eq(l.doubts.misplaced, 0, "%s", name);
+        cr_expect_eq(l.doubts.outside, 0, "%s", name);
+        cr_expect_eq(l.doubts.resized_blocks, 0, "%s", name);
+        cr_expect_eq(l.doubts.final_mismatches, 0, "%s", name);
+        cr_expect_eq(l.doubts.residual, 0, "%s", name);
+        cr_expect_eq(l.doubts.residual_reserved, 0, "%s", name);
+    }
+    mv_arena_release(&arena);
+}
+
+Test(lives, real_snapshots_are_explained_without_doubts)
+{
+    mv_budget budget = {.limit = (uint64_t)4 << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    mvt_each_snapshot(&arena, check_snapshot);
+}
+
+/* A heap in use before `frees` pairs of alloc and free in a free part of it. */
+static mv_lives in_use_before(mvt_trace *t, uint32_t pairs, const char *old_stack)
+{
+    mvt_segment(t, .addr = 0x10000000, .bytes = 20 * MIB);
+    mvt_block(t, .bytes = 4 * MIB, .state = MV_BLOCK_ALLOCATED, .stack = old_stack);
+    mvt_block(t, .bytes = 16 * MIB);
+    for (uint32_t i = 0; i < pairs; i++) {
+        mvt_alloc(t, .addr = 0x10000000 + 4 * MIB, .bytes = 2 * MIB, .stack = "f:a.py:1");
+        mvt_free(t, .addr = 0x10000000 + 4 * MIB);
+    }
+    return lives_of(t);
+}
+
+Test(lives, history_is_late_when_the_old_heap_was_never_recorded)
+{
+    mvt_trace *t = mvt_new();
+    mv_lives l = in_use_before(t, 7, NULL);
+
+    cr_expect_eq(l.history, MV_HISTORY_LATE, "%s", l.history_why);
+    mvt_drop(t);
+}
+
+Test(lives, history_is_truncated_when_the_old_heap_was_recorded)
+{
+    mvt_trace *t = mvt_new();
+    mv_lives l = in_use_before(t, 7, "g:a.py:2");
+
+    cr_expect_eq(l.history, MV_HISTORY_TRUNCATED, "%s", l.history_why);
+    mvt_drop(t);
+}
+
+Test(lives, history_is_truncated_when_the_number_of_events_is_a_limit)
+{
+    mvt_trace *t = mvt_new();
+    mv_lives l = in_use_before(t, 1000, NULL);
+
+    cr_expect_eq(l.events.count, 3000);
+    cr_expect_eq(l.history, MV_HISTORY_TRUNCATED, "%s", l.history_why);
+    mvt_drop(t);
+}
+
+Test(lives, history_is_truncated_when_annotated_steps_have_lost_their_events)
+{
+    mvt_trace *t = mvt_new();
+    mv_lives l;
+
+    for (uint32_t i = 0; i < 3; i++) {
+        mvt_annotate(t, "step", true, 0);
+        mvt_annotate(t, "step", false, 0);
+    }
+    mvt_annotate(t, "step", true, 0);
+    free_requested(t, 0x10000000 + 4 * MIB, 2 * MIB);
+    free_completed(t, 0x10000000 + 4 * MIB, 2 * MIB);
+    mvt_annotate(t, "step", false, 0);
+    mvt_annotate(t, "step", true, 0);
+    mvt_alloc(t, .addr = 0x10000000 + 4 * MIB, .bytes = 2 * MIB);
+    mvt_annotate(t, "step", false, 0);
+    l = in_use_before(t, 4, NULL);
+    cr_expect_eq(l.history, MV_HISTORY_TRUNCATED, "%s", l.history_why);
+    mvt_drop(t);
+}
+
+Test(lives, history_is_truncated_when_it_starts_inside_a_call)
+{
+    mvt_trace *t = mvt_new();
+    mv_lives l;
+
+    free_completed(t, 0x10000000 + 4 * MIB, 2 * MIB);
+    free_requested(t, 0x10000000, 4 * MIB);
+    free_completed(t, 0x10000000, 4 * MIB);
+    mvt_segment(t, .addr = 0x10000000, .bytes = 20 * MIB);
+    mvt_block(t, .bytes = 20 * MIB);
+    l = lives_of(t);
+    cr_expect_eq(l.history, MV_HISTORY_TRUNCATED, "%s", l.history_why);
+    mvt_drop(t);
+}
+
+Test(lives, history_is_complete_from_an_empty_heap_on)
+{
+    mvt_trace *t = mvt_new();
+    mv_lives l;
+
+    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 * MIB);
+    mvt_alloc(t, .addr = 0x200000, .bytes = 512);
+    mvt_final_heap(t);
+    l = lives_of(t);
+    cr_expect_eq(l.history, MV_HISTORY_COMPLETE);
+    cr_expect_str_eq(mv_history_name(l.history), "complete");
+    mvt_drop(t);
+}
+
+/* ---- against the literal allocator --------------------------------------------------------- */
+
+static void expect_row(const mv_alloc_lives *a, uint32_t row, const mvt_heap_alloc *truth,
+                       uint32_t seed)
+{
+    cr_expect_eq(a->addr[row], truth->addr, "seed %u row %u", seed, row);
+    cr_expect_eq(a->requested[row], truth->requested, "seed %u row %u", seed, row);
+    cr_expect_eq(a->completed[row], truth->completed, "seed %u row %u", seed, row);
+    if (a->inexact[row])
+        cr_expect(a->block[row] <= truth->block && truth->block <= a->block[row] + MIB,
+                  "seed %u row %u: %" PRIu64 " for %" PRIu64, seed, row, a->block[row],
+                  truth->block);
+    else
+        cr_expect_eq(a->block[row], truth->block, "seed %u row %u: %" PRIu64 " for %" PRIu64, seed,
+                     row, a->block[row], truth->block);
+}
+
+/* Rows of the truth in the order of lives.h: what was alive before by address, then by birth. */
+static void check_random(mvt_heap_opts opts)
+{
+    mvt_trace *t = mvt_new();
+    mvt_heap_truth truth = mvt_heap_run(t, opts);
+    mv_lives l = lives_of(t);
+    uint32_t before = 0, row = l.allocs.preexisting;
+
+    for (uint32_t i = 0; i < truth.count; i++) {
+        if (truth.allocs[i].birth == MV_BEFORE && truth.ended_before[i])
+            continue;
+        if (truth.allocs[i].birth == MV_BEFORE) {
+            uint32_t at = 0;
+            while (at < l.allocs.preexisting && l.allocs.addr[at] != truth.allocs[i].addr)
+                at++;
+            cr_assert_lt(at, l.allocs.preexisting, "seed %u", opts.seed);
+            expect_row(&l.allocs, at, &truth.allocs[i], opts.seed);
+            before++;
+        } else {
+            cr_assert_lt(row, l.allocs.count);
+            expect_row(&l.allocs, row, &truth.allocs[i], opts.seed);
+            cr_expect_eq(l.allocs.freed[row], truth.allocs[i].freed);
+            cr_expect(!l.allocs.inexact[row]);
+            row++;
+        }
+    }
+    cr_expect_eq(before, l.allocs.preexisting, "seed %u", opts.seed);
+    cr_expect_eq(row, l.allocs.count, "seed %u", opts.seed);
+    cr_expect_eq(l.doubts.lone_frees + l.doubts.lost_frees + l.doubts.lone_segments +
+                     l.doubts.misplaced + l.doubts.resized_blocks + l.doubts.final_mismatches,
+                 0, "seed %u", opts.seed);
+    cr_expect_eq(l.doubts.residual, 0);
+    cr_expect_eq(l.doubts.residual_reserved, 0);
+    mvt_drop(t);
+}
+
+Test(lives, random_traces_have_the_blocks_of_the_literal_allocator)
+{
+    for (uint32_t seed = 1; seed <= 36; seed++)
+        check_random((mvt_heap_opts){.seed = seed,
+                                     .calls = 300,
+                                     .unrecorded = seed % 2 ? 100 : 0,
+                                     .expandable = seed % 3 == 0,
+                                     .max_split = seed % 3 == 1 ? 32 * MIB : 0,
+                                     .drains = seed % 5 == 0});
+}
+
+static void make_nonsense(mvt_trace *t, uint32_t seed)
+{
+    uint32_t random = seed;
+
+    for (uint32_t i = 0; i < 300; i++) {
+        mv_action action;
+        uint64_t addr, bytes;
+        random = random * 1664525u + 1013904223u;
+        action = (mv_action)((random >> 8) % MV_ACTION_COUNT);
+        addr = 0x200000 + (random >> 13) % 64 * 0x40000;
+        bytes = (random >> 20) % 16 == 0 ? UINT64_MAX - (random >> 24) : (random >> 18) % 64 << 17;
+        mvt_event(t, action, (mvt_event_args){.addr = addr, .bytes = bytes});
+    }
+    if (seed % 2) {
+        mvt_segment(t, .addr = 0x200000, .bytes = 8 * MIB);
+        mvt_block(t, .bytes = 3 * MIB, .state = MV_BLOCK_ALLOCATED);
+        mvt_block(t, .bytes = 5 * MIB, .state = MV_BLOCK_PENDING_FREE);
+        mvt_segment(t, .addr = 0x400000, .bytes = 8 * MIB, .expandable = true);
+        mvt_block(t, .bytes = 8 * MIB, .state = MV_BLOCK_ALLOCATED);
+    }
+}
+
+/* Births come before ends, and whatever was found adds up. */
+static void check_nonsense(uint32_t seed)
+{
+    mvt_trace *t = mvt_new();
+    mv_totals totals;
+    mv_series series;
+    mv_lives l;
+    mv_err err;
+
+    make_nonsense(t, seed);
+    l = lives_of(t);
+    for (uint32_t i = 0; i < l.allocs.count; i++) {
+        cr_expect_leq(l.allocs.freed[i], l.allocs.completed[i], "seed %u row %u", seed, i);
+        cr_expect(l.allocs.birth[i] == MV_BEFORE || l.allocs.birth[i] < l.allocs.freed[i],
+                  "seed %u row %u", seed, i);
+    }
+    for (uint32_t i = 0; i < l.segments.count; i++)
+        cr_expect(l.segments.birth[i] == MV_BEFORE || l.segments.birth[i] < l.segments.death[i],
+                  "seed %u segment %u", seed, i);
+    cr_assert_eq(mv_totals_find(mvt_arena(t), mvt_done(t), &l, &totals, &err), MV_OK);
+    cr_assert_eq(mv_totals_series(mvt_arena(t), &l, &series, &err), MV_OK);
+    cr_expect_eq(totals.total.allocated - totals.total.freed, series.allocated[series.count - 1]);
+    cr_expect_eq(series.allocated[series.count - 1] + (uint64_t)totals.audit.residual,
+                 totals.current.bytes.allocated);
+    cr_expect_eq(series.reserved[series.count - 1] + (uint64_t)l.doubts.residual_reserved,
+                 totals.current.bytes.reserved);
+    cr_expect(!totals.audit.exact);
+    mvt_drop(t);
+}
+
+Test(lives, nonsense_is_survived)
+{
+    for (uint32_t seed = 1; seed <= 60; seed++)
+        check_nonsense(seed);
+}
+
+Test(lives, small_memory_limit_is_an_error)
+{
+    mvt_trace *t = mvt_new();
+    mvt_heap_truth truth = mvt_heap_run(t, (mvt_heap_opts){.seed = 1, .calls = 300});
+    const mv_trace *trace = mvt_done(t);
+    mv_budget budget = {.limit = 64 << 10};
+    mv_arena arena;
+    mv_lives l;
+    mv_err err;
+
+    cr_expect_gt(truth.events, 100);
+    mv_arena_init(&arena, &budget);
+    cr_expect_eq(mv_lives_find(&arena, trace, 0, &l, &err), MV_NOMEM);
+    mv_arena_release(&arena);
+    mvt_drop(t);
+}

@@ -1,0 +1,72 @@
+#include "analyze/lives/rankset.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+/* The slow and obvious answers. */
+static uint32_t next_of(const bool *member, uint32_t count, uint32_t rank)
+{
+    while (rank < count && !member[rank])
+        rank++;
+    return rank < count ? rank : MV_NO_RANK;
+}
+
+static uint32_t prev_of(const bool *member, uint32_t rank)
+{
+    while (!member[rank])
+        if (rank-- == 0)
+            return MV_NO_RANK;
+    return rank;
+}
+
+static void check(uint32_t count, uint32_t density)
+{
+    mv_budget budget = {.limit = (uint64_t)64 << 20};
+    mv_arena arena;
+    mv_rankset set;
+    bool *member = calloc(count, sizeof *member);
+    uint32_t random = count * 31 + density;
+
+    mv_arena_init(&arena, &budget);
+    cr_assert(member && mv_rankset_init(&arena, count, &set));
+    for (uint32_t round = 0; round < 3000; round++) {
+        uint32_t rank;
+        random = random * 1664525u + 1013904223u;
+        rank = (random >> 4) % count;
+        member[rank] = (random >> 28) < density;
+        if (member[rank])
+            mv_rankset_add(&set, rank);
+        else
+            mv_rankset_drop(&set, rank);
+        rank = (random >> 9) % count;
+        cr_assert_eq(mv_rankset_has(&set, rank), member[rank]);
+        cr_assert_eq(mv_rankset_next(&set, rank), next_of(member, count, rank));
+        cr_assert_eq(mv_rankset_prev(&set, rank), prev_of(member, rank));
+    }
+    cr_expect_eq(mv_rankset_next(&set, count), MV_NO_RANK);
+    free(member);
+    mv_arena_release(&arena);
+}
+
+Test(rankset, finds_neighbours_as_a_plain_array_does)
+{
+    static const uint32_t counts[] = {1, 2, 63, 64, 65, 4095, 4096, 4097, 20000, 262145};
+
+    for (uint32_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        check(counts[i], 1);
+        check(counts[i], 8);
+    }
+}
+
+Test(rankset, empty_set_has_no_members)
+{
+    mv_budget budget = {.limit = 1 << 20};
+    mv_arena arena;
+    mv_rankset set;
+
+    mv_arena_init(&arena, &budget);
+    cr_assert(mv_rankset_init(&arena, 0, &set));
+    cr_expect_eq(mv_rankset_next(&set, 0), MV_NO_RANK);
+    cr_expect_eq(mv_rankset_prev(&set, 0), MV_NO_RANK);
+    mv_arena_release(&arena);
+}

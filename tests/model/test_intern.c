@@ -1,0 +1,83 @@
+#include "parse/model/intern.h"
+
+#include <criterion/criterion.h>
+
+/* The number of rows that the table offers for a hash, `want` among them. */
+static unsigned candidates(const mv_intern *t, uint64_t hash, uint32_t want, bool *found)
+{
+    unsigned count = 0;
+
+    *found = false;
+    for (mv_probe p = mv_intern_start(t, hash); mv_intern_next(t, &p);) {
+        count++;
+        *found = *found || p.row == want;
+    }
+    return count;
+}
+
+Test(intern, empty_table_knows_nothing)
+{
+    mv_intern t = {0};
+    mv_probe p = mv_intern_start(&t, 42);
+
+    cr_assert_not(mv_intern_next(&t, &p));
+}
+
+Test(intern, every_row_is_found_again)
+{
+    enum { ROWS = 20000 };
+    mv_budget budget = {.limit = 64 << 20};
+    mv_arena arena;
+    mv_intern t = {0};
+    unsigned extra = 0;
+    bool found;
+
+    mv_arena_init(&arena, &budget);
+    t.arena = &arena;
+    for (uint32_t i = 0; i < ROWS; i++)
+        cr_assert(mv_intern_add(&t, mv_mix(i, 1), i));
+    for (uint32_t i = 0; i < ROWS; i++) {
+        extra += candidates(&t, mv_mix(i, 1), i, &found) - 1;
+        cr_assert(found, "row %u", i);
+    }
+    cr_assert_lt(extra, 10, "the hash tells rows apart");
+    cr_assert_geq(t.capacity, 2 * t.count);
+    for (uint32_t i = 0; i < ROWS; i++)
+        cr_assert_eq(candidates(&t, mv_mix(i, 2), i, &found) > 1, 0);
+    mv_arena_release(&arena);
+}
+
+Test(intern, rows_of_equal_hash_are_all_offered)
+{
+    mv_budget budget = {.limit = 64 << 20};
+    mv_arena arena;
+    mv_intern t = {0};
+    bool found;
+
+    mv_arena_init(&arena, &budget);
+    t.arena = &arena;
+    for (uint32_t i = 0; i < 3000; i++)
+        cr_assert(mv_intern_add(&t, UINT64_MAX, i));
+    cr_assert_eq(candidates(&t, UINT64_MAX, 2999, &found), 3000);
+    cr_assert(found);
+    mv_arena_release(&arena);
+}
+
+Test(intern, without_memory_the_table_stays_as_it_was)
+{
+    mv_budget budget = {.limit = 16 << 10};
+    mv_arena arena;
+    mv_intern t = {0};
+    uint32_t rows = 0;
+    bool found;
+
+    mv_arena_init(&arena, &budget);
+    t.arena = &arena;
+    while (mv_intern_add(&t, mv_mix(rows, 0), rows))
+        cr_assert_lt(++rows, 10000);
+    cr_assert_gt(rows, 100);
+    cr_assert_eq(t.count, rows);
+    candidates(&t, mv_mix(rows - 1, 0), rows - 1, &found);
+    cr_assert(found);
+    mv_arena_release(&arena);
+}

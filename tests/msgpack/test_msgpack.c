@@ -1,0 +1,372 @@
+/* Both msgpack forms: what is written is read again, column by column, and bytes by hand too. */
+#include <criterion/criterion.h>
+
+#include "parse/writers.h"
+#include "tests/fixture/fixture.h"
+
+static mv_budget budget;
+static mv_arena arena;
+
+static void begin(void)
+{
+    budget = (mv_budget){.limit = (uint64_t)1 << 30};
+    mv_arena_init(&arena, &budget);
+}
+
+static void end(void)
+{
+    mv_arena_release(&arena);
+}
+
+TestSuite(msgpack, .init = begin, .fini = end);
+
+static void read_back(mv_span bytes, mv_format format, mv_trace *out)
+{
+    mv_err err = {0};
+
+    cr_assert_eq(mv_trace_read_bytes(&arena, bytes, out, &err), MV_OK, "%s at byte %llu: %s",
+                 mv_code_name(err.code), (unsigned long long)err.offset, err.detail);
+    cr_assert_eq(out->origin.format, format);
+    cr_assert_eq(out->origin.data_bytes, bytes.length);
+}
+
+static mv_string_id text(mv_build *b, const char *string)
+{
+    return mv_build_string(b, string, strlen(string));
+}
+
+static mv_stack_id stack_of(mv_build *b, const mv_frame_row *frame)
+{
+    mv_frame_id id = mv_build_frame(b, frame);
+
+    return mv_build_stack(b, &id, 1);
+}
+
+/* ---- round trips ------------------------------------------------------------------------- */
+
+static void check_compact(const mv_trace *trace, const char *name)
+{
+    const char *differs;
+    mv_trace again;
+
+    read_back(mvt_compact_of(&arena, trace), MV_FORMAT_COMPACT, &again);
+    differs = mvt_difference(trace, &again);
+    cr_assert_null(differs, "%s: %s", name, differs);
+}
+
+/* PyTorch's dict has no place for what captures know besides. */
+static mv_trace without_captured(const mv_trace *trace)
+{
+    mv_trace rest = *trace;
+
+    rest.api_calls.count = rest.samples.count = rest.facts.count = 0;
+    return rest;
+}
+
+static void check_plain(const mv_trace *trace, const char *name)
+{
+    mv_span bytes = mvt_plain_of(&arena, trace), second;
+    mv_trace expected = without_captured(trace);
+    const char *differs;
+    mv_trace again;
+
+    read_back(bytes, MV_FORMAT_MSGPACK, &again);
+    differs = mvt_content_difference(&arena, &expected, &again);
+    cr_assert_null(differs, "%s: %s", name, differs);
+    if (bytes.length > 4u << 20) /* the comparison has told; this saves time */
+        return;
+    second = mvt_plain_of(&arena, &again);
+    cr_assert_eq(second.length, bytes.length, "%s", name);
+    cr_assert_eq(memcmp(second.data, bytes.data, bytes.length), 0, "%s", name);
+}
+
+Test(msgpack, every_real_snapshot_comes_back_from_the_compact_form)
+{
+    mvt_each_snapshot(&arena, check_compact);
+}
+
+Test(msgpack, every_real_snapshot_comes_back_from_the_plain_form)
+{
+    mvt_each_snapshot(&arena, check_plain);
+}
+
+Test(msgpack, every_optional_field_comes_back)
+{
+    mv_trace trace;
+
+    mvt_full_trace(&arena, &trace);
+    cr_assert_eq(trace.notes[MV_NOTE_UNSORTED_TIME].count, 2); /* the files do not carry these */
+    check_compact(&trace, "full trace");
+    check_plain(&trace, "full trace");
+}
+
+Test(msgpack, an_empty_trace_comes_back)
+{
+    mvt_trace *t = mvt_new();
+
+    check_compact(mvt_done(t), "empty");
+    check_plain(mvt_done(t), "empty");
+    mvt_drop(t);
+}
+
+Test(msgpack, a_list_of_segments_stays_a_list)
+{
+    mvt_trace *t = mvt_new();
+    mv_trace trace, again;
+    mv_span bytes;
+
+    mvt_segment(t, .addr = 0x1000, .bytes = 1024);
+    mvt_block(t, .bytes = 512, .requested = 500, .state = MV_BLOCK_ALLOCATED, .stack = "f:a.py:1");
+    mvt_block(t, .bytes = 512);
+    trace = *mvt_done(t);
+    trace.device_count = 0;
+    trace.notes[MV_NOTE_LIST_ROOT].count = 1;
+    bytes = mvt_plain_of(&arena, &trace);
+    cr_assert_eq(bytes.data[0], 0x91);
+    read_back(bytes, MV_FORMAT_MSGPACK, &again);
+    cr_assert_eq(again.notes[MV_NOTE_LIST_ROOT].count, 1);
+    cr_assert_null(mvt_content_difference(&arena, &trace, &again));
+    mvt_drop(t);
+}
+
+/* ---- bytes by hand ----------------------------------------------------------------------- */
+
+#define BYTES(literal) ((mv_span){(const uint8_t *)(literal), sizeof(literal) - 1})
+
+/* {"device_traces": [[{"action": "alloc", "addr": u64, "size": u16, "stream": 0, "time_us": u32,
+ * "frames": [{"name": "f", "filename": "a.py", "line": 7}]}]]}, in every width that integers and
+ * strings come in. */
+Test(msgpack, hand_written_bytes_are_read)
+{
+    mv_span bytes = BYTES("\x81\xad"
+                          "device_traces\xdc\x00\x01\xdd\x00\x00\x00\x01\xde\x00\x06"
+                          "\xd9\x06"
+                          "action\xda\x00\x05"
+                          "alloc\xdb\x00\x00\x00\x04"
+                          "addr\xcf\x00\x00\x7f\x00\x00\x00\x02\x00\xc4\x04"
+                          "size\xcd\x03\xe8\xa6"
+                          "stream\xcc\xc8\xa7"
+                          "time_us\xd3\x00\x06\x0a\x24\x18\x1e\x40\x00\xa6"
+                          "frames\x91\x83\xa4"
+                          "name\xa1"
+                          "f\xa8"
+                          "filename\xa4"
+                          "a.py\xa4"
+                          "line\xd1\x00\x07");
+    mv_trace t;
+    mv_events e;
+    uint32_t depth;
+    const mv_frame_id *frame;
+
+    read_back(bytes, MV_FORMAT_MSGPACK, &t);
+    cr_assert_eq(t.device_count, 1);
+    e = t.devices[0].events;
+    cr_assert_eq(e.count, 1);
+    cr_assert_eq(e.action[0], MV_ACTION_ALLOC);
+    cr_assert_eq(e.addr[0], 0x7f0000000200);
+    cr_assert_eq(e.size[0], 1000);
+    cr_assert_eq(t.streams.value[e.stream[0].row], 200);
+    cr_assert_eq(e.time_us[0], 0x00060a24181e4000);
+    frame = mv_stack_frames(&t, e.stack[0], &depth);
+    cr_assert_eq(depth, 1);
+    cr_assert_str_eq(mv_string_text(&t, t.frames.file[frame->row]), "a.py");
+    cr_assert_eq(t.frames.line[frame->row], 7);
+}
+
+Test(msgpack, bytes_behind_the_end_are_noted)
+{
+    mvt_trace *t = mvt_new();
+    mv_trace again;
+    mv_span bytes;
+    uint8_t *longer;
+
+    mvt_alloc(t, .addr = 0x1000, .bytes = 512);
+    bytes = mvt_plain_bytes(t);
+    longer = mv_arena_push(&arena, bytes.length + 3, 1);
+    memcpy(longer, bytes.data, bytes.length);
+    read_back((mv_span){longer, bytes.length + 3}, MV_FORMAT_MSGPACK, &again);
+    cr_assert_eq(again.notes[MV_NOTE_TRAILING].count, 1);
+    cr_assert_eq(mv_trace_events(&again, 0).count, 1);
+    mvt_drop(t);
+}
+
+/* A string longer than the window, behind others that move its start. */
+Test(msgpack, strings_may_span_windows)
+{
+    enum { LONG = 700000 };
+    mv_trace trace, again;
+    mv_build b;
+    mv_err err;
+    mv_range device = {0, 40};
+    char *name = mv_arena_push(&arena, LONG, 1);
+
+    mv_build_init(&b, &arena, &trace);
+    memset(name, 'x', LONG);
+    for (uint32_t i = 0; i < device.count; i++) {
+        mv_event_row row = MV_EVENT_ROW;
+        mv_frame_row frame = MV_FRAME_ROW;
+        frame.file = mv_build_string(&b, name, i % 2 ? LONG - i : 17 * i + 1);
+        frame.function = frame.file;
+        row.action = MV_ACTION_ALLOC;
+        row.stream = mv_build_stream(&b, 0);
+        row.stack = stack_of(&b, &frame);
+        mv_build_event(&b, &row);
+    }
+    cr_assert_eq(
+        mv_build_finish(&b, &(mv_build_ranges){.devices = &device, .device_count = 1}, &err),
+        MV_OK);
+    check_compact(&trace, "long strings");
+    check_plain(&trace, "long strings");
+    read_back(mvt_plain_of(&arena, &trace), MV_FORMAT_MSGPACK, &again);
+}
+
+/* A stack is parsed once and recognised by its bytes from then on: each time it is a call of its
+ * own, and what is odd in it is counted each time. */
+Test(msgpack, a_stack_that_is_spelled_again_is_another_call)
+{
+#define FRAMES                   \
+    "\xa6"                       \
+    "frames\x91\x84\xa4name\xa1" \
+    "f\xa8"                      \
+    "filename\xa4"               \
+    "a.py\xa4line\x07"
+#define EVENT    \
+    "\x82\xa6"   \
+    "action\xa5" \
+    "alloc" FRAMES
+    mv_span odd =
+        BYTES("\x81\xad"
+              "device_traces\x91\x93" EVENT "\xa3new\x01" EVENT "\xa3new\x01" EVENT "\xa3new\x01");
+    mv_span same = BYTES("\x81\xad"
+                         "device_traces\x91\x93" EVENT "\xa4line\x07" EVENT "\xa4line\x08" EVENT
+                         "\xa4line\x07");
+    mv_trace t;
+    mv_events e;
+
+    read_back(odd, MV_FORMAT_MSGPACK, &t);
+    cr_assert_eq(t.notes[MV_NOTE_UNKNOWN_KEY].count, 3);
+    cr_assert_eq(t.calls, 3);
+    read_back(same, MV_FORMAT_MSGPACK, &t);
+    cr_assert_eq(t.notes[MV_NOTE_DUPLICATE_KEY].count, 3);
+    e = t.devices[0].events;
+    cr_assert_eq(e.stack[0].row, e.stack[2].row);
+    cr_assert_neq(e.stack[0].row, e.stack[1].row);
+    cr_assert_neq(e.call[0], e.call[2]);
+}
+
+/* The bytes of a known stack, key and all, inside a text. */
+Test(msgpack, a_text_may_look_like_a_stack)
+{
+    mv_trace trace;
+    mv_build b;
+    mv_err err;
+    mv_range device = {0, 9};
+    mv_event_row row = MV_EVENT_ROW;
+    mv_tag_row tag = MV_TAG_ROW;
+    mv_frame_row frame = MV_FRAME_ROW;
+
+    mv_build_init(&b, &arena, &trace);
+    frame.function = text(&b, "f");
+    frame.file = text(&b, "frames");
+    frame.line = 7;
+    row.action = MV_ACTION_ALLOC;
+    row.stack = stack_of(&b, &frame);
+    row.stream = mv_build_stream(&b, 0);
+    for (uint32_t i = 0; i < device.count; i++) {
+        tag.user_metadata = text(&b, i % 3 == 0   ? "frames"
+                                     : i % 3 == 1 ? "\xa6"
+                                                    "frames\x91\x83\xa4name\xa1"
+                                                    "f\xa8"
+                                                    "filename\xa6"
+                                                    "frames\xa4line\x07"
+                                                  : "xx\xa6"
+                                                    "frames");
+        row.tag = mv_build_tag(&b, &tag);
+        row.size = i;
+        mv_build_event(&b, &row);
+    }
+    cr_assert_eq(
+        mv_build_finish(&b, &(mv_build_ranges){.devices = &device, .device_count = 1}, &err),
+        MV_OK);
+    check_plain(&trace, "texts like stacks");
+}
+
+/* 10 000 frames of 1 MB, at 100 events: 1 TB from a file of 1 MB. */
+Test(msgpack, a_stack_that_grows_beyond_reason_is_not_spelled_out)
+{
+    enum { LONG = 1 << 20, DEPTH = 10000 };
+    mv_frame_row frame = MV_FRAME_ROW;
+    mv_event_row row = MV_EVENT_ROW;
+    mv_frame_id *frames = mv_push_array(&arena, mv_frame_id, DEPTH);
+    mv_range device = {0, 100};
+    mv_write_opts opts = {0};
+    mv_sink sink = {0};
+    mv_trace trace;
+    mv_build b;
+    mv_err err;
+
+    mv_build_init(&b, &arena, &trace);
+    frame.file = mv_build_string(&b, mv_arena_push(&arena, LONG, 1), LONG);
+    frame.function = frame.file;
+    for (uint32_t i = 0; i < DEPTH; i++)
+        frames[i] = mv_build_frame(&b, &frame);
+    row.stack = mv_build_stack(&b, frames, DEPTH);
+    row.action = MV_ACTION_ALLOC;
+    row.stream = mv_build_stream(&b, 0);
+    for (uint32_t i = 0; i < device.count; i++)
+        mv_build_event(&b, &row);
+    cr_assert_eq(
+        mv_build_finish(&b, &(mv_build_ranges){.devices = &device, .device_count = 1}, &err),
+        MV_OK);
+    cr_assert_eq(mv_plain_write(&arena, &trace, &opts, &sink, &err), MV_LIMIT);
+    cr_assert_eq(sink.bytes, 0);
+    check_compact(&trace, "deep");
+}
+
+/* ---- recognising ------------------------------------------------------------------------- */
+
+Test(msgpack, probe_takes_maps_and_lists_of_maps)
+{
+    cr_assert(mv_msgpack_probe(BYTES("\x84\xa8segments")));
+    cr_assert(mv_msgpack_probe(BYTES("\xde\x00\x13\xa6"
+                                     "format")));
+    cr_assert(mv_msgpack_probe(BYTES("\xdf\x00\x00\x00\x02\xd9\x08segments")));
+    cr_assert(mv_msgpack_probe(BYTES("\x91\x87\xa6"
+                                     "device")));
+    cr_assert(mv_msgpack_probe(BYTES("\xdc\x01\x00\x87\xc4\x06"
+                                     "device")));
+    cr_assert(mv_msgpack_probe(BYTES("\xdd\x00\x01\x00\x00\x87\xa6"
+                                     "dev")));
+    cr_assert(mv_msgpack_probe(BYTES("\x90")));
+}
+
+Test(msgpack, probe_refuses_everything_else)
+{
+    static const mv_span others[] = {
+        {(const uint8_t *)"", 0},
+        {(const uint8_t *)"\x80", 1},
+        {(const uint8_t *)"\x80\x02}(X\x08\x00\x00\x00segments", 16},
+        {(const uint8_t *)"\x80\x03}q\x00", 5},
+        {(const uint8_t *)"\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00}\x94", 13},
+        {(const uint8_t *)"\x80\x05\x95\x10\x00\x00\x00\x00\x00\x00\x00}\x94", 13},
+        {(const uint8_t *)"{\"segments\": []}", 16},
+        {(const uint8_t *)"[]", 2},
+        {(const uint8_t *)"\x1f\x8b\x08\x00\x00\x00\x00\x00", 8},
+        {(const uint8_t *)"\x28\xb5\x2f\xfd\x00\x00", 6},
+        {(const uint8_t *)"\xC1MVB\r\n\x1a\n", 8},
+        {(const uint8_t *)"PK\x03\x04", 4},
+        {(const uint8_t *)"\x89PNG\r\n\x1a\n", 8},
+        {(const uint8_t *)"\x7f"
+                          "ELF",
+         4},
+        {(const uint8_t *)"\x81\x01\x02", 3},
+        {(const uint8_t *)"\x81\xa0\x02", 3},
+        {(const uint8_t *)"\x81\xa2\x00\x01\x02", 5},
+        {(const uint8_t *)"\x92\x01\x02", 3},
+        {(const uint8_t *)"\xde\x00", 2},
+        {(const uint8_t *)"\xdf\x00\x00\x00\x00\xa1g", 7},
+    };
+
+    for (unsigned i = 0; i < sizeof others / sizeof *others; i++)
+        cr_assert_not(mv_msgpack_probe(others[i]), "case %u", i);
+}

@@ -1,0 +1,364 @@
+/* Wrong msgpack is refused where it stands, without crash, hang or memory. */
+#include <criterion/criterion.h>
+#include <msgpack.h>
+#include <stdlib.h>
+
+#include "tests/fixture/fixture.h"
+
+#define BYTES(literal) ((mv_span){(const uint8_t *)(literal), sizeof(literal) - 1})
+
+static mv_budget budget;
+static mv_arena arena;
+
+static void begin(void)
+{
+    budget = (mv_budget){.limit = (uint64_t)1 << 30};
+    mv_arena_init(&arena, &budget);
+}
+
+static void end(void)
+{
+    mv_arena_release(&arena);
+}
+
+TestSuite(msgpack_damage, .init = begin, .fini = end);
+
+/* ---- bad input --------------------------------------------------------------------------- */
+
+static mv_code code_of(mv_span bytes, mv_err *err)
+{
+    mv_budget small = {.limit = 64u << 20};
+    mv_arena own;
+    mv_trace trace;
+    mv_code code;
+
+    mv_arena_init(&own, &small);
+    code = mv_trace_read_bytes(&own, bytes, &trace, err);
+    mv_arena_release(&own);
+    cr_assert_eq(small.used, 0);
+    return code;
+}
+
+static void check_cuts(mv_span bytes, uint64_t stride)
+{
+    mv_err err;
+
+    for (uint64_t length = 0; length < bytes.length; length += stride) {
+        uint8_t *exact = malloc(length + 1); /* so that a read behind the end is seen */
+        mv_code code;
+        memcpy(exact, bytes.data, length);
+        code = code_of((mv_span){exact, length}, &err);
+        free(exact);
+        cr_assert(code == MV_TRUNCATED || (code == MV_FORMAT && length < 8), "%llu bytes: %s",
+                  (unsigned long long)length, mv_code_name(code));
+        cr_assert_leq(err.offset, length);
+    }
+}
+
+Test(msgpack_damage, a_cut_at_any_byte_is_truncated)
+{
+    mvt_trace *t = mvt_new();
+    mv_trace trace;
+
+    mvt_alloc(t, .addr = 0x1000, .bytes = 512, .stack = "step:a.py:7");
+    mvt_free(t, .addr = 0x1000);
+    check_cuts(mvt_plain_bytes(t), 1);
+    check_cuts(mvt_compact_bytes(t), 1);
+    mvt_drop(t);
+    mvt_full_trace(&arena, &trace);
+    check_cuts(mvt_plain_of(&arena, &trace), 7);
+    check_cuts(mvt_compact_of(&arena, &trace), 7);
+}
+
+/* Damage is either refused or gives another readable file; nothing else happens. */
+static void check_damage(mv_span bytes)
+{
+    uint8_t *copy = mv_arena_push(&arena, bytes.length, 1);
+    unsigned refused = 0;
+    mv_err err;
+
+    memcpy(copy, bytes.data, bytes.length);
+    for (uint64_t i = 0; i < bytes.length; i += 3) {
+        copy[i] ^= i % 2 ? 0xff : (uint8_t)(1u << i / 2 % 8);
+        refused += code_of((mv_span){copy, bytes.length}, &err) != MV_OK;
+        copy[i] = bytes.data[i];
+    }
+    cr_assert_gt(refused, bytes.length / 24);
+    cr_assert_lt(refused, bytes.length / 3);
+}
+
+Test(msgpack_damage, a_flipped_byte_does_no_harm)
+{
+    mv_trace trace;
+
+    mvt_full_trace(&arena, &trace);
+    check_damage(mvt_plain_of(&arena, &trace));
+    check_damage(mvt_compact_of(&arena, &trace));
+}
+
+static void check_code(mv_span bytes, mv_code expected, uint64_t offset)
+{
+    mv_err err;
+    mv_code code = code_of(bytes, &err);
+
+    cr_assert_eq(code, expected, "%s at byte %llu: %s", mv_code_name(code),
+                 (unsigned long long)err.offset, err.detail);
+    cr_assert_eq(err.offset, offset, "%s: byte %llu", mv_code_name(code),
+                 (unsigned long long)err.offset);
+}
+
+Test(msgpack_damage, wrong_types_are_refused_where_they_stand)
+{
+    /* an integer as key; nil as key; a list as key */
+    check_code(BYTES("\x82\xa8segments\x90\x05\x06"), MV_TYPE, 12);
+    check_code(BYTES("\x82\xa8segments\x90\xc0\x06"), MV_TYPE, 12);
+    check_code(BYTES("\x82\xa8segments\x90\x91\x01\x06"), MV_TYPE, 13);
+    /* extension types, in the middle of their data and as their header alone */
+    check_code(BYTES("\x81\xa8segments\xd4\x01\x02"), MV_TYPE, 12);
+    check_code(BYTES("\x81\xa8segments\xc9\x7f\xff\xff\xff\x01"), MV_TYPE, 15);
+    check_code(BYTES("\x81\xa8segments\xc1"), MV_CORRUPT, 10);
+    /* a text and a map where the list of segments belongs; an unknown root */
+    check_code(BYTES("\x81\xa8segments\xa1x"), MV_TYPE, 12);
+    check_code(BYTES("\x81\xa4"
+                     "code\x01"),
+               MV_FORMAT, 7);
+    check_code(BYTES("\x91\x81\xa1x\x01"), MV_FORMAT, 5);
+}
+
+Test(msgpack_damage, wrong_fields_are_refused)
+{
+    mv_err err;
+
+    /* "size" is a text; "addr" is negative; "frames" is an integer */
+    cr_assert_eq(code_of(BYTES("\x81\xad"
+                               "device_traces\x91\x91\x82\xa6"
+                               "action\xa5"
+                               "alloc\xa4"
+                               "size\xa1x"),
+                         &err),
+                 MV_TYPE);
+    cr_assert_eq(code_of(BYTES("\x81\xad"
+                               "device_traces\x91\x91\x82\xa6"
+                               "action\xa5"
+                               "alloc\xa4"
+                               "addr\xff"),
+                         &err),
+                 MV_RANGE);
+    cr_assert_eq(code_of(BYTES("\x81\xad"
+                               "device_traces\x91\x91\x82\xa6"
+                               "action\xa5"
+                               "alloc\xa6"
+                               "frames\x07"),
+                         &err),
+                 MV_TYPE);
+}
+
+/* The budget of code_of would not hold what these claim. */
+Test(msgpack_damage, huge_counts_are_only_claims)
+{
+    check_code(BYTES("\x81\xa8segments\xdd\xff\xff\xff\xff"), MV_TRUNCATED, 15);
+    check_code(BYTES("\x81\xa8segments\xdf\xff\xff\xff\xff\xa1x"), MV_TRUNCATED, 17);
+    check_code(BYTES("\x81\xa8segments\xdb\xff\xff\xff\xffxyz"), MV_TRUNCATED, 18);
+    check_code(BYTES("\x81\xa8segments\xc6\xff\xff\xff\xffxyz"), MV_TRUNCATED, 18);
+    check_code(BYTES("\x84\xa6"
+                     "format\xaememviz-compact\xa7version\x01"
+                     "\xa7strings\xdd\xff\xff\xff\xff"),
+               MV_TRUNCATED, 45);
+    check_code(BYTES("\x84\xa6"
+                     "format\xaememviz-compact\xa7version\x01"
+                     "\xa6"
+                     "blocks\x89\xa4size\xdd\xff\xff\xff\xfe\x01"),
+               MV_TRUNCATED, 51);
+}
+
+Test(msgpack_damage, nesting_has_a_limit)
+{
+    uint8_t *deep = mv_arena_push(&arena, 10016, 1);
+    mv_err err;
+
+    memcpy(deep, "\x81\xa8segments", 10);
+    memset(deep + 10, 0x91, 10000);
+    cr_assert_eq(code_of((mv_span){deep, 10010}, &err), MV_DEPTH);
+    cr_assert_lt(err.offset, 100);
+    memcpy(deep,
+           "\x82\xa6"
+           "format\xa1",
+           9);
+    memset(deep + 9, 0x81, 10000);
+    cr_assert_neq(code_of((mv_span){deep, 10009}, &err), MV_OK);
+}
+
+/* ---- a compact file with one thing changed ----------------------------------------------- */
+
+/* The value at `path` ("device_traces/0/stack/1") of an unpacked file. */
+static msgpack_object *at_path(msgpack_object *at, const char *path)
+{
+    while (*path) {
+        size_t length = strcspn(path, "/");
+        msgpack_object *found = NULL;
+        if (at->type == MSGPACK_OBJECT_ARRAY) {
+            uint32_t i = (uint32_t)strtoul(path, NULL, 10);
+            found = i < at->via.array.size ? &at->via.array.ptr[i] : NULL;
+        } else if (at->type == MSGPACK_OBJECT_MAP) {
+            for (uint32_t i = 0; i < at->via.map.size; i++) {
+                msgpack_object_kv *kv = &at->via.map.ptr[i];
+                if (kv->key.via.str.size == length &&
+                    memcmp(kv->key.via.str.ptr, path, length) == 0)
+                    found = &kv->val;
+            }
+        }
+        cr_assert_not_null(found, "%s", path);
+        at = found;
+        path += length + (path[length] == '/');
+    }
+    return at;
+}
+
+static mv_code code_with(mv_span bytes, const char *path, msgpack_object value, mv_err *err)
+{
+    msgpack_unpacked file;
+    msgpack_sbuffer packed;
+    msgpack_packer packer;
+    mv_code code;
+
+    msgpack_unpacked_init(&file);
+    cr_assert_eq(msgpack_unpack_next(&file, (const char *)bytes.data, bytes.length, NULL),
+                 MSGPACK_UNPACK_SUCCESS);
+    *at_path(&file.data, path) = value;
+    msgpack_sbuffer_init(&packed);
+    msgpack_packer_init(&packer, &packed, msgpack_sbuffer_write);
+    msgpack_pack_object(&packer, file.data);
+    code = code_of((mv_span){(const uint8_t *)packed.data, packed.size}, err);
+    msgpack_sbuffer_destroy(&packed);
+    msgpack_unpacked_destroy(&file);
+    return code;
+}
+
+static msgpack_object integer(int64_t value)
+{
+    msgpack_object o = {.type = MSGPACK_OBJECT_POSITIVE_INTEGER};
+
+    if (value < 0)
+        o.type = MSGPACK_OBJECT_NEGATIVE_INTEGER;
+    o.via.i64 = value;
+    return o;
+}
+
+static msgpack_object string(const char *value)
+{
+    msgpack_object o = {.type = MSGPACK_OBJECT_STR};
+
+    o.via.str.ptr = value;
+    o.via.str.size = (uint32_t)strlen(value);
+    return o;
+}
+
+static void check_number(mv_span bytes, const char *path, int64_t value, mv_code expected)
+{
+    mv_err err;
+    mv_code code = code_with(bytes, path, integer(value), &err);
+
+    cr_assert_eq(code, expected, "%s = %lld: %s %s", path, (long long)value, mv_code_name(code),
+                 err.detail);
+}
+
+Test(msgpack_damage, numbers_of_the_compact_form_are_checked)
+{
+    static const struct {
+        const char *path;
+        int64_t value;
+        mv_code code;
+    } cases[] = {
+        {"version", 2, MV_VERSION},
+        {"version", 0, MV_VERSION},
+        {"calls", -1, MV_RANGE},
+        {"frames/0/0", 1000, MV_RANGE},
+        {"frames/0/0", -2, MV_RANGE},
+        {"stacks/1/0", 1000, MV_RANGE},
+        {"stacks/1/0", -1, MV_RANGE},
+        {"stacks/1", 5, MV_TYPE},
+        {"pools/1/1", -1, MV_RANGE},
+        {"tags/1/pool", 77, MV_RANGE},
+        {"tags/1/cpp_stack", 77, MV_RANGE},
+        {"tags/1/category", 1 << 30, MV_RANGE},
+        {"device_traces/0/action/0", 11, MV_RANGE},
+        {"device_traces/0/action/0", -1, MV_RANGE},
+        {"device_traces/0/stack/1", 1000, MV_RANGE},
+        {"device_traces/0/stack/1", -2, MV_RANGE},
+        {"device_traces/0/stack/1", -1, MV_OK},
+        {"device_traces/0/call/1", 4, MV_RANGE},
+        {"device_traces/0/stream/1", -1, MV_RANGE},
+        {"device_traces/0/stream/1", 9, MV_RANGE},
+        {"device_traces/0/tag/1", -1, MV_RANGE},
+        {"device_traces/0/tag/1", 9, MV_RANGE},
+        {"device_traces/0/addr/0", -1, MV_RANGE},
+        {"host_traces/tag/0", 9, MV_RANGE},
+        {"segments/device/0", 4096, MV_RANGE},
+        {"segments/device/0", -2, MV_RANGE},
+        {"segments/first_block/0", 4, MV_RANGE},
+        {"segments/first_block/0", UINT32_MAX, MV_RANGE},
+        {"segments/first_block/0", 1ll << 32, MV_RANGE},
+        {"segments/blocks/0", 4, MV_RANGE},
+        {"segments/blocks/1", 2, MV_RANGE},
+        {"segments/segment_type/0", 3, MV_RANGE},
+        {"segments/is_expandable/0", 2, MV_RANGE},
+        {"segments/segment_pool/0", 9, MV_RANGE},
+        {"segments/forward_stack/0", 99, MV_RANGE},
+        {"host_segments/call/0", 4, MV_RANGE},
+        {"blocks/first_history/0", 1, MV_RANGE},
+        {"blocks/histories/2", 1, MV_RANGE},
+        {"blocks/state/0", 4, MV_RANGE},
+        {"history/cpp_stack/0", 99, MV_RANGE},
+        {"external_annotations/name/0", 1 << 30, MV_RANGE},
+        {"external_annotations/stage/0", 3, MV_OK},
+        {"external_annotations/stage/0", 4, MV_RANGE},
+        {"api_calls/action/0", MV_API_ACTION_COUNT, MV_RANGE},
+        {"api_calls/api/0", 1000, MV_RANGE},
+        {"api_calls/stack/0", 1000, MV_RANGE},
+        {"api_calls/result/0", 1ll << 31, MV_RANGE},
+        {"api_calls/result/0", -(1ll << 31) - 1, MV_RANGE},
+        {"api_calls/result/0", -(1ll << 31), MV_OK},
+        {"api_calls/event/0", 1, MV_RANGE},
+        {"api_calls/event/1", 2, MV_RANGE},
+        {"facts/key/0", 1000, MV_RANGE},
+        {"samples/used/0", -1, MV_RANGE},
+        {"external_annotations/time_us", 3, MV_TYPE},
+        {"allocator_settings", 3, MV_TYPE},
+        {"device_traces/0", 3, MV_TYPE},
+        {"strings/0", 3, MV_TYPE},
+    };
+    mv_trace trace;
+    mv_span bytes;
+
+    mvt_full_trace(&arena, &trace);
+    bytes = mvt_compact_of(&arena, &trace);
+    for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
+        check_number(bytes, cases[i].path, cases[i].value, cases[i].code);
+}
+
+Test(msgpack_damage, tables_of_the_compact_form_are_checked)
+{
+    mv_trace trace;
+    mv_span bytes;
+    mv_err err;
+    msgpack_object none = {.type = MSGPACK_OBJECT_NIL};
+    msgpack_object empty = {.type = MSGPACK_OBJECT_ARRAY};
+    msgpack_object map = {.type = MSGPACK_OBJECT_MAP};
+
+    mvt_full_trace(&arena, &trace);
+    bytes = mvt_compact_of(&arena, &trace);
+    cr_assert_eq(code_with(bytes, "format", string("other"), &err), MV_FORMAT);
+    cr_assert_eq(code_with(bytes, "strings/1", string("size"), &err), MV_CORRUPT);
+    cr_assert_eq(code_with(bytes, "stacks/0", integer(0), &err), MV_TYPE);
+    cr_assert_eq(code_with(bytes, "stacks/1", empty, &err), MV_CORRUPT);
+    cr_assert_eq(code_with(bytes, "tags/1", map, &err), MV_CORRUPT);
+    cr_assert_eq(code_with(bytes, "pools/1", empty, &err), MV_CORRUPT);
+    cr_assert_eq(code_with(bytes, "frames/0", empty, &err), MV_CORRUPT);
+    cr_assert_eq(code_with(bytes, "device_traces/0/size", empty, &err), MV_CORRUPT);
+    cr_assert_eq(code_with(bytes, "device_traces/0/size/1", none, &err), MV_OK);
+    cr_assert_eq(code_with(bytes, "device_traces/0/stack/1", none, &err), MV_TYPE);
+    cr_assert_eq(code_with(bytes, "device_traces/0", map, &err), MV_CORRUPT);
+    cr_assert_eq(code_with(bytes, "device_traces/0/size/1", string("7"), &err), MV_TYPE);
+    cr_assert_eq(code_with(bytes, "names", none, &err), MV_TYPE);
+    cr_assert_eq(code_with(bytes, "notes", map, &err), MV_OK);
+}

@@ -1,0 +1,561 @@
+#include "analyze/oom/oom.h"
+
+#include <criterion/criterion.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/code/culprit.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_heap.h"
+#include "tests/fixture/fixture_json.h"
+
+#define MIB ((uint64_t)1 << 20)
+#define GIB ((uint64_t)1 << 30)
+
+typedef struct {
+    mv_lives lives;
+    mv_sites sites;
+    mv_ooms found;
+} result;
+
+static void find_in(mv_arena *arena, const mv_trace *trace, result *r)
+{
+    mv_err err;
+
+    cr_assert_eq(mv_lives_find(arena, trace, 0, &r->lives, &err), MV_OK);
+    cr_assert_eq(mv_sites_find(arena, trace, &r->sites, &err), MV_OK);
+    cr_assert_eq(mv_ooms_find(arena, trace, &r->lives, &r->sites, (mv_window){0, UINT32_MAX},
+                              &r->found, &err),
+                 MV_OK);
+}
+
+static result found(mvt_trace *t)
+{
+    result r;
+
+    find_in(mvt_arena(t), mvt_done(t), &r);
+    return r;
+}
+
+/* ---- real snapshots ------------------------------------------------------------------------ */
+
+typedef struct {
+    const char *name;
+    mv_oom_verdict verdict;
+    uint64_t requested, largest_hole;
+    bool limited;
+} expected;
+
+Test(oom, verdicts_on_real_snapshots)
+{
+    static const expected cases[] = {
+        {"oom", MV_OOM_CAPACITY, 100 * MIB, 0, true},
+        {"oom_observer", MV_OOM_CAPACITY, 100 * MIB, 0, true},
+        {"oom_fragmented", MV_OOM_FRAGMENTATION, 400 * MIB, 29 * MIB, true},
+        {"oom_outside", MV_OOM_OUTSIDE, 2 * GIB, 0, false},
+    };
+    mv_budget budget = {.limit = (uint64_t)1 << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mv_trace trace;
+        result r;
+        const mv_oom *o;
+        mvt_load(&arena, cases[i].name, &trace);
+        find_in(&arena, &trace, &r);
+        cr_assert_eq(r.found.count, 1, "%s", cases[i].name);
+        o = &r.found.ooms[0];
+        cr_expect_str_eq(mv_oom_verdict_name(o->verdict), mv_oom_verdict_name(cases[i].verdict),
+                         "%s", cases[i].name);
+        cr_expect_eq(o->requested, cases[i].requested, "%s", cases[i].name);
+        cr_expect_eq(o->largest_hole, cases[i].largest_hole, "%s", cases[i].name);
+        cr_expect_eq(o->limited, cases[i].limited, "%s", cases[i].name);
+        cr_expect_eq(o->bytes.reserved, o->bytes.allocated + o->bytes.pending + o->bytes.free);
+        mv_arena_release(&arena);
+    }
+}
+
+Test(oom, the_line_that_pins_is_named_with_the_fewest_blocks)
+{
+    mv_budget budget = {.limit = (uint64_t)1 << 30};
+    mv_arena arena;
+    mv_trace trace;
+    result r;
+    const mv_oom *o;
+    char label[128];
+
+    mv_arena_init(&arena, &budget);
+    mvt_load(&arena, "oom_fragmented", &trace);
+    find_in(&arena, &trace, &r);
+    o = &r.found.ooms[0];
+    mv_culprit_label(&trace, NULL, o->pins.lines[0].stack, label, sizeof label);
+    cr_expect_str_eq(label, "more.py:9 E");
+    cr_expect_eq(o->pins.lines[0].blocks, 30);
+    cr_expect_eq(o->pins.lines[0].stranded, 870 * MIB);
+    cr_expect_eq(o->change.free_blocks, 7); /* 7 segments of 60 MiB are the first above 400 */
+    cr_expect_eq(o->change.free_bytes, 7 * 31 * MIB);
+    cr_expect_eq(o->change.smaller_by, 371 * MIB);
+    mv_arena_release(&arena);
+}
+
+Test(oom, retries_are_pytorchs_own_count)
+{
+    static const struct {
+        const char *name;
+        uint32_t retries, collections;
+    } cases[] = {{"retry_release", 7, 0}, {"gc_limit", 0, 2},   {"gc_limit_off", 0, 0},
+                 {"gpt_train", 0, 0},     {"late_start", 0, 0}, {"expandable_empty", 0, 0}};
+    mv_budget budget = {.limit = (uint64_t)1 << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mv_trace trace;
+        result r;
+        mvt_load(&arena, cases[i].name, &trace);
+        find_in(&arena, &trace, &r);
+        cr_expect_eq(r.found.count, 0, "%s", cases[i].name);
+        cr_expect_eq(r.found.retries, cases[i].retries, "%s: %u", cases[i].name, r.found.retries);
+        cr_expect_eq(r.found.collections, cases[i].collections, "%s: %u", cases[i].name,
+                     r.found.collections);
+        mv_arena_release(&arena);
+    }
+}
+
+/* ---- each verdict -------------------------------------------------------------------------- */
+
+/* A segment of 64 MiB, of which `used` at the low end are in use. */
+static mvt_trace *one_segment(uint64_t used)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 64 * MIB, .stack = "keep:a.py:1");
+    mvt_alloc(t, .addr = 0x40000000, .bytes = 64 * MIB, .stack = "first:a.py:2");
+    mvt_free(t, .addr = 0x40000000);
+    mvt_alloc(t, .addr = 0x40000000, .bytes = used, .stack = "keep:a.py:1");
+    return t;
+}
+
+static void expect(mvt_trace *t, mv_oom_verdict verdict)
+{
+    result r = found(t);
+
+    cr_assert_eq(r.found.count, 1);
+    cr_expect_str_eq(mv_oom_verdict_name(r.found.ooms[0].verdict), mv_oom_verdict_name(verdict));
+    cr_expect(r.found.ooms[0].detailed);
+    mvt_drop(t);
+}
+
+Test(oom, nothing_free_is_capacity)
+{
+    mvt_trace *t = one_segment(64 * MIB);
+
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 100 * MIB);
+    mvt_final_heap(t);
+    expect(t, MV_OOM_CAPACITY);
+}
+
+Test(oom, pieces_that_would_do_are_fragmentation)
+{
+    mvt_trace *t = one_segment(30 * MIB);
+
+    mvt_alloc(t, .addr = 0x40000000 + 30 * MIB, .bytes = 2 * MIB, .stack = "pin:a.py:4");
+    mvt_free(t, .addr = 0x40000000);
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 60 * MIB, .stack = "ask:a.py:3");
+    mvt_final_heap(t);
+    expect(t, MV_OOM_FRAGMENTATION);
+}
+
+Test(oom, little_free_is_capacity_even_if_the_device_lacks_little)
+{
+    mvt_trace *t = one_segment(60 * MIB);
+
+    mvt_oom(t, .addr = 90 * MIB, .bytes = 92 * MIB);
+    mvt_event(t, MV_ACTION_SNAPSHOT, (mvt_event_args){0});
+    mvt_oom(t, .addr = 8 * GIB, .bytes = 16 * GIB); /* shows that the device is larger */
+    mvt_final_heap(t);
+    cr_expect_eq(found(t).found.ooms[0].verdict, MV_OOM_OUTSIDE);
+    mvt_drop(t);
+}
+
+Test(oom, memory_of_another_stream_is_told)
+{
+    mvt_trace *t = one_segment(2 * MIB);
+
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 60 * MIB, .stream = 9);
+    mvt_final_heap(t);
+    expect(t, MV_OOM_STREAM_OR_POOL);
+}
+
+Test(oom, a_free_that_waits_is_told)
+{
+    mvt_trace *t = one_segment(64 * MIB);
+
+    mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 0x40000000});
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 60 * MIB);
+    mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 0x40000000});
+    mvt_final_heap(t);
+    expect(t, MV_OOM_PENDING_FREE);
+}
+
+Test(oom, a_hole_that_fits_came_too_late)
+{
+    mvt_trace *t = one_segment(2 * MIB);
+
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 60 * MIB);
+    mvt_final_heap(t);
+    expect(t, MV_OOM_PENDING_FREE);
+}
+
+Test(oom, the_split_limit_is_fragmentation)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_setting_int(t, "max_split_size", 32 << 20);
+    mvt_segment_alloc(t, .addr = 0x40000000, .bytes = 64 * MIB);
+    mvt_alloc(t, .addr = 0x40000000, .bytes = 64 * MIB);
+    mvt_free(t, .addr = 0x40000000);
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 20 * MIB);
+    mvt_final_heap(t);
+    expect(t, MV_OOM_FRAGMENTATION);
+}
+
+Test(oom, a_full_device_that_pytorch_fills_is_capacity)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_segment_alloc(t, .addr = 0x4000000000, .bytes = 22 * GIB);
+    mvt_alloc(t, .addr = 0x4000000000, .bytes = 22 * GIB);
+    mvt_oom(t, .addr = 700 * MIB, .bytes = 1 * GIB);
+    mvt_final_heap(t);
+    expect(t, MV_OOM_CAPACITY);
+}
+
+Test(oom, a_full_device_that_pytorch_does_not_fill_is_outside)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_segment_alloc(t, .addr = 0x4000000000, .bytes = 50 * GIB);
+    mvt_alloc(t, .addr = 0x4000000000, .bytes = 50 * GIB);
+    mvt_oom(t, .addr = 700 * MIB, .bytes = 1 * GIB);
+    mvt_final_heap(t);
+    expect(t, MV_OOM_OUTSIDE);
+}
+
+/* ---- whether the run would have gone on ----------------------------------------------------- */
+
+/* Segments of 64 MiB, of each of which `kept` MiB stay in use; `rounds` times all of it was in use
+ * before. */
+static mvt_trace *holes_of(uint32_t segments, uint64_t kept, uint32_t rounds)
+{
+    mvt_trace *t = mvt_new();
+
+    for (uint32_t i = 0; i < segments; i++)
+        mvt_segment_alloc(t, .addr = 0x40000000 + i * 0x10000000ull, .bytes = 64 * MIB);
+    for (uint32_t k = 0; k < rounds; k++) {
+        for (uint32_t i = 0; i < segments; i++)
+            mvt_alloc(t, .addr = 0x40000000 + i * 0x10000000ull, .bytes = 64 * MIB,
+                      .stack = "work:a.py:2");
+        for (uint32_t i = 0; i < segments; i++)
+            mvt_free(t, .addr = 0x40000000 + i * 0x10000000ull);
+    }
+    for (uint32_t i = 0; i < segments; i++)
+        mvt_alloc(t, .addr = 0x40000000 + i * 0x10000000ull, .bytes = kept * MIB,
+                  .stack = "keep:a.py:1");
+    return t;
+}
+
+/* The same holes: a run that has held more before goes on without them, one that is still on its
+ * way up does not. */
+Test(oom, a_run_that_has_come_to_its_level_is_fragmented_one_that_grows_is_not)
+{
+    mvt_trace *t = holes_of(8, 34, 2);
+
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 80 * MIB);
+    mvt_final_heap(t);
+    expect(t, MV_OOM_FRAGMENTATION);
+    t = holes_of(8, 34, 0);
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 80 * MIB);
+    mvt_final_heap(t);
+    expect(t, MV_OOM_CAPACITY);
+}
+
+/* 1 MiB holes between small blocks are no room for 2 MiB. */
+Test(oom, holes_of_the_other_kind_make_no_suspect)
+{
+    mvt_trace *t = mvt_new();
+    result r;
+
+    mvt_segment_alloc(t, .addr = 0x80000000, .bytes = 32 * MIB);
+    mvt_alloc(t, .addr = 0x80000000, .bytes = 32 * MIB);
+    for (uint32_t i = 0; i < 4; i++) {
+        mvt_segment_alloc(t, .addr = 0x40000000 + i * 0x200000ull, .bytes = 2 * MIB);
+        mvt_alloc(t, .addr = 0x40000000 + i * 0x200000ull, .bytes = MIB);
+    }
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 2 * MIB);
+    mvt_final_heap(t);
+    r = found(t);
+    cr_expect_eq(r.found.ooms[0].bytes.free, 4 * MIB);
+    cr_expect_str_eq(mv_oom_verdict_name(r.found.ooms[0].verdict), "capacity");
+    mvt_drop(t);
+}
+
+Test(oom, a_limit_has_two_bounds)
+{
+    mvt_trace *t = one_segment(64 * MIB);
+    result r;
+    const mv_oom_outlook *f;
+
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 60 * MIB);
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 20 * MIB); /* tells more than the first */
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 40 * MIB);
+    mvt_final_heap(t);
+    r = found(t);
+    for (uint32_t i = 0; i < 3; i++) {
+        f = &r.found.ooms[i].outlook;
+        cr_expect_eq(f->limit_least, 64 * MIB);
+        cr_expect_eq(f->limit_most, (i ? 84 : 124) * MIB - 1, "%u", i);
+        cr_expect_eq(f->limit, (f->limit_least + f->limit_most) / 2);
+    }
+    cr_expect_eq(r.found.ooms[2].outlook.margin, (int64_t)((10 - 40) * (int64_t)MIB - 1));
+    mvt_drop(t);
+}
+
+Test(oom, a_full_device_is_its_own_limit)
+{
+    mvt_trace *t = one_segment(64 * MIB);
+    result r;
+
+    mvt_oom(t, .addr = 6 * MIB, .bytes = 60 * MIB);
+    mvt_final_heap(t);
+    r = found(t);
+    cr_expect_eq(r.found.ooms[0].outlook.limit_least, 70 * MIB);
+    cr_expect_eq(r.found.ooms[0].outlook.limit_most, 70 * MIB);
+    cr_expect_eq(r.found.ooms[0].outlook.margin, -54 * (int64_t)MIB);
+    mvt_drop(t);
+}
+
+/* A limit that was lowered after more had been reserved. */
+Test(oom, what_was_reserved_before_a_lower_limit_does_not_count)
+{
+    mvt_trace *t = one_segment(64 * MIB);
+    result r;
+
+    mvt_segment_alloc(t, .addr = 0x80000000, .bytes = 512 * MIB);
+    mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = 0x80000000, .bytes = 512 * MIB});
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 20 * MIB);
+    mvt_final_heap(t);
+    r = found(t);
+    cr_expect_eq(r.found.ooms[0].outlook.limit_least, 64 * MIB);
+    cr_expect_eq(r.found.ooms[0].outlook.limit_most, 84 * MIB - 1);
+    mvt_drop(t);
+}
+
+/* ---- calls that the device refused --------------------------------------------------------- */
+
+static void refuse(mv_arena *arena, mv_trace *trace, uint32_t count, const uint64_t *sizes,
+                   const int32_t *results, uint32_t event)
+{
+    mv_api_calls *c = &trace->api_calls;
+
+    c->count = count;
+    c->time_us = mv_push_array(arena, int64_t, count);
+    c->addr = mv_push_array(arena, uint64_t, count);
+    c->size = mv_push_array(arena, uint64_t, count);
+    c->stack = mv_push_array(arena, mv_stack_id, count);
+    c->api = mv_push_array(arena, mv_string_id, count);
+    c->device = mv_push_array(arena, int32_t, count);
+    c->result = mv_push_array(arena, int32_t, count);
+    c->event = mv_push_array(arena, uint32_t, count);
+    c->action = mv_push_array(arena, uint8_t, count);
+    for (uint32_t i = 0; i < count; i++) {
+        c->size[i] = sizes[i];
+        c->result[i] = results[i];
+        c->event[i] = event;
+        c->action[i] = MV_API_ALLOC;
+    }
+}
+
+static uint32_t refusals(mvt_trace *t, uint32_t count, const uint64_t *sizes,
+                         const int32_t *results, uint32_t event)
+{
+    mv_trace trace;
+    result r;
+
+    mvt_final_heap(t);
+    trace = *mvt_done(t);
+    refuse(mvt_arena(t), &trace, count, sizes, results, event);
+    find_in(mvt_arena(t), &trace, &r);
+    for (uint32_t i = 0; i < r.found.count; i++)
+        cr_expect(r.found.ooms[i].api_call == MV_NO_ROW || r.found.ooms[i].event == event);
+    count = r.found.count;
+    mvt_drop(t);
+    return count;
+}
+
+Test(oom, a_refused_call_counts_once_and_not_when_a_try_succeeded)
+{
+    static const uint64_t same[] = {100 * MIB, 100 * MIB}, other[] = {100 * MIB, 50 * MIB};
+    static const int32_t both[] = {2, 2}, second[] = {2, 0};
+
+    cr_expect_eq(refusals(one_segment(MIB), 2, same, both, 5), 1);
+    cr_expect_eq(refusals(one_segment(MIB), 2, same, second, 5), 0);
+    cr_expect_eq(refusals(one_segment(MIB), 2, other, both, 5), 2);
+    cr_expect_eq(refusals(one_segment(MIB), 2, other, second, 5), 1);
+    cr_expect_eq(refusals(one_segment(MIB), 1, same, both, 0), 1);
+}
+
+Test(oom, a_refused_call_that_the_events_answer_does_not_count)
+{
+    static const uint64_t size = 64 * MIB;
+    static const int32_t refused = 2;
+    mvt_trace *t = one_segment(MIB);
+
+    cr_expect_eq(refusals(t, 1, &size, &refused, 0), 0); /* event 0 makes a segment of 64 MiB */
+    t = one_segment(64 * MIB);
+    mvt_oom(t, .addr = 4 * GIB, .bytes = 64 * MIB);
+    cr_expect_eq(refusals(t, 1, &size, &refused, 5), 1); /* the oom event alone */
+}
+
+/* ---- the smallest change ------------------------------------------------------------------- */
+
+/* Every window of neighbouring pieces. */
+static uint64_t fewest_used(const mv_heap *heap, const mv_heap_map *map, uint32_t domain,
+                            uint64_t bytes)
+{
+    uint64_t best = UINT64_MAX;
+
+    for (uint32_t s = 0; s < map->count; s++) {
+        if (heap->domains.of_segment[map->segment[s]] != domain)
+            continue;
+        for (uint32_t i = map->first_piece[s]; i < map->first_piece[s + 1]; i++) {
+            uint64_t span = 0, used = 0;
+            for (uint32_t k = i; k < map->first_piece[s + 1]; k++) {
+                span += map->piece_size[k];
+                used += map->piece_row[k] == MV_NO_ROW ? 0 : map->piece_size[k];
+                if (span >= bytes && used < best)
+                    best = used;
+            }
+        }
+    }
+    return best;
+}
+
+static uint32_t check_change(mv_arena *arena, const mv_heap *heap, const mv_heap_map *map,
+                             uint32_t domain, uint64_t bytes, const char *what)
+{
+    mv_domain_span own = {domain, domain + 1};
+    mv_oom_need need = {domain, bytes, UINT64_MAX / 2, 0, mv_holes_largest(&heap->now, own)};
+    uint64_t fewest = fewest_used(heap, map, domain, bytes);
+    mv_oom_change change;
+    mv_err err;
+
+    cr_assert_eq(mv_oom_change_find(arena, heap, map, need, &change, &err), MV_OK);
+    cr_expect_eq(change.free_segments, fewest != UINT64_MAX, "%s", what);
+    if (fewest == UINT64_MAX)
+        return 0;
+    cr_expect_eq(change.free_bytes, fewest, "%s: %" PRIu64 ", not %" PRIu64, what,
+                 change.free_bytes, fewest);
+    cr_expect_eq(fewest == 0, bytes <= need.largest, "%s", what);
+    return 1;
+}
+
+Test(oom, the_hole_to_open_is_that_with_the_fewest_bytes_in_use)
+{
+    uint32_t checked = 0;
+
+    for (uint32_t seed = 1; seed <= 8; seed++) {
+        mvt_trace *t = mvt_new();
+        mv_lives lives;
+        mv_heap heap;
+        mv_heap_map map;
+        mv_err err;
+        char what[64];
+        mvt_heap_run(t, (mvt_heap_opts){.seed = seed, .calls = 300, .expandable = seed % 2});
+        cr_assert_eq(mv_lives_find(mvt_arena(t), mvt_done(t), 0, &lives, &err), MV_OK);
+        cr_assert_eq(mv_heap_init(mvt_arena(t), mvt_done(t), &lives, &heap, &err), MV_OK);
+        while (mv_heap_next(&heap)) {
+            if (heap.event % 40)
+                continue;
+            cr_assert_eq(mv_heap_map_make(mvt_arena(t), &heap, &map, &err), MV_OK);
+            snprintf(what, sizeof what, "seed %u event %u", seed, heap.event);
+            for (uint32_t d = 0; d < heap.domains.count; d++)
+                for (uint64_t bytes = 512; bytes <= 256 * MIB; bytes *= 6)
+                    checked += check_change(mvt_arena(t), &heap, &map, d, bytes, what);
+        }
+        mvt_drop(t);
+    }
+    cr_expect_gt(checked, 200);
+}
+
+Test(oom, figures_at_random_failures_are_those_of_the_heap)
+{
+    uint32_t ooms = 0;
+
+    for (uint32_t seed = 1; seed <= 12; seed++) {
+        mvt_trace *t = mvt_new();
+        mvt_heap_truth truth = mvt_heap_run(
+            t, (mvt_heap_opts){.seed = seed, .calls = 500, .expandable = seed % 3 == 0});
+        result r = found(t);
+        for (uint32_t i = 0; i < r.found.count; i++) {
+            const mv_oom *o = &r.found.ooms[i];
+            const mv_levels *now = &truth.levels[o->event];
+            cr_expect_eq(o->bytes.reserved, now->reserved);
+            cr_expect_eq(o->bytes.allocated, now->allocated);
+            cr_expect_eq(o->bytes.allocated + o->bytes.pending, now->active);
+            cr_expect_eq(o->bytes.free, now->reserved - now->active);
+            ooms++;
+        }
+        mvt_drop(t);
+    }
+    cr_expect_gt(ooms, 20);
+}
+
+/* ---- the command --------------------------------------------------------------------------- */
+
+Test(oom, json_has_the_members_of_the_contract)
+{
+    cJSON *report = mvt_json(0, "$MEMVIZ oom --json $SNAPS/oom_fragmented.pickle");
+    const cJSON *oom = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "ooms"), 0);
+
+    mvt_json_has(
+        oom, "event requested device_free reserved allocated free_in_cache largest_hole "
+             "verdict pinned_by advice frames smallest_change margin forecast limit limit_least "
+             "limit_most rise tried");
+    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(oom, "forecast")));
+    cr_expect_str_eq(mvt_json_text(oom, "verdict"), "fragmentation");
+    cr_expect_eq(mvt_json_number(oom, "requested"), 419430400);
+    cr_expect_eq(mvt_json_number(oom, "device_free"), 147116785664);
+    cJSON_Delete(report);
+    report = mvt_json(0, "$MEMVIZ oom --json $SNAPS/gpt_train.pickle");
+    cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(report, "ooms")), 0);
+    cJSON_Delete(report);
+}
+
+Test(oom, no_failure_is_said_only_of_a_complete_history)
+{
+    static const char *const whole[] = {"gpt_train", "streams"};
+    static const char *const part[] = {"ring", "no_history", "late_start", "--to 100 gpt_train"};
+
+    for (uint32_t i = 0; i < sizeof whole / sizeof *whole; i++) {
+        mvt_run run = mvt_sh("cd $SNAPS; $MEMVIZ oom %s.pickle", whole[i]);
+        cr_expect_not_null(strstr(run.out, "no request failed"), "%s", run.out);
+        mvt_run_drop(&run);
+    }
+    for (uint32_t i = 0; i < sizeof part / sizeof *part; i++) {
+        mvt_run run = mvt_sh("cd $SNAPS; $MEMVIZ oom %s.pickle", part[i]);
+        cr_expect_null(strstr(run.out, "no request failed"), "%s", run.out);
+        cr_expect_not_null(strstr(run.out, "none in what was recorded"), "%s", run.out);
+        mvt_run_drop(&run);
+    }
+}
+
+Test(oom, the_window_leaves_out_what_is_outside_it)
+{
+    cJSON *report = mvt_json(0, "$MEMVIZ oom --json --to 150 $SNAPS/oom_fragmented.pickle");
+
+    cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(report, "ooms")), 0);
+    cJSON_Delete(report);
+}

@@ -1,0 +1,179 @@
+/* Causes of out-of-memory against what running the programs again showed: testdata/oom. The
+ * recordings with `passes_expandable` were run under the same limit with expandable segments. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/lives/lives_window.h"
+#include "analyze/oom/oom.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_json.h"
+
+typedef struct {
+    mv_budget budget;
+    mv_arena arena;
+    mv_trace trace;
+    mv_lives lives;
+    mv_sites sites;
+    mv_ooms found;
+} loaded;
+
+static void find_in(loaded *l, const mv_lives *lives, mv_ooms *found)
+{
+    mv_err err;
+
+    cr_assert_eq(mv_ooms_find(&l->arena, &l->trace, lives, &l->sites, MV_ALL_EVENTS, found, &err),
+                 MV_OK);
+}
+
+static void load(loaded *l, const char *name)
+{
+    char path[128];
+    mv_err err;
+
+    *l = (loaded){.budget = {.limit = (uint64_t)1 << 30}};
+    mv_arena_init(&l->arena, &l->budget);
+    snprintf(path, sizeof path, "../oom/%s", name);
+    mvt_load(&l->arena, path, &l->trace);
+    cr_assert_eq(mv_lives_find(&l->arena, &l->trace, 0, &l->lives, &err), MV_OK);
+    cr_assert_eq(mv_sites_find(&l->arena, &l->trace, &l->sites, &err), MV_OK);
+    find_in(l, &l->lives, &l->found);
+    cr_assert_gt(l->found.count, 0, "%s", name);
+}
+
+/* Calls `check` with every recording and what is true of it. */
+static void each(void (*check)(loaded *l, const char *name, const cJSON *truth))
+{
+    mv_budget budget = {.limit = 1u << 20};
+    mv_arena arena;
+    mv_span text;
+    cJSON *truths;
+    const cJSON *truth;
+
+    mv_arena_init(&arena, &budget);
+    text = mvt_file(&arena, MV_TESTDATA "/oom/oom.json");
+    truths = cJSON_ParseWithLength((const char *)text.data, text.length);
+    cr_assert_gt(cJSON_GetArraySize(truths), 20);
+    cJSON_ArrayForEach(truth, truths)
+    {
+        loaded l;
+        load(&l, truth->string);
+        check(&l, truth->string, truth);
+        mv_arena_release(&l.arena);
+    }
+    cJSON_Delete(truths);
+    mv_arena_release(&arena);
+}
+
+static void check_verdict(loaded *l, const char *name, const cJSON *truth)
+{
+    for (uint32_t i = 0; i < l->found.count; i++)
+        cr_expect_str_eq(mv_oom_verdict_name(l->found.ooms[i].verdict),
+                         mvt_json_text(truth, "verdict"), "%s: %s", name, l->found.ooms[i].why);
+}
+
+Test(oom_truth, verdicts_are_what_running_it_again_showed)
+{
+    each(check_verdict);
+}
+
+/* The limit is bounded rightly; the margin is what the bytes say, and that of the true limit as far
+ * as the bounds allow. */
+static void check_figures(loaded *l, const char *name, const cJSON *truth)
+{
+    const cJSON *limit = cJSON_GetObjectItem(truth, "limit");
+
+    for (uint32_t i = 0; i < l->found.count; i++) {
+        const mv_oom *o = &l->found.ooms[i];
+        const mv_oom_outlook *f = &o->outlook;
+        cr_expect_leq(f->limit_least, f->limit, "%s", name);
+        cr_expect_leq(f->limit, f->limit_most, "%s", name);
+        cr_expect_eq(f->margin,
+                     (int64_t)(f->limit - o->bytes.reserved + o->bytes.free - o->requested), "%s",
+                     name);
+        if (limit) {
+            cr_expect_leq((double)f->limit_least, limit->valuedouble, "%s", name);
+            cr_expect_geq((double)f->limit_most, limit->valuedouble, "%s", name);
+        }
+    }
+}
+
+Test(oom_truth, limits_are_within_their_bounds)
+{
+    each(check_figures);
+}
+
+/* A setting is named only where a replay with it served the request; and where running it failed,
+ * it is not advised. */
+static void check_advice(loaded *l, const char *name, const cJSON *truth)
+{
+    for (uint32_t i = 0; i < l->found.count; i++) {
+        const mv_oom *o = &l->found.ooms[i];
+        bool advised = strstr(o->advice, "set PYTORCH_CUDA_ALLOC_CONF") != NULL;
+        const cJSON *passes = cJSON_GetObjectItem(truth, "passes_expandable");
+        if (advised) {
+            cr_expect(o->outlook.tried && o->outlook.serves, "%s", name);
+            cr_expect_not_null(strstr(o->advice, "replayed within"), "%s", name);
+        }
+        if (passes)
+            cr_expect_eq(advised, cJSON_IsTrue(passes), "%s: %s", name, o->advice);
+    }
+}
+
+Test(oom_truth, settings_are_advised_only_after_a_replay)
+{
+    each(check_advice);
+}
+
+static void check_leak(loaded *l, const char *name, const cJSON *truth)
+{
+    const cJSON *site = cJSON_GetObjectItem(truth, "leak");
+
+    for (uint32_t i = 0; i < l->found.count; i++) {
+        const mv_oom *o = &l->found.ooms[i];
+        uint32_t count;
+        const mv_frame_id *frames;
+        bool named = false;
+        cr_expect_eq(o->outlook.has_leak, site != NULL, "%s", name);
+        if (!site || !o->outlook.has_leak)
+            continue;
+        frames = mv_stack_frames(&l->trace, o->outlook.leak.stack, &count);
+        for (uint32_t k = 0; k < count; k++)
+            named =
+                named || strcmp(mv_string_text(&l->trace, l->trace.frames.function[frames[k].row]),
+                                site->valuestring) == 0;
+        cr_expect(named, "%s", name);
+        cr_expect_eq(strncmp(o->why, "a leak filled the memory", 24), 0, "%s: %s", name, o->why);
+    }
+}
+
+Test(oom_truth, a_leak_that_filled_the_memory_is_named_first)
+{
+    each(check_leak);
+}
+
+/* What comes after a failure does not change what is said of it: the file cut right after it. */
+static void check_cut(loaded *l, const char *name, const cJSON *truth)
+{
+    (void)truth;
+    for (uint32_t i = 0; i < l->found.count; i++) {
+        const mv_oom *o = &l->found.ooms[i], *same;
+        mv_lives until;
+        mv_ooms found;
+        mv_err err;
+        cr_assert_eq(
+            mv_lives_within(&l->arena, &l->lives, (mv_window){0, o->event + 1}, &until, &err),
+            MV_OK);
+        find_in(l, &until, &found);
+        cr_assert_eq(found.count, i + 1, "%s", name);
+        same = &found.ooms[i];
+        cr_expect_eq(same->verdict, o->verdict, "%s: %s", name, same->why);
+        cr_expect_eq(same->outlook.margin, o->outlook.margin, "%s", name);
+        cr_expect_eq(same->outlook.forecast.peak, o->outlook.forecast.peak, "%s", name);
+    }
+}
+
+Test(oom_truth, later_events_change_nothing)
+{
+    each(check_cut);
+}

@@ -1,0 +1,111 @@
+/* The life of an allocation and of its address, beside a literal pass. */
+#include <criterion/criterion.h>
+
+#include "tests/fixture/fixture_heap.h"
+#include "tests/fixture/fixture_json.h"
+#include "tests/fixture/fixture_view.h"
+#include "view/panes/allocation_history.h"
+
+static void check(mv_arena *arena, const mv_view *view, uint32_t alloc)
+{
+    const mv_document_device *d = mv_view_device(view);
+    const mv_alloc_lives *a = &d->lives.allocs;
+    uint64_t first = a->addr[alloc];
+    uint32_t covered = 0, version = 0, at = 0;
+    mv_pyramid_reader reader;
+    mv_story story;
+    mv_err err = {0};
+
+    cr_assert_eq(mv_story_find(arena, &mv_view_document(view)->trace, d, alloc, &story, &err),
+                 MV_OK);
+    for (uint32_t i = 0; i < a->count; i++) {
+        bool does =
+            a->addr[i] <= first && (first < a->addr[i] + a->block[i] || a->addr[i] == first);
+        covered += does;
+        if (does && at < story.count)
+            cr_assert_eq(story.history[at++], i);
+        version += a->birth[i] != MV_BEFORE && a->addr[i] == first && i <= alloc;
+    }
+    cr_assert_eq(story.covered, covered);
+    cr_assert_eq(at, covered);
+    cr_assert_eq(story.version, version);
+    mv_pyramid_reader_init(&reader, &d->pyramid);
+    cr_assert_eq(story.total, mv_pyramid_at(&reader, a->birth[alloc]).allocated);
+}
+
+Test(story, is_what_a_literal_pass_finds)
+{
+    for (uint32_t seed = 1; seed <= 4; seed++) {
+        mv_budget budget = {.limit = (uint64_t)1 << 30};
+        mvt_trace *t = mvt_new();
+        mv_arena arena;
+        mv_view *view;
+        mvt_heap_run(t, (mvt_heap_opts){.seed = seed, .calls = 500, .unrecorded = 60});
+        view = mvt_view_of(&budget, t);
+        mv_arena_init(&arena, &budget);
+        for (uint32_t i = 0; i < mv_view_device(view)->lives.allocs.count; i += 3)
+            check(&arena, view, i);
+        mv_arena_release(&arena);
+        mv_view_close(view);
+        mvt_drop(t);
+    }
+}
+
+/* "0x7f00#3" of `memviz trace` is this. */
+Test(story, versions_are_those_of_the_trace_report)
+{
+    mv_budget budget = {.limit = (uint64_t)1 << 30};
+    mv_view *view = mvt_view(&budget, "leak_in_training");
+    const mv_document_device *d = mv_view_device(view);
+    cJSON *json =
+        mvt_json(0, "$MEMVIZ trace --json --limit 1500 '%s'", mv_view_document(view)->path);
+    const cJSON *event;
+    uint32_t row = 0, later = 0;
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    cJSON_ArrayForEach(event, cJSON_GetObjectItem(json, "events"))
+    {
+        mv_story story;
+        mv_err err;
+        if (d->lives.events.action[row] == MV_ACTION_ALLOC) {
+            cr_assert_eq(mv_story_find(&arena, &mv_view_document(view)->trace, d,
+                                       d->lives.alloc_of[row], &story, &err),
+                         MV_OK);
+            cr_assert_eq((double)story.version, mvt_json_number(event, "version"));
+            later += story.version > 1;
+        }
+        row++;
+    }
+    cr_expect_gt(later, 50);
+    cJSON_Delete(json);
+    mv_arena_release(&arena);
+    mv_view_close(view);
+}
+
+Test(story, a_long_history_keeps_the_latest)
+{
+    mv_budget budget = {.limit = (uint64_t)1 << 30};
+    mvt_trace *t = mvt_new();
+    mv_story story;
+    mv_arena arena;
+    mv_view *view;
+    mv_err err;
+
+    mvt_segment_alloc(t, .addr = 1 << 21, .bytes = 2 << 20);
+    for (uint32_t i = 0; i < MV_STORY_MOST + 100; i++) {
+        mvt_alloc(t, .addr = 1 << 21, .bytes = 512);
+        mvt_free(t, .addr = 1 << 21);
+    }
+    view = mvt_view_of(&budget, t);
+    mv_arena_init(&arena, &budget);
+    mv_story_find(&arena, &mv_view_document(view)->trace, mv_view_device(view), 7, &story, &err);
+    cr_expect_eq(story.covered, MV_STORY_MOST + 100);
+    cr_expect_eq(story.count, MV_STORY_MOST);
+    cr_expect_eq(story.history[0], 100);
+    cr_expect_eq(story.history[story.count - 1], MV_STORY_MOST + 99);
+    cr_expect_eq(story.version, 8);
+    mv_arena_release(&arena);
+    mv_view_close(view);
+    mvt_drop(t);
+}

@@ -1,0 +1,218 @@
+/* What the viewer finds wrong: the verdicts of the reports, each with its place. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/fixture/fixture_training.h"
+#include "tests/fixture/fixture_view.h"
+#include "view/panes/findings.h"
+
+typedef struct {
+    mv_budget budget;
+    mv_arena arena;
+    mv_view *view;
+    const mv_document *document;
+    const mv_document_device *device;
+    mv_findings found;
+} bench;
+
+static void find(bench *b)
+{
+    mv_err err = {0};
+
+    b->document = mv_view_document(b->view);
+    b->device = mv_view_device(b->view);
+    mv_arena_init(&b->arena, &b->budget);
+    cr_assert_eq(mv_findings_find(&b->arena, &b->document->trace, &b->document->sites, b->device,
+                                  &b->found, &err),
+                 MV_OK);
+}
+
+static void open_bench(bench *b, const char *name)
+{
+    *b = (bench){.budget.limit = (uint64_t)4 << 30};
+    b->view = mvt_view(&b->budget, name);
+    find(b);
+}
+
+static void close_bench(bench *b)
+{
+    mv_arena_release(&b->arena);
+    mv_view_close(b->view);
+}
+
+static const mv_finding *first_of(const bench *b, mv_finding_kind kind)
+{
+    for (uint32_t i = 0; i < b->found.count; i++)
+        if (b->found.rows[i].kind == kind)
+            return &b->found.rows[i];
+    return NULL;
+}
+
+/* ---- what is wrong ----------------------------------------------------------------------- */
+
+static void expect_first(const char *name, mv_finding_kind kind, const char *culprit)
+{
+    bench b;
+
+    open_bench(&b, name);
+    cr_assert_gt(b.found.count, 0);
+    cr_expect_eq(b.found.rows[0].kind, kind, "%s", name);
+    cr_expect(strstr(b.found.rows[0].culprit, culprit), "%s: %s", name, b.found.rows[0].culprit);
+    close_bench(&b);
+}
+
+Test(findings, the_worst_is_first_and_names_the_culprit)
+{
+    expect_first("leak_in_training", MV_FINDING_LEAK, "train.py:62 forward");
+    expect_first("frag_pinned_by_small", MV_FINDING_FRAGMENTED, "train.py:159");
+    expect_first("oom", MV_FINDING_OOM, "train.py:170 oom");
+    expect_first("oom_fragmented", MV_FINDING_OOM, "more.py:9 E");
+    expect_first("gpt_train", MV_FINDING_PEAK, "train.py:");
+}
+
+Test(findings, nothing_wrong_is_said_too)
+{
+    bench b;
+    uint32_t fine = 0;
+
+    open_bench(&b, "gpt_train");
+    for (uint32_t i = 0; i < b.found.count; i++) {
+        cr_expect_gt(b.found.rows[i].kind, MV_FINDING_FRAGMENTED);
+        fine += b.found.rows[i].kind == MV_FINDING_FINE;
+    }
+    cr_expect_eq(fine, 3, "no leak, not fragmented, no failure");
+    close_bench(&b);
+}
+
+Test(findings, bytes_are_those_of_the_reports)
+{
+    bench b;
+    uint32_t leak = 0, site = 0;
+
+    open_bench(&b, "leak_in_training");
+    for (uint32_t i = 0; i < b.found.count; i++) {
+        const mv_finding *f = &b.found.rows[i];
+        if (f->kind == MV_FINDING_LEAK)
+            cr_expect_eq(f->bytes, b.device->leaks.leaks[leak++].bytes);
+        if (f->kind == MV_FINDING_PEAK)
+            cr_expect_eq(f->bytes, b.device->attribution.sites[site++].bytes);
+    }
+    cr_expect_eq(leak, b.device->leaks.count);
+    cr_expect_eq(site, MV_PEAK_FINDINGS);
+    close_bench(&b);
+    open_bench(&b, "frag_pinned_by_small");
+    cr_expect_eq(first_of(&b, MV_FINDING_FRAGMENTED)->bytes, b.device->fragmentation.beyond);
+    close_bench(&b);
+}
+
+/* ---- places ------------------------------------------------------------------------------ */
+
+/* What is pinned lives at the moment, is seen in the window, and the search finds it. */
+static void check_place(const bench *b, const mv_finding *f, const char *name)
+{
+    mv_filter_bits bits;
+    mv_filter filter;
+    char why[MV_FILTER_WHY];
+    mv_arena arena;
+    mv_err err;
+
+    cr_expect(*f->title && *f->what, "%s", name);
+    cr_expect_lt(strlen(f->search), MV_SEARCH_TEXT);
+    if (!f->has_place) {
+        cr_expect_eq(f->alloc, MV_NO_ROW);
+        return;
+    }
+    cr_expect_lt(f->from, f->to);
+    cr_expect_leq(f->to, b->device->lives.events.count);
+    cr_expect(f->event == MV_BEFORE || f->event < b->device->lives.events.count);
+    if (f->alloc == MV_NO_ROW)
+        return;
+    cr_expect(mv_index_is_alive(&b->device->index, f->alloc, f->event), "%s: %s", name, f->title);
+    if (!*f->search)
+        return;
+    mv_arena_init(&arena, b->arena.budget);
+    cr_assert(mv_filter_read(&arena, f->search, &filter, why), "%s: %s: %s", name, f->search, why);
+    cr_assert_eq(mv_filter_allocs(&arena, &b->document->trace, &b->device->lives, &b->device->leaks,
+                                  &filter, &bits, &err),
+                 MV_OK);
+    cr_expect(mv_filter_has(&bits, f->alloc), "%s: \"%s\" does not find what %s pins", name,
+              f->search, f->title);
+    mv_filter_release(&filter);
+    mv_arena_release(&arena);
+}
+
+static void check_view(mv_view *view, const char *name)
+{
+    bench b = {.budget.limit = (uint64_t)1 << 30, .view = view};
+    uint32_t before = 0;
+
+    find(&b);
+    cr_expect_gt(b.found.count, 0, "%s", name);
+    for (uint32_t i = 0; i < b.found.count; i++) {
+        uint32_t rank =
+            b.found.rows[i].kind == MV_FINDING_LEAK ? MV_FINDING_FRAGMENTED : b.found.rows[i].kind;
+        cr_expect_geq(rank, before, "%s: the most alarming first", name);
+        before = rank;
+        check_place(&b, &b.found.rows[i], name);
+    }
+    mv_arena_release(&b.arena);
+}
+
+Test(findings, places_show_what_they_are_about)
+{
+    mvt_each_view(check_view);
+}
+
+Test(findings, leaks_of_random_trainings_are_named)
+{
+    for (uint32_t seed = 1; seed <= 8; seed++) {
+        mvt_trace *t = mvt_new();
+        mvt_training_truth truth;
+        bench b = {.budget.limit = (uint64_t)1 << 30};
+        const mv_finding *leak;
+        mvt_training(t, seed, MVT_LEAK_HOOK, &truth);
+        b.view = mvt_view_of(&b.budget, t);
+        find(&b);
+        leak = first_of(&b, MV_FINDING_LEAK);
+        cr_assert_not_null(leak);
+        cr_expect_str_eq(leak->culprit, truth.lines[0]);
+        cr_expect_eq(leak->bytes, truth.leaked_bytes);
+        close_bench(&b);
+        mvt_drop(t);
+    }
+}
+
+Test(findings, traces_of_nearly_nothing)
+{
+    bench b = {.budget.limit = (uint64_t)1 << 30};
+    mvt_trace *t = mvt_new();
+
+    mvt_oom(t, .addr = UINT64_MAX, .bytes = UINT64_MAX);
+    mvt_free(t, .addr = 512, .bytes = UINT64_MAX);
+    b.view = mvt_view_of(&b.budget, t);
+    find(&b);
+    check_view(b.view, "nothing");
+    close_bench(&b);
+    mvt_drop(t);
+}
+
+Test(findings, fails_when_memory_is_out)
+{
+    bench b;
+    mv_code code = MV_NOMEM;
+
+    open_bench(&b, "leak_in_training");
+    for (uint64_t limit = 0; code != MV_OK; limit += 2048) {
+        mv_budget budget = {.limit = limit};
+        mv_arena arena;
+        mv_findings found;
+        mv_err err;
+        mv_arena_init(&arena, &budget);
+        code = mv_findings_find(&arena, &b.document->trace, &b.document->sites, b.device, &found,
+                                &err);
+        mv_arena_release(&arena);
+        cr_assert(code == MV_OK || code == MV_NOMEM);
+        cr_assert_lt(limit, 1u << 26);
+    }
+    close_bench(&b);
+}

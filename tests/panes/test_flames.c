@@ -1,0 +1,216 @@
+/* What the viewer's flame graph sums up, beside a literal pass over all allocations. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "analyze/lives/alive.h"
+#include "tests/fixture/fixture_heap.h"
+#include "tests/fixture/fixture_training.h"
+#include "view/panes/flames.h"
+
+typedef struct {
+    mv_budget budget;
+    mv_arena arena;
+    const mv_trace *trace;
+    mv_lives lives;
+    mv_sites sites;
+    mv_index index;
+} bench;
+
+static void open_bench(bench *b, const mv_trace *trace)
+{
+    mv_err err = {0};
+
+    *b = (bench){.budget.limit = (uint64_t)4 << 30, .trace = trace};
+    mv_arena_init(&b->arena, &b->budget);
+    cr_assert_eq(mv_lives_find(&b->arena, trace, 0, &b->lives, &err), MV_OK);
+    cr_assert_eq(mv_sites_find(&b->arena, trace, &b->sites, &err), MV_OK);
+    cr_assert_eq(mv_index_make(&b->arena, &b->lives, MV_INDEX_ALLOCATED, &b->index, &err), MV_OK);
+}
+
+/* Whether the ask is about an allocation, by its definition. */
+static bool is_meant(const mv_lives *lives, mv_flames_ask ask, uint32_t row)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    bool is_born_within =
+        a->birth[row] != MV_BEFORE && a->birth[row] >= ask.a && a->birth[row] < ask.b;
+
+    switch (ask.source) {
+    case MV_FLAMES_HELD:
+        return is_born_within && a->freed[row] >= ask.b;
+    case MV_FLAMES_TEMPORARY:
+        return is_born_within && a->freed[row] < ask.b;
+    default:
+        return mv_alloc_is_allocated(lives, row, ask.event);
+    }
+}
+
+static void check_tree(const mv_flame_tree *tree)
+{
+    for (uint32_t i = 0; i < tree->count; i++) {
+        uint64_t bytes = 0, blocks = 0, last = UINT64_MAX;
+        for (uint32_t c = tree->nodes[i].child; c; c = tree->nodes[c].next) {
+            cr_assert_eq(tree->nodes[c].parent, i);
+            cr_assert_leq(tree->nodes[c].bytes, last, "the heaviest is first");
+            last = tree->nodes[c].bytes;
+            bytes += tree->nodes[c].bytes;
+            blocks += tree->nodes[c].blocks;
+        }
+        cr_assert_leq(bytes, tree->nodes[i].bytes);
+        cr_assert_leq(blocks, tree->nodes[i].blocks);
+        if (i == 0) {
+            cr_assert_eq(bytes, tree->nodes[0].bytes);
+            cr_assert_eq(blocks, tree->nodes[0].blocks);
+        }
+    }
+}
+
+static void check(bench *b, mv_flames_ask ask)
+{
+    uint64_t bytes = 0, blocks = 0;
+    mv_flames found;
+    mv_alive rows;
+    uint32_t at = 0;
+    mv_err err = {0};
+
+    cr_assert_eq(mv_flames_find(&b->arena, b->trace, &b->sites, &b->index, ask, &found, &err),
+                 MV_OK);
+    cr_assert_eq(mv_flames_rows(&b->arena, &b->index, ask, &rows, &err), MV_OK);
+    for (uint32_t i = 0; i < b->lives.allocs.count; i++) {
+        if (!is_meant(&b->lives, ask, i))
+            continue;
+        cr_assert_lt(at, rows.count);
+        cr_assert_eq(rows.row[at++], i);
+        bytes += b->lives.allocs.block[i];
+        blocks++;
+    }
+    cr_assert_eq(at, rows.count);
+    cr_assert_eq(found.bytes, bytes);
+    cr_assert_eq(found.blocks, blocks);
+    cr_assert_eq(found.tree.nodes[0].bytes, ask.by_blocks ? blocks : bytes);
+    cr_assert_eq(found.tree.nodes[0].blocks, ask.by_blocks ? bytes : blocks);
+    check_tree(&found.tree);
+    for (uint32_t i = 0; i < found.tree.count; i++)
+        cr_assert_eq(mv_flames_node(&found, found.path[i]), i, "a path leads to its node");
+}
+
+static void check_all(bench *b)
+{
+    uint32_t events = b->lives.events.count;
+
+    for (uint32_t kind = 0; kind < 8; kind++)
+        for (uint32_t k = 0; k <= 6; k++) {
+            mv_flames_ask ask = {.by_blocks = kind & 1,
+                                 .is_inverted = kind >> 1 & 1,
+                                 .has_all_frames = kind >> 2,
+                                 .event = events / 6 * k - 1,
+                                 .a = events / 7 * k,
+                                 .b = events / 7 * k + events / 5};
+            if (ask.b > events)
+                ask.b = events;
+            check(b, ask);
+            ask.source = MV_FLAMES_HELD;
+            check(b, ask);
+            ask.source = MV_FLAMES_TEMPORARY;
+            check(b, ask);
+        }
+}
+
+Test(flames, sums_are_those_of_a_literal_pass)
+{
+    for (uint32_t seed = 1; seed <= 6; seed++) {
+        mvt_trace *t = mvt_new();
+        mvt_training_truth truth;
+        bench b;
+        mvt_training(t, seed, (mvt_leak)(seed % MVT_LEAK_COUNT), &truth);
+        open_bench(&b, mvt_done(t));
+        check_all(&b);
+        mv_arena_release(&b.arena);
+        mvt_drop(t);
+    }
+    for (uint32_t seed = 1; seed <= 6; seed++) {
+        mvt_trace *t = mvt_new();
+        bench b;
+        mvt_heap_run(t, (mvt_heap_opts){.seed = seed, .calls = 400, .unrecorded = 50});
+        open_bench(&b, mvt_done(t));
+        check_all(&b);
+        mv_arena_release(&b.arena);
+        mvt_drop(t);
+    }
+}
+
+static mvt_trace *three_stacks(void)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_segment_alloc(t, .addr = 1 << 21, .bytes = 2 << 20);
+    mvt_alloc(t, .addr = 1 << 21, .bytes = 512, .stack = "leaf:a.py:3;mid:a.py:2;main:a.py:1");
+    mvt_alloc(t, .addr = (1 << 21) + 512, .bytes = 4096, .stack = "leaf:a.py:3;main:a.py:1");
+    mvt_alloc(t, .addr = (1 << 21) + 8192, .bytes = 1024, .stack = "other:a.py:9;main:a.py:1");
+    return t;
+}
+
+Test(flames, turned_over_the_innermost_frame_is_below_the_root)
+{
+    mvt_trace *t = three_stacks();
+    mv_flames found;
+    mv_err err;
+    bench b;
+
+    open_bench(&b, mvt_done(t));
+    mv_flames_find(&b.arena, b.trace, &b.sites, &b.index,
+                   (mv_flames_ask){.event = 3, .is_inverted = true}, &found, &err);
+    cr_expect_str_eq(found.tree.nodes[found.tree.nodes[0].child].label, "a.py:3 leaf");
+    cr_expect_eq(found.tree.nodes[found.tree.nodes[0].child].bytes, 4608);
+    mv_flames_find(&b.arena, b.trace, &b.sites, &b.index,
+                   (mv_flames_ask){.event = 3, .by_blocks = true, .is_inverted = true}, &found,
+                   &err);
+    cr_expect_eq(found.tree.nodes[found.tree.nodes[0].child].bytes, 2, "blocks");
+    cr_expect_eq(found.tree.nodes[found.tree.nodes[0].child].blocks, 4608, "bytes");
+    mv_arena_release(&b.arena);
+    mvt_drop(t);
+}
+
+Test(flames, largest_below_a_node_passes_through_it)
+{
+    mvt_trace *t = three_stacks();
+    mv_flames_ask ask = {.event = 3};
+    mv_flames found;
+    mv_err err;
+    bench b;
+
+    open_bench(&b, mvt_done(t));
+    mv_flames_find(&b.arena, b.trace, &b.sites, &b.index, ask, &found, &err);
+    cr_expect_eq(mv_flames_largest(&b.arena, b.trace, &b.sites, &b.index, ask, &found, 0), 1);
+    for (uint32_t i = 1; i < found.tree.count; i++) {
+        uint32_t row = mv_flames_largest(&b.arena, b.trace, &b.sites, &b.index, ask, &found, i);
+        const char *label = found.tree.nodes[i].label;
+        if (strcmp(label, "a.py:2 mid") == 0)
+            cr_expect_eq(row, 0);
+        else if (strcmp(label, "a.py:9 other") == 0)
+            cr_expect_eq(row, 2);
+        else if (strcmp(label, "a.py:1 main") == 0)
+            cr_expect_eq(row, 1);
+    }
+    mv_arena_release(&b.arena);
+    mvt_drop(t);
+}
+
+Test(flames, at_the_end_of_a_snapshot_it_is_what_pytorch_counted)
+{
+    mv_budget budget = {.limit = (uint64_t)1 << 30};
+    mv_arena arena;
+    mv_trace trace;
+    mv_flames found;
+    mv_err err;
+    bench b;
+
+    mv_arena_init(&arena, &budget);
+    mvt_load(&arena, "gpt_train", &trace);
+    open_bench(&b, &trace);
+    check_all(&b);
+    mv_flames_find(&b.arena, &trace, &b.sites, &b.index,
+                   (mv_flames_ask){.event = b.lives.events.count - 1}, &found, &err);
+    cr_expect_eq(found.bytes, 633159680, "`allocated` of gpt_train.truth.json");
+    mv_arena_release(&b.arena);
+    mv_arena_release(&arena);
+}

@@ -1,0 +1,334 @@
+/* The viewer's tables: their numbers are those of the command line's reports. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/fixture/fixture_json.h"
+#include "tests/fixture/fixture_view.h"
+#include "view/panes/listing.h"
+
+typedef struct {
+    mv_budget budget;
+    mv_arena arena;
+    mv_view *view;
+    mv_index active;
+    mv_listing_size ever[MV_LISTING_SIZE_ROWS];
+    mv_listing_ask ask;
+    mv_listing table;
+} bench;
+
+static void open_bench(bench *b, const char *name)
+{
+    mv_err err = {0};
+
+    *b = (bench){.budget.limit = (uint64_t)4 << 30};
+    mv_arena_init(&b->arena, &b->budget);
+    b->view = mvt_view(&b->budget, name);
+    b->ask = (mv_listing_ask){.document = mv_view_document(b->view),
+                              .device = mv_view_device(b->view),
+                              .is_judged = true,
+                              .active = &b->active,
+                              .ever = b->ever};
+    mv_listing_count_sizes(&b->ask.device->lives, b->ever);
+    cr_assert_eq(mv_index_make(&b->arena, &b->ask.device->lives, MV_INDEX_ACTIVE, &b->active, &err),
+                 MV_OK);
+}
+
+static void close_bench(bench *b)
+{
+    mv_arena_release(&b->arena);
+    mv_view_close(b->view);
+}
+
+static void make(bench *b, mv_listing_kind kind, uint32_t event)
+{
+    mv_err err = {0};
+
+    b->ask.kind = (uint8_t)kind;
+    b->ask.event = event;
+    cr_assert_eq(mv_listing_find(&b->arena, &b->ask, &b->table, &err), MV_OK);
+    cr_assert_leq(b->table.column_count, MV_LISTING_COLUMNS);
+}
+
+static mv_cell cell(bench *b, uint32_t row, uint32_t column)
+{
+    mv_cell cells[MV_LISTING_COLUMNS];
+    mv_listing_place place;
+
+    mv_listing_row(&b->arena, &b->ask, &b->table, row, cells, &place);
+    return cells[column];
+}
+
+static const cJSON *item(const cJSON *object, const char *key)
+{
+    const cJSON *found = cJSON_GetObjectItemCaseSensitive(object, key);
+
+    cr_assert(found, "no %s", key);
+    return found;
+}
+
+/* The snapshot's file, as the command line finds it. */
+static const char *path_of(const bench *b)
+{
+    return mv_view_document(b->view)->path;
+}
+
+/* ---- stacks ------------------------------------------------------------------------------ */
+
+/* Every site of the report is a row, and nothing else but what has no stack. */
+static void compare_stacks(bench *b, uint32_t event)
+{
+    cJSON *json = mvt_json(0, "$MEMVIZ peak --json --limit 0 --device %u --at %u '%s'",
+                           b->ask.device->device, event, path_of(b));
+    const cJSON *sites = item(json, "sites"), *site;
+    double unattributed = mvt_json_number(json, "unattributed");
+    uint32_t row = 0;
+
+    make(b, MV_LISTING_STACKS, event);
+    cr_assert_eq(b->table.count, (uint32_t)cJSON_GetArraySize(sites) + (unattributed > 0));
+    cJSON_ArrayForEach(site, sites)
+    {
+        double bytes = mvt_json_number(site, "bytes");
+        bool is_there = false;
+        for (uint32_t i = 0; i < b->table.count && !is_there; i++)
+            is_there = (double)cell(b, i, 0).number == bytes &&
+                       (double)cell(b, i, 2).number == mvt_json_number(site, "blocks") &&
+                       strcmp(cell(b, i, 4).text, mvt_json_text(site, "category")) == 0;
+        cr_assert(is_there, "%s: %.0f bytes of %s", path_of(b), bytes,
+                  mvt_json_text(site, "category"));
+    }
+    for (; row + 1 < b->table.count; row++)
+        cr_assert_geq(cell(b, row, 0).number, cell(b, row + 1, 0).number, "largest first");
+    cJSON_Delete(json);
+}
+
+Test(listing, stacks_are_the_sites_of_the_peak_report)
+{
+    static const char *const names[] = {"gpt_train", "leak_in_training", "annotated", "streams",
+                                        "late_start"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        bench b;
+        open_bench(&b, names[i]);
+        compare_stacks(&b, b.ask.device->lives.events.count - 1);
+        compare_stacks(&b, b.ask.device->lives.events.count / 3);
+        compare_stacks(&b, b.ask.device->peak_event);
+        close_bench(&b);
+    }
+}
+
+/* ---- leaks ------------------------------------------------------------------------------- */
+
+Test(listing, leaks_are_those_of_the_leak_report)
+{
+    static const char *const names[] = {"leak_in_training", "leak_global_list", "oom", "gpt_train"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        bench b;
+        const cJSON *leak;
+        cJSON *json;
+        uint32_t row = 0;
+        open_bench(&b, names[i]);
+        json = mvt_json(0, "$MEMVIZ leaks --json --limit 0 '%s'", path_of(&b));
+        make(&b, MV_LISTING_LEAKS, MV_BEFORE);
+        cr_assert_eq(b.table.count, (uint32_t)cJSON_GetArraySize(item(json, "leaks")));
+        cJSON_ArrayForEach(leak, item(json, "leaks"))
+        {
+            cr_expect_eq((double)cell(&b, row, 0).number, mvt_json_number(leak, "bytes"));
+            cr_expect_eq((double)cell(&b, row, 1).number, mvt_json_number(leak, "blocks"));
+            cr_expect_eq((double)cell(&b, row, 2).number, mvt_json_number(leak, "bytes_per_step"));
+            cr_expect_eq((double)cell(&b, row, 3).number, mvt_json_number(leak, "first_event"));
+            cr_expect_eq((double)cell(&b, row, 4).number, mvt_json_number(leak, "last_event"));
+            cr_expect_str_eq(cell(&b, row, 6).text, mvt_json_text(leak, "kind"));
+            cr_expect_str_eq(cell(&b, row, 7).text, mvt_json_text(leak, "culprit"));
+            row++;
+        }
+        cJSON_Delete(json);
+        close_bench(&b);
+    }
+}
+
+/* ---- fragments --------------------------------------------------------------------------- */
+
+static void compare_fragments(bench *b, uint32_t event)
+{
+    cJSON *json = mvt_json(0, "$MEMVIZ fragmentation --json --device %u --at %u '%s'",
+                           b->ask.device->device, event, path_of(b));
+    const cJSON *idle = item(json, "free");
+    uint64_t bytes = 0, whole = 0, largest = 0;
+
+    make(b, MV_LISTING_FRAGMENTS, event);
+    for (uint32_t i = 0; i < b->table.count; i++) {
+        bytes += cell(b, i, 0).number;
+        whole += cell(b, i, 2).number;
+        largest = cell(b, i, 0).number > largest ? cell(b, i, 0).number : largest;
+    }
+    cr_expect_eq((double)bytes, mvt_json_number(idle, "total"), "%s at %u", path_of(b), event);
+    cr_expect_eq((double)whole, mvt_json_number(idle, "whole"));
+    cr_expect_eq((double)largest, mvt_json_number(idle, "largest"));
+    cJSON_Delete(json);
+}
+
+Test(listing, holes_add_up_to_the_fragmentation_report)
+{
+    static const char *const names[] = {"frag_pinned_by_small", "gpt_train_expandable", "streams",
+                                        "mempool"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        bench b;
+        open_bench(&b, names[i]);
+        compare_fragments(&b, b.ask.device->lives.events.count - 1);
+        compare_fragments(&b, b.ask.device->lives.events.count / 2);
+        close_bench(&b);
+    }
+}
+
+/* ---- sizes, markers ---------------------------------------------------------------------- */
+
+Test(listing, sizes_add_up)
+{
+    bench b;
+    uint64_t now = 0, now_blocks = 0, ever = 0, ever_blocks = 0, all = 0;
+
+    open_bench(&b, "gpt_train");
+    make(&b, MV_LISTING_SIZES, b.ask.device->peak_event);
+    for (uint32_t i = 0; i < b.table.count; i++) {
+        now_blocks += cell(&b, i, 2).number;
+        now += cell(&b, i, 3).number;
+        ever_blocks += cell(&b, i, 5).number;
+        ever += cell(&b, i, 6).number;
+        cr_expect_geq(cell(&b, i, 3).number, cell(&b, i, 0).number * cell(&b, i, 2).number);
+        cr_expect_leq(cell(&b, i, 6).number, cell(&b, i, 1).number * cell(&b, i, 5).number);
+    }
+    for (uint32_t i = 0; i < b.ask.device->lives.allocs.count; i++)
+        all += b.ask.device->lives.allocs.block[i];
+    cr_expect_eq(now, b.ask.device->peak);
+    cr_expect_eq(ever, all);
+    cr_expect_eq(ever_blocks, b.ask.device->lives.allocs.count);
+    cr_expect_leq(now_blocks, ever_blocks);
+    close_bench(&b);
+}
+
+Test(listing, markers_name_peak_and_failures)
+{
+    bench b;
+    uint32_t ooms = 0, peaks = 0;
+
+    open_bench(&b, "oom");
+    make(&b, MV_LISTING_MARKERS, 0);
+    for (uint32_t i = 0; i < b.table.count; i++) {
+        ooms += strcmp(cell(&b, i, 2).text, "out of memory") == 0;
+        if (strcmp(cell(&b, i, 2).text, "peak") == 0) {
+            peaks++;
+            cr_expect_eq(cell(&b, i, 4).number, b.ask.device->peak);
+        }
+    }
+    cr_expect_eq(ooms, 1);
+    cr_expect_eq(peaks, 1);
+    close_bench(&b);
+}
+
+/* ---- events, sorting, copies ------------------------------------------------------------- */
+
+Test(listing, events_are_those_of_the_trace_report)
+{
+    bench b;
+    cJSON *json;
+    const cJSON *event;
+    uint32_t row = 0;
+
+    open_bench(&b, "leak_in_training");
+    json = mvt_json(0, "$MEMVIZ trace --json --limit 200 '%s'", path_of(&b));
+    make(&b, MV_LISTING_EVENTS, 5);
+    cr_assert_eq(b.table.count, b.ask.device->lives.events.count);
+    cJSON_ArrayForEach(event, item(json, "events"))
+    {
+        cr_expect_eq((double)cell(&b, row, 0).number, mvt_json_number(event, "event"));
+        cr_expect_str_eq(cell(&b, row, 2).text, mvt_json_text(event, "action"));
+        cr_expect_eq((double)cell(&b, row, 3).number, mvt_json_number(event, "size"));
+        row++;
+    }
+    cr_expect_gt(row, 100);
+    cJSON_Delete(json);
+    close_bench(&b);
+}
+
+Test(listing, every_column_sorts_both_ways)
+{
+    bench b;
+
+    open_bench(&b, "annotated");
+    for (uint32_t kind = 0; kind < MV_LISTING_COUNT; kind++) {
+        if (kind == MV_LISTING_EVENTS)
+            continue;
+        for (uint32_t column = 0; column < 2 * MV_LISTING_COLUMNS; column++) {
+            b.ask.sort = column / 2;
+            b.ask.is_ascending = column % 2;
+            make(&b, (mv_listing_kind)kind, b.ask.device->peak_event);
+            for (uint32_t i = 0; i + 1 < b.table.count && b.ask.sort < b.table.column_count; i++) {
+                mv_cell x = cell(&b, i, b.ask.sort), y = cell(&b, i + 1, b.ask.sort);
+                bool is_text = b.table.columns[b.ask.sort].kind == MV_CELL_TEXT;
+                int order = is_text ? strcmp(x.text, y.text)
+                                    : (x.number > y.number) - (x.number < y.number);
+                cr_assert(b.ask.is_ascending ? order <= 0 : order >= 0, "table %u, column %u", kind,
+                          b.ask.sort);
+            }
+        }
+    }
+    close_bench(&b);
+}
+
+Test(listing, copies_have_a_line_for_each_row_and_exact_numbers)
+{
+    bench b;
+    const char *text, *at;
+    uint32_t lines = 0;
+
+    open_bench(&b, "gpt_train");
+    make(&b, MV_LISTING_STACKS, b.ask.device->peak_event);
+    text = mv_listing_tsv(&b.arena, &b.ask, &b.table, UINT32_MAX);
+    cr_assert_not_null(text);
+    for (at = text; *at; at++)
+        lines += *at == '\n';
+    cr_expect_eq(lines, b.table.count + 1);
+    cr_expect(strstr(text, "bytes\tshare\tblocks\tlargest\tcategory\tline of code\n") == text);
+    cr_expect_eq(strtoull(strchr(text, '\n') + 1, NULL, 10), cell(&b, 0, 0).number);
+    text = mv_listing_tsv(&b.arena, &b.ask, &b.table, 1);
+    cr_expect_eq(strchr(strchr(text, '\n') + 1, '\n')[1], 0, "one row");
+    close_bench(&b);
+}
+
+Test(listing, tables_of_a_trace_of_nearly_nothing)
+{
+    mv_budget budget = {.limit = (uint64_t)1 << 30};
+    mvt_trace *t = mvt_new();
+    mv_view *view;
+
+    mvt_oom(t, .addr = UINT64_MAX, .bytes = UINT64_MAX);
+    mvt_free(t, .addr = 512, .bytes = UINT64_MAX);
+    view = mvt_view_of(&budget, t);
+    for (uint32_t kind = 0; kind < MV_LISTING_COUNT; kind++)
+        for (uint32_t event = MV_BEFORE; event != 3; event++) {
+            mv_listing_ask ask = {.document = mv_view_document(view),
+                                  .device = mv_view_device(view),
+                                  .kind = (uint8_t)kind,
+                                  .is_judged = true,
+                                  .event = event};
+            mv_listing_size ever[MV_LISTING_SIZE_ROWS];
+            mv_listing table;
+            mv_arena arena;
+            mv_index active;
+            mv_err err;
+            mv_arena_init(&arena, &budget);
+            cr_assert_eq(mv_index_make(&arena, &ask.device->lives, MV_INDEX_ACTIVE, &active, &err),
+                         MV_OK);
+            ask.active = &active;
+            ask.ever = ever;
+            mv_listing_count_sizes(&ask.device->lives, ever);
+            cr_assert_eq(mv_listing_find(&arena, &ask, &table, &err), MV_OK);
+            cr_assert_not_null(mv_listing_tsv(&arena, &ask, &table, UINT32_MAX));
+            mv_arena_release(&arena);
+        }
+    mv_view_close(view);
+    mvt_drop(t);
+}

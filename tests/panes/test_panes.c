@@ -1,0 +1,302 @@
+/* The panes beside the timeline on every real snapshot: what they show, that it can be read, that
+ * clicks go where they should. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/lives/alive.h"
+#include "tests/fixture/fixture_scene.h"
+#include "tests/fixture/fixture_view.h"
+#include "view/panes/panels.h"
+
+static mv_budget budget = {.limit = (uint64_t)4 << 30};
+
+/* ---- what can be read -------------------------------------------------------------------- */
+
+static bool is_inside(mv_box outer, const mv_scene *scene, const mv_shape *s)
+{
+    mv_point at = scene->points[s->first];
+
+    return mv_box_has(outer, at.x, at.y);
+}
+
+static mv_box text_box(const mv_scene *scene, const mv_shape *s)
+{
+    mv_point at = scene->points[s->first];
+    float w = mv_text_width(s->text, s->width);
+    float x = s->anchor == MV_ANCHOR_START ? at.x
+              : s->anchor == MV_ANCHOR_END ? at.x - w
+                                           : at.x - w / 2;
+
+    return (mv_box){x, at.y - s->width * 0.72f, w, s->width * 0.9f};
+}
+
+static bool meet(mv_box a, mv_box b)
+{
+    return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
+}
+
+/* Texts of a pane do not meet each other, and end within it. */
+static void check_pane_texts(const mv_scene *scene, mv_box pane, const char *name)
+{
+    for (uint32_t i = 0; i < scene->shape_count; i++) {
+        const mv_shape *s = &scene->shapes[i];
+        mv_box a;
+        if (s->kind != MV_SHAPE_TEXT || !is_inside(pane, scene, s))
+            continue;
+        a = text_box(scene, s);
+        cr_expect(a.x >= pane.x - 1 && a.x + a.w <= pane.x + pane.w + 1, "%s: \"%s\" leaves", name,
+                  s->text);
+        for (uint32_t j = i + 1; j < scene->shape_count; j++) {
+            const mv_shape *other = &scene->shapes[j];
+            if (other->kind == MV_SHAPE_TEXT && is_inside(pane, scene, other))
+                cr_expect_not(meet(a, text_box(scene, other)), "%s: \"%s\" meets \"%s\"", name,
+                              s->text, other->text);
+        }
+    }
+}
+
+static void check_frame(mv_view *view, const char *name, const char *what)
+{
+    const mv_scene *scene = mvt_view_frame(view);
+    char text[300];
+
+    snprintf(text, sizeof text, "%s, %s", name, what);
+    cr_assert_not(scene->failed, "%s", text);
+    check_pane_texts(scene, view->lower_box, text);
+    if (view->now.main == MV_MAIN_STATE)
+        check_pane_texts(scene, view->main_box, text);
+    mvt_scene_check_contrasts(scene, text);
+}
+
+static void check_lower_panes(mv_view *view, const char *name)
+{
+    char what[100];
+
+    for (uint64_t source = 0; source < MV_FLAMES_COUNT; source++) {
+        view->now.tab = MV_TAB_FLAME;
+        mv_view_do(view, MV_DO_flame_source, source);
+        if (source % 2)
+            mv_view_do(view, MV_DO_flame_weight, 0);
+        if (source == 2)
+            mv_view_do(view, MV_DO_flame_invert, 0);
+        snprintf(what, sizeof what, "flame %u", (unsigned)source);
+        check_frame(view, name, what);
+    }
+    for (uint64_t kind = 0; kind < MV_LISTING_COUNT; kind++) {
+        mv_view_do(view, MV_DO_table_kind, kind);
+        snprintf(what, sizeof what, "table %u", (unsigned)kind);
+        check_frame(view, name, what);
+    }
+    view->now.tab = MV_TAB_REPORTS;
+    check_frame(view, name, "reports");
+    view->now.tab = MV_TAB_DETAILS;
+    check_frame(view, name, "details");
+}
+
+static void check_view(mv_view *view, const char *name)
+{
+    uint32_t events = mv_view_device(view)->lives.events.count;
+
+    for (int i = 0; i < 2; i++) {
+        view->now.main = MV_MAIN_STATE;
+        view->is_dark = i;
+        if (i)
+            mv_view_do(view, MV_DO_state_layout, 0);
+        if (i && events)
+            mv_view_move_cursor(view, events / 2);
+        if (mv_view_device(view)->lives.allocs.count)
+            mv_view_pin(view, mv_view_device(view)->lives.allocs.count / 2);
+        check_lower_panes(view, name);
+    }
+}
+
+Test(panes, every_snapshot_can_be_read)
+{
+    mvt_each_view(check_view);
+}
+
+/* ---- numbers ----------------------------------------------------------------------------- */
+
+Test(panes, state_follows_the_cursor)
+{
+    mv_view *view = mvt_view(&budget, "gpt_train");
+    const mv_document_device *d = mv_view_device(view);
+
+    view->now.main = MV_MAIN_STATE;
+    for (uint32_t event = 0; event < d->lives.events.count; event += 97) {
+        mv_heap_ask ask;
+        const mv_heap_answer *answer;
+        mv_levels levels = mv_moment_levels(&d->lives, event);
+        bool is_current;
+        mv_view_move_cursor(view, event);
+        mv_view_frame(view, 1280, 720, view->ms + 16);
+        ask = mv_state_question(view, view->main_box);
+        answer = mv_slot_ask(view->panels->heap, &ask, &is_current);
+        cr_assert(answer && is_current);
+        cr_assert_eq(answer->heap.sums.reserved, levels.reserved);
+        cr_assert_eq(answer->heap.sums.allocated, levels.allocated);
+        cr_assert_eq(answer->heap.sums.pending, levels.active - levels.allocated);
+    }
+    mv_view_close(view);
+    cr_assert_eq(budget.used, 0);
+}
+
+Test(panes, a_failed_request_is_compared_with_what_is_free)
+{
+    mv_view *view = mvt_view(&budget, "oom_fragmented");
+    const mv_oom *oom = mv_view_device(view)->ooms.ooms;
+
+    view->now.main = MV_MAIN_STATE;
+    mv_view_move_cursor(view, oom->event);
+    cr_expect(mvt_scene_says(mvt_view_frame(view), "OUT OF MEMORY: asked for 400 MiB"));
+    cr_expect(mvt_scene_says(&view->ui.scene, "largest hole"));
+    cr_expect(mvt_scene_says(&view->ui.scene, "pins"));
+    mv_view_close(view);
+}
+
+/* ---- clicks ------------------------------------------------------------------------------ */
+
+static void click_zone(mv_view *view, mv_command_id command, uint64_t arg)
+{
+    const mv_zone *zone;
+
+    mvt_view_frame(view);
+    zone = mvt_view_zone(view, command, arg);
+    cr_assert_not_null(zone, "no zone of command %u", command);
+    mvt_view_click(view, zone->box.x + zone->box.w / 2, zone->box.y + zone->box.h / 2);
+    mvt_view_frame(view);
+}
+
+Test(panes, a_click_on_a_finding_goes_there_and_back_undoes_it)
+{
+    mv_view *view = mvt_view(&budget, "leak_in_training");
+    mv_view_state before;
+
+    mvt_view_frame(view);
+    before = view->now;
+    click_zone(view, MV_DO_report_row, 0);
+    cr_expect_neq(view->now.pinned, MV_NO_ROW);
+    cr_expect(mv_view_device(view)->leaks.is_leaked[view->now.pinned]);
+    cr_expect_eq(view->now.cursor, mv_view_device(view)->lives.events.count - 1);
+    cr_expect_str_eq(view->now.search, "train.py:62:forward leak");
+    cr_expect(mvt_scene_says(&view->ui.scene, "12 hits"));
+    cr_expect(mv_view_do(view, MV_DO_back, 0));
+    cr_expect_eq(view->now.pinned, before.pinned);
+    cr_expect_eq(view->now.cursor, before.cursor);
+    cr_expect_eq(view->now.from, before.from);
+    cr_expect_str_eq(view->now.search, "");
+    mv_view_close(view);
+}
+
+Test(panes, a_click_on_a_block_pins_it)
+{
+    mv_view *view = mvt_view(&budget, "gpt_train");
+    const mv_document_device *d = mv_view_device(view);
+    uint32_t pinned = 0;
+
+    view->now.main = MV_MAIN_STATE;
+    mvt_view_frame(view);
+    for (float y = view->main_box.y + 40; y < view->main_box.y + view->main_box.h; y += 12)
+        for (float x = 20; x < 1260; x += 130) {
+            view->now.pinned = MV_NO_ROW;
+            mvt_view_click(view, x, y);
+            if (view->now.pinned == MV_NO_ROW)
+                continue;
+            cr_assert(mv_alloc_is_active(&d->lives, view->now.pinned, view->now.cursor));
+            pinned++;
+            mvt_view_frame(view);
+            cr_assert_eq(view->hover, view->now.pinned, "what is below the pointer");
+        }
+    cr_expect_gt(pinned, 20);
+    mv_view_close(view);
+}
+
+Test(panes, a_click_on_a_frame_shows_it_alone_and_searches_it)
+{
+    mv_view *view = mvt_view(&budget, "leak_in_training");
+    const mv_flames_answer *a;
+    uint32_t node = 0;
+
+    view->now.tab = MV_TAB_FLAME;
+    mvt_view_frame(view);
+    a = view->panels->flames_shown;
+    cr_assert_not_null(a);
+    for (uint32_t i = 1; i < a->flames.tree.count && !node; i++)
+        if (strcmp(a->flames.tree.nodes[i].label, "train.py:74 train_step") == 0)
+            node = i;
+    cr_assert_neq(node, 0);
+    cr_expect(mv_view_do(view, MV_DO_flame_focus, node));
+    mvt_view_frame(view);
+    cr_expect_str_eq(view->now.search, "train.py:74:train_step");
+    a = view->panels->flames_shown;
+    cr_expect_str_eq(a->flames.tree.nodes[a->boxes.boxes[0].node].label, "train.py:74 train_step");
+    cr_expect(mv_view_do(view, MV_DO_cancel, 0));
+    mvt_view_frame(view);
+    cr_expect_eq(view->panels->flames_shown->focus, 0, "Escape shows all");
+    cr_expect_str_eq(view->now.search, "train.py:74:train_step", "and nothing else");
+    mv_view_close(view);
+}
+
+Test(panes, rows_of_tables_go_to_their_place)
+{
+    mv_view *view = mvt_view(&budget, "annotated");
+
+    mv_view_do(view, MV_DO_table_kind, MV_LISTING_EVENTS);
+    mv_view_move_cursor(view, 40);
+    click_zone(view, MV_DO_table_row, 43);
+    cr_expect_eq(view->now.cursor, 43);
+    mv_view_do(view, MV_DO_table_kind, MV_LISTING_STACKS);
+    click_zone(view, MV_DO_table_row, 0);
+    cr_expect_neq(view->now.pinned, MV_NO_ROW);
+    cr_expect_eq(view->now.cursor, 43, "a stack is a place at the cursor");
+    click_zone(view, MV_DO_table_sort, 2);
+    cr_expect_eq(view->panels->sort[MV_LISTING_STACKS], 2);
+    cr_expect_not(view->panels->is_ascending[MV_LISTING_STACKS]);
+    click_zone(view, MV_DO_table_sort, 2);
+    cr_expect(view->panels->is_ascending[MV_LISTING_STACKS]);
+    mv_view_close(view);
+}
+
+Test(panes, folded_frames_unfold_and_history_is_clicked)
+{
+    mv_view *view = mvt_view(&budget, "leak_in_training");
+    const mv_document_device *d = mv_view_device(view);
+    uint32_t alloc = 0, lines;
+
+    while (!d->leaks.is_leaked[alloc])
+        alloc++;
+    view->now.tab = MV_TAB_DETAILS;
+    mv_view_pin(view, alloc);
+    mvt_view_frame(view);
+    lines = view->ui.scene.shape_count;
+    click_zone(view, MV_DO_details_fold, UINT64_MAX);
+    cr_expect_gt(view->ui.scene.shape_count, lines);
+    click_zone(view, MV_DO_history_row, 0);
+    cr_expect_eq(view->now.pinned, view->panels->story_shown->story.alloc);
+    mv_view_close(view);
+}
+
+/* ---- memory ------------------------------------------------------------------------------ */
+
+/* Panes whose answer has no memory say so and go on. */
+Test(panes, live_without_memory)
+{
+    mv_view *view = mvt_view(&budget, "gpt_train");
+
+    mvt_view_frame(view);
+    budget.limit = budget.used + (1 << 20);
+    for (int tab = 0; tab < 4; tab++) {
+        view->now.tab = (uint8_t)tab;
+        view->now.main = MV_MAIN_STATE;
+        mv_view_do(view, MV_DO_table_kind, MV_LISTING_FRAGMENTS);
+        view->now.tab = (uint8_t)tab;
+        mvt_view_frame(view);
+        mvt_view_click(view, 300, 600);
+        mvt_view_click(view, 300, 200);
+    }
+    budget.limit = (uint64_t)4 << 30;
+    mv_view_close(view);
+    cr_assert_eq(budget.used, 0);
+}

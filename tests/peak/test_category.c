@@ -1,0 +1,358 @@
+/* What allocations are for: each rule in a small loop, and whole training runs, recorded and
+ * random. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+#include "analyze/code/culprit.h"
+#include "analyze/peak/category.h"
+#include "tests/fixture/fixture_training.h"
+
+#define TORCH "/venv/lib/python3.12/site-packages/torch/"
+#define MAIN  "main:/w/train.py:9"
+#define CALL  "_call_impl:" TORCH "nn/modules/module.py:1790;"
+#define MODEL "forward:/w/model.py:5;" CALL MAIN
+
+typedef struct {
+    mvt_trace *t;
+    mv_lives lives;
+    mv_categories found;
+} run;
+
+static run categories_of(mvt_trace *t, const char *rules_text)
+{
+    run r = {.t = t};
+    const mv_trace *trace = mvt_done(t);
+    mv_rules rules = {0};
+    mv_err err = {0};
+    char why[200];
+
+    if (rules_text)
+        cr_assert(mv_rules_read(mvt_arena(t),
+                                (mv_span){(const uint8_t *)rules_text, strlen(rules_text)}, &rules,
+                                why, sizeof why),
+                  "%s", why);
+    cr_assert_eq(mv_lives_find(mvt_arena(t), trace, 0, &r.lives, &err), MV_OK);
+    cr_assert_eq(mv_categories_find(mvt_arena(t), trace, &r.lives,
+                                    mv_frame_kinds(mvt_arena(t), trace), &rules, &r.found, &err),
+                 MV_OK);
+    mv_rules_release(&rules);
+    return r;
+}
+
+/* The category of the n-th allocation at an address, from 0. */
+static const char *category_at(const run *r, uint64_t addr, uint32_t nth)
+{
+    for (uint32_t i = 0; i < r->lives.allocs.count; i++)
+        if (r->lives.allocs.addr[i] == addr && nth-- == 0)
+            return r->found.name[r->found.of_alloc[i]];
+    return "(none)";
+}
+
+static void take(mvt_trace *t, uint64_t addr, const char *stack)
+{
+    mvt_alloc(t, .addr = addr * 0x1000, .bytes = 1024, .stack = stack);
+}
+
+static void drop(mvt_trace *t, uint64_t addr)
+{
+    mvt_free(t, .addr = addr * 0x1000);
+}
+
+/* One step: input 10, activation 11, a temporary 12; loss 13; backward with a temporary 14 and a
+ * gradient 15; optimizer with state 16 (the first time) and a temporary 17. */
+static void step(mvt_trace *t, bool is_first)
+{
+    take(t, 10, MAIN);
+    take(t, 12, MODEL);
+    take(t, 11, MODEL);
+    drop(t, 12);
+    take(t, 13, "cross_entropy:" TORCH "nn/functional.py:3504;" MAIN);
+    take(t, 18,
+         "_make_grads:" TORCH "autograd/__init__.py:231;backward:" TORCH
+         "autograd/__init__.py:374;" MAIN);
+    take(t, 14, "");
+    take(t, 15, "");
+    drop(t, 11);
+    drop(t, 14);
+    drop(t, 18);
+    if (is_first)
+        take(t, 16, "_init_group:" TORCH "optim/adam.py:178;step:" TORCH "optim/adam.py:238;" MAIN);
+    take(t, 17,
+         "_multi_tensor_adam:" TORCH "optim/adam.py:791;step:" TORCH "optim/adam.py:238;" MAIN);
+    drop(t, 17);
+    drop(t, 13);
+    drop(t, 10);
+    drop(t, 15);
+}
+
+static mvt_trace *training(void)
+{
+    mvt_trace *t = mvt_new();
+
+    take(t, 1,
+         "convert:" TORCH "nn/modules/module.py:1370;_apply:" TORCH
+         "nn/modules/module.py:965;to:" TORCH "nn/modules/module.py:1384;" MAIN);
+    take(t, 2,
+         "kaiming_uniform_:" TORCH "nn/init.py:500;reset_parameters:" TORCH
+         "nn/modules/linear.py:120;" MAIN);
+    drop(t, 2);
+    step(t, true);
+    step(t, false);
+    take(t, 20, "all_gather:" TORCH "distributed/distributed_c10d.py:3000;" MAIN);
+    take(t, 21,
+         "send_to_device:/venv/lib/python3.12/site-packages/accelerate/utils/"
+         "operations.py:150;" MAIN);
+    mvt_alloc(t, .addr = 22 * 0x1000, .bytes = 1024);
+    return t;
+}
+
+Test(category, a_training_loop)
+{
+    static const struct {
+        uint64_t addr;
+        const char *category;
+    } all[] = {
+        {1, "parameter"},        {2, "temporary"},   {10, "input"},     {11, "activation"},
+        {12, "temporary"},       {13, "activation"}, {14, "temporary"}, {15, "gradient"},
+        {16, "optimizer_state"}, {17, "temporary"},  {18, "temporary"}, {20, "communication"},
+        {21, "input"},           {22, "unknown"},
+    };
+    run r = categories_of(training(), NULL);
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++)
+        cr_expect_str_eq(category_at(&r, all[i].addr * 0x1000, 0), all[i].category, "%d: %s",
+                         (int)all[i].addr, category_at(&r, all[i].addr * 0x1000, 0));
+    cr_expect_str_eq(category_at(&r, 15 * 0x1000, 1), "gradient");
+    mvt_drop(r.t);
+}
+
+/* The trace ends in the middle of the third step: what is alive then is judged by earlier steps. */
+Test(category, an_unfinished_step)
+{
+    mvt_trace *t = training();
+    run r;
+
+    step(t, false);
+    take(t, 30, MODEL);
+    take(t, 31, "");
+    take(t, 32, "");
+    r = categories_of(t, NULL);
+    cr_expect_str_eq(category_at(&r, 30 * 0x1000, 0), "activation");
+    cr_expect_str_eq(category_at(&r, 31 * 0x1000, 0), category_at(&r, 32 * 0x1000, 0));
+    mvt_drop(r.t);
+}
+
+Test(category, rules_come_first)
+{
+    run r = categories_of(training(), "model\\.py mixture\nadam\\.py parameter\nmodel never\n");
+
+    cr_expect_str_eq(category_at(&r, 11 * 0x1000, 0), "mixture");
+    cr_expect_str_eq(category_at(&r, 12 * 0x1000, 0), "mixture");
+    cr_expect_str_eq(category_at(&r, 16 * 0x1000, 0), "parameter");
+    cr_expect_eq(r.found.count, MV_CATEGORY_COUNT + 2);
+    mvt_drop(r.t);
+}
+
+/* Without a backward pass and without optimizers, empty stacks say nothing. */
+Test(category, nothing_is_guessed)
+{
+    mvt_trace *t = mvt_new();
+    run r;
+
+    take(t, 1, "");
+    take(t, 2, "f:/w/a.py:1");
+    take(t, 3, "empty:/w/torch_tools/optim/adam.py:7");
+    drop(t, 2);
+    r = categories_of(t, NULL);
+    for (uint64_t i = 1; i <= 3; i++)
+        cr_expect_str_eq(category_at(&r, i * 0x1000, 0), "unknown");
+    mvt_drop(r.t);
+}
+
+/* cuBLAS takes its workspace on the way of the first product. */
+Test(category, workspaces)
+{
+    mvt_trace *t = mvt_new();
+    run r;
+
+    mvt_alloc(t, .addr = 0x1000, .bytes = 4096,
+              .stack = "forward:" TORCH "nn/modules/linear.py:134;" MODEL);
+    mvt_alloc(t, .addr = 0x10000000, .bytes = 8519680,
+              .stack = "forward:" TORCH "nn/modules/linear.py:134;" MODEL);
+    step(t, true);
+    mvt_alloc(t, .addr = 0x20000000, .bytes = 8519680, .stack = "f:/w/a.py:1");
+    r = categories_of(t, NULL);
+    cr_expect_str_eq(category_at(&r, 0x10000000, 0), "workspace");
+    cr_expect_str_neq(category_at(&r, 0x20000000, 0), "workspace");
+    mvt_drop(r.t);
+}
+
+/* Random runs: the stacks of the fixture tell which categories are possible. */
+Test(category, random_training)
+{
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        mvt_trace *t = mvt_new();
+        mvt_training_truth truth;
+        uint64_t of[MV_CATEGORY_COUNT] = {0};
+        run r;
+
+        mvt_training(t, seed, MVT_LEAK_NONE, &truth);
+        r = categories_of(t, NULL);
+        for (uint32_t i = 0; i < r.lives.allocs.count; i++) {
+            mv_stack_id stack = r.lives.allocs.stack[i];
+            uint16_t category = r.found.of_alloc[i];
+            of[category]++;
+            if (stack.row == MV_EMPTY_STACK.row)
+                cr_expect(category == MV_CATEGORY_GRADIENT || category == MV_CATEGORY_TEMPORARY,
+                          "seed %d: backward made %s", (int)seed, r.found.name[category]);
+        }
+        cr_expect_gt(of[MV_CATEGORY_ACTIVATION], 0, "seed %d", (int)seed);
+        cr_expect_gt(of[MV_CATEGORY_GRADIENT], 0, "seed %d", (int)seed);
+        mvt_drop(t);
+    }
+}
+
+/* Figures of the recorded model: its parameters, and AdamW's two moments of the same sizes. */
+Test(category, recorded_training)
+{
+    mv_budget budget = {.limit = 512 << 20};
+    mv_arena arena;
+    mv_trace trace;
+    mv_lives lives;
+    mv_categories found;
+    mv_err err = {0};
+    uint64_t parameters = 0, state = 0;
+
+    mv_arena_init(&arena, &budget);
+    mvt_load(&arena, "gpt_train", &trace);
+    cr_assert_eq(mv_lives_find(&arena, &trace, 0, &lives, &err), MV_OK);
+    cr_assert_eq(mv_categories_find(&arena, &trace, &lives, mv_frame_kinds(&arena, &trace), NULL,
+                                    &found, &err),
+                 MV_OK);
+    for (uint32_t i = 0; i < lives.allocs.count; i++) {
+        parameters += found.of_alloc[i] == MV_CATEGORY_PARAMETER ? lives.allocs.block[i] : 0;
+        state += found.of_alloc[i] == MV_CATEGORY_OPTIMIZER_STATE ? lives.allocs.requested[i] : 0;
+    }
+    cr_expect_eq(parameters, 137580544, "what was allocated once the model was made");
+    cr_expect_eq(state, 2 * 136531968);
+    mv_arena_release(&arena);
+}
+
+/* ---- optimizers that people write -------------------------------------------------------- */
+
+#define WRAPPER "wrapper:" TORCH "optim/optimizer.py:493;" MAIN
+#define RANGE   "Optimizer.step#AdamW.step"
+
+/* A forward and a backward pass, then a step over three parameters that makes state 40, 41 ... on
+ * two lines and a temporary 60 for each. `ends_in` parameter: the trace ends there. */
+static mvt_trace *own_optimizer(bool derives, bool has_range, bool is_foreach, uint32_t ends_in)
+{
+    const char *m = derives ? "step:/w/adamw.py:74;" WRAPPER : "step:/w/adamw.py:74;" MAIN;
+    const char *v = derives ? "step:/w/adamw.py:75;" WRAPPER : "step:/w/adamw.py:75;" MAIN;
+    const char *tmp = derives ? "step:/w/adamw.py:80;" WRAPPER : "step:/w/adamw.py:80;" MAIN;
+    mvt_trace *t = mvt_new();
+
+    take(t, 10, MAIN);
+    take(t, 11, MODEL);
+    take(t, 14, "backward:" TORCH "autograd/__init__.py:374;" MAIN);
+    take(t, 15, "");
+    drop(t, 14);
+    drop(t, 11);
+    if (has_range)
+        mvt_annotate(t, RANGE, true, 0);
+    for (uint32_t p = 0; p <= ends_in && p < 3; p++) {
+        take(t, 40 + 2 * p, m);
+        take(t, 41 + 2 * p, v);
+        take(t, 60 + p, tmp);
+        if (!is_foreach && p < ends_in)
+            drop(t, 60 + p);
+    }
+    for (uint32_t p = 0; p < 3 && is_foreach && ends_in == 3; p++)
+        drop(t, 60 + p);
+    if (has_range && ends_in == 3)
+        mvt_annotate(t, RANGE, false, 0);
+    return t;
+}
+
+static void expect_states(mvt_trace *t, const char *state, const char *temporary)
+{
+    run r = categories_of(t, NULL);
+
+    cr_expect_str_eq(category_at(&r, 40 * 0x1000, 0), state);
+    cr_expect_str_eq(category_at(&r, 41 * 0x1000, 0), state);
+    cr_expect_str_eq(category_at(&r, 42 * 0x1000, 0), state);
+    cr_expect_str_eq(category_at(&r, 60 * 0x1000, 0), temporary);
+    mvt_drop(r.t);
+}
+
+/* The trace ends with the first step: what is alive after its range outlives it. */
+Test(category, state_of_own_optimizers)
+{
+    expect_states(own_optimizer(true, true, false, 3), "optimizer_state", "temporary");
+    expect_states(own_optimizer(true, true, true, 3), "optimizer_state", "temporary");
+}
+
+/* ... or within it: a loop that came back to its lines kept what they had made. */
+Test(category, state_of_a_step_that_is_not_over)
+{
+    expect_states(own_optimizer(true, true, false, 2), "optimizer_state", "temporary");
+    expect_states(own_optimizer(true, false, false, 2), "optimizer_state", "temporary");
+    /* Nothing was freed so far: temporaries look the same. */
+    expect_states(own_optimizer(true, true, true, 2), "unknown", "unknown");
+    expect_states(own_optimizer(true, false, true, 2), "unknown", "unknown");
+}
+
+/* Classes that derive from nothing: step() without modules and a backward pass. */
+Test(category, state_of_optimizers_without_torch)
+{
+    mvt_trace *t = own_optimizer(false, false, false, 3);
+
+    take(t, 10, MAIN);
+    take(t, 12, MODEL);
+    take(t, 15, "");
+    drop(t, 12);
+    expect_states(t, "optimizer_state", "temporary");
+}
+
+/* A step() that runs the model is a whole training step. */
+Test(category, a_training_step_is_no_optimizer)
+{
+    mvt_trace *t = mvt_new();
+    run r;
+
+    for (int i = 0; i < 2; i++) {
+        take(t, 10, "step:/w/train.py:3;" MAIN);
+        take(t, 11, "forward:/w/model.py:5;" CALL "step:/w/train.py:4;" MAIN);
+        take(t, 14, "backward:" TORCH "autograd/__init__.py:374;step:/w/train.py:5;" MAIN);
+        take(t, 15, "");
+        drop(t, 14);
+        drop(t, 11);
+        drop(t, 10);
+        drop(t, 15);
+    }
+    r = categories_of(t, NULL);
+    cr_expect_str_neq(category_at(&r, 10 * 0x1000, 0), "optimizer_state");
+    cr_expect_str_eq(category_at(&r, 11 * 0x1000, 0), "activation");
+    mvt_drop(t);
+}
+
+/* LBFGS runs forward and backward passes within its step. */
+Test(category, a_closure_is_not_the_optimizers)
+{
+    mvt_trace *t = mvt_new();
+    run r;
+
+    for (int i = 0; i < 2; i++) {
+        mvt_annotate(t, "Optimizer.step#LBFGS.step", true, 0);
+        take(t, 11, MODEL);
+        take(t, 14, "backward:" TORCH "autograd/__init__.py:374;" MAIN);
+        take(t, 15 + (uint64_t)i, "");
+        drop(t, 14);
+        drop(t, 11);
+        mvt_annotate(t, "Optimizer.step#LBFGS.step", false, 0);
+    }
+    r = categories_of(t, NULL);
+    cr_expect_str_eq(category_at(&r, 11 * 0x1000, 0), "activation");
+    cr_expect_str_eq(category_at(&r, 15 * 0x1000, 0), "gradient");
+    mvt_drop(t);
+}

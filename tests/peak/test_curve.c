@@ -1,0 +1,165 @@
+/* The curve of allocated bytes without some of its parts, against looking at every moment. */
+#include <criterion/criterion.h>
+
+#include "analyze/lives/alive.h"
+#include "analyze/peak/curve.h"
+#include "tests/fixture/fixture_heap.h"
+
+enum { PARTS = 7 };
+
+typedef struct {
+    mvt_trace *t;
+    mv_lives lives;
+    uint32_t *part_of;
+    mv_window window;
+    mv_curve curve;
+} run;
+
+static run run_of(mvt_heap_opts opts, uint32_t first, uint32_t end)
+{
+    run r = {.t = mvt_new()};
+    mvt_heap_truth truth = mvt_heap_run(r.t, opts);
+    const mv_trace *trace = mvt_done(r.t);
+    mv_err err = {0};
+
+    cr_assert_eq(mv_lives_find(mvt_arena(r.t), trace, 0, &r.lives, &err), MV_OK);
+    r.part_of = mv_push_array(mvt_arena(r.t), uint32_t, r.lives.allocs.count);
+    for (uint32_t i = 0; i < r.lives.allocs.count; i++)
+        r.part_of[i] = i * 2654435761u >> 8 & 1 ? i % PARTS : (i / 3) % PARTS;
+    r.window = (mv_window){first, end < truth.events ? end : truth.events};
+    cr_assert_eq(
+        mv_curve_find(mvt_arena(r.t), &r.lives, r.window, r.part_of, PARTS, &r.curve, &err), MV_OK);
+    return r;
+}
+
+/* The level behind an event of what is not gone, counted allocation by allocation. */
+static uint64_t slow_level(const run *r, uint32_t event, const uint8_t *gone)
+{
+    uint64_t level = 0;
+
+    for (uint32_t i = 0; i < r->lives.allocs.count; i++)
+        if (!gone[r->part_of[i]] && mv_alloc_is_allocated(&r->lives, i, event))
+            level += r->lives.allocs.block[i];
+    return level;
+}
+
+static uint64_t slow_peak(const run *r, const uint8_t *gone, uint32_t *event)
+{
+    uint64_t peak = slow_level(r, r->window.first - 1, gone);
+
+    *event = r->window.first - 1;
+    for (uint32_t i = r->window.first; i < r->window.end; i++)
+        if (slow_level(r, i, gone) > peak) {
+            peak = slow_level(r, i, gone);
+            *event = i;
+        }
+    return peak;
+}
+
+static void check_peak(const run *r, const uint8_t *gone)
+{
+    uint32_t fast_at, slow_at;
+    uint64_t fast = mv_curve_peak(&r->curve, gone, &fast_at), slow = slow_peak(r, gone, &slow_at);
+
+    cr_expect_eq(fast, slow);
+    /* The window's first moment is called MV_BEFORE. */
+    cr_expect_eq(fast_at, slow_at == r->window.first - 1 ? MV_BEFORE : slow_at);
+}
+
+static void check_without(const run *r, uint8_t *gone)
+{
+    uint64_t *fast = mv_curve_peaks_without(mvt_arena(r->t), &r->curve, gone);
+    uint32_t event;
+
+    cr_assert(fast);
+    for (uint32_t p = 0; p < PARTS; p++) {
+        uint8_t was = gone[p];
+        gone[p] = 1;
+        cr_expect_eq(fast[p], slow_peak(r, gone, &event), "part %u", p);
+        gone[p] = was;
+    }
+}
+
+static void check_bytes(const run *r, uint32_t event)
+{
+    uint64_t bytes[PARTS] = {0};
+    uint8_t gone[PARTS];
+
+    mv_curve_bytes_at(&r->curve, event, bytes);
+    for (uint32_t p = 0; p < PARTS; p++) {
+        for (uint32_t k = 0; k < PARTS; k++)
+            gone[k] = k != p;
+        cr_expect_eq(bytes[p], slow_level(r, event, gone));
+    }
+}
+
+static void check_run(mvt_heap_opts opts, uint32_t first, uint32_t end)
+{
+    run r = run_of(opts, first, end);
+    uint8_t gone[PARTS] = {0};
+
+    check_peak(&r, gone);
+    check_without(&r, gone);
+    if (r.window.end > r.window.first)
+        check_bytes(&r, (r.window.first + r.window.end) / 2);
+    gone[opts.seed % PARTS] = 1;
+    gone[opts.seed / 2 % PARTS] = 1;
+    check_peak(&r, gone);
+    check_without(&r, gone);
+    mvt_drop(r.t);
+}
+
+Test(curve, random_heaps)
+{
+    for (uint32_t seed = 1; seed <= 16; seed++) {
+        mvt_heap_opts opts = {.seed = seed,
+                              .calls = 100,
+                              .unrecorded = seed % 3 == 0 ? 30 : 0,
+                              .expandable = seed % 4 == 1,
+                              .drains = seed % 5 == 0};
+        check_run(opts, 0, UINT32_MAX);
+        check_run(opts, 20, 60);
+        check_run(opts, 30, 30);
+    }
+}
+
+/* Steps of segments are not those of allocations with the same row number. */
+Test(curve, segments_alone)
+{
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace;
+    uint32_t part_of[1] = {0}, event;
+    mv_lives lives;
+    mv_curve curve;
+    mv_err err = {0};
+
+    mvt_alloc(t, .addr = 0x1000, .bytes = 512);
+    for (uint64_t i = 1; i <= 50; i++)
+        mvt_segment_alloc(t, .addr = i << 24, .bytes = 2 << 20);
+    trace = mvt_done(t);
+    cr_assert_eq(mv_lives_find(mvt_arena(t), trace, 0, &lives, &err), MV_OK);
+    cr_assert_eq(mv_curve_find(mvt_arena(t), &lives, (mv_window){0, lives.events.count}, part_of, 1,
+                               &curve, &err),
+                 MV_OK);
+    cr_expect_eq(curve.count, 1);
+    cr_expect_eq(mv_curve_peak(&curve, NULL, &event), 512);
+    mvt_drop(t);
+}
+
+Test(curve, nothing_at_all)
+{
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace = mvt_done(t);
+    mv_lives lives;
+    mv_curve curve;
+    mv_err err = {0};
+    uint32_t event;
+
+    cr_assert_eq(mv_lives_find(mvt_arena(t), trace, 0, &lives, &err), MV_OK);
+    cr_assert_eq(mv_curve_find(mvt_arena(t), &lives, (mv_window){0, 0}, NULL, 0, &curve, &err),
+                 MV_OK);
+    cr_expect_eq(mv_curve_peak(&curve, NULL, &event), 0);
+    cr_expect_eq(event, MV_BEFORE);
+    cr_expect(mv_curve_peaks_without(mvt_arena(t), &curve, NULL));
+    mvt_drop(t);
+}

@@ -1,0 +1,242 @@
+/* The line profile against counting line by line, and its report. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+#include "analyze/lives/alive.h"
+#include "analyze/peak/lines.h"
+#include "analyze/totals/totals.h"
+#include "tests/fixture/fixture_json.h"
+#include "tests/fixture/fixture_training.h"
+
+typedef struct {
+    mvt_trace *t;
+    const mv_trace *trace;
+    mv_lives lives;
+    mv_window window;
+    mv_lines found;
+} run;
+
+static run run_of(mvt_trace *t, uint32_t first, uint32_t end)
+{
+    run r = {.t = t, .trace = mvt_done(t)};
+    mv_err err = {0};
+
+    cr_assert_eq(mv_lives_find(mvt_arena(t), r.trace, 0, &r.lives, &err), MV_OK);
+    r.window = (mv_window){first, end < r.lives.events.count ? end : r.lives.events.count};
+    cr_assert_eq(mv_lines_find(mvt_arena(t), r.trace, &r.lives,
+                               mv_frame_kinds(mvt_arena(t), r.trace), r.window, &r.found, &err),
+                 MV_OK);
+    return r;
+}
+
+static bool is_of(const run *r, uint32_t alloc, const mv_line *line)
+{
+    mv_stack_id stack = r->lives.allocs.stack[alloc];
+
+    return mv_culprit_frame(r->trace, NULL, stack).row == line->frame.row &&
+           (line->frame.row != MV_NO_ROW ||
+            (stack.row == MV_NO_ROW) == (line->stack.row == MV_NO_ROW));
+}
+
+static uint64_t slow_bytes(const run *r, const mv_line *line, uint32_t event)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < r->lives.allocs.count; i++)
+        if (mv_alloc_is_allocated(&r->lives, i, event) && is_of(r, i, line))
+            bytes += r->lives.allocs.block[i];
+    return bytes;
+}
+
+static void check_line(const run *r, const mv_line *line)
+{
+    uint32_t before = r->window.first - 1, peak_event = before;
+    uint64_t peak = slow_bytes(r, line, before), total = 0;
+
+    for (uint32_t e = r->window.first; e < r->window.end; e++)
+        if (slow_bytes(r, line, e) > peak) {
+            peak = slow_bytes(r, line, e);
+            peak_event = e;
+        }
+    for (uint32_t i = 0; i < r->lives.allocs.count; i++) {
+        uint32_t birth = r->lives.allocs.birth[i];
+        if (birth >= r->window.first && birth < r->window.end && is_of(r, i, line))
+            total += r->lives.allocs.block[i];
+    }
+    cr_expect_eq(line->peak, peak);
+    cr_expect_eq(line->peak_event, peak_event);
+    cr_expect_eq(line->total, total);
+    cr_expect_eq(line->start, slow_bytes(r, line, before));
+    cr_expect_eq(line->live, slow_bytes(r, line, r->window.end - 1));
+    cr_expect_eq(line->start + line->total - line->freed, line->live);
+}
+
+/* Several lines, an empty stack and none at all. */
+static mvt_trace *random_lines(uint32_t seed)
+{
+    static const char *const stacks[] = {"f:/w/a.py:1;main:/w/a.py:9", "g:/w/a.py:2", "", NULL,
+                                         "h:/w/b.py:3;main:/w/a.py:9"};
+    mvt_trace *t = mvt_new();
+    uint64_t held[16] = {0};
+
+    srand(seed);
+    for (uint32_t i = 0; i < 100; i++) {
+        uint32_t slot = (uint32_t)rand() % 16;
+        if (held[slot]) {
+            mvt_free(t, .addr = held[slot]);
+            held[slot] = 0;
+            continue;
+        }
+        held[slot] = 0x100000 * (slot + 1);
+        mvt_alloc(t, .addr = held[slot], .bytes = 1 + (uint64_t)rand() % 9000,
+                  .stack = stacks[rand() % 5]);
+    }
+    return t;
+}
+
+Test(lines, random_traces)
+{
+    for (uint32_t seed = 1; seed <= 10; seed++) {
+        run r = run_of(random_lines(seed), seed % 2 ? 0 : 30, seed % 3 ? UINT32_MAX : 70);
+
+        cr_expect_geq(r.found.count, 4);
+        for (uint32_t i = 0; i < r.found.count; i++) {
+            check_line(&r, &r.found.lines[i]);
+            cr_expect(i == 0 || r.found.lines[i].peak <= r.found.lines[i - 1].peak);
+        }
+        mvt_drop(r.t);
+    }
+}
+
+static mv_arena *shared;
+
+static void check_snapshot(const mv_trace *trace, const char *name)
+{
+    const uint8_t *kinds = mv_frame_kinds(shared, trace);
+    mv_err err = {0};
+
+    for (uint32_t d = 0; d < mv_trace_devices(trace); d++) {
+        uint64_t total = 0, freed = 0, live = 0, start = 0;
+        mv_lives lives;
+        mv_totals totals;
+        mv_lines found;
+
+        cr_assert_eq(mv_lives_find(shared, trace, d, &lives, &err), MV_OK);
+        cr_assert_eq(mv_totals_find(shared, trace, &lives, &totals, &err), MV_OK);
+        cr_assert_eq(mv_lines_find(shared, trace, &lives, kinds, (mv_window){0, lives.events.count},
+                                   &found, &err),
+                     MV_OK);
+        for (uint32_t i = 0; i < found.count; i++) {
+            total += found.lines[i].total;
+            freed += found.lines[i].freed;
+            live += found.lines[i].live;
+            start += found.lines[i].start;
+            cr_expect_leq(found.lines[i].active, totals.peak.bytes.active, "%s", name);
+            cr_expect_leq(found.lines[i].reserved, totals.peak.bytes.reserved, "%s", name);
+        }
+        cr_expect_eq(live, totals.current.bytes.allocated - (uint64_t)totals.audit.residual, "%s",
+                     name);
+        cr_expect_eq(start + total - freed, live, "%s", name);
+    }
+}
+
+Test(lines, sums_on_every_snapshot)
+{
+    mv_budget budget = {.limit = 2ull << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    shared = &arena;
+    mvt_each_snapshot(&arena, check_snapshot);
+    mv_arena_release(&arena);
+}
+
+Test(lines, json)
+{
+    cJSON *report = mvt_json(0, "$MEMVIZ lines --json $SNAPS/gpt_train.pickle"), *line;
+    cJSON *lines = cJSON_GetObjectItem(report, "lines");
+
+    cJSON_ArrayForEach(line, lines)
+        mvt_json_has(line, "file line function peak_bytes total_bytes live_bytes allocations");
+    line = cJSON_GetArrayItem(lines, 0);
+    cr_expect_str_eq(mvt_json_text(line, "function"), "train_step");
+    cr_expect_eq(mvt_json_number(line, "line"), 75);
+    cJSON_Delete(report);
+}
+
+static void expect_source(const char *command, const char *text)
+{
+    mvt_run r = mvt_sh("%s", command);
+
+    cr_expect_eq(r.status, 0, "%s", r.err);
+    cr_expect(strstr(r.out, text), "%s: %s", command, r.out);
+    mvt_run_drop(&r);
+}
+
+static void expect_warning(const char *command, const char *warning)
+{
+    mvt_run r = mvt_sh("%s", command);
+
+    cr_expect_eq(r.status, 0, "%s: %s", command, r.err);
+    if (warning)
+        cr_expect(strstr(r.err, warning), "%s: %s", command, r.err);
+    else
+        cr_expect_str_eq(r.err, "", "%s", command);
+    mvt_run_drop(&r);
+}
+
+/* What ran: the one in testdata lacks a line at its top. */
+#define THAT "sed 1i# $SNAPS/train.py >that.py;"
+
+/* A file that is evidently not what ran is shown with a warning, one for each file. */
+Test(lines, source_of_another_version)
+{
+    static const char lines[] = "$MEMVIZ lines --source . $SNAPS/gpt_train.pickle";
+    char command[400];
+    mvt_run r;
+
+    snprintf(command, sizeof command, THAT "cp that.py train.py; %s", lines);
+    expect_warning(command, NULL);
+    snprintf(command, sizeof command, "cp $SNAPS/train.py .; %s", lines);
+    expect_warning(command, "train.py: the source is of another version: line 62, which ran, is "
+                            "not in forward()");
+    snprintf(command, sizeof command, THAT "head -n 60 that.py >train.py; %s", lines);
+    expect_warning(command, "it has 60 lines, and line 75 ran");
+    snprintf(command, sizeof command, THAT "sed '75s/.*//' that.py >train.py; %s", lines);
+    expect_warning(command, "line 75, which ran, has no code");
+    snprintf(command, sizeof command,
+             THAT "sed 's/def train_step/def another_step/' that.py >train.py; %s", lines);
+    expect_warning(command, "line 75, which ran, is not in train_step()");
+    snprintf(command, sizeof command, "seq 1 200 >train.py; %s 2>&1 >/dev/null | wc -l", lines);
+    expect_source(command, "1\n");
+    snprintf(command, sizeof command, "seq 1 200 >train.py; %s --json", lines);
+    expect_source(command, "\"source_differs\":true");
+    r = mvt_sh("$MEMVIZ lines --source nowhere $SNAPS/gpt_train.pickle");
+    cr_expect_eq(r.status, 1);
+    cr_expect_str_eq(r.out, "");
+    cr_expect(strstr(r.err, "nowhere: No such file or directory"), "%s", r.err);
+    mvt_run_drop(&r);
+    r = mvt_sh("$MEMVIZ lines --source $SNAPS/train.py $SNAPS/gpt_train.pickle");
+    cr_expect_eq(r.status, 1);
+    cr_expect(strstr(r.err, "not a folder"), "%s", r.err);
+    mvt_run_drop(&r);
+}
+
+/* What a path of a snapshot names is shown only when it is an ordinary file below the folder. */
+Test(lines, source)
+{
+    mvt_run r;
+
+    expect_source("mkdir workspace; seq 1 200 >workspace/train.py;"
+                  "$MEMVIZ lines --source . $SNAPS/gpt_train.pickle",
+                  "train.py:75 train_step           75\n");
+    expect_source("seq 1 200 | sed 's/^/\t line /' >train.py;"
+                  "$MEMVIZ lines --source . $SNAPS/gpt_train.pickle",
+                  "train.py:75 train_step           line 75\n");
+    expect_source("seq 1 200 >train.py; $MEMVIZ lines --json --source . $SNAPS/gpt_train.pickle",
+                  "\"source\":\"75\"");
+    r = mvt_sh("mkfifo train.py; $MEMVIZ lines --source . $SNAPS/gpt_train.pickle >with; "
+               "rm train.py; $MEMVIZ lines --source . $SNAPS/gpt_train.pickle | diff with -");
+    cr_expect_eq(r.status, 0, "%s", r.out);
+    mvt_run_drop(&r);
+}

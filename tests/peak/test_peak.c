@@ -1,0 +1,309 @@
+/* Who holds memory at a moment: sums, marginal bytes against the slow way, targets against every
+ * set of sites, and what must not change a report. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analyze/code/sites.h"
+#include "analyze/lives/alive.h"
+#include "analyze/peak/peak.h"
+#include "tests/fixture/fixture_training.h"
+
+typedef struct {
+    mv_arena *arena;
+    const mv_trace *trace;
+    mv_lives lives;
+    mv_peak_opts opts;
+    mv_attribution found;
+} survey;
+
+static mv_moment moment_of(survey *s, const char *at)
+{
+    mv_moment_ask ask;
+    mv_moment moment;
+    mv_err err = {0};
+    char why[200];
+
+    cr_assert(mv_moment_read(s->trace, s->lives.device, at, s->opts.window, &ask, why, sizeof why),
+              "%s", why);
+    cr_assert_eq(mv_moment_find(s->arena, &s->lives, ask, &moment, &err), MV_OK);
+    return moment;
+}
+
+static void attribute(survey *s, const char *at)
+{
+    mv_err err = {0};
+
+    cr_assert_eq(mv_peak_attribute(s->arena, s->trace, &s->lives, moment_of(s, at), s->opts,
+                                   &s->found, &err),
+                 MV_OK, "%s", err.detail);
+}
+
+static survey survey_of(mv_arena *arena, const mv_trace *trace, uint32_t device, const char *at)
+{
+    survey s = {.arena = arena, .trace = trace};
+    mv_err err = {0};
+
+    cr_assert_eq(mv_lives_find(arena, trace, device, &s.lives, &err), MV_OK);
+    s.opts.window = (mv_window){0, s.lives.events.count};
+    s.opts.kinds = mv_frame_kinds(arena, trace);
+    attribute(&s, at);
+    return s;
+}
+
+/* ---- sums -------------------------------------------------------------------------------- */
+
+static void check_sums(const mv_attribution *a)
+{
+    uint64_t sites = a->unattributed, categories = 0, ranges = 0;
+
+    for (uint32_t i = 0; i < a->count; i++) {
+        sites += a->sites[i].bytes;
+        cr_expect_gt(a->sites[i].bytes, 0);
+        cr_expect_gt(a->sites[i].blocks, 0);
+        cr_expect_leq(a->sites[i].marginal, a->peak);
+        cr_expect(i == 0 || a->sites[i].bytes <= a->sites[i - 1].bytes);
+        cr_expect_lt(a->sites[i].category, a->categories.count);
+    }
+    for (uint32_t i = 0; i < a->categories.count; i++)
+        categories += a->category_bytes[i];
+    for (uint32_t i = 0; i < a->range_count; i++)
+        ranges += a->ranges[i].bytes;
+    cr_expect_eq(sites, a->at.bytes.allocated);
+    cr_expect_eq(categories, a->at.bytes.allocated);
+    cr_expect(a->range_count == 0 || ranges == a->at.bytes.allocated);
+    cr_expect_geq(a->peak, a->at.bytes.allocated);
+}
+
+static mv_arena *shared;
+
+static void check_snapshot(const mv_trace *trace, const char *name)
+{
+    for (uint32_t d = 0; d < mv_trace_devices(trace); d++) {
+        survey s = survey_of(shared, trace, d, "peak");
+
+        check_sums(&s.found);
+        cr_expect_eq(s.found.peak, s.found.at.bytes.allocated, "%s", name);
+        if (s.lives.events.count > 777) {
+            s = survey_of(shared, trace, d, "777");
+            check_sums(&s.found);
+        }
+    }
+}
+
+Test(peak, sums_on_every_snapshot)
+{
+    mv_budget budget = {.limit = 2ull << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    shared = &arena;
+    mvt_each_snapshot(&arena, check_snapshot);
+    mv_arena_release(&arena);
+}
+
+/* ---- marginal bytes ---------------------------------------------------------------------- */
+
+/* The highest moment without the allocations of one site, told by category and group. */
+static uint64_t slow_peak_without(const survey *s, const mv_sites *sites, const mv_peak_site *site)
+{
+    const mv_alloc_lives *a = &s->lives.allocs;
+    uint32_t group = sites->group[mv_site_of(sites, site->stack)];
+    uint64_t peak = 0;
+
+    for (uint32_t e = 0; e <= s->lives.events.count; e++) {
+        uint64_t level = 0;
+        for (uint32_t i = 0; i < a->count; i++) {
+            bool is_own = sites->group[mv_site_of(sites, a->stack[i])] == group &&
+                          s->found.categories.of_alloc[i] == site->category;
+            if (!is_own && mv_alloc_is_allocated(&s->lives, i, e - 1))
+                level += a->block[i];
+        }
+        if (level > peak)
+            peak = level;
+    }
+    return peak;
+}
+
+Test(peak, marginals_of_random_training)
+{
+    for (uint64_t seed = 1; seed <= 3; seed++) {
+        mvt_trace *t = mvt_new();
+        mvt_training_truth truth;
+        mv_sites sites;
+        mv_err err = {0};
+        survey s;
+
+        mvt_training(t, seed, (mvt_leak)seed, &truth);
+        s = survey_of(mvt_arena(t), mvt_done(t), 0, "peak");
+        check_sums(&s.found);
+        cr_assert_eq(mv_sites_find(s.arena, s.trace, &sites, &err), MV_OK);
+        for (uint32_t i = 0; i < s.found.count && i < 6; i++)
+            cr_expect_eq(s.found.peak - s.found.sites[i].marginal,
+                         slow_peak_without(&s, &sites, &s.found.sites[i]), "seed %d, site %u",
+                         (int)seed, i);
+        mvt_drop(t);
+    }
+}
+
+/* The peak is one line's, but right behind it stands another's. */
+Test(peak, next_peak_is_elsewhere)
+{
+    mvt_trace *t = mvt_new();
+    survey s;
+
+    mvt_alloc(t, .addr = 0x10000, .bytes = 512, .stack = "base:a.py:1");
+    mvt_alloc(t, .addr = 0x20000, .bytes = 10240, .stack = "first:a.py:2");
+    mvt_free(t, .addr = 0x20000);
+    mvt_alloc(t, .addr = 0x20000, .bytes = 8192, .stack = "second:a.py:3");
+    mvt_free(t, .addr = 0x20000);
+    s = survey_of(mvt_arena(t), mvt_done(t), 0, "peak");
+    check_sums(&s.found);
+    cr_assert_eq(s.found.count, 2);
+    cr_expect_eq(s.found.at.event, 1);
+    cr_expect_eq(s.found.sites[0].bytes, 10240);
+    cr_expect_eq(s.found.sites[0].marginal, 2048);
+    cr_expect_eq(s.found.sites[1].bytes, 512);
+    cr_expect_eq(s.found.sites[1].marginal, 512);
+    mvt_drop(t);
+}
+
+Test(peak, memory_without_stacks_is_unattributed)
+{
+    mvt_trace *t = mvt_new();
+    survey s;
+
+    mvt_alloc(t, .addr = 0x10000, .bytes = 1024);
+    mvt_alloc(t, .addr = 0x20000, .bytes = 512, .stack = "f:a.py:2");
+    s = survey_of(mvt_arena(t), mvt_done(t), 0, "end");
+    check_sums(&s.found);
+    cr_expect_eq(s.found.count, 1);
+    cr_expect_eq(s.found.unattributed, 1024);
+    cr_expect_eq(s.found.unattributed_blocks, 1);
+    cr_expect_eq(s.found.category_bytes[MV_CATEGORY_UNKNOWN], 1536);
+    mvt_drop(t);
+}
+
+/* ---- targets ----------------------------------------------------------------------------- */
+
+enum { LINES = 8 };
+
+/* Up to LINES lines that allocate and free at random. */
+static mvt_trace *random_lines(uint32_t seed)
+{
+    mvt_trace *t = mvt_new();
+    uint64_t held[24] = {0};
+    char stack[32];
+
+    srand(seed);
+    for (uint32_t i = 0; i < 120; i++) {
+        uint32_t slot = (uint32_t)rand() % 24;
+        if (held[slot]) {
+            mvt_free(t, .addr = held[slot]);
+            held[slot] = 0;
+            continue;
+        }
+        held[slot] = 0x100000 * (slot + 1);
+        snprintf(stack, sizeof stack, "f:a.py:%d", 1 + rand() % LINES);
+        mvt_alloc(t, .addr = held[slot], .bytes = 512 * (1 + (uint64_t)rand() % 100),
+                  .stack = stack);
+    }
+    return t;
+}
+
+/* The fewest parts without which the curve stays within a target, by trying every set; UINT32_MAX
+ * when even without all it does not. */
+static uint32_t slow_fewest(const mv_attribution *a, uint64_t bytes)
+{
+    uint32_t best = UINT32_MAX, event;
+
+    for (uint32_t set = 0; set < 1u << a->curve.parts; set++) {
+        uint8_t gone[16] = {0};
+        uint32_t count = 0;
+        for (uint32_t p = 0; p < a->curve.parts; p++)
+            count += gone[p] = set >> p & 1;
+        if (count < best && mv_curve_peak(&a->curve, gone, &event) <= bytes)
+            best = count;
+    }
+    return best;
+}
+
+static void check_target(const mv_attribution *a, mv_arena *arena, uint64_t bytes)
+{
+    uint32_t fewest = slow_fewest(a, bytes), event;
+    uint8_t gone[16] = {0};
+    mv_peak_target target;
+    mv_err err = {0};
+    uint64_t fall = 0;
+
+    cr_assert_eq(mv_peak_reach(arena, a, bytes, &target, &err), MV_OK);
+    cr_expect_eq(target.reaches, fewest != UINT32_MAX);
+    for (uint32_t i = 0; i < target.count; i++) {
+        gone[target.part[i]] = 1;
+        fall += target.fall[i];
+    }
+    cr_expect_eq(mv_curve_peak(&a->curve, gone, &event), target.peak);
+    cr_expect_eq(a->peak - fall, target.peak);
+    if (!target.reaches)
+        return;
+    cr_expect_leq(target.peak, bytes);
+    cr_expect_geq(target.count, fewest);
+    cr_expect(target.count <= fewest + 1, "%u instead of %u", target.count, fewest);
+    cr_expect(!target.is_least || target.count == fewest, "%u is not least: %u", target.count,
+              fewest);
+}
+
+Test(peak, targets_against_every_set)
+{
+    for (uint32_t seed = 1; seed <= 20; seed++) {
+        mvt_trace *t = random_lines(seed);
+        survey s = survey_of(mvt_arena(t), mvt_done(t), 0, "peak");
+
+        cr_assert_leq(s.found.curve.parts, 16);
+        if (s.found.curve.parts <= 10)
+            for (uint64_t tenth = 0; tenth <= 10; tenth++)
+                check_target(&s.found, s.arena, s.found.peak / 10 * tenth);
+        mvt_drop(t);
+    }
+}
+
+/* ---- what must not matter ---------------------------------------------------------------- */
+
+static void expect_same(const mv_attribution *a, const mv_attribution *b)
+{
+    cr_assert_eq(a->count, b->count);
+    cr_expect_eq(a->at.event, b->at.event);
+    cr_expect_eq(a->unattributed, b->unattributed);
+    for (uint32_t i = 0; i < a->count; i++) {
+        cr_expect_eq(a->sites[i].bytes, b->sites[i].bytes);
+        cr_expect_eq(a->sites[i].category, b->sites[i].category);
+        cr_expect_eq(a->sites[i].marginal, b->sites[i].marginal);
+        cr_expect_eq(a->sites[i].annotation.row, b->sites[i].annotation.row);
+    }
+}
+
+Test(peak, times_and_folders_do_not_matter)
+{
+    static const char *const names[] = {"gpt_train", "annotated", "resnet_all", "streams"};
+    mv_budget budget = {.limit = 1ull << 30};
+
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        mv_arena arena;
+        mv_trace trace;
+        survey before, after;
+
+        mv_arena_init(&arena, &budget);
+        mvt_load(&arena, names[i], &trace);
+        before = survey_of(&arena, &trace, 0, "peak");
+        for (uint32_t e = 0; e < trace.devices[0].events.count; e++)
+            trace.devices[0].events.time_us[e] += 123456789;
+        for (uint32_t k = 0; k < trace.annotations.count; k++)
+            trace.annotations.time_us[k] += 123456789;
+        for (uint64_t k = 0; k + 10 < trace.strings.at[trace.strings.count]; k++)
+            if (memcmp(trace.strings.bytes + k, "/workspace", 10) == 0)
+                memcpy(trace.strings.bytes + k, "/home/me/w", 10);
+        after = survey_of(&arena, &trace, 0, "peak");
+        expect_same(&before.found, &after.found);
+        mv_arena_release(&arena);
+    }
+}

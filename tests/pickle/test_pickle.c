@@ -1,0 +1,469 @@
+/* The pickle reader: what the opcodes mean, however they are spelled, and that the short way for
+ * events gives what the long way gives. testdata/bad holds what it refuses. */
+#include "tests/fixture/fixture.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+static mv_budget budget;
+static mv_arena arena;
+
+static void begin(void)
+{
+    budget = (mv_budget){.limit = (uint64_t)2 << 30};
+    mv_arena_init(&arena, &budget);
+}
+
+static void end(void)
+{
+    mv_arena_release(&arena);
+}
+
+TestSuite(pickle, .init = begin, .fini = end);
+
+static void read_bytes(mv_span bytes, mv_trace *out)
+{
+    mv_err err = {0};
+
+    cr_assert_eq(mv_trace_read_bytes(&arena, bytes, out, &err), MV_OK, "%s at byte %llu: %s",
+                 mv_code_name(err.code), (unsigned long long)err.offset, err.detail);
+    cr_assert_eq(out->origin.format, MV_FORMAT_PICKLE);
+}
+
+/* ---- writing opcodes --------------------------------------------------------------------- */
+
+typedef struct {
+    uint8_t data[1 << 20];
+    uint64_t length;
+} writer;
+
+static void put(writer *w, const void *data, uint64_t length)
+{
+    cr_assert_leq(w->length + length, sizeof w->data);
+    memcpy(w->data + w->length, data, length);
+    w->length += length;
+}
+
+#define OPS(w, literal) put((w), (literal), sizeof(literal) - 1)
+
+static void put_text(writer *w, const char *text)
+{
+    uint32_t length = (uint32_t)strlen(text);
+
+    OPS(w, "X");
+    put(w, &length, 4);
+    put(w, text, length);
+}
+
+static void put_int(writer *w, int32_t value)
+{
+    OPS(w, "J");
+    put(w, &value, 4);
+}
+
+static void read_writer(const writer *w, mv_trace *out)
+{
+    read_bytes((mv_span){w->data, w->length}, out);
+}
+
+static writer *new_writer(void)
+{
+    writer *w = mv_push_struct(&arena, writer);
+
+    cr_assert_not_null(w);
+    OPS(w, "\x80\x02");
+    return w;
+}
+
+/* {"segments": [], "device_traces": [[ ... what follows up to end_trace. */
+static void begin_trace(writer *w)
+{
+    OPS(w, "}(");
+    put_text(w, "segments");
+    OPS(w, "]");
+    put_text(w, "device_traces");
+    OPS(w, "](](");
+}
+
+static void end_trace(writer *w)
+{
+    OPS(w, "eeu.");
+}
+
+static void put_frame(writer *w, const char *function, int line)
+{
+    OPS(w, "}(");
+    put_text(w, "name");
+    put_text(w, function);
+    put_text(w, "filename");
+    put_text(w, "a.py");
+    put_text(w, "line");
+    put_int(w, line);
+    OPS(w, "u");
+}
+
+/* ---- the two ways ------------------------------------------------------------------------ */
+
+/* Bytes of the opcode at `at` with its operand. */
+static uint64_t opcode_length(const uint8_t *at)
+{
+    switch (*at) {
+    case 0x95:
+    case 'G':
+        return 9;
+    case 0x80:
+    case 'K':
+    case 'h':
+    case 'q':
+        return 2;
+    case 'M':
+        return 3;
+    case 'J':
+    case 'j':
+    case 'r':
+        return 5;
+    case 'X':
+        return 5 + (uint64_t)mv_load_u32(at + 1);
+    case 0x8a:
+    case 0x8c:
+        return 2 + (uint64_t)at[1];
+    default:
+        return 1;
+    }
+}
+
+/* The same pickle with a FRAME, which means nothing, behind every EMPTY_DICT: no dict then looks
+ * as PyTorch's writers spell it, and all go the long way. */
+static mv_span interrupted(mv_span pickle)
+{
+    uint8_t *out = mv_push_array(&arena, uint8_t, pickle.length * 4);
+    uint64_t length = 0;
+
+    cr_assert_not_null(out);
+    for (uint64_t at = 0; at < pickle.length;) {
+        uint64_t bytes = opcode_length(pickle.data + at);
+        memcpy(out + length, pickle.data + at, bytes);
+        length += bytes;
+        if (pickle.data[at] == '}') {
+            memcpy(out + length, "\x95\0\0\0\0\0\0\0\0", 9);
+            length += 9;
+        }
+        at += bytes;
+    }
+    return (mv_span){out, length};
+}
+
+static void expect_same_both_ways(mv_span pickle, const char *name)
+{
+    mv_trace direct, slow;
+    const char *difference;
+
+    read_bytes(pickle, &direct);
+    read_bytes(interrupted(pickle), &slow);
+    difference = mvt_content_difference(&arena, &direct, &slow);
+    cr_assert_null(difference, "%s: %s", name, difference);
+    for (uint32_t i = 0; i < direct.device_count; i++)
+        for (uint32_t j = 0; j < direct.devices[i].events.count; j++)
+            cr_assert_eq(direct.devices[i].events.call[j], slow.devices[i].events.call[j],
+                         "%s: device %u event %u", name, i, j);
+}
+
+static void check_both_writers(const mv_trace *trace, const char *name)
+{
+    mv_arena own;
+
+    mv_arena_init(&own, &budget);
+    if (mv_trace_devices(trace) > 0 && trace->calls < 20000) {
+        expect_same_both_ways(mvt_pickle_of(&own, trace, false), name);
+        expect_same_both_ways(mvt_pickle_of(&own, trace, true), name);
+    }
+    mv_arena_release(&own);
+}
+
+Test(pickle, short_way_equals_long_way_on_real_snapshots)
+{
+    mv_arena each;
+
+    mv_arena_init(&each, &budget);
+    mvt_each_snapshot(&each, check_both_writers);
+    mv_arena_release(&each);
+}
+
+/* Events whose texts, streams, stacks and pools change in every way. */
+static mvt_trace *random_trace(unsigned seed)
+{
+    static const char *const stacks[] = {NULL, "f:a.py:1", "f:a.py:1;g:a.py:2",
+                                         "h:b.py:70000;f:a.py:1;g:a.py:2"};
+    static const char *const texts[] = {NULL,  "", "x", "step=1", "a text of more than eight bytes",
+                                        "size"};
+    mvt_trace *t = mvt_new();
+    uint32_t events = 200 + (uint32_t)rand_r(&seed) % 1200;
+
+    for (uint32_t i = 0; i < events; i++)
+        mvt_event(t, (mv_action)(rand_r(&seed) % MV_ACTION_OTHER),
+                  (mvt_event_args){.addr = (uint64_t)rand_r(&seed) << (rand_r(&seed) % 31),
+                                   .bytes = (uint64_t)rand_r(&seed) >> (rand_r(&seed) % 31),
+                                   .stream = (uint64_t)(rand_r(&seed) % 3) << 40,
+                                   .stack = stacks[rand_r(&seed) % 4],
+                                   .metadata = texts[rand_r(&seed) % 6]});
+    return t;
+}
+
+Test(pickle, random_traces_survive_both_writers_both_ways)
+{
+    for (unsigned seed = 1; seed <= 30; seed++) {
+        mvt_trace *t = random_trace(seed);
+        const mv_trace *trace = mvt_done(t);
+        for (int cpp = 0; cpp < 2; cpp++) {
+            mv_span pickle = mvt_pickle_bytes(t, cpp);
+            mv_trace back;
+            const char *difference;
+            read_bytes(pickle, &back);
+            difference = mvt_content_difference(&arena, trace, &back);
+            cr_assert_null(difference, "seed %u: %s", seed, difference);
+            expect_same_both_ways(pickle, "random");
+        }
+        mvt_drop(t);
+    }
+}
+
+Test(pickle, windows_cut_anywhere)
+{
+    mvt_trace *t = random_trace(7);
+    static char padding[2 * MV_SOURCE_WINDOW];
+    mv_span pickle;
+    mv_trace whole;
+
+    pickle = mvt_pickle_bytes(t, false);
+    read_bytes(pickle, &whole);
+    /* A text before the events, of every length about the window's, moves what the window cuts. */
+    for (uint32_t length = MV_SOURCE_WINDOW - 48; length < MV_SOURCE_WINDOW + 2; length++) {
+        uint8_t *moved = mv_push_array(&arena, uint8_t, pickle.length + length + 8);
+        mv_trace shifted;
+        memset(padding, 'p', length);
+        memcpy(moved, "\x80\x04X", 3);
+        memcpy(moved + 3, &length, 4);
+        memcpy(moved + 7, padding, length);
+        moved[7 + length] = '0'; /* POP */
+        memcpy(moved + 8 + length, pickle.data + 2, pickle.length - 2);
+        read_bytes((mv_span){moved, pickle.length + length + 6}, &shifted);
+        cr_assert_eq(shifted.devices[0].events.count, whole.devices[0].events.count);
+        cr_assert_eq(shifted.calls, whole.calls);
+    }
+    mvt_drop(t);
+}
+
+/* ---- what opcodes mean ------------------------------------------------------------------- */
+
+Test(pickle, a_stack_of_more_than_a_thousand_frames_comes_in_batches)
+{
+    writer *w = new_writer();
+    mv_trace trace;
+    uint32_t count;
+
+    begin_trace(w);
+    OPS(w, "}(");
+    put_text(w, "action");
+    put_text(w, "alloc");
+    put_text(w, "size");
+    put_int(w, 8);
+    put_text(w, "frames");
+    OPS(w, "]q\x07(");
+    for (int i = 0; i < 1000; i++)
+        put_frame(w, "deep", i);
+    OPS(w, "e(");
+    for (int i = 1000; i < 1500; i++)
+        put_frame(w, "deep", i);
+    OPS(w, "e");
+    put_frame(w, "root", 1500);
+    OPS(w, "au}(");
+    put_text(w, "action");
+    put_text(w, "free_requested");
+    put_text(w, "frames");
+    OPS(w, "h\x07u");
+    end_trace(w);
+    read_writer(w, &trace);
+    cr_assert_eq(trace.devices[0].events.count, 2);
+    mv_stack_frames(&trace, trace.devices[0].events.stack[0], &count);
+    cr_assert_eq(count, 1501);
+    cr_assert_eq(trace.devices[0].events.stack[1].row, trace.devices[0].events.stack[0].row);
+    cr_assert_eq(trace.devices[0].events.call[1], trace.devices[0].events.call[0]);
+}
+
+Test(pickle, an_overwritten_memo_entry_means_the_new_value)
+{
+    writer *w = new_writer();
+    mv_trace trace;
+
+    /* Entry 3 is a frame, and is put again between two events that are spelled alike. */
+    OPS(w, "}(");
+    put_text(w, "segments");
+    OPS(w, "]");
+    put_text(w, "device_traces");
+    put_text(w, "action");
+    OPS(w, "q\x00"
+           "0");
+    put_text(w, "alloc");
+    OPS(w, "q\x01"
+           "0");
+    put_text(w, "frames");
+    OPS(w, "q\x02"
+           "0");
+    put_frame(w, "first", 1);
+    OPS(w, "q\x03"
+           "0](](");
+    OPS(w, "}(h\x00h\x01h\x02](h\x03"
+           "eu");
+    OPS(w, "}(h\x00h\x01h\x02](h\x03"
+           "eu");
+    put_frame(w, "second", 2);
+    OPS(w, "q\x03"
+           "0");
+    OPS(w, "}(h\x00h\x01h\x02](h\x03"
+           "eu");
+    end_trace(w);
+    read_writer(w, &trace);
+    cr_assert_eq(trace.devices[0].events.count, 3);
+    cr_assert_eq(trace.devices[0].events.stack[0].row, trace.devices[0].events.stack[1].row);
+    cr_assert_neq(trace.devices[0].events.stack[0].row, trace.devices[0].events.stack[2].row);
+}
+
+Test(pickle, dicts_filled_pair_by_pair_are_the_same_records)
+{
+    writer *w = new_writer();
+    mv_trace trace;
+
+    begin_trace(w);
+    OPS(w, "}");
+    put_text(w, "size");
+    put_int(w, 512);
+    OPS(w, "s");
+    put_text(w, "addr");
+    put_int(w, 4096);
+    OPS(w, "s");
+    put_text(w, "action");
+    put_text(w, "alloc");
+    OPS(w, "s");
+    end_trace(w);
+    read_writer(w, &trace);
+    cr_assert_eq(trace.devices[0].events.count, 1);
+    cr_assert_eq(trace.devices[0].events.action[0], MV_ACTION_ALLOC);
+    cr_assert_eq(trace.devices[0].events.addr[0], 4096);
+    cr_assert_eq(trace.devices[0].events.size[0], 512);
+}
+
+Test(pickle, list_dict_tuple_from_a_mark)
+{
+    writer *w = new_writer();
+    mv_trace trace;
+
+    OPS(w, "((");
+    put_text(w, "junk");
+    OPS(w, "1");
+    put_text(w, "device_traces");
+    OPS(w, "(((");
+    put_text(w, "action");
+    put_text(w, "oom");
+    put_text(w, "device_free");
+    OPS(w, "\x8a\x09\xff\xff\xff\xff\xff\xff\xff\xff\x00");
+    put_text(w, "pool_id");
+    OPS(w, "(K\x02K\x00t");
+    OPS(w, "dllN0d.");
+    read_writer(w, &trace);
+    cr_assert_eq(trace.device_count, 1);
+    cr_assert_eq(trace.devices[0].events.count, 1);
+    cr_assert_eq(trace.devices[0].events.addr[0], UINT64_MAX);
+    cr_assert_eq(trace.pools.a[trace.tags.pool[trace.devices[0].events.tag[0].row].row], 2);
+}
+
+Test(pickle, unknown_things_are_kept_or_counted)
+{
+    writer *w = new_writer();
+    mv_trace trace;
+
+    begin_trace(w);
+    OPS(w, "}(");
+    put_text(w, "action");
+    put_text(w, "teleport");
+    put_text(w, "colour");
+    OPS(w, "](K\x01](K\x02"
+           "ee");
+    put_text(w, "forward_frames");
+    OPS(w, "](");
+    put_text(w, "line one");
+    put_text(w, "line two");
+    OPS(w, "eu");
+    end_trace(w);
+    OPS(w, "\0\0\0\0"); /* one more than _memory_viz fills with */
+    read_writer(w, &trace);
+    cr_assert_str_eq(mv_event_action(&trace, &trace.devices[0].events, 0), "teleport");
+    cr_assert_eq(trace.notes[MV_NOTE_UNKNOWN_ACTION].count, 1);
+    cr_assert_eq(trace.notes[MV_NOTE_UNKNOWN_KEY].count, 1);
+    cr_assert_str_eq(trace.notes[MV_NOTE_UNKNOWN_KEY].first, "\"colour\"");
+    cr_assert_eq(trace.notes[MV_NOTE_TRAILING].count, 1);
+    uint32_t count;
+    mv_stack_frames(&trace, trace.tags.forward[trace.devices[0].events.tag[0].row], &count);
+    cr_assert_eq(count, 2);
+}
+
+/* Else a small file could spell a huge heap: every segment with all blocks. */
+Test(pickle, a_record_stands_in_one_list)
+{
+    writer *w = new_writer();
+    mv_trace trace;
+    mv_err err;
+
+    OPS(w, "](");
+    for (int i = 0; i < 2; i++) {
+        OPS(w, "}(");
+        put_text(w, "total_size");
+        put_int(w, 512);
+        put_text(w, "blocks");
+        if (i == 0) {
+            OPS(w, "]q\x09}(");
+            put_text(w, "size");
+            put_int(w, 512);
+            put_text(w, "state");
+            put_text(w, "inactive");
+            OPS(w, "ua");
+        } else {
+            OPS(w, "h\x09");
+        }
+        OPS(w, "u");
+    }
+    OPS(w, "e.");
+    cr_assert_eq(mv_trace_read_bytes(&arena, (mv_span){w->data, w->length}, &trace, &err),
+                 MV_CORRUPT);
+    cr_assert_str_eq(err.detail, "\"blocks\" shares records with another list");
+}
+
+Test(pickle, a_bare_list_of_segments_is_a_snapshot)
+{
+    writer *w = new_writer();
+    mv_trace trace;
+
+    OPS(w, "](}(");
+    put_text(w, "device");
+    OPS(w, "K\x00");
+    put_text(w, "address");
+    put_int(w, 1 << 21);
+    put_text(w, "total_size");
+    put_int(w, 1 << 20);
+    put_text(w, "blocks");
+    OPS(w, "](");
+    for (int i = 0; i < 2; i++) {
+        OPS(w, "}(");
+        put_text(w, "size");
+        put_int(w, 1 << 19);
+        put_text(w, "state");
+        put_text(w, i ? "inactive" : "active_awaiting_free");
+        OPS(w, "u");
+    }
+    OPS(w, "eue.");
+    read_writer(w, &trace);
+    cr_assert_eq(trace.segments.count, 1);
+    cr_assert_eq(trace.notes[MV_NOTE_LIST_ROOT].count, 1);
+    cr_assert_eq(trace.notes[MV_NOTE_UNTILED].count, 0);
+    cr_assert_eq(trace.blocks.state[0], MV_BLOCK_PENDING_FREE);
+    cr_assert_eq(trace.blocks.address[1], (1 << 21) + (1 << 19), "computed: the file has none");
+}

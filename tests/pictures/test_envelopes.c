@@ -1,0 +1,310 @@
+/* The timeline by pool: that envelopes are as high as a literal model says, that blocks stand in
+ * them where it puts them, and that pictures of every real snapshot can be read. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/lives/alive.h"
+#include "tests/fixture/fixture_heap.h"
+#include "tests/fixture/fixture_scene.h"
+#include "viz/pictures/envelopes.h"
+
+static uint64_t draw(uint64_t *state, uint64_t below)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (*state >> 33) % below;
+}
+
+enum { POOLS = 5 };
+
+/* Segments of a trace given pools at random; the trace's table of pools is made to fit. */
+static void deal_pools(mv_arena *arena, mv_trace *trace, mv_lives *lives, uint64_t seed)
+{
+    trace->pools = (mv_pools){.count = POOLS,
+                              .a = mv_push_array(arena, uint64_t, POOLS),
+                              .b = mv_push_array(arena, uint64_t, POOLS)};
+    for (uint32_t i = 1; i < POOLS; i++)
+        *(i % 2 ? &trace->pools.a[i] : &trace->pools.b[i]) = i;
+    for (uint32_t i = 0; i < lives->segments.count; i++) {
+        uint64_t pool = draw(&seed, POOLS + 2);
+        lives->segments.pool[i] = pool < POOLS ? (mv_pool_id){(uint32_t)pool} : MV_NO_POOL;
+    }
+}
+
+/* ---- numbers ----------------------------------------------------------------------------- */
+
+static uint32_t envelope_of(const mv_envelopes *e, const mv_lives *lives, uint32_t alloc)
+{
+    uint32_t segment = lives->allocs.segment[alloc];
+
+    return e->of_segment[segment < lives->segments.count ? segment : lives->segments.count];
+}
+
+/* What an envelope holds behind an event, added up from all rows. */
+static void literal_levels(const mv_envelopes *e, const mv_lives *lives, uint32_t at,
+                           uint32_t event, uint64_t *held, uint64_t *allocated, uint64_t *active)
+{
+    *held = *allocated = *active = 0;
+    for (uint32_t i = 0; i < lives->segments.count; i++)
+        if (e->of_segment[i] == at && mv_segment_is_held(lives, i, event))
+            *held += lives->segments.size[i];
+    for (uint32_t i = 0; i < lives->allocs.count; i++)
+        if (envelope_of(e, lives, i) == at && mv_alloc_is_allocated(lives, i, event))
+            *allocated += lives->allocs.block[i];
+    for (uint32_t i = 0; i < lives->allocs.count; i++)
+        if (envelope_of(e, lives, i) == at && mv_alloc_is_active(lives, i, event))
+            *active += lives->allocs.block[i];
+}
+
+static void check_envelope(const mv_envelopes *e, const mv_lives *lives, uint32_t at, uint32_t from,
+                           uint32_t to)
+{
+    uint64_t most_held = 0, most_allocated = 0, most = 0, held, allocated, active;
+    uint32_t held_at = 0, first = from == 0 || from == to ? from - 1 : from;
+
+    for (uint32_t event = first; event + 1 <= to; event++) {
+        literal_levels(e, lives, at, event, &held, &allocated, &active);
+        most = active > most ? active : most;
+        most = held > most ? held : most;
+        if (event == first || held > most_held) {
+            most_held = held;
+            held_at = event;
+        }
+        most_allocated = allocated > most_allocated ? allocated : most_allocated;
+    }
+    cr_assert_eq(e->envelopes[at].held, most_held);
+    cr_assert_eq(e->envelopes[at].held_at, held_at);
+    cr_assert_eq(e->envelopes[at].allocated, most_allocated);
+    cr_assert_eq(e->envelopes[at].high, most);
+    cr_assert_gt(e->envelopes[at].high, 0);
+}
+
+/* Each pool that is named is in its own envelope, all others are in the last one. */
+static void check_groups(const mv_envelopes *e, const mv_lives *lives, uint32_t most)
+{
+    uint32_t pools = 0;
+
+    cr_assert_leq(e->count, most);
+    for (uint32_t i = 0; i < e->count; i++) {
+        pools += e->envelopes[i].pools;
+        cr_assert(e->envelopes[i].pools == 1 || i + 1 == e->count);
+    }
+    cr_assert_leq(pools, POOLS + 1);
+    for (uint32_t i = 0; i < lives->segments.count; i++) {
+        uint32_t at = e->of_segment[i], pool = lives->segments.pool[i].row;
+        if (at == MV_NO_ROW)
+            continue;
+        for (uint32_t other = 0; other < e->count; other++)
+            if (e->envelopes[other].pools == 1 && e->envelopes[other].pool.row == pool)
+                cr_assert_eq(at, other);
+    }
+}
+
+static void compare(mvt_heap_opts opts)
+{
+    mvt_trace *t = mvt_new();
+    mv_arena *arena = mvt_arena(t);
+    uint32_t windows[][2] = {{0, 0}, {0, 0}, {0, 0}, {0, 1}};
+    mv_err err = {0};
+    mv_envelopes e;
+    mv_lives lives;
+    mv_trace trace;
+
+    mvt_heap_run(t, opts);
+    trace = *mvt_done(t);
+    cr_assert_eq(mv_lives_find(arena, &trace, 0, &lives, &err), MV_OK);
+    deal_pools(arena, &trace, &lives, opts.seed);
+    windows[0][1] = lives.events.count;
+    windows[1][0] = lives.events.count / 3;
+    windows[1][1] = lives.events.count / 2;
+    windows[2][0] = windows[2][1] = lives.events.count / 2;
+    for (uint32_t w = 0; w < 4; w++)
+        for (uint32_t most = 1; most < POOLS + 3; most++) {
+            cr_assert_eq(mv_envelopes_lay(arena, &trace, &lives, windows[w][0], windows[w][1], most,
+                                          &e, &err),
+                         MV_OK);
+            check_groups(&e, &lives, most);
+            for (uint32_t i = 0; i < e.count; i++)
+                check_envelope(&e, &lives, i, windows[w][0], windows[w][1]);
+        }
+    mvt_drop(t);
+}
+
+Test(envelopes, random_heaps_as_the_literal_model)
+{
+    for (uint32_t seed = 1; seed <= 16; seed++)
+        compare((mvt_heap_opts){.seed = seed,
+                                .calls = 120,
+                                .unrecorded = seed % 3 * 30,
+                                .expandable = seed % 2,
+                                .drains = seed % 4 == 0});
+}
+
+/* ---- pictures ---------------------------------------------------------------------------- */
+
+static int by_top(const void *left, const void *right)
+{
+    float a = ((const mvt_extent *)left)->top, b = ((const mvt_extent *)right)->top;
+
+    return (a > b) - (a < b);
+}
+
+/* Blocks in a box at x, from the top down: shapes with a text for the pointer that tells a size. */
+static uint32_t blocks_at(const mv_scene *scene, mv_box box, float x, mvt_extent *out,
+                          uint32_t most)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < scene->shape_count; i++) {
+        const mv_shape *s = &scene->shapes[i];
+        float y = s->count ? scene->points[s->first].y : 0;
+        if (!mvt_shape_is_filled(s) || !s->title || !strstr(s->title, "asked for") ||
+            y < box.y - 0.2f || y > box.y + box.h + 0.2f)
+            continue;
+        count += mvt_scene_cross(scene, s, x, out + count, most - count);
+    }
+    qsort(out, count, sizeof *out, by_top);
+    return count;
+}
+
+static void compare_stack(const mv_envelopes_picture *p, const mv_envelopes *e,
+                          const mv_lives *lives, uint32_t at, uint32_t event)
+{
+    mv_box box = p->places[at].box;
+    float x = box.x + box.w * ((float)event + 0.5f) / (float)lives->events.count;
+    mvt_extent found[64], meant[64];
+    uint32_t count = blocks_at(&p->timeline.scene, box, x, found, 64), expected = 0;
+    uint64_t offset = 0;
+
+    for (uint32_t i = 0; i < lives->allocs.count; i++) {
+        double high = (double)p->places[at].envelope.high;
+        if (envelope_of(e, lives, i) != at || !mv_alloc_is_allocated(lives, i, event))
+            continue;
+        meant[expected].bottom = box.y + box.h * (float)(1 - (double)offset / high);
+        offset += lives->allocs.block[i];
+        meant[expected++].top = box.y + box.h * (float)(1 - (double)offset / high);
+    }
+    qsort(meant, expected, sizeof *meant, by_top);
+    cr_assert_eq(count, expected, "envelope %u, event %u: %u for %u", at, event, count, expected);
+    for (uint32_t i = 0; i < count; i++) {
+        cr_assert_float_eq(found[i].top, meant[i].top, 0.11);
+        cr_assert_float_eq(found[i].bottom, meant[i].bottom, 0.11);
+    }
+}
+
+/* Blocks large enough to have a shape each, in segments of their own. */
+static mvt_trace *large_blocks(uint64_t seed)
+{
+    mvt_trace *t = mvt_new();
+    uint64_t living[16], addr = (uint64_t)1 << 40;
+    uint32_t count = 0;
+
+    for (uint32_t e = 0; e < 60; e++, addr += 40 << 20) {
+        if (count == 16 || (count > 0 && draw(&seed, 100) < 40)) {
+            uint32_t i = (uint32_t)draw(&seed, count);
+            mvt_free(t, .addr = living[i]);
+            living[i] = living[--count];
+            continue;
+        }
+        mvt_segment_alloc(t, .addr = addr, .bytes = 40 << 20);
+        mvt_alloc(t, .addr = addr, .bytes = (20 + draw(&seed, 20)) << 20, .stack = "f:a.py:1");
+        living[count++] = addr;
+    }
+    mvt_final_heap(t);
+    return t;
+}
+
+Test(envelopes, blocks_stand_where_a_literal_model_puts_them)
+{
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        mvt_trace *t = large_blocks(seed);
+        mv_arena *arena = mvt_arena(t);
+        mv_trace trace = *mvt_done(t);
+        mv_timeline_opts opts = {.title = "pools", .width = 1400, .height = 2400};
+        mv_err err = {0};
+        mv_envelopes_picture p;
+        mv_envelopes e;
+        mv_lives lives;
+
+        cr_assert_eq(mv_lives_find(arena, &trace, 0, &lives, &err), MV_OK);
+        deal_pools(arena, &trace, &lives, seed);
+        cr_assert_eq(mv_envelopes_lay(arena, &trace, &lives, 0, lives.events.count, 9, &e, &err),
+                     MV_OK);
+        cr_assert_eq(mv_envelopes_find(arena, &trace, &lives, &opts, &p, &err), MV_OK);
+        cr_assert_eq(p.count, e.count);
+        for (uint32_t at = 0; at < p.count; at++)
+            for (uint32_t event = 0; event < lives.events.count; event++)
+                compare_stack(&p, &e, &lives, at, event);
+        mvt_drop(t);
+    }
+}
+
+static void check_snapshot_in(const mv_trace *trace, const char *name, mv_timeline_opts opts)
+{
+    mv_budget budget = {.limit = (uint64_t)1 << 30};
+    mv_envelopes_picture p;
+    mv_err err = {0};
+    mv_lives lives;
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    opts.title = name;
+    for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
+        cr_assert_eq(mv_lives_find(&arena, trace, device, &lives, &err), MV_OK);
+        cr_assert_eq(mv_envelopes_find(&arena, trace, &lives, &opts, &p, &err), MV_OK);
+        mvt_scene_check(&p.timeline.scene, name);
+        for (uint32_t i = 0; i + 1 < p.count; i++)
+            cr_expect_geq(p.places[i].box.y, p.places[i + 1].box.y + p.places[i + 1].box.h);
+    }
+    mv_arena_release(&arena);
+}
+
+static void check_snapshot(const mv_trace *trace, const char *name)
+{
+    check_snapshot_in(trace, name, (mv_timeline_opts){0});
+    check_snapshot_in(trace, name, (mv_timeline_opts){.is_dark = true, .top = 20});
+    check_snapshot_in(trace, name, (mv_timeline_opts){.width = 800, .height = 360});
+}
+
+Test(envelopes, pictures_of_every_snapshot_can_be_read)
+{
+    mv_budget budget = {.limit = (uint64_t)4 << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    mvt_each_snapshot(&arena, check_snapshot);
+    mv_arena_release(&arena);
+}
+
+static void check_says(const char *snapshot, const char *const *texts)
+{
+    mv_budget budget = {.limit = (uint64_t)1 << 30};
+    mv_timeline_opts opts = {.title = snapshot};
+    mv_envelopes_picture p;
+    mv_err err = {0};
+    mv_arena arena;
+    mv_trace trace;
+    mv_lives lives;
+
+    mv_arena_init(&arena, &budget);
+    mvt_load(&arena, snapshot, &trace);
+    cr_assert_eq(mv_lives_find(&arena, &trace, 0, &lives, &err), MV_OK);
+    cr_assert_eq(mv_envelopes_find(&arena, &trace, &lives, &opts, &p, &err), MV_OK);
+    for (; *texts; texts++)
+        cr_expect(mvt_scene_says(&p.timeline.scene, *texts), "%s does not say \"%s\"", snapshot,
+                  *texts);
+    mv_arena_release(&arena);
+}
+
+#define SAYS(snapshot, ...) check_says((snapshot), (const char *const[]){__VA_ARGS__, NULL})
+
+Test(envelopes, says_what_is_there_and_what_is_missing)
+{
+    SAYS("graphs", "2 private pools: at most 44.0 MiB held and 43.0 MiB in use",
+         "private pool (1, 0) \xc2\xb7 at most 40.0 MiB held", "pool not recorded",
+         "default pool \xc2\xb7 at most 84.0 MiB held, at most 79.5 MiB in use");
+    SAYS("mempool", "1 private pool: at most 120 MiB held", "private pool (0, 1)");
+    SAYS("late_start", "no private pools are recorded; segments given back before the snapshot");
+    SAYS("gpt_train", "no private pools: all is in the default pool");
+}

@@ -1,0 +1,135 @@
+/* How full segments are, beside overlaps added up literally, and the colours that say it. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "analyze/lives/alive.h"
+#include "analyze/totals/totals.h"
+#include "tests/fixture/fixture_heap.h"
+#include "viz/pictures/fullness.h"
+#include "viz/pictures/segment_timeline.h"
+#include "viz/scene/palette.h"
+
+/* Bytes of living blocks that lie in [addr, addr + size). */
+static uint64_t literal(const mv_lives *lives, uint64_t addr, uint64_t size, uint32_t event)
+{
+    const mv_alloc_lives *a = &lives->allocs;
+    uint64_t used = 0;
+
+    for (uint32_t i = 0; i < a->count; i++) {
+        uint64_t from = a->addr[i] > addr ? a->addr[i] : addr;
+        uint64_t to =
+            a->addr[i] + a->block[i] < addr + size ? a->addr[i] + a->block[i] : addr + size;
+        if (mv_alloc_is_allocated(lives, i, event) && from < to)
+            used += to - from;
+    }
+    return used;
+}
+
+static void check_behind(mv_arena *arena, const mv_lives *lives, const mv_lives *rows,
+                         uint32_t event)
+{
+    uint64_t *used = mv_fullness_behind(arena, lives, rows, event);
+
+    cr_assert(used);
+    for (uint32_t i = 0; i < rows->allocs.count; i++)
+        if (mv_segment_is_held(lives, rows->allocs.segment[i], event))
+            cr_assert_eq(used[i],
+                         literal(lives, rows->allocs.addr[i], rows->allocs.block[i], event));
+}
+
+/* Every row an element, every event a column. */
+static void check_samples(mv_arena *arena, const mv_lives *lives, const mv_lives *rows)
+{
+    uint32_t events = lives->events.count;
+    mv_layout_opts opts = {.to = events, .columns = events, .least = 1, .visible = 1};
+    mv_layout layout;
+    mv_series series;
+    mv_err err = {0};
+    uint64_t *used;
+
+    opts.site_of = mv_push_array(arena, uint32_t, rows->allocs.count);
+    cr_assert_eq(mv_totals_series(arena, lives, &series, &err), MV_OK);
+    cr_assert_eq(mv_layout_find(arena, rows, series.reserved, &opts, &layout, &err), MV_OK);
+    used = mv_fullness_of_samples(arena, lives, rows, &layout);
+    cr_assert(used);
+    cr_assert(events == 0 || layout.sample_count > 0);
+    for (uint32_t i = 0; i < layout.sample_count; i++) {
+        uint32_t row = layout.elements[layout.samples[i].element].first;
+        cr_assert_eq(used[i], literal(lives, rows->allocs.addr[row], rows->allocs.block[row],
+                                      layout.instant[layout.samples[i].column]));
+        cr_assert_leq(used[i], layout.samples[i].bytes);
+    }
+}
+
+/* All rows together use what is allocated. */
+static void check_all(mv_arena *arena, const mv_lives *lives, const mv_lives *rows)
+{
+    mv_series series;
+    mv_err err = {0};
+    uint64_t before, *used = mv_fullness_of_all(arena, lives, rows, &before);
+
+    cr_assert(used);
+    cr_assert_eq(mv_totals_series(arena, lives, &series, &err), MV_OK);
+    cr_assert_eq(before, series.before.allocated);
+    for (uint32_t e = 0; e < lives->events.count; e++)
+        cr_assert_eq(used[e], series.allocated[e]);
+}
+
+static void compare(mvt_heap_opts opts)
+{
+    mvt_trace *t = mvt_new();
+    mv_arena *arena = mvt_arena(t);
+    mv_lives lives, rows;
+    mv_err err = {0};
+
+    mvt_heap_run(t, opts);
+    cr_assert_eq(mv_lives_find(arena, mvt_done(t), 0, &lives, &err), MV_OK);
+    cr_assert_eq(mv_segment_lives_as_allocs(arena, &lives, &rows, &err), MV_OK);
+    for (uint32_t e = 0; e <= lives.events.count; e += 5)
+        check_behind(arena, &lives, &rows, e - 1);
+    check_all(arena, &lives, &rows);
+    if (lives.events.count > 0)
+        check_samples(arena, &lives, &rows);
+    mvt_drop(t);
+}
+
+Test(fullness, random_heaps_as_the_literal_sum)
+{
+    for (uint32_t seed = 1; seed <= 20; seed++)
+        compare((mvt_heap_opts){.seed = seed,
+                                .calls = 120,
+                                .unrecorded = seed % 3 * 40,
+                                .expandable = seed % 2,
+                                .drains = seed % 4 == 0});
+}
+
+Test(fullness, levels)
+{
+    cr_expect_eq(mv_fullness_level(0, 0), 0);
+    cr_expect_eq(mv_fullness_level(0, 100), 0);
+    cr_expect_eq(mv_fullness_level(1, UINT64_MAX), 1);
+    cr_expect_eq(mv_fullness_level(24, 100), 1);
+    cr_expect_eq(mv_fullness_level(25, 100), 2);
+    cr_expect_eq(mv_fullness_level(50, 100), 3);
+    cr_expect_eq(mv_fullness_level(75, 100), 4);
+    cr_expect_eq(mv_fullness_level(100, 100), 4);
+    cr_expect_eq(mv_fullness_level(UINT64_MAX - 1, UINT64_MAX), 4);
+    cr_expect_eq(mv_fullness_level(7, 5), 4);
+}
+
+/* In grey: the part of light that a colour has, as a printer sees it. */
+static double grey(uint32_t colour)
+{
+    return (0.299 * (colour >> 24) + 0.587 * (colour >> 16 & 0xff) + 0.114 * (colour >> 8 & 0xff)) /
+           255;
+}
+
+Test(fullness, colours_differ_in_lightness)
+{
+    for (uint32_t level = 0; level + 1 < MV_FULLNESS_LEVELS; level++) {
+        cr_expect_gt(grey(mv_fullness_colour(level, false)),
+                     grey(mv_fullness_colour(level + 1, false)) + 0.12);
+        cr_expect_lt(grey(mv_fullness_colour(level, true)),
+                     grey(mv_fullness_colour(level + 1, true)) - 0.12);
+    }
+}

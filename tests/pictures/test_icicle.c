@@ -1,0 +1,391 @@
+/* Flame graphs as trees and as pictures, beside literal models. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/totals/moment.h"
+#include "tests/fixture/fixture_json.h"
+#include "tests/fixture/fixture_scene.h"
+#include "viz/pictures/icicle.h"
+
+typedef struct {
+    mv_budget budget;
+    mv_arena arena;
+    mv_lives lives;
+    mv_sites sites;
+    mv_flame flame;
+    mv_flame_tree tree;
+    mv_icicle icicle;
+} picture;
+
+static void draw(picture *p, const mv_trace *trace, uint32_t device, bool is_segments,
+                 mv_icicle_opts opts)
+{
+    mv_err err = {0};
+
+    *p = (picture){.budget.limit = (uint64_t)4 << 30};
+    mv_arena_init(&p->arena, &p->budget);
+    cr_assert_eq(mv_lives_find(&p->arena, trace, device, &p->lives, &err), MV_OK);
+    cr_assert_eq(mv_sites_find(&p->arena, trace, &p->sites, &err), MV_OK);
+    if (is_segments)
+        cr_assert_eq(mv_flame_segments(&p->arena, trace, &p->lives, opts.event, &p->sites, NULL,
+                                       &p->flame, &err),
+                     MV_OK);
+    else
+        cr_assert_eq(mv_flame_memory(&p->arena, &p->lives, opts.event, &p->sites, &p->flame, &err),
+                     MV_OK);
+    cr_assert_eq(mv_flame_tree_make(&p->arena, trace, &p->lives, &p->flame, &p->sites,
+                                    p->sites.kinds, &p->tree, &err),
+                 MV_OK);
+    if (!opts.title)
+        opts.title = "test";
+    opts.measure = is_segments ? "reserved" : "allocated";
+    cr_assert_eq(mv_icicle_find(&p->arena, trace, &p->lives, p->sites.kinds, &p->tree, &opts,
+                                &p->icicle, &err),
+                 MV_OK, "%s", err.detail);
+}
+
+static void drop(picture *p)
+{
+    mv_arena_release(&p->arena);
+}
+
+static uint64_t random_next(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return *state >> 33;
+}
+
+/* Allocations with stacks of up to six frames out of few, so that paths fork and meet. */
+static mvt_trace *random_trace(uint64_t seed, uint32_t events)
+{
+    mvt_trace *t = mvt_new();
+    uint64_t state = seed, addr = (uint64_t)1 << 40;
+
+    for (uint32_t e = 0; e < events; e++) {
+        char stack[400];
+        int at = 0, frames = (int)(random_next(&state) % 6);
+        for (int i = 0; i < frames; i++)
+            at += snprintf(stack + at, sizeof stack - (size_t)at, "%sf%u:a.py:%u", i ? ";" : "",
+                           (unsigned)(random_next(&state) % 3), (unsigned)(1 + i));
+        mvt_segment_alloc(t, .addr = addr, .bytes = 40 << 20);
+        mvt_alloc(t, .addr = addr, .bytes = 512 * (1 + random_next(&state) % 5000),
+                  .stack = frames ? stack : NULL);
+        if (random_next(&state) % 3 == 0)
+            mvt_free(t, .addr = addr);
+        addr += 40 << 20;
+    }
+    mvt_final_heap(t);
+    return t;
+}
+
+/* ---- beside literal models --------------------------------------------------------------- */
+
+/* "main;step;forward": what folded stacks would say of a row. */
+static void path_of_row(const picture *p, const mv_trace *trace, const mv_flame_row *row, char *out,
+                        size_t size)
+{
+    uint32_t count;
+    const mv_frame_id *frames = mv_stack_frames(trace, row->stack, &count);
+    char label[512];
+    int at = 0;
+
+    out[0] = 0;
+    for (uint32_t i = count; i-- > 0;)
+        if (mv_frame_is_shown(trace, p->sites.kinds, row->stack, i))
+            at += snprintf(out + at, size - (size_t)at, ";%s",
+                           mv_frame_label(trace, frames[i], label, sizeof label));
+    if (at == 0)
+        at += snprintf(out, size, ";%s",
+                       mv_culprit_label(trace, p->sites.kinds, row->stack, label, sizeof label));
+    snprintf(out + at, size - (size_t)at, ";");
+}
+
+static void path_of_node(const mv_flame_tree *tree, uint32_t node, char *out, size_t size)
+{
+    if (node == 0) {
+        snprintf(out, size, ";");
+        return;
+    }
+    path_of_node(tree, tree->nodes[node].parent, out, size);
+    snprintf(out + strlen(out), size - strlen(out), "%s;", tree->nodes[node].label);
+}
+
+static void check_nodes(const picture *p, const mv_trace *trace)
+{
+    char node[4096], row[4096];
+
+    for (uint32_t i = 0; i < p->tree.count; i++) {
+        uint64_t bytes = 0, blocks = 0;
+        path_of_node(&p->tree, i, node, sizeof node);
+        for (uint32_t r = 0; r < p->flame.count; r++) {
+            path_of_row(p, trace, &p->flame.rows[r], row, sizeof row);
+            if (strncmp(row, node, strlen(node)) == 0) {
+                bytes += p->flame.rows[r].bytes;
+                blocks += p->flame.rows[r].blocks;
+            }
+        }
+        cr_assert_eq(p->tree.nodes[i].bytes, bytes, "%s", node);
+        cr_assert_eq(p->tree.nodes[i].blocks, blocks, "%s", node);
+        for (uint32_t j = 0; j < i; j++)
+            cr_assert(p->tree.nodes[j].parent != p->tree.nodes[i].parent ||
+                      strcmp(p->tree.nodes[j].label, p->tree.nodes[i].label) != 0);
+    }
+}
+
+/* Children are the nodes with that parent, each once, heaviest first. */
+static void check_children(const mv_flame_tree *tree)
+{
+    uint32_t linked = 0;
+
+    for (uint32_t i = 0; i < tree->count; i++) {
+        uint64_t last = UINT64_MAX, sum = 0;
+        for (uint32_t c = tree->nodes[i].child; c; c = tree->nodes[c].next) {
+            cr_assert_eq(tree->nodes[c].parent, i);
+            cr_assert_eq(tree->nodes[c].depth, tree->nodes[i].depth + 1);
+            cr_assert_leq(tree->nodes[c].bytes, last);
+            last = tree->nodes[c].bytes;
+            sum += last;
+            linked++;
+        }
+        cr_assert_leq(sum, tree->nodes[i].bytes);
+    }
+    cr_assert_eq(linked + 1, tree->count);
+}
+
+/* Where a node stands: its parent's place, and the heavier siblings to its left. */
+static uint64_t literal_offset(const mv_flame_tree *tree, uint32_t node)
+{
+    uint32_t parent = tree->nodes[node].parent;
+    uint64_t offset;
+
+    if (node == 0)
+        return 0;
+    offset = literal_offset(tree, parent);
+    for (uint32_t c = tree->nodes[parent].child; c != node; c = tree->nodes[c].next)
+        offset += tree->nodes[c].bytes;
+    return offset;
+}
+
+static void check_boxes(picture *p, uint64_t least, uint32_t most, uint32_t deepest)
+{
+    const mv_flame_tree *tree = &p->tree;
+    mv_icicle_boxes boxes;
+    mv_err err = {0};
+    uint32_t nodes = 0, meant = 1;
+    uint64_t cut = UINT64_MAX;
+
+    cr_assert_eq(mv_icicle_lay(&p->arena, tree, least, most, deepest, &boxes, &err), MV_OK);
+    for (uint32_t i = 0; i < boxes.count; i++) {
+        const mv_icicle_box *box = &boxes.boxes[i];
+        uint64_t rest = 0, place = UINT64_MAX;
+        nodes += box->rest == 0;
+        cr_assert_leq(box->depth, deepest);
+        if (!box->rest) {
+            cr_assert_eq(box->bytes, tree->nodes[box->node].bytes);
+            cr_assert_eq(box->offset, literal_offset(tree, box->node));
+            cut = box->bytes < cut ? box->bytes : cut;
+            continue;
+        }
+        uint32_t count = 0;
+        for (uint32_t c = tree->nodes[box->node].child; c; c = tree->nodes[c].next) {
+            bool has_box = false;
+            for (uint32_t b = 0; b < boxes.count; b++)
+                has_box = has_box || (!boxes.boxes[b].rest && boxes.boxes[b].node == c);
+            if (has_box)
+                continue;
+            place = place == UINT64_MAX ? literal_offset(tree, c) : place;
+            rest += tree->nodes[c].bytes;
+            count++;
+        }
+        cr_assert_eq(box->rest, count);
+        cr_assert_eq(box->bytes, rest);
+        cr_assert_eq(box->offset, place);
+    }
+    cr_assert_eq(nodes, boxes.nodes);
+    cr_assert_leq(nodes, most ? most : 1);
+    for (uint32_t i = 1; i < tree->count; i++)
+        meant += tree->nodes[i].bytes >= cut && tree->nodes[i].depth <= deepest;
+    cr_assert_eq(nodes, meant, "what is as heavy as the lightest box has a box");
+}
+
+Test(icicle, trees_and_boxes_are_those_of_literal_models)
+{
+    for (uint64_t seed = 1; seed <= 30; seed++) {
+        mvt_trace *t = random_trace(seed, 5 + 6 * (uint32_t)seed);
+        const mv_trace *trace = mvt_done(t);
+        uint32_t events = mv_trace_events(trace, 0).count;
+        picture p;
+
+        draw(&p, trace, 0, false,
+             (mv_icicle_opts){.event = seed % 3 ? events - 1 : (uint32_t)seed % events});
+        check_nodes(&p, trace);
+        check_children(&p.tree);
+        check_boxes(&p, 0, 100000, 100);
+        check_boxes(&p, 1 << 20, 100000, 100);
+        check_boxes(&p, 1, 7, 100);
+        check_boxes(&p, 1, 100000, 2);
+        mvt_scene_check(&p.icicle.scene, "random");
+        drop(&p);
+        draw(&p, trace, 0, true, (mv_icicle_opts){.event = events - 1});
+        check_children(&p.tree);
+        cr_assert_eq(p.tree.nodes[0].bytes, mv_moment_levels(&p.lives, events - 1).reserved);
+        drop(&p);
+        mvt_drop(t);
+    }
+}
+
+/* ---- every real snapshot ----------------------------------------------------------------- */
+
+static void check_snapshot(const mv_trace *trace, const char *name)
+{
+    for (uint32_t device = 0; device < mv_trace_devices(trace); device++)
+        for (int i = 0; i < 4; i++) {
+            uint32_t events = mv_trace_events(trace, device).count;
+            picture p;
+            draw(&p, trace, device, i % 2, (mv_icicle_opts){.is_dark = i < 2, .event = events - 1});
+            mvt_scene_check(&p.icicle.scene, name);
+            drop(&p);
+        }
+}
+
+Test(icicle, pictures_of_every_snapshot_can_be_read)
+{
+    mv_budget budget = {.limit = (uint64_t)4 << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    mvt_each_snapshot(&arena, check_snapshot);
+    mv_arena_release(&arena);
+}
+
+/* ---- nearly nothing, and very much ------------------------------------------------------- */
+
+Test(icicle, says_what_is_missing)
+{
+    mvt_trace *empty = mvt_new(), *bare = mvt_new();
+    picture p;
+
+    draw(&p, mvt_done(empty), 0, false, (mv_icicle_opts){.event = MV_BEFORE});
+    cr_expect(mvt_scene_says(&p.icicle.scene, "nothing to draw: no bytes are allocated then"));
+    cr_expect_eq(p.icicle.drawn, 0);
+    mvt_scene_check(&p.icicle.scene, "empty");
+    drop(&p);
+    mvt_alloc(bare, .addr = 512, .bytes = 512);
+    draw(&p, mvt_done(bare), 0, false, (mv_icicle_opts){.event = 0, .width = 1, .height = 1});
+    cr_expect(mvt_scene_says(&p.icicle.scene, "no stacks were recorded"));
+    cr_expect_eq(p.icicle.drawn, 2);
+    mvt_scene_check(&p.icicle.scene, "bare");
+    drop(&p);
+    draw(&p, mvt_done(bare), 0, false, (mv_icicle_opts){.event = MV_BEFORE});
+    cr_expect(mvt_scene_says(&p.icicle.scene, "before the first event"));
+    drop(&p);
+    mvt_drop(empty);
+    mvt_drop(bare);
+}
+
+Test(icicle, blocks_of_no_bytes_leave_nothing)
+{
+    mvt_trace *t = mvt_new();
+    picture p;
+
+    for (uint64_t i = 0; i < 4; i++)
+        mvt_alloc(t, .addr = 4096 * i, .stack = "f:a.py:1");
+    draw(&p, mvt_done(t), 0, false, (mv_icicle_opts){.event = 3});
+    mvt_scene_check(&p.icicle.scene, "zero");
+    drop(&p);
+    mvt_drop(t);
+}
+
+/* 1,500 stacks of 120 frames that have little in common, with labels as bad as can be. */
+Test(icicle, a_picture_of_anything_stays_small)
+{
+    mvt_trace *t = mvt_new();
+    uint64_t state = 7, addr = (uint64_t)1 << 40;
+    picture p;
+
+    for (uint32_t e = 0; e < 1500; e++) {
+        char stack[8000];
+        int at = 0;
+        for (uint32_t i = 0; i < 120; i++)
+            at += snprintf(stack + at, sizeof stack - (size_t)at, "%s\"\"<<&&>>\"_%u:a.py:%u",
+                           i ? ";" : "", (unsigned)(random_next(&state) % (i > 60 ? 2 : 900)), i);
+        mvt_alloc(t, .addr = addr, .bytes = 512 + 512 * (random_next(&state) % 8), .stack = stack);
+        addr += 1 << 20;
+    }
+    draw(&p, mvt_done(t), 0, false, (mv_icicle_opts){.event = 1499});
+    mvt_scene_check(&p.icicle.scene, "anything");
+    cr_expect_gt(p.icicle.drawn, 500);
+    drop(&p);
+    draw(&p, mvt_done(t), 0, false, (mv_icicle_opts){.event = 1499, .height = 240});
+    mvt_scene_check(&p.icicle.scene, "anything");
+    cr_expect(mvt_scene_says(&p.icicle.scene, "more levels do not fit"));
+    cr_expect_eq(p.icicle.scene.height, 240);
+    drop(&p);
+    mvt_drop(t);
+}
+
+Test(icicle, fails_when_memory_is_out)
+{
+    mvt_trace *t = random_trace(5, 60);
+    const mv_trace *trace = mvt_done(t);
+    picture p;
+    mv_code code = MV_NOMEM;
+
+    draw(&p, trace, 0, false, (mv_icicle_opts){.event = 59});
+    for (uint64_t limit = 0; code != MV_OK; limit += 8192) {
+        mv_icicle_opts opts = {.title = "x", .measure = "allocated", .event = 59};
+        mv_budget budget = {.limit = limit};
+        mv_arena arena;
+        mv_flame_tree tree;
+        mv_icicle icicle;
+        mv_err err;
+        mv_arena_init(&arena, &budget);
+        code = mv_flame_tree_make(&arena, trace, &p.lives, &p.flame, &p.sites, p.sites.kinds, &tree,
+                                  &err);
+        if (code == MV_OK)
+            code =
+                mv_icicle_find(&arena, trace, &p.lives, p.sites.kinds, &tree, &opts, &icicle, &err);
+        mv_arena_release(&arena);
+        cr_assert(code == MV_OK || code == MV_NOMEM);
+        cr_assert_lt(limit, 1u << 28);
+    }
+    drop(&p);
+    mvt_drop(t);
+}
+
+Test(icicle, scene_of_a_small_trace)
+{
+    mvt_trace *t = mvt_small();
+    const mv_trace *trace = mvt_done(t);
+    picture p;
+
+    draw(&p, trace, 0, true,
+         (mv_icicle_opts){.title = "small", .event = mv_trace_events(trace, 0).count - 1});
+    mvt_scene_golden(&p.icicle.scene, "small_segments");
+    drop(&p);
+    mvt_drop(t);
+}
+
+/* ---- the commands ------------------------------------------------------------------------ */
+
+Test(icicle, commands_draw)
+{
+    static const char *const names[] = {"gpt_train", "streams", "two_devices", "no_history"};
+
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        for (int n = 0; n < 2; n++) {
+            const char *command = n ? "segments" : "memory";
+            cJSON *svg =
+                mvt_json(0, "$MEMVIZ %s --json $SNAPS/%s.pickle -o x.svg", command, names[i]);
+            cJSON *folded =
+                mvt_json(0, "$MEMVIZ %s --json $SNAPS/%s.pickle -o x.folded", command, names[i]);
+            cr_expect_str_eq(mvt_json_text(svg, "written"), "x.svg");
+            cr_expect_eq(mvt_json_number(svg, "bytes"), mvt_json_number(folded, "bytes"));
+            cr_expect_eq(mvt_json_number(svg, "stacks"), mvt_json_number(folded, "stacks"));
+            cr_expect_gt(mvt_json_number(svg, "drawn"), 1);
+            cJSON_Delete(svg);
+            cJSON_Delete(folded);
+        }
+}

@@ -1,0 +1,323 @@
+/* The layout of a timeline beside a literal one: for each column, every allocation that is alive,
+ * one on top of the other. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "viz/pictures/layout.h"
+
+enum { MOST_EVENTS = 400, SITES = 5 };
+
+typedef struct {
+    mv_budget budget;
+    mv_arena arena;
+    uint64_t random;
+    mv_lives lives;
+    uint64_t *allocated; /* after each event */
+    uint32_t site_of[2 * MOST_EVENTS];
+} heap;
+
+static uint32_t below(heap *h, uint32_t limit)
+{
+    h->random = h->random * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(h->random >> 33) % limit;
+}
+
+static uint64_t some_size(heap *h)
+{
+    switch (below(h, 4)) {
+    case 0:
+        return 512u * (1 + below(h, 4));
+    case 1:
+        return 512u * (1 + below(h, 400));
+    default:
+        return 65536u * (1 + below(h, 40));
+    }
+}
+
+static void add_alloc(heap *h, uint32_t birth)
+{
+    mv_alloc_lives *a = &h->lives.allocs;
+    uint32_t i = a->count++;
+
+    a->block[i] = some_size(h);
+    h->site_of[i] = below(h, SITES);
+    a->birth[i] = birth;
+    a->freed[i] = MV_NEVER;
+    if (birth != MV_BEFORE)
+        h->lives.alloc_of[birth] = i;
+}
+
+/* A living allocation, or MV_NO_ROW. */
+static uint32_t some_living(heap *h)
+{
+    const mv_alloc_lives *a = &h->lives.allocs;
+
+    for (int tries = 0; a->count && tries < 20; tries++) {
+        uint32_t i = below(h, a->count);
+        if (a->freed[i] == MV_NEVER)
+            return i;
+    }
+    return MV_NO_ROW;
+}
+
+static void make_heap(heap *h, uint64_t seed)
+{
+    mv_alloc_lives *a = &h->lives.allocs;
+    uint32_t events, allocs_percent;
+
+    *h = (heap){.budget.limit = 1u << 30, .random = seed};
+    mv_arena_init(&h->arena, &h->budget);
+    events = below(h, MOST_EVENTS);
+    allocs_percent = 30 + below(h, 70);
+    a->block = mv_push_array(&h->arena, uint64_t, 2 * MOST_EVENTS);
+    a->birth = mv_push_array(&h->arena, uint32_t, 2 * MOST_EVENTS);
+    a->freed = mv_push_array(&h->arena, uint32_t, 2 * MOST_EVENTS);
+    h->lives.alloc_of = mv_push_array(&h->arena, uint32_t, MOST_EVENTS);
+    h->lives.events.action = mv_push_array(&h->arena, uint8_t, MOST_EVENTS);
+    h->allocated = mv_push_array(&h->arena, uint64_t, MOST_EVENTS);
+    for (uint32_t i = below(h, 30); i > 0; i--)
+        add_alloc(h, MV_BEFORE);
+    a->preexisting = a->count;
+    h->lives.events.count = events;
+    for (uint32_t e = 0; e < events; e++) {
+        uint32_t dying = below(h, 100) < allocs_percent ? MV_NO_ROW : some_living(h);
+        h->lives.alloc_of[e] = dying;
+        h->lives.events.action[e] = dying == MV_NO_ROW ? MV_ACTION_ALLOC : MV_ACTION_FREE_REQUESTED;
+        if (dying == MV_NO_ROW)
+            add_alloc(h, e);
+        else
+            a->freed[dying] = e;
+    }
+}
+
+static bool is_alive(const heap *h, uint32_t alloc, uint32_t event)
+{
+    const mv_alloc_lives *a = &h->lives.allocs;
+
+    if (event == MV_BEFORE)
+        return a->birth[alloc] == MV_BEFORE;
+    return (a->birth[alloc] == MV_BEFORE || a->birth[alloc] <= event) && a->freed[alloc] > event;
+}
+
+static uint64_t sum_alive(const heap *h, uint32_t first, uint32_t end, uint32_t event)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t i = first; i < end; i++)
+        sum += is_alive(h, i, event) ? h->lives.allocs.block[i] : 0;
+    return sum;
+}
+
+/* The columns tile the window, and each shows the moment with most bytes. */
+static void check_columns(const heap *h, const mv_layout *l, const mv_layout_opts *opts)
+{
+    cr_assert_eq(l->start[0], opts->from);
+    cr_assert_eq(l->start[l->column_count], opts->to);
+    cr_assert_leq(l->column_count, opts->columns);
+    for (uint32_t c = 0; c < l->column_count; c++) {
+        if (opts->to == opts->from)
+            continue;
+        cr_assert_lt(l->start[c], l->start[c + 1]);
+        cr_assert(l->instant[c] >= l->start[c] && l->instant[c] < l->start[c + 1]);
+        for (uint32_t e = l->start[c]; e < l->start[c + 1]; e++)
+            cr_assert_leq(h->allocated[e], l->allocated[c]);
+    }
+}
+
+/* Elements are consecutive allocations; whoever is left out is never alive in the window. */
+static void check_elements(const heap *h, const mv_layout *l, const mv_layout_opts *opts)
+{
+    const mv_alloc_lives *a = &h->lives.allocs;
+    uint32_t next = 0;
+
+    for (uint32_t i = 0; i < l->element_count; i++) {
+        const mv_element *e = &l->elements[i];
+        uint32_t members = 0;
+        cr_assert_geq(e->first, next);
+        cr_assert_gt(e->count, 0);
+        for (; next < e->first; next++)
+            for (uint32_t c = 0; c < l->column_count; c++)
+                cr_assert_not(is_alive(h, next, l->instant[c]));
+        next = e->first + e->count;
+        cr_assert(next <= a->preexisting || e->first >= a->preexisting);
+        for (uint32_t n = e->first; n < next; n++) {
+            bool is_over = a->freed[n] < opts->from;
+            members += !is_over;
+            cr_assert(is_over || e->members == 1 || a->block[n] < opts->least,
+                      "only small ones share an element");
+        }
+        cr_assert_eq(e->members, members);
+    }
+}
+
+/* Whether the site of an element holds the share that it claims. */
+static void check_site(const heap *h, const mv_element *e, uint32_t from)
+{
+    bool others = false;
+
+    for (uint32_t i = e->first; i < e->first + e->count; i++) {
+        if (h->lives.allocs.freed[i] < from)
+            continue;
+        others = others || e->site != h->site_of[i];
+    }
+    cr_assert(!e->is_one_site || !others);
+    cr_assert(!e->is_one_site || !e->is_mixed);
+}
+
+static void check_samples(const heap *h, const mv_layout *l, const mv_layout_opts *opts)
+{
+    for (uint32_t c = 0; c < l->column_count; c++) {
+        uint32_t all = h->lives.allocs.count;
+        cr_assert_eq(l->allocated[c], sum_alive(h, 0, all, l->instant[c]));
+        cr_assert_eq(l->preexisting[c],
+                     sum_alive(h, 0, h->lives.allocs.preexisting, l->instant[c]));
+    }
+    for (uint32_t i = 0; i < l->element_count; i++) {
+        const mv_element *e = &l->elements[i];
+        uint32_t at = e->samples;
+        uint64_t highest = 0;
+        check_site(h, e, opts->from);
+        for (uint32_t c = 0; c < l->column_count; c++) {
+            uint64_t bytes = sum_alive(h, e->first, e->first + e->count, l->instant[c]);
+            if (bytes < opts->visible)
+                continue;
+            highest = bytes > highest ? bytes : highest;
+            cr_assert_lt(at, e->samples + e->columns);
+            cr_assert_eq(l->samples[at].column, c);
+            cr_assert_eq(l->samples[at].element, i);
+            cr_assert_eq(l->samples[at].bytes, bytes);
+            cr_assert_eq(l->samples[at].offset, sum_alive(h, 0, e->first, l->instant[c]));
+            at++;
+        }
+        cr_assert_eq(at, e->samples + e->columns);
+        cr_assert_eq(e->highest, highest);
+    }
+}
+
+static void check_layout(heap *h, uint32_t from, uint32_t to)
+{
+    mv_layout_opts opts = {.from = from,
+                           .to = to,
+                           .columns = 1 + below(h, 500),
+                           .least = 1 + below(h, 1u << (1 + below(h, 20))),
+                           .site_of = h->site_of};
+    mv_layout l;
+    mv_err err;
+
+    opts.visible = 1 + below(h, (uint32_t)opts.least);
+    cr_assert_eq(mv_layout_find(&h->arena, &h->lives, h->allocated, &opts, &l, &err), MV_OK);
+    check_columns(h, &l, &opts);
+    check_elements(h, &l, &opts);
+    check_samples(h, &l, &opts);
+}
+
+Test(layout, equals_a_literal_one_on_random_heaps)
+{
+    for (uint64_t seed = 1; seed <= 300; seed++) {
+        heap h;
+        uint32_t from, events;
+        make_heap(&h, seed);
+        events = h.lives.events.count;
+        for (uint32_t e = 0; e < events; e++)
+            h.allocated[e] = sum_alive(&h, 0, h.lives.allocs.count, e);
+        check_layout(&h, 0, events);
+        from = events ? below(&h, events) : 0;
+        check_layout(&h, from, from + below(&h, events - from + 1));
+        mv_arena_release(&h.arena);
+    }
+}
+
+/* Three small ones of one site, a big one, then two small ones of another. */
+Test(layout, small_neighbours_share_an_element)
+{
+    uint64_t block[] = {512, 512, 512, 1 << 20, 512, 1024}, allocated[6];
+    uint32_t birth[] = {0, 1, 2, 3, 4, 5}, sites[] = {7, 7, 7, 7, 9, 9};
+    uint32_t freed[] = {MV_NEVER, MV_NEVER, MV_NEVER, MV_NEVER, MV_NEVER, MV_NEVER};
+    uint8_t action[6] = {0}; /* MV_ACTION_ALLOC */
+    mv_lives lives = {.events = {.count = 6, .action = action},
+                      .allocs = {.count = 6, .block = block, .birth = birth, .freed = freed},
+                      .alloc_of = birth};
+    mv_layout_opts opts = {.to = 6, .columns = 2, .least = 1024, .visible = 1, .site_of = sites};
+    mv_budget budget = {.limit = 1 << 24};
+    mv_arena arena;
+    mv_layout l;
+    mv_err err;
+
+    for (uint32_t i = 0; i < 6; i++)
+        allocated[i] = block[i] + (i ? allocated[i - 1] : 0);
+    mv_arena_init(&arena, &budget);
+    cr_assert_eq(mv_layout_find(&arena, &lives, allocated, &opts, &l, &err), MV_OK);
+    cr_assert_eq(l.element_count, 4);
+    cr_expect_eq(l.elements[0].count, 3);
+    cr_expect_eq(l.elements[0].site, 7);
+    cr_expect_eq(l.elements[2].count, 1, "512 bytes, then 1024, which are not small");
+    cr_expect_eq(l.allocated[0], 1536);
+    cr_expect_eq(l.allocated[1], 1536 + (1 << 20) + 1536);
+    mv_arena_release(&arena);
+}
+
+/* A run of 512 bytes that stay for long and 1024 bytes that are freed at once is the former's. */
+Test(layout, a_run_takes_the_site_that_fills_it)
+{
+    enum { PAIRS = 8, EVENTS = 3 * PAIRS };
+    uint64_t block[2 * PAIRS], allocated[EVENTS] = {0};
+    uint32_t birth[2 * PAIRS], freed[2 * PAIRS], alloc_of[EVENTS], sites[2 * PAIRS];
+    uint8_t action[EVENTS];
+    mv_lives lives = {
+        .events = {.count = EVENTS, .action = action},
+        .allocs = {.count = 2 * PAIRS, .block = block, .birth = birth, .freed = freed},
+        .alloc_of = alloc_of};
+    mv_layout_opts opts = {
+        .to = EVENTS, .columns = EVENTS, .least = 1 << 20, .visible = 1, .site_of = sites};
+    mv_budget budget = {.limit = 1 << 24};
+    mv_arena arena;
+    mv_layout l;
+    mv_err err;
+
+    for (uint32_t i = 0; i < 2 * PAIRS; i++) {
+        bool stays = i % 2 == 0;
+        block[i] = stays ? 512 : 1024;
+        birth[i] = i / 2 * 3 + i % 2;
+        freed[i] = stays ? MV_NEVER : birth[i] + 1;
+        sites[i] = stays ? 4 : 5;
+        action[birth[i]] = MV_ACTION_ALLOC;
+        alloc_of[birth[i]] = i;
+        if (!stays) {
+            action[freed[i]] = MV_ACTION_FREE_REQUESTED;
+            alloc_of[freed[i]] = i;
+        }
+    }
+    mv_arena_init(&arena, &budget);
+    cr_assert_eq(mv_layout_find(&arena, &lives, allocated, &opts, &l, &err), MV_OK);
+    cr_assert_eq(l.element_count, 1);
+    cr_expect_eq(l.elements[0].site, 4);
+    cr_expect_not(l.elements[0].is_one_site);
+    cr_expect_not(l.elements[0].is_mixed);
+    mv_arena_release(&arena);
+}
+
+/* Too little memory at any point is an error, not a crash. */
+Test(layout, fails_when_memory_is_out)
+{
+    heap h;
+    mv_layout_opts opts = {.columns = 100, .least = 4096, .visible = 1};
+    mv_layout l;
+    mv_err err;
+
+    make_heap(&h, 7);
+    opts.to = h.lives.events.count;
+    opts.site_of = h.site_of;
+    for (uint64_t limit = 0;; limit += 4096) {
+        mv_budget budget = {.limit = limit};
+        mv_arena arena;
+        mv_code code;
+        mv_arena_init(&arena, &budget);
+        code = mv_layout_find(&arena, &h.lives, h.allocated, &opts, &l, &err);
+        mv_arena_release(&arena);
+        if (code == MV_OK)
+            break;
+        cr_assert_eq(code, MV_NOMEM);
+        cr_assert_lt(limit, 1u << 30);
+    }
+    mv_arena_release(&h.arena);
+}

@@ -1,0 +1,237 @@
+/* Segments over time: rows beside a literal allocator, pictures of every snapshot. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/fixture/fixture_heap.h"
+#include "tests/fixture/fixture_json.h"
+#include "tests/fixture/fixture_scene.h"
+#include "viz/pictures/layout.h"
+#include "viz/pictures/segment_timeline.h"
+
+typedef struct {
+    mv_budget budget;
+    mv_arena arena;
+    mv_lives lives;
+    mv_timeline timeline;
+} picture;
+
+static void draw(picture *p, const mv_trace *trace, uint32_t device, mv_timeline_opts opts)
+{
+    mv_err err = {0};
+
+    *p = (picture){.budget.limit = (uint64_t)4 << 30};
+    mv_arena_init(&p->arena, &p->budget);
+    cr_assert_eq(mv_lives_find(&p->arena, trace, device, &p->lives, &err), MV_OK);
+    if (!opts.title)
+        opts.title = "test";
+    cr_assert_eq(mv_segment_timeline_find(&p->arena, trace, &p->lives, &opts, &p->timeline, &err),
+                 MV_OK, "%s", err.detail);
+}
+
+static void drop(picture *p)
+{
+    mv_arena_release(&p->arena);
+}
+
+/* Rows alive behind each event add up to what the literal allocator has reserved; and so do the
+ * columns of the layout, one for each event. */
+static void check_rows(mvt_trace *t, const mvt_heap_truth *truth)
+{
+    mv_arena *arena = mvt_arena(t);
+    mv_lives lives, segments;
+    mv_series series;
+    mv_layout layout = {.to = truth->events};
+    mv_layout_opts opts = {.to = truth->events, .columns = truth->events, .least = 1, .visible = 1};
+    const mv_alloc_lives *a = &segments.allocs;
+    mv_err err = {0};
+
+    cr_assert_eq(mv_lives_find(arena, mvt_done(t), 0, &lives, &err), MV_OK);
+    cr_assert_eq(mv_segment_lives_as_allocs(arena, &lives, &segments, &err), MV_OK);
+    cr_assert_eq(mv_totals_series(arena, &lives, &series, &err), MV_OK);
+    for (uint32_t i = 1; i < a->count; i++)
+        cr_assert_leq(a->birth[i - 1] + 1, a->birth[i] + 1);
+    opts.site_of = mv_push_array(arena, uint32_t, a->count);
+    cr_assert_eq(mv_layout_find(arena, &segments, series.reserved, &opts, &layout, &err), MV_OK);
+    for (uint32_t e = 0; e < truth->events; e++) {
+        uint64_t bytes = 0;
+        for (uint32_t i = 0; i < a->count; i++)
+            if ((a->birth[i] == MV_BEFORE || a->birth[i] <= e) && a->freed[i] > e)
+                bytes += a->block[i];
+        cr_assert_eq(bytes, truth->levels[e].reserved);
+        cr_assert_eq(layout.allocated[e], bytes, "event %u", e);
+    }
+}
+
+Test(segment_timeline, rows_are_those_of_a_literal_allocator)
+{
+    for (uint32_t seed = 1; seed <= 24; seed++) {
+        mvt_trace *t = mvt_new();
+        mvt_heap_truth truth = mvt_heap_run(t, (mvt_heap_opts){.seed = seed,
+                                                               .calls = 150,
+                                                               .unrecorded = seed % 3 ? 0 : 50,
+                                                               .expandable = seed % 2,
+                                                               .drains = seed % 4 == 0});
+        check_rows(t, &truth);
+        mvt_drop(t);
+    }
+}
+
+static void check_snapshot(const mv_trace *trace, const char *name)
+{
+    for (uint32_t device = 0; device < mv_trace_devices(trace); device++)
+        for (int i = 0; i < 2; i++) {
+            picture p;
+            draw(&p, trace, device, (mv_timeline_opts){.is_dark = i, .by_line = true});
+            mvt_scene_check(&p.timeline.scene, name);
+            drop(&p);
+            draw(&p, trace, device, (mv_timeline_opts){.is_dark = i});
+            mvt_scene_check(&p.timeline.scene, name);
+            cr_expect_leq(p.timeline.drawn, p.lives.segments.count);
+            drop(&p);
+        }
+}
+
+Test(segment_timeline, pictures_of_every_snapshot_can_be_read)
+{
+    mv_budget budget = {.limit = (uint64_t)4 << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    mvt_each_snapshot(&arena, check_snapshot);
+    mv_arena_release(&arena);
+}
+
+/* Segments that come and go below others, which slide and change their colour all the time. */
+Test(segment_timeline, restless_segments_stay_a_small_file)
+{
+    mvt_trace *t = mvt_new();
+    uint64_t held[600] = {0}, state = 5;
+    picture p;
+
+    for (uint32_t e = 0; e < 12000; e++) {
+        uint32_t i;
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        i = (uint32_t)(state >> 40) % 600;
+        if (held[i]) {
+            mvt_free(t, .addr = held[i]);
+            mvt_event(t, MV_ACTION_SEGMENT_FREE,
+                      (mvt_event_args){.addr = held[i], .bytes = 2 << 20});
+            held[i] = 0;
+            continue;
+        }
+        held[i] = (uint64_t)(i + 1) << 21;
+        mvt_segment_alloc(t, .addr = held[i], .bytes = 2 << 20, .stack = "f:a.py:1");
+        mvt_alloc(t, .addr = held[i], .bytes = 512 + state % (2 << 20) / 512 * 512);
+    }
+    for (int by_line = 0; by_line < 2; by_line++) {
+        draw(&p, mvt_done(t), 0, (mv_timeline_opts){.height = 2000, .by_line = by_line});
+        mvt_scene_check(&p.timeline.scene, "restless");
+        drop(&p);
+    }
+    mvt_drop(t);
+}
+
+Test(segment_timeline, says_what_is_there)
+{
+    mv_budget budget = {.limit = (uint64_t)1 << 30};
+    mv_arena arena;
+    mv_trace trace;
+    picture p;
+
+    mv_arena_init(&arena, &budget);
+    mvt_load(&arena, "gpt_train_expandable", &trace);
+    draw(&p, &trace, 0, (mv_timeline_opts){0});
+    cr_expect(mvt_scene_says(&p.timeline.scene, "peak reserved 1.18 GiB"));
+    cr_expect(mvt_scene_says(&p.timeline.scene, "reserved at the peak, tensors used"));
+    cr_expect(mvt_scene_says(&p.timeline.scene, "How full the 1.18 GiB of the peak are"));
+    cr_expect(mvt_scene_says(&p.timeline.scene, "75 to 100 % in use"));
+    cr_expect(mvt_scene_hovers(&p.timeline.scene, "\nhere empty"));
+    cr_expect(mvt_scene_hovers(&p.timeline.scene, " of an expandable segment at 0x"));
+    drop(&p);
+    draw(&p, &trace, 0, (mv_timeline_opts){.by_line = true});
+    cr_expect(mvt_scene_says(&p.timeline.scene, "Who asked for the 1.18 GiB"));
+    drop(&p);
+    draw(&p, &trace, 0, (mv_timeline_opts){.from = 100, .to = 200});
+    cr_expect_eq(p.timeline.events, 100);
+    mvt_scene_check(&p.timeline.scene, "window");
+    drop(&p);
+    mv_arena_release(&arena);
+}
+
+Test(segment_timeline, traces_of_nearly_nothing_are_drawn)
+{
+    mvt_trace *empty = mvt_new(), *one = mvt_new(), *nothing = mvt_new();
+    picture p;
+
+    draw(&p, mvt_done(empty), 0, (mv_timeline_opts){0});
+    cr_expect(mvt_scene_says(&p.timeline.scene, "nothing was reserved"));
+    mvt_scene_check_texts(&p.timeline.scene, "empty");
+    drop(&p);
+    mvt_segment_alloc(one, .addr = 1 << 21, .bytes = 2 << 20);
+    draw(&p, mvt_done(one), 0, (mv_timeline_opts){.width = 1, .height = 1});
+    cr_expect_eq(p.timeline.drawn, 1);
+    mvt_scene_check(&p.timeline.scene, "one segment");
+    drop(&p);
+    for (uint64_t i = 0; i < 4; i++)
+        mvt_segment_alloc(nothing, .addr = i << 21);
+    draw(&p, mvt_done(nothing), 0, (mv_timeline_opts){0});
+    mvt_scene_check(&p.timeline.scene, "no bytes");
+    drop(&p);
+    mvt_drop(empty);
+    mvt_drop(one);
+    mvt_drop(nothing);
+}
+
+Test(segment_timeline, fails_when_memory_is_out)
+{
+    mvt_trace *t = mvt_small();
+    const mv_trace *trace = mvt_done(t);
+    picture p;
+    mv_code code = MV_NOMEM;
+
+    draw(&p, trace, 0, (mv_timeline_opts){0});
+    for (uint64_t limit = 0; code != MV_OK; limit += 8192) {
+        mv_timeline_opts opts = {.title = "x"};
+        mv_budget budget = {.limit = limit};
+        mv_arena arena;
+        mv_timeline timeline;
+        mv_err err;
+        mv_arena_init(&arena, &budget);
+        code = mv_segment_timeline_find(&arena, trace, &p.lives, &opts, &timeline, &err);
+        mv_arena_release(&arena);
+        cr_assert(code == MV_OK || code == MV_NOMEM);
+        cr_assert_lt(limit, 1u << 28);
+    }
+    drop(&p);
+    mvt_drop(t);
+}
+
+Test(segment_timeline, scene_of_a_small_trace)
+{
+    mvt_trace *t = mvt_small();
+    picture p;
+
+    draw(&p, mvt_done(t), 0, (mv_timeline_opts){.title = "small"});
+    mvt_scene_golden(&p.timeline.scene, "small_segment_timeline");
+    drop(&p);
+    mvt_drop(t);
+}
+
+Test(segment_timeline, command_draws)
+{
+    cJSON *json = mvt_json(
+        0, "$MEMVIZ segment_plot --json --from 10 --to 110 $SNAPS/gpt_train.pickle -o x.svg");
+    mvt_run r = mvt_sh("$MEMVIZ trace_plot --view segments $SNAPS/oom.pickle -o a.svg; "
+                       "$MEMVIZ segment_plot $SNAPS/oom.pickle -o b.svg; cmp a.svg b.svg; "
+                       "$MEMVIZ segment_plot --at oom $SNAPS/oom.pickle -o c.svg; "
+                       "$MEMVIZ segment_plot --view segments --at oom $SNAPS/oom.pickle -o d.svg");
+
+    mvt_json_has(json, "written events drawn");
+    cr_expect_eq(mvt_json_number(json, "events"), 100);
+    cJSON_Delete(json);
+    cr_expect_eq(r.status, 2);
+    cr_expect_str_eq(r.out, "a.svg\nb.svg\nc.svg\n");
+    cr_expect(strstr(r.err, "--at names a moment"));
+    mvt_run_drop(&r);
+}

@@ -1,0 +1,339 @@
+/* The allocator's state as a picture: boxes beside a literal layout, scenes of every snapshot. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/lives/alive.h"
+#include "analyze/totals/moment.h"
+#include "tests/fixture/fixture_heap.h"
+#include "tests/fixture/fixture_json.h"
+#include "tests/fixture/fixture_scene.h"
+#include "viz/pictures/state.h"
+
+typedef struct {
+    mv_budget budget;
+    mv_arena arena;
+    mv_lives lives;
+    mv_state_picture picture;
+} picture;
+
+static void draw(picture *p, const mv_trace *trace, uint32_t device, mv_state_picture_opts opts)
+{
+    mv_err err = {0};
+
+    *p = (picture){.budget.limit = (uint64_t)4 << 30};
+    mv_arena_init(&p->arena, &p->budget);
+    cr_assert_eq(mv_lives_find(&p->arena, trace, device, &p->lives, &err), MV_OK);
+    if (!opts.title)
+        opts.title = "test";
+    cr_assert_eq(mv_state_picture_find(&p->arena, trace, &p->lives, &opts, &p->picture, &err),
+                 MV_OK, "%s", err.detail);
+}
+
+static void drop(picture *p)
+{
+    mv_arena_release(&p->arena);
+}
+
+/* ---- beside a literal layout ------------------------------------------------------------- */
+
+/* What lies `at` bytes into a group, in the order in which its segments stand. */
+static uint32_t piece_at(const mv_heap_map *map, const mv_state *state, const mv_state_group *g,
+                         uint64_t at)
+{
+    for (uint32_t i = g->segments; i < g->segments + g->segment_count; i++) {
+        uint32_t segment = state->order[i];
+        for (uint32_t p = map->first_piece[segment]; p < map->first_piece[segment + 1]; p++) {
+            if (at < map->piece_size[p])
+                return p;
+            at -= map->piece_size[p];
+        }
+    }
+    return MV_NO_ROW;
+}
+
+/* Each box shows what is there, and touches the one before. */
+static void check_group(const mv_lives *lives, const mv_heap_map *map, const mv_state *state,
+                        uint32_t group, uint32_t event, uint32_t *box)
+{
+    const mv_state_group *g = &state->groups[group];
+    uint64_t at = 0, allocated = 0, pending = 0;
+
+    for (; *box < state->box_count && state->boxes[*box].row < g->first_row + g->rows; ++*box) {
+        const mv_state_box *b = &state->boxes[*box];
+        uint32_t first = piece_at(map, state, g, at),
+                 last = piece_at(map, state, g, at + b->bytes - 1);
+        cr_assert_eq((uint64_t)(b->row - g->first_row) * state->row_bytes + b->offset, at);
+        cr_assert_leq(b->offset + b->bytes, state->row_bytes);
+        cr_assert_eq(b->piece, first);
+        cr_assert_eq(b->count == 1, first == last);
+        if (b->count == 1) {
+            uint32_t alloc = map->piece_row[first];
+            bool is_allocated = alloc != MV_NO_ROW && mv_alloc_is_allocated(lives, alloc, event);
+            cr_assert_eq(b->allocated, is_allocated ? b->bytes : 0);
+            cr_assert_eq(b->pending, alloc != MV_NO_ROW && !is_allocated ? b->bytes : 0);
+        }
+        at += b->bytes;
+        allocated += b->allocated;
+        pending += b->pending;
+    }
+    cr_assert_eq(at, g->bytes);
+    cr_assert_eq(allocated, g->allocated);
+    cr_assert_eq(pending, g->pending);
+    cr_assert_eq(g->free, g->bytes - allocated - pending);
+}
+
+static void check_state(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                        uint32_t event, mv_state_opts opts)
+{
+    mv_levels levels = mv_moment_levels(lives, event);
+    uint64_t bytes = 0, allocated = 0, pending = 0;
+    uint32_t box = 0, segments = 0;
+    mv_heap heap;
+    mv_heap_map map;
+    mv_state state;
+    mv_err err = {0};
+
+    cr_assert_eq(mv_heap_init(arena, trace, lives, &heap, &err), MV_OK);
+    mv_heap_advance(&heap, event);
+    cr_assert_eq(mv_heap_map_make(arena, &heap, &map, &err), MV_OK);
+    cr_assert_eq(mv_state_lay(arena, lives, &map, event, &opts, &state, &err), MV_OK);
+    for (uint32_t g = 0; g < state.group_count; g++) {
+        const mv_state_group *group = &state.groups[g];
+        check_group(lives, &map, &state, g, event, &box);
+        cr_assert_eq(group->segments, segments);
+        segments += group->segment_count;
+        cr_assert(!opts.by_address || state.group_count == 1);
+        for (uint32_t i = 1; i < group->segment_count && opts.by_address; i++)
+            cr_assert_gt(map.addr[state.order[i]], map.addr[state.order[i - 1]]);
+        for (uint32_t i = 1; i < group->segment_count && !opts.by_address; i++)
+            cr_assert_leq(map.size[state.order[group->segments + i]],
+                          map.size[state.order[group->segments + i - 1]]);
+        bytes += group->bytes;
+        allocated += group->allocated;
+        pending += group->pending;
+    }
+    cr_assert_eq(box, state.box_count);
+    cr_assert_eq(segments, map.count);
+    cr_assert_leq(state.group_count, opts.most_groups);
+    cr_assert_eq(bytes, levels.reserved);
+    cr_assert_eq(allocated, levels.allocated);
+    cr_assert_eq(pending, levels.active - levels.allocated);
+}
+
+Test(state, boxes_are_those_of_a_literal_layout)
+{
+    for (uint32_t seed = 1; seed <= 16; seed++) {
+        mvt_trace *t = mvt_new();
+        mvt_heap_truth truth =
+            mvt_heap_run(t, (mvt_heap_opts){.seed = seed, .calls = 150, .expandable = seed % 2});
+        const mv_trace *trace = mvt_done(t);
+        mv_lives lives;
+        mv_err err = {0};
+
+        cr_assert_eq(mv_lives_find(mvt_arena(t), trace, 0, &lives, &err), MV_OK);
+        for (uint32_t e = 0; e <= truth.events; e += 23) {
+            check_state(mvt_arena(t), trace, &lives, e - 1, (mv_state_opts){30, 9, 640, false});
+            check_state(mvt_arena(t), trace, &lives, e - 1, (mv_state_opts){3, 1, 1, false});
+            check_state(mvt_arena(t), trace, &lives, e - 1, (mv_state_opts){200, 2, 100000, false});
+            check_state(mvt_arena(t), trace, &lives, e - 1, (mv_state_opts){30, 9, 640, true});
+        }
+        mvt_drop(t);
+    }
+}
+
+/* ---- every real snapshot ----------------------------------------------------------------- */
+
+static void check_snapshot(const mv_trace *trace, const char *name)
+{
+    for (uint32_t device = 0; device < mv_trace_devices(trace); device++)
+        for (int i = 0; i < 2; i++) {
+            uint32_t events = mv_trace_events(trace, device).count;
+            picture p;
+            draw(&p, trace, device,
+                 (mv_state_picture_opts){.is_dark = i,
+                                         .event = i ? events / 2 - 1 : events - 1,
+                                         .height = i ? 480 : 0});
+            mvt_scene_check(&p.picture.scene, name);
+            drop(&p);
+        }
+}
+
+Test(state, pictures_of_every_snapshot_can_be_read)
+{
+    mv_budget budget = {.limit = (uint64_t)4 << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    mvt_each_snapshot(&arena, check_snapshot);
+    mv_arena_release(&arena);
+}
+
+/* ---- what a picture says ----------------------------------------------------------------- */
+
+static void check_says(const char *snapshot, const char *const *texts)
+{
+    mv_budget budget = {.limit = (uint64_t)1 << 30};
+    mv_arena arena;
+    mv_trace trace;
+    picture p;
+
+    mv_arena_init(&arena, &budget);
+    mvt_load(&arena, snapshot, &trace);
+    draw(&p, &trace, 0, (mv_state_picture_opts){.event = mv_trace_events(&trace, 0).count - 1});
+    for (; *texts; texts++)
+        cr_expect(mvt_scene_says(&p.picture.scene, *texts) ||
+                      mvt_scene_hovers(&p.picture.scene, *texts),
+                  "%s does not say \"%s\"", snapshot, *texts);
+    drop(&p);
+    mv_arena_release(&arena);
+}
+
+#define SAYS(snapshot, ...) check_says((snapshot), (const char *const[]){__VA_ARGS__, NULL})
+
+Test(state, says_what_is_there_and_what_is_missing)
+{
+    SAYS("gpt_train", "reserved 1.19 GiB", "large pool \xc2\xb7 stream 0", "the largest hole has",
+         "segment of 20.0 MiB at 0x", "in a segment of", "asked for)");
+    SAYS("gpt_train_expandable", "expandable segment of");
+    SAYS("mempool", "private large pool (0, 1)", "30.0 MiB is free, in one hole");
+    SAYS("streams", "waiting for a stream 97.5 MiB",
+         "freed, but a stream waits: ", "hatched: freed, but a stream may use it");
+    SAYS("no_history", "no events were recorded");
+    SAYS("ring", "history truncated");
+}
+
+Test(state, out_of_memory_is_explained)
+{
+    mvt_trace *t = mvt_new();
+    picture p;
+
+    mvt_segment_alloc(t, .addr = 1 << 21, .bytes = 2 << 20);
+    mvt_alloc(t, .addr = 1 << 21, .bytes = 512, .stack = "f:a.py:1");
+    mvt_oom(t, .addr = 4096, .bytes = 8 << 20);
+    draw(&p, mvt_done(t), 0, (mv_state_picture_opts){.event = 2});
+    cr_expect(mvt_scene_says(&p.picture.scene, "out of memory: asked for 8.00 MiB; 2.00 MiB is "
+                                               "free here, the largest hole 2.00 MiB"));
+    drop(&p);
+    mvt_drop(t);
+}
+
+/* ---- nearly nothing, and very much ------------------------------------------------------- */
+
+Test(state, traces_of_nearly_nothing_are_drawn)
+{
+    mvt_trace *empty = mvt_new(), *senseless = mvt_new(), *nothing = mvt_new();
+    picture p;
+
+    draw(&p, mvt_done(empty), 0, (mv_state_picture_opts){.event = MV_BEFORE});
+    cr_expect(mvt_scene_says(&p.picture.scene, "nothing is reserved then"));
+    mvt_scene_check(&p.picture.scene, "empty");
+    drop(&p);
+    mvt_oom(senseless, .addr = UINT64_MAX, .bytes = UINT64_MAX);
+    mvt_free(senseless, .addr = 512, .bytes = UINT64_MAX);
+    mvt_segment_alloc(senseless, .addr = 4096, .bytes = UINT64_MAX - 8192);
+    draw(&p, mvt_done(senseless), 0, (mv_state_picture_opts){.event = 3, .width = 1, .height = 1});
+    mvt_scene_check(&p.picture.scene, "senseless");
+    drop(&p);
+    for (uint64_t i = 0; i < 4; i++)
+        mvt_segment_alloc(nothing, .addr = i << 21);
+    mvt_alloc(nothing, .addr = 512, .stack = "f:a.py:1");
+    draw(&p, mvt_done(nothing), 0, (mv_state_picture_opts){.event = 4});
+    mvt_scene_check(&p.picture.scene, "no bytes");
+    drop(&p);
+    mvt_drop(empty);
+    mvt_drop(senseless);
+    mvt_drop(nothing);
+}
+
+/* Very many pieces of all sizes in many pools' worth of streams. */
+Test(state, a_picture_of_anything_stays_small)
+{
+    mvt_trace *t = mvt_new();
+    uint64_t state = 3;
+    picture p;
+
+    for (uint64_t s = 0; s < 1500; s++) {
+        uint64_t base = (s + 1) << 32, at = base;
+        char stack[120];
+        mvt_segment_alloc(t, .addr = base, .bytes = (uint64_t)1 << (21 + s % 8), .stream = s % 40);
+        for (uint32_t i = 0; i < 20; i++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            snprintf(stack, sizeof stack, "\"\"<<<<&&&&\"\"%u:a.py:%u", (unsigned)(state >> 60), i);
+            mvt_alloc(t, .addr = at, .bytes = 512 << (state >> 33) % 8, .stream = s % 40,
+                      .stack = stack);
+            at += (512 << (state >> 33) % 8) + 512 * (i % 2);
+        }
+    }
+    draw(&p, mvt_done(t), 0,
+         (mv_state_picture_opts){.event = mv_trace_events(mvt_done(t), 0).count - 1});
+    mvt_scene_check(&p.picture.scene, "anything");
+    cr_expect(mvt_scene_says(&p.picture.scene, "32 more pools and streams"));
+    drop(&p);
+    mvt_drop(t);
+}
+
+Test(state, fails_when_memory_is_out)
+{
+    mvt_trace *t = mvt_small();
+    const mv_trace *trace = mvt_done(t);
+    picture p;
+    mv_code code = MV_NOMEM;
+
+    draw(&p, trace, 0, (mv_state_picture_opts){.event = 3});
+    for (uint64_t limit = 0; code != MV_OK; limit += 8192) {
+        mv_state_picture_opts opts = {.title = "x", .event = 3};
+        mv_budget budget = {.limit = limit};
+        mv_arena arena;
+        mv_state_picture found;
+        mv_err err;
+        mv_arena_init(&arena, &budget);
+        code = mv_state_picture_find(&arena, trace, &p.lives, &opts, &found, &err);
+        mv_arena_release(&arena);
+        cr_assert(code == MV_OK || code == MV_NOMEM);
+        cr_assert_lt(limit, 1u << 28);
+    }
+    drop(&p);
+    mvt_drop(t);
+}
+
+Test(state, scene_of_a_small_trace)
+{
+    mvt_trace *t = mvt_small();
+    picture p;
+
+    draw(&p, mvt_done(t), 0, (mv_state_picture_opts){.title = "small", .event = 2});
+    mvt_scene_golden(&p.picture.scene, "small_state");
+    drop(&p);
+    mvt_drop(t);
+}
+
+/* ---- the command ------------------------------------------------------------------------- */
+
+Test(state, command_draws)
+{
+    cJSON *json = mvt_json(0, "$MEMVIZ segment_plot --json --view state --at peak "
+                              "$SNAPS/gpt_train.pickle -o x.svg");
+    mvt_run r = mvt_sh("$MEMVIZ segment_plot --view state $SNAPS/two_devices.pickle -o -");
+
+    mvt_json_has(json, "written events drawn");
+    cr_expect_str_eq(mvt_json_text(json, "written"), "x.svg");
+    cr_expect_gt(mvt_json_number(json, "drawn"), 100);
+    cJSON_Delete(json);
+    cr_expect(strstr(r.out, "device 0 of 2") && strstr(r.out, "device 1 of 2"));
+    mvt_run_drop(&r);
+    r = mvt_sh(
+        "for v in active state; do $MEMVIZ segment_plot --view $v $SNAPS/oom.pickle -o a.svg;"
+        "$MEMVIZ trace_plot --view $v $SNAPS/oom.pickle -o b.svg; cmp a.svg b.svg; done; "
+        "$MEMVIZ segment_plot --view state --theme dark --size 90x60 $SNAPS/oom.pickle -o a.png; "
+        "$MEMVIZ trace_plot --at peak $SNAPS/oom.pickle -o b.svg");
+    cr_expect_eq(r.status, 2);
+    cr_expect_str_eq(r.out, "a.svg\nb.svg\na.svg\nb.svg\na.png\n");
+    cr_expect(strstr(r.err, "--at names a moment"));
+    mvt_run_drop(&r);
+    r = mvt_sh("$MEMVIZ segment_plot --view state --at noon $SNAPS/oom.pickle -o x.svg; s=$?; ls; "
+               "exit $s");
+    cr_expect_eq(r.status, 2);
+    cr_expect_str_eq(r.out, "");
+    mvt_run_drop(&r);
+}

@@ -1,0 +1,665 @@
+/* Timelines of traces made in code, and of every real snapshot: that shapes stand where a literal
+ * model puts them, that texts can be read, and that a picture of anything stays small. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/totals/totals.h"
+#include "base/size.h"
+#include "tests/fixture/fixture_scene.h"
+#include "viz/pictures/timeline.h"
+#include "viz/scene/palette.h"
+
+typedef struct {
+    mv_budget budget;
+    mv_arena arena;
+    mv_lives lives;
+    mv_leaks leaks;
+    mv_timeline timeline;
+    const mv_filter_bits *matches; /* rows that are in the picture; NULL: all */
+    const mv_filter_bits *largest; /* of those, rows that are drawn one by one; NULL: all */
+} picture;
+
+static bool has(const mv_filter_bits *bits, uint32_t row)
+{
+    return !bits || mv_filter_has(bits, row);
+}
+
+static void draw(picture *p, const mv_trace *trace, uint32_t device, mv_timeline_opts opts)
+{
+    mv_err err = {0};
+
+    *p = (picture){.budget.limit = (uint64_t)4 << 30};
+    mv_arena_init(&p->arena, &p->budget);
+    cr_assert_eq(mv_lives_find(&p->arena, trace, device, &p->lives, &err), MV_OK, "%s", err.detail);
+    cr_assert_eq(mv_leaks_find(&p->arena, trace, &p->lives, &p->leaks, &err), MV_OK);
+    if (!opts.title)
+        opts.title = "test";
+    opts.leaks = &p->leaks;
+    cr_assert_eq(mv_timeline_find(&p->arena, trace, &p->lives, &opts, &p->timeline, &err), MV_OK,
+                 "%s", err.detail);
+}
+
+static void drop(picture *p)
+{
+    mv_arena_release(&p->arena);
+}
+
+/* ---- looking at a scene ------------------------------------------------------------------ */
+
+static int by_top(const void *left, const void *right)
+{
+    float a = ((const mvt_extent *)left)->top, b = ((const mvt_extent *)right)->top;
+
+    return (a > b) - (a < b);
+}
+
+/* The grey area behind the allocations, whose outline is the total. */
+static const mv_shape *area_of(const mv_scene *scene)
+{
+    for (uint32_t i = 0; i < scene->shape_count; i++) {
+        const mv_shape *s = &scene->shapes[i];
+        if (s->kind == MV_SHAPE_POLYGON && s->fill == mv_theme_of(false)->rest)
+            return s;
+    }
+    cr_assert_fail("no area");
+    return NULL;
+}
+
+/* The allocations at x, from the top down. They lie between the area and the hatching, have a text
+ * for the pointer, and are inside the area. */
+static uint32_t shapes_at(const mv_scene *scene, float x, mvt_extent *out, uint32_t most)
+{
+    const mv_shape *area = area_of(scene);
+    float left = scene->points[area->first].x, bottom = scene->points[area->first].y;
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < area->count; i++)
+        bottom = fmaxf(bottom, scene->points[area->first + i].y);
+    for (uint32_t i = (uint32_t)(area - scene->shapes) + 1; i < scene->shape_count; i++) {
+        const mv_shape *s = &scene->shapes[i];
+        if (!mvt_shape_is_filled(s) || !s->title || scene->points[s->first].x < left ||
+            scene->points[s->first + s->count / 2].y > bottom + 1 || s->fill == 0)
+            continue;
+        if (s->fill == mv_theme_of(false)->lane)
+            continue;
+        count += mvt_scene_cross(scene, s, x, out + count, most - count);
+    }
+    qsort(out, count, sizeof *out, by_top);
+    return count;
+}
+
+/* ---- beside a literal model -------------------------------------------------------------- */
+
+static uint64_t random_next(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return *state >> 33;
+}
+
+/* Allocations large enough to have a shape each; addresses are never used again. */
+static mvt_trace *random_trace(uint64_t seed, uint32_t events)
+{
+    mvt_trace *t = mvt_new();
+    uint64_t living[32], state = seed, addr = (uint64_t)1 << 40;
+    uint32_t count = 0;
+
+    for (uint32_t e = 0; e < events; e++) {
+        if (count == 32 || (count > 0 && random_next(&state) % 100 < 45)) {
+            uint32_t i = (uint32_t)(random_next(&state) % count);
+            mvt_free(t, .addr = living[i]);
+            living[i] = living[--count];
+            continue;
+        }
+        mvt_segment_alloc(t, .addr = addr, .bytes = 40 << 20);
+        mvt_alloc(t, .addr = addr, .bytes = (10 + random_next(&state) % 20) << 20,
+                  .stack = random_next(&state) % 2 ? "f:a.py:1" : "g:b.py:2");
+        living[count++] = addr;
+        addr += 40 << 20;
+    }
+    mvt_final_heap(t);
+    return t;
+}
+
+/* All that match and are alive. */
+static uint64_t literal_total(const picture *p, uint32_t event)
+{
+    const mv_alloc_lives *a = &p->lives.allocs;
+    uint64_t total = 0;
+
+    for (uint32_t i = 0; i < a->count; i++)
+        if (has(p->matches, i) && (a->birth[i] == MV_BEFORE || a->birth[i] <= event) &&
+            a->freed[i] > event)
+            total += a->block[i];
+    return total;
+}
+
+/* Every living allocation, one on top of the other in order of birth, from the top down. */
+static uint32_t literal(const picture *p, uint32_t event, double scale, float bottom,
+                        mvt_extent *out)
+{
+    const mv_alloc_lives *a = &p->lives.allocs;
+    uint32_t count = 0;
+    uint64_t offset = 0;
+
+    for (uint32_t i = 0; i < a->count; i++) {
+        if (!has(p->matches, i) || !has(p->largest, i) ||
+            (a->birth[i] != MV_BEFORE && a->birth[i] > event) || a->freed[i] <= event)
+            continue;
+        out[count].bottom = bottom - (float)((double)offset * scale);
+        offset += a->block[i];
+        out[count++].top = bottom - (float)((double)offset * scale);
+    }
+    qsort(out, count, sizeof *out, by_top);
+    return count;
+}
+
+static void compare_at(const picture *p, uint32_t event, uint32_t from, uint32_t to, double scale,
+                       float bottom)
+{
+    const mv_scene *scene = &p->timeline.scene;
+    const mv_shape *area = area_of(scene);
+    float left = scene->points[area->first].x;
+    float right = scene->points[area->first + area->count - 2].x;
+    float x = left + (right - left) * ((float)(event - from) + 0.5f) / (float)(to - from);
+    mvt_extent drawn[128], meant[128];
+    uint32_t found = shapes_at(scene, x, drawn, 128);
+
+    cr_assert_eq(found, literal(p, event, scale, bottom, meant));
+    for (uint32_t i = 0; i < found; i++) {
+        cr_assert_float_eq(drawn[i].top, meant[i].top, 0.11, "event %u: %g for %g", event,
+                           (double)drawn[i].top, (double)meant[i].top);
+        cr_assert_float_eq(drawn[i].bottom, meant[i].bottom, 0.11);
+    }
+    if (found > 0) {
+        float top = bottom - (float)((double)literal_total(p, event) * scale);
+        mvt_extent total[4];
+        cr_assert_eq(mvt_scene_cross(scene, area, x, total, 4), 1);
+        cr_assert_float_eq(total[0].top, top, 0.11, "the outline is the total");
+    }
+}
+
+/* The scale of the picture: its highest point is the peak. */
+static double scale_of(const picture *p, uint32_t from, uint32_t to, float *bottom)
+{
+    const mv_scene *scene = &p->timeline.scene;
+    const mv_shape *area = area_of(scene);
+    float top = 1e9f;
+    uint64_t peak = 1;
+
+    *bottom = 0;
+    for (uint32_t i = 0; i < area->count; i++) {
+        top = fminf(top, scene->points[area->first + i].y);
+        *bottom = fmaxf(*bottom, scene->points[area->first + i].y);
+    }
+    for (uint32_t e = from; e < to; e++)
+        peak = literal_total(p, e) > peak ? literal_total(p, e) : peak;
+    return (double)(*bottom - top) / (double)peak;
+}
+
+static void compare(const mv_trace *trace, uint32_t from, uint32_t to)
+{
+    picture p;
+    float bottom;
+    double scale;
+
+    draw(&p, trace, 0, (mv_timeline_opts){.from = from, .to = to});
+    cr_assert_eq(p.timeline.events, to - from);
+    scale = scale_of(&p, from, to, &bottom);
+    for (uint32_t e = from; e < to; e++)
+        compare_at(&p, e, from, to, scale, bottom);
+    drop(&p);
+}
+
+Test(timeline, shapes_stand_where_a_literal_model_puts_them)
+{
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        mvt_trace *t = random_trace(seed, 40 + 20 * (uint32_t)seed);
+        const mv_trace *trace = mvt_done(t);
+        uint32_t events = mv_trace_events(trace, 0).count;
+        compare(trace, 0, events);
+        compare(trace, events / 3, events - 7);
+        mvt_drop(t);
+    }
+}
+
+/* ---- parts of everything ----------------------------------------------------------------- */
+
+static mv_filter_bits random_rows(mv_arena *arena, uint32_t rows, uint64_t *state)
+{
+    mv_filter_bits bits = {.rows = rows, .words = mv_push_array(arena, uint64_t, rows / 64 + 1)};
+
+    for (uint32_t i = 0; i < rows; i++)
+        if (random_next(state) % 2) {
+            bits.words[i / 64] |= UINT64_C(1) << i % 64;
+            bits.matches++;
+        }
+    return bits;
+}
+
+/* The `top` largest of `among`, found one by one. */
+static mv_filter_bits largest_rows(mv_arena *arena, const picture *p, const mv_filter_bits *among,
+                                   uint32_t from, uint32_t to, uint32_t top)
+{
+    const mv_alloc_lives *a = &p->lives.allocs;
+    mv_filter_bits bits = {.rows = a->count,
+                           .words = mv_push_array(arena, uint64_t, a->count / 64 + 1)};
+
+    for (; top > 0; top--) {
+        uint32_t best = MV_NO_ROW;
+        for (uint32_t i = 0; i < a->count; i++)
+            if (has(among, i) && !mv_filter_has(&bits, i) && a->birth[i] < to &&
+                a->freed[i] >= from && (best == MV_NO_ROW || a->block[i] > a->block[best]))
+                best = i;
+        if (best == MV_NO_ROW)
+            break;
+        bits.words[best / 64] |= UINT64_C(1) << best % 64;
+        bits.matches++;
+    }
+    return bits;
+}
+
+static void compare_part(const mv_trace *trace, uint32_t from, uint32_t to, uint64_t seed,
+                         bool is_filtered, uint32_t top)
+{
+    mv_budget budget = {.limit = 1 << 24};
+    mv_filter_bits matches, largest;
+    mv_arena arena;
+    picture p;
+    float bottom;
+    double scale;
+
+    mv_arena_init(&arena, &budget);
+    draw(&p, trace, 0, (mv_timeline_opts){.from = from, .to = to});
+    matches = random_rows(&arena, p.lives.allocs.count, &seed);
+    largest = largest_rows(&arena, &p, is_filtered ? &matches : NULL, from, to, top);
+    drop(&p);
+    draw(&p, trace, 0,
+         (mv_timeline_opts){.from = from,
+                            .to = to,
+                            .only = is_filtered ? &matches : NULL,
+                            .filter = "half",
+                            .top = top});
+    p.matches = is_filtered ? &matches : NULL;
+    p.largest = top ? &largest : NULL;
+    cr_assert_leq(p.timeline.drawn, top ? top : matches.matches);
+    scale = scale_of(&p, from, to, &bottom);
+    for (uint32_t e = from; e < to; e++)
+        compare_at(&p, e, from, to, scale, bottom);
+    mvt_scene_check(&p.timeline.scene, "part");
+    drop(&p);
+    mv_arena_release(&arena);
+}
+
+Test(timeline, parts_are_stacked_without_the_others)
+{
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        mvt_trace *t = random_trace(seed, 60 + 20 * (uint32_t)seed);
+        const mv_trace *trace = mvt_done(t);
+        uint32_t events = mv_trace_events(trace, 0).count;
+        compare_part(trace, 0, events, seed, true, 0);
+        compare_part(trace, events / 3, events - 7, seed, true, 0);
+        compare_part(trace, 0, events, seed, false, 9);
+        compare_part(trace, events / 3, events - 7, seed, true, 4);
+        mvt_drop(t);
+    }
+}
+
+Test(timeline, says_what_part_is_shown)
+{
+    mvt_trace *t = mvt_new();
+    uint64_t word = 2;
+    mv_filter_bits second = {.rows = 3, .matches = 1, .words = &word}, none = {.rows = 3};
+    uint64_t nothing = 0;
+    picture p;
+
+    none.words = &nothing;
+    mvt_alloc(t, .addr = 0x100000, .bytes = 5 << 20, .stack = "f:a.py:1");
+    mvt_alloc(t, .addr = 0x800000, .bytes = 4 << 20, .stack = "g:b.py:2");
+    mvt_alloc(t, .addr = 0xf00000, .bytes = 1 << 20);
+    draw(&p, mvt_done(t), 0, (mv_timeline_opts){.only = &second, .filter = "g <b>"});
+    cr_expect_eq(p.timeline.matches, 1);
+    cr_expect(mvt_scene_says(&p.timeline.scene, "peak allocated at least 10.0 MiB"));
+    cr_expect(mvt_scene_says(&p.timeline.scene,
+                             "only g <b>: 1 of 3 allocations, 4.00 MiB (40.0 %) of the peak of "
+                             "10.0 MiB"));
+    cr_expect(mvt_scene_says(&p.timeline.scene, "most of these: 4.00 MiB"));
+    drop(&p);
+    draw(&p, mvt_done(t), 0, (mv_timeline_opts){.only = &none, .filter = "h"});
+    cr_expect(mvt_scene_says(&p.timeline.scene, "only h: none of the 3 allocations matches"));
+    drop(&p);
+    draw(&p, mvt_done(t), 0, (mv_timeline_opts){.top = 1});
+    cr_expect_eq(p.timeline.drawn, 1);
+    cr_expect(mvt_scene_says(&p.timeline.scene, "one by one the 1 largest of 3 allocations; all "
+                                                "others are the grey band on top, 5.00 MiB of"));
+    cr_expect(mvt_scene_says(&p.timeline.scene, "other: 2 blocks"));
+    drop(&p);
+    mvt_drop(t);
+}
+
+/* ---- every real snapshot ----------------------------------------------------------------- */
+
+/* At a few places: shapes do not overlap and do not leave the area of the total. */
+static void check_stack(const mv_scene *scene, const char *name)
+{
+    const mv_shape *area = area_of(scene);
+    float left = scene->points[area->first].x;
+    float right = scene->points[area->first + area->count - 2].x;
+
+    for (int i = 0; i < 40; i++) {
+        float x = left + (right - left) * ((float)i + 0.37f) / 40;
+        static mvt_extent found[4096];
+        mvt_extent total[4];
+        uint32_t count = shapes_at(scene, x, found, 4096);
+        cr_assert_eq(mvt_scene_cross(scene, area, x, total, 4), 1);
+        for (uint32_t s = 0; s < count; s++) {
+            cr_expect_geq(found[s].top, total[0].top - 0.01f, "%s", name);
+            cr_expect_leq(found[s].bottom, total[0].bottom + 0.01f, "%s", name);
+            cr_expect(s == 0 || found[s].top >= found[s - 1].bottom - 0.01f,
+                      "%s: %g to %g, then %g", name, (double)found[s - 1].top,
+                      (double)found[s - 1].bottom, (double)found[s].top);
+        }
+    }
+}
+
+/* The title has the peaks that `memviz stats` has. */
+static void check_peaks(picture *p, const mv_trace *trace, const char *name)
+{
+    char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], text[128];
+    const char *peak = p->lives.events.count ? "peak " : "";
+    mv_totals totals;
+    mv_err err;
+
+    cr_assert_eq(mv_totals_find(&p->arena, trace, &p->lives, &totals, &err), MV_OK);
+    snprintf(text, sizeof text, "%sallocated %s%s \xc2\xb7 %sreserved %s \xc2\xb7", peak,
+             p->lives.doubts.inexact_blocks ? "at least " : "",
+             mv_size_text(allocated, totals.peak.bytes.allocated), peak,
+             mv_size_text(reserved, totals.peak.bytes.reserved));
+    cr_expect(mvt_scene_says(&p->timeline.scene, text), "%s does not say \"%s\"", name, text);
+}
+
+static void check_picture(const mv_trace *trace, const char *name, uint32_t device, bool is_dark)
+{
+    picture p;
+    const mv_scene *scene = &p.timeline.scene;
+
+    draw(&p, trace, device, (mv_timeline_opts){.title = name, .is_dark = is_dark});
+    mvt_scene_check_inside(scene, name);
+    mvt_scene_check_texts(scene, name);
+    check_peaks(&p, trace, name);
+    mvt_scene_check_contrasts(scene, name);
+    if (!is_dark)
+        check_stack(scene, name);
+    cr_expect_lt(mvt_scene_svg_bytes(scene), 5000000, "%s", name);
+    cr_expect_eq(p.timeline.events, p.lives.events.count);
+    cr_expect_leq(p.timeline.drawn, p.lives.allocs.count);
+    drop(&p);
+}
+
+static void check_snapshot(const mv_trace *trace, const char *name)
+{
+    for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
+        check_picture(trace, name, device, false);
+        check_picture(trace, name, device, true);
+    }
+}
+
+Test(timeline, pictures_of_every_snapshot_can_be_read)
+{
+    mv_budget budget = {.limit = (uint64_t)4 << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    mvt_each_snapshot(&arena, check_snapshot);
+    mv_arena_release(&arena);
+}
+
+static void check_part_of_snapshot(const mv_trace *trace, const char *name)
+{
+    mv_budget budget = {.limit = 1 << 26};
+    uint64_t state = 11;
+    mv_filter_bits matches;
+    mv_arena arena;
+    picture p;
+
+    mv_arena_init(&arena, &budget);
+    draw(&p, trace, 0, (mv_timeline_opts){.title = name});
+    matches = random_rows(&arena, p.lives.allocs.count, &state);
+    drop(&p);
+    for (uint32_t top = 0; top <= 30; top += 30) {
+        draw(&p, trace, 0,
+             (mv_timeline_opts){.title = name, .only = &matches, .filter = "a filter", .top = top});
+        mvt_scene_check(&p.timeline.scene, name);
+        check_stack(&p.timeline.scene, name);
+        drop(&p);
+    }
+    mv_arena_release(&arena);
+}
+
+Test(timeline, parts_of_every_snapshot_can_be_read)
+{
+    mv_budget budget = {.limit = (uint64_t)4 << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    mvt_each_snapshot(&arena, check_part_of_snapshot);
+    mv_arena_release(&arena);
+}
+
+/* ---- what a picture says ----------------------------------------------------------------- */
+
+static void check_says(const char *snapshot, const char *const *texts)
+{
+    mv_budget budget = {.limit = (uint64_t)1 << 30};
+    mv_arena arena;
+    mv_trace trace;
+    picture p;
+
+    mv_arena_init(&arena, &budget);
+    mvt_load(&arena, snapshot, &trace);
+    draw(&p, &trace, 0, (mv_timeline_opts){.title = snapshot});
+    for (; *texts; texts++)
+        cr_expect(mvt_scene_says(&p.timeline.scene, *texts) ||
+                      mvt_scene_hovers(&p.timeline.scene, *texts),
+                  "%s does not say \"%s\"", snapshot, *texts);
+    drop(&p);
+    mv_arena_release(&arena);
+}
+
+#define SAYS(snapshot, ...) check_says((snapshot), (const char *const[]){__VA_ARGS__, NULL})
+
+Test(timeline, says_what_is_there_and_what_is_missing)
+{
+    SAYS("gpt_train", "peak allocated 1.15 GiB", "peak reserved 1.19 GiB", "6,562 events",
+         "peak 1.15 GiB at event 2,150 (2.948 s)", "train.py:62 forward", "complete history",
+         "no leak", "Optimizer.step#AdamW.step", "4.00 MiB (4,194,304 bytes, 4,194,304 asked for)");
+    SAYS("oom", "out of memory: asked for 100 MiB, 134 GiB free on the device");
+    SAYS("leak_in_training", "leak: train.py:62 forward keeps 2.00 MiB a step, 24.0 MiB at the end",
+         "leak: train.py:62 forward", "leaked: 2.00 MiB", "hatched");
+    SAYS("no_history", "no events recorded", "No events were recorded");
+    SAYS("ring", "history truncated");
+    SAYS("late_start", "recording began late", "from before the first event to event");
+    SAYS("two_devices", "device 0 of 2");
+    SAYS("streams", "active");
+}
+
+/* Marks stand at the events that follow them; names where there is room, and in what hovers. */
+Test(timeline, marks_of_the_program)
+{
+    for (int with_ranges = 0; with_ranges < 2; with_ranges++) {
+        mvt_trace *t = mvt_new();
+        uint32_t diamonds = 0;
+        picture p;
+        if (with_ranges)
+            mvt_annotate(t, "a range", true, 0);
+        for (uint64_t i = 0; i < 40; i++) {
+            if (i % 10 == 5)
+                mvt_mark(t, i == 5 ? "warm up ends" : "epoch", 0);
+            mvt_alloc(t, .addr = (i + 1) << 20, .bytes = 1 << 20);
+        }
+        if (with_ranges)
+            mvt_annotate(t, "a range", false, 0);
+        draw(&p, mvt_done(t), 0, (mv_timeline_opts){0});
+        mvt_scene_check(&p.timeline.scene, "marks");
+        cr_expect(mvt_scene_says(&p.timeline.scene, "warm up ends"));
+        cr_expect(mvt_scene_says(&p.timeline.scene, "marks"));
+        cr_expect_eq(mvt_scene_says(&p.timeline.scene, "annotations"), with_ranges);
+        cr_expect(mvt_scene_hovers(&p.timeline.scene, "mark: epoch\nahead of event 35"));
+        for (uint32_t i = 0; i < p.timeline.scene.shape_count; i++) {
+            const mv_shape *s = &p.timeline.scene.shapes[i];
+            const mv_point *at = p.timeline.scene.points + s->first;
+            if (!s->title || strncmp(s->title, "mark: ", 6) != 0)
+                continue;
+            cr_expect_float_eq(at->x, 88 + (1400 - 88 - 362) * (5 + 10.f * (float)diamonds) / 40,
+                               0.1);
+            diamonds++;
+        }
+        cr_expect_eq(diamonds, 4);
+        drop(&p);
+        mvt_drop(t);
+    }
+}
+
+/* What waits for a stream is not allocated, also where no event says so. */
+Test(timeline, blocks_that_wait_are_not_in_the_stack)
+{
+    mvt_trace *t = mvt_new();
+    picture p;
+
+    mvt_segment(t, .addr = 1 << 21, .bytes = 4 << 20);
+    mvt_block(t, .bytes = 3 << 20, .state = MV_BLOCK_PENDING_FREE, .stack = "f:a.py:1");
+    mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_ALLOCATED, .stack = "g:b.py:2");
+    draw(&p, mvt_done(t), 0, (mv_timeline_opts){0});
+    cr_expect(mvt_scene_says(&p.timeline.scene, "allocated 1.00 MiB"));
+    cr_expect(mvt_scene_says(&p.timeline.scene, "100 %"));
+    cr_expect_not(mvt_scene_says(&p.timeline.scene, "a.py:1 f"));
+    cr_expect_eq(p.timeline.drawn, 1);
+    mvt_scene_check(&p.timeline.scene, "waiting");
+    drop(&p);
+    mvt_drop(t);
+}
+
+Test(timeline, a_storm_of_marks_stays_small)
+{
+    mvt_trace *t = mvt_new();
+    picture p;
+
+    for (uint64_t i = 0; i < 20000; i++) {
+        mvt_mark(t, "a", 0);
+        if (i % 10 == 0)
+            mvt_alloc(t, .addr = (i + 1) << 20, .bytes = 1 << 20);
+    }
+    draw(&p, mvt_done(t), 0, (mv_timeline_opts){0});
+    mvt_scene_check(&p.timeline.scene, "marks");
+    cr_expect_lt(p.timeline.scene.shape_count, 4000);
+    drop(&p);
+    mvt_drop(t);
+}
+
+Test(timeline, names_the_window_that_it_shows)
+{
+    mvt_trace *t = random_trace(3, 100);
+    const mv_trace *trace = mvt_done(t);
+    picture p;
+
+    draw(&p, trace, 0, (mv_timeline_opts){.from = 10, .to = 30});
+    cr_expect_eq(p.timeline.events, 20);
+    cr_expect(mvt_scene_says(&p.timeline.scene, "20 of "));
+    drop(&p);
+    mvt_drop(t);
+}
+
+/* ---- nearly nothing, and very much ------------------------------------------------------- */
+
+Test(timeline, traces_of_nearly_nothing_are_drawn)
+{
+    mvt_trace *empty = mvt_new(), *one = mvt_new(), *bare = mvt_new();
+    picture p;
+
+    draw(&p, mvt_done(empty), 0, (mv_timeline_opts){0});
+    cr_expect_eq(p.timeline.drawn, 0);
+    mvt_scene_check_texts(&p.timeline.scene, "empty");
+    drop(&p);
+    mvt_alloc(one, .addr = 512, .bytes = 512);
+    check_picture(mvt_done(one), "one event without a stack", 0, false);
+    mvt_oom(bare, .addr = UINT64_MAX, .bytes = UINT64_MAX);
+    mvt_free(bare, .addr = 512, .bytes = UINT64_MAX);
+    check_picture(mvt_done(bare), "senseless events", 0, false);
+    mvt_drop(empty);
+    mvt_drop(one);
+    mvt_drop(bare);
+}
+
+/* Many lines of code, sizes from tiny to large, short and long lives: nothing that can be merged.
+ * The file stays small all the same, and texts stay apart. */
+Test(timeline, a_picture_of_anything_stays_small)
+{
+    enum { EVENTS = 60000, LIVING = 3000 };
+    mvt_trace *t = mvt_new();
+    static uint64_t living[LIVING];
+    uint64_t state = 99, addr = (uint64_t)1 << 40;
+    char stack[200];
+    picture p;
+
+    for (uint32_t e = 0; e < EVENTS; e++) {
+        uint64_t *slot = &living[random_next(&state) % LIVING];
+        if (*slot)
+            mvt_free(t, .addr = *slot);
+        *slot = addr;
+        snprintf(stack, sizeof stack,
+                 "\"a_function&&&&with<<<<quite>>>>a_long_name_%u:some/folder/file_%u.py:%u;"
+                 "\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\"\":m.py:1",
+                 (unsigned)(random_next(&state) % 40), (unsigned)(random_next(&state) % 20),
+                 (unsigned)(random_next(&state) % 50));
+        mvt_alloc(t, .addr = addr, .bytes = (uint64_t)512 << random_next(&state) % 16,
+                  .stack = stack);
+        addr += 64 << 20;
+    }
+    draw(&p, mvt_done(t), 0, (mv_timeline_opts){0});
+    cr_expect_lt(mvt_scene_svg_bytes(&p.timeline.scene), 5000000);
+    mvt_scene_check_inside(&p.timeline.scene, "anything");
+    mvt_scene_check_texts(&p.timeline.scene, "anything");
+    check_stack(&p.timeline.scene, "anything");
+    cr_expect_gt(p.timeline.drawn, 1000);
+    drop(&p);
+    mvt_drop(t);
+}
+
+Test(timeline, fails_when_memory_is_out)
+{
+    mvt_trace *t = random_trace(5, 60);
+    const mv_trace *trace = mvt_done(t);
+    picture p;
+    mv_code code = MV_NOMEM;
+
+    draw(&p, trace, 0, (mv_timeline_opts){0});
+    for (uint64_t limit = 0; code != MV_OK; limit += 8192) {
+        mv_timeline_opts opts = {.title = "x", .leaks = &p.leaks};
+        mv_budget budget = {.limit = limit};
+        mv_arena arena;
+        mv_timeline timeline;
+        mv_err err;
+        mv_arena_init(&arena, &budget);
+        code = mv_timeline_find(&arena, trace, &p.lives, &opts, &timeline, &err);
+        mv_arena_release(&arena);
+        cr_assert(code == MV_OK || code == MV_NOMEM);
+        cr_assert_lt(limit, 1u << 28);
+    }
+    drop(&p);
+    mvt_drop(t);
+}
+
+/* ---- the whole scene of a small trace ---------------------------------------------------- */
+
+Test(timeline, scene_of_a_small_trace)
+{
+    mvt_trace *t = mvt_small();
+    picture p;
+
+    draw(&p, mvt_done(t), 0, (mv_timeline_opts){.title = "small"});
+    mvt_scene_golden(&p.timeline.scene, "small");
+    drop(&p);
+    mvt_drop(t);
+}

@@ -1,0 +1,82 @@
+/* The viewer with all its threads, in a program of its own: Criterion does not start under
+ * ThreadSanitizer. Opens the files it is given, plays with them while they load, once to the end
+ * and then a few times with an early close.
+ *
+ *     view_threads FILE... */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "view/state/view.h"
+
+enum { WIDTH = 1000, HEIGHT = 600, MOST_FRAMES = 100000 };
+
+static void wake(void *user)
+{
+    atomic_fetch_add((atomic_uint *)user, 1);
+}
+
+static void key(mv_view *view, uint32_t key, uint8_t mods)
+{
+    mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = key, .mods = mods});
+}
+
+/* Keys, wheel and clicks that make every pane ask for something. */
+static void play(mv_view *view, uint32_t round)
+{
+    static const uint32_t keys[] = {'1', '2', '3', '4', '5', '6', '7', 'C', 'P', 'W', 'S', 'X'};
+    float x = (float)(round * 61 % WIDTH), y = 60 + (float)(round * 37 % (HEIGHT - 100));
+
+    key(view, keys[round % (sizeof keys / sizeof *keys)], 0);
+    mv_view_input(view, &(mv_input){.kind = MV_INPUT_MOVE, .x = x, .y = y});
+    mv_view_input(view, &(mv_input){.kind = MV_INPUT_WHEEL, .x = x, .y = y, .dy = 1});
+    mv_view_input(view,
+                  &(mv_input){.kind = MV_INPUT_PRESS, .button = 1, .clicks = 1, .x = x, .y = y});
+    mv_view_input(view,
+                  &(mv_input){.kind = MV_INPUT_RELEASE, .button = 1, .clicks = 1, .x = x, .y = y});
+    if (round % 20 == 7)
+        key(view, MV_KEY_PAGE_DOWN, MV_MOD_CTRL);
+    if (round % 30 == 11) {
+        key(view, '/', 0);
+        mv_view_input(view, &(mv_input){.kind = MV_INPUT_TEXT, .text = "size>1M"});
+        key(view, MV_KEY_ENTER, 0);
+        key(view, MV_KEY_ESCAPE, 0);
+    }
+}
+
+static bool session(int count, char **files, uint32_t rounds, bool to_the_end)
+{
+    mv_budget budget = {.limit = (uint64_t)8 << 30};
+    atomic_uint wakes = 0;
+    mv_view_opts opts = {.is_threaded = true, .wake = wake, .user = &wakes};
+    mv_view *view = mv_view_open(&budget, &opts);
+    double ms = 1;
+    bool is_fine = view != NULL;
+
+    for (int i = 0; view && i < count; i++)
+        mv_view_add(view, files[i]);
+    for (uint32_t i = 0; view && i < rounds; i++) {
+        play(view, i);
+        is_fine &= !mv_view_frame(view, WIDTH, HEIGHT, ms += 16)->failed;
+        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    }
+    for (uint32_t i = 0; to_the_end && i < MOST_FRAMES && !mv_view_is_idle(view); i++) {
+        mv_view_frame(view, WIDTH, HEIGHT, ms += 16);
+        nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+    }
+    if (to_the_end)
+        is_fine &= mv_view_is_judged(view) && wakes > 0;
+    mv_view_close(view);
+    return is_fine && budget.used == 0;
+}
+
+int main(int argc, char **argv)
+{
+    bool is_fine = argc > 1 && session(argc - 1, argv + 1, 150, true);
+
+    for (uint32_t i = 0; i < 6; i++)
+        is_fine &= session(argc - 1, argv + 1, i * 3, false);
+    if (!is_fine)
+        fprintf(stderr, "view_threads: a frame failed, or memory is left\n");
+    return is_fine ? 0 : 1;
+}

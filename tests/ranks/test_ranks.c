@@ -1,0 +1,344 @@
+#include "analyze/ranks/ranks.h"
+
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_json.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+enum { MOST = 6, STEPS = 10 };
+
+/* What one rank does; all zero: what every rank does. */
+typedef struct {
+    uint64_t batch;    /* factor of the activations' sizes; 0: 1 */
+    bool leaks;        /* keeps the loss of each step */
+    uint64_t own;      /* bytes that it allocates at a line of its own */
+    bool other_order;  /* goes through another line in step 3 */
+    bool stops;        /* is dumped after six steps */
+    uint64_t reserves; /* bytes of a segment that it never uses */
+} habits;
+
+typedef struct {
+    mvt_trace *made[MOST];
+    mv_summary summary[MOST];
+    const mv_summary *ranks[MOST];
+    uint32_t count;
+    mv_ranks found;
+} party;
+
+#define TORCH "/v/lib/python3.12/site-packages/torch/"
+#define MIB   ((uint64_t)1 << 20)
+
+static void make_step(mvt_trace *t, habits h, int step, uint64_t *kept)
+{
+    uint64_t batch = h.batch ? h.batch : 1;
+
+    mvt_alloc(t, .addr = 0x20000000, .bytes = 2 * MIB * batch,
+              .stack = h.other_order && step == 3
+                           ? "forward:" TORCH "nn/modules/linear.py:134;other:train.py:70"
+                           : "forward:" TORCH "nn/modules/linear.py:134;forward:train.py:62");
+    mvt_alloc(t, .addr = 0x28000000, .bytes = 8 * MIB * batch, .stack = "forward:train.py:63");
+    mvt_alloc(t, .addr = 0x30000000, .bytes = 3 * MIB, .stack = "");
+    if (h.leaks)
+        mvt_alloc(t, .addr = *kept += 4 * MIB, .bytes = MIB, .stack = "log:train.py:77");
+    mvt_free(t, .addr = 0x20000000);
+    mvt_free(t, .addr = 0x28000000);
+    mvt_free(t, .addr = 0x30000000);
+    mvt_annotate(t, "Optimizer.step#SGD.step", true, 0);
+}
+
+static mvt_trace *make_rank(habits h)
+{
+    mvt_trace *t = mvt_new();
+    uint64_t kept = 0x38000000;
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30);
+    if (h.reserves)
+        mvt_segment_alloc(t, .addr = 0x90000000, .bytes = h.reserves);
+    mvt_alloc(t, .addr = 0x10000000, .bytes = 16 * MIB, .stack = "build:model.py:5");
+    if (h.own)
+        mvt_alloc(t, .addr = 0x12000000, .bytes = h.own, .stack = "ema:train.py:33");
+    for (int step = 0; step < (h.stops ? 6 : STEPS); step++)
+        make_step(t, h, step, &kept);
+    mvt_final_heap(t);
+    return t;
+}
+
+static void compare(party *p, const habits *h, uint32_t count)
+{
+    mv_err err;
+
+    p->count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        p->made[i] = make_rank(h[i]);
+        cr_assert_eq(mv_summary_make(mvt_arena(p->made[i]), mvt_done(p->made[i]), 0, MV_ALL_EVENTS,
+                                     "rank", &p->summary[i], &err),
+                     MV_OK);
+        p->ranks[i] = &p->summary[i];
+    }
+    cr_assert_eq(mv_ranks_compare(mvt_arena(p->made[0]), p->ranks, count, &p->found, &err), MV_OK);
+}
+
+static void drop(party *p)
+{
+    for (uint32_t i = 0; i < p->count; i++)
+        mvt_drop(p->made[i]);
+}
+
+/* Exactly one outlier, of that rank and reason, which names that line. */
+static void expect_lone(const party *p, uint32_t rank, mv_rank_reason reason, const char *line)
+{
+    const mv_rank_outlier *o = &p->found.outliers[0];
+    char label[80];
+
+    cr_assert_eq(p->found.count, 1, "%u outliers", p->found.count);
+    cr_expect_eq(o->rank, rank, "rank %u", o->rank);
+    cr_expect_eq(o->reason, reason, "%s", mv_rank_reason_name(o->reason));
+    mv_culprit_label(p->ranks[o->code_of]->code, NULL, o->stack, label, sizeof label);
+    cr_expect_str_eq(label, line);
+}
+
+#define COMPARE(p, ...)                                           \
+    do {                                                          \
+        const habits all[] = {__VA_ARGS__};                       \
+        compare(&(p), all, (uint32_t)(sizeof all / sizeof *all)); \
+    } while (0)
+
+Test(ranks, equal_ranks_have_no_outlier)
+{
+    party p;
+
+    COMPARE(p, {0}, {0}, {0}, {0});
+    cr_expect_eq(p.found.count, 0);
+    cr_expect_eq(p.found.first, MV_NO_ROW);
+    cr_expect_eq(p.found.leaks, 0);
+    drop(&p);
+}
+
+Test(ranks, a_larger_batch)
+{
+    party p;
+
+    COMPARE(p, {0}, {0}, {.batch = 2}, {0});
+    expect_lone(&p, 2, MV_RANK_LARGER_BATCH, "train.py:63 forward");
+    cr_expect_float_eq(p.found.outliers[0].factor, 2, 0.001);
+    cr_expect_eq(p.found.outliers[0].bytes, 10 * MIB);
+    cr_expect_eq(p.found.first, 2);
+    cr_expect_eq(p.found.apart[2].first, 1);
+    cr_expect_eq(p.found.apart[2].last, 1);
+    drop(&p);
+}
+
+Test(ranks, a_smaller_batch)
+{
+    party p;
+
+    COMPARE(p, {.batch = 4}, {.batch = 4}, {.batch = 1});
+    expect_lone(&p, 2, MV_RANK_SMALLER_BATCH, "train.py:63 forward");
+    cr_expect_float_eq(p.found.outliers[0].factor, 0.25, 0.001);
+    drop(&p);
+}
+
+Test(ranks, a_leak_on_one_rank)
+{
+    party p;
+
+    COMPARE(p, {0}, {.leaks = true}, {0});
+    expect_lone(&p, 1, MV_RANK_LEAK, "train.py:77 log");
+    cr_expect_eq(p.found.outliers[0].bytes, STEPS * MIB);
+    cr_expect_eq(p.found.leaks, 1);
+    drop(&p);
+}
+
+Test(ranks, a_leak_of_all_is_nobodys_difference)
+{
+    party p;
+
+    COMPARE(p, {.leaks = true}, {.leaks = true}, {.leaks = true});
+    cr_expect_eq(p.found.count, 0);
+    cr_expect_eq(p.found.leaks, 3);
+    drop(&p);
+}
+
+Test(ranks, memory_that_one_rank_alone_holds)
+{
+    party p;
+
+    COMPARE(p, {.own = 20 * MIB}, {0}, {0});
+    expect_lone(&p, 0, MV_RANK_OWN_SITES, "train.py:33 ema");
+    cr_expect_eq(p.found.outliers[0].bytes, 20 * MIB);
+    drop(&p);
+    COMPARE(p, {.own = 20 * MIB}, {0}, {.own = 20 * MIB}, {.own = 20 * MIB});
+    expect_lone(&p, 1, MV_RANK_MISSING_SITES, "train.py:33 ema");
+    drop(&p);
+}
+
+Test(ranks, another_order)
+{
+    party p;
+
+    COMPARE(p, {0}, {0}, {0}, {.other_order = true});
+    expect_lone(&p, 3, MV_RANK_DIFFERENT_STACKS, "train.py:70 other");
+    cr_expect_eq(p.found.apart[3].first, 1 + 3 * 3);
+    cr_expect_eq(p.found.apart[0].first, MV_NO_DIVERGENCE);
+    drop(&p);
+}
+
+Test(ranks, more_reserved_memory)
+{
+    party p;
+
+    COMPARE(p, {0}, {.reserves = 256 * MIB}, {0});
+    expect_lone(&p, 1, MV_RANK_RESERVED, "(no stack)");
+    cr_expect_eq(p.found.outliers[0].bytes, 256 * MIB);
+    drop(&p);
+}
+
+Test(ranks, an_early_dump_is_no_difference)
+{
+    party p;
+
+    COMPARE(p, {0}, {.stops = true}, {0});
+    cr_expect_eq(p.found.count, 0);
+    cr_expect_eq(p.found.first, MV_NO_ROW);
+    drop(&p);
+}
+
+Test(ranks, where_all_differ_none_is_off)
+{
+    party p;
+
+    COMPARE(p, {.own = MIB}, {.own = 20 * MIB}, {.own = 40 * MIB}, {.own = 60 * MIB});
+    cr_expect_eq(p.found.count, 0);
+    drop(&p);
+}
+
+Test(ranks, of_two_the_larger_is_named)
+{
+    party p;
+
+    COMPARE(p, {.batch = 3}, {0});
+    expect_lone(&p, 0, MV_RANK_LARGER_BATCH, "train.py:63 forward");
+    cr_expect_eq(p.found.reference, 1);
+    drop(&p);
+    COMPARE(p, {.own = 40 * MIB}, {.leaks = true});
+    cr_expect_eq(p.found.count, 2);
+    drop(&p);
+}
+
+/* ---- sequences, against a literal comparison --------------------------------------------- */
+
+static uint32_t next_random(uint64_t *state, uint32_t below)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 33) % below;
+}
+
+static mvt_trace *random_rank(uint64_t seed, uint32_t count, uint32_t odd)
+{
+    mvt_trace *t = mvt_new();
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30);
+    for (uint32_t i = 0; i < count; i++) {
+        char stack[40];
+        snprintf(stack, sizeof stack, "f:a.py:%u", 1 + next_random(&seed, 9) + (i == odd ? 50 : 0));
+        mvt_alloc(t, .addr = 0x10000000 + (uint64_t)i * 4096,
+                  .bytes = 512 * (1 + next_random(&seed, 8)), .stack = stack);
+    }
+    mvt_final_heap(t);
+    return t;
+}
+
+Test(ranks, sequences_part_where_they_do)
+{
+    for (uint64_t seed = 1; seed < 80; seed++) {
+        uint64_t dice = seed;
+        uint32_t count[2] = {1 + next_random(&dice, 200), 1 + next_random(&dice, 200)};
+        uint32_t odd = next_random(&dice, 250), shorter = count[count[0] > count[1]];
+        mv_summary s[2];
+        mv_divergence d;
+        mv_err err;
+        mvt_trace *t[2] = {random_rank(seed, count[0], UINT32_MAX),
+                           random_rank(seed, count[1], odd)};
+        for (int i = 0; i < 2; i++)
+            cr_assert_eq(mv_summary_make(mvt_arena(t[i]), mvt_done(t[i]), 0, MV_ALL_EVENTS, "r",
+                                         &s[i], &err),
+                         MV_OK);
+        d = mv_sequences_compare(&s[0], &s[1], seed % 2);
+        cr_assert_eq(d.first, odd < shorter ? odd : MV_NO_DIVERGENCE);
+        cr_assert_eq(d.first, d.last);
+        mv_summary_thin(&s[seed % 2], 16);
+        d = mv_sequences_compare(&s[0], &s[1], seed % 2);
+        if (d.first != MV_NO_DIVERGENCE)
+            cr_assert(d.first <= odd && odd <= d.last, "%u in %u..%u", odd, (unsigned)d.first,
+                      (unsigned)d.last);
+        else
+            cr_assert(odd >= shorter || odd >= shorter >> s[seed % 2].stride << s[seed % 2].stride);
+        mvt_drop(t[0]);
+        mvt_drop(t[1]);
+    }
+}
+
+/* ---- the command ------------------------------------------------------------------------- */
+
+static const cJSON *member(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+Test(ranks, devices_of_one_file)
+{
+    cJSON *report = mvt_json(0, "$MEMVIZ ranks --json $SNAPS/two_devices.pickle");
+    const cJSON *ranks = member(report, "ranks"), *outlier;
+
+    cr_assert_eq(cJSON_GetArraySize(ranks), 2);
+    mvt_json_has(cJSON_GetArrayItem(ranks, 0),
+                 "file device peak_allocated peak_reserved leak_verdict");
+    cr_expect_eq(mvt_json_number(cJSON_GetArrayItem(ranks, 0), "peak_allocated"), 129353728);
+    cr_expect_eq(mvt_json_number(cJSON_GetArrayItem(ranks, 0), "peak_reserved"), 148897792);
+    outlier = cJSON_GetArrayItem(member(report, "outliers"), 0);
+    mvt_json_has(outlier, "file reason bytes frames");
+    cr_expect_eq(mvt_json_number(outlier, "device"), 1);
+    cr_expect_str_eq(mvt_json_text(outlier, "reason"), "larger_batch");
+    cr_expect_eq(mvt_json_number(outlier, "factor"), 2);
+    cJSON_Delete(report);
+}
+
+Test(ranks, broken_and_missing_files_do_not_lose_the_rest)
+{
+    cJSON *report =
+        mvt_json(1, "head -c 4000 $SNAPS/gpt_train.pickle >cut.pickle; "
+                    "$MEMVIZ ranks --json cut.pickle $SNAPS/mlp_train.pickle nowhere.pickle "
+                    "$SNAPS/mlp_train.pickle 2>/dev/null");
+    const cJSON *ranks = member(report, "ranks");
+
+    cr_assert_eq(cJSON_GetArraySize(ranks), 4);
+    cr_expect_str_eq(mvt_json_text(member(cJSON_GetArrayItem(ranks, 0), "error"), "code"),
+                     "TRUNCATED");
+    cr_expect(cJSON_IsNull(member(cJSON_GetArrayItem(ranks, 1), "error")));
+    cr_expect_str_eq(mvt_json_text(member(cJSON_GetArrayItem(ranks, 2), "error"), "code"), "IO");
+    cr_expect_gt(mvt_json_number(cJSON_GetArrayItem(ranks, 3), "peak_allocated"), 0);
+    cJSON_Delete(report);
+}
+
+/* A budget that all files together overrun, but none alone. */
+Test(ranks, files_share_the_memory)
+{
+    mvt_run run = mvt_sh("$MEMVIZ ranks --max-memory 48M $SNAPS/gpt_train.pickle "
+                         "$SNAPS/leak_loss_list.pickle $SNAPS/profiler_steps.pickle "
+                         "$SNAPS/annotated.pickle");
+
+    cr_expect_eq(run.status, 0, "%s", run.err);
+    mvt_run_drop(&run);
+}
+
+Test(ranks, fail_on_leak)
+{
+    mvt_run run = mvt_sh("$MEMVIZ ranks --fail-on leak $SNAPS/leak_loss_list.pickle "
+                         "$SNAPS/gpt_train.pickle; echo $?; $MEMVIZ ranks --fail-on leak "
+                         "$SNAPS/gpt_train.pickle >out; echo $?");
+
+    cr_expect(strstr(run.out, "\n3\n"), "%s", run.out);
+    cr_expect_str_eq(run.out + run.out_length - 2, "0\n");
+    mvt_run_drop(&run);
+}

@@ -1,0 +1,57 @@
+/* Forks of programs with threads, under the whole shim (tests/hooked/forking.c): no child hangs in
+ * a hook, nor in a call of its own that takes a lock which a hook took in the parent. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/fixture/fixture_program.h"
+
+/* Live files are enough: hundreds of results would only take time. */
+static void expect_no_hang(const char *stacks, const char *more, const char *mode, unsigned forks)
+{
+    char want[64];
+    mvt_run run =
+        mvt_sh("export LD_LIBRARY_PATH=" MV_HOOKED "; LD_PRELOAD=" MV_CAPTURE
+               " MEMVIZ_OUT=$PWD/live MEMVIZ_STACKS=%s %s " MV_HOOKED "/forking %s %u; ls | wc -l",
+               stacks, more, mode, forks);
+
+    snprintf(want, sizeof want, "%u forks, 0 hung, 0 failed\n", forks);
+    cr_assert_eq(strncmp(run.out, want, strlen(want)), 0, "%s %s: %s%s", mode, stacks, run.out,
+                 run.err);
+    cr_assert_eq(run.status, 0);
+    /* Each child has recorded. */
+    cr_assert_geq(strtoul(run.out + strlen(want), NULL, 10), forks + 1, "%s %s: %s", mode, stacks,
+                  run.out);
+    mvt_run_drop(&run);
+}
+
+Test(forks, children_among_threads_that_call_cuda)
+{
+    expect_no_hang("none", "", "cuda", 100);
+    expect_no_hang("python", "", "cuda", 150);
+    expect_no_hang("native", "", "cuda", 150);
+    expect_no_hang("all", "", "cuda", 150);
+}
+
+/* Without us such a child hangs only if it asks the loader. */
+Test(forks, children_that_inherit_the_loaders_lock)
+{
+    expect_no_hang("none", "", "loader", 50);
+    expect_no_hang("python", "", "loader", 50);
+    expect_no_hang("all", "", "loader", 50);
+    expect_no_hang("all", "", "raw", 50);
+    expect_no_hang("none", "", "raw", 50);
+}
+
+Test(forks, children_among_threads_that_make_tensors)
+{
+    expect_no_hang("none", "MEMVIZ_CPU=1", "tensors", 150);
+    expect_no_hang("python", "MEMVIZ_CPU=1", "tensors", 150);
+}
+
+/* Forks wait for such a thread once, and its children say no. */
+Test(forks, children_of_a_process_whose_thread_asked_and_never_reports)
+{
+    expect_no_hang("none", "MEMVIZ_CPU=1", "asked", 100);
+}

@@ -1,0 +1,142 @@
+/* Samples of the devices' use, from a library of our own in place of NVIDIA's. */
+#include "record/nvml.h"
+
+#include <criterion/criterion.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    unsigned long long used[2], own[2];
+    unsigned pid;
+} stand_in;
+
+enum { PID = 4242, BOTH = 3 };
+
+static stand_in *state;
+static mv_budget budget = {.limit = 1u << 28};
+static mv_arena arena;
+static mv_nvml nvml;
+
+/* A library that is loaded already is found by its soname. */
+static void setup(void)
+{
+    void *library = dlopen(MV_NVML_STAND_IN, RTLD_NOW);
+
+    cr_assert_not_null(library, "%s", dlerror());
+    state = dlsym(library, "nvml_stand_in");
+    cr_assert_not_null(state);
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    mv_arena_init(&arena, &budget);
+    mv_nvml_open(&arena, &nvml);
+    cr_assert_not_null(nvml.calls);
+    cr_assert_null(nvml.why);
+    cr_assert_eq(nvml.device_count, 2);
+}
+
+static void teardown(void)
+{
+    mv_nvml_close(&nvml);
+    mv_arena_release(&arena);
+}
+
+TestSuite(nvml, .init = setup, .fini = teardown);
+
+static void sample(unsigned long long used, unsigned pid, unsigned long long own)
+{
+    state->used[0] = used;
+    state->used[1] = 2 * used;
+    state->own[0] = state->own[1] = own;
+    state->pid = pid;
+    mv_nvml_sample(&nvml);
+}
+
+static mv_samples samples_of(uint32_t pid, const char *visible, uint64_t wanted)
+{
+    mv_samples samples;
+
+    cr_assert(mv_nvml_samples(&arena, &nvml, pid, visible, wanted, &samples));
+    return samples;
+}
+
+Test(nvml, a_level_that_lasts_is_its_first_and_last_sample)
+{
+    mv_samples s;
+
+    sample(100, 0, 0);
+    for (int i = 0; i < 50; i++)
+        sample(200, 0, 0);
+    sample(300, 0, 0);
+    s = samples_of(PID, NULL, 1);
+    cr_assert_eq(s.count, 4);
+    cr_assert_eq(s.used[0], 100);
+    cr_assert_eq(s.used[1], 200);
+    cr_assert_eq(s.used[2], 200);
+    cr_assert_eq(s.used[3], 300);
+    cr_assert_leq(s.time_us[1], s.time_us[2]);
+    cr_assert_eq(s.total[0], 1000);
+    cr_assert_eq(s.process[0], MV_NO_BYTES, "no process is named");
+}
+
+Test(nvml, what_the_process_uses_is_told_from_the_device)
+{
+    mv_samples s;
+
+    sample(100, 0, 0);
+    sample(150, PID, 40);
+    sample(150, PID, 45);
+    sample(100, 0, 0);
+    s = samples_of(PID, NULL, 1);
+    cr_assert_eq(s.process[0], 0, "ahead of its first");
+    cr_assert_eq(s.process[s.count - 1], 0, "behind its last");
+    uint64_t most = 0;
+    for (uint32_t i = 0; i < s.count; i++)
+        most = s.process[i] > most ? s.process[i] : most;
+    cr_assert_eq(most, 45);
+    cr_assert_eq(samples_of(PID + 1, NULL, 1).process[0], MV_NO_BYTES);
+}
+
+static void expect_devices(const char *visible, uint64_t wanted, const char *want)
+{
+    mv_samples s = samples_of(PID, visible, wanted);
+    char found[64] = "";
+
+    for (uint32_t i = 0; i < s.count; i++)
+        snprintf(found + strlen(found), sizeof found - strlen(found), "%d:%llu ", s.device[i],
+                 (unsigned long long)s.used[i]);
+    cr_assert_str_eq(found, want, "%s: %s", visible ? visible : "(unset)", found);
+}
+
+Test(nvml, devices_are_those_that_the_program_sees)
+{
+    sample(100, 0, 0);
+    expect_devices(NULL, BOTH, "0:100 1:200 ");
+    expect_devices(NULL, 2, "1:200 ");
+    expect_devices("1,0", BOTH, "0:200 1:100 ");
+    expect_devices("1", BOTH, "0:200 ");
+    expect_devices("GPU-2,0", BOTH, "0:200 1:100 ");
+    expect_devices("GPU-20000000-0000", BOTH, "0:200 ");
+    expect_devices("0,7,1", BOTH, "0:100 ");
+    expect_devices("", BOTH, "");
+    expect_devices("-1", BOTH, "");
+}
+
+Test(nvml, a_full_series_keeps_its_start_and_its_highest)
+{
+    mv_samples s;
+    uint64_t most = 0;
+
+    for (unsigned long long i = 0; i < 3 * MV_NVML_POINTS; i++)
+        sample(i == 12345 ? 999 : 10 + i % 7, 0, 0);
+    s = samples_of(PID, NULL, 1);
+    cr_assert_leq(s.count, MV_NVML_POINTS);
+    cr_assert_gt(s.count, MV_NVML_POINTS / 4);
+    for (uint32_t i = 0; i < MV_NVML_POINTS / 4; i++)
+        cr_assert_eq(s.used[i], 10 + i % 7);
+    for (uint32_t i = 0; i < s.count; i++) {
+        most = s.used[i] > most ? s.used[i] : most;
+        cr_assert(i == 0 || s.time_us[i] >= s.time_us[i - 1]);
+    }
+    cr_assert_eq(most, 999);
+}

@@ -1,0 +1,528 @@
+/* The crash matrix: programs that record and then end in every way there is. Whatever happens to
+ * them, each event whose call returned is in a file, nothing in a file refers to what is not there,
+ * and what the program prints is what it prints without us. */
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "parse/readers.h"
+#include "tests/fixture/live_decode.h"
+#include "tests/programs/victim_events.h"
+
+typedef struct {
+    const char *mode;
+    uint32_t threads;
+    uint64_t events;
+    const char *out; /* MEMVIZ_OUT in the victim's folder; NULL: "live" */
+    const char *stacks, *rank;
+    bool is_plain, waits_not; /* not recorded; MEMVIZ_WAIT_FREE */
+    unsigned small_mb;        /* of a file system that the live file is in; 0: the folder's own */
+    void (*prepare)(void);    /* in the victim ahead of its exec, in its folder */
+    unsigned kill_after_us;   /* 0: it ends by itself */
+} victim_opts;
+
+typedef struct {
+    char folder[32], live[40]; /* live: where its files are */
+    victim_acks *acks;
+    int status;
+    char out[4096];
+} victim;
+
+enum { MOST_LIVE_FILES = 64, PATH_LENGTH = 512 };
+
+static void map_acks(victim *v)
+{
+    char path[64];
+    int fd;
+
+    snprintf(path, sizeof path, "%s/acks", v->folder);
+    fd = open(path, O_RDWR | O_CREAT, 0600);
+    cr_assert(fd >= 0 && ftruncate(fd, sizeof *v->acks) == 0);
+    v->acks = mmap(NULL, sizeof *v->acks, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    cr_assert(v->acks != MAP_FAILED);
+    close(fd);
+}
+
+static void set_environment(const victim *v, const victim_opts *opts)
+{
+    char path[PATH_LENGTH];
+
+    snprintf(path, sizeof path, "%s/acks", v->folder);
+    setenv("VICTIM_ACKS", path, 1);
+    snprintf(path, sizeof path, "%s/%s", v->live, opts->out ? opts->out : "live");
+    unsetenv("RANK");
+    if (!opts->is_plain)
+        setenv("MEMVIZ_OUT", path, 1);
+    if (opts->stacks)
+        setenv("MEMVIZ_STACKS", opts->stacks, 1);
+    if (opts->rank)
+        setenv("RANK", opts->rank, 1);
+    if (opts->waits_not)
+        setenv("MEMVIZ_WAIT_FREE", "1", 1);
+}
+
+static void become_victim(const victim *v, const victim_opts *opts)
+{
+    char threads[16], events[24];
+    int out;
+
+    snprintf(threads, sizeof threads, "%u", opts->threads);
+    snprintf(events, sizeof events, "%llu", (unsigned long long)opts->events);
+    set_environment(v, opts);
+    out = chdir(v->folder) == 0 ? open("out", O_WRONLY | O_CREAT, 0600) : -1;
+    if (out < 0 || dup2(out, STDOUT_FILENO) < 0)
+        _exit(125);
+    close(out);
+    if (opts->prepare)
+        opts->prepare();
+    execl(MV_VICTIM_EVENTS, MV_VICTIM_EVENTS, opts->mode, threads, events, "0", (char *)NULL);
+    _exit(126);
+}
+
+static void read_out(victim *v)
+{
+    char path[64];
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/out", v->folder);
+    file = fopen(path, "a+"); /* one that is killed early has made none */
+    cr_assert_not_null(file);
+    v->out[fread(v->out, 1, sizeof v->out - 1, file)] = 0;
+    fclose(file);
+}
+
+static void make_live_folder(victim *v, unsigned small_mb)
+{
+    char size[32];
+
+    snprintf(v->live, sizeof v->live, "%s/live", v->folder);
+    snprintf(size, sizeof size, "size=%um", small_mb);
+    cr_assert_eq(mkdir(v->live, 0700), 0);
+    if (small_mb)
+        cr_assert_eq(mount("small", v->live, "tmpfs", 0, size), 0);
+}
+
+static victim run(victim_opts opts)
+{
+    victim v = {.folder = "/tmp/memviz-victim-XXXXXX"};
+    pid_t child;
+
+    cr_assert_not_null(mkdtemp(v.folder));
+    map_acks(&v);
+    make_live_folder(&v, opts.small_mb);
+    child = fork();
+    cr_assert(child >= 0);
+    if (child == 0)
+        become_victim(&v, &opts);
+    if (opts.kill_after_us) {
+        usleep(opts.kill_after_us);
+        kill(child, SIGKILL);
+    }
+    cr_assert_eq(waitpid(child, &v.status, 0), child);
+    read_out(&v);
+    return v;
+}
+
+static void drop(victim *v)
+{
+    char command[64];
+
+    munmap(v->acks, sizeof *v->acks);
+    umount(v->live);
+    snprintf(command, sizeof command, "rm -rf -- '%s'", v->folder);
+    cr_assert_eq(system(command), 0);
+}
+
+/* ---- What the files must hold ---- */
+
+typedef struct {
+    uint64_t next[VICTIM_SLOTS]; /* events that were found */
+    size_t files, stopped, ended;
+    uint64_t gaps; /* numbers that no event has */
+    uint64_t lost_stacks, lost_space;
+    size_t event_bytes;
+} found;
+
+static uint64_t number_in(const live_decoded *d, const char *key)
+{
+    const char *value = live_decode_fact(d, key);
+    return value ? strtoull(value, NULL, 10) : 0;
+}
+
+static void expect_stack(const live_decoded *d, const live_event *e, uint32_t stack)
+{
+    char want[1024] = "", got[1024];
+    size_t used = 0;
+
+    for (uint32_t i = 0; stack && i < victim_depth(stack); i++)
+        used += (size_t)snprintf(want + used, sizeof want - used, "%sf%u:%u", i ? ";" : "",
+                                 victim_code(stack, i), victim_offset(stack, i));
+    live_decode_stack(d, e->stack, got, sizeof got);
+    cr_assert_str_eq(got, want);
+}
+
+static void expect_event(found *f, const live_decoded *d, const live_event *e, bool has_stacks)
+{
+    uint64_t slot = (e->addr >> VICTIM_SLOT_BITS) - 1;
+    victim_event want;
+
+    cr_assert_lt(slot, VICTIM_SLOTS);
+    want = victim_event_of((uint32_t)slot, f->next[slot]++);
+    cr_assert_eq(e->kind, want.is_free ? MV_LIVE_EVENT_FREE : MV_LIVE_EVENT_BLOCK);
+    cr_assert_eq(e->addr, want.addr);
+    cr_assert_eq(e->size, want.size);
+    cr_assert_eq(e->device_type, 1);
+    cr_assert_eq(e->device, (int64_t)slot % 2);
+    if (has_stacks && !(e->stack == 0 && f->lost_stacks))
+        expect_stack(d, e, want.stack);
+}
+
+static size_t count_of(const live_decoded *d, mv_live_event kind)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < d->event_count; i++)
+        count += d->events[i].kind == kind;
+    return count;
+}
+
+static size_t count_in(const mv_trace *trace, mv_action action)
+{
+    size_t count = 0;
+
+    for (uint32_t device = 0; device < trace->device_count; device++)
+        for (uint32_t i = 0; i < trace->devices[device].events.count; i++)
+            count += trace->devices[device].events.action[i] == action;
+    return count;
+}
+
+/* What every command reads from the file is what the slow reader found. */
+static void expect_readable(const live_decoded *d, const char *path)
+{
+    mv_budget budget = {.limit = (uint64_t)4 << 30};
+    mv_read_opts opts = {0};
+    mv_arena arena;
+    mv_trace trace;
+    mv_err err;
+
+    if (!d->event_count)
+        return;
+    mv_arena_init(&arena, &budget);
+    cr_assert_eq(mv_trace_read(&arena, path, &opts, &trace, &err), MV_OK, "%s: %s", path,
+                 err.detail);
+    cr_assert_eq(count_in(&trace, MV_ACTION_ALLOC), count_of(d, MV_LIVE_EVENT_BLOCK));
+    cr_assert_eq(count_in(&trace, MV_ACTION_FREE_COMPLETED), count_of(d, MV_LIVE_EVENT_FREE));
+    mv_arena_release(&arena);
+}
+
+static void expect_file(found *f, const char *path, bool has_stacks)
+{
+    live_decoded d;
+    uint64_t last;
+
+    live_decode(path, &d);
+    cr_assert_str_empty(d.fault, "%s: %s", path, d.fault);
+    f->files++;
+    f->stopped += live_decode_fact(&d, "stopped") != NULL;
+    f->ended += live_decode_fact(&d, "end_us") != NULL;
+    f->lost_stacks += number_in(&d, "lost_stacks");
+    f->lost_space += number_in(&d, "lost_space");
+    for (size_t i = 0; i < d.event_count; i++)
+        expect_event(f, &d, &d.events[i], has_stacks);
+    last = d.event_count ? d.events[d.event_count - 1].sequence : 0;
+    f->gaps += last - d.event_count;
+    f->event_bytes += d.event_bytes;
+    expect_readable(&d, path);
+    live_decode_drop(&d);
+}
+
+static found look(const victim *v, bool has_stacks)
+{
+    char path[PATH_LENGTH];
+    struct dirent *entry;
+    found f = {0};
+    DIR *dir = opendir(v->live);
+
+    cr_assert_not_null(dir);
+    while ((entry = readdir(dir))) {
+        size_t length = strlen(entry->d_name);
+        if (length < 5 || strcmp(entry->d_name + length - 5, ".live") != 0)
+            continue;
+        snprintf(path, sizeof path, "%s/%s", v->live, entry->d_name);
+        expect_file(&f, path, has_stacks);
+    }
+    closedir(dir);
+    return f;
+}
+
+/* All that was done is there, and nothing else. */
+static void expect_all(const victim *v, const found *f)
+{
+    for (int slot = 0; slot < VICTIM_SLOTS; slot++)
+        cr_assert_eq(f->next[slot], v->acks->done[slot], "slot %d: %llu of %llu events", slot,
+                     (unsigned long long)f->next[slot], (unsigned long long)v->acks->done[slot]);
+    cr_assert_eq(f->gaps, 0);
+}
+
+/* A recorded program ends and prints as an unrecorded one; then its files are looked at. */
+static victim run_beside_plain(victim_opts opts)
+{
+    victim v = run(opts), plain;
+
+    opts.is_plain = true;
+    plain = run(opts);
+    cr_assert_eq(v.status, plain.status, "status %d instead of %d", v.status, plain.status);
+    cr_assert_str_eq(v.out, plain.out);
+    cr_assert_eq(look(&plain, true).files, 0);
+    for (int slot = 0; slot < VICTIM_SLOTS; slot++)
+        cr_assert_eq(v.acks->done[slot], plain.acks->done[slot]);
+    drop(&plain);
+    return v;
+}
+
+static void expect_mode(const char *mode, size_t files)
+{
+    victim v = run_beside_plain((victim_opts){.mode = mode, .threads = 3, .events = 5000});
+    found f = look(&v, true);
+
+    expect_all(&v, &f);
+    cr_assert_eq(f.files, files, "%zu files", f.files);
+    cr_assert_eq(f.stopped, 0);
+    drop(&v);
+}
+
+/* ---- Ends ---- */
+
+Test(recorder, ends_in_order)
+{
+    expect_mode("exit", 1);
+    expect_mode("atexit", 1);
+}
+
+Test(recorder, end_is_a_fact)
+{
+    victim v = run((victim_opts){.mode = "exit", .threads = 1, .events = 10});
+    found f = look(&v, true);
+
+    cr_assert_eq(f.ended, 1);
+    drop(&v);
+    v = run((victim_opts){.mode = "_exit", .threads = 1, .events = 10});
+    f = look(&v, true);
+    cr_assert_eq(f.ended, 0);
+    drop(&v);
+}
+
+Test(recorder, ends_at_once)
+{
+    expect_mode("_exit", 1);
+    expect_mode("abort", 1);
+}
+
+Test(recorder, exec_gives_another_file)
+{
+    expect_mode("exec", 2);
+}
+
+Test(recorder, child_has_its_own_file)
+{
+    expect_mode("fork", 2);
+    expect_mode("forks", 3);
+    expect_mode("clone", 2);
+}
+
+Test(recorder, child_that_becomes_a_program_has_its_own_file)
+{
+    expect_mode("fork_exec", 2);
+    expect_mode("vfork", 2);
+    expect_mode("spawn", 2);
+}
+
+Test(recorder, program_that_closes_everything_keeps_its_files)
+{
+    expect_mode("close", 1);
+}
+
+Test(recorder, threads_that_end_leave_their_chunks_to_others)
+{
+    expect_mode("short", 1);
+    expect_mode("many", 1);
+}
+
+/* The events of a short thread are all of one thread, and the next one's of another. */
+static void expect_threads_apart(const live_decoded *d)
+{
+    uint32_t threads[VICTIM_SLOTS] = {0};
+    uint64_t seen[VICTIM_SLOTS] = {0};
+
+    for (size_t i = 0; i < d->event_count; i++) {
+        uint64_t slot = (d->events[i].addr >> VICTIM_SLOT_BITS) - 1;
+        bool is_first = slot < 20 ? seen[slot] == 0 : seen[slot] % VICTIM_FEW == 0;
+        cr_assert_eq(d->events[i].thread != threads[slot], is_first, "event %zu", i);
+        threads[slot] = d->events[i].thread;
+        seen[slot]++;
+    }
+}
+
+Test(recorder, thousands_of_threads_fill_few_chunks)
+{
+    victim v = run((victim_opts){.mode = "many", .threads = 3, .events = 5000});
+    char command[PATH_LENGTH], path[PATH_LENGTH];
+    live_decoded d;
+
+    snprintf(command, sizeof command, "mv %s/*.live %s/one", v.live, v.live);
+    cr_assert_eq(system(command), 0);
+    snprintf(path, sizeof path, "%s/one", v.live);
+    live_decode(path, &d);
+    cr_assert_str_empty(d.fault, "%s", d.fault);
+    cr_assert_eq(d.event_count, 3 * 5000 + 8 * VICTIM_WAVES * VICTIM_FEW);
+    expect_threads_apart(&d);
+    cr_assert_leq(d.event_chunks, 8 + d.event_bytes / MV_LIVE_CHUNK_BYTES + 1, "%zu chunks",
+                  d.event_chunks);
+    live_decode_drop(&d);
+    drop(&v);
+}
+
+Test(recorder, nothing_happens_without_an_event)
+{
+    victim v = run((victim_opts){.mode = "exit", .threads = 0, .events = 1});
+
+    cr_assert_eq(look(&v, true).files, 0);
+    drop(&v);
+}
+
+/* Killed at any moment: at most the event at hand of each thread is missing or is there although
+ * its call has not returned. */
+static void expect_killed(unsigned us, bool waits_not)
+{
+    enum { THREADS = 4 };
+    victim v = run((victim_opts){.mode = waits_not ? "warm" : "exit",
+                                 .threads = THREADS,
+                                 .waits_not = waits_not,
+                                 .kill_after_us = us});
+    found f = look(&v, true);
+
+    cr_assert_eq(v.status, SIGKILL);
+    for (int slot = 0; slot < THREADS; slot++) {
+        uint64_t done = v.acks->done[slot];
+        cr_assert(f.next[slot] == done || f.next[slot] == done + 1,
+                  "slot %d: %llu of %llu events, killed after %u us", slot,
+                  (unsigned long long)f.next[slot], (unsigned long long)done, us);
+    }
+    cr_assert_leq(f.gaps, THREADS);
+    drop(&v);
+}
+
+Test(recorder, killed_at_any_moment)
+{
+    for (unsigned i = 0; i < 200; i++)
+        expect_killed(1 + i * i % 9973, i % 4 == 3);
+}
+
+/* ---- Limits ---- */
+
+static void limit(int which, rlim_t most)
+{
+    struct rlimit l = {most, most};
+    if (setrlimit(which, &l) != 0)
+        _exit(124);
+}
+
+static void limit_file_size(void)
+{
+    limit(RLIMIT_FSIZE, (8 << 20) + (200 << 10));
+}
+
+static void limit_file_size_below_a_chunk(void)
+{
+    limit(RLIMIT_FSIZE, 20 << 10);
+}
+
+static void limit_memory(void)
+{
+    limit(RLIMIT_AS, 96 << 20);
+}
+
+/* The recording stops, and what is there is whole; the program does not notice. */
+static void expect_stopped(victim_opts opts, const char *why)
+{
+    victim v = run_beside_plain(opts);
+    found f = look(&v, true);
+    uint64_t recorded = 0, done = 0;
+
+    cr_assert_eq(f.files, 1);
+    cr_assert_eq(f.stopped, 1, "%s", why);
+    for (int slot = 0; slot < VICTIM_SLOTS; slot++) {
+        cr_assert_leq(f.next[slot], v.acks->done[slot]);
+        recorded += f.next[slot];
+        done += v.acks->done[slot];
+    }
+    cr_assert_gt(recorded, 1000);
+    cr_assert_lt(recorded, done);
+    cr_assert_leq(f.gaps, opts.threads);
+    drop(&v);
+}
+
+static void expect_nothing(victim_opts opts)
+{
+    victim v = run_beside_plain(opts);
+
+    cr_assert_eq(look(&v, true).event_bytes, 0);
+    drop(&v);
+}
+
+/* A file system of its own for this test; false when the machine does not allow it. */
+static bool can_mount(void)
+{
+    return (unshare(CLONE_NEWNS) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0) &&
+           mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+}
+
+Test(recorder, full_file_system_stops_the_recording)
+{
+    victim_opts opts = {.mode = "exit", .threads = 2, .events = 300000, .small_mb = 2};
+
+    if (!can_mount())
+        cr_skip_test("nothing can be mounted here");
+    expect_stopped(opts, "a step of 8 MB does not fit, but chunks do until it is full");
+    opts.small_mb = 10;
+    opts.events = 2000000;
+    expect_stopped(opts, "a step fits");
+}
+
+/* A thread that comes when there is no memory left is not recorded, and counted. */
+Test(recorder, no_memory_for_a_thread_is_counted)
+{
+    victim v = run_beside_plain(
+        (victim_opts){.mode = "no_memory", .threads = 2, .events = 5000, .prepare = limit_memory});
+    found f = look(&v, true);
+
+    cr_assert(f.next[0] == 5000 && f.next[1] == 5000);
+    cr_assert_eq(f.next[30] + f.lost_space, 5000);
+    cr_assert_eq(f.gaps, 0);
+    drop(&v);
+}
+
+Test(recorder, file_that_cannot_be_made_is_none)
+{
+    expect_nothing((victim_opts){.mode = "fork", .threads = 2, .events = 100, .out = "no/live"});
+    expect_nothing((victim_opts){.mode = "no_numbers", .threads = 2, .events = 100});
+    expect_nothing((victim_opts){
+        .mode = "exit", .threads = 2, .events = 100, .prepare = limit_file_size_below_a_chunk});
+}
+
+Test(recorder, limit_of_file_size_stops_the_recording)
+{
+    expect_stopped(
+        (victim_opts){.mode = "exit", .threads = 2, .events = 1000000, .prepare = limit_file_size},
+        "RLIMIT_FSIZE");
+}

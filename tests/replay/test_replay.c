@@ -1,0 +1,247 @@
+/* The replay of whole traces: real snapshots under the settings they were recorded with, and under
+ * others for which PyTorch's own counters are at hand. */
+#include "analyze/lives/address_ranks.h"
+#include "analyze/replay/replay.h"
+
+#include <cjson/cJSON.h>
+#include <criterion/criterion.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "tests/fixture/fixture.h"
+
+static mv_budget budget = {.limit = (uint64_t)4 << 30};
+
+static double stat_of(const cJSON *truth, const char *key)
+{
+    const cJSON *stats = cJSON_GetObjectItemCaseSensitive(truth, "stats");
+    const cJSON *stat = cJSON_GetObjectItemCaseSensitive(stats, key);
+
+    cr_assert_not_null(stat, "%s", key);
+    return stat->valuedouble;
+}
+
+static cJSON *truth_of(mv_arena *arena, const char *name)
+{
+    char path[1024];
+    mv_span text;
+
+    snprintf(path, sizeof path, "%s/snapshots/%s.truth.json", MV_TESTDATA, name);
+    if (access(path, R_OK) != 0)
+        return NULL;
+    text = mvt_file(arena, path);
+    return cJSON_ParseWithLength((const char *)text.data, text.length);
+}
+
+static mv_lives lives_of(mv_arena *arena, const mv_trace *trace, uint32_t device)
+{
+    mv_lives lives;
+    mv_err err;
+
+    cr_assert_eq(mv_lives_find(arena, trace, device, &lives, &err), MV_OK);
+    return lives;
+}
+
+/* ---- verify ------------------------------------------------------------------------------ */
+
+static void expect_truth(mv_arena *arena, const char *name, const mv_levels *peak)
+{
+    cJSON *truth = truth_of(arena, name);
+
+    if (!truth)
+        return; /* a dump from inside a failing call has none */
+    cr_expect_eq(peak->allocated, (uint64_t)stat_of(truth, "allocated_bytes.all.peak"), "%s", name);
+    cr_expect_eq(peak->active, (uint64_t)stat_of(truth, "active_bytes.all.peak"), "%s", name);
+    cr_expect_eq(peak->requested, (uint64_t)stat_of(truth, "requested_bytes.all.peak"), "%s", name);
+    cr_expect_eq(peak->reserved, (uint64_t)stat_of(truth, "reserved_bytes.all.peak"), "%s", name);
+    cJSON_Delete(truth);
+}
+
+static void expect_all_predicted(const mv_trace *trace, const char *name)
+{
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    for (uint32_t i = 0; i < mv_trace_devices(trace); i++) {
+        mv_lives lives = lives_of(&arena, trace, i);
+        mv_replay_fidelity f;
+        mv_err err;
+        cr_assert_eq(mv_replay_verify(&arena, trace, &lives, &f, &err), MV_OK);
+        cr_expect_eq(f.segment_matched, f.segment_events, "%s: %u of %u segment events", name,
+                     f.segment_matched, f.segment_events);
+        cr_expect_eq(f.allocs_matched, f.allocs, "%s: %u of %u allocs; event %u: %s", name,
+                     f.allocs_matched, f.allocs, f.first_difference, f.why);
+        cr_expect_eq(f.exact, lives.history == MV_HISTORY_COMPLETE, "%s", name);
+        cr_expect_eq(f.first_difference, MV_NEVER, "%s: event %u", name, f.first_difference);
+        if (f.exact && i == 0)
+            expect_truth(&arena, name, &f.peak);
+    }
+    mv_arena_release(&arena);
+}
+
+Test(replay, every_event_of_every_snapshot_is_predicted)
+{
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    mvt_each_snapshot(&arena, expect_all_predicted);
+}
+
+/* ---- run --------------------------------------------------------------------------------- */
+
+typedef struct {
+    const char *recorded, *conf;
+    uint64_t limit;
+    const char *truth; /* of the same work under that conf */
+} comparison;
+
+static const comparison comparisons[] = {
+    {"gpt_train", "expandable_segments:True", 0, "gpt_train_expandable"},
+    {"gpt_train_expandable", "", 0, "gpt_train"},
+    {"frag_pinned_by_small", "expandable_segments:True", 0, "frag_pinned_by_small_expandable"},
+    {"frag_pinned_by_small_expandable", "", 0, "frag_pinned_by_small"},
+    {"frag_varying_batch", "expandable_segments:True", 0, "frag_varying_batch_expandable"},
+    {"frag_varying_batch_expandable", "", 0, "frag_varying_batch"},
+    {"gc_limit", "", 0, "gc_limit_off"},
+    {"gc_limit", "garbage_collection_threshold:0.6", (uint64_t)3 << 30, "gc_limit"},
+    {"gc_limit_off", "garbage_collection_threshold:0.6", (uint64_t)3 << 30, "gc_limit"},
+    {"retry_release", "", (uint64_t)2 << 30, "retry_release"},
+    {"expandable_empty", "expandable_segments:True", 0, "expandable_empty"},
+    {"late_start", "", 0, "late_start"},
+    {"streams", "", 0, "streams"},
+    {"graphs", "", 0, "graphs"},
+};
+
+static void expect_run(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                       const comparison *c, bool strange)
+{
+    cJSON *truth = truth_of(arena, c->truth);
+    mv_replay_opts opts = {.limit = c->limit, .strange_addresses = strange};
+    mv_replay_result result;
+    char why[128];
+    mv_err err;
+
+    cr_assert_not_null(truth);
+    cr_assert(mv_alloc_conf_parse(c->conf, &opts.conf, why, sizeof why), "%s", why);
+    cr_assert_eq(mv_replay_run(arena, trace, lives, opts, &result, &err), MV_OK);
+    cr_expect_eq(result.peak.reserved, (uint64_t)stat_of(truth, "reserved_bytes.all.peak"),
+                 "%s as %s: reserved %" PRIu64, c->recorded, c->truth, result.peak.reserved);
+    cr_expect_eq(result.peak.allocated, (uint64_t)stat_of(truth, "allocated_bytes.all.peak"),
+                 "%s as %s: allocated %" PRIu64, c->recorded, c->truth, result.peak.allocated);
+    cr_expect_eq(result.counts.ooms, 0);
+    cJSON_Delete(truth);
+}
+
+Test(replay, other_settings_give_what_pytorch_measured_under_them)
+{
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++) {
+        mv_trace trace;
+        mv_lives lives;
+        mvt_load(&arena, comparisons[i].recorded, &trace);
+        lives = lives_of(&arena, &trace, 0);
+        expect_run(&arena, &trace, &lives, &comparisons[i], false);
+        if (lives.history == MV_HISTORY_COMPLETE)
+            expect_run(&arena, &trace, &lives, &comparisons[i], true);
+        mv_arena_release(&arena);
+    }
+}
+
+Test(replay, one_workload_under_six_settings_each_predicts_the_others)
+{
+    char confs[6][96], names[6][16];
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    for (int i = 0; i < 6; i++) {
+        cJSON *truth;
+        snprintf(names[i], sizeof names[i], "whatif_%d", i);
+        truth = truth_of(&arena, names[i]);
+        snprintf(confs[i], sizeof confs[i], "%s",
+                 cJSON_GetObjectItemCaseSensitive(truth, "conf")->valuestring);
+        cJSON_Delete(truth);
+    }
+    mv_arena_release(&arena);
+    for (int i = 0; i < 6; i++) {
+        mv_trace trace;
+        mv_lives lives;
+        mvt_load(&arena, names[i], &trace);
+        lives = lives_of(&arena, &trace, 0);
+        for (int j = 0; j < 6; j++)
+            expect_run(&arena, &trace, &lives, &(comparison){names[i], confs[j], 0, names[j]},
+                       false);
+        mv_arena_release(&arena);
+    }
+}
+
+Test(replay, a_failed_request_fails_again_and_says_where)
+{
+    mv_arena arena;
+    mv_trace trace;
+    mv_lives lives;
+    mv_replay_result result;
+    mv_replay_opts opts = {.conf = mv_alloc_conf_default(), .limit = (uint64_t)2 << 30};
+    mv_err err;
+
+    mv_arena_init(&arena, &budget);
+    mvt_load(&arena, "oom_fragmented", &trace);
+    lives = lives_of(&arena, &trace, 0);
+    cr_assert_eq(mv_replay_run(&arena, &trace, &lives, opts, &result, &err), MV_OK);
+    cr_expect_eq(result.recorded_ooms, 1);
+    cr_expect_eq(result.avoided_ooms, 0);
+    cr_expect_eq(result.counts.ooms, 1);
+    cr_expect_eq(lives.events.action[result.first_oom], MV_ACTION_OOM);
+
+    opts.conf.rules.expandable = true;
+    cr_assert_eq(mv_replay_run(&arena, &trace, &lives, opts, &result, &err), MV_OK);
+    cr_expect_eq(result.avoided_ooms, 1);
+    cr_expect_eq(result.counts.ooms, 0);
+    cr_expect_eq(result.first_oom, MV_NEVER);
+    mv_arena_release(&arena);
+}
+
+/* What a capture knows: the sizes of blocks. */
+static void give_block_sizes(mv_arena *arena, mv_trace *trace, const mv_lives *lives)
+{
+    mv_events *ev = &trace->devices[0].events;
+    uint64_t *size = mv_push_array(arena, uint64_t, ev->count);
+
+    cr_assert_not_null(size);
+    for (uint32_t i = 0; i < ev->count; i++) {
+        bool of_block = !mv_is_segment_action(ev->action[i]) && lives->alloc_of[i] != MV_NO_ROW;
+        size[i] = of_block ? lives->allocs.block[lives->alloc_of[i]] : ev->size[i];
+    }
+    ev->size = size;
+}
+
+Test(replay, block_sizes_do_for_reserved_memory)
+{
+    static const char *const names[] = {"gpt_train", "whatif_0", "whatif_2", "streams"};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        mv_replay_opts opts;
+        mv_replay_result requests, blocks;
+        mv_replay_fidelity f;
+        mv_trace trace;
+        mv_lives lives;
+        mv_err err;
+        mvt_load(&arena, names[i], &trace);
+        lives = lives_of(&arena, &trace, 0);
+        opts = (mv_replay_opts){.conf = mv_alloc_conf_default()};
+        opts.conf.rules.expandable = true;
+        cr_assert_eq(mv_replay_run(&arena, &trace, &lives, opts, &requests, &err), MV_OK);
+        give_block_sizes(&arena, &trace, &lives);
+        lives = lives_of(&arena, &trace, 0);
+        cr_assert_eq(mv_replay_run(&arena, &trace, &lives, opts, &blocks, &err), MV_OK);
+        cr_assert_eq(mv_replay_verify(&arena, &trace, &lives, &f, &err), MV_OK);
+        cr_expect(f.exact, "%s: event %u: %s", names[i], f.first_difference, f.why);
+        cr_expect_eq(blocks.peak.reserved, requests.peak.reserved, "%s", names[i]);
+        cr_expect_geq(blocks.peak.allocated, requests.peak.allocated, "%s", names[i]);
+        mv_arena_release(&arena);
+    }
+}

@@ -1,0 +1,233 @@
+/* The simulated allocator by itself: the worked examples of its rules. */
+#include "analyze/replay/replay_heap.h"
+
+#include <criterion/criterion.h>
+
+#define MIB ((uint64_t)1 << 20)
+
+static mv_budget budget = {.limit = (uint64_t)1 << 30};
+static mv_arena arena;
+static mv_replay_heap heap;
+
+static void begin(const char *conf)
+{
+    mv_alloc_conf parsed;
+    char why[128];
+
+    cr_assert(mv_alloc_conf_parse(conf, &parsed, why, sizeof why), "%s", why);
+    mv_arena_init(&arena, &budget);
+    cr_assert(mv_replay_heap_init(&heap, &arena, &parsed, 2));
+}
+
+static void end(void)
+{
+    mv_arena_release(&arena);
+}
+
+static uint32_t get(uint64_t bytes)
+{
+    heap.effect_count = 0;
+    return mv_replay_malloc(&heap, bytes, 0, 0, false);
+}
+
+static void give(uint32_t block)
+{
+    heap.effect_count = 0;
+    mv_replay_request_free(&heap, block);
+    mv_replay_complete_free(&heap, block);
+}
+
+static uint64_t addr(uint32_t block)
+{
+    return heap.blocks[block].addr;
+}
+
+static uint64_t size(uint32_t block)
+{
+    return heap.blocks[block].size;
+}
+
+static void expect_effect(uint32_t i, mv_action action, uint64_t bytes)
+{
+    cr_assert_gt(heap.effect_count, i);
+    cr_expect_eq(heap.effects[i].action, action);
+    cr_expect_eq(heap.effects[i].size, bytes);
+}
+
+Test(replay_heap, worked_trace)
+{
+    uint32_t a, b, c, d, f, g;
+
+    begin("");
+    a = get(1000);
+    expect_effect(0, MV_ACTION_SEGMENT_ALLOC, 2 * MIB);
+    cr_expect_eq(size(a), 1024);
+    b = get(1048576);
+    cr_expect_eq(addr(b), addr(a) + 1024);
+    cr_expect_eq(heap.effect_count, 0);
+    c = get(1048577);
+    expect_effect(0, MV_ACTION_SEGMENT_ALLOC, 20 * MIB);
+    cr_expect_eq(size(c), 1049088);
+    d = get(10 * MIB);
+    cr_expect_eq(addr(d), addr(c) + 1049088);
+    f = get(10 * MIB);
+    expect_effect(0, MV_ACTION_SEGMENT_ALLOC, 10 * MIB);
+    cr_expect_eq(size(f), 10 * MIB);
+    give(c);
+    give(d);
+    g = get(19922944);
+    cr_expect_eq(heap.effect_count, 0);
+    cr_expect_eq(size(g), 20 * MIB, "exactly 1 MiB is left: not split");
+    mv_replay_empty_cache(&heap);
+    cr_expect_eq(heap.effect_count, 0, "every segment is in use");
+    cr_expect_eq(heap.now.reserved, 32 * MIB);
+    end();
+}
+
+Test(replay_heap, segment_sizes)
+{
+    static const struct {
+        uint64_t bytes, block, segment;
+    } rows[] = {
+        {1, 512, 2 * MIB},
+        {1048576, 1048576, 2 * MIB},
+        {1048577, 1049088, 20 * MIB},
+        {10485759, 10485760, 10 * MIB},
+        {10485761, 10486272, 12 * MIB},
+        {19922432, 19922432, 20 * MIB},
+        {19922944, 20 * MIB, 20 * MIB},
+    };
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        uint32_t block;
+        begin("");
+        block = get(rows[i].bytes);
+        expect_effect(0, MV_ACTION_SEGMENT_ALLOC, rows[i].segment);
+        cr_expect_eq(size(block), rows[i].block);
+        end();
+    }
+}
+
+Test(replay_heap, expandable_segment)
+{
+    uint32_t a, b;
+
+    begin("expandable_segments:True");
+    a = get(1048577);
+    expect_effect(0, MV_ACTION_SEGMENT_MAP, 20 * MIB);
+    b = get(31457280);
+    expect_effect(0, MV_ACTION_SEGMENT_MAP, 20 * MIB);
+    cr_expect_eq(heap.effects[0].addr, addr(a) + 20 * MIB);
+    cr_expect_eq(addr(b), addr(a) + 1049088);
+    give(b);
+    mv_replay_empty_cache(&heap);
+    expect_effect(0, MV_ACTION_SEGMENT_UNMAP, 20 * MIB);
+    cr_expect_eq(heap.effects[0].addr, addr(a) + 20 * MIB);
+    cr_expect_eq(heap.now.reserved, 20 * MIB);
+    end();
+}
+
+Test(replay_heap, streams_and_pools_do_not_share)
+{
+    uint32_t a, b;
+
+    begin("");
+    a = get(5 * MIB);
+    give(a);
+    b = mv_replay_malloc(&heap, 5 * MIB, 7, 0, false);
+    cr_expect_eq(heap.counts.segment_allocs, 2);
+    mv_replay_malloc(&heap, 5 * MIB, 0, 1, true);
+    cr_expect_eq(heap.counts.segment_allocs, 3);
+    give(b);
+    mv_replay_empty_cache(&heap);
+    cr_expect_eq(heap.counts.segment_frees, 2, "a private pool keeps what it has");
+    end();
+}
+
+Test(replay_heap, a_pending_block_neither_merges_nor_serves)
+{
+    uint32_t a, b;
+
+    begin("");
+    a = get(15 * MIB);
+    mv_replay_request_free(&heap, a);
+    cr_expect_eq(heap.now.allocated, 0);
+    cr_expect_eq(heap.now.active, 16 * MIB, "1 MiB is left: not split");
+    b = get(15 * MIB);
+    cr_expect_neq(addr(b), addr(a));
+    mv_replay_complete_free(&heap, a);
+    cr_expect_eq(addr(get(15 * MIB)), addr(a));
+    end();
+}
+
+Test(replay_heap, max_split_size_keeps_large_blocks_whole)
+{
+    uint32_t big, small;
+
+    begin("max_split_size_mb:64");
+    big = get(100 * MIB);
+    give(big);
+    small = get(30 * MIB);
+    cr_expect_eq(heap.effect_count, 1, "a block of max_split_size is not cut for a small request");
+    cr_expect_eq(addr(get(90 * MIB)), addr(big), "within 20 MiB it serves whole");
+    cr_expect_eq(size(big), 100 * MIB);
+    give(big);
+    get(79 * MIB);
+    cr_expect_eq(heap.effect_count, 1, "21 MiB would be wasted");
+    give(small);
+    end();
+}
+
+Test(replay_heap, a_request_beyond_the_limit_releases_first)
+{
+    uint32_t a, b;
+
+    begin("");
+    heap.limit = 100 * MIB;
+    a = get(40 * MIB);
+    b = get(40 * MIB);
+    give(a);
+    heap.effect_count = 0;
+    a = mv_replay_malloc(&heap, 50 * MIB, 0, 0, false);
+    cr_assert_neq(a, MV_NO_ROW);
+    expect_effect(0, MV_ACTION_SEGMENT_FREE, 40 * MIB);
+    expect_effect(1, MV_ACTION_SEGMENT_ALLOC, 50 * MIB);
+    cr_expect_eq(heap.counts.retries, 1);
+    cr_expect_eq(mv_replay_malloc(&heap, 20 * MIB, 0, 0, false), MV_NO_ROW);
+    cr_expect_eq(heap.counts.ooms, 1);
+    give(b);
+    end();
+}
+
+/* PyTorch does not search again after it has released what was cached: a request can fail although
+ * waiting for a stream has just freed a block that fits, and succeed when it is repeated. */
+Test(replay_heap, a_block_freed_by_waiting_is_found_only_by_the_next_request)
+{
+    uint32_t a;
+
+    begin("");
+    heap.limit = 20 * MIB;
+    a = get(5 * MIB);
+    get(14 * MIB);
+    mv_replay_request_free(&heap, a);
+    cr_expect_eq(get(4 * MIB), MV_NO_ROW);
+    cr_expect_eq(addr(get(4 * MIB)), addr(a));
+    end();
+}
+
+Test(replay_heap, collection_frees_the_old_ones)
+{
+    uint32_t old, fresh;
+
+    begin("garbage_collection_threshold:0.5");
+    heap.limit = 200 * MIB;
+    old = get(50 * MIB);
+    fresh = get(60 * MIB);
+    give(old);
+    for (int i = 0; i < 4; i++)
+        give(get(3 * MIB));
+    give(fresh);
+    get(70 * MIB);
+    expect_effect(0, MV_ACTION_SEGMENT_FREE, 50 * MIB);
+    end();
+}

@@ -1,0 +1,226 @@
+/* Random requests to the simulated allocator and to a slow, literal one: every address, every size
+ * and every total must be the same; and free ranges of address space beside a plain list. */
+#include "analyze/replay/gaps.h"
+#include "analyze/replay/replay_heap.h"
+
+#include <criterion/criterion.h>
+
+#include "tests/fixture/slow_allocator.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+static mv_budget budget = {.limit = (uint64_t)1 << 30};
+
+static uint64_t state;
+
+static uint64_t random_below(uint64_t bound)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (state >> 11) % bound;
+}
+
+enum { LIVE = 160 };
+
+typedef struct {
+    mv_replay_heap heap;
+    slow_allocator *slow;
+    uint32_t block[LIVE]; /* MV_NO_ROW: none */
+    uint64_t addr[LIVE];
+    uint64_t steps;
+} match;
+
+static uint64_t random_size(void)
+{
+    switch (random_below(6)) {
+    case 0:
+        return 1 + random_below(4096);
+    case 1:
+        return 1 + random_below(MIB + 1024);
+    case 2:
+        return MIB * (1 + random_below(24)); /* equal sizes are common in programs */
+    case 3:
+        return 1 + random_below(12 * MIB);
+    case 4:
+        return 1 + random_below(40 * MIB);
+    default:
+        return 1 + random_below(150 * MIB);
+    }
+}
+
+static void expect_same(const match *m, const char *conf)
+{
+    const slow_allocator *s = m->slow;
+
+    cr_assert_eq(m->heap.now.reserved, s->reserved, "%s: reserved at step %llu", conf,
+                 (unsigned long long)m->steps);
+    cr_assert_eq(m->heap.now.allocated, s->allocated, "%s", conf);
+    cr_assert_eq(m->heap.now.active, s->active, "%s", conf);
+    cr_assert_eq(m->heap.counts.segment_allocs, s->segment_allocs, "%s", conf);
+    cr_assert_eq(m->heap.counts.segment_frees, s->segment_frees, "%s", conf);
+    cr_assert_eq(m->heap.counts.ooms, s->ooms, "%s", conf);
+}
+
+static void request(match *m, int i, const char *conf)
+{
+    uint64_t bytes = random_size(), stream = random_below(5) == 0 ? 7 : 0;
+    unsigned pool = random_below(6) == 0;
+    bool capturing = pool > 0;
+
+    m->block[i] = mv_replay_malloc(&m->heap, bytes, stream, pool, capturing);
+    m->addr[i] = slow_malloc(m->slow, bytes, stream, pool, capturing);
+    cr_assert_eq(m->block[i] == MV_NO_ROW, m->addr[i] == 0, "%s: step %llu", conf,
+                 (unsigned long long)m->steps);
+    if (m->block[i] == MV_NO_ROW)
+        return;
+    cr_assert_eq(m->heap.blocks[m->block[i]].addr, m->addr[i], "%s: step %llu", conf,
+                 (unsigned long long)m->steps);
+    cr_assert_eq(m->heap.blocks[m->block[i]].size, slow_at(m->slow, m->addr[i])->size, "%s", conf);
+}
+
+static void complete(match *m, int i)
+{
+    mv_replay_complete_free(&m->heap, m->block[i]);
+    slow_complete_free(m->slow, m->addr[i]);
+    m->block[i] = MV_NO_ROW;
+}
+
+static void release(match *m, int i)
+{
+    if (m->heap.blocks[m->block[i]].state == MV_REPLAY_PENDING) {
+        complete(m, i);
+        return;
+    }
+    mv_replay_request_free(&m->heap, m->block[i]);
+    slow_request_free(m->slow, m->addr[i]);
+    if (random_below(8) != 0)
+        complete(m, i);
+}
+
+/* Waiting for streams completes what is pending, inside requests too. */
+static void forget_completed(match *m)
+{
+    if (m->heap.pending_first != MV_NO_ROW)
+        return;
+    for (int i = 0; i < LIVE; i++) {
+        const slow_block *b = m->block[i] == MV_NO_ROW ? NULL : slow_at(m->slow, m->addr[i]);
+        if (m->block[i] != MV_NO_ROW && (!b || b->state != SLOW_USED))
+            m->block[i] = MV_NO_ROW;
+    }
+}
+
+static void play(const char *text, uint64_t limit, uint64_t seed, unsigned steps)
+{
+    mv_alloc_conf conf;
+    mv_arena arena;
+    match m = {0};
+    char why[128];
+
+    state = seed * 0x9e3779b97f4a7c15ull + 1;
+    cr_assert(mv_alloc_conf_parse(text, &conf, why, sizeof why), "%s", why);
+    mv_arena_init(&arena, &budget);
+    m.slow = mv_push_struct(&arena, slow_allocator);
+    cr_assert_not_null(m.slow);
+    cr_assert(mv_replay_heap_init(&m.heap, &arena, &conf, 2));
+    m.heap.driver.rule = MV_PLACE_RISING;
+    m.heap.limit = limit;
+    slow_init(m.slow, &conf, limit, m.heap.driver.rising, m.heap.driver.next_reservation);
+    for (int i = 0; i < LIVE; i++)
+        m.block[i] = MV_NO_ROW;
+    for (; m.steps < steps; m.steps++) {
+        int i = (int)random_below(random_below(4) ? LIVE / 4 : LIVE);
+        if (m.block[i] == MV_NO_ROW) {
+            request(&m, i, text);
+        } else {
+            release(&m, i);
+        }
+        if (random_below(300) == 0) {
+            mv_replay_empty_cache(&m.heap);
+            slow_empty_cache(m.slow);
+        }
+        m.heap.effect_count = 0;
+        forget_completed(&m);
+        expect_same(&m, text);
+    }
+    mv_arena_release(&arena);
+}
+
+Test(replay_random, same_as_the_literal_allocator)
+{
+    static const char *const confs[] = {
+        "",
+        "expandable_segments:True",
+        "max_split_size_mb:32",
+        "max_split_size_mb:64,max_non_split_rounding_mb:40",
+        "roundup_power2_divisions:4",
+        "roundup_power2_divisions:[1:2,4:4,>:8]",
+        "garbage_collection_threshold:0.6",
+        "garbage_collection_threshold:0.7,max_split_size_mb:48",
+        "expandable_segments:True,max_split_size_mb:32",
+        "large_segment_size_mb:48,expandable_segments:True",
+    };
+    static const uint64_t limits[] = {UINT64_MAX, 700 * MIB, 1600 * MIB};
+
+    for (size_t i = 0; i < sizeof confs / sizeof *confs; i++)
+        for (size_t j = 0; j < sizeof limits / sizeof *limits; j++)
+            for (uint64_t seed = 1; seed <= 4; seed++)
+                play(confs[i], limits[j], 100 * i + 10 * j + seed, 1200);
+}
+
+/* ---- gaps -------------------------------------------------------------------------------- */
+
+enum { PLACES = 200 };
+
+static void expect_gap(const mv_gaps *gaps, uint32_t gap, const uint64_t *size, int place)
+{
+    if (place < 0) {
+        cr_assert_eq(gap, MV_NO_GAP);
+        return;
+    }
+    cr_assert_neq(gap, MV_NO_GAP);
+    cr_assert_eq(gaps->gaps[gap].addr, 100 * (uint64_t)place);
+    cr_assert_eq(gaps->gaps[gap].size, size[place]);
+}
+
+static void expect_found(const mv_gaps *gaps, const uint64_t *size)
+{
+    uint64_t want = 1 + random_below(99);
+    int at = (int)random_below(PLACES), lowest = -1, highest = -1, before = -1, from = -1;
+
+    for (int i = 0; i < PLACES; i++) {
+        if (size[i] == 0)
+            continue;
+        lowest = lowest < 0 && size[i] >= want ? i : lowest;
+        highest = size[i] >= want ? i : highest;
+        before = i < at ? i : before;
+        from = from < 0 && i >= at ? i : from;
+    }
+    expect_gap(gaps, mv_gaps_lowest(gaps, want), size, lowest);
+    expect_gap(gaps, mv_gaps_highest(gaps, want), size, highest);
+    expect_gap(gaps, mv_gaps_before(gaps, 100 * (uint64_t)at), size, before);
+    expect_gap(gaps, mv_gaps_at(gaps, 100 * (uint64_t)at), size, from);
+}
+
+Test(replay_random, gaps_beside_a_plain_list)
+{
+    uint64_t size[PLACES] = {0};
+    mv_arena arena;
+    mv_gaps gaps;
+
+    state = 42;
+    mv_arena_init(&arena, &budget);
+    mv_gaps_init(&gaps, &arena);
+    for (int step = 0; step < 20000; step++) {
+        int i = (int)random_below(PLACES);
+        if (size[i] == 0) {
+            size[i] = 1 + random_below(99);
+            cr_assert(mv_gaps_add(&gaps, 100 * (uint64_t)i, size[i], 0));
+        } else {
+            mv_gaps_drop(&gaps, mv_gaps_at(&gaps, 100 * (uint64_t)i));
+            size[i] = 0;
+        }
+        expect_found(&gaps, size);
+    }
+    mv_arena_release(&arena);
+}

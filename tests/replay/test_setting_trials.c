@@ -1,0 +1,168 @@
+/* A setting, tried: within a part of the trace, within a limit; texts of settings with one
+ * changed; what is better. */
+#include "analyze/replay/setting_trials.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/fixture/fixture.h"
+
+static mv_budget budget = {.limit = (uint64_t)4 << 30};
+
+typedef struct {
+    mv_arena arena;
+    mv_trace trace;
+    mv_lives lives;
+    mv_trials trials;
+} bench;
+
+static void open_bench(bench *b, const char *name, mv_trials_opts opts)
+{
+    mv_err err;
+
+    mv_arena_init(&b->arena, &budget);
+    mvt_load(&b->arena, name, &b->trace);
+    cr_assert_eq(mv_lives_find(&b->arena, &b->trace, 0, &b->lives, &err), MV_OK);
+    cr_assert_eq(mv_trials_open(&b->arena, &b->trace, &b->lives, opts, &b->trials, &err), MV_OK);
+}
+
+static uint32_t first_oom(const bench *b)
+{
+    for (uint32_t i = 0; i < b->lives.events.count; i++)
+        if (b->lives.events.action[i] == MV_ACTION_OOM)
+            return i;
+    return MV_NEVER;
+}
+
+Test(setting_trials, one_setting_changes_and_the_others_stay)
+{
+    static const struct {
+        const char *text, *key, *value, *out;
+    } rows[] = {
+        {"", "expandable_segments", "True", "expandable_segments:True"},
+        {"", "expandable_segments", NULL, ""},
+        {"max_split_size_mb:64", "expandable_segments", "True",
+         "max_split_size_mb:64,expandable_segments:True"},
+        {"max_split_size_mb:64,backend:native", "max_split_size_mb", "128",
+         "max_split_size_mb:128,backend:native"},
+        {"max_split_size_mb:64, backend:native", "max_split_size_mb", NULL, "backend:native"},
+        {"a:1,roundup_power2_divisions:[256:1,512:2,>:8],b:2", "roundup_power2_divisions", "4",
+         "a:1,roundup_power2_divisions:4,b:2"},
+        {"roundup_power2_divisions:[256:1,>:8],max_split_size_mb:64", "max_split_size_mb", "99",
+         "roundup_power2_divisions:[256:1,>:8],max_split_size_mb:99"},
+        {" max_split_size_mb : 64 ,", "max_split_size_mb", "128", "max_split_size_mb:128"},
+        {"max_split_size_mb:64,max_split_size_mb:32", "max_split_size_mb", "128",
+         "max_split_size_mb:128"},
+        {"max_split_size_mb:64", "max_split", "1", "max_split_size_mb:64,max_split:1"},
+    };
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        cr_expect_str_eq(mv_alloc_conf_change(&arena, rows[i].text, rows[i].key, rows[i].value),
+                         rows[i].out);
+    mv_arena_release(&arena);
+}
+
+/* Up to any event the recorded settings lead to what the trace has there. */
+Test(setting_trials, a_part_of_the_trace_is_replayed_to_the_byte)
+{
+    static const char *const names[] = {"gpt_train", "whatif_2", "frag_pinned_by_small", "streams"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (uint32_t parts = 1; parts < 5; parts++) {
+            bench b;
+            mv_trial trial;
+            mv_err err;
+            open_bench(&b, names[i], (mv_trials_opts){0});
+            cr_assert_eq(mv_trials_open(&b.arena, &b.trace, &b.lives,
+                                        (mv_trials_opts){.end = b.lives.events.count / 5 * parts},
+                                        &b.trials, &err),
+                         MV_OK);
+            cr_assert_eq(mv_trials_try(&b.trials, b.trials.recorded_conf, &trial, &err), MV_OK);
+            cr_expect_eq(trial.result.peak.reserved, b.trials.recorded_reserved, "%s %u", names[i],
+                         parts);
+            cr_expect_eq(trial.result.peak.allocated, b.trials.recorded_allocated);
+            cr_expect_eq(trial.saves, 0);
+            mv_arena_release(&b.arena);
+        }
+}
+
+Test(setting_trials, a_failure_is_met_or_not_within_the_limit)
+{
+    mv_trial as_recorded, expandable;
+    bench b;
+    mv_err err;
+    uint32_t oom;
+
+    open_bench(&b, "oom_fragmented", (mv_trials_opts){0});
+    oom = first_oom(&b);
+    cr_assert_neq(oom, MV_NEVER);
+    cr_assert_eq(mv_trials_open(&b.arena, &b.trace, &b.lives, (mv_trials_opts){.end = oom + 1},
+                                &b.trials, &err),
+                 MV_OK);
+    cr_expect_eq(b.trials.recorded_ooms, 1);
+    cr_expect(mv_trials_can_tell(&b.trials));
+    cr_assert_eq(mv_trials_try(&b.trials, "", &as_recorded, &err), MV_OK);
+    cr_expect_not(as_recorded.fits);
+    cr_expect_eq(as_recorded.result.first_oom, oom);
+    cr_expect_eq(as_recorded.result.spare, MV_NO_BYTES);
+    cr_assert_eq(mv_trials_try(&b.trials, "expandable_segments:True", &expandable, &err), MV_OK);
+    cr_expect(expandable.fits);
+    cr_expect_eq(expandable.result.first_oom, MV_NEVER);
+    cr_expect_lt(expandable.result.spare, b.trials.limit);
+    cr_expect(mv_trials_helps(&b.trials, &expandable));
+    cr_expect_lt(mv_trial_order(&expandable, &as_recorded), 0);
+    cr_assert_eq(
+        mv_trials_open(&b.arena, &b.trace, &b.lives, (mv_trials_opts){.end = oom}, &b.trials, &err),
+        MV_OK);
+    cr_expect_eq(b.trials.recorded_ooms, 0, "the failure is not in [0, end)");
+    mv_arena_release(&b.arena);
+}
+
+/* The heap of before the trace is laid out anew under the limit that bounds the run beside it:
+ * without one, requests that the run is refused would count as doubt. */
+Test(setting_trials, doubt_is_measured_within_the_limit)
+{
+    mv_trials free_one;
+    bench b;
+    mv_err err;
+
+    open_bench(&b, "frag_varying_batch", (mv_trials_opts){0});
+    free_one = b.trials;
+    cr_assert_eq(mv_trials_open(&b.arena, &b.trace, &b.lives,
+                                (mv_trials_opts){.capacity = b.trials.recorded_reserved / 2},
+                                &b.trials, &err),
+                 MV_OK);
+    cr_expect_gt(b.trials.self.counts.ooms, 0);
+    cr_expect_leq(b.trials.start_error, free_one.recorded_reserved / 10, "%llu",
+                  (unsigned long long)b.trials.start_error);
+    mv_arena_release(&b.arena);
+}
+
+Test(setting_trials, a_set_has_no_settings_twice_and_is_in_order)
+{
+    static const char *const names[] = {"whatif_0", "whatif_1", "whatif_2",
+                                        "whatif_3", "gc_limit", "frag_pinned_by_small_expandable"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        mv_trial_list list;
+        mv_alloc_conf a, c;
+        char why[128];
+        bench b;
+        mv_err err;
+        uint32_t recorded = 0;
+        open_bench(&b, names[i], (mv_trials_opts){0});
+        cr_assert_eq(mv_trials_try_set(&b.trials, MV_TRY_ALL, &list, &err), MV_OK);
+        for (uint32_t k = 0; k < list.count; k++) {
+            cr_assert(mv_alloc_conf_parse(list.rows[k].conf, &a, why, sizeof why), "%s", why);
+            recorded += list.rows[k].is_recorded;
+            cr_expect(k == 0 || mv_trial_order(&list.rows[k - 1], &list.rows[k]) <= 0);
+            for (uint32_t j = 0; j < k; j++)
+                cr_expect(mv_alloc_conf_parse(list.rows[j].conf, &c, why, sizeof why) &&
+                          !mv_alloc_conf_same(&a, &c));
+        }
+        cr_expect_eq(recorded, 1, "%s", names[i]);
+        mv_arena_release(&b.arena);
+    }
+}

@@ -1,0 +1,206 @@
+/* Captured files on the command line: `info` on them, and every command on a live file, on the
+ * finalised one and on compact msgpack alike. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tests/fixture/fixture_json.h"
+#include "tests/fixture/fixture_live.h"
+
+static mv_budget budget = {.limit = (uint64_t)1 << 30};
+static mv_arena arena;
+static char path[] = "/tmp/memviz-test-XXXXXX";
+
+static uint32_t text(mvt_live *l, const char *string)
+{
+    return mvt_live_string(l, string);
+}
+
+static void segment(mvt_live *l, uint64_t addr, uint64_t size)
+{
+    mvt_live_call(l, .action = MV_API_ALLOC, .addr = addr, .size = size,
+                  .text = text(l, "cudaMalloc"), .library = text(l, "/v/torch/libc10_cuda.so"),
+                  .stack = mvt_live_stack(l, "step:/w/train.py:12;<module>:/w/train.py:30"));
+}
+
+static void others(mvt_live *l)
+{
+    mvt_live_call(l, .action = MV_API_CREATE, .size = 16 << 20, .handle = 5,
+                  .text = text(l, "cuMemCreate"), .library = text(l, "/v/nccl/libnccl.so.2"));
+    mvt_live_call(l, .action = MV_API_ALLOC, .size = 1 << 30, .result = 2,
+                  .text = text(l, "cudaMalloc"), .library = text(l, "/v/torch/libc10_cuda.so"));
+    mvt_live_event(
+        l, MV_LIVE_EVENT_OOM,
+        (mvt_live_args){.size = 1 << 30, .stack = mvt_live_stack(l, "step:/w/train.py:12")});
+}
+
+/* Steps that keep their loss, in ranges, with tensors of the CPU; a backward pass in a thread
+ * without Python. */
+static void step(mvt_live *l, uint32_t i)
+{
+    uint32_t forward = mvt_live_stack(l, "forward:/w/model.py:5;step:/w/train.py:12");
+    uint32_t loss = mvt_live_stack(l, "step:/w/train.py:14");
+    uint32_t backward = mvt_live_stack(l, "thread pt_autograd_0");
+    uint64_t addr = 0x7f0000000000 + i * 1024;
+    char name[32];
+
+    snprintf(name, sizeof name, "step %u", i);
+    mvt_live_event(l, MV_LIVE_EVENT_MARK, (mvt_live_args){.text = text(l, name)});
+    mvt_live_event(l, MV_LIVE_EVENT_PUSH, (mvt_live_args){.text = text(l, "forward")});
+    mvt_live_block(l, .addr = 0x7f0000100000, .size = 4096, .stack = forward);
+    mvt_live_event(l, MV_LIVE_EVENT_POP, (mvt_live_args){0});
+    mvt_live_block(l, .addr = addr, .size = 512, .stack = loss);
+    mvt_live_block(l, .cpu = true, .addr = 0x5000, .size = 100, .stack = forward);
+    mvt_live_block(l, .addr = 0x7f0000110000, .size = 2048, .stack = backward, .thread = 2);
+    mvt_live_free(l, .addr = 0x7f0000100000, .size = 4096, .thread = 2);
+    mvt_live_free(l, .addr = 0x7f0000110000, .size = 2048);
+    mvt_live_free(l, .cpu = true, .addr = 0x5000, .size = 100);
+}
+
+static mv_span some_capture(void)
+{
+    mvt_live *l = mvt_live_new(&arena);
+
+    mvt_live_fact(l, "command", "python train.py");
+    mvt_live_fact(l, "host", "node-7");
+    mvt_live_fact(l, "rank", "1");
+    mvt_live_fact(l, "world_size", "8");
+    mvt_live_fact(l, "stacks", "python");
+    mvt_live_fact(l, "python", "3.8.10");
+    mvt_live_fact(l, "lost_nested", "3");
+    mvt_live_fact(l, "lost_space", "0");
+    segment(l, 0x7f0000000000, 2 << 20);
+    for (uint32_t i = 0; i < 12; i++)
+        step(l, i);
+    others(l);
+    mvt_live_fact(l, "end_us", "1002000");
+    return mvt_live_bytes(l);
+}
+
+static void setup(void)
+{
+    mv_span file;
+    int fd = mkstemp(path);
+
+    mv_arena_init(&arena, &budget);
+    file = some_capture();
+    cr_assert(fd >= 0 && write(fd, file.data, file.length) == (ssize_t)file.length);
+    close(fd);
+}
+
+static void teardown(void)
+{
+    mv_arena_release(&arena);
+    unlink(path);
+}
+
+TestSuite(captured, .init = setup, .fini = teardown);
+
+static void expect_out(const char *command, const char *const *lines, size_t count)
+{
+    mvt_run r = mvt_sh("$MEMVIZ %s %s", command, path);
+
+    cr_assert_eq(r.status, 0, "%s: %s", command, r.err);
+    for (size_t i = 0; i < count; i++)
+        cr_expect(strstr(r.out, lines[i]), "%s: no \"%s\" in\n%s", command, lines[i], r.out);
+    mvt_run_drop(&r);
+}
+
+#define EXPECT_OUT(command, ...)                            \
+    expect_out(command, (const char *const[]){__VA_ARGS__}, \
+               sizeof((const char *const[]){__VA_ARGS__}) / sizeof(const char *))
+
+Test(captured, info_says_what_was_captured_and_lost)
+{
+    EXPECT_OUT("info",
+               "captured      python train.py, pid 1234 on node-7, rank 1 of 8; ended: in\n",
+               "stacks        python, Python 3.8.10", "device 1 is the CPU",
+               "API calls     3, of which 1 failed", "libc10_cuda.so: 2 for 2.00 MiB, 1 failed",
+               "libnccl.so.2: 1 for 16.0 MiB", "lost          3 nested", "history       complete");
+}
+
+Test(captured, info_as_json)
+{
+    cJSON *report = mvt_json(0, "$MEMVIZ info --json %s", path);
+    const cJSON *capture = cJSON_GetObjectItem(report, "capture");
+    const cJSON *library = cJSON_GetArrayItem(cJSON_GetObjectItem(capture, "libraries"), 0);
+
+    cr_assert_not_null(capture);
+    mvt_json_has(capture,
+                 "command host pid rank world_size stacks stacks_off python cpu_device "
+                 "ended stopped lost lost_events records api_calls api_calls_failed samples "
+                 "libraries facts");
+    cr_expect_eq(mvt_json_number(capture, "pid"), 1234);
+    cr_expect_eq(mvt_json_number(capture, "cpu_device"), 1);
+    cr_expect_eq(mvt_json_number(capture, "api_calls_failed"), 1);
+    cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(capture, "ended")));
+    cr_expect_str_eq(mvt_json_text(library, "library"), "/v/torch/libc10_cuda.so");
+    cr_expect_eq(mvt_json_number(library, "bytes"), 2 << 20);
+    cJSON_Delete(report);
+}
+
+Test(captured, a_file_of_pytorch_s_has_no_capture)
+{
+    cJSON *report = mvt_json(0, "$MEMVIZ info --json $SNAPS/gpt_train.pickle");
+
+    cr_expect_null(cJSON_GetObjectItem(report, "capture"));
+    cJSON_Delete(report);
+}
+
+Test(captured, leaks_are_found_between_marks)
+{
+    mvt_run r = mvt_sh("$MEMVIZ leaks --device 0 %s", path);
+
+    cr_expect(strstr(r.out, "LEAK"), "%s", r.out);
+    cr_expect(strstr(r.out, "train.py:14 step"), "%s", r.out);
+    cr_expect(strstr(r.out, "12 steps"), "%s", r.out);
+    mvt_run_drop(&r);
+}
+
+Test(captured, stats_are_exact_on_the_gpu_and_the_cpu)
+{
+    cJSON *report = mvt_json(0, "$MEMVIZ stats --json %s", path);
+    const cJSON *device;
+
+    cJSON_ArrayForEach(device, cJSON_GetObjectItem(report, "devices"))
+    {
+        const cJSON *audit = cJSON_GetObjectItem(device, "audit");
+        cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(audit, "exact")));
+        cr_expect_eq(mvt_json_number(audit, "residual"), 0);
+    }
+    cJSON_Delete(report);
+}
+
+/* Results name their file, so each form is read under the same name. */
+Test(captured, every_form_gives_the_same_reports)
+{
+    static const char *const commands[] = {
+        "dump",        "trace --json", "stats --json",        "leaks --json",
+        "peak --json", "lines --json", "trace_plot -o x.svg",
+    };
+
+    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
+        mvt_run r = mvt_sh("set -e; cp %s f; $MEMVIZ %s f >live; mv x.svg live.svg || true;"
+                           "$MEMVIZ convert -q f x.bin; $MEMVIZ convert -q x.bin x.msgpack;"
+                           "mv x.bin f; $MEMVIZ %s f | cmp - live; mv x.svg bin.svg || true;"
+                           "mv x.msgpack f; $MEMVIZ %s f | cmp - live;"
+                           "test ! -e live.svg || cmp live.svg bin.svg",
+                           path, commands[i], commands[i], commands[i]);
+        cr_expect_eq(r.status, 0, "%s: %s%s", commands[i], r.out, r.err);
+        mvt_run_drop(&r);
+    }
+}
+
+Test(captured, plain_msgpack_says_what_it_leaves_out)
+{
+    mvt_run r = mvt_sh("$MEMVIZ convert --plain %s x.msgpack && $MEMVIZ info x.msgpack", path);
+
+    cr_assert_eq(r.status, 0, "%s", r.err);
+    cr_expect(strstr(r.err, "no place for 3 API calls, 0 samples and 13 facts"), "%s", r.err);
+    cr_expect_null(strstr(r.out, "captured"));
+    mvt_run_drop(&r);
+    r = mvt_sh("$MEMVIZ convert -q --plain %s x.msgpack", path);
+    cr_expect_str_eq(r.err, "");
+    mvt_run_drop(&r);
+}

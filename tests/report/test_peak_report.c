@@ -1,0 +1,140 @@
+/* memviz peak as scripts meet it: the JSON contract, rules, targets, the gate. */
+#include <criterion/criterion.h>
+
+#include "tests/fixture/fixture_json.h"
+
+static const cJSON *member(const cJSON *object, const char *key)
+{
+    const cJSON *found = cJSON_GetObjectItemCaseSensitive(object, key);
+
+    cr_assert(found, "no %s", key);
+    return found;
+}
+
+static double sum_members(const cJSON *object)
+{
+    const cJSON *item;
+    double sum = 0;
+
+    cJSON_ArrayForEach(item, object) sum += cJSON_GetNumberValue(item);
+    return sum;
+}
+
+static double sum_of(const cJSON *array, const char *key)
+{
+    const cJSON *item;
+    double sum = 0;
+
+    cJSON_ArrayForEach(item, array) sum += mvt_json_number(item, key);
+    return sum;
+}
+
+Test(peak_report, json)
+{
+    cJSON *r = mvt_json(0, "$MEMVIZ peak --json $SNAPS/gpt_train.pickle"), *site;
+    cJSON *truth = mvt_json(0, "printf '{\"memviz\":0,\"command\":0,\"file\":0,\"truth\":';"
+                               "cat $SNAPS/gpt_train.truth.json; echo '}'");
+    const cJSON *at = member(r, "at");
+
+    mvt_json_has(at, "event time_us allocated requested reserved");
+    cr_expect_eq(mvt_json_number(at, "allocated"),
+                 mvt_json_number(member(truth, "truth"), "max_allocated"));
+    cJSON_ArrayForEach(site, member(r, "sites"))
+        mvt_json_has(site, "bytes blocks share category annotation marginal_bytes frames");
+    cr_expect_eq(sum_of(member(r, "sites"), "bytes") + mvt_json_number(r, "unattributed"),
+                 mvt_json_number(at, "allocated"));
+    cr_expect_eq(sum_members(member(r, "categories")), mvt_json_number(at, "allocated"));
+    cr_expect_eq(sum_of(member(r, "annotations"), "bytes"), mvt_json_number(at, "allocated"));
+    cJSON_Delete(r);
+    cJSON_Delete(truth);
+}
+
+Test(peak_report, devices)
+{
+    cJSON *r = mvt_json(0, "$MEMVIZ peak --json --limit 1 $SNAPS/two_devices.pickle");
+    cJSON *first = mvt_json(0, "$MEMVIZ peak --json --device 0 $SNAPS/two_devices.pickle");
+
+    cr_expect_eq(cJSON_GetArraySize(member(r, "devices")), 2);
+    cr_expect_eq(mvt_json_number(r, "device"), 1, "the one that holds most");
+    cr_expect_eq(cJSON_GetArraySize(member(r, "sites")), 1);
+    cr_expect_eq(mvt_json_number(first, "device"), 0);
+    cr_expect_eq(
+        mvt_json_number(member(first, "at"), "allocated"),
+        mvt_json_number(member(cJSON_GetArrayItem(member(r, "devices"), 0), "at"), "allocated"));
+    cJSON_Delete(r);
+    cJSON_Delete(first);
+}
+
+Test(peak_report, moments)
+{
+    cJSON *r = mvt_json(0, "$MEMVIZ peak --json --at oom $SNAPS/oom.pickle");
+    const cJSON *event;
+
+    cr_expect_gt(mvt_json_number(member(r, "at"), "event"), 0);
+    cJSON_Delete(r);
+    r = mvt_json(0, "$MEMVIZ peak --json --at end $SNAPS/no_history.pickle");
+    event = member(member(r, "at"), "event");
+    cr_expect(cJSON_IsNull(event), "the heap before the first event, there being none");
+    cJSON_Delete(r);
+    r = mvt_json(0, "$MEMVIZ peak --json --from 10 --to 20 $SNAPS/gpt_train.pickle");
+    cr_expect_leq(mvt_json_number(member(r, "at"), "event"), 19);
+    cr_expect_geq(mvt_json_number(member(r, "at"), "event"), 9);
+    cJSON_Delete(r);
+}
+
+Test(peak_report, rules)
+{
+    cJSON *r = mvt_json(0, "echo 'train\\.py:62 forward  mlp' >rules;"
+                           "$MEMVIZ peak --json --rules rules $SNAPS/gpt_train.pickle");
+    const cJSON *categories = member(r, "categories");
+
+    cr_expect_geq(mvt_json_number(categories, "mlp"), 320 << 20);
+    cr_expect_eq(sum_members(categories), mvt_json_number(member(r, "at"), "allocated"));
+    cJSON_Delete(r);
+}
+
+Test(peak_report, target)
+{
+    cJSON *r = mvt_json(0, "$MEMVIZ peak --json --target 700MiB $SNAPS/gpt_train.pickle");
+    const cJSON *target = member(r, "target"), *sites = member(target, "sites");
+
+    mvt_json_has(target, "bytes reaches least peak sites");
+    cr_expect(cJSON_IsTrue(member(target, "reaches")));
+    cr_expect(cJSON_IsTrue(member(target, "least")));
+    cr_expect_leq(mvt_json_number(target, "peak"), 700 << 20);
+    cr_expect_eq(cJSON_GetArraySize(sites), 2);
+    cr_expect_eq(mvt_json_number(member(r, "peak"), "allocated") - sum_of(sites, "fall"),
+                 mvt_json_number(target, "peak"));
+    cJSON_Delete(r);
+}
+
+Test(peak_report, exit_statuses)
+{
+    static const struct {
+        const char *command, *err;
+        int status;
+    } all[] = {
+        {"$MEMVIZ peak --fail-on 'peak>1.2GiB' $SNAPS/gpt_train.pickle", "", 0},
+        {"$MEMVIZ peak --fail-on 'peak>1239841792' $SNAPS/gpt_train.pickle", "", 0},
+        {"$MEMVIZ peak --fail-on 'peak>1239841791' $SNAPS/gpt_train.pickle",
+         "peak allocated 1239841792 B, above 1239841791 B", 3},
+        {"$MEMVIZ peak --at end --fail-on 'peak>1GiB' $SNAPS/gpt_train.pickle",
+         "peak allocated 1.15 GiB, above 1.00 GiB", 3},
+        {"$MEMVIZ peak --fail-on leak $SNAPS/gpt_train.pickle", "not something that peak finds", 2},
+        {"$MEMVIZ peak --target much $SNAPS/gpt_train.pickle", "--target much: expected SIZE", 2},
+        {"$MEMVIZ peak --at noon $SNAPS/gpt_train.pickle", "'noon' is not a valid --at", 2},
+        {"$MEMVIZ peak --at oom $SNAPS/gpt_train.pickle", "no such out-of-memory event", 1},
+        {"$MEMVIZ peak --rules none $SNAPS/gpt_train.pickle", "none: ", 1},
+        {"$MEMVIZ peak --rules . $SNAPS/gpt_train.pickle", "not a regular file", 1},
+        {"printf 'a b\\n[ c\\n' >r; $MEMVIZ peak --rules r $SNAPS/gpt_train.pickle",
+         "r: line 2: ", 1},
+    };
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        mvt_run r = mvt_sh("%s", all[i].command);
+        cr_expect_eq(r.status, all[i].status, "%s: %d %s", all[i].command, r.status, r.err);
+        cr_expect(strstr(r.err, all[i].err), "%s: %s", all[i].command, r.err);
+        cr_expect(*all[i].err || !*r.err, "%s", r.err);
+        mvt_run_drop(&r);
+    }
+}

@@ -1,0 +1,191 @@
+/* Reports on terminals: their width, their height, sentences, colors. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/report/prose.h"
+#include "tests/fixture/fixture_program.h"
+
+/* What `put` prints on a terminal of that width. */
+static char *printed(uint32_t columns, void (*put)(mv_out *out))
+{
+    static mv_out out;
+    mv_err err = {0};
+    char path[] = "/tmp/memviz-prose-XXXXXX", *text = calloc(1, 4096);
+    FILE *file;
+
+    fclose(fdopen(mkstemp(path), "w"));
+    cr_assert_eq(mv_out_open(&out, path, &err), MV_OK);
+    out.columns = columns;
+    put(&out);
+    cr_assert_eq(mv_out_close(&out, &err), MV_OK);
+    file = fopen(path, "r");
+    cr_assert(file && text);
+    cr_assert_gt(fread(text, 1, 4095, file), 0);
+    fclose(file);
+    remove(path);
+    return text;
+}
+
+static void put_sentence(mv_out *out)
+{
+    mv_out_text(out, "  -> ");
+    mv_prose_put(out, 5, 5, "it keeps %s in blocks (%d %%) that strand others", "216 MiB", 34);
+}
+
+Test(prose, lines_end_between_words_but_not_before_units)
+{
+    char *text = printed(20, put_sentence);
+
+    cr_expect_str_eq(text, "  -> it keeps\n     216 MiB in\n     blocks (34 %)\n"
+                           "     that strand\n     others\n");
+    free(text);
+    text = printed(0, put_sentence);
+    cr_expect_str_eq(text, "  -> it keeps 216 MiB in blocks (34 %) that strand others\n");
+    free(text);
+}
+
+static void put_long_word(mv_out *out)
+{
+    mv_prose_put(out, 0, 2, "a %s b", "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True");
+}
+
+Test(prose, long_words_stand_alone)
+{
+    char *text = printed(40, put_long_word);
+
+    cr_expect_str_eq(text, "a\n  PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n  b\n");
+    free(text);
+}
+
+static void put_cut(mv_out *out)
+{
+    mv_prose_put_cut(out, 8, "train.py:62 forward");
+    mv_out_char(out, '|');
+    mv_prose_put_cut(out, 8, "train.py");
+    mv_out_char(out, '|');
+    mv_prose_put_cut(out, 5, "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4");
+}
+
+Test(prose, what_is_cut_says_so)
+{
+    char *text = printed(0, put_cut);
+
+    cr_expect_str_eq(text, "train...|train.py|\xc3\xa4\xc3\xa4\xc3\xa4..");
+    free(text);
+}
+
+static void put_cut_calls(mv_out *out)
+{
+    static const uint32_t rooms[] = {40, 33, 30, 20, 6, 2, 0};
+
+    for (size_t i = 0; i < sizeof rooms / sizeof *rooms; i++) {
+        mv_prose_put_cut(out, rooms[i], "train.py:3 main > util.py:5 make > a.py:1 f");
+        mv_out_char(out, '|');
+    }
+}
+
+/* What tells rows apart is kept as long as it can be. */
+Test(prose, lines_that_call_each_other_lose_their_names_first)
+{
+    char *text = printed(0, put_cut_calls);
+
+    cr_expect_str_eq(text,
+                     "train.py:3 > util.py:5 make > a.py:1 f|train.py:3 > util.py:5 > a.py:1 f|"
+                     "...py:3 > util.py:5 > a.py:1 f|..il.py:5 > a.py:1 f|..:1 f|..|..|");
+    free(text);
+}
+
+/* Characters of the longest line; bytes outside of ASCII do not occur in these reports. */
+static size_t longest_line(const char *text, unsigned *lines)
+{
+    size_t longest = 0;
+
+    for (*lines = 0; *text; ++*lines) {
+        size_t length = strcspn(text, "\n");
+        longest = length > longest ? length : longest;
+        text += length + (text[length] == '\n');
+    }
+    return longest;
+}
+
+static const char *const reports[] = {
+    "leaks", "peak",  "peak --at end --target 100MiB", "fragmentation", "oom",
+    "lines", "stats", "diff $SNAPS/gpt_train.pickle"};
+
+static const char *const files[] = {"resnet_all.pickle",
+                                    "frag_pinned_by_small.pickle",
+                                    "compiled.pickle",
+                                    "oom_fragmented.pickle",
+                                    "gpt_train.pickle",
+                                    "leak_in_training.pickle",
+                                    "no_history.pickle",
+                                    "eval_without_no_grad.pickle",
+                                    "oom_outside.pickle",
+                                    "graphs.pickle",
+                                    "frag_varying_batch.pickle.zst"};
+
+Test(prose, reports_fit_the_terminal)
+{
+    static const unsigned sizes[][2] = {{80, 24}, {120, 40}};
+
+    for (unsigned s = 0; s < 2; s++)
+        for (unsigned i = 0; i < sizeof reports / sizeof *reports; i++)
+            for (unsigned k = 0; k < sizeof files / sizeof *files; k++) {
+                /* Paths cannot be wrapped: the one to this folder may be longer than a line. */
+                mvt_run r =
+                    mvt_sh("cd $SNAPS; SNAPS=.; COLUMNS=%u LINES=%u $MEMVIZ %s -q $SNAPS/%s",
+                           sizes[s][0], sizes[s][1], reports[i], files[k]);
+                unsigned lines;
+                cr_expect_leq(longest_line(r.out, &lines), sizes[s][0], "%s %s:\n%s", reports[i],
+                              files[k], r.out);
+                /* Advice on a fragmented heap is worth more than 24 lines. */
+                cr_expect_leq(lines, s ? sizes[s][1] : 36, "%s %s: %u lines:\n%s", reports[i],
+                              files[k], lines, r.out);
+                mvt_run_drop(&r);
+            }
+}
+
+Test(prose, rows_are_told_by_limit_not_by_the_terminal)
+{
+    mvt_run few = mvt_sh("LINES=12 $MEMVIZ lines $SNAPS/gpt_train.pickle");
+    mvt_run all = mvt_sh("LINES=12 $MEMVIZ lines --limit 0 $SNAPS/gpt_train.pickle");
+    unsigned few_lines, all_lines;
+
+    longest_line(few.out, &few_lines);
+    longest_line(all.out, &all_lines);
+    cr_expect_lt(few_lines, 12);
+    cr_expect(strstr(few.out, "more; --limit 0 shows all"));
+    cr_expect_eq(all_lines, 13);
+    cr_expect_null(strstr(all.out, "--limit"));
+    mvt_run_drop(&few);
+    mvt_run_drop(&all);
+}
+
+/* script(1) gives the program a terminal; without it there is nothing to try. */
+Test(prose, colors_are_for_terminals_only)
+{
+    static const struct {
+        const char *before, *options;
+        bool colored;
+    } all[] = {{"", "", true},
+               {"NO_COLOR=1 ", "", false},
+               {"NO_COLOR=1 ", "--color always", true},
+               {"TERM=dumb ", "", false},
+               {"", "--color never", false}};
+    mvt_run have = mvt_sh("command -v script");
+    mvt_run r = mvt_sh("TERM=xterm $MEMVIZ leaks $SNAPS/leak_cycle.pickle");
+
+    cr_expect_null(strchr(r.out, '\033'));
+    mvt_run_drop(&r);
+    for (unsigned i = 0; have.status == 0 && i < sizeof all / sizeof *all; i++) {
+        r = mvt_sh("TERM=xterm script -qec \"%s$MEMVIZ leaks %s $SNAPS/leak_cycle.pickle\" log",
+                   all[i].before, all[i].options);
+        cr_expect(strstr(r.out, "LEAK"), "%s", r.out);
+        cr_expect_eq(strchr(r.out, '\033') != NULL, all[i].colored, "%u: %s", i, r.out);
+        mvt_run_drop(&r);
+    }
+    mvt_run_drop(&have);
+}

@@ -1,0 +1,236 @@
+/* Coverage of pixels, beside a slow model that looks at 64 x 64 points of each. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "viz/scene/coverage.h"
+
+enum { SIDE = 24, POINTS = 64 };
+
+typedef struct {
+    uint8_t mask[SIDE][SIDE];
+} picture;
+
+static void keep_row(void *to, int32_t x, int32_t y, uint32_t count, const uint8_t *coverage)
+{
+    picture *p = to;
+
+    cr_assert(x >= 0 && y >= 0 && y < SIDE && x + (int64_t)count <= SIDE);
+    memcpy(&p->mask[y][x], coverage, count);
+}
+
+typedef struct {
+    int32_t x, y;
+} corner;
+
+typedef struct {
+    mv_budget budget;
+    mv_coverage cover;
+} drawing;
+
+static void begin(drawing *d)
+{
+    *d = (drawing){.budget.limit = 1 << 24};
+    cr_assert(mv_coverage_init(&d->cover, &d->budget, SIDE, SIDE));
+}
+
+static void add(drawing *d, const corner *c, int count)
+{
+    for (int i = 0; i < count; i++) {
+        corner to = c[(i + 1) % count];
+        mv_coverage_edge(&d->cover, c[i].x, c[i].y, to.x, to.y);
+    }
+}
+
+static picture take(drawing *d)
+{
+    picture p = {0};
+
+    cr_assert_not(d->cover.failed);
+    mv_coverage_take(&d->cover, keep_row, &p);
+    return p;
+}
+
+static uint32_t random_below(uint64_t *state, uint32_t most)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 33) % most;
+}
+
+/* How often the corners go around a point, which is between the units. */
+static int winding_of(const corner *c, int count, double x, double y)
+{
+    int winding = 0;
+
+    for (int i = 0; i < count; i++) {
+        corner a = c[i], b = c[(i + 1) % count];
+        double at;
+        if ((a.y <= y) == (b.y <= y))
+            continue;
+        at = a.x + (double)(b.x - a.x) * (y - a.y) / (b.y - a.y);
+        if (at < x)
+            winding += b.y > a.y ? 1 : -1;
+    }
+    return winding;
+}
+
+/* The mean of the winding in a pixel, as in the header. */
+static int model(const corner *c, int count, int column, int row)
+{
+    double sum = 0;
+
+    for (int i = 0; i < POINTS; i++)
+        for (int j = 0; j < POINTS; j++)
+            sum += winding_of(c, count, (column + (i + 0.5) / POINTS) * MV_PIXEL_UNITS,
+                              (row + (j + 0.5) / POINTS) * MV_PIXEL_UNITS);
+    sum = sum < 0 ? -sum : sum;
+    sum /= POINTS * POINTS;
+    return (int)((sum > 1 ? 1 : sum) * 255 + 0.5);
+}
+
+Test(coverage, any_polygon_has_the_mean_of_its_winding)
+{
+    uint64_t state = 7;
+
+    for (int round = 0; round < 60; round++) {
+        int count = 3 + (int)random_below(&state, 6);
+        corner c[8];
+        drawing d;
+        picture p;
+        begin(&d);
+        for (int i = 0; i < count; i++)
+            c[i] = (corner){(int32_t)random_below(&state, 40 * 256) - 8 * 256,
+                            (int32_t)random_below(&state, 40 * 256) - 8 * 256};
+        add(&d, c, count);
+        p = take(&d);
+        for (int n = 0; n < 60; n++) {
+            int x = (int)random_below(&state, SIDE), y = (int)random_below(&state, SIDE);
+            int want = model(c, count, x, y);
+            cr_assert_leq(abs(p.mask[y][x] - want), 4, "round %d at %d,%d: %d for %d", round, x, y,
+                          p.mask[y][x], want);
+        }
+        mv_coverage_release(&d.cover);
+    }
+}
+
+Test(coverage, rectangles_are_exact)
+{
+    const corner c[] = {{64, 128}, {256 * 3 + 192, 128}, {256 * 3 + 192, 320}, {64, 320}};
+    static const uint8_t want[2][5] = {{96, 128, 128, 96, 0}, {48, 64, 64, 48, 0}};
+    drawing d;
+    picture p;
+
+    begin(&d);
+    add(&d, c, 4);
+    p = take(&d);
+    for (int y = 0; y < 2; y++)
+        for (int x = 0; x < 5; x++)
+            cr_expect_eq(p.mask[y][x], want[y][x], "%d,%d: %d", x, y, p.mask[y][x]);
+    p = take(&d);
+    for (int i = 0; i < SIDE * SIDE; i++)
+        cr_assert_eq(p.mask[i / SIDE][i % SIDE], 0, "what was taken is forgotten");
+    mv_coverage_release(&d.cover);
+}
+
+/* Neither the direction nor the order of the corners matters, bit for bit; nor does what is added
+ * twice where it is whole. */
+Test(coverage, direction_order_and_repetition_do_not_matter)
+{
+    uint64_t state = 11;
+
+    for (int round = 0; round < 200; round++) {
+        corner c[3], back[3], turned[3];
+        drawing d;
+        picture p, q, r, twice;
+        begin(&d);
+        for (int i = 0; i < 3; i++)
+            c[i] = (corner){(int32_t)random_below(&state, SIDE * 256),
+                            (int32_t)random_below(&state, SIDE * 256)};
+        for (int i = 0; i < 3; i++) {
+            back[i] = c[2 - i];
+            turned[i] = c[(i + 1) % 3];
+        }
+        add(&d, c, 3);
+        p = take(&d);
+        add(&d, back, 3);
+        q = take(&d);
+        add(&d, turned, 3);
+        r = take(&d);
+        add(&d, c, 3);
+        add(&d, c, 3);
+        twice = take(&d);
+        cr_assert_eq(memcmp(&p, &r, sizeof p), 0);
+        for (int i = 0; i < SIDE * SIDE; i++) {
+            int a = p.mask[i / SIDE][i % SIDE], b = q.mask[i / SIDE][i % SIDE];
+            cr_assert_leq(abs(a - b), 2, "%d and %d", a, b);
+            if (a == 255)
+                cr_assert_eq(twice.mask[i / SIDE][i % SIDE], 255);
+        }
+        mv_coverage_release(&d.cover);
+    }
+}
+
+/* Inside the clip everything is as without it; outside nothing is. */
+Test(coverage, a_clip_only_hides)
+{
+    uint64_t state = 5;
+
+    for (int round = 0; round < 300; round++) {
+        int left = (int)random_below(&state, SIDE), top = (int)random_below(&state, SIDE);
+        int right = left + (int)random_below(&state, SIDE), bottom = top + 5;
+        corner c[4];
+        drawing d;
+        picture all, part;
+        begin(&d);
+        for (int i = 0; i < 4; i++)
+            c[i] = (corner){(int32_t)random_below(&state, 40 * 256) - 8 * 256,
+                            (int32_t)random_below(&state, 40 * 256) - 8 * 256};
+        add(&d, c, 4);
+        all = take(&d);
+        mv_coverage_clip(&d.cover, left, top, right, bottom);
+        add(&d, c, 4);
+        part = take(&d);
+        for (int y = 0; y < SIDE; y++)
+            for (int x = 0; x < SIDE; x++) {
+                bool is_in = x >= left && x < right && y >= top && y < bottom;
+                cr_assert_leq(abs(part.mask[y][x] - (is_in ? all.mask[y][x] : 0)), 2,
+                              "round %d at %d,%d: %d, %d", round, x, y, part.mask[y][x],
+                              all.mask[y][x]);
+            }
+        mv_coverage_release(&d.cover);
+    }
+}
+
+Test(coverage, edges_far_away_are_harmless)
+{
+    const int32_t far = 1 << 29;
+    const corner around[] = {{-far, -far}, {far, -far}, {far, far}, {-far, far}};
+    const corner beside[] = {{far, -far}, {far, far}, {far - 512, far}};
+    drawing d;
+    picture p;
+
+    begin(&d);
+    add(&d, beside, 3);
+    add(&d, around, 4);
+    p = take(&d);
+    for (int i = 0; i < SIDE * SIDE; i++)
+        cr_assert_eq(p.mask[i / SIDE][i % SIDE], 255);
+    mv_coverage_release(&d.cover);
+}
+
+Test(coverage, memory_may_run_out)
+{
+    mv_budget budget = {.limit = 0};
+    mv_coverage c;
+
+    for (; budget.limit < 1 << 20; budget.limit += 4096) {
+        bool has_begun = mv_coverage_init(&c, &budget, 2000, 2000);
+        for (int i = 0; has_begun && i < 20000; i++)
+            mv_coverage_edge(&c, i * 20, 0, i * 17, 2000 * MV_PIXEL_UNITS);
+        mv_coverage_release(&c);
+        cr_assert_eq(budget.used, 0);
+        if (!has_begun)
+            continue;
+        cr_assert(c.failed);
+    }
+}

@@ -1,0 +1,573 @@
+/* Scenes as pixels: what each kind of shape covers, and whole pictures beside expected ones, byte
+ * for byte. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <png.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/leaks/leaks.h"
+#include "tests/fixture/fixture.h"
+#include "viz/pictures/timeline.h"
+#include "viz/scene/png.h"
+
+typedef struct {
+    mv_budget budget;
+    mv_arena arena;
+    mv_scene scene;
+    mv_image image;
+} drawing;
+
+static void begin(drawing *d, float width, float height)
+{
+    *d = (drawing){.budget.limit = 1u << 30};
+    mv_arena_init(&d->arena, &d->budget);
+    mv_scene_init(&d->scene, &d->arena, width, height, 0xffffffff);
+}
+
+static void draw(drawing *d)
+{
+    mv_err err = {0};
+
+    cr_assert_eq(mv_raster_draw(&d->arena, &d->scene, &(mv_raster_opts){.font = MV_FONT_BITMAP},
+                                &d->image, &err),
+                 MV_OK, "%s", err.detail);
+}
+
+static void end(drawing *d)
+{
+    mv_arena_release(&d->arena);
+}
+
+/* 0xRRGGBBAA, multiplied by alpha. */
+static uint32_t pixel(const drawing *d, uint32_t x, uint32_t y)
+{
+    const uint8_t *p = d->image.pixels + ((uint64_t)y * d->image.width + x) * 4;
+
+    cr_assert(x < d->image.width && y < d->image.height);
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+/* ---- shapes ------------------------------------------------------------------------------ */
+
+Test(raster, rectangles_cover_what_they_cover)
+{
+    drawing d;
+
+    begin(&d, 10, 10);
+    mv_scene_rect(&d.scene, 2, 3, 4, 2, 0x102030ff);
+    mv_scene_rect(&d.scene, 7.5f, 0, 1, 1, 0x000000ff);
+    mv_scene_rect(&d.scene, 0, 9, 1, 1, 0x00000080);
+    draw(&d);
+    for (uint32_t y = 0; y < 9; y++)
+        for (uint32_t x = 0; x < 7; x++)
+            cr_expect_eq(pixel(&d, x, y),
+                         x >= 2 && x < 6 && y >= 3 && y < 5 ? 0x102030ff : 0xffffffff);
+    cr_expect_eq(pixel(&d, 7, 0), 0x7f7f7fff);
+    cr_expect_eq(pixel(&d, 8, 0), 0x7f7f7fff);
+    cr_expect_eq(pixel(&d, 9, 0), 0xffffffff);
+    cr_expect_eq(pixel(&d, 0, 9), 0x7f7f7fff);
+    end(&d);
+}
+
+/* Crisp shapes that meet anywhere leave no seam, whatever is below. */
+Test(raster, crisp_shapes_leave_no_seam)
+{
+    drawing d;
+
+    begin(&d, 40, 40);
+    for (int i = 0; i < 30; i++) {
+        mv_scene_point(&d.scene, 0, (float)i * 40 / 30);
+        mv_scene_point(&d.scene, 40, (float)(i + 1) * 40 / 30);
+        mv_scene_add(&d.scene,
+                     (mv_shape){.kind = MV_SHAPE_RECTS, .fill = 0x004080ff, .is_crisp = true});
+    }
+    draw(&d);
+    for (uint32_t i = 0; i < 1600; i++)
+        cr_assert_eq(pixel(&d, i % 40, i / 40), 0x004080ff);
+    end(&d);
+}
+
+Test(raster, strokes_have_their_width_corners_and_dashes)
+{
+    drawing d;
+
+    begin(&d, 30, 30);
+    mv_scene_line(&d.scene, 2, 5, 12, 5, 0x000000ff, 2);
+    mv_scene_point(&d.scene, 4, 10);
+    mv_scene_point(&d.scene, 10, 10);
+    mv_scene_point(&d.scene, 10, 16);
+    mv_scene_add(&d.scene, (mv_shape){.kind = MV_SHAPE_LINE, .stroke = 0xff0000ff, .width = 2});
+    mv_scene_point(&d.scene, 1, 25);
+    mv_scene_point(&d.scene, 30, 25);
+    mv_scene_add(
+        &d.scene,
+        (mv_shape){.kind = MV_SHAPE_LINE, .stroke = 0x0000ffff, .width = 2, .is_dashed = true});
+    draw(&d);
+    for (uint32_t x = 0; x < 16; x++) {
+        uint32_t want = x >= 2 && x < 12 ? 0x000000ff : 0xffffffff;
+        cr_expect_eq(pixel(&d, x, 4), want);
+        cr_expect_eq(pixel(&d, x, 5), want);
+        cr_expect_eq(pixel(&d, x, 3), 0xffffffff);
+        cr_expect_eq(pixel(&d, x, 6), 0xffffffff);
+    }
+    cr_expect_eq(pixel(&d, 10, 9), 0xff0000ff, "the tip of the corner");
+    cr_expect_eq(pixel(&d, 11, 9), 0xffffffff);
+    cr_expect_eq(pixel(&d, 10, 15), 0xff0000ff);
+    cr_expect_eq(pixel(&d, 10, 16), 0xffffffff, "ends are cut off");
+    for (uint32_t x = 1; x < 30; x++)
+        cr_expect_eq(pixel(&d, x, 24), (x - 1) % 11 < 7 ? 0x0000ffff : 0xffffffff, "%u", x);
+    end(&d);
+}
+
+Test(raster, frames_are_closed)
+{
+    drawing d;
+
+    begin(&d, 20, 20);
+    mv_scene_point(&d.scene, 3, 3);
+    mv_scene_point(&d.scene, 17, 12);
+    mv_scene_add(
+        &d.scene,
+        (mv_shape){.kind = MV_SHAPE_RECTS, .fill = 0x00ff00ff, .stroke = 0x000000ff, .width = 2});
+    draw(&d);
+    for (uint32_t y = 0; y < 20; y++)
+        for (uint32_t x = 0; x < 20; x++) {
+            bool is_out = x < 2 || x >= 18 || y < 2 || y >= 13;
+            bool is_in = x >= 4 && x < 16 && y >= 4 && y < 11;
+            cr_assert_eq(pixel(&d, x, y),
+                         is_out  ? 0xffffffff
+                         : is_in ? 0x00ff00ff
+                                 : 0x000000ff,
+                         "%u,%u", x, y);
+        }
+    end(&d);
+}
+
+Test(raster, clips_hide_and_end)
+{
+    drawing d;
+
+    begin(&d, 20, 20);
+    mv_scene_clip(&d.scene, 5, 5, 10, 10);
+    mv_scene_rect(&d.scene, -100, -100, 300, 300, 0x000000ff);
+    mv_scene_clip(&d.scene, 30, 30, 5, 5);
+    mv_scene_rect(&d.scene, -100, -100, 300, 300, 0xff0000ff);
+    mv_scene_unclip(&d.scene);
+    mv_scene_rect(&d.scene, 0, 19, 20, 1, 0x0000ffff);
+    draw(&d);
+    for (uint32_t i = 0; i < 19 * 20; i++) {
+        bool is_in = i % 20 >= 5 && i % 20 < 15 && i / 20 >= 5 && i / 20 < 15;
+        cr_assert_eq(pixel(&d, i % 20, i / 20), is_in ? 0x000000ff : 0xffffffff);
+    }
+    cr_expect_eq(pixel(&d, 0, 19), 0x0000ffff);
+    end(&d);
+}
+
+/* A strip is filled between its edges, whole pixels and parts of them. */
+Test(raster, strips_are_filled_between_their_edges)
+{
+    static const mv_point points[] = {{2, 2}, {2, 10}, {6, 4}, {6, 8}, {10, 4}, {10, 20}};
+    drawing d;
+
+    begin(&d, 12, 24);
+    for (size_t i = 0; i < sizeof points / sizeof *points; i++)
+        mv_scene_point(&d.scene, points[i].x, points[i].y);
+    mv_scene_add(&d.scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = 0x000000ff});
+    draw(&d);
+    for (uint32_t y = 0; y < 24; y++)
+        for (uint32_t x = 0; x < 12; x++) {
+            double middle = x + 0.5, top = middle < 6 ? 2 + (middle - 2) / 2 : 4;
+            double bottom = middle < 6 ? 10 - (middle - 2) / 2 : 8 + (middle - 6) * 3;
+            bool is_in = x >= 2 && x < 10 && y >= top + 1 && y + 1 <= bottom - 2;
+            bool is_out = x < 2 || x >= 10 || y + 1 <= top - 1 || y >= bottom + 2;
+            if (is_in || is_out)
+                cr_expect_eq(pixel(&d, x, y), is_in ? 0x000000ff : 0xffffffff, "%u,%u", x, y);
+        }
+    end(&d);
+}
+
+static const uint32_t square[] = {0xff0000ff, 0x00ff00ff, 0x0000ffff, 0x00000000};
+
+/* Pixels of an image become squares; what is clear lets the picture through; the clip holds. */
+Test(raster, images_show_the_nearest_pixel)
+{
+    mv_pixels image = {.width = 2, .height = 2, .pixels = square};
+    drawing d;
+
+    begin(&d, 12, 12);
+    mv_scene_clip(&d.scene, 0, 0, 12, 9);
+    mv_scene_image(&d.scene, (mv_box){1, 2, 8, 8}, (mv_box){0, 0, 2, 2}, &image);
+    draw(&d);
+    for (uint32_t y = 0; y < 12; y++)
+        for (uint32_t x = 0; x < 12; x++) {
+            uint32_t want = 0xffffffff;
+            if (x >= 1 && x < 9 && y >= 2 && y < 9)
+                want = square[(y - 2) / 4 * 2 + (x - 1) / 4];
+            cr_expect_eq(pixel(&d, x, y), want & 0xff ? want : 0xffffffff, "%u,%u", x, y);
+        }
+    end(&d);
+}
+
+/* The part begins and ends anywhere; a place beyond the picture is cut; a part beyond the image
+ * repeats its edge. */
+Test(raster, images_show_a_part)
+{
+    uint32_t stripes[16];
+    mv_pixels image = {.width = 16, .height = 1, .pixels = stripes};
+    drawing d;
+
+    for (uint32_t i = 0; i < 16; i++)
+        stripes[i] = i << 28 | 0xff;
+    begin(&d, 20, 2);
+    mv_scene_image(&d.scene, (mv_box){-10, -5, 40, 10}, (mv_box){2.5f, 0, 20, 1}, &image);
+    draw(&d);
+    for (uint32_t x = 0; x < 20; x++) {
+        uint32_t column = (uint32_t)(2.5 + (x + 10.5) * 0.5);
+        cr_expect_eq(pixel(&d, x, 1), stripes[column < 16 ? column : 15], "%u", x);
+    }
+    end(&d);
+}
+
+/* Hatching is lines of the stroke's colour, the same wherever shapes meet, and lets the fill below
+ * through: 1.2 of 10 of the area. */
+Test(raster, hatching_covers_its_share)
+{
+    uint64_t dark = 0;
+    drawing d;
+
+    begin(&d, 100, 100);
+    mv_scene_point(&d.scene, 0, 0);
+    mv_scene_point(&d.scene, 100, 100);
+    mv_scene_add(&d.scene,
+                 (mv_shape){.kind = MV_SHAPE_RECTS, .is_hatched = true, .stroke = 0x000000ff});
+    draw(&d);
+    for (uint32_t i = 0; i < 10000; i++)
+        dark += 255 - (pixel(&d, i % 100, i / 100) >> 24);
+    cr_expect_float_eq((double)dark / 2550000, 0.12, 0.001);
+    cr_expect_eq(pixel(&d, 3, 4), pixel(&d, 4, 3));
+    end(&d);
+}
+
+/* Texts stand where their anchor says and inside what mv_text_width takes them to be. */
+Test(raster, texts_fit_the_width_of_the_layout)
+{
+    static const char *const texts[] = {"train.py:62 forward", "1.15 GiB", "illicit flights (tt)",
+                                        "peak 257 MiB at event 8,407", "\"#$%&'*+,-/:;<=>?@"};
+    mv_budget budget = {.limit = 1 << 28};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    for (int choice = MV_FONT_FOUND; choice <= MV_FONT_BITMAP; choice++) {
+        mv_font *font = mv_font_open(&arena, (mv_font_choice)choice);
+        cr_assert(font != NULL);
+        cr_expect(choice == MV_FONT_FOUND || !mv_font_is_scalable(font));
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+            for (double size = 9; size < 30; size += 1) {
+                mv_text_style style = {.size = size, .scale_x = 1, .scale_y = 1};
+                double width = mv_font_width(font, texts[i], &style);
+                cr_expect_leq(width, (double)mv_text_width(texts[i], (float)size) + 0.6,
+                              "font %d: \"%s\" at %g is %g wide", choice, texts[i], size, width);
+                cr_expect_gt(width, (double)mv_text_width(texts[i], (float)size) * 0.4);
+            }
+        mv_font_close(font);
+    }
+    mv_arena_release(&arena);
+}
+
+static void ink(const drawing *d, uint32_t *left, uint32_t *right)
+{
+    *left = d->image.width;
+    *right = 0;
+    for (uint32_t i = 0; i < d->image.width * d->image.height; i++)
+        if (pixel(d, i % d->image.width, i / d->image.width) != 0xffffffff) {
+            *left = i % d->image.width < *left ? i % d->image.width : *left;
+            *right = i % d->image.width >= *right ? i % d->image.width + 1 : *right;
+        }
+}
+
+Test(raster, anchors)
+{
+    static const struct {
+        mv_anchor anchor;
+        uint32_t left, right;
+    } all[] = {{MV_ANCHOR_START, 50, 59}, {MV_ANCHOR_MIDDLE, 45, 54}, {MV_ANCHOR_END, 40, 49}};
+
+    for (int i = 0; i < 3; i++) {
+        uint32_t left, right;
+        drawing d;
+        begin(&d, 100, 20);
+        mv_scene_text(&d.scene, 50, 15, 12, 0x000000ff, all[i].anchor, "HH"); /* 4 + 1 + 4 dots */
+        draw(&d);
+        ink(&d, &left, &right);
+        cr_expect_eq(left, all[i].left, "%d: %u", i, left);
+        cr_expect_eq(right, all[i].right, "%d: %u", i, right);
+        end(&d);
+    }
+}
+
+/* ---- sizes and odd input ----------------------------------------------------------------- */
+
+Test(raster, a_scene_is_stretched_to_its_shown_size)
+{
+    drawing d;
+
+    begin(&d, 100, 50);
+    d.scene.shown_width = 20;
+    d.scene.shown_height = 20;
+    mv_scene_rect(&d.scene, 0, 0, 50, 50, 0x000000ff);
+    draw(&d);
+    cr_expect_eq(d.image.width, 20);
+    cr_expect_eq(d.image.height, 20);
+    for (uint32_t i = 0; i < 400; i++)
+        cr_assert_eq(pixel(&d, i % 20, i / 20), i % 20 < 10 ? 0x000000ff : 0xffffffff);
+    d.scene.shown_width = d.scene.shown_height = 1;
+    draw(&d);
+    cr_expect_eq(pixel(&d, 0, 0), 0x7f7f7fff, "one pixel is the mean");
+    end(&d);
+}
+
+Test(raster, scenes_of_any_size_keep_room_for_the_layout)
+{
+    static const struct {
+        uint32_t width, height;
+        float scene_width, scene_height;
+    } all[] = {{1400, 760, 1400, 760}, {400, 360, 800, 720},   {800, 180, 1600, 360},
+               {1, 1, 800, 800},       {1, 16384, 800, 16384}, {16384, 1, 16384, 360}};
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        mv_scene s;
+        mv_scene_init_shown(&s, NULL, all[i].width, all[i].height, 800, 360, 0);
+        cr_expect_eq(s.width, all[i].scene_width, "%zu: %g", i, (double)s.width);
+        cr_expect_eq(s.height, all[i].scene_height, "%zu: %g", i, (double)s.height);
+        cr_expect_eq(s.shown_width, i ? (float)all[i].width : 0);
+    }
+}
+
+Test(raster, numbers_that_are_none_and_texts_of_any_bytes)
+{
+    const float odd[] = {NAN, INFINITY, -INFINITY, 1e30f, -1e30f, 5, -0.0f};
+    drawing d;
+
+    begin(&d, 50, 50);
+    for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+        mv_scene_rect(&d.scene, odd[i], 5, 10, odd[i], 0x000000ff);
+        mv_scene_clip(&d.scene, odd[i], 1, odd[i], 1);
+        mv_scene_line(&d.scene, 5, odd[i], 20, 20, 0x000000ff, odd[i]);
+        mv_scene_unclip(&d.scene);
+        mv_scene_text(&d.scene, odd[i], 20, odd[i], 0x000000ff, MV_ANCHOR_MIDDLE,
+                      "\xff\xc3\xe2\x82 \xf0\x9f\x98\x80 \x01\n\xed\xa0\x80");
+        mv_scene_text(&d.scene, 10, 20, 12, 0x000000ff, MV_ANCHOR_MIDDLE, "\xe2");
+    }
+    draw(&d);
+    end(&d);
+}
+
+Test(raster, too_large_and_out_of_memory)
+{
+    mv_budget budget = {0};
+    mv_arena arena;
+    mv_err err;
+    drawing d;
+
+    begin(&d, 20000, 10);
+    cr_expect_eq(mv_raster_draw(&d.arena, &d.scene, &(mv_raster_opts){0}, &d.image, &err),
+                 MV_LIMIT);
+    d.scene.width = 100;
+    mv_scene_text(&d.scene, 5, 5, 12, 0x000000ff, MV_ANCHOR_START, "text");
+    for (; budget.limit < 1 << 19; budget.limit += 4096) {
+        mv_code code;
+        mv_arena_init(&arena, &budget);
+        code = mv_raster_draw(&arena, &d.scene, &(mv_raster_opts){.font = MV_FONT_BITMAP}, &d.image,
+                              &err);
+        cr_expect(code == MV_OK || code == MV_NOMEM);
+        mv_arena_release(&arena);
+        cr_assert_eq(budget.used, 0);
+    }
+    d.scene.failed = true;
+    cr_expect_eq(mv_raster_draw(&d.arena, &d.scene, &(mv_raster_opts){0}, &d.image, &err),
+                 MV_NOMEM);
+    end(&d);
+}
+
+/* ---- files ------------------------------------------------------------------------------- */
+
+static void save(drawing *d, const char *path)
+{
+    mv_err err = {0};
+    mv_sink sink;
+
+    cr_assert_eq(mv_sink_open(&sink, path, &err), MV_OK);
+    cr_assert_eq(mv_png_write(&d->budget, &d->image, &sink, &err), MV_OK);
+    cr_assert_eq(mv_sink_commit(&sink, &err), MV_OK, "%s", err.detail);
+}
+
+/* Read back by libpng's own short way. */
+static uint8_t *load(const char *path, uint32_t *width, uint32_t *height, uint32_t format)
+{
+    png_image png = {.version = PNG_IMAGE_VERSION};
+    uint8_t *pixels;
+
+    if (!png_image_begin_read_from_file(&png, path))
+        return NULL;
+    png.format = format;
+    pixels = malloc(PNG_IMAGE_SIZE(png));
+    cr_assert(pixels && png_image_finish_read(&png, NULL, pixels, 0, NULL), "%s", png.message);
+    *width = png.width;
+    *height = png.height;
+    return pixels;
+}
+
+/* The picture is the one in testdata/golden; MV_BLESS=1 in the environment rewrites it. */
+static void check_golden(drawing *d, const char *name)
+{
+    char path[256];
+    uint32_t width = 0, height = 0, wrong = 0;
+    uint8_t *want;
+
+    draw(d);
+    snprintf(path, sizeof path, MV_TESTDATA "/golden/%s.png", name);
+    if (getenv("MV_BLESS"))
+        save(d, path);
+    want = load(path, &width, &height, PNG_FORMAT_RGBA);
+    cr_assert(want != NULL, "%s", path);
+    cr_assert(width == d->image.width && height == d->image.height);
+    for (uint32_t i = 0; i < width * height; i++)
+        wrong += memcmp(want + 4 * (uint64_t)i, d->image.pixels + 4 * (uint64_t)i, 4) != 0;
+    cr_expect_eq(wrong, 0, "%u pixels are not those of %s", wrong, path);
+    free(want);
+}
+
+Test(raster, golden_letters)
+{
+    drawing d;
+
+    begin(&d, 250, 130);
+    for (int c = ' '; c <= '~'; c++)
+        mv_scene_text(&d.scene, 10 + (float)(c % 32) * 7, 14 + (float)(c / 32 - 1) * 14, 12,
+                      0x000000ff, MV_ANCHOR_START, mv_scene_format(&d.scene, "%c", c));
+    mv_scene_text(&d.scene, 10, 62, 12, 0x404040ff, MV_ANCHOR_START,
+                  "train.py:62 forward keeps 2.00 MiB a step");
+    mv_scene_text(&d.scene, 10, 78, 12, 0xd0021bff, MV_ANCHOR_START,
+                  "a\xc2\xb7z \xe2\x80\xa6 \xc3\xa9");
+    mv_scene_point(&d.scene, 240, 78);
+    mv_scene_add(&d.scene, (mv_shape){.kind = MV_SHAPE_TEXT,
+                                      .anchor = MV_ANCHOR_END,
+                                      .is_bold = true,
+                                      .fill = 0x0000ffff,
+                                      .width = 13,
+                                      .text = "bold, at its end"});
+    mv_scene_text(&d.scene, 125, 105, 24, 0x000000ff, MV_ANCHOR_MIDDLE, "twice as large");
+    mv_scene_text(&d.scene, 10, 122, 7, 0x000000ff, MV_ANCHOR_START, "too small for whole dots");
+    check_golden(&d, "letters");
+    end(&d);
+}
+
+static void star(mv_scene *scene, float x, float y, float radius)
+{
+    static const float corners[5][2] = {
+        {0, -1}, {.588f, .809f}, {-.951f, -.309f}, {.951f, -.309f}, {-.588f, .809f}};
+
+    for (int i = 0; i < 5; i++)
+        mv_scene_point(scene, x + corners[i][0] * radius, y + corners[i][1] * radius);
+}
+
+Test(raster, golden_shapes)
+{
+    drawing d;
+
+    begin(&d, 200, 120);
+    star(&d.scene, 35, 35, 30);
+    mv_scene_add(&d.scene, (mv_shape){.kind = MV_SHAPE_POLYGON, .fill = 0x0072b2ff});
+    star(&d.scene, 50, 45, 30);
+    mv_scene_add(&d.scene, (mv_shape){.kind = MV_SHAPE_POLYGON,
+                                      .fill = 0xe69f0080,
+                                      .stroke = 0x000000ff,
+                                      .width = 1.5f});
+    star(&d.scene, 35, 90, 25);
+    mv_scene_add(&d.scene,
+                 (mv_shape){.kind = MV_SHAPE_POLYGON, .is_hatched = true, .stroke = 0x009e73ff});
+    mv_scene_clip(&d.scene, 90, 10, 100, 40);
+    star(&d.scene, 140, 40, 60);
+    mv_scene_add(&d.scene, (mv_shape){.kind = MV_SHAPE_LINE, .stroke = 0xcc79a7ff, .width = 6});
+    mv_scene_unclip(&d.scene);
+    for (int i = 0; i < 12; i++)
+        mv_scene_line(&d.scene, 140, 85, 140 + 45 * cosf((float)i * 0.5236f),
+                      85 + 30 * sinf((float)i * 0.5236f), 0x000000ff, 0.5f + (float)i * 0.25f);
+    mv_scene_point(&d.scene, 5, 118);
+    mv_scene_point(&d.scene, 70, 100);
+    mv_scene_point(&d.scene, 195, 117);
+    mv_scene_add(
+        &d.scene,
+        (mv_shape){.kind = MV_SHAPE_LINE, .stroke = 0xd0021bff, .width = 2, .is_dashed = true});
+    check_golden(&d, "shapes");
+    end(&d);
+}
+
+/* A whole timeline, small and dark. */
+Test(raster, golden_timeline)
+{
+    mv_timeline_opts opts = {.width = 800, .height = 420, .is_dark = true};
+    mv_timeline timeline;
+    mv_trace trace;
+    mv_lives lives;
+    mv_leaks leaks;
+    mv_err err;
+    drawing d;
+
+    begin(&d, 0, 0);
+    mvt_load(&d.arena, "leak_in_training", &trace);
+    cr_assert_eq(mv_lives_find(&d.arena, &trace, 0, &lives, &err), MV_OK);
+    cr_assert_eq(mv_leaks_find(&d.arena, &trace, &lives, &leaks, &err), MV_OK);
+    opts.title = "leak_in_training.pickle";
+    opts.leaks = &leaks;
+    cr_assert_eq(mv_timeline_find(&d.arena, &trace, &lives, &opts, &timeline, &err), MV_OK);
+    d.scene = timeline.scene;
+    check_golden(&d, "timeline");
+    end(&d);
+}
+
+/* What is partly clear keeps its alpha, and colours are divided by it again. */
+Test(raster, png_has_alpha_where_the_picture_has)
+{
+    char path[] = "/tmp/test_raster.XXXXXX";
+    uint32_t width, height;
+    uint8_t *back;
+    drawing d;
+    int fd = mkstemp(path);
+
+    cr_assert_geq(fd, 0);
+    begin(&d, 3, 1);
+    d.scene.background = 0;
+    mv_scene_rect(&d.scene, 1, 0, 1, 1, 0xff804080);
+    mv_scene_rect(&d.scene, 2, 0, 1, 1, 0x102030ff);
+    draw(&d);
+    save(&d, path);
+    back = load(path, &width, &height, PNG_FORMAT_RGBA);
+    cr_assert(back && width == 3 && height == 1);
+    cr_expect_eq(memcmp(back, "\0\0\0\0\xff\x80\x40\x80\x10\x20\x30\xff", 12), 0, "%u %u %u %u",
+                 back[4], back[5], back[6], back[7]);
+    free(back);
+    remove(path);
+    end(&d);
+}
+
+Test(raster, png_without_memory)
+{
+    mv_budget budget = {0};
+    mv_err err;
+    mv_sink sink;
+    drawing d;
+
+    begin(&d, 300, 300);
+    draw(&d);
+    for (; budget.limit < 1 << 20; budget.limit += 16384) {
+        mv_code code;
+        cr_assert_eq(mv_sink_open(&sink, "/dev/null", &err), MV_OK);
+        code = mv_png_write(&budget, &d.image, &sink, &err);
+        cr_expect(code == MV_OK || code == MV_NOMEM);
+        cr_expect_eq(budget.used, 0);
+        mv_sink_abort(&sink);
+    }
+    end(&d);
+}

@@ -1,0 +1,376 @@
+/* Scenes as SVG: well-formed whatever the texts hold, and the same coordinates read back. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <png.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/fixture/fixture.h"
+#include "viz/scene/scene.h"
+
+typedef struct {
+    mv_budget budget;
+    mv_arena arena;
+    mv_scene scene;
+    const char *svg; /* the file, NUL-terminated */
+    uint64_t length;
+} drawing;
+
+static void begin(drawing *d)
+{
+    *d = (drawing){.budget.limit = 1u << 28};
+    mv_arena_init(&d->arena, &d->budget);
+    mv_scene_init(&d->scene, &d->arena, 300, 200, 0xffffffff);
+}
+
+static void write_svg(drawing *d)
+{
+    char path[] = "/tmp/test_svg.XXXXXX";
+    int fd = mkstemp(path);
+    mv_sink sink;
+    mv_err err = {0};
+    mv_span file;
+
+    cr_assert_geq(fd, 0);
+    close(fd);
+    cr_assert_eq(mv_sink_open(&sink, path, &err), MV_OK);
+    cr_assert_eq(mv_svg_write(&d->scene, &sink, &err), MV_OK);
+    cr_assert_eq(mv_sink_commit(&sink, &err), MV_OK);
+    file = mvt_file(&d->arena, path);
+    d->svg = mv_arena_text(&d->arena, (const char *)file.data, file.length);
+    d->length = file.length;
+    unlink(path);
+}
+
+static void end(drawing *d)
+{
+    mv_arena_release(&d->arena);
+}
+
+/* ---- is it XML? -------------------------------------------------------------------------- */
+
+/* Length of the UTF-8 character at `c`, decoded into *code; 0 when it is none. */
+static int decode(const uint8_t *c, const uint8_t *stop, uint32_t *code)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    int length = *c < 0x80 ? 1 : *c >> 5 == 6 ? 2 : *c >> 4 == 14 ? 3 : *c >> 3 == 30 ? 4 : 0;
+
+    if (length == 0 || stop - c < length)
+        return 0;
+    *code = length == 1 ? *c : *c & (0x7fu >> length);
+    for (int i = 1; i < length; i++) {
+        if (c[i] >> 6 != 2)
+            return 0;
+        *code = *code << 6 | (c[i] & 0x3fu);
+    }
+    return *code >= least[length] ? length : 0;
+}
+
+/* XML 1.0, production 2. */
+static bool is_character(uint32_t code)
+{
+    return code == 9 || code == 10 || code == 13 || (code >= 0x20 && code <= 0xd7ff) ||
+           (code >= 0xe000 && code <= 0xfffd) || (code >= 0x10000 && code <= 0x10ffff);
+}
+
+static void check_characters(const char *svg, uint64_t length_of_svg)
+{
+    const uint8_t *c = (const uint8_t *)svg, *stop = c + length_of_svg;
+
+    while (c < stop) {
+        uint32_t code = 0;
+        int length = decode(c, stop, &code);
+        cr_assert(length > 0 && is_character(code), "byte %td", c - (const uint8_t *)svg);
+        c += length;
+    }
+}
+
+/* The end of a tag that starts at `c`; attributes are NAME="VALUE", without '<'. */
+static const char *end_of_tag(const char *c)
+{
+    bool is_quoted = false;
+
+    for (c++; *c && (is_quoted || *c != '>'); c++) {
+        if (*c == '"')
+            is_quoted = !is_quoted;
+        cr_assert_neq(*c, '<', "%.40s", c);
+    }
+    cr_assert_eq(*c, '>');
+    return c;
+}
+
+static void check_entity(const char *c)
+{
+    cr_assert(strncmp(c, "&amp;", 5) == 0 || strncmp(c, "&lt;", 4) == 0 ||
+                  strncmp(c, "&gt;", 4) == 0 || strncmp(c, "&quot;", 6) == 0,
+              "%.20s", c);
+}
+
+/* Tags are closed in the order in which they were opened, and no '&' stands alone. */
+static void check_tags(const char *svg)
+{
+    char open[16][32];
+    int depth = 0, roots = 0;
+
+    for (const char *c = svg; *c; c++) {
+        if (*c == '&')
+            check_entity(c);
+        if (*c == '<' && c[1] == '/') {
+            size_t length = strcspn(c + 2, ">");
+            cr_assert(depth > 0 && strlen(open[depth - 1]) == length &&
+                          strncmp(open[depth - 1], c + 2, length) == 0,
+                      "%.30s", c);
+            depth--;
+            c = end_of_tag(c);
+        } else if (*c == '<') {
+            const char *stop = end_of_tag(c);
+            roots += depth == 0;
+            cr_assert_lt(depth, 16);
+            snprintf(open[depth], sizeof open[depth], "%.*s", (int)strcspn(c + 1, " />"), c + 1);
+            depth += stop[-1] != '/';
+            c = stop;
+        } else {
+            cr_assert(depth > 0 || *c == '\n', "text outside the root");
+        }
+    }
+    cr_assert_eq(depth, 0);
+    cr_assert_eq(roots, 1);
+}
+
+static void check_xml(drawing *d)
+{
+    write_svg(d);
+    check_characters(d->svg, d->length);
+    cr_assert_eq(strlen(d->svg), d->length);
+    check_tags(d->svg);
+}
+
+Test(svg, every_kind_of_shape_is_well_formed)
+{
+    drawing d;
+
+    begin(&d);
+    mv_scene_rect(&d.scene, 1, 2, 3, 4, 0x112233ff);
+    mv_scene_clip(&d.scene, 10, 10, 100, 100);
+    mv_scene_line(&d.scene, 0, 0, 5.5f, 7.25f, 0x445566ff, 1.5f);
+    mv_scene_clip(&d.scene, 20, 20, 50, 50);
+    mv_scene_point(&d.scene, 1, 1);
+    mv_scene_point(&d.scene, 9, 1);
+    mv_scene_point(&d.scene, 9, 9);
+    mv_scene_add(&d.scene, (mv_shape){.kind = MV_SHAPE_POLYGON,
+                                      .is_hatched = true,
+                                      .stroke = 0xffffff80,
+                                      .title = "a title"});
+    mv_scene_unclip(&d.scene);
+    mv_scene_text(&d.scene, 5, 5, 12, 0x000000ff, MV_ANCHOR_MIDDLE, "text");
+    mv_scene_clip(&d.scene, 0, 0, 1, 1);
+    check_xml(&d);
+    cr_expect(strstr(d.svg, "<path d=\"M1 2h3v4h-3z\" fill=\"#112233\"/>"));
+    cr_expect(strstr(d.svg, "M0 0l5.5 7.3\""));
+    end(&d);
+}
+
+Test(svg, any_bytes_make_valid_xml)
+{
+    uint64_t state = 42;
+
+    for (int round = 0; round < 200; round++) {
+        char text[64];
+        drawing d;
+        begin(&d);
+        for (size_t i = 0; i < sizeof text - 1; i++) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            text[i] = (char)(state >> 56);
+            if (round % 2 && !(state >> 40 & 3))
+                text[i] = "<>&\"'\n\x1b\x7f\xed\xef"[(state >> 48) % 10];
+            if (text[i] == 0)
+                text[i] = 'x';
+        }
+        text[sizeof text - 1] = 0;
+        mv_scene_text(&d.scene, 1, 1, 12, 0xff, MV_ANCHOR_START, text);
+        mv_scene_text(&d.scene, 1, 1, 12, 0xff, MV_ANCHOR_START,
+                      mv_text_fit(&d.scene, text, 12, 100));
+        mv_scene_rect(&d.scene, 0, 0, 1, 1, 0xff);
+        d.scene.shapes[2].title = text;
+        check_xml(&d);
+        end(&d);
+    }
+}
+
+Test(svg, forbidden_characters_are_replaced)
+{
+    drawing d;
+
+    begin(&d);
+    mv_scene_text(&d.scene, 0, 0, 12, 0xff, MV_ANCHOR_START,
+                  "a<b>&\"c\" \xed\xa0\x80 \x1b \xef\xbf\xbf \xc3\xa9 \xf0\x9f\x98\x80");
+    check_xml(&d);
+    cr_expect(strstr(d.svg, ">a&lt;b&gt;&amp;&quot;c&quot; \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd "
+                            "\xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd \xc3\xa9 "
+                            "\xf0\x9f\x98\x80</text>"));
+    end(&d);
+}
+
+/* ---- coordinates ------------------------------------------------------------------------- */
+
+/* Follows the commands M l h v of a path; checks that each of `points` is reached in turn. */
+static void check_path(const char *path, const mv_point *points, uint32_t count)
+{
+    double x = 0, y = 0;
+    char *at = (char *)path;
+
+    for (uint32_t i = 0; i < count; i++) {
+        char command;
+        if (i > 0 && lround(points[i].x * 10.0f) == lround(points[i - 1].x * 10.0f) &&
+            lround(points[i].y * 10.0f) == lround(points[i - 1].y * 10.0f))
+            continue; /* nothing is written for a point that does not move */
+        command = *at++;
+        cr_assert(strchr(i ? "lhv" : "M", command), "%c", command);
+        if (command != 'v')
+            x += strtod(at, &at);
+        if (command != 'h')
+            y += strtod(at, &at);
+        cr_assert_float_eq(x, points[i].x, 0.0501);
+        cr_assert_float_eq(y, points[i].y, 0.0501);
+    }
+    cr_assert_eq(*at, '"');
+}
+
+Test(svg, differences_lead_to_every_corner)
+{
+    enum { POINTS = 5000 };
+    static mv_point points[POINTS];
+    uint64_t state = 7;
+    drawing d;
+
+    begin(&d);
+    for (uint32_t i = 0; i < POINTS; i++) {
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        points[i] = (mv_point){(float)(state >> 40 & 0xfff) / 13 - 20,
+                               (float)(state >> 20 & 0xfff) / 7 - 100};
+        if (i && state >> 60 < 5)
+            points[i].x = points[i - 1].x;
+        else if (i && state >> 60 < 10)
+            points[i].y = points[i - 1].y;
+        mv_scene_point(&d.scene, points[i].x, points[i].y);
+    }
+    mv_scene_add(&d.scene, (mv_shape){.kind = MV_SHAPE_LINE, .stroke = 0xff, .width = 1});
+    write_svg(&d);
+    check_path(strstr(d.svg, "<path d=\"") + 9, points, POINTS);
+    end(&d);
+}
+
+Test(svg, coordinates_that_are_no_numbers_are_none)
+{
+    drawing d;
+
+    begin(&d);
+    mv_scene_line(&d.scene, NAN, INFINITY, -INFINITY, 1e30f, 0xff, 1);
+    check_xml(&d);
+    cr_expect(strstr(d.svg, "M0 0\""));
+    end(&d);
+}
+
+Test(svg, a_scene_without_memory_is_not_written)
+{
+    mv_budget budget = {.limit = 0};
+    mv_arena arena;
+    mv_scene scene;
+    mv_sink sink = {0};
+    mv_err err;
+
+    mv_arena_init(&arena, &budget);
+    mv_scene_init(&scene, &arena, 10, 10, 0xff);
+    mv_scene_rect(&scene, 0, 0, 1, 1, 0xff);
+    cr_expect(scene.failed);
+    cr_expect_eq(mv_svg_write(&scene, &sink, &err), MV_NOMEM);
+    mv_arena_release(&arena);
+}
+
+/* ---- images ------------------------------------------------------------------------------ */
+
+/* Bytes of base64 up to the first letter that is none. */
+static uint64_t decode_base64(const char *text, uint8_t *out)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    uint32_t bits = 0, held = 0;
+    uint64_t count = 0;
+
+    for (; *text && strchr(digits, *text); text++) {
+        bits = bits << 6 | (uint32_t)(strchr(digits, *text) - digits);
+        held += 6;
+        if (held >= 8) {
+            held -= 8;
+            out[count++] = (uint8_t)(bits >> held);
+        }
+    }
+    return count;
+}
+
+Test(svg, images_are_embedded_whole)
+{
+    enum { WIDTH = 61, HEIGHT = 40 };
+    static uint32_t pixels[WIDTH * HEIGHT];
+    static uint8_t file[1 << 16], back[WIDTH * HEIGHT * 4];
+    mv_pixels image = {.width = WIDTH, .height = HEIGHT, .pixels = pixels};
+    png_image png = {.version = PNG_IMAGE_VERSION};
+    drawing d;
+    const char *data;
+
+    for (uint32_t i = 0; i < WIDTH * HEIGHT; i++)
+        pixels[i] = i % 7 ? i * 0x9e3779b1u | 0xff : 0;
+    begin(&d);
+    mv_scene_image(&d.scene, (mv_box){10, 20, 100, 50}, (mv_box){1.5f, 0, 50, 40}, &image);
+    check_xml(&d);
+    cr_expect(strstr(d.svg, "<svg x=\"10\" y=\"20\" width=\"100\" height=\"50\" "
+                            "viewBox=\"1.5 0 50 40\" preserveAspectRatio=\"none\">"));
+    data = strstr(d.svg, "base64,");
+    cr_assert(data && strlen(data) < sizeof file);
+    cr_assert(png_image_begin_read_from_memory(&png, file, decode_base64(data + 7, file)));
+    cr_assert(png.width == WIDTH && png.height == HEIGHT);
+    png.format = PNG_FORMAT_RGBA;
+    cr_assert(png_image_finish_read(&png, NULL, back, 0, NULL));
+    for (uint32_t i = 0; i < WIDTH * HEIGHT; i++)
+        cr_assert_eq((uint32_t)back[4 * i] << 24 | (uint32_t)back[4 * i + 1] << 16 |
+                         (uint32_t)back[4 * i + 2] << 8 | back[4 * i + 3],
+                     pixels[i], "pixel %u", i);
+    end(&d);
+}
+
+Test(svg, strips_are_closed_outlines)
+{
+    drawing d;
+
+    begin(&d);
+    for (float x = 0; x < 3; x++) {
+        mv_scene_point(&d.scene, x * 10, 5 - x);
+        mv_scene_point(&d.scene, x * 10, 9 + x);
+    }
+    mv_scene_add(&d.scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = 0x112233ff});
+    check_xml(&d);
+    cr_expect(strstr(d.svg, "<path d=\"M0 5l10-1l10-1v8l-10-1l-10-1z\" fill=\"#112233\"/>"));
+    end(&d);
+}
+
+/* ---- texts ------------------------------------------------------------------------------- */
+
+Test(scene, texts_are_cut_to_fit_between_characters)
+{
+    const char *text = "attention_\xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9_block.py:118 log_activations";
+    drawing d;
+
+    begin(&d);
+    cr_expect_str_eq(mv_text_fit(&d.scene, text, 12, 1000), text);
+    for (float width = 0; width < 400; width += 3) {
+        const char *cut = mv_text_fit(&d.scene, text, 12, width);
+        uint32_t code;
+        cr_expect_leq(mv_text_width(cut, 12), width);
+        for (const char *c = cut; *c;) {
+            int length = decode((const uint8_t *)c, (const uint8_t *)cut + strlen(cut), &code);
+            cr_assert_gt(length, 0, "%s", cut);
+            c += length;
+        }
+    }
+    end(&d);
+}

@@ -1,0 +1,206 @@
+/* Files that shrink while they are mapped: what is gone becomes zeros, and the reader is told. */
+#include <criterion/criterion.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "parse/readers.h"
+#include "parse/source/mapping.h"
+#include "parse/source/source.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_live.h"
+#include "tests/fixture/fixture_program.h"
+
+enum { PAGES = 64, PAGE = 4096 };
+
+static int open_pages(char path[MVT_PATH])
+{
+    static uint8_t bytes[PAGES * PAGE];
+
+    memset(bytes, 7, sizeof bytes);
+    mvt_put_file(path, (mv_span){bytes, sizeof bytes});
+    return open(path, O_RDWR);
+}
+
+static uint64_t sum_of(const mv_mapping *m)
+{
+    const volatile uint8_t *bytes = m->data;
+    uint64_t sum = 0;
+
+    for (uint64_t i = 0; i < m->bytes; i++)
+        sum += bytes[i];
+    return sum;
+}
+
+Test(mapping, whole_files_are_read_as_they_are)
+{
+    char path[MVT_PATH];
+    int fd = open_pages(path);
+    mv_mapping m;
+
+    cr_assert(mv_mapping_open(fd, PAGES * PAGE, &m));
+    cr_expect_eq(sum_of(&m), 7 * PAGES * PAGE);
+    cr_expect_not(mv_mapping_is_torn(&m));
+    mv_mapping_close(&m);
+    mv_mapping_close(&m);
+    close(fd);
+    unlink(path);
+}
+
+Test(mapping, what_is_gone_is_zeros)
+{
+    for (int kept = 0; kept < PAGES; kept += 9) {
+        char path[MVT_PATH];
+        int fd = open_pages(path);
+        mv_mapping m;
+
+        cr_assert(mv_mapping_open(fd, PAGES * PAGE, &m));
+        cr_assert_eq(ftruncate(fd, kept * PAGE), 0);
+        cr_expect_eq(sum_of(&m), (uint64_t)7 * kept * PAGE);
+        cr_expect(mv_mapping_is_torn(&m));
+        mv_mapping_close(&m);
+        close(fd);
+        unlink(path);
+    }
+}
+
+static void *sum_in_thread(void *user)
+{
+    static uint64_t sums[8];
+    static _Atomic uint32_t next;
+    uint64_t *sum = &sums[next++ % 8];
+
+    *sum = sum_of(user);
+    return sum;
+}
+
+Test(mapping, threads_meet_the_end_together)
+{
+    char path[MVT_PATH];
+    int fd = open_pages(path);
+    pthread_t threads[4];
+    mv_mapping m, other;
+    void *sum;
+
+    cr_assert(mv_mapping_open(fd, PAGES * PAGE, &m) && mv_mapping_open(fd, PAGE, &other));
+    cr_assert_eq(ftruncate(fd, 3 * PAGE), 0);
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, sum_in_thread, &m);
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], &sum);
+        cr_expect_eq(*(uint64_t *)sum, 7 * 3 * PAGE);
+    }
+    cr_expect(mv_mapping_is_torn(&m));
+    cr_expect_not(mv_mapping_is_torn(&other));
+    mv_mapping_close(&m);
+    mv_mapping_close(&other);
+    close(fd);
+    unlink(path);
+}
+
+Test(mapping, more_files_than_there_is_room_for)
+{
+    char path[MVT_PATH];
+    int fd = open_pages(path);
+    mv_mapping m[100];
+    int open = 0;
+
+    while (open < 100 && mv_mapping_open(fd, PAGE, &m[open]))
+        open++;
+    cr_expect_eq(open, 64);
+    while (open > 0)
+        mv_mapping_close(&m[--open]);
+    cr_expect(mv_mapping_open(fd, PAGE, &m[0]));
+    mv_mapping_close(&m[0]);
+    close(fd);
+    unlink(path);
+}
+
+/* A fault that is nobody's still ends the program as it did. */
+Test(mapping, other_faults_are_left_to_others)
+{
+    char path[MVT_PATH];
+    int fd = open_pages(path), state;
+    pid_t child = fork();
+
+    if (child == 0) {
+        mv_mapping m;
+        signal(SIGBUS, SIG_DFL);
+        mv_mapping_open(fd, PAGE, &m);
+        mv_mapping_close(&m);
+        raise(SIGBUS);
+        raise(SIGBUS);
+        _exit(0);
+    }
+    cr_assert_eq(waitpid(child, &state, 0), child);
+    cr_expect(WIFSIGNALED(state) && WTERMSIG(state) == SIGBUS, "%x", (unsigned)state);
+    close(fd);
+    unlink(path);
+}
+
+/* ---- the readers -------------------------------------------------------------------------- */
+
+Test(mapping, sources_say_that_a_file_shrank)
+{
+    char path[MVT_PATH];
+    int fd = open_pages(path);
+    mv_budget budget = {.limit = 1 << 24};
+    mv_arena arena;
+    mv_source source;
+    mv_span rest;
+    mv_err err;
+
+    mv_arena_init(&arena, &budget);
+    cr_assert_eq(mv_source_open(&arena, path, &source, &err), MV_OK);
+    cr_assert_eq(mv_source_rest(&source, &rest, &err), MV_OK);
+    cr_expect_eq(mv_source_check(&source, &err), MV_OK);
+    cr_assert_eq(ftruncate(fd, 5 * PAGE + 100), 0);
+    cr_expect_eq(mv_source_check(&source, &err), MV_IO);
+    cr_expect_eq(err.offset, 5 * PAGE + 100);
+    mv_source_close(&source);
+    mv_arena_release(&arena);
+    close(fd);
+    unlink(path);
+}
+
+/* At several places of a container, a live file and a summary; in every kind of command. */
+Test(mapping, commands_end_with_a_line)
+{
+    static const char *const make[] = {"$MEMVIZ convert -q $SNAPS/gpt_train.pickle f.bin",
+                                       "$MEMVIZ summarize -q $SNAPS/gpt_train.pickle -o f.bin",
+                                       "cat $LIVE >f.bin"};
+    static const char *const commands[3][4] = {
+        {"info", "peak", "dump --chunks", "view --headless --shot x.png"},
+        {"ranks", "ranks", "ranks", "ranks"},
+        {"info", "trace", "stats", "dump"}};
+    static const int parts[] = {0, 1, 40, 77, 99};
+    char live[MVT_PATH];
+    mv_budget budget = {.limit = 1 << 26};
+    mv_arena arena;
+    mvt_live *l;
+
+    mv_arena_init(&arena, &budget);
+    l = mvt_live_new(&arena);
+    mvt_live_block(l, .addr = 0x1000, .size = 512);
+    mvt_put_file(live, mvt_live_bytes(l));
+    mv_arena_release(&arena);
+    for (unsigned i = 0; i < 3; i++)
+        for (unsigned k = 0; k < 4 * sizeof parts / sizeof *parts; k++) {
+            mvt_run r = mvt_sh(
+                "LIVE=%s; %s; n=$(stat -c %%s f.bin);"
+                "MEMVIZ_TEST_SHRINK=$PWD/f.bin MEMVIZ_TEST_TO=$((n * %d / 100)) "
+                "ASAN_OPTIONS=verify_asan_link_order=0:detect_leaks=0 LD_PRELOAD=" MV_SHRINKING
+                " $MEMVIZ %s f.bin; s=$?; echo $n $(stat -c %%s f.bin); exit $s",
+                live, make[i], parts[k / 4], commands[i][k % 4]);
+            cr_expect_eq(r.status, 1, "%s at %d %%: %d: %s", commands[i][k % 4], parts[k / 4],
+                         r.status, r.err);
+            cr_expect(strstr(r.err, "f.bin: ") && strstr(r.err, "the file shrank"), "%s: %s %s",
+                      commands[i][k % 4], r.err, r.out);
+            mvt_run_drop(&r);
+        }
+    unlink(live);
+}

@@ -1,0 +1,276 @@
+#include "parse/source/sink.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[64], target[128];
+
+static void make_folder(void)
+{
+    snprintf(folder, sizeof folder, "/tmp/mv-sink-XXXXXX");
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(target, sizeof target, "%s/out.bin", folder);
+}
+
+static void drop_folder(void)
+{
+    char command[128];
+
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    cr_assert_eq(system(command), 0);
+}
+
+static unsigned files_in_folder(void)
+{
+    struct dirent *entry;
+    unsigned count = 0;
+    DIR *dir = opendir(folder);
+
+    cr_assert_not_null(dir);
+    while ((entry = readdir(dir)))
+        count += entry->d_name[0] != '.';
+    closedir(dir);
+    return count;
+}
+
+static void expect_content(const char *want)
+{
+    char text[256] = {0};
+    FILE *file = fopen(target, "rb");
+
+    cr_assert_not_null(file);
+    cr_assert_lt(fread(text, 1, sizeof text, file), sizeof text);
+    fclose(file);
+    cr_assert_str_eq(text, want);
+}
+
+static void write_target(const char *text)
+{
+    mv_sink sink;
+    mv_err err;
+
+    cr_assert_eq(mv_sink_open(&sink, target, &err), MV_OK);
+    mv_sink_write(&sink, text, strlen(text));
+    cr_assert_eq(mv_sink_commit(&sink, &err), MV_OK, "%s", err.detail);
+}
+
+TestSuite(sink, .init = make_folder, .fini = drop_folder);
+
+Test(sink, commit_puts_the_whole_file_in_place)
+{
+    mv_sink sink;
+    mv_err err;
+
+    cr_assert_eq(mv_sink_open(&sink, target, &err), MV_OK);
+    mv_sink_write(&sink, "abc", 3);
+    mv_sink_write(&sink, NULL, 0);
+    mv_sink_printf(&sink, " %d", 12);
+    cr_assert_eq(access(target, F_OK), -1, "nothing at the target before commit");
+    cr_assert_eq(sink.bytes, 6);
+    cr_assert_eq(mv_sink_commit(&sink, &err), MV_OK);
+    expect_content("abc 12");
+    cr_assert_eq(files_in_folder(), 1);
+    mv_sink_abort(&sink); /* safe, and too late */
+    expect_content("abc 12");
+}
+
+Test(sink, new_file_is_as_readable_as_any_other)
+{
+    struct stat st;
+    mode_t mask = umask(022);
+
+    write_target("x");
+    umask(mask);
+    cr_assert_eq(stat(target, &st), 0);
+    cr_assert_eq(st.st_mode & 0777, 0644);
+}
+
+Test(sink, abort_leaves_the_old_file_and_nothing_else)
+{
+    mv_sink sink;
+    mv_err err;
+
+    write_target("old");
+    cr_assert_eq(mv_sink_open(&sink, target, &err), MV_OK);
+    mv_sink_write(&sink, "new", 3);
+    mv_sink_abort(&sink);
+    expect_content("old");
+    cr_assert_eq(files_in_folder(), 1);
+    mv_sink_abort(&sink);
+    sink = (mv_sink){0};
+    mv_sink_abort(&sink);
+}
+
+Test(sink, replaces_an_old_file)
+{
+    write_target("a longer old text");
+    write_target("new");
+    expect_content("new");
+}
+
+Test(sink, full_disk_is_reported_once_at_commit)
+{
+    static char block[1 << 16];
+    mv_sink sink;
+    mv_err err;
+
+    cr_assert_eq(mv_sink_open(&sink, "/dev/full", &err), MV_OK);
+    for (int i = 0; i < 20; i++)
+        mv_sink_write(&sink, block, sizeof block);
+    cr_assert(sink.failed);
+    mv_sink_printf(&sink, "more");
+    cr_assert_eq(mv_sink_commit(&sink, &err), MV_IO);
+    cr_assert_not_null(strstr(err.detail, "No space left"), "%s", err.detail);
+    cr_assert_eq(access("/dev/full", F_OK), 0, "a device is never replaced or removed");
+}
+
+Test(sink, full_disk_found_only_by_the_last_flush)
+{
+    mv_sink sink;
+    mv_err err;
+
+    cr_assert_eq(mv_sink_open(&sink, "/dev/full", &err), MV_OK);
+    mv_sink_write(&sink, "abc", 3);
+    cr_assert_not(sink.failed, "three bytes wait in the buffer");
+    cr_assert_eq(mv_sink_commit(&sink, &err), MV_IO);
+    cr_assert_not_null(strstr(err.detail, "No space left"), "%s", err.detail);
+}
+
+Test(sink, folder_that_is_not_there)
+{
+    mv_sink sink;
+    mv_err err;
+
+    snprintf(target, sizeof target, "%s/none/out.bin", folder);
+    cr_assert_eq(mv_sink_open(&sink, target, &err), MV_IO);
+    cr_assert_not_null(strstr(err.detail, target), "%s", err.detail);
+    cr_assert_not_null(strstr(err.detail, "No such file"), "%s", err.detail);
+    mv_sink_abort(&sink);
+}
+
+Test(sink, folder_that_cannot_be_written)
+{
+    mv_sink sink;
+    mv_err err;
+
+    snprintf(target, sizeof target, "/proc/out.bin"); /* not even root can */
+    cr_assert_eq(mv_sink_open(&sink, target, &err), MV_IO);
+    cr_assert_not_null(strstr(err.detail, "cannot write /proc/out.bin"), "%s", err.detail);
+}
+
+Test(sink, target_is_a_folder)
+{
+    mv_sink sink;
+    mv_err err;
+
+    cr_assert_eq(mkdir(target, 0700), 0);
+    if (mv_sink_open(&sink, target, &err) == MV_OK) {
+        mv_sink_write(&sink, "x", 1);
+        cr_assert_eq(mv_sink_commit(&sink, &err), MV_IO);
+    }
+    cr_assert_not_null(strstr(err.detail, "cannot write"), "%s", err.detail);
+    cr_assert_eq(files_in_folder(), 1, "no temporary stays");
+}
+
+Test(sink, path_that_is_too_long)
+{
+    static char path[8192];
+    mv_sink sink;
+    mv_err err;
+
+    memset(path, 'x', sizeof path - 1);
+    cr_assert_eq(mv_sink_open(&sink, path, &err), MV_IO);
+    mv_sink_abort(&sink);
+}
+
+static mode_t mode_of_target(void)
+{
+    struct stat st;
+
+    cr_assert_eq(stat(target, &st), 0);
+    return st.st_mode & 0777;
+}
+
+Test(sink, what_is_replaced_keeps_its_mode)
+{
+    umask(022);
+    write_target("new");
+    cr_assert_eq(mode_of_target(), 0644);
+    cr_assert_eq(chmod(target, 0600), 0);
+    write_target("newer");
+    cr_assert_eq(mode_of_target(), 0600);
+    cr_assert_eq(chmod(target, 0664), 0);
+    write_target("newest");
+    cr_assert_eq(mode_of_target(), 0664);
+}
+
+Test(sink, another_users_mode_makes_nothing_more_open)
+{
+    umask(022);
+    write_target("theirs");
+    if (chown(target, 65534, 65534) != 0)
+        return; /* not root */
+    cr_assert_eq(chmod(target, 0666), 0);
+    write_target("ours");
+    cr_assert_eq(mode_of_target(), 0644);
+}
+
+/* ---- in an open folder ---- */
+
+static mv_code write_in(int at, const char *path, mv_err *err)
+{
+    mv_sink sink;
+
+    if (mv_sink_open_in(&sink, at, path, err) != MV_OK)
+        return err->code;
+    mv_sink_write(&sink, "new", 3);
+    return mv_sink_commit(&sink, err);
+}
+
+static int open_test_folder(void)
+{
+    int at = open(folder, O_RDONLY | O_DIRECTORY);
+
+    cr_assert_geq(at, 0);
+    return at;
+}
+
+Test(sink, in_a_folder_that_was_moved)
+{
+    int at = open_test_folder();
+    char moved[128];
+    mv_err err;
+
+    snprintf(moved, sizeof moved, "%s.moved", folder);
+    cr_assert_eq(rename(folder, moved), 0);
+    cr_assert_eq(write_in(at, target, &err), MV_OK, "%s", err.detail);
+    cr_assert_eq(rename(moved, folder), 0);
+    expect_content("new");
+    cr_assert_eq(files_in_folder(), 1);
+    close(at);
+}
+
+Test(sink, in_a_folder_only_files_are_replaced)
+{
+    int at = open_test_folder();
+    char other[128];
+    mv_err err;
+
+    cr_assert_eq(mkfifo(target, 0600), 0);
+    cr_assert_eq(write_in(at, target, &err), MV_IO);
+    cr_assert_not_null(strstr(err.detail, target), "%s", err.detail);
+    cr_assert_eq(unlink(target), 0);
+    snprintf(other, sizeof other, "%s/other", folder);
+    cr_assert_eq(symlink("other", target), 0);
+    cr_assert_eq(write_in(at, target, &err), MV_OK);
+    cr_assert_neq(access(other, F_OK), 0, "what the link named is not written");
+    expect_content("new");
+    close(at);
+}

@@ -1,0 +1,395 @@
+/* The shim's native frames and modules, in this very program: what was walked must be the functions
+ * that called, and their module this file. */
+#include "capture/record/stack.h"
+#include "capture/stacks/eh_frame.h"
+
+#include <criterion/criterion.h>
+#include <dlfcn.h>
+#include <execinfo.h>
+#include <limits.h>
+#include <link.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#if __has_attribute(noclone)
+#define APART __attribute__((noinline, noclone))
+#else
+#define APART __attribute__((noinline))
+#endif
+
+enum { MOST = MV_LIVE_MOST_FRAMES };
+
+static uint64_t addresses[MOST];
+static uint32_t count;
+static volatile int after; /* what comes behind a call keeps it from being a jump */
+
+static APART void innermost(void)
+{
+    count = mv_native_walk(addresses, MOST);
+    after++;
+}
+
+static APART void middle(int depth)
+{
+    if (depth > 0)
+        middle(depth - 1);
+    else
+        innermost();
+    after++;
+}
+
+static APART void outermost(int depth)
+{
+    middle(depth);
+    after++;
+}
+
+static bool is_in(uint64_t address, void (*function)(void), size_t bytes)
+{
+    uint64_t first = (uint64_t)(uintptr_t)function;
+    return address > first && address <= first + bytes;
+}
+
+/* The walk's own frames may stand ahead of ours. */
+static uint32_t index_of_innermost(void)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (is_in(addresses[i], innermost, 256))
+            return i;
+    cr_assert_fail("%u frames, and none of them in innermost()", count);
+    return 0;
+}
+
+Test(native_frames, are_the_functions_that_called)
+{
+    uint32_t at;
+
+    cr_assert(mv_native_start());
+    cr_assert_not_null(mv_native_unwinder());
+    outermost(3);
+    at = index_of_innermost();
+    cr_assert_gt(count, at + 6);
+    for (uint32_t i = 1; i <= 4; i++)
+        cr_expect(is_in(addresses[at + i], (void (*)(void))middle, 256), "frame %u", i);
+    cr_expect(is_in(addresses[at + 5], (void (*)(void))outermost, 256));
+}
+
+Test(native_frames, deep_stacks_lose_their_outermost)
+{
+    cr_assert(mv_native_start());
+    outermost(2000);
+    cr_assert_eq(count, MOST);
+    cr_expect(is_in(addresses[MOST - 1], (void (*)(void))middle, 256));
+}
+
+static int walk_once(const void *a, const void *b)
+{
+    (void)a;
+    (void)b;
+    if (count == 0)
+        outermost(1);
+    return 0;
+}
+
+/* Through a function of the C library. */
+Test(native_frames, through_other_libraries)
+{
+    int numbers[2] = {2, 1};
+    bool has_library = false;
+    const mv_module *library;
+
+    cr_assert(mv_native_start());
+    count = 0;
+    qsort(numbers, 2, sizeof *numbers, walk_once);
+    library = mv_module_at((uint64_t)(uintptr_t)dlsym(RTLD_NEXT, "qsort"));
+    cr_assert_not_null(library);
+    for (uint32_t i = 0; i < count; i++)
+        has_library = has_library || mv_module_at(addresses[i]) == library;
+    cr_expect(has_library || strstr(library->path, "asan"), "%s", library->path);
+}
+
+static void *walk_in_thread(void *context)
+{
+    uint64_t mine[MOST];
+    atomic_uint *walks = context;
+
+    for (int i = 0; i < 2000; i++) {
+        uint32_t frames = mv_native_walk(mine, MOST);
+        if (frames > 1 && mv_module_at(mine[0]))
+            atomic_fetch_add(walks, 1);
+    }
+    return NULL;
+}
+
+Test(native_frames, in_many_threads)
+{
+    pthread_t threads[8];
+    atomic_uint walks = 0;
+
+    cr_assert(mv_native_start());
+    for (int i = 0; i < 8; i++)
+        cr_assert_eq(pthread_create(&threads[i], NULL, walk_in_thread, &walks), 0);
+    for (int i = 0; i < 20; i++) { /* the list of files changes meanwhile */
+        void *library = dlopen("libdw.so.1", RTLD_NOW | RTLD_LOCAL);
+        if (library)
+            dlclose(library);
+    }
+    for (int i = 0; i < 8; i++)
+        pthread_join(threads[i], NULL);
+    cr_assert_eq(walks, 8 * 2000);
+}
+
+Test(native_frames, cost)
+{
+    struct timespec from, to;
+    double best = 1e9;
+
+    cr_assert(mv_native_start());
+    outermost(20);
+    for (int turn = 0; turn < 20; turn++) {
+        clock_gettime(CLOCK_MONOTONIC, &from);
+        for (int i = 0; i < 200; i++)
+            outermost(20);
+        clock_gettime(CLOCK_MONOTONIC, &to);
+        double took =
+            ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) / 200;
+        best = took < best ? took : best;
+    }
+    cr_log_info("%s: %.0f ns for %u frames", mv_native_unwinder(), best, count);
+}
+
+/* Frame by frame what the C library's own unwinder finds. */
+static APART void compare_with_the_c_library(void)
+{
+    void *theirs[MOST];
+    uint32_t want, at = 0, from = 0;
+
+    count = mv_native_walk(addresses, MOST);
+    want = (uint32_t)backtrace(theirs, MOST);
+    do { /* the first one or two are in this function, and in what stands between for a sanitizer */
+        from++;
+        for (at = 0; at < count && addresses[at] != (uint64_t)(uintptr_t)theirs[from];)
+            at++;
+    } while (at == count && from < 3);
+    cr_assert_gt(want, from + 1);
+    cr_assert_eq(count - at, want - from, "%u frames from the %u-th on, not %u", count, at, want);
+    for (uint32_t i = from; i < want; i++)
+        cr_assert_eq(addresses[at + i - from], (uint64_t)(uintptr_t)theirs[i], "frame %u", i);
+    after++;
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+    compare_with_the_c_library();
+}
+
+static void *compare_in_thread(void *context)
+{
+    compare_with_the_c_library();
+    raise(SIGUSR1);
+    return context;
+}
+
+Test(native_frames, are_those_of_the_c_library)
+{
+    pthread_t thread;
+
+    cr_assert(mv_native_start());
+    compare_with_the_c_library();
+    signal(SIGUSR1, on_signal);
+    raise(SIGUSR1);
+    cr_assert_eq(pthread_create(&thread, NULL, compare_in_thread, NULL), 0);
+    pthread_join(thread, NULL);
+}
+
+/* A handler with a stack of its own, whose end we do not know. */
+Test(native_frames, on_another_stack)
+{
+    static uint8_t room[1 << 16];
+    stack_t other = {.ss_sp = room, .ss_size = sizeof room};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
+
+    cr_assert(mv_native_start());
+    cr_assert_eq(sigaltstack(&other, NULL), 0);
+    cr_assert_eq(sigaction(SIGUSR1, &action, NULL), 0);
+    raise(SIGUSR1);
+}
+
+/* ---- rules ---- */
+
+/* "rsp+16", "rbp+16", "exp". */
+static void check_cfa(mv_frame_rule rule, const char *text, unsigned long at)
+{
+    int offset = 0;
+
+    if (sscanf(text, "rsp+%d", &offset) == 1)
+        cr_assert(rule.cfa == MV_CFA_RSP && rule.cfa_offset == offset, "%lx: %s", at, text);
+    else if (sscanf(text, "rbp+%d", &offset) == 1)
+        cr_assert(rule.cfa == MV_CFA_RBP && rule.cfa_offset == offset, "%lx: %s", at, text);
+    else
+        cr_assert(rule.cfa != MV_CFA_RSP && rule.cfa != MV_CFA_RBP, "%lx: %s", at, text);
+}
+
+/* "c-16", "u", "exp". */
+static void check_rbp(mv_frame_rule rule, const char *text, unsigned long at)
+{
+    int offset = 0;
+
+    if (sscanf(text, "c%d", &offset) == 1)
+        cr_assert(rule.rbp == MV_SAVED_AT_CFA && rule.rbp_offset == offset, "%lx: %s", at, text);
+    else
+        cr_assert_neq(rule.rbp, MV_SAVED_AT_CFA, "%lx: %s", at, text);
+}
+
+/* Every row of every function's table, as readelf spells it out. */
+static unsigned check_rules_of(const char *path, uint64_t bias)
+{
+    char command[PATH_MAX + 64], line[1024], rbp_text[64];
+    int rbp = -1;
+    unsigned checked = 0, left_out = 0;
+    FILE *in;
+
+    snprintf(command, sizeof command, "readelf -wF '%s' 2>/dev/null", path);
+    in = popen(command, "r");
+    cr_assert_not_null(in);
+    while (fgets(line, sizeof line, in)) {
+        char *words[24], *rest = NULL;
+        int n = 0;
+        for (char *w = strtok_r(line, " \n", &rest); w && n < 24; w = strtok_r(NULL, " \n", &rest))
+            words[n++] = w;
+        if (n > 1 && strcmp(words[0], "LOC") == 0) {
+            for (rbp = n - 1; rbp > 0 && strcmp(words[rbp], "rbp") != 0;)
+                rbp--;
+        } else if (n > 2 && strlen(words[0]) == 16 && strspn(words[0], "0123456789abcdef") == 16 &&
+                   !strchr(words[1], '=') && strlen(words[1]) != 16) {
+            unsigned long at = strtoul(words[0], NULL, 16);
+            mv_frame_rule rule = mv_eh_frame_rule(bias + at);
+            if (rule.cfa == MV_CFA_END || rule.cfa == MV_CFA_UNKNOWN) {
+                left_out++;
+                continue;
+            }
+            snprintf(rbp_text, sizeof rbp_text, "%s", rbp > 0 && rbp < n ? words[rbp] : "u");
+            check_cfa(rule, words[1], at);
+            check_rbp(rule, rbp_text, at);
+            checked++;
+        }
+    }
+    pclose(in);
+    cr_expect_lt(left_out, checked / 100, "%u of %u are not known", left_out, checked);
+    return checked;
+}
+
+Test(eh_frame, rules_of_the_c_library)
+{
+    const mv_module *libc =
+        mv_module_at((uint64_t)(uintptr_t)dlsym(RTLD_NEXT, "gnu_get_libc_version"));
+
+    cr_assert_not_null(libc);
+    cr_assert_gt(check_rules_of(libc->path, libc->bias), 10000);
+}
+
+Test(eh_frame, code_without_a_table)
+{
+    int on_the_stack = 0;
+
+    cr_expect_eq(mv_eh_frame_rule((uint64_t)(uintptr_t)&on_the_stack).cfa, MV_CFA_UNKNOWN);
+    cr_expect_eq(mv_eh_frame_rule((uint64_t)(uintptr_t)&after).cfa, MV_CFA_END);
+}
+
+/* ---- modules ---- */
+
+Test(modules, the_program_itself)
+{
+    const mv_module *module = mv_module_at((uint64_t)(uintptr_t)innermost);
+    char path[PATH_MAX];
+    ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
+
+    cr_assert_gt(length, 0);
+    path[length] = 0;
+    cr_assert_not_null(module);
+    cr_expect_str_eq(module->path, path);
+    cr_expect_eq(mv_module_at((uint64_t)(uintptr_t)&after), module, "data too");
+    cr_expect_eq(mv_module_at(module->first), module);
+    cr_expect_eq(mv_module_at(module->end - 1), module);
+}
+
+Test(modules, addresses_in_none)
+{
+    int on_the_stack = 0;
+
+    cr_expect_null(mv_module_at(0));
+    cr_expect_null(mv_module_at(4096));
+    cr_expect_null(mv_module_at(UINT64_MAX));
+    cr_expect_null(mv_module_at((uint64_t)(uintptr_t)&on_the_stack));
+}
+
+/* The build id of every loaded file as `file` would show it. */
+static int check_build_id(struct dl_phdr_info *info, size_t size, void *context)
+{
+    unsigned *checked = context;
+    const mv_module *module;
+    char command[PATH_MAX + 64], line[128] = "", want[128] = "";
+    FILE *in;
+
+    (void)size;
+    if (info->dlpi_name[0] != '/')
+        return 0;
+    module = mv_module_at(info->dlpi_addr + info->dlpi_phdr[0].p_vaddr);
+    cr_assert_not_null(module, "%s", info->dlpi_name);
+    cr_expect_str_eq(module->path, info->dlpi_name);
+    cr_expect_eq(module->bias, info->dlpi_addr);
+    snprintf(command, sizeof command, "readelf -n '%s' 2>/dev/null | sed -n 's/.*Build ID: //p'",
+             info->dlpi_name);
+    in = popen(command, "r");
+    if (!in || !fgets(want, sizeof want, in))
+        want[0] = 0;
+    if (in)
+        pclose(in);
+    want[strcspn(want, "\n")] = 0;
+    for (uint32_t i = 0; i < module->build_id_bytes; i++)
+        snprintf(line + 2 * i, 3, "%02x", module->build_id[i]);
+    cr_expect_str_eq(line, want, "%s", info->dlpi_name);
+    ++*checked;
+    return 0;
+}
+
+Test(modules, build_ids_are_those_of_the_files)
+{
+    unsigned checked = 0;
+
+    dl_iterate_phdr(check_build_id, &checked);
+    cr_assert_gt(checked, 3);
+}
+
+Test(modules, that_come_and_go)
+{
+    const mv_module *here = mv_module_at((uint64_t)(uintptr_t)innermost);
+    const mv_module *there, *again;
+    void *library = dlopen(MV_SYMBOL_SAMPLE, RTLD_NOW | RTLD_LOCAL);
+    uint64_t address;
+    char path[PATH_MAX];
+
+    cr_assert_not_null(library, "%s", dlerror());
+    address = (uint64_t)(uintptr_t)dlsym(library, "sample_plain");
+    there = mv_module_at(address);
+    cr_assert_not_null(there);
+    cr_assert_not_null(strstr(there->path, "symbol_sample"));
+    memcpy(path, there->path, strlen(there->path) + 1);
+    dlclose(library);
+    cr_expect_null(mv_module_at(address), "it is not loaded any more");
+    cr_expect_str_eq(there->path, path, "its texts stay");
+    library = dlopen(MV_SYMBOL_SAMPLE, RTLD_NOW | RTLD_LOCAL);
+    cr_assert_not_null(library);
+    again = mv_module_at((uint64_t)(uintptr_t)dlsym(library, "sample_plain"));
+    cr_assert_not_null(again);
+    cr_expect(again == there || again->bias != there->bias, "the same place: the same module");
+    cr_expect_eq(mv_module_at((uint64_t)(uintptr_t)innermost), here);
+    dlclose(library);
+}

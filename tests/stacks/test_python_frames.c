@@ -1,0 +1,30 @@
+/* The shim's Python frames in real interpreters, and on memory laid out by hand as each version
+ * lays it out. */
+#include "tests/fixture/fixture_pythons.h"
+
+#include <criterion/criterion.h>
+#include <string.h>
+
+/* Runs walk_frames.py, which compares and fails by itself, and shows its last line. */
+static void walk_in(const char *python)
+{
+    FILE *in = mvt_python_open(python, "walk_frames.py", MV_WALK_PROBE);
+    char line[1024], last[1024] = "";
+
+    while (fgets(line, sizeof line, in)) {
+        cr_expect_not(strstr(line, "DIFFERENT"), "%s: %s", python, line);
+        memcpy(last, line, sizeof last);
+    }
+    mvt_python_close(in, python);
+    cr_assert_not_null(strstr(last, "frames compared"), "%s: %s", python, last);
+    cr_log_info("%s", last);
+}
+
+Test(python_frames, are_those_of_every_interpreter_here)
+{
+    const char *pythons[MVT_MOST_PYTHONS];
+    unsigned count = mvt_pythons(pythons);
+
+    for (unsigned i = 0; i < count; i++)
+        walk_in(pythons[i]);
+}

@@ -1,0 +1,82 @@
+/* Keys of the user's own: what a file says holds, nobody loses what it does not say. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "view/state/keymap.h"
+#include "view/state/user_input.h"
+
+typedef struct {
+    mv_budget budget;
+    mv_arena arena;
+    mv_keymap map;
+    char why[128];
+} world;
+
+static uint32_t open_world(world *w, const char *text)
+{
+    *w = (world){.budget = {.limit = UINT64_MAX}};
+    mv_arena_init(&w->arena, &w->budget);
+    mv_keymap_init(&w->map);
+    return mv_keymap_read(&w->arena, &w->map, text, w->why, sizeof w->why);
+}
+
+static void close_world(world *w)
+{
+    mv_arena_release(&w->arena);
+}
+
+Test(keymap, lines_replace_the_keys_of_their_command)
+{
+    world w;
+
+    cr_assert_eq(open_world(&w, "# mine\n\n  zoom_in  Up Ctrl+PageUp\t\nquit\r\npan_left H"), 0,
+                 "%s", w.why);
+    cr_assert_eq(mv_keymap_command(&w.map, MV_KEY_UP, 0), MV_DO_zoom_in);
+    cr_assert_eq(mv_keymap_command(&w.map, MV_KEY_PAGE_UP, MV_MOD_CTRL), MV_DO_zoom_in);
+    cr_assert_eq(mv_keymap_command(&w.map, 'W', 0), MV_DO_NOTHING);
+    cr_assert_eq(mv_keymap_command(&w.map, 'Q', MV_MOD_CTRL), MV_DO_NOTHING);
+    cr_assert_eq(mv_keymap_command(&w.map, 'S', 0), MV_DO_zoom_out, "nobody spoke of it");
+    cr_assert_str_eq(w.map.keys[MV_DO_zoom_in], "Up Ctrl+PageUp");
+    cr_assert_str_eq(w.map.keys[MV_DO_quit], "");
+    close_world(&w);
+}
+
+Test(keymap, a_key_is_taken_from_whoever_had_it)
+{
+    world w;
+
+    cr_assert_eq(open_world(&w, "pan_left H\nzoom_in Ctrl+F\npan_right H Shift+/"), 0, "%s", w.why);
+    cr_assert_eq(mv_keymap_command(&w.map, 'H', 0), MV_DO_pan_right);
+    cr_assert_str_eq(w.map.keys[MV_DO_highlight], "");
+    cr_assert_str_eq(w.map.keys[MV_DO_pan_left], "");
+    cr_assert_eq(mv_keymap_command(&w.map, '/', 0), MV_DO_search, "its other key is left");
+    cr_assert_eq(mv_keymap_command(&w.map, 'F', MV_MOD_CTRL), MV_DO_zoom_in);
+    cr_assert_eq(mv_keymap_command(&w.map, '?', MV_MOD_SHIFT), MV_DO_pan_right,
+                 "a sign, however it is typed");
+    cr_assert_str_eq(w.map.keys[MV_DO_help], "F1");
+    for (int i = 1; i < MV_DO_COUNT; i++)
+        for (int j = 1; j < i; j++)
+            cr_assert(*w.map.keys[i] == 0 || strcmp(w.map.keys[i], w.map.keys[j]) != 0);
+    close_world(&w);
+}
+
+Test(keymap, what_is_no_line_is_said)
+{
+    static const struct {
+        const char *text, *why;
+        uint32_t line;
+    } cases[] = {
+        {"zoom_in Up\nfly X\nquit", "no command is named fly", 2},
+        {"zoom_in Upp", "zoom_in: Upp is no key", 1},
+        {"zoom_in Shift+", "zoom_in: Shift+ is no key", 1},
+        {"NOTHING X", "no command is named NOTHING", 1},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        world w;
+        cr_assert_eq(open_world(&w, cases[i].text), cases[i].line, "%s", cases[i].text);
+        cr_assert_str_eq(w.why, cases[i].why);
+        cr_assert_eq(mv_keymap_command(&w.map, 'Q', MV_MOD_CTRL), MV_DO_quit, "lines behind it");
+        close_world(&w);
+    }
+}

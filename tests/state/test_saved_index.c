@@ -1,0 +1,312 @@
+#include "view/state/saved_index.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/fixture/fixture_scene.h"
+#include "tests/fixture/fixture_view.h"
+
+typedef struct {
+    char root[64], folder[MV_SAVED_PATH], trace[128];
+    mv_budget budget;
+    mv_arena arena;
+} place;
+
+static void write_text(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+
+    cr_assert_not_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+/* A cache of the test's own, and a file to be known by. */
+static void begin(place *p)
+{
+    *p = (place){.root = "/tmp/memviz_saved_XXXXXX", .budget = {.limit = 256 << 20}};
+    mv_arena_init(&p->arena, &p->budget);
+    cr_assert_not_null(mkdtemp(p->root));
+    setenv("XDG_CACHE_HOME", p->root, 1);
+    unsetenv("MEMVIZ_CACHE");
+    cr_assert(mv_saved_folder(p->folder));
+    snprintf(p->trace, sizeof p->trace, "%s/trace", p->root);
+    write_text(p->trace, "a trace");
+}
+
+static uint32_t count_files(const char *folder)
+{
+    DIR *at = opendir(folder);
+    uint32_t count = 0;
+
+    for (struct dirent *entry; at && (entry = readdir(at));)
+        count += entry->d_name[0] != '.';
+    if (at)
+        closedir(at);
+    return count;
+}
+
+static void end(place *p)
+{
+    char command[128];
+
+    mv_arena_release(&p->arena);
+    cr_assert_eq(p->budget.used, 0);
+    snprintf(command, sizeof command, "rm -rf %s", p->root);
+    cr_assert_eq(system(command), 0);
+}
+
+static mv_saved_index some_index(place *p, uint32_t count)
+{
+    mv_saved_index index = {count, mv_push_array(&p->arena, mv_saved_device, count)};
+
+    for (uint32_t i = 0; i < count; i++) {
+        mv_saved_device *d = &index.devices[i];
+        *d = (mv_saved_device){.device = i, .events = 100 + i, .columns = 100 + i, .peak = 7 + i};
+        for (uint32_t j = 0; j < d->columns; j++)
+            d->most[j] = j * j;
+    }
+    return index;
+}
+
+static mv_saved_key key_of(place *p)
+{
+    mv_saved_key key;
+
+    cr_assert(mv_saved_key_of(&p->arena, p->trace, &key));
+    return key;
+}
+
+static void path_of(const place *p, char path[MV_SAVED_PATH + 300])
+{
+    DIR *at = opendir(p->folder);
+
+    cr_assert_not_null(at);
+    for (struct dirent *entry; (entry = readdir(at));)
+        if (entry->d_name[0] != '.')
+            snprintf(path, MV_SAVED_PATH + 300, "%s/%s", p->folder, entry->d_name);
+    closedir(at);
+}
+
+Test(saved_index, what_is_written_is_read)
+{
+    mv_saved_index index, read = {0};
+    place p;
+
+    begin(&p);
+    index = some_index(&p, 3);
+    cr_assert_not(mv_saved_index_read(&p.arena, p.folder, key_of(&p), &read), "none so far");
+    cr_assert(mv_saved_index_write(p.folder, key_of(&p), &index));
+    cr_assert(mv_saved_index_read(&p.arena, p.folder, key_of(&p), &read));
+    cr_assert_eq(read.count, 3);
+    cr_assert_eq(memcmp(read.devices, index.devices, 3 * sizeof *read.devices), 0);
+    end(&p);
+}
+
+/* Every bit of the head, and some of the rest; every length that is not the right one. */
+Test(saved_index, a_damaged_one_is_none)
+{
+    char path[MV_SAVED_PATH + 300];
+    mv_saved_index index, read;
+    struct stat s;
+    place p;
+    int file;
+
+    begin(&p);
+    index = some_index(&p, 1);
+    cr_assert(mv_saved_index_write(p.folder, key_of(&p), &index));
+    path_of(&p, path);
+    file = open(path, O_RDWR);
+    cr_assert_eq(fstat(file, &s), 0);
+    for (off_t at = 0; at < s.st_size; at += at < 80 ? 1 : 997)
+        for (int bit = 0; bit < 8; bit++) {
+            uint8_t is, wrong;
+            cr_assert_eq(pread(file, &is, 1, at), 1);
+            wrong = is ^ (uint8_t)(1 << bit);
+            cr_assert_eq(pwrite(file, &wrong, 1, at), 1);
+            cr_assert_not(mv_saved_index_read(&p.arena, p.folder, key_of(&p), &read));
+            cr_assert_eq(pwrite(file, &is, 1, at), 1);
+        }
+    cr_assert(mv_saved_index_read(&p.arena, p.folder, key_of(&p), &read));
+    cr_assert_eq(ftruncate(file, s.st_size + 1), 0);
+    cr_assert_not(mv_saved_index_read(&p.arena, p.folder, key_of(&p), &read));
+    for (off_t length = s.st_size - 1; length > 0; length /= 3) {
+        cr_assert_eq(ftruncate(file, length), 0);
+        cr_assert_not(mv_saved_index_read(&p.arena, p.folder, key_of(&p), &read));
+    }
+    close(file);
+    end(&p);
+}
+
+Test(saved_index, a_file_that_changed_has_another_key)
+{
+    struct timespec at[2] = {{.tv_sec = 1000}, {.tv_sec = 1000}};
+    mv_saved_key first, again, later, other, pipe;
+    place p;
+
+    begin(&p);
+    utimensat(AT_FDCWD, p.trace, at, 0);
+    first = key_of(&p);
+    again = key_of(&p);
+    cr_assert_eq(memcmp(&first, &again, sizeof first), 0);
+    write_text(p.trace, "A trace");
+    utimensat(AT_FDCWD, p.trace, at, 0);
+    other = key_of(&p);
+    cr_assert_neq(memcmp(&first, &other, sizeof first), 0, "content");
+    at[1].tv_nsec = 1;
+    utimensat(AT_FDCWD, p.trace, at, 0);
+    later = key_of(&p);
+    cr_assert_neq(memcmp(&other, &later, sizeof other), 0, "time");
+    cr_assert_not(mv_saved_key_of(&p.arena, "/dev/null", &pipe));
+    cr_assert_not(mv_saved_key_of(&p.arena, "/nonexistent", &pipe));
+    end(&p);
+}
+
+Test(saved_index, folders_that_cannot_be_written)
+{
+    char folder[MV_SAVED_PATH];
+    mv_saved_index index;
+    place p;
+
+    begin(&p);
+    index = some_index(&p, 1);
+    write_text(p.folder, "a file, where the folder should be");
+    cr_assert_not(mv_saved_index_write(p.folder, key_of(&p), &index));
+    cr_assert_not(mv_saved_index_write("/proc/memviz", key_of(&p), &index));
+    setenv("MEMVIZ_CACHE", "off", 1);
+    cr_assert_not(mv_saved_folder(folder));
+    unsetenv("MEMVIZ_CACHE");
+    setenv("XDG_CACHE_HOME", "relative", 1);
+    setenv("HOME", p.root, 1);
+    cr_assert(mv_saved_folder(folder));
+    cr_assert_eq(strncmp(folder, p.root, strlen(p.root)), 0);
+    cr_assert(mv_saved_index_write(folder, key_of(&p), &index), "both folders are made");
+    unsetenv("HOME");
+    cr_assert_not(mv_saved_folder(folder));
+    end(&p);
+}
+
+Test(saved_index, so_many_are_kept)
+{
+    mv_saved_index index, read;
+    char other[MV_SAVED_PATH + 16];
+    place p;
+
+    begin(&p);
+    index = some_index(&p, 1);
+    cr_assert(mv_saved_index_write(p.folder, (mv_saved_key){1, 0}, &index));
+    snprintf(other, sizeof other, "%s/notes", p.folder);
+    write_text(other, "not ours: it stays");
+    for (uint64_t i = 2; i <= MV_SAVED_FILES + 3; i++) {
+        usleep(20000); /* later than the clock of files can tell apart */
+        cr_assert(mv_saved_index_read(&p.arena, p.folder, (mv_saved_key){1, 0}, &read), "in use");
+        cr_assert(mv_saved_index_write(p.folder, (mv_saved_key){i, 0}, &index));
+    }
+    cr_assert_eq(count_files(p.folder), MV_SAVED_FILES + 1);
+    cr_assert_not(mv_saved_index_read(&p.arena, p.folder, (mv_saved_key){2, 0}, &read));
+    cr_assert(
+        mv_saved_index_read(&p.arena, p.folder, (mv_saved_key){MV_SAVED_FILES + 3, 0}, &read));
+    cr_assert_eq(access(other, F_OK), 0);
+    end(&p);
+}
+
+/* ---- a viewer ---------------------------------------------------------------------------- */
+
+/* The columns are the extents of their events. */
+static void compare(const mv_document_device *d)
+{
+    static mv_saved_device s;
+    mv_pyramid_reader reader;
+
+    mv_saved_device_fill(d->device, &d->pyramid, &s);
+    mv_pyramid_reader_init(&reader, &d->pyramid);
+    cr_assert_eq(s.peak, d->peak);
+    cr_assert_eq(s.events, d->lives.events.count);
+    for (uint32_t i = 0; i < s.columns; i++) {
+        uint32_t first = (uint32_t)((uint64_t)i * s.events / s.columns);
+        uint32_t end = (uint32_t)((i + 1ull) * s.events / s.columns);
+        uint64_t most = i ? 0 : mv_pyramid_at(&reader, MV_BEFORE).allocated;
+        for (uint32_t e = first; e < end; e++)
+            most = mv_pyramid_at(&reader, e).allocated > most ? mv_pyramid_at(&reader, e).allocated
+                                                              : most;
+        cr_assert_eq(s.most[i], most, "column %u", i);
+        cr_assert_leq(s.least[i], most);
+    }
+}
+
+Test(saved_index, seen_while_the_trace_is_read)
+{
+    mv_budget budget = {.limit = UINT64_MAX};
+    mv_view *view;
+    mv_document *d;
+    mv_document again;
+    place p;
+    int stage;
+
+    begin(&p);
+    view = mvt_view(&budget, "gpt_train");
+    d = view->documents[0];
+    compare(&d->devices[0]);
+    cr_assert_not(mv_view_outline(view) || d->has_saved);
+    mv_document_remember(d, MV_LONG_EVENTS);
+    cr_assert_eq(count_files(p.folder), 0, "short traces are read as quickly");
+    mv_document_remember(d, 1);
+    cr_assert_eq(count_files(p.folder), 1);
+    again = (mv_document){.path = d->path};
+    mv_document_recall(&again, &budget);
+    cr_assert(again.has_saved);
+    cr_assert_eq(again.saved.count, d->device_count);
+    d->saved = again.saved;
+    d->has_saved = true;
+    cr_assert_null(mv_view_outline(view), "the device itself is there");
+    stage = d->devices[0].stage;
+    d->devices[0].stage = MV_DEVICE_LIVING; /* as if it were on its way */
+    cr_assert_not_null(mv_view_outline(view));
+    cr_assert(mvt_scene_says(mvt_view_frame(view), "as it was the last time"));
+    mvt_scene_check(mvt_view_frame(view), "outline");
+    d->devices[0].stage = stage;
+    mv_arena_release(&again.saved_arena);
+    mv_view_close(view);
+    cr_assert_eq(budget.used, 0);
+    end(&p);
+}
+
+/* What the events alone tell is near what is found out, and segments are known to the byte. */
+Test(saved_index, a_sketch_is_near_the_real_outline)
+{
+    static const char *const names[] = {"gpt_train",  "leak_in_training", "frag_pinned_by_small",
+                                        "late_start", "expandable_empty", "oom"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        static mv_saved_device sketch, real;
+        mv_budget budget = {.limit = 1u << 30};
+        mv_err err = {0};
+        mv_arena arena;
+        mv_trace trace;
+        mv_lives lives;
+        mv_pyramid pyramid;
+
+        mv_arena_init(&arena, &budget);
+        mvt_load(&arena, names[i], &trace);
+        cr_assert_eq(mv_lives_find(&arena, &trace, 0, &lives, &err), MV_OK);
+        cr_assert_eq(mv_pyramid_find(&arena, &lives, &pyramid, &err), MV_OK);
+        mv_saved_device_sketch(0, &trace, &sketch);
+        mv_saved_device_fill(0, &pyramid, &real);
+        cr_assert_eq(sketch.events, real.events);
+        cr_assert_eq(sketch.columns, real.columns);
+        cr_assert_eq(sketch.most_reserved, real.most_reserved, "%s", names[i]);
+        cr_assert_leq(sketch.peak, real.peak, "%s", names[i]);
+        cr_assert_geq(sketch.peak, real.peak / 2, "%s", names[i]);
+        for (uint32_t c = 0; c < real.columns; c++) {
+            cr_assert_eq(sketch.reserved[c], real.reserved[c], "%s: column %u", names[i], c);
+            cr_assert_leq(sketch.least[c], real.most[c], "%s: column %u", names[i], c);
+            cr_assert_leq(sketch.least[c], sketch.most[c]);
+        }
+        mv_arena_release(&arena);
+    }
+}

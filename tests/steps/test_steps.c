@@ -1,0 +1,336 @@
+#include "analyze/steps/steps.h"
+
+#include "tests/fixture/fixture.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+#include "analyze/code/culprit.h"
+
+static mv_steps steps_of(mvt_trace *t)
+{
+    const mv_trace *trace = mvt_done(t);
+    mv_lives lives;
+    mv_steps steps;
+    mv_err err;
+
+    cr_assert_eq(mv_lives_find(mvt_arena(t), trace, 0, &lives, &err), MV_OK);
+    cr_assert_eq(mv_steps_find(mvt_arena(t), trace, &lives, &steps, &err), MV_OK);
+    return steps;
+}
+
+/* An allocation that is freed at once. */
+static void work(mvt_trace *t, uint64_t bytes, const char *stack)
+{
+    mvt_alloc(t, .addr = 0x10000000, .bytes = bytes, .stack = stack);
+    mvt_free(t, .addr = 0x10000000);
+}
+
+static void annotate(mvt_trace *t, const char *format, int number)
+{
+    char name[64];
+
+    snprintf(name, sizeof name, format, number);
+    mvt_annotate(t, name, true, 0);
+}
+
+/* An optimizer's step, which ends the step of the program. */
+static void optimize(mvt_trace *t, const char *name)
+{
+    mvt_annotate(t, name, true, 0);
+    mvt_annotate(t, name, false, 0);
+}
+
+static void heap(mvt_trace *t)
+{
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "f:a.py:1");
+}
+
+Test(steps, optimizer_marks)
+{
+    mvt_trace *t = mvt_new();
+    mv_steps s;
+
+    heap(t);
+    for (int i = 0; i < 5; i++) {
+        annotate(t, "Optimizer.zero_grad#AdamW.zero_grad", 0);
+        for (int k = 0; k < 3; k++)
+            work(t, 1024, "f:a.py:2");
+        optimize(t, "Optimizer.step#AdamW.step");
+        work(t, 1024, "f:a.py:3");
+    }
+    s = steps_of(t);
+    cr_expect_eq(s.source, MV_STEPS_ANNOTATION);
+    cr_expect_str_eq(s.name, "Optimizer.step#AdamW.step");
+    cr_assert_eq(s.count, 5);
+    cr_expect_eq(s.at[0], 1 + 9, "an event after the segment and three allocations");
+    cr_expect_eq(s.at[1], s.at[0] + 12);
+    cr_expect_eq(mv_steps_bin(&s, s.at[0] - 1), 0);
+    cr_expect_eq(mv_steps_bin(&s, s.at[0]), 1);
+    cr_expect_eq(mv_steps_bin(&s, UINT32_MAX), 5);
+    mvt_drop(t);
+}
+
+#define MODULE "_call_impl:/v/site-packages/torch/nn/modules/module.py:1790;"
+
+Test(steps, the_step_under_way_begins_where_the_last_one_ended)
+{
+    mvt_trace *t = mvt_new();
+    mv_steps s;
+
+    heap(t);
+    work(t, 1024, "f:a.py:2");
+    optimize(t, "Optimizer.step#AdamW.step");
+    work(t, 1024, "f:a.py:2");
+    s = steps_of(t);
+    cr_expect_eq(s.count, 0, "one mark shows no step");
+    cr_expect_eq(s.under_way, 4);
+    mvt_drop(t);
+}
+
+/* Three steps of one line, each a pass through four layers with ranges of their own. */
+static mvt_trace *passes(const char *range, const char *collective)
+{
+    mvt_trace *t = mvt_new();
+
+    heap(t);
+    for (int i = 0; i < 8; i++) {
+        work(t, 4096, "train:train.py:19;main:train.py:90");
+        work(t, 512, "forward:model.py:4;" MODULE "train:train.py:20;main:train.py:90");
+        for (int layer = 0; layer < 4; layer++) {
+            annotate(t, range, layer);
+            work(t, 1024, "forward:model.py:5;" MODULE "train:train.py:20;main:train.py:90");
+        }
+        work(t, 2048, "train:train.py:21;main:train.py:90");
+        for (int k = 0; k < 3; k++) {
+            annotate(t, collective, 0);
+            work(t, 2048, "train:train.py:22;main:train.py:90");
+        }
+    }
+    return t;
+}
+
+Test(steps, layers_within_a_call_and_collectives_are_none)
+{
+    static const char *const collectives[] = {"ncclAllGather", "nccl:all_reduce",
+                                              "FullyShardedDataParallel.forward", "aten::mm"};
+
+    for (size_t i = 0; i < sizeof collectives / sizeof *collectives; i++) {
+        mvt_trace *t = passes("## block %d ##", collectives[i]);
+        mv_steps s = steps_of(t);
+
+        cr_expect_eq(s.source, MV_STEPS_INFERRED, "%s: %s", collectives[i], s.name);
+        cr_expect_eq(s.count, 8, "%s: %u", collectives[i], s.count);
+        cr_expect_not(s.is_of_lines);
+        mvt_drop(t);
+    }
+}
+
+Test(steps, layers_of_one_pass_are_none)
+{
+    mvt_trace *t = mvt_new();
+    mv_steps s;
+
+    heap(t);
+    work(t, 4096, "train:train.py:19;main:train.py:90");
+    for (int layer = 0; layer < 12; layer++)
+        mvt_alloc(t, .addr = 0x11000000 + 4096 * (uint64_t)layer, .bytes = 4096,
+                  .stack = "forward:model.py:5;" MODULE "train:train.py:20;main:train.py:90");
+    s = steps_of(t);
+    cr_expect_eq(s.source, MV_STEPS_NONE);
+    cr_expect_eq(s.under_way, 4, "the call is under way");
+    mvt_drop(t);
+}
+
+Test(steps, lists_that_are_built_at_set_up_are_none)
+{
+    mvt_trace *t = mvt_new();
+
+    heap(t);
+    for (uint64_t i = 0; i < 10; i++) {
+        mvt_alloc(t, .addr = 0x11000000 + 8192 * i, .bytes = 4096, .stack = "main:train.py:5");
+        mvt_alloc(t, .addr = 0x20000000 + 8192 * i, .bytes = 4096, .stack = "main:train.py:5");
+        mvt_free(t, .addr = 0x11000000 + 8192 * i);
+    }
+    cr_expect_eq(steps_of(t).source, MV_STEPS_NONE);
+    mvt_drop(t);
+}
+
+Test(steps, profiler_marks_come_before_the_optimizer_s)
+{
+    mvt_trace *t = mvt_new();
+    mv_steps s;
+
+    heap(t);
+    for (int i = 0; i < 9; i++) {
+        annotate(t, "ProfilerStep#%d", i);
+        work(t, 1024, "f:a.py:2");
+        optimize(t, "Optimizer.step#SGD.step");
+        work(t, 1024, "f:a.py:3");
+    }
+    s = steps_of(t);
+    cr_expect_str_eq(s.name, "ProfilerStep#N");
+    cr_expect_eq(s.count, 9);
+    mvt_drop(t);
+}
+
+Test(steps, a_last_mark_without_events_after_it_counts)
+{
+    mvt_trace *t = mvt_new();
+    mv_steps s;
+
+    heap(t);
+    for (int i = 0; i < 3; i++) {
+        work(t, 1024, "f:a.py:2");
+        optimize(t, "Optimizer.step#SGD.step");
+    }
+    s = steps_of(t);
+    cr_assert_eq(s.count, 3);
+    cr_expect_eq(s.at[2], mv_trace_events(mvt_done(t), 0).count);
+    mvt_drop(t);
+}
+
+Test(steps, numbered_ranges_are_steps_and_numbered_layers_are_not)
+{
+    mvt_trace *t = mvt_new();
+    mv_steps s;
+
+    heap(t);
+    for (int i = 0; i < 4; i++) {
+        annotate(t, "## step %d ##", i);
+        for (int layer = 0; layer < 3; layer++) {
+            annotate(t, "layer %d", layer);
+            work(t, 1024, "f:a.py:2");
+        }
+    }
+    s = steps_of(t);
+    cr_expect_str_eq(s.name, "## step N ##");
+    cr_expect_eq(s.count, 4);
+    mvt_drop(t);
+}
+
+Test(steps, metadata_marks)
+{
+    mvt_trace *t = mvt_new();
+    char text[32];
+    mv_steps s;
+
+    heap(t);
+    for (int i = 0; i < 6; i++) {
+        snprintf(text, sizeof text, "step=%d", i);
+        for (int k = 0; k < 2; k++) {
+            mvt_alloc(t, .addr = 0x10000000, .bytes = 1024, .stack = "f:a.py:2", .metadata = text);
+            mvt_free(t, .addr = 0x10000000, .metadata = text);
+        }
+    }
+    s = steps_of(t);
+    cr_expect_eq(s.source, MV_STEPS_MARK);
+    cr_expect_str_eq(s.name, "step=N");
+    cr_expect_eq(s.count, 6);
+    mvt_drop(t);
+}
+
+/* A loop over layers inside the model does not make steps; the loop around it does. */
+Test(steps, inferred_from_the_line_that_recurs)
+{
+    mvt_trace *t = mvt_new();
+    mv_steps s;
+    char label[64];
+
+    heap(t);
+    work(t, 4096, "build:a.py:3");
+    for (int i = 0; i < 10; i++) {
+        work(t, 2048, "train:a.py:7");
+        for (int layer = 0; layer < 4; layer++)
+            work(t, 1024, "forward:a.py:2;" MODULE "train:a.py:8");
+        work(t, 512, "train:a.py:9");
+    }
+    s = steps_of(t);
+    cr_expect_eq(s.source, MV_STEPS_INFERRED);
+    cr_expect_eq(s.count, 10);
+    cr_expect_str_eq(mv_culprit_label(mvt_done(t), NULL, s.stack, label, sizeof label),
+                     "a.py:7 train");
+    mvt_drop(t);
+}
+
+/* x = randn(n); r = x * 2; kept.append(r) on one line. */
+Test(steps, inferred_from_lifetimes_on_a_single_line)
+{
+    mvt_trace *t = mvt_new();
+    mv_steps s;
+
+    heap(t);
+    for (uint64_t i = 0; i < 12; i++) {
+        uint64_t x = 0x10000000 + 0x1000 * (i % 2), r = 0x20000000 + 0x1000 * i;
+        mvt_alloc(t, .addr = x, .bytes = 512, .stack = "train:a.py:7");
+        if (i > 0)
+            mvt_free(t, .addr = 0x10000000 + 0x1000 * ((i + 1) % 2));
+        mvt_alloc(t, .addr = r, .bytes = 512, .stack = "train:a.py:7");
+    }
+    s = steps_of(t);
+    cr_expect_eq(s.source, MV_STEPS_INFERRED);
+    cr_expect_eq(s.count, 12);
+    mvt_drop(t);
+}
+
+Test(steps, none_where_nothing_recurs)
+{
+    mvt_trace *t = mvt_new();
+    mv_steps s;
+
+    heap(t);
+    work(t, 1024, "f:a.py:1");
+    work(t, 1024, "f:a.py:2");
+    s = steps_of(t);
+    cr_expect_eq(s.source, MV_STEPS_NONE);
+    cr_expect_eq(s.count, 0);
+    mvt_drop(t);
+}
+
+typedef struct {
+    const char *snapshot;
+    mv_steps_source source;
+    uint32_t count;
+    const char *name;
+} known;
+
+Test(steps, real_snapshots)
+{
+    static const known cases[] = {
+        {"gpt_train", MV_STEPS_ANNOTATION, 4, "Optimizer.step#AdamW.step"},
+        {"mlp_train", MV_STEPS_ANNOTATION, 3, "Optimizer.step#SGD.step"},
+        {"resnet_all", MV_STEPS_ANNOTATION, 2, "Optimizer.step#SGD.step"},
+        {"no_leak_warmup", MV_STEPS_ANNOTATION, 12, "Optimizer.step#AdamW.step"},
+        {"frag_varying_batch", MV_STEPS_ANNOTATION, 24, "Optimizer.step#AdamW.step"},
+        {"annotated", MV_STEPS_ANNOTATION, 3, "## step N ##"},
+        {"leak_hidden_state", MV_STEPS_INFERRED, 10, ""},
+        {"leak_global_list", MV_STEPS_INFERRED, 12, ""},
+        {"leak_cycle", MV_STEPS_INFERRED, 10, ""},
+        {"eval_without_no_grad", MV_STEPS_INFERRED, 6, ""},
+        {"generate", MV_STEPS_INFERRED, 12, ""},
+        {"frag_pinned_by_small", MV_STEPS_INFERRED, 30, ""},
+        {"streams", MV_STEPS_INFERRED, 40, ""},
+        {"ring", MV_STEPS_NONE, 0, ""},
+        {"no_history", MV_STEPS_NONE, 0, ""},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        mv_budget budget = {.limit = 1u << 30};
+        mv_arena arena;
+        mv_trace trace;
+        mv_lives lives;
+        mv_steps steps;
+        mv_err err;
+
+        mv_arena_init(&arena, &budget);
+        mvt_load(&arena, cases[i].snapshot, &trace);
+        cr_assert_eq(mv_lives_find(&arena, &trace, 0, &lives, &err), MV_OK);
+        cr_assert_eq(mv_steps_find(&arena, &trace, &lives, &steps, &err), MV_OK);
+        cr_expect_eq(steps.source, cases[i].source, "%s", cases[i].snapshot);
+        cr_expect_eq(steps.count, cases[i].count, "%s: %u", cases[i].snapshot, steps.count);
+        cr_expect_str_eq(steps.name, cases[i].name, "%s", cases[i].snapshot);
+        for (uint32_t k = 1; k < steps.count; k++)
+            cr_expect_gt(steps.at[k], steps.at[k - 1]);
+        mv_arena_release(&arena);
+    }
+}

@@ -1,0 +1,423 @@
+/* Symbols of a library whose functions and lines are known (tests/programs/symbol_sample.c), as it
+ * is, with less and less in it, damaged, and not there. */
+#include "parse/symbols/symbols.h"
+
+#include "parse/model/trace.h"
+#include "parse/symbols/demangle.h"
+
+#include <criterion/criterion.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+typedef struct {
+    const void *address;
+    int line;
+} sample_place;
+
+typedef struct {
+    mv_budget budget;
+    mv_arena arena;
+    mv_symbols out;
+    mv_err err;
+    uint8_t build_id[32];
+    uint64_t build_id_bytes;
+    uint64_t plain, inlined, cplusplus; /* return addresses less the bias */
+    int plain_line, inlined_line, middle_line, outer_line, cplusplus_line;
+} sample;
+
+static uint64_t read_build_id(const char *path, uint8_t *out)
+{
+    char command[512], line[128] = "";
+    uint64_t bytes = 0;
+    FILE *in;
+
+    snprintf(command, sizeof command, "readelf -n '%s' | sed -n 's/.*Build ID: //p'", path);
+    in = popen(command, "r");
+    cr_assert_not_null(in);
+    if (fgets(line, sizeof line, in))
+        for (unsigned byte; bytes < 32 && sscanf(line + 2 * bytes, "%2x", &byte) == 1;)
+            out[bytes++] = (uint8_t)byte;
+    pclose(in);
+    return bytes;
+}
+
+/* Loads the sample and asks it where its functions are. */
+static void start(sample *s)
+{
+    void *library = dlopen(MV_SYMBOL_SAMPLE, RTLD_NOW | RTLD_LOCAL);
+    sample_place (*plain)(void), (*inlined)(int *), (*cplusplus)(void), place;
+    int lines[2];
+    uint64_t bias;
+    Dl_info info;
+
+    *s = (sample){.budget = {.limit = 64 << 20}};
+    mv_arena_init(&s->arena, &s->budget);
+    cr_assert_not_null(library, "%s", dlerror());
+    *(void **)&plain = dlsym(library, "sample_plain");
+    *(void **)&inlined = dlsym(library, "sample_with_inlined");
+    *(void **)&cplusplus = dlsym(library, "_ZN6memviz6sample5placeIiEEvT_");
+    cr_assert(plain && inlined && cplusplus && dladdr((void *)plain, &info));
+    bias = (uint64_t)(uintptr_t)info.dli_fbase;
+    place = plain();
+    s->plain = (uint64_t)(uintptr_t)place.address - bias;
+    s->plain_line = place.line;
+    place = inlined(lines);
+    s->inlined = (uint64_t)(uintptr_t)place.address - bias;
+    s->inlined_line = place.line;
+    s->middle_line = lines[0];
+    s->outer_line = lines[1];
+    place = cplusplus();
+    s->cplusplus = (uint64_t)(uintptr_t)place.address - bias;
+    s->cplusplus_line = place.line;
+    s->build_id_bytes = read_build_id(MV_SYMBOL_SAMPLE, s->build_id);
+    cr_assert_eq(s->build_id_bytes, 20);
+}
+
+static void end(sample *s)
+{
+    mv_arena_release(&s->arena);
+    cr_expect_eq(s->budget.used, 0);
+}
+
+/* Asks for the three places, in an order that is not the file's. */
+static void resolve(sample *s, const char *path)
+{
+    mv_symbol_module module = {.path = path, .build_id = {s->build_id, s->build_id_bytes}};
+    mv_symbol_query queries[] = {{0, s->cplusplus}, {0, s->inlined}, {0, s->plain}};
+    mv_code code = mv_symbols_resolve(&s->arena, &module, 1, queries, 3, &s->out, &s->err);
+
+    cr_assert_eq(code, MV_OK, "%s", s->err.detail);
+    cr_assert_eq(s->out.first[0], 0);
+}
+
+#define expect_frame(s, row, name, path, number)                                        \
+    do {                                                                                \
+        cr_expect_str_eq((s)->out.function[row], (name));                               \
+        cr_expect_str_eq((s)->out.file[row], (path));                                   \
+        cr_expect_eq((s)->out.line[row], (number), "row %u: line %ld", (unsigned)(row), \
+                     (long)(s)->out.line[row]);                                         \
+    } while (0)
+
+#define SAMPLE_SOURCE MV_SOURCE_DIR "/tests/programs/symbol_sample.c"
+
+static void expect_all_lines(sample *s)
+{
+    cr_assert_eq(s->out.first[1], 1);
+    cr_assert_eq(s->out.first[2], 4);
+    cr_assert_eq(s->out.first[3], 5);
+    cr_expect_eq(s->out.missing, 0);
+    expect_frame(s, 0, "void memviz::sample::place<int>(int)", SAMPLE_SOURCE, s->cplusplus_line);
+    expect_frame(s, 1, "innermost_inlined", SAMPLE_SOURCE, s->inlined_line);
+    expect_frame(s, 2, "middle_inlined", SAMPLE_SOURCE, s->middle_line);
+    expect_frame(s, 3, "sample_with_inlined", SAMPLE_SOURCE, s->outer_line);
+    expect_frame(s, 4, "sample_plain", SAMPLE_SOURCE, s->plain_line);
+}
+
+Test(symbols, functions_lines_and_inlined_calls)
+{
+    sample s;
+
+    start(&s);
+    resolve(&s, MV_SYMBOL_SAMPLE);
+    expect_all_lines(&s);
+    end(&s);
+}
+
+/* A copy of the sample that a command of binutils changed. */
+static void copy_by(const char *command, char *path)
+{
+    char line[1024];
+    int file = mkstemp(path);
+
+    cr_assert_geq(file, 0);
+    close(file);
+    snprintf(line, sizeof line, "%s %s %s", command, MV_SYMBOL_SAMPLE, path);
+    cr_assert_eq(system(line), 0, "%s", line);
+}
+
+Test(symbols, without_debugging_information_the_functions_stay)
+{
+    char path[] = "/tmp/mv-symbols-XXXXXX";
+    sample s;
+
+    start(&s);
+    copy_by("objcopy --strip-debug", path);
+    resolve(&s, path);
+    cr_assert_eq(s.out.first[3], 3);
+    expect_frame(&s, 0, "void memviz::sample::place<int>(int)", path, MV_NO_LINE);
+    expect_frame(&s, 1, "sample_with_inlined", path, MV_NO_LINE);
+    expect_frame(&s, 2, "sample_plain", path, MV_NO_LINE);
+    unlink(path);
+    end(&s);
+}
+
+Test(symbols, a_stripped_file_has_its_exports)
+{
+    char path[] = "/tmp/mv-symbols-XXXXXX";
+    sample s;
+
+    start(&s);
+    copy_by("objcopy --strip-all", path);
+    resolve(&s, path);
+    cr_assert_eq(s.out.first[3], 3);
+    expect_frame(&s, 0, "void memviz::sample::place<int>(int)", path, MV_NO_LINE);
+    expect_frame(&s, 2, "sample_plain", path, MV_NO_LINE);
+    cr_expect_eq(s.out.missing, 0);
+    unlink(path);
+    end(&s);
+}
+
+/* What is not the file that was loaded says nothing. */
+static void expect_addresses(sample *s, const char *path)
+{
+    char name[300];
+
+    resolve(s, path);
+    cr_assert_eq(s->out.first[3], 3, "%s", path);
+    cr_expect_eq(s->out.missing, 1);
+    snprintf(name, sizeof name, "%s+0x%lx", strrchr(path, '/') ? strrchr(path, '/') + 1 : path,
+             (unsigned long)s->plain);
+    expect_frame(s, 2, name, path, MV_NO_LINE);
+}
+
+Test(symbols, another_file_is_not_believed)
+{
+    sample s;
+
+    start(&s);
+    s.build_id[3] ^= 1;
+    expect_addresses(&s, MV_SYMBOL_SAMPLE);
+    s.build_id_bytes = 0;
+    expect_addresses(&s, MV_SYMBOL_SAMPLE);
+    end(&s);
+}
+
+Test(symbols, without_any_build_id_a_file_is_believed_by_its_path)
+{
+    char path[] = "/tmp/mv-symbols-XXXXXX";
+    sample s;
+
+    start(&s);
+    copy_by("objcopy --remove-section=.note.gnu.build-id", path);
+    s.build_id_bytes = 0;
+    resolve(&s, path);
+    expect_all_lines(&s);
+    unlink(path);
+    end(&s);
+}
+
+Test(symbols, what_is_no_file_at_all)
+{
+    char folder[] = "/tmp/mv-symbols-XXXXXX", pipe_path[64];
+    sample s;
+
+    start(&s);
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(pipe_path, sizeof pipe_path, "%s/pipe.so", folder);
+    cr_assert_eq(mkfifo(pipe_path, 0600), 0);
+    expect_addresses(&s, "/no/such/libfoo.so");
+    expect_addresses(&s, "/");
+    expect_addresses(&s, "/dev/zero");
+    expect_addresses(&s, "relative.so");
+    expect_addresses(&s, "");
+    expect_addresses(&s, MV_SOURCE_DIR "/README.md");
+    expect_addresses(&s, "/proc/self/mem");
+    expect_addresses(&s, "/proc/self/exe/../maps");
+    expect_addresses(&s, pipe_path);
+    unlink(pipe_path);
+    rmdir(folder);
+    end(&s);
+}
+
+/* Opening a device or a pipe has effects, whatever comes after that. */
+static void expect_not_opened(const char *path)
+{
+    int watch = inotify_init1(IN_NONBLOCK);
+    char event[sizeof(struct inotify_event) + 256];
+    sample s;
+
+    cr_assert_geq(inotify_add_watch(watch, path, IN_OPEN), 0, "%s", path);
+    start(&s);
+    expect_addresses(&s, path);
+    cr_expect_lt(read(watch, event, sizeof event), 0, "%s was opened", path);
+    end(&s);
+    close(watch);
+}
+
+Test(symbols, what_is_no_file_is_not_opened)
+{
+    char folder[] = "/tmp/mv-symbols-XXXXXX", path[64];
+
+    cr_assert_not_null(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/pipe.so", folder);
+    cr_assert_eq(mkfifo(path, 0600), 0);
+    expect_not_opened(path);
+    cr_assert_eq(unlink(path), 0);
+    if (mknod(path, S_IFCHR | 0600, makedev(1, 5)) == 0) { /* as root: /dev/zero */
+        expect_not_opened(path);
+        cr_assert_eq(unlink(path), 0);
+    }
+    rmdir(folder);
+}
+
+Test(symbols, a_file_that_was_elsewhere_is_not_looked_at)
+{
+    mv_symbol_module module = {.path = MV_SYMBOL_SAMPLE, .is_elsewhere = true};
+    sample s;
+
+    start(&s);
+    mv_symbol_query query = {0, s.plain};
+    module.build_id = (mv_span){s.build_id, s.build_id_bytes};
+    cr_assert_eq(mv_symbols_resolve(&s.arena, &module, 1, &query, 1, &s.out, &s.err), MV_OK);
+    cr_expect_eq(s.out.missing, 1);
+    cr_expect_eq(strncmp(s.out.function[0], "libsymbol_sample.so+0x", 22), 0, "%s",
+                 s.out.function[0]);
+    end(&s);
+}
+
+Test(symbols, in_no_module)
+{
+    mv_symbol_query queries[] = {{MV_NO_ROW, 0x7f0012345678}, {3, 0}};
+    sample s;
+
+    start(&s);
+    cr_assert_eq(mv_symbols_resolve(&s.arena, NULL, 0, queries, 2, &s.out, &s.err), MV_OK);
+    cr_expect_str_eq(s.out.function[0], "0x7f0012345678");
+    cr_expect_null(s.out.file[0]);
+    cr_expect_eq(s.out.line[0], MV_NO_LINE);
+    cr_expect_str_eq(s.out.function[1], "0x0");
+    end(&s);
+}
+
+/* The C library: no DWARF here, thousands of symbols. Each address of a function is in it. */
+Test(symbols, of_the_c_library)
+{
+    static const char *const names[] = {"qsort", "getenv", "printf", "strtol"};
+    mv_symbol_module module = {0};
+    mv_symbol_query queries[4];
+    uint8_t build_id[32];
+    Dl_info info;
+    sample s;
+
+    start(&s);
+    for (int i = 0; i < 4; i++) {
+        void *libc = dlopen("libc.so.6", RTLD_NOW);
+        cr_assert(dladdr(dlsym(libc, names[i]), &info));
+        queries[i] = (mv_symbol_query){0, (uint64_t)(uintptr_t)info.dli_saddr -
+                                              (uint64_t)(uintptr_t)info.dli_fbase + 5};
+    }
+    module = (mv_symbol_module){.path = info.dli_fname,
+                                .build_id = {build_id, read_build_id(info.dli_fname, build_id)}};
+    cr_assert_eq(mv_symbols_resolve(&s.arena, &module, 1, queries, 4, &s.out, &s.err), MV_OK);
+    for (int i = 0; i < 4; i++)
+        cr_expect(strstr(s.out.function[s.out.first[i + 1] - 1], names[i]), "%s is not %s",
+                  s.out.function[i], names[i]);
+    end(&s);
+}
+
+/* Damaged files: no crash, no hang, an answer for each query. */
+Test(symbols, damaged_files)
+{
+    char path[] = "/tmp/mv-symbols-XXXXXX";
+    static uint8_t whole[1 << 20], changed[1 << 20];
+    uint32_t state = 99;
+    size_t bytes;
+    FILE *file;
+    sample s;
+
+    start(&s);
+    file = fopen(MV_SYMBOL_SAMPLE, "rb");
+    bytes = fread(whole, 1, sizeof whole, file);
+    fclose(file);
+    cr_assert(bytes > 1000 && bytes < sizeof whole);
+    cr_assert_geq(mkstemp(path), 0);
+    for (int round = 0; round < 600; round++) {
+        size_t length = round % 3 == 0 ? bytes * (size_t)(round + 1) / 600 : bytes;
+        memcpy(changed, whole, bytes);
+        for (int i = 0; i < 1 + round % 40; i++) {
+            state = state * 1664525 + 1013904223;
+            size_t at = round % 2 ? bytes - 1 - (state >> 8) % (bytes / 3) : (state >> 8) % bytes;
+            changed[at] = (uint8_t)(state >> 3);
+        }
+        file = fopen(path, "wb");
+        cr_assert_eq(fwrite(changed, 1, length, file), length);
+        fclose(file);
+        mv_arena_mark here = mv_arena_here(&s.arena);
+        resolve(&s, path);
+        cr_assert_geq(s.out.first[3], 3);
+        mv_arena_rewind(&s.arena, here);
+    }
+    unlink(path);
+    end(&s);
+}
+
+Test(symbols, a_small_budget_is_an_error)
+{
+    sample s;
+
+    start(&s);
+    for (uint64_t limit = 0; limit < 96 << 10; limit += 4 << 10) {
+        mv_budget budget = {.limit = limit};
+        mv_symbol_module module = {.path = MV_SYMBOL_SAMPLE,
+                                   .build_id = {s.build_id, s.build_id_bytes}};
+        mv_symbol_query query = {0, s.inlined};
+        mv_arena arena;
+        mv_arena_init(&arena, &budget);
+        mv_code code = mv_symbols_resolve(&arena, &module, 1, &query, 1, &s.out, &s.err);
+        cr_assert(code == MV_OK || code == MV_NOMEM);
+        if (limit == 0)
+            cr_assert_eq(code, MV_NOMEM);
+        mv_arena_release(&arena);
+    }
+    end(&s);
+}
+
+/* ---- names ---- */
+
+static void expect_name(const char *mangled, const char *want)
+{
+    mv_budget budget = {.limit = 1 << 20};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    cr_expect_str_eq(mv_demangle(&arena, mangled), want);
+    mv_arena_release(&arena);
+}
+
+Test(demangle, names)
+{
+    expect_name("main", "main");
+    expect_name("", "");
+    expect_name("_Z", "_Z");
+    expect_name("_ZN2at5emptyEv", "at::empty()");
+    expect_name("_ZN3c104cuda20CUDACachingAllocator3getEv.cold",
+                "c10::cuda::CUDACachingAllocator::get() [clone .cold]");
+    expect_name("_RNvCs1234_7mycrate3foo", "mycrate::foo");
+    expect_name("_ZN\xff\xfe", "_ZN\xff\xfe");
+}
+
+/* P<P<P<..., ...>, ...>, ...>: each level is two of the one below it, 2^30 in all. */
+Test(demangle, endless_names_are_cut)
+{
+    enum { LEVELS = 30 };
+    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    char name[512];
+    int length = snprintf(name, sizeof name, "_Z1f1P");
+    mv_budget budget = {.limit = 1 << 20};
+    mv_arena arena;
+
+    for (int i = 0; i < LEVELS; i++)
+        length += snprintf(name + length, sizeof name - (size_t)length, "IS_");
+    length += snprintf(name + length, sizeof name - (size_t)length, "IilE");
+    for (int i = 0; i < LEVELS; i++)
+        length += snprintf(name + length, sizeof name - (size_t)length, "S%c_E", digits[i]);
+    mv_arena_init(&arena, &budget);
+    cr_expect_eq(strlen(mv_demangle(&arena, name)), 4096);
+    mv_arena_release(&arena);
+}

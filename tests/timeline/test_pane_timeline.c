@@ -1,0 +1,398 @@
+/* The timeline pane as a user has it: what is under the pointer beside a literal stack, what inputs
+ * and commands do, and that texts can be read. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <string.h>
+
+#include "tests/fixture/fixture_scene.h"
+#include "view/panes/panes.h"
+#include "view/timeline/plot.h"
+
+static mv_budget budget = {.limit = (uint64_t)4 << 30};
+
+static mv_view *open_file(const char *name)
+{
+    mv_view *view = mv_view_open(&budget, &(mv_view_opts){.is_dark = true});
+    char path[512];
+
+    cr_assert_not_null(view);
+    snprintf(path, sizeof path, "%s/snapshots/%s", MV_TESTDATA, name);
+    mv_view_add(view, path);
+    mv_view_frame(view, 1280, 720, 0);
+    cr_assert(mv_view_is_judged(view));
+    return view;
+}
+
+static void close_file(mv_view *view)
+{
+    mv_view_close(view);
+    cr_assert_eq(budget.used, 0);
+}
+
+static void act(mv_view *view, mv_input_kind kind, float x, float y, uint8_t clicks)
+{
+    mv_view_input(
+        view,
+        &(mv_input){
+            .kind = (uint8_t)kind, .button = MV_BUTTON_LEFT, .clicks = clicks, .x = x, .y = y});
+}
+
+static void click(mv_view *view, float x, float y)
+{
+    act(view, MV_INPUT_MOVE, x, y, 0);
+    act(view, MV_INPUT_PRESS, x, y, 1);
+    act(view, MV_INPUT_RELEASE, x, y, 1);
+}
+
+static void wheel(mv_view *view, float x, float y, float dy, uint8_t mods)
+{
+    mv_view_input(view,
+                  &(mv_input){.kind = MV_INPUT_WHEEL, .mods = mods, .x = x, .y = y, .dy = dy});
+}
+
+static void do_it(mv_view *view, mv_command_id id)
+{
+    cr_assert(mv_view_do(view, id, 0), "%s: %s", mv_view_commands[id].name, view->message);
+    mv_view_frame(view, 1280, 720, 0);
+}
+
+/* ---- the pointer -------------------------------------------------------------------------- */
+
+/* The row that covers a byte after an event, from the bottom; MV_NO_ROW: nobody. */
+static uint32_t literal_hit(const mv_index *x, const uint64_t *rows, uint32_t event, uint64_t byte)
+{
+    uint64_t below = 0;
+
+    for (uint32_t r = 0; r < x->count; r++) {
+        if (!mv_index_is_alive(x, r, event) || (rows && !(rows[r >> 6] >> (r & 63) & 1)))
+            continue;
+        below += x->bytes[r];
+        if (byte < below)
+            return r;
+    }
+    return MV_NO_ROW;
+}
+
+/* Pixels all over the plot. Slides hold bytes open only between events. */
+static void check_hits(mv_view *view)
+{
+    const mv_timeline_pane *pane = view->timeline;
+    uint32_t hits = 0;
+    mv_plot p;
+
+    for (float x = pane->plot.x + 3; x < pane->plot.x + pane->plot.w; x += 37)
+        for (float y = pane->plot.y + 2; y < pane->plot.y + pane->plot.h; y += 11) {
+            uint32_t event, found;
+            double byte;
+            mv_hit hit;
+            cr_assert(mv_plot_open(&p, view, view->main_box));
+            p.at = pane->at;
+            cr_assert(mv_plot_hit(&p, x, y, &event, &hit));
+            byte = mv_viewport_bytes(&p.at, floorf(y) + 0.5f);
+            found = literal_hit(p.index, p.ground->rows, event, (uint64_t)byte);
+            if (hit.rank == found)
+                hits += found != MV_NO_ROW;
+            else /* the byte is at the border of two */
+                cr_assert_neq(
+                    literal_hit(p.index, p.ground->rows, event, (uint64_t)fmax(0, byte - p.at.dy)),
+                    literal_hit(p.index, p.ground->rows, event, (uint64_t)(byte + p.at.dy)),
+                    "at %g, %g: %u is hit, %u is there", (double)x, (double)y, hit.rank, found);
+        }
+    cr_assert_gt(hits, 20);
+}
+
+Test(pane_timeline, the_pointer_finds_what_covers_the_byte)
+{
+    mv_view *view = open_file("annotated.pickle");
+
+    check_hits(view);
+    do_it(view, MV_DO_next_clock);
+    check_hits(view);
+    do_it(view, MV_DO_show_segments);
+    check_hits(view);
+    close_file(view);
+}
+
+Test(pane_timeline, isolated_rows_stand_on_each_other)
+{
+    mv_view *view = open_file("gpt_train.pickle");
+
+    snprintf(view->now.search, sizeof view->now.search, "attention");
+    view->now.show = MV_SHOW_ISOLATE;
+    mv_view_frame(view, 1280, 720, 0);
+    mv_view_frame(view, 1280, 720, 0);
+    cr_assert_not_null(mv_timeline_ground(view, false)->rows);
+    check_hits(view);
+    close_file(view);
+}
+
+Test(pane_timeline, hover_and_click_name_an_allocation)
+{
+    mv_view *view = open_file("gpt_train.pickle");
+    mv_box plot = view->timeline->plot;
+    float x = plot.x + plot.w / 2, y = plot.y + plot.h - 5;
+
+    act(view, MV_INPUT_MOVE, x, y, 0);
+    mv_view_frame(view, 1280, 720, 0);
+    cr_assert_neq(view->hover, MV_NO_ROW);
+    cr_assert(mvt_scene_says(&view->ui.scene, "train.py:81 gpt_train"));
+    cr_assert(mvt_scene_says(&view->ui.scene, "never freed"));
+    click(view, x, y);
+    cr_assert_eq(view->now.pinned, view->hover);
+    cr_assert(mv_index_is_alive(&mv_view_device(view)->index, view->now.pinned, view->now.cursor));
+    close_file(view);
+}
+
+/* ---- the window --------------------------------------------------------------------------- */
+
+Test(pane_timeline, the_wheel_zooms_at_the_pointer)
+{
+    mv_view *view = open_file("gpt_train.pickle");
+    mv_box plot = view->timeline->plot;
+    float x = plot.x + plot.w * 0.3f;
+    double before = mv_viewport_event(&view->timeline->at, x);
+
+    wheel(view, x, plot.y + 50, 4, 0);
+    mv_view_frame(view, 1280, 720, 0);
+    cr_assert_float_eq(view->now.to - view->now.from, 6562 / pow(1.25, 4), 1e-3);
+    cr_assert_float_eq(mv_viewport_event(&view->timeline->at, x), before, 1e-3);
+    wheel(view, x, plot.y + 50, 2, MV_MOD_SHIFT);
+    mv_view_frame(view, 1280, 720, 0);
+    cr_assert_not(view->now.fits_height);
+    do_it(view, MV_DO_fit_all);
+    cr_assert_eq(view->now.from, 0);
+    cr_assert_eq(view->now.to, 6562);
+    cr_assert(view->now.fits_height);
+    close_file(view);
+}
+
+Test(pane_timeline, a_double_click_fits_the_life)
+{
+    mv_view *view = open_file("gpt_train.pickle");
+    mv_box plot = view->timeline->plot;
+    const mv_alloc_lives *a = &mv_view_device(view)->lives.allocs;
+    float x = plot.x + plot.w * 0.35f, y = plot.y + plot.h * 0.4f;
+    double life;
+
+    act(view, MV_INPUT_PRESS, x, y, 1);
+    act(view, MV_INPUT_RELEASE, x, y, 1);
+    act(view, MV_INPUT_PRESS, x, y, 2);
+    act(view, MV_INPUT_RELEASE, x, y, 2);
+    mv_view_frame(view, 1280, 720, 0);
+    cr_assert_neq(view->now.pinned, MV_NO_ROW);
+    cr_assert_lt(a->freed[view->now.pinned], MV_NEVER);
+    life = a->freed[view->now.pinned] - a->birth[view->now.pinned];
+    cr_assert_leq(view->now.from, a->birth[view->now.pinned]);
+    cr_assert_geq(view->now.to, a->freed[view->now.pinned]);
+    cr_assert_leq(view->now.to - view->now.from, fmax(4, life * 1.3));
+    do_it(view, MV_DO_fit_selection);
+    cr_assert_not(view->now.fits_height);
+    close_file(view);
+}
+
+Test(pane_timeline, the_minimap_moves_the_window)
+{
+    mv_view *view = open_file("gpt_train.pickle");
+    mv_box plot = view->timeline->plot;
+    float middle, y;
+
+    wheel(view, plot.x + plot.w / 2, plot.y + 50, 6, 0);
+    mv_view_frame(view, 1280, 720, 0);
+    y = view->minimap_box.y + view->minimap_box.h / 2;
+    middle = mv_viewport_x(&view->timeline->map_at, (view->now.from + view->now.to) / 2);
+    act(view, MV_INPUT_PRESS, middle, y, 1);
+    act(view, MV_INPUT_MOVE, middle - 100, y, 0);
+    act(view, MV_INPUT_RELEASE, middle - 100, y, 1);
+    mv_view_frame(view, 1280, 720, 0);
+    cr_assert_float_eq(mv_viewport_x(&view->timeline->map_at, (view->now.from + view->now.to) / 2),
+                       middle - 100, 0.6f);
+    act(view, MV_INPUT_PRESS, middle, y, 2);
+    cr_assert_eq(view->now.to - view->now.from, 6562);
+    close_file(view);
+}
+
+/* ---- the selection ------------------------------------------------------------------------ */
+
+static mv_interval_sums literal_sums(const mv_index *x, uint32_t a, uint32_t b)
+{
+    mv_interval_sums s = {0};
+
+    for (uint32_t r = 0; r < x->count; r++) {
+        bool is_born = x->birth[r] != MV_BEFORE && x->birth[r] >= a && x->birth[r] < b;
+        if (!mv_index_is_ever_alive(x, r))
+            continue;
+        if (x->end[r] >= a && x->end[r] < b) {
+            s.freed += x->bytes[r];
+            s.frees++;
+        }
+        if (!is_born)
+            continue;
+        s.allocated += x->bytes[r];
+        s.allocs++;
+        if (x->end[r] >= b) {
+            s.held += x->bytes[r];
+            s.held_blocks++;
+        }
+    }
+    return s;
+}
+
+Test(pane_timeline, an_interval_adds_up)
+{
+    mv_view *view = open_file("gpt_train.pickle");
+    mv_box plot = view->timeline->plot;
+    const mv_document_device *d = mv_view_device(view);
+    mv_arena arena;
+
+    act(view, MV_INPUT_PRESS, plot.x + 200, plot.y + 20, 1);
+    act(view, MV_INPUT_MOVE, plot.x + 600, plot.y + 90, 0);
+    act(view, MV_INPUT_RELEASE, plot.x + 600, plot.y + 90, 1);
+    cr_assert(view->now.has_interval);
+    cr_assert_lt(view->now.a, view->now.b);
+    mv_view_frame(view, 1280, 720, 0);
+    cr_assert(mvt_scene_says(&view->ui.scene, "selected events"));
+    mv_arena_init(&arena, &budget);
+    for (uint32_t from = 0; from < 6000; from += 700) {
+        mv_interval_ask ask = {&d->index, &d->pyramid, from, from + 500};
+        const mv_interval_sums *found = mv_interval_find(&arena, NULL, &ask);
+        mv_interval_sums truth = literal_sums(&d->index, from, from + 500);
+        cr_assert_eq(found->allocated, truth.allocated);
+        cr_assert_eq(found->freed, truth.freed);
+        cr_assert_eq(found->allocs, truth.allocs);
+        cr_assert_eq(found->frees, truth.frees);
+        cr_assert_eq(found->held, truth.held);
+        cr_assert_eq(found->held_blocks, truth.held_blocks);
+    }
+    mv_arena_release(&arena);
+    do_it(view, MV_DO_zoom_interval);
+    cr_assert_eq(view->now.from, view->now.a);
+    cr_assert_eq(view->now.to, view->now.b);
+    close_file(view);
+}
+
+Test(pane_timeline, commands_go_places)
+{
+    mv_view *view = open_file("oom.pickle");
+    const mv_document_device *d = mv_view_device(view);
+
+    do_it(view, MV_DO_fit_all);
+    cr_assert(mv_view_do(view, MV_DO_go_to_event, 3));
+    cr_assert_eq(view->now.cursor, 3);
+    do_it(view, MV_DO_event_on);
+    cr_assert_eq(view->now.cursor, 4);
+    do_it(view, MV_DO_event_far_back);
+    cr_assert_eq(view->now.cursor, MV_BEFORE);
+    do_it(view, MV_DO_oom_on);
+    cr_assert_eq(d->lives.events.action[view->now.cursor], MV_ACTION_OOM);
+    do_it(view, MV_DO_peak);
+    cr_assert_eq(view->now.cursor, d->peak_event);
+    cr_assert(mvt_scene_says(&view->ui.scene, "out of memory: asked for"));
+    close_file(view);
+    view = open_file("annotated.pickle");
+    cr_assert(mv_view_do(view, MV_DO_go_to_event, 0));
+    do_it(view, MV_DO_mark_on);
+    cr_assert_gt(view->now.cursor, 0);
+    cr_assert(mvt_scene_says(&view->ui.scene, "backward"));
+    close_file(view);
+}
+
+Test(pane_timeline, a_row_of_the_legend_searches)
+{
+    mv_view *view = open_file("gpt_train.pickle");
+
+    cr_assert(mvt_scene_says(&view->ui.scene, "train.py:62 forward"));
+    cr_assert(mv_view_do(view, MV_DO_legend_row, 0));
+    mv_view_frame(view, 1280, 720, 0);
+    cr_assert_str_eq(view->now.search, "\"train.py:62:forward\"");
+    cr_assert_not_null(view->matches);
+    cr_assert_gt(view->matches->matches, 0);
+    close_file(view);
+}
+
+/* ---- segments ----------------------------------------------------------------------------- */
+
+static void check_use(const mv_view *view)
+{
+    const mv_document_device *d = mv_view_device(view);
+    mv_pyramid_reader levels = view->levels;
+
+    for (uint32_t event = 0; event < d->lives.events.count; event += 97) {
+        uint64_t used = 0;
+        for (uint32_t r = 0; r < d->segment_index.count; r++)
+            if (mv_index_is_alive(&d->segment_index, r, event))
+                used += mv_segment_used(&d->index, &d->segment_index, r, event);
+        cr_assert_eq(used, mv_pyramid_at(&levels, event).allocated, "event %u", event);
+    }
+}
+
+/* Levels at the samples are those of the exact bytes. */
+static void check_levels(const mv_view *view)
+{
+    const mv_document_device *d = mv_view_device(view);
+    mv_use_ask ask = {&d->index, &d->segment_index, 0, d->lives.events.count};
+    const mv_segment_use *use;
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    use = mv_segment_use_find(&arena, NULL, &ask);
+    for (uint32_t i = 0; i < use->count; i += 53) {
+        const uint8_t *level = mv_segment_use_at(use, use->event[i]);
+        for (uint32_t r = 0; r < d->segment_index.count; r++) {
+            bool is_there = mv_index_is_alive(&d->segment_index, r, use->event[i]);
+            uint64_t used = mv_segment_used(&d->index, &d->segment_index, r, use->event[i]);
+            uint32_t step = (uint32_t)(used * MV_USE_LEVELS / d->segment_index.bytes[r]);
+            cr_assert_eq(level[r] != 0, is_there);
+            if (is_there)
+                cr_assert_eq(level[r], 1 + (step < MV_USE_LEVELS ? step : MV_USE_LEVELS - 1));
+        }
+    }
+    mv_arena_release(&arena);
+}
+
+Test(pane_timeline, segments_are_as_full_as_their_blocks_make_them)
+{
+    static const char *const names[] = {"frag_pinned_by_small.pickle",
+                                        "frag_pinned_by_small_expandable.pickle",
+                                        "gpt_train_expandable.pickle"};
+
+    for (int i = 0; i < 3; i++) {
+        mv_view *view = open_file(names[i]);
+        check_use(view);
+        check_levels(view);
+        do_it(view, MV_DO_show_segments);
+        cr_assert(mvt_scene_says(&view->ui.scene, "Used of each segment"));
+        close_file(view);
+    }
+}
+
+/* ---- pictures ----------------------------------------------------------------------------- */
+
+static void check_picture(mv_view *view, const char *name, float width, float height)
+{
+    const mv_scene *scene = mv_view_frame(view, width, height, 0);
+
+    cr_assert_not(scene->failed);
+    mvt_scene_check_texts(scene, name);
+}
+
+Test(pane_timeline, texts_never_meet)
+{
+    static const char *const names[] = {
+        "gpt_train",        "frag_pinned_by_small", "oom",        "annotated", "streams",
+        "leak_in_training", "two_devices",          "state_only", "no_history"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        char file[64];
+        mv_view *view;
+        snprintf(file, sizeof file, "%s.pickle", names[i]);
+        view = open_file(file);
+        check_picture(view, names[i], 1280, 720);
+        mv_view_do(view, MV_DO_theme, 0);
+        mv_view_do(view, MV_DO_next_clock, 0);
+        check_picture(view, names[i], 1600, 900);
+        mv_view_do(view, MV_DO_show_segments, 0);
+        check_picture(view, names[i], 900, 600);
+        check_picture(view, names[i], 320, 240);
+        close_file(view);
+    }
+}

@@ -1,0 +1,230 @@
+/* Moments and what is alive then, against the truth of a literal allocator. */
+#include <criterion/criterion.h>
+
+#include "analyze/lives/alive.h"
+#include "analyze/totals/moment.h"
+#include "tests/fixture/fixture_heap.h"
+
+typedef struct {
+    mvt_trace *t;
+    const mv_trace *trace;
+    mvt_heap_truth truth;
+    mv_lives lives;
+} run;
+
+static run run_of(mvt_heap_opts opts)
+{
+    run r = {.t = mvt_new()};
+    mv_err err = {0};
+
+    r.truth = mvt_heap_run(r.t, opts);
+    r.trace = mvt_done(r.t);
+    cr_assert_eq(mv_lives_find(mvt_arena(r.t), r.trace, 0, &r.lives, &err), MV_OK, "%s",
+                 err.detail);
+    return r;
+}
+
+static mv_levels levels_behind(const run *r, uint32_t event)
+{
+    return event == MV_BEFORE ? r->truth.before : r->truth.levels[event];
+}
+
+/* Whether the block sizes of this run are all known; a heap that was in use may leave doubts. */
+static bool is_exact(const run *r)
+{
+    return r->lives.doubts.inexact_blocks == 0;
+}
+
+static mv_moment moment_of(const run *r, const char *at, mv_window window)
+{
+    mv_moment_ask ask;
+    mv_moment found;
+    mv_err err = {0};
+    char why[200];
+
+    cr_assert(mv_moment_read(r->trace, 0, at, window, &ask, why, sizeof why), "%s: %s", at, why);
+    cr_assert_eq(mv_moment_find(mvt_arena(r->t), &r->lives, ask, &found, &err), MV_OK);
+    return found;
+}
+
+static void expect_levels(const run *r, uint32_t event, mv_levels found)
+{
+    mv_levels truth = levels_behind(r, event);
+
+    cr_expect_eq(found.requested, truth.requested, "event %u", event);
+    cr_expect_eq(found.reserved, truth.reserved, "event %u", event);
+    if (!is_exact(r))
+        return;
+    cr_expect_eq(found.allocated, truth.allocated, "event %u", event);
+    cr_expect_eq(found.active, truth.active, "event %u", event);
+}
+
+/* The rows that are alive, summed: the same levels once more. */
+static mv_levels sum_alive(const run *r, uint32_t event)
+{
+    const mv_alloc_lives *a = &r->lives.allocs;
+    mv_alive allocated, active, segments;
+    mv_levels sum = {0};
+    mv_err err = {0};
+
+    cr_assert_eq(
+        mv_alive_allocs(mvt_arena(r->t), &r->lives, event, MV_ALIVE_ALLOCATED, &allocated, &err),
+        MV_OK);
+    cr_assert_eq(mv_alive_allocs(mvt_arena(r->t), &r->lives, event, MV_ALIVE_ACTIVE, &active, &err),
+                 MV_OK);
+    cr_assert_eq(mv_alive_segments(mvt_arena(r->t), &r->lives, event, &segments, &err), MV_OK);
+    for (uint32_t i = 0; i < allocated.count; i++)
+        sum.allocated += a->block[allocated.row[i]];
+    for (uint32_t i = 0; i < active.count; i++) {
+        sum.active += a->block[active.row[i]];
+        sum.requested += a->requested[active.row[i]];
+    }
+    for (uint32_t i = 0; i < segments.count; i++)
+        sum.reserved += r->lives.segments.size[segments.row[i]];
+    return sum;
+}
+
+static uint64_t height(mv_levels levels, bool reserved)
+{
+    return reserved ? levels.reserved : levels.allocated;
+}
+
+/* The first highest moment of a window, by looking at each. */
+static uint32_t slow_peak(const run *r, mv_window window, bool reserved)
+{
+    uint32_t best = window.first - 1;
+
+    for (uint32_t i = window.first; i < window.end; i++)
+        if (height(mv_moment_levels(&r->lives, i), reserved) >
+            height(mv_moment_levels(&r->lives, best), reserved))
+            best = i;
+    return best;
+}
+
+static void check_run(mvt_heap_opts opts)
+{
+    run r = run_of(opts);
+    uint32_t count = r.truth.events;
+    const mv_window windows[] = {
+        {0, count}, {count / 3, count / 2}, {count / 2, count / 2}, {count, count}};
+
+    for (uint32_t i = 0; i <= count; i++) {
+        expect_levels(&r, i - 1, mv_moment_levels(&r.lives, i - 1));
+        expect_levels(&r, i - 1, sum_alive(&r, i - 1));
+    }
+    for (unsigned i = 0; i < sizeof windows / sizeof *windows; i++) {
+        cr_expect_eq(moment_of(&r, "peak", windows[i]).event, slow_peak(&r, windows[i], false));
+        cr_expect_eq(moment_of(&r, "reserved-peak", windows[i]).event,
+                     slow_peak(&r, windows[i], true));
+        cr_expect_eq(moment_of(&r, "end", windows[i]).event, windows[i].end - 1);
+    }
+    mvt_drop(r.t);
+}
+
+Test(moment, levels_and_living_rows_on_random_heaps)
+{
+    for (uint32_t seed = 1; seed <= 24; seed++)
+        check_run((mvt_heap_opts){.seed = seed,
+                                  .calls = 120,
+                                  .unrecorded = seed % 3 == 0 ? 40 : 0,
+                                  .expandable = seed % 4 == 1,
+                                  .drains = seed % 5 == 0});
+}
+
+Test(moment, peak_is_that_of_the_totals)
+{
+    run r = run_of((mvt_heap_opts){.seed = 7, .calls = 500});
+    mv_window all = {0, r.truth.events};
+    mv_moment peak = moment_of(&r, "peak", all), reserved = moment_of(&r, "reserved-peak", all);
+    mv_totals totals;
+    mv_err err = {0};
+
+    cr_assert_eq(mv_totals_find(mvt_arena(r.t), r.trace, &r.lives, &totals, &err), MV_OK);
+    cr_expect_eq(peak.event, totals.peak.allocated_event);
+    cr_expect_eq(peak.bytes.allocated, totals.peak.bytes.allocated);
+    cr_expect_eq(reserved.event, totals.peak.reserved_event);
+    cr_expect_eq(reserved.bytes.reserved, totals.peak.bytes.reserved);
+    mvt_drop(r.t);
+}
+
+Test(moment, names)
+{
+    static const struct {
+        const char *at;
+        uint32_t event;
+    } good[] = {
+        {"0", 0},
+        {"2", 2},
+        {"5", 5},
+        {"end", 5},
+        {"oom", 2},
+        {"oom#1", 2},
+        {"oom#2", 4},
+        {"@setup", MV_BEFORE},
+        {"@step", 1},
+        {"@step#2", 5},
+        {"0us", 0},
+        {"10us", 1},
+        {"15us", 1},
+        {"50us", 5},
+        {"1ms", 5},
+        {"peak", 3},
+        {"reserved-peak", MV_BEFORE},
+    };
+    static const char *const bad[] = {
+        "",       "oom#3", "oom#0",   "oom#", "oom#x", "PEAK", "peak ",
+        "-1",     "@none", "@step#3", "1.5",  "0x10",  "ends", "oomph",
+        "oom# 1", "1h",    "6",       "99",   "1min",  "2ms",  "99999999999999999999"};
+    run r = {.t = mvt_new()};
+    mv_err err = {0};
+    char why[200];
+
+    mvt_alloc(r.t, .time_us = 1000, .addr = 0x1000, .bytes = 512);
+    mvt_alloc(r.t, .time_us = 1010, .addr = 0x2000, .bytes = 512);
+    mvt_oom(r.t, .time_us = 1020, .addr = 100, .bytes = 4096);
+    mvt_alloc(r.t, .time_us = 1030, .addr = 0x3000, .bytes = 512);
+    mvt_oom(r.t, .time_us = 1040, .addr = 100, .bytes = 4096);
+    mvt_alloc(r.t, .time_us = 1050, .addr = 0x1000, .bytes = 512);
+    mvt_annotate(r.t, "setup", true, 1000);
+    mvt_annotate(r.t, "step", true, 1015);
+    mvt_annotate(r.t, "step", true, 2000);
+    r.trace = mvt_done(r.t);
+    cr_assert_eq(mv_lives_find(mvt_arena(r.t), r.trace, 0, &r.lives, &err), MV_OK);
+    for (unsigned i = 0; i < sizeof good / sizeof *good; i++)
+        cr_expect_eq(moment_of(&r, good[i].at, (mv_window){0, 6}).event, good[i].event, "%s: %u",
+                     good[i].at, moment_of(&r, good[i].at, (mv_window){0, 6}).event);
+    for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
+        mv_moment_ask ask;
+        why[0] = 0;
+        cr_expect(!mv_moment_read(r.trace, 0, bad[i], (mv_window){0, 6}, &ask, why, sizeof why),
+                  "%s", bad[i]);
+        cr_expect(why[0] != 0, "%s", bad[i]);
+    }
+    cr_expect_eq(moment_of(&r, "oom", (mv_window){3, 6}).event, 4);
+    cr_expect_eq(moment_of(&r, "1", (mv_window){3, 6}).event, 1);
+    mvt_drop(r.t);
+}
+
+Test(moment, heap_without_events)
+{
+    run r = {.t = mvt_new()};
+    mv_err err = {0};
+    mv_moment end, peak;
+
+    mvt_segment(r.t, .addr = 0x10000, .bytes = 2048);
+    mvt_block(r.t, .bytes = 1536, .requested = 1500, .state = MV_BLOCK_ALLOCATED);
+    mvt_block(r.t, .bytes = 512, .state = MV_BLOCK_PENDING_FREE);
+    r.trace = mvt_done(r.t);
+    cr_assert_eq(mv_lives_find(mvt_arena(r.t), r.trace, 0, &r.lives, &err), MV_OK);
+    end = moment_of(&r, "end", (mv_window){0, 0});
+    peak = moment_of(&r, "peak", (mv_window){0, 0});
+    cr_expect_eq(end.event, MV_BEFORE);
+    cr_expect_eq(end.time_us, MV_NO_TIME);
+    cr_expect_eq(end.bytes.requested, 2012);
+    cr_expect_eq(end.bytes.allocated, 1536);
+    cr_expect_eq(end.bytes.active, 2048);
+    cr_expect_eq(end.bytes.reserved, 2048);
+    cr_expect_eq(peak.event, MV_BEFORE);
+    cr_expect_eq(peak.bytes.active, 2048);
+    mvt_drop(r.t);
+}

@@ -1,0 +1,456 @@
+#include "analyze/totals/totals.h"
+
+#include <cjson/cJSON.h>
+#include <criterion/criterion.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_heap.h"
+
+/* ---- PyTorch's own counters beside real snapshots ------------------------------------------ */
+
+static cJSON *truth_of(mv_arena *arena, const char *name)
+{
+    char path[1024];
+    mv_span text;
+    cJSON *truth;
+
+    snprintf(path, sizeof path, "%s/snapshots/%s.truth.json", MV_TESTDATA, name);
+    if (access(path, R_OK) != 0)
+        return NULL;
+    text = mvt_file(arena, path);
+    truth = cJSON_ParseWithLength((const char *)text.data, text.length);
+    cr_assert_not_null(truth, "%s", path);
+    return truth;
+}
+
+static void expect_stat(const cJSON *truth, const char *name, const char *key, uint64_t value)
+{
+    const cJSON *stats = cJSON_GetObjectItemCaseSensitive(truth, "stats");
+    const cJSON *stat = cJSON_GetObjectItemCaseSensitive(stats, key);
+
+    if (stat) /* a pool that was never used has no counters */
+        cr_expect_eq(value, (uint64_t)stat->valuedouble, "%s: %s is %.0f, not %" PRIu64, name, key,
+                     stat->valuedouble, value);
+}
+
+static void expect_levels(const cJSON *truth, const char *name, const char *pool,
+                          const char *moment, const mv_levels *levels)
+{
+    char key[96];
+
+    snprintf(key, sizeof key, "allocated_bytes.%s.%s", pool, moment);
+    expect_stat(truth, name, key, levels->allocated);
+    snprintf(key, sizeof key, "active_bytes.%s.%s", pool, moment);
+    expect_stat(truth, name, key, levels->active);
+    snprintf(key, sizeof key, "requested_bytes.%s.%s", pool, moment);
+    expect_stat(truth, name, key, levels->requested);
+    snprintf(key, sizeof key, "reserved_bytes.%s.%s", pool, moment);
+    expect_stat(truth, name, key, levels->reserved);
+}
+
+static void expect_complete(const cJSON *truth, const char *name, const mv_totals *totals)
+{
+    expect_levels(truth, name, "all", "peak", &totals->peak.bytes);
+    expect_levels(truth, name, "small_pool", "peak", &totals->kinds[MV_SEGMENT_SMALL].peak.bytes);
+    expect_levels(truth, name, "large_pool", "peak", &totals->kinds[MV_SEGMENT_LARGE].peak.bytes);
+    expect_stat(truth, name, "allocated_bytes.all.allocated", totals->total.allocated);
+    expect_stat(truth, name, "allocated_bytes.all.freed", totals->total.freed);
+    cr_expect(totals->audit.exact, "%s is not exact: %s", name,
+              totals->audit.count ? totals->audit.notes[0] : "no reason");
+    cr_expect_eq(totals->audit.residual, 0, "%s", name);
+}
+
+static uint64_t active_rows(const mv_alloc_lives *allocs)
+{
+    uint64_t active = 0;
+
+    for (uint32_t i = 0; i < allocs->count; i++)
+        active += allocs->completed[i] == MV_NEVER;
+    return active;
+}
+
+static void expect_truth(const cJSON *truth, const char *name, const mv_lives *lives,
+                         const mv_totals *totals)
+{
+    expect_levels(truth, name, "all", "current", &totals->current.bytes);
+    expect_levels(truth, name, "small_pool", "current",
+                  &totals->kinds[MV_SEGMENT_SMALL].current.bytes);
+    expect_levels(truth, name, "large_pool", "current",
+                  &totals->kinds[MV_SEGMENT_LARGE].current.bytes);
+    expect_stat(truth, name, "allocation.all.current", totals->current.allocations);
+    expect_stat(truth, name, "active.all.current", active_rows(&lives->allocs));
+    if (lives->history == MV_HISTORY_COMPLETE) {
+        expect_complete(truth, name, totals);
+    } else {
+        cr_expect(!totals->audit.exact, "%s", name);
+        cr_expect_gt(totals->audit.count, 0, "%s: no note says why", name);
+    }
+}
+
+static mv_levels sum_pools(const mv_totals *totals)
+{
+    mv_levels sum = {0};
+
+    for (uint32_t i = 0; i < totals->pool_count; i++) {
+        sum.allocated += totals->pools[i].current.bytes.allocated;
+        sum.active += totals->pools[i].current.bytes.active;
+        sum.requested += totals->pools[i].current.bytes.requested;
+        sum.reserved += totals->pools[i].current.bytes.reserved;
+    }
+    return sum;
+}
+
+static void expect_same_levels(const mv_levels *a, const mv_levels *b, const char *what)
+{
+    cr_expect_eq(a->allocated, b->allocated, "%s: allocated", what);
+    cr_expect_eq(a->active, b->active, "%s: active", what);
+    cr_expect_eq(a->requested, b->requested, "%s: requested", what);
+    cr_expect_eq(a->reserved, b->reserved, "%s: reserved", what);
+}
+
+/* Truth counts the current device of the process, which is 0 in all of them. */
+static void check_snapshot(const mv_trace *trace, const char *name)
+{
+    mv_budget budget = {.limit = (uint64_t)1 << 30};
+    mv_arena arena;
+    cJSON *truth;
+
+    mv_arena_init(&arena, &budget);
+    truth = truth_of(&arena, name);
+    for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
+        mv_lives lives;
+        mv_totals totals;
+        mv_levels sum;
+        mv_err err;
+        cr_assert_eq(mv_lives_find(&arena, trace, device, &lives, &err), MV_OK);
+        cr_assert_eq(mv_totals_find(&arena, trace, &lives, &totals, &err), MV_OK);
+        sum = sum_pools(&totals);
+        expect_same_levels(&sum, &totals.current.bytes, name);
+        cr_expect_eq(totals.total.allocated - totals.total.freed, totals.current.bytes.allocated,
+                     "%s", name);
+        if (truth && device == 0)
+            expect_truth(truth, name, &lives, &totals);
+    }
+    cJSON_Delete(truth);
+    mv_arena_release(&arena);
+}
+
+Test(totals, real_snapshots_have_pytorchs_own_figures)
+{
+    mv_budget budget = {.limit = (uint64_t)4 << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    mvt_each_snapshot(&arena, check_snapshot);
+}
+
+/* `marks` are memory_allocated() and memory_reserved() after each step: each pair must occur in
+ * the series, in that order. What was measured before the first event is left out. */
+static void expect_marks(const cJSON *truth, const char *name, const mv_series *series)
+{
+    const cJSON *marks = cJSON_GetObjectItemCaseSensitive(truth, "marks"), *mark;
+    uint32_t at = 0;
+
+    cr_assert_gt(cJSON_GetArraySize(marks), 3);
+    cJSON_ArrayForEach(mark, marks)
+    {
+        const char *label = cJSON_GetObjectItemCaseSensitive(mark, "label")->valuestring;
+        double allocated = cJSON_GetObjectItemCaseSensitive(mark, "allocated")->valuedouble;
+        double reserved = cJSON_GetObjectItemCaseSensitive(mark, "reserved")->valuedouble;
+        if (strcmp(label, "start") == 0)
+            continue;
+        while (at < series->count && (series->allocated[at] != (uint64_t)allocated ||
+                                      series->reserved[at] != (uint64_t)reserved))
+            at++;
+        cr_expect_lt(at, series->count, "%s: %s is never reached", name, label);
+    }
+}
+
+Test(totals, series_passes_through_every_step_that_was_measured)
+{
+    static const char *const names[] = {"gpt_train", "leak_in_training", "no_leak_warmup",
+                                        "gpt_train_expandable", "frag_varying_batch"};
+    mv_budget budget = {.limit = (uint64_t)4 << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
+        cJSON *truth = truth_of(&arena, names[i]);
+        mv_trace trace;
+        mv_lives lives;
+        mv_series series;
+        mv_err err;
+        mvt_load(&arena, names[i], &trace);
+        cr_assert_eq(mv_lives_find(&arena, &trace, 0, &lives, &err), MV_OK);
+        cr_assert_eq(mv_totals_series(&arena, &lives, &series, &err), MV_OK);
+        expect_marks(truth, names[i], &series);
+        cJSON_Delete(truth);
+    }
+    mv_arena_release(&arena);
+}
+
+/* ---- against the literal allocator --------------------------------------------------------- */
+
+static void raise(uint64_t level, uint32_t event, uint64_t *peak, uint32_t *at)
+{
+    if (level > *peak) {
+        *peak = level;
+        *at = event;
+    }
+}
+
+static void expect_peaks(const mvt_heap_truth *truth, const mv_totals *totals, const char *what)
+{
+    mv_peak peak = {truth->before, MV_BEFORE, MV_BEFORE, MV_BEFORE, MV_BEFORE};
+
+    for (uint32_t i = 0; i < truth->events; i++) {
+        const mv_levels *now = &truth->levels[i];
+        raise(now->allocated, i, &peak.bytes.allocated, &peak.allocated_event);
+        raise(now->active, i, &peak.bytes.active, &peak.active_event);
+        raise(now->requested, i, &peak.bytes.requested, &peak.requested_event);
+        raise(now->reserved, i, &peak.bytes.reserved, &peak.reserved_event);
+    }
+    expect_same_levels(&totals->peak.bytes, &peak.bytes, what);
+    cr_expect_eq(totals->peak.allocated_event, peak.allocated_event, "%s", what);
+    cr_expect_eq(totals->peak.active_event, peak.active_event, "%s", what);
+    cr_expect_eq(totals->peak.requested_event, peak.requested_event, "%s", what);
+    cr_expect_eq(totals->peak.reserved_event, peak.reserved_event, "%s", what);
+}
+
+static void check_random(mvt_heap_opts opts)
+{
+    mvt_trace *t = mvt_new();
+    mvt_heap_truth truth = mvt_heap_run(t, opts);
+    const mv_trace *trace = mvt_done(t);
+    mv_lives lives;
+    mv_totals totals;
+    mv_series series;
+    mv_err err;
+    char what[64];
+
+    cr_assert_eq(mv_lives_find(mvt_arena(t), trace, 0, &lives, &err), MV_OK);
+    cr_assert_eq(mv_totals_find(mvt_arena(t), trace, &lives, &totals, &err), MV_OK);
+    cr_assert_eq(mv_totals_series(mvt_arena(t), &lives, &series, &err), MV_OK);
+    snprintf(what, sizeof what, "seed %u", opts.seed);
+    expect_peaks(&truth, &totals, what);
+    expect_same_levels(&series.before, &truth.before, what);
+    cr_assert_eq(series.count, truth.events);
+    for (uint32_t i = 0; i < truth.events; i++) {
+        mv_levels now = {series.allocated[i], series.active[i], series.requested[i],
+                         series.reserved[i]};
+        snprintf(what, sizeof what, "seed %u event %u", opts.seed, i);
+        expect_same_levels(&now, &truth.levels[i], what);
+    }
+    cr_expect(totals.audit.exact, "%s: %s", what,
+              totals.audit.count ? totals.audit.notes[0] : "no note");
+    mvt_drop(t);
+}
+
+Test(totals, random_traces_have_the_levels_of_the_literal_allocator)
+{
+    for (uint32_t seed = 1; seed <= 24; seed++)
+        check_random((mvt_heap_opts){.seed = seed,
+                                     .calls = 400,
+                                     .expandable = seed % 3 == 0,
+                                     .max_split = seed % 3 == 1 ? 32 << 20 : 0,
+                                     .drains = seed % 4 == 0});
+}
+
+/* ---- small traces ------------------------------------------------------------------------ */
+
+typedef struct {
+    mvt_trace *t;
+    mv_lives lives;
+    mv_totals totals;
+} result;
+
+static result totals_of(mvt_trace *t)
+{
+    result r = {.t = t};
+    const mv_trace *trace = mvt_done(t);
+    mv_err err;
+
+    cr_assert_eq(mv_lives_find(mvt_arena(t), trace, 0, &r.lives, &err), MV_OK);
+    cr_assert_eq(mv_totals_find(mvt_arena(t), trace, &r.lives, &r.totals, &err), MV_OK);
+    return r;
+}
+
+Test(totals, deferred_free_ends_allocated_before_active_and_requested)
+{
+    mvt_trace *t = mvt_new();
+    result r;
+
+    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 << 20);
+    mvt_alloc(t, .addr = 0x200000, .bytes = 1000);
+    mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 0x200000});
+    mvt_alloc(t, .addr = 0x200400, .bytes = 600);
+    mvt_segment(t, .addr = 0x200000, .bytes = 2 << 20, .small = true);
+    mvt_block(t, .bytes = 1024, .requested = 1000, .state = MV_BLOCK_PENDING_FREE);
+    mvt_block(t, .bytes = 1024, .requested = 600, .state = MV_BLOCK_ALLOCATED);
+    mvt_block(t, .bytes = (2 << 20) - 2048);
+    r = totals_of(t);
+    cr_expect_eq(r.totals.current.bytes.allocated, 1024);
+    cr_expect_eq(r.totals.current.bytes.active, 2048);
+    cr_expect_eq(r.totals.current.bytes.requested, 1600);
+    cr_expect_eq(r.totals.current.allocations, 1);
+    cr_expect_eq(r.totals.peak.bytes.allocated, 1024);
+    cr_expect_eq(r.totals.peak.allocated_event, 1);
+    cr_expect_eq(r.totals.peak.bytes.active, 2048);
+    cr_expect_eq(r.totals.peak.active_event, 3);
+    cr_expect(r.totals.audit.exact);
+    mvt_drop(t);
+}
+
+Test(totals, private_pools_have_rows_of_their_own)
+{
+    mvt_trace *t = mvt_new();
+    result r;
+
+    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 << 20);
+    mvt_alloc(t, .addr = 0x200000, .bytes = 512);
+    mvt_segment_alloc(t, .addr = 0x600000, .bytes = 2 << 20);
+    mvt_alloc(t, .addr = 0x600000, .bytes = 1024);
+    mvt_segment(t, .addr = 0x200000, .bytes = 2 << 20, .small = true);
+    mvt_block(t, .bytes = 512, .state = MV_BLOCK_ALLOCATED);
+    mvt_block(t, .bytes = (2 << 20) - 512);
+    mvt_segment(t, .addr = 0x600000, .bytes = 2 << 20, .small = true, .pool_a = 1);
+    mvt_block(t, .bytes = 1024, .state = MV_BLOCK_ALLOCATED);
+    mvt_block(t, .bytes = (2 << 20) - 1024);
+    r = totals_of(t);
+    cr_assert_eq(r.totals.pool_count, 2);
+    cr_expect_eq(r.totals.pools[0].peak.bytes.allocated, 512);
+    cr_expect_eq(r.totals.pools[0].pool_id.row, MV_DEFAULT_POOL.row);
+    cr_expect_eq(r.totals.pools[1].peak.bytes.allocated, 1024);
+    cr_expect_eq(r.totals.pools[1].current.bytes.reserved, 2 << 20);
+    cr_expect_eq(r.totals.kinds[MV_SEGMENT_SMALL].peak.bytes.allocated, 1536);
+    mvt_drop(t);
+}
+
+Test(totals, residual_shows_what_the_events_do_not_explain)
+{
+    mvt_trace *t = mvt_new();
+    result r;
+
+    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 << 20);
+    mvt_alloc(t, .addr = 0x200000, .bytes = 512);
+    mvt_segment(t, .addr = 0x200000, .bytes = 2 << 20, .small = true);
+    mvt_block(t, .bytes = 512, .state = MV_BLOCK_ALLOCATED);
+    mvt_block(t, .bytes = 4096, .state = MV_BLOCK_ALLOCATED);
+    mvt_block(t, .bytes = (2 << 20) - 4608);
+    r = totals_of(t);
+    cr_expect_eq(r.totals.current.bytes.allocated, 4608);
+    cr_expect_eq(r.totals.audit.residual, 4096);
+    cr_expect(!r.totals.audit.exact);
+    cr_expect_gt(r.totals.audit.count, 0);
+    cr_expect_eq(r.totals.peak.bytes.allocated, 4608);
+    mvt_drop(t);
+}
+
+Test(totals, without_events_the_final_heap_is_the_peak)
+{
+    mvt_trace *t = mvt_new();
+    result r;
+
+    mvt_segment(t, .addr = 0x200000, .bytes = 2 << 20, .small = true);
+    mvt_block(t, .bytes = 512, .state = MV_BLOCK_ALLOCATED);
+    mvt_block(t, .bytes = (2 << 20) - 512);
+    r = totals_of(t);
+    cr_expect_eq(r.totals.peak.bytes.allocated, 512);
+    cr_expect_eq(r.totals.peak.allocated_event, MV_BEFORE);
+    cr_expect_eq(r.totals.peak.bytes.reserved, 2 << 20);
+    cr_expect(!r.totals.audit.exact);
+    mvt_drop(t);
+}
+
+/* ---- the same trace without its beginning -------------------------------------------------- */
+
+/* As a ring buffer would leave it: the columns from event `first` on. */
+static mv_trace without_beginning(const mv_trace *trace, mv_device *device, uint32_t first)
+{
+    mv_trace cut = *trace;
+    mv_events *ev = &device->events;
+
+    *device = trace->devices[0];
+    ev->count -= first;
+    ev->time_us += first;
+    ev->addr += first;
+    ev->size += first;
+    ev->stack += first;
+    ev->call += first;
+    ev->tag += first;
+    ev->stream += first;
+    ev->action += first;
+    cut.devices = device;
+    cut.device_count = 1;
+    return cut;
+}
+
+/* The levels must be those of the whole trace; block sizes that cannot be known are at most 1 MiB
+ * too small each. */
+static void expect_tail(const mv_lives *cut, const mv_series *tail, const mv_series *whole,
+                        const char *what)
+{
+    uint32_t first = whole->count - tail->count;
+    uint64_t slack = cut->doubts.inexact_blocks << 20;
+
+    cr_expect_neq(cut->history, MV_HISTORY_COMPLETE, "%s", what);
+    cr_expect_eq(cut->doubts.lone_frees + cut->doubts.lost_frees + cut->doubts.lone_segments +
+                     cut->doubts.misplaced + cut->doubts.resized_blocks +
+                     cut->doubts.final_mismatches,
+                 0, "%s", what);
+    for (uint32_t i = 0; i < tail->count; i++) {
+        uint32_t at = first + i;
+        cr_assert_eq(tail->requested[i], whole->requested[at], "%s event %u", what, i);
+        cr_assert_eq(tail->reserved[i], whole->reserved[at], "%s event %u", what, i);
+        cr_assert(tail->allocated[i] <= whole->allocated[at] &&
+                      whole->allocated[at] - tail->allocated[i] <= slack,
+                  "%s event %u", what, i);
+        cr_assert(tail->active[i] <= whole->active[at] &&
+                      whole->active[at] - tail->active[i] <= slack,
+                  "%s event %u", what, i);
+    }
+}
+
+static void check_cut(mv_arena *arena, const mv_trace *trace, const mv_series *whole,
+                      uint32_t first, const char *name)
+{
+    mv_device device;
+    mv_trace cut = without_beginning(trace, &device, first);
+    mv_lives lives;
+    mv_series tail;
+    mv_err err;
+    char what[96];
+
+    snprintf(what, sizeof what, "%s from event %u", name, first);
+    cr_assert_eq(mv_lives_find(arena, &cut, 0, &lives, &err), MV_OK);
+    cr_assert_eq(mv_totals_series(arena, &lives, &tail, &err), MV_OK);
+    expect_tail(&lives, &tail, whole, what);
+    cr_expect_leq(lives.doubts.inexact_blocks, 16, "%s", what);
+}
+
+Test(totals, levels_do_not_depend_on_where_the_trace_begins)
+{
+    static const char *const names[] = {
+        "gpt_train",     "gpt_train_expandable", "whatif_2", "whatif_5",    "streams",   "graphs",
+        "retry_release", "expandable_empty",     "mempool",  "graph_trees", "resnet_all"};
+    mv_budget budget = {.limit = (uint64_t)4 << 30};
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
+        mv_trace trace;
+        mv_lives lives;
+        mv_series whole;
+        mv_err err;
+        mvt_load(&arena, names[i], &trace);
+        cr_assert_eq(mv_lives_find(&arena, &trace, 0, &lives, &err), MV_OK);
+        cr_assert_eq(mv_totals_series(&arena, &lives, &whole, &err), MV_OK);
+        for (uint32_t part = 1; part < 8; part++)
+            check_cut(&arena, &trace, &whole, (uint32_t)((uint64_t)whole.count * part / 8),
+                      names[i]);
+        mv_arena_release(&arena);
+    }
+}

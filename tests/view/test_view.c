@@ -1,0 +1,146 @@
+/* The viewer without a window: files, inputs, what is shown. */
+#include <criterion/criterion.h>
+
+#include "tests/fixture/fixture_scene.h"
+#include "view/state/view.h"
+
+static mv_budget budget = {.limit = (uint64_t)4 << 30};
+
+static mv_view *open_with(const char *name)
+{
+    mv_view *view = mv_view_open(&budget, &(mv_view_opts){.is_dark = true});
+    char path[512];
+
+    cr_assert_not_null(view);
+    snprintf(path, sizeof path, "%s/snapshots/%s.pickle", MV_TESTDATA, name);
+    mv_view_add(view, path);
+    return view;
+}
+
+Test(view, shows_a_file)
+{
+    mv_view *view = open_with("gpt_train");
+    const mv_scene *scene = mv_view_frame(view, 1280, 720, 0);
+
+    cr_assert_not(scene->failed);
+    cr_assert_not_null(mv_view_device(view));
+    cr_assert(mv_view_is_judged(view));
+    cr_assert_eq(view->now.from, 0);
+    cr_assert_eq(view->now.to, mv_view_device(view)->lives.events.count);
+    cr_assert(mv_view_is_idle(view));
+    mv_view_close(view);
+    cr_assert_eq(budget.used, 0);
+}
+
+Test(view, tells_why_a_file_is_none)
+{
+    mv_view *view = mv_view_open(&budget, &(mv_view_opts){.is_dark = true});
+    const mv_document *document;
+
+    mv_view_add(view, MV_SOURCE_DIR "/README.md");
+    mv_view_frame(view, 1280, 720, 0);
+    document = mv_view_document(view);
+    cr_assert_not_null(document);
+    cr_assert_eq(document->stage, MV_DOCUMENT_FAILED);
+    cr_assert(strstr(document->why, "README.md: byte 0: "), "%s", document->why);
+    mv_view_close(view);
+    cr_assert_eq(budget.used, 0);
+}
+
+/* ---- every text can be read -------------------------------------------------------------- */
+
+static void key(mv_view *view, uint32_t key)
+{
+    mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = key});
+}
+
+/* All main views and all tabs: nothing meets, nothing leaves, all has contrast. */
+static void check_all(mv_view *view, float width, float height, const char *name)
+{
+    static const char mains[] = "123", tabs[] = "4567";
+    char what[200];
+
+    for (int m = 0; mains[m]; m++)
+        for (int t = 0; tabs[t]; t++) {
+            key(view, (uint32_t)mains[m]);
+            key(view, (uint32_t)tabs[t]);
+            mv_view_frame(view, width, height, 0);
+            const mv_scene *scene = mv_view_frame(view, width, height, 0);
+            snprintf(what, sizeof what, "%s %gx%g %s %c%c", name, (double)width, (double)height,
+                     view->is_dark ? "dark" : "light", mains[m], tabs[t]);
+            cr_assert_not(scene->failed);
+            mvt_scene_check_texts(scene, what);
+            mvt_scene_check_contrasts(scene, what);
+        }
+}
+
+static void check_file(const char *name)
+{
+    mv_view *view = open_with(name);
+
+    mv_view_frame(view, 1280, 720, 0);
+    mv_view_pin(view, mv_view_device(view)->lives.allocs.count / 2);
+    check_all(view, 1280, 720, name);
+    view->is_dark = false;
+    check_all(view, 1600, 900, name);
+    check_all(view, 640, 400, name);
+    view->ui.scale = 1.5f;
+    check_all(view, 1600, 1000, name);
+    mv_view_close(view);
+    cr_assert_eq(budget.used, 0);
+}
+
+Test(view, texts_are_readable_in_training)
+{
+    check_file("gpt_train");
+}
+
+Test(view, texts_are_readable_in_fragmentation)
+{
+    check_file("frag_pinned_by_small");
+}
+
+Test(view, texts_are_readable_in_leaks)
+{
+    check_file("leak_in_training");
+}
+
+Test(view, texts_are_readable_out_of_memory)
+{
+    check_file("oom_fragmented");
+}
+
+/* The same view gives the same picture, and frames need no more memory each. */
+Test(view, frames_are_alike)
+{
+    mv_view *view = open_with("gpt_train");
+    uint64_t used;
+    uint32_t shapes;
+
+    mv_view_frame(view, 1280, 720, 0);
+    shapes = mv_view_frame(view, 1280, 720, 0)->shape_count;
+    used = budget.used;
+    for (int i = 0; i < 50; i++)
+        cr_assert_eq(mv_view_frame(view, 1280, 720, 0)->shape_count, shapes);
+    cr_assert_eq(budget.used, used);
+    mv_view_close(view);
+}
+
+/* Whatever the limit of memory: no crash, and nothing is left. */
+Test(view, little_memory)
+{
+    for (uint64_t limit = 1 << 16; limit < (uint64_t)256 << 20; limit += limit / 3) {
+        mv_budget little = {.limit = limit};
+        mv_view *view = mv_view_open(&little, &(mv_view_opts){0});
+        if (view) {
+            mv_view_add(view, MV_TESTDATA "/snapshots/gpt_train.pickle");
+            for (uint32_t i = 1; i <= 7; i++) {
+                mv_view_frame(view, 1280, 720, 0);
+                key(view, '0' + i);
+            }
+            mv_view_frame(view, 1280, 720, 0);
+        }
+        mv_view_close(view);
+        cr_assert_eq(little.used, 0);
+    }
+}

@@ -1,0 +1,193 @@
+/* The table of commands: keys, names, and the manual that is made of it. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "tests/fixture/fixture.h"
+#include "view/state/view.h"
+
+static mv_budget budget = {.limit = (uint64_t)1 << 30};
+
+typedef struct {
+    uint32_t key;
+    uint8_t mods;
+    int command;
+} binding;
+
+/* Every key of the table. */
+static uint32_t bindings(binding *out)
+{
+    uint32_t count = 0;
+
+    for (int i = MV_DO_NOTHING + 1; i < MV_DO_COUNT; i++) {
+        const char *at = mv_view_commands[i].keys;
+        while (*at) {
+            size_t length = strcspn(at, " ");
+            binding *b = &out[count++];
+            b->command = i;
+            cr_assert(mv_key_read(at, length, &b->key, &b->mods), "%s: %s",
+                      mv_view_commands[i].name, at);
+            at += length + (at[length] == ' ');
+        }
+    }
+    return count;
+}
+
+static mv_command_id command_of_key(uint32_t key, uint8_t mods)
+{
+    mv_keymap map;
+
+    mv_keymap_init(&map);
+    return mv_keymap_command(&map, key, mods);
+}
+
+Test(view_commands, no_key_is_given_twice)
+{
+    static binding all[2 * MV_DO_COUNT];
+    uint32_t count = bindings(all);
+
+    cr_assert_gt(count, 50);
+    for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t j = 0; j < i; j++)
+            cr_assert(all[i].key != all[j].key || all[i].mods != all[j].mods, "%s and %s",
+                      mv_view_commands[all[i].command].name, mv_view_commands[all[j].command].name);
+        cr_assert_eq((int)command_of_key(all[i].key, all[i].mods), all[i].command, "%s",
+                     mv_view_commands[all[i].command].name);
+    }
+}
+
+Test(view_commands, keys_as_keyboards_send_them)
+{
+    cr_assert_eq(command_of_key('/', MV_MOD_SHIFT), MV_DO_help);
+    cr_assert_eq(command_of_key('?', MV_MOD_SHIFT), MV_DO_help);
+    cr_assert_eq(command_of_key('=', MV_MOD_CTRL), MV_DO_larger);
+    cr_assert_eq(command_of_key('=', MV_MOD_CTRL | MV_MOD_SHIFT), MV_DO_larger);
+    cr_assert_eq(command_of_key('<', 0), MV_DO_event_far_back);
+    cr_assert_eq(command_of_key('W', MV_MOD_ALT), MV_DO_NOTHING);
+}
+
+Test(view_commands, are_described_and_found_by_name)
+{
+    for (int i = MV_DO_NOTHING + 1; i < MV_DO_COUNT; i++) {
+        const mv_view_command *c = &mv_view_commands[i];
+        cr_assert(*c->title && *c->help, "%s", c->name);
+        cr_assert_not_null(c->run, "%s", c->name);
+        cr_assert_eq((int)mv_view_command_find(c->name), i);
+        for (int j = MV_DO_NOTHING + 1; j < i; j++)
+            cr_assert_str_neq(c->title, mv_view_commands[j].title);
+    }
+    cr_assert_eq(mv_view_command_find("no_such"), MV_DO_NOTHING);
+}
+
+Test(view_commands, what_cannot_be_done_says_why)
+{
+    mv_view *view = mv_view_open(&budget, &(mv_view_opts){0});
+
+    mv_view_frame(view, 1280, 720, 0);
+    for (int i = MV_DO_NOTHING + 1; i < MV_DO_COUNT; i++) {
+        *view->message = '\0';
+        if (mv_view_command_is_enabled(view, (mv_command_id)i))
+            continue;
+        cr_assert_not(mv_view_do(view, (mv_command_id)i, 0));
+        cr_assert(*view->message, "%s", mv_view_commands[i].name);
+    }
+    mv_view_close(view);
+}
+
+/* Every command that is enabled, one after the other, on a real trace: nothing breaks. */
+Test(view_commands, all_run)
+{
+    mv_view *view = mv_view_open(&budget, &(mv_view_opts){.is_dark = true});
+
+    mv_view_add(view, MV_TESTDATA "/snapshots/gpt_train.pickle");
+    mv_view_frame(view, 1280, 720, 0);
+    mv_view_pin(view, 100);
+    for (int round = 0; round < 2; round++)
+        for (int i = MV_DO_NOTHING + 1; i < MV_DO_COUNT; i++) {
+            if (mv_view_command_is_enabled(view, (mv_command_id)i))
+                cr_assert(mv_view_do(view, (mv_command_id)i, 0), "%s", mv_view_commands[i].name);
+            mv_view_frame(view, 1280, 720, 0);
+            cr_assert_not(view->ui.scene.failed, "%s", mv_view_commands[i].name);
+            cr_assert(view->now.from < view->now.to, "%s", mv_view_commands[i].name);
+            mv_view_do(view, MV_DO_cancel, 0);
+        }
+    cr_assert(view->is_closing);
+    mv_view_close(view);
+    cr_assert_eq(budget.used, 0);
+}
+
+/* ---- docs/viewer.md ---------------------------------------------------------------------- */
+
+#define BEGIN "<!-- commands: made from view/state/commands.def -->\n"
+#define END   "<!-- end of commands -->\n"
+
+static void print_cell(FILE *out, const char *text)
+{
+    fputs(" ", out);
+    for (; *text; text++)
+        fprintf(out, *text == '|' ? "\\%c" : "%c", *text);
+    fputs(" |", out);
+}
+
+static char *table(void)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    fputs("| keys | command | what it does |\n|---|---|---|\n", out);
+    for (int i = MV_DO_NOTHING + 1; i < MV_DO_COUNT; i++) {
+        const mv_view_command *c = &mv_view_commands[i];
+        char keys[200] = "";
+        const char *at = c->keys;
+        while (*at) {
+            size_t length = strcspn(at, " ");
+            snprintf(keys + strlen(keys), sizeof keys - strlen(keys), "%s`%.*s`", *keys ? " " : "",
+                     (int)length, at);
+            at += length + (at[length] == ' ');
+        }
+        fputs("|", out);
+        print_cell(out, keys);
+        print_cell(out, c->title);
+        print_cell(out, c->help);
+        fputs("\n", out);
+    }
+    fclose(out);
+    return text;
+}
+
+static void rewrite(const char *path, const char *text, const char *begin, const char *end,
+                    const char *made)
+{
+    FILE *out = fopen(path, "w");
+
+    cr_assert_not_null(out);
+    fwrite(text, 1, (size_t)(begin - text), out);
+    fputs(made, out);
+    fputs(end, out);
+    fclose(out);
+}
+
+/* MV_BLESS=1 writes it. */
+Test(view_commands, manual_has_them_all)
+{
+    const char *path = MV_SOURCE_DIR "/docs/viewer.md";
+    char *made = table(), *text;
+    const char *begin, *end;
+    mv_arena arena;
+    mv_span file;
+
+    mv_arena_init(&arena, &budget);
+    file = mvt_file(&arena, path);
+    text = mv_arena_text(&arena, (const char *)file.data, file.length);
+    begin = strstr(text, BEGIN);
+    end = strstr(text, END);
+    cr_assert(begin && end);
+    begin += strlen(BEGIN);
+    if (getenv("MV_BLESS"))
+        rewrite(path, text, begin, end, made);
+    else
+        cr_assert(strlen(made) == (size_t)(end - begin) && strncmp(made, begin, strlen(made)) == 0,
+                  "the table of docs/viewer.md is old: MV_BLESS=1 test_view_commands");
+    free(made);
+    mv_arena_release(&arena);
+}

@@ -1,0 +1,361 @@
+/* Going somewhere in the viewer and back; what it copies and writes. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/fixture/fixture.h"
+#include "view/state/script.h"
+
+static mv_budget budget = {.limit = (uint64_t)4 << 30};
+
+typedef struct {
+    char copied[65536];
+} clipboard;
+
+static void copy(void *user, const char *text)
+{
+    snprintf(((clipboard *)user)->copied, sizeof((clipboard *)user)->copied, "%s", text);
+}
+
+static const char *paste(void *user)
+{
+    return ((clipboard *)user)->copied;
+}
+
+static mv_view *open_with(clipboard *clip, const char *name)
+{
+    mv_view *view =
+        mv_view_open(&budget, &(mv_view_opts){.copy = copy, .paste = paste, .user = clip});
+    char path[512];
+
+    cr_assert_not_null(view);
+    snprintf(path, sizeof path, "%s/snapshots/%s", MV_TESTDATA, name);
+    mv_view_add(view, path);
+    mv_view_frame(view, 1280, 720, 0);
+    cr_assert_not_null(mv_view_device(view));
+    return view;
+}
+
+static void close_view(mv_view *view)
+{
+    mv_view_close(view);
+    cr_assert_eq(budget.used, 0);
+}
+
+static void key(mv_view *view, uint32_t key, uint8_t mods)
+{
+    mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = key, .mods = mods});
+    mv_view_frame(view, 1280, 720, 0);
+}
+
+static void type(mv_view *view, const char *text)
+{
+    for (; *text; text++)
+        mv_view_input(view, &(mv_input){.kind = MV_INPUT_TEXT, .text = {*text}});
+    mv_view_frame(view, 1280, 720, 0);
+}
+
+/* ---- going and going back ---------------------------------------------------------------- */
+
+Test(view_going, back_and_forward)
+{
+    clipboard clip = {""};
+    mv_view *view = open_with(&clip, "gpt_train.pickle");
+    mv_view_state first = view->now, second;
+
+    cr_assert_eq(mv_view_past(view), 0);
+    mv_view_show(view, 100, 900);
+    mv_view_pin(view, 77);
+    second = view->now;
+    cr_assert_eq(second.pinned, 77);
+    mv_view_do(view, MV_DO_back, 0);
+    cr_assert_eq(view->now.pinned, MV_NO_ROW);
+    cr_assert_eq(view->now.from, 100);
+    mv_view_do(view, MV_DO_back, 0);
+    cr_assert_eq(memcmp(&view->now, &first, sizeof first), 0);
+    cr_assert_not(mv_view_command_is_enabled(view, MV_DO_back));
+    mv_view_do(view, MV_DO_forward, 0);
+    mv_view_do(view, MV_DO_forward, 0);
+    cr_assert_eq(memcmp(&view->now, &second, sizeof second), 0);
+    cr_assert_not(mv_view_command_is_enabled(view, MV_DO_forward));
+    close_view(view);
+}
+
+/* Steps of the cursor are one place: holding '.' does not flood the history. */
+Test(view_going, steps_are_one_place)
+{
+    clipboard clip = {""};
+    mv_view *view = open_with(&clip, "gpt_train.pickle");
+
+    mv_view_show(view, 100, 900);
+    for (uint32_t i = 200; i < 500; i++)
+        mv_view_move_cursor(view, i);
+    mv_view_do(view, MV_DO_back, 0);
+    mv_view_do(view, MV_DO_back, 0);
+    cr_assert_eq(view->now.from, 0);
+    close_view(view);
+}
+
+Test(view_going, the_history_is_bounded)
+{
+    clipboard clip = {""};
+    mv_view *view = open_with(&clip, "gpt_train.pickle");
+    uint32_t steps = 0;
+
+    for (uint32_t i = 0; i < 500; i++)
+        mv_view_show(view, i, 1000 + i);
+    for (; mv_view_do(view, MV_DO_back, 0); steps++)
+        continue;
+    cr_assert_eq(steps, 64);
+    close_view(view);
+}
+
+Test(view_going, windows_stay_inside)
+{
+    clipboard clip = {""};
+    mv_view *view = open_with(&clip, "gpt_train.pickle");
+    double events = mv_view_device(view)->lives.events.count;
+
+    mv_view_show(view, -500, 1e12);
+    cr_assert(view->now.from == 0 && view->now.to == events);
+    mv_view_show(view, 40, 30);
+    cr_assert(view->now.from == 30 && view->now.to == 40);
+    mv_view_show(view, 50, 50);
+    cr_assert(view->now.from < view->now.to);
+    mv_view_show(view, 1e9, 1e9);
+    cr_assert(view->now.from < view->now.to && view->now.to <= events);
+    mv_view_move_cursor(view, 4000000);
+    cr_assert_eq(view->now.cursor, (uint32_t)events - 1);
+    cr_assert_geq(view->now.to, events - 1);
+    mv_view_move_cursor(view, MV_BEFORE);
+    cr_assert_eq(view->now.from, 0);
+    mv_view_pin(view, UINT32_MAX);
+    cr_assert_eq(view->now.pinned, MV_NO_ROW);
+    close_view(view);
+}
+
+/* What is pinned is seen. */
+Test(view_going, a_pin_is_made_visible)
+{
+    clipboard clip = {""};
+    mv_view *view = open_with(&clip, "gpt_train.pickle");
+    const mv_alloc_lives *a = &mv_view_device(view)->lives.allocs;
+
+    for (uint32_t i = 0; i < a->count; i += 37) {
+        mv_view_show(view, 3000, 3100);
+        mv_view_pin(view, i);
+        cr_assert(a->birth[i] == MV_BEFORE || a->birth[i] < view->now.to, "%u", i);
+        cr_assert(a->freed[i] == MV_NEVER || a->freed[i] > view->now.from, "%u", i);
+    }
+    close_view(view);
+}
+
+/* ---- where the command line begins ------------------------------------------------------- */
+
+static mv_view *begin(const mv_view_start *start, const char *name)
+{
+    mv_view *view = mv_view_open(&budget, &(mv_view_opts){0});
+    char path[512];
+
+    snprintf(path, sizeof path, "%s/snapshots/%s", MV_TESTDATA, name);
+    mv_view_begin_at(view, start);
+    mv_view_add(view, path);
+    mv_view_frame(view, 1280, 720, 0);
+    return view;
+}
+
+Test(view_going, begins_where_the_command_line_says)
+{
+    mv_view_start start = {.from = "1000",
+                           .to = "1999",
+                           .at = "1500",
+                           .filter = "train.py:62",
+                           .device = MV_NO_ROW,
+                           .main = MV_MAIN_SEGMENTS};
+    mv_view *view = begin(&start, "gpt_train.pickle");
+
+    cr_assert_eq(view->now.from, 1000);
+    cr_assert_eq(view->now.to, 2000);
+    cr_assert_eq(view->now.cursor, 1500);
+    cr_assert_eq(view->now.main, MV_MAIN_SEGMENTS);
+    cr_assert_str_eq(view->now.search, "train.py:62");
+    cr_assert(view->matches && view->matches->matches > 0);
+    close_view(view);
+}
+
+Test(view_going, a_bad_position_is_said)
+{
+    mv_view_start start = {.from = "@nothing", .at = "peak", .device = MV_NO_ROW};
+    mv_view *view = begin(&start, "gpt_train.pickle");
+
+    cr_assert(view->is_alarm && strstr(view->message, "nothing"), "%s", view->message);
+    cr_assert_eq(view->now.from, 0);
+    cr_assert_eq(view->now.cursor, mv_view_device(view)->peak_event);
+    close_view(view);
+}
+
+Test(view_going, a_device_is_chosen)
+{
+    for (uint32_t device = 0; device < 2; device++) {
+        mv_view_start start = {.device = device};
+        mv_view *view = begin(&start, "two_devices.pickle");
+        cr_assert_eq(mv_view_device(view)->device, device);
+        close_view(view);
+    }
+}
+
+/* ---- what is copied ---------------------------------------------------------------------- */
+
+/* The words of a line, as a shell reads them. */
+static uint32_t shell_words(const char *line, char words[][512], uint32_t most)
+{
+    char command[5000];
+    uint32_t count = 0;
+    FILE *in;
+
+    snprintf(command, sizeof command, "printf '%%s\\n' %s", line);
+    in = popen(command, "r");
+    cr_assert_not_null(in);
+    while (count < most && fgets(words[count], 512, in)) {
+        words[count][strcspn(words[count], "\n")] = '\0';
+        count++;
+    }
+    cr_assert_eq(pclose(in), 0);
+    return count;
+}
+
+/* The copied command line, given back to the viewer, shows the same. */
+Test(view_going, a_copied_command_line_shows_the_same)
+{
+    clipboard clip = {""};
+    mv_view *view = open_with(&clip, "two_devices.pickle"), *again;
+    mv_view_start start = {.device = MV_NO_ROW};
+    char words[16][512];
+    uint32_t count;
+
+    mv_view_choose(view, 0, 1);
+    mv_view_frame(view, 1280, 720, 0);
+    mv_view_show(view, 3, 9);
+    mv_view_move_cursor(view, 5);
+    key(view, '/', 0);
+    type(view, "size>1 -\"it's\"");
+    key(view, MV_KEY_ESCAPE, 0);
+    cr_assert(mv_view_do(view, MV_DO_copy_command, 0));
+    count = shell_words(clip.copied, words, 16);
+    cr_assert_geq(count, 11, "%s", clip.copied);
+    cr_assert_str_eq(words[0], "memviz");
+    cr_assert_str_eq(words[1], "view");
+    for (uint32_t i = 3; i + 1 < count; i += 2) {
+        if (strcmp(words[i], "--from") == 0)
+            start.from = words[i + 1];
+        else if (strcmp(words[i], "--to") == 0)
+            start.to = words[i + 1];
+        else if (strcmp(words[i], "--at") == 0)
+            start.at = words[i + 1];
+        else if (strcmp(words[i], "--filter") == 0)
+            start.filter = words[i + 1];
+        else if (strcmp(words[i], "--device") == 0)
+            start.device = (uint32_t)strtoul(words[i + 1], NULL, 10);
+        else
+            cr_assert_fail("%s", words[i]);
+    }
+    again = begin(&start, "two_devices.pickle");
+    cr_assert_eq(again->now.device, view->now.device);
+    cr_assert_eq(again->now.from, view->now.from);
+    cr_assert_eq(again->now.to, view->now.to);
+    cr_assert_eq(again->now.cursor, view->now.cursor);
+    cr_assert_str_eq(again->now.search, view->now.search);
+    mv_view_close(again);
+    close_view(view);
+}
+
+Test(view_going, a_stack_is_copied)
+{
+    clipboard clip = {""};
+    mv_view *view = open_with(&clip, "leak_in_training.pickle");
+
+    cr_assert_not(mv_view_do(view, MV_DO_copy_stack, 0));
+    key(view, '/', 0);
+    type(view, "leak");
+    key(view, MV_KEY_ENTER, 0);
+    key(view, MV_KEY_ESCAPE, 0);
+    key(view, 'C', MV_MOD_CTRL);
+    cr_assert(strstr(clip.copied, "train.py:62 forward\n"), "%s", clip.copied);
+    cr_assert_gt(strlen(clip.copied), 100);
+    close_view(view);
+}
+
+Test(view_going, text_is_pasted_into_fields)
+{
+    clipboard clip = {"size>1M\nand more"};
+    mv_view *view = open_with(&clip, "gpt_train.pickle");
+
+    key(view, 'F', MV_MOD_CTRL);
+    key(view, 'V', MV_MOD_CTRL);
+    cr_assert_str_eq(view->now.search, "size>1Mand more");
+    key(view, 'U', MV_MOD_CTRL);
+    cr_assert_str_eq(view->now.search, "");
+    close_view(view);
+}
+
+/* ---- what is written --------------------------------------------------------------------- */
+
+static void export_as(mv_view *view, const char *folder, const char *name, const char *magic)
+{
+    char path[600], head[16] = "";
+    FILE *in;
+
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    key(view, 'E', MV_MOD_CTRL);
+    cr_assert_eq(view->focus, MV_FOCUS_EXPORT);
+    key(view, 'U', MV_MOD_CTRL);
+    type(view, path);
+    key(view, MV_KEY_ENTER, 0);
+    cr_assert_eq(view->focus, MV_FOCUS_PANES, "%s", view->message);
+    in = fopen(path, "rb");
+    cr_assert_not_null(in, "%s", path);
+    cr_assert_gt(fread(head, 1, sizeof head - 1, in), strlen(magic));
+    fclose(in);
+    cr_assert(strncmp(head, magic, strlen(magic)) == 0, "%s: %s", name, head);
+    unlink(path);
+}
+
+Test(view_going, views_are_exported)
+{
+    clipboard clip = {""};
+    mv_view *view = open_with(&clip, "gpt_train.pickle");
+    char folder[] = "/tmp/memviz-export-XXXXXX";
+
+    cr_assert_not_null(mkdtemp(folder));
+    mv_view_do(view, MV_DO_show_tables, 0);
+    mv_view_frame(view, 1280, 720, 0);
+    export_as(view, folder, "a.png", "\x89PNG");
+    export_as(view, folder, "a.svg", "<svg");
+    export_as(view, folder, "a.html", "<!DOCTYPE html");
+    export_as(view, folder, "a.tsv", "bytes\t");
+    key(view, 'E', MV_MOD_CTRL);
+    type(view, ".unheard");
+    key(view, MV_KEY_ENTER, 0);
+    cr_assert_eq(view->focus, MV_FOCUS_EXPORT);
+    cr_assert(view->is_alarm && *view->message);
+    rmdir(folder);
+    close_view(view);
+}
+
+/* ---- comparing --------------------------------------------------------------------------- */
+
+Test(view_going, two_devices_are_compared)
+{
+    clipboard clip = {""};
+    mv_view *view = open_with(&clip, "two_devices.pickle");
+
+    cr_assert_null(mv_view_other(view));
+    key(view, 'C', MV_MOD_SHIFT);
+    cr_assert_not_null(mv_view_other(view));
+    cr_assert_neq(mv_view_other(view), mv_view_device(view));
+    key(view, 'C', MV_MOD_SHIFT);
+    cr_assert_null(mv_view_other(view));
+    close_view(view);
+}

@@ -1,0 +1,144 @@
+/* Sessions: every script of tests/scripts/, run without a window. What they show is compared with
+ * testdata/golden/view/ (MV_BLESS=1 writes it): at most one pixel in a thousand may differ by more
+ * than 8 in a channel. MV_SHOTS=FOLDER keeps what was seen. */
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <png.h>
+#include <stdlib.h>
+
+#include "tests/fixture/fixture.h"
+#include "view/state/script.h"
+#include "viz/scene/png.h"
+
+enum { TOLERANCE = 8, PATH = 600 };
+
+static mv_budget budget = {.limit = (uint64_t)4 << 30};
+
+typedef struct {
+    uint32_t width, height;
+    uint8_t *pixels; /* RGBA */
+} picture;
+
+static picture read_png(const char *path)
+{
+    png_image image = {.version = PNG_IMAGE_VERSION};
+    picture p = {0};
+
+    if (!png_image_begin_read_from_file(&image, path))
+        return p;
+    image.format = PNG_FORMAT_RGBA;
+    p = (picture){image.width, image.height, malloc(PNG_IMAGE_SIZE(image))};
+    if (!png_image_finish_read(&image, NULL, p.pixels, 0, NULL)) {
+        free(p.pixels);
+        p = (picture){0};
+    }
+    return p;
+}
+
+static void write_png(const mv_image *image, const char *path)
+{
+    mv_err err = {0};
+    mv_sink sink;
+
+    cr_assert_eq(mv_sink_open(&sink, path, &err), MV_OK, "%s: %s", path, err.detail);
+    cr_assert_eq(mv_png_write(&budget, image, &sink, &err), MV_OK);
+    cr_assert_eq(mv_sink_commit(&sink, &err), MV_OK);
+}
+
+/* Pixels that differ by more than the tolerance. */
+static uint32_t count_different(const picture *a, const mv_image *b)
+{
+    uint32_t different = 0;
+
+    for (uint64_t i = 0; i < (uint64_t)a->width * a->height; i++) {
+        bool differs = false;
+        for (int c = 0; c < 4; c++)
+            differs |= abs(a->pixels[i * 4 + c] - b->pixels[i * 4 + c]) > TOLERANCE;
+        different += differs;
+    }
+    return different;
+}
+
+static bool compare(const mv_image *image, const char *name, char *why, size_t size)
+{
+    char path[PATH];
+    picture golden;
+    uint32_t different;
+
+    snprintf(path, sizeof path, "%s/golden/view/%s", MV_TESTDATA, name);
+    if (getenv("MV_BLESS")) {
+        write_png(image, path);
+        return true;
+    }
+    golden = read_png(path);
+    if (golden.width != image->width || golden.height != image->height) {
+        snprintf(why, size, "%s: not there, or of another size", name);
+        free(golden.pixels);
+        return false;
+    }
+    different = count_different(&golden, image);
+    free(golden.pixels);
+    snprintf(why, size, "%s: %u pixels differ", name, different);
+    return different <= golden.width * golden.height / 1000;
+}
+
+static bool shoot(void *user, const char *name, const mv_scene *scene, char *why, size_t size)
+{
+    const char *folder = getenv("MV_SHOTS");
+    char path[PATH];
+    mv_raster_opts opts = {.font = MV_FONT_BITMAP};
+    mv_image image;
+    mv_arena arena;
+    mv_err err = {0};
+    bool is_same;
+
+    (void)user;
+    mv_arena_init(&arena, &budget);
+    cr_assert_eq(mv_raster_draw(&arena, scene, &opts, &image, &err), MV_OK, "%s", err.detail);
+    if (folder) {
+        snprintf(path, sizeof path, "%s/%s", folder, name);
+        write_png(&image, path);
+    }
+    is_same = compare(&image, name, why, size);
+    mv_arena_release(&arena);
+    return is_same;
+}
+
+static void run(const char *name)
+{
+    mv_script_opts opts = {.folder = MV_TESTDATA "/snapshots", .shot = shoot};
+    mv_script_result result;
+    mv_view *view = mv_view_open(&budget, &(mv_view_opts){.is_dark = true});
+    char path[PATH];
+    mv_arena arena;
+    mv_span text;
+    bool is_done;
+
+    mv_arena_init(&arena, &budget);
+    snprintf(path, sizeof path, "%s/tests/scripts/%s", MV_SOURCE_DIR, name);
+    text = mvt_file(&arena, path);
+    is_done = mv_script_run(view, mv_arena_text(&arena, (const char *)text.data, text.length),
+                            &opts, &result);
+    cr_expect(is_done, "%s:%u: %s", name, result.line, result.why);
+    mv_view_close(view);
+    mv_arena_release(&arena);
+    cr_expect_eq(budget.used, 0, "%s: memory is left", name);
+}
+
+Test(view_scripts, all)
+{
+    DIR *folder = opendir(MV_SOURCE_DIR "/tests/scripts");
+    struct dirent *entry;
+    uint32_t count = 0;
+
+    cr_assert_not_null(folder);
+    while ((entry = readdir(folder))) {
+        const char *dot = strrchr(entry->d_name, '.');
+        if (!dot || strcmp(dot, ".vzs") != 0)
+            continue;
+        run(entry->d_name);
+        count++;
+    }
+    closedir(folder);
+    cr_assert_gt(count, 0);
+}

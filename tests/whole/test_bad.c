@@ -1,0 +1,111 @@
+/* Every file of testdata/bad (made by scripts/make-bad-files.py) is refused with the error in its
+ * name, at an offset inside it, in little memory and time. */
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/soundness.h"
+
+#include <criterion/criterion.h>
+#include <dirent.h>
+#include <stdio.h>
+#include <time.h>
+
+enum { FEWEST_FILES = 170, MOST_SECONDS = 20 };
+
+/* What `memviz --max-memory 64M` would have. */
+#define BUDGET ((uint64_t)64 << 20)
+
+static double seconds_now(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* "cut_in_key.TRUNCATED.pickle": MV_TRUNCATED; MV_OK when there is no code. */
+static mv_code code_in_name(const char *name)
+{
+    const char *at = strchr(name, '.');
+    size_t length = at ? strcspn(at + 1, ".") : 0;
+
+    for (int code = MV_OK + 1; at && code < MV_ERR_COUNT; code++)
+        if (strlen(mv_code_name((mv_code)code)) == length &&
+            strncmp(mv_code_name((mv_code)code), at + 1, length) == 0)
+            return (mv_code)code;
+    return MV_OK;
+}
+
+/* How many bytes the file unpacks to, as far as it can be unpacked. */
+static uint64_t unpacked_bytes(const char *path)
+{
+    mv_budget budget = {.limit = BUDGET};
+    mv_arena arena;
+    mv_source source;
+    uint64_t bytes = 0;
+    mv_err err;
+
+    mv_arena_init(&arena, &budget);
+    if (mv_source_open(&arena, path, &source, &err) == MV_OK) {
+        while (mv_source_need(&source, 1))
+            source.at = source.end;
+        bytes = source.passed;
+    }
+    mv_source_close(&source);
+    mv_arena_release(&arena);
+    return bytes;
+}
+
+/* NULL when the file is refused as its name says. */
+static const char *check(const char *name)
+{
+    static char why[512];
+    char path[1024];
+    mv_budget budget = {.limit = BUDGET};
+    mv_read_opts opts = {0};
+    mv_arena arena;
+    mv_trace trace;
+    mv_err err;
+    double start = seconds_now();
+    mv_code code, want = code_in_name(name);
+
+    snprintf(path, sizeof path, MV_TESTDATA "/bad/%s", name);
+    mv_arena_init(&arena, &budget);
+    code = mv_trace_read(&arena, path, &opts, &trace, &err);
+    mv_arena_release(&arena);
+    why[0] = 0;
+    if (want == MV_OK)
+        snprintf(why, sizeof why, "%s: no error in its name", name);
+    else if (code != want)
+        snprintf(why, sizeof why, "%s: %s at byte %lld: %s", name, mv_code_name(code),
+                 (long long)err.offset, code == MV_OK ? "" : err.detail);
+    else if (err.offset > unpacked_bytes(path))
+        snprintf(why, sizeof why, "%s: offset %lld is not in the file (%s)", name,
+                 (long long)err.offset, err.detail);
+    else if (budget.used != 0)
+        snprintf(why, sizeof why, "%s: memory was not given back", name);
+    else if (seconds_now() - start > MOST_SECONDS)
+        snprintf(why, sizeof why, "%s: took %.1f seconds", name, seconds_now() - start);
+    return why[0] ? why : NULL;
+}
+
+Test(bad, every_file_is_refused_as_its_name_says)
+{
+    unsigned files = 0, wrong = 0;
+    struct dirent *entry;
+    DIR *dir = opendir(MV_TESTDATA "/bad");
+
+    cr_assert_not_null(dir);
+    while ((entry = readdir(dir))) {
+        const char *why;
+        if (entry->d_name[0] == '.')
+            continue;
+        files++;
+        why = check(entry->d_name);
+        if (!why)
+            continue;
+        wrong++;
+        cr_log_error("%s", why);
+    }
+    closedir(dir);
+    cr_assert_geq(files, FEWEST_FILES);
+    cr_assert_eq(wrong, 0, "%u of %u bad files are not refused as they should be", wrong, files);
+}

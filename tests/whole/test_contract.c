@@ -1,0 +1,470 @@
+/* The contract with scripts: what every diagnosis prints as JSON on real snapshots, what adds up,
+ * in which forms the input may come, which options all take, and the exit statuses. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/fixture/fixture_json.h"
+
+/* ---- types of members -------------------------------------------------------------------- */
+
+/* Members by path; "[]" stands for each element. Types: i integer, s text, b bool, r real, p pair
+ * of integers, f frames (innermost first; null: not recorded), a array, o object; with ? null is
+ * fine. */
+typedef struct {
+    const char *path;
+    const char *type;
+} member;
+
+static bool is_integer(const cJSON *v)
+{
+    return cJSON_IsNumber(v) && v->valuedouble == floor(v->valuedouble);
+}
+
+static bool are_frames(const cJSON *v)
+{
+    const cJSON *frame;
+
+    if (cJSON_IsNull(v))
+        return true;
+    cJSON_ArrayForEach(frame, v)
+    {
+        const cJSON *function = cJSON_GetObjectItemCaseSensitive(frame, "function");
+        const cJSON *file = cJSON_GetObjectItemCaseSensitive(frame, "file");
+        const cJSON *line = cJSON_GetObjectItemCaseSensitive(frame, "line");
+        if (!(cJSON_IsString(function) || cJSON_IsNull(function)) ||
+            !(cJSON_IsString(file) || cJSON_IsNull(file)) || !is_integer(line))
+            return false;
+    }
+    return cJSON_IsArray(v);
+}
+
+static bool has_type(const cJSON *v, const char *type)
+{
+    if (!v)
+        return false;
+    if (type[1] == '?' && cJSON_IsNull(v))
+        return true;
+    switch (type[0]) {
+    case 'i':
+        return is_integer(v);
+    case 's':
+        return cJSON_IsString(v);
+    case 'b':
+        return cJSON_IsBool(v);
+    case 'r':
+        return cJSON_IsNumber(v);
+    case 'p':
+        return cJSON_GetArraySize(v) == 2 && is_integer(cJSON_GetArrayItem(v, 0)) &&
+               is_integer(cJSON_GetArrayItem(v, 1));
+    case 'f':
+        return are_frames(v);
+    case 'a':
+        return cJSON_IsArray(v);
+    default:
+        return cJSON_IsObject(v);
+    }
+}
+
+static void check_path(const cJSON *at, const char *path, const char *type, const char *whole,
+                       const char *command)
+{
+    size_t length = strcspn(path, ".");
+    char key[64];
+
+    cr_assert_lt(length, sizeof key);
+    snprintf(key, sizeof key, "%.*s", (int)length, path);
+    if (strcmp(key, "[]") == 0) {
+        const cJSON *each;
+        cr_assert(cJSON_IsArray(at), "%s: %s is no array", command, whole);
+        cJSON_ArrayForEach(each, at)
+        {
+            if (path[length])
+                check_path(each, path + length + 1, type, whole, command);
+            else
+                cr_assert(has_type(each, type), "%s: %s is not %s", command, whole, type);
+        }
+        return;
+    }
+    at = cJSON_GetObjectItemCaseSensitive(at, key);
+    if (path[length])
+        check_path(at, path + length + 1, type, whole, command);
+    else
+        cr_assert(has_type(at, type), "%s: %s is not %s", command, whole, type);
+}
+
+static void check_members(const cJSON *report, const member *members, const char *command)
+{
+    for (const member *m = members; m->path; m++)
+        check_path(report, m->path, m->type, m->path, command);
+}
+
+static const cJSON *get(const cJSON *object, const char *key)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+
+    cr_assert(item != NULL, "no member %s", key);
+    return item;
+}
+
+static double sum_of(const cJSON *array, const char *key)
+{
+    const cJSON *row;
+    double sum = 0;
+
+    cJSON_ArrayForEach(row, array) sum += mvt_json_number(row, key);
+    return sum;
+}
+
+/* ---- what each report has ---------------------------------------------------------------- */
+
+#define AT                                                                                  \
+    {"at.event", "i?"}, {"at.time_us", "i?"}, {"at.allocated", "i"}, {"at.requested", "i"}, \
+    {                                                                                       \
+        "at.reserved", "i"                                                                  \
+    }
+
+static const member info_members[] = {{"format", "s"},
+                                      {"devices.[].device", "i"},
+                                      {"devices.[].events", "i"},
+                                      {"devices.[].segments", "i"},
+                                      {"devices.[].first_us", "i?"},
+                                      {"devices.[].last_us", "i?"},
+                                      {"devices.[].stacks", "i"},
+                                      {"devices.[].events_with_stack", "i"},
+                                      {"history", "s"},
+                                      {"annotations", "i"},
+                                      {"settings", "o"},
+                                      {"notes.[].code", "s"},
+                                      {"notes.[].count", "i"},
+                                      {"notes.[].text", "s"},
+                                      {0}};
+
+static const member leaks_members[] = {{"verdict", "s"},
+                                       {"steps.source", "s"},
+                                       {"steps.count", "i"},
+                                       {"leaks.[].bytes", "i"},
+                                       {"leaks.[].blocks", "i"},
+                                       {"leaks.[].bytes_per_step", "i"},
+                                       {"leaks.[].first_event", "i"},
+                                       {"leaks.[].last_event", "i"},
+                                       {"leaks.[].confidence", "r"},
+                                       {"leaks.[].kind", "s"},
+                                       {"leaks.[].frames", "f"},
+                                       {"leaks.[].advice", "s"},
+                                       {"retained.[].bytes", "i"},
+                                       {"retained.[].blocks", "i"},
+                                       {"retained.[].frames", "f"},
+                                       {0}};
+
+static const member peak_members[] = {AT,
+                                      {"sites.[].bytes", "i"},
+                                      {"sites.[].blocks", "i"},
+                                      {"sites.[].share", "r"},
+                                      {"sites.[].category", "s"},
+                                      {"sites.[].annotation", "s?"},
+                                      {"sites.[].marginal_bytes", "i"},
+                                      {"sites.[].frames", "f"},
+                                      {"categories", "o"},
+                                      {"unattributed", "i"},
+                                      {0}};
+
+static const member fragmentation_members[] = {AT,
+                                               {"verdict", "s"},
+                                               {"reserved", "i"},
+                                               {"allocated", "i"},
+                                               {"free.total", "i"},
+                                               {"free.largest", "i"},
+                                               {"free.rounding", "i"},
+                                               {"free.pending", "i"},
+                                               {"stranded.[].segment", "i"},
+                                               {"stranded.[].pool_id", "p"},
+                                               {"stranded.[].stream", "i"},
+                                               {"stranded.[].total", "i"},
+                                               {"stranded.[].free", "i"},
+                                               {"stranded.[].pinned_by.[].bytes", "i"},
+                                               {"stranded.[].pinned_by.[].age_events", "i"},
+                                               {"stranded.[].pinned_by.[].frames", "f"},
+                                               {"growth.[].event", "i"},
+                                               {"growth.[].segment_bytes", "i"},
+                                               {"growth.[].free_elsewhere", "i"},
+                                               {"growth.[].reason", "s"},
+                                               {"growth.[].frames", "f"},
+                                               {"advice.[].text", "s"},
+                                               {0}};
+
+static const member oom_members[] = {{"ooms.[].event", "i"},
+                                     {"ooms.[].requested", "i"},
+                                     {"ooms.[].device_free", "i?"},
+                                     {"ooms.[].reserved", "i"},
+                                     {"ooms.[].allocated", "i"},
+                                     {"ooms.[].free_in_cache", "i"},
+                                     {"ooms.[].largest_hole", "i"},
+                                     {"ooms.[].verdict", "s"},
+                                     {"ooms.[].pinned_by", "a"},
+                                     {"ooms.[].advice", "s"},
+                                     {0}};
+
+static const member lines_members[] = {{"lines.[].file", "s?"},       {"lines.[].line", "i?"},
+                                       {"lines.[].function", "s?"},   {"lines.[].peak_bytes", "i"},
+                                       {"lines.[].total_bytes", "i"}, {"lines.[].live_bytes", "i"},
+                                       {"lines.[].allocations", "i"}, {0}};
+
+static const member ranks_members[] = {
+    {"ranks.[].file", "s"},           {"ranks.[].device", "i"},
+    {"ranks.[].peak_allocated", "i"}, {"ranks.[].peak_reserved", "i"},
+    {"ranks.[].leak_verdict", "s"},   {"outliers.[].file", "s"},
+    {"outliers.[].reason", "s"},      {"outliers.[].bytes", "i"},
+    {"outliers.[].frames", "f"},      {0}};
+
+static const member diff_members[] = {{"before.event", "i?"},
+                                      {"before.allocated", "i"},
+                                      {"before.reserved", "i"},
+                                      {"after.event", "i?"},
+                                      {"after.allocated", "i"},
+                                      {"after.reserved", "i"},
+                                      {"delta", "i"},
+                                      {"sites.[].status", "s"},
+                                      {"sites.[].before", "i"},
+                                      {"sites.[].after", "i"},
+                                      {"sites.[].delta", "i"},
+                                      {"sites.[].frames", "f"},
+                                      {0}};
+
+/* ---- what adds up ------------------------------------------------------------------------ */
+
+static void expect_one_of(const cJSON *report, const char *key, const char *words)
+{
+    const char *value = mvt_json_text(report, key), *found = strstr(words, value);
+
+    cr_expect(found && (found == words || found[-1] == ' ') &&
+                  (found[strlen(value)] == ' ' || found[strlen(value)] == 0),
+              "%s is %s", key, value);
+}
+
+static void info_holds(const cJSON *r)
+{
+    expect_one_of(r, "history", "complete truncated late none");
+}
+
+static void leaks_hold(const cJSON *r)
+{
+    expect_one_of(r, "verdict", "leak clean unknown");
+    expect_one_of(get(r, "steps"), "source", "annotation mark inferred none");
+    cr_expect_eq(sum_of(get(r, "leaks"), "bytes") + sum_of(get(r, "retained"), "bytes"),
+                 sum_of(get(r, "devices"), "live_bytes"));
+}
+
+static void peak_holds(const cJSON *r)
+{
+    double allocated = mvt_json_number(get(r, "at"), "allocated"), categories = 0;
+    const cJSON *category;
+
+    cr_expect_eq(sum_of(get(r, "sites"), "bytes") + mvt_json_number(r, "unattributed"), allocated);
+    cJSON_ArrayForEach(category, get(r, "categories")) categories += category->valuedouble;
+    cr_expect_eq(categories, allocated);
+}
+
+static void fragmentation_holds(const cJSON *r)
+{
+    const cJSON *free = get(r, "free"), *segment;
+
+    expect_one_of(r, "verdict", "fragmented ok");
+    cr_expect_eq(mvt_json_number(r, "reserved"), mvt_json_number(get(r, "at"), "reserved"));
+    cr_expect_eq(mvt_json_number(r, "reserved"), mvt_json_number(r, "allocated") +
+                                                     mvt_json_number(free, "pending") +
+                                                     mvt_json_number(free, "total"));
+    cJSON_ArrayForEach(segment, get(r, "stranded"))
+    {
+        const cJSON *pin;
+        cJSON_ArrayForEach(pin, get(segment, "pinned_by"))
+        {
+            const cJSON *at = get(get(r, "at"), "event");
+            double events = cJSON_IsNull(at) ? 0 : at->valuedouble + 1;
+            cr_expect_leq(mvt_json_number(pin, "age_events"), events);
+        }
+    }
+}
+
+static void ooms_hold(const cJSON *r)
+{
+    const cJSON *oom;
+
+    cJSON_ArrayForEach(oom, get(r, "ooms")) expect_one_of(
+        oom, "verdict", "capacity fragmentation stream_or_pool pending_free outside_pytorch");
+}
+
+static void ranks_hold(const cJSON *r)
+{
+    const cJSON *rank;
+
+    cJSON_ArrayForEach(rank, get(r, "ranks"))
+        expect_one_of(rank, "leak_verdict", "leak clean unknown");
+}
+
+static void diff_holds(const cJSON *r)
+{
+    const cJSON *row;
+
+    cr_expect_eq(sum_of(get(r, "sites"), "delta"), mvt_json_number(r, "delta"));
+    cr_expect_eq(mvt_json_number(get(r, "after"), "allocated") -
+                     mvt_json_number(get(r, "before"), "allocated"),
+                 mvt_json_number(r, "delta"));
+    cJSON_ArrayForEach(row, get(r, "sites"))
+    {
+        expect_one_of(row, "status", "grown shrunk new gone");
+        cr_expect_eq(mvt_json_number(row, "after") - mvt_json_number(row, "before"),
+                     mvt_json_number(row, "delta"));
+    }
+}
+
+static void nothing_more(const cJSON *r)
+{
+    (void)r;
+}
+
+/* ---- all on real snapshots --------------------------------------------------------------- */
+
+static const struct {
+    const char *command; /* the file follows */
+    const member *members;
+    void (*holds)(const cJSON *report);
+} reports[] = {
+    {"info", info_members, info_holds},
+    {"leaks", leaks_members, leaks_hold},
+    {"peak", peak_members, peak_holds},
+    {"peak --at end", peak_members, peak_holds},
+    {"peak --at reserved-peak", peak_members, peak_holds},
+    {"fragmentation", fragmentation_members, fragmentation_holds},
+    {"fragmentation --at end", fragmentation_members, fragmentation_holds},
+    {"oom", oom_members, ooms_hold},
+    {"lines", lines_members, nothing_more},
+    {"ranks", ranks_members, ranks_hold},
+    {"diff $SNAPS/leak_in_training.pickle", diff_members, diff_holds},
+    {"compare --at end $SNAPS/leak_in_training.pickle", diff_members, diff_holds},
+};
+
+#define REPORTS (sizeof reports / sizeof *reports)
+
+static void check_all(const char *file)
+{
+    for (unsigned i = 0; i < REPORTS; i++) {
+        cJSON *report = mvt_json(0, "$MEMVIZ %s --json $SNAPS/%s", reports[i].command, file);
+        check_members(report, reports[i].members, reports[i].command);
+        reports[i].holds(report);
+        cJSON_Delete(report);
+    }
+}
+
+Test(contract, of_training_that_leaks)
+{
+    check_all("leak_in_training.pickle");
+}
+
+Test(contract, of_fragmented_heaps)
+{
+    check_all("frag_pinned_by_small.pickle");
+    check_all("oom_fragmented.pickle");
+}
+
+Test(contract, of_heaps_without_history)
+{
+    check_all("no_history.pickle");
+    check_all("state_only.pickle");
+    check_all("ring.pickle");
+}
+
+Test(contract, of_several_devices_streams_and_pools)
+{
+    check_all("two_devices.pickle");
+    check_all("streams.pickle");
+    check_all("graphs.pickle");
+}
+
+Test(contract, of_native_stacks)
+{
+    check_all("resnet_all.pickle");
+    check_all("retry_release.pickle");
+}
+
+/* ---- inputs and options ------------------------------------------------------------------ */
+
+Test(contract, every_form_of_input_gives_the_same)
+{
+    for (unsigned i = 0; i < REPORTS; i++) {
+        if (strcmp(reports[i].command, "info") == 0)
+            continue; /* which names the format */
+        mvt_run r = mvt_sh(
+            "set -e; cp $SNAPS/leak_cycle.pickle f; $MEMVIZ %s --json f >pickle;"
+            "$MEMVIZ convert -q f x.bin; $MEMVIZ convert -q f x.msgpack;"
+            "gzip -c x.bin >x.gz; zstd -qc x.bin >x.zst;"
+            "for x in x.bin x.msgpack x.gz x.zst; do cp $x f; $MEMVIZ %s --json f | cmp - pickle;"
+            "done; sed 's/\"f\"/\"-\"/g' pickle >wanted; $MEMVIZ %s --json - <f | cmp - wanted;"
+            "$MEMVIZ %s --json -o out f; cmp out pickle",
+            reports[i].command, reports[i].command, reports[i].command, reports[i].command);
+        cr_expect_eq(r.status, 0, "%s: %s%s", reports[i].command, r.out, r.err);
+        mvt_run_drop(&r);
+    }
+}
+
+Test(contract, every_report_takes_the_common_options)
+{
+    static const char *const options[] = {
+        "--device 0",   "--from 10 --to 200", "--from 0s --to 10s",   "--limit 1",
+        "--frames all", "-q --color never",   "--from 1us --limit 0", "--device 0 --from 5 --to 6"};
+
+    for (unsigned i = 0; i < REPORTS; i++)
+        for (unsigned k = 0; k < sizeof options / sizeof *options; k++) {
+            bool skips = strcmp(reports[i].command, "info") == 0 ||
+                         (strcmp(reports[i].command, "lines") == 0 && strstr(options[k], "frames"));
+            cJSON *report;
+            if (skips)
+                continue;
+            report = mvt_json(0, "$MEMVIZ %s --json %s $SNAPS/leak_in_training.pickle",
+                              reports[i].command, options[k]);
+            check_members(report, reports[i].members, reports[i].command);
+            cJSON_Delete(report);
+        }
+}
+
+Test(contract, statuses)
+{
+    static const struct {
+        int status;
+        const char *command;
+    } all[] = {
+        {0, "leaks $SNAPS/mlp_train.pickle"},
+        {3, "leaks --fail-on leak $SNAPS/leak_cycle.pickle"},
+        {0, "leaks --fail-on leak $SNAPS/mlp_train.pickle"},
+        {3, "ranks --fail-on leak $SNAPS/leak_cycle.pickle"},
+        {3, "fragmentation --fail-on fragmented $SNAPS/frag_pinned_by_small.pickle"},
+        {0, "fragmentation --fail-on fragmented $SNAPS/frag_pinned_by_small_expandable.pickle"},
+        {3, "peak --fail-on 'peak>100MiB' $SNAPS/mlp_train.pickle"},
+        {0, "peak --fail-on 'peak>200MiB' $SNAPS/mlp_train.pickle"},
+        {3, "diff --fail-on 'delta>1MiB' $SNAPS/mlp_train.pickle $SNAPS/gpt_train.pickle"},
+        {0, "diff --fail-on 'delta>1MiB' $SNAPS/gpt_train.pickle $SNAPS/mlp_train.pickle"},
+        {3, "leaks --fail-on leak $SNAPS/ring.pickle"},
+        {0, "leaks --fail-on leak,known $SNAPS/ring.pickle"},
+        {3, "oom --fail-on oom $SNAPS/oom.pickle"},
+        {3, "stats --fail-on 'reserved>1MiB' $SNAPS/mlp_train.pickle"},
+        {1, "peak /nowhere/x.pickle"},
+        {1, "peak --device 7 $SNAPS/mlp_train.pickle"},
+        {1, "peak --at @nothing $SNAPS/mlp_train.pickle"},
+        {1, "leaks --from @nothing $SNAPS/mlp_train.pickle"},
+        {1, "ranks $SNAPS/mlp_train.pickle /nowhere/x.pickle"},
+        {2, "peak"},
+        {2, "peak --nothing $SNAPS/mlp_train.pickle"},
+        {2, "diff $SNAPS/mlp_train.pickle"},
+        {2, "leaks --fail-on fragmented $SNAPS/mlp_train.pickle"},
+        {2, "oom $SNAPS/mlp_train.pickle $SNAPS/mlp_train.pickle"},
+    };
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        mvt_run r = mvt_sh("$MEMVIZ %s", all[i].command);
+        cr_expect_eq(r.status, all[i].status, "%s: %d: %s", all[i].command, r.status, r.err);
+        cr_expect_eq(*r.err != 0, all[i].status != 0, "%s: %s", all[i].command, r.err);
+        mvt_run_drop(&r);
+    }
+}

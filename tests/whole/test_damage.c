@@ -1,0 +1,182 @@
+/* Files of every format, cut at every byte and with every byte changed: never accepted when cut,
+ * never unsound. */
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/soundness.h"
+
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+enum { BUDGET = 64 << 20 };
+
+/* What became of damaged bytes. */
+typedef enum {
+    REFUSED,
+    SAME,  /* read, to the very trace that the whole bytes are */
+    NOTED, /* read, and the notes say that something is missing */
+    OTHER  /* read as if nothing were wrong, but another trace */
+} outcome;
+
+static mv_span pickled(mv_arena *arena, const mv_trace *trace)
+{
+    return mvt_pickle_of(arena, trace, false);
+}
+
+static outcome outcome_of(mv_arena *arena, const mv_trace *trace, mv_span whole)
+{
+    const char *unsound = mvt_unsound(trace);
+    mv_span is;
+
+    cr_assert_null(unsound, "%s", unsound);
+    is = pickled(arena, trace);
+    if (is.length == whole.length && memcmp(is.data, whole.data, is.length) == 0)
+        return SAME;
+    return trace->notes[MV_NOTE_DAMAGED].count > 0 ? NOTED : OTHER;
+}
+
+/* Reads a copy of its own size, so that a sanitizer sees reads behind the end. `whole` is the
+ * undamaged trace as pickle. */
+static outcome read_copy(mv_span bytes, mv_span whole)
+{
+    mv_budget budget = {.limit = BUDGET};
+    uint8_t *copy = malloc(bytes.length + (bytes.length == 0));
+    outcome result = REFUSED;
+    mv_arena arena;
+    mv_trace trace;
+    mv_code code;
+    mv_err err;
+
+    cr_assert_not_null(copy);
+    memcpy(copy, bytes.data, bytes.length);
+    mv_arena_init(&arena, &budget);
+    code = mv_trace_read_bytes(&arena, (mv_span){copy, bytes.length}, &trace, &err);
+    if (code == MV_OK)
+        result = outcome_of(&arena, &trace, whole);
+    else
+        cr_assert(err.code == code && (err.offset == MV_NO_OFFSET || err.offset <= bytes.length),
+                  "%s at offset %llu of %llu: %s", mv_code_name(code),
+                  (unsigned long long)err.offset, (unsigned long long)bytes.length, err.detail);
+    mv_arena_release(&arena);
+    free(copy);
+    cr_assert_eq(budget.used, 0);
+    return result;
+}
+
+static bool is_among(outcome is, const outcome *allowed)
+{
+    for (int i = 0; i < 3; i++)
+        if (allowed[i] == is)
+            return true;
+    return false;
+}
+
+static void cut_everywhere(mvt_trace *t, mv_span bytes, const outcome allowed[3])
+{
+    mv_span whole = pickled(mvt_arena(t), mvt_done(t));
+
+    for (uint64_t length = 0; length < bytes.length; length++) {
+        outcome is = read_copy((mv_span){bytes.data, length}, whole);
+        cr_assert(is_among(is, allowed), "outcome %d when cut to %llu of %llu bytes", is,
+                  (unsigned long long)length, (unsigned long long)bytes.length);
+    }
+}
+
+/* Each byte with its lowest and with its highest bit flipped. */
+static void change_everywhere(mvt_trace *t, mv_span bytes, const outcome allowed[3])
+{
+    mv_span whole = pickled(mvt_arena(t), mvt_done(t));
+    uint8_t *copy = malloc(bytes.length);
+
+    cr_assert_not_null(copy);
+    memcpy(copy, bytes.data, bytes.length);
+    for (uint64_t i = 0; i < 2 * bytes.length; i++) {
+        const uint8_t flip = i % 2 ? 0x80 : 1;
+        outcome is;
+        copy[i / 2] ^= flip;
+        is = read_copy((mv_span){copy, bytes.length}, whole);
+        copy[i / 2] ^= flip;
+        cr_assert(allowed == NULL || is_among(is, allowed), "outcome %d with byte %llu changed", is,
+                  (unsigned long long)i / 2);
+    }
+    free(copy);
+}
+
+/* Formats without checksums can become another sound trace when a byte changes. */
+static const outcome *const anything = NULL;
+static const outcome refused[3] = {REFUSED, REFUSED, REFUSED};
+
+/* The container is made to be read as far as it is whole; it must say so. */
+static const outcome never_silent[3] = {REFUSED, NOTED, SAME};
+
+Test(damage, cut_pickles_are_refused)
+{
+    mvt_trace *t = mvt_small();
+
+    cut_everywhere(t, mvt_pickle_bytes(t, false), refused);
+    cut_everywhere(t, mvt_pickle_bytes(t, true), refused);
+    mvt_drop(t);
+}
+
+Test(damage, changed_pickles_are_refused_or_sound)
+{
+    mvt_trace *t = mvt_small();
+
+    change_everywhere(t, mvt_pickle_bytes(t, false), anything);
+    change_everywhere(t, mvt_pickle_bytes(t, true), anything);
+    mvt_drop(t);
+}
+
+Test(damage, cut_msgpack_is_refused)
+{
+    mvt_trace *t = mvt_small();
+
+    cut_everywhere(t, mvt_plain_bytes(t), refused);
+    cut_everywhere(t, mvt_compact_bytes(t), refused);
+    mvt_drop(t);
+}
+
+Test(damage, changed_msgpack_is_refused_or_sound)
+{
+    mvt_trace *t = mvt_small();
+
+    change_everywhere(t, mvt_plain_bytes(t), anything);
+    change_everywhere(t, mvt_compact_bytes(t), anything);
+    mvt_drop(t);
+}
+
+Test(damage, cut_snapshots_are_refused_or_noted)
+{
+    mvt_trace *t = mvt_small();
+
+    cut_everywhere(t, mvt_snapshot_bytes(t), never_silent);
+    mvt_drop(t);
+}
+
+Test(damage, changed_snapshots_are_refused_or_noted)
+{
+    mvt_trace *t = mvt_small();
+
+    change_everywhere(t, mvt_snapshot_bytes(t), never_silent);
+    mvt_drop(t);
+}
+
+/* What follows the closing quote is not needed. */
+Test(damage, cut_pages_are_refused_or_whole)
+{
+    mvt_trace *t = mvt_small();
+    mv_span page = mvt_page_bytes(t);
+    const uint8_t *quote = memrchr(page.data, '}', page.length);
+
+    while (*quote != '"')
+        quote--;
+    cut_everywhere(t, (mv_span){page.data, (uint64_t)(quote - page.data)}, refused);
+    cut_everywhere(t, page, (const outcome[3]){REFUSED, SAME, SAME});
+    mvt_drop(t);
+}
+
+Test(damage, changed_pages_stay_sound)
+{
+    mvt_trace *t = mvt_small();
+
+    change_everywhere(t, mvt_page_bytes(t), anything);
+    mvt_drop(t);
+}

@@ -1,0 +1,175 @@
+/* What commands print for real snapshots, kept in testdata/golden and read in review. After a
+ * change that is meant, MV_BLESS=1 in the environment rewrites them. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/fixture/fixture_program.h"
+
+#define GOLDEN MV_TESTDATA "/golden"
+
+/* Dumps of these are small enough to read; their reports as well. */
+static const char *const small[] = {
+    "graphs",      "leak_cycle", "leak_global_list", "leak_hidden_state",
+    "mempool",     "mlp_train",  "no_history",       "oom",
+    "oom_outside", "streams",    "two_devices",      "oom_fragmented",
+};
+
+static const char *const large[] = {
+    "annotated",  "compiled",         "eval_without_no_grad", "expandable_empty", "gpt_train",
+    "late_start", "leak_in_training", "leak_loss_list",       "no_leak_warmup",   "ring",
+};
+
+static void bless(const char *path, const mvt_run *run)
+{
+    FILE *file = fopen(path, "wb");
+
+    cr_assert(file != NULL, "%s", path);
+    cr_assert_eq(fwrite(run->out, 1, run->out_length, file), run->out_length);
+    cr_assert_eq(fclose(file), 0);
+}
+
+/* What `arguments` print, beside the golden file NAME.COMMAND. */
+static void check_run(const char *name, const char *command, const char *arguments)
+{
+    char path[512];
+    mvt_run run, diff;
+
+    snprintf(path, sizeof path, GOLDEN "/%s.%s", name, command);
+    run = mvt_sh("cd $SNAPS; $MEMVIZ %s", arguments);
+    cr_assert_eq(run.status, 0, "%s: %s", arguments, run.err);
+    cr_expect_str_eq(run.err, "");
+    if (getenv("MV_BLESS"))
+        bless(path, &run);
+    diff = mvt_sh("cd $SNAPS; $MEMVIZ %s | diff '%s' - | head -20", arguments, path);
+    cr_expect(diff.out_length == 0 && diff.err_length == 0, "%s (< expected, > now):\n%s%s",
+              arguments, diff.out, diff.err);
+    mvt_run_drop(&run);
+    mvt_run_drop(&diff);
+}
+
+static void check(const char *name, const char *command)
+{
+    char arguments[256];
+
+    snprintf(arguments, sizeof arguments, "%s %s.pickle", command, name);
+    check_run(name, command, arguments);
+}
+
+Test(golden, dump)
+{
+    for (unsigned i = 0; i < sizeof small / sizeof *small; i++)
+        check(small[i], "dump");
+}
+
+static void check_all(const char *command)
+{
+    for (unsigned i = 0; i < sizeof small / sizeof *small; i++)
+        check(small[i], command);
+    for (unsigned i = 0; i < sizeof large / sizeof *large; i++)
+        check(large[i], command);
+}
+
+Test(golden, info)
+{
+    check_all("info");
+}
+
+Test(golden, stats)
+{
+    check_all("stats");
+}
+
+Test(golden, leaks)
+{
+    check_all("leaks");
+}
+
+Test(golden, diff)
+{
+    static const char *const pairs[][2] = {
+        {"gpt_train", "no_leak_warmup"},
+        {"no_leak_warmup", "leak_in_training"},
+        {"gc_limit_off", "gc_limit"},
+        {"two_devices", "mlp_train"},
+        {"no_history", "state_only"},
+        {"frag_pinned_by_small_expandable", "frag_pinned_by_small"},
+    };
+
+    for (unsigned i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+        char name[128], arguments[256];
+        snprintf(name, sizeof name, "%s.%s", pairs[i][0], pairs[i][1]);
+        snprintf(arguments, sizeof arguments, "diff %s.pickle %s.pickle", pairs[i][0], pairs[i][1]);
+        check_run(name, "diff", arguments);
+    }
+}
+
+Test(golden, fragmentation)
+{
+    static const char *const names[] = {"frag_pinned_by_small",
+                                        "frag_pinned_by_small_expandable",
+                                        "gpt_train",
+                                        "oom_fragmented",
+                                        "ring",
+                                        "streams",
+                                        "two_devices"};
+
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        check(names[i], "fragmentation");
+}
+
+Test(golden, whatif)
+{
+    static const char *const names[] = {"frag_pinned_by_small", "leak_loss_list", "gpt_train",
+                                        "oom_fragmented",       "retry_release",  "ring",
+                                        "two_devices"};
+
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        check(names[i], "whatif");
+    check_run("gc_limit_off", "whatif_capacity",
+              "whatif --conf '' --conf garbage_collection_threshold:0.6 --capacity 3GiB "
+              "gc_limit_off.pickle");
+}
+
+Test(golden, oom)
+{
+    static const char *const names[] = {"oom", "oom_fragmented", "oom_outside", "retry_release",
+                                        "gc_limit"};
+
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        check(names[i], "oom");
+}
+
+static const char *const held[] = {"annotated",  "gpt_train",  "late_start", "leak_in_training",
+                                   "no_history", "oom",        "resnet_all", "ring",
+                                   "streams",    "two_devices"};
+
+Test(golden, peak)
+{
+    for (unsigned i = 0; i < sizeof held / sizeof *held; i++)
+        check(held[i], "peak");
+    check_run("gpt_train", "peak_target",
+              "peak --at end --target 400MiB --limit 4 --frames user gpt_train.pickle");
+}
+
+Test(golden, lines)
+{
+    for (unsigned i = 0; i < sizeof held / sizeof *held; i++)
+        check(held[i], "lines");
+}
+
+Test(golden, folded)
+{
+    check_run("streams", "memory", "memory -o - streams.pickle");
+    check_run("streams", "segments", "segments -o - streams.pickle");
+    check_run("graphs", "segments", "segments --at peak -o - graphs.pickle");
+}
+
+Test(golden, ranks)
+{
+    check_run("two_devices", "ranks", "ranks two_devices.pickle");
+    check_run("leaky_and_clean", "ranks",
+              "ranks no_leak_warmup.pickle leak_in_training.pickle gpt_train.pickle");
+    check_run("allocators", "ranks", "ranks gc_limit.pickle gc_limit_off.pickle gc_limit.pickle");
+}

@@ -1,0 +1,433 @@
+/* Files that mean harm: nothing that one says steers the terminal, in any report, in a message, or
+ * as a file's name; every report of it is JSON; and what is written ends. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/utf8.h"
+#include "cli/report/sheet.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_json.h"
+
+/* Title, clear screen, clipboard; controls of Latin-1; half of a character; a line of its own. */
+#define HARM                              \
+    "\033]0;owned\a\033[2J\r\x7f\xc2\x9b" \
+    "31m\xc2\x90\xed\xa0\x80\xff\xc3\nFORGED: a line\n\x1b]52;c;aGk=\a"
+
+/* ---- files in which every string is hostile ----------------------------------------------- */
+
+typedef enum { EVERY_STRING, VALUES_ONLY } which_strings;
+
+/* The strings whose meaning would be lost: then a report that needs it says nothing of the rest. */
+static void keep_keys(const mv_trace *t, bool *kept)
+{
+    for (uint32_t i = 0; i < t->facts.count; i++)
+        kept[t->facts.key[i].row] = true;
+    for (uint32_t i = 0; i < t->settings.count; i++) {
+        kept[t->settings.key[i].row] = true;
+        if (t->settings.parent[i].row != MV_NO_ROW)
+            kept[t->settings.parent[i].row] = true;
+    }
+}
+
+/* Each string between harm and harm. */
+static void poison(mv_arena *arena, mv_trace *t, which_strings which)
+{
+    uint64_t harm = strlen(HARM), at = 0, room = 1;
+    bool *kept = mv_push_array(arena, bool, t->strings.count + 1);
+    mv_strings s = t->strings;
+    uint64_t *starts = mv_push_array(arena, uint64_t, (uint64_t)s.count + 1);
+    char *bytes;
+
+    cr_assert(kept && starts);
+    if (which == VALUES_ONLY)
+        keep_keys(t, kept);
+    room += s.at[s.count] + s.count * 2 * harm;
+    bytes = mv_push_array(arena, char, room);
+    cr_assert_not_null(bytes);
+    for (uint32_t i = 0; i < s.count; i++) {
+        uint64_t length = s.at[i + 1] - s.at[i] - 1, around = kept[i] ? 0 : harm;
+        starts[i] = at;
+        memcpy(bytes + at, HARM, around);
+        memcpy(bytes + at + around, s.bytes + s.at[i], length);
+        memcpy(bytes + at + around + length, HARM, around);
+        at += 2 * around + length + 1;
+        bytes[at - 1] = 0;
+    }
+    starts[s.count] = at;
+    t->strings = (mv_strings){.count = s.count, .at = starts, .bytes = bytes};
+}
+
+static const char *const names[] = {"full",        "mempool",   "oom_fragmented",
+                                    "two_devices", "annotated", "compiled"};
+
+static void write_hostile(const char *name, which_strings which, char path[MVT_PATH])
+{
+    mv_budget budget = {.limit = (uint64_t)1 << 30};
+    mv_arena arena;
+    mv_trace trace;
+
+    mv_arena_init(&arena, &budget);
+    if (strcmp(name, "full") == 0)
+        mvt_full_trace(&arena, &trace);
+    else
+        mvt_load(&arena, name, &trace);
+    poison(&arena, &trace, which);
+    mvt_put_file(path, mvt_snapshot_of(&arena, &trace));
+    mv_arena_release(&arena);
+}
+
+/* ---- what a terminal would obey ----------------------------------------------------------- */
+
+static void check_tame(const char *what, const char *text, size_t length)
+{
+    mv_span all = {(const uint8_t *)text, length};
+    uint32_t bytes;
+
+    for (uint64_t at = 0; at < length; at += bytes) {
+        const uint8_t *c = all.data + at;
+        bool is_forged = at > 0 && c[-1] == '\n' && strncmp((const char *)c, "FORGED", 6) == 0;
+        bytes = mv_utf8_length(all, at);
+        if (bytes > 0 && !is_forged && (*c == '\n' || !mv_utf8_is_control(c, bytes)))
+            continue;
+        cr_expect_fail("%s: %s %02x at byte %lu, behind %.60s", what,
+                       is_forged ? "a line of the file's own" : "a control or no UTF-8:", *c,
+                       (unsigned long)at, text + (at > 60 ? at - 60 : 0));
+        return;
+    }
+}
+
+static const char *const reports[] = {
+    "info",
+    "stats",
+    "trace",
+    "trace --frames all",
+    "leaks",
+    "leaks --frames all",
+    "peak --limit 0",
+    "peak --frames all --at end",
+    "lines --limit 0",
+    "fragmentation --frames all",
+    "oom --frames all",
+    "whatif",
+    "ranks",
+    "ledger",
+    "dump",
+    "dump --calls",
+    "memory -o -",
+    "segments -o -",
+};
+
+static void check_text_reports(which_strings which)
+{
+    char path[MVT_PATH];
+
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        write_hostile(names[i], which, path);
+        for (unsigned k = 0; k < sizeof reports / sizeof *reports; k++) {
+            mvt_run r = mvt_sh("$MEMVIZ %s %s", reports[k], path);
+            char what[80];
+            snprintf(what, sizeof what, "%s of %s", reports[k], names[i]);
+            cr_assert_lt(r.status, 4, "%s: %d: %s", what, r.status, r.err);
+            check_tame(what, r.out, r.out_length);
+            check_tame(what, r.err, r.err_length);
+            mvt_run_drop(&r);
+        }
+        unlink(path);
+    }
+}
+
+Test(hostile, no_string_steers_the_terminal)
+{
+    check_text_reports(EVERY_STRING);
+}
+
+Test(hostile, no_value_steers_the_terminal)
+{
+    check_text_reports(VALUES_ONLY);
+}
+
+Test(hostile, differences_steer_nothing)
+{
+    char a[MVT_PATH], b[MVT_PATH];
+    mvt_run r;
+
+    write_hostile("annotated", EVERY_STRING, a);
+    write_hostile("two_devices", EVERY_STRING, b);
+    r = mvt_sh("$MEMVIZ diff %s %s; $MEMVIZ diff --frames all --limit 0 %s %s; $MEMVIZ ranks %s %s",
+               a, b, b, a, a, b);
+    check_tame("diff", r.out, r.out_length);
+    check_tame("diff", r.err, r.err_length);
+    mvt_run_drop(&r);
+    unlink(a);
+    unlink(b);
+}
+
+/* Every report is what any JSON parser takes, and even then nothing to obey. */
+Test(hostile, reports_are_json)
+{
+    static const char *const commands[] = {"info",  "stats", "trace",         "leaks", "peak",
+                                           "lines", "oom",   "fragmentation", "ranks", "whatif"};
+    char path[MVT_PATH];
+
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+        write_hostile(names[i], i % 2 ? EVERY_STRING : VALUES_ONLY, path);
+        for (unsigned k = 0; k < sizeof commands / sizeof *commands; k++) {
+            mvt_run r = mvt_sh("$MEMVIZ %s --json %s", commands[k], path);
+            cJSON *object = cJSON_Parse(r.out);
+            cr_expect(object, "%s of %s: near %.100s", commands[k], names[i], cJSON_GetErrorPtr());
+            check_tame(commands[k], r.out, r.out_length);
+            cJSON_Delete(object);
+            mvt_run_drop(&r);
+        }
+        unlink(path);
+    }
+}
+
+/* ---- names of files ----------------------------------------------------------------------- */
+
+Test(hostile, file_names_steer_nothing)
+{
+    static const char *const commands[] = {"info \"$f\"",
+                                           "stats \"$f\"",
+                                           "ranks \"$f\" \"$f\"",
+                                           "diff \"$f\" \"$f\"",
+                                           "peak --at noon \"$f\"",
+                                           "trace --from @x \"$f\"",
+                                           "trace --device 7 \"$f\"",
+                                           "convert \"$f\" \"$f.bin\"",
+                                           "summarize \"$f\" -o \"$f.s\"",
+                                           "export \"$f\" -o \"$f.csv\"",
+                                           "export \"$f\" -o \"$f.json\"",
+                                           "trace_plot \"$f\" -o \"$f.svg\"",
+                                           "memory \"$f\" -o \"$f.folded\"",
+                                           "convert \"$f\" /nowhere/\"$f\"",
+                                           "info nowhere/\"$f\"",
+                                           "\"$f\"",
+                                           "trace \"--$f\"",
+                                           "peak --rules \"$f\" \"$f\"",
+                                           "view --headless --shot \"$f.png\" \"$f\"",
+                                           "view --headless --script \"$f\" \"$f\""};
+
+    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++)
+        for (unsigned k = 0; k < 2; k++) {
+            mvt_run r = mvt_sh("f=$(printf '\\033]0;t\\007\\n\\302\\233x\\377\\355\\240\\200'); "
+                               "cp $SNAPS/mempool.pickle \"$f\"; $MEMVIZ %s%s",
+                               commands[i], k ? " --json" : "");
+            check_tame(commands[i], r.out, r.out_length);
+            check_tame(commands[i], r.err, r.err_length);
+            cr_expect_leq(r.status, 3, "%s: %d", commands[i], r.status);
+            mvt_run_drop(&r);
+        }
+}
+
+/* ---- what ends ---------------------------------------------------------------------------- */
+
+Test(hostile, the_viewer_ends_when_memory_is_short)
+{
+    static const char *const files[] = {"gpt_train", "resnet_all"};
+    unsigned refused = 0, drawn = 0;
+
+    for (unsigned i = 0; i < 2; i++)
+        for (unsigned mib = 12; mib < 64; mib += mib < 32 ? 2 : 8) {
+            mvt_run r = mvt_sh("ulimit -t 60; f=$(ls $SNAPS/%s.pickle*); "
+                               "$MEMVIZ view --headless --max-memory %uM --shot o.png $f; s=$?; "
+                               "[ -e o.png ] && echo drawn; exit $s",
+                               files[i], mib);
+            const char *end = strchr(r.err, '\n');
+            bool is_drawn = strstr(r.out, "drawn") != NULL;
+            cr_expect(r.status == !is_drawn, "%u MiB: %d: %s", mib, r.status, r.err);
+            cr_expect(is_drawn || (end && end[1] == 0 && strstr(r.err, "memory limit reached")),
+                      "%u MiB: %s", mib, r.err);
+            refused += !is_drawn;
+            drawn += is_drawn;
+            mvt_run_drop(&r);
+        }
+    cr_expect_gt(refused, 3);
+    cr_expect_gt(drawn, 0);
+}
+
+Test(hostile, a_file_beyond_its_limit_is_a_line)
+{
+    static const char *const commands[] = {
+        "convert $SNAPS/gpt_train.pickle x.bin",        "trace $SNAPS/gpt_train.pickle -o x",
+        "trace_plot $SNAPS/gpt_train.pickle -o x.html", "export $SNAPS/gpt_train.pickle -o x.csv",
+        "export $SNAPS/gpt_train.pickle -o x.sqlite",   "trace --json $SNAPS/gpt_train.pickle >x"};
+
+    for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
+        mvt_run r = mvt_sh("ulimit -f 16; $MEMVIZ %s", commands[i]);
+        const char *end = strchr(r.err, '\n');
+        cr_expect_eq(r.status, 1, "%s: %d", commands[i], r.status);
+        cr_expect(end && end[1] == 0, "%s: one line: %s", commands[i], r.err);
+        mvt_run_drop(&r);
+    }
+}
+
+/* The program that is recorded still finds the signal as the shell left it. */
+Test(hostile, programs_keep_the_signal_of_full_files)
+{
+    mvt_run r = mvt_sh("$MEMVIZ run -q -o r.bin -- sh -c 'grep SigIgn /proc/$$/status' && "
+                       "grep SigIgn /proc/$$/status");
+    char *second = strchr(r.out, '\n');
+
+    cr_assert(second, "%s %s", r.out, r.err);
+    *second++ = 0;
+    cr_expect_eq(strncmp(r.out, second, strlen(r.out)), 0, "%s, not %s", r.out, second);
+    mvt_run_drop(&r);
+}
+
+/* ---- tables ------------------------------------------------------------------------------- */
+
+Test(hostile, no_cell_of_a_table_is_a_formula)
+{
+    static const struct {
+        const char *function, *cell;
+    } all[] = {{"=cmd|' /C calc'!A0", "\"'=cmd|' /C calc'!A0\""},
+               {"+1", "\"'+1\""},
+               {"-1", "\"'-1\""},
+               {"@SUM(1)", "\"'@SUM(1)\""},
+               {"\tx", "\"'\tx\""},
+               {"\rx", "\"'\rx\""},
+               {"'=x", "\"''=x\""},
+               {"''+x", "\"'''+x\""},
+               {"'x", "'x"},
+               {"a=b", "a=b"},
+               {"<lambda>", "<lambda>"},
+               {"a,\"b\"", "\"a,\"\"b\"\"\""}};
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        mvt_trace *t = mvt_new();
+        char path[MVT_PATH], stack[80], cell[80];
+        mvt_run r;
+
+        snprintf(stack, sizeof stack, "%s:a.py:7", all[i].function);
+        mvt_alloc(t, .addr = 512, .bytes = 512, .stack = stack);
+        mvt_done(t);
+        mvt_put_file(path, mvt_snapshot_bytes(t));
+        mvt_drop(t);
+        r = mvt_sh("$MEMVIZ export -q %s --format csv --table frames -o -", path);
+        snprintf(cell, sizeof cell, "\r\n0,%s,a.py,7,", all[i].cell);
+        cr_expect(strstr(r.out, cell), "%s: %s", all[i].function, r.out);
+        mvt_run_drop(&r);
+        unlink(path);
+    }
+}
+
+Test(hostile, texts_are_tamed)
+{
+    static const struct {
+        const char *text, *tame;
+    } all[] = {{"", ""},
+               {"plain \xc3\xa9 \xf0\x9f\x98\x80", "plain \xc3\xa9 \xf0\x9f\x98\x80"},
+               {"a\nb\tc\x7f", "a?b?c?"},
+               {"\xc2\x9b", "?"},
+               {"\xc2\xa0", "\xc2\xa0"},
+               {"\xed\xa0\x80z", "???z"},
+               {"\xff\xc3", "??"}};
+    char text[64];
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        snprintf(text, sizeof text, "%s", all[i].text);
+        mv_utf8_tame(text);
+        cr_expect_str_eq(text, all[i].tame);
+    }
+}
+
+/* ---- sums --------------------------------------------------------------------------------- */
+
+static mvt_run info_of(void (*fill)(mvt_trace *t))
+{
+    mvt_trace *t = mvt_new();
+    char path[MVT_PATH];
+    mvt_run r;
+
+    fill(t);
+    mvt_done(t);
+    mvt_put_file(path, mvt_pickle_bytes(t, false));
+    mvt_drop(t);
+    r = mvt_sh("$MEMVIZ stats %s", path);
+    unlink(path);
+    return r;
+}
+
+static void forty_segments_of_4_eib(mvt_trace *t)
+{
+    for (uint64_t i = 0; i < 40; i++) {
+        mvt_segment(t, .addr = (i + 1) << 40, .bytes = (uint64_t)1 << 62);
+        mvt_block(t, .bytes = (uint64_t)1 << 62, .state = MV_BLOCK_ALLOCATED);
+    }
+}
+
+static void forty_segment_events(mvt_trace *t)
+{
+    for (uint64_t i = 0; i < 40; i++)
+        mvt_segment_alloc(t, .addr = (i + 1) << 40, .bytes = (uint64_t)1 << 62);
+}
+
+static void forty_allocations(mvt_trace *t)
+{
+    for (uint64_t i = 0; i < 40; i++)
+        mvt_alloc(t, .addr = (i + 1) << 40, .bytes = (uint64_t)1 << 62);
+}
+
+static void nearly_too_much(mvt_trace *t)
+{
+    for (uint64_t i = 0; i < 3; i++)
+        mvt_alloc(t, .addr = (i + 1) << 40, .bytes = (uint64_t)1 << 62);
+    mvt_alloc(t, .addr = 512, .bytes = ((uint64_t)1 << 62) - 1);
+}
+
+Test(hostile, what_64_bits_cannot_add_up_is_refused)
+{
+    static const struct {
+        void (*fill)(mvt_trace *t);
+        const char *why;
+    } all[] = {{forty_segments_of_4_eib, "the segments of the final heap add up to 16 EiB or more"},
+               {forty_segment_events, "the segments that a device gives add up"},
+               {forty_allocations, "the allocations of a device add up"}};
+    mvt_run r;
+
+    for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
+        r = info_of(all[i].fill);
+        cr_expect_eq(r.status, 1, "%d", r.status);
+        cr_expect(strstr(r.err, all[i].why), "%s", r.err);
+        cr_expect_eq(r.out_length, 0);
+        mvt_run_drop(&r);
+    }
+    r = info_of(nearly_too_much);
+    cr_expect_eq(r.status, 0, "%s", r.err);
+    mvt_run_drop(&r);
+}
+
+/* ---- memory ------------------------------------------------------------------------------- */
+
+/* A table that lost a cell is not printed as if it had none. */
+Test(hostile, tables_are_whole_or_a_failure)
+{
+    static const mv_column columns[] = {{"a", MV_UNIT_TEXT, 0}, {"b", MV_UNIT_COUNT, 0}};
+    static mv_out out;
+    unsigned failed = 0, printed = 0;
+
+    for (uint64_t limit = 0; limit < 8 << 20; limit += 64 << 10) {
+        mv_budget budget = {.limit = limit};
+        mv_arena arena;
+        mv_sheet sheet;
+        mv_err err;
+
+        mv_arena_init(&arena, &budget);
+        cr_assert_eq(mv_out_open(&out, "/dev/null", &err), MV_OK);
+        mv_sheet_init(&sheet, &arena, columns, 2);
+        for (uint32_t row = 0; row < 1000; row++) {
+            mv_sheet_text(&sheet, "text");
+            mv_sheet_count(&sheet, row);
+        }
+        mv_sheet_print(&sheet, &out, 0);
+        cr_expect_eq(out.lacks_memory, out.used == 0, "%lu", (unsigned long)limit);
+        failed += out.lacks_memory;
+        printed += !out.lacks_memory;
+        mv_out_abort(&out);
+        mv_arena_release(&arena);
+    }
+    cr_expect(failed > 0 && printed > 0, "%u %u", failed, printed);
+}

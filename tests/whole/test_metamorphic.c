@@ -1,0 +1,260 @@
+/* What must not change an answer: when the run was, where its code lies, how its functions are
+ * spelled, where its memory was, on which device it ran, and what other devices did. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_program.h"
+
+static const char *const reports[] = {
+    "leaks", "peak", "peak --at end --target 64MiB", "fragmentation", "oom", "lines", "stats"};
+
+static const char *const names[] = {
+    "leak_in_training", "leak_hidden_state", "leak_loss_list", "eval_without_no_grad",
+    "gpt_train",        "annotated",         "streams",        "frag_pinned_by_small",
+    "oom_fragmented",   "profiler_steps",    "resnet_all",
+};
+
+typedef struct {
+    mv_budget budget;
+    mv_arena arena;
+    mv_trace trace;
+    char plain[32], changed[32]; /* files: as it was, and as it was made */
+} specimen;
+
+static void write_file(char path[32], mv_span bytes)
+{
+    FILE *file;
+
+    snprintf(path, 32, "/tmp/memviz-meta-XXXXXX");
+    file = fdopen(mkstemp(path), "wb");
+    cr_assert(file && fwrite(bytes.data, 1, bytes.length, file) == bytes.length);
+    fclose(file);
+}
+
+static void begin(specimen *s, const char *name)
+{
+    s->budget = (mv_budget){.limit = 1u << 30};
+    mv_arena_init(&s->arena, &s->budget);
+    mvt_load(&s->arena, name, &s->trace);
+    write_file(s->plain, mvt_snapshot_of(&s->arena, &s->trace));
+}
+
+static void change(specimen *s)
+{
+    write_file(s->changed, mvt_snapshot_of(&s->arena, &s->trace));
+}
+
+/* Both files under one name give the same, but for what `filter`, a sed script, takes from the
+ * changed one's report. */
+static void expect_same(specimen *s, const char *options, const char *filter, const char *what)
+{
+    for (unsigned i = 0; i < sizeof reports / sizeof *reports; i++) {
+        mvt_run r = mvt_sh("cp %s f && $MEMVIZ %s f >plain && cp %s f && $MEMVIZ %s %s f >raw && "
+                           "sed '%s' raw >changed && diff plain changed",
+                           s->plain, reports[i], s->changed, reports[i], options, filter);
+        cr_expect_eq(r.status, 0, "%s: %s:\n%.3000s%s", reports[i], what, r.out, r.err);
+        mvt_run_drop(&r);
+    }
+    remove(s->plain);
+    remove(s->changed);
+    mv_arena_release(&s->arena);
+}
+
+#define EACH_NAME(i) for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+
+/* ---- when -------------------------------------------------------------------------------- */
+
+Test(metamorphic, times_are_relative)
+{
+    EACH_NAME(i)
+    {
+        const int64_t hour = 3600 * 1000000ll;
+        specimen s;
+        mv_events e;
+
+        begin(&s, names[i]);
+        e = mv_trace_events(&s.trace, 0);
+        for (uint32_t k = 0; k < e.count; k++)
+            e.time_us[k] += hour;
+        for (uint32_t k = 0; k < s.trace.annotations.count; k++)
+            s.trace.annotations.time_us[k] += hour;
+        change(&s);
+        expect_same(&s, "", "", names[i]);
+    }
+}
+
+/* ---- where the code lies, and how it is spelled ------------------------------------------ */
+
+Test(metamorphic, folders_say_nothing)
+{
+    EACH_NAME(i)
+    {
+        specimen s;
+
+        begin(&s, names[i]);
+        for (uint32_t k = 0; k < s.trace.strings.count; k++) {
+            char *text = s.trace.strings.bytes + s.trace.strings.at[k];
+            if (strncmp(text, "/workspace/", 11) == 0)
+                memcpy(text, "/home/user/", 11);
+            else if (strncmp(text, "/venv/", 6) == 0)
+                memcpy(text, "/opt2/", 6);
+        }
+        change(&s);
+        expect_same(&s, "", "", names[i]);
+    }
+}
+
+/* "forward" becomes "Q.forward", as a capture has it. */
+static void qualify_functions(specimen *s)
+{
+    mv_strings *from = &s->trace.strings, to = {0};
+    uint64_t bytes = from->at[from->count];
+
+    to.at = mv_push_array(&s->arena, uint64_t, 2 * (uint64_t)from->count + 1);
+    to.bytes = mv_push_array(&s->arena, char, 2 * bytes + 2 * (uint64_t)from->count);
+    cr_assert(to.at && to.bytes);
+    memcpy(to.at, from->at, (from->count + 1) * sizeof *to.at);
+    memcpy(to.bytes, from->bytes, bytes);
+    to.count = from->count;
+    for (uint32_t k = 0; k < from->count; k++) {
+        uint64_t length = from->at[k + 1] - from->at[k];
+        char *text = to.bytes + to.at[to.count];
+        memcpy(text, "Q.", 2);
+        memcpy(text + 2, from->bytes + from->at[k], length);
+        to.at[to.count + 1] = to.at[to.count] + 2 + length;
+        to.count++;
+    }
+    for (uint32_t k = 0; k < s->trace.frames.count; k++)
+        if (s->trace.frames.line[k] > 0 &&
+            strstr(mv_string_text(&s->trace, s->trace.frames.file[k]), ".py"))
+            s->trace.frames.function[k].row += from->count;
+    *from = to;
+}
+
+Test(metamorphic, functions_may_be_qualified)
+{
+    EACH_NAME(i)
+    {
+        specimen s;
+
+        begin(&s, names[i]);
+        qualify_functions(&s);
+        change(&s);
+        for (unsigned k = 0; k < sizeof reports / sizeof *reports; k++) {
+            mvt_run r = mvt_sh("cp %s f && $MEMVIZ %s --json f >plain && cp %s f && "
+                               "$MEMVIZ %s --json f | sed 's/Q[.]//g' | cmp - plain",
+                               s.plain, reports[k], s.changed, reports[k]);
+            cr_expect_eq(r.status, 0, "%s %s: %s%s", reports[k], names[i], r.out, r.err);
+            mvt_run_drop(&r);
+        }
+        remove(s.plain);
+        remove(s.changed);
+        mv_arena_release(&s.arena);
+    }
+}
+
+/* ---- where the memory was, and on which device ------------------------------------------- */
+
+Test(metamorphic, addresses_say_nothing)
+{
+    EACH_NAME(i)
+    {
+        const uint64_t by = (uint64_t)5 << 40;
+        specimen s;
+        mv_events e;
+
+        begin(&s, names[i]);
+        e = mv_trace_events(&s.trace, 0);
+        for (uint32_t k = 0; k < e.count; k++)
+            if (e.action[k] <= MV_ACTION_SEGMENT_UNMAP)
+                e.addr[k] += by;
+        for (uint32_t k = 0; k < s.trace.segments.count; k++)
+            s.trace.segments.address[k] += by;
+        for (uint32_t k = 0; k < s.trace.blocks.count; k++)
+            s.trace.blocks.address[k] += by;
+        change(&s);
+        expect_same(&s, "", "", names[i]);
+    }
+}
+
+Test(metamorphic, the_device_may_be_any)
+{
+    EACH_NAME(i)
+    {
+        mv_device devices[2] = {0};
+        specimen s;
+
+        begin(&s, names[i]);
+        devices[1] = s.trace.devices[0];
+        s.trace.devices = devices;
+        s.trace.device_count = 2;
+        for (uint32_t k = 0; k < s.trace.segments.count; k++)
+            s.trace.segments.device[k] = 1;
+        for (uint32_t k = 0; k < s.trace.annotations.count; k++)
+            if (s.trace.annotations.device[k] == 0)
+                s.trace.annotations.device[k] = 1;
+        change(&s);
+        expect_same(&s, "--device 1", "s/device 1/device 0/", names[i]);
+    }
+}
+
+/* A device's report is the same whether or not the file has another one. */
+Test(metamorphic, devices_do_not_mix)
+{
+    mv_device none = {0}, both[2];
+    uint32_t kept = 0;
+    specimen s;
+
+    begin(&s, "two_devices");
+    cr_assert_eq(s.trace.device_count, 2);
+    for (unsigned i = 0; i < sizeof reports / sizeof *reports; i++) {
+        mvt_run r = mvt_sh("for d in 0 1; do $MEMVIZ %s --device $d %s; done >each;"
+                           "$MEMVIZ %s %s | grep -v '^$' >all; grep -v '^$' each | diff - all",
+                           reports[i], s.plain, reports[i], s.plain);
+        cr_expect_eq(r.status, 0, "%s: %s%s", reports[i], r.out, r.err);
+        mvt_run_drop(&r);
+    }
+    both[0] = s.trace.devices[0];
+    both[1] = none;
+    s.trace.devices = both;
+    while (kept < s.trace.segments.count && s.trace.segments.device[kept] == 0)
+        kept++;
+    cr_assert_lt(kept, s.trace.segments.count);
+    s.trace.blocks.count = s.trace.segments.first_block[kept];
+    s.trace.segments.count = kept;
+    change(&s);
+    for (unsigned i = 0; i < sizeof reports / sizeof *reports; i++) {
+        mvt_run r = mvt_sh("cp %s f; $MEMVIZ %s --device 0 f >plain; cp %s f;"
+                           "$MEMVIZ %s --device 0 f | diff plain -",
+                           s.plain, reports[i], s.changed, reports[i]);
+        cr_expect_eq(r.status, 0, "%s: %s%s", reports[i], r.out, r.err);
+        mvt_run_drop(&r);
+    }
+    remove(s.plain);
+    remove(s.changed);
+    mv_arena_release(&s.arena);
+}
+
+/* ---- which part of the run --------------------------------------------------------------- */
+
+/* A window that holds all of the trace is no window. */
+Test(metamorphic, a_window_of_everything_is_the_trace)
+{
+    EACH_NAME(i)
+    {
+        for (unsigned k = 0; k < sizeof reports / sizeof *reports; k++) {
+            mvt_run r;
+            if (strcmp(reports[k], "stats") == 0)
+                continue;
+            r = mvt_sh("$MEMVIZ %s $SNAPS/%s.pickle >all; $MEMVIZ %s --from 0 --to 99999999 "
+                       "$SNAPS/%s.pickle | diff all -",
+                       reports[k], names[i], reports[k], names[i]);
+            cr_expect_eq(r.status, 0, "%s %s: %s%s", reports[k], names[i], r.out, r.err);
+            mvt_run_drop(&r);
+        }
+    }
+}

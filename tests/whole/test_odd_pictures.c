@@ -1,0 +1,267 @@
+/* Every command that draws, on inputs that are nearly nothing, or not what programs make: a true
+ * picture that says what is missing, or one clear line where there is truly nothing. */
+#include <criterion/criterion.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_program.h"
+
+/* ---- inputs ------------------------------------------------------------------------------ */
+
+static void make_empty(mvt_trace *t)
+{
+    (void)t;
+}
+
+static void make_one_alloc(mvt_trace *t)
+{
+    mvt_alloc(t, .addr = 0x1000, .bytes = 512, .stack = "f:a.py:1");
+}
+
+static void make_one_segment(mvt_trace *t)
+{
+    mvt_segment_alloc(t, .addr = 1 << 21, .bytes = 2 << 20, .stack = "f:a.py:1");
+}
+
+static void make_one_free(mvt_trace *t)
+{
+    mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 0x1000, .bytes = 512});
+}
+
+static void make_one_oom(mvt_trace *t)
+{
+    mvt_oom(t, .addr = 12345, .bytes = (uint64_t)80 << 30, .stack = "f:a.py:1");
+}
+
+static void make_state_only(mvt_trace *t)
+{
+    mvt_segment(t, .addr = 1 << 21, .bytes = 2 << 20, .small = true, .pool_a = 3);
+    mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_ALLOCATED, .stack = "f:a.py:1");
+    mvt_block(t, .bytes = 1 << 20, .state = MV_BLOCK_INACTIVE);
+}
+
+static void make_no_stacks(mvt_trace *t)
+{
+    mvt_segment_alloc(t, .addr = 1 << 24, .bytes = 20 << 20);
+    for (uint64_t i = 0; i < 8; i++)
+        mvt_alloc(t, .addr = (1 << 24) + (i << 21), .bytes = 2 << 20);
+    mvt_final_heap(t);
+}
+
+/* Requests of nothing have a block of 512 bytes all the same. */
+static void make_zero_sizes(mvt_trace *t)
+{
+    for (uint64_t i = 1; i < 6; i++) {
+        mvt_segment_alloc(t, .addr = i << 21, .stack = "f:a.py:1");
+        mvt_alloc(t, .addr = i << 21, .stack = "f:a.py:1");
+    }
+    mvt_free(t, .addr = 1 << 21);
+}
+
+static void make_zero_heap(mvt_trace *t)
+{
+    mvt_segment(t, .addr = 1 << 21, .small = true);
+    mvt_block(t, .state = MV_BLOCK_ALLOCATED, .stack = "f:a.py:1");
+}
+
+/* Their sums are just below 16 EiB, from where on files are refused. */
+static void make_vast_sizes(mvt_trace *t)
+{
+    for (uint64_t i = 1; i < 6; i++) {
+        mvt_segment_alloc(t, .addr = i << 21, .bytes = UINT64_MAX / 6 + i, .stack = "f:a.py:1");
+        mvt_alloc(t, .addr = i << 21, .bytes = UINT64_MAX / 6 - i, .stack = "g:b.py:1");
+    }
+}
+
+static void make_frees_alone(mvt_trace *t)
+{
+    for (uint64_t i = 1; i < 9; i++)
+        mvt_event(t, i % 2 ? MV_ACTION_FREE_REQUESTED : MV_ACTION_FREE_COMPLETED,
+                  (mvt_event_args){.addr = i << 12, .bytes = 512});
+}
+
+/* What was reserved before the first event is the most that ever was. */
+static void make_segment_freed_first(mvt_trace *t)
+{
+    mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = 1 << 24, .bytes = 20 << 20});
+    mvt_alloc(t, .addr = 1 << 21, .bytes = 512, .stack = "f:a.py:1");
+    mvt_segment(t, .addr = 1 << 21, .bytes = 2 << 20, .small = true);
+    mvt_block(t, .bytes = 512, .state = MV_BLOCK_ALLOCATED, .stack = "f:a.py:1");
+    mvt_block(t, .bytes = (2 << 20) - 512, .state = MV_BLOCK_INACTIVE);
+}
+
+/* The same, and nothing is left: the peak of allocations is before the first event as well. */
+static void make_all_freed(mvt_trace *t)
+{
+    mvt_event(t, MV_ACTION_FREE_REQUESTED, (mvt_event_args){.addr = 1 << 24, .bytes = 512});
+    mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 1 << 24, .bytes = 512});
+    mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = 1 << 24, .bytes = 20 << 20});
+}
+
+/* Texts that are markup, control characters, no UTF-8, and longer than any picture. */
+static void make_odd_names(mvt_trace *t)
+{
+    static char stack[6000];
+    size_t length = (size_t)snprintf(stack, sizeof stack,
+                                     "</title><script>\x01\x1b[31m\xff\xfe&quot;:<a>.py:1;");
+
+    memset(stack + length, 'x', sizeof stack - length - 8);
+    memcpy(stack + sizeof stack - 8, ":y.py:2", 8);
+    mvt_segment_alloc(t, .addr = 1 << 24, .bytes = 20 << 20, .stack = stack);
+    mvt_annotate(t, stack, true, 0);
+    mvt_mark(t, stack, 0);
+    mvt_alloc(t, .addr = 1 << 24, .bytes = 3 << 20, .stack = stack);
+    mvt_annotate(t, stack, false, 0);
+    mvt_final_heap(t);
+}
+
+static const struct {
+    const char *name;
+    void (*make)(mvt_trace *t);
+    const char *snapshot; /* a real one instead */
+    bool is_nothing;      /* one line, and no picture */
+    const char *says;     /* in trace_plot's picture */
+} inputs[] = {
+    {"empty", make_empty, NULL, true, NULL},
+    {"one_alloc", make_one_alloc, NULL, false, "1 event"},
+    {"one_segment", make_one_segment, NULL, false, "peak reserved 2.00 MiB"},
+    {"one_free", make_one_free, NULL, false, "1 event"},
+    {"one_oom", make_one_oom, NULL, false, "out of memory: asked for 80.0 GiB"},
+    {"state_only", make_state_only, NULL, false, "no events recorded"},
+    {"no_stacks", make_no_stacks, NULL, false, "(no stack)"},
+    {"zero_sizes", make_zero_sizes, NULL, false, "peak allocated 2.50 KiB"},
+    {"zero_heap", make_zero_heap, NULL, false, "allocated 0 B"},
+    {"vast_sizes", make_vast_sizes, NULL, false, "peak allocated"},
+    {"frees_alone", make_frees_alone, NULL, false, "8 events"},
+    {"segment_freed_first", make_segment_freed_first, NULL, false, "peak reserved 22.0 MiB"},
+    {"all_freed", make_all_freed, NULL, false, "3 events"},
+    {"odd_names", make_odd_names, NULL, false, "2 events"},
+    {"truncated", NULL, "ring", false, "history truncated"},
+    {"late", NULL, "late_start", false, "recording began late"},
+    {"two_devices", NULL, "two_devices", false, "device 1 of 2"},
+    {"pools", NULL, "graph_trees", false, "peak allocated"},
+};
+
+/* ---- commands ---------------------------------------------------------------------------- */
+
+static const char *const commands[] = {
+    "trace_plot",
+    "trace_plot --view pools",
+    "segment_plot",
+    "segment_plot --by line",
+    "segment_plot --view state",
+    "memory",
+    "segments",
+};
+
+static const char *const options[] = {
+    "-o x.svg",
+    "-o x.png",
+    "--size 1x1 -o x.png",
+    "--size 1x1 --theme dark -o x.svg",
+    "--size 3x900 --filter 'a size>0' -o x.png",
+    "--top 1 --filter -zzz -o x.svg",
+    "-o x.html",
+    "--top 1 --filter 'a size>0' -o x.html",
+};
+
+static void check_picture(const mvt_run *r, const char *what)
+{
+    const uint8_t *b = (const uint8_t *)r->out;
+    bool is_svg = r->out_length > 100 && memcmp(b, "<svg ", 5) == 0 &&
+                  strcmp(r->out + r->out_length - 7, "</svg>\n") == 0;
+    bool is_png = r->out_length > 60 && memcmp(b, "\x89PNG\r\n\x1a\n", 8) == 0;
+
+    cr_expect_eq(r->status, 0, "%s: %d: %s", what, r->status, r->err);
+    bool is_page = r->out_length > 100 && memcmp(b, "<!DOCTYPE html>", 15) == 0 &&
+                   strcmp(r->out + r->out_length - 8, "</html>\n") == 0;
+
+    cr_expect(is_svg || is_png || is_page, "%s: no picture", what);
+    cr_expect_lt(r->out_length, 5000000, "%s", what);
+}
+
+static void check_nothing(const mvt_run *r, const char *what)
+{
+    const char *end = strchr(r->err, '\n');
+
+    cr_expect_eq(r->status, 1, "%s: %d", what, r->status);
+    cr_expect(strstr(r->err, "nothing to draw"), "%s: %s", what, r->err);
+    cr_expect(end && end[1] == 0, "%s: more than one line: %s", what, r->err);
+    cr_expect_eq(r->out_length, 0);
+}
+
+/* Every other option of each command: those that the next command leaves out. */
+static void draw(const char *path, bool is_nothing, const char *name, const char *says)
+{
+    for (size_t c = 0; c < sizeof commands / sizeof *commands; c++)
+        for (size_t o = c % 2; o < sizeof options / sizeof *options; o += 2) {
+            mvt_run r = mvt_sh("$MEMVIZ %s -q %s %s >out || { s=$?; cat out; exit $s; }; "
+                               "cat x.svg x.png x.html 2>out",
+                               commands[c], options[o], path);
+            char what[200];
+            snprintf(what, sizeof what, "%s: %s %s", name, commands[c], options[o]);
+            if (is_nothing) {
+                check_nothing(&r, what);
+            } else {
+                r.status = strstr(r.err, "memviz") ? r.status : 0; /* cat finds one of the three */
+                check_picture(&r, what);
+                cr_expect(c + o > 0 || strstr(r.out, says), "%s does not say %s", what, says);
+            }
+            mvt_run_drop(&r);
+        }
+}
+
+static void write_file(const char *path, mv_span bytes)
+{
+    FILE *file = fopen(path, "wb");
+
+    cr_assert(file);
+    cr_assert_eq(fwrite(bytes.data, 1, bytes.length, file), bytes.length);
+    cr_assert_eq(fclose(file), 0);
+}
+
+static void draw_input(size_t i)
+{
+    char path[] = "/tmp/memviz-odd-XXXXXX", real[300];
+    int file;
+
+    if (inputs[i].snapshot) {
+        snprintf(real, sizeof real, "$SNAPS/%s.pickle", inputs[i].snapshot);
+        draw(real, false, inputs[i].name, inputs[i].says);
+    } else {
+        mvt_trace *t = mvt_new();
+        file = mkstemp(path);
+        cr_assert_geq(file, 0);
+        close(file);
+        inputs[i].make(t);
+        write_file(path, mvt_snapshot_bytes(t));
+        draw(path, inputs[i].is_nothing, inputs[i].name, inputs[i].says);
+        unlink(path);
+        mvt_drop(t);
+    }
+}
+
+/* Three tests, so that they run side by side. */
+enum { INPUTS = sizeof inputs / sizeof *inputs };
+
+Test(odd_pictures, nearly_nothing)
+{
+    for (size_t i = 0; i < 5; i++)
+        draw_input(i);
+}
+
+Test(odd_pictures, what_no_program_makes)
+{
+    for (size_t i = 5; i < 12; i++)
+        draw_input(i);
+}
+
+Test(odd_pictures, parts_of_the_truth)
+{
+    for (size_t i = 12; i < INPUTS; i++)
+        draw_input(i);
+}

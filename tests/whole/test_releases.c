@@ -1,0 +1,509 @@
+/* Snapshots as every release writes them: testdata/releases, made by scripts/make-release-files.py.
+ */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/lives/lives.h"
+#include "analyze/replay/release.h"
+#include "analyze/totals/totals.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_json.h"
+#include "tests/fixture/fixture_program.h"
+
+static mv_budget budget = {.limit = (uint64_t)1 << 30};
+
+static void read_made(mv_arena *arena, const char *name, mv_trace *out)
+{
+    char path[256];
+    mv_err err;
+
+    mv_arena_init(arena, &budget);
+    snprintf(path, sizeof path, MV_TESTDATA "/releases/%s", name);
+    cr_assert_eq(mv_trace_read(arena, path, NULL, out, &err), MV_OK, "%s: %s", name, err.detail);
+}
+
+/* ---- which release ------------------------------------------------------------------------- */
+
+Test(releases, the_keys_tell_the_release)
+{
+    static const struct {
+        const char *name, *text;
+    } all[] = {
+        {"torch_1_13.pickle", "PyTorch 1.13"},
+        {"torch_2_0.pickle", "PyTorch 2.0"},
+        {"torch_2_1.pickle", "PyTorch 2.1"},
+        {"torch_2_2.pickle", "PyTorch 2.2"},
+        {"torch_2_3.pickle", "PyTorch 2.3 to 2.4"},
+        {"torch_2_5.pickle", "PyTorch 2.5 to 2.7"},
+        {"torch_2_8.pickle", "PyTorch 2.8 to 2.9"},
+        {"torch_2_10.pickle", "PyTorch 2.10 to 2.11"},
+        {"torch_2_12.pickle", "PyTorch 2.12 or later"},
+        {"torch_2_14.pickle", "PyTorch 2.13 or later"},
+        {"torch_2_14_full.pickle", "PyTorch 2.14 or later"},
+        {"torch_xpu.pickle", "PyTorch for XPU, 2.11 or later"},
+        {"torch_npu.pickle", "torch_npu"},
+        {"npu_rounding.pickle", "torch_npu"},
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        char text[MV_RELEASE_TEXT];
+        mv_arena arena;
+        mv_trace trace;
+        read_made(&arena, all[i].name, &trace);
+        cr_expect_str_eq(mv_release_text(text, mv_release_of(&trace)), all[i].text, "%s: %s",
+                         all[i].name, text);
+        mv_arena_release(&arena);
+    }
+}
+
+/* A file that has a key of 2.10 in its events, but no key that came before, is nobody's. */
+Test(releases, keys_that_contradict_each_other_tell_nothing)
+{
+    mvt_trace *t = mvt_new();
+    char text[MV_RELEASE_TEXT];
+    mv_trace trace;
+
+    mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 << 20, .metadata = "x");
+    mvt_final_heap(t);
+    trace = *mvt_done(t);
+    trace.keys = MV_KEYS_KNOWN;
+    cr_expect_str_eq(mv_release_text(text, mv_release_of(&trace)), "");
+    mvt_drop(t);
+}
+
+/* Real files of 2.11. */
+static void check_2_11(const mv_trace *trace, const char *name)
+{
+    mv_release r = mv_release_of(trace);
+    bool has_events = false;
+
+    for (uint32_t i = 0; i < trace->device_count; i++)
+        has_events = has_events || trace->devices[i].events.count > 0;
+    cr_expect(r.kind == MV_WRITER_PYTORCH && r.first <= 211 && (r.last == 0 || r.last >= 211),
+              "%s: %u to %u", name, r.first, r.last);
+    cr_expect(!has_events || (r.first == 210 && r.last == 211), "%s: %u to %u", name, r.first,
+              r.last);
+}
+
+Test(releases, of_real_snapshots)
+{
+    mv_arena arena;
+
+    mv_arena_init(&arena, &budget);
+    mvt_each_snapshot(&arena, check_2_11);
+}
+
+/* ---- what the file spelled ------------------------------------------------------------------- */
+
+static void check_keys(mv_arena *arena, const char *name, uint32_t keys)
+{
+    mv_trace trace, bin, compact, plain;
+    mv_err err;
+
+    read_made(arena, name, &trace);
+    cr_expect_eq(trace.keys, keys, "%s: %u", name, trace.keys);
+    cr_assert_eq(mv_trace_read_bytes(arena, mvt_snapshot_of(arena, &trace), &bin, &err), MV_OK);
+    cr_assert_eq(mv_trace_read_bytes(arena, mvt_compact_of(arena, &bin), &compact, &err), MV_OK);
+    cr_assert_eq(mv_trace_read_bytes(arena, mvt_plain_of(arena, &compact), &plain, &err), MV_OK);
+    cr_expect_eq(bin.keys, keys, "%s: %u", name, bin.keys);
+    cr_expect_eq(compact.keys, keys, "%s: %u", name, compact.keys);
+    cr_expect_eq(plain.keys, keys, "%s: %u", name, plain.keys);
+    mv_arena_release(arena);
+}
+
+Test(releases, formats_keep_the_keys)
+{
+    static const uint32_t address = MV_KEYS_KNOWN | MV_KEY_BLOCK_ADDRESS;
+    mv_arena arena;
+
+    check_keys(&arena, "torch_1_13.pickle", MV_KEYS_KNOWN);
+    check_keys(&arena, "torch_2_0.pickle", MV_KEYS_KNOWN);
+    check_keys(&arena, "torch_2_2.pickle", address);
+    check_keys(&arena, "torch_2_3.pickle", address | MV_KEY_SETTINGS);
+    check_keys(&arena, "torch_2_5.pickle", address | MV_KEY_SETTINGS | MV_KEY_ANNOTATIONS);
+    check_keys(&arena, "torch_2_14.pickle",
+               address | MV_KEY_SETTINGS | MV_KEY_ANNOTATIONS | MV_KEY_HOST);
+}
+
+/* The plain form has just the keys and values that its input had, after a way through .bin, too. */
+Test(releases, the_plain_form_is_what_python_packs)
+{
+    mvt_run r = mvt_sh("set -e; for in in $RELEASES/*.pickle $SNAPS/streams.pickle; do"
+                       " $MEMVIZ convert -q $in a.bin; $MEMVIZ convert -q --plain a.bin x.msgpack;"
+                       " /usr/bin/python3 %s x.msgpack $in; done",
+                       MV_TESTDATA "/../tests/programs/unpack_msgpack.py");
+
+    cr_expect_eq(r.status, 0, "%s%s", r.out, r.err);
+    mvt_run_drop(&r);
+}
+
+/* ---- stacks of 1.13 and 2.0 ------------------------------------------------------------------ */
+
+/* What is alive at the end has its stack and its size from the blocks' history. */
+Test(releases, stacks_come_from_the_history_of_blocks)
+{
+    static const char *const names[] = {"torch_1_13.pickle", "torch_2_0.pickle"};
+
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t requested = 0, with_stack = 0;
+        mv_arena arena;
+        mv_trace trace;
+        mv_lives l;
+        mv_err err;
+        read_made(&arena, names[i], &trace);
+        trace.device_count = 0; /* as if nothing had been recorded but the heap */
+        cr_assert_eq(mv_lives_find(&arena, &trace, 0, &l, &err), MV_OK);
+        cr_expect_eq(l.allocs.count, 9);
+        for (uint32_t k = 0; k < l.allocs.count; k++) {
+            requested += l.allocs.requested[k];
+            with_stack += l.allocs.stack[k].row != MV_NO_ROW;
+        }
+        cr_expect_eq(with_stack, 9, "%s", names[i]);
+        cr_expect_eq(requested, 2 * (3145728 + 135168 + 2100736 + 700) + 5242880, "%s: %lu",
+                     names[i], (unsigned long)requested);
+        mv_arena_release(&arena);
+    }
+}
+
+static double sum_of(const cJSON *report, const char *rows, const char *key, const char *file)
+{
+    const cJSON *row, *frame;
+    double sum = 0;
+
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(report, rows))
+    {
+        bool is_there = file == NULL;
+        cJSON_ArrayForEach(frame, cJSON_GetObjectItem(row, "frames"))
+        {
+            const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(frame, "file"));
+            is_there = is_there || (name && strcmp(name, file) == 0);
+        }
+        sum += is_there ? mvt_json_number(row, key) : 0;
+    }
+    return sum;
+}
+
+/* Every command that names code names it. */
+Test(releases, commands_name_the_lines_of_old_files)
+{
+    static const char *const files[] = {"torch_1_13.pickle", "torch_2_0.pickle"};
+
+    for (int i = 0; i < 2; i++) {
+        cJSON *peak = mvt_json(0, "$MEMVIZ peak --json --at end $RELEASES/%s", files[i]);
+        cJSON *leaks = mvt_json(0, "$MEMVIZ leaks --json $RELEASES/%s", files[i]);
+        mvt_run r =
+            mvt_sh("set -e; f=$RELEASES/%s; for c in lines fragmentation; do"
+                   " $MEMVIZ $c $f | grep -q 'train.py:5 build\\|train.py:50 evaluate'; done;"
+                   " $MEMVIZ memory $f -o x.folded; grep -q 'train.py:50' x.folded;"
+                   " $MEMVIZ segments $f -o y.folded; grep -q 'train.py:50' y.folded",
+                   files[i]);
+        double end = mvt_json_number(cJSON_GetObjectItem(peak, "at"), "allocated");
+        cr_expect_eq(sum_of(peak, "sites", "bytes", "/home/me/train.py"), end, "%s", files[i]);
+        cr_expect_eq(sum_of(leaks, "retained", "bytes", "/home/me/train.py"), end, "%s", files[i]);
+        cr_expect_eq(r.status, 0, "%s%s", r.out, r.err);
+        mvt_run_drop(&r);
+        cJSON_Delete(peak);
+        cJSON_Delete(leaks);
+    }
+}
+
+/* An entry that starts elsewhere is an earlier user of the bytes, not the block's own. */
+Test(releases, history_of_others_is_not_the_blocks)
+{
+    mv_arena arena;
+    mv_trace trace;
+    mv_err err;
+    mv_lives l;
+
+    read_made(&arena, "torch_2_0.pickle", &trace);
+    trace.device_count = 0;
+    for (uint32_t i = 0; i < trace.history.count; i++)
+        trace.history.addr[i] += 512;
+    cr_assert_eq(mv_lives_find(&arena, &trace, 0, &l, &err), MV_OK);
+    for (uint32_t i = 0; i < l.allocs.count; i++)
+        cr_expect_eq(l.allocs.stack[i].row, MV_NO_ROW);
+    mv_arena_release(&arena);
+}
+
+/* ---- torch_npu ------------------------------------------------------------------------------- */
+
+/* The final heap is that of another allocator, in Python: every size leads to it, and the replay
+ * finds every address. With CUDA's rule neither holds. */
+Test(releases, sizes_and_replay_of_torch_npu)
+{
+    static const char *const names[] = {"torch_npu.pickle", "npu_rounding.pickle"};
+
+    for (size_t i = 0; i < 2; i++) {
+        cJSON *stats = mvt_json(0, "$MEMVIZ stats --json $RELEASES/%s", names[i]), *whatif, *device;
+        mvt_run info = mvt_sh("$MEMVIZ info $RELEASES/%s", names[i]);
+        const cJSON *fidelity;
+        device = cJSON_GetArrayItem(cJSON_GetObjectItem(stats, "devices"), 0);
+        cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(cJSON_GetObjectItem(device, "audit"), "exact")));
+        whatif = mvt_json(0, "$MEMVIZ whatif --json --conf '' $RELEASES/%s", names[i]);
+        fidelity = cJSON_GetObjectItem(whatif, "fidelity");
+        cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(fidelity, "exact")), "%s", names[i]);
+        cr_expect(strstr(info.out, "fits 9 of 9 blocks, CUDA's rule 2"), "%s", info.out);
+        mvt_run_drop(&info);
+        cJSON_Delete(stats);
+        cJSON_Delete(whatif);
+    }
+}
+
+Test(releases, every_block_of_torch_npu_is_32_bytes_and_rounding)
+{
+    mv_arena arena;
+    mv_trace trace;
+    mv_lives l;
+    mv_err err;
+
+    read_made(&arena, "npu_rounding.pickle", &trace);
+    cr_assert_eq(mv_lives_find(&arena, &trace, 0, &l, &err), MV_OK);
+    cr_assert_gt(l.allocs.count, 50);
+    for (uint32_t i = 0; i < l.allocs.count; i++)
+        cr_expect_eq(l.allocs.block[i], (l.allocs.requested[i] + 32 + 511) / 512 * 512);
+    cr_expect_eq(l.doubts.misplaced + l.doubts.resized_blocks + l.doubts.lost_frees, 0);
+    mv_arena_release(&arena);
+}
+
+/* ---- rings ----------------------------------------------------------------------------------- */
+
+Test(releases, what_the_buffers_of_all_devices_say)
+{
+    static const struct {
+        const char *name;
+        uint32_t device;
+        mv_history_kind kind;
+        uint32_t ring;
+    } all[] = {
+        {"ring_of_one.pickle", 0, MV_HISTORY_TRUNCATED, 1},
+        {"ring_of_one.pickle", 1, MV_HISTORY_TRUNCATED, 1},
+        {"idle_beside_busy.pickle", 0, MV_HISTORY_COMPLETE, 0},
+        {"idle_beside_busy.pickle", 1, MV_HISTORY_COMPLETE, 0},
+        {"full_beside_full.pickle", 0, MV_HISTORY_TRUNCATED, 36},
+        {"full_beside_full.pickle", 1, MV_HISTORY_TRUNCATED, 36},
+        {"late_beside_busy.pickle", 0, MV_HISTORY_COMPLETE, 0},
+        {"late_beside_busy.pickle", 1, MV_HISTORY_LATE, 0},
+    };
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        mv_arena arena;
+        mv_trace trace;
+        mv_totals totals;
+        mv_lives l;
+        mv_err err;
+        read_made(&arena, all[i].name, &trace);
+        cr_assert_eq(mv_lives_find(&arena, &trace, all[i].device, &l, &err), MV_OK);
+        cr_assert_eq(mv_totals_find(&arena, &trace, &l, &totals, &err), MV_OK);
+        cr_expect_eq(l.history, all[i].kind, "%s, device %u: %s", all[i].name, all[i].device,
+                     l.history_why);
+        cr_expect_eq(l.ring, all[i].ring, "%s, device %u: %u", all[i].name, all[i].device, l.ring);
+        cr_expect_eq(totals.audit.exact, all[i].kind == MV_HISTORY_COMPLETE, "%s, device %u",
+                     all[i].name, all[i].device);
+        cr_expect_eq(totals.audit.total_exact, all[i].kind == MV_HISTORY_COMPLETE);
+        mv_arena_release(&arena);
+    }
+}
+
+/* What the file may say of its buffer decides. */
+Test(releases, the_files_word_on_its_buffer)
+{
+    static const struct {
+        const char *key;
+        uint64_t value;
+        mv_history_kind kind;
+    } all[] = {{"trace_alloc_max_entries", 2, MV_HISTORY_TRUNCATED},
+               {"trace_alloc_max_entries", 3, MV_HISTORY_COMPLETE},
+               {NULL, 0, MV_HISTORY_COMPLETE}};
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        mvt_trace *t = mvt_new();
+        mv_lives l;
+        mv_err err;
+        mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 << 20);
+        mvt_alloc(t, .addr = 0x200000, .bytes = 512);
+        mvt_final_heap(t);
+        if (all[i].key)
+            mvt_setting_int(t, all[i].key, (int64_t)all[i].value);
+        cr_assert_eq(mv_lives_find(mvt_arena(t), mvt_done(t), 0, &l, &err), MV_OK);
+        cr_expect_eq(l.history, all[i].kind, "%zu: %s", i, l.history_why);
+        mvt_drop(t);
+    }
+}
+
+Test(releases, info_says_how_large_the_full_buffer_was)
+{
+    cJSON *ring = mvt_json(0, "$MEMVIZ info --json $SNAPS/ring.pickle");
+    cJSON *whole = mvt_json(0, "$MEMVIZ info --json $SNAPS/gpt_train.pickle");
+    const cJSON *device = cJSON_GetArrayItem(cJSON_GetObjectItem(ring, "devices"), 0);
+
+    cr_expect_eq(mvt_json_number(device, "ring"), 500);
+    device = cJSON_GetArrayItem(cJSON_GetObjectItem(whole, "devices"), 0);
+    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(device, "ring")));
+    cJSON_Delete(ring);
+    cJSON_Delete(whole);
+}
+
+Test(releases, messages_of_what_was_not_recorded)
+{
+    mvt_run stats = mvt_sh("$MEMVIZ stats $SNAPS/no_history.pickle");
+    mvt_run info = mvt_sh("$MEMVIZ info $SNAPS/ring.pickle");
+
+    cr_expect(strstr(stats.out, "device 0: no history was recorded\n"), "%s", stats.out);
+    cr_expect(strstr(stats.out, ">= 29.1 MiB allocated in all, >= 0 B freed"), "%s", stats.out);
+    cr_expect(strstr(info.out, "older events were dropped: the buffer was full"), "%s", info.out);
+    mvt_run_drop(&stats);
+    mvt_run_drop(&info);
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+/* Code without lines: PyTorch writes 2^64 - 1, the contract's `line` is a number from 0. */
+Test(releases, a_line_that_is_not_known_is_0_in_json)
+{
+    mvt_run r = mvt_sh("set -e; /usr/bin/python3 -c \"import pickle\n"
+                       "s = pickle.load(open('$RELEASES/torch_2_5.pickle', 'rb'))\n"
+                       "for e in s['device_traces'][0]:\n"
+                       "    for f in e['frames']: f['line'] = 2**64 - 1\n"
+                       "pickle.dump(s, open('x.pickle', 'wb'))\"; for c in peak trace leaks; do"
+                       " $MEMVIZ $c --json --limit 0 x.pickle; done");
+
+    cr_expect_eq(r.status, 0, "%s", r.err);
+    cr_expect(strstr(r.out, "\"line\":0"), "%.400s", r.out);
+    cr_expect_not(strstr(r.out, "\"line\":-1"));
+    cr_expect_not(strstr(r.out, "18446744073709551615"));
+    mvt_run_drop(&r);
+}
+
+/* ---- what 2.14 can say ------------------------------------------------------------------------
+ */
+
+static double bytes_of_group(const cJSON *report, const char *name)
+{
+    const cJSON *row;
+
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(report, "groups"))
+    {
+        const char *is = cJSON_GetStringValue(cJSON_GetObjectItem(row, "name"));
+        if (is ? name && strcmp(is, name) == 0 : !name)
+            return mvt_json_number(row, "bytes");
+    }
+    return -1;
+}
+
+/* The peak of the made program: after backward() of mlp in its last step. What each group holds
+ * follows from the program's sizes; the rows of every grouping add up to what is allocated. */
+Test(releases, peak_by_everything_that_is_said)
+{
+    static const uint64_t mib = 1 << 20;
+    static const char *const ways[] = {"line",    "metadata", "annotation",
+                                       "forward", "compile",  "fx"};
+    const struct {
+        const char *by, *name;
+        uint64_t bytes;
+    } all[] = {
+        {"line", "backward", 2 * mib + 512 * 12},
+        {"forward", "train.py:13 mlp", 3 * (2 * mib + 512 * 7) + 2 * mib + 512 * 12},
+        {"forward", "backward", UINT64_MAX},
+        {"metadata", "layer embed", 9 * mib},
+        {"metadata", "embed.weight", 3 * mib},
+        {"metadata", "head.weight", 1024},
+        {"annotation", "layer embed", 9 * mib},
+        {"compile", "Torch-Compiled Region: 0/0", 3 * (2 * mib + 512 * 7)},
+        {"compile", "N/A", UINT64_MAX},
+    };
+
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        cJSON *r =
+            mvt_json(0, "$MEMVIZ peak --json --by %s $RELEASES/torch_2_14_full.pickle", ways[i]);
+        double sum = sum_of(r, "groups", "bytes", NULL);
+        cr_expect_str_eq(cJSON_GetStringValue(cJSON_GetObjectItem(r, "by")), ways[i]);
+        cr_expect_eq(sum, mvt_json_number(cJSON_GetObjectItem(r, "at"), "allocated"), "%s",
+                     ways[i]);
+        for (size_t k = 0; k < sizeof all / sizeof *all; k++)
+            if (strcmp(all[k].by, ways[i]) == 0)
+                cr_expect_eq(bytes_of_group(r, all[k].name),
+                             all[k].bytes == UINT64_MAX ? -1 : (double)all[k].bytes,
+                             "by %s, %s: %.0f", ways[i], all[k].name,
+                             bytes_of_group(r, all[k].name));
+        cJSON_Delete(r);
+    }
+}
+
+static double sum_lines(const cJSON *report, const char *key)
+{
+    const cJSON *row;
+    double sum = 0;
+
+    cJSON_ArrayForEach(row, cJSON_GetObjectItem(report, "lines")) sum += mvt_json_number(row, key);
+    return sum;
+}
+
+/* Whatever the rows, they have the same allocations. */
+Test(releases, lines_by_everything_add_up_to_the_same)
+{
+    static const char *const ways[] = {"line",    "metadata", "annotation",
+                                       "forward", "compile",  "fx"};
+    cJSON *plain = mvt_json(0, "$MEMVIZ lines --json $RELEASES/torch_2_14_full.pickle");
+
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        cJSON *r =
+            mvt_json(0, "$MEMVIZ lines --json --by %s $RELEASES/torch_2_14_full.pickle", ways[i]);
+        cr_expect_eq(sum_lines(r, "total_bytes"), sum_lines(plain, "total_bytes"), "%s", ways[i]);
+        cr_expect_eq(sum_lines(r, "live_bytes"), sum_lines(plain, "live_bytes"), "%s", ways[i]);
+        cr_expect_eq(sum_lines(r, "allocations"), sum_lines(plain, "allocations"), "%s", ways[i]);
+        cJSON_Delete(r);
+    }
+    cJSON_Delete(plain);
+}
+
+Test(releases, nodes_of_fx_are_groups)
+{
+    mvt_run r = mvt_sh("$MEMVIZ peak --at end --by fx $RELEASES/torch_2_14_full.pickle");
+
+    cr_expect(strstr(r.out, "6.00 MiB   28 %       1  addmm_1 (aten.addmm.default)"), "%s", r.out);
+    mvt_run_drop(&r);
+}
+
+/* Without what a grouping is about, all is in the group of the rest; words of pictures are refused.
+ */
+Test(releases, groups_of_files_that_say_nothing)
+{
+    cJSON *r = mvt_json(0, "$MEMVIZ peak --json --by compile $RELEASES/torch_2_1.pickle");
+    mvt_run use = mvt_sh("$MEMVIZ peak --by use $RELEASES/torch_2_1.pickle");
+    mvt_run plot = mvt_sh("$MEMVIZ segment_plot --by fx $RELEASES/torch_2_1.pickle -o x.svg");
+
+    cr_expect_eq(bytes_of_group(r, NULL),
+                 mvt_json_number(cJSON_GetObjectItem(r, "at"), "allocated"));
+    cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(r, "groups")), 1);
+    cr_expect_eq(use.status, 2);
+    cr_expect_eq(plot.status, 2);
+    mvt_run_drop(&use);
+    mvt_run_drop(&plot);
+    cJSON_Delete(r);
+}
+
+/* 8 and 2 MiB were pinned; the smaller one is free again. */
+Test(releases, pinned_memory_is_in_stats_and_info)
+{
+    static const uint64_t mib = 1 << 20;
+    cJSON *r = mvt_json(0, "$MEMVIZ stats --json $RELEASES/torch_2_14_full.pickle");
+    cJSON *none = mvt_json(0, "$MEMVIZ stats --json $RELEASES/torch_2_14.pickle");
+    const cJSON *host = cJSON_GetObjectItem(r, "host");
+    mvt_run stats = mvt_sh("$MEMVIZ stats $RELEASES/torch_2_14_full.pickle");
+    mvt_run info = mvt_sh("$MEMVIZ info $RELEASES/torch_2_14_full.pickle");
+
+    cr_expect_eq(mvt_json_number(cJSON_GetObjectItem(host, "current"), "reserved"), 10 * mib);
+    cr_expect_eq(mvt_json_number(cJSON_GetObjectItem(host, "current"), "allocated"), 8 * mib);
+    cr_expect_eq(mvt_json_number(cJSON_GetObjectItem(host, "peak"), "allocated"), 10 * mib);
+    cr_expect_eq(mvt_json_number(host, "events"), 6);
+    cr_expect(cJSON_IsNull(cJSON_GetObjectItem(none, "host")));
+    cr_expect(strstr(stats.out, "host: 10.0 MiB pinned in 2 segments, 8.00 MiB of it allocated"),
+              "%s", stats.out);
+    cr_expect(strstr(info.out, "segments 2, 10.0 MiB; 8.00 MiB allocated; events 6"), "%s",
+              info.out);
+    mvt_run_drop(&stats);
+    mvt_run_drop(&info);
+    cJSON_Delete(r);
+    cJSON_Delete(none);
+}

@@ -1,0 +1,126 @@
+/* What is around the panes, and what they share: bars, overlays, fields, history, the search; and
+ * who gets the pointer. Its files:
+ *
+ *     view.c        opening, the frame, where the panes are
+ *     route.c       inputs: to fields, overlays, commands, panes
+ *     going.c       going somewhere: cursor, pin, window, device; back and forward
+ *     colouring.c   colours of allocations
+ *     matches.c     the search
+ *     toolbar.c, status_bar.c, loading.c      always there
+ *     help.c, command_list.c, device_list.c, export_view.c      overlays
+ *     chrome.c      the commands of all these
+ */
+#ifndef MV_CHROME_H
+#define MV_CHROME_H
+
+#include "view/chrome/field.h"
+#include "view/panes/panes.h"
+
+enum { MV_MOST_FILES = 1024, MV_MOST_PAST = 64 };
+
+/* Where everything is, in pixels. */
+typedef struct {
+    mv_box toolbar, banner, main, minimap, splitter, tabs, lower, status;
+} mv_view_layout;
+
+struct mv_chrome {
+    mv_view_layout layout;
+    mv_arena_mark frame_start;
+    float lower_share; /* of the height of main and lower */
+
+    mv_field search, palette, open, export;
+    mv_box search_box;      /* of the last frame */
+    uint32_t row;           /* of an overlay's list: chosen by arrows */
+    uint32_t first;         /* first row that is shown */
+    bool is_choosing_other; /* the list of devices asks what to compare with */
+    bool only_panes;        /* the frame is for a file: no overlay, no tip */
+
+    uint32_t past_count, future_count;
+    mv_view_state past[MV_MOST_PAST], future[MV_MOST_PAST];
+
+    /* The pointer. */
+    const mv_pane *captured; /* has it until the button is let go; NULL: nobody */
+    mv_box captured_box;
+    uint8_t captured_button;
+    bool is_splitting;
+    const mv_pane *under; /* it was over this pane last */
+    mv_box under_box;
+    double moved_ms; /* when it moved last */
+
+    const mv_document_device *levels_of; /* that view->levels reads */
+    mv_slot *matches;
+    uint32_t banners_closed; /* failed files whose banner was closed */
+    uint32_t hover_before, hover_segment_before;
+    mv_view_start start;
+    bool has_start;
+    bool has_bad_start; /* it names nothing of the file: the view's message says why */
+    struct {
+        const mv_document *document;
+        double ms; /* when it was first seen reading; 0: none is */
+    } reading;
+};
+
+/* The pane at a place of the last frame, and its box; NULL: none. */
+const mv_pane *mv_chrome_pane_at(const mv_view *view, float x, float y, mv_box *box);
+
+/* An overlay is open: the panes get no pointer. */
+bool mv_chrome_is_covered(const mv_view *view);
+
+/* Bars. Heights are those of the layout. */
+float mv_toolbar_height(const mv_view *view, float width);
+void mv_toolbar_paint(mv_view *view, mv_box box);
+void mv_tabs_paint(mv_view *view, mv_box box);
+void mv_status_bar_paint(mv_view *view, mv_box box);
+
+/* In place of the panes: nothing open, or still loading. False: there is a device to show. */
+bool mv_loading_paint(mv_view *view, mv_box box);
+
+/* The failed file to tell of; NULL: none. */
+const mv_document *mv_loading_failure(const mv_view *view);
+void mv_loading_banner(mv_view *view, mv_box box);
+
+/* Overlays: each paints itself over the panes when it is open; `input` takes keys, wheel and text.
+ */
+void mv_help_paint(mv_view *view, mv_box box);
+void mv_command_list_paint(mv_view *view, mv_box box);
+bool mv_command_list_input(mv_view *view, const mv_input *input);
+void mv_device_list_paint(mv_view *view, mv_box box);
+bool mv_device_list_input(mv_view *view, const mv_input *input);
+void mv_open_paint(mv_view *view, mv_box box);
+void mv_export_paint(mv_view *view, mv_box box);
+void mv_search_paint(mv_view *view);
+
+/* An overlay's sheet with a title, in the middle of `box`: what is left for its content. */
+mv_box mv_chrome_sheet(mv_view *view, mv_box box, float width, float height, const char *title);
+
+/* Up, Down, PageUp, PageDown, Home, End and the wheel in a list of `count` rows. */
+bool mv_chrome_list_input(mv_view *view, const mv_input *input, uint32_t count, uint32_t shown);
+
+/* Scrolls the list so that its chosen row is among the `shown` ones. */
+void mv_chrome_list_follow(mv_view *view, uint32_t count, uint32_t shown);
+
+/* Writes the view, without overlays, to a file whose ending says how. */
+bool mv_export_write(mv_view *view, const char *path);
+
+/* The words of a command line that shows the same; in `arena`, NULL: memory is out. */
+const char *mv_command_line(const mv_view *view, mv_arena *arena);
+
+/* Asks for what the search matches: once a frame. */
+bool mv_matches_open(mv_view *view);
+void mv_matches_update(mv_view *view);
+void mv_matches_go(mv_view *view, bool is_back);
+
+const char *mv_colour_name(uint8_t mode);
+const char *mv_clock_name(uint8_t clock);
+
+/* The chosen device as soon as its thread has made it, which may be in the middle of a frame; NULL
+ * before. mv_going_update makes it the one that is shown. */
+const mv_document_device *mv_chrome_arrived(const mv_view *view);
+
+/* The device has come: its window, its cursor, and where the command line asked to begin. */
+void mv_going_update(mv_view *view);
+
+/* Opens or closes what has the keyboard. */
+void mv_chrome_focus(mv_view *view, mv_focus focus);
+
+#endif

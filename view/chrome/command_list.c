@@ -1,0 +1,153 @@
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/chrome/chrome.h"
+
+enum { SHOWN = 12, ROW = 22 };
+
+/* "go to event 1200": the words, and the number behind them. */
+typedef struct {
+    char words[MV_FIELD_TEXT];
+    bool has_number;
+    uint64_t number;
+} query;
+
+typedef struct {
+    mv_command_id id;
+    int score; /* higher: better */
+} hit;
+
+/* How well the letters of `words` stand, in this order, in `text`; -1: they do not. Begins of words
+ * and neighbours count more. */
+static int match(const char *words, const char *text)
+{
+    int score = 0, run = 0;
+    const char *start = text;
+
+    for (; *words; words++) {
+        if (*words == ' ')
+            continue;
+        while (*text && tolower((unsigned char)*text) != tolower((unsigned char)*words)) {
+            text++;
+            run = 0;
+        }
+        if (!*text)
+            return -1;
+        run++;
+        score += run + (text == start || text[-1] == ' ' || text[-1] == '_' ? 8 : 0);
+        text++;
+    }
+    return score;
+}
+
+static int best_first(const void *left, const void *right)
+{
+    const hit *a = left, *b = right;
+
+    return a->score != b->score ? (a->score < b->score ? 1 : -1) : (int)a->id - (int)b->id;
+}
+
+static query read_query(const mv_view *view)
+{
+    query q = {0};
+    size_t length;
+
+    memcpy(q.words, view->chrome->palette.text, sizeof q.words);
+    length = strlen(q.words);
+    while (length > 0 && isdigit((unsigned char)q.words[length - 1]))
+        length--;
+    q.has_number = q.words[length] != '\0';
+    q.number = strtoull(q.words + length, NULL, 10);
+    q.words[length] = '\0';
+    return q;
+}
+
+/* Whether it is of no use without a number: those have no key either. */
+static bool needs_number(const mv_view_command *command)
+{
+    return !*command->keys && strchr(command->help, ';');
+}
+
+/* Best first: those that can be run before the others. */
+static uint32_t find(const mv_view *view, const query *q, hit hits[MV_DO_COUNT])
+{
+    const char *words = q->words;
+    uint32_t count = 0;
+
+    for (int i = MV_DO_NOTHING + 1; i < MV_DO_COUNT; i++) {
+        const mv_view_command *command = &mv_view_commands[i];
+        int title = match(words, command->title), name = match(words, command->name);
+        if (needs_number(command) != q->has_number || (title < 0 && name < 0) || i == MV_DO_palette)
+            continue;
+        hits[count].id = (mv_command_id)i;
+        hits[count].score = (title > name ? title : name) +
+                            (mv_view_command_is_enabled(view, (mv_command_id)i) ? 1000 : 0);
+        count++;
+    }
+    qsort(hits, count, sizeof *hits, best_first);
+    return count;
+}
+
+bool mv_command_list_input(mv_view *view, const mv_input *input)
+{
+    hit hits[MV_DO_COUNT];
+    query q = read_query(view);
+    uint32_t count = find(view, &q, hits);
+
+    if (mv_chrome_list_input(view, input, count, SHOWN))
+        return true;
+    if (input->kind != MV_INPUT_KEY || input->key != MV_KEY_ENTER)
+        return false;
+    if (view->chrome->row < count) {
+        mv_command_id id = hits[view->chrome->row].id;
+        mv_chrome_focus(view, MV_FOCUS_PANES);
+        mv_view_do(view, id, q.number);
+    }
+    return true;
+}
+
+static void paint_row(mv_view *view, mv_box box, mv_command_id id, uint64_t arg, bool is_chosen)
+{
+    mv_ui *ui = &view->ui;
+    const mv_view_command *command = &mv_view_commands[id];
+    bool is_enabled = mv_view_command_is_enabled(view, id);
+    mv_box keys, title;
+
+    if (is_chosen || mv_ui_is_hot(ui, box))
+        mv_ui_fill(ui, box, is_chosen ? ui->theme->grid : ui->theme->plot);
+    mv_ui_zone(ui, box, id, arg, "");
+    mv_box_cut_left(&box, mv_ui_px(ui, 8));
+    keys = mv_box_cut_right(&box, mv_ui_px(ui, 130));
+    mv_box_cut_right(&keys, mv_ui_px(ui, 8));
+    title = mv_box_cut_left(&box, mv_ui_px(ui, 190));
+    mv_ui_text(ui, title, MV_UI_TEXT, is_enabled ? ui->theme->text : ui->theme->faint_text,
+               MV_ANCHOR_START, command->title);
+    mv_ui_text(ui, box, MV_UI_TEXT, ui->theme->faint_text, MV_ANCHOR_START,
+               is_enabled ? command->help : "not now");
+    mv_ui_text(ui, keys, MV_UI_TEXT, ui->theme->faint_text, MV_ANCHOR_END,
+               view->keymap.keys[command - mv_view_commands]);
+}
+
+void mv_command_list_paint(mv_view *view, mv_box box)
+{
+    mv_ui *ui = &view->ui;
+    mv_chrome *c = view->chrome;
+    hit hits[MV_DO_COUNT];
+    query q = read_query(view);
+    uint32_t count = find(view, &q, hits), shown;
+    float row = mv_ui_px(ui, ROW);
+    mv_box sheet = mv_chrome_sheet(view, box, 660, 60 + 34 + SHOWN * ROW, "Commands");
+
+    mv_field_paint(ui, mv_box_cut_top(&sheet, mv_ui_px(ui, 26)), &c->palette, true, "");
+    mv_box_cut_top(&sheet, mv_ui_px(ui, 6));
+    shown = (uint32_t)(sheet.h / row);
+    mv_chrome_list_follow(view, count, shown);
+    mv_ui_scroll(ui, sheet, count, shown, &c->first);
+    mv_box_cut_right(&sheet, mv_ui_px(ui, 12));
+    for (uint32_t i = c->first; i < count && i < c->first + shown; i++)
+        paint_row(view, mv_box_cut_top(&sheet, row), hits[i].id, q.number, i == c->row);
+    if (count == 0)
+        mv_ui_text(ui, mv_box_cut_top(&sheet, row), MV_UI_TEXT, ui->theme->faint_text,
+                   MV_ANCHOR_START, "no command is called so");
+}

@@ -1,0 +1,271 @@
+/* Files and their devices: one row each, with how memory went and how high. */
+#include <stdlib.h>
+
+#include "base/size.h"
+#include "view/chrome/chrome.h"
+#include "viz/scene/axis.h"
+
+enum { ROW = 34, MOST_ROWS = 4096, SPARKS = 96, FILE_SHIFT = 16 };
+
+typedef struct {
+    uint32_t file, device; /* device MV_NO_ROW: the file has not come so far */
+    const mv_document *document;
+    const mv_document_device *shown; /* NULL: not shown yet */
+    uint64_t peak;
+} row;
+
+static int most_first(const void *left, const void *right)
+{
+    const row *a = left, *b = right;
+
+    if (a->peak != b->peak)
+        return a->peak < b->peak ? 1 : -1;
+    if (a->file != b->file)
+        return a->file < b->file ? -1 : 1;
+    return a->device < b->device ? -1 : a->device > b->device;
+}
+
+static row row_of(const mv_document *d, uint32_t file, uint32_t device)
+{
+    row r = {.file = file, .device = device, .document = d};
+
+    if (device == MV_NO_ROW)
+        return r;
+    int stage = atomic_load_explicit(&d->devices[device].stage, memory_order_acquire);
+    if (stage == MV_DEVICE_SHOWN || stage == MV_DEVICE_JUDGED) {
+        r.shown = &d->devices[device];
+        r.peak = r.shown->peak;
+    }
+    return r;
+}
+
+/* In order of file and device; NULL when memory is out. */
+static row *list(mv_view *view, uint32_t *count)
+{
+    row *rows = mv_push_array(view->ui.frame, row, MOST_ROWS);
+
+    *count = 0;
+    for (uint32_t f = 0; rows && f < view->document_count; f++) {
+        const mv_document *d = view->documents[f];
+        bool is_open = atomic_load_explicit(&d->stage, memory_order_acquire) == MV_DOCUMENT_OPENED;
+        uint32_t devices = is_open ? d->device_count : 0;
+        for (uint32_t i = 0; i < devices && *count < MOST_ROWS; i++)
+            rows[(*count)++] = row_of(d, f, i);
+        if (devices == 0 && *count < MOST_ROWS)
+            rows[(*count)++] = row_of(d, f, MV_NO_ROW);
+    }
+    return rows;
+}
+
+/* Highest first. */
+static row *sorted(mv_view *view, uint32_t *count)
+{
+    row *rows = list(view, count);
+
+    if (rows)
+        qsort(rows, *count, sizeof *rows, most_first);
+    return rows;
+}
+
+/* ---- choosing ---------------------------------------------------------------------------- */
+
+static void choose(mv_view *view, uint32_t file, uint32_t device)
+{
+    bool is_other = view->chrome->is_choosing_other;
+
+    mv_chrome_focus(view, MV_FOCUS_PANES);
+    view->chrome->is_choosing_other = false;
+    if (!is_other) {
+        mv_view_choose(view, file, device);
+        return;
+    }
+    mv_view_remember(view);
+    view->now.other_file = file;
+    view->now.other_device = device;
+}
+
+void mv_do_choose_device(mv_view *view, uint64_t arg)
+{
+    if (view->focus == MV_FOCUS_DEVICES) {
+        choose(view, (uint32_t)(arg >> FILE_SHIFT), (uint32_t)(arg & 0xffff));
+        return;
+    }
+    view->chrome->is_choosing_other = false;
+    mv_chrome_focus(view, MV_FOCUS_DEVICES);
+}
+
+void mv_do_compare(mv_view *view, uint64_t arg)
+{
+    uint32_t count, others = 0, last = 0;
+    row *rows = list(view, &count);
+
+    (void)arg;
+    if (view->now.other_file != MV_NO_ROW) {
+        mv_view_remember(view);
+        view->now.other_file = view->now.other_device = MV_NO_ROW;
+        return;
+    }
+    for (uint32_t i = 0; rows && i < count; i++)
+        if (rows[i].device != MV_NO_ROW &&
+            (rows[i].file != view->now.file || rows[i].device != view->now.device)) {
+            others++;
+            last = i;
+        }
+    view->chrome->is_choosing_other = true;
+    if (others == 1)
+        choose(view, rows[last].file, rows[last].device);
+    else
+        mv_chrome_focus(view, MV_FOCUS_DEVICES);
+}
+
+static void step(mv_view *view, uint32_t by)
+{
+    uint32_t count, at = 0;
+    row *rows = list(view, &count);
+
+    if (!rows)
+        return;
+    for (uint32_t i = 0; i < count; i++)
+        if (rows[i].file == view->now.file && rows[i].device == view->now.device)
+            at = i;
+    for (uint32_t i = 0; i < count; i++) {
+        at = (at + by) % count;
+        if (rows[at].device != MV_NO_ROW)
+            break;
+    }
+    mv_view_choose(view, rows[at].file, rows[at].device);
+}
+
+void mv_do_next_device(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    step(view, 1);
+}
+
+void mv_do_previous_device(mv_view *view, uint64_t arg)
+{
+    uint32_t count;
+    row *rows = list(view, &count);
+
+    (void)arg;
+    if (rows)
+        step(view, count - 1);
+}
+
+bool mv_device_list_input(mv_view *view, const mv_input *input)
+{
+    uint32_t count;
+    row *rows = sorted(view, &count);
+
+    if (!rows)
+        return false;
+    if (mv_chrome_list_input(view, input, count, 8))
+        return true;
+    if (input->kind != MV_INPUT_KEY || input->key != MV_KEY_ENTER)
+        return false;
+    if (view->chrome->row < count && rows[view->chrome->row].device != MV_NO_ROW)
+        choose(view, rows[view->chrome->row].file, rows[view->chrome->row].device);
+    return true;
+}
+
+/* ---- painting ---------------------------------------------------------------------------- */
+
+/* How memory went: the height at each of SPARKS parts of the trace. */
+static void sparks(mv_ui *ui, mv_box box, const mv_document_device *d, uint64_t most)
+{
+    uint32_t events = d->lives.events.count;
+    mv_pyramid_reader reader;
+
+    if (most == 0)
+        return;
+    mv_pyramid_reader_init(&reader, &d->pyramid);
+    for (uint32_t i = 0; i < SPARKS; i++) {
+        uint32_t from = (uint32_t)((uint64_t)events * i / SPARKS);
+        uint32_t to = (uint32_t)((uint64_t)events * (i + 1) / SPARKS);
+        mv_extent part = mv_pyramid_range(&reader, from ? from - 1 : MV_BEFORE, to);
+        float h = box.h * (float)((double)part.most.allocated / (double)most);
+        mv_scene_point(&ui->scene, box.x + box.w * (float)i / SPARKS, box.y + box.h - h);
+        mv_scene_point(&ui->scene, box.x + box.w * (float)(i + 1) / SPARKS, box.y + box.h);
+    }
+    mv_scene_add(&ui->scene, (mv_shape){.kind = MV_SHAPE_RECTS, .fill = mv_site_colour(0)});
+}
+
+static const char *state_text(mv_view *view, const row *r)
+{
+    char count[MV_TICK_TEXT];
+    int stage = atomic_load_explicit(&r->document->stage, memory_order_acquire);
+
+    if (stage == MV_DOCUMENT_FAILED)
+        return r->document->why;
+    if (stage != MV_DOCUMENT_OPENED)
+        return stage == MV_DOCUMENT_READING ? "reading ..." : "waiting";
+    if (r->device == MV_NO_ROW)
+        return "no memory of a GPU";
+    return mv_scene_format(&view->ui.scene, "device %u \xc2\xb7 %s events%s",
+                           r->document->devices[r->device].device,
+                           mv_axis_exact(r->document->devices[r->device].events, count),
+                           r->shown ? "" : " \xc2\xb7 not ready yet");
+}
+
+static void badge(mv_ui *ui, mv_box *box, const char *text)
+{
+    mv_box at = mv_box_cut_right(box, mv_ui_px(ui, 52));
+
+    at = (mv_box){at.x, at.y + mv_ui_px(ui, 8), at.w - mv_ui_px(ui, 8), at.h - mv_ui_px(ui, 16)};
+    mv_ui_frame(ui, at, ui->theme->alarm);
+    mv_ui_text(ui, at, MV_UI_SMALL, ui->theme->alarm, MV_ANCHOR_MIDDLE, text);
+}
+
+static void paint_row(mv_view *view, mv_box box, const row *r, uint64_t most, bool is_chosen)
+{
+    mv_ui *ui = &view->ui;
+    bool is_shown = r->file == view->now.file && r->device == view->now.device;
+    char peak[MV_SIZE_TEXT];
+    mv_box graph, upper;
+
+    if (is_chosen || mv_ui_is_hot(ui, box))
+        mv_ui_fill(ui, box, is_chosen ? ui->theme->grid : ui->theme->plot);
+    if (r->device != MV_NO_ROW)
+        mv_ui_zone(ui, box, MV_DO_choose_device, (uint64_t)r->file << FILE_SHIFT | r->device, "");
+    mv_box_cut_left(&box, mv_ui_px(ui, 8));
+    graph = mv_box_cut_left(&box, mv_ui_px(ui, 100));
+    graph.y += mv_ui_px(ui, 3);
+    graph.h -= mv_ui_px(ui, 6);
+    if (r->shown)
+        sparks(ui, graph, r->shown, most);
+    mv_box_cut_left(&box, mv_ui_px(ui, 10));
+    if (r->shown && r->shown->landmarks.oom_count)
+        badge(ui, &box, "OOM");
+    if (r->shown) {
+        mv_box at = mv_box_cut_right(&box, mv_ui_px(ui, 90));
+        mv_box_cut_right(&at, mv_ui_px(ui, 8));
+        mv_ui_text(ui, at, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_END, mv_size_text(peak, r->peak));
+    }
+    upper = mv_box_cut_top(&box, box.h / 2);
+    mv_ui_text(ui, upper, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START,
+               is_shown ? mv_scene_format(&ui->scene, "%s (shown)", r->document->name)
+                        : r->document->name);
+    mv_ui_text(ui, box, MV_UI_SMALL, ui->theme->faint_text, MV_ANCHOR_START, state_text(view, r));
+}
+
+void mv_device_list_paint(mv_view *view, mv_box box)
+{
+    mv_ui *ui = &view->ui;
+    mv_chrome *c = view->chrome;
+    uint32_t count, shown;
+    row *rows = sorted(view, &count);
+    float height = mv_ui_px(ui, ROW);
+    mv_box sheet =
+        mv_chrome_sheet(view, box, 620, 60 + (float)(count < 12 ? count : 12) * ROW,
+                        c->is_choosing_other ? "Compare with" : "Files and devices, by peak");
+
+    if (!rows)
+        return;
+    shown = (uint32_t)(sheet.h / height);
+    mv_chrome_list_follow(view, count, shown);
+    mv_ui_scroll(ui, sheet, count, shown, &c->first);
+    mv_box_cut_right(&sheet, mv_ui_px(ui, 12));
+    for (uint32_t i = c->first; i < count && i < c->first + shown; i++)
+        paint_row(view, mv_box_cut_top(&sheet, height), &rows[i], count ? rows[0].peak : 0,
+                  i == c->row);
+}

@@ -1,0 +1,142 @@
+/* The view as a file, and the fields that ask for a name. */
+#include <string.h>
+
+#include "parse/source/same_file.h"
+#include "view/chrome/chrome.h"
+#include "viz/html/html.h"
+#include "viz/scene/png.h"
+
+/* ---- fields ------------------------------------------------------------------------------ */
+
+static void paint_field(mv_view *view, mv_box box, const char *title, const mv_field *field,
+                        const char *help)
+{
+    mv_ui *ui = &view->ui;
+    mv_box sheet = mv_chrome_sheet(view, box, 560, 126, title);
+
+    mv_field_paint(ui, mv_box_cut_top(&sheet, mv_ui_px(ui, 26)), field, true, "");
+    mv_box_cut_top(&sheet, mv_ui_px(ui, 6));
+    mv_ui_text(ui, mv_box_cut_top(&sheet, mv_ui_px(ui, MV_UI_LINE)), MV_UI_TEXT,
+               ui->theme->faint_text, MV_ANCHOR_START, help);
+    if (*view->message)
+        mv_ui_text(ui, mv_box_cut_top(&sheet, mv_ui_px(ui, MV_UI_LINE)), MV_UI_TEXT,
+                   view->is_alarm ? ui->theme->alarm : ui->theme->text, MV_ANCHOR_START,
+                   view->message);
+}
+
+void mv_open_paint(mv_view *view, mv_box box)
+{
+    paint_field(view, box, "Open a file", &view->chrome->open,
+                "Its name, then Enter. Files can also be dropped on the window.");
+}
+
+void mv_export_paint(mv_view *view, mv_box box)
+{
+    paint_field(view, box, "Export this view", &view->chrome->export,
+                "The ending says how: .png .svg the picture, .html the trace, .tsv the table.");
+}
+
+/* ---- writing ----------------------------------------------------------------------------- */
+
+typedef mv_code write_fn(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err *err);
+
+/* The same frame without what lies over it. */
+static const mv_scene *bare_frame(mv_view *view)
+{
+    float width = view->ui.scene.width, height = view->ui.scene.height;
+    const mv_scene *scene;
+
+    view->chrome->only_panes = true;
+    scene = mv_view_frame(view, width, height, view->ms);
+    view->chrome->only_panes = false;
+    return scene;
+}
+
+static mv_code write_png(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err *err)
+{
+    (void)arena;
+    return mv_scene_write_png(view->budget, bare_frame(view), sink, err);
+}
+
+static mv_code write_svg(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err *err)
+{
+    (void)arena;
+    return mv_svg_write(bare_frame(view), sink, err);
+}
+
+static mv_code write_html(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err *err)
+{
+    const mv_document_device *d = mv_view_device(view);
+    const mv_document *document = mv_view_document(view);
+    mv_html_opening opening = {.from = (uint32_t)view->now.from, .to = (uint32_t)view->now.to};
+    mv_html page;
+    mv_code code;
+
+    if (!mv_view_is_judged(view))
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "the reports are not ready yet");
+    mv_html_init(&page, arena, &document->trace, document->name);
+    page.theme = view->is_dark ? MV_PAGE_DARK : MV_PAGE_LIGHT;
+    code = mv_html_add_device(&page, &d->lives, &d->leaks, &opening, err);
+    return code == MV_OK ? mv_html_write(&page, sink, err) : code;
+}
+
+static mv_code write_tsv(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err *err)
+{
+    const char *text = mv_tables_text(view, arena);
+
+    if (!text)
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "no table is ready: choose one below Tables");
+    mv_sink_write(sink, text, strlen(text));
+    return MV_OK;
+}
+
+static const struct {
+    const char *ending;
+    write_fn *write;
+} writers[] = {
+    {".png", write_png}, {".svg", write_svg}, {".html", write_html}, {".tsv", write_tsv}};
+enum { WRITERS = sizeof writers / sizeof *writers };
+
+static write_fn *writer_of(const char *path)
+{
+    size_t length = strlen(path);
+
+    for (int i = 0; i < WRITERS; i++) {
+        size_t tail = strlen(writers[i].ending);
+        if (length > tail && strcmp(path + length - tail, writers[i].ending) == 0)
+            return writers[i].write;
+    }
+    return NULL;
+}
+
+bool mv_export_write(mv_view *view, const char *path)
+{
+    write_fn *write = writer_of(path);
+    mv_err err = {.offset = MV_NO_OFFSET};
+    mv_arena arena;
+    mv_sink sink;
+
+    if (!write) {
+        mv_view_say(view, true, "a name ends in .png, .svg, .html or .tsv");
+        return false;
+    }
+    for (uint32_t i = 0; i < view->document_count; i++)
+        if (mv_is_same_file(view->documents[i]->path, path)) {
+            mv_view_say(view, true, "not written: %.200s is what is shown", path);
+            return false;
+        }
+    mv_arena_init(&arena, view->budget);
+    if (mv_sink_open(&sink, path, &err) == MV_OK) {
+        if (write(view, &arena, &sink, &err) == MV_OK)
+            mv_sink_commit(&sink, &err);
+        else
+            mv_sink_abort(&sink);
+    }
+    mv_arena_release(&arena);
+    if (err.code == MV_OK)
+        mv_view_say(view, false, "written: %.200s", path);
+    else
+        mv_view_say(view, true, "not written: %s",
+                    *err.detail ? err.detail : mv_code_text(err.code));
+    return err.code == MV_OK;
+}

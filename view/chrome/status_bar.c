@@ -1,0 +1,147 @@
+#include <math.h>
+#include <string.h>
+
+#include "analyze/lives/position.h"
+#include "base/size.h"
+#include "view/chrome/chrome.h"
+#include "viz/scene/axis.h"
+
+/* ---- what can be done here --------------------------------------------------------------- */
+
+/* "7: what is wrong": the first key of a command, and words. */
+static const char *hint_of(mv_view *view, mv_command_id id, const char *words)
+{
+    const char *keys = view->keymap.keys[id];
+
+    return *keys
+               ? mv_scene_format(&view->ui.scene, "%.*s: %s", (int)strcspn(keys, " "), keys, words)
+               : words;
+}
+
+#define DOT " \xc2\xb7 "
+
+static const char *hint(mv_view *view)
+{
+    const mv_chrome *c = view->chrome;
+    mv_scene *scene = &view->ui.scene;
+    const char *keys = hint_of(view, MV_DO_help, "all keys");
+
+    if (view->focus == MV_FOCUS_SEARCH)
+        return "Enter: next hit" DOT "Escape: done";
+    if (view->document_count == 0)
+        return mv_scene_format(scene, "%s" DOT "%s", hint_of(view, MV_DO_open_file, "open a file"),
+                               keys);
+    if (!mv_view_device(view))
+        return hint_of(view, MV_DO_quit, "quit");
+    if (c->captured)
+        return "";
+    if (c->under == &mv_pane_timeline)
+        return mv_scene_format(scene, "wheel: zoom" DOT "drag: select" DOT "click: pin" DOT "%s",
+                               keys);
+    if (c->under == &mv_pane_minimap)
+        return "drag: move the window" DOT "double-click: everything";
+    if (c->under == &mv_pane_state)
+        return mv_scene_format(scene, "click: pin a block" DOT "%s" DOT "%s",
+                               hint_of(view, MV_DO_event_back, "event back"),
+                               hint_of(view, MV_DO_event_on, "event on"));
+    if (c->under)
+        return mv_scene_format(scene, "click: go there" DOT "%s",
+                               hint_of(view, MV_DO_next_focus, "next tab"));
+    if (view->now.has_interval)
+        return mv_scene_format(scene, "%s" DOT "%s",
+                               hint_of(view, MV_DO_zoom_interval, "zoom to the interval"),
+                               hint_of(view, MV_DO_cancel, "clear it"));
+    return mv_scene_format(
+        scene, "%s" DOT "%s" DOT "%s" DOT "%s", hint_of(view, MV_DO_show_reports, "what is wrong"),
+        hint_of(view, MV_DO_peak_in_view, "peak"), hint_of(view, MV_DO_search, "search"), keys);
+}
+
+/* ---- the cursor -------------------------------------------------------------------------- */
+
+static const char *time_text(mv_view *view, const mv_document_device *d, uint32_t event)
+{
+    int64_t start = mv_position_start_us(&mv_view_document(view)->trace);
+    const mv_events *e = &d->lives.events;
+    char time[MV_TICK_TEXT];
+
+    if (event == MV_BEFORE || start == MV_NO_TIME || e->time_us[event] == MV_NO_TIME)
+        return "";
+    mv_axis_time(e->time_us[event] - start, e->time_us[e->count - 1] - start, time);
+    return mv_scene_format(&view->ui.scene, " \xc2\xb7 %s", time);
+}
+
+static const char *cursor_text(mv_view *view, const mv_document_device *d)
+{
+    uint32_t event = view->now.cursor, count = d->lives.events.count;
+    mv_levels levels = mv_pyramid_at(&view->levels, event);
+    char number[MV_TICK_TEXT], all[MV_TICK_TEXT], allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT];
+    const char *where = "before the first event";
+
+    if (count == 0)
+        where = "no events were recorded";
+    else if (event != MV_BEFORE)
+        where = mv_scene_format(&view->ui.scene, "event %s of %s%s", mv_axis_exact(event, number),
+                                mv_axis_exact(count, all), time_text(view, d, event));
+    return mv_scene_format(&view->ui.scene, "%s \xc2\xb7 allocated %s \xc2\xb7 reserved %s", where,
+                           mv_size_text(allocated, levels.allocated),
+                           mv_size_text(reserved, levels.reserved));
+}
+
+/* ---- what goes on ------------------------------------------------------------------------ */
+
+/* Files whose reports are still to come. */
+static const char *work_text(mv_view *view)
+{
+    const mv_document *shown = mv_view_document(view);
+    uint32_t waiting = 0;
+
+    for (uint32_t i = 0; i < view->document_count; i++) {
+        int stage = atomic_load_explicit(&view->documents[i]->stage, memory_order_acquire);
+        waiting += stage == MV_DOCUMENT_WAITING || stage == MV_DOCUMENT_READING;
+    }
+    if (waiting)
+        return mv_scene_format(&view->ui.scene,
+                               waiting == 1 ? "reading a file" : "reading %u files", waiting);
+    if (shown && mv_view_device(view) && !mv_view_is_judged(view))
+        return atomic_load_explicit(&mv_view_device(view)->is_unjudged, memory_order_acquire)
+                   ? "no memory for the reports"
+                   : "looking for leaks ...";
+    return "";
+}
+
+static mv_box take_right(mv_ui *ui, mv_box *box, const char *text)
+{
+    float width = ceilf(mv_ui_text_width(ui, MV_UI_TEXT, text)) + 1;
+    mv_box taken = mv_box_cut_right(box, width);
+
+    mv_box_cut_right(box, mv_ui_px(ui, 16));
+    return taken;
+}
+
+static void right_text(mv_ui *ui, mv_box *box, uint32_t colour, const char *text)
+{
+    if (*text)
+        mv_ui_text(ui, take_right(ui, box, text), MV_UI_TEXT, colour, MV_ANCHOR_END, text);
+}
+
+void mv_status_bar_paint(mv_view *view, mv_box box)
+{
+    mv_ui *ui = &view->ui;
+    const mv_document_device *device = mv_view_device(view);
+    bool has_message = *view->message;
+
+    mv_ui_fill(ui, box, ui->theme->plot);
+    mv_ui_fill(ui, (mv_box){box.x, box.y, box.w, 1}, ui->theme->grid);
+    mv_box_cut_left(&box, mv_ui_px(ui, 8));
+    mv_box_cut_right(&box, mv_ui_px(ui, 8));
+    if (device && !(has_message && box.w < 900 * ui->scale))
+        right_text(ui, &box, ui->theme->text, cursor_text(view, device));
+    right_text(ui, &box, ui->theme->faint_text, work_text(view));
+    if (!has_message && mv_ui_text_width(ui, MV_UI_TEXT, hint(view)) > box.w)
+        return;
+    mv_ui_text(ui, box, MV_UI_TEXT,
+               !has_message     ? ui->theme->faint_text
+               : view->is_alarm ? ui->theme->alarm
+                                : ui->theme->text,
+               MV_ANCHOR_START, has_message ? view->message : hint(view));
+}

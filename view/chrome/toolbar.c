@@ -1,0 +1,272 @@
+#include <math.h>
+
+#include "view/chrome/chrome.h"
+#include "viz/scene/axis.h"
+
+enum { WIDE = 1060, ROW = 32, ITEM = 24, GAP = 4, SEARCH_LEAST = 120 };
+
+/* Items from left to right, and from right to left, in one row. */
+typedef struct {
+    mv_view *view;
+    mv_box left; /* of the row */
+} bar;
+
+static bool is_wide(const mv_view *view, float width)
+{
+    return width >= WIDE * view->ui.scale;
+}
+
+float mv_toolbar_height(const mv_view *view, float width)
+{
+    return mv_ui_px(&view->ui, is_wide(view, width) ? ROW : 2 * ROW - 4);
+}
+
+static mv_box take(bar *b, float width, bool is_right)
+{
+    mv_ui *ui = &b->view->ui;
+    float gap = mv_ui_px(ui, GAP);
+    mv_box box = is_right ? mv_box_cut_right(&b->left, width) : mv_box_cut_left(&b->left, width);
+
+    if (is_right)
+        mv_box_cut_right(&b->left, gap);
+    else
+        mv_box_cut_left(&b->left, gap);
+    box.y = roundf(box.y + (box.h - mv_ui_px(ui, ITEM)) / 2);
+    box.h = mv_ui_px(ui, ITEM);
+    return box;
+}
+
+static void button(bar *b, bool is_right, bool is_on, mv_command_id command, const char *text)
+{
+    mv_ui *ui = &b->view->ui;
+    float width = ceilf(mv_ui_text_width(ui, MV_UI_TEXT, text)) + 2 * mv_ui_px(ui, MV_UI_PAD) + 2;
+    mv_box box = take(b, width, is_right);
+
+    if (!is_on)
+        mv_ui_frame(ui, box, ui->theme->grid);
+    mv_ui_button(ui, box, is_on, command, 0, text);
+}
+
+/* ---- file and device --------------------------------------------------------------------- */
+
+static const char *device_text(mv_view *view)
+{
+    const mv_document *d = mv_view_document(view);
+
+    if (!d)
+        return "no file";
+    if (!mv_view_device(view) || d->device_count < 2)
+        return mv_scene_format(&view->ui.scene, "%s", d->name);
+    return mv_scene_format(&view->ui.scene, "%s \xc2\xb7 device %u", d->name,
+                           d->devices[view->now.device].device);
+}
+
+static void chooser(bar *b, float width)
+{
+    mv_view *view = b->view;
+    mv_ui *ui = &view->ui;
+    bool has_choice = mv_view_device_count(view) > 1 || view->document_count > 1;
+    mv_box box = take(b, width, false), text = box, arrow;
+    float pad = mv_ui_px(ui, 8);
+    uint32_t colour = ui->theme->faint_text;
+
+    mv_ui_fill(ui, box, mv_ui_is_hot(ui, box) ? ui->theme->grid : ui->theme->plot);
+    mv_ui_frame(ui, box, ui->theme->grid);
+    mv_box_cut_left(&text, pad);
+    arrow = mv_box_cut_right(&text, mv_ui_px(ui, 20));
+    mv_ui_text(ui, text, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START, device_text(view));
+    arrow.x += mv_ui_px(ui, 6);
+    arrow.y += roundf(arrow.h / 2) - mv_ui_px(ui, 2);
+    mv_scene_point(&ui->scene, arrow.x, arrow.y);
+    mv_scene_point(&ui->scene, arrow.x + pad, arrow.y);
+    mv_scene_point(&ui->scene, arrow.x + pad / 2, arrow.y + pad / 2 + 1);
+    mv_scene_add(&ui->scene, (mv_shape){.kind = MV_SHAPE_POLYGON, .fill = colour});
+    mv_ui_zone(ui, box, has_choice ? MV_DO_choose_device : MV_DO_open_file, 0, NULL);
+}
+
+/* ---- search ------------------------------------------------------------------------------ */
+
+static const char *hits_text(mv_view *view)
+{
+    char count[MV_TICK_TEXT];
+
+    if (!*view->now.search)
+        return "";
+    if (*view->search_why)
+        return "?";
+    if (!view->matches)
+        return "...";
+    mv_axis_exact(view->matches->matches, count);
+    return mv_scene_format(&view->ui.scene, view->matches->matches == 1 ? "%s hit" : "%s hits",
+                           count);
+}
+
+static void search(bar *b)
+{
+    mv_view *view = b->view;
+    mv_ui *ui = &view->ui;
+    const char *hits = hits_text(view);
+    mv_box box, count;
+
+    if (*view->now.search) {
+        button(b, true, view->now.show == MV_SHOW_ISOLATE, MV_DO_isolate, "Isolate");
+        button(b, true, view->now.show == MV_SHOW_HIGHLIGHT, MV_DO_highlight, "Highlight");
+    }
+    box = take(b, b->left.w, false);
+    view->chrome->search_box = box;
+    if (box.w < mv_ui_px(ui, 60))
+        return;
+    mv_ui_zone(ui, box, MV_DO_search, 0, NULL);
+    count = mv_box_cut_right(
+        &box, *hits ? ceilf(mv_ui_text_width(ui, MV_UI_SMALL, hits)) + mv_ui_px(ui, 12) : 0);
+    mv_field_paint(ui, box, &view->chrome->search, view->focus == MV_FOCUS_SEARCH,
+                   "Search: a function, size>64M, leak ...");
+    mv_box_cut_left(&count, mv_ui_px(ui, 6));
+    mv_ui_text(ui, count, MV_UI_SMALL, *view->search_why ? ui->theme->alarm : ui->theme->text,
+               MV_ANCHOR_START, hits);
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
+
+static void views(bar *b)
+{
+    uint8_t main = b->view->now.main;
+
+    button(b, false, main == MV_MAIN_TIMELINE, MV_DO_show_timeline, "Timeline");
+    button(b, false, main == MV_MAIN_SEGMENTS, MV_DO_show_segments, "Segments");
+    button(b, false, main == MV_MAIN_STATE, MV_DO_show_state, "State");
+}
+
+static void looks(bar *b)
+{
+    mv_scene *scene = &b->view->ui.scene;
+
+    button(b, false, false, MV_DO_next_colour,
+           mv_scene_format(scene, "Colour: %s", mv_colour_name(b->view->now.colour)));
+    button(b, false, false, MV_DO_next_clock,
+           mv_scene_format(scene, "Clock: %s", mv_clock_name(b->view->now.clock)));
+}
+
+static void helpers(bar *b)
+{
+    button(b, true, b->view->has_help, MV_DO_help, "?");
+    button(b, true, b->view->focus == MV_FOCUS_PALETTE, MV_DO_palette, "Commands");
+    button(b, true, false, MV_DO_theme, b->view->is_dark ? "Light" : "Dark");
+}
+
+void mv_toolbar_paint(mv_view *view, mv_box box)
+{
+    mv_ui *ui = &view->ui;
+    mv_box rest = box, row = mv_box_cut_top(&rest, mv_ui_px(ui, ROW));
+    bool has_device = mv_view_device(view) != NULL;
+    bar b = {view, row};
+
+    mv_ui_fill(ui, box, ui->theme->background);
+    mv_ui_fill(ui, (mv_box){box.x, box.y + box.h - 1, box.w, 1}, ui->theme->grid);
+    mv_box_cut_left(&b.left, mv_ui_px(ui, GAP));
+    mv_box_cut_right(&b.left, mv_ui_px(ui, GAP));
+    if (is_wide(view, box.w)) {
+        chooser(&b, mv_ui_px(ui, 220));
+        helpers(&b);
+        if (!has_device)
+            return;
+        views(&b);
+        looks(&b);
+        search(&b);
+        return;
+    }
+    helpers(&b);
+    chooser(&b, fmaxf(mv_ui_px(ui, 100), fminf(mv_ui_px(ui, 220), b.left.w - mv_ui_px(ui, 210))));
+    if (!has_device)
+        return;
+    views(&b);
+    b.left = (mv_box){row.x + mv_ui_px(ui, GAP), rest.y - mv_ui_px(ui, 2),
+                      row.w - 2 * mv_ui_px(ui, GAP), rest.h};
+    looks(&b);
+    search(&b);
+}
+
+void mv_tabs_paint(mv_view *view, mv_box box)
+{
+    static const struct {
+        mv_command_id command;
+        const char *text;
+    } tabs[] = {{MV_DO_show_flame, "Flame graph"},
+                {MV_DO_show_tables, "Tables"},
+                {MV_DO_show_details, "Details"},
+                {MV_DO_show_reports, "Reports"}};
+    mv_ui *ui = &view->ui;
+
+    mv_ui_fill(ui, box, ui->theme->plot);
+    mv_box_cut_left(&box, mv_ui_px(ui, GAP));
+    for (int i = 0; i < 4; i++) {
+        float width = ceilf(mv_ui_text_width(ui, MV_UI_TEXT, tabs[i].text)) + mv_ui_px(ui, 24);
+        mv_box tab = mv_box_cut_left(&box, width);
+        tab.y += 2;
+        tab.h -= 2;
+        mv_ui_button(ui, tab, view->now.tab == i, tabs[i].command, 0, tabs[i].text);
+        mv_box_cut_left(&box, 2);
+    }
+}
+
+/* ---- below the search field -------------------------------------------------------------- */
+
+static mv_box line_of(mv_ui *ui, mv_box *box)
+{
+    return mv_box_cut_top(box, mv_ui_px(ui, MV_UI_LINE));
+}
+
+static void put(mv_ui *ui, mv_box *box, uint32_t colour, const char *text)
+{
+    mv_ui_text(ui, line_of(ui, box), MV_UI_TEXT, colour, MV_ANCHOR_START, text);
+}
+
+static const struct {
+    const char *words, *meaning;
+} examples[] = {
+    {"forward", "a frame has this text"},
+    {"/conv[0-9]+\\.py/", "a frame matches"},
+    {"size>64M", "bytes of the block; < <= > >= ="},
+    {"life<10", "events from birth to free"},
+    {"stream:3  pool:1,0", "where it lies"},
+    {"addr:0x7f1234", "it covers this byte"},
+    {"leak  cat:optimizer", "what it is"},
+    {"-dropout", "not this one"},
+};
+enum { EXAMPLES = sizeof examples / sizeof *examples };
+
+static void example(mv_ui *ui, mv_box *box, int i)
+{
+    mv_box line = line_of(ui, box), words = mv_box_cut_left(&line, mv_ui_px(ui, 150));
+
+    mv_ui_text(ui, words, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START, examples[i].words);
+    mv_ui_text(ui, line, MV_UI_TEXT, ui->theme->faint_text, MV_ANCHOR_START, examples[i].meaning);
+}
+
+void mv_search_paint(mv_view *view)
+{
+    mv_ui *ui = &view->ui;
+    const mv_view_layout *l = &view->chrome->layout;
+    bool has_text = *view->now.search;
+    float pad = mv_ui_px(ui, 8), width = fminf(mv_ui_px(ui, 440), l->toolbar.w - 2 * pad);
+    float lines = has_text ? 2 : EXAMPLES;
+    float x = fminf(view->chrome->search_box.x, l->toolbar.w - width - pad);
+    mv_box box = {x, l->toolbar.y + l->toolbar.h, width,
+                  lines * mv_ui_px(ui, MV_UI_LINE) + 2 * pad};
+
+    if (view->focus != MV_FOCUS_SEARCH)
+        return;
+    mv_ui_fill(ui, box, ui->theme->background);
+    mv_ui_frame(ui, box, ui->theme->faint_text);
+    mv_ui_zone(ui, box, MV_DO_search, 0, "");
+    box = (mv_box){box.x + pad, box.y + pad, box.w - 2 * pad, box.h - 2 * pad};
+    if (!has_text) {
+        for (int i = 0; i < EXAMPLES; i++)
+            example(ui, &box, i);
+        return;
+    }
+    put(ui, &box, *view->search_why ? ui->theme->alarm : ui->theme->text,
+        *view->search_why ? view->search_why : hits_text(view));
+    put(ui, &box, ui->theme->faint_text,
+        "Enter: next hit \xc2\xb7 Shift+Enter: previous \xc2\xb7 Escape: done");
+}

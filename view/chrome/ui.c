@@ -1,0 +1,232 @@
+#include "view/chrome/ui.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "viz/scene/heading.h"
+
+enum { TEXT_MOST = 512, BAR_WIDTH = 8 };
+
+/* ---- boxes ------------------------------------------------------------------------------- */
+
+mv_box mv_box_cut_top(mv_box *box, float h)
+{
+    mv_box cut = *box;
+
+    cut.h = fminf(h, box->h);
+    box->y += cut.h;
+    box->h -= cut.h;
+    return cut;
+}
+
+mv_box mv_box_cut_bottom(mv_box *box, float h)
+{
+    mv_box cut = *box;
+
+    cut.h = fminf(h, box->h);
+    box->h -= cut.h;
+    cut.y = box->y + box->h;
+    return cut;
+}
+
+mv_box mv_box_cut_left(mv_box *box, float w)
+{
+    mv_box cut = *box;
+
+    cut.w = fminf(w, box->w);
+    box->x += cut.w;
+    box->w -= cut.w;
+    return cut;
+}
+
+mv_box mv_box_cut_right(mv_box *box, float w)
+{
+    mv_box cut = *box;
+
+    cut.w = fminf(w, box->w);
+    box->w -= cut.w;
+    cut.x = box->x + box->w;
+    return cut;
+}
+
+/* ---- zones ------------------------------------------------------------------------------- */
+
+bool mv_ui_is_hot(const mv_ui *ui, mv_box box)
+{
+    return mv_box_has(box, ui->pointer_x, ui->pointer_y);
+}
+
+void mv_ui_zone(mv_ui *ui, mv_box box, mv_command_id command, uint64_t arg, const char *tip)
+{
+    if (ui->zone_count == ui->zone_capacity) {
+        uint32_t capacity = ui->zone_capacity ? ui->zone_capacity * 2 : 256;
+        mv_zone *zones = mv_push_array(ui->frame, mv_zone, capacity);
+        if (!zones)
+            return;
+        if (ui->zone_count)
+            memcpy(zones, ui->zones, ui->zone_count * sizeof *zones);
+        ui->zones = zones;
+        ui->zone_capacity = capacity;
+    }
+    ui->zones[ui->zone_count++] = (mv_zone){box, command, arg, tip};
+}
+
+const mv_zone *mv_ui_zone_at(const mv_ui *ui, float x, float y)
+{
+    for (uint32_t i = ui->zone_count; i > 0; i--)
+        if (mv_box_has(ui->zones[i - 1].box, x, y))
+            return &ui->zones[i - 1];
+    return NULL;
+}
+
+/* ---- shapes ------------------------------------------------------------------------------ */
+
+float mv_ui_px(const mv_ui *ui, float length)
+{
+    return roundf(length * ui->scale);
+}
+
+void mv_ui_fill(mv_ui *ui, mv_box box, uint32_t colour)
+{
+    mv_scene_point(&ui->scene, roundf(box.x), roundf(box.y));
+    mv_scene_point(&ui->scene, roundf(box.x + box.w), roundf(box.y + box.h));
+    mv_scene_add(&ui->scene, (mv_shape){.kind = MV_SHAPE_RECTS, .is_crisp = true, .fill = colour});
+}
+
+void mv_ui_frame(mv_ui *ui, mv_box box, uint32_t colour)
+{
+    float x0 = roundf(box.x), y0 = roundf(box.y), x1 = roundf(box.x + box.w),
+          y1 = roundf(box.y + box.h);
+    float edges[4][4] = {{x0, y0, x1, y0 + 1},
+                         {x0, y1 - 1, x1, y1},
+                         {x0, y0 + 1, x0 + 1, y1 - 1},
+                         {x1 - 1, y0 + 1, x1, y1 - 1}};
+
+    for (int i = 0; i < 4; i++) {
+        mv_scene_point(&ui->scene, edges[i][0], edges[i][1]);
+        mv_scene_point(&ui->scene, edges[i][2], edges[i][3]);
+    }
+    mv_scene_add(&ui->scene, (mv_shape){.kind = MV_SHAPE_RECTS, .is_crisp = true, .fill = colour});
+}
+
+/* ---- texts ------------------------------------------------------------------------------- */
+
+float mv_ui_text_width(const mv_ui *ui, float size, const char *text)
+{
+    return mv_text_width(text, size * ui->scale);
+}
+
+/* Bytes of the UTF-8 character at `at`; 1 for what is none. */
+static size_t character(const char *at)
+{
+    unsigned char c = (unsigned char)*at;
+    size_t bytes = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
+
+    for (size_t i = 1; i < bytes; i++)
+        if (((unsigned char)at[i] & 0xc0) != 0x80)
+            return 1;
+    return bytes;
+}
+
+static float width_of(const char *at, size_t bytes, float size)
+{
+    char one[8] = {0};
+
+    memcpy(one, at, bytes);
+    return mv_text_width(one, size);
+}
+
+/* Both ends of the text, with an ellipsis between, not wider than `width`; NULL when nothing fits.
+ * One walk from each end: frames are painted often. */
+static const char *cut(mv_ui *ui, const char *text, float size, float width)
+{
+    static const char ellipsis[] = "\xe2\x80\xa6";
+    size_t length = strlen(text), head = 0, tail = length;
+    float left = (width - mv_text_width(ellipsis, size)) / 2, right = left;
+    char *out;
+
+    while (head < tail && head < TEXT_MOST) {
+        size_t bytes = character(text + head);
+        float w = width_of(text + head, bytes, size);
+        if (w > left)
+            break;
+        left -= w;
+        head += bytes;
+    }
+    right += left;
+    while (tail > head && length - tail < TEXT_MOST) {
+        size_t at = tail - 1;
+        while (at > head && ((unsigned char)text[at] & 0xc0) == 0x80)
+            at--;
+        float w = width_of(text + at, tail - at <= 4 ? tail - at : 1, size);
+        if (w > right)
+            break;
+        right -= w;
+        tail = at;
+    }
+    if (head == 0 && tail == length)
+        return NULL;
+    out = mv_arena_push(ui->frame, head + sizeof ellipsis + (length - tail), 1);
+    if (!out)
+        return NULL;
+    memcpy(out, text, head);
+    memcpy(out + head, ellipsis, sizeof ellipsis - 1);
+    memcpy(out + head + sizeof ellipsis - 1, text + tail, length - tail);
+    return out;
+}
+
+float mv_ui_text(mv_ui *ui, mv_box box, float size, uint32_t colour, mv_anchor anchor,
+                 const char *text)
+{
+    float pixels = size * ui->scale, width = mv_text_width(text, pixels);
+    float x = box.x, y = roundf(box.y + box.h / 2 + pixels * 0.36f);
+
+    if (width > box.w) {
+        text = box.w > 0 ? cut(ui, text, pixels, box.w) : NULL;
+        if (!text)
+            return 0;
+        width = mv_text_width(text, pixels);
+    } else {
+        text = mv_arena_text(ui->frame, text, strlen(text));
+    }
+    if (!text || !*text)
+        return 0;
+    if (anchor == MV_ANCHOR_MIDDLE)
+        x = box.x + box.w / 2;
+    else if (anchor == MV_ANCHOR_END)
+        x = box.x + box.w;
+    mv_scene_text(&ui->scene, roundf(x), y, pixels, colour, anchor, text);
+    return width;
+}
+
+/* ---- parts ------------------------------------------------------------------------------- */
+
+void mv_ui_button(mv_ui *ui, mv_box box, bool is_on, mv_command_id command, uint64_t arg,
+                  const char *text)
+{
+    const mv_theme *theme = ui->theme;
+    uint32_t fill = is_on ? mv_site_colour(0) : mv_ui_is_hot(ui, box) ? theme->grid : 0;
+    float pad = fminf(mv_ui_px(ui, MV_UI_PAD), box.w / 4);
+    mv_box inner = {box.x + pad, box.y, box.w - 2 * pad, box.h};
+
+    if (fill)
+        mv_ui_fill(ui, box, fill);
+    mv_ui_text(ui, inner, MV_UI_TEXT, is_on ? mv_text_on(fill) : theme->text, MV_ANCHOR_MIDDLE,
+               text);
+    mv_ui_zone(ui, box, command, arg, NULL);
+}
+
+void mv_ui_scroll(mv_ui *ui, mv_box box, uint32_t rows, uint32_t shown, uint32_t *first)
+{
+    uint32_t most = rows > shown ? rows - shown : 0;
+    mv_box bar = mv_box_cut_right(&box, mv_ui_px(ui, BAR_WIDTH)), thumb = bar;
+
+    if (*first > most)
+        *first = most;
+    if (most == 0)
+        return;
+    thumb.h = fmaxf(bar.h * (float)((double)shown / rows), fminf(bar.h, mv_ui_px(ui, 16)));
+    thumb.y = bar.y + (bar.h - thumb.h) * (float)((double)*first / most);
+    mv_ui_fill(ui, bar, ui->theme->plot);
+    mv_ui_fill(ui, thumb, mv_ui_is_hot(ui, bar) ? ui->theme->faint_text : ui->theme->grid);
+}

@@ -1,0 +1,75 @@
+/* One frame of the viewer: the scene that its panes paint, and the zones that can be clicked.
+ *
+ * A frame is painted anew each time (immediate mode). Everything that can be clicked is a zone with
+ * a command (view/state/command.h) and a number; so whatever the mouse can do, the keyboard, a
+ * script and the palette can do too. The zone painted last is on top. */
+#ifndef MV_UI_H
+#define MV_UI_H
+
+#include "view/state/command.h"
+#include "viz/scene/palette.h"
+#include "viz/scene/scene.h"
+
+enum { MV_UI_TEXT = 12, MV_UI_SMALL = 11, MV_UI_LINE = 18, MV_UI_PAD = 8 }; /* pixels at scale 1 */
+
+typedef struct {
+    mv_box box;
+    mv_command_id command; /* MV_DO_NOTHING: the zone only has a tip; clicks go to the pane */
+    uint64_t arg;
+    const char *tip; /* NULL: the command's own */
+} mv_zone;
+
+typedef struct {
+    mv_scene scene;  /* cleared at the begin of a frame; its arena lends the texts */
+    mv_arena *frame; /* memory of the frame, rewound at its begin: pieces below MV_ARENA_LARGE */
+    const mv_theme *theme;
+    float scale; /* of texts and paddings: 1, or 2 on dense screens */
+    uint32_t zone_count, zone_capacity;
+    mv_zone *zones;
+    float pointer_x, pointer_y; /* negative: no pointer */
+    bool is_animating;          /* a pane wants another frame soon */
+    bool lacks_memory;          /* a part of the frame is not drawn, nor will be: memory is out */
+} mv_ui;
+
+static inline bool mv_box_has(mv_box box, float x, float y)
+{
+    return x >= box.x && x < box.x + box.w && y >= box.y && y < box.y + box.h;
+}
+
+/* Cuts a strip off a box and returns it; the box keeps the rest. */
+mv_box mv_box_cut_top(mv_box *box, float h);
+mv_box mv_box_cut_bottom(mv_box *box, float h);
+mv_box mv_box_cut_left(mv_box *box, float w);
+mv_box mv_box_cut_right(mv_box *box, float w);
+
+/* Whether the pointer is in the box. */
+bool mv_ui_is_hot(const mv_ui *ui, mv_box box);
+
+void mv_ui_zone(mv_ui *ui, mv_box box, mv_command_id command, uint64_t arg, const char *tip);
+
+/* The topmost zone at a point; NULL: none. */
+const mv_zone *mv_ui_zone_at(const mv_ui *ui, float x, float y);
+
+void mv_ui_fill(mv_ui *ui, mv_box box, uint32_t colour);
+void mv_ui_frame(mv_ui *ui, mv_box box, uint32_t colour); /* its edge, one pixel wide */
+
+/* Pixels of a length at scale 1, whole. */
+float mv_ui_px(const mv_ui *ui, float length);
+
+/* A line of text in the box, vertically centred, cut to fit with an ellipsis in its middle. `size`
+ * is that of scale 1 (MV_UI_TEXT). Returns its width. */
+float mv_ui_text(mv_ui *ui, mv_box box, float size, uint32_t colour, mv_anchor anchor,
+                 const char *text);
+
+/* How wide mv_ui_text would be. */
+float mv_ui_text_width(const mv_ui *ui, float size, const char *text);
+
+/* A button: its text, lit up under the pointer and when `is_on`. */
+void mv_ui_button(mv_ui *ui, mv_box box, bool is_on, mv_command_id command, uint64_t arg,
+                  const char *text);
+
+/* A vertical scroll bar at the right edge of `box` for `rows` of which `shown` fit, from *first;
+ * keeps *first in range. */
+void mv_ui_scroll(mv_ui *ui, mv_box box, uint32_t rows, uint32_t shown, uint32_t *first);
+
+#endif

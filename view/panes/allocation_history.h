@@ -1,0 +1,29 @@
+/* The life of one allocation, and of the byte that it begins at: what the details pane shows.
+ *
+ *     b   0x7f1200000000   third block here       0x7f1200000000#3
+ *         ├─ #1 ─┤   ├─ other, begins lower ─┤   ├─ #3 ─────
+ */
+#ifndef MV_ALLOCATION_HISTORY_H
+#define MV_ALLOCATION_HISTORY_H
+
+#include "view/state/document.h"
+
+enum { MV_STORY_MOST = 10000 }; /* rows of a history that are kept: the latest */
+
+typedef struct {
+    uint32_t alloc;   /* row of lives->allocs */
+    uint32_t version; /* how many alloc events there were at its address up to its own, as
+                       * `memviz trace` counts; 0: it is from before the first event */
+    uint64_t total;   /* allocated bytes behind its birth; before the first event for MV_BEFORE */
+    mv_string_id within; /* the annotated range around its birth; MV_NO_STRING */
+    uint32_t covered;    /* blocks that ever covered its first byte, itself among them */
+    uint32_t count;
+    uint32_t *history; /* [count] those rows, in order of birth; the latest MV_STORY_MOST */
+} mv_story;
+
+/* O(allocations of the device + annotations sorted). Everything lives in `arena`. Fails only for
+ * want of memory. */
+mv_code mv_story_find(mv_arena *arena, const mv_trace *trace, const mv_document_device *device,
+                      uint32_t alloc, mv_story *out, mv_err *err);
+
+#endif

@@ -1,0 +1,312 @@
+#include "view/panes/listing.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "view/panes/listing_parts.h"
+#include "view/state/search_text.h"
+#include "viz/scene/axis.h"
+
+const char *mv_listing_name(uint32_t kind)
+{
+    static const char *const names[] = {
+#define MV_LISTING_NAME(name, text) text,
+        MV_LISTING_LIST(MV_LISTING_NAME)
+#undef MV_LISTING_NAME
+    };
+
+    return kind < MV_LISTING_COUNT ? names[kind] : "";
+}
+
+/* ---- for those who fill ------------------------------------------------------------------ */
+
+bool mv_listing_reserve(mv_listing_maker *maker, const mv_listing_column *columns,
+                        uint32_t column_count, uint32_t rows)
+{
+    mv_listing *t = maker->out;
+
+    t->columns = columns;
+    t->column_count = column_count;
+    t->cells = mv_push_array(maker->arena, mv_cell, (uint64_t)rows * column_count);
+    t->places = mv_push_array(maker->arena, mv_listing_place, rows);
+    t->order = mv_push_array(maker->arena, uint32_t, rows);
+    maker->capacity = rows;
+    return t->cells && t->places && t->order;
+}
+
+mv_cell *mv_listing_next(mv_listing_maker *maker)
+{
+    mv_listing *t = maker->out;
+
+    t->places[t->count] = (mv_listing_place){.alloc = MV_NO_ROW, .search = ""};
+    return t->cells + (uint64_t)t->count * t->column_count;
+}
+
+const char *mv_listing_say(mv_listing_maker *maker, const char *format, ...)
+{
+    char text[512];
+    const char *copy;
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    copy = mv_arena_text(maker->arena, text, strlen(text));
+    maker->failed = maker->failed || !copy;
+    return copy ? copy : "";
+}
+
+const char *mv_listing_label(mv_listing_maker *maker, mv_stack_id stack)
+{
+    char label[256];
+
+    return mv_listing_say(
+        maker, "%s",
+        mv_culprit_label(maker->trace, maker->sites->kinds, stack, label, sizeof label));
+}
+
+const char *mv_listing_search(mv_listing_maker *maker, mv_stack_id stack)
+{
+    char text[240];
+
+    return mv_listing_say(
+        maker, "%s",
+        mv_search_of_frame(maker->trace, mv_culprit_frame(maker->trace, maker->sites->kinds, stack),
+                           text, sizeof text));
+}
+
+/* ---- order ------------------------------------------------------------------------------- */
+
+typedef struct {
+    const mv_listing *table;
+    uint32_t column;
+    int sign;
+} sorting;
+
+static int by_cell(const void *left, const void *right, void *context)
+{
+    const sorting *s = context;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    mv_cell x = s->table->cells[(uint64_t)a * s->table->column_count + s->column];
+    mv_cell y = s->table->cells[(uint64_t)b * s->table->column_count + s->column];
+    int order;
+
+    switch (s->table->columns[s->column].kind) {
+    case MV_CELL_TEXT:
+        order = strcmp(x.text, y.text);
+        break;
+    case MV_CELL_EVENT: /* MV_BEFORE is the least */
+        order = ((uint32_t)(x.number + 1) > (uint32_t)(y.number + 1)) -
+                ((uint32_t)(x.number + 1) < (uint32_t)(y.number + 1));
+        break;
+    case MV_CELL_TIME:
+        order = ((int64_t)x.number > (int64_t)y.number) - ((int64_t)x.number < (int64_t)y.number);
+        break;
+    default:
+        order = (x.number > y.number) - (x.number < y.number);
+    }
+    return order ? order * s->sign : (a > b) - (a < b);
+}
+
+static void sort(mv_listing *table, uint32_t column, bool is_ascending)
+{
+    sorting s = {table, column, is_ascending ? 1 : -1};
+
+    for (uint32_t i = 0; i < table->count; i++)
+        table->order[i] = i;
+    if (column < table->column_count && table->count > 1)
+        qsort_r(table->order, table->count, sizeof *table->order, by_cell, &s);
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
+
+static bool fill_events(mv_listing_maker *maker)
+{
+    char count[MV_TICK_TEXT];
+
+    maker->out->columns = mv_listing_event_columns;
+    maker->out->column_count = MV_LISTING_EVENT_COLUMNS;
+    maker->out->count = maker->lives->events.count;
+    maker->out->note = mv_listing_say(maker, "%s events, in order; the marked one is the cursor's",
+                                      mv_axis_exact(maker->out->count, count));
+    return true;
+}
+
+static bool fill(mv_listing_maker *maker)
+{
+    switch ((mv_listing_kind)maker->ask->kind) {
+    case MV_LISTING_LEAKS:
+        return mv_listing_fill_leaks(maker);
+    case MV_LISTING_FRAGMENTS:
+        return mv_listing_fill_fragments(maker);
+    case MV_LISTING_SIZES:
+        return mv_listing_fill_sizes(maker);
+    case MV_LISTING_EVENTS:
+        return fill_events(maker);
+    case MV_LISTING_MARKERS:
+        return mv_listing_fill_markers(maker);
+    default:
+        return mv_listing_fill_stacks(maker);
+    }
+}
+
+mv_code mv_listing_find(mv_arena *arena, const mv_listing_ask *ask, mv_listing *out, mv_err *err)
+{
+    mv_listing_maker maker = {.arena = arena,
+                              .ask = ask,
+                              .trace = &ask->document->trace,
+                              .sites = &ask->document->sites,
+                              .lives = &ask->device->lives,
+                              .out = out};
+    bool is_done;
+
+    *out = (mv_listing){.kind = ask->kind, .note = ""};
+    mv_arena_init(&maker.scratch, arena->budget);
+    is_done = fill(&maker) && !maker.failed;
+    mv_arena_release(&maker.scratch);
+    if (!is_done)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "table");
+    if (out->cells)
+        sort(out, ask->sort, ask->is_ascending);
+    return MV_OK;
+}
+
+void mv_listing_row(mv_arena *arena, const mv_listing_ask *ask, const mv_listing *table,
+                    uint32_t row, mv_cell cells[MV_LISTING_COLUMNS], mv_listing_place *place)
+{
+    uint32_t at;
+
+    if (!table->cells) {
+        mv_listing_event_row(arena, ask, row, cells, place);
+        return;
+    }
+    at = table->order[row];
+    memcpy(cells, table->cells + (uint64_t)at * table->column_count,
+           table->column_count * sizeof *cells);
+    *place = table->places[at];
+}
+
+/* ---- texts ------------------------------------------------------------------------------- */
+
+const char *mv_cell_text(mv_cell_kind kind, mv_cell cell, char out[MV_CELL_SIZE])
+{
+    int64_t time = (int64_t)cell.number;
+
+    switch (kind) {
+    case MV_CELL_TEXT:
+        return cell.text;
+    case MV_CELL_BYTES:
+        if (cell.number == MV_NO_BYTES)
+            return "";
+        return mv_size_text(out, cell.number);
+    case MV_CELL_SHARE:
+        snprintf(out, MV_CELL_SIZE, cell.number && cell.number < 10000 ? "%.1f %%" : "%.0f %%",
+                 (double)cell.number / 1e4);
+        return out;
+    case MV_CELL_EVENT:
+        return cell.number == MV_BEFORE ? "before" : mv_axis_exact(cell.number, out);
+    case MV_CELL_ADDR:
+        if (cell.number == MV_NO_BYTES)
+            return "";
+        snprintf(out, MV_CELL_SIZE, "0x%" PRIx64, cell.number);
+        return out;
+    case MV_CELL_TIME:
+        if (time == MV_NO_TIME)
+            return "";
+        snprintf(out, MV_CELL_SIZE, "%.6f s", (double)time / 1e6);
+        return out;
+    default:
+        return mv_axis_exact(cell.number, out);
+    }
+}
+
+/* A text that grows. */
+typedef struct {
+    mv_arena *arena;
+    char *bytes;
+    uint64_t length, capacity;
+    bool failed;
+} writing;
+
+static void put(writing *w, const char *text)
+{
+    uint64_t length = strlen(text);
+
+    if (w->failed)
+        return;
+    if (w->length + length + 1 > w->capacity) {
+        uint64_t capacity = (w->length + length) * 2 + 4096;
+        char *grown = mv_arena_grow(w->arena, w->bytes, capacity);
+        if (!grown) {
+            w->failed = true;
+            return;
+        }
+        w->bytes = grown;
+        w->capacity = capacity;
+    }
+    memcpy(w->bytes + w->length, text, length + 1);
+    w->length += length;
+}
+
+/* Tabs and ends of lines would be cells and rows of their own. */
+static void put_clean(writing *w, const char *text)
+{
+    uint64_t from = w->length;
+
+    put(w, text);
+    for (uint64_t i = from; !w->failed && i < w->length; i++)
+        if ((unsigned char)w->bytes[i] < ' ')
+            w->bytes[i] = ' ';
+}
+
+static void put_cell(writing *w, mv_cell_kind kind, mv_cell cell)
+{
+    int64_t time = (int64_t)cell.number;
+    char text[MV_CELL_SIZE] = "";
+
+    if (kind == MV_CELL_TEXT) {
+        put_clean(w, cell.text);
+        return;
+    }
+    if (kind == MV_CELL_TIME && time != MV_NO_TIME)
+        snprintf(text, sizeof text, "%" PRId64, time);
+    else if (kind == MV_CELL_SHARE)
+        snprintf(text, sizeof text, "%.4f", (double)cell.number / 1e4);
+    else if (kind == MV_CELL_EVENT && cell.number == MV_BEFORE)
+        snprintf(text, sizeof text, "before");
+    else if (kind != MV_CELL_TIME && cell.number != MV_NO_BYTES)
+        snprintf(text, sizeof text, kind == MV_CELL_ADDR ? "0x%" PRIx64 : "%" PRIu64, cell.number);
+    put(w, text);
+}
+
+const char *mv_listing_tsv(mv_arena *arena, const mv_listing_ask *ask, const mv_listing *table,
+                           uint32_t most)
+{
+    writing w = {.arena = arena};
+    mv_cell cells[MV_LISTING_COLUMNS];
+    mv_listing_place place;
+    mv_arena scratch;
+
+    mv_arena_init(&scratch, arena->budget);
+    for (uint32_t c = 0; c < table->column_count; c++) {
+        put(&w, c ? "\t" : "");
+        put(&w, table->columns[c].name);
+    }
+    put(&w, "\n");
+    for (uint32_t i = 0; i < table->count && i < most && !w.failed; i++) {
+        mv_arena_mark here = mv_arena_here(&scratch);
+        mv_listing_row(&scratch, ask, table, i, cells, &place);
+        for (uint32_t c = 0; c < table->column_count; c++) {
+            put(&w, c ? "\t" : "");
+            put_cell(&w, (mv_cell_kind)table->columns[c].kind, cells[c]);
+        }
+        put(&w, "\n");
+        mv_arena_rewind(&scratch, here);
+    }
+    mv_arena_release(&scratch);
+    return w.failed ? NULL : w.bytes;
+}

@@ -1,0 +1,120 @@
+/* The viewer's tables: rows of numbers and texts with the place in the picture that each is about.
+ *
+ *     stacks      who holds memory at the cursor, by line of code    memviz peak --at EVENT
+ *     leaks       what grows and is never freed                      memviz leaks
+ *     fragments   the holes at the cursor and what stands beside     memviz fragmentation
+ *     sizes       blocks by powers of two, at the cursor and ever
+ *     events      every event of the trace
+ *     markers     annotations, marks, steps, failed requests, peaks
+ *
+ * All but the events are made whole and sorted by a column; events are as many as the trace has, so
+ * their rows are made when they are shown. */
+#ifndef MV_LISTING_H
+#define MV_LISTING_H
+
+#include "view/state/document.h"
+#include "viz/core/heap_moment.h"
+
+#define MV_LISTING_LIST(X)    \
+    X(STACKS, "stacks")       \
+    X(LEAKS, "leaks")         \
+    X(FRAGMENTS, "fragments") \
+    X(SIZES, "sizes")         \
+    X(EVENTS, "events")       \
+    X(MARKERS, "markers")
+
+typedef enum {
+#define MV_LISTING_ENUM(name, text) MV_LISTING_##name,
+    MV_LISTING_LIST(MV_LISTING_ENUM)
+#undef MV_LISTING_ENUM
+        MV_LISTING_COUNT
+} mv_listing_kind;
+
+/* What a cell's number is, and how it is shown; texts have no number. */
+typedef enum {
+    MV_CELL_TEXT,
+    MV_CELL_BYTES,
+    MV_CELL_COUNT,
+    MV_CELL_SHARE, /* of a million: ten thousandths of a per cent */
+    MV_CELL_EVENT, /* MV_BEFORE: before the first */
+    MV_CELL_ADDR,
+    MV_CELL_TIME /* microseconds since the trace's start, as int64_t; MV_NO_TIME */
+} mv_cell_kind;
+
+typedef struct {
+    const char *name;
+    uint8_t kind;   /* mv_cell_kind */
+    uint16_t width; /* pixels at scale 1; 0: its part of what is left */
+} mv_listing_column;
+
+typedef union {
+    uint64_t number;
+    const char *text; /* of MV_CELL_TEXT; never NULL */
+} mv_cell;
+
+/* Where a row is seen. */
+typedef struct {
+    bool has_event;
+    uint32_t event; /* to move the cursor to */
+    uint32_t alloc; /* to pin, or MV_NO_ROW */
+    bool has_window;
+    uint32_t from, to;  /* events to show */
+    const char *search; /* words of a filter; "": none */
+} mv_listing_place;
+
+enum { MV_LISTING_COLUMNS = 8 };
+
+typedef struct {
+    uint8_t kind; /* mv_listing_kind */
+    uint32_t column_count;
+    const mv_listing_column *columns;
+    uint32_t count;           /* rows */
+    mv_cell *cells;           /* [count][column_count]; NULL: events */
+    mv_listing_place *places; /* [count]; NULL: events */
+    uint32_t *order;          /* [count] rows as they are sorted; NULL: events */
+    const char *note;         /* one line: what the table is of, and its sums */
+} mv_listing;
+
+enum { MV_LISTING_SIZE_ROWS = 65 }; /* 0 bytes, and each power of two */
+
+/* All blocks of a device from a power of two up to the next. */
+typedef struct {
+    uint64_t blocks, bytes;
+    uint32_t largest; /* row of lives->allocs, or MV_NO_ROW */
+} mv_listing_size;
+
+/* O(allocations): once for a device. */
+void mv_listing_count_sizes(const mv_lives *lives, mv_listing_size out[MV_LISTING_SIZE_ROWS]);
+
+typedef struct {
+    const mv_document *document;
+    const mv_document_device *device;
+    uint8_t kind;                /* mv_listing_kind */
+    bool is_judged;              /* the device's reports are there */
+    uint32_t event;              /* the cursor */
+    uint32_t sort;               /* column; MV_NO_ROW: as the reports sort */
+    bool is_ascending;           /* else the largest first */
+    const mv_index *active;      /* FRAGMENTS: see heap_moment.h */
+    const mv_listing_size *ever; /* SIZES: [MV_LISTING_SIZE_ROWS] */
+} mv_listing_ask;
+
+/* O(what is alive, sorted). Everything lives in `arena`. Fails only for want of memory. */
+mv_code mv_listing_find(mv_arena *arena, const mv_listing_ask *ask, mv_listing *out, mv_err *err);
+
+/* One row as it is sorted: its cells and its place. Rows of events are made in `arena`. */
+void mv_listing_row(mv_arena *arena, const mv_listing_ask *ask, const mv_listing *table,
+                    uint32_t row, mv_cell cells[MV_LISTING_COLUMNS], mv_listing_place *place);
+
+enum { MV_CELL_SIZE = 64 };
+
+/* A cell as it is shown: "2.00 MiB", "12,345", "27.1 %". A text is returned as it is. */
+const char *mv_cell_text(mv_cell_kind kind, mv_cell cell, char out[MV_CELL_SIZE]);
+
+/* The table with tabs between cells and a line for each row, numbers exact, a line of names first.
+ * NULL when memory is out. At most `most` rows. */
+const char *mv_listing_tsv(mv_arena *arena, const mv_listing_ask *ask, const mv_listing *table,
+                           uint32_t most);
+
+const char *mv_listing_name(uint32_t kind); /* "stacks" */
+
+#endif

@@ -1,0 +1,211 @@
+/* Places: the holes between blocks, every event, and what has a name of its own. */
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/lives/alive.h"
+#include "analyze/lives/position.h"
+#include "base/size.h"
+#include "view/panes/listing_parts.h"
+#include "viz/scene/axis.h"
+
+static int64_t time_of(const mv_listing_ask *ask, uint32_t event)
+{
+    const mv_events *e = &ask->device->lives.events;
+    int64_t start = mv_position_start_us(&ask->document->trace);
+
+    if (event >= e->count || e->time_us[event] == MV_NO_TIME || start == MV_NO_TIME)
+        return MV_NO_TIME;
+    return e->time_us[event] - start;
+}
+
+/* ---- fragments --------------------------------------------------------------------------- */
+
+static const char *pool_name(mv_listing_maker *m, uint32_t segment)
+{
+    const mv_segment_lives *s = &m->lives->segments;
+    const mv_trace *t = m->trace;
+    mv_pool_id pool = s->pool[segment];
+    const char *kind = mv_segment_kind_name((mv_segment_kind)s->kind[segment]);
+    unsigned long long stream =
+        s->stream[segment].row < t->streams.count ? t->streams.value[s->stream[segment].row] : 0;
+
+    if (pool.row >= t->pools.count || (!t->pools.a[pool.row] && !t->pools.b[pool.row]))
+        return mv_listing_say(m, "%s, stream %llu", kind, stream);
+    return mv_listing_say(m, "%s (%llu, %llu), stream %llu", kind,
+                          (unsigned long long)t->pools.a[pool.row],
+                          (unsigned long long)t->pools.b[pool.row], stream);
+}
+
+/* What stands next to a hole: "4.00 MiB train.py:62 forward", or that the segment ends there. */
+static const char *neighbour(mv_listing_maker *m, uint32_t alloc)
+{
+    char size[MV_SIZE_TEXT];
+
+    if (alloc == MV_NO_ROW)
+        return "(the segment's end)";
+    return mv_listing_say(m, "%s %s", mv_size_text(size, m->lives->allocs.block[alloc]),
+                          mv_listing_label(m, m->lives->allocs.stack[alloc]));
+}
+
+static void add_hole(mv_listing_maker *m, const mv_heap_map *map, uint32_t segment, uint32_t piece)
+{
+    bool has_left = piece > map->first_piece[segment];
+    bool has_right = piece + 1 < map->first_piece[segment + 1];
+    uint32_t left = has_left ? map->piece_row[piece - 1] : MV_NO_ROW;
+    uint32_t right = has_right ? map->piece_row[piece + 1] : MV_NO_ROW;
+    mv_cell *cells = mv_listing_next(m);
+    mv_listing_place *place = &m->out->places[m->out->count++];
+
+    cells[0].number = map->piece_size[piece];
+    cells[1].number = map->size[segment];
+    cells[2].number = map->piece_whole[piece];
+    cells[3].number = map->piece_addr[piece];
+    cells[4].text = pool_name(m, map->segment[segment]);
+    cells[5].text = neighbour(m, left);
+    cells[6].text = neighbour(m, right);
+    place->alloc = left != MV_NO_ROW ? left : right;
+    if (place->alloc != MV_NO_ROW)
+        place->search = mv_listing_search(m, m->lives->allocs.stack[place->alloc]);
+}
+
+bool mv_listing_fill_fragments(mv_listing_maker *maker)
+{
+    static const mv_listing_column columns[] = {
+        {"free", MV_CELL_BYTES, 84},     {"of segment", MV_CELL_BYTES, 90},
+        {"whole", MV_CELL_BYTES, 84},    {"at", MV_CELL_ADDR, 116},
+        {"pool", MV_CELL_TEXT, 190},     {"behind", MV_CELL_TEXT, 0},
+        {"in front of", MV_CELL_TEXT, 0}};
+    mv_heap_moment heap;
+    uint32_t holes = 0;
+    mv_err err;
+    char all[MV_SIZE_TEXT], largest[MV_SIZE_TEXT];
+
+    if (mv_heap_moment_find(&maker->scratch, maker->lives, maker->ask->active, maker->ask->event,
+                            &heap, &err) != MV_OK)
+        return false;
+    for (uint32_t p = 0; p < heap.map.first_piece[heap.map.count]; p++)
+        holes += heap.map.piece_row[p] == MV_NO_ROW;
+    if (!mv_listing_reserve(maker, columns, 7, holes))
+        return false;
+    for (uint32_t s = 0; s < heap.map.count; s++)
+        for (uint32_t p = heap.map.first_piece[s]; p < heap.map.first_piece[s + 1]; p++)
+            if (heap.map.piece_row[p] == MV_NO_ROW)
+                add_hole(maker, &heap.map, s, p);
+    maker->out->note = mv_listing_say(
+        maker,
+        "%s free in %u holes at the cursor, the largest %s; whole: could be "
+        "given back",
+        mv_size_text(all, heap.sums.free), holes, mv_size_text(largest, heap.largest));
+    return true;
+}
+
+/* ---- events ------------------------------------------------------------------------------ */
+
+const mv_listing_column mv_listing_event_columns[] = {
+    {"event", MV_CELL_EVENT, 84},     {"time", MV_CELL_TIME, 110}, {"action", MV_CELL_TEXT, 110},
+    {"size", MV_CELL_BYTES, 84},      {"addr", MV_CELL_ADDR, 120}, {"stream", MV_CELL_ADDR, 110},
+    {"line of code", MV_CELL_TEXT, 0}};
+
+void mv_listing_event_row(mv_arena *arena, const mv_listing_ask *ask, uint32_t event,
+                          mv_cell *cells, mv_listing_place *place)
+{
+    const mv_trace *trace = &ask->document->trace;
+    const mv_lives *lives = &ask->device->lives;
+    const mv_events *e = &lives->events;
+    uint8_t action = e->action[event];
+    char label[256];
+
+    mv_culprit_label(trace, ask->document->sites.kinds, e->stack[event], label, sizeof label);
+    cells[0].number = event;
+    cells[1].number = (uint64_t)time_of(ask, event);
+    cells[2].text = mv_action_name((mv_action)action);
+    cells[3].number = e->size[event];
+    cells[4].number = e->addr[event];
+    cells[5].number = e->stream[event].row < trace->streams.count
+                          ? trace->streams.value[e->stream[event].row]
+                          : 0;
+    cells[6].text = mv_arena_text(arena, label, strlen(label));
+    if (!cells[6].text)
+        cells[6].text = "";
+    *place =
+        (mv_listing_place){.has_event = true, .event = event, .alloc = MV_NO_ROW, .search = ""};
+    if (mv_is_block_action(action))
+        place->alloc = lives->alloc_of[event];
+}
+
+/* ---- markers ----------------------------------------------------------------------------- */
+
+/* A moment with a name; `to` is where a range ends. */
+static void add_marker(mv_listing_maker *m, uint32_t event, uint32_t to, const char *kind,
+                       const char *name)
+{
+    const mv_document_device *d = m->ask->device;
+    uint32_t behind = event == 0 ? MV_BEFORE : event - 1;
+    mv_cell *cells = mv_listing_next(m);
+    mv_listing_place *place = &m->out->places[m->out->count++];
+
+    cells[0].number = event;
+    cells[1].number = (uint64_t)time_of(m->ask, event);
+    cells[2].text = kind;
+    cells[3].number = to > event ? to - event : 0;
+    cells[4].number = mv_index_bytes(&d->index, d->index.count, behind);
+    cells[5].text = name;
+    place->has_event = true;
+    place->event = behind;
+    if (to > event) {
+        place->has_window = true;
+        place->from = event;
+        place->to = to;
+    }
+}
+
+static void add_moment(mv_listing_maker *m, uint32_t event, const char *kind, const char *name)
+{
+    add_marker(m, event, 0, kind, name);
+    m->out->places[m->out->count - 1].event = event;
+}
+
+static void add_steps(mv_listing_maker *m, const mv_steps *steps)
+{
+    uint32_t events = m->lives->events.count;
+
+    for (uint32_t i = 0; i < steps->count; i++)
+        add_marker(m, steps->at[i], i + 1 < steps->count ? steps->at[i + 1] : events, "step",
+                   mv_listing_say(m, "%u of %u, %s", i + 1, steps->count,
+                                  mv_steps_source_name(steps->source)));
+}
+
+bool mv_listing_fill_markers(mv_listing_maker *maker)
+{
+    static const mv_listing_column columns[] = {
+        {"event", MV_CELL_EVENT, 84},     {"time", MV_CELL_TIME, 110},
+        {"what", MV_CELL_TEXT, 110},      {"events", MV_CELL_COUNT, 84},
+        {"allocated", MV_CELL_BYTES, 90}, {"name", MV_CELL_TEXT, 0}};
+    const mv_document_device *d = maker->ask->device;
+    const mv_landmarks *l = &d->landmarks;
+    const mv_steps *steps = maker->ask->is_judged ? &d->leaks.steps : NULL;
+    char size[MV_SIZE_TEXT];
+
+    if (!mv_listing_reserve(maker, columns, 6,
+                            l->mark_count + l->oom_count + (steps ? steps->count : 0) + 1))
+        return false;
+    if (maker->lives->events.count && d->peak_event != MV_BEFORE) {
+        add_moment(maker, d->peak_event, "peak",
+                   mv_listing_say(maker, "%s allocated", mv_size_text(size, d->peak)));
+        maker->out->cells[4].number = d->peak;
+    }
+    for (uint32_t i = 0; i < l->oom_count; i++)
+        add_moment(maker, l->ooms[i], "out of memory",
+                   mv_listing_say(maker, "%s asked for",
+                                  mv_size_text(size, maker->lives->events.size[l->ooms[i]])));
+    for (uint32_t i = 0; i < l->mark_count; i++)
+        add_marker(maker, l->marks[i].from, l->marks[i].to,
+                   l->marks[i].is_moment ? "mark" : "annotation",
+                   mv_string_text(maker->trace, l->marks[i].name));
+    if (steps)
+        add_steps(maker, steps);
+    maker->out->note =
+        mv_listing_say(maker, "%u annotations and marks, %u steps, %u failed requests",
+                       l->mark_count, steps ? steps->count : 0, l->oom_count);
+    return true;
+}

@@ -1,0 +1,54 @@
+/* What the files that fill tables share; only they and listing.c include it.
+ *
+ *     listing_stacks.c   stacks, leaks, sizes
+ *     listing_places.c   fragments, events, markers */
+#ifndef MV_LISTING_PARTS_H
+#define MV_LISTING_PARTS_H
+
+#include "view/panes/listing.h"
+
+typedef struct {
+    mv_arena *arena;
+    mv_arena scratch;
+    const mv_listing_ask *ask;
+    const mv_trace *trace;
+    const mv_sites *sites;
+    const mv_lives *lives;
+    mv_listing *out;
+    uint32_t capacity; /* of rows */
+    bool failed;       /* memory ran out */
+} mv_listing_maker;
+
+/* Room for so many rows. */
+bool mv_listing_reserve(mv_listing_maker *maker, const mv_listing_column *columns,
+                        uint32_t column_count, uint32_t rows);
+
+/* The cells of the next row. Its place is maker->out->places[out->count], empty; the row counts
+ * when out->count is moved on. */
+mv_cell *mv_listing_next(mv_listing_maker *maker);
+
+/* Formatted into the table's arena; "" when memory is out. */
+const char *mv_listing_say(mv_listing_maker *maker, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+const char *mv_listing_label(mv_listing_maker *maker, mv_stack_id stack);  /* of its culprit */
+const char *mv_listing_search(mv_listing_maker *maker, mv_stack_id stack); /* that finds it */
+
+static inline uint64_t mv_listing_share(uint64_t part, uint64_t all)
+{
+    return all ? (uint64_t)(1e6 * (double)part / (double)all) : 0;
+}
+
+bool mv_listing_fill_stacks(mv_listing_maker *maker);
+bool mv_listing_fill_leaks(mv_listing_maker *maker);
+bool mv_listing_fill_sizes(mv_listing_maker *maker);
+bool mv_listing_fill_fragments(mv_listing_maker *maker);
+bool mv_listing_fill_markers(mv_listing_maker *maker);
+
+extern const mv_listing_column mv_listing_event_columns[];
+enum { MV_LISTING_EVENT_COLUMNS = 7 };
+
+void mv_listing_event_row(mv_arena *arena, const mv_listing_ask *ask, uint32_t event,
+                          mv_cell *cells, mv_listing_place *place);
+
+#endif

@@ -1,0 +1,421 @@
+/* The flame graph: who called whom, as wide as the bytes they hold. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "view/panes/panels.h"
+#include "view/state/search_text.h"
+#include "viz/pictures/icicle.h"
+#include "viz/scene/axis.h"
+#include "viz/scene/heading.h"
+
+enum { HEAD = 22, LEVEL = 18, NARROW = 24, MATCH_MOST = 1024 };
+
+typedef struct {
+    mv_view *view;
+    mv_ui *ui;
+    const mv_document *document;
+    const mv_document_device *device;
+    const mv_flames_answer *answer;
+    mv_box box; /* of the levels */
+} painting;
+
+/* ---- the question ------------------------------------------------------------------------ */
+
+/* The interval that is selected, else what the timeline shows. */
+static void interval_of(const mv_view *view, uint32_t events, uint32_t *a, uint32_t *b)
+{
+    *a = view->now.has_interval ? view->now.a : (uint32_t)fmax(0, view->now.from);
+    *b = view->now.has_interval ? view->now.b : (uint32_t)ceil(view->now.to);
+    if (*b > events)
+        *b = events;
+    if (*a > *b)
+        *a = *b;
+}
+
+static mv_flames_question question_of(mv_view *view, mv_box box)
+{
+    const mv_panels *p = view->panels;
+    mv_flames_question q;
+    uint32_t a, b;
+
+    memset(&q, 0, sizeof q);
+    q.document = mv_view_document(view);
+    q.device = mv_view_device(view);
+    q.focus = p->focus;
+    q.source = p->flame_source;
+    q.by_blocks = p->by_blocks;
+    q.is_inverted = p->is_inverted;
+    q.has_all_frames = p->has_all_frames;
+    q.width = box.w > 16 ? (uint32_t)box.w : 16;
+    interval_of(view, q.device->lives.events.count, &a, &b);
+    if (q.source == MV_FLAMES_CURSOR)
+        q.event = view->now.cursor;
+    else if (q.source == MV_FLAMES_PEAK)
+        q.event = mv_pyramid_range(&view->levels, a ? a - 1 : MV_BEFORE, b).allocated_event;
+    if (q.source == MV_FLAMES_HELD || q.source == MV_FLAMES_TEMPORARY) {
+        q.a = a;
+        q.b = b;
+    }
+    return q;
+}
+
+static mv_flames_ask ask_of(const mv_flames_question *q)
+{
+    return (mv_flames_ask){.source = (mv_flames_source)q->source,
+                           .by_blocks = q->by_blocks,
+                           .is_inverted = q->is_inverted,
+                           .has_all_frames = q->has_all_frames,
+                           .event = q->event,
+                           .a = q->a,
+                           .b = q->b};
+}
+
+static mv_box levels_of(const mv_view *view, mv_box box)
+{
+    mv_box_cut_top(&box, mv_ui_px(&view->ui, HEAD));
+    return box;
+}
+
+/* ---- which boxes the search names -------------------------------------------------------- */
+
+/* Reads the filter when the search has changed. */
+static void read_search(mv_view *view)
+{
+    mv_panels *p = view->panels;
+    char why[MV_FILTER_WHY];
+
+    if (strcmp(p->filter_text, view->now.search) == 0)
+        return;
+    mv_filter_release(&p->filter);
+    mv_arena_release(&p->filter_arena);
+    mv_arena_init(&p->filter_arena, view->budget);
+    memcpy(p->filter_text, view->now.search, sizeof p->filter_text);
+    p->filter_text[sizeof p->filter_text - 1] = 0;
+    if (*p->filter_text == 0 || !mv_filter_read(&p->filter_arena, p->filter_text, &p->filter, why))
+        p->filter = (mv_filter){0};
+}
+
+/* Whether a term of the search about frames names this one. */
+static bool is_match(const painting *p, const mv_flame_node *node)
+{
+    const mv_filter *filter = &p->view->panels->filter;
+    const mv_frames *f = &p->document->trace.frames;
+    char text[MATCH_MOST], line[24] = "";
+    const char *file;
+
+    if (filter->count == 0 || node->kind != MV_FLAME_FRAME)
+        return false;
+    file = mv_string_text(&p->document->trace, f->file[node->frame.row]);
+    if (f->line[node->frame.row] != MV_NO_LINE)
+        snprintf(line, sizeof line, "%lld:", (long long)f->line[node->frame.row]);
+    snprintf(text, sizeof text, "%s%s%s%s", file, *file ? ":" : "", line,
+             mv_string_text(&p->document->trace, f->function[node->frame.row]));
+    for (uint32_t i = 0; i < filter->count; i++) {
+        const mv_filter_term *term = &filter->terms[i];
+        if (!term->is_negated &&
+            ((term->kind == MV_FILTER_TEXT && strcasestr(text, term->text)) ||
+             (term->kind == MV_FILTER_REGEX && regexec(&term->regex, text, 0, NULL, 0) == 0)))
+            return true;
+    }
+    return false;
+}
+
+/* ---- boxes ------------------------------------------------------------------------------- */
+
+static mv_box place_of(const painting *p, const mv_icicle_box *box)
+{
+    const mv_flame_node *root = &p->answer->flames.tree.nodes[p->answer->focus];
+    float level = mv_ui_px(p->ui, LEVEL);
+    double all = root->bytes ? (double)root->bytes : 1;
+    float x = p->box.x + p->box.w * (float)((double)box->offset / all);
+    float end = p->box.x + p->box.w * (float)((double)(box->offset + box->bytes) / all);
+
+    return (mv_box){x, p->box.y + level * ((float)box->depth - (float)p->view->panels->flame_first),
+                    end - x, level};
+}
+
+static bool is_in_sight(const painting *p, mv_box at)
+{
+    return at.y >= p->box.y - 0.5f && at.y + 4 < p->box.y + p->box.h;
+}
+
+static const mv_icicle_box *box_at(const painting *p, float x, float y)
+{
+    const mv_icicle_boxes *b = &p->answer->boxes;
+
+    for (uint32_t i = 0; i < b->count; i++) {
+        mv_box at = place_of(p, &b->boxes[i]);
+        if (is_in_sight(p, at) && mv_box_has(at, x, y))
+            return &b->boxes[i];
+    }
+    return NULL;
+}
+
+/* "68.2 MiB in 12 blocks", whichever of both the widths are. */
+static const char *amount(const painting *p, uint64_t weight, uint64_t other)
+{
+    uint64_t bytes = p->answer->ask.by_blocks ? other : weight;
+    uint64_t blocks = p->answer->ask.by_blocks ? weight : other;
+    char count[MV_TICK_TEXT];
+
+    return mv_panel_say(p->view, "%s in %s block%s", mv_panel_size(p->view, bytes),
+                        mv_axis_exact(blocks, count), blocks == 1 ? "" : "s");
+}
+
+static const char *describe(const painting *p, const mv_icicle_box *box)
+{
+    const mv_flame_tree *tree = &p->answer->flames.tree;
+    const mv_flame_node *node = &tree->nodes[box->node];
+    const mv_trace *trace = &p->document->trace;
+    double share =
+        tree->nodes[0].bytes ? 100.0 * (double)box->bytes / (double)tree->nodes[0].bytes : 0;
+    const char *file = "";
+
+    if (box->rest)
+        return mv_panel_say(p->view, "%u frames too narrow to show, %.1f %%", box->rest, share);
+    if (node->kind == MV_FLAME_FRAME && trace->frames.file[node->frame.row].row != MV_NO_ROW)
+        file = mv_string_text(trace, trace->frames.file[node->frame.row]);
+    return mv_panel_say(p->view, "%s\n%s, %.1f %% of all%s%s\nclick: show it alone, search for it",
+                        node->label, amount(p, node->bytes, node->blocks), share, *file ? "\n" : "",
+                        file);
+}
+
+static void paint_box(painting *p, const mv_icicle_box *box)
+{
+    const mv_flame_node *node = &p->answer->flames.tree.nodes[box->node];
+    mv_box at = place_of(p, box), inner;
+    uint32_t fill = box->rest ? p->ui->theme->rest
+                              : mv_icicle_colour(p->ui->theme, p->document->sites.kinds, node);
+
+    if (!is_in_sight(p, at))
+        return;
+    at.h -= 1;
+    if (at.w > 3)
+        at.w -= 1;
+    mv_scene_point(&p->ui->scene, at.x, at.y);
+    mv_scene_point(&p->ui->scene, at.x + at.w, at.y + at.h);
+    mv_scene_add(&p->ui->scene, (mv_shape){.kind = MV_SHAPE_RECTS, .fill = fill, .is_crisp = true});
+    inner = (mv_box){at.x + 3, at.y, at.w - 6, at.h};
+    if (!box->rest && at.w > mv_ui_px(p->ui, NARROW))
+        mv_ui_text(p->ui, inner, MV_UI_SMALL, mv_text_on(fill), MV_ANCHOR_START,
+                   at.w > mv_ui_px(p->ui, 260)
+                       ? mv_panel_say(p->view, "%s \xc2\xb7 %s", node->label,
+                                      amount(p, node->bytes, node->blocks))
+                       : node->label);
+    if (!box->rest && is_match(p, node)) {
+        mv_scene_point(&p->ui->scene, at.x + 1, at.y + 1);
+        mv_scene_point(&p->ui->scene, at.x + at.w - 1, at.y + at.h - 1);
+        mv_scene_add(
+            &p->ui->scene,
+            (mv_shape){.kind = MV_SHAPE_RECTS, .stroke = p->ui->theme->outline, .width = 2});
+    }
+}
+
+static void paint_boxes(painting *p)
+{
+    const mv_icicle_boxes *b = &p->answer->boxes;
+    uint32_t room = (uint32_t)(p->box.h / mv_ui_px(p->ui, LEVEL));
+    const mv_icicle_box *hot = NULL;
+
+    mv_ui_scroll(p->ui, p->box, b->depth + 1, room ? room : 1, &p->view->panels->flame_first);
+    if (b->depth + 1 > room)
+        p->box.w -= mv_ui_px(p->ui, 10);
+    for (uint32_t i = 0; i < b->count; i++)
+        paint_box(p, &b->boxes[i]);
+    if (mv_ui_is_hot(p->ui, p->box))
+        hot = box_at(p, p->ui->pointer_x, p->ui->pointer_y);
+    if (!hot)
+        return;
+    mv_ui_frame(p->ui, place_of(p, hot), p->ui->theme->text);
+    mv_ui_zone(p->ui, place_of(p, hot), MV_DO_NOTHING, 0, describe(p, hot));
+}
+
+/* ---- the head ---------------------------------------------------------------------------- */
+
+static void button(painting *p, mv_box *head, float width, bool is_on, mv_command_id command,
+                   uint64_t arg, const char *text)
+{
+    mv_box at = mv_box_cut_left(head, mv_ui_px(p->ui, width));
+
+    at.y += 1;
+    at.h -= 3;
+    mv_ui_button(p->ui, at, is_on, command, arg, text);
+}
+
+/* What the widths add up to. */
+static const char *sum_of(const painting *p)
+{
+    const mv_flames_answer *a = p->answer;
+    const mv_flame_node *root = &a->flames.tree.nodes[0];
+    const char *all = amount(p, root->bytes, root->blocks);
+
+    switch ((mv_flames_source)a->ask.source) {
+    case MV_FLAMES_HELD:
+        return mv_panel_say(p->view, "%s, allocated in events %u to %u and still there", all,
+                            a->ask.a, a->ask.b);
+    case MV_FLAMES_TEMPORARY:
+        return mv_panel_say(p->view, "%s over time, allocated and freed in events %u to %u", all,
+                            a->ask.a, a->ask.b);
+    default:
+        return mv_panel_say(p->view, "%s allocated %s", all,
+                            mv_panel_moment(p->view, a->ask.event));
+    }
+}
+
+static void paint_head(painting *p, mv_box head)
+{
+    static const float widths[MV_FLAMES_COUNT] = {98, 138, 160, 118};
+    const mv_panels *panels = p->view->panels;
+
+    for (uint32_t i = 0; i < MV_FLAMES_COUNT; i++)
+        button(p, &head, widths[i], panels->flame_source == i, MV_DO_flame_source, i,
+               mv_flames_source_name(i));
+    mv_box_cut_left(&head, mv_ui_px(p->ui, MV_UI_PAD));
+    button(p, &head, 58, panels->by_blocks, MV_DO_flame_weight, 0, "blocks");
+    button(p, &head, 72, panels->is_inverted, MV_DO_flame_invert, 0, "inverted");
+    button(p, &head, 82, panels->has_all_frames, MV_DO_flame_frames, 0, "all frames");
+    if (panels->focus)
+        button(p, &head, 64, false, MV_DO_flame_focus, 0, "show all");
+    mv_box_cut_left(&head, mv_ui_px(p->ui, MV_UI_PAD));
+    head.w -= mv_ui_px(p->ui, MV_UI_PAD);
+    if (p->answer)
+        mv_ui_text(p->ui, head, MV_UI_TEXT, p->ui->theme->text, MV_ANCHOR_END, sum_of(p));
+}
+
+/* ---- the pane ---------------------------------------------------------------------------- */
+
+static bool open_painting(mv_view *view, mv_box box, painting *p)
+{
+    mv_flames_question q = question_of(view, box);
+    bool is_current;
+
+    *p = (painting){.view = view,
+                    .ui = &view->ui,
+                    .document = q.document,
+                    .device = q.device,
+                    .answer = mv_slot_ask(view->panels->flames, &q, &is_current),
+                    .box = levels_of(view, box)};
+    if (p->answer && p->answer->ask.device != q.device)
+        p->answer = NULL;
+    view->panels->flames_shown = p->answer;
+    return p->answer != NULL;
+}
+
+static void paint(mv_view *view, mv_box box)
+{
+    const mv_document *document;
+    const mv_document_device *device;
+    mv_box head = box;
+    painting p;
+    bool is_there;
+
+    if (!mv_panels_device(view, box, &document, &device))
+        return;
+    read_search(view);
+    is_there = open_painting(view, box, &p);
+    paint_head(&p, mv_box_cut_top(&head, mv_ui_px(&view->ui, HEAD)));
+    if (!is_there)
+        mv_ui_text(p.ui, p.box, MV_UI_TEXT, p.ui->theme->faint_text, MV_ANCHOR_MIDDLE,
+                   "adding up ...");
+    else if (p.answer->flames.tree.nodes[0].bytes == 0)
+        mv_ui_text(p.ui, p.box, MV_UI_TEXT, p.ui->theme->faint_text, MV_ANCHOR_MIDDLE,
+                   "nothing is allocated there");
+    else
+        paint_boxes(&p);
+}
+
+static bool input(mv_view *view, mv_box box, const mv_input *in)
+{
+    const mv_icicle_box *hit;
+    painting p = {.view = view,
+                  .ui = &view->ui,
+                  .answer = view->panels->flames_shown,
+                  .box = levels_of(view, box)};
+
+    if (mv_panel_wheel(in, &view->panels->flame_first))
+        return true;
+    if (in->kind != MV_INPUT_PRESS || in->button != MV_BUTTON_LEFT || !p.answer)
+        return false;
+    if (p.answer->boxes.depth + 1 > (uint32_t)(p.box.h / mv_ui_px(p.ui, LEVEL)))
+        p.box.w -= mv_ui_px(p.ui, 10);
+    hit = box_at(&p, in->x, in->y);
+    if (!hit || hit->rest)
+        return false;
+    mv_view_do(view, MV_DO_flame_focus, hit->node);
+    return true;
+}
+
+const mv_pane mv_pane_flame = {paint, input};
+
+/* ---- commands ---------------------------------------------------------------------------- */
+
+void mv_do_flame_source(mv_view *view, uint64_t arg)
+{
+    view->panels->flame_source = (uint8_t)(arg % MV_FLAMES_COUNT);
+    view->panels->flame_first = 0;
+}
+
+void mv_do_flame_weight(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    view->panels->by_blocks = !view->panels->by_blocks;
+}
+
+void mv_do_flame_invert(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    view->panels->is_inverted = !view->panels->is_inverted;
+    view->panels->focus = 0;
+    view->panels->flame_first = 0;
+}
+
+void mv_do_flame_frames(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    view->panels->has_all_frames = !view->panels->has_all_frames;
+    view->panels->focus = 0;
+    view->panels->flame_first = 0;
+}
+
+/* Where a path ends, its largest block is who is meant. */
+static void pin_leaf(mv_view *view, const mv_flames_answer *a, uint32_t node)
+{
+    const mv_document *d = mv_view_document(view);
+    mv_arena scratch;
+    uint32_t alloc;
+
+    if (a->flames.tree.nodes[node].child)
+        return;
+    mv_arena_init(&scratch, view->budget);
+    alloc = mv_flames_largest(&scratch, &d->trace, &d->sites, &a->ask.device->index,
+                              ask_of(&a->ask), &a->flames, node);
+    mv_arena_release(&scratch);
+    if (alloc != MV_NO_ROW)
+        mv_view_pin(view, alloc);
+}
+
+/* The node that has the focus already gives it to its caller. */
+void mv_do_flame_focus(mv_view *view, uint64_t arg)
+{
+    mv_panels *p = view->panels;
+    const mv_flames_answer *a = p->flames_shown;
+    uint32_t node = (uint32_t)arg;
+    char words[MV_SEARCH_TEXT - 8];
+
+    p->flame_first = 0;
+    if (arg == 0 || !a || arg >= a->flames.tree.count) {
+        p->focus = 0;
+        return;
+    }
+    if (a->flames.path[node] == p->focus) {
+        p->focus = a->flames.path[a->flames.tree.nodes[node].parent];
+        return;
+    }
+    p->focus = a->flames.path[node];
+    if (a->flames.tree.nodes[node].kind == MV_FLAME_FRAME)
+        mv_panels_search(view,
+                         mv_search_of_frame(&mv_view_document(view)->trace,
+                                            a->flames.tree.nodes[node].frame, words, sizeof words));
+    pin_leaf(view, a, node);
+}

@@ -1,0 +1,278 @@
+/* Tables: rows of numbers, each with a place in the picture. */
+#include <string.h>
+
+#include "view/panes/panels.h"
+
+enum { HEAD = 22, COPY_MOST = 1000000 };
+
+typedef struct {
+    mv_view *view;
+    mv_ui *ui;
+    const mv_listing_answer *answer;
+    mv_box box;    /* of the rows, without the scroll bar */
+    float rest;    /* pixels of a column without a width of its own */
+    uint32_t room; /* rows that fit */
+} painting;
+
+static mv_listing_question question_of(mv_view *view)
+{
+    const mv_panels *p = view->panels;
+    mv_listing_question q;
+
+    memset(&q, 0, sizeof q);
+    q.document = mv_view_document(view);
+    q.device = mv_view_device(view);
+    q.kind = p->table_kind;
+    q.is_judged = mv_view_is_judged(view);
+    q.sort = p->sort[q.kind];
+    q.is_ascending = p->is_ascending[q.kind];
+    /* The others do not depend on the cursor: it does not make them anew. */
+    if (q.kind == MV_LISTING_STACKS || q.kind == MV_LISTING_FRAGMENTS || q.kind == MV_LISTING_SIZES)
+        q.event = view->now.cursor;
+    return q;
+}
+
+static const mv_listing_answer *ask(mv_view *view)
+{
+    mv_listing_question q = question_of(view);
+    bool is_current;
+    const mv_listing_answer *a = mv_slot_ask(view->panels->table, &q, &is_current);
+
+    if (a && (a->question.device != q.device || a->question.kind != q.kind))
+        a = NULL;
+    view->panels->table_shown = a;
+    return a;
+}
+
+/* ---- rows -------------------------------------------------------------------------------- */
+
+static void lay_columns(painting *p)
+{
+    const mv_listing *t = &p->answer->table;
+    uint32_t wide = 0;
+    float used = 0;
+
+    for (uint32_t c = 0; c < t->column_count; c++) {
+        used += mv_ui_px(p->ui, t->columns[c].width);
+        wide += t->columns[c].width == 0;
+    }
+    p->rest = wide && p->box.w > used ? (p->box.w - used) / (float)wide : 0;
+}
+
+static mv_box column_box(const painting *p, mv_box *line, uint32_t c)
+{
+    float width = mv_ui_px(p->ui, p->answer->table.columns[c].width);
+    mv_box cell = mv_box_cut_left(line, width > 0 ? width : p->rest);
+
+    cell.w -= mv_ui_px(p->ui, 12);
+    return cell;
+}
+
+static bool is_number(uint8_t kind)
+{
+    return kind != MV_CELL_TEXT;
+}
+
+static void paint_names(painting *p, mv_box line)
+{
+    const mv_listing *t = &p->answer->table;
+    uint32_t sort = p->answer->question.sort;
+
+    mv_ui_fill(p->ui, line, p->ui->theme->background);
+    line.x += mv_ui_px(p->ui, MV_UI_PAD);
+    for (uint32_t c = 0; c < t->column_count; c++) {
+        mv_box cell = column_box(p, &line, c);
+        const char *name = t->columns[c].name;
+        if (c == sort && t->cells)
+            name =
+                mv_panel_say(p->view, "%s %s", name, p->answer->question.is_ascending ? "^" : "v");
+        mv_ui_text(p->ui, cell, MV_UI_SMALL, p->ui->theme->faint_text,
+                   is_number(t->columns[c].kind) ? MV_ANCHOR_END : MV_ANCHOR_START, name);
+        if (t->cells)
+            mv_ui_zone(p->ui, cell, MV_DO_table_sort, c, "Sort by this column");
+    }
+}
+
+/* The cursor's event, and rows of what is pinned, have a bar in front. */
+static void mark_row(painting *p, mv_box line, const mv_listing_place *place)
+{
+    const mv_view_state *now = &p->view->now;
+    bool is_cursor = p->answer->table.kind == MV_LISTING_EVENTS && place->event == now->cursor;
+    bool is_pinned = now->pinned != MV_NO_ROW && place->alloc == now->pinned;
+
+    if (is_cursor || mv_ui_is_hot(p->ui, line))
+        mv_ui_fill(p->ui, line, p->ui->theme->grid);
+    if (is_cursor || is_pinned)
+        mv_ui_fill(p->ui, (mv_box){line.x, line.y, mv_ui_px(p->ui, 3), line.h},
+                   p->ui->theme->outline);
+}
+
+static void paint_row(painting *p, mv_box line, uint32_t row)
+{
+    const mv_listing *t = &p->answer->table;
+    mv_cell cells[MV_LISTING_COLUMNS];
+    mv_listing_place place;
+    char text[MV_CELL_SIZE];
+    mv_box whole = line;
+
+    mv_listing_row(p->ui->frame, &p->answer->ask, t, row, cells, &place);
+    mark_row(p, line, &place);
+    if (mv_ui_is_hot(p->ui, line) && place.alloc != MV_NO_ROW)
+        p->view->hover = place.alloc;
+    line.x += mv_ui_px(p->ui, MV_UI_PAD);
+    for (uint32_t c = 0; c < t->column_count; c++)
+        mv_ui_text(p->ui, column_box(p, &line, c), MV_UI_TEXT, p->ui->theme->text,
+                   is_number(t->columns[c].kind) ? MV_ANCHOR_END : MV_ANCHOR_START,
+                   mv_cell_text((mv_cell_kind)t->columns[c].kind, cells[c], text));
+    mv_ui_zone(p->ui, whole, MV_DO_table_row, row, NULL);
+}
+
+/* The list of events shows the cursor's, until it is scrolled. */
+static void follow_cursor(painting *p)
+{
+    mv_panels *panels = p->view->panels;
+    uint32_t cursor = p->view->now.cursor, row = cursor == MV_BEFORE ? 0 : cursor;
+    uint32_t *first = &panels->table_first[MV_LISTING_EVENTS];
+
+    if (p->answer->table.kind != MV_LISTING_EVENTS || panels->table_cursor == cursor)
+        return;
+    panels->table_cursor = cursor;
+    if (row < *first || row >= *first + p->room)
+        *first = row > p->room / 2 ? row - p->room / 2 : 0;
+}
+
+static void paint_rows(painting *p)
+{
+    uint32_t *first = &p->view->panels->table_first[p->answer->table.kind];
+    uint32_t count = p->answer->table.count;
+    float h = mv_ui_px(p->ui, MV_UI_LINE);
+    mv_box whole = p->box;
+
+    follow_cursor(p);
+    p->box.w -= mv_ui_px(p->ui, 10);
+    lay_columns(p);
+    paint_names(p, mv_box_cut_top(&p->box, h));
+    mv_box_cut_top(&whole, h);
+    mv_ui_scroll(p->ui, whole, count, p->room, first);
+    for (uint32_t i = 0; i < p->room && *first + i < count; i++)
+        paint_row(p, mv_box_cut_top(&p->box, h), *first + i);
+    if (count == 0)
+        mv_ui_text(p->ui, p->box, MV_UI_TEXT, p->ui->theme->faint_text, MV_ANCHOR_MIDDLE,
+                   "no rows");
+}
+
+/* ---- the pane ---------------------------------------------------------------------------- */
+
+static void paint_head(painting *p, mv_box head)
+{
+    mv_box button;
+
+    for (uint32_t i = 0; i < MV_LISTING_COUNT; i++) {
+        button = mv_box_cut_left(&head, mv_ui_px(p->ui, 84));
+        button.y += 1;
+        button.h -= 3;
+        mv_ui_button(p->ui, button, p->view->panels->table_kind == i, MV_DO_table_kind, i,
+                     mv_listing_name(i));
+    }
+    button = mv_box_cut_right(&head, mv_ui_px(p->ui, 56));
+    button.y += 1;
+    button.h -= 3;
+    mv_ui_button(p->ui, button, false, MV_DO_table_copy, 0, "copy");
+    mv_box_cut_left(&head, mv_ui_px(p->ui, MV_UI_PAD));
+    head.w -= mv_ui_px(p->ui, MV_UI_PAD);
+    if (p->answer)
+        mv_ui_text(p->ui, head, MV_UI_TEXT, p->ui->theme->text, MV_ANCHOR_END,
+                   p->answer->table.note);
+}
+
+static void paint(mv_view *view, mv_box box)
+{
+    const mv_document *document;
+    const mv_document_device *device;
+    painting p = {.view = view, .ui = &view->ui};
+
+    if (!mv_panels_device(view, box, &document, &device))
+        return;
+    p.answer = ask(view);
+    paint_head(&p, mv_box_cut_top(&box, mv_ui_px(p.ui, HEAD)));
+    p.box = box;
+    p.room = mv_panel_room(view, box);
+    p.room = p.room > 1 ? p.room - 1 : 1;
+    if (p.answer)
+        paint_rows(&p);
+    else
+        mv_ui_text(p.ui, box, MV_UI_TEXT, p.ui->theme->faint_text, MV_ANCHOR_MIDDLE,
+                   "making the table ...");
+}
+
+static bool input(mv_view *view, mv_box box, const mv_input *in)
+{
+    mv_panels *p = view->panels;
+
+    (void)box;
+    return mv_panel_wheel(in, &p->table_first[p->table_kind]);
+}
+
+const mv_pane mv_pane_tables = {paint, input};
+
+/* ---- commands ---------------------------------------------------------------------------- */
+
+void mv_do_table_kind(mv_view *view, uint64_t arg)
+{
+    view->panels->table_kind = (uint8_t)(arg % MV_LISTING_COUNT);
+    view->now.tab = MV_TAB_TABLES;
+}
+
+void mv_do_table_sort(mv_view *view, uint64_t arg)
+{
+    mv_panels *p = view->panels;
+    uint32_t kind = p->table_kind, column = (uint32_t)arg;
+
+    p->is_ascending[kind] = p->sort[kind] == column && !p->is_ascending[kind];
+    p->sort[kind] = column;
+    p->table_first[kind] = 0;
+}
+
+void mv_do_table_row(mv_view *view, uint64_t arg)
+{
+    const mv_listing_answer *a = view->panels->table_shown;
+    mv_cell cells[MV_LISTING_COLUMNS];
+    mv_listing_place place;
+    mv_arena scratch;
+
+    if (!a || arg >= a->table.count)
+        return;
+    mv_arena_init(&scratch, view->budget);
+    mv_listing_row(&scratch, &a->ask, &a->table, (uint32_t)arg, cells, &place);
+    mv_panels_go(view, &place);
+    mv_arena_release(&scratch);
+    view->panels->table_cursor = view->now.cursor; /* the list stays where it was clicked */
+}
+
+const char *mv_tables_text(mv_view *view, mv_arena *arena)
+{
+    const mv_listing_answer *a = mv_view_device(view) ? ask(view) : NULL;
+
+    return a ? mv_listing_tsv(arena, &a->ask, &a->table, UINT32_MAX) : NULL;
+}
+
+void mv_do_table_copy(mv_view *view, uint64_t arg)
+{
+    const mv_listing_answer *a = view->panels->table_shown;
+    mv_arena scratch;
+    const char *text;
+
+    (void)arg;
+    if (!a)
+        return;
+    mv_arena_init(&scratch, view->budget);
+    text = mv_listing_tsv(&scratch, &a->ask, &a->table, COPY_MOST);
+    if (text) {
+        mv_view_copy(view, text);
+        mv_view_say(view, false, "copied %u rows",
+                    a->table.count < COPY_MOST ? a->table.count : COPY_MOST);
+    } else {
+        mv_view_say(view, true, "not copied: memory is out");
+    }
+    mv_arena_release(&scratch);
+}

@@ -1,0 +1,345 @@
+#include "view/panes/panels.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/lives/position.h"
+#include "base/size.h"
+#include "view/chrome/chrome.h"
+#include "viz/scene/axis.h"
+
+/* ---- jobs -------------------------------------------------------------------------------- */
+
+const mv_panel_facts *mv_panels_facts(mv_panels *panels, const mv_document_device *device)
+{
+    mv_panel_facts *facts;
+    mv_err err;
+
+    pthread_mutex_lock(&panels->lock);
+    for (facts = panels->facts; facts && facts->device != device; facts = facts->next)
+        continue;
+    if (!facts) {
+        mv_arena arena;
+        mv_arena_init(&arena, panels->view->budget);
+        facts = mv_push_struct(&arena, mv_panel_facts);
+        if (facts) {
+            facts->device = device;
+            mv_listing_count_sizes(&device->lives, facts->ever);
+            facts->is_made = mv_index_make(&arena, &device->lives, MV_INDEX_ACTIVE, &facts->active,
+                                           &err) == MV_OK;
+            facts->arena = arena;
+            facts->next = panels->facts;
+            panels->facts = facts;
+        }
+    }
+    pthread_mutex_unlock(&panels->lock);
+    return facts && facts->is_made ? facts : NULL;
+}
+
+static void *find_heap(mv_arena *arena, void *context, const void *ask)
+{
+    const mv_heap_ask *q = ask;
+    mv_heap_answer *a = mv_push_struct(arena, mv_heap_answer);
+    const mv_panel_facts *facts = mv_panels_facts(context, q->device);
+    mv_state_opts opts = {.most_rows = q->rows,
+                          .most_groups = q->rows / 3 + 1,
+                          .columns = q->columns,
+                          .by_address = q->by_address};
+    mv_err err;
+
+    if (!a || !facts)
+        return NULL;
+    a->ask = *q;
+    if (mv_heap_moment_find(arena, &q->device->lives, &facts->active, q->event, &a->heap, &err) !=
+            MV_OK ||
+        mv_state_lay(arena, &q->device->lives, &a->heap.map, q->event, &opts, &a->state, &err) !=
+            MV_OK)
+        return NULL;
+    return a;
+}
+
+static void *find_flames(mv_arena *arena, void *context, const void *ask)
+{
+    const mv_flames_question *q = ask;
+    mv_flames_answer *a = mv_push_struct(arena, mv_flames_answer);
+    mv_flames_ask of = {.source = (mv_flames_source)q->source,
+                        .by_blocks = q->by_blocks,
+                        .is_inverted = q->is_inverted,
+                        .has_all_frames = q->has_all_frames,
+                        .event = q->event,
+                        .a = q->a,
+                        .b = q->b};
+    uint64_t least;
+    mv_err err;
+
+    (void)context;
+    if (!a)
+        return NULL;
+    a->ask = *q;
+    if (mv_flames_find(arena, &q->document->trace, &q->document->sites, &q->device->index, of,
+                       &a->flames, &err) != MV_OK)
+        return NULL;
+    a->focus = mv_flames_node(&a->flames, q->focus);
+    least = a->flames.tree.nodes[a->focus].bytes / (q->width ? q->width : 1);
+    if (mv_icicle_lay_node(arena, &a->flames.tree, a->focus, least, UINT32_MAX, UINT32_MAX,
+                           &a->boxes, &err) != MV_OK)
+        return NULL;
+    return a;
+}
+
+static void *find_table(mv_arena *arena, void *context, const void *ask)
+{
+    const mv_listing_question *q = ask;
+    mv_listing_answer *a = mv_push_struct(arena, mv_listing_answer);
+    mv_err err;
+
+    if (!a)
+        return NULL;
+    a->question = *q;
+    a->ask = (mv_listing_ask){.document = q->document,
+                              .device = q->device,
+                              .kind = (uint8_t)q->kind,
+                              .is_judged = q->is_judged,
+                              .event = q->event,
+                              .sort = q->sort,
+                              .is_ascending = q->is_ascending};
+    if (q->kind == MV_LISTING_FRAGMENTS || q->kind == MV_LISTING_SIZES) {
+        const mv_panel_facts *facts = mv_panels_facts(context, q->device);
+        if (!facts)
+            return NULL;
+        a->ask.active = &facts->active;
+        a->ask.ever = facts->ever;
+    }
+    return mv_listing_find(arena, &a->ask, &a->table, &err) == MV_OK ? a : NULL;
+}
+
+static void *find_findings(mv_arena *arena, void *context, const void *ask)
+{
+    const mv_findings_question *q = ask;
+    mv_findings_answer *a = mv_push_struct(arena, mv_findings_answer);
+    mv_err err;
+
+    (void)context;
+    if (!a)
+        return NULL;
+    a->ask = *q;
+    return mv_findings_find(arena, &q->document->trace, &q->document->sites, q->device,
+                            &a->findings, &err) == MV_OK
+               ? a
+               : NULL;
+}
+
+static void *find_story(mv_arena *arena, void *context, const void *ask)
+{
+    const mv_story_question *q = ask;
+    mv_story_answer *a = mv_push_struct(arena, mv_story_answer);
+    mv_err err;
+
+    (void)context;
+    if (!a)
+        return NULL;
+    a->ask = *q;
+    return mv_story_find(arena, &q->document->trace, q->device, q->alloc, &a->story, &err) == MV_OK
+               ? a
+               : NULL;
+}
+
+/* ---- opening and closing ----------------------------------------------------------------- */
+
+bool mv_panels_open(mv_view *view)
+{
+    mv_panels *p = mv_push_struct(&view->arena, mv_panels);
+
+    if (!p)
+        return false;
+    view->panels = p;
+    p->view = view;
+    pthread_mutex_init(&p->lock, NULL);
+    mv_arena_init(&p->filter_arena, view->budget);
+    p->details_of = p->report_shown = MV_NO_ROW;
+    p->table_cursor = MV_BEFORE;
+    p->is_ascending[MV_LISTING_MARKERS] = true; /* as they come */
+    p->heap = mv_slot_open(view->jobs, find_heap, p, sizeof(mv_heap_ask));
+    p->flames = mv_slot_open(view->jobs, find_flames, p, sizeof(mv_flames_question));
+    p->table = mv_slot_open(view->jobs, find_table, p, sizeof(mv_listing_question));
+    p->findings = mv_slot_open(view->jobs, find_findings, p, sizeof(mv_findings_question));
+    p->story = mv_slot_open(view->jobs, find_story, p, sizeof(mv_story_question));
+    return p->heap && p->flames && p->table && p->findings && p->story;
+}
+
+void mv_panels_close(mv_view *view)
+{
+    mv_panels *p = view->panels;
+
+    while (p->facts) {
+        mv_arena arena = p->facts->arena;
+        p->facts = p->facts->next;
+        mv_arena_release(&arena);
+    }
+    mv_filter_release(&p->filter);
+    mv_arena_release(&p->filter_arena);
+    pthread_mutex_destroy(&p->lock);
+}
+
+/* ---- for the panes ----------------------------------------------------------------------- */
+
+bool mv_panels_device(mv_view *view, mv_box box, const mv_document **document,
+                      const mv_document_device **device)
+{
+    *document = mv_view_document(view);
+    *device = mv_view_device(view);
+    mv_ui_fill(&view->ui, box, view->ui.theme->plot);
+    if (*document && *device)
+        return true;
+    mv_ui_text(&view->ui, box, MV_UI_TEXT, view->ui.theme->faint_text, MV_ANCHOR_MIDDLE,
+               "nothing is loaded yet");
+    return false;
+}
+
+void mv_panels_search(mv_view *view, const char *words)
+{
+    if (*words == 0)
+        return;
+    memset(view->now.search, 0, sizeof view->now.search);
+    snprintf(view->now.search, sizeof view->now.search, "%s", words);
+    mv_field_set(&view->chrome->search, view->now.search);
+    if (view->now.show == MV_SHOW_ALL)
+        view->now.show = MV_SHOW_HIGHLIGHT;
+}
+
+void mv_panels_go(mv_view *view, const mv_listing_place *place)
+{
+    mv_chrome *chrome = view->chrome;
+    mv_view_state before;
+    uint32_t past;
+
+    mv_view_remember(view);
+    past = chrome->past_count;
+    before = view->now;
+    if (place->has_event)
+        mv_view_move_cursor(view, place->event);
+    if (place->has_window)
+        mv_view_show(view, place->from, place->to);
+    if (place->alloc != MV_NO_ROW)
+        mv_view_pin(view, place->alloc);
+    if (place->has_event) /* a pin may move it */
+        view->now.cursor = place->event;
+    mv_panels_search(view, place->search);
+    chrome->past_count = past;
+    chrome->past[past - 1] = before;
+}
+
+uint32_t mv_panel_room(const mv_view *view, mv_box box)
+{
+    return (uint32_t)(box.h / (MV_UI_LINE * view->ui.scale));
+}
+
+mv_box mv_panel_line(mv_panel_lines *lines)
+{
+    float h = MV_UI_LINE * lines->view->ui.scale;
+    mv_box line = {lines->box.x, lines->y, lines->box.w, h};
+
+    if (lines->count++ < lines->first || lines->y + h > lines->box.y + lines->box.h + 0.5f)
+        return (mv_box){lines->box.x, lines->box.y, lines->box.w, 0};
+    lines->y += h;
+    return line;
+}
+
+/* Bytes of the text that fit the width: up to a blank where there is one. */
+static size_t fitting(const mv_ui *ui, const char *text, float width)
+{
+    size_t best = 0, length = strlen(text);
+    char part[256];
+
+    if (mv_ui_text_width(ui, MV_UI_TEXT, text) <= width)
+        return length;
+    for (size_t i = 1; i <= length && i < sizeof part; i++) {
+        if (text[i] != ' ' && text[i] != 0)
+            continue;
+        memcpy(part, text, i);
+        part[i] = 0;
+        if (mv_ui_text_width(ui, MV_UI_TEXT, part) > width)
+            break;
+        best = i;
+    }
+    return best ? best : length;
+}
+
+uint32_t mv_panel_wrap(mv_panel_lines *lines, float left, float width, uint32_t colour,
+                       uint32_t most, const char *text)
+{
+    mv_view *view = lines->view;
+    uint32_t count = 0;
+
+    while (*text && count < most) {
+        size_t length = count + 1 == most ? strlen(text) : fitting(&view->ui, text, width);
+        mv_box line = mv_panel_line(lines);
+        if (line.h > 0)
+            mv_ui_text(&view->ui, (mv_box){line.x + left, line.y, width, line.h}, MV_UI_TEXT,
+                       colour, MV_ANCHOR_START, mv_panel_say(view, "%.*s", (int)length, text));
+        text += length;
+        text += *text == ' ';
+        count++;
+    }
+    return count;
+}
+
+bool mv_panel_wheel(const mv_input *input, uint32_t *first)
+{
+    int32_t lines = (int32_t)(-3 * input->dy);
+
+    if (input->kind != MV_INPUT_WHEEL || input->mods || lines == 0)
+        return false;
+    if (lines < 0 && *first < (uint32_t)-lines)
+        *first = 0;
+    else
+        *first += (uint32_t)lines;
+    return true;
+}
+
+const char *mv_panel_say(mv_view *view, const char *format, ...)
+{
+    char text[1024];
+    const char *copy;
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    copy = mv_arena_text(view->ui.frame, text, strlen(text));
+    return copy ? copy : "";
+}
+
+const char *mv_panel_size(mv_view *view, uint64_t bytes)
+{
+    char text[MV_SIZE_TEXT];
+
+    return mv_panel_say(view, "%s", mv_size_text(text, bytes));
+}
+
+const char *mv_panel_moment(mv_view *view, uint32_t event)
+{
+    const mv_document *document = mv_view_document(view);
+    const mv_document_device *device = mv_view_device(view);
+    int64_t start = mv_position_start_us(&document->trace);
+    char count[MV_TICK_TEXT];
+
+    if (event == MV_BEFORE)
+        return "before the first event";
+    mv_axis_exact(event, count);
+    if (event >= device->lives.events.count || start == MV_NO_TIME ||
+        device->lives.events.time_us[event] == MV_NO_TIME)
+        return mv_panel_say(view, "after event %s", count);
+    return mv_panel_say(view, "after event %s, %.3f s", count,
+                        (double)(device->lives.events.time_us[event] - start) / 1e6);
+}
+
+bool mv_panels_cancel(mv_view *view)
+{
+    if (view->now.tab != MV_TAB_FLAME || view->panels->focus == 0)
+        return false;
+    view->panels->focus = 0;
+    view->panels->flame_first = 0;
+    return true;
+}

@@ -1,0 +1,195 @@
+/* The panes beside the timeline: what they keep from frame to frame, and the questions that workers
+ * answer for them. Only the files of these panes include it.
+ *
+ *     pane_state.c      segments with their blocks, at the cursor      heap_moment, viz/state
+ *     pane_flame.c      flame graph                                    flames
+ *     pane_tables.c     tables                                         tables
+ *     pane_details.c    one allocation                                 story
+ *     pane_reports.c    what is wrong                                  findings
+ *
+ * A pane asks its slot each frame; while the answer to a newer question is on its way it shows the
+ * one that it has, unless that is about another device. */
+#ifndef MV_PANELS_H
+#define MV_PANELS_H
+
+#include <pthread.h>
+
+#include "view/panes/allocation_history.h"
+#include "view/panes/findings.h"
+#include "view/panes/flames.h"
+#include "view/panes/listing.h"
+#include "view/panes/panes.h"
+#include "viz/core/heap_moment.h"
+#include "viz/pictures/icicle.h"
+#include "viz/pictures/state.h"
+
+/* What several jobs need of a device and nobody else keeps; made once, by the first that needs it.
+ */
+typedef struct mv_panel_facts mv_panel_facts;
+struct mv_panel_facts {
+    mv_panel_facts *next;
+    const mv_document_device *device;
+    mv_arena arena;
+    bool is_made;    /* memory sufficed */
+    mv_index active; /* of the measure MV_INDEX_ACTIVE */
+    mv_listing_size ever[MV_LISTING_SIZE_ROWS];
+};
+
+/* ---- answers: `ask` is the question, which the caller compares with what it shows ----------- */
+
+typedef struct {
+    const mv_document *document;
+    const mv_document_device *device;
+    uint32_t event;
+    uint32_t by_address;
+    uint32_t columns, rows;
+} mv_heap_ask;
+
+typedef struct {
+    mv_heap_ask ask;
+    mv_heap_moment heap;
+    mv_state state;
+} mv_heap_answer;
+
+typedef struct {
+    const mv_document *document;
+    const mv_document_device *device;
+    uint64_t focus; /* path of the node that is shown alone; 0: the root */
+    uint32_t source, by_blocks, is_inverted, has_all_frames;
+    uint32_t event, a, b;
+    uint32_t width; /* pixels */
+} mv_flames_question;
+
+typedef struct {
+    mv_flames_question ask;
+    mv_flames flames;
+    uint32_t focus;        /* node */
+    mv_icicle_boxes boxes; /* below the focus */
+} mv_flames_answer;
+
+typedef struct {
+    const mv_document *document;
+    const mv_document_device *device;
+    uint32_t kind, is_judged, event, sort, is_ascending, unused;
+} mv_listing_question;
+
+typedef struct {
+    mv_listing_question question;
+    mv_listing_ask ask;
+    mv_listing table;
+} mv_listing_answer;
+
+typedef struct {
+    const mv_document *document;
+    const mv_document_device *device;
+} mv_findings_question;
+
+typedef struct {
+    mv_findings_question ask;
+    mv_findings findings;
+} mv_findings_answer;
+
+typedef struct {
+    const mv_document *document;
+    const mv_document_device *device;
+    uint32_t alloc, unused;
+} mv_story_question;
+
+typedef struct {
+    mv_story_question ask;
+    mv_story story;
+} mv_story_answer;
+
+/* ---- what the panes keep ------------------------------------------------------------------ */
+
+enum { MV_MOST_FOLDS = 64 };
+
+struct mv_panels {
+    mv_view *view;
+    pthread_mutex_t lock; /* of `facts` */
+    mv_panel_facts *facts;
+    mv_slot *heap, *flames, *table, *findings, *story;
+
+    bool by_address; /* the order of segments */
+
+    uint8_t flame_source; /* mv_flames_source */
+    bool by_blocks, is_inverted, has_all_frames;
+    uint64_t focus;       /* path; 0: all */
+    uint32_t flame_first; /* level at the top */
+    mv_filter filter;     /* of filter_text: which boxes match */
+    mv_arena filter_arena;
+    char filter_text[MV_SEARCH_TEXT];
+
+    uint8_t table_kind; /* mv_listing_kind */
+    uint32_t sort[MV_LISTING_COUNT];
+    bool is_ascending[MV_LISTING_COUNT];
+    uint32_t table_first[MV_LISTING_COUNT];
+    uint32_t table_cursor; /* the cursor when the events were scrolled to it */
+
+    uint32_t details_first;
+    uint32_t details_of; /* allocation that is scrolled and unfolded */
+    uint64_t unfolded;   /* bits: runs of frames that are shown although they are not the
+                          * user's; at most MV_MOST_FOLDS can be */
+
+    uint32_t report_first;
+    uint32_t report_shown; /* row that was gone to, MV_NO_ROW */
+    const mv_document_device *report_of;
+
+    /* Answers that the last frame painted; each is there until the next frame asks. */
+    const mv_flames_answer *flames_shown;
+    const mv_listing_answer *table_shown;
+    const mv_findings_answer *findings_shown;
+    const mv_story_answer *story_shown;
+};
+
+/* For workers; NULL when memory is out. */
+const mv_panel_facts *mv_panels_facts(mv_panels *panels, const mv_document_device *device);
+
+/* ---- for the panes ------------------------------------------------------------------------ */
+
+/* The device that is shown and its document; false, and a line that says so, when there is none
+ * yet. */
+bool mv_panels_device(mv_view *view, mv_box box, const mv_document **document,
+                      const mv_document_device **device);
+
+/* Puts words into the search field and shows what they match; "" leaves it. */
+void mv_panels_search(mv_view *view, const char *words);
+
+/* Goes to a place, which Alt+Left undoes as a whole. */
+void mv_panels_go(mv_view *view, const mv_listing_place *place);
+
+/* Lines of text of MV_UI_LINE from the top of a box that is scrolled by whole lines. */
+typedef struct {
+    mv_view *view;
+    mv_box box;
+    float y;        /* of the next line */
+    uint32_t first; /* lines that are scrolled away */
+    uint32_t count; /* lines so far */
+} mv_panel_lines;
+
+/* The box of the next line, or one without height when it is out of sight. */
+mv_box mv_panel_line(mv_panel_lines *lines);
+
+/* Paints a text over several lines, at most `most`, broken at blanks; the last one is cut. Returns
+ * how many lines there are. */
+uint32_t mv_panel_wrap(mv_panel_lines *lines, float left, float width, uint32_t colour,
+                       uint32_t most, const char *text);
+
+/* How many lines fit. */
+uint32_t mv_panel_room(const mv_view *view, mv_box box);
+
+/* The wheel scrolls *first by three lines a notch; it is kept in range when it is painted. */
+bool mv_panel_wheel(const mv_input *input, uint32_t *first);
+
+/* A formatted text of the frame. */
+const char *mv_panel_say(mv_view *view, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+const char *mv_panel_size(mv_view *view, uint64_t bytes); /* "2.00 MiB" */
+
+/* "after event 8,407, 1.204 s". */
+const char *mv_panel_moment(mv_view *view, uint32_t event);
+
+mv_heap_ask mv_state_question(const mv_view *view, mv_box box);
+
+#endif

@@ -1,0 +1,364 @@
+/* The viewer without a window, in real time: threads work as they do behind a window, a frame is
+ * drawn every sixtieth of a second, and none waits for what is not computed yet. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "parse/source/same_file.h"
+#include "view/chrome/chrome.h"
+#include "view/sdl/canvas.h"
+#include "view/sdl/panzoom.h"
+#include "view/sdl/scene_painter.h"
+#include "view/sdl/viewer.h"
+#include "view/state/script.h"
+#include "viz/scene/png.h"
+
+enum { WIDTH = 1600, HEIGHT = 900, TEXTURE_BYTES = 24 << 20 };
+static const double frame_ms = 1000.0 / 60;
+
+typedef struct {
+    const mv_viewer_opts *opts;
+    mv_sdl sdl;
+    mv_canvas canvas;
+    mv_scene_painter painter;
+    mv_view *view;
+    mv_arena arena;
+    uint32_t width, height;
+    double begin;        /* seconds */
+    double scene_ms, ms; /* of the last frame */
+    mv_viewer_timing *timing;
+} player;
+
+static double seconds_of(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static double ms_since(const player *p)
+{
+    return (seconds_of(CLOCK_MONOTONIC) - p->begin) * 1e3;
+}
+
+static void sleep_until(const player *p, double ms)
+{
+    double left = ms - ms_since(p);
+    struct timespec pause = {.tv_nsec = (long)(left * 1e6)};
+
+    if (left > 0)
+        nanosleep(&pause, NULL);
+}
+
+/* ---- frames ------------------------------------------------------------------------------ */
+
+static bool draw_frame(player *p, double start_ms)
+{
+    const mv_scene *scene = mv_view_frame(p->view, (float)p->width, (float)p->height, start_ms);
+    bool is_whole;
+
+    p->scene_ms = ms_since(p) - start_ms;
+    is_whole = mv_scene_painter_draw(&p->painter, scene, (int)p->width, (int)p->height);
+    p->sdl.RenderPresent(p->canvas.renderer);
+    p->ms = ms_since(p) - start_ms;
+    return is_whole;
+}
+
+static int stage_of(const _Atomic int *stage)
+{
+    return atomic_load_explicit(stage, memory_order_acquire);
+}
+
+static void note_stages(player *p)
+{
+    const mv_document *document = mv_view_document(p->view);
+    mv_viewer_timing *t = p->timing;
+
+    if (document && t->read_ms == 0 && stage_of(&document->stage) == MV_DOCUMENT_OPENED)
+        t->read_ms = ms_since(p);
+    if (t->index_ms == 0 && mv_view_device(p->view))
+        t->index_ms = ms_since(p) - t->read_ms;
+}
+
+/* What is shown lacks a part for which there is no memory. */
+static mv_code check_whole(const player *p, mv_err *err)
+{
+    return p->view->ui.lacks_memory ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture") : MV_OK;
+}
+
+/* Why the document has no timeline; `is_idle`: nor will it. MV_OK: it may come yet. */
+static mv_code find_failure(player *p, bool is_idle, mv_err *err)
+{
+    const mv_document *d = mv_view_document(p->view);
+    bool is_open = d && stage_of(&d->stage) == MV_DOCUMENT_OPENED;
+
+    if (d && stage_of(&d->stage) == MV_DOCUMENT_FAILED)
+        *err = d->failure;
+    for (uint32_t i = 0; is_idle && is_open && err->code == MV_OK && i < d->device_count; i++)
+        if (stage_of(&d->devices[i].stage) == MV_DEVICE_FAILED)
+            *err = d->devices[i].failure;
+    if (err->code != MV_OK)
+        p->timing->failed_file = p->opts->files[p->view->now.file];
+    else if (is_idle)
+        mv_fail(err, MV_FORMAT, MV_NO_OFFSET, "%s", "nothing to show: no events");
+    return err->code;
+}
+
+/* Frames until the timeline shows, or, when `settles`, until nothing is left to be done. */
+static mv_code wait_for_timeline(player *p, bool settles, mv_err *err)
+{
+    *err = (mv_err){.offset = MV_NO_OFFSET};
+    for (double due = ms_since(p);; due += frame_ms) {
+        bool has_device, has_outline, was_idle;
+        note_stages(p);
+        has_device = mv_view_device(p->view) != NULL;
+        has_outline = mv_view_outline(p->view) != NULL;
+        was_idle = mv_view_is_idle(p->view); /* then this frame shows all that there is */
+        if (!draw_frame(p, ms_since(p)))
+            return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
+        if (p->timing->window_ms == 0)
+            p->timing->window_ms = ms_since(p);
+        if ((has_device || has_outline) && p->timing->first_frame_ms == 0)
+            p->timing->first_frame_ms = ms_since(p);
+        if (settles && mv_view_is_idle(p->view) && !mv_view_is_animating(p->view))
+            return check_whole(p, err);
+        if (!settles && has_device)
+            return MV_OK;
+        if (!settles && find_failure(p, was_idle && !mv_view_device(p->view), err) != MV_OK)
+            return err->code;
+        sleep_until(p, due + frame_ms);
+    }
+}
+
+/* ---- the path ---------------------------------------------------------------------------- */
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* The least of the sorted values that `part` of them are not above. */
+static double part_of(const double *sorted, uint32_t count, double part)
+{
+    uint32_t at = (uint32_t)ceil(part * count);
+
+    return sorted[at > 0 ? at - 1 : 0];
+}
+
+/* Milliseconds of each frame, of each kind that is measured. */
+typedef struct {
+    double *whole, *cpu, *scene; /* [frames] */
+} frame_times;
+
+static void take_percentiles(mv_viewer_timing *t, const frame_times *times, uint32_t frames)
+{
+    qsort(times->whole, frames, sizeof(double), by_size);
+    qsort(times->cpu, frames, sizeof(double), by_size);
+    qsort(times->scene, frames, sizeof(double), by_size);
+    t->frames = frames;
+    t->p50_ms = part_of(times->whole, frames, 0.5);
+    t->p90_ms = part_of(times->whole, frames, 0.9);
+    t->p99_ms = part_of(times->whole, frames, 0.99);
+    t->max_ms = times->whole[frames - 1];
+    t->cpu_p50_ms = part_of(times->cpu, frames, 0.5);
+    t->cpu_p99_ms = part_of(times->cpu, frames, 0.99);
+    t->scene_p50_ms = part_of(times->scene, frames, 0.5);
+    t->scene_p99_ms = part_of(times->scene, frames, 0.99);
+}
+
+static mv_code play_path(player *p, uint32_t frames, mv_err *err)
+{
+    frame_times times = {.whole = mv_push_array(&p->arena, double, frames),
+                         .cpu = mv_push_array(&p->arena, double, frames),
+                         .scene = mv_push_array(&p->arena, double, frames)};
+    double due = ms_since(p);
+
+    if (!times.whole || !times.cpu || !times.scene)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "frames");
+    for (uint32_t i = 0; i < frames; i++) {
+        double start = ms_since(p), cpu = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+        mv_panzoom_step(p->view, i, frames);
+        if (!draw_frame(p, start))
+            return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
+        times.whole[i] = p->ms;
+        times.scene[i] = p->scene_ms;
+        times.cpu[i] = (seconds_of(CLOCK_THREAD_CPUTIME_ID) - cpu) * 1e3;
+        due = fmax(due + frame_ms, start);
+        sleep_until(p, due);
+    }
+    take_percentiles(p->timing, &times, frames);
+    return MV_OK;
+}
+
+/* ---- all of it --------------------------------------------------------------------------- */
+
+static uint64_t resident_bytes(void)
+{
+    unsigned long long pages = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+
+    if (file) {
+        if (fscanf(file, "%llu %llu", &pages, &resident) != 2)
+            resident = 0;
+        fclose(file);
+    }
+    return resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static mv_code write_picture(player *p, const char *path, mv_err *err)
+{
+    mv_image image;
+    mv_sink sink = {0};
+    mv_arena arena;
+    mv_code code;
+
+    for (uint32_t i = 0; i < p->opts->file_count; i++)
+        if (mv_is_same_file(p->opts->files[i], path))
+            return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s is what is shown: name another file",
+                           path);
+    mv_arena_init(&arena, p->opts->budget);
+    code = mv_canvas_read(&arena, &p->sdl, p->canvas.renderer, p->width, p->height, &image, err);
+    if (code == MV_OK)
+        code = mv_sink_open(&sink, path, err);
+    if (code == MV_OK)
+        code = mv_png_write(p->opts->budget, &image, &sink, err);
+    if (code == MV_OK)
+        code = mv_sink_commit(&sink, err);
+    mv_sink_abort(&sink);
+    mv_arena_release(&arena);
+    return code;
+}
+
+static mv_code write_shot(player *p, const char *path, mv_err *err)
+{
+    mv_code code = wait_for_timeline(p, true, err);
+
+    p->timing->settled_ms = ms_since(p);
+    return code == MV_OK ? write_picture(p, path, err) : code;
+}
+
+/* ---- scripts ----------------------------------------------------------------------------- */
+
+/* A canvas of another size, and what draws on it. */
+static mv_code resize(player *p, uint32_t width, uint32_t height, mv_err *err)
+{
+    mv_code code;
+
+    if (p->canvas.renderer && p->width == width && p->height == height)
+        return MV_OK;
+    mv_scene_painter_release(&p->painter);
+    mv_canvas_close(&p->canvas);
+    p->width = width;
+    p->height = height;
+    code = mv_canvas_open(&p->canvas, &p->sdl, width, height, err);
+    if (code == MV_OK && !mv_scene_painter_init(&p->painter, p->opts->budget, &p->sdl,
+                                                p->canvas.renderer, MV_FONT_FOUND, TEXTURE_BYTES))
+        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "viewer");
+    return code;
+}
+
+static bool shoot(void *user, const char *name, const mv_scene *scene, char *why, size_t size)
+{
+    player *p = user;
+    mv_err err = {.offset = MV_NO_OFFSET};
+    mv_code code = check_whole(p, &err);
+
+    if (code == MV_OK)
+        code = resize(p, (uint32_t)scene->width, (uint32_t)scene->height, &err);
+    if (code == MV_OK && !mv_scene_painter_draw(&p->painter, scene, (int)p->width, (int)p->height))
+        code = mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
+    if (code == MV_OK)
+        code = write_picture(p, name, &err);
+    if (code != MV_OK)
+        snprintf(why, size, "%s: %s", mv_code_text(code), err.detail);
+    return code == MV_OK;
+}
+
+static mv_code run_script(player *p, const mv_viewer_play_opts *play, mv_err *err)
+{
+    mv_script_opts opts = {.width = (float)p->width,
+                           .height = (float)p->height,
+                           .shot = shoot,
+                           .user = p,
+                           .dump = play->dump};
+    mv_script_result result;
+
+    if (mv_script_run(p->view, play->script, &opts, &result))
+        return MV_OK;
+    p->timing->script_line = result.line;
+    return mv_fail(err, MV_RANGE, MV_NO_OFFSET, "%s", result.why);
+}
+
+/* ---- opening ----------------------------------------------------------------------------- */
+
+static mv_code open_all(player *p, mv_err *err)
+{
+    const mv_viewer_opts *o = p->opts;
+    mv_view_opts opts = {.is_dark = o->is_dark,
+                         .is_threaded = true,
+                         .scale = o->scale,
+                         .tile_bytes = o->tile_bytes,
+                         .keys = o->keys};
+    mv_code code = mv_sdl_load(&p->sdl, err);
+
+    if (code == MV_OK)
+        code = resize(p, o->width ? o->width : WIDTH, o->height ? o->height : HEIGHT, err);
+    if (code != MV_OK)
+        return code;
+    p->view = mv_view_open(o->budget, &opts);
+    if (!p->view)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "viewer");
+    for (uint32_t i = 0; i < o->file_count; i++)
+        mv_view_add(p->view, o->files[i]);
+    mv_view_begin_at(p->view, &o->start);
+    return MV_OK;
+}
+
+static void close_all(player *p)
+{
+    mv_scene_painter_release(&p->painter);
+    mv_canvas_close(&p->canvas);
+    mv_view_close(p->view);
+    mv_arena_release(&p->arena);
+    mv_sdl_unload(&p->sdl);
+}
+
+mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *play,
+                       mv_viewer_timing *out, mv_err *err)
+{
+    player p = {.opts = opts, .begin = seconds_of(CLOCK_MONOTONIC), .timing = out};
+    struct rusage usage;
+    mv_code code;
+
+    *out = (mv_viewer_timing){0};
+    mv_arena_init(&p.arena, opts->budget);
+    code = open_all(&p, err);
+    if (code == MV_OK && opts->file_count > 0)
+        code = wait_for_timeline(&p, false, err);
+    if (code == MV_OK && p.view->chrome->has_bad_start) {
+        out->failed_file = opts->files[p.view->now.file];
+        code = mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", p.view->message);
+    }
+    if (code == MV_OK && play->script)
+        code = run_script(&p, play, err);
+    if (code == MV_OK && play->bench_frames)
+        code = play_path(&p, play->bench_frames, err);
+    if (code == MV_OK && play->shot)
+        code = write_shot(&p, play->shot, err);
+    if (code == MV_OK) {
+        const mv_document_device *device = mv_view_device(p.view);
+        out->events = device ? device->events : 0;
+        out->uploads = p.painter.images.uploads;
+        out->rss_bytes = resident_bytes();
+        if (getrusage(RUSAGE_SELF, &usage) == 0)
+            out->peak_rss_bytes = (uint64_t)usage.ru_maxrss * 1024;
+    }
+    close_all(&p);
+    return code;
+}

@@ -1,0 +1,38 @@
+/* Images at other sizes than their own, for SDL's software renderer: copying pixel by pixel is
+ * quick there, and any other copy is not, since SDL stretches all of an image however little of it
+ * is seen. Each pixel is the nearest of the image, as viz/scene/raster.c shows it. */
+#ifndef MV_IMAGE_SCALER_H
+#define MV_IMAGE_SCALER_H
+
+#include <stdbool.h>
+
+#include "view/sdl/sdl_api.h"
+#include "viz/scene/scene.h"
+
+typedef struct {
+    const mv_sdl *sdl;
+    SDL_Renderer *renderer;
+    mv_arena *arena;
+    int width, height;       /* of the picture, and of the textures */
+    SDL_Texture *texture[2]; /* for images with clear pixels, for opaque ones; NULL: not made yet */
+    uint32_t *column;        /* [width] of the image, for each column of the picture */
+    uint32_t *argb;          /* [height][width] */
+} mv_stretcher;
+
+/* Where a part of an image comes to lie: pixel (i, j) of the picture shows the image's pixel at
+ * x + (i - place.x + 0.5) * step_x, and y likewise. */
+typedef struct {
+    SDL_Rect place;
+    double x, y, step_x, step_y;
+} mv_stretch;
+
+/* For a picture of that size. `sdl`, `renderer` and `arena` are set by the caller. False when
+ * memory is out. */
+bool mv_stretcher_resize(mv_stretcher *s, int width, int height);
+void mv_stretcher_release(mv_stretcher *s);
+
+/* Draws the image on `seen`, which lies within the place and the picture. */
+void mv_stretcher_draw(mv_stretcher *s, const mv_pixels *image, const mv_stretch *how,
+                       SDL_Rect seen);
+
+#endif

@@ -1,0 +1,30 @@
+/* In place of the window, where memviz was built without SDL2. */
+#include "view/sdl/viewer.h"
+
+static mv_code refuse(mv_err *err)
+{
+    return mv_fail(
+        err, MV_IO, MV_NO_OFFSET, "%s",
+        "this memviz was built without SDL2: install libsdl2-dev and build again, or see "
+        "trace_plot -o X.html");
+}
+
+bool mv_viewer_can_show(void)
+{
+    return false;
+}
+
+mv_code mv_viewer_show(const mv_viewer_opts *opts, mv_err *err)
+{
+    (void)opts;
+    return refuse(err);
+}
+
+mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *play,
+                       mv_viewer_timing *out, mv_err *err)
+{
+    (void)opts;
+    (void)play;
+    *out = (mv_viewer_timing){0};
+    return refuse(err);
+}

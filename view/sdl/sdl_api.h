@@ -1,0 +1,82 @@
+/* The functions of SDL2 that the window needs, looked up when it is opened: memviz itself is not
+ * linked with SDL. Linking would load 45 libraries (X11, Wayland, sound, ...) for every command,
+ * 13 ms each time, and a copy of memviz would not start on a machine without them. */
+#ifndef MV_SDL_API_H
+#define MV_SDL_API_H
+
+#include <SDL.h>
+
+#include "base/err.h"
+
+#if !SDL_VERSION_ATLEAST(2, 0, 20)
+#error "SDL 2.0.20 or newer is needed"
+#endif
+
+#define MV_SDL_FUNCTIONS(X)       \
+    X(GetVersion)                 \
+    X(GetError)                   \
+    X(SetHint)                    \
+    X(InitSubSystem)              \
+    X(QuitSubSystem)              \
+    X(CreateWindow)               \
+    X(DestroyWindow)              \
+    X(GetWindowSize)              \
+    X(GetWindowDisplayIndex)      \
+    X(GetDisplayDPI)              \
+    X(SetWindowTitle)             \
+    X(SetWindowMinimumSize)       \
+    X(GetCurrentVideoDriver)      \
+    X(CreateRenderer)             \
+    X(CreateSoftwareRenderer)     \
+    X(DestroyRenderer)            \
+    X(GetRendererInfo)            \
+    X(GetRendererOutputSize)      \
+    X(SetRenderDrawColor)         \
+    X(SetRenderDrawBlendMode)     \
+    X(RenderClear)                \
+    X(RenderFillRects)            \
+    X(RenderCopy)                 \
+    X(RenderSetClipRect)          \
+    X(RenderFlush)                \
+    X(RenderPresent)              \
+    X(RenderReadPixels)           \
+    X(CreateTexture)              \
+    X(DestroyTexture)             \
+    X(UpdateTexture)              \
+    X(SetTextureBlendMode)        \
+    X(SetTextureColorMod)         \
+    X(SetTextureAlphaMod)         \
+    X(CreateRGBSurfaceWithFormat) \
+    X(FreeSurface)                \
+    X(PollEvent)                  \
+    X(WaitEventTimeout)           \
+    X(PushEvent)                  \
+    X(RegisterEvents)             \
+    X(FlushEvent)                 \
+    X(StartTextInput)             \
+    X(StopTextInput)              \
+    X(SetTextInputRect)           \
+    X(CaptureMouse)               \
+    X(GetModState)                \
+    X(SetClipboardText)           \
+    X(HideWindow)                 \
+    X(GetNumRenderDrivers)        \
+    X(GetRenderDriverInfo)        \
+    X(GetClipboardText)           \
+    X(GetTicks64)                 \
+    X(free)
+
+typedef struct {
+    void *library;
+#define MV_SDL_FIELD(name) __typeof__(&SDL_##name) name;
+    MV_SDL_FUNCTIONS(MV_SDL_FIELD)
+#undef MV_SDL_FIELD
+} mv_sdl;
+
+/* MV_IO, with how to get it, when SDL 2.0.20 or newer is not there. */
+mv_code mv_sdl_load(mv_sdl *out, mv_err *err);
+
+/* Safe on a zeroed struct. */
+void mv_sdl_unload(mv_sdl *sdl);
+
+#endif

@@ -1,0 +1,357 @@
+/* The window. Events go in (view/sdl/user_events.h), a frame comes out when something changed or
+ * moves; else the thread sleeps in SDL's wait, which other threads end with one event, however much
+ * they have to tell. */
+#include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/sdl/driver.h"
+#include "view/sdl/scene_painter.h"
+#include "view/sdl/user_events.h"
+#include "view/sdl/viewer.h"
+
+enum {
+    WIDTH = 1280,
+    HEIGHT = 800,
+    LEAST_WIDTH = 640,
+    LEAST_HEIGHT = 400,
+    IDLE_MS = 500,
+    FRAME_MS = 16,
+    LEAST_FRAME_MS =
+        4, /* where presenting waits for the display, and if it does not: it is hidden */
+    TEXTURE_BYTES = 24 << 20
+};
+
+#define NO_DISPLAY "no display for a window (--headless needs none)"
+
+typedef struct {
+    mv_sdl sdl;
+    const mv_viewer_opts *opts;
+    SDL_Window *window;
+    mv_driver driver;
+    mv_scene_painter painter;
+    mv_view *view;
+    mv_pointer pointer;
+    char *pasted; /* SDL's */
+    uint32_t wake_type;
+    atomic_bool is_woken; /* an event of wake_type is on its way */
+    bool is_dirty, is_typing, has_quit;
+    uint64_t frame_at; /* ms of the last frame */
+    mv_input pending;  /* a move or wheel that the next ones may join */
+    bool has_pending;
+} shell;
+
+/* ---- what the view asks for -------------------------------------------------------------- */
+
+static void wake(void *user)
+{
+    shell *s = user;
+    SDL_Event event = {.type = s->wake_type};
+
+    if (!atomic_exchange(&s->is_woken, true))
+        s->sdl.PushEvent(&event);
+}
+
+static void copy(void *user, const char *text)
+{
+    shell *s = user;
+
+    s->sdl.SetClipboardText(text);
+}
+
+static const char *paste(void *user)
+{
+    shell *s = user;
+
+    s->sdl.free(s->pasted);
+    s->pasted = s->sdl.GetClipboardText();
+    return s->pasted;
+}
+
+/* ---- the window -------------------------------------------------------------------------- */
+
+static mv_code fail_with_sdl(const shell *s, const char *what, mv_err *err)
+{
+    return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s: %s", what, s->sdl.GetError());
+}
+
+/* Where SDL finds no display it may open a window that nobody sees. */
+static bool is_unseen(const shell *s)
+{
+    static const char *const unseen[] = {"offscreen", "dummy", "evdev"};
+    const char *driver = s->sdl.GetCurrentVideoDriver(), *asked = getenv("SDL_VIDEODRIVER");
+
+    for (size_t i = 0; !(asked && *asked) && driver && i < sizeof unseen / sizeof *unseen; i++)
+        if (strcmp(driver, unseen[i]) == 0)
+            return true;
+    return false;
+}
+
+static mv_code open_window(shell *s, mv_err *err)
+{
+    const mv_sdl *sdl = &s->sdl;
+    uint32_t width = s->opts->width ? s->opts->width : WIDTH;
+    uint32_t height = s->opts->height ? s->opts->height : HEIGHT;
+
+    /* Ctrl+C in the terminal ends the program as any other; no batching is lost to a driver's
+     * name; the machine may sleep; a click that raises the window is a click. */
+    sdl->SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
+    sdl->SetHint(SDL_HINT_RENDER_BATCHING, "1");
+    sdl->SetHint(SDL_HINT_VIDEO_ALLOW_SCREENSAVER, "1");
+    sdl->SetHint(SDL_HINT_MOUSE_FOCUS_CLICKTHROUGH, "1");
+    sdl->SetHint(SDL_HINT_VIDEO_X11_NET_WM_BYPASS_COMPOSITOR, "0");
+    sdl->SetHint(SDL_HINT_APP_NAME, "memviz");
+    /* Nothing but video: joysticks and sensors would turn waiting into polling. */
+    if (sdl->InitSubSystem(SDL_INIT_VIDEO) != 0)
+        return fail_with_sdl(s, NO_DISPLAY, err);
+    if (is_unseen(s))
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, NO_DISPLAY);
+    sdl->StopTextInput();
+    s->wake_type = sdl->RegisterEvents(1);
+    s->window =
+        sdl->CreateWindow("memviz", SDL_WINDOWPOS_UNDEFINED, SDL_WINDOWPOS_UNDEFINED, (int)width,
+                          (int)height, SDL_WINDOW_RESIZABLE | SDL_WINDOW_ALLOW_HIGHDPI);
+    if (!s->window)
+        return fail_with_sdl(s, "no window", err);
+    sdl->SetWindowMinimumSize(s->window, LEAST_WIDTH, LEAST_HEIGHT);
+    return mv_driver_open(&s->driver, sdl, s->window, s->opts->renderer, err);
+}
+
+static bool open_painter(shell *s)
+{
+    mv_scene_painter_release(&s->painter);
+    s->is_dirty = true;
+    return mv_scene_painter_init(&s->painter, s->opts->budget, &s->sdl, s->driver.renderer,
+                                 MV_FONT_FOUND, TEXTURE_BYTES);
+}
+
+/* Pixels of a letter per pixel of its design: what the display says, in quarters. */
+static float scale_of(const shell *s)
+{
+    float dpi = 0, scale;
+    int width = 0, pixels = 0;
+
+    s->sdl.GetWindowSize(s->window, &width, NULL);
+    s->sdl.GetRendererOutputSize(s->driver.renderer, &pixels, NULL);
+    if (width > 0 && pixels > width)
+        scale = (float)pixels / (float)width;
+    else if (s->sdl.GetDisplayDPI(s->sdl.GetWindowDisplayIndex(s->window), &dpi, NULL, NULL) == 0 &&
+             dpi >= 144) /* below, desktops draw letters at their own size */
+        scale = dpi / 96;
+    else
+        scale = 1;
+    scale = roundf(scale * 4) / 4;
+    return scale < 1 ? 1 : scale > 3 ? 3 : scale;
+}
+
+static mv_code open_view(shell *s, mv_err *err)
+{
+    mv_view_opts opts = {.is_dark = s->opts->is_dark,
+                         .is_threaded = true,
+                         .scale = s->opts->scale > 0 ? s->opts->scale : scale_of(s),
+                         .tile_bytes = s->opts->tile_bytes,
+                         .wake = wake,
+                         .copy = copy,
+                         .paste = paste,
+                         .keys = s->opts->keys,
+                         .user = s};
+
+    s->view = mv_view_open(s->opts->budget, &opts);
+    if (!s->view || !open_painter(s))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "window");
+    for (uint32_t i = 0; i < s->opts->file_count; i++)
+        mv_view_add(s->view, s->opts->files[i]);
+    mv_view_begin_at(s->view, &s->opts->start);
+    return MV_OK;
+}
+
+/* ---- events ------------------------------------------------------------------------------ */
+
+static void give_pending(shell *s)
+{
+    if (s->has_pending)
+        mv_view_input(s->view, &s->pending);
+    s->has_pending = false;
+}
+
+/* Of moves only the last counts, and notches of the wheel add up, until something else happens. */
+static void give(shell *s, const mv_input *input)
+{
+    bool is_alike =
+        s->has_pending && s->pending.kind == input->kind && s->pending.mods == input->mods;
+
+    if (is_alike && input->kind == MV_INPUT_WHEEL) {
+        s->pending.dx += input->dx;
+        s->pending.dy += input->dy;
+        return;
+    }
+    if (!is_alike || input->kind != MV_INPUT_MOVE)
+        give_pending(s);
+    s->pending = *input;
+    s->has_pending = true;
+    if (input->kind != MV_INPUT_MOVE && input->kind != MV_INPUT_WHEEL)
+        give_pending(s);
+}
+
+static void on_window_event(shell *s, const SDL_WindowEvent *event)
+{
+    switch (event->event) {
+    case SDL_WINDOWEVENT_SHOWN:
+    case SDL_WINDOWEVENT_EXPOSED:
+    case SDL_WINDOWEVENT_SIZE_CHANGED:
+    case SDL_WINDOWEVENT_RESTORED:
+        s->is_dirty = true;
+        break;
+    case SDL_WINDOWEVENT_CLOSE:
+        s->has_quit = true;
+        break;
+    default:
+        break;
+    }
+}
+
+/* What is not the user's: the window's own, and other threads'. */
+static void on_event(shell *s, const SDL_Event *event)
+{
+    if (event->type == s->wake_type) {
+        atomic_store(&s->is_woken, false);
+        s->is_dirty = true;
+    } else if (event->type == SDL_QUIT) {
+        s->has_quit = true;
+    } else if (event->type == SDL_WINDOWEVENT) {
+        on_window_event(s, &event->window);
+    } else if (event->type == SDL_RENDER_TARGETS_RESET || event->type == SDL_RENDER_DEVICE_RESET) {
+        if (!open_painter(s))
+            s->has_quit = true;
+    }
+}
+
+static void take_event(shell *s, const SDL_Event *event)
+{
+    mv_input input;
+
+    on_event(s, event);
+    if (mv_user_event(event, (uint16_t)s->sdl.GetModState(), &s->pointer, &input)) {
+        give(s, &input);
+        s->is_dirty = true;
+    }
+    /* A drag goes on outside the window. */
+    if (event->type == SDL_MOUSEBUTTONDOWN || event->type == SDL_MOUSEBUTTONUP)
+        s->sdl.CaptureMouse(event->type == SDL_MOUSEBUTTONDOWN);
+    if (event->type == SDL_DROPFILE || event->type == SDL_DROPTEXT)
+        s->sdl.free(event->drop.file);
+}
+
+/* Text, and the windows of input methods, come only while a field has the keyboard. */
+static void follow_field(shell *s)
+{
+    bool is_typing = mv_view_wants_text(s->view);
+    mv_box box = s->view->main_box;
+    SDL_Rect rect = {(int)(box.x / s->pointer.scale_x), (int)(box.y / s->pointer.scale_y),
+                     (int)(box.w / s->pointer.scale_x), 24};
+
+    if (is_typing == s->is_typing)
+        return;
+    s->is_typing = is_typing;
+    if (!is_typing) {
+        s->sdl.StopTextInput();
+        return;
+    }
+    s->sdl.StartTextInput();
+    s->sdl.SetTextInputRect(&rect);
+    s->sdl.FlushEvent(SDL_TEXTINPUT); /* of the key that opened the field */
+}
+
+/* ---- frames ------------------------------------------------------------------------------ */
+
+static void draw_frame(shell *s)
+{
+    int width = 0, height = 0, units_x = 1, units_y = 1;
+    const mv_scene *scene;
+
+    s->sdl.GetRendererOutputSize(s->driver.renderer, &width, &height);
+    s->sdl.GetWindowSize(s->window, &units_x, &units_y);
+    if (width <= 0 || height <= 0 || units_x <= 0 || units_y <= 0)
+        return;
+    s->pointer.scale_x = (float)width / (float)units_x;
+    s->pointer.scale_y = (float)height / (float)units_y;
+    s->is_dirty = false;
+    s->frame_at = s->sdl.GetTicks64();
+    scene = mv_view_frame(s->view, (float)width, (float)height, (double)s->frame_at);
+    mv_scene_painter_draw(&s->painter, scene, width, height);
+    s->sdl.RenderPresent(s->driver.renderer);
+    follow_field(s);
+}
+
+/* Milliseconds until the next frame is due. */
+static int wait_of(const shell *s)
+{
+    uint64_t since = s->sdl.GetTicks64() - s->frame_at;
+    uint64_t least = s->driver.has_vsync ? LEAST_FRAME_MS : FRAME_MS;
+
+    if (!s->is_dirty && !mv_view_is_animating(s->view))
+        return IDLE_MS;
+    return since >= least ? 0 : (int)(least - since);
+}
+
+static void run(shell *s)
+{
+    SDL_Event event;
+
+    while (!s->view->is_closing && !s->has_quit) {
+        int wait = wait_of(s);
+        if (wait > 0 && s->sdl.WaitEventTimeout(&event, wait))
+            take_event(s, &event);
+        while (s->sdl.PollEvent(&event))
+            take_event(s, &event);
+        give_pending(s);
+        if (wait_of(s) == 0)
+            draw_frame(s);
+    }
+}
+
+/* The window goes first: what other threads are at may take them a moment to leave. */
+static void close_all(shell *s)
+{
+    if (s->window)
+        s->sdl.HideWindow(s->window);
+    mv_scene_painter_release(&s->painter);
+    mv_driver_close(&s->driver);
+    if (s->window)
+        s->sdl.DestroyWindow(s->window);
+    mv_view_close(s->view);
+    if (s->sdl.library) {
+        s->sdl.free(s->pasted);
+        s->sdl.QuitSubSystem(SDL_INIT_VIDEO);
+    }
+    mv_sdl_unload(&s->sdl);
+}
+
+bool mv_viewer_can_show(void)
+{
+    const char *x11 = getenv("DISPLAY"), *wayland = getenv("WAYLAND_DISPLAY");
+    bool can = (x11 && *x11) || (wayland && *wayland);
+    mv_sdl sdl;
+    mv_err err;
+
+    can = can && mv_sdl_load(&sdl, &err) == MV_OK;
+    if (can)
+        mv_sdl_unload(&sdl);
+    return can;
+}
+
+mv_code mv_viewer_show(const mv_viewer_opts *opts, mv_err *err)
+{
+    shell s = {.opts = opts, .pointer = {.scale_x = 1, .scale_y = 1, .x = -1, .y = -1}};
+    mv_code code = mv_sdl_load(&s.sdl, err);
+
+    if (code == MV_OK)
+        code = open_window(&s, err);
+    if (code == MV_OK)
+        code = open_view(&s, err);
+    if (code == MV_OK)
+        run(&s);
+    close_all(&s);
+    return code;
+}

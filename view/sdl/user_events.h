@@ -1,0 +1,19 @@
+/* What SDL tells, as input of the viewer. */
+#ifndef MV_USER_EVENTS_H
+#define MV_USER_EVENTS_H
+
+#include <assert.h>
+#include <stdbool.h>
+
+#include "view/sdl/sdl_api.h"
+#include "view/state/user_input.h"
+
+typedef struct {
+    float scale_x, scale_y; /* pixels of the scene to one unit of the window's coordinates */
+    float x, y;             /* of the pointer, in pixels */
+} mv_pointer;
+
+/* False: the event is none of the user's. A dropped file's name is the caller's to free. */
+bool mv_user_event(const SDL_Event *event, uint16_t key_mods, mv_pointer *pointer, mv_input *out);
+
+#endif

@@ -1,0 +1,85 @@
+#include "view/state/command.h"
+
+#include <string.h>
+
+#include "view/state/view.h"
+
+const mv_view_command mv_view_commands[MV_DO_COUNT] = {
+#define MV_VIEW_COMMAND(name, keys, needs, title, help) \
+    [MV_DO_##name] = {#name, keys, needs, title, help, mv_do_##name},
+#include "view/state/commands.def"
+#undef MV_VIEW_COMMAND
+};
+
+mv_command_id mv_view_command_find(const char *name)
+{
+    for (int i = MV_DO_NOTHING + 1; i < MV_DO_COUNT; i++)
+        if (strcmp(mv_view_commands[i].name, name) == 0)
+            return (mv_command_id)i;
+    return MV_DO_NOTHING;
+}
+
+/* ---- running ----------------------------------------------------------------------------- */
+
+/* What of `needs` the view has. */
+static uint32_t has(const mv_view *view)
+{
+    const mv_document_device *device = mv_view_device(view);
+    uint32_t has = 0;
+
+    if (!device)
+        return mv_view_device_count(view) > 1 ? MV_NEEDS_DEVICES : 0;
+    has |= MV_NEEDS_DEVICE;
+    has |=
+        view->now.pinned != MV_NO_ROW || view->now.pinned_segment != MV_NO_ROW ? MV_NEEDS_PIN : 0;
+    has |= view->now.has_interval ? MV_NEEDS_INTERVAL : 0;
+    has |= view->matches && view->matches->matches ? MV_NEEDS_FILTER : 0;
+    has |= device->landmarks.oom_count ? MV_NEEDS_OOM : 0;
+    if (device->landmarks.mark_count || (mv_view_is_judged(view) && device->leaks.steps.count))
+        has |= MV_NEEDS_MARKS;
+    has |= mv_view_device_count(view) > 1 ? MV_NEEDS_DEVICES : 0;
+    return has | mv_view_past(view);
+}
+
+bool mv_view_command_is_enabled(const mv_view *view, mv_command_id id)
+{
+    return id > MV_DO_NOTHING && id < MV_DO_COUNT && (mv_view_commands[id].needs & ~has(view)) == 0;
+}
+
+static const char *lack(uint32_t needs)
+{
+    static const struct {
+        uint32_t need;
+        const char *text;
+    } lacks[] = {
+        {MV_NEEDS_DEVICE, "nothing is shown yet"},
+        {MV_NEEDS_PIN, "click an allocation first"},
+        {MV_NEEDS_INTERVAL, "drag over the timeline first, to select an interval"},
+        {MV_NEEDS_FILTER, "search for something first"},
+        {MV_NEEDS_OOM, "no request failed for want of memory in this trace"},
+        {MV_NEEDS_MARKS, "this trace has no markers"},
+        {MV_NEEDS_DEVICES, "only one device is open"},
+        {MV_NEEDS_PAST, "there is no earlier view"},
+        {MV_NEEDS_FUTURE, "there is no later view"},
+    };
+
+    for (size_t i = 0; i < sizeof lacks / sizeof *lacks; i++)
+        if (needs & lacks[i].need)
+            return lacks[i].text;
+    return "not now";
+}
+
+bool mv_view_do(mv_view *view, mv_command_id id, uint64_t arg)
+{
+    uint32_t lacking;
+
+    if (id <= MV_DO_NOTHING || id >= MV_DO_COUNT)
+        return false;
+    lacking = mv_view_commands[id].needs & ~has(view);
+    if (lacking) {
+        mv_view_say(view, false, "%s: %s", mv_view_commands[id].title, lack(lacking));
+        return false;
+    }
+    mv_view_commands[id].run(view, arg);
+    return true;
+}

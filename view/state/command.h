@@ -1,0 +1,61 @@
+/* What the viewer can do: one table (view/state/commands.def), which the keys, the help overlay,
+ * the palette, the tips, the scripts and docs/viewer.md are made from.
+ * tests/view/test_view_commands.c fails on a key that is given twice.
+ *
+ * To add a command: a row in commands.def and a function mv_do_NAME in the file of its pane. */
+#ifndef MV_COMMAND_H
+#define MV_COMMAND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct mv_view mv_view;
+
+typedef enum {
+    MV_DO_NOTHING,
+#define MV_VIEW_COMMAND(name, keys, needs, title, help) MV_DO_##name,
+#include "view/state/commands.def"
+#undef MV_VIEW_COMMAND
+    MV_DO_COUNT
+} mv_command_id;
+
+/* What must be there for a command to be enabled. */
+enum {
+    MV_NEEDS_NOTHING = 0,
+    MV_NEEDS_DEVICE = 1,   /* a device whose timeline is shown */
+    MV_NEEDS_PIN = 2,      /* a pinned allocation */
+    MV_NEEDS_INTERVAL = 4, /* a selected interval */
+    MV_NEEDS_FILTER = 8,   /* a search */
+    MV_NEEDS_OOM = 16,     /* an out-of-memory event */
+    MV_NEEDS_MARKS = 32,   /* annotations, marks or steps */
+    MV_NEEDS_DEVICES = 64, /* more than one device or file */
+    MV_NEEDS_PAST = 128,   /* somewhere to go back to */
+    MV_NEEDS_FUTURE = 256
+};
+
+typedef struct {
+    const char *name; /* "zoom_in": in scripts */
+    const char *keys; /* "W", "Ctrl+F", "Shift+P"; several with a space between; "": none */
+    uint32_t needs;
+    const char *title; /* "Zoom in" */
+    const char *help;  /* one sentence */
+    void (*run)(mv_view *view, uint64_t arg);
+} mv_view_command;
+
+extern const mv_view_command mv_view_commands[MV_DO_COUNT]; /* by mv_command_id */
+
+/* By name; MV_DO_NOTHING when there is none. */
+mv_command_id mv_view_command_find(const char *name);
+
+bool mv_view_command_is_enabled(const mv_view *view, mv_command_id id);
+
+/* Runs a command that is enabled. False, and a word in the status bar, when it is not. */
+bool mv_view_do(mv_view *view, mv_command_id id, uint64_t arg);
+
+#define MV_VIEW_COMMAND(name, keys, needs, title, help) \
+    void mv_do_##name(mv_view *view, uint64_t arg);
+#include "view/state/commands.def"
+#undef MV_VIEW_COMMAND
+
+#endif

@@ -1,0 +1,299 @@
+#include "view/state/document.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "parse/model/sums.h"
+#include "viz/pictures/segment_timeline.h"
+
+static uint64_t events_of(const mv_document *d)
+{
+    uint64_t events = 0;
+
+    for (uint32_t i = 0; i < d->device_count; i++)
+        events += d->devices[i].events;
+    return events;
+}
+
+/* ---- the last time ----------------------------------------------------------------------- */
+
+void mv_document_recall(mv_document *d, mv_budget *budget)
+{
+    char folder[MV_SAVED_PATH];
+
+    mv_arena_init(&d->saved_arena, budget);
+    d->has_key = mv_saved_folder(folder) && mv_saved_key_of(&d->saved_arena, d->path, &d->key);
+    if (d->has_key && mv_saved_index_read(&d->saved_arena, folder, d->key, &d->saved))
+        atomic_store_explicit(&d->has_saved, true, memory_order_release);
+}
+
+/* Of the devices that are shown, largest ordinals last; false: some are still to come. */
+static bool fill_saved(const mv_document *d, mv_saved_index *out)
+{
+    for (uint32_t i = 0; i < d->device_count; i++) {
+        const mv_document_device *v = &d->devices[i];
+        if (v->stage == MV_DEVICE_WAITING || v->stage == MV_DEVICE_LIVING)
+            return false;
+        if (v->stage != MV_DEVICE_FAILED && v->events > 0 && out->count < MV_SAVED_DEVICES)
+            mv_saved_device_fill(v->device, &v->pyramid, &out->devices[out->count++]);
+    }
+    return true;
+}
+
+void mv_document_remember(const mv_document *d, uint64_t least_events)
+{
+    mv_saved_index index = {0};
+    mv_saved_key key;
+    char folder[MV_SAVED_PATH];
+    mv_arena arena;
+
+    if (!d->has_key || (d->has_saved && !d->is_sketch) || events_of(d) < least_events ||
+        !mv_saved_folder(folder))
+        return;
+    mv_arena_init(&arena, d->saved_arena.budget);
+    index.devices = mv_push_array(&arena, mv_saved_device, MV_SAVED_DEVICES);
+    if (index.devices && fill_saved(d, &index) && mv_saved_key_of(&arena, d->path, &key) &&
+        key.low == d->key.low && key.high == d->key.high)
+        mv_saved_index_write(folder, key, &index);
+    mv_arena_release(&arena);
+}
+
+/* Outlines of what was just read, where there are none of the last time: all else takes a while. */
+static void sketch(mv_document *d)
+{
+    if (d->has_saved || !d->saved_arena.budget || events_of(d) < MV_LONG_EVENTS)
+        return;
+    d->saved = (mv_saved_index){0};
+    d->saved.devices = mv_push_array(&d->saved_arena, mv_saved_device, MV_SAVED_DEVICES);
+    if (!d->saved.devices)
+        return;
+    for (uint32_t i = 0; i < d->device_count && d->saved.count < MV_SAVED_DEVICES; i++)
+        if (d->devices[i].events > 0)
+            mv_saved_device_sketch(d->devices[i].device, &d->trace,
+                                   &d->saved.devices[d->saved.count++]);
+    d->is_sketch = true;
+    atomic_store_explicit(&d->has_saved, true, memory_order_release);
+}
+
+/* ---- reading ----------------------------------------------------------------------------- */
+
+static void set_stage(_Atomic int *stage, int value)
+{
+    atomic_store_explicit(stage, value, memory_order_release);
+}
+
+static void say_why(mv_document *d)
+{
+    const mv_err *err = &d->failure;
+    char place[32] = "";
+
+    if (err->offset != MV_NO_OFFSET)
+        snprintf(place, sizeof place, "byte %llu: ", (unsigned long long)err->offset);
+    if (err->code == MV_IO && *err->detail)
+        snprintf(d->why, sizeof d->why, "%.200s: %s%s", d->name, place, err->detail);
+    else
+        snprintf(d->why, sizeof d->why, "%.200s: %s%s%s%s", d->name, place, mv_code_text(err->code),
+                 *err->detail ? ": " : "", err->detail);
+}
+
+static void fail(mv_document *d)
+{
+    mv_arena_release(&d->arena);
+    say_why(d);
+    set_stage(&d->stage, MV_DOCUMENT_FAILED);
+}
+
+static bool has_segments(const mv_trace *trace, uint32_t device)
+{
+    for (uint32_t i = 0; i < trace->segments.count; i++)
+        if (trace->segments.device[i] == (int32_t)device)
+            return true;
+    return false;
+}
+
+static mv_code find_devices(mv_document *d, mv_budget *budget, mv_err *err)
+{
+    uint32_t ordinals = mv_trace_devices(&d->trace);
+
+    d->devices = mv_push_array(&d->arena, mv_document_device, ordinals);
+    if (!d->devices)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "devices");
+    for (uint32_t i = 0; i < ordinals; i++) {
+        mv_document_device *device = &d->devices[d->device_count];
+        uint32_t events = mv_trace_events(&d->trace, i).count;
+        if (events == 0 && !has_segments(&d->trace, i))
+            continue;
+        device->device = i;
+        device->events = events;
+        mv_arena_init(&device->arena, budget);
+        d->device_count++;
+    }
+    return MV_OK;
+}
+
+void mv_document_read(mv_document *d, mv_budget *budget, mv_read_opts opts)
+{
+    mv_err *err = &d->failure;
+
+    set_stage(&d->stage, MV_DOCUMENT_READING);
+    mv_arena_init(&d->arena, budget);
+    *err = (mv_err){.offset = MV_NO_OFFSET};
+    if (mv_trace_read(&d->arena, d->path, &opts, &d->trace, err) != MV_OK ||
+        mv_sums_check(&d->trace, err) != MV_OK ||
+        mv_sites_find(&d->arena, &d->trace, &d->sites, err) != MV_OK ||
+        find_devices(d, budget, err) != MV_OK)
+        return fail(d);
+    sketch(d);
+    set_stage(&d->stage, MV_DOCUMENT_OPENED);
+}
+
+/* ---- what a picture needs ---------------------------------------------------------------- */
+
+static mv_code show(const mv_document *d, mv_document_device *v, mv_err *err)
+{
+    mv_arena *arena = &v->arena;
+    mv_pyramid_reader reader;
+    mv_extent all;
+    mv_code code;
+
+    if ((code = mv_lives_find(arena, &d->trace, v->device, &v->lives, err)) != MV_OK ||
+        (code = mv_index_make(arena, &v->lives, MV_INDEX_ALLOCATED, &v->index, err)) != MV_OK ||
+        (code = mv_pyramid_find(arena, &v->lives, &v->pyramid, err)) != MV_OK ||
+        (code = mv_segment_lives_as_allocs(arena, &v->lives, &v->segment_lives, err)) != MV_OK ||
+        (code = mv_index_make(arena, &v->segment_lives, MV_INDEX_ALLOCATED, &v->segment_index,
+                              err)) != MV_OK ||
+        (code = mv_landmarks_find(arena, &d->trace, &v->lives, &v->landmarks, err)) != MV_OK)
+        return code;
+    mv_pyramid_reader_init(&reader, &v->pyramid);
+    all = mv_pyramid_range(&reader, MV_BEFORE, v->lives.events.count);
+    v->peak = all.most.allocated;
+    v->peak_event = all.allocated_event;
+    return mv_site_colours_find(arena, &d->trace, d->sites.kinds, &v->index, v->peak_event,
+                                &v->site_colours, err);
+}
+
+void mv_document_show(mv_document *d, uint32_t device_row, mv_budget *budget)
+{
+    mv_document_device *v = &d->devices[device_row];
+
+    set_stage(&v->stage, MV_DEVICE_LIVING);
+    if (show(d, v, &v->failure) == MV_OK) {
+        set_stage(&v->stage, MV_DEVICE_SHOWN);
+        return;
+    }
+    mv_arena_release(&v->arena);
+    mv_arena_init(&v->arena, budget);
+    set_stage(&v->stage, MV_DEVICE_FAILED);
+}
+
+/* ---- what is wrong ----------------------------------------------------------------------- */
+
+static void *copy_of(mv_arena *arena, const void *rows, uint64_t count, uint64_t size)
+{
+    void *copy = mv_arena_push(arena, count, size);
+
+    if (copy && count)
+        memcpy(copy, rows, count * size);
+    return copy;
+}
+
+/* What the panes read of an attribution: the curve that it was found with is as long as the trace.
+ */
+static bool keep_attribution(mv_arena *arena, uint32_t allocs, const mv_attribution *found,
+                             mv_attribution *out)
+{
+    const mv_categories *c = &found->categories;
+
+    *out = *found;
+    out->curve = (mv_curve){0};
+    out->parts = NULL;
+    out->sites = copy_of(arena, found->sites, found->count, sizeof *found->sites);
+    out->ranges = copy_of(arena, found->ranges, found->range_count, sizeof *found->ranges);
+    out->category_bytes =
+        copy_of(arena, found->category_bytes, c->count, sizeof *found->category_bytes);
+    out->categories.name = copy_of(arena, c->name, c->count, sizeof *c->name);
+    out->categories.of_alloc = copy_of(arena, c->of_alloc, allocs, sizeof *c->of_alloc);
+    return out->sites && out->ranges && out->category_bytes && out->categories.name &&
+           out->categories.of_alloc;
+}
+
+static mv_code attribute_peak(const mv_document *d, mv_document_device *v, mv_err *err)
+{
+    mv_moment_ask ask = {.kind = MV_MOMENT_PEAK, .window = {0, v->lives.events.count}};
+    mv_peak_opts opts = {.window = ask.window, .kinds = d->sites.kinds};
+    mv_attribution found;
+    mv_arena scratch;
+    mv_moment peak;
+    mv_code code;
+
+    mv_arena_init(&scratch, v->arena.budget);
+    code = mv_moment_find(&scratch, &v->lives, ask, &peak, err);
+    if (code == MV_OK)
+        code = mv_peak_attribute(&scratch, &d->trace, &v->lives, peak, opts, &found, err);
+    if (code == MV_OK &&
+        !keep_attribution(&v->arena, v->lives.allocs.count, &found, &v->attribution))
+        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "peak");
+    mv_arena_release(&scratch);
+    return code;
+}
+
+static mv_code judge(const mv_document *d, mv_document_device *v, mv_err *err)
+{
+    const mv_trace *t = &d->trace;
+    mv_arena *arena = &v->arena;
+    mv_code code;
+
+    if ((code = mv_leaks_find(arena, t, &v->lives, &v->leaks, err)) != MV_OK ||
+        (code = mv_leaks_outlook(arena, t, &v->lives, &v->leaks, MV_NO_BYTES, &v->outlook, err)) !=
+            MV_OK ||
+        (code = mv_fragmentation_find(arena, t, &v->lives, &d->sites,
+                                      (mv_fragmentation_opts){.window = MV_ALL_EVENTS},
+                                      &v->fragmentation, err)) != MV_OK ||
+        (code = mv_ooms_find(arena, t, &v->lives, &d->sites, MV_ALL_EVENTS, &v->ooms, err)) !=
+            MV_OK)
+        return code;
+    return attribute_peak(d, v, err);
+}
+
+void mv_document_judge(mv_document *d, uint32_t device_row)
+{
+    mv_document_device *v = &d->devices[device_row];
+
+    if (judge(d, v, &v->failure) == MV_OK)
+        set_stage(&v->stage, MV_DEVICE_JUDGED);
+    else
+        atomic_store_explicit(&v->is_unjudged, true, memory_order_release);
+}
+
+/* ---- what need not be in memory ---------------------------------------------------------- */
+
+static void spill(mv_arena *arena, mv_spilled *sum)
+{
+    mv_spilled now;
+
+    mv_spill_arena(arena, NULL, &now);
+    mv_spill_forget(arena);
+    sum->filed += now.filed;
+    sum->kept = now.kept;
+}
+
+void mv_document_spill(mv_document *d, uint32_t device_row, uint64_t least_events)
+{
+    if (events_of(d) < least_events)
+        return;
+    spill(&d->arena, &d->spilled);
+    spill(&d->devices[device_row].arena, &d->devices[device_row].spilled);
+}
+
+void mv_document_release(mv_document *d)
+{
+    int stage = atomic_load_explicit(&d->stage, memory_order_acquire);
+
+    mv_arena_release(&d->saved_arena);
+    if (stage == MV_DOCUMENT_WAITING || stage == MV_DOCUMENT_FAILED)
+        return;
+    for (uint32_t i = 0; i < d->device_count; i++)
+        mv_arena_release(&d->devices[i].arena);
+    mv_arena_release(&d->arena);
+}

@@ -1,0 +1,291 @@
+#include <string.h>
+
+#include "view/chrome/chrome.h"
+
+bool mv_chrome_is_covered(const mv_view *view)
+{
+    return view->has_help || (view->focus != MV_FOCUS_PANES && view->focus != MV_FOCUS_SEARCH);
+}
+
+bool mv_view_wants_text(const mv_view *view)
+{
+    return view->focus != MV_FOCUS_PANES && view->focus != MV_FOCUS_DEVICES;
+}
+
+/* ---- keys and text ----------------------------------------------------------------------- */
+
+static mv_field *field_of(mv_view *view)
+{
+    mv_chrome *c = view->chrome;
+
+    return view->focus == MV_FOCUS_SEARCH    ? &c->search
+           : view->focus == MV_FOCUS_PALETTE ? &c->palette
+           : view->focus == MV_FOCUS_OPEN    ? &c->open
+           : view->focus == MV_FOCUS_EXPORT  ? &c->export
+                                             : NULL;
+}
+
+static void search_changed(mv_view *view)
+{
+    const char *text = view->chrome->search.text;
+    size_t length = strnlen(text, sizeof view->now.search - 1);
+
+    if (!*view->now.search && length)
+        mv_view_remember(view);
+    memset(view->now.search, 0, sizeof view->now.search);
+    memcpy(view->now.search, text, length);
+    if (view->now.show == MV_SHOW_ALL)
+        view->now.show = MV_SHOW_HIGHLIGHT;
+    if (length == 0)
+        view->now.show = MV_SHOW_ALL;
+}
+
+/* Enter in a field. */
+static void enter(mv_view *view, const mv_input *input)
+{
+    mv_chrome *c = view->chrome;
+
+    switch (view->focus) {
+    case MV_FOCUS_SEARCH:
+        mv_matches_go(view, input->mods & MV_MOD_SHIFT);
+        break;
+    case MV_FOCUS_OPEN:
+        if (*c->open.text)
+            mv_view_add(view, c->open.text);
+        mv_chrome_focus(view, MV_FOCUS_PANES);
+        break;
+    case MV_FOCUS_EXPORT:
+        if (mv_export_write(view, c->export.text))
+            mv_chrome_focus(view, MV_FOCUS_PANES);
+        break;
+    default:
+        break;
+    }
+}
+
+static void paste(mv_view *view, mv_field *field)
+{
+    const char *text = view->opts.paste ? view->opts.paste(view->opts.user) : NULL;
+
+    if (text)
+        mv_field_type(field, text);
+}
+
+/* What has the keyboard before the commands. False: it has no use for the input. */
+static bool field_input(mv_view *view, const mv_input *input)
+{
+    mv_field *field = field_of(view);
+    bool is_paste = input->kind == MV_INPUT_KEY && input->key == 'V' && input->mods == MV_MOD_CTRL;
+
+    if (view->focus == MV_FOCUS_PALETTE && mv_command_list_input(view, input))
+        return true;
+    if (view->focus == MV_FOCUS_DEVICES)
+        return mv_device_list_input(view, input);
+    if (!field)
+        return false;
+    if (input->kind == MV_INPUT_KEY && input->key == MV_KEY_ENTER) {
+        enter(view, input);
+        return true;
+    }
+    if (is_paste)
+        paste(view, field);
+    else if (!mv_field_input(field, input))
+        return false;
+    if (view->focus == MV_FOCUS_SEARCH)
+        search_changed(view);
+    view->chrome->row = view->chrome->first = 0;
+    return true;
+}
+
+static void key(mv_view *view, const mv_input *input)
+{
+    mv_command_id id = mv_keymap_command(&view->keymap, input->key, input->mods);
+    bool is_plain = !(input->mods & (MV_MOD_CTRL | MV_MOD_ALT));
+    bool is_field = mv_view_wants_text(view) || view->focus == MV_FOCUS_DEVICES;
+
+    if (view->has_help && mv_chrome_list_input(view, input, UINT32_MAX, 1))
+        return;
+    if (field_input(view, input))
+        return;
+    /* In a field, letters are letters; whatever no field understands stays a command. */
+    if (is_field && is_plain && input->key != MV_KEY_ESCAPE && input->key < 256)
+        return;
+    mv_view_do(view, id, 0);
+}
+
+/* ---- the pointer ------------------------------------------------------------------------- */
+
+static void give(mv_view *view, const mv_pane *pane, mv_box box, const mv_input *input)
+{
+    if (pane && pane->input)
+        pane->input(view, box, input);
+}
+
+/* Tells the pane that the pointer left. */
+static void enter_pane(mv_view *view, const mv_pane *pane, mv_box box)
+{
+    mv_chrome *c = view->chrome;
+    mv_input leave = {.kind = MV_INPUT_LEAVE};
+
+    if (c->under && c->under != pane)
+        give(view, c->under, c->under_box, &leave);
+    c->under = pane;
+    c->under_box = box;
+}
+
+static void press_covered(mv_view *view, const mv_zone *zone)
+{
+    mv_zone chosen;
+
+    if (!zone) { /* beside the sheet */
+        mv_view_do(view, MV_DO_cancel, 0);
+        return;
+    }
+    if (zone->command == MV_DO_NOTHING)
+        return;
+    chosen = *zone;
+    if (view->has_help || view->focus == MV_FOCUS_PALETTE)
+        mv_chrome_focus(view, MV_FOCUS_PANES);
+    mv_view_do(view, chosen.command, chosen.arg);
+}
+
+static void press(mv_view *view, const mv_input *input)
+{
+    mv_chrome *c = view->chrome;
+    const mv_zone *zone = mv_ui_zone_at(&view->ui, input->x, input->y);
+    mv_box box = {0};
+    const mv_pane *pane;
+
+    if (mv_chrome_is_covered(view)) {
+        press_covered(view, zone);
+        return;
+    }
+    if (zone && zone->command != MV_DO_NOTHING && input->button == MV_BUTTON_LEFT) {
+        if (zone->command != MV_DO_search && view->focus == MV_FOCUS_SEARCH)
+            view->focus = MV_FOCUS_PANES;
+        mv_view_do(view, zone->command, zone->arg);
+        return;
+    }
+    view->focus = MV_FOCUS_PANES;
+    c->is_splitting = mv_box_has(c->layout.splitter, input->x, input->y);
+    pane = mv_chrome_pane_at(view, input->x, input->y, &box);
+    if (!pane || c->is_splitting)
+        return;
+    c->captured = pane;
+    c->captured_box = box;
+    c->captured_button = input->button;
+    give(view, pane, box, input);
+}
+
+static void split(mv_view *view, float y)
+{
+    const mv_view_layout *l = &view->chrome->layout;
+    float top = l->main.y, bottom = l->lower.y + l->lower.h;
+    float share = bottom > top ? (bottom - y) / (bottom - top) : 0;
+
+    view->chrome->lower_share = share < 0.12f ? 0.12f : share > 0.75f ? 0.75f : share;
+}
+
+static void move(mv_view *view, const mv_input *input)
+{
+    mv_chrome *c = view->chrome;
+    mv_box box = {0};
+    const mv_pane *pane;
+
+    c->moved_ms = view->ms;
+    if (c->is_splitting) {
+        split(view, input->y);
+        return;
+    }
+    if (c->captured) {
+        give(view, c->captured, c->captured_box, input);
+        return;
+    }
+    if (mv_chrome_is_covered(view))
+        return;
+    pane = mv_chrome_pane_at(view, input->x, input->y, &box);
+    enter_pane(view, pane, box);
+    give(view, pane, box, input);
+}
+
+static void release(mv_view *view, const mv_input *input)
+{
+    mv_chrome *c = view->chrome;
+    const mv_pane *pane = c->captured;
+
+    c->is_splitting = false;
+    if (!pane || input->button != c->captured_button)
+        return;
+    c->captured = NULL;
+    give(view, pane, c->captured_box, input);
+}
+
+static void wheel(mv_view *view, const mv_input *input)
+{
+    mv_box box = {0};
+
+    if (view->has_help)
+        mv_chrome_list_input(view, input, UINT32_MAX, 1);
+    else if (view->focus == MV_FOCUS_PALETTE)
+        mv_command_list_input(view, input);
+    else if (view->focus == MV_FOCUS_DEVICES)
+        mv_device_list_input(view, input);
+    else if (!mv_chrome_is_covered(view))
+        give(view, mv_chrome_pane_at(view, input->x, input->y, &box), box, input);
+}
+
+static void leave(mv_view *view)
+{
+    mv_chrome *c = view->chrome;
+
+    view->ui.pointer_x = view->ui.pointer_y = -1;
+    c->is_splitting = false;
+    if (c->captured) {
+        mv_input gone = {.kind = MV_INPUT_LEAVE};
+        give(view, c->captured, c->captured_box, &gone);
+        c->captured = NULL;
+    }
+    enter_pane(view, NULL, (mv_box){0});
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
+
+void mv_view_input(mv_view *view, const mv_input *input)
+{
+    if (input->kind >= MV_INPUT_MOVE && input->kind <= MV_INPUT_WHEEL) {
+        view->ui.pointer_x = input->x;
+        view->ui.pointer_y = input->y;
+    }
+    if (input->kind == MV_INPUT_KEY || input->kind == MV_INPUT_PRESS ||
+        input->kind == MV_INPUT_TEXT)
+        *view->message = '\0';
+    switch ((mv_input_kind)input->kind) {
+    case MV_INPUT_KEY:
+        key(view, input);
+        break;
+    case MV_INPUT_TEXT:
+        field_input(view, input);
+        break;
+    case MV_INPUT_MOVE:
+        move(view, input);
+        break;
+    case MV_INPUT_PRESS:
+        press(view, input);
+        break;
+    case MV_INPUT_RELEASE:
+        release(view, input);
+        break;
+    case MV_INPUT_WHEEL:
+        wheel(view, input);
+        break;
+    case MV_INPUT_LEAVE:
+        leave(view);
+        break;
+    case MV_INPUT_DROP:
+        if (input->path)
+            mv_view_add(view, input->path);
+        break;
+    case MV_INPUT_KEY_UP:
+        break;
+    }
+}

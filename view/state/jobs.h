@@ -1,0 +1,42 @@
+/* Work that is done beside the user interface: slots that hold the newest result of one question.
+ *
+ *     pane:    mv_slot_ask(slot, &ask, &is_current)  ->  a result, perhaps of an earlier ask
+ *     worker:                            fn(arena, context, ask)  ->  result, a wake-up
+ *
+ * An ask is a plain struct without padding that matters (it is compared byte by byte). Only the
+ * newest ask of a slot waits; a worker that has begun finishes. A result stays as it is until the
+ * next mv_slot_ask of its slot. Without threads, asks are answered at once, on this thread: that is
+ * what tests and golden pictures use. */
+#ifndef MV_JOBS_H
+#define MV_JOBS_H
+
+#include "base/arena.h"
+#include "base/err.h"
+
+typedef struct mv_jobs mv_jobs;
+typedef struct mv_slot mv_slot;
+
+enum { MV_ASK_MOST = 512 }; /* bytes of an ask */
+
+/* Finds the answer, in `arena`, which lives as long as the answer. NULL: there is none. */
+typedef void *mv_job_fn(mv_arena *arena, void *context, const void *ask);
+
+/* `wake(user)` is called, from a worker, when a result is there. `threads` 0: none. NULL when
+ * memory is out. */
+mv_jobs *mv_jobs_open(mv_arena *arena, mv_budget *budget, uint32_t threads, void (*wake)(void *),
+                      void *user);
+
+/* Waits for the workers to end what they do, and releases all results. NULL is allowed. */
+void mv_jobs_close(mv_jobs *jobs);
+
+/* NULL when memory is out. */
+mv_slot *mv_slot_open(mv_jobs *jobs, mv_job_fn *fn, void *context, uint32_t ask_bytes);
+
+/* The newest result that there is, NULL: none yet. *is_current: it answers `ask` (a NULL answer of
+ * a job counts). */
+const void *mv_slot_ask(mv_slot *slot, const void *ask, bool *is_current);
+
+/* No ask waits and no worker works. */
+bool mv_jobs_are_idle(const mv_jobs *jobs);
+
+#endif

@@ -1,0 +1,34 @@
+/* Which key does what: what view/state/commands.def says, but for the user's own file.
+ *
+ *     # a command's name, and its keys
+ *     zoom_in   W Up
+ *     pan_left  A Left
+ *     quit                            no key
+ *
+ * A line replaces all keys of its command; a key that another command had is taken from it. */
+#ifndef MV_KEYMAP_H
+#define MV_KEYMAP_H
+
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "view/state/command.h"
+
+typedef struct {
+    const char *keys[MV_DO_COUNT]; /* "W Up"; "": none */
+} mv_keymap;
+
+void mv_keymap_init(mv_keymap *map);
+
+/* The command of a key with its modifiers (view/state/user_input.h); MV_DO_NOTHING: none. */
+mv_command_id mv_keymap_command(const mv_keymap *map, uint32_t key, uint8_t mods);
+
+/* Reads the user's lines, NUL-terminated, up to the first that is none: returns its number, from 1,
+ * with a sentence in `why`; 0 when all were read. Those ahead of it hold. */
+uint32_t mv_keymap_read(mv_arena *arena, mv_keymap *map, const char *text, char *why,
+                        uint32_t size);
+
+/* "Ctrl+PageDown" of `length` bytes as a key and MV_MOD_* bits; false when it is none. */
+bool mv_key_read(const char *text, size_t length, uint32_t *key, uint8_t *mods);
+
+#endif

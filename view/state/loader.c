@@ -1,0 +1,241 @@
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "view/state/document.h"
+#include "viz/core/background.h"
+
+enum { MOST_DOCUMENTS = 1024 };
+
+/* What is to be done next. */
+typedef struct {
+    enum { NOTHING, READ, SHOW, JUDGE } what;
+    mv_document *document;
+    uint32_t device_row;
+} task;
+
+struct mv_loader {
+    mv_arena *arena;
+    mv_budget *budget;
+    void (*wake)(void *user);
+    void *user;
+    bool is_threaded;
+    pthread_t thread;
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t work;
+    bool is_closing;
+    bool is_busy;
+    uint32_t count;
+    mv_document *documents[MOST_DOCUMENTS];
+    const mv_document *preferred;
+    uint32_t preferred_row;
+};
+
+static int stage_of(const _Atomic int *stage)
+{
+    return atomic_load_explicit(stage, memory_order_acquire);
+}
+
+static void wake(const mv_loader *l)
+{
+    if (l->wake)
+        l->wake(l->user);
+}
+
+/* ---- which task -------------------------------------------------------------------------- */
+
+static bool is_wanted(const mv_document *d, uint32_t row, int what)
+{
+    const mv_document_device *v = &d->devices[row];
+    int stage = stage_of(&v->stage);
+
+    if (what == SHOW)
+        return stage == MV_DEVICE_WAITING;
+    return stage == MV_DEVICE_SHOWN && !atomic_load_explicit(&v->is_unjudged, memory_order_relaxed);
+}
+
+/* The device with most events that the stage is still ahead of; MV_NO_ROW: none. */
+static uint32_t largest(const mv_document *d, int what)
+{
+    uint32_t found = MV_NO_ROW;
+
+    for (uint32_t i = 0; i < d->device_count; i++)
+        if (is_wanted(d, i, what) &&
+            (found == MV_NO_ROW || d->devices[i].events > d->devices[found].events))
+            found = i;
+    return found;
+}
+
+/* The task of the preferred device: reading its file, showing it, judging it. */
+static task preferred_task(const mv_loader *l)
+{
+    mv_document *d = (mv_document *)l->preferred;
+    uint32_t row = l->preferred_row;
+
+    if (!d)
+        return (task){0};
+    if (stage_of(&d->stage) == MV_DOCUMENT_WAITING)
+        return (task){READ, d, 0};
+    if (stage_of(&d->stage) != MV_DOCUMENT_OPENED)
+        return (task){0};
+    if (row >= d->device_count) {
+        row = 0;
+        for (uint32_t i = 1; i < d->device_count; i++)
+            if (d->devices[i].events > d->devices[row].events)
+                row = i;
+    }
+    for (int what = SHOW; row < d->device_count && what <= JUDGE; what++)
+        if (is_wanted(d, row, what))
+            return (task){what, d, row};
+    return (task){0};
+}
+
+static task next_task(const mv_loader *l)
+{
+    task t = preferred_task(l);
+
+    for (uint32_t i = 0; t.what == NOTHING && i < l->count; i++)
+        if (stage_of(&l->documents[i]->stage) == MV_DOCUMENT_WAITING)
+            t = (task){READ, l->documents[i], 0};
+    for (int what = SHOW; what <= JUDGE; what++)
+        for (uint32_t i = 0; t.what == NOTHING && i < l->count; i++) {
+            mv_document *d = l->documents[i];
+            uint32_t row = stage_of(&d->stage) == MV_DOCUMENT_OPENED ? largest(d, what) : MV_NO_ROW;
+            if (row != MV_NO_ROW)
+                t = (task){what, d, row};
+        }
+    return t;
+}
+
+/* ---- doing it ---------------------------------------------------------------------------- */
+
+typedef struct {
+    mv_loader *loader;
+    mv_document *document;
+} reading;
+
+static void progress(void *user, uint64_t done, uint64_t total)
+{
+    const reading *r = user;
+
+    atomic_store_explicit(&r->document->bytes_done, done, memory_order_relaxed);
+    atomic_store_explicit(&r->document->bytes_all, total, memory_order_relaxed);
+    wake(r->loader);
+}
+
+static void run(mv_loader *l, task t)
+{
+    reading r = {l, t.document};
+
+    if (t.what == READ) {
+        mv_document_recall(t.document, l->budget);
+        if (t.document->has_saved)
+            wake(l);
+        mv_document_read(t.document, l->budget, (mv_read_opts){.progress = progress, .user = &r});
+    } else if (t.what == SHOW) {
+        mv_document_show(t.document, t.device_row, l->budget);
+    } else {
+        mv_document_judge(t.document, t.device_row);
+    }
+    wake(l);
+    if (t.what == SHOW)
+        mv_document_remember(t.document, MV_LONG_EVENTS);
+    if (t.what != READ)
+        mv_document_spill(t.document, t.device_row, MV_LONG_EVENTS);
+}
+
+static void *work(void *user)
+{
+    mv_loader *l = user;
+
+    mv_background_begin();
+    pthread_mutex_lock(&l->lock);
+    while (!l->is_closing) {
+        task t = next_task(l);
+        l->is_busy = t.what != NOTHING;
+        if (!l->is_busy) {
+            pthread_cond_wait(&l->work, &l->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&l->lock);
+        run(l, t);
+        pthread_mutex_lock(&l->lock);
+    }
+    l->is_busy = false;
+    pthread_mutex_unlock(&l->lock);
+    return NULL;
+}
+
+/* ---- from outside ------------------------------------------------------------------------ */
+
+mv_loader *mv_loader_open(mv_arena *arena, mv_budget *budget, bool threads, void (*wake_fn)(void *),
+                          void *user)
+{
+    mv_loader *l = mv_push_struct(arena, mv_loader);
+
+    if (!l)
+        return NULL;
+    *l = (mv_loader){.arena = arena, .budget = budget, .wake = wake_fn, .user = user};
+    pthread_mutex_init(&l->lock, NULL);
+    pthread_cond_init(&l->work, NULL);
+    l->is_threaded = threads && pthread_create(&l->thread, NULL, work, l) == 0;
+    return l;
+}
+
+void mv_loader_close(mv_loader *l)
+{
+    uint64_t limit;
+
+    if (!l)
+        return;
+    pthread_mutex_lock(&l->lock);
+    l->is_closing = true;
+    pthread_cond_signal(&l->work);
+    pthread_mutex_unlock(&l->lock);
+    limit = __atomic_exchange_n(&l->budget->limit, 0, __ATOMIC_RELAXED);
+    if (l->is_threaded)
+        pthread_join(l->thread, NULL);
+    __atomic_store_n(&l->budget->limit, limit, __ATOMIC_RELAXED);
+    for (uint32_t i = 0; i < l->count; i++)
+        mv_document_release(l->documents[i]);
+    pthread_cond_destroy(&l->work);
+    pthread_mutex_destroy(&l->lock);
+}
+
+mv_document *mv_loader_add(mv_loader *l, const char *path)
+{
+    mv_document *d = l->count < MOST_DOCUMENTS ? mv_push_struct(l->arena, mv_document) : NULL;
+    const char *slash;
+
+    if (!d || !(d->path = mv_arena_text(l->arena, path, strlen(path))))
+        return NULL;
+    slash = strrchr(d->path, '/');
+    d->name = slash && slash[1] ? slash + 1 : d->path;
+    pthread_mutex_lock(&l->lock);
+    l->documents[l->count++] = d;
+    pthread_cond_signal(&l->work);
+    pthread_mutex_unlock(&l->lock);
+    if (!l->is_threaded)
+        for (task t = next_task(l); t.what != NOTHING; t = next_task(l))
+            run(l, t);
+    return d;
+}
+
+void mv_loader_prefer(mv_loader *l, const mv_document *document, uint32_t device_row)
+{
+    pthread_mutex_lock(&l->lock);
+    l->preferred = document;
+    l->preferred_row = device_row;
+    pthread_mutex_unlock(&l->lock);
+}
+
+bool mv_loader_is_idle(const mv_loader *loader)
+{
+    mv_loader *l = (mv_loader *)loader;
+    bool is_idle;
+
+    pthread_mutex_lock(&l->lock);
+    is_idle = !l->is_busy && next_task(l).what == NOTHING;
+    pthread_mutex_unlock(&l->lock);
+    return is_idle;
+}

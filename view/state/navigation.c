@@ -1,0 +1,292 @@
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/totals/moment.h"
+#include "view/chrome/chrome.h"
+
+/* ---- back and forward -------------------------------------------------------------------- */
+
+/* Steps of the cursor alone are one place. */
+static bool is_same_place(const mv_view_state *a, const mv_view_state *b)
+{
+    return a->file == b->file && a->device == b->device && a->main == b->main && a->tab == b->tab &&
+           a->show == b->show && a->from == b->from && a->to == b->to &&
+           a->fits_height == b->fits_height && a->has_interval == b->has_interval && a->a == b->a &&
+           a->b == b->b && a->pinned == b->pinned && a->pinned_segment == b->pinned_segment &&
+           a->other_file == b->other_file && a->other_device == b->other_device &&
+           strcmp(a->search, b->search) == 0;
+}
+
+static void push(mv_view_state *states, uint32_t *count, const mv_view_state *state)
+{
+    if (*count == MV_MOST_PAST) {
+        memmove(states, states + 1, (MV_MOST_PAST - 1) * sizeof *states);
+        --*count;
+    }
+    states[(*count)++] = *state;
+}
+
+void mv_view_remember(mv_view *view)
+{
+    mv_chrome *c = view->chrome;
+
+    if (c->past_count && is_same_place(&c->past[c->past_count - 1], &view->now))
+        c->past_count--;
+    push(c->past, &c->past_count, &view->now);
+    c->future_count = 0;
+}
+
+uint32_t mv_view_past(const mv_view *view)
+{
+    const mv_chrome *c = view->chrome;
+
+    return (c->past_count ? MV_NEEDS_PAST : 0u) | (c->future_count ? MV_NEEDS_FUTURE : 0u);
+}
+
+static void show_state(mv_view *view, const mv_view_state *state)
+{
+    const mv_view_state now = *state;
+
+    if (now.file != view->now.file || now.device != view->now.device)
+        mv_view_choose(view, now.file, now.device);
+    view->now = now;
+    mv_field_set(&view->chrome->search, now.search);
+}
+
+void mv_do_back(mv_view *view, uint64_t arg)
+{
+    mv_chrome *c = view->chrome;
+    mv_view_state to = c->past[c->past_count - 1];
+
+    (void)arg;
+    c->past_count--;
+    push(c->future, &c->future_count, &view->now);
+    show_state(view, &to);
+}
+
+void mv_do_forward(mv_view *view, uint64_t arg)
+{
+    mv_chrome *c = view->chrome;
+    mv_view_state to = c->future[c->future_count - 1];
+
+    (void)arg;
+    c->future_count--;
+    push(c->past, &c->past_count, &view->now);
+    show_state(view, &to);
+}
+
+/* ---- within a device --------------------------------------------------------------------- */
+
+static double event_count(const mv_document_device *device)
+{
+    return device->lives.events.count ? device->lives.events.count : 1;
+}
+
+static void set_window(mv_view *view, double from, double to)
+{
+    double events = event_count(mv_view_device(view));
+
+    view->now.from = fmax(0, fmin(from, to));
+    view->now.to = fmin(events, fmax(from, to));
+    if (view->now.to <= view->now.from) {
+        view->now.from = fmin(view->now.from, events - 1);
+        view->now.to = view->now.from + 1;
+    }
+}
+
+void mv_view_show(mv_view *view, double from, double to)
+{
+    if (!mv_view_device(view))
+        return;
+    mv_view_remember(view);
+    set_window(view, from, to);
+}
+
+/* Moves the window, and widens it where it must be, until [a, b] is inside. */
+static void reveal(mv_view *view, double a, double b)
+{
+    double width = view->now.to - view->now.from, margin = fmax(width, b - a) * 0.1;
+
+    if (a >= view->now.from && b <= view->now.to)
+        return;
+    if (b - a + 2 * margin > width)
+        set_window(view, a - margin, b + margin);
+    else if (a < view->now.from)
+        set_window(view, fmax(0, a - margin), fmax(0, a - margin) + width);
+    else {
+        double events = event_count(mv_view_device(view)), to = fmin(events, b + margin);
+        set_window(view, to - width, to);
+    }
+}
+
+void mv_view_move_cursor(mv_view *view, uint32_t event)
+{
+    const mv_document_device *device = mv_view_device(view);
+
+    if (!device)
+        return;
+    if (event != MV_BEFORE && event >= device->lives.events.count)
+        event = device->lives.events.count ? device->lives.events.count - 1 : MV_BEFORE;
+    mv_view_remember(view);
+    view->now.cursor = event;
+    reveal(view, event == MV_BEFORE ? 0 : event, event == MV_BEFORE ? 0 : event + 1.0);
+}
+
+void mv_view_pin(mv_view *view, uint32_t alloc)
+{
+    const mv_document_device *device = mv_view_device(view);
+    const mv_alloc_lives *a;
+    double birth, end;
+
+    if (!device || alloc >= device->lives.allocs.count)
+        return;
+    a = &device->lives.allocs;
+    mv_view_remember(view);
+    view->now.pinned = alloc;
+    view->now.pinned_segment = MV_NO_ROW;
+    if (!mv_index_is_alive(&device->index, alloc, view->now.cursor))
+        view->now.cursor = a->birth[alloc];
+    birth = a->birth[alloc] == MV_BEFORE ? 0 : a->birth[alloc];
+    end = a->freed[alloc] == MV_NEVER ? event_count(device) : a->freed[alloc];
+    /* A long life need not fit: where it is seen already, nothing moves. */
+    if (end <= view->now.from || birth >= view->now.to)
+        reveal(view, birth, fmin(end, birth + fmax(1, view->now.to - view->now.from) / 2));
+}
+
+/* ---- devices ----------------------------------------------------------------------------- */
+
+void mv_view_choose(mv_view *view, uint32_t file, uint32_t device)
+{
+    bool is_other = file != view->now.file || device != view->now.device;
+
+    if (file >= view->document_count)
+        return;
+    if (is_other && mv_view_device(view))
+        mv_view_remember(view);
+    view->now.file = file;
+    view->now.device = device;
+    view->now.from = view->now.to = 0;
+    view->now.fits_height = true;
+    view->now.pinned = view->now.pinned_segment = MV_NO_ROW;
+    view->now.has_interval = false;
+    view->now.cursor = MV_BEFORE;
+    view->hover = view->hover_segment = MV_NO_ROW;
+    mv_loader_prefer(view->loader, view->documents[file], device);
+    mv_going_update(view);
+}
+
+/* The device with most events, where none was named. */
+static void settle_device(mv_view *view)
+{
+    const mv_document *d = mv_view_document(view);
+    const mv_view_start *start = &view->chrome->start;
+    uint32_t most = 0;
+
+    if (!d || view->now.device != MV_NO_ROW ||
+        atomic_load_explicit(&d->stage, memory_order_acquire) != MV_DOCUMENT_OPENED ||
+        d->device_count == 0)
+        return;
+    for (uint32_t i = 1; i < d->device_count; i++)
+        if (d->devices[i].events > d->devices[most].events)
+            most = i;
+    for (uint32_t i = 0; view->chrome->has_start && i < d->device_count; i++)
+        if (d->devices[i].device == start->device)
+            most = i;
+    view->now.device = most;
+    mv_loader_prefer(view->loader, d, most);
+}
+
+/* ---- the begin --------------------------------------------------------------------------- */
+
+void mv_view_begin_at(mv_view *view, const mv_view_start *start)
+{
+    view->chrome->start = *start;
+    view->chrome->has_start = true;
+}
+
+/* What the command line asked for and cannot be shown: the window says so, and without one the
+ * viewer ends. */
+static void say_start(mv_view *view, const char *why)
+{
+    mv_view_say(view, true, "%s", why);
+    view->chrome->has_bad_start = true;
+}
+
+static mv_window start_window(mv_view *view, const mv_document_device *device)
+{
+    const mv_view_start *s = &view->chrome->start;
+    const mv_trace *trace = &mv_view_document(view)->trace;
+    uint32_t ordinal = device->device;
+    mv_window window;
+    mv_position end;
+    char why[MV_WHY];
+
+    if (!mv_window_read(trace, ordinal, s->from, s->to, &window, why, sizeof why) ||
+        mv_window_is_empty(trace, ordinal, ordinal + 1, s->from, s->to, why, sizeof why)) {
+        say_start(view, why);
+        return (mv_window){0, device->lives.events.count};
+    }
+    /* The event that --to names is seen at the right edge. */
+    if (s->to && mv_position_find(trace, ordinal, s->to, &end, why, sizeof why))
+        window.end = end.behind;
+    return window;
+}
+
+static void start_cursor(mv_view *view, const mv_document_device *device, mv_window window)
+{
+    const mv_document *d = mv_view_document(view);
+    const char *at = view->chrome->start.at;
+    mv_moment_ask ask;
+    mv_moment found;
+    mv_arena scratch;
+    mv_err err;
+    char why[MV_WHY];
+
+    if (!mv_moment_read(&d->trace, device->device, at, window, &ask, why, sizeof why)) {
+        say_start(view, why);
+        return;
+    }
+    mv_arena_init(&scratch, view->budget);
+    if (mv_moment_find(&scratch, &device->lives, ask, &found, &err) == MV_OK)
+        view->now.cursor = found.event;
+    mv_arena_release(&scratch);
+}
+
+static void begin(mv_view *view, const mv_document_device *device)
+{
+    mv_chrome *c = view->chrome;
+    const mv_view_start *s = &c->start;
+    mv_window window = start_window(view, device);
+
+    set_window(view, window.first, window.end);
+    if (s->at)
+        start_cursor(view, device, window);
+    if (s->filter) {
+        mv_field_set(&c->search, s->filter);
+        snprintf(view->now.search, sizeof view->now.search, "%.*s", MV_SEARCH_TEXT - 1,
+                 c->search.text);
+        view->now.show = MV_SHOW_HIGHLIGHT;
+    }
+    view->now.main = s->main;
+    c->has_start = false;
+}
+
+void mv_going_update(mv_view *view)
+{
+    mv_chrome *c = view->chrome;
+    const mv_document_device *device;
+
+    settle_device(view);
+    device = mv_chrome_arrived(view);
+    if (!device || device == c->levels_of)
+        return;
+    mv_pyramid_reader_init(&view->levels, &device->pyramid);
+    c->levels_of = device;
+    if (view->now.to <= view->now.from) {
+        set_window(view, 0, event_count(device));
+        view->now.cursor = device->peak_event;
+    }
+    if (c->has_start)
+        begin(view, device);
+}

@@ -1,0 +1,53 @@
+/* Sessions written down: what a user does to the viewer, a line each, and what must then be seen.
+ *
+ *     open train.pickle             a file, as on the command line
+ *     drop rank1.pickle             a file, dropped on the window
+ *     size 1280 720                 pixels
+ *     key Ctrl+F                    as in commands.def; `key . 10` ten times
+ *     text size>64M                 typed
+ *     move 640 300                  the pointer
+ *     click 640 300  click "Tables" there, or on a text that is seen; `double` likewise
+ *     drag 200 300 600 300          with the left button; `pan` with the middle one
+ *     wheel 640 300 3               notches, up is positive
+ *     do zoom_in  do table_kind 2   a command, by its name
+ *     wait idle                     all threads, nothing moves
+ *     shot name.png                 the picture, through opts->shot
+ *     dump                          the scene as text, to opts->dump
+ *     expect text WORDS             some text that is seen has these words; `expect no WORDS`: none
+ *     expect status WORDS           a text of the status bar has
+ *     expect hits 12                the search matches so many allocations
+ *     expect selection WORDS        the label of the pinned allocation's stack has; or `none`
+ *     expect cursor 1234            the cursor is behind that event
+ *     expect inputs 5               no more than so many were needed so far
+ *     # a remark
+ *
+ * Each of key, text, click, double, drag, pan, wheel, do and drop is one input; a key with a count
+ * as many; `move` is none. */
+#ifndef MV_SCRIPT_H
+#define MV_SCRIPT_H
+
+#include "view/state/view.h"
+
+typedef struct {
+    float width, height; /* at the begin; 0: 1280 x 720 */
+    const char *folder;  /* of the files that are opened; NULL: where the program runs */
+    /* Takes a picture; false, with a sentence in `why`, ends the script. NULL: shots are not taken.
+     */
+    bool (*shot)(void *user, const char *name, const mv_scene *scene, char *why, size_t size);
+    void *user;
+    FILE *dump; /* NULL: dumps are not taken */
+} mv_script_opts;
+
+enum { MV_SCRIPT_WHY = 512 };
+
+typedef struct {
+    uint32_t line;   /* that failed, from 1; 0: none */
+    uint32_t inputs; /* so far */
+    char why[MV_SCRIPT_WHY];
+} mv_script_result;
+
+/* Runs a script to its end, or to the first line that fails: false then. */
+bool mv_script_run(mv_view *view, const char *text, const mv_script_opts *opts,
+                   mv_script_result *result);
+
+#endif

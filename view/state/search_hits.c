@@ -1,0 +1,138 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "view/chrome/chrome.h"
+
+typedef struct {
+    const mv_trace *trace;
+    const mv_document_device *device;
+    bool is_judged;
+    char search[MV_SEARCH_TEXT];
+} ask;
+
+typedef struct {
+    mv_filter_bits allocs, segments;
+    uint64_t bytes;
+    char why[MV_FILTER_WHY];
+} answer;
+
+static uint64_t bytes_of(const mv_lives *lives, const mv_filter_bits *bits)
+{
+    uint64_t bytes = 0;
+
+    for (uint32_t i = 0; i < bits->rows; i++)
+        if (mv_filter_has(bits, i))
+            bytes += lives->allocs.block[i];
+    return bytes;
+}
+
+static void *find(mv_arena *arena, void *context, const void *of)
+{
+    const ask *a = of;
+    const mv_lives *lives = &a->device->lives;
+    const mv_leaks *leaks = a->is_judged ? &a->device->leaks : NULL;
+    answer *found = mv_push_struct(arena, answer);
+    mv_filter filter = {0};
+    mv_err err = {0};
+
+    (void)context;
+    if (!found || !mv_filter_read(arena, a->search, &filter, found->why))
+        return found;
+    if (mv_filter_allocs(arena, a->trace, lives, leaks, &filter, &found->allocs, &err) == MV_OK &&
+        mv_filter_segments(arena, a->trace, lives, &filter, &found->segments, &err) == MV_OK)
+        found->bytes = bytes_of(lives, &found->allocs);
+    else
+        snprintf(found->why, sizeof found->why, "%s", mv_code_text(err.code));
+    mv_filter_release(&filter);
+    return found;
+}
+
+bool mv_matches_open(mv_view *view)
+{
+    view->chrome->matches = mv_slot_open(view->jobs, find, NULL, sizeof(ask));
+    return view->chrome->matches != NULL;
+}
+
+void mv_matches_update(mv_view *view)
+{
+    const mv_document_device *device = mv_view_device(view);
+    const mv_document *document = mv_view_document(view);
+    const answer *found;
+    bool is_current;
+    ask a;
+
+    view->matches = view->segment_matches = NULL;
+    view->match_bytes = 0;
+    *view->search_why = '\0';
+    if (!device || !*view->now.search)
+        return;
+    memset(&a, 0, sizeof a);
+    a.trace = &document->trace;
+    a.device = device;
+    a.is_judged = mv_view_is_judged(view);
+    memcpy(a.search, view->now.search, sizeof a.search);
+    found = mv_slot_ask(view->chrome->matches, &a, &is_current);
+    if (!found || !is_current)
+        return;
+    memcpy(view->search_why, found->why, sizeof view->search_why);
+    if (*found->why)
+        return;
+    view->matches = &found->allocs;
+    view->segment_matches = &found->segments;
+    view->match_bytes = found->bytes;
+}
+
+/* ---- from hit to hit --------------------------------------------------------------------- */
+
+static uint32_t next_match(const mv_filter_bits *bits, uint32_t from)
+{
+    for (uint32_t i = 0, row = from; i < bits->rows; i++, row++) {
+        if (row >= bits->rows)
+            row = 0;
+        if ((row & 63) == 0 && bits->words[row >> 6] == 0 && row + 64 <= bits->rows) {
+            row += 63;
+            i += 63;
+        } else if (mv_filter_has(bits, row)) {
+            return row;
+        }
+    }
+    return MV_NO_ROW;
+}
+
+static uint32_t match_before(const mv_filter_bits *bits, uint32_t from)
+{
+    for (uint32_t i = 0, row = from; i < bits->rows; i++) {
+        row = row == 0 ? bits->rows - 1 : row - 1;
+        if (mv_filter_has(bits, row))
+            return row;
+    }
+    return MV_NO_ROW;
+}
+
+void mv_matches_go(mv_view *view, bool is_back)
+{
+    const mv_filter_bits *bits = view->matches;
+    uint32_t from = view->now.pinned, row;
+
+    if (!bits)
+        return;
+    if (from >= bits->rows)
+        from = is_back ? 0 : MV_NO_ROW;
+    row = is_back ? match_before(bits, from) : next_match(bits, from + 1);
+    if (row == MV_NO_ROW)
+        mv_view_say(view, true, "nothing matches %.200s", view->now.search);
+    else
+        mv_view_pin(view, row);
+}
+
+void mv_do_next_hit(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    mv_matches_go(view, false);
+}
+
+void mv_do_previous_hit(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    mv_matches_go(view, true);
+}

@@ -1,0 +1,41 @@
+#include "view/state/search_text.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Whether a filter reads the text as itself without quotation marks. Names of terms have no dot in
+ * front of their ':'. */
+static bool is_plain(const char *text)
+{
+    if (!isalnum((unsigned char)*text) || strcspn(text, ".") > strcspn(text, ":<>="))
+        return false;
+    for (; *text; text++)
+        if (!isalnum((unsigned char)*text) && !strchr("._:<>", *text))
+            return false;
+    return true;
+}
+
+const char *mv_search_of_frame(const mv_trace *trace, mv_frame_id frame, char *out, size_t size)
+{
+    const mv_frames *f = &trace->frames;
+    const char *file, *slash, *function;
+    char text[MV_FILTER_WHY], line[24] = "";
+
+    *out = 0;
+    if (frame.row >= f->count || size < 4)
+        return out;
+    file = mv_string_text(trace, f->file[frame.row]);
+    slash = strrchr(file, '/');
+    function = mv_string_text(trace, f->function[frame.row]);
+    if (f->line[frame.row] != MV_NO_LINE)
+        snprintf(line, sizeof line, "%lld:", (long long)f->line[frame.row]);
+    snprintf(text, sizeof text, "%s%s%s%s", slash ? slash + 1 : file, *file ? ":" : "", line,
+             function);
+    text[strcspn(text, "\"")] = 0;
+    if (strlen(text) > size - 3)
+        text[size - 3] = 0;
+    if (*text)
+        snprintf(out, size, is_plain(text) ? "%s" : "\"%s\"", text);
+    return out;
+}

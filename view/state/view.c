@@ -1,0 +1,421 @@
+#include "view/state/view.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "view/chrome/chrome.h"
+
+enum { MOST_WORKERS = 4, TIP_MS = 350 };
+
+/* ---- opening ----------------------------------------------------------------------------- */
+
+static void wake(void *user)
+{
+    const mv_view *view = user;
+
+    if (view->opts.wake)
+        view->opts.wake(view->opts.user);
+}
+
+static uint32_t worker_count(const mv_view_opts *opts)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (!opts->is_threaded)
+        return 0;
+    return processors < 3 ? 1 : processors > MOST_WORKERS ? MOST_WORKERS : (uint32_t)processors - 1;
+}
+
+static bool open_parts(mv_view *view)
+{
+    bool is_threaded = view->opts.is_threaded;
+
+    view->chrome = mv_push_struct(&view->arena, mv_chrome);
+    view->documents = mv_push_array(&view->arena, mv_document *, MV_MOST_FILES);
+    view->loader = mv_loader_open(&view->arena, view->budget, is_threaded, wake, view);
+    view->jobs = mv_jobs_open(&view->arena, view->budget, worker_count(&view->opts), wake, view);
+    if (!view->chrome || !view->documents || !view->loader || !view->jobs)
+        return false;
+    view->chrome->lower_share = 0.32f;
+    return mv_matches_open(view) && mv_timeline_pane_open(view) && mv_panels_open(view);
+}
+
+static void read_keys(mv_view *view)
+{
+    char why[128];
+    uint32_t line;
+
+    mv_keymap_init(&view->keymap);
+    if (!view->opts.keys)
+        return;
+    line = mv_keymap_read(&view->arena, &view->keymap, view->opts.keys, why, sizeof why);
+    if (line)
+        mv_view_say(view, true, "your keys, line %u: %s; the rest is left out", line, why);
+}
+
+mv_view *mv_view_open(mv_budget *budget, const mv_view_opts *opts)
+{
+    mv_arena arena;
+    mv_view *view;
+
+    mv_arena_init(&arena, budget);
+    view = mv_push_struct(&arena, mv_view);
+    if (!view)
+        return NULL;
+    *view = (mv_view){.opts = *opts, .budget = budget, .arena = arena, .is_dark = opts->is_dark};
+    mv_arena_init(&view->frame_arena, budget);
+    view->now = (mv_view_state){.device = MV_NO_ROW,
+                                .tab = MV_TAB_REPORTS,
+                                .fits_height = true,
+                                .cursor = MV_BEFORE,
+                                .pinned = MV_NO_ROW,
+                                .pinned_segment = MV_NO_ROW,
+                                .other_file = MV_NO_ROW,
+                                .other_device = MV_NO_ROW};
+    view->hover = view->hover_segment = MV_NO_ROW;
+    view->ui = (mv_ui){.frame = &view->frame_arena,
+                       .scale = opts->scale > 0 ? opts->scale : 1,
+                       .pointer_x = -1,
+                       .pointer_y = -1};
+    mv_scene_init(&view->ui.scene, &view->frame_arena, 0, 0, 0);
+    if (!open_parts(view)) {
+        mv_view_close(view);
+        return NULL;
+    }
+    read_keys(view);
+    mv_arena_push(&view->frame_arena, 1, 1);
+    view->chrome->frame_start = mv_arena_here(&view->frame_arena);
+    return view;
+}
+
+void mv_view_close(mv_view *view)
+{
+    mv_arena arena;
+
+    if (!view)
+        return;
+    /* Those that read come before those that own. */
+    if (view->timeline)
+        mv_timeline_pane_close(view);
+    mv_jobs_close(view->jobs);
+    mv_loader_close(view->loader);
+    if (view->panels)
+        mv_panels_close(view);
+    mv_arena_release(&view->frame_arena);
+    arena = view->arena;
+    mv_arena_release(&arena);
+}
+
+void mv_view_add(mv_view *view, const char *path)
+{
+    mv_document *document = NULL;
+
+    if (view->document_count < MV_MOST_FILES) {
+        if (view->document_count == 0) /* nobody else to prefer: the one that comes is shown */
+            mv_loader_prefer(view->loader, NULL, MV_NO_ROW);
+        document = mv_loader_add(view->loader, path);
+    }
+    if (!document) {
+        mv_view_say(view, true, "%s: not opened: memory is out", path);
+        return;
+    }
+    view->documents[view->document_count++] = document;
+    if (view->document_count == 1)
+        mv_view_choose(view, 0, MV_NO_ROW);
+}
+
+/* ---- what is shown ----------------------------------------------------------------------- */
+
+const mv_document *mv_view_document(const mv_view *view)
+{
+    return view->now.file < view->document_count ? view->documents[view->now.file] : NULL;
+}
+
+static const mv_document_device *device_of(const mv_view *view, uint32_t file, uint32_t row)
+{
+    const mv_document *d = file < view->document_count ? view->documents[file] : NULL;
+    int stage;
+
+    if (!d || atomic_load_explicit(&d->stage, memory_order_acquire) != MV_DOCUMENT_OPENED ||
+        row >= d->device_count)
+        return NULL;
+    stage = atomic_load_explicit(&d->devices[row].stage, memory_order_acquire);
+    return stage == MV_DEVICE_SHOWN || stage == MV_DEVICE_JUDGED ? &d->devices[row] : NULL;
+}
+
+const mv_document_device *mv_chrome_arrived(const mv_view *view)
+{
+    return device_of(view, view->now.file, view->now.device);
+}
+
+/* One that arrives in the middle of a frame, or before its levels can be read, is there from the
+ * next frame on. */
+const mv_document_device *mv_view_device(const mv_view *view)
+{
+    const mv_document_device *device = mv_chrome_arrived(view);
+
+    return device == view->chrome->levels_of ? device : NULL;
+}
+
+const mv_document_device *mv_view_other(const mv_view *view)
+{
+    return device_of(view, view->now.other_file, view->now.other_device);
+}
+
+bool mv_view_is_judged(const mv_view *view)
+{
+    const mv_document_device *device = mv_view_device(view);
+
+    return device && atomic_load_explicit(&device->stage, memory_order_acquire) == MV_DEVICE_JUDGED;
+}
+
+uint32_t mv_view_device_count(const mv_view *view)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < view->document_count; i++)
+        if (atomic_load_explicit(&view->documents[i]->stage, memory_order_acquire) ==
+            MV_DOCUMENT_OPENED)
+            count += view->documents[i]->device_count;
+    return count;
+}
+
+void mv_view_say(mv_view *view, bool is_alarm, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(view->message, sizeof view->message, format, args);
+    va_end(args);
+    view->is_alarm = is_alarm;
+}
+
+void mv_view_copy(mv_view *view, const char *text)
+{
+    if (view->opts.copy)
+        view->opts.copy(view->opts.user, text);
+}
+
+/* ---- the frame --------------------------------------------------------------------------- */
+
+static void lay_out(mv_view *view, float width, float height)
+{
+    mv_chrome *c = view->chrome;
+    const mv_ui *ui = &view->ui;
+    mv_view_layout *l = &c->layout;
+    mv_box rest = {0, 0, width, height};
+
+    *l = (mv_view_layout){.toolbar = mv_box_cut_top(&rest, mv_toolbar_height(view, width))};
+    l->status = mv_box_cut_bottom(&rest, mv_ui_px(ui, 22));
+    if (mv_loading_failure(view))
+        l->banner = mv_box_cut_top(&rest, mv_ui_px(ui, 24));
+    l->main = rest;
+    if (!mv_view_device(view))
+        return;
+    l->lower = mv_box_cut_bottom(&rest, roundf(rest.h * c->lower_share));
+    l->tabs = mv_box_cut_top(&l->lower, mv_ui_px(ui, 24));
+    l->splitter = mv_box_cut_bottom(&rest, mv_ui_px(ui, 4));
+    l->minimap = mv_box_cut_bottom(&rest, mv_ui_px(ui, height < 560 * ui->scale ? 30 : 44));
+    l->main = rest;
+    view->main_box = l->main;
+    view->minimap_box = l->minimap;
+    view->lower_box = l->lower;
+}
+
+static const mv_pane *main_pane(const mv_view *view)
+{
+    return view->now.main == MV_MAIN_STATE ? &mv_pane_state : &mv_pane_timeline;
+}
+
+static const mv_pane *lower_pane(const mv_view *view)
+{
+    static const mv_pane *const panes[] = {[MV_TAB_FLAME] = &mv_pane_flame,
+                                           [MV_TAB_TABLES] = &mv_pane_tables,
+                                           [MV_TAB_DETAILS] = &mv_pane_details,
+                                           [MV_TAB_REPORTS] = &mv_pane_reports};
+
+    return panes[view->now.tab];
+}
+
+const mv_pane *mv_chrome_pane_at(const mv_view *view, float x, float y, mv_box *box)
+{
+    const mv_view_layout *l = &view->chrome->layout;
+
+    if (!mv_view_device(view))
+        return NULL;
+    if (mv_box_has(l->main, x, y)) {
+        *box = l->main;
+        return main_pane(view);
+    }
+    if (mv_box_has(l->minimap, x, y)) {
+        *box = l->minimap;
+        return &mv_pane_minimap;
+    }
+    if (mv_box_has(l->lower, x, y)) {
+        *box = l->lower;
+        return lower_pane(view);
+    }
+    return NULL;
+}
+
+static void paint_pane(mv_view *view, const mv_pane *pane, mv_box box)
+{
+    if (box.w < 1 || box.h < 1)
+        return;
+    if (mv_ui_is_hot(&view->ui, box))
+        view->hover = view->hover_segment = MV_NO_ROW;
+    mv_scene_clip(&view->ui.scene, box.x, box.y, box.w, box.h);
+    pane->paint(view, box);
+    mv_scene_unclip(&view->ui.scene);
+}
+
+static void paint_panes(mv_view *view)
+{
+    const mv_view_layout *l = &view->chrome->layout;
+    mv_ui *ui = &view->ui;
+
+    paint_pane(view, main_pane(view), l->main);
+    paint_pane(view, &mv_pane_minimap, l->minimap);
+    mv_ui_fill(ui, l->splitter, ui->theme->grid);
+    mv_tabs_paint(view, l->tabs);
+    paint_pane(view, lower_pane(view), l->lower);
+}
+
+static void paint_overlay(mv_view *view, mv_box box)
+{
+    if (view->has_help)
+        mv_help_paint(view, box);
+    else if (view->focus == MV_FOCUS_PALETTE)
+        mv_command_list_paint(view, box);
+    else if (view->focus == MV_FOCUS_DEVICES)
+        mv_device_list_paint(view, box);
+    else if (view->focus == MV_FOCUS_OPEN)
+        mv_open_paint(view, box);
+    else if (view->focus == MV_FOCUS_EXPORT)
+        mv_export_paint(view, box);
+    else
+        mv_search_paint(view);
+}
+
+/* What a button does and its key. Rows and boxes of panes, whose commands have none, say it
+ * themselves. */
+static const char *tip_of(mv_view *view, const mv_zone *zone)
+{
+    const mv_view_command *command = &mv_view_commands[zone->command];
+    const char *keys = view->keymap.keys[zone->command];
+    size_t first = strcspn(keys, " ");
+
+    if (zone->tip || first == 0)
+        return zone->tip;
+    return mv_scene_format(&view->ui.scene, "%s (%.*s). %s", command->title, (int)first, keys,
+                           command->help);
+}
+
+/* The next line of a text: its begin, NUL-terminated in the frame's memory; *text is behind it. */
+static const char *next_line(mv_ui *ui, const char **text)
+{
+    size_t length = strcspn(*text, "\n");
+    const char *line = mv_arena_text(ui->frame, *text, length);
+
+    *text += length + ((*text)[length] == '\n');
+    return line ? line : "";
+}
+
+static void paint_tip_lines(mv_ui *ui, const char *text)
+{
+    float pad = mv_ui_px(ui, 6), line = mv_ui_px(ui, MV_UI_LINE - 2), width = 0;
+    uint32_t count = 0;
+    mv_box box;
+
+    for (const char *at = text; *at; count++)
+        width = fmaxf(width, mv_ui_text_width(ui, MV_UI_SMALL, next_line(ui, &at)));
+    box = (mv_box){ui->pointer_x + pad, ui->pointer_y + mv_ui_px(ui, 18), width + 2 * pad + 2,
+                   line * (float)count + mv_ui_px(ui, 4)};
+    box.w = fminf(box.w, ui->scene.width - 2 * pad);
+    box.x = fmaxf(pad, fminf(box.x, ui->scene.width - pad - box.w));
+    if (box.y + box.h > ui->scene.height)
+        box.y = ui->pointer_y - box.h - pad;
+    mv_ui_fill(ui, box, ui->theme->background);
+    mv_ui_frame(ui, box, ui->theme->faint_text);
+    box = (mv_box){box.x + pad, box.y + mv_ui_px(ui, 2), box.w - 2 * pad, line};
+    for (const char *at = text; *at; box.y += line)
+        mv_ui_text(ui, box, MV_UI_SMALL, ui->theme->text, MV_ANCHOR_START, next_line(ui, &at));
+}
+
+static void paint_tip(mv_view *view)
+{
+    mv_ui *ui = &view->ui;
+    const mv_zone *zone = mv_ui_zone_at(ui, ui->pointer_x, ui->pointer_y);
+    const char *text = zone && !view->chrome->captured ? tip_of(view, zone) : NULL;
+
+    if (!text || !*text)
+        return;
+    if (view->ms > 0 && view->ms < view->chrome->moved_ms + TIP_MS) {
+        ui->is_animating = true;
+        return;
+    }
+    paint_tip_lines(ui, text);
+}
+
+static void begin_frame(mv_view *view, float width, float height, double ms)
+{
+    mv_ui *ui = &view->ui;
+
+    view->ms = ms;
+    mv_arena_rewind(&view->frame_arena, view->chrome->frame_start);
+    ui->theme = mv_theme_of(view->is_dark);
+    mv_scene_clear(&ui->scene, width, height, ui->theme->background);
+    ui->zones = NULL;
+    ui->zone_count = ui->zone_capacity = 0;
+    ui->is_animating = false;
+    ui->lacks_memory = false;
+    view->chrome->hover_before = view->hover;
+    view->chrome->hover_segment_before = view->hover_segment;
+}
+
+const mv_scene *mv_view_frame(mv_view *view, float width, float height, double ms)
+{
+    mv_chrome *c = view->chrome;
+    mv_ui *ui = &view->ui;
+    float x = ui->pointer_x, y = ui->pointer_y;
+    mv_box ignored, below;
+
+    begin_frame(view, width, height, ms);
+    mv_going_update(view);
+    mv_matches_update(view);
+    lay_out(view, width, height);
+    if (mv_chrome_is_covered(view) || c->only_panes)
+        ui->pointer_x = ui->pointer_y = -1;
+    if (!mv_chrome_pane_at(view, ui->pointer_x, ui->pointer_y, &ignored))
+        view->hover = view->hover_segment = MV_NO_ROW;
+    if (!mv_loading_paint(view, c->layout.main))
+        paint_panes(view);
+    mv_toolbar_paint(view, c->layout.toolbar);
+    if (c->layout.banner.h > 0)
+        mv_loading_banner(view, c->layout.banner);
+    mv_status_bar_paint(view, c->layout.status);
+    ui->pointer_x = x;
+    ui->pointer_y = y;
+    if (c->only_panes)
+        return &ui->scene;
+    below =
+        (mv_box){0, c->layout.toolbar.h, width, height - c->layout.toolbar.h - c->layout.status.h};
+    paint_overlay(view, below);
+    paint_tip(view);
+    return &ui->scene;
+}
+
+bool mv_view_is_animating(const mv_view *view)
+{
+    return view->ui.is_animating || view->hover != view->chrome->hover_before ||
+           view->hover_segment != view->chrome->hover_segment_before;
+}
+
+bool mv_view_is_idle(const mv_view *view)
+{
+    return mv_loader_is_idle(view->loader) && mv_jobs_are_idle(view->jobs) &&
+           mv_timeline_is_idle(view) && !mv_view_is_animating(view);
+}

@@ -1,0 +1,218 @@
+/* The viewer without a window: what it shows, what the user does to it, and its picture.
+ *
+ *     input (view/state/user_input.h) ──► mv_view_input ──► commands ──► mv_view
+ *                                                                  │ mv_view_frame
+ *                                   panes paint ◄──────────────────┘
+ *                                        └──► scene ──► SDL, PNG of a test, SVG
+ *
+ * ┌ toolbar ───────────────────────────────────────────────────┐
+ * │ main: timeline | segments | allocator state                │
+ * │ minimap                                                    │
+ * │ lower: flame | tables | details | reports                  │
+ * └ status bar ────────────────────────────────────────────────┘
+ *
+ * One selection (cursor, interval, pinned allocation, search, device) is shared by all panes. The
+ * scene is a function of the view, the size and the scale: the same view gives the same picture. */
+#ifndef MV_VIEW_H
+#define MV_VIEW_H
+
+#include "analyze/filter/filter.h"
+#include "view/chrome/ui.h"
+#include "view/state/document.h"
+#include "view/state/jobs.h"
+#include "view/state/keymap.h"
+#include "view/state/user_input.h"
+#include "viz/core/timescale.h"
+
+typedef enum { MV_MAIN_TIMELINE, MV_MAIN_SEGMENTS, MV_MAIN_STATE } mv_main_view;
+typedef enum { MV_TAB_FLAME, MV_TAB_TABLES, MV_TAB_DETAILS, MV_TAB_REPORTS } mv_tab;
+
+#define MV_COLOUR_LIST(X)        \
+    X(SITE, "line of your code") \
+    X(STACK, "stack")            \
+    X(CATEGORY, "category")      \
+    X(SIZE, "size")              \
+    X(LIFETIME, "lifetime")      \
+    X(STREAM, "stream")          \
+    X(POOL, "pool")
+
+typedef enum {
+#define MV_COLOUR_ENUM(name, text) MV_COLOUR_##name,
+    MV_COLOUR_LIST(MV_COLOUR_ENUM)
+#undef MV_COLOUR_ENUM
+        MV_COLOUR_COUNT
+} mv_colour_mode;
+
+typedef enum { MV_SHOW_ALL, MV_SHOW_HIGHLIGHT, MV_SHOW_ISOLATE } mv_show; /* of a search */
+
+enum { MV_SEARCH_TEXT = 256 };
+
+/* What going back restores, and what a copied command line spells. Plain data. */
+typedef struct {
+    uint32_t file, device; /* rows of the documents and of their devices */
+    uint8_t main;          /* mv_main_view */
+    uint8_t tab;           /* mv_tab */
+    uint8_t colour;        /* mv_colour_mode */
+    uint8_t clock;         /* mv_clock */
+    uint8_t show;          /* mv_show */
+    bool fits_height;      /* y follows the highest of the window; else y_from, y_to */
+    double from, to;       /* shown events [from, to), as fractions of events when zoomed in */
+    uint64_t y_from, y_to; /* shown bytes */
+    uint32_t cursor;       /* the moment behind this event; MV_BEFORE: before the first */
+    bool has_interval;
+    uint32_t a, b;           /* selected events [a, b) */
+    uint32_t pinned;         /* allocation (row of lives), or MV_NO_ROW */
+    uint32_t pinned_segment; /* row of lives.segments, or MV_NO_ROW */
+    uint32_t other_file;     /* compared with this one, as `file` and `device`; MV_NO_ROW: none */
+    uint32_t other_device;
+    char search[MV_SEARCH_TEXT];
+} mv_view_state;
+
+/* What has the keyboard beside the panes. */
+typedef enum {
+    MV_FOCUS_PANES,
+    MV_FOCUS_SEARCH,
+    MV_FOCUS_PALETTE,
+    MV_FOCUS_OPEN,
+    MV_FOCUS_EXPORT,
+    MV_FOCUS_DEVICES /* a list: arrows and Enter, no text */
+} mv_focus;
+
+/* Panes keep what only they need in structs of their own. */
+typedef struct mv_timeline_pane mv_timeline_pane; /* pane_timeline.h: timeline and segments */
+typedef struct mv_panels mv_panels;               /* panels.h: state and lower tabs */
+typedef struct mv_chrome mv_chrome;               /* chrome.h: bars, overlays, history */
+
+typedef struct {
+    bool is_dark;
+    bool is_threaded;         /* false: every frame is complete, for tests */
+    float scale;              /* 0: 1 */
+    uint64_t tile_bytes;      /* most memory of tiles; 0: 64 MiB */
+    void (*wake)(void *user); /* called from other threads: a frame would show something new */
+    void (*copy)(void *user, const char *text); /* to the clipboard */
+    const char *(*paste)(void *user); /* from it, valid until the next call; may be NULL */
+    void *user;
+    const char *keys; /* lines of the user's own (view/state/keymap.h); NULL: none */
+} mv_view_opts;
+
+/* Where a view begins, in the words of the command line (--from, --to, --at, --filter, --device).
+ * Texts live as long as the view; NULL: not given. */
+typedef struct {
+    const char *from, *to; /* analyze/lives/position.h */
+    const char *at;        /* analyze/totals/moment.h */
+    const char *filter;
+    uint32_t device; /* ordinal; MV_NO_ROW: the first that has events */
+    uint8_t main;    /* mv_main_view */
+} mv_view_start;
+
+struct mv_view {
+    mv_view_opts opts;
+    mv_budget *budget;
+    mv_arena arena;
+    mv_arena frame_arena;
+    mv_loader *loader;
+    mv_jobs *jobs;
+    uint32_t document_count;
+    mv_document **documents; /* [document_count] */
+
+    mv_view_state now;
+    mv_focus focus;
+    mv_keymap keymap;
+    bool is_dark;
+    bool has_help;
+    bool is_closing;   /* the user wants to quit */
+    char message[256]; /* of the last command, for the status bar */
+    bool is_alarm;     /* it is bad news */
+
+    /* What is under the pointer, set by the pane that painted it; MV_NO_ROW: nothing. */
+    uint32_t hover;
+    uint32_t hover_segment;
+
+    /* What now.search matches on the device that is shown; NULL: no search, a bad one, or not known
+     * yet. Valid for one frame. */
+    const mv_filter_bits *matches;         /* allocations */
+    const mv_filter_bits *segment_matches; /* rows of lives.segments */
+    uint64_t match_bytes;                  /* of the allocations that match, over all their lives */
+    char search_why[MV_FILTER_WHY];        /* why the search is none; "": it is fine */
+
+    mv_ui ui;
+    mv_pyramid_reader levels; /* of the device that is shown: for this thread alone */
+    double ms;                /* of the frame: for what moves by itself; 0 in tests */
+    mv_box main_box, minimap_box, lower_box; /* of the last frame */
+
+    mv_timeline_pane *timeline;
+    mv_panels *panels;
+    mv_chrome *chrome;
+};
+
+/* NULL when memory is out. `budget` must outlive the view. */
+mv_view *mv_view_open(mv_budget *budget, const mv_view_opts *opts);
+void mv_view_close(mv_view *view);
+
+/* Adds a file; the first one is shown. */
+void mv_view_add(mv_view *view, const char *path);
+
+/* Goes there as soon as the first file is shown; what is no position is said in the status bar. */
+void mv_view_begin_at(mv_view *view, const mv_view_start *start);
+
+void mv_view_input(mv_view *view, const mv_input *input);
+
+/* Paints the frame of width x height pixels at `ms` (a clock that only goes forward). The scene is
+ * valid until the next frame. */
+const mv_scene *mv_view_frame(mv_view *view, float width, float height, double ms);
+
+/* Whether a frame would look different from the last one without an input: something moves. */
+bool mv_view_is_animating(const mv_view *view);
+
+/* Nothing is loading, computing or moving: what `wait idle` of a script waits for. */
+bool mv_view_is_idle(const mv_view *view);
+
+/* ---- for panes --------------------------------------------------------------------------- */
+
+/* The document and the device that are shown; NULL when there is none, or it has not come so far.
+ */
+const mv_document *mv_view_document(const mv_view *view);
+const mv_document_device *mv_view_device(const mv_view *view); /* MV_DEVICE_SHOWN or later */
+bool mv_view_is_judged(const mv_view *view);                   /* and its reports are there */
+
+/* What is kept of the device that is on its way (view/state/saved_index.h), which is shown in its
+ * place; NULL: nothing, or it has come. */
+const mv_saved_device *mv_view_outline(const mv_view *view);
+
+/* The device that the shown one is compared with; NULL: none, or it has not come so far. */
+const mv_document_device *mv_view_other(const mv_view *view);
+
+/* Shows a device of a file, all of it; rows of view->documents and of its devices. */
+void mv_view_choose(mv_view *view, uint32_t file, uint32_t device);
+
+/* Goes somewhere, remembered by Alt+Left: pins an allocation and makes it visible; moves the
+ * cursor; shows a window of events. */
+void mv_view_pin(mv_view *view, uint32_t alloc);
+void mv_view_move_cursor(mv_view *view, uint32_t event);
+void mv_view_show(mv_view *view, double from, double to);
+
+/* Devices of all files that are open so far. */
+uint32_t mv_view_device_count(const mv_view *view);
+
+/* Whether typed text goes into a field: then the window asks for it. */
+bool mv_view_wants_text(const mv_view *view);
+
+/* MV_NEEDS_PAST and MV_NEEDS_FUTURE, where there is one. */
+uint32_t mv_view_past(const mv_view *view);
+
+/* Before a change that Alt+Left is to undo. */
+void mv_view_remember(mv_view *view);
+
+void mv_view_say(mv_view *view, bool is_alarm, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The colour of an allocation in the mode that is set: the same in every pane (colouring.h). */
+uint32_t mv_view_colour(const mv_view *view, uint32_t alloc);
+
+/* Changes whenever mv_view_colour may give other colours: what a pane's kept pictures depend on. */
+uint64_t mv_view_colour_key(const mv_view *view);
+
+/* Puts a text into the clipboard. */
+void mv_view_copy(mv_view *view, const char *text);
+
+#endif

@@ -1,0 +1,46 @@
+/* Annotations, marks and steps in lanes, for the strip above a timeline.
+ *
+ *     lane 0   ├──────────── ProfilerStep#3 ────────────┤├──── ProfilerStep#4 ...
+ *     lane 1   ├─ forward ─┤├─ backward ─┤
+ *     lane 2     ▏mark        ▏mark                        a mark is a range without a length */
+#ifndef MV_MARK_LANES_H
+#define MV_MARK_LANES_H
+
+#include "analyze/steps/steps.h"
+#include "view/state/trace_marks.h"
+
+enum { MV_MOST_NESTED = 3, MV_MOST_LANES = MV_MOST_NESTED + 2 };
+
+typedef struct {
+    uint32_t from, to; /* events [from, to); equal: a mark */
+    mv_string_id name; /* MV_NO_STRING: a step, which has its number */
+} mv_lane_row;
+
+typedef struct {
+    const char *title; /* "annotations", "marks", "steps"; "" of inner annotations */
+    uint32_t count;
+    mv_lane_row *rows; /* [count] by `from`; they do not overlap */
+} mv_lane;
+
+typedef struct {
+    uint32_t count;
+    mv_lane lanes[MV_MOST_LANES]; /* outermost first */
+    uint32_t begin_count;
+    uint32_t *begins; /* [begin_count] events at which something begins, ascending, each once */
+} mv_mark_lanes;
+
+/* `steps` NULL: not known. Ranges nested deeper than MV_MOST_NESTED are left out. O(n log n) in
+ * marks and steps. Fails only for want of memory. */
+mv_code mv_mark_lanes_find(mv_arena *arena, const mv_landmarks *landmarks, const mv_steps *steps,
+                           uint32_t events, mv_mark_lanes *out, mv_err *err);
+
+/* The first row of a lane that ends after `event` (a mark: stands there or behind); `count` when
+ * there is none. */
+uint32_t mv_lane_after(const mv_lane *lane, uint32_t event);
+
+/* The nearest of ascending events before, or behind, `event` (MV_BEFORE: before all); MV_NO_ROW
+ * when there is none. */
+uint32_t mv_event_before(const uint32_t *events, uint32_t count, uint32_t event);
+uint32_t mv_event_behind(const uint32_t *events, uint32_t count, uint32_t event);
+
+#endif

@@ -1,0 +1,203 @@
+/* The whole trace at a glance, with the window in it: drag moves it, its edges resize it, a
+ * double-click shows everything. */
+#include <math.h>
+
+#include "view/timeline/plot.h"
+
+enum { GRIP = 5 };
+
+/* The minimap has the clock of the plot above it, stands below it, and shows all of the trace. */
+static bool open_map(mv_view *view, mv_box box, mv_viewport *out)
+{
+    const mv_ground *ground = mv_timeline_ground(view, view->now.main == MV_MAIN_SEGMENTS);
+    const mv_document_device *d = mv_view_device(view);
+    float pad = mv_ui_px(&view->ui, 2);
+    mv_extent all;
+    uint64_t most;
+
+    if (!ground || box.w < 4 || box.h < 4)
+        return false;
+    if (view->timeline->has_viewport && view->now.main != MV_MAIN_STATE) {
+        box.x = view->timeline->plot.x;
+        box.w = view->timeline->plot.w;
+    }
+    box = (mv_box){roundf(box.x), roundf(box.y + pad), floorf(box.w), floorf(box.h - 2 * pad)};
+    all = mv_pyramid_range(&view->levels, MV_BEFORE, d->lives.events.count);
+    most = all.most.reserved > all.most.allocated ? all.most.reserved : all.most.allocated;
+    *out = mv_viewport_make(&ground->scale, box, (mv_stretch){0, ground->scale.events}, 0,
+                            (double)most * 1.05);
+    return true;
+}
+
+static void area(mv_view *view, const mv_viewport *at, bool is_reserved, uint32_t fill)
+{
+    const mv_envelope *e = &view->timeline->whole;
+    mv_scene *scene = &view->ui.scene;
+    float bottom = at->box.y + at->box.h;
+
+    for (uint32_t c = 0; c < e->count; c++) {
+        const mv_levels *most = &e->columns[c].most;
+        float y = mv_viewport_y(at, (double)(is_reserved ? most->reserved : most->allocated));
+        float x = at->box.x + (float)c;
+        mv_scene_point(scene, x, y);
+        mv_scene_point(scene, x, bottom);
+        if (c + 1 == e->count) {
+            mv_scene_point(scene, x + 1, y);
+            mv_scene_point(scene, x + 1, bottom);
+        }
+    }
+    mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = fill});
+}
+
+static void window_box(mv_view *view, const mv_viewport *at)
+{
+    mv_ui *ui = &view->ui;
+    uint32_t veil = (ui->theme->background & ~0xffu) | 0xb0;
+    float x0 = roundf(mv_viewport_x(at, view->timeline->shown.from));
+    float x1 = roundf(mv_viewport_x(at, view->timeline->shown.to));
+    float right = at->box.x + at->box.w;
+    mv_box box;
+
+    x0 = fminf(fmaxf(x0, at->box.x), right - 2);
+    x1 = fminf(fmaxf(x1, x0 + 2), right);
+    box = (mv_box){x0, at->box.y, x1 - x0, at->box.h};
+    mv_ui_fill(ui, (mv_box){at->box.x, at->box.y, x0 - at->box.x, at->box.h}, veil);
+    mv_ui_fill(ui, (mv_box){x1, at->box.y, right - x1, at->box.h}, veil);
+    mv_ui_frame(ui, box, ui->theme->outline);
+    box.w = 3;
+    mv_ui_fill(ui, box, ui->theme->outline);
+    box.x = x1 - 3;
+    mv_ui_fill(ui, box, ui->theme->outline);
+}
+
+static void ticks(mv_view *view, const mv_viewport *at)
+{
+    const mv_document_device *d = mv_view_device(view);
+    const mv_landmarks *l = &d->landmarks;
+    float last = -2;
+
+    for (uint32_t i = 0; i < l->oom_count; i++) {
+        float x = mv_viewport_x(at, l->ooms[i]);
+        if (x < last + 1)
+            continue;
+        last = x;
+        mv_ui_fill(&view->ui, (mv_box){x, at->box.y, 2, at->box.h}, view->ui.theme->alarm);
+    }
+    if (view->now.cursor != MV_BEFORE)
+        mv_ui_fill(&view->ui,
+                   (mv_box){mv_viewport_x(at, view->now.cursor), at->box.y, 1, at->box.h},
+                   view->ui.theme->reserved);
+    if (view->now.has_interval) {
+        float x0 = mv_viewport_x(at, view->now.a), x1 = mv_viewport_x(at, view->now.b);
+        mv_ui_fill(&view->ui, (mv_box){x0, at->box.y + at->box.h - 3, fmaxf(2, x1 - x0), 3},
+                   view->ui.theme->outline);
+    }
+}
+
+static void paint(mv_view *view, mv_box box)
+{
+    mv_timeline_pane *pane = view->timeline;
+    mv_viewport at;
+
+    pane->map = box;
+    mv_ui_fill(&view->ui, box, view->ui.theme->background);
+    if (!mv_view_device(view) || !open_map(view, box, &at))
+        return;
+    pane->map_at = at;
+    mv_ui_fill(&view->ui, at.box, view->ui.theme->plot);
+    if (!mv_envelope_find(pane, &pane->whole, &view->levels, at,
+                          view->opts.is_threaded ? MV_EXACT_COLUMNS : UINT32_MAX))
+        view->ui.is_animating = true;
+    area(view, &at, true, (view->ui.theme->reserved & ~0xffu) | 0x50);
+    area(view, &at, false, mv_site_colour(0));
+    ticks(view, &at);
+    window_box(view, &at);
+    mv_ui_zone(&view->ui, box, MV_DO_NOTHING, 0,
+               pane->drag.kind == MV_DRAG_NONE
+                   ? "Drag the window, or its edges; double-click: everything"
+                   : "");
+}
+
+/* ---- the mouse ---------------------------------------------------------------------------- */
+
+static void press(mv_view *view, const mv_viewport *at, const mv_input *input)
+{
+    mv_timeline_pane *pane = view->timeline;
+    float x0 = mv_viewport_x(at, view->now.from), x1 = mv_viewport_x(at, view->now.to);
+    float grip = mv_ui_px(&view->ui, GRIP);
+    mv_drag *drag = &pane->drag;
+
+    mv_view_remember(view);
+    if (input->clicks >= 2) {
+        mv_do_fit_all(view, 0);
+        return;
+    }
+    *drag = (mv_drag){.kind = MV_DRAG_WINDOW, .x = input->x, .y = input->y};
+    if (fabsf(input->x - x0) <= grip && input->x - x0 < x1 - input->x)
+        drag->kind = MV_DRAG_WINDOW_FROM;
+    else if (fabsf(input->x - x1) <= grip)
+        drag->kind = MV_DRAG_WINDOW_TO;
+    else if (input->x < x0 || input->x > x1) { /* beside the window: it comes */
+        double by = (double)((input->x - (x0 + x1) / 2) / fmaxf(1, x1 - x0));
+        mv_timeline_pan(view, by);
+    }
+    drag->shown = (mv_stretch){view->now.from, view->now.to};
+}
+
+static void drag_window(mv_view *view, const mv_viewport *at, const mv_input *input)
+{
+    const mv_timescale *scale = at->scale;
+    mv_drag *drag = &view->timeline->drag;
+    double moved = (double)(input->x - drag->x) * at->dx;
+    double x0 = mv_stretch_place(scale, drag->shown.from);
+    double x1 = mv_stretch_place(scale, drag->shown.to);
+    mv_stretch shown = drag->shown;
+
+    if (drag->kind == MV_DRAG_WINDOW)
+        shown = mv_stretch_pan(scale, shown, moved / (x1 - x0));
+    else if (drag->kind == MV_DRAG_WINDOW_FROM)
+        shown.from = fmin(mv_stretch_event(scale, x0 + moved), shown.to);
+    else
+        shown.to = fmax(mv_stretch_event(scale, x1 + moved), shown.from);
+    shown = mv_stretch_valid(scale, shown);
+    view->now.from = shown.from;
+    view->now.to = shown.to;
+    view->timeline->jumps = true;
+}
+
+static bool is_window_drag(mv_drag_kind kind)
+{
+    return kind >= MV_DRAG_WINDOW && kind <= MV_DRAG_WINDOW_TO;
+}
+
+static bool input(mv_view *view, mv_box box, const mv_input *input)
+{
+    mv_timeline_pane *pane = view->timeline;
+    mv_viewport at;
+
+    if (!mv_view_device(view) || !open_map(view, box, &at))
+        return false;
+    switch ((mv_input_kind)input->kind) {
+    case MV_INPUT_PRESS:
+        if (input->button == MV_BUTTON_LEFT)
+            press(view, &at, input);
+        return input->button == MV_BUTTON_LEFT;
+    case MV_INPUT_MOVE:
+        if (!is_window_drag(pane->drag.kind))
+            return false;
+        drag_window(view, &at, input);
+        return true;
+    case MV_INPUT_RELEASE:
+    case MV_INPUT_LEAVE:
+        if (is_window_drag(pane->drag.kind))
+            pane->drag.kind = MV_DRAG_NONE;
+        return true;
+    case MV_INPUT_WHEEL:
+        mv_timeline_zoom(view, 0.5, pow(1.25, (double)-input->dy));
+        return true;
+    default:
+        return false;
+    }
+}
+
+const mv_pane mv_pane_minimap = {paint, input};

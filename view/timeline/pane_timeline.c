@@ -1,0 +1,475 @@
+#include "view/timeline/pane_timeline.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "view/timeline/plot.h"
+
+enum {
+    EASE_MS = 110,
+    FRAME_MS = 16,
+    REST_MS = 80, /* after this long without a change of the scale, tiles are exact */
+    HEAD = 20,
+    GUTTER = 78,
+    RULER = 22,
+    LEGEND = 262,
+    LEAST_FOR_LEGEND = 840,
+    SPIKES = 13,
+    GRIP = 5,
+    CLICK = 4 /* pixels that a click may move */
+};
+
+/* ---- opening ------------------------------------------------------------------------------ */
+
+static bool open_slots(mv_view *view, mv_timeline_pane *pane)
+{
+    mv_jobs *jobs = view->jobs;
+
+    for (int i = 0; i < 4; i++) {
+        mv_slot *slot = mv_slot_open(jobs, mv_ground_make, NULL, sizeof(mv_ground_ask));
+        if (!slot)
+            return false;
+        pane->grounds[i / 2][i % 2].slot = slot;
+    }
+    pane->marks_slot = mv_slot_open(jobs, mv_device_marks_find, NULL, sizeof(mv_marks_ask));
+    pane->interval_slot = mv_slot_open(jobs, mv_interval_find, NULL, sizeof(mv_interval_ask));
+    pane->use_slot = mv_slot_open(jobs, mv_segment_use_find, NULL, sizeof(mv_use_ask));
+    pane->use_all_slot = mv_slot_open(jobs, mv_segment_use_find, NULL, sizeof(mv_use_ask));
+    return pane->marks_slot && pane->interval_slot && pane->use_slot && pane->use_all_slot;
+}
+
+bool mv_timeline_pane_open(mv_view *view)
+{
+    mv_timeline_pane *pane = mv_push_struct(&view->arena, mv_timeline_pane);
+    mv_tiles_opts opts = {.threads = view->opts.is_threaded ? mv_tiles_threads() : 0,
+                          .bytes = view->opts.tile_bytes,
+                          .wake = view->opts.wake,
+                          .user = view->opts.user};
+
+    if (!pane)
+        return false;
+    view->timeline = pane;
+    mv_arena_init(&pane->arena, view->budget);
+    mv_arena_init(&pane->hit_arena, view->budget);
+    pane->tiles = mv_tiles_open(&pane->arena, &opts);
+    return pane->tiles && open_slots(view, pane);
+}
+
+void mv_timeline_pane_close(mv_view *view)
+{
+    mv_timeline_pane *pane = view->timeline;
+
+    mv_tiles_close(pane->tiles);
+    mv_arena_release(&pane->hit_arena);
+    mv_arena_release(&pane->arena);
+    view->timeline = NULL;
+}
+
+bool mv_timeline_is_idle(const mv_view *view)
+{
+    return !view->timeline || mv_tiles_are_idle(view->timeline->tiles);
+}
+
+/* ---- the window on its way ---------------------------------------------------------------- */
+
+/* The highest bytes that the window should have room for. */
+static double top_of(mv_plot *p, mv_stretch shown)
+{
+    const mv_landmarks *l = &p->device->landmarks;
+    uint32_t first = (uint32_t)shown.from, end = (uint32_t)ceil(shown.to);
+    mv_extent e = mv_pyramid_range(&p->view->levels, first == 0 ? MV_BEFORE : first, end);
+    uint64_t most = e.most.reserved, oom;
+
+    if (p->ground->rows)
+        return mv_viewport_top(p->ground->most);
+    most = e.most.active > most ? e.most.active : most;
+    most = e.most.allocated > most ? e.most.allocated : most;
+    oom = mv_event_behind(l->ooms, l->oom_count, first == 0 ? MV_BEFORE : first - 1);
+    if (oom < end && p->lives->events.size[oom] < most)
+        most += p->lives->events.size[oom];
+    return mv_viewport_top(most);
+}
+
+static bool is_same_goal(const mv_timeline_pane *pane, mv_stretch goal, double y_from, double y_to)
+{
+    return pane->goal.from == goal.from && pane->goal.to == goal.to &&
+           pane->goal_y_from == y_from && pane->goal_y_to == y_to;
+}
+
+static void set_goal(mv_plot *p, bool is_new)
+{
+    mv_timeline_pane *pane = p->pane;
+    mv_view_state *now = &p->view->now;
+    mv_stretch goal = mv_stretch_valid(&p->ground->scale, (mv_stretch){now->from, now->to});
+    double y_from = now->fits_height ? 0 : (double)now->y_from;
+    double y_to = now->fits_height ? top_of(p, goal) : (double)now->y_to;
+
+    now->from = goal.from;
+    now->to = goal.to;
+    if (!is_new && is_same_goal(pane, goal, y_from, y_to))
+        return;
+    pane->start = pane->shown;
+    pane->start_y_from = pane->y_from;
+    pane->start_y_to = pane->y_to;
+    /* A frame is on its way already: or else a wheel that turns on and on would never get there. */
+    pane->start_ms = p->view->ms - FRAME_MS;
+    pane->goal = goal;
+    pane->goal_y_from = y_from;
+    pane->goal_y_to = y_to;
+    if (is_new || pane->jumps || !p->view->opts.is_threaded)
+        pane->start_ms -= EASE_MS;
+    pane->jumps = false;
+}
+
+static void ease(mv_plot *p)
+{
+    mv_timeline_pane *pane = p->pane;
+    double share = fmin(fmax((p->view->ms - pane->start_ms) / EASE_MS, 0), 1);
+
+    share = 1 - (1 - share) * (1 - share) * (1 - share);
+    pane->shown = mv_stretch_between(&p->ground->scale, pane->start, pane->goal, share);
+    pane->y_from = pane->start_y_from + share * (pane->goal_y_from - pane->start_y_from);
+    pane->y_to = pane->start_y_to + share * (pane->goal_y_to - pane->start_y_to);
+    pane->is_easing = share < 1;
+    if (pane->is_easing)
+        p->ui->is_animating = true;
+}
+
+/* Rounding must not make a pan look like a zoom. */
+static void settle_scale(mv_plot *p)
+{
+    mv_timeline_pane *pane = p->pane;
+    bool is_threaded = p->view->opts.is_threaded;
+
+    if (fabs(p->at.dx - pane->dx) > 1e-7 * pane->dx ||
+        fabs(p->at.dy - pane->dy) > 1e-9 * pane->dy) {
+        pane->zoomed_ms = p->view->ms;
+        pane->dx = p->at.dx;
+        pane->dy = p->at.dy;
+    }
+    p->at.dx = pane->dx;
+    p->at.dy = pane->dy;
+    pane->is_zooming = is_threaded && p->view->ms < pane->zoomed_ms + REST_MS;
+    if (pane->is_zooming)
+        p->ui->is_animating = true;
+}
+
+/* ---- the places --------------------------------------------------------------------------- */
+
+static void place(mv_plot *p, mv_box box)
+{
+    const mv_ui *ui = p->ui;
+    float pad = mv_ui_px(ui, MV_UI_PAD), gap = mv_ui_px(ui, 2);
+    mv_box rest = {roundf(box.x), roundf(box.y), floorf(box.w), floorf(box.h)};
+
+    p->head = mv_box_cut_top(&rest, mv_ui_px(ui, HEAD));
+    if (rest.w >= mv_ui_px(ui, LEAST_FOR_LEGEND)) {
+        p->legend = mv_box_cut_right(&rest, mv_ui_px(ui, LEGEND));
+        mv_box_cut_right(&p->legend, pad);
+    }
+    mv_box_cut_right(&rest, pad);
+    p->ruler = mv_box_cut_bottom(&rest, mv_ui_px(ui, RULER));
+    p->scale = mv_box_cut_left(&rest, mv_ui_px(ui, GUTTER));
+    p->ruler.x = rest.x;
+    p->ruler.w = rest.w;
+    p->lanes = mv_box_cut_top(&rest, mv_lanes_height(ui, p->marks));
+    p->spikes = mv_box_cut_top(&rest, p->of_segments ? gap : mv_ui_px(ui, SPIKES));
+    p->plot = (mv_box){rest.x, rest.y, fmaxf(rest.w, 1), fmaxf(rest.h, 1)};
+}
+
+bool mv_plot_open(mv_plot *p, mv_view *view, mv_box box)
+{
+    const mv_document_device *d = mv_view_device(view);
+    const mv_device_marks *marks;
+
+    *p = (mv_plot){.view = view,
+                   .ui = &view->ui,
+                   .pane = view->timeline,
+                   .document = mv_view_document(view),
+                   .device = d,
+                   .of_segments = view->now.main == MV_MAIN_SEGMENTS};
+    if (!d)
+        return false;
+    p->trace = &p->document->trace;
+    p->lives = p->of_segments ? &d->segment_lives : &d->lives;
+    p->index = p->of_segments ? &d->segment_index : &d->index;
+    p->ground = mv_timeline_ground(view, p->of_segments);
+    marks = mv_timeline_device_marks(view);
+    p->marks = marks ? &marks->lanes : NULL;
+    p->has_pending = marks && marks->has_pending;
+    place(p, box);
+    return p->ground && p->plot.w >= 16 && p->plot.h >= 16;
+}
+
+/* Where everything is, of the window as it was shown last. */
+static void look(mv_plot *p)
+{
+    const mv_timeline_pane *pane = p->pane;
+
+    p->at = mv_viewport_make(&p->ground->scale, p->plot, pane->shown, pane->y_from, pane->y_to);
+    p->shown = mv_viewport_events(&p->at);
+}
+
+/* ---- painting ----------------------------------------------------------------------------- */
+
+static void paint_waiting(mv_plot *p)
+{
+    if (p->device && p->plot.w >= 16)
+        mv_ui_fill(p->ui, p->plot, p->ui->theme->plot);
+    mv_ui_text(p->ui, p->plot, MV_UI_TEXT, p->ui->theme->faint_text, MV_ANCHOR_MIDDLE,
+               p->device && p->plot.h < 16 ? "too low to draw"
+                                           : "preparing the clock and what is drawn\xe2\x80\xa6");
+}
+
+static void paint_plot(mv_plot *p)
+{
+    mv_scene *scene = &p->ui->scene;
+
+    mv_ui_fill(p->ui, p->plot, p->ui->theme->plot);
+    mv_scene_clip(scene, p->plot.x, p->plot.y, p->plot.w, p->plot.h);
+    mv_plot_stack(p);
+    mv_scene_unclip(scene);
+    mv_plot_axes(p);
+    mv_plot_lanes(p);
+    mv_plot_curves(p);
+    mv_plot_interval(p);
+    mv_plot_ooms(p);
+    mv_plot_peaks(p);
+    mv_plot_cursor(p);
+    mv_plot_readout(p);
+    mv_plot_legend(p);
+    mv_plot_hover(p);
+}
+
+/* Exact when nothing moves, a part at a time. */
+static void find_envelope(mv_plot *p)
+{
+    mv_timeline_pane *pane = p->pane;
+    bool is_moving = pane->is_easing || pane->is_zooming || pane->drag.kind == MV_DRAG_PAN;
+    uint32_t most = !p->view->opts.is_threaded ? UINT32_MAX : is_moving ? 0 : MV_EXACT_COLUMNS;
+
+    if (!mv_envelope_find(pane, &pane->envelope, &p->view->levels, p->at, most) && most > 0)
+        p->ui->is_animating = true;
+}
+
+static void paint(mv_view *view, mv_box box)
+{
+    mv_timeline_pane *pane = view->timeline;
+    bool is_new = pane->device != mv_view_device(view) || !pane->has_viewport;
+    mv_plot p;
+
+    pane->turn++;
+    if (!mv_plot_open(&p, view, box)) {
+        paint_waiting(&p);
+        return;
+    }
+    pane->device = p.device;
+    set_goal(&p, is_new);
+    ease(&p);
+    look(&p);
+    settle_scale(&p);
+    pane->has_viewport = true;
+    pane->at = p.at;
+    pane->plot = p.plot;
+    find_envelope(&p);
+    p.most = mv_pyramid_range(&view->levels, p.shown.first == 0 ? MV_BEFORE : p.shown.first,
+                              p.shown.end);
+    paint_plot(&p);
+}
+
+/* ---- the mouse ---------------------------------------------------------------------------- */
+
+/* The border between events that is nearest to x. */
+static uint32_t border_at(const mv_plot *p, float x)
+{
+    double event = round(mv_viewport_event(&p->at, x));
+
+    return (uint32_t)fmin(fmax(event, 0), p->lives->events.count);
+}
+
+static void set_interval(mv_view *view, uint32_t a, uint32_t b)
+{
+    view->now.has_interval = a != b;
+    view->now.a = a < b ? a : b;
+    view->now.b = a < b ? b : a;
+}
+
+static void pin(mv_plot *p, uint32_t rank, uint32_t event)
+{
+    mv_view *view = p->view;
+
+    if (p->of_segments) {
+        mv_view_remember(view);
+        view->now.pinned = MV_NO_ROW;
+        view->now.pinned_segment = p->lives->allocs.segment[rank];
+        view->now.cursor = event;
+        return;
+    }
+    view->now.cursor = event;
+    mv_view_pin(view, rank);
+}
+
+static void click(mv_plot *p, const mv_input *input)
+{
+    mv_view *view = p->view;
+    uint32_t event;
+    mv_hit hit;
+
+    if (!mv_plot_hit(p, input->x, input->y, &event, &hit))
+        return;
+    if (view->now.has_interval &&
+        (border_at(p, input->x) < view->now.a || border_at(p, input->x) > view->now.b))
+        view->now.has_interval = false;
+    if (hit.rank == MV_NO_ROW)
+        view->now.cursor = event;
+    else
+        pin(p, hit.rank, event);
+}
+
+static bool is_near(const mv_plot *p, float x, uint32_t event)
+{
+    return fabsf(mv_viewport_x(&p->at, event) - x) <= mv_ui_px(p->ui, GRIP);
+}
+
+static mv_drag_kind drag_at(const mv_plot *p, const mv_input *input, mv_drag *drag)
+{
+    const mv_view_state *now = &p->view->now;
+
+    if (mv_box_has(p->ruler, input->x, input->y))
+        return MV_DRAG_SCRUB;
+    if (!mv_box_has(p->plot, input->x, input->y))
+        return MV_DRAG_NONE;
+    if (input->button == MV_BUTTON_MIDDLE || input->mods & MV_MOD_SHIFT)
+        return MV_DRAG_PAN;
+    if (now->has_interval && is_near(p, input->x, now->a)) {
+        drag->other_end = now->b;
+        return MV_DRAG_INTERVAL;
+    }
+    if (now->has_interval && is_near(p, input->x, now->b)) {
+        drag->other_end = now->a;
+        return MV_DRAG_INTERVAL;
+    }
+    drag->other_end = border_at(p, input->x);
+    return MV_DRAG_PRESSED;
+}
+
+static void scrub(mv_plot *p, const mv_input *input)
+{
+    float x = fminf(fmaxf(input->x, p->plot.x), p->plot.x + p->plot.w - 1);
+
+    p->view->now.cursor = mv_viewport_moment(&p->at, x);
+}
+
+static void press(mv_plot *p, const mv_input *input)
+{
+    mv_drag *drag = &p->pane->drag;
+
+    if (input->button == MV_BUTTON_RIGHT)
+        return;
+    *drag = (mv_drag){.x = input->x,
+                      .y = input->y,
+                      .shown = {p->view->now.from, p->view->now.to},
+                      .y_from = p->pane->goal_y_from,
+                      .y_to = p->pane->goal_y_to};
+    drag->kind = drag_at(p, input, drag);
+    if (drag->kind != MV_DRAG_NONE && drag->kind != MV_DRAG_PRESSED)
+        mv_view_remember(p->view);
+    if (drag->kind == MV_DRAG_SCRUB)
+        scrub(p, input);
+    if (drag->kind == MV_DRAG_PRESSED && input->clicks >= 2) {
+        click(p, input);
+        p->pane->is_fitted = false;
+        drag->kind = MV_DRAG_NONE;
+        mv_do_fit_selection(p->view, 0);
+    }
+}
+
+static void pan(mv_plot *p, const mv_input *input)
+{
+    const mv_drag *drag = &p->pane->drag;
+    double by = -(double)((input->x - drag->x) / p->plot.w);
+    double up = (double)((input->y - drag->y) / p->plot.h) * (drag->y_to - drag->y_from);
+    mv_stretch shown = mv_stretch_pan(&p->ground->scale, drag->shown, by);
+
+    p->view->now.from = shown.from;
+    p->view->now.to = shown.to;
+    p->pane->jumps = true;
+    if (p->view->now.fits_height)
+        return;
+    up = fmax(up, -drag->y_from);
+    p->view->now.y_from = (uint64_t)(drag->y_from + up);
+    p->view->now.y_to = (uint64_t)(drag->y_to + up);
+}
+
+static bool drag_on(mv_plot *p, const mv_input *input)
+{
+    mv_drag *drag = &p->pane->drag;
+
+    switch (drag->kind) {
+    case MV_DRAG_PRESSED:
+        if (fabsf(input->x - drag->x) < mv_ui_px(p->ui, CLICK))
+            return true;
+        mv_view_remember(p->view);
+        drag->kind = MV_DRAG_INTERVAL;
+        set_interval(p->view, drag->other_end, border_at(p, input->x));
+        return true;
+    case MV_DRAG_INTERVAL:
+        set_interval(p->view, drag->other_end, border_at(p, input->x));
+        return true;
+    case MV_DRAG_PAN:
+        pan(p, input);
+        return true;
+    case MV_DRAG_SCRUB:
+        scrub(p, input);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static bool turn_wheel(mv_plot *p, const mv_input *input)
+{
+    double share = (double)((input->x - p->plot.x) / p->plot.w);
+    double height = (double)((p->plot.y + p->plot.h - input->y) / p->plot.h);
+
+    share = fmin(fmax(share, 0), 1);
+    if (input->dx != 0)
+        mv_timeline_pan(p->view, 0.1 * (double)input->dx);
+    if (input->dy != 0 && input->mods & MV_MOD_SHIFT)
+        mv_timeline_zoom_y(p->view, fmin(fmax(height, 0), 1), pow(1.25, (double)-input->dy));
+    else if (input->dy != 0)
+        mv_timeline_zoom(p->view, share, pow(1.25, (double)-input->dy));
+    return true;
+}
+
+static bool input(mv_view *view, mv_box box, const mv_input *input)
+{
+    mv_drag *drag = &view->timeline->drag;
+    bool was_pressed = drag->kind == MV_DRAG_PRESSED;
+    mv_plot p;
+
+    if (!mv_plot_open(&p, view, box) || !view->timeline->has_viewport)
+        return false;
+    look(&p);
+    switch ((mv_input_kind)input->kind) {
+    case MV_INPUT_PRESS:
+        press(&p, input);
+        return drag->kind != MV_DRAG_NONE;
+    case MV_INPUT_MOVE:
+        return drag_on(&p, input);
+    case MV_INPUT_RELEASE:
+        drag->kind = MV_DRAG_NONE;
+        if (was_pressed)
+            click(&p, input);
+        return true;
+    case MV_INPUT_LEAVE:
+        drag->kind = MV_DRAG_NONE;
+        return true;
+    case MV_INPUT_WHEEL:
+        return turn_wheel(&p, input);
+    default:
+        return false;
+    }
+}
+
+const mv_pane mv_pane_timeline = {paint, input};

@@ -1,0 +1,219 @@
+/* What stands at the edges of the plot, and texts inside of it that keep out of each other's way.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "view/timeline/plot.h"
+#include "viz/scene/axis.h"
+
+enum {
+    TICK_GAP = 110,
+    CALLOUT_HEIGHT = 18,
+    CALLOUT_ROWS = 6,
+    CALLOUT_SIDES = 3,
+    MOST_TICKS = 1000
+};
+
+/* ---- bytes -------------------------------------------------------------------------------- */
+
+/* The largest unit in which a multiple of a step is a whole number, or one of quarters. */
+static const char *byte_label(mv_plot *p, uint64_t bytes)
+{
+    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    char exact[MV_TICK_TEXT];
+    int unit = 6;
+
+    if (bytes == 0)
+        return "0";
+    while (unit > 0 &&
+           (bytes < (uint64_t)1 << 10 * unit || bytes % ((uint64_t)1 << (10 * unit - 2)) != 0))
+        unit--;
+    if (bytes % ((uint64_t)1 << 10 * unit) != 0)
+        return mv_scene_format(&p->ui->scene, "%.2f %s",
+                               (double)bytes / (double)((uint64_t)1 << 10 * unit), units[unit]);
+    return mv_scene_format(&p->ui->scene, "%s %s", mv_axis_exact(bytes >> 10 * unit, exact),
+                           units[unit]);
+}
+
+/* How many ticks stand from one place to another. They are counted, for beyond 2^53 a step that is
+ * added to a place may not move it. */
+static uint32_t ticks_between(double first, double last, double step)
+{
+    return first <= last ? (uint32_t)fmin(floor((last - first) / step) + 1, MOST_TICKS) : 0;
+}
+
+static void byte_axis(mv_plot *p)
+{
+    double top = p->at.y + p->at.dy * (double)p->plot.h, first;
+    uint64_t step = mv_axis_byte_step((uint64_t)(top - p->at.y));
+    float line = mv_ui_px(p->ui, MV_UI_LINE), pad = mv_ui_px(p->ui, MV_UI_PAD);
+
+    while ((double)step / p->at.dy < (double)line && step < UINT64_MAX / 2)
+        step *= 2;
+    first = ceil(p->at.y / (double)step) * (double)step;
+    for (uint32_t i = 0; i < ticks_between(first, top, (double)step); i++) {
+        double at = first + i * (double)step;
+        float y = roundf(mv_viewport_y(&p->at, at));
+        mv_box row = {p->scale.x, y - line / 2, p->scale.w - pad, line};
+        if (y < p->plot.y)
+            continue;
+        mv_ui_fill(p->ui, (mv_box){p->plot.x, y, p->plot.w, 1},
+                   (p->ui->theme->faint_text & ~0xffu) | 0x28);
+        if (y >= p->plot.y + line / 2) /* above are the titles of lanes */
+            mv_ui_text(p->ui, row, MV_UI_SMALL, p->ui->theme->text, MV_ANCHOR_END,
+                       byte_label(p, (uint64_t)at));
+    }
+}
+
+/* ---- events, time, ticks ------------------------------------------------------------------ */
+
+/* Seconds, with as many digits as the step needs to be seen. */
+static const char *time_label(mv_plot *p, double us, double step)
+{
+    double longest = p->ground->scale.length;
+    double unit = longest >= 1e6 ? 1e6 : longest >= 1e3 ? 1e3 : 1;
+    int digits = step < unit ? (int)ceil(log10(unit / step) - 1e-9) : 0;
+
+    return mv_scene_format(&p->ui->scene, "%.*f %s", digits, us / unit,
+                           unit > 1e3 ? "s"
+                           : unit > 1 ? "ms"
+                                      : "us");
+}
+
+static const char *place_label(mv_plot *p, double place, double step)
+{
+    char text[MV_TICK_TEXT];
+
+    if (place <= 0)
+        return "0";
+    if (p->ground->scale.clock == MV_CLOCK_TIME)
+        return time_label(p, place, step);
+    return mv_scene_format(&p->ui->scene, "%s", mv_axis_exact((uint64_t)place, text));
+}
+
+static void place_axis(mv_plot *p)
+{
+    double width = p->at.dx * (double)p->plot.w, right = p->at.x + width;
+    float gap = mv_ui_px(p->ui, TICK_GAP), last = p->plot.x - gap;
+    uint32_t ticks = (uint32_t)fmaxf(2, p->plot.w / gap);
+    double step = (double)mv_axis_count_step((uint64_t)ceil(width), ticks);
+    double first = ceil(p->at.x / step) * step;
+
+    for (uint32_t i = 0; i < ticks_between(first, right, step); i++) {
+        double at = first + i * step;
+        float x = roundf(p->plot.x + (float)((at - p->at.x) / p->at.dx));
+        const char *text = place_label(p, at, step);
+        float half = mv_ui_text_width(p->ui, MV_UI_SMALL, text) / 2 + 4;
+        mv_box box = {x - half, p->ruler.y + 5, 2 * half, p->ruler.h - 5};
+        mv_ui_fill(p->ui, (mv_box){x, p->ruler.y, 1, 5}, p->ui->theme->faint_text);
+        if (box.x < last || box.x + box.w > p->plot.x + p->plot.w + half)
+            continue;
+        last = box.x + box.w;
+        mv_ui_text(p->ui, box, MV_UI_SMALL, p->ui->theme->text, MV_ANCHOR_MIDDLE, text);
+    }
+}
+
+void mv_plot_axes(mv_plot *p)
+{
+    static const char *const clocks[] = {"events", "time", "ticks"};
+    mv_box name = {p->scale.x, p->ruler.y, p->scale.w - mv_ui_px(p->ui, 4), p->ruler.h};
+
+    byte_axis(p);
+    place_axis(p);
+    mv_ui_button(p->ui, name, false, MV_DO_next_clock, 0, clocks[p->ground->scale.clock]);
+}
+
+/* ---- moments ------------------------------------------------------------------------------ */
+
+const char *mv_plot_time(const mv_plot *p, uint32_t event)
+{
+    const mv_events *e = &p->lives->events;
+    char text[MV_TICK_TEXT];
+    double us;
+
+    if (event >= e->count || e->time_us[0] == MV_NO_TIME || e->time_us[event] == MV_NO_TIME)
+        return "";
+    us = fmax(0, (double)e->time_us[event] - (double)e->time_us[0]);
+    return mv_scene_format(&p->ui->scene, "%s", mv_axis_time((int64_t)us, (int64_t)us, text));
+}
+
+const char *mv_plot_moment(mv_plot *p, uint32_t event)
+{
+    const char *time = mv_plot_time(p, event);
+    char text[MV_TICK_TEXT];
+
+    if (event == MV_BEFORE)
+        return p->lives->events.count ? "before the first event" : "when the file was written";
+    return mv_scene_format(&p->ui->scene, "event %s%s%s", mv_axis_exact(event, text),
+                           *time ? " \xc2\xb7 " : "", time);
+}
+
+/* ---- callouts ----------------------------------------------------------------------------- */
+
+bool mv_plot_is_free(const mv_plot *p, mv_box box)
+{
+    if (box.x < p->plot.x || box.x + box.w > p->plot.x + p->plot.w || box.y < p->plot.y ||
+        box.y + box.h > p->plot.y + p->plot.h)
+        return false;
+    for (uint32_t i = 0; i < p->taken_count; i++) {
+        const mv_box *other = &p->taken[i];
+        if (box.x < other->x + other->w && other->x < box.x + box.w &&
+            box.y < other->y + other->h && other->y < box.y + box.h)
+            return false;
+    }
+    return true;
+}
+
+void mv_plot_take(mv_plot *p, mv_box box)
+{
+    if (p->taken_count < MV_MOST_TAKEN)
+        p->taken[p->taken_count++] = box;
+}
+
+/* Whether no allocation is drawn there. */
+static bool is_above_stack(const mv_plot *p, mv_box box)
+{
+    const mv_envelope *e = &p->pane->envelope;
+    int32_t from = (int32_t)(box.x - p->plot.x), to = (int32_t)(box.x + box.w - p->plot.x);
+
+    for (int32_t c = from < 0 ? 0 : from; c < to && (uint32_t)c < e->count; c++) {
+        const mv_levels *most = &e->columns[c].most;
+        uint64_t height = p->of_segments ? most->reserved : most->allocated;
+        if (mv_viewport_y(&p->at, (double)height) < box.y + box.h)
+            return false;
+    }
+    return true;
+}
+
+/* The nearest free place beside a point: above the allocations if there is one, upwards first. */
+static bool find_place(const mv_plot *p, float x, float y, float w, mv_box *box)
+{
+    float high = mv_ui_px(p->ui, CALLOUT_HEIGHT), gap = mv_ui_px(p->ui, 10);
+    const float sides[CALLOUT_SIDES] = {x + gap, x - gap - w, x - 8 * gap - w};
+
+    for (int pass = 0; pass < 2; pass++)
+        for (int row = 0; row < 2 * CALLOUT_ROWS; row++)
+            for (int side = 0; side < CALLOUT_SIDES; side++) {
+                int up = row < CALLOUT_ROWS ? -row : row - CALLOUT_ROWS + 1;
+                *box = (mv_box){sides[side], y - high * 0.7f + (float)up * high, w, high};
+                if (mv_plot_is_free(p, *box) && (pass > 0 || is_above_stack(p, *box)))
+                    return true;
+            }
+    return false;
+}
+
+bool mv_plot_callout(mv_plot *p, float x, float y, uint32_t colour, const char *text)
+{
+    float pad = mv_ui_px(p->ui, 5);
+    float width = ceilf(mv_ui_text_width(p->ui, MV_UI_SMALL, text) + 2 * pad);
+    mv_box box;
+
+    if (p->taken_count == MV_MOST_TAKEN || !find_place(p, x, y, width, &box))
+        return false;
+    mv_plot_take(p, box);
+    mv_ui_fill(p->ui, box, (p->ui->theme->plot & ~0xffu) | 0xf0);
+    box.x += pad;
+    box.w -= pad;
+    mv_ui_text(p->ui, box, MV_UI_SMALL, colour, MV_ANCHOR_START, text);
+    return true;
+}

@@ -1,0 +1,383 @@
+/* The commands that move the picture. They change what the view shows (mv_view_state); the pane
+ * eases towards it. */
+#include <math.h>
+
+#include "view/timeline/plot.h"
+
+static const double zoom_step = 1.6;
+
+/* ---- the window --------------------------------------------------------------------------- */
+
+static mv_stretch shown_now(const mv_view *view)
+{
+    return (mv_stretch){view->now.from, view->now.to};
+}
+
+static void show(mv_view *view, mv_stretch shown)
+{
+    view->now.from = shown.from;
+    view->now.to = shown.to;
+    view->timeline->is_fitted = false;
+}
+
+/* Where the pointer is in the plot, as a share of its width; the middle when it is elsewhere. */
+static double pointer_share(const mv_view *view)
+{
+    const mv_box *plot = &view->timeline->plot;
+
+    if (!mv_box_has(*plot, view->ui.pointer_x, plot->y + 1) || plot->w <= 0)
+        return 0.5;
+    return (double)((view->ui.pointer_x - plot->x) / plot->w);
+}
+
+void mv_timeline_zoom(mv_view *view, double share, double factor)
+{
+    const mv_ground *ground = mv_timeline_ground(view, view->now.main == MV_MAIN_SEGMENTS);
+
+    if (ground)
+        show(view, mv_stretch_zoom(&ground->scale, shown_now(view), share, factor));
+}
+
+void mv_timeline_pan(mv_view *view, double by)
+{
+    const mv_ground *ground = mv_timeline_ground(view, view->now.main == MV_MAIN_SEGMENTS);
+
+    if (ground)
+        show(view, mv_stretch_pan(&ground->scale, shown_now(view), by));
+}
+
+/* Zooms bytes around `share` of the height, from below. */
+void mv_timeline_zoom_y(mv_view *view, double share, double factor)
+{
+    mv_timeline_pane *pane = view->timeline;
+    double from = pane->goal_y_from, height = (pane->goal_y_to - from) * factor;
+    double fixed = from + share * (pane->goal_y_to - from);
+
+    if (!pane->has_viewport)
+        return;
+    height = fmin(fmax(height, 64), 0x1p62);
+    from = fmax(0, fixed - share * height);
+    view->now.fits_height = false;
+    view->now.y_from = (uint64_t)from;
+    view->now.y_to = (uint64_t)(from + height);
+}
+
+static double pointer_height(const mv_view *view)
+{
+    const mv_box *plot = &view->timeline->plot;
+
+    if (!mv_ui_is_hot(&view->ui, *plot) || plot->h <= 0)
+        return 0;
+    return (double)((plot->y + plot->h - view->ui.pointer_y) / plot->h);
+}
+
+void mv_do_zoom_in(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    mv_timeline_zoom(view, pointer_share(view), 1 / zoom_step);
+}
+
+void mv_do_zoom_out(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    mv_timeline_zoom(view, pointer_share(view), zoom_step);
+}
+
+void mv_do_zoom_in_y(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    mv_timeline_zoom_y(view, pointer_height(view), 1 / zoom_step);
+}
+
+void mv_do_zoom_out_y(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    mv_timeline_zoom_y(view, pointer_height(view), zoom_step);
+}
+
+void mv_do_pan_left(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    mv_timeline_pan(view, -0.25);
+}
+
+void mv_do_pan_right(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    mv_timeline_pan(view, 0.25);
+}
+
+void mv_do_fit_all(mv_view *view, uint64_t arg)
+{
+    uint32_t events = mv_view_device(view)->lives.events.count;
+
+    (void)arg;
+    mv_view_remember(view);
+    show(view, (mv_stretch){0, events ? events : 1});
+    view->now.fits_height = true;
+}
+
+void mv_do_fit_height(mv_view *view, uint64_t arg)
+{
+    mv_timeline_pane *pane = view->timeline;
+
+    (void)arg;
+    view->now.fits_height = !view->now.fits_height;
+    if (view->now.fits_height)
+        return;
+    view->now.y_from = (uint64_t)pane->goal_y_from;
+    view->now.y_to = (uint64_t)pane->goal_y_to;
+}
+
+void mv_do_next_clock(mv_view *view, uint64_t arg)
+{
+    bool has_times = mv_view_device(view)->lives.events.count > 0 &&
+                     mv_view_device(view)->lives.events.time_us[0] != MV_NO_TIME;
+
+    (void)arg;
+    view->now.clock = (uint8_t)((view->now.clock + 1) % 3);
+    if (view->now.clock == MV_CLOCK_TIME && !has_times)
+        view->now.clock = MV_CLOCK_TICKS;
+}
+
+void mv_do_next_colour(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    view->now.colour = (uint8_t)((view->now.colour + 1) % MV_COLOUR_COUNT);
+}
+
+/* ---- the selection ------------------------------------------------------------------------ */
+
+/* The life of the pinned allocation or segment; false: nothing is pinned. */
+static bool pinned_life(const mv_view *view, mv_stretch *out)
+{
+    const mv_document_device *d = mv_view_device(view);
+    uint32_t birth, end, row = view->now.pinned, events = d->lives.events.count;
+
+    if (row < d->lives.allocs.count) {
+        birth = d->lives.allocs.birth[row];
+        end = d->lives.allocs.freed[row];
+    } else if (view->now.pinned_segment < d->lives.segments.count) {
+        birth = d->lives.segments.birth[view->now.pinned_segment];
+        end = d->lives.segments.death[view->now.pinned_segment];
+    } else {
+        return false;
+    }
+    out->from = birth == MV_BEFORE ? 0 : birth;
+    out->to = end == MV_NEVER ? events : end;
+    return true;
+}
+
+/* The height at which the pinned allocation stands within its life. */
+static void fit_pinned_height(mv_view *view)
+{
+    const mv_document_device *d = mv_view_device(view);
+    const mv_ground *ground = mv_timeline_ground(view, false);
+    uint32_t rank = view->now.pinned, event;
+    double offset, bytes;
+
+    if (rank >= d->lives.allocs.count || view->now.main != MV_MAIN_TIMELINE || !ground ||
+        !ground->has_drawn)
+        return;
+    event = d->lives.allocs.birth[rank];
+    if (event == MV_BEFORE && d->lives.events.count)
+        event = 0;
+    offset = (double)mv_drawn_offset(&ground->drawn, rank, event);
+    bytes = (double)d->index.bytes[rank];
+    view->now.fits_height = false;
+    view->now.y_from = (uint64_t)fmax(0, offset - 2 * bytes);
+    view->now.y_to = (uint64_t)(offset + 3 * bytes);
+}
+
+void mv_do_fit_selection(mv_view *view, uint64_t arg)
+{
+    const mv_ground *ground = mv_timeline_ground(view, view->now.main == MV_MAIN_SEGMENTS);
+    mv_stretch life;
+
+    (void)arg;
+    if (!ground)
+        return;
+    if (view->timeline->is_fitted) {
+        fit_pinned_height(view);
+        return;
+    }
+    if (!pinned_life(view, &life)) {
+        if (!view->now.has_interval) {
+            mv_view_say(view, false, "%s", "nothing is selected: click an allocation first");
+            return;
+        }
+        life = (mv_stretch){view->now.a, view->now.b};
+    }
+    mv_view_remember(view);
+    show(view, mv_stretch_around(&ground->scale, life, 0.1));
+    view->timeline->is_fitted = true;
+}
+
+void mv_do_zoom_interval(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    mv_view_show(view, view->now.a, view->now.b);
+}
+
+static void select_events(mv_view *view, uint32_t a, uint32_t b)
+{
+    uint32_t events = mv_view_device(view)->lives.events.count;
+
+    a = a < events ? a : events;
+    b = b < events ? b : events;
+    if (a >= b) {
+        mv_view_say(view, false, "%s", "no event lies in it");
+        return;
+    }
+    view->now.has_interval = true;
+    view->now.a = a;
+    view->now.b = b;
+}
+
+void mv_do_interval_of_pin(mv_view *view, uint64_t arg)
+{
+    mv_stretch life;
+
+    (void)arg;
+    if (pinned_life(view, &life))
+        select_events(view, (uint32_t)life.from, (uint32_t)life.to);
+}
+
+void mv_do_select_range(mv_view *view, uint64_t arg)
+{
+    uint32_t from = (uint32_t)arg, to = (uint32_t)(arg >> 32);
+
+    if (from == to)
+        mv_view_move_cursor(view, from);
+    else
+        select_events(view, from, to);
+}
+
+/* ---- the cursor --------------------------------------------------------------------------- */
+
+static void step(mv_view *view, int64_t by)
+{
+    int64_t events = mv_view_device(view)->lives.events.count;
+    int64_t at = view->now.cursor == MV_BEFORE ? -1 : (int64_t)view->now.cursor;
+
+    at = at + by < -1 ? -1 : at + by;
+    at = at < events ? at : events - 1;
+    mv_view_move_cursor(view, at < 0 ? MV_BEFORE : (uint32_t)at);
+}
+
+void mv_do_event_back(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    step(view, -1);
+}
+
+void mv_do_event_on(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    step(view, 1);
+}
+
+void mv_do_event_far_back(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    step(view, -100);
+}
+
+void mv_do_event_far_on(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    step(view, 100);
+}
+
+void mv_do_go_to_event(mv_view *view, uint64_t arg)
+{
+    mv_view_move_cursor(view, arg < MV_BEFORE ? (uint32_t)arg : MV_BEFORE);
+}
+
+void mv_do_peak(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    mv_view_move_cursor(view, mv_view_device(view)->peak_event);
+}
+
+void mv_do_peak_in_view(mv_view *view, uint64_t arg)
+{
+    uint32_t events = mv_view_device(view)->lives.events.count;
+    uint32_t from = (uint32_t)fmax(0, ceil(view->now.from));
+    uint32_t to = (uint32_t)fmin(events, ceil(view->now.to));
+    mv_extent found;
+
+    (void)arg;
+    if (from >= to)
+        from = to > 0 ? to - 1 : 0;
+    found = mv_pyramid_range(&view->levels, from == 0 ? MV_BEFORE : from, to);
+    mv_view_move_cursor(view, found.allocated_event);
+}
+
+/* ---- landmarks ---------------------------------------------------------------------------- */
+
+static void go_to(mv_view *view, uint32_t event, const char *otherwise)
+{
+    if (event == MV_NO_ROW)
+        mv_view_say(view, false, "%s", otherwise);
+    else
+        mv_view_move_cursor(view, event);
+}
+
+void mv_do_mark_back(mv_view *view, uint64_t arg)
+{
+    const mv_mark_lanes *m = mv_timeline_marks(view);
+
+    (void)arg;
+    go_to(view, m ? mv_event_before(m->begins, m->begin_count, view->now.cursor) : MV_NO_ROW,
+          "no marker is before the cursor");
+}
+
+void mv_do_mark_on(mv_view *view, uint64_t arg)
+{
+    const mv_mark_lanes *m = mv_timeline_marks(view);
+
+    (void)arg;
+    go_to(view, m ? mv_event_behind(m->begins, m->begin_count, view->now.cursor) : MV_NO_ROW,
+          "no marker is behind the cursor");
+}
+
+void mv_do_oom_on(mv_view *view, uint64_t arg)
+{
+    const mv_landmarks *l = &mv_view_device(view)->landmarks;
+
+    (void)arg;
+    go_to(view, mv_event_behind(l->ooms, l->oom_count, view->now.cursor),
+          "no out-of-memory event is behind the cursor");
+}
+
+void mv_do_oom_back(mv_view *view, uint64_t arg)
+{
+    const mv_landmarks *l = &mv_view_device(view)->landmarks;
+
+    (void)arg;
+    go_to(view, mv_event_before(l->ooms, l->oom_count, view->now.cursor),
+          "no out-of-memory event is before the cursor");
+}
+
+void mv_do_to_alloc(mv_view *view, uint64_t arg)
+{
+    uint32_t birth = mv_view_device(view)->lives.allocs.birth[view->now.pinned];
+
+    (void)arg;
+    mv_view_move_cursor(view, birth);
+}
+
+void mv_do_to_free(mv_view *view, uint64_t arg)
+{
+    uint32_t end = mv_view_device(view)->lives.allocs.freed[view->now.pinned];
+
+    (void)arg;
+    go_to(view, end, "it is never freed");
+}
+
+void mv_do_pin(mv_view *view, uint64_t arg)
+{
+    if (arg < mv_view_device(view)->lives.allocs.count)
+        mv_view_pin(view, (uint32_t)arg);
+}

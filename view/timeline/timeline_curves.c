@@ -1,0 +1,269 @@
+/* Levels over time: the lines over the stack, peaks, and where memory ran out. */
+#include <string.h>
+
+#include "base/size.h"
+#include "view/timeline/plot.h"
+#include "viz/scene/axis.h"
+
+/* ---- the envelope ------------------------------------------------------------------------- */
+
+static bool is_same(const mv_viewport *a, const mv_viewport *b)
+{
+    return a->scale == b->scale && a->x == b->x && a->dx == b->dx && a->box.w == b->box.w;
+}
+
+static bool make_columns(mv_timeline_pane *pane, mv_envelope *e, uint32_t columns)
+{
+    mv_extent *grown;
+
+    if (columns <= e->capacity)
+        return true;
+    grown = mv_arena_grow(&pane->arena, e->columns, columns * sizeof *grown);
+    if (!grown)
+        return false;
+    e->columns = grown;
+    e->capacity = columns;
+    return true;
+}
+
+/* To whole buckets of the pyramid, where a column has many: nothing has to be replayed then, and
+ * what is off by less than a column is not seen in motion. */
+static mv_window rounded(mv_window moments)
+{
+    uint32_t width = moments.end - moments.first;
+
+    if (moments.first == MV_BEFORE || width < 4 * MV_PYRAMID_BUCKET)
+        return moments;
+    moments.first -= moments.first % MV_PYRAMID_BUCKET;
+    moments.end -= moments.end % MV_PYRAMID_BUCKET;
+    return moments;
+}
+
+/* All columns at once, roughly where that is quicker; `exact` of them are exact. */
+static void begin_envelope(mv_timeline_pane *pane, mv_envelope *e, mv_pyramid_reader *reader,
+                           mv_viewport at)
+{
+    uint32_t columns = at.box.w > 0 ? (uint32_t)at.box.w : 0;
+
+    e->at = at;
+    e->pyramid = reader->pyramid;
+    e->exact = 0;
+    e->count = make_columns(pane, e, columns) ? columns : 0;
+    for (uint32_t c = 0; c < e->count; c++) {
+        mv_window moments = rounded(mv_viewport_column(&at, c));
+        e->columns[c] = mv_pyramid_range(reader, moments.first, moments.end);
+    }
+}
+
+bool mv_envelope_find(mv_timeline_pane *pane, mv_envelope *e, mv_pyramid_reader *reader,
+                      mv_viewport at, uint32_t most)
+{
+    uint32_t columns = at.box.w > 0 ? (uint32_t)at.box.w : 0;
+
+    if (e->count != columns || e->pyramid != reader->pyramid || !is_same(&e->at, &at))
+        begin_envelope(pane, e, reader, at);
+    for (; e->exact < e->count && most > 0; e->exact++, most--) {
+        mv_window moments = mv_viewport_column(&at, e->exact);
+        e->columns[e->exact] = mv_pyramid_range(reader, moments.first, moments.end);
+    }
+    return e->exact == e->count;
+}
+
+/* ---- curves ------------------------------------------------------------------------------- */
+
+typedef enum { ALLOCATED, ACTIVE, RESERVED } measure;
+
+static uint64_t level_of(const mv_levels *levels, measure which)
+{
+    return which == ALLOCATED ? levels->allocated
+           : which == ACTIVE  ? levels->active
+                              : levels->reserved;
+}
+
+/* A step curve with the highest value of each column, or the lowest. */
+static void curve(mv_plot *p, const mv_envelope *e, measure which, bool is_least, mv_shape shape)
+{
+    mv_scene *scene = &p->ui->scene;
+    float last = -1;
+
+    for (uint32_t c = 0; c < e->count && !scene->failed; c++) {
+        const mv_levels *levels = is_least ? &e->columns[c].least : &e->columns[c].most;
+        float x = p->plot.x + (float)c;
+        float y = mv_viewport_y(&p->at, (double)level_of(levels, which));
+        y = (float)(int)(y * 2 + 0.5f) / 2;
+        if (c > 0 && y == last) { /* one long edge instead of many short ones */
+            scene->points[scene->point_count - 1].x = x + 1;
+            continue;
+        }
+        mv_scene_point(scene, x, y);
+        mv_scene_point(scene, x + 1, y);
+        last = y;
+    }
+    shape.kind = MV_SHAPE_LINE;
+    mv_scene_add(scene, shape);
+}
+
+void mv_plot_curves(mv_plot *p)
+{
+    const mv_theme *theme = p->ui->theme;
+    const mv_envelope *e = &p->pane->envelope;
+    float unit = p->ui->scale;
+    mv_shape outline = {.stroke = (theme->outline & ~0xffu) | 0xa0, .width = unit};
+    mv_shape active = {.stroke = theme->active, .width = 1.5f * unit, .is_dashed = true};
+    mv_shape reserved = {.stroke = theme->reserved, .width = 1.6f * unit, .is_dashed = true};
+
+    mv_scene_clip(&p->ui->scene, p->plot.x, p->plot.y, p->plot.w, p->plot.h);
+    if (p->of_segments) {
+        curve(p, e, RESERVED, false, outline);
+        curve(p, e, ALLOCATED, false, active);
+    } else {
+        curve(p, e, ALLOCATED, false, outline);
+        if (p->has_pending)
+            curve(p, e, ACTIVE, false, active);
+        curve(p, e, RESERVED, false, reserved);
+    }
+    mv_plot_other(p);
+    mv_scene_unclip(&p->ui->scene);
+}
+
+/* ---- the device --------------------------------------------------------------------------- */
+
+uint64_t mv_plot_capacity(const mv_plot *p)
+{
+    if (!mv_view_is_judged(p->view))
+        return MV_NO_BYTES;
+    return p->device->outlook.capacity;
+}
+
+static void paint_capacity(mv_plot *p)
+{
+    uint64_t capacity = mv_plot_capacity(p);
+    char size[MV_SIZE_TEXT];
+    float y;
+
+    if (capacity == MV_NO_BYTES)
+        return;
+    y = mv_viewport_y(&p->at, (double)capacity);
+    if (y < p->plot.y || y > p->plot.y + p->plot.h)
+        return;
+    mv_scene_line(&p->ui->scene, p->plot.x, y, p->plot.x + p->plot.w, y, p->ui->theme->alarm,
+                  p->ui->scale);
+    mv_plot_callout(p, p->plot.x, y - mv_ui_px(p->ui, 4), p->ui->theme->alarm,
+                    mv_scene_format(&p->ui->scene, "what the device has for PyTorch: %s",
+                                    mv_size_text(size, capacity)));
+}
+
+/* ---- peaks -------------------------------------------------------------------------------- */
+
+static void triangle(mv_plot *p, float x, float y, bool is_hollow)
+{
+    float side = mv_ui_px(p->ui, 6), high = mv_ui_px(p->ui, 10);
+    uint32_t colour = p->ui->theme->outline;
+    mv_shape shape = {.kind = MV_SHAPE_POLYGON, .fill = colour};
+
+    if (is_hollow) {
+        shape.kind = MV_SHAPE_LINE;
+        shape.fill = 0;
+        shape.stroke = colour;
+        shape.width = p->ui->scale;
+        mv_scene_point(&p->ui->scene, x, y - 1);
+    }
+    mv_scene_point(&p->ui->scene, x - side, y - 1 - high);
+    mv_scene_point(&p->ui->scene, x + side, y - 1 - high);
+    mv_scene_point(&p->ui->scene, x, y - 1);
+    mv_scene_add(&p->ui->scene, shape);
+    mv_plot_take(p, (mv_box){x - side - 1, y - high - 2, 2 * side + 2, high + 2});
+}
+
+static void paint_peak(mv_plot *p, uint64_t bytes, uint32_t event, bool is_global)
+{
+    double next = event == MV_BEFORE ? 0.5 : event + (p->at.dx < 1 ? 0.5 : 0);
+    float x = mv_viewport_x(&p->at, next), y = mv_viewport_y(&p->at, (double)bytes);
+    char size[MV_SIZE_TEXT];
+
+    if (x < p->plot.x || x > p->plot.x + p->plot.w || y < p->plot.y || y > p->plot.y + p->plot.h)
+        return;
+    triangle(p, x, y, !is_global);
+    mv_plot_callout(p, x, y - mv_ui_px(p->ui, 6), p->ui->theme->text,
+                    mv_scene_format(&p->ui->scene, "%s %s \xc2\xb7 %s",
+                                    is_global ? "peak" : "highest in view",
+                                    mv_size_text(size, bytes), mv_plot_moment(p, event)));
+}
+
+void mv_plot_peaks(mv_plot *p)
+{
+    const mv_document_device *d = p->device;
+    bool has_events = p->lives->events.count > 0;
+    char size[MV_SIZE_TEXT];
+    float y;
+
+    paint_capacity(p);
+    if (p->of_segments || !has_events)
+        return;
+    paint_peak(p, d->peak, d->peak_event, true);
+    if (p->most.allocated_event != d->peak_event && p->most.most.allocated < d->peak)
+        paint_peak(p, p->most.most.allocated, p->most.allocated_event, false);
+    y = mv_viewport_y(&p->at, (double)p->most.most.reserved);
+    if (p->most.most.reserved > 0)
+        mv_plot_callout(p, p->plot.x + p->plot.w, y - mv_ui_px(p->ui, 5), p->ui->theme->reserved,
+                        mv_scene_format(&p->ui->scene, "most reserved %s",
+                                        mv_size_text(size, p->most.most.reserved)));
+}
+
+/* ---- out of memory ------------------------------------------------------------------------ */
+
+static void hollow_bar(mv_plot *p, float x, uint64_t from, uint64_t bytes, uint32_t colour)
+{
+    float y0 = mv_viewport_y(&p->at, (double)from + (double)bytes);
+    float y1 = mv_viewport_y(&p->at, (double)from), w = mv_ui_px(p->ui, 9);
+
+    if (y0 < p->plot.y)
+        y0 = p->plot.y;
+    if (y1 - y0 >= 1)
+        mv_ui_frame(p->ui, (mv_box){x, y0, w, y1 - y0}, colour);
+}
+
+static void paint_oom(mv_plot *p, uint32_t event)
+{
+    const mv_events *e = &p->lives->events;
+    mv_scene *scene = &p->ui->scene;
+    uint32_t alarm = p->ui->theme->alarm;
+    char asked[MV_SIZE_TEXT], left[MV_SIZE_TEXT];
+    float x = mv_viewport_x(&p->at, event), arm = mv_ui_px(p->ui, 5), top = p->plot.y + arm + 3;
+    uint64_t reserved = mv_pyramid_at(&p->view->levels, event).reserved;
+    bool knows_free = e->addr[event] != MV_NO_BYTES;
+    const char *text;
+
+    mv_scene_line(scene, x, p->plot.y, x, p->plot.y + p->plot.h, alarm, 1.5f * p->ui->scale);
+    mv_scene_line(scene, x - arm, top - arm, x + arm, top + arm, alarm, 2.2f * p->ui->scale);
+    mv_scene_line(scene, x - arm, top + arm, x + arm, top - arm, alarm, 2.2f * p->ui->scale);
+    hollow_bar(p, x - mv_ui_px(p->ui, 10), reserved, e->size[event], alarm);
+    if (knows_free)
+        hollow_bar(p, x + 1, reserved, e->addr[event], p->ui->theme->outline);
+    mv_plot_take(p, (mv_box){x - arm - 1, p->plot.y, 2 * arm + 2, 2 * arm + 6});
+    mv_size_text(asked, e->size[event]);
+    if (knows_free)
+        text = mv_scene_format(scene, "out of memory: asked for %s, %s free on the device", asked,
+                               mv_size_text(left, e->addr[event]));
+    else
+        text = mv_scene_format(scene, "out of memory: asked for %s", asked);
+    mv_plot_callout(p, x, top, alarm, text);
+}
+
+void mv_plot_ooms(mv_plot *p)
+{
+    const mv_landmarks *l = &p->device->landmarks;
+    float last = -2;
+    uint32_t event = p->shown.first > 0 ? p->shown.first - 1 : MV_BEFORE;
+
+    for (;;) {
+        float x;
+        event = mv_event_behind(l->ooms, l->oom_count, event);
+        if (event == MV_NO_ROW || event >= p->shown.end)
+            return;
+        x = mv_viewport_x(&p->at, event);
+        if (x >= last + 2) /* a storm of them is one line */
+            paint_oom(p, event);
+        last = x >= last + 2 ? x : last;
+    }
+}

@@ -1,0 +1,321 @@
+/* The allocation (or segment) under the pointer and the pinned one: their outlines, and what they
+ * are. */
+#include <math.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "view/timeline/plot.h"
+#include "viz/scene/axis.h"
+
+enum { MOST_SLIDES = 8192, TIP_LINES = 6, TIP_WIDTH = 460, LABEL = 256 };
+
+/* ---- what is there ------------------------------------------------------------------------ */
+
+/* The sums for the pointer stand on the ground that is shown. */
+static mv_pile *hit_pile(mv_plot *p)
+{
+    mv_timeline_pane *pane = p->pane;
+    mv_err err;
+
+    if (pane->hit_ground == p->ground->ask.id)
+        return &pane->pile;
+    mv_arena_release(&pane->hit_arena);
+    mv_arena_init(&pane->hit_arena, p->view->budget);
+    pane->hit_ground = 0;
+    if (mv_pile_init(&pane->hit_arena, p->index, p->ground->rows, &pane->pile, &err) != MV_OK)
+        return NULL;
+    pane->hit_ground = p->ground->ask.id;
+    return &pane->pile;
+}
+
+bool mv_plot_hit(mv_plot *p, float x, float y, uint32_t *event, mv_hit *out)
+{
+    mv_tile_view tiles = mv_plot_tile_view(p);
+    mv_tile_point point;
+    mv_pile *pile;
+
+    *out = (mv_hit){.rank = MV_NO_ROW};
+    if (!mv_box_has(p->plot, x, y) || p->index->count == 0)
+        return false;
+    point = mv_tile_point_at(&tiles, &p->view->levels, (double)floorf(x - p->plot.x),
+                             (double)floorf(y - p->plot.y));
+    *event = point.instant.event;
+    pile = hit_pile(p);
+    if (pile && point.byte != MV_NO_BYTES)
+        *out = mv_hit_find(pile, point.instant, point.byte, point.low, point.high);
+    return true;
+}
+
+/* ---- outlines ----------------------------------------------------------------------------- */
+
+typedef struct {
+    mv_plot *p;
+    uint64_t bytes;
+    uint32_t count, capacity;
+    mv_point *points; /* of the lower edge: pixels */
+    float *high;      /* y of the upper edge there */
+} outline;
+
+static void put(outline *o, double place, uint64_t offset)
+{
+    const mv_viewport *at = &o->p->at;
+    float x = at->box.x + (float)fmin(fmax((place - at->x) / at->dx, -1e5), 1e5);
+
+    if (o->count == o->capacity)
+        return;
+    o->high[o->count] = mv_viewport_y(at, (double)(offset + o->bytes));
+    o->points[o->count++] = (mv_point){x, mv_viewport_y(at, (double)offset)};
+}
+
+static bool trace_outline(outline *o, uint32_t rank)
+{
+    const mv_plot *p = o->p;
+    const mv_index *x = p->index;
+    const mv_timescale *scale = &p->ground->scale;
+    const mv_drawn *drawn = &p->ground->drawn;
+    uint32_t born = x->birth[rank], end = x->end[rank], first = p->shown.first;
+    uint32_t event = born != MV_BEFORE && born > first ? born : first;
+    uint32_t stop = end < p->shown.end ? end : p->shown.end;
+    uint64_t offset;
+
+    if (p->lives->events.count == 0)
+        event = MV_BEFORE;
+    if (!mv_drawn_has(drawn, rank) || !mv_index_is_alive(x, rank, event))
+        return false;
+    offset = mv_drawn_offset(drawn, rank, event);
+    put(o, mv_timescale_at(scale, event), offset);
+    while (event != MV_BEFORE && o->count + 3 < o->capacity) {
+        event = mv_drawn_next_slide(drawn, event + 1, stop, rank);
+        if (event >= stop)
+            break;
+        put(o, mv_timescale_at(scale, event), offset);
+        offset -= mv_drawn_slide(drawn, event, rank);
+        put(o, mv_timescale_at(scale, event) + scale->slide, offset);
+    }
+    put(o, end == MV_NEVER ? scale->length : mv_timescale_at(scale, stop), offset);
+    return true;
+}
+
+static void stroke(mv_plot *p, const outline *o, uint32_t colour, float width)
+{
+    mv_scene *scene = &p->ui->scene;
+
+    for (uint32_t i = 0; i < o->count; i++)
+        mv_scene_point(scene, o->points[i].x, o->points[i].y);
+    for (uint32_t i = o->count; i > 0; i--)
+        mv_scene_point(scene, o->points[i - 1].x, o->high[i - 1]);
+    mv_scene_point(scene, o->points[0].x, o->points[0].y);
+    mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_LINE, .stroke = colour, .width = width});
+}
+
+/* Low shapes would be all outline: their colour comes on top. */
+static void fill(mv_plot *p, const outline *o, uint32_t rank)
+{
+    mv_scene *scene = &p->ui->scene;
+
+    if (p->of_segments)
+        return;
+    for (uint32_t i = 0; i < o->count; i++) {
+        mv_scene_point(scene, o->points[i].x, o->high[i]);
+        mv_scene_point(scene, o->points[i].x, o->points[i].y);
+    }
+    mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = mv_view_colour(p->view, rank)});
+}
+
+static void paint_outline(mv_plot *p, uint32_t rank, bool is_pinned)
+{
+    outline o = {.p = p, .bytes = p->index->bytes[rank], .capacity = 2 * MOST_SLIDES};
+    float unit = p->ui->scale;
+
+    if (!p->ground->has_drawn)
+        return;
+    o.points = mv_push_array(p->ui->frame, mv_point, o.capacity);
+    o.high = mv_push_array(p->ui->frame, float, o.capacity);
+    if (!o.points || !o.high || !trace_outline(&o, rank))
+        return;
+    mv_scene_clip(&p->ui->scene, p->plot.x, p->plot.y, p->plot.w, p->plot.h);
+    stroke(p, &o, p->ui->theme->background, (is_pinned ? 4.6f : 3) * unit);
+    stroke(p, &o, p->ui->theme->outline, (is_pinned ? 2.4f : 1.4f) * unit);
+    if (mv_viewport_y(&p->at, 0) - mv_viewport_y(&p->at, (double)o.bytes) < 6 * unit)
+        fill(p, &o, rank);
+    mv_scene_unclip(&p->ui->scene);
+}
+
+/* ---- what it is --------------------------------------------------------------------------- */
+
+typedef struct {
+    uint32_t count;
+    const char *line[TIP_LINES];
+} tip;
+
+static void say(tip *t, const char *line)
+{
+    if (t->count < TIP_LINES && *line)
+        t->line[t->count++] = line;
+}
+
+static const char *sized(mv_plot *p, const char *before, uint64_t bytes)
+{
+    char size[MV_SIZE_TEXT], exact[MV_TICK_TEXT];
+
+    mv_size_text(size, bytes);
+    if (bytes < 1024)
+        return mv_scene_format(&p->ui->scene, "%s%s", before, size);
+    return mv_scene_format(&p->ui->scene, "%s%s (%s bytes)", before, size,
+                           mv_axis_exact(bytes, exact));
+}
+
+/* "born at event 12 · 1.2 ms, freed at event 20 · 1.3 ms: lives 8 events". */
+static const char *life(mv_plot *p, uint32_t rank)
+{
+    uint32_t birth = p->index->birth[rank], end = p->index->end[rank];
+    mv_scene *scene = &p->ui->scene;
+    const char *from = birth == MV_BEFORE
+                           ? "from before the first event (allocation not recorded)"
+                           : mv_scene_format(scene, "from %s", mv_plot_moment(p, birth));
+    char text[MV_TICK_TEXT];
+
+    if (end == MV_NEVER)
+        return mv_scene_format(scene, "%s, never freed", from);
+    if (birth == MV_BEFORE)
+        return mv_scene_format(scene, "%s to %s", from, mv_plot_moment(p, end));
+    return mv_scene_format(scene, "%s to %s: %s events", from, mv_plot_moment(p, end),
+                           mv_axis_exact(end - birth, text));
+}
+
+static void describe_alloc(mv_plot *p, uint32_t rank, tip *t)
+{
+    const mv_alloc_lives *a = &p->lives->allocs;
+    const uint8_t *kinds = p->document->sites.kinds;
+    char label[LABEL], asked[MV_SIZE_TEXT];
+
+    mv_culprit_label(p->trace, kinds, a->stack[rank], label, sizeof label);
+    say(t, mv_scene_format(&p->ui->scene, "%s", label));
+    if (a->requested[rank] == a->block[rank])
+        say(t, sized(p, "", a->block[rank]));
+    else
+        say(t, mv_scene_format(&p->ui->scene, "%s, %s asked for", sized(p, "", a->block[rank]),
+                               mv_size_text(asked, a->requested[rank])));
+    if (mv_view_is_judged(p->view) && p->device->leaks.is_leaked[rank])
+        say(t, "part of a leak");
+    say(t, life(p, rank));
+}
+
+static void describe_segment(mv_plot *p, uint32_t rank, uint32_t event, tip *t)
+{
+    const mv_segment_lives *s = &p->device->lives.segments;
+    uint32_t row = p->lives->allocs.segment[rank];
+    uint64_t size = p->index->bytes[rank];
+    uint64_t used = mv_segment_used(&p->device->index, p->index, rank, event);
+    char text[MV_SIZE_TEXT];
+    mv_scene *scene = &p->ui->scene;
+
+    say(t, sized(p, s->is_expandable[row] ? "mapped range of " : "segment of ", size));
+    say(t, mv_scene_format(scene, "%s used: %.0f %%", mv_size_text(text, used),
+                           size ? 100.0 * (double)used / (double)size : 0));
+    say(t, mv_scene_format(scene, "%s blocks, %s, %s",
+                           s->kind[row] == MV_SEGMENT_SMALL ? "small" : "large",
+                           mv_plot_pool(p, s->pool[row]), mv_plot_stream(p, s->stream[row])));
+    say(t, life(p, rank));
+}
+
+static void describe_pixel(mv_plot *p, const mv_hit *hit, tip *t)
+{
+    char size[MV_HIT_LARGEST][MV_SIZE_TEXT] = {"", "", ""};
+
+    if (hit->sharing < 2)
+        return;
+    for (int i = 0; i < MV_HIT_LARGEST; i++)
+        if (hit->largest[i] != MV_NO_ROW)
+            mv_size_text(size[i], p->index->bytes[hit->largest[i]]);
+    say(t, mv_scene_format(&p->ui->scene, "%u share this pixel: %s%s%s%s%s%s", hit->sharing,
+                           size[0], *size[1] ? ", " : "", size[1], *size[2] ? ", " : "", size[2],
+                           hit->sharing > MV_HIT_LARGEST ? " \xe2\x80\xa6" : ""));
+}
+
+static void describe_moment(mv_plot *p, uint32_t event, tip *t)
+{
+    mv_levels levels = mv_pyramid_at(&p->view->levels, event);
+    char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT];
+
+    say(t, mv_scene_format(&p->ui->scene, "here %s of %s in use, %s",
+                           mv_size_text(allocated, levels.allocated),
+                           mv_size_text(reserved, levels.reserved), mv_plot_moment(p, event)));
+}
+
+static void paint_tip(mv_plot *p, const tip *t)
+{
+    mv_ui *ui = p->ui;
+    float line = mv_ui_px(ui, MV_UI_LINE), pad = mv_ui_px(ui, MV_UI_PAD), w = 0;
+    mv_box all = {p->head.x, p->head.y, p->head.w, p->ruler.y + p->ruler.h - p->head.y}, box;
+
+    for (uint32_t i = 0; i < t->count; i++)
+        w = fmaxf(w, mv_ui_text_width(ui, MV_UI_TEXT, t->line[i]));
+    w = fminf(fminf(w + 1, mv_ui_px(ui, TIP_WIDTH)) + 2 * pad, all.w);
+    box =
+        (mv_box){ui->pointer_x + pad * 2, ui->pointer_y + pad * 2, w, line * (float)t->count + pad};
+    if (box.x + box.w > all.x + all.w)
+        box.x = fmaxf(all.x, ui->pointer_x - pad * 2 - box.w);
+    if (box.y + box.h > all.y + all.h)
+        box.y = fmaxf(all.y, ui->pointer_y - pad * 2 - box.h);
+    mv_ui_fill(ui, box, ui->theme->background);
+    mv_ui_frame(ui, box, ui->theme->faint_text);
+    box.x += pad;
+    box.w -= 2 * pad;
+    box.y += pad / 2;
+    for (uint32_t i = 0; i < t->count; i++)
+        mv_ui_text(ui, mv_box_cut_top(&box, line), MV_UI_TEXT,
+                   i == 0 ? ui->theme->text : ui->theme->faint_text, MV_ANCHOR_START, t->line[i]);
+}
+
+/* ---- the frame ---------------------------------------------------------------------------- */
+
+static bool is_looking(const mv_plot *p)
+{
+    const mv_view *view = p->view;
+
+    if (p->pane->is_easing || p->pane->is_zooming) /* it stands still soon */
+        return false;
+    return view->focus == MV_FOCUS_PANES && !view->has_help && mv_ui_is_hot(p->ui, p->plot) &&
+           (p->pane->drag.kind == MV_DRAG_NONE || p->pane->drag.kind == MV_DRAG_PRESSED);
+}
+
+static uint32_t pinned_rank(const mv_plot *p)
+{
+    const mv_alloc_lives *a = &p->lives->allocs;
+
+    if (!p->of_segments)
+        return p->view->now.pinned;
+    for (uint32_t r = 0; p->view->now.pinned_segment != MV_NO_ROW && r < a->count; r++)
+        if (a->segment[r] == p->view->now.pinned_segment)
+            return r;
+    return MV_NO_ROW;
+}
+
+void mv_plot_hover(mv_plot *p)
+{
+    uint32_t pinned = pinned_rank(p);
+    uint32_t event = MV_BEFORE;
+    mv_hit hit;
+    tip t = {0};
+    bool is_hit = is_looking(p) && mv_plot_hit(p, p->ui->pointer_x, p->ui->pointer_y, &event, &hit);
+
+    if (pinned < p->index->count)
+        paint_outline(p, pinned, true);
+    if (!is_hit)
+        return;
+    if (hit.rank != MV_NO_ROW) {
+        if (hit.rank != pinned)
+            paint_outline(p, hit.rank, false);
+        if (p->of_segments) {
+            p->view->hover_segment = p->lives->allocs.segment[hit.rank];
+            describe_segment(p, hit.rank, event, &t);
+        } else {
+            p->view->hover = hit.rank;
+            describe_alloc(p, hit.rank, &t);
+        }
+        describe_pixel(p, &hit, &t);
+    }
+    describe_moment(p, event, &t);
+    paint_tip(p, &t);
+}

@@ -1,0 +1,137 @@
+/* Names inside of the allocations that have room for one, read off the exact tiles: where the same
+ * row lies at the same height from sample to sample, a text fits.
+ *
+ *     sample   │      │      │      │      │      │
+ *              ├──────┴──────┴──────┤ rank 7: at one height over four samples
+ *              │ train.py:58 attent │
+ *              ├──────┬──────┬──────┤ */
+#include <math.h>
+
+#include "base/size.h"
+#include "view/timeline/plot.h"
+#include "viz/scene/heading.h"
+
+enum { STEP = 12, LEAST_HEIGHT = 15, MOST_OPEN = 64, MOST_LABELS = 40, LABEL = 200 };
+
+typedef struct {
+    uint32_t rank;
+    float x0, x1, top, bottom;
+    bool is_seen; /* in the sample at hand */
+} flat;
+
+typedef struct {
+    mv_plot *p;
+    uint32_t count, labels;
+    flat open[MOST_OPEN];
+} labeller;
+
+static bool is_dimmed(const mv_plot *p, uint32_t rank)
+{
+    const mv_view *view = p->view;
+
+    return view->matches && view->now.show == MV_SHOW_HIGHLIGHT &&
+           !mv_filter_has(view->matches, rank);
+}
+
+static void paint_label(labeller *l, const flat *f)
+{
+    mv_plot *p = l->p;
+    float pad = mv_ui_px(p->ui, 5), line = mv_ui_px(p->ui, LEAST_HEIGHT), width;
+    mv_box box = {f->x0 + pad, roundf((f->top + f->bottom - line) / 2), 0, line};
+    char name[LABEL], size[MV_SIZE_TEXT];
+    uint32_t shade = mv_view_colour(p->view, f->rank);
+    const char *text;
+
+    /* Hatched and dimmed ones could not be read. */
+    if (l->labels == MOST_LABELS || f->rank < p->index->preexisting || is_dimmed(p, f->rank))
+        return;
+    mv_culprit_label(p->trace, p->document->sites.kinds, p->lives->allocs.stack[f->rank], name,
+                     sizeof name);
+    text = mv_scene_format(&p->ui->scene, "%s \xc2\xb7 %s", name,
+                           mv_size_text(size, p->index->bytes[f->rank]));
+    width = mv_ui_text_width(p->ui, MV_UI_SMALL, text);
+    box.w = ceilf(width) + 2;
+    if (box.x + box.w + pad > f->x1 || !mv_plot_is_free(p, box))
+        return;
+    mv_plot_take(p, box);
+    l->labels++;
+    if (f->rank & 1) /* as mv_tile_colour shades it */
+        shade = mv_lighter(shade);
+    mv_ui_text(p->ui, box, MV_UI_SMALL, mv_text_on(shade), MV_ANCHOR_START, text);
+}
+
+/* A row at one sample: goes on, or begins anew. */
+static void see(labeller *l, uint32_t rank, float x, float top, float bottom)
+{
+    float slack = 1.5f;
+
+    for (uint32_t i = 0; i < l->count; i++) {
+        flat *f = &l->open[i];
+        if (f->rank != rank || f->is_seen)
+            continue;
+        if (fabsf(f->top - top) > slack || fabsf(f->bottom - bottom) > slack) {
+            paint_label(l, f);
+            *f = (flat){rank, x, x, top, bottom, true};
+        }
+        f->x1 = x;
+        f->is_seen = true;
+        return;
+    }
+    if (l->count < MOST_OPEN)
+        l->open[l->count++] = (flat){rank, x, x, top, bottom, true};
+}
+
+/* What was not seen has ended. */
+static void end_sample(labeller *l)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < l->count; i++) {
+        flat f = l->open[i];
+        if (!f.is_seen) {
+            paint_label(l, &f);
+            continue;
+        }
+        f.is_seen = false;
+        l->open[kept++] = f;
+    }
+    l->count = kept;
+}
+
+/* The rows of one column of a tile that are high enough, from the top. */
+static void sample(labeller *l, const mv_tile_quad *q, float x)
+{
+    const mv_tile *tile = q->tile;
+    const uint32_t *ids = tile->ids + (uint64_t)(q->from_x + x - q->x) * tile->rows;
+    float least = mv_ui_px(l->p->ui, LEAST_HEIGHT);
+    uint32_t high = (uint32_t)q->h, from = (uint32_t)q->from_y, begin = 0;
+
+    for (uint32_t y = 1; y <= high && from + y <= tile->rows; y++) {
+        uint32_t rank = ids[tile->rows - 1 - from - begin];
+        bool goes_on = y < high && from + y < tile->rows && ids[tile->rows - 1 - from - y] == rank;
+        if (goes_on)
+            continue;
+        if (rank != MV_NO_ROW && (float)(y - begin) >= least)
+            see(l, rank, l->p->plot.x + x, l->p->plot.y + q->y + (float)begin,
+                l->p->plot.y + q->y + (float)y);
+        begin = y;
+    }
+}
+
+void mv_plot_labels(mv_plot *p, const mv_tile_frame *frame)
+{
+    labeller l = {.p = p};
+
+    if (p->of_segments || p->pane->is_easing || p->pane->is_zooming || frame->missing > 0)
+        return;
+    for (float x = 0; x < p->plot.w; x += STEP) {
+        for (uint32_t i = 0; i < frame->count; i++) {
+            const mv_tile_quad *q = &frame->quads[i];
+            if (q->is_exact && q->tile->rows && x >= q->x && x < q->x + q->w)
+                sample(&l, q, x);
+        }
+        end_sample(&l);
+    }
+    for (uint32_t i = 0; i < l.count; i++)
+        paint_label(&l, &l.open[i]);
+}

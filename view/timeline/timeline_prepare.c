@@ -1,0 +1,147 @@
+/* What the pane shows stands on: the ground, which changes with the device, the clock and what is
+ * isolated, and the marks of the device. */
+#include <string.h>
+
+#include "view/timeline/plot.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* ---- the ground ---------------------------------------------------------------------------- */
+
+/* What is isolated, as a number; 0: nothing is. */
+static uint64_t rows_key(const mv_view *view, bool of_segments)
+{
+    if (of_segments || view->now.show != MV_SHOW_ISOLATE || !view->matches)
+        return 0;
+    return XXH3_64bits(view->now.search, strlen(view->now.search)) | 1;
+}
+
+static const uint64_t *copy_isolated(mv_view *view)
+{
+    mv_timeline_pane *pane = view->timeline;
+    uint64_t bytes = ((uint64_t)view->matches->rows + 63) / 64 * sizeof *pane->isolated;
+
+    if (bytes > pane->isolated_capacity) {
+        uint64_t *grown = mv_arena_grow(&pane->arena, pane->isolated, bytes);
+        if (!grown)
+            return NULL;
+        pane->isolated = grown;
+        pane->isolated_capacity = bytes;
+    }
+    memcpy(pane->isolated, view->matches->words, bytes);
+    return pane->isolated;
+}
+
+static bool is_asked(const mv_asked_ground *g, const mv_index *index, uint32_t clock, uint64_t rows)
+{
+    return g->ask.id && g->ask.index == index && g->ask.clock == clock && g->rows == rows;
+}
+
+/* What there is of it: the answer; on the clock of events all rows need no preparation; and when
+ * memory is out, it is that as well. NULL: not yet. */
+static const mv_ground *answer(mv_asked_ground *g)
+{
+    const mv_ground *ground = mv_slot_ask(g->slot, &g->ask, &g->is_found);
+
+    if (ground && g->is_found)
+        return ground;
+    return g->is_found || (g->ask.clock == MV_CLOCK_EVENTS && g->rows == 0) ? &g->plain : NULL;
+}
+
+/* Nothing stands on it any more. */
+static void leave(mv_timeline_pane *pane, mv_asked_ground *g)
+{
+    if (g->ask.id)
+        mv_tiles_forget(pane->tiles, g->ask.id);
+    if (pane->hit_ground == g->ask.id)
+        pane->hit_ground = 0;
+}
+
+static void ask_anew(mv_view *view, mv_asked_ground *g, uint32_t k, const mv_index *index,
+                     uint64_t rows)
+{
+    leave(view->timeline, g);
+    g->ask = (mv_ground_ask){.index = index,
+                             .rows = rows ? copy_isolated(view) : NULL,
+                             .id = ++view->timeline->last_ground,
+                             .clock = view->now.clock,
+                             .of_segments = k};
+    g->rows = rows;
+    g->is_found = false;
+    mv_ground_make_plain(&g->ask, &g->plain);
+}
+
+/* The old one is shown until the new one is there. Isolated rows are read by a worker until their
+ * question is answered, so another one waits for that. */
+const mv_ground *mv_timeline_ground(mv_view *view, bool of_segments)
+{
+    mv_timeline_pane *pane = view->timeline;
+    const mv_document_device *d = mv_view_device(view);
+    uint32_t k = of_segments ? 1 : 0;
+    uint64_t rows = rows_key(view, of_segments);
+    mv_asked_ground *shown = &pane->grounds[k][pane->shown_ground[k]];
+    mv_asked_ground *next = &pane->grounds[k][!pane->shown_ground[k]];
+    const mv_index *index = !d ? NULL : of_segments ? &d->segment_index : &d->index;
+    const mv_ground *ground;
+
+    if (!d)
+        return NULL;
+    if (is_asked(shown, index, view->now.clock, rows))
+        return answer(shown);
+    if (!is_asked(next, index, view->now.clock, rows) && (next->ask.id == 0 || next->is_found))
+        ask_anew(view, next, k, index, rows);
+    ground = answer(next);
+    if (ground && is_asked(next, index, view->now.clock, rows)) {
+        pane->shown_ground[k] = !pane->shown_ground[k];
+        leave(pane, shown);
+        return ground;
+    }
+    return shown->ask.index == index ? answer(shown) : NULL;
+}
+
+/* ---- marks -------------------------------------------------------------------------------- */
+
+static bool has_pending(const mv_alloc_lives *a)
+{
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->completed[i] != a->freed[i] && a->completed[i] - a->freed[i] > 1)
+            return true;
+    return false;
+}
+
+void *mv_device_marks_find(mv_arena *arena, void *context, const void *ask)
+{
+    mv_device_marks *out = mv_push_struct(arena, mv_device_marks);
+    const mv_document_device *d;
+    mv_marks_ask what;
+    mv_err err;
+
+    (void)context;
+    memcpy(&what, ask, sizeof what);
+    d = what.device;
+    if (!out || mv_mark_lanes_find(arena, &d->landmarks, what.is_judged ? &d->leaks.steps : NULL,
+                                   d->lives.events.count, &out->lanes, &err) != MV_OK)
+        return NULL;
+    out->has_pending = has_pending(&d->lives.allocs);
+    return out;
+}
+
+const mv_device_marks *mv_timeline_device_marks(mv_view *view)
+{
+    mv_marks_ask ask = {mv_view_device(view), mv_view_is_judged(view)};
+    const mv_device_marks *marks;
+    bool is_current;
+
+    if (!ask.device)
+        return NULL;
+    marks = mv_slot_ask(view->timeline->marks_slot, &ask, &is_current);
+    return is_current ? marks : NULL;
+}
+
+const mv_mark_lanes *mv_timeline_marks(mv_view *view)
+{
+    const mv_device_marks *marks = mv_timeline_device_marks(view);
+
+    return marks ? &marks->lanes : NULL;
+}

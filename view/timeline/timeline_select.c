@@ -1,0 +1,163 @@
+/* The cursor, a moment, and the interval, a selected range of events. */
+#include <math.h>
+#include <string.h>
+
+#include "base/size.h"
+#include "view/timeline/plot.h"
+#include "viz/scene/axis.h"
+
+/* ---- the sums of an interval -------------------------------------------------------------- */
+
+static void add_walk(const mv_index *x, const mv_interval_ask *ask, mv_interval_sums *out)
+{
+    mv_index_walk walk = mv_index_walk_from(x, ask->a, ask->b);
+
+    while (mv_index_walk_next(&walk)) {
+        if (walk.is_end) {
+            out->freed += x->bytes[walk.rank];
+            out->frees++;
+            continue;
+        }
+        out->allocated += x->bytes[walk.rank];
+        out->allocs++;
+        if (x->end[walk.rank] >= ask->b) {
+            out->held += x->bytes[walk.rank];
+            out->held_blocks++;
+        }
+    }
+}
+
+void *mv_interval_find(mv_arena *arena, void *context, const void *ask)
+{
+    mv_interval_sums *out = mv_push_struct(arena, mv_interval_sums);
+    mv_pyramid_reader reader;
+    mv_interval_ask what;
+    mv_extent extent;
+
+    (void)context;
+    memcpy(&what, ask, sizeof what);
+    if (!out)
+        return NULL;
+    add_walk(what.index, &what, out);
+    mv_pyramid_reader_init(&reader, what.pyramid);
+    extent = mv_pyramid_range(&reader, what.a, what.b);
+    out->most = extent.most.allocated;
+    out->most_event = extent.allocated_event;
+    return out;
+}
+
+/* ---- what it says ------------------------------------------------------------------------- */
+
+/* What the picture is of, where nothing is selected. */
+static const char *summary_line(mv_plot *p)
+{
+    const mv_document_device *d = p->device;
+    uint32_t events = d->lives.events.count;
+    mv_extent all = mv_pyramid_range(&p->view->levels, MV_BEFORE, events);
+    const char *time = events ? mv_plot_time(p, events - 1) : "";
+    char peak[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], count[MV_TICK_TEXT];
+
+    return mv_scene_format(
+        &p->ui->scene, "device %u: peak %s allocated, %s reserved; %s events%s%s%s%s", d->device,
+        mv_size_text(peak, all.most.allocated), mv_size_text(reserved, all.most.reserved),
+        mv_axis_exact(events, count), *time ? " in " : "", time,
+        d->lives.history == MV_HISTORY_COMPLETE ? "" : "; ",
+        d->lives.history == MV_HISTORY_COMPLETE ? "" : d->lives.history_why);
+}
+
+static const char *sums_line(mv_plot *p, const mv_interval_sums *sums)
+{
+    char in[MV_SIZE_TEXT], out[MV_SIZE_TEXT], held[MV_SIZE_TEXT], most[MV_SIZE_TEXT];
+
+    return mv_scene_format(&p->ui->scene,
+                           "+%s in %u blocks, \xe2\x88\x92%s in %u; of the new %s in %u stay; "
+                           "highest %s",
+                           mv_size_text(in, sums->allocated), sums->allocs,
+                           mv_size_text(out, sums->freed), sums->frees,
+                           mv_size_text(held, sums->held), sums->held_blocks,
+                           mv_size_text(most, sums->most));
+}
+
+static const char *interval_line(mv_plot *p)
+{
+    const mv_view_state *now = &p->view->now;
+    mv_interval_ask ask = {p->index, &p->device->pyramid, now->a, now->b};
+    const char *from = mv_plot_time(p, now->a), *to = mv_plot_time(p, now->b);
+    char a[MV_TICK_TEXT], b[MV_TICK_TEXT];
+    bool is_current;
+    const mv_interval_sums *sums = mv_slot_ask(p->pane->interval_slot, &ask, &is_current);
+
+    mv_axis_exact(now->a, a);
+    mv_axis_exact(now->b, b);
+    return mv_scene_format(&p->ui->scene, "selected events %s to %s%s%s%s%s%s: %s", a, b,
+                           *from ? " (" : "", from, *from ? " to " : "", *from ? to : "",
+                           *from ? ")" : "",
+                           sums && is_current ? sums_line(p, sums) : "\xe2\x80\xa6");
+}
+
+void mv_plot_readout(mv_plot *p)
+{
+    const mv_view_state *now = &p->view->now;
+    mv_box box = p->head;
+    const char *text;
+
+    box.x += mv_ui_px(p->ui, MV_UI_PAD);
+    box.w -= 2 * mv_ui_px(p->ui, MV_UI_PAD);
+    if (now->has_interval)
+        text = interval_line(p);
+    else
+        text = summary_line(p);
+    mv_ui_text(p->ui, box, MV_UI_TEXT, p->ui->theme->text, MV_ANCHOR_START, text);
+}
+
+/* ---- painting ----------------------------------------------------------------------------- */
+
+static void shade(mv_plot *p, float from, float to, uint32_t colour)
+{
+    from = fmaxf(from, p->plot.x);
+    to = fminf(to, p->plot.x + p->plot.w);
+    if (to > from)
+        mv_ui_fill(p->ui, (mv_box){from, p->plot.y, to - from, p->plot.h}, colour);
+}
+
+/* What is not selected is veiled, so that what is keeps its colours. */
+void mv_plot_interval(mv_plot *p)
+{
+    const mv_view_state *now = &p->view->now;
+    uint32_t veil = (p->ui->theme->plot & ~0xffu) | 0xa0, edge = p->ui->theme->outline;
+    float from, to;
+
+    if (!now->has_interval)
+        return;
+    from = roundf(mv_viewport_x(&p->at, now->a));
+    to = roundf(mv_viewport_x(&p->at, now->b));
+    shade(p, p->plot.x, from, veil);
+    shade(p, to, p->plot.x + p->plot.w, veil);
+    shade(p, from - 1, from + 1, edge);
+    shade(p, to - 1, to + 1, edge);
+    if (from < p->plot.x + p->plot.w && to > p->plot.x) {
+        mv_box bar = {fmaxf(from, p->plot.x), p->plot.y,
+                      fminf(to, p->plot.x + p->plot.w) - fmaxf(from, p->plot.x),
+                      mv_ui_px(p->ui, 3)};
+        mv_ui_fill(p->ui, bar, edge);
+    }
+}
+
+void mv_plot_cursor(mv_plot *p)
+{
+    uint32_t cursor = p->view->now.cursor, colour = p->ui->theme->outline;
+    double middle;
+    float x;
+
+    if (cursor == MV_BEFORE || p->lives->events.count == 0)
+        return;
+    middle = cursor + (p->ground->scale.clock == MV_CLOCK_EVENTS && p->at.dx < 1 ? 0.5 : 0);
+    x = roundf(mv_viewport_x(&p->at, middle));
+    if (x < p->plot.x || x >= p->plot.x + p->plot.w)
+        return;
+    mv_ui_fill(p->ui, (mv_box){x, p->plot.y, 1, p->plot.h}, colour);
+    mv_scene_point(&p->ui->scene, x + 0.5f, p->ruler.y);
+    mv_scene_point(&p->ui->scene, x - 4.5f, p->ruler.y + 7);
+    mv_scene_point(&p->ui->scene, x + 5.5f, p->ruler.y + 7);
+    mv_scene_add(&p->ui->scene, (mv_shape){.kind = MV_SHAPE_POLYGON, .fill = colour});
+}

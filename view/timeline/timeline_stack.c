@@ -1,0 +1,229 @@
+/* The stack: tiles of rank numbers become pictures by the colours that are set. A tile's colours
+ * are kept until something changes them, so a frame at rest paints finished pictures. */
+#include <string.h>
+#include <time.h>
+
+#include "view/timeline/plot.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { TINT_US = 800 }; /* for each frame, when other threads make the tiles */
+
+static int64_t clock_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+/* ---- classes ------------------------------------------------------------------------------ */
+
+/* Begins anew when the colours are others. False when memory is out. */
+static bool prepare_classes(mv_plot *p)
+{
+    mv_timeline_pane *pane = p->pane;
+    uint64_t key = mv_view_colour_key(p->view) ^ (uint64_t)(uintptr_t)p->index;
+
+    if (pane->class_of && pane->class_key == key && pane->class_count == p->index->count)
+        return true;
+    mv_arena_drop(&pane->arena, pane->class_of);
+    pane->class_of = mv_arena_grow(&pane->arena, NULL, ((uint64_t)p->index->count + 1) * 4);
+    pane->class_key = key;
+    pane->class_count = p->index->count;
+    pane->colours[0] = p->ui->theme->rest;
+    pane->colour_count = 1;
+    return pane->class_of != NULL;
+}
+
+/* The row of `colours`; the colours of a mode are few. */
+static uint32_t class_of(mv_timeline_pane *pane, uint32_t colour)
+{
+    for (uint32_t i = 1; i < pane->colour_count; i++)
+        if (pane->colours[i] == colour)
+            return i;
+    if (pane->colour_count == MV_MOST_CLASSES)
+        return 0;
+    pane->colours[pane->colour_count] = colour;
+    return pane->colour_count++;
+}
+
+static void classify(mv_plot *p, const mv_tile *tile)
+{
+    mv_timeline_pane *pane = p->pane;
+    uint64_t cells = (uint64_t)MV_TILE_COLUMNS * tile->rows;
+    uint32_t last = MV_NO_ROW;
+
+    for (uint64_t i = 0; i < cells; i++) {
+        uint32_t rank = tile->ids[i];
+        if (rank == last || rank == MV_NO_ROW)
+            continue;
+        last = rank;
+        if (pane->class_of[rank] == 0)
+            pane->class_of[rank] = class_of(pane, mv_view_colour(p->view, rank));
+    }
+}
+
+/* ---- coloured tiles ----------------------------------------------------------------------- */
+
+static uint64_t colours_key(const mv_plot *p)
+{
+    const mv_view *view = p->view;
+    struct {
+        uint64_t key, matches, ground;
+    } parts = {mv_view_colour_key(view), 0, p->ui->theme->plot};
+
+    if (view->matches && view->now.show == MV_SHOW_HIGHLIGHT)
+        parts.matches = XXH3_64bits(view->now.search, strlen(view->now.search)) | 1;
+    return XXH3_64bits(&parts, sizeof parts);
+}
+
+static void tint_allocs(mv_plot *p, const mv_tile *tile, uint32_t *pixels)
+{
+    const mv_view *view = p->view;
+    bool is_dimmed = view->matches && view->now.show == MV_SHOW_HIGHLIGHT;
+    mv_tile_paint paint = {.class_of = p->pane->class_of,
+                           .colours = p->pane->colours,
+                           .preexisting = p->lives->events.count ? p->index->preexisting : 0,
+                           .matches = is_dimmed ? view->matches->words : NULL,
+                           .ground = p->ui->theme->plot,
+                           .empty = p->ui->theme->plot};
+
+    classify(p, tile);
+    mv_tile_colour(tile, &paint, pixels);
+}
+
+/* The entry of a tile, or the one that was not painted for longest. */
+static mv_tinted *entry_of(mv_timeline_pane *pane, const mv_tile *tile)
+{
+    mv_tinted *oldest = &pane->tinted[0];
+
+    for (uint32_t i = 0; i < MV_MOST_TINTED; i++) {
+        if (pane->tinted[i].serial == tile->serial && pane->tinted[i].pixels)
+            return &pane->tinted[i];
+        if (pane->tinted[i].turn < oldest->turn)
+            oldest = &pane->tinted[i];
+    }
+    return oldest;
+}
+
+static bool make_room(mv_timeline_pane *pane, mv_tinted *entry, uint64_t bytes)
+{
+    if (entry->capacity >= bytes)
+        return true;
+    mv_arena_drop(&pane->arena, entry->pixels);
+    entry->pixels = mv_arena_grow(&pane->arena, NULL, bytes);
+    entry->capacity = entry->pixels ? bytes : 0;
+    return entry->pixels != NULL;
+}
+
+/* The picture of a tile; NULL: not this time, or never, for memory is out (ui.lacks_memory). */
+static const mv_pixels *tinted(mv_plot *p, const mv_tile *tile, uint64_t colours, int64_t until)
+{
+    mv_timeline_pane *pane = p->pane;
+    mv_tinted *entry = entry_of(pane, tile);
+    bool is_it = entry->serial == tile->serial && entry->pixels;
+    bool may_tint = !p->view->opts.is_threaded || clock_us() < until;
+
+    if (!is_it && entry->turn == pane->turn) /* all are in use in this very frame */
+        return NULL;
+    if (!is_it || (entry->colours != colours && may_tint && entry->turn != pane->turn)) {
+        uint64_t bytes = (uint64_t)MV_TILE_COLUMNS * tile->rows * sizeof *entry->pixels;
+        if (!may_tint)
+            return NULL;
+        if (!make_room(pane, entry, bytes)) {
+            p->ui->lacks_memory = true;
+            return NULL;
+        }
+        if (p->of_segments)
+            mv_plot_tint_segments(p, tile, entry->pixels);
+        else
+            tint_allocs(p, tile, entry->pixels);
+        entry->serial = tile->serial;
+        entry->colours = colours;
+        entry->image = (mv_pixels){MV_TILE_COLUMNS, tile->rows, entry->pixels,
+                                   (tile->serial * 0x9e3779b97f4a7c15u ^ colours) | 1, true};
+    }
+    if (entry->colours != colours)
+        p->ui->is_animating = true;
+    entry->turn = pane->turn;
+    return &entry->image;
+}
+
+static void paint_quad(mv_plot *p, const mv_tile_quad *q, const mv_pixels *image)
+{
+    mv_scene *scene = &p->ui->scene;
+    float x = p->plot.x + q->x, y = p->plot.y + q->y;
+
+    mv_scene_point(scene, x, y);
+    mv_scene_point(scene, x + q->w, y + q->h);
+    mv_scene_point(scene, q->from_x, q->from_y);
+    mv_scene_point(scene, q->from_x + q->from_w, q->from_y + q->from_h);
+    mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_IMAGE, .image = image});
+}
+
+/* Which allocations are born and gone within a column of an exact tile. */
+static void keep_spikes(mv_plot *p, const mv_tile_quad *q)
+{
+    if (!q->is_exact || !p->spike_of)
+        return;
+    for (int32_t c = 0; c < (int32_t)q->w; c++) {
+        int32_t from = (int32_t)q->from_x + c, to = (int32_t)q->x + c;
+        if (from < MV_TILE_COLUMNS && to >= 0 && to < (int32_t)p->plot.w &&
+            q->tile->spikes[from] != MV_NO_ROW)
+            p->spike_of[to] = q->tile->spikes[from];
+    }
+}
+
+/* ---- the frame ---------------------------------------------------------------------------- */
+
+mv_tile_view mv_plot_tile_view(const mv_plot *p)
+{
+    return (mv_tile_view){.subject = {.id = p->ground->ask.id,
+                                      .index = p->index,
+                                      .pyramid = &p->device->pyramid,
+                                      .scale = &p->ground->scale,
+                                      .drawn = p->ground->rows},
+                          .x = p->at.x,
+                          .dx = p->at.dx,
+                          .y = p->at.y,
+                          .dy = p->at.dy,
+                          .width = (uint32_t)p->plot.w,
+                          .height = (uint32_t)p->plot.h,
+                          .is_zooming = p->pane->is_zooming};
+}
+
+void mv_plot_stack(mv_plot *p)
+{
+    mv_tile_view wanted = mv_plot_tile_view(p);
+    mv_tile_frame frame;
+    int64_t until = clock_us() + TINT_US;
+    uint64_t colours;
+
+    if (wanted.width == 0 || wanted.height == 0 || p->index->count == 0)
+        return;
+    if (!p->of_segments && !prepare_classes(p)) {
+        p->ui->lacks_memory = true;
+        return;
+    }
+    frame = mv_tiles_frame(p->pane->tiles, &wanted, p->pane->turn);
+    if (frame.failed > 0)
+        p->ui->lacks_memory = true;
+    colours = p->of_segments ? mv_plot_use_key(p) : colours_key(p);
+    p->spike_of = mv_push_array(p->ui->frame, uint32_t, wanted.width);
+    for (uint32_t c = 0; p->spike_of && c < wanted.width; c++)
+        p->spike_of[c] = MV_NO_ROW;
+    for (uint32_t i = 0; i < frame.count; i++) {
+        const mv_pixels *image;
+        keep_spikes(p, &frame.quads[i]);
+        if (frame.quads[i].tile->rows == 0)
+            continue;
+        image = tinted(p, frame.quads[i].tile, colours, until);
+        if (image)
+            paint_quad(p, &frame.quads[i], image);
+        else if (!p->ui->lacks_memory) /* then another frame would do no better */
+            p->ui->is_animating = true;
+    }
+    mv_plot_labels(p, &frame);
+}

@@ -1,0 +1,432 @@
+#include "viz/core/column_stack.h"
+
+#include <string.h>
+
+enum { FAN_BITS = 4, FAN = 1 << FAN_BITS };
+
+/* Measured. Adding a living row to the sums and clearing them takes about as long as going over
+ * two events; looking at a living row as long as going over one. Clearing everything pays when one
+ * row in this many is alive. */
+enum { SEED_COST = 2, CLEAR_ALL = 512 };
+
+mv_code mv_pile_init(mv_arena *arena, const mv_index *index, const uint64_t *drawn, mv_pile *out,
+                     mv_err *err)
+{
+    *out = (mv_pile){.index = index, .drawn = drawn, .is_empty = true};
+    for (uint32_t level = 0; level < index->levels; level++) {
+        out->sum[level] = mv_push_array(arena, uint64_t, index->length[level]);
+        if (!out->sum[level])
+            return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "sums of %u allocations", index->count);
+    }
+    return MV_OK;
+}
+
+static bool is_drawn(const mv_pile *c, uint32_t rank)
+{
+    return !c->drawn || (c->drawn[rank >> 6] >> (rank & 63) & 1);
+}
+
+/* Whether one of the rows that were born up to `event` is alive after it. */
+static inline bool is_living(const mv_index *x, uint32_t rank, uint32_t event)
+{
+    return event == MV_BEFORE ? mv_index_is_alive(x, rank, event) : x->end[rank] > event;
+}
+
+/* ---- moving ------------------------------------------------------------------------------- */
+
+/* Adds to a node and all that is above it, or with two's complement takes away. */
+static void change_node(mv_pile *c, uint32_t node, uint64_t bytes)
+{
+    for (uint32_t level = 0; level < c->index->levels; level++, node >>= FAN_BITS)
+        c->sum[level][node] += bytes;
+}
+
+static void change(mv_pile *c, uint32_t rank, uint64_t bytes)
+{
+    change_node(c, rank >> FAN_BITS, bytes);
+}
+
+/* Behind the last of the ranks [0, born) in the same node of level 0. */
+static uint32_t node_end(uint32_t rank, uint32_t born)
+{
+    return born - rank > FAN - 1 - rank % FAN ? (rank | (FAN - 1)) + 1 : born;
+}
+
+/* Clears the sums: those of the rows that are alive, all others are zero. With many of them it is
+ * faster to clear everything. */
+static void clear(mv_pile *c)
+{
+    const mv_index *x = c->index;
+    uint32_t event = c->now.event, born = mv_index_born(x, event);
+    bool is_crowded = c->alive > x->count / CLEAR_ALL;
+
+    for (uint32_t level = 0; is_crowded && level < x->levels; level++)
+        memset(c->sum[level], 0, x->length[level] * sizeof *c->sum[level]);
+    for (uint32_t r = is_crowded ? born : mv_index_next(x, 0, born, event); r < born;
+         r = mv_index_next(x, node_end(r, born), born, event)) {
+        uint32_t node = r;
+        for (uint32_t level = 0; level < x->levels; level++) {
+            node >>= FAN_BITS;
+            c->sum[level][node] = 0;
+        }
+    }
+    c->alive = 0;
+}
+
+static void seed(mv_pile *c, uint32_t event)
+{
+    const mv_index *x = c->index;
+    uint32_t r = 0;
+
+    if (!c->is_empty)
+        clear(c);
+    c->is_empty = false;
+    c->born = mv_index_born(x, event);
+    while ((r = mv_index_next(x, r, c->born, event)) < c->born) {
+        uint32_t node = r >> FAN_BITS, end = node_end(r, c->born);
+        uint64_t bytes = 0;
+        for (; r < end; r++)
+            if (is_living(x, r, event)) {
+                bytes += is_drawn(c, r) ? x->bytes[r] : 0;
+                c->alive++;
+            }
+        change_node(c, node, bytes);
+    }
+}
+
+/* Goes over the events between the moment that was shown last and `event`, forward or back: sums
+ * do not care in which order. */
+static void advance(mv_pile *c, uint32_t event)
+{
+    const mv_index *x = c->index;
+    bool is_back = event + 1 < c->now.event + 1; /* MV_BEFORE is the first */
+    mv_index_walk walk = is_back ? mv_index_walk_from(x, event + 1, c->now.event + 1)
+                                 : mv_index_walk_from(x, c->now.event + 1, event + 1);
+
+    while (mv_index_walk_next(&walk)) {
+        uint64_t bytes = x->bytes[walk.rank];
+        bool is_lost = walk.is_end != is_back;
+        c->alive += is_lost ? -1u : 1u;
+        if (is_drawn(c, walk.rank))
+            change(c, walk.rank, is_lost ? -bytes : bytes);
+    }
+    c->born = mv_index_born(x, event);
+}
+
+static uint32_t events_between(uint32_t a, uint32_t b)
+{
+    return a + 1 > b + 1 ? a - b : b - a;
+}
+
+/* Adds what the rows that end at the instant still hold open; or takes it away. */
+static void hold_open(mv_pile *c, bool is_added)
+{
+    const mv_index *x = c->index;
+    mv_index_walk walk;
+
+    if (c->now.slid >= MV_SLID || c->now.event >= x->events ||
+        !mv_bitmap_has(&x->changes, c->now.event))
+        return;
+    walk = mv_index_walk_from(x, c->now.event, c->now.event + 1);
+    while (mv_index_walk_next(&walk)) {
+        uint64_t open = mv_instant_open(x->bytes[walk.rank], c->now.slid);
+        if (walk.is_end && is_drawn(c, walk.rank))
+            change(c, walk.rank, is_added ? open : -open);
+    }
+}
+
+void mv_pile_move(mv_pile *c, mv_instant instant)
+{
+    if (!c->is_empty && instant.event == c->now.event && instant.slid == c->now.slid)
+        return;
+    if (!c->is_empty)
+        hold_open(c, false);
+    if (c->is_empty || events_between(c->now.event, instant.event) / SEED_COST > c->alive)
+        seed(c, instant.event);
+    else
+        advance(c, instant.event);
+    c->now = instant;
+    hold_open(c, true);
+}
+
+void mv_pile_show(mv_pile *c, const uint64_t *drawn)
+{
+    if (drawn == c->drawn)
+        return;
+    if (!c->is_empty) {
+        hold_open(c, false);
+        clear(c);
+    }
+    c->is_empty = true;
+    c->drawn = drawn;
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+/* Whether a row ends at the instant: what it holds is nobody's any more. */
+static bool is_ending(const mv_pile *c, uint32_t rank)
+{
+    return c->index->end[rank] == c->now.event && c->now.event != MV_BEFORE;
+}
+
+/* Bytes that one of the ranks [0, born) holds at the instant. */
+static uint64_t held(const mv_pile *c, uint32_t rank)
+{
+    const mv_index *x = c->index;
+    uint32_t event = c->now.event;
+
+    if (!is_drawn(c, rank))
+        return 0;
+    if (is_living(x, rank, event))
+        return x->bytes[rank];
+    if (event == MV_BEFORE || x->end[rank] < event || c->now.slid >= MV_SLID ||
+        !mv_index_is_alive(x, rank, event - 1))
+        return 0;
+    return mv_instant_open(x->bytes[rank], c->now.slid);
+}
+
+/* Ranks behind the last one of a node of level 0 that can hold anything. */
+static uint32_t leaves_end(const mv_pile *c, uint32_t node)
+{
+    uint64_t end = (uint64_t)node * FAN + FAN;
+
+    return end < c->born ? (uint32_t)end : c->born;
+}
+
+static uint32_t children_end(const mv_pile *c, uint32_t level, uint32_t node)
+{
+    uint64_t end = (uint64_t)node * FAN + FAN;
+
+    return end < c->index->length[level] ? (uint32_t)end : c->index->length[level];
+}
+
+uint64_t mv_pile_height(const mv_pile *c)
+{
+    return c->index->levels && !c->is_empty ? c->sum[c->index->levels - 1][0] : 0;
+}
+
+/* A reading of the tree from the bottom of the stack to its top. */
+typedef struct {
+    const mv_pile *pile;
+    const uint64_t *middle; /* of fill */
+    uint32_t *ids;
+    uint64_t least; /* of runs */
+    mv_run *runs;
+    mv_run small; /* what has been put together so far */
+    uint32_t at, count;
+} reading;
+
+/* Invariant of the fill: what has its middle below `low` is done. */
+static void fill_leaves(reading *f, uint32_t node, uint64_t low)
+{
+    const mv_pile *c = f->pile;
+    uint32_t end = leaves_end(c, node);
+
+    for (uint32_t r = node * FAN; r < end; r++) {
+        uint64_t high = low + held(c, r);
+        if (f->middle[f->at] < high) {
+            uint32_t id = is_ending(c, r) ? MV_NO_ROW : r;
+            while (f->at < f->count && f->middle[f->at] < high)
+                f->ids[f->at++] = id;
+            if (f->at == f->count)
+                return;
+        }
+        low = high;
+    }
+}
+
+/* The children of a node stand in level `level`. */
+static void fill_nodes(reading *f, uint32_t level, uint32_t parent, uint64_t low)
+{
+    const uint64_t *sum = f->pile->sum[level];
+    uint32_t end = children_end(f->pile, level, parent);
+
+    for (uint32_t node = parent * FAN; node < end; node++) {
+        uint64_t high = low + sum[node];
+        if (f->middle[f->at] < high) {
+            if (level > 0)
+                fill_nodes(f, level - 1, node, low);
+            else
+                fill_leaves(f, node, low);
+            if (f->at == f->count)
+                return;
+        }
+        low = high;
+    }
+}
+
+uint32_t mv_pile_fill(const mv_pile *c, const uint64_t *middle, uint32_t count, uint32_t *ids)
+{
+    reading f = {.pile = c, .middle = middle, .ids = ids, .count = count};
+
+    if (count > 0 && middle[0] < mv_pile_height(c))
+        fill_nodes(&f, c->index->levels - 1, 0, 0);
+    return f.at;
+}
+
+/* The same from the living rows alone. */
+static uint32_t fill_far(mv_pile *c, uint32_t event, const uint64_t *middle, uint32_t count,
+                         uint32_t *ids)
+{
+    const mv_index *x = c->index;
+    uint32_t born = mv_index_born(x, event), at = 0, r = 0;
+    uint64_t high = 0;
+
+    c->far = event;
+    c->far_alive = 0;
+    while (at < count && (r = mv_index_next(x, r, born, event)) < born)
+        for (uint32_t end = node_end(r, born); r < end; r++) {
+            if (!is_living(x, r, event))
+                continue;
+            c->far_alive++;
+            high += is_drawn(c, r) ? x->bytes[r] : 0;
+            for (; at < count && middle[at] < high; at++)
+                ids[at] = r;
+        }
+    return at;
+}
+
+/* Whether the living rows at `event` are likely fewer than the events that lie between; unless one
+ * is coming nearer by steps that are shorter than that. */
+static bool is_far(const mv_pile *c, uint32_t event)
+{
+    if (c->is_empty || events_between(c->now.event, event) <= c->alive)
+        return false;
+    return c->far_alive == 0 || events_between(c->far, event) > c->far_alive;
+}
+
+uint32_t mv_pile_fill_at(mv_pile *c, mv_instant instant, const uint64_t *middle, uint32_t count,
+                         uint32_t *ids)
+{
+    if (instant.slid == MV_SLID && is_far(c, instant.event))
+        return fill_far(c, instant.event, middle, count, ids);
+    c->far_alive = 0;
+    mv_pile_move(c, instant);
+    return mv_pile_fill(c, middle, count, ids);
+}
+
+static void put_run(reading *r, mv_run run)
+{
+    if (r->at < r->count)
+        r->runs[r->at] = run;
+    r->at++;
+}
+
+static void put_small(reading *r)
+{
+    if (r->small.bytes)
+        put_run(r, r->small);
+    r->small.offset += r->small.bytes;
+    r->small.bytes = 0;
+}
+
+static void take_leaves(reading *r, uint32_t node)
+{
+    const mv_pile *c = r->pile;
+    uint32_t end = leaves_end(c, node);
+
+    for (uint32_t rank = node * FAN; rank < end; rank++) {
+        uint64_t bytes = held(c, rank);
+        if (bytes < r->least) {
+            r->small.bytes += bytes;
+            continue;
+        }
+        put_small(r);
+        put_run(r, (mv_run){r->small.offset, bytes, rank, is_ending(c, rank)});
+        r->small.offset += bytes;
+    }
+}
+
+static void take_nodes(reading *r, uint32_t level, uint32_t parent)
+{
+    uint32_t end = children_end(r->pile, level, parent);
+
+    for (uint32_t node = parent * FAN; node < end; node++) {
+        uint64_t bytes = r->pile->sum[level][node];
+        if (bytes < r->least)
+            r->small.bytes += bytes;
+        else if (level > 0)
+            take_nodes(r, level - 1, node);
+        else
+            take_leaves(r, node);
+    }
+}
+
+uint32_t mv_pile_runs(const mv_pile *c, uint64_t least, mv_run *out, uint32_t capacity)
+{
+    reading r = {.pile = c,
+                 .least = least ? least : 1,
+                 .runs = out,
+                 .small.rank = MV_NO_ROW,
+                 .count = capacity};
+
+    if (mv_pile_height(c))
+        take_nodes(&r, c->index->levels - 1, 0);
+    put_small(&r);
+    return r.at;
+}
+
+bool mv_pile_find(const mv_pile *c, uint64_t byte, mv_run *out)
+{
+    uint32_t node = 0, end;
+    uint64_t low = 0;
+
+    if (byte >= mv_pile_height(c))
+        return false;
+    for (uint32_t level = c->index->levels; level-- > 0;) {
+        end = children_end(c, level, node);
+        node *= FAN;
+        while (node < end && byte - low >= c->sum[level][node])
+            low += c->sum[level][node++];
+        if (node == end)
+            return false;
+    }
+    end = leaves_end(c, node);
+    for (uint32_t r = node * FAN; r < end; r++) {
+        uint64_t bytes = held(c, r);
+        if (byte - low < bytes) {
+            *out = (mv_run){low, bytes, r, is_ending(c, r)};
+            return true;
+        }
+        low += bytes;
+    }
+    return false;
+}
+
+bool mv_pile_next(const mv_pile *c, mv_run *run)
+{
+    const mv_index *x = c->index;
+    uint32_t event = c->now.event;
+    uint32_t r = run->rank;
+    uint64_t bytes = 0;
+
+    /* What has ended at the instant is looked for as well while it holds bytes open. */
+    if (event != MV_BEFORE && c->now.slid < MV_SLID)
+        event--;
+    while (bytes == 0) {
+        r = mv_index_next(x, r + 1, c->born, event);
+        if (r == c->born)
+            return false;
+        bytes = held(c, r);
+    }
+    *run = (mv_run){run->offset + run->bytes, bytes, r, is_ending(c, r)};
+    return true;
+}
+
+bool mv_pile_has(const mv_pile *c, uint32_t rank)
+{
+    return rank < c->born && is_drawn(c, rank) && mv_index_is_alive(c->index, rank, c->now.event);
+}
+
+uint64_t mv_pile_offset(const mv_pile *c, uint32_t rank)
+{
+    uint64_t below = 0;
+    uint32_t node = rank >> FAN_BITS;
+
+    for (uint32_t r = node * FAN; r < rank && r < c->born; r++)
+        below += held(c, r);
+    for (uint32_t level = 0; level < c->index->levels; level++, node >>= FAN_BITS)
+        for (uint32_t i = node & ~(uint32_t)(FAN - 1); i < node; i++)
+            below += c->sum[level][i];
+    return below;
+}

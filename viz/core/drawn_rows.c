@@ -1,0 +1,361 @@
+#include "viz/core/drawn_rows.h"
+
+#include <stdlib.h>
+
+#include "analyze/lives/rankset.h"
+
+enum { FAN_BITS = 4, FAN = 1 << FAN_BITS };
+
+static mv_code no_memory(mv_err *err, const mv_index *x)
+{
+    return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "drawing %u allocations", x->count);
+}
+
+/* ---- the clock ---------------------------------------------------------------------------- */
+
+typedef struct {
+    mv_drawn *drawn;
+    mv_rankset alive;
+    uint32_t top;    /* highest drawn rank alive; MV_NO_RANK: none */
+    uint32_t event;  /* that is being gone through */
+    uint32_t lowest; /* drawn rank that ended in it; MV_NO_ROW: none did */
+    uint32_t spans;  /* entries of `level` that are known */
+    uint64_t bytes;  /* drawn and alive */
+} sweep;
+
+/* All ends of the event are known: whether it slides, and from where on. */
+static void close_ends(sweep *s)
+{
+    mv_drawn *d = s->drawn;
+
+    if (s->lowest != MV_NO_ROW && s->top != MV_NO_RANK && s->top > s->lowest) {
+        uint32_t *least = &d->lowest[0][s->event >> FAN_BITS];
+        mv_bitmap_set(&d->slides, s->event);
+        *least = s->lowest < *least ? s->lowest : *least;
+    }
+    s->lowest = MV_NO_ROW;
+}
+
+static void end(sweep *s, uint32_t rank)
+{
+    mv_rankset_drop(&s->alive, rank);
+    s->bytes -= s->drawn->index->bytes[rank];
+    if (rank == s->top)
+        s->top = mv_rankset_prev(&s->alive, rank);
+    s->lowest = rank < s->lowest ? rank : s->lowest;
+}
+
+static void begin(sweep *s, uint32_t rank)
+{
+    mv_rankset_add(&s->alive, rank);
+    s->bytes += s->drawn->index->bytes[rank];
+    s->top = rank;
+}
+
+/* The bytes before each span of events up to the one that holds `event`. */
+static void note_levels(sweep *s, uint32_t event)
+{
+    for (; s->spans <= event / MV_DRAWN_SPAN; s->spans++)
+        s->drawn->level[s->spans] = s->bytes;
+}
+
+static void run(sweep *s)
+{
+    const mv_index *x = s->drawn->index;
+    mv_index_walk walk = mv_index_walk_from(x, 0, x->events);
+
+    for (uint32_t r = 0; r < x->preexisting; r++)
+        if (mv_drawn_has(s->drawn, r) && mv_index_is_alive(x, r, MV_BEFORE))
+            begin(s, r);
+    while (mv_index_walk_next(&walk)) {
+        if (walk.event != s->event || !walk.is_end)
+            close_ends(s);
+        s->event = walk.event;
+        note_levels(s, walk.event);
+        if (!mv_drawn_has(s->drawn, walk.rank))
+            continue;
+        if (walk.is_end)
+            end(s, walk.rank);
+        else
+            begin(s, walk.rank);
+    }
+    close_ends(s);
+    note_levels(s, x->events);
+}
+
+static void fill_level(mv_drawn *d, uint32_t level)
+{
+    for (uint32_t i = 0; i < d->length[level - 1]; i++) {
+        uint32_t *least = &d->lowest[level][i >> FAN_BITS], below = d->lowest[level - 1][i];
+        *least = below < *least ? below : *least;
+    }
+}
+
+static bool plant_tree(mv_arena *arena, mv_drawn *d)
+{
+    uint32_t length = d->index->events;
+
+    while (d->levels == 0 ? length > 0 : length > 1) {
+        uint32_t level = d->levels++;
+        length = length / FAN + (length % FAN != 0);
+        d->length[level] = length;
+        d->lowest[level] = mv_push_array(arena, uint32_t, length);
+        if (!d->lowest[level])
+            return false;
+        for (uint32_t i = 0; i < length; i++)
+            d->lowest[level][i] = MV_NO_ROW;
+    }
+    return true;
+}
+
+static mv_code make(mv_arena *arena, mv_drawn *d, mv_err *err)
+{
+    sweep s = {.drawn = d, .top = MV_NO_RANK, .lowest = MV_NO_ROW};
+    mv_arena scratch;
+
+    d->level = mv_push_array(arena, uint64_t, (uint64_t)d->index->events / MV_DRAWN_SPAN + 1);
+    if (!d->level || !mv_bitmap_init(arena, d->index->events, &d->slides) || !plant_tree(arena, d))
+        return no_memory(err, d->index);
+    mv_arena_init(&scratch, arena->budget);
+    if (!mv_rankset_init(&scratch, d->index->count, &s.alive)) {
+        mv_arena_release(&scratch);
+        return no_memory(err, d->index);
+    }
+    run(&s);
+    mv_arena_release(&scratch);
+    mv_bitmap_tally(&d->slides);
+    for (uint32_t level = 1; level < d->levels; level++)
+        fill_level(d, level);
+    return MV_OK;
+}
+
+/* ---- sets --------------------------------------------------------------------------------- */
+
+mv_code mv_drawn_all(mv_arena *arena, const mv_index *x, mv_drawn *out, mv_err *err)
+{
+    *out = (mv_drawn){.index = x};
+    for (uint32_t r = 0; r < x->count; r++)
+        out->count += mv_index_is_ever_alive(x, r);
+    return make(arena, out, err);
+}
+
+mv_code mv_drawn_some(mv_arena *arena, const mv_index *x, const uint64_t *rows, mv_drawn *out,
+                      mv_err *err)
+{
+    *out = (mv_drawn){.index = x, .rows = rows};
+    for (uint32_t r = 0; r < x->count; r++)
+        out->count += mv_drawn_has(out, r) && mv_index_is_ever_alive(x, r);
+    return make(arena, out, err);
+}
+
+/* The `most`-th largest size, found digit by digit from the highest, and how many rows of exactly
+ * that size are among the `most`. Needs that many rows. */
+static uint64_t find_threshold(const mv_index *x, uint32_t most, uint32_t *of_it)
+{
+    uint64_t prefix = 0, mask = 0;
+
+    for (int shift = 56; shift >= 0; shift -= 8) {
+        uint32_t count[256] = {0}, digit = 255;
+        for (uint32_t r = 0; r < x->count; r++)
+            if ((x->bytes[r] & mask) == prefix && mv_index_is_ever_alive(x, r))
+                count[x->bytes[r] >> shift & 0xff]++;
+        while (count[digit] < most)
+            most -= count[digit--];
+        prefix |= (uint64_t)digit << shift;
+        mask |= (uint64_t)0xff << shift;
+    }
+    *of_it = most;
+    return prefix;
+}
+
+/* Rows from before the first event are named when they end; those that never do, last of all and
+ * the highest first. */
+static int by_first_naming(const void *left, const void *right, void *ends)
+{
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+    uint32_t x = ((const uint32_t *)ends)[a], y = ((const uint32_t *)ends)[b];
+
+    if (x != y)
+        return x < y ? -1 : 1;
+    return a > b ? -1 : a < b;
+}
+
+/* Sets the bits of the first `wanted` rows of exactly `bytes`, in the order of their naming: rows
+ * from before the first event among those that are born, which are in that order already. */
+static bool add_ties(mv_arena *scratch, const mv_index *x, uint64_t bytes, uint32_t wanted,
+                     uint64_t *rows)
+{
+    uint32_t *before = mv_push_array(scratch, uint32_t, x->preexisting);
+    uint32_t count = 0, at = 0, born = x->preexisting;
+
+    if (!before)
+        return false;
+    for (uint32_t r = 0; r < x->preexisting; r++)
+        if (x->bytes[r] == bytes && mv_index_is_ever_alive(x, r))
+            before[count++] = r;
+    qsort_r(before, count, sizeof *before, by_first_naming, (void *)(uintptr_t)x->end);
+    for (; wanted > 0; wanted--) {
+        uint32_t rank;
+        while (born < x->count && (x->bytes[born] != bytes || !mv_index_is_ever_alive(x, born)))
+            born++;
+        if (at < count && (born == x->count || x->end[before[at]] <= x->birth[born]))
+            rank = before[at++];
+        else
+            rank = born++;
+        rows[rank >> 6] |= (uint64_t)1 << (rank & 63);
+    }
+    return true;
+}
+
+static bool pick_largest(mv_arena *arena, const mv_index *x, uint32_t most, uint64_t *rows)
+{
+    uint32_t of_threshold;
+    uint64_t threshold = find_threshold(x, most, &of_threshold);
+    mv_arena scratch;
+    bool done;
+
+    for (uint32_t r = 0; r < x->count; r++)
+        if (x->bytes[r] > threshold && mv_index_is_ever_alive(x, r))
+            rows[r >> 6] |= (uint64_t)1 << (r & 63);
+    mv_arena_init(&scratch, arena->budget);
+    done = add_ties(&scratch, x, threshold, of_threshold, rows);
+    mv_arena_release(&scratch);
+    return done;
+}
+
+mv_code mv_drawn_largest(mv_arena *arena, const mv_index *x, uint32_t most, mv_drawn *out,
+                         mv_err *err)
+{
+    uint64_t *rows = mv_push_array(arena, uint64_t, (uint64_t)x->count / 64 + 1);
+    uint32_t all = 0;
+
+    if (!rows)
+        return no_memory(err, x);
+    for (uint32_t r = 0; r < x->count; r++)
+        all += mv_index_is_ever_alive(x, r);
+    if (most >= all)
+        return mv_drawn_all(arena, x, out, err);
+    if (most > 0 && !pick_largest(arena, x, most, rows))
+        return no_memory(err, x);
+    *out = (mv_drawn){.index = x, .rows = rows, .count = most};
+    return make(arena, out, err);
+}
+
+/* ---- asking ------------------------------------------------------------------------------- */
+
+uint64_t mv_drawn_tick(const mv_drawn *d, uint32_t event)
+{
+    return mv_bitmap_below(&d->index->changes, event) +
+           (uint64_t)MV_SLIDE_TICKS * mv_bitmap_below(&d->slides, event);
+}
+
+uint64_t mv_drawn_ticks(const mv_drawn *d)
+{
+    const mv_index *x = d->index;
+    uint64_t ticks = mv_drawn_tick(d, x->events);
+
+    return ticks ? ticks : mv_index_next(x, 0, x->preexisting, MV_BEFORE) < x->preexisting;
+}
+
+uint32_t mv_drawn_event(const mv_drawn *d, uint64_t tick)
+{
+    uint32_t low = 0, high = d->index->events;
+
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2 + 1;
+        if (mv_drawn_tick(d, middle) <= tick)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+uint64_t mv_drawn_bytes(const mv_drawn *d, uint32_t event)
+{
+    uint32_t span = (event + 1) / MV_DRAWN_SPAN; /* of event MV_BEFORE: the first */
+    uint64_t bytes = d->level[span];
+    mv_index_walk walk = mv_index_walk_from(d->index, span * MV_DRAWN_SPAN, event + 1);
+
+    while (mv_index_walk_next(&walk))
+        if (mv_drawn_has(d, walk.rank))
+            bytes += walk.is_end ? -d->index->bytes[walk.rank] : d->index->bytes[walk.rank];
+    return bytes;
+}
+
+uint64_t mv_drawn_offset(const mv_drawn *d, uint32_t rank, uint32_t event)
+{
+    const mv_index *x = d->index;
+    uint32_t born = mv_index_born(x, event), limit = rank < born ? rank : born;
+    uint64_t sum = 0;
+
+    for (uint32_t r = mv_index_next(x, 0, limit, event); r < limit;
+         r = mv_index_next(x, r + 1, limit, event))
+        if (mv_drawn_has(d, r))
+            sum += x->bytes[r];
+    return sum;
+}
+
+uint64_t mv_drawn_slide(const mv_drawn *d, uint32_t event, uint32_t rank)
+{
+    uint32_t state = 0, r;
+    uint64_t sum = 0;
+
+    while ((r = mv_index_next_end(d->index, event, &state)) != MV_NO_ROW)
+        if (r < rank && mv_drawn_has(d, r))
+            sum += d->index->bytes[r];
+    return sum;
+}
+
+static bool ends_below(const mv_drawn *d, uint32_t event, uint32_t rank)
+{
+    uint32_t state = 0, r;
+
+    while ((r = mv_index_next_end(d->index, event, &state)) != MV_NO_ROW)
+        if (r < rank && mv_drawn_has(d, r))
+            return true;
+    return false;
+}
+
+/* The first group of 16 events, at or after group `node`, in which somebody below `rank` ends;
+ * UINT64_MAX: none. */
+static uint64_t next_group(const mv_drawn *d, uint32_t node, uint32_t rank)
+{
+    uint32_t level = 0;
+
+    for (;;) {
+        uint64_t last = ((uint64_t)node | (FAN - 1)) + 1;
+        if (last > d->length[level])
+            last = d->length[level];
+        while (node < last && d->lowest[level][node] >= rank)
+            node++;
+        if (node < last)
+            break;
+        if (node >= d->length[level])
+            return UINT64_MAX;
+        node >>= FAN_BITS;
+        level++;
+    }
+    while (level-- > 0)
+        for (node <<= FAN_BITS; d->lowest[level][node] >= rank;)
+            node++;
+    return node;
+}
+
+uint32_t mv_drawn_next_slide(const mv_drawn *d, uint32_t from, uint32_t to, uint32_t rank)
+{
+    while (from < to) {
+        uint64_t group, last = ((uint64_t)from | (FAN - 1)) + 1;
+        uint32_t stop = last < to ? (uint32_t)last : to;
+        for (; (from = mv_bitmap_next(&d->slides, from, stop)) < stop; from++)
+            if (ends_below(d, from, rank))
+                return from;
+        if (from >= to)
+            break;
+        group = next_group(d, from >> FAN_BITS, rank);
+        if (group >= to || group * FAN >= to)
+            break;
+        from = (uint32_t)group << FAN_BITS;
+    }
+    return to;
+}

@@ -1,0 +1,44 @@
+#include "viz/core/hit_test.h"
+
+/* Keeps the largest, by bytes; of equals the first stays ahead. */
+static void remember(const mv_index *x, mv_hit *hit, uint32_t rank)
+{
+    uint32_t at = MV_HIT_LARGEST;
+
+    while (at > 0 &&
+           (hit->largest[at - 1] == MV_NO_ROW || x->bytes[hit->largest[at - 1]] < x->bytes[rank]))
+        at--;
+    if (at == MV_HIT_LARGEST)
+        return;
+    for (uint32_t i = MV_HIT_LARGEST - 1; i > at; i--)
+        hit->largest[i] = hit->largest[i - 1];
+    hit->largest[at] = rank;
+}
+
+mv_hit mv_hit_find(mv_pile *pile, mv_instant instant, uint64_t byte, uint64_t low, uint64_t high)
+{
+    mv_hit hit = {.rank = MV_NO_ROW, .largest = {MV_NO_ROW, MV_NO_ROW, MV_NO_ROW}};
+    mv_run run;
+
+    mv_pile_move(pile, instant);
+    if (mv_pile_find(pile, byte, &run) && !run.is_open) {
+        hit.rank = run.rank;
+        hit.offset = run.offset;
+        hit.bytes = run.bytes;
+    }
+    for (bool is_there = mv_pile_find(pile, low, &run); is_there && run.offset < high;
+         is_there = mv_pile_next(pile, &run))
+        if (!run.is_open) {
+            hit.sharing++;
+            remember(pile->index, &hit, run.rank);
+        }
+    return hit;
+}
+
+uint64_t mv_hit_offset(mv_pile *pile, mv_instant instant, uint32_t rank)
+{
+    mv_pile_move(pile, instant);
+    if (!mv_pile_has(pile, rank))
+        return MV_NO_BYTES;
+    return mv_pile_offset(pile, rank);
+}

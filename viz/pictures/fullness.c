@@ -1,0 +1,260 @@
+#include "viz/pictures/fullness.h"
+
+#include <stdlib.h>
+
+#include "analyze/lives/alive.h"
+#include "analyze/lives/rankset.h"
+#include "viz/pictures/rows_by_event.h"
+
+enum { MOST_RANGES = 256 };
+
+typedef struct {
+    mv_arena scratch;
+    const mv_lives *lives;
+    uint32_t *row_of;           /* [segments.count] row of the timeline; MV_NO_ROW: not shown */
+    uint32_t *by_place;         /* [segments.count] segments by address */
+    uint32_t *rank_of;          /* [segments.count] places in that order */
+    mv_rankset held;            /* ranks of the segments that are held: they do not overlap */
+    const uint32_t *element_of; /* [rows] which of `used` a row adds to; NULL: its own */
+    uint64_t *used;
+} filling;
+
+/* ---- which segments a block lies in ------------------------------------------------------ */
+
+static int by_place(const void *left, const void *right, void *lives)
+{
+    const mv_segment_lives *s = &((const mv_lives *)lives)->segments;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+    if (s->addr[a] != s->addr[b])
+        return s->addr[a] < s->addr[b] ? -1 : 1;
+    return (a > b) - (a < b);
+}
+
+/* The held segment that has this byte; MV_NO_ROW: none. */
+static uint32_t segment_at(const filling *f, uint64_t addr)
+{
+    const mv_segment_lives *s = &f->lives->segments;
+    uint32_t low = 0, high = s->count;
+
+    while (low < high) { /* the last one that begins there or ahead */
+        uint32_t middle = low + (high - low) / 2;
+        if (s->addr[f->by_place[middle]] <= addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    low = low ? mv_rankset_prev(&f->held, low - 1) : MV_NO_RANK;
+    if (low == MV_NO_RANK || addr - s->addr[f->by_place[low]] >= s->size[f->by_place[low]])
+        return MV_NO_ROW;
+    return f->by_place[low];
+}
+
+static void add_to(filling *f, uint32_t segment, uint64_t bytes, bool is_added)
+{
+    uint32_t row = f->row_of[segment];
+
+    if (row != MV_NO_ROW && f->element_of)
+        row = f->element_of[row];
+    if (row == MV_NO_ROW)
+        return;
+    if (is_added)
+        f->used[row] += bytes;
+    else
+        f->used[row] -= bytes < f->used[row] ? bytes : f->used[row];
+}
+
+/* Adds a block to the segments that it lies in, or takes it away. */
+static void change(filling *f, uint32_t alloc, bool is_added)
+{
+    const mv_alloc_lives *a = &f->lives->allocs;
+    const mv_segment_lives *s = &f->lives->segments;
+    uint64_t at = a->addr[alloc], left = a->block[alloc];
+
+    for (int range = 0; left > 0 && range < MOST_RANGES; range++) {
+        uint32_t segment = segment_at(f, at);
+        uint64_t room, part;
+        if (segment == MV_NO_ROW)
+            return;
+        room = s->size[segment] - (at - s->addr[segment]);
+        part = left < room ? left : room;
+        add_to(f, segment, part, is_added);
+        at += part;
+        left -= part;
+    }
+}
+
+/* ---- preparation ------------------------------------------------------------------------- */
+
+static bool prepare(filling *f, const mv_lives *rows)
+{
+    uint32_t segments = f->lives->segments.count;
+
+    f->row_of = mv_push_array(&f->scratch, uint32_t, segments);
+    f->by_place = mv_push_array(&f->scratch, uint32_t, segments);
+    f->rank_of = mv_push_array(&f->scratch, uint32_t, segments);
+    if (!f->row_of || !f->by_place || !f->rank_of ||
+        !mv_rankset_init(&f->scratch, segments, &f->held))
+        return false;
+    for (uint32_t i = 0; i < segments; i++) {
+        f->row_of[i] = MV_NO_ROW;
+        f->by_place[i] = i;
+    }
+    for (uint32_t i = 0; i < rows->allocs.count; i++)
+        f->row_of[rows->allocs.segment[i]] = i;
+    qsort_r(f->by_place, segments, sizeof *f->by_place, by_place, (void *)(uintptr_t)f->lives);
+    for (uint32_t i = 0; i < segments; i++)
+        f->rank_of[f->by_place[i]] = i;
+    return true;
+}
+
+static void hold_behind(filling *f, uint32_t event)
+{
+    for (uint32_t i = 0; i < f->lives->segments.count; i++)
+        if (mv_segment_is_held(f->lives, i, event))
+            mv_rankset_add(&f->held, f->rank_of[i]);
+}
+
+uint64_t *mv_fullness_behind(mv_arena *arena, const mv_lives *lives, const mv_lives *rows,
+                             uint32_t event)
+{
+    filling f = {.lives = lives, .used = mv_push_array(arena, uint64_t, rows->allocs.count)};
+    bool is_ready;
+
+    mv_arena_init(&f.scratch, arena->budget);
+    is_ready = f.used && prepare(&f, rows);
+    if (is_ready)
+        hold_behind(&f, event);
+    for (uint32_t i = 0; is_ready && i < lives->allocs.count; i++)
+        if (mv_alloc_is_allocated(lives, i, event))
+            change(&f, i, true);
+    mv_arena_release(&f.scratch);
+    return is_ready ? f.used : NULL;
+}
+
+/* ---- over time --------------------------------------------------------------------------- */
+
+/* Samples in the order of columns, by counting: first[c] is where column c begins in `order`. */
+static bool order_samples(filling *f, const mv_layout *l, uint32_t **first, uint32_t **order)
+{
+    *first = mv_push_array(&f->scratch, uint32_t, (uint64_t)l->column_count + 2);
+    *order = mv_push_array(&f->scratch, uint32_t, l->sample_count);
+    if (!*first || !*order)
+        return false;
+    for (uint32_t i = 0; i < l->sample_count; i++)
+        (*first)[l->samples[i].column + 2]++;
+    for (uint32_t c = 2; c < l->column_count + 2; c++)
+        (*first)[c] += (*first)[c - 1];
+    for (uint32_t i = 0; i < l->sample_count; i++)
+        (*order)[(*first)[l->samples[i].column + 1]++] = i;
+    return true;
+}
+
+typedef struct {
+    mv_agenda held, released, born, freed;
+} agendas;
+
+static bool make_agendas(filling *f, agendas *out)
+{
+    const mv_alloc_lives *a = &f->lives->allocs;
+    const mv_segment_lives *s = &f->lives->segments;
+    uint32_t events = f->lives->events.count;
+
+    return mv_agenda_make(&f->scratch, s->birth, s->count, events, &out->held) &&
+           mv_agenda_make(&f->scratch, s->death, s->count, events, &out->released) &&
+           mv_agenda_make(&f->scratch, a->birth, a->count, events, &out->born) &&
+           mv_agenda_make(&f->scratch, a->freed, a->count, events, &out->freed);
+}
+
+/* What ends goes ahead of what begins; blocks ahead of the segments that they were in. */
+static void apply(filling *f, const agendas *on, uint32_t event)
+{
+    uint32_t i;
+
+    for (i = on->freed.first[event]; i; i = on->freed.next[i - 1])
+        if (!mv_alloc_was_pending(f->lives, i - 1))
+            change(f, i - 1, false);
+    for (i = on->released.first[event]; i; i = on->released.next[i - 1])
+        mv_rankset_drop(&f->held, f->rank_of[i - 1]);
+    for (i = on->held.first[event]; i; i = on->held.next[i - 1])
+        mv_rankset_add(&f->held, f->rank_of[i - 1]);
+    for (i = on->born.first[event]; i; i = on->born.next[i - 1])
+        change(f, i - 1, true);
+}
+
+static void begin(filling *f)
+{
+    hold_behind(f, MV_BEFORE);
+    for (uint32_t i = 0; i < f->lives->allocs.preexisting; i++)
+        if (mv_alloc_is_allocated(f->lives, i, MV_BEFORE))
+            change(f, i, true);
+}
+
+static void run(filling *f, const agendas *on, const mv_layout *l, const uint32_t *first,
+                const uint32_t *order, uint64_t *out)
+{
+    uint32_t event = 0;
+
+    begin(f);
+    for (uint32_t c = 0; c < l->column_count; c++) {
+        uint32_t until = l->instant[c] == MV_BEFORE ? 0 : l->instant[c] + 1;
+        for (; event < until; event++)
+            apply(f, on, event);
+        for (uint32_t i = first[c]; i < first[c + 1]; i++)
+            out[order[i]] = f->used[l->samples[order[i]].element];
+    }
+}
+
+static uint32_t *elements_of_rows(mv_arena *arena, const mv_lives *rows, const mv_layout *l)
+{
+    uint32_t *of = mv_push_array(arena, uint32_t, rows->allocs.count);
+
+    for (uint32_t i = 0; of && i < rows->allocs.count; i++)
+        of[i] = MV_NO_ROW;
+    for (uint32_t e = 0; of && e < l->element_count; e++)
+        for (uint32_t i = 0; i < l->elements[e].count; i++)
+            of[l->elements[e].first + i] = e;
+    return of;
+}
+
+uint64_t *mv_fullness_of_samples(mv_arena *arena, const mv_lives *lives, const mv_lives *rows,
+                                 const mv_layout *layout)
+{
+    uint64_t *out = mv_push_array(arena, uint64_t, layout->sample_count);
+    filling f = {.lives = lives};
+    agendas on;
+    uint32_t *first, *order;
+    bool is_ready;
+
+    mv_arena_init(&f.scratch, arena->budget);
+    f.used = mv_push_array(&f.scratch, uint64_t, layout->element_count);
+    f.element_of = elements_of_rows(&f.scratch, rows, layout);
+    is_ready = out && f.used && f.element_of && prepare(&f, rows) && make_agendas(&f, &on) &&
+               order_samples(&f, layout, &first, &order);
+    if (is_ready)
+        run(&f, &on, layout, first, order, out);
+    mv_arena_release(&f.scratch);
+    return is_ready ? out : NULL;
+}
+
+uint64_t *mv_fullness_of_all(mv_arena *arena, const mv_lives *lives, const mv_lives *rows,
+                             uint64_t *before)
+{
+    uint64_t *out = mv_push_array(arena, uint64_t, lives->events.count), used = 0;
+    filling f = {.lives = lives, .used = &used};
+    agendas on;
+    bool is_ready;
+
+    mv_arena_init(&f.scratch, arena->budget);
+    f.element_of = mv_push_array(&f.scratch, uint32_t, rows->allocs.count); /* all are 0 */
+    is_ready = out && f.element_of && prepare(&f, rows) && make_agendas(&f, &on);
+    if (is_ready)
+        begin(&f);
+    *before = used;
+    for (uint32_t e = 0; is_ready && e < lives->events.count; e++) {
+        apply(&f, &on, e);
+        out[e] = used;
+    }
+    mv_arena_release(&f.scratch);
+    return is_ready ? out : NULL;
+}

@@ -1,0 +1,42 @@
+/* How full segments are: what tensors use of each, at any instant of a timeline of segments, and as
+ * colours from empty to full that differ in lightness, so that they also print in grey.
+ *
+ *     ┌────────────────────┐
+ *     │▓▓▓▓▓▓▓▒▒▒▒░░░░░░░░░│   a segment that runs empty; its colour changes where it does
+ *     └────────────────────┘
+ *
+ * Used are the bytes of blocks from birth to free, wherever they lie: a block that reaches over
+ * several mapped ranges of an expandable segment (256 are looked at) counts in each with what lies
+ * there. */
+#ifndef MV_FULLNESS_H
+#define MV_FULLNESS_H
+
+#include "viz/pictures/layout.h"
+
+/* Empty; less than a quarter, a half, three quarters in use; more. */
+enum { MV_FULLNESS_LEVELS = 5 };
+
+static inline uint32_t mv_fullness_level(uint64_t used, uint64_t bytes)
+{
+    if (used == 0 || bytes == 0)
+        return 0;
+    return used >= bytes - bytes / 4 ? 4 : 1 + (uint32_t)((double)used / (double)bytes * 4);
+}
+
+/* Of `rows`, which has segments as if they were allocations (viz/pictures/segment_timeline.h), or
+ * some of them: the bytes in use of each behind `event`. [rows.allocs.count]; NULL when memory is
+ * out. */
+uint64_t *mv_fullness_behind(mv_arena *arena, const mv_lives *lives, const mv_lives *rows,
+                             uint32_t event);
+
+/* The bytes in use of each sample of a layout of `rows`. [sample_count]; NULL when memory is out.
+ * O(n log n). */
+uint64_t *mv_fullness_of_samples(mv_arena *arena, const mv_lives *lives, const mv_lives *rows,
+                                 const mv_layout *layout);
+
+/* The bytes in use of all rows together behind each event, and before the first: [events.count].
+ * NULL when memory is out. */
+uint64_t *mv_fullness_of_all(mv_arena *arena, const mv_lives *lives, const mv_lives *rows,
+                             uint64_t *before);
+
+#endif

@@ -1,0 +1,304 @@
+#include "viz/pictures/layout.h"
+
+enum { FAN_BITS = 4, FAN = 1 << FAN_BITS, MOST_LEVELS = 9 }; /* 16^8 rows: any row number */
+
+typedef struct {
+    mv_arena scratch;
+    const mv_lives *lives;
+    const mv_layout_opts *opts;
+    mv_layout *out;
+    uint32_t *element_of;        /* [allocs] MV_NO_ROW: not in the window */
+    uint32_t *ends_at;           /* [events] first allocation that ends there, + 1 */
+    uint32_t *next_end;          /* [allocs] next allocation that ends at the same event, + 1 */
+    uint64_t *live[MOST_LEVELS]; /* bytes alive: live[0] of elements, live[k] of FAN^k of them */
+    uint64_t length[MOST_LEVELS];
+    uint32_t levels;
+    uint64_t preexisting; /* bytes alive */
+    mv_sample *found;     /* by column */
+    uint64_t capacity;
+} sweep;
+
+static mv_code no_memory(mv_err *err)
+{
+    return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "timeline");
+}
+
+/* ---- columns ----------------------------------------------------------------------------- */
+
+static bool cut_columns(mv_arena *arena, sweep *s, const uint64_t *allocated)
+{
+    mv_layout *l = s->out;
+    uint32_t events = l->to - l->from;
+
+    l->column_count = events < s->opts->columns ? events : s->opts->columns;
+    if (l->column_count == 0)
+        l->column_count = 1;
+    l->start = mv_push_array(arena, uint32_t, (uint64_t)l->column_count + 1);
+    l->instant = mv_push_array(arena, uint32_t, l->column_count);
+    l->allocated = mv_push_array(arena, uint64_t, l->column_count);
+    l->preexisting = mv_push_array(arena, uint64_t, l->column_count);
+    if (!l->start || !l->instant || !l->allocated || !l->preexisting)
+        return false;
+    for (uint32_t c = 0; c <= l->column_count; c++)
+        l->start[c] = l->from + (uint32_t)((uint64_t)events * c / l->column_count);
+    for (uint32_t c = 0; c < l->column_count; c++) {
+        uint32_t best = l->start[c];
+        if (events == 0) {
+            l->instant[c] = l->from > 0 ? l->from - 1 : MV_BEFORE;
+            continue;
+        }
+        for (uint32_t e = best; e < l->start[c + 1]; e++)
+            if (allocated[e] > allocated[best])
+                best = e;
+        l->instant[c] = best;
+    }
+    return true;
+}
+
+/* ---- elements ---------------------------------------------------------------------------- */
+
+static bool is_in_window(const sweep *s, uint32_t alloc)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    bool begins = a->birth[alloc] == MV_BEFORE || a->birth[alloc] < s->out->to;
+
+    /* Without events nothing ends; what was freed before it all only waits for a stream. */
+    if (s->lives->events.count == 0 && a->freed[alloc] != MV_NEVER)
+        return false;
+    return begins && a->block[alloc] > 0 && a->freed[alloc] >= s->out->from;
+}
+
+static bool continues_run(const sweep *s, const mv_element *e, uint64_t run_bytes, uint32_t alloc)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    bool is_small = a->block[alloc] < s->opts->least && a->block[e->first] < s->opts->least;
+
+    return is_small && (alloc < a->preexisting) == (e->first < a->preexisting) &&
+           (run_bytes < s->opts->least || (e->is_one_site && e->site == s->opts->site_of[alloc]));
+}
+
+/* How much of the picture an allocation fills: bytes x events within the window. */
+static double weight_of(const sweep *s, uint32_t alloc)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    uint32_t from = s->out->from, to = s->out->to;
+
+    if (a->birth[alloc] != MV_BEFORE && a->birth[alloc] > from)
+        from = a->birth[alloc];
+    if (a->freed[alloc] < to)
+        to = a->freed[alloc];
+    return (double)a->block[alloc] * (to > from ? to - from : 0.5);
+}
+
+/* The site with most of a run that several share: a majority vote by weight, then its share. */
+static void find_majority(const sweep *s, mv_element *e)
+{
+    double lead = 0, own = 0, all = 0;
+
+    for (uint32_t i = e->first; i < e->first + e->count; i++) {
+        double weight = s->element_of[i] == MV_NO_ROW ? 0 : weight_of(s, i);
+        if (s->opts->site_of[i] == e->site) {
+            lead += weight;
+        } else if (weight > lead) {
+            e->site = s->opts->site_of[i];
+            lead = weight - lead;
+        } else {
+            lead -= weight;
+        }
+    }
+    for (uint32_t i = e->first; i < e->first + e->count; i++) {
+        double weight = s->element_of[i] == MV_NO_ROW ? 0 : weight_of(s, i);
+        all += weight;
+        own += s->opts->site_of[i] == e->site ? weight : 0;
+    }
+    e->is_mixed = own < all * 0.75;
+}
+
+static bool make_elements(mv_arena *arena, sweep *s)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    mv_layout *l = s->out;
+    mv_element *e = NULL;
+    uint64_t run_bytes = 0;
+
+    l->elements = mv_push_array(arena, mv_element, (uint64_t)a->count + 1);
+    s->element_of = mv_push_array(&s->scratch, uint32_t, a->count);
+    if (!l->elements || !s->element_of)
+        return false;
+    for (uint32_t i = 0; i < a->count; i++) {
+        s->element_of[i] = MV_NO_ROW;
+        if (!is_in_window(s, i))
+            continue;
+        if (e && continues_run(s, e, run_bytes, i)) {
+            e->is_one_site = e->is_one_site && e->site == s->opts->site_of[i];
+            run_bytes += a->block[i];
+        } else {
+            e = &l->elements[l->element_count++];
+            *e = (mv_element){.first = i, .site = s->opts->site_of[i], .is_one_site = true};
+            run_bytes = a->block[i];
+        }
+        e->count = i - e->first + 1;
+        e->members++;
+        s->element_of[i] = l->element_count - 1;
+    }
+    for (uint32_t i = 0; i < l->element_count; i++)
+        if (!l->elements[i].is_one_site)
+            find_majority(s, &l->elements[i]);
+    return true;
+}
+
+/* ---- the sweep --------------------------------------------------------------------------- */
+
+static bool plant_tree(sweep *s)
+{
+    uint64_t length = s->out->element_count;
+
+    do {
+        s->length[s->levels] = length;
+        s->live[s->levels] = mv_push_array(&s->scratch, uint64_t, length + 1);
+        if (!s->live[s->levels++])
+            return false;
+        length = (length + FAN - 1) / FAN;
+    } while (s->length[s->levels - 1] > 1 && s->levels < MOST_LEVELS);
+    return true;
+}
+
+static bool prepare(sweep *s)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    uint32_t events = s->lives->events.count;
+
+    s->ends_at = mv_push_array(&s->scratch, uint32_t, (uint64_t)events + 1);
+    s->next_end = mv_push_array(&s->scratch, uint32_t, a->count);
+    if (!s->ends_at || !s->next_end || !plant_tree(s))
+        return false;
+    for (uint32_t i = 0; i < a->count; i++)
+        if (a->freed[i] < events) {
+            s->next_end[i] = s->ends_at[a->freed[i]];
+            s->ends_at[a->freed[i]] = i + 1;
+        }
+    return true;
+}
+
+/* Adds to the sums, or with two's complement takes away. */
+static void change(sweep *s, uint32_t alloc, uint64_t bytes)
+{
+    uint32_t at = s->element_of[alloc];
+
+    if (at == MV_NO_ROW)
+        return;
+    if (alloc < s->lives->allocs.preexisting)
+        s->preexisting += bytes;
+    for (uint32_t level = 0; level < s->levels; level++, at >>= FAN_BITS)
+        s->live[level][at] += bytes;
+}
+
+static bool add_sample(sweep *s, mv_sample sample)
+{
+    if (s->out->sample_count == s->capacity) {
+        uint64_t more = s->capacity + s->capacity / 2 + 65536;
+        mv_sample *grown =
+            more < UINT32_MAX ? mv_arena_grow(&s->scratch, s->found, more * sizeof *grown) : NULL;
+        if (!grown)
+            return false;
+        s->found = grown;
+        s->capacity = more;
+    }
+    s->found[s->out->sample_count++] = sample;
+    return true;
+}
+
+/* The living elements under a node of the tree, from the bottom up. */
+static bool take_node(sweep *s, uint32_t column, uint32_t level, uint64_t node, uint64_t *offset)
+{
+    uint64_t bytes = s->live[level][node], last;
+    mv_element *e;
+
+    if (bytes < s->opts->visible) {
+        *offset += bytes;
+        return true;
+    }
+    if (level > 0) {
+        last = node * FAN + FAN < s->length[level - 1] ? node * FAN + FAN : s->length[level - 1];
+        for (uint64_t child = node * FAN; child < last; child++)
+            if (!take_node(s, column, level - 1, child, offset))
+                return false;
+        return true;
+    }
+    if (!add_sample(s, (mv_sample){column, (uint32_t)node, *offset, bytes}))
+        return false;
+    e = &s->out->elements[node];
+    e->columns++;
+    if (bytes > e->highest)
+        e->highest = bytes;
+    *offset += bytes;
+    return true;
+}
+
+static bool take_column(sweep *s, uint32_t column)
+{
+    uint64_t offset = 0;
+
+    if (s->out->element_count && !take_node(s, column, s->levels - 1, 0, &offset))
+        return false;
+    s->out->allocated[column] = offset;
+    s->out->preexisting[column] = s->preexisting;
+    return true;
+}
+
+static bool run(sweep *s)
+{
+    const mv_alloc_lives *a = &s->lives->allocs;
+    mv_layout *l = s->out;
+    uint32_t event = 0, born = a->preexisting;
+
+    for (uint32_t i = 0; i < a->preexisting; i++)
+        change(s, i, a->block[i]);
+    for (uint32_t c = 0; c < l->column_count; c++) {
+        uint32_t until = l->instant[c] == MV_BEFORE ? 0 : l->instant[c] + 1;
+        for (; event < until; event++) {
+            for (uint32_t end = s->ends_at[event]; end; end = s->next_end[end - 1])
+                change(s, end - 1, -a->block[end - 1]);
+            for (; born < a->count && a->birth[born] == event; born++)
+                change(s, born, a->block[born]);
+        }
+        if (!take_column(s, c))
+            return false;
+    }
+    return true;
+}
+
+/* From column order to element order, by counting. */
+static bool sort_samples(mv_arena *arena, sweep *s)
+{
+    mv_layout *l = s->out;
+    uint32_t at = 0;
+
+    l->samples = mv_push_array(arena, mv_sample, l->sample_count);
+    if (!l->samples)
+        return false;
+    for (uint32_t e = 0; e < l->element_count; e++) {
+        l->elements[e].samples = at;
+        at += l->elements[e].columns;
+        l->elements[e].columns = 0;
+    }
+    for (uint32_t i = 0; i < l->sample_count; i++) {
+        mv_element *e = &l->elements[s->found[i].element];
+        l->samples[e->samples + e->columns++] = s->found[i];
+    }
+    return true;
+}
+
+mv_code mv_layout_find(mv_arena *arena, const mv_lives *lives, const uint64_t *allocated,
+                       const mv_layout_opts *opts, mv_layout *out, mv_err *err)
+{
+    sweep s = {.lives = lives, .opts = opts, .out = out};
+    bool done;
+
+    *out = (mv_layout){.from = opts->from, .to = opts->to};
+    mv_arena_init(&s.scratch, arena->budget);
+    done = cut_columns(arena, &s, allocated) && make_elements(arena, &s) && prepare(&s) &&
+           run(&s) && sort_samples(arena, &s);
+    mv_arena_release(&s.scratch);
+    return done ? MV_OK : no_memory(err);
+}

@@ -1,0 +1,24 @@
+/* Rows by the event at which something happens to them, so that a sweep over the events finds them:
+ *
+ *     for (uint32_t i = freed.first[event]; i; i = freed.next[i - 1])
+ *         ... row i - 1 ...
+ *
+ * The last row comes first. */
+#ifndef MV_ROWS_BY_EVENT_H
+#define MV_ROWS_BY_EVENT_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+
+typedef struct {
+    uint32_t *first; /* [events] a row, + 1; 0: none */
+    uint32_t *next;  /* [rows] the next one of the same event, + 1 */
+} mv_agenda;
+
+/* `at` has the event of each row; those at or behind `events` (MV_BEFORE and MV_NEVER too) stand
+ * nowhere. False when memory is out. */
+bool mv_agenda_make(mv_arena *arena, const uint32_t *at, uint32_t rows, uint32_t events,
+                    mv_agenda *out);
+
+#endif

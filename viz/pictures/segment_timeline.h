@@ -1,0 +1,26 @@
+/* Segments over time: the timeline with what PyTorch holds on the device in place of allocations.
+ *
+ *     bytes
+ *       │        ▼ peak reserved
+ *       │   ┌─────────┐╌╌╌╌╌╌╌╌╌  ← allocated: what tensors use of it
+ *       │   │ segment └────────
+ *       │ ┌─┴──────────────────      in order of birth: segment_alloc and segment_map put one on
+ *       │ │ segment                  top, segment_free and segment_unmap take it (or a part) away
+ *       └────────────────────── events */
+#ifndef MV_SEGMENT_TIMELINE_H
+#define MV_SEGMENT_TIMELINE_H
+
+#include "viz/pictures/timeline.h"
+
+/* The lives of segments as if they were allocations, in order of birth: `block` and `requested` are
+ * sizes, `segment` is the row of lives->segments. Events and segments are those of `lives`,
+ * alloc_of is NULL. For mv_layout_find. O(n log n). Fails only for want of memory. */
+mv_code mv_segment_lives_as_allocs(mv_arena *arena, const mv_lives *lives, mv_lives *out,
+                                   mv_err *err);
+
+/* Like mv_timeline_find; `only` is by row of lives->segments, `leaks` are not shown. `drawn` counts
+ * segments, or parts that were mapped or unmapped by themselves. */
+mv_code mv_segment_timeline_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                                 const mv_timeline_opts *opts, mv_timeline *out, mv_err *err);
+
+#endif

@@ -1,0 +1,239 @@
+#include "viz/pictures/state.h"
+
+#include <stdlib.h>
+
+#include "analyze/lives/alive.h"
+
+typedef struct {
+    mv_arena scratch;
+    const mv_lives *lives;
+    const mv_heap_map *map;
+    uint32_t event;
+    const mv_state_opts *opts;
+    mv_state *out;
+    uint32_t *group_of; /* [map.count] */
+    uint64_t pixel;     /* bytes that are a column wide */
+    uint64_t capacity;  /* of boxes */
+} laying;
+
+/* ---- groups ------------------------------------------------------------------------------ */
+
+static int by_domain(const void *left, const void *right, void *context)
+{
+    const laying *l = context;
+    const mv_segment_lives *s = &l->lives->segments;
+    uint32_t a = l->map->segment[*(const uint32_t *)left];
+    uint32_t b = l->map->segment[*(const uint32_t *)right];
+
+    if (s->pool[a].row != s->pool[b].row)
+        return s->pool[a].row < s->pool[b].row ? -1 : 1;
+    if (s->kind[a] != s->kind[b])
+        return s->kind[a] < s->kind[b] ? -1 : 1;
+    return (s->stream[a].row > s->stream[b].row) - (s->stream[a].row < s->stream[b].row);
+}
+
+static int most_bytes_first(const void *left, const void *right)
+{
+    const mv_state_group *a = left, *b = right;
+
+    if (a->bytes != b->bytes)
+        return a->bytes < b->bytes ? 1 : -1;
+    return a->segments < b->segments ? -1 : a->segments > b->segments;
+}
+
+/* A group for each pool, kind and stream; `segments` is where it begins in `order`. */
+static bool find_domains(mv_arena *arena, laying *l)
+{
+    mv_state *state = l->out;
+
+    state->order = mv_push_array(arena, uint32_t, l->map->count);
+    state->groups = mv_push_array(arena, mv_state_group, l->map->count);
+    l->group_of = mv_push_array(&l->scratch, uint32_t, l->map->count);
+    if (!state->order || !state->groups || !l->group_of)
+        return false;
+    for (uint32_t i = 0; i < l->map->count; i++)
+        state->order[i] = i;
+    if (!l->opts->by_address)
+        qsort_r(state->order, l->map->count, sizeof *state->order, by_domain, l);
+    for (uint32_t i = 0; i < l->map->count; i++) {
+        if (i == 0 ||
+            (!l->opts->by_address && by_domain(&state->order[i - 1], &state->order[i], l) != 0))
+            state->groups[state->group_count++] = (mv_state_group){.pools = 1, .segments = i};
+        state->groups[state->group_count - 1].bytes += l->map->size[state->order[i]];
+        state->groups[state->group_count - 1].segment_count++;
+    }
+    return true;
+}
+
+static int as_they_stand(const void *left, const void *right, void *context)
+{
+    const laying *l = context;
+    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+    if (l->group_of[a] != l->group_of[b])
+        return l->group_of[a] < l->group_of[b] ? -1 : 1;
+    if (!l->opts->by_address && l->map->size[a] != l->map->size[b])
+        return l->map->size[a] < l->map->size[b] ? 1 : -1;
+    return a < b ? -1 : a > b; /* by address */
+}
+
+/* Most bytes first; those beyond the last group are put into it. */
+static void order_groups(laying *l)
+{
+    mv_state *state = l->out;
+    uint32_t kept, at = 0;
+
+    qsort(state->groups, state->group_count, sizeof *state->groups, most_bytes_first);
+    kept = state->group_count < l->opts->most_groups ? state->group_count : l->opts->most_groups;
+    for (uint32_t g = 0; g < state->group_count; g++) {
+        mv_state_group *group = &state->groups[g], *last = &state->groups[kept - 1];
+        for (uint32_t i = 0; i < group->segment_count; i++)
+            l->group_of[state->order[group->segments + i]] = g < kept ? g : kept - 1;
+        if (g < kept)
+            continue;
+        last->pools++;
+        last->bytes += group->bytes;
+    }
+    state->group_count = kept;
+    qsort_r(state->order, l->map->count, sizeof *state->order, as_they_stand, l);
+    for (uint32_t g = 0; g < kept; g++) {
+        mv_state_group *group = &state->groups[g];
+        group->segments = at;
+        while (at < l->map->count && l->group_of[state->order[at]] == g)
+            at++;
+        group->segment_count = at - group->segments;
+    }
+}
+
+/* ---- rows -------------------------------------------------------------------------------- */
+
+/* Few pieces need few rows; and a segment goes on in the next row only when it must. */
+static void choose_scale(laying *l)
+{
+    mv_state *state = l->out;
+    uint64_t pieces = l->map->first_piece[l->map->count], bytes = 0, largest = 0, rows;
+
+    for (uint32_t i = 0; i < l->map->count; i++) {
+        bytes += l->map->size[i];
+        largest = l->map->size[i] > largest ? l->map->size[i] : largest;
+    }
+    rows = pieces / 12 + 1;
+    rows = rows > l->opts->most_rows ? l->opts->most_rows : rows;
+    rows = rows > state->group_count * 2 ? rows - state->group_count : state->group_count;
+    state->row_bytes = bytes / (rows ? rows : 1) + 1;
+    if (state->row_bytes < largest && largest <= bytes / 3)
+        state->row_bytes = largest;
+    l->pixel = state->row_bytes / (l->opts->columns ? l->opts->columns : 1) + 1;
+    for (uint32_t g = 0; g < state->group_count; g++) {
+        state->groups[g].first_row = state->rows;
+        state->groups[g].rows =
+            (uint32_t)((state->groups[g].bytes + state->row_bytes - 1) / state->row_bytes);
+        state->rows += state->groups[g].rows;
+    }
+}
+
+static bool add_box(mv_arena *arena, laying *l, mv_state_box box)
+{
+    if (l->out->box_count == l->capacity) {
+        uint64_t more = l->capacity + l->capacity / 2 + 1024;
+        mv_state_box *grown =
+            more < UINT32_MAX ? mv_arena_grow(arena, l->out->boxes, more * sizeof *grown) : NULL;
+        if (!grown)
+            return false;
+        l->out->boxes = grown;
+        l->capacity = more;
+    }
+    l->out->boxes[l->out->box_count++] = box;
+    return true;
+}
+
+/* Puts a piece to its neighbour on the left when one of both is too narrow to be seen. */
+static bool put(mv_arena *arena, laying *l, mv_state_box box)
+{
+    mv_state_box *last = l->out->box_count ? &l->out->boxes[l->out->box_count - 1] : NULL;
+    bool is_row = last && last->row == box.row;
+
+    if (is_row && last->bytes < l->pixel && box.bytes < l->pixel) {
+        last->count++;
+        last->bytes += box.bytes;
+        last->allocated += box.allocated;
+        last->pending += box.pending;
+        last->goes_on = box.goes_on;
+        return true;
+    }
+    return add_box(arena, l, box);
+}
+
+/* A piece from `offset` bytes of its group on, cut where rows end. */
+static bool put_piece(mv_arena *arena, laying *l, mv_state_group *group, uint32_t segment,
+                      uint32_t piece, uint64_t offset)
+{
+    uint64_t left = l->map->piece_size[piece];
+    uint32_t alloc = l->map->piece_row[piece];
+    bool is_allocated = alloc != MV_NO_ROW && mv_alloc_is_allocated(l->lives, alloc, l->event),
+         is_begun = false;
+
+    if (alloc == MV_NO_ROW && left > group->largest)
+        group->largest = left;
+    while (left > 0) {
+        uint64_t at = offset % l->out->row_bytes;
+        uint64_t bytes = left < l->out->row_bytes - at ? left : l->out->row_bytes - at;
+        mv_state_box box = {.row = group->first_row + (uint32_t)(offset / l->out->row_bytes),
+                            .segment = segment,
+                            .piece = piece,
+                            .count = 1,
+                            .offset = at,
+                            .bytes = bytes,
+                            .allocated = is_allocated ? bytes : 0,
+                            .pending = alloc != MV_NO_ROW && !is_allocated ? bytes : 0,
+                            .is_begun = is_begun,
+                            .goes_on = bytes < left};
+        group->allocated += box.allocated;
+        group->pending += box.pending;
+        group->free += bytes - box.allocated - box.pending;
+        if (!put(arena, l, box))
+            return false;
+        is_begun = true;
+        offset += bytes;
+        left -= bytes;
+    }
+    return true;
+}
+
+static bool put_groups(mv_arena *arena, laying *l)
+{
+    for (uint32_t g = 0; g < l->out->group_count; g++) {
+        mv_state_group *group = &l->out->groups[g];
+        uint64_t offset = 0;
+        for (uint32_t i = group->segments; i < group->segments + group->segment_count; i++) {
+            uint32_t segment = l->out->order[i];
+            for (uint32_t p = l->map->first_piece[segment]; p < l->map->first_piece[segment + 1];
+                 p++) {
+                if (!put_piece(arena, l, group, segment, p, offset))
+                    return false;
+                offset += l->map->piece_size[p];
+            }
+        }
+    }
+    return true;
+}
+
+mv_code mv_state_lay(mv_arena *arena, const mv_lives *lives, const mv_heap_map *map, uint32_t event,
+                     const mv_state_opts *opts, mv_state *out, mv_err *err)
+{
+    laying l = {.lives = lives, .map = map, .event = event, .opts = opts, .out = out};
+    bool is_done;
+
+    *out = (mv_state){.row_bytes = 1};
+    if (map->count == 0)
+        return MV_OK;
+    mv_arena_init(&l.scratch, arena->budget);
+    is_done = find_domains(arena, &l);
+    if (is_done) {
+        order_groups(&l);
+        choose_scale(&l);
+        is_done = put_groups(arena, &l);
+    }
+    mv_arena_release(&l.scratch);
+    return is_done ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "allocator state");
+}

@@ -1,0 +1,201 @@
+#include "viz/scene/coverage.h"
+
+#include <string.h>
+
+enum { UNIT_BITS = 8, WHOLE = 2 * MV_PIXEL_UNITS * MV_PIXEL_UNITS };
+
+bool mv_coverage_init(mv_coverage *c, mv_budget *budget, uint32_t columns, uint32_t rows)
+{
+    *c = (mv_coverage){.columns = columns, .rows = rows};
+    mv_arena_init(&c->arena, budget);
+    c->row = mv_push_array(&c->arena, uint32_t, rows);
+    c->sums = mv_push_array(&c->arena, int64_t, (uint64_t)columns + 1);
+    c->mask = mv_push_array(&c->arena, uint8_t, columns);
+    c->failed = !c->row || !c->sums || !c->mask;
+    mv_coverage_clip(c, 0, 0, (int32_t)columns, (int32_t)rows);
+    c->first_row = (int32_t)rows;
+    c->last_row = -1;
+    return !c->failed;
+}
+
+void mv_coverage_release(mv_coverage *c)
+{
+    mv_arena_release(&c->arena);
+}
+
+static int32_t within(int32_t value, int32_t least, int32_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+void mv_coverage_clip(mv_coverage *c, int32_t left, int32_t top, int32_t right, int32_t bottom)
+{
+    c->left = within(left, 0, (int32_t)c->columns);
+    c->top = within(top, 0, (int32_t)c->rows);
+    c->right = within(right, c->left, (int32_t)c->columns);
+    c->bottom = within(bottom, c->top, (int32_t)c->rows);
+}
+
+/* ---- edges ------------------------------------------------------------------------------- */
+
+static void add_cell(mv_coverage *c, int32_t x, int32_t y, int32_t cover, int32_t area)
+{
+    uint32_t *first = &c->row[y];
+
+    if (x >= c->right || cover == 0)
+        return;
+    if (*first && c->cells[*first - 1].x == x) { /* curves and slopes stay in a pixel for a while */
+        c->cells[*first - 1].cover += cover;
+        c->cells[*first - 1].area += area;
+        return;
+    }
+    if (c->count == c->capacity) {
+        uint64_t more = (uint64_t)c->capacity * 2 + 4096;
+        mv_coverage_cell *grown =
+            more < UINT32_MAX ? mv_arena_grow(&c->arena, c->cells, more * sizeof *grown) : NULL;
+        if (!grown) {
+            c->failed = true;
+            return;
+        }
+        c->cells = grown;
+        c->capacity = (uint32_t)more;
+    }
+    c->cells[c->count++] = (mv_coverage_cell){x, cover, area, *first};
+    *first = c->count;
+    c->first_row = y < c->first_row ? y : c->first_row;
+    c->last_row = y > c->last_row ? y : c->last_row;
+}
+
+/* Where the line is at `at`, between a0 and a1. */
+static int32_t between(int32_t a0, int32_t b0, int32_t a1, int32_t b1, int32_t at)
+{
+    return (int32_t)(b0 + (int64_t)(b1 - b0) * (at - a0) / (a1 - a0));
+}
+
+/* The part of an edge that lies in one row. */
+static void add_in_row(mv_coverage *c, int32_t row, int32_t x0, int32_t y0, int32_t x1, int32_t y1)
+{
+    int32_t step = x1 < x0 ? -1 : 1;
+    /* On a border the pixel is the one that the line goes into. */
+    int32_t cell = step > 0 ? x0 >> UNIT_BITS : (x0 - 1) >> UNIT_BITS;
+    int32_t last = step > 0 ? (x1 - (x1 > x0)) >> UNIT_BITS : x1 >> UNIT_BITS;
+    int32_t x = x0, y = y0;
+
+    for (;; cell += step) {
+        int32_t left = cell * MV_PIXEL_UNITS;
+        int32_t x_end = cell == last ? x1 : left + (step > 0 ? MV_PIXEL_UNITS : 0);
+        int32_t y_end = cell == last ? y1 : between(x0, y0, x1, y1, x_end);
+        add_cell(c, cell, row, y_end - y, (y_end - y) * (x - left + x_end - left));
+        if (cell == last)
+            return;
+        x = x_end;
+        y = y_end;
+    }
+}
+
+/* An edge inside the clip. */
+static void add_inside(mv_coverage *c, int32_t x0, int32_t y0, int32_t x1, int32_t y1)
+{
+    int32_t step = y1 < y0 ? -1 : 1;
+    int32_t row = step > 0 ? y0 >> UNIT_BITS : (y0 - 1) >> UNIT_BITS;
+    int32_t last = step > 0 ? (y1 - 1) >> UNIT_BITS : y1 >> UNIT_BITS;
+    int32_t x = x0, y = y0;
+
+    for (; row != last && !c->failed; row += step) {
+        int32_t y_end = (row + (step > 0)) * MV_PIXEL_UNITS;
+        int32_t x_end = between(y0, x0, y1, x1, y_end);
+        add_in_row(c, row, x, y, x_end, y_end);
+        x = x_end;
+        y = y_end;
+    }
+    add_in_row(c, row, x, y, x1, y1);
+}
+
+/* Left of the clip an edge counts as if it ran along the border; right of it, for nothing. */
+static void add_piece(mv_coverage *c, int32_t x0, int32_t y0, int32_t x1, int32_t y1)
+{
+    int32_t left = c->left * MV_PIXEL_UNITS, right = c->right * MV_PIXEL_UNITS;
+
+    if (y0 != y1 && (x0 < right || x1 < right))
+        add_inside(c, x0 > left ? x0 : left, y0, x1 > left ? x1 : left, y1);
+}
+
+/* Cuts an edge where it crosses a side of the clip. */
+static void add_across(mv_coverage *c, int32_t x0, int32_t y0, int32_t x1, int32_t y1)
+{
+    int32_t borders[] = {c->left * MV_PIXEL_UNITS, c->right * MV_PIXEL_UNITS};
+    int32_t x = x0, y = y0;
+
+    for (int i = 0; i < 2; i++) {
+        int32_t border = borders[x1 > x0 ? i : 1 - i];
+        if ((x < border) == (x1 < border) || x == border)
+            continue;
+        add_piece(c, x, y, border, between(x0, y0, x1, y1, border));
+        y = between(x0, y0, x1, y1, border);
+        x = border;
+    }
+    add_piece(c, x, y, x1, y1);
+}
+
+void mv_coverage_edge(mv_coverage *c, int32_t x0, int32_t y0, int32_t x1, int32_t y1)
+{
+    int32_t top = c->top * MV_PIXEL_UNITS, bottom = c->bottom * MV_PIXEL_UNITS;
+    int32_t from = within(y0, top, bottom), to = within(y1, top, bottom);
+
+    if (from == to || c->left == c->right || c->failed)
+        return;
+    add_across(c, from == y0 ? x0 : between(y0, x0, y1, x1, from), from,
+               to == y1 ? x1 : between(y0, x0, y1, x1, to), to);
+}
+
+/* ---- rows -------------------------------------------------------------------------------- */
+
+static uint8_t mask_of(int64_t winding)
+{
+    int64_t part = winding < 0 ? -winding : winding;
+
+    if (part >= WHOLE)
+        return 255;
+    return (uint8_t)((part * 255 + WHOLE / 2) / WHOLE);
+}
+
+/* Spreads the cells of a row over its pixels; sums[i] is what pixel i adds to the ones before. */
+static void take_row(mv_coverage *c, int32_t y, mv_coverage_take_row *take, void *to)
+{
+    int32_t first = c->right, last = c->left;
+    int64_t winding = 0;
+
+    for (uint32_t i = c->row[y]; i; i = c->cells[i - 1].next) {
+        const mv_coverage_cell *cell = &c->cells[i - 1];
+        c->sums[cell->x] += (int64_t)cell->cover * 2 * MV_PIXEL_UNITS - cell->area;
+        c->sums[cell->x + 1] += cell->area;
+        first = cell->x < first ? cell->x : first;
+        last = cell->x > last ? cell->x : last;
+    }
+    c->row[y] = 0;
+    for (int32_t x = first; x <= last; x++) {
+        if (c->sums[x] == 0 && x > first) {
+            c->mask[x] = c->mask[x - 1];
+            continue;
+        }
+        winding += c->sums[x];
+        c->sums[x] = 0;
+        c->mask[x] = mask_of(winding);
+    }
+    winding += c->sums[last + 1];
+    c->sums[last + 1] = 0;
+    /* An edge to the right of the clip left no cell. */
+    if (winding != 0)
+        memset(c->mask + last + 1, mask_of(winding), (size_t)(c->right - 1 - last));
+    take(to, first, y, (uint32_t)((winding ? c->right : last + 1) - first), c->mask + first);
+}
+
+void mv_coverage_take(mv_coverage *c, mv_coverage_take_row *take, void *to)
+{
+    for (int32_t y = c->first_row; y <= c->last_row; y++)
+        if (c->row[y])
+            take_row(c, y, take, to);
+    c->first_row = (int32_t)c->rows;
+    c->last_row = -1;
+    c->count = 0;
+}

@@ -1,0 +1,47 @@
+/* What stands above a picture: its title, what it shows, and what is missing from it. */
+#ifndef MV_HEADING_H
+#define MV_HEADING_H
+
+#include "analyze/totals/moment.h"
+#include "viz/scene/palette.h"
+#include "viz/scene/scene.h"
+
+enum { MV_HEADING_HEIGHT = 88 };
+
+typedef struct {
+    const char *title;   /* the file's name */
+    const char *what;    /* one line: figures */
+    const char *verdict; /* one line; NULL: none */
+    bool is_alarm;       /* the verdict is bad news */
+} mv_heading;
+
+/* What a filter left of everything. */
+typedef struct {
+    const char *filter;     /* its words; NULL: nothing was left out */
+    uint64_t matches, rows; /* so many of how many */
+    uint64_t bytes, all;    /* that they hold, of how many */
+} mv_heading_part;
+
+/* "only forward: 12 of 540 blocks, 100 MiB (39.0 %) of the allocated 257 MiB": `rows` is "blocks",
+ * `of` "the allocated". NULL when nothing was left out. */
+const char *mv_heading_part_line(mv_scene *scene, mv_heading_part part, const char *rows,
+                                 const char *of);
+
+/* Lines that do not fit the picture are cut. */
+void mv_heading_paint(mv_scene *scene, const mv_theme *theme, mv_heading heading);
+
+/* "device 1 of 2 · after event 8,407 of 9,000, 1.204 s". */
+const char *mv_heading_moment(mv_scene *scene, const mv_trace *trace, const mv_lives *lives,
+                              uint32_t event);
+
+/* What of the past the file lacks: " · recording began late"; "" when nothing. */
+const char *mv_heading_history(const mv_lives *lives);
+
+/* Black or white, whichever is easier to read on `fill`: at least 4.5:1 on every colour. */
+uint32_t mv_text_on(uint32_t fill);
+
+/* The text, and what it takes of a file off `budget`, escaped; or NULL when that is spent. Labels
+ * of a trace can be as long as they like, a picture not. NULL for no text. */
+const char *mv_hover_take(uint32_t *budget, const char *text);
+
+#endif

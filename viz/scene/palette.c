@@ -1,0 +1,79 @@
+#include "viz/scene/palette.h"
+
+const mv_theme *mv_theme_of(bool is_dark)
+{
+    static const mv_theme light = {
+        .background = 0xffffffff,
+        .plot = 0xfafafaff,
+        .grid = 0xe2e2e2ff,
+        .text = 0x1c1c1cff,
+        .faint_text = 0x595959ff,
+        .rest = 0xd0d2d4ff,
+        .unknown = 0xa8a4a1ff,
+        .native = 0x6a757bff,
+        .leak = 0xc91e11ff,
+        .edge = 0xffffff8c,
+        .outline = 0x202020ff,
+        .reserved = 0x8a1538ff,
+        .active = 0x6a3d9aff,
+        .alarm = 0xc00000ff,
+        .hatch = 0xffffff9c,
+        .lane = 0xb7c5d1ff,
+    };
+    static const mv_theme dark = {
+        .background = 0x16191dff,
+        .plot = 0x1d2126ff,
+        .grid = 0x333940ff,
+        .text = 0xf0f0f0ff,
+        .faint_text = 0xb4bac0ff,
+        .rest = 0x4a5057ff,
+        .unknown = 0x6d797bff,
+        .native = 0xb8b6b2ff,
+        .leak = 0xfe3733ff,
+        .edge = 0x16191d8c,
+        .outline = 0xf5f5f5ff,
+        .reserved = 0xff8fa8ff,
+        .active = 0xc9a6ffff,
+        .alarm = 0xff7878ff,
+        .hatch = 0x16191d9c,
+        .lane = 0x3f5161ff,
+    };
+    return is_dark ? &dark : &light;
+}
+
+uint32_t mv_site_colour(uint32_t index)
+{
+    static const uint32_t colours[MV_SITE_COLOURS] = {
+        0x0072b2ff, 0xe69f00ff, 0x009e73ff, 0xcc79a7ff, 0x56b4e9ff, 0xf0e442ff, 0x2d5679ff,
+        0x50eab1ff, 0xb40087ff, 0xb5b288ff, 0x295f49ff, 0xfcb0e4ff, 0x51a2f7ff, 0xe0e187ff,
+    };
+
+    return colours[index % MV_SITE_COLOURS];
+}
+
+uint32_t mv_muted_colour(uint32_t index)
+{
+    static const uint32_t colours[MV_MUTED_COLOURS] = {0xa9bccbff, 0xd2c2a6ff, 0xa9c4b4ff,
+                                                       0xc9b6cdff};
+
+    return colours[index % MV_MUTED_COLOURS];
+}
+
+uint32_t mv_fullness_colour(uint32_t level, bool is_dark)
+{
+    static const uint32_t colours[] = {0xf6e7bfff, 0xbfc79cff, 0x7ea69bff, 0x3d7592ff, 0x153a69ff};
+
+    level = level < 4 ? level : 4;
+    return colours[is_dark ? 4 - level : level];
+}
+
+uint32_t mv_lighter(uint32_t colour)
+{
+    uint32_t lighter = colour & 0xff;
+
+    for (int shift = 8; shift < 32; shift += 8) {
+        uint32_t part = colour >> shift & 0xff;
+        lighter |= (part + (255 - part) / 8) << shift;
+    }
+    return lighter;
+}

@@ -1,0 +1,18 @@
+/* Pictures as PNG files. */
+#ifndef MV_PNG_H
+#define MV_PNG_H
+
+#include "viz/scene/raster.h"
+
+/* Without an alpha channel where the picture has no clear pixel. What is in memory while this runs
+ * counts on `budget`. Fails for want of memory; a failed write is reported by mv_sink_commit. */
+mv_code mv_png_write(mv_budget *budget, const mv_image *image, mv_sink *sink, mv_err *err);
+
+/* The same, as bytes in `arena`. */
+mv_code mv_png_encode(mv_arena *arena, const mv_image *image, mv_span *out, mv_err *err);
+
+/* Back end: the scene as one PNG file, in the found font. MV_LIMIT when it is larger than
+ * MV_IMAGE_MOST. */
+mv_code mv_scene_write_png(mv_budget *budget, const mv_scene *scene, mv_sink *sink, mv_err *err);
+
+#endif

@@ -1,0 +1,22 @@
+/* The area of a stroke: what a pen of some width paints along a line. Corners are mitred as in SVG
+ * (cut where the tip would reach further than twice the width), ends are cut off straight. */
+#ifndef MV_STROKE_H
+#define MV_STROKE_H
+
+#include "viz/scene/coverage.h"
+#include "viz/scene/scene.h"
+
+typedef struct {
+    double width; /* in the units of the points */
+    bool is_closed;
+    bool is_dashed; /* 7 drawn, 4 not */
+} mv_stroke;
+
+/* `points` are in the picture's pixels. */
+void mv_stroke_add(mv_coverage *out, const mv_point *points, uint32_t count,
+                   const mv_stroke *stroke);
+
+/* The nearest unit of mv_coverage; 0 for what is no number or far outside of any picture. */
+int32_t mv_stroke_unit(double pixels);
+
+#endif

@@ -1,0 +1,249 @@
+#include "viz/scene/text_raster.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <ft2build.h>
+#include FT_FREETYPE_H
+#include FT_ADVANCES_H
+#include FT_OUTLINE_H
+
+#include "viz/scene/bitmap_font.h"
+#include "viz/scene/stroke.h"
+
+/* Debian; Debian; Fedora; Arch. */
+static const struct {
+    const char *regular, *bold;
+} places[] = {
+    {"/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",
+     "/usr/share/fonts/truetype/dejavu/DejaVuSans-Bold.ttf"},
+    {"/usr/share/fonts/truetype/liberation/LiberationSans-Regular.ttf",
+     "/usr/share/fonts/truetype/liberation/LiberationSans-Bold.ttf"},
+    {"/usr/share/fonts/dejavu-sans-fonts/DejaVuSans.ttf",
+     "/usr/share/fonts/dejavu-sans-fonts/DejaVuSans-Bold.ttf"},
+    {"/usr/share/fonts/TTF/DejaVuSans.ttf", "/usr/share/fonts/TTF/DejaVuSans-Bold.ttf"},
+};
+
+enum { CURVE_PARTS = 6, BITMAP_SIZE = 11 /* pixels of a text whose dots are one pixel */ };
+
+struct mv_font {
+    FT_Library library;
+    FT_Face regular, bold; /* NULL: the bitmap font; bold may be the regular one */
+};
+
+mv_font *mv_font_open(mv_arena *arena, mv_font_choice choice)
+{
+    mv_font *font = mv_push_struct(arena, mv_font);
+
+    if (!font || choice == MV_FONT_BITMAP || FT_Init_FreeType(&font->library) != 0)
+        return font;
+    for (size_t i = 0; i < sizeof places / sizeof *places && !font->regular; i++) {
+        if (FT_New_Face(font->library, places[i].regular, 0, &font->regular) != 0 ||
+            !FT_IS_SCALABLE(font->regular)) {
+            font->regular = NULL; /* the library closes what it opened */
+            continue;
+        }
+        if (FT_New_Face(font->library, places[i].bold, 0, &font->bold) != 0)
+            font->bold = font->regular;
+    }
+    return font;
+}
+
+void mv_font_close(mv_font *font)
+{
+    if (font && font->library)
+        FT_Done_FreeType(font->library);
+    if (font)
+        *font = (mv_font){0};
+}
+
+bool mv_font_is_scalable(const mv_font *font)
+{
+    return font->regular != NULL;
+}
+
+uint32_t mv_text_next(const char **at)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    const unsigned char *c = (const unsigned char *)*at;
+    int length = *c < 0x80 ? 1 : *c >> 5 == 6 ? 2 : *c >> 4 == 14 ? 3 : *c >> 3 == 30 ? 4 : 0;
+    uint32_t code = length == 1 ? *c : *c & (0x7fu >> length);
+
+    for (int i = 1; i < length; i++) {
+        if (c[i] >> 6 != 2)
+            length = 0;
+        else
+            code = code << 6 | (c[i] & 0x3fu);
+    }
+    *at += length ? length : 1;
+    if (length == 0 || code < least[length] || code > 0x10ffff)
+        return 0xfffd;
+    return code < ' ' || code == 0x7f ? 0xfffd : code;
+}
+
+/* ---- scalable fonts ---------------------------------------------------------------------- */
+
+typedef struct {
+    mv_coverage *out;
+    double x, y;      /* of the letter's origin */
+    FT_Vector at;     /* end of the last line */
+    FT_Vector origin; /* of the contour */
+} contour;
+
+static void edge_to(contour *c, FT_Vector to)
+{
+    mv_coverage_edge(c->out, mv_stroke_unit(c->x + (double)c->at.x / 64),
+                     mv_stroke_unit(c->y - (double)c->at.y / 64),
+                     mv_stroke_unit(c->x + (double)to.x / 64),
+                     mv_stroke_unit(c->y - (double)to.y / 64));
+    c->at = to;
+}
+
+static int move_to(const FT_Vector *to, void *data)
+{
+    contour *c = data;
+
+    edge_to(c, c->origin);
+    c->at = c->origin = *to;
+    return 0;
+}
+
+static int line_to(const FT_Vector *to, void *data)
+{
+    edge_to(data, *to);
+    return 0;
+}
+
+static int cubic_to(const FT_Vector *a, const FT_Vector *b, const FT_Vector *to, void *data)
+{
+    contour *c = data;
+    FT_Vector from = c->at;
+
+    for (int i = 1; i <= CURVE_PARTS; i++) {
+        FT_Pos t = i, s = CURVE_PARTS - i, whole = CURVE_PARTS * CURVE_PARTS * CURVE_PARTS;
+        FT_Pos w[] = {s * s * s, 3 * s * s * t, 3 * s * t * t, t * t * t};
+        FT_Vector point = {(w[0] * from.x + w[1] * a->x + w[2] * b->x + w[3] * to->x) / whole,
+                           (w[0] * from.y + w[1] * a->y + w[2] * b->y + w[3] * to->y) / whole};
+        edge_to(c, point);
+    }
+    return 0;
+}
+
+static int conic_to(const FT_Vector *a, const FT_Vector *to, void *data)
+{
+    contour *c = data;
+    FT_Vector from = c->at;
+
+    for (int i = 1; i <= CURVE_PARTS; i++) {
+        FT_Pos t = i, s = CURVE_PARTS - i, whole = CURVE_PARTS * CURVE_PARTS;
+        FT_Vector point = {(s * s * from.x + 2 * s * t * a->x + t * t * to->x) / whole,
+                           (s * s * from.y + 2 * s * t * a->y + t * t * to->y) / whole};
+        edge_to(c, point);
+    }
+    return 0;
+}
+
+/* The face at the size of the style; NULL when it cannot be had. */
+static FT_Face face_at(mv_font *font, const mv_text_style *style)
+{
+    FT_Face face = style->is_bold ? font->bold : font->regular;
+    double width = style->size * style->scale_x * 64, height = style->size * style->scale_y * 64;
+
+    if (!(width >= 1 && width < 1 << 20 && height >= 1 && height < 1 << 20))
+        return NULL;
+    /* 72 dots an inch: a point is a pixel. */
+    return FT_Set_Char_Size(face, (FT_F26Dot6)width, (FT_F26Dot6)height, 72, 72) ? NULL : face;
+}
+
+/* Widths are those of the design, so that a text is as wide as the layout took it to be; only
+ * heights are fitted to the grid of pixels, which keeps letters crisp. */
+enum { LOAD = FT_LOAD_TARGET_LIGHT | FT_LOAD_NO_BITMAP };
+
+static double advance_of(FT_Face face, FT_UInt glyph)
+{
+    FT_Fixed advance;
+
+    if (FT_Get_Advance(face, glyph, FT_LOAD_NO_HINTING, &advance) != 0)
+        return 0;
+    return (double)advance / 65536;
+}
+
+static void draw_letter(FT_Face face, FT_UInt glyph, double x, double y, mv_coverage *out)
+{
+    static const FT_Outline_Funcs functions = {
+        .move_to = move_to, .line_to = line_to, .conic_to = conic_to, .cubic_to = cubic_to};
+    contour c = {.out = out, .x = x, .y = y};
+
+    if (FT_Load_Glyph(face, glyph, LOAD) != 0 || face->glyph->format != FT_GLYPH_FORMAT_OUTLINE)
+        return;
+    if (FT_Outline_Decompose(&face->glyph->outline, &functions, &c) == 0)
+        edge_to(&c, c.origin);
+}
+
+/* ---- the bitmap font --------------------------------------------------------------------- */
+
+static double dot_size(double pixels)
+{
+    if (pixels < BITMAP_SIZE - 2)
+        return pixels / BITMAP_SIZE;
+    return pixels < BITMAP_SIZE ? 1 : floor(pixels / BITMAP_SIZE + 0.3);
+}
+
+static void draw_dot(mv_coverage *out, double x, double y, double w, double h)
+{
+    int32_t left = mv_stroke_unit(x), right = mv_stroke_unit(x + w);
+    int32_t top = mv_stroke_unit(y), bottom = mv_stroke_unit(y + h);
+
+    mv_coverage_edge(out, left, bottom, left, top);
+    mv_coverage_edge(out, right, top, right, bottom);
+}
+
+static void draw_bitmap(uint32_t character, double x, double y, double w, double h,
+                        mv_coverage *out)
+{
+    for (uint32_t row = 0; row < MV_BITMAP_ROWS; row++)
+        for (uint32_t column = 0; column < mv_bitmap_width(character); column++)
+            if (mv_bitmap_dot(character, column, row))
+                draw_dot(out, x + column * w, y + ((double)row - MV_BITMAP_ASCENT) * h, w, h);
+}
+
+/* ---- both -------------------------------------------------------------------------------- */
+
+/* Draws where there is an `out`; returns the width. */
+static double set_text(mv_font *font, const char *text, const mv_text_style *style, double x,
+                       double y, mv_coverage *out)
+{
+    FT_Face face = font->regular ? face_at(font, style) : NULL;
+    double w = dot_size(style->size * style->scale_x), h = dot_size(style->size * style->scale_y);
+    double start = x;
+
+    if (font->regular && !face)
+        return 0;
+    while (*text) {
+        uint32_t character = mv_text_next(&text);
+        FT_UInt glyph = face ? FT_Get_Char_Index(face, character) : 0;
+        if (out && face)
+            draw_letter(face, glyph, x, y, out);
+        else if (out)
+            draw_bitmap(character, x, y, w, h, out);
+        x += face ? advance_of(face, glyph) : (mv_bitmap_width(character) + 1) * w;
+    }
+    return x - start;
+}
+
+double mv_font_width(mv_font *font, const char *text, const mv_text_style *style)
+{
+    return set_text(font, text, style, 0, 0, NULL);
+}
+
+void mv_font_draw(mv_font *font, const char *text, const mv_text_style *style, double x, double y,
+                  mv_coverage *out)
+{
+    bool is_fine = font->regular || dot_size(style->size * style->scale_y) < 1;
+
+    /* Letters stand on a row of pixels, dots in whole pixels. */
+    set_text(font, text, style, is_fine ? x : floor(x + 0.5), floor(y + 0.5), out);
+    if (style->is_bold && !font->regular)
+        set_text(font, text, style, floor(x + 0.5) + dot_size(style->size * style->scale_x) / 2,
+                 floor(y + 0.5), out);
+}
