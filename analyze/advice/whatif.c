@@ -17,7 +17,8 @@ typedef struct {
     const mv_lives *lives;
     const mv_sites *sites;
     mv_whatif *out;
-    bool lacks_memory; /* the last request that failed did so for want of memory, as oom judges */
+    bool lacks_memory; /* the last failed request lacked memory, as the report on out-of-memory
+                        * events says */
     bool out_of_memory;
 } asking;
 
@@ -69,7 +70,7 @@ static mv_code run_all(asking *a, const mv_whatif_opts *opts, mv_err *err)
 
 /* ---- the line that pins ------------------------------------------------------------------ */
 
-/* Whether it is worth looking for somebody to blame. */
+/* Whether it is worth looking for a line that pins memory. */
 static bool is_wasteful(const mv_whatif *w)
 {
     return w->trials.recorded_ooms > 0 ||
@@ -104,7 +105,7 @@ static void add_advice(asking *a, const char *setting, int64_t saves, mv_stack_i
         a->out->advice[a->out->advice_count++] = (mv_whatif_advice){setting, text, saves, stack};
 }
 
-/* The best run that is not the recorded one; NULL when none is worth it. */
+/* The best run except the recorded one; NULL when none is worth it. */
 static const mv_trial *best_run(const asking *a)
 {
     const mv_trial *best = NULL;
@@ -161,7 +162,7 @@ static void advise_line(asking *a)
             mv_size_text(is, line->apart.result.peak.reserved)));
 }
 
-/* Whether keeping the line's blocks apart is worth a change of the program. */
+/* Whether a pool of its own for the line's blocks is worth a change of the program. */
 static bool line_is_worth(const asking *a)
 {
     const mv_whatif_line *line = &a->out->line;

@@ -1,12 +1,12 @@
-/* What other allocator settings would have done to one device of a trace: each tried
- * (analyze/replay/setting_trials.h), ranked, and what that says. docs/whatif.md explains it. */
+/* What other allocator settings would have done to one device of a trace: each is tried
+ * (setting_trials.h), they are ranked, and advice follows. docs/whatif.md explains it. */
 #ifndef MV_WHATIF_H
 #define MV_WHATIF_H
 
 #include "analyze/heap/pins.h"
 #include "analyze/replay/setting_trials.h"
 
-/* A line of the program whose blocks pin most of the free memory, and what if these blocks came
+/* The line whose blocks pin most of the free memory, and what would happen if these blocks came
  * from a pool of their own. */
 typedef struct {
     bool found;
@@ -16,10 +16,10 @@ typedef struct {
 } mv_whatif_line;
 
 typedef struct {
-    const char *setting; /* a setting; "" where the program is to change */
+    const char *setting; /* "" if the program is to change instead */
     const char *text;
     int64_t saves;
-    mv_stack_id stack; /* of the line that is to change; MV_NO_STACK */
+    mv_stack_id stack; /* of the line to change; MV_NO_STACK */
 } mv_whatif_advice;
 
 #define MV_MOST_WHATIF_ADVICE 4
@@ -27,12 +27,11 @@ typedef struct {
 typedef struct {
     mv_trials trials; /* the recorded run, and how far it can be trusted */
 
-    bool ranked; /* runs are those of the built-in set: failures last, least reserved first */
+    bool ranked; /* runs are the built-in set: failures last, least reserved first */
     uint32_t run_count;
     mv_trial *runs; /* [run_count] */
     mv_whatif_line line;
-    uint32_t
-        advice_count; /* 0 when trust is low; then `advice_none` says so, or that nothing helps */
+    uint32_t advice_count; /* 0 when trust is low, or when nothing helps: advice_none says which */
     mv_whatif_advice advice[MV_MOST_WHATIF_ADVICE];
     const char *advice_none; /* NULL when there is advice */
 } mv_whatif;
@@ -43,8 +42,8 @@ typedef struct {
     uint64_t capacity;       /* bytes of the device or the process; 0: not given */
 } mv_whatif_opts;
 
-/* O(n log n) for each run. Everything returned lives in `arena`, or is the caller's (conf). Fails
- * only for want of memory. */
+/* O(n log n) for each run. Everything returned lives in `arena`, or belongs to the caller (conf).
+ * Fails only when memory is out. */
 mv_code mv_whatif_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        const mv_sites *sites, mv_whatif_opts opts, mv_whatif *out, mv_err *err);
 

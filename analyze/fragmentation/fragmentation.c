@@ -6,10 +6,10 @@
 
 #define MIB ((uint64_t)1 << 20)
 
-/* What the allocator may take beyond the need before it is called fragmented: a few large
- * segments that requests below 10 MiB share, partly filled (docs/fragmentation.md). */
+/* How much the allocator may take beyond the need before it is called fragmented: a few large
+ * segments, partly filled, that requests below 10 MiB share (docs/fragmentation.md). */
 #define SLACK       (80 * MIB)
-#define SLACK_SHARE 20 /* and one part in so many of what was needed */
+#define SLACK_SHARE 20 /* plus one part in this many of what was needed */
 #define LEAST_WASTE (32 * MIB)
 
 typedef struct {
@@ -17,15 +17,16 @@ typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
     const mv_sites *sites;
-    mv_arena scratch; /* of the heap, which is as large as the trace */
+    mv_arena scratch; /* for the heap, which is as large as the trace */
     mv_heap heap;
     mv_fragmentation *out;
 } inquiry;
 
 /* ---- the moment -------------------------------------------------------------------------- */
 
-/* Where most was taken. When all of that was there before the first event, so that the trace does
- * not show why, rather where most was in use: holes that are left then are holes at all times. */
+/* The moment when the most was taken. If all of that was taken before the first event, the trace
+ * does not show why; then the moment when the most was in use, since holes that are left then are
+ * always left. */
 static mv_code find_moment(inquiry *q, mv_fragmentation_opts opts, mv_err *err)
 {
     const mv_demand *d = &q->out->growths.demand;
@@ -72,8 +73,8 @@ static bool list_domains(inquiry *q)
 
 /* ---- the verdict ------------------------------------------------------------------------- */
 
-/* A heap from before the first event has a past that the trace does not show: what it held then
- * may well have been needed. */
+/* A heap from before the first event has a past that the trace does not show: what it held may have
+ * been needed then. */
 static uint64_t needed_by(const inquiry *q)
 {
     const mv_demand *d = &q->out->demand;
@@ -90,8 +91,8 @@ static bool is_far_beyond(uint64_t beyond, uint64_t needed)
     return beyond > LEAST_WASTE && beyond > needed / 2;
 }
 
-/* Whether segments in use are mostly holes. Between the steps of a healthy run they may be, since
- * the next step fills them; so it counts only where the trace does not show what was needed. */
+/* Whether segments in use are mostly holes. In a healthy run they may be so between steps, because
+ * the next step fills them. So this only counts when the trace does not show what was needed. */
 static bool is_hollow(const inquiry *q)
 {
     const mv_fragmentation *f = q->out;

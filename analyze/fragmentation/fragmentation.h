@@ -1,12 +1,13 @@
-/* Fragmentation of one device at a moment: how much memory is reserved beyond what is in use, in
- * which shape it is free, who pins it, why each segment was added, and what to do about it.
+/* Fragmentation of one device at a moment: how much memory is reserved beyond what is in use, how
+ * the free part of it is split up, who pins it, why each segment was added, and what to do about
+ * it.
  *
  *     reserved = allocated + pending + free + unexplained       in all, and for each domain
  *     free     = stranded + whole        stranded: holes in segments that are in use
  *                                        whole: could be given back to the device
  *
- * The verdict compares what was taken from the device with what the run ever needed at once:
- * docs/fragmentation.md has the rule, and why. */
+ * The verdict compares what was taken from the device with the most that the run ever needed at
+ * once. docs/fragmentation.md has the rule, and the reason for it. */
 #ifndef MV_FRAGMENTATION_H
 #define MV_FRAGMENTATION_H
 
@@ -22,60 +23,62 @@ typedef struct {
     mv_stream_id stream;
     mv_heap_sums bytes;
     uint64_t whole;
-    uint64_t largest; /* hole */
+    uint64_t largest; /* the largest hole */
 } mv_domain_report;
 
-/* What to do. A setting was replayed, and gains: `saves` is what whatif says of it. */
+/* One thing to do. Settings are only advised when they were replayed and save memory: `saves` is
+ * the figure that whatif gives. */
 typedef struct {
-    const char *setting; /* complete PYTORCH_CUDA_ALLOC_CONF; NULL: the program is to change */
-    const char *call;    /* that the program is to make; "": none */
-    const char *text;    /* one sentence, or two */
-    uint64_t bytes;      /* that it is about; of settings: saves */
+    const char *setting; /* complete PYTORCH_CUDA_ALLOC_CONF; NULL: change the program instead */
+    const char *call;    /* a call for the program to make; "": none */
+    const char *text;    /* one sentence or two */
+    uint64_t bytes;      /* that it concerns; for settings the same as saves */
     bool is_replayed;
-    int64_t saves;     /* of the peak of reserved memory; meaningful when replayed */
-    mv_stack_id stack; /* of the line to change; MV_NO_STACK: it is about no line */
+    int64_t saves;     /* of the peak of reserved memory; only set when replayed */
+    mv_stack_id stack; /* of the line to change; MV_NO_STACK: not about a line */
 } mv_advice;
 
 #define MV_MOST_ADVICE 8
 
 typedef struct {
     mv_moment at;
-    bool chosen;        /* nobody asked for a moment: this one is the most telling */
-    bool fragmented;    /* the verdict */
-    bool is_known;      /* the verdict is: what was before the trace could not change it */
-    bool over_plain;    /* reserved > 3/2 of allocated at the moment */
-    const char *why;    /* one sentence; never NULL */
+    bool chosen;     /* no moment was asked for: this is the one that shows most */
+    bool fragmented; /* the verdict */
+    bool is_known;   /* whether the verdict is certain: nothing before the trace could change it */
+    bool over_plain; /* at the moment, reserved is above 3/2 of allocated */
+    const char *why; /* one sentence; never NULL */
     mv_heap_sums bytes; /* at the moment */
     uint64_t whole, stranded, largest;
     mv_demand demand; /* of the run */
-    uint64_t failed;  /* segment that the device refused at the moment; mostly 0 */
+    uint64_t failed;  /* the segment that the device refused at the moment; usually 0 */
     uint64_t beyond;  /* taken at the moment beyond what the run needed; 0: nothing */
     uint32_t domain_count;
-    mv_domain_report *domains; /* [domain_count] those that hold something */
+    mv_domain_report *domains; /* [domain_count] those that hold memory */
     mv_heap_map map;
     mv_pins pins;
     mv_segment_growths growths; /* rows: most segment bytes first */
-    bool is_replayed;           /* settings were tried: `tried` of them */
+    bool is_replayed;           /* settings were tried, `tried` of them */
     uint32_t tried;
-    mv_trust trust;           /* of these replays */
-    const char *trust_why;    /* one sentence; NULL without replays */
-    const char *not_replayed; /* why there is something to try that was not; NULL */
-    const char *meets; /* the best setting that meets the requests that failed, but reserves no
-                        * less; NULL */
-    uint64_t spare;    /* of the limit, with that */
-    bool lacks_memory; /* no setting would have carried the run on: the requests that failed lacked
-                        * memory (analyze/oom/last_failure.h) */
+    mv_trust trust;        /* how far these replays can be trusted */
+    const char *trust_why; /* one sentence; NULL without replays */
+    const char
+        *not_replayed; /* why something was not replayed although there are settings to try; NULL */
+    const char
+        *meets; /* the best setting that meets the failed requests, but reserves no less; NULL */
+    uint64_t spare;    /* bytes of the limit left with that setting */
+    bool lacks_memory; /* no setting would have let the run continue: the failed requests lacked
+                        * memory */
     uint32_t advice_count;
     mv_advice advice[MV_MOST_ADVICE];
 } mv_fragmentation;
 
 typedef struct {
-    const mv_moment *at; /* NULL: the most telling moment within `window` */
-    mv_window window;    /* its end may lie after that of the trace */
-    bool no_advice;      /* the diagnosis alone: nothing is replayed */
+    const mv_moment *at; /* NULL: the moment within `window` that shows most */
+    mv_window window;    /* its end may be beyond that of the trace */
+    bool no_advice;      /* only the diagnosis: nothing is replayed */
 } mv_fragmentation_opts;
 
-/* O(n log n). Everything returned lives in `arena`. Fails only for want of memory or rows. */
+/* O(n log n). Everything returned lives in `arena`. Fails only when memory or rows run out. */
 mv_code mv_fragmentation_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                               const mv_sites *sites, mv_fragmentation_opts opts,
                               mv_fragmentation *out, mv_err *err);

@@ -11,9 +11,9 @@
 
 #define MIB ((uint64_t)1 << 20)
 
-#define WORTH_A_WORD (64 * MIB) /* less is not worth a change */
-#define MANY_SIZES   6          /* of requests: shapes vary */
-#define OLD_SHARE    10         /* of the events so far: younger blocks come and go */
+#define WORTH_A_WORD (64 * MIB) /* smaller savings are not worth a change */
+#define MANY_SIZES   6          /* so many sizes of requests mean that shapes vary */
+#define OLD_SHARE    10         /* part of the events so far: younger blocks are short-lived */
 #define MOST_LINES   2
 
 /* Large requests that found no hole large enough. */
@@ -31,8 +31,8 @@ typedef struct {
     mv_fragmentation *f;
     mv_block_rules rules;
     missed_sizes missed;
-    mv_trials trials; /* open when f->is_replayed */
-    mv_advice spare;  /* takes what is too much */
+    mv_trials trials; /* open if f->is_replayed */
+    mv_advice spare;  /* takes advice beyond the most that is kept */
     bool failed;
 } adviser;
 
@@ -56,7 +56,7 @@ __attribute__((format(printf, 3, 4))) static mv_advice *advise(adviser *a, uint6
     return advice;
 }
 
-/* Whether the culprit of a stack is a line that somebody can change. */
+/* Whether the culprit of a stack is a line that can be changed. */
 static bool has_line(const adviser *a, mv_stack_id stack)
 {
     mv_frame_id frame = mv_culprit_frame(a->trace, a->sites->kinds, stack);
@@ -71,7 +71,8 @@ static bool is_old(const adviser *a, const mv_pin *line)
     return mv_pin_age(line, a->f->at.event) * OLD_SHARE >= (uint64_t)(uint32_t)(a->f->at.event + 1);
 }
 
-/* Old, small blocks that strand much: a fair part of all, and of what was taken too much. */
+/* Old, small blocks that strand much memory: a fair part of all that is stranded, and of what was
+ * taken too much. */
 static bool is_to_blame(const adviser *a, const mv_pin *line)
 {
     return line->stranded >= WORTH_A_WORD / 2 && line->stranded >= a->f->pins.stranded / 5 &&
@@ -79,7 +80,8 @@ static bool is_to_blame(const adviser *a, const mv_pin *line)
            has_line(a, line->stack) && is_old(a, line);
 }
 
-/* Its blocks in a pool of their own: what moving them would have done. Said only if it gains. */
+/* What would have happened with the line's blocks in a pool of their own. Said only if that saves
+ * memory. */
 static void about_line(adviser *a, const mv_pin *line, mv_err *err)
 {
     char stranded[MV_SIZE_TEXT], own[MV_SIZE_TEXT], saves[MV_SIZE_TEXT], label[256], gain[128] = "";
@@ -147,7 +149,7 @@ static uint64_t missed_bytes(const adviser *a)
     return a->f->growths.bytes[MV_REASON_NO_HOLE] + a->f->failed;
 }
 
-/* Requests that did not fit come in many sizes. */
+/* Requests that found no hole have many sizes. */
 static bool sizes_vary(const adviser *a)
 {
     return a->missed.count >= 8 && a->missed.distinct >= MANY_SIZES &&
@@ -174,7 +176,7 @@ static bool has_much_whole(const adviser *a)
     return a->f->whole >= WORTH_A_WORD && a->f->whole >= a->f->bytes.reserved / 4;
 }
 
-/* Few trials: those that the figures make plausible. */
+/* The few kinds of settings that the figures make plausible. */
 static uint32_t plausible(const adviser *a)
 {
     uint32_t set = 0;
@@ -192,7 +194,7 @@ static uint32_t plausible(const adviser *a)
 
 /* ---- settings that gain ------------------------------------------------------------------ */
 
-/* The line with most bytes of segments that were added since no hole was large enough. */
+/* The line with the most bytes in segments that were added because no hole was large enough. */
 static const char *line_behind(adviser *a, char *label, size_t size)
 {
     const mv_segment_growths *g = &a->f->growths;
@@ -214,7 +216,7 @@ static const char *line_behind(adviser *a, char *label, size_t size)
     return most ? mv_culprit_label(a->trace, a->sites->kinds, stack, label, size) : NULL;
 }
 
-/* Why it helps: a clause that begins with a full stop, or nothing. */
+/* Why a setting helps: text that begins with a full stop, or "". */
 static void explain(adviser *a, uint32_t change, char *out, size_t size)
 {
     const mv_segment_growths *g = &a->f->growths;
@@ -269,7 +271,7 @@ static void advise_setting(adviser *a, const mv_trial *trial)
     advice->saves = trial->saves;
 }
 
-/* Those that gain, best first, one of each kind. Returns how many. */
+/* Advises the settings that save memory, best first, one of each kind. Returns how many. */
 static uint32_t try_set(adviser *a, uint32_t set, mv_err *err)
 {
     uint32_t said = 0, count = 0;
@@ -300,7 +302,7 @@ static uint32_t try_set(adviser *a, uint32_t set, mv_err *err)
     return count;
 }
 
-/* Split limits last: they seldom help where something else does. */
+/* Split limits come last: they seldom help if nothing else does. */
 static void about_settings(adviser *a, uint32_t set, mv_err *err)
 {
     if (try_set(a, set, err) == 0 && a->f->fragmented && !a->failed)
@@ -332,8 +334,8 @@ static void about_streams(adviser *a)
                mv_size_text(added, g->bytes[MV_REASON_POOL]));
 }
 
-/* Requests just above a step of 512 bytes do not waste much: the setting does, or blocks that were
- * handed out whole. */
+/* Requests just above a multiple of 512 bytes do not waste much. A setting does, or blocks that
+ * were handed out whole. */
 static void about_rounding(adviser *a)
 {
     char size[MV_SIZE_TEXT];
@@ -392,7 +394,7 @@ static int by_gain(const void *a, const void *b)
     return x->saves != y->saves ? (x->saves < y->saves) - (x->saves > y->saves) : by_bytes(a, b);
 }
 
-/* Opens the trials, where there is something to try. */
+/* Opens the trials if there is anything to try. */
 static void open_trials(adviser *a, mv_err *err)
 {
     mv_trials_opts opts = {.end = a->window.end};

@@ -4,23 +4,23 @@
 
 #include "analyze/code/stack_marks.h"
 
-/* So many times a block must have been replaced by a larger one from mark to mark, and in such a
- * share of the steps: in the sixth step, the first and the last of six blocks are between marks. */
+/* From mark to mark, a larger block must have replaced the block this many times, and in this share
+ * of the steps. (In the sixth step, the first and the last of six blocks are between marks.) */
 #define LEAST_RISES 4
 #define RISING      0.8
 
-/* Where the temporary memory of the steps grows by more than so many times the block's growth, the
- * block is what the steps work on. */
+/* When the temporary memory of the steps grows by more than this multiple of the block's growth,
+ * the block is the input that the steps process. */
 #define WORK_A_GROWTH 3
 
-/* Sites looked at: more than a program has buffers that it copies into larger ones. */
+/* The most sites to look at: more than a program has buffers that it copies into larger ones. */
 #define MOST_SITES 16
 
-/* The blocks of one site that are alive at a mark, in order of birth. */
+/* Blocks of one site that are alive at a mark, in order of birth. */
 typedef struct {
     uint32_t births, rises, falls;
     uint32_t alive, last_birth;
-    uint64_t before; /* bytes asked for by the latest block */
+    uint64_t before; /* bytes asked for by the previous block */
 } site_row;
 
 typedef struct {
@@ -33,7 +33,7 @@ typedef struct {
     const mv_floor *floor;
     uint32_t first;
     bool has_backward;
-    uint64_t *held, *asked; /* [floor->bins] bytes of a site at the end of each bin */
+    uint64_t *held, *asked; /* [floor->bins] bytes of one site at the end of each bin */
     uint64_t *kept;         /* [floor->bins] */
 } search;
 
@@ -70,8 +70,8 @@ static bool is_candidate(const search *s, const site_row *row, uint32_t site)
         return false;
     if (mv_steps_bin(s->steps, row->last_birth) + 1 < s->steps->count)
         return false;
-    /* What modules make anew for each token is a cache of the request under way, unless a backward
-     * pass shows that the steps are those of training. */
+    /* What modules allocate anew for each token is a cache of the current request, unless a
+     * backward pass shows that the steps train. */
     place = mv_outer_of(s->outer, stack);
     return s->has_backward || (place != MV_NO_ROW && s->outer->kind[place] != MV_OUTER_CALL);
 }
@@ -125,8 +125,8 @@ static double work_of(const mv_floor *floor, uint32_t from, uint32_t to)
     return sum / (to - from);
 }
 
-/* Whether the site that was measured grows; bins from `first` to the last whole one count: what is
- * replaced by a larger one each time is no warm-up. */
+/* Whether the measured site grows. All bins from `first` to the last whole one count, since a
+ * warm-up does not replace its block by a larger one each time. */
 static bool judge(search *s, mv_growing_block *out)
 {
     uint32_t last = s->floor->bins - 2, first = s->first, bins, third;

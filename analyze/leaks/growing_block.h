@@ -7,9 +7,9 @@
  *                            |-----|
  *                                   |------      one block at any time, each larger than the last
  *
- * Such a site keeps no block for long, so its births show nothing; what it holds at the marks
- * does. It is told from a request that is being generated, whose input grows with each token: there
- * the temporary memory of the steps grows as well, and by more. */
+ * Such a site keeps no block for long, so births show nothing; what it holds at the marks does. A
+ * request that is being generated looks similar, since its input grows with each token. There the
+ * temporary memory of the steps grows as well, and by more. */
 #ifndef MV_GROWING_BLOCK_H
 #define MV_GROWING_BLOCK_H
 
@@ -29,8 +29,8 @@ typedef struct {
     mv_growing_block *blocks; /* [count] by site */
 } mv_growing_blocks;
 
-/* Linear in the allocations but for sites whose blocks grow, which are few. False when memory is
- * out. */
+/* Linear in the allocations, except for sites whose blocks grow, which are few. False when memory
+ * is out. */
 bool mv_growing_blocks_find(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives,
                             const mv_sites *sites, const mv_outer *outer, const mv_steps *steps,
                             const mv_floor *floor, mv_growing_blocks *out);

@@ -3,18 +3,18 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* One freed block that lived this many times more rarely than blocks were kept does not excuse
- * them: a leaking line now and then frees one, too. */
+/* If blocks that lived this long were freed this many times more rarely than blocks were kept, they
+ * do not excuse the kept ones: a leaking line frees a block now and then, too. */
 #define EXCUSE_SHARE 10
 
-/* With at least this many marks the first whole bin is warm-up, too. */
+/* With at least this many marks the first whole bin is part of the warm-up. */
 #define MARKS_FOR_WARM_UP 4
 
-/* Up to here a site that may grow makes the verdict unknown rather than clean. */
+/* Up to this many steps, a site that may grow makes the verdict unknown rather than clean. */
 #define MARKS_TO_BE_SURE 8
 
-/* A stop or a thinning out that chance would bring about in one case of fifty or less is taken
- * for one. */
+/* Births are taken to have stopped, or to thin out, when chance would do that in at most one case
+ * of fifty. */
 #define CHANCE_OF_STOP         0.02
 #define DEVIATIONS_OF_THINNING 2.0
 
@@ -25,19 +25,20 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Bins with births that make growth, the youngest ones included. Five are what a window of the last
- * five holds before it is full, and six are one more. Births in exactly each second, third, ...
- * step need one fewer: chance does not do that. Where each block has a size of its own, the site
- * may be a cache by shape; of eight shapes, seven steps meet only new ones in one case of fifty. */
+/* Bins with births that are needed for growth, including the youngest. A window of the last five
+ * steps holds five before it is full, so it takes six. Births in exactly every second, third, ...
+ * step need one fewer, since chance does not do that. When each block has a size of its own, the
+ * site may be a cache by shape: with eight shapes, seven steps see only new ones in one case of
+ * fifty. */
 #define BINS_OF_GROWTH 6
 #define BINS_EACH_NTH  5
 #define BINS_OF_SIZES  7
 
-/* Growth that set in during the second half of what was seen must go on for so many bins. */
+/* Growth that began in the second half of the recording must continue for this many bins. */
 #define BINS_OF_LATE_GROWTH 6
 
-/* Blocks of this site may live so many bins: the least number beyond which freed blocks are few
- * against the blocks alive. What set-up and warm-up left alive says nothing about that. */
+/* How many bins blocks of this site may live: the least number beyond which few blocks were freed,
+ * compared with those still alive. Blocks that are alive from set-up and warm-up do not count. */
 static uint32_t believable_age(const mv_growth_site *s, uint32_t first)
 {
     uint32_t i = 0, old = s->alive, age = 0, set_up = 0;
@@ -53,16 +54,16 @@ static uint32_t believable_age(const mv_growth_site *s, uint32_t first)
             old--;
         if ((uint64_t)(s->freed - i) * EXCUSE_SHARE <= old - set_up)
             return age;
-        age = s->lived[i]; /* exists: freed > i */
+        age = s->lived[i]; /* in range: freed > i */
     }
 }
 
-/* How the overdue births spread over the bins. */
+/* How the births of overdue blocks spread over the bins. */
 typedef struct {
-    uint32_t bins, late_bins; /* distinct bins; of those, at or after `first` */
+    uint32_t bins, late_bins; /* distinct bins; those at or after `first` */
     uint32_t first_bin, last_bin;
     uint32_t least_gap, most_gap;
-    uint64_t late_sum; /* of the late bins' numbers, counted from `first` */
+    uint64_t late_sum; /* sum of the late bins' numbers, counted from `first` */
     uint32_t most;
 } birth_spread;
 
@@ -108,11 +109,11 @@ static bool births_stop(const birth_spread *b, uint32_t last)
 
     if (births_are_even(b))
         return silent >= 2 * (uint64_t)b->most_gap;
-    /* One silent bin may come from where the mark stands within the step. */
+    /* One silent bin may come from the position of the mark within the step. */
     return silent > 1 && pow(1 - rate, silent - 1) < CHANCE_OF_STOP;
 }
 
-/* Laplace's test for a trend: were the births spread evenly, the mean of their bins would lie in
+/* Laplace's test for a trend: if the births were spread evenly, the mean of their bins would be in
  * the middle, give or take range / sqrt(12 n). */
 static bool births_thin_out(const birth_spread *b, uint32_t first, uint32_t last)
 {
@@ -123,7 +124,7 @@ static bool births_thin_out(const birth_spread *b, uint32_t first, uint32_t last
     return b->late_sum / n - range / 2 < -DEVIATIONS_OF_THINNING * range / sqrt(12 * n);
 }
 
-/* Each bin halves the doubt; uneven births and a late beginning leave more of it. */
+/* Each bin halves the doubt. Uneven births and a late beginning leave more of it. */
 static double confidence_of(const birth_spread *b, uint32_t last)
 {
     double sure = 1 - ldexp(1, -(int)(b->bins < 50 ? b->bins - 1 : 49));
@@ -134,7 +135,7 @@ static double confidence_of(const birth_spread *b, uint32_t last)
     return fmax(0.5, sure * (0.5 + 0.5 * fmin(1, seen)));
 }
 
-/* Bins in which the blocks alive were born, up to the last one. */
+/* Distinct bins in which the live blocks were born. */
 static uint32_t bins_of(const mv_growth_site *s)
 {
     uint32_t bins = 0;
@@ -157,8 +158,8 @@ static bool births_suffice(const mv_growth_site *s, const birth_spread *b, uint3
         wanted = BINS_EACH_NTH;
     if (b->first_bin > last / 2 && wanted < BINS_OF_LATE_GROWTH)
         wanted = BINS_OF_LATE_GROWTH;
-    /* The youngest births may be too young to judge: two of them at most, or the site is one that
-     * keeps its blocks for a while. */
+    /* The youngest births may be too young to judge. At most two may be; otherwise the site is one
+     * that keeps its blocks for a while. */
     return b->late_bins >= 2 && b->bins + 2 >= wanted && bins_of(s) >= wanted;
 }
 

@@ -1,7 +1,7 @@
-/* Whether one allocation site grows step by step, as the births of its blocks show it.
+/* Whether one allocation site grows step by step, judged by when its blocks were born.
  *
- * All it sees of a site is, in bins (see steps.h), when the blocks that are still alive were
- * born, and how long the blocks that were freed had lived.
+ * The input is, in bins (see steps.h): when the blocks that are still alive were born, and how long
+ * the blocks that were freed lived.
  *
  *     bins         0   1 | 2   3   4   5   6 | 7   8
  *     a leak       x   x | x   x   x   x   x | x   x      born all along, none freed
@@ -13,9 +13,9 @@
  *
  *     new shapes   x   x |     x           x |            entries of sizes unseen before
  *
- * A block is overdue when it is older than blocks of its site live. A site grows when overdue
- * blocks were born in several bins after the warm-up, and neither stop nor thin out before the
- * last bin that can be judged. docs/leaks.md gives the reasons for each number. */
+ * A block is overdue when it is older than blocks of its site usually get. A site grows when
+ * overdue blocks were born in several bins after the warm-up, and do not stop or thin out before
+ * the last bin that can be judged. docs/leaks.md gives the reason for each number. */
 #ifndef MV_GROWTH_H
 #define MV_GROWTH_H
 
@@ -23,25 +23,26 @@
 
 typedef struct {
     uint32_t marks;       /* the last bin: bins are 0 to marks */
-    const uint32_t *born; /* [alive] bins in which the blocks alive were born, ascending */
+    const uint32_t *born; /* [alive] bins in which the live blocks were born, ascending */
     uint32_t alive;
-    bool sizes_recur; /* blocks of one size were born in several bins, as a rule */
-    uint32_t *lived;  /* [freed] bins that the freed blocks lived through; gets sorted */
+    bool sizes_recur; /* most sizes were born in several bins */
+    uint32_t *lived;  /* [freed] bins that the freed blocks lived through; the call sorts it */
     uint32_t freed;
 } mv_growth_site;
 
 typedef enum {
     MV_GROWTH_NONE,   /* does not grow */
-    MV_GROWTH_MAYBE,  /* could be growth; too few steps to tell */
+    MV_GROWTH_MAYBE,  /* may grow; too few steps to tell */
     MV_GROWTH_STEADY, /* grows */
 } mv_growth_kind;
 
 typedef struct {
     mv_growth_kind kind;
-    double confidence;    /* 0.5 to 1 when STEADY, else 0 */
-    uint32_t first, last; /* judged bins, warm-up and youngest left out; last < first: none */
-    uint32_t most;        /* most blocks alive from one judged bin */
-    uint32_t bins;        /* judged bins with a block alive */
+    double confidence; /* 0.5 to 1 when STEADY, else 0 */
+    uint32_t first,
+        last;      /* judged bins, without the warm-up and the youngest; last < first: none */
+    uint32_t most; /* most live blocks from one judged bin */
+    uint32_t bins; /* judged bins with a live block */
 } mv_growth;
 
 /* The first bin that is judged: those before it are warm-up. */

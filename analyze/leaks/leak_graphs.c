@@ -10,8 +10,8 @@ typedef struct {
     const uint8_t *kinds; /* of frames */
 } graphs;
 
-/* The frames that a graph's blocks have in common: from whoever called the modules outwards. A
- * block that was made there without a module (a loss) has the whole stack in common. */
+/* The frames that the blocks of a graph have in common: from the caller of the modules outwards. A
+ * block that was allocated there without a module (a loss) has the whole stack in common. */
 typedef struct {
     const mv_frame_id *frames;
     uint32_t count;
@@ -40,7 +40,7 @@ static int by_frames(const graph_part *a, const graph_part *b)
     return (a->count > b->count) - (a->count < b->count);
 }
 
-/* Parts of one graph are neighbours, the one that has a graph's kind and most bytes first. */
+/* Parts of one graph become neighbours; the one with a graph's kind and the most bytes is first. */
 static int by_graph(const void *left, const void *right)
 {
     const graph_part *a = left, *b = right;
@@ -67,7 +67,8 @@ static void join(mv_leak *graph, const mv_leak *part)
         graph->confidence = part->confidence;
 }
 
-/* What a part of a graph may be: other reasons stand for themselves. */
+/* Whether a leak can be part of a graph. Leaks with another known cause are entries of their own.
+ * */
 static bool joins_graph(const mv_leak *leak)
 {
     return mv_leak_is_graph(leak->kind) || leak->kind == MV_LEAK_UNKNOWN ||

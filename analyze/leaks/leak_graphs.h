@@ -1,13 +1,13 @@
-/* One kept autograd graph is one entry of the report. Its blocks come from many lines, which have
- * the frames in common from the caller of the outermost module outwards: that call, where the
+/* One kept autograd graph is one entry of the report. Its blocks come from many lines. They have
+ * the frames in common from the caller of the outermost module outwards. That call, where the
  * result could be detached, is the culprit. */
 #ifndef MV_LEAK_GRAPHS_H
 #define MV_LEAK_GRAPHS_H
 
 #include "analyze/leaks/leaks.h"
 
-/* Joins the entries of `found` that are parts of one graph; needs their stacks and kinds. The
- * entries are in no order afterwards. False when memory is out. */
+/* Joins the entries of `found` that are parts of one graph. Needs their stacks and kinds. The
+ * entries are not sorted afterwards. False when memory is out. */
 bool mv_leak_graphs_join(mv_arena *scratch, const mv_trace *trace, const uint8_t *kinds,
                          mv_leaks *found);
 

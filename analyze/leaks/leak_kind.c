@@ -5,10 +5,10 @@
 
 #include "analyze/code/culprit.h"
 
-/* One forward pass that keeps so many blocks keeps more than its result: its graph. */
+/* A forward pass that keeps this many blocks keeps more than its result: it keeps its graph. */
 #define BLOCKS_OF_A_GRAPH 3
 
-/* Captures that share a pool, or are made for two or three purposes, have fewer. */
+/* Captures that share a pool, or that serve two or three purposes, have fewer. */
 #define POOLS_OF_CAPTURES 4
 
 /* Bytes of the largest scalar. */

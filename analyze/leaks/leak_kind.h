@@ -1,5 +1,5 @@
-/* What a trace shows of a leak's reason, and what its reader should do. Where it shows nothing the
- * kind is UNKNOWN: a wrong reason costs more than none. */
+/* What a trace shows of a leak's cause, and what the reader should do. When it shows nothing the
+ * kind is UNKNOWN: a wrong cause does more harm than none. */
 #ifndef MV_LEAK_KIND_H
 #define MV_LEAK_KIND_H
 
@@ -9,32 +9,33 @@
 typedef enum {
     MV_MODULE_NONE,  /* not at all */
     MV_MODULE_PLAIN, /* its innermost module has no hooks */
-    MV_MODULE_HOOKED /* its innermost module has: torch then goes through _call_impl.inner */
+    MV_MODULE_HOOKED /* its innermost module has hooks: torch then goes through _call_impl.inner */
 } mv_module_path;
 
 mv_module_path mv_module_path_of(const mv_trace *trace, mv_stack_id stack);
 
-/* Whether a stack belongs to a backward pass: autograd's own threads, which run no Python, or a
- * call of backward(). */
+/* Whether a stack belongs to a backward pass: one of autograd's own threads, which run no Python,
+ * or a call of backward(). */
 bool mv_stack_is_backward(const mv_trace *trace, mv_stack_id stack);
 
-/* What is known of a leak beside its stack. */
+/* What is known about a leak besides its stack. */
 typedef struct {
-    uint32_t kept_by_modules; /* blocks a step that plain modules leave behind, in all leaks */
-    uint64_t largest_block;   /* bytes asked for */
-    bool has_backward;        /* a backward pass ran while it grew */
-    bool has_bursts;          /* blocks of several steps were freed at one moment */
-    uint32_t private_pools;   /* memory pools other than the default one that its blocks lie in */
+    uint32_t
+        kept_by_modules; /* blocks per step that modules without hooks leave behind, in all leaks */
+    uint64_t largest_block; /* bytes asked for */
+    bool has_backward;      /* a backward pass ran while it grew */
+    bool has_bursts;        /* blocks of several steps were freed at one moment */
+    uint32_t private_pools; /* memory pools, other than the default one, that hold its blocks */
 } mv_leak_signs;
 
 mv_leak_kind mv_leak_kind_of(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
                              const mv_leak_signs *signs);
 
-/* Whether leaks of this kind are autograd graphs: many lines' blocks, held by one result. */
+/* Whether leaks of this kind are autograd graphs: blocks of many lines, held by one result. */
 bool mv_leak_is_graph(mv_leak_kind kind);
 
-/* Where in a stack, as an index of its frames, the caller of the outermost module stands: whoever
- * called it got the result. The number of frames when the stack passes through no module. */
+/* The index of the frame that called the outermost module: that caller got the result. The number
+ * of frames when the stack passes through no module. */
 uint32_t mv_graph_owner(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack);
 
 const char *mv_leak_evidence(mv_leak_kind kind);

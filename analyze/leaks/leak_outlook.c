@@ -2,8 +2,9 @@
 #include "analyze/leaks/leaks.h"
 #include "analyze/totals/moment.h"
 
-/* What an out-of-memory event says: what was reserved then, and the device's free bytes; those are
- * no help when the request would have fitted, since then a limit of the process's own forbade. */
+/* The capacity as an out-of-memory event shows it: what was reserved then, and the free bytes of
+ * the device. If the request would have fitted into these, a limit of the process refused it, and
+ * they do not count. */
 static bool capacity_by_oom(const mv_lives *lives, uint64_t *out)
 {
     const mv_events *e = &lives->events;
@@ -16,8 +17,8 @@ static bool capacity_by_oom(const mv_lives *lives, uint64_t *out)
     return false;
 }
 
-/* What a capture's last sample says: what the device has, less what others than the allocator
- * use. */
+/* The capacity as the last sample of a capture shows it: the size of the device, less what is used
+ * outside the allocator. */
 static bool capacity_by_samples(const mv_trace *trace, const mv_lives *lives, uint64_t *out)
 {
     const mv_samples *s = &trace->samples;
@@ -48,7 +49,7 @@ static void find_capacity(const mv_trace *trace, const mv_lives *lives, uint64_t
     out->source = "";
 }
 
-/* The first out-of-memory event behind all blocks of the leaks. */
+/* The first out-of-memory event after all blocks of the leaks. */
 static uint32_t oom_behind(const mv_lives *lives, const mv_leaks *leaks)
 {
     const mv_events *e = &lives->events;
@@ -63,8 +64,7 @@ static uint32_t oom_behind(const mv_lives *lives, const mv_leaks *leaks)
     return MV_NEVER;
 }
 
-/* Microseconds that one step takes, as the mean of all complete ones; -1 when that is not
- * known. */
+/* Microseconds that one step takes: the mean of all complete steps. -1 when not known. */
 static double time_of_step(const mv_lives *lives, const mv_steps *steps)
 {
     const mv_events *e = &lives->events;

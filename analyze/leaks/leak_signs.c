@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* A burst: so many blocks, born in so many steps, freed while nothing was allocated. */
+/* A burst: this many blocks, born in this many steps, freed with no allocation in between. */
 #define BURST_BLOCKS 4
 #define BURST_STEPS  3
 
@@ -21,7 +21,7 @@ static uint32_t leak_of_row(const search *s, uint32_t row)
     return s->leak_of[mv_site_of(s->sites, s->lives->allocs.stack[row])];
 }
 
-/* The pool of a block; the default one where that is not known. */
+/* The pool of a block; the default one when it is not known. */
 static mv_pool_id pool_of(const search *s, uint32_t row)
 {
     uint32_t segment = s->lives->allocs.segment[row];
@@ -30,7 +30,7 @@ static mv_pool_id pool_of(const search *s, uint32_t row)
     return pool.row == MV_NO_ROW ? MV_DEFAULT_POOL : pool;
 }
 
-/* Blocks come in order of birth: a pool that is not the latest one counts as new. */
+/* Blocks come in order of birth: a pool other than the latest one counts as new. */
 static void measure_blocks(const search *s, uint32_t *latest_pool)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
@@ -120,7 +120,7 @@ static uint32_t list_freed(const search *s, freed *list)
     return count;
 }
 
-/* Whether list[from] to list[to - 1], freed without an allocation between them, are a burst. */
+/* Whether list[from] to list[to - 1] are a burst. No allocation came between their frees. */
 static bool is_burst(const freed *list, uint32_t from, uint32_t to)
 {
     uint32_t least = list[from].step, most = least;

@@ -7,10 +7,11 @@
 #include "analyze/leaks/leak_work.h"
 #include "analyze/leaks/net_growth.h"
 
-/* Of so many sizes one must recur, or the site is a cache that gets an entry a shape. */
+/* One in this many sizes must recur. Otherwise the site is a cache that gets an entry for each
+ * shape. */
 #define SIZES_TO_RECUR 4
 
-/* The share of blocks that have one size where a site keeps one size. */
+/* A site keeps one size when this share of its blocks have that size. */
 #define ONE_SIZE 0.8
 
 static bool is_candidate(const mv_site_use *use)
@@ -38,7 +39,7 @@ void mv_leak_sites_count(mv_leak_work *w)
     }
 }
 
-/* Makes room for the rows of the sites that are worth a look. */
+/* Allocates the arrays for the rows of the candidate sites. */
 static bool make_room(mv_leak_work *w)
 {
     uint32_t alive = 0, freed = 0;
@@ -101,9 +102,9 @@ static bool gather(mv_leak_work *w)
     return true;
 }
 
-/* Of the blocks born in bins outside the judged ones, as many of each bin belong to the leak as
- * a judged bin left at most; the newest of them. Where the site also frees blocks and leaks in
- * some steps only, the youngest may as well be in use. */
+/* How many of the blocks born in one bin belong to the leak. Outside the judged bins this is at
+ * most as many as a judged bin left, and the newest ones. Where the site also frees blocks and
+ * leaks in some steps only, the youngest blocks may still be in use, so none. */
 static uint32_t blocks_of_bin(const mv_growth *g, const mv_site_use *use, uint32_t bin,
                               uint32_t blocks)
 {
@@ -127,7 +128,8 @@ static void leak_block(mv_leak_work *w, mv_site_use *use, uint32_t row)
     use->leaked_bytes += a->block[row];
 }
 
-/* Fills w->kept with the rows of the blocks that a growing site keeps; their number. */
+/* Fills w->kept with the rows of the blocks that a growing site keeps, and returns how many there
+ * are. */
 static uint32_t find_kept(const mv_leak_work *w, const mv_site_use *use)
 {
     const uint32_t *rows = w->alive_row + use->first_alive, *born = w->born + use->first_alive;
@@ -172,8 +174,8 @@ static int by_size(const void *a, const void *b)
 
 /* How the sizes of the blocks that a site keeps repeat. */
 typedef struct {
-    bool recur;  /* at least each fourth size was kept in several bins */
-    bool is_one; /* most blocks have one and the same size */
+    bool recur;  /* at least one in four sizes was kept in several bins */
+    bool is_one; /* most blocks have the same size */
 } size_habit;
 
 static size_habit sizes_of(mv_leak_work *w, const mv_site_use *use)
@@ -196,7 +198,7 @@ static size_habit sizes_of(mv_leak_work *w, const mv_site_use *use)
                         ONE_SIZE * (double)use->alive <= most};
 }
 
-/* Whether nothing tells where the site's memory came from. An empty stack is that of a thread
+/* Whether nothing shows where the site's memory came from. An empty stack belongs to a thread
  * without Python, unless all stacks are empty. */
 static bool is_nameless(const mv_leak_work *w, uint32_t site)
 {
@@ -223,8 +225,8 @@ static void judge_births(mv_leak_work *w, uint32_t s)
         w->is_nameless = true;
         use->growth.kind = MV_GROWTH_NONE;
     } else if (w->out->steps.is_of_lines && (!habit.is_one || use->growth.most > 1)) {
-        /* A loop of lines alone: over parameters, perhaps, if the sizes differ; over layers that
-         * are no modules, if each keeps several blocks. */
+        /* The steps are a loop of lines that calls no module. If the sizes differ, the loop may go
+         * over parameters; if each step keeps several blocks, over layers that are not modules. */
         w->is_doubtful = true;
         use->growth.kind = MV_GROWTH_MAYBE;
     }
@@ -242,7 +244,7 @@ static bool makes_state(const mv_leak_work *w, const uint16_t *marks, mv_stack_i
 
 /* ---- the state of optimizers ------------------------------------------------------------- */
 
-/* Blocks alive of one size: an optimizer's state, and all others. */
+/* A live block: its size, and whether it is optimizer state. */
 typedef struct {
     uint64_t size;
     bool is_state;
@@ -255,9 +257,9 @@ static int by_block_size(const void *left, const void *right)
     return (a->size > b->size) - (a->size < b->size);
 }
 
-/* Whether the state of optimizers is what the parameters need: layers that are unfrozen one after
- * another get theirs step by step. Each parameter and gradient may have two blocks of its size;
- * optimizers that are made again and again have more. */
+/* Whether the parameters explain the optimizer state: layers that are unfrozen one after another
+ * get theirs step by step. Each parameter and gradient may have two state blocks of its size.
+ * Optimizers that are created again and again have more. */
 static bool state_is_due(alive_block *blocks, uint32_t count)
 {
     qsort(blocks, count, sizeof *blocks, by_block_size);
@@ -272,7 +274,7 @@ static bool state_is_due(alive_block *blocks, uint32_t count)
     return true;
 }
 
-/* Takes back sites that make the state of optimizers, if that is what the parameters need. */
+/* Withdraws the sites that allocate optimizer state if the parameters explain it. */
 static bool check_state(mv_leak_work *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
@@ -317,7 +319,7 @@ static mv_kept_block *list_kept(mv_leak_work *w, uint32_t *count)
     return list;
 }
 
-/* Takes back sites for which others give as much back. */
+/* Withdraws sites when other sites give back as much. */
 static bool check_sizes(mv_leak_work *w, mv_kept_block *kept, uint32_t count, uint32_t first)
 {
     uint8_t *grows = mv_push_array(w->scratch, uint8_t, w->sites.count);
@@ -335,7 +337,7 @@ static bool check_sizes(mv_leak_work *w, mv_kept_block *kept, uint32_t count, ui
     return true;
 }
 
-/* The steady site that keeps most; MV_NO_ROW: none is left. */
+/* The steady site that keeps the most; MV_NO_ROW: none is left. */
 static uint32_t biggest_site(const mv_leak_work *w, const mv_kept_block *kept, uint32_t count)
 {
     uint64_t most = 0;
@@ -354,7 +356,7 @@ static uint32_t biggest_site(const mv_leak_work *w, const mv_kept_block *kept, u
     return biggest;
 }
 
-/* Takes back sites, those that keep most first, until the floor no longer contradicts. `kept` is
+/* Withdraws sites, those that keep the most first, until the floor no longer contradicts. `kept` is
  * sorted by site. */
 static bool check_floor(mv_leak_work *w, const mv_kept_block *kept, uint32_t count, uint32_t first)
 {
@@ -380,7 +382,7 @@ static bool check_floor(mv_leak_work *w, const mv_kept_block *kept, uint32_t cou
     }
 }
 
-/* Sites that hold one block which is replaced by a larger one in each step. */
+/* Adds the sites that hold one block which a larger one replaces in each step. */
 static bool add_growing_blocks(mv_leak_work *w)
 {
     mv_growing_blocks found;

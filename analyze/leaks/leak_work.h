@@ -1,5 +1,5 @@
-/* What the parts of the leak report share while one device is judged: analyze/leaks/leaks.c writes
- * the report, analyze/leaks/leak_sites.c judges the sites. */
+/* What the parts of the leak report share while one device is judged: leaks.c writes the report,
+ * leak_sites.c judges the sites. */
 #ifndef MV_LEAK_WORK_H
 #define MV_LEAK_WORK_H
 
@@ -9,10 +9,10 @@
 #include "analyze/steps/outer_call.h"
 #include "analyze/steps/step_floor.h"
 
-/* What is known of one site. Rows of blocks are rows of lives->allocs. */
+/* What is known about one site. Rows of blocks are rows of lives->allocs. */
 typedef struct {
     uint32_t alive, freed; /* blocks born in the trace */
-    uint32_t occasions;    /* runs of allocations in which it kept a block */
+    uint32_t occasions;    /* runs of consecutive allocations in which the site kept a block */
     uint32_t first_alive;  /* where its rows start in alive_row and born */
     uint32_t first_freed;  /* where its rows start in lived */
     uint64_t leaked_bytes, retained_bytes, in_progress_bytes;
@@ -23,7 +23,7 @@ typedef struct {
     mv_growth growth;
 } mv_site_use;
 
-/* A block alive: the bytes asked for, and the bin of its birth. */
+/* A live block: the bytes asked for, and the bin of its birth. */
 typedef struct {
     uint64_t bytes;
     uint32_t bin;
@@ -31,20 +31,20 @@ typedef struct {
 
 typedef struct {
     mv_arena *arena;   /* of the result */
-    mv_arena *scratch; /* gone at the end */
+    mv_arena *scratch; /* released at the end */
     const mv_trace *trace;
     const mv_lives *lives;
     mv_sites sites;
     mv_site_use *uses;     /* [sites.count] */
-    uint32_t *alive_row;   /* blocks alive, by site, in order of birth */
+    uint32_t *alive_row;   /* live blocks, by site, in order of birth */
     uint32_t *born;        /* the bin of each of them */
-    mv_sized_block *sized; /* room for those of one site */
+    mv_sized_block *sized; /* buffer for the blocks of one site */
     uint32_t *lived;       /* bins that freed blocks lived through, by site */
-    uint32_t *kept;        /* room for the rows of one site */
-    uint32_t alive_blocks; /* of all sites, those from before the trace included */
+    uint32_t *kept;        /* buffer for the rows of one site */
+    uint32_t alive_blocks; /* of all sites, including those from before the trace */
     mv_outer outer;
     mv_floor floor;
-    bool is_doubtful; /* some site may grow, but the evidence does not suffice */
+    bool is_doubtful; /* some site may grow, but the evidence is not sufficient */
     bool is_nameless; /* blocks without a stack grow */
     mv_leaks *out;
 } mv_leak_work;
@@ -57,7 +57,7 @@ static inline mv_site_use *mv_leak_use_of(const mv_leak_work *w, uint32_t row)
 /* Counts what each site left alive and freed. */
 void mv_leak_sites_count(mv_leak_work *w);
 
-/* Marks the blocks of the sites that grow, and adds them up in `uses`; needs steps, floor and
+/* Marks the blocks of the sites that grow, and adds them up in `uses`. Needs steps, floor and
  * outer. False when memory is out. */
 bool mv_leak_sites_judge(mv_leak_work *w);
 

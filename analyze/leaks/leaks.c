@@ -12,13 +12,13 @@
 #include "analyze/leaks/program_exit.h"
 #include "base/size.h"
 
-/* Without steps: a site that kept something on fewer separate occasions does not grow. */
+/* Without steps: a site that kept memory on fewer separate occasions does not grow. */
 #define OCCASIONS_TO_WORRY 3
 
-/* Without steps: so many blocks alive of one line are a list, or a leak. */
+/* Without steps: this many live blocks of one line are a list, or a leak. */
 #define BLOCKS_OF_A_LIST 6
 
-/* Fewer steps show no habit. */
+/* Fewer steps show no pattern. */
 #define STEPS_TO_BE_CLEAN 3
 
 static const char *const verdict_names[] = {"unknown", "clean", "leak"};
@@ -73,7 +73,7 @@ static int by_retained(const void *a, const void *b)
     return (x->stack.row > y->stack.row) - (x->stack.row < y->stack.row);
 }
 
-/* The row of each group, numbered as groups first occur; MV_NO_ROW: none yet. */
+/* The row of each group, numbered in the order in which groups occur; MV_NO_ROW: none yet. */
 static uint32_t *no_rows(mv_leak_work *w)
 {
     uint32_t *row = mv_push_array(w->scratch, uint32_t, w->sites.groups);
@@ -104,7 +104,7 @@ static void merge_leak(mv_leak *leak, const mv_site_use *use, mv_stack_id stack,
 
 /* ---- why each leaks ---------------------------------------------------------------------- */
 
-/* Blocks a step that modules without hooks leave behind: the mark of a kept graph. */
+/* Blocks per step that modules without hooks leave behind: a sign of a kept graph. */
 static uint32_t blocks_kept_by_modules(const mv_leak_work *w)
 {
     uint32_t kept = 0;
@@ -222,7 +222,7 @@ static bool list_retained(mv_leak_work *w)
 
 /* ---- the step under way ------------------------------------------------------------------ */
 
-/* Whether a stack makes what outlives steps: parameters, an optimizer's state. */
+/* Whether a stack allocates what outlives steps: parameters, optimizer state. */
 static bool outlives_steps(const mv_leak_work *w, const uint16_t *marks, mv_stack_id stack)
 {
     return stack.row < w->trace->stacks.count &&
@@ -249,14 +249,15 @@ static bool find_in_progress(mv_leak_work *w)
 
 /* ---- the verdict ------------------------------------------------------------------------- */
 
-/* What decides where no site grows. */
+/* What decides the verdict when no site grows. */
 typedef struct {
     uint32_t alive;     /* blocks born in the trace */
-    uint32_t occasions; /* most of one site */
-    uint32_t list; /* the site in the program's own code that keeps most blocks, BLOCKS_OF_A_LIST
-                    * or more; MV_NO_ROW */
+    uint32_t occasions; /* the most of any one site */
+    uint32_t list; /* the site in the program's own code that keeps the most blocks, if these are
+                    * BLOCKS_OF_A_LIST or more; MV_NO_ROW: none */
     bool has_stacks;
-    bool comes_back; /* the least allocated in the last third is no more than in the middle one */
+    bool comes_back; /* the least allocated in the last third is not above that in the middle third
+                      */
 } overview;
 
 static bool overlook(mv_leak_work *w, overview *o)
@@ -280,7 +281,7 @@ static bool overlook(mv_leak_work *w, overview *o)
     }
     for (uint32_t i = a->preexisting; i < a->count && !o->has_stacks; i++)
         o->has_stacks = a->stack[i].row != MV_NO_ROW && a->stack[i].row != MV_EMPTY_STACK.row;
-    /* With steps, their own floors decide. */
+    /* With steps, the floors of the steps decide. */
     return w->out->steps.count >= STEPS_TO_BE_CLEAN ||
            mv_floor_comes_back(w->scratch, w->lives, &o->comes_back);
 }

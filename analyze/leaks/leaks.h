@@ -1,42 +1,43 @@
-/* What grows step by step and is never freed, and what else is alive at the end.
+/* Which memory grows step by step and is never freed, and what else is alive at the end.
  *
- * Every allocation that is alive when the trace ends goes to exactly one row, so
+ * Every allocation that is alive when the trace ends belongs to exactly one row, so
  *
  *     sum of leaks.bytes + sum of retained.bytes = live_bytes
  *
- * All are allocated bytes, the sizes of blocks: what torch.cuda.memory_allocated() counts, so a
- * leaked loss of 4 bytes is a leak of 512. Blocks from before the first event are part of
- * `retained`; blocks that were freed but wait for a stream are not allocated and in neither.
+ * All figures are allocated bytes: the sizes of blocks, as torch.cuda.memory_allocated() counts
+ * them. A leaked loss of 4 bytes is therefore a leak of 512. Blocks from before the first event are
+ * part of `retained`. Blocks that were freed but wait for a stream are not allocated, and are in
+ * neither list.
  *
- * A site is a stack without its native frames; a row gathers the sites that pass through the same
- * lines of the user's and other packages' code, or that one kept autograd graph holds.
- * docs/leaks.md explains how a site is judged and what the numbers mean. */
+ * A site is a stack without its native frames. A row of the report gathers the sites that pass
+ * through the same lines of the user's and other packages' code, or that belong to one kept
+ * autograd graph. docs/leaks.md explains how a site is judged and what the numbers mean. */
 #ifndef MV_LEAKS_H
 #define MV_LEAKS_H
 
 #include "analyze/steps/steps.h"
 
 typedef enum {
-    MV_VERDICT_UNKNOWN, /* the trace gives no basis: `why` says what is missing, `settle`
-                         * how to get it */
+    MV_VERDICT_UNKNOWN, /* the trace does not show it: `why` says what is missing, `settle` how to
+                         * get it */
     MV_VERDICT_CLEAN,
     MV_VERDICT_LEAK
 } mv_leak_verdict;
 
-/* What the trace shows of the reason; docs/leaks.md gives the evidence for each. */
-#define MV_LEAK_KIND_LIST(X)                                                                    \
-    X(UNKNOWN, "unknown")                                                                       \
-    X(GRAPH, "autograd_graph")      /* results kept with their graph, beside backward passes */ \
-    X(NO_GRAD, "no_grad")           /* likewise, but nothing ever runs backward */              \
-    X(HIDDEN_STATE, "hidden_state") /* a recurrent state carried with the graph of all steps */ \
-    X(LOSS, "accumulated_loss")     /* the scalars that a loss function gave */                 \
-    X(HOOK, "module_hook")                                                                      \
-    X(OBJECT, "object")             /* tensors of objects that are made again and again */      \
-    X(CYCLE, "reference_cycle")     /* freed from time to time, many steps' blocks at once */   \
-    X(OPTIMIZER, "optimizer_state") /* state of optimizers that are made again and again */     \
-    X(COMMUNICATION, "communication")                                                           \
-    X(GROWING_BLOCK, "growing_block") /* one block, copied into a larger one in each step */    \
-    X(PRIVATE_POOL, "private_pool")   /* each step's blocks lie in a memory pool of their own */
+/* What the trace shows of a leak's cause. docs/leaks.md lists the evidence for each. */
+#define MV_LEAK_KIND_LIST(X)                                                                     \
+    X(UNKNOWN, "unknown")                                                                        \
+    X(GRAPH, "autograd_graph")      /* results kept with their graph; backward passes run */     \
+    X(NO_GRAD, "no_grad")           /* the same, but no backward pass runs */                    \
+    X(HIDDEN_STATE, "hidden_state") /* a recurrent state that carries the graph of all steps */  \
+    X(LOSS, "accumulated_loss")     /* the scalars that a loss function returned */              \
+    X(HOOK, "module_hook")                                                                       \
+    X(OBJECT, "object")         /* tensors of objects that are created again and again */        \
+    X(CYCLE, "reference_cycle") /* blocks of many steps are freed together, from time to time */ \
+    X(OPTIMIZER, "optimizer_state") /* state of optimizers that are created again and again */   \
+    X(COMMUNICATION, "communication")                                                            \
+    X(GROWING_BLOCK, "growing_block") /* one block, copied into a larger one in each step */     \
+    X(PRIVATE_POOL, "private_pool")   /* each step's blocks are in a memory pool of their own */
 
 typedef enum {
 #define MV_LEAK_KIND_ENUM(name, text) MV_LEAK_##name,
@@ -51,33 +52,33 @@ typedef struct {
     uint64_t bytes_per_step; /* mean over the complete steps, rounded to the nearest byte */
     uint32_t first_event;    /* birth of the first leaked block */
     uint32_t last_event;     /* birth of the last one */
-    double confidence;       /* 0.5 to 1, see docs/leaks.md */
-    uint32_t lines;          /* of the user's code that the leaked blocks come from: 1, but for
-                              * graphs, which hold what many lines made */
+    double confidence;       /* 0.5 to 1; see docs/leaks.md */
+    uint32_t lines; /* lines of user code that the blocks come from: 1, except for graphs, which
+                     * hold the blocks of many lines */
     mv_leak_kind kind;
-    mv_stack_id stack;    /* of the site with most of the bytes */
-    mv_frame_id culprit;  /* the frame to look at; of `stack`, or MV_NO_ROW when it has none */
-    const char *evidence; /* half a sentence: what `kind` rests on; "" when unknown */
+    mv_stack_id stack;    /* of the site with the most bytes */
+    mv_frame_id culprit;  /* the frame to look at; part of `stack`, or MV_NO_ROW when it has none */
+    const char *evidence; /* half a sentence: why it is this kind; "" when unknown */
     const char *advice;   /* one sentence */
 } mv_leak;
 
 typedef struct {
     uint64_t bytes;
     uint32_t blocks;
-    uint64_t in_progress; /* part of `bytes`: of the step that was under way at the end */
-    mv_stack_id stack;    /* of the site with most of the bytes; MV_NO_STACK: not recorded */
+    uint64_t in_progress; /* part of `bytes`: from the step that had not finished at the end */
+    mv_stack_id stack;    /* of the site with the most bytes; MV_NO_STACK: not recorded */
 } mv_retained;
 
 /* The least allocated in the first whole step after the warm-up and in the last whole step
  * (analyze/steps/step_floor.h). */
 typedef struct {
     uint64_t first, last;
-    uint32_t steps; /* whole steps from the first to the last; 0: there is none */
+    uint32_t steps; /* whole steps from the first to the last; 0: there are none */
 } mv_leak_floor;
 
 typedef struct {
     mv_leak_verdict verdict;
-    const char *why;    /* one sentence on the verdict's ground; never NULL */
+    const char *why;    /* one sentence: the reason for the verdict; never NULL */
     const char *settle; /* what would settle an UNKNOWN verdict; "" otherwise */
     mv_steps steps;
     uint32_t count;
@@ -88,46 +89,47 @@ typedef struct {
     uint64_t live_bytes;
     uint64_t leaked_bytes;
     uint64_t retained_bytes;
-    uint32_t exit_event; /* from here on a captured program ends: what is alive ahead of it counts;
-                          * the number of events when there is no such end */
+    uint32_t exit_event; /* where a captured program starts to exit: what is alive before it counts.
+                          * The number of events when no exit was found */
     uint64_t preexisting_bytes; /* part of retained_bytes: from before the first event */
     mv_leak_floor floor;
-    /* Part of the retained: born in the step that was under way at the end, parameters and an
-     * optimizer's state left out. */
+    /* Part of the retained bytes: from the step that had not finished at the end, without
+     * parameters and optimizer state. */
     struct {
         uint64_t bytes;
         uint32_t blocks;
     } in_progress;
 } mv_leaks;
 
-/* Judges one device. Everything returned lives in `arena`. Fails only for want of memory. */
+/* Judges one device. Everything returned lives in `arena`. Fails only when memory is out. */
 mv_code mv_leaks_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_leaks *out,
                       mv_err *err);
 
-/* When the leaks will have filled the device, if they go on as they did. */
+/* When the leaks will have filled the device if they continue at the same rate. */
 typedef struct {
-    uint64_t capacity;  /* bytes the allocator can have; MV_NO_BYTES: not known */
-    const char *source; /* of the capacity: "option", "oom", "samples"; "" when not known */
+    uint64_t capacity; /* bytes that the allocator can use; MV_NO_BYTES: not known */
+    const char
+        *source; /* where the capacity comes from: "option", "oom", "samples"; "" when not known */
     uint64_t steps;     /* complete steps that still fit; MV_NO_BYTES: not known, or no leak */
-    int64_t time_us;    /* that many steps take; MV_NO_TIME: not known */
-    uint32_t oom_event; /* the out-of-memory event that came of it: behind the last block of every
-                         * leak; MV_NEVER */
+    int64_t time_us;    /* how long these steps take; MV_NO_TIME: not known */
+    uint32_t oom_event; /* the first out-of-memory event after the last block of every leak;
+                         * MV_NEVER: none */
 } mv_leak_outlook;
 
-/* `capacity` as the user gave it, or MV_NO_BYTES: then it is what an oom event of the trace or the
- * samples of a capture tell. What counts is the peak of the last complete step; fragmentation
- * makes it happen sooner. O(events). */
+/* `capacity` is what the user gave, or MV_NO_BYTES: then an oom event of the trace or the samples
+ * of a capture give it. The peak of the last complete step decides; with fragmentation memory runs
+ * out sooner. O(events). */
 mv_code mv_leaks_outlook(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          const mv_leaks *leaks, uint64_t capacity, mv_leak_outlook *out,
                          mv_err *err);
 
-/* Compares two mv_leak for qsort: most bytes first, then the earlier one. */
+/* Compares two mv_leak for qsort: most bytes first, then the earlier one first. */
 int mv_leak_order(const void *a, const void *b);
 
 const char *mv_leak_verdict_name(mv_leak_verdict verdict); /* "leak" */
 const char *mv_leak_kind_name(mv_leak_kind kind);          /* "autograd_graph" */
 
-/* What to call a leak: the label of its culprit, or of its stack when it has none. Cut to fit;
+/* The name of a leak: the label of its culprit, or of its stack when it has none. Cut to fit;
  * returns `out`. */
 const char *mv_leak_label(const mv_trace *trace, const uint8_t *kinds, const mv_leak *leak,
                           char *out, size_t size);

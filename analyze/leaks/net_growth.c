@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 
-/* So many bins a block must live to count: what lives for less passes through the steps. */
+/* Bins that a block must live to count. Blocks that live shorter pass through the steps. */
 #define BINS_OF_AGE 3
 
-/* Old blocks of one size: those that were born in a bin less those that were freed in it. */
+/* Old blocks of one size: how many were born in a bin, less how many were freed in it. */
 typedef struct {
     uint64_t size;
     uint32_t bin;
@@ -57,7 +57,7 @@ static uint64_t *sizes_of(mv_arena *scratch, const mv_kept_block *kept, uint32_t
     return size;
 }
 
-/* Whether a block lives, or lived, for long: what is alive at the end may. */
+/* Whether a block lived for long. A block that is alive at the end may. */
 static bool is_old(const mv_alloc_lives *a, const mv_steps *steps, uint32_t row)
 {
     if (a->freed[row] == MV_NEVER || a->birth[row] == MV_BEFORE)
@@ -70,7 +70,7 @@ static bool is_wanted(const mv_alloc_lives *a, uint32_t row, const uint64_t *siz
     return bsearch(&a->block[row], size, sizes, sizeof *size, by_size);
 }
 
-/* Births and ends of old blocks of those sizes, added up by size and bin. */
+/* Births and frees of old blocks of the given sizes, added up by size and bin. */
 static change *changes_of(mv_arena *scratch, const mv_lives *lives, const mv_steps *steps,
                           const uint64_t *size, uint32_t sizes, uint32_t *count)
 {
@@ -111,8 +111,8 @@ static int32_t net_of(const change *list, uint32_t count, uint64_t size, uint32_
     return found ? found->net : 0;
 }
 
-/* Whether less than half of the bytes that kept[from] to kept[to - 1], of one site and bin, are,
- * is left when old blocks of the same sizes that were freed are taken off. */
+/* kept[from] to kept[to - 1] are blocks of one site and bin. Whether less than half of their bytes
+ * is left once old blocks of the same sizes that were freed in that bin are taken off. */
 static bool is_given_back(const mv_kept_block *kept, uint32_t from, uint32_t to, const change *list,
                           uint32_t count)
 {

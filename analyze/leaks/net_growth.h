@@ -1,4 +1,4 @@
-/* Growth is net: what one line keeps, another may give back.
+/* Growth is net: what one line keeps, another line may give back.
  *
  *     bins                      2    3    4    5    6
  *     append(x)      kept      +1   +1
@@ -10,16 +10,16 @@
 
 #include "analyze/steps/steps.h"
 
-/* One block that a site is said to keep. */
+/* One block that a site seems to keep. */
 typedef struct {
     uint64_t size; /* bytes occupied */
     uint32_t bin;  /* of its birth */
     uint32_t site; /* below `sites` */
 } mv_kept_block;
 
-/* Sets grows[site] to 0 where, in most of the bins in which the site kept blocks, old blocks of the
- * same sizes were freed, whoever had allocated them; bins before `first` and the last one do not
- * count. Sorts `kept`. False when memory is out. O(n log n). */
+/* Sets grows[site] to 0 if, in most of the bins in which the site kept blocks, old blocks of the
+ * same sizes were freed, no matter who had allocated them. Bins before `first` and the last bin do
+ * not count. Sorts `kept`. False when memory is out. O(n log n). */
 bool mv_net_growth(mv_arena *scratch, const mv_lives *lives, const mv_steps *steps,
                    mv_kept_block *kept, uint32_t count, uint32_t first, uint8_t *grows,
                    uint32_t sites);

@@ -2,7 +2,7 @@
 
 enum {
     EXIT_ALLOCS = 8,   /* what handlers at exit may allocate: a last message, a barrier */
-    FREES_AN_ALLOC = 8 /* and how little that is beside what is freed */
+    FREES_AN_ALLOC = 8 /* at least this many frees for each allocation */
 };
 
 uint32_t mv_exit_event(const mv_trace *trace, const mv_lives *lives)
@@ -21,7 +21,7 @@ uint32_t mv_exit_event(const mv_trace *trace, const mv_lives *lives)
     return exit;
 }
 
-/* Ends at or behind `exit` become never. */
+/* Frees at or after `exit` become never. */
 static uint32_t *without_ends(mv_arena *arena, const uint32_t *ends, uint32_t count, uint32_t exit)
 {
     uint32_t *copy = mv_push_array(arena, uint32_t, count);

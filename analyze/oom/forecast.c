@@ -4,22 +4,23 @@
 
 #include "analyze/ranks/batch_factor.h"
 
-/* Sizes that went along with each other did so to within this part. */
+/* Two sizes changed alike when their ratios differ by less than this part. */
 #define SAME 0.002
-/* A factor is that of the step when this part of its bytes changed. */
+/* A factor counts as the step's when this part of its bytes changed. */
 #define CHANGED 0.05
-/* What cannot be told may come to this part of what is allocated. */
+/* Sizes that cannot be predicted may add up to this part of what is allocated. */
 #define GUESSED 0.05
-/* A step has shown what differs between steps with this part of what is allocated. */
+/* When allocations that differ between steps reach this part of what is allocated, the step has
+ * shown how it differs. */
 #define SHOWN 0.02
-/* Different sizes of the current step that are looked at, and answers that are kept. */
+/* How many different sizes of the current step are looked at, and how many answers are cached. */
 #define MOST_SIZES 1024
 #define ANSWERS    1024
 
-/* One allocation in all repetitions: its bytes in each, 0 where it has no peer. */
+/* One allocation in all repetitions: its bytes in each; 0 where it has no counterpart. */
 typedef struct {
     uint64_t bytes[MV_MOST_REPETITIONS];
-    uint64_t now; /* in the current step; of one still to come what is told */
+    uint64_t now; /* in the current step; predicted for one that is still to come */
     uint32_t times;
 } sizes;
 
@@ -30,20 +31,21 @@ typedef struct {
     const mv_block_rules *rules;
     mv_recurrence_ask ask;
     uint64_t allocated;
-    uint32_t base; /* the repetition whose end is foretold */
+    uint32_t base; /* the repetition whose remainder is the forecast */
     uint32_t known_count;
-    sizes *known;    /* [known_count] different ones of the current step */
-    bool any_varied; /* some of them in the other repetitions */
+    sizes *known;    /* [known_count] the different ones of the current step */
+    bool any_varied; /* some of them differ in other repetitions */
     uint64_t shown;  /* bytes of the current step that differ between repetitions */
     double common;   /* the factor that most sizes changed by; 1: most did not */
-    double factor;   /* the same, 0 where there is no one factor */
+    double factor;   /* the same, but 0 where there is no single factor */
     uint32_t matched;
-    uint32_t *ahead[MV_MOST_REPETITIONS]; /* peers of the base's rows after its point */
-    sizes *answer;                        /* [ANSWERS] by hash */
-    uint32_t *current;                    /* [base.row - low] of the base's rows, those of now */
+    uint32_t *ahead[MV_MOST_REPETITIONS]; /* counterparts of the base's rows after its point */
+    sizes *answer;                        /* [ANSWERS] cache, by hash */
+    uint32_t *current;                    /* [base.row - low] the current rows of the base's rows */
     uint32_t low;
-    uint32_t end;    /* row of the base: so far it tells something */
-    uint64_t *bytes; /* [end - base.row] what the base's rows will be here; 0: they come once */
+    uint32_t end; /* row of the base: the forecast reaches up to it */
+    uint64_t
+        *bytes; /* [end - base.row] predicted bytes of the base's rows; 0: allocated only once */
 } telling;
 
 static uint64_t asked_of(const telling *t, uint32_t row)
@@ -81,7 +83,7 @@ static bool is_other(double told, uint64_t asked)
     return fabs(told / (double)asked - 1) > SAME;
 }
 
-/* Whether the repetitions differ in it. */
+/* Whether the repetitions differ in this size. */
 static bool has_varied(const telling *t, const sizes *s)
 {
     for (uint32_t i = 0; i < t->found->count; i++)
@@ -113,12 +115,8 @@ static void add_known(telling *t, uint32_t *slots, sizes s)
             (s.bytes[i] && fabs((double)s.bytes[i] / (double)s.bytes[t->base] - 1) > SAME);
 }
 
-/* What cannot be told may come to this part of what is allocated. */
-#define GUESSED 0.05
-/* A step has shown what differs between steps with this part of what is allocated. */
-#define SHOWN 0.02
-/* Different sizes of the current step; then of what is held all along, whose like (gradients,
- * copies) is as large in every step. */
+/* Lists the sizes of the current step, then of what is held all along: what belongs to these
+ * (gradients, copies) has the same size in every step. */
 static bool list_known(telling *t)
 {
     const mv_recurrence *r = t->found;
@@ -177,9 +175,9 @@ static bool find_factor(telling *t)
 
 /* ---- what is still to come --------------------------------------------------------------- */
 
-/* In how many other repetitions `a` and `b` went along with each other, relative to the base; -1:
- * in too many they did not (a few may be wrong peers). *varied: with sizes that were not those of
- * the base. */
+/* In how many other repetitions `a` and `b` changed alike, relative to the base. -1: in too many
+ * they did not; a few may be wrong counterparts. *varied is set when the sizes differed from those
+ * of the base. */
 static int accord(const telling *t, const sizes *a, const sizes *b, bool *varied)
 {
     double base = (double)a->bytes[t->base] / (double)b->bytes[t->base];
@@ -198,7 +196,7 @@ static int accord(const telling *t, const sizes *a, const sizes *b, bool *varied
     return 3 * differ > agree ? -1 : agree;
 }
 
-/* Whether it stayed the same in nearly all repetitions while others did not. */
+/* Whether the size stayed the same in nearly all repetitions while others changed. */
 static bool is_constant(const telling *t, const sizes *s)
 {
     uint32_t same = 0, other = 0;
@@ -214,7 +212,7 @@ static bool is_constant(const telling *t, const sizes *s)
     return same && t->any_varied && 3 * other <= same;
 }
 
-/* MV_NO_BYTES: it differs from step to step, as nothing did that this step has shown so far. */
+/* MV_NO_BYTES: the size differs from step to step, and this step has not yet shown how. */
 static uint64_t tell_size(const telling *t, const sizes *s)
 {
     const sizes *along = NULL, *equal = NULL;
@@ -265,7 +263,7 @@ static bool is_kept(const telling *t, uint32_t row)
     return t->lives->allocs.freed[row] >= t->ask.event;
 }
 
-/* The peers of the rows after the base's point in the other repetitions. */
+/* Finds the counterparts, in the other repetitions, of the rows after the base's point. */
 static bool look_ahead(telling *t)
 {
     const mv_recurrence *r = t->found;
@@ -288,10 +286,10 @@ static bool look_ahead(telling *t)
     return true;
 }
 
-/* It ends where sizes that cannot be told come to something. After the base's step, sizes are those
- * of another step: only what stays the same in every step (the optimizer's) says something of this
- * one. What the first step made and what is still there (the optimizer's state) is not made again.
- */
+/* The forecast ends where sizes that cannot be predicted become too many bytes. After the base's
+ * step ends, sizes belong to yet another step: only what stays the same in every step (the
+ * optimizer's) says something about this one. What the first step allocated and what is still alive
+ * (optimizer state) is not allocated again. */
 static void tell_rows(telling *t)
 {
     const mv_repetition *base = &t->found->at[t->base];
@@ -316,7 +314,7 @@ static void tell_rows(telling *t)
 
 /* ---- the level --------------------------------------------------------------------------- */
 
-/* Which rows of now the base's rows before its point stand for. */
+/* Finds the current rows for the base's rows before its point. */
 static bool turn_round(telling *t)
 {
     const mv_recurrence *r = t->found;
@@ -337,7 +335,7 @@ static bool turn_round(telling *t)
     return true;
 }
 
-/* Bytes that go when the base frees `row`: of what it is matched with, as long as that is there. */
+/* Bytes that are freed when the base frees `row`: those of its counterpart, while that is alive. */
 static uint64_t freed_with(telling *t, uint32_t row)
 {
     const mv_repetition *base = &t->found->at[t->base];
@@ -383,7 +381,8 @@ static uint64_t find_peak(telling *t)
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-/* The repetition that was most like this one: most bytes that have a peer of their size. */
+/* The repetition that is most like the current step: most bytes with a counterpart of the same
+ * size. */
 static uint32_t most_alike(const mv_lives *lives, const mv_recurrence *r)
 {
     double most = -1;

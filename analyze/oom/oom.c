@@ -16,7 +16,7 @@ static const char *const verdict_names[MV_OOM_VERDICT_COUNT] = {
 #undef MV_OOM_VERDICT_NAME
 };
 
-/* What cudaMemGetInfo gives as the total of common GPUs, in MiB and rounded up: 4 to 288 GB. */
+/* The total that cudaMemGetInfo reports for common GPUs, in MiB and rounded up: 4 to 288 GB. */
 static const uint32_t common_totals[] = {
     4096,  6144,  8192,  10240, 11264, 12288, 15360,  16384,  20480,  22732,  24576,  32768,
     40960, 46068, 49152, 65536, 81559, 97871, 143771, 183359, 196608, 262144, 275040, 294912};
@@ -29,12 +29,13 @@ typedef struct {
     mv_block_rules rules;
     mv_heap heap;
     uint64_t most_reserved; /* so far */
-    uint64_t least_refused; /* of totals that a limit of the process refused; UINT64_MAX: none */
-    uint64_t most_seen;     /* reserved and free together, at any failure */
-    uint32_t call;          /* that gives memory back; MV_NO_CALL: none */
-    uint64_t held;          /* reserved before it did */
-    bool collects;          /* segments are given back for garbage_collection_threshold, too */
-    uint64_t *most;         /* [events] most ever allocated, after each event */
+    uint64_t
+        least_refused;  /* the least total that a limit of the process refused; UINT64_MAX: none */
+    uint64_t most_seen; /* most bytes reserved and free together, at any failure */
+    uint32_t call;      /* the allocator call that gives memory back; MV_NO_CALL: none */
+    uint64_t held;      /* reserved before that call */
+    bool collects;      /* garbage_collection_threshold gives segments back, too */
+    uint64_t *most;     /* [events] the most ever allocated, after each event */
     mv_oom_prospect prospect;
     mv_ooms *out;
 } trial;
@@ -77,7 +78,7 @@ static void measure(trial *t, mv_oom *o, uint32_t domain)
     o->limited = o->device_free != MV_NO_BYTES && o->device_free >= o->segment;
 }
 
-/* The device's own word where there is one, else the smallest GPU that could hold what all
+/* The size as the device reported it; otherwise that of the smallest GPU that could hold what all
  * failures together show. */
 static void find_outside(const trial *t, mv_oom *o)
 {
@@ -93,8 +94,9 @@ static void find_outside(const trial *t, mv_oom *o)
     o->outside = o->total > held ? o->total - held : 0;
 }
 
-/* Under a limit, PyTorch could reserve what it did reserve at most so far, and less than it would
- * have come to now; else what it holds and the device has left. */
+/* Under a limit of the process, PyTorch could reserve the most that it did reserve so far, and less
+ * than it would have reached now. Otherwise it could reserve what it holds and what the device has
+ * left. */
 static void find_limit(trial *t, mv_oom *o)
 {
     mv_oom_outlook *out = &o->outlook;
@@ -106,7 +108,7 @@ static void find_limit(trial *t, mv_oom *o)
         if (t->least_refused < out->limit_most)
             out->limit_most = t->least_refused;
         t->least_refused = out->limit_most;
-        if (out->limit_most < out->limit_least) /* lowered since */
+        if (out->limit_most < out->limit_least) /* the limit was lowered */
             out->limit_least = held;
     } else {
         out->limit_least = held + (o->device_free == MV_NO_BYTES ? 0 : o->device_free);
@@ -148,7 +150,7 @@ static void hold(trial *t, mv_oom *o, uint32_t *row_of, uint32_t row, uint64_t s
     }
 }
 
-/* Every piece in use, by line. */
+/* Adds up every piece in use, by line. */
 static bool list_holders(trial *t, mv_arena *scratch, const mv_heap_map *map, mv_oom *o)
 {
     uint32_t groups = t->sites->groups, pieces = map->first_piece[map->count];
@@ -228,14 +230,14 @@ static mv_code try_one(trial *t, uint32_t index, mv_err *err)
     return index < MV_MOST_OOM_DETAILS ? detail(t, o, domain, err) : MV_OK;
 }
 
-/* The moment of a refused call is behind the events ahead of it. */
+/* A refused call happened after the events before it. */
 static uint32_t moment_of(const mv_oom *o)
 {
     return o->api_call == MV_NO_ROW ? o->event : o->event - 1;
 }
 
-/* A segment that was made only after memory had been given back was refused before. A limit that
- * was passed later on is not that any more. */
+/* A segment that was added only after memory had been given back was refused first. A limit that
+ * was passed later is no longer the limit. */
 static void note_refusal(trial *t, uint32_t event, uint64_t held_before)
 {
     const mv_events *ev = &t->lives->events;
@@ -271,8 +273,7 @@ static void advance(trial *t, uint32_t event)
     }
 }
 
-/* Failures come first without their figures; what all of them show of the device is known before
- * the first is judged. */
+/* The first pass learns what all failures together show of the device. The second judges them. */
 static mv_code try_all(trial *t, mv_err *err)
 {
     mv_code code = MV_OK;

@@ -1,8 +1,8 @@
-/* Why requests for memory failed on one device: each out-of-memory event of its trace, and in
- * captured files each call that the device refused and that was not made up for.
+/* Why requests for memory failed on one device: each out-of-memory event of its trace and, in
+ * captured files, each call that the device refused and that no later call made up for.
  *
- * All figures are the moment of the failure, when the allocator had already given back what it
- * could. docs/oom.md has the rules. */
+ * All figures are those at the moment of the failure, when the allocator had already given back
+ * what it could. docs/oom.md has the rules. */
 #ifndef MV_OOM_H
 #define MV_OOM_H
 
@@ -13,12 +13,12 @@
 #include "analyze/oom/oom_change.h"
 
 /* What would have helped. */
-#define MV_OOM_VERDICT_LIST(X)                                                              \
-    X(CAPACITY, "capacity")             /* less use, or more memory */                      \
-    X(FRAGMENTATION, "fragmentation")   /* enough free bytes for it are there, in pieces */ \
-    X(STREAM_OR_POOL, "stream_or_pool") /* enough, but some of another pool or stream */    \
-    X(PENDING_FREE, "pending_free")     /* enough, but freed too late */                    \
-    X(OUTSIDE, "outside_pytorch")       /* somebody else has the device's memory */
+#define MV_OOM_VERDICT_LIST(X)                                                                  \
+    X(CAPACITY, "capacity")             /* less use, or more memory */                          \
+    X(FRAGMENTATION, "fragmentation")   /* enough bytes are free for it, but in pieces */       \
+    X(STREAM_OR_POOL, "stream_or_pool") /* enough, but some belong to another pool or stream */ \
+    X(PENDING_FREE, "pending_free")     /* enough, but freed too late */                        \
+    X(OUTSIDE, "outside_pytorch")       /* others use the device's memory */
 
 typedef enum {
 #define MV_OOM_VERDICT_ENUM(name, text) MV_OOM_##name,
@@ -27,98 +27,101 @@ typedef enum {
         MV_OOM_VERDICT_COUNT
 } mv_oom_verdict;
 
-/* Where the device's size comes from. */
+/* Where the size of the device comes from. */
 typedef enum {
     MV_TOTAL_UNKNOWN,
     MV_TOTAL_GUESSED, /* the smallest GPU that could hold what was seen */
-    MV_TOTAL_SAMPLED  /* the device said so (captured files) */
+    MV_TOTAL_SAMPLED  /* the device reported it (captured files) */
 } mv_total_source;
 
-/* What decided between a cause that is gone once the holes are joined, and capacity. */
+/* What decided whether the cause is capacity, or one that joining the holes would remove. */
 typedef enum {
-    MV_OOM_BY_FIGURES,  /* the bytes at the moment: nothing else was in question */
+    MV_OOM_BY_FIGURES,  /* the bytes at the moment: there was no other question */
     MV_OOM_BY_FORECAST, /* what the step would still have asked for */
-    MV_OOM_BY_REPLAY,   /* the request fails with expandable segments, too */
-    MV_OOM_BY_GROWTH    /* what would be left, against how the need rose */
+    MV_OOM_BY_REPLAY,   /* with expandable segments the request fails, too */
+    MV_OOM_BY_GROWTH    /* what would be left, compared with how much the need rose */
 } mv_oom_ground;
 
-/* What the run would have asked for after the request, and what there was. */
+/* What the run would have asked for after the request, and what was available. */
 typedef struct {
-    uint64_t limit;       /* bytes that PyTorch could reserve: in the middle of */
-    uint64_t limit_least; /* what it did reserve at most, and */
-    uint64_t limit_most;  /* what was refused; all three are equal where the device was full */
-    int64_t margin;       /* bytes left, or lacking, of `limit` if all holes were joined and the
-                           * request served */
-    uint64_t most;        /* ever allocated, request included */
-    uint64_t rise;        /* by how much that rose over the second half of the events so far */
-    mv_forecast forecast; /* `peak` 0: none */
-    const char *basis;    /* of the forecast: "step 3 of 7, times 1.25"; NULL without */
-    bool tried;           /* replayed with expandable segments within `limit`, up to the request: */
-    bool serves;          /* the request was served, and what had been served before it */
-    bool surely;          /* within `limit_least`, too */
-    const char *conf;     /* those settings, complete */
+    uint64_t limit;       /* bytes that PyTorch could reserve: the middle between */
+    uint64_t limit_least; /* the most that it did reserve, and */
+    uint64_t limit_most;  /* what was refused; all three are equal when the device was full */
+    int64_t margin; /* bytes of `limit` that would be left, or lacking if negative, with all holes
+                     * joined and the request served */
+    uint64_t most;  /* the most ever allocated, with the request */
+    uint64_t rise;  /* by how much `most` rose over the second half of the events so far */
+    mv_forecast forecast; /* its `peak` is 0 when there is none */
+    const char
+        *basis;  /* where the forecast comes from: "step 3 of 7, times 1.25"; NULL without one */
+    bool tried;  /* replayed up to the request, with expandable segments, within `limit`: */
+    bool serves; /* the request was served, and so was all that had been served before it */
+    bool surely; /* within `limit_least`, too */
+    const char *conf;       /* these settings, complete */
     uint64_t would_reserve; /* the most that was reserved then */
-    uint64_t spare;         /* of `limit`, with the request served */
-    uint64_t sure_spare;    /* likewise of `limit_least`, when `surely` */
-    double overhead;        /* reserved for each byte allocated, at their peaks; 1: not tried */
-    bool has_leak;          /* at the moment a leak held what was lacking: */
-    mv_leak leak;           /* the largest */
-    uint64_t leaked;        /* by all leaks then */
+    uint64_t spare;         /* what is left of `limit` with the request served */
+    uint64_t sure_spare;    /* the same for `limit_least`, when `surely` */
+    double overhead; /* reserved bytes for each allocated byte, both at their peaks; 1: not tried */
+    bool has_leak;   /* at the moment, leaks held as much as was lacking: */
+    mv_leak leak;    /* the largest */
+    uint64_t leaked; /* by all leaks at the moment */
 } mv_oom_outlook;
 
 typedef struct {
-    uint32_t event;    /* the oom event; for a refused call the events ahead of it */
+    uint32_t event;    /* the oom event; for a refused call, the number of events before it */
     uint32_t api_call; /* row of trace->api_calls; MV_NO_ROW: an oom event */
     int64_t time_us;
     mv_stack_id stack;
     uint64_t requested;   /* rounded */
-    uint64_t segment;     /* that it needed from the device */
+    uint64_t segment;     /* bytes that it needed from the device */
     uint64_t device_free; /* MV_NO_BYTES: not known */
-    bool limited;         /* the device had room: a limit of the process refused */
+    bool limited;         /* the device had room: a limit of the process refused it */
     mv_heap_sums bytes;
     uint64_t usable;       /* free in the request's own pool and stream */
-    uint64_t largest_hole; /* of these */
+    uint64_t largest_hole; /* among these */
     uint64_t total;        /* bytes of the device; 0: unknown */
     mv_total_source total_source;
-    uint64_t outside; /* bytes of the device that PyTorch's allocator does not hold; 0: unknown */
+    uint64_t
+        outside; /* bytes of the device that are not reserved by PyTorch's allocator; 0: unknown */
     mv_oom_outlook outlook;
     mv_oom_verdict verdict;
     mv_oom_ground ground;
     const char *why;    /* one sentence */
-    const char *advice; /* one or two */
-    bool detailed;      /* the following are filled */
+    const char *advice; /* one sentence or two */
+    bool detailed;      /* the following fields are filled */
     mv_pins pins;       /* who pins the free memory of the request's pool and stream */
     uint32_t holder_count;
-    mv_pin *holders; /* [holder_count] who holds memory: most bytes first; `stranded` is 0 */
+    mv_pin *holders; /* [holder_count] who holds memory, most bytes first; `stranded` is 0 */
     mv_oom_change change;
 } mv_oom;
 
-/* The details cost as much as the heap is large, so only the first failures have them. Replays and
- * leaks cost as much as the trace is long: the first failures have them, the last, and as many as
- * come to this many events. */
+/* The cost of the details grows with the heap, so only the first failures have them. The cost of
+ * replays and of leaks grows with the trace. The first failures have them, then as many as stay
+ * below this many events in all, and the last one. */
 #define MV_MOST_OOM_DETAILS 64
 #define MV_MOST_OOM_TRIALS  8
 #define MV_MOST_OOM_EVENTS  4000000u
 
 typedef struct {
     uint32_t count;
-    mv_oom *ooms; /* [count] in order of events, of the window */
+    mv_oom *ooms; /* [count] the failures within the window, in order of events */
     /* Requests that were served only after cached memory had been given back. */
     uint32_t retries;
-    uint64_t released; /* bytes given back by these */
-    /* Likewise bytes that garbage_collection_threshold gave back, and how often. */
+    uint64_t released; /* bytes given back for these */
+    /* How often garbage_collection_threshold gave memory back, and how many bytes. */
     uint32_t collections;
     uint64_t collected;
 } mv_ooms;
 
-/* O(n log n) for each of the first failures. Everything lives in `arena`. Fails only when
- * memory is out or rows. */
+/* O(n log n) for each of the first failures. Everything lives in `arena`. Fails only when memory or
+ * rows run out. */
 mv_code mv_ooms_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                      const mv_sites *sites, mv_window window, mv_ooms *out, mv_err *err);
 
 const char *mv_oom_verdict_name(mv_oom_verdict verdict); /* "capacity" */
 
-/* Reserved totals of common GPUs: the smallest that is at least `bytes`; 0: none. */
+/* The memory of common GPUs, as the driver reports it: the smallest that is at least `bytes`. 0:
+ * none is. */
 uint64_t mv_oom_likely_total(uint64_t bytes);
 
 #endif

@@ -12,7 +12,7 @@ static uint64_t used_of(const mv_heap_map *map, uint32_t piece)
     return map->piece_row[piece] == MV_NO_ROW ? 0 : map->piece_size[piece];
 }
 
-/* Counts the blocks of pieces [first, end) into the change. */
+/* Adds the blocks of pieces [first, end) to the change. */
 static void add_blocks(const mv_heap_map *map, uint32_t first, uint32_t end, mv_oom_change *out)
 {
     uint64_t most = 0;
@@ -37,8 +37,8 @@ typedef struct {
     uint64_t used;
 } window;
 
-/* The window of pieces of one segment that spans `bytes` with the fewest used ones, if it has
- * fewer than *best. */
+/* Finds the window of pieces of one segment that spans `bytes` with the fewest used bytes, if these
+ * are fewer than *best has. */
 static void open_hole(const mv_heap_map *map, uint32_t segment, uint64_t bytes, window *best)
 {
     uint32_t end = map->first_piece[segment + 1], low = map->first_piece[segment];
@@ -68,7 +68,7 @@ static int by_worth(const void *a, const void *b)
     return (x->segment > y->segment) - (x->segment < y->segment);
 }
 
-/* Segments of the default pool are what the allocator gives back before it fails. */
+/* Only segments of the default pool: the allocator gives those back before it fails. */
 static uint32_t list_candidates(const mv_heap *heap, const mv_heap_map *map, candidate *out)
 {
     const mv_segment_lives *s = &heap->lives->segments;

@@ -47,7 +47,7 @@ static bool gives_back(uint8_t action)
            action == MV_ACTION_FREE_COMPLETED || action == MV_ACTION_FREE_REQUESTED;
 }
 
-/* The first event at or after each that is more than giving memory back. */
+/* For each event, the first event at or after it that does not just give memory back. */
 static uint32_t *find_answers(mv_arena *scratch, const mv_events *ev)
 {
     uint32_t *answer = mv_push_array(scratch, uint32_t, (uint64_t)ev->count + 1);
@@ -60,8 +60,9 @@ static uint32_t *find_answers(mv_arena *scratch, const mv_events *ev)
     return answer;
 }
 
-/* The allocator answers a refusal by giving memory back and asking again: its next event is a
- * segment of that size when this helped, and an oom event (listed already) when not. */
+/* The allocator answers a refusal by giving memory back and asking again. Its next event is a
+ * segment of that size when this helped, and an oom event (which is listed already) when it did
+ * not. */
 static bool is_answered(const listing *l, const uint32_t *answer, uint32_t call)
 {
     const mv_events *ev = &l->lives->events;
@@ -92,7 +93,8 @@ static void add_call(listing *l, const uint32_t *answer, uint32_t call)
                                              .device_free = MV_NO_BYTES};
 }
 
-/* Of tries that follow each other for the same size the last one counts, unless it succeeds. */
+/* When several tries for the same size follow each other the last one counts, unless it succeeds.
+ * */
 static void list_calls(listing *l, const uint32_t *answer)
 {
     const mv_api_calls *c = &l->trace->api_calls;
@@ -149,7 +151,8 @@ static bool is_release(uint8_t action)
     return action == MV_ACTION_SEGMENT_FREE || action == MV_ACTION_SEGMENT_UNMAP;
 }
 
-/* A segment that stems from the same allocator call as the releases right in front of it. */
+/* Counts the segments that were added by the same allocator call as the releases right before them.
+ * */
 static void count_retries(listing *l, bool collects)
 {
     const mv_events *ev = &l->lives->events;

@@ -5,8 +5,8 @@
 
 #include "analyze/oom/oom.h"
 
-/* Lists the failures of the window in order, with what the file says of each; counts retries.
- * False when memory is out. */
+/* Lists the failures of the window in order, with what the file says about each, and counts
+ * retries. False when memory is out. */
 bool mv_oom_failures_list(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                           mv_window window, mv_ooms *out);
 

@@ -38,22 +38,23 @@ static const char *keep(mv_oom_court *c, const speech *s)
 
 /* ---- the request alone ------------------------------------------------------------------- */
 
-/* Free bytes that are most of the request, and with what the device had would have been enough. */
+/* Whether free bytes are most of the request, and would have been enough together with what the
+ * device had. */
 static bool would_do(const mv_oom *o, uint64_t free)
 {
     return free >= o->requested / 2 &&
            free + (o->outlook.limit - o->bytes.reserved) >= o->requested;
 }
 
-/* A CUDA context, libraries and other small processes take so much anywhere. */
+/* Less than this is used on any device: by CUDA contexts, libraries and other small processes. */
 static bool is_mostly_outside(const mv_oom *o)
 {
     return !o->limited && o->outside > 2 * GIB + o->total / 20 &&
            o->outside + o->device_free >= o->segment;
 }
 
-/* Free bytes of the request's kind, small or large, in all pools and streams: between the two
- * kinds a program has no choice. */
+/* Free bytes of the request's kind, small or large, in all pools and streams. A program cannot
+ * choose between the two kinds. */
 static uint64_t free_of_kind(const mv_oom_court *c)
 {
     const mv_domains *d = &c->heap->domains;
@@ -88,9 +89,9 @@ mv_oom_verdict mv_oom_suspect(const mv_oom_court *c, const mv_oom *o)
 
 /* ---- what comes after it ----------------------------------------------------------------- */
 
-/* Bytes that expandable segments reserve but cannot hand out: as many of them, for each byte in
- * use, as in the replay, and at least a fiftieth. (In 12 runs of a language model with random
- * lengths it was 3 to 5.5 %.) */
+/* Bytes that expandable segments reserve but cannot hand out: for each byte in use as many as in
+ * the replay, and at least a fiftieth. (In 12 runs of a language model with random lengths it was 3
+ * to 5.5 %.) */
 static uint64_t unusable(const mv_oom *o)
 {
     double part = o->outlook.overhead - 1;
@@ -98,9 +99,9 @@ static uint64_t unusable(const mv_oom *o)
     return (uint64_t)((part > 0.02 ? part : 0.02) * (double)(o->bytes.allocated + o->requested));
 }
 
-/* Whether the step's forecast peak is more than could be reserved. Where the request was served in
- * the replay, what the step asks for on top must fit into what the replay had left. What blocks
- * got beyond their requests is no need. */
+/* Whether the forecast peak of the step is more than could be reserved. If the replay served the
+ * request, what the step asks for after it must fit into what the replay had left. The bytes that
+ * blocks got beyond their requests are not needed. */
 static bool is_above_limit(const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
@@ -112,9 +113,9 @@ static bool is_above_limit(const mv_oom *o)
     return f->tried && f->serves && more && more + unusable(o) > f->spare;
 }
 
-/* A suspect is the cause when the run would have gone on without it. An earlier step shows how far
- * this one would have gone. Without one, and with a leak, what would be left beyond the most that
- * was ever needed must be as much as that rose lately. */
+/* A suspect is the cause if the run would have continued without it. An earlier step shows how far
+ * this one would have gone. Without an earlier step, or with a leak, the bytes left beyond the most
+ * that was ever needed must be at least as many as that rose lately. */
 static mv_oom_ground ground_against(const mv_oom *o, mv_oom_verdict suspect)
 {
     const mv_oom_outlook *f = &o->outlook;
@@ -133,7 +134,7 @@ static mv_oom_ground ground_against(const mv_oom *o, mv_oom_verdict suspect)
     return room < need + f->rise ? MV_OOM_BY_GROWTH : MV_OOM_BY_FIGURES;
 }
 
-/* A hole that fits is there: the request alone was refused for another reason than its size. */
+/* Some hole is large enough, so the request was not refused because of its size. */
 static bool is_beyond_doubt(const mv_oom *o)
 {
     return o->largest_hole >= o->requested;
@@ -141,7 +142,8 @@ static bool is_beyond_doubt(const mv_oom *o)
 
 /* ---- why --------------------------------------------------------------------------------- */
 
-/* Whether no emptier device of its kind, or of any, could serve the request. */
+/* Whether the request is larger than the whole device or, if its size is not known, than any GPU.
+ * */
 static bool is_beyond_device(const mv_oom *o)
 {
     if (o->total_source == MV_TOTAL_SAMPLED)
@@ -191,7 +193,7 @@ static void say_margin(speech *s, const mv_oom *o)
         say(s, "with all holes joined, %s would have been left", mv_size_text(a, (uint64_t)margin));
 }
 
-/* What refused: the device, or a limit of the process. */
+/* What refused the request: the device, or a limit of the process. */
 static void say_refusal(speech *s, const mv_oom *o)
 {
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT], c[MV_SIZE_TEXT];

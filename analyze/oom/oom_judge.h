@@ -1,4 +1,4 @@
-/* The verdict on one failed request and its reason in words; docs/oom.md has the rules. */
+/* The verdict on one failed request. docs/oom.md has the rules. */
 #ifndef MV_OOM_JUDGE_H
 #define MV_OOM_JUDGE_H
 
@@ -10,11 +10,12 @@ typedef struct {
     const mv_sites *sites;
     const mv_heap *heap; /* at the moment */
     const mv_block_rules *rules;
-    uint32_t domain; /* of the request; MV_NO_ROW: no segment was ever in it */
+    uint32_t domain; /* of the request; MV_NO_ROW: it never had a segment */
     bool failed;     /* memory is out */
 } mv_oom_court;
 
-/* What joining holes, or waiting, would have done for the request alone. */
+/* The cause if only the request itself counts: what joining the holes, or waiting, would have
+ * changed. */
 mv_oom_verdict mv_oom_suspect(const mv_oom_court *court, const mv_oom *oom);
 
 /* Fills verdict, ground, why and advice; the outlook is known. */

@@ -9,7 +9,7 @@
 /* A leak that filled the memory holds at least this part of it. */
 #define FILLED_BY 10
 
-/* The events before the failure: those before a refused call, those before an oom event. */
+/* The number of events before the failure, which is either a refused call or an oom event. */
 static uint32_t events_before(const mv_oom *o)
 {
     return o->event;
@@ -57,8 +57,8 @@ mv_code mv_oom_look_ahead(const mv_oom_prospect *p, const mv_steps *steps, mv_oo
 
 /* ---- expandable segments ----------------------------------------------------------------- */
 
-/* Requests that failed before this one, too, count for themselves: this one is met when the replay
- * meets one more with it than without. */
+/* Earlier requests may have failed, too. This one is met if the replay meets one more failed
+ * request with it than without it. */
 static mv_code is_met(const mv_oom_prospect *p, mv_trials *trials, const mv_oom *o,
                       const mv_trial *trial, bool *met, mv_err *err)
 {
@@ -101,7 +101,7 @@ mv_code mv_oom_try_expandable(const mv_oom_prospect *p, mv_oom *o, mv_err *err)
         return MV_OK;
     if (mv_trials_open(p->arena, p->trace, p->lives, opts, &trials, err) != MV_OK)
         return err->code;
-    /* A limit that was lowered since forbids what was served before. */
+    /* A limit that was lowered later forbids what was served earlier. */
     if (!mv_trials_can_tell(&trials) || trials.recorded_reserved > out->limit_most)
         return MV_OK;
     if (try_within(p, &trials, o, out->limit, &trial, &out->serves, err) != MV_OK)
@@ -134,7 +134,7 @@ static mv_code keep_steps(mv_arena *arena, const mv_steps *from, mv_steps *out, 
     return MV_OK;
 }
 
-/* What leaks as of the moment: later events neither add to it nor free it. */
+/* What leaks at that moment: later events neither add to a leak nor free it. */
 mv_code mv_oom_find_leak(const mv_oom_prospect *p, mv_oom *o, mv_steps *steps, mv_err *err)
 {
     mv_oom_outlook *out = &o->outlook;

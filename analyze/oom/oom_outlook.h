@@ -11,17 +11,17 @@ typedef struct {
     const mv_sites *sites;
     const mv_block_rules *rules;
     mv_steps steps;
-    const uint64_t *most; /* [events] most ever allocated, after each event */
+    const uint64_t *most; /* [events] the most ever allocated, after each event */
 } mv_oom_prospect;
 
-/* Fills the forecast, from the steps as of the failure, and the rise. */
+/* Fills the forecast and the rise. `steps` are those up to the failure. */
 mv_code mv_oom_look_ahead(const mv_oom_prospect *p, const mv_steps *steps, mv_oom *oom,
                           mv_err *err);
 
-/* Fills what expandable segments would have done, unless they were on already. */
+/* Fills what expandable segments would have done, unless they were already on. */
 mv_code mv_oom_try_expandable(const mv_oom_prospect *p, mv_oom *oom, mv_err *err);
 
-/* Fills what leaks held; *steps are those up to the failure. Later events play no part. */
+/* Fills what leaks held. *steps receives the steps up to the failure. Later events do not count. */
 mv_code mv_oom_find_leak(const mv_oom_prospect *p, mv_oom *oom, mv_steps *steps, mv_err *err);
 
 #endif

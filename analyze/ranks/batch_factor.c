@@ -3,11 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Sizes that differ by less are equal. */
+/* Sizes that differ by less count as equal. */
 #define SAME 0.01
-/* How near to the factor a size's ratio must be. */
+/* How close the ratio of a size must be to the factor. */
 #define NEAR 0.03
-/* The bytes whose sizes changed must be this part of all bytes asked for. */
+/* Sizes that changed must make up this part of all bytes asked for. */
 #define CHANGED 0.2
 
 typedef struct {
@@ -16,7 +16,7 @@ typedef struct {
     uint32_t times[MV_SUMMARY_SIZES];
 } size_list;
 
-/* Ascending, without those that the other site has as well. */
+/* The sizes of one site, ascending, without those that the other site has, too. */
 static size_list own_sizes(const mv_summary_site *site, const mv_summary_site *other)
 {
     size_list list = {0};
@@ -88,10 +88,10 @@ double mv_scaled_sizes_agreeing(const mv_scaled_size *sizes, uint32_t count, dou
     return sum;
 }
 
-/* Sizes of sites of both that changed; the weight of all in *total. A site may make blocks of
- * several sizes, some of which stay (a workspace, a mask): those that remain on either side are
- * taken in order. Sites without frames do not count: the backward pass's own threads have but one
- * stack for all they do. */
+/* Gathers the sizes that changed at sites of both; *total is the weight of all. A site may have
+ * blocks of several sizes, of which some stay (a workspace, a mask); the others are paired in
+ * order. Sites without frames do not count, because the backward pass's own threads have one stack
+ * for all they do. */
 static uint32_t gather(const mv_summary *reference, const mv_summary *rank, mv_scaled_size *out,
                        double *total)
 {

@@ -5,7 +5,7 @@ bool mv_sequence_is_whole(const mv_summary *summary)
     return summary->history == MV_HISTORY_COMPLETE && summary->allocs > 0;
 }
 
-/* The point behind `count` allocations, a multiple of the stride. */
+/* The point after `count` allocations, a multiple of the stride. */
 static const mv_summary_point *point_behind(const mv_summary *summary, uint64_t count)
 {
     return &summary->point[(count >> summary->stride) - 1];
@@ -29,12 +29,13 @@ static bool are_equal(const mv_summary_point *a, const mv_summary_point *b, bool
     return a->shape == b->shape && (sites_alone || a->chain == b->chain);
 }
 
-/* Hashes are of everything before, so they agree up to the difference and never after it. */
+/* A hash covers everything before its point, so hashes agree up to the first difference and never
+ * after it. */
 mv_divergence mv_sequences_compare(const mv_summary *a, const mv_summary *b, bool sites_alone)
 {
     uint32_t stride = a->stride > b->stride ? a->stride : b->stride;
     uint64_t shorter = a->allocs < b->allocs ? a->allocs : b->allocs;
-    uint64_t low = 0, high = (shorter >> stride) + 1; /* in strides: low agrees, high is beyond */
+    uint64_t low = 0, high = (shorter >> stride) + 1; /* in strides: low agrees, high does not */
 
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;

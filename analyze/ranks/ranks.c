@@ -4,9 +4,9 @@
 
 #include "analyze/ranks/batch_factor.h"
 
-/* A peak within this part of the reference's is no difference. */
+/* A peak that differs from the reference by at most this part does not differ. */
 #define SAME_PART 50 /* a fiftieth: 2 % */
-/* Nor is one within so many times the median distance from the median peak. */
+/* Nor does one whose distance from the median is at most this many times the median distance. */
 #define USUAL_SPREAD 6
 
 typedef struct {
@@ -14,11 +14,12 @@ typedef struct {
     const mv_summary *const *ranks;
     uint32_t count;
     mv_ranks *out;
-    uint64_t off, reserved_off; /* differences up to these are none */
+    uint64_t off, reserved_off; /* differences up to these do not count */
     uint64_t reserved;          /* the median */
-    uint64_t *own, *missing;    /* [count] bytes at sites that only this rank has, or lacks */
-    const mv_summary_site **own_site, **missing_site; /* [count] the largest of them */
-    uint32_t *missing_in;                             /* [count] a rank that has it */
+    uint64_t *own,
+        *missing; /* [count] bytes at sites that only this rank has, or only this rank lacks */
+    const mv_summary_site **own_site, **missing_site; /* [count] the largest of these sites */
+    uint32_t *missing_in;                             /* [count] a rank that has the missing site */
 } comparing;
 
 const char *mv_rank_reason_name(mv_rank_reason reason)
@@ -76,7 +77,7 @@ static uint64_t peak_reserved(const mv_summary *summary)
     return summary->peak_reserved;
 }
 
-/* The rank of the (lower) median, and how far from it a value is off. */
+/* The rank of the (lower) median. *off: how far from it a value must be to count as off. */
 static uint32_t find_median(const comparing *c, measure_fn *measure, ranked *room, uint64_t *off)
 {
     uint64_t median, spread;
@@ -90,7 +91,7 @@ static uint32_t find_median(const comparing *c, measure_fn *measure, ranked *roo
     for (uint32_t i = 0; i < c->count; i++)
         room[i] = (ranked){distance(measure(c->ranks[i]), median), i};
     qsort(room, c->count, sizeof *room, by_value);
-    /* Of two values the nearer is the median itself, and tells nothing of the spread. */
+    /* Of two values the nearer is the median itself, and shows nothing about the spread. */
     spread = c->count > 2 ? room[c->count / 2].value : 0;
     *off = median / SAME_PART;
     if (spread > UINT64_MAX / USUAL_SPREAD || spread * USUAL_SPREAD > *off)
@@ -114,7 +115,7 @@ static int by_key_and_rank(const void *a, const void *b)
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-/* The rank that a run of one key, in all but one rank, lacks. */
+/* The rank that is missing in a run of one key that all other ranks have. */
 static uint32_t absent_rank(const placed_site *run, uint32_t length)
 {
     uint32_t rank = 0;
@@ -145,8 +146,8 @@ static void take_run(comparing *c, const placed_site *run, uint32_t length)
     }
 }
 
-/* Of two ranks, each is the only one to have or to lack a site: it counts as had. Summaries whose
- * site lists were cut cannot tell who lacks what. */
+/* Of two ranks, each has or lacks a site alone: it counts as having it. Summaries whose lists of
+ * sites were cut cannot show who lacks what. */
 static bool find_own_sites(comparing *c)
 {
     uint64_t total = 0, at = 0;
@@ -184,8 +185,8 @@ static void add_outlier(comparing *c, mv_rank_outlier outlier)
     c->out->outliers[c->out->count++] = outlier;
 }
 
-/* The site that differs most from the reference's in the wanted direction; one with frames goes
- * before one without if it differs half as much. */
+/* The site that differs most from the reference's, in the wanted direction. A site with frames is
+ * preferred if it differs at least half as much. */
 static mv_stack_id largest_change(const comparing *c, uint32_t rank, bool larger)
 {
     const mv_summary *own = c->ranks[rank], *other = c->ranks[c->out->reference];
@@ -226,7 +227,7 @@ static void judge_oom(comparing *c, uint32_t rank)
                                          MV_NO_STACK});
 }
 
-/* Why a rank's peak is off the reference's. */
+/* Finds the reason why a rank's peak differs from the reference's. */
 static void judge_size(comparing *c, uint32_t rank)
 {
     const mv_summary *own = c->ranks[rank], *other = c->ranks[c->out->reference];
@@ -238,7 +239,7 @@ static void judge_size(comparing *c, uint32_t rank)
                          rank,  largest_change(c, rank, larger)};
 
     if (larger && own->verdict == MV_VERDICT_LEAK && own->leaked_bytes >= bytes / 2)
-        return; /* the leak says it */
+        return; /* the leak already explains it */
     if (larger && c->own[rank] >= bytes / 2 && c->own_site[rank]) {
         o.reason = MV_RANK_OWN_SITES;
         o.bytes = c->own[rank];
@@ -320,7 +321,7 @@ static uint32_t followers(const comparing *c, const uint32_t *class, uint32_t si
     return count;
 }
 
-/* The rank of a class that most others follow beyond `at`; the first of equals. */
+/* The rank of a class that most others agree with beyond `at`; the first among equals. */
 static uint32_t find_leader(const comparing *c, const uint32_t *class, uint32_t size, uint64_t at)
 {
     uint32_t best = class[0], most = 0;
@@ -335,7 +336,8 @@ static uint32_t find_leader(const comparing *c, const uint32_t *class, uint32_t 
     return best;
 }
 
-/* Where the first of a class parts from its leader, or MV_NO_DIVERGENCE. */
+/* The first allocation at which any rank of a class differs from its leader, or MV_NO_DIVERGENCE.
+ * */
 static uint64_t first_parting(const comparing *c, const uint32_t *class, uint32_t size,
                               uint32_t leader)
 {
@@ -348,7 +350,7 @@ static uint64_t first_parting(const comparing *c, const uint32_t *class, uint32_
     return first;
 }
 
-/* Those that part there leave the class, and it goes on. Each round ends with fewer ranks. */
+/* Removes the ranks that differ there from the class. Each round ends with fewer ranks. */
 static uint32_t leave(comparing *c, uint32_t *class, uint32_t size, uint32_t leader, uint64_t at)
 {
     uint32_t kept = 0;
@@ -384,7 +386,7 @@ static bool find_partings(comparing *c)
         return true;
     while ((at = first_parting(c, class, size, class[0])) != MV_NO_DIVERGENCE) {
         uint32_t kept = leave(c, class, size, find_leader(c, class, size, at), at);
-        /* Where summaries differ in detail, the leader may be unable to tell who parted. */
+        /* When summaries differ in detail, the leader may not show which ranks differ. */
         size = kept < size ? kept : leave(c, class, size, class[0], at);
     }
     c->out->most = class[0];
@@ -398,7 +400,7 @@ static bool compare_all(mv_arena *arena, comparing *c)
     ranked *room = mv_push_array(c->scratch, ranked, c->count);
     uint32_t reserved;
 
-    /* A leak or an out-of-memory, and one thing about the size. */
+    /* A leak or a failed request, and one reason for the size. */
     c->out->outliers = mv_push_array(arena, mv_rank_outlier, 3 * (uint64_t)c->count);
     c->out->apart = mv_push_array(arena, mv_divergence, c->count);
     if (!room || !c->out->outliers || !c->out->apart || !find_own_sites(c) || !find_partings(c))

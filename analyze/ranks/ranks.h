@@ -5,9 +5,9 @@
  *     rank 2   1.21 GiB  clean        scaled by one factor: a larger batch
  *     rank 3   2.31 GiB  clean
  *
- * Where no rank can be called ordinary (each has a peak of its own, as under pipeline
- * parallelism) none is called off. Of two ranks the larger is named, and by what it is larger;
- * neither is the wrong one. docs/ranks.md has the rules and their numbers. */
+ * When no rank is ordinary (each has a peak of its own, as with pipeline parallelism) none is
+ * called an outlier. Of two ranks the larger one is named, and the reason; neither is the wrong
+ * one. docs/ranks.md has the rules and their numbers. */
 #ifndef MV_RANKS_H
 #define MV_RANKS_H
 
@@ -35,30 +35,30 @@ typedef enum {
 typedef struct {
     uint32_t rank;
     mv_rank_reason reason;
-    uint64_t bytes;    /* that the reason explains */
-    double factor;     /* LARGER_BATCH, SMALLER_BATCH: of the bytes; else 0 */
-    uint32_t code_of;  /* the rank in whose code `stack` is */
+    uint64_t bytes;    /* bytes that the reason explains */
+    double factor;     /* ratio of the bytes, for LARGER_BATCH and SMALLER_BATCH; otherwise 0 */
+    uint32_t code_of;  /* the rank whose code contains `stack` */
     mv_stack_id stack; /* where most of the bytes are; MV_NO_STACK: not recorded */
 } mv_rank_outlier;
 
 typedef struct {
-    uint32_t reference; /* rank of the median peak; of two, the smaller */
+    uint32_t reference; /* rank of the median peak; of two ranks, the smaller */
     uint32_t count;
     mv_rank_outlier *outliers; /* [count] by rank */
-    uint32_t leaks;            /* ranks with that verdict */
-    /* Sequences: `most` stands for what most ranks do (MV_NO_ROW: no rank's history is whole), and
-     * each rank parts from that somewhere or, MV_NO_DIVERGENCE, not at all. `first` is the rank
-     * that does so first, MV_NO_ROW when none does. */
+    uint32_t leaks;            /* ranks that leak */
+    /* Sequences: `most` is a rank that does what most ranks do (MV_NO_ROW: no rank's history is
+     * complete). apart[i] is where rank i differs from it, MV_NO_DIVERGENCE if nowhere. `first` is
+     * the rank that differs first, MV_NO_ROW when none does. */
     uint32_t most, first;
     mv_divergence *apart; /* [ranks] */
 } mv_ranks;
 
-/* `ranks` has `count` summaries, at least one. O(n log n) in the sites of all. Fails only for want
- * of memory. */
+/* `ranks` has `count` summaries, at least one. O(n log n) in the sites of all. Fails only when
+ * memory is out. */
 mv_code mv_ranks_compare(mv_arena *arena, const mv_summary *const *ranks, uint32_t count,
                          mv_ranks *out, mv_err *err);
 
 const char *mv_rank_reason_name(mv_rank_reason reason); /* "larger_batch" */
-const char *mv_rank_reason_text(mv_rank_reason reason); /* a sentence's predicate */
+const char *mv_rank_reason_text(mv_rank_reason reason); /* the predicate of a sentence */
 
 #endif

@@ -46,7 +46,7 @@ static uint64_t frame_key(const mv_trace *trace, mv_frame_id frame)
     return mv_pair_mix(hash, (uint64_t)f->line[frame.row]);
 }
 
-/* Python frames alone where there are some: native ones may differ by kernel. */
+/* Only Python frames, if there are any: native frames may differ by kernel. */
 static uint64_t site_key(const mv_sites *sites, const mv_trace *trace, uint32_t site)
 {
     mv_frame_kind most = sites->depth[site] == UINT32_MAX ? MV_FRAME_NOISE : MV_FRAME_FRAMEWORK;
@@ -62,7 +62,7 @@ static uint64_t site_key(const mv_sites *sites, const mv_trace *trace, uint32_t 
 
 /* ---- sites ------------------------------------------------------------------------------- */
 
-/* Where no place is left, the size of the fewest bytes gives way to one of more. */
+/* When there is no room left, a size with more bytes replaces the one with the fewest. */
 static void count_size(mv_summary_site *site, uint64_t size, uint32_t times)
 {
     uint32_t least = 0;
@@ -128,7 +128,7 @@ static int by_key(const void *a, const void *b)
     return x->key < y->key ? -1 : x->key > y->key;
 }
 
-/* Sites whose keys agree (files of one name in several folders) become one. */
+/* Joins sites with equal keys (files of the same name in several folders). */
 static uint32_t join_keys(mv_summary_site *site, uint32_t count)
 {
     uint32_t kept = 0;
@@ -244,7 +244,7 @@ static mv_code copy_code(mv_arena *arena, mv_arena *scratch, const making *m, mv
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-/* Of the whole trace. */
+/* Levels of the whole trace. */
 static mv_code find_levels(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives,
                            mv_summary *out, uint32_t *peak, mv_err *err)
 {
@@ -261,7 +261,7 @@ static mv_code find_levels(mv_arena *scratch, const mv_trace *trace, const mv_li
     return MV_OK;
 }
 
-/* Of a window: the final heap has no say in it. */
+/* Levels of a window: the final heap plays no part. */
 static mv_code find_window_levels(mv_arena *scratch, const mv_lives *lives, mv_summary *out,
                                   uint32_t *peak, mv_err *err)
 {
@@ -324,7 +324,7 @@ static bool keep_sites(mv_arena *arena, making *m, mv_summary *out)
     return true;
 }
 
-/* Events of a window have the numbers that they have in the trace. */
+/* Events of a window keep their numbers in the trace. */
 static void renumber(mv_summary *out, uint32_t first)
 {
     for (uint32_t i = 0; i < out->points; i++)

@@ -1,9 +1,10 @@
-/* A summary of one device of one snapshot: small, self-contained, comparable with the summaries of
- * other processes that run the same code. `memviz ranks` works on these alone, so a snapshot can be
- * let go as soon as it is summarized. docs/ranks.md explains what is compared, and the file format.
+/* A summary of one device of one snapshot: small, self-contained, and comparable with the summaries
+ * of other processes that run the same code. `memviz ranks` works on summaries alone, so a snapshot
+ * can be released as soon as it is summarized. docs/ranks.md explains what is compared, and the
+ * file format.
  *
- * Sites have keys made of content (functions, base names of files, lines), never of row numbers or
- * folders: equal keys are the same code in any process. */
+ * The keys of sites are made of content (functions, base names of files, lines), not of row numbers
+ * or folders: equal keys are the same code in any process. */
 #ifndef MV_SUMMARY_H
 #define MV_SUMMARY_H
 
@@ -12,30 +13,31 @@
 #include "analyze/lives/position.h"
 #include "analyze/totals/totals.h"
 
-/* Sites that are kept: those that hold most at the peak, then those that asked for most. */
+/* The most sites that are kept: those that hold most at the peak, then those that asked for most.
+ * */
 #define MV_SUMMARY_SITES 4096
-/* Sizes of one site that are told apart: where there are more, those of the most bytes. */
+/* The most sizes that are kept for one site: those with the most bytes. */
 #define MV_SUMMARY_SIZES 8
-/* Points of the sequence that are kept in memory, and in a file. */
+/* The most points of the sequence that are kept in memory, and in a file. */
 #define MV_SUMMARY_POINTS      (1u << 17)
 #define MV_SUMMARY_FILE_POINTS (1u << 10)
 
 typedef struct {
     uint64_t key;        /* never 0 */
     mv_stack_id stack;   /* in mv_summary.code; complete; MV_NO_STACK: not recorded */
-    uint64_t peak_bytes; /* allocated at the peak: block sizes */
+    uint64_t peak_bytes; /* allocated at the peak, in sizes of blocks */
     uint32_t peak_blocks;
     uint64_t allocs;                  /* allocations within the trace */
-    uint64_t requested;               /* bytes that these asked for, rounding left out */
-    uint64_t size[MV_SUMMARY_SIZES];  /* that it asked for; 0 behind the last */
-    uint32_t times[MV_SUMMARY_SIZES]; /* each */
+    uint64_t requested;               /* bytes that these asked for, without rounding */
+    uint64_t size[MV_SUMMARY_SIZES];  /* sizes that it asked for; 0 after the last */
+    uint32_t times[MV_SUMMARY_SIZES]; /* how often each */
 } mv_summary_site;
 
-/* The sequence of allocations up to one of them, that one included. */
+/* The sequence of allocations up to and including one of them. */
 typedef struct {
     uint64_t chain; /* hash of all sizes and sites */
     uint64_t shape; /* hash of all sites */
-    uint64_t key;   /* this allocation's site */
+    uint64_t key;   /* site of this allocation */
     uint64_t size;  /* its requested bytes */
     uint32_t event;
 } mv_summary_point;
@@ -49,32 +51,32 @@ typedef struct {
     uint32_t steps;
     uint64_t events, allocs, ooms;
     uint64_t peak_allocated, peak_reserved, end_allocated;
-    bool is_exact; /* both peaks are; else they are lower bounds */
+    bool is_exact; /* both peaks are exact; otherwise they are lower bounds */
     uint64_t leaked_bytes;
-    mv_stack_id leak_stack; /* of the largest leak, in `code`; MV_NO_STACK without one */
+    mv_stack_id leak_stack; /* of the largest leak, in `code`; MV_NO_STACK if there is none */
     bool is_cut;            /* some sites were left out */
     uint32_t sites;
     mv_summary_site *site;   /* [sites] by key, ascending */
     uint32_t points;         /* allocs >> stride */
-    uint32_t stride;         /* point i stands at allocation ((i + 1) << stride) - 1 */
+    uint32_t stride;         /* point i is at allocation ((i + 1) << stride) - 1 */
     mv_summary_point *point; /* [points] */
-    mv_summary_point end;    /* of all allocations; zeros without one */
-    const mv_trace *code;    /* strings, frames and stacks; nothing else */
+    mv_summary_point end;    /* after all allocations; zeros if there are none */
+    const mv_trace *code;    /* only strings, frames and stacks */
 } mv_summary;
 
-/* Of the events of `window` alone, numbered as in the trace. `name` is kept, not copied. Everything
- * else is in `arena`; temporary memory comes from its budget, the want of which is the only
- * failure. O(n log n). */
+/* Summarizes the events of `window`; events keep their numbers in the trace. `name` is kept, not
+ * copied. Everything else is in `arena`, whose budget also lends temporary memory. Fails only when
+ * memory is out. O(n log n). */
 mv_code mv_summary_make(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_window window,
                         const char *name, mv_summary *out, mv_err *err);
 
-/* The site of that key, or NULL. */
+/* The site with this key, or NULL. */
 const mv_summary_site *mv_summary_find(const mv_summary *summary, uint64_t key);
 
 /* Keeps every second point until at most `most` are left, in place. */
 void mv_summary_thin(mv_summary *summary, uint32_t most);
 
-/* Whether a device has events or memory: others make no summary. */
+/* Whether a device has events or memory; others have no summary. */
 bool mv_device_is_used(const mv_trace *trace, uint32_t device);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "parse/model/build.h"
 
-/* The least bytes that one of each takes: no count is believed that the file cannot hold. */
+/* The least bytes that one of each takes. A count that the file cannot hold is refused. */
 enum {
     LEAST_SUMMARY = 133,
     LEAST_TEXT = 4,
@@ -200,7 +200,7 @@ static mv_code out_of_range(reader *r, const char *what)
     return mv_fail(r->err, MV_RANGE, r->c.at, "%s", what);
 }
 
-/* A count of things of which each takes `least` bytes. */
+/* Reads a count of items that take at least `least` bytes each. */
 static mv_code take_count(reader *r, uint32_t least, const char *what, uint32_t *out)
 {
     *out = mv_take_u32(&r->c);
@@ -252,7 +252,7 @@ static mv_code take_facts(reader *r, mv_summary *s)
     return MV_OK;
 }
 
-/* Rows of the file by the rows they become: texts, frames and stacks are interned. */
+/* For each row in the file, the row it becomes: texts, frames and stacks are interned. */
 typedef struct {
     uint32_t strings, frames, stacks;
     mv_string_id *string;

@@ -11,9 +11,9 @@
 
 typedef struct {
     const char *at;
-    char token[64]; /* the token in front of `at`: a word, or one of , : [ ] */
+    char token[64]; /* the latest token, before `at`: a word, or one of , : [ ] */
     char key[64];
-    bool is_recorded;     /* PyTorch has taken it: what is not known is passed over */
+    bool is_recorded;     /* PyTorch accepted the text: unknown settings are skipped */
     uint32_t bypass_from; /* row of divisions from which on there are none */
     mv_alloc_conf *conf;
     char *why;
@@ -42,7 +42,8 @@ __attribute__((format(printf, 2, 3))) static bool refuse(conf_text *t, const cha
     return false;
 }
 
-/* Empty at the end of the text. Words that do not fit are cut, and then no known word. */
+/* Returns "" at the end of the text. Words that do not fit are cut, and match no known word then.
+ * */
 static const char *next_token(conf_text *t)
 {
     uint32_t length = 0;
@@ -137,8 +138,8 @@ static void fill(uint64_t *divisions, uint32_t from, uint32_t end, uint64_t valu
         divisions[i] = value;
 }
 
-/* [256:1,512:2,>:8]: sizes from each edge (MiB) on; the first edge also stands for all below it,
- * and > for all above the last. */
+/* [256:1,512:2,>:8]: sizes from each edge (in MiB) on. The first edge also covers all sizes below
+ * it, and > covers all above the last. */
 static bool take_division_list(conf_text *t)
 {
     uint64_t *divisions = t->conf->rules.divisions, edge = 1, value;
@@ -188,7 +189,7 @@ static bool take_backend(conf_text *t)
     return refuse(t, "'%s' is no backend", t->token);
 }
 
-/* What the value of a key that changes nothing here has to be. */
+/* The form of values whose keys change nothing on the device. */
 typedef enum {
     BOOL,
     NUMBER,         /* whole */
@@ -196,8 +197,8 @@ typedef enum {
     POWER_OF_2_128, /* up to 128 */
 } value_form;
 
-/* Keys of pinned memory of the host, of locks and of captures: they are checked, and do not move a
- * byte of the device. */
+/* Keys for pinned memory of the host, locks and captures: they are checked, but move no byte of the
+ * device. */
 static const struct {
     const char *key;
     value_form form;
@@ -229,7 +230,7 @@ static bool take_form(conf_text *t, value_form form)
     return true;
 }
 
-/* A setting that some release knows, and this table does not yet: up to its comma. */
+/* Skips a setting that some release knows but this table does not, up to its comma. */
 static bool skip_value(conf_text *t)
 {
     t->at = end_of_setting(t->at);
@@ -244,8 +245,8 @@ static bool take_other(conf_text *t)
     return t->is_recorded ? skip_value(t) : refuse(t, "no such setting");
 }
 
-/* PyTorch 1.13: larger sizes are not rounded up by divisions. The table of divisions has powers of
- * two alone. */
+/* In PyTorch 1.13, larger sizes are not rounded up by divisions. The table of divisions only has
+ * powers of two. */
 static bool take_bypass(conf_text *t)
 {
     uint64_t mib;
@@ -283,7 +284,7 @@ static bool take_value(conf_text *t)
     return take_other(t);
 }
 
-/* What follows the variable's name, where both are given: PYTORCH_ALLOC_CONF=... */
+/* What follows the variable's name, if it is given: PYTORCH_ALLOC_CONF=... */
 static const char *after_variable(const char *text)
 {
     static const char *const names[] = {
@@ -300,7 +301,7 @@ static bool parse(conf_text *t)
     mv_alloc_conf *out = t->conf;
 
     *out = mv_alloc_conf_default();
-    out->max_non_split_rounding = 0; /* as large_segment unless it is named */
+    out->max_non_split_rounding = 0; /* equal to large_segment unless it is given */
     t->at = after_variable(t->at);
     t->bypass_from = MV_ROUNDUP_STEPS;
     while (*next_token(t)) {
@@ -340,7 +341,7 @@ const char *mv_alloc_conf_text(const mv_trace *trace)
     return "";
 }
 
-/* Settings that no PyTorch would take were not written by one: their numbers are not believed. */
+/* Settings that no PyTorch accepts were not written by PyTorch: their numbers are not used. */
 static mv_alloc_conf believable(const mv_alloc_conf *conf)
 {
     mv_alloc_conf as_text, sound = mv_alloc_conf_default();

@@ -1,6 +1,6 @@
-/* Free ranges of an address space: the lowest or the highest that is large enough, in O(log n).
- * A treap by address in which every node knows the largest size below it. Ranges do not overlap
- * and are not joined here. */
+/* Free ranges of an address space: finds the lowest or the highest that is large enough in O(log
+ * n). A treap by address in which every node has the largest size below it. Ranges do not overlap;
+ * adjoining ones are not joined here. */
 #ifndef MV_GAPS_H
 #define MV_GAPS_H
 

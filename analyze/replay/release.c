@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* What a file shows. "No" is said only where a release that has the key would have written it. */
+/* What a file shows. "No" is used only where a release that has the key would have written it. */
 typedef enum { NO, YES, UNSEEN } seen;
 
 typedef struct {
@@ -12,12 +12,13 @@ typedef struct {
         forward, event_pool, host, annotate, internal, mapped;
 } evidence;
 
-/* What each key or action proves. `since`: the first release that writes it; `until`: the last
- * one that does, 0: all since. Sources: pytorch-snapshot sources and pull requests named. */
+/* What each key or action proves. `since` is the first release that writes it, `until` the last
+ * one, 0: all since then. Sources: PyTorch's sources of these releases and the pull requests named.
+ * */
 static const struct {
     size_t seen; /* offset in `evidence` */
     uint32_t since, until;
-    bool always; /* a release from `since` on writes it wherever it could stand */
+    bool always; /* every release from `since` on writes it wherever it applies */
 } facts[] = {
 #define FACT(field, since, until, always)               \
     {                                                   \
@@ -26,8 +27,8 @@ static const struct {
     FACT(dict, 200, 0, false),       /* _snapshot(): Module.cpp 2.0; memory_snapshot() is a list */
     FACT(history, 113, 200, false),  /* blocks[].history: Module.cpp 1.13, 2.0; only recorded */
     FACT(requested, 200, 0, true),   /* requested_size of segments: Module.cpp 2.0 */
-    FACT(pool, 201, 0, true),        /* segment_pool_id: absent in 2.0, there in 2.4's tree */
-    FACT(addresses, 201, 0, true),   /* address of blocks: likewise */
+    FACT(pool, 201, 0, true),        /* segment_pool_id: absent in 2.0, present in 2.4's tree */
+    FACT(addresses, 201, 0, true),   /* address of blocks: as above */
     FACT(mapped, 201, 0, false),     /* segment_map: CUDACachingAllocator.cpp 2.1 */
     FACT(time, 202, 0, true),        /* time_us: PR 112266, October 2023 */
     FACT(settings, 203, 0, true),    /* allocator_settings: PR 119404, February 2024 */

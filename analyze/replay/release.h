@@ -1,6 +1,6 @@
-/* Which PyTorch wrote a snapshot: the releases whose files have just the keys that this one has.
- * A key that is there says "since", one that is missing where its release always writes it says
- * "before". The table in release.c names the source of each fact. */
+/* Which release of PyTorch wrote a snapshot: those whose files have exactly the keys of this one. A
+ * key that is present says "since"; a key that is missing although its release always writes it
+ * says "before". The table in release.c names the source of each fact. */
 #ifndef MV_RELEASE_H
 #define MV_RELEASE_H
 
@@ -9,15 +9,15 @@
 typedef enum {
     MV_WRITER_PYTORCH,
     MV_WRITER_MEMVIZ,   /* captured */
-    MV_WRITER_PROFILER, /* _memory_viz made it from a torch.profiler run: no release shows */
-    MV_WRITER_NPU,      /* torch_npu, which follows PyTorch's format in its own time */
+    MV_WRITER_PROFILER, /* _memory_viz made it from a torch.profiler run: the release is unknown */
+    MV_WRITER_NPU,      /* torch_npu, which adopts PyTorch's format at its own pace */
     MV_WRITER_XPU       /* torch.xpu */
 } mv_writer_kind;
 
 typedef struct {
     mv_writer_kind kind;
-    uint32_t first, last; /* release 2.7 is 207; first 0: any before, last 0: any since; both 0:
-                           * nothing is known, or what is there contradicts itself */
+    uint32_t first, last; /* release 2.7 is 207; first 0: no lower bound, last 0: no upper bound;
+                           * both 0: nothing is known, or the keys contradict each other */
 } mv_release;
 
 mv_release mv_release_of(const mv_trace *trace);

@@ -4,11 +4,11 @@
 #define CHUNK (32 * MIB) /* unit and alignment of the driver's reservations */
 #define PAGE  4096
 
-/* Address space starts where recorded traces have it: user space ends at 2^47. */
+/* Address space as in recorded traces: user space ends at 2^47. */
 #define SPACE_LOW  ((uint64_t)1 << 40)
 #define SPACE_HIGH ((uint64_t)0x7f << 40)
 
-/* Expandable segments stand far below: the first at 0x302000000 in every recorded trace. */
+/* Expandable segments are far below: the first is at 0x302000000 in every recorded trace. */
 #define FIRST_RESERVATION ((uint64_t)0x302000000)
 #define RESERVATION_STEP  ((uint64_t)1 << 40)
 
@@ -44,7 +44,7 @@ static void add_gap(mv_replay_driver *d, mv_gaps *gaps, uint64_t addr, uint64_t 
 
 /* ---- address space ----------------------------------------------------------------------- */
 
-/* Joins with the gaps that it touches. */
+/* Adds a free range, joined with the ranges that it touches. */
 static void give_space(mv_replay_driver *d, uint64_t addr, uint64_t size)
 {
     uint32_t gap = mv_gaps_before(&d->space, addr);
@@ -62,7 +62,7 @@ static void give_space(mv_replay_driver *d, uint64_t addr, uint64_t size)
     add_gap(d, &d->space, addr, size, 0);
 }
 
-/* Takes [addr, addr + size) out of the space, as far as it is there. */
+/* Removes [addr, addr + size) from the free space, as far as it is free. */
 static void take_space(mv_replay_driver *d, uint64_t addr, uint64_t size)
 {
     uint64_t end = addr + size;
@@ -104,9 +104,9 @@ static uint32_t new_chunk(mv_replay_driver *d, uint64_t addr, uint64_t size)
     return d->chunk_count++;
 }
 
-/* Room for a new chunk, from the top. The driver asks the system for what it needs and a chunk
- * more, less a page, keeps the upper end, and gives the rest back; so a gap without that room is
- * passed over. */
+/* Room for a new chunk, from the top. The driver asks the system for one chunk (less a page) more
+ * than it needs, keeps the upper end, and gives the rest back. So ranges without that extra room
+ * are skipped. */
 static uint64_t reserve_chunk(mv_replay_driver *d, uint64_t size)
 {
     uint32_t gap = mv_gaps_highest(&d->space, size + CHUNK - PAGE);
@@ -119,7 +119,7 @@ static uint64_t reserve_chunk(mv_replay_driver *d, uint64_t size)
     return addr;
 }
 
-/* A segment at the low end of a hole. */
+/* Places a segment at the low end of a hole. */
 static mv_driver_place put(mv_replay_driver *d, uint32_t hole, uint64_t size)
 {
     mv_gap gap = d->holes.gaps[hole];
@@ -152,7 +152,7 @@ mv_driver_place mv_replay_driver_adopt(mv_replay_driver *d, uint64_t addr, uint6
     uint64_t low = addr / CHUNK * CHUNK, end = addr + size, edge;
 
     if (low <= SPACE_LOW || end < addr || end > SPACE_HIGH)
-        return (mv_driver_place){addr, MV_NO_GAP}; /* no driver puts memory there */
+        return (mv_driver_place){addr, MV_NO_GAP}; /* no driver places memory there */
     d->floor = d->floor && d->floor < low ? d->floor : low;
     if (hole != MV_NO_GAP && d->holes.gaps[hole].addr + d->holes.gaps[hole].size >= end) {
         mv_gap gap = d->holes.gaps[hole];
@@ -162,7 +162,7 @@ mv_driver_place mv_replay_driver_adopt(mv_replay_driver *d, uint64_t addr, uint6
         add_gap(d, &d->holes, end, gap.addr + gap.size - end, gap.owner);
         return (mv_driver_place){addr, gap.owner};
     }
-    /* What lies in front of it in its chunk belongs to somebody else; what lies behind is room. */
+    /* In its chunk, what is below belongs to others, and what is above is free. */
     edge = low + chunk_size(end - low);
     chunk = new_chunk(d, low, edge - low);
     if (chunk == MV_NO_GAP)
@@ -201,7 +201,8 @@ void mv_replay_driver_free(mv_replay_driver *d, uint64_t addr, uint64_t size, ui
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-/* Above the recorded run's lowest chunk the space belongs to others, except what was given back. */
+/* Above the lowest chunk of the recorded run, address space belongs to others, except what was
+ * given back. */
 static void stop_following(mv_replay_driver *d)
 {
     d->follows = false;

@@ -1,9 +1,9 @@
-/* Where the device's driver puts memory: addresses of cudaMalloc and of expandable segments.
+/* Where the device's driver places memory: the addresses of cudaMalloc and of expandable segments.
  *
- * Addresses decide ties: of two free blocks of one size the allocator takes the lower. Recorded
- * traces show how the driver hands them out (docs/whatif.md): it takes chunks of address space, a
- * multiple of 32 MiB each, from the top downwards, and puts a segment into the lowest chunk that
- * has room. */
+ * Addresses decide ties: of two free blocks of the same size the allocator takes the lower one.
+ * Recorded traces show how the driver chooses them (docs/whatif.md): it takes chunks of address
+ * space, multiples of 32 MiB, from the top downwards, and puts a segment into the lowest chunk with
+ * enough room. */
 #ifndef MV_REPLAY_DRIVER_H
 #define MV_REPLAY_DRIVER_H
 
@@ -11,7 +11,7 @@
 
 typedef enum {
     MV_PLACE_CHUNKS, /* as the driver does */
-    MV_PLACE_RISING, /* each above the last, none used again: what docs/whatif.md compares with */
+    MV_PLACE_RISING, /* each above the last, none used again: the comparison in docs/whatif.md */
 } mv_place_rule;
 
 typedef struct {
@@ -20,7 +20,7 @@ typedef struct {
     uint64_t live; /* bytes of segments in it */
 } mv_driver_chunk;
 
-/* A segment that the recorded run got, for replays that follow it. */
+/* A segment of the recorded run, for replays that follow it. */
 typedef struct {
     uint64_t addr;
     uint64_t size;
@@ -33,11 +33,12 @@ typedef struct {
     mv_gaps holes; /* room within chunks; owner: row of chunks */
     uint32_t chunk_count, chunk_capacity;
     mv_driver_chunk *chunks;
-    uint64_t floor;  /* lowest chunk of the recorded run so far; 0: nothing was followed */
+    uint64_t floor;  /* lowest chunk of the recorded run so far; 0: none was followed */
     uint64_t rising; /* next address */
     uint64_t next_reservation;
 
-    /* While the replay asks for what the recorded run asked for, it gets the same addresses. */
+    /* As long as the replay asks for the same sizes as the recorded run, it gets the same
+     * addresses. */
     const mv_driver_record *recorded;
     uint32_t recorded_count, recorded_at;
     bool follows;
@@ -52,18 +53,18 @@ typedef struct {
 
 bool mv_replay_driver_init(mv_replay_driver *driver, mv_arena *arena);
 
-/* For an empty driver: the first segments will stand where `recorded` has them, as long as sizes
- * agree. */
+/* For an empty driver: the first segments get the addresses of `recorded`, as long as sizes agree.
+ * */
 void mv_replay_driver_follow(mv_replay_driver *driver, const mv_driver_record *recorded,
                              uint32_t count);
 
 mv_driver_place mv_replay_driver_alloc(mv_replay_driver *driver, uint64_t size);
 void mv_replay_driver_free(mv_replay_driver *driver, uint64_t addr, uint64_t size, uint32_t home);
 
-/* A segment that stands at a known address. */
+/* Adds a segment at a known address. */
 mv_driver_place mv_replay_driver_adopt(mv_replay_driver *driver, uint64_t addr, uint64_t size);
 
-/* The start of the address space of an expandable segment; followed likewise. */
+/* The start of the address space of an expandable segment; follows the recorded run, too. */
 uint64_t mv_replay_driver_reserve(mv_replay_driver *driver);
 
 #endif

@@ -71,8 +71,8 @@ static uint32_t find_room(mv_replay_heap *heap, uint32_t pool, uint64_t stream, 
     return row != MV_NO_ROW && heap->blocks[row].size >= bytes ? row : MV_NO_ROW;
 }
 
-/* map_block(): whole pages from the start of an unmapped block on; the mapped block, joined with
- * its free neighbours and in its pool. */
+/* map_block(): maps whole pages from the start of an unmapped block on. Returns the mapped block,
+ * joined with its free neighbours and in its pool. */
 static uint32_t map(mv_replay_heap *heap, uint32_t block, uint64_t bytes)
 {
     uint64_t page = page_of(heap, heap->blocks[block].pool);
@@ -130,7 +130,8 @@ uint32_t mv_replay_expand(mv_replay_heap *heap, uint32_t pool, uint64_t stream, 
         block = map(heap, block, room < rounded ? room : rounded);
     }
     while (block != MV_NO_ROW && heap->blocks[block].size < rounded) {
-        uint32_t behind = heap->blocks[block].next; /* unmapped: free blocks have no free one */
+        uint32_t behind =
+            heap->blocks[block].next; /* is unmapped: no free block follows a free one */
         uint64_t lacks = rounded - heap->blocks[block].size;
         block = map(heap, behind,
                     lacks < heap->blocks[behind].size ? lacks : heap->blocks[behind].size);

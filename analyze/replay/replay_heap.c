@@ -58,7 +58,7 @@ void mv_replay_note_effect(mv_replay_heap *heap, mv_action action, uint64_t addr
 
 static void raise(uint64_t now, uint64_t *peak)
 {
-    if ((int64_t)now > (int64_t)*peak) /* below zero: a contradictory trace */
+    if ((int64_t)now > (int64_t)*peak) /* the trace contradicts itself if this is below zero */
         *peak = now;
 }
 
@@ -134,7 +134,7 @@ static mv_replay_order *order_of(mv_replay_heap *heap, uint32_t block)
     return heap->blocks[block].state == MV_REPLAY_UNMAPPED ? &pool->unmapped : &pool->free;
 }
 
-/* `high`, which is not in its pool, becomes part of `low`, which is not either. */
+/* `high` becomes part of `low`. Neither is in its pool. */
 static void absorb(mv_replay_heap *heap, uint32_t low, uint32_t high)
 {
     mv_replay_block *a = &heap->blocks[low], *b = &heap->blocks[high];
@@ -192,7 +192,7 @@ uint64_t mv_replay_segment_size(const mv_alloc_conf *conf, uint64_t rounded)
     return (rounded + MV_SMALL_SEGMENT - 1) / MV_SMALL_SEGMENT * MV_SMALL_SEGMENT;
 }
 
-/* What the block could become: with the unmapped space behind it. */
+/* The size the block could grow to, with the unmapped space after it. */
 static uint64_t reach_of(const mv_replay_heap *heap, uint32_t block)
 {
     const mv_replay_block *b = &heap->blocks[block];
@@ -210,8 +210,8 @@ static uint32_t next_of_stream(const mv_replay_heap *heap, uint32_t pool, uint32
     return next;
 }
 
-/* Of several expandable blocks that fit, the one whose growing would waste least; without
- * expandable_segments, the first that is none. */
+/* Among several expandable blocks that fit, the one that would waste least by growing. Without
+ * expandable_segments, the first block that is not expandable. */
 static uint32_t prefer(mv_replay_heap *heap, uint32_t pool, uint32_t block)
 {
     uint32_t next;
@@ -309,7 +309,7 @@ static void give_back_plan(mv_replay_heap *heap)
         mv_replay_give_back(heap, heap->plan.row[i]);
 }
 
-/* What is tried before the device is asked: garbage collection, until enough was given back. */
+/* Collects garbage, before the device is asked, until enough was given back. */
 static void collect(mv_replay_heap *heap)
 {
     double threshold = heap->conf.gc_threshold * (double)heap->limit;
@@ -336,7 +336,7 @@ void mv_replay_empty_cache(mv_replay_heap *heap)
     give_back_plan(heap);
 }
 
-/* The order in which PyTorch tries: the device, the large cached blocks, then all of them. */
+/* PyTorch's order: the device, then large cached blocks, then all cached blocks. */
 static uint32_t obtain(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t rounded,
                        bool capturing)
 {

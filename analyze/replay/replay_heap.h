@@ -1,19 +1,19 @@
-/* PyTorch's caching allocator, as a simulation: the heap of one device, to which requests are made.
+/* A simulation of PyTorch's caching allocator: the heap of one device, to which requests are made.
  *
  *     mv_replay_heap_init(&heap, arena, &conf, pools);
  *     block = mv_replay_malloc(&heap, bytes, stream, pool, false);   MV_NO_ROW: out of memory
  *     mv_replay_request_free(&heap, block);
- *     mv_replay_complete_free(&heap, block);                         at once, or when streams are
- * done mv_replay_empty_cache(&heap);
+ *     mv_replay_complete_free(&heap, block);                         at once, or after streams
+ *     mv_replay_empty_cache(&heap);
  *
- * What the device is asked for on the way stands in heap.effects, in order, as a trace would have
- * it. Source: CUDACachingAllocator.cpp of PyTorch 2.6 to 2.14 (get_free_block, should_split,
- * alloc_block, release_available_cached_blocks, release_cached_blocks,
- * garbage_collect_cached_blocks, try_allocate_expandable_block, map_block, unmap_block).
- * docs/whatif.md has the picture.
+ * What it asks the device for is in heap.effects, in order, as a trace would have it. Source:
+ * CUDACachingAllocator.cpp of PyTorch 2.6 to 2.14 (get_free_block, should_split, alloc_block,
+ * release_available_cached_blocks, release_cached_blocks, garbage_collect_cached_blocks,
+ * try_allocate_expandable_block, map_block, unmap_block). docs/whatif.md has the picture.
  *
- * Blocks are rows; a row that is merged away is used again. Free blocks stand in a tree for each
- * pool, in the allocator's own order (stream, size, address); nothing is searched by walking. */
+ * Blocks are rows; the row of a block that was merged is used again. The free blocks of each pool
+ * are in a tree, in the allocator's own order (stream, size, address). Nothing is searched by
+ * walking. */
 #ifndef MV_REPLAY_HEAP_H
 #define MV_REPLAY_HEAP_H
 
@@ -21,19 +21,19 @@
 #include "analyze/replay/replay_driver.h"
 #include "analyze/totals/totals.h"
 
-/* Address space of an expandable segment. PyTorch takes 9/8 of the device's memory, which no trace
- * tells: more than any device has, so that it is never used up. */
+/* Address space of an expandable segment. PyTorch takes 9/8 of the device's memory, a size that no
+ * trace has. This is more than any device has, so it is never used up. */
 #define MV_RESERVATION ((uint64_t)1 << 40)
 
-/* Releases walk over what is free, as PyTorch does. A trace made to keep them at it for hours is
- * left after so many blocks. */
+/* Releases walk over the free blocks, as PyTorch's do. A trace could be made to keep them busy for
+ * hours, so a replay is given up after this many blocks. */
 #define MV_REPLAY_MOST_WORK ((uint64_t)1 << 25)
 
 typedef enum {
     MV_REPLAY_FREE,     /* in its pool */
     MV_REPLAY_USED,     /* handed out */
     MV_REPLAY_PENDING,  /* freed, but a stream may still use it */
-    MV_REPLAY_UNMAPPED, /* address space of an expandable segment without memory */
+    MV_REPLAY_UNMAPPED, /* address space of an expandable segment, without memory */
     MV_REPLAY_GONE      /* the row is spare */
 } mv_replay_state;
 
@@ -42,17 +42,20 @@ typedef struct {
     uint64_t addr;
     uint64_t size;
     uint64_t requested;
-    uint64_t stream;      /* value */
-    uint64_t since;       /* calls of the pool when it became free: its age in garbage collection */
-    uint32_t prev, next;  /* neighbours in its segment, by address; MV_NO_ROW. Spare rows: a list */
-    uint32_t left, right; /* in the tree of its pool; while pending, in the queue of these */
-    uint32_t pool;        /* row of mv_replay_heap.pools */
-    uint32_t home;        /* expandable: row of reservations; else what mv_replay_driver needs */
-    uint8_t state;        /* mv_replay_state */
+    uint64_t stream; /* value */
+    uint64_t since;  /* number of searches in the pool when it became free: its age for garbage
+                      * collection */
+    uint32_t prev,
+        next; /* neighbours in its segment, by address; MV_NO_ROW. Spare rows form a list */
+    uint32_t left,
+        right;     /* in the tree of its pool; while pending, in the queue of pending blocks */
+    uint32_t pool; /* row of mv_replay_heap.pools */
+    uint32_t home; /* expandable: row of reservations; otherwise what mv_replay_driver_free needs */
+    uint8_t state; /* mv_replay_state */
     bool expandable;
 } mv_replay_block;
 
-/* Blocks in order: by (stream, size, address), or (stream, address) when `by_addr`. A treap. */
+/* Blocks in the order of (stream, size, address), or of (stream, address) if `by_addr`. A treap. */
 typedef struct {
     uint32_t root;
     bool by_addr;
@@ -64,7 +67,7 @@ typedef struct {
     uint64_t calls; /* searches while garbage collection is on */
     bool is_small;
     bool is_private;
-    bool may_release; /* default pools, and private ones that nobody uses any more */
+    bool may_release; /* default pools, and private ones that are no longer in use */
 } mv_replay_pool;
 
 /* Address space of an expandable segment; pages are counted from its start. */
@@ -86,7 +89,7 @@ typedef struct {
     uint64_t ooms;
 } mv_replay_counts;
 
-/* Rows that are to be given back, in order. */
+/* Rows to be given back, in order. */
 typedef struct {
     uint32_t count, capacity;
     uint32_t *row;
@@ -109,27 +112,27 @@ typedef struct {
     mv_replay_driver driver;
     uint32_t effect_count, effect_capacity;
     mv_replay_effect *effects; /* the caller sets effect_count back to 0 */
-    mv_replay_plan plan;       /* of release, for the functions below */
+    mv_replay_plan plan;       /* of a release, for the functions below */
 
     mv_levels now, peak;
-    uint64_t largest; /* segment or mapping so far */
+    uint64_t largest; /* the largest segment or mapping so far */
     mv_replay_counts counts;
-    bool out_of_memory; /* the budget is spent: nothing is true any more */
+    bool out_of_memory; /* the budget is spent: nothing here is valid any more */
     uint64_t work;      /* blocks that were walked over; see MV_REPLAY_MOST_WORK */
 } mv_replay_heap;
 
-/* An empty heap with the default pool and `pools - 1` private ones. False: memory is out. Memory is
- * taken from `arena` as the heap grows. */
+/* An empty heap with the default pool and `pools - 1` private ones. It takes memory from `arena` as
+ * it grows. False: memory is out. */
 bool mv_replay_heap_init(mv_replay_heap *heap, mv_arena *arena, const mv_alloc_conf *conf,
                          uint32_t pools);
 
-/* A block of at least `bytes` (> 0); MV_NO_ROW when the limit, or the budget, does not allow it.
- * `capturing`: no cached blocks are released for it, as in CUDA graph captures. */
+/* Returns a block of at least `bytes` (> 0), or MV_NO_ROW if the limit or the budget does not allow
+ * it. `capturing`: no cached blocks are released for it, as during CUDA graph captures. */
 uint32_t mv_replay_malloc(mv_replay_heap *heap, uint64_t bytes, uint64_t stream, uint32_t pool_id,
                           bool capturing);
 
 void mv_replay_request_free(mv_replay_heap *heap, uint32_t block);
-/* The block merges with free neighbours: its row, and rows that were free, may be gone. */
+/* The block is merged with free neighbours, so its row, and rows that were free, may be gone. */
 void mv_replay_complete_free(mv_replay_heap *heap, uint32_t block);
 
 /* torch.cuda.empty_cache() */
@@ -158,51 +161,53 @@ uint64_t mv_replay_segment_size(const mv_alloc_conf *conf, uint64_t rounded);
 /* get_free_block(): the block that serves the request, still in its pool; MV_NO_ROW: none. */
 uint32_t mv_replay_search(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t rounded);
 
-/* alloc_block(): a free block that does not stand in its pool, made of a new segment or of newly
- * mapped pages. */
+/* alloc_block(): a free block that is not in its pool, made of a new segment or of newly mapped
+ * pages. */
 uint32_t mv_replay_grow(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t rounded);
 uint32_t mv_replay_expand(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t rounded);
 
-/* Takes a free block out of its pool and hands out its low end, splitting off the rest where the
- * allocator would. */
+/* Takes a free block out of its pool. Hands out the low end of a block, and splits off the rest
+ * where the allocator would. */
 void mv_replay_take(mv_replay_heap *heap, uint32_t block);
 void mv_replay_hand_out(mv_replay_heap *heap, uint32_t block, uint64_t bytes, uint64_t rounded);
 
-/* What would be given back, into heap->plan: everything cached; what
- * release_available_cached_blocks picks for a request; one pass of the garbage collector (false:
+/* Fill heap->plan with what would be given back: everything cached; what
+ * release_available_cached_blocks selects for a request; one pass of the garbage collector (false:
  * nothing is old enough). */
 void mv_replay_plan_cached(mv_replay_heap *heap);
 bool mv_replay_plan_available(mv_replay_heap *heap, uint32_t pool, uint64_t stream,
                               uint64_t rounded);
 bool mv_replay_plan_collection(mv_replay_heap *heap);
 
-/* Gives one planned block back; what it does to the device, beforehand (size 0: nothing). */
+/* Gives one planned block back. The second tells in advance what that does to the device (size 0:
+ * nothing). */
 void mv_replay_give_back(mv_replay_heap *heap, uint32_t block);
 mv_replay_effect mv_replay_give_back_effect(const mv_replay_heap *heap, uint32_t block);
 
 /* ---- blocks ------------------------------------------------------------------------------ */
 
-/* A new row, zero but for its links; MV_NO_ROW: memory is out. Rows keep their numbers, but
- * pointers to blocks do not outlive this call. */
+/* A new row, all zero except its links; MV_NO_ROW: memory is out. Rows keep their numbers, but
+ * pointers to blocks are invalid after this call. */
 uint32_t mv_replay_block_new(mv_replay_heap *heap);
 void mv_replay_block_drop(mv_replay_heap *heap, uint32_t block);
 
-/* Cuts `block` after `size` bytes; the row of the upper part, a copy but for its place. */
+/* Cuts `block` after `size` bytes. Returns the row of the upper part, a copy except for its place.
+ * */
 uint32_t mv_replay_block_cut(mv_replay_heap *heap, uint32_t block, uint64_t size);
 
-/* Joins a free block with its free neighbours, or an unmapped one with unmapped ones, and puts it
+/* Joins a free block with free neighbours, or an unmapped block with unmapped ones, and puts it
  * into its pool. */
 void mv_replay_block_settle(mv_replay_heap *heap, uint32_t block);
 
-/* A segment of one free block that does not stand in its pool. */
+/* A segment of one free block, which is not in its pool. */
 uint32_t mv_replay_segment_new(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t addr,
                                uint64_t size, uint32_t home);
 
-/* The address space of a new expandable segment, one unmapped block in its pool. */
+/* The address space of a new expandable segment: one unmapped block, in its pool. */
 uint32_t mv_replay_reserve(mv_replay_heap *heap, uint32_t pool, uint64_t stream, uint64_t start);
 
-/* Maps [addr, addr + size), wherever it lies in an unmapped block: a free block that does
- * not stand in its pool, nor is joined with neighbours; MV_NO_ROW when it does not lie within. */
+/* Maps [addr, addr + size) within the unmapped block `space`. Returns a free block that is not in
+ * its pool and not joined with its neighbours; MV_NO_ROW if the range is not within. */
 uint32_t mv_replay_map_at(mv_replay_heap *heap, uint32_t space, uint64_t addr, uint64_t size);
 
 void mv_replay_note_effect(mv_replay_heap *heap, mv_action action, uint64_t addr, uint64_t size);
@@ -212,12 +217,13 @@ void mv_replay_raise_peaks(mv_replay_heap *heap);
 
 typedef struct {
     uint64_t stream, size, addr; /* size is ignored where the order is by address */
-    uint32_t row; /* tells blocks apart that a contradictory trace has put together */
+    uint32_t row; /* tells blocks apart that a contradictory trace put at the same place */
 } mv_replay_key;
 
 void mv_replay_order_add(mv_replay_heap *heap, mv_replay_order *order, uint32_t block);
 void mv_replay_order_drop(mv_replay_heap *heap, mv_replay_order *order, uint32_t block);
-/* The first block at or after the key; the last before it; neighbours of a block; MV_NO_ROW. */
+/* The first block at or after the key; the last one before it; the neighbours of a block.
+ * MV_NO_ROW: none. */
 uint32_t mv_replay_order_at(const mv_replay_heap *heap, const mv_replay_order *order,
                             mv_replay_key key);
 uint32_t mv_replay_order_before(const mv_replay_heap *heap, const mv_replay_order *order,

@@ -80,7 +80,7 @@ bool mv_replay_plan_available(mv_replay_heap *heap, uint32_t pool, uint64_t stre
     return freed >= want;
 }
 
-/* One pass: every whole segment of the default large pool that is at least as old as the average.*/
+/* One pass: every whole segment of the default large pool that is at least of average age. */
 bool mv_replay_plan_collection(mv_replay_heap *heap)
 {
     const mv_replay_pool *pool = &heap->pools[1];

@@ -7,7 +7,7 @@ typedef struct {
     mv_replay_result *result;
     const uint8_t *apart;
     uint32_t *block_of; /* [allocs.count] MV_NO_ROW: not alive, or left out */
-    uint32_t empty;     /* next group of releases that was asked for */
+    uint32_t empty;     /* next group of releases that the program asked for */
 } running;
 
 static void run_alloc(running *r, uint32_t event)
@@ -29,8 +29,8 @@ static void run_alloc(running *r, uint32_t event)
         r->result->first_oom = event;
 }
 
-/* Whether the block of an event's allocation is in a state; frees may come without a request, or
- * complete because everything pending was waited for. */
+/* The block of an event's allocation if it is in this state. Frees may come without a request, or
+ * may have completed because the allocator waited for all pending ones. */
 static uint32_t block_in(const running *r, uint32_t event, mv_replay_state state)
 {
     uint32_t row = r->script->lives->alloc_of[event];
@@ -52,8 +52,8 @@ static void run_free(running *r, uint32_t event, bool completes)
         r->block_of[row] = MV_NO_ROW;
 }
 
-/* A request that failed in the recorded run. If it is met now, the program would have gone on; the
- * trace does not tell how, so that it is taken back. */
+/* A request that failed in the recorded run. If it is met now, the program would have continued.
+ * The trace does not show how, so the block is freed again. */
 static void run_oom(running *r, uint32_t event)
 {
     const mv_events *ev = r->script->ev;
@@ -119,7 +119,7 @@ static bool start(running *r, mv_arena *arena, const mv_replay_opts *opts)
         opts->start == MV_START_ANEW || (opts->start == MV_START_BY_SETTINGS &&
                                          s->conf.rules.expandable != opts->conf.rules.expandable);
 
-    conf.rules.pad = s->conf.rules.pad; /* the allocator's, whatever its settings */
+    conf.rules.pad = s->conf.rules.pad; /* depends on the allocator, not on its settings */
     r->block_of = mv_push_array(arena, uint32_t, rows);
     if (!r->block_of || !mv_replay_heap_init(&r->heap, arena, &conf, s->trace->pools.count + 1))
         return false;

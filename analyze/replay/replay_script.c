@@ -44,7 +44,7 @@ static uint64_t highest_reserved(const mv_lives *lives, uint64_t *before)
     return most;
 }
 
-/* Who made the releases [first, end) of a group that ends with `next`, the event behind it. */
+/* Who caused the releases [first, end) of a group whose next other event is `next`. */
 static bool was_asked_for(const mv_replay_script *s, uint32_t release, uint32_t end, uint32_t next,
                           uint64_t reserved, uint64_t most)
 {
@@ -57,7 +57,7 @@ static bool was_asked_for(const mv_replay_script *s, uint32_t release, uint32_t 
         return ev->call[release] != ev->call[next];
     if (ev->action[next] == MV_ACTION_OOM)
         return false;
-    /* without calls: a request that would have fitted did not release anything */
+    /* calls are not known: a request that would have fitted released nothing */
     return end == next || (s->conf.gc_threshold <= 0 && reserved + ev->size[end] <= most);
 }
 
@@ -85,7 +85,7 @@ static bool add_empty(mv_arena *arena, mv_replay_script *s, uint32_t *capacity, 
     return true;
 }
 
-/* A private pool gives memory back from its first recorded release on: its user was done. */
+/* A private pool gives memory back from its first recorded release on: its user was finished. */
 static void note_private_release(mv_replay_script *s, uint32_t event)
 {
     uint32_t row = s->lives->alloc_of[event];
@@ -95,8 +95,8 @@ static void note_private_release(mv_replay_script *s, uint32_t event)
         s->release_from[pool] = event;
 }
 
-/* A request that had to release memory, or failed, did not fit: the limit lies below. The largest
- * that is sure is what has been reserved at some time. */
+/* A request that had to release memory, or failed, did not fit: the limit is below what it needed.
+ * The limit is at least the most that was ever reserved. */
 static void note_refusal(mv_replay_script *s, uint64_t reserved, uint64_t size, uint64_t most)
 {
     if (s->conf.gc_threshold > 0 || reserved + size <= most)
@@ -111,7 +111,7 @@ typedef struct {
     uint32_t capacity;
 } reading;
 
-/* The group of segment events [first, next); next is no segment event, or the end. */
+/* Reads the group of segment events [first, next); `next` is another kind of event, or the end. */
 static bool read_group(reading *r, uint32_t first, uint32_t next)
 {
     mv_replay_script *s = r->script;
@@ -141,7 +141,7 @@ static void read_oom(reading *r, uint32_t event)
     uint64_t free_bytes = s->ev->addr[event], size = s->ev->size[event];
     uint64_t segment = mv_replay_segment_size(&s->conf, size);
 
-    /* The device itself was full: then what it had left counts too. */
+    /* The device itself was full: then its free bytes count, too. */
     if (free_bytes != MV_NO_BYTES && free_bytes < segment && size < MV_MOST_REQUEST) {
         if (s->limit > r->reserved + free_bytes)
             s->limit = r->reserved + free_bytes > r->most ? r->reserved + free_bytes : r->most;

@@ -18,7 +18,7 @@ static uint32_t pool_of_segment(const mv_replay_script *script, uint32_t segment
     return 2 * (id < script->trace->pools.count ? id : 0) + (s->kind[segment] != MV_SEGMENT_SMALL);
 }
 
-/* A preexisting allocation at the start of `block`, which does not stand in its pool. */
+/* Places a preexisting allocation at the start of `block`, which is not in its pool. */
 static void occupy(starting *st, uint32_t block, uint32_t row)
 {
     const mv_alloc_lives *a = &st->script->lives->allocs;
@@ -34,7 +34,7 @@ static void occupy(starting *st, uint32_t block, uint32_t row)
         mv_replay_request_free(heap, block);
 }
 
-/* Cuts a free block that does not stand in its pool into the allocations that lie in it. */
+/* Cuts a free block, which is not in its pool, into the allocations within it. */
 static void fill_segment(starting *st, uint32_t block)
 {
     const mv_alloc_lives *a = &st->script->lives->allocs;
@@ -47,7 +47,7 @@ static void fill_segment(starting *st, uint32_t block)
         if (at >= end)
             break;
         if (at < low || size == 0 || size > end - at)
-            continue; /* overlaps another, or lies outside: left out */
+            continue; /* overlaps another one, or is outside: left out */
         if (at > low) {
             uint32_t rest = mv_replay_block_cut(heap, block, at - low);
             mv_replay_order_add(heap, &heap->pools[heap->blocks[block].pool].free, block);
@@ -63,7 +63,7 @@ static void fill_segment(starting *st, uint32_t block)
         mv_replay_block_settle(heap, block);
 }
 
-/* The lowest address that the run's address space ever shows: there it starts, as far as known. */
+/* The lowest address that the trace shows of this address space: its start, as far as is known. */
 static uint64_t space_start(mv_replay_heap *heap, const mv_replay_script *script, uint32_t segment)
 {
     const mv_segment_lives *s = &script->lives->segments;
@@ -81,7 +81,7 @@ static uint64_t space_start(mv_replay_heap *heap, const mv_replay_script *script
     return start;
 }
 
-/* Maps a range of an expandable segment: the free block, which does not stand in its pool. */
+/* Maps a range of an expandable segment. Returns the free block, which is not in its pool. */
 static uint32_t open_range(starting *st, uint32_t segment, uint64_t size)
 {
     const mv_segment_lives *s = &st->script->lives->segments;
@@ -140,8 +140,8 @@ static place_row *segments_before(const mv_replay_script *script, mv_arena *aren
     return rows;
 }
 
-/* Bytes from rows[*at] on that one block may fill: mapped ranges that touch are one. Moves *at to
- * the last of them. */
+/* Bytes from rows[*at] on that one block may fill: adjoining mapped ranges count as one. Moves *at
+ * to the last of them. */
 static uint64_t run_of(const mv_replay_script *script, const place_row *rows, uint32_t count,
                        uint32_t *at)
 {
@@ -173,7 +173,7 @@ void mv_replay_start_as_recorded(const mv_replay_script *script, mv_replay_heap 
     for (uint32_t i = 0; i < count && !heap->out_of_memory; i++) {
         uint32_t segment = rows[i].row, block;
         while (st.alloc < a->preexisting && a->addr[st.alloc] < rows[i].addr)
-            st.alloc++; /* outside of every segment */
+            st.alloc++; /* outside all segments */
         block = open_segment(&st, segment, run_of(script, rows, count, &i));
         if (block != MV_NO_ROW)
             fill_segment(&st, block);

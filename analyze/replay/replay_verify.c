@@ -5,8 +5,8 @@
 #include "analyze/replay/replay.h"
 #include "analyze/replay/replay_script.h"
 
-/* Searching the heap by address is needed only where a prediction failed; beyond so many steps the
- * rest is not looked at. */
+/* The heap is only searched by address where a prediction failed. After this many steps the rest of
+ * the trace is not checked. */
 #define MOST_SEARCHED ((uint64_t)1 << 27)
 
 typedef struct {
@@ -15,7 +15,7 @@ typedef struct {
     mv_replay_fidelity *out;
     uint32_t *block_of; /* [allocs.count] */
     uint64_t searched;
-    uint32_t empty; /* next group of releases that was asked for */
+    uint32_t empty; /* next group of releases that the program asked for */
 } verifying;
 
 __attribute__((format(printf, 3, 4))) static void differ(verifying *v, uint32_t event,
@@ -33,7 +33,7 @@ __attribute__((format(printf, 3, 4))) static void differ(verifying *v, uint32_t 
 
 /* ---- as recorded, whatever was predicted ------------------------------------------------- */
 
-/* The block in a state that holds [addr, addr + size). */
+/* The block in this state that contains [addr, addr + size). */
 static uint32_t holder_of(verifying *v, uint64_t addr, uint64_t size, mv_replay_state state)
 {
     v->searched += v->heap.count;
@@ -98,7 +98,7 @@ static void apply_segment_event(verifying *v, uint32_t event)
     }
 }
 
-/* An allocation where it was recorded: wherever free bytes are. */
+/* Places an allocation where it was recorded, in whatever free bytes are there. */
 static void apply_alloc(verifying *v, uint32_t row, uint64_t bytes, uint64_t rounded)
 {
     uint64_t addr = v->script->lives->allocs.addr[row];
@@ -120,8 +120,8 @@ static void apply_alloc(verifying *v, uint32_t row, uint64_t bytes, uint64_t rou
 
 /* ---- releases ---------------------------------------------------------------------------- */
 
-/* How many of the plan's releases are those recorded from `event` on; those that do nothing do not
- * count. *whole: all of them. */
+/* How many of the plan's releases are the ones recorded from `event` on. Releases that do nothing
+ * do not count. *whole: all of them are. */
 static uint32_t plan_agrees(const verifying *v, uint32_t event, uint32_t end, bool *whole)
 {
     const mv_events *ev = v->script->ev;
@@ -141,7 +141,7 @@ static uint32_t plan_agrees(const verifying *v, uint32_t event, uint32_t end, bo
     return at - event;
 }
 
-/* The plan as it is, when the recorded run did all of it. Moves *event behind it. */
+/* Carries out the plan if the recorded run did all of it, and moves *event past it. */
 static bool follow_plan(verifying *v, uint32_t *event, uint32_t end)
 {
     bool whole;
@@ -174,7 +174,8 @@ static void check_empty_cache(verifying *v, uint32_t event, uint32_t end)
 }
 
 /* The releases [event, end) that one request caused: garbage collection, then large blocks, then
- * all; the limits that decide how far it goes are not in the trace, so the trace tells. */
+ * all. How far they go depends on limits that are not in the trace, so the recorded releases
+ * decide. */
 static void check_retry(verifying *v, uint32_t event, uint32_t end, uint32_t pool, uint64_t stream,
                         uint64_t rounded)
 {
@@ -200,8 +201,8 @@ typedef struct {
     uint64_t bytes, rounded, stream;
 } request;
 
-/* New memory for a request, as the recorded events [event, end) have it: the block, which does not
- * stand in its pool, or MV_NO_ROW when it differs. */
+/* New memory for a request, as the recorded events [event, end) add it. Returns the block, which is
+ * not in its pool, or MV_NO_ROW if the events differ from the prediction. */
 static uint32_t check_segment(verifying *v, const request *q, uint32_t event, uint32_t end)
 {
     const mv_events *ev = v->script->ev;
@@ -263,7 +264,7 @@ static void check_growth(verifying *v, const request *q, uint32_t alloc, uint32_
     apply_alloc(v, q->row, q->bytes, q->rounded);
 }
 
-/* An alloc, and the segment events [event, alloc) that it caused. */
+/* Checks an alloc, and the segment events [event, alloc) that it caused. */
 static void check_alloc(verifying *v, uint32_t alloc, uint32_t event)
 {
     const mv_lives *lives = v->script->lives;
@@ -328,7 +329,7 @@ static void check_free(verifying *v, uint32_t event, bool completes)
     }
 }
 
-/* A group of segment events [event, next), and what stands behind it. */
+/* Checks a group of segment events [event, next) and the event after it. */
 static void check_group(verifying *v, uint32_t event, uint32_t next)
 {
     const mv_replay_script *s = v->script;
@@ -400,7 +401,7 @@ mv_code mv_replay_verify(mv_arena *arena, const mv_trace *trace, const mv_lives 
         v.block_of = mv_push_array(&own, uint32_t, lives->allocs.count);
         if (v.block_of &&
             mv_replay_heap_init(&v.heap, &own, &script.conf, trace->pools.count + 1)) {
-            /* The real limit is not in the trace; with one, blocks have ages. */
+            /* The real limit is not in the trace; but with a limit, blocks have ages. */
             v.heap.limit = script.conf.gc_threshold > 0 ? UINT64_MAX - 1 : UINT64_MAX;
             memset(v.block_of, 0xff, lives->allocs.count * sizeof *v.block_of);
             mv_replay_start_as_recorded(&script, &v.heap, v.block_of);

@@ -8,9 +8,9 @@
 #include "analyze/totals/moment.h"
 #include "base/size.h"
 
-/* A run that deviates from the recorded peak by more is not the same run. */
+/* If the replay misses the recorded peak by more, it is not the same run. */
 #define SAME_PEAK 0.02
-/* A peak of which more was reserved before the trace was not made by the trace. */
+/* If more of a peak was reserved before the trace, the trace did not make it. */
 #define PEAK_BEFORE 0.9
 #define FAIR_ERROR  0.03
 /* Savings below this share of the recorded peak are not worth a setting. */
@@ -56,7 +56,7 @@ static mv_code no_memory(mv_err *err)
 
 /* ---- the recorded run -------------------------------------------------------------------- */
 
-/* The text that the file has, unless the settings that it has too say otherwise. */
+/* The text in the file, unless the settings in the file contradict it. */
 static const char *recorded_text(mv_trials *t)
 {
     const char *text = mv_alloc_conf_text(t->trace);
@@ -139,9 +139,9 @@ static mv_code run(const mv_trials *t, const mv_alloc_conf *conf, mv_replay_star
     return mv_replay_run(t->arena, t->trace, t->lives, opts, out, err);
 }
 
-/* The recorded settings once more: known from the verification when it met every event and nothing
- * limits it. Then, where the trace begins late, from a heap that is laid out anew, within the same
- * limit. */
+/* Replays the recorded settings. The verification has the result already if it met every event and
+ * nothing limits the run. If the trace begins late, this replays them once more from a heap that is
+ * laid out anew, within the same limit. */
 static mv_code find_self(mv_trials *t, mv_err *err)
 {
     const mv_replay_fidelity *f = &t->fidelity;
@@ -201,8 +201,8 @@ static uint64_t miss(const mv_trials *t)
     return is > was ? is - was : was - is;
 }
 
-/* A trace that begins on a heap in use. Memory that was reserved, and had been given back to the
- * cache, before the trace was reserved for reasons that no replay sees. */
+/* A trace that begins with a heap in use. Memory that was reserved before the trace and was in the
+ * cache when it began was reserved for reasons that no replay sees. */
 static const char *trust_late(mv_trials *t)
 {
     char text[MV_SIZE_TEXT], more[MV_SIZE_TEXT];
@@ -233,7 +233,7 @@ static const char *too_little_is_met(mv_trials *t, double met, double segments)
                100 * met, 100 * segments);
 }
 
-/* Where most is predicted. */
+/* Judges a replay that predicts most of the trace. */
 static const char *trust_fully(mv_trials *t)
 {
     const mv_replay_fidelity *f = &t->fidelity;
@@ -316,7 +316,7 @@ static void judge(const mv_trials *t, mv_trial *trial)
     trial->fits = fits(&trial->result);
 }
 
-/* A max_split_size above every block changes nothing: then the run is that without it. */
+/* A max_split_size above every block changes nothing: the run is the same as without it. */
 static bool is_like(const mv_alloc_conf *conf, const mv_alloc_conf *other,
                     const mv_replay_result *result)
 {
@@ -369,7 +369,7 @@ const char *mv_trials_with(mv_trials *trials, const char *key, const char *value
 
 /* ---- a set of settings ------------------------------------------------------------------- */
 
-/* `value` NULL: the setting left out. Garbage is collected within a limit of the process alone. */
+/* `value` NULL leaves the setting out. Garbage is only collected within a limit of the process. */
 static const struct {
     uint32_t bit;
     const char *key, *value;
@@ -404,8 +404,8 @@ static bool is_listed(const mv_trial_list *list, const mv_alloc_conf *conf)
     return false;
 }
 
-/* Tries a text unless it comes to what is listed, or to the recorded settings. NULL: memory is
- * out. */
+/* Tries a text unless it equals one that is listed, or the recorded settings. NULL: memory is out.
+ * */
 static mv_code add(const mv_trials *t, const char *conf, uint32_t change, mv_trial_list *list,
                    mv_err *err)
 {
@@ -430,8 +430,8 @@ static int by_order(const void *a, const void *b)
     return mv_trial_order(a, b);
 }
 
-/* Whether the device itself refused memory, not a limit of the process: within that alone garbage
- * is collected. */
+/* Whether the device itself refused memory. Garbage is only collected within a limit of the
+ * process. */
 static bool is_device_full(const mv_trials *t)
 {
     const mv_events *ev = &t->lives->events;
@@ -459,7 +459,7 @@ mv_code mv_trials_try_set(mv_trials *trials, uint32_t set, mv_trial_list *out, m
                        changes[i].bit, out, err);
     if (code == MV_OK && (set & MV_TRY_DEFAULTS))
         code = add(trials, "", 0, out, err);
-    /* each by itself, with all else at its default */
+    /* each one alone, with everything else at its default */
     for (size_t i = 0; i < CHANGES && code == MV_OK && set == MV_TRY_ALL; i++)
         if (changes[i].value && (is_limited || !changes[i].needs_limit))
             code = add(trials,

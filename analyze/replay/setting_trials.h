@@ -1,6 +1,6 @@
-/* A setting, tried: what one device of a trace would have reserved under another
- * PYTORCH_CUDA_ALLOC_CONF, by an exact replay; and how far that can be trusted. Every report that
- * names a setting asks here, so that no two of them disagree.
+/* Trials of allocator settings: what one device would have reserved under another
+ * PYTORCH_CUDA_ALLOC_CONF, by an exact replay, and how far that can be trusted. Every report that
+ * names a setting asks here, so that all reports agree.
  *
  *     mv_trials_open(arena, trace, lives, (mv_trials_opts){0}, &trials, err);
  *     if (mv_trials_can_tell(&trials)) {
@@ -9,8 +9,8 @@
  *         trial.saves, trial.fits, trial.result.first_oom ...
  *     }
  *
- * A text of settings is complete, as --conf and PyTorch take it: what it does not name has its
- * default. docs/whatif.md explains the replay, the limit and the trust. */
+ * A text of settings is complete, as --conf and PyTorch take it: settings that it does not name
+ * have their defaults. docs/whatif.md explains the replay, the limit and the trust. */
 #ifndef MV_SETTING_TRIALS_H
 #define MV_SETTING_TRIALS_H
 
@@ -19,11 +19,11 @@
 #include "analyze/replay/replay_script.h"
 
 /* How far the figures can be trusted. */
-#define MV_TRUST_LIST(X)                                                                    \
-    X(EXACT, "exact") /* complete history, every event predicted, the recorded peak met */  \
-    X(HIGH, "high")   /* every event predicted, but what was before the trace is guessed */ \
-    X(FAIR, "fair")   /* nearly all predicted, or sizes or a limit are not known */         \
-    X(LOW, "low")     /* the recorded run is not reproduced: no advice */                   \
+#define MV_TRUST_LIST(X)                                                                       \
+    X(EXACT, "exact") /* complete history, every event predicted, the recorded peak reached */ \
+    X(HIGH, "high")   /* every event predicted, but the heap before the trace is a guess */    \
+    X(FAIR, "fair")   /* nearly all predicted, or sizes or a limit are not known */            \
+    X(LOW, "low")     /* the recorded run is not reproduced: no advice */                      \
     X(NONE, "none")   /* no events */
 
 typedef enum {
@@ -37,7 +37,7 @@ typedef enum {
 typedef enum {
     MV_LIMIT_NONE,
     MV_LIMIT_GIVEN,   /* by the caller */
-    MV_LIMIT_REFUSALS /* the most that the recorded run ever got, since requests were refused */
+    MV_LIMIT_REFUSALS /* the most that the recorded run got before requests were refused */
 } mv_limit_source;
 
 typedef struct {
@@ -64,19 +64,19 @@ typedef struct {
 
     mv_replay_fidelity fidelity; /* of the whole trace */
     mv_replay_result self;       /* under the recorded settings */
-    uint64_t start_error;        /* by how much the peak differs when the heap of before the trace
-                                  * is laid out anew under the recorded settings */
+    uint64_t start_error; /* how much the peak differs when the heap from before the trace is laid
+                           * out anew under the recorded settings */
     mv_trust trust;
     const char *trust_why; /* one sentence; never NULL */
 } mv_trials;
 
 typedef struct {
     const char *conf; /* complete */
-    uint32_t
-        change; /* MV_TRY bit of what is changed about the recorded settings; 0: more, or given */
+    uint32_t change;  /* MV_TRY bit of the one recorded setting that is changed; 0: several are, or
+                       * the settings were given */
     bool is_recorded; /* the settings of the trace */
     mv_replay_result result;
-    int64_t saves; /* bytes of recorded peak reserved memory; below 0: costs */
+    int64_t saves; /* bytes less than the recorded peak of reserved memory; negative: more */
     bool fits;     /* no request failed, and those that failed in the recorded run are met */
 } mv_trial;
 
@@ -85,52 +85,53 @@ typedef struct {
 mv_code mv_trials_open(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        mv_trials_opts opts, mv_trials *out, mv_err *err);
 
-/* Whether trials are worth anything: trust is fair or better. If not, trust_why says why, and no
- * report promises what a setting would do. */
+/* Whether trials mean anything: trust is fair or better. If not, trust_why says why, and no report
+ * promises what a setting would do. */
 static inline bool mv_trials_can_tell(const mv_trials *trials)
 {
     return trials->trust < MV_TRUST_LOW;
 }
 
-/* The recorded settings with one of them changed, the others kept: complete, in the arena. `value`
- * NULL: that one left out. NULL when memory is out. */
+/* The recorded settings with one of them changed and the others kept: complete, in the arena.
+ * `value` NULL leaves it out. NULL when memory is out. */
 const char *mv_trials_with(mv_trials *trials, const char *key, const char *value);
 
-/* Replays one complete text, which mv_alloc_conf_parse must take; O(n log n), nothing when it comes
- * to what is known already. `conf` is kept. Fails only when memory is out. */
+/* Replays one complete text, which must be valid for mv_alloc_conf_parse. O(n log n), but constant
+ * time when the result is already known. `conf` is kept. Fails only when memory is out. */
 mv_code mv_trials_try(const mv_trials *trials, const char *conf, mv_trial *out, mv_err *err);
 
-/* The recorded settings, but with the allocations of one group of sites in a memory pool of their
- * own; those from before the trace stay where they are. */
+/* Replays the recorded settings, but with the allocations of one group of sites in a memory pool of
+ * their own. Allocations from before the trace stay where they are. */
 mv_code mv_trials_try_line(const mv_trials *trials, const mv_sites *sites, uint32_t group,
                            mv_trial *out, mv_err *err);
 
-/* What can be changed about the recorded settings: each bit stands for a few of them. */
+/* What can be changed in the recorded settings: each bit stands for a few settings. */
 #define MV_TRY_EXPANDABLE  1u  /* expandable_segments:True */
-#define MV_TRY_ROUNDUP     2u  /* roundup_power2_divisions: others, and none */
-#define MV_TRY_SPLIT_LIMIT 4u  /* max_split_size_mb: several */
+#define MV_TRY_ROUNDUP     2u  /* roundup_power2_divisions: other values, and none */
+#define MV_TRY_SPLIT_LIMIT 4u  /* max_split_size_mb: several values */
 #define MV_TRY_NO_LIMIT    8u  /* max_split_size_mb left out */
-#define MV_TRY_GARBAGE     16u /* garbage_collection_threshold, where the process has a limit */
+#define MV_TRY_GARBAGE     16u /* garbage_collection_threshold, if the process has a limit */
 #define MV_TRY_DEFAULTS    32u /* the default settings */
 #define MV_TRY_ALL         63u
 
 typedef struct {
     uint32_t count;
-    mv_trial *rows; /* [count] the recorded settings are among them only with MV_TRY_ALL */
+    mv_trial *rows; /* [count] includes the recorded settings only with MV_TRY_ALL */
 } mv_trial_list;
 
-/* Tries them, no settings twice: mv_trial_order's first are first. `more` texts are tried too. */
+/* Tries all settings of a set, none twice, and sorts them by mv_trial_order. */
 mv_code mv_trials_try_set(mv_trials *trials, uint32_t set, mv_trial_list *out, mv_err *err);
 
-/* < 0: `a` is the better one. Runs without failures, then fewer failures, less reserved, fewer
- * calls for device memory, the recorded settings, one change. */
+/* Negative when `a` is better. Runs without failures are best, then fewer failures, less reserved,
+ * fewer calls for device memory, the recorded settings, one change. */
 int mv_trial_order(const mv_trial *a, const mv_trial *b);
 
-/* Whether a gain is worth a setting, and more than the error of the replay. `conf` tells whether
- * the heap of before the trace was laid out anew; NULL: it was not. */
+/* Whether a saving is worth a setting, and above the error of the replay. `conf` tells whether the
+ * heap from before the trace was laid out anew; NULL: it was not. */
 bool mv_trials_is_worth(const mv_trials *trials, const char *conf, int64_t saves);
 
-/* Whether a trial is worth advice: it saves enough, or avoids the failures of the recorded run. */
+/* Whether a trial is worth advising: it saves enough, or avoids the failures of the recorded run.
+ * */
 bool mv_trials_helps(const mv_trials *trials, const mv_trial *trial);
 
 const char *mv_trust_name(mv_trust trust); /* "exact" */

@@ -4,9 +4,9 @@
 
 #include "analyze/code/stack_marks.h"
 
-/* Frames that enter an outermost call. Modules are entered by nn.Module.__call__, and where a
- * recording left out PyTorch's own frames, by their forward(); the others make many calls of a
- * module for one result. */
+/* Frames that enter an outermost call. Modules are entered through nn.Module.__call__ or, if a
+ * recording left out PyTorch's own frames, through their forward(). The other functions call
+ * modules many times for one result. */
 static const struct {
     const char *file, *function; /* NULL: any function */
 } entries[] = {
@@ -18,7 +18,7 @@ static const struct {
     {"", "forward"},
 };
 
-/* Marks of stacks that are in no place. */
+/* Marks of stacks that belong to no place. */
 #define NO_PLACE (MV_MARK_OPTIMIZER | MV_MARK_STATE | MV_MARK_BACKWARD | MV_MARK_PARAMETER)
 
 typedef struct {
@@ -28,7 +28,7 @@ typedef struct {
     const uint16_t *marks; /* [stacks.count] */
     uint32_t mask;         /* of the table of places */
     uint32_t *slot;        /* place + 1, 0: free */
-    uint32_t *from;        /* [places] where the place's frames begin in its stack */
+    uint32_t *from;        /* [places] index of the place's first frame in its stack */
     mv_outer *out;
 } work;
 

@@ -1,18 +1,17 @@
-/* What the program's own code does while it allocates: the outer end of a stack.
+/* What the program's own code does while it allocates: the outer end of each stack.
  *
- * A loop over layers happens inside the call of a module, and the loop over the steps happens
- * outside of it. So everything that is allocated within one outermost call is one place, whatever
- * happens in there; what is allocated outside of such calls is a place by its whole stack.
+ * A loop over layers runs inside the call of a module; the loop over the steps runs outside of it.
+ * So everything that is allocated within one outermost call is one place, whatever happens in
+ * there. What is allocated outside of such calls is a place by its whole stack.
  *
- *     stack       linear.py:134 | module.py:1790 | model.py:62 | module.py:1790 | train.py:20 |
- * train.py:90 place                                                       a call from train.py:20 |
- * train.py:90
+ *     stack    linear.py:134 | module.py:1790 | model.py:62 | module.py:1790 | train.py:20
+ *     place                                                                  | train.py:20   a call
  *
- *     stack       train.py:19 | train.py:90
- *     place       train.py:19 | train.py:90        a line
+ *     stack    train.py:19 | train.py:90
+ *     place    train.py:19 | train.py:90                                                     a line
  *
- * Backward passes, optimizers, the making and loading of parameters, and threads without Python
- * are in no place: what repeats there are layers and parameters. */
+ * Backward passes, optimizers, the creation and loading of parameters, and threads without Python
+ * belong to no place: what repeats there are layers and parameters. */
 #ifndef MV_OUTER_CALL_H
 #define MV_OUTER_CALL_H
 
@@ -20,9 +19,9 @@
 
 typedef enum {
     MV_OUTER_LINE,  /* code outside of modules */
-    MV_OUTER_CALL,  /* within the outermost call of a module, or of a library function that is one
-                     * request by itself (transformers' generate(), a pipeline of diffusers) */
-    MV_OUTER_OBJECT /* a line in the __init__ of a class of the user's own, and of one only */
+    MV_OUTER_CALL,  /* within the outermost call of a module, or of a library function that serves
+                     * one request (transformers' generate(), a pipeline of diffusers) */
+    MV_OUTER_OBJECT /* a line in the __init__ of exactly one class of the user's own */
 } mv_outer_kind;
 
 typedef struct {
@@ -37,7 +36,7 @@ typedef struct {
 /* `kinds` from mv_frame_kinds. Linear in the frames of all stacks. False when memory is out. */
 bool mv_outer_find(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds, mv_outer *out);
 
-/* The place of a stack; MV_NO_ROW for none, and for MV_NO_STACK. */
+/* The place of a stack; MV_NO_ROW when it has none, and for MV_NO_STACK. */
 static inline uint32_t mv_outer_of(const mv_outer *outer, mv_stack_id stack)
 {
     return stack.row < outer->stacks ? outer->of_stack[stack.row] : MV_NO_ROW;

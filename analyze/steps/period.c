@@ -5,34 +5,34 @@
 /* A place with fewer runs of allocations shows no rhythm. */
 #define LEAST_ALLOCS 3
 
-/* The fewest steps worth inferring. */
+/* The fewest steps that are worth inferring. */
 #define LEAST_STEPS 3
 
-/* From so many allocations on, the first gap is taken for warm-up. */
+/* With at least this many allocations, the first gap counts as warm-up. */
 #define ALLOCS_WITH_WARM_UP 6
 
-/* Of two loops of which one runs so many times more often, and is within the other then, the outer
- * one makes the steps, if it has so many. */
+/* If one loop runs this many times more often than another it is nested in the other. Then the
+ * outer loop makes the steps, if it runs often enough. */
 #define NESTED       4
 #define ENOUGH_STEPS 8
 
-/* Between two places more even than this the more frequent keeps the beat. */
+/* When both places are more even than this, the more frequent one makes the steps. */
 #define EVEN_ENOUGH 0.3
 
-/* So many objects made one after another are more than a handful that the program needs. */
+/* This many objects created one after another are more than a program just happens to need. */
 #define LEAST_OBJECTS 6
 
-/* The longest period looked for among the allocations of one place, how many are looked at, and
- * the share that must repeat. */
+/* The longest period to look for among the allocations of one place, how many allocations are
+ * looked at, and the share that must repeat. */
 #define LONGEST_PERIOD 64
 #define SAMPLE         4096
 #define REPEATING      0.8
 
-/* Where one place begins to allocate: positions in the list of all allocations. */
+/* Where runs of one place begin: positions in the list of all allocations. */
 typedef struct {
     uint32_t count, first, second, last;
-    uint32_t gap;   /* the longest but the first */
-    double squares; /* sum of the squared gaps but the first */
+    uint32_t gap;   /* the longest, without the first */
+    double squares; /* sum of the squared gaps, without the first */
 } rhythm;
 
 static void rhythm_add(rhythm *r, uint32_t at)
@@ -50,7 +50,7 @@ static void rhythm_add(rhythm *r, uint32_t at)
     r->count++;
 }
 
-/* The share of the allocations that the rhythm spans; 0 when it has long rests or ends early. */
+/* The share of the allocations that the rhythm spans; 0 when it has long pauses or ends early. */
 static double rhythm_cover(const rhythm *r, uint32_t allocs)
 {
     bool warm = r->count >= ALLOCS_WITH_WARM_UP;
@@ -74,7 +74,8 @@ static double rhythm_unevenness(const rhythm *r)
     return (r->count - 2) * r->squares / (sum * sum) - 1;
 }
 
-/* Marks the places that span the share `cover` and are nearest to the user's code; their number. */
+/* Marks the places that span the share `cover` and are closest to the user's code. Returns how
+ * many. */
 static uint32_t mark_nearest(const mv_outer *outer, const rhythm *rhythms, uint32_t allocs,
                              double cover, uint8_t *is_near)
 {
@@ -95,7 +96,7 @@ static uint32_t mark_nearest(const mv_outer *outer, const rhythm *rhythms, uint3
 
 /* Places that allocate equally often. */
 typedef struct {
-    uint32_t place; /* the first of them */
+    uint32_t place; /* the first of these places */
     uint32_t votes;
 } candidate;
 
@@ -129,7 +130,8 @@ static int by_count(const void *a, const void *b)
     return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Lines that agree; calls of modules have one vote where no line agrees: one line may call many. */
+/* Each line has one vote. Calls of modules have one vote together, and only if no line votes, since
+ * one line may call many modules. */
 static uint32_t votes_of(const mv_outer *outer, const near_place *near, uint32_t count)
 {
     uint32_t lines = 0;
@@ -139,8 +141,8 @@ static uint32_t votes_of(const mv_outer *outer, const near_place *near, uint32_t
     return lines > 0 ? lines : 1;
 }
 
-/* Of the counts on which most places agree, the place that keeps it most evenly. One more counts as
- * agreeing, since the trace may end in the middle of a step. */
+/* Elects the count that most places agree on, and its most even place. A count that is higher by
+ * one agrees, too, since the trace may end in the middle of a step. */
 static uint32_t elect_place(const mv_outer *outer, near_place *near, uint32_t places,
                             const rhythm *rhythms)
 {
@@ -163,8 +165,8 @@ static uint32_t elect_place(const mv_outer *outer, near_place *near, uint32_t pl
     return best.place;
 }
 
-/* The place that keeps the beat in *place, or MV_NO_ROW; sought first among those that span half
- * of the trace. False when memory is out. */
+/* Sets *place to the place that makes the steps, or to MV_NO_ROW. Places that span half of the
+ * trace are tried first. False when memory is out. */
 static bool find_place(mv_arena *scratch, const mv_outer *outer, const rhythm *rhythms,
                        uint32_t allocs, uint32_t *place)
 {
@@ -188,8 +190,8 @@ static bool find_place(mv_arena *scratch, const mv_outer *outer, const rhythm *r
     return true;
 }
 
-/* What one allocation of a place that is alone in its loop looks like: its size, and how many more
- * the place makes before it is freed (MOST_FATE and more, or never: MOST_FATE). */
+/* One allocation of a place that is alone in its loop: its size, and how many more the place makes
+ * before it is freed (MOST_FATE: that many or more, or never freed). */
 enum { MOST_FATE = 4 };
 
 typedef struct {
@@ -197,7 +199,7 @@ typedef struct {
     uint32_t fate;
 } beat;
 
-/* How many more the place allocates before row i of `rows` is freed, at most `most`. */
+/* How many more allocations the place makes before row i of `rows` is freed, at most `most`. */
 static uint32_t fate_of(const mv_alloc_lives *a, const uint32_t *rows, uint32_t count, uint32_t i,
                         uint32_t most)
 {
@@ -220,7 +222,8 @@ static double repeating(const beat *beats, uint32_t count, uint32_t period, bool
     return (double)same / (count - period);
 }
 
-/* The shortest period with which sizes and fates repeat, else fates, else 1. */
+/* The shortest period with which sizes and fates repeat, or else only fates; 1 if nothing repeats.
+ * */
 static uint32_t period_of(const beat *beats, uint32_t count)
 {
     for (int exactly = 1; exactly >= 0; exactly--)
@@ -230,8 +233,9 @@ static uint32_t period_of(const beat *beats, uint32_t count)
     return 1;
 }
 
-/* Whether each repetition hands something over: of the allocations at one position of the period,
- * most are freed after the next repetition made its own, and before the one after that does. */
+/* Whether each repetition hands something to the next. For some position within the period, most
+ * allocations are freed after the next repetition has made its own, but before the one after that
+ * has. */
 static bool hands_over(const mv_alloc_lives *a, const uint32_t *rows, uint32_t count,
                        uint32_t period)
 {
@@ -249,8 +253,8 @@ static bool hands_over(const mv_alloc_lives *a, const uint32_t *rows, uint32_t c
     return false;
 }
 
-/* Sets *period to the number of allocations that the place, alone in its loop, makes a step; 0:
- * no repetition hands anything over. */
+/* Sets *period to the number of allocations per step of a place that is alone in its loop; 0: no
+ * repetition hands anything on. */
 static bool find_period(mv_arena *scratch, const mv_alloc_lives *a, const uint32_t *rows,
                         uint32_t count, uint32_t *period)
 {
@@ -273,8 +277,8 @@ static bool begins_run(const uint32_t *rows, uint32_t i)
     return i == 0 || rows[i] != rows[i - 1] + 1;
 }
 
-/* Marks at the allocations that have the size of the place's first one, if almost each run has
- * one: runs may hold the end of one step and the beginning of the next. */
+/* Marks the allocations with the size of the place's first one, if almost every run has one. Runs
+ * may hold the end of one step and the beginning of the next. */
 static uint32_t mark_openings(const mv_alloc_lives *a, const uint32_t *rows, uint32_t count,
                               uint32_t runs, uint32_t *at)
 {
@@ -304,7 +308,7 @@ static uint32_t mark_runs(const mv_alloc_lives *a, const uint32_t *rows, uint32_
 
 /* ---- a place alone in its loop ----------------------------------------------------------- */
 
-/* The place of the last allocation, if half of all are its own: MV_NO_ROW when it is not. */
+/* The place of the last allocation, if at least half of all are its own; otherwise MV_NO_ROW. */
 static uint32_t find_lone_place(const mv_lives *lives, const mv_outer *outer)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -319,7 +323,8 @@ static uint32_t find_lone_place(const mv_lives *lives, const mv_outer *outer)
     return 2 * (uint64_t)own >= a->count - a->preexisting ? place : MV_NO_ROW;
 }
 
-/* Whether all that a place made is of one size and alive: objects that no one gave back. */
+/* Whether everything that a place allocated has one size and is alive: objects that were never
+ * given back. */
 static bool all_are_kept(const mv_alloc_lives *a, const uint32_t *rows, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -344,7 +349,7 @@ static bool mark_periods(mv_arena *scratch, const mv_alloc_lives *a, const uint3
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-/* Positions of the runs of each place among all allocations. */
+/* For each place, where its runs begin among all allocations. */
 static rhythm *find_rhythms(mv_arena *scratch, const mv_lives *lives, const mv_outer *outer)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -378,7 +383,7 @@ static uint32_t *rows_of_place(mv_arena *scratch, const mv_lives *lives, const m
     return rows;
 }
 
-/* Whether most repetitions give back something of their own by the end of the next one. */
+/* Whether most repetitions free some of their own memory by the end of the next one. */
 static bool repetitions_return(const mv_alloc_lives *a, const uint32_t *at, uint32_t steps)
 {
     uint32_t k = 0, returning = 0, row = a->preexisting;

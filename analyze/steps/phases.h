@@ -1,18 +1,18 @@
 /* The phases of a training loop: runs of allocations that belong to the forward pass, the backward
- * pass or the optimizer, as their stacks tell. A run lasts until the first allocation of the next.
+ * pass or the optimizer, as their stacks show. A run lasts until the first allocation of the next.
  *
  *     allocs   p p p   f f f f f   b b b b   o o   f f f f f   b b b
  *     runs     |      |           |         |     |           |
  *
- * Allocations that tell nothing (no stack, workspaces, communication) start no run. */
+ * Allocations that show no phase (no stack, workspaces, communication) start no run. */
 #ifndef MV_PHASES_H
 #define MV_PHASES_H
 
 #include "analyze/lives/lives.h"
 
 typedef enum {
-    MV_PHASE_NONE,    /* tells nothing */
-    MV_PHASE_SETUP,   /* parameters are made or moved */
+    MV_PHASE_NONE,    /* shows no phase */
+    MV_PHASE_SETUP,   /* parameters are created or moved */
     MV_PHASE_FORWARD, /* any other Python code */
     MV_PHASE_BACKWARD,
     MV_PHASE_OPTIMIZER
@@ -26,13 +26,13 @@ typedef struct {
     bool has_backward;
 } mv_phases;
 
-/* `marks` from mv_stack_marks. O(n). Fails only for want of memory. */
+/* `marks` from mv_stack_marks. O(n). Fails only when memory is out. */
 mv_code mv_phases_find(mv_arena *arena, const mv_lives *lives, const uint16_t *marks,
                        mv_phases *out, mv_err *err);
 
 mv_phase mv_phase_of_marks(uint16_t marks);
 
-/* The run that an event falls into; MV_NO_ROW in front of the first. O(log runs). */
+/* The run that an event falls into; MV_NO_ROW before the first one. O(log runs). */
 uint32_t mv_phases_at(const mv_phases *phases, uint32_t event);
 
 /* Where a run ends: the start of the next, or MV_NEVER. */

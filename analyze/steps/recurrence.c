@@ -2,13 +2,13 @@
 
 #include <stdlib.h>
 
-/* What is stepped over where two sequences part, on both sides together, and how many must agree
- * after it. */
+/* How many rows may be skipped where two sequences differ, on both sides together, and how many
+ * must agree after the gap. */
 #define MOST_GAP  48
 #define AGREEMENT 4
-/* Gaps of one comparison. */
+/* Gaps in one comparison. */
 #define MOST_GAPS 64
-/* Points of one step that are equally good. */
+/* Equally good points of one step. */
 #define MOST_EQUAL 16
 
 typedef struct {
@@ -16,13 +16,13 @@ typedef struct {
     const mv_sites *sites;
     const mv_steps *steps;
     mv_recurrence *out;
-    const uint32_t *cuts; /* events with which steps begin */
+    const uint32_t *cuts; /* events where steps begin */
     uint32_t bin;         /* of the current step */
-    bool by_size;         /* there are no stacks to go by */
+    bool by_size;         /* no stacks: sizes are compared */
     uint64_t *held;       /* [held_count] sizes, ascending */
     uint32_t held_count;
-    uint32_t *same; /* [now + 1] how many allocations before and with each row are those before
-                     * and with what is asked for */
+    uint32_t *same; /* [now + 1] length of the longest common suffix of the rows up to this one and
+                     * of the whole sequence with the request */
 } search;
 
 /* ---- sequences --------------------------------------------------------------------------- */
@@ -50,7 +50,7 @@ static int by_size(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* The sizes of what is held since before the current step: parameters, for the most part. */
+/* Lists the sizes of what has been held since before the current step: parameters, mostly. */
 static bool list_held(search *s, mv_arena *scratch, uint32_t event)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
@@ -66,8 +66,8 @@ static bool list_held(search *s, mv_arena *scratch, uint32_t event)
     return true;
 }
 
-/* The site. The backward pass's own threads have one for all they do; there, gradients of what is
- * held show where it is. */
+/* What is compared: the site. The backward pass's own threads have one site for all they do. There,
+ * the sizes of gradients, which equal those of what is held, tell points apart. */
 static uint32_t symbol_of(const search *s, mv_stack_id stack, uint64_t bytes)
 {
     bool is_bare = stack.row == MV_EMPTY_STACK.row || stack.row == MV_NO_STACK.row;
@@ -97,8 +97,8 @@ static bool list_symbols(search *s, mv_arena *arena, mv_arena *scratch, mv_recur
     return true;
 }
 
-/* The Z algorithm, from the end backwards: same[now - k] is the length of the longest common
- * suffix of the whole sequence and of what ends at row now - k. O(n). */
+/* The Z algorithm, from the end backwards: same[now - k] is the length of the longest common suffix
+ * of the whole sequence and of the rows up to now - k. O(n). */
 static void measure_contexts(search *s)
 {
     const uint32_t *symbol = s->out->symbol;
@@ -125,7 +125,7 @@ static void measure_contexts(search *s)
 
 /* ---- pairs ------------------------------------------------------------------------------- */
 
-/* Two sequences that are walked side by side, upwards (1) or downwards (-1); each ends before its
+/* Two sequences that are compared row by row, upwards (1) or downwards (-1); each ends before its
  * `end`. */
 typedef struct {
     const uint32_t *symbol;
@@ -165,7 +165,7 @@ static bool step_over(walk *w)
     return false;
 }
 
-/* Gives the next pair in w->a and w->b, which the caller steps over; false at the end. */
+/* Puts the next pair into w->a and w->b, which the caller then advances; false at the end. */
 static bool next_pair(walk *w)
 {
     if (!is_inside(w->a, w->a_end, w->way) || !is_inside(w->b, w->b_end, w->way))
@@ -182,7 +182,7 @@ void mv_recurrence_follow(const mv_recurrence *found, uint32_t a, uint32_t a_end
         peer[w.a - a - 1] = (uint32_t)w.b;
 }
 
-/* Pairs the window with the rows before `row`; how many found a peer. */
+/* Pairs the window with the rows before `row`, and returns how many found a counterpart. */
 static uint32_t lead_up(const search *s, uint32_t row, uint32_t *peer)
 {
     const mv_recurrence *r = s->out;
@@ -216,8 +216,8 @@ static bool add(search *s, mv_arena *arena, uint32_t row, uint32_t step_end, uin
 
 /* ---- steps ------------------------------------------------------------------------------ */
 
-/* The row of [first, end) with the longest context; of equal ones the one whose context goes on
- * longest when what differs is stepped over. MV_NO_ROW: none. */
+/* The row of [first, end) with the longest common suffix. Among equals, the one whose suffix is
+ * longest when differences are skipped. MV_NO_ROW: none. */
 static uint32_t best_of(const search *s, uint32_t first, uint32_t end)
 {
     uint32_t equal[MOST_EQUAL], count = 0, longest = 0, best = MV_NO_ROW, most = 0;
@@ -242,8 +242,8 @@ static uint32_t best_of(const search *s, uint32_t first, uint32_t end)
     return best;
 }
 
-/* The window reaches back over the step before the current one, so that what that one left behind
- * has its peers, too. */
+/* The window also covers the step before the current one, so that what that step left alive has
+ * counterparts, too. */
 static void find_window(search *s, uint32_t event)
 {
     mv_recurrence *r = s->out;

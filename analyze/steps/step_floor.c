@@ -2,10 +2,11 @@
 
 #include <stdlib.h>
 
-/* Fewer events show nothing of a run without steps. */
+/* With fewer events, a run without steps shows nothing. */
 #define LEAST_EVENTS 100
 
-/* The bytes that each event adds to what is allocated; *before is what was there at first. */
+/* The bytes that each event adds to what is allocated. *before is what was allocated before the
+ * first event. */
 static int64_t *changes_of(mv_arena *scratch, const mv_lives *lives, int64_t *before)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -78,8 +79,8 @@ static int64_t median(int64_t *values, uint32_t count)
     return values[count / 2];
 }
 
-/* A block that is born in bin b raises the floor of bin b or b + 1, as it comes before or after
- * the lowest moment: so the floor is compared from bin b - 1 to bin b + 1. */
+/* A block born in bin b raises the floor of bin b, or of bin b + 1 if it was born after the lowest
+ * moment. So the floor is compared from bin b - 1 to bin b + 1. */
 bool mv_floor_prove(mv_arena *scratch, const mv_floor *floor, const uint64_t *kept, uint32_t first,
                     mv_floor_proof *out)
 {

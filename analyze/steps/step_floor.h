@@ -1,11 +1,11 @@
-/* The floor of a run: the least that is allocated within each step.
+/* The floor of a run: the least allocated within each step.
  *
  *     allocated    /\  /\  /\  /\
  *                 /  \/  \/  \/  \_      the floor: what the program holds whatever its steps do
  *     bins      0 | 1 | 2 | 3 | 4 | rest
  *
- * A program that needs ever more memory has a floor that rises. What one line keeps and another
- * gives back leaves it where it is. */
+ * The floor of a program that needs ever more memory rises. If one line keeps memory and another
+ * gives it back, the floor does not change. */
 #ifndef MV_STEP_FLOOR_H
 #define MV_STEP_FLOOR_H
 
@@ -14,7 +14,7 @@
 /* Bins are those of steps.h. Bins 1 to bins - 2 are whole steps. */
 typedef struct {
     uint32_t bins;   /* steps.count + 1 */
-    uint64_t *least; /* [bins] least bytes allocated within the bin, its beginning included */
+    uint64_t *least; /* [bins] least bytes allocated within the bin, including its first moment */
     uint64_t *most;  /* [bins] */
 } mv_floor;
 
@@ -23,19 +23,19 @@ mv_code mv_floor_find(mv_arena *arena, const mv_lives *lives, const mv_steps *st
                       mv_err *err);
 
 typedef enum {
-    MV_FLOOR_RISES, /* by about as much as was said to be kept */
+    MV_FLOOR_RISES, /* by about as much as seems to be kept */
     MV_FLOOR_NOISY, /* the floor goes up and down by more than that: it proves nothing */
     MV_FLOOR_STAYS  /* what is kept is given back elsewhere */
 } mv_floor_proof;
 
-/* Whether the floor rises where memory is said to be kept. kept[b] has the bytes that were born in
- * bin b and are kept; bins from `first` on count. `scratch` keeps what may be released after the
- * call. False when memory is out. O(n log n) in the bins. */
+/* Whether the floor rises where memory seems to be kept. kept[b] are the bytes that were born in
+ * bin b and are kept; only bins from `first` on count. What `scratch` receives may be released
+ * after the call. False when memory is out. O(n log n) in the bins. */
 bool mv_floor_prove(mv_arena *scratch, const mv_floor *floor, const uint64_t *kept, uint32_t first,
                     mv_floor_proof *out);
 
-/* For runs without steps: whether the least that is allocated in the last third of the events is no
- * more than in the middle third. False when memory is out. O(events + allocations). */
+/* For runs without steps: whether the least allocated in the last third of the events is not above
+ * that in the middle third. False when memory is out. O(events + allocations). */
 bool mv_floor_comes_back(mv_arena *scratch, const mv_lives *lives, bool *out);
 
 #endif

@@ -1,6 +1,6 @@
-/* The ranges in which optimizers step: PyTorch opens a record_function range "Optimizer.step#AdamW
- * .step" around step() of every class that derives from torch.optim.Optimizer, also of those that
- * people write themselves. Source: profile_hook_step, torch/optim/optimizer.py. */
+/* The ranges in which optimizers step. PyTorch opens a record_function range
+ * "Optimizer.step#AdamW.step" around step() of every class that derives from torch.optim.Optimizer,
+ * including the user's own. Source: profile_hook_step, torch/optim/optimizer.py. */
 #ifndef MV_STEP_RANGES_H
 #define MV_STEP_RANGES_H
 
@@ -8,7 +8,7 @@
 
 #define MV_STEP_OPEN INT64_MAX /* as an end: the trace ends within the range */
 
-/* Ranges do not overlap: those that do are one. */
+/* Ranges do not overlap: overlapping ones are joined. */
 typedef struct {
     uint32_t count;
     int64_t *start_us; /* [count] ascending */
@@ -19,7 +19,7 @@ typedef struct {
 mv_code mv_step_ranges_find(mv_arena *arena, const mv_trace *trace, mv_step_ranges *out,
                             mv_err *err);
 
-/* The range that holds a time, its start and end included; MV_NO_ROW: none. O(log ranges). */
+/* The range that contains a time, including its start and end; MV_NO_ROW: none. O(log ranges). */
 uint32_t mv_step_ranges_at(const mv_step_ranges *ranges, int64_t time_us);
 
 #endif

@@ -6,35 +6,35 @@
 
 #include "analyze/steps/period.h"
 
-/* Named marks should span this share of the events, or the allocations themselves are asked. */
+/* If named marks span less than this share of the events, the allocations are looked at, too. */
 #define COVER_WANTED 0.3
 
-/* Fewer marks than this are worth less than a name of a lower class that comes more often, as
- * epochs are less than the steps in them. */
+/* With fewer marks than this, a name of a lower class with more marks is preferred: the steps
+ * within epochs, not the epochs. */
 #define MARKS_ENOUGH 8
 
 #define NAME_BYTES 128
 
-/* How much a name promises to come once a step. */
+/* How likely a name occurs once per step. */
 typedef enum {
     NAME_RECURS,    /* "## forward ##", Optimizer.zero_grad#… */
-    NAME_OF_STEP,   /* says step, iteration or batch */
+    NAME_OF_STEP,   /* contains step, iter or batch */
     NAME_OPTIMIZER, /* Optimizer.step#… of torch.optim */
-    NAME_NUMBERED,  /* "## step 3 ##": the same but for a number that rises */
+    NAME_NUMBERED,  /* "## step 3 ##": equal except for a number that rises */
     NAME_PROFILER   /* ProfilerStep#… of torch.profiler */
 } name_class;
 
-/* Marks whose names are equal but for numbers. */
+/* Marks whose names are equal except for numbers. */
 typedef struct {
     char name[NAME_BYTES];
     uint64_t hash;
     uint32_t count; /* marks at distinct positions */
     uint32_t first, last;
     uint64_t number; /* the last number in the latest name */
-    bool numbered;   /* it rose from each mark to the next */
+    bool numbered;   /* it has risen from each mark to the next */
     bool is_moment;  /* memviz_mark and the like, not ranges */
-    bool is_within;  /* most marks lie within one outermost call of a module */
-    uint32_t within; /* so many */
+    bool is_within;  /* most marks are within one outermost call of a module */
+    uint32_t within; /* how many are */
 } series;
 
 typedef struct {
@@ -46,7 +46,7 @@ typedef struct {
     bool failed;
 } series_set;
 
-/* "ProfilerStep#12" to "ProfilerStep#N" and 12. */
+/* Turns "ProfilerStep#12" into "ProfilerStep#N" and returns 12. */
 static uint64_t name_without_numbers(const char *text, char *out)
 {
     uint64_t number = UINT64_MAX;
@@ -166,7 +166,7 @@ static bool is_optimizer_step(const char *name)
     return strncmp(name, "Optimizer.step", 14) == 0;
 }
 
-/* Ranges that libraries make for each of their calls: NCCL's collectives, operators (by
+/* Ranges that libraries open for each of their calls: NCCL's collectives, operators (by
  * torch.autograd.profiler.emit_nvtx and record_function), the parts of FSDP and DDP. */
 static bool is_of_library(const char *name)
 {
@@ -206,7 +206,8 @@ static name_class class_of(const series *row)
     return name_says_step(row->name) ? NAME_OF_STEP : NAME_RECURS;
 }
 
-/* The share of the events that marks from `first` to `last` and the step behind them span. */
+/* The share of the events that marks from `first` to `last` span, including the step after the
+ * last. */
 static double cover_of(uint32_t first, uint32_t last, uint32_t count, uint32_t events)
 {
     double cover = (double)(last - first) / events * count / (count - 1);
@@ -232,7 +233,7 @@ static int better_series(const series *a, const series *b, uint32_t events)
     return a->count > b->count;
 }
 
-/* The series most likely to be the steps, or NULL. */
+/* The series that is most likely to be the steps, or NULL. */
 static const series *set_best(const series_set *set, uint32_t events)
 {
     const series *best = NULL;
@@ -244,7 +245,7 @@ static const series *set_best(const series_set *set, uint32_t events)
     return best;
 }
 
-/* The first event at or after a time; events without times give none. */
+/* The first event at or after a time. Events must have times. */
 static uint32_t event_at(const mv_events *e, int64_t time_us)
 {
     uint32_t low = 0, high = e->count;
@@ -267,13 +268,13 @@ static bool device_has_starts(const mv_annotations *a, uint32_t device)
     return false;
 }
 
-/* A step of an optimizer ends the step of the program; other ranges begin it. */
+/* An optimizer's step ends a step of the program; other ranges begin one. */
 static mv_stage stage_wanted(const char *name)
 {
     return is_optimizer_step(name) ? MV_STAGE_END : MV_STAGE_START;
 }
 
-/* Calls back with every MARK, START of a range and END of an optimizer's step that lies in the
+/* Calls back for every MARK, every START of a range and every END of an optimizer's step within the
  * window of the events. */
 typedef void mark_fn(void *user, const char *text, bool is_moment, uint32_t at);
 
@@ -299,7 +300,7 @@ static void each_annotation(const mv_trace *trace, const mv_lives *lives, mark_f
     }
 }
 
-/* Likewise with every event at which the user metadata changes to another text. */
+/* Calls back for every event at which the user metadata changes to another text. */
 static void each_metadata(const mv_trace *trace, const mv_lives *lives, mark_fn *call, void *user)
 {
     const mv_events *e = &lives->events;
@@ -329,8 +330,8 @@ static void add_to_set(void *user, const char *text, bool is_moment, uint32_t at
 
 /* ---- marks within a call ----------------------------------------------------------------- */
 
-/* Counts the marks that lie within one outermost call: the allocations before and after them
- * belong to the same one. */
+/* Counts the marks within one outermost call: the allocations before and after them belong to the
+ * same call. */
 typedef struct {
     series_set *set;
     const mv_lives *lives;
@@ -338,8 +339,8 @@ typedef struct {
     uint32_t row; /* the first allocation at or after the latest mark */
 } within_search;
 
-/* Whether code outside of modules, or another call, runs between the allocation before `row` and
- * `row`; backward passes are within a call of backward(). */
+/* Whether the allocations before and at `row` belong to one outermost call. Backward passes are
+ * within a call of backward(). */
 static bool lies_within(const within_search *s, uint32_t row)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
@@ -373,7 +374,8 @@ static void count_within(void *user, const char *text, bool is_moment, uint32_t 
         row->within += lies_within(s, s->row);
 }
 
-/* Names that promise nothing may be those of layers or of time steps within a pass. */
+/* Leaves out series whose names promise nothing: they may mark layers, or time steps within a pass.
+ * */
 static void judge_within(series_set *set)
 {
     for (uint32_t i = 0; i < set->count; i++) {
@@ -407,7 +409,8 @@ static void add_to_collector(void *user, const char *text, bool is_moment, uint3
 
 typedef void each_fn(const mv_trace *, const mv_lives *, mark_fn *, void *);
 
-/* Steps from the best series that `each` delivers; out->count stays 0 when there is none. */
+/* Takes the steps from the best series that `each` delivers; out->count stays 0 when there is none.
+ * */
 static bool named_steps(mv_arena *arena, mv_arena *scratch, const mv_trace *trace,
                         const mv_lives *lives, const mv_outer *outer, each_fn *each, mv_steps *out)
 {
@@ -492,7 +495,7 @@ static bool steps_choose(mv_arena *arena, mv_arena *scratch, const mv_trace *tra
 
 /* Where the latest range of a kind began and ended. */
 typedef struct {
-    const char *name;      /* of the steps, numbers as N */
+    const char *name;      /* of the steps, with N for numbers */
     uint32_t begun, ended; /* MV_NO_ROW: never */
     uint32_t optimizer_ended;
 } latest_range;

@@ -6,36 +6,36 @@
  *     marks                  at[0]       at[1]       at[2]                at[count-1]
  *     bin             0            1           2                               count
  *
- * Where the marks are within an iteration does not matter (an optimizer's step ends near its end, a
- * profiler's step begins at its start), only that they come once in each. docs/leaks.md tells how
- * the marks are chosen. */
+ * The position of a mark within an iteration does not matter (an optimizer's step ends near its
+ * end, a profiler's step begins at its start), only that there is one in each. docs/leaks.md
+ * explains how the marks are chosen. */
 #ifndef MV_STEPS_H
 #define MV_STEPS_H
 
 #include "analyze/lives/lives.h"
 
 typedef enum {
-    MV_STEPS_NONE,       /* nothing recurs */
-    MV_STEPS_ANNOTATION, /* record_function and NVTX ranges: `name` is theirs, N for numbers */
+    MV_STEPS_NONE,       /* nothing repeats */
+    MV_STEPS_ANNOTATION, /* record_function and NVTX ranges; `name` is theirs, with N for numbers */
     MV_STEPS_MARK,       /* memviz_mark, nvtxMark, or changes of user metadata */
-    MV_STEPS_INFERRED    /* one allocation stack that recurs once a step */
+    MV_STEPS_INFERRED    /* one allocation stack that occurs once per step */
 } mv_steps_source;
 
 typedef struct {
     mv_steps_source source;
-    uint32_t count;    /* marks: the number of steps; 0 or at least 2 */
+    uint32_t count;    /* number of marks, and of steps; 0 or at least 2 */
     uint32_t *at;      /* [count] event positions, ascending */
     const char *name;  /* of the annotation or mark; "" otherwise */
-    mv_stack_id stack; /* INFERRED: the stack that recurs; MV_NO_STACK otherwise */
+    mv_stack_id stack; /* INFERRED: the stack that occurs once per step; otherwise MV_NO_STACK */
     bool is_of_lines;  /* INFERRED: most steps call no module */
-    /* The event with which the step began that was not finished at the end: the last mark, even
-     * where it is the only one; else the beginning of the last outermost call of a module; the
-     * number of events where there is neither. */
+    /* The first event of the step that had not finished at the end: the last mark, even if it is
+     * the only one; without marks the beginning of the last outermost call of a module; the number
+     * of events if there is none either. */
     uint32_t under_way;
-    bool is_marked; /* a range or mark of the program tells so, not a call alone */
+    bool is_marked; /* a range or mark of the program shows it, not just a call */
 } mv_steps;
 
-/* Finds the steps; O(n log n). Fails only for want of memory. */
+/* Finds the steps. O(n log n). Fails only when memory is out. */
 mv_code mv_steps_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_steps *out,
                       mv_err *err);
 
