@@ -3,7 +3,6 @@
 #include "cli/commands.h"
 #include "cli/complain.h"
 
-/* An option's argument: nothing, a file, one of some words, or anything. */
 static bool takes_file(const mv_option *o)
 {
     return o->argument && strcmp(o->argument, "FILE") == 0;
@@ -37,7 +36,7 @@ static void put_words(mv_out *out, const char *words)
         mv_out_char(out, *words == '|' ? ' ' : *words);
 }
 
-/* For shells that read the words as a line of their own, where '>' would be a redirection. */
+/* For shells that parse the words as a command line, where '>' would be a redirection. */
 static void put_quoted_words(mv_out *out, const char *words)
 {
     for (; *words; words++) {
@@ -50,7 +49,7 @@ static void put_quoted_words(mv_out *out, const char *words)
 /* Options of `c` that take an argument, letters first: "-o|--output|--color". */
 static void put_with_argument(mv_out *out, const mv_command *c, const char *between)
 {
-    const char *ahead = "";
+    const char *separator = "";
 
     for (uint32_t i = 0; i < 2 * MV_OPTION_COUNT; i++) {
         const mv_option *o = &mv_option_table[i % MV_OPTION_COUNT];
@@ -59,10 +58,10 @@ static void put_with_argument(mv_out *out, const mv_command *c, const char *betw
             (is_letter && !o->letter))
             continue;
         if (is_letter)
-            mv_out_format(out, "%s-%c", ahead, o->letter);
+            mv_out_format(out, "%s-%c", separator, o->letter);
         else
-            mv_out_format(out, "%s--%s", ahead, o->name);
-        ahead = between;
+            mv_out_format(out, "%s--%s", separator, o->name);
+        separator = between;
     }
 }
 
@@ -105,7 +104,8 @@ static void put_bash_command(mv_out *out, const mv_command *c)
     mv_out_text(out, " ;;\n");
 }
 
-/* The program that a command starts, and its own arguments: `at` is where it stands on the line. */
+/* Completes the program that a command starts, and that program's arguments. `at` in the script is
+ * the position of the program on the command line. */
 static void put_bash_program(mv_out *out, const mv_command *c)
 {
     mv_out_format(out,
@@ -305,7 +305,8 @@ static void put_fish_arguments(mv_out *out, const mv_command *c)
                       "complete -c memviz -n '__fish_seen_subcommand_from %s' -x "
                       "-a '(__fish_complete_subcommand --fcs-skip=2 ",
                       c->name);
-        put_with_argument(out, c, " "); /* fish takes long names ahead of a letter for its own */
+        put_with_argument(out, c,
+                          " "); /* fish takes long names before a letter as its own options */
         mv_out_text(out, ")'\n");
         return;
     }

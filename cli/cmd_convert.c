@@ -105,7 +105,7 @@ static void report_text(mv_cli *cli, uint64_t events, uint64_t bytes_in, uint64_
     mv_out_char(&cli->out, '\n');
 }
 
-/* PyTorch's dict has no place for some of what captures know. */
+/* PyTorch's dict has no place for some of what a capture records. */
 static void warn_of_losses(mv_cli *cli, const mv_trace *trace, write_fn *write)
 {
     if (write != mv_plain_write || !mv_trace_is_captured(trace) ||

@@ -1,8 +1,9 @@
 /* memviz dump: the whole model as text, every row and column of it.
  *
- * The text depends on the model alone: stacks and calls are numbered by first use within the dump
- * and texts stand in line, so however a container orders its tables, the same model gives the
- * same lines. What belongs to the container (format, sizes, its notes) is left to `info`. */
+ * The text depends on the model alone. Stacks and calls are numbered by first use within the dump,
+ * and strings are written out where they are used. So the same model gives the same lines, in
+ * whatever order a container stores its tables. What belongs to the container (format, sizes, its
+ * notes) is left to `info`. */
 #include "cli/complain.h"
 #include "cli/input/input.h"
 #include "cli/report/chunk_list.h"
@@ -89,7 +90,7 @@ static void put_stack(dump *d, const char *name, mv_stack_id stack)
     mv_out_u64(d->out, d->stack_name[stack.row]);
 }
 
-/* For stacks that are seldom there: nothing is printed when it is absent. */
+/* For stacks that are rarely present: prints nothing when there is none. */
 static void put_rare_stack(dump *d, const char *name, mv_stack_id stack)
 {
     if (stack.row != MV_NO_ROW)
@@ -127,7 +128,7 @@ static void put_fx(dump *d, uint32_t row)
     put_string(d, fx->trace[row]);
 }
 
-/* Prints a stack in front of the first row that uses it. */
+/* Prints a stack before the first row that uses it. */
 static void define_stack(dump *d, mv_stack_id stack)
 {
     const mv_frames *f = &d->trace->frames;
@@ -363,7 +364,7 @@ static void put_samples(dump *d)
     }
 }
 
-/* Nothing for files that are no captures. */
+/* Prints nothing for files that are not captures. */
 static void put_captured(dump *d)
 {
     const mv_facts *f = &d->trace->facts;
@@ -383,7 +384,7 @@ static void put_captured(dump *d)
         put_samples(d);
 }
 
-/* Of the notes, those that every reader finds again in the model itself. */
+/* Only the notes that every reader finds again in the model itself. */
 static void put_notes(dump *d)
 {
     static const mv_note_code codes[] = {MV_NOTE_UNSORTED_TIME, MV_NOTE_UNTILED};

@@ -14,7 +14,7 @@ static void heading(mv_out *out, const char *text)
     mv_out_char(out, '\n');
 }
 
-/* Whole lines of `text`, indented. */
+/* Prints the lines of `text`, indented. */
 static void put_indented(mv_out *out, const char *text)
 {
     while (*text) {
@@ -43,7 +43,7 @@ static void put_option(mv_out *out, const mv_option *option)
     mv_out_char(out, '\n');
 }
 
-/* What --fail-on may name here. */
+/* The gates that --fail-on can name for this command. */
 static void put_gates(mv_out *out, uint32_t gates)
 {
     char left[64];
@@ -59,10 +59,9 @@ static void put_gates(mv_out *out, uint32_t gates)
     }
     if (mv_gates_without_bound(gates))
         mv_out_format(out, "  %-22sany of these%s\n", "any",
-                      mv_gates_without_bound(gates) == gates ? "" : " but for those with BYTES");
-    mv_out_text(out,
-                "  A gate that cannot know its answer fails, too; ',known' after it lets that\n"
-                "  pass. Quote what has a '>': --fail-on 'peak>70GiB,known'.\n");
+                      mv_gates_without_bound(gates) == gates ? "" : ", except those with BYTES");
+    mv_out_text(out, "  A gate whose answer is unknown fails too, unless ',known' follows it.\n"
+                     "  Quote a gate with a '>': --fail-on 'peak>70GiB,known'.\n");
 }
 
 void mv_help_command(mv_out *out, const mv_command *command)

@@ -184,8 +184,8 @@ static void put_json_setting(mv_out *out, const mv_trace *trace, uint32_t row)
     }
 }
 
-/* Entries of one nested table stand together in the file, so they open and close it once. Keys
- * come from the file, hence they are written as other texts of it are. */
+/* Entries of one nested table are next to each other in the file, so each table is opened and
+ * closed once. Keys come from the file, so they are escaped like other strings of it. */
 static void put_json_settings(mv_report *r, const mv_trace *trace)
 {
     const mv_settings *s = &trace->settings;
@@ -263,7 +263,7 @@ static cJSON *rounding_json(mv_report *r, const mv_trace *trace)
     return o;
 }
 
-/* The releases alone ("2.5 to 2.7"), where PyTorch's own writer wrote the file and they show. */
+/* The releases alone ("2.5 to 2.7"), if PyTorch itself wrote the file and its keys tell them. */
 static const char *pytorch_of(const mv_trace *trace, char text[MV_RELEASE_TEXT])
 {
     static const char name[] = "PyTorch ";
@@ -453,7 +453,7 @@ static void put_setting(mv_out *out, const mv_trace *trace, uint32_t row)
     mv_out_char(out, '\n');
 }
 
-/* Entries of nested tables that are zero, hence off, are left to --json. */
+/* Entries of nested tables that are zero, which means off, are shown by --json only. */
 static void put_settings(const facts *f)
 {
     const mv_settings *s = &f->trace->settings;
@@ -488,7 +488,7 @@ static void put_notes(const facts *f)
     }
 }
 
-/* Said only where it is not what every report takes for granted. */
+/* Printed only when it differs from the rounding that every report assumes. */
 static void put_rounding(const facts *f)
 {
     mv_rounding r = mv_rounding_of(f->trace);

@@ -515,7 +515,7 @@ static int put_report(lineup *l)
     for (uint32_t i = 0; i < l->files.count; i++)
         if (l->files.files[i].err.code != MV_OK)
             mv_complain(l->files.files[i].path, &l->files.files[i].err);
-    l->cli->stands = true;
+    l->cli->keeps_report = true;
     if (l->files.failed)
         return MV_EXIT_FAILED;
     judge_gate(l);

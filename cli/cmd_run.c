@@ -1,4 +1,4 @@
-/* memviz run: a program under the shim, and what was recorded of it as files. */
+/* memviz run: runs a program under the shim and writes what was recorded to files. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -19,7 +19,8 @@ typedef struct {
     bool is_sampling;
 } recording;
 
-/* The library is loaded when the program has begun: loading takes a while, and must not be felt. */
+/* NVML is loaded only after the program has started: loading takes a while and must not delay it.
+ */
 static void sample(void *user)
 {
     recording *r = user;
@@ -41,7 +42,7 @@ static uint32_t count_running(const mv_run_file *files, uint32_t count)
     return running;
 }
 
-/* Workers may end a little later than the program that they work for. */
+/* Worker processes may end a little later than the program that started them. */
 static mv_code list_files(recording *r, mv_run_file **files, uint32_t *count, mv_err *err)
 {
     const struct timespec pause = {.tv_nsec = 50 * 1000000};
@@ -89,8 +90,7 @@ static void finalise_all(recording *r, const mv_run_file *files, uint32_t count)
 
     for (uint32_t i = 0; i < count; i++) {
         if (files[i].refused) {
-            mv_complain_of(NULL, "not taken for a recording of this run, since %s: %s",
-                           files[i].refused, files[i].path);
+            mv_complain_of(NULL, "ignored, because %s: %s", files[i].refused, files[i].path);
         } else if (files[i].is_empty && !files[i].is_running) {
             mv_complain_of(NULL,
                            "nothing was recorded of process %u: its file is empty (no space, or "
@@ -102,14 +102,15 @@ static void finalise_all(recording *r, const mv_run_file *files, uint32_t count)
                            files[i].path);
         } else if (mv_finalise(r->cli, &r->names, &files[i], &r->nvml, &done, &err) != MV_OK) {
             mv_complain(files[i].result, &err);
-            mv_complain_of(NULL, "the recording stays as it is: %s", files[i].path);
+            mv_complain_of(NULL, "the recording was left as it is: %s", files[i].path);
         } else if (!quiet) {
             put_closing_line(&files[i], &done);
         }
     }
 }
 
-/* A program that cannot make its file has no way to say so. */
+/* The shim in a program that cannot make its file has no way to report it, so the reason is guessed
+ * here. */
 static void explain_nothing(const recording *r)
 {
     const char *program = r->cli->options.file[0];
@@ -131,7 +132,7 @@ static void explain_nothing(const recording *r)
             folder ? folder : 1, r->names.live);
 }
 
-/* What became of the program is the result, whatever becomes of the recording. */
+/* Failures here are only messages: the exit status is always that of the program. */
 static void collect(recording *r)
 {
     mv_run_file *files;
@@ -147,7 +148,7 @@ static void collect(recording *r)
     if (mv_run_names_assign(&r->cli->arena, &r->names, files, count))
         finalise_all(r, files, count);
     else
-        mv_complain_of(NULL, "the recordings stay as they are: %s.*.live", r->names.live);
+        mv_complain_of(NULL, "the recordings were left as they are: %s.*.live", r->names.live);
 }
 
 int mv_cmd_run(mv_cli *cli)

@@ -96,7 +96,7 @@ static void add_host_levels(mv_report *r, cJSON *o, const char *key, mv_host_lev
     mv_json_add_u64(r, inner, "reserved", levels.reserved);
 }
 
-/* Pinned memory; null when the file says nothing of it. */
+/* Pinned memory; null when the file has nothing about it. */
 static cJSON *host_json(mv_report *r, const mv_trace *trace)
 {
     mv_host_totals host = mv_host_totals_of(trace);
@@ -141,7 +141,7 @@ static int put_json(mv_cli *cli, const mv_trace *trace, const device_stats *stat
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-/* A peak that is only known from below is marked. */
+/* A peak that is only a lower bound is marked. */
 static void peak_cell(mv_sheet *sheet, uint64_t bytes, bool exact)
 {
     char size[MV_SIZE_TEXT], text[MV_SIZE_TEXT + 4];
@@ -306,7 +306,7 @@ static void put_host(mv_out *out, const mv_trace *trace)
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-/* The lives of a device are large and of no use once its totals are known. */
+/* The lives of a device are large, and not needed once its totals are known. */
 static mv_code find_device(mv_cli *cli, const mv_trace *trace, uint32_t device, device_stats *stats,
                            mv_err *err)
 {

@@ -8,7 +8,7 @@
 #include "cli/input/rank_files.h"
 #include "cli/report/report.h"
 
-/* Every summary of every file; NULL when memory is out. */
+/* Every summary of every file; NULL when memory runs out. */
 static const mv_summary **gather(mv_cli *cli, const mv_rank_files *files, uint32_t *count)
 {
     const mv_summary **all;

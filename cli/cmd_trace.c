@@ -21,7 +21,7 @@ typedef struct {
     uint64_t limit; /* rows still to print */
     uint64_t hidden;
     const uint8_t *kinds; /* of frames */
-    const char **label;   /* [stacks.count] made when first needed */
+    const char **label;   /* [stacks.count] made on first use */
     uint32_t *stack_row;  /* [stacks.count] position among the report's stacks, or MV_NO_ROW */
     mv_stack_id *stacks;  /* [stacks_used] in the order of those positions */
     uint32_t stacks_used;
@@ -64,7 +64,7 @@ static void put_left(mv_out *out, const char *text, int width)
     mv_out_spaces(out, width - (int64_t)length);
 }
 
-/* An action that memviz does not know is named by the file alone. */
+/* An action that memviz does not know is printed as the file names it. */
 static void put_action(mv_out *out, const char *name, int width)
 {
     int64_t left = width - (int64_t)mv_prose_width(name);
@@ -315,7 +315,8 @@ static void put_json_event(listing *l, uint32_t device, const mv_events *e, uint
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-/* The events of one device; those in front of the window only count their addresses. */
+/* The events of one device. For events before the window only the uses of each address are counted.
+ */
 static bool list_device(listing *l, mv_report *report, uint32_t device)
 {
     mv_events e = mv_trace_events(l->trace, device);

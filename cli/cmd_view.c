@@ -1,4 +1,4 @@
-/* memviz view: the viewer's window; or its frames without one, as a picture or timed. */
+/* memviz view: the viewer's window; with --headless its frames as a picture, or timed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 
 enum { BENCH_FRAMES = 600 };
 
-/* What the window opens on: a plot's own subject, where it is opened in place of one. */
+/* The view that the window opens on. When it is shown instead of a plot: the plot's view. */
 static mv_main_view main_of(const mv_cli *cli)
 {
     static const mv_main_view mains[] = {[MV_PICTURE_ACTIVE] = MV_MAIN_TIMELINE,
@@ -45,8 +45,8 @@ static mv_viewer_opts viewer_opts(mv_cli *cli)
         .renderer = o->renderer};
 }
 
-/* The user's own keys: $XDG_CONFIG_HOME/memviz/keys, or else ~/.config/memviz/keys. NULL where
- * there is no such file. */
+/* The user's own keys: $XDG_CONFIG_HOME/memviz/keys, or else ~/.config/memviz/keys. NULL when there
+ * is no such file. */
 static const char *read_keys(mv_cli *cli)
 {
     const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
@@ -62,7 +62,7 @@ static const char *read_keys(mv_cli *cli)
                                                                       : NULL;
 }
 
-/* What the viewer says of itself is a sentence. */
+/* An error of the viewer itself is a whole sentence: no file name is put before it. */
 static int complain(const char *file, const mv_err *err)
 {
     if (file || err->code != MV_IO)
@@ -191,7 +191,8 @@ int mv_cmd_view(mv_cli *cli)
             return mv_complain_usage("view", "standard input is read alone");
     if (mv_option_given(o, MV_HAS(HEADLESS))) {
         if (o->files == 0 && !o->script)
-            return mv_complain_usage("view", "expected FILE: --headless waits for nobody");
+            return mv_complain_usage(
+                "view", "expected FILE: with --headless no file can be dropped on the window");
         return play(cli, &opts);
     }
     if (mv_option_given(o, MV_HAS(BENCH) | MV_HAS(SHOT) | MV_HAS(SCRIPT) | MV_HAS(JSON)))

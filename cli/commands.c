@@ -16,9 +16,11 @@ const mv_command mv_commands[] = {
         .most_files = 1,
         .arguments = "FILE",
         .summary = "what a file is and what it holds",
-        .help = "Format, devices, how much of the history the file covers (complete, late,\n"
-                "truncated, none, and why), allocator settings, and what was odd in the file.\n"
-                "Of a capture: its process, how it ended, who called CUDA, and what was lost.\n",
+        .help =
+            "Shows the format, the devices, how much of the history the file covers (complete,\n"
+            "late, truncated, none, and why), the allocator's settings, and anything odd in the\n"
+            "file. For a capture also its process, how it ended, which libraries called CUDA,\n"
+            "and what was lost.\n",
         .example = "memviz info train.pickle\n"
                    "memviz info --json train.pickle | jq .history\n",
     },
@@ -31,9 +33,9 @@ const mv_command mv_commands[] = {
         .most_files = 1,
         .arguments = "FILE",
         .summary = "totals now and at their peaks, per device and pool",
-        .help = "What torch.cuda.memory_summary() says, for each device and pool. The audit tells\n"
-                "whether the figures are exact to the byte; a peak that is only known from below\n"
-                "is marked with >=. --limit bounds the pools of each device.\n",
+        .help = "The figures of torch.cuda.memory_summary(), for each device and pool. The audit\n"
+                "says whether they are exact to the byte. A peak that is only a lower bound is\n"
+                "marked with >=. --limit limits the pools shown for each device.\n",
         .example = "memviz stats train.pickle\n"
                    "memviz stats --json --device 0 train.pickle | jq '.devices[0].peak'\n",
     },
@@ -46,9 +48,10 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "the events as readable lines",
         .help =
-            "One line an event: its number, seconds since the start, what happened, the address\n"
-            "(#3 is the third allocation there; #0 was made before the trace), size, stream and\n"
-            "the line of your code. On a terminal 50 events are shown unless --limit says more.\n",
+            "One line for each event: its number, seconds since the start, what happened, the\n"
+            "address (#3 is the third allocation there; #0 was made before the trace), size,\n"
+            "stream and the line of your code. On a terminal 50 events are shown; --limit changes\n"
+            "that.\n",
         .example = "memviz trace --from 1.5s --limit 20 train.pickle\n"
                    "memviz trace --from @ProfilerStep#3 --frames all train.pickle\n",
     },
@@ -63,10 +66,11 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "what grows and is never freed",
         .help =
-            "For each leak the line of your code to look at, the bytes it gains a step, and what\n"
-            "to do; then what else is alive at the end without growing, and when the leaks will\n"
-            "have filled the device, if its size is known (an out-of-memory event, a capture's\n"
-            "samples, --capacity). 10 rows are shown unless --limit says more.\n",
+            "For each leak: the line of your code to look at, the bytes it gains in each step, "
+            "and\n"
+            "what to do. Then: what else is alive at the end without growing, and when the leaks\n"
+            "will have filled the device, if its size is known (from an out-of-memory event, a\n"
+            "capture's samples, or --capacity). 10 rows are shown; --limit changes that.\n",
         .example = "memviz leaks train.pickle\n"
                    "memviz leaks --json --fail-on leak train.pickle >leaks.json\n",
     },
@@ -82,11 +86,12 @@ const mv_command mv_commands[] = {
         .arguments = "BEFORE AFTER",
         .summary = "what changed between two snapshots",
         .help =
-            "Whose memory grew, shrank, is new or is gone, from one run to another: peak to peak\n"
-            "unless --at names another moment. Lines of code are matched although they moved\n"
-            "within their file or the files lie elsewhere; the rows add up to the difference\n"
-            "exactly. Reserved memory is compared at its own peak, and its difference divided:\n"
-            "need, rounding, streams and pools, holes, unused segments.\n",
+            "Which lines of code hold more memory than before, less, for the first time or no\n"
+            "longer. The runs are compared at their peaks; --at names another moment. Lines are\n"
+            "matched even if they moved within their file or the files are in another folder. The\n"
+            "rows add up to the difference exactly. Reserved memory is compared at its own peak,\n"
+            "and its difference is split into need, rounding, streams and pools, holes, and\n"
+            "unused segments.\n",
         .example = "memviz diff before.pickle after.pickle\n"
                    "memviz diff --fail-on 'delta>100MiB' main.pickle branch.pickle\n",
     },
@@ -102,12 +107,14 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "who holds memory at the peak",
         .help =
-            "Every byte allocated at the peak, or at another moment, by the line of your code and\n"
-            "by category. \"marginal\" is by how far the peak would fall without that site: less\n"
-            "than its bytes where the next peak is elsewhere. --target names the fewest sites\n"
-            "without which the peak fits. --frames shows the stacks. --by groups by what the\n"
-            "file says besides: names of tensors and metadata, annotations, the line of the\n"
-            "forward pass that a backward block belongs to, compiled regions, nodes of fx.\n",
+            "Every byte allocated at the peak, or at the moment of --at, by line of your code and\n"
+            "by category. \"marginal\" is how far the peak would fall without that site; it is "
+            "less\n"
+            "than the site's bytes if another moment then becomes the peak. --target names the\n"
+            "fewest sites without which the peak fits. --frames shows the stacks. --by groups by\n"
+            "other facts in the file: names of tensors and metadata, annotations, the line of the\n"
+            "forward pass that a block of the backward pass belongs to, compiled regions, nodes\n"
+            "of torch.fx.\n",
         .example = "memviz peak train.pickle\n"
                    "memviz peak --at @ProfilerStep#3 --target 40GiB train.pickle\n"
                    "memviz peak --json --fail-on 'peak>70GiB' train.pickle >peak.json\n",
@@ -121,11 +128,13 @@ const mv_command mv_commands[] = {
         .most_files = 1,
         .arguments = "FILE",
         .summary = "a line profile: what each line of your code allocates and holds",
-        .help = "For each line of your code the most bytes that it held at once (peak), what it\n"
-                "allocated in all (total) and still holds at the end (live); active and reserved\n"
-                "are the device's highest totals right after its allocations. --source shows the\n"
-                "line itself where the file is here, and warns where it is another version of the\n"
-                "file. --by has rows of another kind, as in peak.\n",
+        .help =
+            "For each line of your code: the most bytes that it held at once (peak), the bytes\n"
+            "that it allocated in all (total), and the bytes that it still holds at the end\n"
+            "(live). active and reserved are the device's highest totals right after an\n"
+            "allocation of that line. --source shows the line itself if the file is on this\n"
+            "machine, and warns if it is another version of the file. --by groups by other\n"
+            "facts than lines, as in peak.\n",
         .example = "memviz lines train.pickle\n"
                    "memviz lines --source auto --from @ProfilerStep#3 train.pickle\n",
     },
@@ -140,10 +149,11 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "reserved beyond what is used: how much, why, who pins it",
         .help =
-            "Whether the allocator took far more memory than the run ever used at once, in which\n"
-            "shape it is free, which lines pin it, why segments were added although memory was\n"
-            "free, and which setting helps: each was replayed, and its gain is what whatif says.\n"
-            "Without --at: where most was taken from the device.\n",
+            "Whether the allocator took far more memory than the run ever used at once; where the\n"
+            "free memory is; which lines pin it; why segments were added although memory was\n"
+            "free; and which setting helps. Each setting was replayed, and its gain is the one\n"
+            "that whatif shows. The moment is that of the most reserved memory unless --at names\n"
+            "another.\n",
         .example = "memviz fragmentation train.pickle\n"
                    "memviz fragmentation --at end --json train.pickle | jq .pinned_by\n",
     },
@@ -159,10 +169,10 @@ const mv_command mv_commands[] = {
         .summary = "flame graph of live bytes by stack",
         .help =
             "Draws a flame graph to -o X.svg or X.png: the bytes that are allocated at the end,\n"
-            "or at the moment of --at, by who called whom, the heaviest on the left. X.html is a\n"
-            "page to zoom and search, with every other moment too. Or writes folded stacks to\n"
-            "-o X.folded: frames, outermost first, joined by ';', then the bytes. All lines add\n"
-            "up to what is allocated. flamegraph.pl, speedscope and others read them.\n",
+            "or at the moment of --at, by call stack, the largest on the left. X.html is a page\n"
+            "to zoom and search, for every moment of the trace. X.folded gets folded stacks, for\n"
+            "flamegraph.pl, speedscope and others: frames, outermost first, joined by ';', then\n"
+            "the bytes. The lines add up to what is allocated.\n",
         .example = "memviz memory --at peak train.pickle -o peak.svg\n"
                    "memviz memory --at peak train.pickle -o peak.html\n"
                    "memviz memory train.pickle -o train.folded\n"
@@ -181,7 +191,7 @@ const mv_command mv_commands[] = {
         .help =
             "Draws a flame graph to -o X.svg, X.png or X.html, or writes folded stacks to\n"
             "-o X.folded: segment, pool, stream, whether the bytes are allocated, waiting for a\n"
-            "stream or free, then the frames, outermost first. All lines add up to what is\n"
+            "stream or free, then the frames, outermost first. The lines add up to what is\n"
             "reserved at the end, or at the moment of --at.\n",
         .example = "memviz segments train.pickle -o segments.svg\n"
                    "memviz segments --at reserved-peak train.pickle -o - | flamegraph.pl >s.svg\n",
@@ -195,10 +205,11 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "where all device memory went, PyTorch's and others'",
         .help =
-            "Of a capture (memviz run): what PyTorch, NCCL, cuBLAS and everybody else asked CUDA\n"
-            "for and still held, by library and API; an estimate of the context and code; and\n"
-            "what remains unexplained, so that the rows add up to what the device shows. The\n"
-            "moment is that of the highest use unless --at says another.\n",
+            "For a capture (memviz run): the memory that PyTorch, NCCL, cuBLAS and all other\n"
+            "libraries requested from CUDA and still held, by library and API; an estimate of the\n"
+            "CUDA context and the loaded code; and what remains unexplained. The rows add up to\n"
+            "what the device shows as used. The moment is that of the highest use unless --at\n"
+            "names another.\n",
         .example = "memviz ledger train.bin\n"
                    "memviz ledger --json --at end train.bin | jq '.devices[0].unexplained'\n",
     },
@@ -213,14 +224,12 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "why each out-of-memory happened, and what would have helped",
         .help =
-            "For each request that failed: what was asked for, what the device and the cache had,\n"
-            "and the verdict: capacity, fragmentation, stream_or_pool, pending_free or\n"
-            "outside_pytorch; what the step would still have asked for; the lines that pin or "
-            "hold\n"
-            "the memory; the smallest change with which it would have fitted. A setting is "
-            "advised\n"
-            "only after a replay with it served the request. Captured files also show calls that\n"
-            "the device refused.\n",
+            "For each request that failed: its size, what the device and the cache had, and the\n"
+            "verdict: capacity, fragmentation, stream_or_pool, pending_free or outside_pytorch.\n"
+            "Then what the step would still have requested, the lines that pin or hold the\n"
+            "memory, and the smallest change with which the request would have succeeded. A\n"
+            "setting is advised only if a replay with it served the request. For a capture also\n"
+            "the calls that the device refused.\n",
         .example = "memviz oom train.pickle\n"
                    "memviz oom --json train.pickle | jq '.ooms[].verdict'\n",
     },
@@ -234,12 +243,13 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "what other PYTORCH_CUDA_ALLOC_CONF settings would have done",
         .help =
-            "Replays the trace by PyTorch's own allocator, simulated: how much memory each --conf\n"
-            "would have taken from the device at its peak, and with how many calls; --conf ''\n"
-            "are the defaults. Without --conf a set of settings is tried and ranked. --capacity\n"
-            "is what the device, or the process, may have: then failures and garbage collection\n"
-            "are replayed too. First the recorded run itself is replayed; where that does not\n"
-            "reproduce it, no advice is given.\n",
+            "Replays the trace on a simulation of PyTorch's allocator: how much memory each "
+            "--conf\n"
+            "would have taken from the device at its peak, and with how many calls. --conf ''\n"
+            "means the defaults. Without --conf a set of settings is tried and ranked. --capacity\n"
+            "limits the memory of the device, or of the process; then failures and garbage\n"
+            "collection are replayed too. The recorded run itself is replayed first; if the\n"
+            "replay does not match it, no advice is given.\n",
         .example = "memviz whatif train.pickle\n"
                    "memviz whatif --conf expandable_segments:True --capacity 40GiB train.pickle\n"
                    "memviz whatif --json train.pickle | jq '.runs[0]'\n",
@@ -257,9 +267,9 @@ const mv_command mv_commands[] = {
         .summary = "several ranks or devices side by side",
         .help =
             "One row for each rank (or device of a file): its peaks, leak verdict, steps, and\n"
-            "where it first differs from what most do; then which ranks are off, and why. A\n"
-            "file that cannot be read gets a row that says so, and the exit status is 1. FILE may\n"
-            "be a summary, which memviz summarize writes.\n",
+            "where it first differs from most ranks. Then which ranks are outliers, and why. A\n"
+            "file that cannot be read gets a row that says so, and the exit status is 1. FILE can\n"
+            "be a summary written by memviz summarize.\n",
         .example = "memviz ranks rank*.pickle\n"
                    "memviz ranks --json *.summary | jq .outliers\n",
     },
@@ -271,10 +281,10 @@ const mv_command mv_commands[] = {
         .most_files = INT_MAX,
         .writes_file = true,
         .arguments = "FILE...",
-        .summary = "a small file that ranks takes in a snapshot's place",
+        .summary = "a small file that ranks reads instead of a snapshot",
         .help =
-            "What memviz ranks needs of each snapshot, and nothing else. Several files, summaries\n"
-            "among them, become one. Written to -o X.summary, else to FILE.summary.\n",
+            "Writes only what memviz ranks needs of each snapshot. Several files, also summaries,\n"
+            "become one. It is written to -o X.summary, else to FILE.summary.\n",
         .example = "memviz summarize rank7.pickle -o rank7.summary\n"
                    "memviz summarize node1.summary node2.summary -o all.summary\n",
     },
@@ -289,15 +299,15 @@ const mv_command mv_commands[] = {
         .summary = "the memory timeline as a picture",
         .help =
             "Who held memory when: allocated bytes stacked by allocation, the reserved line above\n"
-            "them, the peak, and the call sites that hold most. Written to -o X.html, X.svg or\n"
-            "X.png, else to FILE.html; the path is printed. The page needs nothing but a browser\n"
-            "and that file: the whole trace to zoom, point at and search, with all stacks, and in\n"
-            "its tabs the segments, the allocator's state and flame graphs; it opens on --from\n"
-            "and --to. In the others several devices are one below the other, each of the\n"
-            "--size; idle ones are left out; -o - writes SVG to standard output. --view pools\n"
+            "them, the peak, and the call sites that hold most. It is written to -o X.html, X.svg\n"
+            "or X.png, else to FILE.html, and the path is printed. X.html is one file that needs\n"
+            "only a browser: the whole trace to zoom, point at and search, with all stacks, and\n"
+            "tabs for the segments, the allocator's state and flame graphs; it opens on --from\n"
+            "and --to. In X.svg and X.png each device has a panel of the --size, one below the\n"
+            "other; idle devices are left out. -o - writes SVG to standard output. --view pools\n"
             "draws each memory pool separately; --view segments and --view state draw what\n"
-            "segment_plot draws. --filter draws what matches alone, and says how much of the\n"
-            "peak it is; --top N draws the N largest one by one, all others as a grey band.\n"
+            "segment_plot draws. --filter draws only what matches, and says how much of the peak\n"
+            "it is. --top N draws the N largest one by one, and all others as one grey band.\n"
             "On a terminal with a display, without -o, it is shown in the viewer's window.\n",
         .example = "memviz trace_plot train.pickle\n"
                    "memviz trace_plot train.pickle -o timeline.svg\n"
@@ -316,13 +326,13 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "the allocator's segments as a picture",
         .help =
-            "Segments over time: what PyTorch took from the device, when, which line asked for\n"
-            "it, and how much of it tensors used; mapped and unmapped parts of expandable\n"
-            "segments too. With --view state, or --at: every segment that is reserved at the\n"
-            "end, or at that moment, and every block where it lies in it, by pool and stream.\n"
-            "Written to -o X.html, X.svg or X.png, else to FILE.html; the path is printed.\n"
-            "--view active draws what trace_plot draws. On a terminal with a display, without -o,\n"
-            "it is shown in the viewer's window.\n",
+            "Segments over time: what PyTorch took from the device, when, which line requested\n"
+            "it, and how much of it tensors used; for expandable segments also the mapped and\n"
+            "unmapped parts. With --view state, or --at: every segment that is reserved at the\n"
+            "end, or at that moment, and the blocks in it at their addresses, by pool and stream.\n"
+            "It is written to -o X.html, X.svg or X.png, else to FILE.html, and the path is\n"
+            "printed. --view active draws what trace_plot draws. On a terminal with a display,\n"
+            "without -o, it is shown in the viewer's window.\n",
         .example = "memviz segment_plot train.pickle -o segments.svg\n"
                    "memviz segment_plot --at reserved-peak train.pickle -o state.svg\n",
     },
@@ -339,11 +349,11 @@ const mv_command mv_commands[] = {
         .summary = "look at snapshots in a window",
         .help =
             "Opens a window: allocations and segments over time, the allocator's state, flame\n"
-            "graphs, tables, the reports' findings, all linked. The wheel zooms, a drag selects,\n"
-            "/ searches, ? shows all keys. It opens on --from, --to, --at, --filter, --device and\n"
-            "--view; several files are shown side by side. --headless draws without a window, for\n"
-            "--script, which runs a session that is written down (docs/viewer.md), --shot, which\n"
-            "writes a PNG, and --bench, which times frames. SDL 2.0.20 or newer has to be there.\n",
+            "graphs, tables and the findings of the reports, all linked. The wheel zooms, a drag\n"
+            "selects, / searches, ? shows all keys. It opens on --from, --to, --at, --filter,\n"
+            "--device and --view; several files are shown side by side. --headless draws without\n"
+            "a window: --script runs a session from a file (docs/viewer.md), --shot writes a PNG,\n"
+            "and --bench times frames. SDL 2.0.20 or newer must be installed.\n",
         .example = "memviz view train.pickle\n"
                    "memviz view --filter 'leak size>1M' --at peak train.pickle\n"
                    "memviz view --headless --shot view.png --size 1600x900 train.pickle\n"
@@ -361,11 +371,10 @@ const mv_command mv_commands[] = {
         .arguments = "[--] CMD...",
         .summary = "run a program and record its GPU memory",
         .help =
-            "Runs CMD as it is, with a library preloaded that records every allocation of CUDA\n"
-            "and PyTorch, of every process that CMD starts. The result is written to -o F.bin\n"
-            "(memviz.%p.bin unless given; %p: pid, %r: rank, %h: host); a closing line names\n"
-            "it, and the exit status is CMD's. Should CMD be killed, all that was recorded\n"
-            "is there all the same.\n",
+            "Runs CMD unchanged, with a preloaded library that records every allocation of CUDA\n"
+            "and PyTorch in CMD and in every process that it starts. The result is written to\n"
+            "-o F.bin (default: memviz.%p.bin; %p: pid, %r: rank, %h: host). The last line names\n"
+            "it, and the exit status is CMD's. The recording survives if CMD is killed.\n",
         .example = "memviz run -o train.bin -- python train.py --epochs 3\n"
                    "memviz run -o 'run.%r.bin' -- torchrun --nproc-per-node 8 train.py\n",
     },
@@ -379,11 +388,12 @@ const mv_command mv_commands[] = {
         .writes_file = true,
         .arguments = "IN OUT",
         .summary = "write a snapshot in another format",
-        .help = "OUT's ending chooses: .bin is memviz's own container, small and quick to open;\n"
-                ".msgpack is msgpack with stack tables, or with --plain PyTorch's own dict as\n"
-                "msgpack.packb(pickle.load(f)) gives it. Nothing that memviz models is lost.\n"
-                "A live file of another machine is read without the names in its native stacks;\n"
-                "with --symbols the libraries that it names are looked for on this one.\n",
+        .help =
+            "The ending of OUT chooses the format. .bin is memviz's own container, small and\n"
+            "quick to open. .msgpack is msgpack with stack tables, or with --plain PyTorch's\n"
+            "own dict, as msgpack.packb(pickle.load(f)) writes it. Nothing that memviz models\n"
+            "is lost. A live file from another machine is read without the names in its native\n"
+            "stacks; with --symbols its libraries are searched for on this machine.\n",
         .example = "memviz convert train.pickle train.bin\n"
                    "memviz convert --plain train.bin train.msgpack\n",
     },
@@ -398,12 +408,12 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "a snapshot for Perfetto, speedscope, SQLite or a spreadsheet",
         .help =
-            "Writes what the file holds for another tool to -o OUT, or to standard output with\n"
-            "-o -. --format says for which:\n"
+            "Writes the contents of the file for another tool to -o OUT, or to standard output\n"
+            "with -o -. --format chooses the tool:\n"
             "  perfetto    levels, annotations, out-of-memory events    ui.perfetto.dev\n"
             "  speedscope  who holds memory at the end or at the moment of --at, and who\n"
             "              allocated how much in all                    speedscope.app\n"
-            "  folded      the former as folded stacks                  flamegraph.pl\n"
+            "  folded      who holds memory, as folded stacks           flamegraph.pl\n"
             "  csv         one table, chosen by --table\n"
             "  sqlite      all tables, for sqlite3 and pandas\n"
             "Without --format the ending of OUT decides: .perfetto-trace or .pftrace, .json\n"
@@ -422,8 +432,8 @@ const mv_command mv_commands[] = {
         .arguments = "FILE",
         .summary = "every row of a file as text, for debugging files",
         .help = "The whole snapshot as lines that do not depend on the file's format: equal dumps\n"
-                "mean equal snapshots. --calls adds which rows stem from the same allocator call,\n"
-                "which plain msgpack cannot keep. --chunks lists how a .bin is laid out instead.\n",
+                "mean equal snapshots. --calls adds which rows come from the same allocator call,\n"
+                "which plain msgpack cannot store. --chunks lists the chunks of a .bin instead.\n",
         .example = "memviz dump train.bin | less\n"
                    "diff <(memviz dump a.pickle) <(memviz dump a.bin)\n",
     },
@@ -453,7 +463,7 @@ const mv_command mv_commands[] = {
         .run = mv_cmd_version,
         .arguments = "",
         .summary = "the version of memviz",
-        .help = "Prints the version; as does memviz --version.\n",
+        .help = "Prints the version, as memviz --version does.\n",
         .example = "memviz version\n",
     },
     {0},

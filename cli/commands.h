@@ -12,28 +12,28 @@ enum { MV_EXIT_DONE = 0, MV_EXIT_FAILED = 1, MV_EXIT_USAGE = 2, MV_EXIT_FOUND = 
 
 typedef struct mv_command mv_command;
 
-/* One run of one command: what it was asked, its memory and where its results go. */
+/* One run of one command: its options, its memory and its output. */
 typedef struct {
     const mv_command *command;
     mv_options options;
     mv_budget budget;
-    mv_arena arena;   /* the trace and what is found in it */
-    mv_arena scratch; /* temporary; both draw on the budget */
-    mv_out out;       /* open while the command runs */
-    mv_gates gates;   /* what --fail-on asked for, and what became of it */
-    bool stands;      /* the report is whole although the status is that of a failure */
+    mv_arena arena;    /* the trace and what is found in it */
+    mv_arena scratch;  /* temporary; both draw on the budget */
+    mv_out out;        /* open while the command runs */
+    mv_gates gates;    /* those of --fail-on, and their answers */
+    bool keeps_report; /* the report is written even if the exit status is that of a failure */
 } mv_cli;
 
 struct mv_command {
     const char *name;
     const char *alias;       /* another name, or NULL */
-    int (*run)(mv_cli *cli); /* returns the exit status; messages are already out */
+    int (*run)(mv_cli *cli); /* returns the exit status; has printed its messages */
     uint64_t options;        /* MV_HAS bits beside the common ones */
     int least_files, most_files;
-    uint32_t gates;        /* MV_GATES bits: what --fail-on may name, where it is an option */
-    bool writes_file;      /* -o names a product of its own, not the report's place */
+    uint32_t gates;        /* MV_GATES bits: what --fail-on can name, if it is an option */
+    bool writes_file;      /* -o names another file than the report */
     bool writes_last;      /* the last file is written, not read */
-    bool starts_program;   /* which is to find SIGPIPE as memviz found it */
+    bool starts_program;   /* SIGPIPE is left as it was, for that program */
     const char *arguments; /* "FILE" */
     const char *summary;   /* for the list of commands */
     const char *help;      /* a paragraph; lines end with \n */
@@ -71,8 +71,8 @@ int mv_cmd_help(mv_cli *cli);
 int mv_cmd_version(mv_cli *cli);
 int mv_cmd_completion(mv_cli *cli);
 
-/* Whether a plot is for somebody who sits before a display: on a terminal, without -o or anything
- * else that only a file can be. Then mv_cmd_view shows it. */
+/* Whether mv_cmd_view shows a plot instead of writing it: memviz runs on a terminal with a display,
+ * and neither -o nor another option asks for a file. */
 bool mv_view_is_wanted(const mv_cli *cli);
 
 /* The screens of `memviz --help` and `memviz help COMMAND`. */

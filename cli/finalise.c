@@ -7,7 +7,7 @@
 #include "cli/report/captured.h"
 #include "parse/writers.h"
 
-/* A bit for each ordinal that the process had to do with. */
+/* A bit for each device that the process used. */
 static uint64_t devices_used(const mv_trace *trace)
 {
     uint64_t used = 0;
@@ -48,7 +48,7 @@ static mv_code write_result(mv_arena *scratch, const mv_run_names *names, const 
     return err->code;
 }
 
-/* By its descriptor: what is called so by now may be another file. */
+/* Opens the file by its descriptor, because its name may by now belong to another file. */
 static mv_code read_live(mv_arena *arena, const mv_run_names *names, const mv_run_file *file,
                          const mv_read_opts *opts, mv_trace *trace, mv_err *err)
 {
@@ -56,7 +56,7 @@ static mv_code read_live(mv_arena *arena, const mv_run_names *names, const mv_ru
     char path[64];
 
     if (fd < 0)
-        return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s is not what it was", file->path);
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s was replaced by another file", file->path);
     snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
     mv_trace_read(arena, access(path, R_OK) == 0 ? path : file->path, opts, trace, err);
     close(fd);

@@ -48,7 +48,7 @@ const char *mv_gates_text(uint32_t allowed, char *out, uint32_t size)
     return out;
 }
 
-/* The gate of a word, of all gates; MV_GATE_COUNT: none. */
+/* The gate with this name; MV_GATE_COUNT if there is none. */
 static uint32_t gate_of(const char *word, size_t length)
 {
     uint32_t i = 0;

@@ -1,17 +1,17 @@
-/* Gates: what --fail-on turns a report into, for a build that shall fail.
+/* Gates: with --fail-on the exit status says whether a report found something, for builds.
  *
  *     --fail-on leak            exit with 3 when there is one
  *     --fail-on 'peak>70GiB'    when the peak is above
  *     --fail-on leak,unknown    several
- *     --fail-on leak,known      a gate that cannot know its answer fails, unless `known` is said
+ *     --fail-on leak,known      a gate whose answer is unknown passes; without `known` it fails
  *
  * A command names its gates in its row of the table of commands, and tells each what was found:
  *
  *     mv_gate_judge(cli, MV_GATE_LEAK, MV_GATE_FAILS, "device 0: 2 leaks, 64 MiB a step");
  *     return mv_gate_status(cli, status);
  *
- * What nobody asked for is passed over. The first reason of each gate that fails is one line on
- * standard error. */
+ * Gates that --fail-on did not name are ignored. The first reason of each gate that fails is
+ * printed as one line on standard error. */
 #ifndef MV_GATE_H
 #define MV_GATE_H
 
@@ -39,11 +39,11 @@ typedef enum {
 
 #define MV_GATES(id) (1u << MV_GATE_##id)
 
-/* What each command can offer, for completion. */
+/* The words of all gates, for completion. */
 #define MV_GATE_WORDS "leak fragmented oom unknown any peak>BYTES reserved>BYTES delta>BYTES"
 
 typedef struct {
-    const char *file;              /* that messages name; NULL: none */
+    const char *file;              /* its name in messages; NULL: none */
     uint32_t asked;                /* MV_GATES bits */
     uint64_t bound[MV_GATE_COUNT]; /* bytes, of those that have one */
     bool known;                    /* what cannot be known passes */
@@ -52,29 +52,30 @@ typedef struct {
 
 typedef enum { MV_GATE_PASSES, MV_GATE_FAILS, MV_GATE_CANNOT_KNOW } mv_gate_answer;
 
-/* Adds what one --fail-on says to `out`, of the gates in `allowed`. False with a sentence in
+/* Adds the gates of one --fail-on to `out`; all must be in `allowed`. False with a sentence in
  * `why`. */
 bool mv_gates_read(const char *text, const char *command, uint32_t allowed, mv_gates *out,
                    char *why, uint32_t why_size);
 
-/* Those of them that need no bound: what `any` stands for. */
+/* The gates in `allowed` that need no bound: those that `any` means. */
 uint32_t mv_gates_without_bound(uint32_t allowed);
 
-/* "memory grows with every step"; of reserved memory what it is beside the gates of `allowed`. */
+/* "memory grows with every step". The meaning of `reserved` depends on the gates in `allowed`. */
 const char *mv_gate_meaning(mv_gate gate, uint32_t allowed);
 
 /* "leak unknown any" */
 const char *mv_gates_text(uint32_t allowed, char *out, uint32_t size);
 
-/* Tells one gate what was found on one device, with the reason in words. */
+/* Gives one gate its answer for one device, and the reason as a sentence. */
 void mv_gate_judge(mv_gates *gates, mv_gate gate, mv_gate_answer answer, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* The same of a gate with a bound: `what` was `bytes`, or, with a `doubt`, at least that. */
+/* The same for a gate with a bound: `what` was `bytes`, or at least `bytes` if there is a `doubt`.
+ */
 void mv_gate_judge_bytes(mv_gates *gates, mv_gate gate, uint64_t bytes, const char *doubt,
                          const char *what);
 
-/* Peak and reserved of one device. */
+/* The gates `peak` and `reserved` of one device. */
 void mv_gate_judge_totals(mv_gates *gates, const mv_totals *totals);
 
 /* The exit status of a report that ended with `status`. */

@@ -14,13 +14,14 @@
 #include "cli/nearest.h"
 #include "cli/report/terminal.h"
 
-/* Without --max-memory: three quarters of the machine, and what a file of that size can be worth.
- * No report takes 4 KiB for a byte of a file, but compressed and constant rows can claim to. */
+/* Without --max-memory the limit is three quarters of the machine's memory, and at most what files
+ * of that size can need. No report needs 4 KiB for each byte of a file, but a crafted file with
+ * compressed or constant rows can ask for more. */
 #define SMALL_FILE_MEMORY (UINT64_C(1) << 30)
 #define MEMORY_OF_BYTE    4096
 #define MEMORY_OF_PIXEL   16
 
-/* In a window, other files may be opened later. */
+/* In a window the user may open other files later. */
 static bool may_open_more(const mv_command *command, const mv_options *o)
 {
     bool may_show = command->run == mv_cmd_view || command->run == mv_cmd_trace_plot ||
@@ -49,7 +50,7 @@ static uint64_t default_memory(const mv_command *command, const mv_options *opti
     return input < machine ? input : machine;
 }
 
-/* A whole cli is 64 KiB of buffer and more: kept off small stacks, and there is only one. */
+/* An mv_cli contains a buffer of 64 KiB, too much for a small stack; there is only one. */
 static mv_cli *cli_new(const mv_command *command, const mv_options *options)
 {
     mv_cli *cli = calloc(1, sizeof *cli);
@@ -76,7 +77,7 @@ static bool wants_color(const mv_options *options)
     return isatty(STDOUT_FILENO) && terminal && strcmp(terminal, "dumb") != 0;
 }
 
-/* Runs the command between the opening and the closing of its output. */
+/* Opens the output, runs the command, and closes the output. */
 static int run_in_output(mv_cli *cli)
 {
     bool own = cli->command->writes_file;
@@ -99,7 +100,7 @@ static int run_in_output(mv_cli *cli)
     }
     if (cli->out.lacks_memory && (status == MV_EXIT_DONE || status == MV_EXIT_FOUND))
         status = mv_complain_of(NULL, "%s", mv_code_text(MV_NOMEM));
-    if (status != MV_EXIT_DONE && status != MV_EXIT_FOUND && !cli->stands) {
+    if (status != MV_EXIT_DONE && status != MV_EXIT_FOUND && !cli->keeps_report) {
         mv_out_abort(&cli->out);
         return status;
     }
@@ -108,7 +109,7 @@ static int run_in_output(mv_cli *cli)
     return status;
 }
 
-/* Whether --from, --to and --at can name something, in whatever file. */
+/* Whether --from, --to and --at are well formed, without looking at a file. */
 static bool check_places(const mv_command *command, const mv_options *o)
 {
     static const char window[] = "'%s' is not a valid %s: an event number, time (1.5s) or "
@@ -176,9 +177,9 @@ static int refuse(const char *word)
     return mv_complain_usage(NULL, "no command '%s'", word);
 }
 
-/* A reader that goes away, such as head, ends the program quietly, even where the parent left the
- * signal ignored. A file that grows beyond its limit (ulimit -f) is a write that fails, with a
- * line that says so. */
+/* When a reader such as head closes the pipe, the program ends quietly, even if the parent ignored
+ * SIGPIPE. A file that would grow beyond its limit (ulimit -f) is a failed write with a message,
+ * not a signal. */
 static void set_signals(void)
 {
     signal(SIGPIPE, SIG_DFL);

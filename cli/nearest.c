@@ -34,8 +34,8 @@ uint32_t mv_word_distance(const char *a, const char *b)
     return table[m][n];
 }
 
-/* One typing error in a short word, up to a third of a long one. A word of which only the
- * beginning was typed is near as well. */
+/* A word is near if it differs by one letter, or by up to a third of the letters of a long word. A
+ * word of which only the beginning was typed is near too. */
 void mv_nearest_try(mv_nearest *nearest, const char *typed, const char *word)
 {
     uint32_t typed_length = (uint32_t)strlen(typed);

@@ -1,10 +1,10 @@
-/* What somebody may have meant who mistyped a word. */
+/* The known word that is nearest to a mistyped one. */
 #ifndef MV_NEAREST_H
 #define MV_NEAREST_H
 
 #include <stdint.h>
 
-/* Keystrokes between two words: letters added, dropped, changed, or swapped with the next. Words
+/* The edits between two words: letters added, dropped, changed, or swapped with the next one. Words
  * longer than 31 letters count as far apart. */
 uint32_t mv_word_distance(const char *a, const char *b);
 

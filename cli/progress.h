@@ -1,4 +1,5 @@
-/* How far a long operation is: on standard error, on a terminal alone, and only after a second. */
+/* The progress of a long operation: on standard error, only on a terminal, and only after a second.
+ */
 #ifndef MV_PROGRESS_H
 #define MV_PROGRESS_H
 
@@ -12,7 +13,7 @@ typedef struct {
     int64_t started_ms, printed_ms;
 } mv_progress;
 
-/* `what` may name a file: nothing in it steers the terminal. */
+/* `what` may contain a file's name: control characters in it are replaced. */
 void mv_progress_start(mv_progress *progress, const char *what, bool quiet);
 
 /* An mv_progress_fn; `progress` is an mv_progress. */

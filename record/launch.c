@@ -15,7 +15,7 @@
 
 #define SHIM "libmemviz_capture.so"
 
-/* What the launcher changes of its own signals, to be put back in the program. */
+/* The launcher's signal settings before it changed them, to be restored in the program. */
 typedef struct {
     sigset_t mask;
     struct sigaction child;
@@ -61,7 +61,7 @@ mv_code mv_launch_shim(char *path, uint32_t size, mv_err *err)
                    SHIM " is neither beside memviz nor in ../lib/memviz; set MEMVIZ_SHIM");
 }
 
-/* The program's file as execvp finds it. */
+/* The program's file, found as execvp does. */
 static bool find_program(const char *program, char *path, size_t size)
 {
     const char *search = getenv("PATH");
@@ -102,16 +102,16 @@ const char *mv_launch_obstacle(const char *program)
         return NULL;
     if ((st.st_mode & S_ISUID && st.st_uid != getuid()) ||
         (st.st_mode & S_ISGID && st.st_gid != getgid()))
-        return "the program is setuid or setgid, and the loader preloads nothing there";
+        return "the program is setuid or setgid, and nothing can be preloaded into it";
     file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return NULL;
     if (pread(file, &head, sizeof head, 0) == sizeof head &&
         memcmp(head.e_ident, ELFMAG, SELFMAG) == 0) {
         if (head.e_ident[EI_CLASS] != ELFCLASS64)
-            why = "the program is not a 64-bit one";
+            why = "the program is not a 64-bit program";
         else if (!has_interpreter(file, &head))
-            why = "the program is linked statically, and nothing can be preloaded there";
+            why = "the program is linked statically, and nothing can be preloaded into it";
     }
     close(file);
     return why;
@@ -129,7 +129,8 @@ static bool is_listed(const char *list, const char *path)
     return false;
 }
 
-/* Behind what is preloaded already: allocators and sanitizers insist on being first. */
+/* The shim goes after libraries that are preloaded already: allocators and sanitizers must be
+ * first. */
 static void set_preload(const char *shim)
 {
     const char *list = getenv("LD_PRELOAD");
@@ -156,7 +157,7 @@ static void set_flag(const char *name, bool on)
         unsetenv(name);
 }
 
-/* The shim knows placeholders too, and a folder's name may look like one. */
+/* Escapes '%', because the shim expands placeholders too, and a folder's name may look like one. */
 static void set_out(const char *live)
 {
     char escaped[2 * PATH_MAX];
@@ -171,8 +172,8 @@ static void set_out(const char *live)
     setenv("MEMVIZ_OUT", escaped, 1);
 }
 
-/* Runs in the child; does not return. The reason goes up the pipe, which a successful exec
- * closes. */
+/* Runs in the child; does not return. If exec fails, the reason is written to the pipe; a
+ * successful exec closes it. */
 static void become(const mv_launch *launch, const kept_signals *kept, int pipe)
 {
     int why;
@@ -193,7 +194,7 @@ static void become(const mv_launch *launch, const kept_signals *kept, int pipe)
     _exit(why == ENOENT || why == ENOTDIR ? MV_LAUNCH_NOT_FOUND : MV_LAUNCH_CANNOT_RUN);
 }
 
-/* Waits until the program runs. The reason when it never will, else 0. */
+/* Waits until the program runs. Returns 0, or the errno when it could not be started. */
 static int await_start(int pipe)
 {
     ssize_t got;
@@ -214,7 +215,7 @@ static void awaited_signals(sigset_t *set)
         sigaddset(set, numbers[i]);
 }
 
-/* What a terminal sends comes from the kernel, and reached the program as well. */
+/* Signals from a terminal come from the kernel and have reached the program already. */
 static void forward(pid_t child, const siginfo_t *info)
 {
     int number = info->si_signo;
@@ -269,8 +270,8 @@ static mv_code start(const mv_launch *launch, const kept_signals *kept, pid_t *c
                : MV_OK;
 }
 
-/* What came too late to be forwarded, such as the terminal's SIGINT that ended the program, must
- * not end the launcher now. */
+/* A signal that came too late to be forwarded, such as the terminal's SIGINT that ended the
+ * program, must not end the launcher now. */
 static void drop_pending(const sigset_t *awaited)
 {
     struct timespec none = {0};
@@ -287,9 +288,10 @@ mv_code mv_launch_run(const mv_launch *launch, int *status, mv_err *err)
     pid_t child;
     mv_code code;
 
-    /* Blocked and taken one by one: no handler, and nothing is lost between two waits. A parent
-     * that ignores SIGCHLD would leave us without the program's status. A recording that grows
-     * beyond the limit of files (ulimit -f) is a write that fails, from now on. */
+    /* Signals are blocked and taken one by one: this needs no handler and loses nothing between two
+     * waits. SIGCHLD is reset because a parent may have set it to be ignored, and then the
+     * program's status would be lost. SIGXFSZ is ignored so that a recording beyond the limit on
+     * file sizes (ulimit -f) is a failed write. */
     awaited_signals(&awaited);
     sigprocmask(SIG_BLOCK, &awaited, &kept.mask);
     sigaction(SIGCHLD, &plain, &kept.child);

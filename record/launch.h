@@ -1,9 +1,9 @@
-/* A program under the shim: started, waited for, and left alone otherwise.
+/* Starts a program under the shim and waits for it.
  *
  * The program keeps the launcher's standard input, output and error, process group, terminal,
- * signal mask and dispositions; what it can see of us is its environment and its parent. The
- * launcher stays until the program is over: it ignores SIGINT and SIGQUIT, which a terminal sends
- * to both, and forwards SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 when a process sent them. */
+ * signal mask and dispositions. Only its environment and its parent differ. The launcher stays
+ * until the program ends: it ignores SIGINT and SIGQUIT, which a terminal sends to both, and
+ * forwards SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 when a process sent them. */
 #ifndef MV_LAUNCH_H
 #define MV_LAUNCH_H
 
@@ -15,10 +15,10 @@
 typedef struct {
     char *const *argv;  /* ends with NULL */
     const char *shim;   /* absolute path of libmemviz_capture.so */
-    const char *live;   /* live files are called LIVE.PID[.N].live */
+    const char *live;   /* live files are named LIVE.PID[.N].live */
     const char *stacks; /* "none", "python", "native" or "all" */
     bool cpu, wait_free;
-    void (*tick)(void *user); /* called about every `tick_ms`, first when the program has begun */
+    void (*tick)(void *user); /* called about every `tick_ms`, first when the program has started */
     void *user;
     uint32_t tick_ms;
 } mv_launch;
@@ -30,12 +30,12 @@ enum { MV_LAUNCH_CANNOT_RUN = 126, MV_LAUNCH_NOT_FOUND = 127, MV_LAUNCH_SIGNAL =
  * that ended it. Fails, with the status that a shell would give, when it could not be started. */
 mv_code mv_launch_run(const mv_launch *launch, int *status, mv_err *err);
 
-/* Where the shim is: $MEMVIZ_SHIM; else beside this program, in the build beside it
- * (../capture), or installed (../lib/memviz). Fails when there is none, or when the loader could
- * not be told its name. */
+/* The path of the shim: $MEMVIZ_SHIM; else in this program's folder, in that of the build
+ * (../capture), or installed (../lib/memviz). Fails when there is none, or when LD_PRELOAD cannot
+ * contain its name. */
 mv_code mv_launch_shim(char *path, uint32_t size, mv_err *err);
 
-/* Why the shim may not have been loaded into a program; NULL when nothing speaks against it. */
+/* Why the shim could not be loaded into a program; NULL when there is no known reason. */
 const char *mv_launch_obstacle(const char *program);
 
 #endif

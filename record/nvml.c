@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <time.h>
 
-/* The library's own shapes and values, as nvml.h (CUDA 11 to 13) declares them. */
+/* The library's own structs and values, as nvml.h (CUDA 11 to 13) declares them. */
 typedef struct {
     unsigned long long total, free, used;
 } memory_1;
@@ -81,7 +81,7 @@ static void add_device(mv_nvml *nvml, void *handle)
     nvml->device_count++;
 }
 
-/* Slices of a device have no index; they are only found by the name that the program was given. */
+/* MIG slices of a device have no index; they are found only by the UUID in CUDA_VISIBLE_DEVICES. */
 static void add_slices(mv_nvml *nvml, const char *visible)
 {
     while (visible && nvml->calls->by_uuid) {
@@ -121,7 +121,7 @@ void mv_nvml_open(mv_arena *arena, mv_nvml *nvml)
         nvml->why = NULL;
 }
 
-/* The library itself stays loaded: it is not made to be unloaded. */
+/* The library stays loaded: it is not safe to unload it. */
 void mv_nvml_close(mv_nvml *nvml)
 {
     if (nvml->calls)
@@ -193,7 +193,7 @@ static void sample_device(mv_nvml *nvml, uint32_t device, int64_t now)
 
     if (!series)
         return;
-    /* The newer call leaves what the driver keeps for itself out of `used`. */
+    /* In the newer call `used` does not include what the driver reserves. */
     if (nvml->calls->memory_2 && nvml->calls->memory_2(d->handle, &two) == SUCCESS) {
         d->total = two.total;
         add_point(series, now, two.used);
@@ -249,7 +249,7 @@ void mv_nvml_sample(mv_nvml *nvml)
 
 /* ---- as a process sees them -------------------------------------------------------------- */
 
-/* The device that the first `length` bytes of `word` name, or MV_NO_ROW. */
+/* The device named by the first `length` bytes of `word`, or MV_NO_ROW. */
 static uint32_t device_named(const mv_nvml *nvml, const char *word, size_t length)
 {
     if (length > 0 && isdigit((unsigned char)*word)) {
@@ -262,8 +262,8 @@ static uint32_t device_named(const mv_nvml *nvml, const char *word, size_t lengt
     return MV_NO_ROW;
 }
 
-/* The devices in the order of CUDA_VISIBLE_DEVICES, which ends at the first word that names
- * none. */
+/* The devices in the order of CUDA_VISIBLE_DEVICES, up to the first word that names no device, as
+ * CUDA reads it. */
 static uint32_t order_devices(const mv_nvml *nvml, const char *visible, uint32_t *order)
 {
     uint32_t count = 0;
@@ -288,7 +288,8 @@ static uint32_t order_devices(const mv_nvml *nvml, const char *visible, uint32_t
     return count;
 }
 
-/* In a container the library may name processes by numbers that mean others here. */
+/* In a container the library lists processes by the host's numbers, which mean other processes
+ * here. */
 static bool pids_are_ours(void)
 {
     const unsigned long initial = 0xEFFFFFFC; /* PROC_PID_INIT_INO, linux/proc_ns.h */
@@ -319,8 +320,8 @@ static void add_row(mv_samples *out, int64_t time_us, uint64_t used, uint64_t to
     out->device[row] = (int32_t)ordinal;
 }
 
-/* The device's and the process's levels on one line of time; points of one round have one time.
- * Ahead of its first point a process used nothing. */
+/* Merges the levels of the device and of the process by time; points of one round have the same
+ * time. Before its first point a process used nothing. */
 static void add_rows(mv_samples *out, const mv_nvml *nvml, const mv_nvml_series *whole,
                      const mv_nvml_series *own, uint32_t ordinal)
 {

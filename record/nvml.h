@@ -1,10 +1,11 @@
-/* What the GPUs themselves say of their memory while a program runs: NVIDIA's management library,
- * loaded at run time. Where it is absent nothing is sampled, and a reason is kept.
+/* Samples of the memory in use on the GPUs while a program runs, by NVIDIA's management library
+ * (NVML), which is loaded at run time. Without the library nothing is sampled, and the reason is
+ * kept.
  *
- * Each device has a series of levels, and each process that the library names on a device has one
- * too. A level that does not change costs two points however long it lasts: when it was first seen
- * and when last. A series that is full keeps its first quarter, which shows how the program
- * started, and halves the rest, of two neighbours the higher. */
+ * Each device has a series of levels, and so has each process that the library lists on a device. A
+ * level that does not change takes two points however long it lasts: when it was first seen and
+ * when last. A full series keeps its first quarter, which shows how the program started, and halves
+ * the rest: of two neighbours it keeps the higher. */
 #ifndef MV_NVML_H
 #define MV_NVML_H
 
@@ -25,7 +26,7 @@ typedef struct {
 typedef struct {
     uint32_t device; /* position in mv_nvml.devices */
     uint32_t pid;    /* 0: the whole device */
-    bool from_start; /* seen by the very first sample */
+    bool from_start; /* present in the first sample */
     uint32_t count;
     mv_nvml_point *points; /* [MV_NVML_POINTS] */
 } mv_nvml_series;
@@ -41,7 +42,7 @@ typedef struct mv_nvml_calls mv_nvml_calls;
 typedef struct {
     mv_arena *arena;
     mv_nvml_calls *calls; /* NULL: no library */
-    const char *why;      /* there are no samples; NULL when there are some */
+    const char *why;      /* why there are no samples; NULL when there are some */
     uint32_t device_count;
     mv_nvml_device devices[MV_NVML_DEVICES];
     uint32_t series_count;
@@ -49,17 +50,17 @@ typedef struct {
     uint32_t rounds;
 } mv_nvml;
 
-/* Loads the library. Never fails: without it, sampling does nothing. */
+/* Loads the library. Never fails: without it, mv_nvml_sample does nothing. */
 void mv_nvml_open(mv_arena *arena, mv_nvml *nvml);
 void mv_nvml_close(mv_nvml *nvml);
 
-/* One point on every series, now. */
+/* Adds one point to every series, now. */
 void mv_nvml_sample(mv_nvml *nvml);
 
-/* The samples as process `pid` sees them: of the devices that `visible` leaves it, in the order in
- * which it gives them. `visible` is the process's CUDA_VISIBLE_DEVICES (ordinals in PCI bus order,
- * or UUIDs or beginnings of them); NULL: all. Of the ordinals only those that `wanted` has a bit
- * for. False when memory is out. */
+/* The samples as process `pid` sees them: only the devices in `visible`, in that order. `visible`
+ * is the process's CUDA_VISIBLE_DEVICES (ordinals in PCI bus order, or UUIDs or their beginnings);
+ * NULL: all devices. Only ordinals with a bit in `wanted` are included. False when memory runs out.
+ */
 bool mv_nvml_samples(mv_arena *arena, const mv_nvml *nvml, uint32_t pid, const char *visible,
                      uint64_t wanted, mv_samples *out);
 

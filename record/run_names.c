@@ -15,7 +15,7 @@
 #include "base/cursor.h"
 #include "capture/wire_live.h"
 
-/* ---- what -o says ------------------------------------------------------------------------ */
+/* ---- the name given with -o -------------------------------------------------------------- */
 
 static int64_t number_of(const char *text)
 {
@@ -29,7 +29,7 @@ static int64_t number_of(const char *text)
     return errno == 0 && *end == 0 ? value : MV_NO_RANK_KNOWN;
 }
 
-/* The variables by which launchers tell a process its rank; the shim looks at the same. */
+/* The variables in which launchers give a process its rank; the shim reads the same ones. */
 static int64_t own_rank(void)
 {
     static const char *const names[] = {"RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"};
@@ -40,7 +40,7 @@ static int64_t own_rank(void)
     return MV_NO_RANK_KNOWN;
 }
 
-/* A number that another launcher does not have, on whichever machine. */
+/* A number that no other launcher has, not even on another machine. */
 static uint32_t run_number(void)
 {
     uint64_t mixed = 0xcbf29ce484222325;
@@ -57,7 +57,7 @@ static uint32_t run_number(void)
     return (uint32_t)(mixed >> 32);
 }
 
-/* The name without its placeholders, and without the dot ahead of each. */
+/* The name without its placeholders, and without the dot before each. */
 static void plain_name(const char *name, char *out, size_t size)
 {
     size_t at = 0;
@@ -76,7 +76,7 @@ static void plain_name(const char *name, char *out, size_t size)
     out[at] = 0;
 }
 
-/* A result takes the place of a file. What -o names without placeholders can be looked at now. */
+/* A result replaces a file only. An output without placeholders can be checked before the run. */
 static mv_code check_output(const mv_run_names *names, const char *name, mv_err *err)
 {
     struct stat st;
@@ -89,7 +89,8 @@ static mv_code check_output(const mv_run_names *names, const char *name, mv_err 
                    names->output, S_ISDIR(st.st_mode) ? "a folder" : "a device or a pipe");
 }
 
-/* Makes a file without a name or, where there are none, one with a name that goes again. */
+/* Creates a file without a name. On file systems that have no such files: with a name that is
+ * removed at once. */
 static int make_file(const mv_run_names *names)
 {
     const char *name = strrchr(names->live, '/') + 1;
@@ -103,7 +104,7 @@ static int make_file(const mv_run_names *names)
     return fd;
 }
 
-/* Opens the folder and makes a file in it: that says whether we can, and who owns files of ours. */
+/* Opens the folder and creates a file in it: this shows whether we can, and who owns our files. */
 static mv_code open_folder(mv_run_names *names, const char *folder, const char *full, mv_err *err)
 {
     struct stat st;
@@ -158,7 +159,7 @@ mv_code mv_run_names_make(const char *output, mv_run_names *out, mv_err *err)
     snprintf(folder, sizeof folder, "%.*s", length ? length : 2, length ? output : "./");
     if (strchr(folder, '%'))
         return mv_fail(err, MV_IO, MV_NO_OFFSET,
-                       "-o %s: placeholders can stand in the file's name, not in its folder's",
+                       "-o %s: placeholders are allowed in the file's name, not in its folder's",
                        output);
     if (make_in(out, folder, output + length, err) != MV_OK)
         mv_run_names_close(out);
@@ -187,7 +188,7 @@ static uint64_t take_varint(mv_cursor *c)
     return value;
 }
 
-/* The last value of a key; NULL when there is none or memory is out. */
+/* The last value of a key; NULL when there is none or memory runs out. */
 static const char *find_fact(mv_arena *arena, mv_span facts, const char *key)
 {
     mv_cursor c = mv_cursor_over(facts);
@@ -228,8 +229,8 @@ static void read_facts(mv_arena *arena, mv_run_file *file, int fd)
     file->visible = find_fact(arena, facts, "cuda_visible_devices");
 }
 
-/* Whether a process of this machine has mapped a file of that number: for file systems that have no
- * leases. One that cannot be looked at may have. */
+/* Whether a process of this machine has mapped the file with this inode: for file systems without
+ * leases. True if the process cannot be inspected. */
 static bool has_mapped(uint32_t pid, uint64_t inode)
 {
     char maps[64], line[PATH_MAX + 128];
@@ -247,11 +248,11 @@ static bool has_mapped(uint32_t pid, uint64_t inode)
     return found;
 }
 
-/* Whether someone can still write to it. The kernel gives a lease for reading only when no one has
- * the file open for writing, or mapped so: in whatever namespace, and under whatever name. */
+/* Whether a process can still write to the file. The kernel grants a lease for reading only when no
+ * process, in any namespace and by any name, has the file open or mapped for writing. */
 static bool is_written_to(int fd, const mv_run_file *file)
 {
-    fcntl(fd, F_SETSIG, SIGURG); /* should someone want to write now: ignored unless handled */
+    fcntl(fd, F_SETSIG, SIGURG); /* if a process opens it for writing now: ignored unless handled */
     if (fcntl(fd, F_SETLEASE, F_RDLCK) == 0) {
         fcntl(fd, F_SETLEASE, F_UNLCK);
         return false;
@@ -259,14 +260,14 @@ static bool is_written_to(int fd, const mv_run_file *file)
     return errno == EAGAIN || has_mapped(file->pid, file->inode);
 }
 
-/* Why a file is not read; NULL: it is one that a program of ours made. */
+/* Why a file is not read; NULL: a program of ours created it. */
 static const char *why_not(const mv_run_names *names, const struct stat *st)
 {
     if (!S_ISREG(st->st_mode))
-        return "it is no regular file";
+        return "it is not a regular file";
     if (st->st_uid != names->owner)
         return "it belongs to another user";
-    return st->st_nlink == 1 ? NULL : "it has another name as well";
+    return st->st_nlink == 1 ? NULL : "it has a second name";
 }
 
 static const char *name_of(const mv_run_file *file)
@@ -274,7 +275,7 @@ static const char *name_of(const mv_run_file *file)
     return strrchr(file->path, '/') + 1;
 }
 
-/* -1: it cannot be opened, is not to be, or is not what it was in `st`. */
+/* -1: the file cannot be opened, must not be read, or is no longer the one in `st`. */
 static int open_same(const mv_run_names *names, const char *name, const struct stat *st)
 {
     int fd = openat(names->folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -327,7 +328,7 @@ bool mv_run_names_remove(const mv_run_names *names, const mv_run_file *file)
            unlinkat(names->folder, name_of(file), 0) == 0;
 }
 
-/* PID[.N].live behind the run's own part of the name. */
+/* Parses PID[.N].live, which follows the run's own part of the name. */
 static bool parse_name(const char *rest, uint32_t *pid, uint32_t *image)
 {
     char *end;
@@ -344,7 +345,7 @@ static bool parse_name(const char *rest, uint32_t *pid, uint32_t *image)
 static int compare_files(const void *a, const void *b)
 {
     const mv_run_file *x = a, *y = b;
-    /* Without a rank: behind all that have one. */
+    /* As unsigned numbers, files without a rank (-1) sort after those with one. */
     uint64_t x_rank = (uint64_t)x->rank, y_rank = (uint64_t)y->rank;
 
     if (x_rank != y_rank)
@@ -407,7 +408,8 @@ mv_code mv_run_names_list(mv_arena *arena, const mv_run_names *names, mv_run_fil
 
 /* ---- the results ------------------------------------------------------------------------- */
 
-/* A host as a part of a file's name: of plain characters, and not hidden. */
+/* The host as part of a file name: other characters become '_', and it does not begin with a dot.
+ */
 static int put_host(const char *host, char *out, size_t size)
 {
     size_t at = 0;
@@ -465,7 +467,7 @@ static bool is_taken(const mv_run_file *files, uint32_t count, const char *resul
     return false;
 }
 
-/* Attempt 0 is the plain name; those behind it are ever more particular. */
+/* Attempt 0 is the plain name; each further attempt is more specific. */
 static void candidate(const mv_run_file *file, const char *plain, uint32_t attempt, char *out,
                       size_t size)
 {
@@ -489,7 +491,7 @@ bool mv_run_names_assign(mv_arena *arena, const mv_run_names *names, mv_run_file
     char plain[PATH_MAX], result[PATH_MAX + 64];
 
     for (uint32_t i = 0; i < count; i++) {
-        /* Launched once for each rank: the plain name is rank 0's. */
+        /* If a launcher runs for each rank, the plain name belongs to rank 0. */
         bool is_another =
             names->launch_rank > 0 && !strstr(names->output, "%r") && !strstr(names->output, "%p");
         uint32_t attempt = is_another ? 1 : 0;

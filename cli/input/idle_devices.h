@@ -1,7 +1,7 @@
-/* Devices that did nothing and hold nothing: a process sees all of a machine's, and uses few.
+/* Idle devices: a process sees all devices of a machine, but uses few.
  *
- * Reports in text speak of the others alone and say at their end how many are idle; where all are,
- * they speak of the first. JSON has every device. */
+ * Text reports show only the devices in use, and say at their end how many others are idle. If all
+ * are idle, they show the first one. JSON has every device. */
 #ifndef MV_IDLE_DEVICES_H
 #define MV_IDLE_DEVICES_H
 

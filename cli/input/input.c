@@ -12,7 +12,7 @@ const char *mv_input_name(const mv_cli *cli)
     return cli->options.file[0];
 }
 
-/* Those that only carry a file over, or spell it out, can do so whatever it says. */
+/* dump and convert compute no sums, so they accept files whose sums would overflow. */
 static bool adds_up(const mv_command *command)
 {
     return command->run != mv_cmd_dump && command->run != mv_cmd_convert;

@@ -1,17 +1,17 @@
-/* The file of a command, read into its arena. */
+/* The input file of a command, read into its arena. */
 #ifndef MV_INPUT_H
 #define MV_INPUT_H
 
 #include "cli/commands.h"
 
-/* Reads the command's first file. False when that failed; the message is out then. */
+/* Reads the command's first file. False, with a message, when that failed. */
 bool mv_input_read(mv_cli *cli, mv_trace *trace);
 
-/* The file's name as messages and reports show it. */
+/* The file's name in messages and reports. */
 const char *mv_input_name(const mv_cli *cli);
 
-/* The devices that --device leaves: ordinals from *first to before *end. False, with a message,
- * when the trace has no such device. */
+/* The devices that --device chooses, all without it: ordinals from *first to before *end. False,
+ * with a message, when the trace has no such device. */
 bool mv_input_devices(const mv_cli *cli, const mv_trace *trace, uint32_t *first, uint32_t *end);
 
 #endif

@@ -5,13 +5,13 @@
 #include "analyze/totals/moment.h"
 #include "cli/report/report.h"
 
-/* The moment of one device, within --from and --to: that of --at, or `otherwise` ("peak") where it
- * is not given. False, with a message, when it names none or memory is out. */
+/* The moment of one device, within --from and --to: the one that --at names, or `otherwise`
+ * ("peak") without --at. False, with a message, when there is no such moment or memory runs out. */
 bool mv_at_find(mv_cli *cli, const mv_trace *trace, const mv_lives *lives, const char *otherwise,
                 mv_moment *out);
 
-/* Whether --at names an event, by number or as one that ran out of memory, that this device lacks
- * and another one has: then a report on several devices leaves this one out. */
+/* Whether --at names an event (by number, or as an out-of-memory event) that this device does not
+ * have, but another device does. Then a report on several devices leaves this one out. */
 bool mv_at_is_elsewhere(const mv_cli *cli, const mv_trace *trace, uint32_t device);
 
 /* "before the first event", "event 812", "event 812 (1.234 s)". */

@@ -3,7 +3,7 @@
 #include "cli/complain.h"
 #include "parse/source/same_file.h"
 
-/* The input that has this name, or another name of the same file; NULL: none has. */
+/* The input that is the same file as `output`, by whatever name; NULL: none is. */
 static const char *input_of(const mv_command *command, const mv_options *o, const char *output)
 {
     const char *const texts[] = {o->rules, o->script};
@@ -41,7 +41,7 @@ bool mv_overwrite_is_asked(const mv_command *command, const mv_options *o)
     const char *last = command->writes_last && o->files > 0 ? o->file[o->files - 1] : NULL;
 
     if (command->starts_program || command->run == mv_cmd_completion || command->run == mv_cmd_help)
-        return false; /* their words are no files */
+        return false; /* their arguments are not files */
     return refuse(command, o, o->output) || refuse(command, o, o->shot) ||
            refuse(command, o, last) || refuse(command, o, "-");
 }

@@ -1,15 +1,14 @@
-/* Outputs that are inputs: refused before anything is read or written. */
+/* An output that is also an input is refused before anything is read or written. */
 #ifndef MV_OVERWRITE_H
 #define MV_OVERWRITE_H
 
 #include "cli/commands.h"
 
-/* Whether what the command line names as outputs (-o, --shot, the second file of convert, standard
- * output) is one of the files that the command reads, under whatever name; the message is out
- * then. */
+/* Whether an output of the command line (-o, --shot, the second file of convert, standard output)
+ * is a file that the command reads, even under another name. Then a message was printed. */
 bool mv_overwrite_is_asked(const mv_command *command, const mv_options *options);
 
-/* The same for one output whose name the command makes itself. */
+/* The same for an output whose name the command chose itself. */
 bool mv_overwrite_by(const mv_cli *cli, const char *output);
 
 #endif

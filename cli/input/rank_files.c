@@ -15,7 +15,7 @@ typedef struct {
     mv_rank_files *files;
     const mv_options *options; /* --device, --from, --to */
     uint64_t share;            /* bytes that each thread may use */
-    _Atomic uint32_t next;     /* file that nobody has taken yet */
+    _Atomic uint32_t next;     /* the first file that no thread has taken */
 } job;
 
 /* ---- one file ---------------------------------------------------------------------------- */
@@ -69,7 +69,7 @@ static mv_code summarize_trace(mv_rank_file *file, const mv_trace *trace, const 
     return MV_OK;
 }
 
-/* Standard input can be read but once, hence from memory. */
+/* Standard input can be read only once, so its bytes are kept in memory. */
 static mv_code read_trace(mv_rank_file *file, mv_source *source, mv_arena *work,
                           const mv_options *options)
 {
@@ -168,7 +168,7 @@ static void read_side_by_side(job *j, uint32_t threads)
             pthread_join(thread[i], NULL);
 }
 
-/* What was too large for a share may fit into all that is left. */
+/* A file that was too large for its share may fit into all the memory that is left. */
 static void read_again_alone(mv_cli *cli, job *j)
 {
     uint64_t used = cli->budget.used;

@@ -5,15 +5,15 @@
 #include "analyze/ranks/summary.h"
 #include "cli/commands.h"
 
-/* One file of the command line. A snapshot gives a summary for each device that it used; a file of
- * summaries gives those. */
+/* One file of the command line. A snapshot gives one summary for each device that was used; a
+ * summary file gives those that it contains. */
 typedef struct {
     const char *path;
     mv_err err;     /* code MV_OK when it was read */
     uint32_t count; /* of summaries */
     mv_summary *summaries;
-    mv_budget budget; /* its share while it is read, and what is kept */
-    mv_arena arena;   /* of the summaries */
+    mv_budget budget; /* of this file: while it is read, and for the summaries */
+    mv_arena arena;   /* holds the summaries */
 } mv_rank_file;
 
 typedef struct {
@@ -22,10 +22,10 @@ typedef struct {
     uint32_t failed;     /* files that could not be read */
 } mv_rank_files;
 
-/* Reads all files of the command line, several at once, each in its share of the memory; what does
- * not fit into a share is read again alone. A file that cannot be read does not keep the others
- * from it: its `err` says why. --device leaves one device of each. False, with a message, when
- * there is no memory to begin. mv_rank_files_release must be called. */
+/* Reads all files of the command line, several at once, each with its share of the memory. A file
+ * that does not fit into its share is read again alone. A file that cannot be read does not affect
+ * the others: its `err` says why. --device keeps one device of each file. False, with a message,
+ * when there is no memory to start with. mv_rank_files_release must be called in any case. */
 bool mv_rank_files_read(mv_cli *cli, mv_rank_files *out);
 void mv_rank_files_release(mv_rank_files *files);
 

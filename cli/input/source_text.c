@@ -62,7 +62,7 @@ static mv_span find_text(mv_source_text *source, const mv_trace *trace, mv_strin
     return text;
 }
 
-/* NULL when memory is out. */
+/* NULL when memory runs out. */
 static mv_source_file *file_of(mv_source_text *source, const mv_trace *trace, mv_string_id file)
 {
     for (uint32_t i = 0; i < source->count; i++)
@@ -88,7 +88,7 @@ static mv_span text_of(mv_source_text *source, const mv_trace *trace, mv_string_
     return found ? found->text : (mv_span){0};
 }
 
-/* Cuts the next line off `rest`; without its end. */
+/* Takes the next line off `rest`, without its line end. */
 static mv_span take_line(mv_span *rest)
 {
     const uint8_t *stop = memchr(rest->data, '\n', rest->length);
@@ -133,15 +133,15 @@ mv_span mv_source_text_line(mv_source_text *source, const mv_trace *trace, mv_fr
 
 /* ---- other versions ---------------------------------------------------------------------- */
 
-/* Where one is in a Python file: how deep the function that is looked for is indented, and whether
- * the lines read so far end within it. */
+/* The place in a Python file: the indentation of the function that is searched for, and whether the
+ * last line read is within it. */
 typedef struct {
     const char *function;
     uint64_t indent;
     bool is_within;
 } reading;
 
-/* The name that "def NAME(" or "class NAME:" binds; empty of other lines. */
+/* The NAME in "def NAME(" or "class NAME:"; empty for other lines. */
 static mv_span bound_name(mv_span line)
 {
     static const char *const words[] = {"def ", "async def ", "class "};
@@ -158,7 +158,7 @@ static mv_span bound_name(mv_span line)
     return (mv_span){0};
 }
 
-/* A function ends where the next one begins that is not indented more. */
+/* A function ends where another one begins that is not indented more. */
 static void read_line(reading *r, mv_span line)
 {
     mv_span text = trim(line), name = bound_name(text);

@@ -1,7 +1,7 @@
-/* Source lines beside a report, where the files that a snapshot mentions are here.
+/* Source lines shown in a report, if the files that a snapshot names exist on this machine.
  *
- * A path out of a snapshot is only ever read as a regular file of bounded size, and never climbs
- * out of the folder that --source names. */
+ * A path from a snapshot is only ever read as a regular file of limited size, and cannot lead out
+ * of the folder that --source names. */
 #ifndef MV_SOURCE_TEXT_H
 #define MV_SOURCE_TEXT_H
 
@@ -9,8 +9,8 @@
 
 typedef struct {
     mv_string_id file;
-    mv_span text;    /* empty: it is not here */
-    bool is_foreign; /* somebody was told that it is another version */
+    mv_span text;    /* empty: there is no such file here */
+    bool is_foreign; /* the user was warned that it is another version */
 } mv_source_file;
 
 typedef struct {
@@ -26,16 +26,16 @@ typedef struct {
 mv_code mv_source_text_init(mv_source_text *source, mv_arena *arena, const char *where,
                             mv_err *err);
 
-/* The text of a frame's line without the blanks around it; empty where there is none. */
+/* The text of a frame's line without the blanks around it; empty if there is none. */
 mv_span mv_source_text_line(mv_source_text *source, const mv_trace *trace, mv_frame_id frame);
 
-/* Whether the file that was found is evidently another version than the one that ran: the frame's
- * line is behind its end, blank or a comment, or of Python not within a function of that name.
- * `why` says which. */
+/* Whether the file that was found is clearly another version than the one that ran: the frame's
+ * line is after its end, is blank or a comment, or, in Python, is not within a function of that
+ * name. `why` says which. */
 bool mv_source_text_differs(mv_source_text *source, const mv_trace *trace, mv_frame_id frame,
                             char *why, size_t size);
 
-/* The same, once a file: false when it was told before. */
+/* The same, but only once for each file: false when the user was warned before. */
 bool mv_source_text_tells(mv_source_text *source, const mv_trace *trace, mv_frame_id frame,
                           char *why, size_t size);
 

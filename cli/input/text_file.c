@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Up to `most` bytes; fewer where the file shrank meanwhile. */
+/* Reads up to `most` bytes; fewer if the file has become shorter. */
 static uint64_t read_bytes(int fd, char *to, uint64_t most)
 {
     uint64_t got = 0;
@@ -42,7 +42,7 @@ static mv_code read_open(mv_arena *arena, int fd, const char *path, mv_span *out
 
 mv_code mv_text_file_read(mv_arena *arena, const char *path, mv_span *out, mv_err *err)
 {
-    /* Opening a pipe without somebody at its other end would wait for good. */
+    /* Opening a pipe that has no writer would wait forever. */
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     mv_code code;
 

@@ -8,9 +8,9 @@
 
 #define MV_TEXT_FILE_MOST (16u << 20)
 
-/* The contents of a regular file of at most MV_TEXT_FILE_MOST bytes, with a NUL behind them that
- * is not counted. Anything else (folders, devices, pipes, larger files) fails with MV_IO or
- * MV_LIMIT: a path out of a snapshot must not make memviz wait or fill memory. */
+/* The contents of a regular file of at most MV_TEXT_FILE_MOST bytes, followed by a NUL that is not
+ * counted. Anything else (folders, devices, pipes, larger files) fails with MV_IO or MV_LIMIT: a
+ * path from a snapshot must not make memviz wait or fill its memory. */
 mv_code mv_text_file_read(mv_arena *arena, const char *path, mv_span *out, mv_err *err);
 
 #endif

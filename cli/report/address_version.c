@@ -7,7 +7,7 @@ void mv_reuse_init(mv_reuse *reuse, mv_arena *arena)
     *reuse = (mv_reuse){.arena = arena};
 }
 
-/* The slot of `addr`, or the empty one where it belongs. */
+/* The slot of `addr`, or the empty slot where it would go. */
 static mv_reuse_slot *slot_of(mv_reuse_slot *slots, uint64_t capacity, uint64_t addr)
 {
     uint64_t at = mv_mix(addr, 0) & (capacity - 1);

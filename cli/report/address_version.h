@@ -1,4 +1,4 @@
-/* How often an address has been handed out: 0x7f00#3 is the third allocation there. */
+/* How often each address was allocated: 0x7f00#3 is the third allocation there. */
 #ifndef MV_ADDRESS_VERSION_H
 #define MV_ADDRESS_VERSION_H
 
@@ -18,10 +18,10 @@ typedef struct {
 
 void mv_reuse_init(mv_reuse *reuse, mv_arena *arena);
 
-/* Counts an allocation at `addr`. False when memory is out. */
+/* Counts an allocation at `addr`. False when memory runs out. */
 bool mv_reuse_add(mv_reuse *reuse, uint64_t addr);
 
-/* Allocations so far at `addr`; 0: none within the trace. */
+/* The number of allocations at `addr` so far; 0: none within the trace. */
 uint32_t mv_reuse_version(const mv_reuse *reuse, uint64_t addr);
 
 #endif

@@ -1,4 +1,5 @@
-/* --by: what a device holds, by what the file says of allocations besides their stack. */
+/* --by: what a device holds, grouped by what the file says about allocations besides their stack.
+ */
 #ifndef MV_BY_GROUP_H
 #define MV_BY_GROUP_H
 
@@ -10,20 +11,21 @@ typedef struct {
     mv_group_rows rows;
 } mv_grouped;
 
-/* Whether --by was given. False with a message, and *status, when its word is for pictures. */
+/* Whether --by was given. False with a message, and *status set, when its word is one for pictures.
+ */
 bool mv_by_wanted(const mv_cli *cli, bool *wanted, int *status);
 
-/* How, when it was. */
+/* What --by groups by; it must have been given. */
 mv_group_by mv_by_what(const mv_cli *cli);
 
 /* What each group holds after `event`. */
 mv_code mv_by_find(mv_cli *cli, const mv_trace *trace, const mv_lives *lives, const uint8_t *kinds,
                    uint32_t event, mv_grouped *out, mv_err *err);
 
-/* [{"name","bytes","blocks","share","frames"}], most first. */
+/* [{"name","bytes","blocks","share","frames"}], the largest first. */
 cJSON *mv_by_json(mv_report *r, const mv_trace *trace, const mv_grouped *grouped, uint64_t limit);
 
-/* The same as a table; its last column is headed by the grouping's name. */
+/* The same as a table. The heading of the last column is the name of the grouping. */
 void mv_by_put(mv_cli *cli, const mv_grouped *grouped, uint64_t limit);
 
 #endif

@@ -9,7 +9,7 @@
 typedef struct {
     mv_string_id library;
     uint32_t calls, failed;
-    uint64_t bytes; /* asked for and got */
+    uint64_t bytes; /* requested successfully */
 } library;
 
 typedef struct {
@@ -28,7 +28,7 @@ static int by_calls(const void *a, const void *b)
     return (x->library.row > y->library.row) - (x->library.row < y->library.row);
 }
 
-/* Without rows when memory is out. */
+/* Has no rows when memory runs out. */
 static libraries libraries_of(mv_arena *scratch, const mv_trace *trace)
 {
     const mv_api_calls *c = &trace->api_calls;
@@ -181,7 +181,7 @@ static void put_clean(mv_out *out, const char *text)
     mv_out_clean(out, (mv_span){(const uint8_t *)text, strlen(text)});
 }
 
-/* "before VALUE"; nothing when the file does not say. */
+/* Prints `before` and the value; nothing when the file has no such fact. */
 static void put_fact(mv_out *out, const mv_trace *trace, const char *before, const char *key)
 {
     const char *value = mv_fact_find(trace, key);
@@ -192,7 +192,7 @@ static void put_fact(mv_out *out, const mv_trace *trace, const char *before, con
     put_clean(out, value);
 }
 
-/* Behind a label. */
+/* The column after a label. */
 #define LABEL_COLUMNS 16
 
 static void put_process(mv_out *out, const mv_trace *trace)
@@ -214,7 +214,7 @@ static void put_process(mv_out *out, const mv_trace *trace)
                  stopped ? ": " : "", stopped ? stopped : "");
 }
 
-/* The number that `memviz run` closes with. */
+/* The same number as in the last line of `memviz run`. */
 static void put_records(mv_out *out, const mv_trace *trace)
 {
     put_label(out, "records");
@@ -262,7 +262,7 @@ static void put_libraries(mv_out *out, mv_arena *scratch, const mv_trace *trace)
     }
 }
 
-/* What the shim counted; events that the numbers show to be missing are a note. */
+/* The losses that the shim counted. Events that are missing by their numbers are a note instead. */
 static void put_losses(mv_out *out, const mv_trace *trace)
 {
     bool first = true;

@@ -1,16 +1,16 @@
-/* What a captured file says of its process, and what the capture could not record: a part of
+/* What a captured file says about its process, and what the capture could not record: a part of
  * `info`. */
 #ifndef MV_CAPTURED_H
 #define MV_CAPTURED_H
 
 #include "cli/report/report.h"
 
-/* The report on a device without events and memory: "device 0: no events, no memory". Of a capture
- * also where to look for what did not go through PyTorch's caching allocator. */
+/* The report on a device without events and memory: "device 0: no events, no memory". In a capture
+ * it also says where to look for memory that did not go through PyTorch's caching allocator. */
 void mv_captured_put_idle(mv_out *out, const mv_trace *trace, uint32_t device);
 
-/* What the shim recorded, each thing once. In the model a free stands twice, as asked for and as
- * completed, and a segment also as the call that made it. */
+/* The number of things that the shim recorded, each counted once. In the model a free is two events
+ * (requested and completed), and a segment is also the call that made it. */
 uint64_t mv_captured_records(const mv_trace *trace);
 
 void mv_captured_print(mv_out *out, mv_arena *scratch, const mv_trace *trace);

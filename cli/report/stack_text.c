@@ -5,7 +5,7 @@
 #include "analyze/code/culprit.h"
 #include "cli/report/prose.h"
 
-/* So many frames of the framework in a row are shown; longer runs are counted. */
+/* The most frames of the framework in a row that are shown; longer runs are only counted. */
 #define SHORT_RUN 1
 
 static void put_frame(mv_out *out, const mv_trace *trace, mv_frame_id frame, bool bold,
@@ -23,7 +23,8 @@ static void put_frame(mv_out *out, const mv_trace *trace, mv_frame_id frame, boo
     mv_out_char(out, '\n');
 }
 
-/* How many shown frames of the framework stand in a row from frame i on; *end is behind them. */
+/* How many shown frames in a row, from frame i on, are the framework's; *end is the frame after
+ * them. */
 static uint32_t run_of_framework(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
                                  uint32_t i, uint32_t *end)
 {

@@ -5,14 +5,14 @@
 #include "cli/report/out.h"
 #include "parse/model/trace.h"
 
-/* One line a frame behind `indent` spaces, the culprit in bold. Unless `all`: without the frames
- * that --frames user hides, and runs of the framework's own frames are only counted. `kinds` from
- * mv_frame_kinds. */
+/* Prints one line for each frame, indented by `indent` spaces, with the culprit in bold. Unless
+ * `all` is set, frames that --frames user hides are left out, and runs of the framework's own
+ * frames are only counted. `kinds` is from mv_frame_kinds. */
 void mv_stack_put(mv_out *out, const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
                   bool all, uint32_t indent);
 
-/* The label of a stack's culprit, and where that line went on in another package the innermost
- * line there: "train.py:96 main > resnet.py:97 forward". Returns `out`. */
+/* The label of a stack's culprit. If that line called into another package, the innermost line
+ * there follows: "train.py:96 main > resnet.py:97 forward". Returns `out`. */
 const char *mv_stack_label(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
                            char *out, uint32_t size);
 

@@ -4,7 +4,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Narrower or lower than this nothing can be read. */
+/* A terminal that is smaller than this is treated as one of this size: nothing could be read. */
 #define LEAST_COLUMNS 40
 #define LEAST_ROWS    10
 

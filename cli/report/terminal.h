@@ -8,7 +8,7 @@ typedef struct {
     uint32_t columns, rows; /* 0: not known */
 } mv_terminal;
 
-/* What COLUMNS and LINES say, else the terminal itself, if standard output is one. */
+/* The size in COLUMNS and LINES; else that of the terminal, if standard output is one. */
 mv_terminal mv_terminal_find(void);
 
 #endif

@@ -236,7 +236,7 @@ Test(run, what_cannot_be_finalised_stays)
                          "echo $?; ls | grep -c live; $MEMVIZ dump *.live | grep -c '^mark.*x'");
 
     cr_assert_str_eq(run.out, "3\n1\n1\n", "%s%s", run.out, run.err);
-    cr_assert_not_null(strstr(run.err, "stays as it is"), "%s", run.err);
+    cr_assert_not_null(strstr(run.err, "left as it is"), "%s", run.err);
     mvt_run_drop(&run);
 }
 
@@ -277,10 +277,10 @@ static void expect_refused(const char *plant, const char *why)
 
 Test(run, files_that_others_put_there_are_not_taken)
 {
-    expect_refused("mkfifo $f", "no regular file");
-    expect_refused("mkdir $f", "no regular file");
-    expect_refused("ln -s $(ls $o.*.live) $f", "no regular file");
-    expect_refused("cp $(ls $o.*.live) v/a; ln v/a $f", "it has another name as well");
+    expect_refused("mkfifo $f", "not a regular file");
+    expect_refused("mkdir $f", "not a regular file");
+    expect_refused("ln -s $(ls $o.*.live) $f", "not a regular file");
+    expect_refused("cp $(ls $o.*.live) v/a; ln v/a $f", "it has a second name");
     if (geteuid() == 0)
         expect_refused("cp $(ls $o.*.live) $f; chown 65534 $f", "it belongs to another user");
 }
