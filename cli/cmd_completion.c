@@ -1,7 +1,8 @@
-/* memviz completion: what shells need to complete a command line, from the tables of commands and
- * options. */
+/* memviz completion: what shells need to complete a command line, from the tables of commands,
+ * options and terms. */
 #include "cli/commands.h"
 #include "cli/complain.h"
+#include "cli/terms.h"
 
 static bool takes_file(const mv_option *o)
 {
@@ -13,12 +14,16 @@ static uint64_t options_of(const mv_command *c)
     return c->options | MV_COMMON_OPTIONS;
 }
 
-/* The words that complete a command's first argument; NULL: files. */
-static const char *argument_words(const mv_command *c)
+/* The arguments of help are names of commands or terms; those of completion are words; those of
+ * other commands are files. */
+static bool takes_names(const mv_command *c)
 {
-    if (strchr(c->arguments, '|'))
-        return c->arguments;
-    return NULL;
+    return c->run == mv_cmd_help;
+}
+
+static bool takes_words(const mv_command *c)
+{
+    return c->run == mv_cmd_completion;
 }
 
 static void put_command_names(mv_out *out)
@@ -30,9 +35,19 @@ static void put_command_names(mv_out *out)
     }
 }
 
-static void put_words(mv_out *out, const char *words)
+static void put_term_names(mv_out *out)
 {
-    for (; *words; words++)
+    for (const mv_term *t = mv_terms; t->name; t++) {
+        if (t != mv_terms)
+            mv_out_char(out, ' ');
+        mv_out_text(out, t->name);
+    }
+}
+
+/* "bash|zsh|fish" as three words. */
+static void put_argument_words(mv_out *out, const mv_command *c)
+{
+    for (const char *words = c->arguments; *words; words++)
         mv_out_char(out, *words == '|' ? ' ' : *words);
 }
 
@@ -94,12 +109,15 @@ static void put_bash_command(mv_out *out, const mv_command *c)
         first = 0;
     }
     mv_out_text(out, "'");
-    if (argument_words(c)) {
+    if (takes_words(c)) {
         mv_out_text(out, " words='");
-        put_words(out, argument_words(c));
+        put_argument_words(out, c);
         mv_out_text(out, "'");
-    } else if (c->run == mv_cmd_help) {
-        mv_out_text(out, " words=$commands");
+    } else if (takes_names(c)) {
+        mv_out_text(out, " words=\"$commands terms\"\n"
+                         "        [[ $before == terms ]] && words='");
+        put_term_names(out);
+        mv_out_text(out, "'");
     }
     mv_out_text(out, " ;;\n");
 }
@@ -223,19 +241,19 @@ static void put_zsh_command(mv_out *out, const mv_command *c)
         mv_out_text(out, "        '(-)1:program:_command_names -e' '*::argument:_normal' ;;\n");
         return;
     }
-    mv_out_text(out, "        '*:argument:");
-    if (argument_words(c)) {
-        mv_out_char(out, '(');
-        put_words(out, argument_words(c));
-        mv_out_char(out, ')');
-    } else if (c->run == mv_cmd_help) {
-        mv_out_char(out, '(');
+    if (takes_words(c)) {
+        mv_out_text(out, "        '*:argument:(");
+        put_argument_words(out, c);
+        mv_out_text(out, ")' ;;\n");
+    } else if (takes_names(c)) {
+        mv_out_text(out, "        '1:command:(");
         put_command_names(out);
-        mv_out_char(out, ')');
+        mv_out_text(out, " terms)' '2:term:(");
+        put_term_names(out);
+        mv_out_text(out, ")' ;;\n");
     } else {
-        mv_out_text(out, "_files");
+        mv_out_text(out, "        '*:argument:_files' ;;\n");
     }
-    mv_out_text(out, "' ;;\n");
 }
 
 static void put_zsh(mv_out *out)
@@ -298,8 +316,6 @@ static void put_fish_option(mv_out *out, const mv_command *c, const mv_option *o
 
 static void put_fish_arguments(mv_out *out, const mv_command *c)
 {
-    bool names = c->run == mv_cmd_help;
-
     if (c->starts_program) {
         mv_out_format(out,
                       "complete -c memviz -n '__fish_seen_subcommand_from %s' -x "
@@ -310,13 +326,20 @@ static void put_fish_arguments(mv_out *out, const mv_command *c)
         mv_out_text(out, ")'\n");
         return;
     }
-    if (!names && !argument_words(c))
+    if (!takes_names(c) && !takes_words(c))
         return;
     mv_out_format(out, "complete -c memviz -n '__fish_seen_subcommand_from %s' -f -a '", c->name);
-    if (names)
+    if (takes_words(c)) {
+        put_argument_words(out, c);
+    } else {
         put_command_names(out);
-    else
-        put_words(out, argument_words(c));
+        mv_out_format(out,
+                      " terms'\n"
+                      "complete -c memviz -n '__fish_seen_subcommand_from %s; and "
+                      "__fish_seen_subcommand_from terms' -f -a '",
+                      c->name);
+        put_term_names(out);
+    }
     mv_out_text(out, "'\n");
 }
 

@@ -1,9 +1,10 @@
-/* memviz help and memviz version: the table of commands as text. */
+/* memviz help and memviz version: the tables of commands and of terms as text. */
 #include <stdio.h>
 
 #include "cli/commands.h"
 #include "cli/complain.h"
 #include "cli/nearest.h"
+#include "cli/terms.h"
 
 static void heading(mv_out *out, const char *text)
 {
@@ -97,6 +98,7 @@ void mv_help_overview(mv_out *out)
     }
     mv_out_text(out,
                 "\nmemviz help COMMAND explains a command and gives an example.\n"
+                "memviz help terms explains the words that the reports use.\n"
                 "\n"
                 "FILE is a PyTorch snapshot pickle (torch.cuda.memory._dump_snapshot), msgpack,\n"
                 "or a memviz .bin, plain or compressed with gzip or zstd; - is standard input.\n"
@@ -105,27 +107,58 @@ void mv_help_overview(mv_out *out)
                 "Exit status: 0 done, 1 failed, 2 wrong usage, 3 --fail-on found something.\n");
 }
 
-int mv_cmd_help(mv_cli *cli)
+static int complain_of(const char *kind, const char *name, const mv_nearest *nearest)
 {
-    const mv_command *command;
-    mv_nearest nearest = {0};
-    const char *name;
+    if (nearest->word)
+        return mv_complain_usage(NULL, "no %s '%s'; did you mean '%s'?", kind, name, nearest->word);
+    return mv_complain_usage(NULL, "no %s '%s'", kind, name);
+}
 
-    if (cli->options.files == 0) {
-        mv_help_overview(&cli->out);
+static int explain_term(mv_out *out, const char *name)
+{
+    const mv_term *term = mv_term_find(name);
+    mv_nearest nearest = {0};
+
+    if (term) {
+        mv_term_put(out, term);
         return MV_EXIT_DONE;
     }
-    name = cli->options.file[0];
-    command = mv_command_find(name);
+    for (const mv_term *t = mv_terms; t->name; t++)
+        mv_nearest_try(&nearest, name, t->name);
+    return complain_of("term", name, &nearest);
+}
+
+static int explain_command(mv_out *out, const char *name)
+{
+    const mv_command *command = mv_command_find(name);
+    mv_nearest nearest = {0};
+
     if (command) {
-        mv_help_command(&cli->out, command);
+        mv_help_command(out, command);
         return MV_EXIT_DONE;
     }
     for (const mv_command *c = mv_commands; c->name; c++)
         mv_nearest_try(&nearest, name, c->name);
-    if (nearest.word)
-        return mv_complain_usage(NULL, "no command '%s'; did you mean '%s'?", name, nearest.word);
-    return mv_complain_usage(NULL, "no command '%s'", name);
+    return complain_of("command", name, &nearest);
+}
+
+int mv_cmd_help(mv_cli *cli)
+{
+    char **word = cli->options.file;
+    int words = cli->options.files;
+    bool is_about_terms = words > 0 && strcmp(word[0], "terms") == 0;
+
+    if (words == 2 && is_about_terms)
+        return explain_term(&cli->out, word[1]);
+    if (words == 2)
+        return mv_complain_usage("help", "unexpected argument '%s'", word[1]);
+    if (words == 1 && !is_about_terms)
+        return explain_command(&cli->out, word[0]);
+    if (is_about_terms)
+        mv_terms_put(&cli->out);
+    else
+        mv_help_overview(&cli->out);
+    return MV_EXIT_DONE;
 }
 
 int mv_cmd_version(mv_cli *cli)

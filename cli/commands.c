@@ -452,11 +452,13 @@ const mv_command mv_commands[] = {
     {
         .name = "help",
         .run = mv_cmd_help,
-        .most_files = 1,
-        .arguments = "[COMMAND]",
-        .summary = "what the commands do",
-        .help = "Lists the commands, or explains one.\n",
-        .example = "memviz help trace\n",
+        .most_files = 2,
+        .arguments = "[COMMAND | terms [TERM]]",
+        .summary = "what the commands do, and what their words mean",
+        .help = "Lists the commands, or explains one. help terms explains the words that the\n"
+                "reports use, or one of them.\n",
+        .example = "memviz help trace\n"
+                   "memviz help terms stranded\n",
     },
     {
         .name = "version",

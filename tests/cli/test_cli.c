@@ -189,6 +189,8 @@ Test(cli, bash_completes)
         {"memviz trace --color al", "always"},
         {"memviz completion z", "zsh"},
         {"memviz help du", "dump"},
+        {"memviz help ter", "terms"},
+        {"memviz help terms stra", "stranded"},
         {"memviz run --sta", "--stacks"},
         {"memviz run --stacks nat", "native"},
         {"memviz run bas", "bas"}, /* a program */

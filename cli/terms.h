@@ -1,0 +1,23 @@
+/* The words that the reports use: one table for `memviz help terms`, completion and
+ * docs/glossary.md, which MV_BLESS=1 test_terms writes.
+ * To add one: a row in terms.c, in alphabetical order. */
+#ifndef MV_TERMS_H
+#define MV_TERMS_H
+
+#include "cli/out.h"
+
+typedef struct {
+    const char *name;    /* one word; a hyphen instead of a blank */
+    const char *meaning; /* one or two sentences */
+} mv_term;
+
+extern const mv_term mv_terms[]; /* ends with a NULL name */
+
+/* NULL when there is none with this name. */
+const mv_term *mv_term_find(const char *name);
+
+/* Prints one term, or all of them. */
+void mv_term_put(mv_out *out, const mv_term *term);
+void mv_terms_put(mv_out *out);
+
+#endif
