@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "cli/prose.h"
+#include "cli/report/prose.h"
 
 #define NAME_COLUMNS 18 /* with the blanks before and after a name */
 

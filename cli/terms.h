@@ -4,7 +4,7 @@
 #ifndef MV_TERMS_H
 #define MV_TERMS_H
 
-#include "cli/out.h"
+#include "cli/report/out.h"
 
 typedef struct {
     const char *name;    /* one word; a hyphen instead of a blank */

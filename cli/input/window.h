@@ -6,8 +6,8 @@
 #include "cli/commands.h"
 
 /* The window of one device: from the first event at or after X of --from to before that of --to
- * (analyze/lives/position.h). It may be empty if another device has events in it. False, with a message,
- * when an X is wrong or no chosen device has an event in the window. */
+ * (analyze/lives/position.h). It may be empty if another device has events in it. False, with a
+ * message, when an X is wrong or no chosen device has an event in the window. */
 bool mv_window_find(const mv_cli *cli, const mv_trace *trace, uint32_t device, mv_window *window);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/fixture_program.h"
+#include "tests/fixture/fixture_program.h"
 
 Test(terms, are_words_in_alphabetical_order)
 {
