@@ -450,7 +450,7 @@ static void renumber(mv_leaks *found, mv_leak_outlook *outlook, const mv_lives *
         found->leaks[i].first_event += first;
         found->leaks[i].last_event += first;
     }
-    found->exit_event = lives->goes_on ? events : found->exit_event + first;
+    found->exit_event = lives->has_later_events ? events : found->exit_event + first;
     if (outlook->oom_event != MV_NEVER)
         outlook->oom_event += first;
 }

@@ -20,14 +20,14 @@ typedef struct {
     mv_arena scratch; /* for the heap, which is as large as the trace */
     mv_heap heap;
     mv_fragmentation *out;
-} inquiry;
+} fragmentation_state;
 
 /* ---- the moment -------------------------------------------------------------------------- */
 
 /* The moment when the most was taken. If all of that was taken before the first event, the trace
  * does not show why; then the moment when the most was in use, since holes that are left then are
  * always left. */
-static mv_code find_moment(inquiry *q, mv_fragmentation_opts opts, mv_err *err)
+static mv_code find_moment(fragmentation_state *q, mv_fragmentation_opts opts, mv_err *err)
 {
     const mv_demand *d = &q->out->growths.demand;
     bool is_old = q->lives->history != MV_HISTORY_COMPLETE && d->taken <= d->before;
@@ -44,7 +44,7 @@ static mv_code find_moment(inquiry *q, mv_fragmentation_opts opts, mv_err *err)
 
 /* ---- domains ----------------------------------------------------------------------------- */
 
-static bool list_domains(inquiry *q)
+static bool list_domains(fragmentation_state *q)
 {
     const mv_domains *d = &q->heap.domains;
     mv_fragmentation *out = q->out;
@@ -75,7 +75,7 @@ static bool list_domains(inquiry *q)
 
 /* A heap from before the first event has a past that the trace does not show: what it held may have
  * been needed then. */
-static uint64_t needed_by(const inquiry *q)
+static uint64_t needed_by(const fragmentation_state *q)
 {
     const mv_demand *d = &q->out->demand;
 
@@ -93,7 +93,7 @@ static bool is_far_beyond(uint64_t beyond, uint64_t needed)
 
 /* Whether segments in use are mostly holes. In a healthy run they may be so between steps, because
  * the next step fills them. So this only counts when the trace does not show what was needed. */
-static bool is_hollow(const inquiry *q)
+static bool is_hollow(const fragmentation_state *q)
 {
     const mv_fragmentation *f = q->out;
 
@@ -101,7 +101,7 @@ static bool is_hollow(const inquiry *q)
            f->stranded > f->bytes.allocated + f->bytes.pending;
 }
 
-static void decide(inquiry *q)
+static void decide(fragmentation_state *q)
 {
     mv_fragmentation *f = q->out;
     uint64_t needed = needed_by(q), taken;
@@ -147,7 +147,7 @@ static int by_growth(const void *a, const void *b)
     return (x->event > y->event) - (x->event < y->event);
 }
 
-static mv_code look(inquiry *q, mv_fragmentation_opts opts, mv_err *err)
+static mv_code look(fragmentation_state *q, mv_fragmentation_opts opts, mv_err *err)
 {
     mv_fragmentation *out = q->out;
     mv_code code =
@@ -172,7 +172,8 @@ mv_code mv_fragmentation_find(mv_arena *arena, const mv_trace *trace, const mv_l
                               const mv_sites *sites, mv_fragmentation_opts opts,
                               mv_fragmentation *out, mv_err *err)
 {
-    inquiry q = {.arena = arena, .trace = trace, .lives = lives, .sites = sites, .out = out};
+    fragmentation_state q = {
+        .arena = arena, .trace = trace, .lives = lives, .sites = sites, .out = out};
     mv_code code;
 
     *out = (mv_fragmentation){0};

@@ -195,7 +195,7 @@ static uint32_t plausible(const adviser *a)
 /* ---- settings that gain ------------------------------------------------------------------ */
 
 /* The line with the most bytes in segments that were added because no hole was large enough. */
-static const char *line_behind(adviser *a, char *label, size_t size)
+static const char *line_most_added_for(adviser *a, char *label, size_t size)
 {
     const mv_segment_growths *g = &a->f->growths;
     uint64_t *bytes = mv_push_array(a->arena, uint64_t, a->sites->groups);
@@ -226,7 +226,7 @@ static void explain(adviser *a, uint32_t change, char *out, size_t size)
 
     *out = 0;
     if (change == MV_TRY_EXPANDABLE && added) {
-        line = line_behind(a, label, sizeof label);
+        line = line_most_added_for(a, label, sizeof label);
         snprintf(out, size,
                  ". It lets segments grow instead of adding new ones: %u %s added although enough "
                  "memory was free, but scattered%s%s",

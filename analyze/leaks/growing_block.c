@@ -11,7 +11,7 @@
 
 /* When the temporary memory of the steps grows by more than this multiple of the block's growth,
  * the block is the input that the steps process. */
-#define WORK_A_GROWTH 3
+#define TEMPORARY_A_GROWTH 3
 
 /* The most sites to look at: more than a program has buffers that it copies into larger ones. */
 #define MOST_SITES 16
@@ -116,7 +116,7 @@ static void measure(const search *s, uint32_t site)
 }
 
 /* Temporary memory of the steps: its mean over the bins [from, to). */
-static double work_of(const mv_floor *floor, uint32_t from, uint32_t to)
+static double temporary_of(const mv_floor *floor, uint32_t from, uint32_t to)
 {
     double sum = 0;
 
@@ -131,7 +131,7 @@ static bool judge(search *s, mv_growing_block *out)
 {
     uint32_t last = s->floor->bins - 2, first = s->first, bins, third;
     uint32_t rises = 0, falls = 0;
-    double grown, work;
+    double grown, temporary;
     mv_floor_proof proof;
 
     while (first < last && s->held[first] == 0)
@@ -149,9 +149,9 @@ static bool judge(search *s, mv_growing_block *out)
         s->held[last] <= s->held[first])
         return false;
     grown = (double)(s->held[last] - s->held[first]);
-    work = work_of(s->floor, last + 1 - third, last + 1) -
-           work_of(s->floor, first + 1, first + 1 + third);
-    if (work > WORK_A_GROWTH * grown)
+    temporary = temporary_of(s->floor, last + 1 - third, last + 1) -
+                temporary_of(s->floor, first + 1, first + 1 + third);
+    if (temporary > TEMPORARY_A_GROWTH * grown)
         return false;
     out->steps = bins;
     out->bytes_per_step = (s->held[last] - s->held[first] + bins / 2) / bins;

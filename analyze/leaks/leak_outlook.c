@@ -50,7 +50,7 @@ static void find_capacity(const mv_trace *trace, const mv_lives *lives, uint64_t
 }
 
 /* The first out-of-memory event after all blocks of the leaks. */
-static uint32_t oom_behind(const mv_lives *lives, const mv_leaks *leaks)
+static uint32_t oom_after(const mv_lives *lives, const mv_leaks *leaks)
 {
     const mv_events *e = &lives->events;
     uint32_t last = 0;
@@ -93,7 +93,7 @@ mv_code mv_leaks_outlook(mv_arena *arena, const mv_trace *trace, const mv_lives 
     double each;
 
     *out = (mv_leak_outlook){.steps = MV_NO_BYTES, .time_us = MV_NO_TIME};
-    out->oom_event = oom_behind(lives, leaks);
+    out->oom_event = oom_after(lives, leaks);
     find_capacity(trace, lives, capacity, out);
     for (uint32_t i = 0; i < leaks->count; i++)
         grows += leaks->leaks[i].bytes_per_step;

@@ -4,7 +4,7 @@
 
 #include "analyze/code/stack_marks.h"
 #include "analyze/leaks/growing_block.h"
-#include "analyze/leaks/leak_work.h"
+#include "analyze/leaks/leak_state.h"
 #include "analyze/leaks/net_growth.h"
 
 /* One in this many sizes must recur. Otherwise the site is a cache that gets an entry for each
@@ -19,7 +19,7 @@ static bool is_candidate(const mv_site_use *use)
     return use->alive >= 2;
 }
 
-void mv_leak_sites_count(mv_leak_work *w)
+void mv_leak_sites_count(mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
     const mv_site_use *before = NULL;
@@ -40,7 +40,7 @@ void mv_leak_sites_count(mv_leak_work *w)
 }
 
 /* Allocates the arrays for the rows of the candidate sites. */
-static bool make_room(mv_leak_work *w)
+static bool make_room(mv_leak_state *w)
 {
     uint32_t alive = 0, freed = 0;
 
@@ -63,7 +63,7 @@ static bool make_room(mv_leak_work *w)
     return w->alive_row && w->born && w->sized && w->lived && w->kept;
 }
 
-static void fill_rows(mv_leak_work *w, const uint8_t *candidate)
+static void fill_rows(mv_leak_state *w, const uint8_t *candidate)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
     const mv_steps *steps = &w->out->steps;
@@ -88,7 +88,7 @@ static void fill_rows(mv_leak_work *w, const uint8_t *candidate)
     }
 }
 
-static bool gather(mv_leak_work *w)
+static bool gather(mv_leak_state *w)
 {
     uint8_t *candidate = mv_push_array(w->scratch, uint8_t, w->sites.count);
 
@@ -117,7 +117,7 @@ static uint32_t blocks_of_bin(const mv_growth *g, const mv_site_use *use, uint32
     return blocks < g->most ? blocks : g->most;
 }
 
-static void leak_block(mv_leak_work *w, mv_site_use *use, uint32_t row)
+static void leak_block(mv_leak_state *w, mv_site_use *use, uint32_t row)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
 
@@ -130,7 +130,7 @@ static void leak_block(mv_leak_work *w, mv_site_use *use, uint32_t row)
 
 /* Fills w->kept with the rows of the blocks that a growing site keeps, and returns how many there
  * are. */
-static uint32_t find_kept(const mv_leak_work *w, const mv_site_use *use)
+static uint32_t find_kept(const mv_leak_state *w, const mv_site_use *use)
 {
     const uint32_t *rows = w->alive_row + use->first_alive, *born = w->born + use->first_alive;
     uint32_t count = 0;
@@ -147,7 +147,7 @@ static uint32_t find_kept(const mv_leak_work *w, const mv_site_use *use)
     return count;
 }
 
-static void leak_site(mv_leak_work *w, mv_site_use *use)
+static void leak_site(mv_leak_state *w, mv_site_use *use)
 {
     const mv_growth *g = &use->growth;
     uint64_t judged_bytes = 0, bins = (uint64_t)g->last - g->first + 1;
@@ -178,7 +178,7 @@ typedef struct {
     bool is_one; /* most blocks have the same size */
 } size_habit;
 
-static size_habit sizes_of(mv_leak_work *w, const mv_site_use *use)
+static size_habit sizes_of(mv_leak_state *w, const mv_site_use *use)
 {
     uint32_t sizes = 0, recurring = 0, most = 0;
 
@@ -200,14 +200,14 @@ static size_habit sizes_of(mv_leak_work *w, const mv_site_use *use)
 
 /* Whether nothing shows where the site's memory came from. An empty stack belongs to a thread
  * without Python, unless all stacks are empty. */
-static bool is_nameless(const mv_leak_work *w, uint32_t site)
+static bool is_nameless(const mv_leak_state *w, uint32_t site)
 {
     uint32_t stack = w->sites.stack[site].row;
 
     return stack == MV_NO_ROW || (stack == MV_EMPTY_STACK.row && w->trace->stacks.count < 2);
 }
 
-static void judge_births(mv_leak_work *w, uint32_t s)
+static void judge_births(mv_leak_state *w, uint32_t s)
 {
     mv_site_use *use = &w->uses[s];
     mv_growth_site site = {.marks = w->out->steps.count,
@@ -237,7 +237,7 @@ static bool is_steady(const mv_site_use *use)
     return is_candidate(use) && use->growth.kind == MV_GROWTH_STEADY;
 }
 
-static bool makes_state(const mv_leak_work *w, const uint16_t *marks, mv_stack_id stack)
+static bool makes_state(const mv_leak_state *w, const uint16_t *marks, mv_stack_id stack)
 {
     return stack.row < w->trace->stacks.count && marks[stack.row] & MV_MARK_STATE;
 }
@@ -275,7 +275,7 @@ static bool state_is_due(alive_block *blocks, uint32_t count)
 }
 
 /* Withdraws the sites that allocate optimizer state if the parameters explain it. */
-static bool check_state(mv_leak_work *w)
+static bool check_state(mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
     const uint16_t *marks = mv_stack_marks(w->scratch, w->trace, w->sites.kinds);
@@ -298,7 +298,7 @@ static bool check_state(mv_leak_work *w)
 /* ---- growth that is net ------------------------------------------------------------------ */
 
 /* The blocks that all steady sites keep. NULL when memory is out. */
-static mv_kept_block *list_kept(mv_leak_work *w, uint32_t *count)
+static mv_kept_block *list_kept(mv_leak_state *w, uint32_t *count)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
     mv_kept_block *list;
@@ -320,7 +320,7 @@ static mv_kept_block *list_kept(mv_leak_work *w, uint32_t *count)
 }
 
 /* Withdraws sites when other sites give back as much. */
-static bool check_sizes(mv_leak_work *w, mv_kept_block *kept, uint32_t count, uint32_t first)
+static bool check_sizes(mv_leak_state *w, mv_kept_block *kept, uint32_t count, uint32_t first)
 {
     uint8_t *grows = mv_push_array(w->scratch, uint8_t, w->sites.count);
 
@@ -338,7 +338,7 @@ static bool check_sizes(mv_leak_work *w, mv_kept_block *kept, uint32_t count, ui
 }
 
 /* The steady site that keeps the most; MV_NO_ROW: none is left. */
-static uint32_t biggest_site(const mv_leak_work *w, const mv_kept_block *kept, uint32_t count)
+static uint32_t biggest_site(const mv_leak_state *w, const mv_kept_block *kept, uint32_t count)
 {
     uint64_t most = 0;
     uint32_t biggest = MV_NO_ROW;
@@ -358,7 +358,7 @@ static uint32_t biggest_site(const mv_leak_work *w, const mv_kept_block *kept, u
 
 /* Withdraws sites, those that keep the most first, until the floor no longer contradicts. `kept` is
  * sorted by site. */
-static bool check_floor(mv_leak_work *w, const mv_kept_block *kept, uint32_t count, uint32_t first)
+static bool check_floor(mv_leak_state *w, const mv_kept_block *kept, uint32_t count, uint32_t first)
 {
     uint64_t *born = mv_push_array(w->scratch, uint64_t, w->floor.bins);
     mv_floor_proof proof;
@@ -383,7 +383,7 @@ static bool check_floor(mv_leak_work *w, const mv_kept_block *kept, uint32_t cou
 }
 
 /* Adds the sites that hold one block which a larger one replaces in each step. */
-static bool add_growing_blocks(mv_leak_work *w)
+static bool add_growing_blocks(mv_leak_state *w)
 {
     mv_growing_blocks found;
 
@@ -405,7 +405,7 @@ static bool add_growing_blocks(mv_leak_work *w)
     return true;
 }
 
-bool mv_leak_sites_judge(mv_leak_work *w)
+bool mv_leak_sites_judge(mv_leak_state *w)
 {
     uint32_t first = mv_growth_first_bin(w->out->steps.count), count;
     mv_kept_block *kept;

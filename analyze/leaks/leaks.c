@@ -8,7 +8,7 @@
 #include "analyze/leaks/leak_graphs.h"
 #include "analyze/leaks/leak_kind.h"
 #include "analyze/leaks/leak_signs.h"
-#include "analyze/leaks/leak_work.h"
+#include "analyze/leaks/leak_state.h"
 #include "analyze/leaks/program_exit.h"
 #include "base/size.h"
 
@@ -29,7 +29,7 @@ static const char *const kind_names[MV_LEAK_KIND_COUNT] = {
 #undef MV_LEAK_KIND_NAME
 };
 
-static void add_retained(mv_leak_work *w)
+static void add_retained(mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
     mv_leaks *out = w->out;
@@ -74,7 +74,7 @@ static int by_retained(const void *a, const void *b)
 }
 
 /* The row of each group, numbered in the order in which groups occur; MV_NO_ROW: none yet. */
-static uint32_t *no_rows(mv_leak_work *w)
+static uint32_t *no_rows(mv_leak_state *w)
 {
     uint32_t *row = mv_push_array(w->scratch, uint32_t, w->sites.groups);
 
@@ -105,7 +105,7 @@ static void merge_leak(mv_leak *leak, const mv_site_use *use, mv_stack_id stack,
 /* ---- why each leaks ---------------------------------------------------------------------- */
 
 /* Blocks per step that modules without hooks leave behind: a sign of a kept graph. */
-static uint32_t blocks_kept_by_modules(const mv_leak_work *w)
+static uint32_t blocks_kept_by_modules(const mv_leak_state *w)
 {
     uint32_t kept = 0;
 
@@ -116,7 +116,7 @@ static uint32_t blocks_kept_by_modules(const mv_leak_work *w)
     return kept;
 }
 
-static bool explain(mv_leak_work *w, const uint32_t *leak_of)
+static bool explain(mv_leak_state *w, const uint32_t *leak_of)
 {
     mv_leak_signs *signs = mv_push_array(w->scratch, mv_leak_signs, w->out->count);
     uint32_t kept = blocks_kept_by_modules(w);
@@ -137,7 +137,7 @@ static bool explain(mv_leak_work *w, const uint32_t *leak_of)
     return true;
 }
 
-static bool advise(mv_leak_work *w)
+static bool advise(mv_leak_state *w)
 {
     for (uint32_t k = 0; k < w->out->count; k++) {
         mv_leak *leak = &w->out->leaks[k];
@@ -151,7 +151,7 @@ static bool advise(mv_leak_work *w)
 }
 
 /* The row of each site's leak. */
-static uint32_t *leaks_of_sites(mv_leak_work *w, const uint32_t *row_of)
+static uint32_t *leaks_of_sites(mv_leak_state *w, const uint32_t *row_of)
 {
     uint32_t *leak_of = mv_push_array(w->scratch, uint32_t, w->sites.count);
 
@@ -160,7 +160,7 @@ static uint32_t *leaks_of_sites(mv_leak_work *w, const uint32_t *row_of)
     return leak_of;
 }
 
-static bool list_leaks(mv_leak_work *w)
+static bool list_leaks(mv_leak_state *w)
 {
     uint32_t *row_of = no_rows(w), *leak_of, sites = 0;
     uint64_t *biggest;
@@ -188,7 +188,7 @@ static bool list_leaks(mv_leak_work *w)
     return advise(w);
 }
 
-static bool list_retained(mv_leak_work *w)
+static bool list_retained(mv_leak_state *w)
 {
     uint32_t *row_of = no_rows(w), sites = 0;
     uint64_t *biggest;
@@ -223,13 +223,13 @@ static bool list_retained(mv_leak_work *w)
 /* ---- the step under way ------------------------------------------------------------------ */
 
 /* Whether a stack allocates what outlives steps: parameters, optimizer state. */
-static bool outlives_steps(const mv_leak_work *w, const uint16_t *marks, mv_stack_id stack)
+static bool outlives_steps(const mv_leak_state *w, const uint16_t *marks, mv_stack_id stack)
 {
     return stack.row < w->trace->stacks.count &&
            marks[stack.row] & (MV_MARK_PARAMETER | MV_MARK_OPTIMIZER | MV_MARK_STATE);
 }
 
-static bool find_in_progress(mv_leak_work *w)
+static bool find_in_progress(mv_leak_state *w)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
     const uint16_t *marks = mv_stack_marks(w->scratch, w->trace, w->sites.kinds);
@@ -258,15 +258,15 @@ typedef struct {
     bool has_stacks;
     bool comes_back; /* the least allocated in the last third is not above that in the middle third
                       */
-} overview;
+} no_growth;
 
-static bool overlook(mv_leak_work *w, overview *o)
+static bool look_without_growth(mv_leak_state *w, no_growth *o)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
 
     uint32_t most = BLOCKS_OF_A_LIST - 1;
 
-    *o = (overview){.list = MV_NO_ROW};
+    *o = (no_growth){.list = MV_NO_ROW};
     for (uint32_t s = 0; s < w->sites.count; s++) {
         uint32_t place = mv_outer_of(&w->outer, w->sites.stack[s]);
 
@@ -297,7 +297,7 @@ static void set_verdict(mv_leaks *out, mv_leak_verdict verdict, const char *why,
     out->settle = settle;
 }
 
-static const char *why_nameless(mv_leak_work *w)
+static const char *why_nameless(mv_leak_state *w)
 {
     const mv_leak_floor *f = &w->out->floor;
     char first[MV_SIZE_TEXT], last[MV_SIZE_TEXT], text[200];
@@ -311,7 +311,7 @@ static const char *why_nameless(mv_leak_work *w)
     return mv_arena_text(w->arena, text, strlen(text));
 }
 
-static const char *why_list(mv_leak_work *w, uint32_t site)
+static const char *why_list(mv_leak_state *w, uint32_t site)
 {
     char label[160], text[320];
 
@@ -323,7 +323,7 @@ static const char *why_list(mv_leak_work *w, uint32_t site)
     return mv_arena_text(w->arena, text, strlen(text));
 }
 
-static void decide_without_steps(mv_leak_work *w, const overview *o)
+static void decide_without_steps(mv_leak_state *w, const no_growth *o)
 {
     mv_leaks *out = w->out;
 
@@ -352,7 +352,7 @@ static void decide_without_steps(mv_leak_work *w, const overview *o)
         set_verdict(out, MV_VERDICT_UNKNOWN, "no steps were found in the trace", MARK_STEPS);
 }
 
-static void decide(mv_leak_work *w, const overview *o)
+static void decide(mv_leak_state *w, const no_growth *o)
 {
     mv_leaks *out = w->out;
     bool complete = w->lives->history == MV_HISTORY_COMPLETE;
@@ -379,7 +379,7 @@ static void decide(mv_leak_work *w, const overview *o)
         decide_without_steps(w, o);
 }
 
-static bool measure_floor(mv_leak_work *w, mv_err *err)
+static bool measure_floor(mv_leak_state *w, mv_err *err)
 {
     const mv_steps *steps = &w->out->steps;
     uint32_t first = mv_growth_first_bin(steps->count);
@@ -393,9 +393,9 @@ static bool measure_floor(mv_leak_work *w, mv_err *err)
     return true;
 }
 
-static bool find(mv_leak_work *w, mv_err *err)
+static bool find(mv_leak_state *w, mv_err *err)
 {
-    overview o;
+    no_growth o;
 
     w->uses = mv_push_array(w->scratch, mv_site_use, w->sites.count);
     w->out->is_leaked = mv_push_array(w->arena, uint8_t, w->lives->allocs.count);
@@ -406,7 +406,7 @@ static bool find(mv_leak_work *w, mv_err *err)
     if (w->out->steps.count > 0 && !mv_leak_sites_judge(w))
         return false;
     add_retained(w);
-    if (!find_in_progress(w) || !list_leaks(w) || !list_retained(w) || !overlook(w, &o))
+    if (!find_in_progress(w) || !list_leaks(w) || !list_retained(w) || !look_without_growth(w, &o))
         return false;
     decide(w, &o);
     return w->out->why != NULL;
@@ -417,7 +417,7 @@ mv_code mv_leaks_find(mv_arena *arena, const mv_trace *trace, const mv_lives *li
 {
     mv_arena scratch;
     mv_lives before;
-    mv_leak_work w = {
+    mv_leak_state w = {
         .arena = arena, .scratch = &scratch, .trace = trace, .lives = &before, .out = out};
     mv_code code;
 

@@ -10,7 +10,7 @@ uint32_t mv_exit_event(const mv_trace *trace, const mv_lives *lives)
     const mv_events *e = &lives->events;
     uint32_t exit = e->count, allocs = 0, frees = 0;
 
-    if (lives->goes_on || !mv_trace_is_captured(trace) || !mv_fact_find(trace, "end_us"))
+    if (lives->has_later_events || !mv_trace_is_captured(trace) || !mv_fact_find(trace, "end_us"))
         return e->count;
     for (uint32_t i = e->count; i-- > 0 && allocs <= EXIT_ALLOCS;) {
         allocs += e->action[i] == MV_ACTION_ALLOC;

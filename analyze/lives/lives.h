@@ -76,8 +76,8 @@ typedef struct {
     const char *history_why; /* one sentence, the ground of `history`; never NULL */
     uint32_t ring; /* the buffer of events was full, of so many: older ones were dropped; a larger
                     * max_entries would have kept them. 0: nothing says that it was full */
-    mv_events events; /* of that device: columns of the trace */
-    bool goes_on;     /* events follow that are not in the table (lives_window.h) */
+    mv_events events;      /* of that device: columns of the trace */
+    bool has_later_events; /* events follow that are not in the table (lives_window.h) */
     mv_alloc_lives allocs;
     mv_segment_lives segments;
     uint32_t *alloc_of; /* [events.count] the allocation that an alloc, free or annotate event is

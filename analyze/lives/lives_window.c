@@ -213,7 +213,7 @@ mv_code mv_lives_within(mv_arena *arena, const mv_lives *lives, mv_window window
     out->events = events_of(&lives->events, c.window);
     out->allocs = (mv_alloc_lives){0};
     out->segments = (mv_segment_lives){0};
-    out->goes_on = c.window.end < lives->events.count;
+    out->has_later_events = c.window.end < lives->events.count;
     mv_arena_init(&scratch, arena->budget);
     c.scratch = &scratch;
     c.alloc_now = no_rows(&scratch, lives->allocs.count);

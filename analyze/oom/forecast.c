@@ -46,15 +46,15 @@ typedef struct {
     uint32_t end; /* row of the base: the forecast reaches up to it */
     uint64_t
         *bytes; /* [end - base.row] predicted bytes of the base's rows; 0: allocated only once */
-} telling;
+} prediction;
 
-static uint64_t asked_of(const telling *t, uint32_t row)
+static uint64_t asked_of(const prediction *t, uint32_t row)
 {
     uint64_t bytes = t->lives->allocs.requested[row];
     return bytes ? bytes : 1;
 }
 
-static uint32_t peer_of(const telling *t, uint32_t repetition, uint32_t row)
+static uint32_t peer_of(const prediction *t, uint32_t repetition, uint32_t row)
 {
     return t->found->at[repetition].peer[row - t->found->first];
 }
@@ -78,13 +78,13 @@ static bool is_same(const sizes *a, const sizes *b, uint32_t count)
     return true;
 }
 
-static bool is_other(double told, uint64_t asked)
+static bool is_other(double predicted, uint64_t asked)
 {
-    return fabs(told / (double)asked - 1) > SAME;
+    return fabs(predicted / (double)asked - 1) > SAME;
 }
 
 /* Whether the repetitions differ in this size. */
-static bool has_varied(const telling *t, const sizes *s)
+static bool has_varied(const prediction *t, const sizes *s)
 {
     for (uint32_t i = 0; i < t->found->count; i++)
         if (s->bytes[i] && is_other((double)s->bytes[i], s->bytes[t->base]))
@@ -92,7 +92,7 @@ static bool has_varied(const telling *t, const sizes *s)
     return false;
 }
 
-static void add_known(telling *t, uint32_t *slots, sizes s)
+static void add_known(prediction *t, uint32_t *slots, sizes s)
 {
     uint32_t count = t->found->count, slot = slot_of(&s, count, 2 * MOST_SIZES);
     sizes *known;
@@ -117,7 +117,7 @@ static void add_known(telling *t, uint32_t *slots, sizes s)
 
 /* Lists the sizes of the current step, then of what is held all along: what belongs to these
  * (gradients, copies) has the same size in every step. */
-static bool list_known(telling *t)
+static bool list_known(prediction *t)
 {
     const mv_recurrence *r = t->found;
     const mv_alloc_lives *a = &t->lives->allocs;
@@ -144,7 +144,7 @@ static bool list_known(telling *t)
     return true;
 }
 
-static bool find_factor(telling *t)
+static bool find_factor(prediction *t)
 {
     const mv_recurrence *r = t->found;
     mv_scaled_size *changed =
@@ -178,7 +178,7 @@ static bool find_factor(telling *t)
 /* In how many other repetitions `a` and `b` changed alike, relative to the base. -1: in too many
  * they did not; a few may be wrong counterparts. *varied is set when the sizes differed from those
  * of the base. */
-static int accord(const telling *t, const sizes *a, const sizes *b, bool *varied)
+static int changed_alike(const prediction *t, const sizes *a, const sizes *b, bool *varied)
 {
     double base = (double)a->bytes[t->base] / (double)b->bytes[t->base];
     int agree = 0, differ = 0;
@@ -197,7 +197,7 @@ static int accord(const telling *t, const sizes *a, const sizes *b, bool *varied
 }
 
 /* Whether the size stayed the same in nearly all repetitions while others changed. */
-static bool is_constant(const telling *t, const sizes *s)
+static bool is_constant(const prediction *t, const sizes *s)
 {
     uint32_t same = 0, other = 0;
 
@@ -213,7 +213,7 @@ static bool is_constant(const telling *t, const sizes *s)
 }
 
 /* MV_NO_BYTES: the size differs from step to step, and this step has not yet shown how. */
-static uint64_t tell_size(const telling *t, const sizes *s)
+static uint64_t predict_size(const prediction *t, const sizes *s)
 {
     const sizes *along = NULL, *equal = NULL;
     uint64_t bytes = s->bytes[t->base];
@@ -222,7 +222,7 @@ static uint64_t tell_size(const telling *t, const sizes *s)
     for (uint32_t k = 0; k < t->known_count; k++) {
         const sizes *known = &t->known[k];
         bool varied = false;
-        int count = accord(t, s, known, &varied);
+        int count = changed_alike(t, s, known, &varied);
         if (known->bytes[t->base] == bytes && count >= 0 && (!equal || known->times > equal->times))
             equal = known;
         if (varied && (count > most || (count == most && known->times > along->times))) {
@@ -240,7 +240,7 @@ static uint64_t tell_size(const telling *t, const sizes *s)
     return equal ? equal->now : (uint64_t)((double)bytes * t->common + 0.5);
 }
 
-static uint64_t tell_row(telling *t, uint32_t row)
+static uint64_t predict_row(prediction *t, uint32_t row)
 {
     const mv_recurrence *r = t->found;
     const mv_repetition *base = &r->at[t->base];
@@ -252,19 +252,19 @@ static uint64_t tell_row(telling *t, uint32_t row)
     }
     kept = &t->answer[slot_of(&s, r->count, ANSWERS)];
     if (kept->now == 0 || !is_same(kept, &s, r->count)) {
-        s.now = tell_size(t, &s);
+        s.now = predict_size(t, &s);
         *kept = s;
     }
     return kept->now;
 }
 
-static bool is_kept(const telling *t, uint32_t row)
+static bool is_kept(const prediction *t, uint32_t row)
 {
     return t->lives->allocs.freed[row] >= t->ask.event;
 }
 
 /* Finds the counterparts, in the other repetitions, of the rows after the base's point. */
-static bool look_ahead(telling *t)
+static bool follow_peers(prediction *t)
 {
     const mv_recurrence *r = t->found;
     const mv_repetition *base = &r->at[t->base];
@@ -290,7 +290,7 @@ static bool look_ahead(telling *t)
  * step ends, sizes belong to yet another step: only what stays the same in every step (the
  * optimizer's) says something about this one. What the first step allocated and what is still alive
  * (optimizer state) is not allocated again. */
-static void tell_rows(telling *t)
+static void predict_rows(prediction *t)
 {
     const mv_repetition *base = &t->found->at[t->base];
     uint64_t guessed = 0;
@@ -298,7 +298,7 @@ static void tell_rows(telling *t)
     t->bytes[0] = t->ask.bytes;
     t->end = base->row + 1;
     for (uint32_t row = t->end; row < base->end; row++) {
-        uint64_t bytes = tell_row(t, row);
+        uint64_t bytes = predict_row(t, row);
         if (row >= base->step_end && is_other((double)bytes, asked_of(t, row)))
             break;
         if (bytes == MV_NO_BYTES) {
@@ -315,7 +315,7 @@ static void tell_rows(telling *t)
 /* ---- the level --------------------------------------------------------------------------- */
 
 /* Finds the current rows for the base's rows before its point. */
-static bool turn_round(telling *t)
+static bool invert_peers(prediction *t)
 {
     const mv_recurrence *r = t->found;
     const mv_repetition *base = &r->at[t->base];
@@ -336,7 +336,7 @@ static bool turn_round(telling *t)
 }
 
 /* Bytes that are freed when the base frees `row`: those of its counterpart, while that is alive. */
-static uint64_t freed_with(telling *t, uint32_t row)
+static uint64_t freed_with(prediction *t, uint32_t row)
 {
     const mv_repetition *base = &t->found->at[t->base];
     const mv_alloc_lives *a = &t->lives->allocs;
@@ -354,7 +354,7 @@ static uint64_t freed_with(telling *t, uint32_t row)
                                                                                  : 0;
 }
 
-static uint64_t find_peak(telling *t)
+static uint64_t find_peak(prediction *t)
 {
     const mv_lives *l = t->lives;
     const mv_repetition *base = &t->found->at[t->base];
@@ -412,12 +412,12 @@ mv_code mv_forecast_find(mv_arena *arena, const mv_lives *lives, const mv_sites 
 {
     mv_arena scratch;
     mv_recurrence found;
-    telling t = {.scratch = &scratch,
-                 .lives = lives,
-                 .found = &found,
-                 .rules = rules,
-                 .ask = ask,
-                 .allocated = allocated};
+    prediction t = {.scratch = &scratch,
+                    .lives = lives,
+                    .found = &found,
+                    .rules = rules,
+                    .ask = ask,
+                    .allocated = allocated};
     mv_code code;
 
     *out = (mv_forecast){0};
@@ -425,8 +425,8 @@ mv_code mv_forecast_find(mv_arena *arena, const mv_lives *lives, const mv_sites 
     code = mv_recurrence_find(&scratch, lives, sites, steps, ask, &found, err);
     if (code == MV_OK && found.count) {
         t.base = most_alike(lives, &found);
-        if (find_factor(&t) && list_known(&t) && look_ahead(&t) && turn_round(&t)) {
-            tell_rows(&t);
+        if (find_factor(&t) && list_known(&t) && follow_peers(&t) && invert_peers(&t)) {
+            predict_rows(&t);
             *out = (mv_forecast){.peak = find_peak(&t),
                                  .is_least = !found.is_marked || t.end < found.at[t.base].step_end,
                                  .step = found.at[t.base].step,

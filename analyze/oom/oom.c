@@ -38,7 +38,7 @@ typedef struct {
     uint64_t *most;     /* [events] the most ever allocated, after each event */
     mv_oom_prospect prospect;
     mv_ooms *out;
-} trial;
+} oom_state;
 
 const char *mv_oom_verdict_name(mv_oom_verdict verdict)
 {
@@ -55,7 +55,7 @@ uint64_t mv_oom_likely_total(uint64_t bytes)
 
 /* ---- figures ----------------------------------------------------------------------------- */
 
-static uint32_t domain_of(const trial *t, const mv_oom *o)
+static uint32_t domain_of(const oom_state *t, const mv_oom *o)
 {
     const mv_events *ev = &t->lives->events;
     bool is_small = o->requested <= MV_SMALL_REQUEST ||
@@ -68,7 +68,7 @@ static uint32_t domain_of(const trial *t, const mv_oom *o)
                         ev->stream[o->event]);
 }
 
-static void measure(trial *t, mv_oom *o, uint32_t domain)
+static void measure(oom_state *t, mv_oom *o, uint32_t domain)
 {
     o->bytes = mv_heap_total(&t->heap);
     if (domain != MV_NO_ROW) {
@@ -80,7 +80,7 @@ static void measure(trial *t, mv_oom *o, uint32_t domain)
 
 /* The size as the device reported it; otherwise that of the smallest GPU that could hold what all
  * failures together show. */
-static void find_outside(const trial *t, mv_oom *o)
+static void find_outside(const oom_state *t, mv_oom *o)
 {
     uint64_t held = o->bytes.reserved;
 
@@ -97,7 +97,7 @@ static void find_outside(const trial *t, mv_oom *o)
 /* Under a limit of the process, PyTorch could reserve the most that it did reserve so far, and less
  * than it would have reached now. Otherwise it could reserve what it holds and what the device has
  * left. */
-static void find_limit(trial *t, mv_oom *o)
+static void find_limit(oom_state *t, mv_oom *o)
 {
     mv_oom_outlook *out = &o->outlook;
     uint64_t held = o->bytes.reserved;
@@ -129,7 +129,7 @@ static int by_held(const void *a, const void *b)
     return (x->group > y->group) - (x->group < y->group);
 }
 
-static void hold(trial *t, mv_oom *o, uint32_t *row_of, uint32_t row, uint64_t size)
+static void hold(oom_state *t, mv_oom *o, uint32_t *row_of, uint32_t row, uint64_t size)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
     uint32_t group = t->sites->group[mv_site_of(t->sites, a->stack[row])];
@@ -151,7 +151,7 @@ static void hold(trial *t, mv_oom *o, uint32_t *row_of, uint32_t row, uint64_t s
 }
 
 /* Adds up every piece in use, by line. */
-static bool list_holders(trial *t, mv_arena *scratch, const mv_heap_map *map, mv_oom *o)
+static bool list_holders(oom_state *t, mv_arena *scratch, const mv_heap_map *map, mv_oom *o)
 {
     uint32_t groups = t->sites->groups, pieces = map->first_piece[map->count];
     uint32_t *row_of = mv_push_array(scratch, uint32_t, groups);
@@ -166,7 +166,7 @@ static bool list_holders(trial *t, mv_arena *scratch, const mv_heap_map *map, mv
     return true;
 }
 
-static mv_code detail(trial *t, mv_oom *o, uint32_t domain, mv_err *err)
+static mv_code detail(oom_state *t, mv_oom *o, uint32_t domain, mv_err *err)
 {
     mv_oom_need need = {domain, o->requested, o->segment,
                         o->outlook.limit_least - o->bytes.reserved, o->largest_hole};
@@ -189,13 +189,13 @@ static mv_code detail(trial *t, mv_oom *o, uint32_t domain, mv_err *err)
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-static bool is_tried(const trial *t, uint32_t index)
+static bool is_tried(const oom_state *t, uint32_t index)
 {
     return index < MV_MOST_OOM_TRIALS || index + 1 == t->out->count ||
            (uint64_t)(index + 1) * t->lives->events.count <= MV_MOST_OOM_EVENTS;
 }
 
-static mv_code look_on(trial *t, mv_oom *o, uint32_t index, mv_err *err)
+static mv_code find_outlook(oom_state *t, mv_oom *o, uint32_t index, mv_err *err)
 {
     bool tried = is_tried(t, index);
     mv_steps steps = t->prospect.steps;
@@ -205,27 +205,27 @@ static mv_code look_on(trial *t, mv_oom *o, uint32_t index, mv_err *err)
     if (tried)
         code = mv_oom_find_leak(&t->prospect, o, &steps, err);
     if (code == MV_OK && (tried || index < MV_MOST_OOM_DETAILS))
-        code = mv_oom_look_ahead(&t->prospect, &steps, o, err);
+        code = mv_oom_forecast(&t->prospect, &steps, o, err);
     if (code == MV_OK && tried)
         code = mv_oom_try_expandable(&t->prospect, o, err);
     return code;
 }
 
-static mv_code try_one(trial *t, uint32_t index, mv_err *err)
+static mv_code judge_one(oom_state *t, uint32_t index, mv_err *err)
 {
     mv_oom *o = &t->out->ooms[index];
     uint32_t domain = domain_of(t, o);
-    mv_oom_court court = {t->arena, t->trace, t->sites, &t->heap, &t->rules, domain, false};
+    mv_oom_case this_case = {t->arena, t->trace, t->sites, &t->heap, &t->rules, domain, false};
     mv_code code;
 
     measure(t, o, domain);
     find_limit(t, o);
     find_outside(t, o);
-    code = look_on(t, o, index, err);
+    code = find_outlook(t, o, index, err);
     if (code != MV_OK)
         return code;
-    mv_oom_judge(&court, o);
-    if (court.failed)
+    mv_oom_judge(&this_case, o);
+    if (this_case.failed)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "out-of-memory events");
     return index < MV_MOST_OOM_DETAILS ? detail(t, o, domain, err) : MV_OK;
 }
@@ -238,7 +238,7 @@ static uint32_t moment_of(const mv_oom *o)
 
 /* A segment that was added only after memory had been given back was refused first. A limit that
  * was passed later is no longer the limit. */
-static void note_refusal(trial *t, uint32_t event, uint64_t held_before)
+static void note_refusal(oom_state *t, uint32_t event, uint64_t held_before)
 {
     const mv_events *ev = &t->lives->events;
     uint8_t action = ev->action[event];
@@ -258,7 +258,7 @@ static void note_refusal(trial *t, uint32_t event, uint64_t held_before)
         t->least_refused = UINT64_MAX;
 }
 
-static void advance(trial *t, uint32_t event)
+static void advance(oom_state *t, uint32_t event)
 {
     while (event != MV_BEFORE && (t->heap.event == MV_BEFORE || t->heap.event < event)) {
         uint32_t last = t->heap.event;
@@ -274,7 +274,7 @@ static void advance(trial *t, uint32_t event)
 }
 
 /* The first pass learns what all failures together show of the device. The second judges them. */
-static mv_code try_all(trial *t, mv_err *err)
+static mv_code judge_all(oom_state *t, mv_err *err)
 {
     mv_code code = MV_OK;
 
@@ -293,14 +293,14 @@ static mv_code try_all(trial *t, mv_err *err)
             if (seen > t->most_seen)
                 t->most_seen = seen;
             if (pass == 1)
-                code = try_one(t, i, err);
+                code = judge_one(t, i, err);
         }
         mv_arena_release(&scratch);
     }
     return code;
 }
 
-static mv_code try_and_forget(trial *t, mv_err *err)
+static mv_code judge_in_scratch(oom_state *t, mv_err *err)
 {
     mv_arena scratch;
     mv_code code;
@@ -311,7 +311,7 @@ static mv_code try_and_forget(trial *t, mv_err *err)
                    : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "out-of-memory events");
     t->prospect.most = t->most;
     if (code == MV_OK)
-        code = try_all(t, err);
+        code = judge_all(t, err);
     mv_arena_release(&scratch);
     return code;
 }
@@ -319,7 +319,7 @@ static mv_code try_and_forget(trial *t, mv_err *err)
 mv_code mv_ooms_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                      const mv_sites *sites, mv_window window, mv_ooms *out, mv_err *err)
 {
-    trial t = {.arena = arena, .trace = trace, .lives = lives, .sites = sites, .out = out};
+    oom_state t = {.arena = arena, .trace = trace, .lives = lives, .sites = sites, .out = out};
 
     *out = (mv_ooms){0};
     t.rules = mv_block_rules_of(trace);
@@ -328,5 +328,5 @@ mv_code mv_ooms_find(mv_arena *arena, const mv_trace *trace, const mv_lives *liv
         .arena = arena, .trace = trace, .lives = lives, .sites = sites, .rules = &t.rules};
     if (!mv_oom_failures_list(arena, trace, lives, window, out))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "out-of-memory events");
-    return out->count ? try_and_forget(&t, err) : MV_OK;
+    return out->count ? judge_in_scratch(&t, err) : MV_OK;
 }

@@ -40,7 +40,7 @@ typedef enum {
     MV_OOM_BY_FORECAST, /* what the step would still have asked for */
     MV_OOM_BY_REPLAY,   /* with expandable segments the request fails, too */
     MV_OOM_BY_GROWTH    /* what would be left, compared with how much the need rose */
-} mv_oom_ground;
+} mv_oom_decider;
 
 /* What the run would have asked for after the request, and what was available. */
 typedef struct {
@@ -85,7 +85,7 @@ typedef struct {
         outside; /* bytes of the device that are not reserved by PyTorch's allocator; 0: unknown */
     mv_oom_outlook outlook;
     mv_oom_verdict verdict;
-    mv_oom_ground ground;
+    mv_oom_decider decided_by;
     const char *why;    /* one sentence */
     const char *advice; /* one sentence or two */
     bool detailed;      /* the following fields are filled */

@@ -28,7 +28,7 @@ __attribute__((format(printf, 2, 3))) static void say(speech *s, const char *for
         s->length = sizeof s->text - 1;
 }
 
-static const char *keep(mv_oom_court *c, const speech *s)
+static const char *keep(mv_oom_case *c, const speech *s)
 {
     const char *text = mv_arena_text(c->arena, s->text, s->length);
 
@@ -55,7 +55,7 @@ static bool is_mostly_outside(const mv_oom *o)
 
 /* Free bytes of the request's kind, small or large, in all pools and streams. A program cannot
  * choose between the two kinds. */
-static uint64_t free_of_kind(const mv_oom_court *c)
+static uint64_t free_of_kind(const mv_oom_case *c)
 {
     const mv_domains *d = &c->heap->domains;
     uint64_t free = 0;
@@ -66,7 +66,7 @@ static uint64_t free_of_kind(const mv_oom_court *c)
     return c->domain == MV_NO_ROW ? c->heap->now.free_all : free;
 }
 
-mv_oom_verdict mv_oom_suspect(const mv_oom_court *c, const mv_oom *o)
+mv_oom_verdict mv_oom_suspect(const mv_oom_case *c, const mv_oom *o)
 {
     uint64_t pending = 0;
 
@@ -116,7 +116,7 @@ static bool is_above_limit(const mv_oom *o)
 /* A suspect is the cause if the run would have continued without it. An earlier step shows how far
  * this one would have gone. Without an earlier step, or with a leak, the bytes left beyond the most
  * that was ever needed must be at least as many as that rose lately. */
-static mv_oom_ground ground_against(const mv_oom *o, mv_oom_verdict suspect)
+static mv_oom_decider decider_against(const mv_oom *o, mv_oom_verdict suspect)
 {
     const mv_oom_outlook *f = &o->outlook;
     uint64_t room = f->limit + (suspect == MV_OOM_PENDING_FREE ? o->bytes.pending : 0);
@@ -151,7 +151,7 @@ static bool is_beyond_device(const mv_oom *o)
     return mv_oom_likely_total(o->requested) == 0;
 }
 
-static void say_leak(const mv_oom_court *c, speech *s, const mv_oom *o)
+static void say_leak(const mv_oom_case *c, speech *s, const mv_oom *o)
 {
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT], label[256];
 
@@ -230,15 +230,15 @@ static void say_capacity(speech *s, const mv_oom *o)
         return;
     }
     say_margin(s, o);
-    if (o->ground == MV_OOM_BY_GROWTH && f->most > f->limit)
+    if (o->decided_by == MV_OOM_BY_GROWTH && f->most > f->limit)
         say(s, ", but the run had needed %s before", mv_size_text(a, f->most));
-    else if (o->ground == MV_OOM_BY_REPLAY)
+    else if (o->decided_by == MV_OOM_BY_REPLAY)
         say(s, "; replayed with expandable segments within %s, the request fails as well",
             mv_size_text(a, f->limit));
-    else if (o->ground == MV_OOM_BY_GROWTH && f->rise)
+    else if (o->decided_by == MV_OOM_BY_GROWTH && f->rise)
         say(s, ", while the need had risen by %s over the second half of the events",
             mv_size_text(a, f->rise));
-    if (o->ground == MV_OOM_BY_FIGURES) {
+    if (o->decided_by == MV_OOM_BY_FIGURES) {
         say(s, "; ");
         say_refusal(s, o);
     }
@@ -272,7 +272,7 @@ static void say_holes(speech *s, const mv_oom *o)
     }
 }
 
-static const char *why(mv_oom_court *c, const mv_oom *o)
+static const char *why(mv_oom_case *c, const mv_oom *o)
 {
     speech s = {.length = 0};
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT], d[MV_SIZE_TEXT];
@@ -292,7 +292,7 @@ static const char *why(mv_oom_court *c, const mv_oom *o)
 
 /* ---- advice ------------------------------------------------------------------------------ */
 
-static void advise_joining(mv_oom_court *c, speech *s, const mv_oom *o)
+static void advise_joining(mv_oom_case *c, speech *s, const mv_oom *o)
 {
     const mv_oom_outlook *f = &o->outlook;
     char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT];
@@ -314,7 +314,7 @@ static void advise_joining(mv_oom_court *c, speech *s, const mv_oom *o)
                "expandable_segments:True would help cannot be replayed from this file");
 }
 
-static const char *advice(mv_oom_court *c, const mv_oom *o)
+static const char *advice(mv_oom_case *c, const mv_oom *o)
 {
     speech s = {.length = 0};
 
@@ -344,18 +344,18 @@ static const char *advice(mv_oom_court *c, const mv_oom *o)
     return keep(c, &s);
 }
 
-void mv_oom_judge(mv_oom_court *c, mv_oom *o)
+void mv_oom_judge(mv_oom_case *c, mv_oom *o)
 {
     mv_oom_verdict suspect = mv_oom_suspect(c, o);
 
     o->verdict = suspect;
-    o->ground = MV_OOM_BY_FIGURES;
+    o->decided_by = MV_OOM_BY_FIGURES;
     if (suspect != MV_OOM_CAPACITY && suspect != MV_OOM_OUTSIDE && !is_beyond_doubt(o))
-        o->ground = ground_against(o, suspect);
-    if (o->ground != MV_OOM_BY_FIGURES)
+        o->decided_by = decider_against(o, suspect);
+    if (o->decided_by != MV_OOM_BY_FIGURES)
         o->verdict = is_mostly_outside(o) ? MV_OOM_OUTSIDE : MV_OOM_CAPACITY;
     else if (suspect == MV_OOM_CAPACITY && o->outlook.forecast.peak > o->outlook.limit)
-        o->ground = MV_OOM_BY_FORECAST;
+        o->decided_by = MV_OOM_BY_FORECAST;
     o->why = why(c, o);
     o->advice = advice(c, o);
 }

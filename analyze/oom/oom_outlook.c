@@ -41,7 +41,7 @@ static void find_rise(const mv_oom_prospect *p, mv_oom *o)
     o->outlook.rise = most - half;
 }
 
-mv_code mv_oom_look_ahead(const mv_oom_prospect *p, const mv_steps *steps, mv_oom *o, mv_err *err)
+mv_code mv_oom_forecast(const mv_oom_prospect *p, const mv_steps *steps, mv_oom *o, mv_err *err)
 {
     mv_recurrence_ask ask = {events_before(o), o->stack, o->requested};
     mv_oom_outlook *out = &o->outlook;

@@ -15,8 +15,7 @@ typedef struct {
 } mv_oom_prospect;
 
 /* Fills the forecast and the rise. `steps` are those up to the failure. */
-mv_code mv_oom_look_ahead(const mv_oom_prospect *p, const mv_steps *steps, mv_oom *oom,
-                          mv_err *err);
+mv_code mv_oom_forecast(const mv_oom_prospect *p, const mv_steps *steps, mv_oom *oom, mv_err *err);
 
 /* Fills what expandable segments would have done, unless they were already on. */
 mv_code mv_oom_try_expandable(const mv_oom_prospect *p, mv_oom *oom, mv_err *err);

@@ -6,7 +6,7 @@ bool mv_sequence_is_whole(const mv_summary *summary)
 }
 
 /* The point after `count` allocations, a multiple of the stride. */
-static const mv_summary_point *point_behind(const mv_summary *summary, uint64_t count)
+static const mv_summary_point *point_after(const mv_summary *summary, uint64_t count)
 {
     return &summary->point[(count >> summary->stride) - 1];
 }
@@ -21,7 +21,7 @@ const mv_summary_point *mv_sequence_point(const mv_summary *summary, uint64_t al
         return &summary->end;
     if (count >> summary->stride << summary->stride != count)
         return NULL;
-    return point_behind(summary, count);
+    return point_after(summary, count);
 }
 
 static bool are_equal(const mv_summary_point *a, const mv_summary_point *b, bool sites_alone)
@@ -39,7 +39,7 @@ mv_divergence mv_sequences_compare(const mv_summary *a, const mv_summary *b, boo
 
     while (high - low > 1) {
         uint64_t middle = low + (high - low) / 2;
-        if (are_equal(point_behind(a, middle << stride), point_behind(b, middle << stride),
+        if (are_equal(point_after(a, middle << stride), point_after(b, middle << stride),
                       sites_alone))
             low = middle;
         else

@@ -20,7 +20,7 @@ typedef struct {
         *missing; /* [count] bytes at sites that only this rank has, or only this rank lacks */
     const mv_summary_site **own_site, **missing_site; /* [count] the largest of these sites */
     uint32_t *missing_in;                             /* [count] a rank that has the missing site */
-} comparing;
+} comparison;
 
 const char *mv_rank_reason_name(mv_rank_reason reason)
 {
@@ -78,7 +78,7 @@ static uint64_t peak_reserved(const mv_summary *summary)
 }
 
 /* The rank of the (lower) median. *off: how far from it a value must be to count as off. */
-static uint32_t find_median(const comparing *c, measure_fn *measure, ranked *room, uint64_t *off)
+static uint32_t find_median(const comparison *c, measure_fn *measure, ranked *room, uint64_t *off)
 {
     uint64_t median, spread;
     uint32_t rank;
@@ -125,7 +125,7 @@ static uint32_t absent_rank(const placed_site *run, uint32_t length)
     return rank;
 }
 
-static void take_run(comparing *c, const placed_site *run, uint32_t length)
+static void take_run(comparison *c, const placed_site *run, uint32_t length)
 {
     if (length == 1) {
         uint32_t rank = run->rank;
@@ -148,7 +148,7 @@ static void take_run(comparing *c, const placed_site *run, uint32_t length)
 
 /* Of two ranks, each has or lacks a site alone: it counts as having it. Summaries whose lists of
  * sites were cut cannot show who lacks what. */
-static bool find_own_sites(comparing *c)
+static bool find_own_sites(comparison *c)
 {
     uint64_t total = 0, at = 0;
     placed_site *all;
@@ -180,14 +180,14 @@ static bool find_own_sites(comparing *c)
 
 /* ---- outliers ---------------------------------------------------------------------------- */
 
-static void add_outlier(comparing *c, mv_rank_outlier outlier)
+static void add_outlier(comparison *c, mv_rank_outlier outlier)
 {
     c->out->outliers[c->out->count++] = outlier;
 }
 
 /* The site that differs most from the reference's, in the wanted direction. A site with frames is
  * preferred if it differs at least half as much. */
-static mv_stack_id largest_change(const comparing *c, uint32_t rank, bool larger)
+static mv_stack_id largest_change(const comparison *c, uint32_t rank, bool larger)
 {
     const mv_summary *own = c->ranks[rank], *other = c->ranks[c->out->reference];
     mv_stack_id stack[2] = {MV_NO_STACK, MV_NO_STACK};
@@ -207,7 +207,7 @@ static mv_stack_id largest_change(const comparing *c, uint32_t rank, bool larger
     return stack[most[1] >= most[0] / 2];
 }
 
-static void judge_leak(comparing *c, uint32_t rank)
+static void judge_leak(comparison *c, uint32_t rank)
 {
     const mv_summary *own = c->ranks[rank];
 
@@ -216,7 +216,7 @@ static void judge_leak(comparing *c, uint32_t rank)
             c, (mv_rank_outlier){rank, MV_RANK_LEAK, own->leaked_bytes, 0, rank, own->leak_stack});
 }
 
-static void judge_oom(comparing *c, uint32_t rank)
+static void judge_oom(comparison *c, uint32_t rank)
 {
     uint32_t with = 0;
 
@@ -228,7 +228,7 @@ static void judge_oom(comparing *c, uint32_t rank)
 }
 
 /* Finds the reason why a rank's peak differs from the reference's. */
-static void judge_size(comparing *c, uint32_t rank)
+static void judge_size(comparison *c, uint32_t rank)
 {
     const mv_summary *own = c->ranks[rank], *other = c->ranks[c->out->reference];
     bool larger = own->peak_allocated > other->peak_allocated;
@@ -257,7 +257,7 @@ static void judge_size(comparing *c, uint32_t rank)
 }
 
 /* Whether more than half of the ranks allocate at the same sites, in the same order. */
-static bool has_order(const comparing *c)
+static bool has_order(const comparison *c)
 {
     uint32_t alike = 0;
 
@@ -268,7 +268,7 @@ static bool has_order(const comparing *c)
     return 2 * alike > c->count;
 }
 
-static void judge_sequence(comparing *c, uint32_t rank)
+static void judge_sequence(comparison *c, uint32_t rank)
 {
     const mv_summary *own = c->ranks[rank];
     const mv_summary_point *point;
@@ -287,7 +287,7 @@ static void judge_sequence(comparing *c, uint32_t rank)
                                      rank, site ? site->stack : MV_NO_STACK});
 }
 
-static void judge(comparing *c, uint32_t rank)
+static void judge(comparison *c, uint32_t rank)
 {
     const mv_summary *own = c->ranks[rank], *other = c->ranks[c->out->reference];
     uint32_t before = c->out->count;
@@ -305,14 +305,14 @@ static void judge(comparing *c, uint32_t rank)
 
 /* ---- sequences --------------------------------------------------------------------------- */
 
-static mv_divergence compare(const comparing *c, uint32_t a, uint32_t b)
+static mv_divergence compare(const comparison *c, uint32_t a, uint32_t b)
 {
     return mv_sequences_compare(c->ranks[a], c->ranks[b], false);
 }
 
 /* How many of the ranks in `class` agree with `rank` beyond allocation `at`. */
-static uint32_t followers(const comparing *c, const uint32_t *class, uint32_t size, uint32_t rank,
-                          uint64_t at)
+static uint32_t agreeing_ranks(const comparison *c, const uint32_t *class, uint32_t size,
+                               uint32_t rank, uint64_t at)
 {
     uint32_t count = 0;
 
@@ -322,12 +322,12 @@ static uint32_t followers(const comparing *c, const uint32_t *class, uint32_t si
 }
 
 /* The rank of a class that most others agree with beyond `at`; the first among equals. */
-static uint32_t find_leader(const comparing *c, const uint32_t *class, uint32_t size, uint64_t at)
+static uint32_t find_leader(const comparison *c, const uint32_t *class, uint32_t size, uint64_t at)
 {
     uint32_t best = class[0], most = 0;
 
     for (uint32_t i = 0; i < size && 2 * most <= size; i++) {
-        uint32_t count = followers(c, class, size, class[i], at);
+        uint32_t count = agreeing_ranks(c, class, size, class[i], at);
         if (count > most) {
             most = count;
             best = class[i];
@@ -338,8 +338,8 @@ static uint32_t find_leader(const comparing *c, const uint32_t *class, uint32_t 
 
 /* The first allocation at which any rank of a class differs from its leader, or MV_NO_DIVERGENCE.
  * */
-static uint64_t first_parting(const comparing *c, const uint32_t *class, uint32_t size,
-                              uint32_t leader)
+static uint64_t first_difference(const comparison *c, const uint32_t *class, uint32_t size,
+                                 uint32_t leader)
 {
     uint64_t first = MV_NO_DIVERGENCE;
 
@@ -351,7 +351,8 @@ static uint64_t first_parting(const comparing *c, const uint32_t *class, uint32_
 }
 
 /* Removes the ranks that differ there from the class. Each round ends with fewer ranks. */
-static uint32_t leave(comparing *c, uint32_t *class, uint32_t size, uint32_t leader, uint64_t at)
+static uint32_t remove_differing(comparison *c, uint32_t *class, uint32_t size, uint32_t leader,
+                                 uint64_t at)
 {
     uint32_t kept = 0;
 
@@ -368,7 +369,7 @@ static uint32_t leave(comparing *c, uint32_t *class, uint32_t size, uint32_t lea
     return kept;
 }
 
-static bool find_partings(comparing *c)
+static bool find_differences(comparison *c)
 {
     uint32_t *class = mv_push_array(c->scratch, uint32_t, c->count);
     uint32_t size = 0;
@@ -384,10 +385,10 @@ static bool find_partings(comparing *c)
     }
     if (size == 0)
         return true;
-    while ((at = first_parting(c, class, size, class[0])) != MV_NO_DIVERGENCE) {
-        uint32_t kept = leave(c, class, size, find_leader(c, class, size, at), at);
+    while ((at = first_difference(c, class, size, class[0])) != MV_NO_DIVERGENCE) {
+        uint32_t kept = remove_differing(c, class, size, find_leader(c, class, size, at), at);
         /* When summaries differ in detail, the leader may not show which ranks differ. */
-        size = kept < size ? kept : leave(c, class, size, class[0], at);
+        size = kept < size ? kept : remove_differing(c, class, size, class[0], at);
     }
     c->out->most = class[0];
     return true;
@@ -395,7 +396,7 @@ static bool find_partings(comparing *c)
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-static bool compare_all(mv_arena *arena, comparing *c)
+static bool compare_all(mv_arena *arena, comparison *c)
 {
     ranked *room = mv_push_array(c->scratch, ranked, c->count);
     uint32_t reserved;
@@ -403,7 +404,7 @@ static bool compare_all(mv_arena *arena, comparing *c)
     /* A leak or a failed request, and one reason for the size. */
     c->out->outliers = mv_push_array(arena, mv_rank_outlier, 3 * (uint64_t)c->count);
     c->out->apart = mv_push_array(arena, mv_divergence, c->count);
-    if (!room || !c->out->outliers || !c->out->apart || !find_own_sites(c) || !find_partings(c))
+    if (!room || !c->out->outliers || !c->out->apart || !find_own_sites(c) || !find_differences(c))
         return false;
     c->out->reference = find_median(c, peak_allocated, room, &c->off);
     reserved = find_median(c, peak_reserved, room, &c->reserved_off);
@@ -419,12 +420,12 @@ mv_code mv_ranks_compare(mv_arena *arena, const mv_summary *const *ranks, uint32
                          mv_ranks *out, mv_err *err)
 {
     mv_arena scratch;
-    comparing c = {.scratch = &scratch, .ranks = ranks, .count = count, .out = out};
+    comparison c = {.scratch = &scratch, .ranks = ranks, .count = count, .out = out};
     bool compared;
 
     *out = (mv_ranks){0};
     mv_arena_init(&scratch, arena->budget);
     compared = compare_all(arena, &c);
     mv_arena_release(&scratch);
-    return compared ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "comparing ranks");
+    return compared ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "comparison ranks");
 }

@@ -14,7 +14,7 @@ typedef struct {
     uint64_t *keys;         /* [sites.count] */
     mv_summary_site *site;  /* [sites.count] */
     mv_stack_id leak_stack; /* in `trace` */
-} making;
+} summary_state;
 
 bool mv_device_is_used(const mv_trace *trace, uint32_t device)
 {
@@ -84,7 +84,7 @@ static void count_size(mv_summary_site *site, uint64_t size, uint32_t times)
     }
 }
 
-static bool count_sites(mv_arena *scratch, making *m, const mv_lives *lives, uint32_t peak)
+static bool count_sites(mv_arena *scratch, summary_state *m, const mv_lives *lives, uint32_t peak)
 {
     const mv_alloc_lives *a = &lives->allocs;
 
@@ -161,7 +161,7 @@ void mv_summary_thin(mv_summary *summary, uint32_t most)
     }
 }
 
-static bool find_points(mv_arena *arena, making *m, const mv_lives *lives, mv_summary *out)
+static bool find_points(mv_arena *arena, summary_state *m, const mv_lives *lives, mv_summary *out)
 {
     const mv_alloc_lives *a = &lives->allocs;
     uint32_t allocs = a->count - a->preexisting, stride = 0;
@@ -226,8 +226,8 @@ static mv_stack_id copy_stack(mv_build *b, mv_arena *scratch, const mv_trace *tr
     return copy;
 }
 
-static mv_code copy_code(mv_arena *arena, mv_arena *scratch, const making *m, mv_summary *out,
-                         mv_err *err)
+static mv_code copy_code(mv_arena *arena, mv_arena *scratch, const summary_state *m,
+                         mv_summary *out, mv_err *err)
 {
     mv_trace *code = mv_push_struct(arena, mv_trace);
     mv_build build;
@@ -284,7 +284,7 @@ static mv_code find_window_levels(mv_arena *scratch, const mv_lives *lives, mv_s
 }
 
 static mv_code find_facts(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives,
-                          making *m, mv_summary *out, uint32_t *peak, mv_err *err)
+                          summary_state *m, mv_summary *out, uint32_t *peak, mv_err *err)
 {
     bool is_whole = lives->events.count == mv_trace_events(trace, lives->device).count;
     mv_leaks leaks;
@@ -307,7 +307,7 @@ static mv_code find_facts(mv_arena *scratch, const mv_trace *trace, const mv_liv
     return MV_OK;
 }
 
-static bool keep_sites(mv_arena *arena, making *m, mv_summary *out)
+static bool keep_sites(mv_arena *arena, summary_state *m, mv_summary *out)
 {
     uint32_t count = join_keys(m->site, m->sites.count);
 
@@ -336,7 +336,7 @@ static void renumber(mv_summary *out, uint32_t first)
 static mv_code make(mv_arena *arena, mv_arena *scratch, const mv_trace *trace, uint32_t device,
                     mv_window window, mv_summary *out, mv_err *err)
 {
-    making m = {.trace = trace};
+    summary_state m = {.trace = trace};
     mv_lives whole, lives;
     uint32_t peak;
     mv_code code = mv_lives_find(scratch, trace, device, &whole, err);

@@ -130,11 +130,10 @@ uint32_t mv_replay_expand(mv_replay_heap *heap, uint32_t pool, uint64_t stream, 
         block = map(heap, block, room < rounded ? room : rounded);
     }
     while (block != MV_NO_ROW && heap->blocks[block].size < rounded) {
-        uint32_t behind =
+        uint32_t next =
             heap->blocks[block].next; /* is unmapped: no free block follows a free one */
         uint64_t lacks = rounded - heap->blocks[block].size;
-        block = map(heap, behind,
-                    lacks < heap->blocks[behind].size ? lacks : heap->blocks[behind].size);
+        block = map(heap, next, lacks < heap->blocks[next].size ? lacks : heap->blocks[next].size);
     }
     if (block != MV_NO_ROW)
         mv_replay_take(heap, block);

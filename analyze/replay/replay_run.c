@@ -8,9 +8,9 @@ typedef struct {
     const uint8_t *apart;
     uint32_t *block_of; /* [allocs.count] MV_NO_ROW: not alive, or left out */
     uint32_t empty;     /* next group of releases that the program asked for */
-} running;
+} run_state;
 
-static void run_alloc(running *r, uint32_t event)
+static void run_alloc(run_state *r, uint32_t event)
 {
     const mv_lives *lives = r->script->lives;
     uint32_t row = lives->alloc_of[event], pool;
@@ -31,7 +31,7 @@ static void run_alloc(running *r, uint32_t event)
 
 /* The block of an event's allocation if it is in this state. Frees may come without a request, or
  * may have completed because the allocator waited for all pending ones. */
-static uint32_t block_in(const running *r, uint32_t event, mv_replay_state state)
+static uint32_t block_in(const run_state *r, uint32_t event, mv_replay_state state)
 {
     uint32_t row = r->script->lives->alloc_of[event];
     uint32_t block = row == MV_NO_ROW ? MV_NO_ROW : r->block_of[row];
@@ -39,7 +39,7 @@ static uint32_t block_in(const running *r, uint32_t event, mv_replay_state state
     return block != MV_NO_ROW && r->heap.blocks[block].state == state ? block : MV_NO_ROW;
 }
 
-static void run_free(running *r, uint32_t event, bool completes)
+static void run_free(run_state *r, uint32_t event, bool completes)
 {
     uint32_t row = r->script->lives->alloc_of[event];
     uint32_t block = block_in(r, event, MV_REPLAY_USED);
@@ -54,7 +54,7 @@ static void run_free(running *r, uint32_t event, bool completes)
 
 /* A request that failed in the recorded run. If it is met now, the program would have continued.
  * The trace does not show how, so the block is freed again. */
-static void run_oom(running *r, uint32_t event)
+static void run_oom(run_state *r, uint32_t event)
 {
     const mv_events *ev = r->script->ev;
     uint64_t ooms = r->heap.counts.ooms;
@@ -78,13 +78,13 @@ static void run_oom(running *r, uint32_t event)
     mv_replay_complete_free(&r->heap, block);
 }
 
-static void allow_private_releases(running *r, uint32_t event)
+static void allow_private_releases(run_state *r, uint32_t event)
 {
     for (uint32_t i = 2; i < 2 * r->script->trace->pools.count; i++)
         r->heap.pools[i].may_release = r->script->release_from[i / 2] <= event;
 }
 
-static void run_event(running *r, uint32_t event)
+static void run_event(run_state *r, uint32_t event)
 {
     if (r->empty < r->script->empty_count && r->script->empty_first[r->empty] == event) {
         allow_private_releases(r, event);
@@ -110,7 +110,7 @@ static void run_event(running *r, uint32_t event)
     r->heap.effect_count = 0;
 }
 
-static bool start(running *r, mv_arena *arena, const mv_replay_opts *opts)
+static bool start(run_state *r, mv_arena *arena, const mv_replay_opts *opts)
 {
     const mv_replay_script *s = r->script;
     uint32_t rows = s->lives->allocs.count;
@@ -142,7 +142,7 @@ mv_code mv_replay_run(mv_arena *arena, const mv_trace *trace, const mv_lives *li
 {
     mv_arena own;
     mv_replay_script script;
-    running r = {.script = opts.script ? opts.script : &script, .result = out};
+    run_state r = {.script = opts.script ? opts.script : &script, .result = out};
     uint32_t end = opts.end && opts.end < lives->events.count ? opts.end : lives->events.count;
     mv_code code = MV_OK;
 

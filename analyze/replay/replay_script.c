@@ -109,10 +109,10 @@ typedef struct {
     mv_replay_script *script;
     uint64_t reserved, most;
     uint32_t capacity;
-} reading;
+} script_state;
 
 /* Reads the group of segment events [first, next); `next` is another kind of event, or the end. */
-static bool read_group(reading *r, uint32_t first, uint32_t next)
+static bool read_group(script_state *r, uint32_t first, uint32_t next)
 {
     mv_replay_script *s = r->script;
     const mv_events *ev = s->ev;
@@ -135,7 +135,7 @@ static bool read_group(reading *r, uint32_t first, uint32_t next)
     return true;
 }
 
-static void read_oom(reading *r, uint32_t event)
+static void read_oom(script_state *r, uint32_t event)
 {
     mv_replay_script *s = r->script;
     uint64_t free_bytes = s->ev->addr[event], size = s->ev->size[event];
@@ -150,7 +150,7 @@ static void read_oom(reading *r, uint32_t event)
     note_refusal(s, r->reserved, segment, r->most);
 }
 
-static bool read_events(reading *r)
+static bool read_events(script_state *r)
 {
     const mv_events *ev = r->script->ev;
     uint32_t first;
@@ -187,7 +187,7 @@ mv_code mv_replay_script_make(mv_arena *arena, const mv_trace *trace, const mv_l
                               mv_replay_script *out, mv_err *err)
 {
     uint64_t pools = trace->pools.count ? trace->pools.count : 1;
-    reading r = {.arena = arena, .script = out};
+    script_state r = {.arena = arena, .script = out};
 
     *out = (mv_replay_script){.trace = trace,
                               .lives = lives,

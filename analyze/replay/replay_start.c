@@ -8,7 +8,7 @@ typedef struct {
     mv_replay_heap *heap;
     uint32_t *block_of;
     uint32_t alloc; /* next preexisting row */
-} starting;
+} start_state;
 
 static uint32_t pool_of_segment(const mv_replay_script *script, uint32_t segment)
 {
@@ -19,7 +19,7 @@ static uint32_t pool_of_segment(const mv_replay_script *script, uint32_t segment
 }
 
 /* Places a preexisting allocation at the start of `block`, which is not in its pool. */
-static void occupy(starting *st, uint32_t block, uint32_t row)
+static void occupy(start_state *st, uint32_t block, uint32_t row)
 {
     const mv_alloc_lives *a = &st->script->lives->allocs;
     mv_replay_heap *heap = st->heap;
@@ -35,7 +35,7 @@ static void occupy(starting *st, uint32_t block, uint32_t row)
 }
 
 /* Cuts a free block, which is not in its pool, into the allocations within it. */
-static void fill_segment(starting *st, uint32_t block)
+static void fill_segment(start_state *st, uint32_t block)
 {
     const mv_alloc_lives *a = &st->script->lives->allocs;
     mv_replay_heap *heap = st->heap;
@@ -82,7 +82,7 @@ static uint64_t space_start(mv_replay_heap *heap, const mv_replay_script *script
 }
 
 /* Maps a range of an expandable segment. Returns the free block, which is not in its pool. */
-static uint32_t open_range(starting *st, uint32_t segment, uint64_t size)
+static uint32_t open_range(start_state *st, uint32_t segment, uint64_t size)
 {
     const mv_segment_lives *s = &st->script->lives->segments;
     mv_replay_heap *heap = st->heap;
@@ -97,7 +97,7 @@ static uint32_t open_range(starting *st, uint32_t segment, uint64_t size)
     return mv_replay_map_at(heap, space, s->addr[segment], size);
 }
 
-static uint32_t open_segment(starting *st, uint32_t segment, uint64_t size)
+static uint32_t open_segment(start_state *st, uint32_t segment, uint64_t size)
 {
     const mv_segment_lives *s = &st->script->lives->segments;
     mv_driver_place place;
@@ -165,7 +165,7 @@ void mv_replay_start_as_recorded(const mv_replay_script *script, mv_replay_heap 
                                  uint32_t *block_of)
 {
     const mv_alloc_lives *a = &script->lives->allocs;
-    starting st = {.script = script, .heap = heap, .block_of = block_of};
+    start_state st = {.script = script, .heap = heap, .block_of = block_of};
     uint32_t count;
     place_row *rows = segments_before(script, heap->arena, &count);
 

@@ -16,9 +16,9 @@ typedef struct {
     uint32_t *block_of; /* [allocs.count] */
     uint64_t searched;
     uint32_t empty; /* next group of releases that the program asked for */
-} verifying;
+} verification;
 
-__attribute__((format(printf, 3, 4))) static void differ(verifying *v, uint32_t event,
+__attribute__((format(printf, 3, 4))) static void differ(verification *v, uint32_t event,
                                                          const char *format, ...)
 {
     va_list arguments;
@@ -34,7 +34,7 @@ __attribute__((format(printf, 3, 4))) static void differ(verifying *v, uint32_t 
 /* ---- as recorded, whatever was predicted ------------------------------------------------- */
 
 /* The block in this state that contains [addr, addr + size). */
-static uint32_t holder_of(verifying *v, uint64_t addr, uint64_t size, mv_replay_state state)
+static uint32_t holder_of(verification *v, uint64_t addr, uint64_t size, mv_replay_state state)
 {
     v->searched += v->heap.count;
     v->out->gave_up = v->searched > MOST_SEARCHED;
@@ -47,7 +47,7 @@ static uint32_t holder_of(verifying *v, uint64_t addr, uint64_t size, mv_replay_
     return MV_NO_ROW;
 }
 
-static uint32_t pool_of_segment(const verifying *v, uint32_t event)
+static uint32_t pool_of_segment(const verification *v, uint32_t event)
 {
     const mv_segment_lives *s = &v->script->lives->segments;
     uint32_t row = v->script->lives->alloc_of[event], pool = 0;
@@ -57,7 +57,7 @@ static uint32_t pool_of_segment(const verifying *v, uint32_t event)
     return 2 * pool + (row >= s->count || s->kind[row] != MV_SEGMENT_SMALL);
 }
 
-static void apply_map(verifying *v, uint32_t event)
+static void apply_map(verification *v, uint32_t event)
 {
     const mv_events *ev = v->script->ev;
     uint64_t addr = ev->addr[event], size = ev->size[event];
@@ -71,7 +71,7 @@ static void apply_map(verifying *v, uint32_t event)
         mv_replay_block_settle(&v->heap, block);
 }
 
-static void apply_segment_event(verifying *v, uint32_t event)
+static void apply_segment_event(verification *v, uint32_t event)
 {
     const mv_events *ev = v->script->ev;
     uint64_t addr = ev->addr[event], size = ev->size[event];
@@ -99,7 +99,7 @@ static void apply_segment_event(verifying *v, uint32_t event)
 }
 
 /* Places an allocation where it was recorded, in whatever free bytes are there. */
-static void apply_alloc(verifying *v, uint32_t row, uint64_t bytes, uint64_t rounded)
+static void apply_alloc(verification *v, uint32_t row, uint64_t bytes, uint64_t rounded)
 {
     uint64_t addr = v->script->lives->allocs.addr[row];
     uint32_t block = holder_of(v, addr, rounded, MV_REPLAY_FREE), rest;
@@ -122,7 +122,7 @@ static void apply_alloc(verifying *v, uint32_t row, uint64_t bytes, uint64_t rou
 
 /* How many of the plan's releases are the ones recorded from `event` on. Releases that do nothing
  * do not count. *whole: all of them are. */
-static uint32_t plan_agrees(const verifying *v, uint32_t event, uint32_t end, bool *whole)
+static uint32_t plan_agrees(const verification *v, uint32_t event, uint32_t end, bool *whole)
 {
     const mv_events *ev = v->script->ev;
     uint32_t at = event;
@@ -142,7 +142,7 @@ static uint32_t plan_agrees(const verifying *v, uint32_t event, uint32_t end, bo
 }
 
 /* Carries out the plan if the recorded run did all of it, and moves *event past it. */
-static bool follow_plan(verifying *v, uint32_t *event, uint32_t end)
+static bool follow_plan(verification *v, uint32_t *event, uint32_t end)
 {
     bool whole;
     uint32_t count = plan_agrees(v, *event, end, &whole);
@@ -156,7 +156,7 @@ static bool follow_plan(verifying *v, uint32_t *event, uint32_t end)
     return true;
 }
 
-static void apply_releases(verifying *v, uint32_t event, uint32_t end)
+static void apply_releases(verification *v, uint32_t event, uint32_t end)
 {
     if (event < end)
         differ(v, event, "other cached memory would have been released");
@@ -164,7 +164,7 @@ static void apply_releases(verifying *v, uint32_t event, uint32_t end)
         apply_segment_event(v, event);
 }
 
-static void check_empty_cache(verifying *v, uint32_t event, uint32_t end)
+static void check_empty_cache(verification *v, uint32_t event, uint32_t end)
 {
     for (uint32_t i = 2; i < 2 * v->script->trace->pools.count; i++)
         v->heap.pools[i].may_release = v->script->release_from[i / 2] <= event;
@@ -176,8 +176,8 @@ static void check_empty_cache(verifying *v, uint32_t event, uint32_t end)
 /* The releases [event, end) that one request caused: garbage collection, then large blocks, then
  * all. How far they go depends on limits that are not in the trace, so the recorded releases
  * decide. */
-static void check_retry(verifying *v, uint32_t event, uint32_t end, uint32_t pool, uint64_t stream,
-                        uint64_t rounded)
+static void check_retry(verification *v, uint32_t event, uint32_t end, uint32_t pool,
+                        uint64_t stream, uint64_t rounded)
 {
     while (event < end && v->heap.conf.gc_threshold > 0 && mv_replay_plan_collection(&v->heap) &&
            follow_plan(v, &event, end))
@@ -203,7 +203,7 @@ typedef struct {
 
 /* New memory for a request, as the recorded events [event, end) add it. Returns the block, which is
  * not in its pool, or MV_NO_ROW if the events differ from the prediction. */
-static uint32_t check_segment(verifying *v, const request *q, uint32_t event, uint32_t end)
+static uint32_t check_segment(verification *v, const request *q, uint32_t event, uint32_t end)
 {
     const mv_events *ev = v->script->ev;
     uint64_t size = mv_replay_segment_size(&v->heap.conf, q->rounded), addr = ev->addr[event];
@@ -218,7 +218,7 @@ static uint32_t check_segment(verifying *v, const request *q, uint32_t event, ui
     return mv_replay_segment_new(&v->heap, q->pool, q->stream, addr, size, MV_NO_GAP);
 }
 
-static uint32_t check_mapping(verifying *v, const request *q, uint32_t event, uint32_t end)
+static uint32_t check_mapping(verification *v, const request *q, uint32_t event, uint32_t end)
 {
     const mv_events *ev = v->script->ev;
     uint32_t block, agreed = 0;
@@ -237,7 +237,7 @@ static uint32_t check_mapping(verifying *v, const request *q, uint32_t event, ui
     return block;
 }
 
-static void check_growth(verifying *v, const request *q, uint32_t alloc, uint32_t event,
+static void check_growth(verification *v, const request *q, uint32_t alloc, uint32_t event,
                          uint32_t end)
 {
     uint32_t block;
@@ -265,7 +265,7 @@ static void check_growth(verifying *v, const request *q, uint32_t alloc, uint32_
 }
 
 /* Checks an alloc, and the segment events [event, alloc) that it caused. */
-static void check_alloc(verifying *v, uint32_t alloc, uint32_t event)
+static void check_alloc(verification *v, uint32_t alloc, uint32_t event)
 {
     const mv_lives *lives = v->script->lives;
     const mv_events *ev = v->script->ev;
@@ -299,7 +299,7 @@ static void check_alloc(verifying *v, uint32_t alloc, uint32_t event)
     }
 }
 
-static void check_oom(verifying *v, uint32_t oom, uint32_t event)
+static void check_oom(verification *v, uint32_t oom, uint32_t event)
 {
     const mv_events *ev = v->script->ev;
     const mv_block_rules *rules = &v->heap.conf.rules;
@@ -314,7 +314,7 @@ static void check_oom(verifying *v, uint32_t oom, uint32_t event)
 
 /* ---- events ------------------------------------------------------------------------------ */
 
-static void check_free(verifying *v, uint32_t event, bool completes)
+static void check_free(verification *v, uint32_t event, bool completes)
 {
     uint32_t row = v->script->lives->alloc_of[event];
     uint32_t block = row == MV_NO_ROW ? MV_NO_ROW : v->block_of[row];
@@ -330,7 +330,7 @@ static void check_free(verifying *v, uint32_t event, bool completes)
 }
 
 /* Checks a group of segment events [event, next) and the event after it. */
-static void check_group(verifying *v, uint32_t event, uint32_t next)
+static void check_group(verification *v, uint32_t event, uint32_t next)
 {
     const mv_replay_script *s = v->script;
     uint8_t action = next < s->ev->count ? s->ev->action[next] : MV_ACTION_OTHER;
@@ -351,7 +351,7 @@ static void check_group(verifying *v, uint32_t event, uint32_t next)
     }
 }
 
-static void check_events(verifying *v)
+static void check_events(verification *v)
 {
     const mv_events *ev = v->script->ev;
 
@@ -391,7 +391,7 @@ mv_code mv_replay_verify(mv_arena *arena, const mv_trace *trace, const mv_lives 
 {
     mv_arena own;
     mv_replay_script script;
-    verifying v = {.script = &script, .out = out};
+    verification v = {.script = &script, .out = out};
     mv_code code;
 
     *out = (mv_replay_fidelity){.first_difference = MV_NEVER};

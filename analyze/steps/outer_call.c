@@ -30,7 +30,7 @@ typedef struct {
     uint32_t *slot;        /* place + 1, 0: free */
     uint32_t *from;        /* [places] index of the place's first frame in its stack */
     mv_outer *out;
-} work;
+} outer_state;
 
 static bool frame_is_entry(const mv_trace *trace, uint32_t frame)
 {
@@ -44,13 +44,13 @@ static bool frame_is_entry(const mv_trace *trace, uint32_t frame)
     return false;
 }
 
-static bool is_python(const work *w, mv_frame_id frame)
+static bool is_python(const outer_state *w, mv_frame_id frame)
 {
     return w->kinds[frame.row] <= MV_FRAME_FRAMEWORK;
 }
 
 /* The next Python frame at or after *at; MV_NO_FRAME at the end. */
-static mv_frame_id next_python(const work *w, mv_stack_id stack, uint32_t *at)
+static mv_frame_id next_python(const outer_state *w, mv_stack_id stack, uint32_t *at)
 {
     uint32_t count;
     const mv_frame_id *frames = mv_stack_frames(w->trace, stack, &count);
@@ -63,7 +63,7 @@ static mv_frame_id next_python(const work *w, mv_stack_id stack, uint32_t *at)
     return MV_NO_FRAME;
 }
 
-static uint64_t hash_of(const work *w, mv_stack_id stack, uint32_t from, mv_outer_kind kind)
+static uint64_t hash_of(const outer_state *w, mv_stack_id stack, uint32_t from, mv_outer_kind kind)
 {
     uint64_t hash = 0x9e3779b97f4a7c15u + kind;
 
@@ -75,7 +75,7 @@ static uint64_t hash_of(const work *w, mv_stack_id stack, uint32_t from, mv_oute
     return hash;
 }
 
-static bool same_frames(const work *w, mv_stack_id a, uint32_t from_a, mv_stack_id b,
+static bool same_frames(const outer_state *w, mv_stack_id a, uint32_t from_a, mv_stack_id b,
                         uint32_t from_b)
 {
     for (;;) {
@@ -88,7 +88,7 @@ static bool same_frames(const work *w, mv_stack_id a, uint32_t from_a, mv_stack_
     }
 }
 
-static uint32_t depth_of(const work *w, mv_stack_id stack, uint32_t from)
+static uint32_t depth_of(const outer_state *w, mv_stack_id stack, uint32_t from)
 {
     uint32_t depth = 0;
 
@@ -98,7 +98,7 @@ static uint32_t depth_of(const work *w, mv_stack_id stack, uint32_t from)
     return depth;
 }
 
-static uint32_t place_of(work *w, mv_stack_id stack, uint32_t from, mv_outer_kind kind)
+static uint32_t place_of(outer_state *w, mv_stack_id stack, uint32_t from, mv_outer_kind kind)
 {
     mv_outer *out = w->out;
     uint32_t at = (uint32_t)hash_of(w, stack, from, kind) & w->mask;
@@ -118,7 +118,7 @@ static uint32_t place_of(work *w, mv_stack_id stack, uint32_t from, mv_outer_kin
 }
 
 /* How many frames of user code are constructors. */
-static uint32_t constructors_of(const work *w, mv_stack_id stack)
+static uint32_t constructors_of(const outer_state *w, mv_stack_id stack)
 {
     uint32_t count, found = 0;
     const mv_frame_id *frames = mv_stack_frames(w->trace, stack, &count);
@@ -131,7 +131,7 @@ static uint32_t constructors_of(const work *w, mv_stack_id stack)
     return found;
 }
 
-static uint32_t find_place(work *w, mv_stack_id stack)
+static uint32_t find_place(outer_state *w, mv_stack_id stack)
 {
     uint32_t count, entry, constructors;
     const mv_frame_id *frames = mv_stack_frames(w->trace, stack, &count);
@@ -148,7 +148,7 @@ static uint32_t find_place(work *w, mv_stack_id stack)
     return place_of(w, stack, 0, constructors ? MV_OUTER_OBJECT : MV_OUTER_LINE);
 }
 
-static bool outer_fill(mv_arena *arena, mv_arena *scratch, work *w)
+static bool outer_fill(mv_arena *arena, mv_arena *scratch, outer_state *w)
 {
     const mv_trace *trace = w->trace;
     mv_outer *out = w->out;
@@ -177,7 +177,7 @@ static bool outer_fill(mv_arena *arena, mv_arena *scratch, work *w)
 
 bool mv_outer_find(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds, mv_outer *out)
 {
-    work w = {.trace = trace, .kinds = kinds, .out = out};
+    outer_state w = {.trace = trace, .kinds = kinds, .out = out};
     mv_arena scratch;
     bool filled;
 

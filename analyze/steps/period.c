@@ -236,8 +236,7 @@ static uint32_t period_of(const beat *beats, uint32_t count)
 /* Whether each repetition hands something to the next. For some position within the period, most
  * allocations are freed after the next repetition has made its own, but before the one after that
  * has. */
-static bool hands_over(const mv_alloc_lives *a, const uint32_t *rows, uint32_t count,
-                       uint32_t period)
+static bool hands_on(const mv_alloc_lives *a, const uint32_t *rows, uint32_t count, uint32_t period)
 {
     for (uint32_t first = 0; first < period; first++) {
         uint32_t seen = 0, over = 0;
@@ -267,7 +266,7 @@ static bool find_period(mv_arena *scratch, const mv_alloc_lives *a, const uint32
     for (uint32_t i = 0; i < sample; i++)
         beats[i] = (beat){a->requested[sampled[i]], fate_of(a, sampled, sample, i, MOST_FATE)};
     *period = period_of(beats, sample);
-    if (!hands_over(a, sampled, sample, *period))
+    if (!hands_on(a, sampled, sample, *period))
         *period = 0;
     return true;
 }

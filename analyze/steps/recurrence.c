@@ -183,7 +183,7 @@ void mv_recurrence_follow(const mv_recurrence *found, uint32_t a, uint32_t a_end
 }
 
 /* Pairs the window with the rows before `row`, and returns how many found a counterpart. */
-static uint32_t lead_up(const search *s, uint32_t row, uint32_t *peer)
+static uint32_t pair_before(const search *s, uint32_t row, uint32_t *peer)
 {
     const mv_recurrence *r = s->out;
     walk w = {r->symbol, (int64_t)r->now - 1, (int64_t)r->first - 1, (int64_t)row - 1, 0, -1, 0};
@@ -209,7 +209,7 @@ static bool add(search *s, mv_arena *arena, uint32_t row, uint32_t step_end, uin
         return false;
     for (uint32_t i = 0; i < size; i++)
         at->peer[i] = MV_NO_ROW;
-    lead_up(s, row, at->peer);
+    pair_before(s, row, at->peer);
     r->count++;
     return true;
 }
@@ -233,7 +233,7 @@ static uint32_t best_of(const search *s, uint32_t first, uint32_t end)
             equal[count++] = row;
     }
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t pairs = count == 1 ? 1 : lead_up(s, equal[i], NULL) + 1;
+        uint32_t pairs = count == 1 ? 1 : pair_before(s, equal[i], NULL) + 1;
         if (pairs > most) {
             most = pairs;
             best = equal[i];

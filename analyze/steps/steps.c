@@ -294,7 +294,7 @@ static void each_annotation(const mv_trace *trace, const mv_lives *lives, mark_f
             continue;
         if (own && !is_moment && a->device[i] != (int32_t)lives->device)
             continue;
-        if (lives->goes_on && a->time_us[i] > e->time_us[e->count - 1])
+        if (lives->has_later_events && a->time_us[i] > e->time_us[e->count - 1])
             continue;
         call(user, name, is_moment, event_at(e, a->time_us[i]));
     }
@@ -514,7 +514,7 @@ static latest_range find_latest(const mv_trace *trace, const mv_lives *lives, co
         uint32_t at;
 
         if (a->time_us[i] < e->time_us[0] ||
-            (lives->goes_on && a->time_us[i] > e->time_us[e->count - 1]))
+            (lives->has_later_events && a->time_us[i] > e->time_us[e->count - 1]))
             continue;
         at = event_at(e, a->time_us[i]);
         if (is_optimizer_step(text) && a->stage[i] == MV_STAGE_END)

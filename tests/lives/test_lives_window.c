@@ -33,7 +33,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
 
         cr_assert_eq(mv_lives_within(&arena, &whole, w, &part, &err), MV_OK);
         cr_assert_eq(part.events.count, w.end - w.first);
-        cr_expect_eq(part.goes_on, w.end < count);
+        cr_expect_eq(part.has_later_events, w.end < count);
         for (uint32_t i = 0; i < 8; i++) {
             uint32_t event = i * (part.events.count / 8);
             mv_levels in_part = mv_moment_levels(&part, event);

@@ -1,7 +1,7 @@
 /* What the parts of the leak report share while one device is judged: leaks.c writes the report,
  * leak_sites.c judges the sites. */
-#ifndef MV_LEAK_WORK_H
-#define MV_LEAK_WORK_H
+#ifndef MV_LEAK_STATE_H
+#define MV_LEAK_STATE_H
 
 #include "analyze/code/sites.h"
 #include "analyze/leaks/growth.h"
@@ -47,18 +47,18 @@ typedef struct {
     bool is_doubtful; /* some site may grow, but the evidence is not sufficient */
     bool is_nameless; /* blocks without a stack grow */
     mv_leaks *out;
-} mv_leak_work;
+} mv_leak_state;
 
-static inline mv_site_use *mv_leak_use_of(const mv_leak_work *w, uint32_t row)
+static inline mv_site_use *mv_leak_use_of(const mv_leak_state *w, uint32_t row)
 {
     return &w->uses[mv_site_of(&w->sites, w->lives->allocs.stack[row])];
 }
 
 /* Counts what each site left alive and freed. */
-void mv_leak_sites_count(mv_leak_work *w);
+void mv_leak_sites_count(mv_leak_state *w);
 
 /* Marks the blocks of the sites that grow, and adds them up in `uses`. Needs steps, floor and
  * outer. False when memory is out. */
-bool mv_leak_sites_judge(mv_leak_work *w);
+bool mv_leak_sites_judge(mv_leak_state *w);
 
 #endif
