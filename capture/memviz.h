@@ -1,7 +1,7 @@
-/* Marks for a program that may be running under `memviz run`.
+/* Marks and ranges for a program that may run under `memviz run`.
  *
- * A mark names a moment ("step 3"), a range names what happens between its push and its pop, on one
- * thread. Reports read them: --from @NAME, steps, the lane above a timeline.
+ * A mark names a moment ("step 3"). A range names the time between its push and its pop on one
+ * thread. Reports use them: --from @NAME, steps, the lane above a timeline.
  *
  *     #include "memviz.h"
  *
@@ -10,17 +10,17 @@
  *     memviz_pop();
  *     memviz_mark("step 3");
  *
- * Nothing is linked: the functions are in the library that `memviz run` loads. Without it each call
- * is a comparison, and its argument is not evaluated.
+ * There is nothing to link: the functions are in the library that `memviz run` loads. Without it
+ * each call is only a comparison, and its argument is not evaluated.
  *
- * From Python the same functions are reached by name:
+ * Python can call the same functions:
  *
  *     import ctypes
  *     _lib = ctypes.CDLL(None)
  *     mark = getattr(_lib, "memviz_mark", lambda text: None)
  *     mark(b"step 3")
  *
- * Texts are UTF-8 and copied. Safe on every thread. errno stays. */
+ * Texts are UTF-8 and are copied. Safe on every thread. errno does not change. */
 #ifndef MEMVIZ_H
 #define MEMVIZ_H
 
@@ -28,7 +28,7 @@
 extern "C" {
 #endif
 
-#ifdef MEMVIZ_CAPTURE /* inside of the library itself */
+#ifdef MEMVIZ_CAPTURE /* inside the library itself */
 #define MEMVIZ_API __attribute__((visibility("default")))
 #else
 #define MEMVIZ_API __attribute__((weak, visibility("default")))

@@ -28,15 +28,15 @@ enum {
     MV_WIRE_CHUNK_MAGIC_BYTES = 4,
     MV_WIRE_ALIGN = 8,
     MV_WIRE_CHUNK_ROWS = 1 << 20, /* most rows of one chunk */
-    MV_WIRE_LIVE_KINDS = 256      /* kinds from here on are those of a live capture */
+    MV_WIRE_LIVE_KINDS = 256      /* kinds from this number on are those of a live capture */
 };
 
 typedef struct {
     uint8_t magic[MV_WIRE_MAGIC_BYTES];
-    uint16_t version;  /* MV_WIRE_VERSION; a reader refuses what is newer than itself */
+    uint16_t version;  /* MV_WIRE_VERSION; a reader refuses a newer one */
     uint16_t zero;     /* ignored */
     uint32_t features; /* a reader refuses a bit that it does not know; none is defined */
-    uint64_t hash;     /* of the 16 bytes ahead */
+    uint64_t hash;     /* of the 16 bytes before it */
 } mv_wire_header;
 
 static_assert(sizeof(mv_wire_header) == 24, "bump MV_WIRE_VERSION");
@@ -75,8 +75,8 @@ typedef enum {
 
 typedef enum { MV_WIRE_CODEC_NONE, MV_WIRE_CODEC_ZSTD, MV_WIRE_CODEC_COUNT } mv_wire_codec;
 
-/* Flag: the stored bytes have no hash (`stored_hash` is 0), because their writer may still be at
- * work or was killed; what the kind says of its own bytes decides how far they hold. */
+/* Flag: the stored bytes have no hash (`stored_hash` is 0), because their writer may still be
+ * running or was killed. How many of the bytes are valid is defined by the kind. */
 #define MV_WIRE_UNSEALED 1u
 
 typedef struct {
@@ -89,9 +89,9 @@ typedef struct {
     uint64_t first_row;    /* the first of them in its table */
     uint64_t table_rows;   /* rows of the whole table */
     uint64_t raw_bytes;    /* after decompression */
-    uint64_t stored_bytes; /* behind this header */
+    uint64_t stored_bytes; /* after this header */
     uint64_t stored_hash;  /* of the stored bytes */
-    uint64_t hash;         /* of the 56 bytes ahead */
+    uint64_t hash;         /* of the 56 bytes before it */
 } mv_wire_chunk;
 
 static_assert(sizeof(mv_wire_chunk) == 64, "bump MV_WIRE_VERSION");
@@ -99,15 +99,15 @@ static_assert(sizeof(mv_wire_chunk) == 64, "bump MV_WIRE_VERSION");
 /* How a column's stored numbers n become values. All arithmetic wraps. */
 typedef enum {
     MV_WIRE_PLAIN, /* base + (n << shift); width 0: every value is `base` */
-    MV_WIRE_DELTA, /* the value ahead + base + (n << shift); ahead of the first is `start` */
+    MV_WIRE_DELTA, /* previous value + base + (n << shift); `start` comes before the first */
     MV_WIRE_CALLS, /* call numbers; `start` is the next new one. n = 0: a new call;
-                    * 1: no call; else next + unzigzag(n - 1). A call that is not below `next`
-                    * moves `next` behind itself */
+                    * 1: no call; else next + unzigzag(n - 1). After a call that is not below
+                    * `next`, `next` is that call + 1 */
     MV_WIRE_TRANSFORM_COUNT
 } mv_wire_transform;
 
-/* Ahead of the columns' numbers, one for each column of a table chunk. The numbers of a column
- * follow those of the column ahead, at a multiple of 8 bytes. */
+/* A table chunk begins with one of these for each of its columns. The numbers follow, column after
+ * column, each at a multiple of 8 bytes. */
 typedef struct {
     uint16_t column;   /* its number in the table, from 1 */
     uint8_t width;     /* bytes of a stored number: 0, 1, 2, 4 or 8 */
@@ -127,7 +127,7 @@ typedef struct {
     uint32_t calls;
     uint32_t devices; /* event lists, also the empty ones */
     uint32_t tables;
-    uint32_t keys; /* mv_key of parse/model/trace.h; 0: not known */
+    uint32_t keys; /* mv_key of parse/model/trace.h; 0: unknown */
 } mv_wire_trace;
 
 typedef struct {
@@ -138,7 +138,7 @@ typedef struct {
 
 static_assert(sizeof(mv_wire_trace) == 16 && sizeof(mv_wire_table) == 16, "bump MV_WIRE_VERSION");
 
-/* INDEX: `count` of these, one for each chunk ahead of it, in file order. */
+/* INDEX: `count` of these, one for each chunk before it, in file order. */
 typedef struct {
     uint64_t at; /* byte of the chunk's header in the file */
     mv_wire_chunk head;
@@ -159,8 +159,8 @@ static_assert(sizeof(mv_wire_note) == 16, "bump MV_WIRE_VERSION");
 typedef struct {
     uint8_t magic[MV_WIRE_MAGIC_BYTES];
     uint64_t index_at;   /* byte of the INDEX chunk's header */
-    uint64_t file_bytes; /* of the whole file with this footer */
-    uint64_t hash;       /* of the 24 bytes ahead */
+    uint64_t file_bytes; /* of the whole file, with this footer */
+    uint64_t hash;       /* of the 24 bytes before it */
 } mv_wire_footer;
 
 static_assert(sizeof(mv_wire_footer) == 32, "bump MV_WIRE_VERSION");

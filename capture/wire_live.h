@@ -1,26 +1,26 @@
-/* The bytes of a capture that is still running, or whose process was killed: a `.bin` whose
- * chunks are of the kinds below. docs/snapshot-format.md is the manual.
+/* The bytes of a capture that is still running, or whose process was killed: a `.bin` with the
+ * kinds of chunks below. docs/snapshot-format.md is the manual.
  *
  *     byte 0          mv_wire_header
  *     byte 24         FACTS chunk, up to byte 65536
  *     byte 65536      chunk
- *     ...             chunks start at multiples of MV_LIVE_CHUNK_BYTES and are whole multiples of
- *                     it long; zeros where none was begun
+ *     ...             chunks start at multiples of MV_LIVE_CHUNK_BYTES, and their sizes are
+ *                     multiples of it; zeros where no chunk was begun
  *
  * Each chunk is a mv_wire_chunk that is written once, when the chunk is begun (MV_WIRE_UNSEALED,
  * no codec, count 0, raw_bytes == stored_bytes, stored_hash 0, hash of the header as always), then
- * a mv_live_head, then records back to back. The first `committed` bytes of records hold;
- * `committed` is stored with release order behind each record, so that a process that dies at any
- * moment leaves whole records alone. Chunks are never moved, changed or removed.
+ * a mv_live_head, then records back to back. The first `committed` bytes of records are valid;
+ * `committed` is stored with release order after each record, so that a process that dies at any
+ * moment leaves only whole records. Chunks are never moved, changed or removed.
  *
- * The header of a NAMES chunk tells how many ids were made ahead of it, so that those behind a
- * damaged chunk keep their numbers: first_row is strings | codes << 32, table_rows is frames |
+ * The header of a NAMES chunk says how many ids were made before it, so that ids after a damaged
+ * chunk keep their numbers: first_row is strings | codes << 32, table_rows is frames |
  * stacks << 32, device is modules.
  *
  * Numbers in records are LEB128 varints (7 bits a byte, lowest first; at most 10 bytes); a signed
- * number is zig-zag coded ahead of that: (n << 1) ^ (n >> 63). A text is a varint length and that
- * many bytes. Ids count from 0 in the order of the records that make them; an optional id is id +
- * 1, and 0 for none. */
+ * number is zig-zag coded first: (n << 1) ^ (n >> 63). A text is a varint length and that many
+ * bytes. Ids count from 0 in the order of the records that make them; an optional id is id + 1,
+ * and 0 for none. */
 #ifndef MV_WIRE_LIVE_H
 #define MV_WIRE_LIVE_H
 
@@ -47,8 +47,8 @@ typedef enum {
 } mv_live_kind;
 
 typedef struct {
-    uint64_t committed;      /* bytes of records behind this struct */
-    uint64_t seal;           /* XXH3_64bits of those bytes, once no more will come; 0 until then */
+    uint64_t committed;      /* bytes of records after this struct */
+    uint64_t seal;           /* XXH3_64bits of those bytes once the chunk is closed; 0 until then */
     uint64_t first_sequence; /* EVENTS: the first record's Δsequence counts from here */
     uint64_t first_time_us; /* EVENTS: the first record's Δtime counts from here; CLOCK_MONOTONIC */
     uint32_t thread;        /* EVENTS: the kernel's id of the thread, up to a THREAD record */
@@ -57,42 +57,41 @@ typedef struct {
 
 static_assert(sizeof(mv_live_head) == 40, "bump MV_WIRE_VERSION");
 
-/* ---- FACTS: records of two texts, key and value; a later record of a key replaces an earlier ----
- */
+/* ---- FACTS: records of two texts, key and value; the last record of a key is valid ---- */
 
 /* Keys that readers know. Others are kept and shown.
  *     pid parent host rank local_rank world_size command executable cwd start_us
- *     cuda_visible_devices            as the process has it at its first event, if at all
+ *     cuda_visible_devices            its value at the first event of the process, if it is set
  *     monotonic_us realtime_us        one moment on both clocks
- *     stacks                          "none", "python", "native" or "all": what was asked for
+ *     stacks                          "none", "python", "native" or "all": what was requested
  *     stacks_off                      why stacks are missing, if they are
  *     python                          "3.12.3"
  *     cpu                             "1": CPU tensors are recorded
  *     shim                            version of memviz
  *     stopped                         why the recording ended early: "No space left on device"
  *     lost_nested lost_space lost_stacks lost_...    what could not be recorded, counted
- *     end_us                          the process ended in order, on CLOCK_MONOTONIC */
+ *     end_us                          when the process ended normally, on CLOCK_MONOTONIC */
 
 /* ---- NAMES ---- */
 
 /* The first byte of a record; the fields follow as varints or texts. */
-#define MV_LIVE_NAME_LIST(X)                                                                     \
-    X(STRING, 1) /* text. Makes a string id */                                                   \
-    X(CODE, 2)   /* a Python code object: string id of the file, string id of the qualified      \
-                  * name, first line, Python version as major << 8 | minor, text: the line table \
-                  * as the interpreter has it (co_lnotab up to 3.9, co_linetable later). Makes a \
-                  * code id */                                                                   \
-    X(MODULE, 3) /* a loaded ELF file: string id of its path, text: build id (raw bytes, may be  \
-                  * empty), load bias, first address, end address. Makes a module id. A module   \
-                  * that is loaded again elsewhere is another module */                          \
-    X(PYTHON, 4) /* a frame: code id, offset of the instruction in the bytecode in bytes.        \
-                  * Makes a frame id */                                                          \
-    X(NATIVE, 5) /* a frame: module id + 1 (0: in none), return address less the load bias       \
-                  * (less nothing when in none). Makes a frame id */                             \
-    X(WORDS, 6)  /* a frame that is a text alone: string id. "thread pt_autograd_0". Makes a     \
-                  * frame id */                                                                  \
-    X(STACK, 7)  /* a stack: stack id + 1 of its caller (0: none), frame id of its innermost     \
-                  * frame. Makes a stack id */                                                   \
+#define MV_LIVE_NAME_LIST(X)                                                                    \
+    X(STRING, 1) /* text. Makes a string id */                                                  \
+    X(CODE, 2)   /* a Python code object: string id of the file, string id of the qualified     \
+                  * name, first line, Python version as major << 8 | minor, text: the           \
+                  * interpreter's line table (co_lnotab up to 3.9, co_linetable later). Makes a \
+                  * code id */                                                                  \
+    X(MODULE, 3) /* a loaded ELF file: string id of its path, text: build id (raw bytes, may be \
+                  * empty), load bias, first address, end address. Makes a module id. A file    \
+                  * that is loaded again at another address is another module */                \
+    X(PYTHON, 4) /* a frame: code id, offset of the instruction in the bytecode in bytes.       \
+                  * Makes a frame id */                                                         \
+    X(NATIVE, 5) /* a frame: module id + 1 (0: in none), return address minus the load bias     \
+                  * (minus 0 when in none). Makes a frame id */                                 \
+    X(WORDS, 6)  /* a frame that is only a text: string id. "thread pt_autograd_0". Makes a     \
+                  * frame id */                                                                 \
+    X(STACK, 7)  /* a stack: stack id + 1 of its caller (0: none), frame id of its innermost    \
+                  * frame. Makes a stack id */                                                  \
     X(THREAD, 8) /* a thread's name: kernel id, string id; a later one replaces an earlier */
 
 typedef enum {
@@ -103,42 +102,42 @@ typedef enum {
 
 /* ---- EVENTS ---- */
 
-/* The first byte of a record: its class in the low four bits, in the high four the slot of its
- * address. Then Δsequence and Δtime in microseconds since the record ahead of it in the chunk, both
+/* The first byte of a record: its class in the low four bits, the slot of its address in the high
+ * four. Then Δsequence and Δtime in microseconds since the previous record of the chunk, both
  * varints; then the fields.
  *
- * An *address* field: nothing when the slot names one of the last MV_LIVE_RECENT addresses that
- * this chunk spelled out; else a varint n: the signed difference to the address that was spelled
- * out last (to 0, at first), d: n = zigzag(d >> 9) << 1 | 1 when d is a multiple of 512, else
- * zigzag(d) << 1. An address that is spelled out takes the slots in turn, from 0. Records without
- * an address have slot 15.
+ * An *address* field is empty when the slot names one of the last MV_LIVE_RECENT addresses that
+ * this chunk spelled out. Otherwise it is a varint n made from d, the signed difference to the
+ * address that was spelled out last (to 0 for the first): n = zigzag(d >> 9) << 1 | 1 when d is a
+ * multiple of 512, else zigzag(d) << 1. Addresses that are spelled out take the slots in turn,
+ * from 0. Records without an address have slot 15.
  *
  * A *size*: size / 512 << 1 when it is a multiple of 512, else size << 1 | 1.
  *
- * The sequence is one for the process and has no gaps: what is missing was lost. It orders the
- * events of all threads: a free has its number before the memory can be given out again, an alloc
- * after it was got. */
+ * The process has one sequence without gaps: a missing number is a lost event. It orders the
+ * events of all threads: a free takes its number before its memory can be allocated again, an
+ * alloc takes it after the memory was allocated. */
 #define MV_LIVE_EVENT_LIST(X)                                                                      \
     X(DEVICE, 1)  /* signed device type, signed index (of c10::Device): of the BLOCK, FREE and     \
                    * OOM records that follow in this chunk. Takes no sequence number:              \
                    * its Δsequence is 0 */                                                        \
-    X(BLOCK, 2)   /* the framework handed a block out: address, size, stack id + 1 */              \
-    X(FREE, 3)    /* the framework took a block back: address, size */                             \
-    X(TOTALS, 4)  /* the framework's own running totals behind the event ahead, written when       \
-                   * they are not what the events add up to, or when reserved changed: allocated,  \
+    X(BLOCK, 2)   /* the framework allocated a block: address, size, stack id + 1 */               \
+    X(FREE, 3)    /* the framework freed a block: address, size */                                 \
+    X(TOTALS, 4)  /* the framework's own running totals after the previous event, written when     \
+                   * they differ from the sum of its events, or when reserved changed: allocated,  \
                    * reserved. Takes no sequence number */                                         \
-    X(OOM, 5)     /* the framework gives up: size asked for, allocated, reserved, stack + 1 */     \
-    X(CALL, 6)    /* CUDA was asked for or given memory: address, mv_api_action, size, handle,     \
+    X(OOM, 5)     /* the framework gives up: requested size, allocated, reserved, stack + 1 */     \
+    X(CALL, 6)    /* a call of CUDA that concerns memory: address, mv_api_action, size, handle,    \
                    * string id + 1 of the API's name, string id + 1 of the calling library's path, \
                    * signed device, signed result, stack id + 1 */                                 \
     X(MARK, 7)    /* memviz_mark, nvtxMark: string id */                                           \
     X(PUSH, 8)    /* a range begins on this thread: string id */                                   \
     X(POP, 9)     /* the innermost open range of this thread ends */                               \
     X(BEGIN, 10)  /* a range that may end on another thread begins: its number, string id */       \
-    X(END, 11)    /* and ends: its number */                                                       \
-    X(THREAD, 12) /* the thread of the records so far has ended; those that follow in this chunk   \
-                   * are of the thread with this kernel's id, and begin without a DEVICE. Takes    \
-                   * no sequence number: its Δsequence is 0 */
+    X(END, 11)    /* such a range ends: its number */                                              \
+    X(THREAD, 12) /* the thread of the records so far has ended; the records that follow in this   \
+                   * chunk are of the thread with this kernel id, and begin without a DEVICE.      \
+                   * Takes no sequence number: its Δsequence is 0 */
 
 typedef enum {
 #define MV_LIVE_EVENT_ENUM(name, number) MV_LIVE_EVENT_##name = number,

@@ -1,5 +1,5 @@
-/* The types of the CUDA runtime and driver that hooks need, as their ABI has them: CUDA need not be
- * installed to build us. Handles are pointers that we never follow, enumerations are ints.
+/* The types of the CUDA runtime and driver that hooks need, with CUDA's ABI, so that the shim
+ * builds without CUDA. Handles are pointers that the shim never follows, enumerations are ints.
  *
  * Sources: CUDA Driver API and Runtime API reference manuals, "Data types". Where CUDA's headers
  * are installed, tests/hooked/cuda_layout.c compares. */
@@ -69,7 +69,7 @@ typedef struct {
     unsigned channels, flags;
 } mv_cuda_array_3d_v1;
 
-/* How CUmemAllocationProp, CUmemPoolProps and cudaMemPoolProps begin. */
+/* The first fields of CUmemAllocationProp, CUmemPoolProps and cudaMemPoolProps. */
 typedef struct {
     int kind;
     int handle_kinds;

@@ -9,7 +9,7 @@
 mv_dlsym_fn *mv_dlsym_real;
 mv_dlvsym_fn *mv_dlvsym_real;
 
-/* A C library without them. */
+/* For a C library that has no dlsym or dlvsym. */
 static void *no_dlsym(void *handle, const char *name)
 {
     (void)handle;
@@ -25,8 +25,8 @@ static void *no_dlvsym(void *handle, const char *name, const char *version)
     return NULL;
 }
 
-/* Several threads may come here at once, and store the same. The first may be a sanitizer that is
- * just starting: nothing that it defines may be called. */
+/* Several threads may run this at once, and store the same values. The first caller may be a
+ * sanitizer that is still starting, so this must not call anything that a sanitizer defines. */
 void mv_dlsym_start(void)
 {
     int kept = errno;
@@ -43,8 +43,9 @@ static void *look_up(void *handle, const char *name, const char *version)
     return version ? mv_dlvsym_real(handle, name, version) : mv_dlsym_real(handle, name);
 }
 
-/* The look-up found our own exported function, because it searched the global scope and we are in
- * it. What would it have found without us? With a failure, dlerror says so. */
+/* The look-up found the shim's own exported function, because the shim is in the global scope that
+ * it searched. Returns what the look-up would have found without the shim; after a failure dlerror
+ * says so. */
 static void *behind_us(void *handle, const char *name, const char *version, const void *caller)
 {
     void *found = look_up(RTLD_NEXT, name, version);
@@ -52,12 +53,12 @@ static void *behind_us(void *handle, const char *name, const char *version, cons
     if (!found && handle == RTLD_DEFAULT) {
         found = mv_resolve_nearby(name, caller);
         if (found)
-            dlerror(); /* takes the failure back */
+            dlerror(); /* clears the failure */
     }
     return found;
 }
 
-/* What comes next after the caller is for glibc to say, unless it could say nothing but us. */
+/* RTLD_NEXT: glibc answers, unless its answer would be the shim. */
 static mv_dlsym_answer next(const char *name, const char *version, const void *caller)
 {
     mv_dlsym_answer answer = {0};
@@ -82,7 +83,7 @@ mv_dlsym_answer mv_dlsym_choose(void *handle, const char *name, const char *vers
         return next(name, version, caller);
     found = look_up(handle, name, version);
     if (!found)
-        return forward; /* to fail once more, with the caller's own message */
+        return forward; /* fails once more, with the message for the caller */
     if (found == (void *)mv_hooks[hook].exported)
         found = behind_us(handle, name, version, caller);
     errno = kept;

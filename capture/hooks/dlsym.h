@@ -1,20 +1,21 @@
 /* dlsym and dlvsym, interposed, because a static libcudart finds the driver with them.
  *
- * The exported functions are in assembly (dlsym_x86_64.S, dlsym_aarch64.S): glibc finds out from
- * the return address who calls, so a look-up that is not ours must be forwarded with a jump, which
- * a compiler may or may not make of a call. They jump at once unless the name begins with "cu". */
+ * The exported functions are in assembly (dlsym_x86_64.S, dlsym_aarch64.S): glibc identifies the
+ * caller by the return address, so a look-up that the shim does not answer must be forwarded with a
+ * jump. A compiler is free to emit a call instead. They jump at once unless the name begins with
+ * "cu". */
 #ifndef MV_DLSYM_H
 #define MV_DLSYM_H
 
 #include <stdint.h>
 
-/* As two registers: rax and rdx, x0 and x1. */
+/* Returned in two registers: rax and rdx, or x0 and x1. */
 typedef struct {
     void *function;
     uintptr_t decided; /* 0: forward to the real dlsym */
 } mv_dlsym_answer;
 
-/* What to answer a look-up of a name that begins with "cu". `version` is NULL for dlsym. */
+/* The answer to a look-up of a name that begins with "cu". `version` is NULL for dlsym. */
 mv_dlsym_answer mv_dlsym_choose(void *handle, const char *name, const char *version,
                                 const void *caller);
 

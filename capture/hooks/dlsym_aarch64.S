@@ -1,4 +1,4 @@
-/* dlsym and dlvsym for aarch64: dlsym.h says why they are not in C. */
+/* dlsym and dlvsym for aarch64; dlsym.h explains why they are not in C. */
 #if defined(__aarch64__)
 
         .text

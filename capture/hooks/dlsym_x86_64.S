@@ -1,4 +1,4 @@
-/* dlsym and dlvsym for x86-64: dlsym.h says why they are not in C. */
+/* dlsym and dlvsym for x86-64; dlsym.h explains why they are not in C. */
 #if defined(__x86_64__)
 
         .text
@@ -28,7 +28,7 @@
         xorl    %edx, %edx
         .endif
         call    mv_dlsym_choose
-        testq   %rdx, %rdx              /* decided? The flags outlive the pops */
+        testq   %rdx, %rdx              /* decided? The pops keep the flags */
         popq    %rdx
         .cfi_adjust_cfa_offset -8
         popq    %rsi

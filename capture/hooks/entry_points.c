@@ -1,5 +1,5 @@
-/* cuGetProcAddress and its like: the driver decides which function it gives, we put the wrapper of
- * exactly that function in its place. */
+/* cuGetProcAddress and similar functions: the driver decides which function it returns, and the
+ * shim replaces it by the wrapper of exactly that function. */
 #include "capture/hooks/hooks.h"
 
 #include "capture/hooks/resolve.h"
@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* The hook whose name, in the library that holds `function`, means `function`. */
+/* The hook whose name stands for `function` in the library that holds it. */
 static mv_hook_id hook_by_address(const char *symbol, const void *function)
 {
     for (mv_hook_id hook = 0; hook < MV_HOOK_COUNT; hook++)
@@ -17,7 +17,7 @@ static mv_hook_id hook_by_address(const char *symbol, const void *function)
     return MV_HOOK_COUNT;
 }
 
-/* A function that is not exported: the variant that the driver must have meant, by its rules. */
+/* For a function that is not exported: the variant that the driver chooses by its own rules. */
 static mv_hook_id hook_by_version(const char *symbol, unsigned version, bool ptsz)
 {
     mv_hook_id best = MV_HOOK_COUNT;

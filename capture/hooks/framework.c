@@ -1,8 +1,9 @@
-/* PyTorch's own account of its allocator, interposed under the names that its versions have given
- * the functions: the type of the totals has changed, and so has the mangled name. Each is forwarded
- * to the real one of the same name, so that torch.profiler sees what it always sees.
+/* PyTorch's own reports about its allocators, interposed under the names of all versions: the type
+ * of the totals has changed, and so has the mangled name. Each call is forwarded to the real
+ * function of the same name, so that torch.profiler works as usual.
  *
- * This happens for every tensor, so answers are not checked again: Python never unloads c10. */
+ * This runs for every tensor, so resolved addresses are not checked again: Python never unloads
+ * c10. */
 #include "capture/hooks/resolve.h"
 #include "capture/record/forks.h"
 #include "capture/record/recorder.h"
@@ -12,12 +13,13 @@
 
 #define EXPORTED __attribute__((visibility("default")))
 
-/* c10::Device: one register on x86-64 and on aarch64, like any struct of two bytes. */
+/* c10::Device, passed in one register on x86-64 and aarch64, like any struct of two bytes. */
 typedef struct {
     int8_t type, index;
 } c10_device;
 
-/* The totals are size_t since 2023, were int64_t from 1.10 on, and absent up to 1.9. */
+/* The totals are size_t since 2023. Before, from 1.10 on, they were int64_t; up to 1.9 there were
+ * none. */
 #define REPORT_OF_SIZES       "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
 #define REPORT_OF_LONGS       "_ZN3c1027reportMemoryUsageToProfilerEPvlllNS_6DeviceE"
 #define REPORT_WITHOUT_TOTALS "_ZN3c1027reportMemoryUsageToProfilerEPvlNS_6DeviceE"
@@ -53,7 +55,7 @@ static void record(void (*as)(const mv_rec_block_event *), void *ptr, int64_t si
     mv_rec_leave();
 }
 
-/* c10 has given its lock back. */
+/* c10 has released its lock. */
 static void leave_c10(void)
 {
     if (mv_forks_is_inside(MV_SECTION_C10))
@@ -136,10 +138,10 @@ void oom_of_longs(int64_t size, uint64_t allocated, uint64_t reserved, c10_devic
     forward_oom(OOM_OF_LONGS, __builtin_return_address(0), size, allocated, reserved, device);
 }
 
-/* Whether c10 may take the lock that comes with reports. A child that was forked while another
- * thread had it would wait for ever, where it takes none without us: forks wait for threads that
- * have asked and not reported yet, and a child that could not be waited for records no tensors of
- * the CPU. */
+/* Whether c10 may take the lock that it takes for a report. Without the shim it takes none, so a
+ * child that was forked while another thread held it would wait for ever because of the shim.
+ * Therefore forks wait for threads that have asked and not reported yet, and a child of a fork that
+ * gave up waiting records no CPU tensors. */
 static bool may_report(void)
 {
     if (!mv_rec_wants_cpu() || !mv_forks_was_whole())
@@ -150,7 +152,7 @@ static bool may_report(void)
     return false;
 }
 
-/* The CPU allocator asks ahead of each report, and reports nothing to a profiler that is off. */
+/* The CPU allocator asks before each report, and reports nothing to a profiler that is off. */
 EXPORTED bool memory_profiling_enabled(void) __asm__(PROFILING_ENABLED);
 bool memory_profiling_enabled(void)
 {

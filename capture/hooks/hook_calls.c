@@ -1,7 +1,7 @@
 /* The wrappers of hooks.def, seven for each row, and the table of them. */
 #include "capture/hooks/hooks.h"
 
-/* A function's own type, and what all of its wrappers do. `.action` may be in the row itself. */
+/* A function's type, and the body of all its wrappers. The row itself may set `.action`. */
 #define MV_HOOK(name, base, since, flags, ACTION, params, args, ...) \
     typedef int name##_fn MV_PARAMS params;                          \
     static int name##_run MV_AFTER_CALL params                       \
@@ -36,8 +36,8 @@
     }
 #include "capture/hooks/hooks.def"
 
-/* The wrapper that carries the name, under a name of its own so that the table means ours even if
- * another library is ahead of us. */
+/* The exported wrapper. It has a second, internal name, so that the table refers to this wrapper
+ * even if a library before the shim exports the same name. */
 #define EXPORTED(name, params, args)                                                          \
     static int name##_exported MV_PARAMS params                                               \
     {                                                                                         \

@@ -6,11 +6,12 @@
 #include <stdatomic.h>
 #include <string.h>
 
-/* The functions that bound wrappers call. The program may keep a wrapper's address, so a place is
- * given to another function only when the library of the first is gone, and calling it with it. */
+/* The functions that bound wrappers call. The program may keep a wrapper's address, so a place
+ * goes to another function only when the library of the first is unloaded: then nothing can call
+ * the first any more. */
 static _Atomic(mv_any_fn *) reals[MV_HOOK_COUNT][MV_HOOK_PLACES];
 
-/* Names of cuBLAS, cuDNN and so on go on in lower case. */
+/* Names of cuBLAS, cuDNN and so on have a lower-case letter after "cu". */
 static bool may_be_hooked(const char *name)
 {
     return name[0] == 'c' && name[1] == 'u' &&
@@ -104,7 +105,7 @@ static bool gives_back(mv_api_action action)
     }
 }
 
-/* The one CUDA function that is called for our own ends: it only reads. */
+/* The only CUDA function that the shim itself calls: it only reads. */
 static int current_device(void)
 {
     int (*get)(int *) = (int (*)(int *))mv_resolve("cuCtxGetDevice", NULL);
@@ -127,7 +128,7 @@ bool mv_hook_begin(mv_hook_call *call, mv_api_action action)
     return true;
 }
 
-/* The device is asked for only where CUDA is known to work. */
+/* Asks for the device only when CUDA is known to work. */
 static int device_of(const mv_hook_call *call, const mv_rec_api *what)
 {
     if (what->device != 0)

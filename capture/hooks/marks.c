@@ -1,4 +1,4 @@
-/* What a program says itself: memviz.h. */
+/* The marks of memviz.h, which the program itself sets. */
 #define MEMVIZ_CAPTURE
 #include "capture/memviz.h"
 

@@ -1,10 +1,11 @@
-/* Ranges and marks of NVTX, through its injection: a program that uses NVTX opens the library named
- * by NVTX_INJECTION64_PATH at its first call (`memviz run` names us, unless another tool is named)
- * and calls InitializeInjectionNvtx2, which puts functions into the tables that NVTX calls through.
+/* Ranges and marks of NVTX, through NVTX's injection: at its first call, a program that uses NVTX
+ * opens the library that NVTX_INJECTION64_PATH names and calls InitializeInjectionNvtx2, which puts
+ * functions into the tables that NVTX calls through. `memviz run` sets the variable to this
+ * library, unless it already names another tool.
  *
- * What a program is given back is what it is given without a tool, but for handles and ids. Ranges
- * of a named domain have a stack of their own: they are recorded as ranges with a number, and
- * called "DOMAIN: TEXT".
+ * Except for handles and ids, the program gets the same results as without a tool. Ranges of a
+ * named domain have a stack of their own: they are recorded as ranges with a number, and called
+ * "DOMAIN: TEXT".
  *
  * Source: the public headers of NVTX 3 (nvToolsExt.h, nvtxDetail/nvtxTypes.h). */
 #include "capture/hooks/nvtx_text.h"
@@ -31,7 +32,7 @@ typedef struct {
 static_assert(sizeof(attributes) == 48 && offsetof(attributes, message) == 40, "as NVTX has it");
 
 enum { MESSAGE_ASCII = 1, MESSAGE_WIDE = 2, MESSAGE_REGISTERED = 3 };
-enum { NO_TRACKING = -2 }; /* what push and pop return when nobody counts depths */
+enum { NO_TRACKING = -2 }; /* what push and pop return when depths are not counted */
 enum { MODULE_CORE = 1, MODULE_CORE2 = 5 };
 enum { TABLE_CALLBACKS = 1 };
 
@@ -45,7 +46,7 @@ typedef struct {
 
 static atomic_uint_fast64_t last_number;
 
-/* Open ranges of named domains of this thread. Deeper ones are counted and not recorded. */
+/* Open ranges of named domains on this thread. Deeper ones are counted but not recorded. */
 enum { MOST_OPEN = 64 };
 static _Thread_local struct {
     uint32_t count, deeper;
@@ -141,7 +142,7 @@ static int pop_in(const char *domain)
     return NO_TRACKING;
 }
 
-/* ---- what NVTX calls: module CORE ---- */
+/* ---- callbacks: module CORE ---- */
 
 static void mark_ex(const attributes *of)
 {
@@ -193,7 +194,7 @@ static int pop(void)
     return pop_in(NULL);
 }
 
-/* ---- module CORE2: domains. A handle is the domain's name as we keep it. ---- */
+/* ---- callbacks: module CORE2, domains. A handle is the shim's copy of the domain's name. ---- */
 
 static void domain_mark(const void *domain, const attributes *of)
 {
@@ -243,9 +244,9 @@ static const void *create_w(const wchar_t *name)
     return mv_nvtx_keep(wide(name));
 }
 
-/* ---- handing them over ---- */
+/* ---- the tables for NVTX ---- */
 
-/* At the index that NVTX has for each: NvtxCallbackIdCore, NvtxCallbackIdCore2. */
+/* Each at its NVTX index: NvtxCallbackIdCore, NvtxCallbackIdCore2. */
 static any_fn *const core[] = {
     [1] = (any_fn *)mark_ex,  [2] = (any_fn *)mark_a,  [3] = (any_fn *)mark_w,
     [4] = (any_fn *)start_ex, [5] = (any_fn *)start_a, [6] = (any_fn *)start_w,

@@ -7,12 +7,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { MOST_KEPT = 16 << 20 }; /* addresses; memory is taken as texts come */
+enum { MOST_KEPT = 16 << 20 }; /* bytes of address space; pages are used as texts are added */
 
 static _Atomic(char *) kept;
 static atomic_size_t kept_bytes;
 
-/* Appends a code point; nothing when it does not fit. */
+/* Appends a code point if it fits. */
 static size_t put(char *room, size_t at, uint32_t point)
 {
     unsigned more = point < 0x80 ? 0 : point < 0x800 ? 1 : point < 0x10000 ? 2 : 3;

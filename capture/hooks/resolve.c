@@ -5,14 +5,14 @@
 
 #include <string.h>
 
-enum { MOST_NEARBY = 256 }; /* libraries that one library needs, all in all */
+enum { MOST_NEARBY = 256 }; /* libraries that one library needs, directly and indirectly */
 
-/* Every file that the linker makes has its own. */
+/* The dynamic section of this file: every linked file has its own. */
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((visibility("hidden")));
 
 typedef struct {
     const char *name;
-    uintptr_t address; /* of the caller, or of a function's neighbour */
+    uintptr_t address; /* of the caller, or of a function in the same library */
     enum { FOR_CALLER, NEARBY, BESIDE, NEXT, BETWEEN, LOADED } how;
     void *found;
 } question;
@@ -24,7 +24,7 @@ static bool is_ours(const struct link_map *file)
 
 /* ---- the loader's list ---- */
 
-/* `file`, or the first file after it whose memory is there. */
+/* `file`, or the first file after it whose memory is mapped. */
 static const struct link_map *whole(const struct link_map *file)
 {
     while (file && !mv_loader_has(file))
@@ -85,8 +85,9 @@ static const struct link_map *file_of(uintptr_t address)
 
 /* ---- the three steps ---- */
 
-/* The loader lists the program, what is preloaded, what these need, and what is opened later. Who
- * is ahead of us and hooks the same names was asked before us, and may be who calls. */
+/* The loader lists the program, then preloaded libraries, then what these need, then what is opened
+ * later. A library before the shim that hooks the same names was called first, and may be the
+ * caller. */
 static bool is_ahead(const struct link_map *file)
 {
     const struct link_map *other = first_file();
@@ -117,7 +118,8 @@ static void *find_behind_us(const char *name)
     return NULL;
 }
 
-/* Behind the caller's file and ahead of us: what RTLD_NEXT finds before it finds us. */
+/* Searches the files after the caller's and before the shim: what RTLD_NEXT finds before the shim.
+ */
 static void *find_between(const char *name, uintptr_t caller)
 {
     const struct link_map *file = file_of(caller);
@@ -147,7 +149,7 @@ static void *find_preloaded(const char *name)
     return NULL;
 }
 
-/* Adds what `file` needs and is not there yet. */
+/* Adds the libraries that `file` needs, unless they are in the queue already. */
 static unsigned add_needed(const struct link_map *file, const struct link_map **queue,
                            unsigned count)
 {
@@ -183,9 +185,9 @@ static void *find_nearby(const char *name, uintptr_t caller)
     return NULL;
 }
 
-/* ---- asking ---- */
+/* ---- answers ---- */
 
-/* Runs once, with the loader's list standing still. */
+/* Runs once, while the loader's list cannot change. */
 static int answer(struct dl_phdr_info *info, size_t size, void *data)
 {
     question *q = data;

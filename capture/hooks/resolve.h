@@ -1,51 +1,51 @@
-/* The functions that the program would have reached if we were not there.
+/* Finds the functions that the program would call if the shim were not there.
  *
  * dlsym(RTLD_NEXT, ...) does not find them: Python opens extensions with RTLD_LOCAL, so libcudart
- * and libc10 are in no scope that we can see, and a process may hold several libcudarts, of which
- * each caller must reach its own. So the answer depends on who calls:
+ * and libc10 are in no scope that the shim can see, and a process may have several libcudarts, of
+ * which each caller must reach its own. So the answer depends on the caller:
  *
- *     1. a library that is preloaded behind us and hooks the same name
- *     2. what the caller's library defines, or what it needs, or what that needs, breadth first
- *     3. the first loaded library behind us that defines it
+ *     1. a library that is preloaded after the shim and hooks the same name
+ *     2. the caller's library, or those that it needs, or those that they need, breadth first
+ *     3. the first loaded library after the shim that defines the name
  *
- * What is loaded ahead of us is left out: it was asked first, and may be the one that asks us.
+ * Libraries loaded before the shim are left out: they were called first, and may be the caller.
  *
- * Answers are kept (resolve_cache.c) and stay right when libraries are unloaded. Nothing here
- * calls dlopen, dlsym or malloc, or waits for a lock that is held while constructors run; errno and
- * dlerror stay. */
+ * Answers are cached (resolve_cache.c) and stay right when libraries are unloaded. Nothing here
+ * calls dlopen, dlsym or malloc, waits for a lock that is held while constructors run, or changes
+ * errno and dlerror. */
 #ifndef MV_RESOLVE_H
 #define MV_RESOLVE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The function `name` for code at `caller`; NULL caller: step 3 alone. `name` must be of static
- * storage: the answer is kept under its address. NULL: there is none, yet. */
+/* The function `name` for code at `caller`; NULL caller: only step 3. `name` must be static
+ * storage: the answer is cached under its address. NULL: there is none yet. */
 void *mv_resolve(const char *name, const void *caller);
 
-/* The same, faster, for libraries that are never unloaded: a kept answer is not checked. */
+/* The same, faster, for libraries that are never unloaded: a cached answer is not checked. */
 void *mv_resolve_lasting(const char *name, const void *caller);
 
-/* The same, asked anew each time, and for any string. */
+/* The same without the cache, for any string. */
 void *mv_resolve_anew(const char *name, const void *caller);
 
-/* Step 2 alone. */
+/* Only step 2. */
 void *mv_resolve_nearby(const char *name, const void *caller);
 
 /* The function `name` in the library that holds `function`; NULL when it has none. */
 void *mv_resolve_beside(const void *function, const char *name);
 
-/* The first function `name` in what is loaded behind us, or behind the caller and ahead of us. */
+/* The first function `name` in the libraries after the shim, or between the caller and the shim. */
 void *mv_resolve_next(const char *name);
 void *mv_resolve_between(const char *name, const void *caller);
 
-/* mv_resolve_next for a function that a library defines which was there when the program started.
- * Those come first in the loader's list and stay there, so this waits for nothing and calls
- * nothing: sanitizers define dl_iterate_phdr and strcmp, and look the real ones up with dlsym,
- * whose real one is looked for here. */
+/* mv_resolve_next for a function of a library that was loaded when the program started. Those
+ * libraries come first in the loader's list and stay there, so this takes no lock and calls no
+ * other function. It must not: sanitizers define dl_iterate_phdr and strcmp, and look the real ones
+ * up with dlsym, which is what this function finds. */
 void *mv_resolve_at_start(const char *name);
 
-/* Whether a loaded library is where `function` is. */
+/* Whether `function` is inside a loaded library. */
 bool mv_resolve_is_loaded(const void *function);
 
 #endif

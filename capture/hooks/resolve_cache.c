@@ -1,8 +1,8 @@
-/* Answers of mv_resolve, kept for each (name, caller).
+/* A cache of the answers of mv_resolve for each (name, caller).
  *
- * Nodes are pushed and never removed, so a reader needs no lock. An answer is used only while the
- * library that it points into is the one that it was: checked by _dl_find_object (glibc 2.35),
- * which takes no lock either, or else by the loader's count of unloaded libraries. */
+ * Nodes are pushed and never removed, so readers need no lock. An answer is used only while the
+ * library that it points into is still loaded: _dl_find_object (glibc 2.35) checks that, also
+ * without a lock; with older versions the loader's count of unloaded libraries does. */
 #include "capture/hooks/resolve.h"
 
 #include "capture/stacks/loader_list.h"
@@ -13,11 +13,11 @@
 
 enum {
     BUCKETS = 1024,
-    NODES = 8192 /* call sites; further ones are asked about at each call */
+    NODES = 8192 /* call sites; further ones are not cached */
 };
 
-/* Where an answer points: a library that is unloaded and loaded again has another place, or the
- * same, where the answer is still right. */
+/* The library that an answer points into. A library that is unloaded and loaded again is at another
+ * address, or at the same one, where the answer is still right. */
 typedef struct {
     const void *file;
     const void *start;
@@ -36,7 +36,8 @@ static node nodes[NODES];
 static atomic_uint used;
 static _Atomic(node *) buckets[BUCKETS];
 
-/* struct dl_find_object of <dlfcn.h>, from glibc 2.35 on; what is behind is for later versions. */
+/* struct dl_find_object of <dlfcn.h>, since glibc 2.35; the last field leaves space for later
+ * versions. */
 typedef struct {
     unsigned long long flags;
     void *start, *end;

@@ -1,5 +1,5 @@
-/* Numbers as a live file has them: LEB128, seven bits a byte, the lowest first. The caller has
- * MV_LEB128_BYTES free for each. */
+/* Numbers of a live file: LEB128, seven bits a byte, the lowest first. The caller must have
+ * MV_LEB128_BYTES of space for each. */
 #ifndef MV_LEB128_H
 #define MV_LEB128_H
 

@@ -6,7 +6,7 @@
 
 enum { HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head) };
 
-/* The magic goes last: a process that dies ahead of it has not begun the chunk. */
+/* The magic is written last: if the process dies before that, the chunk was not begun. */
 static void place_header(mv_wire_chunk *to, const mv_live_chunk_about *about, uint64_t stored)
 {
     mv_wire_chunk header = {.magic = MV_WIRE_CHUNK_MAGIC,

@@ -1,9 +1,9 @@
-/* One chunk of the live file while it is being filled by one owner: a thread, or whoever holds the
+/* One chunk of the live file while its owner fills it: a thread, or for NAMES the holder of the
  * lock of the names.
  *
  *     at = mv_live_chunk_room(chunk, most);      NULL: begin another
  *     at = mv_leb128_put(at, ...);
- *     mv_live_chunk_commit(chunk, at);           from here on a killed process leaves it whole */
+ *     mv_live_chunk_commit(chunk, at);           from here on the record survives a kill */
 #ifndef MV_LIVE_CHUNK_H
 #define MV_LIVE_CHUNK_H
 
@@ -14,14 +14,14 @@
 #include "capture/wire_live.h"
 
 typedef struct {
-    void *memory; /* what was taken from the file; NULL when no chunk is open */
+    void *memory; /* from mv_live_file_take; NULL when no chunk is open */
     uint64_t bytes;
     mv_live_head *head;
     uint8_t *records;
     uint64_t used, room; /* bytes of records */
 } mv_live_chunk;
 
-/* What goes into the headers besides. The first four are those of mv_wire_chunk. */
+/* The other fields of the headers. The first four are those of mv_wire_chunk. */
 typedef struct {
     mv_live_kind kind;
     uint32_t device;
@@ -30,16 +30,16 @@ typedef struct {
     uint32_t thread;
 } mv_live_chunk_about;
 
-/* Takes a chunk with room for at least `least` bytes of records. What `chunk` held must be sealed.
- * An errno number; then no chunk is open. */
+/* Takes a chunk with room for at least `least` bytes of records. A chunk that was open must be
+ * sealed before. Returns 0, or an errno number: then no chunk is open. */
 int mv_live_chunk_begin(mv_live_chunk *chunk, mv_live_file *file, uint64_t least,
                         const mv_live_chunk_about *about);
 
-/* The same in memory that is there already: `bytes` that begin at a multiple of 8. */
+/* The same in memory of the caller: `bytes` that begin at a multiple of 8. */
 void mv_live_chunk_place(mv_live_chunk *chunk, void *memory, uint64_t bytes,
                          const mv_live_chunk_about *about);
 
-/* Says that no more will come, and gives the memory back. Fine when no chunk is open. */
+/* Closes the chunk for good, and releases its memory. Does nothing when no chunk is open. */
 void mv_live_chunk_seal(mv_live_chunk *chunk);
 
 static inline uint8_t *mv_live_chunk_room(const mv_live_chunk *chunk, uint64_t most)
@@ -47,7 +47,7 @@ static inline uint8_t *mv_live_chunk_room(const mv_live_chunk *chunk, uint64_t m
     return chunk->room - chunk->used < most ? NULL : chunk->records + chunk->used;
 }
 
-/* The bytes up to `end` hold. */
+/* The bytes up to `end` are valid from now on. */
 static inline void mv_live_chunk_commit(mv_live_chunk *chunk, const uint8_t *end)
 {
     chunk->used = (uint64_t)(end - chunk->records);

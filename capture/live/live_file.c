@@ -13,9 +13,9 @@
 enum {
     LEAST_STEP = 8 << 20,
     MOST_STEP = 64 << 20,
-    MOST_INTERRUPTIONS = 64, /* of one reservation, by signals, until it is made smaller */
-    /* Programs count on low numbers. The kernel has a table of 64 ready; a larger one takes it some
-     * milliseconds in a program with threads. */
+    MOST_INTERRUPTIONS = 64, /* by signals, of one reservation, before it is made smaller */
+    /* Programs rely on getting low numbers. The kernel starts with a table of 64; growing it takes
+     * some milliseconds in a program with threads. */
     HIGH_FD = 56,
     READY_FDS = 64
 };
@@ -67,7 +67,7 @@ static bool is_ours(const mv_live_file *file, int fd)
     return fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == file->device && st.st_ino == file->inode;
 }
 
-/* A descriptor of the file, or an error below 0. */
+/* A descriptor of the file, or a negative error. */
 static int descriptor(mv_live_file *file)
 {
     int fd = atomic_load(&file->fd);
@@ -86,7 +86,7 @@ static int descriptor(mv_live_file *file)
     return fd;
 }
 
-/* A write beyond the limit would not only fail, but raise SIGXFSZ. */
+/* A write beyond the limit would also raise SIGXFSZ. */
 static bool exceeds_limit(uint64_t end)
 {
     struct rlimit limit;
@@ -94,7 +94,7 @@ static bool exceeds_limit(uint64_t end)
            end > limit.rlim_cur;
 }
 
-/* tmpfs begins anew when a signal comes, so a timer can interrupt a large step for ever. */
+/* tmpfs starts over after a signal, so a timer could interrupt a large step for ever. */
 static int reserve_range(int fd, uint64_t from, uint64_t end)
 {
     if (exceeds_limit(end))
@@ -117,8 +117,8 @@ static uint64_t step_at(uint64_t at)
     return step > MOST_STEP ? MOST_STEP : step;
 }
 
-/* Threads may reserve the same range twice, which harms nothing. Each begins at an end that was
- * already reached, so that what lies below the highest `reserved` is always whole. */
+/* Two threads may reserve the same range, which is harmless. Each starts at an end that was already
+ * reached, so everything below the highest `reserved` has disk space. */
 static int reserve(mv_live_file *file, int fd, uint64_t at, uint64_t bytes)
 {
     uint64_t from = atomic_load(&file->reserved);
@@ -158,7 +158,8 @@ static int write_zeros(int fd, uint64_t at, uint64_t bytes)
     return 0;
 }
 
-/* Disk space for one chunk. Zeros are written into this chunk alone, where nobody else stores. */
+/* Gets disk space for one chunk. Zeros are only written into this chunk, where no other thread
+ * stores. */
 static int back(mv_live_file *file, int fd, uint64_t at, uint64_t bytes)
 {
     if (!atomic_load(&file->writes_zeros)) {

@@ -10,12 +10,12 @@
 
 enum {
     PAUSE_NS = 20000,
-    HOOK_TURNS = 100000, /* pauses of a hook: ten seconds; copying much memory takes long */
-    ALONE_LINKS = 3      /* of /proc/self/task: two and one for each thread */
+    HOOK_TURNS = 100000, /* pauses of a hook: ten seconds; a fork that copies much memory is slow */
+    ALONE_LINKS = 3      /* links of /proc/self/task: two and one for each thread */
 };
 
-/* Pauses of who forks. A thread in a section needs microseconds, and longer where it has lost its
- * processor to others. A child can do without c10's lock, but not without the loader's. */
+/* Pauses of a thread that forks. A thread in a section needs microseconds, or longer when it is not
+ * scheduled. A child can do without c10's lock, but not without the loader's. */
 static const int fork_turns[MV_SECTIONS] = {
     [MV_SECTION_LOADER] = 25000, /* about two seconds */
     [MV_SECTION_C10] = 1000,     /* a tenth of a second */
@@ -23,12 +23,12 @@ static const int fork_turns[MV_SECTIONS] = {
 
 _Alignas(MV_FORKS_BYTES) mv_forks_page mv_forks;
 
-static atomic_bool is_begun; /* in a child as well */
+static atomic_bool is_begun; /* children inherit it */
 
 static _Thread_local struct {
     uint8_t depth[MV_SECTIONS];
     bool is_forking;
-    bool is_alone, is_whole; /* of the fork under way: the child's copy says how it was made */
+    bool is_alone, is_whole; /* about the fork in progress: the child's copy says how it was made */
 } own;
 
 static void pause_a_little(void)
@@ -54,7 +54,7 @@ bool mv_forks_begin(void)
     return true;
 }
 
-/* ---- in hooks ---- */
+/* ---- called by hooks ---- */
 
 bool mv_forks_enter(mv_section section)
 {
@@ -103,8 +103,8 @@ static bool is_alone(void)
     return stat("/proc/self/task", &st) == 0 && st.st_nlink == ALONE_LINKS;
 }
 
-/* True when no other thread is in the section. A thread that jumped out of a hook stays counted for
- * ever: it is waited for once. */
+/* True when no other thread is in the section. A thread that jumped out of a hook is counted for
+ * ever, so forks wait for it only once. */
 static bool wait_for(mv_section section)
 {
     int32_t others = 0;
@@ -140,8 +140,8 @@ static void after_fork(void)
     own.is_forking = false;
 }
 
-/* The page is zeros already where the kernel knows how; here it becomes so everywhere. A signal
- * handler that forks may have interrupted its thread in a section, which that will leave. */
+/* Kernels that can wipe the page have done so already; this does it on all others. When a signal
+ * handler forks, its thread may be inside a section, and will leave it later. */
 static void in_child(void)
 {
     memset(&mv_forks, 0, sizeof mv_forks);

@@ -6,14 +6,14 @@
 #include "capture/live/leb128.h"
 #include "capture/record/process.h"
 
-/* What a key of the one table is of, besides kinds of names. */
+/* Kinds of keys in the one table, besides mv_live_name. */
 enum { KEY_LITERAL = 64, KEY_LIBRARY };
 
 static struct {
     mv_id_table ids;
     mv_live_chunk chunk;
     uint32_t strings, codes, modules, frames, stacks;
-    mv_python_code code; /* the one at hand: too large for the program's stacks */
+    mv_python_code code; /* the one being written: too large for the program's stacks */
 } names;
 
 bool mv_names_lock(void)
@@ -26,8 +26,8 @@ void mv_names_unlock(void)
     pthread_mutex_unlock(&mv_wiped.names);
 }
 
-/* Where the next `most` bytes go; NULL: no space. The header of a new chunk tells how many ids were
- * made ahead of it. */
+/* Where the next `most` bytes go; NULL: no space. The header of a new chunk says how many ids were
+ * made before it. */
 static uint8_t *room(uint64_t most)
 {
     mv_live_chunk_about about = {.kind = MV_LIVE_NAMES,
@@ -71,8 +71,8 @@ static bool put_record(mv_live_name kind, uint64_t a, uint64_t b)
     return true;
 }
 
-/* The id that a record has just made: the next one of its kind. A key that finds no memory is
- * spelled out again when it is met again. */
+/* The id that a record has just made: the next one of its kind. When there is no memory to keep the
+ * key, the name is written again the next time. */
 static uint32_t made(mv_id_key key, uint32_t *next)
 {
     uint32_t id = (*next)++;
@@ -105,7 +105,7 @@ static uint32_t string_at(const void *text, size_t bytes, mv_id_key key)
     return made(key, &names.strings);
 }
 
-/* With the lock. */
+/* Needs the lock. */
 static uint32_t string(const char *text, size_t bytes)
 {
     bytes = cut(text, bytes);
@@ -132,7 +132,7 @@ bool mv_names_begin(void)
     return string("", 0) == MV_NAMES_EMPTY;
 }
 
-/* Gives what is known by `key` the string id of `text`. */
+/* The string id of `text`, kept under `key`. */
 static uint32_t text_known_as(mv_id_key key, const char *text)
 {
     uint32_t id;
@@ -236,7 +236,7 @@ static uint32_t code_id(const mv_python_frame *frame)
     return made(key, &names.codes);
 }
 
-/* A record of two numbers that is told apart by them alone. */
+/* A record of two numbers, which are its whole key. */
 static uint32_t pair(mv_live_name kind, uint64_t a, uint64_t b, uint32_t *next)
 {
     mv_id_key key = mv_id_key_of_pair(a, b, kind);

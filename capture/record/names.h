@@ -1,10 +1,9 @@
-/* What ids mean: texts, code objects, modules, frames and stacks get their numbers here, and a
- * record in the NAMES chunks that spells them out.
+/* Ids and their meaning: texts, code objects, modules, frames and stacks get their ids here, each
+ * with a record in the NAMES chunks.
  *
- * One lock is held from mv_names_lock to mv_names_unlock by whoever adds; a name that is there
- * already is found without it. A record is committed before anybody can get its id, so no event
- * refers to what a killed process did not write. Functions return MV_NO_ID when there is no space
- * left. */
+ * A thread that adds holds one lock, from mv_names_lock to mv_names_unlock; existing names are
+ * found without it. A record is committed before any thread can get its id, so after a kill no
+ * event refers to a name that is missing. Functions return MV_NO_ID when there is no space left. */
 #ifndef MV_NAMES_H
 #define MV_NAMES_H
 
@@ -14,29 +13,29 @@
 #include "capture/record/stack.h"
 #include "capture/record/thread_state.h"
 
-/* False: the lock is busy, and threads must not wait. */
+/* False: the lock is busy, and the settings forbid waiting. */
 bool mv_names_lock(void);
 void mv_names_unlock(void);
 
-/* ---- Without the lock; they take it when they have to ---- */
+/* ---- Called without the lock; they take it when they need it ---- */
 
 /* A text; cut at MV_LIVE_MOST_TEXT, at the start of a UTF-8 sequence. */
 uint32_t mv_names_text(const void *text, size_t bytes);
 
-/* A text of static storage, which is known by its address. */
+/* A text of static storage, identified by its address. */
 uint32_t mv_names_literal(const char *text);
 
 /* The path of the library that holds a return address. */
 uint32_t mv_names_library(const void *caller);
 
-/* Records the thread's name, and makes its `words`, when the name is not what was recorded. */
+/* Records the thread's name and sets its `words`, if the name has changed since. */
 void mv_names_thread(mv_thread_block *block);
 
-/* ---- With the lock ---- */
+/* ---- Called with the lock ---- */
 
 uint32_t mv_names_python_frame(const mv_python_frame *frame);
 
-/* `module` is the one that holds `address`, asked for ahead of the lock; NULL: none. */
+/* `module` is the one that holds `address`, looked up before taking the lock; NULL: none. */
 uint32_t mv_names_native_frame(uint64_t address, const mv_module *module);
 
 /* `caller` is a stack id + 1; 0: none. */
@@ -44,10 +43,10 @@ uint32_t mv_names_stack(uint32_t caller, uint32_t frame);
 
 enum { MV_NAMES_EMPTY = 0 /* string id of "" */ };
 
-/* Names what has to be there always: "". False: no space. */
+/* Adds the first name: "". False: no space. */
 bool mv_names_begin(void);
 
-/* In a child: nothing is named yet, and the chunk was the parent's. */
+/* In a forked child: forgets all names and the parent's chunk. */
 void mv_names_forget(void);
 
 #endif

@@ -1,11 +1,12 @@
-/* Memory from the system itself: the program's heap may be in the middle of a call. */
+/* Memory directly from the system: the heap cannot be used, since the hook may run inside malloc.
+ */
 #ifndef MV_PAGES_H
 #define MV_PAGES_H
 
 #include <stddef.h>
 #include <sys/mman.h>
 
-/* Zeros; NULL when there is none. Changes errno then. */
+/* Memory of zeros. NULL when there is none; then errno changes. */
 static inline void *mv_pages_get(size_t bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE,

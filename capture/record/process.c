@@ -15,7 +15,7 @@
 #include "capture/record/thread_state.h"
 
 enum {
-    MOST_FILES = 10000, /* of one process id: exec after exec */
+    MOST_FILES = 10000, /* for one process id: each exec makes a new one */
     FIRST_SEQUENCE = 1  /* 0 is none */
 };
 
@@ -52,7 +52,7 @@ void mv_process_stop(int error)
     mv_facts_stopped(error);
 }
 
-/* ---- What was asked for ---- */
+/* ---- The settings ---- */
 
 static mv_stacks_wanted stacks_named(const char *name)
 {
@@ -85,7 +85,7 @@ static void read_settings(mv_capture_settings *settings)
 
 /* ---- Forks and ends ---- */
 
-/* The page is zeros already where the kernel knows how; here it becomes so everywhere. */
+/* Kernels that can wipe the page have done so already; this does it on all others. */
 static void forked(void)
 {
     memset(&mv_wiped, 0, sizeof mv_wiped);
@@ -102,7 +102,7 @@ static void prepare(void)
     mv_process.has_thread_end = pthread_key_create(&mv_process.thread_end, mv_thread_end) == 0;
 }
 
-/* What a child has from its parent means nothing in its own file. */
+/* Forgets the parent's ids and chunks, which mean nothing in the child's file. */
 static void forget_parent(void)
 {
     mv_live_file_close(&mv_process.file);
@@ -114,7 +114,8 @@ static void forget_parent(void)
         atomic_store(&mv_process.lost[i], 0);
 }
 
-/* Without an environment it is too early to say: libc gets it ahead of all constructors. */
+/* Reads the settings. Without an environment it is too early: libc gets one before all
+ * constructors. */
 static void ask(void)
 {
     static bool prepared;
@@ -141,7 +142,7 @@ static void ask_once(void)
 
 /* ---- The file ---- */
 
-/* A path that is being put together; what does not fit makes it unusable. */
+/* A path being put together; if a part does not fit, the path is unusable. */
 typedef struct {
     char *text;
     size_t used, room;
@@ -188,7 +189,7 @@ static void append_host(path *to)
     append_word(to, uname(&host) == 0 ? host.nodename : "host");
 }
 
-/* %p, %r, %h and %%; anything else stays as it is. */
+/* Replaces %p, %r, %h and %%; other text is copied. */
 static void append_template(path *to, const char *template)
 {
     char one[2] = "";
@@ -234,8 +235,8 @@ static int open_file(mv_live_file *file)
     return error;
 }
 
-/* With the lock of opening. There is no place to say why a file cannot be made; whoever started the
- * program sees that it is not there. */
+/* Needs the lock of opening. If the file cannot be created there is nowhere to report why; `memviz
+ * run` sees that it is missing. */
 static void open_now(void)
 {
     void *first;
@@ -248,15 +249,14 @@ static void open_now(void)
         return;
     }
     mv_facts_begin(first);
-    mv_names_lock(); /* nobody names anything ahead of what is always there */
+    mv_names_lock(); /* no thread can add a name before the first one, "" */
     atomic_store(&mv_wiped.epoch, ++mv_process.last_epoch);
     atomic_store(&mv_wiped.state, MV_RECORDING_ON);
     mv_names_begin();
     mv_names_unlock();
 }
 
-/* The unwinder is a library: loading it takes the loader's lock, so nobody may wait for us
- * meanwhile. */
+/* Starting stacks takes the loader's lock, so it must not run under a lock of the shim. */
 static void start_stacks(void)
 {
     static atomic_flag started = ATOMIC_FLAG_INIT;
@@ -296,7 +296,7 @@ __attribute__((constructor)) static void loaded(void)
     errno = kept;
 }
 
-/* Nothing is unmapped or closed: destructors that run later still free memory. */
+/* Unmaps and closes nothing: destructors that run later still free memory. */
 __attribute__((destructor)) static void ended(void)
 {
     int kept = errno;

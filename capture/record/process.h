@@ -1,18 +1,18 @@
-/* The process that is recorded: what was asked for, whether the recording is on, its file, and what
- * becomes of them when the process forks or ends. With names.c, stack_table.c, thread_state.c and
- * facts.c the place where the shim has its state.
+/* The process that is recorded: its settings, whether the recording is on, its file, and what
+ * happens to these when the process forks or ends. The shim has its state here and in names.c,
+ * stack_table.c, thread_state.c and facts.c.
  *
- *     UNASKED ──► OFF                 nobody asked for a capture
+ *     UNASKED ──► OFF                 no capture was requested
  *        │  └───► WAITING ──► ON ──► STOPPED
  *        │          for the           no space left, ...
  *        │          first event
- *        └───── a child begins here: it finds the page of zeros
+ *        └───── a child begins here: its page is zeros
  *
  * The file is opened at the first event, so that a shell or a compiler that merely inherits the
- * environment leaves none. A child, however it was made, begins anew with a file of its own: what
- * says that there is a recording, and every lock, is in a page that the kernel wipes in a child. A
- * thread that is armed holds a copy of the epoch there, so that one comparison at each event tells
- * whether anything has changed. */
+ * environment leaves no file. A child, however it was made, starts over with a file of its own: the
+ * state of the recording and all locks are in a page that the kernel wipes in a child. An armed
+ * thread has a copy of that page's epoch, so that one comparison at each event shows whether
+ * anything has changed. */
 #ifndef MV_PROCESS_H
 #define MV_PROCESS_H
 
@@ -28,7 +28,7 @@
 /* What could not be recorded; each is counted in the fact of its name. */
 #define MV_LOST_LIST(X)                                                           \
     X(OPENING, "lost_opening") /* events, while another thread opened the file */ \
-    X(SPACE, "lost_space")     /* events: no chunk could be had */                \
+    X(SPACE, "lost_space")     /* events: no chunk could be taken */              \
     X(STACKS, "lost_stacks")   /* events without their stack */                   \
     X(NAMES, "lost_names")     /* texts, recorded as "" */
 
@@ -40,7 +40,7 @@ typedef enum {
 } mv_lost_kind;
 
 typedef enum {
-    MV_RECORDING_UNASKED, /* nobody has looked at the environment */
+    MV_RECORDING_UNASKED, /* the environment was not read yet */
     MV_RECORDING_OFF,
     MV_RECORDING_WAITING, /* for the first event */
     MV_RECORDING_ON,
@@ -49,10 +49,10 @@ typedef enum {
 
 enum { MV_WIPED_BYTES = 4096 };
 
-/* All zeros in a child, which makes the locks free: of a thread that is not there any more. */
+/* All zeros in a child, which unlocks the locks that other threads of the parent held. */
 typedef union {
     struct {
-        _Atomic uint64_t epoch; /* another one for each file; 0: no recording */
+        _Atomic uint64_t epoch; /* differs for each file; 0: no recording */
         _Atomic int state;      /* mv_recording_state */
         pthread_mutex_t opening, names, facts;
     };
@@ -63,7 +63,7 @@ extern mv_wiped_page mv_wiped;
 
 /* From the environment: MEMVIZ_OUT, MEMVIZ_STACKS, MEMVIZ_CPU, MEMVIZ_WAIT_FREE. */
 typedef struct {
-    char out[PATH_MAX]; /* path of the live file without its ending; "": none was asked for */
+    char out[PATH_MAX]; /* path of the live file without its ending; "": none was requested */
     mv_stacks_wanted stacks;
     bool cpu;
     bool wait_free; /* no thread waits for another */
@@ -73,9 +73,9 @@ typedef struct {
     mv_capture_settings settings; /* read-only once the state is not UNASKED */
     mv_live_file file;
     uint64_t last_epoch;       /* survives a fork, so a parent's epoch is never a child's */
-    _Atomic uint64_t sequence; /* the next event's */
+    _Atomic uint64_t sequence; /* number of the next event */
     _Atomic uint64_t lost[MV_LOST_KINDS];
-    pthread_key_t thread_end; /* seals a thread's chunk */
+    pthread_key_t thread_end; /* its destructor seals the thread's chunk */
     bool has_thread_end;
 } mv_process_state;
 
@@ -86,13 +86,13 @@ static inline uint64_t mv_process_epoch(void)
     return atomic_load_explicit(&mv_wiped.epoch, memory_order_acquire);
 }
 
-/* Takes a lock of `mv_wiped`. False: the lock is busy and threads must not wait. */
+/* Takes a lock of `mv_wiped`. False: the lock is busy, and the settings forbid waiting. */
 bool mv_process_lock(pthread_mutex_t *lock);
 
 /* Opens the file if this is the process's first event. False: do not record. */
 bool mv_process_start(void);
 
-/* Ends the recording for good, for the reason of an errno number. Any thread, any number of
+/* Ends the recording for good; the reason is an errno number. Any thread may call it, any number of
  * times. */
 void mv_process_stop(int error);
 

@@ -21,9 +21,9 @@ enum {
 
 static struct {
     mv_live_chunk chunk;
-    uint64_t lost[MV_LOST_KINDS]; /* as written last */
+    uint64_t lost[MV_LOST_KINDS]; /* the counters that were written last */
     bool has_python, has_why_off;
-    char text[MOST_FACT]; /* the value at hand: too large for the program's stacks */
+    char text[MOST_FACT]; /* the value being written: too large for the program's stacks */
 } facts;
 
 static void put(const char *key, const char *value, size_t bytes, uint64_t keep)
@@ -71,7 +71,7 @@ const char *mv_facts_rank(void)
     return rank;
 }
 
-/* Programs set these for themselves, so they are asked for at both ends. */
+/* Programs set these variables themselves, so they are read at the start and at the end. */
 static void put_rank(uint64_t keep)
 {
     put_text("rank", mv_facts_rank(), keep);
@@ -79,7 +79,7 @@ static void put_rank(uint64_t keep)
     put_text("world_size", getenv("WORLD_SIZE"), keep);
 }
 
-/* How the process counts its devices. Set but empty: it sees none. */
+/* The variable that numbers the devices of the process. Set but empty: it sees none. */
 static void put_devices(void)
 {
     const char *visible = getenv("CUDA_VISIBLE_DEVICES");
@@ -210,7 +210,8 @@ void mv_facts_stopped(int error)
     pthread_mutex_unlock(&mv_wiped.facts);
 }
 
-/* A signal handler may end the process while its thread writes facts: nobody waits for itself. */
+/* A signal handler may end the process while its own thread writes facts: waiting would never
+ * end. */
 static bool lock_at_end(void)
 {
     if (mv_thread.inside)

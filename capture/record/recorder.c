@@ -11,23 +11,23 @@
 #include "capture/record/thread_state.h"
 
 enum {
-    ROOM =
-        256, /* of the longest: a CALL has ten numbers; a BLOCK has DEVICE and TOTALS beside it */
-    PAGE_BITS = 9, /* of addresses and sizes: the framework rounds to 512 */
+    ROOM = 256,    /* bytes for the records of one event: a CALL has ten numbers; a BLOCK may come
+                    * with DEVICE and TOTALS */
+    PAGE_BITS = 9, /* addresses and sizes of the framework are multiples of 512 */
     DEVICE_TYPES = 32,
     DEVICES = 128,
-    CPU_TYPE = 0 /* of c10::DeviceType */
+    CPU_TYPE = 0 /* c10::DeviceType::CPU */
 };
 
-/* What the framework's events add up to, and what it said last was reserved. Its own lock orders
- * the events of one device. */
+/* For each device, the sum of the framework's events, and the reserved bytes that it reported last.
+ * The framework's own lock orders the events of one device. */
 static struct {
     _Atomic uint64_t epoch, allocated, reserved;
 } totals[DEVICE_TYPES][DEVICES];
 
 static_assert(ROOM > 3 + 20 * MV_LEB128_BYTES, "all records of one event fit");
 
-/* One event's records: as many as must hold together. */
+/* The records of one event, which are committed together. */
 typedef struct {
     mv_thread_block *block;
     uint8_t *at;
@@ -106,7 +106,7 @@ static void put_signed(record *r, int64_t value)
     put(r, mv_leb128_zigzag(value));
 }
 
-/* A tag without an address, for a record that takes the time and number of the event. */
+/* A tag without an address, for a record with the time and number of the event. */
 static void put_tag(record *r, mv_live_event kind)
 {
     mv_thread_block *block = r->block;
@@ -118,7 +118,7 @@ static void put_tag(record *r, mv_live_event kind)
     block->time_us = r->time_us;
 }
 
-/* A tag for a record beside the event, which moves neither number nor time. */
+/* A tag for a record that comes with the event and changes neither number nor time. */
 static void put_tag_beside(record *r, mv_live_event kind)
 {
     *r->at++ = (uint8_t)(kind | MV_LIVE_NOT_RECENT << 4);
@@ -126,7 +126,7 @@ static void put_tag_beside(record *r, mv_live_event kind)
     *r->at++ = 0;
 }
 
-/* No device or host has more, and differences of more would not fit beside their flag. */
+/* No device or host has higher addresses, and larger differences would not fit next to the flag. */
 static uint64_t in_range(uint64_t addr)
 {
     return addr & (UINT64_MAX >> 2);
@@ -199,9 +199,8 @@ static void finish(record *r)
 
 /* ---- The framework's events ---- */
 
-/* Whether the framework's totals need a record: they are not what its events add up to, or reserved
- * changed. CPU tensors are not checked: their totals are read outside of the lock that orders
- * them. */
+/* Whether the framework's totals need a record: they differ from the sum of its events, or reserved
+ * changed. CPU tensors are not checked: their totals are read outside the lock that orders them. */
 static bool totals_moved(const mv_rec_block_event *event, uint64_t epoch)
 {
     uint32_t type = (uint8_t)event->device_type, device = (uint8_t)event->device;
@@ -309,8 +308,7 @@ static bool gets_memory(mv_api_action action)
     }
 }
 
-/* An id as an optional one. A text that found no space or a busy lock is counted; a caller in no
- * library has none to begin with. */
+/* The id as the format's optional id: id + 1, and 0 for none. */
 static uint64_t optional(uint32_t id)
 {
     return id == MV_NO_ID ? 0 : (uint64_t)id + 1;

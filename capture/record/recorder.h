@@ -1,19 +1,20 @@
-/* What the hooks tell, and what happens to it: the inside of libmemviz_capture.so.
+/* What hooks call to record an event: the inside of libmemviz_capture.so.
  *
  *     hooks.def ─► device hooks ─┐                    ┌─► stacks ──► names ─┐
  *     framework hooks ───────────┼─► recorder (here) ─┤                     ├─► live file
  *     marks, NVTX ───────────────┘                    └─► events ───────────┘
  *
- * The program is sacred. Nothing here allocates from the heap, prints, raises or handles a signal,
- * changes errno, calls CUDA, takes the GIL, or waits while it holds a lock. Everything is safe from
- * the first instruction of the process to the last, on every thread, in a forked child and in a
- * signal handler: where it cannot record it counts, and where it cannot count it does nothing.
+ * The program must run as if the shim were not there. Nothing here allocates from the heap, prints,
+ * raises or handles a signal, changes errno, calls CUDA, takes the GIL, or waits while it holds a
+ * lock. Everything is safe from the first instruction of the process to the last, on every thread,
+ * in a forked child and in a signal handler: when it cannot record an event it counts it, and when
+ * it cannot count it does nothing.
  *
- * A hook is written so:
+ * A hook looks like this:
  *
  *     if (!mv_rec_enter())
- *         return real(...);                      recording is off, or we are inside of a hook
- *     sequence = mv_rec_sequence();              a free: ahead of the real call
+ *         return real(...);                      recording is off, or this is inside a hook
+ *     sequence = mv_rec_sequence();              a free: before the real call
  *     result = real(...);
  *     mv_rec_call(&(mv_rec_api){...});           an alloc: sequence 0, taken now
  *     mv_rec_leave();
@@ -28,8 +29,8 @@
 
 /* True when this thread may record: the recording is on (the first event turns it on) and the
  * thread is in no other hook. Then mv_rec_leave must follow. False costs two loads and a branch. A
- * call that comes while the thread is inside of a hook is a part of that hook's call, and is not
- * counted as lost. None of the functions here changes errno. */
+ * call inside a hook is part of that hook's call, and does not count as lost. None of the functions
+ * here changes errno. */
 bool mv_rec_enter(void);
 void mv_rec_leave(void);
 
@@ -40,19 +41,19 @@ uint64_t mv_rec_sequence(void);
 /* One call of the CUDA runtime or driver. `caller` is the return address of the hook: it names the
  * library, and the native stack starts there. */
 typedef struct {
-    const char *api; /* of static storage */
+    const char *api; /* static storage */
     const void *caller;
     uint64_t sequence; /* 0: take the next one now */
     uint64_t addr, size, handle;
-    int32_t device; /* -1: not known */
+    int32_t device; /* -1: unknown */
     int32_t result;
     mv_api_action action;
 } mv_rec_api;
 
 void mv_rec_call(const mv_rec_api *call);
 
-/* What c10::reportMemoryUsageToProfiler is told. size > 0: handed out; < 0: taken back. The totals
- * are those behind the event; MV_REC_NO_TOTAL when the caller's version gives none. */
+/* The arguments of c10::reportMemoryUsageToProfiler. size > 0: an allocation; < 0: a free. The
+ * totals are those after the event; MV_REC_NO_TOTAL when the caller's version gives none. */
 #define MV_REC_NO_TOTAL UINT64_MAX
 typedef struct {
     uint64_t addr;
@@ -63,11 +64,11 @@ typedef struct {
 
 void mv_rec_block(const mv_rec_block_event *event);
 
-/* c10::reportOutOfMemoryToProfiler: addr 0, size as asked for. */
+/* c10::reportOutOfMemoryToProfiler: addr 0, the size that was requested. */
 void mv_rec_oom(const mv_rec_block_event *event);
 
 /* Marks and ranges. `text` is cut at MV_LIVE_MOST_TEXT; NULL counts as "". kind: MARK, PUSH, POP,
- * BEGIN or END; `number` is the range's of BEGIN and END. */
+ * BEGIN or END; `number` is the range's number, for BEGIN and END. */
 void mv_rec_mark(mv_live_event kind, const char *text, uint64_t number);
 
 /* Whether CPU tensors are wanted (--cpu). */

@@ -1,9 +1,8 @@
-/* Stacks of the calling thread, as raw words first and as ids when they are new.
+/* Stacks of the calling thread: first as raw words; a new stack also gets ids.
  *
- * Collecting is cheap and happens at each event: it only reads memory. What it finds is hashed
- * (XXH3, 128 bits), and a stack that was seen before costs no more than the look-up
- * (stack_table.c). Spelling a new stack out, frame by frame, into NAMES records is the work of the
- * first event that has it. */
+ * Collecting is cheap and happens at each event: it only reads memory. The result is hashed (XXH3,
+ * 128 bits), and a stack that was seen before costs only this and one look-up (stack_table.c). The
+ * first event with a stack writes it out, frame by frame, as NAMES records. */
 #ifndef MV_STACK_H
 #define MV_STACK_H
 
@@ -14,8 +13,8 @@
 
 typedef enum { MV_STACKS_NONE, MV_STACKS_PYTHON, MV_STACKS_NATIVE, MV_STACKS_ALL } mv_stacks_wanted;
 
-/* A Python frame: the code object, where in its bytecode, and a fingerprint of the object, because
- * the interpreter gives the same address to another code object soon after it freed the first. */
+/* A Python frame: the code object, the position in its bytecode, and a fingerprint of the object,
+ * because the interpreter soon reuses the address of a freed code object for another. */
 typedef struct {
     uint64_t code;        /* address of the PyCodeObject */
     uint64_t fingerprint; /* changes when another code object is at that address */
@@ -27,35 +26,33 @@ typedef struct {
 typedef struct {
     uint32_t python_count;
     uint32_t native_count;
-    bool cut; /* deeper than MV_LIVE_MOST_FRAMES: the outermost frames are missing */
+    bool cut; /* more than MV_LIVE_MOST_FRAMES frames: the outermost are missing */
     mv_python_frame python[MV_LIVE_MOST_FRAMES];
     uint64_t native[MV_LIVE_MOST_FRAMES]; /* return addresses */
 } mv_raw_stack;
 
 /* ---- python_frames.c: the calling thread's Python frames, without the GIL ---- */
 
-/* Finds out whether there is an interpreter, which version, and whether its layout is as expected.
- * Cheap to call again: an interpreter may be loaded later (dlopen of libpython). */
+/* Whether there is an interpreter with a known layout. Cheap to call again, because an interpreter
+ * may be loaded later (dlopen of libpython). */
 bool mv_python_ready(void);
 
 /* The frames of this thread; their number. 0: no interpreter, no frames, or switched off. */
 uint32_t mv_python_walk(mv_python_frame *frames, uint32_t most);
 
-/* What a frame's code object says, to be copied before the program runs on. False: it no longer
- * looks like a code object. */
+/* A frame's code object. Copy what you need before the program runs on. */
 typedef struct {
-    const char *file, *name; /* not NUL-terminated; UTF-8, or Latin-1/UCS-2/UCS-4 made UTF-8 in
-                              * `text` */
+    const char *file, *name; /* UTF-8 without NUL; converted texts are in `text` */
     uint32_t file_bytes, name_bytes;
     int32_t first_line;
     const uint8_t *table; /* the line table */
     uint32_t table_bytes;
-    char text[2][4096]; /* storage for names that had to be converted */
+    char text[2][4096]; /* for names that are Latin-1, UCS-2 or UCS-4 in the interpreter */
 } mv_python_code;
 
 bool mv_python_describe(const mv_python_frame *frame, mv_python_code *out);
 
-/* Why there are no Python stacks, for FACTS ("stacks_off"); NULL when there is nothing to say. */
+/* Why there are no Python stacks, for FACTS ("stacks_off"); NULL when there is no reason. */
 const char *mv_python_why_off(void);
 
 /* "3.12.3", or NULL. */
@@ -63,25 +60,25 @@ const char *mv_python_version(void);
 
 /* ---- native_frames.c: return addresses, by the tables for exceptions ---- */
 
-/* Finds what walking needs. Called once, at the first event; loads nothing. */
+/* Prepares the walk. Called once, at the first event; loads no library. */
 bool mv_native_start(void);
 
-/* The return addresses of this thread; their number. The innermost ones are of the shim itself. */
+/* The return addresses of this thread; their number. The innermost ones are in the shim itself. */
 uint32_t mv_native_walk(uint64_t *addresses, uint32_t most);
 const char *mv_native_unwinder(void); /* "eh_frame"; NULL: not started */
 
 /* ---- modules.c: which ELF file an address is in ---- */
 
 typedef struct {
-    const char *path; /* as the loader has it; the executable's real path for the program itself */
+    const char *path; /* as in the loader's list; for the program itself its real path */
     uint8_t build_id[32];
     uint32_t build_id_bytes;
     uint64_t bias, first, end;
 } mv_module;
 
-/* The module that holds `address`. The answer is cached, and the cache renewed when libraries were
- * loaded or unloaded; must be called without any lock of ours held (it takes the loader's). The
- * strings stay valid for the life of the process. NULL: in no module. */
+/* The module that holds `address`. The answer is cached until a library is loaded or unloaded. Must
+ * be called without a lock of the shim, since it takes the loader's. The strings stay valid for the
+ * life of the process. NULL: in no module. */
 const mv_module *mv_module_at(uint64_t address);
 
 #endif

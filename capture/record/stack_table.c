@@ -7,11 +7,13 @@
 #include "capture/record/names.h"
 #include "capture/record/process.h"
 
-/* Made by the linker: from where to where the shim is. */
+/* Defined by the linker: the start and end of the shim. */
 extern const uint8_t __ehdr_start[] __attribute__((visibility("hidden")));
 extern const uint8_t _end[] __attribute__((visibility("hidden")));
 
-enum { TYPE_OF_OBJECT = 8 /* in a PyObject; elsewhere without the GIL */ };
+enum {
+    TYPE_OF_OBJECT = 8 /* offset of ob_type in a PyObject; differs in builds without the GIL */
+};
 
 static mv_id_table known;
 static atomic_bool python_is_ready;
@@ -48,7 +50,7 @@ static void collect(mv_raw_stack *raw)
         raw->native_count = walk_native(raw);
 }
 
-/* The thread's name is a part of stacks that have no Python frames. */
+/* The thread's name is part of stacks without Python frames. */
 static uint32_t words_of(const mv_thread_block *block)
 {
     bool named = mv_process.settings.stacks == MV_STACKS_PYTHON && !block->raw.python_count;
@@ -66,7 +68,7 @@ static mv_id_key key_of(const mv_raw_stack *raw, uint32_t words)
     return mv_id_key_of(&(XXH128_hash_t[]){python, native}, 2 * sizeof native, words);
 }
 
-/* The module of the interpreter, where on a native stack the Python frames stand. */
+/* The interpreter's module, whose native frames the Python frames replace. */
 static const mv_module *interpreter_of(const mv_raw_stack *raw)
 {
     uint64_t type;
@@ -77,8 +79,8 @@ static const mv_module *interpreter_of(const mv_raw_stack *raw)
     return mv_module_at(type);
 }
 
-/* Asks for the modules of all native frames, and leaves those out that are the interpreter's or
- * called it: Python frames stand for them. */
+/* Finds the modules of all native frames, and leaves out those of the interpreter and of its
+ * callers: Python frames replace them. */
 static void find_modules(mv_thread_block *block)
 {
     mv_raw_stack *raw = &block->raw;
@@ -111,7 +113,7 @@ static uint32_t spell_frames(mv_thread_block *block, uint32_t words)
     return count;
 }
 
-/* Stack id + 1; MV_NO_ID when there is no space. With the names' lock. */
+/* Stack id + 1; MV_NO_ID when there is no space. Needs the lock of the names. */
 static uint32_t spell(mv_thread_block *block, uint32_t words)
 {
     uint32_t count = spell_frames(block, words), stack = 0;
@@ -127,8 +129,8 @@ static uint32_t spell(mv_thread_block *block, uint32_t words)
     return stack;
 }
 
-/* A stack that was not seen before. The loader's lock, which asking for modules takes, is never
- * taken under ours. */
+/* A stack that was not seen before. Finding modules takes the loader's lock, so it happens before
+ * taking the lock of the names. */
 static uint32_t add(mv_thread_block *block, mv_id_key key, uint32_t words)
 {
     uint32_t stack;

@@ -13,20 +13,20 @@
 #include "capture/record/process_facts.h"
 
 enum {
-    /* glibc keeps this many keys in the thread itself, and allocates for others. */
+    /* glibc keeps this many keys in the thread itself, and allocates memory for others. */
     KEYS_WITHOUT_HEAP = 32,
     LAST_END = PTHREAD_DESTRUCTOR_ITERATIONS - 1,
     MOST_LEFT = 256,
     MOST_THREAD = 3 + MV_LEB128_BYTES /* bytes of a THREAD record */
 };
 
-/* What threads left that have ended, with chunks that are not full: a program with thousands of
- * short threads would fill a disk with chunks that have ten events each. */
+/* Blocks of ended threads with chunks that are not full, for new threads to continue. Otherwise a
+ * program with thousands of short threads would fill the disk with chunks of ten events each. */
 static _Atomic(mv_thread_block *) left[MOST_LEFT];
 
 _Thread_local mv_thread_state mv_thread __attribute__((tls_model("initial-exec")));
 
-/* From now on the thread's end is heard of. */
+/* From now on mv_thread_end is called when the thread ends. */
 static void watch_end(mv_thread_block *block)
 {
     if (mv_process.has_thread_end && mv_process.thread_end < KEYS_WITHOUT_HEAP)
@@ -45,7 +45,7 @@ static mv_thread_block *take_left(void)
     return NULL;
 }
 
-/* False: there are enough. */
+/* Leaves the block for another thread. False: enough are left already. */
 static bool leave(mv_thread_block *block)
 {
     for (int i = 0; i < MOST_LEFT; i++) {
@@ -56,8 +56,8 @@ static bool leave(mv_thread_block *block)
     return false;
 }
 
-/* The block goes on where a thread left it that has ended. Otherwise it is new, or a parent's,
- * whose chunk is not mapped in its child: that is forgotten, not sealed. */
+/* Resets the block unless it continues an ended thread's chunk. It is new, or a forked parent's:
+ * the parent's chunk is not mapped here, so it is forgotten and not sealed. */
 static void begin_block(mv_thread_block *block, uint64_t epoch)
 {
     if (block->epoch == epoch && block->chunk.memory) {
@@ -122,7 +122,7 @@ static bool begin_chunk(mv_thread_block *block, uint64_t most, uint64_t sequence
     return true;
 }
 
-/* From here on the records of the chunk are of this thread. */
+/* The records after this one are of this thread. */
 static uint8_t *put_thread(mv_thread_block *block, uint8_t *at)
 {
     *at++ = MV_LIVE_EVENT_THREAD | MV_LIVE_NOT_RECENT << 4;
@@ -132,8 +132,8 @@ static uint8_t *put_thread(mv_thread_block *block, uint8_t *at)
     return mv_leb128_put(at, block->id);
 }
 
-/* Numbers rise within a chunk. A thread takes its own when it is armed, and so has the chunk; but a
- * call that forks arms its thread once more. */
+/* Numbers must rise within a chunk. A thread takes its numbers after it was armed, so they normally
+ * do; but a call that forks arms its thread once more. */
 static bool can_follow(const mv_thread_block *block, uint64_t sequence)
 {
     return !block->follows || sequence > block->sequence;
@@ -152,8 +152,8 @@ uint8_t *mv_thread_room(mv_thread_block *block, uint64_t most, uint64_t sequence
     return NULL;
 }
 
-/* Other destructors of the thread may still free memory, so the last call counts; an event behind
- * that one begins all over. The chunk is sealed when there are enough that are not full. */
+/* Other destructors of the thread may still free memory, so only the last call ends it; an event
+ * after that one starts over. The chunk is sealed if enough unfinished ones are kept already. */
 void mv_thread_end(void *ended)
 {
     mv_thread_block *block = ended;

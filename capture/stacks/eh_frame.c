@@ -13,7 +13,7 @@ enum { REG_RBP = 6, REG_RSP = 7, REG_RETURN = 16 };
 enum { ENC_ABSOLUTE = 0x00, ENC_PCREL_SDATA4 = 0x1b, ENC_DATAREL_SDATA4 = 0x3b, ENC_OMIT = 0xff };
 enum { MOST_REMEMBERED = 8 };
 
-/* Bytes of a loaded file; reading stops at `end` and then gives zeros. */
+/* Bytes of a loaded file. Reads beyond `end` give zeros. */
 typedef struct {
     const uint8_t *at, *end;
     bool overrun;
@@ -68,7 +68,7 @@ static void skip(bytes *b, uint64_t size)
         b->at += size;
 }
 
-/* One row of the table that the instructions make, as far as it concerns us. */
+/* One row of the table that the instructions describe: the parts that are needed here. */
 typedef struct {
     uint8_t cfa;      /* mv_cfa_kind */
     uint8_t saved[3]; /* mv_saved_kind of rbp, rsp, the return address */
@@ -76,7 +76,7 @@ typedef struct {
     int64_t offset[3];
 } row;
 
-/* What the instructions of one function need to know. */
+/* The state of the instructions of one function. */
 typedef struct {
     uint64_t code_align;
     int64_t data_align;
@@ -85,7 +85,7 @@ typedef struct {
     row first, now, kept[MOST_REMEMBERED];
     unsigned kept_count;
     uint64_t location, pc;
-    bool is_strange; /* an instruction that is not known here */
+    bool is_strange; /* an unknown instruction was met */
 } machine;
 
 /* rbp, rsp and the return address are followed; -1 for others. */
@@ -120,7 +120,7 @@ static void set_cfa(machine *m, uint64_t reg, int64_t offset)
     m->now.cfa_offset = offset;
 }
 
-/* rsp + n or rbp + n, or the word that is there: the expressions that compilers use. */
+/* rsp + n or rbp + n, or the word at that address: the only expressions that compilers use. */
 static bool take_place(bytes *b, bool *is_rsp, int64_t *offset, bool *is_inside)
 {
     enum { OP_DEREF = 0x06, OP_BREG0 = 0x70 };
@@ -167,7 +167,7 @@ static void save_by_expression(machine *m, bytes *b, uint64_t reg)
         m->is_strange = true;
 }
 
-/* Instructions whose operand is in the lower six bits, and those that go on in the code. False:
+/* Instructions with the operand in the lower six bits, and those that advance the location. False:
  * `op` is none of them. */
 static bool run_short(machine *m, bytes *b, unsigned op)
 {
@@ -207,7 +207,7 @@ static void run_long(machine *m, bytes *b, unsigned op)
     case 0x06: /* restore_extended */
         restore(m, reg);
         break;
-    case 0x07: /* undefined: of the return address, there is no caller */
+    case 0x07: /* undefined: for the return address it means that there is no caller */
     case 0x08: /* same_value */
         save(m, reg, MV_SAVED_NOT, 0);
         break;
@@ -258,13 +258,13 @@ static void run_long(machine *m, bytes *b, unsigned op)
     case 0x2e: /* GNU_args_size */
         take_uleb(b);
         break;
-    default: /* val_offset, val_expression, set_loc, what is to come */
+    default: /* val_offset, val_expression, set_loc, future ones */
         m->is_strange = true;
         break;
     }
 }
 
-/* Runs instructions until they speak of code behind pc. */
+/* Runs the instructions up to the first that concerns code after pc. */
 static void run(machine *m, bytes b)
 {
     while (b.at < b.end && !b.overrun && !m->is_strange) {
@@ -282,7 +282,7 @@ static void run(machine *m, bytes b)
     m->is_strange = m->is_strange || b.overrun;
 }
 
-/* The common part of many functions' tables; leaves `b` at its instructions. */
+/* Reads the common part of many functions' tables; leaves `b` at its instructions. */
 static bool read_cie(bytes *b, machine *m)
 {
     const char *letters;
@@ -321,7 +321,7 @@ static bool read_cie(bytes *b, machine *m)
     return !b->overrun;
 }
 
-/* A record of .eh_frame: leaves `b` behind its length, ending where it ends. */
+/* Opens a record of .eh_frame: leaves `b` after its length, with the record's end as its end. */
 static bool open_record(bytes *b)
 {
     uint64_t length = take(b, 4);
@@ -332,7 +332,7 @@ static bool open_record(bytes *b)
     return true;
 }
 
-/* Runs the table of the function at `record`; false when it does not speak of pc. */
+/* Runs the table of the function at `record`; false when pc is not in that function. */
 static bool run_function(const uint8_t *record, const uint8_t *first, const uint8_t *end,
                          machine *m)
 {
@@ -371,8 +371,8 @@ static bool run_function(const uint8_t *record, const uint8_t *first, const uint
     return true;
 }
 
-/* The record for pc by the sorted table of .eh_frame_hdr, whose entries are pairs of 32 bits from
- * the header's beginning: where a function is, and its record. */
+/* Finds the record for pc in the sorted table of .eh_frame_hdr. Its entries are pairs of 32-bit
+ * offsets from the header's start: a function, and its record. */
 static const uint8_t *find_record(const uint8_t *header, uint64_t size, uint64_t pc)
 {
     int32_t entry[2];
@@ -472,7 +472,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
 
 mv_frame_rule mv_eh_frame_rule(uint64_t pc)
 {
-    question q = {.pc = pc}; /* in no file: made at run time, perhaps, and registered elsewhere */
+    question q = {.pc = pc}; /* code in no file may be generated and registered elsewhere */
 
     mv_loader_iterate(look, &q);
     return q.rule;

@@ -1,12 +1,12 @@
-/* How a function's frame is undone, from the tables that compilers leave for exceptions (.eh_frame,
- * .eh_frame_hdr): for x86-64, and for what is needed to find return addresses alone.
+/* How to unwind a function's frame, from the tables that compilers write for exceptions (.eh_frame,
+ * .eh_frame_hdr): for x86-64, and only as much as it takes to find return addresses.
  *
- *     CFA      the stack pointer ahead of the call: where the caller's frame ends
- *     rbp      the caller's, which its own rule may need
+ *     CFA      the stack pointer before the call: where the caller's frame ends
+ *     rbp      the caller's value, which the caller's own rule may need
  *     return   at CFA - 8, or where a signal frame has it
  *
- * Nothing is allocated or locked but the loader's list of files, and only what is mapped as part of
- * a loaded file is read. */
+ * Allocates nothing, locks only the loader's list of files, and reads only memory that is mapped as
+ * part of a loaded file. */
 #ifndef MV_EH_FRAME_H
 #define MV_EH_FRAME_H
 
@@ -14,16 +14,16 @@
 #include <stdint.h>
 
 typedef enum {
-    MV_CFA_UNKNOWN,    /* a rule of a kind that is not known here */
+    MV_CFA_UNKNOWN,    /* a kind of rule that this code does not know */
     MV_CFA_END,        /* no caller: the thread's first function, or code without a table */
     MV_CFA_RSP,        /* rsp + offset */
     MV_CFA_RBP,        /* rbp + offset */
-    MV_CFA_INSIDE_RSP, /* the word at rsp + offset: signal frames */
-    MV_CFA_INSIDE_RBP  /* the word at rbp + offset: stacks that a function aligned */
+    MV_CFA_INSIDE_RSP, /* the word at rsp + offset, for signal frames */
+    MV_CFA_INSIDE_RBP  /* the word at rbp + offset, where a function has aligned the stack */
 } mv_cfa_kind;
 
 typedef enum {
-    MV_SAVED_NOT,    /* unchanged; a return address cannot be */
+    MV_SAVED_NOT,    /* unchanged; never so for a return address */
     MV_SAVED_AT_CFA, /* at CFA + offset */
     MV_SAVED_AT_RSP, /* at rsp + offset */
     MV_SAVED_AT_RBP  /* at rbp + offset */
@@ -34,11 +34,11 @@ typedef struct {
     int16_t rbp_offset, return_offset; /* bytes */
     uint8_t cfa;                       /* mv_cfa_kind */
     uint8_t rbp, address;              /* mv_saved_kind; `address`: the return address */
-    bool is_signal;                    /* the caller was interrupted, and called nothing */
+    bool is_signal;                    /* a signal interrupted the caller; it made no call */
 } mv_frame_rule;
 
-/* The rule at an instruction. For a return address ask for the byte ahead of it, since the call may
- * be the function's last instruction; for an interrupted instruction ask for itself. */
+/* The rule at an instruction. For a return address pass the address - 1, because the call may be
+ * the function's last instruction; for an interrupted instruction pass its own address. */
 mv_frame_rule mv_eh_frame_rule(uint64_t pc);
 
 #endif

@@ -14,13 +14,13 @@ typedef struct {
     const uint32_t *sysv_hash;
 } elf_tables;
 
-/* A symbol that is looked for. */
+/* The symbol to find. */
 typedef struct {
     const char *name;
-    bool is_function; /* nothing else will do */
+    bool is_function; /* only a function is accepted */
 } wanted;
 
-/* glibc has made most of these absolute, but not those of the vDSO. */
+/* glibc has made most of these addresses absolute, but not those of the vDSO. */
 static const void *absolute(ElfW(Addr) bias, ElfW(Addr) at)
 {
     return (const void *)(at < bias ? bias + at : at); // NOLINT: an address
@@ -51,7 +51,7 @@ static elf_tables tables_of(const struct link_map *file)
     return read_tables(file->l_addr, file->l_ld);
 }
 
-/* Not strcmp: see the header. */
+/* Replaces strcmp, which must not be called here: see the header. */
 static bool is_same(const char *a, const char *b)
 {
     while (*a && *a == *b) {
@@ -67,7 +67,7 @@ static bool is_type_wanted(const ElfW(Sym) * symbol, const wanted *w)
     return type == STT_FUNC || type == STT_NOTYPE || (type == STT_OBJECT && !w->is_function);
 }
 
-/* Whether symbol `i` is what others may bind to under this name without a version. */
+/* Whether others can bind to symbol `i` under this name without a version. */
 static bool is_wanted(const elf_tables *tables, uint32_t i, const wanted *w)
 {
     const ElfW(Sym) *symbol = &tables->symbols[i];
@@ -86,8 +86,9 @@ static uint32_t gnu_hash_of(const char *name)
     return hash;
 }
 
-/* The table: buckets, first symbol, words of the filter, its shift; the filter; the first symbol
- * of each bucket; for each symbol its hash, whose lowest bit ends the bucket. */
+/* Layout of the table: number of buckets, first symbol, words of the filter, its shift; the filter;
+ * the first symbol of each bucket; the hash of each symbol, with the lowest bit set at a bucket's
+ * end. */
 static const ElfW(Sym) * find_gnu(const elf_tables *tables, const wanted *w)
 {
     const uint32_t *head = tables->gnu_hash;
@@ -166,7 +167,7 @@ const void *mv_elf_data(const char *name, size_t *bytes)
     return NULL;
 }
 
-/* ---- in all files ---- */
+/* ---- searching all files ---- */
 
 typedef struct {
     const char *const *names;
@@ -203,7 +204,7 @@ bool mv_elf_find_all(const char *const *names, uint64_t *addresses, uint32_t cou
     return s.found == count;
 }
 
-/* ---- files and what they need ---- */
+/* ---- files and the libraries that they need ---- */
 
 const char *mv_elf_needed(const struct link_map *file, unsigned at)
 {

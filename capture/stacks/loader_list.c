@@ -18,10 +18,10 @@ enum { NOT_ASKED, CAN_LOCK, LOCKED_FOR_EVER };
 
 enum { MOST_TURNS = 1000 }; /* while the lock changes hands */
 
-/* The counts of a list that cannot change: unlike any that the loader had before. */
+/* The load and unload counts of a list that cannot change: a value that the loader never has. */
 #define FROZEN UINT64_MAX
 
-/* The loader's own mutex, to be looked at and never touched; NULL: it was not found. */
+/* The loader's own mutex: only read, never locked here. NULL: it was not found. */
 static _Atomic(const pthread_mutex_t *) lock;
 
 /* ---- where the loader's lock is ---- */
@@ -29,7 +29,7 @@ static _Atomic(const pthread_mutex_t *) lock;
 typedef struct {
     const uint8_t *from;
     size_t bytes;
-    int owner, count;            /* as the lock is to be */
+    int owner, count;            /* expected in the lock */
     const pthread_mutex_t *only; /* the candidate, when `matches` is 1 */
     unsigned matches;
 } search;
@@ -56,9 +56,9 @@ static int find_held(struct dl_phdr_info *info, size_t size, void *data)
     return 1;
 }
 
-/* Somewhere in the loader's variables. It is the one recursive mutex there that this thread holds
- * within dl_iterate_phdr, once, and does not hold outside of it. Where there is not exactly one
- * such, we do without. */
+/* Searches the loader's variables. The lock is the one recursive mutex there that this thread holds
+ * once inside dl_iterate_phdr, and does not hold outside. Without exactly one match, the lock
+ * counts as not found. */
 static void find_lock(void)
 {
     search s = {.owner = (int)syscall(SYS_gettid), .count = 1};
@@ -73,7 +73,7 @@ static void find_lock(void)
 
 /* ---- in a child ---- */
 
-/* Held by a thread that is not in this process: one of the parent's. */
+/* Whether a thread holds it that is not in this process: one of the parent's. */
 static bool is_locked_for_ever(const pthread_mutex_t *m)
 {
     for (int turn = 0; turn < MOST_TURNS; turn++) {
@@ -111,15 +111,15 @@ static bool can_lock(void)
     return (known == NOT_ASKED ? look_at_lock() : known) == CAN_LOCK;
 }
 
-/* While no one else is there. */
+/* Runs while there is only one thread. */
 __attribute__((constructor)) static void loaded(void)
 {
     can_lock();
 }
 
-/* ---- the list as it stands ---- */
+/* ---- reading the list without the lock ---- */
 
-/* The headers of a program that is not where its ELF header would say. */
+/* For the program itself, whose headers need not be where its ELF header says. */
 static bool describe_program(struct dl_phdr_info *info)
 {
     const ElfW(Phdr) *headers = (const void *)getauxval(AT_PHDR); // NOLINT: an address

@@ -1,10 +1,10 @@
-/* The loader's list of files, without harm to children.
+/* Reads the loader's list of files without locking up forked children.
  *
- * dl_iterate_phdr takes a lock of the loader's. A fork that another thread makes meanwhile leaves
- * that lock locked in the child for ever, and nothing of glibc's resets it. So hooks read the list
- * here: forks wait until they are done (forks.h); and a child that inherited the lock from a thread
- * of the program's own (in dlopen, say) never takes it. No one can change the list there any more,
- * since that takes the same lock, and so it is read as it stands. */
+ * dl_iterate_phdr takes a lock of the loader. If another thread forks meanwhile, that lock stays
+ * locked in the child for ever: glibc does not reset it. So hooks read the list here, and forks
+ * wait until they are done (forks.h). A child may also inherit the lock from one of the program's
+ * own threads (in dlopen, say). Such a child never takes the lock, and reads the list without it:
+ * the list cannot change any more, because changing it takes the same lock. */
 #ifndef MV_LOADER_LIST_H
 #define MV_LOADER_LIST_H
 
@@ -13,12 +13,12 @@
 
 typedef int mv_loader_each(struct dl_phdr_info *info, size_t size, void *data);
 
-/* dl_iterate_phdr. The list stands still meanwhile, and one thread is in here at a time; the same
- * one may come again from within. */
+/* Like dl_iterate_phdr. The list does not change meanwhile, and only one thread at a time is in
+ * here; that thread may call it again from the callback. */
 int mv_loader_iterate(mv_loader_each *each, void *data);
 
-/* Whether the file's memory is there: in a child that was forked in the middle of a dlclose, what
- * is in the list may not be. Always true elsewhere. Calls nothing unless in such a child. */
+/* Whether the file's memory is still mapped. In a child that was forked in the middle of a dlclose,
+ * a file in the list may be unmapped; elsewhere it is always true, and calls nothing. */
 bool mv_loader_has(const struct link_map *file);
 
 #endif

@@ -1,6 +1,6 @@
-/* The loaded ELF files. Everything happens inside of mv_loader_iterate, so that the loader's lock
- * serves as ours: we never hold one while we wait for another, and a thread that is in dlopen only
- * holds it while it changes the list, not while constructors run. */
+/* The loaded ELF files. Everything runs inside mv_loader_iterate, so the loader's lock protects
+ * this state too, and no lock is held while waiting for another. A thread in dlopen holds that lock
+ * only while it changes the list, not while constructors run. */
 #include "capture/record/stack.h"
 #include "capture/stacks/loader_list.h"
 
@@ -11,15 +11,15 @@
 #include <unistd.h>
 
 enum {
-    MOST_MODULES = 8192, /* in the life of the process; addresses in later ones are in none */
+    MOST_MODULES = 8192, /* in the life of the process; later ones are not recorded */
     TEXT_CHUNK = 256 << 10,
     MOST_PATH = 4096
 };
 
 /* State of the shim. `all` only grows: pointers into it stay valid. `loaded` are the ones that are
- * loaded now, by address. `adds` and `subs` are the loader's counters when that was last true; they
- * are stored after the loader's lock was given back, which is harmless: a pair that is too old
- * makes the next look-up read the list again. */
+ * loaded now, sorted by address. `adds` and `subs` are the loader's counters when `loaded` was last
+ * correct. They are stored after the loader's lock was released, which is harmless: counters that
+ * are too old only make the next look-up read the list again. */
 typedef struct {
     mv_module all[MOST_MODULES];
     uint32_t loaded[MOST_MODULES];
@@ -64,8 +64,8 @@ UNDER_LOADER const char *keep_text(const char *text)
     return kept;
 }
 
-/* The path as a later reader needs it: the loader has "" for the program itself, and for others
- * what dlopen was given, which may count from the working directory. */
+/* An absolute path: the loader has "" for the program itself, and for others the argument of
+ * dlopen, which may be relative to the working directory. */
 static void spell_path(const struct dl_phdr_info *info, bool is_program, char *out, size_t size)
 {
     const char *name = info->dlpi_name ? info->dlpi_name : "";
@@ -86,7 +86,7 @@ static void spell_path(const struct dl_phdr_info *info, bool is_program, char *o
     out[length + strnlen(name, room)] = 0;
 }
 
-/* Looks for a build id among the notes of one segment. */
+/* Searches the notes of one segment for a build id. */
 static bool read_notes(const char *at, uint64_t left, mv_module *module)
 {
     while (left >= sizeof(ElfW(Nhdr))) {
@@ -145,7 +145,7 @@ static bool is_same(const mv_module *a, const mv_module *b)
            strcmp(a->path, b->path) == 0;
 }
 
-/* Its row in `all`, new or old; MOST_MODULES when there is no room. */
+/* The module's row in `all`, new or old; MOST_MODULES when there is no room. */
 UNDER_LOADER uint32_t row_of(mv_module *module)
 {
     for (uint32_t i = 0; i < all_count; i++)
@@ -158,7 +158,7 @@ UNDER_LOADER uint32_t row_of(mv_module *module)
     return all_count++;
 }
 
-/* Rows of `loaded` that begin at or below `address`. */
+/* The number of rows of `loaded` that begin at or below `address`. */
 UNDER_LOADER uint32_t rows_to(uint64_t address)
 {
     uint32_t low = 0, high = loaded_count;

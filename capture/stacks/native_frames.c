@@ -3,12 +3,12 @@
  *     pc, rsp, rbp ─► rule of pc ─► CFA, return address, the caller's rbp ─► pc, rsp, rbp ─► ...
  *                     (cached)
  *
- * Rules come from the tables for exceptions (eh_frame.h), one look-up for each return address in
- * the life of the process; then a frame costs three loads. Only the stack of this thread is read:
- * between its stack pointer and its end, going up. A stack with a frame that has an unusual rule,
- * or that is no stack of the C library's making, is left to the unwinder that the program has
- * loaded for its own exceptions; we bring none, since a preloaded library's dependencies come ahead
- * of everybody else's. */
+ * Rules come from the tables for exceptions (eh_frame.h). Each return address is looked up once in
+ * the life of the process; after that a frame costs three loads. Only the stack of this thread is
+ * read, upwards from its stack pointer to its end. The unwinder that the program has loaded for its
+ * own exceptions walks the other stacks: those with a frame that has an unusual rule, and those
+ * that the C library did not make. The shim brings no unwinder of its own, because the dependencies
+ * of a preloaded library come before those of all others. */
 #include "capture/record/forks.h"
 #include "capture/record/stack.h"
 #include "capture/stacks/eh_frame.h"
@@ -24,8 +24,8 @@
 enum { SLOTS = 1 << 14, PROBES = 4 };
 #define MOST_STACK ((uint64_t)1 << 30)
 
-/* State of the shim. Slots are written by any thread without a lock: `check` is made of both the
- * address and the rule, so that a slot that two threads wrote at once matches neither. */
+/* State of the shim. All threads write slots without a lock: `check` is computed from the address
+ * and the rule, so that a slot that two threads wrote at once matches neither. */
 typedef struct {
     _Atomic uint64_t check, rule;
 } slot;
@@ -34,7 +34,7 @@ typedef _Unwind_Reason_Code (*unwind_backtrace)(_Unwind_Trace_Fn, void *);
 typedef _Unwind_Ptr (*unwind_get_ip)(struct _Unwind_Context *);
 
 static slot slots[SLOTS];
-static _Atomic uint64_t unloads; /* what the loader counted when the things below were found */
+static _Atomic uint64_t unloads; /* the loader's count of unloads when the state below was found */
 static _Atomic(uint64_t) program_backtrace, program_get_ip;
 static _Atomic uint64_t main_stack_end;
 static atomic_bool is_started;
@@ -46,7 +46,7 @@ typedef struct {
 
 typedef struct {
     uint64_t pc, sp, bp;
-    bool is_exact; /* pc is of an instruction that was interrupted or is here, not of a return */
+    bool is_exact; /* pc is the current or interrupted instruction, not a return address */
 } registers;
 
 /* ---- rules, cached ---- */
@@ -109,7 +109,7 @@ static void forget_rules(void)
 
 /* ---- one walk ---- */
 
-/* A word of the stack; the sanitizers of test programs mark parts of it. */
+/* A word of the stack. In test programs sanitizers poison parts of it. */
 static inline __attribute__((no_sanitize("address"))) uint64_t word_at(uint64_t address)
 {
     return *(const volatile uint64_t *)(uintptr_t)address; // NOLINT: an address
@@ -120,7 +120,7 @@ static inline bool is_inside(uint64_t address, uint64_t low, uint64_t end)
     return address >= low && address <= end - 8 && (address & 7) == 0;
 }
 
-/* Goes to the caller. False: the stack is not what the rule says. */
+/* Steps to the caller. False: the stack contradicts the rule. */
 static inline bool step(registers *r, mv_frame_rule rule, uint64_t end)
 {
     uint64_t base = rule.cfa == MV_CFA_RSP || rule.cfa == MV_CFA_INSIDE_RSP ? r->sp : r->bp;
@@ -150,7 +150,7 @@ static inline bool step(registers *r, mv_frame_rule rule, uint64_t end)
     return true;
 }
 
-/* False: an unusual rule, or a stack that is not as its rules say. */
+/* False: an unusual rule, or a stack that contradicts its rules. */
 static bool walk_by_rules(registers r, uint64_t end, unwinding *u)
 {
     while (u->count < u->most) {
@@ -180,8 +180,8 @@ static _Unwind_Reason_Code keep(struct _Unwind_Context *frame, void *context)
     return _URC_NO_REASON;
 }
 
-/* It takes locks of its own and the loader's, so no fork may come between; and a child may have
- * inherited them from a thread that threw an exception. */
+/* The program's unwinder takes its own locks and the loader's, so no fork may happen meanwhile. A
+ * child may have inherited these locks from a thread that threw an exception. */
 static void walk_by_program(unwinding *u)
 {
     unwind_backtrace walk = (unwind_backtrace)(uintptr_t)atomic_load(&program_backtrace);
@@ -194,15 +194,16 @@ static void walk_by_program(unwinding *u)
     mv_forks_leave(MV_SECTION_LOADER);
 }
 
-/* ---- where things are ---- */
+/* ---- the ends of stacks, and unloaded libraries ---- */
 
 static inline bool is_close(uint64_t sp, uint64_t end)
 {
     return sp < end && end - sp < MOST_STACK;
 }
 
-/* The end of this thread's stack: glibc puts a thread's own block there, and tells debuggers where
- * the first thread's is. 0: the stack pointer is on neither (a coroutine's stack, a signal's). */
+/* The end of this thread's stack: glibc puts the thread's own block there, and exports the end of
+ * the first thread's stack for debuggers. 0: the stack pointer is on neither (a coroutine's stack,
+ * a signal stack). */
 static inline uint64_t end_of_stack(uint64_t sp)
 {
     uint64_t block = (uint64_t)pthread_self();
@@ -228,7 +229,7 @@ static int count_unloads(struct dl_phdr_info *info, size_t size, void *context)
     return 1;
 }
 
-/* What a library left behind when it was unloaded must not be used for the next one there. */
+/* Rules of an unloaded library must not be used for the next one at the same address. */
 static void notice_unloads(void)
 {
     uint64_t now = 0;
@@ -255,7 +256,7 @@ bool mv_native_start(void)
     return true;
 }
 
-/* Where we are. Rules are known for x86-64 alone. */
+/* The current registers. Rules exist only for x86-64. */
 #ifdef __x86_64__
 static inline __attribute__((always_inline)) bool read_registers(registers *r)
 {

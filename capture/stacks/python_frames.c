@@ -1,10 +1,11 @@
-/* The calling thread's Python frames, read as memory: no GIL, no reference counts, no call into the
- * interpreter but for the address of the thread state (which is the thread's own, and kept while it
- * is without the GIL) and for whether there still is an interpreter.
+/* The calling thread's Python frames, read directly from memory: without the GIL and without
+ * reference counts. Only two functions of the interpreter are called: for the address of the thread
+ * state (which belongs to the thread, also while it does not hold the GIL), and for whether there
+ * still is an interpreter.
  *
- * It is sound because only this thread changes its own chain of frames and is here meanwhile, and
- * because a running frame keeps its code object alive. Other threads' thread states go when the
- * interpreter ends; Py_IsInitialized is false before the first of them is freed. */
+ * This is safe because only this thread changes its own chain of frames, and a running frame keeps
+ * its code object alive. The thread states of other threads are freed when the interpreter ends;
+ * Py_IsInitialized is false before the first of them is freed. */
 #include "capture/stacks/python_frames.h"
 
 #include "capture/stacks/safe_read.h"
@@ -15,19 +16,19 @@
 #include <string.h>
 
 enum {
-    CHECKED_WALKS = 16,  /* walks with frames that are read by mv_peek, field by field */
-    MOST_STRANGERS = 64, /* thread states of other threads, with no walk that went well */
-    MOST_BAD_WALKS = 4,  /* walks that met what is no code object */
-    MOST_STEPS = 4 * MV_LIVE_MOST_FRAMES, /* frames seen, with those that are not kept */
+    CHECKED_WALKS = 16,  /* first walks, which read each field with mv_peek */
+    MOST_STRANGERS = 64, /* walks that met another thread's state, before the first good walk */
+    MOST_BAD_WALKS = 4,  /* walks that met something else than a code object */
+    MOST_STEPS = 4 * MV_LIVE_MOST_FRAMES, /* frames seen, including those that are not kept */
     OWNED_BY_GENERATOR = 1
 };
 
-/* State of the shim: how much the layout is trusted. */
+/* State of the shim: whether the layout can be trusted. */
 static _Atomic uint32_t good_walks, bad_walks, strangers;
 
 typedef struct {
     const mv_python_interp *python;
-    bool is_checked; /* a constant to the compiler */
+    bool is_checked; /* a compile-time constant at each call, since all of this is inlined */
 } reader;
 
 typedef enum { FRAME_KEPT, FRAME_PASSED, FRAME_BAD } frame_fate;
@@ -57,7 +58,7 @@ static inline __attribute__((always_inline)) bool is_a(reader r, uint64_t object
     return load_word(r, object + r.python->layout.object_type, &found) && found == type;
 }
 
-/* Words that are multiplied each by its own odd number do not wait for each other. */
+/* Each word is multiplied by an odd number of its own, so the multiplications run in parallel. */
 static inline uint64_t mix(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
 {
     uint64_t sum = a * 0x9e3779b97f4a7c15u + b * 0xc2b2ae3d27d4eb4fu + c * 0x165667b19e3779f9u +
@@ -65,9 +66,9 @@ static inline uint64_t mix(uint64_t a, uint64_t b, uint64_t c, uint64_t d)
     return sum ^ sum >> 29;
 }
 
-/* Up to 3.11 a code object has no number of its own, so that the table's length and first bytes
- * count too. From 3.12 on co_version does: taken from a counter that never goes back, one for the
- * process in 3.12, one for each (sub-)interpreter later; 0 once 32 bits did not suffice. */
+/* Up to 3.11 a code object has no unique number, so the line table's length and first bytes are
+ * hashed too. From 3.12 on there is co_version, from a counter that only rises: one for the process
+ * in 3.12, one for each (sub-)interpreter later. It is 0 after the counter has overflowed. */
 static inline __attribute__((always_inline)) bool fingerprint(reader r, uint64_t code,
                                                               uint64_t *out)
 {
@@ -84,7 +85,7 @@ static inline __attribute__((always_inline)) bool fingerprint(reader r, uint64_t
         return true;
     at = table + mv_python_bytes_data(l);
     if (!load_word(r, table + mv_python_item_count(l), &size) ||
-        !(size >= sizeof sample ? load(r, at, sample, sizeof sample) /* without a call */
+        !(size >= sizeof sample ? load(r, at, sample, sizeof sample) /* a constant size: inlined */
                                 : load(r, at, sample, (size_t)size)))
         return false;
     *out = mix(*out, size, sample[0], sample[1]);
@@ -105,8 +106,8 @@ static inline __attribute__((always_inline)) frame_fate read_object(reader r, ui
     return FRAME_KEPT;
 }
 
-/* The interpreter's own code around a specialised call of a class has "__init__" for its file and
- * its name: one and the same object. */
+/* The interpreter's own code around a specialised call of a class has one object, "__init__", as
+ * both its file and its name. */
 static inline __attribute__((always_inline)) bool is_own_code(reader r, uint64_t code)
 {
     const mv_python_layout *l = &r.python->layout;
@@ -116,9 +117,9 @@ static inline __attribute__((always_inline)) bool is_own_code(reader r, uint64_t
            file == name;
 }
 
-/* A frame of 3.11 onwards. As in CPython's tracebacks, the interpreter's own frames between C and
- * Python are passed over, and so are functions that have not yet got to their first traceable
- * instruction (_PyFrame_IsIncomplete). What runs, from 3.13 on, need not be a code object. */
+/* A frame of 3.11 and later. As in CPython's tracebacks, the interpreter's own frames between C and
+ * Python are skipped, and so are functions that have not reached their first traceable instruction
+ * (_PyFrame_IsIncomplete). From 3.13 on, a frame may run something else than a code object. */
 static inline __attribute__((always_inline)) frame_fate read_interpreter(reader r, uint64_t frame,
                                                                          mv_python_frame *out)
 {
@@ -151,7 +152,7 @@ static inline __attribute__((always_inline)) frame_fate read_interpreter(reader 
     return FRAME_KEPT;
 }
 
-/* What every code object is like. Only while the layout is not yet trusted. */
+/* Whether this looks like a code object. Checked only until the layout is trusted. */
 static bool is_credible(reader r, const mv_python_frame *frame)
 {
     const mv_python_layout *l = &r.python->layout;
@@ -174,7 +175,7 @@ static bool is_credible(reader r, const mv_python_frame *frame)
            is_a(r, table, r.python->bytes) && line >= 0 && frame->offset <= count;
 }
 
-/* The thread's innermost frame. False: this is no state of this thread. */
+/* The thread's innermost frame. False: the state does not belong to this thread. */
 static inline __attribute__((always_inline)) bool first_frame(reader r, uint64_t thread,
                                                               uint64_t *frame)
 {
@@ -189,7 +190,7 @@ static inline __attribute__((always_inline)) bool first_frame(reader r, uint64_t
     return true;
 }
 
-/* False: what was met is no chain of frames. */
+/* False: this is not a chain of frames. */
 static inline __attribute__((always_inline)) bool
 walk(reader r, uint64_t frame, mv_python_frame *frames, uint32_t most, uint32_t *count)
 {
@@ -255,7 +256,7 @@ bool mv_python_ready(void)
     return mv_python_interp_get() != NULL;
 }
 
-/* The first walks are checked: what the layout says is not believed before it was seen to hold. */
+/* The first walks are checked: the layout is only trusted after it has proved right. */
 uint32_t mv_python_walk(mv_python_frame *frames, uint32_t most)
 {
     const mv_python_interp *python = mv_python_interp_get();
@@ -268,7 +269,7 @@ uint32_t mv_python_walk(mv_python_frame *frames, uint32_t most)
         return 0;
     thread = (uint64_t)(uintptr_t)python->this_thread();
     if (!thread)
-        return 0; /* made by C, or the interpreter ended */
+        return 0; /* a thread that C made, or the interpreter has ended */
     is_checked = atomic_load_explicit(&good_walks, memory_order_relaxed) < CHECKED_WALKS;
     outcome = mv_python_walk_state(python, thread, is_checked, frames, most, &count);
     if (outcome == MV_PYTHON_UNEXPECTED)
@@ -280,9 +281,10 @@ uint32_t mv_python_walk(mv_python_frame *frames, uint32_t most)
     return count;
 }
 
-/* ---- what a code object says ---- */
+/* ---- describing a code object ---- */
 
-/* One character as UTF-8; lone surrogates, which stand for bytes of odd file names, as they are. */
+/* One character as UTF-8. Lone surrogates, which stand for odd bytes in file names, are encoded
+ * like other characters. */
 static uint32_t put_utf8(uint32_t c, char *out)
 {
     if (c < 0x80) {
@@ -330,15 +332,15 @@ static bool convert(reader r, uint64_t data, uint64_t count, uint32_t kind, char
     return true;
 }
 
-/* True when the first and the last of `bytes` bytes are there. */
+/* True when the first and the last of `bytes` bytes are mapped. */
 static bool is_there(reader r, uint64_t at, uint64_t bytes)
 {
     char byte;
     return bytes == 0 || (load(r, at, &byte, 1) && load(r, at + bytes - 1, &byte, 1));
 }
 
-/* A text object. ASCII is used where it is; the UTF-8 that the interpreter may keep beside other
- * texts is not, since another thread may be making it now. */
+/* A text object. ASCII is used in place. The interpreter may cache UTF-8 of other texts; that is
+ * not used, because another thread may be writing it at this moment. */
 static bool read_text(reader r, uint64_t object, char *room, size_t size, const char **text,
                       uint32_t *bytes)
 {

@@ -1,6 +1,5 @@
-/* Walking and describing with an interpreter and a thread state that are given, whatever the
- * process runs: what mv_python_walk and mv_python_describe (stack.h) do with those that they find.
- */
+/* The walk behind mv_python_walk (stack.h), for a given interpreter and thread state, so that tests
+ * can run it on layouts other than the process's own. */
 #ifndef MV_PYTHON_FRAMES_H
 #define MV_PYTHON_FRAMES_H
 
@@ -9,12 +8,12 @@
 
 typedef enum {
     MV_PYTHON_WALKED,
-    MV_PYTHON_STRANGER,  /* not the state of this thread */
-    MV_PYTHON_UNEXPECTED /* what is met is no chain of frames */
+    MV_PYTHON_STRANGER,  /* the state of another thread */
+    MV_PYTHON_UNEXPECTED /* not a chain of frames */
 } mv_python_outcome;
 
-/* The frames of the calling thread, whose state is at `thread`. A checked walk reads what it reads
- * by mv_peek and looks closer at what it finds. `count` is 0 unless the result is
+/* The frames of the calling thread, whose state is at `thread`. A checked walk reads with mv_peek
+ * and checks that each frame has a code object. `count` is 0 unless the result is
  * MV_PYTHON_WALKED. */
 mv_python_outcome mv_python_walk_state(const mv_python_interp *python, uint64_t thread,
                                        bool is_checked, mv_python_frame *frames, uint32_t most,

@@ -9,8 +9,8 @@
 
 enum { UNKNOWN, BEING_WRITTEN, FOUND, OFF };
 
-/* State of the shim: one interpreter in a process. `state` guards the others: they are written
- * once, between BEING_WRITTEN and what follows. */
+/* State of the shim: one interpreter in a process. `state` guards the other variables: they are
+ * written once, while it is BEING_WRITTEN. */
 static _Atomic int state;
 static _Atomic uint32_t asked;
 static mv_python_interp interp;
@@ -25,7 +25,8 @@ static const char *const names[NAMES] = {
     "PyUnicode_Type",
 };
 
-/* "3.12.3 (main, ...": its beginning, and major << 8 | minor; 0 when it is not of that form. */
+/* From "3.12.3 (main, ..." the part before the space into `out`; returns major << 8 | minor, or 0
+ * for a text of another form. */
 static uint32_t read_version(const char *text, char *out, size_t size)
 {
     unsigned major, minor;
@@ -39,7 +40,7 @@ static uint32_t read_version(const char *text, char *out, size_t size)
     return major << 8 | minor;
 }
 
-/* Whether PyCode_Type has the size that the layout expects of it. */
+/* Whether PyCode_Type has the size that the layout expects. */
 static bool is_code_as_expected(const mv_python_interp *p)
 {
     int64_t basic, item;
@@ -50,7 +51,7 @@ static bool is_code_as_expected(const mv_python_interp *p)
            item == (p->layout.chain == MV_PYTHON_FRAME_OBJECTS ? 0 : 2);
 }
 
-/* Fills `p` from what the interpreter exports; false, and why in words. */
+/* Fills `p` from what the interpreter exports. False: `why` is the reason. */
 static bool describe(const uint64_t *addresses, mv_python_interp *p, const char **why)
 {
     const char *(*version)(void) = (const char *(*)(void))(uintptr_t)addresses[VERSION];
@@ -85,8 +86,8 @@ static void publish(const mv_python_interp *found, const char *why)
     atomic_store_explicit(&state, why ? OFF : FOUND, memory_order_release);
 }
 
-/* At the 1st, 2nd, 4th, 8th ... call, and at each 4096th: a program may have no interpreter at
- * all, and allocate often. */
+/* True at calls 1, 2, 4, 8 ... and each 4096th: a program without an interpreter may allocate
+ * often. */
 static bool is_time_to_look(void)
 {
     uint32_t turn = atomic_fetch_add_explicit(&asked, 1, memory_order_relaxed) + 1;

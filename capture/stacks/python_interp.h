@@ -1,7 +1,7 @@
-/* The interpreter of this process, once it is found: its functions, types and layout.
+/* The Python interpreter of this process: its functions, types and layout.
  *
- * Found once and never given up, except that what does not look as expected switches Python stacks
- * off for good, with a reason. */
+ * Once found it is kept. If it does not look as expected, Python stacks are switched off for good,
+ * with a reason. */
 #ifndef MV_PYTHON_INTERP_H
 #define MV_PYTHON_INTERP_H
 
@@ -18,16 +18,16 @@ typedef struct {
     char version[16];            /* "3.12.3" */
 } mv_python_interp;
 
-/* NULL: there is none (yet), or Python stacks are off. A load and a branch once it was found; a
- * search through the loaded files at the first call, and then ever more seldom, since an
+/* NULL: there is none (yet), or Python stacks are off. Costs a load and a branch once it was found.
+ * Until then it searches the loaded files, at the first call and then ever more rarely, because an
  * interpreter may be loaded later. */
 const mv_python_interp *mv_python_interp_get(void);
 
-/* From now on mv_python_interp_get gives NULL; the first reason stays. `why` is of static
+/* From now on mv_python_interp_get returns NULL; the first reason is kept. `why` must be static
  * storage. */
 void mv_python_interp_stop(const char *why);
 
-/* The layout as found, also when stacks were switched off: it does not change. NULL: none found. */
+/* The interpreter that was found, also after stacks were switched off. NULL: none found. */
 const mv_python_interp *mv_python_interp_seen(void);
 
 /* Why there are no Python stacks, or NULL. */

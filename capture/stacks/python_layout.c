@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Sources, of each version's tag in CPython's repository:
+/* Sources, at each version's tag in CPython's repository:
  *     thread_*   struct _ts             Include/cpython/pystate.h
  *     cframe_*   _PyCFrame, CFrame      Include/cpython/pystate.h
  *     frame_*    struct _frame          Include/frameobject.h, Include/cpython/frameobject.h
@@ -11,7 +11,7 @@
  *     code_*     PyCodeObject           Include/code.h, Include/cpython/code.h
  *     *_bytes    PyASCIIObject ...      Include/cpython/unicodeobject.h
  *     code_basic PyCode_Type            Objects/codeobject.c
- * scripts/python-offsets prints the rows from the headers that are installed. */
+ * scripts/python-offsets prints these rows from installed headers. */
 static const mv_python_layout fixed[] = {
     {.version = 0x308,
      .chain = MV_PYTHON_FRAME_OBJECTS,
@@ -102,8 +102,8 @@ static const mv_python_layout fixed[] = {
      .compact_bytes = 56},
 };
 
-/* Where the parts of _Py_DebugOffsets begin; each part begins with its object's size, and new
- * fields come at a part's end. Source: Include/internal/pycore_runtime.h of 3.13,
+/* Where the parts of _Py_DebugOffsets begin. Each part begins with the size of its object, and new
+ * fields are added at its end. Source: Include/internal/pycore_runtime.h of 3.13,
  * Include/internal/pycore_debug_offsets.h of 3.14. */
 typedef struct {
     uint32_t version;
@@ -129,7 +129,7 @@ static const published_parts published[] = {
      .text = 616},
 };
 
-/* Fields of the parts, in words of 8 bytes from the part's beginning. */
+/* Fields of the parts, counted in words of 8 bytes from the start of the part. */
 enum { SIZE };
 enum { THREAD_CURRENT_FRAME = 4, THREAD_ID };
 enum { FRAME_PREVIOUS = 1, FRAME_EXECUTABLE, FRAME_INSTR, FRAME_OWNER = 5 };
@@ -140,7 +140,7 @@ enum { BYTES_SIZE = 1, BYTES_DATA };
 enum { TEXT_STATE = 1, TEXT_LENGTH, TEXT_ASCII_SIZE };
 enum { MOST_OFFSET = 4096 };
 
-/* One word of _Py_DebugOffsets. What is no offset of any struct becomes UINT32_MAX. */
+/* One word of _Py_DebugOffsets. A value that is too large for an offset becomes UINT32_MAX. */
 static uint32_t word(const void *runtime, uint32_t part, uint32_t field)
 {
     uint64_t value;
@@ -149,8 +149,8 @@ static uint32_t word(const void *runtime, uint32_t part, uint32_t field)
     return value < MOST_OFFSET ? (uint32_t)value : UINT32_MAX;
 }
 
-/* What stands in fixed distances of what is published, as in the headers named above: co_version
- * behind co_firstlineno and five ints; _co_firsttraceable ahead of co_extra (and of co_tlbc) and
+/* Fields at fixed distances from published ones, according to the headers named above: co_version
+ * comes five ints after co_firstlineno; _co_firsttraceable comes before co_extra (and co_tlbc) and
  * the bytecode. Owners: FRAME_OWNED_BY_CSTACK in 3.13, FRAME_OWNED_BY_INTERPRETER in 3.14. */
 static void derive(mv_python_layout *l)
 {
@@ -163,8 +163,8 @@ static void derive(mv_python_layout *l)
     l->kind_shift = l->is_free_threaded && l->version >= 0x30e ? 8 : 2;
 }
 
-/* What the functions of the header, and derive, take for granted; a struct that is not what we
- * think fails here. */
+/* Checks what the header's functions and derive() rely on, so that an unexpected struct is
+ * refused. */
 static bool is_plausible(const mv_python_layout *l, const void *runtime, const published_parts *at)
 {
     const uint32_t offsets[] = {l->thread_id,   l->thread_frame, l->frame_back, l->frame_code,

@@ -1,23 +1,23 @@
-/* Where things are in CPython's memory: thread states, frames, code objects, texts, by version.
+/* Offsets in CPython's memory by version: thread states, frames, code objects, texts.
  *
  *     thread state ─► frame ─► frame ─► ...          innermost first
  *                      │
  *                      └─► code object ─► file, name, line table
  *
- * 64-bit builds of Linux. 3.8 to 3.12 are rows of a table (python_layout.c names each field's
- * source); 3.13 and later publish their own offsets in _PyRuntime (_Py_DebugOffsets), and the table
- * says where in that struct each stands. */
+ * For 64-bit builds on Linux. 3.8 to 3.12 are rows of a table (python_layout.c names the source of
+ * each field). 3.13 and later publish their offsets in _PyRuntime (_Py_DebugOffsets), and the table
+ * says where each one is in that struct. */
 #ifndef MV_PYTHON_LAYOUT_H
 #define MV_PYTHON_LAYOUT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How frames hang together. */
+/* How frames are linked. */
 typedef enum {
     MV_PYTHON_FRAME_OBJECTS, /* 3.8 to 3.10: PyFrameObject, f_lasti */
     MV_PYTHON_CFRAMES,       /* 3.11, 3.12: thread state -> _PyCFrame -> _PyInterpreterFrame */
-    MV_PYTHON_FRAMES         /* 3.13 onwards: thread state -> _PyInterpreterFrame */
+    MV_PYTHON_FRAMES         /* since 3.13: thread state -> _PyInterpreterFrame */
 } mv_python_chain;
 
 enum { MV_PYTHON_NO_OWNER = 255 };
@@ -37,8 +37,8 @@ typedef struct {
     uint32_t frame_instr; /* f_lasti, an int; or a pointer to the instruction */
     uint32_t frame_owner; /* a byte; not in frame objects */
     uint8_t lasti_unit;   /* bytes of bytecode that f_lasti counts: 1 or 2 */
-    uint8_t first_shim; /* owners from this on are no Python functions; MV_PYTHON_NO_OWNER: none */
-    uint64_t code_mask; /* takes tags out of the pointer to the code object */
+    uint8_t first_shim;   /* owners >= this are not Python functions; MV_PYTHON_NO_OWNER: none */
+    uint64_t code_mask;   /* removes tags from the pointer to the code object */
 
     uint32_t code_line;      /* co_firstlineno, an int */
     uint32_t code_file;      /* co_filename */
@@ -56,13 +56,13 @@ typedef struct {
     uint8_t kind_shift;     /* of `kind` in the text's state; `compact`, `ascii` follow */
 } mv_python_layout;
 
-/* The layout of `version`. `runtime` is the address of _PyRuntime; it is needed from 3.13 on, where
- * at least 1 KiB must be readable there. False, and why in words, when the version is not known or
- * what the interpreter publishes cannot be right. */
+/* The layout of `version`. `runtime` is the address of _PyRuntime, needed from 3.13 on: at least
+ * 1 KiB must be readable there. False when the version is unknown or what the interpreter publishes
+ * cannot be right; then `why` is the reason. */
 bool mv_python_layout_find(uint32_t version, const void *runtime, mv_python_layout *out,
                            const char **why);
 
-/* These have stood behind the header in every version. */
+/* These come after the header in every version. */
 static inline uint32_t mv_python_item_count(const mv_python_layout *l)
 {
     return l->header; /* ob_size of a bytes or code object; length of a text */
@@ -70,17 +70,17 @@ static inline uint32_t mv_python_item_count(const mv_python_layout *l)
 
 static inline uint32_t mv_python_bytes_data(const mv_python_layout *l)
 {
-    return l->header + 16; /* ob_sval, behind ob_size and ob_shash */
+    return l->header + 16; /* ob_sval, after ob_size and ob_shash */
 }
 
 static inline uint32_t mv_python_text_state(const mv_python_layout *l)
 {
-    return l->header + 16; /* behind length and hash */
+    return l->header + 16; /* after length and hash */
 }
 
 static inline uint32_t mv_python_type_basic(const mv_python_layout *l)
 {
-    return l->header + 16; /* tp_basicsize, behind ob_size and tp_name */
+    return l->header + 16; /* tp_basicsize, after ob_size and tp_name */
 }
 
 #endif

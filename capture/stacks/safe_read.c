@@ -4,7 +4,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Sandboxes refuse process_vm_readv, of oneself too. */
+/* Sandboxes refuse process_vm_readv, even on the own process. */
 static bool peek_by_file(uint64_t address, void *out, size_t bytes)
 {
     int file = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
@@ -29,6 +29,6 @@ bool mv_peek(uint64_t address, void *out, size_t bytes)
     if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)bytes)
         return true;
     if (process_vm_readv(getpid(), &probe_to, 1, &probe_from, 1, 0) == 1)
-        return false; /* it works here: the memory is not there */
+        return false; /* the call works here: the memory is not mapped */
     return peek_by_file(address, out, bytes);
 }

@@ -1,5 +1,5 @@
-/* Reading memory of our own process that may not be there: false instead of a crash. Two system
- * calls, so only for what happens seldom. Sets errno. */
+/* Reads memory of this process that may not be mapped: false instead of a crash. It costs two
+ * system calls, so use it rarely. Sets errno. */
 #ifndef MV_SAFE_READ_H
 #define MV_SAFE_READ_H
 
