@@ -36,7 +36,7 @@ static mv_code check_shim(const char *path, mv_err *err)
 
 mv_code mv_launch_shim(char *path, uint32_t size, mv_err *err)
 {
-    static const char *const places[] = {"", "../capture/", "../lib/memviz/"};
+    static const char *const places[] = {"", "../capture/", MV_INSTALLED_SHIM_FOLDER "/"};
     const char *given = getenv("MEMVIZ_SHIM");
     char self[PATH_MAX], candidate[PATH_MAX + 64], full[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
@@ -58,7 +58,8 @@ mv_code mv_launch_shim(char *path, uint32_t size, mv_err *err)
         return check_shim(path, err);
     }
     return mv_fail(err, MV_IO, MV_NO_OFFSET,
-                   SHIM " is neither beside memviz nor in ../lib/memviz; set MEMVIZ_SHIM");
+                   SHIM " is neither beside memviz nor in " MV_INSTALLED_SHIM_FOLDER
+                        "; set MEMVIZ_SHIM");
 }
 
 /* The program's file, found as execvp does. */

@@ -30,9 +30,9 @@ enum { MV_LAUNCH_CANNOT_RUN = 126, MV_LAUNCH_NOT_FOUND = 127, MV_LAUNCH_SIGNAL =
  * that ended it. Fails, with the status that a shell would give, when it could not be started. */
 mv_code mv_launch_run(const mv_launch *launch, int *status, mv_err *err);
 
-/* The path of the shim: $MEMVIZ_SHIM; else in this program's folder, in that of the build
- * (../capture), or installed (../lib/memviz). Fails when there is none, or when LD_PRELOAD cannot
- * contain its name. */
+/* Where the shim is: $MEMVIZ_SHIM; else in this program's folder, in a build's ../capture, or where
+ * it was installed (../lib/memviz unless CMAKE_INSTALL_LIBDIR says otherwise). Fails when there is
+ * none, or when LD_PRELOAD cannot name its path. */
 mv_code mv_launch_shim(char *path, uint32_t size, mv_err *err);
 
 /* Why the shim could not be loaded into a program; NULL when there is no known reason. */
