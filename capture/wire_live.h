@@ -24,6 +24,8 @@
 #ifndef MV_WIRE_LIVE_H
 #define MV_WIRE_LIVE_H
 
+#include <stdbool.h>
+
 #include "capture/wire.h"
 
 enum {
@@ -145,45 +147,86 @@ typedef enum {
 #undef MV_LIVE_EVENT_ENUM
 } mv_live_event;
 
-/* What a call of the CUDA runtime or driver does to memory. `address` and `handle` are as the API
- * gives them; 0 where there is none. The result is a cudaError_t or CUresult: 0 for success. */
-#define MV_API_ACTION_LIST(X)                                                                   \
-    X(ALLOC, 1, "alloc")             /* device memory: address, size */                         \
-    X(FREE, 2, "free")               /* address */                                              \
-    X(ALLOC_ASYNC, 3, "alloc_async") /* from a memory pool; handle: the pool if it was named */ \
-    X(FREE_ASYNC, 4, "free_async")                                                              \
-    X(ALLOC_MANAGED, 5, "alloc_managed") /* unified memory */                                   \
-    X(ALLOC_ARRAY, 6, "alloc_array") /* handle: the array; size: an estimate, 0 when unknown */ \
-    X(FREE_ARRAY, 7, "free_array")                                                              \
-    X(ALLOC_HOST, 8, "alloc_host") /* pinned host memory */                                     \
-    X(FREE_HOST, 9, "free_host")                                                                \
-    X(REGISTER, 10, "register") /* host memory of the program's own that gets pinned */         \
-    X(UNREGISTER, 11, "unregister")                                                             \
-    X(RESERVE, 12, "reserve") /* addresses without memory */                                    \
-    X(UNRESERVE, 13, "unreserve")                                                               \
-    X(CREATE, 14, "create")   /* physical memory: handle, size */                               \
-    X(RELEASE, 15, "release") /* one reference to a handle less */                              \
-    X(RETAIN, 16, "retain")   /* one more */                                                    \
-    X(IMPORT, 17, "import")   /* a handle to another process's memory */                        \
-    X(MAP, 18, "map")         /* handle at address, size */                                     \
-    X(UNMAP, 19, "unmap")     /* address, size */                                               \
-    X(OPEN, 20, "open")       /* another process's memory (IPC) at address */                   \
-    X(CLOSE, 21, "close")                                                                       \
-    X(POOL_CREATE, 22, "pool_create") /* handle */                                              \
-    X(POOL_DESTROY, 23, "pool_destroy")                                                         \
-    X(POOL_TRIM, 24, "pool_trim") /* size: bytes to keep */                                     \
-    X(CONTEXT_CREATE, 25, "context_create")                                                     \
-    X(CONTEXT_DESTROY, 26, "context_destroy") /* and all that was allocated in it */            \
-    X(LOAD, 27, "load")                       /* code: a module or library; handle */           \
-    X(UNLOAD, 28, "unload")                                                                     \
-    X(GRAPH_ALLOC, 29, "graph_alloc") /* a node of a graph that allocates */                    \
-    X(GRAPH_TRIM, 30, "graph_trim")
+/* What a call of the CUDA runtime or driver does to memory. `address` and `handle` are the API's
+ * own; 0 when there is none. The result is a cudaError_t or CUresult: 0 for success.
+ *
+ * A row holds every decision about its action:
+ *
+ *     number, text   in files
+ *     way            GETS: numbered after the call, with a stack. GIVES: numbered before the call,
+ *                    since the memory may be allocated again, on another thread, before the call
+ *                    returns; without a stack, since the address or handle says what is meant
+ *     key            what names the memory until it is given back (mv_api_key)
+ *     memory         what kind of memory an action that GETS makes (mv_api_memory) */
+#define MV_API_ACTION_LIST(X)                                                                      \
+    X(ALLOC, 1, "alloc", GETS, ADDR, DEVICE)             /* device memory: address, size */        \
+    X(FREE, 2, "free", GIVES, ADDR, NONE)                /* address */                             \
+    X(ALLOC_ASYNC, 3, "alloc_async", GETS, ADDR, DEVICE) /* from a memory pool; handle: the pool   \
+                                                          * if the call names one */               \
+    X(FREE_ASYNC, 4, "free_async", GIVES, ADDR, NONE)                                              \
+    X(ALLOC_MANAGED, 5, "alloc_managed", GETS, ADDR, DEVICE) /* unified memory */                  \
+    X(ALLOC_ARRAY, 6, "alloc_array", GETS, ARRAY, DEVICE)    /* handle: the array; size: an        \
+                                                              * estimate, 0 when unknown */        \
+    X(FREE_ARRAY, 7, "free_array", GIVES, ARRAY, NONE)                                             \
+    X(ALLOC_HOST, 8, "alloc_host", GETS, ADDR, HOST) /* pinned host memory */                      \
+    X(FREE_HOST, 9, "free_host", GIVES, ADDR, NONE)                                                \
+    X(REGISTER, 10, "register", GETS, ADDR, HOST) /* pins host memory of the program */            \
+    X(UNREGISTER, 11, "unregister", GIVES, ADDR, NONE)                                             \
+    X(RESERVE, 12, "reserve", GETS, NOTHING, NONE) /* addresses without memory */                  \
+    X(UNRESERVE, 13, "unreserve", GIVES, NOTHING, NONE)                                            \
+    X(CREATE, 14, "create", GETS, HANDLE, DEVICE)  /* physical memory: handle, size */             \
+    X(RELEASE, 15, "release", GIVES, HANDLE, NONE) /* drops one reference to a handle */           \
+    X(RETAIN, 16, "retain", GETS, REFERENCE, NONE) /* adds one: handle, address */                 \
+    X(IMPORT, 17, "import", GETS, HANDLE, FOREIGN) /* a handle to another process's memory */      \
+    X(MAP, 18, "map", GETS, MAPPING, NONE)         /* handle at address, size */                   \
+    X(UNMAP, 19, "unmap", GIVES, MAPPING, NONE)    /* address, size */                             \
+    X(OPEN, 20, "open", GETS, ADDR, FOREIGN)       /* another process's memory (IPC) at address */ \
+    X(CLOSE, 21, "close", GIVES, ADDR, NONE)                                                       \
+    X(POOL_CREATE, 22, "pool_create", GETS, NOTHING, NONE) /* handle */                            \
+    X(POOL_DESTROY, 23, "pool_destroy", GIVES, NOTHING, NONE)                                      \
+    X(POOL_TRIM, 24, "pool_trim", GIVES, NOTHING, NONE) /* size: bytes to keep */                  \
+    X(CONTEXT_CREATE, 25, "context_create", GETS, CONTEXT, NONE)                                   \
+    X(CONTEXT_DESTROY, 26, "context_destroy", GIVES, CONTEXT, NONE) /* frees what was allocated    \
+                                                                     * in it */                    \
+    X(LOAD, 27, "load", GETS, NOTHING, NONE) /* code: a module or library; handle */               \
+    X(UNLOAD, 28, "unload", GIVES, NOTHING, NONE)                                                  \
+    X(GRAPH_ALLOC, 29, "graph_alloc", GETS, NOTHING, NONE) /* a node of a graph that allocates */  \
+    X(GRAPH_TRIM, 30, "graph_trim", GIVES, NOTHING, NONE)
 
 typedef enum {
-#define MV_API_ENUM(name, number, text) MV_API_##name = number,
+#define MV_API_ENUM(name, number, ...) MV_API_##name = number,
     MV_API_ACTION_LIST(MV_API_ENUM)
 #undef MV_API_ENUM
         MV_API_ACTION_COUNT
 } mv_api_action;
+
+typedef enum { MV_API_GETS, MV_API_GIVES } mv_api_way;
+
+typedef enum {
+    MV_API_BY_NOTHING,   /* no memory is held by it */
+    MV_API_BY_ADDR,      /* memory at an address */
+    MV_API_BY_ARRAY,     /* an array, by its handle */
+    MV_API_BY_HANDLE,    /* physical memory: the first reference to a handle, or one less */
+    MV_API_BY_REFERENCE, /* one more reference to a handle */
+    MV_API_BY_MAPPING,   /* a mapping of a handle's memory, by its address */
+    MV_API_BY_CONTEXT    /* a context, by its handle */
+} mv_api_key;
+
+typedef enum {
+    MV_API_MAKES_NONE,
+    MV_API_MAKES_DEVICE, /* memory of the device */
+    MV_API_MAKES_HOST,
+    MV_API_MAKES_FOREIGN /* another process's memory */
+} mv_api_memory;
+
+/* Whether the action gives memory back. An unknown action does not. */
+static inline bool mv_api_gives(mv_api_action action)
+{
+#define MV_API_GIVES_BIT(name, number, text, way, ...) | (uint64_t)MV_API_##way << (number)
+    static const uint64_t gives = 0 MV_API_ACTION_LIST(MV_API_GIVES_BIT);
+#undef MV_API_GIVES_BIT
+    static_assert(MV_API_ACTION_COUNT <= 8 * sizeof gives, "one bit for each action");
+    return action < MV_API_ACTION_COUNT && (gives >> action & 1);
+}
 
 #endif

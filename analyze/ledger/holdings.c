@@ -37,11 +37,19 @@ void mv_holdings_drop(mv_holdings *holdings)
     mv_arena_drop(holdings->arena, holdings->ranges);
 }
 
+/* What an action does to what is held, from the columns of its row. */
+static const struct {
+    uint8_t key, memory;
+} actions[MV_API_ACTION_COUNT] = {
+#define ROW(name, number, text, way, key, memory) \
+    [number] = {MV_API_BY_##key, MV_API_MAKES_##memory},
+    MV_API_ACTION_LIST(ROW)
+#undef ROW
+};
+
 bool mv_is_device_alloc(uint8_t action)
 {
-    return action == MV_API_ALLOC || action == MV_API_ALLOC_ASYNC ||
-           action == MV_API_ALLOC_MANAGED || action == MV_API_ALLOC_ARRAY ||
-           action == MV_API_CREATE;
+    return action < MV_API_ACTION_COUNT && actions[action].memory == MV_API_MAKES_DEVICE;
 }
 
 static bool is_of_host(const mv_holdings *h, uint32_t call)
@@ -303,34 +311,35 @@ static void end_context(mv_holdings *h, uint32_t call)
 
 /* ---- calls ------------------------------------------------------------------------------- */
 
-/* What makes something. */
+/* The kind of memory that a call makes. Physical memory may be created on the host. */
+static mv_lot_kind kind_of(const mv_holdings *h, uint32_t call, uint8_t action)
+{
+    if (actions[action].memory == MV_API_MAKES_FOREIGN)
+        return MV_LOT_FOREIGN;
+    if (actions[action].memory == MV_API_MAKES_HOST)
+        return MV_LOT_HOST;
+    return actions[action].key == MV_API_BY_HANDLE && is_of_host(h, call) ? MV_LOT_HOST
+                                                                          : MV_LOT_DEVICE;
+}
+
 static bool apply_gain(mv_holdings *h, uint32_t call, uint8_t action)
 {
     const mv_api_calls *c = &h->trace->api_calls;
+    mv_lot_kind kind = kind_of(h, call, action);
+    bool counts = kind == MV_LOT_HOST || is_mine(h, call);
 
-    switch (action) {
-    case MV_API_ALLOC:
-    case MV_API_ALLOC_ASYNC:
-    case MV_API_ALLOC_MANAGED:
-        return !is_mine(h, call) || allocate(h, &h->by_addr, call, MV_LOT_DEVICE, c->addr[call]);
-    case MV_API_ALLOC_ARRAY:
-        return !is_mine(h, call) || allocate(h, &h->by_array, call, MV_LOT_DEVICE, c->handle[call]);
-    case MV_API_CREATE:
-        if (is_of_host(h, call))
-            return create(h, call, MV_LOT_HOST);
-        return !is_mine(h, call) || create(h, call, MV_LOT_DEVICE);
-    case MV_API_ALLOC_HOST:
-    case MV_API_REGISTER:
-        return allocate(h, &h->by_addr, call, MV_LOT_HOST, c->addr[call]);
-    case MV_API_OPEN:
-        return !is_mine(h, call) || allocate(h, &h->by_addr, call, MV_LOT_FOREIGN, c->addr[call]);
-    case MV_API_IMPORT:
-        return !is_mine(h, call) || create(h, call, MV_LOT_FOREIGN);
-    case MV_API_CONTEXT_CREATE:
-        return !is_mine(h, call) || begin_context(h, call);
-    case MV_API_RETAIN:
+    switch (actions[action].key) {
+    case MV_API_BY_ADDR:
+        return !counts || allocate(h, &h->by_addr, call, kind, c->addr[call]);
+    case MV_API_BY_ARRAY:
+        return !counts || allocate(h, &h->by_array, call, kind, c->handle[call]);
+    case MV_API_BY_HANDLE:
+        return !counts || create(h, call, kind);
+    case MV_API_BY_CONTEXT:
+        return !counts || begin_context(h, call);
+    case MV_API_BY_REFERENCE:
         return retain(h, c->addr[call], c->handle[call]);
-    case MV_API_MAP:
+    case MV_API_BY_MAPPING:
         return map(h, c->addr[call], c->size[call], c->handle[call]);
     default:
         return true;
@@ -341,24 +350,20 @@ static void apply_loss(mv_holdings *h, uint32_t call, uint8_t action)
 {
     const mv_api_calls *c = &h->trace->api_calls;
 
-    switch (action) {
-    case MV_API_FREE:
-    case MV_API_FREE_ASYNC:
-    case MV_API_FREE_HOST:
-    case MV_API_UNREGISTER:
-    case MV_API_CLOSE:
+    switch (actions[action].key) {
+    case MV_API_BY_ADDR:
         give_back(h, &h->by_addr, c->addr[call]);
         break;
-    case MV_API_FREE_ARRAY:
+    case MV_API_BY_ARRAY:
         give_back(h, &h->by_array, c->handle[call]);
         break;
-    case MV_API_RELEASE:
+    case MV_API_BY_HANDLE:
         release(h, c->handle[call]);
         break;
-    case MV_API_UNMAP:
+    case MV_API_BY_MAPPING:
         unmap(h, c->addr[call], c->size[call]);
         break;
-    case MV_API_CONTEXT_DESTROY:
+    case MV_API_BY_CONTEXT:
         end_context(h, call);
         break;
     default:
@@ -369,9 +374,13 @@ static void apply_loss(mv_holdings *h, uint32_t call, uint8_t action)
 bool mv_holdings_apply(mv_holdings *holdings, uint32_t call)
 {
     const mv_api_calls *c = &holdings->trace->api_calls;
+    uint8_t action = c->action[call];
 
-    if (c->result[call] != 0)
+    if (c->result[call] != 0 || action >= MV_API_ACTION_COUNT)
         return true;
-    apply_loss(holdings, call, c->action[call]);
-    return apply_gain(holdings, call, c->action[call]);
+    if (mv_api_gives(action)) {
+        apply_loss(holdings, call, action);
+        return true;
+    }
+    return apply_gain(holdings, call, action);
 }

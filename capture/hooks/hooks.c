@@ -80,31 +80,6 @@ int mv_hook_no_cuda(mv_hook_id hook)
                                              : MV_CUDA_NOT_INITIALIZED;
 }
 
-/* Whether memory can be given out again, on another thread, before the call returns: then its
- * number in the order of events is taken ahead of the call. */
-static bool gives_back(mv_api_action action)
-{
-    switch (action) {
-    case MV_API_FREE:
-    case MV_API_FREE_ASYNC:
-    case MV_API_FREE_ARRAY:
-    case MV_API_FREE_HOST:
-    case MV_API_UNREGISTER:
-    case MV_API_UNRESERVE:
-    case MV_API_RELEASE:
-    case MV_API_UNMAP:
-    case MV_API_CLOSE:
-    case MV_API_POOL_DESTROY:
-    case MV_API_POOL_TRIM:
-    case MV_API_CONTEXT_DESTROY:
-    case MV_API_UNLOAD:
-    case MV_API_GRAPH_TRIM:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* The only CUDA function that the shim itself calls: it only reads. */
 static int current_device(void)
 {
@@ -122,7 +97,7 @@ bool mv_hook_begin(mv_hook_call *call, mv_api_action action)
         return false;
     if (action == MV_API_CONTEXT_DESTROY)
         call->device = current_device();
-    if (gives_back(action))
+    if (mv_api_gives(action))
         call->sequence = mv_rec_sequence();
     errno = call->kept_errno;
     return true;

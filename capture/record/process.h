@@ -1,6 +1,6 @@
 /* The process that is recorded: its settings, whether the recording is on, its file, and what
  * happens to these when the process forks or ends. The shim has its state here and in names.c,
- * stack_table.c, thread_state.c and facts.c.
+ * stack_table.c, thread_state.c and process_facts.c.
  *
  *     UNASKED ──► OFF                 no capture was requested
  *        │  └───► WAITING ──► ON ──► STOPPED

@@ -284,30 +284,6 @@ void mv_rec_oom(const mv_rec_block_event *event)
 
 /* ---- Calls ---- */
 
-/* What gets memory has a stack; what gives it back is known by what it gives back. */
-static bool gets_memory(mv_api_action action)
-{
-    switch (action) {
-    case MV_API_FREE:
-    case MV_API_FREE_ASYNC:
-    case MV_API_FREE_ARRAY:
-    case MV_API_FREE_HOST:
-    case MV_API_UNREGISTER:
-    case MV_API_UNRESERVE:
-    case MV_API_RELEASE:
-    case MV_API_UNMAP:
-    case MV_API_CLOSE:
-    case MV_API_POOL_DESTROY:
-    case MV_API_POOL_TRIM:
-    case MV_API_CONTEXT_DESTROY:
-    case MV_API_UNLOAD:
-    case MV_API_GRAPH_TRIM:
-        return false;
-    default:
-        return true;
-    }
-}
-
 /* The id as the format's optional id: id + 1, and 0 for none. */
 static uint64_t optional(uint32_t id)
 {
@@ -318,7 +294,7 @@ static void put_call(mv_thread_block *block, const mv_rec_api *call)
 {
     uint32_t api = mv_names_literal(call->api);
     uint32_t library = call->caller ? mv_names_library(call->caller) : MV_NO_ID;
-    uint32_t stack = gets_memory(call->action) ? mv_stack_table_now(block) : 0;
+    uint32_t stack = mv_api_gives(call->action) ? 0 : mv_stack_table_now(block);
     record r;
 
     if (api == MV_NO_ID)

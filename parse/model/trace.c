@@ -46,8 +46,8 @@ const char *mv_segment_kind_name(mv_segment_kind kind)
 const char *mv_api_action_name(mv_api_action action)
 {
     switch (action) {
-#define MV_API_NAME(name, number, text) \
-    case MV_API_##name:                 \
+#define MV_API_NAME(name, number, text, ...) \
+    case MV_API_##name:                      \
         return text;
         MV_API_ACTION_LIST(MV_API_NAME)
 #undef MV_API_NAME

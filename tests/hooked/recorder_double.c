@@ -16,7 +16,7 @@ static _Thread_local bool inside;
 static atomic_uint_fast64_t sequence;
 
 static const char *const actions[] = {
-#define NAME(name, number, text) [number] = text,
+#define NAME(name, number, text, ...) [number] = text,
     MV_API_ACTION_LIST(NAME)
 #undef NAME
 };

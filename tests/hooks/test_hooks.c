@@ -51,14 +51,30 @@ static const struct {
 #include "capture/hooks/hooks.def"
 };
 
-static const char *action_text(const char *action)
+static const struct {
+    const char *name, *text;
+    mv_api_action number;
+} actions[] = {
+#define ACTION(name, number, text, ...) {#name, text, number},
+    MV_API_ACTION_LIST(ACTION)
+#undef ACTION
+};
+
+static unsigned action_named(const char *name)
 {
-#define SAME(name, number, text)    \
-    if (strcmp(action, #name) == 0) \
-        return text;
-    MV_API_ACTION_LIST(SAME)
-#undef SAME
-    return NULL;
+    unsigned i = 0;
+
+    while (i < MV_API_ACTION_COUNT - 1 && strcmp(actions[i].name, name) != 0)
+        i++;
+    return i;
+}
+
+/* A call that gives memory back is numbered before it, all others after it. */
+static void expect_numbered(const char *log, const char *line, bool gives)
+{
+    const char *at = strstr(log, line), *numbered = at ? strstr(at, "numbered=") : NULL;
+
+    cr_assert(!at || (numbered && numbered[9] == (gives ? '1' : '0')), "%s%.120s", line, at);
 }
 
 /* Each row was called once, and recorded once, as what it is. */
@@ -70,7 +86,9 @@ static void expect_every_row(const char *program, const char *way, bool has_runt
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char line[128];
         unsigned wanted = has_runtime || !(rows[i].flags & MV_RUNTIME);
-        snprintf(line, sizeof line, "call %s %s ", rows[i].name, action_text(rows[i].action));
+        unsigned action = action_named(rows[i].action);
+        snprintf(line, sizeof line, "call %s %s ", rows[i].name, actions[action].text);
+        expect_numbered(run.err, line, mv_api_gives(actions[action].number));
         cr_assert_eq(count(run.err, line), wanted, "%s: %s is there %u times", way, line,
                      count(run.err, line));
         expected += wanted;

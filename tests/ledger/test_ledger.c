@@ -33,6 +33,57 @@ static void expect_held(mvt_calls *c, uint64_t bytes, uint64_t count)
     cr_assert_eq(held.count, count);
 }
 
+/* One row of MV_API_ACTION_LIST. */
+typedef struct {
+    mv_api_action action;
+    mv_api_way way;
+    mv_api_key key;
+    mv_api_memory memory;
+} action_row;
+
+static const action_row action_rows[] = {
+#define ROW(name, number, text, way, key, memory) \
+    {MV_API_##name, MV_API_##way, MV_API_BY_##key, MV_API_MAKES_##memory},
+    MV_API_ACTION_LIST(ROW)
+#undef ROW
+};
+enum { ACTION_ROWS = sizeof action_rows / sizeof *action_rows };
+
+static uint64_t held_after(const action_row *made, const action_row *ended)
+{
+    static const mv_lot_kind kinds[] = {[MV_API_MAKES_DEVICE] = MV_LOT_DEVICE,
+                                        [MV_API_MAKES_HOST] = MV_LOT_HOST,
+                                        [MV_API_MAKES_FOREIGN] = MV_LOT_FOREIGN};
+    mvt_calls *c = mvt_calls_new();
+
+    mvt_call(c, made->action, .addr = 0x1000, .handle = 7, .size = 100);
+    if (ended)
+        mvt_call(c, ended->action, .addr = 0x1000, .handle = 7, .size = 100);
+    return held_at_end(c, kinds[made->memory]).bytes;
+}
+
+/* The columns of an action's row are all that holdings know of it: a new action is a new row. */
+Test(ledger, memory_is_held_until_an_action_gives_back_its_key)
+{
+    unsigned makers = 0;
+
+    for (const action_row *made = action_rows; made < action_rows + ACTION_ROWS; made++) {
+        bool holds = made->memory != MV_API_MAKES_NONE;
+        makers += holds;
+        cr_assert_eq(mv_api_gives(made->action), made->way == MV_API_GIVES);
+        cr_assert_eq(mv_is_device_alloc((uint8_t)made->action),
+                     made->memory == MV_API_MAKES_DEVICE);
+        cr_assert_eq(held_after(made, NULL), holds ? 100 : 0, "action %d", (int)made->action);
+        for (const action_row *ended = action_rows; ended < action_rows + ACTION_ROWS; ended++) {
+            bool frees = ended->way == MV_API_GIVES && ended->key == made->key;
+            if (ended->way == MV_API_GIVES)
+                cr_assert_eq(held_after(made, ended), holds && !frees ? 100 : 0, "actions %d, %d",
+                             (int)made->action, (int)ended->action);
+        }
+    }
+    cr_assert_geq(makers, 9);
+}
+
 Test(ledger, an_address_is_freed_by_whichever_api)
 {
     mvt_calls *c = mvt_calls_new();
