@@ -1,5 +1,5 @@
 /* The rules of the house that a compiler does not check: who may include whom, folders that include
- * each other in a circle, which functions no one calls, how long files and functions and how full
+ * each other in a cycle, which functions no one calls, how long files and functions and how full
  * folders get, folders that no README explains. The same walk is made over this repository, where
  * it must find nothing, and over small wrong trees, where it must find what is wrong. */
 #include "base/arena.h"
@@ -17,7 +17,7 @@ enum {
     MOST_FUNCTION_LINES = 100 /* but for a flat switch */,
     MOST_FILES = 50 /* of one folder; one for each command or test does not count */,
     MOST_DEPTH = 2,
-    MOST_FOLDERS = 100,
+    MOST_NODES = 800,
     PATH_LENGTH = 1024
 };
 
@@ -39,9 +39,9 @@ static const char *const banned_in_libraries[] = {
 
 typedef struct {
     const char *root;
-    char folder[MOST_FOLDERS][64]; /* those with C files, and those that these include */
-    bool includes[MOST_FOLDERS][MOST_FOLDERS];
-    unsigned folders, files, faults;
+    char node[MOST_NODES][64]; /* folders and headers, of libraries */
+    bool includes[MOST_NODES][MOST_NODES];
+    unsigned nodes, files, faults;
     char report[16 << 10]; /* a line for each fault */
 } house;
 
@@ -68,21 +68,40 @@ static int library_of(const char *path)
     return -1;
 }
 
-/* The row of the folder that `path` is in. */
-static unsigned folder_of(house *h, const char *path)
+/* The row of a folder or header: the first `length` characters of `path`. */
+static unsigned node_of(house *h, const char *path, size_t length)
 {
     char name[64];
-    const char *end = strrchr(path, '/');
     unsigned i = 0;
 
-    snprintf(name, sizeof name, "%.*s", end ? (int)(end - path) : 0, path);
-    while (i < h->folders && strcmp(h->folder[i], name) != 0)
+    snprintf(name, sizeof name, "%.*s", (int)length, path);
+    while (i < h->nodes && strcmp(h->node[i], name) != 0)
         i++;
-    if (i == h->folders) {
-        cr_assert_lt(h->folders, MOST_FOLDERS);
-        memcpy(h->folder[h->folders++], name, sizeof name);
+    if (i == h->nodes) {
+        cr_assert_lt(h->nodes, MOST_NODES);
+        memcpy(h->node[h->nodes++], name, sizeof name);
     }
     return i;
+}
+
+static unsigned folder_of(house *h, const char *path)
+{
+    const char *end = strrchr(path, '/');
+    return node_of(h, path, end ? (size_t)(end - path) : 0);
+}
+
+static bool is_header(const char *path)
+{
+    size_t length = strlen(path);
+    return length > 2 && strcmp(path + length - 2, ".h") == 0;
+}
+
+/* An edge from folder to folder, and one from header to header. */
+static void add_include(house *h, const char *path, const char *target)
+{
+    h->includes[folder_of(h, path)][folder_of(h, target)] = true;
+    if (is_header(path) && is_header(target))
+        h->includes[node_of(h, path, strlen(path))][node_of(h, target, strlen(target))] = true;
 }
 
 /* Why a file may not include `target`; NULL when it may. Paths begin at the root. */
@@ -173,7 +192,7 @@ static void check_include(house *h, const char *path, int number, const char *li
     if (why)
         fault(h, path, number, why, target);
     else if (library_of(path) >= 0)
-        h->includes[folder_of(h, path)][folder_of(h, target)] = true;
+        add_include(h, path, target);
 }
 
 /* One line at a time; `raw` still has its strings, `code` has not. */
@@ -275,10 +294,10 @@ static bool is_explained(const house *h, const char *folder)
     return found;
 }
 
-/* Whether a folder that `from` includes, at whatever distance, includes `to`. */
+/* Whether what `from` includes, at whatever distance, includes `to`. */
 static bool reaches(const house *h, unsigned from, unsigned to, bool *seen)
 {
-    for (unsigned i = 0; i < h->folders; i++) {
+    for (unsigned i = 0; i < h->nodes; i++) {
         if (i == from || !h->includes[from][i] || seen[i])
             continue;
         seen[i] = true;
@@ -290,17 +309,19 @@ static bool reaches(const house *h, unsigned from, unsigned to, bool *seen)
 
 /* Commands are one table with the options that they share, and the parts of the viewer one state.
  */
-static bool may_be_in_a_circle(const char *folder)
+static bool may_be_in_a_cycle(const char *folder)
 {
+    if (is_header(folder))
+        return false;
     return is_under(folder, "view") || is_under(folder, "cli") || strcmp(folder, "cli") == 0;
 }
 
-static void check_circles(house *h)
+static void check_cycles(house *h)
 {
-    for (unsigned i = 0; i < h->folders; i++) {
-        bool seen[MOST_FOLDERS] = {0};
-        if (!may_be_in_a_circle(h->folder[i]) && reaches(h, i, i, seen))
-            fault(h, h->folder[i], 1, "is in a circle of folders", "");
+    for (unsigned i = 0; i < h->nodes; i++) {
+        bool seen[MOST_NODES] = {0};
+        if (!may_be_in_a_cycle(h->node[i]) && reaches(h, i, i, seen))
+            fault(h, h->node[i], 1, "is in a cycle", "");
     }
 }
 
@@ -348,9 +369,9 @@ Test(house, this_one_is_in_order)
 
     h = (house){.root = MV_SOURCE_DIR};
     walk(&h, "", 0);
-    check_circles(&h);
+    check_cycles(&h);
     cr_assert_gt(h.files, 500);
-    cr_assert_gt(h.folders, 30);
+    cr_assert_gt(h.nodes, 200);
     cr_assert_eq(h.faults, 0, "%u faults:\n%s", h.faults, h.report);
 }
 
@@ -378,7 +399,7 @@ static void expect_faults_of(const char *root, const char *want)
 
     h = (house){.root = root};
     walk(&h, "", 0);
-    check_circles(&h);
+    check_cycles(&h);
     snprintf(command, sizeof command, "rm -r %s", root);
     cr_assert_eq(system(command), 0);
     if (want)
@@ -453,7 +474,7 @@ Test(house, long_file_and_function_are_found)
     expect_fault("cli", "a.c", text, "a.c:2: function is too long");
 }
 
-Test(house, circle_of_folders_is_found)
+Test(house, cycle_of_folders_is_found)
 {
     char root[] = "/tmp/mv-house-XXXXXX";
 
@@ -462,7 +483,19 @@ Test(house, circle_of_folders_is_found)
     write_file(root, "parse/a", "x.h", "#include \"parse/b/y.h\"\n");
     write_file(root, "parse/b", "y.h", "#include \"parse/c/z.h\"\n");
     write_file(root, "parse/c", "z.c", "#include \"parse/a/x.h\"\n");
-    expect_faults_of(root, "is in a circle of folders");
+    expect_faults_of(root, "is in a cycle");
+}
+
+Test(house, cycle_of_headers_is_found)
+{
+    char root[] = "/tmp/mv-house-XXXXXX";
+
+    cr_assert_not_null(mkdtemp(root));
+    write_file(root, "parse", "README.md", "# parse/\n");
+    write_file(root, "parse", "x.h", "#include \"parse/y.h\"\n");
+    write_file(root, "parse", "y.h", "#include \"parse/x.h\"\n");
+    write_file(root, "parse", "y.c", "#include \"parse/y.h\"\n");
+    expect_faults_of(root, "parse/x.h:1: is in a cycle");
 }
 
 Test(house, folder_that_no_readme_has_is_found)
