@@ -6,45 +6,32 @@
 #include <string.h>
 #include <strings.h>
 
-/* `value` in at least `digits` digits; returns their number. */
-static uint32_t put_number(char *text, uint32_t value, uint32_t digits)
-{
-    char reversed[10];
-    uint32_t count = 0;
+#include "base/numbers.h"
 
-    for (; value || count < digits; value /= 10)
-        reversed[count++] = (char)('0' + value % 10);
-    for (uint32_t i = 0; i < count; i++)
-        text[i] = reversed[count - 1 - i];
-    return count;
-}
+const char *const mv_size_units[MV_SIZE_UNITS] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
 
 /* Not by printf: `trace` prints millions of sizes. */
 const char *mv_size_text(char text[MV_SIZE_TEXT], uint64_t bytes)
 {
-    static const char units[] = "KMGTPE";
     static const uint32_t tens[] = {1, 10, 100};
     double value = (double)bytes;
-    uint32_t unit = 0, decimals, scaled, at;
+    uint32_t unit = 0, decimals = 0, scaled = (uint32_t)bytes, at;
 
-    if (bytes < 1024) {
-        at = put_number(text, (uint32_t)bytes, 1);
-        memcpy(text + at, " B", 3);
-        return text;
+    if (bytes >= 1024) {
+        /* 1023.5 would print as 1024. */
+        for (value /= 1024, unit = 1; value >= 1023.5; unit++)
+            value /= 1024;
+        decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+        scaled = (uint32_t)(value * tens[decimals] + 0.5);
     }
-    /* 1023.5 would print as 1024. */
-    for (value /= 1024; value >= 1023.5; unit++)
-        value /= 1024;
-    decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
-    scaled = (uint32_t)(value * tens[decimals] + 0.5);
-    at = put_number(text, scaled / tens[decimals], 1);
+    at = mv_digits(text, scaled / tens[decimals]);
     if (decimals) {
         text[at++] = '.';
-        at += put_number(text + at, scaled % tens[decimals], decimals);
+        mv_digits_padded(text + at, decimals, scaled % tens[decimals]);
+        at += decimals;
     }
     text[at++] = ' ';
-    text[at++] = units[unit];
-    memcpy(text + at, "iB", 3);
+    memcpy(text + at, mv_size_units[unit], strlen(mv_size_units[unit]) + 1);
     return text;
 }
 

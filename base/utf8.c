@@ -30,6 +30,58 @@ uint32_t mv_utf8_length(mv_span text, uint64_t at)
     return (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] >= 0x90) ? 0 : 4;
 }
 
+uint32_t mv_utf8_length_at(const char *text)
+{
+    return mv_utf8_length((mv_span){(const uint8_t *)text, strnlen(text, 4)}, 0);
+}
+
+uint32_t mv_utf8_next(mv_span text, uint64_t *at)
+{
+    const uint8_t *c = text.data + *at;
+    uint32_t length = mv_utf8_length(text, *at), code;
+
+    *at += length ? length : 1;
+    if (length < 2)
+        return length ? c[0] : MV_UTF8_BAD;
+    code = c[0] & (0x7fu >> length);
+    for (uint32_t i = 1; i < length; i++)
+        code = code << 6 | (c[i] & 0x3fu);
+    return code;
+}
+
+uint32_t mv_utf8_next_at(const char **text)
+{
+    uint64_t at = 0;
+    uint32_t code = mv_utf8_next((mv_span){(const uint8_t *)*text, strnlen(*text, 4)}, &at);
+
+    *text += at;
+    return code;
+}
+
+uint64_t mv_utf8_count(const char *text, uint64_t length)
+{
+    uint64_t count = 0;
+
+    for (uint64_t i = 0; i < length; i++)
+        count += !mv_utf8_is_tail(text[i]);
+    return count;
+}
+
+/* Leaves the last character out when its first byte promises more bytes than are left. */
+uint64_t mv_utf8_cut(const char *text, uint64_t most)
+{
+    uint64_t cut = strnlen(text, most), begin = cut;
+    uint8_t lead;
+
+    if (cut == 0)
+        return 0;
+    do
+        begin--;
+    while (begin > 0 && cut - begin < 4 && mv_utf8_is_tail(text[begin]));
+    lead = (uint8_t)text[begin];
+    return cut - begin < (lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 0) ? begin : cut;
+}
+
 void mv_utf8_tame(char *text)
 {
     mv_span whole = {(const uint8_t *)text, strlen(text)};

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parse/model/intern.h"
+#include "base/intern.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

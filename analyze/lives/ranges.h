@@ -3,7 +3,7 @@
 #ifndef MV_RANGES_H
 #define MV_RANGES_H
 
-#include "analyze/lives/rankset.h"
+#include "base/rankset.h"
 
 typedef struct {
     mv_rankset starts;

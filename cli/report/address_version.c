@@ -1,6 +1,6 @@
 #include "cli/report/address_version.h"
 
-#include "parse/model/intern.h"
+#include "base/intern.h"
 
 void mv_reuse_init(mv_reuse *reuse, mv_arena *arena)
 {

@@ -56,20 +56,6 @@ void mv_out_spaces(mv_out *out, int64_t count)
         mv_out_char(out, ' ');
 }
 
-uint32_t mv_digits(char digits[20], uint64_t value)
-{
-    char reversed[20];
-    uint32_t count = 0;
-
-    do {
-        reversed[count++] = (char)('0' + value % 10);
-        value /= 10;
-    } while (value);
-    for (uint32_t i = 0; i < count; i++)
-        digits[i] = reversed[count - 1 - i];
-    return count;
-}
-
 void mv_out_u64_wide(mv_out *out, uint64_t value, int width)
 {
     char digits[20];

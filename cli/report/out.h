@@ -7,6 +7,7 @@
 
 #include <string.h>
 
+#include "base/numbers.h"
 #include "base/utf8.h"
 #include "parse/source/sink.h"
 
@@ -69,8 +70,5 @@ void mv_out_clean(mv_out *out, mv_span text);
 
 /* The same between double quotes, with " and \ escaped: no two texts look alike. */
 void mv_out_quoted(mv_out *out, mv_span text);
-
-/* Decimal digits of `value`, not terminated; their number is returned (at most 20). */
-uint32_t mv_digits(char digits[20], uint64_t value);
 
 #endif

@@ -10,7 +10,7 @@
 #ifndef MV_BUILD_H
 #define MV_BUILD_H
 
-#include "parse/model/intern.h"
+#include "base/intern.h"
 #include "parse/model/trace.h"
 
 typedef struct {

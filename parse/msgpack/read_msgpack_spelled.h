@@ -7,7 +7,7 @@
 #ifndef MV_READ_MSGPACK_SPELLED_H
 #define MV_READ_MSGPACK_SPELLED_H
 
-#include "parse/model/intern.h"
+#include "base/intern.h"
 #include "parse/model/trace.h"
 
 typedef struct {

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "analyze/lives/rankset.h"
+#include "base/rankset.h"
 
 enum { FAN_BITS = 4, FAN = 1 << FAN_BITS };
 

@@ -28,7 +28,7 @@
 #define MV_INDEX_H
 
 #include "analyze/lives/alive.h"
-#include "viz/core/bitmap.h"
+#include "base/bitmap.h"
 
 #define MV_INDEX_LEVELS 7 /* above the leaves, 16 to a node: 16^8 rows, any row number */
 

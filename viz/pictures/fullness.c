@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "analyze/lives/alive.h"
-#include "analyze/lives/rankset.h"
+#include "base/rankset.h"
 #include "viz/pictures/rows_by_event.h"
 
 enum { MOST_RANGES = 256 };

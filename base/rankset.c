@@ -1,4 +1,4 @@
-#include "analyze/lives/rankset.h"
+#include "base/rankset.h"
 
 bool mv_rankset_init(mv_arena *arena, uint32_t count, mv_rankset *set)
 {

@@ -1,4 +1,4 @@
-#include "analyze/lives/rankset.h"
+#include "base/rankset.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

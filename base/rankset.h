@@ -1,7 +1,7 @@
 /* A set of small numbers with fast "next member" and "previous member": a bitmap with bitmaps of
  * its non-empty words above it, 64 to one. Every operation takes at most six steps. */
-#ifndef MV_RANKSET_H
-#define MV_RANKSET_H
+#ifndef MV_BASE_RANKSET_H
+#define MV_BASE_RANKSET_H
 
 #include "base/arena.h"
 

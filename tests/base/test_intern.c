@@ -1,4 +1,4 @@
-#include "parse/model/intern.h"
+#include "base/intern.h"
 
 #include <criterion/criterion.h>
 

@@ -1,4 +1,4 @@
-#include "viz/core/bitmap.h"
+#include "base/bitmap.h"
 
 enum { SPAN_WORDS = MV_BITMAP_SPAN / 64 };
 

@@ -5,8 +5,8 @@
  *         if (row p.row has our content) return p.row;
  *     mv_intern_add(&t, hash, row);
  */
-#ifndef MV_INTERN_H
-#define MV_INTERN_H
+#ifndef MV_BASE_INTERN_H
+#define MV_BASE_INTERN_H
 
 #include "base/arena.h"
 

@@ -1,4 +1,4 @@
-#include "parse/model/intern.h"
+#include "base/intern.h"
 
 enum { FIRST_CAPACITY = 1024 };
 

@@ -1,7 +1,7 @@
 /* One bit for each of many numbers, and how many bits are set below any of them: a bitmap with a
  * directory of counts, one for 512 bits. An eighth of a byte a bit, and 1/128 for the directory. */
-#ifndef MV_BITMAP_H
-#define MV_BITMAP_H
+#ifndef MV_BASE_BITMAP_H
+#define MV_BASE_BITMAP_H
 
 #include "base/arena.h"
 

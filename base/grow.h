@@ -1,0 +1,41 @@
+/* Lists that grow: rows in an arena, how many there are, and how many have room.
+ *
+ *     mv_pin *pins = NULL;
+ *     uint32_t count = 0, capacity = 0;
+ *     ...
+ *     if (!mv_append(arena, pins, count, capacity, (mv_pin){.group = g, .bytes = bytes}))
+ *         return out_of_memory;
+ *
+ * `rows`, `count` and `capacity` are variables or members; they are evaluated more than once.
+ * Counts are uint32_t or uint64_t; a list with uint32_t has at most UINT32_MAX rows, so that no row
+ * number is MV_NO_ROW. The rows are a block of mv_arena_grow: they may move when the list grows,
+ * new ones are zero, and mv_arena_drop gives them back. A list of its own costs a page at least, so
+ * this is not for thousands of small lists.
+ *
+ * Growing by half makes n pushes cost O(n), and large blocks are moved by mapping. */
+#ifndef MV_BASE_GROW_H
+#define MV_BASE_GROW_H
+
+#include "base/arena.h"
+
+/* Whether `rows` has room for `wanted` rows in all; grows the list when it has not. False when
+ * memory is out or the count would not fit its type: the list is unchanged then. */
+#define mv_room_for(arena, rows, wanted, capacity) \
+    ((wanted) <= (capacity) ||                     \
+     _Generic((capacity), uint32_t                 \
+              : mv_grow_u32, uint64_t              \
+              : mv_grow_u64)((arena), &(rows), (void *)&(capacity), (wanted), sizeof *(rows)))
+
+/* The same for one row more. */
+#define mv_room(arena, rows, count, capacity) \
+    mv_room_for(arena, rows, (uint64_t)(count) + 1, capacity)
+
+/* Puts a row at the end. False as above. */
+#define mv_append(arena, rows, count, capacity, ...) \
+    (mv_room(arena, rows, count, capacity) && ((rows)[(count)++] = (__VA_ARGS__), true))
+
+/* What the macros call: `rows` is the address of a pointer, `capacity` that of a count. */
+bool mv_grow_u32(mv_arena *arena, void *rows, uint32_t *capacity, uint64_t wanted, uint64_t size);
+bool mv_grow_u64(mv_arena *arena, void *rows, uint64_t *capacity, uint64_t wanted, uint64_t size);
+
+#endif

@@ -1,0 +1,82 @@
+/* From 64-bit keys (addresses, handles, pointers) to a number each: a hash table with open
+ * addressing, at most two thirds full.
+ *
+ *     mv_map map = {.arena = arena};
+ *     mv_map_put(&map, addr, row);
+ *     row = mv_map_find(&map, addr);       MV_NOT_IN_MAP when it is not there
+ *     ++*mv_map_value(&map, addr);         the value itself, 0 when the key is new
+ *
+ * For keys that are more than a number (texts, structs, lists of frames) see intern.h and texts.h.
+ *
+ * All take O(1) at expected cost, 24 to 48 bytes for each key. A key that is removed costs nothing
+ * afterwards: the keys after it move up. Keys have no order; a map cannot be walked. */
+#ifndef MV_BASE_MAP_H
+#define MV_BASE_MAP_H
+
+#include "base/arena.h"
+
+#define MV_NOT_IN_MAP UINT32_MAX
+
+typedef struct {
+    uint64_t key;
+    uint32_t value;
+    uint32_t is_used;
+} mv_map_slot;
+
+/* All zero is an empty map, but for its arena. */
+typedef struct {
+    mv_arena *arena;
+    mv_map_slot *slots; /* [mask + 1]; NULL before the first key */
+    uint64_t mask;
+    uint64_t count; /* of keys */
+} mv_map;
+
+static inline uint64_t mv_map_home(const mv_map *map, uint64_t key)
+{
+    uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15);
+
+    return (hash ^ hash >> 32) & map->mask;
+}
+
+/* The slot of a key, or the empty one where it belongs. Not for a map without slots. */
+static inline mv_map_slot *mv_map_slot_of(const mv_map *map, uint64_t key)
+{
+    uint64_t at = mv_map_home(map, key);
+
+    while (map->slots[at].is_used && map->slots[at].key != key)
+        at = (at + 1) & map->mask;
+    return &map->slots[at];
+}
+
+/* The value of a key; MV_NOT_IN_MAP when it is not there. */
+static inline uint32_t mv_map_find(const mv_map *map, uint64_t key)
+{
+    const mv_map_slot *slot;
+
+    if (!map->slots)
+        return MV_NOT_IN_MAP;
+    slot = mv_map_slot_of(map, key);
+    return slot->is_used ? slot->value : MV_NOT_IN_MAP;
+}
+
+/* Asks for the memory of a key that is looked up soon. */
+static inline void mv_map_prefetch(const mv_map *map, uint64_t key)
+{
+    if (map->slots)
+        __builtin_prefetch(&map->slots[mv_map_home(map, key)]);
+}
+
+/* Room for `keys` keys in all, so that adding them cannot fail and moves nothing. */
+bool mv_map_reserve(mv_map *map, uint64_t keys);
+
+/* Where the value of a key is, until the map changes: added with 0 when it is not there. NULL when
+ * memory is out; the map is unchanged then. */
+uint32_t *mv_map_value(mv_map *map, uint64_t key);
+
+/* Adds a key, or gives it another value. False when memory is out. */
+bool mv_map_put(mv_map *map, uint64_t key, uint32_t value);
+
+/* Removes a key; its value, or MV_NOT_IN_MAP. */
+uint32_t mv_map_take(mv_map *map, uint64_t key);
+
+#endif

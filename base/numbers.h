@@ -1,0 +1,45 @@
+/* Whole numbers as text, and text as numbers.
+ *
+ * Writing is for what is written millions of times; elsewhere printf is fine. Reading is checked:
+ * no sign unless one is asked for, no spaces, no number that does not fit, and never a value when
+ * the text is not one. It knows no locale. */
+#ifndef MV_BASE_NUMBERS_H
+#define MV_BASE_NUMBERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define MV_DIGITS 20 /* of the largest number; with a sign one more */
+
+/* ---- number to text: no NUL is written ----------------------------------------------------- */
+
+/* "8407". Returns how many digits there are. */
+uint32_t mv_digits(char digits[MV_DIGITS], uint64_t value);
+
+/* "-8407". Returns the length. */
+uint32_t mv_digits_signed(char digits[MV_DIGITS + 1], int64_t value);
+
+/* "000407": exactly `width` digits, the lowest ones when there are more. */
+void mv_digits_padded(char *digits, uint32_t width, uint64_t value);
+
+/* "7f3a": without "0x". Returns how many digits there are. */
+uint32_t mv_digits_hex(char digits[16], uint64_t value);
+
+/* ---- text to number -------------------------------------------------------------------------- */
+
+/* The digits at `*at`, in base 10 or 16 (of either case, without "0x"), as many as there are; moves
+ * `*at` past them. False when there is none or the number does not fit: `*at` and `*out` are
+ * unchanged then. */
+bool mv_number_take(const char **at, uint32_t base, uint64_t *out);
+
+/* The whole text is digits: "8407". */
+bool mv_number_read(const char *text, uint64_t *out);
+
+/* The same with a "-" in front or not. */
+bool mv_number_read_signed(const char *text, int64_t *out);
+
+/* The whole text is a finite number: "8407", "-.5", "1e6", but not "nan", "inf" or "0x10". The
+ * decimal point is ".": no program of memviz sets a locale. */
+bool mv_number_read_double(const char *text, double *out);
+
+#endif

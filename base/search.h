@@ -1,0 +1,106 @@
+/* Binary search in keys that never fall.
+ *
+ *     lower bound: the first row whose key is not below the one sought; `count` when there is none
+ *     upper bound: the first row whose key is above it; `count` when there is none
+ *
+ * so [lower, upper) are the rows with that key, and upper - 1 is the last row at or before it.
+ *
+ *     uint32_t row = mv_lower_bound_u64(places->addr, places->count, addr);
+ *
+ * For keys that are not a column, mv_bisect asks the caller about one row at a time:
+ *
+ *     mv_bisect b = mv_bisect_over(0, count);
+ *     while (mv_bisect_next(&b))
+ *         mv_bisect_tell(&b, rows[b.middle].event < event);
+ *     return b.low;
+ *
+ * All take O(log n) and never fail. */
+#ifndef MV_BASE_SEARCH_H
+#define MV_BASE_SEARCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct {
+    uint64_t low, high; /* the answer is one of [low, high] */
+    uint64_t middle;    /* the row that is asked about */
+} mv_bisect;
+
+/* Searches [low, high); `high` is the answer when all rows are before the place sought. */
+static inline mv_bisect mv_bisect_over(uint64_t low, uint64_t high)
+{
+    return (mv_bisect){.low = low, .high = high};
+}
+
+/* Sets `middle`; false when `low` is the answer. */
+static inline bool mv_bisect_next(mv_bisect *b)
+{
+    b->middle = b->low + (b->high - b->low) / 2;
+    return b->low < b->high;
+}
+
+/* Whether row `middle` is before the place sought. Must be true for the first rows and false for
+ * the rest. */
+static inline void mv_bisect_tell(mv_bisect *b, bool is_before)
+{
+    if (is_before)
+        b->low = b->middle + 1;
+    else
+        b->high = b->middle;
+}
+
+static inline uint64_t mv_lower_bound_u32(const uint32_t *keys, uint64_t count, uint32_t key)
+{
+    mv_bisect b = mv_bisect_over(0, count);
+
+    while (mv_bisect_next(&b))
+        mv_bisect_tell(&b, keys[b.middle] < key);
+    return b.low;
+}
+
+static inline uint64_t mv_upper_bound_u32(const uint32_t *keys, uint64_t count, uint32_t key)
+{
+    mv_bisect b = mv_bisect_over(0, count);
+
+    while (mv_bisect_next(&b))
+        mv_bisect_tell(&b, keys[b.middle] <= key);
+    return b.low;
+}
+
+static inline uint64_t mv_lower_bound_u64(const uint64_t *keys, uint64_t count, uint64_t key)
+{
+    mv_bisect b = mv_bisect_over(0, count);
+
+    while (mv_bisect_next(&b))
+        mv_bisect_tell(&b, keys[b.middle] < key);
+    return b.low;
+}
+
+static inline uint64_t mv_upper_bound_u64(const uint64_t *keys, uint64_t count, uint64_t key)
+{
+    mv_bisect b = mv_bisect_over(0, count);
+
+    while (mv_bisect_next(&b))
+        mv_bisect_tell(&b, keys[b.middle] <= key);
+    return b.low;
+}
+
+static inline uint64_t mv_lower_bound_i64(const int64_t *keys, uint64_t count, int64_t key)
+{
+    mv_bisect b = mv_bisect_over(0, count);
+
+    while (mv_bisect_next(&b))
+        mv_bisect_tell(&b, keys[b.middle] < key);
+    return b.low;
+}
+
+static inline uint64_t mv_upper_bound_i64(const int64_t *keys, uint64_t count, int64_t key)
+{
+    mv_bisect b = mv_bisect_over(0, count);
+
+    while (mv_bisect_next(&b))
+        mv_bisect_tell(&b, keys[b.middle] <= key);
+    return b.low;
+}
+
+#endif

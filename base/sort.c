@@ -1,0 +1,461 @@
+#include "base/sort.h"
+
+#include <string.h>
+
+enum {
+    FEW = 24,       /* key rows that are sorted by insertion */
+    BLOCK = 128,    /* rows that are sorted with memory of the stack */
+    SHORT_RUN = 16, /* rows that are sorted by insertion before runs are merged */
+    BUFFER = 2048,  /* bytes of the stack for merging */
+    TEXT_STEP = 7   /* bytes of a text in one key */
+};
+
+/* ---- numbers with rows -------------------------------------------------------------------- */
+
+static void insert_key_rows(mv_key_row *rows, uint64_t count)
+{
+    for (uint64_t i = 1; i < count; i++) {
+        mv_key_row row = rows[i];
+        uint64_t at = i;
+        for (; at > 0 && rows[at - 1].key > row.key; at--)
+            rows[at] = rows[at - 1];
+        rows[at] = row;
+    }
+}
+
+/* A byte at a time from the lowest. A byte that all keys share is passed over. */
+void mv_sort_key_rows(mv_key_row *rows, mv_key_row *spare, uint64_t count)
+{
+    uint64_t start[8][256];
+    mv_key_row *from = rows, *to = spare;
+
+    if (count <= FEW) {
+        insert_key_rows(rows, count);
+        return;
+    }
+    memset(start, 0, sizeof start);
+    for (uint64_t i = 0; i < count; i++)
+        for (uint32_t b = 0; b < 8; b++)
+            start[b][rows[i].key >> 8 * b & 0xff]++;
+    for (uint32_t b = 0; b < 8; b++) {
+        uint64_t sum = 0;
+        mv_key_row *swap = from;
+        if (start[b][rows[0].key >> 8 * b & 0xff] == count)
+            continue;
+        for (uint32_t digit = 0; digit < 256; digit++) {
+            uint64_t digits = start[b][digit];
+            start[b][digit] = sum;
+            sum += digits;
+        }
+        for (uint64_t i = 0; i < count; i++)
+            to[start[b][from[i].key >> 8 * b & 0xff]++] = from[i];
+        from = to;
+        to = swap;
+    }
+    if (from != rows)
+        memcpy(rows, from, count * sizeof *rows);
+}
+
+/* As above, over row numbers: half the memory, for columns of any length. */
+uint32_t *mv_order_u64(mv_arena *arena, const uint64_t *keys, uint32_t count)
+{
+    uint32_t *rows = mv_arena_grow(arena, NULL, ((uint64_t)count + 1) * sizeof *rows);
+    uint32_t *spare = mv_arena_grow(arena, NULL, ((uint64_t)count + 1) * sizeof *spare);
+
+    if (!rows || !spare) {
+        mv_arena_drop(arena, rows);
+        mv_arena_drop(arena, spare);
+        return NULL;
+    }
+    for (uint32_t i = 0; i < count; i++)
+        rows[i] = i;
+    for (uint32_t shift = 0; count > 1 && shift < 64; shift += 8) {
+        uint32_t start[257] = {0}, *swap = rows;
+        for (uint32_t i = 0; i < count; i++)
+            start[(keys[i] >> shift & 0xff) + 1]++;
+        if (start[(keys[0] >> shift & 0xff) + 1] == count)
+            continue;
+        for (uint32_t digit = 1; digit < 256; digit++)
+            start[digit] += start[digit - 1];
+        for (uint32_t i = 0; i < count; i++)
+            spare[start[keys[rows[i]] >> shift & 0xff]++] = rows[i];
+        rows = spare;
+        spare = swap;
+    }
+    mv_arena_drop(arena, spare);
+    return rows;
+}
+
+/* ---- merging in place ---------------------------------------------------------------------- */
+
+typedef struct {
+    char *rows;
+    uint64_t size;
+    char *buffer;
+    uint64_t buffer_rows;
+    mv_compare compare;
+    const void *context;
+} merger;
+
+static char *row_at(const merger *m, uint64_t row)
+{
+    return m->rows + row * m->size;
+}
+
+static void swap_bytes(char *a, char *b, uint64_t bytes)
+{
+    char held[64];
+
+    while (bytes > 0) {
+        uint64_t some = bytes < sizeof held ? bytes : sizeof held;
+        memcpy(held, a, some);
+        memcpy(a, b, some);
+        memcpy(b, held, some);
+        a += some;
+        b += some;
+        bytes -= some;
+    }
+}
+
+static void reverse(const merger *m, uint64_t first, uint64_t end)
+{
+    for (; first + 1 < end; first++, end--)
+        swap_bytes(row_at(m, first), row_at(m, end - 1), m->size);
+}
+
+/* Exchanges [first, middle) and [middle, end). */
+static void rotate(const merger *m, uint64_t first, uint64_t middle, uint64_t end)
+{
+    uint64_t left = middle - first, right = end - middle;
+
+    if (left == 0 || right == 0)
+        return;
+    if (right <= m->buffer_rows) {
+        memcpy(m->buffer, row_at(m, middle), right * m->size);
+        memmove(row_at(m, first + right), row_at(m, first), left * m->size);
+        memcpy(row_at(m, first), m->buffer, right * m->size);
+        return;
+    }
+    reverse(m, first, middle);
+    reverse(m, middle, end);
+    reverse(m, first, end);
+}
+
+/* The first row of [first, end) that does not belong before `row`: above it, or with `is_lower` as
+ * large as it too. */
+static uint64_t bound(const merger *m, uint64_t first, uint64_t end, const char *row, bool is_lower)
+{
+    while (first < end) {
+        uint64_t middle = first + (end - first) / 2;
+        int order = m->compare(row_at(m, middle), row, m->context);
+        if (order < 0 || (order == 0 && !is_lower))
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first;
+}
+
+static void merge_forward(const merger *m, uint64_t first, uint64_t middle, uint64_t end)
+{
+    const char *left = m->buffer, *left_end = left + (middle - first) * m->size;
+    const char *right = row_at(m, middle), *right_end = row_at(m, end);
+    char *to = row_at(m, first);
+
+    memcpy(m->buffer, to, (middle - first) * m->size);
+    for (; left < left_end && right < right_end; to += m->size) {
+        bool is_right = m->compare(right, left, m->context) < 0;
+        memcpy(to, is_right ? right : left, m->size);
+        *(is_right ? &right : &left) += m->size;
+    }
+    memcpy(to, left, (uint64_t)(left_end - left));
+}
+
+static void merge_backward(const merger *m, uint64_t first, uint64_t middle, uint64_t end)
+{
+    const char *left = row_at(m, middle), *left_end = row_at(m, first);
+    const char *right = m->buffer + (end - middle) * m->size;
+    char *to = row_at(m, end);
+
+    memcpy(m->buffer, left, (end - middle) * m->size);
+    while (left > left_end && right > m->buffer) {
+        bool is_left = m->compare(right - m->size, left - m->size, m->context) < 0;
+        *(is_left ? &left : &right) -= m->size;
+        to -= m->size;
+        memcpy(to, is_left ? left : right, m->size);
+    }
+    memcpy(row_at(m, first) + (left - left_end), m->buffer, (uint64_t)(right - m->buffer));
+}
+
+/* Two sorted neighbours become one. What the buffer cannot hold is cut in two: the middle of the
+ * longer part, and where it belongs in the other. */
+static void merge(const merger *m, uint64_t first, uint64_t middle, uint64_t end)
+{
+    while (first < middle && middle < end) {
+        uint64_t left = middle - first, right = end - middle, a, b;
+        if (m->compare(row_at(m, middle), row_at(m, middle - 1), m->context) >= 0)
+            return;
+        if (left <= right && left <= m->buffer_rows) {
+            merge_forward(m, first, middle, end);
+            return;
+        }
+        if (right <= m->buffer_rows) {
+            merge_backward(m, first, middle, end);
+            return;
+        }
+        if (left > right) {
+            a = first + left / 2;
+            b = bound(m, middle, end, row_at(m, a), true);
+        } else {
+            b = middle + (right + 1) / 2;
+            a = bound(m, first, middle, row_at(m, b - 1), false);
+        }
+        rotate(m, a, middle, b);
+        merge(m, first, a, a + (b - middle));
+        first = a + (b - middle);
+        middle = b;
+    }
+}
+
+/* Merges sorted runs of `width` rows until there is one. */
+static void merge_runs(const merger *m, uint64_t count, uint64_t width)
+{
+    for (; width < count; width *= 2)
+        for (uint64_t first = 0; first + width < count; first += 2 * width)
+            merge(m, first, first + width, first + 2 * width < count ? first + 2 * width : count);
+}
+
+void mv_sort_by(mv_arena *arena, void *rows, uint64_t count, uint64_t size, mv_compare compare,
+                const void *context)
+{
+    char buffer[BUFFER], *lent = NULL;
+    merger m = {.rows = rows,
+                .size = size,
+                .buffer = buffer,
+                .buffer_rows = size ? BUFFER / size : 0,
+                .compare = compare,
+                .context = context};
+
+    if (arena && count / 2 > m.buffer_rows)
+        lent = mv_arena_grow(arena, NULL, (count / 2 + 1) * size);
+    if (lent) {
+        m.buffer = lent;
+        m.buffer_rows = count / 2 + 1;
+    }
+    for (uint64_t i = 1; i < count; i++) {
+        uint64_t first = i / SHORT_RUN * SHORT_RUN;
+        if (i > first && compare(row_at(&m, i), row_at(&m, i - 1), context) < 0)
+            rotate(&m, bound(&m, first, i, row_at(&m, i), false), i, i + 1);
+    }
+    merge_runs(&m, count, SHORT_RUN);
+    mv_arena_drop(arena, lent);
+}
+
+/* ---- rows by their members ----------------------------------------------------------------- */
+
+typedef struct {
+    char *rows;
+    uint64_t size;
+    const mv_sort_key *keys;
+    uint64_t key_count;
+    mv_key_row *spare;
+} sorter;
+
+static uint64_t key_of_i64(int64_t value)
+{
+    return (uint64_t)value ^ (uint64_t)1 << 63;
+}
+
+static uint64_t key_of_f64(double value)
+{
+    uint64_t bits;
+
+    if (value != value)
+        return UINT64_MAX;
+    value += 0.0; /* -0.0 becomes 0.0 */
+    memcpy(&bits, &value, sizeof bits);
+    return bits >> 63 ? ~bits : bits ^ (uint64_t)1 << 63;
+}
+
+/* The next bytes of a text, the first one highest, and in the lowest byte how many there are: 0 no
+ * text, 1 none, ..., 9 more than fit. */
+static uint64_t key_of_bytes(const uint8_t *at, uint64_t left)
+{
+    uint64_t key = 0;
+
+    for (uint32_t i = 0; i < TEXT_STEP; i++)
+        key = key << 8 | (i < left ? at[i] : 0);
+    return key << 8 | ((left > TEXT_STEP ? TEXT_STEP + 1 : left) + 1);
+}
+
+static uint64_t key_of_text(const char *member, uint64_t from)
+{
+    const char *text;
+
+    memcpy(&text, member, sizeof text);
+    return text ? key_of_bytes((const uint8_t *)text + from, strnlen(text + from, TEXT_STEP + 1))
+                : 0;
+}
+
+static uint64_t key_of_span(const char *member, uint64_t from)
+{
+    mv_span text;
+
+    memcpy(&text, member, sizeof text);
+    return key_of_bytes(text.data + from, text.length - from);
+}
+
+/* A member as a number that sorts as the member does; of a text, the part from `from` on. */
+static uint64_t key_of(const char *row, const mv_sort_key *key, uint64_t from)
+{
+    const char *member = row + key->at;
+    uint64_t value = 0;
+    int32_t i32;
+    int64_t i64;
+    float f32;
+    double f64;
+
+    switch ((mv_key_kind)key->kind) {
+    case MV_KEY_U8:
+        return (uint8_t)*member;
+    case MV_KEY_U16:
+        memcpy(&value, member, 2);
+        return value;
+    case MV_KEY_U32:
+        memcpy(&value, member, 4);
+        return value;
+    case MV_KEY_U64:
+        memcpy(&value, member, 8);
+        return value;
+    case MV_KEY_I32:
+        memcpy(&i32, member, sizeof i32);
+        return key_of_i64(i32);
+    case MV_KEY_I64:
+        memcpy(&i64, member, sizeof i64);
+        return key_of_i64(i64);
+    case MV_KEY_F32:
+        memcpy(&f32, member, sizeof f32);
+        return key_of_f64((double)f32);
+    case MV_KEY_F64:
+        memcpy(&f64, member, sizeof f64);
+        return key_of_f64(f64);
+    case MV_KEY_TEXT:
+        return key_of_text(member, from);
+    case MV_KEY_SPAN:
+        return key_of_span(member, from);
+    }
+    return 0;
+}
+
+static bool goes_on(const mv_sort_key *key, uint64_t value)
+{
+    return key->kind >= MV_KEY_TEXT && (uint8_t)value == TEXT_STEP + 2;
+}
+
+/* Orders rows that are equal in all keys before `key`, and in the first `from` bytes of that one:
+ * by it, then each run of equal ones by what follows. */
+static void order_run(const sorter *s, mv_key_row *run, uint64_t count, uint64_t key, uint64_t from)
+{
+    while (count > 1 && key < s->key_count) {
+        const mv_sort_key *by = &s->keys[key];
+        uint64_t flip = by->is_falling ? UINT64_MAX : 0, end;
+
+        for (uint64_t i = 0; i < count; i++)
+            run[i].key = key_of(s->rows + run[i].row * s->size, by, from) ^ flip;
+        mv_sort_key_rows(run, s->spare, count);
+        if (run[0].key == run[count - 1].key) { /* no call: long equal texts need no deep stack */
+            bool is_more = goes_on(by, run[0].key ^ flip);
+            from = is_more ? from + TEXT_STEP : 0;
+            key += !is_more;
+            continue;
+        }
+        if (key + 1 == s->key_count && by->kind < MV_KEY_TEXT)
+            return;
+        for (uint64_t first = 0; first < count; first = end) {
+            bool is_more = goes_on(by, run[first].key ^ flip);
+            for (end = first + 1; end < count && run[end].key == run[first].key; end++)
+                ;
+            order_run(s, run + first, end - first, is_more ? key : key + 1,
+                      is_more ? from + TEXT_STEP : 0);
+        }
+        return;
+    }
+}
+
+/* Puts every row where the order wants it, cycle by cycle. The order is used up. */
+static void move_rows(const sorter *s, mv_key_row *order, uint64_t count)
+{
+    char held[256];
+    bool is_held = s->size <= sizeof held;
+
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t at = i, next = order[i].row;
+        if (next == i)
+            continue;
+        if (is_held)
+            memcpy(held, s->rows + i * s->size, s->size);
+        for (; next != i; next = order[at].row) {
+            if (is_held)
+                memcpy(s->rows + at * s->size, s->rows + next * s->size, s->size);
+            else
+                swap_bytes(s->rows + at * s->size, s->rows + next * s->size, s->size);
+            order[at].row = (uint32_t)at;
+            at = next;
+        }
+        if (is_held)
+            memcpy(s->rows + at * s->size, held, s->size);
+        order[at].row = (uint32_t)at;
+    }
+}
+
+static void sort_with(const sorter *s, mv_key_row *order, uint64_t count)
+{
+    for (uint64_t i = 0; i < count; i++)
+        order[i].row = (uint32_t)i;
+    order_run(s, order, count, 0, 0);
+    move_rows(s, order, count);
+}
+
+static int compare_rows(const void *a, const void *b, const void *context)
+{
+    const sorter *s = context;
+
+    for (uint64_t k = 0; k < s->key_count; k++) {
+        const mv_sort_key *by = &s->keys[k];
+        uint64_t x, y;
+        for (uint64_t from = 0;; from += TEXT_STEP) {
+            x = key_of(a, by, from);
+            y = key_of(b, by, from);
+            if (x != y)
+                return (x < y) != by->is_falling ? -1 : 1;
+            if (!goes_on(by, x))
+                break;
+        }
+    }
+    return 0;
+}
+
+void mv_sort(mv_arena *arena, void *rows, uint64_t count, uint64_t size, const mv_sort_key *keys,
+             uint64_t key_count)
+{
+    mv_key_row block[2 * BLOCK], *lent = NULL;
+    sorter s = {rows, size, keys, key_count, block + BLOCK};
+
+    if (arena && count > BLOCK && count < UINT32_MAX)
+        lent = mv_arena_grow(arena, NULL, 2 * count * sizeof *lent);
+    if (lent) {
+        s.spare = lent + count;
+        sort_with(&s, lent, count);
+        mv_arena_drop(arena, lent);
+        return;
+    }
+    for (uint64_t first = 0; first < count; first += BLOCK) {
+        s.rows = (char *)rows + first * size;
+        sort_with(&s, block, count - first < BLOCK ? count - first : BLOCK);
+    }
+    if (count > BLOCK) {
+        char buffer[BUFFER];
+        merge_runs(&(merger){rows, size, buffer, size ? BUFFER / size : 0, compare_rows, &s}, count,
+                   BLOCK);
+    }
+}

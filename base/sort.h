@@ -1,0 +1,88 @@
+/* Sorting. Every sort here is stable: rows with equal keys keep their order, so the same input
+ * gives the same output on every machine, also where the keys say nothing about two rows.
+ *
+ *     mv_sort_rows(arena, pins, count, MV_FALLING(mv_pin, bytes), MV_RISING(mv_pin, group.row));
+ *
+ * The arena lends temporary memory for many rows and has it back afterwards. When it is NULL or its
+ * budget is spent, the rows are sorted without it: slower, but into the same order. So sorting rows
+ * never fails. A few hundred rows need none.
+ *
+ * Cost: linear in rows for each key whose bytes differ (a radix sort of the keys, then one move of
+ * each row); O(n log^2 n) without memory. */
+#ifndef MV_BASE_SORT_H
+#define MV_BASE_SORT_H
+
+#include "base/arena.h"
+#include "base/cursor.h"
+
+/* ---- rows by their members ---------------------------------------------------------------- */
+
+typedef enum {
+    MV_KEY_U8,
+    MV_KEY_U16,
+    MV_KEY_U32,
+    MV_KEY_U64,
+    MV_KEY_I32,
+    MV_KEY_I64,
+    MV_KEY_F32, /* NaNs are above all numbers; both zeros are equal */
+    MV_KEY_F64,
+    MV_KEY_TEXT, /* const char *, as strcmp does it; NULL comes first */
+    MV_KEY_SPAN  /* mv_span, byte by byte; a text comes before its continuations */
+} mv_key_kind;
+
+typedef struct {
+    uint32_t at; /* the member's offset in the row */
+    uint8_t kind;
+    bool is_falling; /* the largest first */
+} mv_sort_key;
+
+/* The kind of an expression's type. Enums and row numbers inside ids (`stack.row`) are uint32_t. */
+#define MV_KEY_KIND(member) \
+    _Generic((member), bool: MV_KEY_U8, uint8_t: MV_KEY_U8, uint16_t: MV_KEY_U16,                  \
+             uint32_t: MV_KEY_U32, uint64_t: MV_KEY_U64, int32_t: MV_KEY_I32, int64_t: MV_KEY_I64, \
+             float: MV_KEY_F32, double: MV_KEY_F64, char *: MV_KEY_TEXT,                           \
+             const char *: MV_KEY_TEXT, mv_span: MV_KEY_SPAN)
+
+/* A key for rows of `type`: by one of its members, the smallest or the largest first. */
+#define MV_RISING(type, member) \
+    ((mv_sort_key){offsetof(type, member), MV_KEY_KIND(((type *)0)->member), false})
+#define MV_FALLING(type, member) \
+    ((mv_sort_key){offsetof(type, member), MV_KEY_KIND(((type *)0)->member), true})
+
+/* The same for rows that are plain values: MV_RISING_VALUES(uint64_t). */
+#define MV_RISING_VALUES(type)  ((mv_sort_key){0, MV_KEY_KIND(*(type *)0), false})
+#define MV_FALLING_VALUES(type) ((mv_sort_key){0, MV_KEY_KIND(*(type *)0), true})
+
+/* Sorts `rows` by the first key, equal ones by the second, and so on. */
+#define mv_sort_rows(arena, rows, count, ...)                                             \
+    mv_sort((arena), (rows), (count), sizeof *(rows), (const mv_sort_key[]){__VA_ARGS__}, \
+            sizeof((const mv_sort_key[]){__VA_ARGS__}) / sizeof(mv_sort_key))
+
+void mv_sort(mv_arena *arena, void *rows, uint64_t count, uint64_t size, const mv_sort_key *keys,
+             uint64_t key_count);
+
+/* ---- rows by a function ------------------------------------------------------------------- */
+
+/* Below 0 when `a` comes before `b`, above 0 when it comes after, 0 when either order will do. */
+typedef int (*mv_compare)(const void *a, const void *b, const void *context);
+
+/* For orders that are not a list of members. O(n log n) calls, more without memory. */
+void mv_sort_by(mv_arena *arena, void *rows, uint64_t count, uint64_t size, mv_compare compare,
+                const void *context);
+
+/* ---- columns ------------------------------------------------------------------------------ */
+
+/* The row numbers of a column in the order of its values: [count] from mv_arena_grow, which
+ * mv_arena_drop may give back. It takes as much again meanwhile. NULL when memory is out. */
+uint32_t *mv_order_u64(mv_arena *arena, const uint64_t *keys, uint32_t count);
+
+/* A number and the row that it belongs to. */
+typedef struct {
+    uint64_t key;
+    uint32_t row;
+} mv_key_row;
+
+/* Sorts by key; `spare` has room for `count` rows and is garbage afterwards. Never allocates. */
+void mv_sort_key_rows(mv_key_row *rows, mv_key_row *spare, uint64_t count);
+
+#endif

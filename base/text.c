@@ -1,0 +1,58 @@
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+char *mv_arena_vprintf(mv_arena *arena, const char *format, va_list args)
+{
+    char near[512], *text;
+    va_list again;
+    int length;
+
+    va_copy(again, args);
+    length = vsnprintf(near, sizeof near, format, args);
+    text = length >= 0 ? mv_arena_push(arena, (uint64_t)length + 1, 1) : NULL;
+    if (text && (size_t)length < sizeof near)
+        memcpy(text, near, (size_t)length);
+    else if (text)
+        vsnprintf(text, (size_t)length + 1, format, again);
+    va_end(again);
+    return text;
+}
+
+char *mv_arena_printf(mv_arena *arena, const char *format, ...)
+{
+    va_list args;
+    char *text;
+
+    va_start(args, format);
+    text = mv_arena_vprintf(arena, format, args);
+    va_end(args);
+    return text;
+}
+
+bool mv_text_vappend(char *text, uint64_t size, const char *format, va_list args)
+{
+    uint64_t used = strlen(text);
+    int added = vsnprintf(text + used, size - used, format, args);
+
+    if (added >= 0 && (uint64_t)added < size - used)
+        return true;
+    if (added < 0)
+        text[used] = 0;
+    text[mv_utf8_cut(text, strlen(text))] = 0;
+    return false;
+}
+
+bool mv_text_append(char *text, uint64_t size, const char *format, ...)
+{
+    va_list args;
+    bool fits;
+
+    va_start(args, format);
+    fits = mv_text_vappend(text, size, format, args);
+    va_end(args);
+    return fits;
+}

@@ -1,0 +1,35 @@
+/* Texts that are put together with printf's formats. */
+#ifndef MV_BASE_TEXT_H
+#define MV_BASE_TEXT_H
+
+#include <stdarg.h>
+
+#include "base/arena.h"
+
+/* A text in the arena, as long as it gets. NULL when memory is out.
+ *
+ *     why = mv_arena_printf(arena, "%u requests failed", count);
+ */
+char *mv_arena_printf(mv_arena *arena, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+char *mv_arena_vprintf(mv_arena *arena, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+
+/* Adds to the end of a text that has `size` bytes in all. False when it was cut to fit; it always
+ * ends in NUL, and never inside a UTF-8 character that was whole.
+ *
+ *     char line[256] = "";
+ *     mv_text_append(line, sizeof line, ", %u streams", streams);
+ */
+bool mv_text_append(char *text, uint64_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+bool mv_text_vappend(char *text, uint64_t size, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
+
+/* "" for one, "s" for more: "%u request%s". */
+static inline const char *mv_plural(uint64_t count)
+{
+    return count == 1 ? "" : "s";
+}
+
+#endif

@@ -1,0 +1,38 @@
+/* Texts, numbered in the order in which they first came: each distinct text once.
+ *
+ *     mv_texts names = {.arena = arena};
+ *     uint32_t number = mv_texts_add(&names, mv_text_span(name));    MV_NO_TEXT: out of memory
+ *     ... names.text[number]
+ *
+ * Texts are any bytes. They are copied, and end in NUL. For rows of any other content see
+ * intern.h. */
+#ifndef MV_BASE_TEXTS_H
+#define MV_BASE_TEXTS_H
+
+#include <string.h>
+
+#include "base/cursor.h"
+#include "base/intern.h"
+
+#define MV_NO_TEXT UINT32_MAX
+
+/* All zero is empty, but for the arena. */
+typedef struct {
+    mv_arena *arena;
+    mv_span *text; /* [count] */
+    uint32_t count, capacity;
+    mv_intern rows;
+} mv_texts;
+
+static inline mv_span mv_text_span(const char *text)
+{
+    return (mv_span){(const uint8_t *)text, strlen(text)};
+}
+
+/* The number of a text; MV_NO_TEXT when it never came. */
+uint32_t mv_texts_find(const mv_texts *texts, mv_span text);
+
+/* The number of a text, old or new; MV_NO_TEXT when memory is out. */
+uint32_t mv_texts_add(mv_texts *texts, mv_span text);
+
+#endif

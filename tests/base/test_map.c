@@ -1,0 +1,110 @@
+#include "base/map.h"
+
+#include <criterion/criterion.h>
+
+enum { KEYS = 3000 };
+
+/* Multiples of powers of two, as addresses are; all different. */
+static uint64_t key_of(uint32_t k)
+{
+    return (uint64_t)(2 * (k / 3) + 1) << (k % 3 * 20 + 9);
+}
+
+static uint32_t next_random(uint32_t *state)
+{
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+Test(map, against_a_list)
+{
+    static uint32_t value[KEYS];
+    static bool has[KEYS];
+    mv_budget budget = {.limit = 64 << 20};
+    mv_arena arena;
+    mv_map map = {.arena = &arena};
+    uint32_t random = 5, count = 0;
+
+    mv_arena_init(&arena, &budget);
+    for (uint32_t step = 0; step < 200000; step++) {
+        uint32_t k = next_random(&random) % KEYS, v = next_random(&random);
+        bool is_growing = step / 20000 % 2 == 0;
+        uint32_t what = next_random(&random) % 8;
+        if (what < (is_growing ? 4u : 1u)) {
+            cr_assert(mv_map_put(&map, key_of(k), v));
+            count += !has[k];
+            has[k] = true;
+            value[k] = v;
+        } else if (what < 5) {
+            cr_assert_eq(mv_map_take(&map, key_of(k)), has[k] ? value[k] : MV_NOT_IN_MAP);
+            count -= has[k];
+            has[k] = false;
+        } else if (what == 5) {
+            uint32_t *at = mv_map_value(&map, key_of(k));
+            cr_assert_eq(*at, has[k] ? value[k] : 0);
+            count += !has[k];
+            has[k] = true;
+            value[k] = ++*at;
+        }
+        cr_assert_eq(mv_map_find(&map, key_of(k)), has[k] ? value[k] : MV_NOT_IN_MAP);
+        cr_assert_eq(map.count, count);
+    }
+    for (uint32_t k = 0; k < KEYS; k++)
+        cr_assert_eq(mv_map_find(&map, key_of(k)), has[k] ? value[k] : MV_NOT_IN_MAP);
+    mv_arena_release(&arena);
+}
+
+Test(map, every_key_and_value_is_fine)
+{
+    mv_budget budget = {.limit = 1 << 20};
+    mv_arena arena;
+    mv_map map = {.arena = &arena};
+
+    mv_arena_init(&arena, &budget);
+    cr_assert_eq(mv_map_find(&map, 0), MV_NOT_IN_MAP);
+    cr_assert_eq(mv_map_take(&map, 0), MV_NOT_IN_MAP);
+    mv_map_prefetch(&map, 0);
+    cr_assert(mv_map_put(&map, 0, 0) && mv_map_put(&map, UINT64_MAX, 7));
+    mv_map_prefetch(&map, 1);
+    cr_assert_eq(mv_map_find(&map, 0), 0);
+    cr_assert_eq(mv_map_find(&map, UINT64_MAX), 7);
+    cr_assert_eq(mv_map_find(&map, 1), MV_NOT_IN_MAP);
+    mv_arena_release(&arena);
+}
+
+Test(map, reserved_keys_cannot_fail)
+{
+    mv_budget budget = {.limit = 1 << 20};
+    mv_arena arena;
+    mv_map map = {.arena = &arena};
+    const mv_map_slot *slots;
+
+    mv_arena_init(&arena, &budget);
+    cr_assert(mv_map_reserve(&map, 10000));
+    slots = map.slots;
+    budget.limit = 0;
+    for (uint32_t k = 0; k < 10000; k++)
+        cr_assert(mv_map_put(&map, k * 4096ull, k));
+    cr_assert_eq(map.slots, slots);
+    mv_arena_release(&arena);
+}
+
+Test(map, without_memory_it_stays_as_it_was)
+{
+    mv_budget budget = {.limit = 1 << 20};
+    mv_arena arena;
+    mv_map map = {.arena = &arena};
+    uint32_t keys = 0;
+
+    mv_arena_init(&arena, &budget);
+    while (mv_map_put(&map, keys * 512ull, keys))
+        keys++;
+    cr_assert(keys > 1000);
+    cr_assert_null(mv_map_value(&map, keys * 512ull));
+    cr_assert_not(mv_map_reserve(&map, UINT64_MAX));
+    for (uint32_t k = 0; k < keys; k++)
+        cr_assert_eq(mv_map_find(&map, k * 512ull), k);
+    cr_assert_eq(mv_map_take(&map, 512), 1);
+    cr_assert(mv_map_put(&map, keys * 512ull, keys), "there is room for one again");
+    mv_arena_release(&arena);
+}

@@ -1,0 +1,99 @@
+#include "base/utf8.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Unicode's own way: encode a code point. 0 bytes when it has no encoding. */
+static uint32_t encode(uint32_t code, uint8_t out[4])
+{
+    if (code < 0x80) {
+        out[0] = (uint8_t)code;
+        return 1;
+    }
+    if (code < 0x800) {
+        out[0] = (uint8_t)(0xc0 | code >> 6);
+        out[1] = (uint8_t)(0x80 | (code & 63));
+        return 2;
+    }
+    if (code < 0x10000) {
+        out[0] = (uint8_t)(0xe0 | code >> 12);
+        out[1] = (uint8_t)(0x80 | (code >> 6 & 63));
+        out[2] = (uint8_t)(0x80 | (code & 63));
+        return code >= 0xd800 && code < 0xe000 ? 0 : 3;
+    }
+    out[0] = (uint8_t)(0xf0 | code >> 18);
+    out[1] = (uint8_t)(0x80 | (code >> 12 & 63));
+    out[2] = (uint8_t)(0x80 | (code >> 6 & 63));
+    out[3] = (uint8_t)(0x80 | (code & 63));
+    return code > 0x10ffff ? 0 : 4;
+}
+
+Test(utf8, every_code_point_is_read_as_it_was_written)
+{
+    uint8_t c[5] = {0};
+
+    for (uint32_t code = 1; code < 0x120000; code++) {
+        uint32_t length = encode(code, c);
+        uint64_t at = 0;
+        const char *text = (const char *)c;
+        uint32_t shown = length ? length : code < 0x10000 ? 3 : 4;
+        c[shown] = 0;
+        cr_assert_eq(mv_utf8_length((mv_span){c, shown}, 0), length);
+        cr_assert_eq(mv_utf8_length_at(text), length);
+        cr_assert_eq(mv_utf8_next((mv_span){c, shown}, &at), length ? code : MV_UTF8_BAD);
+        cr_assert_eq(at, length ? length : 1);
+        cr_assert_eq(mv_utf8_next_at(&text), length ? code : MV_UTF8_BAD);
+        cr_assert_eq(text, (const char *)c + at);
+        for (uint32_t cut = 1; cut < length; cut++)
+            cr_assert_eq(mv_utf8_length((mv_span){c, cut}, 0), 0, "without its end");
+    }
+}
+
+/* All of two bytes and a sample of four: what is valid is just what encode() can make. */
+Test(utf8, no_other_bytes_are_a_character)
+{
+    uint8_t c[4], back[4];
+    uint32_t random = 9;
+
+    for (uint32_t i = 0; i < 3000000; i++) {
+        uint64_t at = 0;
+        uint32_t code, length;
+        random = random * 1664525u + 1013904223u;
+        for (uint32_t b = 0; b < 4; b++)
+            c[b] = (uint8_t)(random >> (5 * b + 4));
+        if (i < 65536) {
+            c[0] = (uint8_t)i;
+            c[1] = (uint8_t)(i >> 8);
+        } else {
+            c[0] |= 0xc0;
+        }
+        code = mv_utf8_next((mv_span){c, 4}, &at);
+        if (code == MV_UTF8_BAD)
+            continue;
+        length = encode(code, back);
+        cr_assert_eq(length, at);
+        cr_assert(memcmp(back, c, length) == 0);
+    }
+}
+
+Test(utf8, cut_between_characters)
+{
+    const char *text = "a\xc3\xa9\xe2\x80\xa6\xf0\x9f\x98\x80z";
+    static const uint64_t cuts[] = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11, 11, 11};
+
+    for (uint64_t most = 0; most < sizeof cuts / sizeof *cuts; most++)
+        cr_assert_eq(mv_utf8_cut(text, most), cuts[most], "%u", (unsigned)most);
+    cr_assert_eq(mv_utf8_count(text, strlen(text)), 5);
+    cr_assert_eq(mv_utf8_cut("ab\xe2\x80", 100), 2, "a character that lost its end");
+    cr_assert_eq(mv_utf8_cut("\x80\x80\x80\x80\x80\x80", 5), 5, "no character at all");
+}
+
+Test(utf8, tamed_for_a_terminal)
+{
+    char text[] = "a\x1b[1m\xc3\xa9\xff\xe2\x80\n\xc2\x9b\x7f.";
+
+    mv_utf8_tame(text);
+    cr_assert_str_eq(text, "a?[1m\xc3\xa9?????"
+                           "?.");
+}

@@ -1,0 +1,96 @@
+/* libFuzzer target: any bytes as UTF-8 and as numbers, against what they must agree with. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/numbers.h"
+#include "base/size.h"
+#include "base/utf8.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void expect(bool holds)
+{
+    if (!holds)
+        abort();
+}
+
+/* Every byte belongs to one character; each reader finds the same ones. */
+static void read_characters(mv_span text, const char *copy)
+{
+    const char *in_copy = copy;
+
+    for (uint64_t at = 0; at < text.length;) {
+        uint64_t from = at;
+        uint32_t length = mv_utf8_length(text, at), code = mv_utf8_next(text, &at);
+        expect((code == MV_UTF8_BAD) == (length == 0));
+        expect(at == from + (length ? length : 1) && at <= text.length);
+        if (in_copy && text.data[from] == 0)
+            in_copy = NULL; /* there the text that ends in NUL is over */
+        if (in_copy) {
+            expect(mv_utf8_length_at(in_copy) == length);
+            expect(mv_utf8_next_at(&in_copy) == code && in_copy == copy + at);
+        }
+    }
+}
+
+static void cut_and_tame(char *copy)
+{
+    uint64_t length = strlen(copy), cut = 0;
+
+    for (uint64_t most = 0; most <= length + 1 && most < 64; most++) {
+        uint64_t next = mv_utf8_cut(copy, most);
+        expect(next <= most && next >= cut && (next == most || most - next < 4 || next == length));
+        cut = next;
+    }
+    expect(mv_utf8_count(copy, length) <= length);
+    mv_utf8_tame(copy);
+    expect(strlen(copy) <= length);
+    for (const char *at = copy; *at;) {
+        uint32_t code = mv_utf8_next_at(&at);
+        expect(code != MV_UTF8_BAD && code >= 0x20 && code != 0x7f &&
+               (code < 0x80 || code >= 0xa0));
+    }
+}
+
+static void read_numbers(const char *text)
+{
+    char again[MV_DIGITS + 2];
+    uint64_t number, bytes;
+    int64_t whole;
+    double value;
+
+    if (mv_number_read(text, &number)) {
+        expect(mv_digits(again, number) <= strlen(text));
+        expect(number == strtoull(text, NULL, 10));
+        if (*text != '0' || !text[1]) {
+            again[mv_digits(again, number)] = 0;
+            expect(strcmp(again, text) == 0);
+        }
+    }
+    if (mv_number_read_signed(text, &whole))
+        expect(whole == strtoll(text, NULL, 10));
+    if (mv_number_read_double(text, &value))
+        expect(isfinite(value));
+    if (mv_size_parse(text, &bytes)) {
+        char shown[MV_SIZE_TEXT];
+        expect(strlen(mv_size_text(shown, bytes)) < MV_SIZE_TEXT);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *copy = malloc(size + 1);
+
+    if (!copy)
+        return 0;
+    if (size)
+        memcpy(copy, data, size);
+    copy[size] = 0;
+    read_characters((mv_span){data, size}, copy);
+    read_numbers(copy);
+    cut_and_tame(copy);
+    free(copy);
+    return 0;
+}
