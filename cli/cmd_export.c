@@ -2,8 +2,8 @@
 #include "cli/complain.h"
 #include "cli/input/input.h"
 #include "cli/input/moment_option.h"
+#include "cli/pictures/pictures.h"
 #include "cli/progress.h"
-#include "cli/report/folded.h"
 #include "cli/report/report.h"
 #include "export/export.h"
 
@@ -199,10 +199,8 @@ int mv_cmd_export(mv_cli *cli)
 
     if (!check_usage(&x))
         return MV_EXIT_USAGE;
-    if (x.format == MV_EXPORT_FOLDED) {
-        cli->options.given |= MV_HAS(FORMAT);
-        return mv_folded_run(cli, mv_folded_memory);
-    }
+    if (x.format == MV_EXPORT_FOLDED)
+        return mv_picture_run(cli, MV_PICTURE_STACKS, ".folded");
     if (!mv_input_read(cli, &x.trace))
         return MV_EXIT_FAILED;
     if (mv_sites_find(&cli->arena, &x.trace, &x.sites, &err) != MV_OK)

@@ -5,23 +5,11 @@
 
 #include "cli/complain.h"
 #include "cli/input/text_file.h"
+#include "cli/pictures/pictures.h"
 #include "cli/report/report.h"
 #include "view/sdl/viewer.h"
 
 enum { BENCH_FRAMES = 600 };
-
-/* The view that the window opens on. When it is shown instead of a plot: the plot's view. */
-static mv_main_view main_of(const mv_cli *cli)
-{
-    static const mv_main_view mains[] = {[MV_PICTURE_ACTIVE] = MV_MAIN_TIMELINE,
-                                         [MV_PICTURE_SEGMENTS] = MV_MAIN_SEGMENTS,
-                                         [MV_PICTURE_STATE] = MV_MAIN_STATE,
-                                         [MV_PICTURE_POOLS] = MV_MAIN_TIMELINE};
-
-    if (cli->command->run != mv_cmd_segment_plot || mv_option_given(&cli->options, MV_HAS(VIEW)))
-        return mains[cli->options.view];
-    return cli->options.at ? MV_MAIN_STATE : MV_MAIN_SEGMENTS;
-}
 
 static mv_viewer_opts viewer_opts(mv_cli *cli)
 {
@@ -36,7 +24,7 @@ static mv_viewer_opts viewer_opts(mv_cli *cli)
                   .at = o->at,
                   .filter = o->filter,
                   .device = o->device == MV_ALL_DEVICES ? MV_NO_ROW : (uint32_t)o->device,
-                  .main = (uint8_t)main_of(cli)},
+                  .main = (uint8_t)mv_pictures[mv_picture_wanted(cli)].main},
         .is_dark = o->is_dark,
         .scale = (float)o->scale,
         .width = o->width,

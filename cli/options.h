@@ -105,12 +105,16 @@ extern const mv_option mv_option_table[MV_OPTION_COUNT];
 #define MV_MOST_CONFS 64
 #define MV_MOST_GATES 16
 
-/* What --view may name, in the order of its words. */
+/* The pictures (cli/pictures/pictures.h): first those that --view can name, in the order of its
+ * words. */
 typedef enum {
     MV_PICTURE_ACTIVE,
     MV_PICTURE_SEGMENTS,
     MV_PICTURE_STATE,
-    MV_PICTURE_POOLS
+    MV_PICTURE_POOLS,
+    MV_PICTURE_STACKS,
+    MV_PICTURE_SEGMENT_STACKS,
+    MV_PICTURE_COUNT
 } mv_picture_view;
 
 /* What --format may name, in the order of its words. */

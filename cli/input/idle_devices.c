@@ -1,27 +1,19 @@
 #include "cli/input/idle_devices.h"
 
-bool mv_device_is_idle(const mv_trace *trace, uint32_t device)
-{
-    if (mv_trace_events(trace, device).count > 0)
-        return false;
-    for (uint32_t i = 0; i < trace->segments.count; i++)
-        if (trace->segments.device[i] == (int32_t)device)
-            return false;
-    return true;
-}
+#include "analyze/ranks/summary.h"
 
 uint32_t mv_devices_in_use(const mv_trace *trace, uint32_t first, uint32_t end)
 {
     uint32_t count = 0;
 
     for (uint32_t i = first; i < end; i++)
-        count += !mv_device_is_idle(trace, i);
+        count += mv_device_is_used(trace, i);
     return count;
 }
 
 bool mv_device_is_told(const mv_trace *trace, uint32_t first, uint32_t end, uint32_t device)
 {
-    if (!mv_device_is_idle(trace, device))
+    if (mv_device_is_used(trace, device))
         return true;
     return device == first && mv_devices_in_use(trace, first, end) == 0;
 }

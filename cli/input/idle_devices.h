@@ -1,4 +1,4 @@
-/* Idle devices: a process sees all devices of a machine, but uses few.
+/* Idle devices (not mv_device_is_used): a process sees all devices of a machine, but uses few.
  *
  * Text reports show only the devices in use, and say at their end how many others are idle. If all
  * are idle, they show the first one. JSON has every device. */
@@ -7,9 +7,6 @@
 
 #include "cli/report/out.h"
 #include "parse/model/trace.h"
-
-/* No events and no segments. O(segments). */
-bool mv_device_is_idle(const mv_trace *trace, uint32_t device);
 
 /* Whether a report on the devices [first, end) speaks of this one. O(devices * segments). */
 bool mv_device_is_told(const mv_trace *trace, uint32_t first, uint32_t end, uint32_t device);

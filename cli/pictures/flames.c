@@ -1,0 +1,176 @@
+#include <stdio.h>
+
+#include "analyze/filter/isolate.h"
+#include "analyze/lives/alive.h"
+#include "base/utf8.h"
+#include "cli/pictures/pictures.h"
+#include "viz/pictures/icicle.h"
+
+/* ---- what is in them --------------------------------------------------------------------- */
+
+mv_code mv_flame_of_memory(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                           uint32_t event, const mv_sites *sites, const mv_filter_bits *kept,
+                           mv_flame *out, mv_err *err)
+{
+    mv_lives part;
+
+    (void)trace;
+    if (kept && mv_isolate_lives(arena, lives, kept, &part, err) != MV_OK)
+        return err->code;
+    return mv_flame_memory(arena, kept ? &part : lives, event, sites, out, err);
+}
+
+/* What a filter leaves out still fills its segment: it becomes one part of it. */
+mv_code mv_flame_of_segments(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                             uint32_t event, const mv_sites *sites, const mv_filter_bits *kept,
+                             mv_flame *out, mv_err *err)
+{
+    uint8_t *is_other = NULL;
+
+    if (kept) {
+        is_other = mv_push_array(arena, uint8_t, kept->rows);
+        if (!is_other)
+            return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "segments");
+        for (uint32_t i = 0; i < kept->rows; i++)
+            is_other[i] = !mv_filter_has(kept, i);
+    }
+    return mv_flame_segments(arena, trace, lives, event, sites, is_other, out, err);
+}
+
+/* The sites by which stacks are cut to what users can act on; NULL: all frames are shown. */
+static const mv_sites *sites_of(const mv_drawing *d)
+{
+    return d->cli->options.all_frames ? NULL : &d->sites;
+}
+
+/* The flame graph with what --filter and --top leave of it. */
+static mv_code find_flame(mv_drawing *d, const mv_lives *lives, uint32_t event, mv_arena *work,
+                          const mv_filter_bits **kept, mv_flame *out, mv_err *err)
+{
+    if ((!d->sites.kinds && mv_sites_find(&d->cli->arena, d->trace, &d->sites, err) != MV_OK) ||
+        mv_drawing_filter(d, work, lives, NULL, kept, err) != MV_OK ||
+        d->picture->flame(work, d->trace, lives, event, sites_of(d), *kept, out, err) != MV_OK)
+        return err->code;
+    if (d->cli->options.top)
+        mv_flame_keep_top(out, d->cli->options.top);
+    return MV_OK;
+}
+
+/* ---- as a picture ------------------------------------------------------------------------ */
+
+/* What the filter leaves of what is allocated at the moment. */
+static mv_heading_part part_of(const mv_drawing *d, const mv_lives *lives, uint32_t event,
+                               const mv_filter_bits *kept)
+{
+    mv_heading_part part = {.filter = d->cli->options.filter};
+
+    for (uint32_t i = 0; kept && i < kept->rows; i++) {
+        if (!mv_alloc_is_allocated(lives, i, event))
+            continue;
+        part.rows++;
+        part.all += lives->allocs.block[i];
+        part.matches += mv_filter_has(kept, i);
+        part.bytes += mv_filter_has(kept, i) ? lives->allocs.block[i] : 0;
+    }
+    return part;
+}
+
+mv_code mv_paint_flame(mv_drawing *d, const mv_lives *lives, const mv_place *place, mv_arena *work,
+                       mv_scene *out, mv_err *err)
+{
+    const mv_options *o = &d->cli->options;
+    const mv_filter_bits *kept;
+    mv_flame flame;
+    mv_flame_tree tree;
+    mv_icicle icicle;
+
+    if (find_flame(d, lives, place->event, work, &kept, &flame, err) != MV_OK ||
+        mv_flame_tree_make(work, d->trace, lives, &flame, sites_of(d), d->sites.kinds, &tree,
+                           err) != MV_OK)
+        return err->code;
+    mv_icicle_opts opts = {.width = o->width,
+                           .height = o->height,
+                           .is_dark = o->is_dark,
+                           .title = d->name,
+                           .event = place->event,
+                           .measure = flame.map.addr ? "reserved" : "allocated",
+                           .part = part_of(d, lives, place->event, kept)};
+    if (mv_icicle_find(&d->cli->arena, d->trace, lives, d->sites.kinds, &tree, &opts, &icicle,
+                       err) != MV_OK)
+        return err->code;
+    for (uint32_t i = 0; i < flame.count; i++)
+        d->figure[MV_FIGURE_STACKS] += flame.rows[i].bytes > 0;
+    d->figure[MV_FIGURE_BYTES] += tree.nodes[0].bytes;
+    d->figure[MV_FIGURE_DRAWN] += icicle.drawn;
+    *out = icicle.scene;
+    return MV_OK;
+}
+
+/* ---- as folded stacks -------------------------------------------------------------------- */
+
+/* A frame must not contain what separates frames and lines, nor control characters. */
+static void put_frame(mv_drawing *d, bool is_first, const char *text)
+{
+    char clean[512];
+
+    snprintf(clean, sizeof clean, "%s", text);
+    mv_utf8_tame(clean);
+    for (char *c = clean; *c; c++)
+        if (*c == ';')
+            *c = ':';
+    if (!is_first)
+        mv_sink_write(&d->sink, ";", 1);
+    mv_sink_write(&d->sink, clean, strlen(clean));
+}
+
+static void put_stack(mv_drawing *d, mv_stack_id stack, bool is_first)
+{
+    uint32_t count, shown = 0;
+    const mv_frame_id *frames = mv_stack_frames(d->trace, stack, &count);
+    char label[512];
+
+    for (uint32_t i = count; i-- > 0;) {
+        if (!d->cli->options.all_frames && !mv_frame_is_shown(d->trace, d->sites.kinds, stack, i))
+            continue;
+        put_frame(d, is_first && shown == 0,
+                  mv_frame_label(d->trace, frames[i], label, sizeof label));
+        shown++;
+    }
+    if (shown == 0)
+        put_frame(d, is_first,
+                  mv_culprit_label(d->trace, d->sites.kinds, stack, label, sizeof label));
+}
+
+static void put_row(mv_drawing *d, const mv_lives *lives, const mv_flame *flame,
+                    const mv_flame_row *row)
+{
+    char prefix[MV_FLAME_PREFIX][MV_FLAME_TEXT];
+    uint32_t count = mv_flame_prefix(d->trace, lives, flame, row, prefix);
+    bool is_first = d->end - d->first == 1;
+
+    if (!is_first)
+        mv_sink_printf(&d->sink, "device %u", lives->device);
+    for (uint32_t i = 0; i < count; i++) {
+        put_frame(d, is_first, prefix[i]);
+        is_first = false;
+    }
+    if (row->part != MV_FLAME_FREE && row->part != MV_FLAME_OTHER)
+        put_stack(d, row->stack, is_first);
+    mv_sink_printf(&d->sink, " %llu\n", (unsigned long long)row->bytes);
+    d->figure[MV_FIGURE_STACKS]++;
+    d->figure[MV_FIGURE_BYTES] += row->bytes;
+}
+
+mv_code mv_folded_add(mv_drawing *d, const mv_lives *lives, const mv_place *place, mv_arena *work,
+                      mv_err *err)
+{
+    const mv_filter_bits *kept;
+    mv_flame flame;
+
+    if (find_flame(d, lives, place->event, work, &kept, &flame, err) != MV_OK)
+        return err->code;
+    for (uint32_t i = 0; i < flame.count; i++)
+        if (flame.rows[i].bytes > 0)
+            put_row(d, lives, &flame, &flame.rows[i]);
+    return MV_OK;
+}

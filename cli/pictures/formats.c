@@ -1,0 +1,204 @@
+#include <stdio.h>
+
+#include "cli/complain.h"
+#include "cli/input/input.h"
+#include "cli/input/overwrite.h"
+#include "cli/pictures/pictures.h"
+#include "viz/scene/png.h"
+
+/* ---- pages ------------------------------------------------------------------------------- */
+
+static void begin_page(mv_drawing *d)
+{
+    const mv_options *o = &d->cli->options;
+
+    mv_html_init(&d->page, &d->cli->arena, d->trace, d->name);
+    d->page.view = d->picture->tab;
+    d->page.all_frames = o->all_frames;
+    d->page.filter = o->filter ? &d->filter : NULL;
+    d->page.filter_text = o->filter;
+    d->page.top = o->top;
+    if (mv_option_given(o, MV_HAS(THEME)))
+        d->page.theme = o->is_dark ? MV_PAGE_DARK : MV_PAGE_LIGHT;
+}
+
+static mv_code add_to_page(mv_drawing *d, const mv_lives *lives, const mv_place *place,
+                           mv_arena *work, mv_err *err)
+{
+    mv_html_opening opening = {.from = place->window.first,
+                               .to = place->window.end,
+                               .has_moment = d->picture->is_of_moment,
+                               .moment = place->event};
+    mv_leaks leaks;
+
+    if (d->page.devices == 0)
+        begin_page(d);
+    if (mv_leaks_find(work, d->trace, lives, &leaks, err) != MV_OK)
+        return err->code;
+    d->figure[MV_FIGURE_EVENTS] += opening.to ? opening.to - opening.from : lives->events.count;
+    d->figure[MV_FIGURE_DRAWN] += lives->allocs.count;
+    return mv_html_add_device(&d->page, lives, &leaks, &opening, err);
+}
+
+static mv_code write_page(mv_drawing *d, mv_err *err)
+{
+    return mv_html_write(&d->page, &d->sink, err);
+}
+
+/* ---- scenes ------------------------------------------------------------------------------ */
+
+/* Puts a panel below those of the devices before it. */
+static mv_code append_panel(mv_scene *scene, const mv_scene *panel, mv_err *err)
+{
+    float below = scene->height;
+
+    for (uint32_t i = 0; i < panel->shape_count; i++) {
+        const mv_shape *shape = &panel->shapes[i];
+        for (uint32_t j = 0; j < shape->count; j++) {
+            mv_point at = panel->points[shape->first + j];
+            mv_scene_point(scene, at.x, at.y + below);
+        }
+        mv_scene_add(scene, *shape);
+    }
+    scene->height += panel->height;
+    scene->width = panel->width > scene->width ? panel->width : scene->width;
+    scene->shown_height += panel->shown_height;
+    scene->shown_width = panel->shown_width;
+    scene->background = panel->background;
+    if (scene->failed)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
+    return MV_OK;
+}
+
+static mv_code add_panel(mv_drawing *d, const mv_lives *lives, const mv_place *place,
+                         mv_arena *work, mv_err *err)
+{
+    mv_scene panel;
+
+    if (d->devices == 0)
+        mv_scene_init(&d->scene, &d->cli->arena, 0, 0, 0);
+    if (d->picture->paint(d, lives, place, work, &panel, err) != MV_OK)
+        return err->code;
+    return append_panel(&d->scene, &panel, err);
+}
+
+static mv_code write_svg(mv_drawing *d, mv_err *err)
+{
+    return mv_svg_write(&d->scene, &d->sink, err);
+}
+
+static mv_code write_png(mv_drawing *d, mv_err *err)
+{
+    return mv_scene_write_png(&d->cli->budget, &d->scene, &d->sink, err);
+}
+
+/* ---- the table --------------------------------------------------------------------------- */
+
+/* Folded stacks are written device by device. */
+static mv_code write_no_more(mv_drawing *d, mv_err *err)
+{
+    (void)d;
+    return err->code;
+}
+
+static const mv_picture_format html = {.ending = ".html",
+                                       .leaves_idle_devices = true,
+                                       .figures = MV_FIGURES(EVENTS) | MV_FIGURES(DRAWN),
+                                       .add = add_to_page,
+                                       .finish = write_page};
+static const mv_picture_format svg = {.ending = ".svg", .add = add_panel, .finish = write_svg};
+static const mv_picture_format png = {.ending = ".png", .add = add_panel, .finish = write_png};
+static const mv_picture_format folded = {.ending = ".folded",
+                                         .may_be_empty = true,
+                                         .figures = MV_FIGURES(STACKS) | MV_FIGURES(BYTES),
+                                         .add = mv_folded_add,
+                                         .finish = write_no_more};
+
+/* To add one: a row here. */
+static const mv_picture_format *const formats[] = {&folded, &svg, &png, &html};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+static bool ends_with(const char *text, const char *ending)
+{
+    size_t length = strlen(text), tail = strlen(ending);
+
+    return length > tail && strcmp(text + length - tail, ending) == 0;
+}
+
+static bool can_be(const mv_picture *picture, const mv_picture_format *format)
+{
+    return format != &folded || picture->flame;
+}
+
+/* The format of the output's name; NULL when there is none. */
+static const mv_picture_format *format_named(const mv_drawing *d)
+{
+    if (strcmp(d->path, "-") == 0)
+        return d->picture->flame ? &folded : &svg;
+    for (size_t i = 0; i < FORMATS; i++)
+        if (ends_with(d->path, formats[i]->ending) && can_be(d->picture, formats[i]))
+            return formats[i];
+    return NULL;
+}
+
+/* FILE.html; NULL, with a message, when there is no such name. */
+static const char *path_beside(mv_cli *cli)
+{
+    const char *file = mv_input_name(cli);
+    size_t size = strlen(file) + sizeof ".html";
+    char *named;
+
+    if (strcmp(file, "-") == 0) {
+        mv_complain_usage(cli->command->name,
+                          "standard input has no name: say where with -o X.html");
+        return NULL;
+    }
+    named = mv_arena_push(&cli->arena, size, 1);
+    if (named)
+        snprintf(named, size, "%s.html", file);
+    else
+        mv_complain_of(file, "%s", mv_code_text(MV_NOMEM));
+    return named && !mv_overwrite_by(cli, named) ? named : NULL;
+}
+
+static const char *name_of(const mv_cli *cli)
+{
+    const char *file = mv_input_name(cli), *slash = strrchr(file, '/');
+
+    if (strcmp(file, "-") == 0)
+        return "standard input";
+    return slash && slash[1] ? slash + 1 : file;
+}
+
+bool mv_picture_choose_format(mv_drawing *d, const char *ending)
+{
+    mv_cli *cli = d->cli;
+    const char *command = cli->command->name;
+    bool is_json_too = mv_option_given(&cli->options, MV_HAS(JSON));
+
+    d->name = name_of(cli);
+    d->path = cli->options.output;
+    if (!d->path && d->picture->flame) {
+        mv_complain_usage(command, "say where with -o X.svg, X.html or X.folded (-o - is folded "
+                                   "stacks on standard output)");
+        return false;
+    }
+    if (!d->path)
+        d->path = path_beside(cli);
+    if (!d->path)
+        return false;
+    for (size_t i = 0; ending && i < FORMATS; i++)
+        if (strcmp(formats[i]->ending, ending) == 0)
+            d->format = formats[i];
+    if (!d->format)
+        d->format = format_named(d);
+    is_json_too = is_json_too && strcmp(d->path, "-") == 0;
+    if (is_json_too && d->format == &folded)
+        mv_complain_usage(command, "--json and the stacks cannot both go to standard output");
+    else if (is_json_too || !d->format)
+        mv_complain_usage(command, "%s: only %s.svg, .png and .html are written", d->path,
+                          d->picture->flame ? ".folded, " : "");
+    else
+        return true;
+    return false;
+}

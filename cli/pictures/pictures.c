@@ -1,0 +1,218 @@
+#include "cli/pictures/pictures.h"
+
+#include "analyze/ranks/summary.h"
+#include "cli/complain.h"
+#include "cli/input/filter_option.h"
+#include "cli/input/input.h"
+#include "cli/input/moment_option.h"
+#include "cli/input/window.h"
+#include "cli/report/report.h"
+
+const mv_picture mv_pictures[MV_PICTURE_COUNT] = {
+    [MV_PICTURE_ACTIVE] = {.tab = MV_PAGE_ACTIVE,
+                           .main = MV_MAIN_TIMELINE,
+                           .figures = MV_FIGURES(EVENTS) | MV_FIGURES(DRAWN) | MV_FIGURES(MATCHES),
+                           .paint = mv_paint_active},
+    [MV_PICTURE_SEGMENTS] = {.tab = MV_PAGE_SEGMENTS,
+                             .main = MV_MAIN_SEGMENTS,
+                             .shows_segments = true,
+                             .figures = MV_FIGURES(EVENTS) | MV_FIGURES(DRAWN),
+                             .paint = mv_paint_segments},
+    [MV_PICTURE_STATE] = {.tab = MV_PAGE_STATE,
+                          .main = MV_MAIN_STATE,
+                          .is_of_moment = true,
+                          .figures = MV_FIGURES(EVENTS) | MV_FIGURES(DRAWN),
+                          .paint = mv_paint_state},
+    [MV_PICTURE_POOLS] = {.tab = MV_PAGE_POOLS,
+                          .main = MV_MAIN_TIMELINE,
+                          .figures = MV_FIGURES(EVENTS) | MV_FIGURES(DRAWN) | MV_FIGURES(MATCHES),
+                          .paint = mv_paint_pools},
+    [MV_PICTURE_STACKS] = {.tab = MV_PAGE_STACKS,
+                           .is_of_moment = true,
+                           .draws_idle_devices = true,
+                           .figures = MV_FIGURES(STACKS) | MV_FIGURES(BYTES) | MV_FIGURES(DRAWN),
+                           .paint = mv_paint_flame,
+                           .flame = mv_flame_of_memory},
+    [MV_PICTURE_SEGMENT_STACKS] = {.tab = MV_PAGE_SEGMENT_STACKS,
+                                   .is_of_moment = true,
+                                   .draws_idle_devices = true,
+                                   .figures =
+                                       MV_FIGURES(STACKS) | MV_FIGURES(BYTES) | MV_FIGURES(DRAWN),
+                                   .paint = mv_paint_flame,
+                                   .flame = mv_flame_of_segments},
+};
+
+mv_picture_view mv_picture_wanted(const mv_cli *cli)
+{
+    if (cli->command->run != mv_cmd_segment_plot || mv_option_given(&cli->options, MV_HAS(VIEW)))
+        return cli->options.view;
+    return cli->options.at ? MV_PICTURE_STATE : MV_PICTURE_SEGMENTS;
+}
+
+mv_code mv_drawing_filter(mv_drawing *d, mv_arena *arena, const mv_lives *lives,
+                          const mv_leaks *leaks, const mv_filter_bits **kept, mv_err *err)
+{
+    mv_filter_bits *bits;
+
+    *kept = NULL;
+    if (!d->cli->options.filter)
+        return MV_OK;
+    *kept = bits = mv_push_struct(arena, mv_filter_bits);
+    if (!bits)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "filter");
+    if (d->picture->shows_segments)
+        return mv_filter_segments(arena, d->trace, lives, &d->filter, bits, err);
+    return mv_filter_allocs(arena, d->trace, lives, leaks, &d->filter, bits, err);
+}
+
+/* ---- devices ----------------------------------------------------------------------------- */
+
+/* False, with a message, when an option names no moment or window of the device. *is_shown is false
+ * for a window without events, if the device has events elsewhere. */
+static bool find_place(mv_drawing *d, const mv_lives *lives, mv_place *place, bool *is_shown)
+{
+    mv_moment at;
+
+    *is_shown = true;
+    if (d->picture->is_of_moment) {
+        if (!mv_at_find(d->cli, d->trace, lives, "end", &at))
+            return false;
+        place->event = at.event;
+        return true;
+    }
+    if (!mv_window_find(d->cli, d->trace, lives->device, &place->window))
+        return false;
+    *is_shown = place->window.end > place->window.first || lives->events.count == 0;
+    return true;
+}
+
+/* False, with a message, when it fails. What is found in one device is released before the next. */
+static bool add_device(mv_drawing *d, uint32_t device)
+{
+    mv_err err = {.offset = MV_NO_OFFSET};
+    bool is_named = true, is_shown;
+    mv_place place = {0};
+    mv_arena work;
+    mv_lives lives;
+
+    mv_arena_init(&work, &d->cli->budget);
+    if (mv_lives_find(&work, d->trace, device, &lives, &err) == MV_OK) {
+        is_named = find_place(d, &lives, &place, &is_shown);
+        if (is_named && is_shown && d->format->add(d, &lives, &place, &work, &err) == MV_OK)
+            d->devices++;
+    }
+    mv_arena_release(&work);
+    if (err.code != MV_OK)
+        mv_complain(mv_input_name(d->cli), &err);
+    return is_named && err.code == MV_OK;
+}
+
+static bool add_devices(mv_drawing *d)
+{
+    bool draws_idle = d->picture->draws_idle_devices && !d->format->leaves_idle_devices;
+
+    for (uint32_t i = d->first; i < d->end; i++) {
+        if (!draws_idle && !mv_device_is_used(d->trace, i))
+            continue;
+        if (!mv_at_is_elsewhere(d->cli, d->trace, i) && !add_device(d, i))
+            return false;
+    }
+    if (d->devices > 0 || d->format->may_be_empty)
+        return true;
+    mv_complain_of(mv_input_name(d->cli), "nothing to draw: no %s",
+                   draws_idle ? "device" : "events and no memory there");
+    return false;
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
+
+/* The whole file, or none and a message. */
+static bool write_file(mv_drawing *d)
+{
+    mv_err err = {.offset = MV_NO_OFFSET};
+
+    if (mv_sink_open(&d->sink, d->path, &err) == MV_OK) {
+        if (!add_devices(d)) {
+            mv_sink_abort(&d->sink);
+            return false;
+        }
+        if (d->format->finish(d, &err) == MV_OK)
+            mv_sink_commit(&d->sink, &err);
+        else
+            mv_sink_abort(&d->sink);
+    }
+    if (err.code != MV_OK)
+        mv_complain(NULL, &err);
+    return err.code == MV_OK;
+}
+
+static int report(mv_drawing *d)
+{
+    static const char *const names[] = {
+#define FIGURE_NAME(id, name) name,
+        MV_FIGURE_LIST(FIGURE_NAME)
+#undef FIGURE_NAME
+    };
+    uint32_t figures = d->format->figures ? d->format->figures : d->picture->figures;
+    mv_span path = {(const uint8_t *)d->path, strlen(d->path)};
+    mv_report r;
+
+    if (!mv_option_given(&d->cli->options, MV_HAS(JSON))) {
+        if (strcmp(d->path, "-") != 0) {
+            mv_out_clean(&d->cli->out, path);
+            mv_out_char(&d->cli->out, '\n');
+        }
+        return MV_EXIT_DONE;
+    }
+    if (!d->cli->options.filter)
+        figures &= ~MV_FIGURES(MATCHES);
+    mv_report_open(&r, d->cli);
+    mv_report_member(&r, "written", mv_json_span(&r, path));
+    for (uint32_t i = 0; i < MV_FIGURE_COUNT; i++)
+        if (figures & 1u << i)
+            mv_report_member(&r, names[i], mv_json_u64(d->figure[i]));
+    return mv_report_close(&r);
+}
+
+static bool check_usage(mv_drawing *d, const char *ending)
+{
+    const char *command = d->cli->command->name;
+
+    if (mv_option_given(&d->cli->options, MV_HAS(BY)) && d->cli->options.by > MV_BY_LINE) {
+        mv_complain_usage(command, "--by is use or line; peak and lines have the rest");
+        return false;
+    }
+    if (!d->picture->is_of_moment && d->cli->options.at) {
+        mv_complain_usage(command, "--at names a moment, and this view shows a window of time: see "
+                                   "--from, --to and --view state");
+        return false;
+    }
+    if (!mv_picture_choose_format(d, ending) || !mv_filter_option_read(d->cli, &d->filter))
+        return false;
+    if (d->picture->shows_segments && (d->filter.has_leaks || d->filter.has_categories)) {
+        mv_complain_usage(command, "--filter: leak and cat: name blocks, and this view shows "
+                                   "segments: see --view state");
+        return false;
+    }
+    return true;
+}
+
+static int run(mv_drawing *d, const char *ending)
+{
+    if (!check_usage(d, ending))
+        return MV_EXIT_USAGE;
+    if (!mv_input_read(d->cli, d->trace) ||
+        !mv_input_devices(d->cli, d->trace, &d->first, &d->end) || !write_file(d))
+        return MV_EXIT_FAILED;
+    return report(d);
+}
+
+int mv_picture_run(mv_cli *cli, mv_picture_view view, const char *ending)
+{
+    mv_trace trace;
+    mv_drawing d = {.cli = cli, .picture = &mv_pictures[view], .trace = &trace};
+    int status = run(&d, ending);
+
+    mv_filter_release(&d.filter);
+    return status;
+}

@@ -1,0 +1,78 @@
+/* Every picture in every format: what is written, and the figures that --json has. */
+#include "cli/pictures/pictures.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+
+#include "tests/fixture/fixture_json.h"
+#include "tests/fixture/fixture_program.h"
+
+static const char *const figure_names[] = {
+#define FIGURE_NAME(id, name) name,
+    MV_FIGURE_LIST(FIGURE_NAME)
+#undef FIGURE_NAME
+};
+
+static const char *const commands[MV_PICTURE_COUNT] = {
+    [MV_PICTURE_ACTIVE] = "trace_plot",
+    [MV_PICTURE_SEGMENTS] = "segment_plot",
+    [MV_PICTURE_STATE] = "segment_plot --at peak",
+    [MV_PICTURE_POOLS] = "trace_plot --view pools",
+    [MV_PICTURE_STACKS] = "memory",
+    [MV_PICTURE_SEGMENT_STACKS] = "segments",
+};
+
+static void expect_figures(const char *command, const char *ending, const char *filter,
+                           uint32_t figures)
+{
+    mvt_run r = mvt_sh("$MEMVIZ %s --json %s $SNAPS/two_devices.pickle -o x%s && test -s x%s",
+                       command, filter, ending, ending);
+    cJSON *report = cJSON_Parse(r.out);
+
+    cr_assert_eq(r.status, 0, "%s %s: %s", command, ending, r.err);
+    for (uint32_t i = 0; i < MV_FIGURE_COUNT; i++) {
+        cJSON *figure = cJSON_GetObjectItem(report, figure_names[i]);
+        cr_expect_eq(figure != NULL, (figures & 1u << i) != 0, "%s %s %s: %s", command, ending,
+                     filter, figure_names[i]);
+        cr_expect(!figure || figure->valuedouble > 0, "%s %s: %s", command, ending,
+                  figure_names[i]);
+    }
+    cJSON_Delete(report);
+    mvt_run_drop(&r);
+}
+
+Test(pictures, are_written_in_every_format)
+{
+    for (uint32_t i = 0; i < MV_PICTURE_COUNT; i++) {
+        uint32_t figures = mv_pictures[i].figures;
+        cr_assert_not_null(mv_pictures[i].paint);
+        expect_figures(commands[i], ".svg", "--filter 'size>1'", figures);
+        expect_figures(commands[i], ".png", "", figures & ~MV_FIGURES(MATCHES));
+        expect_figures(commands[i], ".html", "", MV_FIGURES(EVENTS) | MV_FIGURES(DRAWN));
+        if (mv_pictures[i].flame)
+            expect_figures(commands[i], ".folded", "", MV_FIGURES(STACKS) | MV_FIGURES(BYTES));
+    }
+}
+
+/* Only flame graphs can be folded stacks, and only they need -o. */
+Test(pictures, other_endings_are_refused)
+{
+    for (uint32_t i = 0; i < MV_PICTURE_COUNT; i++) {
+        bool is_flame = mv_pictures[i].flame != NULL;
+        mvt_run pdf = mvt_sh("$MEMVIZ %s $SNAPS/two_devices.pickle -o x.pdf", commands[i]);
+        mvt_run folded = mvt_sh("$MEMVIZ %s $SNAPS/two_devices.pickle -o x.folded", commands[i]);
+        mvt_run unnamed = mvt_sh("$MEMVIZ %s - <$SNAPS/two_devices.pickle", commands[i]);
+        cr_expect_eq(pdf.status, 2);
+        cr_expect(strstr(pdf.err, is_flame ? "x.pdf: only .folded, .svg, .png and .html are written"
+                                           : "x.pdf: only .svg, .png and .html are written"),
+                  "%s", pdf.err);
+        cr_expect_eq(folded.status, is_flame ? 0 : 2, "%s", commands[i]);
+        cr_expect_eq(unnamed.status, 2);
+        cr_expect(strstr(unnamed.err, is_flame ? "say where with -o X.svg, X.html or X.folded"
+                                               : "say where with -o X.html"),
+                  "%s", unnamed.err);
+        mvt_run_drop(&pdf);
+        mvt_run_drop(&folded);
+        mvt_run_drop(&unnamed);
+    }
+}
