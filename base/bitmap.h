@@ -1,5 +1,6 @@
 /* One bit for each of many numbers, and how many bits are set below any of them: a bitmap with a
- * directory of counts, one for 512 bits. An eighth of a byte a bit, and 1/128 for the directory. */
+ * directory of counts, one for each 512 bits. It takes 1/8 byte a bit, and 1/128 for the directory.
+ */
 #ifndef MV_BASE_BITMAP_H
 #define MV_BASE_BITMAP_H
 
@@ -10,13 +11,13 @@
 typedef struct {
     uint32_t count;  /* numbers 0 to count - 1 */
     uint64_t *word;  /* [count / 64, up] bit i is in word[i / 64] */
-    uint32_t *below; /* [count / 512 + 1] bits set below 512 x i; of use after mv_bitmap_tally */
+    uint32_t *below; /* [count / 512 + 1] bits set below 512 x i; valid after mv_bitmap_tally */
 } mv_bitmap;
 
 /* All bits clear. False when memory is out. */
 bool mv_bitmap_init(mv_arena *arena, uint32_t count, mv_bitmap *out);
 
-/* Makes the directory, when all bits are set. */
+/* Makes the directory, after all bits are set. */
 void mv_bitmap_tally(mv_bitmap *map);
 
 static inline void mv_bitmap_set(mv_bitmap *map, uint32_t at)

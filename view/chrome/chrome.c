@@ -62,7 +62,7 @@ bool mv_chrome_list_input(mv_view *view, const mv_input *input, uint32_t count, 
 
 /* ---- what has the keyboard --------------------------------------------------------------- */
 
-/* "FILE.png" beside where the program runs. */
+/* "FILE.png" in the folder where the program runs. */
 static void offer_name(mv_view *view)
 {
     const mv_document *d = mv_view_document(view);
@@ -188,7 +188,7 @@ void mv_do_next_focus(mv_view *view, uint64_t arg)
     show_tab(view, (mv_tab)((view->now.tab + 1) % (MV_TAB_REPORTS + 1)));
 }
 
-/* Turns what is asked for on, and off when it is on. */
+/* Turns something on, or off when it is on. */
 static void set_show(mv_view *view, mv_show show)
 {
     mv_view_remember(view);

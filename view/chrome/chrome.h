@@ -1,5 +1,5 @@
-/* What is around the panes, and what they share: bars, overlays, fields, history, the search; and
- * who gets the pointer. Its files:
+/* Everything around the panes, and what they share: bars, overlays, fields, history, the search,
+ * and the routing of the pointer. Its files:
  *
  *     view.c        opening, the frame, where the panes are
  *     route.c       inputs: to fields, overlays, commands, panes
@@ -26,37 +26,37 @@ typedef struct {
 struct mv_chrome {
     mv_view_layout layout;
     mv_arena_mark frame_start;
-    float lower_share; /* of the height of main and lower */
+    float lower_share; /* lower's share of the height of main and lower */
 
     mv_field search, palette, open, export;
     mv_box search_box;      /* of the last frame */
-    uint32_t row;           /* of an overlay's list: chosen by arrows */
+    uint32_t row;           /* the chosen row of an overlay's list: arrows move it */
     uint32_t first;         /* first row that is shown */
-    bool is_choosing_other; /* the list of devices asks what to compare with */
+    bool is_choosing_other; /* the list of devices chooses the one to compare with */
     bool only_panes;        /* the frame is for a file: no overlay, no tip */
 
     uint32_t past_count, future_count;
     mv_view_state past[MV_MOST_PAST], future[MV_MOST_PAST];
 
     /* The pointer. */
-    const mv_pane *captured; /* has it until the button is let go; NULL: nobody */
+    const mv_pane *captured; /* gets the pointer until the button is released; NULL: no pane */
     mv_box captured_box;
     uint8_t captured_button;
     bool is_splitting;
-    const mv_pane *under; /* it was over this pane last */
+    const mv_pane *under; /* the pane that it was over last */
     mv_box under_box;
     double moved_ms; /* when it moved last */
 
-    const mv_document_device *levels_of; /* that view->levels reads */
+    const mv_document_device *levels_of; /* the pyramid that view->levels reads */
     mv_slot *matches;
-    uint32_t banners_closed; /* failed files whose banner was closed */
+    uint32_t banners_closed; /* number of failed files whose banner was closed */
     uint32_t hover_before, hover_segment_before;
     mv_view_start start;
     bool has_start;
-    bool has_bad_start; /* it names nothing of the file: the view's message says why */
+    bool has_bad_start; /* it names nothing in the file: the view's message says so */
     struct {
         const mv_document *document;
-        double ms; /* when it was first seen reading; 0: none is */
+        double ms; /* when it was first seen reading; 0: no file is being read */
     } reading;
 };
 
@@ -72,10 +72,11 @@ void mv_toolbar_paint(mv_view *view, mv_box box);
 void mv_tabs_paint(mv_view *view, mv_box box);
 void mv_status_bar_paint(mv_view *view, mv_box box);
 
-/* In place of the panes: nothing open, or still loading. False: there is a device to show. */
+/* Painted in place of the panes: nothing is open, or the file is still loading. False: there is a
+ * device to show. */
 bool mv_loading_paint(mv_view *view, mv_box box);
 
-/* The failed file to tell of; NULL: none. */
+/* The failed file to report; NULL: none. */
 const mv_document *mv_loading_failure(const mv_view *view);
 void mv_loading_banner(mv_view *view, mv_box box);
 
@@ -90,7 +91,8 @@ void mv_open_paint(mv_view *view, mv_box box);
 void mv_export_paint(mv_view *view, mv_box box);
 void mv_search_paint(mv_view *view);
 
-/* An overlay's sheet with a title, in the middle of `box`: what is left for its content. */
+/* Paints an overlay's sheet with a title in the middle of `box`; returns the box for its content.
+ */
 mv_box mv_chrome_sheet(mv_view *view, mv_box box, float width, float height, const char *title);
 
 /* Up, Down, PageUp, PageDown, Home, End and the wheel in a list of `count` rows. */
@@ -99,13 +101,13 @@ bool mv_chrome_list_input(mv_view *view, const mv_input *input, uint32_t count, 
 /* Scrolls the list so that its chosen row is among the `shown` ones. */
 void mv_chrome_list_follow(mv_view *view, uint32_t count, uint32_t shown);
 
-/* Writes the view, without overlays, to a file whose ending says how. */
+/* Writes the view, without overlays, to a file; its ending says which format. */
 bool mv_export_write(mv_view *view, const char *path);
 
-/* The words of a command line that shows the same; in `arena`, NULL: memory is out. */
+/* The words of a command line that shows the same view; in `arena`. NULL: memory is out. */
 const char *mv_command_line(const mv_view *view, mv_arena *arena);
 
-/* Asks for what the search matches: once a frame. */
+/* Finds what the search matches: once a frame. */
 bool mv_matches_open(mv_view *view);
 void mv_matches_update(mv_view *view);
 void mv_matches_go(mv_view *view, bool is_back);
@@ -113,14 +115,14 @@ void mv_matches_go(mv_view *view, bool is_back);
 const char *mv_colour_name(uint8_t mode);
 const char *mv_clock_name(uint8_t clock);
 
-/* The chosen device as soon as its thread has made it, which may be in the middle of a frame; NULL
- * before. mv_going_update makes it the one that is shown. */
+/* The chosen device once its thread has made it, which may happen in the middle of a frame; NULL
+ * before. mv_going_update makes it the shown one. */
 const mv_document_device *mv_chrome_arrived(const mv_view *view);
 
-/* The device has come: its window, its cursor, and where the command line asked to begin. */
+/* The device is ready: sets its window, its cursor, and where the command line asked to begin. */
 void mv_going_update(mv_view *view);
 
-/* Opens or closes what has the keyboard. */
+/* Opens or closes the thing that has the keyboard. */
 void mv_chrome_focus(mv_view *view, mv_focus focus);
 
 #endif

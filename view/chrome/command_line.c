@@ -1,5 +1,5 @@
-/* What goes into the clipboard: the stack of an allocation, and the words that show a view again.
- */
+/* Texts for the clipboard: the stack of an allocation, and the command line that shows a view
+ * again. */
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
@@ -105,8 +105,8 @@ static mv_stack_id pinned_stack(const mv_view *view)
     return MV_NO_STACK;
 }
 
-/* "file:line function", a frame a line, the whole stack: its bytes, and written unless `out` is
- * NULL. */
+/* "file:line function", one frame a line, the whole stack: returns its bytes; written unless `out`
+ * is NULL. */
 static size_t write_stack(const mv_trace *trace, mv_stack_id stack, char *out, size_t size)
 {
     uint32_t count;

@@ -6,7 +6,7 @@
 
 enum { SHOWN = 12, ROW = 22 };
 
-/* "go to event 1200": the words, and the number behind them. */
+/* "go to event 1200": the words, and the number after them. */
 typedef struct {
     char words[MV_FIELD_TEXT];
     bool has_number;
@@ -18,8 +18,8 @@ typedef struct {
     int score; /* higher: better */
 } hit;
 
-/* How well the letters of `words` stand, in this order, in `text`; -1: they do not. Begins of words
- * and neighbours count more. */
+/* How well `text` contains the letters of `words` in this order; -1: it does not. Beginnings of
+ * words and adjacent letters count more. */
 static int match(const char *words, const char *text)
 {
     int score = 0, run = 0;
@@ -63,13 +63,13 @@ static query read_query(const mv_view *view)
     return q;
 }
 
-/* Whether it is of no use without a number: those have no key either. */
+/* Whether it is useless without a number: such commands have no key either. */
 static bool needs_number(const mv_view_command *command)
 {
     return !*command->keys && strchr(command->help, ';');
 }
 
-/* Best first: those that can be run before the others. */
+/* Best first: those that can be run now come before the others. */
 static uint32_t find(const mv_view *view, const query *q, hit hits[MV_DO_COUNT])
 {
     const char *words = q->words;

@@ -1,4 +1,4 @@
-/* Files and their devices: one row each, with how memory went and how high. */
+/* Files and their devices: one row each, with the shape of their memory over time and its peak. */
 #include <stdlib.h>
 
 #include "base/size.h"
@@ -8,7 +8,7 @@
 enum { ROW = 34, MOST_ROWS = 4096, SPARKS = 96, FILE_SHIFT = 16 };
 
 typedef struct {
-    uint32_t file, device; /* device MV_NO_ROW: the file has not come so far */
+    uint32_t file, device; /* device MV_NO_ROW: the file is not that far yet */
     const mv_document *document;
     const mv_document_device *shown; /* NULL: not shown yet */
     uint64_t peak;
@@ -170,7 +170,7 @@ bool mv_device_list_input(mv_view *view, const mv_input *input)
 
 /* ---- painting ---------------------------------------------------------------------------- */
 
-/* How memory went: the height at each of SPARKS parts of the trace. */
+/* Memory over time: its height in each of SPARKS parts of the trace. */
 static void sparks(mv_ui *ui, mv_box box, const mv_document_device *d, uint64_t most)
 {
     uint32_t events = d->lives.events.count;

@@ -1,4 +1,4 @@
-/* The view as a file, and the fields that ask for a name. */
+/* Writes the view to a file; and the fields that ask for a name. */
 #include <string.h>
 
 #include "parse/source/same_file.h"
@@ -40,7 +40,7 @@ void mv_export_paint(mv_view *view, mv_box box)
 
 typedef mv_code write_fn(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err *err);
 
-/* The same frame without what lies over it. */
+/* The same frame without overlays. */
 static const mv_scene *bare_frame(mv_view *view)
 {
     float width = view->ui.scene.width, height = view->ui.scene.height;

@@ -22,7 +22,7 @@ static uint32_t before(const mv_field *field, uint32_t at)
     return at;
 }
 
-static uint32_t behind(const mv_field *field, uint32_t at)
+static uint32_t next_start(const mv_field *field, uint32_t at)
 {
     if (field->text[at])
         at++;
@@ -48,7 +48,7 @@ static void erase(mv_field *field, uint32_t from, uint32_t to)
     field->at = from;
 }
 
-/* The begin of the word ahead of the caret. */
+/* The beginning of the word before the caret. */
 static uint32_t word_before(const mv_field *field)
 {
     uint32_t at = field->at;
@@ -76,13 +76,13 @@ bool mv_field_input(mv_field *field, const mv_input *input)
         erase(field, is_ctrl ? word_before(field) : before(field, field->at), field->at);
         return true;
     case MV_KEY_DELETE:
-        erase(field, field->at, behind(field, field->at));
+        erase(field, field->at, next_start(field, field->at));
         return true;
     case MV_KEY_LEFT:
         field->at = is_ctrl ? word_before(field) : before(field, field->at);
         return true;
     case MV_KEY_RIGHT:
-        field->at = behind(field, field->at);
+        field->at = next_start(field, field->at);
         return true;
     case MV_KEY_HOME:
         field->at = 0;
@@ -99,14 +99,14 @@ bool mv_field_input(mv_field *field, const mv_input *input)
     }
 }
 
-/* The text from the first byte on that leaves the caret inside of `width`. */
+/* The first byte of the part of the text that is shown, so that the caret is within `width`. */
 static const char *visible(mv_ui *ui, const mv_field *field, float width)
 {
     uint32_t from = 0;
     const char *head = mv_arena_text(ui->frame, field->text, field->at);
 
     while (head && head[from] && mv_ui_text_width(ui, MV_UI_TEXT, head + from) > width)
-        from = behind(field, from);
+        from = next_start(field, from);
     return field->text + from;
 }
 

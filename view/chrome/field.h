@@ -14,10 +14,10 @@ typedef struct {
 
 void mv_field_set(mv_field *field, const char *text);
 
-/* Adds a text at the caret, without control characters; what does not fit is left out. */
+/* Inserts a text at the caret, without control characters; what does not fit is left out. */
 void mv_field_type(mv_field *field, const char *text);
 
-/* Types, deletes, moves the caret. False: the field has no use for it. */
+/* Types, deletes, moves the caret. False: the field does not use the input. */
 bool mv_field_input(mv_field *field, const mv_input *input);
 
 /* The field with its text, or `hint` when it is empty; with the caret when it has the keyboard. */

@@ -5,8 +5,8 @@
 
 enum { COLUMN = 300, KEYS = 110, PAD = 40 };
 
-/* Commands that have keys, those that can be run now first, then MV_DO_NOTHING, then the others;
- * returns how many rows. */
+/* Commands with keys: those that can be run now first, then MV_DO_NOTHING, then the others; returns
+ * the number of rows. */
 static uint32_t sort_commands(const mv_view *view, mv_command_id ids[MV_DO_COUNT + 1])
 {
     uint32_t count = 0;

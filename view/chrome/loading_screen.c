@@ -65,7 +65,7 @@ static void paint_empty(mv_view *view, mv_box box)
 
 /* ---- on the way -------------------------------------------------------------------------- */
 
-/* "310 MiB/s, about 2 s more"; "" when that is not known. */
+/* "310 MiB/s, about 2 s more"; "" when unknown. */
 static const char *speed_text(mv_view *view, uint64_t done, uint64_t all)
 {
     double ms = view->ms - view->chrome->reading.ms, rate, left;
@@ -175,7 +175,7 @@ static void outline_grid(mv_ui *ui, mv_box plot, uint64_t most)
     }
 }
 
-/* A step for each column: its upper edge and its lower one, or that of all (`low` NULL). */
+/* A step for each column: from its upper edge to its lower one (`low`), or to the bottom (NULL). */
 static void outline_strip(mv_ui *ui, mv_box plot, const uint64_t *low, const uint64_t *most,
                           uint32_t columns, double high, uint32_t fill)
 {
@@ -190,7 +190,8 @@ static void outline_strip(mv_ui *ui, mv_box plot, const uint64_t *low, const uin
     mv_scene_add(&ui->scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = fill});
 }
 
-/* What is allocated, paler between the least and the most of a column; reserved as a line. */
+/* Allocated bytes, paler between the lowest and the highest of a column; reserved bytes as a line.
+ */
 static void outline_curves(mv_ui *ui, mv_box plot, const mv_saved_device *s, uint64_t most)
 {
     double high = plot.h / (double)most, wide = plot.w / (double)s->columns;
@@ -232,7 +233,7 @@ static void paint_outline(mv_view *view, mv_box box, const mv_saved_device *s)
     outline_grid(ui, box, most);
 }
 
-/* Words on what goes on, above it: where they stand. */
+/* Where the words about the progress are, above it. */
 static mv_box head_of_outline(mv_view *view, mv_box *box)
 {
     mv_ui *ui = &view->ui;

@@ -8,7 +8,7 @@
 
 /* ---- what can be done here --------------------------------------------------------------- */
 
-/* "7: what is wrong": the first key of a command, and words. */
+/* "7: what is wrong": the first key of a command, and some words. */
 static const char *hint_of(mv_view *view, mv_command_id id, const char *words)
 {
     const char *keys = view->keymap.keys[id];
@@ -87,9 +87,9 @@ static const char *cursor_text(mv_view *view, const mv_document_device *d)
                            mv_size_text(reserved, levels.reserved));
 }
 
-/* ---- what goes on ------------------------------------------------------------------------ */
+/* ---- what is going on ----------------------------------------------------------------------- */
 
-/* Files whose reports are still to come. */
+/* Files whose reports are not complete yet. */
 static const char *work_text(mv_view *view)
 {
     const mv_document *shown = mv_view_document(view);

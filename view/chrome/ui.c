@@ -116,7 +116,7 @@ float mv_ui_text_width(const mv_ui *ui, float size, const char *text)
     return mv_text_width(text, size * ui->scale);
 }
 
-/* Bytes of the UTF-8 character at `at`; 1 for what is none. */
+/* Bytes of the UTF-8 character at `at`; 1 for an invalid byte. */
 static size_t character(const char *at)
 {
     unsigned char c = (unsigned char)*at;
@@ -136,8 +136,8 @@ static float width_of(const char *at, size_t bytes, float size)
     return mv_text_width(one, size);
 }
 
-/* Both ends of the text, with an ellipsis between, not wider than `width`; NULL when nothing fits.
- * One walk from each end: frames are painted often. */
+/* Both ends of the text, with an ellipsis between them, not wider than `width`; NULL when nothing
+ * fits. One walk from each end, since frames are painted often. */
 static const char *cut(mv_ui *ui, const char *text, float size, float width)
 {
     static const char ellipsis[] = "\xe2\x80\xa6";

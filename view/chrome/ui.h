@@ -14,21 +14,21 @@ enum { MV_UI_TEXT = 12, MV_UI_SMALL = 11, MV_UI_LINE = 18, MV_UI_PAD = 8 }; /* p
 
 typedef struct {
     mv_box box;
-    mv_command_id command; /* MV_DO_NOTHING: the zone only has a tip; clicks go to the pane */
+    mv_command_id command; /* MV_DO_NOTHING: the zone has only a tip; clicks go to the pane */
     uint64_t arg;
-    const char *tip; /* NULL: the command's own */
+    const char *tip; /* NULL: the command's */
 } mv_zone;
 
 typedef struct {
-    mv_scene scene;  /* cleared at the begin of a frame; its arena lends the texts */
-    mv_arena *frame; /* memory of the frame, rewound at its begin: pieces below MV_ARENA_LARGE */
+    mv_scene scene;  /* cleared at the start of a frame; texts are in its arena */
+    mv_arena *frame; /* memory of the frame, rewound at its start: pieces below MV_ARENA_LARGE */
     const mv_theme *theme;
     float scale; /* of texts and paddings: 1, or 2 on dense screens */
     uint32_t zone_count, zone_capacity;
     mv_zone *zones;
-    float pointer_x, pointer_y; /* negative: no pointer */
+    float pointer_x, pointer_y; /* negative: there is no pointer */
     bool is_animating;          /* a pane wants another frame soon */
-    bool lacks_memory;          /* a part of the frame is not drawn, nor will be: memory is out */
+    bool lacks_memory; /* a part of the frame is missing, and will not come: memory is out */
 } mv_ui;
 
 static inline bool mv_box_has(mv_box box, float x, float y)
@@ -53,7 +53,7 @@ const mv_zone *mv_ui_zone_at(const mv_ui *ui, float x, float y);
 void mv_ui_fill(mv_ui *ui, mv_box box, uint32_t colour);
 void mv_ui_frame(mv_ui *ui, mv_box box, uint32_t colour); /* its edge, one pixel wide */
 
-/* Pixels of a length at scale 1, whole. */
+/* A length at scale 1 in whole pixels. */
 float mv_ui_px(const mv_ui *ui, float length);
 
 /* A line of text in the box, vertically centred, cut to fit with an ellipsis in its middle. `size`
@@ -61,15 +61,15 @@ float mv_ui_px(const mv_ui *ui, float length);
 float mv_ui_text(mv_ui *ui, mv_box box, float size, uint32_t colour, mv_anchor anchor,
                  const char *text);
 
-/* How wide mv_ui_text would be. */
+/* The width that mv_ui_text would return. */
 float mv_ui_text_width(const mv_ui *ui, float size, const char *text);
 
 /* A button: its text, lit up under the pointer and when `is_on`. */
 void mv_ui_button(mv_ui *ui, mv_box box, bool is_on, mv_command_id command, uint64_t arg,
                   const char *text);
 
-/* A vertical scroll bar at the right edge of `box` for `rows` of which `shown` fit, from *first;
- * keeps *first in range. */
+/* A vertical scroll bar at the right edge of `box` for `rows`, of which `shown` fit, beginning with
+ * *first; keeps *first in range. */
 void mv_ui_scroll(mv_ui *ui, mv_box box, uint32_t rows, uint32_t shown, uint32_t *first);
 
 #endif

@@ -7,7 +7,7 @@ static bool covers(const mv_alloc_lives *a, uint32_t row, uint64_t addr)
     return a->addr[row] <= addr && addr - a->addr[row] < (a->block[row] ? a->block[row] : 1);
 }
 
-/* The ring as a list, the oldest first. */
+/* The ring as a list, oldest first. */
 static bool unroll(mv_arena *arena, const uint32_t *ring, mv_story *out)
 {
     uint32_t from = out->covered > MV_STORY_MOST ? out->covered % MV_STORY_MOST : 0;

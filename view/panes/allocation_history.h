@@ -8,15 +8,15 @@
 
 #include "view/state/document.h"
 
-enum { MV_STORY_MOST = 10000 }; /* rows of a history that are kept: the latest */
+enum { MV_STORY_MOST = 10000 }; /* at most so many rows of a history: the latest */
 
 typedef struct {
     uint32_t alloc;   /* row of lives->allocs */
-    uint32_t version; /* how many alloc events there were at its address up to its own, as
-                       * `memviz trace` counts; 0: it is from before the first event */
-    uint64_t total;   /* allocated bytes behind its birth; before the first event for MV_BEFORE */
-    mv_string_id within; /* the annotated range around its birth; MV_NO_STRING */
-    uint32_t covered;    /* blocks that ever covered its first byte, itself among them */
+    uint32_t version; /* the number of alloc events at its address up to its own, as `memviz trace`
+                         counts; 0: it is from before the first event */
+    uint64_t total;   /* allocated bytes after its birth; before the first event for MV_BEFORE */
+    mv_string_id within; /* the annotated range around its birth, or MV_NO_STRING */
+    uint32_t covered;    /* number of blocks that ever covered its first byte, including itself */
     uint32_t count;
     uint32_t *history; /* [count] those rows, in order of birth; the latest MV_STORY_MOST */
 } mv_story;

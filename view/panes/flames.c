@@ -18,7 +18,7 @@ const char *mv_flames_source_name(uint32_t source)
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-/* The moment before event a, and the one behind the last event below b. */
+/* The moment before event a, and the one after the last event before b. */
 static uint32_t moment_before(uint32_t event)
 {
     return event ? event - 1 : MV_BEFORE;
@@ -27,19 +27,19 @@ static uint32_t moment_before(uint32_t event)
 mv_code mv_flames_rows(mv_arena *arena, const mv_index *index, mv_flames_ask ask, mv_alive *out,
                        mv_err *err)
 {
-    uint32_t before = moment_before(ask.a), behind = moment_before(ask.b), first, limit;
+    uint32_t before = moment_before(ask.a), after = moment_before(ask.b), first, limit;
 
     if (ask.source == MV_FLAMES_CURSOR || ask.source == MV_FLAMES_PEAK)
         return mv_index_alive(arena, index, ask.event, out, err);
     if (ask.source == MV_FLAMES_HELD)
-        return mv_index_held(arena, index, before, behind, out, err);
+        return mv_index_held(arena, index, before, after, out, err);
     first = mv_index_born(index, before);
-    limit = mv_index_born(index, behind);
+    limit = mv_index_born(index, after);
     *out = (mv_alive){.row = mv_push_array(arena, uint32_t, limit - first)};
     if (!out->row)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u rows of an interval", limit - first);
     for (uint32_t i = first; i < limit; i++)
-        if (index->end[i] <= behind)
+        if (index->end[i] <= after)
             out->row[out->count++] = i;
     return MV_OK;
 }
@@ -51,7 +51,7 @@ typedef struct {
     uint32_t blocks;
 } sum;
 
-/* A row of the flame for each site, or with all frames for each stack. */
+/* A row of the flame for each site; with all frames, for each stack. */
 static bool sum_up(mv_arena *scratch, const mv_trace *trace, const mv_sites *sites,
                    const mv_index *index, const mv_alive *rows, bool has_all_frames, mv_flame *out)
 {
@@ -148,7 +148,7 @@ static uint32_t labels_of(const mv_flame_tree *tree, uint32_t node, const char *
     return depth;
 }
 
-/* Whether the tree leads a stack through `labels`. */
+/* Whether a stack's path in the tree begins with `labels`. */
 static bool passes(const mv_trace *trace, const mv_sites *sites, mv_flames_ask ask,
                    mv_stack_id stack, const char *const *labels, uint32_t depth)
 {
@@ -178,7 +178,7 @@ uint32_t mv_flames_largest(mv_arena *scratch, const mv_trace *trace, const mv_si
                            uint32_t node)
 {
     const char **labels = mv_push_array(scratch, const char *, flames->tree.depth + 1);
-    /* What is known of each stack: 0 nothing, 1 it passes, 2 it does not. */
+    /* What is known about each stack: 0 nothing, 1 it passes, 2 it does not. */
     uint8_t *known = mv_push_array(scratch, uint8_t, (uint64_t)trace->stacks.count + 1);
     uint32_t best = MV_NO_ROW, depth;
     mv_err err = {0};

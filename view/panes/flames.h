@@ -1,12 +1,12 @@
 /* What the viewer's flame graph shows: whose memory, at which moment or within which interval.
  *
- *     cursor      allocated behind the cursor's event
- *     peak        allocated at the highest place of what the timeline shows
- *     held        allocated in the interval, and still there at its end: what it leaves behind
+ *     cursor allocated after the cursor's event
+ *     peak allocated at the highest moment that the timeline shows
+ *     held allocated in the interval, and still alive at its end
  *     temporary   allocated in the interval and freed within it; these bytes are a sum over time,
  *                 not a level
  *
- * A tree of analyze/flame/flame_tree.h, whose root is the exact sum of what it is about. */
+ * A tree of analyze/flame_tree.h, whose root is the exact sum. */
 #ifndef MV_FLAMES_H
 #define MV_FLAMES_H
 
@@ -30,7 +30,7 @@ typedef struct {
     mv_flames_source source;
     bool by_blocks, is_inverted;
     bool has_all_frames; /* native and interpreter frames too */
-    uint32_t event;      /* CURSOR, PEAK: behind it, or MV_BEFORE */
+    uint32_t event;      /* CURSOR, PEAK: the event before the moment, or MV_BEFORE */
     uint32_t a, b;       /* HELD, TEMPORARY: events [a, b) */
 } mv_flames_ask;
 
@@ -38,23 +38,23 @@ typedef struct {
     mv_flame_tree
         tree; /* with by_blocks, `bytes` of its nodes are blocks: see mv_flame_tree_opts */
     uint64_t bytes, blocks; /* of all of it */
-    uint64_t *path;         /* [tree.count] a number for the way from the root to a node: the same
-                             * labels have the same in other trees; 0: the root */
+    uint64_t *path; /* [tree.count] a number for the path from the root to a node: equal labels have
+                       equal numbers in other trees; 0: the root */
 } mv_flames;
 
 /* O(k + frames of their stacks, sorted) for k allocations. Everything lives in `arena`. Fails only
- * for want of memory or rows. */
+ * when memory or rows run out. */
 mv_code mv_flames_find(mv_arena *arena, const mv_trace *trace, const mv_sites *sites,
                        const mv_index *index, mv_flames_ask ask, mv_flames *out, mv_err *err);
 
 /* The node with that path; 0, the root, when there is none. */
 uint32_t mv_flames_node(const mv_flames *flames, uint64_t path);
 
-/* Rows of the index that the ask is about, ascending: what the tree sums up. */
+/* Rows of the index that the question is about, ascending: the ones that the tree adds up. */
 mv_code mv_flames_rows(mv_arena *arena, const mv_index *index, mv_flames_ask ask, mv_alive *out,
                        mv_err *err);
 
-/* The largest allocation of the ask whose stack passes through a node of its tree; MV_NO_ROW when
+/* The largest of those allocations whose stack passes through a node of the tree; MV_NO_ROW when
  * there is none. O(k x frames). */
 uint32_t mv_flames_largest(mv_arena *scratch, const mv_trace *trace, const mv_sites *sites,
                            const mv_index *index, mv_flames_ask ask, const mv_flames *flames,

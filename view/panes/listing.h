@@ -2,7 +2,7 @@
  *
  *     stacks      who holds memory at the cursor, by line of code    memviz peak --at EVENT
  *     leaks       what grows and is never freed                      memviz leaks
- *     fragments   the holes at the cursor and what stands beside     memviz fragmentation
+ *     fragments   the holes at the cursor and their neighbours       memviz fragmentation
  *     sizes       blocks by powers of two, at the cursor and ever
  *     events      every event of the trace
  *     markers     annotations, marks, steps, failed requests, peaks
@@ -44,7 +44,7 @@ typedef enum {
 typedef struct {
     const char *name;
     uint8_t kind;   /* mv_cell_kind */
-    uint16_t width; /* pixels at scale 1; 0: its part of what is left */
+    uint16_t width; /* pixels at scale 1; 0: a share of what is left */
 } mv_listing_column;
 
 typedef union {
@@ -52,7 +52,7 @@ typedef union {
     const char *text; /* of MV_CELL_TEXT; never NULL */
 } mv_cell;
 
-/* Where a row is seen. */
+/* Where to see a row. */
 typedef struct {
     bool has_event;
     uint32_t event; /* to move the cursor to */
@@ -71,47 +71,47 @@ typedef struct {
     uint32_t count;           /* rows */
     mv_cell *cells;           /* [count][column_count]; NULL: events */
     mv_listing_place *places; /* [count]; NULL: events */
-    uint32_t *order;          /* [count] rows as they are sorted; NULL: events */
-    const char *note;         /* one line: what the table is of, and its sums */
+    uint32_t *order;          /* [count] rows in sorted order; NULL: events */
+    const char *note;         /* one line: what the table shows, and its sums */
 } mv_listing;
 
 enum { MV_LISTING_SIZE_ROWS = 65 }; /* 0 bytes, and each power of two */
 
-/* All blocks of a device from a power of two up to the next. */
+/* All blocks of a device from one power of two up to the next. */
 typedef struct {
     uint64_t blocks, bytes;
     uint32_t largest; /* row of lives->allocs, or MV_NO_ROW */
 } mv_listing_size;
 
-/* O(allocations): once for a device. */
+/* O(allocations): once for each device. */
 void mv_listing_count_sizes(const mv_lives *lives, mv_listing_size out[MV_LISTING_SIZE_ROWS]);
 
 typedef struct {
     const mv_document *document;
     const mv_document_device *device;
     uint8_t kind;                /* mv_listing_kind */
-    bool is_judged;              /* the device's reports are there */
+    bool is_judged;              /* the device's reports are ready */
     uint32_t event;              /* the cursor */
     uint32_t sort;               /* column; MV_NO_ROW: as the reports sort */
-    bool is_ascending;           /* else the largest first */
+    bool is_ascending;           /* else descending */
     const mv_index *active;      /* FRAGMENTS: see heap_moment.h */
     const mv_listing_size *ever; /* SIZES: [MV_LISTING_SIZE_ROWS] */
 } mv_listing_ask;
 
-/* O(what is alive, sorted). Everything lives in `arena`. Fails only for want of memory. */
+/* O(what is alive, sorted). Everything lives in `arena`. Fails only when memory runs out. */
 mv_code mv_listing_find(mv_arena *arena, const mv_listing_ask *ask, mv_listing *out, mv_err *err);
 
-/* One row as it is sorted: its cells and its place. Rows of events are made in `arena`. */
+/* One row in sorted order: its cells and its place. Rows of events are made in `arena`. */
 void mv_listing_row(mv_arena *arena, const mv_listing_ask *ask, const mv_listing *table,
                     uint32_t row, mv_cell cells[MV_LISTING_COLUMNS], mv_listing_place *place);
 
 enum { MV_CELL_SIZE = 64 };
 
-/* A cell as it is shown: "2.00 MiB", "12,345", "27.1 %". A text is returned as it is. */
+/* A cell as shown: "2.00 MiB", "12,345", "27.1 %". A text is returned unchanged. */
 const char *mv_cell_text(mv_cell_kind kind, mv_cell cell, char out[MV_CELL_SIZE]);
 
-/* The table with tabs between cells and a line for each row, numbers exact, a line of names first.
- * NULL when memory is out. At most `most` rows. */
+/* The table as lines with tabs, exact numbers, names in the first line. NULL when memory is out. At
+ * most `most` rows. */
 const char *mv_listing_tsv(mv_arena *arena, const mv_listing_ask *ask, const mv_listing *table,
                            uint32_t most);
 

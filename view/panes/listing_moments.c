@@ -1,4 +1,4 @@
-/* Places: the holes between blocks, every event, and what has a name of its own. */
+/* Places: the holes between blocks, every event, and everything with a name. */
 #include <stdio.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ static const char *pool_name(mv_listing_maker *m, uint32_t segment)
                           (unsigned long long)t->pools.b[pool.row], stream);
 }
 
-/* What stands next to a hole: "4.00 MiB train.py:62 forward", or that the segment ends there. */
+/* The neighbour of a hole: "4.00 MiB train.py:62 forward", or that the segment ends there. */
 static const char *neighbour(mv_listing_maker *m, uint32_t alloc)
 {
     char size[MV_SIZE_TEXT];
@@ -135,7 +135,7 @@ void mv_listing_event_row(mv_arena *arena, const mv_listing_ask *ask, uint32_t e
 
 /* ---- markers ----------------------------------------------------------------------------- */
 
-/* A moment with a name; `to` is where a range ends. */
+/* A named moment; `to` is where a range ends. */
 static void add_marker(mv_listing_maker *m, uint32_t event, uint32_t to, const char *kind,
                        const char *name)
 {

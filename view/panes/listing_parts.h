@@ -1,4 +1,4 @@
-/* What the files that fill tables share; only they and listing.c include it.
+/* What the files that fill tables share; only they and listing.c include this.
  *
  *     listing_stacks.c   stacks, leaks, sizes
  *     listing_places.c   fragments, events, markers */
@@ -23,8 +23,8 @@ typedef struct {
 bool mv_listing_reserve(mv_listing_maker *maker, const mv_listing_column *columns,
                         uint32_t column_count, uint32_t rows);
 
-/* The cells of the next row. Its place is maker->out->places[out->count], empty; the row counts
- * when out->count is moved on. */
+/* The cells of the next row. Its place is maker->out->places[out->count], empty; incrementing
+ * out->count adds the row. */
 mv_cell *mv_listing_next(mv_listing_maker *maker);
 
 /* Formatted into the table's arena; "" when memory is out. */

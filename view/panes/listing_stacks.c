@@ -9,7 +9,7 @@
 /* A living block and the row of the table that it belongs to: its line, and what it is for. */
 typedef struct {
     uint32_t group;    /* of mv_sites; MV_NO_ROW: no stack */
-    uint32_t category; /* 0 when the reports are not there */
+    uint32_t category; /* 0 when the reports are not ready */
     uint32_t alloc;
 } holding;
 
@@ -48,7 +48,7 @@ static holding *find_holdings(mv_listing_maker *m, uint32_t *count)
     return found;
 }
 
-/* The table's row of holdings [from, to), which are of one line and category. */
+/* The table's row for holdings [from, to), all of one line and category. */
 static void add_stack_row(mv_listing_maker *m, const holding *found, uint32_t from, uint32_t to,
                           uint64_t all)
 {

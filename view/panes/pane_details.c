@@ -15,9 +15,9 @@ typedef struct {
     const mv_document_device *device;
     const mv_lives *lives;
     uint32_t alloc;
-    const mv_story_answer *story; /* of this allocation; NULL: on its way */
-    mv_panel_lines lines;         /* of the column that is painted */
-    uint32_t longest;             /* column, in lines */
+    const mv_story_answer *story; /* of this allocation; NULL: not ready yet */
+    mv_panel_lines lines;         /* of the column being painted */
+    uint32_t longest;             /* of the column, in lines */
 } painting;
 
 static void open_column(painting *p, mv_box box)
@@ -61,7 +61,7 @@ static void put_fact(painting *p, const char *name, const char *text)
     mv_ui_text(ui, line, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START, text);
 }
 
-/* "event 8,407, 1.204 s", which a click goes to. */
+/* "event 8,407, 1.204 s": a click goes there. */
 static void put_event(painting *p, const char *name, uint32_t event, const char *otherwise)
 {
     const mv_events *e = &p->lives->events;
@@ -151,7 +151,7 @@ static void put_life(painting *p)
                           mv_axis_exact(to - from, count), time));
 }
 
-/* What the program said of it. */
+/* What the program said about it. */
 static void put_tags(painting *p)
 {
     const mv_trace *t = &p->document->trace;
@@ -219,7 +219,7 @@ static void put_frame(painting *p, mv_frame_id frame, bool is_culprit)
         is_culprit ? mv_panel_say(p->view, "> %s", label) : label);
 }
 
-/* A run of frames that are not the user's is one line until it is clicked. */
+/* A run of frames outside the user's code is one line until it is clicked. */
 static void put_run(painting *p, const mv_frame_id *frames, uint32_t count, uint32_t fold)
 {
     bool is_unfolded = fold < MV_MOST_FOLDS && p->view->panels->unfolded >> fold & 1;
@@ -298,7 +298,7 @@ static void put_free_stack(painting *p)
 
 /* ---- the address ------------------------------------------------------------------------- */
 
-/* Labels cost more than lines do: only those that are seen have one. */
+/* Labels cost more than lines do: only visible lines have one. */
 static bool is_out_of_sight(const painting *p)
 {
     return p->lines.count < p->lines.first ||
@@ -369,7 +369,7 @@ static void ask_story(painting *p)
     p->view->panels->story_shown = p->story;
 }
 
-/* Two columns: what it is and its address, who made and who freed it. */
+/* Two columns: what it is and its address; who made it and who freed it. */
 static void paint_narrow(painting *p, mv_box box)
 {
     mv_box left = mv_box_cut_left(&box, roundf(box.w * 0.48f));

@@ -22,7 +22,7 @@ typedef struct {
 
 /* ---- the question ------------------------------------------------------------------------ */
 
-/* The interval that is selected, else what the timeline shows. */
+/* The selected interval, or else what the timeline shows. */
 static void interval_of(const mv_view *view, uint32_t events, uint32_t *a, uint32_t *b)
 {
     *a = view->now.has_interval ? view->now.a : (uint32_t)fmax(0, view->now.from);
@@ -77,7 +77,7 @@ static mv_box levels_of(const mv_view *view, mv_box box)
     return box;
 }
 
-/* ---- which boxes the search names -------------------------------------------------------- */
+/* ---- boxes that match the search -------------------------------------------------------- */
 
 /* Reads the filter when the search has changed. */
 static void read_search(mv_view *view)
@@ -96,7 +96,7 @@ static void read_search(mv_view *view)
         p->filter = (mv_filter){0};
 }
 
-/* Whether a term of the search about frames names this one. */
+/* Whether a term of the search matches this frame. */
 static bool is_match(const painting *p, const mv_flame_node *node)
 {
     const mv_filter *filter = &p->view->panels->filter;
@@ -152,7 +152,7 @@ static const mv_icicle_box *box_at(const painting *p, float x, float y)
     return NULL;
 }
 
-/* "68.2 MiB in 12 blocks", whichever of both the widths are. */
+/* "68.2 MiB in 12 blocks": both, whichever of them the widths show. */
 static const char *amount(const painting *p, uint64_t weight, uint64_t other)
 {
     uint64_t bytes = p->answer->ask.by_blocks ? other : weight;
@@ -378,7 +378,7 @@ void mv_do_flame_frames(mv_view *view, uint64_t arg)
     view->panels->flame_first = 0;
 }
 
-/* Where a path ends, its largest block is who is meant. */
+/* Where a path ends, the largest block is the one that is meant. */
 static void pin_leaf(mv_view *view, const mv_flames_answer *a, uint32_t node)
 {
     const mv_document *d = mv_view_document(view);
@@ -395,7 +395,7 @@ static void pin_leaf(mv_view *view, const mv_flames_answer *a, uint32_t node)
         mv_view_pin(view, alloc);
 }
 
-/* The node that has the focus already gives it to its caller. */
+/* Focusing on the focused node moves the focus to its caller. */
 void mv_do_flame_focus(mv_view *view, uint64_t arg)
 {
     mv_panels *p = view->panels;

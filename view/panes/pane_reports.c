@@ -1,4 +1,4 @@
-/* What is wrong, and where: the findings of the analyzers, the most alarming first. */
+/* What is wrong, and where: the findings of the analyzers, the most serious first. */
 #include <string.h>
 
 #include "view/panes/panels.h"

@@ -8,13 +8,13 @@
 #include "viz/scene/heading.h"
 
 enum {
-    HEAD = 22,     /* pixels of the line of sums at scale 1 */
+    HEAD = 22,     /* height of the line of sums, in pixels at scale 1 */
     GROUP = 17,    /* of the line above a group's rows */
     LEAST_ROW = 5, /* of a row */
-    ROW = 15,      /* about */
+    ROW = 15,      /* approximately */
     MOST_ROW = 40,
     LEGEND = 270,
-    LABEL = 44 /* what a text in a block needs to say anything */
+    LABEL = 44 /* least width of a text in a block */
 };
 
 typedef struct {
@@ -27,7 +27,7 @@ typedef struct {
     float row;  /* height */
 } painting;
 
-/* Cuts off what the legend takes: nothing in a narrow pane. */
+/* Cuts off the space of the legend: none in a narrow pane. */
 static mv_box cut_legend(const mv_view *view, mv_box *box)
 {
     float width = mv_ui_px(&view->ui, LEGEND);
@@ -128,7 +128,7 @@ static void rect(painting *p, mv_box at, mv_shape shape)
     mv_scene_add(&p->ui->scene, shape);
 }
 
-/* As much as fits of "train.py:62 forward, 4.00 MiB". */
+/* As much of "train.py:62 forward, 4.00 MiB" as fits. */
 static void label_box(painting *p, const mv_state_box *box, mv_box at, uint32_t colour)
 {
     uint32_t alloc = alloc_of(p, box);
@@ -150,7 +150,8 @@ static void label_box(painting *p, const mv_state_box *box, mv_box at, uint32_t 
         mv_ui_text(p->ui, at, 10.5f, colour, MV_ANCHOR_START, text);
 }
 
-/* Bytes of the block that nobody asked for: a darker edge at its end. Returns its width. */
+/* The rounding of a block (bytes that were not asked for): a darker edge at its end. Returns its
+ * width. */
 static float mark_rounding(painting *p, const mv_state_box *box, mv_box at)
 {
     const mv_alloc_lives *a = &p->device->lives.allocs;
@@ -168,7 +169,7 @@ static float mark_rounding(painting *p, const mv_state_box *box, mv_box at)
     return w;
 }
 
-/* Whether a search is shown and the block is no hit. */
+/* Whether there is a search and the block does not match it. */
 static bool is_dimmed(const painting *p, uint32_t alloc)
 {
     return p->view->matches && p->view->now.show != MV_SHOW_ALL &&
@@ -191,7 +192,7 @@ static void paint_block(painting *p, const mv_state_box *box, mv_box at)
     label_box(p, box, at, mv_text_on(fill));
 }
 
-/* Small neighbours: as high as they are full. */
+/* Small neighbours together: the height shows how full they are. */
 static void paint_rest(painting *p, const mv_state_box *box, mv_box at)
 {
     float used = at.h * (float)((double)(box->allocated + box->pending) / (double)box->bytes);
@@ -212,7 +213,7 @@ static void paint_box(painting *p, uint32_t group, const mv_state_box *box)
         label_box(p, box, at, p->ui->theme->faint_text);
 }
 
-/* Whether the box shows the block, alone or among small ones of its segment. */
+/* Whether the box shows the block, alone or among small blocks of its segment. */
 static bool shows(const painting *p, const mv_state_box *box, uint32_t alloc)
 {
     const mv_heap_map *map = &p->answer->heap.map;
@@ -224,7 +225,7 @@ static bool shows(const painting *p, const mv_state_box *box, uint32_t alloc)
     return false;
 }
 
-/* Around what is pinned, and what the pointer is on. */
+/* Outlines of the pinned block and the one under the pointer. */
 static void outline_box(painting *p, uint32_t group, const mv_state_box *box)
 {
     uint32_t pinned = p->view->now.pinned, hover = p->view->hover;
@@ -276,7 +277,7 @@ static const char *describe(painting *p, const mv_state_box *box)
                         (unsigned long long)a->addr[alloc], segment);
 }
 
-/* Outlines of a group's segments, cut where rows end; hardly visible ones have none. */
+/* Outlines of a group's segments, cut where rows end; segments too small to see have none. */
 static void outline_segments(painting *p, uint32_t group)
 {
     const mv_state *s = &p->answer->state;
@@ -370,7 +371,7 @@ static const mv_oom *oom_at(const mv_view *view, const mv_document_device *devic
     return NULL;
 }
 
-/* What failed there, beside what is free, and who keeps it from being given back. */
+/* What failed at this event, next to what was free and which blocks keep it from being released. */
 static const char *oom_text(painting *p)
 {
     const mv_events *e = &p->device->lives.events;
@@ -518,7 +519,7 @@ static bool input(mv_view *view, mv_box box, const mv_input *in)
     const mv_state_box *hit;
     painting p;
 
-    if (in->kind == MV_INPUT_WHEEL) { /* the state follows: events, as on the timeline */
+    if (in->kind == MV_INPUT_WHEEL) { /* steps through events, as on the timeline */
         mv_view_do(view, in->dy > 0 ? MV_DO_event_back : MV_DO_event_on, 0);
         return true;
     }

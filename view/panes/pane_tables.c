@@ -10,7 +10,7 @@ typedef struct {
     mv_ui *ui;
     const mv_listing_answer *answer;
     mv_box box;    /* of the rows, without the scroll bar */
-    float rest;    /* pixels of a column without a width of its own */
+    float rest;    /* width of a column without one of its own */
     uint32_t room; /* rows that fit */
 } painting;
 
@@ -26,7 +26,7 @@ static mv_listing_question question_of(mv_view *view)
     q.is_judged = mv_view_is_judged(view);
     q.sort = p->sort[q.kind];
     q.is_ascending = p->is_ascending[q.kind];
-    /* The others do not depend on the cursor: it does not make them anew. */
+    /* The other tables do not depend on the cursor: moving it does not rebuild them. */
     if (q.kind == MV_LISTING_STACKS || q.kind == MV_LISTING_FRAGMENTS || q.kind == MV_LISTING_SIZES)
         q.event = view->now.cursor;
     return q;
@@ -93,7 +93,7 @@ static void paint_names(painting *p, mv_box line)
     }
 }
 
-/* The cursor's event, and rows of what is pinned, have a bar in front. */
+/* The cursor's event and rows of the pinned allocation have a bar in front. */
 static void mark_row(painting *p, mv_box line, const mv_listing_place *place)
 {
     const mv_view_state *now = &p->view->now;
@@ -127,7 +127,7 @@ static void paint_row(painting *p, mv_box line, uint32_t row)
     mv_ui_zone(p->ui, whole, MV_DO_table_row, row, NULL);
 }
 
-/* The list of events shows the cursor's, until it is scrolled. */
+/* The list of events follows the cursor until it is scrolled. */
 static void follow_cursor(painting *p)
 {
     mv_panels *panels = p->view->panels;

@@ -159,7 +159,7 @@ bool mv_panels_open(mv_view *view)
     mv_arena_init(&p->filter_arena, view->budget);
     p->details_of = p->report_shown = MV_NO_ROW;
     p->table_cursor = MV_BEFORE;
-    p->is_ascending[MV_LISTING_MARKERS] = true; /* as they come */
+    p->is_ascending[MV_LISTING_MARKERS] = true; /* reports arrive one by one */
     p->heap = mv_slot_open(view->jobs, find_heap, p, sizeof(mv_heap_ask));
     p->flames = mv_slot_open(view->jobs, find_flames, p, sizeof(mv_flames_question));
     p->table = mv_slot_open(view->jobs, find_table, p, sizeof(mv_listing_question));
@@ -223,7 +223,7 @@ void mv_panels_go(mv_view *view, const mv_listing_place *place)
         mv_view_show(view, place->from, place->to);
     if (place->alloc != MV_NO_ROW)
         mv_view_pin(view, place->alloc);
-    if (place->has_event) /* a pin may move it */
+    if (place->has_event) /* pinning may move it */
         view->now.cursor = place->event;
     mv_panels_search(view, place->search);
     chrome->past_count = past;
@@ -246,7 +246,7 @@ mv_box mv_panel_line(mv_panel_lines *lines)
     return line;
 }
 
-/* Bytes of the text that fit the width: up to a blank where there is one. */
+/* How many bytes of the text fit the width: up to a blank if there is one. */
 static size_t fitting(const mv_ui *ui, const char *text, float width)
 {
     size_t best = 0, length = strlen(text);

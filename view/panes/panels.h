@@ -7,8 +7,8 @@
  *     pane_details.c    one allocation                                 story
  *     pane_reports.c    what is wrong                                  findings
  *
- * A pane asks its slot each frame; while the answer to a newer question is on its way it shows the
- * one that it has, unless that is about another device. */
+ * A pane asks its slot each frame; while a newer question is being answered, it shows the answer
+ * that it has, unless that is about another device. */
 #ifndef MV_PANELS_H
 #define MV_PANELS_H
 
@@ -23,19 +23,18 @@
 #include "viz/pictures/icicle.h"
 #include "viz/pictures/state.h"
 
-/* What several jobs need of a device and nobody else keeps; made once, by the first that needs it.
- */
+/* What several jobs need for a device; made once, by the first job that needs it. */
 typedef struct mv_panel_facts mv_panel_facts;
 struct mv_panel_facts {
     mv_panel_facts *next;
     const mv_document_device *device;
     mv_arena arena;
-    bool is_made;    /* memory sufficed */
-    mv_index active; /* of the measure MV_INDEX_ACTIVE */
+    bool is_made;    /* false: memory was not enough */
+    mv_index active; /* measures MV_INDEX_ACTIVE */
     mv_listing_size ever[MV_LISTING_SIZE_ROWS];
 };
 
-/* ---- answers: `ask` is the question, which the caller compares with what it shows ----------- */
+/* ---- answers: `ask` is the question; the caller compares it with the one it shows ------------ */
 
 typedef struct {
     const mv_document *document;
@@ -64,7 +63,7 @@ typedef struct {
     mv_flames_question ask;
     mv_flames flames;
     uint32_t focus;        /* node */
-    mv_icicle_boxes boxes; /* below the focus */
+    mv_icicle_boxes boxes; /* depths are below the focus */
 } mv_flames_answer;
 
 typedef struct {
@@ -106,17 +105,17 @@ enum { MV_MOST_FOLDS = 64 };
 
 struct mv_panels {
     mv_view *view;
-    pthread_mutex_t lock; /* of `facts` */
+    pthread_mutex_t lock; /* guards `facts` */
     mv_panel_facts *facts;
     mv_slot *heap, *flames, *table, *findings, *story;
 
-    bool by_address; /* the order of segments */
+    bool by_address; /* segments in order of address */
 
     uint8_t flame_source; /* mv_flames_source */
     bool by_blocks, is_inverted, has_all_frames;
-    uint64_t focus;       /* path; 0: all */
-    uint32_t flame_first; /* level at the top */
-    mv_filter filter;     /* of filter_text: which boxes match */
+    uint64_t focus;       /* path of the focused node; 0: all */
+    uint32_t flame_first; /* the level at the top of the pane */
+    mv_filter filter;     /* made from filter_text: which boxes match */
     mv_arena filter_arena;
     char filter_text[MV_SEARCH_TEXT];
 
@@ -124,18 +123,17 @@ struct mv_panels {
     uint32_t sort[MV_LISTING_COUNT];
     bool is_ascending[MV_LISTING_COUNT];
     uint32_t table_first[MV_LISTING_COUNT];
-    uint32_t table_cursor; /* the cursor when the events were scrolled to it */
+    uint32_t table_cursor; /* the cursor's event when the list was last scrolled to it */
 
     uint32_t details_first;
-    uint32_t details_of; /* allocation that is scrolled and unfolded */
-    uint64_t unfolded;   /* bits: runs of frames that are shown although they are not the
-                          * user's; at most MV_MOST_FOLDS can be */
+    uint32_t details_of; /* the allocation that scroll and unfolded belong to */
+    uint64_t unfolded;   /* bits: unfolded runs of frames outside the user's code */
 
     uint32_t report_first;
-    uint32_t report_shown; /* row that was gone to, MV_NO_ROW */
+    uint32_t report_shown; /* the row that was clicked last, or MV_NO_ROW */
     const mv_document_device *report_of;
 
-    /* Answers that the last frame painted; each is there until the next frame asks. */
+    /* Answers that the last frame painted; each is valid until the next frame asks. */
     const mv_flames_answer *flames_shown;
     const mv_listing_answer *table_shown;
     const mv_findings_answer *findings_shown;
@@ -147,38 +145,37 @@ const mv_panel_facts *mv_panels_facts(mv_panels *panels, const mv_document_devic
 
 /* ---- for the panes ------------------------------------------------------------------------ */
 
-/* The device that is shown and its document; false, and a line that says so, when there is none
- * yet. */
+/* The shown device and its document; false, and a line that says so, when there is none yet. */
 bool mv_panels_device(mv_view *view, mv_box box, const mv_document **document,
                       const mv_document_device **device);
 
-/* Puts words into the search field and shows what they match; "" leaves it. */
+/* Puts words into the search field and shows what they match; "" changes nothing. */
 void mv_panels_search(mv_view *view, const char *words);
 
-/* Goes to a place, which Alt+Left undoes as a whole. */
+/* Goes to a place; Alt+Left undoes all of it at once. */
 void mv_panels_go(mv_view *view, const mv_listing_place *place);
 
-/* Lines of text of MV_UI_LINE from the top of a box that is scrolled by whole lines. */
+/* Lines of text, MV_UI_LINE high, from the top of a box that scrolls by whole lines. */
 typedef struct {
     mv_view *view;
     mv_box box;
-    float y;        /* of the next line */
-    uint32_t first; /* lines that are scrolled away */
-    uint32_t count; /* lines so far */
+    float y;        /* y of the next line */
+    uint32_t first; /* number of lines scrolled away */
+    uint32_t count; /* number of lines so far */
 } mv_panel_lines;
 
-/* The box of the next line, or one without height when it is out of sight. */
+/* The box of the next line; one without height when the line is not visible. */
 mv_box mv_panel_line(mv_panel_lines *lines);
 
-/* Paints a text over several lines, at most `most`, broken at blanks; the last one is cut. Returns
- * how many lines there are. */
+/* Paints a text over at most `most` lines, broken at blanks; the last line is cut. Returns the
+ * number of lines. */
 uint32_t mv_panel_wrap(mv_panel_lines *lines, float left, float width, uint32_t colour,
                        uint32_t most, const char *text);
 
 /* How many lines fit. */
 uint32_t mv_panel_room(const mv_view *view, mv_box box);
 
-/* The wheel scrolls *first by three lines a notch; it is kept in range when it is painted. */
+/* The wheel scrolls *first by three lines a notch; painting keeps it in range. */
 bool mv_panel_wheel(const mv_input *input, uint32_t *first);
 
 /* A formatted text of the frame. */

@@ -1,10 +1,10 @@
 /* The panes of the viewer: each paints itself into a box and says what its mouse does.
  *
  * `input` gets what happens in the pane's box (and, from a press inside until the release, wherever
- * the pointer goes), unless a zone with a command was clicked; it returns false for what it does
- * not use. Keys are commands and never come here. A pane that the pointer leaves gets
+ * the pointer goes), unless a zone with a command was clicked; it returns false for an input that
+ * it does not use. Keys are commands and never come here. A pane that the pointer leaves gets
  * MV_INPUT_LEAVE. The pane under the pointer sets view->hover and hover_segment whenever it paints;
- * they are MV_NO_ROW before. */
+ * before that they are MV_NO_ROW. */
 #ifndef MV_PANES_H
 #define MV_PANES_H
 
@@ -12,7 +12,7 @@
 
 typedef struct {
     void (*paint)(mv_view *view, mv_box box);
-    bool (*input)(mv_view *view, mv_box box, const mv_input *input); /* NULL: zones alone */
+    bool (*input)(mv_view *view, mv_box box, const mv_input *input); /* NULL: only zones */
 } mv_pane;
 
 /* pane_timeline.c, pane_minimap.c */
@@ -26,7 +26,7 @@ extern const mv_pane mv_pane_minimap;
 bool mv_panels_open(mv_view *view);
 void mv_panels_close(mv_view *view);
 
-/* Escape: a focused flame graph is shown whole. False: there is nothing to undo. */
+/* Escape: a focused flame graph is shown whole again. False: there is nothing to undo. */
 bool mv_panels_cancel(mv_view *view);
 extern const mv_pane mv_pane_state;
 extern const mv_pane mv_pane_flame;
@@ -34,7 +34,7 @@ extern const mv_pane mv_pane_tables;
 extern const mv_pane mv_pane_details;
 extern const mv_pane mv_pane_reports;
 
-/* The table that is shown as lines with tabs between, all rows; NULL: none, or memory is out. */
+/* All rows of the shown table as lines with tabs; NULL: no table, or memory is out. */
 const char *mv_tables_text(mv_view *view, mv_arena *arena);
 
 #endif

@@ -11,12 +11,12 @@ typedef struct {
     SDL_Renderer *renderer;
 } mv_canvas;
 
-/* The close is safe in any case. */
+/* Closing is always safe. */
 mv_code mv_canvas_open(mv_canvas *canvas, const mv_sdl *sdl, uint32_t width, uint32_t height,
                        mv_err *err);
 void mv_canvas_close(mv_canvas *canvas);
 
-/* What a renderer has drawn, before it is presented. */
+/* What a renderer has drawn and not yet presented. */
 mv_code mv_canvas_read(mv_arena *arena, const mv_sdl *sdl, SDL_Renderer *renderer, uint32_t width,
                        uint32_t height, mv_image *out, mv_err *err);
 

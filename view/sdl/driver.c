@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a frame of the viewer asks most of a driver: new pictures. With a GPU one takes less than a
- * millisecond, with OpenGL in software twenty. */
+/* New pictures are what a frame of the viewer demands most of a driver. With a GPU one takes less
+ * than a millisecond, with OpenGL in software twenty. */
 enum { TRIALS = 3, TRIAL_WIDTH = 256, TRIAL_HEIGHT = 600, MOST_MS = 5 };
 
 void mv_driver_close(mv_driver *driver)
@@ -44,7 +44,7 @@ static bool is_slow(const mv_driver *driver)
             start = sdl->GetTicks64();
         sdl->UpdateTexture(texture, NULL, pixels, TRIAL_WIDTH * 4);
         sdl->RenderCopy(driver->renderer, texture, NULL, NULL);
-        /* Reading back waits until it is drawn. */
+        /* Reading back waits until drawing is done. */
         sdl->RenderReadPixels(driver->renderer, &(SDL_Rect){0, 0, 1, 1}, SDL_PIXELFORMAT_ARGB8888,
                               &pixel, 4);
         sdl->DestroyTexture(texture);
@@ -77,7 +77,7 @@ mv_code mv_driver_open(mv_driver *driver, const mv_sdl *sdl, SDL_Window *window,
                        mv_err *err)
 {
     *driver = (mv_driver){.sdl = sdl};
-    /* Software goes to the window by shared memory, and not by way of a texture. */
+    /* Software reaches the window through shared memory, and not through a texture. */
     sdl->SetHint(SDL_HINT_FRAMEBUFFER_ACCELERATION, "0");
     if (name)
         return open_named(driver, sdl, window, name, err);

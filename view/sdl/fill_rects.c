@@ -77,7 +77,7 @@ static void fill(mv_solids *p, uint32_t colour)
 
 static float within(float value, float low, float high)
 {
-    if (!(value > low)) /* a NaN too */
+    if (!(value > low)) /* also when it is NaN */
         return low;
     return value < high ? value : high;
 }
@@ -88,7 +88,7 @@ static int nearest(float pixels)
 }
 
 /* The pixels of a line from `from` to `to`, and how much of each is covered: at most one in part,
- * some whole, one in part. */
+ * some completely, one in part. */
 typedef struct {
     int at[3], length[3];
     uint32_t part[3]; /* of 255 */
@@ -121,7 +121,7 @@ static span span_of(float from, float to, int low, int high)
     return s;
 }
 
-/* A rectangle at any place, cut to the clip. */
+/* A rectangle anywhere, cut to the clip. */
 static void add_box(mv_solids *p, mv_point a, mv_point b, bool is_crisp)
 {
     span x, y;
@@ -169,8 +169,8 @@ static void add_polygon(mv_solids *p, const mv_scene *scene, const mv_shape *s)
     mv_coverage_take(&p->cover, take_row, p);
 }
 
-/* Column by column: where the edges are in the middle of each. Neighbours that are alike are one
- * rectangle. */
+/* Column by column: where the edges are in the middle of each. Equal neighbours are one rectangle.
+ */
 static void add_strip(mv_solids *p, const mv_scene *scene, const mv_shape *s)
 {
     const mv_point *at = scene->points + s->first;
@@ -212,7 +212,7 @@ static bool is_straight(const mv_point *points, uint32_t count)
     return true;
 }
 
-/* A line of level and upright pieces: a rectangle each, that reaches around its corners. */
+/* A line of horizontal and vertical pieces: a rectangle each, which includes the corners. */
 static void add_steps(mv_solids *p, const mv_point *points, uint32_t count, float width)
 {
     float half = width / 2;
@@ -220,8 +220,8 @@ static void add_steps(mv_solids *p, const mv_point *points, uint32_t count, floa
     for (uint32_t i = 0; i + 1 < count; i++) {
         mv_point a = points[i], b = points[i + 1];
         bool is_level = a.y == b.y, is_back = is_level ? a.x > b.x : a.y > b.y;
-        float before = i > 0 ? half : 0, behind = i + 2 < count ? half : 0;
-        float begin = is_back ? behind : before, end = is_back ? before : behind;
+        float before = i > 0 ? half : 0, after = i + 2 < count ? half : 0;
+        float begin = is_back ? after : before, end = is_back ? before : after;
         mv_point from = is_back ? b : a, to = is_back ? a : b;
         if (is_level)
             add_box(p, (mv_point){from.x - begin, from.y - half},

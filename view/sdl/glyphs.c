@@ -33,7 +33,7 @@ void mv_glyphs_release(mv_glyphs *g)
     *g = (mv_glyphs){0};
 }
 
-/* Begins the texture anew. */
+/* Clears the texture. */
 static void clear(mv_glyphs *g)
 {
     memset(g->slots, 0, SLOTS * sizeof *g->slots);
@@ -45,7 +45,7 @@ static void clear(mv_glyphs *g)
 
 typedef struct {
     uint32_t *pixels;
-    int left, top, right, bottom; /* what was covered */
+    int left, top, right, bottom; /* coverage of the pixels */
 } cell;
 
 static void take_row(void *to, int32_t x, int32_t y, uint32_t count, const uint8_t *coverage)
@@ -122,7 +122,7 @@ static mv_glyph *slot_of(mv_glyphs *g, uint64_t key)
     return &g->slots[at];
 }
 
-/* The letter at *text, which then points behind it. */
+/* The letter at *text, which is moved after it. */
 static const mv_glyph *glyph_of(mv_glyphs *g, const char **text, const mv_text_style *style,
                                 uint32_t phase)
 {

@@ -1,6 +1,6 @@
-/* Letters as pieces of one texture: drawn once (viz/scene/text_raster.h), white, and tinted when
- * they are copied. A letter of a scalable font is kept at up to four offsets within a pixel, so
- * that texts have the widths of their design. When the texture is full it is begun anew. */
+/* Letters as pieces of one texture: drawn once (viz/text_raster.h), in white, and tinted when they
+ * are copied. A letter of a scalable font is kept at up to four offsets within a pixel, so that
+ * texts have the widths of their design. When the texture is full it is cleared. */
 #ifndef MV_GLYPHS_H
 #define MV_GLYPHS_H
 
@@ -11,7 +11,7 @@
 typedef struct {
     uint64_t key;   /* character, offset, weight, size; 0: the slot is free */
     SDL_Rect place; /* in the texture; empty: nothing to draw */
-    int left, top;  /* of the place, from the pixel that the pen is in */
+    int left, top;  /* of the box, from the pixel of the pen */
     float advance;  /* pixels to the next letter */
 } mv_glyph;
 
@@ -27,7 +27,7 @@ typedef struct {
     int row_x, row_y, row_h; /* where the next letter goes in the texture */
 } mv_glyphs;
 
-/* False when memory is out; the release is safe in any case. */
+/* False when memory is out; releasing is always safe. */
 bool mv_glyphs_init(mv_glyphs *g, mv_arena *arena, const mv_sdl *sdl, SDL_Renderer *renderer,
                     mv_font_choice font);
 void mv_glyphs_release(mv_glyphs *g);

@@ -1,5 +1,5 @@
-/* The viewer without a window, in real time: threads work as they do behind a window, a frame is
- * drawn every sixtieth of a second, and none waits for what is not computed yet. */
+/* The viewer without a window, in real time: threads work as they do with a window, a frame is
+ * drawn every sixtieth of a second, and no frame waits for what is not computed yet. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,13 +84,14 @@ static void note_stages(player *p)
         t->index_ms = ms_since(p) - t->read_ms;
 }
 
-/* What is shown lacks a part for which there is no memory. */
+/* A part of the picture is missing because memory is out. */
 static mv_code check_whole(const player *p, mv_err *err)
 {
     return p->view->ui.lacks_memory ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture") : MV_OK;
 }
 
-/* Why the document has no timeline; `is_idle`: nor will it. MV_OK: it may come yet. */
+/* Why the document has no timeline; with `is_idle`, it will not get one. MV_OK: it may still come.
+ */
 static mv_code find_failure(player *p, bool is_idle, mv_err *err)
 {
     const mv_document *d = mv_view_document(p->view);
@@ -108,7 +109,7 @@ static mv_code find_failure(player *p, bool is_idle, mv_err *err)
     return err->code;
 }
 
-/* Frames until the timeline shows, or, when `settles`, until nothing is left to be done. */
+/* Frames until the timeline shows, or, with `settles`, until there is nothing left to do. */
 static mv_code wait_for_timeline(player *p, bool settles, mv_err *err)
 {
     *err = (mv_err){.offset = MV_NO_OFFSET};
@@ -117,7 +118,7 @@ static mv_code wait_for_timeline(player *p, bool settles, mv_err *err)
         note_stages(p);
         has_device = mv_view_device(p->view) != NULL;
         has_outline = mv_view_outline(p->view) != NULL;
-        was_idle = mv_view_is_idle(p->view); /* then this frame shows all that there is */
+        was_idle = mv_view_is_idle(p->view); /* then this frame shows everything */
         if (!draw_frame(p, ms_since(p)))
             return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "picture");
         if (p->timing->window_ms == 0)
@@ -143,7 +144,7 @@ static int by_size(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The least of the sorted values that `part` of them are not above. */
+/* The least of the sorted values with at least `part` of them at or below it. */
 static double part_of(const double *sorted, uint32_t count, double part)
 {
     uint32_t at = (uint32_t)ceil(part * count);
@@ -245,7 +246,7 @@ static mv_code write_shot(player *p, const char *path, mv_err *err)
 
 /* ---- scripts ----------------------------------------------------------------------------- */
 
-/* A canvas of another size, and what draws on it. */
+/* A canvas of another size, and the painter that draws on it. */
 static mv_code resize(player *p, uint32_t width, uint32_t height, mv_err *err)
 {
     mv_code code;

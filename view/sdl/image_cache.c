@@ -45,7 +45,7 @@ static mv_image_slot *slot_of(mv_image_cache *cache, uint64_t key)
     return oldest;
 }
 
-/* Makes room for more bytes: what was used longest ago goes first. */
+/* Makes room for more bytes: the least recently used are dropped first. */
 static void make_room(mv_image_cache *cache, uint64_t bytes)
 {
     while (cache->bytes + bytes > cache->most_bytes) {

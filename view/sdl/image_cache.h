@@ -17,11 +17,11 @@ typedef struct {
 typedef struct {
     const mv_sdl *sdl;
     SDL_Renderer *renderer;
-    bool is_software;    /* whose copies are quickest without a channel for alpha */
-    uint64_t most_bytes; /* of all textures; those of the last two frames stay in any case */
+    bool is_software;    /* for opaque images: without an alpha channel their copies are fastest */
+    uint64_t most_bytes; /* of all textures; those of the last two frames are always kept */
     uint64_t bytes;
     uint64_t frame;
-    uint32_t uploads; /* since the begin */
+    uint32_t uploads; /* since the start */
     mv_image_slot slots[MV_IMAGE_SLOTS];
 } mv_image_cache;
 
@@ -34,8 +34,8 @@ void mv_image_cache_clear(mv_image_cache *cache);
 /* A new frame begins. */
 void mv_image_cache_begin(mv_image_cache *cache);
 
-/* The pixels as a texture, made when there is none of that key. NULL when it cannot be had. Lives
- * until the next frame begins. `scratch` is for pixels on their way. */
+/* The pixels as a texture, made if there is none with that key. NULL when it cannot be made. Lives
+ * until the next frame begins. `scratch` is for temporary pixels. */
 SDL_Texture *mv_image_cache_get(mv_image_cache *cache, mv_arena *scratch, const mv_pixels *pixels);
 
 #endif

@@ -87,7 +87,7 @@ void mv_stretcher_draw(mv_stretcher *s, const mv_pixels *image, const mv_stretch
         return;
     texture = s->texture[image->is_opaque];
     stretch(s, image, how, seen);
-    /* What still is to be drawn from this place is drawn by SDL before it changes. */
+    /* SDL draws what is still queued from this place before it changes. */
     s->sdl->UpdateTexture(texture, &seen, s->argb, seen.w * 4);
     s->sdl->RenderCopy(s->renderer, texture, &seen, &seen);
 }

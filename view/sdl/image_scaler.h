@@ -1,6 +1,6 @@
-/* Images at other sizes than their own, for SDL's software renderer: copying pixel by pixel is
- * quick there, and any other copy is not, since SDL stretches all of an image however little of it
- * is seen. Each pixel is the nearest of the image, as viz/scene/raster.c shows it. */
+/* Images at sizes other than their own, for SDL's software renderer. It is fast at copying pixel by
+ * pixel and slow at any other copy, since it stretches all of an image however little of it is
+ * visible. Each pixel shows the image's nearest, as in viz/raster.c. */
 #ifndef MV_IMAGE_SCALER_H
 #define MV_IMAGE_SCALER_H
 
@@ -13,21 +13,22 @@ typedef struct {
     const mv_sdl *sdl;
     SDL_Renderer *renderer;
     mv_arena *arena;
-    int width, height;       /* of the picture, and of the textures */
-    SDL_Texture *texture[2]; /* for images with clear pixels, for opaque ones; NULL: not made yet */
-    uint32_t *column;        /* [width] of the image, for each column of the picture */
-    uint32_t *argb;          /* [height][width] */
+    int width, height; /* of the picture, and of the textures */
+    SDL_Texture
+        *texture[2];  /* for images with transparent pixels, for opaque ones; NULL: not made yet */
+    uint32_t *column; /* [width] of the image, for each column of the picture */
+    uint32_t *argb;   /* [height][width] */
 } mv_stretcher;
 
-/* Where a part of an image comes to lie: pixel (i, j) of the picture shows the image's pixel at
- * x + (i - place.x + 0.5) * step_x, and y likewise. */
+/* Where a part of an image is placed: pixel (i, j) of the picture shows the image's pixel at x + (i
+ * - place.x + 0.5) * step_x, and y likewise. */
 typedef struct {
     SDL_Rect place;
     double x, y, step_x, step_y;
 } mv_stretch;
 
-/* For a picture of that size. `sdl`, `renderer` and `arena` are set by the caller. False when
- * memory is out. */
+/* For a picture of that size. The caller sets `sdl`, `renderer` and `arena`. False when memory is
+ * out. */
 bool mv_stretcher_resize(mv_stretcher *s, int width, int height);
 void mv_stretcher_release(mv_stretcher *s);
 

@@ -1,4 +1,4 @@
-/* In place of the window, where memviz was built without SDL2. */
+/* Replaces the window if memviz was built without SDL2. */
 #include "view/sdl/viewer.h"
 
 static mv_code refuse(mv_err *err)

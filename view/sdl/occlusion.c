@@ -6,7 +6,7 @@ enum { LEAST_AREA = 8192, FAR_PIXELS = 1000000 };
 
 static int nearest(float pixels)
 {
-    if (!(pixels > -FAR_PIXELS)) /* no number at all, too */
+    if (!(pixels > -FAR_PIXELS)) /* also when it is NaN */
         return -FAR_PIXELS;
     return (int)floorf((pixels < FAR_PIXELS ? pixels : FAR_PIXELS) + 0.5f);
 }
@@ -29,7 +29,7 @@ SDL_Rect mv_rect_intersect(SDL_Rect a, SDL_Rect b)
 
 /* ---- finding them ------------------------------------------------------------------------ */
 
-/* Whole pixels of the rectangle; empty when the shape hides nothing for sure. */
+/* The rectangle in whole pixels; empty when the shape may hide nothing. */
 static SDL_Rect covered_by(const mv_scene *scene, const mv_shape *s)
 {
     const mv_point *at = scene->points + s->first;
@@ -65,8 +65,8 @@ void mv_covers_find(mv_covers *covers, const mv_scene *scene, int width, int hei
 
 /* ---- what they leave --------------------------------------------------------------------- */
 
-/* Leaves of the pieces what lies outside of `cover`; how many there are then. Where there would be
- * too many, some are left whole. */
+/* Keeps of the pieces what is outside of `cover`; returns how many there are then. If there would
+ * be too many, some stay whole. */
 static uint32_t subtract(SDL_Rect *pieces, uint32_t count, SDL_Rect cover)
 {
     uint32_t end = count;
@@ -87,7 +87,7 @@ static uint32_t subtract(SDL_Rect *pieces, uint32_t count, SDL_Rect cover)
     return count;
 }
 
-/* Without those that are empty. */
+/* Drops those that are empty. */
 static uint32_t tidy(SDL_Rect *pieces, uint32_t count)
 {
     uint32_t kept = 0;

@@ -1,5 +1,6 @@
-/* What hides what: the large opaque rectangles and images of a scene. Software spends most of a
- * frame on pixels, and a scene paints grounds and coarse pictures that later ones cover. */
+/* What hides what: the large opaque rectangles and images of a scene. Drawing in software spends
+ * most of a frame on pixels, and a scene paints backgrounds and coarse pictures that later ones
+ * cover. */
 #ifndef MV_OCCLUSION_H
 #define MV_OCCLUSION_H
 
@@ -10,29 +11,29 @@ enum { MV_MOST_COVERS = 64, MV_MOST_PIECES = 64 };
 
 typedef struct {
     uint32_t shape; /* of the scene */
-    SDL_Rect rect;  /* pixels that it covers wholly */
+    SDL_Rect rect;  /* pixels that it covers completely */
 } mv_cover;
 
 typedef struct {
     uint32_t count;
     mv_cover
-        all[MV_MOST_COVERS]; /* in the order of the scene; the first ones, when there are more */
+        all[MV_MOST_COVERS]; /* in the order of the scene; only the first ones if there are more */
 } mv_covers;
 
-/* Pixels nearest to the coordinates, which may be anywhere. */
+/* The pixels nearest to the coordinates, which may have any value. */
 SDL_Rect mv_rect_between(mv_point a, mv_point b);
 SDL_Rect mv_rect_intersect(SDL_Rect a, SDL_Rect b);
 
 /* For a picture of width x height pixels. */
 void mv_covers_find(mv_covers *covers, const mv_scene *scene, int width, int height);
 
-/* The parts of a rectangle that no cover behind `shape` in the scene hides (any cover, of shape
- * MV_BACKGROUND): how many. */
+/* The parts of a rectangle that no cover after `shape` in the scene hides (with MV_BACKGROUND: no
+ * cover at all). Returns how many. */
 #define MV_BACKGROUND UINT32_MAX
 uint32_t mv_covers_rest(const mv_covers *covers, uint32_t shape, SDL_Rect rect,
                         SDL_Rect pieces[MV_MOST_PIECES]);
 
-/* The rectangle of a shape that is a cover and nothing but that rectangle; NULL: it is none. */
+/* The rectangle of a shape that is a cover and only a rectangle; NULL: it is not. */
 const SDL_Rect *mv_covers_plain(const mv_covers *covers, const mv_scene *scene, uint32_t shape);
 
 #endif

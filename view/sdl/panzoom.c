@@ -34,7 +34,7 @@ static void turn_wheel(mv_view *view, float notches)
                                     .y = view->ui.pointer_y});
 }
 
-/* Zooming moves what is not exactly below the pointer: the peak is fetched back now and then. */
+/* Zooming moves what is not exactly below the pointer: from time to time the peak is moved back. */
 static void dive(mv_view *view, uint32_t step)
 {
     if (step % 24 == 0)

@@ -12,7 +12,7 @@
 
 #include "view/state/view.h"
 
-/* The inputs ahead of frame `frame` of `frames`. */
+/* The inputs before frame `frame` of `frames`. */
 void mv_panzoom_step(mv_view *view, uint32_t frame, uint32_t frames);
 
 #endif

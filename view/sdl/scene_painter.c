@@ -37,7 +37,7 @@ void mv_scene_painter_release(mv_scene_painter *p)
 
 static int nearest(double pixels)
 {
-    if (!(pixels > -FAR_PIXELS)) /* no number at all, too */
+    if (!(pixels > -FAR_PIXELS)) /* also when it is NaN */
         return -FAR_PIXELS;
     return (int)floor((pixels < FAR_PIXELS ? pixels : FAR_PIXELS) + 0.5);
 }
@@ -76,7 +76,7 @@ static SDL_Texture *make_hatch(mv_scene_painter *p)
     return texture;
 }
 
-/* The lines of all hatches meet: where one begins in the texture depends on its place. */
+/* The lines of all hatches meet: the place decides where in the texture a hatch begins. */
 static void hatch_rect(void *to, SDL_Rect area)
 {
     mv_scene_painter *p = to;
@@ -104,7 +104,7 @@ static void draw_hatched(mv_scene_painter *p, const mv_scene *scene, const mv_sh
 
 /* ---- images ------------------------------------------------------------------------------ */
 
-/* How an image lies; false when nothing of it does. */
+/* How an image is placed; false when none of it is visible. */
 static bool place_image(const mv_scene *scene, const mv_shape *s, mv_stretch *out)
 {
     const mv_point *at = scene->points + s->first;
@@ -117,8 +117,8 @@ static bool place_image(const mv_scene *scene, const mv_shape *s, mv_stretch *ou
     return out->place.w > 0 && out->place.h > 0 && out->step_x > 0 && out->step_y > 0;
 }
 
-/* A driver's copy of whole pixels. A part that begins within one is drawn from that pixel on, to
- * where it would begin, and cut to what is seen. */
+/* A driver's copy of whole pixels. A part that begins within a pixel is drawn from that pixel on,
+ * at the place where it would begin, and clipped. */
 static void copy_scaled(mv_scene_painter *p, const mv_pixels *image, const mv_stretch *s,
                         SDL_Rect seen)
 {
@@ -169,7 +169,7 @@ static void draw_image(mv_scene_painter *p, const mv_scene *scene, uint32_t shap
             draw_seen(p, s->image, &own, pieces[i]);
 }
 
-/* What is seen of a large rectangle. */
+/* The visible part of a large rectangle. */
 static void fill_seen(mv_scene_painter *p, uint32_t shape, SDL_Rect rect, uint32_t colour)
 {
     SDL_Rect pieces[MV_MOST_PIECES];
@@ -184,7 +184,7 @@ static void fill_seen(mv_scene_painter *p, uint32_t shape, SDL_Rect rect, uint32
 
 /* ---- the picture ------------------------------------------------------------------------- */
 
-/* Whether any of a text may show. */
+/* Whether any part of a text may be visible. */
 static bool is_text_shown(const mv_scene_painter *p, const mv_shape *s, mv_point at)
 {
     SDL_Rect clip = p->solids.clip;

@@ -26,15 +26,15 @@ typedef struct {
     SDL_Texture *hatch;
 } mv_scene_painter;
 
-/* False when memory is out; the release is safe in any case. The renderer must outlive the
- * painter; after lost textures (SDL_RENDER_TARGETS_RESET, SDL_RENDER_DEVICE_RESET) make another
- * one. `image_bytes`: most memory of textures that are kept. */
+/* False when memory is out; releasing is always safe. The renderer must outlive the painter. After
+ * lost textures (SDL_RENDER_TARGETS_RESET, SDL_RENDER_DEVICE_RESET) make another painter.
+ * `image_bytes`: most memory of textures that are kept. */
 bool mv_scene_painter_init(mv_scene_painter *p, mv_budget *budget, const mv_sdl *sdl,
                            SDL_Renderer *renderer, mv_font_choice font, uint64_t image_bytes);
 void mv_scene_painter_release(mv_scene_painter *p);
 
-/* Draws the scene on width x height pixels of the renderer, a pixel of it a pixel there; presenting
- * is the caller's. False when memory ran out. */
+/* Draws the scene on width x height pixels of the renderer, one to one; the caller presents it.
+ * False when memory ran out. */
 bool mv_scene_painter_draw(mv_scene_painter *p, const mv_scene *scene, int width, int height);
 
 #endif

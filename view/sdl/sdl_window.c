@@ -1,6 +1,6 @@
-/* The window. Events go in (view/sdl/user_events.h), a frame comes out when something changed or
- * moves; else the thread sleeps in SDL's wait, which other threads end with one event, however much
- * they have to tell. */
+/* The window. Events go in (viz/sdl/user_events.h), a frame comes out when something changed or
+ * moves; otherwise the thread sleeps in SDL's wait. Other threads wake it with one event, however
+ * much they have to report. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@ enum {
     LEAST_HEIGHT = 400,
     IDLE_MS = 500,
     FRAME_MS = 16,
-    LEAST_FRAME_MS =
-        4, /* where presenting waits for the display, and if it does not: it is hidden */
+    LEAST_FRAME_MS = 4, /* the wait if presenting waits for the display, and if it does not because
+                           the window is hidden */
     TEXTURE_BYTES = 24 << 20
 };
 
@@ -38,7 +38,7 @@ typedef struct {
     atomic_bool is_woken; /* an event of wake_type is on its way */
     bool is_dirty, is_typing, has_quit;
     uint64_t frame_at; /* ms of the last frame */
-    mv_input pending;  /* a move or wheel that the next ones may join */
+    mv_input pending;  /* a move or wheel that later ones may be merged into */
     bool has_pending;
 } shell;
 
@@ -76,7 +76,7 @@ static mv_code fail_with_sdl(const shell *s, const char *what, mv_err *err)
     return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s: %s", what, s->sdl.GetError());
 }
 
-/* Where SDL finds no display it may open a window that nobody sees. */
+/* When SDL finds no display it may open a window that no one sees. */
 static bool is_unseen(const shell *s)
 {
     static const char *const unseen[] = {"offscreen", "dummy", "evdev"};
@@ -94,8 +94,8 @@ static mv_code open_window(shell *s, mv_err *err)
     uint32_t width = s->opts->width ? s->opts->width : WIDTH;
     uint32_t height = s->opts->height ? s->opts->height : HEIGHT;
 
-    /* Ctrl+C in the terminal ends the program as any other; no batching is lost to a driver's
-     * name; the machine may sleep; a click that raises the window is a click. */
+    /* Ctrl+C in the terminal ends the program as usual; a driver's name does not turn batching off;
+     * the machine may sleep; a click that raises the window also counts as a click. */
     sdl->SetHint(SDL_HINT_NO_SIGNAL_HANDLERS, "1");
     sdl->SetHint(SDL_HINT_RENDER_BATCHING, "1");
     sdl->SetHint(SDL_HINT_VIDEO_ALLOW_SCREENSAVER, "1");
@@ -126,7 +126,7 @@ static bool open_painter(shell *s)
                                  MV_FONT_FOUND, TEXTURE_BYTES);
 }
 
-/* Pixels of a letter per pixel of its design: what the display says, in quarters. */
+/* Pixels of a letter per pixel of its design: as the display says, in quarters. */
 static float scale_of(const shell *s)
 {
     float dpi = 0, scale;
@@ -137,7 +137,7 @@ static float scale_of(const shell *s)
     if (width > 0 && pixels > width)
         scale = (float)pixels / (float)width;
     else if (s->sdl.GetDisplayDPI(s->sdl.GetWindowDisplayIndex(s->window), &dpi, NULL, NULL) == 0 &&
-             dpi >= 144) /* below, desktops draw letters at their own size */
+             dpi >= 144) /* below this, desktops draw letters at their own size */
         scale = dpi / 96;
     else
         scale = 1;
@@ -175,7 +175,8 @@ static void give_pending(shell *s)
     s->has_pending = false;
 }
 
-/* Of moves only the last counts, and notches of the wheel add up, until something else happens. */
+/* Only the last of several moves counts, and notches of the wheel add up, until something else
+ * happens. */
 static void give(shell *s, const mv_input *input)
 {
     bool is_alike =
@@ -211,7 +212,7 @@ static void on_window_event(shell *s, const SDL_WindowEvent *event)
     }
 }
 
-/* What is not the user's: the window's own, and other threads'. */
+/* Events that are not the user's: the window's own, and other threads'. */
 static void on_event(shell *s, const SDL_Event *event)
 {
     if (event->type == s->wake_type) {
@@ -236,14 +237,14 @@ static void take_event(shell *s, const SDL_Event *event)
         give(s, &input);
         s->is_dirty = true;
     }
-    /* A drag goes on outside the window. */
+    /* A drag continues outside the window. */
     if (event->type == SDL_MOUSEBUTTONDOWN || event->type == SDL_MOUSEBUTTONUP)
         s->sdl.CaptureMouse(event->type == SDL_MOUSEBUTTONDOWN);
     if (event->type == SDL_DROPFILE || event->type == SDL_DROPTEXT)
         s->sdl.free(event->drop.file);
 }
 
-/* Text, and the windows of input methods, come only while a field has the keyboard. */
+/* Text, and the windows of input methods, appear only while a field has the keyboard. */
 static void follow_field(shell *s)
 {
     bool is_typing = mv_view_wants_text(s->view);
@@ -311,7 +312,7 @@ static void run(shell *s)
     }
 }
 
-/* The window goes first: what other threads are at may take them a moment to leave. */
+/* The window closes first: other threads may take a moment to stop. */
 static void close_all(shell *s)
 {
     if (s->window)

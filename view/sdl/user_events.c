@@ -26,7 +26,7 @@ static const struct {
     {SDLK_KP_0, '0'},
 };
 
-/* 0: none that the viewer knows. */
+/* 0: a key that the viewer does not know. */
 static uint32_t key_of(SDL_Keycode sym)
 {
     for (size_t i = 0; i < sizeof named_keys / sizeof *named_keys; i++)

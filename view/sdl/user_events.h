@@ -1,4 +1,4 @@
-/* What SDL tells, as input of the viewer. */
+/* SDL's events as input of the viewer. */
 #ifndef MV_USER_EVENTS_H
 #define MV_USER_EVENTS_H
 
@@ -13,7 +13,7 @@ typedef struct {
     float x, y;             /* of the pointer, in pixels */
 } mv_pointer;
 
-/* False: the event is none of the user's. A dropped file's name is the caller's to free. */
+/* False: the event is not the user's. The caller frees the name of a dropped file. */
 bool mv_user_event(const SDL_Event *event, uint16_t key_mods, mv_pointer *pointer, mv_input *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* The viewer as a program: in a window, or played without one. Knows no type of SDL, so whoever
- * calls it needs none of its headers; without them (CMake: MV_SDL) both functions fail and say so.
+/* The viewer as a program: in a window, or played without one. It has no type of SDL, so callers
+ * need none of SDL's headers; without them (CMake: MV_SDL) both functions fail and say so.
  *
  *     view/sdl/sdl_window.c        the window: events in, frames out
  *     view/sdl/headless_run.c      the same without a window: scripts, pictures, timings
@@ -24,7 +24,7 @@ typedef struct {
     const char *renderer; /* a render driver of SDL, such as "opengl"; NULL: the best that works */
 } mv_viewer_opts;
 
-/* Whether a window can be expected to open: there is an SDL, and a display in the environment. */
+/* Whether a window will probably open: there is SDL, and a display in the environment. */
 bool mv_viewer_can_show(void);
 
 /* Opens the window and returns when the user closes it. MV_IO when there is no SDL or no display;
@@ -32,30 +32,29 @@ bool mv_viewer_can_show(void);
 mv_code mv_viewer_show(const mv_viewer_opts *opts, mv_err *err);
 
 typedef struct {
-    const char *script;    /* text of a session (view/state/script.h) to run first; its shots are
-                            * files;    NULL: none. With one, no file has to be given. */
-    FILE *dump;            /* of the script; NULL: none is taken */
-    uint32_t bench_frames; /* > 0: plays the path of view/sdl/panzoom.h in that many frames */
+    const char *script; /* text of a script (viz/view/script.h) to run first; its shots are files;
+                           NULL: none. With a script, no file has to be given. */
+    FILE *dump;         /* of the script; NULL: none is taken */
+    uint32_t bench_frames; /* > 0: plays the path of viz/sdl/panzoom.h in that many frames */
     const char *shot;      /* a picture of the last frame goes here; NULL: none */
 } mv_viewer_play_opts;
 
 /* Times in milliseconds; what was not played is 0. */
 typedef struct {
-    double window_ms;      /* from the start to the first frame, of whatever */
-    double first_frame_ms; /* from the start to the first frame that shows the timeline, or what is
-                            * kept of it from the last time (view/state/saved_index.h) */
+    double window_ms;      /* from the start to the first frame, whatever it shows */
+    double first_frame_ms; /* from the start to the first frame that shows the timeline, or its
+                              saved outline (viz/view/saved_index.h) */
     double read_ms;        /* of the first file */
-    double index_ms;       /* from the read file to the timeline */
+    double index_ms;       /* from the end of reading to the timeline */
     double settled_ms;     /* from the start until nothing was left to compute; only with a shot */
     double p50_ms, p90_ms, p99_ms, max_ms; /* of a frame: inputs, scene, pixels */
-    double cpu_p50_ms,
-        cpu_p99_ms; /* likewise, of its thread alone: what others take is not in it */
-    double scene_p50_ms, scene_p99_ms; /* of that, until the scene is there */
+    double cpu_p50_ms, cpu_p99_ms; /* likewise, of its thread alone: without the time of others */
+    double scene_p50_ms, scene_p99_ms; /* of that, until the scene is complete */
     uint32_t frames;
     uint32_t uploads; /* images that became textures */
     uint64_t events;  /* of the device that was shown */
     uint64_t rss_bytes, peak_rss_bytes;
-    uint32_t script_line;    /* that failed, from 1; 0: none. `err` has why */
+    uint32_t script_line;    /* line that failed, from 1; 0: none. `err` has the reason */
     const char *failed_file; /* that the error is about; NULL: none, or the viewer's own */
 } mv_viewer_timing;
 

@@ -24,12 +24,12 @@ const char *mv_clock_name(uint8_t clock)
 
 enum { STEPS = 6 };
 
-/* From dark to light, which also people see who see no red or no green. */
+/* From dark to light, which people who see no red or no green can also tell apart. */
 static const uint32_t ramp[STEPS] = {0x2b3a80ff, 0x2f6c9aff, 0x2a9d8fff,
                                      0x6cbf5fff, 0xc3d046ff, 0xf7ea6bff};
 static const uint32_t never_colour = 0xcc79a7ff;
 
-/* The step of a number: the first for those below `first`, the next for `times` as many. */
+/* The step of a number: the first for those below `first`, each next one for `times` as many. */
 static uint32_t step_of(uint64_t number, uint64_t first, uint64_t times)
 {
     uint32_t step = 0;

@@ -1,6 +1,6 @@
-/* What the viewer can do: one table (view/state/commands.def), which the keys, the help overlay,
- * the palette, the tips, the scripts and docs/viewer.md are made from.
- * tests/view/test_view_commands.c fails on a key that is given twice.
+/* What the viewer can do: one table (viz/view/commands.def). Keys, the help overlay, the palette,
+ * tips, scripts and docs/viewer.md are made from it. tests/test_view_commands.c fails on a key that
+ * is given twice.
  *
  * To add a command: a row in commands.def and a function mv_do_NAME in the file of its pane. */
 #ifndef MV_COMMAND_H
@@ -20,7 +20,7 @@ typedef enum {
     MV_DO_COUNT
 } mv_command_id;
 
-/* What must be there for a command to be enabled. */
+/* What a command needs to be enabled. */
 enum {
     MV_NEEDS_NOTHING = 0,
     MV_NEEDS_DEVICE = 1,   /* a device whose timeline is shown */
@@ -50,7 +50,7 @@ mv_command_id mv_view_command_find(const char *name);
 
 bool mv_view_command_is_enabled(const mv_view *view, mv_command_id id);
 
-/* Runs a command that is enabled. False, and a word in the status bar, when it is not. */
+/* Runs a command if it is enabled. If not: false, and a sentence in the status bar. */
 bool mv_view_do(mv_view *view, mv_command_id id, uint64_t arg);
 
 #define MV_VIEW_COMMAND(name, keys, needs, title, help) \

@@ -28,7 +28,7 @@ void mv_document_recall(mv_document *d, mv_budget *budget)
         atomic_store_explicit(&d->has_saved, true, memory_order_release);
 }
 
-/* Of the devices that are shown, largest ordinals last; false: some are still to come. */
+/* Of the devices that are shown, by ordinal; false: some are not ready yet. */
 static bool fill_saved(const mv_document *d, mv_saved_index *out)
 {
     for (uint32_t i = 0; i < d->device_count; i++) {
@@ -59,7 +59,7 @@ void mv_document_remember(const mv_document *d, uint64_t least_events)
     mv_arena_release(&arena);
 }
 
-/* Outlines of what was just read, where there are none of the last time: all else takes a while. */
+/* Outlines of what was just read, if none were saved: everything else takes a while. */
 static void sketch(mv_document *d)
 {
     if (d->has_saved || !d->saved_arena.budget || events_of(d) < MV_LONG_EVENTS)
@@ -198,8 +198,8 @@ static void *copy_of(mv_arena *arena, const void *rows, uint64_t count, uint64_t
     return copy;
 }
 
-/* What the panes read of an attribution: the curve that it was found with is as long as the trace.
- */
+/* The parts of an attribution that the panes read: its curve is as long as the trace and is
+ * dropped. */
 static bool keep_attribution(mv_arena *arena, uint32_t allocs, const mv_attribution *found,
                              mv_attribution *out)
 {

@@ -1,5 +1,5 @@
-/* An opened snapshot: its trace, and for each device what the panes need, found step by step by a
- * loader thread while the window is in use already.
+/* An opened snapshot: its trace, and for each device what the panes need. A loader thread finds it
+ * step by step while the window is already in use.
  *
  *     waiting ──► reading ──► opened          the trace is there: devices, annotations, stacks
  *                    └──► failed              `failure` says why, with the byte offset
@@ -9,7 +9,7 @@
  *
  * What a stage made is constant once `stage` has reached it; readers load `stage` (acquire) and use
  * nothing of later stages. Devices are made ready in the order of their events, largest first; the
- * one that is shown goes ahead. */
+ * one that is shown goes first. */
 #ifndef MV_DOCUMENT_H
 #define MV_DOCUMENT_H
 
@@ -41,7 +41,7 @@ typedef enum {
     MV_DEVICE_SHOWN,  /* lives, index, pyramid are there */
     MV_DEVICE_JUDGED, /* and the reports */
     MV_DEVICE_FAILED  /* `failure` says why: memory */
-    /* A device whose reports found no memory stays shown, and `is_unjudged`. */
+    /* A device stays shown if memory ran out during its reports; `is_unjudged` is set then. */
 } mv_device_stage;
 
 typedef struct {
@@ -50,10 +50,10 @@ typedef struct {
     _Atomic int stage;
     _Atomic bool is_unjudged;
     mv_arena arena;
-    mv_spilled spilled; /* the loader's alone */
+    mv_spilled spilled; /* used by the loader only */
     /* from MV_DEVICE_SHOWN on */
     mv_lives lives;
-    mv_lives segment_lives; /* segments as if they were allocations */
+    mv_lives segment_lives; /* segments in the form of allocations */
     mv_index index;
     mv_index segment_index;
     mv_pyramid pyramid;
@@ -66,8 +66,8 @@ typedef struct {
     mv_leak_outlook outlook;
     mv_fragmentation fragmentation;
     mv_ooms ooms;
-    mv_attribution attribution; /* of the peak, without its curve and parts; its categories are
-                                 * those of all allocations */
+    mv_attribution attribution; /* at the peak, without its curve and parts; its categories are
+                                   those of all allocations */
     mv_err failure;
 } mv_document_device;
 
@@ -76,17 +76,17 @@ typedef struct {
     const char *name; /* the last component */
     _Atomic int stage;
     _Atomic uint64_t bytes_done, bytes_all; /* of the file; 0: not known */
-    /* Outlines of the last time, for as long as the trace is on its way. */
+    /* Outlines saved by an earlier run, until the trace has been read. */
     mv_arena saved_arena;
     mv_saved_index saved; /* constant once has_saved is set */
     mv_saved_key key;
     bool has_key;
-    bool is_sketch; /* of `saved`: it comes from this time's events. Constant likewise */
+    bool is_sketch; /* `saved` was made from this run's events. Also constant then */
     _Atomic bool has_saved;
     mv_err failure; /* of MV_DOCUMENT_FAILED */
     char why[512];  /* likewise, as a sentence: "FILE: byte N: what is wrong" */
     mv_arena arena;
-    mv_spilled spilled; /* the loader's alone */
+    mv_spilled spilled; /* used by the loader only */
     /* from MV_DOCUMENT_OPENED on */
     mv_trace trace;
     mv_sites sites;
@@ -94,42 +94,42 @@ typedef struct {
     mv_document_device *devices;
 } mv_document;
 
-/* Looks for outlines of the last time, ahead of reading; keeps those of a trace of at least
- * `least_events`, once all its devices are shown, if its file is still what it was. */
+/* Looks for outlines of an earlier run before reading. Saves those of a trace of at least
+ * `least_events` once all its devices are shown, if its file has not changed since. */
 void mv_document_recall(mv_document *document, mv_budget *budget);
 void mv_document_remember(const mv_document *document, uint64_t least_events);
 
-/* The stages, each on its own: what a loader does. The arenas are those of the document. */
+/* The stages, one by one: what a loader does. The arenas are those of the document. */
 void mv_document_read(mv_document *document, mv_budget *budget, mv_read_opts opts);
 void mv_document_show(mv_document *document, uint32_t device_row, mv_budget *budget);
 void mv_document_judge(mv_document *document, uint32_t device_row);
 void mv_document_release(mv_document *document);
 
-/* Of a document of at least `least_events`: moves what the trace and a device have made so far to
- * files (parse/model/spill.h), and lets go of what was moved before and has been read since. A
- * viewer looks at little of a long trace, so most of it need not be in memory. Behind each stage of
- * a device, by whoever does the stages. */
+/* For a document of at least `least_events`: moves what the trace and a device have made so far to
+ * files (parse/spill.h), and releases memory of what was moved before and has been read since. A
+ * viewer looks at little of a long trace, so most of it need not be in memory. Called after each
+ * stage of a device, by the caller of the stages. */
 void mv_document_spill(mv_document *document, uint32_t device_row, uint64_t least_events);
 
-enum { MV_LONG_EVENTS = 500000 }; /* what a loader asks for */
+enum { MV_LONG_EVENTS = 500000 }; /* what is asked of a loader */
 
 /* ---- a thread that does it ---------------------------------------------------------------- */
 
 typedef struct mv_loader mv_loader;
 
-/* One thread that makes documents ready, in order; `threads` false: mv_loader_add does all of it
+/* One thread that prepares documents, in order; `threads` false: mv_loader_add does all of it
  * before it returns. `wake(user)` after each stage. */
 mv_loader *mv_loader_open(mv_arena *arena, mv_budget *budget, bool threads, void (*wake)(void *),
                           void *user);
 
-/* Stops as soon as the stage at work asks for memory or ends, and releases all documents: while it
- * waits, the budget is spent. */
+/* Stops as soon as the current stage asks for memory or ends, and releases all documents: the
+ * budget counts as spent while it waits. */
 void mv_loader_close(mv_loader *loader);
 
 /* NULL when memory is out. `path` is copied. Documents live until the loader is closed. */
 mv_document *mv_loader_add(mv_loader *loader, const char *path);
 
-/* This device next; MV_NO_ROW: the largest of the document. */
+/* Prepares this device next; MV_NO_ROW: the largest of the document. */
 void mv_loader_prefer(mv_loader *loader, const mv_document *document, uint32_t device_row);
 
 bool mv_loader_is_idle(const mv_loader *loader);

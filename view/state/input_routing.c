@@ -71,7 +71,7 @@ static void paste(mv_view *view, mv_field *field)
         mv_field_type(field, text);
 }
 
-/* What has the keyboard before the commands. False: it has no use for the input. */
+/* Whatever has the keyboard comes before the commands. False: it does not use the input. */
 static bool field_input(mv_view *view, const mv_input *input)
 {
     mv_field *field = field_of(view);
@@ -107,7 +107,7 @@ static void key(mv_view *view, const mv_input *input)
         return;
     if (field_input(view, input))
         return;
-    /* In a field, letters are letters; whatever no field understands stays a command. */
+    /* In a field, letters are text; keys that the field does not use are still commands. */
     if (is_field && is_plain && input->key != MV_KEY_ESCAPE && input->key < 256)
         return;
     mv_view_do(view, id, 0);
@@ -137,7 +137,7 @@ static void press_covered(mv_view *view, const mv_zone *zone)
 {
     mv_zone chosen;
 
-    if (!zone) { /* beside the sheet */
+    if (!zone) { /* outside the sheet */
         mv_view_do(view, MV_DO_cancel, 0);
         return;
     }

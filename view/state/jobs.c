@@ -7,7 +7,7 @@
 
 enum { MOST_THREADS = 16 };
 
-/* An answer and what it answers. */
+/* An answer and the question. */
 typedef struct {
     bool is_there;
     _Alignas(16) unsigned char ask[MV_ASK_MOST];
@@ -23,7 +23,7 @@ struct mv_slot {
     uint32_t ask_bytes;
     result shown;   /* lent to the pane */
     result ready;   /* found, not lent yet */
-    result running; /* `ask` alone is read by others than its worker */
+    result running; /* other threads than its worker may read only `ask` */
     bool is_waiting;
     _Alignas(16) unsigned char waiting[MV_ASK_MOST];
 };
@@ -35,7 +35,7 @@ struct mv_jobs {
     void *user;
     uint32_t thread_count;
     pthread_t threads[MOST_THREADS];
-    pthread_mutex_t lock; /* of all below, and of all slots */
+    pthread_mutex_t lock; /* protects everything below, and all slots */
     pthread_cond_t work;
     mv_slot *slots;
     bool is_closing;
@@ -62,7 +62,7 @@ static void find(mv_slot *slot, result *r)
 
 /* ---- workers ----------------------------------------------------------------------------- */
 
-/* A slot that waits and has no worker; the list turns, so that none waits for ever. */
+/* A slot that waits and has no worker; the list rotates, so that none waits for ever. */
 static mv_slot *next_waiting(mv_jobs *jobs)
 {
     for (mv_slot **at = &jobs->slots; *at; at = &(*at)->next) {

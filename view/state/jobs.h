@@ -1,12 +1,13 @@
-/* Work that is done beside the user interface: slots that hold the newest result of one question.
+/* Work done by other threads than the user interface's: slots that hold the newest result of one
+ * question.
  *
  *     pane:    mv_slot_ask(slot, &ask, &is_current)  ->  a result, perhaps of an earlier ask
  *     worker:                            fn(arena, context, ask)  ->  result, a wake-up
  *
  * An ask is a plain struct without padding that matters (it is compared byte by byte). Only the
- * newest ask of a slot waits; a worker that has begun finishes. A result stays as it is until the
- * next mv_slot_ask of its slot. Without threads, asks are answered at once, on this thread: that is
- * what tests and golden pictures use. */
+ * newest ask of a slot waits; a worker that has begun finishes. A result is valid until the next
+ * mv_slot_ask of its slot. Without threads, asks are answered at once, on this thread: that is what
+ * tests and golden pictures use. */
 #ifndef MV_JOBS_H
 #define MV_JOBS_H
 
@@ -26,14 +27,14 @@ typedef void *mv_job_fn(mv_arena *arena, void *context, const void *ask);
 mv_jobs *mv_jobs_open(mv_arena *arena, mv_budget *budget, uint32_t threads, void (*wake)(void *),
                       void *user);
 
-/* Waits for the workers to end what they do, and releases all results. NULL is allowed. */
+/* Waits for the workers to finish their current jobs, and releases all results. NULL is allowed. */
 void mv_jobs_close(mv_jobs *jobs);
 
 /* NULL when memory is out. */
 mv_slot *mv_slot_open(mv_jobs *jobs, mv_job_fn *fn, void *context, uint32_t ask_bytes);
 
-/* The newest result that there is, NULL: none yet. *is_current: it answers `ask` (a NULL answer of
- * a job counts). */
+/* The newest result; NULL: none yet. *is_current: it answers `ask` (a job's NULL answer counts as
+ * one). */
 const void *mv_slot_ask(mv_slot *slot, const void *ask, bool *is_current);
 
 /* No ask waits and no worker works. */

@@ -24,7 +24,7 @@ static const struct {
 } named_mods[] = {{"Shift+", MV_MOD_SHIFT}, {"Ctrl+", MV_MOD_CTRL}, {"Alt+", MV_MOD_ALT}};
 enum { NAMED_MODS = sizeof named_mods / sizeof *named_mods };
 
-/* A modifier at the begin of `text`, which is not all of it; its bytes, or 0. */
+/* A modifier at the beginning of `text`, followed by more; its bytes, or 0. */
 static size_t read_mod(const char *text, size_t length, uint8_t *mods)
 {
     for (int i = 0; i < NAMED_MODS; i++) {
@@ -57,7 +57,8 @@ bool mv_key_read(const char *text, size_t length, uint32_t *key, uint8_t *mods)
     return true;
 }
 
-/* Keyboards type '?' and '+' with Shift, some the others too: the sign counts, not how it came. */
+/* '?' and '+' need Shift on many keyboards, other signs on some: the sign counts, not how it is
+ * typed. */
 static void settle(uint32_t *key, uint8_t *mods)
 {
     if (*key == '/' && *mods == MV_MOD_SHIFT)
@@ -157,7 +158,7 @@ static bool give(mv_arena *arena, mv_keymap *map, mv_command_id id, const char *
     return keys != NULL;
 }
 
-/* One line; false with a sentence in `why` when it is none. */
+/* Reads one line; false, with a sentence in `why`, when it is wrong. */
 static bool read_line(mv_arena *arena, mv_keymap *map, const char *line, char *why, uint32_t size)
 {
     size_t length = next_word(&line);

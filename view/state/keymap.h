@@ -1,4 +1,4 @@
-/* Which key does what: what view/state/commands.def says, but for the user's own file.
+/* Which key does what: as in viz/view/commands.def, unless the user's own file changes it.
  *
  *     # a command's name, and its keys
  *     zoom_in   W Up
@@ -23,8 +23,8 @@ void mv_keymap_init(mv_keymap *map);
 /* The command of a key with its modifiers (view/state/user_input.h); MV_DO_NOTHING: none. */
 mv_command_id mv_keymap_command(const mv_keymap *map, uint32_t key, uint8_t mods);
 
-/* Reads the user's lines, NUL-terminated, up to the first that is none: returns its number, from 1,
- * with a sentence in `why`; 0 when all were read. Those ahead of it hold. */
+/* Reads the user's lines, NUL-terminated, up to the first wrong one: returns its number, from 1,
+ * with a sentence in `why`; 0 when all were read. The lines before it take effect. */
 uint32_t mv_keymap_read(mv_arena *arena, mv_keymap *map, const char *text, char *why,
                         uint32_t size);
 

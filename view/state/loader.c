@@ -7,7 +7,7 @@
 
 enum { MOST_DOCUMENTS = 1024 };
 
-/* What is to be done next. */
+/* What to do next. */
 typedef struct {
     enum { NOTHING, READ, SHOW, JUDGE } what;
     mv_document *document;
@@ -21,7 +21,7 @@ struct mv_loader {
     void *user;
     bool is_threaded;
     pthread_t thread;
-    pthread_mutex_t lock; /* of all below */
+    pthread_mutex_t lock; /* protects everything below */
     pthread_cond_t work;
     bool is_closing;
     bool is_busy;
@@ -54,7 +54,7 @@ static bool is_wanted(const mv_document *d, uint32_t row, int what)
     return stage == MV_DEVICE_SHOWN && !atomic_load_explicit(&v->is_unjudged, memory_order_relaxed);
 }
 
-/* The device with most events that the stage is still ahead of; MV_NO_ROW: none. */
+/* The device with most events that has not reached the stage; MV_NO_ROW: none. */
 static uint32_t largest(const mv_document *d, int what)
 {
     uint32_t found = MV_NO_ROW;
@@ -66,7 +66,7 @@ static uint32_t largest(const mv_document *d, int what)
     return found;
 }
 
-/* The task of the preferred device: reading its file, showing it, judging it. */
+/* The next task of the preferred device: reading its file, showing it, judging it. */
 static task preferred_task(const mv_loader *l)
 {
     mv_document *d = (mv_document *)l->preferred;

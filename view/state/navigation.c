@@ -7,7 +7,7 @@
 
 /* ---- back and forward -------------------------------------------------------------------- */
 
-/* Steps of the cursor alone are one place. */
+/* A run of steps of the cursor is one place. */
 static bool is_same_place(const mv_view_state *a, const mv_view_state *b)
 {
     return a->file == b->file && a->device == b->device && a->main == b->main && a->tab == b->tab &&
@@ -103,7 +103,7 @@ void mv_view_show(mv_view *view, double from, double to)
     set_window(view, from, to);
 }
 
-/* Moves the window, and widens it where it must be, until [a, b] is inside. */
+/* Moves the window, and widens it if it must, until [a, b] is inside. */
 static void reveal(mv_view *view, double a, double b)
 {
     double width = view->now.to - view->now.from, margin = fmax(width, b - a) * 0.1;
@@ -149,7 +149,7 @@ void mv_view_pin(mv_view *view, uint32_t alloc)
         view->now.cursor = a->birth[alloc];
     birth = a->birth[alloc] == MV_BEFORE ? 0 : a->birth[alloc];
     end = a->freed[alloc] == MV_NEVER ? event_count(device) : a->freed[alloc];
-    /* A long life need not fit: where it is seen already, nothing moves. */
+    /* A long life need not fit: where it is visible already, nothing moves. */
     if (end <= view->now.from || birth >= view->now.to)
         reveal(view, birth, fmin(end, birth + fmax(1, view->now.to - view->now.from) / 2));
 }
@@ -176,7 +176,7 @@ void mv_view_choose(mv_view *view, uint32_t file, uint32_t device)
     mv_going_update(view);
 }
 
-/* The device with most events, where none was named. */
+/* The device with the most events, when none was named. */
 static void settle_device(mv_view *view)
 {
     const mv_document *d = mv_view_document(view);
@@ -197,7 +197,7 @@ static void settle_device(mv_view *view)
     mv_loader_prefer(view->loader, d, most);
 }
 
-/* ---- the begin --------------------------------------------------------------------------- */
+/* ---- where to begin ---------------------------------------------------------------------- */
 
 void mv_view_begin_at(mv_view *view, const mv_view_start *start)
 {
@@ -205,8 +205,8 @@ void mv_view_begin_at(mv_view *view, const mv_view_start *start)
     view->chrome->has_start = true;
 }
 
-/* What the command line asked for and cannot be shown: the window says so, and without one the
- * viewer ends. */
+/* The command line asked for something that cannot be shown: the window says so; without a window
+ * the viewer ends. */
 static void say_start(mv_view *view, const char *why)
 {
     mv_view_say(view, true, "%s", why);
@@ -227,7 +227,7 @@ static mv_window start_window(mv_view *view, const mv_document_device *device)
         say_start(view, why);
         return (mv_window){0, device->lives.events.count};
     }
-    /* The event that --to names is seen at the right edge. */
+    /* The event that --to names is at the right edge. */
     if (s->to && mv_position_find(trace, ordinal, s->to, &end, why, sizeof why))
         window.end = end.behind;
     return window;

@@ -20,9 +20,9 @@ static const char ending[] = ".index";
 typedef struct {
     char magic[8];
     uint32_t version;
-    uint32_t count; /* of devices */
+    uint32_t count; /* number of devices */
     mv_saved_key key;
-    uint64_t checksum; /* of all behind it, and of what is ahead of it */
+    uint64_t checksum; /* of everything after this field; of everything before it */
 } head;
 
 static_assert(sizeof(head) == 40, "bump VERSION");
@@ -128,7 +128,7 @@ typedef struct {
     uint64_t allocated, reserved; /* modulo 2^64, so that damaged sizes do no harm */
 } sums;
 
-/* A free counts where it is asked for, or where it is done when the file has only those. */
+/* A free counts when it is requested, or when it is completed if the file has only completions. */
 static bool has_requests(const mv_events *e)
 {
     for (uint32_t i = 0; i < e->count; i++)
@@ -152,13 +152,13 @@ static void add_event(const mv_events *e, uint32_t event, uint8_t free_action, s
         to->reserved -= size;
 }
 
-/* A sum that went below zero counts as none. */
+/* A sum below zero counts as zero. */
 static uint64_t at_least_0(uint64_t sum)
 {
     return sum <= INT64_MAX ? sum : 0;
 }
 
-/* The final heap less what the events added: what was there before the first. */
+/* The final heap minus what the events added: what was there before the first event. */
 static sums sums_before(uint32_t device, const mv_trace *trace, const mv_events *e,
                         uint8_t free_action)
 {
@@ -183,7 +183,7 @@ static sums sums_before(uint32_t device, const mv_trace *trace, const mv_events 
 static void sketch_column(const mv_events *e, uint32_t first, uint32_t end, uint8_t free_action,
                           sums *now, mv_saved_device *out, uint32_t column)
 {
-    bool is_first = first == 0; /* which has what was there before, too */
+    bool is_first = first == 0; /* which also has what was there before */
     uint64_t least = is_first ? at_least_0(now->allocated) : UINT64_MAX;
     uint64_t most = is_first ? least : 0, most_reserved = is_first ? at_least_0(now->reserved) : 0;
 
@@ -282,7 +282,7 @@ bool mv_saved_index_read(mv_arena *arena, const char *folder, mv_saved_key key, 
         return false;
     is_whole = read_file(arena, file, key, out);
     if (is_whole)
-        futimens(file, NULL); /* used last: it stays longest */
+        futimens(file, NULL); /* used most recently: it is kept longest */
     close(file);
     return is_whole;
 }
@@ -305,7 +305,7 @@ static int64_t changed_at(DIR *folder, const char *name)
     return (int64_t)s.st_mtim.tv_sec * 1000000000 + s.st_mtim.tv_nsec;
 }
 
-/* One at most: each write adds one. */
+/* At most one is removed: each write adds one. */
 static void remove_oldest(const char *path)
 {
     DIR *folder = opendir(path);

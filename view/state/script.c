@@ -19,8 +19,8 @@ typedef struct {
     const mv_scene *scene;
     uint32_t count; /* words of the line */
     char *word[WORDS];
-    const char *rest;  /* the line behind its first word */
-    const char *rest2; /* and behind its second */
+    const char *rest;  /* the line after its first word */
+    const char *rest2; /* the line after its second word */
 } script;
 
 static bool fail(script *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -39,7 +39,7 @@ static bool fail(script *s, const char *format, ...)
 
 static void paint(script *s)
 {
-    if (s->view->opts.is_threaded) /* what moves comes to its end */
+    if (s->view->opts.is_threaded) /* lets animations finish */
         s->ms += 17;
     s->scene = mv_view_frame(s->view, s->width, s->height, s->ms);
 }
@@ -91,7 +91,7 @@ static const mv_shape *find_text(const script *s, const char *words, const mv_bo
     return NULL;
 }
 
-/* "x y", or a text in quotes that is seen: its middle. */
+/* "x y", or a visible text in quotes: its middle. */
 static bool place(script *s, float *x, float *y)
 {
     char words[LINE];
@@ -306,7 +306,7 @@ static bool do_dump(script *s)
     return true;
 }
 
-/* ---- what must be seen ------------------------------------------------------------------- */
+/* ---- what must be visible --------------------------------------------------------------- */
 
 static bool expect_selection(script *s)
 {
@@ -330,7 +330,7 @@ static bool expect_number(script *s, uint64_t is)
            (wanted == (double)is || fail(s, "it is %llu", (unsigned long long)is));
 }
 
-/* At most so many. */
+/* At most so many inputs. */
 static bool expect_inputs(script *s)
 {
     double most = 0;

@@ -1,4 +1,4 @@
-/* Sessions written down: what a user does to the viewer, a line each, and what must then be seen.
+/* Scripts of sessions: what a user does, one line each, and what must then be visible.
  *
  *     open train.pickle             a file, as on the command line
  *     drop rank1.pickle             a file, dropped on the window
@@ -6,20 +6,20 @@
  *     key Ctrl+F                    as in commands.def; `key . 10` ten times
  *     text size>64M                 typed
  *     move 640 300                  the pointer
- *     click 640 300  click "Tables" there, or on a text that is seen; `double` likewise
+ *     click 640 300  click "Tables" there, or on a visible text; `double` likewise
  *     drag 200 300 600 300          with the left button; `pan` with the middle one
  *     wheel 640 300 3               notches, up is positive
  *     do zoom_in  do table_kind 2   a command, by its name
- *     wait idle                     all threads, nothing moves
+ *     wait idle                     until all threads are done and nothing moves
  *     shot name.png                 the picture, through opts->shot
  *     dump                          the scene as text, to opts->dump
- *     expect text WORDS             some text that is seen has these words; `expect no WORDS`: none
+ *     expect text WORDS             some visible text has these words; `expect no`: none
  *     expect status WORDS           a text of the status bar has
  *     expect hits 12                the search matches so many allocations
  *     expect selection WORDS        the label of the pinned allocation's stack has; or `none`
- *     expect cursor 1234            the cursor is behind that event
- *     expect inputs 5               no more than so many were needed so far
- *     # a remark
+ *     expect cursor 1234            the cursor is after that event
+ *     expect inputs 5               at most so many inputs were needed so far
+ *     # a comment
  *
  * Each of key, text, click, double, drag, pan, wheel, do and drop is one input; a key with a count
  * as many; `move` is none. */
@@ -29,8 +29,8 @@
 #include "view/state/view.h"
 
 typedef struct {
-    float width, height; /* at the begin; 0: 1280 x 720 */
-    const char *folder;  /* of the files that are opened; NULL: where the program runs */
+    float width, height; /* at the start; 0: 1280 x 720 */
+    const char *folder;  /* of the files that are opened; NULL: the current folder */
     /* Takes a picture; false, with a sentence in `why`, ends the script. NULL: shots are not taken.
      */
     bool (*shot)(void *user, const char *name, const mv_scene *scene, char *why, size_t size);
@@ -41,7 +41,7 @@ typedef struct {
 enum { MV_SCRIPT_WHY = 512 };
 
 typedef struct {
-    uint32_t line;   /* that failed, from 1; 0: none */
+    uint32_t line;   /* line that failed, from 1; 0: none */
     uint32_t inputs; /* so far */
     char why[MV_SCRIPT_WHY];
 } mv_script_result;

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Whether a filter reads the text as itself without quotation marks. Names of terms have no dot in
- * front of their ':'. */
+/* Whether a filter reads the text literally without quotation marks. Names of terms have no dot
+ * before their ':'. */
 static bool is_plain(const char *text)
 {
     if (!isalnum((unsigned char)*text) || strcspn(text, ".") > strcspn(text, ":<>="))

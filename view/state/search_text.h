@@ -6,9 +6,9 @@
 #include "analyze/filter/filter.h"
 
 /* Words of analyze/filter/filter.h that match every stack with this frame: "train.py:62:forward",
- * in quotation marks where it would be read as something else. Frames of other folders with the
- * same file name, line and function match too, and those that begin alike where the text had to be
- * cut to fit. "" for MV_NO_FRAME. Returns `out`. */
+ * in quotation marks if a filter would read it as a term. Frames of other folders with the same
+ * file name, line and function also match; if the text had to be cut to fit, so do frames with the
+ * same beginning. "" for MV_NO_FRAME. Returns `out`. */
 const char *mv_search_of_frame(const mv_trace *trace, mv_frame_id frame, char *out, size_t size);
 
 #endif

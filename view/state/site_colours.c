@@ -13,7 +13,7 @@ enum { LABEL_SIZE = 256 };
 typedef struct {
     mv_frame_id frame;
     uint64_t bytes;
-    uint64_t hash; /* of its label */
+    uint64_t hash; /* hash of its label */
 } line;
 
 typedef struct {
@@ -69,8 +69,8 @@ static int most_bytes_first(const void *left, const void *right, void *of)
     return a->frame.row < b->frame.row ? -1 : a->frame.row > b->frame.row;
 }
 
-/* The hue that the label asks for, or the next that nobody has: the largest choose among the plain
- * ones, the others among their shades. */
+/* The hue that the label asks for, or the next free one: the largest sites choose among the plain
+ * hues, the others among their shades. */
 static uint8_t free_hue(uint64_t hash, uint32_t *used)
 {
     uint32_t few = (1u << MV_BASE_COLOURS) - 1;

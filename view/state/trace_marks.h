@@ -1,17 +1,19 @@
-/* Places in a device's trace that have a name of their own: what the program said it was doing,
- * and where memory ran out. */
+/* Places with a name in a device's trace: what the program said it was doing, and where memory ran
+ * out. */
 #ifndef MV_TRACE_MARKS_H
 #define MV_TRACE_MARKS_H
 
 #include "analyze/lives/lives.h"
 
-enum { MV_LANDMARK_DEEPEST = 16 }; /* ranges that are open at a time; inner ones are left out */
+enum {
+    MV_LANDMARK_DEEPEST = 16
+}; /* most ranges that are open at one time; inner ones are left out */
 
 /* A range of annotations, or a mark: a moment. */
 typedef struct {
     uint32_t from; /* first event at or after its begin */
-    uint32_t to; /* first event at or after its end; the number of events when it has none; a mark:
-                  * from */
+    uint32_t to;   /* first event at or after its end; the number of events when it does not end; a
+                      mark: equal to `from` */
     uint8_t depth; /* ranges around it */
     bool is_moment;
     mv_string_id name;
@@ -24,7 +26,8 @@ typedef struct {
     uint32_t *ooms; /* [oom_count] events, ascending */
 } mv_landmarks;
 
-/* O(n + annotations x log n). Files without times have no marks. Fails only for want of memory. */
+/* O(n + annotations x log n). Files without times have no marks. Fails only when memory runs out.
+ */
 mv_code mv_landmarks_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                           mv_landmarks *out, mv_err *err);
 

@@ -6,11 +6,11 @@
 
 typedef enum {
     MV_INPUT_KEY,     /* `key` went down, or repeats */
-    MV_INPUT_KEY_UP,  /* `key` was let go */
+    MV_INPUT_KEY_UP,  /* `key` was released */
     MV_INPUT_TEXT,    /* `text` was typed */
     MV_INPUT_MOVE,    /* the pointer is at x, y */
-    MV_INPUT_PRESS,   /* `button` went down at x, y; `clicks` in quick succession */
-    MV_INPUT_RELEASE, /* `button` was let go at x, y */
+    MV_INPUT_PRESS,   /* `button` was pressed at x, y; `clicks` in quick succession */
+    MV_INPUT_RELEASE, /* `button` was released at x, y */
     MV_INPUT_WHEEL,   /* by dx, dy notches (up and right are positive), at x, y */
     MV_INPUT_LEAVE,   /* the pointer left the window, or the window lost the keyboard */
     MV_INPUT_DROP     /* the file `path` was dropped */

@@ -97,7 +97,7 @@ void mv_view_close(mv_view *view)
 
     if (!view)
         return;
-    /* Those that read come before those that own. */
+    /* Readers are closed before owners. */
     if (view->timeline)
         mv_timeline_pane_close(view);
     mv_jobs_close(view->jobs);
@@ -114,7 +114,8 @@ void mv_view_add(mv_view *view, const char *path)
     mv_document *document = NULL;
 
     if (view->document_count < MV_MOST_FILES) {
-        if (view->document_count == 0) /* nobody else to prefer: the one that comes is shown */
+        if (view->document_count ==
+            0) /* no other device is preferred: the first one to be ready is shown */
             mv_loader_prefer(view->loader, NULL, MV_NO_ROW);
         document = mv_loader_add(view->loader, path);
     }
@@ -151,8 +152,8 @@ const mv_document_device *mv_chrome_arrived(const mv_view *view)
     return device_of(view, view->now.file, view->now.device);
 }
 
-/* One that arrives in the middle of a frame, or before its levels can be read, is there from the
- * next frame on. */
+/* A device that is ready in the middle of a frame, or before its levels can be read, is shown from
+ * the next frame on. */
 const mv_document_device *mv_view_device(const mv_view *view)
 {
     const mv_document_device *device = mv_chrome_arrived(view);
@@ -300,7 +301,7 @@ static void paint_overlay(mv_view *view, mv_box box)
         mv_search_paint(view);
 }
 
-/* What a button does and its key. Rows and boxes of panes, whose commands have none, say it
+/* What a button does, and its key. Rows and boxes of panes, whose commands have no keys, describe
  * themselves. */
 static const char *tip_of(mv_view *view, const mv_zone *zone)
 {
@@ -314,7 +315,7 @@ static const char *tip_of(mv_view *view, const mv_zone *zone)
                            command->help);
 }
 
-/* The next line of a text: its begin, NUL-terminated in the frame's memory; *text is behind it. */
+/* The next line of a text, NUL-terminated in the frame's memory; *text moves after it. */
 static const char *next_line(mv_ui *ui, const char **text)
 {
     size_t length = strcspn(*text, "\n");

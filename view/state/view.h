@@ -43,11 +43,15 @@ typedef enum {
         MV_COLOUR_COUNT
 } mv_colour_mode;
 
-typedef enum { MV_SHOW_ALL, MV_SHOW_HIGHLIGHT, MV_SHOW_ISOLATE } mv_show; /* of a search */
+typedef enum {
+    MV_SHOW_ALL,
+    MV_SHOW_HIGHLIGHT,
+    MV_SHOW_ISOLATE
+} mv_show; /* most bytes of a search */
 
 enum { MV_SEARCH_TEXT = 256 };
 
-/* What going back restores, and what a copied command line spells. Plain data. */
+/* What going back restores, and what a copied command line shows again. Plain data. */
 typedef struct {
     uint32_t file, device; /* rows of the documents and of their devices */
     uint8_t main;          /* mv_main_view */
@@ -55,20 +59,21 @@ typedef struct {
     uint8_t colour;        /* mv_colour_mode */
     uint8_t clock;         /* mv_clock */
     uint8_t show;          /* mv_show */
-    bool fits_height;      /* y follows the highest of the window; else y_from, y_to */
-    double from, to;       /* shown events [from, to), as fractions of events when zoomed in */
+    bool fits_height; /* the y axis follows the highest level of the window; else it is y_from, y_to
+                       */
+    double from, to;  /* shown events [from, to), as fractions of events when zoomed in */
     uint64_t y_from, y_to; /* shown bytes */
-    uint32_t cursor;       /* the moment behind this event; MV_BEFORE: before the first */
+    uint32_t cursor;       /* the moment after this event; MV_BEFORE: before the first */
     bool has_interval;
     uint32_t a, b;           /* selected events [a, b) */
     uint32_t pinned;         /* allocation (row of lives), or MV_NO_ROW */
     uint32_t pinned_segment; /* row of lives.segments, or MV_NO_ROW */
-    uint32_t other_file;     /* compared with this one, as `file` and `device`; MV_NO_ROW: none */
+    uint32_t other_file;     /* the compared device, like `file` and `device`; MV_NO_ROW: none */
     uint32_t other_device;
     char search[MV_SEARCH_TEXT];
 } mv_view_state;
 
-/* What has the keyboard beside the panes. */
+/* What has the keyboard instead of the panes. */
 typedef enum {
     MV_FOCUS_PANES,
     MV_FOCUS_SEARCH,
@@ -95,8 +100,8 @@ typedef struct {
     const char *keys; /* lines of the user's own (view/state/keymap.h); NULL: none */
 } mv_view_opts;
 
-/* Where a view begins, in the words of the command line (--from, --to, --at, --filter, --device).
- * Texts live as long as the view; NULL: not given. */
+/* What a view shows at first, in the words of the command line (--from, --to, --at, --filter,
+ * --device). Texts live as long as the view; NULL: not given. */
 typedef struct {
     const char *from, *to; /* analyze/lives/position.h */
     const char *at;        /* analyze/totals/moment.h */
@@ -122,22 +127,22 @@ struct mv_view {
     bool has_help;
     bool is_closing;   /* the user wants to quit */
     char message[256]; /* of the last command, for the status bar */
-    bool is_alarm;     /* it is bad news */
+    bool is_alarm;     /* it reports a problem */
 
     /* What is under the pointer, set by the pane that painted it; MV_NO_ROW: nothing. */
     uint32_t hover;
     uint32_t hover_segment;
 
-    /* What now.search matches on the device that is shown; NULL: no search, a bad one, or not known
-     * yet. Valid for one frame. */
+    /* What now.search matches on the shown device; NULL: there is no search, it is wrong, or the
+     * answer is not known yet. Valid for one frame. */
     const mv_filter_bits *matches;         /* allocations */
     const mv_filter_bits *segment_matches; /* rows of lives.segments */
     uint64_t match_bytes;                  /* of the allocations that match, over all their lives */
-    char search_why[MV_FILTER_WHY];        /* why the search is none; "": it is fine */
+    char search_why[MV_FILTER_WHY];        /* what is wrong with the search; "": nothing */
 
     mv_ui ui;
-    mv_pyramid_reader levels; /* of the device that is shown: for this thread alone */
-    double ms;                /* of the frame: for what moves by itself; 0 in tests */
+    mv_pyramid_reader levels;                /* of the shown device: for this thread only */
+    double ms;                               /* time of the frame, for animations; 0 in tests */
     mv_box main_box, minimap_box, lower_box; /* of the last frame */
 
     mv_timeline_pane *timeline;
@@ -152,7 +157,7 @@ void mv_view_close(mv_view *view);
 /* Adds a file; the first one is shown. */
 void mv_view_add(mv_view *view, const char *path);
 
-/* Goes there as soon as the first file is shown; what is no position is said in the status bar. */
+/* Goes there as soon as the first file is shown; the status bar reports what is not a position. */
 void mv_view_begin_at(mv_view *view, const mv_view_start *start);
 
 void mv_view_input(mv_view *view, const mv_input *input);
@@ -164,29 +169,28 @@ const mv_scene *mv_view_frame(mv_view *view, float width, float height, double m
 /* Whether a frame would look different from the last one without an input: something moves. */
 bool mv_view_is_animating(const mv_view *view);
 
-/* Nothing is loading, computing or moving: what `wait idle` of a script waits for. */
+/* Nothing is loading, computing or moving: `wait idle` of a script waits for this. */
 bool mv_view_is_idle(const mv_view *view);
 
 /* ---- for panes --------------------------------------------------------------------------- */
 
-/* The document and the device that are shown; NULL when there is none, or it has not come so far.
- */
+/* The shown document and device; NULL when there is none, or it is not ready. */
 const mv_document *mv_view_document(const mv_view *view);
 const mv_document_device *mv_view_device(const mv_view *view); /* MV_DEVICE_SHOWN or later */
-bool mv_view_is_judged(const mv_view *view);                   /* and its reports are there */
+bool mv_view_is_judged(const mv_view *view);                   /* and its reports are ready */
 
-/* What is kept of the device that is on its way (view/state/saved_index.h), which is shown in its
- * place; NULL: nothing, or it has come. */
+/* The saved outline of the device that is being read (viz/view/saved_index.h), which is shown until
+ * it is ready; NULL: there is none, or the device is ready. */
 const mv_saved_device *mv_view_outline(const mv_view *view);
 
-/* The device that the shown one is compared with; NULL: none, or it has not come so far. */
+/* The device that the shown one is compared with; NULL: none, or it is not ready. */
 const mv_document_device *mv_view_other(const mv_view *view);
 
 /* Shows a device of a file, all of it; rows of view->documents and of its devices. */
 void mv_view_choose(mv_view *view, uint32_t file, uint32_t device);
 
-/* Goes somewhere, remembered by Alt+Left: pins an allocation and makes it visible; moves the
- * cursor; shows a window of events. */
+/* Goes somewhere, which Alt+Left undoes: pins an allocation and makes it visible; moves the cursor;
+ * shows a window of events. */
 void mv_view_pin(mv_view *view, uint32_t alloc);
 void mv_view_move_cursor(mv_view *view, uint32_t event);
 void mv_view_show(mv_view *view, double from, double to);
@@ -197,19 +201,20 @@ uint32_t mv_view_device_count(const mv_view *view);
 /* Whether typed text goes into a field: then the window asks for it. */
 bool mv_view_wants_text(const mv_view *view);
 
-/* MV_NEEDS_PAST and MV_NEEDS_FUTURE, where there is one. */
+/* MV_NEEDS_PAST and MV_NEEDS_FUTURE, if there is one. */
 uint32_t mv_view_past(const mv_view *view);
 
-/* Before a change that Alt+Left is to undo. */
+/* Called before a change that Alt+Left can undo. */
 void mv_view_remember(mv_view *view);
 
 void mv_view_say(mv_view *view, bool is_alarm, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The colour of an allocation in the mode that is set: the same in every pane (colouring.h). */
+/* The colour of an allocation in the current mode: the same in every pane. */
 uint32_t mv_view_colour(const mv_view *view, uint32_t alloc);
 
-/* Changes whenever mv_view_colour may give other colours: what a pane's kept pictures depend on. */
+/* Changes whenever mv_view_colour may return other colours: pictures that panes keep depend on it.
+ */
 uint64_t mv_view_colour_key(const mv_view *view);
 
 /* Puts a text into the clipboard. */

@@ -4,7 +4,7 @@
 
 /* ---- lanes -------------------------------------------------------------------------------- */
 
-/* Threads may interleave: what began inside of the last one begins behind it here. */
+/* Threads may interleave: a range that began inside the last one begins after it here. */
 static void put(mv_lane *lane, const mv_mark *mark)
 {
     uint32_t from = mark->from;

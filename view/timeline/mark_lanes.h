@@ -30,16 +30,16 @@ typedef struct {
 } mv_mark_lanes;
 
 /* `steps` NULL: not known. Ranges nested deeper than MV_MOST_NESTED are left out. O(n log n) in
- * marks and steps. Fails only for want of memory. */
+ * marks and steps. Fails only when memory runs out. */
 mv_code mv_mark_lanes_find(mv_arena *arena, const mv_landmarks *landmarks, const mv_steps *steps,
                            uint32_t events, mv_mark_lanes *out, mv_err *err);
 
-/* The first row of a lane that ends after `event` (a mark: stands there or behind); `count` when
+/* The first row of a lane that ends after `event` (of a mark: is at it or after it); `count` when
  * there is none. */
 uint32_t mv_lane_after(const mv_lane *lane, uint32_t event);
 
-/* The nearest of ascending events before, or behind, `event` (MV_BEFORE: before all); MV_NO_ROW
- * when there is none. */
+/* The nearest of ascending events before, or after, `event` (MV_BEFORE: before all); MV_NO_ROW when
+ * there is none. */
 uint32_t mv_event_before(const uint32_t *events, uint32_t count, uint32_t event);
 uint32_t mv_event_behind(const uint32_t *events, uint32_t count, uint32_t event);
 

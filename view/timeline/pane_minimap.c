@@ -1,12 +1,12 @@
-/* The whole trace at a glance, with the window in it: drag moves it, its edges resize it, a
- * double-click shows everything. */
+/* The whole trace at a glance, with a frame around the window: dragging moves it, its edges resize
+ * it, a double-click shows everything. */
 #include <math.h>
 
 #include "view/timeline/plot.h"
 
 enum { GRIP = 5 };
 
-/* The minimap has the clock of the plot above it, stands below it, and shows all of the trace. */
+/* The minimap has the same clock as the plot above it, and shows all of the trace. */
 static bool open_map(mv_view *view, mv_box box, mv_viewport *out)
 {
     const mv_ground *ground = mv_timeline_ground(view, view->now.main == MV_MAIN_SEGMENTS);
@@ -137,7 +137,7 @@ static void press(mv_view *view, const mv_viewport *at, const mv_input *input)
         drag->kind = MV_DRAG_WINDOW_FROM;
     else if (fabsf(input->x - x1) <= grip)
         drag->kind = MV_DRAG_WINDOW_TO;
-    else if (input->x < x0 || input->x > x1) { /* beside the window: it comes */
+    else if (input->x < x0 || input->x > x1) { /* outside the window: the window jumps there */
         double by = (double)((input->x - (x0 + x1) / 2) / fmaxf(1, x1 - x0));
         mv_timeline_pan(view, by);
     }

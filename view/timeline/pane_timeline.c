@@ -8,7 +8,7 @@
 enum {
     EASE_MS = 110,
     FRAME_MS = 16,
-    REST_MS = 80, /* after this long without a change of the scale, tiles are exact */
+    REST_MS = 80, /* when the scale has not changed for this long, tiles are exact */
     HEAD = 20,
     GUTTER = 78,
     RULER = 22,
@@ -16,7 +16,7 @@ enum {
     LEAST_FOR_LEGEND = 840,
     SPIKES = 13,
     GRIP = 5,
-    CLICK = 4 /* pixels that a click may move */
+    CLICK = 4 /* a click may move by so many pixels */
 };
 
 /* ---- opening ------------------------------------------------------------------------------ */
@@ -70,9 +70,9 @@ bool mv_timeline_is_idle(const mv_view *view)
     return !view->timeline || mv_tiles_are_idle(view->timeline->tiles);
 }
 
-/* ---- the window on its way ---------------------------------------------------------------- */
+/* ---- the moving window ------------------------------------------------------------------- */
 
-/* The highest bytes that the window should have room for. */
+/* The highest level that the window needs room for. */
 static double top_of(mv_plot *p, mv_stretch shown)
 {
     const mv_landmarks *l = &p->device->landmarks;
@@ -111,7 +111,8 @@ static void set_goal(mv_plot *p, bool is_new)
     pane->start = pane->shown;
     pane->start_y_from = pane->y_from;
     pane->start_y_to = pane->y_to;
-    /* A frame is on its way already: or else a wheel that turns on and on would never get there. */
+    /* Moves a frame's worth even when the target has just changed: else a wheel that keeps turning
+     * would never arrive. */
     pane->start_ms = p->view->ms - FRAME_MS;
     pane->goal = goal;
     pane->goal_y_from = y_from;
@@ -135,7 +136,7 @@ static void ease(mv_plot *p)
         p->ui->is_animating = true;
 }
 
-/* Rounding must not make a pan look like a zoom. */
+/* Rounding must not turn a pan into a zoom. */
 static void settle_scale(mv_plot *p)
 {
     mv_timeline_pane *pane = p->pane;
@@ -154,7 +155,7 @@ static void settle_scale(mv_plot *p)
         p->ui->is_animating = true;
 }
 
-/* ---- the places --------------------------------------------------------------------------- */
+/* ---- layout ------------------------------------------------------------------------------ */
 
 static void place(mv_plot *p, mv_box box)
 {
@@ -201,7 +202,7 @@ bool mv_plot_open(mv_plot *p, mv_view *view, mv_box box)
     return p->ground && p->plot.w >= 16 && p->plot.h >= 16;
 }
 
-/* Where everything is, of the window as it was shown last. */
+/* Where everything is in the window as last shown. */
 static void look(mv_plot *p)
 {
     const mv_timeline_pane *pane = p->pane;
@@ -241,7 +242,7 @@ static void paint_plot(mv_plot *p)
     mv_plot_hover(p);
 }
 
-/* Exact when nothing moves, a part at a time. */
+/* Exact when nothing moves, a part in each frame. */
 static void find_envelope(mv_plot *p)
 {
     mv_timeline_pane *pane = p->pane;
@@ -279,7 +280,7 @@ static void paint(mv_view *view, mv_box box)
 
 /* ---- the mouse ---------------------------------------------------------------------------- */
 
-/* The border between events that is nearest to x. */
+/* The border between two events that is nearest to x. */
 static uint32_t border_at(const mv_plot *p, float x)
 {
     double event = round(mv_viewport_event(&p->at, x));

@@ -6,15 +6,15 @@
  *     pane_timeline.c     which part goes where; the mouse
  *     timeline_moves.c    the commands that move the picture
  *     timeline_stack.c    allocations: tiles and their colours
- *     timeline_labels.c   names inside of allocations
+ *     timeline_labels.c   names inside allocations
  *     timeline_curves.c   levels over time, peaks, out of memory
- *     timeline_axes.c     what stands at the edges; callouts
+ *     timeline_axes.c     scales at the edges; callouts
  *     timeline_lanes.c    annotations, steps, marks, spikes
  *     timeline_select.c   cursor and interval
  *     timeline_hover.c    the allocation under the pointer, the pinned one
  *     timeline_legend.c   what the colours mean
  *     timeline_segments.c segments, by how full they are
- *     timeline_other.c    the device that is compared
+ *     timeline_other.c    the compared device
  *     pane_minimap.c      the whole trace, and where the window is */
 #ifndef MV_PANE_TIMELINE_H
 #define MV_PANE_TIMELINE_H
@@ -29,15 +29,15 @@
 
 /* The highest and lowest level in each pixel column. */
 typedef struct {
-    mv_viewport at; /* what they are of */
+    mv_viewport at; /* that the columns belong to */
     const mv_pyramid *pyramid;
     uint32_t count, capacity;
-    uint32_t exact;     /* the first so many columns; others are off by less than a column */
+    uint32_t exact;     /* the first so many are exact; others may be off by less than a column */
     mv_extent *columns; /* [count] */
 } mv_envelope;
 
 typedef struct {
-    uint64_t serial, colours, turn; /* of the tile; of its colours; when it was last painted */
+    uint64_t serial, colours, turn; /* of the tile; of its colours; of the last painting */
     uint64_t capacity;              /* bytes of pixels */
     uint32_t *pixels;
     mv_pixels image;
@@ -45,44 +45,44 @@ typedef struct {
 
 enum { MV_MOST_TINTED = 96, MV_MOST_CLASSES = 1024 };
 
-/* A row of the legend: bytes alive at a moment, by what the colours mean. */
+/* A row of the legend: bytes alive at a moment in one group of colours. */
 typedef struct {
     uint64_t key;   /* of the group */
-    uint64_t bytes; /* of it, alive */
+    uint64_t bytes; /* bytes of the group that are alive */
     uint32_t blocks;
-    uint32_t alloc; /* the largest one */
+    uint32_t alloc; /* the largest allocation */
 } mv_legend_group;
 
 typedef struct {
-    /* what it is of */
+    /* what was asked */
     const mv_document_device *device;
     uint64_t colours;
     uint32_t event;
-    /* how far it is: the next rank to look at */
+    /* progress: the next rank to look at */
     uint32_t next;
-    uint32_t count;          /* groups */
-    mv_legend_group *groups; /* a hash table while counting; most bytes first when it is done */
-    uint64_t bytes;          /* all */
+    uint32_t count;          /* number of groups */
+    mv_legend_group *groups; /* a hash table while counting; sorted by bytes when done */
+    uint64_t bytes;          /* bytes of all groups */
     bool is_done;
 } mv_legend;
 
 typedef enum {
     MV_DRAG_NONE,
-    MV_DRAG_PRESSED,  /* a click, if nothing moves */
-    MV_DRAG_INTERVAL, /* its other end follows the pointer */
+    MV_DRAG_PRESSED,  /* a click, if the pointer does not move */
+    MV_DRAG_INTERVAL, /* the interval's other end follows the pointer */
     MV_DRAG_PAN,
     MV_DRAG_SCRUB,  /* the cursor follows the pointer */
-    MV_DRAG_WINDOW, /* in the minimap: the window, or one edge of it */
+    MV_DRAG_WINDOW, /* in the minimap: drags the window, or one edge of it */
     MV_DRAG_WINDOW_FROM,
     MV_DRAG_WINDOW_TO
 } mv_drag_kind;
 
 typedef struct {
     mv_drag_kind kind;
-    float x, y;         /* where it began */
-    double event;       /* that was there; in the minimap: from there to now.from */
-    uint32_t other_end; /* of the interval */
-    mv_stretch shown;   /* when it began */
+    float x, y;         /* where the drag began */
+    double event;       /* event at the start; in the minimap: distance from there to now.from */
+    uint32_t other_end; /* first end of the interval */
+    mv_stretch shown;   /* when the drag began */
     double y_from, y_to;
 } mv_drag;
 
@@ -95,13 +95,13 @@ typedef struct {
 
 typedef struct {
     mv_slot *slot;
-    mv_ground_ask ask; /* id 0: nothing was asked */
-    mv_ground plain;   /* what there is of it at once */
-    uint64_t rows;     /* key of the isolated rows; 0: all rows */
-    bool is_found;     /* it is answered */
+    mv_ground_ask ask; /* id 0: nothing was asked yet */
+    mv_ground plain;   /* the part that is known at once */
+    uint64_t rows;     /* key of the isolated rows; 0: all rows are shown */
+    bool is_found;     /* the question is answered */
 } mv_asked_ground;
 
-/* What is found for a device besides its ground. Plain data, compared byte by byte. */
+/* What is found for a device in addition to its rows. Plain data, compared byte by byte. */
 typedef struct {
     const mv_document_device *device;
     uint64_t is_judged;
@@ -116,52 +116,52 @@ typedef struct {
 typedef struct {
     uint64_t allocated, freed; /* bytes */
     uint32_t allocs, frees;
-    uint64_t held; /* of what was allocated in it, still there at its end */
+    uint64_t held; /* of what was allocated in it: bytes still alive at its end */
     uint32_t held_blocks;
-    uint64_t most; /* allocated, at its highest */
+    uint64_t most; /* the highest allocated level */
     uint32_t most_event;
 } mv_interval_sums;
 
 struct mv_timeline_pane {
-    mv_arena arena; /* of what is grown */
+    mv_arena arena; /* for tables that grow */
     mv_tiles *tiles;
-    /* Of allocations, and of segments: the one that is shown, and the one that comes after it. */
+    /* Of allocations and of segments: the shown one, and the next one. */
     mv_asked_ground grounds[2][2];
     uint32_t shown_ground[2];
     uint64_t last_ground;
     mv_slot *marks_slot, *interval_slot, *use_slot, *use_all_slot;
 
-    uint64_t *isolated; /* rows: a copy, until a ground was made of it */
+    uint64_t *isolated; /* the isolated rows: a copy, until the worker has used it */
     uint64_t isolated_capacity;
 
-    /* the window on its way */
-    const mv_document_device *device; /* that it is of */
+    /* the moving window */
+    const mv_document_device *device; /* whose window it is */
     mv_stretch shown, start, goal;
     double y_from, y_to, start_y_from, start_y_to, goal_y_from, goal_y_to;
     double start_ms;
-    double zoomed_ms; /* of the last change of the scale: tiles are exact a little later */
-    double dx, dy;    /* of a pixel, kept while only panning */
+    double zoomed_ms; /* when the scale changed last: tiles become exact a little later */
+    double dx, dy;    /* units and bytes of a pixel, kept while only panning */
     bool jumps;       /* the next change is not eased */
     bool is_zooming;
     bool is_easing;
-    uint64_t turn; /* frames */
+    uint64_t turn; /* number of frames so far */
 
-    mv_envelope envelope, whole; /* of the plot, of the minimap */
+    mv_envelope envelope, whole; /* levels in each column: of the plot, of the minimap */
     mv_pyramid_reader other_levels;
-    const mv_document_device *other; /* that they are of */
+    const mv_document_device *other; /* that the reader belongs to */
 
     mv_tinted tinted[MV_MOST_TINTED];
     uint32_t *class_of; /* [class_count] 0: not known yet */
-    uint64_t class_key; /* colours that they are of */
+    uint64_t class_key; /* of the colours that the classes were made for */
     uint32_t class_count;
     uint32_t colour_count;
     uint32_t colours[MV_MOST_CLASSES];
 
     mv_arena hit_arena;
-    mv_pile pile;        /* for the pointer */
-    uint64_t hit_ground; /* that they are of; 0: none */
+    mv_pile pile;        /* for finding what is under the pointer */
+    uint64_t hit_ground; /* the rows that `pile` was made for; 0: none */
 
-    mv_legend legend, counting; /* shown; being found */
+    mv_legend legend, counting; /* the shown one; the one being counted */
     mv_drag drag;
     mv_box plot, map; /* of the last frame */
     mv_viewport at, map_at;

@@ -1,5 +1,5 @@
-/* What the timeline pane is painted from, for one frame; only the files that paint include it, and
- * those of panes with the same legend. */
+/* What one frame of the timeline pane is painted from. Included only by the files that paint it and
+ * by panes with the same legend. */
 #ifndef MV_PLOT_H
 #define MV_PLOT_H
 
@@ -15,11 +15,11 @@ typedef struct {
     const mv_trace *trace;
     const mv_document *document;
     const mv_document_device *device;
-    const mv_lives *lives; /* of what is stacked: allocations, or segments as allocations */
+    const mv_lives *lives; /* the stacked rows: allocations, or segments as allocations */
     const mv_index *index; /* likewise */
     const mv_ground *ground;
     const mv_mark_lanes *marks; /* NULL: not known yet */
-    const mv_segment_use *use;  /* NULL: not of segments, or not known yet */
+    const mv_segment_use *use;  /* NULL: the plot is not of segments, or not known yet */
     bool of_segments;
     bool has_pending; /* freed blocks waited for a stream */
     mv_box lanes, spikes, plot, ruler, scale, legend, head;
@@ -27,39 +27,40 @@ typedef struct {
     mv_window shown;             /* events */
     mv_extent most;              /* of the window */
     uint32_t *spike_of;          /* [plot.w] ranks; NULL: none */
-    mv_box taken[MV_MOST_TAKEN]; /* places of texts in the plot */
+    mv_box taken[MV_MOST_TAKEN]; /* boxes of texts in the plot */
     uint32_t taken_count;
 } mv_plot;
 
-/* Without a device, a ground or a place: false, and what is there instead is painted. */
+/* False when there is no device, no rows or no room yet; a message is painted instead. */
 bool mv_plot_open(mv_plot *p, mv_view *view, mv_box box);
 
-/* What a view needs: the ground and marks of the device that is shown; NULL: not there yet. */
+/* What a view needs: the rows and marks of the shown device; NULL: not ready yet. */
 const mv_ground *mv_timeline_ground(mv_view *view, bool of_segments);
 const mv_mark_lanes *mv_timeline_marks(mv_view *view);
 
-/* The mouse's moves, in timeline_moves.c. Shares count from the left, and from below. */
+/* Mouse moves, in timeline_moves.c. Shares count from the left, and from below. */
 void mv_timeline_zoom(mv_view *view, double share, double factor);
 void mv_timeline_zoom_y(mv_view *view, double share, double factor);
 void mv_timeline_pan(mv_view *view, double by);
 
-/* A device's ground and marks, found anew when it is another one: in timeline_ground.c. */
+/* A device's rows and marks, found again when the device changes. */
 const mv_device_marks *mv_timeline_device_marks(mv_view *view);
 void *mv_device_marks_find(mv_arena *arena, void *context, const void *ask); /* a mv_job_fn */
 
 /* ---- timeline_axes.c ---- */
 void mv_plot_axes(mv_plot *p);
-/* "event 8,407" or "2.948 s", as the clock is; in the frame's memory. */
+/* "event 8,407" or "2.948 s", depending on the clock; in the frame's memory. */
 const char *mv_plot_moment(mv_plot *p, uint32_t event);
-const char *mv_plot_time(const mv_plot *p, uint32_t event); /* "2.948 s"; "" without times */
+const char *mv_plot_time(const mv_plot *p,
+                         uint32_t event); /* "2.948 s", or "" when there are no times */
 bool mv_plot_is_free(const mv_plot *p, mv_box box);
 void mv_plot_take(mv_plot *p, mv_box box);
-/* A text near a point of the plot, where nothing else is; left out when there is no place. */
+/* A text near a point of the plot that covers no other text; left out when there is no room. */
 bool mv_plot_callout(mv_plot *p, float x, float y, uint32_t colour, const char *text);
 
 /* ---- timeline_curves.c ---- */
-/* Finds what is not known of it, and makes at most so many columns exact; true when all are. */
-enum { MV_EXACT_COLUMNS = 200 }; /* for each frame, when others wait for it */
+/* Finds the unknown columns, and makes at most so many exact; true when all are. */
+enum { MV_EXACT_COLUMNS = 200 }; /* in each frame, while others wait for it */
 bool mv_envelope_find(mv_timeline_pane *pane, mv_envelope *envelope, mv_pyramid_reader *reader,
                       mv_viewport at, uint32_t most);
 void mv_plot_curves(mv_plot *p);
@@ -74,7 +75,7 @@ void mv_plot_other(mv_plot *p); /* the total of the compared device */
 void mv_plot_stack(mv_plot *p);
 mv_tile_view mv_plot_tile_view(const mv_plot *p);
 void mv_plot_tint_segments(mv_plot *p, const mv_tile *tile, uint32_t *pixels);
-uint64_t mv_plot_use_key(mv_plot *p);   /* finds p->use, and names its colours */
+uint64_t mv_plot_use_key(mv_plot *p);   /* finds p->use, and sets its colours */
 uint32_t mv_use_colour(uint32_t level); /* of mv_segment_use */
 
 /* ---- timeline_labels.c ---- */
@@ -92,15 +93,15 @@ void *mv_interval_find(mv_arena *arena, void *context, const void *ask); /* a mv
 
 /* ---- timeline_hover.c ---- */
 void mv_plot_hover(mv_plot *p);
-/* What is at a pixel of the plot; false: it is outside. */
+/* What is at a pixel; false: it is outside the plot. */
 bool mv_plot_hit(mv_plot *p, float x, float y, uint32_t *event, mv_hit *out);
 
 /* ---- timeline_legend.c ---- */
 void mv_plot_legend(mv_plot *p);
 const char *mv_plot_stream(mv_plot *p, mv_stream_id stream);
 const char *mv_plot_pool(mv_plot *p, mv_pool_id pool);
-/* What the colours mean, alone: for panes with blocks of the same colours. Of `p` it needs the view
- * and the device. */
+/* The legend alone: for panes whose blocks have the same colours. Of `p` it needs the view and the
+ * device. */
 void mv_plot_colours(mv_plot *p, mv_box box);
 
 #endif

@@ -6,8 +6,8 @@
 typedef struct {
     const mv_index *allocs, *segments;
     uint32_t *by_addr; /* [segments] ranks by address, then birth */
-    uint32_t *rank_of; /* [segments] of a row of lives->segments */
-    uint64_t *used;    /* [segments] at the moment that was reached */
+    uint32_t *rank_of; /* [rows of lives->segments] ranks */
+    uint64_t *used;    /* [segments] bytes at the moment that the sweep has reached */
 } use_state;
 
 /* ---- which segments an allocation is in --------------------------------------------------- */
@@ -22,7 +22,7 @@ static int by_addr(const void *left, const void *right, void *context)
     return a < b ? -1 : a > b;
 }
 
-/* The segment that begins at an address and is there after an event; MV_NO_ROW: none. */
+/* The segment that begins at an address and exists after an event; MV_NO_ROW: none. */
 static uint32_t segment_at(const use_state *u, uint64_t addr, uint32_t event)
 {
     const mv_alloc_lives *s = &u->segments->lives->allocs;
@@ -41,8 +41,8 @@ static uint32_t segment_at(const use_state *u, uint64_t addr, uint32_t event)
     return MV_NO_ROW;
 }
 
-/* Adds (or takes) the bytes of an allocation where they lie: in expandable segments a block may
- * cover several ranges that were mapped one by one. */
+/* Adds (or takes away) the bytes of an allocation where they lie: in expandable segments a block
+ * may cover several ranges that were mapped one by one. */
 static void account(use_state *u, uint32_t alloc, bool is_end)
 {
     const mv_alloc_lives *a = &u->allocs->lives->allocs, *s = &u->segments->lives->allocs;
@@ -159,7 +159,7 @@ const uint8_t *mv_segment_use_at(const mv_segment_use *use, uint32_t event)
 {
     uint32_t low = 1, high = use->count;
 
-    while (low < high) { /* events are ascending from the second on; the first may be MV_BEFORE */
+    while (low < high) { /* events are ascending from the second one; the first may be MV_BEFORE */
         uint32_t middle = low + (high - low) / 2;
         if (event != MV_BEFORE && use->event[middle] <= event)
             low = middle + 1;

@@ -17,7 +17,8 @@ typedef struct {
     mv_use_ask ask;
     uint32_t count;  /* samples */
     uint32_t *event; /* [count] moments, ascending */
-    uint8_t *level; /* [count][ranks of segments] 0: not there; 1 (empty) to MV_USE_LEVELS (full) */
+    uint8_t *
+        level; /* [count][ranks of segments] 0: does not exist; 1 (empty) to MV_USE_LEVELS (full) */
 } mv_segment_use;
 
 /* A mv_job_fn; NULL when memory is out. O(what is alive + events of the window + samples x segments

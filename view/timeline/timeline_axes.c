@@ -1,5 +1,4 @@
-/* What stands at the edges of the plot, and texts inside of it that keep out of each other's way.
- */
+/* Scales at the edges of the plot, and texts inside it that avoid each other. */
 #include <math.h>
 #include <stdio.h>
 
@@ -16,7 +15,7 @@ enum {
 
 /* ---- bytes -------------------------------------------------------------------------------- */
 
-/* The largest unit in which a multiple of a step is a whole number, or one of quarters. */
+/* The largest unit in which each multiple of a step is a whole number, or has quarters at most. */
 static const char *byte_label(mv_plot *p, uint64_t bytes)
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
@@ -35,8 +34,8 @@ static const char *byte_label(mv_plot *p, uint64_t bytes)
                            units[unit]);
 }
 
-/* How many ticks stand from one place to another. They are counted, for beyond 2^53 a step that is
- * added to a place may not move it. */
+/* The number of ticks in a range. They are counted because beyond 2^53 adding a step to a place may
+ * not move it. */
 static uint32_t ticks_between(double first, double last, double step)
 {
     return first <= last ? (uint32_t)fmin(floor((last - first) / step) + 1, MOST_TICKS) : 0;
@@ -59,7 +58,7 @@ static void byte_axis(mv_plot *p)
             continue;
         mv_ui_fill(p->ui, (mv_box){p->plot.x, y, p->plot.w, 1},
                    (p->ui->theme->faint_text & ~0xffu) | 0x28);
-        if (y >= p->plot.y + line / 2) /* above are the titles of lanes */
+        if (y >= p->plot.y + line / 2) /* the titles of lanes are above it */
             mv_ui_text(p->ui, row, MV_UI_SMALL, p->ui->theme->text, MV_ANCHOR_END,
                        byte_label(p, (uint64_t)at));
     }
@@ -67,7 +66,7 @@ static void byte_axis(mv_plot *p)
 
 /* ---- events, time, ticks ------------------------------------------------------------------ */
 
-/* Seconds, with as many digits as the step needs to be seen. */
+/* Seconds, with as many digits as the step needs. */
 static const char *time_label(mv_plot *p, double us, double step)
 {
     double longest = p->ground->scale.length;
@@ -185,7 +184,8 @@ static bool is_above_stack(const mv_plot *p, mv_box box)
     return true;
 }
 
-/* The nearest free place beside a point: above the allocations if there is one, upwards first. */
+/* The nearest free place beside a point: above the allocations if possible, searching upwards
+ * first. */
 static bool find_place(const mv_plot *p, float x, float y, float w, mv_box *box)
 {
     float high = mv_ui_px(p->ui, CALLOUT_HEIGHT), gap = mv_ui_px(p->ui, 10);

@@ -20,7 +20,7 @@ static void show(mv_view *view, mv_stretch shown)
     view->timeline->is_fitted = false;
 }
 
-/* Where the pointer is in the plot, as a share of its width; the middle when it is elsewhere. */
+/* Where the pointer is in the plot, as a share of its width; the middle when it is outside. */
 static double pointer_share(const mv_view *view)
 {
     const mv_box *plot = &view->timeline->plot;
@@ -168,7 +168,7 @@ static bool pinned_life(const mv_view *view, mv_stretch *out)
     return true;
 }
 
-/* The height at which the pinned allocation stands within its life. */
+/* The height of the pinned allocation at some moment of its life. */
 static void fit_pinned_height(mv_view *view)
 {
     const mv_document_device *d = mv_view_device(view);

@@ -1,7 +1,7 @@
 /* The total of another device or rank over this one.
  *
- * Where both clocks overlap, one moment is one place. Else the markers tell: the 3rd outermost
- * annotation here goes with the 3rd there. Else both begin together, in time or in events. */
+ * If both clocks overlap, equal times are at equal places. Else the markers decide: the 3rd
+ * outermost annotation here is at the 3rd there. Else both begin together, in time or in events. */
 #include <math.h>
 
 #include "view/timeline/plot.h"
@@ -63,7 +63,7 @@ static aligned align(mv_plot *p, const mv_document_device *other)
     return a;
 }
 
-/* The last event that is not behind a time. */
+/* The last event that is not after a time. */
 static double event_at(const mv_events *e, double time)
 {
     uint32_t low = 0, high = e->count;
@@ -78,7 +78,7 @@ static double event_at(const mv_events *e, double time)
     return (double)low - 1;
 }
 
-/* Between the k-th marker and the next one, both traces go on evenly. */
+/* Between the k-th marker and the next one, both traces advance evenly. */
 static double by_marker(const aligned *a, double event)
 {
     uint32_t k = 0, high = a->count;

@@ -26,8 +26,8 @@ static bool make_columns(mv_timeline_pane *pane, mv_envelope *e, uint32_t column
     return true;
 }
 
-/* To whole buckets of the pyramid, where a column has many: nothing has to be replayed then, and
- * what is off by less than a column is not seen in motion. */
+/* Cuts at whole buckets of the pyramid where a column has many: then nothing has to be replayed,
+ * and an error of less than a column is not visible in motion. */
 static mv_window rounded(mv_window moments)
 {
     uint32_t width = moments.end - moments.first;
@@ -39,7 +39,7 @@ static mv_window rounded(mv_window moments)
     return moments;
 }
 
-/* All columns at once, roughly where that is quicker; `exact` of them are exact. */
+/* All columns at once, approximately where that is quicker; `exact` of them are exact. */
 static void begin_envelope(mv_timeline_pane *pane, mv_envelope *e, mv_pyramid_reader *reader,
                            mv_viewport at)
 {
@@ -262,7 +262,7 @@ void mv_plot_ooms(mv_plot *p)
         if (event == MV_NO_ROW || event >= p->shown.end)
             return;
         x = mv_viewport_x(&p->at, event);
-        if (x >= last + 2) /* a storm of them is one line */
+        if (x >= last + 2) /* many in one place are one line */
             paint_oom(p, event);
         last = x >= last + 2 ? x : last;
     }

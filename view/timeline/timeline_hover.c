@@ -1,5 +1,5 @@
-/* The allocation (or segment) under the pointer and the pinned one: their outlines, and what they
- * are. */
+/* The allocation (or segment) under the pointer and the pinned one: their outlines, and their tips.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -9,9 +9,9 @@
 
 enum { MOST_SLIDES = 8192, TIP_LINES = 6, TIP_WIDTH = 460, LABEL = 256 };
 
-/* ---- what is there ------------------------------------------------------------------------ */
+/* ---- what is under the pointer ----------------------------------------------------------- */
 
-/* The sums for the pointer stand on the ground that is shown. */
+/* The sums for the pointer are of the rows that are shown. */
 static mv_pile *hit_pile(mv_plot *p)
 {
     mv_timeline_pane *pane = p->pane;
@@ -108,7 +108,7 @@ static void stroke(mv_plot *p, const outline *o, uint32_t colour, float width)
     mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_LINE, .stroke = colour, .width = width});
 }
 
-/* Low shapes would be all outline: their colour comes on top. */
+/* A low shape would be nothing but outline, so its colour goes on top. */
 static void fill(mv_plot *p, const outline *o, uint32_t rank)
 {
     mv_scene *scene = &p->ui->scene;
@@ -274,7 +274,7 @@ static bool is_looking(const mv_plot *p)
 {
     const mv_view *view = p->view;
 
-    if (p->pane->is_easing || p->pane->is_zooming) /* it stands still soon */
+    if (p->pane->is_easing || p->pane->is_zooming) /* the picture comes to rest soon */
         return false;
     return view->focus == MV_FOCUS_PANES && !view->has_help && mv_ui_is_hot(p->ui, p->plot) &&
            (p->pane->drag.kind == MV_DRAG_NONE || p->pane->drag.kind == MV_DRAG_PRESSED);

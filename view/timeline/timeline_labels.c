@@ -1,4 +1,4 @@
-/* Names inside of the allocations that have room for one, read off the exact tiles: where the same
+/* Names inside allocations that have room for one, read off the exact tiles: where the same
  * row lies at the same height from sample to sample, a text fits.
  *
  *     sample   │      │      │      │      │      │
@@ -16,7 +16,7 @@ enum { STEP = 12, LEAST_HEIGHT = 15, MOST_OPEN = 64, MOST_LABELS = 40, LABEL = 2
 typedef struct {
     uint32_t rank;
     float x0, x1, top, bottom;
-    bool is_seen; /* in the sample at hand */
+    bool is_seen; /* in the current sample */
 } flat;
 
 typedef struct {
@@ -42,7 +42,7 @@ static void paint_label(labeller *l, const flat *f)
     uint32_t shade = mv_view_colour(p->view, f->rank);
     const char *text;
 
-    /* Hatched and dimmed ones could not be read. */
+    /* Texts on hatched or dimmed shapes could not be read. */
     if (l->labels == MOST_LABELS || f->rank < p->index->preexisting || is_dimmed(p, f->rank))
         return;
     mv_culprit_label(p->trace, p->document->sites.kinds, p->lives->allocs.stack[f->rank], name,
@@ -60,7 +60,7 @@ static void paint_label(labeller *l, const flat *f)
     mv_ui_text(p->ui, box, MV_UI_SMALL, mv_text_on(shade), MV_ANCHOR_START, text);
 }
 
-/* A row at one sample: goes on, or begins anew. */
+/* A row in one sample: continues a run, or begins one. */
 static void see(labeller *l, uint32_t rank, float x, float top, float bottom)
 {
     float slack = 1.5f;
@@ -81,7 +81,7 @@ static void see(labeller *l, uint32_t rank, float x, float top, float bottom)
         l->open[l->count++] = (flat){rank, x, x, top, bottom, true};
 }
 
-/* What was not seen has ended. */
+/* Runs that were not seen in this sample have ended. */
 static void end_sample(labeller *l)
 {
     uint32_t kept = 0;

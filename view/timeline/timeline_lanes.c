@@ -1,5 +1,5 @@
-/* Above the plot: what the program said it was doing, its steps, and what lived too shortly to be
- * seen below. */
+/* Above the plot: what the program said it was doing, its steps, and spikes that are too short to
+ * show in the plot. */
 #include <math.h>
 
 #include "base/size.h"
@@ -34,7 +34,7 @@ static const char *row_tip(mv_plot *p, const mv_lane *lane, uint32_t row)
                            from, to);
 }
 
-/* Names that do not fit are left to the pointer; of a step its number may. */
+/* Names that do not fit are shown in a tip; of a step the number may fit. */
 static void paint_name(mv_plot *p, const mv_lane *lane, uint32_t row, mv_box box, float end)
 {
     const mv_lane_row *r = &lane->rows[row];
@@ -58,7 +58,7 @@ static void paint_name(mv_plot *p, const mv_lane *lane, uint32_t row, mv_box box
                MV_ANCHOR_START, name);
 }
 
-/* Where the next row may begin: rows narrower than a pixel are passed over, not painted. */
+/* Where the next row may begin: rows narrower than a pixel are skipped. */
 static float paint_row(mv_plot *p, const mv_lane *lane, uint32_t row, mv_box lane_box)
 {
     const mv_lane_row *r = &lane->rows[row];

@@ -1,5 +1,5 @@
-/* What the colours mean, with the bytes that each has at the cursor. What is alive then is added up
- * a part at a time, so that a frame never waits for it. */
+/* What the colours mean, with the bytes of each at the cursor. They are added up a part in each
+ * frame, so that no frame waits. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +40,7 @@ static uint32_t life_step(const mv_alloc_lives *a, uint32_t alloc)
     return a->freed[alloc] == MV_NEVER ? NEVER_FREED : step_of(a->freed[alloc] - birth, 10, 10);
 }
 
-/* The row of a stream or pool: that of the segment, as its colour. */
+/* The row of a stream or pool is that of the segment, like its colour. */
 static uint32_t segment_row(const mv_plot *p, uint32_t alloc)
 {
     const mv_segment_lives *s = &p->device->lives.segments;
@@ -76,7 +76,7 @@ static uint64_t group_key(const mv_plot *p, uint32_t alloc)
     return mv_culprit_frame(p->trace, p->document->sites.kinds, a->stack[alloc]).row | leak;
 }
 
-/* Beyond half of the table, what is new shares a row: nobody reads that many. */
+/* When the table is half full, all new groups share one row: no one reads that many. */
 static mv_legend_group *group_of(mv_legend *l, uint64_t key)
 {
     uint32_t at = (uint32_t)(key * 0x9e3779b97f4a7c15u >> 40) % GROUPS;
@@ -115,7 +115,7 @@ static int most_bytes_first(const void *left, const void *right)
     return a->key < b->key ? -1 : a->key > b->key;
 }
 
-/* Goes on counting; what is done becomes what is shown. */
+/* Continues counting; a finished count is the one that is shown. */
 static void count_part(mv_plot *p)
 {
     mv_legend *l = &p->pane->counting;
@@ -235,7 +235,7 @@ static const char *label_of(mv_plot *p, const mv_legend_group *g)
     }
 }
 
-/* The words of a search for one row; false: there are none. */
+/* The words of a search for one row; false: there is none. */
 static bool search_words(const mv_plot *p, const mv_legend_group *g, char out[MV_SEARCH_TEXT])
 {
     const mv_trace *t = p->trace;

@@ -1,5 +1,5 @@
-/* What the pane shows stands on: the ground, which changes with the device, the clock and what is
- * isolated, and the marks of the device. */
+/* The rows that the pane shows, which change with the device, the clock and what is isolated; and
+ * the marks of the device. */
 #include <string.h>
 
 #include "view/timeline/plot.h"
@@ -7,9 +7,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* ---- the ground ---------------------------------------------------------------------------- */
+/* ---- the rows ---------------------------------------------------------------------------- */
 
-/* What is isolated, as a number; 0: nothing is. */
+/* What is isolated, as a number; 0: nothing. */
 static uint64_t rows_key(const mv_view *view, bool of_segments)
 {
     if (of_segments || view->now.show != MV_SHOW_ISOLATE || !view->matches)
@@ -38,8 +38,8 @@ static bool is_asked(const mv_asked_ground *g, const mv_index *index, uint32_t c
     return g->ask.id && g->ask.index == index && g->ask.clock == clock && g->rows == rows;
 }
 
-/* What there is of it: the answer; on the clock of events all rows need no preparation; and when
- * memory is out, it is that as well. NULL: not yet. */
+/* What is known of it: the answer; all rows on the clock of events need no preparation, so they
+ * also stand in when memory is out. NULL: not yet. */
 static const mv_ground *answer(mv_asked_ground *g)
 {
     const mv_ground *ground = mv_slot_ask(g->slot, &g->ask, &g->is_found);
@@ -49,7 +49,7 @@ static const mv_ground *answer(mv_asked_ground *g)
     return g->is_found || (g->ask.clock == MV_CLOCK_EVENTS && g->rows == 0) ? &g->plain : NULL;
 }
 
-/* Nothing stands on it any more. */
+/* Nothing refers to it any more. */
 static void leave(mv_timeline_pane *pane, mv_asked_ground *g)
 {
     if (g->ask.id)
@@ -72,8 +72,8 @@ static void ask_anew(mv_view *view, mv_asked_ground *g, uint32_t k, const mv_ind
     mv_ground_make_plain(&g->ask, &g->plain);
 }
 
-/* The old one is shown until the new one is there. Isolated rows are read by a worker until their
- * question is answered, so another one waits for that. */
+/* The old rows are shown until the new ones are ready. A worker reads the isolated rows until it
+ * has answered, so a newer question waits for that. */
 const mv_ground *mv_timeline_ground(mv_view *view, bool of_segments)
 {
     mv_timeline_pane *pane = view->timeline;

@@ -25,7 +25,7 @@ static bool find_drawn(mv_arena *arena, mv_ground *ground)
     return mv_drawn_all(arena, index, &ground->drawn, &err) == MV_OK;
 }
 
-/* How high the stack of some rows ever is: no pyramid tells. */
+/* The highest point of the stack of some rows: no pyramid has it. */
 static uint64_t highest(const mv_ground *ground)
 {
     const mv_index *x = ground->ask.index;

@@ -1,5 +1,5 @@
-/* What a timeline stands on: a clock, and the rows that are drawn. Found beside the user interface,
- * since times have to be looked through, and outlines need to know what slides. */
+/* What a timeline is drawn from: a clock, and the drawn rows. Found by a worker, since all times
+ * have to be read, and outlines need to know what slides. */
 #ifndef MV_TIMELINE_ROWS_H
 #define MV_TIMELINE_ROWS_H
 
@@ -10,7 +10,7 @@
 typedef struct {
     const mv_index *index;
     const uint64_t *rows; /* a bit a rank, copied into the ground; NULL: all rows */
-    uint64_t id;          /* of what is asked: never 0, and another one for other bits */
+    uint64_t id;          /* identifies the question: never 0, and different for other bits */
     uint32_t clock;       /* mv_clock */
     uint32_t of_segments; /* the index is of mv_segment_lives_as_allocs */
 } mv_ground_ask;
@@ -21,7 +21,8 @@ typedef struct {
     uint64_t *rows; /* NULL: all rows */
     bool has_drawn; /* `drawn` is there: outlines can be asked for */
     mv_drawn drawn;
-    uint64_t most; /* bytes of the drawn rows at their highest, of all moments; of `rows` alone */
+    uint64_t
+        most; /* the highest point of the stack of drawn rows at any moment; only with `rows` */
 } mv_ground;
 
 /* A mv_job_fn; NULL when memory is out. O(n). */

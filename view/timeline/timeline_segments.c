@@ -7,7 +7,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* From empty to full: orange to blue, which people who see no red or no green tell apart as well.
+/* From empty to full: orange to blue, which people who see no red or no green can also tell apart.
  */
 uint32_t mv_use_colour(uint32_t level)
 {
@@ -26,7 +26,7 @@ uint32_t mv_use_colour(uint32_t level)
     return (uint32_t)colour << 8 | 0xff;
 }
 
-/* The finest answer that there is: of the window, else of the whole trace. */
+/* The finest answer that there is: of the window, or else of the whole trace. */
 static const mv_segment_use *find_use(mv_plot *p)
 {
     mv_use_ask ask = {&p->device->index, p->index, p->shown.first, p->shown.end};

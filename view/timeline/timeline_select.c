@@ -48,7 +48,7 @@ void *mv_interval_find(mv_arena *arena, void *context, const void *ask)
 
 /* ---- what it says ------------------------------------------------------------------------- */
 
-/* What the picture is of, where nothing is selected. */
+/* Says what the picture shows, when nothing is selected. */
 static const char *summary_line(mv_plot *p)
 {
     const mv_document_device *d = p->device;
@@ -120,7 +120,7 @@ static void shade(mv_plot *p, float from, float to, uint32_t colour)
         mv_ui_fill(p->ui, (mv_box){from, p->plot.y, to - from, p->plot.h}, colour);
 }
 
-/* What is not selected is veiled, so that what is keeps its colours. */
+/* What is not selected is veiled, so that the selection keeps its colours. */
 void mv_plot_interval(mv_plot *p)
 {
     const mv_view_state *now = &p->view->now;

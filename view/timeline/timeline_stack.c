@@ -1,5 +1,5 @@
-/* The stack: tiles of rank numbers become pictures by the colours that are set. A tile's colours
- * are kept until something changes them, so a frame at rest paints finished pictures. */
+/* The stack: tiles of rank numbers become pictures in the current colours. A tile's picture is kept
+ * until its colours change, so a frame at rest paints finished pictures. */
 #include <string.h>
 #include <time.h>
 
@@ -8,7 +8,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { TINT_US = 800 }; /* for each frame, when other threads make the tiles */
+enum { TINT_US = 800 }; /* in each frame, when other threads make the tiles */
 
 static int64_t clock_us(void)
 {
@@ -20,7 +20,7 @@ static int64_t clock_us(void)
 
 /* ---- classes ------------------------------------------------------------------------------ */
 
-/* Begins anew when the colours are others. False when memory is out. */
+/* Begins again when the colours change. False when memory is out. */
 static bool prepare_classes(mv_plot *p)
 {
     mv_timeline_pane *pane = p->pane;
@@ -37,7 +37,7 @@ static bool prepare_classes(mv_plot *p)
     return pane->class_of != NULL;
 }
 
-/* The row of `colours`; the colours of a mode are few. */
+/* The row of `colours`; a mode has few colours. */
 static uint32_t class_of(mv_timeline_pane *pane, uint32_t colour)
 {
     for (uint32_t i = 1; i < pane->colour_count; i++)
@@ -94,7 +94,7 @@ static void tint_allocs(mv_plot *p, const mv_tile *tile, uint32_t *pixels)
     mv_tile_colour(tile, &paint, pixels);
 }
 
-/* The entry of a tile, or the one that was not painted for longest. */
+/* The entry of a tile, or the one that was painted longest ago. */
 static mv_tinted *entry_of(mv_timeline_pane *pane, const mv_tile *tile)
 {
     mv_tinted *oldest = &pane->tinted[0];
@@ -118,7 +118,8 @@ static bool make_room(mv_timeline_pane *pane, mv_tinted *entry, uint64_t bytes)
     return entry->pixels != NULL;
 }
 
-/* The picture of a tile; NULL: not this time, or never, for memory is out (ui.lacks_memory). */
+/* The picture of a tile; NULL: not in this frame, or never because memory is out (ui.lacks_memory).
+ */
 static const mv_pixels *tinted(mv_plot *p, const mv_tile *tile, uint64_t colours, int64_t until)
 {
     mv_timeline_pane *pane = p->pane;
@@ -126,7 +127,7 @@ static const mv_pixels *tinted(mv_plot *p, const mv_tile *tile, uint64_t colours
     bool is_it = entry->serial == tile->serial && entry->pixels;
     bool may_tint = !p->view->opts.is_threaded || clock_us() < until;
 
-    if (!is_it && entry->turn == pane->turn) /* all are in use in this very frame */
+    if (!is_it && entry->turn == pane->turn) /* all are in use in this frame */
         return NULL;
     if (!is_it || (entry->colours != colours && may_tint && entry->turn != pane->turn)) {
         uint64_t bytes = (uint64_t)MV_TILE_COLUMNS * tile->rows * sizeof *entry->pixels;
@@ -163,7 +164,7 @@ static void paint_quad(mv_plot *p, const mv_tile_quad *q, const mv_pixels *image
     mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_IMAGE, .image = image});
 }
 
-/* Which allocations are born and gone within a column of an exact tile. */
+/* Which allocations are born and freed within one column of an exact tile. */
 static void keep_spikes(mv_plot *p, const mv_tile_quad *q)
 {
     if (!q->is_exact || !p->spike_of)
@@ -222,7 +223,7 @@ void mv_plot_stack(mv_plot *p)
         image = tinted(p, frame.quads[i].tile, colours, until);
         if (image)
             paint_quad(p, &frame.quads[i], image);
-        else if (!p->ui->lacks_memory) /* then another frame would do no better */
+        else if (!p->ui->lacks_memory) /* then another frame would not do better */
             p->ui->is_animating = true;
     }
     mv_plot_labels(p, &frame);

@@ -2,7 +2,8 @@
 
 #include <math.h>
 
-/* The narrowest window, in places of each clock: nobody needs less, and fractions stay exact. */
+/* The narrowest window, in units of each clock: narrower ones are useless, and fractions stay
+ * exact. */
 static const double narrowest[] = {
     [MV_CLOCK_EVENTS] = 4, [MV_CLOCK_TIME] = 4, [MV_CLOCK_TICKS] = 8};
 
@@ -58,7 +59,7 @@ mv_stretch mv_stretch_valid(const mv_timescale *scale, mv_stretch shown)
     double x0 = mv_stretch_place(scale, shown.from), x1 = mv_stretch_place(scale, shown.to);
     double least = fmin(narrowest[scale->clock], scale->length);
 
-    if (x1 - x0 >= least) /* as it is: nothing is rounded */
+    if (x1 - x0 >= least) /* unchanged: nothing is rounded */
         return (mv_stretch){fmax(shown.from, 0), fmin(shown.to, scale->events)};
     return kept_within(scale, x0, x1 - x0);
 }

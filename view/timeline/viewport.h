@@ -3,8 +3,8 @@
  *     event 8,407.5 ──► place on the clock (viz/core/timescale.h) ──► pixel
  *
  * Windows are kept in events, so that another clock shows the same events. Events are fractions
- * here: 8.5 is half way from where event 8 stands to where event 9 does. The heap after event E is
- * shown from where E stands to where E + 1 does. */
+ * here: 8.5 is half way between the places of events 8 and 9. The heap after event E is shown from
+ * the place of E to that of E + 1. */
 #ifndef MV_VIEWPORT_H
 #define MV_VIEWPORT_H
 
@@ -17,25 +17,24 @@ typedef struct {
     double from, to;
 } mv_stretch;
 
-/* The place of a fraction of an event, and back: the last event that stands there. */
+/* The place of a fraction of an event, and back: the last event at that place. */
 double mv_stretch_place(const mv_timescale *scale, double event);
 double mv_stretch_event(const mv_timescale *scale, double place);
 
-/* Put right where it is empty, reversed, outside of the trace or too narrow for anybody. */
+/* Corrects a window that is empty, reversed, outside the trace or too narrow. */
 mv_stretch mv_stretch_valid(const mv_timescale *scale, mv_stretch shown);
 
-/* `factor` times as wide, with what is at `x` (a share of its width, 0 to 1) staying there as far
- * as the trace goes. */
+/* `factor` times as wide; what is at `x` (a share of its width, 0 to 1) stays there as far as the
+ * trace allows. */
 mv_stretch mv_stretch_zoom(const mv_timescale *scale, mv_stretch shown, double x, double factor);
 
-/* Moved by `by` of its own width, as far as the trace goes. */
+/* Moved by `by` times its own width, as far as the trace allows. */
 mv_stretch mv_stretch_pan(const mv_timescale *scale, mv_stretch shown, double by);
 
-/* With `margin` of its own width on both sides. */
+/* With `margin` times its own width on both sides. */
 mv_stretch mv_stretch_around(const mv_timescale *scale, mv_stretch shown, double margin);
 
-/* On the way from one to the other: `share` 0 to 1. What both show at the same pixel stays there.
- */
+/* Between the two windows: `share` 0 to 1. What both show at the same pixel stays there. */
 mv_stretch mv_stretch_between(const mv_timescale *scale, mv_stretch from, mv_stretch to,
                               double share);
 
@@ -54,18 +53,18 @@ float mv_viewport_y(const mv_viewport *v, double bytes);
 double mv_viewport_event(const mv_viewport *v, float x);
 double mv_viewport_bytes(const mv_viewport *v, float y); /* 0 or more */
 
-/* The moment that is shown at x, as if every moment could be seen; see mv_timescale_moment. */
+/* The moment that is shown at x, as if every moment were visible; see mv_timescale_moment. */
 uint32_t mv_viewport_moment(const mv_viewport *v, float x);
 
-/* The moments [first, end) of a pixel column: those of events that stand in it, and where none
- * does, the one that lasts. `first` may be MV_BEFORE. All columns have all events between them. */
+/* The moments [first, end) of a pixel column: those of events in it, or if there are none, the one
+ * that lasts. `first` may be MV_BEFORE. All columns together contain all events. */
 mv_window mv_viewport_column(const mv_viewport *v, uint32_t column);
 
-/* The events [first, end) that are shown, `first` from the one that lasts at the left edge on. */
+/* The events [first, end) that are shown; `first` is the one in effect at the left edge. */
 mv_window mv_viewport_events(const mv_viewport *v);
 
-/* A round number of bytes that `most` fits below, with some room: the same for most that are near,
- * so that panning does not change the height all the time. */
+/* A round number of bytes that `most` fits below, with some room: the same for similar values, so
+ * that panning does not keep changing the height. */
 double mv_viewport_top(uint64_t most);
 
 #endif

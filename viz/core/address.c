@@ -6,8 +6,8 @@
 
 enum { FAN_BITS = 4, FAN = 1 << FAN_BITS, DIGITS = 256 };
 
-/* Sorts rows by a byte of the address at a time, from the lowest: stable, so that rows of one
- * address stay in order. Bytes that all share cost one count. */
+/* A radix sort of rows by address, from the lowest byte: stable, so that rows of one address stay
+ * in order. A byte that is the same in all costs one count. */
 static void sort_rows(const uint64_t *addr, uint32_t **rows, uint32_t **spare, uint32_t count)
 {
     for (uint32_t shift = 0; shift < 64 && count; shift += 8) {
@@ -93,7 +93,7 @@ typedef struct {
     mv_arena *arena;
     const mv_addresses *addresses;
     uint64_t addr;
-    uint32_t limit; /* leaves below it start at or below `addr` */
+    uint32_t limit; /* leaves below it that start at or below `addr` */
     mv_alive *out;
     uint64_t capacity;
 } search;

@@ -7,6 +7,6 @@ enum { NICE = 10 }; /* about a tenth of the drawing thread's share (sched(7)) */
 
 void mv_background_begin(void)
 {
-    /* On Linux the priority is the thread's own. Where it is refused nothing is lost but speed. */
+    /* On Linux the priority belongs to the thread. If it is refused, only speed is lost. */
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
 }

@@ -2,8 +2,8 @@
 #ifndef MV_BACKGROUND_H
 #define MV_BACKGROUND_H
 
-/* The calling thread gives way from now on: it runs on what the thread that draws leaves, also
- * where there are fewer processors than threads. */
+/* From now on the calling thread gives way to the thread that draws, even if there are fewer
+ * processors than threads. */
 void mv_background_begin(void);
 
 #endif

@@ -1,15 +1,16 @@
-/* What a column does not show: a column stands for many events, but shows the heap after one of
- * them. Allocations that are born in the column and are gone at that instant, or come after it and
- * are gone at the next, are its spikes; the timeline marks them in a lane of their own. */
+/* What a column does not show. A column stands for many events, but shows the heap after one of
+ * them. Its spikes are the allocations that are born in the column and freed before that instant,
+ * or born after it and freed before the next column's; the timeline marks them in a lane of their
+ * own. */
 #ifndef MV_COLUMN_SPIKES_H
 #define MV_COLUMN_SPIKES_H
 
 #include "viz/core/index.h"
 
 /* The largest row of at least `least` bytes that is born after an event of [first, end), is not
- * alive at `event` (the one that is shown), and ends before `end`; the first of equals; MV_NO_ROW
- * when there is none. Rows that are never alive do not count. `drawn` NULL: all rows. O(log n) for
- * each row that is larger than all those ahead of it. */
+ * alive at `event` (the one that is shown), and ends before `end`; the first among equals;
+ * MV_NO_ROW when there is none. Rows that are never alive do not count. `drawn` NULL: all rows.
+ * O(log n) for each row that is larger than all those before it. */
 uint32_t mv_spike_find(const mv_index *index, const uint64_t *drawn, uint32_t first, uint32_t end,
                        uint32_t event, uint64_t least);
 

@@ -4,9 +4,9 @@
 
 enum { FAN_BITS = 4, FAN = 1 << FAN_BITS };
 
-/* Measured. Adding a living row to the sums and clearing them takes about as long as going over
- * two events; looking at a living row as long as going over one. Clearing everything pays when one
- * row in this many is alive. */
+/* Measured. Adding a living row to the sums and clearing them costs about as much as going over two
+ * events; looking at a living row, as much as going over one. Clearing everything pays when one row
+ * in this many is alive. */
 enum { SEED_COST = 2, CLEAR_ALL = 512 };
 
 mv_code mv_pile_init(mv_arena *arena, const mv_index *index, const uint64_t *drawn, mv_pile *out,
@@ -34,7 +34,7 @@ static inline bool is_living(const mv_index *x, uint32_t rank, uint32_t event)
 
 /* ---- moving ------------------------------------------------------------------------------- */
 
-/* Adds to a node and all that is above it, or with two's complement takes away. */
+/* Adds to a node and all nodes above it, or takes away (two's complement). */
 static void change_node(mv_pile *c, uint32_t node, uint64_t bytes)
 {
     for (uint32_t level = 0; level < c->index->levels; level++, node >>= FAN_BITS)
@@ -46,14 +46,14 @@ static void change(mv_pile *c, uint32_t rank, uint64_t bytes)
     change_node(c, rank >> FAN_BITS, bytes);
 }
 
-/* Behind the last of the ranks [0, born) in the same node of level 0. */
+/* The end of the ranks [0, born) in the same node of level 0. */
 static uint32_t node_end(uint32_t rank, uint32_t born)
 {
     return born - rank > FAN - 1 - rank % FAN ? (rank | (FAN - 1)) + 1 : born;
 }
 
-/* Clears the sums: those of the rows that are alive, all others are zero. With many of them it is
- * faster to clear everything. */
+/* Clears the sums of living rows; all others are zero already. If there are many, clearing
+ * everything is faster. */
 static void clear(mv_pile *c)
 {
     const mv_index *x = c->index;
@@ -94,8 +94,8 @@ static void seed(mv_pile *c, uint32_t event)
     }
 }
 
-/* Goes over the events between the moment that was shown last and `event`, forward or back: sums
- * do not care in which order. */
+/* Goes over the events between the last moment and `event`, forward or back: the order does not
+ * matter for sums. */
 static void advance(mv_pile *c, uint32_t event)
 {
     const mv_index *x = c->index;
@@ -118,7 +118,7 @@ static uint32_t events_between(uint32_t a, uint32_t b)
     return a + 1 > b + 1 ? a - b : b - a;
 }
 
-/* Adds what the rows that end at the instant still hold open; or takes it away. */
+/* Adds the bytes that rows ending at the instant still hold open; or takes them away. */
 static void hold_open(mv_pile *c, bool is_added)
 {
     const mv_index *x = c->index;
@@ -163,7 +163,7 @@ void mv_pile_show(mv_pile *c, const uint64_t *drawn)
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-/* Whether a row ends at the instant: what it holds is nobody's any more. */
+/* Whether a row ends at the instant: its bytes belong to no row any more. */
 static bool is_ending(const mv_pile *c, uint32_t rank)
 {
     return c->index->end[rank] == c->now.event && c->now.event != MV_BEFORE;
@@ -185,7 +185,7 @@ static uint64_t held(const mv_pile *c, uint32_t rank)
     return mv_instant_open(x->bytes[rank], c->now.slid);
 }
 
-/* Ranks behind the last one of a node of level 0 that can hold anything. */
+/* The end of the ranks in a node of level 0 that can hold anything. */
 static uint32_t leaves_end(const mv_pile *c, uint32_t node)
 {
     uint64_t end = (uint64_t)node * FAN + FAN;
@@ -205,18 +205,18 @@ uint64_t mv_pile_height(const mv_pile *c)
     return c->index->levels && !c->is_empty ? c->sum[c->index->levels - 1][0] : 0;
 }
 
-/* A reading of the tree from the bottom of the stack to its top. */
+/* Reads the tree from the bottom of the stack to its top. */
 typedef struct {
     const mv_pile *pile;
     const uint64_t *middle; /* of fill */
     uint32_t *ids;
     uint64_t least; /* of runs */
     mv_run *runs;
-    mv_run small; /* what has been put together so far */
+    mv_run small; /* the run being put together */
     uint32_t at, count;
 } reading;
 
-/* Invariant of the fill: what has its middle below `low` is done. */
+/* Invariant of the fill: everything whose middle is below `low` is done. */
 static void fill_leaves(reading *f, uint32_t node, uint64_t low)
 {
     const mv_pile *c = f->pile;
@@ -235,7 +235,7 @@ static void fill_leaves(reading *f, uint32_t node, uint64_t low)
     }
 }
 
-/* The children of a node stand in level `level`. */
+/* The children of a node are in level `level`. */
 static void fill_nodes(reading *f, uint32_t level, uint32_t parent, uint64_t low)
 {
     const uint64_t *sum = f->pile->sum[level];
@@ -286,8 +286,8 @@ static uint32_t fill_far(mv_pile *c, uint32_t event, const uint64_t *middle, uin
     return at;
 }
 
-/* Whether the living rows at `event` are likely fewer than the events that lie between; unless one
- * is coming nearer by steps that are shorter than that. */
+/* Whether the living rows at `event` are probably fewer than the events between, unless the instant
+ * is approached in steps shorter than that. */
 static bool is_far(const mv_pile *c, uint32_t event)
 {
     if (c->is_empty || events_between(c->now.event, event) <= c->alive)
@@ -400,7 +400,7 @@ bool mv_pile_next(const mv_pile *c, mv_run *run)
     uint32_t r = run->rank;
     uint64_t bytes = 0;
 
-    /* What has ended at the instant is looked for as well while it holds bytes open. */
+    /* Rows that have ended at the instant are looked for as well while they hold bytes open. */
     if (event != MV_BEFORE && c->now.slid < MV_SLID)
         event--;
     while (bytes == 0) {

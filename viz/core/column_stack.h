@@ -1,13 +1,13 @@
 /* The stack at one instant, kept by one worker and moved from column to column.
  *
- *     rank     0 ... 15  16 ... 31  32 ... 47            who is alive follows from birth and end
+ *     rank     0 ... 15  16 ... 31  32 ... 47            birth and end tell what is alive
  *     sum[0]   └─ 4 MiB ┘└── 0 ───┘└─ 9 MiB ┘            living drawn bytes of 16 ranks
  *     sum[1]   └──────────── 13 MiB ────────────┘        of 256, and so on
  *
  * Moving by a few events, forward or back, adds and takes away what begins and ends; a far move
- * starts anew from the living rows that the index finds. So it costs the events between or the rows
- * alive, whichever are fewer, times the height of the tree. Reading a column walks the tree from
- * the bottom of the stack to its top and passes over what is too low to be seen as a whole: it
+ * starts again from the living rows that the index finds. So it costs the events between or the
+ * rows alive, whichever are fewer, times the height of the tree. Reading a column walks the tree
+ * from the bottom of the stack to its top and skips subtrees that are too low to be visible: it
  * costs pixels, not rows. Half a byte for each rank. */
 #ifndef MV_COLUMN_STACK_H
 #define MV_COLUMN_STACK_H
@@ -18,11 +18,11 @@ typedef struct {
     const mv_index *index;
     const uint64_t *drawn; /* a bit a rank; NULL: all rows */
     mv_instant now;
-    bool is_empty;                  /* nothing was asked for yet: no sums */
-    uint32_t born;                  /* ranks [0, born) are */
-    uint32_t alive;                 /* rows, drawn or not */
-    uint32_t far, far_alive;        /* where mv_pile_fill_at looked without moving, and at how many
-                                     * rows; 0: it moved */
+    bool is_empty;           /* nothing was asked yet: there are no sums */
+    uint32_t born;           /* ranks [0, born) are born */
+    uint32_t alive;          /* rows, drawn or not */
+    uint32_t far, far_alive; /* the instant that mv_pile_fill_at looked at without moving, and at
+                                how many rows; 0: it moved */
     uint64_t *sum[MV_INDEX_LEVELS]; /* [index->length[level]] */
 } mv_pile;
 
@@ -30,38 +30,38 @@ typedef struct {
 typedef struct {
     uint64_t offset; /* bytes below it */
     uint64_t bytes;  /* above 0 */
-    uint32_t rank;   /* MV_NO_ROW: several rows, too small to be told apart */
-    bool is_open;    /* the row has ended: others slide down through these bytes */
+    uint32_t rank;   /* MV_NO_ROW: several rows, too small to show separately */
+    bool is_open;    /* the row has ended: others slide down through its bytes */
 } mv_run;
 
-/* Borrows `index` and `drawn`. Fails only for want of memory. */
+/* Borrows `index` and `drawn`. Fails only when memory runs out. */
 mv_code mv_pile_init(mv_arena *arena, const mv_index *index, const uint64_t *drawn, mv_pile *out,
                      mv_err *err);
 
-/* Other rows of the same index. */
+/* Switches to other drawn rows of the same index. */
 void mv_pile_show(mv_pile *pile, const uint64_t *drawn);
 
 void mv_pile_move(mv_pile *pile, mv_instant instant);
 
-/* Bytes of the whole stack, with what slides hold open. */
+/* Bytes of the whole stack, including what slides hold open. */
 uint64_t mv_pile_height(const mv_pile *pile);
 
-/* The stack from the bottom to the top: rows of at least `least` bytes each for itself, what lies
- * between put together, so that nothing moves when `least` changes. At most `capacity` runs are
- * written; returns how many there are. */
+/* The stack from the bottom to the top: a run for each row of at least `least` bytes, and one run
+ * for all rows between two of these, so that nothing moves when `least` changes. At most `capacity`
+ * runs are written; returns how many there are. */
 uint32_t mv_pile_runs(const mv_pile *pile, uint64_t least, mv_run *out, uint32_t capacity);
 
-/* ids[i] = the rank whose bytes cover byte `middle[i]` of the stack, MV_NO_ROW above it and where
- * a slide holds open; `middle` ascends. Returns how many ids there are up to the top of the stack:
- * those behind are not written. */
+/* ids[i] = the rank whose bytes cover byte `middle[i]` of the stack; MV_NO_ROW above the stack and
+ * where a slide holds bytes open. `middle` ascends. Returns the number of ids up to the top of the
+ * stack: later ones are not written. */
 uint32_t mv_pile_fill(const mv_pile *pile, const uint64_t *middle, uint32_t count, uint32_t *ids);
 
-/* mv_pile_move and mv_pile_fill, or the same without moving when the instant is so far away that
- * looking at the living rows is less work; then the pile stays where it was. */
+/* mv_pile_move and mv_pile_fill; or the same without moving, if the instant is so far away that
+ * looking at the living rows is less work. Then the pile stays where it was. */
 uint32_t mv_pile_fill_at(mv_pile *pile, mv_instant instant, const uint64_t *middle, uint32_t count,
                          uint32_t *ids);
 
-/* The row that covers a byte of the stack; false when the stack is not as high. O(log n). */
+/* The row that covers a byte of the stack; false when the stack is lower. O(log n). */
 bool mv_pile_find(const mv_pile *pile, uint64_t byte, mv_run *out);
 
 /* From one row to the next one above it; false when there is none. */
@@ -70,7 +70,7 @@ bool mv_pile_next(const mv_pile *pile, mv_run *run);
 /* Whether a row is drawn and alive at the instant. */
 bool mv_pile_has(const mv_pile *pile, uint32_t rank);
 
-/* Where the bytes of a rank begin: what is below it. Whether it is alive is the caller's business.
+/* Where the bytes of a rank begin: the sum of what is below it. The caller checks that it is alive.
  */
 uint64_t mv_pile_offset(const mv_pile *pile, uint32_t rank);
 

@@ -17,13 +17,13 @@ typedef struct {
     mv_drawn *drawn;
     mv_rankset alive;
     uint32_t top;    /* highest drawn rank alive; MV_NO_RANK: none */
-    uint32_t event;  /* that is being gone through */
+    uint32_t event;  /* the event being processed */
     uint32_t lowest; /* drawn rank that ended in it; MV_NO_ROW: none did */
     uint32_t spans;  /* entries of `level` that are known */
     uint64_t bytes;  /* drawn and alive */
 } sweep;
 
-/* All ends of the event are known: whether it slides, and from where on. */
+/* All ends of the event are known: decides whether it slides, and from which rank on. */
 static void close_ends(sweep *s)
 {
     mv_drawn *d = s->drawn;
@@ -168,8 +168,8 @@ static uint64_t find_threshold(const mv_index *x, uint32_t most, uint32_t *of_it
     return prefix;
 }
 
-/* Rows from before the first event are named when they end; those that never do, last of all and
- * the highest first. */
+/* Rows from before the first event are named when they end; those that never end come last, the
+ * highest first. */
 static int by_first_naming(const void *left, const void *right, void *ends)
 {
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
@@ -180,8 +180,9 @@ static int by_first_naming(const void *left, const void *right, void *ends)
     return a > b ? -1 : a < b;
 }
 
-/* Sets the bits of the first `wanted` rows of exactly `bytes`, in the order of their naming: rows
- * from before the first event among those that are born, which are in that order already. */
+/* Sets the bits of the first `wanted` rows of exactly `bytes`, in the order in which events name
+ * them. Rows from before the first event are merged into those that are born later, which are in
+ * that order already. */
 static bool add_ties(mv_arena *scratch, const mv_index *x, uint64_t bytes, uint32_t wanted,
                      uint64_t *rows)
 {
@@ -317,7 +318,7 @@ static bool ends_below(const mv_drawn *d, uint32_t event, uint32_t rank)
     return false;
 }
 
-/* The first group of 16 events, at or after group `node`, in which somebody below `rank` ends;
+/* The first group of 16 events, at or after group `node`, in which a row below `rank` ends;
  * UINT64_MAX: none. */
 static uint64_t next_group(const mv_drawn *d, uint32_t node, uint32_t rank)
 {

@@ -1,10 +1,10 @@
-/* Which rows of an index are drawn, and the clock that this makes.
+/* Which rows of an index are drawn, and the clock that follows from it.
  *
  * PyTorch's viewer draws the N largest allocations; ours draws all of them, or those that a filter
- * leaves. Rows that are not drawn are not in the stack: the others stand on each other as if those
- * were not there.
+ * leaves. Rows that are not drawn are not in the stack: the others are stacked as if those did not
+ * exist.
  *
- * Its x axis is not the event but the "tick": room to see that the stack slides.
+ * Its x axis is not the event but the "tick": it leaves room to see the stack slide.
  *
  *     a row is born            1 tick; on top of the stack at once
  *     a row ends, at the top   1 tick, then it is gone
@@ -15,9 +15,9 @@
  *     tick(event) = events before it in which a row begins or ends
  *                 + 3 x events before it in which drawn ones slide
  *
- * Both are counts of bits in a bitmap, so that no tick is stored. Where several rows change in one
+ * Both are counts of bits in a bitmap, so no tick is stored. Where several rows change in one
  * event (only contradictory traces and segments that are cut have that), it is one change: it costs
- * 1 tick, or 4, and what is born then is there when the slide is over. */
+ * 1 tick, or 4, and what is born in it appears when the slide is over. */
 #ifndef MV_DRAWN_ROWS_H
 #define MV_DRAWN_ROWS_H
 
@@ -39,9 +39,9 @@ typedef struct {
                                         * MV_NO_ROW: none does */
 } mv_drawn;
 
-/* All rows; the `most` largest of them (of equal ones those that the events name first, as in
- * PyTorch's viewer); those with a bit in `rows`, which is borrowed. O(n), and 0.6 bytes an event.
- * Rows that are never alive are not drawn. Fail only for want of memory. */
+/* All rows; the `most` largest of them (among equals those that events name first, as in PyTorch's
+ * viewer); those with a bit in `rows`, which is borrowed. O(n), and 0.6 bytes an event. Rows that
+ * are never alive are not drawn. Fail only when memory runs out. */
 mv_code mv_drawn_all(mv_arena *arena, const mv_index *index, mv_drawn *out, mv_err *err);
 mv_code mv_drawn_largest(mv_arena *arena, const mv_index *index, uint32_t most, mv_drawn *out,
                          mv_err *err);
@@ -56,8 +56,8 @@ static inline bool mv_drawn_has(const mv_drawn *drawn, uint32_t rank)
 /* Where an event, or `events`, begins. O(1). */
 uint64_t mv_drawn_tick(const mv_drawn *drawn, uint32_t event);
 
-/* The length of the axis: where `events` begins, but 1 when nothing changes and something is
- * alive. */
+/* The length of the axis: where `events` begins, but 1 when nothing changes and something is alive.
+ */
 uint64_t mv_drawn_ticks(const mv_drawn *drawn);
 
 /* The last event that begins at or before a tick; `events` from the end of the axis on. O(log n).
@@ -67,7 +67,7 @@ uint32_t mv_drawn_event(const mv_drawn *drawn, uint64_t tick);
 /* Bytes of all drawn rows that are alive after an event. At most 1,024 events are walked. */
 uint64_t mv_drawn_bytes(const mv_drawn *drawn, uint32_t event);
 
-/* Bytes of those below `rank`: where it stands. O(what is alive below it). */
+/* Bytes of the drawn rows below `rank` that are alive: its offset. O(what is alive below it). */
 uint64_t mv_drawn_offset(const mv_drawn *drawn, uint32_t rank, uint32_t event);
 
 /* The first event in [from, to) at which drawn rows below `rank` end while others slide; `to` when

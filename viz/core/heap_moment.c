@@ -26,7 +26,7 @@ static int by_segment_address(const void *left, const void *right, void *context
     return (a > b) - (a < b);
 }
 
-/* Of one address the latest first. */
+/* Among equal addresses the latest first. */
 static int by_block_address(const void *left, const void *right, void *context)
 {
     const mv_alloc_lives *l = context;
@@ -117,7 +117,7 @@ static uint32_t pool_of(const mv_segment_lives *s, uint32_t row)
     return s->pool[row].row == MV_NO_ROW ? MV_DEFAULT_POOL.row : s->pool[row].row;
 }
 
-/* Whether free memory goes on from one row into the one behind it: see analyze/heap/holes.h. */
+/* Whether free memory continues from one row into the next: see analyze/holes.h. */
 static bool is_joined(const mv_segment_lives *s, uint32_t low, uint32_t high)
 {
     return mv_range_end(s->addr[low], s->size[low]) == s->addr[high] && s->is_expandable[low] &&
@@ -134,7 +134,7 @@ static void add_piece(mapping *m, uint64_t addr, uint64_t end, uint32_t row)
     map->piece_row[m->pieces++] = row;
 }
 
-/* [low, high) of the run that `held` rows from `first` to `end` make. */
+/* [low, high) of the run formed by the `held` rows from `first` to `end`. */
 static void add_hole(mapping *m, uint32_t first, uint32_t end, uint64_t low, uint64_t high)
 {
     const mv_segment_lives *s = &m->lives->segments;
@@ -178,11 +178,11 @@ static void add_run(mapping *m, uint32_t first, uint32_t end)
         m->next++; /* outside of all segments */
     for (; m->next < m->used_count && a->addr[m->used[m->next]] < limit; m->next++) {
         uint32_t row = m->used[m->next];
-        uint64_t addr = a->addr[row], behind = mv_range_end(addr, a->block[row]), stop = limit;
+        uint64_t addr = a->addr[row], row_end = mv_range_end(addr, a->block[row]), stop = limit;
         if (m->next + 1 < m->used_count && a->addr[m->used[m->next + 1]] < limit)
             stop = a->addr[m->used[m->next + 1]];
         add_hole(m, first, end, at, addr);
-        at = behind < stop ? behind : stop;
+        at = row_end < stop ? row_end : stop;
         add_piece(m, addr, at, row);
     }
     add_hole(m, first, end, at, limit);

@@ -7,19 +7,19 @@
 enum { MV_HIT_LARGEST = 3 };
 
 typedef struct {
-    uint32_t rank;   /* covers the byte; MV_NO_ROW: nobody */
+    uint32_t rank;   /* covers the byte; MV_NO_ROW: none */
     uint64_t offset; /* its bytes are [offset, offset + bytes) of the stack */
     uint64_t bytes;
     uint32_t sharing;                 /* how many rows have bytes in the pixel, this one included */
     uint32_t largest[MV_HIT_LARGEST]; /* of those, by bytes; equals by rank; MV_NO_ROW: fewer */
 } mv_hit;
 
-/* Who holds `byte` of the stack at an instant, and who shares the bytes [low, high) of the pixel.
- * `pile` is the caller's own, not that of a worker; it is moved to the instant, which is cheap
- * when it was near. */
+/* The row that holds `byte` of the stack at an instant, and the rows that share the bytes [low,
+ * high) of the pixel. `pile` is the caller's own, not that of a worker; it is moved to the instant,
+ * which is cheap if it was near. */
 mv_hit mv_hit_find(mv_pile *pile, mv_instant instant, uint64_t byte, uint64_t low, uint64_t high);
 
-/* Where a row stands at an instant; MV_NO_BYTES when it is not alive there, or not drawn. */
+/* The offset of a row at an instant; MV_NO_BYTES when it is not alive there, or not drawn. */
 uint64_t mv_hit_offset(mv_pile *pile, mv_instant instant, uint32_t rank);
 
 #endif

@@ -19,7 +19,7 @@ static bool is_told(const mv_index *x, uint32_t rank, uint32_t event)
     return x->lives->alloc_of && x->lives->alloc_of[event] == rank;
 }
 
-/* Marks where rows begin and end; the number of ends that alloc_of does not tell. */
+/* Marks where rows begin and end; returns the number of ends that are not in alloc_of. */
 static uint32_t mark_changes(mv_index *x)
 {
     uint32_t odd = 0;
@@ -150,7 +150,7 @@ bool mv_index_is_alive(const mv_index *x, uint32_t rank, uint32_t event)
 
 typedef enum { BY_END, BY_BYTES } tree;
 
-/* Whether a leaf, or somebody below a node, has at least `least`. */
+/* Whether a leaf, or one below a node, has at least `least`. */
 static inline bool leaf_has(const mv_index *x, tree t, uint32_t rank, uint64_t least)
 {
     return (t == BY_END ? x->end[rank] : x->bytes[rank]) >= least;
@@ -162,8 +162,9 @@ static inline bool node_has(const mv_index *x, tree t, uint32_t level, uint32_t 
     return (t == BY_END ? x->latest_end[level][node] : x->most_bytes[level][node]) >= least;
 }
 
-/* The first group of leaves, at or after group `node`, that has somebody; count / FAN, up, or more
- * when there is none. Climbs while whole families have nobody, then goes down to the first. */
+/* The first group of leaves, at or after group `node`, with a match; count / FAN, rounded up, or
+ * more when there is none. Climbs while whole subtrees have no match, then descends to the first.
+ */
 static inline uint64_t next_group(const mv_index *x, tree t, uint32_t node, uint64_t least)
 {
     uint32_t level = 0;
@@ -234,7 +235,7 @@ uint64_t mv_index_bytes(const mv_index *x, uint32_t limit, uint32_t event)
 
 /* ---- lists of rows ------------------------------------------------------------------------ */
 
-/* Those of [first, limit) that end after `event`, without those that are never alive. */
+/* The rows of [first, limit) that end after `event`, without those that are never alive. */
 static mv_code list(mv_arena *arena, const mv_index *x, uint32_t first, uint32_t limit,
                     uint32_t event, mv_alive *out, mv_err *err)
 {

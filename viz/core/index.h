@@ -1,5 +1,5 @@
-/* The index of a timeline: who is alive when, in time that depends on the answer and not on the
- * length of the trace. It is what a viewer of fifty million events asks.
+/* The index of a timeline: what is alive when, in time that depends on the answer and not on the
+ * length of the trace. With it a viewer can show fifty million events.
  *
  *     rank   row of lives->allocs: in order of birth, which is the order of the stack
  *     birth  [rank] the event before which it was not there; MV_BEFORE: there from the start
@@ -9,7 +9,7 @@
  *
  *         level 2          ┌────────── 900 ──────────┐        the latest end below a node;
  *         level 1      ┌─ 12 ─┐   ┌─ 900 ─┐   ┌─ 31 ─┐       asked for E = 40, two of the three
- *         end, by rank 7 12 … 9   3 … 900 …   31 … 8 22      subtrees are passed over as a whole
+ *         end, by rank 7 12 … 9   3 … 900 …   31 … 8 22      subtrees are skipped
  *
  * The same walk answers other questions, with other bounds on the rank:
  *
@@ -23,7 +23,7 @@
  * docs/layout.md has the costs.
  *
  * For segments, give the lives that mv_segment_lives_as_allocs makes: they have no alloc_of, so all
- * their ends stand in `odd`, and the measures are the same. */
+ * their ends are in `odd`, and the measures are the same. */
 #ifndef MV_INDEX_H
 #define MV_INDEX_H
 
@@ -57,7 +57,7 @@ typedef struct {
 
     mv_bitmap changes;  /* [events] a row begins or ends there; tallied: the clock of MemoryViz */
     mv_bitmap ends;     /* [events] lives->alloc_of[event] is a row that ends there */
-    uint32_t odd_count; /* ends that alloc_of does not tell: hardly ever any */
+    uint32_t odd_count; /* ends that are not in alloc_of: almost never any */
     mv_index_end *odd;  /* [odd_count] by event, then rank */
 
     uint32_t levels;                       /* of both trees */
@@ -66,24 +66,24 @@ typedef struct {
     uint64_t *most_bytes[MV_INDEX_LEVELS]; /* [length] likewise */
 } mv_index;
 
-/* O(n). `arena` keeps the trees. Fails only for want of memory. */
+/* O(n). `arena` keeps the trees. Fails only when memory runs out. */
 mv_code mv_index_make(mv_arena *arena, const mv_lives *lives, mv_index_measure measure,
                       mv_index *out, mv_err *err);
 
-/* How many rows were born up to `event`, and with it: ranks [0, born) are those. O(log n). */
+/* The number of rows born at or before `event`: those are the ranks [0, born). O(log n). */
 uint32_t mv_index_born(const mv_index *index, uint32_t event);
 
 /* Whether a row is alive after an event; O(1). */
 bool mv_index_is_alive(const mv_index *index, uint32_t rank, uint32_t event);
 
-/* Whether there is an event after which it is. Not so for a row that ends at the event of its
- * birth, nor for one that waited for its free to complete before the first event (of the measure
- * ALLOCATED; see mv_alloc_was_pending). */
+/* Whether there is an event after which it is alive. There is none for a row that ends at the event
+ * of its birth, nor for one that waited for its free to complete before the first event (of the
+ * measure ALLOCATED; see mv_alloc_was_pending). */
 bool mv_index_is_ever_alive(const mv_index *index, uint32_t rank);
 
-/* The first rank in [from, limit) that ends after `event`; `limit` when there is none. Born or not
- * is the caller's business: limit <= mv_index_born() makes it "alive". O(log n); going through all
- * of k answers visits O(k log n) nodes at worst, about k when they are dense.
+/* The first rank in [from, limit) that ends after `event`; `limit` when there is none. The caller
+ * takes care of births: limit <= mv_index_born() makes it "alive". O(log n); going through all k
+ * answers visits O(k log n) nodes at worst, about k when they are dense.
  *
  *     for (uint32_t r = mv_index_next(x, 0, n, e); r < n; r = mv_index_next(x, r + 1, n, e)) */
 uint32_t mv_index_next(const mv_index *index, uint32_t from, uint32_t limit, uint32_t event);
@@ -91,8 +91,8 @@ uint32_t mv_index_next(const mv_index *index, uint32_t from, uint32_t limit, uin
 /* The first rank in [from, limit) of at least `bytes`; `limit` when there is none. O(log n). */
 uint32_t mv_index_next_large(const mv_index *index, uint32_t from, uint32_t limit, uint64_t bytes);
 
-/* Rows [first, limit) that end after `event`, ascending; `arena` keeps them. The three questions
- * above, in their words. Fail only for want of memory. */
+/* Rows [first, limit) that end after `event`, ascending; `arena` keeps them. The two below are the
+ * questions from the top of this page. Fail only when memory runs out. */
 mv_code mv_index_alive(mv_arena *arena, const mv_index *index, uint32_t event, mv_alive *out,
                        mv_err *err);
 mv_code mv_index_seen(mv_arena *arena, const mv_index *index, uint32_t first, uint32_t last,
@@ -100,8 +100,8 @@ mv_code mv_index_seen(mv_arena *arena, const mv_index *index, uint32_t first, ui
 mv_code mv_index_held(mv_arena *arena, const mv_index *index, uint32_t from, uint32_t to,
                       mv_alive *out, mv_err *err); /* born in (from, to], alive after `to` */
 
-/* Bytes of the rows [0, limit) that are alive after `event`: how high the stack stands below
- * `limit`. O(what is alive). */
+/* Bytes of the rows [0, limit) that are alive after `event`: the height of the stack below `limit`.
+ * O(what is alive). */
 uint64_t mv_index_bytes(const mv_index *index, uint32_t limit, uint32_t event);
 
 /* ---- what changes, event by event --------------------------------------------------------- */
@@ -121,7 +121,7 @@ typedef struct {
     uint32_t rank;
     bool is_end;
 
-    const mv_index *index; /* from here on: the walk's own */
+    const mv_index *index; /* private to the walk from here on */
     uint32_t at, to;
     uint32_t born; /* next rank to be born */
     uint32_t odd;  /* next of index->odd */

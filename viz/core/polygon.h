@@ -1,9 +1,8 @@
-/* The outline of one allocation in the timeline, computed when it is asked for: nothing about
- * where allocations stand is kept.
+/* The outline of one allocation in the timeline, computed on request: offsets are not stored.
  *
- *     offset                     ┌──────── point[1]: the slide of somebody below begins
+ *     offset                     ┌──────── point[1]: the slide of a row below begins
  *       │   point[0] ●───────────●
- *       │            │            ╲      ┌── as high as its bytes, everywhere
+ *       │            │            ╲      ┌── its bytes high, everywhere
  *       │            │             ●─────────────────● point[3]: its end
  *       │            │ point[2]: the slide is over   │
  *       └──────────────────────────────────────────────── clock
@@ -35,14 +34,14 @@ typedef struct {
  *     EVENTS   what is alive after event e fills [e, e + 1); slides are steps
  *     TIME     microseconds, time_us of the events as they are; slides are steps
  *
- * The outline of `rank` within events [from, to): all of them for the whole. It begins at its birth
+ * The outline of `rank` within events [from, to). It begins at its birth
  * or at `from`, and ends at its end, at `to`, or with the axis. O(points x log n), and to find its
  * first offset: at most 1,024 events, or what is alive below it where it was born before the
- * window. Fails only for want of memory. */
+ * window. Fails only when memory runs out. */
 mv_code mv_polygon_find(mv_arena *arena, const mv_drawn *drawn, mv_clock clock, uint32_t rank,
                         uint32_t from, uint32_t to, mv_polygon *out, mv_err *err);
 
-/* How many points that would have, or `most` when there are more. O(result x log n). */
+/* The number of points that it would have, or `most` when there are more. O(result x log n). */
 uint32_t mv_polygon_count(const mv_drawn *drawn, uint32_t rank, uint32_t from, uint32_t to,
                           uint32_t most);
 

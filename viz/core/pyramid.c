@@ -17,7 +17,7 @@ static mv_extent extent_of(const mv_levels *levels, uint32_t event)
     return (mv_extent){*levels, *levels, event, event};
 }
 
-/* `b` lies behind `a`. */
+/* `b` comes after `a`. */
 static void unite(mv_extent *a, const mv_extent *b)
 {
     if (b->most.allocated > a->most.allocated)
@@ -72,7 +72,7 @@ static void fill_buckets(mv_pyramid *p)
         else
             unite(bucket, &here);
     }
-    /* Behind the last event, whether or not a bucket ends there: an odd bucket is replayed from
+    /* The end of the last event, whether or not a bucket ends there: an odd bucket is replayed from
      * its end. */
     p->kept[(p->events + KEPT_EVERY - 1) / KEPT_EVERY] = now;
 }
@@ -114,7 +114,7 @@ void mv_pyramid_reader_init(mv_pyramid_reader *reader, const mv_pyramid *pyramid
     reader->bucket = MV_NO_ROW;
 }
 
-/* Steps that stand ready for `event`. */
+/* Steps that are prepared for `event`. */
 static mv_level_steps steps_from(const mv_pyramid *p, uint32_t event)
 {
     mv_level_steps steps = p->steps;
@@ -183,7 +183,7 @@ mv_levels mv_pyramid_at(mv_pyramid_reader *reader, uint32_t event)
     return reader->after[event % MV_PYRAMID_BUCKET];
 }
 
-/* Adds the events [first, end) of one bucket, which are all of them or not. */
+/* Adds the events [first, end) of one bucket: all or some of them. */
 static void add_part(mv_pyramid_reader *r, mv_extent *sum, uint32_t first, uint32_t end)
 {
     replay(r, first / MV_PYRAMID_BUCKET);

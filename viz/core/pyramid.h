@@ -1,4 +1,4 @@
-/* How high the levels of totals.h stood in any range of events, without a number for each event.
+/* How high the levels of totals.h were in any range of events, without a number for each event.
  *
  *     events     0 ........ 63 64 ....... 127 128 ....
  *     buckets   │ least, most │ least, most │          64 events each: of all four measures, and
@@ -10,8 +10,8 @@
  * 64, from the nearer kept levels. So every answer is exact, and no peak is lost at any width.
  * About 1.45 bytes an event.
  *
- * A moment is named by the event that it follows, as in analyze/lives/alive.h; MV_BEFORE is the
- * moment before the first event, and stands before event 0 in every range. */
+ * A moment is named by the event that it follows, as in analyze/alive.h; MV_BEFORE is the moment
+ * before the first event, and comes before event 0 in every range. */
 #ifndef MV_PYRAMID_H
 #define MV_PYRAMID_H
 
@@ -28,13 +28,13 @@ enum {
 typedef struct {
     mv_levels least;
     mv_levels most;
-    uint32_t allocated_event; /* the first moment of the range at which most.allocated stood */
-    uint32_t reserved_event;  /* likewise */
+    uint32_t allocated_event; /* the first moment of the range with most.allocated */
+    uint32_t reserved_event;  /* the same for most.reserved */
 } mv_extent;
 
 typedef struct {
     const mv_lives *lives;
-    mv_level_steps steps; /* prepared: read, never advanced */
+    mv_level_steps steps; /* prepared: it is read and never advanced */
     mv_levels before;     /* before the first event */
     uint32_t events;
     uint32_t levels;                           /* 0 without events */
@@ -57,7 +57,7 @@ mv_code mv_pyramid_find(mv_arena *arena, const mv_lives *lives, mv_pyramid *out,
 
 void mv_pyramid_reader_init(mv_pyramid_reader *reader, const mv_pyramid *pyramid);
 
-/* The levels at a moment. An event that is not there counts as the last one. */
+/* The levels at a moment. An event beyond the trace counts as the last one. */
 mv_levels mv_pyramid_at(mv_pyramid_reader *reader, uint32_t event);
 
 /* The extent of the moments from `first`, which may be MV_BEFORE, to that before `end` (at most
@@ -65,9 +65,9 @@ mv_levels mv_pyramid_at(mv_pyramid_reader *reader, uint32_t event);
  * right replay each bucket once. */
 mv_extent mv_pyramid_range(mv_pyramid_reader *reader, uint32_t first, uint32_t end);
 
-/* Where to cut a trace into ranges of about `width` events for curves of a pixel a range: at
- * `event`, or near it, within a quarter of the width, where nothing has to be replayed. Cuts that
- * are used as the end of one range and, less one, as the begin of the next leave no event out. */
+/* Where to cut a trace into ranges of about `width` events, for curves with one range a pixel: at
+ * `event`, or near it within a quarter of the width, where nothing has to be replayed. Using each
+ * cut as the end of one range and, less one, as the beginning of the next leaves no event out. */
 static inline uint32_t mv_pyramid_cut(uint32_t event, uint32_t width)
 {
     return width < 2 * MV_PYRAMID_CUT ? event

@@ -12,8 +12,8 @@ typedef struct {
     mv_lives *out;
     mv_places places;
     uint32_t *open;   /* [places] the number of the row that is open there, or MV_NO_ROW */
-    uint32_t *before; /* of each row from before the first event, in order: the event of its free,
-                       * or the place of its block or segment in the trace, behind `lone` */
+    uint32_t *before; /* for each row from before the first event, in order: the event of its free;
+                         or, after `lone`, the place of its block or segment in the trace */
     uint32_t lone;    /* of `before`: how many have a free */
     uint32_t before_count;
     uint32_t born;
@@ -30,7 +30,7 @@ static bool is_end(const pairing *p, uint8_t action)
            (p->view == MV_PYTORCH_SEGMENTS ? MV_ACTION_SEGMENT_FREE : MV_ACTION_FREE_COMPLETED);
 }
 
-/* The event that a free is shown as: both halves, one right behind the other, are the first. */
+/* The event that a free is shown as: when both halves follow each other directly, the first. */
 static uint32_t shown_free(const pairing *p, uint32_t event)
 {
     const mv_events *ev = &p->out->events;
@@ -40,7 +40,7 @@ static uint32_t shown_free(const pairing *p, uint32_t event)
     return has_half && ev->addr[event - 1] == ev->addr[event] ? event - 1 : event;
 }
 
-/* Numbers rows as they come; alloc_of has the numbers for now. */
+/* Numbers rows as they come; alloc_of temporarily holds these numbers. */
 static void pair_events(pairing *p)
 {
     const mv_events *ev = &p->out->events;
@@ -71,7 +71,7 @@ static bool is_open(const pairing *p, uint64_t addr)
     return place < p->places.count && p->places.addr[place] == addr && p->open[place] != MV_NO_ROW;
 }
 
-/* What the final heap has and no event names. */
+/* What is in the final heap and named by no event. */
 static void add_final(pairing *p, uint32_t segment)
 {
     const mv_segments *s = &p->trace->segments;
@@ -142,7 +142,7 @@ static void fill_before(pairing *p)
     }
 }
 
-/* Rows of events, and alloc_of by the final numbers. */
+/* Puts rows into events, and final numbers into alloc_of. */
 static void fill_events(pairing *p)
 {
     const mv_events *ev = &p->out->events;

@@ -1,13 +1,14 @@
 #include "viz/core/tiles.h"
 
 enum {
-    HATCH = 8,     /* a diagonal every eighth pixel; divides a tile, so it goes on in the next */
-    EDGE_ROWS = 4, /* as high as this, an allocation has a dark edge at its lower end */
-    BLOCK = 16     /* columns that are turned into rows together, for the cache */
+    HATCH = 8, /* a diagonal every eighth pixel; it divides a tile, so the pattern continues in the
+                  next */
+    EDGE_ROWS = 4, /* an allocation at least this high has a dark edge at its lower end */
+    BLOCK = 16     /* columns that are transposed together, for the cache */
 };
 
-/* The parts of a channel of 256 that go to black at an edge, to white in every other rank, and to
- * the ground where a search does not match. */
+/* How much of a channel, of 256, goes to black at an edge, to white in every other rank, and to the
+ * background where a search does not match. */
 enum { DARKER = 64, LIGHTER = 24, DIMMER = 184 };
 
 static uint32_t mix(uint32_t colour, uint32_t with, uint32_t part)

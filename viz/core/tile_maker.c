@@ -17,7 +17,7 @@ void mv_tile_maker_release(mv_tile_maker *maker)
     maker->pyramid = NULL;
 }
 
-/* The tools for this subject: sums are kept while the index stays the same. */
+/* The tools for this subject: sums stay valid while the index is the same. */
 static bool take_up(mv_tile_maker *m, const mv_tile_subject *s, uint64_t epoch)
 {
     mv_err err = {0};
@@ -41,7 +41,7 @@ static bool take_up(mv_tile_maker *m, const mv_tile_subject *s, uint64_t epoch)
     return true;
 }
 
-/* The place of a column's left edge; column MV_TILE_COLUMNS is the next tile's first. */
+/* The left edge of a column; column MV_TILE_COLUMNS is the first of the next tile. */
 static double place_of(const mv_tile *tile, uint32_t column)
 {
     return (double)(tile->kx * MV_TILE_COLUMNS + column) * tile->dx;
@@ -56,13 +56,13 @@ uint32_t mv_tile_rows(mv_pyramid_reader *levels, const mv_tile_subject *s, const
 
     if (x0 >= s->scale->length)
         return 0;
-    /* The tile begins with what the event ahead of it left, perhaps during its slide, which still
+    /* The tile begins with what the previous event left, perhaps during its slide, which still
      * shows what was there before. */
     first = mv_timescale_from(s->scale, x0);
     extent = mv_pyramid_range(levels, first < 2 ? MV_BEFORE : first - 2,
                               mv_timescale_from(s->scale, x1));
     most = mv_timescale_height(s->scale, &extent.most);
-    /* An alloc that ends another row: both stand there during the slide. */
+    /* An alloc that ends another row: both are shown during the slide. */
     if (s->index->odd_count)
         most += s->index->most_bytes[s->index->levels - 1][0];
     while (low < high) {
@@ -75,7 +75,7 @@ uint32_t mv_tile_rows(mv_pyramid_reader *levels, const mv_tile_subject *s, const
     return low;
 }
 
-/* A column of pixels, the events that stand in it, and what it shows. */
+/* A column of pixels, the events in it, and what it shows. */
 typedef struct {
     double x0, x1;
     uint32_t first, end;
@@ -100,7 +100,7 @@ static uint32_t find_spike(const mv_tile_subject *s, const mv_tile *tile, const 
     return mv_spike_find(s->index, s->drawn, now->first, now->end, now->instant.event, least);
 }
 
-/* Behind the end of the axis is nothing. */
+/* There is nothing after the end of the axis. */
 static void fill_rest(const mv_tile *tile, uint32_t count, uint32_t *ids, uint32_t *spikes)
 {
     for (uint64_t i = (uint64_t)count * tile->rows; i < (uint64_t)MV_TILE_COLUMNS * tile->rows; i++)

@@ -21,13 +21,13 @@ typedef struct {
 void mv_tile_maker_init(mv_tile_maker *maker, uint64_t scratch);
 void mv_tile_maker_release(mv_tile_maker *maker);
 
-/* How many rows the tile needs so that nothing of the stack is above them: 0 where it is empty.
- * subject, dx, dy, kx and ky of `tile` are set. */
+/* How many rows the tile needs so that nothing of the stack is above them; 0 where the stack is
+ * empty. subject, dx, dy, kx and ky of `tile` are set. */
 uint32_t mv_tile_rows(mv_pyramid_reader *levels, const mv_tile_subject *subject,
                       const mv_tile *tile);
 
-/* Fills ids[MV_TILE_COLUMNS * tile->rows] and spikes[MV_TILE_COLUMNS]. False when memory is out,
- * or when *stop became true. `epoch` changes when an index may be another one at the same place. */
+/* Fills ids[MV_TILE_COLUMNS * tile->rows] and spikes[MV_TILE_COLUMNS]. False when memory is out, or
+ * when *stop became true. `epoch` changes when there may be another index at the same address. */
 bool mv_tile_make(mv_tile_maker *maker, const mv_tile_subject *subject, const mv_tile *tile,
                   uint64_t epoch, const _Atomic bool *stop, uint32_t *ids, uint32_t *spikes);
 

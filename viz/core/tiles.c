@@ -11,17 +11,16 @@
 
 enum {
     MOST_TILES = 1024,
-    MOST_JOBS = 64, /* that wait or are worked at */
+    MOST_JOBS = 64, /* requests that wait or are in progress */
     MOST_QUADS = 2048,
-    MOST_STAND_INS = 32, /* tiles of other scales that stand in for a view's missing ones */
+    MOST_STAND_INS = 32, /* tiles of other scales that replace a view's missing ones */
     BASE_ROWS = 512      /* height of the tile that shows everything */
 };
 
 #define DEFAULT_BYTES   ((uint64_t)64 << 20)
 #define DEFAULT_SCRATCH ((uint64_t)1 << 30)
 
-/* Sooner than everything else: the tile that shows everything. Then what is visible, then what lies
- * beside it. */
+/* First the tile that shows everything, then what is visible, then what is next to it. */
 enum { RANK_BASE, RANK_VISIBLE, RANK_BESIDE = 1 << 16 };
 
 typedef enum { TILE_FREE, TILE_WANTED, TILE_READY, TILE_FAILED } tile_state;
@@ -31,11 +30,11 @@ typedef struct {
     tile_state state;
     uint64_t used; /* the last turn that showed it or asked for it */
     uint64_t bytes;
-    uint32_t *ids; /* with the spikes behind them */
+    uint32_t *ids; /* followed by the spikes */
     uint32_t job;
 } entry;
 
-/* Empty slots are the user interface's, and so is a slot that waits, unless a worker takes it;
+/* Empty slots belong to the user interface, and so does a waiting slot until a worker takes it;
  * then it is that worker's until it is done. */
 enum { JOB_EMPTY, JOB_WAITS, JOB_TAKEN, JOB_DONE, JOB_FAILED };
 
@@ -78,7 +77,7 @@ struct mv_tiles {
 
 /* ---- workers ------------------------------------------------------------------------------ */
 
-/* The waiting job of the lowest rank, taken; NULL when none waits. */
+/* Takes the waiting job of the lowest rank; NULL when none waits. */
 static job *take_job(mv_tiles *t)
 {
     for (;;) {
@@ -215,7 +214,7 @@ static entry *find(mv_tiles *t, const mv_tile *tile)
     return NULL;
 }
 
-/* The tile that was not used for longest, dropped; false when all are in use. */
+/* Drops the tile that was not used for longest; false when all are in use. */
 static bool drop_oldest(mv_tiles *t)
 {
     entry *oldest = NULL;
@@ -264,7 +263,7 @@ static entry *add_entry(mv_tiles *t, const mv_tile *tile)
     return e;
 }
 
-/* Takes over what workers have done since. */
+/* Collects what workers have finished since the last call. */
 static void collect(mv_tiles *t)
 {
     for (uint32_t i = 0; i < MOST_JOBS; i++) {
@@ -279,7 +278,7 @@ static void collect(mv_tiles *t)
     }
 }
 
-/* Takes a request back unless it is being worked at. */
+/* Cancels a request unless a worker has taken it. */
 static void cancel(mv_tiles *t, job *j)
 {
     int waits = JOB_WAITS;
@@ -328,15 +327,15 @@ static void request(mv_tiles *t, const mv_tile_subject *s, entry *e, uint32_t ra
     }
 }
 
-/* Nothing stands in the tile: it needs no worker. */
+/* The tile is empty: it needs no worker. */
 static void set_empty(entry *e)
 {
     for (uint32_t i = 0; i < MV_TILE_COLUMNS; i++)
-        e->ids[i] = MV_NO_ROW; /* the spikes: there are no ids ahead of them */
+        e->ids[i] = MV_NO_ROW; /* the spikes: no ids before them */
     e->state = TILE_READY;
 }
 
-/* The tile, if it is there or has failed; else it is asked for. */
+/* The tile, if it is there or has failed; else requests it. */
 static entry *want(mv_tiles *t, const mv_tile_subject *s, mv_tile *tile, uint32_t rank)
 {
     entry *e = find(t, tile);
@@ -360,8 +359,8 @@ static entry *want(mv_tiles *t, const mv_tile_subject *s, mv_tile *tile, uint32_
 
 /* ---- scales ------------------------------------------------------------------------------- */
 
-/* With 18 bits behind the point: half a tenth of a pixel over the widest screen, and the same
- * number again when a window was panned and rounded. */
+/* With 18 bits after the point: an error of a twentieth of a pixel over the widest screen, and the
+ * same number again after a window was panned and rounded. */
 static double rounded(double scale)
 {
     int exponent;
@@ -370,17 +369,17 @@ static double rounded(double scale)
     return ldexp(nearbyint(ldexp(mantissa, 18)), exponent - 18);
 }
 
-/* The nearest of `steps` scales an octave. */
+/* The nearest of `steps` scales in each octave. */
 static double stepped(double scale, double steps)
 {
     return exp2(nearbyint(log2(scale) * steps) / steps);
 }
 
-/* The part of a grid of cells of `cell` pixels that a view has along one axis. */
+/* The part of a grid of cells of `cell` pixels that a view covers along one axis. */
 typedef struct {
     double scale;        /* of the tiles */
     uint64_t first, end; /* cells */
-    double at;           /* pixel where `first` begins, at rest a whole one */
+    double at;           /* pixel where `first` begins; a whole one at rest */
     double cell;         /* pixels */
 } span;
 
@@ -441,7 +440,7 @@ static grid grid_of(const mv_tile_view *v)
 
 /* ---- a frame ------------------------------------------------------------------------------ */
 
-/* Cuts [at, at + length) to [0, limit), and the part that goes there with it. */
+/* Cuts [at, at + length) to [0, limit), and the matching part of the source. */
 static bool clip(double *at, double *length, double *from, double *part, double limit)
 {
     double ratio = *part / *length, cut = *at < 0 ? -*at : 0;
@@ -471,7 +470,7 @@ static void put(mv_tiles *t, const mv_tile_view *v, const mv_tile *tile, double 
                        (float)x, (float)y,      (float)w,      (float)h,      is_exact};
 }
 
-/* How unlike the view's scale a tile is, in octaves. */
+/* The distance between a tile's scale and the view's, in octaves. */
 static double unlike(const mv_tile *tile, const grid *g)
 {
     return fabs(log2(tile->dx / g->x.scale)) + fabs(log2(tile->dy / g->y.scale));
@@ -486,7 +485,7 @@ static bool is_in_view(const mv_tile *tile, const mv_tile_view *v)
            y + h > v->y;
 }
 
-/* Tiles of other scales, the most alike ones last. */
+/* Tiles of other scales, the most similar last. */
 static void put_stand_ins(mv_tiles *t, const mv_tile_view *v, const grid *g)
 {
     const entry *best[MOST_STAND_INS];
@@ -522,7 +521,7 @@ static void put_stand_ins(mv_tiles *t, const mv_tile_view *v, const grid *g)
     }
 }
 
-/* Asks for the cells of a grid, those in the middle first; counts what is missing. */
+/* Requests the cells of a grid, the middle ones first; counts the missing ones. */
 static void want_cells(mv_tiles *t, const mv_tile_view *v, const grid *g, uint32_t rank,
                        mv_tile_frame *out)
 {
@@ -554,7 +553,7 @@ static void put_cells(mv_tiles *t, const mv_tile_view *v, const grid *g)
         }
 }
 
-/* One tile for the whole of the trace, so that there is always something to stretch. */
+/* One tile for the whole trace, so that there is always something to stretch. */
 static void want_base(mv_tiles *t, const mv_tile_view *v)
 {
     const mv_tile_subject *s = &v->subject;
@@ -566,7 +565,7 @@ static void want_base(mv_tiles *t, const mv_tile_view *v)
     want(t, s, &tile, RANK_BASE);
 }
 
-/* One screen to the left and one to the right of a view that is all there. */
+/* One screen to the left and one to the right of a view that is complete. */
 static void want_beside(mv_tiles *t, const mv_tile_view *v, const grid *g)
 {
     mv_tile_frame ignored = {0};

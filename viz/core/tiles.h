@@ -1,6 +1,6 @@
 /* The timeline as tiles: pictures of 256 columns, in which every pixel names the allocation that
- * covers its middle. Worker threads make them; the user interface asks for a frame and gets what
- * is there, at once.
+ * covers its middle. Worker threads make them; the user interface asks for a frame and gets what is
+ * ready, at once.
  *
  *     frame(view) ──► quads: tiles and where they go ──► colours ──► the screen
  *          │ what is missing                ▲
@@ -10,9 +10,9 @@
  * A tile is named by its subject (device, drawn rows, clock: the caller's number), the width of its
  * columns, the height of its pixels, and its place in the grid of these. While the scale changes,
  * tiles are made for widths that are powers of two; at rest, for the width that is shown, so that a
- * column of the tile is a column of the screen. What is not there yet is shown by stretching the
- * nearest tiles that are. Colours are no part of a tile: searches, themes and modes of colour
- * repaint and compute nothing again. docs/tiles.md has the algorithm and measurements. */
+ * column of the tile is a column of the screen. A missing tile is replaced by stretching the
+ * nearest ones. Colours are not part of a tile: searches, themes and colour modes repaint, and
+ * compute nothing again. docs/tiles.md has the algorithm and measurements. */
 #ifndef MV_TILES_H
 #define MV_TILES_H
 
@@ -36,7 +36,7 @@ typedef struct {
 /* A box of the screen. */
 typedef struct {
     mv_tile_subject subject;
-    double x, dx;           /* place on the axis of the left edge; axis units of a pixel, above 0 */
+    double x, dx;           /* the left edge, a place on the axis; axis units of a pixel, above 0 */
     double y, dy;           /* bytes at the lower edge; bytes of a pixel, above 0 */
     uint32_t width, height; /* pixels */
     bool is_zooming;        /* dx or dy changed less than 80 ms ago; panning does not count */
@@ -48,11 +48,10 @@ typedef struct {
     double dx, dy;
     uint64_t kx,
         ky;        /* covers x from kx * MV_TILE_COLUMNS * dx, bytes from ky * MV_TILE_ROWS * dy */
-    uint32_t rows; /* at most MV_TILE_ROWS: above them is nobody; may be 0 */
-    uint64_t serial;     /* of its contents: no two tiles of one mv_tiles have the same */
-    const uint32_t *ids; /* ranks; MV_NO_ROW: nobody */
-    const uint32_t
-        *spikes; /* [MV_TILE_COLUMNS] viz/core/column_spikes.h: ranks at least a pixel high */
+    uint32_t rows; /* at most MV_TILE_ROWS: above them is nothing; may be 0 */
+    uint64_t serial;        /* of its contents: no two tiles of one mv_tiles have the same */
+    const uint32_t *ids;    /* ranks; MV_NO_ROW: none */
+    const uint32_t *spikes; /* [MV_TILE_COLUMNS] viz/core/spikes.h: ranks at least a pixel high */
 } mv_tile;
 
 /* A part of a tile and the place where it goes. Pixels of the view count from its upper left
@@ -66,23 +65,24 @@ typedef struct {
 
 typedef struct {
     uint32_t count;
-    const mv_tile_quad *quads; /* [count] paint in this order: exact ones are last */
-    uint32_t missing;          /* tiles of the view that are not there */
-    uint32_t failed;           /* of them, those that will not come: memory is out */
+    const mv_tile_quad *quads; /* [count] in painting order: exact ones are last */
+    uint32_t missing;          /* tiles of the view that are missing */
+    uint32_t failed;           /* those of them that will not come because memory is out */
 } mv_tile_frame;
 
 typedef struct mv_tiles mv_tiles;
 
 typedef struct {
-    uint32_t threads; /* 0: none; mv_tiles_frame makes all that it shows before it returns */
-    uint64_t bytes;   /* most memory of tiles; 0: 64 MiB */
-    uint64_t scratch; /* most memory of the sums of one worker; 0: 1 GiB */
-    void (*wake)(void *user); /* from a worker: tiles are there that no frame has shown. Once until
-                               * the next frame. NULL: nobody wants to know */
+    uint32_t
+        threads; /* 0: none; then mv_tiles_frame makes everything that it shows before it returns */
+    uint64_t bytes;           /* most memory of tiles; 0: 64 MiB */
+    uint64_t scratch;         /* most memory of the sums of one worker; 0: 1 GiB */
+    void (*wake)(void *user); /* called by a worker: there are tiles that no frame has shown. Once
+                                 until the next frame. May be NULL */
     void *user;
 } mv_tiles_opts;
 
-/* One less than the processors, at least 1. */
+/* One less than there are processors, at least 1. */
 uint32_t mv_tiles_threads(void);
 
 /* NULL when memory is out or threads cannot be started. `arena` keeps the bookkeeping. */
@@ -91,25 +91,25 @@ mv_tiles *mv_tiles_open(mv_arena *arena, const mv_tiles_opts *opts);
 /* Ends the workers and releases all tiles. NULL is allowed. */
 void mv_tiles_close(mv_tiles *tiles);
 
-/* What there is of a view, and requests for what is missing: visible ones first, then what lies to
- * the left and to the right of it. Never waits for a worker. `turn` counts the frames of the user
- * interface up: the quads are valid until a call with a later turn, and requests that neither this
- * turn nor the one before made are dropped. Several views may ask in one turn. */
+/* The tiles that a view has, and requests for those it lacks: visible ones first, then those to the
+ * left and right. Never waits for a worker. `turn` counts the frames of the user interface: the
+ * quads are valid until a call with a later turn. Requests made in neither this turn nor the one
+ * before are dropped. Several views may ask in one turn. */
 mv_tile_frame mv_tiles_frame(mv_tiles *tiles, const mv_tile_view *view, uint64_t turn);
 
 /* No request waits and no worker works. */
 bool mv_tiles_are_idle(const mv_tiles *tiles);
 
 /* Drops the tiles of a subject; waits for workers that are at one. Afterwards nothing that was lent
- * with any subject of this id is read any more. */
+ * with a subject of this id is read any more. */
 void mv_tiles_forget(mv_tiles *tiles, uint64_t subject);
 
 /* What the tiles of a view show at one of its pixels, when the scale is at rest. For mv_hit_find.
  */
 typedef struct {
-    mv_instant instant;  /* that the column shows */
-    uint32_t first, end; /* events [first, end) stand in the column */
-    uint64_t byte;       /* at the middle of the pixel; MV_NO_BYTES: beside or below the stack */
+    mv_instant instant;  /* the moment that the column shows */
+    uint32_t first, end; /* events [first, end) are in the column */
+    uint64_t byte;       /* at the middle of the pixel; MV_NO_BYTES: outside the stack */
     uint64_t low, high;  /* bytes [low, high) are in the pixel */
 } mv_tile_point;
 
@@ -133,14 +133,14 @@ typedef struct {
     uint32_t preexisting;     /* ranks below are hatched */
     const uint64_t *leaks;    /* a bit a rank: has the colour `leak`; NULL: none */
     uint32_t leak;
-    const uint64_t *matches; /* a bit a rank: the others are dimmed; NULL: none is */
+    const uint64_t *matches; /* a bit a rank: the others are dimmed; NULL: none are */
     uint32_t ground;         /* what they are dimmed towards */
-    uint32_t empty;          /* of pixels that are nobody's */
+    uint32_t empty;          /* of empty pixels */
 } mv_tile_paint;
 
-/* pixels[MV_TILE_COLUMNS * rows], the top row first. Neighbours of one colour stay apart: every
- * other rank is a shade lighter, and the lowest pixel of an allocation is darker when it is more
- * than three high, or would look as what is below it. */
+/* pixels[MV_TILE_COLUMNS * rows], the top row first. Neighbours of one colour stay distinct: every
+ * other rank is a shade lighter, and the lowest pixel of an allocation is darker if it is more than
+ * three pixels high, or would look like what is below it. */
 void mv_tile_colour(const mv_tile *tile, const mv_tile_paint *paint, uint32_t *pixels);
 
 #endif

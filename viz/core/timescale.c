@@ -1,6 +1,6 @@
 #include "viz/core/timescale.h"
 
-/* An event is as wide as the slide and a rest, in which the heap stands still. */
+/* An event is as wide as the slide and a rest, in which the heap does not move. */
 #define EVENT_SLIDE 0.7
 #define TICK_SLIDE  3.0 /* process_alloc_data.js of PyTorch's viewer */
 
@@ -16,7 +16,7 @@ static bool has_times(const mv_events *events)
     return true;
 }
 
-/* The times themselves where they are in order, else the largest so far of each. */
+/* The times themselves if they ascend, else the running maximum. */
 static const int64_t *ascending(mv_arena *arena, const mv_events *events)
 {
     int64_t *times, most = events->time_us[0];
@@ -63,7 +63,7 @@ mv_code mv_timescale_make(mv_arena *arena, const mv_index *index, mv_clock clock
         out->time_us = ascending(arena, events);
         if (!out->time_us)
             return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "times of %u events", events->count);
-        /* What the last event leaves behind is to be seen as well. */
+        /* There is room for what the last event leaves. */
         last = mv_timescale_at(out, events->count - 1);
         out->length = last + last / 2000;
     }
@@ -106,7 +106,7 @@ double mv_timescale_at(const mv_timescale *s, uint32_t event)
     return event;
 }
 
-/* The first event that stands at `x` or behind it; with `is_behind`, behind it. */
+/* The first event at `x` or after it; with `is_behind`, after it. */
 static uint32_t search(const mv_timescale *s, double x, bool is_behind)
 {
     uint32_t low = 0, high = s->events;
@@ -167,7 +167,7 @@ mv_instant mv_timescale_instant_of(const mv_timescale *s, mv_pyramid_reader *lev
     if (first >= end || !is_dense)
         return middle_of(s, x0 + (x1 - x0) / 2);
     if (mv_timescale_at(s, first) > x0)
-        first--; /* the moment that the column begins with; of event 0: MV_BEFORE */
+        first--; /* the moment at the start of the column; of event 0: MV_BEFORE */
     extent = mv_pyramid_range(levels, first, end);
     return (mv_instant){s->of_segments ? extent.reserved_event : extent.allocated_event, MV_SLID};
 }

@@ -1,12 +1,12 @@
-/* Where events stand on the x axis of a timeline, and which instant a column of pixels shows.
+/* Where events are on the x axis of a timeline, and which instant a column of pixels shows.
  *
- *     EVENTS   one unit an event: event e stands at e
+ *     EVENTS   one unit an event: event e is at e
  *     TIME     microseconds since the first event
  *     TICKS    the clock of PyTorch's viewer: 1 for an allocation, 1 for a free, 3 for the slide of
- *              what stands above it
+ *              what is above it
  *
- * From where an event stands, up to where the next one stands, the heap is as the event leaves it;
- * before event 0 stands nothing but the moment MV_BEFORE, where there is room for it. */
+ * From the place of an event to the place of the next one, the heap is as the event leaves it.
+ * Before event 0 there is only the moment MV_BEFORE, if there is room for it. */
 #ifndef MV_TIMESCALE_H
 #define MV_TIMESCALE_H
 
@@ -22,11 +22,11 @@ typedef struct {
     double slide;           /* how long a slide takes: 0 where none is shown */
     const int64_t *time_us; /* TIME: [events] non-decreasing */
     const mv_index *index;
-    bool of_segments;        /* heights are reserved bytes, instead of the index' measure */
+    bool of_segments;        /* heights are reserved bytes, instead of the index's measure */
     const mv_bitmap *slides; /* TICKS */
 } mv_timescale;
 
-/* An event that has been applied, with what stands above a freed allocation on its way down. */
+/* An event that has been applied, while what is above a freed allocation slides down. */
 typedef struct {
     uint32_t event; /* or MV_BEFORE */
     uint32_t slid;  /* 0 to MV_SLID: a freed allocation still holds open 1 - slid / MV_SLID of its
@@ -41,36 +41,36 @@ static inline uint64_t mv_instant_open(uint64_t bytes, uint32_t slid)
     return bytes - (bytes >> 16) * slid - ((bytes & 0xffff) * slid >> 16);
 }
 
-/* Times that go backwards count as the largest ahead of them, which needs a column in `arena`; else
- * nothing is allocated. Times that are not known (MV_NO_TIME) make the scale one of EVENTS: its
- * `clock` says so. `slides`, tallied, are the events at which drawn rows slide down, for TICKS.
- * Borrows `index` and `slides`. Fails only for want of memory.
+/* Times that go backwards count as the largest before them, which needs a column in `arena`; else
+ * nothing is allocated. Unknown times (MV_NO_TIME) make the scale one of EVENTS: its `clock` says
+ * so. `slides`, tallied, are the events at which drawn rows slide down, for TICKS. Borrows `index`
+ * and `slides`. Fails only when memory runs out.
  *
  * With an index of segments (mv_segment_lives_as_allocs), set `of_segments` afterwards; levels are
  * then those of the device's own lives, in which segments are the reserved bytes. */
 mv_code mv_timescale_make(mv_arena *arena, const mv_index *index, mv_clock clock,
                           const mv_bitmap *slides, mv_timescale *out, mv_err *err);
 
-/* How high the stack of all rows is where the levels are these. */
+/* The height of the stack of all rows at these levels. */
 uint64_t mv_timescale_height(const mv_timescale *scale, const mv_levels *levels);
 
-/* Where an event stands; 0 for MV_BEFORE, `length` for events that are not there. */
+/* The place of an event; 0 for MV_BEFORE, `length` for events beyond the trace. */
 double mv_timescale_at(const mv_timescale *scale, uint32_t event);
 
-/* The first event that stands at `x` or behind it; `events` when there is none. */
+/* The first event at `x` or after it; `events` when there is none. */
 uint32_t mv_timescale_from(const mv_timescale *scale, double x);
 
-/* The last event that stands at `x` or ahead of it: the moment that is shown there; MV_BEFORE when
- * there is none. */
+/* The last event at `x` or before it: the moment that is shown there; MV_BEFORE when there is none.
+ */
 uint32_t mv_timescale_moment(const mv_timescale *scale, double x);
 
-/* What a column for the places [x0, x1) shows: if an event stands in it, the first moment at which
- * most is allocated (of segments: reserved), so that no peak is lost; if it is narrower than an
- * event, the heap at its middle, slides as they go. */
+/* What a column for the places [x0, x1) shows. If it contains an event: the first moment with most
+ * allocated (of segments: reserved), so that no peak is lost. If it is narrower than an event: the
+ * heap at its middle, with slides in progress. */
 mv_instant mv_timescale_instant(const mv_timescale *scale, mv_pyramid_reader *levels, double x0,
                                 double x1);
 
-/* Likewise, where it is known that the events [first, end) stand there. */
+/* The same, if it is known that the events [first, end) are in the column. */
 mv_instant mv_timescale_instant_of(const mv_timescale *scale, mv_pyramid_reader *levels, double x0,
                                    double x1, uint32_t first, uint32_t end);
 

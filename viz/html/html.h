@@ -8,7 +8,7 @@
  *     mv_html_add_device(&page, &lives, &leaks, &opening, &err);   once a device
  *     mv_html_write(&page, &sink, &err);
  *
- * Texts of the trace are untrusted. In the file they stand in base64 alone, but for the title and
+ * Texts of the trace are untrusted. In the file they are in base64 only, except for the title and
  * the verdict, which are escaped; the script shows them as text, never as markup. */
 #ifndef MV_HTML_H
 #define MV_HTML_H
@@ -21,7 +21,7 @@ enum { MV_HTML_VERDICT = 512 };
 
 typedef enum { MV_PAGE_PREFERRED, MV_PAGE_LIGHT, MV_PAGE_DARK } mv_page_theme;
 
-/* What a page shows first; the others are a key away. The numbers stand in the file. */
+/* What a page shows first; the others are a key away. These numbers are in the file. */
 typedef enum {
     MV_PAGE_ACTIVE,         /* allocations over time */
     MV_PAGE_SEGMENTS,       /* segments over time */
@@ -31,33 +31,33 @@ typedef enum {
     MV_PAGE_POOLS           /* allocations over time, by pool */
 } mv_page_view;
 
-/* Where a device is looked at first. */
+/* What a device shows first. */
 typedef struct {
     uint32_t from, to; /* the events that are in view; to 0: all */
     bool has_moment;   /* else the moment is the peak */
-    uint32_t moment;   /* the event that it is behind, or MV_BEFORE */
+    uint32_t moment;   /* the event that it is after, or MV_BEFORE */
 } mv_html_opening;
 
 typedef struct {
     mv_arena *arena;
     const mv_trace *trace;
     const char *title;       /* the file's name */
-    mv_page_theme theme;     /* to begin with; PREFERRED, unless set: as the browser is set */
+    mv_page_theme theme;     /* at first; PREFERRED, unless set: the browser's setting */
     mv_page_view view;       /* ACTIVE, unless set */
-    bool all_frames;         /* stacks show native frames and the interpreter's, to begin with */
-    const mv_filter *filter; /* the page opens on what it matches alone; NULL: on everything */
+    bool all_frames;         /* stacks also show native and interpreter frames, at first */
+    const mv_filter *filter; /* at first the page shows only its matches; NULL: everything */
     const char *filter_text; /* its words */
-    uint32_t top;            /* and on the largest so many in colour, all others grey; 0: all */
+    uint32_t top; /* at first only the largest so many are in colour, all others grey; 0: all */
     mv_packed columns;
     uint32_t devices;              /* added so far */
-    char verdict[MV_HTML_VERDICT]; /* of the first device with a leak, else of the first */
+    char verdict[MV_HTML_VERDICT]; /* verdict of the first device with a leak, else of the first */
     bool has_leak;
 } mv_html;
 
 void mv_html_init(mv_html *page, mv_arena *arena, const mv_trace *trace, const char *title);
 
-/* Adds all of one device. `lives` and `leaks` are not needed afterwards. O(n log n). Fails for want
- * of memory. */
+/* Adds all of one device. `lives` and `leaks` are not needed afterwards. O(n log n). Fails when
+ * memory runs out. */
 mv_code mv_html_add_device(mv_html *page, const mv_lives *lives, const mv_leaks *leaks,
                            const mv_html_opening *opening, mv_err *err);
 

@@ -1,4 +1,4 @@
-// Columns as viz/html/packed_columns.c packs them: "MVC1", then for each a name, a coding, a count and bytes.
+// Columns as viz/packed.c writes them: "MVC1", then for each a name, a coding, a count and bytes.
 
 function readColumns(bytes) {
   const columns = new Map(), view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -32,8 +32,8 @@ function numbers(columns, name, Type = Float64Array) {
   return out;
 }
 
-// Names come from whatever program was recorded: what turns text around or moves the cursor is
-// shown as U+FFFD.
+// Names come from whatever program was recorded: characters that reverse text or move the cursor
+// are shown as U+FFFD.
 function texts(columns, name) {
   const { count, bytes } = columns.get(name), decoder = new TextDecoder("utf-8"), out = [];
   let at = 0;

@@ -1,5 +1,5 @@
-/* One device of a page as columns: what lives in it ("0.birth" of its allocations, and the same of
- * its segments, "0.segments.birth"), where segments belong, times and markers. */
+/* One device of a page as columns: what lives in it ("0.birth" for allocations, "0.segments.birth"
+ * for segments), where segments belong, times and markers. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -77,7 +77,7 @@ static void add_bytes(device *d)
     for (uint32_t i = 0; i < a->count; i++)
         mv_packed_add(d->columns, a->block[i] / unit);
     mv_packed_close(d->columns);
-    /* zigzag: odd files ask for more than the block has */
+    /* zigzag: odd files have requests larger than the block */
     open_of_rows(d, MV_CODING_PLAIN, "slack");
     for (uint32_t i = 0; i < a->count; i++) {
         uint64_t slack = a->block[i] - a->requested[i];
@@ -101,7 +101,7 @@ static void add_addresses(device *d)
     mv_packed_close(d->columns);
 }
 
-/* `leaks`: NULL for segments, of which none leaks or waits for a stream. */
+/* `leaks`: NULL for segments, which neither leak nor wait for a stream. */
 static void add_references(device *d, const mv_leaks *leaks)
 {
     const mv_alloc_lives *a = &d->lives->allocs;
@@ -124,7 +124,7 @@ static void add_references(device *d, const mv_leaks *leaks)
 
 /* ---- call sites: colours and names as in the other pictures ------------------------------ */
 
-/* A colour that depends on the theme stands as its name: 1 leak, 2 no stack, 3 no frames. */
+/* A colour that depends on the theme is stored as its name: 1 leak, 2 no stack, 3 no frames. */
 static uint64_t colour_of(const mv_painter *p, uint32_t caller)
 {
     const mv_caller *row = &p->callers.callers[caller];
@@ -163,7 +163,7 @@ static void add_sites(device *d, const mv_painter *p)
     mv_packed_close(c);
 }
 
-/* What the page opens on: bits of each row. */
+/* What the page shows at first: bits of each row. */
 static mv_code add_chosen(device *d, mv_arena *scratch, const mv_html *page,
                           const mv_html_opening *opening, const mv_painter *p, mv_err *err)
 {
@@ -285,9 +285,8 @@ static void add_steps(device *d, const mv_leaks *leaks)
 
 /* ---- the device -------------------------------------------------------------------------- */
 
-/* Ordinal, events, first and end of the window that the page opens on, history, whether all block
- * sizes are exact, and the moment: 0 where none is given, 1 before the first event, else the
- * event and 2. */
+/* Ordinal, events, first and end of the window at first, history, whether all block sizes are
+ * exact, and the moment: 0 none is given, 1 before the first event, else the event + 2. */
 static void add_facts(device *d, const mv_html *page, const mv_html_opening *opening)
 {
     const mv_lives *l = d->lives;
@@ -305,7 +304,7 @@ static void add_facts(device *d, const mv_html *page, const mv_html_opening *ope
     for (unsigned i = 0; i < sizeof facts / sizeof *facts; i++)
         mv_packed_add(d->columns, facts[i]);
     mv_packed_close(d->columns);
-    open(d, MV_CODING_TEXT, "texts"); /* file, ground of the history, and the verdict */
+    open(d, MV_CODING_TEXT, "texts"); /* file, source of the history, and the verdict */
     for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++)
         mv_packed_add_text(d->columns, (mv_span){(const uint8_t *)texts[i], strlen(texts[i])});
 }
@@ -323,7 +322,7 @@ static void add_verdict(device *d, mv_html *page, const mv_painter *p)
     page->has_leak = page->has_leak || leaks->count > 0;
 }
 
-/* The event after which a level is highest: what sites are ranked by. */
+/* The event after which a level is highest: sites are ranked by it. */
 static uint32_t highest(const uint64_t *levels, uint32_t count, uint64_t before)
 {
     uint32_t event = MV_BEFORE;
@@ -348,7 +347,7 @@ static mv_code find_peaks(mv_arena *scratch, mv_painter *allocs, mv_painter *seg
     return MV_OK;
 }
 
-/* What sites of a page need of a painter. */
+/* The parts of a painter that the sites of a page need. */
 static mv_painter painter_of(const mv_html *page, const mv_lives *lives,
                              const mv_timeline_opts *opts, const uint8_t *kinds)
 {

@@ -1,17 +1,17 @@
-// The columns of one device as arrays, and what follows from them: who is alive when, how much is
-// allocated, where on the x axis an event stands.
+// The columns of one device as arrays, and what follows from them: what is alive when, how much is
+// allocated, where on the x axis an event is.
 
 const NEVER = 0xffffffff;
 
-// Rows that live: allocations, and in their place segments (`device.segments`, which has all else
-// from its device). Both are drawn, searched and hovered by the same code.
+// Rows that live: allocations, or segments instead (`device.segments`, which takes everything else
+// from its device). The same code draws, searches and hovers both.
 class Device {
   constructor(columns, number) {
     const column = (name, Type) => numbers(columns, `${number}.${name}`, Type);
     const [ordinal, events, from, to, history, exact, moment] = column("facts");
     Object.assign(this, { ordinal, events, history, exact });
     this.window = [from, to];
-    this.moment = moment - 2; // that the page opens at; -1: before the first event, -2: the peak
+    this.moment = moment - 2; // where the page opens; -1: before the first event, -2: the peak
     [this.file, this.historyWhy, this.verdict] = texts(columns, `${number}.texts`);
     this.time = column("time");
     this.step = column("step", Uint32Array);
@@ -48,7 +48,7 @@ class Device {
     this.chosen = column("chosen", Uint8Array); // 1: matches the filter given, 2: among the largest
   }
 
-  // The rows that match, by themselves: what the same code stacks without the others.
+  // Only the rows that match: the same code stacks them without the others.
   only(match) {
     if (this.alone?.match === match) return this.alone.rows;
     const kept = Uint32Array.from({ length: this.count }, (_, i) => i).filter((i) => match.has(this, i));
@@ -96,12 +96,12 @@ class Device {
     return this.models[measure] ||= new Model(this, measure);
   }
 
-  // Who is alive until the free is completed.
+  // What is alive until its free is completed.
   get active() {
     return this.models.active ||= new Lives(this, this.completed);
   }
 
-  // Freed ahead of the first event, and waiting since: never allocated.
+  // Freed before the first event, and waiting since: never allocated.
   wasPending(i) { return (this.flags[i] & 4) !== 0; }
 
   address(i) {
@@ -109,7 +109,7 @@ class Device {
     return "0x" + (this.addrHigh[i] ? this.addrHigh[i].toString(16) + low.padStart(8, "0") : low);
   }
 
-  // Allocations at an address that are older: PyTorch's viewers call the next one b7f00_1.
+  // Earlier allocations at the same address: PyTorch's viewers call the next one b7f00_1.
   version(i) {
     let older = 0;
     for (let j = 0; j < i; j++)
@@ -117,7 +117,7 @@ class Device {
     return older;
   }
 
-  // "large pool \u00b7 stream 0", of a segment by what the column "segment" says.
+  // "large pool \u00b7 stream 0", of a segment by its entry in the column "segment".
   place(segment) {
     const pool = this.placePool[segment], isPrivate = pool && pool !== "(0, 0)";
     return `${isPrivate ? "private " : ""}${["large", "small", "unknown"][this.placeKind[segment]]} ` +
@@ -131,7 +131,7 @@ function levelsOf(change, before, events) {
   return new Levels(change.subarray(0, events), before);
 }
 
-// Who is alive when, of the rows of a device that end at `end`.
+// What is alive when, of the rows of a device that end at `end`.
 class Lives {
   constructor(device, end) {
     this.device = device;
@@ -139,7 +139,7 @@ class Lives {
     this.findLongest();
   }
 
-  // The latest end of each 256 rows, to pass over those that are all gone.
+  // The latest end in each 256 rows, to skip those that are all gone.
   findLongest() {
     const { count } = this.device, { end } = this;
     this.latest = new Uint32Array(Math.ceil(count / 256));
@@ -147,7 +147,7 @@ class Lives {
       if (end[i] > this.latest[i >> 8]) this.latest[i >> 8] = end[i];
   }
 
-  // Rows born after event `event` or earlier are those below the result.
+  // Rows born at event `event` or earlier are those below the result.
   bornBy(event) {
     const { birth } = this.device;
     let low = 0, high = this.device.count;
@@ -214,7 +214,7 @@ class Model extends Lives {
     return low;
   }
 
-  // Whether something stands above an allocation when it ends: [ended.length] 0 or 1.
+  // Whether something is above an allocation when it ends: [ended.length] 0 or 1.
   findSlides() {
     const { device, ended, end } = this, { birth, count } = device;
     const above = new Int32Array(count + 1), below = new Int32Array(count + 1), NONE = count;
@@ -235,9 +235,8 @@ class Model extends Lives {
   }
 }
 
-// Where events stand. "event": one unit each. "time": microseconds since the first. "tick": the
-// clock of PyTorch's viewer, on which an allocation takes 1, a free 1, and the slide of what stands
-// above it 3.
+// Where events are. "event": one unit each. "time": microseconds since the first. "tick": the clock
+// of PyTorch's viewer: an allocation takes 1, a free 1, and the slide of what is above it 3.
 class Axis {
   constructor(model, mode) {
     const { device } = model;
@@ -279,7 +278,7 @@ class Axis {
     return this.position ? this.position[event] : event;
   }
 
-  // The first event at or behind a place.
+  // The first event at or after a place.
   from(x) {
     if (!this.position) return Math.max(0, Math.min(this.events, Math.ceil(x)));
     let low = 0, high = this.events;
@@ -290,8 +289,8 @@ class Axis {
     return low;
   }
 
-  // The event after which the heap is shown for the places [x0, x1): where most is allocated, so
-  // that no peak is lost; and how far what stands above a freed allocation has slid, 0 to 1.
+  // The event after which the heap is shown for the places [x0, x1): the one with most allocated,
+  // so that no peak is lost; and how far the rows above a freed allocation have slid, 0 to 1.
   instant(model, x0, x1) {
     const a = this.from(x0), b = this.from(x1), dense = this.mode === "time" || x1 - x0 > 1;
     if (b > a && dense)

@@ -1,5 +1,5 @@
 // The heap at a moment: the segments that are held, by address, and in each its blocks and holes.
-// What touches within an expandable segment is one run, as snapshots have it.
+// Adjacent ranges of an expandable segment are one run, as in snapshots.
 
 const HOLE = -1, ALLOCATED = 0, PENDING = 1, FREE = 2;
 
@@ -44,7 +44,7 @@ class Heap {
   findBlocks() {
     const { device } = this, alive = [];
     this.outside = 0; // bytes of blocks that no known segment holds
-    this.rounding = 0; // bytes of blocks that nobody asked for
+    this.rounding = 0; // bytes of blocks that were not requested
     device.active.eachAlive(this.event, (i) => {
       this.rounding += Math.max(0, device.block[i] - device.requested[i]);
       if (device.segment[i]) alive.push(i); else this.outside += device.block[i];

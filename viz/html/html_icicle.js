@@ -1,5 +1,5 @@
-// Who holds the bytes of one moment: the outermost frame on top, the heaviest left. By stack, or by
-// segment, what is in it, and then by stack. Inverted, the frames that allocate are on top.
+// What holds the bytes of one moment: the outermost frame on top, the heaviest left. By stack; or
+// by segment, what is in it, and then by stack. Inverted, the frames that allocate are on top.
 
 const NO_STACK = -1, NO_FRAMES = -2, PARTS = ["(allocated)", "(waiting for a stream)", "(free)"];
 
@@ -35,7 +35,7 @@ class Icicle {
     return made;
   }
 
-  // The node of a stack below the node of its place (0: there are no places).
+  // The node of a stack below the node of its segment (0: there are no segments).
   leafOf(place, stack) {
     const name = place * 4294967296 + stack, found = this.leaf.get(name);
     if (found !== undefined) return found;
@@ -47,7 +47,7 @@ class Icicle {
     return node;
   }
 
-  // Nodes of stacks that are not alive now, too.
+  // Also the nodes of stacks that are not alive now.
   leafOfAll() {
     for (let s = 0; s < this.tables.stacks; s++) this.leafOf(0, s);
   }
@@ -66,8 +66,8 @@ class Icicle {
     this.add(Array.from(sums, ([s, [bytes, blocks]]) => [this.leafOf(0, s), bytes, blocks]));
   }
 
-  // What is reserved: by segment, pool, stream and part, then by stack. Places are many, so that the
-  // tree is made anew; the focus is found again by its path.
+  // What is reserved: by segment, pool, stream and part, then by stack. There are many segments, so
+  // the tree is rebuilt; the focus is found again by its path.
   weighSegments(heap) {
     const { device } = heap, path = this.pathTo(this.focus), list = [];
     this.clear();

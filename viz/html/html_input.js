@@ -36,7 +36,7 @@ class Input {
     this.listenToControls();
   }
 
-  // What waits for the next frame: a pointer that moved.
+  // Waits for the next frame: a pointer that moved.
   settle() {
     if (this.place) this.hover(this.place);
   }
@@ -262,7 +262,7 @@ class Input {
 
   // ---- keys ----
 
-  // The innermost thing that was chosen.
+  // Clears the innermost choice.
   letGo() {
     const { app } = this;
     if (!app.help.hidden) app.help.hidden = true;

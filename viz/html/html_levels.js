@@ -1,5 +1,5 @@
-// A curve over the events, and where it is highest in any range of them: a tree of the positions
-// of maxima, 16 to a node. `values[e]` is the level after event e, `before` that ahead of event 0.
+// A curve over the events, and where it is highest in any range of them: a tree of the positions of
+// maxima, 16 to a node. `values[e]` is the level after event e, `before` the one before event 0.
 
 class Levels {
   constructor(values, before) {
@@ -27,8 +27,8 @@ class Levels {
     return event < 0 ? this.before : this.values[event];
   }
 
-  // The first event of [from, to) with the highest level; from - 1 when the range is empty. An
-  // event of -1 is the time before the first.
+  // The first event of [from, to) with the highest level; from - 1 when the range is empty. Event
+  // -1 is the time before the first event.
   highest(from, to) {
     const { values, tree } = this;
     if (to <= from) return from - 1;
@@ -39,7 +39,7 @@ class Levels {
         const event = nodes ? nodes[a] : a;
         if (values[event] > most) most = values[best = event];
       }
-      // What is left over at the end stands behind all that is still to come.
+      // What remains at the end comes after everything that is still to come.
       for (; b > a && b % 16; b--) {
         const event = nodes ? nodes[b - 1] : b - 1;
         if (values[event] >= lateMost && values[event] > most) lateMost = values[late = event];

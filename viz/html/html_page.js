@@ -16,7 +16,7 @@ const THEMES = {
 const FRAME_KINDS = [["#e69f00", "#e9ab1f"], ["#b5b288", "#beb797"], ["#56b4e9", "#6bbdeb"],
   ["#b9c2ca", "#c1c9d0"], ["#b9c2ca", "#c1c9d0"], ["#cc79a7", "#d289b2"]];
 
-// Names in the file (mv_page_view), as tabs, with what PyTorch's viewer calls them.
+// Names in the file (mv_page_view), as tabs, with the names that PyTorch's viewer has for them.
 const TABS = [
   ["active", "memory timeline", "Active Memory Timeline: allocations over time (1)"],
   ["segments", "segment timeline", "Active Cached Segment Timeline: what PyTorch took from the device (2)"],
@@ -163,8 +163,8 @@ class App {
     this.showRows(this.axis.mode);
   }
 
-  // Freed blocks that wait for a stream still count as active; drawn only where some wait for
-  // longer than the event that every free takes.
+  // Freed blocks that wait for a stream still count as active; drawn only where some wait longer
+  // than the one event that every free takes.
   findPending(device) {
     let waits = false;
     for (let i = 0; i < device.count && !waits; i++)
@@ -173,7 +173,7 @@ class App {
     return Model.prototype.levels.call({ device, size: device.block }, device.completed);
   }
 
-  // The rows that the view is about, as they are counted.
+  // The rows that the view is about, in the current measure.
   showRows(mode) {
     const { base, tab } = this, rows = tab === "segments" ? base.segments : base, last = base.events;
     const device = this.isAlone && this.match && tab !== "state" ? rows.only(this.match) : rows;
@@ -243,7 +243,7 @@ class App {
     }
   }
 
-  // Ranges of annotations, by nesting; else the steps that the leak report found.
+  // Ranges of annotations, by nesting; without any, the steps that the leak report found.
   findRanges() {
     const { device, tables } = this, { time } = device, ranges = [], open = [];
     const eventAt = (when) => {
@@ -485,7 +485,7 @@ class App {
     this.setMatch(text ? this.tables.search(text) : null);
   }
 
-  // What matches is in colour, or stands alone.
+  // What matches is in colour, or shown alone.
   setMatch(match, isAlone = this.isAlone) {
     const isOther = isAlone !== this.isAlone || isAlone;
     this.match = match;
@@ -510,7 +510,7 @@ class App {
       `${size(bytes)} ${this.momentText(this.moment)}`);
   }
 
-  // The next allocation that matches, behind the moment.
+  // The next allocation that matches, after the moment.
   nextHit(direction) {
     if (!this.match) return;
     const { birth, count } = this.device;
@@ -530,7 +530,7 @@ class App {
     showSites(this.sites, this, this.moment);
   }
 
-  // Shows a box of the flame graph and what it holds alone.
+  // Shows a box of the flame graph and its contents alone.
   focusFlame(node) {
     const { icicle } = this;
     icicle.focus = node;

@@ -1,4 +1,5 @@
-// Words and numbers: what is written beside the picture. Texts of the trace get in as text alone.
+// Words and numbers: what is written beside the picture. Texts of the trace are only ever inserted
+// as text.
 
 function size(bytes) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
@@ -24,7 +25,7 @@ function duration(us) {
   return `${(us / 6e7).toFixed(1)} min`;
 }
 
-// Like duration, with enough digits for what is `step` apart.
+// Like duration, with enough digits for values that are `step` apart.
 function instant(us, step) {
   const [unit, name] = us >= 1e6 ? [1e6, "s"] : us >= 1e3 ? [1e3, "ms"] : [1, "us"];
   const digits = Math.max(0, Math.min(6, Math.ceil(Math.log10(unit / Math.max(1, step)))));

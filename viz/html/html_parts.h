@@ -1,4 +1,4 @@
-/* The parts that a page is made of; only its own files include it.
+/* The parts that a page is made of; only the page's own files include this.
  *
  *     html.c           the file: head, title, columns, script
  *     html_tables.c    strings, frames, stacks: once a trace

@@ -1,12 +1,12 @@
 // The picture: tiles, curves, axes, lanes, marks. Everything is drawn from the view {x0, x1, y0,
-// y1}: places on the x axis, and bytes. Where the view is of a moment, the plot is a strip below it:
-// what is allocated over time, to choose the moment from.
+// y1}: places on the x axis, and bytes. If the view is of a moment, the plot is a strip below it,
+// which shows what is allocated over time, to choose the moment from.
 
 const LEFT = 84, RIGHT = 14, LANE = 15, LANES = 2, TOP = LANES * LANE + 22, BOTTOM = 40, MAP = 40,
   STRIP = 44, WORK_MS = 7;
 
-// How many ticks stand from one place to another. They are counted, for beyond 2^53 a step that is
-// added to a place may not move it.
+// The number of ticks in a range. They are counted because beyond 2^53 adding a step to a place may
+// not move it.
 function ticksBetween(first, last, step) {
   return first <= last ? Math.min(1000, Math.floor((last - first) / step) + 1) : 0;
 }
@@ -119,7 +119,7 @@ class Plot {
 
   // ---- tiles ----
 
-  // Tiles of a band: as many rows of pixels as it has in view.
+  // Tiles of a band: as many rows of pixels as are in view.
   places(band, dx) {
     const { view, axis } = this.app, all = Math.max(1, Math.round(this.h * this.ratio));
     const dy = (view.y1 - view.y0) / all, wide = dx * TILE_COLUMNS, places = [];
@@ -170,8 +170,8 @@ class Plot {
 
   // ---- curves ----
 
-  // Calls visit(px, first event, end) for each pixel column; the first event is that which holds
-  // at the column's begin.
+  // Calls visit(px, first event, end) for each pixel column; the first event is the one in effect
+  // at the column's beginning.
   eachColumn(visit) {
     const { axis, view } = this.app, columns = Math.ceil(this.w), step = (view.x1 - view.x0) / this.w;
     let b = axis.from(view.x0);
@@ -202,7 +202,7 @@ class Plot {
     g.setLineDash([]);
   }
 
-  // An envelope, and in it what the pool holds at each time.
+  // An envelope, with what the pool holds at each time.
   drawBand(band) {
     const { g, app } = this, top = this.py(band.base + band.high);
     g.globalAlpha = 0.6;
@@ -226,7 +226,7 @@ class Plot {
     if (!device.isSegments) this.drawCurve(device.reserved, app.theme.reserved, 1.6, [7, 4]);
   }
 
-  // The exact polygon of one allocation, as far as it is in view: corners where something below
+  // The exact polygon of one allocation, as far as it is in view: a corner wherever something below
   // it is freed, at most one a pixel.
   outline(row) {
     const { axis, view, bands } = this.app;
@@ -309,7 +309,7 @@ class Plot {
     }
   }
 
-  // Steps are powers of two: a few digits tell them exactly.
+  // Steps are powers of two: a few digits show them exactly.
   bytesLabel(bytes) {
     const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
     let unit = 0, scale = 1;
@@ -428,7 +428,7 @@ class Plot {
     if (view.y0 > 0) this.text("\u2026", this.x - 8, this.y + this.h - 2, "right", theme.faint);
   }
 
-  // A text on the picture, below those that are there.
+  // A text on the picture, below the texts that are already there.
   label(string, x, y, align, colour) {
     const { g, app } = this;
     g.font = "12px system-ui, sans-serif";
@@ -498,7 +498,7 @@ class Plot {
 
   // ---- what is where ----
 
-  // The row that the pixel's middle shows, and how many others share the pixel.
+  // The row in the middle of the pixel, and how many others share the pixel.
   hit(px, py) {
     const { app } = this, low = this.bytesAt(py + 0.5), high = this.bytesAt(py - 0.5), middle = (low + high) / 2;
     const band = app.bands.find((b) => b.base <= middle && middle < b.base + b.high);

@@ -1,6 +1,6 @@
 // The memory timeline by pool. A band is a part of the picture with a stack of its own: the whole
-// plot, or the envelope of a pool, as high as the most that the pool ever held. What a private pool
-// holds nobody else can use.
+// plot, or the envelope of a pool, as high as the most the pool ever held. What a private pool
+// holds cannot be used by others.
 
 const MOST_POOLS = 24, UNKNOWN_POOL = "", DEFAULT_POOL = "(0, 0)";
 
@@ -8,7 +8,7 @@ function wholeBand(model) {
   return { model, base: 0, high: Infinity, origin: null, name: "", held: null };
 }
 
-// The default pool is at the bottom, above it private ones by their id, then what is not known.
+// The default pool is at the bottom, above it private ones by id, then unknown ones.
 function inOrder(a, b) {
   const key = (name) => name === UNKNOWN_POOL ? [Infinity, 0] : name.match(/\d+/g).map(Number);
   const [x, y] = [key(a.name), key(b.name)];
@@ -21,8 +21,8 @@ function poolTitle(band) {
   return `${name} \u00b7 at most ${size(band.mostHeld)} held, at most ${size(band.mostUsed)} in use`;
 }
 
-// Bands of `rows` (of a device, or those that match), from the bottom up. With many pools, those
-// that hold least share the last band.
+// Bands of `rows` (of a device, or those that match), from the bottom up. If there are many pools,
+// those that hold least share the last band.
 function poolBands(rows, device, measure) {
   const lists = new Map(), of = (list, name, i) => {
     if (!lists.has(name)) lists.set(name, { name, rows: [], segments: [] });
@@ -54,7 +54,7 @@ function bandOf({ name, rows: own, segments: held }, rows, device, measure) {
   return { name, model, origin: part.origin, held: heldLevels, mostHeld, mostUsed, high: Math.max(mostHeld, mostUsed) };
 }
 
-// One scale for all; what is between them has room for a title.
+// One scale for all; there is room for a title between them.
 function stackBands(bands) {
   const gap = 0.07 * bands.reduce((sum, band) => sum + band.high, 0);
   let base = 0;

@@ -1,5 +1,5 @@
-// Frames, stacks and what is looked for in them. A pattern runs once over each distinct frame, so
-// that searching two million events costs what searching their frames costs.
+// Frames, stacks and searches in them. A pattern runs once over each distinct frame, so that
+// searching two million events costs what searching their frames costs.
 
 class Tables {
   constructor(columns) {
@@ -30,8 +30,8 @@ class Tables {
     return this.file[frame] ? this.file[frame] + line : "";
   }
 
-  // All frames of a stack, the innermost first; with `isShort` without those of the interpreter,
-  // and native ones only where there is no Python.
+  // All frames of a stack, innermost first; with `isShort` without those of the interpreter, and
+  // native ones only if there are no Python frames.
   of(stack, isShort) {
     if (stack < 0 || stack >= this.stacks) return [];
     const all = Array.from(this.frames.subarray(this.first[stack], this.first[stack + 1]));
@@ -44,7 +44,7 @@ class Tables {
   }
 
   // Which stacks have a frame that matches: [stacks] 0 or 1, and how many frames did. A text that
-  // is no regular expression is looked for as it is.
+  // is not a valid regular expression is searched literally.
   search(text) {
     let test;
     try {
@@ -65,7 +65,7 @@ class Tables {
   }
 }
 
-// What a search is about, by stacks. `has` tells it of a row, `hit` marks frames.
+// What a search matches, by stacks. `has` tests a row, `hit` marks frames.
 function ofStacks(stacks) {
   return { has: (rows, i) => rows.stack[i] >= 0 && stacks[rows.stack[i]] === 1 };
 }

@@ -1,6 +1,6 @@
-// The allocator's state at the moment: every segment, and in it every block where it lies. Segments
+// The allocator's state at the moment: every segment, and every block where it lies in it. Segments
 // of one pool, kind and stream are a group, the largest first; a group's bytes run through rows of
-// one scale. Each pixel of a row is named after the piece that covers its middle.
+// one scale. Each pixel of a row belongs to the piece that covers its middle.
 
 const GROUP = 24, ROW_GAP = 3, SIDE = 16, HEAD = 30;
 
@@ -53,7 +53,7 @@ class StatePicture {
       group.runs.sort((a, b) => (b.end - b.addr) - (a.end - a.addr) || a.addr - b.addr);
   }
 
-  // Few pieces need few rows; and a segment goes on in the next row only when it must.
+  // Few pieces need few rows; and a segment continues in the next row only when it must.
   chooseScale() {
     const { heap, groups } = this;
     const most = Math.max(1, Math.floor((this.height - groups.length * GROUP) / 22) - groups.length);
@@ -82,12 +82,12 @@ class StatePicture {
     this.scroll = Math.max(0, Math.min(this.whole - this.height, y));
   }
 
-  // Pieces as they stand, each with the bytes of whole rows and of pieces ahead of it.
+  // Pieces in order, each with its position in bytes: of whole rows and of the pieces before it.
   standUp() {
     const { heap } = this;
     this.stand = new Int32Array(heap.count);
     this.at = new Float64Array(heap.count);
-    this.standing = new Int32Array(heap.count); // where a piece stands
+    this.standing = new Int32Array(heap.count); // the position of a piece
     this.groupOf = new Int32Array(this.rows); // of a row
     this.rowIds = new Map();
     let k = 0;
@@ -106,7 +106,7 @@ class StatePicture {
     });
   }
 
-  // The first that stands there and ends behind `at`.
+  // The first piece that ends after `at`.
   firstBehind(at) {
     let low = 0, high = this.stand.length;
     while (low < high) {
@@ -116,7 +116,7 @@ class StatePicture {
     return low;
   }
 
-  // Which piece each pixel of a row shows; 0: none, else the piece and 1.
+  // Which piece each pixel of a row shows; 0: none, else the piece + 1.
   idsOf(row) {
     if (this.rowIds.has(row)) return this.rowIds.get(row);
     const { columns, rowBytes, heap } = this, ids = new Int32Array(columns), pixel = rowBytes / columns;
@@ -129,7 +129,8 @@ class StatePicture {
     return ids;
   }
 
-  // Calls visit(row, low, high) for each row that the bytes [from, to) are in: bytes of the row.
+  // Calls visit(row, low, high) for each row that contains some of the bytes [from, to): bytes of
+  // the row.
   eachSpan(from, to, visit) {
     for (let at = from; at < to;) {
       const row = Math.floor(at / this.rowBytes), start = row * this.rowBytes;
@@ -145,7 +146,7 @@ class StatePicture {
 
   px(bytes) { return SIDE + bytes / this.rowBytes * this.width; }
 
-  // The piece that is shown at a place, and how many others share the pixel.
+  // The piece at a place, and how many others share the pixel.
   hit(x, y) {
     this.lay();
     const column = Math.floor((x - SIDE) / this.width * this.columns);
@@ -275,7 +276,7 @@ class StatePicture {
     return i === HOLE ? 0 : Math.max(0, device.block[i] - device.requested[i]);
   }
 
-  // The bytes of a block that nobody asked for are darker.
+  // The rounding of a block is darker.
   markRounding(row, plain, hatched) {
     const { heap, columns, rowBytes } = this, ids = this.idsOf(row), pixel = rowBytes / columns;
     for (let c = 0; c < columns;) {

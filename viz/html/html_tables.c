@@ -1,4 +1,5 @@
-/* Strings, frames and stacks of a page. Only strings that something in the page names are there. */
+/* Strings, frames and stacks of a page. Only strings that something in the page refers to are
+ * included. */
 #include <string.h>
 
 #include "analyze/code/culprit.h"
@@ -9,7 +10,7 @@ enum { LABEL_SIZE = 256 };
 typedef struct {
     mv_html *page;
     const mv_trace *trace;
-    uint32_t *row_of; /* [strings.count] row in the page, from 1; 0: not there */
+    uint32_t *row_of; /* [strings.count] row in the page, from 1; 0: not included */
 } tables;
 
 static void want(tables *t, mv_string_id string)
@@ -68,7 +69,7 @@ static void add_frames(tables *t, const uint8_t *kinds)
     mv_packed_close(c);
 }
 
-/* As frames are called in all pictures. */
+/* Frames have the same names as in all pictures. */
 static void add_labels(tables *t, const uint8_t *kinds)
 {
     mv_packed *c = &t->page->columns;

@@ -1,7 +1,7 @@
 // Tiles: columns of pixels, each of which names the allocation that covers its middle. A tile is
-// made by sweeping over its events with a tree of the living bytes, 16 to a node; what is too low
-// to cover the middle of a pixel is passed over as a whole. Work is done in slices of time.
-// A tile's width is a multiple of the hatch's, so that the hatch goes on from tile to tile.
+// made by sweeping over its events with a tree of the living bytes, 16 to a node; subtrees too low
+// to cover the middle of a pixel are skipped. Work is done in slices of time. A tile's width is a
+// multiple of the hatch's, so that the hatch continues from tile to tile.
 
 const HATCH = 7, TILE_COLUMNS = 36 * HATCH, EDGE = 0x80000000;
 
@@ -30,7 +30,7 @@ class Sweep {
     this.local = new Int32Array(0);
   }
 
-  // Starts ahead of the first column's event, with what is alive there.
+  // Starts before the first column's event, with what is alive there.
   begin(tile) {
     const { model, axis } = tile, { device } = model, ranks = this.ranks = [];
     const start = Math.max(-1, this.instantOf(tile, 0)[0] - 1);
@@ -55,7 +55,7 @@ class Sweep {
     for (;; level++) {
       if (!this.levels[level] || this.levels[level].length < count)
         this.levels[level] = new Float64Array(count + (count >> 2) + 16);
-      else this.levels[level].fill(0, 0, count + 16); // a node's children are looked at as a whole
+      else this.levels[level].fill(0, 0, count + 16); // a node's children are examined together
       if (count === 1) break;
       count = Math.ceil(count / 16);
     }
@@ -129,7 +129,7 @@ class Sweep {
     return bytes;
   }
 
-  // Makes columns until `deadline`; true when the tile is whole.
+  // Makes columns until `deadline`; true when the tile is complete.
   run(tile, deadline) {
     if (this.tile !== tile) {
       if (tile.done > 0) tile.done = 0, tile.ids.fill(0);
@@ -146,7 +146,7 @@ class Sweep {
   }
 }
 
-// Tiles that were made, the coarse ones to show while finer ones are being made.
+// Finished tiles; coarse ones are shown while finer ones are being made.
 class TileStore {
   constructor() {
     this.tiles = [];
@@ -164,7 +164,7 @@ class TileStore {
       t.dy === place.dy && t.height === place.height);
   }
 
-  // The oldest go; the first one, which covers everything, stays.
+  // The oldest are dropped; the first one, which covers everything, stays.
   want(band, axis, place, most) {
     let tile = this.find(band, place);
     if (!tile) {
@@ -193,7 +193,7 @@ class TileStore {
   }
 }
 
-// Colours a tile. `colours[allocation]` is a pixel (little-endian RGBA); `edges` what its lowest
+// Colours a tile. `colours[allocation]` is a pixel (little-endian RGBA); `edges` is what its lowest
 // row has instead; what was there before the first event is hatched.
 function paintTile(tile, colours, edges, hatched, version) {
   const { columns, height, ids } = tile, { origin } = tile.band;

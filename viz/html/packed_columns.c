@@ -10,7 +10,7 @@ enum {
     MOST_NAME = 60,
     FIRST_BYTES = 1 << 16,
     OUT_BYTES = 48 << 10,
-    LEVEL = 5 /* one more costs a third of the time and gains 1 % */
+    LEVEL = 5 /* one level more costs a third of the time and gains 1 % */
 };
 
 /* ---- bytes ------------------------------------------------------------------------------- */
@@ -133,15 +133,15 @@ static void *zlib_push(void *arena, unsigned count, unsigned size)
     return mv_arena_push(arena, count, size);
 }
 
-/* Its arena goes as a whole. */
+/* Its arena is freed as a whole. */
 static void zlib_drop(void *arena, void *memory)
 {
     (void)arena;
     (void)memory;
 }
 
-/* Whole buffers but for the last: OUT_BYTES is a multiple of 3, so that base64 pads at the end
- * alone. */
+/* Whole buffers except for the last: OUT_BYTES is a multiple of 3, so that base64 is padded only at
+ * the end. */
 static int deflate_all(z_stream *z, const mv_packed *c, mv_sink *sink)
 {
     uint8_t out[OUT_BYTES];

@@ -1,5 +1,5 @@
-/* Numbers and texts as named columns of bytes, small enough to put into a page: what a browser
- * reads back without any library. docs/html.md has the format byte by byte.
+/* Numbers and texts as named columns of bytes, small enough for a page, and readable by a browser
+ * without any library. docs/html.md has the format byte by byte.
  *
  *     mv_packed_open(&c, MV_CODING_DELTA, "0.birth");
  *     mv_packed_add(&c, 812);
@@ -12,11 +12,12 @@
 #include "base/cursor.h"
 #include "parse/source/sink.h"
 
-/* The letters stand in the file. Numbers are LEB128, 7 bits a byte, the lowest first. */
+/* The letters are in the file. Numbers are LEB128, 7 bits a byte, the lowest first. */
 typedef enum {
     MV_CODING_PLAIN = 'u', /* as they are */
-    MV_CODING_DELTA = 'd', /* each less the one ahead (the first less 0), zigzag: 0 -1 1 -2 2 ... */
-    MV_CODING_TEXT = 't'   /* a length and that many bytes */
+    MV_CODING_DELTA =
+        'd', /* each minus the one before (the first minus 0), zigzag: 0 -1 1 -2 2 ... */
+    MV_CODING_TEXT = 't' /* a length and that many bytes */
 } mv_coding;
 
 typedef struct {
@@ -40,8 +41,8 @@ void mv_packed_add(mv_packed *c, uint64_t value);
 void mv_packed_add_text(mv_packed *c, mv_span text);
 void mv_packed_close(mv_packed *c);
 
-/* All columns as one zlib stream in base64, without line breaks. Fails when an addition did, and
- * for want of memory; a failed write is reported by mv_sink_commit. */
+/* All columns as one zlib stream in base64, without line breaks. Fails if an addition did, or when
+ * memory runs out; a failed write is reported by mv_sink_commit. */
 mv_code mv_packed_write(const mv_packed *c, mv_sink *sink, mv_err *err);
 
 #endif

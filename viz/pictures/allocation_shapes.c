@@ -1,8 +1,8 @@
 /* The allocations of a timeline as shapes.
  *
- * The elements that fill most of the picture have a polygon each, and a text that shows on hover.
- * There are too many others, each a sliver: those of one call site are the rectangles of one
- * shape. What is even smaller is left to the grey area behind, whose outline is the total. */
+ * The elements that fill most of the picture have a polygon each, and a tip. The others are many
+ * and thin: those of one call site are the rectangles of one shape. Even smaller ones are left to
+ * the grey area behind, whose outline is the total. */
 #include <stdlib.h>
 
 #include "base/size.h"
@@ -13,7 +13,7 @@ enum {
     MOST_SHAPES = 4000,
     MOST_CORNERS = 160000, /* of polygons: some five bytes each in a file */
     MOST_SLIVERS = 36000,  /* some twenty bytes each */
-    SHAPE_CORNERS = 24,    /* what a polygon costs beside its corners, in corners */
+    SHAPE_CORNERS = 24,    /* cost of a polygon besides its corners, in corners */
     TITLE_FRAMES = 5,
     LABEL_SIZE = 256
 };
@@ -62,7 +62,7 @@ static const char *lifetime(mv_painter *p, uint32_t birth, uint32_t freed)
                            mv_axis_time(us, us, time));
 }
 
-/* The frames of the user's code; where there are none, those that a report would show. */
+/* The frames of the user's code; if there are none, those that a report would show. */
 static int append_frames(mv_painter *p, mv_stack_id stack, char *text, int at, size_t size)
 {
     char label[LABEL_SIZE];
@@ -163,7 +163,7 @@ static uint32_t end_of_run(const mv_sample *samples, uint32_t first, uint32_t co
     return first;
 }
 
-/* An element may sink below visibility for a while: one shape for each time it is seen. */
+/* An element may be too low to see for a while: one shape for each time it is visible. */
 static void paint_polygons(mv_painter *p, const mv_element *e, uint32_t colour, const char *title)
 {
     const mv_sample *samples = p->layout.samples + e->samples;
@@ -215,7 +215,7 @@ void mv_shapes_area(mv_painter *p, const uint64_t *levels, mv_shape shape)
 
 /* ---- slivers ----------------------------------------------------------------------------- */
 
-/* The last sample of those in which an element stands still. */
+/* The last sample of those in which an element does not move. */
 static uint32_t end_of_sliver(const mv_sample *s, uint32_t first, uint32_t count)
 {
     uint32_t last = first;
@@ -290,8 +290,8 @@ static uint32_t corners_of(const mv_painter *p, const mv_element *e)
     return corners;
 }
 
-/* Elements that can be seen and have a colour. Every other one of a site is a shade lighter, so
- * that neighbours can be told apart. */
+/* Elements that are visible and have a colour. Every second one of a site is a shade lighter, so
+ * that neighbours differ. */
 static uint32_t list_candidates(const mv_painter *p, candidate *list, uint8_t *is_lighter)
 {
     const mv_layout *l = &p->layout;
@@ -325,7 +325,7 @@ static uint32_t count_polygons(const mv_painter *p, const candidate *list, uint3
     return kept;
 }
 
-/* The rectangles of an element: columns in which it stands still are one. */
+/* The rectangles of an element: columns in which it does not move are one. */
 static uint32_t slivers_of(const mv_painter *p, const mv_element *e)
 {
     const mv_sample *s = p->layout.samples + e->samples;
@@ -336,7 +336,7 @@ static uint32_t slivers_of(const mv_painter *p, const mv_element *e)
     return slivers;
 }
 
-/* How many of the others are drawn as slivers. */
+/* How many of the others are drawn as rectangles. */
 static uint32_t count_slivers(const mv_painter *p, const candidate *list, uint32_t count)
 {
     uint32_t most = MOST_SLIVERS / (p->parts ? p->parts : 1);
@@ -393,7 +393,7 @@ bool mv_shapes_paint(mv_arena *scratch, mv_painter *p, uint32_t *drawn)
     qsort(list, count, sizeof *list, most_area_first);
     polygons = count_polygons(p, list, count);
     slivers = count_slivers(p, list + polygons, count - polygons);
-    /* The largest first: there may be too many texts. */
+    /* The largest first: there may be too many tips. */
     for (uint32_t i = 0; i < polygons; i++)
         list[i].title = mv_painter_hover(p, mv_shapes_element(p, &l->elements[list[i].element]));
     qsort(list, polygons, sizeof *list, by_element);

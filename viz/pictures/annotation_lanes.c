@@ -1,6 +1,6 @@
-/* What the program said it was doing: its annotations above the plot, nested ones in a lane of
- * their own, moments that it marked in one above. Without annotations, the steps that the leak
- * report found. */
+/* What the program said it was doing: its annotations above the plot, each nesting level in a lane
+ * of its own, marks in the lane above. Without annotations, the steps that the leak report found.
+ */
 #include "viz/pictures/timeline_painter.h"
 #include "viz/scene/axis.h"
 
@@ -15,7 +15,8 @@ enum {
 typedef struct {
     mv_painter *p;
     float last_end[LANES];
-    mv_string_id names[MOST_NAMES]; /* distinct ones of ranges too narrow for their name */
+    mv_string_id
+        names[MOST_NAMES]; /* how many distinct names are listed for ranges too narrow for theirs */
     uint32_t name_count;
     bool has_more_names;
 } lanes;
@@ -42,7 +43,7 @@ static uint32_t event_at(const mv_events *e, int64_t time)
     return low;
 }
 
-/* Ends of ranges, rather than marks. */
+/* Ends of ranges, as opposed to marks. */
 static bool has_ranges(const mv_painter *p)
 {
     if (p->lives->events.count == 0 || mv_painter_time(p, 0) < 0)
@@ -58,7 +59,7 @@ static bool has_steps(const mv_painter *p)
     return p->opts->leaks && p->opts->leaks->steps.count > 0;
 }
 
-/* Whether it is a mark of the window; then *event is the first at or behind it. */
+/* Whether it is a mark within the window; then *event is the first at or after it. */
 static bool is_mark(const mv_painter *p, uint32_t annotation, uint32_t *event)
 {
     if (p->trace->annotations.stage[annotation] != MV_STAGE_MARK || !concerns(p, annotation))
@@ -89,7 +90,7 @@ static float lane_top(const mv_painter *p, uint32_t lane)
     return p->y - 4 - (float)(lane + 1) * LANE_HEIGHT;
 }
 
-/* Text right of the lanes, above the legend. */
+/* Text to the right of the lanes, above the legend. */
 static void side_note(mv_painter *p, uint32_t lane, const char *text)
 {
     float x = p->x + p->w + 24;
@@ -193,7 +194,7 @@ static void diamond(lanes *l, float x, const char *title)
                                       .title = mv_painter_hover(p, title)});
 }
 
-/* Where the next mark stands, or the plot ends: up to there a name may reach. */
+/* Where the next mark is, or the end of the plot: a name may extend to there. */
 static float next_mark(const mv_painter *p, uint32_t annotation)
 {
     uint32_t event;
@@ -217,7 +218,7 @@ static void paint_marks(lanes *l)
         if (!is_mark(p, i, &event))
             continue;
         x = mv_painter_x(p, event);
-        if (x < last + 2) /* a storm of them is one row of diamonds */
+        if (x < last + 2) /* many in one place are one row of diamonds */
             continue;
         last = x;
         diamond(l, x, mv_scene_format(p->scene, "mark: %.300s\nahead of event %u", name, event));
@@ -263,7 +264,7 @@ static void paint_steps(mv_painter *p, const mv_steps *steps)
             continue;
         x0 = mv_painter_x(p, from < p->layout.from ? p->layout.from : from);
         x1 = mv_painter_x(p, to > p->layout.to ? p->layout.to : to);
-        if (x1 < end + 2) /* narrow ones: as many as can be told apart */
+        if (x1 < end + 2) /* narrow ones: as many as can be distinguished */
             continue;
         end = x1;
         mv_scene_rect(p->scene, x0, y, x1 - x0 - 1, LANE_HEIGHT - 2, p->theme->lane);

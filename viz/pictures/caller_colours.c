@@ -14,14 +14,14 @@ enum { LEGEND_ROWS = 13, ROW_HEIGHT = 21, LABEL_SIZE = 256, NO_STACK = 0, NO_FRA
 
 /* ---- grouping ---------------------------------------------------------------------------- */
 
-/* Stacks by the frame that their reader can act on. */
+/* Groups stacks by the frame that the reader can act on. */
 static bool group_stacks(mv_arena *arena, mv_painter *p, uint32_t *caller_of_stack)
 {
     const mv_trace *t = p->trace;
     mv_callers *c = &p->callers;
     uint32_t *caller_of_frame = mv_push_array(arena, uint32_t, (uint64_t)t->frames.count + 1);
 
-    /* Each frame may have a twin for what leaks. */
+    /* Each frame may have a second row for what leaks. */
     c->callers = mv_push_array(arena, mv_caller, ((uint64_t)t->frames.count + 2) * 2);
     if (!caller_of_frame || !c->callers)
         return false;
@@ -112,8 +112,8 @@ static bool rank(mv_arena *arena, mv_callers *c)
     return true;
 }
 
-/* The colour that the label asks for, or the next that nobody has: the largest sites choose among
- * the plain hues, the others among their shades. */
+/* The colour that the label asks for, or the next free one: the largest sites choose among the
+ * plain hues, the others among their shades. */
 static uint32_t free_colour(uint64_t hash, uint32_t *used)
 {
     uint32_t few = (1u << MV_BASE_COLOURS) - 1;
@@ -151,7 +151,7 @@ static void choose_colours(mv_painter *p)
     }
 }
 
-/* Rows that the legend has: those with bytes, and leaks whatever they have at the peak. */
+/* Rows of the legend: those with bytes, and leaks even if they have none at the peak. */
 static uint32_t count_named(const mv_callers *c)
 {
     uint32_t named = 0;
@@ -165,7 +165,7 @@ static uint32_t count_named(const mv_callers *c)
     return named;
 }
 
-/* Labels of the legend's rows: lines of files that have the same name read differently. */
+/* Labels of the legend's rows: lines of files with the same name get different labels. */
 static bool label_named(mv_arena *arena, mv_painter *p)
 {
     mv_labelled rows[LEGEND_ROWS] = {0};
@@ -268,7 +268,7 @@ static float legend_keys(mv_painter *p, float x, float y)
     return y;
 }
 
-/* A label with the part that tells most: of "train.py:102 a_long_name" the file and line, of
+/* The most telling part of a label: of "train.py:102 a_long_name" the file and line, of
  * "torch::autograd::generated::MmBackward0::apply" the end. */
 static const char *fit_label(mv_painter *p, const char *label, float width)
 {

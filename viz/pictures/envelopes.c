@@ -1,4 +1,4 @@
-/* Which pool holds how much when: numbers. envelopes_painter.c draws them. */
+/* Which pool holds how much when, as numbers. envelopes_painter.c draws them. */
 #include "viz/pictures/envelopes.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
     uint32_t from, to;
-    uint32_t pools;        /* of the trace; one more for what is not known */
+    uint32_t pools;        /* pools of the trace; one more for unknown ones */
     const uint32_t *group; /* [pools] the level of each */
     level *levels;
 } sums;
@@ -111,8 +111,8 @@ static void note_all(const sums *s, uint32_t event)
         note(&s->levels[i], event);
 }
 
-/* What ends goes ahead of what begins, and only that can make a level higher than it was; so a
- * level that was raised is never above what it is when all of the event is done. */
+/* Ends are applied before beginnings, and only beginnings raise a level; so a raised level is never
+ * above its value at the end of the event. */
 static void pass(const sums *s, mv_level_steps *steps, uint32_t event)
 {
     mv_level_step step;
@@ -124,8 +124,9 @@ static void pass(const sums *s, mv_level_steps *steps, uint32_t event)
     }
 }
 
-/* The most of each level behind an event of the window; ahead of its first event it counts where
- * the trace itself begins, or where the window has none. `group` says which level a pool has. */
+/* The highest value of each level after an event of the window. The moment before its first event
+ * counts if the trace itself begins there, or if the window has no events. `group` says which level
+ * a pool has. */
 static bool sweep(sums *s, const uint32_t *group, level *levels)
 {
     mv_level_steps steps;
@@ -152,7 +153,7 @@ static bool sweep(sums *s, const uint32_t *group, level *levels)
 typedef struct {
     uint32_t pool;
     uint64_t high;
-    uint64_t a, b; /* of its id */
+    uint64_t a, b; /* hash of its id */
 } candidate;
 
 static int highest_first(const void *left, const void *right)
@@ -167,7 +168,7 @@ static int highest_first(const void *left, const void *right)
     return (x->pool > y->pool) - (x->pool < y->pool);
 }
 
-/* The default pool is (0, 0); what is not known stands last. */
+/* The default pool is (0, 0); unknown pools come last. */
 static int by_id(const void *left, const void *right)
 {
     const candidate *x = left, *y = right;
@@ -177,7 +178,7 @@ static int by_id(const void *left, const void *right)
     return x->b != y->b ? (x->b < y->b ? -1 : 1) : (x->pool > y->pool) - (x->pool < y->pool);
 }
 
-/* Gives each pool an envelope in `group`; those of `list` from `own` on share the last. */
+/* Gives each pool an envelope in `group`; those of `list` from `own` on share the last one. */
 static void group_pools(const sums *s, const candidate *list, uint32_t count, uint32_t own,
                         uint32_t *group, mv_envelopes *out)
 {
@@ -262,7 +263,7 @@ static bool lay(mv_arena *arena, sums *s, uint32_t most, mv_envelopes *out)
     group_pools(s, list, count, own, group, out);
     for (uint32_t i = 0; i < own; i++)
         grouped[i] = levels[list[i].pool];
-    if (count > own) { /* levels that were added up peak elsewhere */
+    if (count > own) { /* added levels peak at another moment */
         memset(grouped, 0, (s->pools + 1) * sizeof *grouped);
         if (!sweep(s, group, grouped))
             return false;

@@ -24,8 +24,8 @@ typedef struct {
 
 /* ---- where ------------------------------------------------------------------------------- */
 
-/* Pixels of each envelope: one scale for all, but none is lower than LEAST. What those that are
- * raised take, the others have less. */
+/* Pixels of each envelope: one scale for all, but none lower than LEAST. What the raised ones take
+ * is missing from the others. */
 static void share_height(painting *s, float height)
 {
     float left = height;
@@ -85,7 +85,7 @@ static const char *name_of(painting *s, const mv_envelope *e)
                            (unsigned long long)pools->a[row], (unsigned long long)pools->b[row]);
 }
 
-/* How much higher than on the common scale, which is that of the highest envelope. */
+/* How much higher it is than on the common scale, which is that of the highest envelope. */
 static double raise_of(const painting *s, uint32_t at)
 {
     uint32_t best = 0;
@@ -112,12 +112,12 @@ static void paint_label(painting *s, uint32_t at)
 
     text = mv_text_fit(s->p.scene, text, 12, box->w);
     mv_scene_text(s->p.scene, box->x, box->y - 6, 12, s->p.theme->text, MV_ANCHOR_START, text);
-    /* Callouts keep away from it. */
+    /* Keeps callouts away from it. */
     s->p.taken[s->p.taken_count++] =
         (mv_box){box->x, box->y - LABEL, mv_text_width(text, 12), LABEL};
 }
 
-/* Bytes at the bottom and, where there is room, at round numbers above it. */
+/* Labels for 0 bytes and, if there is room, for round numbers above it. */
 static void paint_axis(painting *s, uint32_t at)
 {
     const mv_envelope *e = &s->layout.envelopes[at];
@@ -159,7 +159,7 @@ static bool rows_of(mv_arena *scratch, const painting *s, const mv_lives *lives,
     return out->words != NULL;
 }
 
-/* The allocations of one envelope, and its segments: the others have no bytes. */
+/* The allocations of one envelope, and its segments: the others get no bytes. */
 static mv_code cut(mv_arena *scratch, const painting *s, const mv_lives *lives, uint32_t at,
                    mv_filter_bits *kept, mv_lives *out, mv_err *err)
 {
@@ -237,7 +237,7 @@ static mv_code paint_pool(mv_arena *scratch, painting *s, uint32_t at, mv_err *e
     mv_lives matching, drawn;
     mv_code code = cut(scratch, s, s->matching, at, &kept, &matching, err);
 
-    /* Where there is but one pool its levels are those of everything. */
+    /* If there is only one pool, its levels are the device's. */
     if (code == MV_OK && s->layout.count > 1)
         code = mv_totals_series(scratch, &matching, &p.series, err);
     if (code == MV_OK)
@@ -251,13 +251,13 @@ static mv_code paint_pool(mv_arena *scratch, painting *s, uint32_t at, mv_err *e
     p.y = box->y;
     p.h = box->h;
     p.most = s->layout.envelopes[at].high;
-    p.shown.is_part = false; /* what the pool holds is shown beside it */
+    p.shown.is_part = false; /* what the pool holds is shown next to it */
     return paint_blocks(scratch, s, &p, err);
 }
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-/* How much lies idle in private pools. */
+/* How much of private pools is idle. */
 static const char *verdict(painting *s)
 {
     const mv_pools *pools = &s->p.trace->pools;

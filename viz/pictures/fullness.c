@@ -15,7 +15,7 @@ typedef struct {
     uint32_t *by_place;         /* [segments.count] segments by address */
     uint32_t *rank_of;          /* [segments.count] places in that order */
     mv_rankset held;            /* ranks of the segments that are held: they do not overlap */
-    const uint32_t *element_of; /* [rows] which of `used` a row adds to; NULL: its own */
+    const uint32_t *element_of; /* [rows] which entry of `used` a row adds to; NULL: its own */
     uint64_t *used;
 } filling;
 
@@ -31,13 +31,13 @@ static int by_place(const void *left, const void *right, void *lives)
     return (a > b) - (a < b);
 }
 
-/* The held segment that has this byte; MV_NO_ROW: none. */
+/* The held segment that contains this byte; MV_NO_ROW: none. */
 static uint32_t segment_at(const filling *f, uint64_t addr)
 {
     const mv_segment_lives *s = &f->lives->segments;
     uint32_t low = 0, high = s->count;
 
-    while (low < high) { /* the last one that begins there or ahead */
+    while (low < high) { /* the last one that begins there or before */
         uint32_t middle = low + (high - low) / 2;
         if (s->addr[f->by_place[middle]] <= addr)
             low = middle + 1;
@@ -166,7 +166,7 @@ static bool make_agendas(filling *f, agendas *out)
            mv_agenda_make(&f->scratch, a->freed, a->count, events, &out->freed);
 }
 
-/* What ends goes ahead of what begins; blocks ahead of the segments that they were in. */
+/* Ends are applied before beginnings; blocks before the segments that they were in. */
 static void apply(filling *f, const agendas *on, uint32_t event)
 {
     uint32_t i;

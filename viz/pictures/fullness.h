@@ -2,11 +2,11 @@
  * colours from empty to full that differ in lightness, so that they also print in grey.
  *
  *     ┌────────────────────┐
- *     │▓▓▓▓▓▓▓▒▒▒▒░░░░░░░░░│   a segment that runs empty; its colour changes where it does
+ *     │▓▓▓▓▓▓▓▒▒▒▒░░░░░░░░░│   a segment that is being emptied; its colour follows
  *     └────────────────────┘
  *
  * Used are the bytes of blocks from birth to free, wherever they lie: a block that reaches over
- * several mapped ranges of an expandable segment (256 are looked at) counts in each with what lies
+ * several mapped ranges of an expandable segment (256 are looked at) counts in each with its part
  * there. */
 #ifndef MV_FULLNESS_H
 #define MV_FULLNESS_H
@@ -23,9 +23,8 @@ static inline uint32_t mv_fullness_level(uint64_t used, uint64_t bytes)
     return used >= bytes - bytes / 4 ? 4 : 1 + (uint32_t)((double)used / (double)bytes * 4);
 }
 
-/* Of `rows`, which has segments as if they were allocations (viz/pictures/segment_timeline.h), or
- * some of them: the bytes in use of each behind `event`. [rows.allocs.count]; NULL when memory is
- * out. */
+/* Of `rows`, which has segments in the form of allocations (viz/segment_timeline.h), or some of
+ * them: the bytes in use of each after `event`. [rows.allocs.count]; NULL when memory is out. */
 uint64_t *mv_fullness_behind(mv_arena *arena, const mv_lives *lives, const mv_lives *rows,
                              uint32_t event);
 
@@ -34,7 +33,7 @@ uint64_t *mv_fullness_behind(mv_arena *arena, const mv_lives *lives, const mv_li
 uint64_t *mv_fullness_of_samples(mv_arena *arena, const mv_lives *lives, const mv_lives *rows,
                                  const mv_layout *layout);
 
-/* The bytes in use of all rows together behind each event, and before the first: [events.count].
+/* The bytes in use of all rows together after each event, and before the first: [events.count].
  * NULL when memory is out. */
 uint64_t *mv_fullness_of_all(mv_arena *arena, const mv_lives *lives, const mv_lives *rows,
                              uint64_t *before);

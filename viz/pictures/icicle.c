@@ -16,7 +16,7 @@ enum {
     SIDE = 24,
     ROW = 19,   /* from one level to the next */
     FOOT = 46,  /* the legend */
-    NARROW = 30 /* pixels that a label needs to say anything */
+    NARROW = 30 /* least width of a useful label, in pixels */
 };
 
 /* ---- boxes ------------------------------------------------------------------------------- */
@@ -28,7 +28,7 @@ static int most_first(const void *left, const void *right)
     return (a < b) - (a > b);
 }
 
-/* The bytes that a node needs to be among the `most` heaviest. */
+/* The fewest bytes of a node among the `most` heaviest. */
 static mv_code find_cut(mv_arena *arena, const mv_flame_tree *tree, uint64_t least, uint32_t most,
                         uint64_t *cut, mv_err *err)
 {
@@ -44,7 +44,7 @@ static mv_code find_cut(mv_arena *arena, const mv_flame_tree *tree, uint64_t lea
         for (uint32_t i = 0; i < tree->count; i++)
             bytes[i] = tree->nodes[i].bytes;
         qsort(bytes, tree->count, sizeof *bytes, most_first);
-        /* Equal nodes are all in or all out. */
+        /* Nodes of equal weight are all in or all out. */
         if (bytes[most] >= *cut)
             *cut = bytes[most] + 1;
     }
@@ -52,7 +52,7 @@ static mv_code find_cut(mv_arena *arena, const mv_flame_tree *tree, uint64_t lea
     return bytes ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "flame graph");
 }
 
-/* The boxes below a box: its heaviest children, then the others as one. */
+/* The boxes below a box: its heaviest children, then the others as one box. */
 static void lay_children(const mv_flame_tree *tree, uint64_t cut, uint32_t box,
                          mv_icicle_boxes *out)
 {
@@ -183,8 +183,8 @@ typedef struct {
     mv_scene *scene;
     mv_icicle_boxes boxes;
     float width;          /* of the root */
-    uint32_t hover_bytes; /* that may still be added */
-    uint32_t keys;        /* bits: which colours are there */
+    uint32_t hover_bytes; /* budget: how many may still be added */
+    uint32_t keys;        /* bits: which colours occur */
     uint32_t levels;      /* that fit */
 } icicle;
 
@@ -198,7 +198,7 @@ static float y_of(uint32_t depth)
     return MV_HEADING_HEIGHT + 4 + ROW * (float)depth;
 }
 
-/* "27.1 %"; never "0.0 %" of something. */
+/* "27.1 %"; never "0.0 %" of anything but zero. */
 static const char *share_text(const icicle *p, uint64_t bytes)
 {
     double share = 100.0 * (double)bytes / (double)p->tree->nodes[0].bytes;
@@ -231,7 +231,7 @@ static const char *hover(icicle *p, const mv_icicle_box *box)
     return mv_hover_take(&p->hover_bytes, text);
 }
 
-/* In the scene's arena: as much of a label as says something in that width, or "". */
+/* In the scene's arena: as much of a label as is useful in that width, or "". */
 static const char *short_label(icicle *p, const mv_flame_node *node, const char *size, float w)
 {
     const char *space = strrchr(node->label, ' '), *place;
@@ -296,8 +296,8 @@ static void paint_box(icicle *p, const mv_icicle_box *box)
     paint_label(p, box, x, w, fill);
 }
 
-/* Heaviest first, so that the texts for the pointer go to them; rests and slivers of a row may be
- * without. */
+/* Heaviest first, so that they get the tips; boxes for the rest and narrow boxes of a row may have
+ * none. */
 static int widest_first(const void *left, const void *right)
 {
     const mv_icicle_box *a = left, *b = right;
@@ -331,7 +331,7 @@ static void paint_legend(icicle *p)
     }
 }
 
-/* How the bytes are used, where the tree tells states apart. */
+/* How the bytes are used, if the tree distinguishes states. */
 static const char *state_note(icicle *p)
 {
     uint64_t bytes[MV_FLAME_OTHER + 1] = {0};
@@ -353,7 +353,8 @@ static const char *state_note(icicle *p)
                            mv_size_text(idle, bytes[MV_FLAME_FREE]));
 }
 
-/* The frame of the user's code that most bytes were asked for below, without another in between. */
+/* The frame of the user's code below which most bytes were requested, without another such frame
+ * between. */
 static const char *heaviest_note(icicle *p, mv_arena *scratch)
 {
     const mv_flame_tree *tree = p->tree;
@@ -380,7 +381,7 @@ static const char *heaviest_note(icicle *p, mv_arena *scratch)
                            mv_size_text(size, most), share_text(p, most));
 }
 
-/* What cannot be seen, else the answer. */
+/* What the picture cannot show; without that, the answer. */
 static const char *answer_of(icicle *p, mv_arena *scratch)
 {
     const mv_flame_tree *tree = p->tree;

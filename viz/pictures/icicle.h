@@ -1,4 +1,4 @@
-/* A flame graph that hangs from the ceiling: who called whom, as wide as the bytes they hold.
+/* A flame graph that hangs from the top: what called what, as wide as the bytes they hold.
  *
  *     ┌───────────────────────────────────────────────┐
  *     │ all  257 MiB                                  │   what is below a box adds up to it
@@ -18,9 +18,9 @@
 #include "viz/scene/scene.h"
 
 typedef struct {
-    uint32_t node;   /* of the tree; of a rest: the parent */
-    uint32_t rest;   /* 0: a node; else so many of the parent's children, all its lightest */
-    uint32_t depth;  /* 0: the root */
+    uint32_t node;  /* of the tree; of a rest: the parent */
+    uint32_t rest;  /* 0: a node; else how many of the parent's lightest children are merged here */
+    uint32_t depth; /* 0: the root */
     uint64_t offset; /* bytes to the left of it */
     uint64_t bytes;
 } mv_icicle_box;
@@ -32,12 +32,12 @@ typedef struct {
     uint32_t depth; /* of the deepest box */
 } mv_icicle_boxes;
 
-/* Boxes of at least `least` bytes, of those the `most` heaviest, at most `deepest` levels down.
- * Boxes of one depth do not overlap. O(n log n) in nodes. Fails only for want of memory. */
+/* Boxes of at least `least` bytes, the `most` heaviest of them, at most `deepest` levels down.
+ * Boxes of one depth do not overlap. O(n log n) in nodes. Fails only when memory runs out. */
 mv_code mv_icicle_lay(mv_arena *arena, const mv_flame_tree *tree, uint64_t least, uint32_t most,
                       uint32_t deepest, mv_icicle_boxes *out, mv_err *err);
 
-/* The same of a node alone, as if it were the root: its box is the first, at depth 0. */
+/* The same for one node, as if it were the root: its box is the first, at depth 0. */
 mv_code mv_icicle_lay_node(mv_arena *arena, const mv_flame_tree *tree, uint32_t node,
                            uint64_t least, uint32_t most, uint32_t deepest, mv_icicle_boxes *out,
                            mv_err *err);
@@ -47,14 +47,14 @@ uint32_t mv_icicle_colour(const mv_theme *theme, const uint8_t *kinds, const mv_
 
 typedef struct {
     uint32_t width;  /* pixels; 0: 1400 */
-    uint32_t height; /* pixels: deeper boxes are cut, and it is said; 0: as high as it takes, up to
-                      * 100 levels */
+    uint32_t height; /* pixels: deeper boxes are cut, and the picture says so; 0: as high as needed,
+                        up to 100 levels */
     uint32_t top;    /* most nodes that have a box, the heaviest; 0: 6000 */
     bool is_dark;
     const char *title;    /* the file's name; not NULL */
     const char *measure;  /* what the bytes are: "allocated" */
     mv_heading_part part; /* what a filter left, in blocks; zero: all */
-    uint32_t event;       /* the moment is behind it, or MV_BEFORE */
+    uint32_t event;       /* the moment is after it, or MV_BEFORE */
 } mv_icicle_opts;
 
 typedef struct {

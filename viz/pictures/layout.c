@@ -62,7 +62,8 @@ static bool is_in_window(const sweep *s, uint32_t alloc)
     const mv_alloc_lives *a = &s->lives->allocs;
     bool begins = a->birth[alloc] == MV_BEFORE || a->birth[alloc] < s->out->to;
 
-    /* Without events nothing ends; what was freed before it all only waits for a stream. */
+    /* Without events nothing ends; what was freed before all events is only waiting for a stream.
+     */
     if (s->lives->events.count == 0 && a->freed[alloc] != MV_NEVER)
         return false;
     return begins && a->block[alloc] > 0 && a->freed[alloc] >= s->out->from;
@@ -90,7 +91,7 @@ static double weight_of(const sweep *s, uint32_t alloc)
     return (double)a->block[alloc] * (to > from ? to - from : 0.5);
 }
 
-/* The site with most of a run that several share: a majority vote by weight, then its share. */
+/* The site with most of a run shared by several: a majority vote by weight, then its share. */
 static void find_majority(const sweep *s, mv_element *e)
 {
     double lead = 0, own = 0, all = 0;
@@ -180,7 +181,7 @@ static bool prepare(sweep *s)
     return true;
 }
 
-/* Adds to the sums, or with two's complement takes away. */
+/* Adds to the sums, or takes away (two's complement). */
 static void change(sweep *s, uint32_t alloc, uint64_t bytes)
 {
     uint32_t at = s->element_of[alloc];

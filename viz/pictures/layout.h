@@ -1,16 +1,16 @@
-/* Where the allocations of a timeline stand: numbers only, no pixels but columns.
+/* Where the allocations of a timeline are: numbers only, with columns but no pixels.
  *
- * Allocations stack in order of birth, so the offset of one is the sum of those before it that
- * are alive. A window of events is cut into columns; each shows the heap at one instant, the one
- * in it where most bytes are allocated, so that no peak is lost.
+ * Allocations stack in order of birth, so the offset of one is the sum of the living ones before
+ * it. A window of events is cut into columns; each shows the heap at one instant, the one in it
+ * where most bytes are allocated, so that no peak is lost.
  *
  * An element is an allocation of at least `least` bytes, or a run of smaller ones that were born
- * one after another: nobody else stands between those, so they are one shape at every instant.
+ * one after another: nothing is between them, so they are one shape at every instant.
  * A run ends where the call site changes, unless it is still smaller than `least`.
  *
- * Elements stand as leaves under a tree of sums, 16 to a node. A column is read from the top of
- * the tree, and what is too low to be seen is passed over as a whole: the work for a column
- * depends on its height in pixels, not on how many allocations are alive. */
+ * Elements are the leaves of a tree of sums, 16 to a node. A column is read from the top of the
+ * tree, and subtrees too low to be visible are skipped: the work for a column depends on its height
+ * in pixels, not on how many allocations are alive. */
 #ifndef MV_LAYOUT_H
 #define MV_LAYOUT_H
 
@@ -19,9 +19,9 @@
 typedef struct {
     uint32_t first, count; /* allocations [first, first + count) of the lives table */
     uint32_t members;      /* how many of them live in the window */
-    uint32_t site;         /* the one that holds most of it, in bytes x events */
-    bool is_one_site;      /* nobody else holds any */
-    bool is_mixed;         /* no site holds three quarters */
+    uint32_t site;         /* the site that holds most of it, in bytes x events */
+    bool is_one_site;      /* no other site holds any of it */
+    bool is_mixed;         /* no site holds three quarters of it */
     uint32_t samples;      /* first row of mv_layout.samples */
     uint32_t columns;      /* number of samples */
     uint64_t highest;      /* most bytes in a column */
@@ -41,7 +41,7 @@ typedef struct {
     uint32_t *instant;     /* [column_count] the heap after this event is shown; MV_BEFORE: before
                             * the first */
     uint64_t *allocated;   /* [column_count] bytes at that instant: the height of the stack */
-    uint64_t *preexisting; /* [column_count] of it, from before the first event */
+    uint64_t *preexisting; /* [column_count] of that, bytes from before the first event */
     uint32_t element_count;
     mv_element *elements; /* [element_count] in order of birth */
     uint32_t sample_count;
@@ -51,15 +51,15 @@ typedef struct {
 typedef struct {
     uint32_t from, to; /* window of events */
     uint32_t columns;  /* at most; fewer when there are fewer events */
-    uint64_t least;    /* bytes that get an element of their own, at least 1 */
-    uint64_t visible;  /* elements with fewer bytes than this in a column have no sample there */
+    uint64_t least;    /* bytes from which an allocation has an element of its own, at least 1 */
+    uint64_t visible;  /* an element has no sample in a column where it has fewer bytes than this */
     const uint32_t *site_of; /* [allocs.count] the call site of each allocation: any numbers */
 } mv_layout_opts;
 
-/* Of `lives` only the allocations count, in order of birth, and how many events there are.
- * `allocated` is the level after each event (mv_series.allocated).
- * Time O(n log n) in allocations, and a column at most the number of its samples times 16 x log n.
- * Fails for want of memory. */
+/* Of `lives` only the allocations, in order of birth, and the number of events are used.
+ * `allocated` is the level after each event (mv_series.allocated). Time O(n log n) in allocations,
+ * and for a column at most the number of its samples times 16 x log n. Fails when memory runs out.
+ */
 mv_code mv_layout_find(mv_arena *arena, const mv_lives *lives, const uint64_t *allocated,
                        const mv_layout_opts *opts, mv_layout *out, mv_err *err);
 

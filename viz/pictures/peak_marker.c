@@ -27,8 +27,8 @@ static void curve(mv_painter *p, const uint64_t *values, uint64_t before, mv_sha
     mv_scene_add(p->scene, shape);
 }
 
-/* Goes before the allocations: the half of its width that they leave is enough, and a spike of
- * one column keeps its colour. */
+/* Painted before the allocations: the half of its width that they leave visible is enough, and a
+ * spike of one column keeps its colour. */
 void mv_marker_outline(mv_painter *p)
 {
     curve(p, p->series.allocated, p->series.before.allocated,
@@ -94,7 +94,8 @@ static void take(mv_painter *p, mv_box box)
         p->taken[p->taken_count++] = box;
 }
 
-/* The nearest free place beside a point: above the allocations if there is one, upwards first. */
+/* The nearest free place beside a point: above the allocations if possible, searching upwards
+ * first. */
 static bool find_place(const mv_painter *p, float x, float y, float w, mv_box *box)
 {
     const float sides[CALLOUT_SIDES] = {x + 10, x - 10 - w, x - 80 - w};
@@ -111,7 +112,7 @@ static bool find_place(const mv_painter *p, float x, float y, float w, mv_box *b
     return false;
 }
 
-/* A text beside a point; left out when there is no place, so that what is there can be read. */
+/* A text beside a point; left out when there is no room, so that what is there stays readable. */
 static void callout(mv_painter *p, float x, float y, uint32_t colour, const char *text)
 {
     mv_box box;
@@ -150,7 +151,7 @@ static void paint_peak(mv_painter *p)
     const char *what = p->shown.is_part ? "most of these:" : "peak";
     bool is_before = p->peak_event == MV_BEFORE;
     uint32_t at = is_before ? p->layout.from : p->peak_event;
-    /* The middle of the event: its column is as wide when there are few. */
+    /* The middle of the event: its column is wide when there are few. */
     float x =
         mv_painter_x(p, at) + (is_before ? 0 : p->w / 2 / (float)(p->layout.to - p->layout.from));
     float y = mv_painter_y(p, p->peak);
@@ -208,7 +209,7 @@ void mv_marker_ooms(mv_painter *p)
     for (uint32_t e = p->layout.from; e < p->layout.to; e++) {
         if (p->lives->events.action[e] != MV_ACTION_OOM)
             continue;
-        if (mv_painter_x(p, e) < last + 1) /* a storm of them is one line */
+        if (mv_painter_x(p, e) < last + 1) /* many in one place are one line */
             continue;
         last = mv_painter_x(p, e);
         paint_oom(p, e);

@@ -1,4 +1,4 @@
-/* Rows by the event at which something happens to them, so that a sweep over the events finds them:
+/* Rows grouped by the event at which something happens to them, for a sweep over the events:
  *
  *     for (uint32_t i = freed.first[event]; i; i = freed.next[i - 1])
  *         ... row i - 1 ...
@@ -16,8 +16,8 @@ typedef struct {
     uint32_t *next;  /* [rows] the next one of the same event, + 1 */
 } mv_agenda;
 
-/* `at` has the event of each row; those at or behind `events` (MV_BEFORE and MV_NEVER too) stand
- * nowhere. False when memory is out. */
+/* `at` has the event of each row; rows whose event is `events` or later (MV_BEFORE and MV_NEVER
+ * too) are left out. False when memory is out. */
 bool mv_agenda_make(mv_arena *arena, const uint32_t *at, uint32_t rows, uint32_t events,
                     mv_agenda *out);
 

@@ -8,7 +8,7 @@
 
 /* ---- segments as rows in order of birth -------------------------------------------------- */
 
-/* Those from before the first event first, by address, as allocations are. */
+/* Those from before the first event come first, by address, like allocations. */
 static int by_birth(const void *left, const void *right, void *lives)
 {
     const mv_segment_lives *s = &((const mv_lives *)lives)->segments;
@@ -58,7 +58,7 @@ mv_code mv_segment_lives_as_allocs(mv_arena *arena, const mv_lives *lives, mv_li
 
 /* ---- the picture ------------------------------------------------------------------------- */
 
-/* How much of the most that was reserved was ever in use while it was. */
+/* How much of the highest reserved level was ever in use while it lasted. */
 static const char *verdict(mv_painter *p)
 {
     const mv_series *s = &p->series;
@@ -83,7 +83,7 @@ static const char *verdict(mv_painter *p)
                            100.0 * (double)used / (double)reserved);
 }
 
-/* What is drawn as the stack, and as the curve over it. */
+/* What is drawn as the stack, and as the curve above it. */
 static void turn_series(mv_series *series)
 {
     mv_levels before = series->before;
@@ -112,7 +112,7 @@ static bool turn_bits(mv_arena *scratch, const mv_lives *rows, const mv_filter_b
     return out->words != NULL;
 }
 
-/* What the segments that are left hold, and what tensors use of them. */
+/* What the remaining segments hold, and how much of it tensors use. */
 static mv_code level_part(mv_arena *scratch, const mv_lives *lives, mv_painter *p, mv_err *err)
 {
     mv_series *series = &p->series;
@@ -128,7 +128,7 @@ static mv_code level_part(mv_arena *scratch, const mv_lives *lives, mv_painter *
     return MV_OK;
 }
 
-/* The rows that are shown: as timeline.c chooses them, but by segment. */
+/* The rows that are shown: chosen as in timeline.c, but by segment. */
 static mv_code choose_rows(mv_arena *scratch, const mv_lives *lives, mv_painter *p,
                            mv_timeline_opts *shown, mv_err *err)
 {

@@ -1,4 +1,4 @@
-/* Segments over time: the timeline with what PyTorch holds on the device in place of allocations.
+/* Segments over time: the timeline of what PyTorch holds on the device, in place of allocations.
  *
  *     bytes
  *       │        ▼ peak reserved
@@ -12,9 +12,9 @@
 
 #include "viz/pictures/timeline.h"
 
-/* The lives of segments as if they were allocations, in order of birth: `block` and `requested` are
+/* The lives of segments in the form of allocations, in order of birth: `block` and `requested` are
  * sizes, `segment` is the row of lives->segments. Events and segments are those of `lives`,
- * alloc_of is NULL. For mv_layout_find. O(n log n). Fails only for want of memory. */
+ * alloc_of is NULL. For mv_layout_find. O(n log n). Fails only when memory runs out. */
 mv_code mv_segment_lives_as_allocs(mv_arena *arena, const mv_lives *lives, mv_lives *out,
                                    mv_err *err);
 

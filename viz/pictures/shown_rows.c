@@ -20,7 +20,7 @@ static uint32_t count_in_window(const mv_painter *p)
     return count;
 }
 
-/* Shows the rows in `kept` alone, with their leaks. */
+/* Shows only the rows in `kept`, with their leaks. */
 static mv_code cut(mv_arena *scratch, mv_painter *p, const mv_filter_bits *kept, mv_err *err)
 {
     mv_lives *lives = mv_push_struct(scratch, mv_lives);
@@ -63,7 +63,7 @@ mv_code mv_shown_filter(mv_arena *scratch, mv_painter *p, mv_err *err)
     return code;
 }
 
-/* Bytes that are there from an event on, up to another one. */
+/* Bytes that exist from one event to another. */
 static void add_life(uint64_t *changes, uint64_t *before, uint32_t birth, uint32_t end,
                      uint64_t bytes)
 {
@@ -75,7 +75,7 @@ static void add_life(uint64_t *changes, uint64_t *before, uint32_t birth, uint32
         changes[end] -= bytes;
 }
 
-/* From changes at events to levels behind them. */
+/* From changes at events to levels after them. */
 static void add_up(uint64_t *levels, uint32_t count, uint64_t before)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -177,7 +177,7 @@ uint64_t mv_shown_others(const mv_painter *p)
     return drawn < p->peak ? p->peak - drawn : 0;
 }
 
-/* Bytes of the matches where most of everything is allocated. */
+/* Bytes of the matches at the moment when most is allocated. */
 static uint64_t matches_at_peak(const mv_painter *p)
 {
     const mv_series *s = &p->series;

@@ -12,7 +12,7 @@ typedef struct {
     const mv_state_opts *opts;
     mv_state *out;
     uint32_t *group_of; /* [map.count] */
-    uint64_t pixel;     /* bytes that are a column wide */
+    uint64_t pixel;     /* bytes of one column of pixels */
     uint64_t capacity;  /* of boxes */
 } laying;
 
@@ -77,7 +77,7 @@ static int as_they_stand(const void *left, const void *right, void *context)
     return a < b ? -1 : a > b; /* by address */
 }
 
-/* Most bytes first; those beyond the last group are put into it. */
+/* Most bytes first; the last group also gets those that are too many. */
 static void order_groups(laying *l)
 {
     mv_state *state = l->out;
@@ -107,7 +107,7 @@ static void order_groups(laying *l)
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-/* Few pieces need few rows; and a segment goes on in the next row only when it must. */
+/* Few pieces need few rows; and a segment continues in the next row only when it must. */
 static void choose_scale(laying *l)
 {
     mv_state *state = l->out;
@@ -147,7 +147,7 @@ static bool add_box(mv_arena *arena, laying *l, mv_state_box box)
     return true;
 }
 
-/* Puts a piece to its neighbour on the left when one of both is too narrow to be seen. */
+/* Merges a piece with its left neighbour when one of them is too narrow to see. */
 static bool put(mv_arena *arena, laying *l, mv_state_box box)
 {
     mv_state_box *last = l->out->box_count ? &l->out->boxes[l->out->box_count - 1] : NULL;
@@ -164,7 +164,7 @@ static bool put(mv_arena *arena, laying *l, mv_state_box box)
     return add_box(arena, l, box);
 }
 
-/* A piece from `offset` bytes of its group on, cut where rows end. */
+/* A piece that begins `offset` bytes into its group, cut where rows end. */
 static bool put_piece(mv_arena *arena, laying *l, mv_state_group *group, uint32_t segment,
                       uint32_t piece, uint64_t offset)
 {

@@ -1,4 +1,4 @@
-/* The allocator's state at a moment: every segment, and in it every block, where it lies.
+/* The allocator's state at a moment: every segment, and every block where it lies in it.
  *
  *     large pool · 60.0 MiB in 3 segments            one row is 20.0 MiB
  *     ┌──────────┬────┬────────┐┌──────────
@@ -17,10 +17,10 @@
 #include "analyze/leaks/leaks.h"
 #include "viz/scene/scene.h"
 
-/* Segments of one pool, kind and stream; or of all that are too many to tell apart, in the last
- * group. */
+/* Segments of one pool, kind and stream; the last group may merge all that are too many to tell
+ * apart. */
 typedef struct {
-    uint32_t pools;    /* 1, or how many pools and streams are together */
+    uint32_t pools;    /* 1, or how many pools and streams are merged */
     uint32_t segments; /* rows of mv_state.order: first and number */
     uint32_t segment_count;
     uint32_t first_row, rows;
@@ -32,13 +32,13 @@ typedef struct {
 typedef struct {
     uint32_t row;
     uint32_t segment;      /* of the map: the first */
-    uint32_t piece, count; /* the first piece, of the map; pieces, the last perhaps in another
-                            * segment */
+    uint32_t piece, count; /* row of the map's first piece; number of pieces, the last perhaps in
+                              another segment */
     uint64_t offset;       /* bytes of the row to its left */
     uint64_t bytes;        /* = allocated + pending + free */
     uint64_t allocated, pending;
-    bool is_begun; /* the piece begins in a row before */
-    bool goes_on;  /* and ends in one behind */
+    bool is_begun; /* the piece begins in an earlier row */
+    bool goes_on;  /* and ends in a later one */
 } mv_state_box;
 
 typedef struct {
@@ -46,31 +46,31 @@ typedef struct {
     uint32_t rows;
     uint32_t group_count;
     mv_state_group *groups; /* most bytes first */
-    uint32_t *order;        /* [map.count] segments as they stand */
+    uint32_t *order;        /* [map.count] segments in the order shown */
     uint32_t box_count;
-    mv_state_box *boxes; /* as they stand: boxes of a row touch each other */
+    mv_state_box *boxes; /* in the order shown: boxes of a row touch each other */
 } mv_state;
 
 typedef struct {
     uint32_t most_rows;   /* about */
     uint32_t most_groups; /* at least 1 */
-    uint32_t columns;     /* of a row; boxes narrower than one are put together */
+    uint32_t columns;     /* of a row; narrower boxes are merged */
     bool by_address;      /* all segments in one group, by address */
 } mv_state_opts;
 
-/* O(n log n) in pieces of the map. Fails only for want of memory. */
+/* O(n log n) in pieces of the map. Fails only when memory runs out. */
 mv_code mv_state_lay(mv_arena *arena, const mv_lives *lives, const mv_heap_map *map, uint32_t event,
                      const mv_state_opts *opts, mv_state *out, mv_err *err);
 
 typedef struct {
-    uint32_t width, height; /* pixels; 0: 1400 x as high as it takes */
+    uint32_t width, height; /* pixels; 0: 1400 x as high as needed */
     bool is_dark;
     const char *title;          /* the file's name; not NULL */
-    uint32_t event;             /* the moment is behind it, or MV_BEFORE */
+    uint32_t event;             /* the moment is after it, or MV_BEFORE */
     const mv_leaks *leaks;      /* of these lives: their blocks are red; NULL: none */
-    uint32_t top;               /* so many blocks, the largest, have a colour; 0: all */
-    const mv_filter_bits *only; /* these alone have a colour, by row of lives->allocs, the others
-                                 * are grey; NULL: all */
+    uint32_t top;               /* only the largest so many blocks have a colour; 0: all */
+    const mv_filter_bits *only; /* only these have a colour, by row of lives->allocs, the others are
+                                   grey; NULL: all */
     const char *filter;         /* what chose `only` */
 } mv_state_picture_opts;
 
@@ -79,7 +79,7 @@ typedef struct {
     uint32_t drawn; /* pieces with a box of their own */
 } mv_state_picture;
 
-/* The scene's size depends on opts alone, but for its height. `arena` keeps the scene. */
+/* Only the scene's height depends on anything but opts. `arena` keeps the scene. */
 mv_code mv_state_picture_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                               const mv_state_picture_opts *opts, mv_state_picture *out,
                               mv_err *err);

@@ -15,14 +15,14 @@ enum {
     LEFT = 24,
     RIGHT = 362, /* the legend */
     FOOT = 30,
-    ROWS_HEIGHT = 600, /* about */
+    ROWS_HEIGHT = 600, /* approximately */
     LEAST_ROW = 14,
     MOST_ROW = 34,
     LEGEND_HEIGHT = 520,
-    GROUP_HEIGHT = 28, /* what a group takes beside its rows */
+    GROUP_HEIGHT = 28, /* height of a group besides its rows */
     MOST_ROWS = 30,
     MOST_GROUPS = 9,
-    COLUMNS = 640, /* boxes in a row, at most about twice as many */
+    COLUMNS = 640, /* limits of boxes in a row (about twice as many), of groups */
     HOVER_BYTES = 1400000
 };
 
@@ -33,7 +33,7 @@ typedef struct {
     mv_state state;
     mv_heap_sums sums;
     uint64_t largest;     /* hole */
-    mv_heading_part part; /* what the filter leaves of what is allocated */
+    mv_heading_part part; /* how much of what is allocated the filter leaves */
     float row_height;
     bool has_rest, has_pending, has_rounding;
     uint32_t drawn;
@@ -101,7 +101,7 @@ static const char *describe(painting *s, const mv_state_box *box)
     return mv_painter_hover(&s->p, text);
 }
 
-/* As much as fits of "train.py:62 forward · 4.00 MiB". */
+/* As much of "train.py:62 forward · 4.00 MiB" as fits. */
 static void label_box(painting *s, const mv_state_box *box, mv_box at, uint32_t colour)
 {
     uint32_t alloc = s->map.piece_row[box->piece];
@@ -122,7 +122,7 @@ static void label_box(painting *s, const mv_state_box *box, mv_box at, uint32_t 
                       text);
 }
 
-/* Bytes of the block that nobody asked for, as a darker edge at its end; returns its width. */
+/* The rounding of the block, as a darker edge at its end; returns its width. */
 static float mark_rounding(painting *s, const mv_state_box *box, mv_box at)
 {
     const mv_alloc_lives *a = &s->p.lives->allocs;

@@ -54,7 +54,7 @@ static void event_axis(mv_painter *p)
                                : "allocator events (the file has no times)");
 }
 
-/* As many words of the text as fit, at least one; the number of bytes. */
+/* As many words of the text as fit, at least one; returns the number of bytes. */
 static size_t fitting_words(mv_painter *p, const char *text, float size, float width)
 {
     size_t kept = strcspn(text, " ");
@@ -69,7 +69,7 @@ static size_t fitting_words(mv_painter *p, const char *text, float size, float w
     return kept;
 }
 
-/* A heap without events is a bar, and this stands beside it. */
+/* A heap without events is a bar; this is written next to it. */
 static void paint_no_events(mv_painter *p)
 {
     static const char *const sentences[] = {
@@ -78,7 +78,7 @@ static void paint_no_events(mv_painter *p)
         "torch.cuda.memory._record_memory_history()",
     };
     float x = mv_painter_column(p, 1) + 20, y = p->y + p->h / 2 - 24, width = p->x + p->w - x;
-    float size = width < 315 ? 10 : 13; /* the last must fit: it has no place to break */
+    float size = width < 315 ? 10 : 13; /* the last word must fit: it cannot be broken */
 
     for (uint32_t i = 0; i < sizeof sentences / sizeof *sentences; i++, y += 4)
         for (const char *at = sentences[i]; *at; y += 18) {

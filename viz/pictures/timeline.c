@@ -6,7 +6,7 @@
 enum {
     WIDTH = 1400,
     HEIGHT = 760,
-    LEAST_WIDTH = 800, /* below this the legend leaves no room for the plot */
+    LEAST_WIDTH = 800, /* below this width the legend leaves no room for the plot */
     LEAST_HEIGHT = 360,
     LEFT = 88,
     RIGHT = 362, /* the legend */
@@ -16,7 +16,7 @@ enum {
     MARKS = 13,
     BOTTOM = 78,
     HOVER_BYTES = 1400000,
-    ONE_BY_ONE = 4000 /* small ones too have a shape each up to here */
+    ONE_BY_ONE = 4000 /* up to so many, small ones also have a shape each */
 };
 
 const char *mv_painter_hover(mv_painter *p, const char *text)
@@ -58,7 +58,7 @@ static void place_plot(mv_painter *p)
     for (uint32_t e = p->layout.from; e < p->layout.to; e++) {
         if (p->series.active[e] > most)
             most = p->series.active[e];
-        /* Every free is pending for one event; only longer ones are worth a curve. */
+        /* Every free is pending for one event; only longer waits are worth a curve. */
         if (e > p->layout.from && p->series.active[e] != p->series.allocated[e] &&
             p->series.active[e - 1] != p->series.allocated[e - 1])
             p->has_pending = true;

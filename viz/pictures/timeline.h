@@ -21,17 +21,18 @@ typedef struct {
     uint32_t width, height; /* pixels; 0: 1400 x 760. Below 800 x 360 a larger scene is shown
                              * smaller */
     uint32_t from, to;      /* events [from, to); to 0: all */
-    uint32_t top;           /* so many blocks, the largest, are drawn one by one; all others are one
-                             * grey band on top of them, with a row of the legend; 0: all */
-    const mv_filter_bits *only; /* by row: these alone are stacked, and the heading says how much
-                                 * of the peak they are; NULL: all */
+    uint32_t top; /* only the largest so many blocks are drawn one by one; all others are one grey
+                     band on top, with a row in the legend; 0: all */
+    const mv_filter_bits *only; /* by row: only these are stacked, and the heading says how much of
+                                   the peak they are; NULL: all */
     const char *filter;         /* what chose `only`, for the heading */
     bool is_dark;
-    bool by_line; /* segments: the colour is that of the line that asked; else how full they are */
+    bool by_line; /* of segments: coloured by the line that requested them; else by how full they
+                     are */
     const char *title; /* the file's name; not NULL */
     const mv_leaks
         *leaks;          /* of these lives: their blocks and their verdict are shown; NULL: none */
-    const char *verdict; /* one line below the title instead of that verdict; NULL: that one */
+    const char *verdict; /* a line below the title instead of that verdict; NULL: the verdict */
 } mv_timeline_opts;
 
 typedef struct {
@@ -39,7 +40,7 @@ typedef struct {
     uint32_t events;  /* in the window */
     uint32_t matches; /* allocations in the window that opts.only has, or all */
     uint32_t drawn;   /* allocations that are part of a shape of their own or of their call site's;
-                       * the others are in the grey area, or never alive at the end of a column */
+                         the others are in the grey area, or not alive at the end of any column */
 } mv_timeline;
 
 /* O(n log n) in events; the scene's size depends on opts alone. `arena` keeps the scene. */

@@ -8,18 +8,19 @@
 #define MV_TICK_TEXT 32
 
 /* A round step, a power of two, so that an axis from 0 to `most` bytes has at most MV_BYTE_TICKS
- * ticks, and 5 of them at least where `most` is 4 or more. */
+ * ticks, and at least 5 if `most` is 4 or more. */
 #define MV_BYTE_TICKS 9
 uint64_t mv_axis_byte_step(uint64_t most);
 
-/* The ticks of that axis, 0 first; their number. Adding up steps would wrap near 2^64. */
+/* The ticks of that axis, starting with 0. Returns their number: adding up steps would wrap near
+ * 2^64. */
 uint32_t mv_axis_byte_ticks(uint64_t most, uint64_t ticks[MV_BYTE_TICKS]);
 
 /* "0", "512 MiB", "1.5 GiB": exact for multiples of a step from mv_axis_byte_step. */
 const char *mv_axis_bytes(uint64_t bytes, char text[MV_TICK_TEXT]);
 
 /* A round step (1, 2 or 5 times a power of ten) so that `count` has at most `ticks` ticks; the
- * largest such step in 64 bits where none is enough (2^63 and 1 tick). */
+ * largest such step in 64 bits when no step is large enough (2^63 and 1 tick). */
 uint64_t mv_axis_count_step(uint64_t count, uint32_t ticks);
 
 /* "950", "12k", "1.5M". */
@@ -29,7 +30,7 @@ const char *mv_axis_count(uint64_t count, char text[MV_TICK_TEXT]);
 const char *mv_axis_exact(uint64_t count, char text[MV_TICK_TEXT]);
 
 /* "850 us", "12.3 ms", "4.215 s", "125.0 s": in the unit that suits `longest`, so that the labels
- * of one axis compare. "?" for a time before the start. */
+ * of one axis can be compared. "?" for a time before the start. */
 const char *mv_axis_time(int64_t microseconds, int64_t longest, char text[MV_TICK_TEXT]);
 
 #endif

@@ -44,7 +44,8 @@ static void add_cell(mv_coverage *c, int32_t x, int32_t y, int32_t cover, int32_
 
     if (x >= c->right || cover == 0)
         return;
-    if (*first && c->cells[*first - 1].x == x) { /* curves and slopes stay in a pixel for a while */
+    if (*first &&
+        c->cells[*first - 1].x == x) { /* curves and slopes stay in one pixel for a while */
         c->cells[*first - 1].cover += cover;
         c->cells[*first - 1].area += area;
         return;
@@ -76,7 +77,7 @@ static int32_t between(int32_t a0, int32_t b0, int32_t a1, int32_t b1, int32_t a
 static void add_in_row(mv_coverage *c, int32_t row, int32_t x0, int32_t y0, int32_t x1, int32_t y1)
 {
     int32_t step = x1 < x0 ? -1 : 1;
-    /* On a border the pixel is the one that the line goes into. */
+    /* On a border the pixel is the one that the line enters. */
     int32_t cell = step > 0 ? x0 >> UNIT_BITS : (x0 - 1) >> UNIT_BITS;
     int32_t last = step > 0 ? (x1 - (x1 > x0)) >> UNIT_BITS : x1 >> UNIT_BITS;
     int32_t x = x0, y = y0;
@@ -111,7 +112,7 @@ static void add_inside(mv_coverage *c, int32_t x0, int32_t y0, int32_t x1, int32
     add_in_row(c, row, x, y, x1, y1);
 }
 
-/* Left of the clip an edge counts as if it ran along the border; right of it, for nothing. */
+/* Left of the clip an edge counts as if it ran along the border; right of it, it does not count. */
 static void add_piece(mv_coverage *c, int32_t x0, int32_t y0, int32_t x1, int32_t y1)
 {
     int32_t left = c->left * MV_PIXEL_UNITS, right = c->right * MV_PIXEL_UNITS;
@@ -159,7 +160,7 @@ static uint8_t mask_of(int64_t winding)
     return (uint8_t)((part * 255 + WHOLE / 2) / WHOLE);
 }
 
-/* Spreads the cells of a row over its pixels; sums[i] is what pixel i adds to the ones before. */
+/* Spreads the cells of a row over its pixels; sums[i] is what pixel i adds to those before it. */
 static void take_row(mv_coverage *c, int32_t y, mv_coverage_take_row *take, void *to)
 {
     int32_t first = c->right, last = c->left;

@@ -1,4 +1,5 @@
-/* How much of each pixel an area covers, exactly: no samples, so no pattern of them is seen.
+/* How much of each pixel an area covers, exactly. There are no samples, so no sampling pattern is
+ * visible.
  *
  * The area is given by its edges, as lines from corner to corner in any order; each closed line
  * adds its winding, and a pixel's coverage is the winding's mean in it, at most one. For areas
@@ -55,7 +56,7 @@ void mv_coverage_clip(mv_coverage *c, int32_t left, int32_t top, int32_t right, 
 /* A line in units of 1/256 pixel, which may be anywhere within +-2^29. */
 void mv_coverage_edge(mv_coverage *c, int32_t x0, int32_t y0, int32_t x1, int32_t y1);
 
-/* Hands the area out, row by row, and forgets it. */
+/* Reports the area row by row, and forgets it. */
 void mv_coverage_take(mv_coverage *c, mv_coverage_take_row *take, void *to);
 
 #endif

@@ -101,7 +101,7 @@ static double luminance(uint32_t colour)
 
 uint32_t mv_text_on(uint32_t fill)
 {
-    /* Where black and white are equally easy to read, both have 4.58:1. */
+    /* Black and white are equally easy to read here: both have 4.58:1. */
     return luminance(fill) > 0.179 ? 0x000000ff : 0xffffffff;
 }
 

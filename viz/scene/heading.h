@@ -1,4 +1,4 @@
-/* What stands above a picture: its title, what it shows, and what is missing from it. */
+/* The head of a picture: its title, what it shows, and what is missing from it. */
 #ifndef MV_HEADING_H
 #define MV_HEADING_H
 
@@ -18,8 +18,8 @@ typedef struct {
 /* What a filter left of everything. */
 typedef struct {
     const char *filter;     /* its words; NULL: nothing was left out */
-    uint64_t matches, rows; /* so many of how many */
-    uint64_t bytes, all;    /* that they hold, of how many */
+    uint64_t matches, rows; /* rows left, of how many */
+    uint64_t bytes, all;    /* bytes left, of how many */
 } mv_heading_part;
 
 /* "only forward: 12 of 540 blocks, 100 MiB (39.0 %) of the allocated 257 MiB": `rows` is "blocks",
@@ -40,8 +40,8 @@ const char *mv_heading_history(const mv_lives *lives);
 /* Black or white, whichever is easier to read on `fill`: at least 4.5:1 on every colour. */
 uint32_t mv_text_on(uint32_t fill);
 
-/* The text, and what it takes of a file off `budget`, escaped; or NULL when that is spent. Labels
- * of a trace can be as long as they like, a picture not. NULL for no text. */
+/* The text, escaped and charged to `budget` with its size in a file; NULL when the budget is spent
+ * or there is no text. Labels of a trace may have any length, a picture may not. */
 const char *mv_hover_take(uint32_t *budget, const char *text);
 
 #endif

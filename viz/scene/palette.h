@@ -7,7 +7,7 @@
 
 typedef struct {
     uint32_t background;
-    uint32_t plot; /* behind the curves */
+    uint32_t plot; /* for text on curves */
     uint32_t grid;
     uint32_t text;       /* at least 4.5:1 against background and plot */
     uint32_t faint_text; /* likewise */
@@ -28,19 +28,18 @@ const mv_theme *mv_theme_of(bool is_dark);
 
 enum { MV_BASE_COLOURS = 6, MV_SITE_COLOURS = 14, MV_MUTED_COLOURS = 4 };
 
-/* Colours that are told apart also by people who see no red or no green (tests/scene/test_palette.c
- * has how far apart). The first MV_BASE_COLOURS are hues of Okabe and Ito ("Color Universal
- * Design", 2008), without vermillion, which is too near to the colour of a leak; the others are
- * darker and lighter ones near those hues, chosen by a search for the largest least distance
- * between all of them, the greys and the leak, as seen with normal, without red and without green
- * vision. */
+/* Colours that people who see no red or no green can also tell apart (tests/test_palette.c says how
+ * well). The first MV_BASE_COLOURS are hues of Okabe and Ito ("Color Universal Design", 2008),
+ * without vermillion, which is too close to the colour of a leak. The others are darker and lighter
+ * ones near those hues, chosen by a search for the largest minimum distance between all of them,
+ * the greys and the leak, as seen with normal vision, without red and without green. */
 uint32_t mv_site_colour(uint32_t index);
 
-/* For the many sites that no legend names: pale, and unlike the grey of `rest`. */
+/* For the many sites that are not in the legend: pale, and unlike the grey of `rest`. */
 uint32_t mv_muted_colour(uint32_t index);
 
-/* How full a segment is, 0 to 4 (viz/pictures/fullness.h): from sand to deep blue, each darker than
- * the one before; in the dark theme the other way round, so that the fullest stands out most. */
+/* How full a segment is, 0 to 4 (viz/fullness.h): from sand to deep blue, each darker than the one
+ * before; in the dark theme reversed, so that the fullest stands out most. */
 uint32_t mv_fullness_colour(uint32_t level, bool is_dark);
 
 /* The colour, an eighth of the way to white. */

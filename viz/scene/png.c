@@ -4,13 +4,13 @@
 #include <setjmp.h>
 
 /* Pictures have large even areas: with no filter and little effort a file is a tenth larger than
- * the smallest, and is written in a fraction of the time. */
+ * the smallest possible, and is written in a fraction of the time. */
 enum { EFFORT = 3 };
 
 typedef struct {
     mv_arena arena;
     mv_sink *sink;  /* NULL: into memory */
-    mv_arena *kept; /* whose memory that is */
+    mv_arena *kept; /* the owner of that memory */
     uint8_t *bytes; /* [used] */
     uint64_t used, capacity;
     bool failed;
@@ -23,7 +23,7 @@ static png_voidp take_memory(png_structp png, png_alloc_size_t bytes)
     return mv_arena_push(&w->arena, bytes, 1);
 }
 
-/* All of it goes with the arena. */
+/* All of it is freed with the arena. */
 static void leave_memory(png_structp png, png_voidp memory)
 {
     (void)png;
@@ -94,7 +94,7 @@ static void convert_row(const uint8_t *from, uint32_t width, bool has_alpha, uin
     }
 }
 
-/* False when libpng stopped, which it does for want of memory alone. */
+/* False when libpng stopped, which it does only when memory runs out. */
 static bool write_rows(png_structp png, png_infop info, const mv_image *image, uint8_t *row,
                        bool has_alpha)
 {

@@ -4,8 +4,8 @@
 
 #include "viz/scene/raster.h"
 
-/* Without an alpha channel where the picture has no clear pixel. What is in memory while this runs
- * counts on `budget`. Fails for want of memory; a failed write is reported by mv_sink_commit. */
+/* Without an alpha channel if no pixel of the picture is transparent. Temporary memory counts
+ * against `budget`. Fails when memory runs out; a failed write is reported by mv_sink_commit. */
 mv_code mv_png_write(mv_budget *budget, const mv_image *image, mv_sink *sink, mv_err *err);
 
 /* The same, as bytes in `arena`. */

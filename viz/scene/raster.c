@@ -28,7 +28,7 @@ static uint32_t times(uint32_t a, uint32_t b)
     return (product + (product >> 8)) >> 8;
 }
 
-/* All four parts of a pixel times b / 255: two at a time, as times() does it. */
+/* All four channels of a pixel times b / 255: two at a time, as times() does it. */
 static uint32_t times_all(uint32_t pixel, uint32_t b)
 {
     uint32_t even = (pixel & 0xff00ff) * b + 0x800080;
@@ -183,7 +183,7 @@ static int32_t whole_of(double pixels)
     return unit_of(pixels, true) / MV_PIXEL_UNITS;
 }
 
-/* Which row or column of `count` is shown in the middle of step `i`. */
+/* Which of `count` rows or columns is shown in the middle of step `i`. */
 static uint32_t nearest_of(double from, double step, int32_t i, uint32_t count)
 {
     double at = from + (i + 0.5) * step;

@@ -20,7 +20,7 @@ void mv_scene_init_shown(mv_scene *scene, mv_arena *arena, uint32_t width, uint3
     float scale = x < y ? x : y;
     float w = (float)width, h = (float)height;
 
-    if (scale < 1) { /* as many pixels in both directions, but not without end */
+    if (scale < 1) { /* the same factor in both directions, within limits */
         w = fminf(w / scale, MOST_SIDE);
         h = fminf(h / scale, MOST_SIDE);
     }
@@ -170,7 +170,7 @@ float mv_text_width(const char *text, float size)
         603,  787, 695, 635, 611, 732, 684, 989, 685, 611, 685, 390, 337, 390, 838, 500,
         500,  613, 635, 550, 635, 615, 352, 635, 634, 278, 278, 579, 278, 974, 634, 612,
         635,  635, 411, 521, 392, 634, 592, 818, 592, 592, 525, 636, 337, 636, 838};
-    uint32_t units = 0, more = 0; /* bytes that a UTF-8 character still has */
+    uint32_t units = 0, more = 0; /* bytes remaining in a UTF-8 character */
 
     for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
         if (more > 0 && (*c & 0xc0) == 0x80) {
@@ -178,7 +178,7 @@ float mv_text_width(const char *text, float size)
             continue;
         }
         more = *c >= 0xf0 ? 3 : *c >= 0xe0 ? 2 : *c >= 0xc0 ? 1 : 0;
-        /* Wide scripts fill a square, and so does what stands for a byte that is no text. */
+        /* Wide scripts fill a square, and so does the sign for an invalid byte. */
         units += *c >= ' ' && *c <= '~' ? widths[*c - ' '] : 1000;
     }
     return (float)units * size / 1000;

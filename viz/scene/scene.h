@@ -1,6 +1,6 @@
-/* A picture as plain data: shapes in drawing order. Layouts make scenes, back ends draw them; a
- * test compares a scene as text. Coordinates are pixels, x to the right and y downwards; back ends
- * may round them to a tenth. Texts may hold any bytes: a back end replaces what it cannot show. */
+/* A picture as plain data: shapes in drawing order. Layouts make scenes, back ends draw them; tests
+ * compare scenes as text. Coordinates are pixels, x to the right and y downwards; back ends may
+ * round them to a tenth. Texts may hold any bytes: a back end replaces what it cannot show. */
 #ifndef MV_SCENE_H
 #define MV_SCENE_H
 
@@ -21,7 +21,7 @@ typedef struct {
     uint32_t width, height;
     const uint32_t *pixels; /* [height][width] 0xRRGGBBAA; alive as long as the scene */
     uint64_t key;           /* equal keys have equal pixels, so a back end may keep them; 0: none */
-    bool is_opaque;         /* no alpha but 255: what lies below need not be drawn */
+    bool is_opaque;         /* all alphas are 255: what is below need not be drawn */
 } mv_pixels;
 
 typedef enum {
@@ -30,23 +30,23 @@ typedef enum {
     MV_SHAPE_LINE,    /* open, stroked */
     MV_SHAPE_TEXT,    /* one point: on the baseline */
     MV_SHAPE_STRIP,   /* pairs of points, upper and lower edge from left to right: filled between */
-    MV_SHAPE_IMAGE,   /* upper left and lower right corner of the place, moved to whole pixels, and
-                       * of the part of `image` that fills it, in pixels of the image; each pixel
-                       * shows the one that its middle falls on */
-    MV_SHAPE_CLIP     /* two points: what follows shows inside this rectangle alone; no points: all
-                       * of the picture is open again */
+    MV_SHAPE_IMAGE,   /* two points for the place, moved to whole pixels, and two for the part of
+                         `image` that fills it, in pixels of the image (upper left and lower right
+                         corners); each pixel shows the image's pixel at its middle */
+    MV_SHAPE_CLIP     /* two points: the following shapes are clipped to this rectangle; no points:
+                         clipping ends */
 } mv_shape_kind;
 
 typedef enum { MV_ANCHOR_START, MV_ANCHOR_MIDDLE, MV_ANCHOR_END } mv_anchor;
 
-/* Colours are 0xRRGGBBAA; an alpha of 0 draws nothing. */
+/* Colours are 0xRRGGBBAA; with an alpha of 0 nothing is drawn. */
 typedef struct {
     uint8_t kind;   /* mv_shape_kind */
     uint8_t anchor; /* mv_anchor of a text */
     bool is_bold;
     bool is_dashed;
     bool is_hatched; /* diagonal lines in the colour of `stroke` instead of a fill */
-    bool is_crisp;   /* edges without smoothing: shapes that meet leave no seam */
+    bool is_crisp;   /* edges are not smoothed: shapes that meet leave no seam */
     uint32_t fill;   /* of a text: its colour */
     uint32_t stroke;
     float width;    /* of the stroke; of a text: its size in pixels */
@@ -60,8 +60,8 @@ typedef struct {
 typedef struct {
     mv_arena *arena;
     float width, height;
-    float shown_width, shown_height; /* pixels of the picture, to which all of the scene is
-                                      * stretched; 0: as many as the scene has */
+    float shown_width, shown_height; /* pixels of the picture, to which the scene is stretched; 0:
+                                        the size of the scene */
     uint32_t background;
     bool failed; /* memory ran out; nothing more was added */
 
@@ -74,15 +74,15 @@ typedef struct {
 void mv_scene_init(mv_scene *scene, mv_arena *arena, float width, float height,
                    uint32_t background);
 
-/* The same for a picture of width x height pixels, at least 1 x 1. Where that is less than the
- * layout needs, the scene has least_width x least_height or more and is shown smaller. */
+/* The same for a picture of width x height pixels, at least 1 x 1. If that is less than the layout
+ * needs, the scene has at least least_width x least_height and is shown smaller. */
 void mv_scene_init_shown(mv_scene *scene, mv_arena *arena, uint32_t width, uint32_t height,
                          uint32_t least_width, uint32_t least_height, uint32_t background);
 
 /* Empties the scene and keeps its memory, for the next frame. Texts stay in the arena. */
 void mv_scene_clear(mv_scene *scene, float width, float height, uint32_t background);
 
-/* A point for the shape that mv_scene_add comes to add next. */
+/* Adds a point for the shape of the next mv_scene_add. */
 void mv_scene_point(mv_scene *scene, float x, float y);
 
 /* Adds the shape, with the points since the last one; its `first` and `count` are set here. */
@@ -106,11 +106,11 @@ mv_point mv_scene_corner(const mv_scene *scene, const mv_shape *s, uint32_t i);
 const char *mv_scene_format(mv_scene *scene, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* How wide a text is drawn, about: no font is at hand, so it errs on the wide side. */
+/* The approximate width of a text as drawn: without a font at hand, it rather overestimates. */
 float mv_text_width(const char *text, float size);
 
-/* The text, or as much of both its ends as fits `width`, with an ellipsis between. In the scene's
- * arena; "" when memory ran out. */
+/* The text, or as much of both its ends as fits `width`, with an ellipsis between them. In the
+ * scene's arena; "" when memory ran out. */
 const char *mv_text_fit(mv_scene *scene, const char *text, float size, float width);
 
 /* The scene as lines of text, for tests and for people who debug layouts. */

@@ -8,7 +8,7 @@ enum { FAR_PIXELS = 1000000, MOST_MITRE = 4 }; /* SVG: length of the tip over th
 
 int32_t mv_stroke_unit(double pixels)
 {
-    if (!(pixels > -FAR_PIXELS && pixels < FAR_PIXELS)) /* no number at all, too */
+    if (!(pixels > -FAR_PIXELS && pixels < FAR_PIXELS)) /* also when it is NaN */
         return 0;
     return (int32_t)floor(pixels * MV_PIXEL_UNITS + 0.5);
 }
@@ -27,7 +27,7 @@ static vec across(vec direction)
     return (vec){-direction.y, direction.x};
 }
 
-/* All parts of a stroke wind the same way, so that where they overlap they are one area. */
+/* All parts of a stroke wind the same way, so that they are one area where they overlap. */
 static void add_part(mv_coverage *out, const vec *corners, uint32_t count)
 {
     int32_t x[4], y[4];
@@ -54,7 +54,7 @@ static void add_bar(mv_coverage *out, vec a, vec b, vec direction, double half)
     add_part(out, corners, 4);
 }
 
-/* What is missing outside the bend between two bars. */
+/* Fills the gap on the outside of the bend between two bars. */
 static void add_corner(mv_coverage *out, vec at, vec before, vec after, double half)
 {
     double turn = before.x * after.y - before.y * after.x;

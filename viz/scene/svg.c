@@ -71,11 +71,11 @@ static void write_text(mv_sink *sink, const char *text)
     }
 }
 
-/* Coordinates are written in tenths of a pixel, as differences: rounding does not add up, and a
- * step of a curve takes four or five bytes. */
+/* Coordinates are written in tenths of a pixel, as differences: rounding errors do not add up, and
+ * a step of a curve takes four or five bytes. */
 static int32_t tenths_of(float pixels)
 {
-    if (!(pixels > -1e6f && pixels < 1e6f)) /* a NaN too */
+    if (!(pixels > -1e6f && pixels < 1e6f)) /* also when it is NaN */
         return 0;
     return (int32_t)lroundf(pixels * 10);
 }
@@ -118,7 +118,7 @@ static void write_colour(mv_sink *sink, const char *name, uint32_t colour)
         mv_sink_printf(sink, " %s-opacity=\"%.2f\"", name, alpha / 255.0);
 }
 
-/* Most edges of a timeline are level or upright: h and v. */
+/* Most edges of a timeline are horizontal or vertical: h and v. */
 static void write_path(mv_sink *sink, const mv_scene *scene, const mv_shape *s)
 {
     int32_t x0 = 0, y0 = 0;
@@ -131,7 +131,7 @@ static void write_path(mv_sink *sink, const mv_scene *scene, const mv_shape *s)
         mv_sink_write(sink, i == 0 ? "M" : y == y0 ? "h" : x == x0 ? "v" : "l", 1);
         if (i == 0 || x != x0)
             write_tenths(sink, x - x0);
-        if (i == 0 || (x != x0 && y != y0 && y > y0)) /* a minus separates by itself */
+        if (i == 0 || (x != x0 && y != y0 && y > y0)) /* a minus is a separator */
             mv_sink_write(sink, " ", 1);
         if (i == 0 || y != y0)
             write_tenths(sink, y - y0);
@@ -215,7 +215,7 @@ static void write_shape(mv_sink *sink, const mv_scene *scene, const mv_shape *s)
     mv_sink_printf(sink, "</title></path>\n");
 }
 
-/* A window on the image: what is outside of the part is cut off. */
+/* A window on the image: what is outside of the part is clipped. */
 static mv_code write_image(svg *w, const mv_shape *s, mv_err *err)
 {
     const mv_point *p = &w->scene->points[s->first];
@@ -260,7 +260,7 @@ static void write_clip(svg *w, const mv_shape *s)
     mv_sink_printf(w->sink, "\"/></clipPath>\n<g clip-path=\"url(#clip%u)\">\n", w->clips++);
 }
 
-/* The hatch takes the colour of the first shape that asks for one: a scene has one kind. */
+/* The hatch takes the colour of the first shape that asks for one: a scene has only one kind. */
 static void write_hatch(mv_sink *sink, const mv_scene *scene)
 {
     for (uint32_t i = 0; i < scene->shape_count; i++)

@@ -24,11 +24,11 @@ static const struct {
     {"/usr/share/fonts/TTF/DejaVuSans.ttf", "/usr/share/fonts/TTF/DejaVuSans-Bold.ttf"},
 };
 
-enum { CURVE_PARTS = 6, BITMAP_SIZE = 11 /* pixels of a text whose dots are one pixel */ };
+enum { CURVE_PARTS = 6, BITMAP_SIZE = 11 /* text size in pixels at which a dot is one pixel */ };
 
 struct mv_font {
     FT_Library library;
-    FT_Face regular, bold; /* NULL: the bitmap font; bold may be the regular one */
+    FT_Face regular, bold; /* NULL: the bitmap font; bold may be the same face as regular */
 };
 
 mv_font *mv_font_open(mv_arena *arena, mv_font_choice choice)
@@ -143,7 +143,7 @@ static int conic_to(const FT_Vector *a, const FT_Vector *to, void *data)
     return 0;
 }
 
-/* The face at the size of the style; NULL when it cannot be had. */
+/* The face at the size of the style; NULL when it is not available. */
 static FT_Face face_at(mv_font *font, const mv_text_style *style)
 {
     FT_Face face = style->is_bold ? font->bold : font->regular;
@@ -155,8 +155,8 @@ static FT_Face face_at(mv_font *font, const mv_text_style *style)
     return FT_Set_Char_Size(face, (FT_F26Dot6)width, (FT_F26Dot6)height, 72, 72) ? NULL : face;
 }
 
-/* Widths are those of the design, so that a text is as wide as the layout took it to be; only
- * heights are fitted to the grid of pixels, which keeps letters crisp. */
+/* Widths are those of the design, so that a text is as wide as the layout assumed; only heights are
+ * fitted to the grid of pixels, which keeps letters crisp. */
 enum { LOAD = FT_LOAD_TARGET_LIGHT | FT_LOAD_NO_BITMAP };
 
 static double advance_of(FT_Face face, FT_UInt glyph)
@@ -209,7 +209,7 @@ static void draw_bitmap(uint32_t character, double x, double y, double w, double
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-/* Draws where there is an `out`; returns the width. */
+/* Draws if there is an `out`; returns the width. */
 static double set_text(mv_font *font, const char *text, const mv_text_style *style, double x,
                        double y, mv_coverage *out)
 {
@@ -241,7 +241,7 @@ void mv_font_draw(mv_font *font, const char *text, const mv_text_style *style, d
 {
     bool is_fine = font->regular || dot_size(style->size * style->scale_y) < 1;
 
-    /* Letters stand on a row of pixels, dots in whole pixels. */
+    /* Letters are on a row of pixels, and dots are whole pixels. */
     set_text(font, text, style, is_fine ? x : floor(x + 0.5), floor(y + 0.5), out);
     if (style->is_bold && !font->regular)
         set_text(font, text, style, floor(x + 0.5) + dot_size(style->size * style->scale_x) / 2,

@@ -1,7 +1,7 @@
 /* Texts as areas of pixels.
  *
  * A text is drawn with DejaVu Sans or Liberation Sans where Debian, Fedora or Arch put them (the
- * widths of mv_text_width are DejaVu's), and else, or when asked to, with a font of our own:
+ * widths of mv_text_width are DejaVu's), otherwise, or on request, with our own font:
  * letters of at most 5 x 7 pixels with whole pixels for dots, the same on every machine. Characters
  * that the font lacks show as the font's box. */
 #ifndef MV_TEXT_RASTER_H
@@ -10,7 +10,7 @@
 #include "viz/scene/coverage.h"
 
 typedef enum {
-    MV_FONT_FOUND, /* the first that is found; the bitmap font when none is */
+    MV_FONT_FOUND, /* the first one found; the bitmap font if there is none */
     MV_FONT_BITMAP
 } mv_font_choice;
 
@@ -22,7 +22,7 @@ typedef struct {
     bool is_bold;
 } mv_text_style;
 
-/* NULL when memory is out. A font file that cannot be read counts as not there. */
+/* NULL when memory is out. A font file that cannot be read counts as missing. */
 mv_font *mv_font_open(mv_arena *arena, mv_font_choice choice);
 void mv_font_close(mv_font *font); /* NULL is allowed */
 
@@ -36,7 +36,7 @@ double mv_font_width(mv_font *font, const char *text, const mv_text_style *style
 void mv_font_draw(mv_font *font, const char *text, const mv_text_style *style, double x, double y,
                   mv_coverage *out);
 
-/* The character at *at, which then points behind it; U+FFFD for a byte that is no text. */
+/* The character at *at, which is moved after it; U+FFFD for an invalid byte. */
 uint32_t mv_text_next(const char **at);
 
 #endif
