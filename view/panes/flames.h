@@ -6,7 +6,7 @@
  *     temporary   allocated in the interval and freed within it; these bytes are a sum over time,
  *                 not a level
  *
- * A tree of analyze/flame_tree.h, whose root is the exact sum. */
+ * A tree of analyze/flame/flame_tree.h, whose root is the exact sum. */
 #ifndef MV_FLAMES_H
 #define MV_FLAMES_H
 

@@ -1,6 +1,6 @@
-/* Letters as pieces of one texture: drawn once (viz/text_raster.h), in white, and tinted when they
- * are copied. A letter of a scalable font is kept at up to four offsets within a pixel, so that
- * texts have the widths of their design. When the texture is full it is cleared. */
+/* Letters as pieces of one texture: drawn once (viz/scene/text_raster.h), in white, and tinted when
+ * they are copied. A letter of a scalable font is kept at up to four offsets within a pixel, so
+ * that texts have the widths of their design. When the texture is full it is cleared. */
 #ifndef MV_GLYPHS_H
 #define MV_GLYPHS_H
 

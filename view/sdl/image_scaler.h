@@ -1,6 +1,6 @@
 /* Images at sizes other than their own, for SDL's software renderer. It is fast at copying pixel by
  * pixel and slow at any other copy, since it stretches all of an image however little of it is
- * visible. Each pixel shows the image's nearest, as in viz/raster.c. */
+ * visible. Each pixel shows the image's nearest, as in viz/scene/raster.c. */
 #ifndef MV_IMAGE_SCALER_H
 #define MV_IMAGE_SCALER_H
 

@@ -1,4 +1,4 @@
-/* The window. Events go in (viz/sdl/user_events.h), a frame comes out when something changed or
+/* The window. Events go in (view/sdl/user_events.h), a frame comes out when something changed or
  * moves; otherwise the thread sleeps in SDL's wait. Other threads wake it with one event, however
  * much they have to report. */
 #include <math.h>

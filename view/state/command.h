@@ -1,4 +1,4 @@
-/* What the viewer can do: one table (viz/view/commands.def). Keys, the help overlay, the palette,
+/* What the viewer can do: one table (view/state/commands.def). Keys, the help overlay, the palette,
  * tips, scripts and docs/viewer.md are made from it. tests/test_view_commands.c fails on a key that
  * is given twice.
  *

@@ -106,9 +106,9 @@ void mv_document_judge(mv_document *document, uint32_t device_row);
 void mv_document_release(mv_document *document);
 
 /* For a document of at least `least_events`: moves what the trace and a device have made so far to
- * files (parse/spill.h), and releases memory of what was moved before and has been read since. A
- * viewer looks at little of a long trace, so most of it need not be in memory. Called after each
- * stage of a device, by the caller of the stages. */
+ * files (parse/model/spill.h), and releases memory of what was moved before and has been read
+ * since. A viewer looks at little of a long trace, so most of it need not be in memory. Called
+ * after each stage of a device, by the caller of the stages. */
 void mv_document_spill(mv_document *document, uint32_t device_row, uint64_t least_events);
 
 enum { MV_LONG_EVENTS = 500000 }; /* what is asked of a loader */

@@ -1,4 +1,4 @@
-/* Which key does what: as in viz/view/commands.def, unless the user's own file changes it.
+/* Which key does what: as in view/state/commands.def, unless the user's own file changes it.
  *
  *     # a command's name, and its keys
  *     zoom_in   W Up

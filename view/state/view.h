@@ -179,8 +179,8 @@ const mv_document *mv_view_document(const mv_view *view);
 const mv_document_device *mv_view_device(const mv_view *view); /* MV_DEVICE_SHOWN or later */
 bool mv_view_is_judged(const mv_view *view);                   /* and its reports are ready */
 
-/* The saved outline of the device that is being read (viz/view/saved_index.h), which is shown until
- * it is ready; NULL: there is none, or the device is ready. */
+/* The saved outline of the device that is being read (view/state/saved_index.h), which is shown
+ * until it is ready; NULL: there is none, or the device is ready. */
 const mv_saved_device *mv_view_outline(const mv_view *view);
 
 /* The device that the shown one is compared with; NULL: none, or it is not ready. */

@@ -117,7 +117,7 @@ static uint32_t pool_of(const mv_segment_lives *s, uint32_t row)
     return s->pool[row].row == MV_NO_ROW ? MV_DEFAULT_POOL.row : s->pool[row].row;
 }
 
-/* Whether free memory continues from one row into the next: see analyze/holes.h. */
+/* Whether free memory continues from one row into the next: see analyze/heap/holes.h. */
 static bool is_joined(const mv_segment_lives *s, uint32_t low, uint32_t high)
 {
     return mv_range_end(s->addr[low], s->size[low]) == s->addr[high] && s->is_expandable[low] &&

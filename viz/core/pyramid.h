@@ -10,8 +10,8 @@
  * 64, from the nearer kept levels. So every answer is exact, and no peak is lost at any width.
  * About 1.45 bytes an event.
  *
- * A moment is named by the event that it follows, as in analyze/alive.h; MV_BEFORE is the moment
- * before the first event, and comes before event 0 in every range. */
+ * A moment is named by the event that it follows, as in analyze/lives/alive.h; MV_BEFORE is the
+ * moment before the first event, and comes before event 0 in every range. */
 #ifndef MV_PYRAMID_H
 #define MV_PYRAMID_H
 

@@ -49,9 +49,10 @@ typedef struct {
     uint64_t kx,
         ky;        /* covers x from kx * MV_TILE_COLUMNS * dx, bytes from ky * MV_TILE_ROWS * dy */
     uint32_t rows; /* at most MV_TILE_ROWS: above them is nothing; may be 0 */
-    uint64_t serial;        /* of its contents: no two tiles of one mv_tiles have the same */
-    const uint32_t *ids;    /* ranks; MV_NO_ROW: none */
-    const uint32_t *spikes; /* [MV_TILE_COLUMNS] viz/core/spikes.h: ranks at least a pixel high */
+    uint64_t serial;     /* of its contents: no two tiles of one mv_tiles have the same */
+    const uint32_t *ids; /* ranks; MV_NO_ROW: none */
+    const uint32_t
+        *spikes; /* [MV_TILE_COLUMNS] viz/core/column_spikes.h: ranks at least a pixel high */
 } mv_tile;
 
 /* A part of a tile and the place where it goes. Pixels of the view count from its upper left

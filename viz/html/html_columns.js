@@ -1,4 +1,4 @@
-// Columns as viz/packed.c writes them: "MVC1", then for each a name, a coding, a count and bytes.
+// Columns as viz/html/packed_columns.c writes them: "MVC1", then for each a name, a coding, a count and bytes.
 
 function readColumns(bytes) {
   const columns = new Map(), view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);

@@ -23,8 +23,9 @@ static inline uint32_t mv_fullness_level(uint64_t used, uint64_t bytes)
     return used >= bytes - bytes / 4 ? 4 : 1 + (uint32_t)((double)used / (double)bytes * 4);
 }
 
-/* Of `rows`, which has segments in the form of allocations (viz/segment_timeline.h), or some of
- * them: the bytes in use of each after `event`. [rows.allocs.count]; NULL when memory is out. */
+/* Of `rows`, which has segments in the form of allocations (viz/pictures/segment_timeline.h), or
+ * some of them: the bytes in use of each after `event`. [rows.allocs.count]; NULL when memory is
+ * out. */
 uint64_t *mv_fullness_behind(mv_arena *arena, const mv_lives *lives, const mv_lives *rows,
                              uint32_t event);
 
