@@ -305,6 +305,6 @@ Test(envelopes, says_what_is_there_and_what_is_missing)
          "private pool (1, 0) \xc2\xb7 at most 40.0 MiB held", "pool not recorded",
          "default pool \xc2\xb7 at most 84.0 MiB held, at most 79.5 MiB in use");
     SAYS("mempool", "1 private pool: at most 120 MiB held", "private pool (0, 1)");
-    SAYS("late_start", "no private pools are recorded; segments given back before the snapshot");
-    SAYS("gpt_train", "no private pools: all is in the default pool");
+    SAYS("late_start", "no private pools are recorded; segments released before the snapshot");
+    SAYS("gpt_train", "no private pools: everything is in the default pool");
 }

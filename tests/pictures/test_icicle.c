@@ -268,7 +268,8 @@ Test(icicle, says_what_is_missing)
     picture p;
 
     draw(&p, mvt_done(empty), 0, false, (mv_icicle_opts){.event = MV_BEFORE});
-    cr_expect(mvt_scene_says(&p.icicle.scene, "nothing to draw: no bytes are allocated then"));
+    cr_expect(
+        mvt_scene_says(&p.icicle.scene, "nothing to draw: no bytes are allocated at this moment"));
     cr_expect_eq(p.icicle.drawn, 0);
     mvt_scene_check(&p.icicle.scene, "empty");
     drop(&p);

@@ -143,7 +143,7 @@ Test(segment_timeline, says_what_is_there)
     mvt_load(&arena, "gpt_train_expandable", &trace);
     draw(&p, &trace, 0, (mv_timeline_opts){0});
     cr_expect(mvt_scene_says(&p.timeline.scene, "peak reserved 1.18 GiB"));
-    cr_expect(mvt_scene_says(&p.timeline.scene, "reserved at the peak, tensors used"));
+    cr_expect(mvt_scene_says(&p.timeline.scene, "was reserved at the peak; tensors used"));
     cr_expect(mvt_scene_says(&p.timeline.scene, "How full the 1.18 GiB of the peak are"));
     cr_expect(mvt_scene_says(&p.timeline.scene, "75 to 100 % in use"));
     cr_expect(mvt_scene_hovers(&p.timeline.scene, "\nhere empty"));

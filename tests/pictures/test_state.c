@@ -198,7 +198,7 @@ Test(state, says_what_is_there_and_what_is_missing)
     SAYS("gpt_train_expandable", "expandable segment of");
     SAYS("mempool", "private large pool (0, 1)", "30.0 MiB is free, in one hole");
     SAYS("streams", "waiting for a stream 97.5 MiB",
-         "freed, but a stream waits: ", "hatched: freed, but a stream may use it");
+         "freed, waiting for a stream: ", "hatched: freed, a stream may still use it");
     SAYS("no_history", "no events were recorded");
     SAYS("ring", "history truncated");
 }
@@ -226,7 +226,7 @@ Test(state, traces_of_nearly_nothing_are_drawn)
     picture p;
 
     draw(&p, mvt_done(empty), 0, (mv_state_picture_opts){.event = MV_BEFORE});
-    cr_expect(mvt_scene_says(&p.picture.scene, "nothing is reserved then"));
+    cr_expect(mvt_scene_says(&p.picture.scene, "nothing is reserved at this moment"));
     mvt_scene_check(&p.picture.scene, "empty");
     drop(&p);
     mvt_oom(senseless, .addr = UINT64_MAX, .bytes = UINT64_MAX);

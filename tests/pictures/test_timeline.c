@@ -506,7 +506,7 @@ Test(timeline, marks_of_the_program)
         cr_expect(mvt_scene_says(&p.timeline.scene, "warm up ends"));
         cr_expect(mvt_scene_says(&p.timeline.scene, "marks"));
         cr_expect_eq(mvt_scene_says(&p.timeline.scene, "annotations"), with_ranges);
-        cr_expect(mvt_scene_hovers(&p.timeline.scene, "mark: epoch\nahead of event 35"));
+        cr_expect(mvt_scene_hovers(&p.timeline.scene, "mark: epoch\nbefore event 35"));
         for (uint32_t i = 0; i < p.timeline.scene.shape_count; i++) {
             const mv_shape *s = &p.timeline.scene.shapes[i];
             const mv_point *at = p.timeline.scene.points + s->first;

@@ -67,8 +67,8 @@ Test(keymap, what_is_no_line_is_said)
         uint32_t line;
     } cases[] = {
         {"zoom_in Up\nfly X\nquit", "no command is named fly", 2},
-        {"zoom_in Upp", "zoom_in: Upp is no key", 1},
-        {"zoom_in Shift+", "zoom_in: Shift+ is no key", 1},
+        {"zoom_in Upp", "zoom_in: Upp is not a key", 1},
+        {"zoom_in Shift+", "zoom_in: Shift+ is not a key", 1},
         {"NOTHING X", "no command is named NOTHING", 1},
     };
 

@@ -360,7 +360,7 @@ Test(pane_timeline, segments_are_as_full_as_their_blocks_make_them)
         check_use(view);
         check_levels(view);
         do_it(view, MV_DO_show_segments);
-        cr_assert(mvt_scene_says(&view->ui.scene, "Used of each segment"));
+        cr_assert(mvt_scene_says(&view->ui.scene, "How full segments are"));
         close_file(view);
     }
 }

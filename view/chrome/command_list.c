@@ -149,5 +149,5 @@ void mv_command_list_paint(mv_view *view, mv_box box)
         paint_row(view, mv_box_cut_top(&sheet, row), hits[i].id, q.number, i == c->row);
     if (count == 0)
         mv_ui_text(ui, mv_box_cut_top(&sheet, row), MV_UI_TEXT, ui->theme->faint_text,
-                   MV_ANCHOR_START, "no command is called so");
+                   MV_ANCHOR_START, "no command matches");
 }

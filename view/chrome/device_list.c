@@ -200,7 +200,7 @@ static const char *state_text(mv_view *view, const row *r)
     if (stage != MV_DOCUMENT_OPENED)
         return stage == MV_DOCUMENT_READING ? "reading ..." : "waiting";
     if (r->device == MV_NO_ROW)
-        return "no memory of a GPU";
+        return "no GPU memory";
     return mv_scene_format(&view->ui.scene, "device %u \xc2\xb7 %s events%s",
                            r->document->devices[r->device].device,
                            mv_axis_exact(r->document->devices[r->device].events, count),

@@ -33,7 +33,7 @@ void mv_open_paint(mv_view *view, mv_box box)
 void mv_export_paint(mv_view *view, mv_box box)
 {
     paint_field(view, box, "Export this view", &view->chrome->export,
-                "The ending says how: .png .svg the picture, .html the trace, .tsv the table.");
+                "The ending decides: .png .svg the picture, .html the trace, .tsv the table.");
 }
 
 /* ---- writing ----------------------------------------------------------------------------- */
@@ -85,7 +85,7 @@ static mv_code write_tsv(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err *
     const char *text = mv_tables_text(view, arena);
 
     if (!text)
-        return mv_fail(err, MV_IO, MV_NO_OFFSET, "no table is ready: choose one below Tables");
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "no table is ready: choose one under Tables");
     mv_sink_write(sink, text, strlen(text));
     return MV_OK;
 }
@@ -117,12 +117,12 @@ bool mv_export_write(mv_view *view, const char *path)
     mv_sink sink;
 
     if (!write) {
-        mv_view_say(view, true, "a name ends in .png, .svg, .html or .tsv");
+        mv_view_say(view, true, "the name must end in .png, .svg, .html or .tsv");
         return false;
     }
     for (uint32_t i = 0; i < view->document_count; i++)
         if (mv_is_same_file(view->documents[i]->path, path)) {
-            mv_view_say(view, true, "not written: %.200s is what is shown", path);
+            mv_view_say(view, true, "not written: %.200s is one of the open files", path);
             return false;
         }
     mv_arena_init(&arena, view->budget);

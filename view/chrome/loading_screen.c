@@ -121,7 +121,7 @@ static void paint_opened(mv_view *view, const mv_document *d, mv_box *at)
     line(ui, at, 17, ui->theme->text, d->name);
     if (d->device_count == 0)
         line(ui, at, MV_UI_TEXT, ui->theme->text,
-             "This file has no memory of a GPU in it: no events, and no segments.");
+             "This file has no GPU memory in it: no events and no segments.");
     else if (device &&
              atomic_load_explicit(&device->stage, memory_order_acquire) == MV_DEVICE_FAILED)
         line(ui, at, MV_UI_TEXT, ui->theme->alarm,
@@ -129,7 +129,7 @@ static void paint_opened(mv_view *view, const mv_document *d, mv_box *at)
                              mv_code_text(device->failure.code)));
     else
         line(ui, at, MV_UI_TEXT, ui->theme->faint_text,
-             "Finding out who lived when, and how high memory stood ...");
+             "Finding out what was alive when, and how high memory was ...");
 }
 
 /* ---- what it was the last time ----------------------------------------------------------- */
@@ -218,12 +218,12 @@ static void paint_outline(mv_view *view, mv_box box, const mv_saved_device *s)
     mv_box words = mv_box_cut_top(&box, mv_ui_px(ui, MV_UI_LINE + 10));
 
     mv_box_cut_left(&words, mv_ui_px(ui, 96));
-    mv_ui_text(
-        ui, words, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START,
-        mv_scene_format(&ui->scene, "device %u, %s %s %s, %s reserved; %s events", s->device,
-                        is_sketch ? "as far as is known: at most" : "as it was the last time: peak",
-                        mv_size_text(peak, s->peak), is_sketch ? "asked for" : "allocated",
-                        mv_size_text(reserved, s->most_reserved), mv_axis_exact(s->events, count)));
+    mv_ui_text(ui, words, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START,
+               mv_scene_format(&ui->scene, "device %u, %s %s %s, %s reserved; %s events", s->device,
+                               is_sketch ? "so far: at most" : "from the last run: peak",
+                               mv_size_text(peak, s->peak), is_sketch ? "asked for" : "allocated",
+                               mv_size_text(reserved, s->most_reserved),
+                               mv_axis_exact(s->events, count)));
     mv_box_cut_left(&box, mv_ui_px(ui, 96));
     mv_box_cut_right(&box, mv_ui_px(ui, 16));
     mv_box_cut_bottom(&box, mv_ui_px(ui, 16));

@@ -42,8 +42,8 @@ static const char *hint(mv_view *view)
         return "drag: move the window" DOT "double-click: everything";
     if (c->under == &mv_pane_state)
         return mv_scene_format(scene, "click: pin a block" DOT "%s" DOT "%s",
-                               hint_of(view, MV_DO_event_back, "event back"),
-                               hint_of(view, MV_DO_event_on, "event on"));
+                               hint_of(view, MV_DO_event_back, "previous event"),
+                               hint_of(view, MV_DO_event_on, "next event"));
     if (c->under)
         return mv_scene_format(scene, "click: go there" DOT "%s",
                                hint_of(view, MV_DO_next_focus, "next tab"));

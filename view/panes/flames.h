@@ -17,7 +17,7 @@
     X(CURSOR, "at the cursor")        \
     X(PEAK, "at the peak in view")    \
     X(HELD, "held over the interval") \
-    X(TEMPORARY, "temporary in it")
+    X(TEMPORARY, "temporary within it")
 
 typedef enum {
 #define MV_FLAMES_ENUM(name, text) MV_FLAMES_##name,

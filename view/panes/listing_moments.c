@@ -71,10 +71,10 @@ static void add_hole(mv_listing_maker *m, const mv_heap_map *map, uint32_t segme
 bool mv_listing_fill_fragments(mv_listing_maker *maker)
 {
     static const mv_listing_column columns[] = {
-        {"free", MV_CELL_BYTES, 84},     {"of segment", MV_CELL_BYTES, 90},
-        {"whole", MV_CELL_BYTES, 84},    {"at", MV_CELL_ADDR, 116},
-        {"pool", MV_CELL_TEXT, 190},     {"behind", MV_CELL_TEXT, 0},
-        {"in front of", MV_CELL_TEXT, 0}};
+        {"free", MV_CELL_BYTES, 84},  {"of segment", MV_CELL_BYTES, 90},
+        {"whole", MV_CELL_BYTES, 84}, {"at", MV_CELL_ADDR, 116},
+        {"pool", MV_CELL_TEXT, 190},  {"after", MV_CELL_TEXT, 0},
+        {"before", MV_CELL_TEXT, 0}};
     mv_heap_moment heap;
     uint32_t holes = 0;
     mv_err err;
@@ -94,7 +94,7 @@ bool mv_listing_fill_fragments(mv_listing_maker *maker)
     maker->out->note = mv_listing_say(
         maker,
         "%s free in %u holes at the cursor, the largest %s; whole: could be "
-        "given back",
+        "released",
         mv_size_text(all, heap.sums.free), holes, mv_size_text(largest, heap.largest));
     return true;
 }

@@ -147,7 +147,7 @@ bool mv_listing_fill_leaks(mv_listing_maker *maker)
     if (!mv_listing_reserve(maker, columns, 8, maker->ask->is_judged ? found->count : 0))
         return false;
     if (!maker->ask->is_judged) {
-        maker->out->note = "leaks are still being looked for";
+        maker->out->note = "still looking for leaks";
         return true;
     }
     for (uint32_t i = 0; i < found->count; i++)

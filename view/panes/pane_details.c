@@ -194,7 +194,7 @@ static void put_facts(painting *p)
         put_fact(p, "category",
                  d->attribution.categories.name[d->attribution.categories.of_alloc[p->alloc]]);
         if (d->leaks.is_leaked[p->alloc])
-            put_fact(p, "leak", "it is part of one: see reports");
+            put_fact(p, "leak", "part of a leak: see Reports");
     }
     put_stream(p);
     put_place(p);
@@ -281,7 +281,7 @@ static void put_alloc_stacks(painting *p)
         cpp = t->tags.cpp[p->lives->events.tag[birth].row];
     }
     if (forward.row != MV_NO_ROW)
-        put_stack(p, "for what the forward pass did in", forward, &fold);
+        put_stack(p, "for the forward pass in", forward, &fold);
     if (cpp.row != MV_NO_ROW)
         put_stack(p, "C++ frames", cpp, &fold);
 }
@@ -293,7 +293,7 @@ static void put_free_stack(painting *p)
     if (freed < p->lives->events.count)
         put_stack(p, "freed by", p->lives->events.stack[freed], &fold);
     else
-        put_title(p, "freed by nobody");
+        put_title(p, "never freed");
 }
 
 /* ---- the address ------------------------------------------------------------------------- */
@@ -331,7 +331,7 @@ static void put_history(painting *p)
     const mv_story *story;
 
     if (!p->story) {
-        put_title(p, "looking who used the address ...");
+        put_title(p, "looking for users of the address ...");
         return;
     }
     story = &p->story->story;

@@ -252,7 +252,7 @@ static const char *sum_of(const painting *p)
 
     switch ((mv_flames_source)a->ask.source) {
     case MV_FLAMES_HELD:
-        return mv_panel_say(p->view, "%s, allocated in events %u to %u and still there", all,
+        return mv_panel_say(p->view, "%s, allocated in events %u to %u and still alive", all,
                             a->ask.a, a->ask.b);
     case MV_FLAMES_TEMPORARY:
         return mv_panel_say(p->view, "%s over time, allocated and freed in events %u to %u", all,

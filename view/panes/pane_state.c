@@ -271,7 +271,7 @@ static const char *describe(painting *p, const mv_state_box *box)
     mv_culprit_label(&p->document->trace, p->document->sites.kinds, a->stack[alloc], label,
                      sizeof label);
     return mv_panel_say(p->view, "%s%s by %s\n%s asked for, at 0x%llx\n%s",
-                        box->pending ? "freed, but a stream may use it: " : "",
+                        box->pending ? "freed, a stream may still use it: " : "",
                         mv_panel_size(p->view, a->block[alloc]), label,
                         mv_panel_size(p->view, a->requested[alloc]),
                         (unsigned long long)a->addr[alloc], segment);
@@ -435,9 +435,10 @@ static void paint_head(painting *p, mv_box box)
     mv_box_cut_right(&head, mv_ui_px(p->ui, MV_UI_PAD));
     mv_ui_text(p->ui, head, MV_UI_TEXT, oom ? p->ui->theme->alarm : p->ui->theme->text,
                MV_ANCHOR_START, oom ? oom : sums_text(p));
-    mv_ui_zone(p->ui, head, MV_DO_NOTHING, 0,
-               "Hatched: freed, but a stream may use it. Empty: free. Dark edge: lost to rounding. "
-               "Grey bars: small pieces, as high as they are full.");
+    mv_ui_zone(
+        p->ui, head, MV_DO_NOTHING, 0,
+        "Hatched: freed, a stream may still use it. Empty: free. Dark edge: lost to rounding. "
+        "Grey bars: small pieces; the height shows how full they are.");
 }
 
 static void paint_legend(painting *p, mv_box box)
@@ -507,7 +508,7 @@ static void paint(mv_view *view, mv_box box)
     paint_legend(&p, box);
     if (p.answer->state.group_count == 0) {
         mv_ui_text(p.ui, p.box, MV_UI_TEXT, p.ui->theme->faint_text, MV_ANCHOR_MIDDLE,
-                   "nothing is reserved then");
+                   "nothing is reserved at this moment");
         return;
     }
     paint_hover(&p);

@@ -221,8 +221,8 @@ static mv_code write_picture(player *p, const char *path, mv_err *err)
 
     for (uint32_t i = 0; i < p->opts->file_count; i++)
         if (mv_is_same_file(p->opts->files[i], path))
-            return mv_fail(err, MV_IO, MV_NO_OFFSET, "%s is what is shown: name another file",
-                           path);
+            return mv_fail(err, MV_IO, MV_NO_OFFSET,
+                           "%s is one of the open files: choose another name", path);
     mv_arena_init(&arena, p->opts->budget);
     code = mv_canvas_read(&arena, &p->sdl, p->canvas.renderer, p->width, p->height, &image, err);
     if (code == MV_OK)

@@ -56,7 +56,7 @@ static const char *lack(uint32_t needs)
         {MV_NEEDS_PIN, "click an allocation first"},
         {MV_NEEDS_INTERVAL, "drag over the timeline first, to select an interval"},
         {MV_NEEDS_FILTER, "search for something first"},
-        {MV_NEEDS_OOM, "no request failed for want of memory in this trace"},
+        {MV_NEEDS_OOM, "no request ran out of memory in this trace"},
         {MV_NEEDS_MARKS, "this trace has no markers"},
         {MV_NEEDS_DEVICES, "only one device is open"},
         {MV_NEEDS_PAST, "there is no earlier view"},

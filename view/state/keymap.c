@@ -176,7 +176,8 @@ static bool read_line(mv_arena *arena, mv_keymap *map, const char *line, char *w
     map->keys[id] = "";
     for (line += length; (length = next_word(&line)) > 0; line += length) {
         if (!give(arena, map, id, line, length)) {
-            snprintf(why, size, "%s: %.*s is no key", name, length < 32 ? (int)length : 32, line);
+            snprintf(why, size, "%s: %.*s is not a key", name, length < 32 ? (int)length : 32,
+                     line);
             return false;
         }
     }

@@ -73,7 +73,7 @@ static bool number(script *s, uint32_t word, double *out)
 
     *out = strtod(text, &end);
     if (end == text || *end)
-        return fail(s, "word %u is no number", word + 1);
+        return fail(s, "word %u is not a number", word + 1);
     return true;
 }
 
@@ -105,7 +105,7 @@ static bool place(script *s, float *x, float *y)
     words[strcspn(words, "\"")] = '\0';
     shape = find_text(s, words, NULL);
     if (!shape)
-        return fail(s, "no text \"%s\" is seen", words);
+        return fail(s, "no text \"%s\" is visible", words);
     width = mv_text_width(shape->text, shape->width);
     *x = s->scene->points[shape->first].x;
     *x += shape->anchor == MV_ANCHOR_MIDDLE ? 0
@@ -351,7 +351,8 @@ static bool do_expect(script *s)
     if (strcmp(what, "no") == 0)
         return !find_text(s, s->rest2, NULL) || fail(s, "a text has \"%s\"", s->rest2);
     if (strcmp(what, "status") == 0)
-        return find_text(s, s->rest2, &status) || fail(s, "the status has not \"%s\"", s->rest2);
+        return find_text(s, s->rest2, &status) ||
+               fail(s, "the status bar does not say \"%s\"", s->rest2);
     if (strcmp(what, "selection") == 0)
         return expect_selection(s);
     if (strcmp(what, "hits") == 0)

@@ -53,7 +53,7 @@ static void read_keys(mv_view *view)
         return;
     line = mv_keymap_read(&view->arena, &view->keymap, view->opts.keys, why, sizeof why);
     if (line)
-        mv_view_say(view, true, "your keys, line %u: %s; the rest is left out", line, why);
+        mv_view_say(view, true, "your keys, line %u: %s; the rest is ignored", line, why);
 }
 
 mv_view *mv_view_open(mv_budget *budget, const mv_view_opts *opts)

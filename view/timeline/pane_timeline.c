@@ -219,7 +219,7 @@ static void paint_waiting(mv_plot *p)
         mv_ui_fill(p->ui, p->plot, p->ui->theme->plot);
     mv_ui_text(p->ui, p->plot, MV_UI_TEXT, p->ui->theme->faint_text, MV_ANCHOR_MIDDLE,
                p->device && p->plot.h < 16 ? "too low to draw"
-                                           : "preparing the clock and what is drawn\xe2\x80\xa6");
+                                           : "preparing the picture\xe2\x80\xa6");
 }
 
 static void paint_plot(mv_plot *p)

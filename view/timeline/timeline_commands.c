@@ -226,7 +226,7 @@ static void select_events(mv_view *view, uint32_t a, uint32_t b)
     a = a < events ? a : events;
     b = b < events ? b : events;
     if (a >= b) {
-        mv_view_say(view, false, "%s", "no event lies in it");
+        mv_view_say(view, false, "%s", "it contains no event");
         return;
     }
     view->now.has_interval = true;
@@ -330,7 +330,7 @@ void mv_do_mark_back(mv_view *view, uint64_t arg)
 
     (void)arg;
     go_to(view, m ? mv_event_before(m->begins, m->begin_count, view->now.cursor) : MV_NO_ROW,
-          "no marker is before the cursor");
+          "no marker before the cursor");
 }
 
 void mv_do_mark_on(mv_view *view, uint64_t arg)
@@ -339,7 +339,7 @@ void mv_do_mark_on(mv_view *view, uint64_t arg)
 
     (void)arg;
     go_to(view, m ? mv_event_behind(m->begins, m->begin_count, view->now.cursor) : MV_NO_ROW,
-          "no marker is behind the cursor");
+          "no marker after the cursor");
 }
 
 void mv_do_oom_on(mv_view *view, uint64_t arg)
@@ -348,7 +348,7 @@ void mv_do_oom_on(mv_view *view, uint64_t arg)
 
     (void)arg;
     go_to(view, mv_event_behind(l->ooms, l->oom_count, view->now.cursor),
-          "no out-of-memory event is behind the cursor");
+          "no out-of-memory event after the cursor");
 }
 
 void mv_do_oom_back(mv_view *view, uint64_t arg)
@@ -357,7 +357,7 @@ void mv_do_oom_back(mv_view *view, uint64_t arg)
 
     (void)arg;
     go_to(view, mv_event_before(l->ooms, l->oom_count, view->now.cursor),
-          "no out-of-memory event is before the cursor");
+          "no out-of-memory event before the cursor");
 }
 
 void mv_do_to_alloc(mv_view *view, uint64_t arg)

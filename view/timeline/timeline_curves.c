@@ -148,9 +148,9 @@ static void paint_capacity(mv_plot *p)
         return;
     mv_scene_line(&p->ui->scene, p->plot.x, y, p->plot.x + p->plot.w, y, p->ui->theme->alarm,
                   p->ui->scale);
-    mv_plot_callout(p, p->plot.x, y - mv_ui_px(p->ui, 4), p->ui->theme->alarm,
-                    mv_scene_format(&p->ui->scene, "what the device has for PyTorch: %s",
-                                    mv_size_text(size, capacity)));
+    mv_plot_callout(
+        p, p->plot.x, y - mv_ui_px(p->ui, 4), p->ui->theme->alarm,
+        mv_scene_format(&p->ui->scene, "available to PyTorch: %s", mv_size_text(size, capacity)));
 }
 
 /* ---- peaks -------------------------------------------------------------------------------- */

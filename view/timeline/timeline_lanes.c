@@ -114,7 +114,7 @@ static void paint_spikes(mv_plot *p)
     if (!has_any)
         return;
     title.w -= mv_ui_px(p->ui, MV_UI_PAD);
-    mv_ui_text(p->ui, title, MV_UI_SMALL, p->ui->theme->faint_text, MV_ANCHOR_END, "brief");
+    mv_ui_text(p->ui, title, MV_UI_SMALL, p->ui->theme->faint_text, MV_ANCHOR_END, "spikes");
     if (mv_ui_is_hot(p->ui, box)) {
         uint32_t rank = p->spike_of[(uint32_t)(p->ui->pointer_x - p->plot.x)];
         char size[MV_SIZE_TEXT];

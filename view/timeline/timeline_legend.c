@@ -263,7 +263,7 @@ void mv_do_legend_row(mv_view *view, uint64_t arg)
     if (!mv_plot_open(&p, view, view->main_box) || !view->timeline->legend.is_done ||
         arg >= GROUPS || view->timeline->legend.device != p.device ||
         !search_words(&p, &view->timeline->legend.groups[arg], words)) {
-        mv_view_say(view, false, "%s", "that is nothing to search for");
+        mv_view_say(view, false, "%s", "this row cannot be searched");
         return;
     }
     mv_view_remember(view);
@@ -358,7 +358,7 @@ static void paint_keys(mv_plot *p, mv_box *box)
 
     if (p->of_segments) {
         key_line(p, box, theme->outline, false, "reserved by PyTorch");
-        key_line(p, box, theme->active, true, "allocated: used of it");
+        key_line(p, box, theme->active, true, "allocated: in use");
     } else {
         key_line(p, box, theme->outline, false, "allocated: in use");
         if (p->has_pending)
@@ -379,7 +379,7 @@ static void paint_use(mv_plot *p, mv_box *box)
     mv_box title = mv_box_cut_top(box, mv_ui_px(p->ui, ROW));
 
     mv_ui_text(p->ui, title, MV_UI_SMALL, p->ui->theme->faint_text, MV_ANCHOR_START,
-               "Used of each segment");
+               "How full segments are");
     for (uint32_t level = MV_USE_LEVELS; level > 0; level -= 2) {
         mv_box row = mv_box_cut_top(box, mv_ui_px(p->ui, ROW));
         mv_box swatch = mv_box_cut_left(&row, mv_ui_px(p->ui, 26));

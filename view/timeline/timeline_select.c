@@ -69,13 +69,13 @@ static const char *sums_line(mv_plot *p, const mv_interval_sums *sums)
 {
     char in[MV_SIZE_TEXT], out[MV_SIZE_TEXT], held[MV_SIZE_TEXT], most[MV_SIZE_TEXT];
 
-    return mv_scene_format(&p->ui->scene,
-                           "+%s in %u blocks, \xe2\x88\x92%s in %u; of the new %s in %u stay; "
-                           "highest %s",
-                           mv_size_text(in, sums->allocated), sums->allocs,
-                           mv_size_text(out, sums->freed), sums->frees,
-                           mv_size_text(held, sums->held), sums->held_blocks,
-                           mv_size_text(most, sums->most));
+    return mv_scene_format(
+        &p->ui->scene,
+        "+%s in %u blocks, \xe2\x88\x92%s in %u; %s in %u of the new blocks remain;  "
+        "highest %s",
+        mv_size_text(in, sums->allocated), sums->allocs, mv_size_text(out, sums->freed),
+        sums->frees, mv_size_text(held, sums->held), sums->held_blocks,
+        mv_size_text(most, sums->most));
 }
 
 static const char *interval_line(mv_plot *p)

@@ -6,7 +6,7 @@ const KEYS = [
   ["A D, drag, arrows", "move"],
   ["0", "everything"],
   ["F", "fit the pinned allocation"],
-  ["B E", "to its begin, its end"],
+  ["B E", "to its start, its end"],
   ["P", "to the peak"],
   ["O, Shift+O", "next, previous out of memory"],
   ["[ ]", "previous, next range or step"],
@@ -15,12 +15,12 @@ const KEYS = [
   ["X", "x axis: events, time, PyTorch's ticks"],
   ["M", "blocks, or requested bytes as PyTorch draws them"],
   ["/", "search frames (regular expression); Enter goes through hits"],
-  ["I", "what matches alone, stacked without the others"],
+  ["I", "only what matches, stacked without the others"],
   ["V", "flame graph: the frames that allocate on top, or the outermost"],
   ["U, Backspace", "flame graph: a level up"],
   ["N", "next device"],
   ["T", "light or dark"],
-  ["Esc", "let go: zoom of the flame graph, pin, search"],
+  ["Esc", "clear: zoom of the flame graph, pin, search"],
   ["?", "this help"],
 ];
 
@@ -159,7 +159,7 @@ class Input {
     if (!hit) { this.setTip(null); return; }
     const { heap } = state, { piece } = hit, i = heap.row[piece], bytes = heap.size[piece];
     const lines = i === HOLE ? [`free: ${size(bytes)} (${exact(bytes)} bytes)`] :
-      [(heap.part[piece] === PENDING ? "freed, but a stream waits: " : "") + d.siteLabel[d.site[i]],
+      [(heap.part[piece] === PENDING ? "freed, waiting for a stream: " : "") + d.siteLabel[d.site[i]],
         `${size(bytes)}, ${exact(d.requested[i])} bytes asked for, ${this.lifeText(i)}`];
     lines.push(`at 0x${heap.addr[piece].toString(16)} in ${heap.runName(state.runOf(piece))}`);
     if (hit.shares > 1) lines.push(`and ${exact(hit.shares - 1)} more in this pixel`);

@@ -83,7 +83,7 @@ class App {
     this.invertBox = element("input", { id: "invert", type: "checkbox" });
     this.framesBox = element("input", { id: "frames", type: "checkbox" });
     this.aloneBox = element("input", { id: "alone", type: "checkbox" });
-    this.givenButton = element("button", { id: "given", hidden: !this.given, title: "the filter that was given" }, "filter");
+    this.givenButton = element("button", { id: "given", hidden: !this.given, title: "the filter from the command line" }, "filter");
     this.topButton = element("button", { id: "top", hidden: !this.top, title: "in colour: the largest" }, `top ${this.top}`);
     this.buildPage();
   }
@@ -96,7 +96,7 @@ class App {
     this.helpButton = element("button", { id: "help-button", title: "keys" }, "? keys");
     this.wholeButton = element("button", { id: "whole", title: "everything (0)" }, "all");
     this.measureLabel = element("label", {}, "height:", this.measureBox);
-    this.aloneLabel = element("label", { title: "stack what matches by itself (I)" }, this.aloneBox, "alone");
+    this.aloneLabel = element("label", { title: "stack only what matches (I)" }, this.aloneBox, "alone");
     this.bar = element("div", { id: "bar" }, this.tabs, ...(this.devices.length > 1 ? [this.deviceBox] : []),
       this.wholeButton, element("label", {}, "x:", this.axisBox), this.measureLabel, this.searchBox,
       this.aloneLabel, this.givenButton, this.topButton, this.found, this.helpButton);
@@ -385,7 +385,7 @@ class App {
     if (shown >= 0) showAllocation(this.details, this, shown, this.pinned >= 0);
     else this.details.replaceChildren(element("p", { className: "faint" }, this.tab === "flame" ?
       "Point at the strip for another moment, at a box for its bytes. A click on a box makes it as wide as " +
-      "the page; Esc lets go, U goes a level up." : `Point at ${this.device.isSegments ? "a segment" : "an allocation"} ` +
+      "the page; Esc shows everything, U goes up one level." : `Point at ${this.device.isSegments ? "a segment" : "an allocation"} ` +
       "for its size, life and stack. Wheel zooms, dragging moves, / searches."));
   }
 

@@ -79,7 +79,7 @@ function allocationRows(model, i) {
     rows.push(["completed", whenText(d, d.completed[i])]);
   rows.push(["address", d.address(i) + (older ? `, use ${older + 1} of it` : "")]);
   if (s >= 0) rows.push(["in", d.place(s)]);
-  if (d.flags[i] & 1) rows.push(["leak", "part of what the leak report names"]);
+  if (d.flags[i] & 1) rows.push(["leak", "part of a reported leak"]);
   return rows;
 }
 
@@ -113,7 +113,7 @@ function showAllocation(box, app, i, isPinned) {
     box.append(more);
   }
   box.append(element("p", { className: "faint" }, isPinned ?
-    "Pinned. Esc lets go; B and E go to its begin and end." : "Click the picture to pin it."));
+    "Pinned. Esc unpins; B and E go to its start and end." : "Click the picture to pin it."));
 }
 
 // Call sites by their bytes at a moment.

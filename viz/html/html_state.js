@@ -208,7 +208,7 @@ class StatePicture {
     if (heap.holes > 1)
       parts.push(`largest ${size(heap.largest)}, ${(100 - 100 * heap.largest / free).toFixed(0)} % in smaller ones`);
     if (heap.rounding) parts.push(`rounding ${size(heap.rounding)}`);
-    if (heap.outside) parts.push(`${size(heap.outside)} in no segment that is known`);
+    if (heap.outside) parts.push(`${size(heap.outside)} outside known segments`);
     const oom = heap.device.ooms.find((o) => o.event === heap.event);
     if (oom) parts.unshift(`out of memory: ${size(oom.bytes)} asked for`);
     return parts.join(" \u00b7 ");

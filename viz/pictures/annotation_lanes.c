@@ -221,7 +221,7 @@ static void paint_marks(lanes *l)
         if (x < last + 2) /* many in one place are one row of diamonds */
             continue;
         last = x;
-        diamond(l, x, mv_scene_format(p->scene, "mark: %.300s\nahead of event %u", name, event));
+        diamond(l, x, mv_scene_format(p->scene, "mark: %.300s\nbefore event %u", name, event));
         if (x + 7 + mv_text_width(name, 9) < next_mark(p, i)) {
             mv_scene_text(p->scene, x + 6, lane_top(p, MARKS) + 8.5f, 9, p->theme->text,
                           MV_ANCHOR_START, mv_scene_format(p->scene, "%.120s", name));
@@ -287,7 +287,7 @@ void mv_lanes_paint(mv_painter *p)
         paint_steps(p, steps);
         side_note(p, 0,
                   mv_scene_format(p->scene, "%u steps, %s", steps->count,
-                                  steps->source == MV_STEPS_INFERRED ? "seen in what recurs"
+                                  steps->source == MV_STEPS_INFERRED ? "found by repetition"
                                                                      : "marked by the program"));
     }
     if (p->has_marks) {

@@ -277,15 +277,15 @@ static const char *verdict(painting *s)
     if (s->layout.count == 0)
         return "nothing was held";
     if (count == 0 && s->layout.envelopes[0].pool.row == MV_NO_ROW)
-        return "no pools are recorded: PyTorch before 2.1, or all was given back before the "
+        return "no pools are recorded: PyTorch before 2.1, or everything was released before the "
                "snapshot";
     if (count == 0 && s->layout.count > 1)
-        return "no private pools are recorded; segments given back before the snapshot have no "
+        return "no private pools are recorded; segments released before the snapshot have no "
                "pool";
     if (count == 0)
-        return "no private pools: all is in the default pool";
+        return "no private pools: everything is in the default pool";
     return mv_scene_format(s->p.scene,
-                           "%u private pool%s: at most %s held and %s in use; nobody else can use "
+                           "%u private pool%s: at most %s held and %s in use; no one else can use "
                            "what is idle in %s",
                            count, count == 1 ? "" : "s", mv_size_text(most, held),
                            mv_size_text(part, used), count == 1 ? "it" : "them");

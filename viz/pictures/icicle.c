@@ -389,7 +389,8 @@ static const char *answer_of(icicle *p, mv_arena *scratch)
     char size[MV_SIZE_TEXT];
 
     if (tree->nodes[0].bytes == 0)
-        return mv_scene_format(p->scene, "nothing to draw: no bytes are %s then", p->opts->measure);
+        return mv_scene_format(p->scene, "nothing to draw: no bytes are %s at this moment",
+                               p->opts->measure);
     if (tree->unrecorded > 0 && !note && tree->unrecorded == tree->nodes[0].bytes)
         return "no stacks were recorded: torch.cuda.memory._record_memory_history() records them";
     if (!note)

@@ -78,7 +78,7 @@ static const char *verdict(mv_painter *p)
     if (reserved == 0)
         return "nothing was reserved";
     return mv_scene_format(p->scene,
-                           "of the %s reserved at the peak, tensors used at most %s (%.0f %%)",
+                           "%s was reserved at the peak; tensors used at most %s of it (%.0f %%)",
                            mv_size_text(most, reserved), mv_size_text(part, used),
                            100.0 * (double)used / (double)reserved);
 }

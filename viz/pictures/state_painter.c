@@ -94,7 +94,7 @@ static const char *describe(painting *s, const mv_state_box *box)
         uint32_t caller = s->p.callers.of_alloc[alloc];
         text = mv_scene_format(
             s->p.scene, "%s%s\nat 0x%llx in a %s",
-            box->pending ? "freed, but a stream waits: " : "",
+            box->pending ? "freed, waiting for a stream: " : "",
             mv_shapes_describe(&s->p, alloc, s->p.callers.callers[caller].is_leak),
             (unsigned long long)s->map.piece_addr[box->piece], describe_segment(s, box->segment));
     }
@@ -312,7 +312,7 @@ static float legend_keys(painting *s, float x, float y)
             .kind = MV_SHAPE_RECTS, .fill = theme->plot, .stroke = theme->faint_text, .width = 1},
         "segment, free where it is empty");
     if (s->has_pending) {
-        y = key(s, x, y, plain, "hatched: freed, but a stream may use it");
+        y = key(s, x, y, plain, "hatched: freed, a stream may still use it");
         mv_scene_point(s->p.scene, x, y - 30);
         mv_scene_point(s->p.scene, x + 24, y - 19);
         mv_scene_add(
@@ -320,7 +320,7 @@ static float legend_keys(painting *s, float x, float y)
             (mv_shape){.kind = MV_SHAPE_RECTS, .is_hatched = true, .stroke = theme->hatch});
     }
     if (s->has_rest)
-        y = key(s, x, y, plain, "small pieces: as high as they are full");
+        y = key(s, x, y, plain, "small pieces: the height shows how full they are");
     if (s->has_rounding) {
         y = key(s, x, y, plain, "dark edge: lost to rounding");
         mv_scene_rect(s->p.scene, x + 16, y - 30, 8, 11, 0x00000066);
@@ -359,14 +359,14 @@ static const char *hole_note(painting *s)
     char size[MV_SIZE_TEXT], hole[MV_SIZE_TEXT];
 
     if (s->sums.reserved == 0)
-        return "nothing to draw: nothing is reserved then";
+        return "nothing to draw: nothing is reserved at this moment";
     if (s->sums.free == 0)
         return "nothing is free in any segment";
     if (s->sums.free == s->largest)
         return mv_scene_format(s->p.scene, "%s is free, in one hole",
                                mv_size_text(size, s->sums.free));
     return mv_scene_format(s->p.scene,
-                           "%s is free: the largest hole has %s, %.0f %% of it are in smaller ones",
+                           "%s is free: the largest hole has %s, %.0f %% is in smaller ones",
                            mv_size_text(size, s->sums.free), mv_size_text(hole, s->largest),
                            100 - 100.0 * (double)s->largest / (double)s->sums.free);
 }

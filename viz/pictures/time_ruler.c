@@ -117,9 +117,9 @@ static const char *history_note(const mv_painter *p)
     case MV_HISTORY_COMPLETE:
         return "\xc2\xb7 complete history";
     case MV_HISTORY_LATE:
-        return "\xc2\xb7 recording began late: what is hatched was there before";
+        return "\xc2\xb7 recording began late: hatched blocks existed before";
     case MV_HISTORY_TRUNCATED:
-        return "\xc2\xb7 history truncated: earlier events were overwritten, what is hatched is "
+        return "\xc2\xb7 history truncated: earlier events were overwritten, hatched blocks are "
                "from them";
     default:
         return "";
