@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -32,6 +33,28 @@ const char *mv_size_text(char text[MV_SIZE_TEXT], uint64_t bytes)
     }
     text[at++] = ' ';
     memcpy(text + at, mv_size_units[unit], strlen(mv_size_units[unit]) + 1);
+    return text;
+}
+
+const char *mv_size_signed_text(char text[MV_SIZE_TEXT], int64_t bytes)
+{
+    text[0] = '-';
+    mv_size_text(text + (bytes < 0), bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes);
+    return text;
+}
+
+const char *mv_size_change_text(char text[MV_SIZE_TEXT], int64_t bytes)
+{
+    text[0] = '+';
+    mv_size_signed_text(text + (bytes > 0), bytes);
+    return text;
+}
+
+const char *mv_percent_text(char text[MV_SIZE_TEXT], uint64_t part, uint64_t whole)
+{
+    double percent = whole ? 100 * (double)part / (double)whole : 0;
+
+    snprintf(text, MV_SIZE_TEXT, percent < 1 && part ? "%.1f %%" : "%.0f %%", percent);
     return text;
 }
 

@@ -4,6 +4,8 @@
 #include "cli/commands.h"
 #include "cli/complain.h"
 #include "cli/nearest.h"
+#include "cli/report/prose.h"
+#include "cli/report/table.h"
 #include "cli/terms.h"
 
 static void heading(mv_out *out, const char *text)
@@ -65,6 +67,16 @@ static void put_gates(mv_out *out, uint32_t gates)
                      "  Quote a gate with a '>': --fail-on 'peak>70GiB,known'.\n");
 }
 
+/* What --csv prints, and --table can name. */
+static void put_tables(mv_out *out, const mv_table *report)
+{
+    char tables[MV_TABLE_PATHS];
+
+    heading(out, "Tables of --csv");
+    mv_out_format(out, "  %s, unless --table names another one:\n  ", mv_table_main(report));
+    mv_prose_put(out, 2, 2, "%s", mv_table_paths(report, tables));
+}
+
 void mv_help_command(mv_out *out, const mv_command *command)
 {
     uint64_t options = command->options | MV_COMMON_OPTIONS;
@@ -83,6 +95,8 @@ void mv_help_command(mv_out *out, const mv_command *command)
             put_option(out, &mv_option_table[i]);
     if (command->gates)
         put_gates(out, command->gates);
+    if (command->report)
+        put_tables(out, command->report);
     heading(out, "Example");
     put_indented(out, command->example);
 }

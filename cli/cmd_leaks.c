@@ -12,10 +12,9 @@
 #include "cli/input/window.h"
 #include "cli/report/captured.h"
 #include "cli/report/prose.h"
-#include "cli/report/report.h"
 #include "cli/report/rows.h"
-#include "cli/report/sheet.h"
 #include "cli/report/stack_text.h"
+#include "cli/report/table.h"
 
 /* Rows of each list in text when --limit says nothing; lines beside them. */
 #define TEXT_ROWS   10
@@ -68,175 +67,154 @@ static const mv_leaks *first_of_all(const judgement *j)
     return j->end > j->first ? &j->found[0] : NULL;
 }
 
-/* ---- JSON -------------------------------------------------------------------------------- */
+/* ---- fields ------------------------------------------------------------------------------ */
 
-static cJSON *text_json(mv_report *r, const char *text)
+#define LEAK_FIELDS(COLUMN, MEMBER, LIST)                        \
+    MEMBER("device", mv_value_u64(device))                       \
+    MEMBER("bytes", mv_value_u64(leak->bytes))                   \
+    MEMBER("blocks", mv_value_u64(leak->blocks))                 \
+    MEMBER("bytes_per_step", mv_value_u64(leak->bytes_per_step)) \
+    MEMBER("first_event", mv_value_u64(leak->first_event))       \
+    MEMBER("last_event", mv_value_u64(leak->last_event))         \
+    MEMBER("confidence", mv_value_real(leak->confidence))        \
+    MEMBER("kind", mv_value_text(mv_leak_kind_name(leak->kind))) \
+    MEMBER("evidence", mv_value_text(leak->evidence))            \
+    MEMBER("lines", mv_value_u64(leak->lines))                   \
+    MEMBER("culprit", mv_value_text(label))                      \
+    MEMBER("frames", mv_value_frames(j->trace, leak->stack))     \
+    MEMBER("advice", mv_value_text(leak->advice))
+
+static void list_leaks(mv_rows *rows, const void *all, const void *one)
 {
-    return mv_json_span(r, (mv_span){(const uint8_t *)text, strlen(text)});
+    const judgement *j = all;
+    char label[512];
+
+    (void)one;
+    for (uint32_t device = j->first; device < j->end; device++) {
+        const mv_leaks *found = &j->found[device - j->first];
+        for (uint32_t i = 0; i < found->count && i < j->limit; i++) {
+            const mv_leak *leak = &found->leaks[i];
+            mv_leak_label(j->trace, j->kinds, leak, label, sizeof label);
+            MV_ROWS_ADD(rows, LEAK_FIELDS);
+        }
+    }
 }
 
-static cJSON *steps_json(mv_report *r, const mv_steps *steps)
-{
-    cJSON *o = mv_json_object(r, NULL, NULL);
+static const mv_table leak_table = {MV_TABLE(LEAK_FIELDS, list_leaks)};
 
-    mv_json_add_text(r, o, "source", mv_steps_source_name(steps ? steps->source : MV_STEPS_NONE));
-    mv_json_add_u64(r, o, "count", steps ? steps->count : 0);
-    mv_json_add_text(r, o, "name", steps ? steps->name : "");
-    return o;
+#define RETAINED_FIELDS(COLUMN, MEMBER, LIST)                                   \
+    MEMBER("device", mv_value_u64(device))                                      \
+    COLUMN("bytes", "retained", 1, MV_UNIT_BYTES, 9, mv_value_u64(kept->bytes)) \
+    COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT, 0, mv_value_u64(kept->blocks)) \
+    COLUMN("in_progress", "of the step under way", 2, MV_UNIT_BYTES, 9,         \
+           mv_value_u64(kept->in_progress))                                     \
+    COLUMN("label", "by", 4, MV_UNIT_TEXT, 0,                                   \
+           mv_value_label(labels, i, j->trace, j->kinds, kept->stack))          \
+    MEMBER("culprit", mv_value_culprit(j->trace, j->kinds, kept->stack))        \
+    MEMBER("frames", mv_value_frames(j->trace, kept->stack))
+
+/* Of the device that `one` points to, or with NULL of all. */
+static void list_retained(mv_rows *rows, const void *all, const void *one)
+{
+    const judgement *j = all;
+
+    for (uint32_t device = j->first; device < j->end; device++) {
+        const mv_leaks *found = &j->found[device - j->first];
+        const char **labels;
+        uint32_t count;
+        if (one && *(const uint32_t *)one != device)
+            continue;
+        count = mv_rows_take(rows, found->retained_count, j->limit);
+        labels = mv_labels_of(&j->cli->scratch, j->trace, j->kinds, found->retained, count,
+                              mv_retained, bytes);
+        if (found->in_progress.bytes == 0)
+            mv_rows_head(rows, "in_progress", NULL);
+        for (uint32_t i = 0; i < count; i++) {
+            const mv_retained *kept = &found->retained[i];
+            MV_ROWS_ADD(rows, RETAINED_FIELDS);
+        }
+    }
 }
+
+static const mv_table retained_table = {MV_TABLE(RETAINED_FIELDS, list_retained)};
+
+#define STEPS_FIELDS(MEMBER, steps)                                              \
+    MEMBER("steps.source", mv_value_text(mv_steps_source_name((steps)->source))) \
+    MEMBER("steps.count", mv_value_u64((steps)->count))                          \
+    MEMBER("steps.name", mv_value_text((steps)->name))
 
 /* Without whole steps there is no floor: its bytes are null. */
-static cJSON *floor_json(mv_report *r, const mv_leak_floor *floor)
+#define FLOOR_FIELDS(MEMBER, floor)                                                      \
+    MEMBER("floor.first", mv_value_bytes((floor)->steps ? (floor)->first : MV_NO_BYTES)) \
+    MEMBER("floor.last", mv_value_bytes((floor)->steps ? (floor)->last : MV_NO_BYTES))   \
+    MEMBER("floor.steps", mv_value_u64((floor)->steps))
+
+#define IN_PROGRESS_FIELDS(MEMBER, in_progress)                     \
+    MEMBER("in_progress.bytes", mv_value_u64((in_progress)->bytes)) \
+    MEMBER("in_progress.blocks", mv_value_u64((in_progress)->blocks))
+
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                                       \
+    MEMBER("device", mv_value_u64(device))                                                        \
+    MEMBER("verdict", mv_value_text(mv_leak_verdict_name(found->verdict)))                        \
+    MEMBER("why", mv_value_text(found->why))                                                      \
+    MEMBER("settle", mv_value_text(found->settle))                                                \
+    STEPS_FIELDS(MEMBER, &found->steps)                                                           \
+    MEMBER("live_bytes", mv_value_u64(found->live_bytes))                                         \
+    MEMBER("leaked_bytes", mv_value_u64(found->leaked_bytes))                                     \
+    MEMBER("retained_bytes", mv_value_u64(found->retained_bytes))                                 \
+    MEMBER("exit_event", mv_value_if(found->exit_event < mv_trace_events(j->trace, device).count, \
+                                     mv_value_u64(found->exit_event)))                            \
+    MEMBER("preexisting_bytes", mv_value_u64(found->preexisting_bytes))                           \
+    FLOOR_FIELDS(MEMBER, &found->floor)                                                           \
+    IN_PROGRESS_FIELDS(MEMBER, &found->in_progress)                                               \
+    MEMBER("outlook.capacity", mv_value_bytes(outlook->capacity))                                 \
+    MEMBER("outlook.source", mv_value_text(outlook->source))                                      \
+    MEMBER("outlook.steps", mv_value_bytes(outlook->steps))                                       \
+    MEMBER("outlook.time_us", mv_value_time(outlook->time_us))                                    \
+    MEMBER("outlook.oom_event", mv_value_event(outlook->oom_event))
+
+static void list_devices(mv_rows *rows, const void *all, const void *one)
 {
-    cJSON *o = mv_json_object(r, NULL, NULL);
-    bool is_known = floor && floor->steps > 0;
+    const judgement *j = all;
 
-    mv_json_add(r, o, "first", mv_json_bytes(is_known ? floor->first : MV_NO_BYTES));
-    mv_json_add(r, o, "last", mv_json_bytes(is_known ? floor->last : MV_NO_BYTES));
-    mv_json_add_u64(r, o, "steps", is_known ? floor->steps : 0);
-    return o;
-}
-
-static cJSON *in_progress_json(mv_report *r, uint64_t bytes, uint64_t blocks)
-{
-    cJSON *o = mv_json_object(r, NULL, NULL);
-
-    mv_json_add_u64(r, o, "bytes", bytes);
-    mv_json_add_u64(r, o, "blocks", blocks);
-    return o;
-}
-
-static void add_culprit(mv_report *r, cJSON *o, const judgement *j, const char *label,
-                        mv_stack_id stack)
-{
-    mv_json_add_text(r, o, "culprit", label);
-    mv_json_add(r, o, "frames", mv_json_frames(r, j->trace, stack));
-}
-
-static void add_leaks(mv_report *r, cJSON *array, const judgement *j, uint32_t device)
-{
-    const mv_leaks *found = &j->found[device - j->first];
-
-    for (uint32_t i = 0; i < found->count && i < j->limit; i++) {
-        const mv_leak *leak = &found->leaks[i];
-        cJSON *o = mv_json_object(r, array, NULL);
-        char label[512];
-
-        mv_json_add_u64(r, o, "device", device);
-        mv_json_add_u64(r, o, "bytes", leak->bytes);
-        mv_json_add_u64(r, o, "blocks", leak->blocks);
-        mv_json_add_u64(r, o, "bytes_per_step", leak->bytes_per_step);
-        mv_json_add_u64(r, o, "first_event", leak->first_event);
-        mv_json_add_u64(r, o, "last_event", leak->last_event);
-        mv_json_add(r, o, "confidence", mv_json_real(leak->confidence));
-        mv_json_add_text(r, o, "kind", mv_leak_kind_name(leak->kind));
-        mv_json_add_text(r, o, "evidence", leak->evidence);
-        mv_json_add_u64(r, o, "lines", leak->lines);
-        mv_leak_label(j->trace, j->kinds, leak, label, sizeof label);
-        add_culprit(r, o, j, label, leak->stack);
-        mv_json_add_text(r, o, "advice", leak->advice);
+    (void)one;
+    for (uint32_t device = j->first; device < j->end; device++) {
+        const mv_leaks *found = &j->found[device - j->first];
+        const mv_leak_outlook *outlook = &j->outlook[device - j->first];
+        MV_ROWS_ADD(rows, DEVICE_FIELDS);
     }
 }
 
-/* Labels of what is retained, as far as it is shown. */
-static const char **retained_labels(const judgement *j, const mv_leaks *found)
+static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
+
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST)                            \
+    MEMBER("verdict", mv_value_text(mv_leak_verdict_name(j->verdict))) \
+    STEPS_FIELDS(MEMBER, &first->steps)                                \
+    FLOOR_FIELDS(MEMBER, &first->floor)                                \
+    IN_PROGRESS_FIELDS(MEMBER, &sum)                                   \
+    LIST("leaks", &leak_table, mv_value_rows(NULL))                    \
+    LIST("retained", &retained_table, mv_value_rows(NULL))             \
+    LIST("devices", &device_table, mv_value_rows(NULL))
+
+static void list_report(mv_rows *rows, const void *all, const void *one)
 {
-    uint32_t count = found->retained_count < j->limit ? found->retained_count : (uint32_t)j->limit;
-    mv_labelled *rows = mv_push_array(&j->cli->scratch, mv_labelled, count);
-
-    for (uint32_t i = 0; rows && i < count; i++)
-        rows[i] = (mv_labelled){.trace = j->trace,
-                                .kinds = j->kinds,
-                                .stack = found->retained[i].stack,
-                                .bytes = found->retained[i].bytes};
-    return rows ? mv_labels_find(&j->cli->scratch, rows, count, false) : NULL;
-}
-
-static void add_retained(mv_report *r, cJSON *array, const judgement *j, uint32_t device)
-{
-    const mv_leaks *found = &j->found[device - j->first];
-    const char **labels = retained_labels(j, found);
-
-    for (uint32_t i = 0; i < found->retained_count && i < j->limit; i++) {
-        const mv_retained *kept = &found->retained[i];
-        cJSON *o = mv_json_object(r, array, NULL);
-        char label[512];
-
-        mv_json_add_u64(r, o, "device", device);
-        mv_json_add_u64(r, o, "bytes", kept->bytes);
-        mv_json_add_u64(r, o, "blocks", kept->blocks);
-        mv_json_add_u64(r, o, "in_progress", kept->in_progress);
-        mv_culprit_label(j->trace, j->kinds, kept->stack, label, sizeof label);
-        mv_json_add_text(r, o, "label", labels ? labels[i] : label);
-        add_culprit(r, o, j, label, kept->stack);
-    }
-}
-
-static cJSON *outlook_json(mv_report *r, const mv_leak_outlook *outlook)
-{
-    cJSON *o = mv_json_object(r, NULL, NULL);
-
-    mv_json_add(r, o, "capacity", mv_json_bytes(outlook->capacity));
-    mv_json_add_text(r, o, "source", outlook->source);
-    mv_json_add(r, o, "steps", mv_json_bytes(outlook->steps));
-    mv_json_add(r, o, "time_us", mv_json_time(outlook->time_us));
-    mv_json_add(r, o, "oom_event",
-                outlook->oom_event == MV_NEVER ? cJSON_CreateNull()
-                                               : mv_json_u64(outlook->oom_event));
-    return o;
-}
-
-static cJSON *devices_json(mv_report *r, const judgement *j)
-{
-    cJSON *array = mv_json_array(r, NULL, NULL);
-
-    for (uint32_t i = 0; i < j->end - j->first; i++) {
-        const mv_leaks *found = &j->found[i];
-        cJSON *o = mv_json_object(r, array, NULL);
-        mv_json_add_u64(r, o, "device", j->first + i);
-        mv_json_add_text(r, o, "verdict", mv_leak_verdict_name(found->verdict));
-        mv_json_add_text(r, o, "why", found->why);
-        mv_json_add_text(r, o, "settle", found->settle);
-        mv_json_add(r, o, "steps", steps_json(r, &found->steps));
-        mv_json_add_u64(r, o, "live_bytes", found->live_bytes);
-        mv_json_add_u64(r, o, "leaked_bytes", found->leaked_bytes);
-        mv_json_add_u64(r, o, "retained_bytes", found->retained_bytes);
-        if (found->exit_event < mv_trace_events(j->trace, j->first + i).count)
-            mv_json_add_u64(r, o, "exit_event", found->exit_event);
-        mv_json_add_u64(r, o, "preexisting_bytes", found->preexisting_bytes);
-        mv_json_add(r, o, "floor", floor_json(r, &found->floor));
-        mv_json_add(r, o, "in_progress",
-                    in_progress_json(r, found->in_progress.bytes, found->in_progress.blocks));
-        mv_json_add(r, o, "outlook", outlook_json(r, &j->outlook[i]));
-    }
-    return array;
-}
-
-static int put_json(const judgement *j)
-{
-    mv_report report, *r = &report;
+    static const mv_leaks none = {.steps = {.name = ""}};
+    const judgement *j = all;
     const mv_leaks *first = first_of_all(j);
-    uint64_t bytes = 0, blocks = 0;
-    cJSON *leaks, *retained;
+    struct {
+        uint64_t bytes, blocks;
+    } sum = {0};
 
-    mv_report_open(r, j->cli);
-    leaks = mv_json_array(r, NULL, NULL);
-    retained = mv_json_array(r, NULL, NULL);
-    for (uint32_t i = j->first; i < j->end; i++) {
-        add_leaks(r, leaks, j, i);
-        add_retained(r, retained, j, i);
-        bytes += j->found[i - j->first].in_progress.bytes;
-        blocks += j->found[i - j->first].in_progress.blocks;
+    (void)one;
+    first = first ? first : &none;
+    for (uint32_t i = 0; i < j->end - j->first; i++) {
+        sum.bytes += j->found[i].in_progress.bytes;
+        sum.blocks += j->found[i].in_progress.blocks;
     }
-    mv_report_member(r, "verdict", text_json(r, mv_leak_verdict_name(j->verdict)));
-    mv_report_member(r, "steps", steps_json(r, first ? &first->steps : NULL));
-    mv_report_member(r, "floor", floor_json(r, first ? &first->floor : NULL));
-    mv_report_member(r, "in_progress", in_progress_json(r, bytes, blocks));
-    mv_report_member(r, "leaks", leaks);
-    mv_report_member(r, "retained", retained);
-    mv_report_member(r, "devices", devices_json(r, j));
-    return mv_report_close(r);
+    MV_ROWS_ADD(rows, REPORT_FIELDS);
 }
+
+const mv_table mv_report_leaks = {MV_TABLE(REPORT_FIELDS, list_report), .main = "leaks"};
 
 /* ---- text -------------------------------------------------------------------------------- */
 
@@ -284,35 +262,6 @@ static void put_leak(const judgement *j, uint32_t device, const mv_leak *leak)
     mv_out_style(out, MV_STYLE_NONE);
     mv_prose_put(out, 5, 5, "%s", leak->advice);
     mv_stack_put(out, j->trace, j->kinds, leak->stack, j->cli->options.all_frames, 6);
-}
-
-/* What the step under way holds has a column of its own where there is some. */
-static void put_retained(const judgement *j, const mv_leaks *found)
-{
-    static const mv_column columns[] = {
-        {"retained", MV_UNIT_BYTES, 9}, {"blocks", MV_UNIT_COUNT, 0}, {"by", MV_UNIT_TEXT, 0}};
-    static const mv_column with_step[] = {{"retained", MV_UNIT_BYTES, 9},
-                                          {"of the step under way", MV_UNIT_BYTES, 9},
-                                          {"blocks", MV_UNIT_COUNT, 0},
-                                          {"by", MV_UNIT_TEXT, 0}};
-    const char **labels = retained_labels(j, found);
-    bool has_step = found->in_progress.bytes > 0;
-    mv_sheet sheet;
-
-    if (found->retained_count == 0)
-        return;
-    mv_sheet_init(&sheet, &j->cli->scratch, has_step ? with_step : columns, has_step ? 4 : 3);
-    for (uint32_t i = 0; i < found->retained_count && i < j->limit; i++) {
-        const mv_retained *kept = &found->retained[i];
-        mv_sheet_size(&sheet, kept->bytes);
-        if (has_step)
-            mv_sheet_size(&sheet, kept->in_progress);
-        mv_sheet_count(&sheet, kept->blocks);
-        mv_sheet_text(&sheet, labels ? labels[i] : "?");
-    }
-    mv_out_char(j->out, '\n');
-    mv_sheet_print(&sheet, j->out, 2);
-    mv_rows_put_hidden(j->out, found->retained_count, j->limit);
 }
 
 static void put_steps(mv_out *out, const mv_steps *steps)
@@ -437,7 +386,7 @@ static void put_device(const judgement *j, uint32_t device)
     }
     mv_rows_put_hidden(j->out, found->count, j->limit);
     put_summary(j, device, found);
-    put_retained(j, found);
+    mv_table_print(j->cli, &retained_table, j, &device, "\n");
 }
 
 /* ---- both -------------------------------------------------------------------------------- */
@@ -519,11 +468,10 @@ static int put_report(judgement *j)
 {
     int status = MV_EXIT_DONE;
 
-    if (mv_option_given(&j->cli->options, MV_HAS(JSON))) {
-        status = put_json(j);
-    } else {
+    if (mv_table_is_wanted(j->cli))
+        status = mv_table_put(j->cli, j);
+    else
         put_devices(j);
-    }
     judge_gate(j);
     return mv_gate_status(&j->cli->gates, status);
 }

@@ -15,8 +15,8 @@
 #include "cli/report/captured.h"
 #include "cli/report/prose.h"
 #include "cli/report/rows.h"
-#include "cli/report/sheet.h"
 #include "cli/report/stack_text.h"
+#include "cli/report/table.h"
 
 /* Rows of the table of sites in text when --limit says nothing; lines beside it. */
 #define TEXT_ROWS   12
@@ -76,141 +76,170 @@ static const char **labels_of(const survey *s, const mv_attribution *found)
     return rows ? mv_labels_find(&s->cli->scratch, rows, count, true) : NULL;
 }
 
-/* ---- JSON -------------------------------------------------------------------------------- */
+/* ---- fields ------------------------------------------------------------------------------ */
 
-static cJSON *category_json(mv_report *r, const mv_attribution *found, uint16_t category)
+#define SITE_FIELDS(COLUMN, MEMBER, LIST)                                                       \
+    COLUMN("bytes", "bytes", 1, MV_UNIT_BYTES, 9, mv_value_u64(site->bytes))                    \
+    COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, mv_value_u64(site->blocks)) \
+    COLUMN("share", "share", 2, MV_UNIT_COUNT, 5, mv_value_share(site->bytes, whole))           \
+    COLUMN("category", "category", 5, MV_UNIT_TEXT, 10,                                         \
+           mv_value_text(found->categories.name[site->category]))                               \
+    MEMBER("annotation", mv_value_string(s->trace, site->annotation))                           \
+    COLUMN("marginal_bytes", "marginal", 4, MV_UNIT_BYTES, 9, mv_value_u64(site->marginal))     \
+    MEMBER("culprit", mv_value_culprit(s->trace, s->kinds, site->stack))                        \
+    COLUMN("label", "by", 6, MV_UNIT_TEXT, 0,                                                   \
+           mv_value_label(labels, i, s->trace, s->kinds, site->stack))                          \
+    MEMBER("frames", mv_value_frames(s->trace, site->stack))
+
+static void list_sites(mv_rows *rows, const void *all, const void *one)
 {
-    const char *name = found->categories.name[category];
-
-    return mv_json_span(r, (mv_span){(const uint8_t *)name, strlen(name)});
-}
-
-static cJSON *sites_json(mv_report *r, const survey *s, const mv_attribution *found)
-{
-    cJSON *array = mv_json_array(r, NULL, NULL);
-    uint64_t allocated = found->at.bytes.allocated;
+    const survey *s = all;
+    const mv_attribution *found = one;
     const char **labels = labels_of(s, found);
-    char label[512];
+    uint64_t whole = found->at.bytes.allocated;
+    uint32_t count = mv_rows_take(rows, found->count, s->limit);
 
-    for (uint32_t i = 0; i < found->count && i < s->limit; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const mv_peak_site *site = &found->sites[i];
-        cJSON *o = mv_json_object(r, array, NULL);
-        mv_json_add_u64(r, o, "bytes", site->bytes);
-        mv_json_add_u64(r, o, "blocks", site->blocks);
-        mv_json_add(r, o, "share", mv_json_real((double)site->bytes / (double)allocated));
-        mv_json_add(r, o, "category", category_json(r, found, site->category));
-        mv_json_add(r, o, "annotation", mv_json_string(r, s->trace, site->annotation));
-        mv_json_add_u64(r, o, "marginal_bytes", site->marginal);
-        mv_culprit_label(s->trace, s->kinds, site->stack, label, sizeof label);
-        mv_json_add_text(r, o, "culprit", label);
-        mv_json_add_text(r, o, "label", labels ? labels[i] : label);
-        mv_json_add(r, o, "frames", mv_json_frames(r, s->trace, site->stack));
+        MV_ROWS_ADD(rows, SITE_FIELDS);
     }
-    return array;
+    if (!mv_rows_are_text(rows) || found->unattributed == 0)
+        return;
+    mv_rows_add_some(rows, 4,
+                     (mv_named_value[]){{"bytes", mv_value_u64(found->unattributed)},
+                                        {"blocks", mv_value_u64(found->unattributed_blocks)},
+                                        {"share", mv_value_share(found->unattributed, whole)},
+                                        {"label", mv_value_text("(no stack)")}});
 }
 
-static cJSON *categories_json(mv_report *r, const mv_attribution *found)
-{
-    cJSON *o = mv_json_object(r, NULL, NULL);
+static const mv_table site_table = {MV_TABLE(SITE_FIELDS, list_sites)};
 
+#define RANGE_FIELDS(COLUMN, MEMBER, LIST)                                    \
+    COLUMN("annotation", "allocated within", 3, MV_UNIT_TEXT, 0, name)        \
+    COLUMN("bytes", "bytes", 1, MV_UNIT_BYTES, 9, mv_value_u64(range->bytes)) \
+    COLUMN(NULL, "share", 2, MV_UNIT_COUNT, 5, mv_value_share(range->bytes, whole))
+
+static void list_ranges(mv_rows *rows, const void *all, const void *one)
+{
+    const survey *s = all;
+    const mv_attribution *found = one;
+    uint64_t whole = found->at.bytes.allocated;
+    uint64_t limit = mv_rows_are_text(rows) ? s->limit : UINT64_MAX;
+    uint32_t count = mv_rows_take(rows, found->range_count, limit);
+
+    for (uint32_t i = 0; i < count; i++) {
+        const mv_peak_range *range = &found->ranges[i];
+        mv_value name = mv_value_string(s->trace, range->name);
+        if (range->name.row == MV_NO_ROW)
+            name.shown = "(outside of annotations)";
+        MV_ROWS_ADD(rows, RANGE_FIELDS);
+    }
+}
+
+static const mv_table range_table = {MV_TABLE(RANGE_FIELDS, list_ranges)};
+
+#define CATEGORY_FIELDS(COLUMN, MEMBER, LIST)                    \
+    MEMBER("category", mv_value_text(found->categories.name[i])) \
+    MEMBER("bytes", mv_value_u64(found->category_bytes[i]))
+
+static void list_categories(mv_rows *rows, const void *all, const void *one)
+{
+    const mv_attribution *found = one;
+
+    (void)all;
     for (uint32_t i = 0; i < found->categories.count; i++)
         if (found->category_bytes[i] > 0)
-            mv_json_add_u64(r, o, found->categories.name[i], found->category_bytes[i]);
-    return o;
+            MV_ROWS_ADD(rows, CATEGORY_FIELDS);
 }
 
-static cJSON *ranges_json(mv_report *r, const survey *s, const mv_attribution *found)
+static const mv_table category_table = {MV_TABLE(CATEGORY_FIELDS, list_categories),
+                                        .shape = MV_SHAPE_MAP};
+
+#define TARGET_SITE_FIELDS(COLUMN, MEMBER, LIST)                                \
+    MEMBER("fall", mv_value_u64(t->fall[i]))                                    \
+    MEMBER("category", mv_value_text(d->found.categories.name[part->category])) \
+    MEMBER("culprit", mv_value_culprit(s->trace, s->kinds, part->stack))        \
+    MEMBER("frames", mv_value_frames(s->trace, part->stack))
+
+static void list_target_sites(mv_rows *rows, const void *all, const void *one)
 {
-    cJSON *array = mv_json_array(r, NULL, NULL);
-
-    for (uint32_t i = 0; i < found->range_count; i++) {
-        cJSON *o = mv_json_object(r, array, NULL);
-        mv_json_add(r, o, "annotation", mv_json_string(r, s->trace, found->ranges[i].name));
-        mv_json_add_u64(r, o, "bytes", found->ranges[i].bytes);
-    }
-    return array;
-}
-
-static cJSON *peak_json(mv_report *r, const mv_attribution *found)
-{
-    cJSON *o = mv_json_object(r, NULL, NULL);
-
-    mv_json_add(r, o, "event",
-                found->peak_event == MV_BEFORE ? cJSON_CreateNull()
-                                               : mv_json_u64(found->peak_event));
-    mv_json_add_u64(r, o, "allocated", found->peak);
-    return o;
-}
-
-static cJSON *target_json(mv_report *r, const survey *s, const device_peak *d)
-{
+    const survey *s = all;
+    const device_peak *d = one;
     const mv_peak_target *t = &d->target;
-    cJSON *o = mv_json_object(r, NULL, NULL), *array;
-    char label[512];
 
-    mv_json_add_u64(r, o, "bytes", t->bytes);
-    mv_json_add_bool(r, o, "reaches", t->reaches);
-    mv_json_add_bool(r, o, "least", t->is_least);
-    mv_json_add_u64(r, o, "peak", t->peak);
-    array = mv_json_array(r, o, "sites");
     for (uint32_t i = 0; i < t->count; i++) {
         const mv_peak_part *part = &d->found.parts[t->part[i]];
-        cJSON *site = mv_json_object(r, array, NULL);
-        mv_json_add_u64(r, site, "fall", t->fall[i]);
-        mv_json_add(r, site, "category", category_json(r, &d->found, part->category));
-        mv_culprit_label(s->trace, s->kinds, part->stack, label, sizeof label);
-        mv_json_add_text(r, site, "culprit", label);
-        mv_json_add(r, site, "frames", mv_json_frames(r, s->trace, part->stack));
+        MV_ROWS_ADD(rows, TARGET_SITE_FIELDS);
     }
-    return o;
 }
 
-static cJSON *devices_json(mv_report *r, const survey *s)
-{
-    cJSON *array = mv_json_array(r, NULL, NULL);
+static const mv_table target_site_table = {MV_TABLE(TARGET_SITE_FIELDS, list_target_sites)};
 
+/* What the report has of the device that speaks for all, and of each. */
+#define MOMENT_FIELDS(COLUMN, MEMBER, LIST)                 \
+    MV_AT_FIELDS(MEMBER, "at.", &found->at)                 \
+    MEMBER("peak.event", mv_value_event(found->peak_event)) \
+    MEMBER("peak.allocated", mv_value_u64(found->peak))     \
+    LIST("sites", &site_table, mv_value_rows(found))
+
+#define TARGET_FIELDS(COLUMN, MEMBER, LIST)                                              \
+    MEMBER("target.bytes",                                                               \
+           has_target ? mv_value_u64(d->target.bytes) : mv_value_of(MV_VALUE_NO_OBJECT)) \
+    MEMBER("target.reaches", mv_value_bool(d->target.reaches))                           \
+    MEMBER("target.least", mv_value_bool(d->target.is_least))                            \
+    MEMBER("target.peak", mv_value_u64(d->target.peak))                                  \
+    LIST("target.sites", &target_site_table, mv_value_rows(d))
+
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                       \
+    MEMBER("device", mv_value_u64(d->device))                     \
+    MEMBER("history", mv_value_text(mv_history_name(d->history))) \
+    MEMBER("residual", mv_value_i64(d->residual))                 \
+    MEMBER("inexact_blocks", mv_value_u64(d->inexact_blocks))     \
+    MOMENT_FIELDS(COLUMN, MEMBER, LIST)                           \
+    LIST("annotations", &range_table, mv_value_rows(found))       \
+    TARGET_FIELDS(COLUMN, MEMBER, LIST)                           \
+    LIST("categories", &category_table, mv_value_rows(found))     \
+    MEMBER("unattributed", mv_value_u64(found->unattributed))
+
+static void list_devices(mv_rows *rows, const void *all, const void *one)
+{
+    const survey *s = all;
+    bool has_target = mv_option_given(&s->cli->options, MV_HAS(TARGET));
+
+    (void)one;
     for (uint32_t i = 0; i < s->count; i++) {
         const device_peak *d = &s->devices[i];
-        cJSON *o = mv_json_object(r, array, NULL);
-        mv_json_add_u64(r, o, "device", d->device);
-        mv_json_add_text(r, o, "history", mv_history_name(d->history));
-        mv_json_add_i64(r, o, "residual", d->residual);
-        mv_json_add_u64(r, o, "inexact_blocks", d->inexact_blocks);
-        mv_json_add(r, o, "at", mv_at_json(r, &d->found.at));
-        mv_json_add(r, o, "peak", peak_json(r, &d->found));
-        mv_json_add(r, o, "sites", sites_json(r, s, &d->found));
-        mv_json_add(r, o, "annotations", ranges_json(r, s, &d->found));
-        if (mv_option_given(&s->cli->options, MV_HAS(TARGET)))
-            mv_json_add(r, o, "target", target_json(r, s, d));
-        mv_json_add(r, o, "categories", categories_json(r, &d->found));
-        mv_json_add_u64(r, o, "unattributed", d->found.unattributed);
+        const mv_attribution *found = &d->found;
+        MV_ROWS_ADD(rows, DEVICE_FIELDS);
     }
-    return array;
 }
 
-static int put_json(const survey *s)
+static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
+
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST)                                                     \
+    MEMBER("device", mv_value_u64(d->device))                                                   \
+    MOMENT_FIELDS(COLUMN, MEMBER, LIST)                                                         \
+    LIST("categories", &category_table, mv_value_rows(found))                                   \
+    MEMBER("unattributed", mv_value_u64(found->unattributed))                                   \
+    LIST("annotations", &range_table, mv_value_rows(found))                                     \
+    TARGET_FIELDS(COLUMN, MEMBER, LIST)                                                         \
+    MEMBER("by",                                                                                \
+           mv_value_if(s->is_grouped, mv_value_text(mv_group_by_name(d->grouped.grouping.by)))) \
+    LIST("groups", &mv_group_table, mv_value_if(s->is_grouped, mv_value_rows(&d->grouped)))     \
+    LIST("devices", &device_table, mv_value_rows(NULL))
+
+static void list_report(mv_rows *rows, const void *all, const void *one)
 {
+    const survey *s = all;
     const device_peak none = {0}, *d = s->count ? fullest(s) : &none;
-    mv_report report, *r = &report;
+    const mv_attribution *found = &d->found;
+    bool has_target = mv_option_given(&s->cli->options, MV_HAS(TARGET));
 
-    mv_report_open(r, s->cli);
-    mv_report_member(r, "device", mv_json_u64(d->device));
-    mv_report_member(r, "at", mv_at_json(r, &d->found.at));
-    mv_report_member(r, "peak", peak_json(r, &d->found));
-    mv_report_member(r, "sites", sites_json(r, s, &d->found));
-    mv_report_member(r, "categories", categories_json(r, &d->found));
-    mv_report_member(r, "unattributed", mv_json_u64(d->found.unattributed));
-    mv_report_member(r, "annotations", ranges_json(r, s, &d->found));
-    if (mv_option_given(&s->cli->options, MV_HAS(TARGET)))
-        mv_report_member(r, "target", target_json(r, s, d));
-    if (s->is_grouped) {
-        const char *by = mv_group_by_name(d->grouped.grouping.by);
-        mv_report_member(r, "by", mv_json_span(r, (mv_span){(const uint8_t *)by, strlen(by)}));
-        mv_report_member(r, "groups", mv_by_json(r, s->trace, &d->grouped, s->limit));
-    }
-    mv_report_member(r, "devices", devices_json(r, s));
-    return mv_report_close(r);
+    (void)one;
+    MV_ROWS_ADD(rows, REPORT_FIELDS);
 }
+
+const mv_table mv_report_peak = {MV_TABLE(REPORT_FIELDS, list_report), .main = "devices.sites"};
 
 /* ---- text -------------------------------------------------------------------------------- */
 
@@ -219,20 +248,11 @@ static void put_text(mv_out *out, const char *text)
     mv_out_clean(out, (mv_span){(const uint8_t *)text, strlen(text)});
 }
 
-/* "27 %", "0.4 %". */
-static const char *percent(char text[16], uint64_t part, uint64_t whole)
-{
-    double p = whole ? 100 * (double)part / (double)whole : 0;
-
-    snprintf(text, 16, p < 1 && part ? "%.1f %%" : "%.0f %%", p);
-    return text;
-}
-
 static void put_verdict(const survey *s, const device_peak *d)
 {
     const mv_attribution *found = &d->found;
     const char *at = s->cli->options.at ? s->cli->options.at : "peak";
-    char size[MV_SIZE_TEXT], share[16], label[512], head[96], by[32] = "";
+    char size[MV_SIZE_TEXT], share[MV_SIZE_TEXT], label[512], head[96], by[32] = "";
 
     snprintf(head, sizeof head, "device %u: %s allocated%s", d->device,
              mv_size_text(size, found->at.bytes.allocated),
@@ -242,7 +262,7 @@ static void put_verdict(const survey *s, const device_peak *d)
     mv_out_style(s->out, MV_STYLE_NONE);
     if (found->count > 0 && found->sites[0].bytes >= found->unattributed) {
         snprintf(by, sizeof by, "; %s by ",
-                 percent(share, found->sites[0].bytes, found->at.bytes.allocated));
+                 mv_percent_text(share, found->sites[0].bytes, found->at.bytes.allocated));
         mv_stack_label(s->trace, s->kinds, found->sites[0].stack, label, sizeof label);
         mv_out_text(s->out, by);
         mv_out_style(s->out, MV_STYLE_BOLD);
@@ -251,7 +271,7 @@ static void put_verdict(const survey *s, const device_peak *d)
         mv_out_style(s->out, MV_STYLE_NONE);
     } else if (found->unattributed > 0) {
         mv_out_format(s->out, "; %s without a stack",
-                      percent(share, found->unattributed, found->at.bytes.allocated));
+                      mv_percent_text(share, found->unattributed, found->at.bytes.allocated));
     }
     mv_out_char(s->out, '\n');
 }
@@ -310,84 +330,18 @@ static void put_categories(const survey *s, const mv_attribution *found)
 {
     uint32_t *order = mv_push_array(&s->cli->scratch, uint32_t, found->categories.count);
     uint32_t count = order ? sort_categories(found, order) : 0;
-    char size[MV_SIZE_TEXT], share[16], text[1024] = "";
+    char size[MV_SIZE_TEXT], share[MV_SIZE_TEXT], text[1024] = "";
 
     for (uint32_t i = 0; i < count; i++) {
         uint64_t bytes = found->category_bytes[order[i]];
         mv_prose_add(text, sizeof text, "%s%s %s (%s)", i ? ", " : "",
                      found->categories.name[order[i]], mv_size_text(size, bytes),
-                     percent(share, bytes, found->at.bytes.allocated));
+                     mv_percent_text(share, bytes, found->at.bytes.allocated));
     }
     if (count == 0)
         return;
     mv_out_text(s->out, "  ");
     mv_prose_put(s->out, 2, 2, "%s", text);
-}
-
-static void put_ranges(const survey *s, const mv_attribution *found)
-{
-    static const mv_column columns[] = {{"bytes", MV_UNIT_BYTES, 9},
-                                        {"share", MV_UNIT_COUNT, 5},
-                                        {"allocated within", MV_UNIT_TEXT, 0}};
-    mv_sheet sheet;
-    char share[16];
-
-    if (found->range_count == 0)
-        return;
-    mv_sheet_init(&sheet, &s->cli->scratch, columns, 3);
-    for (uint32_t i = 0; i < found->range_count && i < s->limit; i++) {
-        const mv_peak_range *range = &found->ranges[i];
-        mv_sheet_size(&sheet, range->bytes);
-        mv_sheet_text(&sheet, percent(share, range->bytes, found->at.bytes.allocated));
-        mv_sheet_text(&sheet, range->name.row == MV_NO_ROW ? "(outside of annotations)"
-                                                           : mv_string_text(s->trace, range->name));
-    }
-    mv_out_char(s->out, '\n');
-    mv_sheet_print(&sheet, s->out, 2);
-    mv_rows_put_hidden(s->out, found->range_count, s->limit);
-}
-
-static void add_site(mv_sheet *sheet, const mv_attribution *found, const mv_peak_site *site,
-                     const char *label)
-{
-    char share[16];
-
-    mv_sheet_size(sheet, site->bytes);
-    mv_sheet_text(sheet, percent(share, site->bytes, found->at.bytes.allocated));
-    mv_sheet_count(sheet, site->blocks);
-    mv_sheet_size(sheet, site->marginal);
-    mv_sheet_text(sheet, found->categories.name[site->category]);
-    mv_sheet_text(sheet, label);
-}
-
-static void put_sites(const survey *s, const mv_attribution *found)
-{
-    static const mv_column columns[] = {{"bytes", MV_UNIT_BYTES, 9},
-                                        {"share", MV_UNIT_COUNT, 5},
-                                        {"blocks", MV_UNIT_COUNT | MV_UNIT_SPARE, 0},
-                                        {"marginal", MV_UNIT_BYTES, 9},
-                                        {"category", MV_UNIT_TEXT, 10},
-                                        {"by", MV_UNIT_TEXT, 0}};
-    const char **labels = labels_of(s, found);
-    mv_sheet sheet;
-    char share[16];
-
-    mv_sheet_init(&sheet, &s->cli->scratch, columns, sizeof columns / sizeof *columns);
-    for (uint32_t i = 0; i < found->count && i < s->limit; i++)
-        add_site(&sheet, found, &found->sites[i], labels ? labels[i] : "?");
-    if (found->unattributed > 0) {
-        mv_sheet_size(&sheet, found->unattributed);
-        mv_sheet_text(&sheet, percent(share, found->unattributed, found->at.bytes.allocated));
-        mv_sheet_count(&sheet, found->unattributed_blocks);
-        mv_sheet_text(&sheet, "");
-        mv_sheet_text(&sheet, "");
-        mv_sheet_text(&sheet, "(no stack)");
-    }
-    if (sheet.cells == 0)
-        return;
-    mv_out_char(s->out, '\n');
-    mv_sheet_print(&sheet, s->out, 2);
-    mv_rows_put_hidden(s->out, found->count, s->limit);
 }
 
 static void put_stacks(const survey *s, const mv_attribution *found)
@@ -441,12 +395,12 @@ static void put_device(const survey *s, const device_peak *d)
     put_levels(s, &d->found);
     put_doubts(s, d);
     put_categories(s, &d->found);
-    if (s->is_grouped)
-        mv_by_put(s->cli, &d->grouped, s->limit);
-    else
-        put_sites(s, &d->found);
-    if (!s->is_grouped)
-        put_ranges(s, &d->found);
+    if (s->is_grouped) {
+        mv_table_print(s->cli, &mv_group_table, s, &d->grouped, "\n");
+    } else {
+        mv_table_print(s->cli, &site_table, s, &d->found, "\n");
+        mv_table_print(s->cli, &range_table, s, &d->found, "\n");
+    }
     if (mv_option_given(&s->cli->options, MV_HAS(TARGET)))
         put_target(s, d);
     if (mv_option_given(&s->cli->options, MV_HAS(FRAMES)))
@@ -513,7 +467,7 @@ static bool find_device(survey *s, uint32_t device, device_peak *d)
                        .inexact_blocks = lives.doubts.inexact_blocks};
     mv_peak_attribute(&cli->arena, s->trace, &lives, at, opts, &d->found, &err);
     if (err.code == MV_OK && s->is_grouped)
-        mv_by_find(cli, s->trace, &lives, s->kinds, at.event, &d->grouped, &err);
+        mv_by_find(cli, s->trace, &lives, s->kinds, at.event, s->limit, &d->grouped, &err);
     if (err.code == MV_OK && mv_option_given(&cli->options, MV_HAS(TARGET)))
         mv_peak_reach(&cli->arena, &d->found, cli->options.target, &d->target, &err);
     if (err.code == MV_OK && mv_option_given(&cli->options, MV_HAS(FAIL_ON)))
@@ -542,11 +496,10 @@ static int put_report(const survey *s)
 {
     int status = MV_EXIT_DONE;
 
-    if (mv_option_given(&s->cli->options, MV_HAS(JSON))) {
-        status = put_json(s);
-    } else {
+    if (mv_table_is_wanted(s->cli))
+        status = mv_table_put(s->cli, s);
+    else
         put_text_report(s);
-    }
     return mv_gate_status(&s->cli->gates, status);
 }
 

@@ -2,7 +2,8 @@
 
 #include <limits.h>
 
-#define RANGE_OPTIONS (MV_HAS(DEVICE) | MV_HAS(FROM) | MV_HAS(TO))
+#define REPORT_OPTIONS (MV_HAS(JSON) | MV_HAS(CSV) | MV_HAS(TABLE))
+#define RANGE_OPTIONS  (MV_HAS(DEVICE) | MV_HAS(FROM) | MV_HAS(TO))
 #define PLOT_OPTIONS                                                                            \
     (MV_HAS(JSON) | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(VIEW) | MV_HAS(OUTPUT) | MV_HAS(AT) | \
      MV_HAS(FILTER) | MV_HAS(TOP) | MV_HAS(BY) | RANGE_OPTIONS)
@@ -58,8 +59,9 @@ const mv_command mv_commands[] = {
     {
         .name = "leaks",
         .run = mv_cmd_leaks,
+        .report = &mv_report_leaks,
         .gates = MV_GATES(LEAK) | MV_GATES(UNKNOWN),
-        .options = MV_HAS(JSON) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
+        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
                    MV_HAS(CAPACITY) | MV_HAS(OUTPUT) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
@@ -98,8 +100,9 @@ const mv_command mv_commands[] = {
     {
         .name = "peak",
         .run = mv_cmd_peak,
+        .report = &mv_report_peak,
         .gates = MV_GATES(PEAK) | MV_GATES(RESERVED),
-        .options = MV_HAS(JSON) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
+        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
                    MV_HAS(OUTPUT) | MV_HAS(AT) | MV_HAS(RULES) | MV_HAS(TARGET) | MV_HAS(BY) |
                    RANGE_OPTIONS,
         .least_files = 1,

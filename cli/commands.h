@@ -30,20 +30,24 @@ struct mv_command {
     int (*run)(mv_cli *cli); /* returns the exit status; has printed its messages */
     uint64_t options;        /* MV_HAS bits beside the common ones */
     int least_files, most_files;
-    uint32_t gates;        /* MV_GATES bits: what --fail-on can name, if it is an option */
-    bool writes_file;      /* -o names another file than the report */
-    bool writes_last;      /* the last file is written, not read */
-    bool starts_program;   /* SIGPIPE is left as it was, for that program */
-    const char *arguments; /* "FILE" */
-    const char *summary;   /* for the list of commands */
-    const char *help;      /* a paragraph; lines end with \n */
-    const char *example;   /* command lines, each ends with \n */
+    uint32_t gates;                /* MV_GATES bits: what --fail-on can name, if it is an option */
+    bool writes_file;              /* -o names another file than the report */
+    bool writes_last;              /* the last file is written, not read */
+    bool starts_program;           /* SIGPIPE is left as it was, for that program */
+    const struct mv_table *report; /* what --json and --csv print; NULL: it has neither */
+    const char *arguments;         /* "FILE" */
+    const char *summary;           /* for the list of commands */
+    const char *help;              /* a paragraph; lines end with \n */
+    const char *example;           /* command lines, each ends with \n */
 };
 
 extern const mv_command mv_commands[]; /* ends with a NULL name */
 
 /* By name or alias. NULL when there is none. */
 const mv_command *mv_command_find(const char *name);
+
+/* The fields of reports, each in its cmd_NAME.c. */
+extern const struct mv_table mv_report_leaks, mv_report_peak;
 
 int mv_cmd_info(mv_cli *cli);
 int mv_cmd_stats(mv_cli *cli);

@@ -12,6 +12,7 @@
 #include "cli/input/input.h"
 #include "cli/input/overwrite.h"
 #include "cli/nearest.h"
+#include "cli/report/table.h"
 #include "cli/report/terminal.h"
 
 /* Without --max-memory the limit is three quarters of the machine's memory, and at most what files
@@ -126,6 +127,26 @@ static bool check_places(const mv_command *command, const mv_options *o)
     return false;
 }
 
+/* Whether --json, --csv and --table go together, and with the report. */
+static bool check_tables(const mv_command *command, const mv_options *o)
+{
+    char tables[MV_TABLE_PATHS];
+
+    if (!mv_option_given(o, MV_HAS(CSV)))
+        if (command->report && mv_option_given(o, MV_HAS(TABLE)))
+            mv_complain_usage(command->name, "--table is for --csv");
+        else
+            return true;
+    else if (mv_option_given(o, MV_HAS(JSON)))
+        mv_complain_usage(command->name, "--csv and --json exclude each other");
+    else if (o->table && !mv_table_has(command->report, o->table))
+        mv_complain_usage(command->name, "no table '%s'; there are: %s", o->table,
+                          mv_table_paths(command->report, tables));
+    else
+        return true;
+    return false;
+}
+
 static int run_command(const mv_command *command, int argc, char **argv)
 {
     mv_options options;
@@ -147,7 +168,7 @@ static int run_command(const mv_command *command, int argc, char **argv)
         if (options.files > command->most_files)
             return mv_complain_usage(command->name, "unexpected argument '%s'",
                                      options.file[command->most_files]);
-        if (!check_places(command, &options))
+        if (!check_places(command, &options) || !check_tables(command, &options))
             return MV_EXIT_USAGE;
         if (mv_overwrite_is_asked(command, &options))
             return MV_EXIT_USAGE;

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,11 +103,11 @@ static bool take_scale(mv_options *o, const char *text)
 }
 
 /* Which frames of stacks; where there is something to time, also how many frames of pictures. */
-static bool take_frames(mv_options *o, uint64_t allowed, const char *text)
+static bool take_frames(mv_options *o, const char *text)
 {
     uint64_t number;
 
-    if ((allowed & MV_HAS(BENCH)) && read_number(text, 1000000, &number)) {
+    if ((o->allowed & MV_HAS(BENCH)) && read_number(text, 1000000, &number)) {
         o->frame_count = (uint32_t)number;
         return number > 0;
     }
@@ -114,101 +115,122 @@ static bool take_frames(mv_options *o, uint64_t allowed, const char *text)
     return word_index(MV_OPTION_FRAMES, text) >= 0;
 }
 
-static bool take(mv_options *o, uint64_t allowed, mv_option_id id, char *argument)
+static bool take_top(mv_options *o, const char *text)
 {
     uint64_t number;
 
+    if (!read_number(text, UINT32_MAX, &number))
+        return false;
+    o->top = (uint32_t)number;
+    return number > 0;
+}
+
+static bool take_theme(mv_options *o, const char *text)
+{
+    o->is_dark = word_index(MV_OPTION_THEME, text) == 1;
+    return word_index(MV_OPTION_THEME, text) >= 0;
+}
+
+static bool take_gate(mv_options *o, const char *text)
+{
+    if (o->fail_ons == MV_MOST_GATES)
+        return false;
+    o->fail_on[o->fail_ons++] = text;
+    return true;
+}
+
+static bool take_conf(mv_options *o, const char *text)
+{
+    if (o->confs == MV_MOST_CONFS)
+        return false;
+    o->conf[o->confs++] = text;
+    return true;
+}
+
+/* A table that export knows, or one of a report, which knows its own. */
+static bool take_table(mv_options *o, const char *text)
+{
+    o->table = text;
+    return (o->allowed & MV_HAS(CSV)) ? *text != 0 : word_index(MV_OPTION_TABLE, text) >= 0;
+}
+
+/* How an option's argument is read, and into which member. */
+typedef enum {
+    IS_FLAG,      /* there is none, or nothing of it is kept */
+    IS_TEXT,      /* const char *, not empty */
+    IS_ANY_TEXT,  /* const char * */
+    IS_WORD,      /* int: which of the option's words */
+    IS_WORD_TEXT, /* const char *: one of them */
+    IS_NUMBER,    /* uint64_t */
+    IS_SIZE,      /* uint64_t, bytes */
+    IS_OTHER      /* by a function */
+} argument_kind;
+
+typedef struct {
+    argument_kind kind;
+    size_t member;        /* its offset in mv_options */
+    uint64_t least, most; /* of a number; a size has a least alone */
+    bool (*take)(mv_options *o, const char *text);
+} argument_reader;
+
+#define INTO(member) offsetof(mv_options, member)
+
+static const argument_reader readers[MV_OPTION_COUNT] = {
+    [MV_OPTION_DEVICE] = {IS_NUMBER, INTO(device), .most = INT32_MAX},
+    [MV_OPTION_LIMIT] = {IS_NUMBER, INTO(limit), .most = UINT64_MAX},
+    [MV_OPTION_FROM] = {IS_TEXT, INTO(from)},
+    [MV_OPTION_TO] = {IS_TEXT, INTO(to)},
+    [MV_OPTION_OUTPUT] = {IS_TEXT, INTO(output)},
+    [MV_OPTION_FRAMES] = {IS_OTHER, .take = take_frames},
+    [MV_OPTION_COLOR] = {IS_WORD, INTO(color)},
+    [MV_OPTION_STACKS] = {IS_WORD_TEXT, INTO(stacks)},
+    [MV_OPTION_SIZE] = {IS_OTHER, .take = take_size},
+    [MV_OPTION_VIEW] = {IS_WORD, INTO(view)},
+    [MV_OPTION_BY] = {IS_WORD, INTO(by)},
+    [MV_OPTION_THEME] = {IS_OTHER, .take = take_theme},
+    [MV_OPTION_FORMAT] = {IS_WORD, INTO(format)},
+    [MV_OPTION_TABLE] = {IS_OTHER, .take = take_table},
+    [MV_OPTION_FILTER] = {IS_ANY_TEXT,
+                          INTO(filter)}, /* read where it is used: it has messages of its own */
+    [MV_OPTION_TOP] = {IS_OTHER, .take = take_top},
+    [MV_OPTION_AT] = {IS_TEXT, INTO(at)},
+    [MV_OPTION_RULES] = {IS_TEXT, INTO(rules)},
+    [MV_OPTION_SOURCE] = {IS_TEXT, INTO(source)},
+    [MV_OPTION_TARGET] = {IS_SIZE, INTO(target)},
+    [MV_OPTION_FAIL_ON] = {IS_OTHER, .take = take_gate},
+    [MV_OPTION_CONF] = {IS_OTHER, .take = take_conf},
+    [MV_OPTION_SCRIPT] = {IS_TEXT, INTO(script)},
+    [MV_OPTION_SHOT] = {IS_TEXT, INTO(shot)},
+    [MV_OPTION_BENCH] = {IS_WORD_TEXT, INTO(bench)},
+    [MV_OPTION_RENDERER] = {IS_TEXT, INTO(renderer)}, /* SDL knows which there are */
+    [MV_OPTION_SCALE] = {IS_OTHER, .take = take_scale},
+    [MV_OPTION_MEM] = {IS_SIZE, INTO(mem), .least = 1},
+    [MV_OPTION_CAPACITY] = {IS_SIZE, INTO(capacity), .least = 1},
+    [MV_OPTION_MAX_MEMORY] = {IS_SIZE, INTO(max_memory), .least = 1},
+};
+
+static bool take(mv_options *o, mv_option_id id, const char *argument)
+{
+    const argument_reader *r = &readers[id];
+    int word = argument && mv_option_table[id].words ? word_index(id, argument) : 0;
+    void *member = (char *)o + r->member;
+
     o->given |= UINT64_C(1) << id;
-    switch (id) {
-    case MV_OPTION_DEVICE:
-        if (!read_number(argument, INT32_MAX, &number))
-            return false;
-        o->device = (int64_t)number;
-        return true;
-    case MV_OPTION_LIMIT:
-        return read_number(argument, UINT64_MAX, &o->limit);
-    case MV_OPTION_FROM:
-        o->from = argument;
-        return *argument != 0;
-    case MV_OPTION_TO:
-        o->to = argument;
-        return *argument != 0;
-    case MV_OPTION_OUTPUT:
-        o->output = argument;
-        return *argument != 0;
-    case MV_OPTION_FRAMES:
-        return take_frames(o, allowed, argument);
-    case MV_OPTION_COLOR:
-        o->color = (mv_color)word_index(id, argument);
-        return word_index(id, argument) >= 0;
-    case MV_OPTION_STACKS:
-        o->stacks = argument;
-        return word_index(id, argument) >= 0;
-    case MV_OPTION_SIZE:
-        return take_size(o, argument);
-    case MV_OPTION_VIEW:
-        o->view = (mv_picture_view)word_index(id, argument);
-        return word_index(id, argument) >= 0;
-    case MV_OPTION_BY:
-        o->by = word_index(id, argument);
-        return o->by >= 0;
-    case MV_OPTION_THEME:
-        o->is_dark = word_index(id, argument) == 1;
-        return word_index(id, argument) >= 0;
-    case MV_OPTION_FORMAT:
-        o->format = (mv_export_format)word_index(id, argument);
-        return word_index(id, argument) >= 0;
-    case MV_OPTION_TABLE:
-        o->table = argument;
-        return word_index(id, argument) >= 0;
-    case MV_OPTION_FILTER:
-        o->filter = argument; /* read by those who use it: it has sentences of its own */
-        return true;
-    case MV_OPTION_TOP:
-        if (!read_number(argument, UINT32_MAX, &number))
-            return false;
-        o->top = (uint32_t)number;
-        return number > 0;
-    case MV_OPTION_AT:
-        o->at = argument;
-        return *argument != 0;
-    case MV_OPTION_RULES:
-        o->rules = argument;
-        return *argument != 0;
-    case MV_OPTION_SOURCE:
-        o->source = argument;
-        return *argument != 0;
-    case MV_OPTION_TARGET:
-        return mv_size_parse(argument, &o->target);
-    case MV_OPTION_FAIL_ON:
-        if (o->fail_ons == MV_MOST_GATES)
-            return false;
-        o->fail_on[o->fail_ons++] = argument;
-        return true;
-    case MV_OPTION_CONF:
-        if (o->confs == MV_MOST_CONFS)
-            return false;
-        o->conf[o->confs++] = argument;
-        return true;
-    case MV_OPTION_SCRIPT:
-        o->script = argument;
-        return *argument != 0;
-    case MV_OPTION_SHOT:
-        o->shot = argument;
-        return *argument != 0;
-    case MV_OPTION_BENCH:
-        return word_index(id, argument) >= 0;
-    case MV_OPTION_RENDERER:
-        o->renderer = argument; /* what there is, SDL knows */
-        return *argument != 0;
-    case MV_OPTION_SCALE:
-        return take_scale(o, argument);
-    case MV_OPTION_MEM:
-        return mv_size_parse(argument, &o->mem) && o->mem > 0;
-    case MV_OPTION_CAPACITY:
-        return mv_size_parse(argument, &o->capacity) && o->capacity > 0;
-    case MV_OPTION_MAX_MEMORY:
-        return mv_size_parse(argument, &o->max_memory) && o->max_memory > 0;
+    switch (r->kind) {
+    case IS_TEXT:
+    case IS_ANY_TEXT:
+    case IS_WORD_TEXT:
+        memcpy(member, &argument, sizeof argument);
+        return r->kind == IS_WORD_TEXT ? word >= 0 : r->kind == IS_ANY_TEXT || *argument;
+    case IS_WORD:
+        memcpy(member, &word, sizeof word);
+        return word >= 0;
+    case IS_NUMBER:
+        return read_number(argument, r->most, member);
+    case IS_SIZE:
+        return mv_size_parse(argument, member) && *(uint64_t *)member >= r->least;
+    case IS_OTHER:
+        return r->take(o, argument);
     default:
         return true;
     }
@@ -273,7 +295,7 @@ bool mv_options_read(uint64_t allowed, int argc, char **argv, mv_options *out, c
     getopt_tables tables;
     int result;
 
-    *out = (mv_options){.device = MV_ALL_DEVICES};
+    *out = (mv_options){.allowed = allowed, .device = MV_ALL_DEVICES};
     make_tables(allowed, &tables);
     opterr = 0;
     optind = 0;
@@ -284,7 +306,7 @@ bool mv_options_read(uint64_t allowed, int argc, char **argv, mv_options *out, c
         }
         mv_option_id id =
             result >= LONG_BASE ? (mv_option_id)(result - LONG_BASE) : by_letter(result);
-        if (!take(out, allowed, id, optarg)) {
+        if (!take(out, id, optarg)) {
             const mv_option *o = &mv_option_table[id];
             snprintf(why, why_size, "--%s %s: expected %s%s", o->name, optarg,
                      o->words ? "one of: " : "", o->words ? o->words : o->argument);

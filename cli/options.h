@@ -11,6 +11,7 @@
 /* id, long name, letter (0: none), argument (NULL: none), its words for completion, help */
 #define MV_OPTION_LIST(X)                                                                          \
     X(JSON, "json", 0, NULL, NULL, "print one JSON object")                                        \
+    X(CSV, "csv", 0, NULL, NULL, "print one table as CSV; --table says which")                     \
     X(DEVICE, "device", 'd', "N", NULL, "only this device")                                        \
     X(LIMIT, "limit", 'n', "N", NULL, "print at most N rows; 0: all")                              \
     X(FROM, "from", 0, "X", NULL, "start at event number, time (1.5s) or annotation (@NAME[#K])")  \
@@ -63,7 +64,7 @@
       "what to write: perfetto, speedscope, folded, csv, sqlite")                                  \
     X(TABLE, "table", 0, "NAME",                                                                   \
       "allocations events segments blocks stacks frames annotations api_calls samples facts",      \
-      "the table that csv has: allocations (default), events, segments, ...")                      \
+      "the table that CSV has; of export: allocations (default), events, segments, ...")           \
     X(OUTPUT, "output", 'o', "FILE", NULL, "write to FILE")                                        \
     X(QUIET, "quiet", 'q', NULL, NULL, "no progress and no remarks on standard error")             \
     X(COLOR, "color", 0, "WHEN", "auto always never",                                              \
@@ -135,11 +136,12 @@ typedef enum { MV_COLOR_AUTO, MV_COLOR_ALWAYS, MV_COLOR_NEVER } mv_color;
 static_assert(MV_OPTION_COUNT < 63, "widen the sets of options");
 
 typedef struct {
-    uint64_t given; /* MV_HAS bits of the options that stood on the command line */
-    int64_t device; /* or MV_ALL_DEVICES */
-    uint64_t limit; /* meaningful when given; 0: all */
+    uint64_t allowed; /* MV_HAS bits of the options that the command takes */
+    uint64_t given;   /* MV_HAS bits of the options that stood on the command line */
+    int64_t device;   /* or MV_ALL_DEVICES */
+    uint64_t limit;   /* meaningful when given; 0: all */
     const char *from, *to, *at, *output; /* NULL when not given */
-    const char *stacks;                  /* likewise; one of its words */
+    const char *stacks, *bench;          /* likewise; one of its words */
     uint32_t fail_ons;                   /* --fail-on, in order */
     const char *fail_on[MV_MOST_GATES];  /* which mv_gates_read reads */
     const char *rules, *source;          /* NULL when not given */
@@ -160,7 +162,7 @@ typedef struct {
     int by;                 /* mv_by_word; meaningful when given */
     bool is_dark;
     mv_export_format format; /* meaningful when given */
-    const char *table;       /* NULL when not given; one of its words */
+    const char *table;       /* NULL when not given */
     uint64_t max_memory;     /* 0 when not given */
     int files;               /* what is left of the command line */
     char **file;             /* [files] */

@@ -78,6 +78,11 @@ const mv_export_table *mv_export_table_find(const char *name); /* NULL: there is
 bool mv_export_column(const mv_export_table *table, uint32_t index, char *name, uint32_t size,
                       bool *is_text);
 
+/* Whether a spreadsheet would take the text for a formula, and run it: CSV has an apostrophe before
+ * it. Texts that already have their apostrophe get another, so that taking one away gives back what
+ * the file said. */
+bool mv_csv_is_formula(mv_span text);
+
 /* RFC 4180, with a line of names first; absent values are empty. Texts are as the file had them. */
 void mv_csv_write(const mv_export *export, const mv_export_table *table, mv_sink *sink);
 

@@ -379,9 +379,7 @@ bool mv_export_prepare(mv_arena *arena, mv_export *export)
 
 /* ---- CSV --------------------------------------------------------------------------------- */
 
-/* Whether a spreadsheet would take the text for a formula, and run it. Those that have got their
- * apostrophe already get another, so that taking one away gives back what the file said. */
-static bool is_formula(mv_span text)
+bool mv_csv_is_formula(mv_span text)
 {
     uint64_t at = 0;
 
@@ -392,7 +390,7 @@ static bool is_formula(mv_span text)
 
 static void put_quoted(mv_sink *sink, mv_span text)
 {
-    bool starts_formula = is_formula(text), is_plain = text.length > 0 && !starts_formula;
+    bool starts_formula = mv_csv_is_formula(text), is_plain = text.length > 0 && !starts_formula;
 
     for (uint64_t i = 0; i < text.length && is_plain; i++)
         is_plain = !strchr("\",\r\n", text.data[i]) && text.data[i];

@@ -378,3 +378,18 @@ const char **mv_labels_find(mv_arena *arena, const mv_labelled *rows, uint32_t c
     mv_arena_release(&scratch);
     return l.is_spent ? NULL : labels;
 }
+
+const char **mv_labels_of_rows(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds,
+                               const void *rows, uint32_t count, size_t size, size_t stack,
+                               size_t bytes)
+{
+    mv_labelled *labelled = mv_push_array(arena, mv_labelled, count);
+
+    for (uint32_t i = 0; labelled && i < count; i++) {
+        const char *row = (const char *)rows + i * size;
+        labelled[i] = (mv_labelled){.trace = trace, .kinds = kinds};
+        memcpy(&labelled[i].stack, row + stack, sizeof labelled[i].stack);
+        memcpy(&labelled[i].bytes, row + bytes, sizeof labelled[i].bytes);
+    }
+    return labelled ? mv_labels_find(arena, labelled, count, false) : NULL;
+}

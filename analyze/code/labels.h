@@ -14,6 +14,8 @@
 #ifndef MV_LABELS_H
 #define MV_LABELS_H
 
+#include <stddef.h>
+
 #include "analyze/code/culprit.h"
 
 typedef struct {
@@ -29,5 +31,16 @@ typedef struct {
  * times log rows). NULL when memory is out. */
 const char **mv_labels_find(mv_arena *arena, const mv_labelled *rows, uint32_t count,
                             bool shows_inner);
+
+/* The same for `count` rows of one type, whose members say the stack and the bytes:
+ *
+ *     mv_labels_of(arena, trace, kinds, found->retained, count, mv_retained, bytes)
+ */
+#define mv_labels_of(arena, trace, kinds, rows, count, type, bytes)             \
+    mv_labels_of_rows((arena), (trace), (kinds), (rows), (count), sizeof(type), \
+                      offsetof(type, stack), offsetof(type, bytes))
+const char **mv_labels_of_rows(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds,
+                               const void *rows, uint32_t count, size_t size, size_t stack,
+                               size_t bytes);
 
 #endif

@@ -31,31 +31,6 @@ static uint32_t escape_one(mv_span text, uint64_t at, char escaped[8], uint32_t 
     return bytes;
 }
 
-static bool is_plain(uint8_t c)
-{
-    return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
-}
-
-void mv_json_put_text(mv_out *out, mv_span text)
-{
-    char escaped[8];
-    uint32_t length;
-
-    mv_out_char(out, '"');
-    for (uint64_t at = 0; at < text.length;) {
-        uint64_t end = at;
-        while (end < text.length && is_plain(text.data[end]))
-            end++;
-        mv_out_bytes(out, text.data + at, end - at);
-        at = end;
-        if (at < text.length) {
-            at += escape_one(text, at, escaped, &length);
-            mv_out_bytes(out, escaped, length);
-        }
-    }
-    mv_out_char(out, '"');
-}
-
 cJSON *mv_json_span(mv_report *report, mv_span text)
 {
     mv_arena_mark here = mv_arena_here(report->scratch);
@@ -197,40 +172,6 @@ void mv_json_add_bool(mv_report *report, cJSON *parent, const char *key, bool va
 
 /* ---- frames ------------------------------------------------------------------------------ */
 
-static void put_string(mv_out *out, const mv_trace *trace, mv_string_id id)
-{
-    if (id.row == MV_NO_ROW)
-        mv_out_text(out, "null");
-    else
-        mv_json_put_text(out, mv_string_span(trace, id));
-}
-
-/* 0 where the code has no lines: a line of the contract is never negative. */
-static int64_t line_number(const mv_trace *trace, uint32_t frame)
-{
-    int64_t line = trace->frames.line[frame];
-    return line == MV_NO_LINE ? 0 : line;
-}
-
-void mv_json_put_frames(mv_out *out, const mv_trace *trace, mv_stack_id stack)
-{
-    uint32_t count;
-    const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
-
-    mv_out_char(out, '[');
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t row = frames[i].row;
-        mv_out_text(out, i ? ",{\"function\":" : "{\"function\":");
-        put_string(out, trace, trace->frames.function[row]);
-        mv_out_text(out, ",\"file\":");
-        put_string(out, trace, trace->frames.file[row]);
-        mv_out_text(out, ",\"line\":");
-        mv_out_i64(out, line_number(trace, row));
-        mv_out_char(out, '}');
-    }
-    mv_out_char(out, ']');
-}
-
 cJSON *mv_json_frames(mv_report *report, const mv_trace *trace, mv_stack_id stack)
 {
     uint32_t count;
@@ -246,7 +187,7 @@ cJSON *mv_json_frames(mv_report *report, const mv_trace *trace, mv_stack_id stac
         mv_json_add(report, frame, "function",
                     mv_json_string(report, trace, trace->frames.function[row]));
         mv_json_add(report, frame, "file", mv_json_string(report, trace, trace->frames.file[row]));
-        mv_json_add_i64(report, frame, "line", line_number(trace, row));
+        mv_json_add_i64(report, frame, "line", mv_json_line(trace, frames[i]));
     }
     return array;
 }

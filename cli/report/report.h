@@ -10,6 +10,7 @@
 #include <cjson/cJSON.h>
 
 #include "cli/commands.h"
+#include "cli/report/json.h"
 
 typedef struct {
     mv_out *out;
@@ -58,10 +59,5 @@ cJSON *mv_json_real(double value);
 
 /* [{"function":...,"file":...,"line":N}...], innermost first; null for MV_NO_STACK. */
 cJSON *mv_json_frames(mv_report *report, const mv_trace *trace, mv_stack_id stack);
-
-/* A text as a JSON string. Any JSON parser takes it: controls are \u00XX, U+0080 to
- * U+009F too; a byte that is not UTF-8, such as those of a lone surrogate, is the text "\xNN". */
-void mv_json_put_text(mv_out *out, mv_span text);
-void mv_json_put_frames(mv_out *out, const mv_trace *trace, mv_stack_id stack);
 
 #endif

@@ -19,7 +19,7 @@ uint64_t mv_rows_wanted(const mv_cli *cli, uint64_t text_rows, uint32_t lists, u
 
     if (mv_option_given(&cli->options, MV_HAS(LIMIT)))
         return cli->options.limit ? cli->options.limit : UINT64_MAX;
-    if (mv_option_given(&cli->options, MV_HAS(JSON)))
+    if (mv_option_given(&cli->options, MV_HAS(JSON) | MV_HAS(CSV)))
         return UINT64_MAX;
     return fit < text_rows ? fit : text_rows;
 }

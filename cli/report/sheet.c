@@ -10,7 +10,7 @@ void mv_sheet_init(mv_sheet *sheet, mv_arena *arena, const mv_column *columns, u
     *sheet = (mv_sheet){.arena = arena, .columns = columns, .count = count};
 }
 
-void mv_sheet_text(mv_sheet *sheet, const char *text)
+void mv_sheet_span(mv_sheet *sheet, mv_span text)
 {
     if (sheet->cells == sheet->capacity) {
         uint64_t capacity = sheet->capacity ? sheet->capacity * 2 : 64;
@@ -22,9 +22,14 @@ void mv_sheet_text(mv_sheet *sheet, const char *text)
         sheet->text = grown;
         sheet->capacity = capacity;
     }
-    sheet->text[sheet->cells] = mv_arena_text(sheet->arena, text, strlen(text));
+    sheet->text[sheet->cells] = mv_arena_text(sheet->arena, (const char *)text.data, text.length);
     if (!sheet->text[sheet->cells++])
         sheet->lacks_memory = true;
+}
+
+void mv_sheet_text(mv_sheet *sheet, const char *text)
+{
+    mv_sheet_span(sheet, (mv_span){(const uint8_t *)text, strlen(text)});
 }
 
 void mv_sheet_size(mv_sheet *sheet, uint64_t bytes)
@@ -60,7 +65,7 @@ static bool is_spare(const mv_sheet *sheet, uint32_t column)
 
 static bool is_text(const mv_sheet *sheet, uint32_t column)
 {
-    return (sheet->columns[column].unit & ~(MV_UNIT_SPARE | MV_UNIT_END)) == MV_UNIT_TEXT;
+    return (sheet->columns[column].unit & MV_UNIT_KIND) == MV_UNIT_TEXT;
 }
 
 static void measure(const mv_sheet *sheet, layout *l)

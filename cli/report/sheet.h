@@ -5,13 +5,16 @@
 #include "base/arena.h"
 #include "cli/report/out.h"
 
+/* How a column shows its values. */
 typedef enum {
-    MV_UNIT_TEXT,      /* left-aligned */
-    MV_UNIT_COUNT,     /* right-aligned */
-    MV_UNIT_BYTES,     /* right-aligned */
-    MV_UNIT_SPARE = 4, /* or'ed to one: left out where the terminal is too narrow */
-    MV_UNIT_END = 8    /* or'ed to a last column of text: its end says most, so that it is cut in
-                        * front, and spare columns go before it is */
+    MV_UNIT_TEXT,       /* left-aligned; all others right-aligned */
+    MV_UNIT_COUNT,      /* also a percentage, an event */
+    MV_UNIT_BYTES,      /* "1.50 MiB"; a negative one has a sign */
+    MV_UNIT_CHANGE,     /* "+1.50 MiB", "-3 B", "0 B" */
+    MV_UNIT_KIND = 15,  /* mask of the above */
+    MV_UNIT_SPARE = 16, /* or'ed to one: left out where the terminal is too narrow */
+    MV_UNIT_END = 32    /* or'ed to a last column of text: its end says most, so its beginning is
+                         * cut, and spare columns are left out before it is */
 } mv_unit;
 
 typedef struct {
@@ -35,6 +38,7 @@ typedef struct {
 
 void mv_sheet_init(mv_sheet *sheet, mv_arena *arena, const mv_column *columns, uint32_t count);
 void mv_sheet_text(mv_sheet *sheet, const char *text);
+void mv_sheet_span(mv_sheet *sheet, mv_span text);
 void mv_sheet_size(mv_sheet *sheet, uint64_t bytes);
 void mv_sheet_count(mv_sheet *sheet, uint64_t value);
 

@@ -1,0 +1,21 @@
+/* CSV as it is written: cells of RFC 4180.
+ *
+ * Text out of a file is safe for a terminal, as mv_out_clean makes it; what a spreadsheet would
+ * take for a formula has an apostrophe before it (docs/export.md). */
+#ifndef MV_CSV_H
+#define MV_CSV_H
+
+#include "cli/report/out.h"
+
+/* A cell, between double quotes where it must be. */
+void mv_csv_put_text(mv_out *out, mv_span text);
+
+/* A cell in several parts: a double quote before `first`, the parts, a double quote. */
+void mv_csv_open(mv_out *out, mv_span first);
+void mv_csv_put_part(mv_out *out, mv_span text);
+void mv_csv_close(mv_out *out);
+
+/* Ends a row. */
+void mv_csv_put_end(mv_out *out);
+
+#endif

@@ -1,0 +1,18 @@
+/* JSON as it is written: texts and stacks. */
+#ifndef MV_JSON_H
+#define MV_JSON_H
+
+#include "cli/report/out.h"
+#include "parse/model/trace.h"
+
+/* A text as a JSON string that every parser takes: controls, U+0080 to U+009F among them, are
+ * \u00XX; a byte that is not UTF-8, such as those of a lone surrogate, is the text "\xNN". */
+void mv_json_put_text(mv_out *out, mv_span text);
+
+/* A line's number; 0 where the code has no lines: a line of the contract is never negative. */
+int64_t mv_json_line(const mv_trace *trace, mv_frame_id frame);
+
+/* [{"function":...,"file":...,"line":N}, ...], innermost first. */
+void mv_json_put_frames(mv_out *out, const mv_trace *trace, mv_stack_id stack);
+
+#endif
