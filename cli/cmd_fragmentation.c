@@ -50,11 +50,6 @@ static uint32_t worst_device(const inspection *x)
     return worst;
 }
 
-static const char *verdict_name(const mv_fragmentation *f)
-{
-    return f->fragmented ? "fragmented" : "ok";
-}
-
 /* Rows of each list of a device. */
 static uint64_t rows_of(const inspection *x, const mv_fragmentation *f)
 {
@@ -238,7 +233,7 @@ static cJSON *devices_json(mv_report *r, const inspection *x)
         const mv_fragmentation *f = &x->found[i];
         cJSON *o = mv_json_object(r, array, NULL);
         mv_json_add_u64(r, o, "device", x->first + i);
-        mv_json_add_text(r, o, "verdict", verdict_name(f));
+        mv_json_add_text(r, o, "verdict", mv_fragmentation_verdict_name(f));
         mv_json_add_bool(r, o, "known", f->is_known);
         mv_json_add(r, o, "at", mv_at_json(r, &f->at));
         add_bytes(r, o, &f->bytes, f->whole);
@@ -267,9 +262,9 @@ static int put_json(const inspection *x)
                      x->end > x->first ? mv_json_u64(x->first + index) : cJSON_CreateNull());
     mv_report_member(r, "at", mv_at_json(r, &f->at));
     mv_report_member(r, "at_chosen", cJSON_CreateBool(f->chosen));
-    mv_report_member(
-        r, "verdict",
-        mv_json_span(r, (mv_span){(const uint8_t *)verdict_name(f), strlen(verdict_name(f))}));
+    mv_report_member(r, "verdict",
+                     mv_json_span(r, (mv_span){(const uint8_t *)mv_fragmentation_verdict_name(f),
+                                               strlen(mv_fragmentation_verdict_name(f))}));
     mv_report_member(r, "why", mv_json_span(r, (mv_span){(const uint8_t *)f->why, strlen(f->why)}));
     mv_report_member(r, "known", cJSON_CreateBool(f->is_known));
     mv_report_member(r, "over_plain", cJSON_CreateBool(f->over_plain));
@@ -293,7 +288,6 @@ static int put_json(const inspection *x)
 static void put_verdict(const inspection *x, uint32_t index)
 {
     const mv_fragmentation *f = &x->found[index];
-    char size[MV_SIZE_TEXT];
 
     if (f->fragmented) {
         mv_out_style(x->out, MV_STYLE_RED);
@@ -303,15 +297,11 @@ static void put_verdict(const inspection *x, uint32_t index)
     mv_out_format(x->out, "device %u: ", x->first + index);
     if (!f->fragmented) {
         mv_out_style(x->out, f->is_known ? MV_STYLE_GREEN : MV_STYLE_YELLOW);
-        mv_out_text(x->out, f->is_known ? "ok" : "ok as far as is known");
+        mv_out_text(x->out, f->answer);
         mv_out_style(x->out, MV_STYLE_NONE);
         mv_out_text(x->out, ": ");
     }
-    mv_out_format(x->out, "%s reserved", mv_size_text(size, f->bytes.reserved));
-    if (f->failed)
-        mv_out_format(x->out, " + %s asked for", mv_size_text(size, f->failed));
-    mv_out_format(x->out, ", %s%s needed\n  ", f->is_known ? "" : "at least ",
-                  mv_size_text(size, f->demand.needed));
+    mv_out_format(x->out, "%s\n  ", f->figures);
     mv_prose_put(x->out, 2, 2, "%s", f->why);
 }
 
@@ -335,38 +325,12 @@ static void put_moment(const inspection *x, const mv_fragmentation *f)
 }
 
 /* What was tried in vain, or could not be; and how far it can be trusted. */
-static void put_replay(const inspection *x, const mv_fragmentation *f)
+static void put_note(const inspection *x, const char *note)
 {
-    char spare[MV_SIZE_TEXT];
-    uint32_t gain = 0;
-
-    for (uint32_t i = 0; i < f->advice_count; i++)
-        gain += f->advice[i].setting != NULL;
-    if (f->meets && f->lacks_memory) {
-        mv_out_text(x->out, "  ");
-        mv_prose_put(x->out, 2, 2,
-                     "no setting is advised: %s would have met the request that failed (replayed), "
-                     "but not what would have come next: memviz oom says how much is lacking",
-                     f->meets);
-    } else if (f->meets) {
-        mv_out_text(x->out, "  ");
-        mv_prose_put(x->out, 2, 2,
-                     "%s would have met the request that failed (replayed), with %s of the limit "
-                     "to spare; memviz oom says whether that carries the run on",
-                     f->meets, mv_size_text(spare, f->spare));
-    } else if (f->not_replayed) {
-        mv_out_text(x->out, "  ");
-        mv_prose_put(x->out, 2, 2, "no setting is advised: not replayed: %s", f->not_replayed);
-    } else if (f->tried && !gain) {
-        mv_out_text(x->out, "  ");
-        mv_prose_put(x->out, 2, 2,
-                     "no setting is advised: %u tried (replayed), none saves 1%% or more",
-                     f->tried);
-    }
-    if ((gain || f->meets) && f->trust == MV_TRUST_FAIR) {
-        mv_out_text(x->out, "  ");
-        mv_prose_put(x->out, 2, 2, "these replays are fairly sure: %s", f->trust_why);
-    }
+    if (!*note)
+        return;
+    mv_out_text(x->out, "  ");
+    mv_prose_put(x->out, 2, 2, "%s", note);
 }
 
 static void put_advice(const inspection *x, const mv_fragmentation *f)
@@ -380,7 +344,8 @@ static void put_advice(const inspection *x, const mv_fragmentation *f)
             mv_stack_put(x->out, x->trace, x->sites.kinds, f->advice[i].stack,
                          x->cli->options.all_frames, 7);
     }
-    put_replay(x, f);
+    put_note(x, f->trials_note);
+    put_note(x, f->trust_note);
 }
 
 /* Labels of the lines that pin, as far as they are shown. */
@@ -492,19 +457,12 @@ static void put_text(const inspection *x)
 static mv_code judge_gates(inspection *x, uint32_t index, mv_err *err)
 {
     const mv_fragmentation *f = &x->found[index];
-    char reserved[MV_SIZE_TEXT], needed[MV_SIZE_TEXT];
     mv_totals totals;
 
-    mv_size_text(reserved, f->bytes.reserved + f->failed);
-    mv_size_text(needed, f->demand.needed);
-    if (f->fragmented)
-        mv_gate_judge(&x->cli->gates, MV_GATE_FRAGMENTED, MV_GATE_FAILS,
-                      "device %u: %s reserved, %s needed: %s", x->first + index, reserved, needed,
-                      f->why);
-    else if (!f->is_known)
-        mv_gate_judge(&x->cli->gates, MV_GATE_FRAGMENTED, MV_GATE_CANNOT_KNOW,
-                      "device %u: %s reserved, at least %s needed: %s", x->first + index, reserved,
-                      needed, f->why);
+    if (f->fragmented || !f->is_known)
+        mv_gate_judge(&x->cli->gates, MV_GATE_FRAGMENTED,
+                      f->fragmented ? MV_GATE_FAILS : MV_GATE_CANNOT_KNOW, "device %u: %s: %s",
+                      x->first + index, f->figures, f->why);
     if (mv_totals_find(&x->cli->arena, x->trace, &x->lives[index], &totals, err) != MV_OK)
         return err->code;
     mv_gate_judge_totals(&x->cli->gates, &totals);

@@ -27,7 +27,6 @@ typedef struct {
     int64_t start_us;
     uint32_t first, end; /* devices */
     mv_lives *lives;     /* [end - first] */
-    mv_window *windows;  /* [end - first] */
     mv_ooms *found;      /* [end - first] */
     uint64_t limit;
 } inquest;
@@ -188,28 +187,6 @@ static int put_json(const inquest *q)
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-static void put_change(const inquest *q, uint32_t index, const mv_oom *oom)
-{
-    const mv_oom_change *c = &oom->change;
-    char size[MV_SIZE_TEXT], label[256], text[640] = "";
-
-    if (c->free_bytes)
-        mv_prose_add(text, sizeof text, "%s less in use (%u block%s, the largest of %s)",
-                     mv_size_text(size, c->free_bytes), c->free_blocks,
-                     c->free_blocks > 1 ? "s" : "",
-                     label_of(q, q->lives[index].allocs.stack[c->biggest], label, sizeof label));
-    if (c->smaller_by)
-        mv_prose_add(text, sizeof text, "%sa request %s smaller", *text ? ", or " : "",
-                     mv_size_text(size, c->smaller_by));
-    if (c->more_memory)
-        mv_prose_add(text, sizeof text, "%s%s more memory", *text ? ", or " : "",
-                     mv_size_text(size, c->more_memory));
-    if (*text == 0)
-        return;
-    mv_out_text(q->out, "  ");
-    mv_prose_put(q->out, 2, 4, "would have fitted with %s", text);
-}
-
 /* Labels of the lines that hold memory, told apart from each other and from the one that asked for
  * more: with a helper the callers differ, "train.py:13 cache > util.py:9 alloc". */
 static const char **holder_labels(const inquest *q, const mv_oom *oom, const mv_pin *pins,
@@ -299,8 +276,10 @@ static void put_oom(const inquest *q, uint32_t index, const mv_oom *oom)
         mv_size_text(size[0], oom->bytes.reserved), mv_size_text(size[1], oom->bytes.allocated),
         mv_size_text(size[2], oom->bytes.pending), mv_size_text(size[3], oom->bytes.free),
         oom->device_free == MV_NO_BYTES ? "?" : mv_size_text(size[4], oom->device_free), limit);
-    if (oom->detailed)
-        put_change(q, index, oom);
+    if (oom->detailed && *oom->enough) {
+        mv_out_text(q->out, "  ");
+        mv_prose_put(q->out, 2, 4, "%s", oom->enough);
+    }
     mv_out_style(q->out, MV_STYLE_YELLOW);
     mv_out_text(q->out, "  -> ");
     mv_out_style(q->out, MV_STYLE_NONE);
@@ -309,44 +288,19 @@ static void put_oom(const inquest *q, uint32_t index, const mv_oom *oom)
     put_lines(q, oom, oom->pins.line_count > 0 && oom->verdict != MV_OOM_CAPACITY);
 }
 
-/* Whether the events are all that there were. */
-static bool is_known(const inquest *q, uint32_t index)
-{
-    const mv_window *w = &q->windows[index];
-
-    return q->lives[index].history == MV_HISTORY_COMPLETE && w->first == 0 &&
-           w->end >= q->lives[index].events.count;
-}
-
 static void put_device(const inquest *q, uint32_t index)
 {
     const mv_ooms *found = &q->found[index];
-    char size[MV_SIZE_TEXT], text[256] = "";
 
     for (uint32_t i = 0; i < found->count && i < q->limit; i++) {
         put_oom(q, index, &found->ooms[i]);
         mv_out_char(q->out, '\n');
     }
     mv_rows_put_hidden(q->out, found->count, q->limit);
-    if (found->count)
-        mv_prose_add(text, sizeof text, "%u request%s failed", found->count,
-                     found->count > 1 ? "s" : "");
-    else if (is_known(q, index))
-        mv_prose_add(text, sizeof text, "no request failed");
-    else
-        mv_prose_add(text, sizeof text, "failed requests: none in what was recorded (%s)",
-                     q->lives[index].history == MV_HISTORY_COMPLETE
-                         ? "a part of the events was asked for"
-                         : q->lives[index].history_why);
-    if (found->retries)
-        mv_prose_add(
-            text, sizeof text, "; %u request%s succeeded only after PyTorch gave %s of cache back",
-            found->retries, found->retries > 1 ? "s" : "", mv_size_text(size, found->released));
-    if (found->collections)
-        mv_prose_add(text, sizeof text,
-                     "; garbage_collection_threshold gave %s back on %u occasions",
-                     mv_size_text(size, found->collected), found->collections);
-    mv_prose_put(q->out, 0, 2, "device %u: %s", q->first + index, text);
+    mv_prose_put(q->out, 0, 2, "device %u: %s%s%s%s%s%s%s%s", q->first + index, found->verdict,
+                 found->is_known ? "" : " (", found->is_known ? "" : found->why,
+                 found->is_known ? "" : ")", *found->retried ? "; " : "", found->retried,
+                 *found->collecting ? "; " : "", found->collecting);
 }
 
 /* ---- both -------------------------------------------------------------------------------- */
@@ -354,11 +308,11 @@ static void put_device(const inquest *q, uint32_t index)
 static bool inquire(inquest *q, uint32_t index, mv_err *err)
 {
     mv_lives *lives = &q->lives[index];
-    mv_window *window = &q->windows[index];
+    mv_window window;
 
     return mv_lives_find(&q->cli->arena, q->trace, q->first + index, lives, err) == MV_OK &&
-           mv_window_find(q->cli, q->trace, q->first + index, window) &&
-           mv_ooms_find(&q->cli->arena, q->trace, lives, &q->sites, *window, &q->found[index],
+           mv_window_find(q->cli, q->trace, q->first + index, &window) &&
+           mv_ooms_find(&q->cli->arena, q->trace, lives, &q->sites, window, &q->found[index],
                         err) == MV_OK;
 }
 
@@ -369,8 +323,7 @@ static bool find_all(inquest *q)
 
     q->lives = mv_push_array(&q->cli->arena, mv_lives, q->end - q->first);
     q->found = mv_push_array(&q->cli->arena, mv_ooms, q->end - q->first);
-    q->windows = mv_push_array(&q->cli->arena, mv_window, q->end - q->first);
-    if (!q->lives || !q->found || !q->windows)
+    if (!q->lives || !q->found)
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     else
         mv_sites_find(&q->cli->arena, q->trace, &q->sites, &err);
@@ -385,16 +338,15 @@ static bool find_all(inquest *q)
 static void judge_gate(inquest *q)
 {
     for (uint32_t i = 0; i < q->end - q->first; i++) {
-        uint32_t count = q->found[i].count;
+        const mv_ooms *found = &q->found[i];
         char size[MV_SIZE_TEXT];
-        if (count)
+        if (found->count)
             mv_gate_judge(&q->cli->gates, MV_GATE_OOM, MV_GATE_FAILS,
-                          "device %u: %u request%s failed, the first of %s", q->first + i, count,
-                          count == 1 ? "" : "s", mv_size_text(size, q->found[i].ooms[0].requested));
+                          "device %u: %s, the first of %s", q->first + i, found->verdict,
+                          mv_size_text(size, found->ooms[0].requested));
         else if (q->lives[i].history != MV_HISTORY_COMPLETE)
-            mv_gate_judge(&q->cli->gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW,
-                          "device %u: no request failed in what was recorded: %s", q->first + i,
-                          q->lives[i].history_why);
+            mv_gate_judge(&q->cli->gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW, "device %u: %s: %s",
+                          q->first + i, found->verdict, found->why);
     }
 }
 

@@ -1,8 +1,9 @@
 #include "analyze/fragmentation/fragmentation.h"
 
-#include <stdlib.h>
-
 #include "analyze/fragmentation/fragmentation_advice.h"
+#include "base/size.h"
+#include "base/sort.h"
+#include "base/text.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -101,7 +102,44 @@ static bool is_hollow(const fragmentation_state *q)
            f->stranded > f->bytes.allocated + f->bytes.pending;
 }
 
-static void decide(fragmentation_state *q)
+static const char *why(const mv_fragmentation *f, bool is_far, bool has_events)
+{
+    if (!f->is_known && !has_events)
+        return "whether what is free was needed at another moment is unknown: the file has no "
+               "history (torch.cuda.memory._record_memory_history() records one)";
+    if (!f->is_known)
+        return "whether what is free was needed before the trace begins is unknown: record from "
+               "the start, with max_entries large enough";
+    if (f->fragmented)
+        return is_far ? "the allocator holds far more than the run ever used at once"
+                      : "segments in use are mostly holes";
+    if (!f->over_plain)
+        return "what is reserved is close to what is used";
+    if (f->beyond == 0)
+        return "what is free now was needed at another moment of the run";
+    if (f->bytes.pending > f->bytes.free)
+        return "most of it waits for streams that may still use it";
+    return "what it holds beyond the need is no more than a few half-used segments";
+}
+
+static bool find_words(fragmentation_state *q, bool is_far)
+{
+    mv_fragmentation *f = q->out;
+    char reserved[MV_SIZE_TEXT], failed[MV_SIZE_TEXT], needed[MV_SIZE_TEXT];
+
+    f->answer = f->fragmented ? "fragmented" : f->is_known ? "ok" : "ok as far as is known";
+    f->why = why(f, is_far, q->lives->events.count > 0);
+    f->trials_note = f->trust_note = "";
+    mv_size_text(failed, f->failed);
+    f->figures = mv_arena_printf(
+        q->arena, "%s reserved%s%s%s, %s%s needed", mv_size_text(reserved, f->bytes.reserved),
+        f->failed ? " + " : "", f->failed ? failed : "", f->failed ? " asked for" : "",
+        f->is_known ? "" : "at least ", mv_size_text(needed, f->demand.needed));
+    return f->figures != NULL;
+}
+
+/* False when memory is out. */
+static bool decide(fragmentation_state *q)
 {
     mv_fragmentation *f = q->out;
     uint64_t needed = needed_by(q), taken;
@@ -117,35 +155,15 @@ static void decide(fragmentation_state *q)
     f->is_known =
         f->fragmented ||
         !is_far_beyond(taken > f->demand.needed ? taken - f->demand.needed : 0, f->demand.needed);
-    if (!f->is_known)
-        f->why = q->lives->events.count == 0
-                     ? "whether what is free was needed at another moment is unknown: the file has "
-                       "no history (torch.cuda.memory._record_memory_history() records one)"
-                     : "whether what is free was needed before the trace begins is unknown: record "
-                       "from the start, with max_entries large enough";
-    else if (f->fragmented)
-        f->why = is_far ? "the allocator holds far more than the run ever used at once"
-                        : "segments in use are mostly holes";
-    else if (f->beyond == 0 && f->over_plain)
-        f->why = "what is free now was needed at another moment of the run";
-    else if (f->over_plain && f->bytes.pending > f->bytes.free)
-        f->why = "most of it waits for streams that may still use it";
-    else if (f->over_plain)
-        f->why = "what it holds beyond the need is no more than a few half-used segments";
-    else
-        f->why = "what is reserved is close to what is used";
+    return find_words(q, is_far);
+}
+
+const char *mv_fragmentation_verdict_name(const mv_fragmentation *f)
+{
+    return f->fragmented ? "fragmented" : "ok";
 }
 
 /* ---- all of it --------------------------------------------------------------------------- */
-
-static int by_growth(const void *a, const void *b)
-{
-    const mv_segment_growth *x = a, *y = b;
-
-    if (x->segment_bytes != y->segment_bytes)
-        return x->segment_bytes < y->segment_bytes ? 1 : -1;
-    return (x->event > y->event) - (x->event < y->event);
-}
 
 static mv_code look(fragmentation_state *q, mv_fragmentation_opts opts, mv_err *err)
 {
@@ -186,8 +204,10 @@ mv_code mv_fragmentation_find(mv_arena *arena, const mv_trace *trace, const mv_l
     mv_arena_release(&q.scratch);
     if (code != MV_OK)
         return code;
-    decide(&q);
-    qsort(out->growths.rows, out->growths.count, sizeof *out->growths.rows, by_growth);
+    if (!decide(&q))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "fragmentation");
+    mv_sort_rows(arena, out->growths.rows, out->growths.count,
+                 MV_FALLING(mv_segment_growth, segment_bytes), MV_RISING(mv_segment_growth, event));
     if (opts.no_advice)
         return MV_OK;
     return mv_fragmentation_advise(arena, trace, lives, sites, opts.window, out, err);

@@ -46,8 +46,10 @@ typedef struct {
     bool fragmented; /* the verdict */
     bool is_known;   /* whether the verdict is certain: nothing before the trace could change it */
     bool over_plain; /* at the moment, reserved is above 3/2 of allocated */
-    const char *why; /* one sentence; never NULL */
-    mv_heap_sums bytes; /* at the moment */
+    const char *answer;  /* "fragmented", "ok", "ok as far as is known" */
+    const char *figures; /* "1.37 GiB reserved, 0.98 GiB needed" */
+    const char *why;     /* one sentence; never NULL */
+    mv_heap_sums bytes;  /* at the moment */
     uint64_t whole, stranded, largest;
     mv_demand demand; /* of the run */
     uint64_t failed;  /* the segment that the device refused at the moment; usually 0 */
@@ -68,6 +70,8 @@ typedef struct {
     uint64_t spare;    /* bytes of the limit left with that setting */
     bool lacks_memory; /* no setting would have let the run continue: the failed requests lacked
                         * memory */
+    const char *trials_note; /* what the trials came to that is no advice; "" */
+    const char *trust_note;  /* how sure the advised settings are; "" when exact or none */
     uint32_t advice_count;
     mv_advice advice[MV_MOST_ADVICE];
 } mv_fragmentation;
@@ -82,5 +86,7 @@ typedef struct {
 mv_code mv_fragmentation_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                               const mv_sites *sites, mv_fragmentation_opts opts,
                               mv_fragmentation *out, mv_err *err);
+
+const char *mv_fragmentation_verdict_name(const mv_fragmentation *found); /* "fragmented", "ok" */
 
 #endif

@@ -1,13 +1,13 @@
 #include "analyze/fragmentation/fragmentation_advice.h"
 
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "analyze/code/culprit.h"
 #include "analyze/lives/block_size.h"
 #include "analyze/oom/last_failure.h"
 #include "base/size.h"
+#include "base/sort.h"
+#include "base/text.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -42,16 +42,14 @@ __attribute__((format(printf, 3, 4))) static mv_advice *advise(adviser *a, uint6
     mv_fragmentation *f = a->f;
     mv_advice *advice =
         f->advice_count < MV_MOST_ADVICE ? &f->advice[f->advice_count++] : &a->spare;
-    char text[1024];
     va_list args;
 
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
     *advice = (mv_advice){.call = "",
-                          .text = mv_arena_text(a->arena, text, strlen(text)),
+                          .text = mv_arena_vprintf(a->arena, format, args),
                           .bytes = bytes,
                           .stack = MV_NO_STACK};
+    va_end(args);
     a->failed = a->failed || !advice->text;
     return advice;
 }
@@ -109,21 +107,15 @@ static void about_line(adviser *a, const mv_pin *line, mv_err *err)
         "%s keeps %s in %u block%s that strand%s %s in %u segment%s%s: allocate them before the "
         "large tensors around them, gather them in one buffer made early, or move them to the CPU",
         mv_culprit_label(a->trace, a->sites->kinds, line->stack, label, sizeof label),
-        mv_size_text(own, line->bytes), line->blocks, line->blocks == 1 ? "" : "s",
+        mv_size_text(own, line->bytes), line->blocks, mv_plural(line->blocks),
         line->blocks == 1 ? "s" : "", mv_size_text(stranded, line->stranded), line->segments,
-        line->segments == 1 ? "" : "s", gain);
+        mv_plural(line->segments), gain);
     advice->stack = line->stack;
     advice->is_replayed = a->f->is_replayed;
     advice->saves = apart.saves;
 }
 
 /* ---- what settings are plausible --------------------------------------------------------- */
-
-static int by_request(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
 
 static void find_missed(adviser *a)
 {
@@ -137,7 +129,7 @@ static void find_missed(adviser *a)
             sizes[m->count++] = g->rows[i].request;
     if (m->count == 0)
         return;
-    qsort(sizes, m->count, sizeof *sizes, by_request);
+    mv_sort_rows(a->arena, sizes, m->count, MV_RISING_VALUES(uint64_t));
     for (uint32_t i = 0; i < m->count; i++)
         m->distinct += i == 0 || sizes[i] != sizes[i - 1];
     m->least = sizes[0];
@@ -380,20 +372,6 @@ static void about_whole(adviser *a)
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-static int by_bytes(const void *a, const void *b)
-{
-    const mv_advice *x = a, *y = b;
-
-    return (x->bytes < y->bytes) - (x->bytes > y->bytes);
-}
-
-static int by_gain(const void *a, const void *b)
-{
-    const mv_advice *x = a, *y = b;
-
-    return x->saves != y->saves ? (x->saves < y->saves) - (x->saves > y->saves) : by_bytes(a, b);
-}
-
 /* Opens the trials if there is anything to try. */
 static void open_trials(adviser *a, mv_err *err)
 {
@@ -409,6 +387,40 @@ static void open_trials(adviser *a, mv_err *err)
     a->f->trust_why = a->trials.trust_why;
     if (mv_last_failure_lacks_memory(&a->trials, a->sites, &a->f->lacks_memory, err) != MV_OK)
         a->failed = true;
+}
+
+/* What the trials came to where that is no advice, and how sure the advised settings are. */
+static void note_trials(adviser *a)
+{
+    mv_fragmentation *f = a->f;
+    char spare[MV_SIZE_TEXT];
+    uint32_t gain = 0;
+
+    for (uint32_t i = 0; i < f->advice_count; i++)
+        gain += f->advice[i].setting != NULL;
+    if (f->meets && f->lacks_memory)
+        f->trials_note = mv_arena_printf(
+            a->arena,
+            "no setting is advised: %s would have met the request that failed (replayed), but not "
+            "what would have come next: memviz oom says how much is lacking",
+            f->meets);
+    else if (f->meets)
+        f->trials_note = mv_arena_printf(
+            a->arena,
+            "%s would have met the request that failed (replayed), with %s of the limit to spare; "
+            "memviz oom says whether that carries the run on",
+            f->meets, mv_size_text(spare, f->spare));
+    else if (f->not_replayed)
+        f->trials_note =
+            mv_arena_printf(a->arena, "no setting is advised: not replayed: %s", f->not_replayed);
+    else if (f->tried && !gain)
+        f->trials_note = mv_arena_printf(
+            a->arena, "no setting is advised: %u tried (replayed), none saves 1%% or more",
+            f->tried);
+    if ((gain || f->meets) && f->trust == MV_TRUST_FAIR)
+        f->trust_note =
+            mv_arena_printf(a->arena, "these replays are fairly sure: %s", f->trust_why);
+    a->failed = a->failed || !f->trials_note || !f->trust_note;
 }
 
 mv_code mv_fragmentation_advise(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
@@ -434,12 +446,15 @@ mv_code mv_fragmentation_advise(mv_arena *arena, const mv_trace *trace, const mv
     if (out->is_replayed && !a.failed)
         about_settings(&a, set, err);
     first = out->advice_count;
-    qsort(out->advice, first, sizeof *out->advice, by_gain);
+    mv_sort_rows(arena, out->advice, first, MV_FALLING(mv_advice, saves),
+                 MV_FALLING(mv_advice, bytes));
     if (out->fragmented)
         about_streams(&a);
     about_rounding(&a);
-    qsort(out->advice + first, out->advice_count - first, sizeof *out->advice, by_bytes);
+    mv_sort_rows(arena, out->advice + first, out->advice_count - first,
+                 MV_FALLING(mv_advice, bytes));
     if (out->fragmented)
         about_whole(&a);
+    note_trials(&a);
     return a.failed ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "advice") : MV_OK;
 }

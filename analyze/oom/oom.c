@@ -7,6 +7,7 @@
 #include "analyze/oom/oom_failures.h"
 #include "analyze/oom/oom_judge.h"
 #include "analyze/oom/oom_outlook.h"
+#include "analyze/oom/oom_words.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -166,8 +167,9 @@ static bool list_holders(oom_state *t, mv_arena *scratch, const mv_heap_map *map
     return true;
 }
 
-static mv_code detail(oom_state *t, mv_oom *o, uint32_t domain, mv_err *err)
+static mv_code detail(oom_state *t, const mv_oom_case *this_case, mv_oom *o, mv_err *err)
 {
+    uint32_t domain = this_case->domain;
     mv_oom_need need = {domain, o->requested, o->segment,
                         o->outlook.limit_least - o->bytes.reserved, o->largest_hole};
     mv_arena scratch;
@@ -182,6 +184,8 @@ static mv_code detail(oom_state *t, mv_oom *o, uint32_t domain, mv_err *err)
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "who holds memory");
     if (code == MV_OK)
         code = mv_oom_change_find(t->arena, &t->heap, &map, need, &o->change, err);
+    if (code == MV_OK && !mv_oom_change_words(this_case, o))
+        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "what would have been enough");
     mv_arena_release(&scratch);
     o->detailed = code == MV_OK;
     return code;
@@ -215,7 +219,7 @@ static mv_code judge_one(oom_state *t, uint32_t index, mv_err *err)
 {
     mv_oom *o = &t->out->ooms[index];
     uint32_t domain = domain_of(t, o);
-    mv_oom_case this_case = {t->arena, t->trace, t->sites, &t->heap, &t->rules, domain, false};
+    mv_oom_case this_case = {t->arena, t->trace, t->sites, &t->heap, &t->rules, domain};
     mv_code code;
 
     measure(t, o, domain);
@@ -225,9 +229,9 @@ static mv_code judge_one(oom_state *t, uint32_t index, mv_err *err)
     if (code != MV_OK)
         return code;
     mv_oom_judge(&this_case, o);
-    if (this_case.failed)
+    if (!mv_oom_words(&this_case, o))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "out-of-memory events");
-    return index < MV_MOST_OOM_DETAILS ? detail(t, o, domain, err) : MV_OK;
+    return index < MV_MOST_OOM_DETAILS ? detail(t, &this_case, o, err) : MV_OK;
 }
 
 /* A refused call happened after the events before it. */
@@ -327,6 +331,8 @@ mv_code mv_ooms_find(mv_arena *arena, const mv_trace *trace, const mv_lives *liv
     t.prospect = (mv_oom_prospect){
         .arena = arena, .trace = trace, .lives = lives, .sites = sites, .rules = &t.rules};
     if (!mv_oom_failures_list(arena, trace, lives, window, out))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "out-of-memory events");
+    if (!mv_ooms_words(arena, lives, window, out))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "out-of-memory events");
     return out->count ? judge_in_scratch(&t, err) : MV_OK;
 }

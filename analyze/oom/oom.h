@@ -93,6 +93,7 @@ typedef struct {
     uint32_t holder_count;
     mv_pin *holders; /* [holder_count] who holds memory, most bytes first; `stranded` is 0 */
     mv_oom_change change;
+    const char *enough; /* what would have been enough: "would have fitted with ..."; "" */
 } mv_oom;
 
 /* The cost of the details grows with the heap, so only the first failures have them. The cost of
@@ -111,6 +112,12 @@ typedef struct {
     /* How often garbage_collection_threshold gave memory back, and how many bytes. */
     uint32_t collections;
     uint64_t collected;
+    /* One sentence each, without a full stop; "" when there is nothing to say. */
+    bool is_known;          /* the events are all that there were, or a request failed */
+    const char *verdict;    /* "3 requests failed"; never "" */
+    const char *why;        /* why none failed, or why that is not known */
+    const char *retried;    /* about `retries` */
+    const char *collecting; /* about `collections` */
 } mv_ooms;
 
 /* O(n log n) for each of the first failures. Everything lives in `arena`. Fails only when memory or

@@ -1,0 +1,312 @@
+#include "analyze/oom/oom_words.h"
+
+#include <string.h>
+
+#include "analyze/code/culprit.h"
+#include "base/size.h"
+#include "base/text.h"
+
+#define SENTENCE 1024
+
+/* ---- why --------------------------------------------------------------------------------- */
+
+/* Whether the request is larger than the whole device or, if its size is not known, any GPU. */
+static bool is_beyond_device(const mv_oom *o)
+{
+    if (o->total_source == MV_TOTAL_SAMPLED)
+        return o->requested > o->total;
+    return mv_oom_likely_total(o->requested) == 0;
+}
+
+static void say_leak(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
+{
+    char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT], label[256];
+
+    mv_text_append(s, SENTENCE, "a leak filled the memory: %s kept %s a step, %s by then; ",
+                   mv_leak_label(c->trace, c->sites->kinds, &o->outlook.leak, label, sizeof label),
+                   mv_size_text(a, o->outlook.leak.bytes_per_step),
+                   mv_size_text(b, o->outlook.leaked));
+}
+
+static void say_forecast(char s[SENTENCE], const mv_oom *o)
+{
+    const mv_oom_outlook *f = &o->outlook;
+    uint64_t peak = f->forecast.peak;
+    char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT];
+
+    mv_text_append(s, SENTENCE, "this step would have peaked at about %s%s", mv_size_text(a, peak),
+                   f->forecast.is_least ? " or more" : "");
+    if (peak > f->limit)
+        mv_text_append(s, SENTENCE, ", %s above the limit", mv_size_text(b, peak - f->limit));
+    else if (mv_oom_is_above_limit(o))
+        mv_text_append(s, SENTENCE,
+                       ", %s below the limit: less than even expandable segments leave unused",
+                       mv_size_text(b, f->limit - peak));
+    else
+        mv_text_append(s, SENTENCE, ", %s below the limit", mv_size_text(b, f->limit - peak));
+    mv_text_append(s, SENTENCE, " (from %s)", f->basis);
+}
+
+static void say_margin(char s[SENTENCE], const mv_oom *o)
+{
+    int64_t margin = o->outlook.margin;
+    char a[MV_SIZE_TEXT];
+
+    if (o->outlook.limit)
+        mv_text_append(s, SENTENCE, "%.0f %% packed: ",
+                       100.0 * (double)(o->bytes.allocated + o->bytes.pending) /
+                           (double)o->outlook.limit);
+    if (margin < 0)
+        mv_text_append(s, SENTENCE, "with all holes joined, %s would still have been lacking",
+                       mv_size_text(a, (uint64_t)-margin));
+    else
+        mv_text_append(s, SENTENCE, "with all holes joined, %s would have been left",
+                       mv_size_text(a, (uint64_t)margin));
+}
+
+/* What refused the request: the device, or a limit of the process. */
+static void say_refusal(char s[SENTENCE], const mv_oom *o)
+{
+    char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT], c[MV_SIZE_TEXT];
+
+    if (o->limited)
+        mv_text_append(
+            s, SENTENCE,
+            "the device has %s left: a memory limit of the process refused %s beyond the %s that "
+            "PyTorch holds",
+            mv_size_text(b, o->device_free), mv_size_text(a, o->segment),
+            mv_size_text(c, o->bytes.reserved));
+    else
+        mv_text_append(s, SENTENCE, "%s are in use and the device has %s left",
+                       mv_size_text(b, o->bytes.allocated),
+                       o->device_free == MV_NO_BYTES ? "?" : mv_size_text(c, o->device_free));
+}
+
+static void say_capacity(char s[SENTENCE], const mv_oom *o)
+{
+    const mv_oom_outlook *f = &o->outlook;
+    char a[MV_SIZE_TEXT];
+
+    if (is_beyond_device(o)) {
+        if (o->total_source == MV_TOTAL_SAMPLED)
+            mv_text_append(s, SENTENCE, "the request alone is more than the device's %s",
+                           mv_size_text(a, o->total));
+        else
+            mv_text_append(s, SENTENCE, "no GPU has %s", mv_size_text(a, o->requested));
+        return;
+    }
+    if (f->forecast.peak && mv_oom_is_above_limit(o)) {
+        say_forecast(s, o);
+        return;
+    }
+    if (o->bytes.free == 0) {
+        say_refusal(s, o);
+        return;
+    }
+    say_margin(s, o);
+    if (o->decided_by == MV_OOM_BY_GROWTH && f->most > f->limit)
+        mv_text_append(s, SENTENCE, ", but the run had needed %s before", mv_size_text(a, f->most));
+    else if (o->decided_by == MV_OOM_BY_REPLAY)
+        mv_text_append(s, SENTENCE,
+                       "; replayed with expandable segments within %s, the request fails as well",
+                       mv_size_text(a, f->limit));
+    else if (o->decided_by == MV_OOM_BY_GROWTH && f->rise)
+        mv_text_append(s, SENTENCE,
+                       ", while the need had risen by %s over the second half of the events",
+                       mv_size_text(a, f->rise));
+    if (o->decided_by == MV_OOM_BY_FIGURES) {
+        mv_text_append(s, SENTENCE, "; ");
+        say_refusal(s, o);
+    }
+}
+
+static void say_holes(char s[SENTENCE], const mv_oom *o)
+{
+    char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT];
+
+    if (o->verdict == MV_OOM_STREAM_OR_POOL)
+        mv_text_append(s, SENTENCE,
+                       "%s are free, but only %s of it in the pool and stream of the request",
+                       mv_size_text(a, o->bytes.free), mv_size_text(b, o->usable));
+    else if (o->verdict == MV_OOM_PENDING_FREE && o->largest_hole >= o->requested)
+        mv_text_append(s, SENTENCE,
+                       "a hole of %s became free while the request waited, too late for it",
+                       mv_size_text(a, o->largest_hole));
+    else if (o->verdict == MV_OOM_PENDING_FREE)
+        mv_text_append(s, SENTENCE, "%s were freed, but other streams may still use them",
+                       mv_size_text(a, o->bytes.pending));
+    else if (o->largest_hole >= o->requested)
+        mv_text_append(s, SENTENCE,
+                       "a hole of %s is free, but max_split_size_mb keeps it from being cut",
+                       mv_size_text(a, o->largest_hole));
+    else
+        mv_text_append(s, SENTENCE,
+                       "%s are free in the right pool and stream, but the largest hole is %s",
+                       mv_size_text(a, o->usable), mv_size_text(b, o->largest_hole));
+    if (o->outlook.forecast.peak) {
+        mv_text_append(s, SENTENCE, "; ");
+        say_forecast(s, o);
+    } else if (o->outlook.margin >= 0 && o->verdict != MV_OOM_PENDING_FREE) {
+        mv_text_append(
+            s, SENTENCE, "; joined, they would have left about %s of the %s that could be had",
+            mv_size_text(a, (uint64_t)o->outlook.margin), mv_size_text(b, o->outlook.limit));
+    }
+}
+
+static const char *why(const mv_oom_case *c, const mv_oom *o)
+{
+    char s[SENTENCE] = "";
+    char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT], d[MV_SIZE_TEXT];
+
+    if (o->outlook.has_leak)
+        say_leak(c, s, o);
+    if (o->verdict == MV_OOM_CAPACITY)
+        say_capacity(s, o);
+    else if (o->verdict == MV_OOM_OUTSIDE)
+        mv_text_append(
+            s, SENTENCE, "PyTorch holds %s and the device has %s left: others hold the rest, %s%s",
+            mv_size_text(a, o->bytes.reserved), mv_size_text(b, o->device_free),
+            mv_size_text(d, o->outside), o->total_source == MV_TOTAL_GUESSED ? " or more" : "");
+    else
+        say_holes(s, o);
+    return mv_arena_text(c->arena, s, strlen(s));
+}
+
+/* ---- advice ------------------------------------------------------------------------------ */
+
+static void advise_joining(const mv_oom_case *c, char s[SENTENCE], const mv_oom *o)
+{
+    const mv_oom_outlook *f = &o->outlook;
+    char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT];
+
+    if (o->largest_hole >= o->requested)
+        mv_text_append(s, SENTENCE, "raise max_split_size_mb, or leave it out");
+    else if (c->rules->expandable)
+        mv_text_append(s, SENTENCE,
+                       "free or move the blocks that pin the holes before the large request");
+    else if (f->serves)
+        mv_text_append(
+            s, SENTENCE,
+            "set PYTORCH_CUDA_ALLOC_CONF=%s: replayed within %s%s, it serves the request and "
+            "leaves "
+            "%s; or free the blocks that pin the holes first",
+            f->conf, mv_size_text(a, f->surely ? f->limit_least : f->limit),
+            f->surely && f->limit_least < f->limit ? ", the most that was reserved" : "",
+            mv_size_text(b, f->surely ? f->sure_spare : f->spare));
+    else
+        mv_text_append(
+            s, SENTENCE,
+            "free or move the blocks that pin the holes before the large request; whether "
+            "expandable_segments:True would help cannot be replayed from this file");
+}
+
+static const char *advice(const mv_oom_case *c, const mv_oom *o)
+{
+    char s[SENTENCE] = "";
+
+    if (o->outlook.has_leak && !is_beyond_device(o))
+        mv_text_append(s, SENTENCE, "end the leak first (memviz leaks shows it)");
+    else if (o->verdict == MV_OOM_FRAGMENTATION)
+        advise_joining(c, s, o);
+    else if (o->verdict == MV_OOM_STREAM_OR_POOL)
+        mv_text_append(
+            s, SENTENCE,
+            "let one stream and one pool do the large allocations; delete CUDA graphs and "
+            "MemPools that are done, then torch.cuda.empty_cache()");
+    else if (o->verdict == MV_OOM_PENDING_FREE)
+        mv_text_append(
+            s, SENTENCE,
+            "synchronise the streams that use the tensors (record_stream) before asking for "
+            "more, or try the request again");
+    else if (o->verdict == MV_OOM_OUTSIDE)
+        mv_text_append(s, SENTENCE,
+                       "look for other processes (nvidia-smi) and for libraries that allocate by "
+                       "themselves (memviz run, then memviz ledger)");
+    else if (is_beyond_device(o))
+        mv_text_append(
+            s, SENTENCE,
+            "look at the shape that is asked for there: nothing that could be freed makes "
+            "room for it");
+    else
+        mv_text_append(
+            s, SENTENCE,
+            "use less: a smaller batch, activation checkpointing, sharded or offloaded state; "
+            "memviz peak --at oom shows who holds the memory%s",
+            o->outlook.serves ? ". Expandable segments alone would serve this request, not what "
+                                "follows it"
+                              : "");
+    return mv_arena_text(c->arena, s, strlen(s));
+}
+
+bool mv_oom_words(const mv_oom_case *c, mv_oom *o)
+{
+    o->why = why(c, o);
+    o->advice = advice(c, o);
+    return o->why && o->advice;
+}
+
+/* ---- what would have been enough --------------------------------------------------------- */
+
+bool mv_oom_change_words(const mv_oom_case *c, mv_oom *o)
+{
+    const mv_oom_change *change = &o->change;
+    char s[SENTENCE] = "", size[MV_SIZE_TEXT], label[256];
+    const char *next = "would have fitted with ";
+
+    if (change->free_bytes) {
+        mv_stack_id stack = c->heap->lives->allocs.stack[change->biggest];
+        mv_text_append(s, SENTENCE, "%s%s less in use (%u block%s, the largest of %s)", next,
+                       mv_size_text(size, change->free_bytes), change->free_blocks,
+                       mv_plural(change->free_blocks),
+                       mv_culprit_label(c->trace, c->sites->kinds, stack, label, sizeof label));
+        next = ", or ";
+    }
+    if (change->smaller_by) {
+        mv_text_append(s, SENTENCE, "%sa request %s smaller", next,
+                       mv_size_text(size, change->smaller_by));
+        next = ", or ";
+    }
+    if (change->more_memory)
+        mv_text_append(s, SENTENCE, "%s%s more memory", next,
+                       mv_size_text(size, change->more_memory));
+    o->enough = mv_arena_text(c->arena, s, strlen(s));
+    return o->enough != NULL;
+}
+
+/* ---- all failures ------------------------------------------------------------------------ */
+
+static bool find_verdict(mv_arena *arena, const mv_lives *lives, mv_window window, mv_ooms *out)
+{
+    bool is_complete = lives->history == MV_HISTORY_COMPLETE;
+
+    out->is_known =
+        out->count > 0 || (is_complete && window.first == 0 && window.end >= lives->events.count);
+    out->why = "";
+    if (out->count > 0) {
+        out->verdict =
+            mv_arena_printf(arena, "%u request%s failed", out->count, mv_plural(out->count));
+    } else if (out->is_known) {
+        out->verdict = "no request failed";
+        out->why = "every request for memory was served";
+    } else {
+        out->verdict = "failed requests: none in what was recorded";
+        out->why = is_complete ? "a part of the events was asked for" : lives->history_why;
+    }
+    return out->verdict != NULL;
+}
+
+bool mv_ooms_words(mv_arena *arena, const mv_lives *lives, mv_window window, mv_ooms *out)
+{
+    char size[MV_SIZE_TEXT];
+
+    out->retried = out->collecting = "";
+    if (out->retries)
+        out->retried = mv_arena_printf(
+            arena, "%u request%s succeeded only after PyTorch gave %s of cache back", out->retries,
+            mv_plural(out->retries), mv_size_text(size, out->released));
+    if (out->collections)
+        out->collecting = mv_arena_printf(
+            arena, "garbage_collection_threshold gave %s back on %u occasion%s",
+            mv_size_text(size, out->collected), out->collections, mv_plural(out->collections));
+    return find_verdict(arena, lives, window, out) && out->retried && out->collecting;
+}
