@@ -6,7 +6,10 @@
 #include <unistd.h>
 
 #include "tests/fixture/fixture.h"
+#include "view/chrome/chrome.h"
+#include "view/panes/panels.h"
 #include "view/state/script.h"
+#include "view/timeline/pane_timeline.h"
 
 static mv_budget budget = {.limit = (uint64_t)4 << 30};
 
@@ -109,6 +112,123 @@ Test(view_going, the_history_is_bounded)
     for (; mv_view_do(view, MV_DO_back, 0); steps++)
         continue;
     cr_assert_eq(steps, 64);
+    close_view(view);
+}
+
+/* A change made of several is one place, also when the history is full: the oldest place is gone
+ * then, and no other. */
+Test(view_going, a_row_of_a_table_is_one_place)
+{
+    mv_listing_place place = {.has_event = true,
+                              .event = 4000,
+                              .has_window = true,
+                              .from = 3900,
+                              .to = 4100,
+                              .alloc = 77,
+                              .search = "train.py:62"};
+
+    for (uint32_t full = 0; full < 2; full++) {
+        clipboard clip = {""};
+        mv_view *view = open_with(&clip, "gpt_train.pickle");
+        mv_view_state before;
+        uint32_t steps = 0;
+
+        for (uint32_t i = 0; i < (full ? 100 : 3); i++)
+            mv_view_show(view, i, 1000 + i);
+        before = view->now;
+        mv_panels_go(view, &place);
+        cr_assert_eq(view->now.cursor, 4000);
+        cr_assert_eq(view->now.pinned, 77);
+        cr_assert_str_eq(view->now.search, "train.py:62");
+        cr_assert_eq(view->now.show, MV_SHOW_HIGHLIGHT);
+        mv_view_do(view, MV_DO_back, 0);
+        cr_assert_eq(memcmp(&view->now, &before, sizeof before), 0);
+        mv_view_do(view, MV_DO_forward, 0);
+        cr_assert_eq(view->now.pinned, 77);
+        for (; mv_view_do(view, MV_DO_back, 0); steps++)
+            cr_assert_eq(view->now.from, full ? 99 - steps : steps < 3 ? 2 - steps : 0);
+        cr_assert_eq(steps, full ? 64 : 4);
+        close_view(view);
+    }
+}
+
+Test(view_going, typed_letters_are_one_place)
+{
+    clipboard clip = {""};
+    mv_view *view = open_with(&clip, "gpt_train.pickle");
+    mv_view_state before;
+
+    mv_view_show(view, 100, 900);
+    before = view->now;
+    key(view, '/', 0);
+    type(view, "forward");
+    cr_assert_eq(view->now.show, MV_SHOW_HIGHLIGHT);
+    key(view, MV_KEY_ESCAPE, 0);
+    mv_view_do(view, MV_DO_back, 0);
+    cr_assert_eq(memcmp(&view->now, &before, sizeof before), 0);
+    mv_view_do(view, MV_DO_forward, 0);
+    cr_assert_str_eq(view->now.search, "forward");
+    mv_view_do(view, MV_DO_isolate, 0);
+    mv_search_set(view, "loss");
+    cr_assert_eq(view->now.show, MV_SHOW_ISOLATE, "what is isolated stays so");
+    mv_search_set(view, "");
+    cr_assert_eq(view->now.show, MV_SHOW_ALL);
+    mv_view_do(view, MV_DO_back, 0);
+    cr_assert_str_eq(view->now.search, "loss");
+    mv_view_do(view, MV_DO_back, 0);
+    cr_assert_str_eq(view->now.search, "forward");
+    close_view(view);
+}
+
+/* However often the pointer moves while a button is down. */
+Test(view_going, a_drag_is_one_place)
+{
+    clipboard clip = {""};
+    mv_view *view = open_with(&clip, "gpt_train.pickle");
+    mv_view_state before;
+    mv_box plot;
+
+    mv_view_show(view, 100, 900);
+    mv_view_frame(view, 1280, 720, 0);
+    before = view->now;
+    plot = view->timeline->plot;
+    for (int i = 0; i < 40; i++)
+        mv_view_input(view, &(mv_input){.kind = i == 0    ? MV_INPUT_PRESS
+                                                : i == 39 ? MV_INPUT_RELEASE
+                                                          : MV_INPUT_MOVE,
+                                        .button = MV_BUTTON_LEFT,
+                                        .clicks = 1,
+                                        .x = plot.x + 100 + (float)i * 5,
+                                        .y = plot.y + 50});
+    cr_assert(view->now.has_interval);
+    mv_view_do(view, MV_DO_back, 0);
+    cr_assert_eq(memcmp(&view->now, &before, sizeof before), 0);
+    close_view(view);
+}
+
+Test(view_going, back_and_forward_between_devices)
+{
+    clipboard clip = {""};
+    mv_view *view = open_with(&clip, "two_devices.pickle");
+    mv_view_state states[3];
+
+    states[0] = view->now;
+    mv_view_choose(view, 0, 1 - view->now.device);
+    mv_view_frame(view, 1280, 720, 0);
+    states[1] = view->now;
+    mv_view_show(view, 3, 9);
+    states[2] = view->now;
+    for (uint32_t i = 2; i-- > 0;) {
+        mv_view_do(view, MV_DO_back, 0);
+        mv_view_frame(view, 1280, 720, 0);
+        cr_assert_eq(memcmp(&view->now, &states[i], sizeof states[i]), 0, "%u", i);
+    }
+    cr_assert_not(mv_view_command_is_enabled(view, MV_DO_back));
+    for (uint32_t i = 1; i < 3; i++) {
+        mv_view_do(view, MV_DO_forward, 0);
+        mv_view_frame(view, 1280, 720, 0);
+        cr_assert_eq(memcmp(&view->now, &states[i], sizeof states[i]), 0, "%u", i);
+    }
     close_view(view);
 }
 

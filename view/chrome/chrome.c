@@ -237,20 +237,12 @@ void mv_do_smaller(mv_view *view, uint64_t arg)
 
 /* ---- ending things ----------------------------------------------------------------------- */
 
-static void clear_search(mv_view *view)
-{
-    mv_view_remember(view);
-    memset(view->now.search, 0, sizeof view->now.search);
-    mv_field_set(&view->chrome->search, "");
-    view->now.show = MV_SHOW_ALL;
-}
-
 static void cancel_selection(mv_view *view)
 {
     mv_view_state *now = &view->now;
 
     if (*now->search) {
-        clear_search(view);
+        mv_search_set(view, "");
     } else if (now->pinned != MV_NO_ROW || now->pinned_segment != MV_NO_ROW) {
         mv_view_remember(view);
         now->pinned = now->pinned_segment = MV_NO_ROW;

@@ -1,22 +1,24 @@
 /* Everything around the panes, and what they share: bars, overlays, fields, history, the search,
  * and the routing of the pointer. Its files:
  *
- *     view.c        opening, the frame, where the panes are
- *     route.c       inputs: to fields, overlays, commands, panes
- *     going.c       going somewhere: cursor, pin, window, device; back and forward
- *     colouring.c   colours of allocations
- *     matches.c     the search
- *     toolbar.c, status_bar.c, loading.c      always there
- *     help.c, command_list.c, device_list.c, export_view.c      overlays
- *     chrome.c      the commands of all these
+ *     state/view.c            opening, the frame, where the panes are
+ *     state/input_routing.c   inputs: to fields, overlays, commands, panes
+ *     state/navigation.c      going somewhere: cursor, pin, window, device
+ *     state/view_history.c    back and forward
+ *     state/colouring.c       colours of allocations
+ *     state/search_hits.c     the search
+ *     chrome/toolbar.c, status_bar.c, loading_screen.c      always there
+ *     chrome/help.c, command_list.c, device_list.c, export_view.c      overlays
+ *     chrome/chrome.c         the commands of all these
  */
 #ifndef MV_CHROME_H
 #define MV_CHROME_H
 
 #include "view/chrome/field.h"
 #include "view/panes/panes.h"
+#include "view/state/view_history.h"
 
-enum { MV_MOST_FILES = 1024, MV_MOST_PAST = 64 };
+enum { MV_MOST_FILES = 1024 };
 
 /* Where everything is, in pixels. */
 typedef struct {
@@ -35,8 +37,7 @@ struct mv_chrome {
     bool is_choosing_other; /* the list of devices chooses the one to compare with */
     bool only_panes;        /* the frame is for a file: no overlay, no tip */
 
-    uint32_t past_count, future_count;
-    mv_view_state past[MV_MOST_PAST], future[MV_MOST_PAST];
+    mv_view_history history;
 
     /* The pointer. */
     const mv_pane *captured; /* gets the pointer until the button is released; NULL: no pane */
@@ -108,19 +109,27 @@ bool mv_export_write(mv_view *view, const char *path);
 const char *mv_command_line(const mv_view *view, mv_arena *arena);
 
 /* Finds what the search matches: once a frame. */
-bool mv_matches_open(mv_view *view);
-void mv_matches_update(mv_view *view);
-void mv_matches_go(mv_view *view, bool is_back);
+bool mv_search_open(mv_view *view);
+void mv_search_update(mv_view *view);
+
+/* The search: only these two write view->now.search. Hits are highlighted at least; without words
+ * everything is shown. Each search is a place to come back to, but letters typed one after the
+ * other are one. */
+void mv_search_set(mv_view *view, const char *words); /* the field follows; "": none */
+void mv_search_typed(mv_view *view);                  /* takes the words from the field */
+
+/* Pins the next hit, or the one before. */
+void mv_search_go(mv_view *view, bool is_back);
 
 const char *mv_colour_name(uint8_t mode);
 const char *mv_clock_name(uint8_t clock);
 
 /* The chosen device once its thread has made it, which may happen in the middle of a frame; NULL
- * before. mv_going_update makes it the shown one. */
+ * before. mv_navigation_update makes it the shown one. */
 const mv_document_device *mv_chrome_arrived(const mv_view *view);
 
 /* The device is ready: sets its window, its cursor, and where the command line asked to begin. */
-void mv_going_update(mv_view *view);
+void mv_navigation_update(mv_view *view);
 
 /* Opens or closes the thing that has the keyboard. */
 void mv_chrome_focus(mv_view *view, mv_focus focus);

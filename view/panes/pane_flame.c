@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "view/chrome/chrome.h"
 #include "view/panes/panels.h"
 #include "view/state/search_text.h"
 #include "viz/pictures/icicle.h"
@@ -395,13 +396,27 @@ static void pin_leaf(mv_view *view, const mv_flames_answer *a, uint32_t node)
         mv_view_pin(view, alloc);
 }
 
+/* Shows which blocks the node is about: by its frame, or the largest block. */
+static void show_node(mv_view *view, const mv_flames_answer *a, uint32_t node)
+{
+    const mv_flame_node *n = &a->flames.tree.nodes[node];
+    char words[MV_SEARCH_TEXT - 8] = "";
+
+    if (n->kind == MV_FLAME_FRAME)
+        mv_search_of_frame(&mv_view_document(view)->trace, n->frame, words, sizeof words);
+    mv_view_history_begin(view);
+    if (*words)
+        mv_search_set(view, words);
+    pin_leaf(view, a, node);
+    mv_view_history_end(view);
+}
+
 /* Focusing on the focused node moves the focus to its caller. */
 void mv_do_flame_focus(mv_view *view, uint64_t arg)
 {
     mv_panels *p = view->panels;
     const mv_flames_answer *a = p->flames_shown;
     uint32_t node = (uint32_t)arg;
-    char words[MV_SEARCH_TEXT - 8];
 
     p->flame_first = 0;
     if (arg == 0 || !a || arg >= a->flames.tree.count) {
@@ -413,9 +428,5 @@ void mv_do_flame_focus(mv_view *view, uint64_t arg)
         return;
     }
     p->focus = a->flames.path[node];
-    if (a->flames.tree.nodes[node].kind == MV_FLAME_FRAME)
-        mv_panels_search(view,
-                         mv_search_of_frame(&mv_view_document(view)->trace,
-                                            a->flames.tree.nodes[node].frame, words, sizeof words));
-    pin_leaf(view, a, node);
+    show_node(view, a, node);
 }

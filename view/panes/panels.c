@@ -197,26 +197,9 @@ bool mv_panels_device(mv_view *view, mv_box box, const mv_document **document,
     return false;
 }
 
-void mv_panels_search(mv_view *view, const char *words)
-{
-    if (*words == 0)
-        return;
-    memset(view->now.search, 0, sizeof view->now.search);
-    snprintf(view->now.search, sizeof view->now.search, "%s", words);
-    mv_field_set(&view->chrome->search, view->now.search);
-    if (view->now.show == MV_SHOW_ALL)
-        view->now.show = MV_SHOW_HIGHLIGHT;
-}
-
 void mv_panels_go(mv_view *view, const mv_listing_place *place)
 {
-    mv_chrome *chrome = view->chrome;
-    mv_view_state before;
-    uint32_t past;
-
-    mv_view_remember(view);
-    past = chrome->past_count;
-    before = view->now;
+    mv_view_history_begin(view);
     if (place->has_event)
         mv_view_move_cursor(view, place->event);
     if (place->has_window)
@@ -225,9 +208,9 @@ void mv_panels_go(mv_view *view, const mv_listing_place *place)
         mv_view_pin(view, place->alloc);
     if (place->has_event) /* pinning may move it */
         view->now.cursor = place->event;
-    mv_panels_search(view, place->search);
-    chrome->past_count = past;
-    chrome->past[past - 1] = before;
+    if (*place->search)
+        mv_search_set(view, place->search);
+    mv_view_history_end(view);
 }
 
 uint32_t mv_panel_room(const mv_view *view, mv_box box)

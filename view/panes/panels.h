@@ -149,9 +149,6 @@ const mv_panel_facts *mv_panels_facts(mv_panels *panels, const mv_document_devic
 bool mv_panels_device(mv_view *view, mv_box box, const mv_document **document,
                       const mv_document_device **device);
 
-/* Puts words into the search field and shows what they match; "" changes nothing. */
-void mv_panels_search(mv_view *view, const char *words);
-
 /* Goes to a place; Alt+Left undoes all of it at once. */
 void mv_panels_go(mv_view *view, const mv_listing_place *place);
 

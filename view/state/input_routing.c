@@ -25,21 +25,6 @@ static mv_field *field_of(mv_view *view)
                                              : NULL;
 }
 
-static void search_changed(mv_view *view)
-{
-    const char *text = view->chrome->search.text;
-    size_t length = strnlen(text, sizeof view->now.search - 1);
-
-    if (!*view->now.search && length)
-        mv_view_remember(view);
-    memset(view->now.search, 0, sizeof view->now.search);
-    memcpy(view->now.search, text, length);
-    if (view->now.show == MV_SHOW_ALL)
-        view->now.show = MV_SHOW_HIGHLIGHT;
-    if (length == 0)
-        view->now.show = MV_SHOW_ALL;
-}
-
 /* Enter in a field. */
 static void enter(mv_view *view, const mv_input *input)
 {
@@ -47,7 +32,7 @@ static void enter(mv_view *view, const mv_input *input)
 
     switch (view->focus) {
     case MV_FOCUS_SEARCH:
-        mv_matches_go(view, input->mods & MV_MOD_SHIFT);
+        mv_search_go(view, input->mods & MV_MOD_SHIFT);
         break;
     case MV_FOCUS_OPEN:
         if (*c->open.text)
@@ -92,7 +77,7 @@ static bool field_input(mv_view *view, const mv_input *input)
     else if (!mv_field_input(field, input))
         return false;
     if (view->focus == MV_FOCUS_SEARCH)
-        search_changed(view);
+        mv_search_typed(view);
     view->chrome->row = view->chrome->first = 0;
     return true;
 }

@@ -5,77 +5,6 @@
 #include "analyze/totals/moment.h"
 #include "view/chrome/chrome.h"
 
-/* ---- back and forward -------------------------------------------------------------------- */
-
-/* A run of steps of the cursor is one place. */
-static bool is_same_place(const mv_view_state *a, const mv_view_state *b)
-{
-    return a->file == b->file && a->device == b->device && a->main == b->main && a->tab == b->tab &&
-           a->show == b->show && a->from == b->from && a->to == b->to &&
-           a->fits_height == b->fits_height && a->has_interval == b->has_interval && a->a == b->a &&
-           a->b == b->b && a->pinned == b->pinned && a->pinned_segment == b->pinned_segment &&
-           a->other_file == b->other_file && a->other_device == b->other_device &&
-           strcmp(a->search, b->search) == 0;
-}
-
-static void push(mv_view_state *states, uint32_t *count, const mv_view_state *state)
-{
-    if (*count == MV_MOST_PAST) {
-        memmove(states, states + 1, (MV_MOST_PAST - 1) * sizeof *states);
-        --*count;
-    }
-    states[(*count)++] = *state;
-}
-
-void mv_view_remember(mv_view *view)
-{
-    mv_chrome *c = view->chrome;
-
-    if (c->past_count && is_same_place(&c->past[c->past_count - 1], &view->now))
-        c->past_count--;
-    push(c->past, &c->past_count, &view->now);
-    c->future_count = 0;
-}
-
-uint32_t mv_view_past(const mv_view *view)
-{
-    const mv_chrome *c = view->chrome;
-
-    return (c->past_count ? MV_NEEDS_PAST : 0u) | (c->future_count ? MV_NEEDS_FUTURE : 0u);
-}
-
-static void show_state(mv_view *view, const mv_view_state *state)
-{
-    const mv_view_state now = *state;
-
-    if (now.file != view->now.file || now.device != view->now.device)
-        mv_view_choose(view, now.file, now.device);
-    view->now = now;
-    mv_field_set(&view->chrome->search, now.search);
-}
-
-void mv_do_back(mv_view *view, uint64_t arg)
-{
-    mv_chrome *c = view->chrome;
-    mv_view_state to = c->past[c->past_count - 1];
-
-    (void)arg;
-    c->past_count--;
-    push(c->future, &c->future_count, &view->now);
-    show_state(view, &to);
-}
-
-void mv_do_forward(mv_view *view, uint64_t arg)
-{
-    mv_chrome *c = view->chrome;
-    mv_view_state to = c->future[c->future_count - 1];
-
-    (void)arg;
-    c->future_count--;
-    push(c->past, &c->past_count, &view->now);
-    show_state(view, &to);
-}
-
 /* ---- within a device --------------------------------------------------------------------- */
 
 static double event_count(const mv_document_device *device)
@@ -173,7 +102,7 @@ void mv_view_choose(mv_view *view, uint32_t file, uint32_t device)
     view->now.cursor = MV_BEFORE;
     view->hover = view->hover_segment = MV_NO_ROW;
     mv_loader_prefer(view->loader, view->documents[file], device);
-    mv_going_update(view);
+    mv_navigation_update(view);
 }
 
 /* The device with the most events, when none was named. */
@@ -259,20 +188,18 @@ static void begin(mv_view *view, const mv_document_device *device)
     const mv_view_start *s = &c->start;
     mv_window window = start_window(view, device);
 
+    mv_view_history_pause(view);
     set_window(view, window.first, window.end);
     if (s->at)
         start_cursor(view, device, window);
-    if (s->filter) {
-        mv_field_set(&c->search, s->filter);
-        snprintf(view->now.search, sizeof view->now.search, "%.*s", MV_SEARCH_TEXT - 1,
-                 c->search.text);
-        view->now.show = MV_SHOW_HIGHLIGHT;
-    }
+    if (s->filter)
+        mv_search_set(view, s->filter);
     view->now.main = s->main;
+    mv_view_history_end(view);
     c->has_start = false;
 }
 
-void mv_going_update(mv_view *view)
+void mv_navigation_update(mv_view *view)
 {
     mv_chrome *c = view->chrome;
     const mv_document_device *device;

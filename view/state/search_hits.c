@@ -1,6 +1,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "view/chrome/chrome.h"
 
 typedef struct {
@@ -47,13 +48,13 @@ static void *find(mv_arena *arena, void *context, const void *of)
     return found;
 }
 
-bool mv_matches_open(mv_view *view)
+bool mv_search_open(mv_view *view)
 {
     view->chrome->matches = mv_slot_open(view->jobs, find, NULL, sizeof(ask));
     return view->chrome->matches != NULL;
 }
 
-void mv_matches_update(mv_view *view)
+void mv_search_update(mv_view *view)
 {
     const mv_document_device *device = mv_view_device(view);
     const mv_document *document = mv_view_document(view);
@@ -80,6 +81,37 @@ void mv_matches_update(mv_view *view)
     view->matches = &found->allocs;
     view->segment_matches = &found->segments;
     view->match_bytes = found->bytes;
+}
+
+/* ---- what is searched -------------------------------------------------------------------- */
+
+/* A search is shown as soon as there is one, and all is shown when it is gone. */
+static void set_words(mv_view *view, const char *words)
+{
+    size_t length = mv_utf8_cut(words, sizeof view->now.search - 1);
+
+    memset(view->now.search, 0, sizeof view->now.search);
+    memcpy(view->now.search, words, length);
+    if (length == 0)
+        view->now.show = MV_SHOW_ALL;
+    else if (view->now.show == MV_SHOW_ALL)
+        view->now.show = MV_SHOW_HIGHLIGHT;
+}
+
+void mv_search_set(mv_view *view, const char *words)
+{
+    mv_view_remember(view);
+    set_words(view, words);
+    mv_field_set(&view->chrome->search, view->now.search);
+}
+
+void mv_search_typed(mv_view *view)
+{
+    const char *words = view->chrome->search.text;
+
+    if (!*view->now.search && *words)
+        mv_view_remember(view);
+    set_words(view, words);
 }
 
 /* ---- from hit to hit --------------------------------------------------------------------- */
@@ -109,7 +141,7 @@ static uint32_t match_before(const mv_filter_bits *bits, uint32_t from)
     return MV_NO_ROW;
 }
 
-void mv_matches_go(mv_view *view, bool is_back)
+void mv_search_go(mv_view *view, bool is_back)
 {
     const mv_filter_bits *bits = view->matches;
     uint32_t from = view->now.pinned, row;
@@ -128,11 +160,11 @@ void mv_matches_go(mv_view *view, bool is_back)
 void mv_do_next_hit(mv_view *view, uint64_t arg)
 {
     (void)arg;
-    mv_matches_go(view, false);
+    mv_search_go(view, false);
 }
 
 void mv_do_previous_hit(mv_view *view, uint64_t arg)
 {
     (void)arg;
-    mv_matches_go(view, true);
+    mv_search_go(view, true);
 }

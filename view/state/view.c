@@ -40,7 +40,7 @@ static bool open_parts(mv_view *view)
     if (!view->chrome || !view->documents || !view->loader || !view->jobs)
         return false;
     view->chrome->lower_share = 0.32f;
-    return mv_matches_open(view) && mv_timeline_pane_open(view) && mv_panels_open(view);
+    return mv_search_open(view) && mv_timeline_pane_open(view) && mv_panels_open(view);
 }
 
 static void read_keys(mv_view *view)
@@ -385,8 +385,8 @@ const mv_scene *mv_view_frame(mv_view *view, float width, float height, double m
     mv_box ignored, below;
 
     begin_frame(view, width, height, ms);
-    mv_going_update(view);
-    mv_matches_update(view);
+    mv_navigation_update(view);
+    mv_search_update(view);
     lay_out(view, width, height);
     if (mv_chrome_is_covered(view) || c->only_panes)
         ui->pointer_x = ui->pointer_y = -1;

@@ -266,11 +266,7 @@ void mv_do_legend_row(mv_view *view, uint64_t arg)
         mv_view_say(view, false, "%s", "this row cannot be searched");
         return;
     }
-    mv_view_remember(view);
-    memset(view->now.search, 0, sizeof view->now.search);
-    snprintf(view->now.search, sizeof view->now.search, "%s", words);
-    mv_field_set(&view->chrome->search, words);
-    view->now.show = MV_SHOW_HIGHLIGHT;
+    mv_search_set(view, words);
 }
 
 /* ---- painting ----------------------------------------------------------------------------- */
