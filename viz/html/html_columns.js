@@ -1,4 +1,15 @@
-// Columns as viz/html/packed_columns.c writes them: "MVC1", then for each a name, a coding, a count and bytes.
+// Columns as viz/html/packed_columns.c writes them: "MVC1", then for each a name, a coding, a count
+// and bytes.
+
+// The bytes of the columns, which are in the page as a zlib stream in base64.
+async function unpack(base64) {
+  if (typeof DecompressionStream === "undefined")
+    throw new Error("it needs a browser of 2023 or newer (DecompressionStream)");
+  const text = atob(base64), bytes = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i);
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
 
 function readColumns(bytes) {
   const columns = new Map(), view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
