@@ -4,6 +4,7 @@
 
 #include "base/size.h"
 #include "cli/report/prose.h"
+#include "record/finalise.h"
 
 /* The calls of one library. */
 typedef struct {
@@ -58,23 +59,6 @@ static libraries libraries_of(mv_arena *scratch, const mv_trace *trace)
 static bool is_loss(const mv_trace *trace, uint32_t fact)
 {
     return strncmp(mv_string_text(trace, trace->facts.key[fact]), "lost_", 5) == 0;
-}
-
-uint64_t mv_captured_records(const mv_trace *trace)
-{
-    uint64_t records = trace->api_calls.count + trace->annotations.count;
-    const mv_events *host = &trace->host_events;
-
-    for (uint32_t i = 0; i < trace->device_count; i++)
-        for (uint32_t k = 0; k < trace->devices[i].events.count; k++) {
-            uint8_t action = trace->devices[i].events.action[k];
-            records += action == MV_ACTION_ALLOC || action == MV_ACTION_FREE_REQUESTED ||
-                       action == MV_ACTION_OOM;
-        }
-    for (uint32_t k = 0; k < host->count; k++)
-        records +=
-            host->action[k] == MV_ACTION_ALLOC || host->action[k] == MV_ACTION_FREE_REQUESTED;
-    return records;
 }
 
 /* How the recording ended, in words. */
@@ -156,7 +140,7 @@ cJSON *mv_captured_json(mv_report *r, const mv_trace *trace)
     for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
         mv_json_add(r, object, numbers[i], number_or_null(mv_fact_find(trace, numbers[i])));
     mv_json_add_bool(r, object, "ended", mv_fact_find(trace, "end_us") != NULL);
-    mv_json_add_u64(r, object, "records", mv_captured_records(trace));
+    mv_json_add_u64(r, object, "records", mv_recorded_count(trace));
     mv_json_add_u64(r, object, "lost_events", trace->notes[MV_NOTE_LOST].count);
     mv_json_add_u64(r, object, "samples", trace->samples.count);
     add_losses(r, object, trace);
@@ -221,7 +205,7 @@ static void put_records(mv_out *out, const mv_trace *trace)
     mv_prose_put(out, LABEL_COLUMNS, LABEL_COLUMNS,
                  "%llu: blocks, frees, failures, CUDA calls and marks, each once; among events a "
                  "free is two, as asked for and as completed",
-                 (unsigned long long)mv_captured_records(trace));
+                 (unsigned long long)mv_recorded_count(trace));
 }
 
 static void put_stacks(mv_out *out, const mv_trace *trace)

@@ -9,10 +9,6 @@
  * it also says where to look for memory that did not go through PyTorch's caching allocator. */
 void mv_captured_put_idle(mv_out *out, const mv_trace *trace, uint32_t device);
 
-/* The number of things that the shim recorded, each counted once. In the model a free is two events
- * (requested and completed), and a segment is also the call that made it. */
-uint64_t mv_captured_records(const mv_trace *trace);
-
 void mv_captured_print(mv_out *out, mv_arena *scratch, const mv_trace *trace);
 cJSON *mv_captured_json(mv_report *report, const mv_trace *trace);
 

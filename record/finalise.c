@@ -1,11 +1,26 @@
-#include "cli/finalise.h"
+#include "record/finalise.h"
 
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cli/progress.h"
-#include "cli/report/captured.h"
 #include "parse/writers.h"
+
+uint64_t mv_recorded_count(const mv_trace *trace)
+{
+    uint64_t records = trace->api_calls.count + trace->annotations.count;
+    const mv_events *host = &trace->host_events;
+
+    for (uint32_t i = 0; i < trace->device_count; i++)
+        for (uint32_t k = 0; k < trace->devices[i].events.count; k++) {
+            uint8_t action = trace->devices[i].events.action[k];
+            records += action == MV_ACTION_ALLOC || action == MV_ACTION_FREE_REQUESTED ||
+                       action == MV_ACTION_OOM;
+        }
+    for (uint32_t k = 0; k < host->count; k++)
+        records +=
+            host->action[k] == MV_ACTION_ALLOC || host->action[k] == MV_ACTION_FREE_REQUESTED;
+    return records;
+}
 
 /* A bit for each device that the process used. */
 static uint64_t devices_used(const mv_trace *trace)
@@ -63,30 +78,50 @@ static mv_code read_live(mv_arena *arena, const mv_run_names *names, const mv_ru
     return err->code;
 }
 
-mv_code mv_finalise(mv_cli *cli, const mv_run_names *names, const mv_run_file *file,
-                    const mv_nvml *nvml, mv_finalised *out, mv_err *err)
+static void begin_phase(const mv_finalise_watch *watch, const char *what)
 {
-    bool quiet = mv_option_given(&cli->options, MV_HAS(QUIET));
+    if (watch->phase)
+        watch->phase(watch->user, what);
+}
+
+static mv_code read_capture(mv_arena *arena, const mv_run_names *names, const mv_run_file *file,
+                            const mv_finalise_watch *watch, mv_trace *trace, mv_err *err)
+{
+    mv_read_opts opts = {.progress = watch->progress, .user = watch->user, .foreign_symbols = true};
+
+    begin_phase(watch, "reading the capture");
+    read_live(arena, names, file, &opts, trace, err);
+    begin_phase(watch, NULL);
+    return err->code;
+}
+
+static mv_code write_capture(mv_arena *scratch, const mv_run_names *names, const mv_run_file *file,
+                             const mv_finalise_watch *watch, const mv_trace *trace, uint64_t *bytes,
+                             mv_err *err)
+{
+    mv_write_opts opts = {.progress = watch->progress, .user = watch->user};
+
+    begin_phase(watch, "writing");
+    write_result(scratch, names, trace, file->result, &opts, bytes, err);
+    begin_phase(watch, NULL);
+    return err->code;
+}
+
+mv_code mv_finalise(mv_budget *budget, const mv_run_names *names, const mv_run_file *file,
+                    const mv_nvml *nvml, const mv_finalise_watch *watch, mv_finalised *out,
+                    mv_err *err)
+{
     mv_arena arena, scratch;
-    mv_progress progress;
     const char *stopped;
     mv_trace trace;
 
-    mv_arena_init(&arena, &cli->budget);
-    mv_arena_init(&scratch, &cli->budget);
+    mv_arena_init(&arena, budget);
+    mv_arena_init(&scratch, budget);
     *err = (mv_err){.offset = MV_NO_OFFSET};
-    mv_progress_start(&progress, "memviz: reading the capture", quiet);
-    mv_read_opts read = {.progress = mv_progress_show, .user = &progress, .foreign_symbols = true};
-    read_live(&arena, names, file, &read, &trace, err);
-    mv_progress_end(&progress);
-    if (err->code == MV_OK && add_samples(&arena, file, nvml, &trace, err) == MV_OK) {
-        mv_progress_start(&progress, "memviz: writing", quiet);
-        mv_write_opts write = {.progress = mv_progress_show, .user = &progress};
-        write_result(&scratch, names, &trace, file->result, &write, &out->bytes, err);
-        mv_progress_end(&progress);
-    }
-    if (err->code == MV_OK) {
-        out->events = mv_captured_records(&trace);
+    if (read_capture(&arena, names, file, watch, &trace, err) == MV_OK &&
+        add_samples(&arena, file, nvml, &trace, err) == MV_OK &&
+        write_capture(&scratch, names, file, watch, &trace, &out->bytes, err) == MV_OK) {
+        out->events = mv_recorded_count(&trace);
         out->lost = trace.notes[MV_NOTE_LOST].count;
         stopped = mv_fact_find(&trace, "stopped");
         snprintf(out->stopped, sizeof out->stopped, "%s", stopped ? stopped : "");

@@ -1,0 +1,110 @@
+#include "record/recording.h"
+
+#include <time.h>
+
+#include "record/launch.h"
+
+enum { SAMPLE_MS = 100, PATIENCE_MS = 1000 };
+
+mv_code mv_recording_open(mv_recording *r, mv_arena *arena, const char *output, mv_err *err)
+{
+    *r = (mv_recording){.arena = arena};
+    return mv_run_names_make(output, &r->names, err);
+}
+
+void mv_recording_close(mv_recording *r)
+{
+    mv_nvml_close(&r->nvml);
+    mv_run_names_close(&r->names);
+}
+
+/* NVML is loaded only after the program has started: loading takes a while and must not delay it.
+ */
+static void sample(void *user)
+{
+    mv_recording *r = user;
+
+    if (!r->is_sampling)
+        mv_nvml_open(r->arena, &r->nvml);
+    r->is_sampling = true;
+    mv_nvml_sample(&r->nvml);
+}
+
+mv_code mv_recording_run(mv_recording *r, const mv_recorded_program *program, int *status,
+                         mv_err *err)
+{
+    char shim[PATH_MAX];
+    mv_launch launch = {.argv = program->argv,
+                        .shim = shim,
+                        .live = r->names.live,
+                        .stacks = program->stacks,
+                        .cpu = program->cpu,
+                        .wait_free = program->wait_free,
+                        .tick = sample,
+                        .user = r,
+                        .tick_ms = SAMPLE_MS};
+
+    if (mv_launch_shim(shim, sizeof shim, err) != MV_OK)
+        return err->code;
+    return mv_launch_run(&launch, status, err);
+}
+
+/* ---- what was recorded ------------------------------------------------------------------- */
+
+static bool is_any_running(const mv_run_file *files, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (files[i].is_running)
+            return true;
+    return false;
+}
+
+/* Worker processes may end a little later than the program that started them. */
+static mv_code list_files(mv_recording *r, mv_run_file **files, uint32_t *count, mv_err *err)
+{
+    const struct timespec pause = {.tv_nsec = 50 * 1000000};
+
+    for (int waited = 0;; waited += 50) {
+        mv_code code = mv_run_names_list(r->arena, &r->names, files, count, err);
+        if (code != MV_OK || waited >= PATIENCE_MS || !is_any_running(*files, *count))
+            return code;
+        nanosleep(&pause, NULL);
+    }
+}
+
+static mv_recording_outcome complete(mv_recording *r, const mv_finalise_watch *watch,
+                                     mv_recording_file *out)
+{
+    const mv_run_file *file = out->file;
+
+    if (file->refused)
+        return MV_RECORDING_REFUSED;
+    if (file->is_running)
+        return MV_RECORDING_RUNNING;
+    if (file->is_empty) {
+        mv_run_names_remove(&r->names, file);
+        return MV_RECORDING_EMPTY;
+    }
+    if (mv_finalise(r->arena->budget, &r->names, file, &r->nvml, watch, &out->result, &out->err) !=
+        MV_OK)
+        return MV_RECORDING_FAILED;
+    return MV_RECORDING_WRITTEN;
+}
+
+mv_code mv_recording_collect(mv_recording *r, const mv_recording_watch *watch, uint32_t *count,
+                             mv_err *err)
+{
+    mv_run_file *files;
+
+    if (list_files(r, &files, count, err) != MV_OK)
+        return err->code;
+    if (!mv_run_names_assign(r->arena, &r->names, files, *count))
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET,
+                       "the recordings were left as they are: %s.*.live", r->names.live);
+    for (uint32_t i = 0; i < *count; i++) {
+        mv_recording_file file = {.file = &files[i]};
+        file.outcome = complete(r, &watch->finalise, &file);
+        watch->file(watch->user, &file);
+    }
+    return MV_OK;
+}
