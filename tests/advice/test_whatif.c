@@ -1,9 +1,6 @@
 /* Advice: what is tried, what is trusted, what is said; and the command. */
 #include "analyze/advice/whatif.h"
 
-#include <criterion/criterion.h>
-#include <string.h>
-
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
@@ -21,12 +18,9 @@ typedef struct {
 
 static void ask_trace(question *q, const mv_trace *trace, mv_whatif_opts opts)
 {
-    mv_err err;
-
-    cr_assert_eq(mv_lives_find(&q->arena, trace, 0, &q->lives, &err), MV_OK);
-    cr_assert_eq(mv_sites_find(&q->arena, trace, &q->sites, &err), MV_OK);
-    cr_assert_eq(mv_whatif_find(&q->arena, trace, &q->lives, &q->sites, opts, &q->found, &err),
-                 MV_OK);
+    q->lives = mvt_lives(&q->arena, trace, 0);
+    mvt_ok(mv_sites_find(&q->arena, trace, &q->sites, mvt_err()));
+    mvt_ok(mv_whatif_find(&q->arena, trace, &q->lives, &q->sites, opts, &q->found, mvt_err()));
 }
 
 static void ask(question *q, const char *name, mv_whatif_opts opts)
@@ -87,11 +81,10 @@ Test(whatif, settings_that_cannot_matter_give_the_same)
     mv_replay_opts opts = {.conf = mv_alloc_conf_default()};
     mv_replay_result result;
     question q;
-    mv_err err;
 
     ask(&q, "whatif_0", (mv_whatif_opts){.conf_count = 2, .conf = confs});
     opts.conf.rules.max_split = 200 * MIB;
-    cr_assert_eq(mv_replay_run(&q.arena, &q.trace, &q.lives, opts, &result, &err), MV_OK);
+    mvt_ok(mv_replay_run(&q.arena, &q.trace, &q.lives, opts, &result, mvt_err()));
     cr_expect_eq(memcmp(&result.peak, &q.found.runs[1].result.peak, sizeof result.peak), 0);
     cr_expect_eq(memcmp(&result.counts, &q.found.runs[1].result.counts, sizeof result.counts), 0);
     done(&q);
@@ -124,14 +117,12 @@ Test(whatif, a_request_that_is_met_is_not_a_run_that_goes_on)
     for (int i = 0; i < 4; i++) {
         cJSON *o = mvt_json(0, "$MEMVIZ whatif --json %s/oom/%s.pickle.zst", MV_TESTDATA, names[i]);
         cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(o, "advice")), 0, "%s", names[i]);
-        cJSON_Delete(o);
     }
     for (int i = 1; i < 3; i++) {
         cJSON *o =
             mvt_json(0, "$MEMVIZ whatif --json %s/oom/varlen%d_frag.pickle.zst", MV_TESTDATA, i);
         const cJSON *row = cJSON_GetArrayItem(cJSON_GetObjectItem(o, "advice"), 0);
         cr_expect_str_eq(mvt_json_text(row, "setting"), "expandable_segments:True");
-        cJSON_Delete(o);
     }
 }
 
@@ -196,7 +187,6 @@ Test(whatif, refuses_advice_when_nothing_is_predicted)
     cr_expect_eq(q.found.advice_count, 0);
     cr_expect_not(q.found.trials.fidelity.exact);
     cr_expect_lt(q.found.trials.fidelity.allocs_matched, 8);
-    mvt_drop(t);
     done(&q);
 }
 
@@ -365,7 +355,6 @@ Test(whatif_command, json_has_what_was_promised)
     cr_expect_eq(mvt_json_number(second, "peak_reserved"), 1262485504);
     cr_expect_eq(mvt_json_number(second, "peak_allocated"), 1225161728);
     cr_expect_eq(mvt_json_number(second, "saves"), 1275068416 - 1262485504);
-    cJSON_Delete(o);
 }
 
 Test(whatif_command, devices_add_up)
@@ -381,7 +370,6 @@ Test(whatif_command, devices_add_up)
             "peak_reserved");
     cr_expect_eq(mvt_json_number(cJSON_GetObjectItemCaseSensitive(o, "recorded"), "peak_reserved"),
                  sum);
-    cJSON_Delete(o);
 }
 
 Test(whatif_command, wrong_settings_are_wrong_usage)
@@ -390,5 +378,4 @@ Test(whatif_command, wrong_settings_are_wrong_usage)
 
     cr_expect_eq(run.status, 2);
     cr_expect(strstr(run.err, "max_split_size_mb: must be at least 20"), "%s", run.err);
-    mvt_run_drop(&run);
 }

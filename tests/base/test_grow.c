@@ -1,6 +1,6 @@
 #include "base/grow.h"
 
-#include <criterion/criterion.h>
+#include "tests/fixture/fixture_test.h"
 
 typedef struct {
     uint32_t *rows;
@@ -9,15 +9,12 @@ typedef struct {
 
 Test(grow, rows_stay_and_new_ones_are_zero)
 {
-    mv_budget budget = {.limit = 64 << 20};
-    mv_arena arena;
     list l = {0};
     uint32_t moves = 0;
 
-    mv_arena_init(&arena, &budget);
     for (uint32_t i = 0; i < 300000; i++) {
         uint32_t capacity = l.capacity;
-        cr_assert(mv_append(&arena, l.rows, l.count, l.capacity, i * 7));
+        cr_assert(mv_append(mvt_memory(), l.rows, l.count, l.capacity, i * 7));
         moves += capacity != l.capacity;
         cr_assert(l.count <= l.capacity);
     }
@@ -26,7 +23,6 @@ Test(grow, rows_stay_and_new_ones_are_zero)
     for (uint32_t i = l.count; i < l.capacity; i++)
         cr_assert_eq(l.rows[i], 0);
     cr_assert(moves < 20, "%u", moves);
-    mv_arena_release(&arena);
 }
 
 Test(grow, a_row_may_be_a_struct_with_commas)
@@ -48,17 +44,13 @@ Test(grow, a_row_may_be_a_struct_with_commas)
 
 Test(grow, as_many_as_wanted)
 {
-    mv_budget budget = {.limit = 64 << 20};
-    mv_arena arena;
     list l = {0};
 
-    mv_arena_init(&arena, &budget);
-    cr_assert(mv_room_for(&arena, l.rows, l.count, l.capacity));
+    cr_assert(mv_room_for(mvt_memory(), l.rows, l.count, l.capacity));
     cr_assert_null(l.rows, "nothing is wanted");
-    cr_assert(mv_room_for(&arena, l.rows, 1000000, l.capacity));
+    cr_assert(mv_room_for(mvt_memory(), l.rows, 1000000, l.capacity));
     cr_assert(l.capacity >= 1000000);
     l.rows[999999] = 1;
-    mv_arena_release(&arena);
 }
 
 Test(grow, without_room_the_list_is_unchanged)

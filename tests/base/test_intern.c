@@ -1,6 +1,6 @@
 #include "base/intern.h"
 
-#include <criterion/criterion.h>
+#include "tests/fixture/fixture_test.h"
 
 /* The number of rows that the table offers for a hash, `want` among them. */
 static unsigned candidates(const mv_intern *t, uint64_t hash, uint32_t want, bool *found)
@@ -26,14 +26,11 @@ Test(intern, empty_table_knows_nothing)
 Test(intern, every_row_is_found_again)
 {
     enum { ROWS = 20000 };
-    mv_budget budget = {.limit = 64 << 20};
-    mv_arena arena;
     mv_intern t = {0};
     unsigned extra = 0;
     bool found;
 
-    mv_arena_init(&arena, &budget);
-    t.arena = &arena;
+    t.arena = mvt_memory();
     for (uint32_t i = 0; i < ROWS; i++)
         cr_assert(mv_intern_add(&t, mv_mix(i, 1), i));
     for (uint32_t i = 0; i < ROWS; i++) {
@@ -44,23 +41,18 @@ Test(intern, every_row_is_found_again)
     cr_assert_geq(t.capacity, 2 * t.count);
     for (uint32_t i = 0; i < ROWS; i++)
         cr_assert_eq(candidates(&t, mv_mix(i, 2), i, &found) > 1, 0);
-    mv_arena_release(&arena);
 }
 
 Test(intern, rows_of_equal_hash_are_all_offered)
 {
-    mv_budget budget = {.limit = 64 << 20};
-    mv_arena arena;
     mv_intern t = {0};
     bool found;
 
-    mv_arena_init(&arena, &budget);
-    t.arena = &arena;
+    t.arena = mvt_memory();
     for (uint32_t i = 0; i < 3000; i++)
         cr_assert(mv_intern_add(&t, UINT64_MAX, i));
     cr_assert_eq(candidates(&t, UINT64_MAX, 2999, &found), 3000);
     cr_assert(found);
-    mv_arena_release(&arena);
 }
 
 Test(intern, without_memory_the_table_stays_as_it_was)

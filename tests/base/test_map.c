@@ -1,6 +1,6 @@
 #include "base/map.h"
 
-#include <criterion/criterion.h>
+#include "tests/fixture/fixture_test.h"
 
 enum { KEYS = 3000 };
 
@@ -20,12 +20,9 @@ Test(map, against_a_list)
 {
     static uint32_t value[KEYS];
     static bool has[KEYS];
-    mv_budget budget = {.limit = 64 << 20};
-    mv_arena arena;
-    mv_map map = {.arena = &arena};
+    mv_map map = {.arena = mvt_memory()};
     uint32_t random = 5, count = 0;
 
-    mv_arena_init(&arena, &budget);
     for (uint32_t step = 0; step < 200000; step++) {
         uint32_t k = next_random(&random) % KEYS, v = next_random(&random);
         bool is_growing = step / 20000 % 2 == 0;
@@ -51,7 +48,6 @@ Test(map, against_a_list)
     }
     for (uint32_t k = 0; k < KEYS; k++)
         cr_assert_eq(mv_map_find(&map, key_of(k)), has[k] ? value[k] : MV_NOT_IN_MAP);
-    mv_arena_release(&arena);
 }
 
 Test(map, every_key_and_value_is_fine)

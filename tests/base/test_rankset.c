@@ -1,7 +1,6 @@
 #include "base/rankset.h"
 
-#include <criterion/criterion.h>
-#include <stdlib.h>
+#include "tests/fixture/fixture_test.h"
 
 /* The slow and obvious answers. */
 static uint32_t next_of(const bool *member, uint32_t count, uint32_t rank)
@@ -21,14 +20,12 @@ static uint32_t prev_of(const bool *member, uint32_t rank)
 
 static void check(uint32_t count, uint32_t density)
 {
-    mv_budget budget = {.limit = (uint64_t)64 << 20};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_new();
     mv_rankset set;
     bool *member = calloc(count, sizeof *member);
     uint32_t random = count * 31 + density;
 
-    mv_arena_init(&arena, &budget);
-    cr_assert(member && mv_rankset_init(&arena, count, &set));
+    cr_assert(member && mv_rankset_init(arena, count, &set));
     for (uint32_t round = 0; round < 3000; round++) {
         uint32_t rank;
         random = random * 1664525u + 1013904223u;
@@ -45,7 +42,7 @@ static void check(uint32_t count, uint32_t density)
     }
     cr_expect_eq(mv_rankset_next(&set, count), MV_NO_RANK);
     free(member);
-    mv_arena_release(&arena);
+    mv_arena_release(arena);
 }
 
 Test(rankset, finds_neighbours_as_a_plain_array_does)
@@ -60,13 +57,9 @@ Test(rankset, finds_neighbours_as_a_plain_array_does)
 
 Test(rankset, empty_set_has_no_members)
 {
-    mv_budget budget = {.limit = 1 << 20};
-    mv_arena arena;
     mv_rankset set;
 
-    mv_arena_init(&arena, &budget);
-    cr_assert(mv_rankset_init(&arena, 0, &set));
+    cr_assert(mv_rankset_init(mvt_memory(), 0, &set));
     cr_expect_eq(mv_rankset_next(&set, 0), MV_NO_RANK);
     cr_expect_eq(mv_rankset_prev(&set, 0), MV_NO_RANK);
-    mv_arena_release(&arena);
 }

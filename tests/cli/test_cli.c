@@ -1,7 +1,4 @@
 /* The program as its users meet it: exit statuses, streams, options, help. */
-#include <criterion/criterion.h>
-#include <string.h>
-
 #include "cli/commands.h"
 #include "tests/fixture/fixture_program.h"
 
@@ -29,7 +26,6 @@ static void check(const expectation *e)
                  r.err);
     check_stream(e->command, "stdout", r.out, e->out);
     check_stream(e->command, "stderr", r.err, e->err);
-    mvt_run_drop(&r);
 }
 
 #define CHECK_ALL(table)                                              \
@@ -119,7 +115,6 @@ Test(cli, failures_are_one_line)
     for (unsigned i = 0; i < sizeof all / sizeof *all; i++) {
         mvt_run r = mvt_sh("%s", all[i].command);
         cr_expect_eq(count_lines(r.err), 1, "%s: %s", all[i].command, r.err);
-        mvt_run_drop(&r);
     }
 }
 
@@ -141,10 +136,7 @@ Test(cli, every_command_has_help_with_an_example)
         cr_expect(strstr(at, example), "%s has an example of something else", c->name);
         snprintf(section, sizeof section, "%s", c->name);
         cr_expect(strstr(man.out, section), "the man page does not name %s", c->name);
-        mvt_run_drop(&by_option);
-        mvt_run_drop(&by_command);
     }
-    mvt_run_drop(&man);
 }
 
 Test(cli, man_page_names_every_option_in_use)
@@ -160,7 +152,6 @@ Test(cli, man_page_names_every_option_in_use)
         cr_expect(!(used & (UINT64_C(1) << i)) || strstr(man.out, name), "the man page lacks %s",
                   name);
     }
-    mvt_run_drop(&man);
 }
 
 Test(cli, completion_names_everything)
@@ -175,7 +166,6 @@ Test(cli, completion_names_everything)
         for (uint32_t i = 0; i < MV_OPTION_COUNT; i++)
             if (MV_COMMON_OPTIONS & (UINT64_C(1) << i))
                 cr_expect(strstr(r.out, mv_option_table[i].name));
-        mvt_run_drop(&r);
     }
 }
 
@@ -207,7 +197,6 @@ Test(cli, bash_completes)
                            all[i].words);
         cr_expect_eq(r.status, 0, "%s", r.err);
         cr_expect(strstr(r.out, all[i].expected) == r.out, "%s: %s", all[i].words, r.out);
-        mvt_run_drop(&r);
     }
 }
 
@@ -223,7 +212,6 @@ Test(cli, other_shells_read_their_scripts)
 
     cr_expect_str_eq(r.out, "peak>BYTES\n./c.fish\n", "%s", r.out);
     cr_expect_str_eq(r.err, "", "%s", r.err);
-    mvt_run_drop(&r);
 }
 
 Test(cli, closed_pipe_is_quiet)
@@ -233,12 +221,10 @@ Test(cli, closed_pipe_is_quiet)
 
     cr_expect_str_eq(r.err, "");
     cr_expect(strstr(r.out, "141\n"), "the writer should end by SIGPIPE: %s", r.out);
-    mvt_run_drop(&r);
     /* A parent that ignores the signal must not make it noisy. */
     r = mvt_sh("trap '' PIPE; $MEMVIZ trace $SNAPS/gpt_train.pickle | head -1");
     cr_expect_str_eq(r.err, "");
     cr_expect_eq(count_lines(r.out), 1);
-    mvt_run_drop(&r);
 }
 
 Test(cli, full_disk_is_reported)
@@ -263,9 +249,6 @@ Test(cli, standard_input_is_a_file)
     cr_assert(file.out_length > 10000);
     cr_expect_str_eq(file.out, pipe.out);
     cr_expect_str_eq(file.out, gzip.out);
-    mvt_run_drop(&file);
-    mvt_run_drop(&pipe);
-    mvt_run_drop(&gzip);
 }
 
 Test(cli, output_file_is_whole_or_absent)
@@ -275,12 +258,9 @@ Test(cli, output_file_is_whole_or_absent)
 
     cr_expect_eq(r.status, 0);
     cr_expect_str_eq(r.out, direct.out);
-    mvt_run_drop(&r);
     r = mvt_sh("echo old >x; head -c 9999 $SNAPS/streams.pickle >cut;"
                "$MEMVIZ trace -o x cut; cat x; ls");
     cr_expect_str_eq(r.out, "old\ncut\nx\n");
-    mvt_run_drop(&r);
-    mvt_run_drop(&direct);
 }
 
 Test(cli, colors)
@@ -309,9 +289,7 @@ Test(cli, colors)
         cr_expect_eq(r.status, 0, "%s: %s", all[i].command, r.err);
         cr_expect(strstr(r.out, "alloc"), "%s", all[i].command);
         cr_expect_eq(strchr(r.out, '\033') != NULL, all[i].colored, "%s", all[i].command);
-        mvt_run_drop(&r);
     }
-    mvt_run_drop(&script);
 }
 
 Test(cli, limits_and_ranges)
@@ -335,6 +313,5 @@ Test(cli, limits_and_ranges)
         cr_expect_eq(r.status, 0, "%s: %s", all[i].options, r.err);
         cr_expect_eq(count_lines(r.out), all[i].lines, "%s: %u lines", all[i].options,
                      count_lines(r.out));
-        mvt_run_drop(&r);
     }
 }

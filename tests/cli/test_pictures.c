@@ -1,9 +1,6 @@
 /* Every picture in every format: what is written, and the figures that --json has. */
 #include "cli/pictures/pictures.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_program.h"
 
@@ -38,7 +35,6 @@ static void expect_figures(const char *command, const char *ending, const char *
                   figure_names[i]);
     }
     cJSON_Delete(report);
-    mvt_run_drop(&r);
 }
 
 Test(pictures, are_written_in_every_format)
@@ -71,8 +67,5 @@ Test(pictures, other_endings_are_refused)
         cr_expect(strstr(unnamed.err, is_flame ? "say where with -o X.svg, X.html or X.folded"
                                                : "say where with -o X.html"),
                   "%s", unnamed.err);
-        mvt_run_drop(&pdf);
-        mvt_run_drop(&folded);
-        mvt_run_drop(&unnamed);
     }
 }

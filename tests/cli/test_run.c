@@ -1,8 +1,5 @@
 /* memviz run without a GPU: what the program sees, what becomes of its status and signals, which
  * files are left. $MARKING (tests/programs/marking.c) is recorded by its marks. */
-#include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "tests/fixture/fixture_program.h"
@@ -21,7 +18,6 @@ static void expect(const char *command, int status, const char *out)
 
     cr_assert_eq(run.status, status, "%s: status %d: %s", command, run.status, run.err);
     cr_assert_str_eq(run.out, out, "%s: %s%s", command, run.out, run.err);
-    mvt_run_drop(&run);
 }
 
 static void expect_err(const char *command, int status, const char *part)
@@ -30,7 +26,6 @@ static void expect_err(const char *command, int status, const char *part)
 
     cr_assert_eq(run.status, status, "%s: status %d: %s", command, run.status, run.err);
     cr_assert_not_null(strstr(run.err, part), "%s: '%s'", command, run.err);
-    mvt_run_drop(&run);
 }
 
 /* ---- the program is left alone ----------------------------------------------------------- */
@@ -214,7 +209,6 @@ Test(run, a_process_that_stays_is_left_alone)
     cr_assert_eq(run.status, 0, "%s", run.err);
     cr_assert_not_null(strstr(run.err, "still running"), "%s", run.err);
     cr_assert_not_null(strstr(run.out, ".live\n1\n"), "%s", run.out);
-    mvt_run_drop(&run);
 }
 
 Test(run, two_runs_with_one_name_do_not_mix)
@@ -237,7 +231,6 @@ Test(run, what_cannot_be_finalised_stays)
 
     cr_assert_str_eq(run.out, "3\n1\n1\n", "%s%s", run.out, run.err);
     cr_assert_not_null(strstr(run.err, "left as it is"), "%s", run.err);
-    mvt_run_drop(&run);
 }
 
 Test(run, a_folder_with_a_percent_sign_is_only_a_folder)
@@ -266,13 +259,11 @@ static void expect_refused(const char *plant, const char *why)
 {
     mvt_run run = run_sh(":");
 
-    mvt_run_drop(&run);
     setenv("PLANT", plant, 1);
     run = mvt_sh("mkdir s v; $MEMVIZ run -o s/x.bin sh -c '$MARKING mark x; o=$MEMVIZ_OUT; "
                  "f=$o.4000000.live; eval \"$PLANT\"; exit 4'; echo $?; ls s v | grep -c bin$");
     cr_assert_str_eq(run.out, "4\n1\n", "%s: %s%s", plant, run.out, run.err);
     cr_assert_not_null(strstr(run.err, why), "%s: %s", plant, run.err);
-    mvt_run_drop(&run);
 }
 
 Test(run, files_that_others_put_there_are_not_taken)
@@ -309,7 +300,6 @@ Test(run, a_process_with_a_number_of_its_own_is_finalised)
                          "$MEMVIZ run -q -o a.bin unshare -fp $MARKING mark x; ls");
 
     cr_assert_str_eq(run.out, "a.bin\n", "%s", run.err);
-    mvt_run_drop(&run);
 }
 
 /* ---- no space, modes --------------------------------------------------------------------- */

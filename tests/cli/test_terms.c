@@ -1,11 +1,7 @@
 /* The words of the reports: the table, the command that prints it, and docs/glossary.md. */
 #include "cli/terms.h"
 
-#include <criterion/criterion.h>
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/fixture/fixture_program.h"
 
@@ -50,10 +46,6 @@ Test(terms, help_prints_all_or_one)
     cr_assert_eq(none.status, 2);
     cr_assert_not_null(strstr(none.err, "did you mean 'stranded'?"), "%s", none.err);
     cr_assert_eq(more.status, 2);
-    mvt_run_drop(&all);
-    mvt_run_drop(&one);
-    mvt_run_drop(&none);
-    mvt_run_drop(&more);
 }
 
 /* ---- docs/glossary.md -------------------------------------------------------------------- */
@@ -93,6 +85,5 @@ Test(terms, glossary_has_them_all)
     }
     page = mvt_sh("cat '%s'", path);
     cr_assert_str_eq(page.out, made, "docs/glossary.md is old: MV_BLESS=1 test_terms");
-    mvt_run_drop(&page);
     free(made);
 }

@@ -1,8 +1,5 @@
 /* memviz trace_plot: the picture as a file. What is in it test_timeline.c looks at. */
-#include <criterion/criterion.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/fixture/fixture_json.h"
 
@@ -14,10 +11,8 @@ Test(trace_plot, path_is_printed_and_the_picture_is_there)
     cr_expect(strstr(r.out, "x.svg\n<svg ") == r.out);
     cr_expect(strstr(r.out, "leak: train.py:62 forward keeps 2.00 MiB a step"));
     cr_expect(strcmp(r.out + r.out_length - 7, "</svg>\n") == 0, "%s", r.out + r.out_length - 7);
-    mvt_run_drop(&r);
     r = mvt_sh("$MEMVIZ trace_plot - -o - <$SNAPS/oom.pickle");
     cr_expect(strstr(r.out, "<svg ") == r.out);
-    mvt_run_drop(&r);
 }
 
 Test(trace_plot, wrong_usage)
@@ -48,7 +43,6 @@ Test(trace_plot, wrong_usage)
         cr_expect_eq(r.status, all[i].status, "%s: %d", all[i].arguments, r.status);
         cr_expect(strstr(r.err, all[i].why), "%s: %s", all[i].arguments, r.err);
         cr_expect_str_eq(r.out, "", "%s leaves %s", all[i].arguments, r.out);
-        mvt_run_drop(&r);
     }
 }
 
@@ -62,7 +56,6 @@ Test(trace_plot, report_has_the_members_of_the_contract)
     cr_expect_str_eq(mvt_json_text(report, "written"), "x.svg");
     cr_expect_eq(mvt_json_number(report, "events"), 200);
     cr_expect_gt(mvt_json_number(report, "drawn"), 0);
-    cJSON_Delete(report);
 }
 
 /* The size in a PNG file's header. */
@@ -92,7 +85,6 @@ Test(trace_plot, png_of_anything_in_any_size)
                                "-o x.png >&2; cat x.png",
                                i % 3 ? "light" : "dark", sizes[s].width, sizes[s].height, files[i]);
             check_png(&r, sizes[s].width, sizes[s].height);
-            mvt_run_drop(&r);
         }
 }
 
@@ -103,11 +95,9 @@ Test(trace_plot, size_and_theme_of_svg)
     cr_expect(strstr(r.out, " width=\"400\" height=\"300\" viewBox=\"0 0 800 600\""), "%.200s",
               r.out);
     cr_expect(strstr(r.out, "fill=\"#16191d\"/>"));
-    mvt_run_drop(&r);
     r = mvt_sh(
         "$MEMVIZ trace_plot --size 900x400 $SNAPS/two_devices.pickle -o x.png >&2; cat x.png");
     check_png(&r, 900, 800);
-    mvt_run_drop(&r);
 }
 
 /* The same file gives the same bytes. */
@@ -117,7 +107,6 @@ Test(trace_plot, png_is_deterministic)
                        "$MEMVIZ trace_plot $SNAPS/gpt_train.pickle -o b.png >&2; cmp a.png b.png");
 
     cr_expect_eq(r.status, 0, "%s", r.err);
-    mvt_run_drop(&r);
 }
 
 static double height_of(const char *svg)
@@ -136,8 +125,6 @@ Test(trace_plot, devices_stand_one_below_the_other)
     cr_expect_eq(height_of(both.out), 2 * height_of(one.out));
     cr_expect(strstr(both.out, "device 0") && strstr(both.out, "device 1"));
     cr_expect(!strstr(one.out, "device 0") && strstr(one.out, "device 1"));
-    mvt_run_drop(&both);
-    mvt_run_drop(&one);
 }
 
 Test(trace_plot, picture_is_xml)
@@ -150,8 +137,6 @@ Test(trace_plot, picture_is_xml)
 
     if (have.status == 0)
         cr_expect_eq(r.status, 0, "%s", r.err);
-    mvt_run_drop(&r);
-    mvt_run_drop(&have);
 }
 
 Test(trace_plot, page_is_written_whole_and_reported)
@@ -165,6 +150,4 @@ Test(trace_plot, page_is_written_whole_and_reported)
     cr_expect_eq(mvt_json_number(report, "drawn"), 2434);
     cr_expect(strstr(r.out, "x.html\n<!DOCTYPE html>\n") == r.out);
     cr_expect(strcmp(r.out + r.out_length - 8, "</html>\n") == 0);
-    cJSON_Delete(report);
-    mvt_run_drop(&r);
 }

@@ -1,10 +1,6 @@
 /* Labels of the rows of one table: no two read the same, and what tells them apart is shown. */
 #include "analyze/code/labels.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "tests/fixture/fixture.h"
 
 #define PACKAGE "/v/lib/python3.12/site-packages/"

@@ -1,41 +1,19 @@
 /* memviz's own container: what is written is read again, row by row and number by number. */
-#include <criterion/criterion.h>
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "tests/fixture/fixture_container.h"
 #include "tests/fixture/soundness.h"
 
-static mv_budget budget;
-static mv_arena arena;
-
-static void begin(void)
-{
-    budget = (mv_budget){.limit = (uint64_t)1 << 30};
-    mv_arena_init(&arena, &budget);
-}
-
-static void end(void)
-{
-    mv_arena_release(&arena);
-}
-
-TestSuite(snapshot, .init = begin, .fini = end);
-
 static void read_back(mv_span bytes, mv_trace *out)
 {
-    mv_err err = {0};
-
-    cr_assert_eq(mv_trace_read_bytes(&arena, bytes, out, &err), MV_OK, "%s at byte %llu: %s",
-                 mv_code_name(err.code), (unsigned long long)err.offset, err.detail);
+    mvt_ok(mv_trace_read_bytes(mvt_memory(), bytes, out, mvt_err()));
     cr_assert_null(mvt_unsound(out), "%s", mvt_unsound(out));
 }
 
 static void check_round_trip(const mv_trace *trace, const char *name)
 {
     mv_trace again;
-    mv_span bytes = mvt_snapshot_of(&arena, trace);
+    mv_span bytes = mvt_snapshot_of(mvt_memory(), trace);
 
     read_back(bytes, &again);
     cr_assert_null(mvt_difference(trace, &again), "%s: %s", name, mvt_difference(trace, &again));
@@ -45,14 +23,14 @@ static void check_round_trip(const mv_trace *trace, const char *name)
 
 Test(snapshot, every_real_snapshot_comes_back_column_by_column)
 {
-    mvt_each_snapshot(&arena, check_round_trip);
+    mvt_each_snapshot(check_round_trip);
 }
 
 Test(snapshot, rows_of_every_table_come_back)
 {
     mv_trace trace;
 
-    mvt_everything(&arena, &trace);
+    mvt_everything(mvt_memory(), &trace);
     for (const mv_note *note = trace.notes; note < trace.notes + MV_NOTE_COUNT; note++)
         cr_assert_eq(note->count == 0, note->first[0] == 0);
     check_round_trip(&trace, "everything");
@@ -63,7 +41,6 @@ Test(snapshot, a_trace_of_nothing_comes_back)
     mvt_trace *t = mvt_new();
 
     check_round_trip(mvt_done(t), "nothing");
-    mvt_drop(t);
 }
 
 Test(snapshot, the_same_trace_gives_the_same_bytes)
@@ -71,10 +48,10 @@ Test(snapshot, the_same_trace_gives_the_same_bytes)
     mv_trace trace, again;
     mv_span once, twice;
 
-    mvt_everything(&arena, &trace);
-    once = mvt_snapshot_of(&arena, &trace);
+    mvt_everything(mvt_memory(), &trace);
+    once = mvt_snapshot_of(mvt_memory(), &trace);
     read_back(once, &again);
-    twice = mvt_snapshot_of(&arena, &again);
+    twice = mvt_snapshot_of(mvt_memory(), &again);
     cr_assert_eq(once.length, twice.length);
     cr_assert_eq(memcmp(once.data, twice.data, once.length), 0);
 }
@@ -95,9 +72,8 @@ static void random_events(mv_trace *out, uint32_t count, uint64_t seed)
     mv_range device = {0, count};
     mv_build_ranges ranges = {.devices = &device, .device_count = 1};
     mv_build b;
-    mv_err err = {0};
 
-    mv_build_init(&b, &arena, out);
+    mv_build_init(&b, mvt_memory(), out);
     mv_build_stream(&b, 0);
     for (uint32_t i = 0; i < count; i++) {
         uint64_t r = next_random(&seed);
@@ -113,7 +89,7 @@ static void random_events(mv_trace *out, uint32_t count, uint64_t seed)
         out->calls = row.call != MV_NO_CALL && row.call >= out->calls ? row.call + 1 : out->calls;
         mv_build_event(&b, &row);
     }
-    cr_assert_eq(mv_build_finish(&b, &ranges, &err), MV_OK, "%s", err.detail);
+    mvt_ok(mv_build_finish(&b, &ranges, mvt_err()));
     memset(out->notes, 0, sizeof out->notes); /* times go back here; that is noted but once */
 }
 
@@ -133,7 +109,7 @@ Test(snapshot, tables_at_the_border_of_a_chunk_come_back)
         mv_trace trace;
         random_events(&trace, counts[i], counts[i]);
         check_round_trip(&trace, "border");
-        mv_arena_release(&arena);
+        mv_arena_release(mvt_memory());
     }
 }
 
@@ -145,13 +121,13 @@ Test(snapshot, unknown_chunk_kinds_are_skipped_and_counted)
     mvt_container *c;
     uint8_t payload[] = "not for us";
 
-    mvt_everything(&arena, &trace);
-    c = mvt_take_apart(&arena, mvt_snapshot_of(&arena, &trace));
+    mvt_everything(mvt_memory(), &trace);
+    c = mvt_take_apart(mvt_memory(), mvt_snapshot_of(mvt_memory(), &trace));
     for (int i = 0; i < 2; i++)
         c->chunks[c->count++] = (mvt_chunk){
             .head = {.kind = MV_WIRE_LIVE_KINDS, .codec = 77, .stored_bytes = sizeof payload},
             .stored = payload};
-    read_back(mvt_assemble(&arena, c, MVT_WITH_INDEX), &again);
+    read_back(mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX), &again);
     cr_assert_eq(again.notes[MV_NOTE_UNKNOWN_KEY].count,
                  trace.notes[MV_NOTE_UNKNOWN_KEY].count + 2);
     again.notes[MV_NOTE_UNKNOWN_KEY] = trace.notes[MV_NOTE_UNKNOWN_KEY];
@@ -169,10 +145,10 @@ Test(snapshot, unknown_columns_are_skipped_and_missing_ones_absent)
     mv_trace trace, again;
     mvt_container *c;
 
-    mvt_everything(&arena, &trace);
-    c = mvt_take_apart(&arena, mvt_snapshot_of(&arena, &trace));
+    mvt_everything(mvt_memory(), &trace);
+    c = mvt_take_apart(mvt_memory(), mvt_snapshot_of(mvt_memory(), &trace));
     columns_of(mvt_chunk_of(c, MV_WIRE_HISTORY))[2].column = 99; /* stack */
-    read_back(mvt_assemble(&arena, c, MVT_WITH_INDEX), &again);
+    read_back(mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX), &again);
     cr_assert_eq(again.notes[MV_NOTE_UNKNOWN_KEY].count,
                  trace.notes[MV_NOTE_UNKNOWN_KEY].count + 1);
     cr_assert_eq(again.notes[MV_NOTE_DAMAGED].count, 0);
@@ -187,16 +163,15 @@ Test(snapshot, a_newer_version_is_refused)
     mv_wire_header header = {.version = MV_WIRE_VERSION + 1};
     mvt_trace *t = mvt_small();
     mv_span bytes = mvt_snapshot_bytes(t);
-    uint8_t *copy = (uint8_t *)mv_arena_text(&arena, (const char *)bytes.data, bytes.length);
+    uint8_t *copy = (uint8_t *)mv_arena_text(mvt_memory(), (const char *)bytes.data, bytes.length);
     mv_trace again;
     mv_err err;
 
     memcpy(copy + offsetof(mv_wire_header, version), &header.version, sizeof header.version);
     mvt_seal_header(copy);
-    cr_assert_eq(mv_trace_read_bytes(&arena, (mv_span){copy, bytes.length}, &again, &err),
+    cr_assert_eq(mv_trace_read_bytes(mvt_memory(), (mv_span){copy, bytes.length}, &again, &err),
                  MV_VERSION);
     cr_assert_eq(err.offset, offsetof(mv_wire_header, version));
-    mvt_drop(t);
 }
 
 /* ---- the documentation ------------------------------------------------------------------- */
@@ -243,5 +218,4 @@ Test(snapshot, the_documented_example_is_what_is_written)
     }
     fclose(file);
     cr_assert_eq(at, bytes.length);
-    mvt_drop(t);
 }

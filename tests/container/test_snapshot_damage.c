@@ -1,26 +1,7 @@
 /* Damaged containers: all that the intact chunks hold comes back, and never without a word. */
-#include <criterion/criterion.h>
-#include <stdlib.h>
-
 #include "parse/container/wire_tables.h"
 #include "tests/fixture/fixture_container.h"
 #include "tests/fixture/soundness.h"
-
-static mv_budget budget;
-static mv_arena arena;
-
-static void begin(void)
-{
-    budget = (mv_budget){.limit = (uint64_t)1 << 30};
-    mv_arena_init(&arena, &budget);
-}
-
-static void end(void)
-{
-    mv_arena_release(&arena);
-}
-
-TestSuite(snapshot_damage, .init = begin, .fini = end);
 
 typedef struct {
     mv_budget budget;
@@ -60,8 +41,8 @@ static uint64_t damage(const mv_trace *trace)
 
 static mv_span everything(mv_trace *trace)
 {
-    mvt_everything(&arena, trace);
-    return mvt_snapshot_of(&arena, trace);
+    mvt_everything(mvt_memory(), trace);
+    return mvt_snapshot_of(mvt_memory(), trace);
 }
 
 /* Whether two traces differ beside their notes. */
@@ -97,7 +78,7 @@ Test(snapshot_damage, a_byte_changed_anywhere_is_harmless_or_said)
     const uint8_t changes[] = {0x01, 0xff};
     mv_trace trace;
     mv_span bytes = everything(&trace);
-    uint8_t *copy = (uint8_t *)mv_arena_text(&arena, (const char *)bytes.data, bytes.length);
+    uint8_t *copy = (uint8_t *)mv_arena_text(mvt_memory(), (const char *)bytes.data, bytes.length);
     unsigned read = 0;
 
     for (uint64_t i = 0; i < bytes.length; i++) {
@@ -121,20 +102,21 @@ Test(snapshot_damage, wrong_numbers_under_right_checksums_are_refused_or_sound)
 {
     const uint8_t changes[] = {0x01, 0xff};
     mv_trace trace;
-    mvt_container *c = mvt_take_apart(&arena, everything(&trace));
+    mvt_container *c = mvt_take_apart(mvt_memory(), everything(&trace));
     unsigned refused = 0;
 
     for (uint32_t i = 0; i < c->count; i++) {
         mvt_chunk *chunk = &c->chunks[i];
         for (uint64_t at = 0; at < chunk->head.stored_bytes * sizeof changes; at++) {
-            mv_arena_mark here = mv_arena_here(&arena);
+            mv_arena_mark here = mv_arena_here(mvt_memory());
             outcome o;
             chunk->stored[at / sizeof changes] ^= changes[at % sizeof changes];
-            try_reading(mvt_assemble(&arena, c, at % 2 ? MVT_WITH_INDEX : MVT_WITHOUT_INDEX), &o);
+            try_reading(mvt_assemble(mvt_memory(), c, at % 2 ? MVT_WITH_INDEX : MVT_WITHOUT_INDEX),
+                        &o);
             refused += o.code != MV_OK;
             drop_outcome(&o);
             chunk->stored[at / sizeof changes] ^= changes[at % sizeof changes];
-            mv_arena_rewind(&arena, here);
+            mv_arena_rewind(mvt_memory(), here);
         }
     }
     cr_assert_gt(refused, 100);
@@ -143,18 +125,18 @@ Test(snapshot_damage, wrong_numbers_under_right_checksums_are_refused_or_sound)
 Test(snapshot_damage, wrong_headers_under_right_checksums_are_refused_or_sound)
 {
     mv_trace trace;
-    mvt_container *c = mvt_take_apart(&arena, everything(&trace));
+    mvt_container *c = mvt_take_apart(mvt_memory(), everything(&trace));
 
     for (uint32_t i = 0; i < c->count; i++) {
         mv_wire_chunk whole = c->chunks[i].head;
         for (uint64_t at = 4; at < offsetof(mv_wire_chunk, stored_bytes); at++) {
-            mv_arena_mark here = mv_arena_here(&arena);
+            mv_arena_mark here = mv_arena_here(mvt_memory());
             outcome o;
             ((uint8_t *)&c->chunks[i].head)[at] ^= 0x81;
-            try_reading(mvt_assemble(&arena, c, MVT_WITH_INDEX), &o);
+            try_reading(mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX), &o);
             drop_outcome(&o);
             c->chunks[i].head = whole;
-            mv_arena_rewind(&arena, here);
+            mv_arena_rewind(mvt_memory(), here);
         }
     }
 }
@@ -201,7 +183,7 @@ static void lose_chunk(const mv_trace *trace, mvt_container *c, uint32_t lost, m
     outcome o;
 
     mvt_remove_chunk(c, &c->chunks[lost]);
-    try_reading(mvt_assemble(&arena, c, ending), &o);
+    try_reading(mvt_assemble(mvt_memory(), c, ending), &o);
     cr_assert_eq(o.code, MV_OK, "%s", o.err.detail);
     cr_assert(chunk.head.kind == MV_WIRE_NOTES || damage(&o.trace) > 0);
     for (const mv_table *table = mv_tables; table->kind; table++)
@@ -216,7 +198,7 @@ static void lose_chunk(const mv_trace *trace, mvt_container *c, uint32_t lost, m
 Test(snapshot_damage, a_lost_chunk_costs_its_own_rows_alone)
 {
     mv_trace trace;
-    mvt_container *c = mvt_take_apart(&arena, everything(&trace));
+    mvt_container *c = mvt_take_apart(mvt_memory(), everything(&trace));
 
     for (uint32_t i = 0; i < c->count; i++) {
         lose_chunk(&trace, c, i, MVT_WITH_INDEX);
@@ -227,12 +209,12 @@ Test(snapshot_damage, a_lost_chunk_costs_its_own_rows_alone)
 /* Reads the file without one kind of chunk; without the totals too when `blind`. */
 static void read_without(mv_trace *trace, uint16_t kind, bool blind, outcome *o)
 {
-    mvt_container *c = mvt_take_apart(&arena, everything(trace));
+    mvt_container *c = mvt_take_apart(mvt_memory(), everything(trace));
 
     mvt_remove_chunk(c, mvt_chunk_of(c, kind));
     if (blind)
         mvt_remove_chunk(c, mvt_chunk_of(c, MV_WIRE_TRACE));
-    try_reading(mvt_assemble(&arena, c, MVT_WITHOUT_INDEX), o);
+    try_reading(mvt_assemble(mvt_memory(), c, MVT_WITHOUT_INDEX), o);
     cr_assert_eq(o->code, MV_OK, "%s", o->err.detail);
     cr_assert_gt(damage(&o->trace), 0);
 }
@@ -335,11 +317,11 @@ Test(snapshot_damage, a_file_cut_between_chunks_gives_all_chunks_ahead)
     mvt_container *c;
     const mv_events *was;
 
-    mvt_load(&arena, "generate", &trace);
+    mvt_load(mvt_memory(), "generate", &trace);
     was = &trace.devices[0].events;
     cr_assert_gt(was->count, 2 * 65536);
-    bytes = mvt_snapshot_of(&arena, &trace);
-    c = mvt_take_apart(&arena, bytes);
+    bytes = mvt_snapshot_of(mvt_memory(), &trace);
+    c = mvt_take_apart(mvt_memory(), bytes);
     for (uint32_t i = 0; i < c->count; i++) {
         uint32_t events = 0, tables = 0;
         outcome o;
@@ -369,12 +351,12 @@ Test(snapshot_damage, events_behind_lost_ones_move_up)
     uint32_t lost;
     outcome o;
 
-    mvt_load(&arena, "generate", &trace);
-    c = mvt_take_apart(&arena, mvt_snapshot_of(&arena, &trace));
+    mvt_load(mvt_memory(), "generate", &trace);
+    c = mvt_take_apart(mvt_memory(), mvt_snapshot_of(mvt_memory(), &trace));
     chunk = mvt_chunk_of(c, MV_WIRE_EVENTS);
     lost = chunk->head.count;
     mvt_remove_chunk(c, chunk);
-    try_reading(mvt_assemble(&arena, c, MVT_WITH_INDEX), &o);
+    try_reading(mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX), &o);
     cr_assert_eq(o.code, MV_OK);
     cr_assert_eq(damage(&o.trace), 1);
     rest = o.trace.devices[0].events;
@@ -388,7 +370,7 @@ Test(snapshot_damage, chunks_are_found_again_behind_bytes_put_in_or_left_out)
 {
     mv_trace trace;
     mv_span bytes = everything(&trace);
-    uint8_t *moved = mv_arena_push(&arena, bytes.length + 3, 1);
+    uint8_t *moved = mv_arena_push(mvt_memory(), bytes.length + 3, 1);
     uint64_t trace_end = sizeof(mv_wire_header) + sizeof(mv_wire_chunk);
     outcome o;
 
@@ -415,10 +397,10 @@ Test(snapshot_damage, chunks_are_found_again_behind_bytes_put_in_or_left_out)
 Test(snapshot_damage, a_file_without_index_has_all_rows)
 {
     mv_trace trace;
-    mvt_container *c = mvt_take_apart(&arena, everything(&trace));
+    mvt_container *c = mvt_take_apart(mvt_memory(), everything(&trace));
     outcome o;
 
-    try_reading(mvt_assemble(&arena, c, MVT_WITHOUT_INDEX), &o);
+    try_reading(mvt_assemble(mvt_memory(), c, MVT_WITHOUT_INDEX), &o);
     cr_assert_eq(o.code, MV_OK, "%s", o.err.detail);
     cr_assert_eq(damage(&o.trace), 1);
     cr_assert_null(difference_in_rows(&trace, &o.trace));
@@ -429,7 +411,7 @@ Test(snapshot_damage, bytes_behind_the_end_are_counted)
 {
     mv_trace trace;
     mv_span bytes = everything(&trace);
-    uint8_t *longer = mv_arena_push(&arena, bytes.length + 5, 1);
+    uint8_t *longer = mv_arena_push(mvt_memory(), bytes.length + 5, 1);
     outcome o;
 
     memcpy(longer, bytes.data, bytes.length);
@@ -448,7 +430,7 @@ static mv_code code_with(mvt_container *c)
     outcome o;
     mv_code code;
 
-    try_reading(mvt_assemble(&arena, c, MVT_WITH_INDEX), &o);
+    try_reading(mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX), &o);
     code = o.code;
     drop_outcome(&o);
     return code;
@@ -457,7 +439,7 @@ static mv_code code_with(mvt_container *c)
 Test(snapshot_damage, huge_counts_are_refused)
 {
     mv_trace trace;
-    mvt_container *c = mvt_take_apart(&arena, everything(&trace));
+    mvt_container *c = mvt_take_apart(mvt_memory(), everything(&trace));
     mvt_chunk *events = mvt_chunk_of(c, MV_WIRE_HOST_EVENTS), whole = *events;
     mvt_chunk *totals = mvt_chunk_of(c, MV_WIRE_TRACE);
 
@@ -479,7 +461,7 @@ Test(snapshot_damage, huge_counts_are_refused)
 static mvt_container *bomb_of(uint32_t rows, uint32_t chunks)
 {
     static mv_trace trace;
-    mvt_container *c = mvt_take_apart(&arena, everything(&trace));
+    mvt_container *c = mvt_take_apart(mvt_memory(), everything(&trace));
     mvt_chunk bomb = *mvt_chunk_of(c, MV_WIRE_HOST_EVENTS);
     mv_wire_column *columns = (mv_wire_column *)(void *)bomb.stored;
 
@@ -515,7 +497,7 @@ Test(snapshot_damage, false_headers_do_not_cost_a_square)
     mv_trace trace;
     mv_span bytes = everything(&trace);
     uint64_t length = bytes.length + HEADERS * sizeof(mv_wire_chunk);
-    uint8_t *file = mv_arena_push(&arena, length, 1);
+    uint8_t *file = mv_arena_push(mvt_memory(), length, 1);
     outcome o;
 
     memcpy(file, bytes.data, bytes.length);
@@ -536,7 +518,7 @@ Test(snapshot_damage, a_file_of_nothing_usable_is_refused)
 {
     mv_trace trace;
     mv_span bytes = everything(&trace);
-    uint8_t *zeros = mv_arena_push(&arena, bytes.length, 1);
+    uint8_t *zeros = mv_arena_push(mvt_memory(), bytes.length, 1);
     outcome o;
 
     memcpy(zeros, bytes.data, sizeof(mv_wire_header));

@@ -1,6 +1,4 @@
 /* Who lived at an address beside a look at every row. */
-#include <criterion/criterion.h>
-
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_lives.h"
 #include "viz/core/address.h"
@@ -11,9 +9,8 @@ static void check_address(mv_arena *arena, const mv_lives *lives, const mv_addre
     const mv_alloc_lives *a = &lives->allocs;
     uint32_t at = 0;
     mv_alive rows;
-    mv_err err;
 
-    cr_assert_eq(mv_addresses_at(arena, found, addr, &rows, &err), MV_OK);
+    mvt_ok(mv_addresses_at(arena, found, addr, &rows, mvt_err()));
     for (uint32_t r = 0; r < a->count; r++) {
         if (addr < a->addr[r] || addr - a->addr[r] >= a->block[r])
             continue;
@@ -27,24 +24,21 @@ static void check_address(mv_arena *arena, const mv_lives *lives, const mv_addre
 Test(address, history_on_random_tables)
 {
     for (uint64_t seed = 1; seed <= 200; seed++) {
-        mv_budget budget = {.limit = 1u << 28};
         uint64_t random = seed;
-        mv_arena arena;
+        mv_arena *arena = mvt_arena_new();
         mv_lives lives;
         mv_addresses found;
-        mv_err err;
-        mv_arena_init(&arena, &budget);
-        mvt_random_lives(
-            &arena, (mvt_lives_opts){.seed = seed, .most_events = 1 + 40 * (seed % 20)}, &lives);
-        cr_assert_eq(mv_addresses_make(&arena, &lives, &found, &err), MV_OK);
+        mvt_random_lives(arena, (mvt_lives_opts){.seed = seed, .most_events = 1 + 40 * (seed % 20)},
+                         &lives);
+        mvt_ok(mv_addresses_make(arena, &lives, &found, mvt_err()));
         for (int i = 0; i < 60; i++)
-            check_address(&arena, &lives, &found, mvt_random(&random, 4096 * 260));
+            check_address(arena, &lives, &found, mvt_random(&random, 4096 * 260));
         for (uint32_t r = 0; r < lives.allocs.count; r += 17) {
-            check_address(&arena, &lives, &found, lives.allocs.addr[r]);
-            check_address(&arena, &lives, &found, lives.allocs.addr[r] - 1);
-            check_address(&arena, &lives, &found, lives.allocs.addr[r] + lives.allocs.block[r]);
+            check_address(arena, &lives, &found, lives.allocs.addr[r]);
+            check_address(arena, &lives, &found, lives.allocs.addr[r] - 1);
+            check_address(arena, &lives, &found, lives.allocs.addr[r] + lives.allocs.block[r]);
         }
-        mv_arena_release(&arena);
+        mv_arena_release(arena);
     }
 }
 
@@ -53,67 +47,45 @@ Test(address, of_blocks_that_never_end)
 {
     uint64_t addr[] = {0x1000, UINT64_MAX - 10, 0}, block[] = {UINT64_MAX, 100, 0};
     mv_lives lives = {.allocs = {.count = 3, .addr = addr, .block = block}};
-    mv_budget budget = {.limit = 1u << 24};
-    mv_arena arena;
+    mv_arena *arena = mvt_memory();
     mv_addresses found;
     mv_alive rows;
-    mv_err err;
 
-    mv_arena_init(&arena, &budget);
-    cr_assert_eq(mv_addresses_make(&arena, &lives, &found, &err), MV_OK);
-    cr_assert_eq(mv_addresses_at(&arena, &found, UINT64_MAX - 5, &rows, &err), MV_OK);
+    mvt_ok(mv_addresses_make(arena, &lives, &found, mvt_err()));
+    mvt_ok(mv_addresses_at(arena, &found, UINT64_MAX - 5, &rows, mvt_err()));
     cr_expect_eq(rows.count, 2);
-    cr_assert_eq(mv_addresses_at(&arena, &found, 0, &rows, &err), MV_OK);
+    mvt_ok(mv_addresses_at(arena, &found, 0, &rows, mvt_err()));
     cr_expect_eq(rows.count, 0);
     lives.allocs.count = 0;
-    cr_assert_eq(mv_addresses_make(&arena, &lives, &found, &err), MV_OK);
-    cr_assert_eq(mv_addresses_at(&arena, &found, 0, &rows, &err), MV_OK);
+    mvt_ok(mv_addresses_make(arena, &lives, &found, mvt_err()));
+    mvt_ok(mv_addresses_at(arena, &found, 0, &rows, mvt_err()));
     cr_expect_eq(rows.count, 0);
-    mv_arena_release(&arena);
 }
 
 Test(address, histories_in_a_real_trace)
 {
-    mv_budget budget = {.limit = (uint64_t)4 << 30};
-    mv_arena arena;
+    mv_arena *arena = mvt_memory();
     mv_trace trace;
     mv_lives lives;
     mv_addresses found;
-    mv_err err;
 
-    mv_arena_init(&arena, &budget);
-    mvt_load(&arena, "gpt_train", &trace);
-    cr_assert_eq(mv_lives_find(&arena, &trace, 0, &lives, &err), MV_OK);
-    cr_assert_eq(mv_addresses_make(&arena, &lives, &found, &err), MV_OK);
+    mvt_load(arena, "gpt_train", &trace);
+    lives = mvt_lives(arena, &trace, 0);
+    mvt_ok(mv_addresses_make(arena, &lives, &found, mvt_err()));
     for (uint32_t r = 0; r < lives.allocs.count; r += 13)
-        check_address(&arena, &lives, &found, lives.allocs.addr[r] + lives.allocs.block[r] / 2);
-    mv_arena_release(&arena);
+        check_address(arena, &lives, &found, lives.allocs.addr[r] + lives.allocs.block[r] / 2);
 }
 
 Test(address, fails_when_memory_is_out)
 {
-    mv_budget all = {.limit = 1u << 24};
-    mv_arena arena;
     mv_lives lives;
 
-    mv_arena_init(&arena, &all);
-    mvt_random_lives(&arena, (mvt_lives_opts){.seed = 9, .most_events = 2000}, &lives);
-    for (uint64_t limit = 0;; limit += 4096) {
-        mv_budget budget = {.limit = limit};
-        mv_arena small;
+    mvt_random_lives(mvt_memory(), (mvt_lives_opts){.seed = 9, .most_events = 2000}, &lives);
+    for (mvt_limit l = {.step = 4096}; mvt_more_memory(&l);) {
         mv_addresses found;
         mv_alive rows;
-        mv_err err;
-        mv_code code;
-        mv_arena_init(&small, &budget);
-        code = mv_addresses_make(&small, &lives, &found, &err);
-        if (code == MV_OK)
-            code = mv_addresses_at(&small, &found, 4096 * 80, &rows, &err);
-        mv_arena_release(&small);
-        if (code == MV_OK)
-            break;
-        cr_assert_eq(code, MV_NOMEM);
-        cr_assert_lt(limit, 1u << 24);
+        l.code = mv_addresses_make(&l.arena, &lives, &found, mvt_err());
+        if (l.code == MV_OK)
+            l.code = mv_addresses_at(&l.arena, &found, 4096 * 80, &rows, mvt_err());
     }
-    mv_arena_release(&arena);
 }

@@ -1,6 +1,4 @@
 /* The stack at one instant beside a literal one; and where events stand. */
-#include <criterion/criterion.h>
-
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_lives.h"
 #include "tests/fixture/fixture_stack.h"
@@ -98,10 +96,9 @@ static void check_lives(mv_arena *arena, const mv_lives *lives, uint64_t seed)
     uint64_t random = seed;
     mv_pile c;
     mv_index x;
-    mv_err err;
 
-    cr_assert_eq(mv_index_make(arena, lives, measures[seed % 3], &x, &err), MV_OK);
-    cr_assert_eq(mv_pile_init(arena, &x, NULL, &c, &err), MV_OK);
+    mvt_ok(mv_index_make(arena, lives, measures[seed % 3], &x, mvt_err()));
+    mvt_ok(mv_pile_init(arena, &x, NULL, &c, mvt_err()));
     cr_assert_eq(mv_pile_height(&c), 0);
     for (int i = 0; i < 60; i++) {
         mv_instant instant = some_instant(&x, &random);
@@ -120,13 +117,11 @@ static void check_lives(mv_arena *arena, const mv_lives *lives, uint64_t seed)
 Test(pile, every_row_of_random_tables)
 {
     for (uint64_t seed = 1; seed <= 150; seed++) {
-        mv_budget budget = {.limit = 1u << 28};
-        mv_arena arena;
+        mv_arena *arena = mvt_arena_new();
         mv_lives lives;
-        mv_arena_init(&arena, &budget);
-        mvt_random_lives(&arena, (mvt_lives_opts){seed, seed % 50 ? 150 : 2000, seed % 2}, &lives);
-        check_lives(&arena, &lives, seed);
-        mv_arena_release(&arena);
+        mvt_random_lives(arena, (mvt_lives_opts){seed, seed % 50 ? 150 : 2000, seed % 2}, &lives);
+        check_lives(arena, &lives, seed);
+        mv_arena_release(arena);
     }
 }
 
@@ -135,33 +130,26 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     (void)name;
     for (uint32_t d = 0; d < mv_trace_devices(trace); d++) {
         uint64_t random = d;
-        mv_budget budget = {.limit = 1u << 30};
-        mv_arena arena;
+        mv_arena *arena = mvt_arena_new();
         mv_pile c;
         mv_lives lives;
         mv_index x;
-        mv_err err;
-        mv_arena_init(&arena, &budget);
-        cr_assert_eq(mv_lives_find(&arena, trace, d, &lives, &err), MV_OK);
-        cr_assert_eq(mv_index_make(&arena, &lives, measures[d % 3], &x, &err), MV_OK);
-        cr_assert_eq(mv_pile_init(&arena, &x, NULL, &c, &err), MV_OK);
+        lives = mvt_lives(arena, trace, d);
+        mvt_ok(mv_index_make(arena, &lives, measures[d % 3], &x, mvt_err()));
+        mvt_ok(mv_pile_init(arena, &x, NULL, &c, mvt_err()));
         for (int i = 0; i < 5; i++) {
             mv_pile_move(&c, some_instant(&x, &random));
             check_runs(&c, mv_pile_height(&c) / 700);
             check_pixels(&c, &random);
             check_rows(&c, &random);
         }
-        mv_arena_release(&arena);
+        mv_arena_release(arena);
     }
 }
 
 Test(pile, every_row_of_real_snapshots)
 {
-    mv_budget budget = {.limit = 1u << 30};
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
-    mvt_each_snapshot(&arena, check_snapshot);
+    mvt_each_snapshot(check_snapshot);
 }
 
 Test(pile, what_a_slide_holds_open_shrinks_to_nothing)
@@ -205,46 +193,39 @@ static void check_scale(const mv_timescale *s, uint64_t *random)
 Test(pile, events_stand_in_order_on_every_clock)
 {
     for (uint64_t seed = 1; seed <= 60; seed++) {
-        mv_budget budget = {.limit = 1u << 28};
         uint64_t random = seed;
         mv_timescale s;
         mv_bitmap slides;
-        mv_arena arena;
+        mv_arena *arena = mvt_arena_new();
         mv_lives lives;
         mv_index x;
-        mv_err err;
-        mv_arena_init(&arena, &budget);
-        mvt_random_lives(&arena, (mvt_lives_opts){seed, 150, seed % 2}, &lives);
+        mvt_random_lives(arena, (mvt_lives_opts){seed, 150, seed % 2}, &lives);
         if (seed % 3 == 0 && lives.events.count)
             lives.events.time_us[lives.events.count / 2] -= 30;
-        cr_assert_eq(mv_index_make(&arena, &lives, MV_INDEX_ALLOCATED, &x, &err), MV_OK);
-        cr_assert(mv_bitmap_init(&arena, x.events, &slides));
+        mvt_ok(mv_index_make(arena, &lives, MV_INDEX_ALLOCATED, &x, mvt_err()));
+        cr_assert(mv_bitmap_init(arena, x.events, &slides));
         for (uint32_t e = 0; e < x.events; e++)
             if (mv_bitmap_has(&x.ends, e) && mvt_random(&random, 2))
                 mv_bitmap_set(&slides, e);
         mv_bitmap_tally(&slides);
         for (int clock = 0; clock < 3; clock++) {
-            cr_assert_eq(mv_timescale_make(&arena, &x, (mv_clock)clock, &slides, &s, &err), MV_OK);
+            mvt_ok(mv_timescale_make(arena, &x, (mv_clock)clock, &slides, &s, mvt_err()));
             check_scale(&s, &random);
         }
-        mv_arena_release(&arena);
+        mv_arena_release(arena);
     }
 }
 
 Test(pile, unknown_times_make_a_scale_of_events)
 {
-    mv_budget budget = {.limit = 1u << 28};
     mv_timescale s;
-    mv_arena arena;
+    mv_arena *arena = mvt_memory();
     mv_lives lives;
     mv_index x;
-    mv_err err;
 
-    mv_arena_init(&arena, &budget);
-    mvt_random_lives(&arena, (mvt_lives_opts){7, 300, true}, &lives);
+    mvt_random_lives(arena, (mvt_lives_opts){7, 300, true}, &lives);
     lives.events.time_us[3] = MV_NO_TIME;
-    cr_assert_eq(mv_index_make(&arena, &lives, MV_INDEX_ALLOCATED, &x, &err), MV_OK);
-    cr_assert_eq(mv_timescale_make(&arena, &x, MV_CLOCK_TIME, NULL, &s, &err), MV_OK);
+    mvt_ok(mv_index_make(arena, &lives, MV_INDEX_ALLOCATED, &x, mvt_err()));
+    mvt_ok(mv_timescale_make(arena, &x, MV_CLOCK_TIME, NULL, &s, mvt_err()));
     cr_assert_eq(s.clock, MV_CLOCK_EVENTS);
-    mv_arena_release(&arena);
 }

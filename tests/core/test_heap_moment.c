@@ -1,7 +1,4 @@
 /* The heap at a moment from who is alive, beside the heap that a replay of the events leads to. */
-#include <criterion/criterion.h>
-#include <string.h>
-
 #include "tests/fixture/fixture_heap.h"
 #include "viz/core/heap_moment.h"
 
@@ -15,14 +12,12 @@ typedef struct {
 
 static void open_bench(bench *b, const mv_trace *trace, uint32_t device)
 {
-    mv_err err = {0};
-
     *b = (bench){.budget.limit = (uint64_t)4 << 30};
     mv_arena_init(&b->arena, &b->budget);
     mv_arena_init(&b->scratch, &b->budget);
-    cr_assert_eq(mv_lives_find(&b->arena, trace, device, &b->lives, &err), MV_OK);
-    cr_assert_eq(mv_index_make(&b->arena, &b->lives, MV_INDEX_ACTIVE, &b->active, &err), MV_OK);
-    cr_assert_eq(mv_heap_init(&b->arena, trace, &b->lives, &b->heap, &err), MV_OK);
+    b->lives = mvt_lives(&b->arena, trace, device);
+    mvt_ok(mv_index_make(&b->arena, &b->lives, MV_INDEX_ACTIVE, &b->active, mvt_err()));
+    mvt_ok(mv_heap_init(&b->arena, trace, &b->lives, &b->heap, mvt_err()));
 }
 
 static void close_bench(bench *b)
@@ -59,11 +54,9 @@ static void compare(bench *b, const char *name)
     uint32_t event = b->heap.event;
     mv_heap_moment found;
     mv_heap_map map;
-    mv_err err = {0};
 
-    cr_assert_eq(mv_heap_map_make(&b->scratch, &b->heap, &map, &err), MV_OK);
-    cr_assert_eq(mv_heap_moment_find(&b->scratch, &b->lives, &b->active, event, &found, &err),
-                 MV_OK);
+    mvt_ok(mv_heap_map_make(&b->scratch, &b->heap, &map, mvt_err()));
+    mvt_ok(mv_heap_moment_find(&b->scratch, &b->lives, &b->active, event, &found, mvt_err()));
     cr_assert(is_same_map(&found.map, &map), "%s: map after event %u", name, event);
     cr_assert(memcmp(&sums, &found.sums, sizeof sums) == 0, "%s: sums after event %u", name, event);
     cr_assert_eq(found.largest,
@@ -108,12 +101,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
 
 Test(heap_moment, is_the_heap_of_a_replay_in_every_snapshot)
 {
-    mv_budget budget = {.limit = (uint64_t)4 << 30};
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
-    mvt_each_snapshot(&arena, check_snapshot);
-    mv_arena_release(&arena);
+    mvt_each_snapshot(check_snapshot);
 }
 
 Test(heap_moment, blocks_that_nothing_holds_are_counted_and_have_no_place)
@@ -128,7 +116,6 @@ Test(heap_moment, blocks_that_nothing_holds_are_counted_and_have_no_place)
     mvt_segment_alloc(t, .addr = 3 << 21, .bytes = 2 << 20);
     mvt_event(t, MV_ACTION_FREE_COMPLETED, (mvt_event_args){.addr = 1 << 21});
     check_trace(mvt_done(t), "outside", UINT32_MAX);
-    mvt_drop(t);
 }
 
 Test(heap_moment, traces_of_nearly_nothing)
@@ -140,30 +127,19 @@ Test(heap_moment, traces_of_nearly_nothing)
     mvt_free(senseless, .addr = 512, .bytes = UINT64_MAX);
     mvt_segment_alloc(senseless, .addr = 4096, .bytes = UINT64_MAX - 8192);
     check_trace(mvt_done(senseless), "senseless", UINT32_MAX);
-    mvt_drop(empty);
-    mvt_drop(senseless);
 }
 
 Test(heap_moment, fails_when_memory_is_out)
 {
     mvt_trace *t = mvt_new();
-    mv_code code = MV_NOMEM;
     bench b;
 
     mvt_heap_run(t, (mvt_heap_opts){.seed = 3, .calls = 300});
     open_bench(&b, mvt_done(t), 0);
-    for (uint64_t limit = 0; code != MV_OK; limit += 4096) {
-        mv_budget budget = {.limit = limit};
-        mv_arena arena;
+    for (mvt_limit l = {.step = 4096}; mvt_more_memory(&l);) {
         mv_heap_moment found;
-        mv_err err = {0};
-        mv_arena_init(&arena, &budget);
-        code = mv_heap_moment_find(&arena, &b.lives, &b.active, b.lives.events.count / 2, &found,
-                                   &err);
-        mv_arena_release(&arena);
-        cr_assert(code == MV_OK || code == MV_NOMEM);
-        cr_assert_lt(limit, 1u << 26);
+        l.code = mv_heap_moment_find(&l.arena, &b.lives, &b.active, b.lives.events.count / 2,
+                                     &found, mvt_err());
     }
     close_bench(&b);
-    mvt_drop(t);
 }

@@ -1,6 +1,4 @@
 /* What is under the pointer, beside a look at every row. */
-#include <criterion/criterion.h>
-
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_lives.h"
 #include "tests/fixture/fixture_stack.h"
@@ -91,12 +89,11 @@ static void check_lives(mv_arena *arena, const mv_lives *lives, uint64_t seed, i
     uint64_t random = seed, *drawn = NULL;
     mv_index x;
     mv_pile p;
-    mv_err err;
 
-    cr_assert_eq(mv_index_make(arena, lives, (mv_index_measure)(seed % 3), &x, &err), MV_OK);
+    mvt_ok(mv_index_make(arena, lives, (mv_index_measure)(seed % 3), &x, mvt_err()));
     if (seed % 4 == 0)
         drawn = mvt_random_bits(arena, x.count, &random);
-    cr_assert_eq(mv_pile_init(arena, &x, drawn, &p, &err), MV_OK);
+    mvt_ok(mv_pile_init(arena, &x, drawn, &p, mvt_err()));
     for (int i = 0; i < instants; i++) {
         mv_instant instant = {mvt_random(&random, x.events + 1) - 1, MV_SLID};
         if (i % 2)
@@ -109,13 +106,11 @@ static void check_lives(mv_arena *arena, const mv_lives *lives, uint64_t seed, i
 Test(hit, a_point_in_a_row_hits_it_on_random_tables)
 {
     for (uint64_t seed = 1; seed <= 120; seed++) {
-        mv_budget budget = {.limit = 1u << 28};
-        mv_arena arena;
+        mv_arena *arena = mvt_arena_new();
         mv_lives lives;
-        mv_arena_init(&arena, &budget);
-        mvt_random_lives(&arena, (mvt_lives_opts){seed, 120, seed % 2}, &lives);
-        check_lives(&arena, &lives, seed, 12);
-        mv_arena_release(&arena);
+        mvt_random_lives(arena, (mvt_lives_opts){seed, 120, seed % 2}, &lives);
+        check_lives(arena, &lives, seed, 12);
+        mv_arena_release(arena);
     }
 }
 
@@ -123,23 +118,16 @@ static void check_snapshot(const mv_trace *trace, const char *name)
 {
     (void)name;
     for (uint32_t d = 0; d < mv_trace_devices(trace); d++) {
-        mv_budget budget = {.limit = 1u << 30};
-        mv_arena arena;
+        mv_arena *arena = mvt_arena_new();
         mv_lives lives;
-        mv_err err;
-        mv_arena_init(&arena, &budget);
-        cr_assert_eq(mv_lives_find(&arena, trace, d, &lives, &err), MV_OK);
+        lives = mvt_lives(arena, trace, d);
         if (lives.allocs.count < 3000)
-            check_lives(&arena, &lives, d, 2);
-        mv_arena_release(&arena);
+            check_lives(arena, &lives, d, 2);
+        mv_arena_release(arena);
     }
 }
 
 Test(hit, a_point_in_a_row_hits_it_on_real_snapshots)
 {
-    mv_budget budget = {.limit = 1u << 30};
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
-    mvt_each_snapshot(&arena, check_snapshot);
+    mvt_each_snapshot(check_snapshot);
 }

@@ -1,7 +1,5 @@
 /* The index of a timeline beside the literal questions of analyze/lives/alive.h, asked of every
  * row. */
-#include <criterion/criterion.h>
-
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_lives.h"
@@ -24,9 +22,8 @@ static void check_moment(mv_arena *arena, const mv_index *x, uint32_t event)
     uint32_t at = 0, born = 0, limit = x->count ? event % (x->count + 1) : 0;
     uint64_t bytes = 0;
     mv_alive found;
-    mv_err err;
 
-    cr_assert_eq(mv_index_alive(arena, x, event, &found, &err), MV_OK);
+    mvt_ok(mv_index_alive(arena, x, event, &found, mvt_err()));
     for (uint32_t r = 0; r < x->count; r++) {
         bool alive = is_alive(x, r, event);
         cr_assert_eq(mv_index_is_alive(x, r, event), alive);
@@ -48,10 +45,9 @@ static void check_window(mv_arena *arena, const mv_index *x, uint32_t first, uin
 {
     mv_alive seen, held;
     uint32_t seen_at = 0, held_at = 0;
-    mv_err err;
 
-    cr_assert_eq(mv_index_seen(arena, x, first, last, &seen, &err), MV_OK);
-    cr_assert_eq(mv_index_held(arena, x, first, last, &held, &err), MV_OK);
+    mvt_ok(mv_index_seen(arena, x, first, last, &seen, mvt_err()));
+    mvt_ok(mv_index_held(arena, x, first, last, &held, mvt_err()));
     for (uint32_t r = 0; r < x->count; r++) {
         bool is_seen = false;
         for (uint32_t e = first + 1; e <= last + 1; e++) /* MV_BEFORE + 1 is 0 */
@@ -106,8 +102,7 @@ static void check_index(mv_arena *arena, const mv_lives *lives, uint64_t seed)
     for (size_t m = 0; m < sizeof measures / sizeof *measures; m++) {
         uint64_t random = seed;
         mv_index x;
-        mv_err err;
-        cr_assert_eq(mv_index_make(arena, lives, measures[m], &x, &err), MV_OK);
+        mvt_ok(mv_index_make(arena, lives, measures[m], &x, mvt_err()));
         check_moment(arena, &x, MV_BEFORE);
         for (uint32_t e = 0; e < x.events; e++)
             check_moment(arena, &x, e);
@@ -124,17 +119,15 @@ static void check_index(mv_arena *arena, const mv_lives *lives, uint64_t seed)
 Test(index, answers_as_every_row_does_on_random_tables)
 {
     for (uint64_t seed = 1; seed <= 240; seed++) {
-        mv_budget budget = {.limit = 1u << 28};
-        mv_arena arena;
+        mv_arena *arena = mvt_arena_new();
         mv_lives lives;
-        mv_arena_init(&arena, &budget);
-        mvt_random_lives(&arena,
+        mvt_random_lives(arena,
                          (mvt_lives_opts){.seed = seed,
                                           .most_events = seed % 40 ? 120 : 600,
                                           .is_plain = seed % 3 == 0},
                          &lives);
-        check_index(&arena, &lives, seed);
-        mv_arena_release(&arena);
+        check_index(arena, &lives, seed);
+        mv_arena_release(arena);
     }
 }
 
@@ -143,10 +136,9 @@ static void check_segments(mv_arena *arena, const mv_lives *lives, uint64_t seed
 {
     mv_lives segments;
     mv_index x;
-    mv_err err;
 
-    cr_assert_eq(mv_segment_lives_as_allocs(arena, lives, &segments, &err), MV_OK);
-    cr_assert_eq(mv_index_make(arena, &segments, MV_INDEX_ALLOCATED, &x, &err), MV_OK);
+    mvt_ok(mv_segment_lives_as_allocs(arena, lives, &segments, mvt_err()));
+    mvt_ok(mv_index_make(arena, &segments, MV_INDEX_ALLOCATED, &x, mvt_err()));
     cr_assert_eq(x.count, lives->segments.count);
     for (uint32_t i = 0; i <= x.events; i++)
         for (uint32_t r = 0; r < x.count; r++)
@@ -162,12 +154,11 @@ Test(index, answers_as_every_row_does_on_random_heaps)
     for (uint32_t seed = 1; seed <= 12; seed++) {
         mvt_trace *t = mvt_new();
         mv_lives lives;
-        mv_err err = {0};
         mvt_heap_run(t, (mvt_heap_opts){.seed = seed,
                                         .calls = 150,
                                         .unrecorded = seed % 3 * 40,
                                         .expandable = seed % 2});
-        cr_assert_eq(mv_lives_find(mvt_arena(t), mvt_done(t), 0, &lives, &err), MV_OK);
+        lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
         check_index(mvt_arena(t), &lives, seed);
         check_segments(mvt_arena(t), &lives, seed);
         mvt_drop(t);
@@ -177,22 +168,20 @@ Test(index, answers_as_every_row_does_on_random_heaps)
 /* The whole of every snapshot: moments spread over it, and one walk through all. */
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
-    mv_budget budget = {.limit = (uint64_t)4 << 30};
-    mv_arena arena;
-    mv_err err;
+    mv_arena *arena = mvt_arena_new();
 
-    mv_arena_init(&arena, &budget);
     for (uint32_t d = 0; d < mv_trace_devices(trace); d++) {
         mv_lives lives;
-        cr_assert_eq(mv_lives_find(&arena, trace, d, &lives, &err), MV_OK);
+        lives = mvt_lives(arena, trace, d);
         for (size_t m = 0; m < sizeof measures / sizeof *measures; m++) {
             mv_index x;
             uint64_t bytes;
             mv_index_walk walk;
-            cr_assert_eq(mv_index_make(&arena, &lives, measures[m], &x, &err), MV_OK, "%s", name);
-            check_moment(&arena, &x, MV_BEFORE);
+            cr_assert_eq(mv_index_make(arena, &lives, measures[m], &x, mvt_err()), MV_OK, "%s",
+                         name);
+            check_moment(arena, &x, MV_BEFORE);
             for (uint32_t e = 0; e < x.events; e += 1 + x.events / 50)
-                check_moment(&arena, &x, e);
+                check_moment(arena, &x, e);
             bytes = mv_index_bytes(&x, x.count, MV_BEFORE);
             walk = mv_index_walk_from(&x, 0, x.events);
             while (mv_index_walk_next(&walk))
@@ -201,17 +190,12 @@ static void check_snapshot(const mv_trace *trace, const char *name)
                 cr_assert_eq(bytes, mv_index_bytes(&x, x.count, x.events - 1), "%s", name);
         }
     }
-    mv_arena_release(&arena);
+    mv_arena_release(arena);
 }
 
 Test(index, agrees_on_every_snapshot)
 {
-    mv_budget budget = {.limit = (uint64_t)4 << 30};
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
-    mvt_each_snapshot(&arena, check_snapshot);
-    mv_arena_release(&arena);
+    mvt_each_snapshot(check_snapshot);
 }
 
 /* Three generations of ranks, 16^3 of them: the answers lie far apart. */
@@ -223,11 +207,8 @@ Test(index, finds_few_among_many)
     mv_lives lives = {.events.count = 2 * ROWS,
                       .allocs = {.count = ROWS, .block = bytes, .birth = birth, .freed = freed},
                       .alloc_of = alloc_of};
-    mv_budget budget = {.limit = 1u << 24};
-    mv_arena arena;
     mv_alive found;
     mv_index x;
-    mv_err err;
 
     for (uint32_t i = 0; i < ROWS; i++) {
         bool stays = i == 17 || i == 20000 || i == ROWS - 1;
@@ -237,58 +218,37 @@ Test(index, finds_few_among_many)
         alloc_of[2 * i] = i;
         alloc_of[2 * i + 1] = stays ? MV_NO_ROW : i;
     }
-    mv_arena_init(&arena, &budget);
-    cr_assert_eq(mv_index_make(&arena, &lives, MV_INDEX_ALLOCATED, &x, &err), MV_OK);
-    cr_assert_eq(mv_index_alive(&arena, &x, 2 * ROWS - 1, &found, &err), MV_OK);
+    mvt_ok(mv_index_make(mvt_memory(), &lives, MV_INDEX_ALLOCATED, &x, mvt_err()));
+    mvt_ok(mv_index_alive(mvt_memory(), &x, 2 * ROWS - 1, &found, mvt_err()));
     cr_assert_eq(found.count, 3);
     cr_expect(found.row[0] == 17 && found.row[1] == 20000 && found.row[2] == ROWS - 1);
     cr_expect_eq(mv_index_next_large(&x, 0, ROWS, 2), 31000);
     cr_expect_eq(mv_index_next_large(&x, 31001, ROWS, 2), ROWS);
     cr_expect_eq(mv_index_next_large(&x, 0, 31000, 2), 31000);
     cr_expect_eq(x.odd_count, 0);
-    mv_arena_release(&arena);
 }
 
 Test(index, of_nothing)
 {
     mv_lives lives = {0};
-    mv_budget budget = {.limit = 1u << 24};
-    mv_arena arena;
     mv_index_walk walk;
     mv_alive found;
     mv_index x;
-    mv_err err;
 
-    mv_arena_init(&arena, &budget);
-    cr_assert_eq(mv_index_make(&arena, &lives, MV_INDEX_REQUESTED, &x, &err), MV_OK);
-    cr_assert_eq(mv_index_alive(&arena, &x, MV_BEFORE, &found, &err), MV_OK);
+    mvt_ok(mv_index_make(mvt_memory(), &lives, MV_INDEX_REQUESTED, &x, mvt_err()));
+    mvt_ok(mv_index_alive(mvt_memory(), &x, MV_BEFORE, &found, mvt_err()));
     cr_expect_eq(found.count, 0);
     walk = mv_index_walk_from(&x, 0, 0);
     cr_expect_not(mv_index_walk_next(&walk));
-    mv_arena_release(&arena);
 }
 
 Test(index, fails_when_memory_is_out)
 {
-    mv_budget all = {.limit = 1u << 24};
-    mv_arena arena;
     mv_lives lives;
 
-    mv_arena_init(&arena, &all);
-    mvt_random_lives(&arena, (mvt_lives_opts){.seed = 5, .most_events = 3000}, &lives);
-    for (uint64_t limit = 0;; limit += 2048) {
-        mv_budget budget = {.limit = limit};
-        mv_arena small;
+    mvt_random_lives(mvt_memory(), (mvt_lives_opts){.seed = 5, .most_events = 3000}, &lives);
+    for (mvt_limit l = {.step = 2048}; mvt_more_memory(&l);) {
         mv_index x;
-        mv_err err;
-        mv_code code;
-        mv_arena_init(&small, &budget);
-        code = mv_index_make(&small, &lives, MV_INDEX_ALLOCATED, &x, &err);
-        mv_arena_release(&small);
-        if (code == MV_OK)
-            break;
-        cr_assert_eq(code, MV_NOMEM);
-        cr_assert_lt(limit, 1u << 24);
+        l.code = mv_index_make(&l.arena, &lives, MV_INDEX_ALLOCATED, &x, mvt_err());
     }
-    mv_arena_release(&arena);
 }

@@ -1,9 +1,5 @@
 /* Drawn sets, their clock and outlines beside a literal model: a stack that every event rearranges,
  * row by row, as PyTorch's viewer does. */
-#include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_lives.h"
 #include "viz/core/polygon.h"
@@ -218,9 +214,8 @@ static void check_outline(model *m, const mv_drawn *d, mv_clock clock, uint32_t 
         mv_push_array(&m->arena, mv_polygon_point, 2 * (uint64_t)m->x->events + 2);
     uint32_t count = expect_points(m, clock, rank, from, to, want);
     mv_polygon found;
-    mv_err err;
 
-    cr_assert_eq(mv_polygon_find(&m->arena, d, clock, rank, from, to, &found, &err), MV_OK);
+    mvt_ok(mv_polygon_find(&m->arena, d, clock, rank, from, to, &found, mvt_err()));
     cr_assert_eq(found.count, count, "row %u: %u points, not %u", rank, found.count, count);
     cr_assert_eq(mv_polygon_count(d, rank, from, to, UINT32_MAX), count);
     cr_assert_eq(mv_polygon_count(d, rank, from, to, 3), count < 3 ? count : 3);
@@ -291,40 +286,36 @@ static void check_lives(mv_arena *arena, const mv_lives *lives, mv_index_measure
     bool *is_drawn;
     mv_index x;
     mv_drawn d;
-    mv_err err;
 
-    cr_assert_eq(mv_index_make(arena, lives, measure, &x, &err), MV_OK);
+    mvt_ok(mv_index_make(arena, lives, measure, &x, mvt_err()));
     is_drawn = mv_push_array(arena, bool, x.count);
     rows = mv_push_array(arena, uint64_t, x.count / 64 + 1);
     memset(is_drawn, 1, x.count);
-    cr_assert_eq(mv_drawn_all(arena, &x, &d, &err), MV_OK);
+    mvt_ok(mv_drawn_all(arena, &x, &d, mvt_err()));
     check_drawn(arena->budget, &x, &d, is_drawn, &random);
     for (size_t i = 0; i < sizeof most / sizeof *most; i++) {
         pick_largest(arena, &x, most[i], is_drawn);
-        cr_assert_eq(mv_drawn_largest(arena, &x, most[i], &d, &err), MV_OK);
+        mvt_ok(mv_drawn_largest(arena, &x, most[i], &d, mvt_err()));
         check_drawn(arena->budget, &x, &d, is_drawn, &random);
     }
     for (uint32_t r = 0; r < x.count; r++) {
         is_drawn[r] = mvt_random(&random, 3) > 0;
         rows[r >> 6] |= (uint64_t)is_drawn[r] << (r & 63);
     }
-    cr_assert_eq(mv_drawn_some(arena, &x, rows, &d, &err), MV_OK);
+    mvt_ok(mv_drawn_some(arena, &x, rows, &d, mvt_err()));
     check_drawn(arena->budget, &x, &d, is_drawn, &random);
 }
 
 static void check_random(uint64_t first, uint64_t last, uint32_t most_events, bool is_plain)
 {
     for (uint64_t seed = first; seed <= last; seed++) {
-        mv_budget budget = {.limit = 1u << 30};
-        mv_arena arena;
+        mv_arena *arena = mvt_arena_new();
         mv_lives lives;
-        mv_arena_init(&arena, &budget);
         mvt_random_lives(
-            &arena,
-            (mvt_lives_opts){.seed = seed, .most_events = most_events, .is_plain = is_plain},
+            arena, (mvt_lives_opts){.seed = seed, .most_events = most_events, .is_plain = is_plain},
             &lives);
-        check_lives(&arena, &lives, (mv_index_measure)(seed % 3), seed);
-        mv_arena_release(&arena);
+        check_lives(arena, &lives, (mv_index_measure)(seed % 3), seed);
+        mv_arena_release(arena);
     }
 }
 
@@ -352,17 +343,16 @@ Test(polygon, equals_a_literal_stack_over_several_spans)
     mv_lives lives = {0};
     mv_index x;
     mv_drawn d;
-    mv_err err;
     model m;
     bool *is_drawn;
 
     mv_arena_init(&arena, &budget);
     for (uint64_t seed = 3; lives.events.count < 2500; seed++)
         mvt_random_lives(&arena, (mvt_lives_opts){.seed = seed, .most_events = 3000}, &lives);
-    cr_assert_eq(mv_index_make(&arena, &lives, MV_INDEX_ACTIVE, &x, &err), MV_OK);
+    mvt_ok(mv_index_make(&arena, &lives, MV_INDEX_ACTIVE, &x, mvt_err()));
     is_drawn = mv_push_array(&arena, bool, x.count);
     pick_largest(&arena, &x, 500, is_drawn);
-    cr_assert_eq(mv_drawn_largest(&arena, &x, 500, &d, &err), MV_OK);
+    mvt_ok(mv_drawn_largest(&arena, &x, 500, &d, mvt_err()));
     run_model(&m, &budget, &x, is_drawn);
     check_moments(&m, &d);
     for (uint32_t r = 0; r < x.count; r += 7)
@@ -376,10 +366,8 @@ Test(polygon, of_a_heap_without_changes)
 {
     uint64_t bytes[] = {512, 1024};
     uint32_t birth[] = {MV_BEFORE, MV_BEFORE}, end[] = {MV_NEVER, MV_NEVER}, alloc_of[2];
-    mv_budget budget = {.limit = 1u << 24};
-    mv_arena arena;
+    mv_arena *arena = mvt_memory();
 
-    mv_arena_init(&arena, &budget);
     for (uint32_t events = 0; events < 3; events += 2) {
         mv_lives lives = {.events.count = events,
                           .allocs = {.count = 2,
@@ -391,43 +379,27 @@ Test(polygon, of_a_heap_without_changes)
         mv_polygon p;
         mv_index x;
         mv_drawn d;
-        mv_err err;
-        cr_assert_eq(mv_index_make(&arena, &lives, MV_INDEX_ACTIVE, &x, &err), MV_OK);
-        cr_assert_eq(mv_drawn_all(&arena, &x, &d, &err), MV_OK);
-        cr_assert_eq(mv_polygon_find(&arena, &d, MV_CLOCK_TICKS, 1, 0, events, &p, &err), MV_OK);
+        mvt_ok(mv_index_make(arena, &lives, MV_INDEX_ACTIVE, &x, mvt_err()));
+        mvt_ok(mv_drawn_all(arena, &x, &d, mvt_err()));
+        mvt_ok(mv_polygon_find(arena, &d, MV_CLOCK_TICKS, 1, 0, events, &p, mvt_err()));
         cr_assert_eq(p.count, 2);
         cr_expect(p.point[0].x == 0 && p.point[0].offset == 512);
         cr_expect(p.point[1].x == 1 && p.point[1].offset == 512);
     }
-    mv_arena_release(&arena);
 }
 
 Test(polygon, fails_when_memory_is_out)
 {
-    mv_budget all = {.limit = 1u << 26};
-    mv_arena arena;
     mv_lives lives;
     mv_index x;
-    mv_err err;
 
-    mv_arena_init(&arena, &all);
-    mvt_random_lives(&arena, (mvt_lives_opts){.seed = 11, .most_events = 4000}, &lives);
-    cr_assert_eq(mv_index_make(&arena, &lives, MV_INDEX_REQUESTED, &x, &err), MV_OK);
-    for (uint64_t limit = 0;; limit += 8192) {
-        mv_budget budget = {.limit = limit};
-        mv_arena small;
+    mvt_random_lives(mvt_memory(), (mvt_lives_opts){.seed = 11, .most_events = 4000}, &lives);
+    mvt_ok(mv_index_make(mvt_memory(), &lives, MV_INDEX_REQUESTED, &x, mvt_err()));
+    for (mvt_limit l = {.step = 8192}; mvt_more_memory(&l);) {
         mv_drawn d;
         mv_polygon p;
-        mv_code code;
-        mv_arena_init(&small, &budget);
-        code = mv_drawn_largest(&small, &x, x.count / 2, &d, &err);
-        for (uint32_t r = 0; r < x.count && code == MV_OK; r++)
-            code = mv_polygon_find(&small, &d, MV_CLOCK_TICKS, r, 0, x.events, &p, &err);
-        mv_arena_release(&small);
-        if (code == MV_OK)
-            break;
-        cr_assert_eq(code, MV_NOMEM);
-        cr_assert_lt(limit, 1u << 26);
+        l.code = mv_drawn_largest(&l.arena, &x, x.count / 2, &d, mvt_err());
+        for (uint32_t r = 0; r < x.count && l.code == MV_OK; r++)
+            l.code = mv_polygon_find(&l.arena, &d, MV_CLOCK_TICKS, r, 0, x.events, &p, mvt_err());
     }
-    mv_arena_release(&arena);
 }

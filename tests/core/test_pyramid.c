@@ -1,6 +1,4 @@
 /* The pyramid of levels beside a row of numbers for each event. */
-#include <criterion/criterion.h>
-
 #include "analyze/lives/alive.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_heap.h"
@@ -82,10 +80,9 @@ static void check_pyramid(mv_arena *arena, const mv_lives *lives, uint64_t seed,
     mv_pyramid_reader r;
     mv_pyramid p;
     mv_series s;
-    mv_err err;
 
-    cr_assert_eq(mv_pyramid_find(arena, lives, &p, &err), MV_OK);
-    cr_assert_eq(mv_totals_series(arena, lives, &s, &err), MV_OK);
+    mvt_ok(mv_pyramid_find(arena, lives, &p, mvt_err()));
+    mvt_ok(mv_totals_series(arena, lives, &s, mvt_err()));
     mv_pyramid_reader_init(&r, &p);
     check_range(&r, &s, MV_BEFORE, events);
     check_range(&r, &s, MV_BEFORE, 0);
@@ -102,35 +99,30 @@ static void check_pyramid(mv_arena *arena, const mv_lives *lives, uint64_t seed,
 Test(pyramid, every_range_of_a_short_trace_is_that_of_a_row_of_numbers)
 {
     for (uint64_t seed = 1; seed <= 60; seed++) {
-        mv_budget budget = {.limit = 1u << 28};
-        mv_arena arena;
+        mv_arena *arena = mvt_arena_new();
         mv_lives lives;
         mv_pyramid_reader r;
         mv_pyramid p;
         mv_series s;
-        mv_err err;
-        mv_arena_init(&arena, &budget);
-        mvt_random_lives(&arena, (mvt_lives_opts){seed, 1 + 5 * (uint32_t)seed, true}, &lives);
-        cr_assert_eq(mv_pyramid_find(&arena, &lives, &p, &err), MV_OK);
-        cr_assert_eq(mv_totals_series(&arena, &lives, &s, &err), MV_OK);
+        mvt_random_lives(arena, (mvt_lives_opts){seed, 1 + 5 * (uint32_t)seed, true}, &lives);
+        mvt_ok(mv_pyramid_find(arena, &lives, &p, mvt_err()));
+        mvt_ok(mv_totals_series(arena, &lives, &s, mvt_err()));
         mv_pyramid_reader_init(&r, &p);
         for (uint32_t first = 0; first <= lives.events.count; first++)
             for (uint32_t end = first; end <= lives.events.count; end++)
                 check_range(&r, &s, first - 1, end);
-        mv_arena_release(&arena);
+        mv_arena_release(arena);
     }
 }
 
 Test(pyramid, ranges_of_random_tables)
 {
     for (uint64_t seed = 1; seed <= 60; seed++) {
-        mv_budget budget = {.limit = 1u << 28};
-        mv_arena arena;
+        mv_arena *arena = mvt_arena_new();
         mv_lives lives;
-        mv_arena_init(&arena, &budget);
-        mvt_random_lives(&arena, (mvt_lives_opts){seed, 100 * (uint32_t)seed, true}, &lives);
-        check_pyramid(&arena, &lives, seed, 300);
-        mv_arena_release(&arena);
+        mvt_random_lives(arena, (mvt_lives_opts){seed, 100 * (uint32_t)seed, true}, &lives);
+        check_pyramid(arena, &lives, seed, 300);
+        mv_arena_release(arena);
     }
 }
 
@@ -139,12 +131,11 @@ Test(pyramid, ranges_of_random_heaps)
     for (uint32_t seed = 1; seed <= 12; seed++) {
         mvt_trace *t = mvt_new();
         mv_lives lives;
-        mv_err err;
         mvt_heap_run(t, (mvt_heap_opts){.seed = seed,
                                         .calls = 200 * seed,
                                         .unrecorded = seed % 3 * 40,
                                         .expandable = seed % 2});
-        cr_assert_eq(mv_lives_find(mvt_arena(t), mvt_done(t), 0, &lives, &err), MV_OK);
+        lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
         check_pyramid(mvt_arena(t), &lives, seed, 1000);
         mvt_drop(t);
     }
@@ -154,24 +145,17 @@ static void check_snapshot(const mv_trace *trace, const char *name)
 {
     (void)name;
     for (uint32_t d = 0; d < mv_trace_devices(trace); d++) {
-        mv_budget budget = {.limit = 1u << 30};
-        mv_arena arena;
+        mv_arena *arena = mvt_arena_new();
         mv_lives lives;
-        mv_err err;
-        mv_arena_init(&arena, &budget);
-        cr_assert_eq(mv_lives_find(&arena, trace, d, &lives, &err), MV_OK);
-        check_pyramid(&arena, &lives, d + 1, 50);
-        mv_arena_release(&arena);
+        lives = mvt_lives(arena, trace, d);
+        check_pyramid(arena, &lives, d + 1, 50);
+        mv_arena_release(arena);
     }
 }
 
 Test(pyramid, ranges_of_real_snapshots)
 {
-    mv_budget budget = {.limit = 1u << 30};
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
-    mvt_each_snapshot(&arena, check_snapshot);
+    mvt_each_snapshot(check_snapshot);
 }
 
 Test(pyramid, cuts_are_near_and_in_order)
@@ -191,13 +175,12 @@ Test(pyramid, takes_a_byte_and_a_half_an_event)
     mv_arena arena, pyramid;
     mv_lives lives;
     mv_pyramid p;
-    mv_err err;
 
     mv_arena_init(&arena, &budget);
     mv_arena_init(&pyramid, &own);
     mvt_random_lives(&arena, (mvt_lives_opts){5, 4000000, true}, &lives);
     cr_assert_gt(lives.events.count, 1000000);
-    cr_assert_eq(mv_pyramid_find(&pyramid, &lives, &p, &err), MV_OK);
+    mvt_ok(mv_pyramid_find(&pyramid, &lives, &p, mvt_err()));
     cr_assert_leq(own.used, lives.events.count * 3 / 2 + (1u << 20), "%llu bytes for %u events",
                   (unsigned long long)own.used, lives.events.count);
     mv_arena_release(&pyramid);

@@ -1,7 +1,5 @@
 /* Rows as PyTorch's viewer has them, beside a literal list of elements on random traces.
  * scripts/test-parity compares the outlines with the viewer itself. */
-#include <criterion/criterion.h>
-
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_lives.h"
 #include "viz/core/pytorch_lives.h"
@@ -87,10 +85,9 @@ static void check_trace(const mv_trace *trace, mv_arena *arena)
     static elements l;
     uint32_t before = 0, born = 0, upward = 0;
     mv_lives lives;
-    mv_err err;
 
     list_all(&l, trace);
-    cr_assert_eq(mv_pytorch_lives(arena, trace, 0, MV_PYTORCH_ALLOCS, &lives, &err), MV_OK);
+    mvt_ok(mv_pytorch_lives(arena, trace, 0, MV_PYTORCH_ALLOCS, &lives, mvt_err()));
     for (uint32_t i = 0; i < l.count; i++)
         before += l.list[i].birth == MV_BEFORE;
     cr_assert_eq(lives.allocs.count, l.count);
@@ -138,16 +135,13 @@ Test(pytorch_lives, are_a_literal_list_of_elements)
 /* Where the trace is in order, both readings have the same rows; ours has more bytes in each. */
 Test(pytorch_lives, are_those_of_lives_on_a_whole_trace)
 {
-    mv_budget budget = {.limit = (uint64_t)4 << 30};
-    mv_arena arena;
+    mv_arena *arena = mvt_memory();
     mv_trace trace;
     mv_lives ours, theirs;
-    mv_err err;
 
-    mv_arena_init(&arena, &budget);
-    mvt_load(&arena, "gpt_train", &trace);
-    cr_assert_eq(mv_lives_find(&arena, &trace, 0, &ours, &err), MV_OK);
-    cr_assert_eq(mv_pytorch_lives(&arena, &trace, 0, MV_PYTORCH_ALLOCS, &theirs, &err), MV_OK);
+    mvt_load(arena, "gpt_train", &trace);
+    ours = mvt_lives(arena, &trace, 0);
+    mvt_ok(mv_pytorch_lives(arena, &trace, 0, MV_PYTORCH_ALLOCS, &theirs, mvt_err()));
     cr_assert_eq(ours.allocs.count, theirs.allocs.count);
     cr_assert_eq(ours.allocs.preexisting, theirs.allocs.preexisting);
     for (uint32_t r = ours.allocs.preexisting; r < ours.allocs.count; r++) {
@@ -156,7 +150,6 @@ Test(pytorch_lives, are_those_of_lives_on_a_whole_trace)
         cr_assert_eq(ours.allocs.requested[r], theirs.allocs.requested[r]);
         cr_assert_eq(ours.allocs.stack[r].row, theirs.allocs.stack[r].row);
     }
-    mv_arena_release(&arena);
 }
 
 /* Segments: a whole one that was there, one that is there at the end, one that came and went. */
@@ -164,7 +157,6 @@ Test(pytorch_lives, of_segments)
 {
     mvt_trace *t = mvt_new();
     mv_lives lives;
-    mv_err err;
 
     mvt_event(t, MV_ACTION_SEGMENT_FREE, (mvt_event_args){.addr = 0x100000, .bytes = 4096});
     mvt_event(t, MV_ACTION_SEGMENT_ALLOC, (mvt_event_args){.addr = 0x200000, .bytes = 8192});
@@ -172,14 +164,12 @@ Test(pytorch_lives, of_segments)
     mvt_event(t, MV_ACTION_SEGMENT_MAP, (mvt_event_args){.addr = 0x900000, .bytes = 8192});
     mvt_segment(t, .addr = 0x300000, .bytes = 4096);
     mvt_block(t, .bytes = 4096, .state = MV_BLOCK_INACTIVE);
-    cr_assert_eq(mv_pytorch_lives(mvt_arena(t), mvt_done(t), 0, MV_PYTORCH_SEGMENTS, &lives, &err),
-                 MV_OK);
+    mvt_ok(mv_pytorch_lives(mvt_arena(t), mvt_done(t), 0, MV_PYTORCH_SEGMENTS, &lives, mvt_err()));
     cr_assert_eq(lives.allocs.count, 3);
     cr_assert_eq(lives.allocs.preexisting, 2);
     check_row(&lives, 0, &(element){0x300000, 4096, MV_BEFORE, MV_NEVER});
     check_row(&lives, 1, &(element){0x100000, 4096, MV_BEFORE, 0});
     check_row(&lives, 2, &(element){0x200000, 8192, 1, 2});
-    mvt_drop(t);
 }
 
 Test(pytorch_lives, fail_when_memory_is_out)
@@ -187,19 +177,8 @@ Test(pytorch_lives, fail_when_memory_is_out)
     mvt_trace *t = random_trace(3);
     const mv_trace *trace = mvt_done(t);
 
-    for (uint64_t limit = 0;; limit += 1024) {
-        mv_budget budget = {.limit = limit};
-        mv_arena small;
+    for (mvt_limit l = {.step = 1024}; mvt_more_memory(&l);) {
         mv_lives lives;
-        mv_err err;
-        mv_code code;
-        mv_arena_init(&small, &budget);
-        code = mv_pytorch_lives(&small, trace, 0, MV_PYTORCH_ALLOCS, &lives, &err);
-        mv_arena_release(&small);
-        if (code == MV_OK)
-            break;
-        cr_assert_eq(code, MV_NOMEM);
-        cr_assert_lt(limit, 1u << 26);
+        l.code = mv_pytorch_lives(&l.arena, trace, 0, MV_PYTORCH_ALLOCS, &lives, mvt_err());
     }
-    mvt_drop(t);
 }

@@ -1,6 +1,5 @@
 /* Tiles beside a literal model that stacks every allocation one by one; frames, the cache and its
  * requests; colours. */
-#include <criterion/criterion.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -27,16 +26,14 @@ static void show(mv_arena *arena, const mv_lives *lives, mv_clock clock, uint64_
     static const mv_index_measure measures[] = {MV_INDEX_ALLOCATED, MV_INDEX_ACTIVE,
                                                 MV_INDEX_REQUESTED};
     uint64_t *rows = NULL;
-    mv_err err;
 
-    cr_assert_eq(mv_index_make(arena, lives, measures[seed % 3], &s->index, &err), MV_OK);
-    cr_assert_eq(mv_pyramid_find(arena, lives, &s->pyramid, &err), MV_OK);
-    cr_assert_eq(mv_totals_series(arena, lives, &s->series, &err), MV_OK);
+    mvt_ok(mv_index_make(arena, lives, measures[seed % 3], &s->index, mvt_err()));
+    mvt_ok(mv_pyramid_find(arena, lives, &s->pyramid, mvt_err()));
+    mvt_ok(mv_totals_series(arena, lives, &s->series, mvt_err()));
     if (seed % 4 == 1)
         rows = mvt_random_bits(arena, s->index.count, &seed);
-    cr_assert_eq(mv_drawn_some(arena, &s->index, rows, &s->drawn, &err), MV_OK);
-    cr_assert_eq(mv_timescale_make(arena, &s->index, clock, &s->drawn.slides, &s->scale, &err),
-                 MV_OK);
+    mvt_ok(mv_drawn_some(arena, &s->index, rows, &s->drawn, mvt_err()));
+    mvt_ok(mv_timescale_make(arena, &s->index, clock, &s->drawn.slides, &s->scale, mvt_err()));
     s->subject = (mv_tile_subject){1 + clock, &s->index, &s->pyramid, &s->scale, rows};
     s->heights = s->series.allocated;
     s->before = s->series.before.allocated;
@@ -115,14 +112,12 @@ static void check_points(const shown *s, const mv_tile_view *v, const mv_tile_fr
 static void check_views(const mv_lives *lives, uint64_t seed, int views)
 {
     for (int clock = 0; clock < 3; clock++) {
-        mv_budget budget = {.limit = 1u << 30};
         uint64_t random = seed;
         mv_tiles *tiles;
-        mv_arena arena;
+        mv_arena *arena = mvt_arena_new();
         shown s;
-        mv_arena_init(&arena, &budget);
-        show(&arena, lives, (mv_clock)clock, seed + (uint64_t)clock, &s);
-        tiles = mv_tiles_open(&arena, &(mv_tiles_opts){.threads = 0});
+        show(arena, lives, (mv_clock)clock, seed + (uint64_t)clock, &s);
+        tiles = mv_tiles_open(arena, &(mv_tiles_opts){.threads = 0});
         cr_assert_not_null(tiles);
         for (int i = 0; i < views; i++) {
             mv_tile_view v = some_view(&s, &random);
@@ -131,7 +126,7 @@ static void check_views(const mv_lives *lives, uint64_t seed, int views)
             check_points(&s, &v, &f, &random);
         }
         mv_tiles_close(tiles);
-        mv_arena_release(&arena);
+        mv_arena_release(arena);
     }
 }
 
@@ -149,16 +144,14 @@ static void check_random(uint32_t events, bool is_plain, uint64_t first, uint64_
     uint32_t checked = 0;
 
     for (uint64_t seed = first; seed <= last; seed++) {
-        mv_budget budget = {.limit = 1u << 28};
-        mv_arena arena;
+        mv_arena *arena = mvt_arena_new();
         mv_lives lives;
-        mv_arena_init(&arena, &budget);
-        mvt_random_lives(&arena, (mvt_lives_opts){seed, events, is_plain}, &lives);
+        mvt_random_lives(arena, (mvt_lives_opts){seed, events, is_plain}, &lives);
         if (is_plausible(&lives)) {
             check_views(&lives, seed, views);
             checked++;
         }
-        mv_arena_release(&arena);
+        mv_arena_release(arena);
     }
     cr_assert_gt(checked, (last - first) / 8);
 }
@@ -176,27 +169,20 @@ Test(tiles, every_pixel_where_rows_end_unseen)
 
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
-    mv_budget budget = {.limit = 1u << 30};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_new();
     mv_lives lives;
-    mv_err err;
 
-    mv_arena_init(&arena, &budget);
     for (uint32_t d = 0; d < mv_trace_devices(trace); d++) {
-        cr_assert_eq(mv_lives_find(&arena, trace, d, &lives, &err), MV_OK);
+        lives = mvt_lives(arena, trace, d);
         if (lives.events.count < 7000)
             check_views(&lives, strlen(name) + d, 1);
     }
-    mv_arena_release(&arena);
+    mv_arena_release(arena);
 }
 
 Test(tiles, every_pixel_of_real_snapshots)
 {
-    mv_budget budget = {.limit = 1u << 30};
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
-    mvt_each_snapshot(&arena, check_snapshot);
+    mvt_each_snapshot(check_snapshot);
 }
 
 /* ---- beside outlines ---------------------------------------------------------------------- */
@@ -235,19 +221,17 @@ static void check_outline(const mv_tile *tile, const mv_polygon *p, double slack
 Test(tiles, narrow_columns_are_the_outlines_in_ticks)
 {
     for (uint64_t seed = 1; seed <= 30; seed++) {
-        mv_budget budget = {.limit = 1u << 28};
         mv_tiles *tiles;
         mv_tile_frame f;
         mv_tile_view v;
-        mv_arena arena;
+        mv_arena *arena = mvt_arena_new();
         mv_lives lives;
         double slack;
         mv_err err;
         shown s;
-        mv_arena_init(&arena, &budget);
-        mvt_random_lives(&arena, (mvt_lives_opts){seed, 60, true}, &lives);
-        show(&arena, &lives, MV_CLOCK_TICKS, seed, &s);
-        tiles = mv_tiles_open(&arena, &(mv_tiles_opts){0});
+        mvt_random_lives(arena, (mvt_lives_opts){seed, 60, true}, &lives);
+        show(arena, &lives, MV_CLOCK_TICKS, seed, &s);
+        tiles = mv_tiles_open(arena, &(mv_tiles_opts){0});
         v = (mv_tile_view){.subject = s.subject, .dx = 0.21, .width = 2000, .height = 500};
         v.dy = 1 + (double)s.pyramid.before.active / 300;
         f = mv_tiles_frame(tiles, &v, 1);
@@ -257,22 +241,21 @@ Test(tiles, narrow_columns_are_the_outlines_in_ticks)
         for (uint32_t r = 0; r < s.index.count; r++) {
             mv_polygon p;
             cr_assert_eq(
-                mv_polygon_find(&arena, &s.drawn, MV_CLOCK_TICKS, r, 0, s.index.events, &p, &err),
+                mv_polygon_find(arena, &s.drawn, MV_CLOCK_TICKS, r, 0, s.index.events, &p, &err),
                 MV_OK);
             for (uint32_t q = 0; q < f.count; q++)
                 if (f.quads[q].tile->ky == 0)
                     check_outline(f.quads[q].tile, &p, slack);
         }
         mv_tiles_close(tiles);
-        mv_arena_release(&arena);
+        mv_arena_release(arena);
     }
 }
 
 /* ---- frames ------------------------------------------------------------------------------- */
 
 typedef struct {
-    mv_budget budget;
-    mv_arena arena;
+    mv_arena *arena;
     mv_lives lives;
     shown s;
     _Atomic int wakes;
@@ -287,18 +270,17 @@ static void wake(void *user)
 
 static void open_stage(stage *g, uint32_t threads, uint64_t bytes)
 {
-    *g = (stage){.budget.limit = 1u << 30, .turn = 1};
-    mv_arena_init(&g->arena, &g->budget);
-    mvt_random_lives(&g->arena, (mvt_lives_opts){11, 6000, true}, &g->lives);
-    show(&g->arena, &g->lives, MV_CLOCK_EVENTS, 3, &g->s);
-    g->tiles = mv_tiles_open(&g->arena, &(mv_tiles_opts){threads, bytes, 0, wake, g});
+    *g = (stage){.arena = mvt_arena_new(), .turn = 1};
+    mvt_random_lives(g->arena, (mvt_lives_opts){11, 6000, true}, &g->lives);
+    show(g->arena, &g->lives, MV_CLOCK_EVENTS, 3, &g->s);
+    g->tiles = mv_tiles_open(g->arena, &(mv_tiles_opts){threads, bytes, 0, wake, g});
     cr_assert_not_null(g->tiles);
 }
 
 static void close_stage(stage *g)
 {
     mv_tiles_close(g->tiles);
-    mv_arena_release(&g->arena);
+    mv_arena_release(g->arena);
 }
 
 static mv_tile_view whole(const stage *g)
@@ -477,7 +459,7 @@ Test(tiles, sums_that_find_no_memory_fail_and_are_not_asked_again)
     mv_tiles *tiles;
 
     open_stage(&g, 0, 0);
-    tiles = mv_tiles_open(&g.arena, &(mv_tiles_opts){.scratch = 1});
+    tiles = mv_tiles_open(g.arena, &(mv_tiles_opts){.scratch = 1});
     v = whole(&g);
     f = mv_tiles_frame(tiles, &v, 1);
     cr_assert(f.failed > 0 && f.failed == f.missing && f.count == 0);
@@ -493,12 +475,10 @@ Test(tiles, what_is_forgotten_is_not_read_any_more)
 
     open_stage(&g, 2, 0);
     for (int i = 0; i < 30; i++) {
-        mv_budget budget = {.limit = 1u << 28};
-        mv_arena arena;
+        mv_arena *arena = mvt_arena_new();
         mv_tile_view v;
         shown s;
-        mv_arena_init(&arena, &budget);
-        show(&arena, &g.lives, (mv_clock)(i % 3), (uint64_t)i, &s);
+        show(arena, &g.lives, (mv_clock)(i % 3), (uint64_t)i, &s);
         s.subject.id = 7;
         v = whole(&g);
         v.subject = s.subject;
@@ -507,7 +487,7 @@ Test(tiles, what_is_forgotten_is_not_read_any_more)
         if (i % 2)
             settle(&g, &v);
         mv_tiles_forget(g.tiles, 7);
-        mv_arena_release(&arena); /* whoever reads on is found out */
+        mv_arena_release(arena); /* whoever reads on is found out */
     }
     close_stage(&g);
 }
@@ -533,23 +513,19 @@ Test(tiles, requests_that_nobody_repeats_are_dropped)
 
 Test(tiles, no_events_no_rows)
 {
-    mv_budget budget = {.limit = 1u << 28};
     mv_lives lives = {.history_why = "none"};
     mv_tile_view v = {.dx = 0.01, .dy = 1, .width = 800, .height = 600};
     mv_tile_frame f;
     mv_tiles *tiles;
-    mv_arena arena;
     shown s;
 
-    mv_arena_init(&arena, &budget);
-    show(&arena, &lives, MV_CLOCK_TIME, 1, &s);
+    show(mvt_memory(), &lives, MV_CLOCK_TIME, 1, &s);
     cr_assert_eq(s.scale.clock, MV_CLOCK_EVENTS);
-    tiles = mv_tiles_open(&arena, &(mv_tiles_opts){.threads = 0});
+    tiles = mv_tiles_open(mvt_memory(), &(mv_tiles_opts){.threads = 0});
     v.subject = s.subject;
     f = mv_tiles_frame(tiles, &v, 1);
     cr_assert(f.count == 0 && f.missing == 0);
     mv_tiles_close(tiles);
-    mv_arena_release(&arena);
 }
 
 /* ---- colours ------------------------------------------------------------------------------ */

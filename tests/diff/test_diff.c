@@ -4,10 +4,6 @@
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_training.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "analyze/lives/alive.h"
 
 typedef struct {
@@ -22,21 +18,20 @@ static void compare_at(compared *c, mv_arena *arena, const mv_trace *before, con
 {
     const mv_trace *trace[2] = {before, after};
     char why[160];
-    mv_err err;
 
     *c = (compared){0};
-    cr_assert_eq(mv_diff_code_find(arena, before, after, &c->code, &err), MV_OK);
+    mvt_ok(mv_diff_code_find(arena, before, after, &c->code, mvt_err()));
     for (int s = 0; s < 2; s++) {
         mv_window all = {0, mv_trace_events(trace[s], 0).count};
         mv_moment_ask ask;
-        cr_assert_eq(mv_lives_find(arena, trace[s], 0, &c->lives[s], &err), MV_OK);
+        c->lives[s] = mvt_lives(arena, trace[s], 0);
         cr_assert(mv_moment_read(trace[s], 0, at, all, &ask, why, sizeof why), "%s", why);
-        cr_assert_eq(mv_moment_find(arena, &c->lives[s], ask, &c->sides.moment[s], &err), MV_OK);
+        mvt_ok(mv_moment_find(arena, &c->lives[s], ask, &c->sides.moment[s], mvt_err()));
         c->sides.reserved[s] = ask;
         c->sides.reserved[s].kind = ask.kind == MV_MOMENT_PEAK ? MV_MOMENT_RESERVED_PEAK : ask.kind;
         c->sides.lives[s] = &c->lives[s];
     }
-    cr_assert_eq(mv_diff_find(arena, &c->code, &c->sides, &c->found, &err), MV_OK);
+    mvt_ok(mv_diff_find(arena, &c->code, &c->sides, &c->found, mvt_err()));
 }
 
 static uint64_t slow_allocated(const compared *c, int s)
@@ -110,8 +105,6 @@ Test(diff, grown_shrunk_new_and_gone)
     cr_expect_eq(c.found.sites[3].status, MV_DIFF_GROWN); /* 512 more without a stack */
     cr_expect_eq(c.found.sites[3].stack[1].row, MV_NO_STACK.row);
     cr_expect_eq(c.found.sites[4].status, MV_DIFF_GONE);
-    mvt_drop(a);
-    mvt_drop(b);
 }
 
 Test(diff, a_line_gathers_what_libraries_allocate_for_it)
@@ -132,8 +125,6 @@ Test(diff, a_line_gathers_what_libraries_allocate_for_it)
     cr_assert_eq(c.found.lines, 1);
     cr_expect_eq(c.found.line[0].bytes[0], 5632);
     cr_expect_eq(c.found.line[0].blocks[1], 3);
-    mvt_drop(a);
-    mvt_drop(b);
 }
 
 Test(diff, random_runs_add_up)
@@ -164,17 +155,15 @@ static const char *const names[] = {
 #define NAMES (sizeof names / sizeof *names)
 
 typedef struct {
-    mv_budget budget;
-    mv_arena arena;
+    mv_arena *arena;
     mv_trace trace[2];
 } loaded;
 
 static void load(loaded *l, const char *before, const char *after)
 {
-    l->budget = (mv_budget){.limit = 2u << 30};
-    mv_arena_init(&l->arena, &l->budget);
-    mvt_load(&l->arena, before, &l->trace[0]);
-    mvt_load(&l->arena, after, &l->trace[1]);
+    l->arena = mvt_arena_new();
+    mvt_load(l->arena, before, &l->trace[0]);
+    mvt_load(l->arena, after, &l->trace[1]);
 }
 
 /* Rows of one magnitude may stand in another order. */
@@ -200,15 +189,15 @@ Test(diff, real_snapshots_add_up_and_negate_when_exchanged)
         loaded l;
         compared c, back;
         load(&l, names[i], other);
-        compare_at(&c, &l.arena, &l.trace[0], &l.trace[1], "peak");
-        compare_at(&back, &l.arena, &l.trace[1], &l.trace[0], "peak");
+        compare_at(&c, l.arena, &l.trace[0], &l.trace[1], "peak");
+        compare_at(&back, l.arena, &l.trace[1], &l.trace[0], "peak");
         expect_sums(&c, names[i]);
         cr_assert_eq(c.found.count, back.found.count, "%s, %s", names[i], other);
         cr_assert_eq(c.found.lines, back.found.lines, "%s, %s", names[i], other);
         cr_expect_eq(c.found.delta, -back.found.delta);
         expect_negated(&c.found, &back.found);
         cr_expect_eq(c.found.same_bytes, back.found.same_bytes);
-        mv_arena_release(&l.arena);
+        mv_arena_release(l.arena);
     }
 }
 
@@ -216,7 +205,7 @@ static void expect_no_change(loaded *l, const char *name, const char *what)
 {
     compared c;
 
-    compare_at(&c, &l->arena, &l->trace[0], &l->trace[1], "peak");
+    compare_at(&c, l->arena, &l->trace[0], &l->trace[1], "peak");
     cr_expect_eq(c.found.delta, 0, "%s: %s", name, what);
     cr_expect_eq(c.found.count, 0, "%s: %s: %u rows", name, what, c.found.count);
     cr_expect_eq(c.found.lines, 0, "%s: %s", name, what);
@@ -284,7 +273,7 @@ Test(diff, the_same_run_has_no_change_however_it_is_disguised)
         expect_no_change(&l, names[i], "elsewhere");
         rename_file(&l.trace[1]);
         expect_no_change(&l, names[i], "renamed");
-        mv_arena_release(&l.arena);
+        mv_arena_release(l.arena);
     }
 }
 
@@ -307,7 +296,6 @@ Test(diff, json_has_the_members_of_the_contract)
     cr_expect_eq(sum, mvt_json_number(report, "delta"));
     cr_expect_eq(sum, mvt_json_number(cJSON_GetObjectItem(report, "after"), "allocated") -
                           mvt_json_number(cJSON_GetObjectItem(report, "before"), "allocated"));
-    cJSON_Delete(report);
 }
 
 Test(diff, devices_are_paired_by_number)
@@ -317,7 +305,6 @@ Test(diff, devices_are_paired_by_number)
 
     cr_expect_eq(mvt_json_number(report, "delta"), 0);
     cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(report, "devices")), 2);
-    cJSON_Delete(report);
 }
 
 /* A rank that used device 1 alone, beside one that used device 0 alone. */
@@ -341,8 +328,6 @@ Test(diff, lone_devices_are_paired_whatever_their_numbers)
     cr_expect_eq(mvt_json_number(cJSON_GetObjectItem(report, "before"), "device"), 0);
     cr_expect_eq(mvt_json_number(cJSON_GetObjectItem(report, "after"), "device"), 1);
     cr_expect_eq(mvt_json_number(cJSON_GetObjectItem(report, "after"), "allocated"), 4096);
-    cJSON_Delete(report);
-    mvt_drop(t);
 }
 
 static void expect_run(int status, const char *arguments, const char *first)
@@ -351,7 +336,6 @@ static void expect_run(int status, const char *arguments, const char *first)
 
     cr_expect_eq(run.status, status, "%s: %d: %s", arguments, run.status, run.err);
     cr_expect(strncmp(run.out, first, strlen(first)) == 0, "%s", run.out);
-    mvt_run_drop(&run);
 }
 
 #define CLEAN "$SNAPS/no_leak_warmup.pickle"

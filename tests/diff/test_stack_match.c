@@ -2,10 +2,6 @@
 
 #include "tests/fixture/fixture.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "analyze/diff/line_pairs.h"
 #include "analyze/diff/pairs.h"
 
@@ -46,15 +42,12 @@ static void slow_round(const mv_pairs *p, mv_pair_rule rule, uint32_t *partner)
 
 Test(stack_match, pairs_are_those_of_the_rules)
 {
-    mv_budget budget = {.limit = 64 << 20};
-    mv_arena arena;
     uint64_t seed = 7;
 
-    mv_arena_init(&arena, &budget);
     for (int run = 0; run < 200; run++) {
         mv_pairs p;
         uint32_t expected[40];
-        cr_assert(mv_pairs_init(&p, &arena, next_random(&seed, 40), next_random(&seed, 40)));
+        cr_assert(mv_pairs_init(&p, mvt_memory(), next_random(&seed, 40), next_random(&seed, 40)));
         for (int round = 0; round < 4; round++) {
             mv_pair_rule rule = (mv_pair_rule)next_random(&seed, 3);
             for (int s = 0; s < 2; s++)
@@ -69,7 +62,6 @@ Test(stack_match, pairs_are_those_of_the_rules)
                     cr_assert_eq(p.partner[1][p.partner[0][i]], i);
         }
     }
-    mv_arena_release(&arena);
 }
 
 /* ---- lines of one function --------------------------------------------------------------- */
@@ -95,12 +87,10 @@ static void make_lines(made_lines *m, const char *text)
 
 static void pair_made(made_lines *a, made_lines *b, int64_t expected)
 {
-    mv_budget budget = {.limit = 64 << 20};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_new();
 
-    mv_arena_init(&arena, &budget);
-    cr_assert(mv_lines_pair(&arena, &a->lines, &b->lines, &expected));
-    mv_arena_release(&arena);
+    cr_assert(mv_lines_pair(arena, &a->lines, &b->lines, &expected));
+    mv_arena_release(arena);
 }
 
 /* `want`: for each line before, the line after, 0 when it has none. */
@@ -176,13 +166,10 @@ typedef struct {
 
 static void match_all(matched *m, mv_arena *arena)
 {
-    mv_err err;
-
     for (int s = 0; s < 2; s++)
-        cr_assert_eq(mv_sites_find(arena, m->trace[s], &m->sites[s], &err), MV_OK);
-    cr_assert_eq(mv_stacks_match(arena, m->trace, (const mv_sites *[2]){&m->sites[0], &m->sites[1]},
-                                 &m->match, &err),
-                 MV_OK);
+        mvt_ok(mv_sites_find(arena, m->trace[s], &m->sites[s], mvt_err()));
+    mvt_ok(mv_stacks_match(arena, m->trace, (const mv_sites *[2]){&m->sites[0], &m->sites[1]},
+                           &m->match, mvt_err()));
 }
 
 /* One alloc for each stack; event i has stack i. */
@@ -472,15 +459,13 @@ Test(stack_match, real_snapshots_exchanged)
                                         "no_history", "two_devices"};
 
     for (uint32_t i = 0; i + 1 < LENGTH(names); i++) {
-        mv_budget budget = {.limit = 1u << 30};
-        mv_arena arena;
+        mv_arena *arena = mvt_arena_new();
         mv_trace trace[2];
         matched m = {.trace = {&trace[0], &trace[1]}};
-        mv_arena_init(&arena, &budget);
-        mvt_load(&arena, names[i], &trace[0]);
-        mvt_load(&arena, names[i + 1], &trace[1]);
-        match_all(&m, &arena);
-        expect_exchange(&m, &arena);
-        mv_arena_release(&arena);
+        mvt_load(arena, names[i], &trace[0]);
+        mvt_load(arena, names[i + 1], &trace[1]);
+        match_all(&m, arena);
+        expect_exchange(&m, arena);
+        mv_arena_release(arena);
     }
 }

@@ -1,9 +1,6 @@
 /* Exports read back by other means: SQLite itself, a reader of CSV, cJSON, a walk over protobufs;
  * their sums are those of `stats`. */
-#include <criterion/criterion.h>
 #include <sqlite3.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "export/export.h"
 #include "tests/fixture/fixture_json.h"
@@ -21,7 +18,6 @@ static double stats_sum(const char *snapshot, const char *group, const char *key
 
     cJSON_ArrayForEach(device, cJSON_GetObjectItem(report, "devices")) sum +=
         mvt_json_number(cJSON_GetObjectItem(device, group), key);
-    cJSON_Delete(report);
     return sum;
 }
 
@@ -84,7 +80,6 @@ Test(export, database_adds_up)
                          "AND stack <> 0"),
                      0, "%s: a stack without frames", name);
         sqlite3_close(db);
-        mvt_run_drop(&run);
     }
 }
 
@@ -140,7 +135,6 @@ Test(export, tables_are_csv)
         cr_assert(rows > 0 || strcmp(t->name, "api_calls") == 0 || strcmp(t->name, "facts") == 0 ||
                       strcmp(t->name, "samples") == 0,
                   "%s is empty", t->name);
-        mvt_run_drop(&run);
     }
 }
 
@@ -150,7 +144,7 @@ Test(export, speedscope_profiles_add_up)
 {
     for (int i = 0; i < SNAPSHOTS; i++) {
         mvt_run run = mvt_sh("$MEMVIZ export -q --format speedscope $SNAPS/%s -o -", snapshots[i]);
-        cJSON *file = cJSON_Parse(run.out);
+        cJSON *file = mvt_json_of(run.out);
         const cJSON *profiles = cJSON_GetObjectItem(file, "profiles"), *p, *sample, *frame;
         int frames =
             cJSON_GetArraySize(cJSON_GetObjectItem(cJSON_GetObjectItem(file, "shared"), "frames"));
@@ -175,8 +169,6 @@ Test(export, speedscope_profiles_add_up)
             live += strstr(mvt_json_text(p, "name"), "all allocations") ? 0 : sum;
         }
         cr_assert_eq(live, stats_sum(snapshots[i], "current", "allocated"), "%s", snapshots[i]);
-        cJSON_Delete(file);
-        mvt_run_drop(&run);
     }
 }
 
@@ -282,7 +274,6 @@ Test(export, perfetto_has_the_levels)
         if (strcmp(name, "no_history.pickle") != 0 && strcmp(name, "ring.pickle") != 0)
             cr_assert_eq(f.highest[0] + f.highest[1], stats_sum(name, "peak", "allocated"), "%s",
                          name);
-        mvt_run_drop(&run);
     }
 }
 
@@ -312,7 +303,6 @@ Test(export, format_comes_from_the_option_or_the_name)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         mvt_run run = mvt_sh("$MEMVIZ export $SNAPS/gpt_train.pickle %s", cases[i].words);
         cr_assert_eq(run.status, cases[i].status, "%s: %s", cases[i].words, run.err);
-        mvt_run_drop(&run);
     }
 }
 
@@ -322,5 +312,4 @@ Test(export, report_names_the_file)
 
     cr_assert_str_eq(mvt_json_text(report, "written"), "x.csv");
     cr_assert_gt(mvt_json_number(report, "bytes"), 1000);
-    cJSON_Delete(report);
 }

@@ -1,8 +1,6 @@
 /* Filters: what is a term, what is wrong with the others, and which allocations match, compared
  * with a slow and obvious version. */
-#include <criterion/criterion.h>
 #include <ctype.h>
-#include <stdio.h>
 
 #include "analyze/code/culprit.h"
 #include "analyze/filter/filter.h"
@@ -24,13 +22,11 @@ static mv_filter read_filter(mv_arena *arena, const char *text)
 
 Test(filter, every_kind_of_term_is_read)
 {
-    mv_budget budget = {.limit = 1 << 20};
-    mv_arena arena;
     mv_filter f;
 
-    mv_arena_init(&arena, &budget);
-    f = read_filter(&arena, " Forward \"a B\" /x y\\/z/ -size>64M life<=10 stream:0x10 pool:1,0 "
-                            "addr:0x7f00 leak cat:optimizer -\"leak\" -leak ");
+    f = read_filter(mvt_memory(),
+                    " Forward \"a B\" /x y\\/z/ -size>64M life<=10 stream:0x10 pool:1,0 "
+                    "addr:0x7f00 leak cat:optimizer -\"leak\" -leak ");
     cr_assert_eq(f.count, 12);
     cr_assert_eq(f.terms[0].kind, MV_FILTER_TEXT);
     cr_assert_str_eq(f.terms[0].text, "forward");
@@ -51,23 +47,18 @@ Test(filter, every_kind_of_term_is_read)
     cr_assert(f.terms[11].kind == MV_FILTER_LEAK && f.terms[11].is_negated);
     cr_assert(f.has_stacks && f.has_leaks && f.has_categories);
     mv_filter_release(&f);
-    mv_arena_release(&arena);
 }
 
 Test(filter, what_looks_like_a_term_but_is_text)
 {
     static const char *const texts[] = {"train.py:62", "sizes>3",  "leaks",      "leak:3",
                                         "resize",      "a/b/c.py", "torch::add", "pool"};
-    mv_budget budget = {.limit = 1 << 20};
-    mv_arena arena;
 
-    mv_arena_init(&arena, &budget);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        mv_filter f = read_filter(&arena, texts[i]);
+        mv_filter f = read_filter(mvt_memory(), texts[i]);
         cr_assert(f.count == 1 && f.terms[0].kind == MV_FILTER_TEXT, "%s", texts[i]);
         cr_assert_str_eq(f.terms[0].text, texts[i]);
     }
-    mv_arena_release(&arena);
 }
 
 Test(filter, wrong_words_are_named_with_their_place)
@@ -104,21 +95,17 @@ Test(filter, wrong_words_are_named_with_their_place)
         {"- a", 0, "behind the '-'"},
         {"\xc3\xa4\xc3\xb6 size>x", 10, "at character 9: expected bytes"},
     };
-    mv_budget budget = {.limit = 1 << 20};
-    mv_arena arena;
 
-    mv_arena_init(&arena, &budget);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char why[MV_FILTER_WHY] = "";
         mv_filter f;
-        bool is_good = mv_filter_read(&arena, wrong[i].text, &f, why);
+        bool is_good = mv_filter_read(mvt_memory(), wrong[i].text, &f, why);
         cr_assert_eq(is_good, wrong[i].at == UINT32_MAX, "%s", wrong[i].text);
         if (is_good)
             continue;
         cr_assert_eq(f.bad_at, wrong[i].at, "%s: %u", wrong[i].text, f.bad_at);
         cr_assert(strstr(why, wrong[i].says), "%s: %s", wrong[i].text, why);
     }
-    mv_arena_release(&arena);
 }
 
 /* Nothing that would keep the C library busy, or take all memory, gets there. */
@@ -136,27 +123,24 @@ Test(filter, expressions_that_explode_are_refused)
     };
     static const char *const good[] = {"/[0-9]{4}-[0-9]{2}/", "/(a+)+b/", "/a{2,}/", "/[]+(]+[)]/",
                                        "/[^]{9999}]/",        "/^$/",     "/a|b|/",  "/()/"};
-    mv_budget budget = {.limit = 16 << 20};
-    mv_arena arena;
+    mv_arena *arena = mvt_memory();
     char text[5000] = "/", why[MV_FILTER_WHY];
     mv_filter f;
 
-    mv_arena_init(&arena, &budget);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
-        cr_assert_not(mv_filter_read(&arena, wrong[i], &f, why), "%s", wrong[i]);
+        cr_assert_not(mv_filter_read(arena, wrong[i], &f, why), "%s", wrong[i]);
     for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
-        f = read_filter(&arena, good[i]);
+        f = read_filter(arena, good[i]);
         mv_filter_release(&f);
     }
     memset(text + 1, 'a', sizeof text - 3);
     text[sizeof text - 2] = '/';
-    cr_assert_not(mv_filter_read(&arena, text, &f, why));
+    cr_assert_not(mv_filter_read(arena, text, &f, why));
     cr_assert(strstr(why, "longer than 1000"));
     for (int i = 0; i < 65; i++)
         memcpy(text + 2 * i, "a ", 3);
-    cr_assert_not(mv_filter_read(&arena, text, &f, why));
+    cr_assert_not(mv_filter_read(arena, text, &f, why));
     cr_assert_eq(f.bad_at, 128);
-    mv_arena_release(&arena);
 }
 
 /* Any bytes are a filter or are refused with a sentence; which, does not matter here. */
@@ -194,13 +178,11 @@ Test(filter, any_bytes_are_safe)
 
 static uint32_t count_matches(mvt_trace *t, const mv_trace *trace, const char *text)
 {
-    mv_err err = {0};
     mv_filter filter = read_filter(mvt_arena(t), text);
     mv_filter_bits bits;
-    mv_lives lives;
+    mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
 
-    cr_assert_eq(mv_lives_find(mvt_arena(t), trace, 0, &lives, &err), MV_OK);
-    cr_assert_eq(mv_filter_allocs(mvt_arena(t), trace, &lives, NULL, &filter, &bits, &err), MV_OK);
+    mvt_ok(mv_filter_allocs(mvt_arena(t), trace, &lives, NULL, &filter, &bits, mvt_err()));
     mv_filter_release(&filter);
     return bits.matches;
 }
@@ -235,7 +217,6 @@ Test(filter, stacks_by_hand)
     cr_assert_eq(count_matches(t, trace, "addr:0x11ff"), 1);
     cr_assert_eq(count_matches(t, trace, "addr:0x1200"), 0);
     cr_assert_eq(count_matches(t, trace, "addr:4096"), 1);
-    mvt_drop(t);
 }
 
 Test(filter, lives_by_hand)
@@ -255,28 +236,23 @@ Test(filter, lives_by_hand)
     cr_assert_eq(count_matches(t, trace, "life<1000000"), 2);
     cr_assert_eq(count_matches(t, trace, "stream:7"), 1);
     cr_assert_eq(count_matches(t, trace, "-stream:0x7"), 2);
-    mvt_drop(t);
 }
 
 /* Names are whatever the recorded program called them. */
 Test(filter, names_of_any_bytes)
 {
-    mv_budget budget = {.limit = 64 << 20};
-    mv_arena arena;
+    mv_arena *arena = mvt_memory();
     mv_trace trace;
-    mv_err err = {0};
 
-    mv_arena_init(&arena, &budget);
-    mvt_full_trace(&arena, &trace);
+    mvt_full_trace(arena, &trace);
     for (int i = 0; i < 3; i++) {
         static const char *const texts[] = {"a", "/./", "/\xff|[^a]{3}/ -\"\xc3\""};
-        mv_filter f = read_filter(&arena, texts[i]);
+        mv_filter f = read_filter(arena, texts[i]);
         mv_filter_bits bits;
-        cr_assert_eq(mv_filter_stacks(&arena, &trace, &f, &bits, &err), MV_OK);
+        mvt_ok(mv_filter_stacks(arena, &trace, &f, &bits, mvt_err()));
         cr_assert_eq(bits.rows, trace.stacks.count + 1);
         mv_filter_release(&f);
     }
-    mv_arena_release(&arena);
 }
 
 /* ---- the slow and obvious version -------------------------------------------------------- */
@@ -471,7 +447,6 @@ static void compare_one(mv_arena *arena, const world *w, uint64_t *state, const 
     uint32_t count = (uint32_t)draw(state, 4), matches = 0;
     char text[2 * sizeof terms] = "";
     mv_filter_bits bits;
-    mv_err err = {0};
     mv_filter filter;
 
     for (uint32_t i = 0; i < count; i++) {
@@ -480,8 +455,7 @@ static void compare_one(mv_arena *arena, const world *w, uint64_t *state, const 
     }
     filter = read_filter(arena, text);
     cr_assert_eq(filter.count, count, "%s", text);
-    cr_assert_eq(mv_filter_allocs(arena, w->trace, w->lives, w->leaks, &filter, &bits, &err),
-                 MV_OK);
+    mvt_ok(mv_filter_allocs(arena, w->trace, w->lives, w->leaks, &filter, &bits, mvt_err()));
     for (uint32_t row = 0; row < w->lives->allocs.count; row++) {
         bool is_match = true;
         for (uint32_t i = 0; i < count; i++)
@@ -499,17 +473,15 @@ static void compare_one(mv_arena *arena, const world *w, uint64_t *state, const 
 static void compare(mv_arena *arena, const mv_trace *trace, uint64_t seed, uint32_t rounds,
                     const char *name)
 {
-    mv_err err = {0};
-    mv_lives lives;
     mv_leaks leaks;
     mv_categories categories;
+    mv_lives lives = mvt_lives(arena, trace, 0);
     world w = {trace, &lives, &leaks, &categories};
     uint8_t *kinds = mv_frame_kinds(arena, trace);
     uint64_t state = seed * 77 + 1;
 
-    cr_assert_eq(mv_lives_find(arena, trace, 0, &lives, &err), MV_OK);
-    cr_assert_eq(mv_leaks_find(arena, trace, &lives, &leaks, &err), MV_OK);
-    cr_assert_eq(mv_categories_find(arena, trace, &lives, kinds, NULL, &categories, &err), MV_OK);
+    mvt_ok(mv_leaks_find(arena, trace, &lives, &leaks, mvt_err()));
+    mvt_ok(mv_categories_find(arena, trace, &lives, kinds, NULL, &categories, mvt_err()));
     for (uint32_t i = 0; i < rounds; i++)
         compare_one(arena, &w, &state, name);
 }
@@ -552,26 +524,23 @@ Test(filter, real_snapshots_as_the_slow_version)
 
 Test(filter, segments_by_hand)
 {
-    mv_budget budget = {.limit = UINT64_C(1) << 30};
-    mv_err err = {0};
-    mv_arena arena;
+    mv_arena *arena = mvt_memory();
     mv_trace trace;
     mv_lives lives;
     uint32_t private = 0, large = 0;
     static const char *const texts[] = {"-pool:0,0", "size>=20M", "leak", "-cat:unknown"};
     uint32_t found[4];
 
-    mv_arena_init(&arena, &budget);
-    mvt_load(&arena, "graphs", &trace);
-    cr_assert_eq(mv_lives_find(&arena, &trace, 0, &lives, &err), MV_OK);
+    mvt_load(arena, "graphs", &trace);
+    lives = mvt_lives(arena, &trace, 0);
     for (uint32_t i = 0; i < lives.segments.count; i++) {
         private += lives.segments.pool[i].row != MV_DEFAULT_POOL.row;
         large += lives.segments.size[i] >= 20 << 20;
     }
     for (int i = 0; i < 4; i++) {
-        mv_filter f = read_filter(&arena, texts[i]);
+        mv_filter f = read_filter(arena, texts[i]);
         mv_filter_bits bits;
-        cr_assert_eq(mv_filter_segments(&arena, &trace, &lives, &f, &bits, &err), MV_OK);
+        mvt_ok(mv_filter_segments(arena, &trace, &lives, &f, &bits, mvt_err()));
         found[i] = bits.matches;
     }
     cr_assert_gt(private, 0);
@@ -579,5 +548,4 @@ Test(filter, segments_by_hand)
     cr_assert_eq(found[1], large);
     cr_assert_eq(found[2], 0);
     cr_assert_eq(found[3], 0);
-    mv_arena_release(&arena);
 }

@@ -1,8 +1,5 @@
 /* A part of the allocations as a table of their own, and the largest: compared with what a slow
  * and obvious version makes of the whole table. */
-#include <criterion/criterion.h>
-#include <stdlib.h>
-
 #include "analyze/filter/isolate.h"
 #include "analyze/lives/alive.h"
 #include "analyze/totals/totals.h"
@@ -22,13 +19,12 @@ static void keep(mv_filter_bits *bits, uint32_t row)
 /* The levels of the part, event by event, are sums over the rows of the whole that are kept. */
 static void check_part(mv_arena *arena, const mv_lives *lives, const mv_filter_bits *kept)
 {
-    mv_err err = {0};
     mv_lives part;
     mv_series series;
 
-    cr_assert_eq(mv_isolate_lives(arena, lives, kept, &part, &err), MV_OK);
+    mvt_ok(mv_isolate_lives(arena, lives, kept, &part, mvt_err()));
     cr_assert_eq(part.allocs.count, kept->matches);
-    cr_assert_eq(mv_totals_series(arena, &part, &series, &err), MV_OK);
+    mvt_ok(mv_totals_series(arena, &part, &series, mvt_err()));
     for (uint32_t e = MV_BEFORE; e + 1 <= lives->events.count; e++) {
         uint64_t allocated = 0, active = 0;
         for (uint32_t i = 0; i < lives->allocs.count; i++) {
@@ -48,13 +44,12 @@ static void random_part(mvt_heap_opts opts)
 {
     mvt_trace *t = mvt_new();
     mv_arena *arena = mvt_arena(t);
-    mv_err err = {0};
     mv_filter_bits kept;
     mv_lives lives;
     uint8_t *marks, *cut;
 
     mvt_heap_run(t, opts);
-    cr_assert_eq(mv_lives_find(arena, mvt_done(t), 0, &lives, &err), MV_OK);
+    lives = mvt_lives(arena, mvt_done(t), 0);
     init_bits(arena, lives.allocs.count, &kept);
     marks = mv_push_array(arena, uint8_t, lives.allocs.count);
     srand(opts.seed);
@@ -104,14 +99,13 @@ static void check_largest(mv_arena *arena, const mv_lives *lives, uint32_t from,
     sized *rows = mv_push_array(arena, sized, a->count + 1);
     uint32_t count = 0, found = 0;
     mv_filter_bits bits;
-    mv_err err = {0};
 
     for (uint32_t i = 0; i < a->count; i++)
         if ((a->birth[i] == MV_BEFORE || a->birth[i] < to) && a->freed[i] >= from &&
             a->block[i] > 0)
             rows[count++] = (sized){a->block[i], i};
     qsort(rows, count, sizeof *rows, largest_first);
-    cr_assert_eq(mv_isolate_largest(arena, lives, from, to, top, &bits, &err), MV_OK);
+    mvt_ok(mv_isolate_largest(arena, lives, from, to, top, &bits, mvt_err()));
     cr_assert_eq(bits.matches, count < top ? count : top);
     for (uint32_t i = 0; i < bits.matches; i++)
         found += mv_filter_has(&bits, rows[i].row);
@@ -122,12 +116,11 @@ Test(isolate, largest_of_a_window)
 {
     for (uint32_t seed = 1; seed <= 20; seed++) {
         mvt_trace *t = mvt_new();
-        mv_err err = {0};
         mv_lives lives;
         uint32_t events;
 
         mvt_heap_run(t, (mvt_heap_opts){.seed = seed, .calls = 200, .unrecorded = seed % 2 * 50});
-        cr_assert_eq(mv_lives_find(mvt_arena(t), mvt_done(t), 0, &lives, &err), MV_OK);
+        lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
         events = lives.events.count;
         for (uint32_t top = 0; top < 60; top += 1 + seed % 7) {
             check_largest(mvt_arena(t), &lives, 0, events, top);
@@ -143,14 +136,10 @@ Test(isolate, sizes_that_no_memory_has)
     mv_alloc_lives allocs;
     uint64_t block[] = {UINT64_MAX, 0, 1, UINT64_MAX, 255, 256, UINT64_C(1) << 63};
     uint32_t birth[] = {0, 0, 0, 0, 0, 0, 0}, freed[] = {9, 9, 9, 9, 9, 9, 9};
-    mv_budget budget = {.limit = 1 << 20};
     mv_lives lives = {0};
-    mv_arena arena;
 
     allocs = (mv_alloc_lives){.count = 7, .block = block, .birth = birth, .freed = freed};
     lives.allocs = allocs;
-    mv_arena_init(&arena, &budget);
     for (uint32_t top = 0; top < 9; top++)
-        check_largest(&arena, &lives, 0, 10, top);
-    mv_arena_release(&arena);
+        check_largest(mvt_memory(), &lives, 0, 10, top);
 }

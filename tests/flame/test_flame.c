@@ -1,6 +1,4 @@
 /* Folded stacks add up: to what is allocated, and to what is reserved. */
-#include <criterion/criterion.h>
-
 #include "analyze/flame/flame.h"
 #include "analyze/lives/alive.h"
 #include "analyze/totals/moment.h"
@@ -21,11 +19,9 @@ static void check_moment(mv_arena *arena, const mv_trace *trace, const mv_lives 
 {
     mv_levels levels = mv_moment_levels(lives, event);
     mv_flame memory, segments;
-    mv_err err = {0};
 
-    cr_assert_eq(mv_flame_memory(arena, lives, event, sites, &memory, &err), MV_OK);
-    cr_assert_eq(mv_flame_segments(arena, trace, lives, event, sites, NULL, &segments, &err),
-                 MV_OK);
+    mvt_ok(mv_flame_memory(arena, lives, event, sites, &memory, mvt_err()));
+    mvt_ok(mv_flame_segments(arena, trace, lives, event, sites, NULL, &segments, mvt_err()));
     cr_expect_eq(sum_of(&memory, MV_FLAME_ALLOCATED), levels.allocated);
     cr_expect_eq(sum_of(&segments, MV_FLAME_ALLOCATED), levels.allocated);
     cr_expect_eq(sum_of(&segments, MV_FLAME_PENDING), levels.active - levels.allocated);
@@ -39,16 +35,14 @@ static void check_others(mv_arena *arena, const mv_trace *trace, const mv_lives 
     uint8_t *is_other = mv_push_array(arena, uint8_t, lives->allocs.count);
     uint64_t kept = 0, others = 0, cut;
     mv_flame all, flame;
-    mv_err err = {0};
 
     for (uint32_t i = 0; i < lives->allocs.count; i++) {
         is_other[i] = i * 7 % 3 == 0;
         if (mv_alloc_is_allocated(lives, i, event))
             *(is_other[i] ? &others : &kept) += lives->allocs.block[i];
     }
-    cr_assert_eq(mv_flame_segments(arena, trace, lives, event, sites, NULL, &all, &err), MV_OK);
-    cr_assert_eq(mv_flame_segments(arena, trace, lives, event, sites, is_other, &flame, &err),
-                 MV_OK);
+    mvt_ok(mv_flame_segments(arena, trace, lives, event, sites, NULL, &all, mvt_err()));
+    mvt_ok(mv_flame_segments(arena, trace, lives, event, sites, is_other, &flame, mvt_err()));
     cr_expect_eq(sum_of(&flame, MV_FLAME_ALLOCATED), kept);
     cr_expect_eq(sum_of(&flame, MV_FLAME_OTHER), others);
     cr_expect_eq(sum_of(&flame, MV_FLAME_PENDING), sum_of(&all, MV_FLAME_PENDING));
@@ -56,8 +50,7 @@ static void check_others(mv_arena *arena, const mv_trace *trace, const mv_lives 
     for (uint32_t top = 0; top < 6; top++) {
         uint64_t blocks = 0, blocks_before = 0, least = UINT64_MAX, most = 0;
         uint32_t rows = 0;
-        cr_assert_eq(mv_flame_segments(arena, trace, lives, event, sites, NULL, &flame, &err),
-                     MV_OK);
+        mvt_ok(mv_flame_segments(arena, trace, lives, event, sites, NULL, &flame, mvt_err()));
         mv_flame_keep_top(&flame, top);
         for (uint32_t i = 0; i < all.count; i++)
             blocks_before += all.rows[i].blocks;
@@ -85,12 +78,10 @@ Test(flame, random_heaps)
         mvt_heap_truth truth = mvt_heap_run(
             t, (mvt_heap_opts){.seed = seed, .calls = 120, .expandable = seed % 2 == 0});
         const mv_trace *trace = mvt_done(t);
-        mv_lives lives;
         mv_sites sites;
-        mv_err err = {0};
+        mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
 
-        cr_assert_eq(mv_lives_find(mvt_arena(t), trace, 0, &lives, &err), MV_OK);
-        cr_assert_eq(mv_sites_find(mvt_arena(t), trace, &sites, &err), MV_OK);
+        mvt_ok(mv_sites_find(mvt_arena(t), trace, &sites, mvt_err()));
         for (uint32_t e = 0; e <= truth.events; e += 7)
             check_moment(mvt_arena(t), trace, &lives, e % 2 ? &sites : NULL, e - 1);
         for (uint32_t e = 0; e <= truth.events; e += 31)
@@ -130,13 +121,9 @@ Test(flame, command_line_adds_up)
                 mvt_sh("$MEMVIZ memory --frames %s -o - $SNAPS/%s.pickle", frames, names[i]);
             cr_expect_eq((double)sum_folded(r.out), mvt_json_number(json, "bytes"), "%s", names[i]);
             cr_expect_str_eq(mvt_json_text(json, "written"), "x.folded");
-            cJSON_Delete(json);
-            mvt_run_drop(&r);
             json = mvt_json(0, "$MEMVIZ segments --json $SNAPS/%s.pickle -o x.folded", names[i]);
             r = mvt_sh("$MEMVIZ segments --frames %s -o - $SNAPS/%s.pickle", frames, names[i]);
             cr_expect_eq((double)sum_folded(r.out), mvt_json_number(json, "bytes"), "%s", names[i]);
-            cJSON_Delete(json);
-            mvt_run_drop(&r);
         }
 }
 
@@ -163,6 +150,5 @@ Test(flame, usage)
         cr_expect_eq(r.status, all[i].status, "%s: %d", all[i].command, r.status);
         cr_expect(strstr(r.err, all[i].err), "%s: %s", all[i].command, r.err);
         cr_expect(i != 4 || strcmp(r.out, "old\n") == 0, "%s", r.out);
-        mvt_run_drop(&r);
     }
 }

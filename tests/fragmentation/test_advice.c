@@ -1,8 +1,5 @@
 /* Settings that reports advise: each gains, to the byte, what a replay of it says; and reports do
  * not contradict each other, on any real snapshot. */
-#include <criterion/criterion.h>
-#include <string.h>
-
 #include "analyze/advice/whatif.h"
 #include "analyze/fragmentation/fragmentation.h"
 #include "tests/fixture/fixture.h"
@@ -29,9 +26,8 @@ static void expect_gain(mv_arena *arena, const mv_trace *trace, const reports *r
 {
     mv_whatif_opts opts = {.conf_count = 1, .conf = &advice->setting};
     mv_whatif one;
-    mv_err err;
 
-    cr_assert_eq(mv_whatif_find(arena, trace, &r->lives, &r->sites, opts, &one, &err), MV_OK);
+    mvt_ok(mv_whatif_find(arena, trace, &r->lives, &r->sites, opts, &one, mvt_err()));
     cr_expect(advice->is_replayed, "%s: %s", name, advice->setting);
     cr_expect_gt(advice->saves, 0, "%s: %s", name, advice->setting);
     cr_expect_eq(advice->saves, one.runs[0].saves, "%s: %s", name, advice->setting);
@@ -69,10 +65,9 @@ static void check_device(const mv_trace *trace, uint32_t device, const char *nam
     mv_err err;
 
     mv_arena_init(&arena, &budget);
-    cr_assert_eq(mv_lives_find(&arena, trace, device, &r.lives, &err), MV_OK);
-    cr_assert_eq(mv_sites_find(&arena, trace, &r.sites, &err), MV_OK);
-    cr_assert_eq(mv_fragmentation_find(&arena, trace, &r.lives, &r.sites, opts, &r.found, &err),
-                 MV_OK);
+    r.lives = mvt_lives(&arena, trace, device);
+    mvt_ok(mv_sites_find(&arena, trace, &r.sites, mvt_err()));
+    mvt_ok(mv_fragmentation_find(&arena, trace, &r.lives, &r.sites, opts, &r.found, mvt_err()));
     cr_expect(!r.found.is_replayed || !r.found.not_replayed);
     for (uint32_t i = 0; i < r.found.advice_count; i++) {
         cr_expect(!r.found.advice[i].setting || r.found.is_replayed, "%s", name);
@@ -98,12 +93,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
 
 Test(advice, every_setting_gains_what_a_replay_says)
 {
-    mv_budget budget = {.limit = (uint64_t)4 << 30};
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
-    mvt_each_snapshot(&arena, check_snapshot);
-    mv_arena_release(&arena);
+    mvt_each_snapshot(check_snapshot);
 }
 
 /* roundup_power2_divisions:8 costs 114 MiB here, padding likewise; expandable segments save 288. */
@@ -119,7 +109,6 @@ Test(advice, what_loses_is_not_said)
     cr_expect_eq(mvt_json_number(row, "saves"), 301989888);
     cr_expect(strstr(mvt_json_text(row, "text"), "288 MiB less"), "%s", mvt_json_text(row, "text"));
     cr_expect_not(strstr(mvt_json_text(row, "text"), "2.91 GiB"));
-    cJSON_Delete(report);
 }
 
 /* The setting keeps what the run was recorded with. */
@@ -130,20 +119,16 @@ Test(advice, other_settings_of_the_user_stay)
 
     cr_expect_str_eq(mvt_json_text(row, "setting"),
                      "garbage_collection_threshold:0.6,expandable_segments:True");
-    cJSON_Delete(report);
 }
 
 /* Cut off before its end, and told by its own allocator alone: then nothing is promised. */
 Test(advice, what_cannot_be_replayed_is_not_promised)
 {
     mvt_trace *t = mvt_new();
-    mv_budget budget = {.limit = (uint64_t)1 << 30};
     const mv_trace *trace;
-    mv_arena arena;
+    mv_arena *arena = mvt_memory();
     reports r;
-    mv_err err;
 
-    mv_arena_init(&arena, &budget);
     /* each allocation at the top of a segment of its own: no allocator of PyTorch's */
     for (uint64_t i = 0; i < 16; i++) {
         uint64_t at = 0x100000000 + (i << 28);
@@ -152,12 +137,11 @@ Test(advice, what_cannot_be_replayed_is_not_promised)
     }
     mvt_final_heap(t);
     trace = mvt_done(t);
-    cr_assert_eq(mv_lives_find(&arena, trace, 0, &r.lives, &err), MV_OK);
-    cr_assert_eq(mv_sites_find(&arena, trace, &r.sites, &err), MV_OK);
-    cr_assert_eq(mv_fragmentation_find(&arena, trace, &r.lives, &r.sites,
-                                       (mv_fragmentation_opts){.window = MV_ALL_EVENTS}, &r.found,
-                                       &err),
-                 MV_OK);
+    r.lives = mvt_lives(arena, trace, 0);
+    mvt_ok(mv_sites_find(arena, trace, &r.sites, mvt_err()));
+    mvt_ok(mv_fragmentation_find(arena, trace, &r.lives, &r.sites,
+                                 (mv_fragmentation_opts){.window = MV_ALL_EVENTS}, &r.found,
+                                 mvt_err()));
     cr_expect(r.found.fragmented);
     cr_expect_not(r.found.is_replayed);
     cr_assert(r.found.not_replayed);
@@ -165,8 +149,6 @@ Test(advice, what_cannot_be_replayed_is_not_promised)
               r.found.not_replayed);
     for (uint32_t i = 0; i < r.found.advice_count; i++)
         cr_expect_null(r.found.advice[i].setting);
-    mvt_drop(t);
-    mv_arena_release(&arena);
 }
 
 /* The same program failed under the limit with expandable segments, too: no report advises them. */
@@ -182,7 +164,6 @@ Test(advice, memory_that_is_lacking_is_no_matter_of_settings)
         {
             cr_expect_not(cJSON_HasObjectItem(row, "setting"), "%s", names[i]);
         }
-        cJSON_Delete(report);
     }
 }
 
@@ -192,5 +173,4 @@ Test(advice, what_no_event_shows_is_not_claimed)
     mvt_run run = mvt_sh("$MEMVIZ fragmentation $SNAPS/no_history.pickle");
 
     cr_expect_not(strstr(run.out, "was needed at another moment of the run"), "%s", run.out);
-    mvt_run_drop(&run);
 }

@@ -1,8 +1,6 @@
 #include "analyze/fragmentation/fragmentation.h"
 
-#include <criterion/criterion.h>
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "analyze/code/culprit.h"
 #include "tests/fixture/fixture.h"
@@ -22,14 +20,11 @@ typedef struct {
 static void find_in(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_window window,
                     const mv_moment *at, result *r)
 {
-    mv_err err;
-
-    cr_assert_eq(mv_lives_find(arena, trace, device, &r->lives, &err), MV_OK);
-    cr_assert_eq(mv_sites_find(arena, trace, &r->sites, &err), MV_OK);
-    cr_assert_eq(mv_fragmentation_find(arena, trace, &r->lives, &r->sites,
-                                       (mv_fragmentation_opts){.at = at, .window = window}, &r->f,
-                                       &err),
-                 MV_OK);
+    r->lives = mvt_lives(arena, trace, device);
+    mvt_ok(mv_sites_find(arena, trace, &r->sites, mvt_err()));
+    mvt_ok(mv_fragmentation_find(arena, trace, &r->lives, &r->sites,
+                                 (mv_fragmentation_opts){.at = at, .window = window}, &r->f,
+                                 mvt_err()));
 }
 
 static result found(mvt_trace *t)
@@ -106,11 +101,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
 
 Test(fragmentation, sums_on_every_snapshot)
 {
-    mv_budget budget = {.limit = (uint64_t)4 << 30};
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
-    mvt_each_snapshot(&arena, check_snapshot);
+    mvt_each_snapshot(check_snapshot);
 }
 
 /* ---- growth beside a walk to each event ---------------------------------------------------- */
@@ -176,7 +167,6 @@ static uint32_t check_growth(mvt_heap_opts opts)
     const mv_trace *trace;
     result r;
     mv_heap heap;
-    mv_err err;
     char what[64];
     uint32_t rows = 0;
 
@@ -185,7 +175,7 @@ static uint32_t check_growth(mvt_heap_opts opts)
     find_in(mvt_arena(t), trace, 0, whole_trace, NULL, &r);
     snprintf(what, sizeof what, "seed %u", opts.seed);
     expect_sums(&r.f, what);
-    cr_assert_eq(mv_heap_init(mvt_arena(t), trace, &r.lives, &heap, &err), MV_OK);
+    mvt_ok(mv_heap_init(mvt_arena(t), trace, &r.lives, &heap, mvt_err()));
     for (uint32_t i = 0; i < r.lives.events.count; i++) {
         const mv_segment_growth *g = row_at(&r.f.growths, i);
         snprintf(what, sizeof what, "seed %u event %u", opts.seed, i);
@@ -306,7 +296,6 @@ Test(fragmentation, a_segment_for_more_than_is_free_is_no_row)
     mvt_final_heap(t);
     r = found(t);
     cr_expect_eq(r.f.growths.count, 0);
-    mvt_drop(t);
 }
 
 /* ---- pins ---------------------------------------------------------------------------------- */
@@ -331,7 +320,6 @@ Test(fragmentation, a_hole_is_shared_by_its_neighbours)
         cr_expect_eq(r.f.pins.lines[i].stranded, 2 * MIB);
     cr_expect_eq(r.f.pins.lines[0].bytes, 8 * MIB);
     cr_expect_eq(r.f.pins.lines[0].oldest, 1);
-    mvt_drop(t);
 }
 
 /* ---- verdicts ------------------------------------------------------------------------------ */
@@ -371,32 +359,27 @@ Test(fragmentation, verdicts_on_real_snapshots)
         {"graph_trees", false},
         {"expandable_empty", false},
     };
-    mv_budget budget = {.limit = (uint64_t)4 << 30};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_new();
 
-    mv_arena_init(&arena, &budget);
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         mv_trace trace;
         result r;
-        mvt_load(&arena, cases[i].name, &trace);
-        find_in(&arena, &trace, 0, whole_trace, NULL, &r);
+        mvt_load(arena, cases[i].name, &trace);
+        find_in(arena, &trace, 0, whole_trace, NULL, &r);
         cr_expect_eq(r.f.fragmented, cases[i].fragmented, "%s", cases[i].name);
         cr_expect(r.f.fragmented || r.f.advice_count == 0, "%s", cases[i].name);
-        mv_arena_release(&arena);
+        mv_arena_release(arena);
     }
 }
 
 Test(fragmentation, the_line_that_keeps_small_tensors_is_named)
 {
-    mv_budget budget = {.limit = (uint64_t)1 << 30};
-    mv_arena arena;
     mv_trace trace;
     result r;
     char label[128];
 
-    mv_arena_init(&arena, &budget);
-    mvt_load(&arena, "frag_pinned_by_small", &trace);
-    find_in(&arena, &trace, 0, whole_trace, NULL, &r);
+    mvt_load(mvt_memory(), "frag_pinned_by_small", &trace);
+    find_in(mvt_memory(), &trace, 0, whole_trace, NULL, &r);
     mv_culprit_label(&trace, NULL, r.f.pins.lines[0].stack, label, sizeof label);
     cr_expect_str_eq(label, "train.py:159 frag_pinned_by_small");
     mv_culprit_label(&trace, NULL, r.f.pins.pins[r.f.pins.segments[0].first_pin].stack, label,
@@ -406,7 +389,6 @@ Test(fragmentation, the_line_that_keeps_small_tensors_is_named)
     cr_expect(strstr(r.f.advice[2].text, "train.py:159") != NULL, "%s", r.f.advice[2].text);
     cr_expect_gt(r.f.advice[2].saves, 0, "kept apart, its blocks cost nothing");
     cr_expect_gt(r.f.growths.bytes[MV_REASON_NO_HOLE], 500 * MIB);
-    mv_arena_release(&arena);
 }
 
 Test(fragmentation, between_steps_memory_is_not_fragmented)
@@ -415,21 +397,18 @@ Test(fragmentation, between_steps_memory_is_not_fragmented)
 
     cr_expect_str_eq(mvt_json_text(report, "verdict"), "ok");
     cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(report, "over_plain")));
-    cJSON_Delete(report);
 }
 
 /* ---- what does not change a verdict -------------------------------------------------------- */
 
 Test(fragmentation, times_and_addresses_elsewhere_change_nothing)
 {
-    mv_budget budget = {.limit = (uint64_t)2 << 30};
-    mv_arena arena;
+    mv_arena *arena = mvt_memory();
     mv_trace trace;
     result a, b;
 
-    mv_arena_init(&arena, &budget);
-    mvt_load(&arena, "frag_pinned_by_small", &trace);
-    find_in(&arena, &trace, 0, whole_trace, NULL, &a);
+    mvt_load(arena, "frag_pinned_by_small", &trace);
+    find_in(arena, &trace, 0, whole_trace, NULL, &a);
     for (uint32_t i = 0; i < trace.devices[0].events.count; i++) {
         trace.devices[0].events.time_us[i] += 12345678;
         trace.devices[0].events.addr[i] += 64 * MIB;
@@ -438,13 +417,12 @@ Test(fragmentation, times_and_addresses_elsewhere_change_nothing)
         trace.segments.address[i] += 64 * MIB;
     for (uint32_t i = 0; i < trace.blocks.count; i++)
         trace.blocks.address[i] += 64 * MIB;
-    find_in(&arena, &trace, 0, whole_trace, NULL, &b);
+    find_in(arena, &trace, 0, whole_trace, NULL, &b);
     cr_expect_eq(a.f.fragmented, b.f.fragmented);
     cr_expect_eq(a.f.beyond, b.f.beyond);
     cr_expect_eq(a.f.stranded, b.f.stranded);
     cr_expect_eq(a.f.pins.lines[0].stranded, b.f.pins.lines[0].stranded);
     cr_expect_eq(a.f.growths.count, b.f.growths.count);
-    mv_arena_release(&arena);
 }
 
 /* ---- the command --------------------------------------------------------------------------- */
@@ -467,7 +445,6 @@ Test(fragmentation, json_has_the_members_of_the_contract)
                  mvt_json_number(report, "allocated") +
                      mvt_json_number(cJSON_GetObjectItem(report, "free"), "total") +
                      mvt_json_number(cJSON_GetObjectItem(report, "free"), "pending"));
-    cJSON_Delete(report);
 }
 
 Test(fragmentation, fail_on_tells_the_two_apart)
@@ -478,11 +455,9 @@ Test(fragmentation, fail_on_tells_the_two_apart)
                  "$SNAPS/frag_pinned_by_small.pickle");
     cr_expect_eq(run.status, 3, "%s", run.err);
     cr_expect(strncmp(run.out, "FRAGMENTED", 10) == 0);
-    mvt_run_drop(&run);
     run = mvt_sh("$MEMVIZ fragmentation --fail-on fragmented "
                  "$SNAPS/frag_pinned_by_small_expandable.pickle");
     cr_expect_eq(run.status, 0, "%s", run.err);
-    mvt_run_drop(&run);
 }
 
 Test(fragmentation, a_file_without_devices_is_ok)
@@ -492,5 +467,4 @@ Test(fragmentation, a_file_without_devices_is_ok)
                                 "$MEMVIZ fragmentation --json none.pickle");
 
     cr_expect_str_eq(mvt_json_text(report, "verdict"), "ok");
-    cJSON_Delete(report);
 }

@@ -1,9 +1,6 @@
 #include "analyze/heap/heap.h"
 
-#include <criterion/criterion.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "analyze/lives/alive.h"
 #include "tests/fixture/fixture.h"
@@ -125,9 +122,8 @@ static void expect_map(mv_arena *arena, const mv_heap *heap, const char *what)
     mv_heap_sums total = mv_heap_total(heap);
     uint64_t reserved = 0, free = 0, used = 0, behind = 0;
     mv_heap_map map;
-    mv_err err;
 
-    cr_assert_eq(mv_heap_map_make(arena, heap, &map, &err), MV_OK);
+    mvt_ok(mv_heap_map_make(arena, heap, &map, mvt_err()));
     for (uint32_t i = 0; i < map.count; i++) {
         uint64_t at = map.addr[i];
         cr_assert_geq(at, behind, "%s", what);
@@ -166,14 +162,12 @@ static bool check_random(mvt_heap_opts opts)
     const mv_trace *trace = mvt_done(t);
     mv_arena *arena = mvt_arena(t);
     mv_arena scratch;
-    mv_lives lives;
     mv_heap heap;
-    mv_err err;
     char what[64];
     bool defers;
+    mv_lives lives = mvt_lives(arena, trace, 0);
 
-    cr_assert_eq(mv_lives_find(arena, trace, 0, &lives, &err), MV_OK);
-    cr_assert_eq(mv_heap_init(arena, trace, &lives, &heap, &err), MV_OK);
+    mvt_ok(mv_heap_init(arena, trace, &lives, &heap, mvt_err()));
     mv_arena_init(&scratch, arena->budget);
     snprintf(what, sizeof what, "seed %u before", opts.seed);
     if (opts.unrecorded == 0)
@@ -218,10 +212,9 @@ static void expect_final(mv_arena *arena, const mv_trace *trace, const mv_heap *
 {
     const mv_segments *s = &trace->segments;
     mv_heap_map map;
-    mv_err err;
     uint32_t at = 0;
 
-    cr_assert_eq(mv_heap_map_make(arena, heap, &map, &err), MV_OK);
+    mvt_ok(mv_heap_map_make(arena, heap, &map, mvt_err()));
     for (uint32_t i = 0; i < s->count; i++) {
         uint64_t free = 0;
         if (s->device[i] != (int32_t)heap->lives->device)
@@ -246,10 +239,9 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
         mv_lives lives;
         mv_heap heap;
-        mv_err err;
         mv_arena_init(&arena, &budget);
-        cr_assert_eq(mv_lives_find(&arena, trace, device, &lives, &err), MV_OK);
-        cr_assert_eq(mv_heap_init(&arena, trace, &lives, &heap, &err), MV_OK);
+        lives = mvt_lives(&arena, trace, device);
+        mvt_ok(mv_heap_init(&arena, trace, &lives, &heap, mvt_err()));
         expect_sums(&heap, name);
         while (mv_heap_next(&heap)) {
             if (heap.event % 997 == 0) {
@@ -266,11 +258,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
 
 Test(heap, behind_the_last_event_it_is_the_final_heap)
 {
-    mv_budget budget = {.limit = (uint64_t)4 << 30};
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
-    mvt_each_snapshot(&arena, check_snapshot);
+    mvt_each_snapshot(check_snapshot);
 }
 
 /* ---- traces that no allocator wrote -------------------------------------------------------- */
@@ -316,10 +304,9 @@ static void expect_sane(mv_arena *arena, const mv_heap *heap, const char *what)
     mv_heap_sums total = mv_heap_total(heap);
     uint64_t free = 0, reserved = 0;
     mv_heap_map map;
-    mv_err err;
 
     cr_assert_leq(total.free, total.reserved, "%s", what);
-    cr_assert_eq(mv_heap_map_make(arena, heap, &map, &err), MV_OK);
+    mvt_ok(mv_heap_map_make(arena, heap, &map, mvt_err()));
     for (uint32_t i = 0; i < map.count; i++) {
         free += map.free[i];
         reserved += map.size[i];
@@ -339,13 +326,12 @@ Test(heap, traces_that_contradict_themselves_keep_their_sums)
         mv_trace trace;
         mv_lives lives;
         mv_heap heap;
-        mv_err err;
         char what[64];
         mvt_heap_run(t, (mvt_heap_opts){.seed = seed, .calls = 200, .expandable = seed % 2});
         trace = *mvt_done(t);
         spoil(&trace, seed);
-        cr_assert_eq(mv_lives_find(mvt_arena(t), &trace, 0, &lives, &err), MV_OK);
-        cr_assert_eq(mv_heap_init(mvt_arena(t), &trace, &lives, &heap, &err), MV_OK);
+        lives = mvt_lives(mvt_arena(t), &trace, 0);
+        mvt_ok(mv_heap_init(mvt_arena(t), &trace, &lives, &heap, mvt_err()));
         do {
             snprintf(what, sizeof what, "seed %u event %u", seed, heap.event);
             if ((heap.event + 1) % 5 == 0)

@@ -2,35 +2,27 @@
  * known. */
 #include "analyze/heap/reserved_parts.h"
 
-#include <criterion/criterion.h>
-#include <string.h>
-
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
 #define MIB ((uint64_t)1 << 20)
 
-static mv_budget budget = {.limit = (uint64_t)4 << 30};
-
 static mv_reserved parts_of(mv_arena *arena, const mv_trace *trace, uint32_t device,
                             mv_moment_ask ask)
 {
     mv_reserved found;
-    mv_lives lives;
-    mv_err err;
+    mv_lives lives = mvt_lives(arena, trace, device);
 
-    cr_assert_eq(mv_lives_find(arena, trace, device, &lives, &err), MV_OK);
     if (ask.window.end == UINT32_MAX)
         ask.window.end = lives.events.count;
-    cr_assert_eq(mv_reserved_find(arena, trace, &lives, ask, &found, &err), MV_OK);
+    mvt_ok(mv_reserved_find(arena, trace, &lives, ask, &found, mvt_err()));
     return found;
 }
 
 static void expect_sum(const mv_trace *trace, const char *name)
 {
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_new();
 
-    mv_arena_init(&arena, &budget);
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
         uint32_t count = mv_trace_events(trace, device).count;
         for (uint32_t k = 0; k < 4; k++) {
@@ -40,7 +32,7 @@ static void expect_sum(const mv_trace *trace, const char *name)
             if (k > 0)
                 ask = (mv_moment_ask){.event = count ? (count - 1) / k : MV_BEFORE,
                                       .window = {0, count}};
-            r = parts_of(&arena, trace, device, ask);
+            r = parts_of(arena, trace, device, ask);
             for (uint32_t i = 0; i < MV_RESERVED_PARTS; i++)
                 sum += r.part[i];
             cr_expect_eq(sum, (int64_t)r.reserved, "%s", name);
@@ -50,40 +42,32 @@ static void expect_sum(const mv_trace *trace, const char *name)
             cr_expect(k == 0 || r.part[MV_RESERVED_APART] == 0, "%s", name);
         }
     }
-    mv_arena_release(&arena);
+    mv_arena_release(arena);
 }
 
 Test(reserved_parts, they_add_up_on_every_snapshot)
 {
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
-    mvt_each_snapshot(&arena, expect_sum);
-    mv_arena_release(&arena);
+    mvt_each_snapshot(expect_sum);
 }
 
 /* 12 MiB are in use at once, 10 of them on one stream; the other needs 10 MiB later. */
 Test(reserved_parts, streams_that_need_much_at_different_times)
 {
     mvt_trace *t = mvt_new();
-    mv_arena arena;
     mv_reserved r;
 
-    mv_arena_init(&arena, &budget);
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 10 * MIB);
     mvt_alloc(t, .addr = 0x10000000, .bytes = 10 * MIB);
     mvt_free(t, .addr = 0x10000000);
     mvt_segment_alloc(t, .addr = 0x20000000, .bytes = 12 * MIB, .stream = 7);
     mvt_alloc(t, .addr = 0x20000000, .bytes = 12 * MIB, .stream = 7);
     mvt_final_heap(t);
-    r = parts_of(&arena, mvt_done(t), 0,
+    r = parts_of(mvt_memory(), mvt_done(t), 0,
                  (mv_moment_ask){.kind = MV_MOMENT_RESERVED_PEAK, .window = MV_ALL_EVENTS});
     cr_expect_eq(r.reserved, 22 * MIB);
     cr_expect_eq(r.part[MV_RESERVED_ALLOCATED], (int64_t)(12 * MIB));
     cr_expect_eq(r.part[MV_RESERVED_APART], (int64_t)(10 * MIB));
     cr_expect_eq(r.part[MV_RESERVED_UNUSED], 0);
-    mvt_drop(t);
-    mv_arena_release(&arena);
 }
 
 /* At the peak of reserved memory 20 MiB more are taken than were ever needed: 8 are a hole, 12 a
@@ -91,24 +75,20 @@ Test(reserved_parts, streams_that_need_much_at_different_times)
 Test(reserved_parts, holes_and_unused_segments_beyond_the_need)
 {
     mvt_trace *t = mvt_new();
-    mv_arena arena;
     mv_reserved r;
 
-    mv_arena_init(&arena, &budget);
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 12 * MIB);
     mvt_alloc(t, .addr = 0x10000000, .bytes = 12 * MIB);
     mvt_free(t, .addr = 0x10000000);
     mvt_segment_alloc(t, .addr = 0x20000000, .bytes = 20 * MIB);
     mvt_alloc(t, .addr = 0x20000000, .bytes = 12 * MIB);
     mvt_final_heap(t);
-    r = parts_of(&arena, mvt_done(t), 0,
+    r = parts_of(mvt_memory(), mvt_done(t), 0,
                  (mv_moment_ask){.kind = MV_MOMENT_RESERVED_PEAK, .window = MV_ALL_EVENTS});
     cr_expect_eq(r.reserved, 32 * MIB);
     cr_expect_eq(r.part[MV_RESERVED_ALLOCATED], (int64_t)(12 * MIB));
     cr_expect_eq(r.part[MV_RESERVED_UNUSED], (int64_t)(12 * MIB));
     cr_expect_eq(r.part[MV_RESERVED_HOLES], (int64_t)(8 * MIB));
-    mvt_drop(t);
-    mv_arena_release(&arena);
 }
 
 /* The same program under max_split_size_mb: as much allocated, a gigabyte more reserved. */
@@ -131,7 +111,6 @@ Test(reserved_parts, a_setting_that_costs_shows_in_the_difference)
     }
     cr_expect_eq(sum, mvt_json_number(reserved, "delta"));
     cr_expect_gt(unused, 1e9);
-    cJSON_Delete(report);
 }
 
 Test(reserved_parts, text_says_what_is_allocated_and_what_is_reserved)
@@ -148,6 +127,5 @@ Test(reserved_parts, text_says_what_is_allocated_and_what_is_reserved)
         cr_expect(strstr(run.out, i ? "+34.0 KiB allocated at the peak of reserved memory"
                                     : "no change in allocated memory at the peak"),
                   "%s", run.out);
-        mvt_run_drop(&run);
     }
 }

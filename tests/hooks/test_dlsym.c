@@ -2,9 +2,6 @@
  * and as the library that ships, and must print the same. */
 #include "tests/fixture/fixture_program.h"
 
-#include <criterion/criterion.h>
-#include <string.h>
-
 static void expect_same(const char *program, const char *arguments)
 {
     static const char *const preloads[] = {MV_HOOKED "/libhooks_alone.so", MV_CAPTURE};
@@ -17,9 +14,7 @@ static void expect_same(const char *program, const char *arguments)
         cr_assert_eq(run.status, 0, "%s: %d: %s%s", preloads[i], run.status, run.out, run.err);
         cr_assert_str_eq(run.out, plain.out);
         cr_assert_str_eq(run.err, plain.err);
-        mvt_run_drop(&run);
     }
-    mvt_run_drop(&plain);
 }
 
 /* RTLD_NEXT from the program itself, names that are there and are not, again and again, with the
@@ -55,8 +50,6 @@ Test(dlsym, other_tools_get_the_next_function_that_they_ask_for)
 
     cr_assert_str_eq(plain.out, "(nil)\n0\n", "nothing is in the scope of RTLD_NEXT");
     cr_assert_str_eq(run.out, plain.out);
-    mvt_run_drop(&plain);
-    mvt_run_drop(&run);
 }
 
 /* A sanitizer defines functions of libc, and looks the real ones up as it starts: nothing of it may
@@ -79,9 +72,7 @@ static void expect_sanitized(const char *sanitizer)
                      run.err);
         cr_assert_eq(strncmp(run.out, plain.out, strlen(plain.out)), 0, "%s", run.out);
         cr_assert_str_eq(run.err, plain.err);
-        mvt_run_drop(&run);
     }
-    mvt_run_drop(&plain);
 }
 
 Test(dlsym, sanitizers_find_what_they_look_up)
@@ -102,5 +93,4 @@ Test(dlsym, forwarding_is_a_jump)
     cr_assert_not_null(strstr(run.out, "dlsym:1\ndlvsym:1\ndlsym:0\ndlvsym:0\n"), "%s", run.out);
 #endif
     cr_assert_not_null(strstr(run.out, "<dlsym>:"), "%s%s", run.out, run.err);
-    mvt_run_drop(&run);
 }

@@ -3,10 +3,6 @@
 #include "capture/hooks/hooks.h"
 #include "tests/fixture/fixture_program.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <string.h>
-
 /* How programs are started: the stand-ins, and the hooks. */
 #define CUDA         "LD_LIBRARY_PATH=" MV_HOOKED " "
 #define LOG          "HOOKED_LOG=$PWD/log "
@@ -27,7 +23,6 @@ static mvt_run hooked(const char *environment, const char *program, const char *
                  run.err);
     cr_assert_str_eq(run.out, plain.out, "%s %s: the program printed something else", program,
                      arguments);
-    mvt_run_drop(&plain);
     return run;
 }
 
@@ -96,7 +91,6 @@ static void expect_every_row(const char *program, const char *way, bool has_runt
     cr_assert_gt(expected, 60);
     cr_assert_eq(count(run.err, "call "), expected);
     cr_assert_eq(count(run.err, "result=0"), expected);
-    mvt_run_drop(&run);
 }
 
 Test(hooks, every_row_through_the_plt)
@@ -129,7 +123,6 @@ Test(hooks, an_alloc_is_recorded_after_it_and_a_free_has_its_number_before)
                               "real cuMemAlloc_v2\n"
                               "call cudaFree free addr=120000001000 size=0 handle=0 device=4 "
                               "result=0 numbered=1 from=hooked\n");
-    mvt_run_drop(&run);
 }
 
 Test(hooks, a_failed_alloc_is_recorded_with_its_size_and_result)
@@ -139,7 +132,6 @@ Test(hooks, a_failed_alloc_is_recorded_with_its_size_and_result)
     cr_assert_not_null(strstr(run.err, "call cudaMalloc alloc addr=0 size=1000 handle=0 device=4 "
                                        "result=2 numbered=0"),
                        "%s", run.err);
-    mvt_run_drop(&run);
 }
 
 Test(hooks, a_failed_free_is_recorded_with_its_result)
@@ -149,7 +141,6 @@ Test(hooks, a_failed_free_is_recorded_with_its_result)
     cr_assert_not_null(strstr(run.err, "call cudaFree free addr=120000001000 size=0 handle=0 "
                                        "device=4 result=2 numbered=1"),
                        "%s", run.err);
-    mvt_run_drop(&run);
 }
 
 Test(hooks, nothing_is_recorded_when_recording_is_off)
@@ -159,7 +150,6 @@ Test(hooks, nothing_is_recorded_when_recording_is_off)
     cr_assert_eq(count(run.err, "real cuda"), 2, "%s", run.err);
     cr_assert_eq(count(run.err, "call "), 0, "%s", run.err);
     cr_assert_eq(count(run.err, "sequence"), 0, "%s", run.err);
-    mvt_run_drop(&run);
 }
 
 Test(hooks, sizes_come_from_descriptors)
@@ -183,7 +173,6 @@ Test(hooks, sizes_come_from_descriptors)
         at++;
     }
     cr_assert_eq(count(run.err, "call "), sizeof wanted / sizeof *wanted);
-    mvt_run_drop(&run);
 }
 
 Test(hooks, errno_is_the_real_functions)
@@ -191,7 +180,6 @@ Test(hooks, errno_is_the_real_functions)
     mvt_run run = hooked("FAKE_ERRNO=1", "hooked", "errno");
 
     cr_assert_str_eq(run.out, "errno 34\nerrno 34\nerrno 34\nerrno 34\nerrno 33\n");
-    mvt_run_drop(&run);
 }
 
 /* ---- who is reached, and who called ---- */
@@ -204,7 +192,6 @@ Test(hooks, each_library_reaches_its_own_runtime)
     cr_assert_eq(count(run.err, "from=plugin12.so"), 2, "%s", run.err);
     cr_assert_eq(count(run.err, "from=plugin13.so"), 2, "%s", run.err);
     cr_assert_eq(count(run.err, "call "), 4, "%s", run.err);
-    mvt_run_drop(&run);
 }
 
 Test(hooks, a_linked_runtime_does_not_hide_a_plugins_own)
@@ -212,7 +199,6 @@ Test(hooks, a_linked_runtime_does_not_hide_a_plugins_own)
     mvt_run run = hooked("", "hooked_linked", "local " PLUGIN("plugin13") PLUGIN("plugin12"));
 
     cr_assert_str_eq(run.out, "0x130000001000\n0\n0x120000001000\n0\n");
-    mvt_run_drop(&run);
 }
 
 Test(hooks, a_static_runtime_is_seen_through_what_it_looks_up)
@@ -225,7 +211,6 @@ Test(hooks, a_static_runtime_is_seen_through_what_it_looks_up)
                        "%s", run.err);
     cr_assert_eq(count(run.err, "call cuMemFree_v2 free addr=700000001000"), 1, "%s", run.err);
     cr_assert_eq(count(run.err, "call "), 2, "%s", run.err);
-    mvt_run_drop(&run);
 }
 
 /* Such a library binds past us, and so does the libcudart that it brings. */
@@ -235,7 +220,6 @@ Test(hooks, a_library_that_binds_deeply_works_and_is_not_seen)
 
     cr_assert_eq(count(run.out, "\n0\n"), 2, "%s", run.out);
     cr_assert_eq(count(run.err, "call "), 0, "%s", run.err);
-    mvt_run_drop(&run);
 }
 
 /* ... unless the libcudart was there before. */
@@ -245,7 +229,6 @@ Test(hooks, a_runtime_that_was_there_is_seen_below_a_library_that_binds_deeply)
 
     cr_assert_eq(count(run.err, "call cuda"), 0, "%s", run.err);
     cr_assert_eq(count(run.err, "from=libcudart.so.12"), 2, "%s", run.err);
-    mvt_run_drop(&run);
 }
 
 Test(hooks, libraries_that_come_and_go_reach_their_own_runtime)
@@ -255,7 +238,6 @@ Test(hooks, libraries_that_come_and_go_reach_their_own_runtime)
     cr_assert_eq(count(run.out, "12\n"), 10, "%s", run.out);
     cr_assert_eq(count(run.out, "13\n"), 10, "%s", run.out);
     cr_assert_eq(count(run.err, "call "), 20, "%s", run.err);
-    mvt_run_drop(&run);
 }
 
 Test(hooks, runtimes_that_come_and_go_never_run_out_of_wrappers)
@@ -265,7 +247,6 @@ Test(hooks, runtimes_that_come_and_go_never_run_out_of_wrappers)
     cr_assert_eq(count(run.out, "0 12\n"), 10, "%s", run.out);
     cr_assert_eq(count(run.out, "0 13\n"), 10, "%s", run.out);
     cr_assert_eq(count(run.err, "call cudaMalloc alloc "), 20, "%s", run.err);
-    mvt_run_drop(&run);
 }
 
 /* Another tool's hook, which asks for one byte more, ahead of us and behind us. */
@@ -286,7 +267,6 @@ Test(hooks, other_peoples_hooks_are_called_once)
         cr_assert_eq(count(run.err, "real cudaMalloc\n"), 1, "%s", run.err);
         cr_assert_eq(count(run.err, "call cudaMalloc "), 1, "%s", run.err);
         cr_assert_not_null(strstr(run.err, orders[i].seen), "%s", run.err);
-        mvt_run_drop(&run);
     }
 }
 
@@ -301,7 +281,6 @@ Test(hooks, entry_points_keep_the_version_that_was_asked_for)
         cr_assert_eq(count(run.err, "call cuMemAllocAsync_ptsz alloc_async "), 1, "%s", run.err);
         cr_assert_eq(count(run.err, "call cuMemAlloc alloc "), 1, "%s", run.err);
         cr_assert_eq(count(run.err, "call cuMemAlloc_v2 alloc "), 1, "%s", run.err);
-        mvt_run_drop(&run);
     }
 }
 
@@ -311,7 +290,6 @@ Test(hooks, without_cuda_a_call_fails_and_does_not_crash)
 
     cr_assert_eq(run.status, 0, "%s", run.err);
     cr_assert_str_eq(run.out, "35 (nil)\n35\n3 0\n");
-    mvt_run_drop(&run);
 }
 
 /* ---- PyTorch, marks, NVTX ---- */
@@ -327,7 +305,6 @@ Test(hooks, the_allocators_reports_are_recorded_and_forwarded)
                               "block addr=7000 size=100 allocated=-1 reserved=-1 device=1:3\n"
                               "oom addr=0 size=4096 allocated=512 reserved=2048 device=1:3\n"
                               "oom addr=0 size=8192 allocated=512 reserved=2048 device=1:3\n");
-    mvt_run_drop(&run);
 }
 
 Test(hooks, cpu_tensors_are_recorded_where_they_are_wanted)
@@ -337,7 +314,6 @@ Test(hooks, cpu_tensors_are_recorded_where_they_are_wanted)
     cr_assert_eq(count(run.err, "device=0:3"), 5, "%s", run.err);
     cr_assert_eq(count(run.err, "device=1:3"), 5, "%s", run.err);
     cr_assert_not_null(strstr(run.out, "0: 1, 5 calls"), "profiling is off: %s", run.out);
-    mvt_run_drop(&run);
 }
 
 Test(hooks, marks_are_recorded_and_cost_nothing_without_us)
@@ -348,8 +324,6 @@ Test(hooks, marks_are_recorded_and_cost_nothing_without_us)
     cr_assert_str_eq(without.out, "0\n");
     cr_assert_str_eq(with.out, "1\n");
     cr_assert_str_eq(with.err, "mark PUSH 0 forward\nmark MARK 0 step 3\nmark POP 0 \n");
-    mvt_run_drop(&without);
-    mvt_run_drop(&with);
 }
 
 Test(hooks, nvtx_gives_ranges_of_each_kind)
@@ -370,7 +344,6 @@ Test(hooks, nvtx_gives_ranges_of_each_kind)
                               "mark POP 0 \n"
                               "mark END 2 \n"
                               "mark MARK 0 \n");
-    mvt_run_drop(&run);
 }
 
 /* ---- of another machine ---- */
@@ -389,7 +362,6 @@ Test(hooks, libraries_are_looked_for_on_the_machine_of_the_run_alone)
              "elsewhere; done; :");
 
     cr_assert_str_eq(run.out, "named\nelsewhere\nelsewhere\nnamed\n", "%s%s", run.out, run.err);
-    mvt_run_drop(&run);
 }
 
 /* ---- what is counted ---- */
@@ -408,5 +380,4 @@ Test(hooks, run_and_info_count_the_same)
     cr_assert_gt(closing, 0);
     cr_assert_eq(closing, info);
     cr_assert_eq(closing, json);
-    mvt_run_drop(&run);
 }

@@ -1,7 +1,5 @@
 #include "tests/fixture/fixture.h"
 
-#include <criterion/criterion.h>
-
 static mvt_trace *two_blocks(void)
 {
     mvt_trace *t = mvt_new();
@@ -26,7 +24,6 @@ Test(fixture, frees_take_their_blocks_from_the_alloc)
     cr_assert_eq(e.stack[4].row, e.stack[1].row);
     cr_assert_eq(e.call[4], e.call[1]);
     cr_assert_eq(e.time_us[1] - e.time_us[0], 10);
-    mvt_drop(t);
 }
 
 Test(fixture, segment_and_alloc_of_one_stack_are_one_call)
@@ -36,7 +33,6 @@ Test(fixture, segment_and_alloc_of_one_stack_are_one_call)
 
     cr_assert_eq(e.call[0], e.call[1]);
     cr_assert_neq(e.call[1], e.call[2]);
-    mvt_drop(t);
 }
 
 Test(fixture, stack_text_is_split_from_the_right)
@@ -51,7 +47,6 @@ Test(fixture, stack_text_is_split_from_the_right)
     cr_assert_str_eq(mv_string_text(trace, trace->frames.function[frames[0].row]), "ns::f");
     cr_assert_str_eq(mv_string_text(trace, trace->frames.file[frames[0].row]), "b.cpp");
     cr_assert_eq(trace->frames.line[frames[0].row], 3);
-    mvt_drop(t);
 }
 
 Test(fixture, final_heap_tiles_the_segment)
@@ -71,7 +66,6 @@ Test(fixture, final_heap_tiles_the_segment)
     cr_assert_eq(trace->blocks.state[1], MV_BLOCK_ALLOCATED);
     cr_assert_eq(trace->blocks.address[2], 0x200800);
     cr_assert_eq(trace->notes[MV_NOTE_UNTILED].count, 0);
-    mvt_drop(t);
 }
 
 Test(fixture, devices_are_cut_apart)
@@ -88,5 +82,4 @@ Test(fixture, devices_are_cut_apart)
     cr_assert_eq(trace->devices[1].events.count, 3);
     cr_assert_eq(trace->devices[1].events.size[2], 1);
     cr_assert_eq(trace->devices[0].events.stack[0].row, MV_NO_ROW);
-    mvt_drop(t);
 }

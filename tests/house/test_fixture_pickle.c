@@ -2,9 +2,6 @@
  * that are spelled out here are checked. */
 #include "tests/fixture/fixture.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 /* What python3 says to an expression over a (CPython's) and b (the C++ writer's bytes). */
@@ -77,7 +74,6 @@ Test(fixture_pickle, python_would_write_the_same_bytes)
 
     need_python();
     cr_assert(python_says(a, a, "pickle.dumps(load(a), protocol=4) == a"));
-    mvt_drop(t);
 }
 
 Test(fixture_pickle, heap_of_many_blocks_too)
@@ -93,7 +89,6 @@ Test(fixture_pickle, heap_of_many_blocks_too)
     a = mvt_pickle_bytes(t, false);
     cr_assert(python_says(a, a, "pickle.dumps(load(a), protocol=4) == a"));
     cr_assert(python_says(a, a, "len(load(a)[\"segments\"][0][\"blocks\"]) == 6000"));
-    mvt_drop(t);
 }
 
 Test(fixture_pickle, both_writers_say_the_same)
@@ -112,7 +107,6 @@ Test(fixture_pickle, both_writers_say_the_same)
                           "all(load(a)[k] == load(b)[k] for k in load(a) "
                           "if k != \"device_traces\")"));
     cr_assert(python_says(a, b, "b[1] == 2 and b[-1:] == b\".\""));
-    mvt_drop(t);
 }
 
 Test(fixture_pickle, cpp_empties_have_a_mark)
@@ -124,5 +118,4 @@ Test(fixture_pickle, cpp_empties_have_a_mark)
 
     cr_assert_geq(b.length, sizeof want - 1);
     cr_assert_arr_eq(b.data, want, sizeof want - 1);
-    mvt_drop(t);
 }

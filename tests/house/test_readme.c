@@ -1,9 +1,5 @@
 /* The sessions of the README are what the program prints, its pictures what it draws. */
-#include <criterion/criterion.h>
 #include <png.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
@@ -21,20 +17,16 @@ static void check_session(const char *text, const char *end)
     cr_expect_eq(r.out_length, (size_t)(end - output), "%.*s", (int)(output - text), text);
     cr_expect(strncmp(r.out, output, (size_t)(end - output)) == 0, "%.*s prints:\n%s%s\nnot:\n%.*s",
               (int)(output - 1 - text), text, r.out, r.err, (int)(end - output), output);
-    mvt_run_drop(&r);
 }
 
 Test(readme, sessions_are_real)
 {
-    mv_budget budget = {.limit = 1u << 24};
     unsigned sessions = 0;
-    mv_arena arena;
     mv_span file;
     const char *text;
 
-    mv_arena_init(&arena, &budget);
-    file = mvt_file(&arena, MV_SOURCE_DIR "/README.md");
-    text = mv_arena_text(&arena, (const char *)file.data, file.length);
+    file = mvt_file(mvt_memory(), MV_SOURCE_DIR "/README.md");
+    text = mv_arena_text(mvt_memory(), (const char *)file.data, file.length);
     cr_assert(text != NULL);
     while ((text = strstr(text, FENCE SHELL))) {
         const char *end = strstr(text + strlen(FENCE), FENCE);
@@ -44,7 +36,6 @@ Test(readme, sessions_are_real)
         text = end + strlen(FENCE);
     }
     cr_expect_geq(sessions, 6);
-    mv_arena_release(&arena);
 }
 
 /* ---- pictures ---------------------------------------------------------------------------- */
@@ -93,28 +84,24 @@ static void check_drawing(mv_arena *arena, const char *command, const char *end)
     cr_assert_eq(r.status, 0, "%s", r.err);
     check_alike(arena, shown, made);
     remove(made);
-    mvt_run_drop(&r);
 }
 
 Test(readme, pictures_can_be_made_again)
 {
     static const char start[] = "(`memviz ";
-    mv_budget budget = {.limit = 1u << 26};
     unsigned pictures = 0;
     const char *text;
-    mv_arena arena;
+    mv_arena *arena = mvt_memory();
     mv_span file;
 
-    mv_arena_init(&arena, &budget);
-    file = mvt_file(&arena, MV_SOURCE_DIR "/README.md");
-    text = mv_arena_text(&arena, (const char *)file.data, file.length);
+    file = mvt_file(arena, MV_SOURCE_DIR "/README.md");
+    text = mv_arena_text(arena, (const char *)file.data, file.length);
     while ((text = strstr(text, start))) {
         const char *end = strstr(text, "`)");
         cr_assert(end != NULL);
-        check_drawing(&arena, text + strlen(start), end);
+        check_drawing(arena, text + strlen(start), end);
         pictures++;
         text = end;
     }
     cr_expect_geq(pictures, 3);
-    mv_arena_release(&arena);
 }

@@ -1,9 +1,5 @@
 /* Pages: what is in the file, read back by a decoder of its own, and that no text of a trace gets
  * out of its place. What a browser makes of them scripts/test-html looks at. */
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -144,14 +140,13 @@ static void write_and_open(opened *o, mv_html *page)
     char path[] = "/tmp/test_html.XXXXXX";
     int fd = mkstemp(path);
     mv_sink sink;
-    mv_err err = {0};
     mv_span file;
 
     cr_assert_geq(fd, 0);
     close(fd);
-    cr_assert_eq(mv_sink_open(&sink, path, &err), MV_OK);
-    cr_assert_eq(mv_html_write(page, &sink, &err), MV_OK, "%s", err.detail);
-    cr_assert_eq(mv_sink_commit(&sink, &err), MV_OK);
+    mvt_ok(mv_sink_open(&sink, path, mvt_err()));
+    mvt_ok(mv_html_write(page, &sink, mvt_err()));
+    mvt_ok(mv_sink_commit(&sink, mvt_err()));
     file = mvt_file(&o->arena, path);
     o->text = mv_arena_text(&o->arena, (const char *)file.data, file.length);
     cr_assert_eq(strlen(o->text), file.length, "a NUL in the page");
@@ -164,14 +159,13 @@ static void open_page_at(opened *o, const mv_trace *trace, const char *title,
 {
     mv_html page;
     mv_leaks leaks;
-    mv_err err = {0};
 
     *o = (opened){.budget.limit = 1u << 30};
     mv_arena_init(&o->arena, &o->budget);
     mv_html_init(&page, &o->arena, trace, title);
-    cr_assert_eq(mv_lives_find(&o->arena, trace, 0, lives, &err), MV_OK);
-    cr_assert_eq(mv_leaks_find(&o->arena, trace, lives, &leaks, &err), MV_OK);
-    cr_assert_eq(mv_html_add_device(&page, lives, &leaks, opening, &err), MV_OK);
+    *lives = mvt_lives(&o->arena, trace, 0);
+    mvt_ok(mv_leaks_find(&o->arena, trace, lives, &leaks, mvt_err()));
+    mvt_ok(mv_html_add_device(&page, lives, &leaks, opening, mvt_err()));
     write_and_open(o, &page);
 }
 
@@ -202,13 +196,10 @@ Test(html, any_numbers_are_read_back)
 {
     static const uint64_t values[] = {0, 1,          127, 128,       1u << 31,   UINT32_MAX,
                                       1, UINT64_MAX, 0,   INT64_MAX, 1ull << 63, 5};
-    mv_budget budget = {.limit = 1u << 20};
-    mv_arena arena;
     mv_packed c;
     opened o = {0};
 
-    mv_arena_init(&arena, &budget);
-    mv_packed_init(&c, &arena);
+    mv_packed_init(&c, mvt_memory());
     for (unsigned coding = 0; coding < 2; coding++) {
         mv_packed_open(&c, coding ? MV_CODING_DELTA : MV_CODING_PLAIN, "%u.x", coding);
         for (unsigned i = 0; i < sizeof values / sizeof *values; i++)
@@ -224,7 +215,6 @@ Test(html, any_numbers_are_read_back)
             cr_expect_eq(next(&have), values[i], "coding %u, value %u", coding, i);
         cr_expect_eq(have.at, have.end);
     }
-    mv_arena_release(&arena);
 }
 
 /* Lengths around those at which base64 pads, and a whole output buffer is written. */
@@ -234,7 +224,6 @@ Test(html, stream_of_any_length_is_read_back)
         opened o = {.budget.limit = 1u << 28};
         mv_packed c;
         mv_sink sink;
-        mv_err err = {0};
         uint32_t state = 1;
         char path[] = "/tmp/test_html.XXXXXX";
         int fd = mkstemp(path);
@@ -249,9 +238,9 @@ Test(html, stream_of_any_length_is_read_back)
         for (uint32_t i = 0; i < length; i++)
             mv_packed_add(&c, (state = state * 1664525 + 1013904223) >> 8);
         mv_packed_close(&c);
-        cr_assert_eq(mv_sink_open(&sink, path, &err), MV_OK);
-        cr_assert_eq(mv_packed_write(&c, &sink, &err), MV_OK);
-        cr_assert_eq(mv_sink_commit(&sink, &err), MV_OK);
+        mvt_ok(mv_sink_open(&sink, path, mvt_err()));
+        mvt_ok(mv_packed_write(&c, &sink, mvt_err()));
+        mvt_ok(mv_sink_commit(&sink, mvt_err()));
         file = mvt_file(&o.arena, path);
         unlink(path);
         inflate_columns(&o, (const char *)file.data, file.length);
@@ -329,10 +318,9 @@ static void expect_segments(opened *o, const mv_trace *trace, const mv_lives *li
     column kind = find(o, "0.place.kind"), expandable = find(o, "0.place.expandable");
     column stream = find(o, "0.place.stream"), pool = find(o, "0.place.pool");
     mv_lives segments;
-    mv_err err = {0};
     char want[64];
 
-    cr_assert_eq(mv_segment_lives_as_allocs(&o->arena, lives, &segments, &err), MV_OK);
+    mvt_ok(mv_segment_lives_as_allocs(&o->arena, lives, &segments, mvt_err()));
     expect_lives(o, &segments, true, name);
     cr_expect_eq(kind.count, s->count, "%s", name);
     for (uint32_t i = 0; i < s->count; i++) {
@@ -445,12 +433,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
 
 Test(html, page_holds_every_snapshot_whole)
 {
-    mv_budget budget = {.limit = 1u << 30};
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
-    mvt_each_snapshot(&arena, check_snapshot);
-    mv_arena_release(&arena);
+    mvt_each_snapshot(check_snapshot);
 }
 
 /* The moment, the view and the window are those that the caller gave. */
@@ -496,7 +479,6 @@ Test(html, filter_and_largest_are_marked)
     mv_leaks leaks;
     mv_filter filter;
     mv_html_opening opening = {0};
-    mv_err err = {0};
     char why[MV_FILTER_WHY];
     opened o = {.budget.limit = 1u << 28};
     column chosen;
@@ -515,9 +497,9 @@ Test(html, filter_and_largest_are_marked)
     page.filter = &filter;
     page.filter_text = "size>3M";
     page.top = 1;
-    cr_assert_eq(mv_lives_find(&o.arena, trace, 0, &lives, &err), MV_OK);
-    cr_assert_eq(mv_leaks_find(&o.arena, trace, &lives, &leaks, &err), MV_OK);
-    cr_assert_eq(mv_html_add_device(&page, &lives, &leaks, &opening, &err), MV_OK);
+    lives = mvt_lives(&o.arena, trace, 0);
+    mvt_ok(mv_leaks_find(&o.arena, trace, &lives, &leaks, mvt_err()));
+    mvt_ok(mv_html_add_device(&page, &lives, &leaks, &opening, mvt_err()));
     write_and_open(&o, &page);
     chosen = find(&o, "0.chosen");
     cr_expect_eq(chosen.count, 4);
@@ -529,7 +511,6 @@ Test(html, filter_and_largest_are_marked)
         cr_expect_eq(next(&chosen), want_segments[i], "%u", i);
     mv_filter_release(&filter);
     close_page(&o);
-    mvt_drop(t);
 }
 
 /* ---- texts that want out ----------------------------------------------------------------- */
@@ -569,5 +550,4 @@ Test(html, hostile_names_stay_in_the_columns)
     }
     cr_expect(found, "the name is not as it was");
     close_page(&o);
-    mvt_drop(t);
 }

@@ -1,9 +1,6 @@
 /* --filter and --top of the commands that draw. What matches, test_filter.c looks at; how it is
  * drawn, test_timeline.c, test_flame.c and test_state.c. */
-#include <criterion/criterion.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/fixture/fixture_json.h"
 
@@ -30,7 +27,6 @@ static uint64_t folded(const char *command, const char *with)
     uint64_t sum = sum_folded(r.out, with);
 
     cr_assert_eq(r.status, 0, "%s", r.err);
-    mvt_run_drop(&r);
     return sum;
 }
 
@@ -74,7 +70,6 @@ Test(filter_option, wrong_words_are_wrong_usage)
             cr_expect_eq(r.status, 2, "%s %s: %d", commands[c], wrong[i].option, r.status);
             cr_expect(strstr(r.err, wrong[i].why), "%s: %s", commands[c], r.err);
             cr_expect_str_eq(r.out, "");
-            mvt_run_drop(&r);
         }
 }
 
@@ -99,7 +94,6 @@ Test(filter_option, pictures_say_what_is_shown)
         mvt_run r =
             mvt_sh("$MEMVIZ %s $SNAPS/gpt_train.pickle -o x.svg >&2; cat x.svg", all[i].command);
         cr_expect(strstr(r.out, all[i].says), "%s does not say %s", all[i].command, all[i].says);
-        mvt_run_drop(&r);
     }
 }
 
@@ -110,5 +104,4 @@ Test(filter_option, report_counts_matches)
 
     mvt_json_has(report, "written events drawn matches");
     cr_expect_eq(mvt_json_number(report, "matches"), 514);
-    cJSON_Delete(report);
 }

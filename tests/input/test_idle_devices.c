@@ -1,8 +1,5 @@
 /* Devices that a process sees but does not use: one line in text, nothing in pictures, all of them
  * in JSON. */
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "tests/fixture/fixture.h"
@@ -66,10 +63,8 @@ Test(idle, reports_have_one_line_for_all)
         cr_expect(strstr(r.out, "device 7"), "%s: %s", commands[i], r.out);
         cr_expect_not(strstr(r.out, "device 0"), "%s: %s", commands[i], r.out);
         cr_expect_neq(r.out[0], '\n');
-        mvt_run_drop(&r);
         r = mvt_sh("$MEMVIZ %s --device 7 %s", commands[i], path);
         cr_expect_not(strstr(r.out, "idle"), "%s: %s", commands[i], r.out);
-        mvt_run_drop(&r);
     }
     unlink(path);
 }
@@ -80,7 +75,6 @@ Test(idle, a_device_that_is_asked_for_is_told)
     mvt_run r = mvt_sh("$MEMVIZ peak --device 3 %s", path);
 
     cr_expect_str_eq(r.out, "device 3: no events, no memory\n");
-    mvt_run_drop(&r);
     unlink(path);
 }
 
@@ -91,11 +85,9 @@ Test(idle, json_has_every_device)
 
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
         mvt_run r = mvt_sh("$MEMVIZ %s --json %s", commands[i], path);
-        cJSON *report = cJSON_Parse(r.out);
+        cJSON *report = mvt_json_of(r.out);
         cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(report, "devices")), 8, "%s",
                      commands[i]);
-        cJSON_Delete(report);
-        mvt_run_drop(&r);
     }
     unlink(path);
 }
@@ -104,7 +96,7 @@ Test(idle, json_has_every_device)
 Test(idle, json_has_the_sites_of_every_device)
 {
     mvt_run r = mvt_sh("$MEMVIZ peak --json $SNAPS/two_devices.pickle");
-    cJSON *report = cJSON_Parse(r.out), *devices = cJSON_GetObjectItem(report, "devices"), *d,
+    cJSON *report = mvt_json_of(r.out), *devices = cJSON_GetObjectItem(report, "devices"), *d,
           *site;
     uint32_t count = 0, same = 0;
 
@@ -121,14 +113,10 @@ Test(idle, json_has_the_sites_of_every_device)
     }
     cr_expect_eq(count, 2);
     cr_expect_eq(same, 1);
-    cJSON_Delete(report);
-    mvt_run_drop(&r);
     r = mvt_sh("$MEMVIZ fragmentation --json $SNAPS/two_devices.pickle");
-    report = cJSON_Parse(r.out);
+    report = mvt_json_of(r.out);
     cJSON_ArrayForEach(d, cJSON_GetObjectItem(report, "devices"))
         mvt_json_has(d, "device verdict why segments pinned_by growth");
-    cJSON_Delete(report);
-    mvt_run_drop(&r);
 }
 
 /* As high as the picture of one device. */
@@ -147,8 +135,6 @@ Test(idle, pictures_leave_them_out)
         snprintf(head[0], sizeof head[0], "%s", all.out);
         snprintf(head[1], sizeof head[1], "%s", one.out);
         cr_expect_str_eq(head[0], head[1], "%s", commands[i]);
-        mvt_run_drop(&all);
-        mvt_run_drop(&one);
     }
     unlink(path);
 }
@@ -191,10 +177,8 @@ Test(idle, leaks_name_their_device)
     mvt_run r = leaks_on(1);
 
     cr_expect(strstr(r.out, "LEAK  train.py:7 keep"), "%s", r.out);
-    mvt_run_drop(&r);
     r = leaks_on(3);
     cr_expect(strstr(r.out, "LEAK  device 0: train.py:7 keep"), "%s", r.out);
     cr_expect(strstr(r.out, "LEAK  device 2: train.py:7 keep"), "%s", r.out);
     cr_expect(strstr(r.out, "1 other device is idle\n"), "%s", r.out);
-    mvt_run_drop(&r);
 }

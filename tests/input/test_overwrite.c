@@ -1,7 +1,4 @@
 /* An output that is the input is refused: whatever the command, whatever the name. */
-#include <criterion/criterion.h>
-#include <string.h>
-
 #include "tests/fixture/fixture_program.h"
 
 /* $f, $g are recordings; each of the names below is another name of $f. */
@@ -24,7 +21,6 @@ static void check_refused(const char *command)
     cr_expect(end && end[1] == 0, "%s: one line: %s", command, r.err);
     cr_expect(strstr(r.err, "is the input"), "%s: %s", command, r.err);
     cr_expect_str_empty(r.out, "%s: %s", command, r.out);
-    mvt_run_drop(&r);
 }
 
 Test(overwrite, reports)
@@ -96,7 +92,6 @@ Test(overwrite, standard_input_and_output)
         cr_expect(strstr(r.err, "is the input") || strstr(r.err, "which is read"), "%s: %s",
                   commands[i], r.err);
         cr_expect_not(strstr(r.err, "differ"), "%s: %s", commands[i], r.err);
-        mvt_run_drop(&r);
     }
 }
 
@@ -108,7 +103,6 @@ Test(overwrite, rules_and_scripts)
 
     cr_expect_eq(r.status, 2, "%s", r.err);
     cr_expect(strstr(r.err, "rules is the input"), "%s", r.err);
-    mvt_run_drop(&r);
 }
 
 /* Inside of a session, a picture is not written over what is shown. */
@@ -120,7 +114,6 @@ Test(overwrite, scripts_of_the_viewer)
     cr_expect_eq(r.status, 1, "%s", r.err);
     cr_expect(strstr(r.err, "is what is shown"), "%s", r.err);
     cr_expect_str_empty(r.out, "%s", r.out);
-    mvt_run_drop(&r);
 }
 
 Test(overwrite, other_files_are_written)
@@ -140,6 +133,5 @@ Test(overwrite, other_files_are_written)
     for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
         mvt_run r = mvt_sh(MAKE "$MEMVIZ %s && cmp $f was", commands[i]);
         cr_expect_eq(r.status, 0, "%s: %d: %s", commands[i], r.status, r.err);
-        mvt_run_drop(&r);
     }
 }

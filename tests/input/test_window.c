@@ -1,6 +1,3 @@
-#include <criterion/criterion.h>
-#include <string.h>
-
 #include "cli/input/window.h"
 #include "cli/report/address_version.h"
 #include "tests/fixture/fixture.h"
@@ -63,7 +60,6 @@ Test(window, places)
         cr_expect(!mv_position_find(trace, 0, bad[i], &at, why, sizeof why), "%s", bad[i]);
         cr_expect(why[0] != 0);
     }
-    mvt_drop(t);
 }
 
 Test(window, times_mean_nothing_without_times)
@@ -77,7 +73,6 @@ Test(window, times_mean_nothing_without_times)
     trace = mvt_done(t);
     cr_expect(!mv_position_find(trace, 0, "1s", &at, why, sizeof why), "%s", why);
     cr_expect(mv_position_find(trace, 0, "1", &at, why, sizeof why));
-    mvt_drop(t);
 }
 
 /* ---- windows and moments that are none ---------------------------------------------------- */
@@ -118,7 +113,6 @@ Test(window, what_leaves_no_event)
         cr_expect_eq(is_empty, all[i].why != NULL, "%s to %s", from, to);
         cr_expect(!is_empty || strstr(why, all[i].why), "%s to %s: %s", from, to, why);
     }
-    mvt_drop(t);
 }
 
 /* A window counts where any device has events in it. */
@@ -137,7 +131,6 @@ Test(window, of_several_devices)
     cr_expect(strstr(why, "device 2 has events 0 to 6"), "%s", why);
     cr_expect(mv_window_is_empty(trace, 1, 2, "0", NULL, why, sizeof why));
     cr_expect(strstr(why, "the file has no events there"), "%s", why);
-    mvt_drop(t);
 }
 
 Test(window, annotations_that_are_not_there)
@@ -159,8 +152,6 @@ Test(window, annotations_that_are_not_there)
     }
     cr_expect_not(mv_position_find(mvt_done(bare), 0, "@Foo", &at, why, sizeof why));
     cr_expect_str_eq(why, "no annotation 'Foo': the file has none");
-    mvt_drop(t);
-    mvt_drop(bare);
 }
 
 /* Every command that takes them, in text and as JSON, whole output or none. */
@@ -196,7 +187,6 @@ Test(window, commands_refuse_what_is_no_window)
             cr_expect(strstr(r.err, "the file has"), "%s: %s", commands[i], r.err);
             cr_expect(has_rows || r.out_length == 0, "%s %s: %s", commands[i], windows[k / 2],
                       r.out);
-            mvt_run_drop(&r);
         }
 }
 
@@ -224,18 +214,14 @@ Test(window, commands_refuse_what_is_no_moment)
             cr_expect(end && end[1] == 0 && strstr(r.err, "the file has"), "%s %s: %s", commands[i],
                       moments[k / 2], r.err);
             cr_expect_eq(r.out_length, 0, "%s %s: %s", commands[i], moments[k / 2], r.out);
-            mvt_run_drop(&r);
         }
 }
 
 Test(reuse, counts_each_address)
 {
-    mv_budget budget = {.limit = 64 << 20};
-    mv_arena arena;
     mv_reuse reuse;
 
-    mv_arena_init(&arena, &budget);
-    mv_reuse_init(&reuse, &arena);
+    mv_reuse_init(&reuse, mvt_memory());
     cr_expect_eq(mv_reuse_version(&reuse, 0), 0);
     for (uint32_t round = 1; round <= 3; round++)
         for (uint64_t addr = 0; addr < 20000; addr++)
@@ -243,5 +229,4 @@ Test(reuse, counts_each_address)
     for (uint64_t addr = 0; addr < 20000; addr++)
         cr_assert_eq(mv_reuse_version(&reuse, addr * 512), 3);
     cr_expect_eq(mv_reuse_version(&reuse, 20000 * 512), 0);
-    mv_arena_release(&arena);
 }

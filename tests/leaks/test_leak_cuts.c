@@ -4,9 +4,7 @@
 
 #include "tests/fixture/fixture.h"
 
-#include <criterion/criterion.h>
 #include <dirent.h>
-#include <string.h>
 
 /* Places for each recording; scripts/test-cuts takes 200. */
 enum { CUTS = 25 };

@@ -3,8 +3,6 @@
 
 #include "tests/fixture/fixture.h"
 
-#include <criterion/criterion.h>
-
 #define TORCH  "/v/lib/python3.12/site-packages/torch/"
 #define MODULE "_call_impl:" TORCH "nn/modules/module.py:1790;"
 #define HOOKED "inner:" TORCH "nn/modules/module.py:1850;" MODULE
@@ -42,10 +40,9 @@ static mvt_trace *train(const habit *h)
 static mv_leaks leaks_of(mvt_trace *t, mv_lives *lives)
 {
     mv_leaks found;
-    mv_err err;
 
-    cr_assert_eq(mv_lives_find(mvt_arena(t), mvt_done(t), 0, lives, &err), MV_OK);
-    cr_assert_eq(mv_leaks_find(mvt_arena(t), mvt_done(t), lives, &found, &err), MV_OK);
+    *lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
+    mvt_ok(mv_leaks_find(mvt_arena(t), mvt_done(t), lives, &found, mvt_err()));
     return found;
 }
 
@@ -115,7 +112,6 @@ Test(leak_kind, bursts_of_frees_are_cycles)
     found = leaks_of(t, &lives);
     cr_assert_eq(found.count, 1);
     cr_expect_eq(found.leaks[0].kind, MV_LEAK_CYCLE);
-    mvt_drop(t);
 }
 
 /* Two lines of a module and the loss, in one evaluation: one entry, at the evaluation's call;
@@ -141,7 +137,6 @@ Test(leak_kind, a_graph_is_one_entry)
     cr_expect_str_eq(label, "train.py:30 evaluate");
     cr_expect_eq(found.leaks[1].lines, 1);
     cr_expect_eq(found.leaked_bytes + found.retained_bytes, 4 * STEPS * 512);
-    mvt_drop(t);
 }
 
 Test(leak_kind, outlook_counts_the_steps_that_fit)
@@ -165,5 +160,4 @@ Test(leak_kind, outlook_counts_the_steps_that_fit)
         MV_OK);
     cr_expect_eq(outlook.steps, MV_NO_BYTES);
     cr_expect_str_eq(outlook.source, "");
-    mvt_drop(t);
 }

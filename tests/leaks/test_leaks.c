@@ -1,22 +1,17 @@
 #include "analyze/leaks/leaks.h"
 
 #include "tests/fixture/fixture.h"
-
-#include <cjson/cJSON.h>
-#include <criterion/criterion.h>
-#include <stdio.h>
+#include "tests/fixture/fixture_json.h"
 
 #include "analyze/code/culprit.h"
 
 static mv_leaks leaks_of(mvt_trace *t)
 {
     const mv_trace *trace = mvt_done(t);
-    mv_lives lives;
     mv_leaks found;
-    mv_err err;
+    mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
 
-    cr_assert_eq(mv_lives_find(mvt_arena(t), trace, 0, &lives, &err), MV_OK);
-    cr_assert_eq(mv_leaks_find(mvt_arena(t), trace, &lives, &found, &err), MV_OK);
+    mvt_ok(mv_leaks_find(mvt_arena(t), trace, &lives, &found, mvt_err()));
     return found;
 }
 
@@ -60,7 +55,6 @@ Test(leaks, growth_is_reported_and_the_rest_is_retained)
     cr_assert_eq(found.retained_count, 1);
     cr_expect_eq(found.retained[0].bytes, 1 << 20);
     cr_expect_eq(found.live_bytes, (1 << 20) + 10 * 1024);
-    mvt_drop(t);
 }
 
 Test(leaks, healthy_steps_are_clean)
@@ -71,7 +65,6 @@ Test(leaks, healthy_steps_are_clean)
     cr_expect_eq(found.verdict, MV_VERDICT_CLEAN);
     cr_expect_eq(found.count, 0);
     cr_expect_eq(found.retained_bytes, 1 << 20);
-    mvt_drop(t);
 }
 
 #define TORCH "/v/lib/python3.12/site-packages/torch/"
@@ -101,7 +94,6 @@ Test(leaks, one_leak_through_several_stacks_is_one_entry)
     found = leaks_of(t);
     cr_assert_eq(found.count, 1);
     cr_expect_eq(found.leaks[0].blocks, 24);
-    mvt_drop(t);
 }
 
 Test(leaks, without_events_nothing_can_be_said)
@@ -116,14 +108,12 @@ Test(leaks, without_events_nothing_can_be_said)
     cr_expect_eq(found.verdict, MV_VERDICT_UNKNOWN);
     cr_expect_eq(found.preexisting_bytes, 1 << 20);
     cr_expect_eq(found.live_bytes, 1 << 20);
-    mvt_drop(t);
 }
 
 /* ---- real snapshots ---------------------------------------------------------------------- */
 
 typedef struct {
-    mv_budget budget;
-    mv_arena arena;
+    mv_arena *arena;
     mv_trace trace;
     mv_leaks found;
 } loaded;
@@ -131,13 +121,11 @@ typedef struct {
 static void load(loaded *l, const char *name)
 {
     mv_lives lives;
-    mv_err err;
 
-    l->budget = (mv_budget){.limit = 1u << 30};
-    mv_arena_init(&l->arena, &l->budget);
-    mvt_load(&l->arena, name, &l->trace);
-    cr_assert_eq(mv_lives_find(&l->arena, &l->trace, 0, &lives, &err), MV_OK);
-    cr_assert_eq(mv_leaks_find(&l->arena, &l->trace, &lives, &l->found, &err), MV_OK);
+    l->arena = mvt_arena_new();
+    mvt_load(l->arena, name, &l->trace);
+    lives = mvt_lives(l->arena, &l->trace, 0);
+    mvt_ok(mv_leaks_find(l->arena, &l->trace, &lives, &l->found, mvt_err()));
 }
 
 static void label_of(const loaded *l, uint32_t leak, char *out, size_t size)
@@ -222,7 +210,7 @@ Test(leaks, real_leaks_are_found)
         cr_expect_eq(l.found.leaks[0].bytes, c->bytes, "%s", c->snapshot);
         cr_expect_eq(l.found.leaks[0].kind, c->kind, "%s", c->snapshot);
         cr_expect_gt(l.found.leaks[0].confidence, 0.9, "%s", c->snapshot);
-        mv_arena_release(&l.arena);
+        mv_arena_release(l.arena);
     }
 }
 
@@ -262,7 +250,7 @@ Test(leaks, real_training_is_clean)
         load(&l, names[i]);
         expect_sums(&l, names[i]);
         cr_expect_eq(l.found.verdict, MV_VERDICT_CLEAN, "%s: %s", names[i], l.found.why);
-        mv_arena_release(&l.arena);
+        mv_arena_release(l.arena);
     }
 }
 
@@ -276,7 +264,7 @@ Test(leaks, windows_too_short_are_undecided)
         load(&l, names[i]);
         expect_sums(&l, names[i]);
         cr_expect_eq(l.found.verdict, MV_VERDICT_UNKNOWN, "%s: %s", names[i], l.found.why);
-        mv_arena_release(&l.arena);
+        mv_arena_release(l.arena);
     }
 }
 
@@ -312,15 +300,9 @@ static void expect_lines(const loaded *l, const char *name, const cJSON *run)
 
 Test(leaks, recorded_runs_name_the_leaking_lines)
 {
-    mv_budget budget = {.limit = 1u << 20};
-    mv_arena arena;
-    mv_span text;
-    cJSON *truth;
+    cJSON *truth = mvt_json_file("leaks/leaks.json");
     const cJSON *run;
 
-    mv_arena_init(&arena, &budget);
-    text = mvt_file(&arena, MV_TESTDATA "/leaks/leaks.json");
-    truth = cJSON_ParseWithLength((const char *)text.data, text.length);
     cr_assert_not_null(truth);
     cJSON_ArrayForEach(run, truth)
     {
@@ -333,8 +315,6 @@ Test(leaks, recorded_runs_name_the_leaking_lines)
         cr_expect_eq((double)l.found.live_bytes, cJSON_GetObjectItem(run, "allocated")->valuedouble,
                      "%s", name);
         expect_lines(&l, name, run);
-        mv_arena_release(&l.arena);
+        mv_arena_release(l.arena);
     }
-    cJSON_Delete(truth);
-    mv_arena_release(&arena);
 }

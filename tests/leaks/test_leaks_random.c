@@ -1,9 +1,6 @@
 /* The leak report on hundreds of random training runs whose leaks are known. */
 #include "tests/fixture/fixture_training.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-
 #include "analyze/code/culprit.h"
 #include "analyze/leaks/leaks.h"
 
@@ -61,12 +58,11 @@ static void run_one(uint64_t seed, mvt_leak leak, score *s)
     const mv_trace *trace;
     mv_lives lives;
     mv_leaks found;
-    mv_err err;
 
     mvt_training(t, seed, leak, &truth);
     trace = mvt_done(t);
-    cr_assert_eq(mv_lives_find(mvt_arena(t), trace, 0, &lives, &err), MV_OK);
-    cr_assert_eq(mv_leaks_find(mvt_arena(t), trace, &lives, &found, &err), MV_OK);
+    lives = mvt_lives(mvt_arena(t), trace, 0);
+    mvt_ok(mv_leaks_find(mvt_arena(t), trace, &lives, &found, mvt_err()));
     cr_assert_eq(found.live_bytes, found.leaked_bytes + found.retained_bytes);
     judge(trace, &found, &truth, leak, s);
     mvt_drop(t);
@@ -151,7 +147,6 @@ Test(leaks_random, senseless_traces)
         mvt_trace *t = mvt_new();
         mv_lives lives;
         mv_leaks found;
-        mv_err err;
 
         for (int i = 0; i < 120; i++) {
             r ^= r << 13;
@@ -165,8 +160,8 @@ Test(leaks_random, senseless_traces)
                                            .bytes = r >> 16 & 2047,
                                            .stack = stacks[(r >> 32) % 5]});
         }
-        cr_assert_eq(mv_lives_find(mvt_arena(t), mvt_done(t), 0, &lives, &err), MV_OK);
-        cr_assert_eq(mv_leaks_find(mvt_arena(t), mvt_done(t), &lives, &found, &err), MV_OK);
+        lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
+        mvt_ok(mv_leaks_find(mvt_arena(t), mvt_done(t), &lives, &found, mvt_err()));
         cr_assert_eq(found.live_bytes, found.leaked_bytes + found.retained_bytes);
         cr_assert(found.steps.count != 1);
         mvt_drop(t);

@@ -5,9 +5,6 @@
 #include "tests/fixture/fixture_calls.h"
 #include "tests/fixture/fixture_json.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 static mv_held held_at_end(mvt_calls *c, mv_lot_kind kind)
@@ -16,12 +13,11 @@ static mv_held held_at_end(mvt_calls *c, mv_lot_kind kind)
     mv_holdings h;
     mv_held held;
 
-    mv_holdings_init(&h, mvt_calls_arena(c), trace, 0, true);
+    mv_holdings_init(&h, mvt_memory(), trace, 0, true);
     for (uint32_t i = 0; i < trace->api_calls.count; i++)
         cr_assert(mv_holdings_apply(&h, i));
     held = h.held[kind];
     mv_holdings_drop(&h);
-    mvt_calls_drop(c);
     return held;
 }
 
@@ -307,11 +303,9 @@ static mv_ledger ledger_of(mvt_calls *c, mv_ledger_ask ask)
 {
     const mv_trace *trace = mvt_calls_done(c);
     mv_ledger ledger;
-    mv_lives lives;
-    mv_err err;
+    mv_lives lives = mvt_lives(mvt_memory(), trace, 0);
 
-    cr_assert_eq(mv_lives_find(mvt_calls_arena(c), trace, 0, &lives, &err), MV_OK);
-    cr_assert_eq(mv_ledger_find(mvt_calls_arena(c), trace, &lives, ask, &ledger, &err), MV_OK);
+    mvt_ok(mv_ledger_find(mvt_memory(), trace, &lives, ask, &ledger, mvt_err()));
     return ledger;
 }
 
@@ -374,7 +368,6 @@ static void expect_training(bool process)
     cr_assert(ledger.by[0].is_framework);
     cr_assert_str_eq(
         mv_library_name("/site-packages/nvidia/nccl/lib/libnccl.so.2", name, sizeof name), "NCCL");
-    mvt_calls_drop(c);
 }
 
 Test(ledger, rows_context_and_the_rest_add_up_to_the_use_of_the_process)
@@ -395,7 +388,6 @@ Test(ledger, the_end_is_behind_the_last_call)
     expect_sums(&ledger);
     cr_assert_eq(ledger.by_sum, 100 * MIB);
     cr_assert_eq(ledger.count, 1);
-    mvt_calls_drop(c);
 }
 
 Test(ledger, most_of_a_row_is_for_the_stack_that_holds_most)
@@ -408,7 +400,6 @@ Test(ledger, most_of_a_row_is_for_the_stack_that_holds_most)
 
     cr_assert_eq(count, 1);
     cr_assert_str_eq(mv_string_text(trace, trace->frames.function[frames[0].row]), "forward");
-    mvt_calls_drop(c);
 }
 
 Test(ledger, without_samples_the_use_is_not_known)
@@ -422,7 +413,6 @@ Test(ledger, without_samples_the_use_is_not_known)
     cr_assert_eq(ledger.used, MV_NO_BYTES);
     cr_assert_not_null(ledger.why);
     cr_assert_eq(ledger.by_sum, 200, "the moment when most was held");
-    mvt_calls_drop(c);
 }
 
 /* ---- the command ------------------------------------------------------------------------- */
@@ -430,7 +420,7 @@ Test(ledger, without_samples_the_use_is_not_known)
 Test(ledger, the_command_reports_what_was_found)
 {
     mvt_calls *c = training(true);
-    mv_span bytes = mvt_snapshot_of(mvt_calls_arena(c), mvt_calls_done(c));
+    mv_span bytes = mvt_snapshot_of(mvt_memory(), mvt_calls_done(c));
     char path[] = "/tmp/memviz-ledger-XXXXXX";
     int file = mkstemp(path);
     cJSON *report, *device, *row;
@@ -446,7 +436,6 @@ Test(ledger, the_command_reports_what_was_found)
     row = cJSON_GetArrayItem(cJSON_GetObjectItem(device, "by"), 1);
     mvt_json_has(row, "library api bytes count frames");
     cr_assert_str_eq(mvt_json_text(row, "api"), "cuMemCreate");
-    cJSON_Delete(report);
 
     mvt_run run = mvt_sh("$MEMVIZ ledger %s", path);
     cr_assert_eq(run.status, 0);
@@ -455,12 +444,9 @@ Test(ledger, the_command_reports_what_was_found)
                       "530 MiB, unexplained 7.00 MiB (1 %)\n",
                       60) == 0,
               "%s", run.out);
-    mvt_run_drop(&run);
     run = mvt_sh("$MEMVIZ ledger --at 3 %s", path);
     cr_assert_eq(run.status, 1);
-    mvt_run_drop(&run);
     remove(path);
-    mvt_calls_drop(c);
 }
 
 Test(ledger, a_snapshot_of_pytorch_has_no_calls)
@@ -472,7 +458,6 @@ Test(ledger, a_snapshot_of_pytorch_has_no_calls)
     cr_assert_eq(cJSON_GetArraySize(cJSON_GetObjectItem(device, "by")), 0);
     cr_assert_gt(mvt_json_number(device, "framework_reserved"), 0);
     cr_assert(strstr(cJSON_GetStringValue(cJSON_GetObjectItem(device, "why")), "memviz run"));
-    cJSON_Delete(report);
 }
 
 Test(ledger, text_of_a_snapshot_says_what_to_record)
@@ -483,5 +468,4 @@ Test(ledger, text_of_a_snapshot_says_what_to_record)
     cr_expect_eq(run.out_length, 0);
     cr_expect(strstr(run.err, "this is a snapshot; record with `memviz run` to see"), "%s",
               run.err);
-    mvt_run_drop(&run);
 }

@@ -1,7 +1,4 @@
 /* Live files: what their records become, in whatever order and state they are. */
-#include <criterion/criterion.h>
-#include <stdio.h>
-
 #include "analyze/leaks/leaks.h"
 #include "analyze/steps/steps.h"
 #include "analyze/totals/totals.h"
@@ -10,29 +7,14 @@
 #include "tests/fixture/fixture_training.h"
 #include "tests/fixture/soundness.h"
 
-static mv_budget budget = {.limit = (uint64_t)4 << 30};
-static mv_arena arena;
 static mv_trace trace;
 static mv_err err;
-
-static void setup(void)
-{
-    mv_arena_init(&arena, &budget);
-}
-
-static void teardown(void)
-{
-    mv_arena_release(&arena);
-}
-
-TestSuite(live, .init = setup, .fini = teardown);
 
 static const mv_trace *read_bytes(mv_span file)
 {
     const char *why;
 
-    cr_assert_eq(mv_trace_read_bytes(&arena, file, &trace, &err), MV_OK, "%s %s",
-                 mv_code_name(err.code), err.detail);
+    mvt_ok(mv_trace_read_bytes(mvt_memory(), file, &trace, mvt_err()));
     why = mvt_unsound(&trace);
     cr_assert_null(why, "%s", why);
     return &trace;
@@ -73,11 +55,10 @@ static void expect_frame(mv_stack_id stack, uint32_t at, const char *function, c
 
 static mv_totals audit_of(uint32_t device)
 {
-    mv_lives lives;
     mv_totals totals;
+    mv_lives lives = mvt_lives(mvt_memory(), &trace, device);
 
-    cr_assert_eq(mv_lives_find(&arena, &trace, device, &lives, &err), MV_OK);
-    cr_assert_eq(mv_totals_find(&arena, &trace, &lives, &totals, &err), MV_OK);
+    mvt_ok(mv_totals_find(mvt_memory(), &trace, &lives, &totals, mvt_err()));
     return totals;
 }
 
@@ -99,7 +80,7 @@ static void segment(mvt_live *l, uint64_t addr, uint64_t size)
 
 Test(live, a_block_and_its_free)
 {
-    mvt_live *l = mvt_live_new(&arena);
+    mvt_live *l = mvt_live_new();
     const mv_events *e;
 
     segment(l, 0x7f0000000000, 2 << 20);
@@ -126,7 +107,7 @@ Test(live, a_block_and_its_free)
 
 Test(live, what_is_alive_tiles_the_final_heap)
 {
-    mvt_live *l = mvt_live_new(&arena);
+    mvt_live *l = mvt_live_new();
     uint32_t stack = mvt_live_stack(l, "f:a.py:7");
 
     segment(l, 0x10000000, 2 << 20);
@@ -148,7 +129,7 @@ Test(live, what_is_alive_tiles_the_final_heap)
 
 Test(live, block_sizes_are_taken_as_they_are)
 {
-    mvt_live *l = mvt_live_new(&arena);
+    mvt_live *l = mvt_live_new();
     mv_totals totals;
 
     /* an unsplit rest of 1 MiB belongs to the block; a large rest behind a small block does not */
@@ -166,7 +147,7 @@ Test(live, block_sizes_are_taken_as_they_are)
 
 Test(live, an_oom)
 {
-    mvt_live *l = mvt_live_new(&arena);
+    mvt_live *l = mvt_live_new();
 
     mvt_live_event(l, MV_LIVE_EVENT_OOM,
                    (mvt_live_args){.size = 1 << 30, .stack = mvt_live_stack(l, "f:a.py:7")});
@@ -176,7 +157,7 @@ Test(live, an_oom)
 
 Test(live, tensors_of_the_cpu_are_a_device_behind_the_last)
 {
-    mvt_live *l = mvt_live_new(&arena);
+    mvt_live *l = mvt_live_new();
     mv_totals totals;
 
     mvt_live_block(l, .cpu = true, .addr = 0x5000, .size = 100);
@@ -214,7 +195,7 @@ static void allocator_call(mvt_live *l, mv_api_action action, uint64_t addr, uin
 
 Test(live, pieces_of_one_mapping_are_one_event)
 {
-    mvt_live *l = mvt_live_new(&arena);
+    mvt_live *l = mvt_live_new();
     uint32_t stack = mvt_live_stack(l, "f:a.py:7");
 
     allocator_call(l, MV_API_RESERVE, 0x40000000, 1 << 30);
@@ -244,7 +225,7 @@ Test(live, pieces_of_one_mapping_are_one_event)
 
 Test(live, touching_mappings_of_two_reservations_are_two_segments)
 {
-    mvt_live *l = mvt_live_new(&arena);
+    mvt_live *l = mvt_live_new();
 
     allocator_call(l, MV_API_RESERVE, 0x40000000, 2 << 20);
     allocator_call(l, MV_API_RESERVE, 0x40200000, 20 << 20);
@@ -261,7 +242,7 @@ Test(live, touching_mappings_of_two_reservations_are_two_segments)
 
 Test(live, calls_of_others_and_failed_ones_make_no_segment)
 {
-    mvt_live *l = mvt_live_new(&arena);
+    mvt_live *l = mvt_live_new();
     uint32_t malloc_name = mvt_live_string(l, "cudaMalloc");
 
     mvt_live_call(l, .action = MV_API_ALLOC, .addr = 0x1000, .size = 4096, .text = malloc_name,
@@ -282,7 +263,7 @@ Test(live, calls_of_others_and_failed_ones_make_no_segment)
 
 Test(live, a_released_segment_has_its_size)
 {
-    mvt_live *l = mvt_live_new(&arena);
+    mvt_live *l = mvt_live_new();
 
     segment(l, 0x10000000, 2 << 20);
     mvt_live_call(l, .action = MV_API_FREE, .addr = 0x10000000, .device = 3,
@@ -295,7 +276,7 @@ Test(live, a_released_segment_has_its_size)
 
 Test(live, blocks_in_no_segment_get_one_where_others_have_them)
 {
-    mvt_live *l = mvt_live_new(&arena);
+    mvt_live *l = mvt_live_new();
 
     segment(l, 0x10000000, 2 << 20);
     mvt_live_block(l, .addr = 0x30000000, .size = 512);
@@ -311,7 +292,7 @@ Test(live, blocks_in_no_segment_get_one_where_others_have_them)
 
 Test(live, threads_are_merged_by_number)
 {
-    mvt_live *l = mvt_live_new(&arena);
+    mvt_live *l = mvt_live_new();
 
     /* thread 2 frees what thread 1 allocated, and thread 1 allocates it again */
     mvt_live_block(l, .thread = 1, .sequence = 1, .addr = 0x1000, .size = 512, .time_us = 1000010);
@@ -332,7 +313,7 @@ Test(live, threads_are_merged_by_number)
 
 Test(live, missing_numbers_are_lost_events)
 {
-    mvt_live *l = mvt_live_new(&arena);
+    mvt_live *l = mvt_live_new();
 
     mvt_live_block(l, .sequence = 1, .addr = 0x1000, .size = 512);
     mvt_live_block(l, .sequence = 5, .addr = 0x2000, .size = 512);
@@ -345,7 +326,7 @@ Test(live, missing_numbers_are_lost_events)
 
 Test(live, the_frameworks_totals_are_compared)
 {
-    mvt_live *l = mvt_live_new(&arena);
+    mvt_live *l = mvt_live_new();
 
     segment(l, 0x10000000, 2 << 20);
     mvt_live_block(l, .addr = 0x10000000, .size = 512);
@@ -387,7 +368,7 @@ static void expect_annotation(uint32_t i, mv_stage stage, const char *name)
 
 Test(live, ranges_nest_within_their_thread)
 {
-    mvt_live *l = mvt_live_new(&arena);
+    mvt_live *l = mvt_live_new();
 
     mark(l, MV_LIVE_EVENT_PUSH, 1, "outer", 0);
     mark(l, MV_LIVE_EVENT_PUSH, 1, "inner", 0);
@@ -414,7 +395,7 @@ Test(live, ranges_nest_within_their_thread)
 
 Test(live, a_thread_that_follows_in_a_chunk_is_another)
 {
-    mvt_live *l = mvt_live_new(&arena);
+    mvt_live *l = mvt_live_new();
 
     mvt_live_block(l, .thread = 1, .addr = 0x1000, .size = 512, .device = 1);
     mark(l, MV_LIVE_EVENT_PUSH, 1, "left open", 0);
@@ -438,7 +419,7 @@ Test(live, a_thread_that_follows_in_a_chunk_is_another)
 
 Test(live, frames_of_all_kinds)
 {
-    mvt_live *l = mvt_live_new(&arena);
+    mvt_live *l = mvt_live_new();
     const mv_events *e;
 
     mvt_live_block(l, .addr = 0x1000, .size = 512,
@@ -458,7 +439,7 @@ Test(live, frames_of_all_kinds)
 
 Test(live, the_last_fact_of_a_key_counts)
 {
-    mvt_live *l = mvt_live_new(&arena);
+    mvt_live *l = mvt_live_new();
 
     mvt_live_fact(l, "lost_space", "1");
     mvt_live_fact(l, "lost_space", "2");
@@ -473,11 +454,11 @@ Test(live, the_last_fact_of_a_key_counts)
 
 Test(live, facts_of_the_launcher_replace_the_files)
 {
-    mvt_live *l = mvt_live_new(&arena);
+    mvt_live *l = mvt_live_new();
     const mv_live_fact facts[] = {{"pid", "77"}, {"samples_off", "no NVML"}};
     const mv_live_opts opts = {.facts = facts, .fact_count = 2};
 
-    cr_assert_eq(mv_live_read(&arena, mvt_live_bytes(l), &opts, &trace, &err), MV_OK);
+    mvt_ok(mv_live_read(mvt_memory(), mvt_live_bytes(l), &opts, &trace, mvt_err()));
     cr_assert_str_eq(mv_fact_find(&trace, "pid"), "77");
     cr_assert_str_eq(mv_fact_find(&trace, "samples_off"), "no NVML");
     cr_assert_eq(trace.facts.count, 4);
@@ -485,7 +466,7 @@ Test(live, facts_of_the_launcher_replace_the_files)
 
 Test(live, a_jump_of_the_clock_does_not_bring_times_down)
 {
-    mvt_live *l = mvt_live_new(&arena);
+    mvt_live *l = mvt_live_new();
 
     mvt_live_block(l, .thread = 1, .sequence = 1, .addr = 0x1000, .size = 512,
                    .time_us = 1ull << 62);
@@ -542,7 +523,7 @@ Test(live, training_runs_come_back_event_for_event)
 
         mvt_training(t, seed, (mvt_leak)(seed % MVT_LEAK_COUNT), &truth);
         from = mvt_done(t);
-        read_bytes(mvt_live_of(&arena, from));
+        read_bytes(mvt_live_of(from));
         cr_assert_eq(notes(MV_NOTE_LOST) + notes(MV_NOTE_DAMAGED), 0, "seed %lu",
                      (unsigned long)seed);
         expect_run(from);
@@ -561,14 +542,17 @@ Test(live, a_capture_survives_the_containers)
     const char *differs;
 
     mvt_training(t, 3, MVT_LEAK_LOSS, &truth);
-    read_bytes(mvt_live_of(&arena, mvt_done(t)));
-    cr_assert_eq(mv_trace_read_bytes(&arena, mvt_snapshot_of(&arena, &trace), &again, &err), MV_OK);
+    read_bytes(mvt_live_of(mvt_done(t)));
+    cr_assert_eq(
+        mv_trace_read_bytes(mvt_memory(), mvt_snapshot_of(mvt_memory(), &trace), &again, &err),
+        MV_OK);
     differs = mvt_difference(&trace, &again);
     cr_assert_null(differs, "%s", differs);
-    cr_assert_eq(mv_trace_read_bytes(&arena, mvt_compact_of(&arena, &trace), &again, &err), MV_OK);
+    cr_assert_eq(
+        mv_trace_read_bytes(mvt_memory(), mvt_compact_of(mvt_memory(), &trace), &again, &err),
+        MV_OK);
     differs = mvt_difference(&trace, &again);
     cr_assert_null(differs, "%s", differs);
-    mvt_drop(t);
 }
 
 /* ---- steps ------------------------------------------------------------------------------- */
@@ -579,8 +563,8 @@ static mv_steps steps_of(mvt_live *l)
     mv_steps steps;
 
     read_live(l);
-    cr_assert_eq(mv_lives_find(&arena, &trace, 0, &lives, &err), MV_OK);
-    cr_assert_eq(mv_steps_find(&arena, &trace, &lives, &steps, &err), MV_OK);
+    lives = mvt_lives(mvt_memory(), &trace, 0);
+    mvt_ok(mv_steps_find(mvt_memory(), &trace, &lives, &steps, mvt_err()));
     return steps;
 }
 
@@ -595,7 +579,7 @@ static void some_step(mvt_live *l)
 
 Test(live, marks_are_steps)
 {
-    mvt_live *l = mvt_live_new(&arena);
+    mvt_live *l = mvt_live_new();
     mv_steps steps;
     char name[32];
 
@@ -616,7 +600,7 @@ Test(live, marks_are_steps)
 
 Test(live, ranges_are_steps)
 {
-    mvt_live *l = mvt_live_new(&arena);
+    mvt_live *l = mvt_live_new();
     mv_steps steps;
     char name[32];
 
@@ -635,7 +619,7 @@ Test(live, ranges_are_steps)
 
 Test(live, a_mark_and_a_range_of_one_name_are_two_series)
 {
-    mvt_live *l = mvt_live_new(&arena);
+    mvt_live *l = mvt_live_new();
     mv_steps steps;
 
     segment(l, 0x10000000, 2 << 20);
@@ -679,14 +663,14 @@ static mv_leaks leaks_of(mvt_live *l, mv_lives *lives)
     mv_leaks leaks;
 
     read_live(l);
-    cr_assert_eq(mv_lives_find(&arena, &trace, 0, lives, &err), MV_OK);
-    cr_assert_eq(mv_leaks_find(&arena, &trace, lives, &leaks, &err), MV_OK);
+    *lives = mvt_lives(mvt_memory(), &trace, 0);
+    mvt_ok(mv_leaks_find(mvt_memory(), &trace, lives, &leaks, mvt_err()));
     return leaks;
 }
 
 Test(live, what_the_exit_frees_was_kept)
 {
-    mvt_live *l = mvt_live_new(&arena);
+    mvt_live *l = mvt_live_new();
     mv_lives lives;
     mv_leaks leaks;
 
@@ -701,7 +685,7 @@ Test(live, what_the_exit_frees_was_kept)
 
 Test(live, a_killed_program_has_no_exit)
 {
-    mvt_live *l = mvt_live_new(&arena);
+    mvt_live *l = mvt_live_new();
     mv_lives lives;
     mv_leaks leaks;
 

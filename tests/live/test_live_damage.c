@@ -1,6 +1,4 @@
 /* Live files that were cut, changed or half written: what holds is read, whatever else says. */
-#include <criterion/criterion.h>
-
 #include "parse/live/read_live.h"
 #include "tests/fixture/fixture_container.h"
 #include "tests/fixture/fixture_live.h"
@@ -8,22 +6,8 @@
 
 enum { HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head), CHUNK = MV_LIVE_CHUNK_BYTES };
 
-static mv_budget budget = {.limit = (uint64_t)1 << 30};
-static mv_arena arena;
 static mv_trace trace;
 static mv_err err;
-
-static void setup(void)
-{
-    mv_arena_init(&arena, &budget);
-}
-
-static void teardown(void)
-{
-    mv_arena_release(&arena);
-}
-
-TestSuite(live_damage, .init = setup, .fini = teardown);
 
 /* Reads, in memory of its own, and gives that back. */
 static mv_code try_reading(mv_span file)
@@ -46,7 +30,7 @@ static mv_code try_reading(mv_span file)
 /* Two threads, two chunks of names, sealed and not. */
 static mv_span some_file(void)
 {
-    mvt_live *l = mvt_live_new(&arena);
+    mvt_live *l = mvt_live_new();
     uint32_t first = mvt_live_stack(l, "f:a.py:7;main:a.py:20"), second;
 
     mvt_live_call(l, .action = MV_API_ALLOC, .addr = 0x10000000, .size = 2 << 20,
@@ -101,7 +85,7 @@ static void flip(uint8_t *file, uint64_t length, uint64_t at)
 Test(live_damage, any_byte_may_be_wrong)
 {
     mv_span file = some_file();
-    uint8_t *bytes = (uint8_t *)mv_arena_text(&arena, (const char *)file.data, file.length);
+    uint8_t *bytes = (uint8_t *)mv_arena_text(mvt_memory(), (const char *)file.data, file.length);
 
     for (uint64_t i = 0; i < sizeof(mv_wire_header); i++)
         flip(bytes, file.length, i);
@@ -127,11 +111,11 @@ static uint64_t chunk_of(mv_span file, uint16_t kind, uint64_t from)
 Test(live_damage, a_sealed_chunk_is_checked)
 {
     mv_span file = some_file();
-    uint8_t *bytes = (uint8_t *)mv_arena_text(&arena, (const char *)file.data, file.length);
+    uint8_t *bytes = (uint8_t *)mv_arena_text(mvt_memory(), (const char *)file.data, file.length);
     uint64_t at = chunk_of(file, MV_LIVE_EVENTS, sizeof(mv_wire_header));
 
     bytes[at + HEADERS + 3] ^= 1;
-    cr_assert_eq(mv_trace_read_bytes(&arena, (mv_span){bytes, file.length}, &trace, &err), MV_OK);
+    mvt_ok(mv_trace_read_bytes(mvt_memory(), (mv_span){bytes, file.length}, &trace, mvt_err()));
     cr_assert_eq(trace.notes[MV_NOTE_DAMAGED].count, 1);
     cr_assert_eq(trace.devices[0].events.count, 3);
     cr_assert_eq(trace.devices[0].events.action[0], MV_ACTION_ALLOC);
@@ -143,14 +127,14 @@ Test(live_damage, a_sealed_chunk_is_checked)
 Test(live_damage, names_behind_a_lost_chunk_keep_their_numbers)
 {
     mv_span file = some_file();
-    uint8_t *bytes = (uint8_t *)mv_arena_text(&arena, (const char *)file.data, file.length);
+    uint8_t *bytes = (uint8_t *)mv_arena_text(mvt_memory(), (const char *)file.data, file.length);
     uint64_t at = chunk_of(file, MV_LIVE_NAMES, sizeof(mv_wire_header));
     const mv_events *e;
     const mv_frame_id *frames;
     uint32_t count;
 
     memset(bytes + at, 0x55, HEADERS);
-    cr_assert_eq(mv_trace_read_bytes(&arena, (mv_span){bytes, file.length}, &trace, &err), MV_OK);
+    mvt_ok(mv_trace_read_bytes(mvt_memory(), (mv_span){bytes, file.length}, &trace, mvt_err()));
     e = &trace.devices[0].events;
     cr_assert_gt(trace.notes[MV_NOTE_DAMAGED].count, 0);
     cr_assert_eq(e->count, 4); /* who called cudaMalloc is not known, so no segment */
@@ -164,11 +148,11 @@ Test(live_damage, names_behind_a_lost_chunk_keep_their_numbers)
 Test(live_damage, without_facts_it_is_a_capture_still)
 {
     mv_span file = some_file();
-    uint8_t *bytes = (uint8_t *)mv_arena_text(&arena, (const char *)file.data, file.length);
+    uint8_t *bytes = (uint8_t *)mv_arena_text(mvt_memory(), (const char *)file.data, file.length);
 
     memset(bytes + sizeof(mv_wire_header), 0, 4096);
     cr_assert(mv_live_probe((mv_span){bytes, file.length}));
-    cr_assert_eq(mv_trace_read_bytes(&arena, (mv_span){bytes, file.length}, &trace, &err), MV_OK);
+    mvt_ok(mv_trace_read_bytes(mvt_memory(), (mv_span){bytes, file.length}, &trace, mvt_err()));
     cr_assert(mv_trace_is_captured(&trace));
     cr_assert_eq(trace.devices[0].events.count, 5);
 }
@@ -176,13 +160,13 @@ Test(live_damage, without_facts_it_is_a_capture_still)
 Test(live_damage, a_chunk_that_is_just_being_begun_is_no_damage)
 {
     mv_span file = some_file();
-    uint8_t *bytes = mv_arena_push(&arena, file.length + 3 * CHUNK, 1);
+    uint8_t *bytes = mv_arena_push(mvt_memory(), file.length + 3 * CHUNK, 1);
 
     memcpy(bytes, file.data, file.length);
     bytes[file.length + 5] = 1;                          /* all but the magic */
     bytes[file.length + sizeof(mv_wire_chunk) + 16] = 9; /* where its numbers begin */
     cr_assert_eq(
-        mv_trace_read_bytes(&arena, (mv_span){bytes, file.length + 3 * CHUNK}, &trace, &err),
+        mv_trace_read_bytes(mvt_memory(), (mv_span){bytes, file.length + 3 * CHUNK}, &trace, &err),
         MV_OK);
     cr_assert_eq(trace.notes[MV_NOTE_DAMAGED].count, 0);
     cr_assert_eq(trace.devices[0].events.count, 5);
@@ -191,7 +175,7 @@ Test(live_damage, a_chunk_that_is_just_being_begun_is_no_damage)
 Test(live_damage, a_newer_version_is_refused)
 {
     mv_span file = some_file();
-    uint8_t *bytes = (uint8_t *)mv_arena_text(&arena, (const char *)file.data, file.length);
+    uint8_t *bytes = (uint8_t *)mv_arena_text(mvt_memory(), (const char *)file.data, file.length);
     mv_wire_header header;
 
     memcpy(&header, bytes, sizeof header);

@@ -1,7 +1,5 @@
 #include "analyze/lives/block_size.h"
 
-#include <criterion/criterion.h>
-
 #include "tests/fixture/fixture.h"
 
 static mv_block_rules rules_with(uint64_t divisions)
@@ -69,7 +67,6 @@ Test(block_size, rules_come_from_the_settings)
     rules = mv_block_rules_of(mvt_done(t));
     cr_expect_eq(rules.max_split, 64 << 20);
     cr_expect(!rules.expandable);
-    mvt_drop(t);
 
     t = mvt_new();
     mvt_setting_int(t, "max_split_size", -1);
@@ -77,22 +74,17 @@ Test(block_size, rules_come_from_the_settings)
     rules = mv_block_rules_of(mvt_done(t));
     cr_expect_eq(rules.max_split, UINT64_MAX);
     cr_expect(rules.expandable);
-    mvt_drop(t);
 }
 
 Test(block_size, real_settings_are_read)
 {
-    mv_budget budget = {.limit = (uint64_t)1 << 30};
-    mv_arena arena;
     mv_trace trace;
     mv_block_rules rules;
 
-    mv_arena_init(&arena, &budget);
-    mvt_load(&arena, "whatif_4", &trace);
+    mvt_load(mvt_memory(), "whatif_4", &trace);
     rules = mv_block_rules_of(&trace);
     cr_expect_eq(rules.divisions[0], 4);
     cr_expect_eq(rules.divisions[MV_ROUNDUP_STEPS - 1], 4);
-    mv_arena_release(&arena);
 }
 
 /* ---- torch_npu ------------------------------------------------------------------------------- */
@@ -164,5 +156,4 @@ Test(block_size, unsplit_rests_are_no_rounding)
     }
     cr_expect_eq(mv_rounding_of(mvt_done(t)).blocks, 0);
     cr_expect_not(mv_rounding_of(mvt_done(t)).is_npu);
-    mvt_drop(t);
 }

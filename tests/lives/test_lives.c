@@ -1,9 +1,6 @@
 #include "analyze/lives/lives.h"
 
-#include <criterion/criterion.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_heap.h"
@@ -13,10 +10,8 @@
 static mv_lives lives_of(mvt_trace *t)
 {
     const mv_trace *trace = mvt_done(t);
-    mv_lives lives;
-    mv_err err;
+    mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
 
-    cr_assert_eq(mv_lives_find(mvt_arena(t), trace, 0, &lives, &err), MV_OK, "%s", err.detail);
     return lives;
 }
 
@@ -74,7 +69,6 @@ Test(lives, blocks_are_of_the_size_that_the_layout_gives)
     cr_expect_eq(l.segments.kind[l.allocs.segment[0]], MV_SEGMENT_SMALL);
     cr_expect_eq(l.segments.kind[l.allocs.segment[5]], MV_SEGMENT_LARGE);
     cr_expect_eq(l.alloc_of[12], 5);
-    mvt_drop(t);
 }
 
 Test(lives, expandable_segments_grow_under_their_blocks)
@@ -102,7 +96,6 @@ Test(lives, expandable_segments_grow_under_their_blocks)
     cr_expect_eq(l.segments.kind[1], MV_SEGMENT_LARGE);
     cr_expect_eq(l.doubts.final_mismatches, 0);
     cr_expect_eq(l.doubts.residual_reserved, 0);
-    mvt_drop(t);
 }
 
 Test(lives, unmapping_the_middle_of_a_range_cuts_its_row)
@@ -123,7 +116,6 @@ Test(lives, unmapping_the_middle_of_a_range_cuts_its_row)
     }
     cr_expect_eq(alive, 40 * MIB);
     cr_expect_eq(l.segments.addr[l.alloc_of[1]], E + 20 * MIB);
-    mvt_drop(t);
 }
 
 Test(lives, max_split_size_keeps_large_blocks_whole)
@@ -139,7 +131,6 @@ Test(lives, max_split_size_keeps_large_blocks_whole)
     mvt_alloc(t, .addr = S, .bytes = 41 * MIB);
     l = lives_of(t);
     cr_expect_eq(l.allocs.block[1], 60 * MIB);
-    mvt_drop(t);
 }
 
 Test(lives, later_allocation_corrects_a_block_that_seemed_unsplit)
@@ -155,7 +146,6 @@ Test(lives, later_allocation_corrects_a_block_that_seemed_unsplit)
     cr_expect_eq(l.allocs.block[0], 11 * MIB + 512);
     cr_expect_eq(l.doubts.resized_blocks, 1);
     cr_expect_eq(l.doubts.lost_frees, 0);
-    mvt_drop(t);
 }
 
 /* ---- ends ---------------------------------------------------------------------------------- */
@@ -179,7 +169,6 @@ Test(lives, address_names_one_allocation_at_a_time)
     cr_expect_eq(l.allocs.block[1], 1024);
     cr_expect_eq(l.alloc_of[3], 0);
     cr_expect_eq(l.alloc_of[4], 1);
-    mvt_drop(t);
 }
 
 Test(lives, pending_block_is_not_free)
@@ -199,7 +188,6 @@ Test(lives, pending_block_is_not_free)
     cr_expect_eq(l.allocs.block[2], 2 * MIB);
     cr_expect_eq(l.allocs.freed[1], 3);
     cr_expect_eq(l.allocs.completed[1], 7);
-    mvt_drop(t);
 }
 
 Test(lives, frees_of_nothing_are_counted)
@@ -216,7 +204,6 @@ Test(lives, frees_of_nothing_are_counted)
     cr_expect_eq(l.alloc_of[4], MV_NO_ROW);
     cr_expect_eq(l.allocs.preexisting, 0);
     cr_expect_eq(l.allocs.freed[0], 2);
-    mvt_drop(t);
 }
 
 Test(lives, allocation_whose_bytes_are_used_again_must_have_been_freed)
@@ -234,7 +221,6 @@ Test(lives, allocation_whose_bytes_are_used_again_must_have_been_freed)
     cr_expect_eq(l.allocs.freed[0], 3);
     cr_expect_eq(l.allocs.freed[1], 3);
     cr_expect_eq(l.allocs.completed[2], 4);
-    mvt_drop(t);
 }
 
 Test(lives, files_may_lack_either_kind_of_free)
@@ -292,7 +278,6 @@ Test(lives, heap_before_the_first_event_is_found_by_undoing)
     cr_expect_eq(l.segments.kind[1], MV_SEGMENT_SMALL);
     cr_expect_eq(l.doubts.inexact_blocks, 1);
     cr_expect_eq(l.doubts.residual, 0);
-    mvt_drop(t);
 }
 
 Test(lives, gap_too_small_for_a_block_belongs_to_the_block_before_it)
@@ -308,7 +293,6 @@ Test(lives, gap_too_small_for_a_block_belongs_to_the_block_before_it)
     cr_assert_eq(l.allocs.preexisting, 1);
     cr_expect_eq(l.allocs.block[0], 20 * MIB);
     cr_expect(!l.allocs.inexact[0]);
-    mvt_drop(t);
 }
 
 Test(lives, allocation_behind_an_older_block_shows_where_that_ends)
@@ -327,7 +311,6 @@ Test(lives, allocation_behind_an_older_block_shows_where_that_ends)
     cr_expect_eq(l.allocs.block[0], 4 * MIB);
     cr_expect(!l.allocs.inexact[0]);
     cr_expect_eq(l.doubts.inexact_blocks, 0);
-    mvt_drop(t);
 }
 
 Test(lives, block_cannot_be_older_than_its_segment)
@@ -340,7 +323,6 @@ Test(lives, block_cannot_be_older_than_its_segment)
     l = lives_of(t);
     cr_expect_eq(l.allocs.count, 0);
     cr_expect_eq(l.doubts.lone_frees, 2);
-    mvt_drop(t);
 }
 
 /* ---- kinds of history ---------------------------------------------------------------------- */
@@ -375,14 +357,11 @@ static mv_history_kind expected_history(const char *name)
 /* Also: every real trace leads to its final heap to the byte. */
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
-    mv_budget budget = {.limit = (uint64_t)1 << 30};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_new();
 
-    mv_arena_init(&arena, &budget);
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
         mv_lives l;
-        mv_err err;
-        cr_assert_eq(mv_lives_find(&arena, trace, device, &l, &err), MV_OK);
+        l = mvt_lives(arena, trace, device);
         cr_expect_eq(l.history, expected_history(name), "%s: %s, because %s", name,
                      mv_history_name(l.history), l.history_why);
         cr_expect_eq(l.doubts.lone_frees, 0, "%s", name);
@@ -395,16 +374,12 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         cr_expect_eq(l.doubts.residual, 0, "%s", name);
         cr_expect_eq(l.doubts.residual_reserved, 0, "%s", name);
     }
-    mv_arena_release(&arena);
+    mv_arena_release(arena);
 }
 
 Test(lives, real_snapshots_are_explained_without_doubts)
 {
-    mv_budget budget = {.limit = (uint64_t)4 << 30};
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
-    mvt_each_snapshot(&arena, check_snapshot);
+    mvt_each_snapshot(check_snapshot);
 }
 
 /* A heap in use before `frees` pairs of alloc and free in a free part of it. */
@@ -426,7 +401,6 @@ Test(lives, history_is_late_when_the_old_heap_was_never_recorded)
     mv_lives l = in_use_before(t, 7, NULL);
 
     cr_expect_eq(l.history, MV_HISTORY_LATE, "%s", l.history_why);
-    mvt_drop(t);
 }
 
 Test(lives, history_is_truncated_when_the_old_heap_was_recorded)
@@ -435,7 +409,6 @@ Test(lives, history_is_truncated_when_the_old_heap_was_recorded)
     mv_lives l = in_use_before(t, 7, "g:a.py:2");
 
     cr_expect_eq(l.history, MV_HISTORY_TRUNCATED, "%s", l.history_why);
-    mvt_drop(t);
 }
 
 Test(lives, history_is_truncated_when_the_number_of_events_is_a_limit)
@@ -445,7 +418,6 @@ Test(lives, history_is_truncated_when_the_number_of_events_is_a_limit)
 
     cr_expect_eq(l.events.count, 3000);
     cr_expect_eq(l.history, MV_HISTORY_TRUNCATED, "%s", l.history_why);
-    mvt_drop(t);
 }
 
 Test(lives, history_is_truncated_when_annotated_steps_have_lost_their_events)
@@ -466,7 +438,6 @@ Test(lives, history_is_truncated_when_annotated_steps_have_lost_their_events)
     mvt_annotate(t, "step", false, 0);
     l = in_use_before(t, 4, NULL);
     cr_expect_eq(l.history, MV_HISTORY_TRUNCATED, "%s", l.history_why);
-    mvt_drop(t);
 }
 
 Test(lives, history_is_truncated_when_it_starts_inside_a_call)
@@ -481,7 +452,6 @@ Test(lives, history_is_truncated_when_it_starts_inside_a_call)
     mvt_block(t, .bytes = 20 * MIB);
     l = lives_of(t);
     cr_expect_eq(l.history, MV_HISTORY_TRUNCATED, "%s", l.history_why);
-    mvt_drop(t);
 }
 
 Test(lives, history_is_complete_from_an_empty_heap_on)
@@ -495,7 +465,6 @@ Test(lives, history_is_complete_from_an_empty_heap_on)
     l = lives_of(t);
     cr_expect_eq(l.history, MV_HISTORY_COMPLETE);
     cr_expect_str_eq(mv_history_name(l.history), "complete");
-    mvt_drop(t);
 }
 
 /* ---- against the literal allocator --------------------------------------------------------- */
@@ -591,7 +560,6 @@ static void check_nonsense(uint32_t seed)
     mv_totals totals;
     mv_series series;
     mv_lives l;
-    mv_err err;
 
     make_nonsense(t, seed);
     l = lives_of(t);
@@ -603,8 +571,8 @@ static void check_nonsense(uint32_t seed)
     for (uint32_t i = 0; i < l.segments.count; i++)
         cr_expect(l.segments.birth[i] == MV_BEFORE || l.segments.birth[i] < l.segments.death[i],
                   "seed %u segment %u", seed, i);
-    cr_assert_eq(mv_totals_find(mvt_arena(t), mvt_done(t), &l, &totals, &err), MV_OK);
-    cr_assert_eq(mv_totals_series(mvt_arena(t), &l, &series, &err), MV_OK);
+    mvt_ok(mv_totals_find(mvt_arena(t), mvt_done(t), &l, &totals, mvt_err()));
+    mvt_ok(mv_totals_series(mvt_arena(t), &l, &series, mvt_err()));
     cr_expect_eq(totals.total.allocated - totals.total.freed, series.allocated[series.count - 1]);
     cr_expect_eq(series.allocated[series.count - 1] + (uint64_t)totals.audit.residual,
                  totals.current.bytes.allocated);
@@ -634,5 +602,4 @@ Test(lives, small_memory_limit_is_an_error)
     mv_arena_init(&arena, &budget);
     cr_expect_eq(mv_lives_find(&arena, trace, 0, &l, &err), MV_NOMEM);
     mv_arena_release(&arena);
-    mvt_drop(t);
 }

@@ -1,7 +1,4 @@
 /* The lives of a window: the same heap at each of its events as in the whole trace; leaks in it. */
-#include <criterion/criterion.h>
-#include <string.h>
-
 #include "analyze/leaks/leaks.h"
 #include "analyze/lives/lives_window.h"
 #include "analyze/totals/moment.h"
@@ -20,18 +17,15 @@ static void expect_levels(const mv_levels *a, const mv_levels *b, const char *na
 /* A few windows of every real snapshot, each looked at from a few events. */
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
-    mv_budget budget = {.limit = 1u << 30};
-    mv_err err = {0};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_new();
     mv_lives whole, part;
 
-    mv_arena_init(&arena, &budget);
-    cr_assert_eq(mv_lives_find(&arena, trace, 0, &whole, &err), MV_OK);
+    whole = mvt_lives(arena, trace, 0);
     for (uint32_t k = 0; k < 4 && whole.events.count > 8; k++) {
         uint32_t count = whole.events.count;
         mv_window w = {k * (count / 9), count - k * (count / 7)};
 
-        cr_assert_eq(mv_lives_within(&arena, &whole, w, &part, &err), MV_OK);
+        mvt_ok(mv_lives_within(arena, &whole, w, &part, mvt_err()));
         cr_assert_eq(part.events.count, w.end - w.first);
         cr_expect_eq(part.has_later_events, w.end < count);
         for (uint32_t i = 0; i < 8; i++) {
@@ -43,45 +37,38 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         for (uint32_t i = 1; i < part.allocs.preexisting; i++)
             cr_assert_leq(part.allocs.addr[i - 1], part.allocs.addr[i]);
     }
-    mv_arena_release(&arena);
+    mv_arena_release(arena);
 }
 
 Test(lives_window, has_the_heap_of_the_whole_trace)
 {
-    mv_budget budget = {.limit = 1u << 30};
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
-    mvt_each_snapshot(&arena, check_snapshot);
-    mv_arena_release(&arena);
+    mvt_each_snapshot(check_snapshot);
 }
 
 Test(lives_window, knows_its_history)
 {
     mvt_trace *t = mvt_new();
     mv_lives whole, part;
-    mv_err err = {0};
 
     mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2u << 20, .stack = "f:a.py:1");
     mvt_alloc(t, .addr = 0x200000, .bytes = 512, .stack = "f:a.py:1");
     mvt_free(t, .addr = 0x200000);
     mvt_alloc(t, .addr = 0x200000, .bytes = 1024, .stack = "f:a.py:2");
     mvt_done(t);
-    cr_assert_eq(mv_lives_find(mvt_arena(t), mvt_done(t), 0, &whole, &err), MV_OK);
-    cr_assert_eq(mv_lives_within(mvt_arena(t), &whole, MV_ALL_EVENTS, &part, &err), MV_OK);
+    whole = mvt_lives(mvt_arena(t), mvt_done(t), 0);
+    mvt_ok(mv_lives_within(mvt_arena(t), &whole, MV_ALL_EVENTS, &part, mvt_err()));
     cr_expect_eq(part.history, whole.history);
     cr_expect_eq(part.allocs.addr, whole.allocs.addr);
-    cr_assert_eq(mv_lives_within(mvt_arena(t), &whole, (mv_window){2, 4}, &part, &err), MV_OK);
+    mvt_ok(mv_lives_within(mvt_arena(t), &whole, (mv_window){2, 4}, &part, mvt_err()));
     cr_expect_eq(part.history, MV_HISTORY_LATE);
     cr_expect_eq(part.allocs.count, 1);
     cr_expect_eq(part.allocs.preexisting, 1);
     cr_expect_eq(part.allocs.freed[0], 0);
     cr_expect_eq(part.allocs.completed[0], 1);
-    cr_assert_eq(mv_lives_within(mvt_arena(t), &whole, (mv_window){4, 4}, &part, &err), MV_OK);
+    mvt_ok(mv_lives_within(mvt_arena(t), &whole, (mv_window){4, 4}, &part, mvt_err()));
     cr_expect_eq(part.events.count, 0);
-    cr_assert_eq(mv_lives_within(mvt_arena(t), &whole, (mv_window){9, 3}, &part, &err), MV_OK);
+    mvt_ok(mv_lives_within(mvt_arena(t), &whole, (mv_window){9, 3}, &part, mvt_err()));
     cr_expect_eq(part.events.count, 0);
-    mvt_drop(t);
 }
 
 static const cJSON *first_of(const cJSON *report, const char *key)
@@ -107,9 +94,6 @@ Test(lives_window, leaks_are_those_of_the_window)
     cr_expect_leq(mvt_json_number(first_of(half, "leaks"), "last_event"),
                   mvt_json_number(first_of(all, "leaks"), "last_event"));
     cr_expect_str_eq(mvt_json_text(none, "verdict"), "unknown");
-    cJSON_Delete(all);
-    cJSON_Delete(half);
-    cJSON_Delete(none);
 }
 
 Test(lives_window, ranks_are_compared_within_it)
@@ -122,6 +106,4 @@ Test(lives_window, ranks_are_compared_within_it)
     cr_expect_eq(mvt_json_number(rank, "events"), 60);
     cr_expect_eq(mvt_json_number(rank, "peak_allocated"),
                  mvt_json_number(cJSON_GetObjectItem(peak, "at"), "allocated"));
-    cJSON_Delete(r);
-    cJSON_Delete(peak);
 }

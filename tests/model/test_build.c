@@ -1,9 +1,6 @@
 #include "parse/model/build.h"
 #include "tests/fixture/fixture.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-
 static mv_budget budget;
 static mv_arena arena;
 static mv_trace trace;

@@ -1,10 +1,7 @@
 #include "parse/model/spill.h"
 
-#include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/vfs.h>
 #include <unistd.h>

@@ -1,31 +1,10 @@
 /* Both msgpack forms: what is written is read again, column by column, and bytes by hand too. */
-#include <criterion/criterion.h>
-
 #include "parse/writers.h"
 #include "tests/fixture/fixture.h"
 
-static mv_budget budget;
-static mv_arena arena;
-
-static void begin(void)
-{
-    budget = (mv_budget){.limit = (uint64_t)1 << 30};
-    mv_arena_init(&arena, &budget);
-}
-
-static void end(void)
-{
-    mv_arena_release(&arena);
-}
-
-TestSuite(msgpack, .init = begin, .fini = end);
-
 static void read_back(mv_span bytes, mv_format format, mv_trace *out)
 {
-    mv_err err = {0};
-
-    cr_assert_eq(mv_trace_read_bytes(&arena, bytes, out, &err), MV_OK, "%s at byte %llu: %s",
-                 mv_code_name(err.code), (unsigned long long)err.offset, err.detail);
+    mvt_ok(mv_trace_read_bytes(mvt_memory(), bytes, out, mvt_err()));
     cr_assert_eq(out->origin.format, format);
     cr_assert_eq(out->origin.data_bytes, bytes.length);
 }
@@ -49,7 +28,7 @@ static void check_compact(const mv_trace *trace, const char *name)
     const char *differs;
     mv_trace again;
 
-    read_back(mvt_compact_of(&arena, trace), MV_FORMAT_COMPACT, &again);
+    read_back(mvt_compact_of(mvt_memory(), trace), MV_FORMAT_COMPACT, &again);
     differs = mvt_difference(trace, &again);
     cr_assert_null(differs, "%s: %s", name, differs);
 }
@@ -65,36 +44,36 @@ static mv_trace without_captured(const mv_trace *trace)
 
 static void check_plain(const mv_trace *trace, const char *name)
 {
-    mv_span bytes = mvt_plain_of(&arena, trace), second;
+    mv_span bytes = mvt_plain_of(mvt_memory(), trace), second;
     mv_trace expected = without_captured(trace);
     const char *differs;
     mv_trace again;
 
     read_back(bytes, MV_FORMAT_MSGPACK, &again);
-    differs = mvt_content_difference(&arena, &expected, &again);
+    differs = mvt_content_difference(mvt_memory(), &expected, &again);
     cr_assert_null(differs, "%s: %s", name, differs);
     if (bytes.length > 4u << 20) /* the comparison has told; this saves time */
         return;
-    second = mvt_plain_of(&arena, &again);
+    second = mvt_plain_of(mvt_memory(), &again);
     cr_assert_eq(second.length, bytes.length, "%s", name);
     cr_assert_eq(memcmp(second.data, bytes.data, bytes.length), 0, "%s", name);
 }
 
 Test(msgpack, every_real_snapshot_comes_back_from_the_compact_form)
 {
-    mvt_each_snapshot(&arena, check_compact);
+    mvt_each_snapshot(check_compact);
 }
 
 Test(msgpack, every_real_snapshot_comes_back_from_the_plain_form)
 {
-    mvt_each_snapshot(&arena, check_plain);
+    mvt_each_snapshot(check_plain);
 }
 
 Test(msgpack, every_optional_field_comes_back)
 {
     mv_trace trace;
 
-    mvt_full_trace(&arena, &trace);
+    mvt_full_trace(mvt_memory(), &trace);
     cr_assert_eq(trace.notes[MV_NOTE_UNSORTED_TIME].count, 2); /* the files do not carry these */
     check_compact(&trace, "full trace");
     check_plain(&trace, "full trace");
@@ -106,7 +85,6 @@ Test(msgpack, an_empty_trace_comes_back)
 
     check_compact(mvt_done(t), "empty");
     check_plain(mvt_done(t), "empty");
-    mvt_drop(t);
 }
 
 Test(msgpack, a_list_of_segments_stays_a_list)
@@ -121,12 +99,11 @@ Test(msgpack, a_list_of_segments_stays_a_list)
     trace = *mvt_done(t);
     trace.device_count = 0;
     trace.notes[MV_NOTE_LIST_ROOT].count = 1;
-    bytes = mvt_plain_of(&arena, &trace);
+    bytes = mvt_plain_of(mvt_memory(), &trace);
     cr_assert_eq(bytes.data[0], 0x91);
     read_back(bytes, MV_FORMAT_MSGPACK, &again);
     cr_assert_eq(again.notes[MV_NOTE_LIST_ROOT].count, 1);
-    cr_assert_null(mvt_content_difference(&arena, &trace, &again));
-    mvt_drop(t);
+    cr_assert_null(mvt_content_difference(mvt_memory(), &trace, &again));
 }
 
 /* ---- bytes by hand ----------------------------------------------------------------------- */
@@ -182,12 +159,11 @@ Test(msgpack, bytes_behind_the_end_are_noted)
 
     mvt_alloc(t, .addr = 0x1000, .bytes = 512);
     bytes = mvt_plain_bytes(t);
-    longer = mv_arena_push(&arena, bytes.length + 3, 1);
+    longer = mv_arena_push(mvt_memory(), bytes.length + 3, 1);
     memcpy(longer, bytes.data, bytes.length);
     read_back((mv_span){longer, bytes.length + 3}, MV_FORMAT_MSGPACK, &again);
     cr_assert_eq(again.notes[MV_NOTE_TRAILING].count, 1);
     cr_assert_eq(mv_trace_events(&again, 0).count, 1);
-    mvt_drop(t);
 }
 
 /* A string longer than the window, behind others that move its start. */
@@ -198,9 +174,9 @@ Test(msgpack, strings_may_span_windows)
     mv_build b;
     mv_err err;
     mv_range device = {0, 40};
-    char *name = mv_arena_push(&arena, LONG, 1);
+    char *name = mv_arena_push(mvt_memory(), LONG, 1);
 
-    mv_build_init(&b, &arena, &trace);
+    mv_build_init(&b, mvt_memory(), &trace);
     memset(name, 'x', LONG);
     for (uint32_t i = 0; i < device.count; i++) {
         mv_event_row row = MV_EVENT_ROW;
@@ -217,7 +193,7 @@ Test(msgpack, strings_may_span_windows)
         MV_OK);
     check_compact(&trace, "long strings");
     check_plain(&trace, "long strings");
-    read_back(mvt_plain_of(&arena, &trace), MV_FORMAT_MSGPACK, &again);
+    read_back(mvt_plain_of(mvt_memory(), &trace), MV_FORMAT_MSGPACK, &again);
 }
 
 /* A stack is parsed once and recognised by its bytes from then on: each time it is a call of its
@@ -265,7 +241,7 @@ Test(msgpack, a_text_may_look_like_a_stack)
     mv_tag_row tag = MV_TAG_ROW;
     mv_frame_row frame = MV_FRAME_ROW;
 
-    mv_build_init(&b, &arena, &trace);
+    mv_build_init(&b, mvt_memory(), &trace);
     frame.function = text(&b, "f");
     frame.file = text(&b, "frames");
     frame.line = 7;
@@ -297,7 +273,7 @@ Test(msgpack, a_stack_that_grows_beyond_reason_is_not_spelled_out)
     enum { LONG = 1 << 20, DEPTH = 10000 };
     mv_frame_row frame = MV_FRAME_ROW;
     mv_event_row row = MV_EVENT_ROW;
-    mv_frame_id *frames = mv_push_array(&arena, mv_frame_id, DEPTH);
+    mv_frame_id *frames = mv_push_array(mvt_memory(), mv_frame_id, DEPTH);
     mv_range device = {0, 100};
     mv_write_opts opts = {0};
     mv_sink sink = {0};
@@ -305,8 +281,8 @@ Test(msgpack, a_stack_that_grows_beyond_reason_is_not_spelled_out)
     mv_build b;
     mv_err err;
 
-    mv_build_init(&b, &arena, &trace);
-    frame.file = mv_build_string(&b, mv_arena_push(&arena, LONG, 1), LONG);
+    mv_build_init(&b, mvt_memory(), &trace);
+    frame.file = mv_build_string(&b, mv_arena_push(mvt_memory(), LONG, 1), LONG);
     frame.function = frame.file;
     for (uint32_t i = 0; i < DEPTH; i++)
         frames[i] = mv_build_frame(&b, &frame);
@@ -318,7 +294,7 @@ Test(msgpack, a_stack_that_grows_beyond_reason_is_not_spelled_out)
     cr_assert_eq(
         mv_build_finish(&b, &(mv_build_ranges){.devices = &device, .device_count = 1}, &err),
         MV_OK);
-    cr_assert_eq(mv_plain_write(&arena, &trace, &opts, &sink, &err), MV_LIMIT);
+    cr_assert_eq(mv_plain_write(mvt_memory(), &trace, &opts, &sink, &err), MV_LIMIT);
     cr_assert_eq(sink.bytes, 0);
     check_compact(&trace, "deep");
 }

@@ -1,27 +1,9 @@
 /* Wrong msgpack is refused where it stands, without crash, hang or memory. */
-#include <criterion/criterion.h>
 #include <msgpack.h>
-#include <stdlib.h>
 
 #include "tests/fixture/fixture.h"
 
 #define BYTES(literal) ((mv_span){(const uint8_t *)(literal), sizeof(literal) - 1})
-
-static mv_budget budget;
-static mv_arena arena;
-
-static void begin(void)
-{
-    budget = (mv_budget){.limit = (uint64_t)1 << 30};
-    mv_arena_init(&arena, &budget);
-}
-
-static void end(void)
-{
-    mv_arena_release(&arena);
-}
-
-TestSuite(msgpack_damage, .init = begin, .fini = end);
 
 /* ---- bad input --------------------------------------------------------------------------- */
 
@@ -64,16 +46,15 @@ Test(msgpack_damage, a_cut_at_any_byte_is_truncated)
     mvt_free(t, .addr = 0x1000);
     check_cuts(mvt_plain_bytes(t), 1);
     check_cuts(mvt_compact_bytes(t), 1);
-    mvt_drop(t);
-    mvt_full_trace(&arena, &trace);
-    check_cuts(mvt_plain_of(&arena, &trace), 7);
-    check_cuts(mvt_compact_of(&arena, &trace), 7);
+    mvt_full_trace(mvt_memory(), &trace);
+    check_cuts(mvt_plain_of(mvt_memory(), &trace), 7);
+    check_cuts(mvt_compact_of(mvt_memory(), &trace), 7);
 }
 
 /* Damage is either refused or gives another readable file; nothing else happens. */
 static void check_damage(mv_span bytes)
 {
-    uint8_t *copy = mv_arena_push(&arena, bytes.length, 1);
+    uint8_t *copy = mv_arena_push(mvt_memory(), bytes.length, 1);
     unsigned refused = 0;
     mv_err err;
 
@@ -91,9 +72,9 @@ Test(msgpack_damage, a_flipped_byte_does_no_harm)
 {
     mv_trace trace;
 
-    mvt_full_trace(&arena, &trace);
-    check_damage(mvt_plain_of(&arena, &trace));
-    check_damage(mvt_compact_of(&arena, &trace));
+    mvt_full_trace(mvt_memory(), &trace);
+    check_damage(mvt_plain_of(mvt_memory(), &trace));
+    check_damage(mvt_compact_of(mvt_memory(), &trace));
 }
 
 static void check_code(mv_span bytes, mv_code expected, uint64_t offset)
@@ -173,7 +154,7 @@ Test(msgpack_damage, huge_counts_are_only_claims)
 
 Test(msgpack_damage, nesting_has_a_limit)
 {
-    uint8_t *deep = mv_arena_push(&arena, 10016, 1);
+    uint8_t *deep = mv_arena_push(mvt_memory(), 10016, 1);
     mv_err err;
 
     memcpy(deep, "\x81\xa8segments", 10);
@@ -330,8 +311,8 @@ Test(msgpack_damage, numbers_of_the_compact_form_are_checked)
     mv_trace trace;
     mv_span bytes;
 
-    mvt_full_trace(&arena, &trace);
-    bytes = mvt_compact_of(&arena, &trace);
+    mvt_full_trace(mvt_memory(), &trace);
+    bytes = mvt_compact_of(mvt_memory(), &trace);
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
         check_number(bytes, cases[i].path, cases[i].value, cases[i].code);
 }
@@ -345,8 +326,8 @@ Test(msgpack_damage, tables_of_the_compact_form_are_checked)
     msgpack_object empty = {.type = MSGPACK_OBJECT_ARRAY};
     msgpack_object map = {.type = MSGPACK_OBJECT_MAP};
 
-    mvt_full_trace(&arena, &trace);
-    bytes = mvt_compact_of(&arena, &trace);
+    mvt_full_trace(mvt_memory(), &trace);
+    bytes = mvt_compact_of(mvt_memory(), &trace);
     cr_assert_eq(code_with(bytes, "format", string("other"), &err), MV_FORMAT);
     cr_assert_eq(code_with(bytes, "strings/1", string("size"), &err), MV_CORRUPT);
     cr_assert_eq(code_with(bytes, "stacks/0", integer(0), &err), MV_TYPE);

@@ -1,8 +1,6 @@
 #include "analyze/oom/forecast.h"
 
-#include <criterion/criterion.h>
 #include <math.h>
-#include <stdio.h>
 
 #include "analyze/totals/moment.h"
 #include "tests/fixture/fixture.h"
@@ -60,18 +58,15 @@ static mvt_trace *make_run(const uint64_t *inputs, uint32_t count, uint32_t stop
 static mv_forecast forecast(mv_arena *arena, const mv_trace *trace, mv_recurrence_ask ask)
 {
     mv_block_rules rules = mv_block_rules_of(trace);
-    mv_lives lives;
     mv_sites sites;
     mv_steps steps;
     mv_forecast out;
-    mv_err err;
+    mv_lives lives = mvt_lives(arena, trace, 0);
 
-    cr_assert_eq(mv_lives_find(arena, trace, 0, &lives, &err), MV_OK);
-    cr_assert_eq(mv_sites_find(arena, trace, &sites, &err), MV_OK);
-    cr_assert_eq(mv_steps_find(arena, trace, &lives, &steps, &err), MV_OK);
-    cr_assert_eq(mv_forecast_find(arena, &lives, &sites, &steps, &rules, ask,
-                                  mv_moment_levels(&lives, ask.event - 1).allocated, &out, &err),
-                 MV_OK);
+    mvt_ok(mv_sites_find(arena, trace, &sites, mvt_err()));
+    mvt_ok(mv_steps_find(arena, trace, &lives, &steps, mvt_err()));
+    mvt_ok(mv_forecast_find(arena, &lives, &sites, &steps, &rules, ask,
+                            mv_moment_levels(&lives, ask.event - 1).allocated, &out, mvt_err()));
     return out;
 }
 
@@ -187,24 +182,21 @@ static uint64_t *levels_of(mv_arena *arena, const mv_lives *lives)
 
 static uint32_t check_run(const expected *want, double *over, double *under)
 {
-    mv_budget budget = {.limit = (uint64_t)1 << 30};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_new();
     mv_trace trace;
     mv_lives lives;
     mv_sites sites;
     mv_steps steps;
     mv_block_rules rules;
-    mv_err err;
     uint64_t *level;
     uint32_t checked = 0;
 
-    mv_arena_init(&arena, &budget);
-    mvt_load(&arena, want->name, &trace);
+    mvt_load(arena, want->name, &trace);
     rules = mv_block_rules_of(&trace);
-    cr_assert_eq(mv_lives_find(&arena, &trace, 0, &lives, &err), MV_OK);
-    cr_assert_eq(mv_sites_find(&arena, &trace, &sites, &err), MV_OK);
-    cr_assert_eq(mv_steps_find(&arena, &trace, &lives, &steps, &err), MV_OK);
-    level = levels_of(&arena, &lives);
+    lives = mvt_lives(arena, &trace, 0);
+    mvt_ok(mv_sites_find(arena, &trace, &sites, mvt_err()));
+    mvt_ok(mv_steps_find(arena, &trace, &lives, &steps, mvt_err()));
+    level = levels_of(arena, &lives);
     for (uint32_t s = 2; s + 2 < steps.count; s++)
         for (uint32_t e = steps.at[s] + (steps.at[s + 1] - steps.at[s]) / 4; e < steps.at[s + 1];
              e += 31) {
@@ -214,9 +206,8 @@ static uint32_t check_run(const expected *want, double *over, double *under)
             mv_forecast f;
             if (lives.events.action[e] != MV_ACTION_ALLOC)
                 continue;
-            cr_assert_eq(mv_forecast_find(&arena, &lives, &sites, &steps, &rules, ask, level[e - 1],
-                                          &f, &err),
-                         MV_OK);
+            mvt_ok(mv_forecast_find(arena, &lives, &sites, &steps, &rules, ask, level[e - 1], &f,
+                                    mvt_err()));
             cr_assert_gt(f.peak, 0, "%s: event %u", want->name, e);
             *over = fmax(*over, (double)f.peak / (double)most - 1);
             if (f.is_least)
@@ -224,7 +215,7 @@ static uint32_t check_run(const expected *want, double *over, double *under)
             *under = fmax(*under, 1 - (double)f.peak / (double)least);
             checked++;
         }
-    mv_arena_release(&arena);
+    mv_arena_release(arena);
     return checked;
 }
 

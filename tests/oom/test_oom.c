@@ -1,9 +1,6 @@
 #include "analyze/oom/oom.h"
 
-#include <criterion/criterion.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "analyze/code/culprit.h"
 #include "tests/fixture/fixture.h"
@@ -21,13 +18,10 @@ typedef struct {
 
 static void find_in(mv_arena *arena, const mv_trace *trace, result *r)
 {
-    mv_err err;
-
-    cr_assert_eq(mv_lives_find(arena, trace, 0, &r->lives, &err), MV_OK);
-    cr_assert_eq(mv_sites_find(arena, trace, &r->sites, &err), MV_OK);
-    cr_assert_eq(mv_ooms_find(arena, trace, &r->lives, &r->sites, (mv_window){0, UINT32_MAX},
-                              &r->found, &err),
-                 MV_OK);
+    r->lives = mvt_lives(arena, trace, 0);
+    mvt_ok(mv_sites_find(arena, trace, &r->sites, mvt_err()));
+    mvt_ok(mv_ooms_find(arena, trace, &r->lives, &r->sites, (mv_window){0, UINT32_MAX}, &r->found,
+                        mvt_err()));
 }
 
 static result found(mvt_trace *t)
@@ -55,16 +49,14 @@ Test(oom, verdicts_on_real_snapshots)
         {"oom_fragmented", MV_OOM_FRAGMENTATION, 400 * MIB, 29 * MIB, true},
         {"oom_outside", MV_OOM_OUTSIDE, 2 * GIB, 0, false},
     };
-    mv_budget budget = {.limit = (uint64_t)1 << 30};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_new();
 
-    mv_arena_init(&arena, &budget);
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         mv_trace trace;
         result r;
         const mv_oom *o;
-        mvt_load(&arena, cases[i].name, &trace);
-        find_in(&arena, &trace, &r);
+        mvt_load(arena, cases[i].name, &trace);
+        find_in(arena, &trace, &r);
         cr_assert_eq(r.found.count, 1, "%s", cases[i].name);
         o = &r.found.ooms[0];
         cr_expect_str_eq(mv_oom_verdict_name(o->verdict), mv_oom_verdict_name(cases[i].verdict),
@@ -73,22 +65,19 @@ Test(oom, verdicts_on_real_snapshots)
         cr_expect_eq(o->largest_hole, cases[i].largest_hole, "%s", cases[i].name);
         cr_expect_eq(o->limited, cases[i].limited, "%s", cases[i].name);
         cr_expect_eq(o->bytes.reserved, o->bytes.allocated + o->bytes.pending + o->bytes.free);
-        mv_arena_release(&arena);
+        mv_arena_release(arena);
     }
 }
 
 Test(oom, the_line_that_pins_is_named_with_the_fewest_blocks)
 {
-    mv_budget budget = {.limit = (uint64_t)1 << 30};
-    mv_arena arena;
     mv_trace trace;
     result r;
     const mv_oom *o;
     char label[128];
 
-    mv_arena_init(&arena, &budget);
-    mvt_load(&arena, "oom_fragmented", &trace);
-    find_in(&arena, &trace, &r);
+    mvt_load(mvt_memory(), "oom_fragmented", &trace);
+    find_in(mvt_memory(), &trace, &r);
     o = &r.found.ooms[0];
     mv_culprit_label(&trace, NULL, o->pins.lines[0].stack, label, sizeof label);
     cr_expect_str_eq(label, "more.py:9 E");
@@ -97,7 +86,6 @@ Test(oom, the_line_that_pins_is_named_with_the_fewest_blocks)
     cr_expect_eq(o->change.free_blocks, 7); /* 7 segments of 60 MiB are the first above 400 */
     cr_expect_eq(o->change.free_bytes, 7 * 31 * MIB);
     cr_expect_eq(o->change.smaller_by, 371 * MIB);
-    mv_arena_release(&arena);
 }
 
 Test(oom, retries_are_pytorchs_own_count)
@@ -107,20 +95,18 @@ Test(oom, retries_are_pytorchs_own_count)
         uint32_t retries, collections;
     } cases[] = {{"retry_release", 7, 0}, {"gc_limit", 0, 2},   {"gc_limit_off", 0, 0},
                  {"gpt_train", 0, 0},     {"late_start", 0, 0}, {"expandable_empty", 0, 0}};
-    mv_budget budget = {.limit = (uint64_t)1 << 30};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_new();
 
-    mv_arena_init(&arena, &budget);
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         mv_trace trace;
         result r;
-        mvt_load(&arena, cases[i].name, &trace);
-        find_in(&arena, &trace, &r);
+        mvt_load(arena, cases[i].name, &trace);
+        find_in(arena, &trace, &r);
         cr_expect_eq(r.found.count, 0, "%s", cases[i].name);
         cr_expect_eq(r.found.retries, cases[i].retries, "%s: %u", cases[i].name, r.found.retries);
         cr_expect_eq(r.found.collections, cases[i].collections, "%s: %u", cases[i].name,
                      r.found.collections);
-        mv_arena_release(&arena);
+        mv_arena_release(arena);
     }
 }
 
@@ -177,7 +163,6 @@ Test(oom, little_free_is_capacity_even_if_the_device_lacks_little)
     mvt_oom(t, .addr = 8 * GIB, .bytes = 16 * GIB); /* shows that the device is larger */
     mvt_final_heap(t);
     cr_expect_eq(found(t).found.ooms[0].verdict, MV_OOM_OUTSIDE);
-    mvt_drop(t);
 }
 
 Test(oom, memory_of_another_stream_is_told)
@@ -299,7 +284,6 @@ Test(oom, holes_of_the_other_kind_make_no_suspect)
     r = found(t);
     cr_expect_eq(r.found.ooms[0].bytes.free, 4 * MIB);
     cr_expect_str_eq(mv_oom_verdict_name(r.found.ooms[0].verdict), "capacity");
-    mvt_drop(t);
 }
 
 Test(oom, a_limit_has_two_bounds)
@@ -320,7 +304,6 @@ Test(oom, a_limit_has_two_bounds)
         cr_expect_eq(f->limit, (f->limit_least + f->limit_most) / 2);
     }
     cr_expect_eq(r.found.ooms[2].outlook.margin, (int64_t)((10 - 40) * (int64_t)MIB - 1));
-    mvt_drop(t);
 }
 
 Test(oom, a_full_device_is_its_own_limit)
@@ -334,7 +317,6 @@ Test(oom, a_full_device_is_its_own_limit)
     cr_expect_eq(r.found.ooms[0].outlook.limit_least, 70 * MIB);
     cr_expect_eq(r.found.ooms[0].outlook.limit_most, 70 * MIB);
     cr_expect_eq(r.found.ooms[0].outlook.margin, -54 * (int64_t)MIB);
-    mvt_drop(t);
 }
 
 /* A limit that was lowered after more had been reserved. */
@@ -350,7 +332,6 @@ Test(oom, what_was_reserved_before_a_lower_limit_does_not_count)
     r = found(t);
     cr_expect_eq(r.found.ooms[0].outlook.limit_least, 64 * MIB);
     cr_expect_eq(r.found.ooms[0].outlook.limit_most, 84 * MIB - 1);
-    mvt_drop(t);
 }
 
 /* ---- calls that the device refused --------------------------------------------------------- */
@@ -450,9 +431,8 @@ static uint32_t check_change(mv_arena *arena, const mv_heap *heap, const mv_heap
     mv_oom_need need = {domain, bytes, UINT64_MAX / 2, 0, mv_holes_largest(&heap->now, own)};
     uint64_t fewest = fewest_used(heap, map, domain, bytes);
     mv_oom_change change;
-    mv_err err;
 
-    cr_assert_eq(mv_oom_change_find(arena, heap, map, need, &change, &err), MV_OK);
+    mvt_ok(mv_oom_change_find(arena, heap, map, need, &change, mvt_err()));
     cr_expect_eq(change.free_segments, fewest != UINT64_MAX, "%s", what);
     if (fewest == UINT64_MAX)
         return 0;
@@ -471,15 +451,14 @@ Test(oom, the_hole_to_open_is_that_with_the_fewest_bytes_in_use)
         mv_lives lives;
         mv_heap heap;
         mv_heap_map map;
-        mv_err err;
         char what[64];
         mvt_heap_run(t, (mvt_heap_opts){.seed = seed, .calls = 300, .expandable = seed % 2});
-        cr_assert_eq(mv_lives_find(mvt_arena(t), mvt_done(t), 0, &lives, &err), MV_OK);
-        cr_assert_eq(mv_heap_init(mvt_arena(t), mvt_done(t), &lives, &heap, &err), MV_OK);
+        lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
+        mvt_ok(mv_heap_init(mvt_arena(t), mvt_done(t), &lives, &heap, mvt_err()));
         while (mv_heap_next(&heap)) {
             if (heap.event % 40)
                 continue;
-            cr_assert_eq(mv_heap_map_make(mvt_arena(t), &heap, &map, &err), MV_OK);
+            mvt_ok(mv_heap_map_make(mvt_arena(t), &heap, &map, mvt_err()));
             snprintf(what, sizeof what, "seed %u event %u", seed, heap.event);
             for (uint32_t d = 0; d < heap.domains.count; d++)
                 for (uint64_t bytes = 512; bytes <= 256 * MIB; bytes *= 6)
@@ -528,10 +507,8 @@ Test(oom, json_has_the_members_of_the_contract)
     cr_expect_str_eq(mvt_json_text(oom, "verdict"), "fragmentation");
     cr_expect_eq(mvt_json_number(oom, "requested"), 419430400);
     cr_expect_eq(mvt_json_number(oom, "device_free"), 147116785664);
-    cJSON_Delete(report);
     report = mvt_json(0, "$MEMVIZ oom --json $SNAPS/gpt_train.pickle");
     cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(report, "ooms")), 0);
-    cJSON_Delete(report);
 }
 
 Test(oom, no_failure_is_said_only_of_a_complete_history)
@@ -542,13 +519,11 @@ Test(oom, no_failure_is_said_only_of_a_complete_history)
     for (uint32_t i = 0; i < sizeof whole / sizeof *whole; i++) {
         mvt_run run = mvt_sh("cd $SNAPS; $MEMVIZ oom %s.pickle", whole[i]);
         cr_expect_not_null(strstr(run.out, "no request failed"), "%s", run.out);
-        mvt_run_drop(&run);
     }
     for (uint32_t i = 0; i < sizeof part / sizeof *part; i++) {
         mvt_run run = mvt_sh("cd $SNAPS; $MEMVIZ oom %s.pickle", part[i]);
         cr_expect_null(strstr(run.out, "no request failed"), "%s", run.out);
         cr_expect_not_null(strstr(run.out, "none in what was recorded"), "%s", run.out);
-        mvt_run_drop(&run);
     }
 }
 
@@ -557,5 +532,4 @@ Test(oom, the_window_leaves_out_what_is_outside_it)
     cJSON *report = mvt_json(0, "$MEMVIZ oom --json --to 150 $SNAPS/oom_fragmented.pickle");
 
     cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(report, "ooms")), 0);
-    cJSON_Delete(report);
 }

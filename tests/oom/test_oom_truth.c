@@ -1,9 +1,5 @@
 /* Causes of out-of-memory against what running the programs again showed: testdata/oom. The
  * recordings with `passes_expandable` were run under the same limit with expandable segments. */
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "analyze/lives/lives_window.h"
 #include "analyze/oom/oom.h"
 #include "tests/fixture/fixture.h"
@@ -20,23 +16,19 @@ typedef struct {
 
 static void find_in(loaded *l, const mv_lives *lives, mv_ooms *found)
 {
-    mv_err err;
-
-    cr_assert_eq(mv_ooms_find(&l->arena, &l->trace, lives, &l->sites, MV_ALL_EVENTS, found, &err),
-                 MV_OK);
+    mvt_ok(mv_ooms_find(&l->arena, &l->trace, lives, &l->sites, MV_ALL_EVENTS, found, mvt_err()));
 }
 
 static void load(loaded *l, const char *name)
 {
     char path[128];
-    mv_err err;
 
     *l = (loaded){.budget = {.limit = (uint64_t)1 << 30}};
     mv_arena_init(&l->arena, &l->budget);
     snprintf(path, sizeof path, "../oom/%s", name);
     mvt_load(&l->arena, path, &l->trace);
-    cr_assert_eq(mv_lives_find(&l->arena, &l->trace, 0, &l->lives, &err), MV_OK);
-    cr_assert_eq(mv_sites_find(&l->arena, &l->trace, &l->sites, &err), MV_OK);
+    l->lives = mvt_lives(&l->arena, &l->trace, 0);
+    mvt_ok(mv_sites_find(&l->arena, &l->trace, &l->sites, mvt_err()));
     find_in(l, &l->lives, &l->found);
     cr_assert_gt(l->found.count, 0, "%s", name);
 }
@@ -44,15 +36,9 @@ static void load(loaded *l, const char *name)
 /* Calls `check` with every recording and what is true of it. */
 static void each(void (*check)(loaded *l, const char *name, const cJSON *truth))
 {
-    mv_budget budget = {.limit = 1u << 20};
-    mv_arena arena;
-    mv_span text;
-    cJSON *truths;
+    cJSON *truths = mvt_json_file("oom/oom.json");
     const cJSON *truth;
 
-    mv_arena_init(&arena, &budget);
-    text = mvt_file(&arena, MV_TESTDATA "/oom/oom.json");
-    truths = cJSON_ParseWithLength((const char *)text.data, text.length);
     cr_assert_gt(cJSON_GetArraySize(truths), 20);
     cJSON_ArrayForEach(truth, truths)
     {
@@ -61,8 +47,6 @@ static void each(void (*check)(loaded *l, const char *name, const cJSON *truth))
         check(&l, truth->string, truth);
         mv_arena_release(&l.arena);
     }
-    cJSON_Delete(truths);
-    mv_arena_release(&arena);
 }
 
 static void check_verdict(loaded *l, const char *name, const cJSON *truth)

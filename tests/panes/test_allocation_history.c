@@ -1,6 +1,4 @@
 /* The life of an allocation and of its address, beside a literal pass. */
-#include <criterion/criterion.h>
-
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_view.h"
@@ -14,10 +12,8 @@ static void check(mv_arena *arena, const mv_view *view, uint32_t alloc)
     uint32_t covered = 0, version = 0, at = 0;
     mv_pyramid_reader reader;
     mv_story story;
-    mv_err err = {0};
 
-    cr_assert_eq(mv_story_find(arena, &mv_view_document(view)->trace, d, alloc, &story, &err),
-                 MV_OK);
+    mvt_ok(mv_story_find(arena, &mv_view_document(view)->trace, d, alloc, &story, mvt_err()));
     for (uint32_t i = 0; i < a->count; i++) {
         bool does =
             a->addr[i] <= first && (first < a->addr[i] + a->block[i] || a->addr[i] == first);
@@ -67,18 +63,15 @@ Test(story, versions_are_those_of_the_trace_report)
     cJSON_ArrayForEach(event, cJSON_GetObjectItem(json, "events"))
     {
         mv_story story;
-        mv_err err;
         if (d->lives.events.action[row] == MV_ACTION_ALLOC) {
-            cr_assert_eq(mv_story_find(&arena, &mv_view_document(view)->trace, d,
-                                       d->lives.alloc_of[row], &story, &err),
-                         MV_OK);
+            mvt_ok(mv_story_find(&arena, &mv_view_document(view)->trace, d, d->lives.alloc_of[row],
+                                 &story, mvt_err()));
             cr_assert_eq((double)story.version, mvt_json_number(event, "version"));
             later += story.version > 1;
         }
         row++;
     }
     cr_expect_gt(later, 50);
-    cJSON_Delete(json);
     mv_arena_release(&arena);
     mv_view_close(view);
 }
@@ -107,5 +100,4 @@ Test(story, a_long_history_keeps_the_latest)
     cr_expect_eq(story.version, 8);
     mv_arena_release(&arena);
     mv_view_close(view);
-    mvt_drop(t);
 }

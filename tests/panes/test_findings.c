@@ -1,7 +1,4 @@
 /* What the viewer finds wrong: the verdicts of the reports, each with its place. */
-#include <criterion/criterion.h>
-#include <string.h>
-
 #include "tests/fixture/fixture_training.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/findings.h"
@@ -17,14 +14,11 @@ typedef struct {
 
 static void find(bench *b)
 {
-    mv_err err = {0};
-
     b->document = mv_view_document(b->view);
     b->device = mv_view_device(b->view);
     mv_arena_init(&b->arena, &b->budget);
-    cr_assert_eq(mv_findings_find(&b->arena, &b->document->trace, &b->document->sites, b->device,
-                                  &b->found, &err),
-                 MV_OK);
+    mvt_ok(mv_findings_find(&b->arena, &b->document->trace, &b->document->sites, b->device,
+                            &b->found, mvt_err()));
 }
 
 static void open_bench(bench *b, const char *name)
@@ -114,7 +108,6 @@ static void check_place(const bench *b, const mv_finding *f, const char *name)
     mv_filter filter;
     char why[MV_FILTER_WHY];
     mv_arena arena;
-    mv_err err;
 
     cr_expect(*f->title && *f->what, "%s", name);
     cr_expect_lt(strlen(f->search), MV_SEARCH_TEXT);
@@ -132,9 +125,8 @@ static void check_place(const bench *b, const mv_finding *f, const char *name)
         return;
     mv_arena_init(&arena, b->arena.budget);
     cr_assert(mv_filter_read(&arena, f->search, &filter, why), "%s: %s: %s", name, f->search, why);
-    cr_assert_eq(mv_filter_allocs(&arena, &b->document->trace, &b->device->lives, &b->device->leaks,
-                                  &filter, &bits, &err),
-                 MV_OK);
+    mvt_ok(mv_filter_allocs(&arena, &b->document->trace, &b->device->lives, &b->device->leaks,
+                            &filter, &bits, mvt_err()));
     cr_expect(mv_filter_has(&bits, f->alloc), "%s: \"%s\" does not find what %s pins", name,
               f->search, f->title);
     mv_filter_release(&filter);
@@ -193,26 +185,17 @@ Test(findings, traces_of_nearly_nothing)
     find(&b);
     check_view(b.view, "nothing");
     close_bench(&b);
-    mvt_drop(t);
 }
 
 Test(findings, fails_when_memory_is_out)
 {
     bench b;
-    mv_code code = MV_NOMEM;
 
     open_bench(&b, "leak_in_training");
-    for (uint64_t limit = 0; code != MV_OK; limit += 2048) {
-        mv_budget budget = {.limit = limit};
-        mv_arena arena;
+    for (mvt_limit l = {.step = 2048}; mvt_more_memory(&l);) {
         mv_findings found;
-        mv_err err;
-        mv_arena_init(&arena, &budget);
-        code = mv_findings_find(&arena, &b.document->trace, &b.document->sites, b.device, &found,
-                                &err);
-        mv_arena_release(&arena);
-        cr_assert(code == MV_OK || code == MV_NOMEM);
-        cr_assert_lt(limit, 1u << 26);
+        l.code = mv_findings_find(&l.arena, &b.document->trace, &b.document->sites, b.device,
+                                  &found, mvt_err());
     }
     close_bench(&b);
 }

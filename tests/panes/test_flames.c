@@ -1,15 +1,11 @@
 /* What the viewer's flame graph sums up, beside a literal pass over all allocations. */
-#include <criterion/criterion.h>
-#include <string.h>
-
 #include "analyze/lives/alive.h"
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_training.h"
 #include "view/panes/flames.h"
 
 typedef struct {
-    mv_budget budget;
-    mv_arena arena;
+    mv_arena *arena;
     const mv_trace *trace;
     mv_lives lives;
     mv_sites sites;
@@ -18,13 +14,10 @@ typedef struct {
 
 static void open_bench(bench *b, const mv_trace *trace)
 {
-    mv_err err = {0};
-
-    *b = (bench){.budget.limit = (uint64_t)4 << 30, .trace = trace};
-    mv_arena_init(&b->arena, &b->budget);
-    cr_assert_eq(mv_lives_find(&b->arena, trace, 0, &b->lives, &err), MV_OK);
-    cr_assert_eq(mv_sites_find(&b->arena, trace, &b->sites, &err), MV_OK);
-    cr_assert_eq(mv_index_make(&b->arena, &b->lives, MV_INDEX_ALLOCATED, &b->index, &err), MV_OK);
+    *b = (bench){.arena = mvt_arena_new(), .trace = trace};
+    b->lives = mvt_lives(b->arena, trace, 0);
+    mvt_ok(mv_sites_find(b->arena, trace, &b->sites, mvt_err()));
+    mvt_ok(mv_index_make(b->arena, &b->lives, MV_INDEX_ALLOCATED, &b->index, mvt_err()));
 }
 
 /* Whether the ask is about an allocation, by its definition. */
@@ -70,11 +63,9 @@ static void check(bench *b, mv_flames_ask ask)
     mv_flames found;
     mv_alive rows;
     uint32_t at = 0;
-    mv_err err = {0};
 
-    cr_assert_eq(mv_flames_find(&b->arena, b->trace, &b->sites, &b->index, ask, &found, &err),
-                 MV_OK);
-    cr_assert_eq(mv_flames_rows(&b->arena, &b->index, ask, &rows, &err), MV_OK);
+    mvt_ok(mv_flames_find(b->arena, b->trace, &b->sites, &b->index, ask, &found, mvt_err()));
+    mvt_ok(mv_flames_rows(b->arena, &b->index, ask, &rows, mvt_err()));
     for (uint32_t i = 0; i < b->lives.allocs.count; i++) {
         if (!is_meant(&b->lives, ask, i))
             continue;
@@ -124,7 +115,7 @@ Test(flames, sums_are_those_of_a_literal_pass)
         mvt_training(t, seed, (mvt_leak)(seed % MVT_LEAK_COUNT), &truth);
         open_bench(&b, mvt_done(t));
         check_all(&b);
-        mv_arena_release(&b.arena);
+        mv_arena_release(b.arena);
         mvt_drop(t);
     }
     for (uint32_t seed = 1; seed <= 6; seed++) {
@@ -133,7 +124,7 @@ Test(flames, sums_are_those_of_a_literal_pass)
         mvt_heap_run(t, (mvt_heap_opts){.seed = seed, .calls = 400, .unrecorded = 50});
         open_bench(&b, mvt_done(t));
         check_all(&b);
-        mv_arena_release(&b.arena);
+        mv_arena_release(b.arena);
         mvt_drop(t);
     }
 }
@@ -157,17 +148,16 @@ Test(flames, turned_over_the_innermost_frame_is_below_the_root)
     bench b;
 
     open_bench(&b, mvt_done(t));
-    mv_flames_find(&b.arena, b.trace, &b.sites, &b.index,
+    mv_flames_find(b.arena, b.trace, &b.sites, &b.index,
                    (mv_flames_ask){.event = 3, .is_inverted = true}, &found, &err);
     cr_expect_str_eq(found.tree.nodes[found.tree.nodes[0].child].label, "a.py:3 leaf");
     cr_expect_eq(found.tree.nodes[found.tree.nodes[0].child].bytes, 4608);
-    mv_flames_find(&b.arena, b.trace, &b.sites, &b.index,
+    mv_flames_find(b.arena, b.trace, &b.sites, &b.index,
                    (mv_flames_ask){.event = 3, .by_blocks = true, .is_inverted = true}, &found,
                    &err);
     cr_expect_eq(found.tree.nodes[found.tree.nodes[0].child].bytes, 2, "blocks");
     cr_expect_eq(found.tree.nodes[found.tree.nodes[0].child].blocks, 4608, "bytes");
-    mv_arena_release(&b.arena);
-    mvt_drop(t);
+    mv_arena_release(b.arena);
 }
 
 Test(flames, largest_below_a_node_passes_through_it)
@@ -179,10 +169,10 @@ Test(flames, largest_below_a_node_passes_through_it)
     bench b;
 
     open_bench(&b, mvt_done(t));
-    mv_flames_find(&b.arena, b.trace, &b.sites, &b.index, ask, &found, &err);
-    cr_expect_eq(mv_flames_largest(&b.arena, b.trace, &b.sites, &b.index, ask, &found, 0), 1);
+    mv_flames_find(b.arena, b.trace, &b.sites, &b.index, ask, &found, &err);
+    cr_expect_eq(mv_flames_largest(b.arena, b.trace, &b.sites, &b.index, ask, &found, 0), 1);
     for (uint32_t i = 1; i < found.tree.count; i++) {
-        uint32_t row = mv_flames_largest(&b.arena, b.trace, &b.sites, &b.index, ask, &found, i);
+        uint32_t row = mv_flames_largest(b.arena, b.trace, &b.sites, &b.index, ask, &found, i);
         const char *label = found.tree.nodes[i].label;
         if (strcmp(label, "a.py:2 mid") == 0)
             cr_expect_eq(row, 0);
@@ -191,26 +181,21 @@ Test(flames, largest_below_a_node_passes_through_it)
         else if (strcmp(label, "a.py:1 main") == 0)
             cr_expect_eq(row, 1);
     }
-    mv_arena_release(&b.arena);
-    mvt_drop(t);
+    mv_arena_release(b.arena);
 }
 
 Test(flames, at_the_end_of_a_snapshot_it_is_what_pytorch_counted)
 {
-    mv_budget budget = {.limit = (uint64_t)1 << 30};
-    mv_arena arena;
     mv_trace trace;
     mv_flames found;
     mv_err err;
     bench b;
 
-    mv_arena_init(&arena, &budget);
-    mvt_load(&arena, "gpt_train", &trace);
+    mvt_load(mvt_memory(), "gpt_train", &trace);
     open_bench(&b, &trace);
     check_all(&b);
-    mv_flames_find(&b.arena, &trace, &b.sites, &b.index,
+    mv_flames_find(b.arena, &trace, &b.sites, &b.index,
                    (mv_flames_ask){.event = b.lives.events.count - 1}, &found, &err);
     cr_expect_eq(found.bytes, 633159680, "`allocated` of gpt_train.truth.json");
-    mv_arena_release(&b.arena);
-    mv_arena_release(&arena);
+    mv_arena_release(b.arena);
 }

@@ -1,8 +1,4 @@
 /* The viewer's tables: their numbers are those of the command line's reports. */
-#include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/listing.h"
@@ -19,8 +15,6 @@ typedef struct {
 
 static void open_bench(bench *b, const char *name)
 {
-    mv_err err = {0};
-
     *b = (bench){.budget.limit = (uint64_t)4 << 30};
     mv_arena_init(&b->arena, &b->budget);
     b->view = mvt_view(&b->budget, name);
@@ -30,8 +24,7 @@ static void open_bench(bench *b, const char *name)
                               .active = &b->active,
                               .ever = b->ever};
     mv_listing_count_sizes(&b->ask.device->lives, b->ever);
-    cr_assert_eq(mv_index_make(&b->arena, &b->ask.device->lives, MV_INDEX_ACTIVE, &b->active, &err),
-                 MV_OK);
+    mvt_ok(mv_index_make(&b->arena, &b->ask.device->lives, MV_INDEX_ACTIVE, &b->active, mvt_err()));
 }
 
 static void close_bench(bench *b)
@@ -42,11 +35,9 @@ static void close_bench(bench *b)
 
 static void make(bench *b, mv_listing_kind kind, uint32_t event)
 {
-    mv_err err = {0};
-
     b->ask.kind = (uint8_t)kind;
     b->ask.event = event;
-    cr_assert_eq(mv_listing_find(&b->arena, &b->ask, &b->table, &err), MV_OK);
+    mvt_ok(mv_listing_find(&b->arena, &b->ask, &b->table, mvt_err()));
     cr_assert_leq(b->table.column_count, MV_LISTING_COLUMNS);
 }
 
@@ -99,7 +90,6 @@ static void compare_stacks(bench *b, uint32_t event)
     }
     for (; row + 1 < b->table.count; row++)
         cr_assert_geq(cell(b, row, 0).number, cell(b, row + 1, 0).number, "largest first");
-    cJSON_Delete(json);
 }
 
 Test(listing, stacks_are_the_sites_of_the_peak_report)
@@ -143,7 +133,6 @@ Test(listing, leaks_are_those_of_the_leak_report)
             cr_expect_str_eq(cell(&b, row, 7).text, mvt_json_text(leak, "culprit"));
             row++;
         }
-        cJSON_Delete(json);
         close_bench(&b);
     }
 }
@@ -166,7 +155,6 @@ static void compare_fragments(bench *b, uint32_t event)
     cr_expect_eq((double)bytes, mvt_json_number(idle, "total"), "%s at %u", path_of(b), event);
     cr_expect_eq((double)whole, mvt_json_number(idle, "whole"));
     cr_expect_eq((double)largest, mvt_json_number(idle, "largest"));
-    cJSON_Delete(json);
 }
 
 Test(listing, holes_add_up_to_the_fragmentation_report)
@@ -249,7 +237,6 @@ Test(listing, events_are_those_of_the_trace_report)
         row++;
     }
     cr_expect_gt(row, 100);
-    cJSON_Delete(json);
     close_bench(&b);
 }
 
@@ -318,17 +305,14 @@ Test(listing, tables_of_a_trace_of_nearly_nothing)
             mv_listing table;
             mv_arena arena;
             mv_index active;
-            mv_err err;
             mv_arena_init(&arena, &budget);
-            cr_assert_eq(mv_index_make(&arena, &ask.device->lives, MV_INDEX_ACTIVE, &active, &err),
-                         MV_OK);
+            mvt_ok(mv_index_make(&arena, &ask.device->lives, MV_INDEX_ACTIVE, &active, mvt_err()));
             ask.active = &active;
             ask.ever = ever;
             mv_listing_count_sizes(&ask.device->lives, ever);
-            cr_assert_eq(mv_listing_find(&arena, &ask, &table, &err), MV_OK);
+            mvt_ok(mv_listing_find(&arena, &ask, &table, mvt_err()));
             cr_assert_not_null(mv_listing_tsv(&arena, &ask, &table, UINT32_MAX));
             mv_arena_release(&arena);
         }
     mv_view_close(view);
-    mvt_drop(t);
 }

@@ -1,9 +1,6 @@
 /* The panes beside the timeline on every real snapshot: what they show, that it can be read, that
  * clicks go where they should. */
-#include <criterion/criterion.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "analyze/lives/alive.h"
 #include "tests/fixture/fixture_scene.h"

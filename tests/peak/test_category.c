@@ -1,8 +1,5 @@
 /* What allocations are for: each rule in a small loop, and whole training runs, recorded and
  * random. */
-#include <criterion/criterion.h>
-#include <stdio.h>
-
 #include "analyze/code/culprit.h"
 #include "analyze/peak/category.h"
 #include "tests/fixture/fixture_training.h"
@@ -23,7 +20,6 @@ static run categories_of(mvt_trace *t, const char *rules_text)
     run r = {.t = t};
     const mv_trace *trace = mvt_done(t);
     mv_rules rules = {0};
-    mv_err err = {0};
     char why[200];
 
     if (rules_text)
@@ -31,10 +27,9 @@ static run categories_of(mvt_trace *t, const char *rules_text)
                                 (mv_span){(const uint8_t *)rules_text, strlen(rules_text)}, &rules,
                                 why, sizeof why),
                   "%s", why);
-    cr_assert_eq(mv_lives_find(mvt_arena(t), trace, 0, &r.lives, &err), MV_OK);
-    cr_assert_eq(mv_categories_find(mvt_arena(t), trace, &r.lives,
-                                    mv_frame_kinds(mvt_arena(t), trace), &rules, &r.found, &err),
-                 MV_OK);
+    r.lives = mvt_lives(mvt_arena(t), trace, 0);
+    mvt_ok(mv_categories_find(mvt_arena(t), trace, &r.lives, mv_frame_kinds(mvt_arena(t), trace),
+                              &rules, &r.found, mvt_err()));
     mv_rules_release(&rules);
     return r;
 }
@@ -215,27 +210,22 @@ Test(category, random_training)
 /* Figures of the recorded model: its parameters, and AdamW's two moments of the same sizes. */
 Test(category, recorded_training)
 {
-    mv_budget budget = {.limit = 512 << 20};
-    mv_arena arena;
+    mv_arena *arena = mvt_memory();
     mv_trace trace;
     mv_lives lives;
     mv_categories found;
-    mv_err err = {0};
     uint64_t parameters = 0, state = 0;
 
-    mv_arena_init(&arena, &budget);
-    mvt_load(&arena, "gpt_train", &trace);
-    cr_assert_eq(mv_lives_find(&arena, &trace, 0, &lives, &err), MV_OK);
-    cr_assert_eq(mv_categories_find(&arena, &trace, &lives, mv_frame_kinds(&arena, &trace), NULL,
-                                    &found, &err),
-                 MV_OK);
+    mvt_load(arena, "gpt_train", &trace);
+    lives = mvt_lives(arena, &trace, 0);
+    mvt_ok(mv_categories_find(arena, &trace, &lives, mv_frame_kinds(arena, &trace), NULL, &found,
+                              mvt_err()));
     for (uint32_t i = 0; i < lives.allocs.count; i++) {
         parameters += found.of_alloc[i] == MV_CATEGORY_PARAMETER ? lives.allocs.block[i] : 0;
         state += found.of_alloc[i] == MV_CATEGORY_OPTIMIZER_STATE ? lives.allocs.requested[i] : 0;
     }
     cr_expect_eq(parameters, 137580544, "what was allocated once the model was made");
     cr_expect_eq(state, 2 * 136531968);
-    mv_arena_release(&arena);
 }
 
 /* ---- optimizers that people write -------------------------------------------------------- */
@@ -333,7 +323,6 @@ Test(category, a_training_step_is_no_optimizer)
     r = categories_of(t, NULL);
     cr_expect_str_neq(category_at(&r, 10 * 0x1000, 0), "optimizer_state");
     cr_expect_str_eq(category_at(&r, 11 * 0x1000, 0), "activation");
-    mvt_drop(t);
 }
 
 /* LBFGS runs forward and backward passes within its step. */
@@ -354,5 +343,4 @@ Test(category, a_closure_is_not_the_optimizers)
     r = categories_of(t, NULL);
     cr_expect_str_eq(category_at(&r, 11 * 0x1000, 0), "activation");
     cr_expect_str_eq(category_at(&r, 15 * 0x1000, 0), "gradient");
-    mvt_drop(t);
 }

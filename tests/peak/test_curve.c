@@ -1,6 +1,4 @@
 /* The curve of allocated bytes without some of its parts, against looking at every moment. */
-#include <criterion/criterion.h>
-
 #include "analyze/lives/alive.h"
 #include "analyze/peak/curve.h"
 #include "tests/fixture/fixture_heap.h"
@@ -22,7 +20,7 @@ static run run_of(mvt_heap_opts opts, uint32_t first, uint32_t end)
     const mv_trace *trace = mvt_done(r.t);
     mv_err err = {0};
 
-    cr_assert_eq(mv_lives_find(mvt_arena(r.t), trace, 0, &r.lives, &err), MV_OK);
+    r.lives = mvt_lives(mvt_arena(r.t), trace, 0);
     r.part_of = mv_push_array(mvt_arena(r.t), uint32_t, r.lives.allocs.count);
     for (uint32_t i = 0; i < r.lives.allocs.count; i++)
         r.part_of[i] = i * 2654435761u >> 8 & 1 ? i % PARTS : (i / 3) % PARTS;
@@ -131,35 +129,28 @@ Test(curve, segments_alone)
     uint32_t part_of[1] = {0}, event;
     mv_lives lives;
     mv_curve curve;
-    mv_err err = {0};
 
     mvt_alloc(t, .addr = 0x1000, .bytes = 512);
     for (uint64_t i = 1; i <= 50; i++)
         mvt_segment_alloc(t, .addr = i << 24, .bytes = 2 << 20);
     trace = mvt_done(t);
-    cr_assert_eq(mv_lives_find(mvt_arena(t), trace, 0, &lives, &err), MV_OK);
-    cr_assert_eq(mv_curve_find(mvt_arena(t), &lives, (mv_window){0, lives.events.count}, part_of, 1,
-                               &curve, &err),
-                 MV_OK);
+    lives = mvt_lives(mvt_arena(t), trace, 0);
+    mvt_ok(mv_curve_find(mvt_arena(t), &lives, (mv_window){0, lives.events.count}, part_of, 1,
+                         &curve, mvt_err()));
     cr_expect_eq(curve.count, 1);
     cr_expect_eq(mv_curve_peak(&curve, NULL, &event), 512);
-    mvt_drop(t);
 }
 
 Test(curve, nothing_at_all)
 {
     mvt_trace *t = mvt_new();
     const mv_trace *trace = mvt_done(t);
-    mv_lives lives;
     mv_curve curve;
-    mv_err err = {0};
     uint32_t event;
+    mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
 
-    cr_assert_eq(mv_lives_find(mvt_arena(t), trace, 0, &lives, &err), MV_OK);
-    cr_assert_eq(mv_curve_find(mvt_arena(t), &lives, (mv_window){0, 0}, NULL, 0, &curve, &err),
-                 MV_OK);
+    mvt_ok(mv_curve_find(mvt_arena(t), &lives, (mv_window){0, 0}, NULL, 0, &curve, mvt_err()));
     cr_expect_eq(mv_curve_peak(&curve, NULL, &event), 0);
     cr_expect_eq(event, MV_BEFORE);
     cr_expect(mv_curve_peaks_without(mvt_arena(t), &curve, NULL));
-    mvt_drop(t);
 }

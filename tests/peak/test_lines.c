@@ -1,7 +1,4 @@
 /* The line profile against counting line by line, and its report. */
-#include <criterion/criterion.h>
-#include <stdio.h>
-
 #include "analyze/lives/alive.h"
 #include "analyze/peak/lines.h"
 #include "analyze/totals/totals.h"
@@ -19,13 +16,11 @@ typedef struct {
 static run run_of(mvt_trace *t, uint32_t first, uint32_t end)
 {
     run r = {.t = t, .trace = mvt_done(t)};
-    mv_err err = {0};
 
-    cr_assert_eq(mv_lives_find(mvt_arena(t), r.trace, 0, &r.lives, &err), MV_OK);
+    r.lives = mvt_lives(mvt_arena(t), r.trace, 0);
     r.window = (mv_window){first, end < r.lives.events.count ? end : r.lives.events.count};
-    cr_assert_eq(mv_lines_find(mvt_arena(t), r.trace, &r.lives,
-                               mv_frame_kinds(mvt_arena(t), r.trace), r.window, &r.found, &err),
-                 MV_OK);
+    mvt_ok(mv_lines_find(mvt_arena(t), r.trace, &r.lives, mv_frame_kinds(mvt_arena(t), r.trace),
+                         r.window, &r.found, mvt_err()));
     return r;
 }
 
@@ -113,19 +108,16 @@ static mv_arena *shared;
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
     const uint8_t *kinds = mv_frame_kinds(shared, trace);
-    mv_err err = {0};
 
     for (uint32_t d = 0; d < mv_trace_devices(trace); d++) {
         uint64_t total = 0, freed = 0, live = 0, start = 0;
-        mv_lives lives;
         mv_totals totals;
         mv_lines found;
+        mv_lives lives = mvt_lives(shared, trace, d);
 
-        cr_assert_eq(mv_lives_find(shared, trace, d, &lives, &err), MV_OK);
-        cr_assert_eq(mv_totals_find(shared, trace, &lives, &totals, &err), MV_OK);
-        cr_assert_eq(mv_lines_find(shared, trace, &lives, kinds, (mv_window){0, lives.events.count},
-                                   &found, &err),
-                     MV_OK);
+        mvt_ok(mv_totals_find(shared, trace, &lives, &totals, mvt_err()));
+        mvt_ok(mv_lines_find(shared, trace, &lives, kinds, (mv_window){0, lives.events.count},
+                             &found, mvt_err()));
         for (uint32_t i = 0; i < found.count; i++) {
             total += found.lines[i].total;
             freed += found.lines[i].freed;
@@ -147,7 +139,7 @@ Test(lines, sums_on_every_snapshot)
 
     mv_arena_init(&arena, &budget);
     shared = &arena;
-    mvt_each_snapshot(&arena, check_snapshot);
+    mvt_each_snapshot(check_snapshot);
     mv_arena_release(&arena);
 }
 
@@ -161,7 +153,6 @@ Test(lines, json)
     line = cJSON_GetArrayItem(lines, 0);
     cr_expect_str_eq(mvt_json_text(line, "function"), "train_step");
     cr_expect_eq(mvt_json_number(line, "line"), 75);
-    cJSON_Delete(report);
 }
 
 static void expect_source(const char *command, const char *text)
@@ -170,7 +161,6 @@ static void expect_source(const char *command, const char *text)
 
     cr_expect_eq(r.status, 0, "%s", r.err);
     cr_expect(strstr(r.out, text), "%s: %s", command, r.out);
-    mvt_run_drop(&r);
 }
 
 static void expect_warning(const char *command, const char *warning)
@@ -182,7 +172,6 @@ static void expect_warning(const char *command, const char *warning)
         cr_expect(strstr(r.err, warning), "%s: %s", command, r.err);
     else
         cr_expect_str_eq(r.err, "", "%s", command);
-    mvt_run_drop(&r);
 }
 
 /* What ran: the one in testdata lacks a line at its top. */
@@ -215,11 +204,9 @@ Test(lines, source_of_another_version)
     cr_expect_eq(r.status, 1);
     cr_expect_str_eq(r.out, "");
     cr_expect(strstr(r.err, "nowhere: No such file or directory"), "%s", r.err);
-    mvt_run_drop(&r);
     r = mvt_sh("$MEMVIZ lines --source $SNAPS/train.py $SNAPS/gpt_train.pickle");
     cr_expect_eq(r.status, 1);
     cr_expect(strstr(r.err, "not a folder"), "%s", r.err);
-    mvt_run_drop(&r);
 }
 
 /* What a path of a snapshot names is shown only when it is an ordinary file below the folder. */
@@ -238,5 +225,4 @@ Test(lines, source)
     r = mvt_sh("mkfifo train.py; $MEMVIZ lines --source . $SNAPS/gpt_train.pickle >with; "
                "rm train.py; $MEMVIZ lines --source . $SNAPS/gpt_train.pickle | diff with -");
     cr_expect_eq(r.status, 0, "%s", r.out);
-    mvt_run_drop(&r);
 }

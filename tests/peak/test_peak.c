@@ -1,9 +1,5 @@
 /* Who holds memory at a moment: sums, marginal bytes against the slow way, targets against every
  * set of sites, and what must not change a report. */
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "analyze/code/sites.h"
 #include "analyze/lives/alive.h"
 #include "analyze/peak/peak.h"
@@ -21,30 +17,25 @@ static mv_moment moment_of(survey *s, const char *at)
 {
     mv_moment_ask ask;
     mv_moment moment;
-    mv_err err = {0};
     char why[200];
 
     cr_assert(mv_moment_read(s->trace, s->lives.device, at, s->opts.window, &ask, why, sizeof why),
               "%s", why);
-    cr_assert_eq(mv_moment_find(s->arena, &s->lives, ask, &moment, &err), MV_OK);
+    mvt_ok(mv_moment_find(s->arena, &s->lives, ask, &moment, mvt_err()));
     return moment;
 }
 
 static void attribute(survey *s, const char *at)
 {
-    mv_err err = {0};
-
-    cr_assert_eq(mv_peak_attribute(s->arena, s->trace, &s->lives, moment_of(s, at), s->opts,
-                                   &s->found, &err),
-                 MV_OK, "%s", err.detail);
+    mvt_ok(mv_peak_attribute(s->arena, s->trace, &s->lives, moment_of(s, at), s->opts, &s->found,
+                             mvt_err()));
 }
 
 static survey survey_of(mv_arena *arena, const mv_trace *trace, uint32_t device, const char *at)
 {
     survey s = {.arena = arena, .trace = trace};
-    mv_err err = {0};
 
-    cr_assert_eq(mv_lives_find(arena, trace, device, &s.lives, &err), MV_OK);
+    s.lives = mvt_lives(arena, trace, device);
     s.opts.window = (mv_window){0, s.lives.events.count};
     s.opts.kinds = mv_frame_kinds(arena, trace);
     attribute(&s, at);
@@ -98,7 +89,7 @@ Test(peak, sums_on_every_snapshot)
 
     mv_arena_init(&arena, &budget);
     shared = &arena;
-    mvt_each_snapshot(&arena, check_snapshot);
+    mvt_each_snapshot(check_snapshot);
     mv_arena_release(&arena);
 }
 
@@ -131,13 +122,12 @@ Test(peak, marginals_of_random_training)
         mvt_trace *t = mvt_new();
         mvt_training_truth truth;
         mv_sites sites;
-        mv_err err = {0};
         survey s;
 
         mvt_training(t, seed, (mvt_leak)seed, &truth);
         s = survey_of(mvt_arena(t), mvt_done(t), 0, "peak");
         check_sums(&s.found);
-        cr_assert_eq(mv_sites_find(s.arena, s.trace, &sites, &err), MV_OK);
+        mvt_ok(mv_sites_find(s.arena, s.trace, &sites, mvt_err()));
         for (uint32_t i = 0; i < s.found.count && i < 6; i++)
             cr_expect_eq(s.found.peak - s.found.sites[i].marginal,
                          slow_peak_without(&s, &sites, &s.found.sites[i]), "seed %d, site %u",
@@ -165,7 +155,6 @@ Test(peak, next_peak_is_elsewhere)
     cr_expect_eq(s.found.sites[0].marginal, 2048);
     cr_expect_eq(s.found.sites[1].bytes, 512);
     cr_expect_eq(s.found.sites[1].marginal, 512);
-    mvt_drop(t);
 }
 
 Test(peak, memory_without_stacks_is_unattributed)
@@ -181,7 +170,6 @@ Test(peak, memory_without_stacks_is_unattributed)
     cr_expect_eq(s.found.unattributed, 1024);
     cr_expect_eq(s.found.unattributed_blocks, 1);
     cr_expect_eq(s.found.category_bytes[MV_CATEGORY_UNKNOWN], 1536);
-    mvt_drop(t);
 }
 
 /* ---- targets ----------------------------------------------------------------------------- */
@@ -233,10 +221,9 @@ static void check_target(const mv_attribution *a, mv_arena *arena, uint64_t byte
     uint32_t fewest = slow_fewest(a, bytes), event;
     uint8_t gone[16] = {0};
     mv_peak_target target;
-    mv_err err = {0};
     uint64_t fall = 0;
 
-    cr_assert_eq(mv_peak_reach(arena, a, bytes, &target, &err), MV_OK);
+    mvt_ok(mv_peak_reach(arena, a, bytes, &target, mvt_err()));
     cr_expect_eq(target.reaches, fewest != UINT32_MAX);
     for (uint32_t i = 0; i < target.count; i++) {
         gone[target.part[i]] = 1;

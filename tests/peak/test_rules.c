@@ -1,6 +1,4 @@
 /* Files of rules: what is a rule, what is wrong with the others, which one wins. */
-#include <criterion/criterion.h>
-
 #include "analyze/peak/rules.h"
 #include "tests/fixture/fixture.h"
 
@@ -58,7 +56,6 @@ Test(rules, first_match_wins)
     cr_expect_eq(rule_of(t, &rules, "step"), MV_NO_ROW);
     mv_rules_release(&rules);
     mv_rules_release(&rules);
-    mvt_drop(t);
 }
 
 Test(rules, faults_name_their_line)
@@ -81,7 +78,6 @@ Test(rules, faults_name_their_line)
         cr_expect(!read_rules(mvt_arena(t), all[i].text, &rules, why), "%s", all[i].text);
         cr_expect(strstr(why, all[i].why) == why, "%s: %s", all[i].text, why);
     }
-    mvt_drop(t);
 }
 
 Test(rules, too_many)
@@ -97,5 +93,4 @@ Test(rules, too_many)
     text[4 * MV_RULES_MOST] = 0;
     cr_expect(read_rules(mvt_arena(t), text, &rules, why));
     mv_rules_release(&rules);
-    mvt_drop(t);
 }

@@ -1,23 +1,15 @@
 /* Snapshots inside pages of PyTorch's _memory_viz. */
 #include "parse/pickle/page_text.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
-
-static mv_budget budget = {.limit = (uint64_t)1 << 30};
 
 static const char *difference_inside(mv_arena *arena, mv_span pickle)
 {
     mv_trace direct, inside;
-    mv_err err;
 
-    cr_assert_eq(mv_trace_read_bytes(arena, pickle, &direct, &err), MV_OK);
-    cr_assert_eq(mv_trace_read_bytes(arena, mvt_page_of(arena, pickle), &inside, &err), MV_OK, "%s",
-                 err.detail);
+    mvt_ok(mv_trace_read_bytes(arena, pickle, &direct, mvt_err()));
+    mvt_ok(mv_trace_read_bytes(arena, mvt_page_of(arena, pickle), &inside, mvt_err()));
     cr_expect(inside.origin.is_page && !direct.origin.is_page);
     return mvt_difference(&direct, &inside);
 }
@@ -27,14 +19,13 @@ Test(page_text, holds_the_same_as_the_pickle)
     static const char *const names[] = {"gpt_train", "two_devices", "no_history", "mempool"};
 
     for (int i = 0; i < 4; i++) {
-        mv_arena arena;
+        mv_arena *arena = mvt_arena_new();
         mv_trace trace;
         const char *why;
-        mv_arena_init(&arena, &budget);
-        mvt_load(&arena, names[i], &trace);
-        why = difference_inside(&arena, mvt_pickle_of(&arena, &trace, i % 2));
+        mvt_load(arena, names[i], &trace);
+        why = difference_inside(arena, mvt_pickle_of(arena, &trace, i % 2));
         cr_expect_null(why, "%s: %s", names[i], why);
-        mv_arena_release(&arena);
+        mv_arena_release(arena);
     }
 }
 
@@ -45,10 +36,9 @@ Test(page_text, the_fill_is_no_remark)
         mvt_trace *t = mvt_small();
         mv_trace trace;
         char name[] = "aaaa";
-        mv_err err;
         name[more + 1] = 0;
         mvt_setting_text(t, "x", name);
-        cr_assert_eq(mv_trace_read_bytes(mvt_arena(t), mvt_page_bytes(t), &trace, &err), MV_OK);
+        mvt_ok(mv_trace_read_bytes(mvt_arena(t), mvt_page_bytes(t), &trace, mvt_err()));
         cr_expect_eq(trace.notes[MV_NOTE_TRAILING].count, 0);
         mvt_drop(t);
     }
@@ -75,7 +65,6 @@ Test(page_text, errors_name_the_byte_of_the_page)
     mv_trace_read_bytes(mvt_arena(t), (mv_span){(uint8_t *)copy, page.length}, &trace, &err);
     cr_expect_neq(err.code, MV_OK);
     cr_expect(err.offset >= (uint64_t)(letters - copy) + 300 && err.offset <= page.length);
-    mvt_drop(t);
 }
 
 Test(page_text, spaces_other_keys_and_a_second_snapshot)
@@ -92,7 +81,6 @@ Test(page_text, spaces_other_keys_and_a_second_snapshot)
     cr_expect_eq(r.status, 0, "%s%s", r.out, r.err);
     cr_expect(strstr(r.out, "another snapshot in the page"), "%s", r.out);
     cr_expect(strstr(r.out, "in an HTML page"), "%s", r.out);
-    mvt_run_drop(&r);
 }
 
 /* A page of ours has nothing to read, and says so. */
@@ -103,7 +91,6 @@ Test(page_text, pages_of_memviz_say_what_to_give)
 
     cr_expect_eq(r.status, 1);
     cr_expect(strstr(r.err, "a page that memviz wrote"), "%s", r.err);
-    mvt_run_drop(&r);
 }
 
 /* Every size of step through the window. */
@@ -115,11 +102,10 @@ Test(page_text, any_steps_through_the_source)
     for (uint64_t step = 1; step < 40; step++) {
         mv_source outer, inner;
         mv_page_text text;
-        mv_err err;
         uint64_t at = 0;
-        cr_assert_eq(mv_source_over(mvt_arena(t), page, &outer, &err), MV_OK);
-        cr_assert_eq(mv_page_find(&outer, &text, &err), MV_OK);
-        cr_assert_eq(mv_page_open(mvt_arena(t), &text, &inner, &err), MV_OK);
+        mvt_ok(mv_source_over(mvt_arena(t), page, &outer, mvt_err()));
+        mvt_ok(mv_page_find(&outer, &text, mvt_err()));
+        mvt_ok(mv_page_open(mvt_arena(t), &text, &inner, mvt_err()));
         for (; mv_source_need(&inner, step) && at + step <= pickle.length; at += step) {
             cr_assert_arr_eq(inner.at, pickle.data + at, step);
             inner.at += step;
@@ -128,5 +114,4 @@ Test(page_text, any_steps_through_the_source)
         mv_source_close(&inner);
         mv_source_close(&outer);
     }
-    mvt_drop(t);
 }

@@ -2,31 +2,9 @@
  * events gives what the long way gives. testdata/bad holds what it refuses. */
 #include "tests/fixture/fixture.h"
 
-#include <criterion/criterion.h>
-#include <stdlib.h>
-
-static mv_budget budget;
-static mv_arena arena;
-
-static void begin(void)
-{
-    budget = (mv_budget){.limit = (uint64_t)2 << 30};
-    mv_arena_init(&arena, &budget);
-}
-
-static void end(void)
-{
-    mv_arena_release(&arena);
-}
-
-TestSuite(pickle, .init = begin, .fini = end);
-
 static void read_bytes(mv_span bytes, mv_trace *out)
 {
-    mv_err err = {0};
-
-    cr_assert_eq(mv_trace_read_bytes(&arena, bytes, out, &err), MV_OK, "%s at byte %llu: %s",
-                 mv_code_name(err.code), (unsigned long long)err.offset, err.detail);
+    mvt_ok(mv_trace_read_bytes(mvt_memory(), bytes, out, mvt_err()));
     cr_assert_eq(out->origin.format, MV_FORMAT_PICKLE);
 }
 
@@ -68,7 +46,7 @@ static void read_writer(const writer *w, mv_trace *out)
 
 static writer *new_writer(void)
 {
-    writer *w = mv_push_struct(&arena, writer);
+    writer *w = mv_push_struct(mvt_memory(), writer);
 
     cr_assert_not_null(w);
     OPS(w, "\x80\x02");
@@ -136,7 +114,7 @@ static uint64_t opcode_length(const uint8_t *at)
  * as PyTorch's writers spell it, and all go the long way. */
 static mv_span interrupted(mv_span pickle)
 {
-    uint8_t *out = mv_push_array(&arena, uint8_t, pickle.length * 4);
+    uint8_t *out = mv_push_array(mvt_memory(), uint8_t, pickle.length * 4);
     uint64_t length = 0;
 
     cr_assert_not_null(out);
@@ -160,7 +138,7 @@ static void expect_same_both_ways(mv_span pickle, const char *name)
 
     read_bytes(pickle, &direct);
     read_bytes(interrupted(pickle), &slow);
-    difference = mvt_content_difference(&arena, &direct, &slow);
+    difference = mvt_content_difference(mvt_memory(), &direct, &slow);
     cr_assert_null(difference, "%s: %s", name, difference);
     for (uint32_t i = 0; i < direct.device_count; i++)
         for (uint32_t j = 0; j < direct.devices[i].events.count; j++)
@@ -170,23 +148,15 @@ static void expect_same_both_ways(mv_span pickle, const char *name)
 
 static void check_both_writers(const mv_trace *trace, const char *name)
 {
-    mv_arena own;
-
-    mv_arena_init(&own, &budget);
     if (mv_trace_devices(trace) > 0 && trace->calls < 20000) {
-        expect_same_both_ways(mvt_pickle_of(&own, trace, false), name);
-        expect_same_both_ways(mvt_pickle_of(&own, trace, true), name);
+        expect_same_both_ways(mvt_pickle_of(mvt_memory(), trace, false), name);
+        expect_same_both_ways(mvt_pickle_of(mvt_memory(), trace, true), name);
     }
-    mv_arena_release(&own);
 }
 
 Test(pickle, short_way_equals_long_way_on_real_snapshots)
 {
-    mv_arena each;
-
-    mv_arena_init(&each, &budget);
-    mvt_each_snapshot(&each, check_both_writers);
-    mv_arena_release(&each);
+    mvt_each_snapshot(check_both_writers);
 }
 
 /* Events whose texts, streams, stacks and pools change in every way. */
@@ -219,7 +189,7 @@ Test(pickle, random_traces_survive_both_writers_both_ways)
             mv_trace back;
             const char *difference;
             read_bytes(pickle, &back);
-            difference = mvt_content_difference(&arena, trace, &back);
+            difference = mvt_content_difference(mvt_memory(), trace, &back);
             cr_assert_null(difference, "seed %u: %s", seed, difference);
             expect_same_both_ways(pickle, "random");
         }
@@ -238,7 +208,7 @@ Test(pickle, windows_cut_anywhere)
     read_bytes(pickle, &whole);
     /* A text before the events, of every length about the window's, moves what the window cuts. */
     for (uint32_t length = MV_SOURCE_WINDOW - 48; length < MV_SOURCE_WINDOW + 2; length++) {
-        uint8_t *moved = mv_push_array(&arena, uint8_t, pickle.length + length + 8);
+        uint8_t *moved = mv_push_array(mvt_memory(), uint8_t, pickle.length + length + 8);
         mv_trace shifted;
         memset(padding, 'p', length);
         memcpy(moved, "\x80\x04X", 3);
@@ -250,7 +220,6 @@ Test(pickle, windows_cut_anywhere)
         cr_assert_eq(shifted.devices[0].events.count, whole.devices[0].events.count);
         cr_assert_eq(shifted.calls, whole.calls);
     }
-    mvt_drop(t);
 }
 
 /* ---- what opcodes mean ------------------------------------------------------------------- */
@@ -432,7 +401,7 @@ Test(pickle, a_record_stands_in_one_list)
         OPS(w, "u");
     }
     OPS(w, "e.");
-    cr_assert_eq(mv_trace_read_bytes(&arena, (mv_span){w->data, w->length}, &trace, &err),
+    cr_assert_eq(mv_trace_read_bytes(mvt_memory(), (mv_span){w->data, w->length}, &trace, &err),
                  MV_CORRUPT);
     cr_assert_str_eq(err.detail, "\"blocks\" shares records with another list");
 }

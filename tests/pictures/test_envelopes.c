@@ -1,9 +1,6 @@
 /* The timeline by pool: that envelopes are as high as a literal model says, that blocks stand in
  * them where it puts them, and that pictures of every real snapshot can be read. */
-#include <criterion/criterion.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analyze/lives/alive.h"
 #include "tests/fixture/fixture_heap.h"
@@ -106,14 +103,13 @@ static void compare(mvt_heap_opts opts)
     mvt_trace *t = mvt_new();
     mv_arena *arena = mvt_arena(t);
     uint32_t windows[][2] = {{0, 0}, {0, 0}, {0, 0}, {0, 1}};
-    mv_err err = {0};
     mv_envelopes e;
     mv_lives lives;
     mv_trace trace;
 
     mvt_heap_run(t, opts);
     trace = *mvt_done(t);
-    cr_assert_eq(mv_lives_find(arena, &trace, 0, &lives, &err), MV_OK);
+    lives = mvt_lives(arena, &trace, 0);
     deal_pools(arena, &trace, &lives, opts.seed);
     windows[0][1] = lives.events.count;
     windows[1][0] = lives.events.count / 3;
@@ -121,9 +117,8 @@ static void compare(mvt_heap_opts opts)
     windows[2][0] = windows[2][1] = lives.events.count / 2;
     for (uint32_t w = 0; w < 4; w++)
         for (uint32_t most = 1; most < POOLS + 3; most++) {
-            cr_assert_eq(mv_envelopes_lay(arena, &trace, &lives, windows[w][0], windows[w][1], most,
-                                          &e, &err),
-                         MV_OK);
+            mvt_ok(mv_envelopes_lay(arena, &trace, &lives, windows[w][0], windows[w][1], most, &e,
+                                    mvt_err()));
             check_groups(&e, &lives, most);
             for (uint32_t i = 0; i < e.count; i++)
                 check_envelope(&e, &lives, i, windows[w][0], windows[w][1]);
@@ -222,16 +217,13 @@ Test(envelopes, blocks_stand_where_a_literal_model_puts_them)
         mv_arena *arena = mvt_arena(t);
         mv_trace trace = *mvt_done(t);
         mv_timeline_opts opts = {.title = "pools", .width = 1400, .height = 2400};
-        mv_err err = {0};
         mv_envelopes_picture p;
         mv_envelopes e;
-        mv_lives lives;
+        mv_lives lives = mvt_lives(arena, &trace, 0);
 
-        cr_assert_eq(mv_lives_find(arena, &trace, 0, &lives, &err), MV_OK);
         deal_pools(arena, &trace, &lives, seed);
-        cr_assert_eq(mv_envelopes_lay(arena, &trace, &lives, 0, lives.events.count, 9, &e, &err),
-                     MV_OK);
-        cr_assert_eq(mv_envelopes_find(arena, &trace, &lives, &opts, &p, &err), MV_OK);
+        mvt_ok(mv_envelopes_lay(arena, &trace, &lives, 0, lives.events.count, 9, &e, mvt_err()));
+        mvt_ok(mv_envelopes_find(arena, &trace, &lives, &opts, &p, mvt_err()));
         cr_assert_eq(p.count, e.count);
         for (uint32_t at = 0; at < p.count; at++)
             for (uint32_t event = 0; event < lives.events.count; event++)
@@ -242,22 +234,19 @@ Test(envelopes, blocks_stand_where_a_literal_model_puts_them)
 
 static void check_snapshot_in(const mv_trace *trace, const char *name, mv_timeline_opts opts)
 {
-    mv_budget budget = {.limit = (uint64_t)1 << 30};
     mv_envelopes_picture p;
-    mv_err err = {0};
     mv_lives lives;
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_new();
 
-    mv_arena_init(&arena, &budget);
     opts.title = name;
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
-        cr_assert_eq(mv_lives_find(&arena, trace, device, &lives, &err), MV_OK);
-        cr_assert_eq(mv_envelopes_find(&arena, trace, &lives, &opts, &p, &err), MV_OK);
+        lives = mvt_lives(arena, trace, device);
+        mvt_ok(mv_envelopes_find(arena, trace, &lives, &opts, &p, mvt_err()));
         mvt_scene_check(&p.timeline.scene, name);
         for (uint32_t i = 0; i + 1 < p.count; i++)
             cr_expect_geq(p.places[i].box.y, p.places[i + 1].box.y + p.places[i + 1].box.h);
     }
-    mv_arena_release(&arena);
+    mv_arena_release(arena);
 }
 
 static void check_snapshot(const mv_trace *trace, const char *name)
@@ -269,32 +258,24 @@ static void check_snapshot(const mv_trace *trace, const char *name)
 
 Test(envelopes, pictures_of_every_snapshot_can_be_read)
 {
-    mv_budget budget = {.limit = (uint64_t)4 << 30};
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
-    mvt_each_snapshot(&arena, check_snapshot);
-    mv_arena_release(&arena);
+    mvt_each_snapshot(check_snapshot);
 }
 
 static void check_says(const char *snapshot, const char *const *texts)
 {
-    mv_budget budget = {.limit = (uint64_t)1 << 30};
     mv_timeline_opts opts = {.title = snapshot};
     mv_envelopes_picture p;
-    mv_err err = {0};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_new();
     mv_trace trace;
     mv_lives lives;
 
-    mv_arena_init(&arena, &budget);
-    mvt_load(&arena, snapshot, &trace);
-    cr_assert_eq(mv_lives_find(&arena, &trace, 0, &lives, &err), MV_OK);
-    cr_assert_eq(mv_envelopes_find(&arena, &trace, &lives, &opts, &p, &err), MV_OK);
+    mvt_load(arena, snapshot, &trace);
+    lives = mvt_lives(arena, &trace, 0);
+    mvt_ok(mv_envelopes_find(arena, &trace, &lives, &opts, &p, mvt_err()));
     for (; *texts; texts++)
         cr_expect(mvt_scene_says(&p.timeline.scene, *texts), "%s does not say \"%s\"", snapshot,
                   *texts);
-    mv_arena_release(&arena);
+    mv_arena_release(arena);
 }
 
 #define SAYS(snapshot, ...) check_says((snapshot), (const char *const[]){__VA_ARGS__, NULL})

@@ -1,7 +1,4 @@
 /* How full segments are, beside overlaps added up literally, and the colours that say it. */
-#include <criterion/criterion.h>
-#include <stdlib.h>
-
 #include "analyze/lives/alive.h"
 #include "analyze/totals/totals.h"
 #include "tests/fixture/fixture_heap.h"
@@ -44,12 +41,11 @@ static void check_samples(mv_arena *arena, const mv_lives *lives, const mv_lives
     mv_layout_opts opts = {.to = events, .columns = events, .least = 1, .visible = 1};
     mv_layout layout;
     mv_series series;
-    mv_err err = {0};
     uint64_t *used;
 
     opts.site_of = mv_push_array(arena, uint32_t, rows->allocs.count);
-    cr_assert_eq(mv_totals_series(arena, lives, &series, &err), MV_OK);
-    cr_assert_eq(mv_layout_find(arena, rows, series.reserved, &opts, &layout, &err), MV_OK);
+    mvt_ok(mv_totals_series(arena, lives, &series, mvt_err()));
+    mvt_ok(mv_layout_find(arena, rows, series.reserved, &opts, &layout, mvt_err()));
     used = mv_fullness_of_samples(arena, lives, rows, &layout);
     cr_assert(used);
     cr_assert(events == 0 || layout.sample_count > 0);
@@ -65,11 +61,10 @@ static void check_samples(mv_arena *arena, const mv_lives *lives, const mv_lives
 static void check_all(mv_arena *arena, const mv_lives *lives, const mv_lives *rows)
 {
     mv_series series;
-    mv_err err = {0};
     uint64_t before, *used = mv_fullness_of_all(arena, lives, rows, &before);
 
     cr_assert(used);
-    cr_assert_eq(mv_totals_series(arena, lives, &series, &err), MV_OK);
+    mvt_ok(mv_totals_series(arena, lives, &series, mvt_err()));
     cr_assert_eq(before, series.before.allocated);
     for (uint32_t e = 0; e < lives->events.count; e++)
         cr_assert_eq(used[e], series.allocated[e]);
@@ -80,11 +75,10 @@ static void compare(mvt_heap_opts opts)
     mvt_trace *t = mvt_new();
     mv_arena *arena = mvt_arena(t);
     mv_lives lives, rows;
-    mv_err err = {0};
 
     mvt_heap_run(t, opts);
-    cr_assert_eq(mv_lives_find(arena, mvt_done(t), 0, &lives, &err), MV_OK);
-    cr_assert_eq(mv_segment_lives_as_allocs(arena, &lives, &rows, &err), MV_OK);
+    lives = mvt_lives(arena, mvt_done(t), 0);
+    mvt_ok(mv_segment_lives_as_allocs(arena, &lives, &rows, mvt_err()));
     for (uint32_t e = 0; e <= lives.events.count; e += 5)
         check_behind(arena, &lives, &rows, e - 1);
     check_all(arena, &lives, &rows);

@@ -1,17 +1,11 @@
 /* Flame graphs as trees and as pictures, beside literal models. */
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analyze/totals/moment.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_scene.h"
 #include "viz/pictures/icicle.h"
 
 typedef struct {
-    mv_budget budget;
-    mv_arena arena;
+    mv_arena *arena;
     mv_lives lives;
     mv_sites sites;
     mv_flame flame;
@@ -22,33 +16,21 @@ typedef struct {
 static void draw(picture *p, const mv_trace *trace, uint32_t device, bool is_segments,
                  mv_icicle_opts opts)
 {
-    mv_err err = {0};
-
-    *p = (picture){.budget.limit = (uint64_t)4 << 30};
-    mv_arena_init(&p->arena, &p->budget);
-    cr_assert_eq(mv_lives_find(&p->arena, trace, device, &p->lives, &err), MV_OK);
-    cr_assert_eq(mv_sites_find(&p->arena, trace, &p->sites, &err), MV_OK);
+    *p = (picture){.arena = mvt_memory()};
+    p->lives = mvt_lives(p->arena, trace, device);
+    mvt_ok(mv_sites_find(p->arena, trace, &p->sites, mvt_err()));
     if (is_segments)
-        cr_assert_eq(mv_flame_segments(&p->arena, trace, &p->lives, opts.event, &p->sites, NULL,
-                                       &p->flame, &err),
-                     MV_OK);
+        mvt_ok(mv_flame_segments(p->arena, trace, &p->lives, opts.event, &p->sites, NULL, &p->flame,
+                                 mvt_err()));
     else
-        cr_assert_eq(mv_flame_memory(&p->arena, &p->lives, opts.event, &p->sites, &p->flame, &err),
-                     MV_OK);
-    cr_assert_eq(mv_flame_tree_make(&p->arena, trace, &p->lives, &p->flame, &p->sites,
-                                    p->sites.kinds, &p->tree, &err),
-                 MV_OK);
+        mvt_ok(mv_flame_memory(p->arena, &p->lives, opts.event, &p->sites, &p->flame, mvt_err()));
+    mvt_ok(mv_flame_tree_make(p->arena, trace, &p->lives, &p->flame, &p->sites, p->sites.kinds,
+                              &p->tree, mvt_err()));
     if (!opts.title)
         opts.title = "test";
     opts.measure = is_segments ? "reserved" : "allocated";
-    cr_assert_eq(mv_icicle_find(&p->arena, trace, &p->lives, p->sites.kinds, &p->tree, &opts,
-                                &p->icicle, &err),
-                 MV_OK, "%s", err.detail);
-}
-
-static void drop(picture *p)
-{
-    mv_arena_release(&p->arena);
+    mvt_ok(mv_icicle_find(p->arena, trace, &p->lives, p->sites.kinds, &p->tree, &opts, &p->icicle,
+                          mvt_err()));
 }
 
 static uint64_t random_next(uint64_t *state)
@@ -172,11 +154,10 @@ static void check_boxes(picture *p, uint64_t least, uint32_t most, uint32_t deep
 {
     const mv_flame_tree *tree = &p->tree;
     mv_icicle_boxes boxes;
-    mv_err err = {0};
     uint32_t nodes = 0, meant = 1;
     uint64_t cut = UINT64_MAX;
 
-    cr_assert_eq(mv_icicle_lay(&p->arena, tree, least, most, deepest, &boxes, &err), MV_OK);
+    mvt_ok(mv_icicle_lay(p->arena, tree, least, most, deepest, &boxes, mvt_err()));
     for (uint32_t i = 0; i < boxes.count; i++) {
         const mv_icicle_box *box = &boxes.boxes[i];
         uint64_t rest = 0, place = UINT64_MAX;
@@ -227,11 +208,9 @@ Test(icicle, trees_and_boxes_are_those_of_literal_models)
         check_boxes(&p, 1, 7, 100);
         check_boxes(&p, 1, 100000, 2);
         mvt_scene_check(&p.icicle.scene, "random");
-        drop(&p);
         draw(&p, trace, 0, true, (mv_icicle_opts){.event = events - 1});
         check_children(&p.tree);
         cr_assert_eq(p.tree.nodes[0].bytes, mv_moment_levels(&p.lives, events - 1).reserved);
-        drop(&p);
         mvt_drop(t);
     }
 }
@@ -246,18 +225,12 @@ static void check_snapshot(const mv_trace *trace, const char *name)
             picture p;
             draw(&p, trace, device, i % 2, (mv_icicle_opts){.is_dark = i < 2, .event = events - 1});
             mvt_scene_check(&p.icicle.scene, name);
-            drop(&p);
         }
 }
 
 Test(icicle, pictures_of_every_snapshot_can_be_read)
 {
-    mv_budget budget = {.limit = (uint64_t)4 << 30};
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
-    mvt_each_snapshot(&arena, check_snapshot);
-    mv_arena_release(&arena);
+    mvt_each_snapshot(check_snapshot);
 }
 
 /* ---- nearly nothing, and very much ------------------------------------------------------- */
@@ -272,18 +245,13 @@ Test(icicle, says_what_is_missing)
         mvt_scene_says(&p.icicle.scene, "nothing to draw: no bytes are allocated at this moment"));
     cr_expect_eq(p.icicle.drawn, 0);
     mvt_scene_check(&p.icicle.scene, "empty");
-    drop(&p);
     mvt_alloc(bare, .addr = 512, .bytes = 512);
     draw(&p, mvt_done(bare), 0, false, (mv_icicle_opts){.event = 0, .width = 1, .height = 1});
     cr_expect(mvt_scene_says(&p.icicle.scene, "no stacks were recorded"));
     cr_expect_eq(p.icicle.drawn, 2);
     mvt_scene_check(&p.icicle.scene, "bare");
-    drop(&p);
     draw(&p, mvt_done(bare), 0, false, (mv_icicle_opts){.event = MV_BEFORE});
     cr_expect(mvt_scene_says(&p.icicle.scene, "before the first event"));
-    drop(&p);
-    mvt_drop(empty);
-    mvt_drop(bare);
 }
 
 Test(icicle, blocks_of_no_bytes_leave_nothing)
@@ -295,8 +263,6 @@ Test(icicle, blocks_of_no_bytes_leave_nothing)
         mvt_alloc(t, .addr = 4096 * i, .stack = "f:a.py:1");
     draw(&p, mvt_done(t), 0, false, (mv_icicle_opts){.event = 3});
     mvt_scene_check(&p.icicle.scene, "zero");
-    drop(&p);
-    mvt_drop(t);
 }
 
 /* 1,500 stacks of 120 frames that have little in common, with labels as bad as can be. */
@@ -318,13 +284,10 @@ Test(icicle, a_picture_of_anything_stays_small)
     draw(&p, mvt_done(t), 0, false, (mv_icicle_opts){.event = 1499});
     mvt_scene_check(&p.icicle.scene, "anything");
     cr_expect_gt(p.icicle.drawn, 500);
-    drop(&p);
     draw(&p, mvt_done(t), 0, false, (mv_icicle_opts){.event = 1499, .height = 240});
     mvt_scene_check(&p.icicle.scene, "anything");
     cr_expect(mvt_scene_says(&p.icicle.scene, "more levels do not fit"));
     cr_expect_eq(p.icicle.scene.height, 240);
-    drop(&p);
-    mvt_drop(t);
 }
 
 Test(icicle, fails_when_memory_is_out)
@@ -332,28 +295,18 @@ Test(icicle, fails_when_memory_is_out)
     mvt_trace *t = random_trace(5, 60);
     const mv_trace *trace = mvt_done(t);
     picture p;
-    mv_code code = MV_NOMEM;
 
     draw(&p, trace, 0, false, (mv_icicle_opts){.event = 59});
-    for (uint64_t limit = 0; code != MV_OK; limit += 8192) {
+    for (mvt_limit l = {.step = 8192}; mvt_more_memory(&l);) {
         mv_icicle_opts opts = {.title = "x", .measure = "allocated", .event = 59};
-        mv_budget budget = {.limit = limit};
-        mv_arena arena;
         mv_flame_tree tree;
         mv_icicle icicle;
-        mv_err err;
-        mv_arena_init(&arena, &budget);
-        code = mv_flame_tree_make(&arena, trace, &p.lives, &p.flame, &p.sites, p.sites.kinds, &tree,
-                                  &err);
-        if (code == MV_OK)
-            code =
-                mv_icicle_find(&arena, trace, &p.lives, p.sites.kinds, &tree, &opts, &icicle, &err);
-        mv_arena_release(&arena);
-        cr_assert(code == MV_OK || code == MV_NOMEM);
-        cr_assert_lt(limit, 1u << 28);
+        l.code = mv_flame_tree_make(&l.arena, trace, &p.lives, &p.flame, &p.sites, p.sites.kinds,
+                                    &tree, mvt_err());
+        if (l.code == MV_OK)
+            l.code = mv_icicle_find(&l.arena, trace, &p.lives, p.sites.kinds, &tree, &opts, &icicle,
+                                    mvt_err());
     }
-    drop(&p);
-    mvt_drop(t);
 }
 
 Test(icicle, scene_of_a_small_trace)
@@ -365,8 +318,6 @@ Test(icicle, scene_of_a_small_trace)
     draw(&p, trace, 0, true,
          (mv_icicle_opts){.title = "small", .event = mv_trace_events(trace, 0).count - 1});
     mvt_scene_golden(&p.icicle.scene, "small_segments");
-    drop(&p);
-    mvt_drop(t);
 }
 
 /* ---- the commands ------------------------------------------------------------------------ */
@@ -386,7 +337,5 @@ Test(icicle, commands_draw)
             cr_expect_eq(mvt_json_number(svg, "bytes"), mvt_json_number(folded, "bytes"));
             cr_expect_eq(mvt_json_number(svg, "stacks"), mvt_json_number(folded, "stacks"));
             cr_expect_gt(mvt_json_number(svg, "drawn"), 1);
-            cJSON_Delete(svg);
-            cJSON_Delete(folded);
         }
 }

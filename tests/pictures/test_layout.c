@@ -1,15 +1,12 @@
 /* The layout of a timeline beside a literal one: for each column, every allocation that is alive,
  * one on top of the other. */
-#include <criterion/criterion.h>
-#include <stdlib.h>
-
+#include "tests/fixture/fixture_test.h"
 #include "viz/pictures/layout.h"
 
 enum { MOST_EVENTS = 400, SITES = 5 };
 
 typedef struct {
-    mv_budget budget;
-    mv_arena arena;
+    mv_arena *arena;
     uint64_t random;
     mv_lives lives;
     uint64_t *allocated; /* after each event */
@@ -65,16 +62,15 @@ static void make_heap(heap *h, uint64_t seed)
     mv_alloc_lives *a = &h->lives.allocs;
     uint32_t events, allocs_percent;
 
-    *h = (heap){.budget.limit = 1u << 30, .random = seed};
-    mv_arena_init(&h->arena, &h->budget);
+    *h = (heap){.arena = mvt_arena_new(), .random = seed};
     events = below(h, MOST_EVENTS);
     allocs_percent = 30 + below(h, 70);
-    a->block = mv_push_array(&h->arena, uint64_t, 2 * MOST_EVENTS);
-    a->birth = mv_push_array(&h->arena, uint32_t, 2 * MOST_EVENTS);
-    a->freed = mv_push_array(&h->arena, uint32_t, 2 * MOST_EVENTS);
-    h->lives.alloc_of = mv_push_array(&h->arena, uint32_t, MOST_EVENTS);
-    h->lives.events.action = mv_push_array(&h->arena, uint8_t, MOST_EVENTS);
-    h->allocated = mv_push_array(&h->arena, uint64_t, MOST_EVENTS);
+    a->block = mv_push_array(h->arena, uint64_t, 2 * MOST_EVENTS);
+    a->birth = mv_push_array(h->arena, uint32_t, 2 * MOST_EVENTS);
+    a->freed = mv_push_array(h->arena, uint32_t, 2 * MOST_EVENTS);
+    h->lives.alloc_of = mv_push_array(h->arena, uint32_t, MOST_EVENTS);
+    h->lives.events.action = mv_push_array(h->arena, uint8_t, MOST_EVENTS);
+    h->allocated = mv_push_array(h->arena, uint64_t, MOST_EVENTS);
     for (uint32_t i = below(h, 30); i > 0; i--)
         add_alloc(h, MV_BEFORE);
     a->preexisting = a->count;
@@ -202,10 +198,9 @@ static void check_layout(heap *h, uint32_t from, uint32_t to)
                            .least = 1 + below(h, 1u << (1 + below(h, 20))),
                            .site_of = h->site_of};
     mv_layout l;
-    mv_err err;
 
     opts.visible = 1 + below(h, (uint32_t)opts.least);
-    cr_assert_eq(mv_layout_find(&h->arena, &h->lives, h->allocated, &opts, &l, &err), MV_OK);
+    mvt_ok(mv_layout_find(h->arena, &h->lives, h->allocated, &opts, &l, mvt_err()));
     check_columns(h, &l, &opts);
     check_elements(h, &l, &opts);
     check_samples(h, &l, &opts);
@@ -223,7 +218,7 @@ Test(layout, equals_a_literal_one_on_random_heaps)
         check_layout(&h, 0, events);
         from = events ? below(&h, events) : 0;
         check_layout(&h, from, from + below(&h, events - from + 1));
-        mv_arena_release(&h.arena);
+        mv_arena_release(h.arena);
     }
 }
 
@@ -238,22 +233,17 @@ Test(layout, small_neighbours_share_an_element)
                       .allocs = {.count = 6, .block = block, .birth = birth, .freed = freed},
                       .alloc_of = birth};
     mv_layout_opts opts = {.to = 6, .columns = 2, .least = 1024, .visible = 1, .site_of = sites};
-    mv_budget budget = {.limit = 1 << 24};
-    mv_arena arena;
     mv_layout l;
-    mv_err err;
 
     for (uint32_t i = 0; i < 6; i++)
         allocated[i] = block[i] + (i ? allocated[i - 1] : 0);
-    mv_arena_init(&arena, &budget);
-    cr_assert_eq(mv_layout_find(&arena, &lives, allocated, &opts, &l, &err), MV_OK);
+    mvt_ok(mv_layout_find(mvt_memory(), &lives, allocated, &opts, &l, mvt_err()));
     cr_assert_eq(l.element_count, 4);
     cr_expect_eq(l.elements[0].count, 3);
     cr_expect_eq(l.elements[0].site, 7);
     cr_expect_eq(l.elements[2].count, 1, "512 bytes, then 1024, which are not small");
     cr_expect_eq(l.allocated[0], 1536);
     cr_expect_eq(l.allocated[1], 1536 + (1 << 20) + 1536);
-    mv_arena_release(&arena);
 }
 
 /* A run of 512 bytes that stay for long and 1024 bytes that are freed at once is the former's. */
@@ -269,10 +259,7 @@ Test(layout, a_run_takes_the_site_that_fills_it)
         .alloc_of = alloc_of};
     mv_layout_opts opts = {
         .to = EVENTS, .columns = EVENTS, .least = 1 << 20, .visible = 1, .site_of = sites};
-    mv_budget budget = {.limit = 1 << 24};
-    mv_arena arena;
     mv_layout l;
-    mv_err err;
 
     for (uint32_t i = 0; i < 2 * PAIRS; i++) {
         bool stays = i % 2 == 0;
@@ -287,13 +274,11 @@ Test(layout, a_run_takes_the_site_that_fills_it)
             alloc_of[freed[i]] = i;
         }
     }
-    mv_arena_init(&arena, &budget);
-    cr_assert_eq(mv_layout_find(&arena, &lives, allocated, &opts, &l, &err), MV_OK);
+    mvt_ok(mv_layout_find(mvt_memory(), &lives, allocated, &opts, &l, mvt_err()));
     cr_assert_eq(l.element_count, 1);
     cr_expect_eq(l.elements[0].site, 4);
     cr_expect_not(l.elements[0].is_one_site);
     cr_expect_not(l.elements[0].is_mixed);
-    mv_arena_release(&arena);
 }
 
 /* Too little memory at any point is an error, not a crash. */
@@ -301,23 +286,12 @@ Test(layout, fails_when_memory_is_out)
 {
     heap h;
     mv_layout_opts opts = {.columns = 100, .least = 4096, .visible = 1};
-    mv_layout l;
-    mv_err err;
+    mv_layout layout;
 
     make_heap(&h, 7);
     opts.to = h.lives.events.count;
     opts.site_of = h.site_of;
-    for (uint64_t limit = 0;; limit += 4096) {
-        mv_budget budget = {.limit = limit};
-        mv_arena arena;
-        mv_code code;
-        mv_arena_init(&arena, &budget);
-        code = mv_layout_find(&arena, &h.lives, h.allocated, &opts, &l, &err);
-        mv_arena_release(&arena);
-        if (code == MV_OK)
-            break;
-        cr_assert_eq(code, MV_NOMEM);
-        cr_assert_lt(limit, 1u << 30);
-    }
-    mv_arena_release(&h.arena);
+    for (mvt_limit l = {.step = 4096}; mvt_more_memory(&l);)
+        l.code = mv_layout_find(&l.arena, &h.lives, h.allocated, &opts, &layout, mvt_err());
+    mv_arena_release(h.arena);
 }

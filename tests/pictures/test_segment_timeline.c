@@ -1,8 +1,4 @@
 /* Segments over time: rows beside a literal allocator, pictures of every snapshot. */
-#include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_scene.h"
@@ -10,28 +6,18 @@
 #include "viz/pictures/segment_timeline.h"
 
 typedef struct {
-    mv_budget budget;
-    mv_arena arena;
+    mv_arena *arena;
     mv_lives lives;
     mv_timeline timeline;
 } picture;
 
 static void draw(picture *p, const mv_trace *trace, uint32_t device, mv_timeline_opts opts)
 {
-    mv_err err = {0};
-
-    *p = (picture){.budget.limit = (uint64_t)4 << 30};
-    mv_arena_init(&p->arena, &p->budget);
-    cr_assert_eq(mv_lives_find(&p->arena, trace, device, &p->lives, &err), MV_OK);
+    *p = (picture){.arena = mvt_memory()};
+    p->lives = mvt_lives(p->arena, trace, device);
     if (!opts.title)
         opts.title = "test";
-    cr_assert_eq(mv_segment_timeline_find(&p->arena, trace, &p->lives, &opts, &p->timeline, &err),
-                 MV_OK, "%s", err.detail);
-}
-
-static void drop(picture *p)
-{
-    mv_arena_release(&p->arena);
+    mvt_ok(mv_segment_timeline_find(p->arena, trace, &p->lives, &opts, &p->timeline, mvt_err()));
 }
 
 /* Rows alive behind each event add up to what the literal allocator has reserved; and so do the
@@ -44,15 +30,14 @@ static void check_rows(mvt_trace *t, const mvt_heap_truth *truth)
     mv_layout layout = {.to = truth->events};
     mv_layout_opts opts = {.to = truth->events, .columns = truth->events, .least = 1, .visible = 1};
     const mv_alloc_lives *a = &segments.allocs;
-    mv_err err = {0};
 
-    cr_assert_eq(mv_lives_find(arena, mvt_done(t), 0, &lives, &err), MV_OK);
-    cr_assert_eq(mv_segment_lives_as_allocs(arena, &lives, &segments, &err), MV_OK);
-    cr_assert_eq(mv_totals_series(arena, &lives, &series, &err), MV_OK);
+    lives = mvt_lives(arena, mvt_done(t), 0);
+    mvt_ok(mv_segment_lives_as_allocs(arena, &lives, &segments, mvt_err()));
+    mvt_ok(mv_totals_series(arena, &lives, &series, mvt_err()));
     for (uint32_t i = 1; i < a->count; i++)
         cr_assert_leq(a->birth[i - 1] + 1, a->birth[i] + 1);
     opts.site_of = mv_push_array(arena, uint32_t, a->count);
-    cr_assert_eq(mv_layout_find(arena, &segments, series.reserved, &opts, &layout, &err), MV_OK);
+    mvt_ok(mv_layout_find(arena, &segments, series.reserved, &opts, &layout, mvt_err()));
     for (uint32_t e = 0; e < truth->events; e++) {
         uint64_t bytes = 0;
         for (uint32_t i = 0; i < a->count; i++)
@@ -84,22 +69,15 @@ static void check_snapshot(const mv_trace *trace, const char *name)
             picture p;
             draw(&p, trace, device, (mv_timeline_opts){.is_dark = i, .by_line = true});
             mvt_scene_check(&p.timeline.scene, name);
-            drop(&p);
             draw(&p, trace, device, (mv_timeline_opts){.is_dark = i});
             mvt_scene_check(&p.timeline.scene, name);
             cr_expect_leq(p.timeline.drawn, p.lives.segments.count);
-            drop(&p);
         }
 }
 
 Test(segment_timeline, pictures_of_every_snapshot_can_be_read)
 {
-    mv_budget budget = {.limit = (uint64_t)4 << 30};
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
-    mvt_each_snapshot(&arena, check_snapshot);
-    mv_arena_release(&arena);
+    mvt_each_snapshot(check_snapshot);
 }
 
 /* Segments that come and go below others, which slide and change their colour all the time. */
@@ -127,20 +105,15 @@ Test(segment_timeline, restless_segments_stay_a_small_file)
     for (int by_line = 0; by_line < 2; by_line++) {
         draw(&p, mvt_done(t), 0, (mv_timeline_opts){.height = 2000, .by_line = by_line});
         mvt_scene_check(&p.timeline.scene, "restless");
-        drop(&p);
     }
-    mvt_drop(t);
 }
 
 Test(segment_timeline, says_what_is_there)
 {
-    mv_budget budget = {.limit = (uint64_t)1 << 30};
-    mv_arena arena;
     mv_trace trace;
     picture p;
 
-    mv_arena_init(&arena, &budget);
-    mvt_load(&arena, "gpt_train_expandable", &trace);
+    mvt_load(mvt_memory(), "gpt_train_expandable", &trace);
     draw(&p, &trace, 0, (mv_timeline_opts){0});
     cr_expect(mvt_scene_says(&p.timeline.scene, "peak reserved 1.18 GiB"));
     cr_expect(mvt_scene_says(&p.timeline.scene, "was reserved at the peak; tensors used"));
@@ -148,15 +121,11 @@ Test(segment_timeline, says_what_is_there)
     cr_expect(mvt_scene_says(&p.timeline.scene, "75 to 100 % in use"));
     cr_expect(mvt_scene_hovers(&p.timeline.scene, "\nhere empty"));
     cr_expect(mvt_scene_hovers(&p.timeline.scene, " of an expandable segment at 0x"));
-    drop(&p);
     draw(&p, &trace, 0, (mv_timeline_opts){.by_line = true});
     cr_expect(mvt_scene_says(&p.timeline.scene, "Who asked for the 1.18 GiB"));
-    drop(&p);
     draw(&p, &trace, 0, (mv_timeline_opts){.from = 100, .to = 200});
     cr_expect_eq(p.timeline.events, 100);
     mvt_scene_check(&p.timeline.scene, "window");
-    drop(&p);
-    mv_arena_release(&arena);
 }
 
 Test(segment_timeline, traces_of_nearly_nothing_are_drawn)
@@ -167,20 +136,14 @@ Test(segment_timeline, traces_of_nearly_nothing_are_drawn)
     draw(&p, mvt_done(empty), 0, (mv_timeline_opts){0});
     cr_expect(mvt_scene_says(&p.timeline.scene, "nothing was reserved"));
     mvt_scene_check_texts(&p.timeline.scene, "empty");
-    drop(&p);
     mvt_segment_alloc(one, .addr = 1 << 21, .bytes = 2 << 20);
     draw(&p, mvt_done(one), 0, (mv_timeline_opts){.width = 1, .height = 1});
     cr_expect_eq(p.timeline.drawn, 1);
     mvt_scene_check(&p.timeline.scene, "one segment");
-    drop(&p);
     for (uint64_t i = 0; i < 4; i++)
         mvt_segment_alloc(nothing, .addr = i << 21);
     draw(&p, mvt_done(nothing), 0, (mv_timeline_opts){0});
     mvt_scene_check(&p.timeline.scene, "no bytes");
-    drop(&p);
-    mvt_drop(empty);
-    mvt_drop(one);
-    mvt_drop(nothing);
 }
 
 Test(segment_timeline, fails_when_memory_is_out)
@@ -188,23 +151,13 @@ Test(segment_timeline, fails_when_memory_is_out)
     mvt_trace *t = mvt_small();
     const mv_trace *trace = mvt_done(t);
     picture p;
-    mv_code code = MV_NOMEM;
 
     draw(&p, trace, 0, (mv_timeline_opts){0});
-    for (uint64_t limit = 0; code != MV_OK; limit += 8192) {
+    for (mvt_limit l = {.step = 8192}; mvt_more_memory(&l);) {
         mv_timeline_opts opts = {.title = "x"};
-        mv_budget budget = {.limit = limit};
-        mv_arena arena;
         mv_timeline timeline;
-        mv_err err;
-        mv_arena_init(&arena, &budget);
-        code = mv_segment_timeline_find(&arena, trace, &p.lives, &opts, &timeline, &err);
-        mv_arena_release(&arena);
-        cr_assert(code == MV_OK || code == MV_NOMEM);
-        cr_assert_lt(limit, 1u << 28);
+        l.code = mv_segment_timeline_find(&l.arena, trace, &p.lives, &opts, &timeline, mvt_err());
     }
-    drop(&p);
-    mvt_drop(t);
 }
 
 Test(segment_timeline, scene_of_a_small_trace)
@@ -214,8 +167,6 @@ Test(segment_timeline, scene_of_a_small_trace)
 
     draw(&p, mvt_done(t), 0, (mv_timeline_opts){.title = "small"});
     mvt_scene_golden(&p.timeline.scene, "small_segment_timeline");
-    drop(&p);
-    mvt_drop(t);
 }
 
 Test(segment_timeline, command_draws)
@@ -229,9 +180,7 @@ Test(segment_timeline, command_draws)
 
     mvt_json_has(json, "written events drawn");
     cr_expect_eq(mvt_json_number(json, "events"), 100);
-    cJSON_Delete(json);
     cr_expect_eq(r.status, 2);
     cr_expect_str_eq(r.out, "a.svg\nb.svg\nc.svg\n");
     cr_expect(strstr(r.err, "--at names a moment"));
-    mvt_run_drop(&r);
 }

@@ -1,8 +1,4 @@
 /* The allocator's state as a picture: boxes beside a literal layout, scenes of every snapshot. */
-#include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "analyze/lives/alive.h"
 #include "analyze/totals/moment.h"
 #include "tests/fixture/fixture_heap.h"
@@ -11,28 +7,18 @@
 #include "viz/pictures/state.h"
 
 typedef struct {
-    mv_budget budget;
-    mv_arena arena;
+    mv_arena *arena;
     mv_lives lives;
     mv_state_picture picture;
 } picture;
 
 static void draw(picture *p, const mv_trace *trace, uint32_t device, mv_state_picture_opts opts)
 {
-    mv_err err = {0};
-
-    *p = (picture){.budget.limit = (uint64_t)4 << 30};
-    mv_arena_init(&p->arena, &p->budget);
-    cr_assert_eq(mv_lives_find(&p->arena, trace, device, &p->lives, &err), MV_OK);
+    *p = (picture){.arena = mvt_memory()};
+    p->lives = mvt_lives(p->arena, trace, device);
     if (!opts.title)
         opts.title = "test";
-    cr_assert_eq(mv_state_picture_find(&p->arena, trace, &p->lives, &opts, &p->picture, &err),
-                 MV_OK, "%s", err.detail);
-}
-
-static void drop(picture *p)
-{
-    mv_arena_release(&p->arena);
+    mvt_ok(mv_state_picture_find(p->arena, trace, &p->lives, &opts, &p->picture, mvt_err()));
 }
 
 /* ---- beside a literal layout ------------------------------------------------------------- */
@@ -92,12 +78,11 @@ static void check_state(mv_arena *arena, const mv_trace *trace, const mv_lives *
     mv_heap heap;
     mv_heap_map map;
     mv_state state;
-    mv_err err = {0};
 
-    cr_assert_eq(mv_heap_init(arena, trace, lives, &heap, &err), MV_OK);
+    mvt_ok(mv_heap_init(arena, trace, lives, &heap, mvt_err()));
     mv_heap_advance(&heap, event);
-    cr_assert_eq(mv_heap_map_make(arena, &heap, &map, &err), MV_OK);
-    cr_assert_eq(mv_state_lay(arena, lives, &map, event, &opts, &state, &err), MV_OK);
+    mvt_ok(mv_heap_map_make(arena, &heap, &map, mvt_err()));
+    mvt_ok(mv_state_lay(arena, lives, &map, event, &opts, &state, mvt_err()));
     for (uint32_t g = 0; g < state.group_count; g++) {
         const mv_state_group *group = &state.groups[g];
         check_group(lives, &map, &state, g, event, &box);
@@ -128,10 +113,8 @@ Test(state, boxes_are_those_of_a_literal_layout)
         mvt_heap_truth truth =
             mvt_heap_run(t, (mvt_heap_opts){.seed = seed, .calls = 150, .expandable = seed % 2});
         const mv_trace *trace = mvt_done(t);
-        mv_lives lives;
-        mv_err err = {0};
+        mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
 
-        cr_assert_eq(mv_lives_find(mvt_arena(t), trace, 0, &lives, &err), MV_OK);
         for (uint32_t e = 0; e <= truth.events; e += 23) {
             check_state(mvt_arena(t), trace, &lives, e - 1, (mv_state_opts){30, 9, 640, false});
             check_state(mvt_arena(t), trace, &lives, e - 1, (mv_state_opts){3, 1, 1, false});
@@ -155,38 +138,29 @@ static void check_snapshot(const mv_trace *trace, const char *name)
                                          .event = i ? events / 2 - 1 : events - 1,
                                          .height = i ? 480 : 0});
             mvt_scene_check(&p.picture.scene, name);
-            drop(&p);
         }
 }
 
 Test(state, pictures_of_every_snapshot_can_be_read)
 {
-    mv_budget budget = {.limit = (uint64_t)4 << 30};
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
-    mvt_each_snapshot(&arena, check_snapshot);
-    mv_arena_release(&arena);
+    mvt_each_snapshot(check_snapshot);
 }
 
 /* ---- what a picture says ----------------------------------------------------------------- */
 
 static void check_says(const char *snapshot, const char *const *texts)
 {
-    mv_budget budget = {.limit = (uint64_t)1 << 30};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_new();
     mv_trace trace;
     picture p;
 
-    mv_arena_init(&arena, &budget);
-    mvt_load(&arena, snapshot, &trace);
+    mvt_load(arena, snapshot, &trace);
     draw(&p, &trace, 0, (mv_state_picture_opts){.event = mv_trace_events(&trace, 0).count - 1});
     for (; *texts; texts++)
         cr_expect(mvt_scene_says(&p.picture.scene, *texts) ||
                       mvt_scene_hovers(&p.picture.scene, *texts),
                   "%s does not say \"%s\"", snapshot, *texts);
-    drop(&p);
-    mv_arena_release(&arena);
+    mv_arena_release(arena);
 }
 
 #define SAYS(snapshot, ...) check_says((snapshot), (const char *const[]){__VA_ARGS__, NULL})
@@ -214,8 +188,6 @@ Test(state, out_of_memory_is_explained)
     draw(&p, mvt_done(t), 0, (mv_state_picture_opts){.event = 2});
     cr_expect(mvt_scene_says(&p.picture.scene, "out of memory: asked for 8.00 MiB; 2.00 MiB is "
                                                "free here, the largest hole 2.00 MiB"));
-    drop(&p);
-    mvt_drop(t);
 }
 
 /* ---- nearly nothing, and very much ------------------------------------------------------- */
@@ -228,22 +200,16 @@ Test(state, traces_of_nearly_nothing_are_drawn)
     draw(&p, mvt_done(empty), 0, (mv_state_picture_opts){.event = MV_BEFORE});
     cr_expect(mvt_scene_says(&p.picture.scene, "nothing is reserved at this moment"));
     mvt_scene_check(&p.picture.scene, "empty");
-    drop(&p);
     mvt_oom(senseless, .addr = UINT64_MAX, .bytes = UINT64_MAX);
     mvt_free(senseless, .addr = 512, .bytes = UINT64_MAX);
     mvt_segment_alloc(senseless, .addr = 4096, .bytes = UINT64_MAX - 8192);
     draw(&p, mvt_done(senseless), 0, (mv_state_picture_opts){.event = 3, .width = 1, .height = 1});
     mvt_scene_check(&p.picture.scene, "senseless");
-    drop(&p);
     for (uint64_t i = 0; i < 4; i++)
         mvt_segment_alloc(nothing, .addr = i << 21);
     mvt_alloc(nothing, .addr = 512, .stack = "f:a.py:1");
     draw(&p, mvt_done(nothing), 0, (mv_state_picture_opts){.event = 4});
     mvt_scene_check(&p.picture.scene, "no bytes");
-    drop(&p);
-    mvt_drop(empty);
-    mvt_drop(senseless);
-    mvt_drop(nothing);
 }
 
 /* Very many pieces of all sizes in many pools' worth of streams. */
@@ -269,8 +235,6 @@ Test(state, a_picture_of_anything_stays_small)
          (mv_state_picture_opts){.event = mv_trace_events(mvt_done(t), 0).count - 1});
     mvt_scene_check(&p.picture.scene, "anything");
     cr_expect(mvt_scene_says(&p.picture.scene, "32 more pools and streams"));
-    drop(&p);
-    mvt_drop(t);
 }
 
 Test(state, fails_when_memory_is_out)
@@ -278,23 +242,13 @@ Test(state, fails_when_memory_is_out)
     mvt_trace *t = mvt_small();
     const mv_trace *trace = mvt_done(t);
     picture p;
-    mv_code code = MV_NOMEM;
 
     draw(&p, trace, 0, (mv_state_picture_opts){.event = 3});
-    for (uint64_t limit = 0; code != MV_OK; limit += 8192) {
+    for (mvt_limit l = {.step = 8192}; mvt_more_memory(&l);) {
         mv_state_picture_opts opts = {.title = "x", .event = 3};
-        mv_budget budget = {.limit = limit};
-        mv_arena arena;
         mv_state_picture found;
-        mv_err err;
-        mv_arena_init(&arena, &budget);
-        code = mv_state_picture_find(&arena, trace, &p.lives, &opts, &found, &err);
-        mv_arena_release(&arena);
-        cr_assert(code == MV_OK || code == MV_NOMEM);
-        cr_assert_lt(limit, 1u << 28);
+        l.code = mv_state_picture_find(&l.arena, trace, &p.lives, &opts, &found, mvt_err());
     }
-    drop(&p);
-    mvt_drop(t);
 }
 
 Test(state, scene_of_a_small_trace)
@@ -304,8 +258,6 @@ Test(state, scene_of_a_small_trace)
 
     draw(&p, mvt_done(t), 0, (mv_state_picture_opts){.title = "small", .event = 2});
     mvt_scene_golden(&p.picture.scene, "small_state");
-    drop(&p);
-    mvt_drop(t);
 }
 
 /* ---- the command ------------------------------------------------------------------------- */
@@ -319,9 +271,7 @@ Test(state, command_draws)
     mvt_json_has(json, "written events drawn");
     cr_expect_str_eq(mvt_json_text(json, "written"), "x.svg");
     cr_expect_gt(mvt_json_number(json, "drawn"), 100);
-    cJSON_Delete(json);
     cr_expect(strstr(r.out, "device 0 of 2") && strstr(r.out, "device 1 of 2"));
-    mvt_run_drop(&r);
     r = mvt_sh(
         "for v in active state; do $MEMVIZ segment_plot --view $v $SNAPS/oom.pickle -o a.svg;"
         "$MEMVIZ trace_plot --view $v $SNAPS/oom.pickle -o b.svg; cmp a.svg b.svg; done; "
@@ -330,10 +280,8 @@ Test(state, command_draws)
     cr_expect_eq(r.status, 2);
     cr_expect_str_eq(r.out, "a.svg\nb.svg\na.svg\nb.svg\na.png\n");
     cr_expect(strstr(r.err, "--at names a moment"));
-    mvt_run_drop(&r);
     r = mvt_sh("$MEMVIZ segment_plot --view state --at noon $SNAPS/oom.pickle -o x.svg; s=$?; ls; "
                "exit $s");
     cr_expect_eq(r.status, 2);
     cr_expect_str_eq(r.out, "");
-    mvt_run_drop(&r);
 }

@@ -1,10 +1,6 @@
 /* Timelines of traces made in code, and of every real snapshot: that shapes stand where a literal
  * model puts them, that texts can be read, and that a picture of anything stays small. */
-#include <criterion/criterion.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analyze/totals/totals.h"
 #include "base/size.h"
@@ -13,8 +9,7 @@
 #include "viz/scene/palette.h"
 
 typedef struct {
-    mv_budget budget;
-    mv_arena arena;
+    mv_arena *arena;
     mv_lives lives;
     mv_leaks leaks;
     mv_timeline timeline;
@@ -29,22 +24,13 @@ static bool has(const mv_filter_bits *bits, uint32_t row)
 
 static void draw(picture *p, const mv_trace *trace, uint32_t device, mv_timeline_opts opts)
 {
-    mv_err err = {0};
-
-    *p = (picture){.budget.limit = (uint64_t)4 << 30};
-    mv_arena_init(&p->arena, &p->budget);
-    cr_assert_eq(mv_lives_find(&p->arena, trace, device, &p->lives, &err), MV_OK, "%s", err.detail);
-    cr_assert_eq(mv_leaks_find(&p->arena, trace, &p->lives, &p->leaks, &err), MV_OK);
+    *p = (picture){.arena = mvt_memory()};
+    p->lives = mvt_lives(p->arena, trace, device);
+    mvt_ok(mv_leaks_find(p->arena, trace, &p->lives, &p->leaks, mvt_err()));
     if (!opts.title)
         opts.title = "test";
     opts.leaks = &p->leaks;
-    cr_assert_eq(mv_timeline_find(&p->arena, trace, &p->lives, &opts, &p->timeline, &err), MV_OK,
-                 "%s", err.detail);
-}
-
-static void drop(picture *p)
-{
-    mv_arena_release(&p->arena);
+    mvt_ok(mv_timeline_find(p->arena, trace, &p->lives, &opts, &p->timeline, mvt_err()));
 }
 
 /* ---- looking at a scene ------------------------------------------------------------------ */
@@ -210,7 +196,6 @@ static void compare(const mv_trace *trace, uint32_t from, uint32_t to)
     scale = scale_of(&p, from, to, &bottom);
     for (uint32_t e = from; e < to; e++)
         compare_at(&p, e, from, to, scale, bottom);
-    drop(&p);
 }
 
 Test(timeline, shapes_stand_where_a_literal_model_puts_them)
@@ -264,18 +249,15 @@ static mv_filter_bits largest_rows(mv_arena *arena, const picture *p, const mv_f
 static void compare_part(const mv_trace *trace, uint32_t from, uint32_t to, uint64_t seed,
                          bool is_filtered, uint32_t top)
 {
-    mv_budget budget = {.limit = 1 << 24};
     mv_filter_bits matches, largest;
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_new();
     picture p;
     float bottom;
     double scale;
 
-    mv_arena_init(&arena, &budget);
     draw(&p, trace, 0, (mv_timeline_opts){.from = from, .to = to});
-    matches = random_rows(&arena, p.lives.allocs.count, &seed);
-    largest = largest_rows(&arena, &p, is_filtered ? &matches : NULL, from, to, top);
-    drop(&p);
+    matches = random_rows(arena, p.lives.allocs.count, &seed);
+    largest = largest_rows(arena, &p, is_filtered ? &matches : NULL, from, to, top);
     draw(&p, trace, 0,
          (mv_timeline_opts){.from = from,
                             .to = to,
@@ -289,8 +271,7 @@ static void compare_part(const mv_trace *trace, uint32_t from, uint32_t to, uint
     for (uint32_t e = from; e < to; e++)
         compare_at(&p, e, from, to, scale, bottom);
     mvt_scene_check(&p.timeline.scene, "part");
-    drop(&p);
-    mv_arena_release(&arena);
+    mv_arena_release(arena);
 }
 
 Test(timeline, parts_are_stacked_without_the_others)
@@ -326,17 +307,13 @@ Test(timeline, says_what_part_is_shown)
                              "only g <b>: 1 of 3 allocations, 4.00 MiB (40.0 %) of the peak of "
                              "10.0 MiB"));
     cr_expect(mvt_scene_says(&p.timeline.scene, "most of these: 4.00 MiB"));
-    drop(&p);
     draw(&p, mvt_done(t), 0, (mv_timeline_opts){.only = &none, .filter = "h"});
     cr_expect(mvt_scene_says(&p.timeline.scene, "only h: none of the 3 allocations matches"));
-    drop(&p);
     draw(&p, mvt_done(t), 0, (mv_timeline_opts){.top = 1});
     cr_expect_eq(p.timeline.drawn, 1);
     cr_expect(mvt_scene_says(&p.timeline.scene, "one by one the 1 largest of 3 allocations; all "
                                                 "others are the grey band on top, 5.00 MiB of"));
     cr_expect(mvt_scene_says(&p.timeline.scene, "other: 2 blocks"));
-    drop(&p);
-    mvt_drop(t);
 }
 
 /* ---- every real snapshot ----------------------------------------------------------------- */
@@ -370,9 +347,8 @@ static void check_peaks(picture *p, const mv_trace *trace, const char *name)
     char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], text[128];
     const char *peak = p->lives.events.count ? "peak " : "";
     mv_totals totals;
-    mv_err err;
 
-    cr_assert_eq(mv_totals_find(&p->arena, trace, &p->lives, &totals, &err), MV_OK);
+    mvt_ok(mv_totals_find(p->arena, trace, &p->lives, &totals, mvt_err()));
     snprintf(text, sizeof text, "%sallocated %s%s \xc2\xb7 %sreserved %s \xc2\xb7", peak,
              p->lives.doubts.inexact_blocks ? "at least " : "",
              mv_size_text(allocated, totals.peak.bytes.allocated), peak,
@@ -395,7 +371,6 @@ static void check_picture(const mv_trace *trace, const char *name, uint32_t devi
     cr_expect_lt(mvt_scene_svg_bytes(scene), 5000000, "%s", name);
     cr_expect_eq(p.timeline.events, p.lives.events.count);
     cr_expect_leq(p.timeline.drawn, p.lives.allocs.count);
-    drop(&p);
 }
 
 static void check_snapshot(const mv_trace *trace, const char *name)
@@ -408,64 +383,47 @@ static void check_snapshot(const mv_trace *trace, const char *name)
 
 Test(timeline, pictures_of_every_snapshot_can_be_read)
 {
-    mv_budget budget = {.limit = (uint64_t)4 << 30};
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
-    mvt_each_snapshot(&arena, check_snapshot);
-    mv_arena_release(&arena);
+    mvt_each_snapshot(check_snapshot);
 }
 
 static void check_part_of_snapshot(const mv_trace *trace, const char *name)
 {
-    mv_budget budget = {.limit = 1 << 26};
     uint64_t state = 11;
     mv_filter_bits matches;
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_new();
     picture p;
 
-    mv_arena_init(&arena, &budget);
     draw(&p, trace, 0, (mv_timeline_opts){.title = name});
-    matches = random_rows(&arena, p.lives.allocs.count, &state);
-    drop(&p);
+    matches = random_rows(arena, p.lives.allocs.count, &state);
     for (uint32_t top = 0; top <= 30; top += 30) {
         draw(&p, trace, 0,
              (mv_timeline_opts){.title = name, .only = &matches, .filter = "a filter", .top = top});
         mvt_scene_check(&p.timeline.scene, name);
         check_stack(&p.timeline.scene, name);
-        drop(&p);
     }
-    mv_arena_release(&arena);
+    mv_arena_release(arena);
 }
 
 Test(timeline, parts_of_every_snapshot_can_be_read)
 {
-    mv_budget budget = {.limit = (uint64_t)4 << 30};
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
-    mvt_each_snapshot(&arena, check_part_of_snapshot);
-    mv_arena_release(&arena);
+    mvt_each_snapshot(check_part_of_snapshot);
 }
 
 /* ---- what a picture says ----------------------------------------------------------------- */
 
 static void check_says(const char *snapshot, const char *const *texts)
 {
-    mv_budget budget = {.limit = (uint64_t)1 << 30};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_new();
     mv_trace trace;
     picture p;
 
-    mv_arena_init(&arena, &budget);
-    mvt_load(&arena, snapshot, &trace);
+    mvt_load(arena, snapshot, &trace);
     draw(&p, &trace, 0, (mv_timeline_opts){.title = snapshot});
     for (; *texts; texts++)
         cr_expect(mvt_scene_says(&p.timeline.scene, *texts) ||
                       mvt_scene_hovers(&p.timeline.scene, *texts),
                   "%s does not say \"%s\"", snapshot, *texts);
-    drop(&p);
-    mv_arena_release(&arena);
+    mv_arena_release(arena);
 }
 
 #define SAYS(snapshot, ...) check_says((snapshot), (const char *const[]){__VA_ARGS__, NULL})
@@ -517,7 +475,6 @@ Test(timeline, marks_of_the_program)
             diamonds++;
         }
         cr_expect_eq(diamonds, 4);
-        drop(&p);
         mvt_drop(t);
     }
 }
@@ -537,8 +494,6 @@ Test(timeline, blocks_that_wait_are_not_in_the_stack)
     cr_expect_not(mvt_scene_says(&p.timeline.scene, "a.py:1 f"));
     cr_expect_eq(p.timeline.drawn, 1);
     mvt_scene_check(&p.timeline.scene, "waiting");
-    drop(&p);
-    mvt_drop(t);
 }
 
 Test(timeline, a_storm_of_marks_stays_small)
@@ -554,8 +509,6 @@ Test(timeline, a_storm_of_marks_stays_small)
     draw(&p, mvt_done(t), 0, (mv_timeline_opts){0});
     mvt_scene_check(&p.timeline.scene, "marks");
     cr_expect_lt(p.timeline.scene.shape_count, 4000);
-    drop(&p);
-    mvt_drop(t);
 }
 
 Test(timeline, names_the_window_that_it_shows)
@@ -567,8 +520,6 @@ Test(timeline, names_the_window_that_it_shows)
     draw(&p, trace, 0, (mv_timeline_opts){.from = 10, .to = 30});
     cr_expect_eq(p.timeline.events, 20);
     cr_expect(mvt_scene_says(&p.timeline.scene, "20 of "));
-    drop(&p);
-    mvt_drop(t);
 }
 
 /* ---- nearly nothing, and very much ------------------------------------------------------- */
@@ -581,15 +532,11 @@ Test(timeline, traces_of_nearly_nothing_are_drawn)
     draw(&p, mvt_done(empty), 0, (mv_timeline_opts){0});
     cr_expect_eq(p.timeline.drawn, 0);
     mvt_scene_check_texts(&p.timeline.scene, "empty");
-    drop(&p);
     mvt_alloc(one, .addr = 512, .bytes = 512);
     check_picture(mvt_done(one), "one event without a stack", 0, false);
     mvt_oom(bare, .addr = UINT64_MAX, .bytes = UINT64_MAX);
     mvt_free(bare, .addr = 512, .bytes = UINT64_MAX);
     check_picture(mvt_done(bare), "senseless events", 0, false);
-    mvt_drop(empty);
-    mvt_drop(one);
-    mvt_drop(bare);
 }
 
 /* Many lines of code, sizes from tiny to large, short and long lives: nothing that can be merged.
@@ -623,8 +570,6 @@ Test(timeline, a_picture_of_anything_stays_small)
     mvt_scene_check_texts(&p.timeline.scene, "anything");
     check_stack(&p.timeline.scene, "anything");
     cr_expect_gt(p.timeline.drawn, 1000);
-    drop(&p);
-    mvt_drop(t);
 }
 
 Test(timeline, fails_when_memory_is_out)
@@ -632,23 +577,13 @@ Test(timeline, fails_when_memory_is_out)
     mvt_trace *t = random_trace(5, 60);
     const mv_trace *trace = mvt_done(t);
     picture p;
-    mv_code code = MV_NOMEM;
 
     draw(&p, trace, 0, (mv_timeline_opts){0});
-    for (uint64_t limit = 0; code != MV_OK; limit += 8192) {
+    for (mvt_limit l = {.step = 8192}; mvt_more_memory(&l);) {
         mv_timeline_opts opts = {.title = "x", .leaks = &p.leaks};
-        mv_budget budget = {.limit = limit};
-        mv_arena arena;
         mv_timeline timeline;
-        mv_err err;
-        mv_arena_init(&arena, &budget);
-        code = mv_timeline_find(&arena, trace, &p.lives, &opts, &timeline, &err);
-        mv_arena_release(&arena);
-        cr_assert(code == MV_OK || code == MV_NOMEM);
-        cr_assert_lt(limit, 1u << 28);
+        l.code = mv_timeline_find(&l.arena, trace, &p.lives, &opts, &timeline, mvt_err());
     }
-    drop(&p);
-    mvt_drop(t);
 }
 
 /* ---- the whole scene of a small trace ---------------------------------------------------- */
@@ -660,6 +595,4 @@ Test(timeline, scene_of_a_small_trace)
 
     draw(&p, mvt_done(t), 0, (mv_timeline_opts){.title = "small"});
     mvt_scene_golden(&p.timeline.scene, "small");
-    drop(&p);
-    mvt_drop(t);
 }

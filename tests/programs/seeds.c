@@ -48,7 +48,7 @@ static void save_live(const char *root, const char *name, mv_arena *arena, mv_sp
 /* Every kind of record. */
 static void save_every_record(const char *root, mv_arena *arena)
 {
-    mvt_live *l = mvt_live_new(arena);
+    mvt_live *l = mvt_live_new();
     uint32_t stack = mvt_live_stack(l, "f:a.py:7;@/lib/libfoo.so+4096;thread autograd");
     uint32_t text = mvt_live_string(l, "step 3"), library = mvt_live_string(l, "libc10_cuda.so");
 
@@ -109,7 +109,7 @@ static void save_all(const char *root, const char *name, mvt_trace *t)
     save(root, "msgpack", file, mvt_plain_bytes(t));
     snprintf(file, sizeof file, "%s_compact", name);
     save(root, "msgpack", file, mvt_compact_bytes(t));
-    save_live(root, name, mvt_arena(t), mvt_live_of(mvt_arena(t), mvt_done(t)));
+    save_live(root, name, mvt_arena(t), mvt_live_of(mvt_done(t)));
     save_summaries(root, name, t);
     mvt_drop(t);
 }

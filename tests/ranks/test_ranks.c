@@ -3,9 +3,6 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-
 enum { MOST = 6, STEPS = 10 };
 
 /* What one rank does; all zero: what every rank does. */
@@ -66,17 +63,14 @@ static mvt_trace *make_rank(habits h)
 
 static void compare(party *p, const habits *h, uint32_t count)
 {
-    mv_err err;
-
     p->count = count;
     for (uint32_t i = 0; i < count; i++) {
         p->made[i] = make_rank(h[i]);
-        cr_assert_eq(mv_summary_make(mvt_arena(p->made[i]), mvt_done(p->made[i]), 0, MV_ALL_EVENTS,
-                                     "rank", &p->summary[i], &err),
-                     MV_OK);
+        mvt_ok(mv_summary_make(mvt_arena(p->made[i]), mvt_done(p->made[i]), 0, MV_ALL_EVENTS,
+                               "rank", &p->summary[i], mvt_err()));
         p->ranks[i] = &p->summary[i];
     }
-    cr_assert_eq(mv_ranks_compare(mvt_arena(p->made[0]), p->ranks, count, &p->found, &err), MV_OK);
+    mvt_ok(mv_ranks_compare(mvt_arena(p->made[0]), p->ranks, count, &p->found, mvt_err()));
 }
 
 static void drop(party *p)
@@ -257,13 +251,11 @@ Test(ranks, sequences_part_where_they_do)
         uint32_t odd = next_random(&dice, 250), shorter = count[count[0] > count[1]];
         mv_summary s[2];
         mv_divergence d;
-        mv_err err;
         mvt_trace *t[2] = {random_rank(seed, count[0], UINT32_MAX),
                            random_rank(seed, count[1], odd)};
         for (int i = 0; i < 2; i++)
-            cr_assert_eq(mv_summary_make(mvt_arena(t[i]), mvt_done(t[i]), 0, MV_ALL_EVENTS, "r",
-                                         &s[i], &err),
-                         MV_OK);
+            mvt_ok(mv_summary_make(mvt_arena(t[i]), mvt_done(t[i]), 0, MV_ALL_EVENTS, "r", &s[i],
+                                   mvt_err()));
         d = mv_sequences_compare(&s[0], &s[1], seed % 2);
         cr_assert_eq(d.first, odd < shorter ? odd : MV_NO_DIVERGENCE);
         cr_assert_eq(d.first, d.last);
@@ -301,7 +293,6 @@ Test(ranks, devices_of_one_file)
     cr_expect_eq(mvt_json_number(outlier, "device"), 1);
     cr_expect_str_eq(mvt_json_text(outlier, "reason"), "larger_batch");
     cr_expect_eq(mvt_json_number(outlier, "factor"), 2);
-    cJSON_Delete(report);
 }
 
 Test(ranks, broken_and_missing_files_do_not_lose_the_rest)
@@ -318,7 +309,6 @@ Test(ranks, broken_and_missing_files_do_not_lose_the_rest)
     cr_expect(cJSON_IsNull(member(cJSON_GetArrayItem(ranks, 1), "error")));
     cr_expect_str_eq(mvt_json_text(member(cJSON_GetArrayItem(ranks, 2), "error"), "code"), "IO");
     cr_expect_gt(mvt_json_number(cJSON_GetArrayItem(ranks, 3), "peak_allocated"), 0);
-    cJSON_Delete(report);
 }
 
 /* A budget that all files together overrun, but none alone. */
@@ -329,7 +319,6 @@ Test(ranks, files_share_the_memory)
                          "$SNAPS/annotated.pickle");
 
     cr_expect_eq(run.status, 0, "%s", run.err);
-    mvt_run_drop(&run);
 }
 
 Test(ranks, fail_on_leak)
@@ -340,5 +329,4 @@ Test(ranks, fail_on_leak)
 
     cr_expect(strstr(run.out, "\n3\n"), "%s", run.out);
     cr_expect_str_eq(run.out + run.out_length - 2, "0\n");
-    mvt_run_drop(&run);
 }

@@ -3,25 +3,20 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-
 #include "analyze/ranks/divergence.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 typedef struct {
-    mv_budget budget;
-    mv_arena arena;
+    mv_arena *arena;
     mv_summary made, read;
     mv_span bytes;
 } round_trip;
 
 static void begin(round_trip *r)
 {
-    r->budget = (mv_budget){.limit = 1u << 30};
-    mv_arena_init(&r->arena, &r->budget);
+    r->arena = mvt_arena_new();
 }
 
 static void go_round(round_trip *r, const mv_trace *trace, uint32_t device, const char *name)
@@ -29,13 +24,11 @@ static void go_round(round_trip *r, const mv_trace *trace, uint32_t device, cons
     const mv_summary *all[] = {&r->made, &r->made};
     mv_summary *read;
     uint32_t count;
-    mv_err err;
 
-    cr_assert_eq(mv_summary_make(&r->arena, trace, device, MV_ALL_EVENTS, name, &r->made, &err),
-                 MV_OK);
-    cr_assert_eq(mv_summaries_encode(&r->arena, all, 2, &r->bytes, &err), MV_OK);
-    cr_assert_eq(mv_summaries_decode(&r->arena, r->bytes, &read, &count, &err), MV_OK, "%s: %s %s",
-                 name, mv_code_name(err.code), err.detail);
+    mvt_ok(mv_summary_make(r->arena, trace, device, MV_ALL_EVENTS, name, &r->made, mvt_err()));
+    mvt_ok(mv_summaries_encode(r->arena, all, 2, &r->bytes, mvt_err()));
+    cr_assert_eq(mv_summaries_decode(r->arena, r->bytes, &read, &count, mvt_err()), MV_OK,
+                 "%s: %s %s", name, mv_code_name(mvt_err()->code), mvt_err()->detail);
     cr_assert_eq(count, 2);
     r->read = read[1];
 }
@@ -96,7 +89,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         expect_same(&r, name);
         cr_expect_lt(r.bytes.length, 2 * (400u << 10), "%s: %u bytes for two", name,
                      (unsigned)r.bytes.length);
-        mv_arena_release(&r.arena);
+        mv_arena_release(r.arena);
     }
 }
 
@@ -106,7 +99,7 @@ Test(summary, comes_back_from_its_bytes)
     mv_arena arena;
 
     mv_arena_init(&arena, &budget);
-    mvt_each_snapshot(&arena, check_snapshot);
+    mvt_each_snapshot(check_snapshot);
     mv_arena_release(&arena);
 }
 
@@ -119,12 +112,10 @@ Test(summary, keys_do_not_depend_on_folders_or_native_frames)
     for (int i = 0; i < 2; i++) {
         mvt_trace *t = mvt_new();
         mv_summary s;
-        mv_err err;
         mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30);
         mvt_alloc(t, .addr = 0x10000000, .bytes = 512, .stack = stacks[i]);
         mvt_final_heap(t);
-        cr_assert_eq(mv_summary_make(mvt_arena(t), mvt_done(t), 0, MV_ALL_EVENTS, "x", &s, &err),
-                     MV_OK);
+        mvt_ok(mv_summary_make(mvt_arena(t), mvt_done(t), 0, MV_ALL_EVENTS, "x", &s, mvt_err()));
         cr_assert_eq(s.sites, 1);
         keys[i] = s.site[0].key;
         mvt_drop(t);
@@ -145,17 +136,15 @@ static void make_right(uint8_t *bytes, uint64_t length)
 
 static mv_code decode(round_trip *r, const uint8_t *bytes, uint64_t length)
 {
-    mv_budget budget = {.limit = 64 << 20};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_new();
     mv_summary *read;
     uint32_t count;
     mv_err err = {0};
     mv_code code;
 
     (void)r;
-    mv_arena_init(&arena, &budget);
-    code = mv_summaries_decode(&arena, (mv_span){bytes, length}, &read, &count, &err);
-    mv_arena_release(&arena);
+    code = mv_summaries_decode(arena, (mv_span){bytes, length}, &read, &count, &err);
+    mv_arena_release(arena);
     return code;
 }
 
@@ -167,7 +156,7 @@ Test(summary, damage_is_refused)
 
     begin(&r);
     go_round(&r, mvt_done(t), 0, "small");
-    copy = mv_arena_push(&r.arena, r.bytes.length, 1);
+    copy = mv_arena_push(r.arena, r.bytes.length, 1);
     for (uint64_t i = 0; i < r.bytes.length; i++) {
         mv_code code;
         memcpy(copy, r.bytes.data, r.bytes.length);
@@ -179,8 +168,7 @@ Test(summary, damage_is_refused)
     }
     for (uint64_t i = 0; i < r.bytes.length; i++)
         cr_assert_neq(decode(&r, r.bytes.data, i), MV_OK, "cut at %u", (unsigned)i);
-    mv_arena_release(&r.arena);
-    mvt_drop(t);
+    mv_arena_release(r.arena);
 }
 
 /* Whoever makes the hash right still cannot make the reader believe a wrong count. */
@@ -192,7 +180,7 @@ Test(summary, damage_with_a_right_hash_is_refused_or_read)
 
     begin(&r);
     go_round(&r, mvt_done(t), 0, "small");
-    copy = mv_arena_push(&r.arena, r.bytes.length, 1);
+    copy = mv_arena_push(r.arena, r.bytes.length, 1);
     for (uint64_t i = MV_SUMMARY_HEADER; i < r.bytes.length; i++)
         for (int k = 0; k < 3; k++) {
             memcpy(copy, r.bytes.data, r.bytes.length);
@@ -205,8 +193,7 @@ Test(summary, damage_with_a_right_hash_is_refused_or_read)
         make_right(copy, i);
         cr_assert_neq(decode(&r, copy, i), MV_OK, "cut at %u", (unsigned)i);
     }
-    mv_arena_release(&r.arena);
-    mvt_drop(t);
+    mv_arena_release(r.arena);
 }
 
 /* ---- the command ------------------------------------------------------------------------- */
@@ -224,7 +211,6 @@ Test(summary, stands_in_for_its_snapshot)
 
     cr_expect_eq(run.status, 0, "%s", run.err);
     cr_expect(strstr(run.out, "same\n"), "%s%s", run.out, run.err);
-    mvt_run_drop(&run);
 }
 
 Test(summary, of_a_pipe_needs_a_name)
@@ -235,5 +221,4 @@ Test(summary, of_a_pipe_needs_a_name)
 
     cr_expect(strncmp(run.out, "2\nx.summary: 1 summary", 22) == 0, "%s", run.out);
     cr_expect_str_eq(run.out + run.out_length - 2, "1\n");
-    mvt_run_drop(&run);
 }

@@ -1,11 +1,9 @@
 /* Samples of the devices' use, from a library of our own in place of NVIDIA's. */
 #include "record/nvml.h"
 
-#include <criterion/criterion.h>
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+
+#include "tests/fixture/fixture_test.h"
 
 typedef struct {
     unsigned long long used[2], own[2];
@@ -15,9 +13,12 @@ typedef struct {
 enum { PID = 4242, BOTH = 3 };
 
 static stand_in *state;
-static mv_budget budget = {.limit = 1u << 28};
-static mv_arena arena;
 static mv_nvml nvml;
+
+static void close_nvml(void *what)
+{
+    mv_nvml_close(what);
+}
 
 /* A library that is loaded already is found by its soname. */
 static void setup(void)
@@ -28,20 +29,14 @@ static void setup(void)
     state = dlsym(library, "nvml_stand_in");
     cr_assert_not_null(state);
     unsetenv("CUDA_VISIBLE_DEVICES");
-    mv_arena_init(&arena, &budget);
-    mv_nvml_open(&arena, &nvml);
+    mv_nvml_open(mvt_memory(), &nvml);
+    mvt_at_end(close_nvml, &nvml);
     cr_assert_not_null(nvml.calls);
     cr_assert_null(nvml.why);
     cr_assert_eq(nvml.device_count, 2);
 }
 
-static void teardown(void)
-{
-    mv_nvml_close(&nvml);
-    mv_arena_release(&arena);
-}
-
-TestSuite(nvml, .init = setup, .fini = teardown);
+TestSuite(nvml, .init = setup);
 
 static void sample(unsigned long long used, unsigned pid, unsigned long long own)
 {
@@ -56,7 +51,7 @@ static mv_samples samples_of(uint32_t pid, const char *visible, uint64_t wanted)
 {
     mv_samples samples;
 
-    cr_assert(mv_nvml_samples(&arena, &nvml, pid, visible, wanted, &samples));
+    cr_assert(mv_nvml_samples(mvt_memory(), &nvml, pid, visible, wanted, &samples));
     return samples;
 }
 

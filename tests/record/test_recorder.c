@@ -1,13 +1,10 @@
 /* The crash matrix: programs that record and then end in every way there is. Whatever happens to
  * them, each event whose call returned is in a file, nothing in a file refers to what is not there,
  * and what the program prints is what it prints without us. */
-#include <criterion/criterion.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -16,6 +13,7 @@
 #include <unistd.h>
 
 #include "parse/readers.h"
+#include "tests/fixture/fixture_test.h"
 #include "tests/fixture/live_decode.h"
 #include "tests/programs/victim_events.h"
 
@@ -209,20 +207,17 @@ static size_t count_in(const mv_trace *trace, mv_action action)
 /* What every command reads from the file is what the slow reader found. */
 static void expect_readable(const live_decoded *d, const char *path)
 {
-    mv_budget budget = {.limit = (uint64_t)4 << 30};
     mv_read_opts opts = {0};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_new();
     mv_trace trace;
-    mv_err err;
 
     if (!d->event_count)
         return;
-    mv_arena_init(&arena, &budget);
-    cr_assert_eq(mv_trace_read(&arena, path, &opts, &trace, &err), MV_OK, "%s: %s", path,
-                 err.detail);
+    cr_assert_eq(mv_trace_read(arena, path, &opts, &trace, mvt_err()), MV_OK, "%s: %s", path,
+                 mvt_err()->detail);
     cr_assert_eq(count_in(&trace, MV_ACTION_ALLOC), count_of(d, MV_LIVE_EVENT_BLOCK));
     cr_assert_eq(count_in(&trace, MV_ACTION_FREE_COMPLETED), count_of(d, MV_LIVE_EVENT_FREE));
-    mv_arena_release(&arena);
+    mv_arena_release(arena);
 }
 
 static void expect_file(found *f, const char *path, bool has_stacks)

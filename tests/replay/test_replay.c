@@ -3,15 +3,11 @@
 #include "analyze/lives/address_ranks.h"
 #include "analyze/replay/replay.h"
 
-#include <cjson/cJSON.h>
-#include <criterion/criterion.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "tests/fixture/fixture.h"
-
-static mv_budget budget = {.limit = (uint64_t)4 << 30};
+#include "tests/fixture/fixture_json.h"
 
 static double stat_of(const cJSON *truth, const char *key)
 {
@@ -22,32 +18,23 @@ static double stat_of(const cJSON *truth, const char *key)
     return stat->valuedouble;
 }
 
-static cJSON *truth_of(mv_arena *arena, const char *name)
+static cJSON *truth_of(const char *name)
 {
-    char path[1024];
-    mv_span text;
-
-    snprintf(path, sizeof path, "%s/snapshots/%s.truth.json", MV_TESTDATA, name);
-    if (access(path, R_OK) != 0)
-        return NULL;
-    text = mvt_file(arena, path);
-    return cJSON_ParseWithLength((const char *)text.data, text.length);
+    return mvt_json_file("snapshots/%s.truth.json", name);
 }
 
 static mv_lives lives_of(mv_arena *arena, const mv_trace *trace, uint32_t device)
 {
-    mv_lives lives;
-    mv_err err;
+    mv_lives lives = mvt_lives(arena, trace, device);
 
-    cr_assert_eq(mv_lives_find(arena, trace, device, &lives, &err), MV_OK);
     return lives;
 }
 
 /* ---- verify ------------------------------------------------------------------------------ */
 
-static void expect_truth(mv_arena *arena, const char *name, const mv_levels *peak)
+static void expect_truth(const char *name, const mv_levels *peak)
 {
-    cJSON *truth = truth_of(arena, name);
+    cJSON *truth = truth_of(name);
 
     if (!truth)
         return; /* a dump from inside a failing call has none */
@@ -55,19 +42,16 @@ static void expect_truth(mv_arena *arena, const char *name, const mv_levels *pea
     cr_expect_eq(peak->active, (uint64_t)stat_of(truth, "active_bytes.all.peak"), "%s", name);
     cr_expect_eq(peak->requested, (uint64_t)stat_of(truth, "requested_bytes.all.peak"), "%s", name);
     cr_expect_eq(peak->reserved, (uint64_t)stat_of(truth, "reserved_bytes.all.peak"), "%s", name);
-    cJSON_Delete(truth);
 }
 
 static void expect_all_predicted(const mv_trace *trace, const char *name)
 {
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_new();
 
-    mv_arena_init(&arena, &budget);
     for (uint32_t i = 0; i < mv_trace_devices(trace); i++) {
-        mv_lives lives = lives_of(&arena, trace, i);
+        mv_lives lives = lives_of(arena, trace, i);
         mv_replay_fidelity f;
-        mv_err err;
-        cr_assert_eq(mv_replay_verify(&arena, trace, &lives, &f, &err), MV_OK);
+        mvt_ok(mv_replay_verify(arena, trace, &lives, &f, mvt_err()));
         cr_expect_eq(f.segment_matched, f.segment_events, "%s: %u of %u segment events", name,
                      f.segment_matched, f.segment_events);
         cr_expect_eq(f.allocs_matched, f.allocs, "%s: %u of %u allocs; event %u: %s", name,
@@ -75,17 +59,14 @@ static void expect_all_predicted(const mv_trace *trace, const char *name)
         cr_expect_eq(f.exact, lives.history == MV_HISTORY_COMPLETE, "%s", name);
         cr_expect_eq(f.first_difference, MV_NEVER, "%s: event %u", name, f.first_difference);
         if (f.exact && i == 0)
-            expect_truth(&arena, name, &f.peak);
+            expect_truth(name, &f.peak);
     }
-    mv_arena_release(&arena);
+    mv_arena_release(arena);
 }
 
 Test(replay, every_event_of_every_snapshot_is_predicted)
 {
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
-    mvt_each_snapshot(&arena, expect_all_predicted);
+    mvt_each_snapshot(expect_all_predicted);
 }
 
 /* ---- run --------------------------------------------------------------------------------- */
@@ -116,91 +97,83 @@ static const comparison comparisons[] = {
 static void expect_run(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        const comparison *c, bool strange)
 {
-    cJSON *truth = truth_of(arena, c->truth);
+    cJSON *truth = truth_of(c->truth);
     mv_replay_opts opts = {.limit = c->limit, .strange_addresses = strange};
     mv_replay_result result;
     char why[128];
-    mv_err err;
 
     cr_assert_not_null(truth);
     cr_assert(mv_alloc_conf_parse(c->conf, &opts.conf, why, sizeof why), "%s", why);
-    cr_assert_eq(mv_replay_run(arena, trace, lives, opts, &result, &err), MV_OK);
+    mvt_ok(mv_replay_run(arena, trace, lives, opts, &result, mvt_err()));
     cr_expect_eq(result.peak.reserved, (uint64_t)stat_of(truth, "reserved_bytes.all.peak"),
                  "%s as %s: reserved %" PRIu64, c->recorded, c->truth, result.peak.reserved);
     cr_expect_eq(result.peak.allocated, (uint64_t)stat_of(truth, "allocated_bytes.all.peak"),
                  "%s as %s: allocated %" PRIu64, c->recorded, c->truth, result.peak.allocated);
     cr_expect_eq(result.counts.ooms, 0);
-    cJSON_Delete(truth);
 }
 
 Test(replay, other_settings_give_what_pytorch_measured_under_them)
 {
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_new();
 
-    mv_arena_init(&arena, &budget);
     for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++) {
         mv_trace trace;
         mv_lives lives;
-        mvt_load(&arena, comparisons[i].recorded, &trace);
-        lives = lives_of(&arena, &trace, 0);
-        expect_run(&arena, &trace, &lives, &comparisons[i], false);
+        mvt_load(arena, comparisons[i].recorded, &trace);
+        lives = lives_of(arena, &trace, 0);
+        expect_run(arena, &trace, &lives, &comparisons[i], false);
         if (lives.history == MV_HISTORY_COMPLETE)
-            expect_run(&arena, &trace, &lives, &comparisons[i], true);
-        mv_arena_release(&arena);
+            expect_run(arena, &trace, &lives, &comparisons[i], true);
+        mv_arena_release(arena);
     }
 }
 
 Test(replay, one_workload_under_six_settings_each_predicts_the_others)
 {
     char confs[6][96], names[6][16];
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_new();
 
-    mv_arena_init(&arena, &budget);
     for (int i = 0; i < 6; i++) {
         cJSON *truth;
         snprintf(names[i], sizeof names[i], "whatif_%d", i);
-        truth = truth_of(&arena, names[i]);
+        truth = truth_of(names[i]);
         snprintf(confs[i], sizeof confs[i], "%s",
                  cJSON_GetObjectItemCaseSensitive(truth, "conf")->valuestring);
-        cJSON_Delete(truth);
     }
-    mv_arena_release(&arena);
+    mv_arena_release(arena);
     for (int i = 0; i < 6; i++) {
         mv_trace trace;
         mv_lives lives;
-        mvt_load(&arena, names[i], &trace);
-        lives = lives_of(&arena, &trace, 0);
+        mvt_load(arena, names[i], &trace);
+        lives = lives_of(arena, &trace, 0);
         for (int j = 0; j < 6; j++)
-            expect_run(&arena, &trace, &lives, &(comparison){names[i], confs[j], 0, names[j]},
+            expect_run(arena, &trace, &lives, &(comparison){names[i], confs[j], 0, names[j]},
                        false);
-        mv_arena_release(&arena);
+        mv_arena_release(arena);
     }
 }
 
 Test(replay, a_failed_request_fails_again_and_says_where)
 {
-    mv_arena arena;
+    mv_arena *arena = mvt_memory();
     mv_trace trace;
     mv_lives lives;
     mv_replay_result result;
     mv_replay_opts opts = {.conf = mv_alloc_conf_default(), .limit = (uint64_t)2 << 30};
-    mv_err err;
 
-    mv_arena_init(&arena, &budget);
-    mvt_load(&arena, "oom_fragmented", &trace);
-    lives = lives_of(&arena, &trace, 0);
-    cr_assert_eq(mv_replay_run(&arena, &trace, &lives, opts, &result, &err), MV_OK);
+    mvt_load(arena, "oom_fragmented", &trace);
+    lives = lives_of(arena, &trace, 0);
+    mvt_ok(mv_replay_run(arena, &trace, &lives, opts, &result, mvt_err()));
     cr_expect_eq(result.recorded_ooms, 1);
     cr_expect_eq(result.avoided_ooms, 0);
     cr_expect_eq(result.counts.ooms, 1);
     cr_expect_eq(lives.events.action[result.first_oom], MV_ACTION_OOM);
 
     opts.conf.rules.expandable = true;
-    cr_assert_eq(mv_replay_run(&arena, &trace, &lives, opts, &result, &err), MV_OK);
+    mvt_ok(mv_replay_run(arena, &trace, &lives, opts, &result, mvt_err()));
     cr_expect_eq(result.avoided_ooms, 1);
     cr_expect_eq(result.counts.ooms, 0);
     cr_expect_eq(result.first_oom, MV_NEVER);
-    mv_arena_release(&arena);
 }
 
 /* What a capture knows: the sizes of blocks. */
@@ -220,28 +193,26 @@ static void give_block_sizes(mv_arena *arena, mv_trace *trace, const mv_lives *l
 Test(replay, block_sizes_do_for_reserved_memory)
 {
     static const char *const names[] = {"gpt_train", "whatif_0", "whatif_2", "streams"};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_new();
 
-    mv_arena_init(&arena, &budget);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         mv_replay_opts opts;
         mv_replay_result requests, blocks;
         mv_replay_fidelity f;
         mv_trace trace;
         mv_lives lives;
-        mv_err err;
-        mvt_load(&arena, names[i], &trace);
-        lives = lives_of(&arena, &trace, 0);
+        mvt_load(arena, names[i], &trace);
+        lives = lives_of(arena, &trace, 0);
         opts = (mv_replay_opts){.conf = mv_alloc_conf_default()};
         opts.conf.rules.expandable = true;
-        cr_assert_eq(mv_replay_run(&arena, &trace, &lives, opts, &requests, &err), MV_OK);
-        give_block_sizes(&arena, &trace, &lives);
-        lives = lives_of(&arena, &trace, 0);
-        cr_assert_eq(mv_replay_run(&arena, &trace, &lives, opts, &blocks, &err), MV_OK);
-        cr_assert_eq(mv_replay_verify(&arena, &trace, &lives, &f, &err), MV_OK);
+        mvt_ok(mv_replay_run(arena, &trace, &lives, opts, &requests, mvt_err()));
+        give_block_sizes(arena, &trace, &lives);
+        lives = lives_of(arena, &trace, 0);
+        mvt_ok(mv_replay_run(arena, &trace, &lives, opts, &blocks, mvt_err()));
+        mvt_ok(mv_replay_verify(arena, &trace, &lives, &f, mvt_err()));
         cr_expect(f.exact, "%s: event %u: %s", names[i], f.first_difference, f.why);
         cr_expect_eq(blocks.peak.reserved, requests.peak.reserved, "%s", names[i]);
         cr_expect_geq(blocks.peak.allocated, requests.peak.allocated, "%s", names[i]);
-        mv_arena_release(&arena);
+        mv_arena_release(arena);
     }
 }

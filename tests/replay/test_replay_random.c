@@ -3,13 +3,10 @@
 #include "analyze/replay/gaps.h"
 #include "analyze/replay/replay_heap.h"
 
-#include <criterion/criterion.h>
-
+#include "tests/fixture/fixture_test.h"
 #include "tests/fixture/slow_allocator.h"
 
 #define MIB ((uint64_t)1 << 20)
-
-static mv_budget budget = {.limit = (uint64_t)1 << 30};
 
 static uint64_t state;
 
@@ -113,16 +110,15 @@ static void forget_completed(match *m)
 static void play(const char *text, uint64_t limit, uint64_t seed, unsigned steps)
 {
     mv_alloc_conf conf;
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_new();
     match m = {0};
     char why[128];
 
     state = seed * 0x9e3779b97f4a7c15ull + 1;
     cr_assert(mv_alloc_conf_parse(text, &conf, why, sizeof why), "%s", why);
-    mv_arena_init(&arena, &budget);
-    m.slow = mv_push_struct(&arena, slow_allocator);
+    m.slow = mv_push_struct(arena, slow_allocator);
     cr_assert_not_null(m.slow);
-    cr_assert(mv_replay_heap_init(&m.heap, &arena, &conf, 2));
+    cr_assert(mv_replay_heap_init(&m.heap, arena, &conf, 2));
     m.heap.driver.rule = MV_PLACE_RISING;
     m.heap.limit = limit;
     slow_init(m.slow, &conf, limit, m.heap.driver.rising, m.heap.driver.next_reservation);
@@ -143,7 +139,7 @@ static void play(const char *text, uint64_t limit, uint64_t seed, unsigned steps
         forget_completed(&m);
         expect_same(&m, text);
     }
-    mv_arena_release(&arena);
+    mv_arena_release(arena);
 }
 
 Test(replay_random, same_as_the_literal_allocator)
@@ -205,12 +201,10 @@ static void expect_found(const mv_gaps *gaps, const uint64_t *size)
 Test(replay_random, gaps_beside_a_plain_list)
 {
     uint64_t size[PLACES] = {0};
-    mv_arena arena;
     mv_gaps gaps;
 
     state = 42;
-    mv_arena_init(&arena, &budget);
-    mv_gaps_init(&gaps, &arena);
+    mv_gaps_init(&gaps, mvt_memory());
     for (int step = 0; step < 20000; step++) {
         int i = (int)random_below(PLACES);
         if (size[i] == 0) {
@@ -222,5 +216,4 @@ Test(replay_random, gaps_beside_a_plain_list)
         }
         expect_found(&gaps, size);
     }
-    mv_arena_release(&arena);
 }

@@ -2,9 +2,6 @@
  * changed; what is better. */
 #include "analyze/replay/setting_trials.h"
 
-#include <criterion/criterion.h>
-#include <string.h>
-
 #include "tests/fixture/fixture.h"
 
 static mv_budget budget = {.limit = (uint64_t)4 << 30};
@@ -18,12 +15,10 @@ typedef struct {
 
 static void open_bench(bench *b, const char *name, mv_trials_opts opts)
 {
-    mv_err err;
-
     mv_arena_init(&b->arena, &budget);
     mvt_load(&b->arena, name, &b->trace);
-    cr_assert_eq(mv_lives_find(&b->arena, &b->trace, 0, &b->lives, &err), MV_OK);
-    cr_assert_eq(mv_trials_open(&b->arena, &b->trace, &b->lives, opts, &b->trials, &err), MV_OK);
+    b->lives = mvt_lives(&b->arena, &b->trace, 0);
+    mvt_ok(mv_trials_open(&b->arena, &b->trace, &b->lives, opts, &b->trials, mvt_err()));
 }
 
 static uint32_t first_oom(const bench *b)
@@ -55,13 +50,11 @@ Test(setting_trials, one_setting_changes_and_the_others_stay)
          "max_split_size_mb:128"},
         {"max_split_size_mb:64", "max_split", "1", "max_split_size_mb:64,max_split:1"},
     };
-    mv_arena arena;
 
-    mv_arena_init(&arena, &budget);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        cr_expect_str_eq(mv_alloc_conf_change(&arena, rows[i].text, rows[i].key, rows[i].value),
-                         rows[i].out);
-    mv_arena_release(&arena);
+        cr_expect_str_eq(
+            mv_alloc_conf_change(mvt_memory(), rows[i].text, rows[i].key, rows[i].value),
+            rows[i].out);
 }
 
 /* Up to any event the recorded settings lead to what the trace has there. */
@@ -73,13 +66,11 @@ Test(setting_trials, a_part_of_the_trace_is_replayed_to_the_byte)
         for (uint32_t parts = 1; parts < 5; parts++) {
             bench b;
             mv_trial trial;
-            mv_err err;
             open_bench(&b, names[i], (mv_trials_opts){0});
-            cr_assert_eq(mv_trials_open(&b.arena, &b.trace, &b.lives,
-                                        (mv_trials_opts){.end = b.lives.events.count / 5 * parts},
-                                        &b.trials, &err),
-                         MV_OK);
-            cr_assert_eq(mv_trials_try(&b.trials, b.trials.recorded_conf, &trial, &err), MV_OK);
+            mvt_ok(mv_trials_open(&b.arena, &b.trace, &b.lives,
+                                  (mv_trials_opts){.end = b.lives.events.count / 5 * parts},
+                                  &b.trials, mvt_err()));
+            mvt_ok(mv_trials_try(&b.trials, b.trials.recorded_conf, &trial, mvt_err()));
             cr_expect_eq(trial.result.peak.reserved, b.trials.recorded_reserved, "%s %u", names[i],
                          parts);
             cr_expect_eq(trial.result.peak.allocated, b.trials.recorded_allocated);
@@ -98,16 +89,15 @@ Test(setting_trials, a_failure_is_met_or_not_within_the_limit)
     open_bench(&b, "oom_fragmented", (mv_trials_opts){0});
     oom = first_oom(&b);
     cr_assert_neq(oom, MV_NEVER);
-    cr_assert_eq(mv_trials_open(&b.arena, &b.trace, &b.lives, (mv_trials_opts){.end = oom + 1},
-                                &b.trials, &err),
-                 MV_OK);
+    mvt_ok(mv_trials_open(&b.arena, &b.trace, &b.lives, (mv_trials_opts){.end = oom + 1}, &b.trials,
+                          mvt_err()));
     cr_expect_eq(b.trials.recorded_ooms, 1);
     cr_expect(mv_trials_can_tell(&b.trials));
-    cr_assert_eq(mv_trials_try(&b.trials, "", &as_recorded, &err), MV_OK);
+    mvt_ok(mv_trials_try(&b.trials, "", &as_recorded, mvt_err()));
     cr_expect_not(as_recorded.fits);
     cr_expect_eq(as_recorded.result.first_oom, oom);
     cr_expect_eq(as_recorded.result.spare, MV_NO_BYTES);
-    cr_assert_eq(mv_trials_try(&b.trials, "expandable_segments:True", &expandable, &err), MV_OK);
+    mvt_ok(mv_trials_try(&b.trials, "expandable_segments:True", &expandable, mvt_err()));
     cr_expect(expandable.fits);
     cr_expect_eq(expandable.result.first_oom, MV_NEVER);
     cr_expect_lt(expandable.result.spare, b.trials.limit);
@@ -126,14 +116,12 @@ Test(setting_trials, doubt_is_measured_within_the_limit)
 {
     mv_trials free_one;
     bench b;
-    mv_err err;
 
     open_bench(&b, "frag_varying_batch", (mv_trials_opts){0});
     free_one = b.trials;
-    cr_assert_eq(mv_trials_open(&b.arena, &b.trace, &b.lives,
-                                (mv_trials_opts){.capacity = b.trials.recorded_reserved / 2},
-                                &b.trials, &err),
-                 MV_OK);
+    mvt_ok(mv_trials_open(&b.arena, &b.trace, &b.lives,
+                          (mv_trials_opts){.capacity = b.trials.recorded_reserved / 2}, &b.trials,
+                          mvt_err()));
     cr_expect_gt(b.trials.self.counts.ooms, 0);
     cr_expect_leq(b.trials.start_error, free_one.recorded_reserved / 10, "%llu",
                   (unsigned long long)b.trials.start_error);
@@ -150,10 +138,9 @@ Test(setting_trials, a_set_has_no_settings_twice_and_is_in_order)
         mv_alloc_conf a, c;
         char why[128];
         bench b;
-        mv_err err;
         uint32_t recorded = 0;
         open_bench(&b, names[i], (mv_trials_opts){0});
-        cr_assert_eq(mv_trials_try_set(&b.trials, MV_TRY_ALL, &list, &err), MV_OK);
+        mvt_ok(mv_trials_try_set(&b.trials, MV_TRY_ALL, &list, mvt_err()));
         for (uint32_t k = 0; k < list.count; k++) {
             cr_assert(mv_alloc_conf_parse(list.rows[k].conf, &a, why, sizeof why), "%s", why);
             recorded += list.rows[k].is_recorded;

@@ -1,16 +1,11 @@
 /* Captured files on the command line: `info` on them, and every command on a live file, on the
  * finalised one and on compact msgpack alike. */
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_live.h"
 
-static mv_budget budget = {.limit = (uint64_t)1 << 30};
-static mv_arena arena;
-static char path[] = "/tmp/memviz-test-XXXXXX";
+static const char *path;
 
 static uint32_t text(mvt_live *l, const char *string)
 {
@@ -60,7 +55,7 @@ static void step(mvt_live *l, uint32_t i)
 
 static mv_span some_capture(void)
 {
-    mvt_live *l = mvt_live_new(&arena);
+    mvt_live *l = mvt_live_new();
 
     mvt_live_fact(l, "command", "python train.py");
     mvt_live_fact(l, "host", "node-7");
@@ -80,22 +75,10 @@ static mv_span some_capture(void)
 
 static void setup(void)
 {
-    mv_span file;
-    int fd = mkstemp(path);
-
-    mv_arena_init(&arena, &budget);
-    file = some_capture();
-    cr_assert(fd >= 0 && write(fd, file.data, file.length) == (ssize_t)file.length);
-    close(fd);
+    path = mvt_temp_file(some_capture());
 }
 
-static void teardown(void)
-{
-    mv_arena_release(&arena);
-    unlink(path);
-}
-
-TestSuite(captured, .init = setup, .fini = teardown);
+TestSuite(captured, .init = setup);
 
 static void expect_out(const char *command, const char *const *lines, size_t count)
 {
@@ -104,7 +87,6 @@ static void expect_out(const char *command, const char *const *lines, size_t cou
     cr_assert_eq(r.status, 0, "%s: %s", command, r.err);
     for (size_t i = 0; i < count; i++)
         cr_expect(strstr(r.out, lines[i]), "%s: no \"%s\" in\n%s", command, lines[i], r.out);
-    mvt_run_drop(&r);
 }
 
 #define EXPECT_OUT(command, ...)                            \
@@ -137,7 +119,6 @@ Test(captured, info_as_json)
     cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(capture, "ended")));
     cr_expect_str_eq(mvt_json_text(library, "library"), "/v/torch/libc10_cuda.so");
     cr_expect_eq(mvt_json_number(library, "bytes"), 2 << 20);
-    cJSON_Delete(report);
 }
 
 Test(captured, a_file_of_pytorch_s_has_no_capture)
@@ -145,7 +126,6 @@ Test(captured, a_file_of_pytorch_s_has_no_capture)
     cJSON *report = mvt_json(0, "$MEMVIZ info --json $SNAPS/gpt_train.pickle");
 
     cr_expect_null(cJSON_GetObjectItem(report, "capture"));
-    cJSON_Delete(report);
 }
 
 Test(captured, leaks_are_found_between_marks)
@@ -155,7 +135,6 @@ Test(captured, leaks_are_found_between_marks)
     cr_expect(strstr(r.out, "LEAK"), "%s", r.out);
     cr_expect(strstr(r.out, "train.py:14 step"), "%s", r.out);
     cr_expect(strstr(r.out, "12 steps"), "%s", r.out);
-    mvt_run_drop(&r);
 }
 
 Test(captured, stats_are_exact_on_the_gpu_and_the_cpu)
@@ -169,7 +148,6 @@ Test(captured, stats_are_exact_on_the_gpu_and_the_cpu)
         cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(audit, "exact")));
         cr_expect_eq(mvt_json_number(audit, "residual"), 0);
     }
-    cJSON_Delete(report);
 }
 
 /* Results name their file, so each form is read under the same name. */
@@ -188,7 +166,6 @@ Test(captured, every_form_gives_the_same_reports)
                            "test ! -e live.svg || cmp live.svg bin.svg",
                            path, commands[i], commands[i], commands[i]);
         cr_expect_eq(r.status, 0, "%s: %s%s", commands[i], r.out, r.err);
-        mvt_run_drop(&r);
     }
 }
 
@@ -199,8 +176,6 @@ Test(captured, plain_msgpack_says_what_it_leaves_out)
     cr_assert_eq(r.status, 0, "%s", r.err);
     cr_expect(strstr(r.err, "no place for 3 API calls, 0 samples and 13 facts"), "%s", r.err);
     cr_expect_null(strstr(r.out, "captured"));
-    mvt_run_drop(&r);
     r = mvt_sh("$MEMVIZ convert -q --plain %s x.msgpack", path);
     cr_expect_str_eq(r.err, "");
-    mvt_run_drop(&r);
 }

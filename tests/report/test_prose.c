@@ -1,8 +1,4 @@
 /* Reports on terminals: their width, their height, sentences, colors. */
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli/report/prose.h"
@@ -12,15 +8,14 @@
 static char *printed(uint32_t columns, void (*put)(mv_out *out))
 {
     static mv_out out;
-    mv_err err = {0};
     char path[] = "/tmp/memviz-prose-XXXXXX", *text = calloc(1, 4096);
     FILE *file;
 
     fclose(fdopen(mkstemp(path), "w"));
-    cr_assert_eq(mv_out_open(&out, path, &err), MV_OK);
+    mvt_ok(mv_out_open(&out, path, mvt_err()));
     out.columns = columns;
     put(&out);
-    cr_assert_eq(mv_out_close(&out, &err), MV_OK);
+    mvt_ok(mv_out_close(&out, mvt_err()));
     file = fopen(path, "r");
     cr_assert(file && text);
     cr_assert_gt(fread(text, 1, 4095, file), 0);
@@ -144,7 +139,6 @@ Test(prose, reports_fit_the_terminal)
                 /* Advice on a fragmented heap is worth more than 24 lines. */
                 cr_expect_leq(lines, s ? sizes[s][1] : 36, "%s %s: %u lines:\n%s", reports[i],
                               files[k], lines, r.out);
-                mvt_run_drop(&r);
             }
 }
 
@@ -160,8 +154,6 @@ Test(prose, rows_are_told_by_limit_not_by_the_terminal)
     cr_expect(strstr(few.out, "more; --limit 0 shows all"));
     cr_expect_eq(all_lines, 13);
     cr_expect_null(strstr(all.out, "--limit"));
-    mvt_run_drop(&few);
-    mvt_run_drop(&all);
 }
 
 /* script(1) gives the program a terminal; without it there is nothing to try. */
@@ -179,13 +171,10 @@ Test(prose, colors_are_for_terminals_only)
     mvt_run r = mvt_sh("TERM=xterm $MEMVIZ leaks $SNAPS/leak_cycle.pickle");
 
     cr_expect_null(strchr(r.out, '\033'));
-    mvt_run_drop(&r);
     for (unsigned i = 0; have.status == 0 && i < sizeof all / sizeof *all; i++) {
         r = mvt_sh("TERM=xterm script -qec \"%s$MEMVIZ leaks %s $SNAPS/leak_cycle.pickle\" log",
                    all[i].before, all[i].options);
         cr_expect(strstr(r.out, "LEAK"), "%s", r.out);
         cr_expect_eq(strchr(r.out, '\033') != NULL, all[i].colored, "%u: %s", i, r.out);
-        mvt_run_drop(&r);
     }
-    mvt_run_drop(&have);
 }

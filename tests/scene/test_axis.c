@@ -1,5 +1,4 @@
 /* Ticks of axes: round, few, and never past the end, however long the axis is. */
-#include <criterion/criterion.h>
 #include <unistd.h>
 
 #include "tests/fixture/fixture_program.h"
@@ -56,15 +55,14 @@ Test(axis, counts_of_any_length)
 }
 
 /* A heap of nearly 2^64 bytes: sums of steps would wrap on its axes. */
-static void put_huge(char path[MVT_PATH])
+static const char *put_huge(void)
 {
     mvt_trace *t = mvt_new();
 
     mvt_segment_alloc(t, .addr = 0x1000, .bytes = UINT64_MAX - 0x100000);
     mvt_alloc(t, .addr = 0x1000, .bytes = UINT64_MAX - 0x200000, .stack = "f:a.py:1");
     mvt_done(t);
-    mvt_put_file(path, mvt_pickle_bytes(t, false));
-    mvt_drop(t);
+    return mvt_temp_file(mvt_pickle_bytes(t, false));
 }
 
 Test(axis, pictures_of_nearly_2_to_the_64_bytes_end)
@@ -77,15 +75,12 @@ Test(axis, pictures_of_nearly_2_to_the_64_bytes_end)
                                            "trace_plot --view state -o x.svg",
                                            "segment_plot -o x.png",
                                            "view --headless --shot x.png"};
-    char path[MVT_PATH];
+    const char *path = put_huge();
 
-    put_huge(path);
     for (unsigned i = 0; i < sizeof commands / sizeof *commands; i++) {
         mvt_run r = mvt_sh("ulimit -t 20; $MEMVIZ %s -q %s", commands[i], path);
         cr_expect_eq(r.status, 0, "%s: %d: %s", commands[i], r.status, r.err);
-        mvt_run_drop(&r);
     }
-    unlink(path);
 }
 
 /* The viewer, zoomed in to a few bytes at the top of it. */
@@ -107,5 +102,4 @@ Test(axis, the_viewer_zooms_in_on_nearly_2_to_the_64_bytes)
         mvt_view_frame(view);
     }
     mv_view_close(view);
-    mvt_drop(t);
 }

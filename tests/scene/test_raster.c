@@ -1,10 +1,7 @@
 /* Scenes as pixels: what each kind of shape covers, and whole pictures beside expected ones, byte
  * for byte. */
-#include <criterion/criterion.h>
 #include <math.h>
 #include <png.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "analyze/leaks/leaks.h"
 #include "tests/fixture/fixture.h"
@@ -27,11 +24,8 @@ static void begin(drawing *d, float width, float height)
 
 static void draw(drawing *d)
 {
-    mv_err err = {0};
-
-    cr_assert_eq(mv_raster_draw(&d->arena, &d->scene, &(mv_raster_opts){.font = MV_FONT_BITMAP},
-                                &d->image, &err),
-                 MV_OK, "%s", err.detail);
+    mvt_ok(mv_raster_draw(&d->arena, &d->scene, &(mv_raster_opts){.font = MV_FONT_BITMAP},
+                          &d->image, mvt_err()));
 }
 
 static void end(drawing *d)
@@ -254,12 +248,9 @@ Test(raster, texts_fit_the_width_of_the_layout)
 {
     static const char *const texts[] = {"train.py:62 forward", "1.15 GiB", "illicit flights (tt)",
                                         "peak 257 MiB at event 8,407", "\"#$%&'*+,-/:;<=>?@"};
-    mv_budget budget = {.limit = 1 << 28};
-    mv_arena arena;
 
-    mv_arena_init(&arena, &budget);
     for (int choice = MV_FONT_FOUND; choice <= MV_FONT_BITMAP; choice++) {
-        mv_font *font = mv_font_open(&arena, (mv_font_choice)choice);
+        mv_font *font = mv_font_open(mvt_memory(), (mv_font_choice)choice);
         cr_assert(font != NULL);
         cr_expect(choice == MV_FONT_FOUND || !mv_font_is_scalable(font));
         for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
@@ -272,7 +263,6 @@ Test(raster, texts_fit_the_width_of_the_layout)
             }
         mv_font_close(font);
     }
-    mv_arena_release(&arena);
 }
 
 static void ink(const drawing *d, uint32_t *left, uint32_t *right)
@@ -394,12 +384,11 @@ Test(raster, too_large_and_out_of_memory)
 
 static void save(drawing *d, const char *path)
 {
-    mv_err err = {0};
     mv_sink sink;
 
-    cr_assert_eq(mv_sink_open(&sink, path, &err), MV_OK);
-    cr_assert_eq(mv_png_write(&d->budget, &d->image, &sink, &err), MV_OK);
-    cr_assert_eq(mv_sink_commit(&sink, &err), MV_OK, "%s", err.detail);
+    mvt_ok(mv_sink_open(&sink, path, mvt_err()));
+    mvt_ok(mv_png_write(&d->budget, &d->image, &sink, mvt_err()));
+    mvt_ok(mv_sink_commit(&sink, mvt_err()));
 }
 
 /* Read back by libpng's own short way. */
@@ -512,16 +501,15 @@ Test(raster, golden_timeline)
     mv_trace trace;
     mv_lives lives;
     mv_leaks leaks;
-    mv_err err;
     drawing d;
 
     begin(&d, 0, 0);
     mvt_load(&d.arena, "leak_in_training", &trace);
-    cr_assert_eq(mv_lives_find(&d.arena, &trace, 0, &lives, &err), MV_OK);
-    cr_assert_eq(mv_leaks_find(&d.arena, &trace, &lives, &leaks, &err), MV_OK);
+    lives = mvt_lives(&d.arena, &trace, 0);
+    mvt_ok(mv_leaks_find(&d.arena, &trace, &lives, &leaks, mvt_err()));
     opts.title = "leak_in_training.pickle";
     opts.leaks = &leaks;
-    cr_assert_eq(mv_timeline_find(&d.arena, &trace, &lives, &opts, &timeline, &err), MV_OK);
+    mvt_ok(mv_timeline_find(&d.arena, &trace, &lives, &opts, &timeline, mvt_err()));
     d.scene = timeline.scene;
     check_golden(&d, "timeline");
     end(&d);
@@ -563,7 +551,7 @@ Test(raster, png_without_memory)
     draw(&d);
     for (; budget.limit < 1 << 20; budget.limit += 16384) {
         mv_code code;
-        cr_assert_eq(mv_sink_open(&sink, "/dev/null", &err), MV_OK);
+        mvt_ok(mv_sink_open(&sink, "/dev/null", mvt_err()));
         code = mv_png_write(&budget, &d.image, &sink, &err);
         cr_expect(code == MV_OK || code == MV_NOMEM);
         cr_expect_eq(budget.used, 0);

@@ -1,17 +1,13 @@
 /* Scenes as SVG: well-formed whatever the texts hold, and the same coordinates read back. */
-#include <criterion/criterion.h>
 #include <math.h>
 #include <png.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "tests/fixture/fixture.h"
 #include "viz/scene/scene.h"
 
 typedef struct {
-    mv_budget budget;
-    mv_arena arena;
+    mv_arena *arena;
     mv_scene scene;
     const char *svg; /* the file, NUL-terminated */
     uint64_t length;
@@ -19,9 +15,8 @@ typedef struct {
 
 static void begin(drawing *d)
 {
-    *d = (drawing){.budget.limit = 1u << 28};
-    mv_arena_init(&d->arena, &d->budget);
-    mv_scene_init(&d->scene, &d->arena, 300, 200, 0xffffffff);
+    *d = (drawing){.arena = mvt_memory()};
+    mv_scene_init(&d->scene, d->arena, 300, 200, 0xffffffff);
 }
 
 static void write_svg(drawing *d)
@@ -29,23 +24,17 @@ static void write_svg(drawing *d)
     char path[] = "/tmp/test_svg.XXXXXX";
     int fd = mkstemp(path);
     mv_sink sink;
-    mv_err err = {0};
     mv_span file;
 
     cr_assert_geq(fd, 0);
     close(fd);
-    cr_assert_eq(mv_sink_open(&sink, path, &err), MV_OK);
-    cr_assert_eq(mv_svg_write(&d->scene, &sink, &err), MV_OK);
-    cr_assert_eq(mv_sink_commit(&sink, &err), MV_OK);
-    file = mvt_file(&d->arena, path);
-    d->svg = mv_arena_text(&d->arena, (const char *)file.data, file.length);
+    mvt_ok(mv_sink_open(&sink, path, mvt_err()));
+    mvt_ok(mv_svg_write(&d->scene, &sink, mvt_err()));
+    mvt_ok(mv_sink_commit(&sink, mvt_err()));
+    file = mvt_file(d->arena, path);
+    d->svg = mv_arena_text(d->arena, (const char *)file.data, file.length);
     d->length = file.length;
     unlink(path);
-}
-
-static void end(drawing *d)
-{
-    mv_arena_release(&d->arena);
 }
 
 /* ---- is it XML? -------------------------------------------------------------------------- */
@@ -168,7 +157,6 @@ Test(svg, every_kind_of_shape_is_well_formed)
     check_xml(&d);
     cr_expect(strstr(d.svg, "<path d=\"M1 2h3v4h-3z\" fill=\"#112233\"/>"));
     cr_expect(strstr(d.svg, "M0 0l5.5 7.3\""));
-    end(&d);
 }
 
 Test(svg, any_bytes_make_valid_xml)
@@ -194,7 +182,6 @@ Test(svg, any_bytes_make_valid_xml)
         mv_scene_rect(&d.scene, 0, 0, 1, 1, 0xff);
         d.scene.shapes[2].title = text;
         check_xml(&d);
-        end(&d);
     }
 }
 
@@ -209,7 +196,6 @@ Test(svg, forbidden_characters_are_replaced)
     cr_expect(strstr(d.svg, ">a&lt;b&gt;&amp;&quot;c&quot; \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd "
                             "\xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd \xc3\xa9 "
                             "\xf0\x9f\x98\x80</text>"));
-    end(&d);
 }
 
 /* ---- coordinates ------------------------------------------------------------------------- */
@@ -258,7 +244,6 @@ Test(svg, differences_lead_to_every_corner)
     mv_scene_add(&d.scene, (mv_shape){.kind = MV_SHAPE_LINE, .stroke = 0xff, .width = 1});
     write_svg(&d);
     check_path(strstr(d.svg, "<path d=\"") + 9, points, POINTS);
-    end(&d);
 }
 
 Test(svg, coordinates_that_are_no_numbers_are_none)
@@ -269,7 +254,6 @@ Test(svg, coordinates_that_are_no_numbers_are_none)
     mv_scene_line(&d.scene, NAN, INFINITY, -INFINITY, 1e30f, 0xff, 1);
     check_xml(&d);
     cr_expect(strstr(d.svg, "M0 0\""));
-    end(&d);
 }
 
 Test(svg, a_scene_without_memory_is_not_written)
@@ -335,7 +319,6 @@ Test(svg, images_are_embedded_whole)
         cr_assert_eq((uint32_t)back[4 * i] << 24 | (uint32_t)back[4 * i + 1] << 16 |
                          (uint32_t)back[4 * i + 2] << 8 | back[4 * i + 3],
                      pixels[i], "pixel %u", i);
-    end(&d);
 }
 
 Test(svg, strips_are_closed_outlines)
@@ -350,7 +333,6 @@ Test(svg, strips_are_closed_outlines)
     mv_scene_add(&d.scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = 0x112233ff});
     check_xml(&d);
     cr_expect(strstr(d.svg, "<path d=\"M0 5l10-1l10-1v8l-10-1l-10-1z\" fill=\"#112233\"/>"));
-    end(&d);
 }
 
 /* ---- texts ------------------------------------------------------------------------------- */
@@ -372,5 +354,4 @@ Test(scene, texts_are_cut_to_fit_between_characters)
             c += length;
         }
     }
-    end(&d);
 }

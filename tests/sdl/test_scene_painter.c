@@ -1,8 +1,5 @@
 /* Scenes through SDL's software renderer, beside the same scenes from viz/scene/raster.c: letters
  * of the bitmap font, areas, strokes, hatches, images, clips. */
-#include <criterion/criterion.h>
-#include <stdlib.h>
-
 #include "analyze/leaks/leaks.h"
 #include "tests/fixture/fixture.h"
 #include "view/sdl/canvas.h"
@@ -20,13 +17,11 @@ typedef struct {
 
 static void begin(drawing *d, uint32_t width, uint32_t height, mv_font_choice font)
 {
-    mv_err err = {0};
-
     *d = (drawing){.budget.limit = UINT64_C(1) << 32};
     mv_arena_init(&d->arena, &d->budget);
     mv_scene_init(&d->scene, &d->arena, (float)width, (float)height, 0xf8f4f0ff);
-    cr_assert_eq(mv_sdl_load(&d->sdl, &err), MV_OK, "%s", err.detail);
-    cr_assert_eq(mv_canvas_open(&d->canvas, &d->sdl, width, height, &err), MV_OK, "%s", err.detail);
+    mvt_ok(mv_sdl_load(&d->sdl, mvt_err()));
+    mvt_ok(mv_canvas_open(&d->canvas, &d->sdl, width, height, mvt_err()));
     cr_assert(
         mv_scene_painter_init(&d->painter, &d->budget, &d->sdl, d->canvas.renderer, font, 1 << 20));
 }
@@ -381,7 +376,6 @@ Test(scene_painter, what_is_hidden_is_not_missed)
 static void compare_timeline(const char *file, bool is_dark)
 {
     mv_timeline_opts opts = {.width = 1200, .height = 700, .is_dark = is_dark, .title = file};
-    mv_err err = {0};
     mv_timeline timeline;
     mv_trace trace;
     mv_lives lives;
@@ -389,8 +383,8 @@ static void compare_timeline(const char *file, bool is_dark)
 
     begin(&d, 1200, 700, MV_FONT_BITMAP);
     mvt_load(&d.arena, file, &trace);
-    cr_assert_eq(mv_lives_find(&d.arena, &trace, 0, &lives, &err), MV_OK);
-    cr_assert_eq(mv_timeline_find(&d.arena, &trace, &lives, &opts, &timeline, &err), MV_OK);
+    lives = mvt_lives(&d.arena, &trace, 0);
+    mvt_ok(mv_timeline_find(&d.arena, &trace, &lives, &opts, &timeline, mvt_err()));
     d.scene = timeline.scene;
     compare(&d, 16, 2, file);
     end(&d);

@@ -1,10 +1,7 @@
 /* memviz view as a program: without a window, without SDL, with what is wrong. tests/window.sh is
  * about the window itself. */
-#include <criterion/criterion.h>
 #include <png.h>
 #include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/fixture/fixture_json.h"
 
@@ -25,7 +22,6 @@ static void check_says_how(const char *command, const char *how)
     cr_expect_eq(r.status, 1, "%s: %d", command, r.status);
     cr_expect_str_empty(r.out);
     cr_expect(strstr(one_line(&r), how), "%s: %s", command, r.err);
-    mvt_run_drop(&r);
 }
 
 Test(viewer, built_without_sdl_says_how_to_get_it)
@@ -39,7 +35,6 @@ Test(viewer, built_without_sdl_says_how_to_get_it)
     r = mvt_sh(MV_PROGRAM_WITHOUT_SDL " info $SNAPS/gpt_train.pickle && " MV_PROGRAM_WITHOUT_SDL
                                       " view --help");
     cr_expect_eq(r.status, 0, "%s", r.err);
-    mvt_run_drop(&r);
 }
 
 /* A library that is none stands in for one that is not there. */
@@ -79,7 +74,6 @@ Test(viewer, bench_prints_what_scripts_read)
     cr_expect_gt(mvt_json_number(json, "rss_bytes"), 1e6);
     cr_expect_gt(mvt_json_number(json, "first_frame_ms"), 0);
     cr_expect_geq(mvt_json_number(json, "index_ms"), 0);
-    cJSON_Delete(json);
 }
 
 Test(viewer, bench_as_text)
@@ -91,7 +85,6 @@ Test(viewer, bench_as_text)
     cr_expect(strstr(r.out, "timeline after") && strstr(r.out, "20 frames: half within") &&
                   strstr(r.out, "6562 events"),
               "%s", r.out);
-    mvt_run_drop(&r);
 }
 
 Test(viewer, a_shot_has_its_size_and_shows_something)
@@ -112,7 +105,6 @@ Test(viewer, a_shot_has_its_size_and_shows_something)
         others += pixels[i] != pixels[0];
     cr_expect_gt(others, 1000);
     free(pixels);
-    mvt_run_drop(&r);
 }
 
 Test(viewer, scripts_run_and_say_which_line_fails)
@@ -126,7 +118,6 @@ Test(viewer, scripts_run_and_say_which_line_fails)
     cr_expect_eq(r.status, 1);
     cr_expect_str_eq(r.out, "a.png\nb.png\n");
     cr_expect_str_eq(r.err, "memviz: bad: line 2: no text has \"wombat\"\n");
-    mvt_run_drop(&r);
 }
 
 /* ---- wrong usage, wrong files ------------------------------------------------------------ */
@@ -137,7 +128,6 @@ static void check_refusal(const char *command, int status, const char *why)
 
     cr_expect_eq(r.status, status, "%s: %d, %s", command, r.status, r.err);
     cr_expect(strstr(one_line(&r), why), "%s: %s", command, r.err);
-    mvt_run_drop(&r);
 }
 
 Test(viewer, refusals)

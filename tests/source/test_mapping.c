@@ -1,10 +1,7 @@
 /* Files that shrink while they are mapped: what is gone becomes zeros, and the reader is told. */
-#include <criterion/criterion.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,13 +14,17 @@
 
 enum { PAGES = 64, PAGE = 4096 };
 
-static int open_pages(char path[MVT_PATH])
+static const char *put_pages(void)
 {
     static uint8_t bytes[PAGES * PAGE];
 
     memset(bytes, 7, sizeof bytes);
-    mvt_put_file(path, (mv_span){bytes, sizeof bytes});
-    return open(path, O_RDWR);
+    return mvt_temp_file((mv_span){bytes, sizeof bytes});
+}
+
+static int open_pages(void)
+{
+    return open(put_pages(), O_RDWR);
 }
 
 static uint64_t sum_of(const mv_mapping *m)
@@ -38,8 +39,7 @@ static uint64_t sum_of(const mv_mapping *m)
 
 Test(mapping, whole_files_are_read_as_they_are)
 {
-    char path[MVT_PATH];
-    int fd = open_pages(path);
+    int fd = open_pages();
     mv_mapping m;
 
     cr_assert(mv_mapping_open(fd, PAGES * PAGE, &m));
@@ -48,14 +48,12 @@ Test(mapping, whole_files_are_read_as_they_are)
     mv_mapping_close(&m);
     mv_mapping_close(&m);
     close(fd);
-    unlink(path);
 }
 
 Test(mapping, what_is_gone_is_zeros)
 {
     for (int kept = 0; kept < PAGES; kept += 9) {
-        char path[MVT_PATH];
-        int fd = open_pages(path);
+        int fd = open_pages();
         mv_mapping m;
 
         cr_assert(mv_mapping_open(fd, PAGES * PAGE, &m));
@@ -64,7 +62,6 @@ Test(mapping, what_is_gone_is_zeros)
         cr_expect(mv_mapping_is_torn(&m));
         mv_mapping_close(&m);
         close(fd);
-        unlink(path);
     }
 }
 
@@ -80,8 +77,7 @@ static void *sum_in_thread(void *user)
 
 Test(mapping, threads_meet_the_end_together)
 {
-    char path[MVT_PATH];
-    int fd = open_pages(path);
+    int fd = open_pages();
     pthread_t threads[4];
     mv_mapping m, other;
     void *sum;
@@ -99,13 +95,11 @@ Test(mapping, threads_meet_the_end_together)
     mv_mapping_close(&m);
     mv_mapping_close(&other);
     close(fd);
-    unlink(path);
 }
 
 Test(mapping, more_files_than_there_is_room_for)
 {
-    char path[MVT_PATH];
-    int fd = open_pages(path);
+    int fd = open_pages();
     mv_mapping m[100];
     int open = 0;
 
@@ -117,14 +111,12 @@ Test(mapping, more_files_than_there_is_room_for)
     cr_expect(mv_mapping_open(fd, PAGE, &m[0]));
     mv_mapping_close(&m[0]);
     close(fd);
-    unlink(path);
 }
 
 /* A fault that is nobody's still ends the program as it did. */
 Test(mapping, other_faults_are_left_to_others)
 {
-    char path[MVT_PATH];
-    int fd = open_pages(path), state;
+    int fd = open_pages(), state;
     pid_t child = fork();
 
     if (child == 0) {
@@ -139,32 +131,26 @@ Test(mapping, other_faults_are_left_to_others)
     cr_assert_eq(waitpid(child, &state, 0), child);
     cr_expect(WIFSIGNALED(state) && WTERMSIG(state) == SIGBUS, "%x", (unsigned)state);
     close(fd);
-    unlink(path);
 }
 
 /* ---- the readers -------------------------------------------------------------------------- */
 
 Test(mapping, sources_say_that_a_file_shrank)
 {
-    char path[MVT_PATH];
-    int fd = open_pages(path);
-    mv_budget budget = {.limit = 1 << 24};
-    mv_arena arena;
+    const char *path = put_pages();
+    int fd = open(path, O_RDWR);
     mv_source source;
     mv_span rest;
     mv_err err;
 
-    mv_arena_init(&arena, &budget);
-    cr_assert_eq(mv_source_open(&arena, path, &source, &err), MV_OK);
-    cr_assert_eq(mv_source_rest(&source, &rest, &err), MV_OK);
+    mvt_ok(mv_source_open(mvt_memory(), path, &source, mvt_err()));
+    mvt_ok(mv_source_rest(&source, &rest, mvt_err()));
     cr_expect_eq(mv_source_check(&source, &err), MV_OK);
     cr_assert_eq(ftruncate(fd, 5 * PAGE + 100), 0);
     cr_expect_eq(mv_source_check(&source, &err), MV_IO);
     cr_expect_eq(err.offset, 5 * PAGE + 100);
     mv_source_close(&source);
-    mv_arena_release(&arena);
     close(fd);
-    unlink(path);
 }
 
 /* At several places of a container, a live file and a summary; in every kind of command. */
@@ -178,16 +164,11 @@ Test(mapping, commands_end_with_a_line)
         {"ranks", "ranks", "ranks", "ranks"},
         {"info", "trace", "stats", "dump"}};
     static const int parts[] = {0, 1, 40, 77, 99};
-    char live[MVT_PATH];
-    mv_budget budget = {.limit = 1 << 26};
-    mv_arena arena;
-    mvt_live *l;
+    mvt_live *l = mvt_live_new();
+    const char *live;
 
-    mv_arena_init(&arena, &budget);
-    l = mvt_live_new(&arena);
     mvt_live_block(l, .addr = 0x1000, .size = 512);
-    mvt_put_file(live, mvt_live_bytes(l));
-    mv_arena_release(&arena);
+    live = mvt_temp_file(mvt_live_bytes(l));
     for (unsigned i = 0; i < 3; i++)
         for (unsigned k = 0; k < 4 * sizeof parts / sizeof *parts; k++) {
             mvt_run r = mvt_sh(
@@ -200,7 +181,5 @@ Test(mapping, commands_end_with_a_line)
                          r.status, r.err);
             cr_expect(strstr(r.err, "f.bin: ") && strstr(r.err, "the file shrank"), "%s: %s %s",
                       commands[i][k % 4], r.err, r.out);
-            mvt_run_drop(&r);
         }
-    unlink(live);
 }

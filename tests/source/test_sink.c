@@ -1,12 +1,9 @@
 #include "parse/source/sink.h"
+#include "tests/fixture/fixture_test.h"
 
-#include <criterion/criterion.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,11 +51,10 @@ static void expect_content(const char *want)
 static void write_target(const char *text)
 {
     mv_sink sink;
-    mv_err err;
 
-    cr_assert_eq(mv_sink_open(&sink, target, &err), MV_OK);
+    mvt_ok(mv_sink_open(&sink, target, mvt_err()));
     mv_sink_write(&sink, text, strlen(text));
-    cr_assert_eq(mv_sink_commit(&sink, &err), MV_OK, "%s", err.detail);
+    mvt_ok(mv_sink_commit(&sink, mvt_err()));
 }
 
 TestSuite(sink, .init = make_folder, .fini = drop_folder);
@@ -66,15 +62,14 @@ TestSuite(sink, .init = make_folder, .fini = drop_folder);
 Test(sink, commit_puts_the_whole_file_in_place)
 {
     mv_sink sink;
-    mv_err err;
 
-    cr_assert_eq(mv_sink_open(&sink, target, &err), MV_OK);
+    mvt_ok(mv_sink_open(&sink, target, mvt_err()));
     mv_sink_write(&sink, "abc", 3);
     mv_sink_write(&sink, NULL, 0);
     mv_sink_printf(&sink, " %d", 12);
     cr_assert_eq(access(target, F_OK), -1, "nothing at the target before commit");
     cr_assert_eq(sink.bytes, 6);
-    cr_assert_eq(mv_sink_commit(&sink, &err), MV_OK);
+    mvt_ok(mv_sink_commit(&sink, mvt_err()));
     expect_content("abc 12");
     cr_assert_eq(files_in_folder(), 1);
     mv_sink_abort(&sink); /* safe, and too late */
@@ -95,10 +90,9 @@ Test(sink, new_file_is_as_readable_as_any_other)
 Test(sink, abort_leaves_the_old_file_and_nothing_else)
 {
     mv_sink sink;
-    mv_err err;
 
     write_target("old");
-    cr_assert_eq(mv_sink_open(&sink, target, &err), MV_OK);
+    mvt_ok(mv_sink_open(&sink, target, mvt_err()));
     mv_sink_write(&sink, "new", 3);
     mv_sink_abort(&sink);
     expect_content("old");
@@ -121,7 +115,7 @@ Test(sink, full_disk_is_reported_once_at_commit)
     mv_sink sink;
     mv_err err;
 
-    cr_assert_eq(mv_sink_open(&sink, "/dev/full", &err), MV_OK);
+    mvt_ok(mv_sink_open(&sink, "/dev/full", mvt_err()));
     for (int i = 0; i < 20; i++)
         mv_sink_write(&sink, block, sizeof block);
     cr_assert(sink.failed);
@@ -136,7 +130,7 @@ Test(sink, full_disk_found_only_by_the_last_flush)
     mv_sink sink;
     mv_err err;
 
-    cr_assert_eq(mv_sink_open(&sink, "/dev/full", &err), MV_OK);
+    mvt_ok(mv_sink_open(&sink, "/dev/full", mvt_err()));
     mv_sink_write(&sink, "abc", 3);
     cr_assert_not(sink.failed, "three bytes wait in the buffer");
     cr_assert_eq(mv_sink_commit(&sink, &err), MV_IO);

@@ -1,10 +1,7 @@
 #include "view/state/saved_index.h"
 
-#include <criterion/criterion.h>
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -284,17 +281,14 @@ Test(saved_index, a_sketch_is_near_the_real_outline)
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         static mv_saved_device sketch, real;
-        mv_budget budget = {.limit = 1u << 30};
-        mv_err err = {0};
-        mv_arena arena;
+        mv_arena *arena = mvt_arena_new();
         mv_trace trace;
         mv_lives lives;
         mv_pyramid pyramid;
 
-        mv_arena_init(&arena, &budget);
-        mvt_load(&arena, names[i], &trace);
-        cr_assert_eq(mv_lives_find(&arena, &trace, 0, &lives, &err), MV_OK);
-        cr_assert_eq(mv_pyramid_find(&arena, &lives, &pyramid, &err), MV_OK);
+        mvt_load(arena, names[i], &trace);
+        lives = mvt_lives(arena, &trace, 0);
+        mvt_ok(mv_pyramid_find(arena, &lives, &pyramid, mvt_err()));
         mv_saved_device_sketch(0, &trace, &sketch);
         mv_saved_device_fill(0, &pyramid, &real);
         cr_assert_eq(sketch.events, real.events);
@@ -307,6 +301,6 @@ Test(saved_index, a_sketch_is_near_the_real_outline)
             cr_assert_leq(sketch.least[c], real.most[c], "%s: column %u", names[i], c);
             cr_assert_leq(sketch.least[c], sketch.most[c]);
         }
-        mv_arena_release(&arena);
+        mv_arena_release(arena);
     }
 }

@@ -2,8 +2,6 @@
 
 #include "tests/fixture/fixture.h"
 
-#include <criterion/criterion.h>
-
 #define MODULE                                                                       \
     "_call_impl:/venv/lib/python3.12/site-packages/torch/nn/modules/module.py:1790;" \
     "_wrapped_call_impl:/venv/lib/python3.12/site-packages/torch/nn/modules/module.py:1779;"
@@ -59,5 +57,4 @@ Test(outer, a_call_is_one_place_whatever_happens_inside)
     cr_expect_eq(place[9], place[10]);
     cr_expect_eq(outer.kind[place[9]], MV_OUTER_CALL);
     cr_expect_eq(mv_outer_of(&outer, MV_NO_STACK), MV_NO_ROW);
-    mvt_drop(t);
 }

@@ -2,8 +2,6 @@
 
 #include "tests/fixture/fixture.h"
 
-#include <criterion/criterion.h>
-
 #include "analyze/leaks/net_growth.h"
 
 /* Steps of 100 KiB of work each; in each of them `keep` adds and drops what a test is about. */
@@ -38,8 +36,6 @@ static void keep_four(mvt_trace *t, uint32_t step)
 
 static void make(run *r, keep_fn *keep, uint64_t noise)
 {
-    mv_err err;
-
     r->t = mvt_new();
     mvt_segment_alloc(r->t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "main:a.py:1");
     for (uint32_t i = 0; i < STEPS; i++) {
@@ -52,8 +48,8 @@ static void make(run *r, keep_fn *keep, uint64_t noise)
             mvt_free(r->t, .addr = 0x10000000 + (uint64_t)((i + 1) % 2) * 0x1000000);
     }
     mvt_final_heap(r->t);
-    cr_assert_eq(mv_lives_find(mvt_arena(r->t), mvt_done(r->t), 0, &r->lives, &err), MV_OK);
-    cr_assert_eq(mv_steps_find(mvt_arena(r->t), mvt_done(r->t), &r->lives, &r->steps, &err), MV_OK);
+    r->lives = mvt_lives(mvt_arena(r->t), mvt_done(r->t), 0);
+    mvt_ok(mv_steps_find(mvt_arena(r->t), mvt_done(r->t), &r->lives, &r->steps, mvt_err()));
     cr_assert_eq(r->steps.count, STEPS);
 }
 
@@ -62,11 +58,10 @@ static mv_floor_proof prove(run *r, mv_floor *floor)
 {
     uint64_t kept[STEPS + 1];
     mv_floor_proof proof;
-    mv_err err;
 
     for (uint32_t b = 0; b <= STEPS; b++)
         kept[b] = b > 0 ? BLOCK : 0;
-    cr_assert_eq(mv_floor_find(mvt_arena(r->t), &r->lives, &r->steps, floor, &err), MV_OK);
+    mvt_ok(mv_floor_find(mvt_arena(r->t), &r->lives, &r->steps, floor, mvt_err()));
     cr_assert(mv_floor_prove(mvt_arena(r->t), floor, kept, 2, &proof));
     return proof;
 }

@@ -2,20 +2,15 @@
 
 #include "tests/fixture/fixture.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-
 #include "analyze/code/culprit.h"
 
 static mv_steps steps_of(mvt_trace *t)
 {
     const mv_trace *trace = mvt_done(t);
-    mv_lives lives;
     mv_steps steps;
-    mv_err err;
+    mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
 
-    cr_assert_eq(mv_lives_find(mvt_arena(t), trace, 0, &lives, &err), MV_OK);
-    cr_assert_eq(mv_steps_find(mvt_arena(t), trace, &lives, &steps, &err), MV_OK);
+    mvt_ok(mv_steps_find(mvt_arena(t), trace, &lives, &steps, mvt_err()));
     return steps;
 }
 
@@ -68,7 +63,6 @@ Test(steps, optimizer_marks)
     cr_expect_eq(mv_steps_bin(&s, s.at[0] - 1), 0);
     cr_expect_eq(mv_steps_bin(&s, s.at[0]), 1);
     cr_expect_eq(mv_steps_bin(&s, UINT32_MAX), 5);
-    mvt_drop(t);
 }
 
 #define MODULE "_call_impl:/v/site-packages/torch/nn/modules/module.py:1790;"
@@ -85,7 +79,6 @@ Test(steps, the_step_under_way_begins_where_the_last_one_ended)
     s = steps_of(t);
     cr_expect_eq(s.count, 0, "one mark shows no step");
     cr_expect_eq(s.under_way, 4);
-    mvt_drop(t);
 }
 
 /* Three steps of one line, each a pass through four layers with ranges of their own. */
@@ -139,7 +132,6 @@ Test(steps, layers_of_one_pass_are_none)
     s = steps_of(t);
     cr_expect_eq(s.source, MV_STEPS_NONE);
     cr_expect_eq(s.under_way, 4, "the call is under way");
-    mvt_drop(t);
 }
 
 Test(steps, lists_that_are_built_at_set_up_are_none)
@@ -153,7 +145,6 @@ Test(steps, lists_that_are_built_at_set_up_are_none)
         mvt_free(t, .addr = 0x11000000 + 8192 * i);
     }
     cr_expect_eq(steps_of(t).source, MV_STEPS_NONE);
-    mvt_drop(t);
 }
 
 Test(steps, profiler_marks_come_before_the_optimizer_s)
@@ -171,7 +162,6 @@ Test(steps, profiler_marks_come_before_the_optimizer_s)
     s = steps_of(t);
     cr_expect_str_eq(s.name, "ProfilerStep#N");
     cr_expect_eq(s.count, 9);
-    mvt_drop(t);
 }
 
 Test(steps, a_last_mark_without_events_after_it_counts)
@@ -187,7 +177,6 @@ Test(steps, a_last_mark_without_events_after_it_counts)
     s = steps_of(t);
     cr_assert_eq(s.count, 3);
     cr_expect_eq(s.at[2], mv_trace_events(mvt_done(t), 0).count);
-    mvt_drop(t);
 }
 
 Test(steps, numbered_ranges_are_steps_and_numbered_layers_are_not)
@@ -206,7 +195,6 @@ Test(steps, numbered_ranges_are_steps_and_numbered_layers_are_not)
     s = steps_of(t);
     cr_expect_str_eq(s.name, "## step N ##");
     cr_expect_eq(s.count, 4);
-    mvt_drop(t);
 }
 
 Test(steps, metadata_marks)
@@ -227,7 +215,6 @@ Test(steps, metadata_marks)
     cr_expect_eq(s.source, MV_STEPS_MARK);
     cr_expect_str_eq(s.name, "step=N");
     cr_expect_eq(s.count, 6);
-    mvt_drop(t);
 }
 
 /* A loop over layers inside the model does not make steps; the loop around it does. */
@@ -250,7 +237,6 @@ Test(steps, inferred_from_the_line_that_recurs)
     cr_expect_eq(s.count, 10);
     cr_expect_str_eq(mv_culprit_label(mvt_done(t), NULL, s.stack, label, sizeof label),
                      "a.py:7 train");
-    mvt_drop(t);
 }
 
 /* x = randn(n); r = x * 2; kept.append(r) on one line. */
@@ -270,7 +256,6 @@ Test(steps, inferred_from_lifetimes_on_a_single_line)
     s = steps_of(t);
     cr_expect_eq(s.source, MV_STEPS_INFERRED);
     cr_expect_eq(s.count, 12);
-    mvt_drop(t);
 }
 
 Test(steps, none_where_nothing_recurs)
@@ -284,7 +269,6 @@ Test(steps, none_where_nothing_recurs)
     s = steps_of(t);
     cr_expect_eq(s.source, MV_STEPS_NONE);
     cr_expect_eq(s.count, 0);
-    mvt_drop(t);
 }
 
 typedef struct {
@@ -315,22 +299,19 @@ Test(steps, real_snapshots)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        mv_budget budget = {.limit = 1u << 30};
-        mv_arena arena;
+        mv_arena *arena = mvt_arena_new();
         mv_trace trace;
         mv_lives lives;
         mv_steps steps;
-        mv_err err;
 
-        mv_arena_init(&arena, &budget);
-        mvt_load(&arena, cases[i].snapshot, &trace);
-        cr_assert_eq(mv_lives_find(&arena, &trace, 0, &lives, &err), MV_OK);
-        cr_assert_eq(mv_steps_find(&arena, &trace, &lives, &steps, &err), MV_OK);
+        mvt_load(arena, cases[i].snapshot, &trace);
+        lives = mvt_lives(arena, &trace, 0);
+        mvt_ok(mv_steps_find(arena, &trace, &lives, &steps, mvt_err()));
         cr_expect_eq(steps.source, cases[i].source, "%s", cases[i].snapshot);
         cr_expect_eq(steps.count, cases[i].count, "%s: %u", cases[i].snapshot, steps.count);
         cr_expect_str_eq(steps.name, cases[i].name, "%s", cases[i].snapshot);
         for (uint32_t k = 1; k < steps.count; k++)
             cr_expect_gt(steps.at[k], steps.at[k - 1]);
-        mv_arena_release(&arena);
+        mv_arena_release(arena);
     }
 }

@@ -4,12 +4,9 @@
 
 #include "parse/model/trace.h"
 #include "parse/symbols/demangle.h"
+#include "tests/fixture/fixture_test.h"
 
-#include <criterion/criterion.h>
 #include <dlfcn.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -382,12 +379,10 @@ Test(symbols, a_small_budget_is_an_error)
 
 static void expect_name(const char *mangled, const char *want)
 {
-    mv_budget budget = {.limit = 1 << 20};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_new();
 
-    mv_arena_init(&arena, &budget);
-    cr_expect_str_eq(mv_demangle(&arena, mangled), want);
-    mv_arena_release(&arena);
+    cr_expect_str_eq(mv_demangle(arena, mangled), want);
+    mv_arena_release(arena);
 }
 
 Test(demangle, names)
@@ -409,15 +404,11 @@ Test(demangle, endless_names_are_cut)
     static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     char name[512];
     int length = snprintf(name, sizeof name, "_Z1f1P");
-    mv_budget budget = {.limit = 1 << 20};
-    mv_arena arena;
 
     for (int i = 0; i < LEVELS; i++)
         length += snprintf(name + length, sizeof name - (size_t)length, "IS_");
     length += snprintf(name + length, sizeof name - (size_t)length, "IilE");
     for (int i = 0; i < LEVELS; i++)
         length += snprintf(name + length, sizeof name - (size_t)length, "S%c_E", digits[i]);
-    mv_arena_init(&arena, &budget);
-    cr_expect_eq(strlen(mv_demangle(&arena, name)), 4096);
-    mv_arena_release(&arena);
+    cr_expect_eq(strlen(mv_demangle(mvt_memory(), name)), 4096);
 }

@@ -1,8 +1,6 @@
 /* The timeline pane as a user has it: what is under the pointer beside a literal stack, what inputs
  * and commands do, and that texts can be read. */
-#include <criterion/criterion.h>
 #include <math.h>
-#include <string.h>
 
 #include "tests/fixture/fixture_scene.h"
 #include "view/panes/panes.h"

@@ -1,7 +1,5 @@
 /* Windows, places and pixels, on all three clocks of random traces. */
-#include <criterion/criterion.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "tests/fixture/fixture_heap.h"
 #include "view/timeline/viewport.h"
@@ -30,18 +28,16 @@ static void scatter_times(mv_events *e, uint32_t seed)
 static void open_stand(stand *s, uint32_t seed, mv_clock clock)
 {
     mv_arena *arena;
-    mv_err err = {0};
 
     s->trace = mvt_new();
     mvt_heap_run(s->trace,
                  (mvt_heap_opts){.seed = seed, .calls = 200, .unrecorded = seed % 2 * 30});
     arena = mvt_arena(s->trace);
-    cr_assert_eq(mv_lives_find(arena, mvt_done(s->trace), 0, &s->lives, &err), MV_OK);
+    s->lives = mvt_lives(arena, mvt_done(s->trace), 0);
     scatter_times(&s->lives.events, seed);
-    cr_assert_eq(mv_index_make(arena, &s->lives, MV_INDEX_ALLOCATED, &s->index, &err), MV_OK);
-    cr_assert_eq(mv_drawn_all(arena, &s->index, &s->drawn, &err), MV_OK);
-    cr_assert_eq(mv_timescale_make(arena, &s->index, clock, &s->drawn.slides, &s->scale, &err),
-                 MV_OK);
+    mvt_ok(mv_index_make(arena, &s->lives, MV_INDEX_ALLOCATED, &s->index, mvt_err()));
+    mvt_ok(mv_drawn_all(arena, &s->index, &s->drawn, mvt_err()));
+    mvt_ok(mv_timescale_make(arena, &s->index, clock, &s->drawn.slides, &s->scale, mvt_err()));
     cr_assert_eq(s->scale.clock, clock);
 }
 

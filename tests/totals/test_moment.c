@@ -1,6 +1,4 @@
 /* Moments and what is alive then, against the truth of a literal allocator. */
-#include <criterion/criterion.h>
-
 #include "analyze/lives/alive.h"
 #include "analyze/totals/moment.h"
 #include "tests/fixture/fixture_heap.h"
@@ -15,12 +13,10 @@ typedef struct {
 static run run_of(mvt_heap_opts opts)
 {
     run r = {.t = mvt_new()};
-    mv_err err = {0};
 
     r.truth = mvt_heap_run(r.t, opts);
     r.trace = mvt_done(r.t);
-    cr_assert_eq(mv_lives_find(mvt_arena(r.t), r.trace, 0, &r.lives, &err), MV_OK, "%s",
-                 err.detail);
+    r.lives = mvt_lives(mvt_arena(r.t), r.trace, 0);
     return r;
 }
 
@@ -39,11 +35,10 @@ static mv_moment moment_of(const run *r, const char *at, mv_window window)
 {
     mv_moment_ask ask;
     mv_moment found;
-    mv_err err = {0};
     char why[200];
 
     cr_assert(mv_moment_read(r->trace, 0, at, window, &ask, why, sizeof why), "%s: %s", at, why);
-    cr_assert_eq(mv_moment_find(mvt_arena(r->t), &r->lives, ask, &found, &err), MV_OK);
+    mvt_ok(mv_moment_find(mvt_arena(r->t), &r->lives, ask, &found, mvt_err()));
     return found;
 }
 
@@ -70,9 +65,8 @@ static mv_levels sum_alive(const run *r, uint32_t event)
     cr_assert_eq(
         mv_alive_allocs(mvt_arena(r->t), &r->lives, event, MV_ALIVE_ALLOCATED, &allocated, &err),
         MV_OK);
-    cr_assert_eq(mv_alive_allocs(mvt_arena(r->t), &r->lives, event, MV_ALIVE_ACTIVE, &active, &err),
-                 MV_OK);
-    cr_assert_eq(mv_alive_segments(mvt_arena(r->t), &r->lives, event, &segments, &err), MV_OK);
+    mvt_ok(mv_alive_allocs(mvt_arena(r->t), &r->lives, event, MV_ALIVE_ACTIVE, &active, mvt_err()));
+    mvt_ok(mv_alive_segments(mvt_arena(r->t), &r->lives, event, &segments, mvt_err()));
     for (uint32_t i = 0; i < allocated.count; i++)
         sum.allocated += a->block[allocated.row[i]];
     for (uint32_t i = 0; i < active.count; i++) {
@@ -137,9 +131,8 @@ Test(moment, peak_is_that_of_the_totals)
     mv_window all = {0, r.truth.events};
     mv_moment peak = moment_of(&r, "peak", all), reserved = moment_of(&r, "reserved-peak", all);
     mv_totals totals;
-    mv_err err = {0};
 
-    cr_assert_eq(mv_totals_find(mvt_arena(r.t), r.trace, &r.lives, &totals, &err), MV_OK);
+    mvt_ok(mv_totals_find(mvt_arena(r.t), r.trace, &r.lives, &totals, mvt_err()));
     cr_expect_eq(peak.event, totals.peak.allocated_event);
     cr_expect_eq(peak.bytes.allocated, totals.peak.bytes.allocated);
     cr_expect_eq(reserved.event, totals.peak.reserved_event);
@@ -176,7 +169,6 @@ Test(moment, names)
         "-1",     "@none", "@step#3", "1.5",  "0x10",  "ends", "oomph",
         "oom# 1", "1h",    "6",       "99",   "1min",  "2ms",  "99999999999999999999"};
     run r = {.t = mvt_new()};
-    mv_err err = {0};
     char why[200];
 
     mvt_alloc(r.t, .time_us = 1000, .addr = 0x1000, .bytes = 512);
@@ -189,7 +181,7 @@ Test(moment, names)
     mvt_annotate(r.t, "step", true, 1015);
     mvt_annotate(r.t, "step", true, 2000);
     r.trace = mvt_done(r.t);
-    cr_assert_eq(mv_lives_find(mvt_arena(r.t), r.trace, 0, &r.lives, &err), MV_OK);
+    r.lives = mvt_lives(mvt_arena(r.t), r.trace, 0);
     for (unsigned i = 0; i < sizeof good / sizeof *good; i++)
         cr_expect_eq(moment_of(&r, good[i].at, (mv_window){0, 6}).event, good[i].event, "%s: %u",
                      good[i].at, moment_of(&r, good[i].at, (mv_window){0, 6}).event);
@@ -208,14 +200,13 @@ Test(moment, names)
 Test(moment, heap_without_events)
 {
     run r = {.t = mvt_new()};
-    mv_err err = {0};
     mv_moment end, peak;
 
     mvt_segment(r.t, .addr = 0x10000, .bytes = 2048);
     mvt_block(r.t, .bytes = 1536, .requested = 1500, .state = MV_BLOCK_ALLOCATED);
     mvt_block(r.t, .bytes = 512, .state = MV_BLOCK_PENDING_FREE);
     r.trace = mvt_done(r.t);
-    cr_assert_eq(mv_lives_find(mvt_arena(r.t), r.trace, 0, &r.lives, &err), MV_OK);
+    r.lives = mvt_lives(mvt_arena(r.t), r.trace, 0);
     end = moment_of(&r, "end", (mv_window){0, 0});
     peak = moment_of(&r, "peak", (mv_window){0, 0});
     cr_expect_eq(end.event, MV_BEFORE);

@@ -1,29 +1,17 @@
 #include "analyze/totals/totals.h"
 
-#include <cjson/cJSON.h>
-#include <criterion/criterion.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_heap.h"
+#include "tests/fixture/fixture_json.h"
 
 /* ---- PyTorch's own counters beside real snapshots ------------------------------------------ */
 
-static cJSON *truth_of(mv_arena *arena, const char *name)
+static cJSON *truth_of(const char *name)
 {
-    char path[1024];
-    mv_span text;
-    cJSON *truth;
-
-    snprintf(path, sizeof path, "%s/snapshots/%s.truth.json", MV_TESTDATA, name);
-    if (access(path, R_OK) != 0)
-        return NULL;
-    text = mvt_file(arena, path);
-    truth = cJSON_ParseWithLength((const char *)text.data, text.length);
-    cr_assert_not_null(truth, "%s", path);
-    return truth;
+    return mvt_json_file("snapshots/%s.truth.json", name);
 }
 
 static void expect_stat(const cJSON *truth, const char *name, const char *key, uint64_t value)
@@ -114,19 +102,16 @@ static void expect_same_levels(const mv_levels *a, const mv_levels *b, const cha
 /* Truth counts the current device of the process, which is 0 in all of them. */
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
-    mv_budget budget = {.limit = (uint64_t)1 << 30};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_new();
     cJSON *truth;
 
-    mv_arena_init(&arena, &budget);
-    truth = truth_of(&arena, name);
+    truth = truth_of(name);
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
         mv_lives lives;
         mv_totals totals;
         mv_levels sum;
-        mv_err err;
-        cr_assert_eq(mv_lives_find(&arena, trace, device, &lives, &err), MV_OK);
-        cr_assert_eq(mv_totals_find(&arena, trace, &lives, &totals, &err), MV_OK);
+        lives = mvt_lives(arena, trace, device);
+        mvt_ok(mv_totals_find(arena, trace, &lives, &totals, mvt_err()));
         sum = sum_pools(&totals);
         expect_same_levels(&sum, &totals.current.bytes, name);
         cr_expect_eq(totals.total.allocated - totals.total.freed, totals.current.bytes.allocated,
@@ -134,17 +119,12 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         if (truth && device == 0)
             expect_truth(truth, name, &lives, &totals);
     }
-    cJSON_Delete(truth);
-    mv_arena_release(&arena);
+    mv_arena_release(arena);
 }
 
 Test(totals, real_snapshots_have_pytorchs_own_figures)
 {
-    mv_budget budget = {.limit = (uint64_t)4 << 30};
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
-    mvt_each_snapshot(&arena, check_snapshot);
+    mvt_each_snapshot(check_snapshot);
 }
 
 /* `marks` are memory_allocated() and memory_reserved() after each step: each pair must occur in
@@ -173,23 +153,18 @@ Test(totals, series_passes_through_every_step_that_was_measured)
 {
     static const char *const names[] = {"gpt_train", "leak_in_training", "no_leak_warmup",
                                         "gpt_train_expandable", "frag_varying_batch"};
-    mv_budget budget = {.limit = (uint64_t)4 << 30};
-    mv_arena arena;
+    mv_arena *arena = mvt_memory();
 
-    mv_arena_init(&arena, &budget);
     for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
-        cJSON *truth = truth_of(&arena, names[i]);
+        cJSON *truth = truth_of(names[i]);
         mv_trace trace;
         mv_lives lives;
         mv_series series;
-        mv_err err;
-        mvt_load(&arena, names[i], &trace);
-        cr_assert_eq(mv_lives_find(&arena, &trace, 0, &lives, &err), MV_OK);
-        cr_assert_eq(mv_totals_series(&arena, &lives, &series, &err), MV_OK);
+        mvt_load(arena, names[i], &trace);
+        lives = mvt_lives(arena, &trace, 0);
+        mvt_ok(mv_totals_series(arena, &lives, &series, mvt_err()));
         expect_marks(truth, names[i], &series);
-        cJSON_Delete(truth);
     }
-    mv_arena_release(&arena);
 }
 
 /* ---- against the literal allocator --------------------------------------------------------- */
@@ -225,15 +200,13 @@ static void check_random(mvt_heap_opts opts)
     mvt_trace *t = mvt_new();
     mvt_heap_truth truth = mvt_heap_run(t, opts);
     const mv_trace *trace = mvt_done(t);
-    mv_lives lives;
     mv_totals totals;
     mv_series series;
-    mv_err err;
     char what[64];
+    mv_lives lives = mvt_lives(mvt_arena(t), trace, 0);
 
-    cr_assert_eq(mv_lives_find(mvt_arena(t), trace, 0, &lives, &err), MV_OK);
-    cr_assert_eq(mv_totals_find(mvt_arena(t), trace, &lives, &totals, &err), MV_OK);
-    cr_assert_eq(mv_totals_series(mvt_arena(t), &lives, &series, &err), MV_OK);
+    mvt_ok(mv_totals_find(mvt_arena(t), trace, &lives, &totals, mvt_err()));
+    mvt_ok(mv_totals_series(mvt_arena(t), &lives, &series, mvt_err()));
     snprintf(what, sizeof what, "seed %u", opts.seed);
     expect_peaks(&truth, &totals, what);
     expect_same_levels(&series.before, &truth.before, what);
@@ -271,10 +244,9 @@ static result totals_of(mvt_trace *t)
 {
     result r = {.t = t};
     const mv_trace *trace = mvt_done(t);
-    mv_err err;
 
-    cr_assert_eq(mv_lives_find(mvt_arena(t), trace, 0, &r.lives, &err), MV_OK);
-    cr_assert_eq(mv_totals_find(mvt_arena(t), trace, &r.lives, &r.totals, &err), MV_OK);
+    r.lives = mvt_lives(mvt_arena(t), trace, 0);
+    mvt_ok(mv_totals_find(mvt_arena(t), trace, &r.lives, &r.totals, mvt_err()));
     return r;
 }
 
@@ -301,7 +273,6 @@ Test(totals, deferred_free_ends_allocated_before_active_and_requested)
     cr_expect_eq(r.totals.peak.bytes.active, 2048);
     cr_expect_eq(r.totals.peak.active_event, 3);
     cr_expect(r.totals.audit.exact);
-    mvt_drop(t);
 }
 
 Test(totals, private_pools_have_rows_of_their_own)
@@ -326,7 +297,6 @@ Test(totals, private_pools_have_rows_of_their_own)
     cr_expect_eq(r.totals.pools[1].peak.bytes.allocated, 1024);
     cr_expect_eq(r.totals.pools[1].current.bytes.reserved, 2 << 20);
     cr_expect_eq(r.totals.kinds[MV_SEGMENT_SMALL].peak.bytes.allocated, 1536);
-    mvt_drop(t);
 }
 
 Test(totals, residual_shows_what_the_events_do_not_explain)
@@ -346,7 +316,6 @@ Test(totals, residual_shows_what_the_events_do_not_explain)
     cr_expect(!r.totals.audit.exact);
     cr_expect_gt(r.totals.audit.count, 0);
     cr_expect_eq(r.totals.peak.bytes.allocated, 4608);
-    mvt_drop(t);
 }
 
 Test(totals, without_events_the_final_heap_is_the_peak)
@@ -362,7 +331,6 @@ Test(totals, without_events_the_final_heap_is_the_peak)
     cr_expect_eq(r.totals.peak.allocated_event, MV_BEFORE);
     cr_expect_eq(r.totals.peak.bytes.reserved, 2 << 20);
     cr_expect(!r.totals.audit.exact);
-    mvt_drop(t);
 }
 
 /* ---- the same trace without its beginning -------------------------------------------------- */
@@ -421,12 +389,11 @@ static void check_cut(mv_arena *arena, const mv_trace *trace, const mv_series *w
     mv_trace cut = without_beginning(trace, &device, first);
     mv_lives lives;
     mv_series tail;
-    mv_err err;
     char what[96];
 
     snprintf(what, sizeof what, "%s from event %u", name, first);
-    cr_assert_eq(mv_lives_find(arena, &cut, 0, &lives, &err), MV_OK);
-    cr_assert_eq(mv_totals_series(arena, &lives, &tail, &err), MV_OK);
+    lives = mvt_lives(arena, &cut, 0);
+    mvt_ok(mv_totals_series(arena, &lives, &tail, mvt_err()));
     expect_tail(&lives, &tail, whole, what);
     cr_expect_leq(lives.doubts.inexact_blocks, 16, "%s", what);
 }
@@ -436,21 +403,18 @@ Test(totals, levels_do_not_depend_on_where_the_trace_begins)
     static const char *const names[] = {
         "gpt_train",     "gpt_train_expandable", "whatif_2", "whatif_5",    "streams",   "graphs",
         "retry_release", "expandable_empty",     "mempool",  "graph_trees", "resnet_all"};
-    mv_budget budget = {.limit = (uint64_t)4 << 30};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_new();
 
-    mv_arena_init(&arena, &budget);
     for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
         mv_trace trace;
         mv_lives lives;
         mv_series whole;
-        mv_err err;
-        mvt_load(&arena, names[i], &trace);
-        cr_assert_eq(mv_lives_find(&arena, &trace, 0, &lives, &err), MV_OK);
-        cr_assert_eq(mv_totals_series(&arena, &lives, &whole, &err), MV_OK);
+        mvt_load(arena, names[i], &trace);
+        lives = mvt_lives(arena, &trace, 0);
+        mvt_ok(mv_totals_series(arena, &lives, &whole, mvt_err()));
         for (uint32_t part = 1; part < 8; part++)
-            check_cut(&arena, &trace, &whole, (uint32_t)((uint64_t)whole.count * part / 8),
+            check_cut(arena, &trace, &whole, (uint32_t)((uint64_t)whole.count * part / 8),
                       names[i]);
-        mv_arena_release(&arena);
+        mv_arena_release(arena);
     }
 }

@@ -1,6 +1,4 @@
 /* The viewer without a window: files, inputs, what is shown. */
-#include <criterion/criterion.h>
-
 #include "tests/fixture/fixture_scene.h"
 #include "view/state/view.h"
 

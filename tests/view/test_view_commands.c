@@ -1,7 +1,4 @@
 /* The table of commands: keys, names, and the manual that is made of it. */
-#include <criterion/criterion.h>
-#include <stdlib.h>
-
 #include "tests/fixture/fixture.h"
 #include "view/state/view.h"
 

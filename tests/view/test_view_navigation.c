@@ -1,7 +1,5 @@
 /* Going somewhere in the viewer and back; what it copies and writes. */
-#include <criterion/criterion.h>
 #include <math.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,10 +1,8 @@
 /* Sessions: every script of tests/scripts/, run without a window. What they show is compared with
  * testdata/golden/view/ (MV_BLESS=1 writes it): at most one pixel in a thousand may differ by more
  * than 8 in a channel. MV_SHOTS=FOLDER keeps what was seen. */
-#include <criterion/criterion.h>
 #include <dirent.h>
 #include <png.h>
-#include <stdlib.h>
 
 #include "tests/fixture/fixture.h"
 #include "view/state/script.h"
@@ -37,12 +35,11 @@ static picture read_png(const char *path)
 
 static void write_png(const mv_image *image, const char *path)
 {
-    mv_err err = {0};
     mv_sink sink;
 
-    cr_assert_eq(mv_sink_open(&sink, path, &err), MV_OK, "%s: %s", path, err.detail);
-    cr_assert_eq(mv_png_write(&budget, image, &sink, &err), MV_OK);
-    cr_assert_eq(mv_sink_commit(&sink, &err), MV_OK);
+    cr_assert_eq(mv_sink_open(&sink, path, mvt_err()), MV_OK, "%s: %s", path, mvt_err()->detail);
+    mvt_ok(mv_png_write(&budget, image, &sink, mvt_err()));
+    mvt_ok(mv_sink_commit(&sink, mvt_err()));
 }
 
 /* Pixels that differ by more than the tolerance. */
@@ -89,12 +86,11 @@ static bool shoot(void *user, const char *name, const mv_scene *scene, char *why
     mv_raster_opts opts = {.font = MV_FONT_BITMAP};
     mv_image image;
     mv_arena arena;
-    mv_err err = {0};
     bool is_same;
 
     (void)user;
     mv_arena_init(&arena, &budget);
-    cr_assert_eq(mv_raster_draw(&arena, scene, &opts, &image, &err), MV_OK, "%s", err.detail);
+    mvt_ok(mv_raster_draw(&arena, scene, &opts, &image, mvt_err()));
     if (folder) {
         snprintf(path, sizeof path, "%s/%s", folder, name);
         write_png(&image, path);

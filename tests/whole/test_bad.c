@@ -3,9 +3,7 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/soundness.h"
 
-#include <criterion/criterion.h>
 #include <dirent.h>
-#include <stdio.h>
 #include <time.h>
 
 enum { FEWEST_FILES = 170, MOST_SECONDS = 20 };

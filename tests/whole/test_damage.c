@@ -3,9 +3,6 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/soundness.h"
 
-#include <criterion/criterion.h>
-#include <stdlib.h>
-
 enum { BUDGET = 64 << 20 };
 
 /* What became of damaged bytes. */
@@ -113,7 +110,6 @@ Test(damage, cut_pickles_are_refused)
 
     cut_everywhere(t, mvt_pickle_bytes(t, false), refused);
     cut_everywhere(t, mvt_pickle_bytes(t, true), refused);
-    mvt_drop(t);
 }
 
 Test(damage, changed_pickles_are_refused_or_sound)
@@ -122,7 +118,6 @@ Test(damage, changed_pickles_are_refused_or_sound)
 
     change_everywhere(t, mvt_pickle_bytes(t, false), anything);
     change_everywhere(t, mvt_pickle_bytes(t, true), anything);
-    mvt_drop(t);
 }
 
 Test(damage, cut_msgpack_is_refused)
@@ -131,7 +126,6 @@ Test(damage, cut_msgpack_is_refused)
 
     cut_everywhere(t, mvt_plain_bytes(t), refused);
     cut_everywhere(t, mvt_compact_bytes(t), refused);
-    mvt_drop(t);
 }
 
 Test(damage, changed_msgpack_is_refused_or_sound)
@@ -140,7 +134,6 @@ Test(damage, changed_msgpack_is_refused_or_sound)
 
     change_everywhere(t, mvt_plain_bytes(t), anything);
     change_everywhere(t, mvt_compact_bytes(t), anything);
-    mvt_drop(t);
 }
 
 Test(damage, cut_snapshots_are_refused_or_noted)
@@ -148,7 +141,6 @@ Test(damage, cut_snapshots_are_refused_or_noted)
     mvt_trace *t = mvt_small();
 
     cut_everywhere(t, mvt_snapshot_bytes(t), never_silent);
-    mvt_drop(t);
 }
 
 Test(damage, changed_snapshots_are_refused_or_noted)
@@ -156,7 +148,6 @@ Test(damage, changed_snapshots_are_refused_or_noted)
     mvt_trace *t = mvt_small();
 
     change_everywhere(t, mvt_snapshot_bytes(t), never_silent);
-    mvt_drop(t);
 }
 
 /* What follows the closing quote is not needed. */
@@ -170,7 +161,6 @@ Test(damage, cut_pages_are_refused_or_whole)
         quote--;
     cut_everywhere(t, (mv_span){page.data, (uint64_t)(quote - page.data)}, refused);
     cut_everywhere(t, page, (const outcome[3]){REFUSED, SAME, SAME});
-    mvt_drop(t);
 }
 
 Test(damage, changed_pages_stay_sound)
@@ -178,5 +168,4 @@ Test(damage, changed_pages_stay_sound)
     mvt_trace *t = mvt_small();
 
     change_everywhere(t, mvt_page_bytes(t), anything);
-    mvt_drop(t);
 }

@@ -1,10 +1,5 @@
 /* What commands print for real snapshots, kept in testdata/golden and read in review. After a
  * change that is meant, MV_BLESS=1 in the environment rewrites them. */
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/fixture/fixture_program.h"
 
 #define GOLDEN MV_TESTDATA "/golden"
@@ -45,8 +40,6 @@ static void check_run(const char *name, const char *command, const char *argumen
     diff = mvt_sh("cd $SNAPS; $MEMVIZ %s | diff '%s' - | head -20", arguments, path);
     cr_expect(diff.out_length == 0 && diff.err_length == 0, "%s (< expected, > now):\n%s%s",
               arguments, diff.out, diff.err);
-    mvt_run_drop(&run);
-    mvt_run_drop(&diff);
 }
 
 static void check(const char *name, const char *command)

@@ -1,9 +1,5 @@
 /* Snapshots as every release writes them: testdata/releases, made by scripts/make-release-files.py.
  */
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "analyze/lives/lives.h"
 #include "analyze/replay/release.h"
 #include "analyze/totals/totals.h"
@@ -16,11 +12,11 @@ static mv_budget budget = {.limit = (uint64_t)1 << 30};
 static void read_made(mv_arena *arena, const char *name, mv_trace *out)
 {
     char path[256];
-    mv_err err;
 
     mv_arena_init(arena, &budget);
     snprintf(path, sizeof path, MV_TESTDATA "/releases/%s", name);
-    cr_assert_eq(mv_trace_read(arena, path, NULL, out, &err), MV_OK, "%s: %s", name, err.detail);
+    cr_assert_eq(mv_trace_read(arena, path, NULL, out, mvt_err()), MV_OK, "%s: %s", name,
+                 mvt_err()->detail);
 }
 
 /* ---- which release ------------------------------------------------------------------------- */
@@ -69,7 +65,6 @@ Test(releases, keys_that_contradict_each_other_tell_nothing)
     trace = *mvt_done(t);
     trace.keys = MV_KEYS_KNOWN;
     cr_expect_str_eq(mv_release_text(text, mv_release_of(&trace)), "");
-    mvt_drop(t);
 }
 
 /* Real files of 2.11. */
@@ -91,7 +86,7 @@ Test(releases, of_real_snapshots)
     mv_arena arena;
 
     mv_arena_init(&arena, &budget);
-    mvt_each_snapshot(&arena, check_2_11);
+    mvt_each_snapshot(check_2_11);
 }
 
 /* ---- what the file spelled ------------------------------------------------------------------- */
@@ -99,13 +94,12 @@ Test(releases, of_real_snapshots)
 static void check_keys(mv_arena *arena, const char *name, uint32_t keys)
 {
     mv_trace trace, bin, compact, plain;
-    mv_err err;
 
     read_made(arena, name, &trace);
     cr_expect_eq(trace.keys, keys, "%s: %u", name, trace.keys);
-    cr_assert_eq(mv_trace_read_bytes(arena, mvt_snapshot_of(arena, &trace), &bin, &err), MV_OK);
-    cr_assert_eq(mv_trace_read_bytes(arena, mvt_compact_of(arena, &bin), &compact, &err), MV_OK);
-    cr_assert_eq(mv_trace_read_bytes(arena, mvt_plain_of(arena, &compact), &plain, &err), MV_OK);
+    mvt_ok(mv_trace_read_bytes(arena, mvt_snapshot_of(arena, &trace), &bin, mvt_err()));
+    mvt_ok(mv_trace_read_bytes(arena, mvt_compact_of(arena, &bin), &compact, mvt_err()));
+    mvt_ok(mv_trace_read_bytes(arena, mvt_plain_of(arena, &compact), &plain, mvt_err()));
     cr_expect_eq(bin.keys, keys, "%s: %u", name, bin.keys);
     cr_expect_eq(compact.keys, keys, "%s: %u", name, compact.keys);
     cr_expect_eq(plain.keys, keys, "%s: %u", name, plain.keys);
@@ -135,7 +129,6 @@ Test(releases, the_plain_form_is_what_python_packs)
                        MV_TESTDATA "/../tests/programs/unpack_msgpack.py");
 
     cr_expect_eq(r.status, 0, "%s%s", r.out, r.err);
-    mvt_run_drop(&r);
 }
 
 /* ---- stacks of 1.13 and 2.0 ------------------------------------------------------------------ */
@@ -150,10 +143,9 @@ Test(releases, stacks_come_from_the_history_of_blocks)
         mv_arena arena;
         mv_trace trace;
         mv_lives l;
-        mv_err err;
         read_made(&arena, names[i], &trace);
         trace.device_count = 0; /* as if nothing had been recorded but the heap */
-        cr_assert_eq(mv_lives_find(&arena, &trace, 0, &l, &err), MV_OK);
+        l = mvt_lives(&arena, &trace, 0);
         cr_expect_eq(l.allocs.count, 9);
         for (uint32_t k = 0; k < l.allocs.count; k++) {
             requested += l.allocs.requested[k];
@@ -202,9 +194,6 @@ Test(releases, commands_name_the_lines_of_old_files)
         cr_expect_eq(sum_of(peak, "sites", "bytes", "/home/me/train.py"), end, "%s", files[i]);
         cr_expect_eq(sum_of(leaks, "retained", "bytes", "/home/me/train.py"), end, "%s", files[i]);
         cr_expect_eq(r.status, 0, "%s%s", r.out, r.err);
-        mvt_run_drop(&r);
-        cJSON_Delete(peak);
-        cJSON_Delete(leaks);
     }
 }
 
@@ -213,14 +202,13 @@ Test(releases, history_of_others_is_not_the_blocks)
 {
     mv_arena arena;
     mv_trace trace;
-    mv_err err;
     mv_lives l;
 
     read_made(&arena, "torch_2_0.pickle", &trace);
     trace.device_count = 0;
     for (uint32_t i = 0; i < trace.history.count; i++)
         trace.history.addr[i] += 512;
-    cr_assert_eq(mv_lives_find(&arena, &trace, 0, &l, &err), MV_OK);
+    l = mvt_lives(&arena, &trace, 0);
     for (uint32_t i = 0; i < l.allocs.count; i++)
         cr_expect_eq(l.allocs.stack[i].row, MV_NO_ROW);
     mv_arena_release(&arena);
@@ -244,9 +232,6 @@ Test(releases, sizes_and_replay_of_torch_npu)
         fidelity = cJSON_GetObjectItem(whatif, "fidelity");
         cr_expect(cJSON_IsTrue(cJSON_GetObjectItem(fidelity, "exact")), "%s", names[i]);
         cr_expect(strstr(info.out, "fits 9 of 9 blocks, CUDA's rule 2"), "%s", info.out);
-        mvt_run_drop(&info);
-        cJSON_Delete(stats);
-        cJSON_Delete(whatif);
     }
 }
 
@@ -255,10 +240,9 @@ Test(releases, every_block_of_torch_npu_is_32_bytes_and_rounding)
     mv_arena arena;
     mv_trace trace;
     mv_lives l;
-    mv_err err;
 
     read_made(&arena, "npu_rounding.pickle", &trace);
-    cr_assert_eq(mv_lives_find(&arena, &trace, 0, &l, &err), MV_OK);
+    l = mvt_lives(&arena, &trace, 0);
     cr_assert_gt(l.allocs.count, 50);
     for (uint32_t i = 0; i < l.allocs.count; i++)
         cr_expect_eq(l.allocs.block[i], (l.allocs.requested[i] + 32 + 511) / 512 * 512);
@@ -291,10 +275,9 @@ Test(releases, what_the_buffers_of_all_devices_say)
         mv_trace trace;
         mv_totals totals;
         mv_lives l;
-        mv_err err;
         read_made(&arena, all[i].name, &trace);
-        cr_assert_eq(mv_lives_find(&arena, &trace, all[i].device, &l, &err), MV_OK);
-        cr_assert_eq(mv_totals_find(&arena, &trace, &l, &totals, &err), MV_OK);
+        l = mvt_lives(&arena, &trace, all[i].device);
+        mvt_ok(mv_totals_find(&arena, &trace, &l, &totals, mvt_err()));
         cr_expect_eq(l.history, all[i].kind, "%s, device %u: %s", all[i].name, all[i].device,
                      l.history_why);
         cr_expect_eq(l.ring, all[i].ring, "%s, device %u: %u", all[i].name, all[i].device, l.ring);
@@ -319,13 +302,12 @@ Test(releases, the_files_word_on_its_buffer)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         mvt_trace *t = mvt_new();
         mv_lives l;
-        mv_err err;
         mvt_segment_alloc(t, .addr = 0x200000, .bytes = 2 << 20);
         mvt_alloc(t, .addr = 0x200000, .bytes = 512);
         mvt_final_heap(t);
         if (all[i].key)
             mvt_setting_int(t, all[i].key, (int64_t)all[i].value);
-        cr_assert_eq(mv_lives_find(mvt_arena(t), mvt_done(t), 0, &l, &err), MV_OK);
+        l = mvt_lives(mvt_arena(t), mvt_done(t), 0);
         cr_expect_eq(l.history, all[i].kind, "%zu: %s", i, l.history_why);
         mvt_drop(t);
     }
@@ -340,8 +322,6 @@ Test(releases, info_says_how_large_the_full_buffer_was)
     cr_expect_eq(mvt_json_number(device, "ring"), 500);
     device = cJSON_GetArrayItem(cJSON_GetObjectItem(whole, "devices"), 0);
     cr_expect(cJSON_IsNull(cJSON_GetObjectItem(device, "ring")));
-    cJSON_Delete(ring);
-    cJSON_Delete(whole);
 }
 
 Test(releases, messages_of_what_was_not_recorded)
@@ -352,8 +332,6 @@ Test(releases, messages_of_what_was_not_recorded)
     cr_expect(strstr(stats.out, "device 0: no history was recorded\n"), "%s", stats.out);
     cr_expect(strstr(stats.out, ">= 29.1 MiB allocated in all, >= 0 B freed"), "%s", stats.out);
     cr_expect(strstr(info.out, "older events were dropped: the buffer was full"), "%s", info.out);
-    mvt_run_drop(&stats);
-    mvt_run_drop(&info);
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -372,7 +350,6 @@ Test(releases, a_line_that_is_not_known_is_0_in_json)
     cr_expect(strstr(r.out, "\"line\":0"), "%.400s", r.out);
     cr_expect_not(strstr(r.out, "\"line\":-1"));
     cr_expect_not(strstr(r.out, "18446744073709551615"));
-    mvt_run_drop(&r);
 }
 
 /* ---- what 2.14 can say ------------------------------------------------------------------------
@@ -426,7 +403,6 @@ Test(releases, peak_by_everything_that_is_said)
                              all[k].bytes == UINT64_MAX ? -1 : (double)all[k].bytes,
                              "by %s, %s: %.0f", ways[i], all[k].name,
                              bytes_of_group(r, all[k].name));
-        cJSON_Delete(r);
     }
 }
 
@@ -452,9 +428,7 @@ Test(releases, lines_by_everything_add_up_to_the_same)
         cr_expect_eq(sum_lines(r, "total_bytes"), sum_lines(plain, "total_bytes"), "%s", ways[i]);
         cr_expect_eq(sum_lines(r, "live_bytes"), sum_lines(plain, "live_bytes"), "%s", ways[i]);
         cr_expect_eq(sum_lines(r, "allocations"), sum_lines(plain, "allocations"), "%s", ways[i]);
-        cJSON_Delete(r);
     }
-    cJSON_Delete(plain);
 }
 
 Test(releases, nodes_of_fx_are_groups)
@@ -462,7 +436,6 @@ Test(releases, nodes_of_fx_are_groups)
     mvt_run r = mvt_sh("$MEMVIZ peak --at end --by fx $RELEASES/torch_2_14_full.pickle");
 
     cr_expect(strstr(r.out, "6.00 MiB   28 %       1  addmm_1 (aten.addmm.default)"), "%s", r.out);
-    mvt_run_drop(&r);
 }
 
 /* Without what a grouping is about, all is in the group of the rest; words of pictures are refused.
@@ -478,9 +451,6 @@ Test(releases, groups_of_files_that_say_nothing)
     cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(r, "groups")), 1);
     cr_expect_eq(use.status, 2);
     cr_expect_eq(plot.status, 2);
-    mvt_run_drop(&use);
-    mvt_run_drop(&plot);
-    cJSON_Delete(r);
 }
 
 /* 8 and 2 MiB were pinned; the smaller one is free again. */
@@ -502,8 +472,4 @@ Test(releases, pinned_memory_is_in_stats_and_info)
               "%s", stats.out);
     cr_expect(strstr(info.out, "segments 2, 10.0 MiB; 8.00 MiB allocated; events 6"), "%s",
               info.out);
-    mvt_run_drop(&stats);
-    mvt_run_drop(&info);
-    cJSON_Delete(r);
-    cJSON_Delete(none);
 }
