@@ -1,8 +1,8 @@
-/* The heap at its moment as a list of segments and their pieces. */
+/* The heap at a moment as a list of segments and their pieces. */
 #include "analyze/heap/heap.h"
 
 /* Pages of expandable segments: kSmallBuffer and kLargeBuffer, PyTorch CUDACachingAllocator.cpp.
- * A large one of another size (large_segment_size_mb, since 2.11) shows in its pieces. */
+ * Large pages of another size (large_segment_size_mb, since 2.11) show in the pieces. */
 #define SMALL_PAGE ((uint64_t)2 << 20)
 #define LARGE_PAGE ((uint64_t)20 << 20)
 

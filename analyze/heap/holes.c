@@ -65,7 +65,7 @@ static void set_hole(mv_holes *h, uint32_t rank, uint64_t size)
     set_largest(h, start, old, size);
 }
 
-/* Measures the hole behind what starts at `rank`; nothing may start there. */
+/* Measures the hole after the block or run that starts at `rank`; there may be none at `rank`. */
 static void measure(mv_holes *h, uint32_t rank)
 {
     bool is_used = mv_rankset_has(&h->used, rank);
@@ -83,7 +83,7 @@ static void measure(mv_holes *h, uint32_t rank)
     set_hole(h, rank, from < limit ? limit - from : 0);
 }
 
-/* Measures the hole that reaches to `rank` from below, if there is one. */
+/* Measures the hole that ends at `rank`, if there is one. */
 static void measure_below(mv_holes *h, uint32_t rank)
 {
     uint32_t used, wall;

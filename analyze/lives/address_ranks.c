@@ -98,7 +98,7 @@ static void add_events(place_table *t, const mv_events *ev, mv_places *out)
         if (ev->addr[i] == MV_NO_BYTES || (!is_segment && !mv_is_block_action(ev->action[i])))
             continue;
         if (i > 0 && ev->addr[i] == ev->addr[i - 1] && out->of_event[i - 1] != MV_NO_ROW)
-            out->of_event[i] = out->of_event[i - 1]; /* both halves of a free */
+            out->of_event[i] = out->of_event[i - 1]; /* the two events of a free */
         else
             out->of_event[i] = place_id(t, ev->addr[i]);
         if (is_segment) {
@@ -124,8 +124,8 @@ static void add_heap(place_table *t, const mv_trace *trace, uint32_t device)
     }
 }
 
-/* Sorts by address, a byte at a time from the lowest; bytes that all share cost one count. The
- * result is in `*rows` or in `*spare`, which are swapped as needed. */
+/* Sorts by address, byte by byte from the lowest; a byte that is equal in all rows is only counted.
+ * The result is in `*rows`; `*spare` is swapped with it as needed. */
 static void sort_places(place **rows, place **spare, uint32_t count)
 {
     for (uint32_t shift = 0; shift < 64; shift += 8) {

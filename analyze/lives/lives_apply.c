@@ -29,9 +29,9 @@ typedef struct {
     bool inexact;
 } block_size;
 
-/* The block that a request gets from the free block [addr, addr + room) of a segment.
- * Where the rule was another one (the setting expandable_segments changed while recording, or a
- * pool has an allocator of its own) the least size is taken and marked. */
+/* The block that a request gets from the free block [addr, addr + room) of a segment. If another
+ * rule was in force (the setting expandable_segments changed while recording, or a pool has an
+ * allocator of its own) it has the least size and is marked as inexact. */
 static block_size size_from_room(const mv_lives_sweep *r, uint32_t segment, uint64_t requested,
                                  uint64_t room)
 {
@@ -53,9 +53,9 @@ static block_size size_from_room(const mv_lives_sweep *r, uint32_t segment, uint
     return (block_size){room, false};
 }
 
-/* Blocks from before the first event that were freed later: what was free around them when they
- * were allocated is not known, but what is behind them now cannot be another block when it is too
- * small to be one. */
+/* For blocks from before the first event that were freed later. The free bytes around them when they
+ * were allocated are unknown. But a gap after them that is too small to be a free block belongs to
+ * them. */
 static block_size size_before(const mv_lives_sweep *r, uint32_t segment, uint64_t requested,
                               uint64_t room)
 {
@@ -67,7 +67,7 @@ static block_size size_before(const mv_lives_sweep *r, uint32_t segment, uint64_
         rounded <= MV_SMALL_REQUEST || room == rounded || rounded >= r->rules.max_split ||
         size.bytes != rounded)
         return size;
-    /* its unsplit rest, of up to 1 MiB, may have merged into the gap's appearance */
+    /* its unsplit rest, of up to 1 MiB, may be part of the gap */
     size.inexact = true;
     return size;
 }
@@ -94,8 +94,8 @@ void mv_lives_lose(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t even
         end_lost(r, at, event);
 }
 
-/* An allocation starts at `addr`, where free space starts: the used block below it must end
- * there. So its size, as far as it was in doubt, is known now. */
+/* An allocation starts at `addr`, where free space starts, so the used block below it must end
+ * there. If that block's size was inexact, it is known now. */
 static void check_below(mv_lives_sweep *r, uint32_t below, uint64_t addr, uint32_t event)
 {
     mv_alloc_lives *a = &r->lives->allocs;
@@ -112,7 +112,7 @@ static void check_below(mv_lives_sweep *r, uint32_t below, uint64_t addr, uint32
         a->block[row] = addr - a->addr[row];
         a->inexact[row] = 0;
         r->lives->doubts.resized_blocks++;
-    } else if (!r->is_captured) { /* sizes that are known need no gap to tell them */
+    } else if (!r->is_captured) { /* sizes in captures are known, whatever the gaps */
         gap = addr - end;
         if (a->inexact[row] && gap <= MV_SMALL_REQUEST) {
             a->block[row] += gap;
@@ -128,7 +128,7 @@ static bool is_same_run(const mv_lives_sweep *r, uint32_t below, uint32_t rank)
     return mv_rankset_next(&r->edges, below + 1) > rank;
 }
 
-/* What the allocation at `rank` says of the bytes below it. */
+/* Checks the bytes below the allocation at `rank`. */
 static void look_below(mv_lives_sweep *r, uint32_t rank, uint32_t segment, uint32_t event)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
@@ -147,8 +147,8 @@ static void look_below(mv_lives_sweep *r, uint32_t rank, uint32_t segment, uint3
     }
 }
 
-/* Makes [addr, addr + least) free, by the allocator's word that it was. The next used block above
- * comes back, or MV_NO_RANK. */
+/* Makes [addr, addr + least) free, since the allocator has just used it. Returns the next used block
+ * above, or MV_NO_RANK. */
 static uint32_t clear_place(mv_lives_sweep *r, uint32_t rank, uint64_t least, uint32_t segment,
                             uint32_t event)
 {
@@ -186,8 +186,8 @@ static uint32_t new_row(mv_lives_sweep *r, uint64_t addr, uint64_t requested, mv
     return row;
 }
 
-/* An allocation that no known segment holds: only what rounding gives can be said, unless the size
- * is that of the block. Captures have devices without segments: the CPU. */
+/* An allocation outside every known segment: its block is the rounded request, unless sizes are
+ * block sizes. In captures the CPU is a device without segments. */
 static void size_outside(mv_lives_sweep *r, uint32_t row)
 {
     mv_alloc_lives *a = &r->lives->allocs;
@@ -278,7 +278,7 @@ static void apply_alloc(mv_lives_sweep *r, uint32_t event)
     r->alloc_row[rank] = row;
 }
 
-/* The living allocation that an event on its address is about, or MV_NO_ROW. */
+/* The living allocation at the event's address, or MV_NO_ROW. */
 static uint32_t alloc_at(const mv_lives_sweep *r, uint32_t event)
 {
     uint32_t rank = r->places.of_event[event];
@@ -294,7 +294,7 @@ static bool is_pending_at_end(const mv_lives_sweep *r, uint32_t rank)
     return block != MV_NO_ROW && r->trace->blocks.state[block] == MV_BLOCK_PENDING_FREE;
 }
 
-/* When a file has no free_completed at all, they were left out (skip_actions). */
+/* A file without any free_completed was written with skip_actions. */
 static void apply_free_requested(mv_lives_sweep *r, uint32_t event)
 {
     mv_alloc_lives *a = &r->lives->allocs;
@@ -380,7 +380,7 @@ static bool make_columns(mv_lives_sweep *r)
            a->completed && a->segment && a->inexact && r->lives->alloc_of;
 }
 
-/* What events soon to come will look at is on its way from memory by then. */
+/* Prefetches what the next events will read. */
 static void fetch_ahead(const mv_lives_sweep *r, uint32_t event)
 {
     enum { PLACE = 16, ROW = 8 };

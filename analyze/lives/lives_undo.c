@@ -1,4 +1,4 @@
-/* The final heap by rank, and the events undone from it, last to first. */
+/* Undoes the events from the final heap, last to first. */
 #include "analyze/lives/lives_sweep.h"
 
 static uint32_t *filled(mv_arena *arena, uint32_t count)
