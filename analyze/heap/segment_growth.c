@@ -46,7 +46,7 @@ static bool is_growth(uint8_t action)
 
 /* The request that a segment event serves is the next one of the device, because the allocator's
  * lock is held from one to the other. events.count when there is none. */
-static uint32_t request_behind(survey *s, uint32_t event)
+static uint32_t next_request(survey *s, uint32_t event)
 {
     const mv_events *ev = &s->lives->events;
 
@@ -85,7 +85,7 @@ static void add_growth(survey *s, uint32_t event)
 {
     const mv_events *ev = &s->lives->events;
     mv_segment_growths *out = s->out;
-    uint32_t request = request_behind(s, event), row = s->lives->alloc_of[event];
+    uint32_t request = next_request(s, event), row = s->lives->alloc_of[event];
     mv_segment_growth g = {.event = event, .segment_bytes = ev->size[event]};
 
     if (request == ev->count || row == MV_NO_ROW)

@@ -92,7 +92,7 @@ static uint32_t events_until(const mv_trace *trace, uint32_t device, int64_t tim
     return i;
 }
 
-mv_ledger_ask mv_ledger_behind_event(const mv_trace *trace, uint32_t device, uint32_t event)
+mv_ledger_ask mv_ledger_after_event(const mv_trace *trace, uint32_t device, uint32_t event)
 {
     mv_events events = mv_trace_events(trace, device);
     uint32_t ahead = event == MV_BEFORE ? 0 : event + 1, calls = 0;
@@ -100,13 +100,13 @@ mv_ledger_ask mv_ledger_behind_event(const mv_trace *trace, uint32_t device, uin
 
     while (calls < c->count && (c->device[calls] != (int32_t)device || c->event[calls] <= ahead))
         calls++;
-    return (mv_ledger_ask){MV_LEDGER_BEHIND, calls, ahead,
+    return (mv_ledger_ask){MV_LEDGER_AFTER, calls, ahead,
                            ahead && ahead <= events.count ? events.time_us[ahead - 1] : MV_NO_TIME};
 }
 
 mv_ledger_ask mv_ledger_at_time(const mv_trace *trace, uint32_t device, int64_t time_us)
 {
-    return (mv_ledger_ask){MV_LEDGER_BEHIND, calls_until(trace, time_us),
+    return (mv_ledger_ask){MV_LEDGER_AFTER, calls_until(trace, time_us),
                            events_until(trace, device, time_us), time_us};
 }
 
@@ -368,7 +368,7 @@ static mv_ledger_ask settle(const mv_trace *trace, uint32_t device, const levels
     const mv_api_calls *c = &trace->api_calls;
     int64_t time_us = MV_NO_TIME;
 
-    if (ask.when == MV_LEDGER_BEHIND)
+    if (ask.when == MV_LEDGER_AFTER)
         return ask;
     if (ask.when == MV_LEDGER_MOST_USED && l->count > 0)
         return mv_ledger_at_time(trace, device, most_used_time(trace, l));
@@ -376,7 +376,7 @@ static mv_ledger_ask settle(const mv_trace *trace, uint32_t device, const levels
         most = c->count;
     if (most > 0)
         time_us = c->time_us[most - 1];
-    return (mv_ledger_ask){MV_LEDGER_BEHIND, most,
+    return (mv_ledger_ask){MV_LEDGER_AFTER, most,
                            ask.when == MV_LEDGER_END ? mv_trace_events(trace, device).count
                                                      : events_until(trace, device, time_us),
                            time_us};
@@ -391,7 +391,7 @@ static mv_code settle_without_calls(mv_arena *arena, const mv_lives *lives, mv_l
 
     if (mv_moment_find(arena, lives, highest, &moment, err) != MV_OK)
         return err->code;
-    *ask = (mv_ledger_ask){MV_LEDGER_BEHIND, 0, moment.event == MV_BEFORE ? 0 : moment.event + 1,
+    *ask = (mv_ledger_ask){MV_LEDGER_AFTER, 0, moment.event == MV_BEFORE ? 0 : moment.event + 1,
                            moment.time_us};
     return MV_OK;
 }
@@ -408,7 +408,7 @@ static mv_code find_in(mv_arena *arena, mv_holdings *h, const mv_lives *lives, m
     fill_used(trace, &l);
     if (levels_replay(h, &l, &most, err) != MV_OK)
         return err->code;
-    if (ask.when == MV_LEDGER_BEHIND || trace->api_calls.count > 0 || l.count > 0)
+    if (ask.when == MV_LEDGER_AFTER || trace->api_calls.count > 0 || l.count > 0)
         ask = settle(trace, out->device, &l, most, ask);
     else if (settle_without_calls(arena, lives, &ask, err) != MV_OK)
         return err->code;

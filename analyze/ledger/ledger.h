@@ -27,13 +27,13 @@
 typedef enum {
     MV_LEDGER_MOST_USED, /* the sample with the highest use; without samples, most held by calls */
     MV_LEDGER_MOST_HELD, /* most held by calls */
-    MV_LEDGER_BEHIND,    /* behind the first `calls` calls and `events` events of the device */
+    MV_LEDGER_AFTER,    /* behind the first `calls` calls and `events` events of the device */
     MV_LEDGER_END        /* behind the last call */
 } mv_ledger_when;
 
 typedef struct {
     mv_ledger_when when;
-    uint32_t calls, events; /* MV_LEDGER_BEHIND */
+    uint32_t calls, events; /* MV_LEDGER_AFTER */
     int64_t time_us;        /* likewise */
 } mv_ledger_ask;
 
@@ -74,7 +74,7 @@ uint64_t mv_ledger_devices(const mv_trace *trace);
 
 /* The ask that names the moment behind an event of the device, or at a time (event MV_BEFORE and
  * a time: all that was until then). */
-mv_ledger_ask mv_ledger_behind_event(const mv_trace *trace, uint32_t device, uint32_t event);
+mv_ledger_ask mv_ledger_after_event(const mv_trace *trace, uint32_t device, uint32_t event);
 mv_ledger_ask mv_ledger_at_time(const mv_trace *trace, uint32_t device, int64_t time_us);
 
 /* O(n log n). `lives` is of the same device. Fails only for want of memory. */

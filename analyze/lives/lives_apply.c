@@ -381,7 +381,7 @@ static bool make_columns(mv_lives_sweep *r)
 }
 
 /* Prefetches what the next events will read. */
-static void fetch_ahead(const mv_lives_sweep *r, uint32_t event)
+static void prefetch(const mv_lives_sweep *r, uint32_t event)
 {
     enum { PLACE = 16, ROW = 8 };
     uint32_t rank;
@@ -406,7 +406,7 @@ bool mv_lives_apply(mv_lives_sweep *r)
         return false;
     begin_all_before(r);
     for (uint32_t i = 0; i < r->ev.count; i++) {
-        fetch_ahead(r, i);
+        prefetch(r, i);
         r->lives->alloc_of[i] = MV_NO_ROW;
         apply_event(r, i);
     }

@@ -155,7 +155,7 @@ static bool find_annotation(const mv_trace *trace, const mv_events *events, cons
     uint64_t starts = 0;
 
     if (time != MV_NO_TIME) {
-        out->event = out->behind = first_at(events, time);
+        out->event = out->after = first_at(events, time);
         return true;
     }
     if (hash && isdigit((unsigned char)hash[1]))

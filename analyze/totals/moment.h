@@ -23,7 +23,7 @@
 #include "analyze/lives/position.h"
 #include "analyze/totals/totals.h"
 
-typedef enum { MV_MOMENT_BEHIND, MV_MOMENT_PEAK, MV_MOMENT_RESERVED_PEAK } mv_moment_kind;
+typedef enum { MV_MOMENT_AFTER, MV_MOMENT_PEAK, MV_MOMENT_RESERVED_PEAK } mv_moment_kind;
 
 /* The moment to find, on one device. */
 typedef struct {
