@@ -1,5 +1,5 @@
-/* The heap of one device at a moment, moved forwards event by event: reserved, allocated, pending and
- * free bytes of each domain, and where the holes are.
+/* The heap of one device at a moment, moved forwards event by event: reserved, allocated, pending
+ * and free bytes of each domain, and where the holes are.
  *
  *     reserved = allocated + pending + free + unexplained
  *
@@ -32,7 +32,7 @@ static inline int64_t mv_heap_unexplained(const mv_heap_sums *sums)
 typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
-    mv_places places;
+    mv_address_ranks ranks;
     mv_domains domains;
     mv_level_steps steps;
     uint32_t event;   /* the moment is after it; MV_BEFORE: before the first */

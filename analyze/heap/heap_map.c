@@ -71,7 +71,7 @@ static uint64_t whole_pages(const mv_heap *heap, uint64_t low, uint64_t high)
     uint64_t whole = 0;
 
     for (uint64_t at = low; at < high;) {
-        uint32_t rank = mv_places_rank(&heap->places, at + 1);
+        uint32_t rank = mv_address_rank(&heap->ranks, at + 1);
         uint32_t start = rank ? mv_ranges_at(&holes->held, rank - 1) : MV_NO_RANK;
         uint32_t row = start == MV_NO_RANK ? MV_NO_ROW : holes->held.row[start];
         if (row == MV_NO_ROW)
@@ -102,7 +102,7 @@ static void add_hole(mapping *m, uint32_t segment, uint64_t low, uint64_t high)
 static void add_segment(mapping *m, uint32_t wall)
 {
     const mv_holes *holes = &m->heap->now;
-    const uint64_t *addr = m->heap->places.addr;
+    const uint64_t *addr = m->heap->ranks.addr;
     uint32_t end = mv_holes_run_end(holes, wall), row = m->map->count++;
     uint64_t at = addr[wall];
 

@@ -1,5 +1,5 @@
-/* The blocks that pin free memory, and their lines of code: blocks next to holes that can neither be
- * returned to the device nor grow.
+/* The blocks that pin free memory, and their lines of code: blocks next to holes that can neither
+ * be returned to the device nor grow.
  *
  *     segment   ├ a ─┤░░░░ hole 1 ░░░░├ b ┤░░ hole 2 ░░┤        (░: stranded bytes)
  *               a strands 1/2 hole 1;  b strands 1/2 hole 1 + hole 2
@@ -39,8 +39,8 @@ typedef struct {
     mv_pin *lines; /* [line_count] the same of the whole heap, most stranded first */
 } mv_pins;
 
-/* Events from the birth of a line's oldest block to after `event`, which may be MV_BEFORE. For blocks
- * from before the first event these are all events up to there. */
+/* Events from the birth of a line's oldest block to after `event`, which may be MV_BEFORE. For
+ * blocks from before the first event these are all events up to there. */
 static inline uint64_t mv_pin_age(const mv_pin *pin, uint32_t event)
 {
     return (uint64_t)(uint32_t)(event + 1) - (uint32_t)(pin->oldest + 1);

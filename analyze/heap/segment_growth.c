@@ -125,8 +125,8 @@ static void raise_taken(mv_demand *d, uint64_t taken, uint64_t failed, uint32_t 
     }
 }
 
-/* `heap` is at the moment after its event. Reserved peaks are taken after whole calls, when the block
- * that the segment was added for is in it. */
+/* `heap` is at the moment after its event. Reserved peaks are taken after whole calls, when the
+ * block that the segment was added for is in it. */
 static void follow_demand(survey *s)
 {
     const mv_events *ev = &s->lives->events;

@@ -1,5 +1,6 @@
-/* Why the allocator took more memory from the device: each segment that was added although there was
- * enough free memory for the request, with the reason; and the most that the run needed and took.
+/* Why the allocator took more memory from the device: each segment that was added although there
+ * was enough free memory for the request, with the reason; and the most that the run needed and
+ * took.
  *
  * `free`, `usable` and `largest` are at the moment before the segment was added. */
 #ifndef MV_SEGMENT_GROWTH_H

@@ -1,9 +1,8 @@
-/* How many bytes a block gets for a request: the caching allocator's rounding, and its rule for when
- * the rest of a free block is split off.
- * Source: round_size(), get_alloc_size(), should_split() in PyTorch CUDACachingAllocator.cpp,
- * roundup_power2_next_division() in CUDAAllocatorConfig.cpp; the same from 2.0 to 2.14.
- * torch_npu has the same allocator, except that round_size() adds 32 bytes first
- * (NPUCachingAllocator.cpp). */
+/* How many bytes a block gets for a request: the caching allocator's rounding, and its rule for
+ * when the rest of a free block is split off. Source: round_size(), get_alloc_size(),
+ * should_split() in PyTorch CUDACachingAllocator.cpp, roundup_power2_next_division() in
+ * CUDAAllocatorConfig.cpp; the same from 2.0 to 2.14. torch_npu has the same allocator, except that
+ * round_size() adds 32 bytes first (NPUCachingAllocator.cpp). */
 #ifndef MV_BLOCK_SIZE_H
 #define MV_BLOCK_SIZE_H
 
@@ -43,8 +42,8 @@ mv_rounding mv_rounding_of(const mv_trace *trace);
  * whether they are expandable, and blocks show which allocator rounded them. */
 mv_block_rules mv_block_rules_of(const mv_trace *trace);
 
-/* The rounded request. Never less than `bytes`, except that requests above MV_MOST_REQUEST, which no
- * allocator serves, are cut to it. */
+/* The rounded request. Never less than `bytes`, except that requests above MV_MOST_REQUEST, which
+ * no allocator serves, are cut to it. */
 uint64_t mv_round_request(const mv_block_rules *rules, uint64_t bytes);
 
 /* A request that rounds to `rounded` bytes, which is the size in oom events. */

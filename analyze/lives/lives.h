@@ -54,9 +54,9 @@ typedef struct {
     uint8_t *inexact;     /* [count] 1: `block` is a lower bound */
 } mv_alloc_lives;
 
-/* A segment_map or segment_unmap that covers a part of a range cuts rows, so that each row is mapped
- * as a whole and ends as a whole; the rows alive at a moment add up to the reserved memory. Rows are
- * not in order of birth: pieces of cut rows are at the end. */
+/* A segment_map or segment_unmap that covers a part of a range cuts rows, so that each row is
+ * mapped as a whole and ends as a whole; the rows alive at a moment add up to the reserved memory.
+ * Rows are not in order of birth: pieces of cut rows are at the end. */
 typedef struct {
     uint32_t count;
     uint64_t *addr;         /* [count] */
@@ -74,9 +74,9 @@ typedef struct {
     uint32_t device;
     mv_history_kind history;
     const char *history_why; /* one sentence, the reason for `history`; never NULL */
-    uint32_t ring; /* size of the full buffer of events: older ones were dropped, and a larger
-                    * max_entries would have kept them. 0: nothing shows that it was full */
-    mv_events events;      /* of that device: columns of the trace */
+    uint32_t ring;    /* size of the full buffer of events: older ones were dropped, and a larger
+                       * max_entries would have kept them. 0: nothing shows that it was full */
+    mv_events events; /* of that device: columns of the trace */
     bool has_later_events; /* events follow that are not in the table (lives_window.h) */
     mv_alloc_lives allocs;
     mv_segment_lives segments;
@@ -109,7 +109,8 @@ mv_code mv_lives_find(mv_arena *arena, const mv_trace *trace, uint32_t device, m
 
 const char *mv_history_name(mv_history_kind kind); /* "complete" */
 
-/* Whether a block of the final heap is in use: allocated, or waiting for a stream after its free. */
+/* Whether a block of the final heap is in use: allocated, or waiting for a stream after its free.
+ */
 static inline bool mv_block_is_active(const mv_trace *trace, uint32_t block)
 {
     uint8_t state = trace->blocks.state[block];
@@ -144,7 +145,8 @@ static inline uint64_t mv_block_requested(const mv_trace *trace, uint32_t block)
 }
 
 /* The stack of an active block of the final heap; MV_NO_STACK: not recorded. PyTorch 1.13 and 2.0
- * have it only in the block's history, and later versions write an empty stack when there is none. */
+ * have it only in the block's history, and later versions write an empty stack when there is none.
+ */
 static inline mv_stack_id mv_block_stack(const mv_trace *trace, uint32_t block)
 {
     mv_stack_id stack = trace->blocks.stack[block];

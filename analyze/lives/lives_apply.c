@@ -21,7 +21,7 @@ static uint64_t free_until(const mv_lives_sweep *r, uint32_t rank, uint32_t used
     uint32_t edge = mv_rankset_next(&r->edges, rank + 1);
     uint32_t end = used < edge ? used : edge;
 
-    return end == MV_NO_RANK ? r->places.addr[rank] : r->places.addr[end];
+    return end == MV_NO_RANK ? r->ranks.addr[rank] : r->ranks.addr[end];
 }
 
 typedef struct {
@@ -53,9 +53,9 @@ static block_size size_from_room(const mv_lives_sweep *r, uint32_t segment, uint
     return (block_size){room, false};
 }
 
-/* For blocks from before the first event that were freed later. The free bytes around them when they
- * were allocated are unknown. But a gap after them that is too small to be a free block belongs to
- * them. */
+/* For blocks from before the first event that were freed later. The free bytes around them when
+ * they were allocated are unknown. But a gap after them that is too small to be a free block
+ * belongs to them. */
 static block_size size_before(const mv_lives_sweep *r, uint32_t segment, uint64_t requested,
                               uint64_t room)
 {
@@ -132,7 +132,7 @@ static bool is_same_run(const mv_lives_sweep *r, uint32_t below, uint32_t rank)
 static void look_below(mv_lives_sweep *r, uint32_t rank, uint32_t segment, uint32_t event)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
-    uint64_t addr = r->places.addr[rank];
+    uint64_t addr = r->ranks.addr[rank];
     uint32_t below = rank ? mv_rankset_prev(&r->used, rank - 1) : MV_NO_RANK;
 
     if (segment == MV_NO_ROW) {
@@ -147,18 +147,18 @@ static void look_below(mv_lives_sweep *r, uint32_t rank, uint32_t segment, uint3
     }
 }
 
-/* Makes [addr, addr + least) free, since the allocator has just used it. Returns the next used block
- * above, or MV_NO_RANK. */
+/* Makes [addr, addr + least) free, since the allocator has just used it. Returns the next used
+ * block above, or MV_NO_RANK. */
 static uint32_t clear_place(mv_lives_sweep *r, uint32_t rank, uint64_t least, uint32_t segment,
                             uint32_t event)
 {
-    uint64_t end = mv_range_end(r->places.addr[rank], least);
+    uint64_t end = mv_range_end(r->ranks.addr[rank], least);
     uint32_t above;
 
     if (mv_rankset_has(&r->used, rank))
         end_lost(r, rank, event);
     look_below(r, rank, segment, event);
-    while ((above = mv_rankset_next(&r->used, rank)) != MV_NO_RANK && r->places.addr[above] < end)
+    while ((above = mv_rankset_next(&r->used, rank)) != MV_NO_RANK && r->ranks.addr[above] < end)
         end_lost(r, above, event);
     return above;
 }
@@ -208,7 +208,7 @@ static void size_row(mv_lives_sweep *r, uint32_t row, uint32_t rank, uint32_t ab
 {
     mv_alloc_lives *a = &r->lives->allocs;
     mv_segment_lives *s = &r->lives->segments;
-    uint64_t room = free_until(r, rank, above) - r->places.addr[rank];
+    uint64_t room = free_until(r, rank, above) - r->ranks.addr[rank];
     block_size size;
 
     a->segment[row] = segment;
@@ -234,7 +234,7 @@ static void begin_before(mv_lives_sweep *r, uint32_t rank)
     uint32_t free_event = r->first_free[rank], block = r->final_block[rank];
     bool is_final = free_event == MV_NEVER;
     uint64_t requested = is_final ? mv_block_requested(r->trace, block) : r->ev.size[free_event];
-    uint32_t row = new_row(r, r->places.addr[rank], requested,
+    uint32_t row = new_row(r, r->ranks.addr[rank], requested,
                            is_final ? mv_block_stack(r->trace, block) : MV_NO_STACK, MV_BEFORE);
 
     r->alloc_row[rank] = row;
@@ -262,7 +262,7 @@ static void begin_all_before(mv_lives_sweep *r)
 
 static void apply_alloc(mv_lives_sweep *r, uint32_t event)
 {
-    uint32_t rank = r->places.of_event[event], segment, above;
+    uint32_t rank = r->ranks.of_event[event], segment, above;
     uint64_t requested = r->ev.size[event];
     uint32_t row = new_row(r, r->ev.addr[event], requested, r->ev.stack[event], event);
 
@@ -281,7 +281,7 @@ static void apply_alloc(mv_lives_sweep *r, uint32_t event)
 /* The living allocation at the event's address, or MV_NO_ROW. */
 static uint32_t alloc_at(const mv_lives_sweep *r, uint32_t event)
 {
-    uint32_t rank = r->places.of_event[event];
+    uint32_t rank = r->ranks.of_event[event];
 
     if (rank == MV_NO_ROW || !mv_rankset_has(&r->used, rank))
         return MV_NO_ROW;
@@ -306,9 +306,9 @@ static void apply_free_requested(mv_lives_sweep *r, uint32_t event)
     }
     r->lives->alloc_of[event] = row;
     a->freed[row] = event;
-    if (!r->has_completed && !is_pending_at_end(r, r->places.of_event[event])) {
+    if (!r->has_completed && !is_pending_at_end(r, r->ranks.of_event[event])) {
         a->completed[row] = event;
-        mv_rankset_drop(&r->used, r->places.of_event[event]);
+        mv_rankset_drop(&r->used, r->ranks.of_event[event]);
     }
 }
 
@@ -325,7 +325,7 @@ static void apply_free_completed(mv_lives_sweep *r, uint32_t event)
     if (a->freed[row] == MV_NEVER)
         a->freed[row] = a->birth[row] == MV_BEFORE && r->has_requested ? 0 : event;
     a->completed[row] = event;
-    mv_rankset_drop(&r->used, r->places.of_event[event]);
+    mv_rankset_drop(&r->used, r->ranks.of_event[event]);
 }
 
 static void apply_event(mv_lives_sweep *r, uint32_t event)
@@ -347,7 +347,7 @@ static void apply_event(mv_lives_sweep *r, uint32_t event)
     case MV_ACTION_SEGMENT_FREE:
     case MV_ACTION_SEGMENT_MAP:
     case MV_ACTION_SEGMENT_UNMAP:
-        if (r->places.of_event[event] != MV_NO_ROW)
+        if (r->ranks.of_event[event] != MV_NO_ROW)
             mv_lives_segment_event(r, event);
         break;
     default:
@@ -388,12 +388,12 @@ static void prefetch(const mv_lives_sweep *r, uint32_t event)
 
     if (r->ev.count - event <= PLACE)
         return;
-    rank = r->places.of_event[event + PLACE];
+    rank = r->ranks.of_event[event + PLACE];
     if (rank != MV_NO_ROW) {
         __builtin_prefetch(&r->alloc_row[rank]);
         __builtin_prefetch(&r->used.level[0][rank >> 6]);
     }
-    rank = r->places.of_event[event + ROW];
+    rank = r->ranks.of_event[event + ROW];
     if (rank != MV_NO_ROW && r->ev.action[event + ROW] == MV_ACTION_FREE_REQUESTED) {
         __builtin_prefetch(&r->lives->allocs.freed[r->alloc_row[rank]], 1);
         __builtin_prefetch(&r->lives->allocs.completed[r->alloc_row[rank]], 1);

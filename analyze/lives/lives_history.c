@@ -1,5 +1,5 @@
-/* Decides which kind of history a trace has. The file does not say; docs/lives.md explains the rules
- * and their order. */
+/* Decides which kind of history a trace has. The file does not say; docs/lives.md explains the
+ * rules and their order. */
 #include "analyze/lives/lives_sweep.h"
 
 #include <string.h>
@@ -37,8 +37,8 @@ static evidence gather(const mv_lives_sweep *r)
     return e;
 }
 
-/* Whether a heap that the file describes without addresses (profiler-made files) holds more than the
- * events explain. */
+/* Whether a heap that the file describes without addresses (profiler-made files) holds more than
+ * the events explain. */
 static bool has_unplaced_heap(const mv_lives_sweep *r)
 {
     return r->lives->doubts.residual > 0 && mv_rankset_next(&r->final.starts, 0) == MV_NO_RANK;
@@ -218,8 +218,8 @@ static bool begins_fresh(const mv_events *ev)
     return true;
 }
 
-/* Whether another device has just as many events, which begin in the middle: then that number is the
- * buffer's size. */
+/* Whether another device has just as many events, which begin in the middle: then that number is
+ * the buffer's size. */
 static bool has_full_twin(const mv_lives_sweep *r)
 {
     for (uint32_t i = 0; i < r->trace->device_count; i++) {

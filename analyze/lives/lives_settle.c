@@ -18,8 +18,8 @@ static void settle_block(mv_lives_sweep *r, uint32_t row, uint32_t block)
         a->stack[row] = mv_block_stack(r->trace, block);
 }
 
-/* Whether this is the CPU in a capture: its tensors are in no segment, so the final heap has none of
- * them. */
+/* Whether this is the CPU in a capture: its tensors are in no segment, so the final heap has none
+ * of them. */
 static bool is_segmentless(const mv_lives_sweep *r)
 {
     return r->is_captured && !mv_lives_has_segments(r);
@@ -27,7 +27,7 @@ static bool is_segmentless(const mv_lives_sweep *r)
 
 static void settle_blocks(mv_lives_sweep *r)
 {
-    for (uint32_t rank = 0; rank < r->places.count; rank++) {
+    for (uint32_t rank = 0; rank < r->ranks.count; rank++) {
         bool is_used = mv_rankset_has(&r->used, rank);
         bool is_final = r->final_block[rank] != MV_NO_ROW;
 

@@ -23,23 +23,23 @@ typedef struct {
     mv_lives *lives;
     mv_events ev;
     mv_block_rules rules;
-    mv_places places;
+    mv_address_ranks ranks;
     bool has_requested; /* there are free_requested events */
     bool has_completed; /* there are free_completed events */
     bool is_captured;   /* mv_trace_is_captured: sizes are block sizes */
     uint32_t alloc_events;
 
     mv_ranges final;       /* segments of the final heap; row: of trace->segments */
-    uint32_t *final_block; /* [places] active final block that starts there, or MV_NO_ROW */
+    uint32_t *final_block; /* [ranks] active final block that starts there, or MV_NO_ROW */
 
     mv_rankset before;     /* allocations before the first event */
-    uint32_t *first_free;  /* [places] their first free event; MV_NEVER: none */
+    uint32_t *first_free;  /* [ranks] their first free event; MV_NEVER: none */
     mv_ranges before_held; /* segments before the first event; row: the event of their end */
 
     mv_ranges held;      /* segments now; row: of lives->segments */
     mv_rankset edges;    /* ends of segments and runs, which no free block crosses */
     mv_rankset used;     /* starts of blocks that are in use now */
-    uint32_t *alloc_row; /* [places] rows of lives->allocs of used blocks */
+    uint32_t *alloc_row; /* [ranks] rows of lives->allocs of used blocks */
     uint32_t segment_capacity;
 } mv_lives_sweep;
 
@@ -64,7 +64,7 @@ void mv_lives_lose(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t even
 /* Whether the file knows any segment of the device. */
 static inline bool mv_lives_has_segments(const mv_lives_sweep *r)
 {
-    return r->lives->segments.count > 0 || r->places.segment_events > 0;
+    return r->lives->segments.count > 0 || r->ranks.segment_events > 0;
 }
 
 /* The stack, or MV_NO_STACK for an empty one, which the final heap has when none was recorded. */

@@ -15,7 +15,8 @@
 
 /* `lives` is the table of all events. It must outlive the result, which shares its stacks, strings
  * and columns of events. A window of all events gives the table itself; for others the history is
- * late, unless nothing was reserved before the window. O(n log n). Fails only when memory is out. */
+ * late, unless nothing was reserved before the window. O(n log n). Fails only when memory is out.
+ */
 mv_code mv_lives_within(mv_arena *arena, const mv_lives *lives, mv_window window, mv_lives *out,
                         mv_err *err);
 

@@ -1,5 +1,5 @@
 /* Address ranges that do not overlap (the segments that are held at a moment), by the ranks of
- * their ends in mv_places. */
+ * their ends in mv_address_ranks. */
 #ifndef MV_RANGES_H
 #define MV_RANGES_H
 
@@ -7,8 +7,8 @@
 
 typedef struct {
     mv_rankset starts;
-    uint32_t *end; /* [places] by the rank of a start: rank of its end */
-    uint32_t *row; /* [places] by the rank of a start: a row that the owner chose */
+    uint32_t *end; /* [ranks] by the rank of a start: rank of its end */
+    uint32_t *row; /* [ranks] by the rank of a start: a row that the owner chose */
 } mv_ranges;
 
 /* No ranges yet; ranks are below `count`. False when memory is out. */

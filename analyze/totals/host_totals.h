@@ -1,5 +1,6 @@
-/* Totals of pinned host memory, which PyTorch 2.13 and later record (record_pinned_host_memory=True):
- * at the end from the file's host segments, peaks from its host events.
+/* Totals of pinned host memory, which PyTorch 2.13 and later record
+ * (record_pinned_host_memory=True): at the end from the file's host segments, peaks from its host
+ * events.
  *
  * Sizes are block sizes: the host allocator rounds requests up to powers of two and does not keep
  * the requests. Several threads append events under a lock of their own; peaks are computed in the

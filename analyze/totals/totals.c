@@ -249,8 +249,8 @@ static void add_current(mv_current *to, const mv_current *c)
     to->allocations += c->allocations;
 }
 
-/* Whether the sums in the file for a segment are those of its blocks. 0 or MV_NO_BYTES: the file has
- * none, like profiler-made files. */
+/* Whether the sums in the file for a segment are those of its blocks. 0 or MV_NO_BYTES: the file
+ * has none, like profiler-made files. */
 static bool is_even(const mv_segments *s, uint32_t i, const mv_current *c)
 {
     if (s->address[i] == MV_NO_BYTES)

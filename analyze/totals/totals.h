@@ -8,8 +8,8 @@
  *     requested   bytes that were requested:        from alloc to free_completed
  *     reserved    bytes of segments:                segment_alloc, segment_map to _free, _unmap
  *
- * `current` is the final heap in the file; peaks and totals come from the events. The audit compares
- * both. docs/lives.md explains which figures are exact. */
+ * `current` is the final heap in the file; peaks and totals come from the events. The audit
+ * compares both. docs/lives.md explains which figures are exact. */
 #ifndef MV_TOTALS_H
 #define MV_TOTALS_H
 
@@ -28,8 +28,8 @@ typedef struct {
     uint64_t allocations; /* allocated blocks, without those that wait for a stream */
 } mv_current;
 
-/* Highest level of each measure, and the first event after which it was reached; MV_BEFORE when that
- * was before the first event. */
+/* Highest level of each measure, and the first event after which it was reached; MV_BEFORE when
+ * that was before the first event. */
 typedef struct {
     mv_levels bytes;
     uint32_t allocated_event;
