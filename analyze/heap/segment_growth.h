@@ -60,8 +60,8 @@ typedef struct {
     mv_demand demand;
 } mv_segment_growths;
 
-/* O(n log n). `arena` keeps the rows; temporary memory comes from its budget. Fails only for want
- * of memory or row numbers. */
+/* O(n log n). `arena` keeps the rows; temporary memory comes from its budget. Fails only when
+ * memory is out or row numbers. */
 mv_code mv_segment_growths_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                                 mv_window window, mv_segment_growths *out, mv_err *err);
 

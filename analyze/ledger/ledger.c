@@ -7,7 +7,7 @@
 
 /* ---- names ------------------------------------------------------------------------------- */
 
-/* Libraries that people know by another name than their file's. */
+/* Libraries that are known by another name than their file's. */
 static const struct {
     const char *start; /* of the file's name */
     const char *name;
@@ -115,9 +115,9 @@ mv_ledger_ask mv_ledger_at_time(const mv_trace *trace, uint32_t device, int64_t 
 typedef struct {
     uint32_t count;
     uint32_t *row;     /* [count] of samples */
-    uint64_t *used;    /* [count] by the process, as well as it is known */
-    uint64_t *held;    /* [count] what calls held then */
-    uint8_t *explains; /* [count] 1: growth since the sample ahead goes to the context */
+    uint64_t *used;    /* [count] use of the process, or its estimate from the device's */
+    uint64_t *held;    /* [count] bytes that calls held then */
+    uint8_t *explains; /* [count] 1: growth since the previous sample goes to the context */
     bool is_process;
 } levels;
 
@@ -142,7 +142,7 @@ static mv_code levels_find(mv_arena *arena, const mv_trace *trace, const mv_hold
     return MV_OK;
 }
 
-/* What others had in use ahead of the process's first call; 0 when no sample is that old. */
+/* Bytes that others used before the process's first call; 0 when no sample is that old. */
 static uint64_t others_at_first(const mv_trace *trace, const levels *l)
 {
     const mv_samples *s = &trace->samples;
@@ -166,7 +166,7 @@ static void fill_used(const mv_trace *trace, levels *l)
     }
 }
 
-/* Whether a call is one behind which the driver's own memory grows. */
+/* Whether the driver's own memory grows after such a call. */
 static bool makes_context(const mv_api_calls *c, uint32_t call)
 {
     return c->result[call] == 0 &&
@@ -178,7 +178,7 @@ static bool is_of(const mv_holdings *h, const mv_api_calls *c, uint32_t call)
     return c->device[call] == h->device || (c->device[call] < 0 && h->takes_unplaced);
 }
 
-/* Replays the calls beside the samples. `most` is the call behind which most was held. */
+/* Replays the calls along the samples. `most` is the call after which most was held. */
 static mv_code levels_replay(mv_holdings *h, levels *l, uint32_t *most, mv_err *err)
 {
     const mv_api_calls *c = &h->trace->api_calls;
@@ -211,8 +211,8 @@ static mv_code levels_replay(mv_holdings *h, levels *l, uint32_t *most, mv_err *
     return MV_OK;
 }
 
-/* The middle of the longest time at the highest use: on its edges memory is being asked for or
- * given back, and the calls may be behind what the device shows already. */
+/* The middle of the longest time at the highest use. At its edges memory is being allocated or
+ * freed, and the calls may be recorded later than the device shows their effect. */
 static int64_t most_used_time(const mv_trace *trace, const levels *l)
 {
     const mv_samples *s = &trace->samples;
@@ -239,7 +239,7 @@ static int64_t most_used_time(const mv_trace *trace, const levels *l)
     return middle;
 }
 
-/* The last sample until a time, or the first behind it; l->count: none. */
+/* The last sample at or before a time, else the first after it; l->count: none. */
 static uint32_t sample_at(const mv_trace *trace, const levels *l, int64_t time_us)
 {
     uint32_t k = 0;
@@ -249,8 +249,7 @@ static uint32_t sample_at(const mv_trace *trace, const levels *l, int64_t time_u
     return k > 0 ? k - 1 : k;
 }
 
-/* Growth that is neither memory that calls hold nor unexplained, up to sample k. Wraps as all sums
- * of what a file says. */
+/* Growth up to sample k that goes to the context. Wraps, like all sums of values from a file. */
 static int64_t context_until(const levels *l, uint32_t k)
 {
     uint64_t context = 0, before = 0;
@@ -305,7 +304,7 @@ static int compare_sizes(const void *a, const void *b)
     return compare_makers(a, b);
 }
 
-/* One row an allocation becomes one row a stack, then one row a library and API. */
+/* Merges the rows of allocations into one for each stack, then one for each library and API. */
 static uint32_t merge_rows(mv_ledger_row *rows, uint32_t count, bool by_stack)
 {
     uint32_t kept = 0;
