@@ -64,7 +64,7 @@ static bool take_word(reading *r, mv_span *word)
     *word = (mv_span){(const uint8_t *)r->text + from + 1, r->at - from - 1};
     r->at++;
     if (!is_end(r->text[r->at]))
-        return fail(r, r->at, "expected a blank behind the quotation mark");
+        return fail(r, r->at, "expected a blank after the quotation mark");
     return true;
 }
 
@@ -166,13 +166,13 @@ static const struct {
     bool is_compared;
     const char *expected;
 } names[] = {
-    {"size", MV_FILTER_SIZE, true, "expected bytes behind size, such as size>64M"},
-    {"life", MV_FILTER_LIFE, true, "expected a number of events behind life, such as life<10"},
-    {"stream", MV_FILTER_STREAM, false, "expected a number behind stream, such as stream:0"},
-    {"pool", MV_FILTER_POOL, false, "expected an id behind pool, such as pool:1,0"},
-    {"addr", MV_FILTER_ADDR, false, "expected an address behind addr, such as addr:0x7f12000000"},
+    {"size", MV_FILTER_SIZE, true, "expected bytes after size, such as size>64M"},
+    {"life", MV_FILTER_LIFE, true, "expected a number of events after life, such as life<10"},
+    {"stream", MV_FILTER_STREAM, false, "expected a number after stream, such as stream:0"},
+    {"pool", MV_FILTER_POOL, false, "expected an id after pool, such as pool:1,0"},
+    {"addr", MV_FILTER_ADDR, false, "expected an address after addr, such as addr:0x7f12000000"},
     {"cat", MV_FILTER_CATEGORY, false,
-     "expected a category behind cat: parameter, gradient, optimizer_state, activation, "
+     "expected a category after cat: parameter, gradient, optimizer_state, activation, "
      "temporary, input, workspace, communication or unknown"},
 };
 enum { NAMES = sizeof names / sizeof *names };
@@ -247,7 +247,7 @@ static void add_parts(growth *g, uint64_t parts)
 }
 
 /* The end of the bracket expression that begins at `at`, or of the text. */
-static const char *behind_bracket(const char *at)
+static const char *end_of_bracket(const char *at)
 {
     at += at[1] == '^' ? 2 : 1;
     if (*at == ']')
@@ -303,7 +303,7 @@ static const char *count_part(growth *g, const char *at)
         return at[1] ? at + 2 : at + 1;
     case '[':
         add_parts(g, 1);
-        return behind_bracket(at);
+        return end_of_bracket(at);
     case '(':
         if (g->depth == MV_FILTER_MOST_DEPTH)
             return NULL;
@@ -402,7 +402,7 @@ static bool take_term(reading *r, mv_filter_term *term)
     r->at += term->is_negated;
     text = r->text + r->at;
     if (is_end(*text))
-        return fail(r, r->at - 1, "expected a term behind the '-', without a blank");
+        return fail(r, r->at - 1, "expected a term after the '-', without a blank");
     name = find_name(text);
     if (name < NAMES)
         return take_named(r, name, term);

@@ -113,9 +113,9 @@ static void add_segment(mapping *m, uint32_t wall)
     for (uint32_t used = mv_rankset_next(&holes->used, wall); used < end;
          used = mv_rankset_next(&holes->used, used + 1)) {
         uint32_t next = mv_rankset_next(&holes->used, used + 1);
-        uint64_t limit = addr[next < end ? next : end], behind = holes->used_end[used];
+        uint64_t limit = addr[next < end ? next : end], used_end = holes->used_end[used];
         add_hole(m, row, at, addr[used]);
-        at = behind < limit ? behind : limit;
+        at = used_end < limit ? used_end : limit;
         add_piece(m, addr[used], at, holes->used_row[used]);
     }
     add_hole(m, row, at, addr[end]);

@@ -95,13 +95,13 @@ static uint32_t events_until(const mv_trace *trace, uint32_t device, int64_t tim
 mv_ledger_ask mv_ledger_after_event(const mv_trace *trace, uint32_t device, uint32_t event)
 {
     mv_events events = mv_trace_events(trace, device);
-    uint32_t ahead = event == MV_BEFORE ? 0 : event + 1, calls = 0;
+    uint32_t until = event == MV_BEFORE ? 0 : event + 1, calls = 0;
     const mv_api_calls *c = &trace->api_calls;
 
-    while (calls < c->count && (c->device[calls] != (int32_t)device || c->event[calls] <= ahead))
+    while (calls < c->count && (c->device[calls] != (int32_t)device || c->event[calls] <= until))
         calls++;
-    return (mv_ledger_ask){MV_LEDGER_AFTER, calls, ahead,
-                           ahead && ahead <= events.count ? events.time_us[ahead - 1] : MV_NO_TIME};
+    return (mv_ledger_ask){MV_LEDGER_AFTER, calls, until,
+                           until && until <= events.count ? events.time_us[until - 1] : MV_NO_TIME};
 }
 
 mv_ledger_ask mv_ledger_at_time(const mv_trace *trace, uint32_t device, int64_t time_us)

@@ -25,7 +25,7 @@
 typedef enum {
     MV_LEDGER_MOST_USED, /* the sample with the highest use; without samples, most held by calls */
     MV_LEDGER_MOST_HELD, /* most held by calls */
-    MV_LEDGER_AFTER,     /* behind the first `calls` calls and `events` events of the device */
+    MV_LEDGER_AFTER,     /* after the first `calls` calls and `events` events of the device */
     MV_LEDGER_END        /* after the last call */
 } mv_ledger_when;
 
