@@ -100,10 +100,10 @@ static void time_hits(timing *t, bool is_near)
 {
     double *ms = malloc(HITS * sizeof *ms), x = 0;
     uint32_t found = 0;
-    mv_pile pile;
+    mv_column_stack stack;
     mv_err err;
 
-    if (!ms || mv_pile_init(&t->arena, &t->index, NULL, &pile, &err) != MV_OK)
+    if (!ms || mv_column_stack_init(&t->arena, &t->index, NULL, &stack, &err) != MV_OK)
         exit(1);
     for (int i = 0; i < HITS; i++) {
         mv_tile_view v = {.subject = t->subject,
@@ -116,7 +116,7 @@ static void time_hits(timing *t, bool is_near)
         x = is_near ? fabs(fmod(x + (some(t) - 0.4) * 10 / SCREEN, 1)) : some(t);
         px = x * SCREEN;
         p = mv_tile_point_at(&v, &t->levels, px, HEIGHT - 1 - some(t) * HEIGHT / 2);
-        found += mv_hit_find(&pile, p.instant, p.byte, p.low, p.high).rank != MV_NO_ROW;
+        found += mv_hit_find(&stack, p.instant, p.byte, p.low, p.high).rank != MV_NO_ROW;
         ms[i] = cpu_ms() - start;
     }
     print_times(is_near ? "hit_near" : "hit_anywhere", ms, HITS);

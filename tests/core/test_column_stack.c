@@ -16,10 +16,10 @@ static mv_instant some_instant(const mv_index *x, uint64_t *random)
     return (mv_instant){event, mvt_random(random, 2) ? MV_SLID : mvt_random(random, MV_SLID + 1)};
 }
 
-static void check_runs(const mv_pile *c, uint64_t least)
+static void check_runs(const mv_column_stack *c, uint64_t least)
 {
     static mv_run runs[MOST_RUNS];
-    uint32_t count = mv_pile_runs(c, least, runs, MOST_RUNS), at = 0;
+    uint32_t count = mv_column_stack_runs(c, least, runs, MOST_RUNS), at = 0;
     mv_run small = {.rank = MV_NO_ROW};
 
     cr_assert_leq(count, MOST_RUNS);
@@ -43,26 +43,26 @@ static void check_runs(const mv_pile *c, uint64_t least)
         small.offset += bytes;
     }
     cr_assert_eq(count, at + (small.bytes > 0));
-    cr_assert_eq(mv_pile_height(c), small.offset + small.bytes);
+    cr_assert_eq(mv_column_stack_height(c), small.offset + small.bytes);
 }
 
-static void check_pixels(const mv_pile *c, uint64_t *random)
+static void check_pixels(const mv_column_stack *c, uint64_t *random)
 {
     uint64_t middle[MOST_ROWS], low = 0, offset = 0;
     uint32_t ids[MOST_ROWS], count, rows = 1 + mvt_random(random, MOST_ROWS - 1);
-    uint64_t step = 1 + mv_pile_height(c) / (1 + mvt_random(random, 2 * MOST_ROWS));
+    uint64_t step = 1 + mv_column_stack_height(c) / (1 + mvt_random(random, 2 * MOST_ROWS));
 
     if (mvt_random(random, 2))
-        low = mv_pile_height(c) / 3;
+        low = mv_column_stack_height(c) / 3;
     for (uint32_t i = 0; i < rows; i++)
         middle[i] = low + i * step;
-    count = mv_pile_fill(c, middle, rows, ids);
-    cr_assert(count == rows || middle[count] >= mv_pile_height(c));
+    count = mv_column_stack_fill(c, middle, rows, ids);
+    cr_assert(count == rows || middle[count] >= mv_column_stack_height(c));
     for (uint32_t i = 0; i < count; i++)
         cr_assert_eq(ids[i], mvt_row_at(c->index, c->drawn, c->now, middle[i], &offset));
 }
 
-static void check_rows(const mv_pile *c, uint64_t *random)
+static void check_rows(const mv_column_stack *c, uint64_t *random)
 {
     uint64_t below = 0;
     mv_run run = {0}, at;
@@ -72,41 +72,42 @@ static void check_rows(const mv_pile *c, uint64_t *random)
         uint64_t bytes = mvt_held(c->index, c->drawn, r, c->now, &is_open);
         is_alive = mv_index_is_alive(c->index, r, c->now.event) &&
                    (!c->drawn || (c->drawn[r / 64] >> r % 64 & 1));
-        cr_assert_eq(mv_pile_has(c, r), is_alive);
+        cr_assert_eq(mv_column_stack_has(c, r), is_alive);
         if (r < c->born)
-            cr_assert_eq(mv_pile_offset(c, r), below);
+            cr_assert_eq(mv_column_stack_offset(c, r), below);
         if (bytes == 0)
             continue;
-        cr_assert(mv_pile_find(c, below + mvt_random(random, 1 << 30) % bytes, &at));
+        cr_assert(mv_column_stack_find(c, below + mvt_random(random, 1 << 30) % bytes, &at));
         cr_assert(at.rank == r && at.offset == below && at.bytes == bytes && at.is_open == is_open);
         if (run.bytes) {
-            cr_assert(mv_pile_next(c, &run));
+            cr_assert(mv_column_stack_next(c, &run));
             cr_assert(run.rank == at.rank && run.offset == at.offset && run.bytes == at.bytes &&
                       run.is_open == at.is_open);
         }
         run = at;
         below += bytes;
     }
-    cr_assert_not(mv_pile_find(c, below, &at));
-    cr_assert(!run.bytes || !mv_pile_next(c, &run));
+    cr_assert_not(mv_column_stack_find(c, below, &at));
+    cr_assert(!run.bytes || !mv_column_stack_next(c, &run));
 }
 
 static void check_lives(mv_arena *arena, const mv_lives *lives, uint64_t seed)
 {
     uint64_t random = seed;
-    mv_pile c;
+    mv_column_stack c;
     mv_index x;
 
     mvt_ok(mv_index_make(arena, lives, measures[seed % 3], &x, mvt_err()));
-    mvt_ok(mv_pile_init(arena, &x, NULL, &c, mvt_err()));
-    cr_assert_eq(mv_pile_height(&c), 0);
+    mvt_ok(mv_column_stack_init(arena, &x, NULL, &c, mvt_err()));
+    cr_assert_eq(mv_column_stack_height(&c), 0);
     for (int i = 0; i < 60; i++) {
         mv_instant instant = some_instant(&x, &random);
         if (i % 3 && c.now.event + 1 < x.events) /* a few events on */
             instant.event = c.now.event + 1 + mvt_random(&random, 3) % (x.events - c.now.event - 1);
         if (i % 20 == 19)
-            mv_pile_show(&c, i % 40 == 39 ? NULL : mvt_random_bits(arena, x.count, &random));
-        mv_pile_move(&c, instant);
+            mv_column_stack_show(&c,
+                                 i % 40 == 39 ? NULL : mvt_random_bits(arena, x.count, &random));
+        mv_column_stack_move(&c, instant);
         check_runs(&c, 1);
         check_runs(&c, 512u * (1 + mvt_random(&random, 300)));
         check_pixels(&c, &random);
@@ -114,7 +115,7 @@ static void check_lives(mv_arena *arena, const mv_lives *lives, uint64_t seed)
     }
 }
 
-Test(pile, every_row_of_random_tables)
+Test(column_stack, every_row_of_random_tables)
 {
     for (uint64_t seed = 1; seed <= 150; seed++) {
         mv_arena *arena = mvt_arena_new();
@@ -131,15 +132,15 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     for (uint32_t d = 0; d < mv_trace_devices(trace); d++) {
         uint64_t random = d;
         mv_arena *arena = mvt_arena_new();
-        mv_pile c;
+        mv_column_stack c;
         mv_lives lives;
         mv_index x;
         lives = mvt_lives(arena, trace, d);
         mvt_ok(mv_index_make(arena, &lives, measures[d % 3], &x, mvt_err()));
-        mvt_ok(mv_pile_init(arena, &x, NULL, &c, mvt_err()));
+        mvt_ok(mv_column_stack_init(arena, &x, NULL, &c, mvt_err()));
         for (int i = 0; i < 5; i++) {
-            mv_pile_move(&c, some_instant(&x, &random));
-            check_runs(&c, mv_pile_height(&c) / 700);
+            mv_column_stack_move(&c, some_instant(&x, &random));
+            check_runs(&c, mv_column_stack_height(&c) / 700);
             check_pixels(&c, &random);
             check_rows(&c, &random);
         }
@@ -147,12 +148,12 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-Test(pile, every_row_of_real_snapshots)
+Test(column_stack, every_row_of_real_snapshots)
 {
     mvt_each_snapshot(check_snapshot);
 }
 
-Test(pile, what_a_slide_holds_open_shrinks_to_nothing)
+Test(column_stack, what_a_slide_holds_open_shrinks_to_nothing)
 {
     uint64_t last = 1000003;
 
@@ -190,7 +191,7 @@ static void check_scale(const mv_timescale *s, uint64_t *random)
     cr_assert_geq(s->length, 1);
 }
 
-Test(pile, events_stand_in_order_on_every_clock)
+Test(column_stack, events_stand_in_order_on_every_clock)
 {
     for (uint64_t seed = 1; seed <= 60; seed++) {
         uint64_t random = seed;
@@ -216,7 +217,7 @@ Test(pile, events_stand_in_order_on_every_clock)
     }
 }
 
-Test(pile, unknown_times_make_a_scale_of_events)
+Test(column_stack, unknown_times_make_a_scale_of_events)
 {
     mv_timescale s;
     mv_arena *arena = mvt_memory();

@@ -11,7 +11,7 @@ static bool is_ahead(const mv_index *x, uint32_t a, uint32_t b)
     return x->bytes[a] != x->bytes[b] ? x->bytes[a] > x->bytes[b] : a < b;
 }
 
-static void check_sharing(const mv_pile *p, const mv_hit *hit, uint64_t low, uint64_t high)
+static void check_sharing(const mv_column_stack *p, const mv_hit *hit, uint64_t low, uint64_t high)
 {
     uint32_t sharing = 0, largest[MV_HIT_LARGEST] = {MV_NO_ROW, MV_NO_ROW, MV_NO_ROW};
     uint64_t offset = 0;
@@ -36,7 +36,7 @@ static void check_sharing(const mv_pile *p, const mv_hit *hit, uint64_t low, uin
 }
 
 /* A point inside of a row hits that row. */
-static void check_instant(mv_pile *p, mv_instant instant, uint64_t *random)
+static void check_instant(mv_column_stack *p, mv_instant instant, uint64_t *random)
 {
     const mv_index *x = p->index;
     uint64_t offset = 0;
@@ -46,7 +46,7 @@ static void check_instant(mv_pile *p, mv_instant instant, uint64_t *random)
         uint64_t held = mvt_held(x, p->drawn, r, instant, &is_open), byte, low, high;
         uint64_t at = mv_hit_offset(p, instant, r);
         mv_hit hit;
-        if (mv_pile_has(p, r))
+        if (mv_column_stack_has(p, r))
             cr_assert_eq(at, offset);
         else
             cr_assert_eq(at, MV_NO_BYTES);
@@ -88,12 +88,12 @@ static void check_lives(mv_arena *arena, const mv_lives *lives, uint64_t seed, i
 {
     uint64_t random = seed, *drawn = NULL;
     mv_index x;
-    mv_pile p;
+    mv_column_stack p;
 
     mvt_ok(mv_index_make(arena, lives, (mv_index_measure)(seed % 3), &x, mvt_err()));
     if (seed % 4 == 0)
         drawn = mvt_random_bits(arena, x.count, &random);
-    mvt_ok(mv_pile_init(arena, &x, drawn, &p, mvt_err()));
+    mvt_ok(mv_column_stack_init(arena, &x, drawn, &p, mvt_err()));
     for (int i = 0; i < instants; i++) {
         mv_instant instant = {mvt_random(&random, x.events + 1) - 1, MV_SLID};
         if (i % 2)

@@ -11,9 +11,10 @@ static void check(mv_arena *arena, const mv_view *view, uint32_t alloc)
     uint64_t first = a->addr[alloc];
     uint32_t covered = 0, version = 0, at = 0;
     mv_pyramid_reader reader;
-    mv_story story;
+    mv_allocation_history story;
 
-    mvt_ok(mv_story_find(arena, &mv_view_document(view)->trace, d, alloc, &story, mvt_err()));
+    mvt_ok(mv_allocation_history_find(arena, &mv_view_document(view)->trace, d, alloc, &story,
+                                      mvt_err()));
     for (uint32_t i = 0; i < a->count; i++) {
         bool does =
             a->addr[i] <= first && (first < a->addr[i] + a->block[i] || a->addr[i] == first);
@@ -62,10 +63,10 @@ Test(story, versions_are_those_of_the_trace_report)
     mv_arena_init(&arena, &budget);
     cJSON_ArrayForEach(event, cJSON_GetObjectItem(json, "events"))
     {
-        mv_story story;
+        mv_allocation_history story;
         if (d->lives.events.action[row] == MV_ACTION_ALLOC) {
-            mvt_ok(mv_story_find(&arena, &mv_view_document(view)->trace, d, d->lives.alloc_of[row],
-                                 &story, mvt_err()));
+            mvt_ok(mv_allocation_history_find(&arena, &mv_view_document(view)->trace, d,
+                                              d->lives.alloc_of[row], &story, mvt_err()));
             cr_assert_eq((double)story.version, mvt_json_number(event, "version"));
             later += story.version > 1;
         }
@@ -80,23 +81,24 @@ Test(story, a_long_history_keeps_the_latest)
 {
     mv_budget budget = {.limit = (uint64_t)1 << 30};
     mvt_trace *t = mvt_new();
-    mv_story story;
+    mv_allocation_history story;
     mv_arena arena;
     mv_view *view;
     mv_err err;
 
     mvt_segment_alloc(t, .addr = 1 << 21, .bytes = 2 << 20);
-    for (uint32_t i = 0; i < MV_STORY_MOST + 100; i++) {
+    for (uint32_t i = 0; i < MV_MOST_OCCUPANTS + 100; i++) {
         mvt_alloc(t, .addr = 1 << 21, .bytes = 512);
         mvt_free(t, .addr = 1 << 21);
     }
     view = mvt_view_of(&budget, t);
     mv_arena_init(&arena, &budget);
-    mv_story_find(&arena, &mv_view_document(view)->trace, mv_view_device(view), 7, &story, &err);
-    cr_expect_eq(story.covered, MV_STORY_MOST + 100);
-    cr_expect_eq(story.count, MV_STORY_MOST);
+    mv_allocation_history_find(&arena, &mv_view_document(view)->trace, mv_view_device(view), 7,
+                               &story, &err);
+    cr_expect_eq(story.covered, MV_MOST_OCCUPANTS + 100);
+    cr_expect_eq(story.count, MV_MOST_OCCUPANTS);
     cr_expect_eq(story.history[0], 100);
-    cr_expect_eq(story.history[story.count - 1], MV_STORY_MOST + 99);
+    cr_expect_eq(story.history[story.count - 1], MV_MOST_OCCUPANTS + 99);
     cr_expect_eq(story.version, 8);
     mv_arena_release(&arena);
     mv_view_close(view);

@@ -271,7 +271,7 @@ Test(panes, folded_frames_unfold_and_history_is_clicked)
     click_zone(view, MV_DO_details_fold, UINT64_MAX);
     cr_expect_gt(view->ui.scene.shape_count, lines);
     click_zone(view, MV_DO_history_row, 0);
-    cr_expect_eq(view->now.pinned, view->panels->story_shown->story.alloc);
+    cr_expect_eq(view->now.pinned, view->panels->details_shown->history.alloc);
     mv_view_close(view);
 }
 

@@ -87,13 +87,13 @@ static void check_hits(mv_view *view)
             p.at = pane->at;
             cr_assert(mv_plot_hit(&p, x, y, &event, &hit));
             byte = mv_viewport_bytes(&p.at, floorf(y) + 0.5f);
-            found = literal_hit(p.index, p.ground->rows, event, (uint64_t)byte);
+            found = literal_hit(p.index, p.rows->only, event, (uint64_t)byte);
             if (hit.rank == found)
                 hits += found != MV_NO_ROW;
             else /* the byte is at the border of two */
                 cr_assert_neq(
-                    literal_hit(p.index, p.ground->rows, event, (uint64_t)fmax(0, byte - p.at.dy)),
-                    literal_hit(p.index, p.ground->rows, event, (uint64_t)(byte + p.at.dy)),
+                    literal_hit(p.index, p.rows->only, event, (uint64_t)fmax(0, byte - p.at.dy)),
+                    literal_hit(p.index, p.rows->only, event, (uint64_t)(byte + p.at.dy)),
                     "at %g, %g: %u is hit, %u is there", (double)x, (double)y, hit.rank, found);
         }
     cr_assert_gt(hits, 20);
@@ -119,7 +119,7 @@ Test(pane_timeline, isolated_rows_stand_on_each_other)
     view->now.show = MV_SHOW_ISOLATE;
     mv_view_frame(view, 1280, 720, 0);
     mv_view_frame(view, 1280, 720, 0);
-    cr_assert_not_null(mv_timeline_ground(view, false)->rows);
+    cr_assert_not_null(mv_timeline_rows_of(view, false)->only);
     check_hits(view);
     close_file(view);
 }

@@ -234,7 +234,7 @@ static void paint_row(mv_view *view, mv_box box, const row *r, uint64_t most, bo
     if (r->shown)
         sparks(ui, graph, r->shown, most);
     mv_box_cut_left(&box, mv_ui_px(ui, 10));
-    if (r->shown && r->shown->landmarks.oom_count)
+    if (r->shown && r->shown->trace_marks.oom_count)
         badge(ui, &box, "OOM");
     if (r->shown) {
         mv_box at = mv_box_cut_right(&box, mv_ui_px(ui, 90));

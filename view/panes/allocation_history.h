@@ -8,7 +8,7 @@
 
 #include "view/state/document.h"
 
-enum { MV_STORY_MOST = 10000 }; /* at most so many rows of a history: the latest */
+enum { MV_MOST_OCCUPANTS = 10000 }; /* at most so many rows of a history: the latest */
 
 typedef struct {
     uint32_t alloc;   /* row of lives->allocs */
@@ -18,12 +18,13 @@ typedef struct {
     mv_string_id within; /* the annotated range around its birth, or MV_NO_STRING */
     uint32_t covered;    /* number of blocks that ever covered its first byte, including itself */
     uint32_t count;
-    uint32_t *history; /* [count] those rows, in order of birth; the latest MV_STORY_MOST */
-} mv_story;
+    uint32_t *history; /* [count] those rows, in order of birth; the latest MV_MOST_OCCUPANTS */
+} mv_allocation_history;
 
 /* O(allocations of the device + annotations sorted). Everything lives in `arena`. Fails only for
  * want of memory. */
-mv_code mv_story_find(mv_arena *arena, const mv_trace *trace, const mv_document_device *device,
-                      uint32_t alloc, mv_story *out, mv_err *err);
+mv_code mv_allocation_history_find(mv_arena *arena, const mv_trace *trace,
+                                   const mv_document_device *device, uint32_t alloc,
+                                   mv_allocation_history *out, mv_err *err);
 
 #endif

@@ -85,11 +85,11 @@ typedef struct {
     const mv_listing *table;
     uint32_t column;
     int sign;
-} sorting;
+} table_order;
 
 static int by_cell(const void *left, const void *right, void *context)
 {
-    const sorting *s = context;
+    const table_order *s = context;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
     mv_cell x = s->table->cells[(uint64_t)a * s->table->column_count + s->column];
     mv_cell y = s->table->cells[(uint64_t)b * s->table->column_count + s->column];
@@ -114,7 +114,7 @@ static int by_cell(const void *left, const void *right, void *context)
 
 static void sort(mv_listing *table, uint32_t column, bool is_ascending)
 {
-    sorting s = {table, column, is_ascending ? 1 : -1};
+    table_order s = {table, column, is_ascending ? 1 : -1};
 
     for (uint32_t i = 0; i < table->count; i++)
         table->order[i] = i;
@@ -230,9 +230,9 @@ typedef struct {
     char *bytes;
     uint64_t length, capacity;
     bool failed;
-} writing;
+} table_text;
 
-static void put(writing *w, const char *text)
+static void put(table_text *w, const char *text)
 {
     uint64_t length = strlen(text);
 
@@ -253,7 +253,7 @@ static void put(writing *w, const char *text)
 }
 
 /* Tabs and ends of lines would be cells and rows of their own. */
-static void put_clean(writing *w, const char *text)
+static void put_clean(table_text *w, const char *text)
 {
     uint64_t from = w->length;
 
@@ -263,7 +263,7 @@ static void put_clean(writing *w, const char *text)
             w->bytes[i] = ' ';
 }
 
-static void put_cell(writing *w, mv_cell_kind kind, mv_cell cell)
+static void put_cell(table_text *w, mv_cell_kind kind, mv_cell cell)
 {
     int64_t time = (int64_t)cell.number;
     char text[MV_CELL_SIZE] = "";
@@ -286,7 +286,7 @@ static void put_cell(writing *w, mv_cell_kind kind, mv_cell cell)
 const char *mv_listing_tsv(mv_arena *arena, const mv_listing_ask *ask, const mv_listing *table,
                            uint32_t most)
 {
-    writing w = {.arena = arena};
+    table_text w = {.arena = arena};
     mv_cell cells[MV_LISTING_COLUMNS];
     mv_listing_place place;
     mv_arena scratch;

@@ -182,7 +182,7 @@ bool mv_listing_fill_markers(mv_listing_maker *maker)
         {"what", MV_CELL_TEXT, 110},      {"events", MV_CELL_COUNT, 84},
         {"allocated", MV_CELL_BYTES, 90}, {"name", MV_CELL_TEXT, 0}};
     const mv_document_device *d = maker->ask->device;
-    const mv_landmarks *l = &d->landmarks;
+    const mv_trace_marks *l = &d->trace_marks;
     const mv_steps *steps = maker->ask->is_judged ? &d->leaks.steps : NULL;
     char size[MV_SIZE_TEXT];
 

@@ -15,24 +15,24 @@ typedef struct {
     const mv_document_device *device;
     const mv_lives *lives;
     uint32_t alloc;
-    const mv_story_answer *story; /* of this allocation; NULL: not ready yet */
-    mv_panel_lines lines;         /* of the column being painted */
-    uint32_t longest;             /* of the column, in lines */
-} painting;
+    const mv_details_answer *history; /* of this allocation; NULL: not ready yet */
+    mv_panel_lines lines;             /* of the column being painted */
+    uint32_t longest;                 /* of the column, in lines */
+} details_frame;
 
-static void open_column(painting *p, mv_box box)
+static void open_column(details_frame *p, mv_box box)
 {
     p->lines = (mv_panel_lines){
         .view = p->view, .box = box, .y = box.y, .first = p->view->panels->details_first};
 }
 
-static void close_column(painting *p)
+static void close_column(details_frame *p)
 {
     if (p->lines.count > p->longest)
         p->longest = p->lines.count;
 }
 
-static void put(painting *p, float indent, uint32_t colour, const char *text)
+static void put(details_frame *p, float indent, uint32_t colour, const char *text)
 {
     mv_box line = mv_panel_line(&p->lines);
 
@@ -42,14 +42,14 @@ static void put(painting *p, float indent, uint32_t colour, const char *text)
     mv_ui_text(&p->view->ui, line, MV_UI_TEXT, colour, MV_ANCHOR_START, text);
 }
 
-static void put_title(painting *p, const char *text)
+static void put_title(details_frame *p, const char *text)
 {
     put(p, 0, p->view->ui.theme->faint_text, text);
 }
 
 /* ---- facts ------------------------------------------------------------------------------- */
 
-static void put_fact(painting *p, const char *name, const char *text)
+static void put_fact(details_frame *p, const char *name, const char *text)
 {
     mv_ui *ui = &p->view->ui;
     mv_box line = mv_panel_line(&p->lines);
@@ -62,7 +62,7 @@ static void put_fact(painting *p, const char *name, const char *text)
 }
 
 /* "event 8,407, 1.204 s": a click goes there. */
-static void put_event(painting *p, const char *name, uint32_t event, const char *otherwise)
+static void put_event(details_frame *p, const char *name, uint32_t event, const char *otherwise)
 {
     const mv_events *e = &p->lives->events;
     int64_t start = mv_position_start_us(&p->document->trace);
@@ -82,7 +82,7 @@ static void put_event(painting *p, const char *name, uint32_t event, const char 
                    MV_DO_go_to_event, event, "Go there");
 }
 
-static const char *exact_size(painting *p, uint64_t bytes)
+static const char *exact_size(details_frame *p, uint64_t bytes)
 {
     char exact[MV_TICK_TEXT];
 
@@ -90,7 +90,7 @@ static const char *exact_size(painting *p, uint64_t bytes)
                         mv_axis_exact(bytes, exact));
 }
 
-static void put_place(painting *p)
+static void put_place(details_frame *p)
 {
     const mv_segment_lives *s = &p->lives->segments;
     const mv_trace *t = &p->document->trace;
@@ -113,7 +113,7 @@ static void put_place(painting *p)
                           (unsigned long long)(t->pools.count ? t->pools.b[pool.row] : 0)));
 }
 
-static void put_stream(painting *p)
+static void put_stream(details_frame *p)
 {
     const mv_trace *t = &p->document->trace;
     uint32_t birth = p->lives->allocs.birth[p->alloc];
@@ -130,7 +130,7 @@ static void put_stream(painting *p)
                  : "not known");
 }
 
-static void put_life(painting *p)
+static void put_life(details_frame *p)
 {
     const mv_alloc_lives *a = &p->lives->allocs;
     const mv_events *e = &p->lives->events;
@@ -152,7 +152,7 @@ static void put_life(painting *p)
 }
 
 /* What the program said about it. */
-static void put_tags(painting *p)
+static void put_tags(details_frame *p)
 {
     const mv_trace *t = &p->document->trace;
     uint32_t birth = p->lives->allocs.birth[p->alloc];
@@ -166,30 +166,31 @@ static void put_tags(painting *p)
         put_fact(p, "metadata", mv_string_text(t, tags->user_metadata[tag.row]));
     if (tags->compile_context[tag.row].row != MV_NO_ROW)
         put_fact(p, "compiled in", mv_string_text(t, tags->compile_context[tag.row]));
-    if (p->story && p->story->story.within.row != MV_NO_ROW)
-        put_fact(p, "within", mv_string_text(t, p->story->story.within));
+    if (p->history && p->history->history.within.row != MV_NO_ROW)
+        put_fact(p, "within", mv_string_text(t, p->history->history.within));
 }
 
-static void put_facts(painting *p)
+static void put_facts(details_frame *p)
 {
     const mv_alloc_lives *a = &p->lives->allocs;
     const mv_document_device *d = p->device;
     uint64_t block = a->block[p->alloc], requested = a->requested[p->alloc];
-    const mv_story *story = p->story ? &p->story->story : NULL;
+    const mv_allocation_history *history = p->history ? &p->history->history : NULL;
     char exact[MV_TICK_TEXT];
 
-    put_fact(
-        p, "address",
-        mv_panel_say(p->view, "0x%llx%s", (unsigned long long)a->addr[p->alloc],
-                     story && story->version ? mv_panel_say(p->view, "#%u", story->version) : ""));
+    put_fact(p, "address",
+             mv_panel_say(p->view, "0x%llx%s", (unsigned long long)a->addr[p->alloc],
+                          history && history->version
+                              ? mv_panel_say(p->view, "#%u", history->version)
+                              : ""));
     put_fact(p, "size", exact_size(p, requested));
     put_fact(p, "block",
              mv_panel_say(p->view, "%s bytes%s, rounding %s", mv_axis_exact(block, exact),
                           a->inexact[p->alloc] ? " at least" : "",
                           mv_panel_size(p->view, block > requested ? block - requested : 0)));
     put_life(p);
-    if (story)
-        put_fact(p, "total then", exact_size(p, story->total));
+    if (history)
+        put_fact(p, "total then", exact_size(p, history->total));
     if (mv_view_is_judged(p->view)) {
         put_fact(p, "category",
                  d->attribution.categories.name[d->attribution.categories.of_alloc[p->alloc]]);
@@ -208,7 +209,7 @@ static bool is_folded_kind(uint8_t kind)
     return kind != MV_FRAME_USER && kind != MV_FRAME_PACKAGE;
 }
 
-static void put_frame(painting *p, mv_frame_id frame, bool is_culprit)
+static void put_frame(details_frame *p, mv_frame_id frame, bool is_culprit)
 {
     uint8_t kind = p->document->sites.kinds[frame.row];
     const mv_theme *theme = p->view->ui.theme;
@@ -220,7 +221,7 @@ static void put_frame(painting *p, mv_frame_id frame, bool is_culprit)
 }
 
 /* A run of frames outside the user's code is one line until it is clicked. */
-static void put_run(painting *p, const mv_frame_id *frames, uint32_t count, uint32_t fold)
+static void put_run(details_frame *p, const mv_frame_id *frames, uint32_t count, uint32_t fold)
 {
     bool is_unfolded = fold < MV_MOST_FOLDS && p->view->panels->unfolded >> fold & 1;
     mv_ui *ui = &p->view->ui;
@@ -241,7 +242,7 @@ static void put_run(painting *p, const mv_frame_id *frames, uint32_t count, uint
 }
 
 /* `*fold` numbers the runs of all stacks. */
-static void put_stack(painting *p, const char *title, mv_stack_id stack, uint32_t *fold)
+static void put_stack(details_frame *p, const char *title, mv_stack_id stack, uint32_t *fold)
 {
     const uint8_t *kinds = p->document->sites.kinds;
     uint32_t count;
@@ -268,7 +269,7 @@ static void put_stack(painting *p, const char *title, mv_stack_id stack, uint32_
     }
 }
 
-static void put_alloc_stacks(painting *p)
+static void put_alloc_stacks(details_frame *p)
 {
     const mv_alloc_lives *a = &p->lives->allocs;
     const mv_trace *t = &p->document->trace;
@@ -286,7 +287,7 @@ static void put_alloc_stacks(painting *p)
         put_stack(p, "C++ frames", cpp, &fold);
 }
 
-static void put_free_stack(painting *p)
+static void put_free_stack(details_frame *p)
 {
     uint32_t freed = p->lives->allocs.freed[p->alloc], fold = MV_MOST_FOLDS / 2;
 
@@ -299,18 +300,18 @@ static void put_free_stack(painting *p)
 /* ---- the address ------------------------------------------------------------------------- */
 
 /* Labels cost more than lines do: only visible lines have one. */
-static bool is_out_of_sight(const painting *p)
+static bool is_out_of_sight(const details_frame *p)
 {
     return p->lines.count < p->lines.first ||
            p->lines.y + MV_UI_LINE * p->view->ui.scale > p->lines.box.y + p->lines.box.h + 0.5f;
 }
 
-static void put_history_row(painting *p, uint32_t row)
+static void put_history_row(details_frame *p, uint32_t row)
 {
-    const mv_story *story = &p->story->story;
+    const mv_allocation_history *history = &p->history->history;
     const mv_alloc_lives *a = &p->lives->allocs;
     mv_ui *ui = &p->view->ui;
-    uint32_t alloc = story->history[row], birth = a->birth[alloc];
+    uint32_t alloc = history->history[row], birth = a->birth[alloc];
     bool is_own = alloc == p->alloc;
     float y = p->lines.y;
     char label[256], count[MV_TICK_TEXT];
@@ -326,20 +327,20 @@ static void put_history_row(painting *p, uint32_t row)
                    MV_DO_history_row, row, "Pin it");
 }
 
-static void put_history(painting *p)
+static void put_history(details_frame *p)
 {
-    const mv_story *story;
+    const mv_allocation_history *history;
 
-    if (!p->story) {
+    if (!p->history) {
         put_title(p, "looking for users of the address ...");
         return;
     }
-    story = &p->story->story;
-    put_title(p, mv_panel_say(p->view, "%u block%s covered its first byte", story->covered,
-                              story->covered == 1 ? "" : "s"));
-    if (story->covered > story->count)
-        put_title(p, mv_panel_say(p->view, "the latest %u:", story->count));
-    for (uint32_t i = 0; i < story->count; i++) {
+    history = &p->history->history;
+    put_title(p, mv_panel_say(p->view, "%u block%s covered its first byte", history->covered,
+                              history->covered == 1 ? "" : "s"));
+    if (history->covered > history->count)
+        put_title(p, mv_panel_say(p->view, "the latest %u:", history->count));
+    for (uint32_t i = 0; i < history->count; i++) {
         if (is_out_of_sight(p))
             p->lines.count++;
         else
@@ -354,23 +355,23 @@ static uint32_t shown_alloc(const mv_view *view)
     return view->now.pinned != MV_NO_ROW ? view->now.pinned : view->hover;
 }
 
-static void ask_story(painting *p)
+static void ask_story(details_frame *p)
 {
-    mv_story_question q;
+    mv_details_question q;
     bool is_current;
 
     memset(&q, 0, sizeof q);
     q.document = p->document;
     q.device = p->device;
     q.alloc = p->alloc;
-    p->story = mv_slot_ask(p->view->panels->story, &q, &is_current);
-    if (p->story && (p->story->ask.device != q.device || p->story->ask.alloc != q.alloc))
-        p->story = NULL;
-    p->view->panels->story_shown = p->story;
+    p->history = mv_slot_ask(p->view->panels->history, &q, &is_current);
+    if (p->history && (p->history->ask.device != q.device || p->history->ask.alloc != q.alloc))
+        p->history = NULL;
+    p->view->panels->details_shown = p->history;
 }
 
 /* Two columns: what it is and its address; who made it and who freed it. */
-static void paint_narrow(painting *p, mv_box box)
+static void paint_narrow(details_frame *p, mv_box box)
 {
     mv_box left = mv_box_cut_left(&box, roundf(box.w * 0.48f));
 
@@ -385,7 +386,7 @@ static void paint_narrow(painting *p, mv_box box)
     close_column(p);
 }
 
-static void paint_wide(painting *p, mv_box box)
+static void paint_wide(details_frame *p, mv_box box)
 {
     mv_ui *ui = &p->view->ui;
     float pad = mv_ui_px(ui, 16);
@@ -410,7 +411,7 @@ static void paint_wide(painting *p, mv_box box)
     close_column(p);
 }
 
-static void paint_columns(painting *p, mv_box box)
+static void paint_columns(details_frame *p, mv_box box)
 {
     mv_ui *ui = &p->view->ui;
 
@@ -427,13 +428,13 @@ static void paint_columns(painting *p, mv_box box)
 static void paint(mv_view *view, mv_box box)
 {
     mv_panels *panels = view->panels;
-    painting p = {.view = view, .alloc = shown_alloc(view)};
+    details_frame p = {.view = view, .alloc = shown_alloc(view)};
 
     if (!mv_panels_device(view, box, &p.document, &p.device))
         return;
     p.lives = &p.device->lives;
     if (p.alloc >= p.lives->allocs.count) {
-        panels->story_shown = NULL;
+        panels->details_shown = NULL;
         mv_ui_text(&view->ui, box, MV_UI_TEXT, view->ui.theme->faint_text, MV_ANCHOR_MIDDLE,
                    "point at an allocation in the picture, or click one to keep it here");
         return;
@@ -460,10 +461,10 @@ const mv_pane mv_pane_details = {paint, input};
 
 void mv_do_history_row(mv_view *view, uint64_t arg)
 {
-    const mv_story_answer *a = view->panels->story_shown;
+    const mv_details_answer *a = view->panels->details_shown;
 
-    if (a && arg < a->story.count)
-        mv_view_pin(view, a->story.history[arg]);
+    if (a && arg < a->history.count)
+        mv_view_pin(view, a->history.history[arg]);
 }
 
 void mv_do_details_fold(mv_view *view, uint64_t arg)

@@ -19,7 +19,7 @@ typedef struct {
     const mv_document_device *device;
     const mv_flames_answer *answer;
     mv_box box; /* of the levels */
-} painting;
+} flame_frame;
 
 /* ---- the question ------------------------------------------------------------------------ */
 
@@ -98,7 +98,7 @@ static void read_search(mv_view *view)
 }
 
 /* Whether a term of the search matches this frame. */
-static bool is_match(const painting *p, const mv_flame_node *node)
+static bool is_match(const flame_frame *p, const mv_flame_node *node)
 {
     const mv_filter *filter = &p->view->panels->filter;
     const mv_frames *f = &p->document->trace.frames;
@@ -124,7 +124,7 @@ static bool is_match(const painting *p, const mv_flame_node *node)
 
 /* ---- boxes ------------------------------------------------------------------------------- */
 
-static mv_box place_of(const painting *p, const mv_icicle_box *box)
+static mv_box place_of(const flame_frame *p, const mv_icicle_box *box)
 {
     const mv_flame_node *root = &p->answer->flames.tree.nodes[p->answer->focus];
     float level = mv_ui_px(p->ui, LEVEL);
@@ -136,12 +136,12 @@ static mv_box place_of(const painting *p, const mv_icicle_box *box)
                     end - x, level};
 }
 
-static bool is_in_sight(const painting *p, mv_box at)
+static bool is_in_sight(const flame_frame *p, mv_box at)
 {
     return at.y >= p->box.y - 0.5f && at.y + 4 < p->box.y + p->box.h;
 }
 
-static const mv_icicle_box *box_at(const painting *p, float x, float y)
+static const mv_icicle_box *box_at(const flame_frame *p, float x, float y)
 {
     const mv_icicle_boxes *b = &p->answer->boxes;
 
@@ -154,7 +154,7 @@ static const mv_icicle_box *box_at(const painting *p, float x, float y)
 }
 
 /* "68.2 MiB in 12 blocks": both, whichever of them the widths show. */
-static const char *amount(const painting *p, uint64_t weight, uint64_t other)
+static const char *amount(const flame_frame *p, uint64_t weight, uint64_t other)
 {
     uint64_t bytes = p->answer->ask.by_blocks ? other : weight;
     uint64_t blocks = p->answer->ask.by_blocks ? weight : other;
@@ -164,7 +164,7 @@ static const char *amount(const painting *p, uint64_t weight, uint64_t other)
                         mv_axis_exact(blocks, count), blocks == 1 ? "" : "s");
 }
 
-static const char *describe(const painting *p, const mv_icicle_box *box)
+static const char *describe(const flame_frame *p, const mv_icicle_box *box)
 {
     const mv_flame_tree *tree = &p->answer->flames.tree;
     const mv_flame_node *node = &tree->nodes[box->node];
@@ -182,7 +182,7 @@ static const char *describe(const painting *p, const mv_icicle_box *box)
                         file);
 }
 
-static void paint_box(painting *p, const mv_icicle_box *box)
+static void paint_box(flame_frame *p, const mv_icicle_box *box)
 {
     const mv_flame_node *node = &p->answer->flames.tree.nodes[box->node];
     mv_box at = place_of(p, box), inner;
@@ -213,7 +213,7 @@ static void paint_box(painting *p, const mv_icicle_box *box)
     }
 }
 
-static void paint_boxes(painting *p)
+static void paint_boxes(flame_frame *p)
 {
     const mv_icicle_boxes *b = &p->answer->boxes;
     uint32_t room = (uint32_t)(p->box.h / mv_ui_px(p->ui, LEVEL));
@@ -234,7 +234,7 @@ static void paint_boxes(painting *p)
 
 /* ---- the head ---------------------------------------------------------------------------- */
 
-static void button(painting *p, mv_box *head, float width, bool is_on, mv_command_id command,
+static void button(flame_frame *p, mv_box *head, float width, bool is_on, mv_command_id command,
                    uint64_t arg, const char *text)
 {
     mv_box at = mv_box_cut_left(head, mv_ui_px(p->ui, width));
@@ -245,7 +245,7 @@ static void button(painting *p, mv_box *head, float width, bool is_on, mv_comman
 }
 
 /* What the widths add up to. */
-static const char *sum_of(const painting *p)
+static const char *sum_of(const flame_frame *p)
 {
     const mv_flames_answer *a = p->answer;
     const mv_flame_node *root = &a->flames.tree.nodes[0];
@@ -264,7 +264,7 @@ static const char *sum_of(const painting *p)
     }
 }
 
-static void paint_head(painting *p, mv_box head)
+static void paint_head(flame_frame *p, mv_box head)
 {
     static const float widths[MV_FLAMES_COUNT] = {98, 138, 160, 118};
     const mv_panels *panels = p->view->panels;
@@ -286,17 +286,17 @@ static void paint_head(painting *p, mv_box head)
 
 /* ---- the pane ---------------------------------------------------------------------------- */
 
-static bool open_painting(mv_view *view, mv_box box, painting *p)
+static bool open_painting(mv_view *view, mv_box box, flame_frame *p)
 {
     mv_flames_question q = question_of(view, box);
     bool is_current;
 
-    *p = (painting){.view = view,
-                    .ui = &view->ui,
-                    .document = q.document,
-                    .device = q.device,
-                    .answer = mv_slot_ask(view->panels->flames, &q, &is_current),
-                    .box = levels_of(view, box)};
+    *p = (flame_frame){.view = view,
+                       .ui = &view->ui,
+                       .document = q.document,
+                       .device = q.device,
+                       .answer = mv_slot_ask(view->panels->flames, &q, &is_current),
+                       .box = levels_of(view, box)};
     if (p->answer && p->answer->ask.device != q.device)
         p->answer = NULL;
     view->panels->flames_shown = p->answer;
@@ -308,7 +308,7 @@ static void paint(mv_view *view, mv_box box)
     const mv_document *document;
     const mv_document_device *device;
     mv_box head = box;
-    painting p;
+    flame_frame p;
     bool is_there;
 
     if (!mv_panels_device(view, box, &document, &device))
@@ -329,10 +329,10 @@ static void paint(mv_view *view, mv_box box)
 static bool input(mv_view *view, mv_box box, const mv_input *in)
 {
     const mv_icicle_box *hit;
-    painting p = {.view = view,
-                  .ui = &view->ui,
-                  .answer = view->panels->flames_shown,
-                  .box = levels_of(view, box)};
+    flame_frame p = {.view = view,
+                     .ui = &view->ui,
+                     .answer = view->panels->flames_shown,
+                     .box = levels_of(view, box)};
 
     if (mv_panel_wheel(in, &view->panels->flame_first))
         return true;

@@ -10,7 +10,7 @@ typedef struct {
     mv_ui *ui;
     const mv_findings *findings;
     mv_panel_lines lines;
-} painting;
+} reports_frame;
 
 static const mv_findings_answer *ask(mv_view *view)
 {
@@ -37,7 +37,7 @@ static bool is_alarm(const mv_finding *f)
 /* ---- rows -------------------------------------------------------------------------------- */
 
 /* "LEAK   train.py:62 forward   2.00 MiB a step, 24.0 MiB at the end". */
-static void paint_line(painting *p, const mv_finding *f, mv_box line, bool is_shown)
+static void paint_line(reports_frame *p, const mv_finding *f, mv_box line, bool is_shown)
 {
     const mv_theme *theme = p->ui->theme;
     uint32_t colour = is_alarm(f) ? theme->alarm : theme->text;
@@ -60,7 +60,7 @@ static void paint_line(painting *p, const mv_finding *f, mv_box line, bool is_sh
     mv_ui_text(p->ui, line, MV_UI_TEXT, theme->text, MV_ANCHOR_START, f->title);
 }
 
-static void paint_finding(painting *p, uint32_t row)
+static void paint_finding(reports_frame *p, uint32_t row)
 {
     const mv_finding *f = &p->findings->rows[row];
     bool is_shown = row == p->view->panels->report_shown;
@@ -93,7 +93,7 @@ static void paint(mv_view *view, mv_box box)
     const mv_document *document;
     const mv_document_device *device;
     const mv_findings_answer *answer = NULL;
-    painting p = {.view = view, .ui = &view->ui};
+    reports_frame p = {.view = view, .ui = &view->ui};
 
     if (!mv_panels_device(view, box, &document, &device))
         return;

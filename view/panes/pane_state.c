@@ -25,7 +25,7 @@ typedef struct {
     const mv_document_device *device;
     mv_box box; /* of the rows */
     float row;  /* height */
-} painting;
+} state_frame;
 
 /* Cuts off the space of the legend: none in a narrow pane. */
 static mv_box cut_legend(const mv_view *view, mv_box *box)
@@ -62,7 +62,7 @@ mv_heap_ask mv_state_question(const mv_view *view, mv_box box)
     return ask;
 }
 
-static void lay_out(painting *p, mv_box box)
+static void lay_out(state_frame *p, mv_box box)
 {
     uint32_t rows = p->answer->state.rows ? p->answer->state.rows : 1;
     float left;
@@ -73,13 +73,13 @@ static void lay_out(painting *p, mv_box box)
     p->row = fmaxf(p->row, LEAST_ROW);
 }
 
-static float group_y(const painting *p, uint32_t group)
+static float group_y(const state_frame *p, uint32_t group)
 {
     return p->box.y + mv_ui_px(p->ui, GROUP) * (float)(group + 1) +
            p->row * (float)p->answer->state.groups[group].first_row;
 }
 
-static uint32_t group_of(const painting *p, uint32_t row)
+static uint32_t group_of(const state_frame *p, uint32_t row)
 {
     uint32_t g = 0;
 
@@ -88,12 +88,12 @@ static uint32_t group_of(const painting *p, uint32_t row)
     return g;
 }
 
-static float x_of(const painting *p, uint64_t bytes)
+static float x_of(const state_frame *p, uint64_t bytes)
 {
     return p->box.x + p->box.w * (float)((double)bytes / (double)p->answer->state.row_bytes);
 }
 
-static mv_box place_of(const painting *p, uint32_t group, const mv_state_box *box)
+static mv_box place_of(const state_frame *p, uint32_t group, const mv_state_box *box)
 {
     float x = x_of(p, box->offset);
     uint32_t row = box->row - p->answer->state.groups[group].first_row;
@@ -103,7 +103,7 @@ static mv_box place_of(const painting *p, uint32_t group, const mv_state_box *bo
 }
 
 /* The box at a point; NULL: none. */
-static const mv_state_box *box_at(const painting *p, float x, float y)
+static const mv_state_box *box_at(const state_frame *p, float x, float y)
 {
     const mv_state *s = &p->answer->state;
 
@@ -113,14 +113,14 @@ static const mv_state_box *box_at(const painting *p, float x, float y)
     return NULL;
 }
 
-static uint32_t alloc_of(const painting *p, const mv_state_box *box)
+static uint32_t alloc_of(const state_frame *p, const mv_state_box *box)
 {
     return box->count == 1 ? p->answer->heap.map.piece_row[box->piece] : MV_NO_ROW;
 }
 
 /* ---- blocks ------------------------------------------------------------------------------ */
 
-static void rect(painting *p, mv_box at, mv_shape shape)
+static void rect(state_frame *p, mv_box at, mv_shape shape)
 {
     mv_scene_point(&p->ui->scene, at.x, at.y);
     mv_scene_point(&p->ui->scene, at.x + at.w, at.y + at.h);
@@ -129,7 +129,7 @@ static void rect(painting *p, mv_box at, mv_shape shape)
 }
 
 /* As much of "train.py:62 forward, 4.00 MiB" as fits. */
-static void label_box(painting *p, const mv_state_box *box, mv_box at, uint32_t colour)
+static void label_box(state_frame *p, const mv_state_box *box, mv_box at, uint32_t colour)
 {
     uint32_t alloc = alloc_of(p, box);
     const char *size, *text;
@@ -152,7 +152,7 @@ static void label_box(painting *p, const mv_state_box *box, mv_box at, uint32_t 
 
 /* The rounding of a block (bytes that were not asked for): a darker edge at its end. Returns its
  * width. */
-static float mark_rounding(painting *p, const mv_state_box *box, mv_box at)
+static float mark_rounding(state_frame *p, const mv_state_box *box, mv_box at)
 {
     const mv_alloc_lives *a = &p->device->lives.allocs;
     uint32_t alloc = alloc_of(p, box);
@@ -170,13 +170,13 @@ static float mark_rounding(painting *p, const mv_state_box *box, mv_box at)
 }
 
 /* Whether there is a search and the block does not match it. */
-static bool is_dimmed(const painting *p, uint32_t alloc)
+static bool is_dimmed(const state_frame *p, uint32_t alloc)
 {
     return p->view->matches && p->view->now.show != MV_SHOW_ALL &&
            !mv_filter_has(p->view->matches, alloc);
 }
 
-static void paint_block(painting *p, const mv_state_box *box, mv_box at)
+static void paint_block(state_frame *p, const mv_state_box *box, mv_box at)
 {
     uint32_t alloc = alloc_of(p, box);
     uint32_t fill = is_dimmed(p, alloc) ? p->ui->theme->rest : mv_view_colour(p->view, alloc);
@@ -193,7 +193,7 @@ static void paint_block(painting *p, const mv_state_box *box, mv_box at)
 }
 
 /* Small neighbours together: the height shows how full they are. */
-static void paint_rest(painting *p, const mv_state_box *box, mv_box at)
+static void paint_rest(state_frame *p, const mv_state_box *box, mv_box at)
 {
     float used = at.h * (float)((double)(box->allocated + box->pending) / (double)box->bytes);
 
@@ -201,7 +201,7 @@ static void paint_rest(painting *p, const mv_state_box *box, mv_box at)
          (mv_shape){.fill = p->ui->theme->native, .is_crisp = true});
 }
 
-static void paint_box(painting *p, uint32_t group, const mv_state_box *box)
+static void paint_box(state_frame *p, uint32_t group, const mv_state_box *box)
 {
     mv_box at = place_of(p, group, box);
 
@@ -214,7 +214,7 @@ static void paint_box(painting *p, uint32_t group, const mv_state_box *box)
 }
 
 /* Whether the box shows the block, alone or among small blocks of its segment. */
-static bool shows(const painting *p, const mv_state_box *box, uint32_t alloc)
+static bool shows(const state_frame *p, const mv_state_box *box, uint32_t alloc)
 {
     const mv_heap_map *map = &p->answer->heap.map;
     uint32_t end = map->first_piece[box->segment + 1];
@@ -226,7 +226,7 @@ static bool shows(const painting *p, const mv_state_box *box, uint32_t alloc)
 }
 
 /* Outlines of the pinned block and the one under the pointer. */
-static void outline_box(painting *p, uint32_t group, const mv_state_box *box)
+static void outline_box(state_frame *p, uint32_t group, const mv_state_box *box)
 {
     uint32_t pinned = p->view->now.pinned, hover = p->view->hover;
     bool is_pinned = pinned != MV_NO_ROW && shows(p, box, pinned);
@@ -241,7 +241,7 @@ static void outline_box(painting *p, uint32_t group, const mv_state_box *box)
 
 /* ---- segments ---------------------------------------------------------------------------- */
 
-static const char *describe_segment(painting *p, uint32_t segment)
+static const char *describe_segment(state_frame *p, uint32_t segment)
 {
     const mv_heap_map *map = &p->answer->heap.map;
 
@@ -252,7 +252,7 @@ static const char *describe_segment(painting *p, uint32_t segment)
         mv_panel_size(p->view, map->free[segment]));
 }
 
-static const char *describe(painting *p, const mv_state_box *box)
+static const char *describe(state_frame *p, const mv_state_box *box)
 {
     const mv_heap_map *map = &p->answer->heap.map;
     const mv_alloc_lives *a = &p->device->lives.allocs;
@@ -278,7 +278,7 @@ static const char *describe(painting *p, const mv_state_box *box)
 }
 
 /* Outlines of a group's segments, cut where rows end; segments too small to see have none. */
-static void outline_segments(painting *p, uint32_t group)
+static void outline_segments(state_frame *p, uint32_t group)
 {
     const mv_state *s = &p->answer->state;
     const mv_state_group *g = &s->groups[group];
@@ -307,7 +307,7 @@ static void outline_segments(painting *p, uint32_t group)
         (mv_shape){.kind = MV_SHAPE_RECTS, .stroke = p->ui->theme->faint_text, .width = 1});
 }
 
-static const char *name_group(painting *p, const mv_state_group *group)
+static const char *name_group(state_frame *p, const mv_state_group *group)
 {
     const mv_trace *t = &p->document->trace;
     const mv_segment_lives *segments = &p->device->lives.segments;
@@ -328,7 +328,7 @@ static const char *name_group(painting *p, const mv_state_group *group)
                         (unsigned long long)t->pools.b[pool.row], number);
 }
 
-static void head_group(painting *p, uint32_t group)
+static void head_group(state_frame *p, uint32_t group)
 {
     const mv_state_group *g = &p->answer->state.groups[group];
     float h = mv_ui_px(p->ui, GROUP);
@@ -344,7 +344,7 @@ static void head_group(painting *p, uint32_t group)
                MV_ANCHOR_START, text);
 }
 
-static void paint_groups(painting *p)
+static void paint_groups(state_frame *p)
 {
     const mv_state *s = &p->answer->state;
     uint32_t box = 0, first;
@@ -372,7 +372,7 @@ static const mv_oom *oom_at(const mv_view *view, const mv_document_device *devic
 }
 
 /* What failed at this event, next to what was free and which blocks keep it from being released. */
-static const char *oom_text(painting *p)
+static const char *oom_text(state_frame *p)
 {
     const mv_events *e = &p->device->lives.events;
     const mv_heap_moment *heap = &p->answer->heap;
@@ -396,7 +396,7 @@ static const char *oom_text(painting *p)
     return text;
 }
 
-static const char *sums_text(painting *p)
+static const char *sums_text(state_frame *p)
 {
     const mv_heap_sums *s = &p->answer->heap.sums;
     uint64_t largest = p->answer->heap.largest;
@@ -420,7 +420,7 @@ static const char *sums_text(painting *p)
     return text;
 }
 
-static void paint_head(painting *p, mv_box box)
+static void paint_head(state_frame *p, mv_box box)
 {
     mv_box head = mv_box_cut_top(&box, mv_ui_px(p->ui, HEAD)), button;
     const char *oom = oom_text(p);
@@ -441,7 +441,7 @@ static void paint_head(painting *p, mv_box box)
         "Grey bars: small pieces; the height shows how full they are.");
 }
 
-static void paint_legend(painting *p, mv_box box)
+static void paint_legend(state_frame *p, mv_box box)
 {
     mv_plot plot = {.view = p->view,
                     .ui = p->ui,
@@ -462,23 +462,23 @@ static void paint_legend(painting *p, mv_box box)
 
 /* ---- the pane ---------------------------------------------------------------------------- */
 
-static bool open_painting(mv_view *view, mv_box box, painting *p)
+static bool open_painting(mv_view *view, mv_box box, state_frame *p)
 {
     mv_heap_ask ask = mv_state_question(view, box);
     bool is_current;
 
-    *p = (painting){.view = view,
-                    .ui = &view->ui,
-                    .document = ask.document,
-                    .device = ask.device,
-                    .answer = mv_slot_ask(view->panels->heap, &ask, &is_current)};
+    *p = (state_frame){.view = view,
+                       .ui = &view->ui,
+                       .document = ask.document,
+                       .device = ask.device,
+                       .answer = mv_slot_ask(view->panels->heap, &ask, &is_current)};
     if (!p->answer || p->answer->ask.device != ask.device)
         return false;
     lay_out(p, box);
     return true;
 }
 
-static void paint_hover(painting *p)
+static void paint_hover(state_frame *p)
 {
     const mv_state_box *box = NULL;
 
@@ -495,7 +495,7 @@ static void paint(mv_view *view, mv_box box)
 {
     const mv_document *document;
     const mv_document_device *device;
-    painting p;
+    state_frame p;
 
     if (!mv_panels_device(view, box, &document, &device))
         return;
@@ -518,7 +518,7 @@ static void paint(mv_view *view, mv_box box)
 static bool input(mv_view *view, mv_box box, const mv_input *in)
 {
     const mv_state_box *hit;
-    painting p;
+    state_frame p;
 
     if (in->kind == MV_INPUT_WHEEL) { /* steps through events, as on the timeline */
         mv_view_do(view, in->dy > 0 ? MV_DO_event_back : MV_DO_event_on, 0);

@@ -12,7 +12,7 @@ typedef struct {
     mv_box box;    /* of the rows, without the scroll bar */
     float rest;    /* width of a column without one of its own */
     uint32_t room; /* rows that fit */
-} painting;
+} tables_frame;
 
 static mv_listing_question question_of(mv_view *view)
 {
@@ -46,7 +46,7 @@ static const mv_listing_answer *ask(mv_view *view)
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-static void lay_columns(painting *p)
+static void lay_columns(tables_frame *p)
 {
     const mv_listing *t = &p->answer->table;
     uint32_t wide = 0;
@@ -59,7 +59,7 @@ static void lay_columns(painting *p)
     p->rest = wide && p->box.w > used ? (p->box.w - used) / (float)wide : 0;
 }
 
-static mv_box column_box(const painting *p, mv_box *line, uint32_t c)
+static mv_box column_box(const tables_frame *p, mv_box *line, uint32_t c)
 {
     float width = mv_ui_px(p->ui, p->answer->table.columns[c].width);
     mv_box cell = mv_box_cut_left(line, width > 0 ? width : p->rest);
@@ -73,7 +73,7 @@ static bool is_number(uint8_t kind)
     return kind != MV_CELL_TEXT;
 }
 
-static void paint_names(painting *p, mv_box line)
+static void paint_names(tables_frame *p, mv_box line)
 {
     const mv_listing *t = &p->answer->table;
     uint32_t sort = p->answer->question.sort;
@@ -94,7 +94,7 @@ static void paint_names(painting *p, mv_box line)
 }
 
 /* The cursor's event and rows of the pinned allocation have a bar in front. */
-static void mark_row(painting *p, mv_box line, const mv_listing_place *place)
+static void mark_row(tables_frame *p, mv_box line, const mv_listing_place *place)
 {
     const mv_view_state *now = &p->view->now;
     bool is_cursor = p->answer->table.kind == MV_LISTING_EVENTS && place->event == now->cursor;
@@ -107,7 +107,7 @@ static void mark_row(painting *p, mv_box line, const mv_listing_place *place)
                    p->ui->theme->outline);
 }
 
-static void paint_row(painting *p, mv_box line, uint32_t row)
+static void paint_row(tables_frame *p, mv_box line, uint32_t row)
 {
     const mv_listing *t = &p->answer->table;
     mv_cell cells[MV_LISTING_COLUMNS];
@@ -128,7 +128,7 @@ static void paint_row(painting *p, mv_box line, uint32_t row)
 }
 
 /* The list of events follows the cursor until it is scrolled. */
-static void follow_cursor(painting *p)
+static void follow_cursor(tables_frame *p)
 {
     mv_panels *panels = p->view->panels;
     uint32_t cursor = p->view->now.cursor, row = cursor == MV_BEFORE ? 0 : cursor;
@@ -141,7 +141,7 @@ static void follow_cursor(painting *p)
         *first = row > p->room / 2 ? row - p->room / 2 : 0;
 }
 
-static void paint_rows(painting *p)
+static void paint_rows(tables_frame *p)
 {
     uint32_t *first = &p->view->panels->table_first[p->answer->table.kind];
     uint32_t count = p->answer->table.count;
@@ -163,7 +163,7 @@ static void paint_rows(painting *p)
 
 /* ---- the pane ---------------------------------------------------------------------------- */
 
-static void paint_head(painting *p, mv_box head)
+static void paint_head(tables_frame *p, mv_box head)
 {
     mv_box button;
 
@@ -189,7 +189,7 @@ static void paint(mv_view *view, mv_box box)
 {
     const mv_document *document;
     const mv_document_device *device;
-    painting p = {.view = view, .ui = &view->ui};
+    tables_frame p = {.view = view, .ui = &view->ui};
 
     if (!mv_panels_device(view, box, &document, &device))
         return;

@@ -132,15 +132,16 @@ static void *find_findings(mv_arena *arena, void *context, const void *ask)
 
 static void *find_story(mv_arena *arena, void *context, const void *ask)
 {
-    const mv_story_question *q = ask;
-    mv_story_answer *a = mv_push_struct(arena, mv_story_answer);
+    const mv_details_question *q = ask;
+    mv_details_answer *a = mv_push_struct(arena, mv_details_answer);
     mv_err err;
 
     (void)context;
     if (!a)
         return NULL;
     a->ask = *q;
-    return mv_story_find(arena, &q->document->trace, q->device, q->alloc, &a->story, &err) == MV_OK
+    return mv_allocation_history_find(arena, &q->document->trace, q->device, q->alloc, &a->history,
+                                      &err) == MV_OK
                ? a
                : NULL;
 }
@@ -164,8 +165,8 @@ bool mv_panels_open(mv_view *view)
     p->flames = mv_slot_open(view->jobs, find_flames, p, sizeof(mv_flames_question));
     p->table = mv_slot_open(view->jobs, find_table, p, sizeof(mv_listing_question));
     p->findings = mv_slot_open(view->jobs, find_findings, p, sizeof(mv_findings_question));
-    p->story = mv_slot_open(view->jobs, find_story, p, sizeof(mv_story_question));
-    return p->heap && p->flames && p->table && p->findings && p->story;
+    p->history = mv_slot_open(view->jobs, find_story, p, sizeof(mv_details_question));
+    return p->heap && p->flames && p->table && p->findings && p->history;
 }
 
 void mv_panels_close(mv_view *view)

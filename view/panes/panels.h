@@ -4,7 +4,7 @@
  *     pane_state.c      segments with their blocks, at the cursor      heap_moment, viz/state
  *     pane_flame.c      flame graph                                    flames
  *     pane_tables.c     tables                                         tables
- *     pane_details.c    one allocation                                 story
+ *     pane_details.c    one allocation                                 history
  *     pane_reports.c    what is wrong                                  findings
  *
  * A pane asks its slot each frame; while a newer question is being answered, it shows the answer
@@ -92,12 +92,12 @@ typedef struct {
     const mv_document *document;
     const mv_document_device *device;
     uint32_t alloc, unused;
-} mv_story_question;
+} mv_details_question;
 
 typedef struct {
-    mv_story_question ask;
-    mv_story story;
-} mv_story_answer;
+    mv_details_question ask;
+    mv_allocation_history history;
+} mv_details_answer;
 
 /* ---- what the panes keep ------------------------------------------------------------------ */
 
@@ -107,7 +107,7 @@ struct mv_panels {
     mv_view *view;
     pthread_mutex_t lock; /* guards `facts` */
     mv_panel_facts *facts;
-    mv_slot *heap, *flames, *table, *findings, *story;
+    mv_slot *heap, *flames, *table, *findings, *history;
 
     bool by_address; /* segments in order of address */
 
@@ -137,7 +137,7 @@ struct mv_panels {
     const mv_flames_answer *flames_shown;
     const mv_listing_answer *table_shown;
     const mv_findings_answer *findings_shown;
-    const mv_story_answer *story_shown;
+    const mv_details_answer *details_shown;
 };
 
 /* For workers; NULL when memory is out. */

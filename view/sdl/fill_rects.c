@@ -4,9 +4,9 @@
 
 #include "viz/scene/stroke.h"
 
-enum { LEVELS = MV_SOLID_LEVELS, FAR_PIXELS = 100000 };
+enum { LEVELS = MV_FILL_LEVELS, FAR_PIXELS = 100000 };
 
-bool mv_solids_resize(mv_solids *p, mv_arena *arena, int width, int height)
+bool mv_fill_rects_resize(mv_fill_rects *p, mv_arena *arena, int width, int height)
 {
     if (width != p->width || height != p->height || p->cover.failed) {
         mv_coverage_release(&p->cover);
@@ -17,17 +17,17 @@ bool mv_solids_resize(mv_solids *p, mv_arena *arena, int width, int height)
         p->height = height;
     }
     p->arena = arena;
-    mv_solids_clip(p, (SDL_Rect){0, 0, width, height});
+    mv_fill_rects_clip(p, (SDL_Rect){0, 0, width, height});
     return true;
 }
 
-void mv_solids_release(mv_solids *p)
+void mv_fill_rects_release(mv_fill_rects *p)
 {
     mv_coverage_release(&p->cover);
-    *p = (mv_solids){0};
+    *p = (mv_fill_rects){0};
 }
 
-void mv_solids_clip(mv_solids *p, SDL_Rect clip)
+void mv_fill_rects_clip(mv_fill_rects *p, SDL_Rect clip)
 {
     p->clip = clip;
     mv_coverage_clip(&p->cover, clip.x, clip.y, clip.x + clip.w, clip.y + clip.h);
@@ -36,7 +36,7 @@ void mv_solids_clip(mv_solids *p, SDL_Rect clip)
 /* ---- rectangles by how much they cover --------------------------------------------------- */
 
 /* A rectangle that is covered by `part` of 255. */
-static void add(mv_solids *p, int x, int y, int w, int h, uint32_t part)
+static void add(mv_fill_rects *p, int x, int y, int w, int h, uint32_t part)
 {
     uint32_t level = (part * LEVELS + 127) / 255;
     mv_rect_list *list;
@@ -58,7 +58,7 @@ static void add(mv_solids *p, int x, int y, int w, int h, uint32_t part)
 }
 
 /* Draws what was added, in one colour. */
-static void fill(mv_solids *p, uint32_t colour)
+static void fill(mv_fill_rects *p, uint32_t colour)
 {
     const mv_sdl *sdl = p->sdl;
 
@@ -122,7 +122,7 @@ static span span_of(float from, float to, int low, int high)
 }
 
 /* A rectangle anywhere, cut to the clip. */
-static void add_box(mv_solids *p, mv_point a, mv_point b, bool is_crisp)
+static void add_box(mv_fill_rects *p, mv_point a, mv_point b, bool is_crisp)
 {
     span x, y;
 
@@ -142,7 +142,7 @@ static void add_box(mv_solids *p, mv_point a, mv_point b, bool is_crisp)
 
 static void take_row(void *to, int32_t x, int32_t y, uint32_t count, const uint8_t *coverage)
 {
-    mv_solids *p = to;
+    mv_fill_rects *p = to;
 
     for (uint32_t i = 0, end; i < count; i = end) {
         for (end = i + 1; end < count && coverage[end] == coverage[i]; end++)
@@ -158,7 +158,7 @@ static int32_t unit_of(float pixels, bool is_crisp)
     return is_crisp ? (unit + MV_PIXEL_UNITS / 2) & ~(MV_PIXEL_UNITS - 1) : unit;
 }
 
-static void add_polygon(mv_solids *p, const mv_scene *scene, const mv_shape *s)
+static void add_polygon(mv_fill_rects *p, const mv_scene *scene, const mv_shape *s)
 {
     for (uint32_t i = 0; i < s->count; i++) {
         mv_point a = scene->points[s->first + i];
@@ -171,7 +171,7 @@ static void add_polygon(mv_solids *p, const mv_scene *scene, const mv_shape *s)
 
 /* Column by column: where the edges are in the middle of each. Equal neighbours are one rectangle.
  */
-static void add_strip(mv_solids *p, const mv_scene *scene, const mv_shape *s)
+static void add_strip(mv_fill_rects *p, const mv_scene *scene, const mv_shape *s)
 {
     const mv_point *at = scene->points + s->first;
     uint32_t pairs = s->count / 2, i = 0;
@@ -213,7 +213,7 @@ static bool is_straight(const mv_point *points, uint32_t count)
 }
 
 /* A line of horizontal and vertical pieces: a rectangle each, which includes the corners. */
-static void add_steps(mv_solids *p, const mv_point *points, uint32_t count, float width)
+static void add_steps(mv_fill_rects *p, const mv_point *points, uint32_t count, float width)
 {
     float half = width / 2;
 
@@ -232,7 +232,7 @@ static void add_steps(mv_solids *p, const mv_point *points, uint32_t count, floa
     }
 }
 
-static void add_stroke(mv_solids *p, const mv_point *points, uint32_t count,
+static void add_stroke(mv_fill_rects *p, const mv_point *points, uint32_t count,
                        const mv_stroke *stroke)
 {
     if (!stroke->is_closed && !stroke->is_dashed && is_straight(points, count)) {
@@ -245,7 +245,7 @@ static void add_stroke(mv_solids *p, const mv_point *points, uint32_t count,
 
 /* ---- shapes ------------------------------------------------------------------------------ */
 
-static void add_area(mv_solids *p, const mv_scene *scene, const mv_shape *s)
+static void add_area(mv_fill_rects *p, const mv_scene *scene, const mv_shape *s)
 {
     const mv_point *at = scene->points + s->first;
 
@@ -258,13 +258,13 @@ static void add_area(mv_solids *p, const mv_scene *scene, const mv_shape *s)
             add_box(p, at[i], at[i + 1], s->is_crisp);
 }
 
-void mv_solids_fill(mv_solids *p, const mv_scene *scene, const mv_shape *s)
+void mv_fill_rects_fill(mv_fill_rects *p, const mv_scene *scene, const mv_shape *s)
 {
     add_area(p, scene, s);
     fill(p, s->fill);
 }
 
-void mv_solids_stroke(mv_solids *p, const mv_scene *scene, const mv_shape *s)
+void mv_fill_rects_stroke(mv_fill_rects *p, const mv_scene *scene, const mv_shape *s)
 {
     mv_stroke stroke = {
         .width = s->width, .is_closed = s->kind != MV_SHAPE_LINE, .is_dashed = s->is_dashed};
@@ -282,8 +282,8 @@ void mv_solids_stroke(mv_solids *p, const mv_scene *scene, const mv_shape *s)
     fill(p, s->stroke);
 }
 
-void mv_solids_rows(mv_solids *p, const mv_scene *scene, const mv_shape *s,
-                    void (*take)(void *to, SDL_Rect row), void *to)
+void mv_fill_rects_rows(mv_fill_rects *p, const mv_scene *scene, const mv_shape *s,
+                        void (*take)(void *to, SDL_Rect row), void *to)
 {
     add_area(p, scene, s);
     for (uint32_t i = 0; i < LEVELS; i++) {

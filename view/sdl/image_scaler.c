@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-static void drop_textures(mv_stretcher *s)
+static void drop_textures(mv_image_scaler *s)
 {
     for (int i = 0; i < 2; i++) {
         if (s->texture[i])
@@ -11,14 +11,14 @@ static void drop_textures(mv_stretcher *s)
     }
 }
 
-void mv_stretcher_release(mv_stretcher *s)
+void mv_image_scaler_release(mv_image_scaler *s)
 {
     if (s->sdl)
         drop_textures(s);
-    *s = (mv_stretcher){0};
+    *s = (mv_image_scaler){0};
 }
 
-bool mv_stretcher_resize(mv_stretcher *s, int width, int height)
+bool mv_image_scaler_resize(mv_image_scaler *s, int width, int height)
 {
     if (s->width == width && s->height == height)
         return true;
@@ -35,7 +35,7 @@ bool mv_stretcher_resize(mv_stretcher *s, int width, int height)
     return true;
 }
 
-static bool make_texture(mv_stretcher *s, bool is_opaque)
+static bool make_texture(mv_image_scaler *s, bool is_opaque)
 {
     SDL_Texture **texture = &s->texture[is_opaque];
 
@@ -55,7 +55,8 @@ static uint32_t nearest_of(double at, uint32_t count)
 }
 
 /* The pixels of `seen`, row by row. */
-static void stretch(mv_stretcher *s, const mv_pixels *image, const mv_stretch *how, SDL_Rect seen)
+static void stretch(mv_image_scaler *s, const mv_pixels *image, const mv_stretch *how,
+                    SDL_Rect seen)
 {
     uint32_t *to = s->argb, last = UINT32_MAX;
 
@@ -78,8 +79,8 @@ static void stretch(mv_stretcher *s, const mv_pixels *image, const mv_stretch *h
     }
 }
 
-void mv_stretcher_draw(mv_stretcher *s, const mv_pixels *image, const mv_stretch *how,
-                       SDL_Rect seen)
+void mv_image_scaler_draw(mv_image_scaler *s, const mv_pixels *image, const mv_stretch *how,
+                          SDL_Rect seen)
 {
     SDL_Texture *texture;
 

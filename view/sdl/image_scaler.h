@@ -18,7 +18,7 @@ typedef struct {
         *texture[2];  /* for images with transparent pixels, for opaque ones; NULL: not made yet */
     uint32_t *column; /* [width] of the image, for each column of the picture */
     uint32_t *argb;   /* [height][width] */
-} mv_stretcher;
+} mv_image_scaler;
 
 /* Where a part of an image is placed: pixel (i, j) of the picture shows the image's pixel at x + (i
  * - place.x + 0.5) * step_x, and y likewise. */
@@ -29,11 +29,11 @@ typedef struct {
 
 /* For a picture of that size. The caller sets `sdl`, `renderer` and `arena`. False when memory is
  * out. */
-bool mv_stretcher_resize(mv_stretcher *s, int width, int height);
-void mv_stretcher_release(mv_stretcher *s);
+bool mv_image_scaler_resize(mv_image_scaler *s, int width, int height);
+void mv_image_scaler_release(mv_image_scaler *s);
 
 /* Draws the image on `seen`, which lies within the place and the picture. */
-void mv_stretcher_draw(mv_stretcher *s, const mv_pixels *image, const mv_stretch *how,
-                       SDL_Rect seen);
+void mv_image_scaler_draw(mv_image_scaler *s, const mv_pixels *image, const mv_stretch *how,
+                          SDL_Rect seen);
 
 #endif

@@ -44,12 +44,12 @@ static SDL_Rect covered_by(const mv_scene *scene, const mv_shape *s)
                            (mv_point){floorf(at[1].x), floorf(at[1].y)});
 }
 
-void mv_covers_find(mv_covers *covers, const mv_scene *scene, int width, int height)
+void mv_occlusion_find(mv_occlusion *occlusion, const mv_scene *scene, int width, int height)
 {
     SDL_Rect all = {0, 0, width, height}, clip = all;
 
-    covers->count = 0;
-    for (uint32_t i = 0; i < scene->shape_count && covers->count < MV_MOST_COVERS; i++) {
+    occlusion->count = 0;
+    for (uint32_t i = 0; i < scene->shape_count && occlusion->count < MV_MOST_COVERS; i++) {
         const mv_shape *s = &scene->shapes[i];
         const mv_point *at = scene->points + s->first;
         SDL_Rect rect;
@@ -59,7 +59,7 @@ void mv_covers_find(mv_covers *covers, const mv_scene *scene, int width, int hei
         }
         rect = mv_rect_intersect(covered_by(scene, s), clip);
         if ((int64_t)rect.w * rect.h >= LEAST_AREA)
-            covers->all[covers->count++] = (mv_cover){i, rect};
+            occlusion->all[occlusion->count++] = (mv_cover){i, rect};
     }
 }
 
@@ -98,19 +98,20 @@ static uint32_t tidy(SDL_Rect *pieces, uint32_t count)
     return kept;
 }
 
-uint32_t mv_covers_rest(const mv_covers *covers, uint32_t shape, SDL_Rect rect,
-                        SDL_Rect pieces[MV_MOST_PIECES])
+uint32_t mv_occlusion_rest(const mv_occlusion *occlusion, uint32_t shape, SDL_Rect rect,
+                           SDL_Rect pieces[MV_MOST_PIECES])
 {
     uint32_t count = 1;
 
     pieces[0] = rect;
-    for (uint32_t i = 0; i < covers->count && count > 0; i++)
-        if (shape == MV_BACKGROUND || covers->all[i].shape > shape)
-            count = tidy(pieces, subtract(pieces, count, covers->all[i].rect));
+    for (uint32_t i = 0; i < occlusion->count && count > 0; i++)
+        if (shape == MV_BACKGROUND || occlusion->all[i].shape > shape)
+            count = tidy(pieces, subtract(pieces, count, occlusion->all[i].rect));
     return count;
 }
 
-const SDL_Rect *mv_covers_plain(const mv_covers *covers, const mv_scene *scene, uint32_t shape)
+const SDL_Rect *mv_occlusion_plain(const mv_occlusion *occlusion, const mv_scene *scene,
+                                   uint32_t shape)
 {
     const mv_shape *s = &scene->shapes[shape];
     const mv_point *at = scene->points + s->first;
@@ -120,8 +121,8 @@ const SDL_Rect *mv_covers_plain(const mv_covers *covers, const mv_scene *scene, 
     for (int i = 0; !s->is_crisp && i < 2 && s->count == 2; i++)
         if (at[i].x != floorf(at[i].x) || at[i].y != floorf(at[i].y))
             return NULL;
-    for (uint32_t i = 0; i < covers->count; i++)
-        if (covers->all[i].shape == shape)
-            return &covers->all[i].rect;
+    for (uint32_t i = 0; i < occlusion->count; i++)
+        if (occlusion->all[i].shape == shape)
+            return &occlusion->all[i].rect;
     return NULL;
 }

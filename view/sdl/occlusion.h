@@ -18,22 +18,23 @@ typedef struct {
     uint32_t count;
     mv_cover
         all[MV_MOST_COVERS]; /* in the order of the scene; only the first ones if there are more */
-} mv_covers;
+} mv_occlusion;
 
 /* The pixels nearest to the coordinates, which may have any value. */
 SDL_Rect mv_rect_between(mv_point a, mv_point b);
 SDL_Rect mv_rect_intersect(SDL_Rect a, SDL_Rect b);
 
 /* For a picture of width x height pixels. */
-void mv_covers_find(mv_covers *covers, const mv_scene *scene, int width, int height);
+void mv_occlusion_find(mv_occlusion *occlusion, const mv_scene *scene, int width, int height);
 
 /* The parts of a rectangle that no cover after `shape` in the scene hides (with MV_BACKGROUND: no
  * cover at all). Returns how many. */
 #define MV_BACKGROUND UINT32_MAX
-uint32_t mv_covers_rest(const mv_covers *covers, uint32_t shape, SDL_Rect rect,
-                        SDL_Rect pieces[MV_MOST_PIECES]);
+uint32_t mv_occlusion_rest(const mv_occlusion *occlusion, uint32_t shape, SDL_Rect rect,
+                           SDL_Rect pieces[MV_MOST_PIECES]);
 
 /* The rectangle of a shape that is a cover and only a rectangle; NULL: it is not. */
-const SDL_Rect *mv_covers_plain(const mv_covers *covers, const mv_scene *scene, uint32_t shape);
+const SDL_Rect *mv_occlusion_plain(const mv_occlusion *occlusion, const mv_scene *scene,
+                                   uint32_t shape);
 
 #endif

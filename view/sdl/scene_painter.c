@@ -15,8 +15,8 @@ bool mv_scene_painter_init(mv_scene_painter *p, mv_budget *budget, const mv_sdl 
     *p = (mv_scene_painter){.sdl = sdl, .renderer = renderer};
     mv_arena_init(&p->arena, budget);
     sdl->GetRendererInfo(renderer, &info);
-    p->solids = (mv_solids){.sdl = sdl, .renderer = renderer};
-    p->stretcher = (mv_stretcher){.sdl = sdl, .renderer = renderer, .arena = &p->arena};
+    p->fill_rects = (mv_fill_rects){.sdl = sdl, .renderer = renderer};
+    p->scaler = (mv_image_scaler){.sdl = sdl, .renderer = renderer, .arena = &p->arena};
     mv_image_cache_init(&p->images, sdl, renderer, info.flags & SDL_RENDERER_SOFTWARE, image_bytes);
     return mv_glyphs_init(&p->glyphs, &p->arena, sdl, renderer, font);
 }
@@ -26,8 +26,8 @@ void mv_scene_painter_release(mv_scene_painter *p)
     if (p->sdl) {
         mv_glyphs_release(&p->glyphs);
         mv_image_cache_clear(&p->images);
-        mv_solids_release(&p->solids);
-        mv_stretcher_release(&p->stretcher);
+        mv_fill_rects_release(&p->fill_rects);
+        mv_image_scaler_release(&p->scaler);
         if (p->hatch)
             p->sdl->DestroyTexture(p->hatch);
         mv_arena_release(&p->arena);
@@ -44,12 +44,12 @@ static int nearest(double pixels)
 
 static void set_clip(mv_scene_painter *p, const mv_scene *scene, const mv_shape *s)
 {
-    SDL_Rect all = {0, 0, p->solids.width, p->solids.height}, clip = all;
+    SDL_Rect all = {0, 0, p->fill_rects.width, p->fill_rects.height}, clip = all;
 
     if (s->count >= 2)
         clip = mv_rect_intersect(
             mv_rect_between(scene->points[s->first], scene->points[s->first + 1]), all);
-    mv_solids_clip(&p->solids, clip);
+    mv_fill_rects_clip(&p->fill_rects, clip);
     if (clip.w > 0 && clip.h > 0)
         p->sdl->RenderSetClipRect(p->renderer, &clip);
 }
@@ -99,7 +99,7 @@ static void draw_hatched(mv_scene_painter *p, const mv_scene *scene, const mv_sh
     p->sdl->SetTextureColorMod(p->hatch, (uint8_t)(s->stroke >> 24), (uint8_t)(s->stroke >> 16),
                                (uint8_t)(s->stroke >> 8));
     p->sdl->SetTextureAlphaMod(p->hatch, (uint8_t)s->stroke);
-    mv_solids_rows(&p->solids, scene, s, hatch_rect, p);
+    mv_fill_rects_rows(&p->fill_rects, scene, s, hatch_rect, p);
 }
 
 /* ---- images ------------------------------------------------------------------------------ */
@@ -139,7 +139,7 @@ static void copy_scaled(mv_scene_painter *p, const mv_pixels *image, const mv_st
         return;
     p->sdl->RenderSetClipRect(p->renderer, &seen);
     p->sdl->RenderCopy(p->renderer, texture, &part, &to);
-    p->sdl->RenderSetClipRect(p->renderer, &p->solids.clip);
+    p->sdl->RenderSetClipRect(p->renderer, &p->fill_rects.clip);
 }
 
 static void draw_seen(mv_scene_painter *p, const mv_pixels *image, const mv_stretch *s,
@@ -150,7 +150,7 @@ static void draw_seen(mv_scene_painter *p, const mv_pixels *image, const mv_stre
     if (is_plain || !p->images.is_software)
         copy_scaled(p, image, s, seen);
     else
-        mv_stretcher_draw(&p->stretcher, image, s, seen);
+        mv_image_scaler_draw(&p->scaler, image, s, seen);
 }
 
 /* Images come in runs, finer ones above coarser ones. */
@@ -163,7 +163,8 @@ static void draw_image(mv_scene_painter *p, const mv_scene *scene, uint32_t shap
 
     if (!place_image(scene, s, &own))
         return;
-    count = mv_covers_rest(&p->covers, shape, mv_rect_intersect(own.place, p->solids.clip), pieces);
+    count = mv_occlusion_rest(&p->occlusion, shape,
+                              mv_rect_intersect(own.place, p->fill_rects.clip), pieces);
     for (uint32_t i = 0; i < count; i++)
         if (pieces[i].w > 0 && pieces[i].h > 0)
             draw_seen(p, s->image, &own, pieces[i]);
@@ -173,7 +174,7 @@ static void draw_image(mv_scene_painter *p, const mv_scene *scene, uint32_t shap
 static void fill_seen(mv_scene_painter *p, uint32_t shape, SDL_Rect rect, uint32_t colour)
 {
     SDL_Rect pieces[MV_MOST_PIECES];
-    uint32_t count = mv_covers_rest(&p->covers, shape, rect, pieces);
+    uint32_t count = mv_occlusion_rest(&p->occlusion, shape, rect, pieces);
 
     p->sdl->SetRenderDrawBlendMode(p->renderer, SDL_BLENDMODE_NONE);
     p->sdl->SetRenderDrawColor(p->renderer, (uint8_t)(colour >> 24), (uint8_t)(colour >> 16),
@@ -187,7 +188,7 @@ static void fill_seen(mv_scene_painter *p, uint32_t shape, SDL_Rect rect, uint32
 /* Whether any part of a text may be visible. */
 static bool is_text_shown(const mv_scene_painter *p, const mv_shape *s, mv_point at)
 {
-    SDL_Rect clip = p->solids.clip;
+    SDL_Rect clip = p->fill_rects.clip;
 
     return at.y + s->width >= (float)clip.y && at.y - s->width <= (float)(clip.y + clip.h) &&
            (s->anchor != MV_ANCHOR_START || at.x <= (float)(clip.x + clip.w));
@@ -196,7 +197,7 @@ static bool is_text_shown(const mv_scene_painter *p, const mv_shape *s, mv_point
 static void draw_shape(mv_scene_painter *p, const mv_scene *scene, uint32_t shape)
 {
     const mv_shape *s = &scene->shapes[shape];
-    const SDL_Rect *plain = mv_covers_plain(&p->covers, scene, shape);
+    const SDL_Rect *plain = mv_occlusion_plain(&p->occlusion, scene, shape);
 
     if (plain) {
         fill_seen(p, shape, *plain, s->fill);
@@ -216,28 +217,28 @@ static void draw_shape(mv_scene_painter *p, const mv_scene *scene, uint32_t shap
         if (s->is_hatched)
             draw_hatched(p, scene, s);
         else if (s->fill & 0xff)
-            mv_solids_fill(&p->solids, scene, s);
+            mv_fill_rects_fill(&p->fill_rects, scene, s);
     }
     if (!s->is_hatched && s->width > 0 && (s->stroke & 0xff))
-        mv_solids_stroke(&p->solids, scene, s);
+        mv_fill_rects_stroke(&p->fill_rects, scene, s);
 }
 
 bool mv_scene_painter_draw(mv_scene_painter *p, const mv_scene *scene, int width, int height)
 {
-    if (!mv_solids_resize(&p->solids, &p->arena, width, height) ||
-        !mv_stretcher_resize(&p->stretcher, width, height))
+    if (!mv_fill_rects_resize(&p->fill_rects, &p->arena, width, height) ||
+        !mv_image_scaler_resize(&p->scaler, width, height))
         return false;
-    p->solids.failed = false;
+    p->fill_rects.failed = false;
     mv_image_cache_begin(&p->images);
     p->sdl->RenderSetClipRect(p->renderer, NULL);
-    mv_covers_find(&p->covers, scene, width, height);
+    mv_occlusion_find(&p->occlusion, scene, width, height);
     fill_seen(p, MV_BACKGROUND, (SDL_Rect){0, 0, width, height}, scene->background);
     for (uint32_t i = 0; i < scene->shape_count; i++) {
         const mv_shape *s = &scene->shapes[i];
         if (s->kind == MV_SHAPE_CLIP)
             set_clip(p, scene, s);
-        else if (s->count > 0 && p->solids.clip.w > 0 && p->solids.clip.h > 0)
+        else if (s->count > 0 && p->fill_rects.clip.w > 0 && p->fill_rects.clip.h > 0)
             draw_shape(p, scene, i);
     }
-    return !scene->failed && !p->solids.failed && !p->solids.cover.failed;
+    return !scene->failed && !p->fill_rects.failed && !p->fill_rects.cover.failed;
 }

@@ -18,11 +18,11 @@ typedef struct {
     const mv_sdl *sdl;
     SDL_Renderer *renderer;
     mv_arena arena;
-    mv_solids solids;
+    mv_fill_rects fill_rects;
     mv_glyphs glyphs;
     mv_image_cache images;
-    mv_stretcher stretcher;
-    mv_covers covers; /* of the scene that is drawn */
+    mv_image_scaler scaler;
+    mv_occlusion occlusion; /* of the scene that is drawn */
     SDL_Texture *hatch;
 } mv_scene_painter;
 

@@ -163,7 +163,7 @@ static mv_code show(const mv_document *d, mv_document_device *v, mv_err *err)
         (code = mv_segment_lives_as_allocs(arena, &v->lives, &v->segment_lives, err)) != MV_OK ||
         (code = mv_index_make(arena, &v->segment_lives, MV_INDEX_ALLOCATED, &v->segment_index,
                               err)) != MV_OK ||
-        (code = mv_landmarks_find(arena, &d->trace, &v->lives, &v->landmarks, err)) != MV_OK)
+        (code = mv_trace_marks_find(arena, &d->trace, &v->lives, &v->trace_marks, err)) != MV_OK)
         return code;
     mv_pyramid_reader_init(&reader, &v->pyramid);
     all = mv_pyramid_range(&reader, MV_BEFORE, v->lives.events.count);

@@ -60,7 +60,7 @@ typedef struct {
     uint64_t peak; /* allocated */
     uint32_t peak_event;
     mv_site_colours site_colours;
-    mv_landmarks landmarks;
+    mv_trace_marks trace_marks;
     /* from MV_DEVICE_JUDGED on */
     mv_leaks leaks;
     mv_leak_outlook outlook;

@@ -9,13 +9,13 @@ typedef struct {
     const mv_document_device *device;
     bool is_judged;
     char search[MV_SEARCH_TEXT];
-} ask;
+} search_question;
 
 typedef struct {
     mv_filter_bits allocs, segments;
     uint64_t bytes;
     char why[MV_FILTER_WHY];
-} answer;
+} search_answer;
 
 static uint64_t bytes_of(const mv_lives *lives, const mv_filter_bits *bits)
 {
@@ -29,10 +29,10 @@ static uint64_t bytes_of(const mv_lives *lives, const mv_filter_bits *bits)
 
 static void *find(mv_arena *arena, void *context, const void *of)
 {
-    const ask *a = of;
+    const search_question *a = of;
     const mv_lives *lives = &a->device->lives;
     const mv_leaks *leaks = a->is_judged ? &a->device->leaks : NULL;
-    answer *found = mv_push_struct(arena, answer);
+    search_answer *found = mv_push_struct(arena, search_answer);
     mv_filter filter = {0};
     mv_err err = {0};
 
@@ -50,7 +50,7 @@ static void *find(mv_arena *arena, void *context, const void *of)
 
 bool mv_search_open(mv_view *view)
 {
-    view->chrome->matches = mv_slot_open(view->jobs, find, NULL, sizeof(ask));
+    view->chrome->matches = mv_slot_open(view->jobs, find, NULL, sizeof(search_question));
     return view->chrome->matches != NULL;
 }
 
@@ -58,9 +58,9 @@ void mv_search_update(mv_view *view)
 {
     const mv_document_device *device = mv_view_device(view);
     const mv_document *document = mv_view_document(view);
-    const answer *found;
+    const search_answer *found;
     bool is_current;
-    ask a;
+    search_question a;
 
     view->matches = view->segment_matches = NULL;
     view->match_bytes = 0;

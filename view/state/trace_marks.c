@@ -16,7 +16,7 @@ static uint32_t event_at(const mv_events *e, int64_t time)
 }
 
 typedef struct {
-    mv_landmarks *out;
+    mv_trace_marks *out;
     uint32_t events;
     uint32_t open[MV_LANDMARK_DEEPEST]; /* rows of marks, the innermost last */
     uint32_t depth;
@@ -53,7 +53,7 @@ static void end(nesting *n, mv_string_id name, uint32_t event)
     }
 }
 
-static void find_marks(const mv_trace *trace, const mv_lives *lives, mv_landmarks *out)
+static void find_marks(const mv_trace *trace, const mv_lives *lives, mv_trace_marks *out)
 {
     const mv_annotations *a = &trace->annotations;
     nesting n = {.out = out, .events = lives->events.count};
@@ -71,19 +71,19 @@ static void find_marks(const mv_trace *trace, const mv_lives *lives, mv_landmark
     }
 }
 
-mv_code mv_landmarks_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                          mv_landmarks *out, mv_err *err)
+mv_code mv_trace_marks_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                            mv_trace_marks *out, mv_err *err)
 {
     const mv_events *e = &lives->events;
     uint32_t ooms = 0;
 
-    *out = (mv_landmarks){0};
+    *out = (mv_trace_marks){0};
     for (uint32_t i = 0; i < e->count; i++)
         ooms += e->action[i] == MV_ACTION_OOM;
     out->ooms = mv_push_array(arena, uint32_t, ooms);
     out->marks = mv_push_array(arena, mv_mark, trace->annotations.count);
     if (!out->ooms || !out->marks)
-        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "landmarks");
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "trace_marks");
     for (uint32_t i = 0; i < e->count; i++)
         if (e->action[i] == MV_ACTION_OOM)
             out->ooms[out->oom_count++] = i;

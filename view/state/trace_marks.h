@@ -24,11 +24,11 @@ typedef struct {
     mv_mark *marks; /* [mark_count] by begin, outer ones first */
     uint32_t oom_count;
     uint32_t *ooms; /* [oom_count] events, ascending */
-} mv_landmarks;
+} mv_trace_marks;
 
 /* O(n + annotations x log n). Files without times have no marks. Fails only when memory runs out.
  */
-mv_code mv_landmarks_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
-                          mv_landmarks *out, mv_err *err);
+mv_code mv_trace_marks_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
+                            mv_trace_marks *out, mv_err *err);
 
 #endif

@@ -15,20 +15,20 @@ static void put(mv_lane *lane, const mv_mark *mark)
         lane->rows[lane->count++] = (mv_lane_row){from, mark->to, mark->name};
 }
 
-static bool find_ranges(mv_arena *arena, const mv_landmarks *landmarks, mv_mark_lanes *out)
+static bool find_ranges(mv_arena *arena, const mv_trace_marks *trace_marks, mv_mark_lanes *out)
 {
     mv_lane nested[MV_MOST_NESTED + 1] = {{.title = "annotations"}}; /* the last is of marks */
 
-    if (landmarks->mark_count == 0)
+    if (trace_marks->mark_count == 0)
         return true;
     for (uint32_t i = 0; i <= MV_MOST_NESTED; i++) {
-        nested[i].rows = mv_push_array(arena, mv_lane_row, landmarks->mark_count);
+        nested[i].rows = mv_push_array(arena, mv_lane_row, trace_marks->mark_count);
         if (!nested[i].rows)
             return false;
         nested[i].title = i == 0 ? "annotations" : i == MV_MOST_NESTED ? "marks" : "";
     }
-    for (uint32_t i = 0; i < landmarks->mark_count; i++) {
-        const mv_mark *mark = &landmarks->marks[i];
+    for (uint32_t i = 0; i < trace_marks->mark_count; i++) {
+        const mv_mark *mark = &trace_marks->marks[i];
         if (mark->is_moment)
             put(&nested[MV_MOST_NESTED], mark);
         else if (mark->depth < MV_MOST_NESTED)
@@ -88,11 +88,11 @@ static bool find_begins(mv_arena *arena, uint32_t events, mv_mark_lanes *out)
     return true;
 }
 
-mv_code mv_mark_lanes_find(mv_arena *arena, const mv_landmarks *landmarks, const mv_steps *steps,
-                           uint32_t events, mv_mark_lanes *out, mv_err *err)
+mv_code mv_mark_lanes_find(mv_arena *arena, const mv_trace_marks *trace_marks,
+                           const mv_steps *steps, uint32_t events, mv_mark_lanes *out, mv_err *err)
 {
     *out = (mv_mark_lanes){0};
-    if (!find_ranges(arena, landmarks, out) || !find_steps(arena, steps, events, out) ||
+    if (!find_ranges(arena, trace_marks, out) || !find_steps(arena, steps, events, out) ||
         !find_begins(arena, events, out))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "lanes");
     return MV_OK;

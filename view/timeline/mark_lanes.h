@@ -31,8 +31,8 @@ typedef struct {
 
 /* `steps` NULL: not known. Ranges nested deeper than MV_MOST_NESTED are left out. O(n log n) in
  * marks and steps. Fails only when memory runs out. */
-mv_code mv_mark_lanes_find(mv_arena *arena, const mv_landmarks *landmarks, const mv_steps *steps,
-                           uint32_t events, mv_mark_lanes *out, mv_err *err);
+mv_code mv_mark_lanes_find(mv_arena *arena, const mv_trace_marks *trace_marks,
+                           const mv_steps *steps, uint32_t events, mv_mark_lanes *out, mv_err *err);
 
 /* The first row of a lane that ends after `event` (of a mark: is at it or after it); `count` when
  * there is none. */

@@ -9,13 +9,13 @@ enum { GRIP = 5 };
 /* The minimap has the same clock as the plot above it, and shows all of the trace. */
 static bool open_map(mv_view *view, mv_box box, mv_viewport *out)
 {
-    const mv_ground *ground = mv_timeline_ground(view, view->now.main == MV_MAIN_SEGMENTS);
+    const mv_timeline_rows *rows = mv_timeline_rows_of(view, view->now.main == MV_MAIN_SEGMENTS);
     const mv_document_device *d = mv_view_device(view);
     float pad = mv_ui_px(&view->ui, 2);
     mv_extent all;
     uint64_t most;
 
-    if (!ground || box.w < 4 || box.h < 4)
+    if (!rows || box.w < 4 || box.h < 4)
         return false;
     if (view->timeline->has_viewport && view->now.main != MV_MAIN_STATE) {
         box.x = view->timeline->plot.x;
@@ -24,7 +24,7 @@ static bool open_map(mv_view *view, mv_box box, mv_viewport *out)
     box = (mv_box){roundf(box.x), roundf(box.y + pad), floorf(box.w), floorf(box.h - 2 * pad)};
     all = mv_pyramid_range(&view->levels, MV_BEFORE, d->lives.events.count);
     most = all.most.reserved > all.most.allocated ? all.most.reserved : all.most.allocated;
-    *out = mv_viewport_make(&ground->scale, box, (mv_stretch){0, ground->scale.events}, 0,
+    *out = mv_viewport_make(&rows->scale, box, (mv_stretch){0, rows->scale.events}, 0,
                             (double)most * 1.05);
     return true;
 }
@@ -73,7 +73,7 @@ static void window_box(mv_view *view, const mv_viewport *at)
 static void ticks(mv_view *view, const mv_viewport *at)
 {
     const mv_document_device *d = mv_view_device(view);
-    const mv_landmarks *l = &d->landmarks;
+    const mv_trace_marks *l = &d->trace_marks;
     float last = -2;
 
     for (uint32_t i = 0; i < l->oom_count; i++) {

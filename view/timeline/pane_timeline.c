@@ -26,10 +26,11 @@ static bool open_slots(mv_view *view, mv_timeline_pane *pane)
     mv_jobs *jobs = view->jobs;
 
     for (int i = 0; i < 4; i++) {
-        mv_slot *slot = mv_slot_open(jobs, mv_ground_make, NULL, sizeof(mv_ground_ask));
+        mv_slot *slot =
+            mv_slot_open(jobs, mv_timeline_rows_make, NULL, sizeof(mv_timeline_rows_ask));
         if (!slot)
             return false;
-        pane->grounds[i / 2][i % 2].slot = slot;
+        pane->asked_rows[i / 2][i % 2].slot = slot;
     }
     pane->marks_slot = mv_slot_open(jobs, mv_device_marks_find, NULL, sizeof(mv_marks_ask));
     pane->interval_slot = mv_slot_open(jobs, mv_interval_find, NULL, sizeof(mv_interval_ask));
@@ -75,13 +76,13 @@ bool mv_timeline_is_idle(const mv_view *view)
 /* The highest level that the window needs room for. */
 static double top_of(mv_plot *p, mv_stretch shown)
 {
-    const mv_landmarks *l = &p->device->landmarks;
+    const mv_trace_marks *l = &p->device->trace_marks;
     uint32_t first = (uint32_t)shown.from, end = (uint32_t)ceil(shown.to);
     mv_extent e = mv_pyramid_range(&p->view->levels, first == 0 ? MV_BEFORE : first, end);
     uint64_t most = e.most.reserved, oom;
 
-    if (p->ground->rows)
-        return mv_viewport_top(p->ground->most);
+    if (p->rows->only)
+        return mv_viewport_top(p->rows->most);
     most = e.most.active > most ? e.most.active : most;
     most = e.most.allocated > most ? e.most.allocated : most;
     oom = mv_event_behind(l->ooms, l->oom_count, first == 0 ? MV_BEFORE : first - 1);
@@ -100,7 +101,7 @@ static void set_goal(mv_plot *p, bool is_new)
 {
     mv_timeline_pane *pane = p->pane;
     mv_view_state *now = &p->view->now;
-    mv_stretch goal = mv_stretch_valid(&p->ground->scale, (mv_stretch){now->from, now->to});
+    mv_stretch goal = mv_stretch_valid(&p->rows->scale, (mv_stretch){now->from, now->to});
     double y_from = now->fits_height ? 0 : (double)now->y_from;
     double y_to = now->fits_height ? top_of(p, goal) : (double)now->y_to;
 
@@ -128,7 +129,7 @@ static void ease(mv_plot *p)
     double share = fmin(fmax((p->view->ms - pane->start_ms) / EASE_MS, 0), 1);
 
     share = 1 - (1 - share) * (1 - share) * (1 - share);
-    pane->shown = mv_stretch_between(&p->ground->scale, pane->start, pane->goal, share);
+    pane->shown = mv_stretch_between(&p->rows->scale, pane->start, pane->goal, share);
     pane->y_from = pane->start_y_from + share * (pane->goal_y_from - pane->start_y_from);
     pane->y_to = pane->start_y_to + share * (pane->goal_y_to - pane->start_y_to);
     pane->is_easing = share < 1;
@@ -194,12 +195,12 @@ bool mv_plot_open(mv_plot *p, mv_view *view, mv_box box)
     p->trace = &p->document->trace;
     p->lives = p->of_segments ? &d->segment_lives : &d->lives;
     p->index = p->of_segments ? &d->segment_index : &d->index;
-    p->ground = mv_timeline_ground(view, p->of_segments);
+    p->rows = mv_timeline_rows_of(view, p->of_segments);
     marks = mv_timeline_device_marks(view);
     p->marks = marks ? &marks->lanes : NULL;
     p->has_pending = marks && marks->has_pending;
     place(p, box);
-    return p->ground && p->plot.w >= 16 && p->plot.h >= 16;
+    return p->rows && p->plot.w >= 16 && p->plot.h >= 16;
 }
 
 /* Where everything is in the window as last shown. */
@@ -207,7 +208,7 @@ static void look(mv_plot *p)
 {
     const mv_timeline_pane *pane = p->pane;
 
-    p->at = mv_viewport_make(&p->ground->scale, p->plot, pane->shown, pane->y_from, pane->y_to);
+    p->at = mv_viewport_make(&p->rows->scale, p->plot, pane->shown, pane->y_from, pane->y_to);
     p->shown = mv_viewport_events(&p->at);
 }
 
@@ -390,7 +391,7 @@ static void pan(mv_plot *p, const mv_input *input)
     const mv_drag *drag = &p->pane->drag;
     double by = -(double)((input->x - drag->x) / p->plot.w);
     double up = (double)((input->y - drag->y) / p->plot.h) * (drag->y_to - drag->y_from);
-    mv_stretch shown = mv_stretch_pan(&p->ground->scale, drag->shown, by);
+    mv_stretch shown = mv_stretch_pan(&p->rows->scale, drag->shown, by);
 
     p->view->now.from = shown.from;
     p->view->now.to = shown.to;

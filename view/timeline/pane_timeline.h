@@ -95,11 +95,11 @@ typedef struct {
 
 typedef struct {
     mv_slot *slot;
-    mv_ground_ask ask; /* id 0: nothing was asked yet */
-    mv_ground plain;   /* the part that is known at once */
-    uint64_t rows;     /* key of the isolated rows; 0: all rows are shown */
-    bool is_found;     /* the question is answered */
-} mv_asked_ground;
+    mv_timeline_rows_ask ask; /* id 0: nothing was asked yet */
+    mv_timeline_rows plain;   /* the part that is known at once */
+    uint64_t only_key;        /* key of the isolated rows; 0: all rows are shown */
+    bool is_found;            /* the question is answered */
+} mv_asked_rows;
 
 /* What is found for a device in addition to its rows. Plain data, compared byte by byte. */
 typedef struct {
@@ -126,9 +126,9 @@ struct mv_timeline_pane {
     mv_arena arena; /* for tables that grow */
     mv_tiles *tiles;
     /* Of allocations and of segments: the shown one, and the next one. */
-    mv_asked_ground grounds[2][2];
-    uint32_t shown_ground[2];
-    uint64_t last_ground;
+    mv_asked_rows asked_rows[2][2];
+    uint32_t shown_rows[2];
+    uint64_t last_rows;
     mv_slot *marks_slot, *interval_slot, *use_slot, *use_all_slot;
 
     uint64_t *isolated; /* the isolated rows: a copy, until the worker has used it */
@@ -158,8 +158,8 @@ struct mv_timeline_pane {
     uint32_t colours[MV_MOST_CLASSES];
 
     mv_arena hit_arena;
-    mv_pile pile;        /* for finding what is under the pointer */
-    uint64_t hit_ground; /* the rows that `pile` was made for; 0: none */
+    mv_column_stack stack; /* for finding what is under the pointer */
+    uint64_t hit_rows;     /* the rows that `stack` was made for; 0: none */
 
     mv_legend legend, counting; /* the shown one; the one being counted */
     mv_drag drag;

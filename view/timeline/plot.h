@@ -17,7 +17,7 @@ typedef struct {
     const mv_document_device *device;
     const mv_lives *lives; /* the stacked rows: allocations, or segments as allocations */
     const mv_index *index; /* likewise */
-    const mv_ground *ground;
+    const mv_timeline_rows *rows;
     const mv_mark_lanes *marks; /* NULL: not known yet */
     const mv_segment_use *use;  /* NULL: the plot is not of segments, or not known yet */
     bool of_segments;
@@ -35,7 +35,7 @@ typedef struct {
 bool mv_plot_open(mv_plot *p, mv_view *view, mv_box box);
 
 /* What a view needs: the rows and marks of the shown device; NULL: not ready yet. */
-const mv_ground *mv_timeline_ground(mv_view *view, bool of_segments);
+const mv_timeline_rows *mv_timeline_rows_of(mv_view *view, bool of_segments);
 const mv_mark_lanes *mv_timeline_marks(mv_view *view);
 
 /* Mouse moves, in timeline_moves.c. Shares count from the left, and from below. */

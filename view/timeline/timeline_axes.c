@@ -69,7 +69,7 @@ static void byte_axis(mv_plot *p)
 /* Seconds, with as many digits as the step needs. */
 static const char *time_label(mv_plot *p, double us, double step)
 {
-    double longest = p->ground->scale.length;
+    double longest = p->rows->scale.length;
     double unit = longest >= 1e6 ? 1e6 : longest >= 1e3 ? 1e3 : 1;
     int digits = step < unit ? (int)ceil(log10(unit / step) - 1e-9) : 0;
 
@@ -85,7 +85,7 @@ static const char *place_label(mv_plot *p, double place, double step)
 
     if (place <= 0)
         return "0";
-    if (p->ground->scale.clock == MV_CLOCK_TIME)
+    if (p->rows->scale.clock == MV_CLOCK_TIME)
         return time_label(p, place, step);
     return mv_scene_format(&p->ui->scene, "%s", mv_axis_exact((uint64_t)place, text));
 }
@@ -119,7 +119,7 @@ void mv_plot_axes(mv_plot *p)
 
     byte_axis(p);
     place_axis(p);
-    mv_ui_button(p->ui, name, false, MV_DO_next_clock, 0, clocks[p->ground->scale.clock]);
+    mv_ui_button(p->ui, name, false, MV_DO_next_clock, 0, clocks[p->rows->scale.clock]);
 }
 
 /* ---- moments ------------------------------------------------------------------------------ */

@@ -32,18 +32,18 @@ static double pointer_share(const mv_view *view)
 
 void mv_timeline_zoom(mv_view *view, double share, double factor)
 {
-    const mv_ground *ground = mv_timeline_ground(view, view->now.main == MV_MAIN_SEGMENTS);
+    const mv_timeline_rows *rows = mv_timeline_rows_of(view, view->now.main == MV_MAIN_SEGMENTS);
 
-    if (ground)
-        show(view, mv_stretch_zoom(&ground->scale, shown_now(view), share, factor));
+    if (rows)
+        show(view, mv_stretch_zoom(&rows->scale, shown_now(view), share, factor));
 }
 
 void mv_timeline_pan(mv_view *view, double by)
 {
-    const mv_ground *ground = mv_timeline_ground(view, view->now.main == MV_MAIN_SEGMENTS);
+    const mv_timeline_rows *rows = mv_timeline_rows_of(view, view->now.main == MV_MAIN_SEGMENTS);
 
-    if (ground)
-        show(view, mv_stretch_pan(&ground->scale, shown_now(view), by));
+    if (rows)
+        show(view, mv_stretch_pan(&rows->scale, shown_now(view), by));
 }
 
 /* Zooms bytes around `share` of the height, from below. */
@@ -172,17 +172,17 @@ static bool pinned_life(const mv_view *view, mv_stretch *out)
 static void fit_pinned_height(mv_view *view)
 {
     const mv_document_device *d = mv_view_device(view);
-    const mv_ground *ground = mv_timeline_ground(view, false);
+    const mv_timeline_rows *rows = mv_timeline_rows_of(view, false);
     uint32_t rank = view->now.pinned, event;
     double offset, bytes;
 
-    if (rank >= d->lives.allocs.count || view->now.main != MV_MAIN_TIMELINE || !ground ||
-        !ground->has_drawn)
+    if (rank >= d->lives.allocs.count || view->now.main != MV_MAIN_TIMELINE || !rows ||
+        !rows->has_drawn)
         return;
     event = d->lives.allocs.birth[rank];
     if (event == MV_BEFORE && d->lives.events.count)
         event = 0;
-    offset = (double)mv_drawn_offset(&ground->drawn, rank, event);
+    offset = (double)mv_drawn_offset(&rows->drawn, rank, event);
     bytes = (double)d->index.bytes[rank];
     view->now.fits_height = false;
     view->now.y_from = (uint64_t)fmax(0, offset - 2 * bytes);
@@ -191,11 +191,11 @@ static void fit_pinned_height(mv_view *view)
 
 void mv_do_fit_selection(mv_view *view, uint64_t arg)
 {
-    const mv_ground *ground = mv_timeline_ground(view, view->now.main == MV_MAIN_SEGMENTS);
+    const mv_timeline_rows *rows = mv_timeline_rows_of(view, view->now.main == MV_MAIN_SEGMENTS);
     mv_stretch life;
 
     (void)arg;
-    if (!ground)
+    if (!rows)
         return;
     if (view->timeline->is_fitted) {
         fit_pinned_height(view);
@@ -209,7 +209,7 @@ void mv_do_fit_selection(mv_view *view, uint64_t arg)
         life = (mv_stretch){view->now.a, view->now.b};
     }
     mv_view_remember(view);
-    show(view, mv_stretch_around(&ground->scale, life, 0.1));
+    show(view, mv_stretch_around(&rows->scale, life, 0.1));
     view->timeline->is_fitted = true;
 }
 
@@ -314,7 +314,7 @@ void mv_do_peak_in_view(mv_view *view, uint64_t arg)
     mv_view_move_cursor(view, found.allocated_event);
 }
 
-/* ---- landmarks ---------------------------------------------------------------------------- */
+/* ---- trace_marks ---------------------------------------------------------------------------- */
 
 static void go_to(mv_view *view, uint32_t event, const char *otherwise)
 {
@@ -344,7 +344,7 @@ void mv_do_mark_on(mv_view *view, uint64_t arg)
 
 void mv_do_oom_on(mv_view *view, uint64_t arg)
 {
-    const mv_landmarks *l = &mv_view_device(view)->landmarks;
+    const mv_trace_marks *l = &mv_view_device(view)->trace_marks;
 
     (void)arg;
     go_to(view, mv_event_behind(l->ooms, l->oom_count, view->now.cursor),
@@ -353,7 +353,7 @@ void mv_do_oom_on(mv_view *view, uint64_t arg)
 
 void mv_do_oom_back(mv_view *view, uint64_t arg)
 {
-    const mv_landmarks *l = &mv_view_device(view)->landmarks;
+    const mv_trace_marks *l = &mv_view_device(view)->trace_marks;
 
     (void)arg;
     go_to(view, mv_event_before(l->ooms, l->oom_count, view->now.cursor),

@@ -30,7 +30,7 @@ static bool do_overlap(const mv_events *a, const mv_events *b)
 
 static const uint32_t *outer_marks(mv_plot *p, const mv_document_device *d, uint32_t *count)
 {
-    const mv_landmarks *l = &d->landmarks;
+    const mv_trace_marks *l = &d->trace_marks;
     uint32_t most = l->mark_count < MOST_MARKS ? l->mark_count : MOST_MARKS;
     uint32_t *events = mv_push_array(p->ui->frame, uint32_t, (uint64_t)most + 1);
 

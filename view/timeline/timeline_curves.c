@@ -252,7 +252,7 @@ static void paint_oom(mv_plot *p, uint32_t event)
 
 void mv_plot_ooms(mv_plot *p)
 {
-    const mv_landmarks *l = &p->device->landmarks;
+    const mv_trace_marks *l = &p->device->trace_marks;
     float last = -2;
     uint32_t event = p->shown.first > 0 ? p->shown.first - 1 : MV_BEFORE;
 

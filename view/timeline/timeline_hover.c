@@ -12,27 +12,28 @@ enum { MOST_SLIDES = 8192, TIP_LINES = 6, TIP_WIDTH = 460, LABEL = 256 };
 /* ---- what is under the pointer ----------------------------------------------------------- */
 
 /* The sums for the pointer are of the rows that are shown. */
-static mv_pile *hit_pile(mv_plot *p)
+static mv_column_stack *hit_stack(mv_plot *p)
 {
     mv_timeline_pane *pane = p->pane;
     mv_err err;
 
-    if (pane->hit_ground == p->ground->ask.id)
-        return &pane->pile;
+    if (pane->hit_rows == p->rows->ask.id)
+        return &pane->stack;
     mv_arena_release(&pane->hit_arena);
     mv_arena_init(&pane->hit_arena, p->view->budget);
-    pane->hit_ground = 0;
-    if (mv_pile_init(&pane->hit_arena, p->index, p->ground->rows, &pane->pile, &err) != MV_OK)
+    pane->hit_rows = 0;
+    if (mv_column_stack_init(&pane->hit_arena, p->index, p->rows->only, &pane->stack, &err) !=
+        MV_OK)
         return NULL;
-    pane->hit_ground = p->ground->ask.id;
-    return &pane->pile;
+    pane->hit_rows = p->rows->ask.id;
+    return &pane->stack;
 }
 
 bool mv_plot_hit(mv_plot *p, float x, float y, uint32_t *event, mv_hit *out)
 {
     mv_tile_view tiles = mv_plot_tile_view(p);
     mv_tile_point point;
-    mv_pile *pile;
+    mv_column_stack *stack;
 
     *out = (mv_hit){.rank = MV_NO_ROW};
     if (!mv_box_has(p->plot, x, y) || p->index->count == 0)
@@ -40,9 +41,9 @@ bool mv_plot_hit(mv_plot *p, float x, float y, uint32_t *event, mv_hit *out)
     point = mv_tile_point_at(&tiles, &p->view->levels, (double)floorf(x - p->plot.x),
                              (double)floorf(y - p->plot.y));
     *event = point.instant.event;
-    pile = hit_pile(p);
-    if (pile && point.byte != MV_NO_BYTES)
-        *out = mv_hit_find(pile, point.instant, point.byte, point.low, point.high);
+    stack = hit_stack(p);
+    if (stack && point.byte != MV_NO_BYTES)
+        *out = mv_hit_find(stack, point.instant, point.byte, point.low, point.high);
     return true;
 }
 
@@ -71,8 +72,8 @@ static bool trace_outline(outline *o, uint32_t rank)
 {
     const mv_plot *p = o->p;
     const mv_index *x = p->index;
-    const mv_timescale *scale = &p->ground->scale;
-    const mv_drawn *drawn = &p->ground->drawn;
+    const mv_timescale *scale = &p->rows->scale;
+    const mv_drawn *drawn = &p->rows->drawn;
     uint32_t born = x->birth[rank], end = x->end[rank], first = p->shown.first;
     uint32_t event = born != MV_BEFORE && born > first ? born : first;
     uint32_t stop = end < p->shown.end ? end : p->shown.end;
@@ -127,7 +128,7 @@ static void paint_outline(mv_plot *p, uint32_t rank, bool is_pinned)
     outline o = {.p = p, .bytes = p->index->bytes[rank], .capacity = 2 * MOST_SLIDES};
     float unit = p->ui->scale;
 
-    if (!p->ground->has_drawn)
+    if (!p->rows->has_drawn)
         return;
     o.points = mv_push_array(p->ui->frame, mv_point, o.capacity);
     o.high = mv_push_array(p->ui->frame, float, o.capacity);

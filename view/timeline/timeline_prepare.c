@@ -10,7 +10,7 @@
 /* ---- the rows ---------------------------------------------------------------------------- */
 
 /* What is isolated, as a number; 0: nothing. */
-static uint64_t rows_key(const mv_view *view, bool of_segments)
+static uint64_t only_key_of(const mv_view *view, bool of_segments)
 {
     if (of_segments || view->now.show != MV_SHOW_ISOLATE || !view->matches)
         return 0;
@@ -33,69 +33,70 @@ static const uint64_t *copy_isolated(mv_view *view)
     return pane->isolated;
 }
 
-static bool is_asked(const mv_asked_ground *g, const mv_index *index, uint32_t clock, uint64_t rows)
+static bool is_asked(const mv_asked_rows *g, const mv_index *index, uint32_t clock,
+                     uint64_t only_key)
 {
-    return g->ask.id && g->ask.index == index && g->ask.clock == clock && g->rows == rows;
+    return g->ask.id && g->ask.index == index && g->ask.clock == clock && g->only_key == only_key;
 }
 
 /* What is known of it: the answer; all rows on the clock of events need no preparation, so they
  * also stand in when memory is out. NULL: not yet. */
-static const mv_ground *answer(mv_asked_ground *g)
+static const mv_timeline_rows *answer(mv_asked_rows *g)
 {
-    const mv_ground *ground = mv_slot_ask(g->slot, &g->ask, &g->is_found);
+    const mv_timeline_rows *rows = mv_slot_ask(g->slot, &g->ask, &g->is_found);
 
-    if (ground && g->is_found)
-        return ground;
-    return g->is_found || (g->ask.clock == MV_CLOCK_EVENTS && g->rows == 0) ? &g->plain : NULL;
+    if (rows && g->is_found)
+        return rows;
+    return g->is_found || (g->ask.clock == MV_CLOCK_EVENTS && g->only_key == 0) ? &g->plain : NULL;
 }
 
 /* Nothing refers to it any more. */
-static void leave(mv_timeline_pane *pane, mv_asked_ground *g)
+static void leave(mv_timeline_pane *pane, mv_asked_rows *g)
 {
     if (g->ask.id)
         mv_tiles_forget(pane->tiles, g->ask.id);
-    if (pane->hit_ground == g->ask.id)
-        pane->hit_ground = 0;
+    if (pane->hit_rows == g->ask.id)
+        pane->hit_rows = 0;
 }
 
-static void ask_anew(mv_view *view, mv_asked_ground *g, uint32_t k, const mv_index *index,
-                     uint64_t rows)
+static void ask_anew(mv_view *view, mv_asked_rows *g, uint32_t k, const mv_index *index,
+                     uint64_t only_key)
 {
     leave(view->timeline, g);
-    g->ask = (mv_ground_ask){.index = index,
-                             .rows = rows ? copy_isolated(view) : NULL,
-                             .id = ++view->timeline->last_ground,
-                             .clock = view->now.clock,
-                             .of_segments = k};
-    g->rows = rows;
+    g->ask = (mv_timeline_rows_ask){.index = index,
+                                    .only = only_key ? copy_isolated(view) : NULL,
+                                    .id = ++view->timeline->last_rows,
+                                    .clock = view->now.clock,
+                                    .of_segments = k};
+    g->only_key = only_key;
     g->is_found = false;
-    mv_ground_make_plain(&g->ask, &g->plain);
+    mv_timeline_rows_make_plain(&g->ask, &g->plain);
 }
 
 /* The old rows are shown until the new ones are ready. A worker reads the isolated rows until it
  * has answered, so a newer question waits for that. */
-const mv_ground *mv_timeline_ground(mv_view *view, bool of_segments)
+const mv_timeline_rows *mv_timeline_rows_of(mv_view *view, bool of_segments)
 {
     mv_timeline_pane *pane = view->timeline;
     const mv_document_device *d = mv_view_device(view);
     uint32_t k = of_segments ? 1 : 0;
-    uint64_t rows = rows_key(view, of_segments);
-    mv_asked_ground *shown = &pane->grounds[k][pane->shown_ground[k]];
-    mv_asked_ground *next = &pane->grounds[k][!pane->shown_ground[k]];
+    uint64_t only_key = only_key_of(view, of_segments);
+    mv_asked_rows *shown = &pane->asked_rows[k][pane->shown_rows[k]];
+    mv_asked_rows *next = &pane->asked_rows[k][!pane->shown_rows[k]];
     const mv_index *index = !d ? NULL : of_segments ? &d->segment_index : &d->index;
-    const mv_ground *ground;
+    const mv_timeline_rows *rows;
 
     if (!d)
         return NULL;
-    if (is_asked(shown, index, view->now.clock, rows))
+    if (is_asked(shown, index, view->now.clock, only_key))
         return answer(shown);
-    if (!is_asked(next, index, view->now.clock, rows) && (next->ask.id == 0 || next->is_found))
-        ask_anew(view, next, k, index, rows);
-    ground = answer(next);
-    if (ground && is_asked(next, index, view->now.clock, rows)) {
-        pane->shown_ground[k] = !pane->shown_ground[k];
+    if (!is_asked(next, index, view->now.clock, only_key) && (next->ask.id == 0 || next->is_found))
+        ask_anew(view, next, k, index, only_key);
+    rows = answer(next);
+    if (rows && is_asked(next, index, view->now.clock, only_key)) {
+        pane->shown_rows[k] = !pane->shown_rows[k];
         leave(pane, shown);
-        return ground;
+        return rows;
     }
     return shown->ask.index == index ? answer(shown) : NULL;
 }
@@ -120,7 +121,7 @@ void *mv_device_marks_find(mv_arena *arena, void *context, const void *ask)
     (void)context;
     memcpy(&what, ask, sizeof what);
     d = what.device;
-    if (!out || mv_mark_lanes_find(arena, &d->landmarks, what.is_judged ? &d->leaks.steps : NULL,
+    if (!out || mv_mark_lanes_find(arena, &d->trace_marks, what.is_judged ? &d->leaks.steps : NULL,
                                    d->lives.events.count, &out->lanes, &err) != MV_OK)
         return NULL;
     out->has_pending = has_pending(&d->lives.allocs);

@@ -9,26 +9,25 @@
 /* Plain data, compared byte by byte. */
 typedef struct {
     const mv_index *index;
-    const uint64_t *rows; /* a bit a rank, copied into the ground; NULL: all rows */
+    const uint64_t *only; /* a bit a rank, copied into the answer; NULL: all rows */
     uint64_t id;          /* identifies the question: never 0, and different for other bits */
     uint32_t clock;       /* mv_clock */
     uint32_t of_segments; /* the index is of mv_segment_lives_as_allocs */
-} mv_ground_ask;
+} mv_timeline_rows_ask;
 
 typedef struct {
-    mv_ground_ask ask;
+    mv_timeline_rows_ask ask;
     mv_timescale scale;
-    uint64_t *rows; /* NULL: all rows */
+    uint64_t *only; /* NULL: all rows */
     bool has_drawn; /* `drawn` is there: outlines can be asked for */
     mv_drawn drawn;
-    uint64_t
-        most; /* the highest point of the stack of drawn rows at any moment; only with `rows` */
-} mv_ground;
+    uint64_t most; /* the highest that the stack of drawn rows ever is; set with `only` */
+} mv_timeline_rows;
 
 /* A mv_job_fn; NULL when memory is out. O(n). */
-void *mv_ground_make(mv_arena *arena, void *context, const void *ask);
+void *mv_timeline_rows_make(mv_arena *arena, void *context, const void *ask);
 
 /* The same at once, for all rows on the clock of events; without `drawn`. */
-void mv_ground_make_plain(const mv_ground_ask *ask, mv_ground *out);
+void mv_timeline_rows_make_plain(const mv_timeline_rows_ask *ask, mv_timeline_rows *out);
 
 #endif

@@ -151,7 +151,7 @@ void mv_plot_cursor(mv_plot *p)
 
     if (cursor == MV_BEFORE || p->lives->events.count == 0)
         return;
-    middle = cursor + (p->ground->scale.clock == MV_CLOCK_EVENTS && p->at.dx < 1 ? 0.5 : 0);
+    middle = cursor + (p->rows->scale.clock == MV_CLOCK_EVENTS && p->at.dx < 1 ? 0.5 : 0);
     x = roundf(mv_viewport_x(&p->at, middle));
     if (x < p->plot.x || x >= p->plot.x + p->plot.w)
         return;

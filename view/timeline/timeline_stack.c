@@ -71,7 +71,7 @@ static uint64_t colours_key(const mv_plot *p)
 {
     const mv_view *view = p->view;
     struct {
-        uint64_t key, matches, ground;
+        uint64_t key, matches, rows;
     } parts = {mv_view_colour_key(view), 0, p->ui->theme->plot};
 
     if (view->matches && view->now.show == MV_SHOW_HIGHLIGHT)
@@ -181,11 +181,11 @@ static void keep_spikes(mv_plot *p, const mv_tile_quad *q)
 
 mv_tile_view mv_plot_tile_view(const mv_plot *p)
 {
-    return (mv_tile_view){.subject = {.id = p->ground->ask.id,
+    return (mv_tile_view){.subject = {.id = p->rows->ask.id,
                                       .index = p->index,
                                       .pyramid = &p->device->pyramid,
-                                      .scale = &p->ground->scale,
-                                      .drawn = p->ground->rows},
+                                      .scale = &p->rows->scale,
+                                      .drawn = p->rows->only},
                           .x = p->at.x,
                           .dx = p->at.dx,
                           .y = p->at.y,

@@ -96,9 +96,9 @@ typedef struct {
     uint32_t limit; /* leaves below it that start at or below `addr` */
     mv_alive *out;
     uint64_t capacity;
-} search;
+} address_search;
 
-static bool add(search *s, uint32_t row)
+static bool add(address_search *s, uint32_t row)
 {
     if (s->out->count == s->capacity) {
         uint64_t more = s->capacity ? s->capacity * 2 : 256;
@@ -113,7 +113,7 @@ static bool add(search *s, uint32_t row)
 }
 
 /* All leaves below a node that cover the address; level 0: a leaf itself. */
-static bool take_node(search *s, uint32_t level, uint64_t node)
+static bool take_node(address_search *s, uint32_t level, uint64_t node)
 {
     const mv_addresses *a = s->addresses;
     uint64_t first = node << FAN_BITS, below = level > 1 ? a->length[level - 2] : a->count;
@@ -139,11 +139,11 @@ static int by_row(const void *left, const void *right)
 mv_code mv_addresses_at(mv_arena *arena, const mv_addresses *addresses, uint64_t addr,
                         mv_alive *out, mv_err *err)
 {
-    search s = {.arena = arena,
-                .addresses = addresses,
-                .addr = addr,
-                .limit = starts_until(addresses, addr),
-                .out = out};
+    address_search s = {.arena = arena,
+                        .addresses = addresses,
+                        .addr = addr,
+                        .limit = starts_until(addresses, addr),
+                        .out = out};
 
     *out = (mv_alive){0};
     if (addresses->count && !take_node(&s, addresses->levels, 0))

@@ -9,10 +9,10 @@ enum { FAN_BITS = 4, FAN = 1 << FAN_BITS };
  * in this many is alive. */
 enum { SEED_COST = 2, CLEAR_ALL = 512 };
 
-mv_code mv_pile_init(mv_arena *arena, const mv_index *index, const uint64_t *drawn, mv_pile *out,
-                     mv_err *err)
+mv_code mv_column_stack_init(mv_arena *arena, const mv_index *index, const uint64_t *drawn,
+                             mv_column_stack *out, mv_err *err)
 {
-    *out = (mv_pile){.index = index, .drawn = drawn, .is_empty = true};
+    *out = (mv_column_stack){.index = index, .drawn = drawn, .is_empty = true};
     for (uint32_t level = 0; level < index->levels; level++) {
         out->sum[level] = mv_push_array(arena, uint64_t, index->length[level]);
         if (!out->sum[level])
@@ -21,7 +21,7 @@ mv_code mv_pile_init(mv_arena *arena, const mv_index *index, const uint64_t *dra
     return MV_OK;
 }
 
-static bool is_drawn(const mv_pile *c, uint32_t rank)
+static bool is_drawn(const mv_column_stack *c, uint32_t rank)
 {
     return !c->drawn || (c->drawn[rank >> 6] >> (rank & 63) & 1);
 }
@@ -35,13 +35,13 @@ static inline bool is_living(const mv_index *x, uint32_t rank, uint32_t event)
 /* ---- moving ------------------------------------------------------------------------------- */
 
 /* Adds to a node and all nodes above it, or takes away (two's complement). */
-static void change_node(mv_pile *c, uint32_t node, uint64_t bytes)
+static void change_node(mv_column_stack *c, uint32_t node, uint64_t bytes)
 {
     for (uint32_t level = 0; level < c->index->levels; level++, node >>= FAN_BITS)
         c->sum[level][node] += bytes;
 }
 
-static void change(mv_pile *c, uint32_t rank, uint64_t bytes)
+static void change(mv_column_stack *c, uint32_t rank, uint64_t bytes)
 {
     change_node(c, rank >> FAN_BITS, bytes);
 }
@@ -54,7 +54,7 @@ static uint32_t node_end(uint32_t rank, uint32_t born)
 
 /* Clears the sums of living rows; all others are zero already. If there are many, clearing
  * everything is faster. */
-static void clear(mv_pile *c)
+static void clear(mv_column_stack *c)
 {
     const mv_index *x = c->index;
     uint32_t event = c->now.event, born = mv_index_born(x, event);
@@ -73,7 +73,7 @@ static void clear(mv_pile *c)
     c->alive = 0;
 }
 
-static void seed(mv_pile *c, uint32_t event)
+static void seed(mv_column_stack *c, uint32_t event)
 {
     const mv_index *x = c->index;
     uint32_t r = 0;
@@ -96,7 +96,7 @@ static void seed(mv_pile *c, uint32_t event)
 
 /* Goes over the events between the last moment and `event`, forward or back: the order does not
  * matter for sums. */
-static void advance(mv_pile *c, uint32_t event)
+static void advance(mv_column_stack *c, uint32_t event)
 {
     const mv_index *x = c->index;
     bool is_back = event + 1 < c->now.event + 1; /* MV_BEFORE is the first */
@@ -119,7 +119,7 @@ static uint32_t events_between(uint32_t a, uint32_t b)
 }
 
 /* Adds the bytes that rows ending at the instant still hold open; or takes them away. */
-static void hold_open(mv_pile *c, bool is_added)
+static void hold_open(mv_column_stack *c, bool is_added)
 {
     const mv_index *x = c->index;
     mv_index_walk walk;
@@ -135,7 +135,7 @@ static void hold_open(mv_pile *c, bool is_added)
     }
 }
 
-void mv_pile_move(mv_pile *c, mv_instant instant)
+void mv_column_stack_move(mv_column_stack *c, mv_instant instant)
 {
     if (!c->is_empty && instant.event == c->now.event && instant.slid == c->now.slid)
         return;
@@ -149,7 +149,7 @@ void mv_pile_move(mv_pile *c, mv_instant instant)
     hold_open(c, true);
 }
 
-void mv_pile_show(mv_pile *c, const uint64_t *drawn)
+void mv_column_stack_show(mv_column_stack *c, const uint64_t *drawn)
 {
     if (drawn == c->drawn)
         return;
@@ -164,13 +164,13 @@ void mv_pile_show(mv_pile *c, const uint64_t *drawn)
 /* ---- reading ------------------------------------------------------------------------------ */
 
 /* Whether a row ends at the instant: its bytes belong to no row any more. */
-static bool is_ending(const mv_pile *c, uint32_t rank)
+static bool is_ending(const mv_column_stack *c, uint32_t rank)
 {
     return c->index->end[rank] == c->now.event && c->now.event != MV_BEFORE;
 }
 
 /* Bytes that one of the ranks [0, born) holds at the instant. */
-static uint64_t held(const mv_pile *c, uint32_t rank)
+static uint64_t held(const mv_column_stack *c, uint32_t rank)
 {
     const mv_index *x = c->index;
     uint32_t event = c->now.event;
@@ -186,40 +186,40 @@ static uint64_t held(const mv_pile *c, uint32_t rank)
 }
 
 /* The end of the ranks in a node of level 0 that can hold anything. */
-static uint32_t leaves_end(const mv_pile *c, uint32_t node)
+static uint32_t leaves_end(const mv_column_stack *c, uint32_t node)
 {
     uint64_t end = (uint64_t)node * FAN + FAN;
 
     return end < c->born ? (uint32_t)end : c->born;
 }
 
-static uint32_t children_end(const mv_pile *c, uint32_t level, uint32_t node)
+static uint32_t children_end(const mv_column_stack *c, uint32_t level, uint32_t node)
 {
     uint64_t end = (uint64_t)node * FAN + FAN;
 
     return end < c->index->length[level] ? (uint32_t)end : c->index->length[level];
 }
 
-uint64_t mv_pile_height(const mv_pile *c)
+uint64_t mv_column_stack_height(const mv_column_stack *c)
 {
     return c->index->levels && !c->is_empty ? c->sum[c->index->levels - 1][0] : 0;
 }
 
 /* Reads the tree from the bottom of the stack to its top. */
 typedef struct {
-    const mv_pile *pile;
+    const mv_column_stack *stack;
     const uint64_t *middle; /* of fill */
     uint32_t *ids;
     uint64_t least; /* of runs */
     mv_run *runs;
     mv_run small; /* the run being put together */
     uint32_t at, count;
-} reading;
+} stack_reader;
 
 /* Invariant of the fill: everything whose middle is below `low` is done. */
-static void fill_leaves(reading *f, uint32_t node, uint64_t low)
+static void fill_leaves(stack_reader *f, uint32_t node, uint64_t low)
 {
-    const mv_pile *c = f->pile;
+    const mv_column_stack *c = f->stack;
     uint32_t end = leaves_end(c, node);
 
     for (uint32_t r = node * FAN; r < end; r++) {
@@ -236,10 +236,10 @@ static void fill_leaves(reading *f, uint32_t node, uint64_t low)
 }
 
 /* The children of a node are in level `level`. */
-static void fill_nodes(reading *f, uint32_t level, uint32_t parent, uint64_t low)
+static void fill_nodes(stack_reader *f, uint32_t level, uint32_t parent, uint64_t low)
 {
-    const uint64_t *sum = f->pile->sum[level];
-    uint32_t end = children_end(f->pile, level, parent);
+    const uint64_t *sum = f->stack->sum[level];
+    uint32_t end = children_end(f->stack, level, parent);
 
     for (uint32_t node = parent * FAN; node < end; node++) {
         uint64_t high = low + sum[node];
@@ -255,17 +255,18 @@ static void fill_nodes(reading *f, uint32_t level, uint32_t parent, uint64_t low
     }
 }
 
-uint32_t mv_pile_fill(const mv_pile *c, const uint64_t *middle, uint32_t count, uint32_t *ids)
+uint32_t mv_column_stack_fill(const mv_column_stack *c, const uint64_t *middle, uint32_t count,
+                              uint32_t *ids)
 {
-    reading f = {.pile = c, .middle = middle, .ids = ids, .count = count};
+    stack_reader f = {.stack = c, .middle = middle, .ids = ids, .count = count};
 
-    if (count > 0 && middle[0] < mv_pile_height(c))
+    if (count > 0 && middle[0] < mv_column_stack_height(c))
         fill_nodes(&f, c->index->levels - 1, 0, 0);
     return f.at;
 }
 
 /* The same from the living rows alone. */
-static uint32_t fill_far(mv_pile *c, uint32_t event, const uint64_t *middle, uint32_t count,
+static uint32_t fill_far(mv_column_stack *c, uint32_t event, const uint64_t *middle, uint32_t count,
                          uint32_t *ids)
 {
     const mv_index *x = c->index;
@@ -288,31 +289,31 @@ static uint32_t fill_far(mv_pile *c, uint32_t event, const uint64_t *middle, uin
 
 /* Whether the living rows at `event` are probably fewer than the events between, unless the instant
  * is approached in steps shorter than that. */
-static bool is_far(const mv_pile *c, uint32_t event)
+static bool is_far(const mv_column_stack *c, uint32_t event)
 {
     if (c->is_empty || events_between(c->now.event, event) <= c->alive)
         return false;
     return c->far_alive == 0 || events_between(c->far, event) > c->far_alive;
 }
 
-uint32_t mv_pile_fill_at(mv_pile *c, mv_instant instant, const uint64_t *middle, uint32_t count,
-                         uint32_t *ids)
+uint32_t mv_column_stack_fill_at(mv_column_stack *c, mv_instant instant, const uint64_t *middle,
+                                 uint32_t count, uint32_t *ids)
 {
     if (instant.slid == MV_SLID && is_far(c, instant.event))
         return fill_far(c, instant.event, middle, count, ids);
     c->far_alive = 0;
-    mv_pile_move(c, instant);
-    return mv_pile_fill(c, middle, count, ids);
+    mv_column_stack_move(c, instant);
+    return mv_column_stack_fill(c, middle, count, ids);
 }
 
-static void put_run(reading *r, mv_run run)
+static void put_run(stack_reader *r, mv_run run)
 {
     if (r->at < r->count)
         r->runs[r->at] = run;
     r->at++;
 }
 
-static void put_small(reading *r)
+static void put_small(stack_reader *r)
 {
     if (r->small.bytes)
         put_run(r, r->small);
@@ -320,9 +321,9 @@ static void put_small(reading *r)
     r->small.bytes = 0;
 }
 
-static void take_leaves(reading *r, uint32_t node)
+static void take_leaves(stack_reader *r, uint32_t node)
 {
-    const mv_pile *c = r->pile;
+    const mv_column_stack *c = r->stack;
     uint32_t end = leaves_end(c, node);
 
     for (uint32_t rank = node * FAN; rank < end; rank++) {
@@ -337,12 +338,12 @@ static void take_leaves(reading *r, uint32_t node)
     }
 }
 
-static void take_nodes(reading *r, uint32_t level, uint32_t parent)
+static void take_nodes(stack_reader *r, uint32_t level, uint32_t parent)
 {
-    uint32_t end = children_end(r->pile, level, parent);
+    uint32_t end = children_end(r->stack, level, parent);
 
     for (uint32_t node = parent * FAN; node < end; node++) {
-        uint64_t bytes = r->pile->sum[level][node];
+        uint64_t bytes = r->stack->sum[level][node];
         if (bytes < r->least)
             r->small.bytes += bytes;
         else if (level > 0)
@@ -352,26 +353,27 @@ static void take_nodes(reading *r, uint32_t level, uint32_t parent)
     }
 }
 
-uint32_t mv_pile_runs(const mv_pile *c, uint64_t least, mv_run *out, uint32_t capacity)
+uint32_t mv_column_stack_runs(const mv_column_stack *c, uint64_t least, mv_run *out,
+                              uint32_t capacity)
 {
-    reading r = {.pile = c,
-                 .least = least ? least : 1,
-                 .runs = out,
-                 .small.rank = MV_NO_ROW,
-                 .count = capacity};
+    stack_reader r = {.stack = c,
+                      .least = least ? least : 1,
+                      .runs = out,
+                      .small.rank = MV_NO_ROW,
+                      .count = capacity};
 
-    if (mv_pile_height(c))
+    if (mv_column_stack_height(c))
         take_nodes(&r, c->index->levels - 1, 0);
     put_small(&r);
     return r.at;
 }
 
-bool mv_pile_find(const mv_pile *c, uint64_t byte, mv_run *out)
+bool mv_column_stack_find(const mv_column_stack *c, uint64_t byte, mv_run *out)
 {
     uint32_t node = 0, end;
     uint64_t low = 0;
 
-    if (byte >= mv_pile_height(c))
+    if (byte >= mv_column_stack_height(c))
         return false;
     for (uint32_t level = c->index->levels; level-- > 0;) {
         end = children_end(c, level, node);
@@ -393,7 +395,7 @@ bool mv_pile_find(const mv_pile *c, uint64_t byte, mv_run *out)
     return false;
 }
 
-bool mv_pile_next(const mv_pile *c, mv_run *run)
+bool mv_column_stack_next(const mv_column_stack *c, mv_run *run)
 {
     const mv_index *x = c->index;
     uint32_t event = c->now.event;
@@ -413,12 +415,12 @@ bool mv_pile_next(const mv_pile *c, mv_run *run)
     return true;
 }
 
-bool mv_pile_has(const mv_pile *c, uint32_t rank)
+bool mv_column_stack_has(const mv_column_stack *c, uint32_t rank)
 {
     return rank < c->born && is_drawn(c, rank) && mv_index_is_alive(c->index, rank, c->now.event);
 }
 
-uint64_t mv_pile_offset(const mv_pile *c, uint32_t rank)
+uint64_t mv_column_stack_offset(const mv_column_stack *c, uint32_t rank)
 {
     uint64_t below = 0;
     uint32_t node = rank >> FAN_BITS;

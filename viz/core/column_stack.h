@@ -21,10 +21,10 @@ typedef struct {
     bool is_empty;           /* nothing was asked yet: there are no sums */
     uint32_t born;           /* ranks [0, born) are born */
     uint32_t alive;          /* rows, drawn or not */
-    uint32_t far, far_alive; /* the instant that mv_pile_fill_at looked at without moving, and at
-                                how many rows; 0: it moved */
+    uint32_t far, far_alive; /* the instant that mv_column_stack_fill_at looked at without moving,
+                                and at how many rows; 0: it moved */
     uint64_t *sum[MV_INDEX_LEVELS]; /* [index->length[level]] */
-} mv_pile;
+} mv_column_stack;
 
 /* A part of the stack. */
 typedef struct {
@@ -35,43 +35,45 @@ typedef struct {
 } mv_run;
 
 /* Borrows `index` and `drawn`. Fails only when memory runs out. */
-mv_code mv_pile_init(mv_arena *arena, const mv_index *index, const uint64_t *drawn, mv_pile *out,
-                     mv_err *err);
+mv_code mv_column_stack_init(mv_arena *arena, const mv_index *index, const uint64_t *drawn,
+                             mv_column_stack *out, mv_err *err);
 
 /* Switches to other drawn rows of the same index. */
-void mv_pile_show(mv_pile *pile, const uint64_t *drawn);
+void mv_column_stack_show(mv_column_stack *stack, const uint64_t *drawn);
 
-void mv_pile_move(mv_pile *pile, mv_instant instant);
+void mv_column_stack_move(mv_column_stack *stack, mv_instant instant);
 
 /* Bytes of the whole stack, including what slides hold open. */
-uint64_t mv_pile_height(const mv_pile *pile);
+uint64_t mv_column_stack_height(const mv_column_stack *stack);
 
 /* The stack from the bottom to the top: a run for each row of at least `least` bytes, and one run
  * for all rows between two of these, so that nothing moves when `least` changes. At most `capacity`
  * runs are written; returns how many there are. */
-uint32_t mv_pile_runs(const mv_pile *pile, uint64_t least, mv_run *out, uint32_t capacity);
+uint32_t mv_column_stack_runs(const mv_column_stack *stack, uint64_t least, mv_run *out,
+                              uint32_t capacity);
 
 /* ids[i] = the rank whose bytes cover byte `middle[i]` of the stack; MV_NO_ROW above the stack and
  * where a slide holds bytes open. `middle` ascends. Returns the number of ids up to the top of the
  * stack: later ones are not written. */
-uint32_t mv_pile_fill(const mv_pile *pile, const uint64_t *middle, uint32_t count, uint32_t *ids);
+uint32_t mv_column_stack_fill(const mv_column_stack *stack, const uint64_t *middle, uint32_t count,
+                              uint32_t *ids);
 
-/* mv_pile_move and mv_pile_fill; or the same without moving, if the instant is so far away that
- * looking at the living rows is less work. Then the pile stays where it was. */
-uint32_t mv_pile_fill_at(mv_pile *pile, mv_instant instant, const uint64_t *middle, uint32_t count,
-                         uint32_t *ids);
+/* mv_column_stack_move and mv_column_stack_fill; or the same without moving, if the instant is so
+ * far away that looking at the living rows is less work. Then the stack stays where it was. */
+uint32_t mv_column_stack_fill_at(mv_column_stack *stack, mv_instant instant, const uint64_t *middle,
+                                 uint32_t count, uint32_t *ids);
 
 /* The row that covers a byte of the stack; false when the stack is lower. O(log n). */
-bool mv_pile_find(const mv_pile *pile, uint64_t byte, mv_run *out);
+bool mv_column_stack_find(const mv_column_stack *stack, uint64_t byte, mv_run *out);
 
 /* From one row to the next one above it; false when there is none. */
-bool mv_pile_next(const mv_pile *pile, mv_run *run);
+bool mv_column_stack_next(const mv_column_stack *stack, mv_run *run);
 
 /* Whether a row is drawn and alive at the instant. */
-bool mv_pile_has(const mv_pile *pile, uint32_t rank);
+bool mv_column_stack_has(const mv_column_stack *stack, uint32_t rank);
 
 /* Where the bytes of a rank begin: the sum of what is below it. The caller checks that it is alive.
  */
-uint64_t mv_pile_offset(const mv_pile *pile, uint32_t rank);
+uint64_t mv_column_stack_offset(const mv_column_stack *stack, uint32_t rank);
 
 #endif

@@ -12,7 +12,7 @@ typedef struct {
     uint32_t *used; /* rows of allocs, by address */
     uint32_t pieces;
     uint32_t next; /* of `used` */
-} mapping;
+} heap_builder;
 
 /* ---- who is there ------------------------------------------------------------------------ */
 
@@ -37,7 +37,7 @@ static int by_block_address(const void *left, const void *right, void *context)
     return (a < b) - (a > b);
 }
 
-static bool collect_held(mv_arena *scratch, mapping *m)
+static bool collect_held(mv_arena *scratch, heap_builder *m)
 {
     const mv_segment_lives *s = &m->lives->segments;
     uint32_t event = m->out->event;
@@ -58,7 +58,7 @@ static bool collect_held(mv_arena *scratch, mapping *m)
     return m->held != NULL;
 }
 
-static void add_sums(mapping *m, uint32_t row)
+static void add_sums(heap_builder *m, uint32_t row)
 {
     const mv_alloc_lives *a = &m->lives->allocs;
     mv_heap_sums *sums = &m->out->sums;
@@ -71,7 +71,7 @@ static void add_sums(mapping *m, uint32_t row)
         sums->rounding += a->block[row] - a->requested[row];
 }
 
-static mv_code collect_used(mv_arena *scratch, mapping *m, const mv_index *active, mv_err *err)
+static mv_code collect_used(mv_arena *scratch, heap_builder *m, const mv_index *active, mv_err *err)
 {
     const mv_alloc_lives *a = &m->lives->allocs;
     mv_alive alive;
@@ -125,7 +125,7 @@ static bool is_joined(const mv_segment_lives *s, uint32_t low, uint32_t high)
            pool_of(s, low) == pool_of(s, high) && s->stream[low].row == s->stream[high].row;
 }
 
-static void add_piece(mapping *m, uint64_t addr, uint64_t end, uint32_t row)
+static void add_piece(heap_builder *m, uint64_t addr, uint64_t end, uint32_t row)
 {
     mv_heap_map *map = &m->out->map;
 
@@ -135,7 +135,7 @@ static void add_piece(mapping *m, uint64_t addr, uint64_t end, uint32_t row)
 }
 
 /* [low, high) of the run formed by the `held` rows from `first` to `end`. */
-static void add_hole(mapping *m, uint32_t first, uint32_t end, uint64_t low, uint64_t high)
+static void add_hole(heap_builder *m, uint32_t first, uint32_t end, uint64_t low, uint64_t high)
 {
     const mv_segment_lives *s = &m->lives->segments;
     mv_heap_map *map = &m->out->map;
@@ -161,7 +161,7 @@ static void add_hole(mapping *m, uint32_t first, uint32_t end, uint64_t low, uin
         m->out->largest = high - low;
 }
 
-static void add_run(mapping *m, uint32_t first, uint32_t end)
+static void add_run(heap_builder *m, uint32_t first, uint32_t end)
 {
     const mv_segment_lives *s = &m->lives->segments;
     const mv_alloc_lives *a = &m->lives->allocs;
@@ -188,7 +188,7 @@ static void add_run(mapping *m, uint32_t first, uint32_t end)
     add_hole(m, first, end, at, limit);
 }
 
-static void add_runs(mapping *m)
+static void add_runs(heap_builder *m)
 {
     uint32_t first = 0;
 
@@ -203,7 +203,7 @@ static void add_runs(mapping *m)
 mv_code mv_heap_moment_find(mv_arena *arena, const mv_lives *lives, const mv_index *active,
                             uint32_t event, mv_heap_moment *out, mv_err *err)
 {
-    mapping m = {.lives = lives, .out = out};
+    heap_builder m = {.lives = lives, .out = out};
     mv_arena scratch;
     mv_code code = MV_OK;
 

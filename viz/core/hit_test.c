@@ -15,30 +15,31 @@ static void remember(const mv_index *x, mv_hit *hit, uint32_t rank)
     hit->largest[at] = rank;
 }
 
-mv_hit mv_hit_find(mv_pile *pile, mv_instant instant, uint64_t byte, uint64_t low, uint64_t high)
+mv_hit mv_hit_find(mv_column_stack *stack, mv_instant instant, uint64_t byte, uint64_t low,
+                   uint64_t high)
 {
     mv_hit hit = {.rank = MV_NO_ROW, .largest = {MV_NO_ROW, MV_NO_ROW, MV_NO_ROW}};
     mv_run run;
 
-    mv_pile_move(pile, instant);
-    if (mv_pile_find(pile, byte, &run) && !run.is_open) {
+    mv_column_stack_move(stack, instant);
+    if (mv_column_stack_find(stack, byte, &run) && !run.is_open) {
         hit.rank = run.rank;
         hit.offset = run.offset;
         hit.bytes = run.bytes;
     }
-    for (bool is_there = mv_pile_find(pile, low, &run); is_there && run.offset < high;
-         is_there = mv_pile_next(pile, &run))
+    for (bool is_there = mv_column_stack_find(stack, low, &run); is_there && run.offset < high;
+         is_there = mv_column_stack_next(stack, &run))
         if (!run.is_open) {
             hit.sharing++;
-            remember(pile->index, &hit, run.rank);
+            remember(stack->index, &hit, run.rank);
         }
     return hit;
 }
 
-uint64_t mv_hit_offset(mv_pile *pile, mv_instant instant, uint32_t rank)
+uint64_t mv_hit_offset(mv_column_stack *stack, mv_instant instant, uint32_t rank)
 {
-    mv_pile_move(pile, instant);
-    if (!mv_pile_has(pile, rank))
+    mv_column_stack_move(stack, instant);
+    if (!mv_column_stack_has(stack, rank))
         return MV_NO_BYTES;
-    return mv_pile_offset(pile, rank);
+    return mv_column_stack_offset(stack, rank);
 }

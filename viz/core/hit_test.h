@@ -15,11 +15,12 @@ typedef struct {
 } mv_hit;
 
 /* The row that holds `byte` of the stack at an instant, and the rows that share the bytes [low,
- * high) of the pixel. `pile` is the caller's own, not that of a worker; it is moved to the instant,
- * which is cheap if it was near. */
-mv_hit mv_hit_find(mv_pile *pile, mv_instant instant, uint64_t byte, uint64_t low, uint64_t high);
+ * high) of the pixel. `stack` is the caller's own, not that of a worker; it is moved to the
+ * instant, which is cheap if it was near. */
+mv_hit mv_hit_find(mv_column_stack *stack, mv_instant instant, uint64_t byte, uint64_t low,
+                   uint64_t high);
 
 /* The offset of a row at an instant; MV_NO_BYTES when it is not alive there, or not drawn. */
-uint64_t mv_hit_offset(mv_pile *pile, mv_instant instant, uint32_t rank);
+uint64_t mv_hit_offset(mv_column_stack *stack, mv_instant instant, uint32_t rank);
 
 #endif

@@ -30,12 +30,12 @@ static bool take_up(mv_tile_maker *m, const mv_tile_subject *s, uint64_t epoch)
         mv_pyramid_reader_init(&m->levels, s->pyramid);
     }
     if (m->index == s->index) {
-        mv_pile_show(&m->pile, s->drawn);
+        mv_column_stack_show(&m->stack, s->drawn);
         return true;
     }
     mv_arena_release(&m->arena);
     m->index = NULL;
-    if (mv_pile_init(&m->arena, s->index, s->drawn, &m->pile, &err) != MV_OK)
+    if (mv_column_stack_init(&m->arena, s->index, s->drawn, &m->stack, &err) != MV_OK)
         return false;
     m->index = s->index;
     return true;
@@ -84,7 +84,7 @@ typedef struct {
 
 static void fill_column(mv_tile_maker *m, const mv_tile *tile, const column *now, uint32_t *ids)
 {
-    uint32_t rows = mv_pile_fill_at(&m->pile, now->instant, m->middle, tile->rows, ids);
+    uint32_t rows = mv_column_stack_fill_at(&m->stack, now->instant, m->middle, tile->rows, ids);
 
     for (; rows < tile->rows; rows++)
         ids[rows] = MV_NO_ROW;

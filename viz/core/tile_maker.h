@@ -9,8 +9,8 @@
 
 typedef struct {
     mv_budget budget;
-    mv_arena arena; /* of the sums */
-    mv_pile pile;   /* of `subject.index`, while `epoch` is the tiles' own */
+    mv_arena arena;        /* of the sums */
+    mv_column_stack stack; /* of `subject.index`, while `epoch` is the tiles' own */
     mv_pyramid_reader levels;
     const mv_index *index; /* NULL: none yet */
     const mv_pyramid *pyramid;

@@ -20,13 +20,13 @@ typedef struct {
     mv_envelopes layout;
     mv_envelope_place *places;
     uint32_t drawn;
-} painting;
+} pools_picture;
 
 /* ---- where ------------------------------------------------------------------------------- */
 
 /* Pixels of each envelope: one scale for all, but none lower than LEAST. What the raised ones take
  * is missing from the others. */
-static void share_height(painting *s, float height)
+static void share_height(pools_picture *s, float height)
 {
     float left = height;
     double bytes = 0;
@@ -54,7 +54,7 @@ static void share_height(painting *s, float height)
 }
 
 /* From the bottom up. */
-static void place_envelopes(painting *s)
+static void place_envelopes(pools_picture *s)
 {
     float y = s->p.y + s->p.h;
 
@@ -70,7 +70,7 @@ static void place_envelopes(painting *s)
 
 /* ---- labels ------------------------------------------------------------------------------ */
 
-static const char *name_of(painting *s, const mv_envelope *e)
+static const char *name_of(pools_picture *s, const mv_envelope *e)
 {
     const mv_pools *pools = &s->p.trace->pools;
     uint32_t row = e->pool.row;
@@ -86,7 +86,7 @@ static const char *name_of(painting *s, const mv_envelope *e)
 }
 
 /* How much higher it is than on the common scale, which is that of the highest envelope. */
-static double raise_of(const painting *s, uint32_t at)
+static double raise_of(const pools_picture *s, uint32_t at)
 {
     uint32_t best = 0;
 
@@ -97,7 +97,7 @@ static double raise_of(const painting *s, uint32_t at)
            ((double)s->places[best].box.h / (double)s->layout.envelopes[best].high);
 }
 
-static void paint_label(painting *s, uint32_t at)
+static void paint_label(pools_picture *s, uint32_t at)
 {
     const mv_envelope *e = &s->layout.envelopes[at];
     const mv_box *box = &s->places[at].box;
@@ -118,7 +118,7 @@ static void paint_label(painting *s, uint32_t at)
 }
 
 /* Labels for 0 bytes and, if there is room, for round numbers above it. */
-static void paint_axis(painting *s, uint32_t at)
+static void paint_axis(pools_picture *s, uint32_t at)
 {
     const mv_envelope *e = &s->layout.envelopes[at];
     const mv_box *box = &s->places[at].box;
@@ -141,7 +141,7 @@ static void paint_axis(painting *s, uint32_t at)
 
 /* ---- one envelope ------------------------------------------------------------------------ */
 
-static bool rows_of(mv_arena *scratch, const painting *s, const mv_lives *lives, uint32_t at,
+static bool rows_of(mv_arena *scratch, const pools_picture *s, const mv_lives *lives, uint32_t at,
                     mv_filter_bits *out)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -160,7 +160,7 @@ static bool rows_of(mv_arena *scratch, const painting *s, const mv_lives *lives,
 }
 
 /* The allocations of one envelope, and its segments: the others get no bytes. */
-static mv_code cut(mv_arena *scratch, const painting *s, const mv_lives *lives, uint32_t at,
+static mv_code cut(mv_arena *scratch, const pools_picture *s, const mv_lives *lives, uint32_t at,
                    mv_filter_bits *kept, mv_lives *out, mv_err *err)
 {
     const mv_segment_lives *g = &lives->segments;
@@ -213,7 +213,7 @@ static bool paint_envelope(mv_arena *scratch, mv_painter *p, uint64_t high)
     return true;
 }
 
-static mv_code paint_blocks(mv_arena *scratch, painting *s, mv_painter *p, mv_err *err)
+static mv_code paint_blocks(mv_arena *scratch, pools_picture *s, mv_painter *p, mv_err *err)
 {
     mv_code code = mv_painter_lay_out(scratch, p, err);
 
@@ -229,7 +229,7 @@ static mv_code paint_blocks(mv_arena *scratch, painting *s, mv_painter *p, mv_er
     return MV_OK;
 }
 
-static mv_code paint_pool(mv_arena *scratch, painting *s, uint32_t at, mv_err *err)
+static mv_code paint_pool(mv_arena *scratch, pools_picture *s, uint32_t at, mv_err *err)
 {
     const mv_box *box = &s->places[at].box;
     mv_painter p = s->p;
@@ -258,7 +258,7 @@ static mv_code paint_pool(mv_arena *scratch, painting *s, uint32_t at, mv_err *e
 /* ---- all --------------------------------------------------------------------------------- */
 
 /* How much of private pools is idle. */
-static const char *verdict(painting *s)
+static const char *verdict(pools_picture *s)
 {
     const mv_pools *pools = &s->p.trace->pools;
     uint64_t held = 0, used = 0;
@@ -291,7 +291,7 @@ static const char *verdict(painting *s)
                            mv_size_text(part, used), count == 1 ? "it" : "them");
 }
 
-static mv_code paint_pools(mv_arena *arena, painting *s, mv_err *err)
+static mv_code paint_pools(mv_arena *arena, pools_picture *s, mv_err *err)
 {
     mv_code code = MV_OK;
 
@@ -306,7 +306,7 @@ static mv_code paint_pools(mv_arena *arena, painting *s, mv_err *err)
     return code;
 }
 
-static mv_code paint(mv_arena *arena, mv_arena *scratch, painting *s, mv_err *err)
+static mv_code paint(mv_arena *arena, mv_arena *scratch, pools_picture *s, mv_err *err)
 {
     uint32_t most;
     mv_timeline_opts opts = *s->p.opts;
@@ -338,13 +338,13 @@ mv_code mv_envelopes_find(mv_arena *arena, const mv_trace *trace, const mv_lives
                           const mv_timeline_opts *opts, mv_envelopes_picture *out, mv_err *err)
 {
     mv_timeline_opts shown = *opts;
-    painting s = {.all = lives,
-                  .p = {.trace = trace,
-                        .lives = lives,
-                        .opts = &shown,
-                        .of_pools = true,
-                        .theme = mv_theme_of(opts->is_dark),
-                        .scene = &out->timeline.scene}};
+    pools_picture s = {.all = lives,
+                       .p = {.trace = trace,
+                             .lives = lives,
+                             .opts = &shown,
+                             .of_pools = true,
+                             .theme = mv_theme_of(opts->is_dark),
+                             .scene = &out->timeline.scene}};
     mv_arena scratch;
     mv_code code;
 

@@ -17,7 +17,7 @@ typedef struct {
     mv_rankset held;            /* ranks of the segments that are held: they do not overlap */
     const uint32_t *element_of; /* [rows] which entry of `used` a row adds to; NULL: its own */
     uint64_t *used;
-} filling;
+} fill_sweep;
 
 /* ---- which segments a block lies in ------------------------------------------------------ */
 
@@ -32,7 +32,7 @@ static int by_place(const void *left, const void *right, void *lives)
 }
 
 /* The held segment that contains this byte; MV_NO_ROW: none. */
-static uint32_t segment_at(const filling *f, uint64_t addr)
+static uint32_t segment_at(const fill_sweep *f, uint64_t addr)
 {
     const mv_segment_lives *s = &f->lives->segments;
     uint32_t low = 0, high = s->count;
@@ -50,7 +50,7 @@ static uint32_t segment_at(const filling *f, uint64_t addr)
     return f->by_place[low];
 }
 
-static void add_to(filling *f, uint32_t segment, uint64_t bytes, bool is_added)
+static void add_to(fill_sweep *f, uint32_t segment, uint64_t bytes, bool is_added)
 {
     uint32_t row = f->row_of[segment];
 
@@ -65,7 +65,7 @@ static void add_to(filling *f, uint32_t segment, uint64_t bytes, bool is_added)
 }
 
 /* Adds a block to the segments that it lies in, or takes it away. */
-static void change(filling *f, uint32_t alloc, bool is_added)
+static void change(fill_sweep *f, uint32_t alloc, bool is_added)
 {
     const mv_alloc_lives *a = &f->lives->allocs;
     const mv_segment_lives *s = &f->lives->segments;
@@ -86,7 +86,7 @@ static void change(filling *f, uint32_t alloc, bool is_added)
 
 /* ---- preparation ------------------------------------------------------------------------- */
 
-static bool prepare(filling *f, const mv_lives *rows)
+static bool prepare(fill_sweep *f, const mv_lives *rows)
 {
     uint32_t segments = f->lives->segments.count;
 
@@ -108,7 +108,7 @@ static bool prepare(filling *f, const mv_lives *rows)
     return true;
 }
 
-static void hold_behind(filling *f, uint32_t event)
+static void hold_behind(fill_sweep *f, uint32_t event)
 {
     for (uint32_t i = 0; i < f->lives->segments.count; i++)
         if (mv_segment_is_held(f->lives, i, event))
@@ -118,7 +118,7 @@ static void hold_behind(filling *f, uint32_t event)
 uint64_t *mv_fullness_behind(mv_arena *arena, const mv_lives *lives, const mv_lives *rows,
                              uint32_t event)
 {
-    filling f = {.lives = lives, .used = mv_push_array(arena, uint64_t, rows->allocs.count)};
+    fill_sweep f = {.lives = lives, .used = mv_push_array(arena, uint64_t, rows->allocs.count)};
     bool is_ready;
 
     mv_arena_init(&f.scratch, arena->budget);
@@ -135,7 +135,7 @@ uint64_t *mv_fullness_behind(mv_arena *arena, const mv_lives *lives, const mv_li
 /* ---- over time --------------------------------------------------------------------------- */
 
 /* Samples in the order of columns, by counting: first[c] is where column c begins in `order`. */
-static bool order_samples(filling *f, const mv_layout *l, uint32_t **first, uint32_t **order)
+static bool order_samples(fill_sweep *f, const mv_layout *l, uint32_t **first, uint32_t **order)
 {
     *first = mv_push_array(&f->scratch, uint32_t, (uint64_t)l->column_count + 2);
     *order = mv_push_array(&f->scratch, uint32_t, l->sample_count);
@@ -151,23 +151,23 @@ static bool order_samples(filling *f, const mv_layout *l, uint32_t **first, uint
 }
 
 typedef struct {
-    mv_agenda held, released, born, freed;
+    mv_rows_by_event held, released, born, freed;
 } agendas;
 
-static bool make_agendas(filling *f, agendas *out)
+static bool make_agendas(fill_sweep *f, agendas *out)
 {
     const mv_alloc_lives *a = &f->lives->allocs;
     const mv_segment_lives *s = &f->lives->segments;
     uint32_t events = f->lives->events.count;
 
-    return mv_agenda_make(&f->scratch, s->birth, s->count, events, &out->held) &&
-           mv_agenda_make(&f->scratch, s->death, s->count, events, &out->released) &&
-           mv_agenda_make(&f->scratch, a->birth, a->count, events, &out->born) &&
-           mv_agenda_make(&f->scratch, a->freed, a->count, events, &out->freed);
+    return mv_rows_by_event_make(&f->scratch, s->birth, s->count, events, &out->held) &&
+           mv_rows_by_event_make(&f->scratch, s->death, s->count, events, &out->released) &&
+           mv_rows_by_event_make(&f->scratch, a->birth, a->count, events, &out->born) &&
+           mv_rows_by_event_make(&f->scratch, a->freed, a->count, events, &out->freed);
 }
 
 /* Ends are applied before beginnings; blocks before the segments that they were in. */
-static void apply(filling *f, const agendas *on, uint32_t event)
+static void apply(fill_sweep *f, const agendas *on, uint32_t event)
 {
     uint32_t i;
 
@@ -182,7 +182,7 @@ static void apply(filling *f, const agendas *on, uint32_t event)
         change(f, i - 1, true);
 }
 
-static void begin(filling *f)
+static void begin(fill_sweep *f)
 {
     hold_behind(f, MV_BEFORE);
     for (uint32_t i = 0; i < f->lives->allocs.preexisting; i++)
@@ -190,7 +190,7 @@ static void begin(filling *f)
             change(f, i, true);
 }
 
-static void run(filling *f, const agendas *on, const mv_layout *l, const uint32_t *first,
+static void run(fill_sweep *f, const agendas *on, const mv_layout *l, const uint32_t *first,
                 const uint32_t *order, uint64_t *out)
 {
     uint32_t event = 0;
@@ -221,7 +221,7 @@ uint64_t *mv_fullness_of_samples(mv_arena *arena, const mv_lives *lives, const m
                                  const mv_layout *layout)
 {
     uint64_t *out = mv_push_array(arena, uint64_t, layout->sample_count);
-    filling f = {.lives = lives};
+    fill_sweep f = {.lives = lives};
     agendas on;
     uint32_t *first, *order;
     bool is_ready;
@@ -241,7 +241,7 @@ uint64_t *mv_fullness_of_all(mv_arena *arena, const mv_lives *lives, const mv_li
                              uint64_t *before)
 {
     uint64_t *out = mv_push_array(arena, uint64_t, lives->events.count), used = 0;
-    filling f = {.lives = lives, .used = &used};
+    fill_sweep f = {.lives = lives, .used = &used};
     agendas on;
     bool is_ready;
 

@@ -1,7 +1,7 @@
 #include "viz/pictures/rows_by_event.h"
 
-bool mv_agenda_make(mv_arena *arena, const uint32_t *at, uint32_t rows, uint32_t events,
-                    mv_agenda *out)
+bool mv_rows_by_event_make(mv_arena *arena, const uint32_t *at, uint32_t rows, uint32_t events,
+                           mv_rows_by_event *out)
 {
     out->first = mv_push_array(arena, uint32_t, events);
     out->next = mv_push_array(arena, uint32_t, rows);

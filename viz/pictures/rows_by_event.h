@@ -14,11 +14,11 @@
 typedef struct {
     uint32_t *first; /* [events] a row, + 1; 0: none */
     uint32_t *next;  /* [rows] the next one of the same event, + 1 */
-} mv_agenda;
+} mv_rows_by_event;
 
 /* `at` has the event of each row; rows whose event is `events` or later (MV_BEFORE and MV_NEVER
  * too) are left out. False when memory is out. */
-bool mv_agenda_make(mv_arena *arena, const uint32_t *at, uint32_t rows, uint32_t events,
-                    mv_agenda *out);
+bool mv_rows_by_event_make(mv_arena *arena, const uint32_t *at, uint32_t rows, uint32_t events,
+                           mv_rows_by_event *out);
 
 #endif

@@ -14,13 +14,13 @@ typedef struct {
     uint32_t *group_of; /* [map.count] */
     uint64_t pixel;     /* bytes of one column of pixels */
     uint64_t capacity;  /* of boxes */
-} laying;
+} state_builder;
 
 /* ---- groups ------------------------------------------------------------------------------ */
 
 static int by_domain(const void *left, const void *right, void *context)
 {
-    const laying *l = context;
+    const state_builder *l = context;
     const mv_segment_lives *s = &l->lives->segments;
     uint32_t a = l->map->segment[*(const uint32_t *)left];
     uint32_t b = l->map->segment[*(const uint32_t *)right];
@@ -42,7 +42,7 @@ static int most_bytes_first(const void *left, const void *right)
 }
 
 /* A group for each pool, kind and stream; `segments` is where it begins in `order`. */
-static bool find_domains(mv_arena *arena, laying *l)
+static bool find_domains(mv_arena *arena, state_builder *l)
 {
     mv_state *state = l->out;
 
@@ -67,7 +67,7 @@ static bool find_domains(mv_arena *arena, laying *l)
 
 static int as_they_stand(const void *left, const void *right, void *context)
 {
-    const laying *l = context;
+    const state_builder *l = context;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
 
     if (l->group_of[a] != l->group_of[b])
@@ -78,7 +78,7 @@ static int as_they_stand(const void *left, const void *right, void *context)
 }
 
 /* Most bytes first; the last group also gets those that are too many. */
-static void order_groups(laying *l)
+static void order_groups(state_builder *l)
 {
     mv_state *state = l->out;
     uint32_t kept, at = 0;
@@ -108,7 +108,7 @@ static void order_groups(laying *l)
 /* ---- rows -------------------------------------------------------------------------------- */
 
 /* Few pieces need few rows; and a segment continues in the next row only when it must. */
-static void choose_scale(laying *l)
+static void choose_scale(state_builder *l)
 {
     mv_state *state = l->out;
     uint64_t pieces = l->map->first_piece[l->map->count], bytes = 0, largest = 0, rows;
@@ -132,7 +132,7 @@ static void choose_scale(laying *l)
     }
 }
 
-static bool add_box(mv_arena *arena, laying *l, mv_state_box box)
+static bool add_box(mv_arena *arena, state_builder *l, mv_state_box box)
 {
     if (l->out->box_count == l->capacity) {
         uint64_t more = l->capacity + l->capacity / 2 + 1024;
@@ -148,7 +148,7 @@ static bool add_box(mv_arena *arena, laying *l, mv_state_box box)
 }
 
 /* Merges a piece with its left neighbour when one of them is too narrow to see. */
-static bool put(mv_arena *arena, laying *l, mv_state_box box)
+static bool put(mv_arena *arena, state_builder *l, mv_state_box box)
 {
     mv_state_box *last = l->out->box_count ? &l->out->boxes[l->out->box_count - 1] : NULL;
     bool is_row = last && last->row == box.row;
@@ -165,7 +165,7 @@ static bool put(mv_arena *arena, laying *l, mv_state_box box)
 }
 
 /* A piece that begins `offset` bytes into its group, cut where rows end. */
-static bool put_piece(mv_arena *arena, laying *l, mv_state_group *group, uint32_t segment,
+static bool put_piece(mv_arena *arena, state_builder *l, mv_state_group *group, uint32_t segment,
                       uint32_t piece, uint64_t offset)
 {
     uint64_t left = l->map->piece_size[piece];
@@ -200,7 +200,7 @@ static bool put_piece(mv_arena *arena, laying *l, mv_state_group *group, uint32_
     return true;
 }
 
-static bool put_groups(mv_arena *arena, laying *l)
+static bool put_groups(mv_arena *arena, state_builder *l)
 {
     for (uint32_t g = 0; g < l->out->group_count; g++) {
         mv_state_group *group = &l->out->groups[g];
@@ -221,7 +221,7 @@ static bool put_groups(mv_arena *arena, laying *l)
 mv_code mv_state_lay(mv_arena *arena, const mv_lives *lives, const mv_heap_map *map, uint32_t event,
                      const mv_state_opts *opts, mv_state *out, mv_err *err)
 {
-    laying l = {.lives = lives, .map = map, .event = event, .opts = opts, .out = out};
+    state_builder l = {.lives = lives, .map = map, .event = event, .opts = opts, .out = out};
     bool is_done;
 
     *out = (mv_state){.row_bytes = 1};

@@ -37,22 +37,22 @@ typedef struct {
     float row_height;
     bool has_rest, has_pending, has_rounding;
     uint32_t drawn;
-} painting;
+} state_picture;
 
 /* ---- where ------------------------------------------------------------------------------- */
 
-static float group_y(const painting *s, uint32_t group)
+static float group_y(const state_picture *s, uint32_t group)
 {
     return s->p.y + GROUP_HEIGHT * (float)(group + 1) - 4 +
            s->row_height * (float)s->state.groups[group].first_row;
 }
 
-static float x_of(const painting *s, uint64_t bytes)
+static float x_of(const state_picture *s, uint64_t bytes)
 {
     return s->p.x + s->p.w * (float)((double)bytes / (double)s->state.row_bytes);
 }
 
-static mv_box place_of(const painting *s, uint32_t group, const mv_state_box *box)
+static mv_box place_of(const state_picture *s, uint32_t group, const mv_state_box *box)
 {
     float x = x_of(s, box->offset);
 
@@ -63,7 +63,7 @@ static mv_box place_of(const painting *s, uint32_t group, const mv_state_box *bo
 
 /* ---- boxes ------------------------------------------------------------------------------- */
 
-static const char *describe_segment(painting *s, uint32_t segment)
+static const char *describe_segment(state_picture *s, uint32_t segment)
 {
     char size[MV_SIZE_TEXT];
 
@@ -73,7 +73,7 @@ static const char *describe_segment(painting *s, uint32_t segment)
         mv_size_text(size, s->map.size[segment]), (unsigned long long)s->map.addr[segment]);
 }
 
-static const char *describe(painting *s, const mv_state_box *box)
+static const char *describe(state_picture *s, const mv_state_box *box)
 {
     uint32_t alloc = s->map.piece_row[box->piece];
     char size[MV_SIZE_TEXT], used[MV_SIZE_TEXT], exact[MV_TICK_TEXT];
@@ -102,7 +102,7 @@ static const char *describe(painting *s, const mv_state_box *box)
 }
 
 /* As much of "train.py:62 forward · 4.00 MiB" as fits. */
-static void label_box(painting *s, const mv_state_box *box, mv_box at, uint32_t colour)
+static void label_box(state_picture *s, const mv_state_box *box, mv_box at, uint32_t colour)
 {
     uint32_t alloc = s->map.piece_row[box->piece];
     char size[MV_SIZE_TEXT], label[256] = "free";
@@ -123,7 +123,7 @@ static void label_box(painting *s, const mv_state_box *box, mv_box at, uint32_t 
 }
 
 /* The rounding of the block, as a darker edge at its end; returns its width. */
-static float mark_rounding(painting *s, const mv_state_box *box, mv_box at)
+static float mark_rounding(state_picture *s, const mv_state_box *box, mv_box at)
 {
     const mv_alloc_lives *a = &s->p.lives->allocs;
     uint32_t alloc = s->map.piece_row[box->piece];
@@ -141,7 +141,7 @@ static float mark_rounding(painting *s, const mv_state_box *box, mv_box at)
     return w;
 }
 
-static void paint_rest(painting *s, const mv_state_box *box, mv_box at)
+static void paint_rest(state_picture *s, const mv_state_box *box, mv_box at)
 {
     float used = at.h * (float)((double)(box->allocated + box->pending) / (double)box->bytes);
 
@@ -154,7 +154,7 @@ static void paint_rest(painting *s, const mv_state_box *box, mv_box at)
                                         .title = describe(s, box)});
 }
 
-static void paint_block(painting *s, const mv_state_box *box, mv_box at)
+static void paint_block(state_picture *s, const mv_state_box *box, mv_box at)
 {
     uint32_t alloc = s->map.piece_row[box->piece];
     uint32_t fill = s->p.callers.callers[s->p.callers.of_alloc[alloc]].colour;
@@ -184,7 +184,7 @@ static void paint_block(painting *s, const mv_state_box *box, mv_box at)
         label_box(s, box, at, mv_text_on(fill));
 }
 
-static void paint_box(painting *s, uint32_t group, const mv_state_box *box)
+static void paint_box(state_picture *s, uint32_t group, const mv_state_box *box)
 {
     mv_box at = place_of(s, group, box);
 
@@ -206,7 +206,7 @@ static void paint_box(painting *s, uint32_t group, const mv_state_box *box)
 /* ---- segments and groups ----------------------------------------------------------------- */
 
 /* All outlines of a group are one shape; segments narrower than a few pixels have none. */
-static void outline_segments(painting *s, uint32_t group)
+static void outline_segments(state_picture *s, uint32_t group)
 {
     const mv_state_group *g = &s->state.groups[group];
     uint64_t offset = 0;
@@ -233,7 +233,7 @@ static void outline_segments(painting *s, uint32_t group)
                  (mv_shape){.kind = MV_SHAPE_RECTS, .stroke = s->p.theme->faint_text, .width = 1});
 }
 
-static const char *name_group(painting *s, const mv_state_group *group)
+static const char *name_group(state_picture *s, const mv_state_group *group)
 {
     const mv_trace *t = s->p.trace;
     const mv_segment_lives *segments = &s->p.lives->segments;
@@ -254,7 +254,7 @@ static const char *name_group(painting *s, const mv_state_group *group)
                            (unsigned long long)t->streams.value[segments->stream[row].row]);
 }
 
-static void head_group(painting *s, uint32_t group)
+static void head_group(state_picture *s, uint32_t group)
 {
     const mv_state_group *g = &s->state.groups[group];
     char bytes[MV_SIZE_TEXT], used[MV_SIZE_TEXT], idle[MV_SIZE_TEXT], hole[MV_SIZE_TEXT],
@@ -271,7 +271,7 @@ static void head_group(painting *s, uint32_t group)
                   mv_text_fit(s->p.scene, text, 12, s->p.w));
 }
 
-static void paint_groups(painting *s)
+static void paint_groups(state_picture *s)
 {
     uint32_t box = 0;
 
@@ -287,7 +287,7 @@ static void paint_groups(painting *s)
 
 /* ---- legend ------------------------------------------------------------------------------ */
 
-static float key(painting *s, float x, float y, mv_shape swatch, const char *label)
+static float key(state_picture *s, float x, float y, mv_shape swatch, const char *label)
 {
     mv_scene_point(s->p.scene, x, y - 10);
     mv_scene_point(s->p.scene, x + 24, y + 1);
@@ -296,7 +296,7 @@ static float key(painting *s, float x, float y, mv_shape swatch, const char *lab
     return y + 20;
 }
 
-static float legend_keys(painting *s, float x, float y)
+static float legend_keys(state_picture *s, float x, float y)
 {
     const mv_theme *theme = s->p.theme;
     char size[MV_SIZE_TEXT];
@@ -328,7 +328,7 @@ static float legend_keys(painting *s, float x, float y)
     return y;
 }
 
-static void paint_legend(painting *s)
+static void paint_legend(state_picture *s)
 {
     float x = s->p.scene->width - RIGHT + 24, w = RIGHT - 48;
     float y = legend_keys(s, x, s->p.y + 18) + 14;
@@ -341,7 +341,7 @@ static void paint_legend(painting *s)
 
 /* ---- heading ----------------------------------------------------------------------------- */
 
-static const char *oom_note(painting *s)
+static const char *oom_note(state_picture *s)
 {
     const mv_events *e = &s->p.lives->events;
     char size[MV_SIZE_TEXT], hole[MV_SIZE_TEXT], idle[MV_SIZE_TEXT];
@@ -354,7 +354,7 @@ static const char *oom_note(painting *s)
                            mv_size_text(idle, s->sums.free), mv_size_text(hole, s->largest));
 }
 
-static const char *hole_note(painting *s)
+static const char *hole_note(state_picture *s)
 {
     char size[MV_SIZE_TEXT], hole[MV_SIZE_TEXT];
 
@@ -371,7 +371,7 @@ static const char *hole_note(painting *s)
                            100 - 100.0 * (double)s->largest / (double)s->sums.free);
 }
 
-static void paint_heading(painting *s)
+static void paint_heading(state_picture *s)
 {
     const mv_heap_sums *sums = &s->sums;
     char reserved[MV_SIZE_TEXT], used[MV_SIZE_TEXT], waiting[MV_SIZE_TEXT], lost[MV_SIZE_TEXT];
@@ -401,7 +401,7 @@ static void paint_heading(painting *s)
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-static mv_code find_heap(mv_arena *scratch, painting *s, mv_err *err)
+static mv_code find_heap(mv_arena *scratch, state_picture *s, mv_err *err)
 {
     mv_heap heap;
     mv_code code = mv_heap_init(scratch, s->p.trace, s->p.lives, &heap, err);
@@ -413,7 +413,7 @@ static mv_code find_heap(mv_arena *scratch, painting *s, mv_err *err)
     return mv_heap_map_make(scratch, &heap, &s->map, err);
 }
 
-static mv_code lay_out(mv_arena *scratch, painting *s, mv_err *err)
+static mv_code lay_out(mv_arena *scratch, state_picture *s, mv_err *err)
 {
     mv_state_opts opts = {.most_rows = MOST_ROWS, .most_groups = MOST_GROUPS, .columns = COLUMNS};
     mv_code code =
@@ -425,7 +425,7 @@ static mv_code lay_out(mv_arena *scratch, painting *s, mv_err *err)
     return code;
 }
 
-static void open_scene(mv_arena *arena, painting *s, mv_scene *scene)
+static void open_scene(mv_arena *arena, state_picture *s, mv_scene *scene)
 {
     float rows = (float)(s->state.rows ? s->state.rows : 1), row;
     float others = MV_HEADING_HEIGHT + GROUP_HEIGHT * (float)s->state.group_count + FOOT;
@@ -451,13 +451,13 @@ mv_code mv_state_picture_find(mv_arena *arena, const mv_trace *trace, const mv_l
                               const mv_state_picture_opts *opts, mv_state_picture *out, mv_err *err)
 {
     mv_timeline_opts shown = {.title = opts->title, .leaks = opts->leaks};
-    painting s = {.opts = opts,
-                  .p = {.trace = trace,
-                        .lives = lives,
-                        .opts = &shown,
-                        .theme = mv_theme_of(opts->is_dark),
-                        .hover_bytes = HOVER_BYTES,
-                        .peak_event = opts->event}};
+    state_picture s = {.opts = opts,
+                       .p = {.trace = trace,
+                             .lives = lives,
+                             .opts = &shown,
+                             .theme = mv_theme_of(opts->is_dark),
+                             .hover_bytes = HOVER_BYTES,
+                             .peak_event = opts->event}};
     mv_arena scratch;
     mv_code code;
 
