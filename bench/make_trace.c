@@ -194,11 +194,11 @@ static void mark_step(program *p, uint32_t step, bool is_start)
 {
     char name[32];
     int length = snprintf(name, sizeof name, "ProfilerStep#%u", step);
-    mv_annotation_row row = {.name = mv_build_string(&p->build, name, (uint64_t)length),
-                             .time_us = p->time_us,
-                             .device = 0,
-                             .stage = is_start ? MV_STAGE_START : MV_STAGE_END};
+    mv_annotation_row row = MV_ANNOTATION_ROW;
 
+    row.name = mv_build_string(&p->build, name, (uint64_t)length);
+    row.time_us = p->time_us;
+    row.stage = is_start ? MV_STAGE_START : MV_STAGE_END;
     mv_build_annotation(&p->build, &row);
 }
 
@@ -234,7 +234,7 @@ static void put_segment(program *p, uint32_t first)
 
     s.address = b[first].addr;
     s.requested = 0;
-    s.blocks.first = p->trace.blocks.count;
+    s.first_block = p->trace.blocks.count;
     s.stream = mv_build_stream(&p->build, 0);
     s.pool = MV_DEFAULT_POOL;
     s.kind = p->heap.pools[b[first].pool].is_small ? MV_SEGMENT_SMALL : MV_SEGMENT_LARGE;
@@ -249,7 +249,7 @@ static void put_segment(program *p, uint32_t first)
         s.total_size += row.size;
         s.allocated += is_used ? row.size : 0;
         s.requested += row.requested;
-        s.blocks.count++;
+        s.blocks++;
     }
     s.active = s.allocated;
     mv_build_segment(&p->build, &s);

@@ -24,25 +24,21 @@ static mv_code failed(mv_err *err, sqlite3 *db)
                    db ? sqlite3_errmsg(db) : "out of memory");
 }
 
-/* CREATE TABLE and INSERT for a table; returns its number of columns. */
-static uint32_t spell(const mv_export_table *table, char create[MOST_STATEMENT],
-                      char insert[MOST_STATEMENT])
+/* CREATE TABLE and INSERT for a table. */
+static void spell(const mv_export_table *table, const mv_export_columns *columns,
+                  char create[MOST_STATEMENT], char insert[MOST_STATEMENT])
 {
     int made = snprintf(create, MOST_STATEMENT, "CREATE TABLE %s (", table->name);
     int into = snprintf(insert, MOST_STATEMENT, "INSERT INTO %s VALUES (", table->name);
-    uint32_t columns = 0;
-    char name[32];
-    bool is_text;
 
-    for (; mv_export_column(table, columns, name, sizeof name, &is_text); columns++) {
-        const char *comma = columns > 0 ? ", " : "";
-        made += snprintf(create + made, (size_t)(MOST_STATEMENT - made), "%s\"%s\" %s", comma, name,
-                         is_text ? "TEXT" : "INTEGER");
+    for (uint32_t i = 0; i < columns->count; i++) {
+        const char *comma = i > 0 ? ", " : "";
+        made += snprintf(create + made, (size_t)(MOST_STATEMENT - made), "%s\"%s\" %s", comma,
+                         columns->column[i].name, columns->column[i].is_text ? "TEXT" : "INTEGER");
         into += snprintf(insert + into, (size_t)(MOST_STATEMENT - into), "%s?", comma);
     }
     snprintf(create + made, (size_t)(MOST_STATEMENT - made), ")");
     snprintf(insert + into, (size_t)(MOST_STATEMENT - into), ")");
-    return columns;
 }
 
 static int bind(sqlite3_stmt *statement, int column, const mv_cell *cell)
@@ -71,17 +67,17 @@ static bool insert_row(sqlite3_stmt *statement, const mv_cell *cells, uint32_t c
     return sqlite3_step(statement) == SQLITE_DONE && sqlite3_reset(statement) == SQLITE_OK;
 }
 
-static bool insert_rows(const mv_export *export, const mv_export_table *table, uint32_t columns,
-                        sqlite3_stmt *statement)
+static bool insert_rows(const mv_export *export, const mv_export_table *table,
+                        const mv_export_columns *columns, sqlite3_stmt *statement)
 {
     uint32_t devices = table->by_device ? export->device_count : 1;
     mv_cell cells[MV_MOST_CELLS];
 
     for (uint32_t d = 0; d < devices; d++) {
-        uint64_t rows = table->rows(export, d);
+        uint64_t rows = mv_export_rows(export, table, d);
         for (uint64_t i = 0; i < rows; i++) {
-            table->read(export, d, i, cells);
-            if (!insert_row(statement, cells, columns))
+            mv_export_read(export, table, columns, d, i, cells);
+            if (!insert_row(statement, cells, columns->count))
                 return false;
             if (export->progress && i % 65536 == 0)
                 export->progress(export->user, i, rows);
@@ -93,12 +89,15 @@ static bool insert_rows(const mv_export *export, const mv_export_table *table, u
 static bool make_table(const mv_export *export, const mv_export_table *table, sqlite3 *db)
 {
     char create[MOST_STATEMENT], insert[MOST_STATEMENT];
-    uint32_t columns = spell(table, create, insert);
+    mv_export_columns columns;
     sqlite3_stmt *statement = NULL;
-    bool is_done = sqlite3_exec(db, create, NULL, NULL, NULL) == SQLITE_OK &&
-                   sqlite3_prepare_v2(db, insert, -1, &statement, NULL) == SQLITE_OK &&
-                   insert_rows(export, table, columns, statement);
+    bool is_done;
 
+    mv_export_columns_of(table, &columns);
+    spell(table, &columns, create, insert);
+    is_done = sqlite3_exec(db, create, NULL, NULL, NULL) == SQLITE_OK &&
+              sqlite3_prepare_v2(db, insert, -1, &statement, NULL) == SQLITE_OK &&
+              insert_rows(export, table, &columns, statement);
     sqlite3_finalize(statement);
     return is_done;
 }

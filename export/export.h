@@ -12,6 +12,7 @@
 #include "analyze/code/sites.h"
 #include "analyze/leaks/leaks.h"
 #include "analyze/totals/totals.h"
+#include "parse/model/tables.h"
 #include "parse/readers.h"
 #include "parse/source/sink.h"
 
@@ -59,14 +60,19 @@ typedef struct {
     mv_span text;
 } mv_cell;
 
-enum { MV_MOST_CELLS = 20 };
+enum { MV_MOST_CELLS = 32 };
 
 typedef struct {
     const char *name;
     const char *help;    /* "one row an event" */
-    const char *columns; /* "device event action:text addr": numbers, unless they say text */
+    const char *columns; /* "device event compile_context:text": the first columns. Those that are
+                          * columns of `model` come from there; `read` makes the others, which are
+                          * numbers unless they say text */
+    uint16_t model;      /* kind of the model's table whose rows these are; 0: none. The columns of
+                          * it that `columns` leaves out follow, unless the model says otherwise */
     bool by_device;      /* else asked for with device 0 alone */
-    uint64_t (*rows)(const mv_export *export, uint32_t device);
+    uint64_t (*rows)(const mv_export *export, uint32_t device); /* NULL: the model's */
+    /* Fills the cells that the model does not have, and changes others; NULL: there are none. */
     void (*read)(const mv_export *export, uint32_t device, uint64_t row, mv_cell *cells);
 } mv_export_table;
 
@@ -74,9 +80,25 @@ extern const mv_export_table mv_export_tables[]; /* ends with a NULL name */
 
 const mv_export_table *mv_export_table_find(const char *name); /* NULL: there is none */
 
-/* The name of column `index`, cut to fit; false when there is none. */
-bool mv_export_column(const mv_export_table *table, uint32_t index, char *name, uint32_t size,
-                      bool *is_text);
+typedef struct {
+    char name[32];
+    bool is_text;
+    const mv_table_column *from; /* NULL: no column of the model */
+} mv_export_column;
+
+typedef struct {
+    uint32_t count;
+    mv_export_column column[MV_MOST_CELLS];
+} mv_export_columns;
+
+void mv_export_columns_of(const mv_export_table *table, mv_export_columns *out);
+
+uint64_t mv_export_rows(const mv_export *export, const mv_export_table *table, uint32_t device);
+
+/* Fills a cell for each column. */
+void mv_export_read(const mv_export *export, const mv_export_table *table,
+                    const mv_export_columns *columns, uint32_t device, uint64_t row,
+                    mv_cell *cells);
 
 /* Whether a spreadsheet would take the text for a formula, and run it: CSV has an apostrophe before
  * it. Texts that already have their apostrophe get another, so that taking one away gives back what

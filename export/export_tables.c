@@ -68,9 +68,100 @@ static mv_cell ordinal_of(int32_t device)
     return device < 0 ? none() : number((uint64_t)device);
 }
 
-static const char *kind_name(uint8_t kind)
+/* ---- columns of the model ---------------------------------------------------------------- */
+
+static mv_cell cell_of(const mv_export *x, const mv_table_column *column, const void *values,
+                       uint64_t row)
 {
-    return kind == MV_SEGMENT_SMALL ? "small" : kind == MV_SEGMENT_LARGE ? "large" : "unknown";
+    uint32_t narrow = column->size == 4 ? ((const uint32_t *)values)[row] : 0;
+    uint64_t wide = column->size == 8 ? ((const uint64_t *)values)[row] : 0;
+
+    switch ((mv_kind)column->kind) {
+    case MV_KIND_STRING:
+        return string_of(x, (mv_string_id){narrow});
+    case MV_KIND_STREAM:
+        return stream_of(x, (mv_stream_id){narrow});
+    case MV_KIND_DEVICE:
+        return ordinal_of((int32_t)narrow);
+    case MV_KIND_RESULT:
+        return signed_of((int32_t)narrow);
+    case MV_KIND_TIME:
+    case MV_KIND_EVENT_TIME:
+        return time_of((int64_t)wide);
+    case MV_KIND_LINE:
+        return (int64_t)wide == MV_NO_LINE ? none() : signed_of((int64_t)wide);
+    case MV_KIND_FLAG:
+        return number(((const uint8_t *)values)[row]);
+    default:
+        break;
+    }
+    if (column->ref == MV_REF_CODE)
+        return text_of(mv_kind_code_name(column->kind, ((const uint8_t *)values)[row]));
+    return column->size == 8 ? bytes_of(wide) : row_of(narrow);
+}
+
+/* A pool would be two cells, and the floats are those of the settings. */
+static bool is_listed(const mv_table_column *column)
+{
+    return !column->is_rare && !column->is_unlisted && column->kind != MV_KIND_FIRST &&
+           column->kind != MV_KIND_COUNT && column->kind != MV_KIND_POOL &&
+           column->kind != MV_KIND_REAL;
+}
+
+static bool is_named(const mv_table_column *column, const char *name)
+{
+    return strcmp(column->name, name) == 0 || (column->label && strcmp(column->label, name) == 0);
+}
+
+static void add_column(mv_export_columns *columns, const char *name, size_t length, bool is_text,
+                       const mv_table_column *from)
+{
+    mv_export_column *column = &columns->column[columns->count++];
+
+    if (length >= sizeof column->name)
+        length = sizeof column->name - 1;
+    memcpy(column->name, name, length);
+    column->name[length] = 0;
+    column->is_text = is_text;
+    column->from = from;
+}
+
+static bool has_column(const mv_export_columns *columns, const mv_table_column *from)
+{
+    for (uint32_t i = 0; i < columns->count; i++)
+        if (columns->column[i].from == from)
+            return true;
+    return false;
+}
+
+static bool is_text(const mv_table_column *column)
+{
+    return column->kind == MV_KIND_STRING ||
+           (column->ref == MV_REF_CODE && column->kind != MV_KIND_FLAG);
+}
+
+void mv_export_columns_of(const mv_export_table *table, mv_export_columns *out)
+{
+    const mv_table *model = mv_table_find(table->model);
+
+    out->count = 0;
+    for (const char *at = table->columns; *at; at += strspn(at, " ")) {
+        size_t length = strcspn(at, " "), end = strcspn(at, ": ");
+        add_column(out, at, end, end < length, NULL);
+        at += length;
+        for (uint32_t i = 0; model && i < model->column_count; i++) {
+            mv_export_column *last = &out->column[out->count - 1];
+            if (!is_named(&model->columns[i], last->name))
+                continue;
+            last->from = &model->columns[i];
+            last->is_text = is_text(last->from);
+        }
+    }
+    for (uint32_t i = 0; model && i < model->column_count; i++) {
+        const mv_table_column *column = &model->columns[model->order[i]];
+        if (is_listed(column) && !has_column(out, column))
+            add_column(out, column->name, strlen(column->name), is_text(column), column);
+    }
 }
 
 /* ---- of a device ------------------------------------------------------------------------- */
@@ -90,13 +181,8 @@ static void read_event(const mv_export *x, uint32_t device, uint64_t row, mv_cel
 
     c[0] = number(d->lives.device);
     c[1] = number(row);
-    c[2] = is_other ? string_of(x, t->action[tag.row])
-                    : text_of(mv_action_name((mv_action)e->action[row]));
-    c[3] = bytes_of(e->addr[row]);
-    c[4] = bytes_of(e->size[row]);
-    c[5] = stream_of(x, e->stream[row]);
-    c[6] = time_of(e->time_us[row]);
-    c[7] = row_of(e->stack[row].row);
+    if (is_other)
+        c[2] = string_of(x, t->action[tag.row]);
     c[8] = is_other ? none() : row_of(d->lives.alloc_of[row]);
     c[9] = number(d->series.allocated[row]);
     c[10] = number(d->series.active[row]);
@@ -146,7 +232,7 @@ static void read_segment(const mv_export *x, uint32_t device, uint64_t row, mv_c
     c[3] = number(s->size[row]);
     c[4] = stream_of(x, s->stream[row]);
     put_pool(x, s->pool[row], &c[5]);
-    c[7] = text_of(kind_name(s->kind[row]));
+    c[7] = text_of(mv_segment_kind_name(s->kind[row]));
     c[8] = number(s->is_expandable[row]);
     c[9] = row_of(s->birth[row]);
     c[10] = row_of(s->death[row]);
@@ -176,23 +262,26 @@ static uint32_t last_at_most(const uint64_t *first, uint32_t count, uint64_t row
     return low;
 }
 
+/* The table has the blocks of the device's segments: not those of the host. */
+static uint64_t row_of_block(const mv_export *x, uint64_t row, uint32_t *segment)
+{
+    const mv_segments *s = &x->trace->segments;
+
+    *segment = last_at_most(x->blocks_before, s->count, row);
+    return s->first_block[*segment] + (row - x->blocks_before[*segment]);
+}
+
 static void read_block(const mv_export *x, uint32_t device, uint64_t row, mv_cell *c)
 {
-    static const char *const states[] = {"inactive", "active_allocated", "active_pending_free",
-                                         "unknown"};
     const mv_segments *s = &x->trace->segments;
-    const mv_blocks *b = &x->trace->blocks;
-    uint32_t segment = last_at_most(x->blocks_before, s->count, row);
-    uint64_t at = s->first_block[segment] + (row - x->blocks_before[segment]);
+    uint32_t segment;
+    uint64_t at = row_of_block(x, row, &segment);
 
     (void)device;
     c[0] = ordinal_of(s->device[segment]);
     c[1] = bytes_of(s->address[segment]);
-    c[2] = bytes_of(b->address[at]);
-    c[3] = number(b->size[at]);
-    c[4] = b->state[at] == MV_BLOCK_INACTIVE ? none() : bytes_of(b->requested[at]);
-    c[5] = text_of(states[b->state[at] <= MV_BLOCK_UNKNOWN ? b->state[at] : MV_BLOCK_UNKNOWN]);
-    c[6] = row_of(b->stack[at].row);
+    if (x->trace->blocks.state[at] == MV_BLOCK_INACTIVE)
+        c[4] = none();
 }
 
 static uint64_t count_stacks(const mv_export *x, uint32_t device)
@@ -214,125 +303,77 @@ static void read_stack(const mv_export *x, uint32_t device, uint64_t row, mv_cel
     c[2] = number(s->frame[row].row);
 }
 
-static uint64_t count_frames(const mv_export *x, uint32_t device)
-{
-    (void)device;
-    return x->trace->frames.count;
-}
-
 static void read_frame(const mv_export *x, uint32_t device, uint64_t row, mv_cell *c)
 {
     static const char *const kinds[] = {"user", "package", "framework", "native", "noise"};
-    const mv_frames *f = &x->trace->frames;
 
     (void)device;
     c[0] = number(row);
-    c[1] = string_of(x, f->function[row]);
-    c[2] = string_of(x, f->file[row]);
-    c[3] = f->line[row] == MV_NO_LINE ? none() : signed_of(f->line[row]);
     c[4] = text_of(kinds[x->kinds[row]]);
-}
-
-static uint64_t count_annotations(const mv_export *x, uint32_t device)
-{
-    (void)device;
-    return x->trace->annotations.count;
-}
-
-static void read_annotation(const mv_export *x, uint32_t device, uint64_t row, mv_cell *c)
-{
-    static const char *const stages[] = {"START", "END", "OTHER", "MARK"};
-    const mv_annotations *a = &x->trace->annotations;
-
-    (void)device;
-    c[0] = string_of(x, a->name[row]);
-    c[1] = time_of(a->time_us[row]);
-    c[2] = ordinal_of(a->device[row]);
-    c[3] = text_of(stages[a->stage[row] <= MV_STAGE_MARK ? a->stage[row] : MV_STAGE_OTHER]);
-}
-
-static uint64_t count_calls(const mv_export *x, uint32_t device)
-{
-    (void)device;
-    return x->trace->api_calls.count;
 }
 
 static void read_call(const mv_export *x, uint32_t device, uint64_t row, mv_cell *c)
 {
-    const mv_api_calls *a = &x->trace->api_calls;
-
+    (void)x;
     (void)device;
     c[0] = number(row);
-    c[1] = string_of(x, a->api[row]);
-    c[2] = string_of(x, a->library[row]);
-    c[3] = ordinal_of(a->device[row]);
-    c[4] = time_of(a->time_us[row]);
-    c[5] = bytes_of(a->addr[row]);
-    c[6] = number(a->size[row]);
-    c[7] = number(a->handle[row]);
-    c[8] = signed_of(a->result[row]);
-    c[9] = number(a->event[row]);
-    c[10] = row_of(a->stack[row].row);
-}
-
-static uint64_t count_samples(const mv_export *x, uint32_t device)
-{
-    (void)device;
-    return x->trace->samples.count;
-}
-
-static void read_sample(const mv_export *x, uint32_t device, uint64_t row, mv_cell *c)
-{
-    const mv_samples *s = &x->trace->samples;
-
-    (void)device;
-    c[0] = ordinal_of(s->device[row]);
-    c[1] = time_of(s->time_us[row]);
-    c[2] = number(s->used[row]);
-    c[3] = number(s->total[row]);
-    c[4] = bytes_of(s->process[row]);
-}
-
-static uint64_t count_facts(const mv_export *x, uint32_t device)
-{
-    (void)device;
-    return x->trace->facts.count;
-}
-
-static void read_fact(const mv_export *x, uint32_t device, uint64_t row, mv_cell *c)
-{
-    (void)device;
-    c[0] = string_of(x, x->trace->facts.key[row]);
-    c[1] = string_of(x, x->trace->facts.value[row]);
 }
 
 /* ---- the list ---------------------------------------------------------------------------- */
 
 const mv_export_table mv_export_tables[] = {
-    {"allocations", "one row an allocation: its bytes, from which event to which, by which stack",
-     "device allocation addr requested block is_exact born freed completed segment stack is_leaked",
-     true, count_allocations, read_allocation},
-    {"events", "one row an event of the allocator, with the levels behind it",
-     "device event action:text addr size stream time_us stack row allocated active requested "
-     "reserved compile_context:text user_metadata:text",
-     true, count_events, read_event},
-    {"segments", "one row a segment, or a part that was mapped by itself",
-     "device segment addr size stream pool_a pool_b kind:text is_expandable born died stack", true,
-     count_segments, read_segment},
-    {"blocks", "one row a block of the heap when the file was written",
-     "device segment_addr addr size requested state:text stack", false, count_blocks, read_block},
-    {"stacks", "one row a frame of a stack, innermost first", "stack depth frame", false,
-     count_stacks, read_stack},
-    {"frames", "one row a line of code", "frame function:text file:text line kind:text", false,
-     count_frames, read_frame},
-    {"annotations", "one row an end of a range, or a mark", "name:text time_us device stage:text",
-     false, count_annotations, read_annotation},
-    {"api_calls", "captures: one row a call of the CUDA runtime or driver",
-     "api_call api:text library:text device time_us addr size handle result event stack", false,
-     count_calls, read_call},
-    {"samples", "captures: what the device said of its memory", "device time_us used total process",
-     false, count_samples, read_sample},
-    {"facts", "captures: the process", "key:text value:text", false, count_facts, read_fact},
+    {.name = "allocations",
+     .help = "one row an allocation: its bytes, from which event to which, by which stack",
+     .columns = "device allocation addr requested block is_exact born freed completed segment "
+                "stack is_leaked",
+     .by_device = true,
+     .rows = count_allocations,
+     .read = read_allocation},
+    {.name = "events",
+     .help = "one row an event of the allocator, with the levels after it",
+     .columns = "device event action addr size stream time_us stack row allocated active "
+                "requested reserved compile_context:text user_metadata:text",
+     .model = MV_WIRE_EVENTS,
+     .by_device = true,
+     .rows = count_events,
+     .read = read_event},
+    {.name = "segments",
+     .help = "one row a segment, or a part that was mapped by itself",
+     .columns = "device segment addr size stream pool_a pool_b kind:text is_expandable born died "
+                "stack",
+     .by_device = true,
+     .rows = count_segments,
+     .read = read_segment},
+    {.name = "blocks",
+     .help = "one row a block of the heap when the file was written",
+     .columns = "device segment_addr addr size requested state stack",
+     .model = MV_WIRE_BLOCKS,
+     .rows = count_blocks,
+     .read = read_block},
+    {.name = "stacks",
+     .help = "one row a frame of a stack, innermost first",
+     .columns = "stack depth frame",
+     .rows = count_stacks,
+     .read = read_stack},
+    {.name = "frames",
+     .help = "one row a line of code",
+     .columns = "frame function file line kind:text",
+     .model = MV_WIRE_FRAMES,
+     .read = read_frame},
+    {.name = "annotations",
+     .help = "one row an end of a range, or a mark",
+     .columns = "name time_us device stage",
+     .model = MV_WIRE_ANNOTATIONS},
+    {.name = "api_calls",
+     .help = "captures: one row a call of the CUDA runtime or driver",
+     .columns = "api_call api library device time_us addr size handle result event stack",
+     .model = MV_WIRE_API_CALLS,
+     .read = read_call},
+    {.name = "samples",
+     .help = "captures: what the device said of its memory",
+     .columns = "",
+     .model = MV_WIRE_SAMPLES},
+    {.name = "facts", .help = "captures: the process", .columns = "", .model = MV_WIRE_FACTS},
     {0},
 };
 
@@ -344,24 +385,33 @@ const mv_export_table *mv_export_table_find(const char *name)
     return NULL;
 }
 
-bool mv_export_column(const mv_export_table *table, uint32_t index, char *name, uint32_t size,
-                      bool *is_text)
+uint64_t mv_export_rows(const mv_export *export, const mv_export_table *table, uint32_t device)
 {
-    const char *at = table->columns;
-    size_t length, end;
+    if (table->rows)
+        return table->rows(export, device);
+    return mv_table_rows(export->trace, mv_table_find(table->model), 0);
+}
 
-    for (; index > 0 && at; index--)
-        at = strchr(at, ' ') ? strchr(at, ' ') + 1 : NULL;
-    if (!at)
-        return false;
-    length = strcspn(at, " ");
-    end = strcspn(at, ": ");
-    *is_text = end < length;
-    if (end >= size)
-        end = size - 1;
-    memcpy(name, at, end);
-    name[end] = 0;
-    return true;
+void mv_export_read(const mv_export *export, const mv_export_table *table,
+                    const mv_export_columns *columns, uint32_t device, uint64_t row, mv_cell *cells)
+{
+    const void *rows = NULL;
+    uint64_t at = row;
+    uint32_t segment;
+
+    if (table->model == MV_WIRE_EVENTS)
+        rows = &export->devices[device].lives.events;
+    else if (table->model)
+        rows = mv_table_of(export->trace, mv_table_find(table->model), 0);
+    if (table->model == MV_WIRE_BLOCKS)
+        at = row_of_block(export, row, &segment);
+    for (uint32_t i = 0; i < columns->count; i++) {
+        const mv_table_column *from = columns->column[i].from;
+        if (from)
+            cells[i] = cell_of(export, from, mv_column_of(rows, from), at);
+    }
+    if (table->read)
+        table->read(export, device, row, cells);
 }
 
 bool mv_export_prepare(mv_arena *arena, mv_export *export)
@@ -436,22 +486,22 @@ static void put_row(mv_sink *sink, const mv_cell *cells, uint32_t columns)
 
 void mv_csv_write(const mv_export *export, const mv_export_table *table, mv_sink *sink)
 {
-    uint32_t devices = table->by_device ? export->device_count : 1, columns = 0;
+    uint32_t devices = table->by_device ? export->device_count : 1;
+    mv_export_columns columns;
     mv_cell cells[MV_MOST_CELLS];
-    char name[32];
-    bool is_text;
 
-    for (; mv_export_column(table, columns, name, sizeof name, &is_text); columns++) {
-        if (columns > 0)
+    mv_export_columns_of(table, &columns);
+    for (uint32_t i = 0; i < columns.count; i++) {
+        if (i > 0)
             mv_sink_write(sink, ",", 1);
-        mv_sink_write(sink, name, strlen(name));
+        mv_sink_write(sink, columns.column[i].name, strlen(columns.column[i].name));
     }
     mv_sink_write(sink, "\r\n", 2);
     for (uint32_t d = 0; d < devices; d++) {
-        uint64_t rows = table->rows(export, d);
+        uint64_t rows = mv_export_rows(export, table, d);
         for (uint64_t i = 0; i < rows; i++) {
-            table->read(export, d, i, cells);
-            put_row(sink, cells, columns);
+            mv_export_read(export, table, &columns, d, i, cells);
+            put_row(sink, cells, columns.count);
             if (export->progress && i % 65536 == 0)
                 export->progress(export->user, i, rows);
         }

@@ -2,19 +2,22 @@
 
 #include <stdlib.h>
 
+#include "parse/model/tables.h"
+
 typedef struct {
     mv_arena *arena, *scratch;
     const mv_lives *lives;
     mv_window window;
     mv_lives *out;
-    uint32_t *alloc_now, *segment_now; /* [rows of `lives`] new row of each, or MV_NO_ROW */
+    uint32_t *alloc_now, *segment_now; /* [rows] of the whole table: their rows now, or MV_NO_ROW */
 } cutting;
 
 static mv_events events_of(const mv_events *e, mv_window w)
 {
-    return (mv_events){w.end - w.first,   e->time_us + w.first, e->addr + w.first,
-                       e->size + w.first, e->stack + w.first,   e->call + w.first,
-                       e->tag + w.first,  e->stream + w.first,  e->action + w.first};
+    mv_events out;
+
+    mv_table_cut(mv_table_find(MV_WIRE_EVENTS), e, w.first, w.end - w.first, &out);
+    return out;
 }
 
 static uint32_t birth_in(mv_window w, uint32_t birth)
@@ -22,8 +25,7 @@ static uint32_t birth_in(mv_window w, uint32_t birth)
     return birth == MV_BEFORE || birth < w.first ? MV_BEFORE : birth - w.first;
 }
 
-/* The end in the window's numbers. An allocation of the window that was freed before it (and still
- * waits for a stream) ends at 0. */
+/* What ended ahead of the window although it is in it (a free that waits) has ended at 0. */
 static uint32_t end_in(mv_window w, uint32_t end)
 {
     if (end == MV_NEVER || end >= w.end)
@@ -52,7 +54,7 @@ static int by_addr(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-/* The rows to keep: first those from before the window by address, then the others by birth. */
+/* The rows to keep: what is there before by address, then the others in order of birth. */
 static placed *choose_allocs(cutting *c, uint32_t *count)
 {
     const mv_alloc_lives *a = &c->lives->allocs;

@@ -343,7 +343,7 @@ static mv_code prepare_tables(mv_load *load, mv_err *err)
     if (code != MV_OK)
         return code;
     make_first_rows(load);
-    for (mv_ref ref = 0; ref < MV_REF_COUNT; ref++)
+    for (mv_row_ref ref = 0; ref < MV_REF_COUNT; ref++)
         if (mv_ref_kind(ref))
             load->limits[ref] = (uint32_t)mv_load_find(load, mv_ref_kind(ref))->rows;
     load->limits[MV_REF_CALL] = load->has_totals ? load->totals.calls : MV_NO_CALL;

@@ -12,8 +12,8 @@
 
 #include <zstd.h>
 
-#include "parse/container/wire_tables.h"
 #include "parse/model/build.h"
+#include "parse/model/tables.h"
 
 typedef struct {
     mv_wire_chunk head;

@@ -137,7 +137,7 @@ static bool rebuild_ranges(mv_load *load, uint16_t kind, uint16_t of_kind, uint6
 
 /* What a reference to a lost row becomes: none, the plain tag, or else one row, behind the table,
  * that stands for all that nobody knows. */
-static uint32_t unknown_row(mv_load *load, mv_ref ref, mv_load_table *to)
+static uint32_t unknown_row(mv_load *load, mv_row_ref ref, mv_load_table *to)
 {
     if (mv_ref_may_be_none(ref))
         return MV_NO_ROW;
@@ -153,7 +153,7 @@ static uint32_t unknown_row(mv_load *load, mv_ref ref, mv_load_table *to)
 
 static void repair_ids(mv_load *load, mv_load_table *t, uint32_t column)
 {
-    mv_ref ref = (mv_ref)t->layout->columns[column].ref;
+    mv_row_ref ref = (mv_row_ref)t->layout->columns[column].ref;
     mv_load_table *to = mv_load_find(load, mv_ref_kind(ref));
     uint32_t *ids = t->columns[column];
     bool may_be_none = mv_ref_may_be_none(ref);
@@ -186,7 +186,7 @@ static void repair_column(mv_load *load, mv_load_table *t, uint32_t column)
 
     if (c->ref == MV_REF_CALL)
         repair_calls(load, t, column);
-    else if (c->ref == MV_REF_ENUM) {
+    else if (c->ref == MV_REF_CODE) {
         for (uint64_t i = 0; i < t->rows; i++)
             if (*column_at(t, column, i) >= c->limit)
                 set_absent(t, column, i);

@@ -62,7 +62,7 @@ static bool in_range(const mv_load *load, const mv_table_column *column, const m
         return true;
     if (head->width == 0 && head->transform == MV_WIRE_PLAIN)
         count = 1; /* they are all the same */
-    if (column->ref == MV_REF_ENUM)
+    if (column->ref == MV_REF_CODE)
         return bytes_below(values, count, column->limit);
     return ids_below(values, count, load->limits[column->ref], mv_ref_may_be_none(column->ref));
 }

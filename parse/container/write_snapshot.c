@@ -1,7 +1,7 @@
 /* Writes docs/snapshot-format.md: header, TRACE, NOTES, the tables in the order of mv_tables,
  * INDEX, footer. The bytes depend on the trace alone (and on the version of zstd). */
 #include "parse/container/wire_column.h"
-#include "parse/container/wire_tables.h"
+#include "parse/model/tables.h"
 #include "parse/writers.h"
 
 #define XXH_INLINE_ALL

@@ -207,7 +207,7 @@ static void add_block(tiling *t, mv_segment_row *segment, uint64_t addr, uint64_
     row.stack = h && h->stack.row != MV_NO_ROW ? h->stack : MV_EMPTY_STACK;
     row.call = h ? h->call : MV_NO_CALL;
     mv_build_block(t->build, &row);
-    segment->blocks.count++;
+    segment->blocks++;
     if (!h)
         return;
     segment->allocated += size;
@@ -226,7 +226,7 @@ static mv_segment_row begin_segment(const tiling *t, const mv_live_holding *h)
     row.stack = h->stack.row != MV_NO_ROW ? h->stack : MV_EMPTY_STACK;
     row.call = h->call;
     row.is_expandable = h->is_expandable;
-    row.blocks.first = t->build->trace->blocks.count;
+    row.first_block = t->build->trace->blocks.count;
     if (!h->is_expandable)
         row.kind = h->size == SMALL_SEGMENT ? MV_SEGMENT_SMALL : MV_SEGMENT_LARGE;
     return row;

@@ -89,9 +89,12 @@ static bool end(mv_live_ranges *r, uint64_t number, mv_string_id *name)
 bool mv_live_ranges_add(mv_live_ranges *r, mv_live_names *names, const mv_live_record *record,
                         int64_t time_us)
 {
-    mv_annotation_row row = {.time_us = time_us, .device = -1, .stage = MV_STAGE_END};
+    mv_annotation_row row = MV_ANNOTATION_ROW;
     bool fine = true, ends = true;
 
+    row.time_us = time_us;
+    row.device = -1;
+    row.stage = MV_STAGE_END;
     row.name = mv_live_names_string(names, record->text);
     switch (record->kind) {
     case MV_LIVE_EVENT_MARK:

@@ -417,13 +417,14 @@ static bool apply_call(live *l, const mv_live_record *r)
 static bool add_call(live *l, const mv_live_record *r)
 {
     bool known = r->device >= 0 && r->device < MV_LIVE_CPU;
-    mv_api_call_row row = {.time_us = epoch_us(l, r->time_us),
-                           .addr = r->addr ? r->addr : MV_NO_BYTES,
-                           .size = r->size,
-                           .handle = r->number,
-                           .device = known ? (int32_t)r->device : -1,
-                           .action = r->action};
+    mv_api_call_row row = MV_API_CALL_ROW;
 
+    row.time_us = epoch_us(l, r->time_us);
+    row.addr = r->addr ? r->addr : MV_NO_BYTES;
+    row.size = r->size;
+    row.handle = r->number;
+    row.device = known ? (int32_t)r->device : -1;
+    row.action = r->action;
     row.result = r->result >= INT32_MIN && r->result <= INT32_MAX ? (int32_t)r->result : INT32_MAX;
     row.stack = mv_live_names_stack(&l->names, r->stack);
     row.api = mv_live_names_string(&l->names, r->text);

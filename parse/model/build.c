@@ -35,205 +35,90 @@ static uint32_t next_capacity(uint32_t capacity, uint64_t wanted)
     return next > MOST_ROWS ? (uint32_t)MOST_ROWS : (uint32_t)next;
 }
 
-/* Makes room for `more` rows behind `count`; `grow` then grows every column of the table. */
-#define RESERVE(b, count, more, capacity, columns)     \
-    do {                                               \
-        uint64_t wanted_ = (uint64_t)(count) + (more); \
-        uint32_t rows_;                                \
-        if (wanted_ <= (capacity))                     \
-            break;                                     \
-        if (wanted_ > MOST_ROWS)                       \
-            return fail(b, MV_LIMIT);                  \
-        rows_ = next_capacity((capacity), wanted_);    \
-        if (!(columns))                                \
-            return false;                              \
-        (capacity) = rows_;                            \
-    } while (0)
-
-#define COLUMN(field) grow_column(b, &(field), (uint64_t)rows_ + 1, sizeof *(field))
-
-static bool reserve_strings(mv_build *b)
+void *mv_build_rows(mv_build *b, const mv_table *table)
 {
-    mv_strings *s = &b->trace->strings;
-
-    RESERVE(b, s->count, 1, b->capacity_of_strings, COLUMN(s->at));
-    return true;
+    if (table->kind == MV_WIRE_EVENTS || table->kind == MV_WIRE_HOST_EVENTS)
+        return &b->events;
+    if (table->kind == MV_WIRE_SEGMENTS || table->kind == MV_WIRE_HOST_SEGMENTS)
+        return &b->segments;
+    return (char *)b->trace + table->at;
 }
 
-static bool reserve_string_bytes(mv_build *b, uint64_t more)
+/* Makes room for `more` rows after the last. */
+static bool reserve(mv_build *b, uint16_t kind, uint64_t more)
 {
-    mv_strings *s = &b->trace->strings;
-    uint64_t wanted = s->at[s->count] + more;
-    uint64_t bytes;
+    const mv_table *table = mv_table_find(kind);
+    void *rows = mv_build_rows(b, table);
+    uint64_t wanted = *(const uint32_t *)rows + more; /* all begin with `count` */
+    uint32_t capacity;
 
-    if (wanted <= b->string_bytes_capacity)
+    if (wanted <= b->capacity[kind])
         return true;
-    bytes = wanted + wanted / 2 + 65536;
-    if (!grow_column(b, &s->bytes, bytes, 1))
-        return false;
-    b->string_bytes_capacity = bytes;
-    return true;
-}
-
-static bool reserve_frames(mv_build *b)
-{
-    mv_frames *f = &b->trace->frames;
-
-    RESERVE(b, f->count, 1, b->capacity_of_frames,
-            COLUMN(f->function) && COLUMN(f->file) && COLUMN(f->line) && COLUMN(f->fx));
-    return true;
-}
-
-static bool reserve_fx(mv_build *b)
-{
-    mv_fx *f = &b->trace->fx;
-
-    RESERVE(b, f->count, 1, b->capacity_of_fx,
-            COLUMN(f->op) && COLUMN(f->name) && COLUMN(f->target) && COLUMN(f->trace));
-    return true;
-}
-
-static bool reserve_stacks(mv_build *b)
-{
-    mv_stacks *s = &b->trace->stacks;
-
-    RESERVE(b, s->count, 1, b->capacity_of_stacks, COLUMN(s->first));
-    return true;
-}
-
-static bool reserve_stack_frames(mv_build *b, uint64_t more)
-{
-    mv_stacks *s = &b->trace->stacks;
-    uint64_t wanted = s->first[s->count] + more;
-    uint64_t frames;
-
-    if (wanted <= b->stack_frames_capacity)
-        return true;
-    frames = wanted + wanted / 2 + 16384;
-    if (!grow_column(b, &s->frame, frames, sizeof *s->frame))
-        return false;
-    b->stack_frames_capacity = frames;
-    return true;
-}
-
-static bool reserve_streams(mv_build *b)
-{
-    mv_streams *s = &b->trace->streams;
-
-    RESERVE(b, s->count, 1, b->capacity_of_streams, COLUMN(s->value));
-    return true;
-}
-
-static bool reserve_pools(mv_build *b)
-{
-    mv_pools *p = &b->trace->pools;
-
-    RESERVE(b, p->count, 1, b->capacity_of_pools, COLUMN(p->a) && COLUMN(p->b));
-    return true;
-}
-
-static bool reserve_tags(mv_build *b)
-{
-    mv_tags *t = &b->trace->tags;
-
-    RESERVE(b, t->count, 1, b->capacity_of_tags,
-            COLUMN(t->compile_context) && COLUMN(t->user_metadata) &&
-                COLUMN(t->internal_metadata) && COLUMN(t->category) && COLUMN(t->action) &&
-                COLUMN(t->forward) && COLUMN(t->cpp) && COLUMN(t->pool));
+    if (wanted > MOST_ROWS)
+        return fail(b, MV_LIMIT);
+    capacity = next_capacity(b->capacity[kind], wanted);
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        const mv_table_column *column = &table->columns[i];
+        if (!grow_column(b, (char *)rows + column->at, (uint64_t)capacity + 1, column->size))
+            return false;
+    }
+    b->capacity[kind] = capacity;
     return true;
 }
 
 bool mv_build_reserve_events(mv_build *b, uint64_t more)
 {
-    mv_events *e = &b->events;
-
-    RESERVE(b, e->count, more, b->capacity_of_events,
-            COLUMN(e->time_us) && COLUMN(e->addr) && COLUMN(e->size) && COLUMN(e->stack) &&
-                COLUMN(e->call) && COLUMN(e->tag) && COLUMN(e->stream) && COLUMN(e->action));
-    return true;
+    return reserve(b, MV_WIRE_EVENTS, more);
 }
 
-static bool reserve_segments(mv_build *b)
+/* Makes room in a column that the rows of a table share, each having as many values as it wants. */
+static bool reserve_values(mv_build *b, void *column, uint64_t *capacity, uint64_t wanted,
+                           uint64_t size)
 {
-    mv_segments *s = &b->segments;
+    uint64_t values = wanted + wanted / 2 + 65536 / size;
 
-    RESERVE(b, s->count, 1, b->capacity_of_segments,
-            COLUMN(s->device) && COLUMN(s->address) && COLUMN(s->total_size) &&
-                COLUMN(s->allocated) && COLUMN(s->active) && COLUMN(s->requested) &&
-                COLUMN(s->stream) && COLUMN(s->pool) && COLUMN(s->stack) && COLUMN(s->call) &&
-                COLUMN(s->forward) && COLUMN(s->first_block) && COLUMN(s->blocks) &&
-                COLUMN(s->kind) && COLUMN(s->is_expandable));
+    if (wanted <= *capacity)
+        return true;
+    if (!grow_column(b, column, values, size))
+        return false;
+    *capacity = values;
     return true;
 }
 
-static bool reserve_blocks(mv_build *b)
+/* Makes room for a row that interning did not find, and has it found from now on. */
+static bool add_interned(mv_build *b, mv_intern *interned, uint64_t hash, uint16_t kind,
+                         uint32_t row)
 {
-    mv_blocks *k = &b->trace->blocks;
-
-    RESERVE(b, k->count, 1, b->capacity_of_blocks,
-            COLUMN(k->address) && COLUMN(k->size) && COLUMN(k->requested) && COLUMN(k->stack) &&
-                COLUMN(k->call) && COLUMN(k->forward) && COLUMN(k->first_history) &&
-                COLUMN(k->histories) && COLUMN(k->state));
-    return true;
+    if (b->code != MV_OK || !reserve(b, kind, 1))
+        return false;
+    return mv_intern_add(interned, hash, row) || fail(b, MV_NOMEM);
 }
 
-static bool reserve_history(mv_build *b)
+/* Appends a row of the table's row type: the values are copied column by column. */
+static uint32_t append(mv_build *b, uint16_t kind, const void *row)
 {
-    mv_history *h = &b->trace->history;
+    const mv_table *table = mv_table_find(kind);
+    void *rows = mv_build_rows(b, table);
+    uint32_t *count = rows, at = *count;
 
-    RESERVE(b, h->count, 1, b->capacity_of_history,
-            COLUMN(h->addr) && COLUMN(h->real_size) && COLUMN(h->stack) && COLUMN(h->call) &&
-                COLUMN(h->cpp));
-    return true;
+    if (!reserve(b, kind, 1))
+        return 0;
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        const mv_table_column *column = &table->columns[i];
+        memcpy((char *)mv_column_of(rows, column) + (uint64_t)at * column->size,
+               (const char *)row + column->row_at, column->size);
+    }
+    (*count)++;
+    return at;
 }
 
-static bool reserve_annotations(mv_build *b)
-{
-    mv_annotations *a = &b->trace->annotations;
-
-    RESERVE(b, a->count, 1, b->capacity_of_annotations,
-            COLUMN(a->name) && COLUMN(a->time_us) && COLUMN(a->device) && COLUMN(a->stage));
-    return true;
-}
-
-static bool reserve_settings(mv_build *b)
-{
-    mv_settings *s = &b->trace->settings;
-
-    RESERVE(b, s->count, 1, b->capacity_of_settings,
-            COLUMN(s->parent) && COLUMN(s->key) && COLUMN(s->kind) && COLUMN(s->integer) &&
-                COLUMN(s->real) && COLUMN(s->text));
-    return true;
-}
-
-static bool reserve_api_calls(mv_build *b)
-{
-    mv_api_calls *c = &b->trace->api_calls;
-
-    RESERVE(b, c->count, 1, b->capacity_of_api_calls,
-            COLUMN(c->time_us) && COLUMN(c->addr) && COLUMN(c->size) && COLUMN(c->handle) &&
-                COLUMN(c->stack) && COLUMN(c->api) && COLUMN(c->library) && COLUMN(c->device) &&
-                COLUMN(c->result) && COLUMN(c->event) && COLUMN(c->action));
-    return true;
-}
-
-static bool reserve_samples(mv_build *b)
-{
-    mv_samples *s = &b->trace->samples;
-
-    RESERVE(b, s->count, 1, b->capacity_of_samples,
-            COLUMN(s->time_us) && COLUMN(s->used) && COLUMN(s->total) && COLUMN(s->process) &&
-                COLUMN(s->device));
-    return true;
-}
-
-static bool reserve_facts(mv_build *b)
-{
-    mv_facts *f = &b->trace->facts;
-
-    RESERVE(b, f->count, 1, b->capacity_of_facts, COLUMN(f->key) && COLUMN(f->value));
-    return true;
-}
+/* For code that may not go through the table, since it runs once an event or frame: a statement or
+ * a comparison for each column. */
+#define STORE(table, number, name, ...) (table)->name[at] = row->name;
+#define IS_SAME(table, number, name, ...) \
+    &&memcmp(&(table)->name[at], &row->name, sizeof row->name) == 0
+#define IS_ABSENT(T, number, name, kind, absent, ...) \
+    &&memcmp(&row->name, &(mv_value_of_##kind){absent}, sizeof row->name) == 0
 
 void mv_build_init(mv_build *b, mv_arena *arena, mv_trace *trace)
 {
@@ -242,12 +127,14 @@ void mv_build_init(mv_build *b, mv_arena *arena, mv_trace *trace)
     *trace = (mv_trace){.origin = {.compression = "none"}};
     *b = (mv_build){.arena = arena, .trace = trace};
     b->strings = b->frames = b->stacks = b->streams = b->pools = b->tags = b->facts = empty;
-    if (!reserve_strings(b) || !reserve_stacks(b))
+    if (!reserve(b, MV_WIRE_STRINGS, 1) || !reserve(b, MV_WIRE_STACKS, 1))
         return;
     mv_build_stack(b, NULL, 0);
     mv_build_pool(b, 0, 0);
     mv_build_tag(b, &MV_TAG_ROW);
 }
+
+/* ---- interned rows ----------------------------------------------------------------------- */
 
 mv_string_id mv_build_string(mv_build *b, const char *text, uint64_t length)
 {
@@ -260,12 +147,10 @@ mv_string_id mv_build_string(mv_build *b, const char *text, uint64_t length)
         if (s->at[p.row + 1] - s->at[p.row] == length + 1 && memcmp(other, text, length) == 0)
             return (mv_string_id){p.row};
     }
-    if (b->code != MV_OK || !reserve_strings(b) || !reserve_string_bytes(b, length + 1))
+    if (b->code != MV_OK || !reserve(b, MV_WIRE_STRINGS, 1) ||
+        !reserve_values(b, &s->bytes, &b->string_bytes_capacity, s->at[row] + length + 1, 1) ||
+        !add_interned(b, &b->strings, hash, MV_WIRE_STRINGS, row))
         return (mv_string_id){0};
-    if (!mv_intern_add(&b->strings, hash, row)) {
-        fail(b, MV_NOMEM);
-        return (mv_string_id){0};
-    }
     memcpy(s->bytes + s->at[row], text, length);
     s->bytes[s->at[row] + length] = 0;
     s->at[row + 1] = s->at[row] + length + 1;
@@ -273,29 +158,23 @@ mv_string_id mv_build_string(mv_build *b, const char *text, uint64_t length)
     return (mv_string_id){row};
 }
 
-static uint32_t fx_row(mv_build *b, const mv_frame_row *row)
+static bool is_without_fx(const mv_fx_row *row)
 {
-    mv_fx *f = &b->trace->fx;
-
-    if (row->fx_op.row == MV_NO_ROW && row->fx_name.row == MV_NO_ROW &&
-        row->fx_target.row == MV_NO_ROW && row->fx_trace.row == MV_NO_ROW)
-        return MV_NO_ROW;
-    if (!reserve_fx(b))
-        return MV_NO_ROW;
-    f->op[f->count] = row->fx_op;
-    f->name[f->count] = row->fx_name;
-    f->target[f->count] = row->fx_target;
-    f->trace[f->count] = row->fx_trace;
-    return f->count++;
+    return true MV_FX_COLUMNS(IS_ABSENT, );
 }
 
-static bool same_fx(const mv_fx *f, uint32_t fx, const mv_frame_row *row)
+static bool same_fx(const mv_fx *f, uint32_t at, const mv_fx_row *row)
 {
-    if (fx == MV_NO_ROW)
-        return row->fx_op.row == MV_NO_ROW && row->fx_name.row == MV_NO_ROW &&
-               row->fx_target.row == MV_NO_ROW && row->fx_trace.row == MV_NO_ROW;
-    return f->op[fx].row == row->fx_op.row && f->name[fx].row == row->fx_name.row &&
-           f->target[fx].row == row->fx_target.row && f->trace[fx].row == row->fx_trace.row;
+    if (at == MV_NO_ROW)
+        return is_without_fx(row);
+    return true MV_FX_COLUMNS(IS_SAME, f);
+}
+
+static bool same_frame(const mv_trace *t, uint32_t at, const mv_frame_row *row)
+{
+    const mv_frames *f = &t->frames;
+
+    return same_fx(&t->fx, f->fx[at], &row->fx) MV_CODE_COLUMNS(IS_SAME, f);
 }
 
 mv_frame_id mv_build_frame(mv_build *b, const mv_frame_row *row)
@@ -305,19 +184,12 @@ mv_frame_id mv_build_frame(mv_build *b, const mv_frame_row *row)
     uint32_t at = f->count;
 
     for (mv_probe p = mv_intern_start(&b->frames, hash); mv_intern_next(&b->frames, &p);)
-        if (f->function[p.row].row == row->function.row && f->file[p.row].row == row->file.row &&
-            f->line[p.row] == row->line && same_fx(&b->trace->fx, f->fx[p.row], row))
+        if (same_frame(b->trace, p.row, row))
             return (mv_frame_id){p.row};
-    if (b->code != MV_OK || !reserve_frames(b))
+    if (!add_interned(b, &b->frames, hash, MV_WIRE_FRAMES, at))
         return (mv_frame_id){0};
-    if (!mv_intern_add(&b->frames, hash, at)) {
-        fail(b, MV_NOMEM);
-        return (mv_frame_id){0};
-    }
-    f->function[at] = row->function;
-    f->file[at] = row->file;
-    f->line[at] = row->line;
-    f->fx[at] = fx_row(b, row);
+    MV_CODE_COLUMNS(STORE, f)
+    f->fx[at] = is_without_fx(&row->fx) ? MV_NO_ROW : append(b, MV_WIRE_FX, &row->fx);
     f->count++;
     return (mv_frame_id){at};
 }
@@ -333,12 +205,11 @@ mv_stack_id mv_build_stack(mv_build *b, const mv_frame_id *frames, uint32_t coun
         if (s->first[p.row + 1] - s->first[p.row] == count &&
             (count == 0 || memcmp(s->frame + s->first[p.row], frames, bytes) == 0))
             return (mv_stack_id){p.row};
-    if (b->code != MV_OK || !reserve_stacks(b) || !reserve_stack_frames(b, count))
+    if (b->code != MV_OK || !reserve(b, MV_WIRE_STACKS, 1) ||
+        !reserve_values(b, &s->frame, &b->stack_frames_capacity, s->first[row] + count,
+                        sizeof *frames) ||
+        !add_interned(b, &b->stacks, hash, MV_WIRE_STACKS, row))
         return (mv_stack_id){0};
-    if (!mv_intern_add(&b->stacks, hash, row)) {
-        fail(b, MV_NOMEM);
-        return (mv_stack_id){0};
-    }
     if (count)
         memcpy(s->frame + s->first[row], frames, bytes);
     s->first[row + 1] = s->first[row] + count;
@@ -361,46 +232,37 @@ mv_stream_id mv_build_stream(mv_build *b, uint64_t value)
             b->last_stream = p.row;
             return (mv_stream_id){p.row};
         }
-    if (b->code != MV_OK || !reserve_streams(b))
+    if (!add_interned(b, &b->streams, hash, MV_WIRE_STREAMS, row))
         return (mv_stream_id){0};
-    if (!mv_intern_add(&b->streams, hash, row)) {
-        fail(b, MV_NOMEM);
-        return (mv_stream_id){0};
-    }
     s->value[row] = value;
     s->count++;
     return (mv_stream_id){row};
 }
 
-mv_pool_id mv_build_pool(mv_build *b, uint64_t a, uint64_t b_)
+mv_pool_id mv_build_pool(mv_build *b, uint64_t capture, uint64_t asked)
 {
     mv_pools *s = &b->trace->pools;
-    uint64_t hash = mv_mix(a, b_);
+    uint64_t hash = mv_mix(capture, asked);
     uint32_t row = s->count;
 
     for (mv_probe p = mv_intern_start(&b->pools, hash); mv_intern_next(&b->pools, &p);)
-        if (s->a[p.row] == a && s->b[p.row] == b_)
+        if (s->a[p.row] == capture && s->b[p.row] == asked)
             return (mv_pool_id){p.row};
-    if (b->code != MV_OK || !reserve_pools(b))
+    if (!add_interned(b, &b->pools, hash, MV_WIRE_POOLS, row))
         return (mv_pool_id){0};
-    if (!mv_intern_add(&b->pools, hash, row)) {
-        fail(b, MV_NOMEM);
-        return (mv_pool_id){0};
-    }
-    s->a[row] = a;
-    s->b[row] = b_;
+    s->a[row] = capture;
+    s->b[row] = asked;
     s->count++;
     return (mv_pool_id){row};
 }
 
+#define PLUS_SIZE(T, number, name, ...) +sizeof((mv_tag_row *)0)->name
+static_assert(sizeof(mv_tag_row) == 0 MV_TAG_COLUMNS(PLUS_SIZE, ),
+              "bytes between the columns of a tag would be part of its hash");
+
 static bool same_tag(const mv_tags *t, uint32_t at, const mv_tag_row *row)
 {
-    return t->compile_context[at].row == row->compile_context.row &&
-           t->user_metadata[at].row == row->user_metadata.row &&
-           t->internal_metadata[at].row == row->internal_metadata.row &&
-           t->category[at].row == row->category.row && t->action[at].row == row->action.row &&
-           t->forward[at].row == row->forward.row && t->cpp[at].row == row->cpp.row &&
-           t->pool[at].row == row->pool.row;
+    return true MV_TAG_COLUMNS(IS_SAME, t);
 }
 
 mv_tag_id mv_build_tag(mv_build *b, const mv_tag_row *row)
@@ -412,202 +274,85 @@ mv_tag_id mv_build_tag(mv_build *b, const mv_tag_row *row)
     for (mv_probe p = mv_intern_start(&b->tags, hash); mv_intern_next(&b->tags, &p);)
         if (same_tag(t, p.row, row))
             return (mv_tag_id){p.row};
-    if (b->code != MV_OK || !reserve_tags(b))
+    if (!add_interned(b, &b->tags, hash, MV_WIRE_TAGS, at))
         return (mv_tag_id){0};
-    if (!mv_intern_add(&b->tags, hash, at)) {
-        fail(b, MV_NOMEM);
-        return (mv_tag_id){0};
-    }
-    t->compile_context[at] = row->compile_context;
-    t->user_metadata[at] = row->user_metadata;
-    t->internal_metadata[at] = row->internal_metadata;
-    t->category[at] = row->category;
-    t->action[at] = row->action;
-    t->forward[at] = row->forward;
-    t->cpp[at] = row->cpp;
-    t->pool[at] = row->pool;
+    MV_TAG_COLUMNS(STORE, t)
     t->count++;
     return (mv_tag_id){at};
-}
-
-/* What the default stream is must not depend on which stream the file names first. */
-static mv_stream_id stream_or_default(mv_build *b, mv_stream_id stream)
-{
-    return stream.row == MV_NO_ROW ? mv_build_stream(b, 0) : stream;
-}
-
-uint32_t mv_build_event(mv_build *b, const mv_event_row *row)
-{
-    mv_events *e = &b->events;
-    uint32_t at = e->count;
-
-    if (at >= b->capacity_of_events && !mv_build_reserve_events(b, 1))
-        return 0;
-    e->time_us[at] = row->time_us;
-    e->addr[at] = row->addr;
-    e->size[at] = row->size;
-    e->stack[at] = row->stack;
-    e->call[at] = row->call;
-    e->tag[at] = row->tag;
-    e->stream[at] = stream_or_default(b, row->stream);
-    e->action[at] = row->action;
-    e->count++;
-    return at;
-}
-
-uint32_t mv_build_segment(mv_build *b, const mv_segment_row *row)
-{
-    mv_segments *s = &b->segments;
-    uint32_t at = s->count;
-
-    if (!reserve_segments(b))
-        return 0;
-    s->device[at] = row->device;
-    s->address[at] = row->address;
-    s->total_size[at] = row->total_size;
-    s->allocated[at] = row->allocated;
-    s->active[at] = row->active;
-    s->requested[at] = row->requested;
-    s->stream[at] = stream_or_default(b, row->stream);
-    s->pool[at] = row->pool;
-    s->stack[at] = row->stack;
-    s->call[at] = row->call;
-    s->forward[at] = row->forward;
-    s->first_block[at] = row->blocks.first;
-    s->blocks[at] = row->blocks.count;
-    s->kind[at] = row->kind;
-    s->is_expandable[at] = row->is_expandable;
-    s->count++;
-    return at;
-}
-
-uint32_t mv_build_block(mv_build *b, const mv_block_row *row)
-{
-    mv_blocks *k = &b->trace->blocks;
-    uint32_t at = k->count;
-
-    if (!reserve_blocks(b))
-        return 0;
-    k->address[at] = row->address;
-    k->size[at] = row->size;
-    k->requested[at] = row->requested;
-    k->stack[at] = row->stack;
-    k->call[at] = row->call;
-    k->forward[at] = row->forward;
-    k->first_history[at] = row->history.first;
-    k->histories[at] = row->history.count;
-    k->state[at] = row->state;
-    k->count++;
-    return at;
-}
-
-uint32_t mv_build_history(mv_build *b, const mv_history_row *row)
-{
-    mv_history *h = &b->trace->history;
-    uint32_t at = h->count;
-
-    if (!reserve_history(b))
-        return 0;
-    h->addr[at] = row->addr;
-    h->real_size[at] = row->real_size;
-    h->stack[at] = row->stack;
-    h->call[at] = row->call;
-    h->cpp[at] = row->cpp;
-    h->count++;
-    return at;
-}
-
-uint32_t mv_build_annotation(mv_build *b, const mv_annotation_row *row)
-{
-    mv_annotations *a = &b->trace->annotations;
-    uint32_t at = a->count;
-
-    if (!reserve_annotations(b))
-        return 0;
-    a->name[at] = row->name;
-    a->time_us[at] = row->time_us;
-    a->device[at] = row->device;
-    a->stage[at] = row->stage;
-    a->count++;
-    return at;
-}
-
-uint32_t mv_build_setting(mv_build *b, const mv_setting_row *row)
-{
-    mv_settings *s = &b->trace->settings;
-    uint32_t at = s->count;
-
-    if (!reserve_settings(b))
-        return 0;
-    s->parent[at] = row->parent;
-    s->key[at] = row->key;
-    s->kind[at] = row->kind;
-    s->integer[at] = row->integer;
-    s->real[at] = row->real;
-    s->text[at] = row->text;
-    s->count++;
-    return at;
-}
-
-uint32_t mv_build_api_call(mv_build *b, const mv_api_call_row *row)
-{
-    mv_api_calls *c = &b->trace->api_calls;
-    uint32_t at = c->count;
-
-    if (!reserve_api_calls(b))
-        return 0;
-    c->time_us[at] = row->time_us;
-    c->addr[at] = row->addr;
-    c->size[at] = row->size;
-    c->handle[at] = row->handle;
-    c->stack[at] = row->stack;
-    c->api[at] = row->api;
-    c->library[at] = row->library;
-    c->device[at] = row->device;
-    c->result[at] = row->result;
-    c->event[at] = row->event;
-    c->action[at] = row->action;
-    c->count++;
-    return at;
-}
-
-uint32_t mv_build_sample(mv_build *b, const mv_sample_row *row)
-{
-    mv_samples *s = &b->trace->samples;
-    uint32_t at = s->count;
-
-    if (!reserve_samples(b))
-        return 0;
-    s->time_us[at] = row->time_us;
-    s->used[at] = row->used;
-    s->total[at] = row->total;
-    s->process[at] = row->process;
-    s->device[at] = row->device;
-    s->count++;
-    return at;
 }
 
 uint32_t mv_build_fact(mv_build *b, mv_string_id key, mv_string_id value)
 {
     mv_facts *f = &b->trace->facts;
+    mv_fact_row row = MV_FACT_ROW;
     uint64_t hash = mv_mix(key.row, 1);
-    uint32_t at = f->count;
 
     for (mv_probe p = mv_intern_start(&b->facts, hash); mv_intern_next(&b->facts, &p);)
         if (f->key[p.row].row == key.row) {
             f->value[p.row] = value;
             return p.row;
         }
-    if (b->code != MV_OK || !reserve_facts(b))
+    if (!add_interned(b, &b->facts, hash, MV_WIRE_FACTS, f->count))
         return 0;
-    if (!mv_intern_add(&b->facts, hash, at)) {
-        fail(b, MV_NOMEM);
+    row.key = key;
+    row.value = value;
+    return append(b, MV_WIRE_FACTS, &row);
+}
+
+/* ---- rows -------------------------------------------------------------------------------- */
+
+uint32_t mv_build_event(mv_build *b, const mv_event_row *row)
+{
+    mv_events *e = &b->events;
+    uint32_t at = e->count;
+
+    if (at >= b->capacity[MV_WIRE_EVENTS] && !reserve(b, MV_WIRE_EVENTS, 1))
         return 0;
-    }
-    f->key[at] = key;
-    f->value[at] = value;
-    f->count++;
+    MV_EVENT_COLUMNS(STORE, e)
+    /* What the default stream is must not depend on which stream the file names first. */
+    if (row->stream.row == MV_NO_ROW)
+        e->stream[at] = mv_build_stream(b, 0);
+    e->count++;
     return at;
+}
+
+uint32_t mv_build_segment(mv_build *b, const mv_segment_row *row)
+{
+    mv_segment_row full = *row;
+
+    if (row->stream.row == MV_NO_ROW)
+        full.stream = mv_build_stream(b, 0);
+    return append(b, MV_WIRE_SEGMENTS, &full);
+}
+
+uint32_t mv_build_block(mv_build *b, const mv_block_row *row)
+{
+    return append(b, MV_WIRE_BLOCKS, row);
+}
+
+uint32_t mv_build_history(mv_build *b, const mv_history_row *row)
+{
+    return append(b, MV_WIRE_HISTORY, row);
+}
+
+uint32_t mv_build_annotation(mv_build *b, const mv_annotation_row *row)
+{
+    return append(b, MV_WIRE_ANNOTATIONS, row);
+}
+
+uint32_t mv_build_setting(mv_build *b, const mv_setting_row *row)
+{
+    return append(b, MV_WIRE_SETTINGS, row);
+}
+
+uint32_t mv_build_api_call(mv_build *b, const mv_api_call_row *row)
+{
+    return append(b, MV_WIRE_API_CALLS, row);
+}
+
+uint32_t mv_build_sample(mv_build *b, const mv_sample_row *row)
+{
+    return append(b, MV_WIRE_SAMPLES, row);
 }
 
 void mv_build_note(mv_build *b, mv_note_code code, const char *format, ...)
@@ -625,45 +370,13 @@ void mv_build_note(mv_build *b, mv_note_code code, const char *format, ...)
             *c = '?';
 }
 
-static mv_events events_in(const mv_events *all, mv_range r)
-{
-    if (r.count == 0)
-        return (mv_events){0};
-    return (mv_events){
-        .count = r.count,
-        .time_us = all->time_us + r.first,
-        .addr = all->addr + r.first,
-        .size = all->size + r.first,
-        .stack = all->stack + r.first,
-        .call = all->call + r.first,
-        .tag = all->tag + r.first,
-        .stream = all->stream + r.first,
-        .action = all->action + r.first,
-    };
-}
+/* ---- the end ----------------------------------------------------------------------------- */
 
-static mv_segments segments_in(const mv_segments *all, mv_range r)
+static void cut(mv_build *b, uint16_t kind, mv_range range, void *out)
 {
-    if (r.count == 0)
-        return (mv_segments){0};
-    return (mv_segments){
-        .count = r.count,
-        .device = all->device + r.first,
-        .address = all->address + r.first,
-        .total_size = all->total_size + r.first,
-        .allocated = all->allocated + r.first,
-        .active = all->active + r.first,
-        .requested = all->requested + r.first,
-        .stream = all->stream + r.first,
-        .pool = all->pool + r.first,
-        .stack = all->stack + r.first,
-        .call = all->call + r.first,
-        .forward = all->forward + r.first,
-        .first_block = all->first_block + r.first,
-        .blocks = all->blocks + r.first,
-        .kind = all->kind + r.first,
-        .is_expandable = all->is_expandable + r.first,
-    };
+    const mv_table *table = mv_table_find(kind);
+
+    mv_table_cut(table, mv_build_rows(b, table), range.first, range.count, out);
 }
 
 static void check_time_order(mv_build *b, uint32_t device, const mv_events *e)
@@ -717,12 +430,12 @@ mv_code mv_build_finish(mv_build *b, const mv_build_ranges *ranges, mv_err *err)
         return mv_fail(err, b->code, MV_NO_OFFSET, "%s", "");
     t->device_count = ranges->device_count;
     for (uint32_t i = 0; i < ranges->device_count; i++) {
-        t->devices[i].events = events_in(&b->events, ranges->devices[i]);
+        cut(b, MV_WIRE_EVENTS, ranges->devices[i], &t->devices[i].events);
         check_time_order(b, i, &t->devices[i].events);
     }
-    t->host_events = events_in(&b->events, ranges->host_events);
-    t->segments = segments_in(&b->segments, ranges->segments);
-    t->host_segments = segments_in(&b->segments, ranges->host_segments);
+    cut(b, MV_WIRE_EVENTS, ranges->host_events, &t->host_events);
+    cut(b, MV_WIRE_SEGMENTS, ranges->segments, &t->segments);
+    cut(b, MV_WIRE_SEGMENTS, ranges->host_segments, &t->host_segments);
     place_blocks(b, &t->segments);
     place_blocks(b, &t->host_segments);
     return MV_OK;

@@ -11,142 +11,68 @@
 #define MV_BUILD_H
 
 #include "base/intern.h"
-#include "parse/model/trace.h"
+#include "parse/model/tables.h"
 
 typedef struct {
     uint32_t first;
     uint32_t count;
 } mv_range;
 
-/* One event as a row; the fields are those of mv_events. */
+/* A row of a table: one value for each of its columns (parse/model/trace.h). */
+#define MV_ROW_MEMBER(T, number, name, kind, ...) mv_value_of_##kind name;
 typedef struct {
-    int64_t time_us;
-    uint64_t addr;
-    uint64_t size;
-    mv_stack_id stack;
-    uint32_t call;
-    mv_tag_id tag;
-    mv_stream_id stream;
-    uint8_t action;
+    MV_EVENT_COLUMNS(MV_ROW_MEMBER, )
 } mv_event_row;
-
 typedef struct {
-    mv_string_id compile_context;
-    mv_string_id user_metadata;
-    mv_string_id internal_metadata;
-    mv_string_id category;
-    mv_string_id action;
-    mv_stack_id forward;
-    mv_stack_id cpp;
-    mv_pool_id pool;
+    MV_TAG_COLUMNS(MV_ROW_MEMBER, )
 } mv_tag_row;
-
 typedef struct {
-    mv_string_id function;
-    mv_string_id file;
-    int64_t line;
-    mv_string_id fx_op, fx_name, fx_target, fx_trace; /* all MV_NO_STRING: no row in mv_fx */
+    MV_FX_COLUMNS(MV_ROW_MEMBER, )
+} mv_fx_row;
+typedef struct {
+    MV_CODE_COLUMNS(MV_ROW_MEMBER, )
+    mv_fx_row fx; /* all absent: no row in mv_fx */
 } mv_frame_row;
-
 typedef struct {
-    int32_t device;
-    uint64_t address, total_size, allocated, active, requested;
-    mv_stream_id stream;
-    mv_pool_id pool;
-    mv_stack_id stack;
-    uint32_t call;
-    mv_stack_id forward;
-    mv_range blocks;
-    uint8_t kind;
-    uint8_t is_expandable;
+    MV_SEGMENT_COLUMNS(MV_ROW_MEMBER, )
 } mv_segment_row;
-
 typedef struct {
-    uint64_t address, size, requested;
-    mv_stack_id stack;
-    uint32_t call;
-    mv_stack_id forward;
-    mv_range history;
-    uint8_t state;
+    MV_BLOCK_COLUMNS(MV_ROW_MEMBER, )
 } mv_block_row;
-
 typedef struct {
-    uint64_t addr, real_size;
-    mv_stack_id stack;
-    uint32_t call;
-    mv_stack_id cpp;
+    MV_HISTORY_COLUMNS(MV_ROW_MEMBER, )
 } mv_history_row;
-
 typedef struct {
-    mv_string_id name;
-    int64_t time_us;
-    int32_t device;
-    uint8_t stage;
+    MV_ANNOTATION_COLUMNS(MV_ROW_MEMBER, )
 } mv_annotation_row;
-
 typedef struct {
-    mv_string_id parent, key;
-    uint8_t kind;
-    int64_t integer;
-    double real;
-    mv_string_id text;
+    MV_SETTING_COLUMNS(MV_ROW_MEMBER, )
 } mv_setting_row;
-
 typedef struct {
-    int64_t time_us;
-    uint64_t addr, size, handle;
-    mv_stack_id stack;
-    mv_string_id api, library;
-    int32_t device, result;
-    uint32_t event;
-    uint8_t action;
+    MV_API_CALL_COLUMNS(MV_ROW_MEMBER, )
 } mv_api_call_row;
-
 typedef struct {
-    int64_t time_us;
-    uint64_t used, total, process;
-    int32_t device;
+    MV_SAMPLE_COLUMNS(MV_ROW_MEMBER, )
 } mv_sample_row;
+typedef struct {
+    MV_FACT_COLUMNS(MV_ROW_MEMBER, )
+} mv_fact_row;
 
-/* Rows whose every optional field is absent: start from these. A stream that is not given
- * becomes the default stream. */
-#define MV_TAG_ROW                                                                      \
-    ((mv_tag_row){MV_NO_STRING, MV_NO_STRING, MV_NO_STRING, MV_NO_STRING, MV_NO_STRING, \
-                  MV_NO_STACK, MV_NO_STACK, MV_NO_POOL})
-#define MV_EVENT_ROW                       \
-    ((mv_event_row){.time_us = MV_NO_TIME, \
-                    .addr = MV_NO_BYTES,   \
-                    .stack = MV_NO_STACK,  \
-                    .call = MV_NO_CALL,    \
-                    .stream = {MV_NO_ROW}, \
-                    .action = MV_ACTION_OTHER})
-#define MV_FRAME_ROW                                                                    \
-    ((mv_frame_row){MV_NO_STRING, MV_NO_STRING, MV_NO_LINE, MV_NO_STRING, MV_NO_STRING, \
-                    MV_NO_STRING, MV_NO_STRING})
-#define MV_SEGMENT_ROW                          \
-    ((mv_segment_row){.address = MV_NO_BYTES,   \
-                      .requested = MV_NO_BYTES, \
-                      .stream = {MV_NO_ROW},    \
-                      .pool = MV_NO_POOL,       \
-                      .stack = MV_NO_STACK,     \
-                      .call = MV_NO_CALL,       \
-                      .forward = MV_NO_STACK,   \
-                      .kind = MV_SEGMENT_UNKNOWN})
-#define MV_BLOCK_ROW                          \
-    ((mv_block_row){.address = MV_NO_BYTES,   \
-                    .requested = MV_NO_BYTES, \
-                    .stack = MV_NO_STACK,     \
-                    .call = MV_NO_CALL,       \
-                    .forward = MV_NO_STACK,   \
-                    .state = MV_BLOCK_UNKNOWN})
-#define MV_API_CALL_ROW                         \
-    ((mv_api_call_row){.time_us = MV_NO_TIME,   \
-                       .addr = MV_NO_BYTES,     \
-                       .stack = MV_NO_STACK,    \
-                       .api = MV_NO_STRING,     \
-                       .library = MV_NO_STRING, \
-                       .device = -1})
-#define MV_SAMPLE_ROW ((mv_sample_row){.time_us = MV_NO_TIME, .process = MV_NO_BYTES, .device = -1})
+/* Rows with every column absent: start from these. A stream that is not given becomes the default
+ * stream. */
+#define MV_ROW_ABSENT(T, number, name, kind, absent, ...) .name = (mv_value_of_##kind){absent},
+#define MV_EVENT_ROW                                      ((mv_event_row){MV_EVENT_COLUMNS(MV_ROW_ABSENT, )})
+#define MV_TAG_ROW                                        ((mv_tag_row){MV_TAG_COLUMNS(MV_ROW_ABSENT, )})
+#define MV_FX_ROW                                         ((mv_fx_row){MV_FX_COLUMNS(MV_ROW_ABSENT, )})
+#define MV_FRAME_ROW                                      ((mv_frame_row){MV_CODE_COLUMNS(MV_ROW_ABSENT, ).fx = MV_FX_ROW})
+#define MV_SEGMENT_ROW                                    ((mv_segment_row){MV_SEGMENT_COLUMNS(MV_ROW_ABSENT, )})
+#define MV_BLOCK_ROW                                      ((mv_block_row){MV_BLOCK_COLUMNS(MV_ROW_ABSENT, )})
+#define MV_HISTORY_ROW                                    ((mv_history_row){MV_HISTORY_COLUMNS(MV_ROW_ABSENT, )})
+#define MV_ANNOTATION_ROW                                 ((mv_annotation_row){MV_ANNOTATION_COLUMNS(MV_ROW_ABSENT, )})
+#define MV_SETTING_ROW                                    ((mv_setting_row){MV_SETTING_COLUMNS(MV_ROW_ABSENT, )})
+#define MV_API_CALL_ROW                                   ((mv_api_call_row){MV_API_CALL_COLUMNS(MV_ROW_ABSENT, )})
+#define MV_SAMPLE_ROW                                     ((mv_sample_row){MV_SAMPLE_COLUMNS(MV_ROW_ABSENT, )})
+#define MV_FACT_ROW                                       ((mv_fact_row){MV_FACT_COLUMNS(MV_ROW_ABSENT, )})
 
 typedef struct {
     mv_arena *arena; /* owns every column */
@@ -157,13 +83,9 @@ typedef struct {
     uint32_t last_stream; /* row that mv_build_stream gave last */
     uint64_t string_bytes_capacity;
     uint64_t stack_frames_capacity;
-    uint32_t capacity_of_strings, capacity_of_frames, capacity_of_fx, capacity_of_stacks;
-    uint32_t capacity_of_streams, capacity_of_pools, capacity_of_tags;
-    uint32_t capacity_of_events, capacity_of_segments, capacity_of_blocks, capacity_of_history;
-    uint32_t capacity_of_annotations, capacity_of_settings;
-    uint32_t capacity_of_api_calls, capacity_of_samples, capacity_of_facts;
-    mv_events events;     /* staging of all devices and the host */
-    mv_segments segments; /* staging */
+    uint32_t capacity[MV_WIRE_FACTS + 1]; /* rows that fit, by mv_wire_kind */
+    mv_events events;                     /* staging of all devices and the host */
+    mv_segments segments;                 /* staging */
 } mv_build;
 
 /* Empties `trace` and makes the rows that are always there (empty stack, default pool, plain
@@ -174,7 +96,7 @@ mv_string_id mv_build_string(mv_build *b, const char *text, uint64_t length);
 mv_frame_id mv_build_frame(mv_build *b, const mv_frame_row *row);
 mv_stack_id mv_build_stack(mv_build *b, const mv_frame_id *frames, uint32_t count);
 mv_stream_id mv_build_stream(mv_build *b, uint64_t value);
-mv_pool_id mv_build_pool(mv_build *b, uint64_t a, uint64_t b_);
+mv_pool_id mv_build_pool(mv_build *b, uint64_t capture, uint64_t asked);
 mv_tag_id mv_build_tag(mv_build *b, const mv_tag_row *row);
 
 /* Append a row; its position in the staging table comes back. */
@@ -189,6 +111,10 @@ uint32_t mv_build_sample(mv_build *b, const mv_sample_row *row);
 
 /* Keeps each key once: a fact that is there already gets the new value. */
 uint32_t mv_build_fact(mv_build *b, mv_string_id key, mv_string_id value);
+
+/* Where the rows of a table are being built: a struct of columns, for readers that fill whole
+ * columns. EVENTS and HOST_EVENTS share b->events, SEGMENTS and HOST_SEGMENTS b->segments. */
+void *mv_build_rows(mv_build *b, const mv_table *table);
 
 /* Makes room for `more` events at once, for readers that fill whole columns: the columns of
  * b->events are then valid to b->events.count + more; the reader raises `count` itself. */

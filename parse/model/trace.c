@@ -2,12 +2,6 @@
 
 #include <string.h>
 
-static const char *const action_names[MV_ACTION_COUNT] = {
-#define MV_ACTION_NAME(name, text) text,
-    MV_ACTION_LIST(MV_ACTION_NAME)
-#undef MV_ACTION_NAME
-};
-
 static const struct {
     const char *name, *text;
 } note_texts[MV_NOTE_COUNT] = {
@@ -16,9 +10,16 @@ static const struct {
 #undef MV_NOTE_TEXT
 };
 
+#define NAME(name, text) text,
+static const char *const actions[] = {MV_ACTION_LIST(NAME)};
+static const char *const segment_kinds[] = {MV_SEGMENT_KIND_LIST(NAME)};
+static const char *const block_states[] = {MV_BLOCK_STATE_LIST(NAME)};
+static const char *const stages[] = {MV_STAGE_LIST(NAME)};
+static const char *const setting_kinds[] = {MV_SETTING_KIND_LIST(NAME)};
+
 const char *mv_action_name(mv_action action)
 {
-    return action < MV_ACTION_COUNT ? action_names[action] : "?";
+    return action < MV_ACTION_COUNT ? actions[action] : "?";
 }
 
 const char *mv_event_action(const mv_trace *trace, const mv_events *events, uint32_t event)
@@ -32,15 +33,17 @@ const char *mv_event_action(const mv_trace *trace, const mv_events *events, uint
 
 const char *mv_block_state_name(mv_block_state state)
 {
-    static const char *const names[] = {"inactive", "active_allocated", "active_pending_free",
-                                        "unknown"};
-    return names[state <= MV_BLOCK_UNKNOWN ? state : MV_BLOCK_UNKNOWN];
+    return block_states[state <= MV_BLOCK_UNKNOWN ? state : MV_BLOCK_UNKNOWN];
 }
 
 const char *mv_segment_kind_name(mv_segment_kind kind)
 {
-    static const char *const names[] = {"large", "small", "unknown"};
-    return names[kind <= MV_SEGMENT_UNKNOWN ? kind : MV_SEGMENT_UNKNOWN];
+    return segment_kinds[kind <= MV_SEGMENT_UNKNOWN ? kind : MV_SEGMENT_UNKNOWN];
+}
+
+const char *mv_stage_name(mv_stage stage)
+{
+    return stages[stage <= MV_STAGE_MARK ? stage : MV_STAGE_OTHER];
 }
 
 const char *mv_api_action_name(mv_api_action action)
@@ -53,6 +56,26 @@ const char *mv_api_action_name(mv_api_action action)
 #undef MV_API_NAME
     default:
         return "?";
+    }
+}
+
+const char *mv_kind_code_name(mv_kind kind, uint8_t code)
+{
+    switch (kind) {
+    case MV_KIND_ACTION:
+        return mv_action_name(code);
+    case MV_KIND_SEGMENT_KIND:
+        return mv_segment_kind_name(code);
+    case MV_KIND_BLOCK_STATE:
+        return mv_block_state_name(code);
+    case MV_KIND_STAGE:
+        return mv_stage_name(code);
+    case MV_KIND_SETTING_KIND:
+        return setting_kinds[code <= MV_SETTING_NONE ? code : MV_SETTING_NONE];
+    case MV_KIND_API_ACTION:
+        return mv_api_action_name(code);
+    default:
+        return code ? "1" : "0";
     }
 }
 

@@ -27,27 +27,7 @@
 #include "base/cursor.h"
 #include "base/err.h"
 #include "capture/wire_live.h"
-
-/* ---- row numbers ------------------------------------------------------------------------- */
-
-typedef struct {
-    uint32_t row;
-} mv_string_id;
-typedef struct {
-    uint32_t row;
-} mv_frame_id;
-typedef struct {
-    uint32_t row;
-} mv_stack_id;
-typedef struct {
-    uint32_t row;
-} mv_stream_id;
-typedef struct {
-    uint32_t row;
-} mv_pool_id;
-typedef struct {
-    uint32_t row;
-} mv_tag_id;
+#include "parse/model/kinds.h"
 
 #define MV_NO_ROW    UINT32_MAX
 #define MV_NO_STRING ((mv_string_id){MV_NO_ROW}) /* the key was absent (or None) */
@@ -62,67 +42,111 @@ typedef struct {
 #define MV_DEFAULT_POOL ((mv_pool_id){0})  /* (0, 0) */
 #define MV_PLAIN_TAG    ((mv_tag_id){0})   /* every tag field absent */
 
+/* ---- columns ----------------------------------------------------------------------------- */
+
+/* A table's columns are a list of rows
+ *
+ *     X(T, number, name, kind, value when absent, "what it is", more ...)
+ *
+ * and a column is spelled nowhere else: the struct below the list, the builder's row, the tables
+ * of the formats, `memviz dump`, the exports, the checks of the tests and the tables of the format
+ * pages all come from it (parse/model/tables.h). docs/model.md shows how to add one.
+ *
+ * - The number is the column's number in the container: from 1, without gaps, never changed. A new
+ *   column takes the next one and has `.since`, so that files without it are read.
+ * - The order of the list is the order in text: compact msgpack, dump, pages.
+ * - Kinds are listed in parse/model/kinds.h. Sizes and addresses are in bytes, times in
+ * microseconds since the Unix epoch.
+ * - The absent value is what a row of the builder starts with, and what a reader puts where the
+ *   file does not have the column. Streams: the default stream.
+ * - More, seldom needed, are the other fields of mv_table_column. T is for whoever uses the list.
+ */
+#define MV_COLUMN_MEMBER(T, number, name, kind, ...) mv_value_of_##kind *name; /* [count] */
+
 /* ---- interned tables --------------------------------------------------------------------- */
 
 /* Bytes as the file had them: usually UTF-8, but lone surrogates (from odd file names) and NULs
- * occur. A NUL follows each text, and is not counted. */
+ * occur. A NUL follows each text, and is not counted: text i is bytes[at[i]] to
+ * bytes[at[i + 1] - 2]. `at` has count + 1 entries; the first is 0. */
+#define MV_STRING_COLUMNS(X, T)      X(T, 1, at, END, 0, "byte after the text's NUL", .label = "end")
+#define MV_STRING_BYTE_COLUMNS(X, T) X(T, 1, bytes, TEXT_BYTE, 0, "each text, and a NUL after it")
 typedef struct {
     uint32_t count;
-    uint64_t *at; /* [count + 1] start in `bytes`; text i is at[i+1] - at[i] - 1 bytes long */
-    char *bytes;  /* [at[count]] */
+    MV_STRING_COLUMNS(MV_COLUMN_MEMBER, )
+    MV_STRING_BYTE_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_strings;
 
-/* One line of somebody's code. Frames of forward_frames and cpp_frames, which are plain text in
- * the file, have that text as `function`, MV_NO_STRING as `file` and MV_NO_LINE as `line`. */
-typedef struct {
-    uint32_t count;
-    mv_string_id *function; /* [count] */
-    mv_string_id *file;     /* [count] */
-    int64_t *line;          /* [count] MV_NO_LINE when the code object has no lines */
-    uint32_t *fx;           /* [count] row in mv_fx, or MV_NO_ROW */
-} mv_frames;
-
 /* What torch.fx knows of a frame in generated code (augment_with_fx_traces=True). */
+#define MV_FX_COLUMNS(X, T)                                           \
+    X(T, 1, op, STRING, MV_NO_ROW, "fx_node_op", .label = "")         \
+    X(T, 2, name, STRING, MV_NO_ROW, "fx_node_name", .label = "")     \
+    X(T, 3, target, STRING, MV_NO_ROW, "fx_node_target", .label = "") \
+    X(T, 4, trace, STRING, MV_NO_ROW, "fx_original_trace", .label = "")
 typedef struct {
     uint32_t count;
-    mv_string_id *op;     /* [count] fx_node_op */
-    mv_string_id *name;   /* [count] fx_node_name */
-    mv_string_id *target; /* [count] fx_node_target */
-    mv_string_id *trace;  /* [count] fx_original_trace */
+    MV_FX_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_fx;
 
-/* Stacks, distinct by content. Row 0 is the empty stack. Innermost frame first. */
+/* Lines of code. A frame of forward_frames and cpp_frames, which are plain text in the file, has
+ * that text as `function`, and neither file nor line. */
+#define MV_CODE_COLUMNS(X, T)                                     \
+    X(T, 1, function, STRING, MV_NO_ROW, "its name", .label = "") \
+    X(T, 2, file, STRING, MV_NO_ROW, "its path", .label = "")     \
+    X(T, 3, line, LINE, MV_NO_LINE, "-1 when the code object has no lines", .label = "")
+#define MV_FRAME_COLUMNS(X, T) \
+    MV_CODE_COLUMNS(X, T) X(T, 4, fx, FX, MV_NO_ROW, "what torch.fx knows of it", .is_rare = true)
 typedef struct {
     uint32_t count;
-    uint64_t *first;    /* [count + 1] stack i is frame[first[i]] to frame[first[i+1] - 1] */
-    mv_frame_id *frame; /* [first[count]] */
+    MV_FRAME_COLUMNS(MV_COLUMN_MEMBER, )
+} mv_frames;
+
+/* Stacks, distinct by content. Row 0 is the empty stack. Stack i is frame[first[i]], the innermost,
+ * to frame[first[i + 1] - 1]. `first` has count + 1 entries. */
+#define MV_STACK_COLUMNS(X, T) \
+    X(T, 1, first, END, 0, "frame after the stack's last", .label = "end")
+#define MV_STACK_FRAME_COLUMNS(X, T) \
+    X(T, 1, frame, FRAME, 0, "frames, the innermost of a stack first")
+typedef struct {
+    uint32_t count;
+    MV_STACK_COLUMNS(MV_COLUMN_MEMBER, )
+    MV_STACK_FRAME_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_stacks;
 
 /* Raw cudaStream_t values; 0 is the default stream. XPU writes unsigned 64-bit pointers. */
+#define MV_STREAM_COLUMNS(X, T) X(T, 1, value, HANDLE, MV_NO_BYTES, "the raw cudaStream_t")
 typedef struct {
     uint32_t count;
-    uint64_t *value; /* [count] */
+    MV_STREAM_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_streams;
 
 /* Memory pools. Row 0 is (0, 0), the default pool; (n, 0) is made by a CUDA graph capture,
  * (0, n) by graph_pool_handle() or torch.cuda.MemPool. */
+#define MV_POOL_COLUMNS(X, T)                                         \
+    X(T, 1, a, HANDLE, MV_NO_BYTES, "number of a CUDA graph capture") \
+    X(T, 2, b, HANDLE, MV_NO_BYTES, "number that a program asked for")
 typedef struct {
     uint32_t count;
-    uint64_t *a; /* [count] */
-    uint64_t *b; /* [count] */
+    MV_POOL_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_pools;
 
-/* The seldom-varying rest of an event, distinct by content. Row 0 has everything absent. */
+/* What varies little between events, distinct by content. Row 0 has everything absent. */
+#define MV_TAG_COLUMNS(X, T)                                                                      \
+    X(T, 1, compile_context, STRING, MV_NO_ROW,                                                   \
+      "since PyTorch 2.8; \"N/A\" outside compiled regions", .is_rare = true)                     \
+    X(T, 2, user_metadata, STRING, MV_NO_ROW, "since 2.10; the text of an `annotate` event",      \
+      .is_rare = true)                                                                            \
+    X(T, 3, internal_metadata, STRING, MV_NO_ROW, "after 2.14", .is_rare = true)                  \
+    X(T, 4, category, STRING, MV_NO_ROW, "only in files that the profiler made", .is_rare = true) \
+    X(T, 5, action, STRING, MV_NO_ROW, "the action's name where it is `other`", .is_rare = true,  \
+      .rank = -1)                                                                                 \
+    X(T, 6, forward, STACK, MV_NO_ROW, "forward_frames, as text frames", .is_rare = true,         \
+      .msgpack = "forward_stack")                                                                 \
+    X(T, 7, cpp, STACK, MV_NO_ROW, "cpp_frames (2.0), as text frames", .is_rare = true,           \
+      .msgpack = "cpp_stack")                                                                     \
+    X(T, 8, pool, POOL, MV_NO_ROW, "pool_id, since 2.12", .is_rare = true)
 typedef struct {
     uint32_t count;
-    mv_string_id *compile_context;   /* [count] since 2.8; "N/A" outside compiled regions */
-    mv_string_id *user_metadata;     /* [count] since 2.10; the text of an `annotate` event */
-    mv_string_id *internal_metadata; /* [count] after 2.14 */
-    mv_string_id *category;          /* [count] profiler-made files only */
-    mv_string_id *action;            /* [count] the action's name where it is MV_ACTION_OTHER */
-    mv_stack_id *forward;            /* [count] forward_frames, as text frames */
-    mv_stack_id *cpp;                /* [count] cpp_frames (2.0), as text frames */
-    mv_pool_id *pool;                /* [count] pool_id, since 2.12 */
+    MV_TAG_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_tags;
 
 /* ---- events ------------------------------------------------------------------------------ */
@@ -169,16 +193,23 @@ typedef enum {
  * or are the alloc and frees of one block. Equal stacks with different calls are different calls.
  * Calls are numbered in file order over the whole file; formats that cannot tell (plain msgpack)
  * give every event a call of its own. */
+#define MV_EVENT_COLUMNS(X, T)                                                            \
+    X(T, 8, action, ACTION, MV_ACTION_OTHER, "what happened", .label = "")                \
+    X(T, 2, addr, ADDRESS, MV_NO_BYTES,                                                   \
+      "start of the block or segment; of an `oom`, the device's "                         \
+      "free bytes")                                                                       \
+    X(T, 3, size, BYTES, 0, "of the block as requested, or of the segment")               \
+    X(T, 7, stream, STREAM, MV_NO_ROW, "of the block")                                    \
+    X(T, 1, time_us, EVENT_TIME, MV_NO_TIME,                                              \
+      "none before PyTorch 2.2; equal neighbours are common", .msgpack = "time_delta_us", \
+      .label = "time")                                                                    \
+    X(T, 4, stack, STACK, MV_NO_ROW, "who called; none: no stack was kept")               \
+    X(T, 5, call, CALL, MV_NO_ROW, "none when there is no stack, or it is empty",         \
+      .is_unlisted = true)                                                                \
+    X(T, 6, tag, TAG, 0, "what varies little between events", .is_unlisted = true)
 typedef struct {
     uint32_t count;
-    int64_t *time_us;     /* [count] MV_NO_TIME before PyTorch 2.2; equal neighbours are common */
-    uint64_t *addr;       /* [count] MV_NO_BYTES when absent */
-    uint64_t *size;       /* [count] */
-    mv_stack_id *stack;   /* [count] MV_NO_STACK when none was kept */
-    uint32_t *call;       /* [count] MV_NO_CALL when there is no stack, or it is empty */
-    mv_tag_id *tag;       /* [count] */
-    mv_stream_id *stream; /* [count] */
-    uint8_t *action;      /* [count] mv_action */
+    MV_EVENT_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_events;
 
 typedef struct {
@@ -187,132 +218,193 @@ typedef struct {
 
 /* ---- the heap when the file was written -------------------------------------------------- */
 
-typedef enum { MV_SEGMENT_LARGE, MV_SEGMENT_SMALL, MV_SEGMENT_UNKNOWN } mv_segment_kind;
-
-/* Regions that the allocator holds: one cudaMalloc each, or one contiguous mapped range of an
- * expandable segment. In file order (PyTorch sorts by device, then address).
- * Its own sums are kept as the file has them, so that an audit can compare. */
-typedef struct {
-    uint32_t count;
-    int32_t *device;        /* [count] ordinal; -1 in host_segments */
-    uint64_t *address;      /* [count] MV_NO_BYTES in profiler-made files */
-    uint64_t *total_size;   /* [count] */
-    uint64_t *allocated;    /* [count] the file's allocated_size */
-    uint64_t *active;       /* [count] the file's active_size */
-    uint64_t *requested;    /* [count] the file's requested_size; MV_NO_BYTES before 2.0 */
-    mv_stream_id *stream;   /* [count] */
-    mv_pool_id *pool;       /* [count] MV_NO_POOL before 2.1 */
-    mv_stack_id *stack;     /* [count] who made the segment */
-    uint32_t *call;         /* [count] as in mv_events */
-    mv_stack_id *forward;   /* [count] forward_frames */
-    uint32_t *first_block;  /* [count] blocks[first_block] to blocks[first_block + blocks - 1] */
-    uint32_t *blocks;       /* [count] number of blocks; they tile the segment in address order */
-    uint8_t *kind;          /* [count] mv_segment_kind: which pool owns it, not its size */
-    uint8_t *is_expandable; /* [count] 0 or 1 */
-} mv_segments;
+#define MV_SEGMENT_KIND_LIST(X) \
+    X(LARGE, "large")           \
+    X(SMALL, "small")           \
+    X(UNKNOWN, "unknown")
 
 typedef enum {
-    MV_BLOCK_INACTIVE,     /* free, in its pool */
-    MV_BLOCK_ALLOCATED,    /* active_allocated: handed out */
-    MV_BLOCK_PENDING_FREE, /* active_pending_free: freed, but a stream may still use it */
-    MV_BLOCK_UNKNOWN
-} mv_block_state;
+#define MV_SEGMENT_KIND_ENUM(name, text) MV_SEGMENT_##name,
+    MV_SEGMENT_KIND_LIST(MV_SEGMENT_KIND_ENUM)
+#undef MV_SEGMENT_KIND_ENUM
+} mv_segment_kind;
 
+/* Regions that the allocator holds: one cudaMalloc each, or one contiguous mapped range of an
+ * expandable segment. In file order (PyTorch sorts by device, then address). The sums are kept as
+ * the file has them, so that an audit can compare. The blocks of a segment tile it in address
+ * order. */
+#define MV_SEGMENT_COLUMNS(X, T)                                                                   \
+    X(T, 1, device, DEVICE, 0, "ordinal; -1 for host memory")                                      \
+    X(T, 2, address, ADDRESS, MV_NO_BYTES, "none in files that the profiler made",                 \
+      .label = "addr")                                                                             \
+    X(T, 3, total_size, BYTES, 0, "of the segment", .label = "size")                               \
+    X(T, 4, allocated, BYTES, 0, "the file's allocated_size", .msgpack = "allocated_size")         \
+    X(T, 5, active, BYTES, 0, "the file's active_size", .msgpack = "active_size")                  \
+    X(T, 6, requested, BYTES, MV_NO_BYTES, "the file's requested_size; none before PyTorch 2.0",   \
+      .msgpack = "requested_size")                                                                 \
+    X(T, 7, stream, STREAM, MV_NO_ROW, "of the segment")                                           \
+    X(T, 14, kind, SEGMENT_KIND, MV_SEGMENT_UNKNOWN,                                               \
+      "which pool owns it; says nothing of its size", .msgpack = "segment_type", .label = "",      \
+      .rank = -1)                                                                                  \
+    X(T, 8, pool, POOL, MV_NO_ROW, "none before 2.1", .msgpack = "segment_pool")                   \
+    X(T, 15, is_expandable, FLAG, 0, "0 or 1", .label = "expandable", .rank = -1)                  \
+    X(T, 9, stack, STACK, MV_NO_ROW, "who made the segment")                                       \
+    X(T, 10, call, CALL, MV_NO_ROW, "as of an event")                                              \
+    X(T, 11, forward, STACK, MV_NO_ROW, "forward_frames", .msgpack = "forward_stack",              \
+      .is_rare = true)                                                                             \
+    X(T, 12, first_block, FIRST, 0, "the segment's first row of the blocks", .of = MV_WIRE_BLOCKS) \
+    X(T, 13, blocks, COUNT, 0, "rows from there on")
 typedef struct {
     uint32_t count;
-    uint64_t *address; /* [count] computed from the segment where the file has none (before 2.1) */
-    uint64_t *size;    /* [count] bytes occupied, after rounding and unsplit slack */
-    uint64_t *requested;  /* [count] bytes asked for. Stale, hence meaningless, on inactive blocks.
-                           * MV_NO_BYTES when absent */
-    mv_stack_id *stack;   /* [count] */
-    uint32_t *call;       /* [count] */
-    mv_stack_id *forward; /* [count] */
-    uint32_t *first_history; /* [count] rows of mv_history, newest first */
-    uint32_t *histories;     /* [count] */
-    uint8_t *state;          /* [count] mv_block_state */
+    MV_SEGMENT_COLUMNS(MV_COLUMN_MEMBER, )
+} mv_segments;
+
+/* ALLOCATED: handed out. PENDING_FREE: freed, but a stream may still use it. */
+#define MV_BLOCK_STATE_LIST(X)             \
+    X(INACTIVE, "inactive")                \
+    X(ALLOCATED, "active_allocated")       \
+    X(PENDING_FREE, "active_pending_free") \
+    X(UNKNOWN, "unknown")
+
+typedef enum {
+#define MV_BLOCK_STATE_ENUM(name, text) MV_BLOCK_##name,
+    MV_BLOCK_STATE_LIST(MV_BLOCK_STATE_ENUM)
+#undef MV_BLOCK_STATE_ENUM
+} mv_block_state;
+
+#define MV_BLOCK_COLUMNS(X, T)                                                                    \
+    X(T, 1, address, RISING_ADDRESS, MV_NO_BYTES,                                                 \
+      "computed from the segment where the file has none (before PyTorch 2.1)", .label = "addr")  \
+    X(T, 2, size, BYTES, 0, "bytes occupied, after rounding and with unsplit slack")              \
+    X(T, 3, requested, BYTES, MV_NO_BYTES, "bytes asked for; means nothing in an inactive block", \
+      .msgpack = "requested_size")                                                                \
+    X(T, 9, state, BLOCK_STATE, MV_BLOCK_UNKNOWN, "handed out, free or between the two",          \
+      .label = "", .rank = -1)                                                                    \
+    X(T, 4, stack, STACK, MV_NO_ROW, "who has it, or had it last")                                \
+    X(T, 5, call, CALL, MV_NO_ROW, "as of an event", .is_unlisted = true)                         \
+    X(T, 6, forward, STACK, MV_NO_ROW, "forward_frames", .msgpack = "forward_stack",              \
+      .is_rare = true)                                                                            \
+    X(T, 7, first_history, FIRST, 0, "the block's first row of the history, its newest",          \
+      .of = MV_WIRE_HISTORY)                                                                      \
+    X(T, 8, histories, COUNT, 0, "rows from there on")
+typedef struct {
+    uint32_t count;
+    MV_BLOCK_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_blocks;
 
 /* Earlier users of a block's bytes, from PyTorch 1.13 and 2.0 alone. */
+#define MV_HISTORY_COLUMNS(X, T)                                     \
+    X(T, 1, addr, ADDRESS, MV_NO_BYTES, "of the block then")         \
+    X(T, 2, real_size, BYTES, 0, "bytes requested", .label = "size") \
+    X(T, 3, stack, STACK, MV_NO_ROW, "who had it")                   \
+    X(T, 4, call, CALL, MV_NO_ROW, "as of an event")                 \
+    X(T, 5, cpp, STACK, MV_NO_ROW, "cpp_frames", .msgpack = "cpp_stack", .is_rare = true)
 typedef struct {
     uint32_t count;
-    uint64_t *addr;      /* [count] */
-    uint64_t *real_size; /* [count] bytes requested */
-    mv_stack_id *stack;  /* [count] */
-    uint32_t *call;      /* [count] */
-    mv_stack_id *cpp;    /* [count] */
+    MV_HISTORY_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_history;
 
 /* ---- the rest ---------------------------------------------------------------------------- */
 
 /* MARK is a moment, not an end of a range: memviz_mark() and nvtxMark() in captured files. */
-typedef enum { MV_STAGE_START, MV_STAGE_END, MV_STAGE_OTHER, MV_STAGE_MARK } mv_stage;
+#define MV_STAGE_LIST(X) \
+    X(START, "START")    \
+    X(END, "END")        \
+    X(OTHER, "other")    \
+    X(MARK, "MARK")
+
+typedef enum {
+#define MV_STAGE_ENUM(name, text) MV_STAGE_##name,
+    MV_STAGE_LIST(MV_STAGE_ENUM)
+#undef MV_STAGE_ENUM
+} mv_stage;
 
 /* Ends of record_function ranges (captures: of NVTX and memviz_push() ranges), and marks, in file
  * order. */
+#define MV_ANNOTATION_COLUMNS(X, T)                                                                \
+    X(T, 1, name, STRING, MV_NO_ROW, "of the range or mark", .label = "", .rank = 1)               \
+    X(T, 4, stage, STAGE, MV_STAGE_OTHER, "which end of the range it is", .label = "", .rank = -1) \
+    X(T, 3, device, DEVICE, 0, "current device of the thread that made it; -1: not known")         \
+    X(T, 2, time_us, TIME, MV_NO_TIME, "when", .label = "time")
 typedef struct {
     uint32_t count;
-    mv_string_id *name; /* [count] */
-    int64_t *time_us;   /* [count] */
-    int32_t *device;    /* [count] current device of the thread that made it; -1: not known */
-    uint8_t *stage;     /* [count] mv_stage */
+    MV_ANNOTATION_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_annotations;
 
+#define MV_SETTING_KIND_LIST(X) \
+    X(INT, "integer")           \
+    X(FLOAT, "float")           \
+    X(BOOL, "bool")             \
+    X(TEXT, "text")             \
+    X(NONE, "None")
+
 typedef enum {
-    MV_SETTING_INT,
-    MV_SETTING_FLOAT,
-    MV_SETTING_BOOL,
-    MV_SETTING_TEXT,
-    MV_SETTING_NONE
+#define MV_SETTING_KIND_ENUM(name, text) MV_SETTING_##name,
+    MV_SETTING_KIND_LIST(MV_SETTING_KIND_ENUM)
+#undef MV_SETTING_KIND_ENUM
 } mv_setting_kind;
 
-/* allocator_settings when the file was written, in file order. `parent` is MV_NO_STRING for a
- * setting of its own and the outer key for an entry of a nested table
- * (roundup_power2_divisions). */
+/* allocator_settings when the file was written, in file order. Text formats write a setting as
+ * PyTorch does, a key and a value. */
+#define MV_SETTING_COLUMNS(X, T)                                                                   \
+    X(T, 1, parent, STRING, MV_NO_ROW,                                                             \
+      "key of the nested table (roundup_power2_divisions) whose entry it is; none: a setting "     \
+      "of its own",                                                                                \
+      .is_unshown = true)                                                                          \
+    X(T, 2, key, STRING, MV_NO_ROW, "its name", .is_unshown = true)                                \
+    X(T, 3, kind, SETTING_KIND, MV_SETTING_NONE, "which column has its value", .is_unshown = true) \
+    X(T, 4, integer, INTEGER, 0, "integer and bool", .is_unshown = true)                           \
+    X(T, 5, real, REAL, 0, "float: the bits of a double", .is_unshown = true)                      \
+    X(T, 6, text, STRING, MV_NO_ROW, "text", .is_unshown = true)
 typedef struct {
     uint32_t count;
-    mv_string_id *parent; /* [count] */
-    mv_string_id *key;    /* [count] */
-    uint8_t *kind;        /* [count] mv_setting_kind */
-    int64_t *integer;     /* [count] INT and BOOL */
-    double *real;         /* [count] FLOAT */
-    mv_string_id *text;   /* [count] TEXT */
+    MV_SETTING_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_settings;
 
-/* What was asked of the CUDA runtime and driver, by whomever: one row a call, in the order in which
- * memory changed hands. A call that other calls make inside of them stands once, under the name
- * that the program called. What PyTorch's allocator does here is also in its device's events, as
- * segment_alloc and the like. Captured files alone. */
+/* Calls of the CUDA runtime and driver that have to do with memory, by PyTorch and by all others:
+ * one row a call, in the order in which memory changed hands. A call that makes other calls is
+ * there once, under the name that the program called. What PyTorch's allocator does here is also
+ * in its device's events, as segment_alloc and the like. Captured files alone. */
+#define MV_API_CALL_COLUMNS(X, T)                                                           \
+    X(T, 11, action, API_ACTION, 0, "mv_api_action of capture/wire_live.h; 0: not known",   \
+      .label = "", .rank = -1, .is_unlisted = true)                                         \
+    X(T, 6, api, STRING, MV_NO_ROW, "\"cudaMalloc\"", .label = "", .rank = -1)              \
+    X(T, 7, library, STRING, MV_NO_ROW, "path of the library that called; none: not known", \
+      .rank = 2)                                                                            \
+    X(T, 8, device, DEVICE, -1, "ordinal; -1: not known")                                   \
+    X(T, 9, result, RESULT, 0, "0: success; else the cudaError_t or CUresult")              \
+    X(T, 2, addr, ADDRESS, MV_NO_BYTES, "of the memory")                                    \
+    X(T, 3, size, BYTES, 0, "0 for frees and where it is not known")                        \
+    X(T, 4, handle, HANDLE, 0, "of an allocation, array or pool; 0: none")                  \
+    X(T, 1, time_us, TIME, MV_NO_TIME, "when", .label = "time")                             \
+    X(T, 5, stack, STACK, MV_NO_ROW, "who called", .rank = 1)                               \
+    X(T, 10, event, EVENT, 0, "events of `device` before it; 0 when `device` is -1")
 typedef struct {
     uint32_t count;
-    int64_t *time_us;      /* [count] */
-    uint64_t *addr;        /* [count] MV_NO_BYTES: none */
-    uint64_t *size;        /* [count] bytes; 0 for frees and where it is not known */
-    uint64_t *handle;      /* [count] of an allocation, array or pool; 0: none */
-    mv_stack_id *stack;    /* [count] */
-    mv_string_id *api;     /* [count] "cudaMalloc" */
-    mv_string_id *library; /* [count] path of the library that called; MV_NO_STRING: not known */
-    int32_t *device;       /* [count] ordinal; -1: not known */
-    int32_t *result;       /* [count] 0: success; else the cudaError_t or CUresult */
-    uint32_t *event;       /* [count] events of `device` ahead of it; 0 when device is -1 */
-    uint8_t *action;       /* [count] mv_api_action */
+    MV_API_CALL_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_api_calls;
 
-/* What the device itself said of its memory while the program ran: NVML, asked from outside. */
+/* What the device itself said of its memory while the program ran: NVML, asked from outside. Times
+ * do not decrease for a device. */
+#define MV_SAMPLE_COLUMNS(X, T)                                                         \
+    X(T, 5, device, DEVICE, -1, "ordinal as the process counts (CUDA_VISIBLE_DEVICES)") \
+    X(T, 1, time_us, TIME, MV_NO_TIME, "when", .label = "time")                         \
+    X(T, 2, used, BYTES, 0, "bytes of the device in use, by all processes")             \
+    X(T, 3, total, BYTES, 0, "bytes that the device has")                               \
+    X(T, 4, process, BYTES, MV_NO_BYTES, "bytes that this process uses; none: not known")
 typedef struct {
     uint32_t count;
-    int64_t *time_us;  /* [count] non-decreasing for each device */
-    uint64_t *used;    /* [count] bytes of the device in use, by all processes */
-    uint64_t *total;   /* [count] bytes that the device has */
-    uint64_t *process; /* [count] bytes that this process uses; MV_NO_BYTES: not known */
-    int32_t *device;   /* [count] ordinal as the process counts (CUDA_VISIBLE_DEVICES) */
+    MV_SAMPLE_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_samples;
 
 /* What a capture says of itself and its process, by key: "pid", "command", "rank", "stacks",
  * "lost_space" (capture/wire_live.h lists them). Each key once. */
+#define MV_FACT_COLUMNS(X, T)                                        \
+    X(T, 1, key, STRING, MV_NO_ROW, "which fact it is", .label = "") \
+    X(T, 2, value, STRING, MV_NO_ROW, "as a text", .label = "")
 typedef struct {
     uint32_t count;
-    mv_string_id *key;   /* [count] */
-    mv_string_id *value; /* [count] */
+    MV_FACT_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_facts;
 
 /* Odd but readable input is counted, never dropped silently; `memviz info` shows it. */
@@ -439,9 +531,14 @@ const char *mv_action_name(mv_action action); /* "free_requested" */
 const char *mv_event_action(const mv_trace *trace, const mv_events *events, uint32_t event);
 const char *mv_block_state_name(mv_block_state state);  /* "active_allocated" */
 const char *mv_segment_kind_name(mv_segment_kind kind); /* "small" */
+const char *mv_stage_name(mv_stage stage);              /* "START" */
 const char *mv_api_action_name(mv_api_action action);   /* "alloc_async"; "?" when not known */
-const char *mv_format_name(mv_format format);           /* "pickle", "msgpack", "bin" */
-const char *mv_note_name(mv_note_code code);            /* "unknown_key" */
+
+/* The name of a value in a column of codes of that kind; "0" or "1" for flags. */
+const char *mv_kind_code_name(mv_kind kind, uint8_t code);
+
+const char *mv_format_name(mv_format format); /* "pickle", "msgpack", "bin" */
+const char *mv_note_name(mv_note_code code);  /* "unknown_key" */
 const char *mv_note_text(mv_note_code code);
 
 /* One more than the largest ordinal that occurs, as a trace list or as a segment's device. */

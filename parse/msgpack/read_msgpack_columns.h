@@ -10,7 +10,7 @@ typedef struct {
     mv_arena *arena; /* owns the columns */
     mv_msgpack_fault *fault;
 
-    const mv_compact_table *table;
+    const mv_table *table;
     const char *name;  /* of the table, for messages */
     void *rows;        /* the table's struct; new rows go behind those that it has */
     uint32_t base;     /* rows that it had */
@@ -18,28 +18,28 @@ typedef struct {
     uint32_t finished; /* set of the columns that are filled */
 
     /* the column that is being filled */
-    const mv_compact_column *column;
+    const mv_table_column *column;
     void *data;     /* its values, from row 0 of the table on */
     uint32_t at;    /* next row */
     uint32_t end;   /* row after the last one that comes */
     uint32_t room;  /* rows that fit */
-    uint8_t cell;   /* mv_cell_kind */
+    uint8_t form;   /* mv_form */
     uint64_t bound; /* CODE, ROW: first number that is out of range */
     uint64_t last;  /* DELTA: the last time that was there */
 } mv_column_reader;
 
 /* Starts a table whose columns follow in any order. */
-void mv_columns_start(mv_column_reader *r, const mv_compact_table *table, const char *name,
-                      void *rows);
+void mv_columns_start(mv_column_reader *r, const mv_table *table, const char *name, void *rows);
 
-/* Position of a column in the table by its name, or MV_MOST_COLUMNS. */
-uint32_t mv_columns_find(const mv_column_reader *r, const char *name, uint64_t length);
+/* Position of a column in a table by its name, or MV_TABLE_COLUMNS. */
+uint32_t mv_columns_find(const mv_table *table, const char *name, uint64_t length);
 
 /* The array of column `index` begins. `rows_of` is the count of the table that its row numbers
  * point to. Like all below: 0, or -1 with the fault set. */
 int mv_columns_open(mv_column_reader *r, uint32_t index, uint32_t count, uint64_t rows_of);
 
-/* All columns came: the rows are part of the table. */
+/* No more columns come: the rows are part of the table. Those of newer releases than the file's are
+ * absent, as the model says; the others must have come. */
 int mv_columns_finish(mv_column_reader *r);
 
 int mv_columns_nil(mv_column_reader *r);
@@ -51,46 +51,49 @@ static inline int mv_columns_number(mv_column_reader *r, bool negative, uint64_t
 {
     if (r->at == r->room && mv_columns_grow(r) != 0)
         return -1;
-    switch ((mv_cell_kind)r->cell) {
-    case MV_CELL_BYTES:
+    switch ((mv_form)r->form) {
+    case MV_FORM_BYTES:
         if (negative)
             return mv_columns_refuse(r, MV_RANGE, "is negative");
         ((uint64_t *)r->data)[r->at++] = bits;
         return 0;
-    case MV_CELL_DELTA:
+    case MV_FORM_DELTA:
         r->last += bits;
         ((int64_t *)r->data)[r->at++] = (int64_t)r->last;
         return 0;
-    case MV_CELL_TIME:
+    case MV_FORM_TIME:
         if (!negative && bits > INT64_MAX)
             return mv_columns_refuse(r, MV_RANGE, "is too large");
         ((int64_t *)r->data)[r->at++] = (int64_t)bits;
         return 0;
-    case MV_CELL_CODE:
+    case MV_FORM_CODE:
         if (bits >= r->bound)
             return mv_columns_refuse(r, MV_RANGE, "is no known code");
         ((uint8_t *)r->data)[r->at++] = (uint8_t)bits;
         return 0;
-    case MV_CELL_ROW:
-        if (bits >= r->bound && !(r->column->optional && negative && bits == UINT64_MAX))
+    case MV_FORM_ROW:
+        if (bits >= r->bound &&
+            !(mv_ref_may_be_none(r->column->ref) && negative && bits == UINT64_MAX))
             return mv_columns_refuse(r, MV_RANGE, "is no row of its table");
         ((uint32_t *)r->data)[r->at++] = (uint32_t)bits;
         return 0;
-    case MV_CELL_COUNT:
+    case MV_FORM_COUNT:
         if (bits > UINT32_MAX)
             return mv_columns_refuse(r, MV_RANGE, "is no row count");
         ((uint32_t *)r->data)[r->at++] = (uint32_t)bits;
         return 0;
-    case MV_CELL_INT:
+    case MV_FORM_INT:
         if (bits + ((uint64_t)1 << 31) > UINT32_MAX)
             return mv_columns_refuse(r, MV_RANGE, "is too large");
         ((int32_t *)r->data)[r->at++] = (int32_t)bits;
         return 0;
-    case MV_CELL_DEVICE:
+    case MV_FORM_DEVICE:
         if (bits + 1 > r->bound)
             return mv_columns_refuse(r, MV_RANGE, "is no device ordinal");
         ((int32_t *)r->data)[r->at++] = (int32_t)bits;
         return 0;
+    case MV_FORM_NONE:
+        break;
     }
     return -1;
 }

@@ -89,37 +89,13 @@ static int built(compact *c, uint32_t row, uint32_t expected)
     return 0;
 }
 
-static uint32_t rows_of(const compact *c, mv_compact_section section)
+/* A row number, or -1. */
+static int take_row(compact *c, number n, mv_row_ref ref, uint32_t *out)
 {
-    const mv_trace *t = c->build.trace;
-
-    switch (section) {
-    case MV_SECTION_STRINGS:
-        return t->strings.count;
-    case MV_SECTION_FRAMES:
-        return t->frames.count;
-    case MV_SECTION_STACKS:
-        return t->stacks.count;
-    case MV_SECTION_STREAMS:
-        return t->streams.count;
-    case MV_SECTION_POOLS:
-        return t->pools.count;
-    case MV_SECTION_TAGS:
-        return t->tags.count;
-    case MV_SECTION_CALLS:
-        return t->calls;
-    default:
-        return 0;
-    }
-}
-
-/* A row number of `section`, or -1. */
-static int take_row(compact *c, number n, mv_compact_section section, uint32_t *out)
-{
-    if (n.bits >= rows_of(c, section) && !(n.negative && n.bits == UINT64_MAX))
+    if (n.bits >= mv_ref_rows(c->build.trace, ref) && !(n.negative && n.bits == UINT64_MAX))
         return mv_msgpack_refuse(&c->fault, MV_RANGE, "\"%s\": no such row of \"%s\"",
                                  mv_compact_section_name(c->levels[1].key),
-                                 mv_compact_section_name(section));
+                                 mv_compact_ref_name(ref));
     *out = (uint32_t)n.bits;
     return 0;
 }
@@ -128,10 +104,10 @@ static int close_frame(compact *c, const level *frame)
 {
     mv_frame_row row = MV_FRAME_ROW;
     mv_string_id *const strings[FX_FRAME_NUMBERS] = {
-        &row.function, &row.file, NULL, &row.fx_op, &row.fx_name, &row.fx_target, &row.fx_trace};
+        &row.function, &row.file, NULL, &row.fx.op, &row.fx.name, &row.fx.target, &row.fx.trace};
 
     for (uint32_t i = 0; i < frame->index; i++)
-        if (strings[i] && take_row(c, c->numbers[i], MV_SECTION_STRINGS, &strings[i]->row) != 0)
+        if (strings[i] && take_row(c, c->numbers[i], MV_REF_STRING, &strings[i]->row) != 0)
             return -1;
     if (!c->numbers[2].negative && c->numbers[2].bits > INT64_MAX)
         return refuse(c, MV_RANGE, "line number");
@@ -159,7 +135,7 @@ static int add_stack_frame(compact *c, number n)
 
     if (n.negative)
         return refuse(c, MV_RANGE, "negative frame number");
-    if (take_row(c, n, MV_SECTION_FRAMES, &row) != 0)
+    if (take_row(c, n, MV_REF_FRAME, &row) != 0)
         return -1;
     if (at == c->frame_capacity) {
         uint64_t capacity = c->frame_capacity * 2 + 1024;
@@ -175,16 +151,24 @@ static int add_stack_frame(compact *c, number n)
 
 static int add_tag_field(compact *c, number n)
 {
-    const mv_compact_tag_field *field = &mv_compact_tag_fields[c->top->key];
+    const mv_table_column *column = &mv_table_find(MV_WIRE_TAGS)->columns[c->top->key];
     uint32_t row = MV_NO_ROW;
 
-    if (take_row(c, n, field->of, &row) != 0)
+    if (take_row(c, n, column->ref, &row) != 0)
         return -1;
-    memcpy((char *)&c->tag + field->field, &row, sizeof row);
+    memcpy((char *)&c->tag + column->row_at, &row, sizeof row);
     return 0;
 }
 
 /* ---- scalars ----------------------------------------------------------------------------- */
+
+static mv_setting_row setting_of(mv_setting_kind kind)
+{
+    mv_setting_row row = MV_SETTING_ROW;
+
+    row.kind = (uint8_t)kind;
+    return row;
+}
 
 static int add_setting(compact *c, mv_setting_row row)
 {
@@ -194,6 +178,24 @@ static int add_setting(compact *c, mv_setting_row row)
     row.key = (mv_string_id){c->top->key};
     mv_build_setting(&c->build, &row);
     return built(c, 0, 0);
+}
+
+static int add_integer_setting(compact *c, number n)
+{
+    mv_setting_row row = setting_of(MV_SETTING_INT);
+
+    if (!n.negative && n.bits > INT64_MAX)
+        return refuse(c, MV_RANGE, "a setting of more than 63 bits");
+    row.integer = (int64_t)n.bits;
+    return add_setting(c, row);
+}
+
+static int add_text_setting(compact *c, const char *text, uint32_t length)
+{
+    mv_setting_row row = setting_of(MV_SETTING_TEXT);
+
+    row.text = mv_build_string(&c->build, text, length);
+    return add_setting(c, row);
 }
 
 static bool is_setting(const compact *c)
@@ -248,11 +250,7 @@ static int other_number(compact *c, number n)
         return add_tag_field(c, n);
     case ROLE_SETTINGS:
     case ROLE_SETTING_TABLE:
-        if (!n.negative && n.bits > INT64_MAX)
-            return refuse(c, MV_RANGE, "a setting of more than 63 bits");
-        return add_setting(c, (mv_setting_row){.kind = MV_SETTING_INT,
-                                               .integer = (int64_t)n.bits,
-                                               .text = MV_NO_STRING});
+        return add_integer_setting(c, n);
     case ROLE_NOTE:
         if (n.negative || top->key != 0)
             return wrong_type(c);
@@ -288,19 +286,23 @@ static int on_scalar(compact *c, mv_setting_row row)
 
 static int on_nil(compact *c)
 {
-    return on_scalar(c, (mv_setting_row){.kind = MV_SETTING_NONE, .text = MV_NO_STRING});
+    return on_scalar(c, setting_of(MV_SETTING_NONE));
 }
 
 static int on_bool(compact *c, bool value)
 {
-    return on_scalar(
-        c, (mv_setting_row){.kind = MV_SETTING_BOOL, .integer = value, .text = MV_NO_STRING});
+    mv_setting_row row = setting_of(MV_SETTING_BOOL);
+
+    row.integer = value;
+    return on_scalar(c, row);
 }
 
 static int on_real(compact *c, double value)
 {
-    return on_scalar(
-        c, (mv_setting_row){.kind = MV_SETTING_FLOAT, .real = value, .text = MV_NO_STRING});
+    mv_setting_row row = setting_of(MV_SETTING_FLOAT);
+
+    row.real = value;
+    return on_scalar(c, row);
 }
 
 /* ---- keys and texts ---------------------------------------------------------------------- */
@@ -343,15 +345,13 @@ static int on_key(compact *c, const char *text, uint32_t length)
     case ROLE_ROOT:
         return root_key(c, text, length);
     case ROLE_TABLE:
-        top->key = mv_columns_find(&c->columns, text, length);
-        if (top->key == MV_MOST_COLUMNS)
+        top->key = mv_columns_find(c->columns.table, text, length);
+        if (top->key == MV_TABLE_COLUMNS)
             note_unknown(c, text, length);
         return 0;
     case ROLE_TAG:
-        for (top->key = 0; mv_compact_tag_fields[top->key].name; top->key++)
-            if (is_text(text, length, mv_compact_tag_fields[top->key].name))
-                return 0;
-        return refuse(c, MV_CORRUPT, "unknown field");
+        top->key = mv_columns_find(mv_table_find(MV_WIRE_TAGS), text, length);
+        return top->key < MV_TABLE_COLUMNS ? 0 : refuse(c, MV_CORRUPT, "unknown field");
     case ROLE_SETTINGS:
     case ROLE_SETTING_TABLE:
         top->key = mv_build_string(&c->build, text, length).row;
@@ -400,8 +400,7 @@ static int on_value_text(compact *c, const char *text, uint32_t length)
         return wrong_type(c);
     case ROLE_SETTINGS:
     case ROLE_SETTING_TABLE:
-        return add_setting(c, (mv_setting_row){.kind = MV_SETTING_TEXT,
-                                               .text = mv_build_string(&c->build, text, length)});
+        return add_text_setting(c, text, length);
     case ROLE_NOTE:
         return add_note_text(c, text, length);
     case ROLE_SKIPPED:
@@ -468,7 +467,7 @@ static bool is_skipped(const level *around)
     case ROLE_ROOT:
         return around->key == MV_SECTION_COUNT;
     case ROLE_TABLE:
-        return around->key == MV_MOST_COLUMNS;
+        return around->key == MV_TABLE_COLUMNS;
     case ROLE_NOTES:
         return around->key == MV_NOTE_COUNT;
     default:
@@ -495,43 +494,19 @@ static bool find_role(const level *around, bool is_map, uint8_t *out)
 static int open_table(compact *c)
 {
     mv_compact_section section = c->levels[1].key;
-    mv_trace *t = c->build.trace;
-    mv_build *b = &c->build;
-    const mv_compact_table *table = &mv_compact_events;
-    void *rows = &b->events;
+    const mv_table *table = mv_compact_table(section);
 
-    if (section == MV_SECTION_HISTORY) {
-        table = &mv_compact_history;
-        rows = &t->history;
-    } else if (section == MV_SECTION_BLOCKS) {
-        table = &mv_compact_blocks;
-        rows = &t->blocks;
-    } else if (section == MV_SECTION_ANNOTATIONS) {
-        table = &mv_compact_annotations;
-        rows = &t->annotations;
-    } else if (section == MV_SECTION_API_CALLS) {
-        table = &mv_compact_api_calls;
-        rows = &t->api_calls;
-    } else if (section == MV_SECTION_SAMPLES) {
-        table = &mv_compact_samples;
-        rows = &t->samples;
-    } else if (section == MV_SECTION_FACTS) {
-        table = &mv_compact_facts;
-        rows = &t->facts;
-    } else if (section == MV_SECTION_SEGMENTS || section == MV_SECTION_HOST_SEGMENTS) {
-        table = &mv_compact_segments;
-        rows = &b->segments;
-    }
-    mv_columns_start(&c->columns, table, mv_compact_section_name(section), rows);
+    mv_columns_start(&c->columns, table, mv_compact_section_name(section),
+                     mv_build_rows(&c->build, table));
     return 0;
 }
 
 static int open_column(compact *c, uint32_t count)
 {
     uint32_t index = (c->top - 1)->key;
-    const mv_compact_column *column = &c->columns.table->columns[index];
+    const mv_table_column *column = &c->columns.table->columns[index];
 
-    return mv_columns_open(&c->columns, index, count, rows_of(c, column->bound));
+    return mv_columns_open(&c->columns, index, count, mv_ref_rows(c->build.trace, column->ref));
 }
 
 static int opened(compact *c, uint32_t count)

@@ -48,12 +48,6 @@ void mv_packing_progress(mv_packing *w, uint64_t events)
         w->opts->progress(w->opts->user, w->events_done, w->events_all);
 }
 
-const char *mv_stage_text(mv_stage stage)
-{
-    static const char *const texts[] = {"START", "END", "other", "MARK"};
-    return texts[stage <= MV_STAGE_MARK ? stage : MV_STAGE_OTHER];
-}
-
 void mv_pack_string(mv_packing *w, mv_string_id id)
 {
     mv_span text = mv_string_span(w->trace, id);

@@ -77,8 +77,6 @@ static inline void mv_pack_text(mv_packing *w, const char *text)
     msgpack_pack_str_body(&w->packer, text, length);
 }
 
-const char *mv_stage_text(mv_stage stage); /* "START" */
-
 /* A string of the trace, its bytes as they are; nil for MV_NO_STRING. */
 void mv_pack_string(mv_packing *w, mv_string_id id);
 

@@ -85,31 +85,26 @@ static void pack_pools(mv_packing *w)
     }
 }
 
-static uint32_t tag_row(const mv_tags *tags, const mv_compact_tag_field *field, uint32_t tag)
-{
-    const uint32_t *rows;
-
-    memcpy(&rows, (const char *)tags + field->offset, sizeof rows);
-    return rows[tag];
-}
-
-/* Maps with the fields that are there. */
+/* Maps with the fields that are there. Every column of a tag is a row number. */
 static void pack_tags(mv_packing *w)
 {
     const mv_tags *t = &w->trace->tags;
+    const mv_table *table = mv_table_find(MV_WIRE_TAGS);
 
     pack_section(w, MV_SECTION_TAGS);
     mv_pack_array(w, t->count);
     for (uint32_t i = 0; i < t->count; i++) {
         uint32_t present = 0;
-        for (const mv_compact_tag_field *f = mv_compact_tag_fields; f->name; f++)
-            present += tag_row(t, f, i) != MV_NO_ROW;
+        for (uint32_t c = 0; c < table->column_count; c++)
+            present += ((const uint32_t *)mv_column_of(t, &table->columns[c]))[i] != MV_NO_ROW;
         mv_pack_map(w, present);
-        for (const mv_compact_tag_field *f = mv_compact_tag_fields; f->name; f++) {
-            if (tag_row(t, f, i) == MV_NO_ROW)
+        for (uint32_t c = 0; c < table->column_count; c++) {
+            const mv_table_column *column = &table->columns[table->order[c]];
+            uint32_t row = ((const uint32_t *)mv_column_of(t, column))[i];
+            if (row == MV_NO_ROW)
                 continue;
-            mv_pack_text(w, f->name);
-            mv_pack_uint(w, tag_row(t, f, i));
+            mv_pack_text(w, mv_compact_column_name(column));
+            mv_pack_uint(w, row);
         }
     }
 }
@@ -141,86 +136,73 @@ static void pack_times(mv_packing *w, const int64_t *values, uint32_t count, boo
     }
 }
 
-static void pack_column(mv_packing *w, const mv_compact_column *column, const void *data,
+static void pack_column(mv_packing *w, const mv_table_column *column, const void *data,
                         uint32_t count)
 {
-    mv_pack_text(w, column->name);
+    mv_pack_text(w, mv_compact_column_name(column));
     mv_pack_array(w, count);
-    switch ((mv_cell_kind)column->cell) {
-    case MV_CELL_BYTES:
+    switch ((mv_form)column->form) {
+    case MV_FORM_BYTES:
         pack_bytes(w, data, count);
         break;
-    case MV_CELL_TIME:
-    case MV_CELL_DELTA:
-        pack_times(w, data, count, column->cell == MV_CELL_DELTA);
+    case MV_FORM_TIME:
+    case MV_FORM_DELTA:
+        pack_times(w, data, count, column->form == MV_FORM_DELTA);
         break;
-    case MV_CELL_DEVICE:
-    case MV_CELL_INT:
+    case MV_FORM_DEVICE:
+    case MV_FORM_INT:
         for (uint32_t i = 0; i < count; i++)
             mv_pack_int(w, ((const int32_t *)data)[i]);
         break;
-    case MV_CELL_CODE:
+    case MV_FORM_CODE:
         for (uint32_t i = 0; i < count; i++)
             mv_pack_uint(w, ((const uint8_t *)data)[i]);
         break;
-    case MV_CELL_COUNT:
+    case MV_FORM_COUNT:
         for (uint32_t i = 0; i < count; i++)
             mv_pack_uint(w, ((const uint32_t *)data)[i]);
         break;
-    case MV_CELL_ROW:
+    case MV_FORM_ROW:
         for (uint32_t i = 0; i < count; i++)
             pack_row(w, ((const uint32_t *)data)[i]);
+        break;
+    case MV_FORM_NONE:
         break;
     }
 }
 
-static void pack_table(mv_packing *w, const mv_compact_table *table, const void *rows)
+static void pack_table(mv_packing *w, const mv_table *table, uint32_t device)
 {
-    uint32_t count, columns = 0;
+    const void *rows = mv_table_of(w->trace, table, device);
+    uint32_t count = (uint32_t)mv_table_rows(w->trace, table, device);
 
-    memcpy(&count, (const char *)rows + table->count_offset, sizeof count);
-    while (table->columns[columns].name)
-        columns++;
-    mv_pack_map(w, columns);
-    for (uint32_t i = 0; i < columns; i++)
-        pack_column(w, &table->columns[i], mv_compact_values(rows, &table->columns[i]), count);
-}
-
-static void pack_devices(mv_packing *w)
-{
-    const mv_trace *t = w->trace;
-
-    pack_section(w, MV_SECTION_DEVICE_TRACES);
-    mv_pack_array(w, t->device_count);
-    for (uint32_t i = 0; i < t->device_count; i++) {
-        pack_table(w, &mv_compact_events, &t->devices[i].events);
-        mv_packing_progress(w, t->devices[i].events.count);
+    mv_pack_map(w, table->column_count);
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        const mv_table_column *column = &table->columns[table->order[i]];
+        pack_column(w, column, mv_column_of(rows, column), count);
     }
 }
 
 static void pack_tables(mv_packing *w)
 {
-    const mv_trace *t = w->trace;
+    static const mv_compact_section sections[] = {
+        MV_SECTION_HISTORY,       MV_SECTION_BLOCKS,        MV_SECTION_SEGMENTS,
+        MV_SECTION_HOST_SEGMENTS, MV_SECTION_DEVICE_TRACES, MV_SECTION_HOST_TRACES,
+        MV_SECTION_ANNOTATIONS,   MV_SECTION_API_CALLS,     MV_SECTION_SAMPLES,
+        MV_SECTION_FACTS};
 
-    pack_section(w, MV_SECTION_HISTORY);
-    pack_table(w, &mv_compact_history, &t->history);
-    pack_section(w, MV_SECTION_BLOCKS);
-    pack_table(w, &mv_compact_blocks, &t->blocks);
-    pack_section(w, MV_SECTION_SEGMENTS);
-    pack_table(w, &mv_compact_segments, &t->segments);
-    pack_section(w, MV_SECTION_HOST_SEGMENTS);
-    pack_table(w, &mv_compact_segments, &t->host_segments);
-    pack_devices(w);
-    pack_section(w, MV_SECTION_HOST_TRACES);
-    pack_table(w, &mv_compact_events, &t->host_events);
-    pack_section(w, MV_SECTION_ANNOTATIONS);
-    pack_table(w, &mv_compact_annotations, &t->annotations);
-    pack_section(w, MV_SECTION_API_CALLS);
-    pack_table(w, &mv_compact_api_calls, &t->api_calls);
-    pack_section(w, MV_SECTION_SAMPLES);
-    pack_table(w, &mv_compact_samples, &t->samples);
-    pack_section(w, MV_SECTION_FACTS);
-    pack_table(w, &mv_compact_facts, &t->facts);
+    for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
+        const mv_table *table = mv_compact_table(sections[i]);
+        uint32_t times = mv_table_times(w->trace, table);
+        pack_section(w, sections[i]);
+        if (table->kind == MV_WIRE_EVENTS)
+            mv_pack_array(w, times);
+        for (uint32_t device = 0; device < times; device++) {
+            pack_table(w, table, device);
+            if (table->kind == MV_WIRE_EVENTS)
+                mv_packing_progress(w, w->trace->devices[device].events.count);
+        }
+    }
 }
 
 /* ---- the rest ---------------------------------------------------------------------------- */
@@ -228,28 +210,24 @@ static void pack_tables(mv_packing *w)
 /* Codes in the columns are positions in these lists, for readers that are not memviz. */
 static void pack_names(mv_packing *w)
 {
+    static const struct {
+        const char *name;
+        mv_kind kind;
+        uint32_t codes;
+    } lists[] = {{"action", MV_KIND_ACTION, MV_ACTION_COUNT},
+                 {"segment_type", MV_KIND_SEGMENT_KIND, MV_SEGMENT_UNKNOWN + 1},
+                 {"state", MV_KIND_BLOCK_STATE, MV_BLOCK_UNKNOWN + 1},
+                 {"stage", MV_KIND_STAGE, MV_STAGE_MARK + 1},
+                 {"api_action", MV_KIND_API_ACTION, MV_API_ACTION_COUNT}};
+
     pack_section(w, MV_SECTION_NAMES);
-    mv_pack_map(w, 5);
-    mv_pack_text(w, "action");
-    mv_pack_array(w, MV_ACTION_COUNT);
-    for (mv_action i = 0; i < MV_ACTION_COUNT; i++)
-        mv_pack_text(w, mv_action_name(i));
-    mv_pack_text(w, "segment_type");
-    mv_pack_array(w, MV_SEGMENT_UNKNOWN + 1);
-    for (mv_segment_kind i = 0; i <= MV_SEGMENT_UNKNOWN; i++)
-        mv_pack_text(w, mv_segment_kind_name(i));
-    mv_pack_text(w, "state");
-    mv_pack_array(w, MV_BLOCK_UNKNOWN + 1);
-    for (mv_block_state i = 0; i <= MV_BLOCK_UNKNOWN; i++)
-        mv_pack_text(w, mv_block_state_name(i));
-    mv_pack_text(w, "stage");
-    mv_pack_array(w, MV_STAGE_MARK + 1);
-    for (mv_stage i = 0; i <= MV_STAGE_MARK; i++)
-        mv_pack_text(w, mv_stage_text(i));
-    mv_pack_text(w, "api_action");
-    mv_pack_array(w, MV_API_ACTION_COUNT);
-    for (mv_api_action i = 0; i < MV_API_ACTION_COUNT; i++)
-        mv_pack_text(w, mv_api_action_name(i));
+    mv_pack_map(w, sizeof lists / sizeof *lists);
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        mv_pack_text(w, lists[i].name);
+        mv_pack_array(w, lists[i].codes);
+        for (uint32_t code = 0; code < lists[i].codes; code++)
+            mv_pack_text(w, mv_kind_code_name(lists[i].kind, (uint8_t)code));
+    }
 }
 
 /* The reader finds these again by itself. */

@@ -300,7 +300,7 @@ static void pack_annotations(mv_packing *w)
     for (uint32_t i = 0; i < a->count; i++) {
         mv_pack_map(w, 3u + (a->time_us[i] != MV_NO_TIME));
         mv_pack_text(w, "stage");
-        mv_pack_text(w, mv_stage_text(a->stage[i]));
+        mv_pack_text(w, mv_stage_name(a->stage[i]));
         mv_pack_text(w, "name");
         mv_pack_string(w, a->name[i]);
         mv_pack_text(w, "device");

@@ -230,13 +230,13 @@ static bool frame_field(mv_machine *m, const mv_value *key, const mv_value *v, v
     case MV_WORD_LINE:
         return take_line(m, v, &row->line);
     case MV_WORD_FX_NODE_OP:
-        return take_text(m, word, v, &row->fx_op);
+        return take_text(m, word, v, &row->fx.op);
     case MV_WORD_FX_NODE_NAME:
-        return take_text(m, word, v, &row->fx_name);
+        return take_text(m, word, v, &row->fx.name);
     case MV_WORD_FX_NODE_TARGET:
-        return take_text(m, word, v, &row->fx_target);
+        return take_text(m, word, v, &row->fx.target);
     case MV_WORD_FX_ORIGINAL_TRACE:
-        return take_text(m, word, v, &row->fx_trace);
+        return take_text(m, word, v, &row->fx.trace);
     default:
         return mv_record_unknown_key(m, key);
     }
@@ -275,6 +275,7 @@ static bool block_field(mv_machine *m, const mv_value *key, const mv_value *v, v
 {
     mv_block_row *row = into;
     mv_word word = word_of(key);
+    mv_range rows;
     uint32_t call;
 
     switch (word) {
@@ -292,7 +293,11 @@ static bool block_field(mv_machine *m, const mv_value *key, const mv_value *v, v
     case MV_WORD_FORWARD_FRAMES:
         return take_stack(m, word, v, &row->forward, &call);
     case MV_WORD_HISTORY:
-        return mv_record_rows(m, word, MV_VALUE_HISTORY, v, &row->history);
+        if (!mv_record_rows(m, word, MV_VALUE_HISTORY, v, &rows))
+            return false;
+        row->first_history = rows.first;
+        row->histories = rows.count;
+        return true;
     default:
         return mv_record_unknown_key(m, key);
     }
@@ -326,6 +331,7 @@ static bool segment_field(mv_machine *m, const mv_value *key, const mv_value *v,
 {
     mv_segment_row *row = into;
     mv_word word = word_of(key);
+    mv_range rows;
     uint32_t call;
 
     switch (word) {
@@ -357,7 +363,11 @@ static bool segment_field(mv_machine *m, const mv_value *key, const mv_value *v,
     case MV_WORD_FORWARD_FRAMES:
         return take_stack(m, word, v, &row->forward, &call);
     case MV_WORD_BLOCKS:
-        return mv_record_rows(m, word, MV_VALUE_BLOCK, v, &row->blocks);
+        if (!mv_record_rows(m, word, MV_VALUE_BLOCK, v, &rows))
+            return false;
+        row->first_block = rows.first;
+        row->blocks = rows.count;
+        return true;
     default:
         return mv_record_unknown_key(m, key);
     }
@@ -396,8 +406,7 @@ static bool history_field(mv_machine *m, const mv_value *key, const mv_value *v,
 
 static bool make_history(mv_machine *m, mv_pairs p, mv_value *out)
 {
-    mv_history_row row = {
-        .addr = MV_NO_BYTES, .stack = MV_NO_STACK, .call = MV_NO_CALL, .cpp = MV_NO_STACK};
+    mv_history_row row = MV_HISTORY_ROW;
 
     if (!take_pairs(m, p, history_field, &row))
         return false;
@@ -433,7 +442,7 @@ static bool annotation_field(mv_machine *m, const mv_value *key, const mv_value 
 
 static bool make_annotation(mv_machine *m, mv_pairs p, mv_value *out)
 {
-    mv_annotation_row row = {.name = MV_NO_STRING, .time_us = MV_NO_TIME, .stage = MV_STAGE_OTHER};
+    mv_annotation_row row = MV_ANNOTATION_ROW;
 
     if (!take_pairs(m, p, annotation_field, &row))
         return false;

@@ -6,8 +6,10 @@
 
 static bool take_setting(mv_machine *m, mv_string_id parent, const mv_value *key, const mv_value *v)
 {
-    mv_setting_row row = {.parent = parent, .key = mv_machine_text(m, key), .text = MV_NO_STRING};
+    mv_setting_row row = MV_SETTING_ROW;
 
+    row.parent = parent;
+    row.key = mv_machine_text(m, key);
     if (v->kind == MV_VALUE_INT || v->kind == MV_VALUE_UINT) {
         row.kind = MV_SETTING_INT;
         row.integer = (int64_t)v->bits;

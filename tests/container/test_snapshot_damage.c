@@ -1,5 +1,5 @@
 /* Damaged containers: all that the intact chunks hold comes back, and never without a word. */
-#include "parse/container/wire_tables.h"
+#include "parse/model/tables.h"
 #include "tests/fixture/fixture_container.h"
 #include "tests/fixture/soundness.h"
 
@@ -158,7 +158,7 @@ static bool may_change(uint16_t lost, const mv_table *table)
     if (table->kind == MV_WIRE_API_CALLS && lost == MV_WIRE_EVENTS) /* positions among them */
         return true;
     for (uint32_t i = 0; i < table->column_count; i++)
-        if (mv_ref_kind((mv_ref)table->columns[i].ref) == lost)
+        if (mv_ref_kind((mv_row_ref)table->columns[i].ref) == lost)
             return true;
     return false;
 }

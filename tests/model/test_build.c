@@ -68,7 +68,7 @@ Test(build, equal_content_is_one_row)
     frame.line = 3;
     a = mv_build_frame(&build, &frame);
     cr_assert_eq(mv_build_frame(&build, &frame).row, a.row);
-    frame.fx_op = text("call_function");
+    frame.fx.op = text("call_function");
     b = mv_build_frame(&build, &frame);
     cr_assert_neq(a.row, b.row, "what fx knows is part of a frame");
     cr_assert_eq(mv_build_frame(&build, &frame).row, b.row);
@@ -147,7 +147,7 @@ Test(build, addresses_that_are_not_given_follow_from_the_tiling)
     mv_build_block(&build, &block);
     segment.address = 0x1000;
     segment.total_size = 2048;
-    segment.blocks = (mv_range){0, 2};
+    segment.blocks = 2;
     mv_build_segment(&build, &segment);
     cr_assert_eq(finish((mv_build_ranges){.segments = {0, 1}}), MV_OK);
     cr_assert_eq(trace.blocks.address[1], 0x1200);
@@ -170,7 +170,7 @@ Test(build, odd_input_is_noted)
     mv_build_block(&build, &block);
     segment.address = 0x1000;
     segment.total_size = 2048;
-    segment.blocks = (mv_range){0, 1};
+    segment.blocks = 1;
     mv_build_segment(&build, &segment);
     mv_build_note(&build, MV_NOTE_UNKNOWN_KEY, "key '%s'", "a\nb");
     mv_build_note(&build, MV_NOTE_UNKNOWN_KEY, "key '%s'", "later");
