@@ -112,6 +112,25 @@ static int read_record(char **at, char *field[MV_MOST_CELLS])
     }
 }
 
+/* The kinds are those of analyze/code/culprit.h, and recordings of C++ have all of them. */
+Test(export, frames_say_whose_code_they_are)
+{
+    mvt_run run;
+    sqlite3 *db = database_of("resnet_all.pickle", &run);
+
+    cr_assert_gt(ask(db, "SELECT count(*) FROM frames WHERE kind = 'noise' AND "
+                         "function LIKE '_PyEval_EvalFrameDefault%'"),
+                 0);
+    cr_assert_gt(ask(db, "SELECT count(*) FROM frames WHERE kind = 'native' AND "
+                         "function LIKE 'at::%'"),
+                 0);
+    cr_assert_eq(ask(db, "SELECT count(DISTINCT kind) FROM frames WHERE kind NOT IN ('user', "
+                         "'package', 'framework', 'telling', 'native', 'noise')"),
+                 0);
+    sqlite3_close(db);
+    mvt_run_drop(&run);
+}
+
 Test(export, tables_are_csv)
 {
     for (const mv_export_table *t = mv_export_tables; t->name; t++) {
