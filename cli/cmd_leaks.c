@@ -3,7 +3,7 @@
 
 #include "analyze/code/culprit.h"
 #include "analyze/code/labels.h"
-#include "analyze/leaks/leaks.h"
+#include "analyze/leaks/leak_words.h"
 #include "analyze/lives/lives_window.h"
 #include "base/size.h"
 #include "cli/complain.h"
@@ -40,22 +40,23 @@ static bool is_idle(const judgement *j, uint32_t device)
            j->found[device - j->first].live_bytes == 0;
 }
 
-/* A leak on one device is a leak; otherwise one device that cannot be judged leaves it open. */
 static mv_leak_verdict verdict_of_all(const judgement *j)
 {
-    bool clean = false, unknown = false;
+    mv_leak_verdict verdict = MV_VERDICT_UNKNOWN;
+    bool is_first = true;
 
     for (uint32_t i = j->first; i < j->end; i++) {
-        mv_leak_verdict verdict = j->found[i - j->first].verdict;
-        if (verdict == MV_VERDICT_LEAK)
-            return MV_VERDICT_LEAK;
-        clean = clean || verdict == MV_VERDICT_CLEAN;
-        unknown = unknown || (verdict == MV_VERDICT_UNKNOWN && !is_idle(j, i));
+        mv_leak_verdict own = j->found[i - j->first].verdict;
+        if (is_idle(j, i))
+            continue;
+        verdict = is_first ? own : mv_leak_verdict_join(verdict, own);
+        is_first = false;
     }
-    return clean && !unknown ? MV_VERDICT_CLEAN : MV_VERDICT_UNKNOWN;
+    return verdict;
 }
 
-/* What stands for all devices: the first one that leaks, else the first one that has steps. */
+/* The device whose steps a report on all devices shows: the first that leaks, or the first with
+ * steps. */
 static const mv_leaks *first_of_all(const judgement *j)
 {
     for (uint32_t i = 0; i < j->end - j->first; i++)
@@ -278,39 +279,11 @@ static void put_steps(mv_out *out, const mv_steps *steps)
     mv_out_char(out, '\n');
 }
 
-/* "850 us", "12 s", "3.5 h". */
-static const char *duration_text(char text[32], int64_t us)
+/* A line of its own, unless there is nothing to say. */
+static void put_line(const judgement *j, const char *text)
 {
-    static const struct {
-        double us;
-        const char *name;
-    } units[] = {{86400e6, "days"}, {3600e6, "h"}, {60e6, "min"}, {1e6, "s"}, {1e3, "ms"}};
-
-    for (unsigned i = 0; i < sizeof units / sizeof *units; i++)
-        if ((double)us >= units[i].us) {
-            snprintf(text, 32, "%.3g %s", (double)us / units[i].us, units[i].name);
-            return text;
-        }
-    snprintf(text, 32, "%lld us", (long long)us);
-    return text;
-}
-
-static void put_outlook(const judgement *j, uint32_t device, const mv_leak_outlook *outlook)
-{
-    char capacity[MV_SIZE_TEXT], time[32], after[48] = "";
-
-    if (outlook->oom_event != MV_NEVER) {
-        put_moment(j, "  memory ran out at", device, outlook->oom_event);
-        mv_out_format(j->out, ", with %s in all\n", mv_size_text(capacity, outlook->capacity));
-        return;
-    }
-    if (outlook->steps == MV_NO_BYTES)
-        return;
-    if (outlook->time_us != MV_NO_TIME)
-        snprintf(after, sizeof after, " (%s)", duration_text(time, outlook->time_us));
-    mv_out_format(j->out, "  at this rate %s are full after %llu more step%s%s, or sooner\n",
-                  mv_size_text(capacity, outlook->capacity), (unsigned long long)outlook->steps,
-                  outlook->steps == 1 ? "" : "s", after);
+    if (*text)
+        mv_out_format(j->out, "  %s\n", text);
 }
 
 static void put_floor(const judgement *j, const mv_leaks *found)
@@ -329,20 +302,9 @@ static void put_floor(const judgement *j, const mv_leaks *found)
     mv_out_format(j->out, " over %u steps\n", f->steps);
 }
 
-static void put_in_progress(const judgement *j, const mv_leaks *found)
-{
-    char bytes[MV_SIZE_TEXT];
-
-    if (found->in_progress.bytes > 0)
-        mv_out_format(j->out,
-                      "  in the step that was under way: %s in %u block%s, retained so far\n",
-                      mv_size_text(bytes, found->in_progress.bytes), found->in_progress.blocks,
-                      found->in_progress.blocks == 1 ? "" : "s");
-}
-
 static void put_summary(const judgement *j, uint32_t device, const mv_leaks *found)
 {
-    char live[MV_SIZE_TEXT], leaked[MV_SIZE_TEXT], kept[MV_SIZE_TEXT];
+    char live[MV_SIZE_TEXT], leaked[MV_SIZE_TEXT], kept[MV_SIZE_TEXT], text[600];
 
     mv_out_style(j->out, MV_STYLE_BOLD);
     mv_out_format(j->out, "device %u: ", device);
@@ -354,8 +316,7 @@ static void put_summary(const judgement *j, uint32_t device, const mv_leaks *fou
     mv_out_style(j->out, MV_STYLE_NONE);
     if (found->verdict != MV_VERDICT_LEAK && *found->why) {
         mv_out_text(j->out, ": ");
-        mv_prose_put(j->out, 20, 2, "%s%s%s", found->why, *found->settle ? ": " : "",
-                     found->settle);
+        mv_prose_put(j->out, 20, 2, "%s", mv_leaks_why(found, text, sizeof text));
     } else {
         mv_out_char(j->out, '\n');
     }
@@ -364,12 +325,13 @@ static void put_summary(const judgement *j, uint32_t device, const mv_leaks *fou
     mv_out_format(j->out, "  alive at the end: %s = %s leaked + %s retained\n",
                   mv_size_text(live, found->live_bytes), mv_size_text(leaked, found->leaked_bytes),
                   mv_size_text(kept, found->retained_bytes));
-    put_in_progress(j, found);
+    put_line(j, mv_leaks_under_way(found, text, sizeof text));
     if (found->exit_event < mv_trace_events(j->trace, device).count)
         mv_out_format(j->out,
                       "  the end is event %u, where the program's exit begins to free everything\n",
                       found->exit_event);
-    put_outlook(j, device, &j->outlook[device - j->first]);
+    put_line(j, mv_leak_outlook_text(j->trace, device, &j->outlook[device - j->first], text,
+                                     sizeof text));
 }
 
 static void put_device(const judgement *j, uint32_t device)

@@ -435,6 +435,13 @@ mv_code mv_leaks_find(mv_arena *arena, const mv_trace *trace, const mv_lives *li
     return code;
 }
 
+mv_leak_verdict mv_leak_verdict_join(mv_leak_verdict a, mv_leak_verdict b)
+{
+    if (a == MV_VERDICT_LEAK || b == MV_VERDICT_LEAK)
+        return MV_VERDICT_LEAK;
+    return a == MV_VERDICT_CLEAN && b == MV_VERDICT_CLEAN ? MV_VERDICT_CLEAN : MV_VERDICT_UNKNOWN;
+}
+
 const char *mv_leak_verdict_name(mv_leak_verdict verdict)
 {
     return verdict_names[verdict <= MV_VERDICT_LEAK ? verdict : MV_VERDICT_UNKNOWN];

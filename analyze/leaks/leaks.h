@@ -126,6 +126,10 @@ mv_code mv_leaks_outlook(mv_arena *arena, const mv_trace *trace, const mv_lives 
 /* Compares two mv_leak for qsort: most bytes first, then the earlier one first. */
 int mv_leak_order(const void *a, const void *b);
 
+/* The verdict on several devices. A leak on one of them is a leak; otherwise one that cannot be
+ * judged leaves it open. */
+mv_leak_verdict mv_leak_verdict_join(mv_leak_verdict a, mv_leak_verdict b);
+
 const char *mv_leak_verdict_name(mv_leak_verdict verdict); /* "leak" */
 const char *mv_leak_kind_name(mv_leak_kind kind);          /* "autograd_graph" */
 

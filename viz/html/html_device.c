@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/advice/verdict.h"
 #include "analyze/filter/isolate.h"
+#include "analyze/leaks/leak_words.h"
 #include "analyze/lives/alive.h"
 #include "viz/html/html_parts.h"
 #include "viz/pictures/segment_timeline.h"

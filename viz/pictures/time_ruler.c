@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "analyze/advice/verdict.h"
+#include "analyze/leaks/leak_words.h"
 #include "base/size.h"
 #include "viz/pictures/timeline_painter.h"
 #include "viz/scene/axis.h"

@@ -1,0 +1,95 @@
+#include "analyze/leaks/leak_words.h"
+
+#include <stdio.h>
+
+#include "analyze/lives/position.h"
+#include "base/size.h"
+#include "base/text.h"
+
+const char *mv_leaks_why(const mv_leaks *leaks, char *out, size_t size)
+{
+    snprintf(out, size, "%s%s%s", leaks->why, *leaks->settle ? ": " : "", leaks->settle);
+    return out;
+}
+
+const char *mv_leaks_under_way(const mv_leaks *leaks, char *out, size_t size)
+{
+    char bytes[MV_SIZE_TEXT];
+
+    *out = 0;
+    if (leaks->in_progress.bytes > 0)
+        snprintf(out, size, "in the step that was under way: %s in %u block%s",
+                 mv_size_text(bytes, leaks->in_progress.bytes), leaks->in_progress.blocks,
+                 mv_plural(leaks->in_progress.blocks));
+    return out;
+}
+
+/* "850 us", "12 s", "3.5 h". */
+static const char *duration_text(char text[32], int64_t us)
+{
+    static const struct {
+        double us;
+        const char *name;
+    } units[] = {{86400e6, "days"}, {3600e6, "h"}, {60e6, "min"}, {1e6, "s"}, {1e3, "ms"}};
+
+    for (unsigned i = 0; i < sizeof units / sizeof *units; i++)
+        if ((double)us >= units[i].us) {
+            snprintf(text, 32, "%.3g %s", (double)us / units[i].us, units[i].name);
+            return text;
+        }
+    snprintf(text, 32, "%lld us", (long long)us);
+    return text;
+}
+
+/* " (1.234 s)": the time of an event since the trace began; "" when it is not known. */
+static const char *time_of(char text[48], const mv_trace *trace, uint32_t device, uint32_t event)
+{
+    mv_events e = mv_trace_events(trace, device);
+    int64_t start = mv_position_start_us(trace);
+
+    *text = 0;
+    if (event < e.count && e.time_us[event] != MV_NO_TIME && start != MV_NO_TIME)
+        snprintf(text, 48, " (%.3f s)", (double)(e.time_us[event] - start) / 1e6);
+    return text;
+}
+
+const char *mv_leak_outlook_text(const mv_trace *trace, uint32_t device,
+                                 const mv_leak_outlook *outlook, char *out, size_t size)
+{
+    char capacity[MV_SIZE_TEXT], time[48], after[64] = "";
+
+    *out = 0;
+    mv_size_text(capacity, outlook->capacity);
+    if (outlook->oom_event != MV_NEVER) {
+        snprintf(out, size, "memory ran out at event %u%s, with %s in all", outlook->oom_event,
+                 time_of(time, trace, device, outlook->oom_event), capacity);
+        return out;
+    }
+    if (outlook->steps == MV_NO_BYTES)
+        return out;
+    if (outlook->time_us != MV_NO_TIME)
+        snprintf(after, sizeof after, " (%s)", duration_text(time, outlook->time_us));
+    snprintf(out, size, "at this rate %s are full after %llu more step%s%s, or sooner", capacity,
+             (unsigned long long)outlook->steps, mv_plural(outlook->steps), after);
+    return out;
+}
+
+const char *mv_verdict_line(const mv_trace *trace, const uint8_t *kinds, const mv_leaks *leaks,
+                            char *out, size_t size)
+{
+    char label[256], step[MV_SIZE_TEXT], kept[MV_SIZE_TEXT], under_way[128];
+
+    if (leaks->count == 0) {
+        mv_leaks_under_way(leaks, under_way, sizeof under_way);
+        snprintf(out, size, "%s%s%s%s",
+                 leaks->verdict == MV_VERDICT_CLEAN ? "no leak: " : "leaks unknown: ", leaks->why,
+                 *under_way ? "; " : "", under_way);
+        return out;
+    }
+    mv_leak_label(trace, kinds, &leaks->leaks[0], label, sizeof label);
+    snprintf(out, size, "leak: %s keeps %s a step, %s at the end%s", label,
+             mv_size_text(step, leaks->leaks[0].bytes_per_step),
+             mv_size_text(kept, leaks->leaks[0].bytes),
+             leaks->count > 1 ? ", and there are more" : "");
+    return out;
+}
