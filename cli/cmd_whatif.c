@@ -26,12 +26,6 @@ typedef struct {
     uint64_t limit;
 } inquiry;
 
-/* Devices with nothing to replay have no say, unless there are no others. */
-static bool is_idle(const inquiry *q, uint32_t index)
-{
-    return q->found[index].trials.trust == MV_TRUST_NONE && q->end - q->first > 1;
-}
-
 /* ---- JSON -------------------------------------------------------------------------------- */
 
 static cJSON *text_json(mv_report *r, const char *text)
@@ -153,75 +147,15 @@ static cJSON *devices_json(mv_report *r, const inquiry *q)
     return array;
 }
 
-/* Adds what one device says to what all say: figures add up, trust is that of the worst. */
-static void add_device(mv_whatif *sum, const mv_whatif *w)
-{
-    sum->trials.fidelity.segment_events += w->trials.fidelity.segment_events;
-    sum->trials.fidelity.segment_matched += w->trials.fidelity.segment_matched;
-    sum->trials.fidelity.allocs += w->trials.fidelity.allocs;
-    sum->trials.fidelity.allocs_matched += w->trials.fidelity.allocs_matched;
-    sum->trials.fidelity.exact = sum->trials.fidelity.exact && w->trials.fidelity.exact;
-    if (w->trials.trust > sum->trials.trust) {
-        sum->trials.trust = w->trials.trust;
-        sum->trials.trust_why = w->trials.trust_why;
-    }
-    sum->trials.recorded_reserved += w->trials.recorded_reserved;
-    sum->trials.recorded_allocated += w->trials.recorded_allocated;
-    sum->trials.recorded_segment_allocs += w->trials.recorded_segment_allocs;
-    sum->trials.recorded_ooms += w->trials.recorded_ooms;
-    for (uint32_t i = 0; i < sum->run_count; i++)
-        for (uint32_t j = 0; j < w->run_count; j++) {
-            mv_trial *to = &sum->runs[i];
-            const mv_trial *run = &w->runs[j];
-            if (strcmp(to->conf, run->conf) != 0)
-                continue;
-            to->result.peak.reserved += run->result.peak.reserved;
-            to->result.peak.allocated += run->result.peak.allocated;
-            to->result.counts.segment_allocs += run->result.counts.segment_allocs;
-            to->result.counts.segment_frees += run->result.counts.segment_frees;
-            to->result.counts.retries += run->result.counts.retries;
-            to->result.counts.ooms += run->result.counts.ooms;
-            to->result.recorded_ooms += run->result.recorded_ooms;
-            to->saves += run->saves;
-            to->fits = to->fits && run->fits;
-            break;
-        }
-}
-
-/* The devices of one process share its settings: their peaks are added, each at its own time. */
-static bool sum_devices(const inquiry *q, mv_whatif *sum)
-{
-    uint32_t base = 0;
-    mv_trial *runs;
-
-    while (base + 1 < q->end - q->first && is_idle(q, base))
-        base++;
-    *sum = q->found[base];
-    runs = mv_push_array(&q->cli->arena, mv_trial, sum->run_count);
-    if (!runs)
-        return false;
-    for (uint32_t i = 0; i < sum->run_count; i++) {
-        runs[i] = q->found[base].runs[i];
-        runs[i].result.first_oom = q->end - q->first == 1 ? runs[i].result.first_oom : MV_NEVER;
-    }
-    sum->runs = runs;
-    for (uint32_t i = base + 1; i < q->end - q->first; i++)
-        if (!is_idle(q, i))
-            add_device(sum, &q->found[i]);
-    return true;
-}
-
 static int put_json(const inquiry *q)
 {
     mv_report report, *r = &report;
-    mv_whatif sum = {.trials = {.fidelity = {.first_difference = MV_NEVER},
-                                .trust = MV_TRUST_NONE,
-                                .trust_why = "the file has no device",
-                                .recorded_conf = "",
-                                .limit = UINT64_MAX}};
+    mv_err err = {.offset = MV_NO_OFFSET};
+    mv_whatif sum;
 
     mv_report_open(r, q->cli);
-    r->failed = r->failed || (q->end > q->first && !sum_devices(q, &sum));
+    if (mv_whatif_sum(&q->cli->arena, q->found, q->end - q->first, &sum, &err) != MV_OK)
+        r->failed = true;
     mv_report_member(r, "fidelity", fidelity_json(r, &sum));
     mv_report_member(r, "recorded", recorded_json(r, &sum));
     mv_report_member(r, "limit", limit_json(r, &sum));
@@ -233,40 +167,14 @@ static int put_json(const inquiry *q)
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-/* What the advice comes to, in a few words. */
-static void say_verdict(const mv_whatif *w, char *text, size_t size)
-{
-    const mv_whatif_advice *a = &w->advice[0];
-    char saves[MV_SIZE_TEXT], of[MV_SIZE_TEXT];
-
-    if (w->advice_count == 0) {
-        mv_prose_add(text, size, "%s", w->advice_none ? w->advice_none : "");
-        return;
-    }
-    mv_prose_add(text, size, "%s",
-                 !*a->setting && a->stack.row != MV_NO_STACK.row ? "a change of the program"
-                 : *a->setting                                   ? a->setting
-                                                                 : "the default settings");
-    if (w->trials.recorded_ooms)
-        mv_prose_add(text, size, " would have met the request that failed");
-    else if (a->saves > 0)
-        mv_prose_add(text, size, " would save %s of %s reserved",
-                     mv_size_text(saves, (uint64_t)a->saves),
-                     mv_size_text(of, w->trials.recorded_reserved));
-    else
-        mv_prose_add(text, size, " would avoid the failure");
-}
-
 static void put_verdict(const inquiry *q, uint32_t device, const mv_whatif *w)
 {
-    char text[700] = "";
     mv_out *out = q->out;
 
     mv_out_style(out, MV_STYLE_BOLD);
     mv_out_format(out, "device %u: ", device);
     mv_out_style(out, w->advice_count ? MV_STYLE_GREEN : MV_STYLE_YELLOW);
-    say_verdict(w, text, sizeof text);
-    mv_prose_put(out, 10 + (device > 9), 2, "%s", text);
+    mv_prose_put(out, 10 + (device > 9), 2, "%s", w->verdict);
     mv_out_style(out, MV_STYLE_NONE);
 }
 
@@ -304,25 +212,6 @@ static void put_recorded(const inquiry *q, const mv_whatif *w)
         mv_out_format(q->out,
                       "  within %s, the most that the recorded run got (--capacity says more)\n",
                       mv_size_text(limit, t->limit));
-}
-
-/* Settings that were given, and change nothing on the device. */
-static void put_idle(const inquiry *q, const mv_whatif *w)
-{
-    const char *keys[MV_MOST_IDLE_KEYS];
-    char text[1024] = "";
-
-    for (uint32_t i = 0; i < w->run_count; i++) {
-        uint32_t count = w->ranked ? 0 : mv_alloc_conf_idle(w->runs[i].conf, keys);
-        for (uint32_t k = 0; k < count; k++)
-            if (!strstr(text, keys[k]))
-                mv_prose_add(text, sizeof text, "%s%s", *text ? ", " : "", keys[k]);
-    }
-    if (!*text)
-        return;
-    mv_out_text(q->out, "\n  ");
-    mv_prose_put(q->out, 2, 4, "%s: about pinned memory of the host, locks or captures; %s", text,
-                 "nothing changes on the device");
 }
 
 static void put_saves(mv_sheet *sheet, int64_t saves)
@@ -392,7 +281,10 @@ static void put_device(const inquiry *q, uint32_t index)
     put_recorded(q, w);
     put_trust(q, w);
     put_runs(q, w);
-    put_idle(q, w);
+    if (*w->idle_note) {
+        mv_out_text(q->out, "\n  ");
+        mv_prose_put(q->out, 2, 4, "%s", w->idle_note);
+    }
     put_advice(q, w);
 }
 

@@ -1,13 +1,12 @@
 #include "analyze/advice/whatif.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "analyze/code/culprit.h"
 #include "analyze/fragmentation/fragmentation.h"
 #include "analyze/oom/last_failure.h"
 #include "base/size.h"
+#include "base/text.h"
 
 #define WASTE 0.25
 
@@ -20,51 +19,41 @@ typedef struct {
     bool lacks_memory; /* the last failed request lacked memory, as the report on out-of-memory
                         * events says */
     bool out_of_memory;
-} asking;
+} whatif_state;
 
-__attribute__((format(printf, 2, 3))) static const char *say(asking *a, const char *format, ...)
+/* A text that is kept, or "" when memory is out. */
+static const char *keep(whatif_state *s, const char *text)
 {
-    char text[512];
-    const char *kept;
-    va_list arguments;
-    int length;
-
-    va_start(arguments, format);
-    length = vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    if (length >= (int)sizeof text)
-        length = sizeof text - 1;
-    kept = length < 0 ? NULL : mv_arena_text(a->arena, text, (uint64_t)length);
-    a->out_of_memory = a->out_of_memory || !kept;
-    return kept ? kept : "";
+    s->out_of_memory = s->out_of_memory || !text;
+    return text ? text : "";
 }
 
 /* ---- runs -------------------------------------------------------------------------------- */
 
-static mv_code run_built_in(asking *a, mv_err *err)
+static mv_code run_built_in(whatif_state *s, mv_err *err)
 {
     mv_trial_list list;
 
-    a->out->ranked = true;
-    if (mv_trials_try_set(&a->out->trials, MV_TRY_ALL, &list, err) != MV_OK)
+    s->out->ranked = true;
+    if (mv_trials_try_set(&s->out->trials, MV_TRY_ALL, &list, err) != MV_OK)
         return err->code;
-    a->out->runs = list.rows;
-    a->out->run_count = list.count;
+    s->out->runs = list.rows;
+    s->out->run_count = list.count;
     return MV_OK;
 }
 
-static mv_code run_all(asking *a, const mv_whatif_opts *opts, mv_err *err)
+static mv_code run_all(whatif_state *s, const mv_whatif_opts *opts, mv_err *err)
 {
     mv_code code = MV_OK;
 
     if (opts->conf_count == 0)
-        return mv_trials_can_tell(&a->out->trials) ? run_built_in(a, err) : MV_OK;
-    a->out->runs = mv_push_array(a->arena, mv_trial, opts->conf_count);
-    if (!a->out->runs)
+        return mv_trials_can_tell(&s->out->trials) ? run_built_in(s, err) : MV_OK;
+    s->out->runs = mv_push_array(s->arena, mv_trial, opts->conf_count);
+    if (!s->out->runs)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     for (uint32_t i = 0; i < opts->conf_count && code == MV_OK; i++)
         code =
-            mv_trials_try(&a->out->trials, opts->conf[i], &a->out->runs[a->out->run_count++], err);
+            mv_trials_try(&s->out->trials, opts->conf[i], &s->out->runs[s->out->run_count++], err);
     return code;
 }
 
@@ -77,13 +66,13 @@ static bool is_wasteful(const mv_whatif *w)
            (double)w->trials.recorded_allocated < (1 - WASTE) * (double)w->trials.recorded_reserved;
 }
 
-static mv_code find_line(asking *a, mv_err *err)
+static mv_code find_line(whatif_state *s, mv_err *err)
 {
-    mv_whatif_line *line = &a->out->line;
+    mv_whatif_line *line = &s->out->line;
     mv_fragmentation f;
-    if (!mv_trials_can_tell(&a->out->trials) || !is_wasteful(a->out))
+    if (!mv_trials_can_tell(&s->out->trials) || !is_wasteful(s->out))
         return MV_OK;
-    if (mv_fragmentation_find(a->arena, a->trace, a->lives, a->sites,
+    if (mv_fragmentation_find(s->arena, s->trace, s->lives, s->sites,
                               (mv_fragmentation_opts){.window = MV_ALL_EVENTS, .no_advice = true},
                               &f, err) != MV_OK)
         return err->code;
@@ -93,119 +82,171 @@ static mv_code find_line(asking *a, mv_err *err)
     line->found = true;
     line->pin = f.pins.lines[0];
     line->stranded = f.pins.stranded;
-    return mv_trials_try_line(&a->out->trials, a->sites, line->pin.group, &line->apart, err);
+    return mv_trials_try_line(&s->out->trials, s->sites, line->pin.group, &line->apart, err);
 }
 
 /* ---- advice ------------------------------------------------------------------------------ */
 
-static void add_advice(asking *a, const char *setting, int64_t saves, mv_stack_id stack,
+static void add_advice(whatif_state *s, const char *setting, int64_t saves, mv_stack_id stack,
                        const char *text)
 {
-    if (a->out->advice_count < MV_MOST_WHATIF_ADVICE)
-        a->out->advice[a->out->advice_count++] = (mv_whatif_advice){setting, text, saves, stack};
+    if (s->out->advice_count < MV_MOST_WHATIF_ADVICE)
+        s->out->advice[s->out->advice_count++] =
+            (mv_whatif_advice){setting, keep(s, text), saves, stack};
 }
 
 /* The best run except the recorded one; NULL when none is worth it. */
-static const mv_trial *best_run(const asking *a)
+static const mv_trial *best_run(const whatif_state *s)
 {
     const mv_trial *best = NULL;
 
-    for (uint32_t i = 0; i < a->out->run_count; i++) {
-        const mv_trial *run = &a->out->runs[i];
+    for (uint32_t i = 0; i < s->out->run_count; i++) {
+        const mv_trial *run = &s->out->runs[i];
         if (!run->is_recorded && (!best || mv_trial_order(run, best) < 0))
             best = run;
     }
-    return best && mv_trials_helps(&a->out->trials, best) ? best : NULL;
+    return best && mv_trials_helps(&s->out->trials, best) ? best : NULL;
 }
 
-static void advise_setting(asking *a, const mv_trial *run)
+static const char *name_of(const char *conf)
 {
+    return *conf ? conf : "the default settings";
+}
+
+static void advise_setting(whatif_state *s, const mv_trial *run)
+{
+    const mv_trials *trials = &s->out->trials;
     char is[MV_SIZE_TEXT], was[MV_SIZE_TEXT], saves[MV_SIZE_TEXT];
-    const char *conf = *run->conf ? run->conf : "the default settings";
     const char *text;
 
-    if (a->out->trials.recorded_ooms > 0)
-        text = say(a,
-                   "With %s the request that failed would have been met, within %s reserved, and "
-                   "with %s of the limit to spare. What the program would have asked for next is "
-                   "not in the trace: memviz oom says how much that may be.",
-                   conf, mv_size_text(is, run->result.peak.reserved),
-                   mv_size_text(saves, run->result.spare));
+    mv_size_text(is, run->result.peak.reserved);
+    if (trials->recorded_ooms > 0)
+        text = mv_arena_printf(
+            s->arena,
+            "With %s the request that failed would have been met, within %s reserved, and with %s "
+            "of the limit to spare. What the program would have asked for next is not in the "
+            "trace: memviz oom says how much that may be.",
+            name_of(run->conf), is, mv_size_text(saves, run->result.spare));
     else
-        text = say(a,
-                   "With %s the peak of reserved memory falls from %s to %s (%s less), with %llu "
-                   "calls for device memory instead of %llu.",
-                   conf, mv_size_text(was, a->out->trials.recorded_reserved),
-                   mv_size_text(is, run->result.peak.reserved),
-                   mv_size_text(saves, (uint64_t)run->saves),
-                   (unsigned long long)run->result.counts.segment_allocs,
-                   (unsigned long long)a->out->trials.recorded_segment_allocs);
-    add_advice(a, run->conf, run->saves, MV_NO_STACK, text);
+        text = mv_arena_printf(
+            s->arena,
+            "With %s the peak of reserved memory falls from %s to %s (%s less), with %llu calls "
+            "for device memory instead of %llu.",
+            name_of(run->conf), mv_size_text(was, trials->recorded_reserved), is,
+            mv_size_text(saves, (uint64_t)run->saves),
+            (unsigned long long)run->result.counts.segment_allocs,
+            (unsigned long long)trials->recorded_segment_allocs);
+    add_advice(s, run->conf, run->saves, MV_NO_STACK, text);
 }
 
-static void advise_line(asking *a)
+static void advise_line(whatif_state *s)
 {
-    const mv_whatif_line *line = &a->out->line;
+    const mv_whatif_line *line = &s->out->line;
     char label[256], pinned[MV_SIZE_TEXT], bytes[MV_SIZE_TEXT], is[MV_SIZE_TEXT];
-    bool meets = a->out->trials.recorded_ooms > 0 && line->apart.fits;
+    bool meets = s->out->trials.recorded_ooms > 0 && line->apart.fits;
 
     add_advice(
-        a, "", line->apart.saves, line->pin.stack,
-        say(a,
-            "%u blocks of %s (%s in all) keep %s of free memory from being given back. "
-            "Allocate them before the large ones, or in a torch.cuda.MemPool of their own: "
-            "%sthe peak of reserved memory would be %s.",
+        s, "", line->apart.saves, line->pin.stack,
+        mv_arena_printf(
+            s->arena,
+            "%u blocks of %s (%s in all) keep %s of free memory from being given back. Allocate "
+            "them before the large ones, or in a torch.cuda.MemPool of their own: %sthe peak of "
+            "reserved memory would be %s.",
             line->pin.blocks,
-            mv_culprit_label(a->trace, a->sites->kinds, line->pin.stack, label, sizeof label),
+            mv_culprit_label(s->trace, s->sites->kinds, line->pin.stack, label, sizeof label),
             mv_size_text(bytes, line->pin.bytes), mv_size_text(pinned, line->pin.stranded),
             meets ? "the request that failed would be met, and " : "",
             mv_size_text(is, line->apart.result.peak.reserved)));
 }
 
 /* Whether a pool of its own for the line's blocks is worth a change of the program. */
-static bool line_is_worth(const asking *a)
+static bool line_is_worth(const whatif_state *s)
 {
-    const mv_whatif_line *line = &a->out->line;
+    const mv_whatif_line *line = &s->out->line;
 
-    if (!line->found || (a->out->trials.recorded_ooms == 0 && !line->apart.fits))
+    if (!line->found || !line->apart.fits)
         return false;
-    return a->out->trials.recorded_ooms > 0
-               ? line->apart.fits
-               : mv_trials_is_worth(&a->out->trials, NULL, line->apart.saves);
+    return s->out->trials.recorded_ooms > 0 ||
+           mv_trials_is_worth(&s->out->trials, NULL, line->apart.saves);
 }
 
-static void advise(asking *a)
+/* Why there is no advice; NULL when there may be some. */
+static const char *find_advice_none(whatif_state *s, const mv_trial *best)
 {
-    const mv_trial *best;
-    bool line_helps;
+    const char *none_meets = "no setting that was tried meets the request that failed";
 
-    if (a->out->trials.trust >= MV_TRUST_LOW) {
-        a->out->advice_none = a->out->trials.trust == MV_TRUST_NONE
-                                  ? "no advice: there is nothing to replay"
-                                  : "no advice: the replay cannot tell";
-        return;
+    if (s->out->trials.trust == MV_TRUST_NONE)
+        return "no advice: there is nothing to replay";
+    if (s->out->trials.trust >= MV_TRUST_LOW)
+        return "no advice: the replay cannot tell";
+    if (s->lacks_memory && best)
+        return keep(s, mv_arena_printf(s->arena,
+                                       "%s would have met the request that failed, but not what "
+                                       "would have come next: memviz oom says how much is lacking",
+                                       name_of(best->conf)));
+    if (s->lacks_memory || (s->out->advice_count == 0 && s->out->trials.recorded_ooms > 0))
+        return none_meets;
+    return s->out->advice_count == 0 ? "no setting that was tried saves 1% or more" : NULL;
+}
+
+static void advise(whatif_state *s)
+{
+    const mv_trial *best = NULL;
+
+    if (s->out->trials.trust < MV_TRUST_LOW)
+        best = best_run(s);
+    if (s->out->trials.trust < MV_TRUST_LOW && !s->lacks_memory) {
+        bool line_helps = line_is_worth(s);
+        bool line_first = line_helps && (!best || s->out->line.apart.saves > best->saves);
+        if (line_first)
+            advise_line(s);
+        if (best)
+            advise_setting(s, best);
+        if (line_helps && !line_first)
+            advise_line(s);
     }
-    best = best_run(a);
-    line_helps = line_is_worth(a);
-    if (a->lacks_memory) {
-        a->out->advice_none =
-            best ? say(a,
-                       "%s would have met the request that failed, but not what would have come "
-                       "next: memviz oom says how much is lacking",
-                       *best->conf ? best->conf : "the default settings")
-                 : "no setting that was tried meets the request that failed";
-        return;
+    s->out->advice_none = find_advice_none(s, best);
+}
+
+/* What the advice comes to, in a few words. */
+static const char *find_verdict(whatif_state *s)
+{
+    const mv_whatif *w = s->out;
+    const mv_whatif_advice *a = &w->advice[0];
+    char saves[MV_SIZE_TEXT], of[MV_SIZE_TEXT];
+    const char *what;
+
+    if (w->advice_count == 0)
+        return w->advice_none;
+    what = a->stack.row != MV_NO_STACK.row ? "a change of the program" : name_of(a->setting);
+    if (w->trials.recorded_ooms)
+        return keep(s,
+                    mv_arena_printf(s->arena, "%s would have met the request that failed", what));
+    if (a->saves <= 0)
+        return keep(s, mv_arena_printf(s->arena, "%s would avoid the failure", what));
+    return keep(s, mv_arena_printf(s->arena, "%s would save %s of %s reserved", what,
+                                   mv_size_text(saves, (uint64_t)a->saves),
+                                   mv_size_text(of, w->trials.recorded_reserved)));
+}
+
+/* About settings that were given although they change nothing on the device. */
+static const char *find_idle_note(whatif_state *s)
+{
+    const char *keys[MV_MOST_IDLE_KEYS];
+    char text[1024] = "";
+
+    for (uint32_t i = 0; i < s->out->run_count && !s->out->ranked; i++) {
+        uint32_t count = mv_alloc_conf_idle(s->out->runs[i].conf, keys);
+        for (uint32_t k = 0; k < count; k++)
+            if (!strstr(text, keys[k]))
+                mv_text_append(text, sizeof text, "%s%s", *text ? ", " : "", keys[k]);
     }
-    if (line_helps && (!best || a->out->line.apart.saves > best->saves))
-        advise_line(a);
-    if (best)
-        advise_setting(a, best);
-    if (line_helps && best && a->out->line.apart.saves <= best->saves)
-        advise_line(a);
-    if (a->out->advice_count == 0)
-        a->out->advice_none = a->out->trials.recorded_ooms > 0
-                                  ? "no setting that was tried meets the request that failed"
-                                  : "no setting that was tried saves 1% or more";
+    if (!*text)
+        return "";
+    return keep(s, mv_arena_printf(s->arena,
+                                   "%s: about pinned memory of the host, locks or captures; "
+                                   "nothing changes on the device",
+                                   text));
 }
 
 /* ---- all --------------------------------------------------------------------------------- */
@@ -213,20 +254,97 @@ static void advise(asking *a)
 mv_code mv_whatif_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        const mv_sites *sites, mv_whatif_opts opts, mv_whatif *out, mv_err *err)
 {
-    asking a = {.arena = arena, .trace = trace, .lives = lives, .sites = sites, .out = out};
+    whatif_state s = {.arena = arena, .trace = trace, .lives = lives, .sites = sites, .out = out};
     mv_code code;
 
     *out = (mv_whatif){0};
     code = mv_trials_open(arena, trace, lives, (mv_trials_opts){.capacity = opts.capacity},
                           &out->trials, err);
     if (code == MV_OK && out->trials.trust != MV_TRUST_NONE)
-        code = run_all(&a, &opts, err);
+        code = run_all(&s, &opts, err);
     if (code == MV_OK)
-        code = find_line(&a, err);
+        code = find_line(&s, err);
     if (code == MV_OK)
-        code = mv_last_failure_lacks_memory(&out->trials, sites, &a.lacks_memory, err);
+        code = mv_last_failure_lacks_memory(&out->trials, sites, &s.lacks_memory, err);
     if (code != MV_OK)
         return code;
-    advise(&a);
-    return a.out_of_memory ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "") : MV_OK;
+    advise(&s);
+    out->verdict = find_verdict(&s);
+    out->idle_note = find_idle_note(&s);
+    return s.out_of_memory ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "") : MV_OK;
+}
+
+/* ---- several devices --------------------------------------------------------------------- */
+
+static bool is_idle(const mv_whatif *w)
+{
+    return w->trials.trust == MV_TRUST_NONE;
+}
+
+static void add_run(mv_trial *sum, const mv_trial *run)
+{
+    sum->result.peak.reserved += run->result.peak.reserved;
+    sum->result.peak.allocated += run->result.peak.allocated;
+    sum->result.counts.segment_allocs += run->result.counts.segment_allocs;
+    sum->result.counts.segment_frees += run->result.counts.segment_frees;
+    sum->result.counts.retries += run->result.counts.retries;
+    sum->result.counts.ooms += run->result.counts.ooms;
+    sum->result.recorded_ooms += run->result.recorded_ooms;
+    sum->saves += run->saves;
+    sum->fits = sum->fits && run->fits;
+}
+
+static void add_device(mv_whatif *sum, const mv_whatif *w)
+{
+    mv_trials *to = &sum->trials;
+    const mv_trials *from = &w->trials;
+
+    to->fidelity.segment_events += from->fidelity.segment_events;
+    to->fidelity.segment_matched += from->fidelity.segment_matched;
+    to->fidelity.allocs += from->fidelity.allocs;
+    to->fidelity.allocs_matched += from->fidelity.allocs_matched;
+    to->fidelity.exact = to->fidelity.exact && from->fidelity.exact;
+    if (from->trust > to->trust) {
+        to->trust = from->trust;
+        to->trust_why = from->trust_why;
+    }
+    to->recorded_reserved += from->recorded_reserved;
+    to->recorded_allocated += from->recorded_allocated;
+    to->recorded_segment_allocs += from->recorded_segment_allocs;
+    to->recorded_ooms += from->recorded_ooms;
+    for (uint32_t i = 0; i < sum->run_count; i++)
+        for (uint32_t k = 0; k < w->run_count; k++)
+            if (strcmp(sum->runs[i].conf, w->runs[k].conf) == 0) {
+                add_run(&sum->runs[i], &w->runs[k]);
+                break;
+            }
+}
+
+mv_code mv_whatif_sum(mv_arena *arena, const mv_whatif *found, uint32_t count, mv_whatif *out,
+                      mv_err *err)
+{
+    uint32_t base = 0;
+
+    *out = (mv_whatif){.trials = {.fidelity = {.first_difference = MV_NEVER},
+                                  .trust = MV_TRUST_NONE,
+                                  .trust_why = "the file has no device",
+                                  .recorded_conf = "",
+                                  .limit = UINT64_MAX}};
+    if (count == 0)
+        return MV_OK;
+    while (base + 1 < count && is_idle(&found[base]))
+        base++;
+    *out = found[base];
+    out->runs = mv_push_array(arena, mv_trial, out->run_count);
+    if (!out->runs)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    for (uint32_t i = 0; i < out->run_count; i++) {
+        out->runs[i] = found[base].runs[i];
+        if (count > 1)
+            out->runs[i].result.first_oom = MV_NEVER;
+    }
+    for (uint32_t i = base + 1; i < count; i++)
+        if (!is_idle(&found[i]))
+            add_device(out, &found[i]);
+    return MV_OK;
 }

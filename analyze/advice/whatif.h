@@ -34,6 +34,8 @@ typedef struct {
     uint32_t advice_count; /* 0 when trust is low, or when nothing helps: advice_none says which */
     mv_whatif_advice advice[MV_MOST_WHATIF_ADVICE];
     const char *advice_none; /* NULL when there is advice */
+    const char *verdict;     /* what the advice comes to, in a few words; never NULL */
+    const char *idle_note;   /* about settings that change nothing on the device; "" */
 } mv_whatif;
 
 typedef struct {
@@ -46,5 +48,11 @@ typedef struct {
  * Fails only when memory is out. */
 mv_code mv_whatif_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        const mv_sites *sites, mv_whatif_opts opts, mv_whatif *out, mv_err *err);
+
+/* The devices of one process share its settings. Adds up their figures, each peak at its own time;
+ * trust is that of the worst. Devices with nothing to replay do not count unless there are no
+ * others. `found` has `count` devices, of the same runs. Fails only when memory is out. */
+mv_code mv_whatif_sum(mv_arena *arena, const mv_whatif *found, uint32_t count, mv_whatif *out,
+                      mv_err *err);
 
 #endif
