@@ -1,13 +1,13 @@
 /* Memory of one owner, released all at once.
  *
  * A function that returns memory takes an `mv_arena *` first; one without an arena allocates
- * nothing. Small pushes share chunks; a push of MV_ARENA_LARGE bytes or more, and everything made
+ * nothing. Small pushes share chunks. A push of MV_ARENA_LARGE bytes or more, and everything made
  * by mv_arena_grow, has a mapping of its own, which grows without copying (mremap) and costs only
  * the pages that were touched.
  *
- * Every arena draws on a budget, which several arenas may share: when it is spent, pushes return
- * NULL and the caller fails with MV_NOMEM. Nothing in memviz aborts for want of memory. Threads may
- * share a budget, not an arena; setting its limit to 0 makes all their pushes fail from then on.
+ * Every arena draws on a budget, which several arenas may share. When it is spent, pushes return
+ * NULL and the caller fails with MV_NOMEM; memviz never aborts because memory is out. Threads may
+ * share a budget, but not an arena. Setting its limit to 0 makes all later pushes fail.
  *
  * Under AddressSanitizer the unused part of every chunk is poisoned. */
 #ifndef MV_BASE_ARENA_H
@@ -29,7 +29,7 @@ typedef struct mv_arena_chunk mv_arena_chunk;
 
 typedef struct {
     mv_budget *budget;
-    mv_arena_chunk *chunk; /* newest chunk of small pushes; older ones behind it */
+    mv_arena_chunk *chunk; /* newest chunk of small pushes; it leads to the older ones */
     mv_arena_chunk *large; /* mappings of their own */
 } mv_arena;
 
@@ -46,19 +46,19 @@ void mv_arena_release(mv_arena *arena);
  * A push of 0 bytes returns a valid pointer. */
 void *mv_arena_push(mv_arena *arena, uint64_t count, uint64_t size);
 
-/* The first `old_bytes` of `old` (made by this function, or NULL) in a block of `new_bytes`, the
- * rest zeroed. The old pointer is dead afterwards; on NULL it is still alive and unchanged. */
+/* A block of `new_bytes` with the content of `old` (made by this function, or NULL), the rest
+ * zeroed. Afterwards `old` must not be used. NULL when memory is out: then `old` is unchanged. */
 void *mv_arena_grow(mv_arena *arena, void *old, uint64_t new_bytes);
 
-/* Gives a block made by mv_arena_grow back before the arena's end. NULL is allowed. */
+/* Gives back a block of mv_arena_grow before the arena is released. NULL is allowed. */
 void mv_arena_drop(mv_arena *arena, void *grown);
 
-/* Temporary memory: everything pushed (not grown, and smaller than MV_ARENA_LARGE) since
- * mv_arena_here is gone after the rewind. */
+/* Temporary memory: the rewind frees everything that was pushed since mv_arena_here (but not what
+ * was grown, or has MV_ARENA_LARGE bytes or more). */
 mv_arena_mark mv_arena_here(const mv_arena *arena);
 void mv_arena_rewind(mv_arena *arena, mv_arena_mark mark);
 
-/* Goes through the blocks with mappings of their own, newest first: a zeroed walk gives the first,
+/* Walks over the blocks with mappings of their own, newest first: a zeroed walk gives the first,
  * and false means that there are no more. The arena must not change meanwhile. */
 typedef struct {
     char *at;
@@ -69,7 +69,7 @@ typedef struct {
 
 bool mv_arena_next_large(const mv_arena *arena, mv_arena_large *walk);
 
-/* A copy of `length` bytes with a NUL behind it; NULL when the budget is spent. */
+/* A copy of `length` bytes, followed by a NUL; NULL when the budget is spent. */
 char *mv_arena_text(mv_arena *arena, const char *text, uint64_t length);
 
 #define mv_push_array(arena, type, count) ((type *)mv_arena_push((arena), (count), sizeof(type)))

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* `length` bytes that somebody else owns. */
+/* `length` bytes that someone else owns. */
 typedef struct {
     const uint8_t *data;
     uint64_t length;

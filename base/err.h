@@ -35,13 +35,12 @@ typedef enum {
 
 typedef struct {
     mv_code code;
-    uint64_t
-        offset; /* byte of the (decompressed) input where reading stopped; MV_NO_OFFSET: none */
-    char detail[160]; /* "event 812: kind 9"; empty when none */
+    uint64_t offset;  /* byte of the decompressed input where reading stopped, or MV_NO_OFFSET */
+    char detail[160]; /* "event 812: kind 9"; may be empty */
 } mv_err;
 
-/* Fills `err` and returns `code`, so that a failure is one `return` statement. Detail is cut to
- * fit. Control characters in it are replaced, since it may quote the input. */
+/* Fills `err` and returns `code`, so that a failure is one `return` statement. The detail is cut to
+ * fit, and its control characters are replaced, since it may quote the input. */
 mv_code mv_fail(mv_err *err, mv_code code, uint64_t offset, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

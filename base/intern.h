@@ -1,5 +1,5 @@
 /* Content-addressed row numbers: a hash table from a 64-bit hash to rows of some other table.
- * The table holds no keys; whoever looks up compares the candidate row with the content.
+ * The table has no keys: the caller compares the content with that of each candidate row.
  *
  *     for (mv_probe p = mv_intern_start(&t, hash); mv_intern_next(&t, &p);)
  *         if (row p.row has our content) return p.row;
@@ -11,7 +11,7 @@
 #include "base/arena.h"
 
 typedef struct {
-    uint32_t check; /* upper half of the hash: where the slot belongs, and a first comparison */
+    uint32_t check; /* upper half of the hash: gives the place, and is compared first */
     uint32_t row;   /* row + 1; 0 marks an empty slot */
 } mv_intern_slot;
 
@@ -35,7 +35,7 @@ static inline mv_probe mv_intern_start(const mv_intern *t, uint64_t hash)
     return (mv_probe){.slot = t->capacity ? check & (t->capacity - 1) : 0, .check = check};
 }
 
-/* Moves to the next row whose hash agrees; false when there is none. */
+/* Moves to the next row whose hash is the same; false when there is none. */
 static inline bool mv_intern_next(const mv_intern *t, mv_probe *p)
 {
     if (!t->slots)

@@ -1,5 +1,5 @@
-/* From bytes to a trace, whatever the format. The format is found from the first bytes, never
- * from the name. To add one: write read_NAME.c and add a row to the table in readers.c. */
+/* From bytes to a trace, in any format. The first bytes tell the format, never the name. To add
+ * one: write read_NAME.c and add a row to the table in readers.c. */
 #ifndef MV_READERS_H
 #define MV_READERS_H
 
@@ -12,13 +12,13 @@ typedef void mv_progress_fn(void *user, uint64_t done, uint64_t total);
 typedef struct {
     mv_progress_fn *progress; /* NULL: none */
     void *user;
-    bool
-        foreign_symbols; /* of a live file of another machine: look for its libraries on this one */
+    bool foreign_symbols; /* look for the libraries of a live file from another machine on this one
+                           */
 } mv_read_opts;
 
 /* Fills `out` with columns from `arena`; temporary memory comes from its budget too. `opts` may be
- * NULL. On failure
- * `out` is meaningless, `err->offset` is the byte of the decompressed input. */
+ * NULL. On failure `out` is meaningless, and `err->offset` is the byte of the decompressed input.
+ */
 mv_code mv_trace_read(mv_arena *arena, const char *path, const mv_read_opts *opts, mv_trace *out,
                       mv_err *err);
 
@@ -27,7 +27,7 @@ mv_code mv_trace_read_bytes(mv_arena *arena, mv_span bytes, mv_trace *out, mv_er
 
 typedef struct {
     const char *name;
-    /* Whether a stream that starts so is of this format; `head` has up to 64 bytes. */
+    /* Whether a stream that begins like this has this format; `head` has up to 64 bytes. */
     bool (*probe)(mv_span head);
     mv_code (*read)(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,
                     mv_err *err);

@@ -1,4 +1,4 @@
-/* From a trace to a file. All go through mv_sink: a whole file or none. */
+/* From a trace to a file. All write through mv_sink: a whole file or none. */
 #ifndef MV_WRITERS_H
 #define MV_WRITERS_H
 
@@ -7,7 +7,7 @@
 #include "parse/source/sink.h"
 
 typedef struct {
-    mv_progress_fn *progress; /* NULL: none; called with events written and in all */
+    mv_progress_fn *progress; /* NULL: none; gets the events written so far and in all */
     void *user;
 } mv_write_opts;
 
@@ -19,8 +19,8 @@ mv_code mv_snapshot_write(mv_arena *scratch, const mv_trace *trace, const mv_wri
 mv_code mv_compact_write(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
                          mv_sink *sink, mv_err *err);
 
-/* msgpack of PyTorch's own dict, every stack spelled out: what
- * msgpack.packb(pickle.load(file)) gives. Lossless but for the identity of stack objects
+/* msgpack of PyTorch's own dict, with every stack written out: what
+ * msgpack.packb(pickle.load(file)) gives. Lossless except for the identity of stack objects
  * (mv_events.call). */
 mv_code mv_plain_write(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
                        mv_sink *sink, mv_err *err);

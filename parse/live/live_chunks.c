@@ -3,7 +3,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* How much of a chunk is looked at to tell whether one was ever begun there. */
+#include "base/grow.h"
+
+/* How many bytes are looked at to tell whether a chunk was ever begun there. */
 enum { PROBE_BYTES = 4096, HEADERS = sizeof(mv_wire_chunk) + sizeof(mv_live_head) };
 
 typedef struct {
@@ -11,7 +13,7 @@ typedef struct {
     mv_span file;
     mv_build *build;
     mv_live_chunks *out;
-    bool names; /* NAMES are taken, else all others */
+    bool names; /* take NAMES; else all others */
 } search;
 
 bool mv_live_chunk_head(mv_span file, uint64_t at, mv_wire_chunk *head)
@@ -54,23 +56,10 @@ static bool is_blank(mv_span file, uint64_t at)
 
 static bool add(search *s, const mv_live_chunk *chunk)
 {
-    mv_live_chunks *out = s->out;
-
-    if (out->count == out->capacity) {
-        uint32_t capacity = out->capacity ? out->capacity * 2 : 256;
-        mv_live_chunk *grown = NULL;
-        if (capacity > out->capacity)
-            grown = mv_arena_grow(s->arena, out->rows, capacity * (uint64_t)sizeof *grown);
-        if (!grown)
-            return false;
-        out->rows = grown;
-        out->capacity = capacity;
-    }
-    out->rows[out->count++] = *chunk;
-    return true;
+    return mv_append(s->arena, s->out->rows, s->out->count, s->out->capacity, *chunk);
 }
 
-static mv_live_made made_ahead(const mv_wire_chunk *head)
+static mv_live_made made_before(const mv_wire_chunk *head)
 {
     return (mv_live_made){.strings = (uint32_t)head->first_row,
                           .codes = (uint32_t)(head->first_row >> 32),
@@ -109,8 +98,7 @@ static bool open_records(search *s, const mv_wire_chunk *head, mv_live_chunk *ch
     return true;
 }
 
-/* Looks at one place where a chunk may begin and gives the next one; MV_NO_OFFSET: memory is out.
- */
+/* Looks at one place where a chunk may begin, and returns the next; MV_NO_OFFSET: memory is out. */
 static uint64_t look_at(search *s, uint64_t at)
 {
     uint64_t step = at < MV_LIVE_CHUNK_BYTES ? MV_LIVE_CHUNK_BYTES : at + MV_LIVE_CHUNK_BYTES;
@@ -127,7 +115,7 @@ static uint64_t look_at(search *s, uint64_t at)
     step = (at + sizeof head + head.stored_bytes + MV_LIVE_CHUNK_BYTES - 1) / MV_LIVE_CHUNK_BYTES *
            MV_LIVE_CHUNK_BYTES;
     chunk.kind = head.kind;
-    chunk.made = made_ahead(&head);
+    chunk.made = made_before(&head);
     if (head.kind != MV_LIVE_FACTS && head.kind != MV_LIVE_EVENTS && head.kind != MV_LIVE_NAMES) {
         if (!s->names)
             mv_build_note(s->build, MV_NOTE_UNKNOWN_KEY, "chunk kind %u at byte %llu", head.kind,

@@ -1,10 +1,10 @@
-/* The chunks of a live file, and how far each holds. */
+/* The chunks of a live file, and how far each can be read. */
 #ifndef MV_LIVE_CHUNKS_H
 #define MV_LIVE_CHUNKS_H
 
 #include "parse/model/build.h"
 
-/* Ids that the NAMES chunks ahead of one made. */
+/* Ids that the NAMES chunks before one made. */
 typedef struct {
     uint32_t strings, codes, modules, frames, stacks;
 } mv_live_made;
@@ -14,21 +14,21 @@ typedef struct {
     uint16_t kind;   /* mv_live_kind */
     uint32_t thread; /* EVENTS: of the first record */
     uint64_t first_sequence, first_time_us;
-    mv_live_made made; /* NAMES: as the header tells; all 0 when it does not */
+    mv_live_made made; /* NAMES: as the header says; all 0 when it does not */
     mv_span records;   /* what was committed when the chunk was looked at */
 } mv_live_chunk;
 
 typedef struct {
-    mv_live_chunk *rows; /* [count] NAMES behind all others, each kind in the order of the file */
+    mv_live_chunk *rows; /* [count] NAMES after all others, each kind in the order of the file */
     uint32_t count, capacity;
     uint64_t damaged_at; /* the first damaged part; MV_NO_OFFSET: none */
 } mv_live_chunks;
 
-/* What `at` holds is a whole header of a chunk of any kind. */
+/* Whether there is a whole header of a chunk, of any kind, at `at`. */
 bool mv_live_chunk_head(mv_span file, uint64_t at, mv_wire_chunk *head);
 
-/* Fills `out` from `arena`; damage becomes notes. What other chunks name is committed ahead of
- * them, so NAMES are looked at last: a capture may go on meanwhile. False: memory is out. */
+/* Fills `out` from `arena`; damage becomes notes. Names are committed before what uses them, so
+ * NAMES are looked at last: the capture may still be running. False: memory is out. */
 bool mv_live_chunks_find(mv_arena *arena, mv_span file, mv_build *b, mv_live_chunks *out);
 
 #endif

@@ -11,7 +11,7 @@ struct mv_live_stream {
     uint32_t recent_count; /* addresses spelled out so far */
     uint64_t last;         /* the newest of them */
     int64_t device_type, device;
-    uint32_t thread; /* the chunk's, until another follows */
+    uint32_t thread; /* the chunk's, until a record names another */
 };
 
 /* ---- one record -------------------------------------------------------------------------- */
@@ -42,7 +42,7 @@ static uint64_t take_size(mv_cursor *c)
     return n & 1 ? n >> 1 : (n >> 1) * 512;
 }
 
-/* A plain id as id + 1, so that 0 is none everywhere. */
+/* A plain id as id + 1, so that 0 means none everywhere. */
 static uint64_t take_id(mv_cursor *c)
 {
     uint64_t id = mv_take_varint(c);
@@ -150,7 +150,7 @@ static bool advance(mv_live_stream *s, mv_build *b)
 
 /* ---- all chunks -------------------------------------------------------------------------- */
 
-/* Of equal numbers, that of the earlier chunk: TOTALS stands behind its event. */
+/* When numbers are equal, the earlier chunk comes first: TOTALS follows its event. */
 static bool is_before(const mv_live_merge *m, uint32_t a, uint32_t b)
 {
     uint64_t x = m->streams[a].next.sequence, y = m->streams[b].next.sequence;
@@ -201,7 +201,7 @@ bool mv_live_merge_init(mv_arena *arena, const mv_live_chunks *chunks, mv_build 
     return true;
 }
 
-/* Numbers are given from 0 or 1 on; whatever is missing in between was lost. */
+/* Numbers begin with 0 or 1; those that are missing were lost. */
 static void count_number(mv_live_merge *m, const mv_live_record *r)
 {
     if (r->kind == MV_LIVE_EVENT_TOTALS)

@@ -1,7 +1,7 @@
 /* The records of a live file's EVENTS chunks, of all threads, in the order of their numbers.
  *
- * Numbers rise within a chunk, so the chunks are merged as they are: a heap of them by their next
- * record, which costs next to nothing while one thread is at work. Nothing is sorted or kept. */
+ * Numbers rise within a chunk, so the chunks are merged: a heap has them by their next record,
+ * which costs almost nothing while only one thread records. Nothing is sorted or kept. */
 #ifndef MV_LIVE_EVENTS_H
 #define MV_LIVE_EVENTS_H
 
@@ -9,9 +9,9 @@
 
 typedef struct {
     uint8_t kind;      /* mv_live_event, other than DEVICE and THREAD */
-    uint8_t action;    /* CALL: mv_api_action, 0 when not known */
+    uint8_t action;    /* CALL: mv_api_action, 0 when it is not known */
     uint32_t thread;   /* the kernel's id */
-    uint64_t sequence; /* TOTALS: of the record ahead */
+    uint64_t sequence; /* TOTALS: of the record before */
     uint64_t time_us;  /* CLOCK_MONOTONIC */
     uint64_t addr, size;
     uint64_t allocated, reserved; /* TOTALS, OOM */
@@ -21,8 +21,8 @@ typedef struct {
     uint64_t stack;               /* id + 1 */
     int64_t device_type;          /* c10::DeviceType of BLOCK, FREE, OOM, TOTALS; of CALL: the
                                    * thread's last */
-    int64_t device;               /* CALL: as recorded; else that of the DEVICE record ahead */
-    int64_t current;              /* CALL: that of the DEVICE record ahead, -1: none */
+    int64_t device;               /* CALL: as recorded; else that of the last DEVICE record */
+    int64_t current;              /* CALL: that of the last DEVICE record, -1: none */
     int64_t result;               /* CALL */
 } mv_live_record;
 
@@ -43,7 +43,7 @@ typedef struct {
 bool mv_live_merge_init(mv_arena *arena, const mv_live_chunks *chunks, mv_build *b,
                         mv_live_merge *out);
 
-/* The next record; false behind the last. */
+/* The next record; false after the last. */
 bool mv_live_merge_next(mv_live_merge *m, mv_live_record *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* Frames of a live file as the model has them: lines of Python, symbols of native code. */
-#include <stdlib.h>
-
+#include "base/grow.h"
+#include "base/sort.h"
 #include "parse/live/live_names.h"
 #include "parse/symbols/python_lines.h"
 #include "parse/symbols/symbols.h"
@@ -12,15 +12,6 @@ typedef struct {
     uint32_t offset;
     uint32_t frame; /* id */
 } python_place;
-
-static int by_place(const void *a, const void *b)
-{
-    const python_place *x = a, *y = b;
-
-    if (x->code != y->code)
-        return x->code < y->code ? -1 : 1;
-    return (x->offset > y->offset) - (x->offset < y->offset);
-}
 
 static mv_string_id string_of(mv_live_names *n, uint32_t id)
 {
@@ -46,7 +37,7 @@ static bool resolve_code(mv_live_names *n, const python_place *places, uint32_t 
         offsets[i] = places[i].offset;
         lines[i] = MV_NO_LINE;
     }
-    /* an empty table was too long to be kept: the first line is what there is */
+    /* A table that is empty was too long to be kept: the first line is all there is. */
     if (code->table.length == 0)
         for (uint32_t i = 0; i < count; i++)
             lines[i] = code->first_line;
@@ -76,7 +67,8 @@ static bool resolve_python(mv_live_names *n, uint32_t count)
             places[at++] =
                 (python_place){f->of, f->offset < UINT32_MAX ? (uint32_t)f->offset : UINT32_MAX, i};
     }
-    qsort(places, at, sizeof *places, by_place);
+    mv_sort_rows(n->arena, places, at, MV_RISING(python_place, code),
+                 MV_RISING(python_place, offset));
     for (uint32_t i = 0, end; i < at; i = end) {
         for (end = i + 1; end < at && places[end].code == places[i].code;)
             end++;
@@ -119,15 +111,13 @@ static mv_frame_row native_row(mv_live_names *n, const mv_symbols *s, uint32_t a
     return row;
 }
 
-/* Puts the answers behind the frames that are resolved already. */
+/* Adds the answers to the frames that are resolved already. */
 static bool keep_symbols(mv_live_names *n, const uint32_t *ids, uint32_t count, const mv_symbols *s)
 {
     uint64_t all = n->resolved_count + s->first[count];
-    mv_frame_id *grown = mv_arena_grow(n->arena, n->resolved, all * sizeof *grown + 1);
 
-    if (!grown || all >= MV_NO_ROW)
+    if (all >= MV_NO_ROW || !mv_room_for(n->arena, n->resolved, all, n->resolved_room))
         return false;
-    n->resolved = grown;
     for (uint32_t i = 0; i < count; i++) {
         n->frames[ids[i]].first = (uint32_t)n->resolved_count;
         n->frames[ids[i]].count = s->first[i + 1] - s->first[i];
@@ -177,8 +167,8 @@ mv_code mv_live_names_resolve(mv_live_names *n, mv_err *err)
         python += n->frames[i].kind == MV_LIVE_NAME_PYTHON;
         native += n->frames[i].kind == MV_LIVE_NAME_NATIVE;
     }
-    n->resolved = mv_arena_grow(n->arena, NULL, n->made.frames * sizeof *n->resolved + 1);
-    fine = n->resolved && resolve_python(n, python) && resolve_words(n) &&
+    fine = mv_room_for(n->arena, n->resolved, n->made.frames, n->resolved_room) &&
+           resolve_python(n, python) && resolve_words(n) &&
            (native == 0 || resolve_native(n, native, err));
     if (fine || err->code != MV_OK)
         return err->code;

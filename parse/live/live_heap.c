@@ -1,94 +1,56 @@
 #include "parse/live/live_heap.h"
 
-#include <stdlib.h>
+#include "base/grow.h"
+#include "base/sort.h"
 
 /* Sources: kSmallSize, kSmallBuffer, PyTorch CUDACachingAllocator. A block of the small pool has
- * at most SMALL_BLOCK bytes, one of the large pool more; so the final heap tells the pools. */
+ * at most SMALL_BLOCK bytes, one of the large pool more: so the final heap shows the pools. */
 enum { SMALL_BLOCK = 1 << 20, SMALL_SEGMENT = 2 << 20 };
 
 /* ---- holdings ---------------------------------------------------------------------------- */
 
-static uint64_t slot_of(const mv_live_holdings *h, uint32_t list, uint64_t addr)
+void mv_live_holdings_init(mv_arena *arena, mv_live_holdings *out)
 {
-    return mv_mix(addr, list) & (h->capacity - 1);
+    *out = (mv_live_holdings){.arena = arena, .spare = MV_NOT_IN_MAP};
+    for (uint32_t i = 0; i < MV_LIVE_LISTS; i++)
+        out->row_of[i].arena = arena;
 }
 
-/* Where the holding is, or where it belongs. */
-static uint64_t find(const mv_live_holdings *h, uint32_t list, uint64_t addr)
+/* A row that is not used, or a new one. */
+static bool take_row(mv_live_holdings *h, uint32_t *row)
 {
-    uint64_t at = slot_of(h, list, addr);
-
-    while (h->slots[at].list != MV_NO_ROW &&
-           (h->slots[at].addr != addr || h->slots[at].list != list))
-        at = (at + 1) & (h->capacity - 1);
-    return at;
-}
-
-static bool grow(mv_live_holdings *h)
-{
-    mv_live_holdings next = {.arena = h->arena, .capacity = h->capacity ? h->capacity * 2 : 1024};
-
-    next.slots = mv_arena_grow(h->arena, NULL, next.capacity * sizeof *next.slots);
-    if (!next.slots)
-        return false;
-    for (uint64_t i = 0; i < next.capacity; i++)
-        next.slots[i].list = MV_NO_ROW;
-    for (uint64_t i = 0; i < h->capacity; i++)
-        if (h->slots[i].list != MV_NO_ROW)
-            next.slots[find(&next, h->slots[i].list, h->slots[i].addr)] = h->slots[i];
-    mv_arena_drop(h->arena, h->slots);
-    next.count = h->count;
-    *h = next;
-    return true;
+    if (h->spare != MV_NOT_IN_MAP) {
+        *row = h->spare;
+        h->spare = h->rows[*row].call;
+        return true;
+    }
+    *row = h->count;
+    return mv_append(h->arena, h->rows, h->count, h->capacity, (mv_live_holding){0});
 }
 
 bool mv_live_hold(mv_live_holdings *h, const mv_live_holding *holding, mv_live_holding *old)
 {
-    uint64_t at;
+    mv_map *rows = &h->row_of[holding->list];
+    uint32_t row = mv_map_find(rows, holding->addr);
 
     *old = (mv_live_holding){0};
-    if (2 * h->count >= h->capacity && !grow(h))
+    if (row != MV_NOT_IN_MAP)
+        *old = h->rows[row];
+    else if (!take_row(h, &row) || !mv_map_put(rows, holding->addr, row))
         return false;
-    at = find(h, holding->list, holding->addr);
-    if (h->slots[at].list != MV_NO_ROW)
-        *old = h->slots[at];
-    else
-        h->count++;
-    h->slots[at] = *holding;
+    h->rows[row] = *holding;
     return true;
-}
-
-/* Empties a slot and moves those behind it up, so that each is found from where it belongs. */
-static void empty_slot(mv_live_holdings *h, uint64_t at)
-{
-    uint64_t mask = h->capacity - 1, next = at;
-
-    for (;;) {
-        uint64_t home;
-        next = (next + 1) & mask;
-        if (h->slots[next].list == MV_NO_ROW)
-            break;
-        home = slot_of(h, h->slots[next].list, h->slots[next].addr);
-        if (((next - home) & mask) < ((next - at) & mask))
-            continue;
-        h->slots[at] = h->slots[next];
-        at = next;
-    }
-    h->slots[at].list = MV_NO_ROW;
-    h->count--;
 }
 
 bool mv_live_release(mv_live_holdings *h, uint32_t list, uint64_t addr, mv_live_holding *out)
 {
-    uint64_t at;
+    uint32_t row = mv_map_take(&h->row_of[list], addr);
 
-    if (h->count == 0)
+    if (row == MV_NOT_IN_MAP)
         return false;
-    at = find(h, list, addr);
-    if (h->slots[at].list == MV_NO_ROW)
-        return false;
-    *out = h->slots[at];
-    empty_slot(h, at);
+    *out = h->rows[row];
+    h->rows[row] = (mv_live_holding){.list = MV_NO_ROW, .call = h->spare};
+    h->spare = row;
     return true;
 }
 
@@ -119,22 +81,13 @@ static uint64_t end_of(const mv_live_holding *h)
     return h->size > UINT64_MAX - h->addr ? UINT64_MAX : h->addr + h->size;
 }
 
-static int by_place(const void *a, const void *b)
-{
-    const mv_live_holding *x = a, *y = b;
-
-    if (x->list != y->list)
-        return x->list < y->list ? -1 : 1;
-    return (x->addr > y->addr) - (x->addr < y->addr);
-}
-
 static void note_conflict(tiling *t, const mv_live_holding *h)
 {
     mv_build_note(t->build, MV_NOTE_LOST, "the end of %llu bytes at %#llx on device %u",
                   (unsigned long long)h->size, (unsigned long long)h->addr, h->list);
 }
 
-/* Of holdings that overlap the newest stays: the others must have ended. */
+/* When holdings overlap, the newest stays: the others must have ended. */
 static void drop_overlaps(tiling *t, sorted *s)
 {
     uint64_t kept = 0;
@@ -159,19 +112,18 @@ static bool sort_holdings(mv_arena *scratch, tiling *t, const mv_live_holdings *
     out->rows = mv_push_array(scratch, mv_live_holding, from->count);
     if (!out->rows)
         return false;
-    for (uint64_t i = 0; i < from->capacity; i++) {
-        if (from->slots[i].list == MV_NO_ROW)
-            continue;
-        out->rows[out->count++] = from->slots[i];
-    }
-    qsort(out->rows, out->count, sizeof *out->rows, by_place);
+    for (uint32_t i = 0; i < from->count; i++)
+        if (from->rows[i].list != MV_NO_ROW)
+            out->rows[out->count++] = from->rows[i];
+    mv_sort_rows(scratch, out->rows, out->count, MV_RISING(mv_live_holding, list),
+                 MV_RISING(mv_live_holding, addr));
     drop_overlaps(t, out);
     return true;
 }
 
 static bool is_reservation(const mv_live_holdings *h, uint64_t addr)
 {
-    return h->count && h->slots[find(h, 0, addr)].list != MV_NO_ROW;
+    return mv_map_find(&h->row_of[0], addr) != MV_NOT_IN_MAP;
 }
 
 static void join_ranges(tiling *t)
@@ -240,7 +192,7 @@ static void end_segment(tiling *t, mv_segment_row *row)
     mv_build_segment(t->build, row);
 }
 
-/* The segment with the blocks in it; one that reaches over its end is left out. */
+/* The segment with the blocks in it. A block that reaches beyond its end is left out. */
 static void tile_segment(tiling *t, const mv_live_holding *h)
 {
     mv_segment_row row = begin_segment(t, h);
@@ -262,7 +214,7 @@ static void tile_segment(tiling *t, const mv_live_holding *h)
     end_segment(t, &row);
 }
 
-/* Blocks that stand in no segment, up to `limit`: those that touch each other share one. */
+/* Blocks that are in no segment, up to `limit`: those that touch each other share a new one. */
 static void tile_strays(tiling *t, uint64_t limit)
 {
     const mv_live_holding *first = &t->blocks.rows[t->next_block], *block = first;
@@ -288,6 +240,13 @@ static void tile_strays(tiling *t, uint64_t limit)
                   (unsigned long long)row.total_size, (unsigned long long)made.addr, made.list);
 }
 
+/* In the order of the sort; a segment comes before the block that begins with it. */
+static bool is_first(const mv_live_holding *segment, const mv_live_holding *block)
+{
+    return segment->list != block->list ? segment->list < block->list
+                                        : segment->addr <= block->addr;
+}
+
 static void tile_all(tiling *t)
 {
     uint64_t next = 0;
@@ -296,7 +255,7 @@ static void tile_all(tiling *t)
         const mv_live_holding *segment = next < t->segments.count ? &t->segments.rows[next] : NULL;
         const mv_live_holding *block =
             t->next_block < t->blocks.count ? &t->blocks.rows[t->next_block] : NULL;
-        if (segment && (!block || by_place(segment, block) <= 0)) {
+        if (segment && (!block || is_first(segment, block))) {
             tile_segment(t, segment);
             next++;
         } else if (t->heap->has_segments[block->list]) {

@@ -1,5 +1,6 @@
 #include "parse/live/live_names.h"
 
+#include "base/grow.h"
 #include "parse/live/varint.h"
 
 /* Calls that the compiler inlined are frames of their own. */
@@ -7,27 +8,12 @@ enum { MOST_FRAMES = 4 * MV_LIVE_MOST_FRAMES };
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
-/* Makes rows up to `count`; new ones are zero, which is "lost". */
-static bool make_rows(mv_live_names *n, void **rows, uint32_t *room, uint64_t count, uint64_t size)
-{
-    uint64_t next = (uint64_t)*room + *room / 2 + 1024;
-    void *grown;
+/* Room for `count` rows; new ones are zero, which is "lost". */
+#define MAKE_ROWS(n, table, count) mv_room_for((n)->arena, (n)->table, (count), (n)->room.table)
 
-    if (count <= *room)
-        return true;
-    next = next < count ? count : next;
-    if (next >= MV_NO_ROW)
-        return false;
-    grown = mv_arena_grow(n->arena, *rows, next * size);
-    if (!grown)
-        return false;
-    *rows = grown;
-    *room = (uint32_t)next;
-    return true;
-}
-
-#define MAKE_ROWS(n, table, count) \
-    make_rows(n, (void **)&(n)->table, &(n)->room.table, count, sizeof *(n)->table)
+/* Puts a row at the end of a table. */
+#define ADD_ROW(n, table, row) \
+    mv_append((n)->arena, (n)->table, (n)->made.table, (n)->room.table, (row))
 
 static bool make_all(mv_live_names *n, const mv_live_made *made)
 {
@@ -55,12 +41,7 @@ static bool read_string(mv_live_names *n, mv_cursor *c)
 {
     mv_live_string row = {.text = mv_take_text(c)};
 
-    if (c->overrun)
-        return true;
-    if (!MAKE_ROWS(n, strings, (uint64_t)n->made.strings + 1))
-        return false;
-    n->strings[n->made.strings++] = row;
-    return true;
+    return c->overrun || ADD_ROW(n, strings, row);
 }
 
 static bool read_code(mv_live_names *n, mv_cursor *c)
@@ -75,10 +56,7 @@ static bool read_code(mv_live_names *n, mv_cursor *c)
     row.name = known(n, name, n->made.strings, "code of an unknown name");
     row.first_line = line <= INT32_MAX ? (int32_t)line : 0;
     row.version = version <= UINT16_MAX ? (uint32_t)version : 0;
-    if (!MAKE_ROWS(n, codes, (uint64_t)n->made.codes + 1))
-        return false;
-    n->codes[n->made.codes++] = row;
-    return true;
+    return ADD_ROW(n, codes, row);
 }
 
 static bool read_module(mv_live_names *n, mv_cursor *c)
@@ -92,10 +70,7 @@ static bool read_module(mv_live_names *n, mv_cursor *c)
     if (c->overrun)
         return true;
     row.path = known(n, path, n->made.strings, "module of an unknown path");
-    if (!MAKE_ROWS(n, modules, (uint64_t)n->made.modules + 1))
-        return false;
-    n->modules[n->made.modules++] = row;
-    return true;
+    return ADD_ROW(n, modules, row);
 }
 
 static bool read_frame(mv_live_names *n, mv_cursor *c, mv_live_name kind)
@@ -112,10 +87,7 @@ static bool read_frame(mv_live_names *n, mv_cursor *c, mv_live_name kind)
         row.of = known(n, of, n->made.strings, "frame of an unknown text");
     else
         row.of = of ? known(n, of - 1, n->made.modules, "frame in an unknown module") : MV_NO_ROW;
-    if (!MAKE_ROWS(n, frames, (uint64_t)n->made.frames + 1))
-        return false;
-    n->frames[n->made.frames++] = row;
-    return true;
+    return ADD_ROW(n, frames, row);
 }
 
 static bool read_stack(mv_live_names *n, mv_cursor *c)
@@ -128,13 +100,10 @@ static bool read_stack(mv_live_names *n, mv_cursor *c)
     if (caller)
         row.caller = known(n, caller - 1, n->made.stacks, "stack of an unknown caller");
     row.frame = known(n, frame, n->made.frames, "stack of an unknown frame");
-    if (!MAKE_ROWS(n, stacks, (uint64_t)n->made.stacks + 1))
-        return false;
-    n->stacks[n->made.stacks++] = row;
-    return true;
+    return ADD_ROW(n, stacks, row);
 }
 
-/* One record; what the model has no place for, a thread's name, is passed over. */
+/* One record. A thread's name, for which the model has no place, is skipped. */
 static bool read_record(mv_live_names *n, mv_cursor *c)
 {
     uint8_t kind = mv_take_u8(c);
@@ -164,52 +133,60 @@ static bool read_record(mv_live_names *n, mv_cursor *c)
 
 /* ---- chunks ------------------------------------------------------------------------------ */
 
-static bool is_told(const mv_live_made *m)
+static bool is_stated(const mv_live_made *m)
 {
     return (m->strings | m->codes | m->modules | m->frames | m->stacks) != 0;
 }
 
-static bool is_behind(const mv_live_made *told, const mv_live_made *made, uint64_t most)
+static bool is_within(uint32_t number, uint32_t least, uint64_t most)
 {
-    return told->strings >= made->strings && told->strings <= most && told->codes >= made->codes &&
-           told->codes <= most && told->modules >= made->modules && told->modules <= most &&
-           told->frames >= made->frames && told->frames <= most && told->stacks >= made->stacks &&
-           told->stacks <= most;
+    return number >= least && number <= most;
 }
 
-/* Marks rows that stand in a lost chunk: their numbers are taken, their content is unknown. */
-static void lose_rows(mv_live_names *n, const mv_live_made *told)
+/* Whether the numbers that a chunk states can follow those made so far. */
+static bool can_follow(const mv_live_made *made, const mv_live_made *stated, uint64_t most)
 {
-    for (; n->made.strings < told->strings; n->made.strings++)
+    return is_within(stated->strings, made->strings, most) &&
+           is_within(stated->codes, made->codes, most) &&
+           is_within(stated->modules, made->modules, most) &&
+           is_within(stated->frames, made->frames, most) &&
+           is_within(stated->stacks, made->stacks, most);
+}
+
+/* Marks rows of a lost chunk: their numbers are taken, their content is unknown. */
+static void lose_rows(mv_live_names *n, const mv_live_made *stated)
+{
+    for (; n->made.strings < stated->strings; n->made.strings++)
         n->strings[n->made.strings] = (mv_live_string){.text = {(const uint8_t *)"", 0}};
-    for (; n->made.codes < told->codes; n->made.codes++)
+    for (; n->made.codes < stated->codes; n->made.codes++)
         n->codes[n->made.codes] = (mv_live_code){.file = MV_NO_ROW, .name = MV_NO_ROW};
-    for (; n->made.modules < told->modules; n->made.modules++)
+    for (; n->made.modules < stated->modules; n->made.modules++)
         n->modules[n->made.modules] = (mv_live_module){.path = MV_NO_ROW};
-    for (; n->made.frames < told->frames; n->made.frames++)
+    for (; n->made.frames < stated->frames; n->made.frames++)
         n->frames[n->made.frames] = (mv_live_frame){.of = MV_NO_ROW};
-    for (; n->made.stacks < told->stacks; n->made.stacks++)
+    for (; n->made.stacks < stated->stacks; n->made.stacks++)
         n->stacks[n->made.stacks] = (mv_live_stack){.caller = MV_NO_ROW, .frame = MV_NO_ROW};
 }
 
-/* Brings the counts to what the chunk's header says. False in `*usable`: the ids that the chunk
+/* Brings the counts to what the chunk's header says. `*usable` is false when the ids that the chunk
  * makes cannot be known. */
 static bool catch_up(mv_live_names *n, const mv_live_chunk *chunk, bool damaged, uint64_t most,
                      bool *usable)
 {
-    const mv_live_made *told = &chunk->made;
+    const mv_live_made *stated = &chunk->made;
 
-    *usable = is_told(told) ? is_behind(told, &n->made, most) : !damaged || !is_told(&n->made);
+    *usable =
+        is_stated(stated) ? can_follow(&n->made, stated, most) : !damaged || !is_stated(&n->made);
     if (!*usable) {
         mv_build_note(n->build, MV_NOTE_DAMAGED, "names at byte %llu: their numbers are lost",
                       (unsigned long long)chunk->at);
         return true;
     }
-    if (!is_told(told))
+    if (!is_stated(stated))
         return true;
-    if (!make_all(n, told))
+    if (!make_all(n, stated))
         return false;
-    lose_rows(n, told);
+    lose_rows(n, stated);
     return true;
 }
 

@@ -4,7 +4,7 @@
  *     mv_live_names_resolve   lines of Python frames, symbols of native ones, all at once
  *     mv_live_names_stack     the model's stack of an id, made when it is first asked for
  *
- * Ids come from the file: one that is out of range is nothing, and counted. */
+ * Ids come from the file. One that is out of range means nothing, and is counted. */
 #ifndef MV_LIVE_NAMES_H
 #define MV_LIVE_NAMES_H
 
@@ -53,9 +53,9 @@ typedef struct {
     mv_live_frame *frames;
     mv_live_stack *stacks;
     mv_frame_id *resolved;
-    uint64_t resolved_count;
+    uint64_t resolved_count, resolved_room;
     uint32_t missing;  /* modules that are not on this machine */
-    bool is_elsewhere; /* recorded on another machine: no file of this one is looked at */
+    bool is_elsewhere; /* recorded on another machine: no file of this machine is opened */
 } mv_live_names;
 
 /* False: memory is out. `most` is the most ids of a kind that the file can hold. */
@@ -65,7 +65,7 @@ bool mv_live_names_read(mv_arena *arena, const mv_live_chunks *chunks, uint64_t 
 /* live_frames.c: gives every frame its lines or symbols. */
 mv_code mv_live_names_resolve(mv_live_names *n, mv_err *err);
 
-/* Counts something in the names that cannot be. */
+/* Counts names that cannot be right. */
 void mv_live_names_damaged(mv_live_names *n, const char *what);
 
 /* By id + 1, as events have them; 0 gives MV_NO_STRING and MV_NO_STACK. */

@@ -1,89 +1,41 @@
 #include "parse/live/live_ranges.h"
 
-enum { KEY_THREAD, KEY_NUMBER };
+#include "base/grow.h"
+
+static_assert(MV_NOT_IN_MAP == MV_NO_ROW, "a name that is none ends like a range that never began");
 
 void mv_live_ranges_init(mv_arena *arena, mv_live_ranges *out)
 {
-    *out = (mv_live_ranges){.arena = arena, .index = {.arena = arena}};
-}
-
-/* Makes room for one row more. */
-static bool make_room(mv_arena *arena, void **rows, uint32_t count, uint32_t *capacity,
-                      uint64_t size)
-{
-    uint64_t next = *capacity ? (uint64_t)*capacity * 2 : 256;
-    void *grown;
-
-    if (count < *capacity)
-        return true;
-    if (next >= MV_NO_ROW)
-        return false;
-    grown = mv_arena_grow(arena, *rows, next * size);
-    if (!grown)
-        return false;
-    *rows = grown;
-    *capacity = (uint32_t)next;
-    return true;
-}
-
-/* The entry of a thread or numbered range, made when there is none; NULL: memory is out. */
-static mv_live_keyed *entry_of(mv_live_ranges *r, uint32_t kind, uint64_t key)
-{
-    uint64_t hash = mv_mix(key, kind);
-
-    for (mv_probe p = mv_intern_start(&r->index, hash); mv_intern_next(&r->index, &p);)
-        if (r->keyed[p.row].key == key && (r->keyed[p.row].kind == kind))
-            return &r->keyed[p.row];
-    if (!make_room(r->arena, (void **)&r->keyed, r->keyed_count, &r->keyed_capacity,
-                   sizeof *r->keyed) ||
-        !mv_intern_add(&r->index, hash, r->keyed_count))
-        return NULL;
-    r->keyed[r->keyed_count] = (mv_live_keyed){.key = key, .kind = kind, .row = MV_NO_ROW};
-    return &r->keyed[r->keyed_count++];
+    *out =
+        (mv_live_ranges){.arena = arena, .innermost = {.arena = arena}, .named = {.arena = arena}};
 }
 
 static bool push(mv_live_ranges *r, uint64_t thread, mv_string_id name)
 {
-    mv_live_keyed *e = entry_of(r, KEY_THREAD, thread);
+    uint32_t outer = mv_map_find(&r->innermost, thread);
 
-    if (!e ||
-        !make_room(r->arena, (void **)&r->open, r->open_count, &r->open_capacity, sizeof *r->open))
-        return false;
-    r->open[r->open_count] = (mv_live_open){name, e->row};
-    e->row = r->open_count++;
-    return true;
+    return mv_append(r->arena, r->open, r->open_count, r->open_capacity,
+                     (mv_live_open){name, outer}) &&
+           mv_map_put(&r->innermost, thread, r->open_count - 1);
 }
 
 /* The name of the range that ends; false when none is open. */
 static bool pop(mv_live_ranges *r, uint64_t thread, mv_string_id *name)
 {
-    mv_live_keyed *e = entry_of(r, KEY_THREAD, thread);
+    uint32_t row = mv_map_take(&r->innermost, thread);
 
-    if (!e || e->row == MV_NO_ROW)
+    if (row == MV_NOT_IN_MAP)
         return false;
-    *name = r->open[e->row].name;
-    e->row = r->open[e->row].outer;
-    return true;
-}
-
-static bool begin(mv_live_ranges *r, uint64_t number, mv_string_id name)
-{
-    mv_live_keyed *e = entry_of(r, KEY_NUMBER, number);
-
-    if (e)
-        e->row = name.row;
-    return e != NULL;
+    *name = r->open[row].name;
+    /* Cannot fail: the key was there. */
+    return r->open[row].outer == MV_NOT_IN_MAP ||
+           mv_map_put(&r->innermost, thread, r->open[row].outer);
 }
 
 static bool end(mv_live_ranges *r, uint64_t number, mv_string_id *name)
 {
-    mv_live_keyed *e = entry_of(r, KEY_NUMBER, number);
-
-    if (!e || e->row == MV_NO_ROW)
-        return false;
-    name->row = e->row;
-    e->row = MV_NO_ROW;
-    return true;
+    name->row = mv_map_take(&r->named, number);
+    return name->row != MV_NOT_IN_MAP;
 }
 
 bool mv_live_ranges_add(mv_live_ranges *r, mv_live_names *names, const mv_live_record *record,
@@ -106,7 +58,7 @@ bool mv_live_ranges_add(mv_live_ranges *r, mv_live_names *names, const mv_live_r
         break;
     case MV_LIVE_EVENT_BEGIN:
         row.stage = MV_STAGE_START;
-        fine = begin(r, record->number, row.name);
+        fine = mv_map_put(&r->named, record->number, row.name.row);
         break;
     case MV_LIVE_EVENT_POP:
         ends = pop(r, record->thread, &row.name);

@@ -1,28 +1,28 @@
-/* From the records of a live file to the rows of a trace. docs/capture.md, "Reading", is the text
- * to this. */
+/* From the records of a live file to the rows of a trace, as docs/capture.md, "Reading", describes
+ * it. */
 #include "parse/live/read_live.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "base/grow.h"
+#include "base/numbers.h"
 #include "parse/live/live_heap.h"
 #include "parse/live/live_ranges.h"
 #include "parse/live/varint.h"
 
 enum {
     LEAST_RECORD = 2,      /* bytes of the smallest record that makes an id */
-    MOST_SKEW_US = 1000000 /* threads' times are put in order within this */
+    MOST_SKEW_US = 1000000 /* times of threads are put in order within this */
 };
 
 /* The events of one device. */
 typedef struct {
-    mv_event_row *rows; /* [count], but for the list whose events go straight to the builder */
+    mv_event_row *rows; /* [count]; NULL for the list whose events go directly to the builder */
     uint32_t count, capacity;
     uint64_t allocated, reserved;         /* what the events add up to */
-    uint64_t off_allocated, off_reserved; /* what the framework's own totals last had besides */
+    uint64_t off_allocated, off_reserved; /* how much more the framework's totals last had */
     int64_t last_us;
     uint64_t last_stack; /* of the last event, id + 1; and its thread */
     uint32_t last_thread;
@@ -59,9 +59,9 @@ static void add_fact(mv_build *b, const char *key, const char *value)
 
 static void add_number(mv_build *b, const char *key, uint64_t value)
 {
-    char text[24];
+    char text[MV_DIGITS + 1];
 
-    snprintf(text, sizeof text, "%" PRIu64, value);
+    text[mv_digits(text, value)] = 0;
     add_fact(b, key, text);
 }
 
@@ -83,12 +83,12 @@ static void read_facts(live *l, const mv_live_chunk *chunk)
 static int64_t fact_number(const live *l, const char *key)
 {
     const char *text = mv_fact_find(l->build.trace, key);
-    long long value = text ? strtoll(text, NULL, 10) : 0;
+    uint64_t value;
 
-    return value > 0 && value < INT64_MAX / 4 ? value : 0;
+    return text && mv_number_read(text, &value) && value < INT64_MAX / 4 ? (int64_t)value : 0;
 }
 
-/* One moment is given on both clocks. */
+/* The facts give one moment on both clocks. */
 static void set_clock(live *l, const mv_live_chunks *chunks)
 {
     int64_t monotonic, realtime;
@@ -105,8 +105,8 @@ static void set_clock(live *l, const mv_live_chunks *chunks)
 
 /* ---- devices and times ------------------------------------------------------------------- */
 
-/* The list of a c10::Device, MV_NO_ROW when it is none that memviz tells apart. The first device
- * type other than the CPU that occurs has the ordinals. */
+/* The list of a c10::Device; MV_NO_ROW when memviz has none for it. The first device type other
+ * than the CPU that occurs has the ordinals. */
 static uint32_t list_of(live *l, int64_t type, int64_t index)
 {
     if (type == 0)
@@ -131,8 +131,8 @@ static int64_t epoch_us(const live *l, uint64_t monotonic_us)
     return (int64_t)(monotonic_us + (uint64_t)l->to_epoch_us);
 }
 
-/* Threads take their numbers and their times one after the other, so times of neighbours may be
- * out of order by microseconds: then the later number has the time of the one ahead. */
+/* A thread takes its number first and its time after it, so times of neighbours may be out of order
+ * by microseconds: then the later number gets the time of the one before it. */
 static int64_t ordered_us(device_list *d, int64_t time_us)
 {
     if (d->count && time_us < d->last_us && (uint64_t)d->last_us - (uint64_t)time_us < MOST_SKEW_US)
@@ -156,14 +156,8 @@ static bool append_event(live *l, uint32_t list, mv_event_row *row, const mv_liv
     if (l->straight == list) {
         mv_build_event(&l->build, row);
     } else {
-        if (d->count == d->capacity) {
-            uint64_t capacity = d->capacity ? (uint64_t)d->capacity + d->capacity / 2 : 4096;
-            mv_event_row *grown = mv_arena_grow(&l->scratch, d->rows, capacity * sizeof *grown);
-            if (!grown || capacity >= MV_NO_ROW)
-                return out_of_memory(l);
-            d->rows = grown;
-            d->capacity = (uint32_t)capacity;
-        }
+        if (!mv_room(&l->scratch, d->rows, d->count, d->capacity))
+            return out_of_memory(l);
         d->rows[d->count] = *row;
     }
     d->count++;
@@ -192,8 +186,8 @@ static bool is_segment_action(uint8_t action)
     return action >= MV_ACTION_SEGMENT_ALLOC && action <= MV_ACTION_SEGMENT_UNMAP;
 }
 
-/* Segment events and the alloc behind them came from one call of the allocator when one thread
- * made them with one stack; everything else is a call of its own. */
+/* Segment events and the alloc after them came from one call of the allocator when one thread made
+ * them with one stack; everything else is a call of its own. */
 static uint32_t call_of(live *l, uint32_t list, mv_stack_id stack, const mv_live_record *r)
 {
     const device_list *d = &l->lists[list];
@@ -237,7 +231,7 @@ static bool add_block(live *l, uint32_t list, const mv_live_record *r)
     return append_event(l, list, &row, r);
 }
 
-/* Both free events at once, with the stack of the alloc, as PyTorch's own recorder has it. */
+/* Both free events at once, with the stack of the alloc, as PyTorch's own recorder writes them. */
 static bool end_block(live *l, uint32_t list, const mv_live_record *r)
 {
     mv_event_row row = MV_EVENT_ROW;
@@ -305,7 +299,7 @@ static bool is_allocator(mv_span path)
     return false;
 }
 
-/* An expandable segment is mapped in pieces, by a loop: one event in PyTorch's own traces. */
+/* An expandable segment is mapped in pieces, by a loop; PyTorch's own traces have one event. */
 static bool continues_last(live *l, uint32_t list, mv_action action, const mv_live_record *r)
 {
     device_list *d = &l->lists[list];
@@ -495,7 +489,7 @@ static bool read_records(live *l, const mv_live_chunks *chunks)
 
 /* ---- the end ----------------------------------------------------------------------------- */
 
-/* Rows of the other lists behind those of the one that went straight to the builder. */
+/* Adds the rows of the other lists after those that went directly to the builder. */
 static void place_lists(live *l, uint32_t cpu, mv_range *ranges)
 {
     for (uint32_t i = 0; i < MV_LIVE_LISTS; i++) {
@@ -520,7 +514,7 @@ static void renumber(uint32_t *calls, mv_range rows, uint32_t *number, uint32_t 
     }
 }
 
-/* Calls are numbered in the order of the lists, not of time over all of them. */
+/* Calls are numbered list by list, not by time over all lists. */
 static bool number_calls(live *l, const mv_range *ranges, uint32_t devices, mv_range segments)
 {
     mv_build *b = &l->build;
@@ -571,7 +565,7 @@ static mv_code finish(live *l, const mv_live_opts *opts, mv_err *err)
     return mv_build_finish(&l->build, &ranges, err);
 }
 
-/* The paths in a file that was made elsewhere mean nothing here, or what whoever made it chose. */
+/* Paths in a file from another machine mean nothing here, or whatever its author chose. */
 static bool is_elsewhere(const live *l)
 {
     const char *host = mv_fact_find(l->build.trace, "host");
@@ -623,7 +617,9 @@ mv_code mv_live_read(mv_arena *arena, mv_span file, const mv_live_opts *opts, mv
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     mv_arena_init(&l->scratch, arena->budget);
     l->straight = MV_NO_ROW;
-    l->blocks.arena = l->segments.arena = l->reservations.arena = &l->scratch;
+    mv_live_holdings_init(&l->scratch, &l->blocks);
+    mv_live_holdings_init(&l->scratch, &l->segments);
+    mv_live_holdings_init(&l->scratch, &l->reservations);
     mv_live_ranges_init(&l->scratch, &l->ranges);
     mv_build_init(&l->build, arena, out);
     code = read_all(l, file, opts, err);

@@ -15,7 +15,7 @@ enum { PAGE = 4096, LEAST_BYTES = 64 << 10, WRITE_BYTES = 64 << 20 };
 
 /* ---- the file ---------------------------------------------------------------------------- */
 
-/* Files there are memory, or far away, where a lost connection would be a fault of ours. */
+/* Whether its files are memory themselves, or far away: a lost connection would be a fault here. */
 static bool is_unfit(int file)
 {
     static const uint32_t unfit[] = {TMPFS_MAGIC,      RAMFS_MAGIC,      HUGETLBFS_MAGIC,
@@ -32,7 +32,7 @@ static bool is_unfit(int file)
     return false;
 }
 
-/* A larger file than the process may write would end it with a signal. */
+/* Writing a larger file than the process may would end it with a signal. */
 static bool has_room(int file, uint64_t bytes)
 {
     struct rlimit limit;
@@ -58,7 +58,7 @@ static int open_nameless(const char *folder)
     return file;
 }
 
-/* Fit for `bytes`, which are set aside where the file system can do that; -1: not here. */
+/* A file for `bytes`, which are reserved where the file system can do that; -1: not here. */
 static int open_in(const char *folder, uint64_t bytes)
 {
     int file = folder && *folder ? open_nameless(folder) : -1;
@@ -125,8 +125,8 @@ static uint64_t unmoved_bytes(const mv_arena *arena)
     return bytes;
 }
 
-/* The file's pages are mapped elsewhere and then put over the block's, in one step: whoever reads
- * sees the one or the other, which are equal. */
+/* The file's pages are mapped elsewhere and then put over the block's, in one step: a reader sees
+ * either, and they are equal. */
 static bool move_block(int file, page_run run, uint64_t at)
 {
     void *mapped;

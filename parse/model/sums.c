@@ -1,6 +1,6 @@
 #include "parse/model/sums.h"
 
-/* Halves of a sum: 2^32 rows of a trace overflow neither. */
+/* A sum in two halves: 2^32 rows of a trace overflow neither. */
 typedef struct {
     uint64_t low, high;
 } sum;

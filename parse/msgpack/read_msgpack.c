@@ -31,7 +31,7 @@ static uint32_t take_map(mv_cursor *c)
     return take_container(c, 0x80, 0xde);
 }
 
-/* The part in view of a string at the cursor; a NULL pointer when there is no string or it is
+/* The visible part of a string at the cursor; a NULL pointer when there is no string or it is
  * empty. A writer that knows only bytes writes keys as `bin`. */
 static mv_span take_key(mv_cursor *c)
 {
@@ -111,7 +111,7 @@ int mv_msgpack_refuse(mv_msgpack_fault *fault, mv_code code, const char *format,
     return -1;
 }
 
-/* An extension's header tells; its data need not be waited for. */
+/* The header of an extension is enough; its data need not be waited for. */
 static bool is_extension(unsigned state)
 {
     switch (state) {
@@ -142,7 +142,7 @@ static mv_code stopped(const mv_source *source, const mv_msgpack_step *step,
                        "extension types do not occur in a memory snapshot");
     if (step->status == MSGPACK_UNPACK_NOMEM_ERROR)
         return mv_fail(err, MV_DEPTH, offset, "more than %d containers", MSGPACK_EMBED_STACK_SIZE);
-    return mv_fail(err, MV_CORRUPT, offset, "%s", "0xc1 is no msgpack type");
+    return mv_fail(err, MV_CORRUPT, offset, "%s", "0xc1 is not a msgpack type");
 }
 
 static void report(const mv_source *source, const mv_read_opts *opts, uint64_t *next)
@@ -176,19 +176,15 @@ mv_code mv_msgpack_feed(mv_source *source, const mv_read_opts *opts, mv_msgpack_
 
 /* ---- reading ----------------------------------------------------------------------------- */
 
-/* What follows the root value. Reading on also checks a compressed file's end. */
+/* What follows the root value. */
 static mv_code drain(mv_source *source, mv_trace *out, mv_err *err)
 {
-    uint64_t first = mv_source_offset(source), bytes = 0;
+    uint64_t first = mv_source_offset(source), bytes;
     mv_build build = {.trace = out};
+    bool are_zero;
 
-    while (source->at < source->end || mv_source_need(source, 1)) {
-        bytes += (uint64_t)(source->end - source->at);
-        source->at = source->end;
-    }
-    if (mv_source_fail(source, err, "") != MV_TRUNCATED)
+    if (mv_source_drain(source, &bytes, &are_zero, err) != MV_OK)
         return err->code;
-    *err = (mv_err){.offset = MV_NO_OFFSET};
     if (bytes)
         mv_build_note(&build, MV_NOTE_TRAILING, "%llu bytes from byte %llu on",
                       (unsigned long long)bytes, (unsigned long long)first);

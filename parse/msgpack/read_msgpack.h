@@ -23,12 +23,12 @@ typedef struct {
 int mv_msgpack_refuse(mv_msgpack_fault *fault, mv_code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* What one step of a parser left behind. */
+/* The result of one step of a parser. */
 typedef struct {
     int status;      /* as the template's _execute: 1 done, 0 wants more, negative failed */
-    size_t used;     /* bytes of the window that are done with */
+    size_t used;     /* bytes of the window that were read */
     unsigned state;  /* msgpack_unpack_state */
-    unsigned wanted; /* bytes that the begun token needs in one piece */
+    unsigned wanted; /* bytes that the token, which has begun, needs in one piece */
 } mv_msgpack_step;
 
 typedef mv_msgpack_step mv_msgpack_step_fn(void *parser, mv_span window);

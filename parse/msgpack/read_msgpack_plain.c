@@ -4,15 +4,15 @@
 #include "parse/msgpack/read_msgpack_spelled.h"
 #include "parse/values/machine.h"
 
-/* As CPython's pickler does: long containers are filled bit by bit, so a list of a million events
- * never stands on the machine's stack. */
+/* Long containers are filled piece by piece, as CPython's pickler does it, so a list of a million
+ * events is never on the machine's stack as a whole. */
 enum { BATCH = 1000 };
 
 typedef struct {
     mv_machine machine;
     mv_msgpack_fault fault;
     mv_spelled spelled;
-    const mv_spelling *recalled; /* the stack that the next nil stands for */
+    const mv_spelling *recalled; /* the stack that the next nil means */
     mv_stack_id parsed;          /* what the last array that ended is, if it is a stack */
     uint64_t seen;               /* bytes of the file */
 } plain;
@@ -147,8 +147,8 @@ static inline plain_object root(plain *p)
 #define plain_on_ext(p, base, at, n, o)     ((void)(base), (void)(at), (void)(n), (void)(o), -1)
 #include <msgpack/unpack_template.h>
 
-/* Where the first key "frames" behind `from` ends: a stack may begin there. */
-static size_t behind_frames(mv_span window, size_t from)
+/* Where the first key "frames" after `from` ends: a stack may begin there. */
+static size_t after_frames(mv_span window, size_t from)
 {
     static const char key[] = "\xa6"
                               "frames";
@@ -201,7 +201,7 @@ static mv_msgpack_step step(void *parser, mv_span window)
     for (size_t end = 0; s.status == 0 && end < window.length;) {
         /* What looks like the key may be inside a text that the parser has begun. */
         size_t begun = context->cs == MSGPACK_CS_HEADER ? 0 : context->trail;
-        end = behind_frames(window, s.used + begun);
+        end = after_frames(window, s.used + begun);
         s.status = plain_execute(context, (const char *)window.data, end, &s.used);
         if (s.status == 0 && s.used == end && end < window.length &&
             context->cs == MSGPACK_CS_HEADER)

@@ -13,8 +13,8 @@ bool mv_spelled_init(mv_spelled *s, mv_arena *scratch)
     return s->known && s->guesses;
 }
 
-/* Big-endian number of `width` bytes behind the first. */
-static uint64_t number_behind(const uint8_t *at, unsigned width)
+/* Big-endian number of `width` bytes after the first. */
+static uint64_t number_after(const uint8_t *at, unsigned width)
 {
     uint64_t value = 0;
 
@@ -24,7 +24,7 @@ static uint64_t number_behind(const uint8_t *at, unsigned width)
 }
 
 /* Bytes of the token at `at` up to its items, and how many items follow. 0 for types that do not
- * occur in stacks. 8 bytes can be read behind `at`. */
+ * occur in stacks. 8 bytes after `at` can be read. */
 static uint64_t token_length(const uint8_t *at, uint64_t *items)
 {
     uint8_t byte = *at;
@@ -42,15 +42,15 @@ static uint64_t token_length(const uint8_t *at, uint64_t *items)
     if (byte >= 0xcc && byte <= 0xd3) /* integers of 1, 2, 4, 8 bytes */
         return 1u + (1u << (byte & 3));
     if (byte >= 0xd9 && byte <= 0xdb) /* texts with a length of 1, 2, 4 bytes */
-        return 1u + (1u << (byte - 0xd9)) + number_behind(at, 1u << (byte - 0xd9));
+        return 1u + (1u << (byte - 0xd9)) + number_after(at, 1u << (byte - 0xd9));
     if (byte == 0xdc) {
-        *items += number_behind(at, 2);
+        *items += number_after(at, 2);
         return 3;
     }
     return 0;
 }
 
-/* Bytes of the array that `rest` begins with; 0 if it is none, is long, or does not end here. */
+/* Bytes of the array that `rest` begins with; 0 if it is not one, is long, or does not end here. */
 static uint64_t array_length(mv_span rest, uint64_t *walked)
 {
     uint64_t at = 0, left = 1;
@@ -86,7 +86,7 @@ static uint32_t *guess_of(mv_spelled *s)
     return &s->guesses[mv_mix(s->last, s->earlier) >> (64 - MV_GUESS_BITS)];
 }
 
-/* `row` came: the next guess goes by it. */
+/* `row` came: the next guess depends on it. */
 static void follow(mv_spelled *s, uint32_t row)
 {
     *guess_of(s) = row + 1;

@@ -60,7 +60,7 @@ void mv_pack_string(mv_packing *w, mv_string_id id)
     msgpack_pack_str_body(&w->packer, text.data, text.length);
 }
 
-/* Rows from `row` on that stand in the same nested table. */
+/* Rows from `row` on that are in the same nested table. */
 static uint32_t run_of(const mv_settings *s, uint32_t row)
 {
     uint32_t end = row + 1;

@@ -1,4 +1,4 @@
-/* What the two msgpack writers share: msgpack-c's packer in front of a sink. */
+/* What the two msgpack writers share: msgpack-c's packer, writing to a sink. */
 #ifndef MV_WRITE_MSGPACK_H
 #define MV_WRITE_MSGPACK_H
 
@@ -9,7 +9,7 @@
 
 enum { MV_PACKING_BUFFER = 64 << 10 };
 
-/* msgpack-c writes in pieces of a few bytes; they are gathered here. Failures stay in the sink. */
+/* msgpack-c writes pieces of a few bytes, which are gathered here. Failures stay in the sink. */
 typedef struct {
     msgpack_packer packer;
     const mv_trace *trace;
@@ -80,7 +80,7 @@ static inline void mv_pack_text(mv_packing *w, const char *text)
 /* A string of the trace, its bytes as they are; nil for MV_NO_STRING. */
 void mv_pack_string(mv_packing *w, mv_string_id id);
 
-/* allocator_settings as a map, nested where the file's was. Both forms spell it so. */
+/* allocator_settings as a map, nested where the file's was, in both forms. */
 void mv_pack_settings(mv_packing *w);
 
 #endif

@@ -1,11 +1,11 @@
-/* The plain form: keys and their order as PyTorch's Python writer gives them
- * (THCPModule_memorySnapshot, torch/csrc/cuda/Module.cpp), keys that the model has no value for
- * left out. Files of PyTorch's C++ writer have the same keys in another order. */
+/* The plain form: keys and their order are those of PyTorch's Python writer
+ * (THCPModule_memorySnapshot, torch/csrc/cuda/Module.cpp); keys for which the model has no value
+ * are left out. Files of PyTorch's C++ writer have the same keys in another order. */
 #include "parse/msgpack/write_msgpack.h"
 
 /* ---- stacks ------------------------------------------------------------------------------ */
 
-/* What torch.fx knows is there as a whole or not at all; single ones may be None. */
+/* The keys of torch.fx come all together or not at all; single values may be None. */
 static void pack_fx(mv_packing *w, uint32_t row)
 {
     const mv_fx *fx = &w->trace->fx;
@@ -344,11 +344,11 @@ static void pack_root(mv_packing *w)
 
 /* ---- size -------------------------------------------------------------------------------- */
 
-/* Spelling every stack out can make a small damaged file into one that fills any disk. Real
- * traces grow up to 35 times; one of ten million events with deep C++ stacks comes to 46 GB. */
+/* Writing every stack out can turn a small damaged file into one that fills any disk. Real traces
+ * grow up to 35 times; one of ten million events with deep C++ stacks becomes 46 GB. */
 #define MOST_BYTES (1ull << 38)
 
-/* Not less than what a frame takes, but for its strings: keys and number. */
+/* At least what a frame takes without its strings: keys and number. */
 enum { FRAME_BYTES = 40, FX_BYTES = 64 };
 
 static uint64_t frame_size(const mv_trace *t, uint32_t frame)

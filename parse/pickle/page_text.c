@@ -4,7 +4,7 @@ enum { LONGEST = 64, MOST_SPACE = 16 };
 
 /* ---- finding it -------------------------------------------------------------------------- */
 
-/* Words that say what a page is. Each begins with a quote. */
+/* Words that show what a page is. Each begins with a quote. */
 typedef enum { SNAPSHOT, PICTURE_OF_2_0, PAGE_OF_OURS, WORDS } word;
 
 static const char *const words[WORDS] = {
@@ -45,7 +45,7 @@ static bool is_space(uint8_t c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Behind the key: a colon and the quote that opens the text. False when it is no key. */
+/* After the key: a colon and the quote that opens the text. False when it is not a key. */
 static bool open_text(mv_source *page)
 {
     uint64_t at = strlen(words[SNAPSHOT]), left;
@@ -118,7 +118,7 @@ static uint32_t digit_of(uint8_t c)
 static bool bad_letter(mv_page_text *t, uint64_t at, mv_err *failure)
 {
     mv_fail(failure, MV_CORRUPT, mv_source_offset(t->page) + at, "%s",
-            "the snapshot's base64 has a character that is none");
+            "the snapshot's base64 has a character that is not base64");
     t->failed = true;
     return false;
 }

@@ -1,32 +1,13 @@
 #include "parse/pickle/pickle_event.h"
+#include "parse/pickle/opcodes.h"
 #include "parse/values/records.h"
 
-/* Opcodes of CPython's Lib/pickletools.py; read_pickle.c has them all. */
-enum {
-    EMPTY_DICT = '}',
-    MARK = '(',
-    SETITEMS = 'u',
-    EMPTY_LIST = ']',
-    APPENDS = 'e',
-    BINGET = 'h',
-    LONG_BINGET = 'j',
-    BININT = 'J',
-    BININT1 = 'K',
-    BININT2 = 'M',
-    TUPLE2 = 0x86,
-    LONG1 = 0x8a,
-    SHORT_BINUNICODE = 0x8c,
-    MEMOIZE = 0x94,
-    BINPUT = 'q',
-    LONG_BINPUT = 'r'
-};
-
-/* An event makes fewer memo entries than this; a longer stack goes the long way. */
+/* An event makes fewer memo entries than this, and has fewer frames, or is left to the machine. */
 enum { MOST_ENTRIES = 64, MOST_FRAMES = 1000 };
 
 enum { KEYS = 16, SETS = 64, WAYS = 4, LONG_LIST = 168, LIST_BYTES = 640 };
 
-/* A list of frames as it was spelled, from MARK to APPENDS. */
+/* A list of frames as it was written, from MARK to APPENDS. */
 typedef struct {
     uint32_t length; /* 0: empty entry */
     mv_stack_id stack;
@@ -35,14 +16,14 @@ typedef struct {
 
 struct mv_pickle_memory {
     uint64_t overwrites;     /* the machine's count when all this was true */
-    uint32_t keys;           /* keys of the last event that was learned; 0: none */
-    uint64_t key[KEYS];      /* each as spelled: BINGET or LONG_BINGET and operand */
+    uint32_t keys;           /* keys of the last event that was read here; 0: none */
+    uint64_t key[KEYS];      /* each as written: BINGET or LONG_BINGET and operand */
     uint64_t key_mask[KEYS]; /* the bytes of it that count */
     uint8_t key_length[KEYS];
     uint8_t word[KEYS];          /* what it stands for */
     uint64_t text[MV_WORD_KEYS]; /* the first 8 bytes of a text field's last value */
     uint64_t text_mask[MV_WORD_KEYS];
-    uint8_t text_length[MV_WORD_KEYS]; /* bytes of the spelling; 0: none */
+    uint8_t text_length[MV_WORD_KEYS]; /* bytes of it as written; 0: none */
     mv_ref text_ref[MV_WORD_KEYS];     /* what its MEMOIZE remembers; 0: it was fetched */
     mv_string_id text_id[MV_WORD_KEYS];
     uint8_t next_way[2 * SETS];
@@ -54,8 +35,8 @@ mv_pickle_memory *mv_pickle_memory_new(mv_arena *scratch)
     return mv_push_struct(scratch, mv_pickle_memory);
 }
 
-/* One attempt at a dict. The hot path keeps `at` and `entries` in local variables, so they are
- * passed and returned by value; the cold functions work on the copies here. */
+/* One attempt at a dict. The hot path keeps `at` in a local variable, so it is passed and returned
+ * by value; the cold functions work on the copy here. */
 typedef struct {
     mv_machine *m;
     mv_pickle_memory *memory;
@@ -68,15 +49,15 @@ typedef struct {
 
 #define HOT static inline __attribute__((always_inline))
 
-/* What a BINGET or LONG_BINGET at `*at` refers to; 0 when this is neither, or it needs care. */
+/* What a BINGET or LONG_BINGET at `*at` refers to; 0 when it is neither, or needs care. */
 HOT mv_ref take_get(const mv_machine *m, uint64_t entries, const uint8_t **at)
 {
     uint32_t slot;
 
-    if (**at == BINGET) {
+    if (**at == MV_OP_BINGET) {
         slot = (*at)[1];
         *at += 2;
-    } else if (**at == LONG_BINGET) {
+    } else if (**at == MV_OP_LONG_BINGET) {
         slot = mv_load_u32(*at + 1);
         *at += 5;
     } else {
@@ -85,20 +66,20 @@ HOT mv_ref take_get(const mv_machine *m, uint64_t entries, const uint8_t **at)
     return slot < entries ? m->memo[slot] : 0;
 }
 
-/* The byte behind an integer, or NULL. */
+/* The byte after an integer, or NULL. */
 HOT const uint8_t *take_integer(const uint8_t *at, int64_t *out)
 {
     switch (*at) {
-    case BININT1:
+    case MV_OP_BININT1:
         *out = at[1];
         return at + 2;
-    case BININT2:
+    case MV_OP_BININT2:
         *out = mv_load_u16(at + 1);
         return at + 3;
-    case BININT:
+    case MV_OP_BININT:
         *out = (int32_t)mv_load_u32(at + 1);
         return at + 5;
-    case LONG1:
+    case MV_OP_LONG1:
         if (at[1] - 1u > 7)
             return NULL;
         *out = (int64_t)(mv_load_u64(at + 2) << (64 - 8 * at[1])) >> (64 - 8 * at[1]);
@@ -131,11 +112,11 @@ static void remember_text(mv_pickle_memory *memory, mv_word word, const uint8_t 
     memory->text_id[word] = id;
 }
 
-/* A text spelled here and remembered by MEMOIZE, or fetched. */
+/* A text that is written here and remembered by MEMOIZE, or fetched. */
 static bool take_other_text(decoder *d, mv_word word, mv_string_id *out)
 {
     const uint8_t *from = d->at;
-    bool spelled = *from == SHORT_BINUNICODE;
+    bool spelled = *from == MV_OP_SHORT_BINUNICODE;
     mv_ref ref = 0;
     mv_value v;
 
@@ -152,7 +133,7 @@ static bool take_other_text(decoder *d, mv_word word, mv_string_id *out)
         return false;
     *out = mv_machine_text(d->m, &v);
     if (spelled) {
-        if (*d->at++ != MEMOIZE)
+        if (*d->at++ != MV_OP_MEMOIZE)
             return false;
         ref = (mv_ref)v.kind << MV_REF_BITS | (mv_ref)v.bits;
         d->m->memo[d->entries++] = ref;
@@ -163,13 +144,13 @@ static bool take_other_text(decoder *d, mv_word word, mv_string_id *out)
 
 /* ---- stacks ------------------------------------------------------------------------------ */
 
-/* Where a short list is remembered: its first bytes say. */
+/* The set of a short list depends on its first bytes. */
 HOT uint32_t short_set(const uint8_t *at)
 {
     return mv_mix(mv_load_u64(at), mv_load_u64(at + 8)) % SETS;
 }
 
-/* Long lists, those with C++ frames, all begin alike: their middle says. */
+/* Long lists, those with C++ frames, all begin alike: their set depends on their middle. */
 HOT uint32_t long_set(const uint8_t *at)
 {
     return mv_mix(mv_load_u64(at + 48) ^ mv_load_u64(at + 88),
@@ -191,16 +172,16 @@ static void remember_stack(mv_pickle_memory *memory, const uint8_t *from, const 
     memcpy(entry->bytes, from, entry->length);
 }
 
-/* MARK, frames by reference, APPENDS: a stack that was not spelled so before. */
+/* MARK, frames by reference, APPENDS: a stack that was not written like this before. */
 static bool take_other_frames(decoder *d)
 {
     mv_frame_id *frames = d->m->frames;
     const uint8_t *from = d->at;
     uint32_t count = 0;
 
-    if (*d->at++ != MARK)
+    if (*d->at++ != MV_OP_MARK)
         return false;
-    while (*d->at != APPENDS) {
+    while (*d->at != MV_OP_APPENDS) {
         mv_ref ref = take_get(d->m, d->entries, &d->at);
         if (ref >> MV_REF_BITS != MV_VALUE_FRAME || count == MOST_FRAMES || d->at >= d->safe)
             return false;
@@ -224,14 +205,14 @@ HOT const uint8_t *find_in_set(const decoder *d, const spelled_stack *set, const
     return NULL;
 }
 
-/* The byte behind a list of frames that was spelled so before; NULL when it was not. */
+/* The byte after a list of frames that was written like this before; NULL when it was not. */
 HOT const uint8_t *take_known_frames(const decoder *d, const uint8_t *at, mv_stack_id *stack)
 {
-    const uint8_t *behind = find_in_set(d, d->memory->stacks[short_set(at)], at, stack);
+    const uint8_t *after = find_in_set(d, d->memory->stacks[short_set(at)], at, stack);
 
-    if (!behind && d->safe - at > LONG_LIST)
-        behind = find_in_set(d, d->memory->stacks[long_set(at)], at, stack);
-    return behind;
+    if (!after && d->safe - at > LONG_LIST)
+        after = find_in_set(d, d->memory->stacks[long_set(at)], at, stack);
+    return after;
 }
 
 /* The C++ writer remembers an object when it is complete; its entries are dense. */
@@ -239,7 +220,7 @@ static bool take_put(decoder *d, mv_ref ref)
 {
     uint64_t slot;
 
-    if (*d->at == BINPUT) {
+    if (*d->at == MV_OP_BINPUT) {
         slot = d->at[1];
         d->at += 2;
     } else {
@@ -254,10 +235,10 @@ static bool take_put(decoder *d, mv_ref ref)
 
 HOT bool is_put(const uint8_t *at)
 {
-    return *at == BINPUT || *at == LONG_BINPUT;
+    return *at == MV_OP_BINPUT || *at == MV_OP_LONG_BINPUT;
 }
 
-/* A stack by reference; false when it is none. */
+/* A stack by reference; false when it is not one. */
 static bool take_shared_stack(decoder *d)
 {
     mv_ref ref = take_get(d->m, d->entries, &d->at);
@@ -276,19 +257,19 @@ static bool take_shared_stack(decoder *d)
 /* A list of frames in place: a new call. */
 HOT bool take_new_stack(decoder *d)
 {
-    const uint8_t *at = d->at + 1, *behind;
+    const uint8_t *at = d->at + 1, *after;
     uint64_t slot = MV_NO_SLOT;
     mv_ref ref;
 
-    if (*at == MEMOIZE) {
+    if (*at == MV_OP_MEMOIZE) {
         slot = d->entries++;
         d->m->memo[slot] = 0; /* not to be fetched before it is complete */
         at++;
     }
     d->at = at;
-    behind = take_known_frames(d, at, &d->row.stack);
-    if (behind)
-        d->at = behind;
+    after = take_known_frames(d, at, &d->row.stack);
+    if (after)
+        d->at = after;
     else if (!take_other_frames(d))
         return false;
     if (!mv_machine_call(d->m, d->row.stack, &d->row.call))
@@ -330,7 +311,7 @@ HOT const uint8_t *take_text(decoder *d, const uint8_t *at, mv_word word, mv_str
 HOT const uint8_t *take_stack(decoder *d, const uint8_t *at)
 {
     d->at = at;
-    return (*at == EMPTY_LIST ? take_new_stack(d) : take_shared_stack(d)) ? d->at : NULL;
+    return (*at == MV_OP_EMPTY_LIST ? take_new_stack(d) : take_shared_stack(d)) ? d->at : NULL;
 }
 
 /* A pair of integers, remembered by MEMOIZE. */
@@ -340,7 +321,7 @@ static bool take_pool(decoder *d)
     const uint8_t *at = take_integer(d->at, &a);
 
     at = at ? take_integer(at, &b) : NULL;
-    if (!at || a < 0 || b < 0 || at[0] != TUPLE2 || at[1] != MEMOIZE)
+    if (!at || a < 0 || b < 0 || at[0] != MV_OP_TUPLE2 || at[1] != MV_OP_MEMOIZE)
         return false;
     d->tag.pool = mv_build_pool(&d->m->build, (uint64_t)a, (uint64_t)b);
     d->m->memo[d->entries++] = (mv_ref)MV_VALUE_POOL << MV_REF_BITS | d->tag.pool.row;
@@ -382,22 +363,23 @@ HOT const uint8_t *take_field(decoder *d, const uint8_t *at, mv_word word)
     }
 }
 
-/* What every event begins with: MEMOIZE (or not), MARK. `*slot` is the entry that will refer to
- * it. */
+/* What every event begins with: MEMOIZE (or not), MARK. `*slot` is the entry that will refer to it.
+ */
 HOT const uint8_t *begin_event(decoder *d, const uint8_t *at, uint64_t *slot)
 {
     d->row = MV_EVENT_ROW;
     d->tag = MV_TAG_ROW;
     *slot = MV_NO_SLOT;
-    if (*at == MEMOIZE) {
+    if (*at == MV_OP_MEMOIZE) {
         *slot = d->entries++;
         d->m->memo[*slot] = 0;
         at++;
     }
-    return *at == MARK ? at + 1 : NULL;
+    return *at == MV_OP_MARK ? at + 1 : NULL;
 }
 
-/* A dict with the keys of the last one, from behind EMPTY_DICT to behind SETITEMS, or NULL. */
+/* A dict with the keys of the last one. `at` is after its EMPTY_DICT; returns the byte after its
+ * SETITEMS, or NULL. */
 HOT const uint8_t *take_like_event(decoder *d, const uint8_t *at, uint64_t *slot)
 {
     const mv_pickle_memory *memory = d->memory;
@@ -409,10 +391,10 @@ HOT const uint8_t *take_like_event(decoder *d, const uint8_t *at, uint64_t *slot
             return NULL;
         at = take_field(d, at + memory->key_length[i], memory->word[i]);
     }
-    return at && at < d->safe && *at == SETITEMS ? at + 1 : NULL;
+    return at && at < d->safe && *at == MV_OP_SETITEMS ? at + 1 : NULL;
 }
 
-/* A dict with other keys, which are learned for the next. */
+/* A dict with other keys, which are remembered for the next one. */
 static const uint8_t *take_other_event(decoder *d, const uint8_t *at, uint64_t *slot)
 {
     mv_pickle_memory *memory = d->memory;
@@ -421,7 +403,7 @@ static const uint8_t *take_other_event(decoder *d, const uint8_t *at, uint64_t *
 
     memory->keys = 0;
     at = begin_event(d, at, slot);
-    while (at && at < d->safe && *at != SETITEMS) {
+    while (at && at < d->safe && *at != MV_OP_SETITEMS) {
         const uint8_t *from = at;
         mv_ref key = take_get(d->m, d->entries, &at);
         mv_word word = key & MV_REF_MASK;
@@ -441,7 +423,7 @@ static const uint8_t *take_other_event(decoder *d, const uint8_t *at, uint64_t *
     return at + 1;
 }
 
-/* Nothing of the attempt may stay: the long way makes the same entries and calls again. */
+/* Nothing of the attempt may stay: the machine makes the same entries and calls again. */
 static void undo(decoder *d, uint32_t calls)
 {
     while (d->entries > d->m->memo_count)
@@ -453,10 +435,9 @@ static bool make_room(mv_machine *m)
 {
     uint64_t wanted = m->memo_count + MOST_ENTRIES;
 
-    if (wanted > m->memo_capacity &&
-        !mv_machine_grow(m, &m->memo, &m->memo_capacity, wanted, sizeof *m->memo))
-        return false;
-    return m->frame_capacity >= MOST_FRAMES || mv_machine_reserve_frames(m, MOST_FRAMES);
+    if (!mv_room_for(m->scratch, m->memo, wanted, m->memo_capacity))
+        return mv_machine_full(m, 0);
+    return mv_machine_reserve_frames(m, MOST_FRAMES);
 }
 
 /* Pushes the event that was decoded, and lets the memo refer to it. */
@@ -481,27 +462,27 @@ const uint8_t *mv_pickle_events(mv_machine *m, mv_pickle_memory *memory, const u
                                 const uint8_t *safe)
 {
     decoder d = {.m = m, .memory = memory, .safe = safe, .entries = m->memo_count};
-    const uint8_t *next = at, *behind;
+    const uint8_t *next = at, *after;
     uint64_t slot;
 
     if (memory->overwrites != m->overwrites)
         *memory = (mv_pickle_memory){.overwrites = m->overwrites};
     while (make_room(m)) {
         uint32_t calls = m->calls;
-        behind = memory->keys ? take_like_event(&d, next, &slot) : NULL;
-        if (!behind) {
+        after = memory->keys ? take_like_event(&d, next, &slot) : NULL;
+        if (!after) {
             undo(&d, calls);
-            behind = take_other_event(&d, next, &slot);
+            after = take_other_event(&d, next, &slot);
         }
-        if (!behind) {
+        if (!after) {
             undo(&d, calls);
             break;
         }
-        behind = finish_event(&d, behind, slot);
-        if (!behind)
+        after = finish_event(&d, after, slot);
+        if (!after)
             break;
-        at = behind;
-        if (at >= safe || *at != EMPTY_DICT)
+        at = after;
+        if (at >= safe || *at != MV_OP_EMPTY_DICT)
             break;
         next = at + 1;
     }

@@ -1,90 +1,14 @@
 /* PyTorch snapshots as pickle: protocols 2 to 5, from CPython's pickler or PyTorch's own.
  *
- * A pickle is a program for a stack machine. This one knows the opcodes that build plain data and
- * refuses all others, by name: nothing is ever imported, called or executed. Opcodes and their
- * effects: CPython Lib/pickletools.py. */
+ * A pickle is a program for a stack machine. This machine runs the opcodes that build plain data
+ * and refuses all others by name: nothing is ever imported, called or executed. */
+#include "parse/pickle/opcodes.h"
 #include "parse/pickle/pickle_event.h"
 #include "parse/readers.h"
 
-#define OPCODE_LIST(X)        \
-    X(MARK, '(')              \
-    X(STOP, '.')              \
-    X(POP, '0')               \
-    X(POP_MARK, '1')          \
-    X(DUP, '2')               \
-    X(FLOAT, 'F')             \
-    X(INT, 'I')               \
-    X(BININT, 'J')            \
-    X(BININT1, 'K')           \
-    X(LONG, 'L')              \
-    X(BININT2, 'M')           \
-    X(NONE, 'N')              \
-    X(PERSID, 'P')            \
-    X(BINPERSID, 'Q')         \
-    X(REDUCE, 'R')            \
-    X(STRING, 'S')            \
-    X(BINSTRING, 'T')         \
-    X(SHORT_BINSTRING, 'U')   \
-    X(UNICODE, 'V')           \
-    X(BINUNICODE, 'X')        \
-    X(APPEND, 'a')            \
-    X(BUILD, 'b')             \
-    X(GLOBAL, 'c')            \
-    X(DICT, 'd')              \
-    X(EMPTY_DICT, '}')        \
-    X(APPENDS, 'e')           \
-    X(GET, 'g')               \
-    X(BINGET, 'h')            \
-    X(INST, 'i')              \
-    X(LONG_BINGET, 'j')       \
-    X(LIST, 'l')              \
-    X(EMPTY_LIST, ']')        \
-    X(OBJ, 'o')               \
-    X(PUT, 'p')               \
-    X(BINPUT, 'q')            \
-    X(LONG_BINPUT, 'r')       \
-    X(SETITEM, 's')           \
-    X(TUPLE, 't')             \
-    X(EMPTY_TUPLE, ')')       \
-    X(SETITEMS, 'u')          \
-    X(BINFLOAT, 'G')          \
-    X(PROTO, 0x80)            \
-    X(NEWOBJ, 0x81)           \
-    X(EXT1, 0x82)             \
-    X(EXT2, 0x83)             \
-    X(EXT4, 0x84)             \
-    X(TUPLE1, 0x85)           \
-    X(TUPLE2, 0x86)           \
-    X(TUPLE3, 0x87)           \
-    X(NEWTRUE, 0x88)          \
-    X(NEWFALSE, 0x89)         \
-    X(LONG1, 0x8a)            \
-    X(LONG4, 0x8b)            \
-    X(BINBYTES, 'B')          \
-    X(SHORT_BINBYTES, 'C')    \
-    X(SHORT_BINUNICODE, 0x8c) \
-    X(BINUNICODE8, 0x8d)      \
-    X(BINBYTES8, 0x8e)        \
-    X(EMPTY_SET, 0x8f)        \
-    X(ADDITEMS, 0x90)         \
-    X(FROZENSET, 0x91)        \
-    X(NEWOBJ_EX, 0x92)        \
-    X(STACK_GLOBAL, 0x93)     \
-    X(MEMOIZE, 0x94)          \
-    X(FRAME, 0x95)            \
-    X(BYTEARRAY8, 0x96)       \
-    X(NEXT_BUFFER, 0x97)      \
-    X(READONLY_BUFFER, 0x98)
-
-typedef enum {
-#define OPCODE_ENUM(name, byte) OP_##name = (byte),
-    OPCODE_LIST(OPCODE_ENUM)
-#undef OPCODE_ENUM
-} opcode;
-
 static const char *const opcode_names[256] = {
 #define OPCODE_NAME(name, byte) [byte] = #name,
-    OPCODE_LIST(OPCODE_NAME)
+    MV_OPCODE_LIST(OPCODE_NAME)
 #undef OPCODE_NAME
 };
 
@@ -124,26 +48,26 @@ static bool long_value(mv_machine *m, const uint8_t *at, uint64_t length, mv_val
     return mv_machine_fail(m, MV_RANGE, "an integer of %llu bytes", (unsigned long long)length);
 }
 
-/* ---- opcodes that are seldom, or do much ------------------------------------------------- */
+/* ---- opcodes that are rare, or do much --------------------------------------------------- */
 
 static bool refuse(pickle *p, uint8_t op)
 {
     if (!opcode_names[op])
-        return mv_machine_fail(&p->machine, MV_CORRUPT, "0x%02x is no pickle opcode", op);
+        return mv_machine_fail(&p->machine, MV_CORRUPT, "0x%02x is not a pickle opcode", op);
     switch (op) {
-    case OP_GLOBAL:
-    case OP_STACK_GLOBAL:
-    case OP_REDUCE:
-    case OP_BUILD:
-    case OP_NEWOBJ:
-    case OP_NEWOBJ_EX:
-    case OP_INST:
-    case OP_OBJ:
-    case OP_PERSID:
-    case OP_BINPERSID:
-    case OP_EXT1:
-    case OP_EXT2:
-    case OP_EXT4:
+    case MV_OP_GLOBAL:
+    case MV_OP_STACK_GLOBAL:
+    case MV_OP_REDUCE:
+    case MV_OP_BUILD:
+    case MV_OP_NEWOBJ:
+    case MV_OP_NEWOBJ_EX:
+    case MV_OP_INST:
+    case MV_OP_OBJ:
+    case MV_OP_PERSID:
+    case MV_OP_BINPERSID:
+    case MV_OP_EXT1:
+    case MV_OP_EXT2:
+    case MV_OP_EXT4:
         return mv_machine_fail(&p->machine, MV_FORBIDDEN,
                                "%s; a memory snapshot needs none, so this file is not one "
                                "(nothing was executed)",
@@ -189,16 +113,17 @@ static bool make_from_mark(mv_machine *m, uint8_t op)
 
     if (!pop_mark(m, 0, &from))
         return false;
-    if (op == OP_TUPLE)
+    if (op == MV_OP_TUPLE)
         return mv_machine_make_tuple(m, from);
-    if (!mv_machine_push(m, mv_value_fresh(op == OP_LIST ? MV_VALUE_LIST : MV_VALUE_DICT)))
+    if (!mv_machine_push(m, mv_value_fresh(op == MV_OP_LIST ? MV_VALUE_LIST : MV_VALUE_DICT)))
         return false;
     for (uint64_t i = m->depth - 1; i > from; i--) {
         mv_value swap = m->stack[i];
         m->stack[i] = m->stack[i - 1];
         m->stack[i - 1] = swap;
     }
-    return op == OP_LIST ? mv_machine_append_items(m, from + 1) : mv_machine_set_items(m, from + 1);
+    return op == MV_OP_LIST ? mv_machine_append_items(m, from + 1)
+                            : mv_machine_set_items(m, from + 1);
 }
 
 static bool pop_to_mark(mv_machine *m)
@@ -231,23 +156,33 @@ static bool discard(mv_machine *m)
     return true;
 }
 
-/* `length` bytes of text behind `at`; they may reach beyond the window. */
-static bool push_text(pickle *p, const uint8_t *at, uint64_t length, const uint8_t **next)
+/* Up to here opcodes can run without looking: their operands lie in the window. */
+static const uint8_t *safe_end(const mv_source *source, const uint8_t *at)
+{
+    return source->end - at > LONGEST_FIXED ? source->end - LONGEST_FIXED : at;
+}
+
+/* Pushes the `length` bytes of text at `at`, which may reach beyond the window, and returns the
+ * byte after them. */
+static const uint8_t *push_text(pickle *p, const uint8_t *at, uint64_t length, const uint8_t **safe)
 {
     mv_machine *m = &p->machine;
 
     if (at > p->source->end || length > (uint64_t)(p->source->end - at)) {
         bool past = at > p->source->end; /* the length itself ran over the stream's end */
         p->source->at = past ? p->source->end : at;
-        if (past || !mv_source_need(p->source, length))
-            return mv_machine_fail(m, MV_TRUNCATED, "%s", "the stream ends inside a string");
+        if (past || !mv_source_need(p->source, length)) {
+            mv_machine_fail(m, MV_TRUNCATED, "%s", "the stream ends inside a string");
+            return at;
+        }
         at = p->source->at;
     }
-    *next = at + length;
-    return mv_machine_push(m, mv_machine_string(m, (const char *)at, length));
+    mv_machine_push(m, mv_machine_string(m, (const char *)at, length));
+    *safe = safe_end(p->source, at + length);
+    return at + length;
 }
 
-/* Opcodes that one file in a thousand has, or that come once; `at` is behind the opcode. */
+/* Opcodes that come once, or in few files; `*at` is the byte after the opcode. */
 static bool run_rare(pickle *p, uint8_t op, const uint8_t **at)
 {
     mv_machine *m = &p->machine;
@@ -255,45 +190,45 @@ static bool run_rare(pickle *p, uint8_t op, const uint8_t **at)
     mv_value value;
 
     switch (op) {
-    case OP_PROTO:
+    case MV_OP_PROTO:
         *at += 1;
         p->protocol = *operand;
         return (*operand >= 2 && *operand <= 5) ||
                mv_machine_fail(m, MV_FORMAT, "pickle protocol %u; 2 to 5 are read", *operand);
-    case OP_FRAME: /* how the writer cut its output; nothing depends on it */
+    case MV_OP_FRAME: /* how the writer cut its output; nothing depends on it */
         *at += 8;
         return true;
-    case OP_NEWTRUE:
-    case OP_NEWFALSE:
-        return mv_machine_push(m, mv_value_of(MV_VALUE_BOOL, op == OP_NEWTRUE));
-    case OP_NONE:
+    case MV_OP_NEWTRUE:
+    case MV_OP_NEWFALSE:
+        return mv_machine_push(m, mv_value_of(MV_VALUE_BOOL, op == MV_OP_NEWTRUE));
+    case MV_OP_NONE:
         return mv_machine_push(m, mv_value_of(MV_VALUE_NONE, 0));
-    case OP_BINFLOAT:
+    case MV_OP_BINFLOAT:
         *at += 8;
         return mv_machine_push(
             m, mv_value_of(MV_VALUE_FLOAT, __builtin_bswap64(mv_load_u64(operand))));
-    case OP_LONG4:
+    case MV_OP_LONG4:
         if (mv_load_u32(operand) > 9)
             return mv_machine_fail(m, MV_RANGE, "an integer of %u bytes", mv_load_u32(operand));
         *at += 4 + mv_load_u32(operand);
         return long_value(m, operand + 4, mv_load_u32(operand), &value) &&
                mv_machine_push(m, value);
-    case OP_EMPTY_TUPLE:
+    case MV_OP_EMPTY_TUPLE:
         return mv_machine_make_tuple(m, m->depth);
-    case OP_TUPLE1:
-    case OP_TUPLE2:
-    case OP_TUPLE3:
-        return has_values(m, op - OP_TUPLE1 + 1u) &&
-               mv_machine_make_tuple(m, m->depth - (op - OP_TUPLE1 + 1u));
-    case OP_TUPLE:
-    case OP_LIST:
-    case OP_DICT:
+    case MV_OP_TUPLE1:
+    case MV_OP_TUPLE2:
+    case MV_OP_TUPLE3:
+        return has_values(m, op - MV_OP_TUPLE1 + 1u) &&
+               mv_machine_make_tuple(m, m->depth - (op - MV_OP_TUPLE1 + 1u));
+    case MV_OP_TUPLE:
+    case MV_OP_LIST:
+    case MV_OP_DICT:
         return make_from_mark(m, op);
-    case OP_POP:
+    case MV_OP_POP:
         return discard(m);
-    case OP_POP_MARK:
+    case MV_OP_POP_MARK:
         return pop_to_mark(m);
-    case OP_DUP:
+    case MV_OP_DUP:
         return duplicate(m);
     default:
         return refuse(p, op);
@@ -312,16 +247,10 @@ static void report_progress(pickle *p)
     p->opts->progress(p->opts->user, done, mv_source_file_bytes(p->source));
 }
 
-/* Up to here opcodes can run without looking: their operands lie in the window. */
-static const uint8_t *safe_end(const mv_source *source, const uint8_t *at)
-{
-    return source->end - at > LONGEST_FIXED ? source->end - LONGEST_FIXED : at;
-}
-
 /* Brings more of the stream into the window, from `at` on. False at its end. */
 static bool refill(pickle *p, const uint8_t *at)
 {
-    bool past = at > p->source->end; /* an operand ran over the end into the padding */
+    bool past = at > p->source->end; /* an operand ran past the end, into the padding */
 
     p->source->at = past ? p->source->end : at;
     if (!past)
@@ -330,18 +259,92 @@ static bool refill(pickle *p, const uint8_t *at)
     return p->source->at < p->source->end;
 }
 
-/* One opcode after another until STOP. Operands of fixed length are loaded without looking: the
- * window is padded, and running over its end shows before the next opcode. On failure
- * p->source->at is the opcode at fault, or the stream's end. */
+/* Runs the opcode before `at`, and returns where the next one begins. Operands of fixed length are
+ * loaded without looking: the window is padded. A failure is the machine's. */
+static inline __attribute__((always_inline)) const uint8_t *
+run_one(pickle *p, uint8_t op, const uint8_t *at, const uint8_t **safe)
+{
+    mv_machine *m = &p->machine;
+    const uint8_t *next = at;
+    mv_value value;
+    uint64_t from;
+
+    switch (op) {
+    case MV_OP_BINGET:
+        mv_machine_get(m, *at);
+        return at + 1;
+    case MV_OP_LONG_BINGET:
+        mv_machine_get(m, mv_load_u32(at));
+        return at + 4;
+    case MV_OP_MEMOIZE:
+        mv_machine_put(m, m->memo_count);
+        return at;
+    case MV_OP_BINPUT:
+        mv_machine_put(m, *at);
+        return at + 1;
+    case MV_OP_LONG_BINPUT:
+        mv_machine_put(m, mv_load_u32(at));
+        return at + 4;
+    case MV_OP_BININT1:
+        mv_machine_push(m, mv_value_of(MV_VALUE_INT, *at));
+        return at + 1;
+    case MV_OP_BININT2:
+        mv_machine_push(m, mv_value_of(MV_VALUE_INT, mv_load_u16(at)));
+        return at + 2;
+    case MV_OP_BININT:
+        mv_machine_push(m, mv_value_of(MV_VALUE_INT, (uint64_t)(int32_t)mv_load_u32(at)));
+        return at + 4;
+    case MV_OP_LONG1:
+        if (long_value(m, at + 1, *at, &value))
+            mv_machine_push(m, value);
+        return at + 1 + *at;
+    case MV_OP_SHORT_BINUNICODE:
+        return push_text(p, at + 1, *at, safe);
+    case MV_OP_BINUNICODE:
+        return push_text(p, at + 4, mv_load_u32(at), safe);
+    case MV_OP_BINUNICODE8:
+        return push_text(p, at + 8, mv_load_u64(at), safe);
+    case MV_OP_MARK:
+        push_mark(m);
+        return at;
+    case MV_OP_EMPTY_DICT:
+        next = mv_pickle_events(m, p->memory, at, *safe);
+        if (next == at)
+            mv_machine_push(m, mv_value_fresh(MV_VALUE_DICT));
+        return next;
+    case MV_OP_EMPTY_LIST:
+        mv_machine_push(m, mv_value_fresh(MV_VALUE_LIST));
+        return at;
+    case MV_OP_SETITEMS:
+        if (pop_mark(m, 1, &from))
+            mv_machine_set_items(m, from);
+        return at;
+    case MV_OP_SETITEM:
+        if (has_values(m, 3))
+            mv_machine_set_items(m, m->depth - 2);
+        return at;
+    case MV_OP_APPENDS:
+        if (pop_mark(m, 1, &from))
+            mv_machine_append_items(m, from);
+        return at;
+    case MV_OP_APPEND:
+        if (has_values(m, 2))
+            mv_machine_append_items(m, m->depth - 1);
+        return at;
+    default:
+        run_rare(p, op, &next);
+        return next;
+    }
+}
+
+/* One opcode after another until STOP. That an operand ran over the end of the window shows before
+ * the next opcode. On failure p->source->at is the opcode that failed, or the stream's end. */
 static bool run(pickle *p)
 {
     mv_machine *m = &p->machine;
     const uint8_t *at = p->source->at, *safe = at;
-    uint64_t from = 0;
-    bool ok = true;
 
-    while (ok) {
-        uint8_t op;
+    while (m->code == MV_OK) {
         if (at >= safe) {
             if (!refill(p, at))
                 return mv_machine_fail(m, MV_TRUNCATED, "%s", "the pickle ends before STOP");
@@ -351,113 +354,28 @@ static bool run(pickle *p)
                 safe = p->source->end;
         }
         p->source->at = at;
-        op = *at++;
-        switch (op) {
-        case OP_BINGET:
-            ok = mv_machine_get(m, *at);
-            at += 1;
-            break;
-        case OP_LONG_BINGET:
-            ok = mv_machine_get(m, mv_load_u32(at));
-            at += 4;
-            break;
-        case OP_MEMOIZE:
-            ok = mv_machine_put(m, m->memo_count);
-            break;
-        case OP_BINPUT:
-            ok = mv_machine_put(m, *at);
-            at += 1;
-            break;
-        case OP_LONG_BINPUT:
-            ok = mv_machine_put(m, mv_load_u32(at));
-            at += 4;
-            break;
-        case OP_BININT1:
-            ok = mv_machine_push(m, mv_value_of(MV_VALUE_INT, *at));
-            at += 1;
-            break;
-        case OP_BININT2:
-            ok = mv_machine_push(m, mv_value_of(MV_VALUE_INT, mv_load_u16(at)));
-            at += 2;
-            break;
-        case OP_BININT:
-            ok = mv_machine_push(
-                m, mv_value_of(MV_VALUE_INT, (uint64_t)(int64_t)(int32_t)mv_load_u32(at)));
-            at += 4;
-            break;
-        case OP_LONG1: {
-            mv_value value;
-            ok = long_value(m, at + 1, *at, &value) && mv_machine_push(m, value);
-            at += 1 + *at;
-            break;
-        }
-        case OP_SHORT_BINUNICODE:
-            ok = push_text(p, at + 1, *at, &at);
-            safe = safe_end(p->source, at);
-            break;
-        case OP_BINUNICODE:
-            ok = push_text(p, at + 4, mv_load_u32(at), &at);
-            safe = safe_end(p->source, at);
-            break;
-        case OP_BINUNICODE8:
-            ok = push_text(p, at + 8, mv_load_u64(at), &at);
-            safe = safe_end(p->source, at);
-            break;
-        case OP_MARK:
-            ok = push_mark(m);
-            break;
-        case OP_EMPTY_DICT: {
-            const uint8_t *after = mv_pickle_events(m, p->memory, at, safe);
-            ok = after > at ? m->code == MV_OK : mv_machine_push(m, mv_value_fresh(MV_VALUE_DICT));
-            at = after;
-            break;
-        }
-        case OP_EMPTY_LIST:
-            ok = mv_machine_push(m, mv_value_fresh(MV_VALUE_LIST));
-            break;
-        case OP_SETITEMS:
-            ok = pop_mark(m, 1, &from) && mv_machine_set_items(m, from);
-            break;
-        case OP_SETITEM:
-            ok = has_values(m, 3) && mv_machine_set_items(m, m->depth - 2);
-            break;
-        case OP_APPENDS:
-            ok = pop_mark(m, 1, &from) && mv_machine_append_items(m, from);
-            break;
-        case OP_APPEND:
-            ok = has_values(m, 2) && mv_machine_append_items(m, m->depth - 1);
-            break;
-        case OP_STOP:
+        if (*at == MV_OP_STOP) {
             if (m->mark_count > 0)
-                return mv_machine_fail(m, MV_CORRUPT, "%s", "STOP behind an open mark");
-            p->source->at = at;
+                return mv_machine_fail(m, MV_CORRUPT, "%s", "STOP after an open mark");
+            p->source->at = at + 1;
             return true;
-        default:
-            ok = run_rare(p, op, &at);
         }
+        at = run_one(p, *at, at + 1, &safe);
     }
     return false;
 }
 
-/* _memory_viz fills a pickle with NULs up to a multiple of three, for its pages. */
+/* For its pages, _memory_viz fills a pickle up to a multiple of three bytes with NULs. */
 enum { MOST_FILL = 3 };
 
-/* What follows STOP is no part of the pickle. Reading on also checks a compressed file's end. */
+/* What follows STOP is not part of the pickle. */
 static mv_code drain(pickle *p, mv_err *err)
 {
-    mv_source *source = p->source;
-    uint64_t first = mv_source_offset(source), bytes = 0;
-    bool is_fill = true;
+    uint64_t first = mv_source_offset(p->source), bytes;
+    bool is_fill;
 
-    while (source->at < source->end || mv_source_need(source, 1)) {
-        bytes += (uint64_t)(source->end - source->at);
-        for (; is_fill && source->at < source->end; source->at++)
-            is_fill = *source->at == 0;
-        source->at = source->end;
-    }
-    if (mv_source_fail(source, err, "") != MV_TRUNCATED)
+    if (mv_source_drain(p->source, &bytes, &is_fill, err) != MV_OK)
         return err->code;
-    *err = (mv_err){.offset = MV_NO_OFFSET};
     if (bytes > (is_fill ? MOST_FILL : 0))
         mv_build_note(&p->machine.build, MV_NOTE_TRAILING, "%llu bytes from byte %llu on",
                       (unsigned long long)bytes, (unsigned long long)first);
@@ -488,7 +406,8 @@ static mv_code finish(pickle *p, mv_trace *out, mv_err *err)
 
 bool mv_pickle_probe(mv_span head)
 {
-    return head.length >= 2 && head.data[0] == OP_PROTO && head.data[1] >= 2 && head.data[1] <= 5;
+    return head.length >= 2 && head.data[0] == MV_OP_PROTO && head.data[1] >= 2 &&
+           head.data[1] <= 5;
 }
 
 mv_code mv_pickle_read(mv_arena *arena, mv_source *source, const mv_read_opts *opts, mv_trace *out,

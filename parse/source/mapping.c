@@ -1,4 +1,5 @@
-/* The one place of the libraries with state at file level: a signal finds nothing else. */
+/* The only file of the libraries with state at file level: a signal handler can find nothing else.
+ */
 #include "parse/source/mapping.h"
 
 #include <pthread.h>
@@ -9,7 +10,7 @@
 
 enum { SLOTS = 64 };
 
-/* `begin` is set last and cleared first: what is between two of them is not looked at. */
+/* `begin` is set last and cleared first: a slot without it is not looked at. */
 static struct {
     atomic_bool is_taken;
     _Atomic uintptr_t begin, end;
@@ -19,8 +20,9 @@ static struct {
 static struct sigaction previous;
 static uintptr_t page_bytes;
 
-/* What follows the fault becomes zeros, for a file loses its end, and the instruction is run again.
- * A fault elsewhere, or one that no zeros mend, is given to who had the signal before us. */
+/* Everything from the fault on becomes zeros, since it is the end that a file loses, and the
+ * instruction runs again. A fault elsewhere, or one that zeros do not mend, goes to whoever had the
+ * signal before. */
 static void mend(int signal, siginfo_t *info, void *context)
 {
     uintptr_t at = (uintptr_t)info->si_addr;

@@ -18,15 +18,15 @@ static const char *name_of(const mv_sink *sink)
     return sink->path + sink->at;
 }
 
-/* Something that cannot be replaced by a rename, such as /dev/null or a named pipe. */
+/* Something that a rename must not replace, such as /dev/null or a named pipe. */
 static bool is_special(const char *path)
 {
     struct stat st;
     return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
 }
 
-/* A file without a name: should the program be killed, nothing is left of it. -1 where the file
- * system, or a machine without /proc (which names it at last), has none. */
+/* A file without a name: if the program is killed, nothing is left of it. -1 where the file system
+ * has no such files, or the machine no /proc, through which the file gets its name at the end. */
 static int open_nameless(const mv_sink *sink)
 {
     char folder[sizeof sink->path];
@@ -40,7 +40,7 @@ static int open_nameless(const mv_sink *sink)
     return openat(sink->folder, folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
 }
 
-/* Tries one name after the other beside the target, which only a rename can replace. */
+/* Tries one name after the other in the folder of the target, which only a rename can replace. */
 static int make_temporary(mv_sink *sink, int (*make)(const mv_sink *sink))
 {
     for (unsigned attempt = 0; attempt < 100; attempt++) {
@@ -137,7 +137,8 @@ mv_code mv_sink_open_in(mv_sink *sink, int folder, const char *path, mv_err *err
     sink->at = slash ? (uint32_t)(slash - path) + 1 : 0;
     if (fstatat(folder, name_of(sink), &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode) &&
         !S_ISLNK(st.st_mode))
-        return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s: there is something else", path);
+        return mv_fail(err, MV_IO, MV_NO_OFFSET, "cannot write %s: it exists and is not a file",
+                       path);
     return start(sink, open_replacement(sink), err);
 }
 

@@ -11,7 +11,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-/* Readers may load a few bytes behind the end of the window without looking first. */
+/* Readers may load a few bytes beyond the end of the window without checking first. */
 #define PAD           32
 #define STORED_BUFFER (128u << 10)
 
@@ -87,7 +87,7 @@ static uint64_t damaged(mv_source_state *s, uint64_t offset, const char *why)
     return 0;
 }
 
-/* Like zcat: members follow one another; bytes that start no member end the data. */
+/* Like zcat: members follow one another; bytes that do not begin a member end the data. */
 static uint64_t inflate_some(mv_source_state *s, uint8_t *to, uint64_t room, uint64_t offset)
 {
     s->gzip.next_out = to;
@@ -188,7 +188,7 @@ bool mv_source_need(mv_source *source, uint64_t bytes)
     }
     while (kept < bytes && !s->ended && s->failure.code == MV_OK) {
         uint64_t got;
-        /* A length in the input is only a claim: the window doubles as bytes really come. */
+        /* A length in the input is only a claim: the window grows as bytes really come. */
         if (kept == s->window_bytes && !grow_window(source, s->window_bytes * 2))
             break;
         got = read_some(s, s->window + kept, s->window_bytes - kept, source->passed);
@@ -322,7 +322,7 @@ void mv_source_close(mv_source *source)
     *source = (mv_source){0};
 }
 
-/* Stored bytes as they are, when the source is plain and can be seen at once. */
+/* The stored bytes themselves, when the source is plain and can be mapped. */
 static bool map_rest(mv_source *source, mv_span *out)
 {
     mv_source_state *s = source->state;
@@ -353,6 +353,22 @@ mv_code mv_source_rest(mv_source *source, mv_span *out, mv_err *err)
     if (source->state->failure.code != MV_OK)
         return mv_source_fail(source, err, "");
     *out = (mv_span){source->at, (uint64_t)(source->end - source->at)};
+    return MV_OK;
+}
+
+mv_code mv_source_drain(mv_source *source, uint64_t *left, bool *are_zero, mv_err *err)
+{
+    *left = 0;
+    *are_zero = true;
+    while (source->at < source->end || mv_source_need(source, 1)) {
+        *left += (uint64_t)(source->end - source->at);
+        for (; *are_zero && source->at < source->end; source->at++)
+            *are_zero = *source->at == 0;
+        source->at = source->end;
+    }
+    if (mv_source_fail(source, err, "") != MV_TRUNCATED)
+        return err->code;
+    *err = (mv_err){.offset = MV_NO_OFFSET};
     return MV_OK;
 }
 

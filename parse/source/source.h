@@ -1,10 +1,9 @@
-/* Bytes of an input, whatever holds them: a file, standard input ("-") or memory; plain, gzip or
- * zstd. Decompression is found from the first bytes and is transparent: offsets count
- * decompressed bytes.
+/* Bytes of an input: a file, standard input ("-") or memory; plain, gzip or zstd. The first bytes
+ * say whether it is compressed. Readers need not know: offsets count decompressed bytes.
  *
- * A source is a window that slides over the stream, so a reader of any size of input needs only
- * the window's memory. Readers take bytes between `at` and `end` directly and call
- * mv_source_need when they want more:
+ * A source is a window that slides over the stream, so an input of any size takes only the window's
+ * memory. Readers take bytes between `at` and `end` directly, and call mv_source_need when they
+ * want more:
  *
  *      already taken        window                     not read yet
  *     ···················|─────────────────────────|··················
@@ -23,7 +22,7 @@ typedef struct mv_source_state mv_source_state;
 
 typedef struct {
     const uint8_t *at;  /* next byte; the reader moves it */
-    const uint8_t *end; /* behind the last byte in the window */
+    const uint8_t *end; /* after the last byte in the window */
     uint64_t passed;    /* offset in the stream of `end` */
     mv_source_state *state;
 } mv_source;
@@ -36,25 +35,29 @@ mv_code mv_source_over(mv_arena *arena, mv_span bytes, mv_source *source, mv_err
 /* Gives up to `room` more bytes; 0 at the end, or with *failure filled. */
 typedef uint64_t mv_source_fill_fn(void *user, uint8_t *to, uint64_t room, mv_err *failure);
 
-/* Over the bytes that `fill` gives; `user` must live as long. */
+/* Reads the bytes that `fill` gives; `user` must live as long as the source. */
 mv_code mv_source_from(mv_arena *arena, mv_source_fill_fn *fill, void *user, mv_source *source,
                        mv_err *err);
 void mv_source_close(mv_source *source);
 
-/* Makes at least `bytes` contiguous bytes stand in the window. False when the stream ends before
- * (fewer then stand there), reading failed or memory is out; mv_source_fail says which. */
+/* Brings at least `bytes` contiguous bytes into the window. False when the stream ends before that
+ * (then there are fewer), reading failed or memory is out; mv_source_fail says which. */
 bool mv_source_need(mv_source *source, uint64_t bytes);
 
 /* Why mv_source_need was false: the read error, or MV_TRUNCATED with `what` as detail. */
 mv_code mv_source_fail(const mv_source *source, mv_err *err, const char *what);
 
-/* All bytes from `at` on as one span, valid until close. A plain file is mapped, not copied: what
- * it loses while it is read becomes zeros, so mv_source_check has the last word. */
+/* All bytes from `at` on as one span, valid until close. A plain file is mapped, not copied: if it
+ * shrinks while it is read, the lost bytes become zeros, so call mv_source_check at the end. */
 mv_code mv_source_rest(mv_source *source, mv_span *out, mv_err *err);
 
-/* Whether a file that was mapped is as long as it was when it was opened. Whatever was made of it,
- * an error included, is void when it is not. */
+/* Fails when a file that was mapped is shorter than when it was opened. Then nothing that was read
+ * from it is valid, errors included. */
 mv_code mv_source_check(const mv_source *source, mv_err *err);
+
+/* Reads on to the end, which also checks the end of a compressed file. `*left` is how many bytes
+ * there were, `*are_zero` whether all were 0. */
+mv_code mv_source_drain(mv_source *source, uint64_t *left, bool *are_zero, mv_err *err);
 
 /* Offset of the next byte in the decompressed stream. */
 static inline uint64_t mv_source_offset(const mv_source *source)

@@ -4,9 +4,9 @@
 
 #include "base/arena.h"
 
-/* `name` demangled, or a copy of it when it is not mangled, is longer than 4 KiB, or says nothing
- * that can be read. Names that get longer than 4 KiB are cut: a short symbol can stand for a text
- * without end. NULL when the budget is spent. */
+/* `name` demangled, or a copy of it when it is not mangled, cannot be demangled, or is longer than
+ * 4 KiB. Names that become longer than 4 KiB are cut: a short symbol can mean an endless text. NULL
+ * when the budget is spent. */
 const char *mv_demangle(mv_arena *arena, const char *name);
 
 /* The same into `out`, cut to fit and NUL-terminated; false, and nothing written, when `name` is

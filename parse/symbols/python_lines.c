@@ -5,16 +5,16 @@
 /* A stretch of bytecode, [.., end), and its line. */
 typedef struct {
     mv_cursor table;
-    uint64_t end;    /* first byte of code behind the stretch */
+    uint64_t end;    /* first byte of code after the stretch */
     int64_t line;    /* what the deltas add up to */
-    bool has_line;   /* false: compiler's own code */
+    bool has_line;   /* false: code that the compiler added */
     bool is_damaged; /* no further stretches */
 } line_walk;
 
 /* Reads the next stretch of the table; false at its end. */
 typedef bool (*line_step)(line_walk *w);
 
-/* 3.8 and 3.9. A pair says where the stretch ahead of it ends and by how much the line then grows;
+/* 3.8 and 3.9. A pair says where the stretch before it ends and by how much the line then grows;
  * the last stretch has no end. */
 static bool step_lnotab(line_walk *w)
 {
@@ -81,7 +81,7 @@ static int64_t take_signed(line_walk *w)
     return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
 }
 
-/* 3.11 onwards: a byte with its highest bit set, then bytes without. */
+/* 3.11 and later: a byte with its highest bit set, then bytes without. */
 static bool step_locations(line_walk *w)
 {
     enum { ONE_LINE_0 = 10, ONE_LINE_2 = 12, NO_COLUMNS = 13, LONG = 14, NONE = 15 };

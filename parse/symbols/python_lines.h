@@ -1,10 +1,10 @@
-/* From an instruction of a Python code object to its line of source, by the code object's own line
- * table, as a capture keeps it (capture/wire_live.h, CODE).
+/* From an instruction of a Python code object to its line of source, by the line table of the code
+ * object, as a capture keeps it (capture/wire_live.h, CODE).
  *
  *     Python        table          form
  *     3.8, 3.9      co_lnotab      pairs: bytes of code, signed lines; what they add up to
  *     3.10          co_linetable   pairs: bytes of code, signed lines; -128: code without a line
- *     3.11 onwards  co_linetable   entries of 1 to 8 code units, lines as one of 16 forms
+ *     3.11 and on   co_linetable   entries of 1 to 8 code units, lines in one of 16 forms
  *
  * Source: Objects/lnotab_notes.txt of CPython 3.8 to 3.10, Objects/locations.md of 3.11 to 3.12,
  * InternalDocs/code_objects.md of 3.13 and 3.14, PyCode_Addr2Line of each. */
@@ -24,9 +24,9 @@ typedef struct {
 
 /* The line of each of `count` instructions, as the interpreter's own tracebacks give it. `offsets`
  * are bytes from the beginning of the bytecode and do not decrease. lines[i] is MV_NO_LINE
- * (parse/model/trace.h) where the code has no line, or the table does not reach so far.
+ * (parse/model/trace.h) where the code has no line, or the table does not reach that far.
  * One pass over the table. False: the table is damaged, or of a version that has none of the forms
- * above; the lines ahead of the damage are right, the others MV_NO_LINE. */
+ * above; lines before the damage are right, the others are MV_NO_LINE. */
 bool mv_python_lines_find(const mv_python_lines *code, const uint32_t *offsets, uint64_t count,
                           int64_t *lines);
 

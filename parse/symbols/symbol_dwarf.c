@@ -1,13 +1,14 @@
 #include "parse/symbols/symbol_dwarf.h"
 
+#include "base/search.h"
 #include "parse/model/trace.h"
 #include "parse/symbols/demangle.h"
 
 #include <dwarf.h>
 #include <string.h>
 
-/* Hostile DWARF may nest without end, claim the same addresses again and again, or be its own
- * sibling. */
+/* Hostile DWARF may nest without end, claim the same addresses again and again, or have an entry
+ * that is its own sibling. */
 enum {
     MOST_DEPTH = 128,
     MOST_INLINED = 64,
@@ -16,7 +17,7 @@ enum {
     KEPT_TEXTS = 256
 };
 
-/* Texts of the file that were copied: the same name comes with every address of a function. */
+/* Texts of the file that were copied: every address of a function has the same name. */
 typedef struct {
     const char *from, *copy;
 } kept_text;
@@ -48,7 +49,7 @@ static const char *keep(walk *w, kept_text *kept, const char *from, bool is_name
     return slot->copy;
 }
 
-/* Its linkage name if it has one, demangled; else the name in the source. Both may stand in the
+/* Its linkage name, demangled, if it has one; else the name in the source. Both may be in the
  * declaration, or in the function of which this is an inlined instance. */
 static const char *name_of(walk *w, Dwarf_Die *die)
 {
@@ -96,8 +97,8 @@ static uint32_t inlined_in(const mv_symbol_frame *frame)
     return count;
 }
 
-/* A function, or an instance of one that was inlined into what the address was known to be in. */
-static void enter(walk *w, Dwarf_Die *die, uint32_t at, bool is_inlined)
+/* A function, or one that was inlined into the function that the address was last found in. */
+static void enter(walk *w, Dwarf_Die *die, uint64_t at, bool is_inlined)
 {
     mv_symbol_frame *outer = is_inlined ? w->answers->frame[at] : NULL;
     mv_symbol_frame *frame;
@@ -109,7 +110,7 @@ static void enter(walk *w, Dwarf_Die *die, uint32_t at, bool is_inlined)
         w->has_room = false;
         return;
     }
-    if (outer) { /* there it stands at the call that is not one any more */
+    if (outer) { /* its line is that of the call, which was replaced */
         uint64_t line = number_of(die, DW_AT_call_line);
         outer->file = path_of(w, number_of(die, DW_AT_call_file));
         outer->line = line && line <= INT32_MAX ? (int64_t)line : MV_NO_LINE;
@@ -118,8 +119,7 @@ static void enter(walk *w, Dwarf_Die *die, uint32_t at, bool is_inlined)
     w->answers->frame[at] = frame;
 }
 
-/* Calls enter for each address in the ranges of `die`, if it is a function; the number of
- * addresses that are in it. */
+/* Counts the addresses in the ranges of `die`, and enters each if it is a function. */
 static uint32_t cover(walk *w, Dwarf_Die *die, bool is_function, bool is_inlined)
 {
     const mv_symbol_answers *a = w->answers;
@@ -128,7 +128,7 @@ static uint32_t cover(walk *w, Dwarf_Die *die, bool is_function, bool is_inlined
     uint32_t covered = 0;
 
     while (goes_on(w) && (offset = dwarf_ranges(die, offset, &base, &start, &end)) > 0) {
-        uint32_t at = mv_symbol_first(a->address, a->count, start);
+        uint64_t at = mv_lower_bound_u64(a->address, a->count, start);
         w->steps--;
         for (; at < a->count && a->address[at] < end && goes_on(w); at++) {
             covered++;
@@ -140,7 +140,7 @@ static uint32_t cover(walk *w, Dwarf_Die *die, bool is_function, bool is_inlined
     return covered;
 }
 
-/* Which children of a DIE are looked at. Recursion is as deep as scopes are nested. */
+/* Looks at those children of a DIE that may have functions. Recursion is as deep as scopes nest. */
 // NOLINTNEXTLINE(misc-no-recursion)
 static void walk_children(walk *w, Dwarf_Die *parent, unsigned depth)
 {
@@ -176,7 +176,7 @@ static void walk_children(walk *w, Dwarf_Die *parent, unsigned depth)
     } while (goes_on(w) && dwarf_siblingof(&die, &die) == 0);
 }
 
-/* The innermost function of each address stands at the line of the instruction. */
+/* The innermost function of each address is at the line of the instruction. */
 static void add_lines(walk *w)
 {
     const mv_symbol_answers *a = w->answers;
@@ -184,7 +184,7 @@ static void add_lines(walk *w)
     ptrdiff_t offset = 0;
 
     while (goes_on(w) && (offset = dwarf_ranges(&w->unit, offset, &base, &start, &end)) > 0) {
-        uint32_t at = mv_symbol_first(a->address, a->count, start);
+        uint64_t at = mv_lower_bound_u64(a->address, a->count, start);
         w->steps--;
         for (; at < a->count && a->address[at] < end && goes_on(w); at++, w->scopes--) {
             Dwarf_Line *line = a->frame[at] ? dwarf_getsrc_die(&w->unit, a->address[at]) : NULL;

@@ -1,4 +1,4 @@
-/* What DWARF says of addresses: functions, those that were inlined, files and lines. */
+/* What DWARF says about addresses: functions, inlined ones too, files and lines. */
 #ifndef MV_SYMBOL_DWARF_H
 #define MV_SYMBOL_DWARF_H
 

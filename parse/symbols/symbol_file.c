@@ -1,5 +1,6 @@
 #include "parse/symbols/symbol_file.h"
 
+#include "base/search.h"
 #include "parse/symbols/demangle.h"
 #include "parse/symbols/symbol_dwarf.h"
 
@@ -26,7 +27,7 @@ static void close_elf(open_elf *e)
         close(e->file);
 }
 
-/* Whether its build id is the wanted one; it has none when none is wanted. */
+/* Whether its build id is the wanted one; when none is wanted, it must have none. */
 static bool is_the_one(Elf *elf, mv_span build_id)
 {
     const void *bits;
@@ -37,7 +38,7 @@ static bool is_the_one(Elf *elf, mv_span build_id)
     return (uint64_t)length == build_id.length && memcmp(bits, build_id.data, build_id.length) == 0;
 }
 
-/* File systems whose files are the kernel's answers; reading one may do something. */
+/* File systems whose files the kernel makes up; reading one may have effects. */
 static bool is_made_up(const char *path)
 {
     static const uint32_t kinds[] = {
@@ -55,8 +56,8 @@ static bool is_made_up(const char *path)
     return false;
 }
 
-/* The path comes from a capture, hence from anyone. What is there is looked at before it is opened,
- * since opening alone has effects on devices; and once more after that. */
+/* The path comes from a capture, hence from anyone. The file is checked before it is opened, since
+ * opening a device has effects, and once more after that. */
 static int open_regular(const char *path)
 {
     struct stat before, now;
@@ -102,34 +103,20 @@ static bool open_debug(mv_span build_id, open_elf *out)
     return open_one(path, build_id, out);
 }
 
-uint32_t mv_symbol_first(const uint64_t *address, uint32_t count, uint64_t least)
-{
-    uint32_t low = 0, high = count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (address[middle] < least)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* ---- symbol table ---- */
 
-/* The symbol that begins closest below an address. */
+/* The symbol that begins at or closest before an address. */
 typedef struct {
     uint64_t value, size;
     const char *name; /* in the file; NULL: none */
 } nearest;
 
-/* A symbol goes to the first address at or behind its beginning; those behind that one inherit it
- * unless they have one that begins later. */
+/* A symbol goes to the first address at or after its beginning. Later addresses inherit it, unless
+ * they have a symbol that begins later. */
 static void offer(const mv_symbol_answers *answers, nearest *best, const GElf_Sym *symbol,
                   const char *name)
 {
-    uint32_t at = mv_symbol_first(answers->address, answers->count, symbol->st_value);
+    uint64_t at = mv_lower_bound_u64(answers->address, answers->count, symbol->st_value);
 
     if (at == answers->count || (best[at].name && best[at].value > symbol->st_value))
         return;

@@ -8,8 +8,8 @@
 
 #include "parse/symbols/symbols.h"
 
-/* A function that stands on the stack, because it was called or because it was inlined into
- * `outer`. Texts live in the arena. */
+/* A function on the stack: it was called, or it was inlined into `outer`. Texts live in the arena.
+ */
 typedef struct mv_symbol_frame mv_symbol_frame;
 struct mv_symbol_frame {
     const mv_symbol_frame *outer; /* NULL: the function that was called */
@@ -18,7 +18,7 @@ struct mv_symbol_frame {
     int64_t line;                 /* MV_NO_LINE: none */
 };
 
-/* Distinct addresses of one file, and what was found of each. */
+/* Distinct addresses of one file, and what was found about each. */
 typedef struct {
     uint32_t count;
     const uint64_t *address; /* [count] ascending; of the calls */
@@ -27,12 +27,9 @@ typedef struct {
 } mv_symbol_answers;
 
 /* Fills the answers' symbols and frames, which the caller gives as arrays of NULL. False: the file
- * is not there, not the one that was loaded, or not readable; then all are NULL. What is damaged
- * in the file leaves some of them NULL. MV_NOMEM in `err` when the budget was spent. */
+ * is missing, not the one that was loaded, or not readable; then all stay NULL. Where the file is
+ * damaged, some stay NULL. MV_NOMEM in `err` when the budget was spent. */
 bool mv_symbol_file_ask(mv_arena *arena, const mv_symbol_module *module, mv_symbol_answers *answers,
                         mv_err *err);
-
-/* The first of `count` ascending addresses that is not below `least`. */
-uint32_t mv_symbol_first(const uint64_t *address, uint32_t count, uint64_t least);
 
 #endif

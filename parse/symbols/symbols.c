@@ -3,29 +3,28 @@
 #include "parse/model/trace.h"
 #include "parse/symbols/symbol_file.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-/* A query where it stands when they are sorted by module and address. */
+#include "base/search.h"
+#include "base/sort.h"
+#include "base/text.h"
+
+/* A query, to be sorted by module and address. */
 typedef struct {
     uint64_t address;
     uint32_t module, query;
 } asked;
 
-/* What becomes of one query: a chain of frames, or one frame without one. */
+/* The answer to a query: a chain of frames; one frame by its symbol when there is none. */
 typedef struct {
     const mv_symbol_frame *frames;
     const char *symbol;
 } answer;
 
-static int compare(const void *left, const void *right)
+/* The call is before the address that it returns to. */
+static uint64_t call_of(const asked *q)
 {
-    const asked *a = left, *b = right;
-
-    if (a->module != b->module)
-        return a->module < b->module ? -1 : 1;
-    return a->address < b->address ? -1 : a->address > b->address;
+    return q->address - (q->address > 0);
 }
 
 /* Asks the module's file for the sorted queries of [from, to). */
@@ -41,9 +40,9 @@ static mv_code ask(mv_arena *arena, const mv_symbol_module *module, const asked 
 
     if (!address || !found.symbol || !found.frame)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "symbols of %.100s", module->path);
-    for (const asked *q = from; q < to; q++) /* the call is ahead of where it returns to */
-        if (count == 0 || address[count - 1] != q->address - (q->address > 0))
-            address[count++] = q->address - (q->address > 0);
+    for (const asked *q = from; q < to; q++)
+        if (count == 0 || address[count - 1] != call_of(q))
+            address[count++] = call_of(q);
     found.address = address;
     found.count = count;
     err->code = MV_OK;
@@ -52,7 +51,7 @@ static mv_code ask(mv_arena *arena, const mv_symbol_module *module, const asked 
     if (err->code != MV_OK)
         return err->code;
     for (const asked *q = from; q < to; q++) {
-        uint32_t at = mv_symbol_first(address, count, q->address - (q->address > 0));
+        uint64_t at = mv_lower_bound_u64(address, count, call_of(q));
         answers[q->query] = (answer){found.frame[at], found.symbol[at]};
     }
     return MV_OK;
@@ -62,13 +61,10 @@ static mv_code ask(mv_arena *arena, const mv_symbol_module *module, const asked 
 static const char *spell_address(mv_arena *arena, const mv_symbol_module *module, uint64_t address)
 {
     const char *name = module ? module->path : "";
-    char text[300];
-    int length;
 
     name = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
-    length = snprintf(text, sizeof text, "%.255s%s0x%llx", name, module ? "+" : "",
-                      (unsigned long long)address);
-    return mv_arena_text(arena, text, (uint64_t)length);
+    return mv_arena_printf(arena, "%.255s%s0x%llx", name, module ? "+" : "",
+                           (unsigned long long)address);
 }
 
 static uint32_t frames_of(const answer *a)
@@ -143,7 +139,7 @@ mv_code mv_symbols_resolve(mv_arena *arena, const mv_symbol_module *modules, uin
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "symbols");
     for (uint32_t i = 0; i < count; i++)
         order[i] = (asked){queries[i].address, queries[i].module, i};
-    qsort(order, count, sizeof *order, compare);
+    mv_sort_rows(arena, order, count, MV_RISING(asked, module), MV_RISING(asked, address));
     while (from < count && order[from].module < module_count) {
         uint32_t to = from;
         while (to < count && order[to].module == order[from].module)

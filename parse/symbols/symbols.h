@@ -1,13 +1,13 @@
 /* From addresses in loaded ELF files to functions, files and lines: by the symbol tables and the
  * DWARF of the files on this machine, after the run (elfutils).
  *
- * Paths come from a capture, hence from anyone. Only regular files are opened, and none of a file
- * system that the kernel makes up (/proc, /sys): opening a device has effects.
+ * Paths come from a capture, hence from anyone. Only regular files are opened, and none in a file
+ * system that the kernel makes up (/proc, /sys), because opening a device has effects.
  *
- * A file is believed when its build id is the one that was loaded. What DWARF there is, in the file
- * itself or in /usr/lib/debug/.build-id, gives lines and the calls that the compiler inlined;
- * without it the symbol table gives the function. C++ and Rust names are demangled. Nothing is
- * asked of a network. */
+ * A file is used when its build id is that of the file that was loaded. DWARF, in the file itself
+ * or in /usr/lib/debug/.build-id, gives lines and the calls that the compiler inlined; without it
+ * the symbol table gives the function. C++ and Rust names are demangled. The network is not used.
+ */
 #ifndef MV_SYMBOLS_H
 #define MV_SYMBOLS_H
 
@@ -21,17 +21,17 @@
 /* A loaded file. */
 typedef struct {
     const char *path;  /* NUL-terminated, untrusted: what is there need not be an ELF file */
-    mv_span build_id;  /* empty: it had none; then a file that has one is another file */
-    bool is_elsewhere; /* on another machine: what this one has of that name is not looked at */
+    mv_span build_id;  /* empty: it had none, so a file that has one is another file */
+    bool is_elsewhere; /* on another machine: a file of that name on this one is not opened */
 } mv_symbol_module;
 
-/* One frame: a return address. The call is at the byte ahead of it. */
+/* One frame: a return address. The call is the instruction before it. */
 typedef struct {
     uint32_t module;  /* row of the modules; MV_NO_ROW (parse/model/trace.h): in none */
-    uint64_t address; /* less the load bias; as it was when in no module */
+    uint64_t address; /* less the load bias; unchanged when in no module */
 } mv_symbol_query;
 
-/* The answers: each query has one frame or more, since a call may stand in an inlined function.
+/* The answers: each query has one frame or more, since a call may be in an inlined function.
  * Texts are NUL-terminated and live in the arena.
  *
  *                            function                  file                 line

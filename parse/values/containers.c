@@ -4,11 +4,8 @@
 
 bool mv_machine_call(mv_machine *m, mv_stack_id stack, uint32_t *call)
 {
-    if (m->calls == m->call_capacity &&
-        !mv_machine_grow_rows(m, &m->stack_of_call, &m->call_capacity, sizeof *m->stack_of_call))
+    if (!MV_MACHINE_ROOM(m, stack_of_call, calls, call_capacity))
         return false;
-    if (m->calls > MV_REF_MASK)
-        return mv_machine_fail(m, MV_LIMIT, "%s", "stack objects");
     m->stack_of_call[m->calls] = stack;
     *call = m->calls++;
     return mv_machine_built(m);
@@ -43,8 +40,7 @@ static bool frame_of(mv_machine *m, const mv_value *v, mv_frame_id *out)
 
 bool mv_machine_reserve_frames(mv_machine *m, uint64_t count)
 {
-    return count <= m->frame_capacity ||
-           mv_machine_grow(m, &m->frames, &m->frame_capacity, count, sizeof *m->frames);
+    return mv_room_for(m->scratch, m->frames, count, m->frame_capacity) || mv_machine_full(m, 0);
 }
 
 /* ---- being put into something ------------------------------------------------------------ */
@@ -86,7 +82,7 @@ bool mv_machine_settle(mv_machine *m, uint64_t at)
 
 /* ---- filling dicts ----------------------------------------------------------------------- */
 
-/* Which keys stand in `count` pairs from stack[from] on; settles their values. */
+/* The keys of `count` pairs from stack[from] on, as a set; settles their values. */
 static bool collect_keys(mv_machine *m, uint64_t from, uint64_t count, uint64_t *keys)
 {
     uint64_t set = 0;
@@ -134,7 +130,7 @@ bool mv_machine_set_items(mv_machine *m, uint64_t from)
     if ((m->depth - from) % 2 != 0)
         return mv_machine_fail(m, MV_CORRUPT, "%s", "a key without a value");
     if (!dict->fresh || (dict->kind != MV_VALUE_DICT && dict->kind != MV_VALUE_TABLE))
-        return mv_machine_fail(m, MV_CORRUPT, "%s", "items for something that is no open dict");
+        return mv_machine_fail(m, MV_CORRUPT, "%s", "items for something that is not an open dict");
     if (!collect_keys(m, from, count, &keys))
         return false;
     m->depth = from;
@@ -159,7 +155,7 @@ bool mv_machine_set_items(mv_machine *m, uint64_t from)
 
 /* ---- filling lists ----------------------------------------------------------------------- */
 
-/* The usual case: a list of frames, whole. False (without failing) when it is something else. */
+/* The usual case: a whole list of frames. `*done` stays false when it is something else. */
 static bool append_frames(mv_machine *m, uint64_t from, uint64_t count, bool *done)
 {
     const mv_value *item = &m->stack[from];
@@ -200,7 +196,7 @@ static bool append_rows(mv_machine *m, uint64_t from, uint64_t count)
     for (uint64_t i = 0; i < count; i++)
         if (item[i].kind != list->rows_of || item[i].bits != first + rows + i)
             return mv_machine_fail(m, MV_CORRUPT, "%s",
-                                   "a record stands in two lists, or in a list of others");
+                                   "a record is in two lists, or in a list of others");
     list->bits = (rows + count) << 32 | first;
     return true;
 }
@@ -238,7 +234,7 @@ static bool append_links(mv_machine *m, uint64_t from, uint64_t count)
 }
 
 /* A pool id is a pair of integers that are not negative. */
-static bool mv_value_is_pair(const mv_value *item, uint64_t count)
+static bool is_pair(const mv_value *item, uint64_t count)
 {
     return count == 2 && item[0].kind == MV_VALUE_INT && item[1].kind == MV_VALUE_INT &&
            (int64_t)item[0].bits >= 0 && (int64_t)item[1].bits >= 0;
@@ -268,7 +264,7 @@ static bool append_to(mv_machine *m, uint64_t from, uint64_t count)
     list = &m->stack[from - 1];
     if (list->kind == MV_VALUE_ROWS || (list->kind == MV_VALUE_LIST && is_row(m->stack[from].kind)))
         return append_rows(m, from, count);
-    if (list->kind == MV_VALUE_LIST && mv_value_is_pair(&m->stack[from], count)) {
+    if (list->kind == MV_VALUE_LIST && is_pair(&m->stack[from], count)) {
         make_pair(m, from, list);
         mv_machine_decided(m, list);
         return mv_machine_built(m);
@@ -288,7 +284,7 @@ bool mv_machine_append_items(mv_machine *m, uint64_t from)
     mv_value_kind kind = m->stack[from - 1].kind;
 
     if (!m->stack[from - 1].fresh || kind == MV_VALUE_DICT || kind == MV_VALUE_TABLE)
-        return mv_machine_fail(m, MV_CORRUPT, "%s", "items for something that is no open list");
+        return mv_machine_fail(m, MV_CORRUPT, "%s", "items for something that is not an open list");
     if (count > 0 && !append_to(m, from, count))
         return false;
     m->depth = from;
@@ -303,7 +299,7 @@ bool mv_machine_make_tuple(mv_machine *m, uint64_t from)
     for (uint64_t i = from; i < m->depth; i++)
         if (!mv_machine_settle(m, i))
             return false;
-    if (mv_value_is_pair(&m->stack[from], count))
+    if (is_pair(&m->stack[from], count))
         make_pair(m, from, &tuple);
     m->depth = from;
     return mv_machine_built(m) && mv_machine_push(m, tuple);

@@ -15,7 +15,7 @@ static const struct {
 
 static_assert(MV_WORD_KEYS <= 64, "a set of keys is one integer");
 static_assert((int)MV_WORD_ANNOTATE - (int)MV_WORD_ALLOC == (int)MV_ACTION_ANNOTATE,
-              "action words stand in the order of mv_action");
+              "action words are in the order of mv_action");
 
 bool mv_machine_fail(mv_machine *m, mv_code code, const char *format, ...)
 {
@@ -35,36 +35,15 @@ bool mv_machine_built(mv_machine *m)
     return m->build.code == MV_OK || mv_machine_fail(m, m->build.code, "%s", "");
 }
 
-bool mv_machine_grow(mv_machine *m, void *array, uint64_t *capacity, uint64_t wanted, uint64_t size)
+bool mv_machine_full(mv_machine *m, uint64_t count)
 {
-    uint64_t next = *capacity + *capacity / 2 + 4096;
-    void *grown;
-
-    if (next < wanted)
-        next = wanted;
-    grown = mv_arena_grow(m->scratch, *(void **)array, next * size);
-    if (!grown)
-        return mv_machine_fail(m, MV_NOMEM, "%s", "");
-    *(void **)array = grown;
-    *capacity = next;
-    return true;
-}
-
-bool mv_machine_grow_rows(mv_machine *m, void *array, uint32_t *capacity, uint64_t size)
-{
-    uint64_t rows = *capacity;
-
-    if (rows > MV_REF_MASK)
-        return mv_machine_fail(m, MV_LIMIT, "%s", "objects");
-    if (!mv_machine_grow(m, array, &rows, 0, size))
-        return false;
-    *capacity = (uint32_t)rows;
-    return true;
+    return count > MV_REF_MASK ? mv_machine_fail(m, MV_LIMIT, "%s", "objects")
+                               : mv_machine_fail(m, MV_NOMEM, "%s", "");
 }
 
 bool mv_machine_grow_stack(mv_machine *m)
 {
-    return mv_machine_grow(m, &m->stack, &m->capacity, 0, sizeof *m->stack);
+    return mv_room(m->scratch, m->stack, m->depth, m->capacity) || mv_machine_full(m, 0);
 }
 
 static uint64_t word_hash(const char *text, uint64_t length)
@@ -163,8 +142,7 @@ const char *mv_machine_quote(mv_machine *m, const mv_value *key)
 
 static mv_ref box(mv_machine *m, const mv_value *v)
 {
-    if (m->box_count == m->box_capacity &&
-        !mv_machine_grow_rows(m, &m->boxes, &m->box_capacity, sizeof *m->boxes))
+    if (!MV_MACHINE_ROOM(m, boxes, box_count, box_capacity))
         return MV_VALUE_UNSET;
     m->boxes[m->box_count] = *v;
     m->boxes[m->box_count].fresh = 0;
@@ -178,7 +156,6 @@ static mv_ref refer(mv_machine *m, const mv_value *v)
     return box(m, v);
 }
 
-/* The container at stack[at], whose content is not mv_machine_decided yet. */
 mv_ref mv_machine_refer_open(mv_machine *m, uint64_t at)
 {
     if (at > MV_REF_MASK)
@@ -186,7 +163,6 @@ mv_ref mv_machine_refer_open(mv_machine *m, uint64_t at)
     return (mv_ref)MV_VALUE_OPEN << MV_REF_BITS | (mv_ref)at;
 }
 
-/* A container whose content is still to be mv_machine_decided when something else refers to it. */
 bool mv_value_is_undecided(const mv_value *v)
 {
     return v->fresh &&
@@ -201,11 +177,11 @@ bool mv_machine_put(mv_machine *m, uint64_t slot)
     if (m->depth == 0)
         return mv_machine_fail(m, MV_CORRUPT, "%s", "nothing to remember");
     if (slot >= m->memo_capacity) {
-        /* Writers number entries densely, so a far index is a lie that would cost memory. */
+        /* Writers number entries densely: a far index is wrong, and would cost memory. */
         if (slot > m->memo_count + (1u << 20))
             return mv_machine_fail(m, MV_RANGE, "memo index %llu", (unsigned long long)slot);
-        if (!mv_machine_grow(m, &m->memo, &m->memo_capacity, slot + 1, sizeof *m->memo))
-            return false;
+        if (!mv_room_for(m->scratch, m->memo, slot + 1, m->memo_capacity))
+            return mv_machine_full(m, 0);
     }
     if (slot >= m->memo_count)
         m->memo_count = slot + 1;
@@ -222,8 +198,9 @@ bool mv_machine_put(mv_machine *m, uint64_t slot)
     return m->code == MV_OK;
 }
 
-/* A container that is still on the stack, beside the one that is being filled, is complete (the
- * empty list that a segment without a stack shares with its blocks). Below a mark it is not. */
+/* A container that is still on the stack is complete when it lies beside the one that is being
+ * filled: the empty list that a segment without a stack shares with its blocks. The one directly
+ * below a mark is being filled itself. */
 static bool get_open(mv_machine *m, uint64_t slot)
 {
     uint64_t at = m->memo[slot] & MV_REF_MASK;
@@ -259,8 +236,7 @@ void mv_machine_decided(mv_machine *m, const mv_value *v)
 
 bool mv_machine_chain(mv_machine *m, mv_value *v, mv_value_kind kind)
 {
-    if (m->chain_count == m->chain_capacity &&
-        !mv_machine_grow_rows(m, &m->chains, &m->chain_capacity, sizeof *m->chains))
+    if (!MV_MACHINE_ROOM(m, chains, chain_count, chain_capacity))
         return false;
     m->chains[m->chain_count] = (mv_chain){0};
     v->kind = (uint8_t)kind;
@@ -272,8 +248,7 @@ bool mv_machine_link(mv_machine *m, const mv_value *to, const mv_value *key, con
 {
     mv_chain *chain = &m->chains[to->bits];
 
-    if (m->link_count == m->link_capacity &&
-        !mv_machine_grow_rows(m, &m->links, &m->link_capacity, sizeof *m->links))
+    if (!MV_MACHINE_ROOM(m, links, link_count, link_capacity))
         return false;
     m->links[m->link_count] = (mv_link){.value = *value};
     if (key)

@@ -1,26 +1,26 @@
-/* From values to rows: the part that the pickle and the plain msgpack reader share.
+/* From values to rows: what the pickle reader and the plain msgpack reader share.
  *
- * Both formats spell a snapshot as nested lists and dicts. A reader feeds this machine one value
+ * Both formats write a snapshot as nested lists and dicts. A reader feeds this machine one value
  * at a time, in the order of a stack machine: an empty container, then its items, then "put the
- * items in". As soon as a dict is filled its keys tell what it is, and it becomes a row of the
- * trace; a list of frames becomes a stack, a list of events a range of rows. Nothing else of the
- * file is kept, so no tree of the file ever exists:
+ * items in". When a dict is full, its keys tell what it is, and it becomes a row of the trace; a
+ * list of frames becomes a stack, a list of events a range of rows. Nothing else is kept, so there
+ * is never a tree of the file:
  *
  *     stack:  {}  |  "action" "alloc"  "addr" 1234  "frames" stack 7        put items in
  *         →   event 812
  *
  * References: a value that a reader may see again (a pickle's memo) is remembered as a 32-bit
- * mv_ref, so that sharing is kept at four bytes an object and a shared list stays one object
- * (its `call`). A container may be filled only while it is fresh: neither put into another nor
- * fetched again. So objects form no cycles, and a graph of shared references costs no more than
- * its size in the file. */
+ * mv_ref. So sharing costs four bytes an object, and a shared list stays one object (its `call`).
+ * A container may be filled only while it is fresh: before it is put into another or fetched again.
+ * So objects form no cycles, and shared references cost no more than their size in the file. */
 #ifndef MV_MACHINE_H
 #define MV_MACHINE_H
 
+#include "base/grow.h"
 #include "parse/model/build.h"
 
-/* Every word that has a meaning somewhere. Keys come first: fewer than 64, so that a set of them
- * is one integer. The action names stand in the order of mv_action. */
+/* Every word that has a meaning somewhere. Keys come first; there are at most 64, so that a set of
+ * them is one integer. The action names are in the order of mv_action. */
 #define MV_WORD_LIST(X)                             \
     X(ACTION, "action")                             \
     X(ADDR, "addr")                                 \
@@ -94,8 +94,7 @@ typedef enum {
 /* What a value is. Kinds below MV_VALUE_BOXED fit a reference: `bits` is then below 2^28. */
 typedef enum {
     MV_VALUE_UNSET,      /* no value: an empty memo entry */
-    MV_VALUE_OPEN,       /* only in references: bits: where an undecided container stands on the
-                            stack */
+    MV_VALUE_OPEN,       /* only in references: bits: stack position of an undecided container */
     MV_VALUE_WORD,       /* bits: mv_word */
     MV_VALUE_STRING,     /* bits: mv_string_id */
     MV_VALUE_FRAME,      /* bits: mv_frame_id */
@@ -171,7 +170,7 @@ typedef struct {
     mv_ref *memo;
     uint64_t memo_count; /* entries that may be set */
     uint64_t memo_capacity;
-    uint64_t overwrites; /* entries set again: what was learned from their old value is void */
+    uint64_t overwrites; /* entries set again: what was learned from their old value is invalid */
     mv_value *boxes;
     uint32_t box_count, box_capacity;
 
@@ -185,8 +184,8 @@ typedef struct {
     mv_chain *chains;
     uint32_t chain_count, chain_capacity;
 
-    /* Rows below these stand in a list already (by mv_value_kind). A record is in one list: else
-     * a small file could spell a huge heap by sharing a list. */
+    /* Rows below these are in a list already, by mv_value_kind. A record may be in one list only:
+     * else a small file could describe a huge heap by sharing a list. */
     uint32_t listed[MV_VALUE_ANNOTATION + 1];
 
     mv_intern words;
@@ -260,7 +259,7 @@ static inline bool mv_machine_get(mv_machine *m, uint64_t slot)
 
 /* ---- the end ----------------------------------------------------------------------------- */
 
-/* The stack's only value is the snapshot: makes the trace. After it `out` is complete but for
+/* The stack's only value is the snapshot: makes the trace. Then `out` is complete, except for
  * `origin`. */
 mv_code mv_machine_finish(mv_machine *m, mv_err *err);
 

@@ -1,4 +1,4 @@
-/* The parts that the value machine is made of; nobody but its own files and readers includes it.
+/* The parts of the value machine. Only its own files and the readers include this.
  *
  *     machine.c      strings, memo, chains: what a value is
  *     containers.c   filling dicts and lists: when a value becomes something
@@ -12,13 +12,17 @@
 
 /* ---- machine.c --------------------------------------------------------------------------- */
 
-/* The builder fails stickily; this makes its failure the machine's. */
+/* The builder remembers its first failure; this makes it the machine's. */
 bool mv_machine_built(mv_machine *m);
 
-/* A bigger block for the scratch array `*array` of `*capacity` elements, at least `wanted`. */
-bool mv_machine_grow(mv_machine *m, void *array, uint64_t *capacity, uint64_t wanted,
-                     uint64_t size);
-bool mv_machine_grow_rows(mv_machine *m, void *array, uint32_t *capacity, uint64_t size);
+/* Fails the machine because there is no room for another row: more than a reference can number, or
+ * no memory. Always false. */
+bool mv_machine_full(mv_machine *m, uint64_t count);
+
+/* Whether a list of the machine has room for one row more, which a reference can number. */
+#define MV_MACHINE_ROOM(m, rows, count, capacity)                                                  \
+    (((m)->count <= MV_REF_MASK && mv_room((m)->scratch, (m)->rows, (m)->count, (m)->capacity)) || \
+     mv_machine_full((m), (m)->count))
 
 bool mv_value_is_text(const mv_value *v);
 
@@ -26,7 +30,7 @@ bool mv_value_is_text(const mv_value *v);
  * called "size"). */
 mv_string_id mv_machine_text(mv_machine *m, const mv_value *v);
 
-/* A text value's bytes, for messages. */
+/* The bytes of a text value, for messages. */
 const char *mv_machine_quote(mv_machine *m, const mv_value *v);
 const char *mv_word_text(mv_word word);
 
@@ -36,19 +40,21 @@ bool mv_value_is_undecided(const mv_value *v);
 /* The reference to the undecided container at stack[at]. */
 mv_ref mv_machine_refer_open(mv_machine *m, uint64_t at);
 
-/* After a fresh container turned into something: the memo entry that waits for it learns what. */
+/* A fresh container became something: the memo entry that refers to it now says what. */
 void mv_machine_decided(mv_machine *m, const mv_value *v);
 
-/* Makes `v` a chain (of `kind` TABLE or CHAIN) without links; adds a link to it. */
+/* Makes `v` a chain without links, of kind TABLE or CHAIN. */
 bool mv_machine_chain(mv_machine *m, mv_value *v, mv_value_kind kind);
+
+/* Adds a link to the chain `to`; `key` is NULL in lists. */
 bool mv_machine_link(mv_machine *m, const mv_value *to, const mv_value *key, const mv_value *value);
 
 /* ---- containers.c ------------------------------------------------------------------------ */
 
-/* From now on stack[at] is fixed: it goes into a container, is fetched again or is the result. */
+/* Fixes what stack[at] is: it goes into a container, is fetched again or is the result. */
 bool mv_machine_settle(mv_machine *m, uint64_t at);
 
-/* Numbers a new stack object; false when the numbers or memory are out. */
+/* Numbers a new stack object. False when there is no number or no memory left. */
 bool mv_machine_call(mv_machine *m, mv_stack_id stack, uint32_t *call);
 
 /* Makes room for `count` rows in m->frames. */

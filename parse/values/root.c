@@ -104,7 +104,7 @@ static bool root_field(mv_machine *m, const mv_link *link, mv_build_ranges *rang
     }
 }
 
-/* Rows that were made but stand in no list of the root. */
+/* Counts rows that are in no list of the root. */
 static void note_loose(mv_machine *m, const mv_build_ranges *ranges, mv_range annotations)
 {
     uint64_t placed = ranges->host_events.count;
