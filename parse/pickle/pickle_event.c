@@ -433,11 +433,9 @@ static void undo(decoder *d, uint32_t calls)
 
 static bool make_room(mv_machine *m)
 {
-    uint64_t wanted = m->memo_count + MOST_ENTRIES;
-
-    if (!mv_room_for(m->scratch, m->memo, wanted, m->memo_capacity))
-        return mv_machine_full(m, 0);
-    return mv_machine_reserve_frames(m, MOST_FRAMES);
+    return (mv_room_for(m->scratch, m->memo, m->memo_count + MOST_ENTRIES, m->memo_capacity) &&
+            mv_room_for(m->scratch, m->frames, MOST_FRAMES, m->frame_capacity)) ||
+           mv_machine_full(m, 0);
 }
 
 /* Pushes the event that was decoded, and lets the memo refer to it. */
