@@ -11,8 +11,8 @@
 #include "cli/input/window.h"
 #include "cli/report/prose.h"
 #include "cli/report/rows.h"
-#include "cli/report/sheet.h"
 #include "cli/report/stack_text.h"
+#include "cli/report/table.h"
 
 /* Rows in text when --limit says nothing; lines beside them. */
 #define TEXT_ROWS   10
@@ -47,14 +47,6 @@ typedef struct {
 static uint64_t magnitude(int64_t delta)
 {
     return delta < 0 ? 0 - (uint64_t)delta : (uint64_t)delta;
-}
-
-/* "+312 MiB", "-1.00 KiB", "0 B". */
-static const char *delta_text(char text[MV_SIZE_TEXT + 1], int64_t delta)
-{
-    text[0] = delta < 0 ? '-' : '+';
-    mv_size_text(text + 1, magnitude(delta));
-    return delta == 0 ? text + 1 : text;
 }
 
 static void put_text(mv_out *out, const char *text)
@@ -125,119 +117,188 @@ static const mv_diff_row *main_row(const comparison *c)
     return named && magnitude(named->delta) >= magnitude(main->delta) / 2 ? named : main;
 }
 
-/* ---- JSON -------------------------------------------------------------------------------- */
+/* ---- fields ------------------------------------------------------------------------------ */
 
-static void add_device(mv_report *r, cJSON *o, uint32_t device)
+/* Labels of the lines that are shown. */
+static const char **labels_of(const comparison *c, const mv_diff *found)
 {
-    mv_json_add(r, o, "device", device == NO_DEVICE ? cJSON_CreateNull() : mv_json_u64(device));
+    uint32_t count = found->lines < c->limit ? found->lines : (uint32_t)c->limit;
+    mv_labelled *rows = mv_push_array(&c->cli->scratch, mv_labelled, count);
+
+    for (uint32_t i = 0; rows && i < count; i++) {
+        const mv_diff_row *row = &found->line[i];
+        int side = side_of(row);
+        rows[i] = (mv_labelled){.trace = &c->trace[side],
+                                .kinds = c->code.sites[side].kinds,
+                                .stack = row->stack[side],
+                                .bytes = row->bytes[side]};
+    }
+    return rows ? mv_labels_find(&c->cli->scratch, rows, count, false) : NULL;
 }
 
-static cJSON *pair_side_json(mv_report *r, const comparison *c, const device_pair *pair, int s)
+/* `name`, and where the line was before, if that is not where it is now. */
+static const char *moved_label(const comparison *c, const mv_diff_row *row, const char *name,
+                               char both[1040])
 {
-    mv_moment none = {.event = MV_BEFORE, .time_us = MV_NO_TIME};
-    cJSON *o = mv_at_json(r, pair->sides.lives[s] ? &pair->sides.moment[s] : &none);
+    char label[512], before[512];
 
-    mv_json_add_text(r, o, "file", c->name[s]);
-    add_device(r, o, pair->device[s]);
-    return o;
+    label_of(c, row, side_of(row), label, sizeof label);
+    label_of(c, row, 0, before, sizeof before);
+    if (!row->bytes[0] || !row->bytes[1] || strcmp(label, before) == 0)
+        return name;
+    snprintf(both, 1040, "%s (was %s)", name, before);
+    return both;
 }
 
-/* One pair stands for itself; several are summed up. */
-static cJSON *side_json(mv_report *r, const comparison *c, int s)
+static mv_value device_value(uint32_t device)
 {
-    mv_moment sum = {.event = MV_BEFORE, .time_us = MV_NO_TIME, .bytes = c->level[s]};
-    cJSON *o;
-
-    if (c->count == 1)
-        return pair_side_json(r, c, &c->pairs[0], s);
-    o = mv_at_json(r, &sum);
-    mv_json_add_text(r, o, "file", c->name[s]);
-    add_device(r, o, NO_DEVICE);
-    return o;
+    return device == NO_DEVICE ? mv_value_of(MV_VALUE_NULL) : mv_value_u64(device);
 }
 
-static void add_row(mv_report *r, cJSON *array, const comparison *c, const device_pair *pair,
-                    const mv_diff_row *row)
+/* In text, nothing is a dash. */
+static mv_value bytes_value(uint64_t bytes)
 {
-    cJSON *o = mv_json_object(r, array, NULL);
+    return mv_value_shown(mv_value_u64(bytes), bytes ? NULL : "-");
+}
+
+#define ROW_FIELDS(COLUMN, MEMBER, LIST)                                                      \
+    MEMBER("device", device_value(device))                                                    \
+    COLUMN("status", "", 2, MV_UNIT_TEXT, 0, mv_value_text(mv_diff_status_name(row->status))) \
+    COLUMN("before", "before", 3, MV_UNIT_BYTES, 8, bytes_value(row->bytes[0]))               \
+    COLUMN("after", "after", 4, MV_UNIT_BYTES, 8, bytes_value(row->bytes[1]))                 \
+    COLUMN("delta", "change", 1, MV_UNIT_CHANGE, 9, mv_value_i64(row->delta))                 \
+    COLUMN("blocks_before", "blocks", 5, MV_UNIT_COUNT, 0, mv_value_u64(row->blocks[0]))      \
+    COLUMN("blocks_after", "", 6, MV_UNIT_COUNT, 0, mv_value_u64(row->blocks[1]))             \
+    MEMBER("culprit", mv_value_culprit(&c->trace[s], c->code.sites[s].kinds, row->stack[s]))  \
+    COLUMN(NULL, "allocated by", 7, MV_UNIT_TEXT, 0, mv_value_text(label))                    \
+    MEMBER("frames", mv_value_frames(&c->trace[s], row->stack[s]))                            \
+    MEMBER("frames_before", mv_value_if(row->bytes[0] && row->bytes[1],                       \
+                                        mv_value_frames(&c->trace[0], row->stack[0])))
+
+static void add_row(mv_rows *rows, const comparison *c, const device_pair *pair,
+                    const mv_diff_row *row, const char *label)
+{
     int s = side_of(row);
-    char label[512];
+    uint32_t device = pair->device[s] == NO_DEVICE ? pair->device[1 - s] : pair->device[s];
 
-    add_device(r, o, pair->device[s] == NO_DEVICE ? pair->device[1 - s] : pair->device[s]);
-    mv_json_add_text(r, o, "status", mv_diff_status_name(row->status));
-    mv_json_add_u64(r, o, "before", row->bytes[0]);
-    mv_json_add_u64(r, o, "after", row->bytes[1]);
-    mv_json_add_i64(r, o, "delta", row->delta);
-    mv_json_add_u64(r, o, "blocks_before", row->blocks[0]);
-    mv_json_add_u64(r, o, "blocks_after", row->blocks[1]);
-    mv_json_add_text(r, o, "culprit", label_of(c, row, s, label, sizeof label));
-    mv_json_add(r, o, "frames", mv_json_frames(r, &c->trace[s], row->stack[s]));
-    if (row->bytes[0] && row->bytes[1])
-        mv_json_add(r, o, "frames_before", mv_json_frames(r, &c->trace[0], row->stack[0]));
+    MV_ROWS_ADD(rows, ROW_FIELDS);
 }
 
-static cJSON *reserved_json(mv_report *r, const mv_reserved reserved[2])
+static void list_sites(mv_rows *rows, const void *all, const void *one)
 {
-    cJSON *o = mv_json_object(r, NULL, NULL), *parts;
+    const comparison *c = all;
 
-    mv_json_add_u64(r, o, "before", reserved[0].reserved);
-    mv_json_add_u64(r, o, "after", reserved[1].reserved);
-    mv_json_add_i64(r, o, "delta", (int64_t)(reserved[1].reserved - reserved[0].reserved));
-    parts = mv_json_array(r, o, "parts");
-    for (uint32_t i = 0; i < MV_RESERVED_PARTS; i++) {
-        cJSON *part;
-        if (reserved[0].part[i] == 0 && reserved[1].part[i] == 0)
+    (void)one;
+    for (uint32_t p = 0; p < c->count; p++)
+        for (uint32_t i = 0; i < c->pairs[p].found.count && i < c->limit; i++)
+            add_row(rows, c, &c->pairs[p], &c->pairs[p].found.sites[i], NULL);
+}
+
+/* Of the pair `one`, or with NULL of all. */
+static void list_lines(mv_rows *rows, const void *all, const void *one)
+{
+    const comparison *c = all;
+    char label[1040];
+
+    for (const device_pair *pair = c->pairs; pair < c->pairs + c->count; pair++) {
+        const char **labels = mv_rows_are_text(rows) ? labels_of(c, &pair->found) : NULL;
+        for (uint32_t i = 0; i < pair->found.lines && i < c->limit && (!one || pair == one); i++) {
+            const mv_diff_row *row = &pair->found.line[i];
+            add_row(rows, c, pair, row, labels ? moved_label(c, row, labels[i], label) : "?");
+        }
+    }
+}
+
+static const mv_table site_table = {MV_TABLE(ROW_FIELDS, list_sites)};
+static const mv_table line_table = {MV_TABLE(ROW_FIELDS, list_lines)};
+
+#define PART_FIELDS(COLUMN, MEMBER, LIST)                     \
+    MEMBER("reason", mv_value_text(mv_reserved_part_name(i))) \
+    MEMBER("before", mv_value_i64(reserved[0].part[i]))       \
+    MEMBER("after", mv_value_i64(reserved[1].part[i]))        \
+    MEMBER("delta", mv_value_i64(reserved[1].part[i] - reserved[0].part[i]))
+
+static void list_parts(mv_rows *rows, const void *all, const void *one)
+{
+    const mv_reserved *reserved = one; /* [2] */
+
+    (void)all;
+    for (uint32_t i = 0; i < MV_RESERVED_PARTS; i++)
+        if (reserved[0].part[i] != 0 || reserved[1].part[i] != 0)
+            MV_ROWS_ADD(rows, PART_FIELDS);
+}
+
+static const mv_table part_table = {MV_TABLE(PART_FIELDS, list_parts)};
+
+/* Both sides of one pair, or of all of them together. */
+#define SIDE_FIELDS(MEMBER, key, s)                \
+    MV_AT_FIELDS(MEMBER, key ".", &moment[s])      \
+    MEMBER(key ".file", mv_value_text(c->name[s])) \
+    MEMBER(key ".device", device_value(device[s]))
+
+#define CHANGE_FIELDS(COLUMN, MEMBER, LIST)                                                        \
+    SIDE_FIELDS(MEMBER, "before", 0)                                                               \
+    SIDE_FIELDS(MEMBER, "after", 1)                                                                \
+    MEMBER("delta", mv_value_i64(delta))                                                           \
+    MEMBER("reserved.before", mv_value_u64(reserved[0].reserved))                                  \
+    MEMBER("reserved.after", mv_value_u64(reserved[1].reserved))                                   \
+    MEMBER("reserved.delta", mv_value_i64((int64_t)(reserved[1].reserved - reserved[0].reserved))) \
+    LIST("reserved.parts", &part_table, mv_value_rows(reserved))
+
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                         \
+    CHANGE_FIELDS(COLUMN, MEMBER, LIST)                             \
+    MEMBER("unchanged_lines", mv_value_u64(pair->found.same_lines)) \
+    MEMBER("unchanged_bytes", mv_value_u64(pair->found.same_bytes))
+
+static mv_moment moment_of(const device_pair *pair, int s)
+{
+    return pair->sides.lives[s] ? pair->sides.moment[s]
+                                : (mv_moment){.event = MV_BEFORE, .time_us = MV_NO_TIME};
+}
+
+static void list_devices(mv_rows *rows, const void *all, const void *one)
+{
+    const comparison *c = all;
+
+    (void)one;
+    for (const device_pair *pair = c->pairs; pair < c->pairs + c->count; pair++) {
+        mv_moment moment[2] = {moment_of(pair, 0), moment_of(pair, 1)};
+        const uint32_t *device = pair->device;
+        const mv_reserved *reserved = pair->found.reserved;
+        int64_t delta = pair->found.delta;
+        MV_ROWS_ADD(rows, DEVICE_FIELDS);
+    }
+}
+
+static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
+
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST)         \
+    CHANGE_FIELDS(COLUMN, MEMBER, LIST)             \
+    LIST("sites", &site_table, mv_value_rows(NULL)) \
+    LIST("lines", &line_table, mv_value_rows(NULL)) \
+    LIST("devices", &device_table, mv_value_rows(NULL))
+
+/* The moments and devices of a single pair; several have none in common. */
+static void list_report(mv_rows *rows, const void *all, const void *one)
+{
+    const comparison *c = all;
+    const mv_reserved *reserved = c->reserved;
+    uint32_t device[2] = {NO_DEVICE, NO_DEVICE};
+    int64_t delta = c->delta;
+    mv_moment moment[2];
+
+    (void)one;
+    for (int s = 0; s < 2; s++) {
+        moment[s] = (mv_moment){.event = MV_BEFORE, .time_us = MV_NO_TIME, .bytes = c->level[s]};
+        if (c->count != 1)
             continue;
-        part = mv_json_object(r, parts, NULL);
-        mv_json_add_text(r, part, "reason", mv_reserved_part_name(i));
-        mv_json_add_i64(r, part, "before", reserved[0].part[i]);
-        mv_json_add_i64(r, part, "after", reserved[1].part[i]);
-        mv_json_add_i64(r, part, "delta", reserved[1].part[i] - reserved[0].part[i]);
+        moment[s] = moment_of(&c->pairs[0], s);
+        device[s] = c->pairs[0].device[s];
     }
-    return o;
+    MV_ROWS_ADD(rows, REPORT_FIELDS);
 }
 
-static cJSON *devices_json(mv_report *r, const comparison *c)
-{
-    cJSON *array = mv_json_array(r, NULL, NULL);
-
-    for (uint32_t p = 0; p < c->count; p++) {
-        const mv_diff *found = &c->pairs[p].found;
-        cJSON *o = mv_json_object(r, array, NULL);
-        mv_json_add(r, o, "before", pair_side_json(r, c, &c->pairs[p], 0));
-        mv_json_add(r, o, "after", pair_side_json(r, c, &c->pairs[p], 1));
-        mv_json_add_i64(r, o, "delta", found->delta);
-        mv_json_add(r, o, "reserved", reserved_json(r, found->reserved));
-        mv_json_add_u64(r, o, "unchanged_lines", found->same_lines);
-        mv_json_add_u64(r, o, "unchanged_bytes", found->same_bytes);
-    }
-    return array;
-}
-
-static int put_json(const comparison *c)
-{
-    mv_report report, *r = &report;
-    cJSON *sites, *lines;
-
-    mv_report_open(r, c->cli);
-    mv_report_member(r, "before", side_json(r, c, 0));
-    mv_report_member(r, "after", side_json(r, c, 1));
-    mv_report_member(r, "delta", mv_json_i64(c->delta));
-    mv_report_member(r, "reserved", reserved_json(r, c->reserved));
-    sites = mv_json_array(r, NULL, NULL);
-    lines = mv_json_array(r, NULL, NULL);
-    for (uint32_t p = 0; p < c->count; p++) {
-        const mv_diff *found = &c->pairs[p].found;
-        for (uint32_t i = 0; i < found->count && i < c->limit; i++)
-            add_row(r, sites, c, &c->pairs[p], &found->sites[i]);
-        for (uint32_t i = 0; i < found->lines && i < c->limit; i++)
-            add_row(r, lines, c, &c->pairs[p], &found->line[i]);
-    }
-    mv_report_member(r, "sites", sites);
-    mv_report_member(r, "lines", lines);
-    mv_report_member(r, "devices", devices_json(r, c));
-    return mv_report_close(r);
-}
+const mv_table mv_report_diff = {MV_TABLE(REPORT_FIELDS, list_report), .main = "lines"};
 
 /* ---- text -------------------------------------------------------------------------------- */
 
@@ -263,10 +324,10 @@ static void put_verdict(const comparison *c)
 {
     const mv_diff_row *row = main_row(c);
     bool is_same = c->delta == 0 && !row;
-    char delta[MV_SIZE_TEXT + 1];
+    char delta[MV_SIZE_TEXT];
 
     mv_out_style(c->out, style_of(c->delta));
-    mv_out_text(c->out, is_same ? "no change" : delta_text(delta, c->delta));
+    mv_out_text(c->out, is_same ? "no change" : mv_size_change_text(delta, c->delta));
     mv_out_style(c->out, MV_STYLE_NONE);
     mv_out_text(c->out, is_same ? " in allocated memory " : " allocated ");
     put_at(c->out, c->cli->options.at);
@@ -299,19 +360,20 @@ static void put_reserved(const comparison *c)
 {
     const mv_reserved *r = c->reserved;
     int64_t change = (int64_t)(r[1].reserved - r[0].reserved);
-    char delta[MV_SIZE_TEXT + 1], before[MV_SIZE_TEXT], after[MV_SIZE_TEXT];
+    char delta[MV_SIZE_TEXT], before[MV_SIZE_TEXT], after[MV_SIZE_TEXT];
     bool is_peak = is_at_peak(c->cli->options.at);
     uint32_t said = 0, part;
 
     mv_out_style(c->out, style_of(change));
-    mv_out_text(c->out, change == 0 ? "no change" : delta_text(delta, change));
+    mv_out_text(c->out, change == 0 ? "no change" : mv_size_change_text(delta, change));
     mv_out_style(c->out, MV_STYLE_NONE);
     mv_out_format(c->out, "%s reserved%s%s: %s before, %s after\n", change == 0 ? " in" : "",
                   change == 0 ? " memory" : "", is_peak ? " at its peak" : " then",
                   mv_size_text(before, r[0].reserved), mv_size_text(after, r[1].reserved));
     while ((part = next_part(r, said)) < MV_RESERVED_PARTS) {
         said |= 1u << part;
-        mv_out_format(c->out, "  %10s  ", delta_text(delta, r[1].part[part] - r[0].part[part]));
+        mv_out_format(c->out, "  %10s  ",
+                      mv_size_change_text(delta, r[1].part[part] - r[0].part[part]));
         mv_prose_put(c->out, 14, 14, "%s%s", mv_reserved_part_text(part),
                      is_peak && (part == MV_RESERVED_HOLES || part == MV_RESERVED_UNUSED)
                          ? ", beyond what was ever needed at once"
@@ -333,83 +395,17 @@ static void put_side(const comparison *c, const device_pair *pair, int s)
                  mv_size_text(reserved, pair->found.level[s].reserved), c->name[s], at);
 }
 
-static void add_size(mv_sheet *sheet, uint64_t bytes)
-{
-    if (bytes)
-        mv_sheet_size(sheet, bytes);
-    else
-        mv_sheet_text(sheet, "-");
-}
-
-/* Labels of the lines that are shown. */
-static const char **labels_of(const comparison *c, const mv_diff *found)
-{
-    uint32_t count = found->lines < c->limit ? found->lines : (uint32_t)c->limit;
-    mv_labelled *rows = mv_push_array(&c->cli->scratch, mv_labelled, count);
-
-    for (uint32_t i = 0; rows && i < count; i++) {
-        const mv_diff_row *row = &found->line[i];
-        int side = side_of(row);
-        rows[i] = (mv_labelled){.trace = &c->trace[side],
-                                .kinds = c->code.sites[side].kinds,
-                                .stack = row->stack[side],
-                                .bytes = row->bytes[side]};
-    }
-    return rows ? mv_labels_find(&c->cli->scratch, rows, count, false) : NULL;
-}
-
-/* `name`, and where the line was before, if that is not where it is now. */
-static void add_label(const comparison *c, mv_sheet *sheet, const mv_diff_row *row,
-                      const char *name)
-{
-    char label[512], before[512], both[1040];
-
-    label_of(c, row, side_of(row), label, sizeof label);
-    label_of(c, row, 0, before, sizeof before);
-    if (row->bytes[0] && row->bytes[1] && strcmp(label, before) != 0) {
-        snprintf(both, sizeof both, "%s (was %s)", name, before);
-        mv_sheet_text(sheet, both);
-    } else {
-        mv_sheet_text(sheet, name);
-    }
-}
-
-static void put_rows(const comparison *c, const mv_diff *found)
-{
-    static const mv_column columns[] = {
-        {"change", MV_UNIT_BYTES, 9},     {"", MV_UNIT_TEXT, 0},
-        {"before", MV_UNIT_BYTES, 8},     {"after", MV_UNIT_BYTES, 8},
-        {"blocks", MV_UNIT_COUNT, 0},     {"", MV_UNIT_COUNT, 0},
-        {"allocated by", MV_UNIT_TEXT, 0}};
-    const char **labels = labels_of(c, found);
-    char delta[MV_SIZE_TEXT + 1];
-    mv_sheet sheet;
-
-    mv_sheet_init(&sheet, &c->cli->scratch, columns, 7);
-    for (uint32_t i = 0; i < found->lines && i < c->limit; i++) {
-        const mv_diff_row *row = &found->line[i];
-        mv_sheet_text(&sheet, delta_text(delta, row->delta));
-        mv_sheet_text(&sheet, mv_diff_status_name(row->status));
-        add_size(&sheet, row->bytes[0]);
-        add_size(&sheet, row->bytes[1]);
-        mv_sheet_count(&sheet, row->blocks[0]);
-        mv_sheet_count(&sheet, row->blocks[1]);
-        add_label(c, &sheet, row, labels ? labels[i] : "?");
-    }
-    mv_out_char(c->out, '\n');
-    mv_sheet_print(&sheet, c->out, 2);
-}
-
 static void put_rest(const comparison *c, const mv_diff *found)
 {
-    char text[MV_SIZE_TEXT + 1];
+    char text[MV_SIZE_TEXT];
     int64_t rest = 0;
 
     for (uint64_t i = c->limit; i < found->lines; i++)
         rest = (int64_t)((uint64_t)rest + (uint64_t)found->line[i].delta);
     mv_out_style(c->out, MV_STYLE_DIM);
     if (found->lines > c->limit)
-        mv_out_format(c->out, "  %9s  in %llu more; --limit 0 shows all\n", delta_text(text, rest),
+        mv_out_format(c->out, "  %9s  in %llu more; --limit 0 shows all\n",
+                      mv_size_change_text(text, rest),
                       (unsigned long long)(found->lines - c->limit));
     if (found->same_lines)
         mv_out_format(c->out, "  %s in %u line%s without a change\n",
@@ -420,18 +416,17 @@ static void put_rest(const comparison *c, const mv_diff *found)
 
 static void put_pair(const comparison *c, const device_pair *pair)
 {
-    char delta[MV_SIZE_TEXT + 1];
+    char delta[MV_SIZE_TEXT];
 
     if (c->count > 1) {
         mv_out_style(c->out, MV_STYLE_BOLD);
         mv_out_format(c->out, "\ndevice %u: ", pair->device[pair->device[1] == NO_DEVICE ? 0 : 1]);
         mv_out_style(c->out, MV_STYLE_NONE);
-        mv_out_format(c->out, "%s\n", delta_text(delta, pair->found.delta));
+        mv_out_format(c->out, "%s\n", mv_size_change_text(delta, pair->found.delta));
     }
     put_side(c, pair, 0);
     put_side(c, pair, 1);
-    if (pair->found.lines)
-        put_rows(c, &pair->found);
+    mv_table_print(c->cli, &line_table, c, pair, "\n");
     put_rest(c, &pair->found);
 }
 
@@ -457,14 +452,13 @@ static void judge_growth(comparison *c, mv_gate gate, int measure, uint64_t befo
 
 static int put_report(comparison *c)
 {
-    const mv_options *options = &c->cli->options;
     int status = MV_EXIT_DONE;
 
     judge_growth(c, MV_GATE_DELTA, 0, c->level[0].allocated, c->level[1].allocated, "allocated");
     judge_growth(c, MV_GATE_RESERVED, 1, c->reserved[0].reserved, c->reserved[1].reserved,
                  "reserved");
-    if (mv_option_given(options, MV_HAS(JSON))) {
-        status = put_json(c);
+    if (mv_table_is_wanted(c->cli)) {
+        status = mv_table_put(c->cli, c);
     } else {
         put_verdict(c);
         put_reserved(c);
@@ -535,12 +529,6 @@ static bool pair_devices(comparison *c)
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-/* Helpers that read, and complain of, the command's first file are pointed to this one. */
-static void turn_to(comparison *c, int s, char **files)
-{
-    c->cli->options.file = files + s;
-}
-
 /* The moment of reserved memory, and what of the side is known for sure: at a peak, that no higher
  * one was before the trace; at other moments, what the final heap bears out. */
 static bool find_reserved(comparison *c, device_pair *pair, int s)
@@ -552,7 +540,7 @@ static bool find_reserved(comparison *c, device_pair *pair, int s)
 
     *ask = (mv_moment_ask){.kind = is_peak ? MV_MOMENT_RESERVED_PEAK : MV_MOMENT_BEHIND,
                            .event = pair->sides.moment[s].event};
-    if (!mv_window_find(c->cli, &c->trace[s], pair->device[s], &ask->window))
+    if (!mv_window_find_in(c->cli, c->name[s], &c->trace[s], pair->device[s], &ask->window))
         return false;
     if (mv_totals_find(&c->cli->arena, &c->trace[s], pair->sides.lives[s], &totals, &err) !=
         MV_OK) {
@@ -582,20 +570,16 @@ static bool find_side(comparison *c, device_pair *pair, int s)
         return false;
     }
     pair->sides.lives[s] = lives;
-    return mv_at_find(c->cli, &c->trace[s], lives, "peak", &pair->sides.moment[s]) &&
+    return mv_at_find_in(c->cli, c->name[s], &c->trace[s], lives, "peak", &pair->sides.moment[s]) &&
            find_reserved(c, pair, s);
 }
 
-static bool find_pair(comparison *c, device_pair *pair, char **files)
+static bool find_pair(comparison *c, device_pair *pair)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
 
-    for (int s = 0; s < 2; s++) {
-        turn_to(c, s, files);
-        if (!find_side(c, pair, s))
-            return false;
-    }
-    turn_to(c, 0, files);
+    if (!find_side(c, pair, 0) || !find_side(c, pair, 1))
+        return false;
     if (mv_diff_find(&c->cli->arena, &c->code, &pair->sides, &pair->found, &err) != MV_OK) {
         mv_complain(NULL, &err);
         return false;
@@ -612,17 +596,15 @@ static bool find_pair(comparison *c, device_pair *pair, char **files)
     return true;
 }
 
-static bool read_both(comparison *c, char **files)
+static bool read_both(comparison *c)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
     bool read = true;
 
     for (int s = 0; s < 2 && read; s++) {
-        turn_to(c, s, files);
-        c->name[s] = mv_input_name(c->cli);
-        read = mv_input_read(c->cli, &c->trace[s]);
+        c->name[s] = c->cli->options.file[s];
+        read = mv_input_read_file(c->cli, c->name[s], &c->trace[s]);
     }
-    turn_to(c, 0, files);
     if (read &&
         mv_diff_code_find(&c->cli->arena, &c->trace[0], &c->trace[1], &c->code, &err) != MV_OK) {
         mv_complain(NULL, &err);
@@ -637,12 +619,11 @@ int mv_cmd_diff(mv_cli *cli)
                     .out = &cli->out,
                     .exact = {{true, true}, {true, true}},
                     .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
-    char **files = cli->options.file;
 
-    if (!read_both(&c, files) || !pair_devices(&c))
+    if (!read_both(&c) || !pair_devices(&c))
         return MV_EXIT_FAILED;
     for (uint32_t i = 0; i < c.count; i++)
-        if (!find_pair(&c, &c.pairs[i], files))
+        if (!find_pair(&c, &c.pairs[i]))
             return MV_EXIT_FAILED;
     c.delta = (int64_t)(c.level[1].allocated - c.level[0].allocated);
     return put_report(&c);

@@ -12,10 +12,9 @@
 #include "cli/input/window.h"
 #include "cli/report/captured.h"
 #include "cli/report/prose.h"
-#include "cli/report/report.h"
 #include "cli/report/rows.h"
-#include "cli/report/sheet.h"
 #include "cli/report/stack_text.h"
+#include "cli/report/table.h"
 
 /* Rows of each list in text when --limit says nothing, of healthy devices fewer; lines beside
  * the lists. */
@@ -50,238 +49,249 @@ static uint32_t worst_device(const inspection *x)
     return worst;
 }
 
-/* Rows of each list of a device. */
-static uint64_t rows_of(const inspection *x, const mv_fragmentation *f)
+/* Rows of a list of a device: in text, a healthy one has fewer. */
+static uint64_t limit_of(const mv_rows *rows, const inspection *x, const mv_fragmentation *f)
 {
-    if (f->fragmented || mv_option_given(&x->cli->options, MV_HAS(LIMIT)))
+    if (!mv_rows_are_text(rows) || f->fragmented ||
+        mv_option_given(&x->cli->options, MV_HAS(LIMIT)))
         return x->limit;
     return x->limit < OK_ROWS ? x->limit : OK_ROWS;
 }
 
-/* ---- JSON -------------------------------------------------------------------------------- */
+/* ---- fields ------------------------------------------------------------------------------ */
 
-static void add_stack(mv_report *r, cJSON *o, const inspection *x, mv_stack_id stack)
+#define DOMAIN_FIELDS(MEMBER, kind, pool_row, stream_row)                                       \
+    MEMBER("pool", mv_value_text(mv_segment_kind_name(kind)))                                   \
+    MEMBER("pool_id",                                                                           \
+           mv_value_pair(x->trace->pools.a[(pool_row).row], x->trace->pools.b[(pool_row).row])) \
+    MEMBER("stream", mv_value_u64(x->trace->streams.value[(stream_row).row]))
+
+/* Lines that pin segments: all of them, or one. */
+typedef struct {
+    const mv_fragmentation *of;
+    const mv_pin *pins; /* [count] */
+    uint32_t count;
+} pin_list;
+
+#define PIN_FIELDS(COLUMN, MEMBER, LIST)                                             \
+    COLUMN("bytes", "beside", 2, MV_UNIT_BYTES, 9, mv_value_u64(pin->bytes))         \
+    COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT, 0, mv_value_u64(pin->blocks))       \
+    COLUMN("segments", "segments", 4, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,              \
+           mv_value_u64(pin->segments))                                              \
+    COLUMN("stranded", "stranded", 1, MV_UNIT_BYTES, 9, mv_value_u64(pin->stranded)) \
+    COLUMN("age_events", "age", 5, MV_UNIT_COUNT, 0,                                 \
+           mv_value_u64(mv_pin_age(pin, list->of->at.event)))                        \
+    MEMBER("culprit", mv_value_culprit(x->trace, x->sites.kinds, pin->stack))        \
+    COLUMN(NULL, "by", 6, MV_UNIT_TEXT, 0,                                           \
+           mv_value_label(labels, i, x->trace, x->sites.kinds, pin->stack))          \
+    MEMBER("frames", mv_value_frames(x->trace, pin->stack))
+
+static void list_pins(mv_rows *rows, const void *all, const void *one)
 {
-    char label[512];
+    const inspection *x = all;
+    const pin_list *list = one;
+    uint32_t count = mv_rows_take(rows, list->count, limit_of(rows, x, list->of));
+    const char **labels = NULL;
 
-    mv_json_add_text(r, o, "culprit",
-                     mv_culprit_label(x->trace, x->sites.kinds, stack, label, sizeof label));
-    mv_json_add(r, o, "frames", mv_json_frames(r, x->trace, stack));
+    if (mv_rows_are_text(rows))
+        labels = mv_labels_of(&x->cli->scratch, x->trace, x->sites.kinds, list->pins, count, mv_pin,
+                              stranded);
+    for (uint32_t i = 0; i < count; i++) {
+        const mv_pin *pin = &list->pins[i];
+        MV_ROWS_ADD(rows, PIN_FIELDS);
+    }
 }
 
-static void add_pool(mv_report *r, cJSON *o, const inspection *x, uint8_t kind, mv_pool_id pool,
-                     mv_stream_id stream)
+static const mv_table pin_table = {MV_TABLE(PIN_FIELDS, list_pins)};
+
+#define SEGMENT_FIELDS(COLUMN, MEMBER, LIST)                          \
+    MEMBER("device", mv_value_u64(x->first + index))                  \
+    MEMBER("segment", mv_value_u64(f->map.addr[row->segment]))        \
+    DOMAIN_FIELDS(MEMBER, s->kind[segment], pool, s->stream[segment]) \
+    MEMBER("total", mv_value_u64(f->map.size[row->segment]))          \
+    MEMBER("free", mv_value_u64(f->map.free[row->segment]))           \
+    MEMBER("stranded", mv_value_u64(row->stranded))                   \
+    LIST("pinned_by", &pin_table, mv_value_rows(&pins))
+
+/* Of a device, its position among those of the report. */
+static void list_segments(mv_rows *rows, const void *all, const void *one)
 {
-    const mv_pools *pools = &x->trace->pools;
-    cJSON *id;
-
-    mv_json_add_text(r, o, "pool", mv_segment_kind_name(kind));
-    id = mv_json_array(r, o, "pool_id");
-    mv_json_add(r, id, NULL, mv_json_u64(pools->a[pool.row]));
-    mv_json_add(r, id, NULL, mv_json_u64(pools->b[pool.row]));
-    mv_json_add_u64(r, o, "stream", x->trace->streams.value[stream.row]);
-}
-
-static void add_bytes(mv_report *r, cJSON *o, const mv_heap_sums *b, uint64_t whole)
-{
-    mv_json_add_u64(r, o, "reserved", b->reserved);
-    mv_json_add_u64(r, o, "allocated", b->allocated);
-    mv_json_add_u64(r, o, "pending", b->pending);
-    mv_json_add_u64(r, o, "rounding", b->rounding);
-    mv_json_add_u64(r, o, "free", b->free);
-    mv_json_add_u64(r, o, "stranded", b->free - whole);
-    mv_json_add_u64(r, o, "whole", whole);
-    mv_json_add_i64(r, o, "unexplained", mv_heap_unexplained(b));
-}
-
-static cJSON *free_json(mv_report *r, const mv_fragmentation *f)
-{
-    cJSON *o = mv_json_object(r, NULL, NULL);
-
-    mv_json_add_u64(r, o, "total", f->bytes.free);
-    mv_json_add_u64(r, o, "largest", f->largest);
-    mv_json_add_u64(r, o, "rounding", f->bytes.rounding);
-    mv_json_add_u64(r, o, "pending", f->bytes.pending);
-    mv_json_add_u64(r, o, "stranded", f->stranded);
-    mv_json_add_u64(r, o, "whole", f->whole);
-    return o;
-}
-
-static void add_pin(mv_report *r, cJSON *array, const inspection *x, const mv_fragmentation *f,
-                    const mv_pin *pin)
-{
-    cJSON *o = mv_json_object(r, array, NULL);
-
-    mv_json_add_u64(r, o, "bytes", pin->bytes);
-    mv_json_add_u64(r, o, "blocks", pin->blocks);
-    mv_json_add_u64(r, o, "segments", pin->segments);
-    mv_json_add_u64(r, o, "stranded", pin->stranded);
-    mv_json_add_u64(r, o, "age_events", mv_pin_age(pin, f->at.event));
-    add_stack(r, o, x, pin->stack);
-}
-
-static cJSON *stranded_json(mv_report *r, const inspection *x, uint32_t index)
-{
+    const inspection *x = all;
+    uint32_t index = *(const uint32_t *)one;
     const mv_fragmentation *f = &x->found[index];
-    const mv_segment_lives *s = &x->lives[index].segments;
-    cJSON *array = mv_json_array(r, NULL, NULL), *pins;
+    uint32_t count = mv_rows_take(rows, f->pins.segment_count, x->limit);
 
-    for (uint32_t i = 0; i < f->pins.segment_count && i < x->limit; i++) {
+    for (uint32_t i = 0; i < count; i++) {
+        const mv_segment_lives *s = &x->lives[index].segments;
         const mv_stranded *row = &f->pins.segments[i];
         uint32_t segment = f->map.segment[row->segment];
-        mv_pool_id pool = s->pool[segment];
-        cJSON *o = mv_json_object(r, array, NULL);
-        mv_json_add_u64(r, o, "device", x->first + index);
-        mv_json_add_u64(r, o, "segment", f->map.addr[row->segment]);
-        add_pool(r, o, x, s->kind[segment], pool.row == MV_NO_ROW ? MV_DEFAULT_POOL : pool,
-                 s->stream[segment]);
-        mv_json_add_u64(r, o, "total", f->map.size[row->segment]);
-        mv_json_add_u64(r, o, "free", f->map.free[row->segment]);
-        mv_json_add_u64(r, o, "stranded", row->stranded);
-        pins = mv_json_array(r, o, "pinned_by");
-        for (uint32_t p = 0; p < row->pins && p < x->limit; p++)
-            add_pin(r, pins, x, f, &f->pins.pins[row->first_pin + p]);
+        mv_pool_id pool = s->pool[segment].row == MV_NO_ROW ? MV_DEFAULT_POOL : s->pool[segment];
+        pin_list pins = {f, &f->pins.pins[row->first_pin], row->pins};
+        MV_ROWS_ADD(rows, SEGMENT_FIELDS);
     }
-    return array;
 }
 
-static cJSON *lines_json(mv_report *r, const inspection *x, const mv_fragmentation *f)
+static const mv_table segment_table = {MV_TABLE(SEGMENT_FIELDS, list_segments), .named_by = 2};
+
+#define GROWTH_FIELDS(COLUMN, MEMBER, LIST)                                                     \
+    COLUMN("event", "event", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, mv_value_u64(g->event))       \
+    COLUMN("segment_bytes", "added", 1, MV_UNIT_BYTES, 9, mv_value_u64(g->segment_bytes))       \
+    COLUMN("requested", "asked", 2, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, mv_value_u64(g->request)) \
+    COLUMN("free_elsewhere", "free", 3, MV_UNIT_BYTES, 9, mv_value_u64(g->free))                \
+    MEMBER("usable", mv_value_u64(g->usable))                                                   \
+    COLUMN("largest_hole", "largest", 4, MV_UNIT_BYTES, 9, mv_value_u64(g->largest))            \
+    COLUMN("reason", "because", 6, MV_UNIT_TEXT, 0,                                             \
+           mv_value_text(mv_growth_reason_name(g->reason)))                                     \
+    COLUMN("culprit", "for", 7, MV_UNIT_TEXT, 0,                                                \
+           mv_value_culprit(x->trace, x->sites.kinds, g->stack))                                \
+    MEMBER("frames", mv_value_frames(x->trace, g->stack))
+
+static void list_growth(mv_rows *rows, const void *all, const void *one)
 {
-    cJSON *array = mv_json_array(r, NULL, NULL);
+    const inspection *x = all;
+    const mv_fragmentation *f = one;
+    uint32_t count = mv_rows_take(rows, f->growths.count, limit_of(rows, x, f));
 
-    for (uint32_t i = 0; i < f->pins.line_count && i < x->limit; i++)
-        add_pin(r, array, x, f, &f->pins.lines[i]);
-    return array;
-}
-
-static cJSON *growth_json(mv_report *r, const inspection *x, const mv_fragmentation *f)
-{
-    cJSON *array = mv_json_array(r, NULL, NULL);
-
-    for (uint32_t i = 0; i < f->growths.count && i < x->limit; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const mv_segment_growth *g = &f->growths.rows[i];
-        cJSON *o = mv_json_object(r, array, NULL);
-        mv_json_add_u64(r, o, "event", g->event);
-        mv_json_add_u64(r, o, "segment_bytes", g->segment_bytes);
-        mv_json_add_u64(r, o, "requested", g->request);
-        mv_json_add_u64(r, o, "free_elsewhere", g->free);
-        mv_json_add_u64(r, o, "usable", g->usable);
-        mv_json_add_u64(r, o, "largest_hole", g->largest);
-        mv_json_add_text(r, o, "reason", mv_growth_reason_name(g->reason));
-        add_stack(r, o, x, g->stack);
+        MV_ROWS_ADD(rows, GROWTH_FIELDS);
     }
-    return array;
 }
 
-static cJSON *advice_json(mv_report *r, const inspection *x, const mv_fragmentation *f)
+static const mv_table growth_table = {MV_TABLE(GROWTH_FIELDS, list_growth)};
+
+#define ADVICE_FIELDS(COLUMN, MEMBER, LIST)                               \
+    MEMBER("setting", mv_value_if(a->setting, mv_value_text(a->setting))) \
+    MEMBER("call", mv_value_text(a->call))                                \
+    MEMBER("bytes", mv_value_u64(a->bytes))                               \
+    MEMBER("saves", mv_value_if(a->is_replayed, mv_value_i64(a->saves)))  \
+    MEMBER("text", mv_value_text(a->text))                                \
+    MEMBER("frames", mv_value_frames(x->trace, a->stack))
+
+static void list_advice(mv_rows *rows, const void *all, const void *one)
 {
-    cJSON *array = mv_json_array(r, NULL, NULL);
+    const inspection *x = all;
+    const mv_fragmentation *f = one;
 
     for (uint32_t i = 0; i < f->advice_count; i++) {
-        cJSON *o = mv_json_object(r, array, NULL);
-        if (f->advice[i].setting)
-            mv_json_add_text(r, o, "setting", f->advice[i].setting);
-        mv_json_add_text(r, o, "call", f->advice[i].call);
-        mv_json_add_u64(r, o, "bytes", f->advice[i].bytes);
-        if (f->advice[i].is_replayed)
-            mv_json_add_i64(r, o, "saves", f->advice[i].saves);
-        mv_json_add_text(r, o, "text", f->advice[i].text);
-        mv_json_add(r, o, "frames", mv_json_frames(r, x->trace, f->advice[i].stack));
+        const mv_advice *a = &f->advice[i];
+        MV_ROWS_ADD(rows, ADVICE_FIELDS);
     }
-    return array;
 }
+
+static const mv_table advice_table = {MV_TABLE(ADVICE_FIELDS, list_advice)};
 
 /* How far the replay of settings can be trusted; null where there was nothing to try. */
-static cJSON *replay_json(mv_report *r, const mv_fragmentation *f)
-{
-    cJSON *o;
+#define REPLAY_FIELDS(MEMBER)                                                            \
+    MEMBER("replay.trust", f->is_replayed || f->not_replayed                             \
+                               ? mv_value_text(mv_trust_name(f->trust))                  \
+                               : mv_value_of(MV_VALUE_NULL_OBJECT))                      \
+    MEMBER("replay.trust_why", mv_value_text(f->trust_why))                              \
+    MEMBER("replay.tried", mv_value_u64(f->tried))                                       \
+    MEMBER("replay.not_replayed", mv_value_text(f->not_replayed ? f->not_replayed : "")) \
+    MEMBER("replay.meets", mv_value_if(f->meets, mv_value_text(f->meets)))               \
+    MEMBER("replay.spare", mv_value_if(f->meets, mv_value_bytes(f->spare)))              \
+    MEMBER("replay.lacks_memory", mv_value_if(f->meets, mv_value_bool(f->lacks_memory)))
 
-    if (!f->is_replayed && !f->not_replayed)
-        return cJSON_CreateNull();
-    o = mv_json_object(r, NULL, NULL);
-    mv_json_add_text(r, o, "trust", mv_trust_name(f->trust));
-    mv_json_add_text(r, o, "trust_why", f->trust_why);
-    mv_json_add_u64(r, o, "tried", f->tried);
-    mv_json_add_text(r, o, "not_replayed", f->not_replayed ? f->not_replayed : "");
-    if (f->meets) {
-        mv_json_add_text(r, o, "meets", f->meets);
-        mv_json_add(r, o, "spare", mv_json_bytes(f->spare));
-        mv_json_add_bool(r, o, "lacks_memory", f->lacks_memory);
-    }
-    return o;
-}
+#define BYTES_FIELDS(MEMBER, bytes, unused)                    \
+    MEMBER("reserved", mv_value_u64((bytes)->reserved))        \
+    MEMBER("allocated", mv_value_u64((bytes)->allocated))      \
+    MEMBER("pending", mv_value_u64((bytes)->pending))          \
+    MEMBER("rounding", mv_value_u64((bytes)->rounding))        \
+    MEMBER("free", mv_value_u64((bytes)->free))                \
+    MEMBER("stranded", mv_value_u64((bytes)->free - (unused))) \
+    MEMBER("whole", mv_value_u64(unused))                      \
+    MEMBER("unexplained", mv_value_i64(mv_heap_unexplained(bytes)))
 
-static cJSON *pools_json(mv_report *r, const inspection *x, const mv_fragmentation *f)
+#define POOL_FIELDS(COLUMN, MEMBER, LIST)              \
+    DOMAIN_FIELDS(MEMBER, d->kind, d->pool, d->stream) \
+    BYTES_FIELDS(MEMBER, &d->bytes, d->whole)          \
+    MEMBER("largest", mv_value_u64(d->largest))
+
+static void list_pools(mv_rows *rows, const void *all, const void *one)
 {
-    cJSON *array = mv_json_array(r, NULL, NULL);
+    const inspection *x = all;
+    const mv_fragmentation *f = one;
 
     for (uint32_t i = 0; i < f->domain_count; i++) {
         const mv_domain_report *d = &f->domains[i];
-        cJSON *o = mv_json_object(r, array, NULL);
-        add_pool(r, o, x, d->kind, d->pool, d->stream);
-        add_bytes(r, o, &d->bytes, d->whole);
-        mv_json_add_u64(r, o, "largest", d->largest);
+        MV_ROWS_ADD(rows, POOL_FIELDS);
     }
-    return array;
 }
 
-static cJSON *devices_json(mv_report *r, const inspection *x)
-{
-    cJSON *array = mv_json_array(r, NULL, NULL);
+static const mv_table pool_table = {MV_TABLE(POOL_FIELDS, list_pools)};
 
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                            \
+    MEMBER("device", mv_value_u64(x->first + i))                       \
+    MEMBER("verdict", mv_value_text(mv_fragmentation_verdict_name(f))) \
+    MEMBER("known", mv_value_bool(f->is_known))                        \
+    MV_AT_FIELDS(MEMBER, "at.", &f->at)                                \
+    BYTES_FIELDS(MEMBER, &f->bytes, f->whole)                          \
+    MEMBER("why", mv_value_text(f->why))                               \
+    LIST("segments", &segment_table, mv_value_rows(&i))                \
+    LIST("pinned_by", &pin_table, mv_value_rows(&pins))                \
+    LIST("growth", &growth_table, mv_value_rows(f))                    \
+    MEMBER("needed", mv_value_u64(f->demand.needed))                   \
+    MEMBER("taken", mv_value_u64(f->demand.taken))                     \
+    MEMBER("beyond", mv_value_u64(f->beyond))                          \
+    LIST("pools", &pool_table, mv_value_rows(f))                       \
+    LIST("advice", &advice_table, mv_value_rows(f))                    \
+    REPLAY_FIELDS(MEMBER)
+
+static void list_devices(mv_rows *rows, const void *all, const void *one)
+{
+    const inspection *x = all;
+
+    (void)one;
     for (uint32_t i = 0; i < x->end - x->first; i++) {
         const mv_fragmentation *f = &x->found[i];
-        cJSON *o = mv_json_object(r, array, NULL);
-        mv_json_add_u64(r, o, "device", x->first + i);
-        mv_json_add_text(r, o, "verdict", mv_fragmentation_verdict_name(f));
-        mv_json_add_bool(r, o, "known", f->is_known);
-        mv_json_add(r, o, "at", mv_at_json(r, &f->at));
-        add_bytes(r, o, &f->bytes, f->whole);
-        mv_json_add_text(r, o, "why", f->why);
-        mv_json_add(r, o, "segments", stranded_json(r, x, i));
-        mv_json_add(r, o, "pinned_by", lines_json(r, x, f));
-        mv_json_add(r, o, "growth", growth_json(r, x, f));
-        mv_json_add_u64(r, o, "needed", f->demand.needed);
-        mv_json_add_u64(r, o, "taken", f->demand.taken);
-        mv_json_add_u64(r, o, "beyond", f->beyond);
-        mv_json_add(r, o, "pools", pools_json(r, x, f));
-        mv_json_add(r, o, "advice", advice_json(r, x, f));
-        mv_json_add(r, o, "replay", replay_json(r, f));
+        pin_list pins = {f, f->pins.lines, f->pins.line_count};
+        MV_ROWS_ADD(rows, DEVICE_FIELDS);
     }
-    return array;
 }
 
-static int put_json(const inspection *x)
+static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
+
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST)                                                 \
+    MEMBER("device",                                                                        \
+           x->end > x->first ? mv_value_u64(x->first + index) : mv_value_of(MV_VALUE_NULL)) \
+    MV_AT_FIELDS(MEMBER, "at.", &f->at)                                                     \
+    MEMBER("at_chosen", mv_value_bool(f->chosen))                                           \
+    MEMBER("verdict", mv_value_text(mv_fragmentation_verdict_name(f)))                      \
+    MEMBER("why", mv_value_text(f->why))                                                    \
+    MEMBER("known", mv_value_bool(f->is_known))                                             \
+    MEMBER("over_plain", mv_value_bool(f->over_plain))                                      \
+    MEMBER("reserved", mv_value_u64(f->bytes.reserved))                                     \
+    MEMBER("allocated", mv_value_u64(f->bytes.allocated))                                   \
+    MEMBER("needed", mv_value_u64(f->demand.needed))                                        \
+    MEMBER("beyond", mv_value_u64(f->beyond))                                               \
+    MEMBER("unexplained", mv_value_i64(mv_heap_unexplained(&f->bytes)))                     \
+    MEMBER("free.total", mv_value_u64(f->bytes.free))                                       \
+    MEMBER("free.largest", mv_value_u64(f->largest))                                        \
+    MEMBER("free.rounding", mv_value_u64(f->bytes.rounding))                                \
+    MEMBER("free.pending", mv_value_u64(f->bytes.pending))                                  \
+    MEMBER("free.stranded", mv_value_u64(f->stranded))                                      \
+    MEMBER("free.whole", mv_value_u64(f->whole))                                            \
+    LIST("stranded", &segment_table, mv_value_rows(&index))                                 \
+    LIST("pinned_by", &pin_table, mv_value_rows(&pins))                                     \
+    LIST("growth", &growth_table, mv_value_rows(f))                                         \
+    LIST("advice", &advice_table, mv_value_rows(f))                                         \
+    REPLAY_FIELDS(MEMBER)                                                                   \
+    LIST("devices", &device_table, mv_value_rows(NULL))
+
+static void list_report(mv_rows *rows, const void *all, const void *one)
 {
-    mv_report report, *r = &report;
+    const inspection *x = all;
     uint32_t index = worst_device(x);
     const mv_fragmentation *f = &x->found[index];
+    pin_list pins = {f, f->pins.lines, f->pins.line_count};
 
-    mv_report_open(r, x->cli);
-    mv_report_member(r, "device",
-                     x->end > x->first ? mv_json_u64(x->first + index) : cJSON_CreateNull());
-    mv_report_member(r, "at", mv_at_json(r, &f->at));
-    mv_report_member(r, "at_chosen", cJSON_CreateBool(f->chosen));
-    mv_report_member(r, "verdict",
-                     mv_json_span(r, (mv_span){(const uint8_t *)mv_fragmentation_verdict_name(f),
-                                               strlen(mv_fragmentation_verdict_name(f))}));
-    mv_report_member(r, "why", mv_json_span(r, (mv_span){(const uint8_t *)f->why, strlen(f->why)}));
-    mv_report_member(r, "known", cJSON_CreateBool(f->is_known));
-    mv_report_member(r, "over_plain", cJSON_CreateBool(f->over_plain));
-    mv_report_member(r, "reserved", mv_json_u64(f->bytes.reserved));
-    mv_report_member(r, "allocated", mv_json_u64(f->bytes.allocated));
-    mv_report_member(r, "needed", mv_json_u64(f->demand.needed));
-    mv_report_member(r, "beyond", mv_json_u64(f->beyond));
-    mv_report_member(r, "unexplained", mv_json_i64(mv_heap_unexplained(&f->bytes)));
-    mv_report_member(r, "free", free_json(r, f));
-    mv_report_member(r, "stranded", stranded_json(r, x, index));
-    mv_report_member(r, "pinned_by", lines_json(r, x, f));
-    mv_report_member(r, "growth", growth_json(r, x, f));
-    mv_report_member(r, "advice", advice_json(r, x, f));
-    mv_report_member(r, "replay", replay_json(r, f));
-    mv_report_member(r, "devices", devices_json(r, x));
-    return mv_report_close(r);
+    (void)one;
+    MV_ROWS_ADD(rows, REPORT_FIELDS);
 }
+
+const mv_table mv_report_fragmentation = {MV_TABLE(REPORT_FIELDS, list_report),
+                                          .main = "devices.pinned_by"};
 
 /* ---- text -------------------------------------------------------------------------------- */
 
@@ -348,107 +358,22 @@ static void put_advice(const inspection *x, const mv_fragmentation *f)
     put_note(x, f->trust_note);
 }
 
-/* Labels of the lines that pin, as far as they are shown. */
-static const char **pin_labels(const inspection *x, const mv_fragmentation *f, uint64_t most)
+static void put_device(const void *all, uint32_t device)
 {
-    uint32_t count = f->pins.line_count < most ? f->pins.line_count : (uint32_t)most;
-    mv_labelled *rows = mv_push_array(&x->cli->scratch, mv_labelled, count);
-
-    for (uint32_t i = 0; rows && i < count; i++)
-        rows[i] = (mv_labelled){.trace = x->trace,
-                                .kinds = x->sites.kinds,
-                                .stack = f->pins.lines[i].stack,
-                                .bytes = f->pins.lines[i].stranded};
-    return rows ? mv_labels_find(&x->cli->scratch, rows, count, false) : NULL;
-}
-
-static void put_lines(const inspection *x, const mv_fragmentation *f)
-{
-    static const mv_column columns[] = {
-        {"stranded", MV_UNIT_BYTES, 9}, {"beside", MV_UNIT_BYTES, 9},
-        {"blocks", MV_UNIT_COUNT, 0},   {"segments", MV_UNIT_COUNT | MV_UNIT_SPARE, 0},
-        {"age", MV_UNIT_COUNT, 0},      {"by", MV_UNIT_TEXT, 0}};
-    uint64_t rows = rows_of(x, f);
-    const char **labels = pin_labels(x, f, rows);
-    mv_sheet sheet;
-
-    if (f->pins.line_count == 0)
-        return;
-    mv_sheet_init(&sheet, &x->cli->scratch, columns, 6);
-    for (uint32_t i = 0; i < f->pins.line_count && i < rows; i++) {
-        const mv_pin *line = &f->pins.lines[i];
-        mv_sheet_size(&sheet, line->stranded);
-        mv_sheet_size(&sheet, line->bytes);
-        mv_sheet_count(&sheet, line->blocks);
-        mv_sheet_count(&sheet, line->segments);
-        mv_sheet_count(&sheet, mv_pin_age(line, f->at.event));
-        mv_sheet_text(&sheet, labels ? labels[i] : "?");
-    }
-    mv_out_char(x->out, '\n');
-    mv_sheet_print(&sheet, x->out, 2);
-    mv_rows_put_hidden(x->out, f->pins.line_count, rows);
-}
-
-static void put_growth(const inspection *x, const mv_fragmentation *f)
-{
-    static const mv_column columns[] = {{"added", MV_UNIT_BYTES, 9},
-                                        {"asked", MV_UNIT_BYTES | MV_UNIT_SPARE, 9},
-                                        {"free", MV_UNIT_BYTES, 9},
-                                        {"largest", MV_UNIT_BYTES, 9},
-                                        {"event", MV_UNIT_COUNT | MV_UNIT_SPARE, 0},
-                                        {"because", MV_UNIT_TEXT, 0},
-                                        {"for", MV_UNIT_TEXT, 0}};
-    uint64_t rows = rows_of(x, f);
-    mv_sheet sheet;
-    char label[512];
-
-    if (f->growths.count == 0)
-        return;
-    mv_sheet_init(&sheet, &x->cli->scratch, columns, 7);
-    for (uint32_t i = 0; i < f->growths.count && i < rows; i++) {
-        const mv_segment_growth *g = &f->growths.rows[i];
-        mv_sheet_size(&sheet, g->segment_bytes);
-        mv_sheet_size(&sheet, g->request);
-        mv_sheet_size(&sheet, g->free);
-        mv_sheet_size(&sheet, g->largest);
-        mv_sheet_count(&sheet, g->event);
-        mv_sheet_text(&sheet, mv_growth_reason_name(g->reason));
-        mv_sheet_text(&sheet,
-                      mv_culprit_label(x->trace, x->sites.kinds, g->stack, label, sizeof label));
-    }
-    mv_out_char(x->out, '\n');
-    mv_sheet_print(&sheet, x->out, 2);
-    mv_rows_put_hidden(x->out, f->growths.count, rows);
-}
-
-static void put_device(const inspection *x, uint32_t index)
-{
+    const inspection *x = all;
+    uint32_t index = device - x->first;
     const mv_fragmentation *f = &x->found[index];
+    pin_list pins = {f, f->pins.lines, f->pins.line_count};
 
     if (x->lives[index].events.count == 0 && f->bytes.reserved == 0) {
-        mv_captured_put_idle(x->out, x->trace, x->first + index);
+        mv_captured_put_idle(x->out, x->trace, device);
         return;
     }
     put_verdict(x, index);
     put_moment(x, f);
     put_advice(x, f);
-    put_lines(x, f);
-    put_growth(x, f);
-}
-
-static void put_text(const inspection *x)
-{
-    bool follows = false;
-
-    for (uint32_t i = x->first; i < x->end; i++) {
-        if (!mv_device_is_told(x->trace, x->first, x->end, i))
-            continue;
-        if (follows)
-            mv_out_char(x->out, '\n');
-        put_device(x, i - x->first);
-        follows = true;
-    }
-    mv_idle_put_others(x->out, x->trace, x->first, x->end, follows);
+    mv_table_print(x->cli, &pin_table, x, &pins, "\n");
+    mv_table_print(x->cli, &growth_table, x, f, "\n");
 }
 
 /* ---- both -------------------------------------------------------------------------------- */
@@ -522,9 +447,9 @@ int mv_cmd_fragmentation(mv_cli *cli)
         return MV_EXIT_FAILED;
     if (x.end == x.first)
         x.found[0].why = "the file has no device";
-    if (mv_option_given(&cli->options, MV_HAS(JSON)))
-        status = put_json(&x);
+    if (mv_table_is_wanted(cli))
+        status = mv_table_put(cli, &x);
     else
-        put_text(&x);
+        mv_devices_put(x.out, &trace, x.first, x.end, put_device, &x);
     return mv_gate_status(&cli->gates, status);
 }

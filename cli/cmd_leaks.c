@@ -334,8 +334,9 @@ static void put_summary(const judgement *j, uint32_t device, const mv_leaks *fou
                                      sizeof text));
 }
 
-static void put_device(const judgement *j, uint32_t device)
+static void put_device(const void *all, uint32_t device)
 {
+    const judgement *j = all;
     const mv_leaks *found = &j->found[device - j->first];
 
     if (is_idle(j, device)) {
@@ -394,21 +395,6 @@ static bool find_device(judgement *j, uint32_t device, mv_err *err)
     return true;
 }
 
-static void put_devices(const judgement *j)
-{
-    bool follows = false;
-
-    for (uint32_t i = j->first; i < j->end; i++) {
-        if (!mv_device_is_told(j->trace, j->first, j->end, i))
-            continue;
-        if (follows)
-            mv_out_char(j->out, '\n');
-        put_device(j, i);
-        follows = true;
-    }
-    mv_idle_put_others(j->out, j->trace, j->first, j->end, follows);
-}
-
 /* What --fail-on asked for: the first device that leaks, or that cannot be judged, speaks. */
 static void judge_gate(judgement *j)
 {
@@ -433,7 +419,7 @@ static int put_report(judgement *j)
     if (mv_table_is_wanted(j->cli))
         status = mv_table_put(j->cli, j);
     else
-        put_devices(j);
+        mv_devices_put(j->out, j->trace, j->first, j->end, put_device, j);
     judge_gate(j);
     return mv_gate_status(&j->cli->gates, status);
 }

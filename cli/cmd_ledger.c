@@ -8,10 +8,11 @@
 #include "cli/input/input.h"
 #include "cli/input/moment_option.h"
 #include "cli/report/prose.h"
-#include "cli/report/sheet.h"
+#include "cli/report/rows.h"
+#include "cli/report/table.h"
 
-/* Rows in text when --limit says nothing; names in the first line. */
-enum { TEXT_ROWS = 15, VERDICT_NAMES = 4, NAME = 64 };
+/* Rows in text when --limit says nothing, lines beside them; names in the first line. */
+enum { TEXT_ROWS = 15, OTHER_LINES = 8, VERDICT_NAMES = 4, NAME = 64 };
 
 typedef struct {
     mv_cli *cli;
@@ -39,85 +40,86 @@ static double seconds(const books *b, int64_t time_us)
     return ((double)time_us - (double)b->start_us) / 1e6;
 }
 
-/* ---- JSON -------------------------------------------------------------------------------- */
+/* ---- fields ------------------------------------------------------------------------------ */
 
-static void add_rows(mv_report *r, cJSON *array, const books *b, const mv_ledger *ledger)
+#define ROW_FIELDS(COLUMN, MEMBER, LIST)                                                \
+    MEMBER("library", mv_value_string(b->trace, row->library))                          \
+    COLUMN("name", "who", 3, MV_UNIT_TEXT, 0, mv_value_shown(mv_value_text(name), who)) \
+    MEMBER("api", mv_value_string(b->trace, row->api))                                  \
+    COLUMN("bytes", "bytes", 1, MV_UNIT_BYTES, 10, mv_value_u64(row->bytes))            \
+    COLUMN("count", "count", 2, MV_UNIT_COUNT, 0, mv_value_u64(row->count))             \
+    MEMBER("framework", mv_value_bool(row->is_framework))                               \
+    COLUMN("culprit", "most of it for", 4, MV_UNIT_TEXT, 0,                             \
+           mv_value_culprit(b->trace, b->kinds, row->stack))                            \
+    MEMBER("frames", mv_value_frames(b->trace, row->stack))
+
+static void add_remainder(mv_rows *rows, const char *what, int64_t bytes)
 {
-    char name[NAME], label[512];
+    mv_rows_add_some(
+        rows, 2, (mv_named_value[]){{"name", mv_value_text(what)}, {"bytes", mv_value_i64(bytes)}});
+}
 
-    for (uint32_t i = 0; i < ledger->count && i < b->limit; i++) {
+static void list_rows(mv_rows *rows, const void *all, const void *one)
+{
+    const books *b = all;
+    const mv_ledger *ledger = one;
+    uint32_t count = mv_rows_take(rows, ledger->count, b->limit);
+    char name[NAME], who[2 * NAME];
+
+    for (uint32_t i = 0; i < count; i++) {
         const mv_ledger_row *row = &ledger->by[i];
-        cJSON *o = mv_json_object(r, array, NULL);
-        mv_json_add(r, o, "library", mv_json_string(r, b->trace, row->library));
-        mv_json_add_text(
-            r, o, "name",
-            mv_library_name(mv_string_text(b->trace, row->library), name, sizeof name));
-        mv_json_add(r, o, "api", mv_json_string(r, b->trace, row->api));
-        mv_json_add_u64(r, o, "bytes", row->bytes);
-        mv_json_add_u64(r, o, "count", row->count);
-        mv_json_add_bool(r, o, "framework", row->is_framework);
-        mv_culprit_label(b->trace, b->kinds, row->stack, label, sizeof label);
-        mv_json_add_text(r, o, "culprit", label);
-        mv_json_add(r, o, "frames", mv_json_frames(r, b->trace, row->stack));
+        mv_library_name(mv_string_text(b->trace, row->library), name, sizeof name);
+        snprintf(who, sizeof who, "%s %.60s", name, mv_string_text(b->trace, row->api));
+        MV_ROWS_ADD(rows, ROW_FIELDS);
+    }
+    if (mv_rows_are_text(rows) && ledger->used != MV_NO_BYTES) {
+        add_remainder(rows, "context and code (estimate)", ledger->context_estimate);
+        add_remainder(rows, "unexplained", ledger->unexplained);
     }
 }
 
-static void add_held(mv_report *r, cJSON *o, const char *key, mv_held held)
-{
-    cJSON *inner = mv_json_object(r, o, key);
+static const mv_table row_table = {MV_TABLE(ROW_FIELDS, list_rows)};
 
-    mv_json_add_u64(r, inner, "bytes", held.bytes);
-    mv_json_add_u64(r, inner, "count", held.count);
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                              \
+    MEMBER("device", mv_value_u64(ledger->device))                                       \
+    MEMBER("at.time_us", mv_value_time(ledger->time_us))                                 \
+    MEMBER("at.sample_us", mv_value_time(ledger->sample_us))                             \
+    MEMBER("at.event", mv_value_event(ledger->event))                                    \
+    MEMBER("used", mv_value_bytes(ledger->used))                                         \
+    MEMBER("why", mv_value_text(ledger->why))                                            \
+    MEMBER("basis", mv_value_text(basis))                                                \
+    MEMBER("total", mv_value_bytes(ledger->total))                                       \
+    MEMBER("others", mv_value_bytes(ledger->others))                                     \
+    MEMBER("framework_reserved", mv_value_u64(ledger->framework_reserved))               \
+    LIST("by", &row_table, mv_value_rows(ledger))                                        \
+    MEMBER("by_sum", mv_value_u64(ledger->by_sum))                                       \
+    MEMBER("context_estimate", is_known ? mv_value_i64(ledger->context_estimate) : null) \
+    MEMBER("unexplained", is_known ? mv_value_i64(ledger->unexplained) : null)           \
+    MEMBER("pinned_host.bytes", mv_value_u64(ledger->host.bytes))                        \
+    MEMBER("pinned_host.count", mv_value_u64(ledger->host.count))                        \
+    MEMBER("other_processes_memory.bytes", mv_value_u64(ledger->foreign.bytes))          \
+    MEMBER("other_processes_memory.count", mv_value_u64(ledger->foreign.count))
+
+static void list_devices(mv_rows *rows, const void *all, const void *one)
+{
+    const books *b = all;
+    mv_value null = mv_value_of(MV_VALUE_NULL);
+
+    (void)one;
+    for (uint32_t i = 0; i < b->count; i++) {
+        const mv_ledger *ledger = &b->ledgers[i];
+        bool is_known = ledger->used != MV_NO_BYTES;
+        const char *basis = !is_known ? "none" : ledger->is_process ? "process" : "device";
+        MV_ROWS_ADD(rows, DEVICE_FIELDS);
+    }
 }
 
-static void add_at(mv_report *r, cJSON *o, const mv_ledger *ledger)
-{
-    cJSON *at = mv_json_object(r, o, "at");
+static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
 
-    mv_json_add(r, at, "time_us", mv_json_time(ledger->time_us));
-    mv_json_add(r, at, "sample_us", mv_json_time(ledger->sample_us));
-    mv_json_add(r, at, "event",
-                ledger->event == MV_BEFORE ? cJSON_CreateNull() : mv_json_u64(ledger->event));
-}
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST) LIST("devices", &device_table, mv_value_rows(NULL))
 
-static void add_device(mv_report *r, cJSON *array, const books *b, const mv_ledger *ledger)
-{
-    cJSON *o = mv_json_object(r, array, NULL);
-    bool is_known = ledger->used != MV_NO_BYTES;
-
-    mv_json_add_u64(r, o, "device", ledger->device);
-    add_at(r, o, ledger);
-    mv_json_add(r, o, "used", mv_json_bytes(ledger->used));
-    mv_json_add(r, o, "why",
-                ledger->why
-                    ? mv_json_span(r, (mv_span){(const uint8_t *)ledger->why, strlen(ledger->why)})
-                    : cJSON_CreateNull());
-    mv_json_add_text(r, o, "basis", !is_known ? "none" : ledger->is_process ? "process" : "device");
-    mv_json_add(r, o, "total", mv_json_bytes(ledger->total));
-    mv_json_add(r, o, "others", mv_json_bytes(ledger->others));
-    mv_json_add_u64(r, o, "framework_reserved", ledger->framework_reserved);
-    add_rows(r, mv_json_array(r, o, "by"), b, ledger);
-    mv_json_add_u64(r, o, "by_sum", ledger->by_sum);
-    mv_json_add(r, o, "context_estimate",
-                is_known ? mv_json_i64(ledger->context_estimate) : cJSON_CreateNull());
-    mv_json_add(r, o, "unexplained",
-                is_known ? mv_json_i64(ledger->unexplained) : cJSON_CreateNull());
-    add_held(r, o, "pinned_host", ledger->host);
-    add_held(r, o, "other_processes_memory", ledger->foreign);
-}
-
-static int put_json(const books *b)
-{
-    mv_report report;
-    cJSON *devices;
-
-    mv_report_open(&report, b->cli);
-    devices = mv_json_array(&report, NULL, NULL);
-    for (uint32_t i = 0; i < b->count; i++)
-        add_device(&report, devices, b, &b->ledgers[i]);
-    mv_report_member(&report, "devices", devices);
-    return mv_report_close(&report);
-}
+const mv_table mv_report_ledger = {MV_TABLE(REPORT_FIELDS, mv_rows_list_lists),
+                                   .main = "devices.by"};
 
 /* ---- text -------------------------------------------------------------------------------- */
 
@@ -127,8 +129,7 @@ static void add_signed(char text[SENTENCE], const char *before, int64_t bytes)
 {
     char size[MV_SIZE_TEXT];
 
-    mv_prose_add(text, SENTENCE, "%s%s%s", before, bytes < 0 ? "-" : "",
-                 mv_size_text(size, bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes));
+    mv_prose_add(text, SENTENCE, "%s%s", before, mv_size_signed_text(size, bytes));
 }
 
 /* The libraries that hold most, by name; what is not named is told together. */
@@ -208,54 +209,6 @@ static void put_moment(const books *b, const mv_ledger *ledger)
         ledger->is_process ? "this process's own" : "the device's, less what was in use before");
 }
 
-static void add_signed_row(mv_sheet *sheet, mv_arena *arena, int64_t bytes, const char *what)
-{
-    char size[MV_SIZE_TEXT], text[MV_SIZE_TEXT + 1];
-    const char *kept;
-
-    mv_size_text(size, bytes < 0 ? 0 - (uint64_t)bytes : (uint64_t)bytes);
-    snprintf(text, sizeof text, "%s%s", bytes < 0 ? "-" : "", size);
-    kept = mv_arena_text(arena, text, strlen(text));
-    mv_sheet_text(sheet, kept ? kept : "");
-    mv_sheet_text(sheet, "");
-    mv_sheet_text(sheet, what);
-    mv_sheet_text(sheet, "");
-}
-
-static void put_rows(const books *b, const mv_ledger *ledger)
-{
-    static const mv_column columns[] = {{"bytes", MV_UNIT_BYTES, 10},
-                                        {"count", MV_UNIT_COUNT, 0},
-                                        {"who", MV_UNIT_TEXT, 0},
-                                        {"most of it for", MV_UNIT_TEXT, 0}};
-    char name[NAME], who[2 * NAME], label[512];
-    mv_arena *scratch = &b->cli->scratch;
-    mv_sheet sheet;
-
-    if (ledger->count == 0 && ledger->used == MV_NO_BYTES)
-        return;
-    mv_sheet_init(&sheet, scratch, columns, 4);
-    for (uint32_t i = 0; i < ledger->count && i < b->limit; i++) {
-        const mv_ledger_row *row = &ledger->by[i];
-        mv_library_name(mv_string_text(b->trace, row->library), name, sizeof name);
-        snprintf(who, sizeof who, "%s %.60s", name, mv_string_text(b->trace, row->api));
-        mv_sheet_size(&sheet, row->bytes);
-        mv_sheet_count(&sheet, row->count);
-        mv_sheet_text(&sheet, who);
-        mv_sheet_text(&sheet,
-                      mv_culprit_label(b->trace, b->kinds, row->stack, label, sizeof label));
-    }
-    if (ledger->used != MV_NO_BYTES) {
-        add_signed_row(&sheet, scratch, ledger->context_estimate, "context and code (estimate)");
-        add_signed_row(&sheet, scratch, ledger->unexplained, "unexplained");
-    }
-    mv_out_char(b->out, '\n');
-    mv_sheet_print(&sheet, b->out, 2);
-    if (ledger->count > b->limit)
-        mv_out_format(b->out, "  %llu more; --limit 0 shows all\n",
-                      (unsigned long long)(ledger->count - b->limit));
-}
-
 /* What is in no sum. */
 static void put_beside(const books *b, const mv_ledger *ledger)
 {
@@ -285,10 +238,15 @@ static void put_beside(const books *b, const mv_ledger *ledger)
 
 static int put_report(const books *b)
 {
-    if (mv_option_given(&b->cli->options, MV_HAS(JSON)))
-        return put_json(b);
-    if (!mv_trace_is_captured(b->trace))
+    bool is_captured = mv_trace_is_captured(b->trace);
+
+    if (mv_table_is_wanted(b->cli))
+        mv_table_put(b->cli, b);
+    b->cli->keeps_report = true;
+    if (!is_captured)
         return mv_complain_of(mv_input_name(b->cli), "%s", MV_LEDGER_NO_CAPTURE);
+    if (mv_table_is_wanted(b->cli))
+        return MV_EXIT_DONE;
     if (b->count == 0)
         mv_out_text(b->out, "nothing is known of any device\n");
     for (uint32_t i = 0; i < b->count; i++) {
@@ -296,7 +254,7 @@ static int put_report(const books *b)
             mv_out_char(b->out, '\n');
         put_verdict(b, &b->ledgers[i]);
         put_moment(b, &b->ledgers[i]);
-        put_rows(b, &b->ledgers[i]);
+        mv_table_print(b->cli, &row_table, b, &b->ledgers[i], "\n");
         put_beside(b, &b->ledgers[i]);
     }
     return MV_EXIT_DONE;
@@ -365,16 +323,14 @@ static int find_devices(books *b)
 
 int mv_cmd_ledger(mv_cli *cli)
 {
-    const mv_options *o = &cli->options;
     mv_trace trace;
-    books b = {.cli = cli, .out = &cli->out, .trace = &trace, .limit = UINT64_MAX};
+    books b = {.cli = cli,
+               .out = &cli->out,
+               .trace = &trace,
+               .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
 
     if (!mv_input_read(cli, &trace))
         return MV_EXIT_FAILED;
-    if (mv_option_given(o, MV_HAS(LIMIT)))
-        b.limit = o->limit ? o->limit : UINT64_MAX;
-    else if (!mv_option_given(o, MV_HAS(JSON)))
-        b.limit = TEXT_ROWS;
     b.start_us = start_of(&trace);
     b.kinds = mv_frame_kinds(&cli->arena, &trace);
     b.ledgers = mv_push_array(&cli->arena, mv_ledger, 64);

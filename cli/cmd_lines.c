@@ -12,9 +12,8 @@
 #include "cli/report/by_group.h"
 #include "cli/report/captured.h"
 #include "cli/report/prose.h"
-#include "cli/report/report.h"
 #include "cli/report/rows.h"
-#include "cli/report/sheet.h"
+#include "cli/report/table.h"
 
 /* Rows in text when --limit says nothing, and characters of source beside them. */
 #define TEXT_ROWS   20
@@ -28,9 +27,8 @@ typedef struct {
     uint32_t first, end;  /* devices */
     mv_lines *found;      /* [end - first] */
     uint64_t limit;
-    bool has_source;
-    bool is_grouped; /* --by: rows are groups, not lines */
-    mv_source_text source;
+    bool is_grouped;        /* --by: rows are groups, not lines */
+    mv_source_text *source; /* NULL: not shown */
 } profile;
 
 static const char *label_of(const profile *p, const mv_line *line, char *out, uint32_t size)
@@ -42,95 +40,113 @@ static const char *label_of(const profile *p, const mv_line *line, char *out, ui
     return mv_culprit_label(p->trace, p->kinds, line->stack, out, size);
 }
 
-/* Labels of the lines that are shown. */
-static const char **labels_of(const profile *p, const mv_lines *found)
+/* Labels of the first `count` lines. */
+static const char **labels_of(const profile *p, const mv_lines *found, uint32_t count)
 {
-    uint32_t count = found->count < p->limit ? found->count : (uint32_t)p->limit;
-    mv_labelled *rows = mv_push_array(&p->cli->scratch, mv_labelled, count);
-    const char **groups = mv_push_array(&p->cli->scratch, const char *, count);
+    const char **groups;
 
-    for (uint32_t i = 0; groups && p->is_grouped && i < count; i++)
+    if (!p->is_grouped)
+        return mv_labels_of(&p->cli->scratch, p->trace, p->kinds, found->lines, count, mv_line,
+                            peak);
+    groups = mv_push_array(&p->cli->scratch, const char *, count);
+    for (uint32_t i = 0; groups && i < count; i++)
         groups[i] = found->lines[i].group;
-    if (p->is_grouped)
-        return groups;
-    for (uint32_t i = 0; rows && i < count; i++)
-        rows[i] = (mv_labelled){.trace = p->trace,
-                                .kinds = p->kinds,
-                                .stack = found->lines[i].stack,
-                                .bytes = found->lines[i].peak};
-    return rows ? mv_labels_find(&p->cli->scratch, rows, count, false) : NULL;
+    return groups;
 }
 
 /* A file that is shown beside the lines, but is not what ran. */
-static void warn_of_source(profile *p, mv_frame_id frame)
+static void warn_of_source(const profile *p, mv_frame_id frame)
 {
     char why[200];
 
-    if (p->has_source && mv_source_text_tells(&p->source, p->trace, frame, why, sizeof why))
+    if (p->source && mv_source_text_tells(p->source, p->trace, frame, why, sizeof why))
         mv_complain_of(mv_string_text(p->trace, p->trace->frames.file[frame.row]),
                        "the source is of another version: %s", why);
 }
 
-/* ---- JSON -------------------------------------------------------------------------------- */
+/* ---- fields ------------------------------------------------------------------------------ */
 
-static cJSON *line_json(mv_report *r, profile *p, uint32_t device, const mv_line *line,
-                        const char *name)
+/* The beginning of a line of source: SOURCE_MOST characters. */
+static const char *shorten(mv_span text, char cell[4 * SOURCE_MOST + 4])
 {
-    const mv_frames *f = &p->trace->frames;
-    bool has_frame = line->frame.row != MV_NO_ROW;
-    cJSON *o = mv_json_object(r, NULL, NULL);
-    int64_t number = has_frame ? f->line[line->frame.row] : MV_NO_LINE;
-    char label[512];
+    uint64_t at = 0;
 
-    mv_json_add_u64(r, o, "device", device);
-    if (line->group)
-        mv_json_add_text(r, o, "group", line->group);
-    mv_json_add(r, o, "file",
-                mv_json_string(r, p->trace, has_frame ? f->file[line->frame.row] : MV_NO_STRING));
-    mv_json_add(r, o, "line", number == MV_NO_LINE ? cJSON_CreateNull() : mv_json_i64(number));
-    mv_json_add(
-        r, o, "function",
-        mv_json_string(r, p->trace, has_frame ? f->function[line->frame.row] : MV_NO_STRING));
-    mv_json_add_text(r, o, "culprit", label_of(p, line, label, sizeof label));
-    mv_json_add_text(r, o, "label", name ? name : label);
-    mv_json_add_u64(r, o, "peak_bytes", line->peak);
-    mv_json_add(r, o, "peak_event",
-                line->peak_event == MV_BEFORE ? cJSON_CreateNull() : mv_json_u64(line->peak_event));
-    mv_json_add_u64(r, o, "start_bytes", line->start);
-    mv_json_add_u64(r, o, "total_bytes", line->total);
-    mv_json_add_u64(r, o, "freed_bytes", line->freed);
-    mv_json_add_u64(r, o, "live_bytes", line->live);
-    mv_json_add_u64(r, o, "allocations", line->allocations);
-    mv_json_add_u64(r, o, "active_bytes", line->active);
-    mv_json_add_u64(r, o, "reserved_bytes", line->reserved);
-    if (p->has_source) {
-        mv_json_add(r, o, "source",
-                    mv_json_span(r, mv_source_text_line(&p->source, p->trace, line->frame)));
-        mv_json_add_bool(
-            r, o, "source_differs",
-            mv_source_text_differs(&p->source, p->trace, line->frame, label, sizeof label));
+    for (uint32_t i = 0; i < SOURCE_MOST && at < text.length; i++) {
+        uint32_t length = mv_utf8_length(text, at);
+        at += length ? length : 1;
+    }
+    snprintf(cell, 4 * SOURCE_MOST + 4, "%.*s%s", (int)at, (const char *)text.data,
+             at < text.length ? "..." : "");
+    return cell;
+}
+
+#define LINE_FIELDS(COLUMN, MEMBER, LIST)                                                        \
+    MEMBER("device", mv_value_u64(device))                                                       \
+    MEMBER("group", mv_value_if(line->group, mv_value_text(line->group)))                        \
+    MEMBER("file", mv_value_string(p->trace, row == MV_NO_ROW ? MV_NO_STRING : f->file[row]))    \
+    MEMBER("line", row == MV_NO_ROW || f->line[row] == MV_NO_LINE ? mv_value_of(MV_VALUE_NULL)   \
+                                                                  : mv_value_i64(f->line[row]))  \
+    MEMBER("function",                                                                           \
+           mv_value_string(p->trace, row == MV_NO_ROW ? MV_NO_STRING : f->function[row]))        \
+    MEMBER("culprit", line->group ? mv_value_text(line->group)                                   \
+                                  : mv_value_culprit(p->trace, p->kinds, line->stack))           \
+    COLUMN("label", "line", 7, MV_UNIT_TEXT, 0,                                                  \
+           mv_value_label(labels, i, p->trace, p->kinds, line->stack))                           \
+    COLUMN("peak_bytes", "peak", 1, MV_UNIT_BYTES, 9, mv_value_u64(line->peak))                  \
+    MEMBER("peak_event", mv_value_event(line->peak_event))                                       \
+    MEMBER("start_bytes", mv_value_u64(line->start))                                             \
+    COLUMN("total_bytes", "total", 2, MV_UNIT_BYTES, 9, mv_value_u64(line->total))               \
+    MEMBER("freed_bytes", mv_value_u64(line->freed))                                             \
+    COLUMN("live_bytes", "live", 3, MV_UNIT_BYTES, 9, mv_value_u64(line->live))                  \
+    COLUMN("allocations", "allocs", 4, MV_UNIT_COUNT, 0, mv_value_u64(line->allocations))        \
+    COLUMN("active_bytes", "active", 5, MV_UNIT_BYTES | MV_UNIT_SPARE, 9,                        \
+           mv_value_u64(line->active))                                                           \
+    COLUMN("reserved_bytes", "reserved", 6, MV_UNIT_BYTES | MV_UNIT_SPARE, 9,                    \
+           mv_value_u64(line->reserved))                                                         \
+    COLUMN("source", "source", 8, MV_UNIT_TEXT, 0,                                               \
+           mv_value_if(p->source, mv_value_shown(mv_value_span(source), shorten(source, cell)))) \
+    MEMBER("source_differs",                                                                     \
+           mv_value_if(p->source, mv_value_bool(p->source &&mv_source_text_differs(              \
+                                      p->source, p->trace, line->frame, why, sizeof why))))
+
+static void list_device(mv_rows *rows, const profile *p, uint32_t device)
+{
+    const mv_lines *found = &p->found[device - p->first];
+    const mv_frames *f = &p->trace->frames;
+    uint32_t count = mv_rows_take(rows, found->count, p->limit);
+    const char **labels = labels_of(p, found, count);
+    char cell[4 * SOURCE_MOST + 4], why[512];
+
+    if (!p->source)
+        mv_rows_head(rows, "source", NULL);
+    if (p->is_grouped)
+        mv_rows_head(rows, "label", mv_group_by_name(mv_by_what(p->cli)));
+    for (uint32_t i = 0; i < count; i++) {
+        const mv_line *line = &found->lines[i];
+        uint32_t row = line->frame.row;
+        mv_span source = {(const uint8_t *)"", 0};
+        if (p->source)
+            source = mv_source_text_line(p->source, p->trace, line->frame);
+        MV_ROWS_ADD(rows, LINE_FIELDS);
         warn_of_source(p, line->frame);
     }
-    return o;
 }
 
-static int put_json(profile *p)
+/* Of the device that `one` points to, or with NULL of all. */
+static void list_lines(mv_rows *rows, const void *all, const void *one)
 {
-    mv_report report, *r = &report;
-    cJSON *array;
+    const profile *p = all;
 
-    mv_report_open(r, p->cli);
-    array = mv_json_array(r, NULL, NULL);
-    for (uint32_t i = p->first; i < p->end; i++) {
-        const mv_lines *found = &p->found[i - p->first];
-        const char **labels = labels_of(p, found);
-        for (uint32_t k = 0; k < found->count && k < p->limit; k++)
-            mv_json_add(r, array, NULL,
-                        line_json(r, p, i, &found->lines[k], labels ? labels[k] : NULL));
-    }
-    mv_report_member(r, "lines", array);
-    return mv_report_close(r);
+    for (uint32_t device = p->first; device < p->end; device++)
+        if (!one || *(const uint32_t *)one == device)
+            list_device(rows, p, device);
 }
+
+static const mv_table line_table = {MV_TABLE(LINE_FIELDS, list_lines)};
+
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST) LIST("lines", &line_table, mv_value_rows(NULL))
+
+const mv_table mv_report_lines = {MV_TABLE(REPORT_FIELDS, mv_rows_list_lists), .main = "lines"};
 
 /* ---- text -------------------------------------------------------------------------------- */
 
@@ -155,70 +171,12 @@ static void put_verdict(const profile *p, uint32_t device, const mv_lines *found
     mv_out_char(p->out, '\n');
 }
 
-/* A cell of at most SOURCE_MOST characters. */
-static void source_cell(profile *p, mv_sheet *sheet, mv_frame_id frame)
+static void put_device(const void *all, uint32_t device)
 {
-    mv_span text = mv_source_text_line(&p->source, p->trace, frame);
-    char cell[4 * SOURCE_MOST + 4];
-    uint64_t at = 0;
+    const profile *p = all;
 
-    for (uint32_t i = 0; i < SOURCE_MOST && at < text.length; i++) {
-        uint32_t length = mv_utf8_length(text, at);
-        at += length ? length : 1;
-    }
-    snprintf(cell, sizeof cell, "%.*s%s", (int)at, (const char *)text.data,
-             at < text.length ? "..." : "");
-    mv_sheet_text(sheet, cell);
-}
-
-static void put_lines(profile *p, const mv_lines *found)
-{
-    mv_column columns[] = {
-        {"peak", MV_UNIT_BYTES, 9},
-        {"total", MV_UNIT_BYTES, 9},
-        {"live", MV_UNIT_BYTES, 9},
-        {"allocs", MV_UNIT_COUNT, 0},
-        {"active", MV_UNIT_BYTES | MV_UNIT_SPARE, 9},
-        {"reserved", MV_UNIT_BYTES | MV_UNIT_SPARE, 9},
-        {p->is_grouped ? mv_group_by_name(mv_by_what(p->cli)) : "line", MV_UNIT_TEXT, 0},
-        {"source", MV_UNIT_TEXT, 0}};
-    const char **labels = labels_of(p, found);
-    mv_sheet sheet;
-
-    mv_sheet_init(&sheet, &p->cli->scratch, columns, p->has_source ? 8 : 7);
-    for (uint32_t i = 0; i < found->count && i < p->limit; i++) {
-        const mv_line *line = &found->lines[i];
-        mv_sheet_size(&sheet, line->peak);
-        mv_sheet_size(&sheet, line->total);
-        mv_sheet_size(&sheet, line->live);
-        mv_sheet_count(&sheet, line->allocations);
-        mv_sheet_size(&sheet, line->active);
-        mv_sheet_size(&sheet, line->reserved);
-        mv_sheet_text(&sheet, labels ? labels[i] : "?");
-        if (p->has_source)
-            source_cell(p, &sheet, line->frame);
-        warn_of_source(p, line->frame);
-    }
-    mv_sheet_print(&sheet, p->out, 2);
-    mv_rows_put_hidden(p->out, found->count, p->limit);
-}
-
-static void put_text(profile *p)
-{
-    bool follows = false;
-
-    for (uint32_t i = p->first; i < p->end; i++) {
-        const mv_lines *found = &p->found[i - p->first];
-        if (!mv_device_is_told(p->trace, p->first, p->end, i))
-            continue;
-        if (follows)
-            mv_out_char(p->out, '\n');
-        put_verdict(p, i, found);
-        if (found->count > 0)
-            put_lines(p, found);
-        follows = true;
-    }
-    mv_idle_put_others(p->out, p->trace, p->first, p->end, follows);
+    put_verdict(p, device, &p->found[device - p->first]);
+    mv_table_print(p->cli, &line_table, p, &device, "");
 }
 
 /* ---- both -------------------------------------------------------------------------------- */
@@ -248,6 +206,7 @@ static bool find_device(profile *p, uint32_t device)
 
 int mv_cmd_lines(mv_cli *cli)
 {
+    mv_source_text source;
     mv_trace trace;
     profile p = {.cli = cli,
                  .out = &cli->out,
@@ -258,10 +217,11 @@ int mv_cmd_lines(mv_cli *cli)
 
     if (!mv_by_wanted(cli, &p.is_grouped, &status))
         return status;
-    p.has_source = cli->options.source != NULL;
-    if (p.has_source &&
-        mv_source_text_init(&p.source, &cli->arena, cli->options.source, &err) != MV_OK)
-        return mv_complain(NULL, &err);
+    if (cli->options.source) {
+        if (mv_source_text_init(&source, &cli->arena, cli->options.source, &err) != MV_OK)
+            return mv_complain(NULL, &err);
+        p.source = &source;
+    }
     if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &p.first, &p.end))
         return MV_EXIT_FAILED;
     p.kinds = mv_frame_kinds(&cli->arena, &trace);
@@ -273,8 +233,8 @@ int mv_cmd_lines(mv_cli *cli)
     for (uint32_t i = p.first; i < p.end; i++)
         if (!find_device(&p, i))
             return MV_EXIT_FAILED;
-    if (mv_option_given(&cli->options, MV_HAS(JSON)))
-        return put_json(&p);
-    put_text(&p);
+    if (mv_table_is_wanted(cli))
+        return mv_table_put(cli, &p);
+    mv_devices_put(p.out, &trace, p.first, p.end, put_device, &p);
     return MV_EXIT_DONE;
 }

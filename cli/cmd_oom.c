@@ -10,10 +10,9 @@
 #include "cli/input/input.h"
 #include "cli/input/window.h"
 #include "cli/report/prose.h"
-#include "cli/report/report.h"
 #include "cli/report/rows.h"
-#include "cli/report/sheet.h"
 #include "cli/report/stack_text.h"
+#include "cli/report/table.h"
 
 /* Rows of each list in text when --limit says nothing; lines beside them. */
 #define TEXT_ROWS   8
@@ -36,156 +35,24 @@ static const char *label_of(const inquest *q, mv_stack_id stack, char *label, si
     return mv_culprit_label(q->trace, q->sites.kinds, stack, label, size);
 }
 
-/* ---- JSON -------------------------------------------------------------------------------- */
+/* ---- fields ------------------------------------------------------------------------------ */
 
-static void add_stack(mv_report *r, cJSON *o, const inquest *q, mv_stack_id stack)
+/* The lines that pin the holes of a failed request, or that hold the most. */
+typedef struct {
+    const mv_oom *oom;
+    const mv_pin *pins; /* [count] */
+    uint32_t count;
+} pin_list;
+
+static pin_list pins_of(const mv_oom *oom)
 {
-    char label[512];
-
-    mv_json_add_text(r, o, "culprit", label_of(q, stack, label, sizeof label));
-    mv_json_add(r, o, "frames", mv_json_frames(r, q->trace, stack));
+    return (pin_list){oom, oom->pins.lines, oom->pins.line_count};
 }
 
-static void add_pins(mv_report *r, cJSON *parent, const char *key, const inquest *q,
-                     const mv_oom *oom, const mv_pin *pins, uint32_t count)
+static pin_list holders_of(const mv_oom *oom)
 {
-    cJSON *array = mv_json_array(r, parent, key);
-
-    for (uint32_t i = 0; i < count && i < q->limit; i++) {
-        cJSON *o = mv_json_object(r, array, NULL);
-        mv_json_add_u64(r, o, "bytes", pins[i].bytes);
-        mv_json_add_u64(r, o, "blocks", pins[i].blocks);
-        if (pins[i].stranded) {
-            mv_json_add_u64(r, o, "stranded", pins[i].stranded);
-            mv_json_add_u64(r, o, "segments", pins[i].segments);
-        }
-        mv_json_add_u64(r, o, "age_events", mv_pin_age(&pins[i], oom->event));
-        add_stack(r, o, q, pins[i].stack);
-    }
+    return (pin_list){oom, oom->holders, oom->holder_count};
 }
-
-static void add_change(mv_report *r, cJSON *parent, const inquest *q, uint32_t index,
-                       const mv_oom *oom)
-{
-    const mv_oom_change *c = &oom->change;
-    cJSON *o = mv_json_object(r, parent, "smallest_change");
-
-    mv_json_add_u64(r, o, "free_bytes", c->free_bytes);
-    mv_json_add_u64(r, o, "free_blocks", c->free_blocks);
-    mv_json_add_u64(r, o, "free_segments", c->free_segments);
-    mv_json_add_u64(r, o, "smaller_by", c->smaller_by);
-    mv_json_add_u64(r, o, "more_memory", c->more_memory);
-    if (c->biggest != MV_NO_ROW)
-        add_stack(r, o, q, q->lives[index].allocs.stack[c->biggest]);
-}
-
-static void add_figures(mv_report *r, cJSON *o, const inquest *q, const mv_oom *oom)
-{
-    mv_json_add_u64(r, o, "event", oom->event);
-    mv_json_add(r, o, "time_us", mv_json_time(oom->time_us));
-    if (oom->api_call != MV_NO_ROW)
-        mv_json_add(r, o, "api",
-                    mv_json_string(r, q->trace, q->trace->api_calls.api[oom->api_call]));
-    mv_json_add_u64(r, o, "requested", oom->requested);
-    mv_json_add_u64(r, o, "segment_bytes", oom->segment);
-    mv_json_add(r, o, "device_free", mv_json_bytes(oom->device_free));
-    mv_json_add_bool(r, o, "limited", oom->limited);
-    mv_json_add_u64(r, o, "reserved", oom->bytes.reserved);
-    mv_json_add_u64(r, o, "allocated", oom->bytes.allocated);
-    mv_json_add_u64(r, o, "pending", oom->bytes.pending);
-    mv_json_add_u64(r, o, "free_in_cache", oom->bytes.free);
-    mv_json_add_u64(r, o, "usable", oom->usable);
-    mv_json_add_u64(r, o, "largest_hole", oom->largest_hole);
-    if (oom->total) {
-        mv_json_add_u64(r, o, "device_total", oom->total);
-        mv_json_add_bool(r, o, "device_total_guessed", oom->total_source == MV_TOTAL_GUESSED);
-        mv_json_add_u64(r, o, "outside", oom->outside);
-    }
-}
-
-static void add_outlook(mv_report *r, cJSON *o, const inquest *q, const mv_oom *oom)
-{
-    const mv_oom_outlook *f = &oom->outlook;
-    cJSON *forecast, *tried, *leak;
-    char label[512];
-
-    mv_json_add_u64(r, o, "limit", f->limit);
-    mv_json_add_u64(r, o, "limit_least", f->limit_least);
-    mv_json_add_u64(r, o, "limit_most", f->limit_most);
-    mv_json_add_i64(r, o, "margin", f->margin);
-    mv_json_add_u64(r, o, "rise", f->rise);
-    if (f->forecast.peak) {
-        forecast = mv_json_object(r, o, "forecast");
-        mv_json_add_u64(r, forecast, "peak", f->forecast.peak);
-        mv_json_add_u64(r, forecast, "limit", f->limit);
-        mv_json_add_text(r, forecast, "basis", f->basis);
-        mv_json_add_u64(r, forecast, "matched", f->forecast.matched);
-        mv_json_add_bool(r, forecast, "is_least", f->forecast.is_least);
-    } else {
-        mv_json_add(r, o, "forecast", cJSON_CreateNull());
-    }
-    if (f->tried) {
-        tried = mv_json_object(r, o, "tried");
-        mv_json_add_text(r, tried, "setting", f->conf);
-        mv_json_add_bool(r, tried, "serves", f->serves);
-        mv_json_add_u64(r, tried, "reserved", f->would_reserve);
-        mv_json_add_u64(r, tried, "spare", f->spare);
-    }
-    if (f->has_leak) {
-        leak = mv_json_object(r, o, "leak");
-        mv_json_add_text(r, leak, "culprit",
-                         mv_leak_label(q->trace, q->sites.kinds, &f->leak, label, sizeof label));
-        mv_json_add_u64(r, leak, "bytes", f->leaked);
-        mv_json_add_u64(r, leak, "bytes_per_step", f->leak.bytes_per_step);
-        mv_json_add(r, leak, "frames", mv_json_frames(r, q->trace, f->leak.stack));
-    }
-}
-
-static void add_oom(mv_report *r, cJSON *array, const inquest *q, uint32_t index, const mv_oom *oom)
-{
-    cJSON *o = mv_json_object(r, array, NULL);
-
-    mv_json_add_u64(r, o, "device", q->first + index);
-    add_figures(r, o, q, oom);
-    add_outlook(r, o, q, oom);
-    mv_json_add_text(r, o, "verdict", mv_oom_verdict_name(oom->verdict));
-    mv_json_add_text(r, o, "why", oom->why);
-    add_pins(r, o, "pinned_by", q, oom, oom->pins.lines, oom->pins.line_count);
-    mv_json_add_text(r, o, "advice", oom->advice);
-    if (oom->detailed) {
-        add_pins(r, o, "held_by", q, oom, oom->holders, oom->holder_count);
-        add_change(r, o, q, index, oom);
-    }
-    add_stack(r, o, q, oom->stack);
-}
-
-static int put_json(const inquest *q)
-{
-    mv_report report, *r = &report;
-    cJSON *ooms, *devices;
-
-    mv_report_open(r, q->cli);
-    ooms = mv_json_array(r, NULL, NULL);
-    devices = mv_json_array(r, NULL, NULL);
-    for (uint32_t i = 0; i < q->end - q->first; i++) {
-        const mv_ooms *found = &q->found[i];
-        cJSON *o = mv_json_object(r, devices, NULL);
-        mv_json_add_u64(r, o, "device", q->first + i);
-        mv_json_add_u64(r, o, "ooms", found->count);
-        mv_json_add_text(r, o, "history", mv_history_name(q->lives[i].history));
-        mv_json_add_u64(r, o, "retries", found->retries);
-        mv_json_add_u64(r, o, "released", found->released);
-        mv_json_add_u64(r, o, "collections", found->collections);
-        mv_json_add_u64(r, o, "collected", found->collected);
-        for (uint32_t k = 0; k < found->count && k < q->limit; k++)
-            add_oom(r, ooms, q, i, &found->ooms[k]);
-    }
-    mv_report_member(r, "ooms", ooms);
-    mv_report_member(r, "devices", devices);
-    return mv_report_close(r);
-}
-
-/* ---- text -------------------------------------------------------------------------------- */
 
 /* Labels of the lines that hold memory, told apart from each other and from the one that asked for
  * more: with a helper the callers differ, "train.py:13 cache > util.py:9 alloc". */
@@ -206,37 +73,163 @@ static const char **holder_labels(const inquest *q, const mv_oom *oom, const mv_
     return rows ? mv_labels_find(&q->cli->scratch, rows, count + !is_holder, false) : NULL;
 }
 
-static void put_lines(const inquest *q, const mv_oom *oom, bool pins)
-{
-    static const mv_column pin_columns[] = {{"stranded", MV_UNIT_BYTES, 9},
-                                            {"beside", MV_UNIT_BYTES, 9},
-                                            {"blocks", MV_UNIT_COUNT, 0},
-                                            {"age", MV_UNIT_COUNT, 0},
-                                            {"pinned by", MV_UNIT_TEXT, 0}};
-    static const mv_column held_columns[] = {{"held", MV_UNIT_BYTES, 9},
-                                             {"blocks", MV_UNIT_COUNT, 0},
-                                             {"age", MV_UNIT_COUNT, 0},
-                                             {"by", MV_UNIT_TEXT, 0}};
-    const mv_pin *rows = pins ? oom->pins.lines : oom->holders;
-    uint32_t count = pins ? oom->pins.line_count : oom->holder_count;
-    const char **labels;
-    mv_sheet sheet;
+#define PIN_FIELDS(COLUMN, MEMBER, LIST)                                        \
+    COLUMN("bytes", "beside", 2, MV_UNIT_BYTES, 9, mv_value_u64(pin->bytes))    \
+    COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT, 0, mv_value_u64(pin->blocks))  \
+    COLUMN("stranded", "stranded", 1, MV_UNIT_BYTES, 9,                         \
+           mv_value_if(pin->stranded, mv_value_u64(pin->stranded)))             \
+    MEMBER("segments", mv_value_if(pin->stranded, mv_value_u64(pin->segments))) \
+    COLUMN("age_events", "age", 4, MV_UNIT_COUNT, 0,                            \
+           mv_value_u64(mv_pin_age(pin, list->oom->event)))                     \
+    MEMBER("culprit", mv_value_culprit(q->trace, q->sites.kinds, pin->stack))   \
+    COLUMN(NULL, "pinned by", 5, MV_UNIT_TEXT, 0,                               \
+           mv_value_label(labels, i, q->trace, q->sites.kinds, pin->stack))     \
+    MEMBER("frames", mv_value_frames(q->trace, pin->stack))
 
-    if (count == 0)
-        return;
-    labels = holder_labels(q, oom, rows, count < q->limit ? count : (uint32_t)q->limit);
-    mv_sheet_init(&sheet, &q->cli->scratch, pins ? pin_columns : held_columns, pins ? 5 : 4);
-    for (uint32_t i = 0; i < count && i < q->limit; i++) {
-        if (pins)
-            mv_sheet_size(&sheet, rows[i].stranded);
-        mv_sheet_size(&sheet, rows[i].bytes);
-        mv_sheet_count(&sheet, rows[i].blocks);
-        mv_sheet_count(&sheet, mv_pin_age(&rows[i], oom->event));
-        mv_sheet_text(&sheet, labels ? labels[i] : "?");
+static void list_pins(mv_rows *rows, const void *all, const void *one)
+{
+    const inquest *q = all;
+    const pin_list *list = one;
+    uint32_t count = mv_rows_take(rows, list->count, q->limit);
+    const char **labels = NULL;
+
+    if (mv_rows_are_text(rows))
+        labels = holder_labels(q, list->oom, list->pins, count);
+    if (list->pins == list->oom->holders) {
+        mv_rows_head(rows, "stranded", NULL);
+        mv_rows_head(rows, "bytes", "held");
+        mv_rows_head(rows, "pinned by", "by");
     }
-    mv_sheet_print(&sheet, q->out, 2);
-    mv_rows_put_hidden(q->out, count, q->limit);
+    for (uint32_t i = 0; i < count; i++) {
+        const mv_pin *pin = &list->pins[i];
+        MV_ROWS_ADD(rows, PIN_FIELDS);
+    }
 }
+
+static const mv_table pin_table = {MV_TABLE(PIN_FIELDS, list_pins)};
+
+#define FIGURE_FIELDS(MEMBER)                                                              \
+    MEMBER("event", mv_value_u64(oom->event))                                              \
+    MEMBER("time_us", mv_value_time(oom->time_us))                                         \
+    MEMBER("api", oom->api_call == MV_NO_ROW                                               \
+                      ? mv_value_of(MV_VALUE_ABSENT)                                       \
+                      : mv_value_string(q->trace, q->trace->api_calls.api[oom->api_call])) \
+    MEMBER("requested", mv_value_u64(oom->requested))                                      \
+    MEMBER("segment_bytes", mv_value_u64(oom->segment))                                    \
+    MEMBER("device_free", mv_value_bytes(oom->device_free))                                \
+    MEMBER("limited", mv_value_bool(oom->limited))                                         \
+    MEMBER("reserved", mv_value_u64(oom->bytes.reserved))                                  \
+    MEMBER("allocated", mv_value_u64(oom->bytes.allocated))                                \
+    MEMBER("pending", mv_value_u64(oom->bytes.pending))                                    \
+    MEMBER("free_in_cache", mv_value_u64(oom->bytes.free))                                 \
+    MEMBER("usable", mv_value_u64(oom->usable))                                            \
+    MEMBER("largest_hole", mv_value_u64(oom->largest_hole))                                \
+    MEMBER("device_total", mv_value_if(oom->total, mv_value_u64(oom->total)))              \
+    MEMBER("device_total_guessed",                                                         \
+           mv_value_if(oom->total, mv_value_bool(oom->total_source == MV_TOTAL_GUESSED)))  \
+    MEMBER("outside", mv_value_if(oom->total, mv_value_u64(oom->outside)))
+
+#define OUTLOOK_FIELDS(MEMBER)                                                                    \
+    MEMBER("limit", mv_value_u64(f->limit))                                                       \
+    MEMBER("limit_least", mv_value_u64(f->limit_least))                                           \
+    MEMBER("limit_most", mv_value_u64(f->limit_most))                                             \
+    MEMBER("margin", mv_value_i64(f->margin))                                                     \
+    MEMBER("rise", mv_value_u64(f->rise))                                                         \
+    MEMBER("forecast.peak",                                                                       \
+           f->forecast.peak ? mv_value_u64(f->forecast.peak) : mv_value_of(MV_VALUE_NULL_OBJECT)) \
+    MEMBER("forecast.limit", mv_value_u64(f->limit))                                              \
+    MEMBER("forecast.basis", mv_value_text(f->basis))                                             \
+    MEMBER("forecast.matched", mv_value_u64(f->forecast.matched))                                 \
+    MEMBER("forecast.is_least", mv_value_bool(f->forecast.is_least))                              \
+    MEMBER("tried.setting", f->tried ? mv_value_text(f->conf) : mv_value_of(MV_VALUE_NO_OBJECT))  \
+    MEMBER("tried.serves", mv_value_bool(f->serves))                                              \
+    MEMBER("tried.reserved", mv_value_u64(f->would_reserve))                                      \
+    MEMBER("tried.spare", mv_value_u64(f->spare))                                                 \
+    MEMBER("leak.culprit", f->has_leak                                                            \
+                               ? mv_value_text(mv_leak_label(q->trace, q->sites.kinds, &f->leak,  \
+                                                             label, sizeof label))                \
+                               : mv_value_of(MV_VALUE_NO_OBJECT))                                 \
+    MEMBER("leak.bytes", mv_value_u64(f->leaked))                                                 \
+    MEMBER("leak.bytes_per_step", mv_value_u64(f->leak.bytes_per_step))                           \
+    MEMBER("leak.frames", mv_value_frames(q->trace, f->leak.stack))
+
+#define CHANGE_FIELDS(MEMBER)                                                             \
+    MEMBER("smallest_change.free_bytes",                                                  \
+           oom->detailed ? mv_value_u64(c->free_bytes) : mv_value_of(MV_VALUE_NO_OBJECT)) \
+    MEMBER("smallest_change.free_blocks", mv_value_u64(c->free_blocks))                   \
+    MEMBER("smallest_change.free_segments", mv_value_u64(c->free_segments))               \
+    MEMBER("smallest_change.smaller_by", mv_value_u64(c->smaller_by))                     \
+    MEMBER("smallest_change.more_memory", mv_value_u64(c->more_memory))                   \
+    MEMBER("smallest_change.culprit",                                                     \
+           mv_value_if(has_biggest, mv_value_culprit(q->trace, q->sites.kinds, biggest))) \
+    MEMBER("smallest_change.frames", mv_value_if(has_biggest, mv_value_frames(q->trace, biggest)))
+
+#define OOM_FIELDS(COLUMN, MEMBER, LIST)                                             \
+    MEMBER("device", mv_value_u64(q->first + index))                                 \
+    FIGURE_FIELDS(MEMBER)                                                            \
+    OUTLOOK_FIELDS(MEMBER)                                                           \
+    MEMBER("verdict", mv_value_text(mv_oom_verdict_name(oom->verdict)))              \
+    MEMBER("why", mv_value_text(oom->why))                                           \
+    LIST("pinned_by", &pin_table, mv_value_rows(&pins))                              \
+    MEMBER("advice", mv_value_text(oom->advice))                                     \
+    LIST("held_by", &pin_table, mv_value_if(oom->detailed, mv_value_rows(&holders))) \
+    CHANGE_FIELDS(MEMBER)                                                            \
+    MEMBER("culprit", mv_value_culprit(q->trace, q->sites.kinds, oom->stack))        \
+    MEMBER("frames", mv_value_frames(q->trace, oom->stack))
+
+static void add_oom(mv_rows *rows, const inquest *q, uint32_t index, const mv_oom *oom)
+{
+    const mv_oom_outlook *f = &oom->outlook;
+    const mv_oom_change *c = &oom->change;
+    pin_list pins = pins_of(oom), holders = holders_of(oom);
+    bool has_biggest = oom->detailed && c->biggest != MV_NO_ROW;
+    mv_stack_id biggest = has_biggest ? q->lives[index].allocs.stack[c->biggest] : MV_NO_STACK;
+    char label[512];
+
+    MV_ROWS_ADD(rows, OOM_FIELDS);
+}
+
+static void list_ooms(mv_rows *rows, const void *all, const void *one)
+{
+    const inquest *q = all;
+
+    (void)one;
+    for (uint32_t i = 0; i < q->end - q->first; i++)
+        for (uint32_t k = 0; k < q->found[i].count && k < q->limit; k++)
+            add_oom(rows, q, i, &q->found[i].ooms[k]);
+}
+
+static const mv_table oom_table = {MV_TABLE(OOM_FIELDS, list_ooms), .named_by = 2};
+
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                \
+    MEMBER("device", mv_value_u64(q->first + i))                           \
+    MEMBER("ooms", mv_value_u64(found->count))                             \
+    MEMBER("history", mv_value_text(mv_history_name(q->lives[i].history))) \
+    MEMBER("retries", mv_value_u64(found->retries))                        \
+    MEMBER("released", mv_value_u64(found->released))                      \
+    MEMBER("collections", mv_value_u64(found->collections))                \
+    MEMBER("collected", mv_value_u64(found->collected))
+
+static void list_devices(mv_rows *rows, const void *all, const void *one)
+{
+    const inquest *q = all;
+
+    (void)one;
+    for (uint32_t i = 0; i < q->end - q->first; i++) {
+        const mv_ooms *found = &q->found[i];
+        MV_ROWS_ADD(rows, DEVICE_FIELDS);
+    }
+}
+
+static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
+
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST)       \
+    LIST("ooms", &oom_table, mv_value_rows(NULL)) \
+    LIST("devices", &device_table, mv_value_rows(NULL))
+
+const mv_table mv_report_oom = {MV_TABLE(REPORT_FIELDS, mv_rows_list_lists), .main = "ooms"};
+
+/* ---- text -------------------------------------------------------------------------------- */
 
 static void put_headline(const inquest *q, uint32_t index, const mv_oom *oom)
 {
@@ -264,6 +257,8 @@ static void put_oom(const inquest *q, uint32_t index, const mv_oom *oom)
 {
     char size[5][MV_SIZE_TEXT], limit[2 * MV_SIZE_TEXT + 32] = "";
     const mv_oom_outlook *f = &oom->outlook;
+    pin_list list = oom->pins.line_count > 0 && oom->verdict != MV_OOM_CAPACITY ? pins_of(oom)
+                                                                                : holders_of(oom);
 
     put_headline(q, index, oom);
     if (oom->limited)
@@ -285,7 +280,7 @@ static void put_oom(const inquest *q, uint32_t index, const mv_oom *oom)
     mv_out_style(q->out, MV_STYLE_NONE);
     mv_prose_put(q->out, 5, 5, "%s", oom->advice);
     mv_stack_put(q->out, q->trace, q->sites.kinds, oom->stack, q->cli->options.all_frames, 6);
-    put_lines(q, oom, oom->pins.line_count > 0 && oom->verdict != MV_OOM_CAPACITY);
+    mv_table_print(q->cli, &pin_table, q, &list, "");
 }
 
 static void put_device(const inquest *q, uint32_t index)
@@ -363,8 +358,8 @@ int mv_cmd_oom(mv_cli *cli)
         return MV_EXIT_FAILED;
     q.start_us = mv_position_start_us(&trace);
     judge_gate(&q);
-    if (mv_option_given(&cli->options, MV_HAS(JSON)))
-        return mv_gate_status(&cli->gates, put_json(&q));
+    if (mv_table_is_wanted(cli))
+        return mv_gate_status(&cli->gates, mv_table_put(cli, &q));
     for (uint32_t i = q.first; i < q.end; i++)
         if (mv_device_is_told(&trace, q.first, q.end, i))
             put_device(&q, i - q.first);

@@ -6,10 +6,9 @@
 #include "cli/complain.h"
 #include "cli/input/rank_files.h"
 #include "cli/report/prose.h"
-#include "cli/report/report.h"
 #include "cli/report/rows.h"
-#include "cli/report/sheet.h"
 #include "cli/report/stack_text.h"
+#include "cli/report/table.h"
 
 /* Rows of the table in text when --limit says nothing; lines beside it. */
 #define TEXT_ROWS   32
@@ -69,144 +68,177 @@ static const char *label_of(const mv_trace *code, mv_stack_id stack, char *out, 
     return mv_culprit_label(code, NULL, stack, out, size);
 }
 
-static const char *signed_size(char text[MV_SIZE_TEXT + 1], uint64_t value, uint64_t other)
-{
-    text[0] = value < other ? '-' : '+';
-    mv_size_text(text + 1, value < other ? other - value : value - other);
-    return value == other ? text + 1 : text;
-}
+/* ---- fields ------------------------------------------------------------------------------ */
 
-/* ---- JSON -------------------------------------------------------------------------------- */
-
-static void add_apart(mv_report *r, cJSON *o, const lineup *l, uint32_t rank)
+/* Where a rank leaves what most do, in words. */
+static const char *parting_text(const lineup *l, uint32_t rank, char text[96])
 {
     const mv_divergence *apart = &l->found.apart[rank];
-    const mv_summary_point *point;
-    cJSON *d;
 
-    if (apart->first == MV_NO_DIVERGENCE) {
-        mv_json_add(r, o, "parts", cJSON_CreateNull());
-        return;
+    if (!mv_sequence_is_whole(l->ranks[rank]))
+        snprintf(text, 96, "unknown: history %s", mv_history_name(l->ranks[rank]->history));
+    else if (apart->first == MV_NO_DIVERGENCE)
+        snprintf(text, 96, "-");
+    else if (apart->first == apart->last)
+        snprintf(text, 96, "allocation %llu", (unsigned long long)apart->first);
+    else
+        snprintf(text, 96, "allocation %llu to %llu", (unsigned long long)apart->first,
+                 (unsigned long long)apart->last);
+    return text;
+}
+
+#define RANK_FIELDS(COLUMN, MEMBER, LIST)                                                         \
+    COLUMN("file", "rank", 1, MV_UNIT_TEXT, 0, mv_value_shown(mv_value_text(s->name), name))      \
+    MEMBER("device", mv_value_u64(s->device))                                                     \
+    COLUMN("peak_allocated", "peak", 2, MV_UNIT_BYTES, 8, mv_value_u64(s->peak_allocated))        \
+    COLUMN(NULL, "apart", 3, MV_UNIT_CHANGE, 0,                                                   \
+           mv_value_shown(mv_value_i64((int64_t)(s->peak_allocated - usual->peak_allocated)),     \
+                          s == usual ? "=" : NULL))                                               \
+    COLUMN("peak_reserved", "reserved", 4, MV_UNIT_BYTES, 8, mv_value_u64(s->peak_reserved))      \
+    MEMBER("peaks_exact", mv_value_bool(s->is_exact))                                             \
+    MEMBER("end_allocated", mv_value_u64(s->end_allocated))                                       \
+    COLUMN("leak_verdict", "leak", 5, MV_UNIT_TEXT, 0,                                            \
+           mv_value_text(mv_leak_verdict_name(s->verdict)))                                       \
+    MEMBER("leaked_bytes", mv_value_u64(s->leaked_bytes))                                         \
+    COLUMN("steps", "steps", 6, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, mv_value_u64(s->steps))         \
+    MEMBER("history", mv_value_text(mv_history_name(s->history)))                                 \
+    MEMBER("events", mv_value_u64(s->events))                                                     \
+    COLUMN("allocations", "allocs", 7, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, mv_value_u64(s->allocs)) \
+    MEMBER("ooms", mv_value_u64(s->ooms))                                                         \
+    MEMBER("parts.first_allocation", apart->first == MV_NO_DIVERGENCE                             \
+                                         ? mv_value_of(MV_VALUE_NULL_OBJECT)                      \
+                                         : mv_value_u64(apart->first))                            \
+    MEMBER("parts.last_allocation", mv_value_u64(apart->last))                                    \
+    MEMBER("parts.event", point ? mv_value_u64(point->event) : mv_value_of(MV_VALUE_NULL))        \
+    COLUMN(NULL, "first differs at", 8, MV_UNIT_TEXT, 0,                                          \
+           mv_value_text(parting_text(l, rank, parting)))                                         \
+    MEMBER("error.code", mv_value_of(MV_VALUE_NULL_OBJECT))                                       \
+    MEMBER("error.text", mv_value_of(MV_VALUE_ABSENT))                                            \
+    MEMBER("error.detail", mv_value_of(MV_VALUE_ABSENT))                                          \
+    MEMBER("error.offset", mv_value_of(MV_VALUE_ABSENT))
+
+static void add_rank(mv_rows *rows, const lineup *l, uint32_t rank)
+{
+    const mv_summary *s = l->ranks[rank], *usual = l->ranks[l->found.reference];
+    const mv_divergence *apart = &l->found.apart[rank];
+    const mv_summary_point *point =
+        apart->first == MV_NO_DIVERGENCE ? NULL : mv_sequence_point(s, apart->last);
+    char name[512], parting[96];
+
+    name_of(l, rank, name, sizeof name);
+    MV_ROWS_ADD(rows, RANK_FIELDS);
+}
+
+static void add_broken(mv_rows *rows, const mv_rank_file *file)
+{
+    const mv_value null = mv_value_of(MV_VALUE_NULL);
+    const mv_named_value values[] = {
+        {"file", mv_value_text(file->path)},
+        {"device", null},
+        {"peak_allocated", null},
+        {"peak_reserved", null},
+        {"leak_verdict", mv_value_text(mv_leak_verdict_name(MV_VERDICT_UNKNOWN))},
+        {"error.code", mv_value_text(mv_code_name(file->err.code))},
+        {"error.text", mv_value_text(mv_code_text(file->err.code))},
+        {"error.detail", mv_value_text(file->err.detail)},
+        {"error.offset", file->err.offset == MV_NO_OFFSET ? null : mv_value_u64(file->err.offset)},
+    };
+
+    mv_rows_add_some(rows, sizeof values / sizeof *values, values);
+}
+
+/* Text speaks of files that could not be read below the table. */
+static void list_ranks(mv_rows *rows, const void *all, const void *one)
+{
+    const lineup *l = all;
+    uint32_t count = mv_rows_take(rows, l->count, l->limit);
+
+    (void)one;
+    for (uint32_t i = 0, rank = 0; i < l->files.count; i++) {
+        if (l->files.files[i].err.code != MV_OK && !mv_rows_are_text(rows))
+            add_broken(rows, &l->files.files[i]);
+        for (uint32_t k = 0; k < l->files.files[i].count && rank < count; k++)
+            add_rank(rows, l, rank++);
     }
-    point = mv_sequence_point(l->ranks[rank], apart->last);
-    d = mv_json_object(r, o, "parts");
-    mv_json_add_u64(r, d, "first_allocation", apart->first);
-    mv_json_add_u64(r, d, "last_allocation", apart->last);
-    mv_json_add(r, d, "event", point ? mv_json_u64(point->event) : cJSON_CreateNull());
 }
 
-static void add_rank(mv_report *r, cJSON *array, const lineup *l, uint32_t rank)
+static const mv_table rank_table = {MV_TABLE(RANK_FIELDS, list_ranks)};
+
+#define OUTLIER_FIELDS(COLUMN, MEMBER, LIST)                                               \
+    MEMBER("file", mv_value_text(l->ranks[found->rank]->name))                             \
+    MEMBER("device", mv_value_u64(l->ranks[found->rank]->device))                          \
+    MEMBER("reason", mv_value_text(mv_rank_reason_name(found->reason)))                    \
+    MEMBER("text", mv_value_text(mv_rank_reason_text(found->reason)))                      \
+    MEMBER("bytes", mv_value_u64(found->bytes))                                            \
+    MEMBER("factor",                                                                       \
+           found->factor != 0 ? mv_value_real(found->factor) : mv_value_of(MV_VALUE_NULL)) \
+    MEMBER("culprit", mv_value_culprit(code, NULL, found->stack))                          \
+    MEMBER("frames", mv_value_frames(code, found->stack))
+
+static void list_outliers(mv_rows *rows, const void *all, const void *one)
 {
-    const mv_summary *s = l->ranks[rank];
-    cJSON *o = mv_json_object(r, array, NULL);
+    const lineup *l = all;
 
-    mv_json_add_text(r, o, "file", s->name);
-    mv_json_add_u64(r, o, "device", s->device);
-    mv_json_add_u64(r, o, "peak_allocated", s->peak_allocated);
-    mv_json_add_u64(r, o, "peak_reserved", s->peak_reserved);
-    mv_json_add_bool(r, o, "peaks_exact", s->is_exact);
-    mv_json_add_u64(r, o, "end_allocated", s->end_allocated);
-    mv_json_add_text(r, o, "leak_verdict", mv_leak_verdict_name(s->verdict));
-    mv_json_add_u64(r, o, "leaked_bytes", s->leaked_bytes);
-    mv_json_add_u64(r, o, "steps", s->steps);
-    mv_json_add_text(r, o, "history", mv_history_name(s->history));
-    mv_json_add_u64(r, o, "events", s->events);
-    mv_json_add_u64(r, o, "allocations", s->allocs);
-    mv_json_add_u64(r, o, "ooms", s->ooms);
-    add_apart(r, o, l, rank);
-    mv_json_add(r, o, "error", cJSON_CreateNull());
-}
-
-static void add_broken(mv_report *r, cJSON *array, const mv_rank_file *file)
-{
-    cJSON *o = mv_json_object(r, array, NULL), *error;
-
-    mv_json_add_text(r, o, "file", file->path);
-    mv_json_add(r, o, "device", cJSON_CreateNull());
-    mv_json_add(r, o, "peak_allocated", cJSON_CreateNull());
-    mv_json_add(r, o, "peak_reserved", cJSON_CreateNull());
-    mv_json_add_text(r, o, "leak_verdict", mv_leak_verdict_name(MV_VERDICT_UNKNOWN));
-    error = mv_json_object(r, o, "error");
-    mv_json_add_text(r, error, "code", mv_code_name(file->err.code));
-    mv_json_add_text(r, error, "text", mv_code_text(file->err.code));
-    mv_json_add_text(r, error, "detail", file->err.detail);
-    mv_json_add(r, error, "offset",
-                file->err.offset == MV_NO_OFFSET ? cJSON_CreateNull()
-                                                 : mv_json_u64(file->err.offset));
-}
-
-static cJSON *outliers_json(mv_report *r, const lineup *l)
-{
-    cJSON *array = mv_json_array(r, NULL, NULL);
-
+    (void)one;
     for (uint32_t i = 0; l->count && i < l->found.count; i++) {
         const mv_rank_outlier *found = &l->found.outliers[i];
         const mv_trace *code = l->ranks[found->code_of]->code;
-        cJSON *o = mv_json_object(r, array, NULL);
-        char label[512];
-        mv_json_add_text(r, o, "file", l->ranks[found->rank]->name);
-        mv_json_add_u64(r, o, "device", l->ranks[found->rank]->device);
-        mv_json_add_text(r, o, "reason", mv_rank_reason_name(found->reason));
-        mv_json_add_text(r, o, "text", mv_rank_reason_text(found->reason));
-        mv_json_add_u64(r, o, "bytes", found->bytes);
-        mv_json_add(r, o, "factor",
-                    found->factor != 0 ? mv_json_real(found->factor) : cJSON_CreateNull());
-        mv_json_add_text(r, o, "culprit", label_of(code, found->stack, label, sizeof label));
-        mv_json_add(r, o, "frames", mv_json_frames(r, code, found->stack));
+        MV_ROWS_ADD(rows, OUTLIER_FIELDS);
     }
-    return array;
 }
 
-/* One side of a divergence: what the rank does there, as far as its summary tells. */
-static cJSON *doing_json(mv_report *r, const lineup *l, uint32_t rank, uint64_t allocation)
+static const mv_table outlier_table = {MV_TABLE(OUTLIER_FIELDS, list_outliers)};
+
+/* One side of a divergence: what the rank does there, if its summary says it. */
+typedef struct {
+    const mv_summary *rank;
+    const mv_summary_point *point; /* NULL: it does not */
+    mv_stack_id stack;
+} doing;
+
+static doing doing_of(const lineup *l, uint32_t rank, uint64_t allocation)
 {
     const mv_summary *s = l->ranks[rank];
     const mv_summary_point *point = mv_sequence_point(s, allocation);
     const mv_summary_site *site = point ? mv_summary_find(s, point->key) : NULL;
-    cJSON *o = mv_json_object(r, NULL, NULL);
 
-    mv_json_add_text(r, o, "file", s->name);
-    mv_json_add_u64(r, o, "device", s->device);
-    mv_json_add(r, o, "event", point ? mv_json_u64(point->event) : cJSON_CreateNull());
-    mv_json_add(r, o, "bytes", point ? mv_json_u64(point->size) : cJSON_CreateNull());
-    mv_json_add(r, o, "frames", mv_json_frames(r, s->code, site ? site->stack : MV_NO_STACK));
-    return o;
+    return (doing){s, point, site ? site->stack : MV_NO_STACK};
 }
 
-static cJSON *divergence_json(mv_report *r, const lineup *l)
+#define DOING_FIELDS(MEMBER, key, side)                                                            \
+    MEMBER(key ".file", mv_value_text(side.rank->name))                                            \
+    MEMBER(key ".device", mv_value_u64(side.rank->device))                                         \
+    MEMBER(key ".event",                                                                           \
+           side.point ? mv_value_u64(side.point->event) : mv_value_of(MV_VALUE_NULL))              \
+    MEMBER(key ".bytes", side.point ? mv_value_u64(side.point->size) : mv_value_of(MV_VALUE_NULL)) \
+    MEMBER(key ".frames", mv_value_frames(side.rank->code, side.stack))
+
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST)                                        \
+    LIST("ranks", &rank_table, mv_value_rows(NULL))                                \
+    LIST("outliers", &outlier_table, mv_value_rows(NULL))                          \
+    MEMBER("divergence.first_allocation",                                          \
+           where ? mv_value_u64(where->first) : mv_value_of(MV_VALUE_NULL_OBJECT)) \
+    MEMBER("divergence.last_allocation", mv_value_u64(where ? where->last : 0))    \
+    DOING_FIELDS(MEMBER, "divergence.differs", differs)                            \
+    DOING_FIELDS(MEMBER, "divergence.most", most)
+
+static void list_report(mv_rows *rows, const void *all, const void *one)
 {
-    const mv_divergence *where;
-    cJSON *o;
+    static const mv_summary none;
+    const lineup *l = all;
+    const mv_divergence *where = NULL;
+    doing differs = {.rank = &none}, most = {.rank = &none};
 
-    if (l->count == 0 || l->found.first == MV_NO_ROW)
-        return cJSON_CreateNull();
-    where = &l->found.apart[l->found.first];
-    o = mv_json_object(r, NULL, NULL);
-    mv_json_add_u64(r, o, "first_allocation", where->first);
-    mv_json_add_u64(r, o, "last_allocation", where->last);
-    mv_json_add(r, o, "differs", doing_json(r, l, l->found.first, where->last));
-    mv_json_add(r, o, "most", doing_json(r, l, l->found.most, where->last));
-    return o;
-}
-
-static int put_json(const lineup *l)
-{
-    mv_report report, *r = &report;
-    cJSON *ranks;
-
-    mv_report_open(r, l->cli);
-    ranks = mv_json_array(r, NULL, NULL);
-    for (uint32_t i = 0, rank = 0; i < l->files.count; i++) {
-        if (l->files.files[i].err.code != MV_OK)
-            add_broken(r, ranks, &l->files.files[i]);
-        for (uint32_t k = 0; k < l->files.files[i].count && rank < l->limit; k++)
-            add_rank(r, ranks, l, rank++);
+    (void)one;
+    if (l->count > 0 && l->found.first != MV_NO_ROW) {
+        where = &l->found.apart[l->found.first];
+        differs = doing_of(l, l->found.first, where->last);
+        most = doing_of(l, l->found.most, where->last);
     }
-    mv_report_member(r, "ranks", ranks);
-    mv_report_member(r, "outliers", outliers_json(r, l));
-    mv_report_member(r, "divergence", divergence_json(r, l));
-    return mv_report_close(r);
+    MV_ROWS_ADD(rows, REPORT_FIELDS);
 }
+
+const mv_table mv_report_ranks = {MV_TABLE(REPORT_FIELDS, list_report), .main = "ranks"};
 
 /* ---- text: the verdict ------------------------------------------------------------------- */
 
@@ -325,63 +357,7 @@ static void put_verdict(const lineup *l)
                       l->found.leaks == l->count ? "all" : "most:", l->found.leaks);
 }
 
-/* ---- text: the table --------------------------------------------------------------------- */
-
-static void add_parting(const lineup *l, mv_sheet *sheet, uint32_t rank)
-{
-    const mv_divergence *apart = &l->found.apart[rank];
-    char text[96];
-
-    if (!mv_sequence_is_whole(l->ranks[rank]))
-        snprintf(text, sizeof text, "unknown: history %s",
-                 mv_history_name(l->ranks[rank]->history));
-    else if (apart->first == MV_NO_DIVERGENCE)
-        snprintf(text, sizeof text, "-");
-    else if (apart->first == apart->last)
-        snprintf(text, sizeof text, "allocation %llu", (unsigned long long)apart->first);
-    else
-        snprintf(text, sizeof text, "allocation %llu to %llu", (unsigned long long)apart->first,
-                 (unsigned long long)apart->last);
-    mv_sheet_text(sheet, text);
-}
-
-static void add_row(const lineup *l, mv_sheet *sheet, uint32_t rank)
-{
-    const mv_summary *s = l->ranks[rank];
-    char text[512];
-
-    mv_sheet_text(sheet, name_of(l, rank, text, sizeof text));
-    mv_sheet_size(sheet, s->peak_allocated);
-    mv_sheet_text(sheet, rank == l->found.reference
-                             ? "="
-                             : signed_size(text, s->peak_allocated,
-                                           l->ranks[l->found.reference]->peak_allocated));
-    mv_sheet_size(sheet, s->peak_reserved);
-    mv_sheet_text(sheet, mv_leak_verdict_name(s->verdict));
-    mv_sheet_count(sheet, s->steps);
-    mv_sheet_count(sheet, s->allocs);
-    add_parting(l, sheet, rank);
-}
-
-static void put_table(const lineup *l)
-{
-    static const mv_column columns[] = {{"rank", MV_UNIT_TEXT, 0},
-                                        {"peak", MV_UNIT_BYTES, 8},
-                                        {"apart", MV_UNIT_BYTES, 0},
-                                        {"reserved", MV_UNIT_BYTES, 8},
-                                        {"leak", MV_UNIT_TEXT, 0},
-                                        {"steps", MV_UNIT_COUNT | MV_UNIT_SPARE, 0},
-                                        {"allocs", MV_UNIT_COUNT | MV_UNIT_SPARE, 0},
-                                        {"first differs at", MV_UNIT_TEXT, 0}};
-    mv_sheet sheet;
-
-    mv_out_char(l->out, '\n');
-    mv_sheet_init(&sheet, &l->cli->scratch, columns, 8);
-    for (uint32_t i = 0; i < l->count && i < l->limit; i++)
-        add_row(l, &sheet, i);
-    mv_sheet_print(&sheet, l->out, 2);
-    mv_rows_put_hidden(l->out, l->count, l->limit);
-}
+/* ---- text: the rest ----------------------------------------------------------------------- */
 
 static void put_broken(const lineup *l)
 {
@@ -403,27 +379,28 @@ static void put_broken(const lineup *l)
 
 static void put_doing(const lineup *l, uint32_t rank, uint64_t allocation)
 {
-    const mv_summary *s = l->ranks[rank];
-    const mv_summary_point *point = mv_sequence_point(s, allocation);
-    const mv_summary_site *site = point ? mv_summary_find(s, point->key) : NULL;
+    doing side = doing_of(l, rank, allocation);
+    const mv_trace *code = side.rank->code;
+    bool has_stack = side.stack.row != MV_NO_ROW;
     char name[512], bytes[MV_SIZE_TEXT], label[512];
 
     mv_out_text(l->out, "    ");
     put_text(l->out, name_of(l, rank, name, sizeof name));
-    if (!point) {
+    if (!side.point) {
         mv_out_text(l->out, ": not in its summary\n");
         return;
     }
-    mv_out_format(l->out, " event %u: %s", point->event, mv_size_text(bytes, point->size));
-    if (site) {
+    mv_out_format(l->out, " event %u: %s", side.point->event,
+                  mv_size_text(bytes, side.point->size));
+    if (has_stack) {
         mv_out_text(l->out, " at ");
-        put_text(l->out, label_of(s->code, site->stack, label, sizeof label));
+        put_text(l->out, label_of(code, side.stack, label, sizeof label));
     }
     mv_out_char(l->out, '\n');
-    if (site && l->cli->options.given & MV_HAS(FRAMES)) {
-        const uint8_t *kinds = mv_frame_kinds(&l->cli->scratch, s->code);
+    if (has_stack && l->cli->options.given & MV_HAS(FRAMES)) {
+        const uint8_t *kinds = mv_frame_kinds(&l->cli->scratch, code);
         if (kinds)
-            mv_stack_put(l->out, s->code, kinds, site->stack, l->cli->options.all_frames, 8);
+            mv_stack_put(l->out, code, kinds, side.stack, l->cli->options.all_frames, 8);
     }
 }
 
@@ -498,12 +475,12 @@ static int put_report(lineup *l)
 {
     int status = MV_EXIT_DONE;
 
-    if (mv_option_given(&l->cli->options, MV_HAS(JSON))) {
-        status = put_json(l);
+    if (mv_table_is_wanted(l->cli)) {
+        status = mv_table_put(l->cli, l);
     } else {
         put_verdict(l);
         if (l->count) {
-            put_table(l);
+            mv_table_print(l->cli, &rank_table, l, NULL, "\n");
             put_divergence(l);
         }
         if (l->files.failed)

@@ -1,6 +1,5 @@
 /* memviz whatif: what other allocator settings would have done to this run. */
 #include <stdio.h>
-#include <string.h>
 
 #include "analyze/advice/whatif.h"
 #include "analyze/code/culprit.h"
@@ -9,10 +8,9 @@
 #include "cli/input/idle_devices.h"
 #include "cli/input/input.h"
 #include "cli/report/prose.h"
-#include "cli/report/report.h"
 #include "cli/report/rows.h"
-#include "cli/report/sheet.h"
 #include "cli/report/stack_text.h"
+#include "cli/report/table.h"
 
 #define TEXT_ROWS 12
 
@@ -23,147 +21,135 @@ typedef struct {
     mv_sites sites;
     uint32_t first, end; /* devices */
     mv_whatif *found;    /* [end - first] */
+    mv_whatif sum;       /* of all of them */
     uint64_t limit;
 } inquiry;
 
-/* ---- JSON -------------------------------------------------------------------------------- */
+/* ---- fields ------------------------------------------------------------------------------ */
 
-static cJSON *text_json(mv_report *r, const char *text)
+/* How a run's settings read in the table. */
+static const char *settings_text(const mv_trial *run, char text[600])
 {
-    return mv_json_span(r, (mv_span){(const uint8_t *)text, strlen(text)});
+    snprintf(text, 600, "%s%s%s", *run->conf ? run->conf : "''",
+             run->is_recorded ? " (as recorded)" : "",
+             run->result.recorded_ooms && run->fits ? ": the failed request is met" : "");
+    return text;
 }
 
-static cJSON *fidelity_json(mv_report *r, const mv_whatif *w)
+#define RUN_FIELDS(COLUMN, MEMBER, LIST)                                                     \
+    COLUMN("conf", "settings", 8, MV_UNIT_TEXT | MV_UNIT_END, 0,                             \
+           mv_value_shown(mv_value_text(run->conf), settings_text(run, settings)))           \
+    COLUMN("peak_reserved", "reserved", 1, MV_UNIT_BYTES, 9, mv_value_u64(s->peak.reserved)) \
+    COLUMN("peak_allocated", "allocated", 3, MV_UNIT_BYTES | MV_UNIT_SPARE, 9,               \
+           mv_value_u64(s->peak.allocated))                                                  \
+    COLUMN("segment_allocs", "calls", 4, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,                   \
+           mv_value_u64(s->counts.segment_allocs))                                           \
+    COLUMN("segment_frees", "freed", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,                    \
+           mv_value_u64(s->counts.segment_frees))                                            \
+    COLUMN("oom_events", "failed", 7, MV_UNIT_COUNT, 0, mv_value_u64(s->counts.ooms))        \
+    COLUMN("saves", "saves", 2, MV_UNIT_BYTES, 9, mv_value_i64(run->saves))                  \
+    COLUMN("retries", "retries", 6, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,                        \
+           mv_value_u64(s->counts.retries))                                                  \
+    MEMBER("first_oom_event", mv_value_event(s->first_oom))                                  \
+    MEMBER("avoids_recorded_oom",                                                            \
+           s->recorded_ooms ? mv_value_bool(run->fits) : mv_value_of(MV_VALUE_NULL))         \
+    MEMBER("recorded", mv_value_bool(run->is_recorded))                                      \
+    MEMBER("without_effect", mv_value_texts(keys, mv_alloc_conf_idle(run->conf, keys)))
+
+static void list_runs(mv_rows *rows, const void *all, const void *one)
 {
-    const mv_replay_fidelity *f = &w->trials.fidelity;
-    cJSON *o = mv_json_object(r, NULL, NULL);
-    bool differs = f->first_difference != MV_NEVER;
-
-    mv_json_add_u64(r, o, "recorded_segment_events", f->segment_events);
-    mv_json_add_u64(r, o, "matched", f->segment_matched);
-    mv_json_add_bool(r, o, "exact", f->exact);
-    mv_json_add_u64(r, o, "allocs", f->allocs);
-    mv_json_add_u64(r, o, "allocs_matched", f->allocs_matched);
-    mv_json_add(r, o, "first_difference",
-                differs ? mv_json_u64(f->first_difference) : cJSON_CreateNull());
-    mv_json_add_text(r, o, "why", f->why);
-    mv_json_add_text(r, o, "trust", mv_trust_name(w->trials.trust));
-    mv_json_add_text(r, o, "trust_why", w->trials.trust_why);
-    return o;
-}
-
-static cJSON *recorded_json(mv_report *r, const mv_whatif *w)
-{
-    cJSON *o = mv_json_object(r, NULL, NULL);
-
-    mv_json_add_text(r, o, "conf", w->trials.recorded_conf);
-    mv_json_add_u64(r, o, "peak_reserved", w->trials.recorded_reserved);
-    mv_json_add_u64(r, o, "peak_allocated", w->trials.recorded_allocated);
-    mv_json_add_u64(r, o, "segment_allocs", w->trials.recorded_segment_allocs);
-    mv_json_add_u64(r, o, "oom_events", w->trials.recorded_ooms);
-    return o;
-}
-
-static void add_run(mv_report *r, cJSON *array, const mv_trial *run)
-{
-    const mv_replay_result *s = &run->result;
-    cJSON *o = mv_json_object(r, array, NULL);
+    const inquiry *q = all;
+    const mv_whatif *w = one;
+    uint32_t count = mv_rows_take(rows, w->run_count, q->limit);
     const char *keys[MV_MOST_IDLE_KEYS];
-    uint32_t count;
+    char settings[600];
 
-    mv_json_add_text(r, o, "conf", run->conf);
-    mv_json_add_u64(r, o, "peak_reserved", s->peak.reserved);
-    mv_json_add_u64(r, o, "peak_allocated", s->peak.allocated);
-    mv_json_add_u64(r, o, "segment_allocs", s->counts.segment_allocs);
-    mv_json_add_u64(r, o, "segment_frees", s->counts.segment_frees);
-    mv_json_add_u64(r, o, "oom_events", s->counts.ooms);
-    mv_json_add_i64(r, o, "saves", run->saves);
-    mv_json_add_u64(r, o, "retries", s->counts.retries);
-    mv_json_add(r, o, "first_oom_event",
-                s->first_oom == MV_NEVER ? cJSON_CreateNull() : mv_json_u64(s->first_oom));
-    mv_json_add(r, o, "avoids_recorded_oom",
-                s->recorded_ooms ? cJSON_CreateBool(run->fits) : cJSON_CreateNull());
-    mv_json_add_bool(r, o, "recorded", run->is_recorded);
-    array = mv_json_array(r, o, "without_effect");
-    count = mv_alloc_conf_idle(run->conf, keys);
-    for (uint32_t i = 0; i < count; i++)
-        mv_json_add(r, array, NULL, text_json(r, keys[i]));
+    for (uint32_t i = 0; i < count; i++) {
+        const mv_trial *run = &w->runs[i];
+        const mv_replay_result *s = &run->result;
+        MV_ROWS_ADD(rows, RUN_FIELDS);
+    }
 }
 
-static cJSON *runs_json(mv_report *r, const inquiry *q, const mv_whatif *w)
-{
-    cJSON *array = mv_json_array(r, NULL, NULL);
+static const mv_table run_table = {MV_TABLE(RUN_FIELDS, list_runs)};
 
-    for (uint32_t i = 0; i < w->run_count && i < q->limit; i++)
-        add_run(r, array, &w->runs[i]);
-    return array;
-}
+#define ADVICE_FIELDS(COLUMN, MEMBER, LIST)                                              \
+    MEMBER("setting", mv_value_text(a->setting))                                         \
+    MEMBER("text", mv_value_text(a->text))                                               \
+    MEMBER("saves", mv_value_i64(a->saves))                                              \
+    MEMBER("culprit",                                                                    \
+           mv_value_if(has_stack, mv_value_culprit(q->trace, q->sites.kinds, a->stack))) \
+    MEMBER("frames", mv_value_if(has_stack, mv_value_frames(q->trace, a->stack)))
 
-static cJSON *advice_json(mv_report *r, const inquiry *q, const mv_whatif *w)
+static void list_advice(mv_rows *rows, const void *all, const void *one)
 {
-    cJSON *array = mv_json_array(r, NULL, NULL);
-    char label[512];
+    const inquiry *q = all;
+    const mv_whatif *w = one;
 
     for (uint32_t i = 0; i < w->advice_count; i++) {
         const mv_whatif_advice *a = &w->advice[i];
-        cJSON *o = mv_json_object(r, array, NULL);
-        mv_json_add_text(r, o, "setting", a->setting);
-        mv_json_add_text(r, o, "text", a->text);
-        mv_json_add_i64(r, o, "saves", a->saves);
-        if (a->stack.row == MV_NO_STACK.row)
-            continue;
-        mv_culprit_label(q->trace, q->sites.kinds, a->stack, label, sizeof label);
-        mv_json_add_text(r, o, "culprit", label);
-        mv_json_add(r, o, "frames", mv_json_frames(r, q->trace, a->stack));
+        bool has_stack = a->stack.row != MV_NO_STACK.row;
+        MV_ROWS_ADD(rows, ADVICE_FIELDS);
     }
-    return array;
 }
 
-static cJSON *limit_json(mv_report *r, const mv_whatif *w)
+static const mv_table advice_table = {MV_TABLE(ADVICE_FIELDS, list_advice)};
+
+/* What the report has of one device, and of all together. */
+#define TRIAL_FIELDS(COLUMN, MEMBER, LIST)                                               \
+    MEMBER("fidelity.recorded_segment_events", mv_value_u64(t->fidelity.segment_events)) \
+    MEMBER("fidelity.matched", mv_value_u64(t->fidelity.segment_matched))                \
+    MEMBER("fidelity.exact", mv_value_bool(t->fidelity.exact))                           \
+    MEMBER("fidelity.allocs", mv_value_u64(t->fidelity.allocs))                          \
+    MEMBER("fidelity.allocs_matched", mv_value_u64(t->fidelity.allocs_matched))          \
+    MEMBER("fidelity.first_difference", mv_value_event(t->fidelity.first_difference))    \
+    MEMBER("fidelity.why", mv_value_text(t->fidelity.why))                               \
+    MEMBER("fidelity.trust", mv_value_text(mv_trust_name(t->trust)))                     \
+    MEMBER("fidelity.trust_why", mv_value_text(t->trust_why))                            \
+    MEMBER("recorded.conf", mv_value_text(t->recorded_conf))                             \
+    MEMBER("recorded.peak_reserved", mv_value_u64(t->recorded_reserved))                 \
+    MEMBER("recorded.peak_allocated", mv_value_u64(t->recorded_allocated))               \
+    MEMBER("recorded.segment_allocs", mv_value_u64(t->recorded_segment_allocs))          \
+    MEMBER("recorded.oom_events", mv_value_u64(t->recorded_ooms))                        \
+    MEMBER("limit.bytes", mv_value_bytes(t->limit))                                      \
+    MEMBER("limit.source", mv_value_text(mv_limit_source_name(t->limit_source)))         \
+    LIST("runs", &run_table, mv_value_rows(w))                                           \
+    LIST("advice", &advice_table, mv_value_rows(w))
+
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)      \
+    MEMBER("device", mv_value_u64(q->first + i)) \
+    TRIAL_FIELDS(COLUMN, MEMBER, LIST)           \
+    MEMBER("no_advice", mv_value_text(w->advice_none))
+
+static void list_devices(mv_rows *rows, const void *all, const void *one)
 {
-    cJSON *o = mv_json_object(r, NULL, NULL);
+    const inquiry *q = all;
 
-    mv_json_add(r, o, "bytes", mv_json_bytes(w->trials.limit));
-    mv_json_add_text(r, o, "source", mv_limit_source_name(w->trials.limit_source));
-    return o;
-}
-
-static cJSON *devices_json(mv_report *r, const inquiry *q)
-{
-    cJSON *array = mv_json_array(r, NULL, NULL);
-
+    (void)one;
     for (uint32_t i = 0; i < q->end - q->first; i++) {
         const mv_whatif *w = &q->found[i];
-        cJSON *o = mv_json_object(r, array, NULL);
-        mv_json_add_u64(r, o, "device", q->first + i);
-        mv_json_add(r, o, "fidelity", fidelity_json(r, w));
-        mv_json_add(r, o, "recorded", recorded_json(r, w));
-        mv_json_add(r, o, "limit", limit_json(r, w));
-        mv_json_add(r, o, "runs", runs_json(r, q, w));
-        mv_json_add(r, o, "advice", advice_json(r, q, w));
-        mv_json_add(r, o, "no_advice",
-                    w->advice_none ? text_json(r, w->advice_none) : cJSON_CreateNull());
+        const mv_trials *t = &w->trials;
+        MV_ROWS_ADD(rows, DEVICE_FIELDS);
     }
-    return array;
 }
 
-static int put_json(const inquiry *q)
+static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
+
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST) \
+    TRIAL_FIELDS(COLUMN, MEMBER, LIST)      \
+    LIST("devices", &device_table, mv_value_rows(NULL))
+
+static void list_report(mv_rows *rows, const void *all, const void *one)
 {
-    mv_report report, *r = &report;
-    mv_err err = {.offset = MV_NO_OFFSET};
-    mv_whatif sum;
+    const inquiry *q = all;
+    const mv_whatif *w = &q->sum;
+    const mv_trials *t = &w->trials;
 
-    mv_report_open(r, q->cli);
-    if (mv_whatif_sum(&q->cli->arena, q->found, q->end - q->first, &sum, &err) != MV_OK)
-        r->failed = true;
-    mv_report_member(r, "fidelity", fidelity_json(r, &sum));
-    mv_report_member(r, "recorded", recorded_json(r, &sum));
-    mv_report_member(r, "limit", limit_json(r, &sum));
-    mv_report_member(r, "runs", runs_json(r, q, &sum));
-    mv_report_member(r, "advice", advice_json(r, q, &sum));
-    mv_report_member(r, "devices", devices_json(r, q));
-    return mv_report_close(r);
+    (void)one;
+    MV_ROWS_ADD(rows, REPORT_FIELDS);
 }
+
+const mv_table mv_report_whatif = {MV_TABLE(REPORT_FIELDS, list_report), .main = "runs"};
 
 /* ---- text -------------------------------------------------------------------------------- */
 
@@ -214,52 +200,6 @@ static void put_recorded(const inquiry *q, const mv_whatif *w)
                       mv_size_text(limit, t->limit));
 }
 
-static void put_saves(mv_sheet *sheet, int64_t saves)
-{
-    char bytes[MV_SIZE_TEXT], text[MV_SIZE_TEXT + 1];
-
-    mv_size_text(bytes, saves < 0 ? 0 - (uint64_t)saves : (uint64_t)saves);
-    snprintf(text, sizeof text, "%s%s", saves < 0 ? "-" : "", bytes);
-    mv_sheet_text(sheet, text);
-}
-
-static void put_runs(const inquiry *q, const mv_whatif *w)
-{
-    static const mv_column columns[] = {{"reserved", MV_UNIT_BYTES, 9},
-                                        {"saves", MV_UNIT_BYTES, 9},
-                                        {"allocated", MV_UNIT_BYTES | MV_UNIT_SPARE, 9},
-                                        {"calls", MV_UNIT_COUNT | MV_UNIT_SPARE, 0},
-                                        {"freed", MV_UNIT_COUNT | MV_UNIT_SPARE, 0},
-                                        {"retries", MV_UNIT_COUNT | MV_UNIT_SPARE, 0},
-                                        {"failed", MV_UNIT_COUNT, 0},
-                                        {"settings", MV_UNIT_TEXT | MV_UNIT_END, 0}};
-    mv_sheet sheet;
-
-    if (w->run_count == 0)
-        return;
-    mv_sheet_init(&sheet, &q->cli->scratch, columns, 8);
-    for (uint32_t i = 0; i < w->run_count && i < q->limit; i++) {
-        const mv_trial *run = &w->runs[i];
-        char text[600];
-        mv_sheet_size(&sheet, run->result.peak.reserved);
-        put_saves(&sheet, run->saves);
-        mv_sheet_size(&sheet, run->result.peak.allocated);
-        mv_sheet_count(&sheet, run->result.counts.segment_allocs);
-        mv_sheet_count(&sheet, run->result.counts.segment_frees);
-        mv_sheet_count(&sheet, run->result.counts.retries);
-        mv_sheet_count(&sheet, run->result.counts.ooms);
-        snprintf(text, sizeof text, "%s%s%s", *run->conf ? run->conf : "''",
-                 run->is_recorded ? " (as recorded)" : "",
-                 !run->result.recorded_ooms ? ""
-                 : run->fits                ? ": the failed request is met"
-                                            : "");
-        mv_sheet_text(&sheet, text);
-    }
-    mv_out_char(q->out, '\n');
-    mv_sheet_print(&sheet, q->out, 2);
-    mv_rows_put_hidden(q->out, w->run_count, q->limit);
-}
-
 static void put_advice(const inquiry *q, const mv_whatif *w)
 {
     for (uint32_t i = 0; i < w->advice_count; i++) {
@@ -271,16 +211,17 @@ static void put_advice(const inquiry *q, const mv_whatif *w)
     }
 }
 
-static void put_device(const inquiry *q, uint32_t index)
+static void put_device(const void *all, uint32_t device)
 {
-    const mv_whatif *w = &q->found[index];
+    const inquiry *q = all;
+    const mv_whatif *w = &q->found[device - q->first];
 
-    put_verdict(q, q->first + index, w);
+    put_verdict(q, device, w);
     if (w->trials.trust == MV_TRUST_NONE)
         return;
     put_recorded(q, w);
     put_trust(q, w);
-    put_runs(q, w);
+    mv_table_print(q->cli, &run_table, q, w, "\n");
     if (*w->idle_note) {
         mv_out_text(q->out, "\n  ");
         mv_prose_put(q->out, 2, 4, "%s", w->idle_note);
@@ -324,6 +265,8 @@ static mv_code find_all(inquiry *q, mv_err *err)
             code = mv_whatif_find(&q->cli->arena, q->trace, &lives, &q->sites, opts, &q->found[i],
                                   err);
     }
+    if (code == MV_OK)
+        code = mv_whatif_sum(&q->cli->arena, q->found, q->end - q->first, &q->sum, err);
     return code;
 }
 
@@ -335,7 +278,6 @@ int mv_cmd_whatif(mv_cli *cli)
                  .trace = &trace,
                  .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, 8)};
     mv_err err = {.offset = MV_NO_OFFSET};
-    bool follows = false;
 
     if (!confs_are_fine(cli))
         return MV_EXIT_USAGE;
@@ -343,16 +285,8 @@ int mv_cmd_whatif(mv_cli *cli)
         return MV_EXIT_FAILED;
     if (find_all(&q, &err) != MV_OK)
         return mv_complain(mv_input_name(cli), &err);
-    if (mv_option_given(&cli->options, MV_HAS(JSON)))
-        return put_json(&q);
-    for (uint32_t i = q.first; i < q.end; i++) {
-        if (!mv_device_is_told(&trace, q.first, q.end, i))
-            continue;
-        if (follows)
-            mv_out_char(q.out, '\n');
-        put_device(&q, i - q.first);
-        follows = true;
-    }
-    mv_idle_put_others(q.out, &trace, q.first, q.end, follows);
+    if (mv_table_is_wanted(cli))
+        return mv_table_put(cli, &q);
+    mv_devices_put(q.out, &trace, q.first, q.end, put_device, &q);
     return MV_EXIT_DONE;
 }

@@ -80,8 +80,9 @@ const mv_command mv_commands[] = {
         .name = "diff",
         .alias = "compare",
         .run = mv_cmd_diff,
+        .report = &mv_report_diff,
         .gates = MV_GATES(DELTA) | MV_GATES(RESERVED),
-        .options = MV_HAS(JSON) | MV_HAS(LIMIT) | MV_HAS(AT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
+        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(AT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
                    MV_HAS(OUTPUT) | RANGE_OPTIONS,
         .least_files = 2,
         .most_files = 2,
@@ -125,7 +126,8 @@ const mv_command mv_commands[] = {
     {
         .name = "lines",
         .run = mv_cmd_lines,
-        .options = MV_HAS(JSON) | MV_HAS(LIMIT) | MV_HAS(OUTPUT) | MV_HAS(SOURCE) | MV_HAS(BY) |
+        .report = &mv_report_lines,
+        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(OUTPUT) | MV_HAS(SOURCE) | MV_HAS(BY) |
                    RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
@@ -144,8 +146,9 @@ const mv_command mv_commands[] = {
     {
         .name = "fragmentation",
         .run = mv_cmd_fragmentation,
+        .report = &mv_report_fragmentation,
         .gates = MV_GATES(FRAGMENTED) | MV_GATES(UNKNOWN) | MV_GATES(RESERVED),
-        .options = MV_HAS(JSON) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(AT) | MV_HAS(FAIL_ON) |
+        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(AT) | MV_HAS(FAIL_ON) |
                    MV_HAS(OUTPUT) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
@@ -202,7 +205,8 @@ const mv_command mv_commands[] = {
     {
         .name = "ledger",
         .run = mv_cmd_ledger,
-        .options = MV_HAS(JSON) | MV_HAS(DEVICE) | MV_HAS(LIMIT) | MV_HAS(AT) | MV_HAS(OUTPUT),
+        .report = &mv_report_ledger,
+        .options = REPORT_OPTIONS | MV_HAS(DEVICE) | MV_HAS(LIMIT) | MV_HAS(AT) | MV_HAS(OUTPUT),
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
@@ -219,8 +223,9 @@ const mv_command mv_commands[] = {
     {
         .name = "oom",
         .run = mv_cmd_oom,
+        .report = &mv_report_oom,
         .gates = MV_GATES(OOM) | MV_GATES(UNKNOWN),
-        .options = MV_HAS(JSON) | MV_HAS(FAIL_ON) | MV_HAS(LIMIT) | MV_HAS(FRAMES) |
+        .options = REPORT_OPTIONS | MV_HAS(FAIL_ON) | MV_HAS(LIMIT) | MV_HAS(FRAMES) |
                    MV_HAS(OUTPUT) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
@@ -239,7 +244,8 @@ const mv_command mv_commands[] = {
     {
         .name = "whatif",
         .run = mv_cmd_whatif,
-        .options = MV_HAS(JSON) | MV_HAS(DEVICE) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(CONF) |
+        .report = &mv_report_whatif,
+        .options = REPORT_OPTIONS | MV_HAS(DEVICE) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(CONF) |
                    MV_HAS(CAPACITY) | MV_HAS(OUTPUT),
         .least_files = 1,
         .most_files = 1,
@@ -260,9 +266,10 @@ const mv_command mv_commands[] = {
     {
         .name = "ranks",
         .run = mv_cmd_ranks,
+        .report = &mv_report_ranks,
         .gates = MV_GATES(LEAK) | MV_GATES(OOM) | MV_GATES(UNKNOWN) | MV_GATES(PEAK) |
                  MV_GATES(RESERVED),
-        .options = MV_HAS(JSON) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
+        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(FAIL_ON) |
                    MV_HAS(OUTPUT) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = INT_MAX,

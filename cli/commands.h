@@ -47,7 +47,9 @@ extern const mv_command mv_commands[]; /* ends with a NULL name */
 const mv_command *mv_command_find(const char *name);
 
 /* The fields of reports, each in its cmd_NAME.c. */
-extern const struct mv_table mv_report_leaks, mv_report_peak;
+extern const struct mv_table mv_report_diff, mv_report_fragmentation, mv_report_leaks,
+    mv_report_ledger, mv_report_lines, mv_report_oom, mv_report_peak, mv_report_ranks,
+    mv_report_whatif;
 
 int mv_cmd_info(mv_cli *cli);
 int mv_cmd_stats(mv_cli *cli);

@@ -29,3 +29,19 @@ void mv_idle_put_others(mv_out *out, const mv_trace *trace, uint32_t first, uint
         mv_out_char(out, '\n');
     mv_out_format(out, "%u other device%s idle\n", others, others == 1 ? " is" : "s are");
 }
+
+void mv_devices_put(mv_out *out, const mv_trace *trace, uint32_t first, uint32_t end,
+                    void (*put)(const void *all, uint32_t device), const void *all)
+{
+    bool follows = false;
+
+    for (uint32_t device = first; device < end; device++) {
+        if (!mv_device_is_told(trace, first, end, device))
+            continue;
+        if (follows)
+            mv_out_char(out, '\n');
+        put(all, device);
+        follows = true;
+    }
+    mv_idle_put_others(out, trace, first, end, follows);
+}

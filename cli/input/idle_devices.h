@@ -18,4 +18,9 @@ uint32_t mv_devices_in_use(const mv_trace *trace, uint32_t first, uint32_t end);
 void mv_idle_put_others(mv_out *out, const mv_trace *trace, uint32_t first, uint32_t end,
                         bool is_apart);
 
+/* Calls `put` for each device that a text report speaks of, an empty line between two, and ends
+ * with the number of idle ones. */
+void mv_devices_put(mv_out *out, const mv_trace *trace, uint32_t first, uint32_t end,
+                    void (*put)(const void *all, uint32_t device), const void *all);
+
 #endif

@@ -18,9 +18,8 @@ static bool adds_up(const mv_command *command)
     return command->run != mv_cmd_dump && command->run != mv_cmd_convert;
 }
 
-bool mv_input_read(mv_cli *cli, mv_trace *trace)
+bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace)
 {
-    const char *path = mv_input_name(cli);
     char what[80];
     mv_progress progress;
     mv_err err = {0};
@@ -37,6 +36,11 @@ bool mv_input_read(mv_cli *cli, mv_trace *trace)
     if (err.code != MV_OK)
         mv_complain(path, &err);
     return err.code == MV_OK;
+}
+
+bool mv_input_read(mv_cli *cli, mv_trace *trace)
+{
+    return mv_input_read_file(cli, mv_input_name(cli), trace);
 }
 
 bool mv_input_devices(const mv_cli *cli, const mv_trace *trace, uint32_t *first, uint32_t *end)

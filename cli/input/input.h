@@ -7,6 +7,9 @@
 /* Reads the command's first file. False, with a message, when that failed. */
 bool mv_input_read(mv_cli *cli, mv_trace *trace);
 
+/* The same for another of its files. */
+bool mv_input_read_file(mv_cli *cli, const char *path, mv_trace *trace);
+
 /* The file's name in messages and reports. */
 const char *mv_input_name(const mv_cli *cli);
 

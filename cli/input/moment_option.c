@@ -6,8 +6,8 @@
 #include "cli/input/input.h"
 #include "cli/input/window.h"
 
-bool mv_at_find(mv_cli *cli, const mv_trace *trace, const mv_lives *lives, const char *otherwise,
-                mv_moment *out)
+bool mv_at_find_in(mv_cli *cli, const char *file, const mv_trace *trace, const mv_lives *lives,
+                   const char *otherwise, mv_moment *out)
 {
     const char *at = cli->options.at ? cli->options.at : otherwise;
     mv_moment_ask ask;
@@ -15,16 +15,22 @@ bool mv_at_find(mv_cli *cli, const mv_trace *trace, const mv_lives *lives, const
     char why[MV_WHY];
     mv_err err = {.offset = MV_NO_OFFSET};
 
-    if (!mv_window_find(cli, trace, lives->device, &window))
+    if (!mv_window_find_in(cli, file, trace, lives->device, &window))
         return false;
     if (!mv_moment_read(trace, lives->device, at, window, &ask, why, sizeof why)) {
-        mv_complain_of(mv_input_name(cli), "%s", why);
+        mv_complain_of(file, "%s", why);
         return false;
     }
     if (mv_moment_find(&cli->scratch, lives, ask, out, &err) == MV_OK)
         return true;
-    mv_complain(mv_input_name(cli), &err);
+    mv_complain(file, &err);
     return false;
+}
+
+bool mv_at_find(mv_cli *cli, const mv_trace *trace, const mv_lives *lives, const char *otherwise,
+                mv_moment *out)
+{
+    return mv_at_find_in(cli, mv_input_name(cli), trace, lives, otherwise, out);
 }
 
 static bool names_moment(const mv_cli *cli, const mv_trace *trace, uint32_t device)

@@ -10,6 +10,10 @@
 bool mv_at_find(mv_cli *cli, const mv_trace *trace, const mv_lives *lives, const char *otherwise,
                 mv_moment *out);
 
+/* The same in another file than the first, which messages name. */
+bool mv_at_find_in(mv_cli *cli, const char *file, const mv_trace *trace, const mv_lives *lives,
+                   const char *otherwise, mv_moment *out);
+
 /* Whether --at names an event (by number, or as an out-of-memory event) that this device does not
  * have, but another device does. Then a report on several devices leaves this one out. */
 bool mv_at_is_elsewhere(const mv_cli *cli, const mv_trace *trace, uint32_t device);

@@ -10,4 +10,8 @@
  * message, when an X is wrong or no chosen device has an event in the window. */
 bool mv_window_find(const mv_cli *cli, const mv_trace *trace, uint32_t device, mv_window *window);
 
+/* The same in another file than the first, which messages name. */
+bool mv_window_find_in(const mv_cli *cli, const char *file, const mv_trace *trace, uint32_t device,
+                       mv_window *window);
+
 #endif

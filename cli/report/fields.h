@@ -230,7 +230,7 @@ typedef enum {
     MV_SHAPE_MAP      /* a row is a member of one object: its two fields are name and value */
 } mv_shape;
 
-#define MV_MOST_FIELDS 48
+#define MV_MOST_FIELDS 64
 
 struct mv_table {
     const mv_field *fields;

@@ -261,7 +261,7 @@ static bool take_step(const mv_table *table, const char *path, uint32_t *field, 
         if (!f->table || strncmp(f->key, path, length) != 0)
             continue;
         *rest = path + length + (path[length] == '.');
-        if (path[length] == '.' || path[length] == 0)
+        if (path[length] == 0 || (path[length] == '.' && **rest))
             return true;
     }
     return false;
@@ -367,9 +367,20 @@ static const mv_table *table_at(const mv_table *report, const char *path)
     return report;
 }
 
+/* Whether the report's own row is a table: it may have nothing but lists. */
+static bool has_own_row(const mv_table *report)
+{
+    for (uint32_t i = 0; i < report->count; i++)
+        if (is_cell(&report->fields[i]))
+            return true;
+    return false;
+}
+
 bool mv_table_has(const mv_table *report, const char *path)
 {
-    return strcmp(path, OWN_ROW) == 0 || (*path && table_at(report, path));
+    if (strcmp(path, OWN_ROW) == 0)
+        return has_own_row(report);
+    return *path && table_at(report, path);
 }
 
 /* ", devices, devices.sites": the tables inside of `table`, which `path` leads to. */
@@ -387,8 +398,11 @@ static void append_paths(const mv_table *table, const char *path, char *out)
 
 const char *mv_table_paths(const mv_table *report, char out[MV_TABLE_PATHS])
 {
-    snprintf(out, MV_TABLE_PATHS, OWN_ROW);
+    const char *first = has_own_row(report) ? ", " OWN_ROW : "";
+
+    snprintf(out, MV_TABLE_PATHS, "%s", first);
     append_paths(report, "", out);
+    memmove(out, out + 2, strlen(out + 2) + 1);
     return out;
 }
 
@@ -579,6 +593,17 @@ void mv_rows_add_some(mv_rows *rows, uint32_t count, const mv_named_value *some)
     mv_rows_add(rows, values);
 }
 
+void mv_rows_list_lists(mv_rows *rows, const void *all, const void *one)
+{
+    mv_value values[MV_MOST_FIELDS];
+
+    (void)all;
+    (void)one;
+    for (uint32_t i = 0; i < rows->table->count; i++)
+        values[i] = mv_value_rows(NULL);
+    mv_rows_add(rows, values);
+}
+
 bool mv_rows_are_text(const mv_rows *rows)
 {
     return rows->medium == AS_TEXT;
@@ -586,9 +611,12 @@ bool mv_rows_are_text(const mv_rows *rows)
 
 void mv_rows_head(mv_rows *rows, const char *key, const char *heading)
 {
-    for (uint32_t i = 0; i < rows->table->count; i++)
-        if (rows->table->fields[i].key && strcmp(rows->table->fields[i].key, key) == 0)
+    for (uint32_t i = 0; i < rows->table->count; i++) {
+        const mv_field *field = &rows->table->fields[i];
+        const char *name = field->key ? field->key : field->heading;
+        if (name && strcmp(name, key) == 0)
             rows->heading[i] = heading;
+    }
 }
 
 mv_out *mv_rows_out(mv_rows *rows)

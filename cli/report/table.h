@@ -48,10 +48,14 @@ typedef struct {
 } mv_named_value;
 void mv_rows_add_some(mv_rows *rows, uint32_t count, const mv_named_value *values);
 
+/* Lists the one row of a report whose fields are all LISTs: their functions get NULL. */
+void mv_rows_list_lists(mv_rows *rows, const void *all, const void *one);
+
 /* Whether they are for text: some rows are for its readers alone. */
 bool mv_rows_are_text(const mv_rows *rows);
 
-/* Before the first row: the field has another heading in text, or with NULL no column. */
+/* Before the first row: the field with that key, or without a key but that heading, has another
+ * heading in text, or with NULL no column. */
 void mv_rows_head(mv_rows *rows, const char *key, const char *heading);
 
 /* For mv_table.json: where to write. */

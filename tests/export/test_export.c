@@ -3,6 +3,7 @@
 #include <sqlite3.h>
 
 #include "export/export.h"
+#include "tests/fixture/fixture_csv.h"
 #include "tests/fixture/fixture_json.h"
 
 static const char *const snapshots[] = {"gpt_train.pickle", "two_devices.pickle", "oom.pickle",
@@ -85,33 +86,6 @@ Test(export, database_adds_up)
 
 /* ---- CSV --------------------------------------------------------------------------------- */
 
-/* The fields of one record, NUL-terminated in place; returns their number. */
-static int read_record(char **at, char *field[MV_MOST_CELLS])
-{
-    char *in = *at, *out = *at;
-    int count = 0;
-
-    for (;;) {
-        bool is_quoted = *in == '"';
-        cr_assert_lt(count, MV_MOST_CELLS);
-        field[count++] = out;
-        for (in += is_quoted; is_quoted ? *in != '"' || in[1] == '"' : !strchr(",\r", *in); in++) {
-            cr_assert_neq(*in, 0, "ends inside of a record");
-            in += is_quoted && *in == '"';
-            *out++ = *in;
-        }
-        in += is_quoted;
-        if (*in == '\r') {
-            cr_assert_eq(in[1], '\n');
-            *out = 0;
-            *at = in + 2;
-            return count;
-        }
-        cr_assert_eq(*in++, ',');
-        *out++ = 0;
-    }
-}
-
 /* The kinds are those of analyze/code/culprit.h, and recordings of C++ have all of them. */
 Test(export, frames_say_whose_code_they_are)
 {
@@ -144,12 +118,12 @@ Test(export, tables_are_csv)
         cr_assert_eq(run.status, 0, "%s", run.err);
         mv_export_columns_of(t, &listed);
         at = strchr(run.out, '\n') + 1; /* the name of the file that was written */
-        columns = read_record(&at, field);
+        columns = mvt_csv_record(&at, field, MV_MOST_CELLS);
         cr_assert_eq(columns, (int)listed.count, "%s", t->name);
         for (int i = 0; i < columns; i++)
             cr_assert_str_eq(field[i], listed.column[i].name);
         for (; *at; rows++)
-            cr_assert_eq(read_record(&at, field), columns, "%s", t->name);
+            cr_assert_eq(mvt_csv_record(&at, field, MV_MOST_CELLS), columns, "%s", t->name);
         cr_assert(rows > 0 || strcmp(t->name, "api_calls") == 0 || strcmp(t->name, "facts") == 0 ||
                       strcmp(t->name, "samples") == 0,
                   "%s is empty", t->name);
