@@ -99,7 +99,11 @@ typedef struct {
 uint64_t mv_segment_whole_pages(const mv_segment_lives *segments, uint32_t row, uint64_t low,
                                 uint64_t high);
 
-/* O(what is held). Fails only for want of memory. */
+/* Room for a map of so many segments and pieces; all else is the caller's. False when memory is
+ * out. */
+bool mv_heap_map_init(mv_arena *arena, uint64_t segments, uint64_t pieces, mv_heap_map *map);
+
+/* O(what is held). Fails only when memory runs out. */
 mv_code mv_heap_map_make(mv_arena *arena, const mv_heap *heap, mv_heap_map *out, mv_err *err);
 
 #endif

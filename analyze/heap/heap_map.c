@@ -27,7 +27,7 @@ static void count_rows(const mv_heap *heap, uint64_t *segments, uint64_t *pieces
     *pieces += *segments;
 }
 
-static bool make_columns(mv_arena *arena, uint64_t segments, uint64_t pieces, mv_heap_map *map)
+bool mv_heap_map_init(mv_arena *arena, uint64_t segments, uint64_t pieces, mv_heap_map *map)
 {
     map->addr = mv_push_array(arena, uint64_t, segments);
     map->size = mv_push_array(arena, uint64_t, segments);
@@ -128,7 +128,7 @@ mv_code mv_heap_map_make(mv_arena *arena, const mv_heap *heap, mv_heap_map *out,
 
     *out = (mv_heap_map){0};
     count_rows(heap, &segments, &pieces);
-    if (!make_columns(arena, segments, pieces, out))
+    if (!mv_heap_map_init(arena, segments, pieces, out))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the heap's layout");
     for (uint32_t at = mv_rankset_next(&heap->now.walls, 0); at != MV_NO_RANK;
          at = mv_rankset_next(&heap->now.walls, at + 1))

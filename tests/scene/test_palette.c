@@ -143,3 +143,24 @@ Test(palette, texts_and_lines_stand_out)
             cr_expect_geq(contrast(lines[i], t->plot), 3);
     }
 }
+
+/* Sites get different hues as long as there are any, the plain ones first; the same hash asks for
+ * the same one. */
+Test(palette, hues_are_given_once)
+{
+    uint32_t used = 0, again = 0, seen = 0;
+
+    for (uint32_t i = 0; i < MV_SITE_COLOURS; i++) {
+        uint32_t hue = mv_site_hue(7, &used);
+        cr_assert_lt(hue, MV_SITE_COLOURS);
+        cr_assert_eq(hue < MV_BASE_COLOURS, i < MV_BASE_COLOURS);
+        cr_assert_not(seen >> hue & 1);
+        seen |= 1u << hue;
+    }
+    cr_assert_eq(used, (1u << MV_SITE_COLOURS) - 1);
+    for (uint64_t hash = 0; hash < 100; hash++) {
+        again = 0;
+        cr_assert_eq(mv_site_hue(hash, &again), hash % MV_BASE_COLOURS);
+    }
+    cr_assert_lt(mv_site_hue(3, &used), MV_SITE_COLOURS, "and one more when all are taken");
+}

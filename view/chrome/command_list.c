@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "view/chrome/chrome.h"
 
 enum { SHOWN = 12, ROW = 22 };
@@ -41,13 +42,6 @@ static int match(const char *words, const char *text)
     return score;
 }
 
-static int best_first(const void *left, const void *right)
-{
-    const hit *a = left, *b = right;
-
-    return a->score != b->score ? (a->score < b->score ? 1 : -1) : (int)a->id - (int)b->id;
-}
-
 static query read_query(const mv_view *view)
 {
     query q = {0};
@@ -85,7 +79,7 @@ static uint32_t find(const mv_view *view, const query *q, hit hits[MV_DO_COUNT])
                             (mv_view_command_is_enabled(view, (mv_command_id)i) ? 1000 : 0);
         count++;
     }
-    qsort(hits, count, sizeof *hits, best_first);
+    mv_sort_rows(NULL, hits, count, MV_FALLING(hit, score)); /* ties: in the order of the table */
     return count;
 }
 

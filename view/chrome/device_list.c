@@ -1,7 +1,7 @@
 /* Files and their devices: one row each, with the shape of their memory over time and its peak. */
-#include <stdlib.h>
 
 #include "base/size.h"
+#include "base/sort.h"
 #include "view/chrome/chrome.h"
 #include "viz/scene/axis.h"
 
@@ -13,17 +13,6 @@ typedef struct {
     const mv_document_device *shown; /* NULL: not shown yet */
     uint64_t peak;
 } row;
-
-static int most_first(const void *left, const void *right)
-{
-    const row *a = left, *b = right;
-
-    if (a->peak != b->peak)
-        return a->peak < b->peak ? 1 : -1;
-    if (a->file != b->file)
-        return a->file < b->file ? -1 : 1;
-    return a->device < b->device ? -1 : a->device > b->device;
-}
 
 static row row_of(const mv_document *d, uint32_t file, uint32_t device)
 {
@@ -57,13 +46,13 @@ static row *list(mv_view *view, uint32_t *count)
     return rows;
 }
 
-/* Highest first. */
+/* Highest first; equal ones by file and device. */
 static row *sorted(mv_view *view, uint32_t *count)
 {
     row *rows = list(view, count);
 
     if (rows)
-        qsort(rows, *count, sizeof *rows, most_first);
+        mv_sort_rows(NULL, rows, *count, MV_FALLING(row, peak));
     return rows;
 }
 

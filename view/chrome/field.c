@@ -2,22 +2,19 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
 void mv_field_set(mv_field *field, const char *text)
 {
     *field = (mv_field){0};
     mv_field_type(field, text);
 }
 
-static bool is_inside(const mv_field *field, uint32_t at)
-{
-    return ((unsigned char)field->text[at] & 0xc0) == 0x80;
-}
-
 static uint32_t before(const mv_field *field, uint32_t at)
 {
     if (at > 0)
         at--;
-    while (at > 0 && is_inside(field, at))
+    while (at > 0 && mv_utf8_is_tail(field->text[at]))
         at--;
     return at;
 }
@@ -26,7 +23,7 @@ static uint32_t next_start(const mv_field *field, uint32_t at)
 {
     if (field->text[at])
         at++;
-    while (is_inside(field, at))
+    while (mv_utf8_is_tail(field->text[at]))
         at++;
     return at;
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "viz/scene/heading.h"
 
 enum { TEXT_MOST = 512, BAR_WIDTH = 8 };
@@ -116,16 +117,12 @@ float mv_ui_text_width(const mv_ui *ui, float size, const char *text)
     return mv_text_width(text, size * ui->scale);
 }
 
-/* Bytes of the UTF-8 character at `at`; 1 for an invalid byte. */
+/* Bytes of the character at `at`; 1 for an invalid byte. */
 static size_t character(const char *at)
 {
-    unsigned char c = (unsigned char)*at;
-    size_t bytes = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
+    uint32_t bytes = mv_utf8_length_at(at);
 
-    for (size_t i = 1; i < bytes; i++)
-        if (((unsigned char)at[i] & 0xc0) != 0x80)
-            return 1;
-    return bytes;
+    return bytes ? bytes : 1;
 }
 
 static float width_of(const char *at, size_t bytes, float size)
@@ -156,7 +153,7 @@ static const char *cut(mv_ui *ui, const char *text, float size, float width)
     right += left;
     while (tail > head && length - tail < TEXT_MOST) {
         size_t at = tail - 1;
-        while (at > head && ((unsigned char)text[at] & 0xc0) == 0x80)
+        while (at > head && mv_utf8_is_tail(text[at]))
             at--;
         float w = width_of(text + at, tail - at <= 4 ? tail - at : 1, size);
         if (w > right)

@@ -3,10 +3,12 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/size.h"
+#include "base/sort.h"
+#include "base/text.h"
 #include "view/panes/listing_parts.h"
 #include "view/state/search_text.h"
 #include "viz/scene/axis.h"
@@ -48,14 +50,12 @@ mv_cell *mv_listing_next(mv_listing_maker *maker)
 
 const char *mv_listing_say(mv_listing_maker *maker, const char *format, ...)
 {
-    char text[512];
     const char *copy;
     va_list args;
 
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    copy = mv_arena_vprintf(maker->arena, format, args);
     va_end(args);
-    copy = mv_arena_text(maker->arena, text, strlen(text));
     maker->failed = maker->failed || !copy;
     return copy ? copy : "";
 }
@@ -87,7 +87,7 @@ typedef struct {
     int sign;
 } table_order;
 
-static int by_cell(const void *left, const void *right, void *context)
+static int by_cell(const void *left, const void *right, const void *context)
 {
     const table_order *s = context;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
@@ -109,7 +109,7 @@ static int by_cell(const void *left, const void *right, void *context)
     default:
         order = (x.number > y.number) - (x.number < y.number);
     }
-    return order ? order * s->sign : (a > b) - (a < b);
+    return order * s->sign;
 }
 
 static void sort(mv_listing *table, uint32_t column, bool is_ascending)
@@ -119,7 +119,7 @@ static void sort(mv_listing *table, uint32_t column, bool is_ascending)
     for (uint32_t i = 0; i < table->count; i++)
         table->order[i] = i;
     if (column < table->column_count && table->count > 1)
-        qsort_r(table->order, table->count, sizeof *table->order, by_cell, &s);
+        mv_sort_by(NULL, table->order, table->count, sizeof *table->order, by_cell, &s);
 }
 
 /* ---- all --------------------------------------------------------------------------------- */
@@ -238,16 +238,9 @@ static void put(table_text *w, const char *text)
 
     if (w->failed)
         return;
-    if (w->length + length + 1 > w->capacity) {
-        uint64_t capacity = (w->length + length) * 2 + 4096;
-        char *grown = mv_arena_grow(w->arena, w->bytes, capacity);
-        if (!grown) {
-            w->failed = true;
-            return;
-        }
-        w->bytes = grown;
-        w->capacity = capacity;
-    }
+    w->failed = !mv_room_for(w->arena, w->bytes, w->length + length + 1, w->capacity);
+    if (w->failed)
+        return;
     memcpy(w->bytes + w->length, text, length + 1);
     w->length += length;
 }

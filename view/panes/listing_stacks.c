@@ -1,7 +1,7 @@
 /* Who holds memory: by line of code, by leak, by size. */
-#include <stdlib.h>
 
 #include "base/size.h"
+#include "base/sort.h"
 #include "view/panes/listing_parts.h"
 
 /* ---- stacks ------------------------------------------------------------------------------ */
@@ -12,17 +12,6 @@ typedef struct {
     uint32_t category; /* 0 when the reports are not ready */
     uint32_t alloc;
 } holding;
-
-static int by_line(const void *left, const void *right)
-{
-    const holding *a = left, *b = right;
-
-    if (a->group != b->group)
-        return a->group < b->group ? -1 : 1;
-    if (a->category != b->category)
-        return a->category < b->category ? -1 : 1;
-    return (a->alloc > b->alloc) - (a->alloc < b->alloc);
-}
 
 static holding *find_holdings(mv_listing_maker *m, uint32_t *count)
 {
@@ -44,7 +33,8 @@ static holding *find_holdings(mv_listing_maker *m, uint32_t *count)
     }
     *count = alive.count;
     if (found && alive.count > 1)
-        qsort(found, alive.count, sizeof *found, by_line);
+        mv_sort_rows(&m->scratch, found, alive.count, MV_RISING(holding, group),
+                     MV_RISING(holding, category));
     return found;
 }
 

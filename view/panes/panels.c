@@ -6,6 +6,7 @@
 
 #include "analyze/lives/position.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "view/chrome/chrome.h"
 #include "viz/scene/axis.h"
 
@@ -284,14 +285,12 @@ bool mv_panel_wheel(const mv_input *input, uint32_t *first)
 
 const char *mv_panel_say(mv_view *view, const char *format, ...)
 {
-    char text[1024];
     const char *copy;
     va_list args;
 
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    copy = mv_arena_vprintf(view->ui.frame, format, args);
     va_end(args);
-    copy = mv_arena_text(view->ui.frame, text, strlen(text));
     return copy ? copy : "";
 }
 

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/grow.h"
 #include "viz/scene/stroke.h"
 
 enum { LEVELS = MV_FILL_LEVELS, FAR_PIXELS = 100000 };
@@ -44,17 +45,8 @@ static void add(mv_fill_rects *p, int x, int y, int w, int h, uint32_t part)
     if (level == 0 || w <= 0 || h <= 0)
         return;
     list = &p->level[level - 1];
-    if (list->count == list->capacity) {
-        uint32_t more = list->capacity * 2 + 256;
-        SDL_Rect *grown = mv_arena_grow(p->arena, list->rects, (uint64_t)more * sizeof *grown);
-        if (!grown) {
-            p->failed = true;
-            return;
-        }
-        list->rects = grown;
-        list->capacity = more;
-    }
-    list->rects[list->count++] = (SDL_Rect){x, y, w, h};
+    if (!mv_append(p->arena, list->rects, list->count, list->capacity, (SDL_Rect){x, y, w, h}))
+        p->failed = true;
 }
 
 /* Draws what was added, in one colour. */

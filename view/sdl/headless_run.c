@@ -2,11 +2,11 @@
  * drawn every sixtieth of a second, and no frame waits for what is not computed yet. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/sort.h"
 #include "parse/source/same_file.h"
 #include "view/chrome/chrome.h"
 #include "view/sdl/canvas.h"
@@ -137,13 +137,6 @@ static mv_code wait_for_timeline(player *p, bool settles, mv_err *err)
 
 /* ---- the path ---------------------------------------------------------------------------- */
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
 /* The least of the sorted values with at least `part` of them at or below it. */
 static double part_of(const double *sorted, uint32_t count, double part)
 {
@@ -159,9 +152,9 @@ typedef struct {
 
 static void take_percentiles(mv_viewer_timing *t, const frame_times *times, uint32_t frames)
 {
-    qsort(times->whole, frames, sizeof(double), by_size);
-    qsort(times->cpu, frames, sizeof(double), by_size);
-    qsort(times->scene, frames, sizeof(double), by_size);
+    mv_sort_rows(NULL, times->whole, frames, MV_RISING_VALUES(double));
+    mv_sort_rows(NULL, times->cpu, frames, MV_RISING_VALUES(double));
+    mv_sort_rows(NULL, times->scene, frames, MV_RISING_VALUES(double));
     t->frames = frames;
     t->p50_ms = part_of(times->whole, frames, 0.5);
     t->p90_ms = part_of(times->whole, frames, 0.9);

@@ -22,11 +22,9 @@ const char *mv_clock_name(uint8_t clock)
 
 /* ---- scales: sizes and lifetimes --------------------------------------------------------- */
 
-enum { STEPS = 6 };
-
 /* From dark to light, which people who see no red or no green can also tell apart. */
-static const uint32_t ramp[STEPS] = {0x2b3a80ff, 0x2f6c9aff, 0x2a9d8fff,
-                                     0x6cbf5fff, 0xc3d046ff, 0xf7ea6bff};
+static const uint32_t ramp[MV_COLOUR_STEPS] = {0x2b3a80ff, 0x2f6c9aff, 0x2a9d8fff,
+                                               0x6cbf5fff, 0xc3d046ff, 0xf7ea6bff};
 static const uint32_t never_colour = 0xcc79a7ff;
 
 /* The step of a number: the first for those below `first`, each next one for `times` as many. */
@@ -34,26 +32,30 @@ static uint32_t step_of(uint64_t number, uint64_t first, uint64_t times)
 {
     uint32_t step = 0;
 
-    while (step < STEPS - 1 && number >= first) {
+    while (step < MV_COLOUR_STEPS - 1 && number >= first) {
         number /= times;
         step++;
     }
     return step;
 }
 
-/* Below 64 KiB, 1 MiB, 16 MiB, 256 MiB, 4 GiB. */
-static uint32_t size_colour(uint64_t bytes)
+uint32_t mv_size_step(uint64_t bytes)
 {
-    return ramp[step_of(bytes, 64u << 10, 16)];
+    return step_of(bytes, 64u << 10, 16);
 }
 
-/* Below 10 events, 100, 1,000, 10,000, 100,000. */
+uint32_t mv_life_step(const mv_alloc_lives *a, uint32_t alloc)
+{
+    uint32_t birth = a->birth[alloc] == MV_BEFORE ? 0 : a->birth[alloc];
+
+    return a->freed[alloc] == MV_NEVER ? MV_NEVER_FREED : step_of(a->freed[alloc] - birth, 10, 10);
+}
+
 static uint32_t life_colour(const mv_lives *l, uint32_t alloc)
 {
-    uint32_t birth = l->allocs.birth[alloc] == MV_BEFORE ? 0 : l->allocs.birth[alloc];
-    uint32_t end = l->allocs.freed[alloc];
+    uint32_t step = mv_life_step(&l->allocs, alloc);
 
-    return end == MV_NEVER ? never_colour : ramp[step_of(end - birth, 10, 10)];
+    return step == MV_NEVER_FREED ? never_colour : ramp[step];
 }
 
 /* ---- streams and pools: those of the segment --------------------------------------------- */
@@ -104,7 +106,7 @@ uint32_t mv_view_colour(const mv_view *view, uint32_t alloc)
                    ? category_colour(view, d->attribution.categories.of_alloc[alloc])
                    : theme->unknown;
     case MV_COLOUR_SIZE:
-        return size_colour(d->lives.allocs.block[alloc]);
+        return ramp[mv_size_step(d->lives.allocs.block[alloc])];
     case MV_COLOUR_LIFETIME:
         return life_colour(&d->lives, alloc);
     case MV_COLOUR_STREAM:

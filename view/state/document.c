@@ -1,7 +1,6 @@
 #include "view/state/document.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "parse/model/sums.h"

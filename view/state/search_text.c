@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 /* Whether a filter reads the text literally without quotation marks. Names of terms have no dot
  * before their ':'. */
 static bool is_plain(const char *text)
@@ -33,8 +35,7 @@ const char *mv_search_of_frame(const mv_trace *trace, mv_frame_id frame, char *o
     snprintf(text, sizeof text, "%s%s%s%s", slash ? slash + 1 : file, *file ? ":" : "", line,
              function);
     text[strcspn(text, "\"")] = 0;
-    if (strlen(text) > size - 3)
-        text[size - 3] = 0;
+    text[mv_utf8_cut(text, size - 3)] = 0;
     if (*text)
         snprintf(out, size, is_plain(text) ? "%s" : "\"%s\"", text);
     return out;

@@ -1,10 +1,11 @@
 #include "view/state/site_colours.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+
+#include "base/sort.h"
 
 enum { LABEL_SIZE = 256 };
 
@@ -59,7 +60,7 @@ static void add_bytes(const mv_index *index, uint32_t peak_event, lines *l)
     }
 }
 
-static int most_bytes_first(const void *left, const void *right, void *of)
+static int most_bytes_first(const void *left, const void *right, const void *of)
 {
     const line *a = (const line *)of + *(const uint32_t *)left;
     const line *b = (const line *)of + *(const uint32_t *)right;
@@ -67,22 +68,6 @@ static int most_bytes_first(const void *left, const void *right, void *of)
     if (a->bytes != b->bytes)
         return a->bytes < b->bytes ? 1 : -1;
     return a->frame.row < b->frame.row ? -1 : a->frame.row > b->frame.row;
-}
-
-/* The hue that the label asks for, or the next free one: the largest sites choose among the plain
- * hues, the others among their shades. */
-static uint8_t free_hue(uint64_t hash, uint32_t *used)
-{
-    uint32_t few = (1u << MV_BASE_COLOURS) - 1;
-    bool plain_left = (*used & few) != few;
-    uint32_t first = plain_left ? 0 : MV_BASE_COLOURS;
-    uint32_t count = plain_left ? MV_BASE_COLOURS : MV_SITE_COLOURS - MV_BASE_COLOURS;
-    uint32_t index = (uint32_t)(hash % count);
-
-    for (uint32_t tries = 0; tries < count && *used >> (first + index) & 1; tries++)
-        index = (index + 1) % count;
-    *used |= 1u << (first + index);
-    return (uint8_t)(first + index);
 }
 
 static bool choose(mv_arena *arena, lines *l, uint8_t *hue_of_line, mv_site_colours *out)
@@ -98,14 +83,14 @@ static bool choose(mv_arena *arena, lines *l, uint8_t *hue_of_line, mv_site_colo
         l->lines[i].hash = XXH3_64bits(label, strlen(label));
         l->order[i] = i;
     }
-    qsort_r(l->order, l->count, sizeof *l->order, most_bytes_first, l->lines);
+    mv_sort_by(arena, l->order, l->count, sizeof *l->order, most_bytes_first, l->lines);
     for (uint32_t i = 0; i < l->count; i++) {
         const line *at = &l->lines[l->order[i]];
         uint8_t *hue = &hue_of_line[l->order[i]];
         *hue = (uint8_t)(MV_HUE_MUTED + at->hash % 251 % MV_MUTED_COLOURS);
         if (at->bytes == 0 || out->named_count == MV_NAMED_SITES)
             continue;
-        *hue = free_hue(at->hash, &used);
+        *hue = (uint8_t)mv_site_hue(at->hash, &used);
         out->named[out->named_count++] = (mv_named_site){at->frame, at->bytes, *hue};
     }
     return true;

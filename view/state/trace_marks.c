@@ -1,18 +1,11 @@
 #include "view/state/trace_marks.h"
 
+#include "base/search.h"
+
 /* The first event at or after a time. Times of a trace do not decrease, or only by microseconds. */
 static uint32_t event_at(const mv_events *e, int64_t time)
 {
-    uint32_t low = 0, high = e->count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (e->time_us[middle] < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return (uint32_t)mv_lower_bound_i64(e->time_us, e->count, time);
 }
 
 typedef struct {

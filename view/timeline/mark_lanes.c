@@ -1,6 +1,7 @@
 #include "view/timeline/mark_lanes.h"
 
-#include <stdlib.h>
+#include "base/search.h"
+#include "base/sort.h"
 
 /* ---- lanes -------------------------------------------------------------------------------- */
 
@@ -60,13 +61,6 @@ static bool find_steps(mv_arena *arena, const mv_steps *steps, uint32_t events, 
 
 /* ---- begins ------------------------------------------------------------------------------- */
 
-static int by_number(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-
-    return a < b ? -1 : a > b;
-}
-
 static bool find_begins(mv_arena *arena, uint32_t events, mv_mark_lanes *out)
 {
     uint64_t all = 0;
@@ -81,7 +75,7 @@ static bool find_begins(mv_arena *arena, uint32_t events, mv_mark_lanes *out)
         for (uint32_t k = 0; k < out->lanes[i].count; k++)
             if (out->lanes[i].rows[k].from < events)
                 out->begins[count++] = out->lanes[i].rows[k].from;
-    qsort(out->begins, count, sizeof *out->begins, by_number);
+    mv_sort_rows(NULL, out->begins, count, MV_RISING_VALUES(uint32_t));
     for (uint32_t i = 0; i < count; i++)
         if (i == 0 || out->begins[i] != out->begins[i - 1])
             out->begins[out->begin_count++] = out->begins[i];
@@ -102,43 +96,23 @@ mv_code mv_mark_lanes_find(mv_arena *arena, const mv_trace_marks *trace_marks,
 
 uint32_t mv_lane_after(const mv_lane *lane, uint32_t event)
 {
-    uint32_t low = 0, high = lane->count;
+    mv_bisect b = mv_bisect_over(0, lane->count);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const mv_lane_row *row = &lane->rows[middle];
-        if (row->to > event || row->from >= event)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    while (mv_bisect_next(&b))
+        mv_bisect_tell(&b, lane->rows[b.middle].to <= event && lane->rows[b.middle].from < event);
+    return (uint32_t)b.low;
 }
 
-uint32_t mv_event_behind(const uint32_t *events, uint32_t count, uint32_t event)
+uint32_t mv_event_after(const uint32_t *events, uint32_t count, uint32_t event)
 {
-    uint32_t low = 0, high = count;
+    uint64_t at = event == MV_BEFORE ? 0 : mv_upper_bound_u32(events, count, event);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (event == MV_BEFORE || events[middle] > event)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low < count ? events[low] : MV_NO_ROW;
+    return at < count ? events[at] : MV_NO_ROW;
 }
 
 uint32_t mv_event_before(const uint32_t *events, uint32_t count, uint32_t event)
 {
-    uint32_t low = 0, high = event == MV_BEFORE ? 0 : count;
+    uint64_t at = event == MV_BEFORE ? 0 : mv_lower_bound_u32(events, count, event);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (events[middle] >= event)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low > 0 ? events[low - 1] : MV_NO_ROW;
+    return at > 0 ? events[at - 1] : MV_NO_ROW;
 }

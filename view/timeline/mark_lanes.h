@@ -41,6 +41,6 @@ uint32_t mv_lane_after(const mv_lane *lane, uint32_t event);
 /* The nearest of ascending events before, or after, `event` (MV_BEFORE: before all); MV_NO_ROW when
  * there is none. */
 uint32_t mv_event_before(const uint32_t *events, uint32_t count, uint32_t event);
-uint32_t mv_event_behind(const uint32_t *events, uint32_t count, uint32_t event);
+uint32_t mv_event_after(const uint32_t *events, uint32_t count, uint32_t event);
 
 #endif

@@ -85,7 +85,7 @@ static double top_of(mv_plot *p, mv_stretch shown)
         return mv_viewport_top(p->rows->most);
     most = e.most.active > most ? e.most.active : most;
     most = e.most.allocated > most ? e.most.allocated : most;
-    oom = mv_event_behind(l->ooms, l->oom_count, first == 0 ? MV_BEFORE : first - 1);
+    oom = mv_event_after(l->ooms, l->oom_count, first == 0 ? MV_BEFORE : first - 1);
     if (oom < end && p->lives->events.size[oom] < most)
         most += p->lives->events.size[oom];
     return mv_viewport_top(most);

@@ -5,8 +5,7 @@
 
 #include "view/panes/panes.h"
 #include "view/timeline/pane_timeline.h"
-
-enum { MV_MOST_TAKEN = 128 };
+#include "viz/scene/callouts.h"
 
 typedef struct {
     mv_view *view;
@@ -24,11 +23,10 @@ typedef struct {
     bool has_pending; /* freed blocks waited for a stream */
     mv_box lanes, spikes, plot, ruler, scale, legend, head;
     mv_viewport at;
-    mv_window shown;             /* events */
-    mv_extent most;              /* of the window */
-    uint32_t *spike_of;          /* [plot.w] ranks; NULL: none */
-    mv_box taken[MV_MOST_TAKEN]; /* boxes of texts in the plot */
-    uint32_t taken_count;
+    mv_window shown;      /* events */
+    mv_extent most;       /* of the window */
+    uint32_t *spike_of;   /* [plot.w] ranks; NULL: none */
+    mv_callouts callouts; /* texts in the plot */
 } mv_plot;
 
 /* False when there is no device, no rows or no room yet; a message is painted instead. */
@@ -53,8 +51,6 @@ void mv_plot_axes(mv_plot *p);
 const char *mv_plot_moment(mv_plot *p, uint32_t event);
 const char *mv_plot_time(const mv_plot *p,
                          uint32_t event); /* "2.948 s", or "" when there are no times */
-bool mv_plot_is_free(const mv_plot *p, mv_box box);
-void mv_plot_take(mv_plot *p, mv_box box);
 /* A text near a point of the plot that covers no other text; left out when there is no room. */
 bool mv_plot_callout(mv_plot *p, float x, float y, uint32_t colour, const char *text);
 

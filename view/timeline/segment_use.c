@@ -1,7 +1,9 @@
 #include "view/timeline/segment_use.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/search.h"
+#include "base/sort.h"
 
 typedef struct {
     const mv_index *allocs, *segments;
@@ -12,30 +14,16 @@ typedef struct {
 
 /* ---- which segments an allocation is in --------------------------------------------------- */
 
-static int by_addr(const void *left, const void *right, void *context)
-{
-    const mv_alloc_lives *s = &((const mv_index *)context)->lives->allocs;
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-
-    if (s->addr[a] != s->addr[b])
-        return s->addr[a] < s->addr[b] ? -1 : 1;
-    return a < b ? -1 : a > b;
-}
-
 /* The segment that begins at an address and exists after an event; MV_NO_ROW: none. */
 static uint32_t segment_at(const use_state *u, uint64_t addr, uint32_t event)
 {
     const mv_alloc_lives *s = &u->segments->lives->allocs;
-    uint32_t low = 0, high = u->segments->count;
+    mv_bisect b = mv_bisect_over(0, u->segments->count);
+    uint32_t low;
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (s->addr[u->by_addr[middle]] < addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < u->segments->count && s->addr[u->by_addr[low]] == addr; low++)
+    while (mv_bisect_next(&b))
+        mv_bisect_tell(&b, s->addr[u->by_addr[b.middle]] < addr);
+    for (low = (uint32_t)b.low; low < u->segments->count && s->addr[u->by_addr[low]] == addr; low++)
         if (mv_index_is_alive(u->segments, u->by_addr[low], event))
             return u->by_addr[low];
     return MV_NO_ROW;
@@ -70,16 +58,13 @@ static bool open_state(mv_arena *scratch, const mv_index *allocs, const mv_index
     uint32_t count = segments->count;
 
     *u = (use_state){.allocs = allocs, .segments = segments};
-    u->by_addr = mv_push_array(scratch, uint32_t, count);
+    u->by_addr = mv_order_u64(scratch, segments->lives->allocs.addr, count);
     u->rank_of = mv_push_array(scratch, uint32_t, count);
     u->used = mv_push_array(scratch, uint64_t, count);
     if (!u->by_addr || !u->rank_of || !u->used)
         return false;
-    for (uint32_t i = 0; i < count; i++) {
-        u->by_addr[i] = i;
+    for (uint32_t i = 0; i < count; i++)
         u->rank_of[segments->lives->allocs.segment[i]] = i;
-    }
-    qsort_r(u->by_addr, count, sizeof *u->by_addr, by_addr, (void *)(uintptr_t)segments);
     return true;
 }
 
@@ -157,16 +142,11 @@ void *mv_segment_use_find(mv_arena *arena, void *context, const void *ask)
 
 const uint8_t *mv_segment_use_at(const mv_segment_use *use, uint32_t event)
 {
-    uint32_t low = 1, high = use->count;
+    /* Events are ascending from the second one; the first may be MV_BEFORE. */
+    uint64_t at =
+        event == MV_BEFORE ? 0 : mv_upper_bound_u32(use->event + 1, use->count - 1, event);
 
-    while (low < high) { /* events are ascending from the second one; the first may be MV_BEFORE */
-        uint32_t middle = low + (high - low) / 2;
-        if (event != MV_BEFORE && use->event[middle] <= event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return use->level + (uint64_t)(low - 1) * use->ask.segments->count;
+    return use->level + at * use->ask.segments->count;
 }
 
 uint64_t mv_segment_used(const mv_index *allocs, const mv_index *segments, uint32_t rank,

@@ -2,23 +2,17 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/size.h"
 #include "view/timeline/plot.h"
 #include "viz/scene/axis.h"
 
-enum {
-    TICK_GAP = 110,
-    CALLOUT_HEIGHT = 18,
-    CALLOUT_ROWS = 6,
-    CALLOUT_SIDES = 3,
-    MOST_TICKS = 1000
-};
+enum { TICK_GAP = 110, CALLOUT_HEIGHT = 18, MOST_TICKS = 1000 };
 
 /* ---- bytes -------------------------------------------------------------------------------- */
 
 /* The largest unit in which each multiple of a step is a whole number, or has quarters at most. */
 static const char *byte_label(mv_plot *p, uint64_t bytes)
 {
-    static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     char exact[MV_TICK_TEXT];
     int unit = 6;
 
@@ -29,9 +23,10 @@ static const char *byte_label(mv_plot *p, uint64_t bytes)
         unit--;
     if (bytes % ((uint64_t)1 << 10 * unit) != 0)
         return mv_scene_format(&p->ui->scene, "%.2f %s",
-                               (double)bytes / (double)((uint64_t)1 << 10 * unit), units[unit]);
+                               (double)bytes / (double)((uint64_t)1 << 10 * unit),
+                               mv_size_units[unit]);
     return mv_scene_format(&p->ui->scene, "%s %s", mv_axis_exact(bytes >> 10 * unit, exact),
-                           units[unit]);
+                           mv_size_units[unit]);
 }
 
 /* The number of ticks in a range. They are counted because beyond 2^53 adding a step to a place may
@@ -149,29 +144,10 @@ const char *mv_plot_moment(mv_plot *p, uint32_t event)
 
 /* ---- callouts ----------------------------------------------------------------------------- */
 
-bool mv_plot_is_free(const mv_plot *p, mv_box box)
-{
-    if (box.x < p->plot.x || box.x + box.w > p->plot.x + p->plot.w || box.y < p->plot.y ||
-        box.y + box.h > p->plot.y + p->plot.h)
-        return false;
-    for (uint32_t i = 0; i < p->taken_count; i++) {
-        const mv_box *other = &p->taken[i];
-        if (box.x < other->x + other->w && other->x < box.x + box.w &&
-            box.y < other->y + other->h && other->y < box.y + box.h)
-            return false;
-    }
-    return true;
-}
-
-void mv_plot_take(mv_plot *p, mv_box box)
-{
-    if (p->taken_count < MV_MOST_TAKEN)
-        p->taken[p->taken_count++] = box;
-}
-
 /* Whether no allocation is drawn there. */
-static bool is_above_stack(const mv_plot *p, mv_box box)
+static bool is_above_stack(const void *picture, mv_box box)
 {
+    const mv_plot *p = picture;
     const mv_envelope *e = &p->pane->envelope;
     int32_t from = (int32_t)(box.x - p->plot.x), to = (int32_t)(box.x + box.w - p->plot.x);
 
@@ -184,33 +160,16 @@ static bool is_above_stack(const mv_plot *p, mv_box box)
     return true;
 }
 
-/* The nearest free place beside a point: above the allocations if possible, searching upwards
- * first. */
-static bool find_place(const mv_plot *p, float x, float y, float w, mv_box *box)
-{
-    float high = mv_ui_px(p->ui, CALLOUT_HEIGHT), gap = mv_ui_px(p->ui, 10);
-    const float sides[CALLOUT_SIDES] = {x + gap, x - gap - w, x - 8 * gap - w};
-
-    for (int pass = 0; pass < 2; pass++)
-        for (int row = 0; row < 2 * CALLOUT_ROWS; row++)
-            for (int side = 0; side < CALLOUT_SIDES; side++) {
-                int up = row < CALLOUT_ROWS ? -row : row - CALLOUT_ROWS + 1;
-                *box = (mv_box){sides[side], y - high * 0.7f + (float)up * high, w, high};
-                if (mv_plot_is_free(p, *box) && (pass > 0 || is_above_stack(p, *box)))
-                    return true;
-            }
-    return false;
-}
-
 bool mv_plot_callout(mv_plot *p, float x, float y, uint32_t colour, const char *text)
 {
     float pad = mv_ui_px(p->ui, 5);
-    float width = ceilf(mv_ui_text_width(p->ui, MV_UI_SMALL, text) + 2 * pad);
+    float high = mv_ui_px(p->ui, CALLOUT_HEIGHT);
+    mv_callout_size size = {ceilf(mv_ui_text_width(p->ui, MV_UI_SMALL, text) + 2 * pad), high,
+                            mv_ui_px(p->ui, 10), high * 0.7f};
     mv_box box;
 
-    if (p->taken_count == MV_MOST_TAKEN || !find_place(p, x, y, width, &box))
+    if (!mv_callouts_place(&p->callouts, p->plot, (mv_point){x, y}, size, is_above_stack, p, &box))
         return false;
-    mv_plot_take(p, box);
     mv_ui_fill(p->ui, box, (p->ui->theme->plot & ~0xffu) | 0xf0);
     box.x += pad;
     box.w -= pad;

@@ -4,6 +4,7 @@
  * outermost annotation here is at the 3rd there. Else both begin together, in time or in events. */
 #include <math.h>
 
+#include "base/search.h"
 #include "view/timeline/plot.h"
 
 enum { MOST_MARKS = 100000 };
@@ -66,31 +67,23 @@ static aligned align(mv_plot *p, const mv_document_device *other)
 /* The last event that is not after a time. */
 static double event_at(const mv_events *e, double time)
 {
-    uint32_t low = 0, high = e->count;
+    mv_bisect b = mv_bisect_over(0, e->count);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if ((double)e->time_us[middle] <= time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return (double)low - 1;
+    while (mv_bisect_next(&b))
+        mv_bisect_tell(&b, (double)e->time_us[b.middle] <= time);
+    return (double)b.low - 1;
 }
 
 /* Between the k-th marker and the next one, both traces advance evenly. */
 static double by_marker(const aligned *a, double event)
 {
-    uint32_t k = 0, high = a->count;
+    mv_bisect b = mv_bisect_over(1, a->count);
     double from, length, share;
+    uint64_t k;
 
-    while (k + 1 < high) {
-        uint32_t middle = k + (high - k) / 2;
-        if (a->marks[0][middle] <= event)
-            k = middle;
-        else
-            high = middle;
-    }
+    while (mv_bisect_next(&b))
+        mv_bisect_tell(&b, a->marks[0][b.middle] <= event);
+    k = b.low - 1;
     if (event < a->marks[0][0] || k + 1 >= a->count)
         return a->marks[1][k] + (event - a->marks[0][k]);
     from = a->marks[0][k];

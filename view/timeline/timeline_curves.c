@@ -172,7 +172,7 @@ static void triangle(mv_plot *p, float x, float y, bool is_hollow)
     mv_scene_point(&p->ui->scene, x + side, y - 1 - high);
     mv_scene_point(&p->ui->scene, x, y - 1);
     mv_scene_add(&p->ui->scene, shape);
-    mv_plot_take(p, (mv_box){x - side - 1, y - high - 2, 2 * side + 2, high + 2});
+    mv_callouts_take(&p->callouts, (mv_box){x - side - 1, y - high - 2, 2 * side + 2, high + 2});
 }
 
 static void paint_peak(mv_plot *p, uint64_t bytes, uint32_t event, bool is_global)
@@ -240,7 +240,7 @@ static void paint_oom(mv_plot *p, uint32_t event)
     hollow_bar(p, x - mv_ui_px(p->ui, 10), reserved, e->size[event], alarm);
     if (knows_free)
         hollow_bar(p, x + 1, reserved, e->addr[event], p->ui->theme->outline);
-    mv_plot_take(p, (mv_box){x - arm - 1, p->plot.y, 2 * arm + 2, 2 * arm + 6});
+    mv_callouts_take(&p->callouts, (mv_box){x - arm - 1, p->plot.y, 2 * arm + 2, 2 * arm + 6});
     mv_size_text(asked, e->size[event]);
     if (knows_free)
         text = mv_scene_format(scene, "out of memory: asked for %s, %s free on the device", asked,
@@ -258,7 +258,7 @@ void mv_plot_ooms(mv_plot *p)
 
     for (;;) {
         float x;
-        event = mv_event_behind(l->ooms, l->oom_count, event);
+        event = mv_event_after(l->ooms, l->oom_count, event);
         if (event == MV_NO_ROW || event >= p->shown.end)
             return;
         x = mv_viewport_x(&p->at, event);

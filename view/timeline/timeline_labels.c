@@ -51,9 +51,9 @@ static void paint_label(labeller *l, const flat *f)
                            mv_size_text(size, p->index->bytes[f->rank]));
     width = mv_ui_text_width(p->ui, MV_UI_SMALL, text);
     box.w = ceilf(width) + 2;
-    if (box.x + box.w + pad > f->x1 || !mv_plot_is_free(p, box))
+    if (box.x + box.w + pad > f->x1 || !mv_callouts_is_free(&p->callouts, p->plot, box))
         return;
-    mv_plot_take(p, box);
+    mv_callouts_take(&p->callouts, box);
     l->labels++;
     if (f->rank & 1) /* as mv_tile_colour shades it */
         shade = mv_lighter(shade);

@@ -1,10 +1,10 @@
 /* What the colours mean, with the bytes of each at the cursor. They are added up a part in each
  * frame, so that no frame waits. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/size.h"
+#include "base/sort.h"
 #include "view/chrome/chrome.h"
 #include "view/timeline/plot.h"
 
@@ -17,27 +17,6 @@ static const uint64_t is_leak_key = 1ull << 40, no_stack_key = 1ull << 41, rest_
 static bool is_by_line(const mv_plot *p)
 {
     return p->view->now.colour == MV_COLOUR_SITE || p->view->now.colour == MV_COLOUR_STACK;
-}
-
-/* As in colouring.c: sizes by 16, lives by 10, six steps. */
-enum { STEPS = 6, NEVER_FREED = 99 };
-
-static uint32_t step_of(uint64_t number, uint64_t first, uint64_t times)
-{
-    uint32_t step = 0;
-
-    while (step < STEPS - 1 && number >= first) {
-        number /= times;
-        step++;
-    }
-    return step;
-}
-
-static uint32_t life_step(const mv_alloc_lives *a, uint32_t alloc)
-{
-    uint32_t birth = a->birth[alloc] == MV_BEFORE ? 0 : a->birth[alloc];
-
-    return a->freed[alloc] == MV_NEVER ? NEVER_FREED : step_of(a->freed[alloc] - birth, 10, 10);
 }
 
 /* The row of a stream or pool is that of the segment, like its colour. */
@@ -62,9 +41,9 @@ static uint64_t group_key(const mv_plot *p, uint32_t alloc)
     case MV_COLOUR_CATEGORY:
         return is_judged ? p->device->attribution.categories.of_alloc[alloc] : MV_CATEGORY_UNKNOWN;
     case MV_COLOUR_SIZE:
-        return step_of(a->block[alloc], 64u << 10, 16);
+        return mv_size_step(a->block[alloc]);
     case MV_COLOUR_LIFETIME:
-        return life_step(a, alloc);
+        return mv_life_step(a, alloc);
     case MV_COLOUR_STREAM:
     case MV_COLOUR_POOL:
         return segment_row(p, alloc);
@@ -104,10 +83,11 @@ static void count_alloc(const mv_plot *p, mv_legend *l, uint32_t alloc)
     l->bytes += x->bytes[alloc];
 }
 
-static int most_bytes_first(const void *left, const void *right)
+static int most_bytes_first(const void *left, const void *right, const void *context)
 {
     const mv_legend_group *a = left, *b = right;
 
+    (void)context;
     if ((a->key & is_leak_key) != (b->key & is_leak_key) && a->blocks && b->blocks)
         return a->key & is_leak_key ? -1 : 1;
     if (a->bytes != b->bytes)
@@ -134,7 +114,7 @@ static void count_part(mv_plot *p)
         p->ui->is_animating = true;
         return;
     }
-    qsort(l->groups, GROUPS, sizeof *l->groups, most_bytes_first);
+    mv_sort_by(NULL, l->groups, GROUPS, sizeof *l->groups, most_bytes_first, NULL);
     l->is_done = true;
     shown = p->pane->legend;
     p->pane->legend = *l;
@@ -210,11 +190,12 @@ static const char *line_label(mv_plot *p, const mv_legend_group *g)
 
 static const char *label_of(mv_plot *p, const mv_legend_group *g)
 {
-    static const char *const sizes[STEPS] = {"below 64 KiB",  "below 1 MiB", "below 16 MiB",
-                                             "below 256 MiB", "below 4 GiB", "4 GiB and more"};
-    static const char *const lives[STEPS] = {"lives below 10 events", "below 100 events",
-                                             "below 1,000 events",    "below 10,000 events",
-                                             "below 100,000 events",  "100,000 events and more"};
+    static const char *const sizes[MV_COLOUR_STEPS] = {"below 64 KiB", "below 1 MiB",
+                                                       "below 16 MiB", "below 256 MiB",
+                                                       "below 4 GiB",  "4 GiB and more"};
+    static const char *const lives[MV_COLOUR_STEPS] = {
+        "lives below 10 events", "below 100 events",     "below 1,000 events",
+        "below 10,000 events",   "below 100,000 events", "100,000 events and more"};
 
     if (g->key == rest_key)
         return "others";
@@ -223,9 +204,9 @@ static const char *label_of(mv_plot *p, const mv_legend_group *g)
         return mv_view_is_judged(p->view) ? p->device->attribution.categories.name[g->key]
                                           : "not known yet";
     case MV_COLOUR_SIZE:
-        return sizes[g->key % STEPS];
+        return sizes[g->key % MV_COLOUR_STEPS];
     case MV_COLOUR_LIFETIME:
-        return g->key == NEVER_FREED ? "never freed" : lives[g->key % STEPS];
+        return g->key == MV_NEVER_FREED ? "never freed" : lives[g->key % MV_COLOUR_STEPS];
     case MV_COLOUR_STREAM:
         return mv_plot_stream(p, (mv_stream_id){(uint32_t)g->key});
     case MV_COLOUR_POOL:

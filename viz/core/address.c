@@ -1,8 +1,9 @@
 #include "viz/core/address.h"
 
-#include <stdlib.h>
-
 #include "analyze/lives/address_ranks.h"
+#include "base/grow.h"
+#include "base/search.h"
+#include "base/sort.h"
 
 enum { FAN_BITS = 4, FAN = 1 << FAN_BITS, DIGITS = 256 };
 
@@ -77,16 +78,11 @@ mv_code mv_addresses_make(mv_arena *arena, const mv_lives *lives, mv_addresses *
 /* How many rows start at or below `addr`. */
 static uint32_t starts_until(const mv_addresses *a, uint64_t addr)
 {
-    uint32_t low = 0, high = a->count;
+    mv_bisect b = mv_bisect_over(0, a->count);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (a->allocs->addr[a->row[middle]] <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    while (mv_bisect_next(&b))
+        mv_bisect_tell(&b, a->allocs->addr[a->row[b.middle]] <= addr);
+    return (uint32_t)b.low;
 }
 
 typedef struct {
@@ -95,22 +91,8 @@ typedef struct {
     uint64_t addr;
     uint32_t limit; /* leaves below it that start at or below `addr` */
     mv_alive *out;
-    uint64_t capacity;
+    uint32_t capacity;
 } address_search;
-
-static bool add(address_search *s, uint32_t row)
-{
-    if (s->out->count == s->capacity) {
-        uint64_t more = s->capacity ? s->capacity * 2 : 256;
-        uint32_t *grown = mv_arena_grow(s->arena, s->out->row, more * sizeof *grown);
-        if (!grown)
-            return false;
-        s->out->row = grown;
-        s->capacity = more;
-    }
-    s->out->row[s->out->count++] = row;
-    return true;
-}
 
 /* All leaves below a node that cover the address; level 0: a leaf itself. */
 static bool take_node(address_search *s, uint32_t level, uint64_t node)
@@ -123,17 +105,11 @@ static bool take_node(address_search *s, uint32_t level, uint64_t node)
     if ((level ? a->highest[level - 1][node] : leaf(a, (uint32_t)node)) <= s->addr)
         return true;
     if (level == 0)
-        return add(s, a->row[node]);
+        return mv_append(s->arena, s->out->row, s->out->count, s->capacity, a->row[node]);
     for (uint64_t child = first; child < first + FAN && child < below; child++)
         if (!take_node(s, level - 1, child))
             return false;
     return true;
-}
-
-static int by_row(const void *left, const void *right)
-{
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-    return a < b ? -1 : a > b;
 }
 
 mv_code mv_addresses_at(mv_arena *arena, const mv_addresses *addresses, uint64_t addr,
@@ -149,6 +125,6 @@ mv_code mv_addresses_at(mv_arena *arena, const mv_addresses *addresses, uint64_t
     if (addresses->count && !take_node(&s, addresses->levels, 0))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u rows at an address", out->count);
     if (out->count)
-        qsort(out->row, out->count, sizeof *out->row, by_row);
+        mv_sort_rows(arena, out->row, out->count, MV_RISING_VALUES(uint32_t));
     return MV_OK;
 }

@@ -1,8 +1,8 @@
 #include "viz/core/drawn_rows.h"
 
-#include <stdlib.h>
-
 #include "base/rankset.h"
+#include "base/search.h"
+#include "base/sort.h"
 
 enum { FAN_BITS = 4, FAN = 1 << FAN_BITS };
 
@@ -170,7 +170,7 @@ static uint64_t find_threshold(const mv_index *x, uint32_t most, uint32_t *of_it
 
 /* Rows from before the first event are named when they end; those that never end come last, the
  * highest first. */
-static int by_first_naming(const void *left, const void *right, void *ends)
+static int by_first_naming(const void *left, const void *right, const void *ends)
 {
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
     uint32_t x = ((const uint32_t *)ends)[a], y = ((const uint32_t *)ends)[b];
@@ -194,7 +194,7 @@ static bool add_ties(mv_arena *scratch, const mv_index *x, uint64_t bytes, uint3
     for (uint32_t r = 0; r < x->preexisting; r++)
         if (x->bytes[r] == bytes && mv_index_is_ever_alive(x, r))
             before[count++] = r;
-    qsort_r(before, count, sizeof *before, by_first_naming, (void *)(uintptr_t)x->end);
+    mv_sort_by(scratch, before, count, sizeof *before, by_first_naming, x->end);
     for (; wanted > 0; wanted--) {
         uint32_t rank;
         while (born < x->count && (x->bytes[born] != bytes || !mv_index_is_ever_alive(x, born)))
@@ -260,16 +260,11 @@ uint64_t mv_drawn_ticks(const mv_drawn *d)
 
 uint32_t mv_drawn_event(const mv_drawn *d, uint64_t tick)
 {
-    uint32_t low = 0, high = d->index->events;
+    mv_bisect b = mv_bisect_over(0, d->index->events);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2 + 1;
-        if (mv_drawn_tick(d, middle) <= tick)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return low;
+    while (mv_bisect_next(&b))
+        mv_bisect_tell(&b, mv_drawn_tick(d, (uint32_t)b.middle + 1) <= tick);
+    return (uint32_t)b.low;
 }
 
 uint64_t mv_drawn_bytes(const mv_drawn *d, uint32_t event)

@@ -1,8 +1,7 @@
 #include "viz/core/heap_moment.h"
 
-#include <stdlib.h>
-
 #include "analyze/lives/alive.h"
+#include "base/sort.h"
 
 typedef struct {
     const mv_lives *lives;
@@ -16,18 +15,16 @@ typedef struct {
 
 /* ---- who is there ------------------------------------------------------------------------ */
 
-static int by_segment_address(const void *left, const void *right, void *context)
+static int by_segment_address(const void *left, const void *right, const void *context)
 {
     const mv_segment_lives *s = context;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
 
-    if (s->addr[a] != s->addr[b])
-        return s->addr[a] < s->addr[b] ? -1 : 1;
-    return (a > b) - (a < b);
+    return (s->addr[a] > s->addr[b]) - (s->addr[a] < s->addr[b]);
 }
 
 /* Among equal addresses the latest first. */
-static int by_block_address(const void *left, const void *right, void *context)
+static int by_block_address(const void *left, const void *right, const void *context)
 {
     const mv_alloc_lives *l = context;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
@@ -54,7 +51,7 @@ static bool collect_held(mv_arena *scratch, heap_builder *m)
             m->held[m->held_count++] = i;
     }
     if (m->held_count)
-        qsort_r(m->held, m->held_count, sizeof *m->held, by_segment_address, (void *)s);
+        mv_sort_by(scratch, m->held, m->held_count, sizeof *m->held, by_segment_address, s);
     return m->held != NULL;
 }
 
@@ -86,7 +83,7 @@ static mv_code collect_used(mv_arena *scratch, heap_builder *m, const mv_index *
             alive.row[count++] = alive.row[i];
     }
     if (count)
-        qsort_r(alive.row, count, sizeof *alive.row, by_block_address, (void *)a);
+        mv_sort_by(scratch, alive.row, count, sizeof *alive.row, by_block_address, a);
     m->used = alive.row;
     for (uint32_t i = 0; i < count; i++)
         if (i == 0 || a->addr[alive.row[i]] != a->addr[m->used[m->used_count - 1]])
@@ -95,22 +92,6 @@ static mv_code collect_used(mv_arena *scratch, heap_builder *m, const mv_index *
 }
 
 /* ---- the map ----------------------------------------------------------------------------- */
-
-static bool make_columns(mv_arena *arena, uint64_t segments, uint64_t pieces, mv_heap_map *map)
-{
-    map->addr = mv_push_array(arena, uint64_t, segments);
-    map->size = mv_push_array(arena, uint64_t, segments);
-    map->free = mv_push_array(arena, uint64_t, segments);
-    map->whole = mv_push_array(arena, uint64_t, segments);
-    map->segment = mv_push_array(arena, uint32_t, segments);
-    map->first_piece = mv_push_array(arena, uint32_t, segments + 1);
-    map->piece_addr = mv_push_array(arena, uint64_t, pieces);
-    map->piece_size = mv_push_array(arena, uint64_t, pieces);
-    map->piece_whole = mv_push_array(arena, uint64_t, pieces);
-    map->piece_row = mv_push_array(arena, uint32_t, pieces);
-    return map->addr && map->size && map->free && map->whole && map->segment && map->first_piece &&
-           map->piece_addr && map->piece_size && map->piece_whole && map->piece_row;
-}
 
 static uint32_t pool_of(const mv_segment_lives *s, uint32_t row)
 {
@@ -213,8 +194,8 @@ mv_code mv_heap_moment_find(mv_arena *arena, const mv_lives *lives, const mv_ind
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "the heap's layout");
     if (code == MV_OK)
         code = collect_used(&scratch, &m, active, err);
-    if (code == MV_OK &&
-        !make_columns(arena, m.held_count, (uint64_t)m.used_count * 2 + m.held_count, &out->map))
+    if (code == MV_OK && !mv_heap_map_init(arena, m.held_count,
+                                           (uint64_t)m.used_count * 2 + m.held_count, &out->map))
         code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "the heap's layout");
     if (code == MV_OK)
         add_runs(&m);

@@ -1,6 +1,8 @@
 #include "viz/core/index.h"
 
-#include <stdlib.h>
+#include "base/grow.h"
+#include "base/search.h"
+#include "base/sort.h"
 
 enum { FAN_BITS = 4, FAN = 1 << FAN_BITS };
 
@@ -41,15 +43,6 @@ static uint32_t mark_changes(mv_index *x)
     return odd;
 }
 
-static int by_event(const void *left, const void *right)
-{
-    const mv_index_end *a = left, *b = right;
-
-    if (a->event != b->event)
-        return a->event < b->event ? -1 : 1;
-    return a->rank < b->rank ? -1 : a->rank > b->rank;
-}
-
 static bool list_odd(mv_arena *arena, mv_index *x, uint32_t count)
 {
     x->odd = mv_push_array(arena, mv_index_end, count);
@@ -60,7 +53,7 @@ static bool list_odd(mv_arena *arena, mv_index *x, uint32_t count)
         if (end < x->events && !is_told(x, r, end) && mv_index_is_ever_alive(x, r))
             x->odd[x->odd_count++] = (mv_index_end){end, r};
     }
-    qsort(x->odd, x->odd_count, sizeof *x->odd, by_event);
+    mv_sort_rows(NULL, x->odd, x->odd_count, MV_RISING(mv_index_end, event)); /* by rank already */
     return true;
 }
 
@@ -128,18 +121,11 @@ mv_code mv_index_make(mv_arena *arena, const mv_lives *lives, mv_index_measure m
 
 uint32_t mv_index_born(const mv_index *x, uint32_t event)
 {
-    uint32_t low = x->preexisting, high = x->count;
+    uint32_t first = x->preexisting;
 
     if (event == MV_BEFORE)
-        return low;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (x->birth[middle] <= event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+        return first;
+    return first + (uint32_t)mv_upper_bound_u32(x->birth + first, x->count - first, event);
 }
 
 bool mv_index_is_alive(const mv_index *x, uint32_t rank, uint32_t event)
@@ -239,22 +225,15 @@ uint64_t mv_index_bytes(const mv_index *x, uint32_t limit, uint32_t event)
 static mv_code list(mv_arena *arena, const mv_index *x, uint32_t first, uint32_t limit,
                     uint32_t event, mv_alive *out, mv_err *err)
 {
-    uint64_t capacity = 0;
+    uint32_t capacity = 0;
 
     *out = (mv_alive){0};
     for (uint32_t r = mv_index_next(x, first, limit, event); r < limit;
          r = mv_index_next(x, r + 1, limit, event)) {
         if (r >= x->preexisting && x->end[r] <= x->birth[r])
             continue;
-        if (out->count == capacity) {
-            uint64_t more = capacity ? capacity * 2 : 1024;
-            uint32_t *grown = mv_arena_grow(arena, out->row, more * sizeof *grown);
-            if (!grown)
-                return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u living rows", out->count);
-            out->row = grown;
-            capacity = more;
-        }
-        out->row[out->count++] = r;
+        if (!mv_append(arena, out->row, out->count, capacity, r))
+            return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u living rows", out->count);
     }
     return MV_OK;
 }
@@ -282,16 +261,11 @@ mv_code mv_index_held(mv_arena *arena, const mv_index *x, uint32_t from, uint32_
 /* The first odd end at or after an event. */
 static uint32_t first_odd(const mv_index *x, uint32_t event)
 {
-    uint32_t low = 0, high = x->odd_count;
+    mv_bisect b = mv_bisect_over(0, x->odd_count);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (x->odd[middle].event < event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    while (mv_bisect_next(&b))
+        mv_bisect_tell(&b, x->odd[b.middle].event < event);
+    return (uint32_t)b.low;
 }
 
 uint32_t mv_index_next_end(const mv_index *x, uint32_t event, uint32_t *state)

@@ -1,5 +1,7 @@
 #include "viz/core/pyramid.h"
 
+#include "base/search.h"
+
 enum { KEPT_EVERY = MV_PYRAMID_CUT };
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -118,16 +120,11 @@ void mv_pyramid_reader_init(mv_pyramid_reader *reader, const mv_pyramid *pyramid
 static mv_level_steps steps_from(const mv_pyramid *p, uint32_t event)
 {
     mv_level_steps steps = p->steps;
-    uint64_t low = 0, high = steps.prepared_count;
+    mv_bisect b = mv_bisect_over(0, steps.prepared_count);
 
-    while (low < high) {
-        uint64_t middle = low + (high - low) / 2;
-        if (steps.prepared[middle].event < event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    steps.at = low;
+    while (mv_bisect_next(&b))
+        mv_bisect_tell(&b, steps.prepared[b.middle].event < event);
+    steps.at = b.low;
     return steps;
 }
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/search.h"
 #include "viz/core/column_spikes.h"
 
 void mv_tile_maker_init(mv_tile_maker *maker, uint64_t scratch)
@@ -51,7 +52,8 @@ uint32_t mv_tile_rows(mv_pyramid_reader *levels, const mv_tile_subject *s, const
 {
     double x0 = place_of(tile, 0), x1 = place_of(tile, MV_TILE_COLUMNS);
     uint64_t first_row = tile->ky * MV_TILE_ROWS, most;
-    uint32_t first, low = 0, high = MV_TILE_ROWS;
+    mv_bisect b = mv_bisect_over(0, MV_TILE_ROWS);
+    uint32_t first;
     mv_extent extent;
 
     if (x0 >= s->scale->length)
@@ -65,14 +67,9 @@ uint32_t mv_tile_rows(mv_pyramid_reader *levels, const mv_tile_subject *s, const
     /* An alloc that ends another row: both are shown during the slide. */
     if (s->index->odd_count)
         most += s->index->most_bytes[s->index->levels - 1][0];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (mv_tile_byte(tile->dy, first_row + middle) < most)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    while (mv_bisect_next(&b))
+        mv_bisect_tell(&b, mv_tile_byte(tile->dy, first_row + b.middle) < most);
+    return (uint32_t)b.low;
 }
 
 /* A column of pixels, the events in it, and what it shows. */

@@ -1,5 +1,7 @@
 #include "viz/core/timescale.h"
 
+#include "base/search.h"
+
 /* An event is as wide as the slide and a rest, in which the heap does not move. */
 #define EVENT_SLIDE 0.7
 #define TICK_SLIDE  3.0 /* process_alloc_data.js of PyTorch's viewer */
@@ -106,20 +108,16 @@ double mv_timescale_at(const mv_timescale *s, uint32_t event)
     return event;
 }
 
-/* The first event at `x` or after it; with `is_behind`, after it. */
-static uint32_t search(const mv_timescale *s, double x, bool is_behind)
+/* The first event at `x` or after it; with `is_after`, after it. */
+static uint32_t search(const mv_timescale *s, double x, bool is_after)
 {
-    uint32_t low = 0, high = s->events;
+    mv_bisect b = mv_bisect_over(0, s->events);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        double at = mv_timescale_at(s, middle);
-        if (at < x || (is_behind && at <= x))
-            low = middle + 1;
-        else
-            high = middle;
+    while (mv_bisect_next(&b)) {
+        double at = mv_timescale_at(s, (uint32_t)b.middle);
+        mv_bisect_tell(&b, at < x || (is_after && at <= x));
     }
-    return low;
+    return (uint32_t)b.low;
 }
 
 uint32_t mv_timescale_from(const mv_timescale *s, double x)

@@ -3,68 +3,12 @@
 #include <string.h>
 
 #include "viz/html/html_parts.h"
+#include "viz/scene/markup.h"
 
 void mv_html_init(mv_html *page, mv_arena *arena, const mv_trace *trace, const char *title)
 {
     *page = (mv_html){.arena = arena, .trace = trace, .title = title};
     mv_packed_init(&page->columns, arena);
-}
-
-/* ---- texts ------------------------------------------------------------------------------- */
-
-static const char *entity_of(unsigned char c)
-{
-    switch (c) {
-    case '&':
-        return "&amp;";
-    case '<':
-        return "&lt;";
-    case '>':
-        return "&gt;";
-    case '"':
-        return "&quot;";
-    case '\'':
-        return "&#39;";
-    default:
-        return c < 0x20 || c == 0x7f ? "\xef\xbf\xbd" : NULL;
-    }
-}
-
-/* Bytes of the UTF-8 character at `c`, or 0 when it is none. */
-static unsigned utf8_bytes(const unsigned char *c)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    unsigned length = c[0] < 0x80 ? 1 : c[0] < 0xc0 ? 0 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : 4;
-    uint32_t code = length < 2 ? c[0] : c[0] & (0x7fu >> length);
-
-    if (c[0] > 0xf4)
-        return 0;
-    for (unsigned i = 1; i < length; i++) {
-        if ((c[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (c[i] & 0x3fu);
-    }
-    if (code < least[length] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
-        return 0;
-    return length;
-}
-
-void mv_html_escape(mv_sink *sink, const char *text)
-{
-    const unsigned char *c = (const unsigned char *)text;
-
-    while (*c) {
-        unsigned length = utf8_bytes(c);
-        const char *entity = length == 1 ? entity_of(*c) : NULL;
-        if (length == 0 || entity) {
-            entity = entity ? entity : "\xef\xbf\xbd";
-            mv_sink_write(sink, entity, strlen(entity));
-            c++;
-            continue;
-        }
-        mv_sink_write(sink, c, length);
-        c += length;
-    }
 }
 
 /* ---- the file ---------------------------------------------------------------------------- */
@@ -84,7 +28,7 @@ static void write_head(const mv_html *page, mv_sink *sink)
               "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
               "<meta name=\"color-scheme\" content=\"light dark\">\n"
               "<meta name=\"generator\" content=\"memviz " MV_PROGRAM_VERSION "\">\n<title>");
-    mv_html_escape(sink, page->title);
+    mv_markup_write(sink, MV_MARKUP_HTML, page->title);
     put(sink, " \xc2\xb7 GPU memory</title>\n"
               "<link rel=\"icon\" href=\"data:,\">\n<style>\n");
     put(sink, mv_html_style);
@@ -94,10 +38,10 @@ static void write_head(const mv_html *page, mv_sink *sink)
 static void write_titles(const mv_html *page, mv_sink *sink)
 {
     put(sink, "<header><h1 id=\"title\">");
-    mv_html_escape(sink, page->title);
+    mv_markup_write(sink, MV_MARKUP_HTML, page->title);
     put(sink, "</h1>\n<p id=\"verdict\"");
     put(sink, page->has_leak ? " class=\"leak\">" : ">");
-    mv_html_escape(sink, page->verdict);
+    mv_markup_write(sink, MV_MARKUP_HTML, page->verdict);
     put(sink, "</p>\n<p id=\"figures\"></p></header>\n"
               "<noscript>The picture is drawn by a script in this file, and scripts are switched "
               "off here.</noscript>\n<main id=\"main\"></main>\n");

@@ -13,10 +13,6 @@
 /* Adds the tables that all devices share. */
 mv_code mv_html_tables(mv_html *page, mv_err *err);
 
-/* Text of a trace as HTML: & < > " and ' become entities; control characters, and bytes that are
- * not UTF-8, become U+FFFD. */
-void mv_html_escape(mv_sink *sink, const char *text);
-
 /* The script and the style, NUL-terminated: viz/html/embed.cmake makes them. */
 extern const char mv_html_script[];
 extern const char mv_html_style[];

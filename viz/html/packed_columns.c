@@ -4,11 +4,11 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "base/grow.h"
 #include "parse/source/base64.h"
 
 enum {
     MOST_NAME = 60,
-    FIRST_BYTES = 1 << 16,
     OUT_BYTES = 48 << 10,
     LEVEL = 5 /* one level more costs a third of the time and gains 1 % */
 };
@@ -18,23 +18,9 @@ enum {
 /* Room for `bytes` more; NULL when memory is out. */
 static uint8_t *reserve(mv_packed *c, uint64_t bytes)
 {
-    uint64_t capacity = c->capacity ? c->capacity : FIRST_BYTES;
-    uint8_t *grown;
-
-    if (c->failure != MV_OK)
-        return NULL;
-    while (capacity - c->used < bytes)
-        capacity *= 2;
-    if (capacity > c->capacity) {
-        grown = mv_arena_grow(c->arena, c->bytes, capacity);
-        if (!grown) {
-            c->failure = MV_NOMEM;
-            return NULL;
-        }
-        c->bytes = grown;
-        c->capacity = capacity;
-    }
-    return c->bytes + c->used;
+    if (c->failure == MV_OK && !mv_room_for(c->arena, c->bytes, c->used + bytes, c->capacity))
+        c->failure = MV_NOMEM;
+    return c->failure == MV_OK ? c->bytes + c->used : NULL;
 }
 
 static void put(mv_packed *c, const void *data, uint64_t length)

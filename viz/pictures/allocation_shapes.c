@@ -3,9 +3,9 @@
  * The elements that fill most of the picture have a polygon each, and a tip. The others are many
  * and thin: those of one call site are the rectangles of one shape. Even smaller ones are left to
  * the grey area behind, whose outline is the total. */
-#include <stdlib.h>
 
 #include "base/size.h"
+#include "base/sort.h"
 #include "viz/pictures/timeline_painter.h"
 #include "viz/scene/axis.h"
 
@@ -249,31 +249,6 @@ typedef struct {
     const char *title;
 } candidate;
 
-static int most_area_first(const void *left, const void *right)
-{
-    const candidate *a = left, *b = right;
-
-    if (a->area != b->area)
-        return a->area < b->area ? 1 : -1;
-    return a->element < b->element ? -1 : 1;
-}
-
-static int by_element(const void *left, const void *right)
-{
-    const candidate *a = left, *b = right;
-
-    return a->element < b->element ? -1 : a->element > b->element;
-}
-
-static int by_group(const void *left, const void *right)
-{
-    const candidate *a = left, *b = right;
-
-    if (a->group != b->group)
-        return a->group < b->group ? -1 : 1;
-    return by_element(left, right);
-}
-
 /* Corners that the polygons of an element have: two where an edge moves. */
 static uint32_t corners_of(const mv_painter *p, const mv_element *e)
 {
@@ -390,14 +365,15 @@ bool mv_shapes_paint(mv_arena *scratch, mv_painter *p, uint32_t *drawn)
     if (!list || !is_lighter)
         return false;
     count = list_candidates(p, list, is_lighter);
-    qsort(list, count, sizeof *list, most_area_first);
+    mv_sort_rows(scratch, list, count, MV_FALLING(candidate, area), MV_RISING(candidate, element));
     polygons = count_polygons(p, list, count);
     slivers = count_slivers(p, list + polygons, count - polygons);
     /* The largest first: there may be too many tips. */
     for (uint32_t i = 0; i < polygons; i++)
         list[i].title = mv_painter_hover(p, mv_shapes_element(p, &l->elements[list[i].element]));
-    qsort(list, polygons, sizeof *list, by_element);
-    qsort(list + polygons, slivers, sizeof *list, by_group);
+    mv_sort_rows(scratch, list, polygons, MV_RISING(candidate, element));
+    mv_sort_rows(scratch, list + polygons, slivers, MV_RISING(candidate, group),
+                 MV_RISING(candidate, element));
     mv_shapes_area(p, l->allocated,
                    (mv_shape){.kind = MV_SHAPE_POLYGON, .fill = p->theme->rest, .is_crisp = true});
     paint_slivers(p, list + polygons, slivers);

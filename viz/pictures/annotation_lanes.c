@@ -1,6 +1,7 @@
 /* What the program said it was doing: its annotations above the plot, each nesting level in a lane
  * of its own, marks in the lane above. Without annotations, the steps that the leak report found.
  */
+#include "base/search.h"
 #include "viz/pictures/timeline_painter.h"
 #include "viz/scene/axis.h"
 
@@ -31,16 +32,7 @@ static bool concerns(const mv_painter *p, uint32_t annotation)
 /* The first event at or after a time. Times of a trace do not decrease, or only by microseconds. */
 static uint32_t event_at(const mv_events *e, int64_t time)
 {
-    uint32_t low = 0, high = e->count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (e->time_us[middle] < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return (uint32_t)mv_lower_bound_i64(e->time_us, e->count, time);
 }
 
 /* Ends of ranges, as opposed to marks. */

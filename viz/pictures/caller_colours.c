@@ -1,9 +1,9 @@
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "analyze/code/labels.h"
 #include "analyze/lives/alive.h"
 #include "base/size.h"
+#include "base/sort.h"
 #include "viz/pictures/timeline_painter.h"
 #include "viz/scene/axis.h"
 
@@ -87,7 +87,7 @@ static bool group_allocs(mv_arena *arena, mv_painter *p, const uint32_t *caller_
 
 /* ---- ranks and colours ------------------------------------------------------------------- */
 
-static int leaks_then_most_bytes(const void *left, const void *right, void *callers)
+static int leaks_then_most_bytes(const void *left, const void *right, const void *callers)
 {
     const mv_caller *a = (const mv_caller *)callers + *(const uint32_t *)left;
     const mv_caller *b = (const mv_caller *)callers + *(const uint32_t *)right;
@@ -106,26 +106,10 @@ static bool rank(mv_arena *arena, mv_callers *c)
         return false;
     for (uint32_t i = 0; i < c->count; i++)
         c->by_rank[i] = i;
-    qsort_r(c->by_rank, c->count, sizeof *c->by_rank, leaks_then_most_bytes, c->callers);
+    mv_sort_by(arena, c->by_rank, c->count, sizeof *c->by_rank, leaks_then_most_bytes, c->callers);
     for (uint32_t i = 0; i < c->count; i++)
         c->callers[c->by_rank[i]].rank = i;
     return true;
-}
-
-/* The colour that the label asks for, or the next free one: the largest sites choose among the
- * plain hues, the others among their shades. */
-static uint32_t free_colour(uint64_t hash, uint32_t *used)
-{
-    uint32_t few = (1u << MV_BASE_COLOURS) - 1;
-    bool plain_left = (*used & few) != few;
-    uint32_t first = plain_left ? 0 : MV_BASE_COLOURS;
-    uint32_t count = plain_left ? MV_BASE_COLOURS : MV_SITE_COLOURS - MV_BASE_COLOURS;
-    uint32_t index = (uint32_t)(hash % count);
-
-    for (uint32_t tries = 0; tries < count && *used >> (first + index) & 1; tries++)
-        index = (index + 1) % count;
-    *used |= 1u << (first + index);
-    return mv_site_colour(first + index);
 }
 
 static void choose_colours(mv_painter *p)
@@ -146,8 +130,8 @@ static void choose_colours(mv_painter *p)
         else if (caller->frame.row == MV_NO_ROW)
             caller->colour = caller == &c->callers[NO_STACK] ? p->theme->unknown : p->theme->native;
         else
-            caller->colour =
-                i < c->named ? free_colour(hash, &used) : mv_muted_colour((uint32_t)(hash % 251));
+            caller->colour = i < c->named ? mv_site_colour(mv_site_hue(hash, &used))
+                                          : mv_muted_colour((uint32_t)(hash % 251));
     }
 }
 

@@ -1,11 +1,11 @@
 /* Which pool holds how much when, as numbers. envelopes_painter.c draws them. */
 #include "viz/pictures/envelopes.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/lives/alive.h"
 #include "analyze/totals/level_steps.h"
+#include "base/sort.h"
 
 typedef struct {
     uint64_t held, allocated, active;
@@ -153,30 +153,9 @@ static bool sweep(sums *s, const uint32_t *group, level *levels)
 typedef struct {
     uint32_t pool;
     uint64_t high;
-    uint64_t a, b; /* hash of its id */
+    uint64_t a, b; /* its id */
+    bool is_private;
 } candidate;
-
-static int highest_first(const void *left, const void *right)
-{
-    const candidate *x = left, *y = right;
-    bool is_x = x->pool == MV_DEFAULT_POOL.row, is_y = y->pool == MV_DEFAULT_POOL.row;
-
-    if (is_x != is_y)
-        return is_x ? -1 : 1;
-    if (x->high != y->high)
-        return x->high < y->high ? 1 : -1;
-    return (x->pool > y->pool) - (x->pool < y->pool);
-}
-
-/* The default pool is (0, 0); unknown pools come last. */
-static int by_id(const void *left, const void *right)
-{
-    const candidate *x = left, *y = right;
-
-    if (x->a != y->a)
-        return x->a < y->a ? -1 : 1;
-    return x->b != y->b ? (x->b < y->b ? -1 : 1) : (x->pool > y->pool) - (x->pool < y->pool);
-}
 
 /* Gives each pool an envelope in `group`; those of `list` from `own` on share the last one. */
 static void group_pools(const sums *s, const candidate *list, uint32_t count, uint32_t own,
@@ -210,8 +189,9 @@ static uint32_t list_candidates(const sums *s, const level *levels, candidate *l
         bool is_known = i < s->pools - 1;
         if (high_of(l) == 0)
             continue;
-        list[count++] = (candidate){i, high_of(l), is_known ? s->trace->pools.a[i] : UINT64_MAX,
-                                    is_known ? s->trace->pools.b[i] : UINT64_MAX};
+        list[count++] =
+            (candidate){i, high_of(l), is_known ? s->trace->pools.a[i] : UINT64_MAX,
+                        is_known ? s->trace->pools.b[i] : UINT64_MAX, i != MV_DEFAULT_POOL.row};
     }
     return count;
 }
@@ -258,8 +238,11 @@ static bool lay(mv_arena *arena, sums *s, uint32_t most, mv_envelopes *out)
         return false;
     count = list_candidates(s, levels, list);
     own = count <= most ? count : most - 1;
-    qsort(list, count, sizeof *list, highest_first);
-    qsort(list, own, sizeof *list, by_id);
+    mv_sort_rows(NULL, list, count, MV_RISING(candidate, is_private), MV_FALLING(candidate, high),
+                 MV_RISING(candidate, pool));
+    mv_sort_rows(
+        NULL, list, own, MV_RISING(candidate, a), MV_RISING(candidate, b),
+        MV_RISING(candidate, pool)); /* the default pool is (0, 0), unknown ones are last */
     group_pools(s, list, count, own, group, out);
     for (uint32_t i = 0; i < own; i++)
         grouped[i] = levels[list[i].pool];

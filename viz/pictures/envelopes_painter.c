@@ -113,8 +113,8 @@ static void paint_label(pools_picture *s, uint32_t at)
     text = mv_text_fit(s->p.scene, text, 12, box->w);
     mv_scene_text(s->p.scene, box->x, box->y - 6, 12, s->p.theme->text, MV_ANCHOR_START, text);
     /* Keeps callouts away from it. */
-    s->p.taken[s->p.taken_count++] =
-        (mv_box){box->x, box->y - LABEL, mv_text_width(text, 12), LABEL};
+    mv_callouts_take(&s->p.callouts,
+                     (mv_box){box->x, box->y - LABEL, mv_text_width(text, 12), LABEL});
 }
 
 /* Labels for 0 bytes and, if there is room, for round numbers above it. */

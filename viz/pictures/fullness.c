@@ -1,9 +1,9 @@
 #include "viz/pictures/fullness.h"
 
-#include <stdlib.h>
-
 #include "analyze/lives/alive.h"
 #include "base/rankset.h"
+#include "base/search.h"
+#include "base/sort.h"
 #include "viz/pictures/rows_by_event.h"
 
 enum { MOST_RANGES = 256 };
@@ -21,33 +21,19 @@ typedef struct {
 
 /* ---- which segments a block lies in ------------------------------------------------------ */
 
-static int by_place(const void *left, const void *right, void *lives)
-{
-    const mv_segment_lives *s = &((const mv_lives *)lives)->segments;
-    uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-
-    if (s->addr[a] != s->addr[b])
-        return s->addr[a] < s->addr[b] ? -1 : 1;
-    return (a > b) - (a < b);
-}
-
 /* The held segment that contains this byte; MV_NO_ROW: none. */
 static uint32_t segment_at(const fill_sweep *f, uint64_t addr)
 {
     const mv_segment_lives *s = &f->lives->segments;
-    uint32_t low = 0, high = s->count;
+    mv_bisect b = mv_bisect_over(0, s->count);
+    uint32_t last;
 
-    while (low < high) { /* the last one that begins there or before */
-        uint32_t middle = low + (high - low) / 2;
-        if (s->addr[f->by_place[middle]] <= addr)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    low = low ? mv_rankset_prev(&f->held, low - 1) : MV_NO_RANK;
-    if (low == MV_NO_RANK || addr - s->addr[f->by_place[low]] >= s->size[f->by_place[low]])
+    while (mv_bisect_next(&b))
+        mv_bisect_tell(&b, s->addr[f->by_place[b.middle]] <= addr);
+    last = b.low ? mv_rankset_prev(&f->held, (uint32_t)b.low - 1) : MV_NO_RANK;
+    if (last == MV_NO_RANK || addr - s->addr[f->by_place[last]] >= s->size[f->by_place[last]])
         return MV_NO_ROW;
-    return f->by_place[low];
+    return f->by_place[last];
 }
 
 static void add_to(fill_sweep *f, uint32_t segment, uint64_t bytes, bool is_added)
@@ -91,18 +77,15 @@ static bool prepare(fill_sweep *f, const mv_lives *rows)
     uint32_t segments = f->lives->segments.count;
 
     f->row_of = mv_push_array(&f->scratch, uint32_t, segments);
-    f->by_place = mv_push_array(&f->scratch, uint32_t, segments);
+    f->by_place = mv_order_u64(&f->scratch, f->lives->segments.addr, segments);
     f->rank_of = mv_push_array(&f->scratch, uint32_t, segments);
     if (!f->row_of || !f->by_place || !f->rank_of ||
         !mv_rankset_init(&f->scratch, segments, &f->held))
         return false;
-    for (uint32_t i = 0; i < segments; i++) {
+    for (uint32_t i = 0; i < segments; i++)
         f->row_of[i] = MV_NO_ROW;
-        f->by_place[i] = i;
-    }
     for (uint32_t i = 0; i < rows->allocs.count; i++)
         f->row_of[rows->allocs.segment[i]] = i;
-    qsort_r(f->by_place, segments, sizeof *f->by_place, by_place, (void *)(uintptr_t)f->lives);
     for (uint32_t i = 0; i < segments; i++)
         f->rank_of[f->by_place[i]] = i;
     return true;

@@ -1,7 +1,7 @@
 /* Segments over time, coloured by how full they are. */
-#include <stdlib.h>
 
 #include "base/size.h"
+#include "base/sort.h"
 #include "viz/pictures/fullness.h"
 #include "viz/pictures/timeline_painter.h"
 
@@ -19,15 +19,6 @@ typedef struct {
     uint32_t element;
     uint32_t rects;
 } candidate;
-
-static int most_area_first(const void *left, const void *right)
-{
-    const candidate *a = left, *b = right;
-
-    if (a->area != b->area)
-        return a->area < b->area ? 1 : -1;
-    return (a->element > b->element) - (a->element < b->element);
-}
 
 /* The last sample of those in which an element neither moves nor changes its colour. */
 static uint32_t end_of_rect(const mv_sample *s, const uint64_t *used, uint32_t first,
@@ -98,7 +89,7 @@ bool mv_fullness_paint(mv_arena *scratch, mv_painter *p, uint32_t *drawn)
     if (!used || !list)
         return false;
     count = list_candidates(p, used, list);
-    qsort(list, count, sizeof *list, most_area_first);
+    mv_sort_rows(scratch, list, count, MV_FALLING(candidate, area));
     mv_shapes_area(p, l->allocated,
                    (mv_shape){.kind = MV_SHAPE_POLYGON, .fill = p->theme->rest, .is_crisp = true});
     for (uint32_t i = 0; i < count && i < MOST_ELEMENTS; i++) {

@@ -1,8 +1,7 @@
 #include "viz/pictures/icicle.h"
 
-#include <stdlib.h>
-
 #include "base/size.h"
+#include "base/sort.h"
 #include "viz/scene/axis.h"
 #include "viz/scene/heading.h"
 
@@ -21,13 +20,6 @@ enum {
 
 /* ---- boxes ------------------------------------------------------------------------------- */
 
-static int most_first(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
-
-    return (a < b) - (a > b);
-}
-
 /* The fewest bytes of a node among the `most` heaviest. */
 static mv_code find_cut(mv_arena *arena, const mv_flame_tree *tree, uint64_t least, uint32_t most,
                         uint64_t *cut, mv_err *err)
@@ -43,7 +35,7 @@ static mv_code find_cut(mv_arena *arena, const mv_flame_tree *tree, uint64_t lea
     if (bytes) {
         for (uint32_t i = 0; i < tree->count; i++)
             bytes[i] = tree->nodes[i].bytes;
-        qsort(bytes, tree->count, sizeof *bytes, most_first);
+        mv_sort_rows(&scratch, bytes, tree->count, MV_FALLING_VALUES(uint64_t));
         /* Nodes of equal weight are all in or all out. */
         if (bytes[most] >= *cut)
             *cut = bytes[most] + 1;
@@ -296,19 +288,6 @@ static void paint_box(icicle *p, const mv_icicle_box *box)
     paint_label(p, box, x, w, fill);
 }
 
-/* Heaviest first, so that they get the tips; boxes for the rest and narrow boxes of a row may have
- * none. */
-static int widest_first(const void *left, const void *right)
-{
-    const mv_icicle_box *a = left, *b = right;
-
-    if (a->bytes != b->bytes)
-        return a->bytes < b->bytes ? 1 : -1;
-    if (a->depth != b->depth)
-        return a->depth < b->depth ? -1 : 1;
-    return (a->offset > b->offset) - (a->offset < b->offset);
-}
-
 static void paint_legend(icicle *p)
 {
     static const char *const names[] = {
@@ -435,7 +414,8 @@ static void paint(icicle *p, mv_arena *scratch, const mv_lives *lives)
     paint_heading(p, scratch, lives);
     if (p->tree->nodes[0].bytes == 0)
         return;
-    qsort(p->boxes.boxes, p->boxes.count, sizeof *p->boxes.boxes, widest_first);
+    mv_sort_rows(scratch, p->boxes.boxes, p->boxes.count, MV_FALLING(mv_icicle_box, bytes),
+                 MV_RISING(mv_icicle_box, depth), MV_RISING(mv_icicle_box, offset));
     for (uint32_t i = 0; i < p->boxes.count && !p->scene->failed; i++)
         paint_box(p, &p->boxes.boxes[i]);
     paint_legend(p);

@@ -1,5 +1,7 @@
 #include "viz/pictures/layout.h"
 
+#include "base/grow.h"
+
 enum { FAN_BITS = 4, FAN = 1 << FAN_BITS, MOST_LEVELS = 9 }; /* 16^8 rows: any row number */
 
 typedef struct {
@@ -15,7 +17,7 @@ typedef struct {
     uint32_t levels;
     uint64_t preexisting; /* bytes alive */
     mv_sample *found;     /* by column */
-    uint64_t capacity;
+    uint32_t capacity;
 } sweep;
 
 static mv_code no_memory(mv_err *err)
@@ -196,17 +198,7 @@ static void change(sweep *s, uint32_t alloc, uint64_t bytes)
 
 static bool add_sample(sweep *s, mv_sample sample)
 {
-    if (s->out->sample_count == s->capacity) {
-        uint64_t more = s->capacity + s->capacity / 2 + 65536;
-        mv_sample *grown =
-            more < UINT32_MAX ? mv_arena_grow(&s->scratch, s->found, more * sizeof *grown) : NULL;
-        if (!grown)
-            return false;
-        s->found = grown;
-        s->capacity = more;
-    }
-    s->found[s->out->sample_count++] = sample;
-    return true;
+    return mv_append(&s->scratch, s->found, s->out->sample_count, s->capacity, sample);
 }
 
 /* The living elements under a node of the tree, from the bottom up. */

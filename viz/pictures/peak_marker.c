@@ -61,24 +61,12 @@ void mv_marker_curves(mv_painter *p)
 
 /* ---- callouts ---------------------------------------------------------------------------- */
 
-enum { CALLOUT_HEIGHT = 18, CALLOUT_ROWS = 6, CALLOUT_SIDES = 3 };
-
-static bool is_free(const mv_painter *p, mv_box box)
-{
-    if (box.x < p->x || box.x + box.w > p->x + p->w || box.y < p->y || box.y + box.h > p->y + p->h)
-        return false;
-    for (uint32_t i = 0; i < p->taken_count; i++) {
-        const mv_box *other = &p->taken[i];
-        if (box.x < other->x + other->w && other->x < box.x + box.w &&
-            box.y < other->y + other->h && other->y < box.y + box.h)
-            return false;
-    }
-    return true;
-}
+enum { CALLOUT_HEIGHT = 18, CALLOUT_RISE = 13, CALLOUT_GAP = 10 };
 
 /* Whether no allocation is drawn there. */
-static bool is_above_stack(const mv_painter *p, mv_box box)
+static bool is_above_stack(const void *picture, mv_box box)
 {
+    const mv_painter *p = picture;
     const mv_layout *l = &p->layout;
 
     for (uint32_t c = 0; c < l->column_count; c++)
@@ -88,39 +76,16 @@ static bool is_above_stack(const mv_painter *p, mv_box box)
     return true;
 }
 
-static void take(mv_painter *p, mv_box box)
-{
-    if (p->taken_count < MV_MOST_CALLOUTS)
-        p->taken[p->taken_count++] = box;
-}
-
-/* The nearest free place beside a point: above the allocations if possible, searching upwards
- * first. */
-static bool find_place(const mv_painter *p, float x, float y, float w, mv_box *box)
-{
-    const float sides[CALLOUT_SIDES] = {x + 10, x - 10 - w, x - 80 - w};
-
-    for (int pass = 0; pass < 2; pass++)
-        for (int row = 0; row < 2 * CALLOUT_ROWS; row++)
-            for (int side = 0; side < CALLOUT_SIDES; side++) {
-                int up = row < CALLOUT_ROWS ? -row : row - CALLOUT_ROWS + 1;
-                *box =
-                    (mv_box){sides[side], y - 13 + (float)(up * CALLOUT_HEIGHT), w, CALLOUT_HEIGHT};
-                if (is_free(p, *box) && (pass > 0 || is_above_stack(p, *box)))
-                    return true;
-            }
-    return false;
-}
-
 /* A text beside a point; left out when there is no room, so that what is there stays readable. */
 static void callout(mv_painter *p, float x, float y, uint32_t colour, const char *text)
 {
+    mv_callout_size size = {mv_text_width(text, 12) + 10, CALLOUT_HEIGHT, CALLOUT_GAP,
+                            CALLOUT_RISE};
     mv_box box;
 
-    if (p->taken_count == MV_MOST_CALLOUTS ||
-        !find_place(p, x, y, mv_text_width(text, 12) + 10, &box))
+    if (!mv_callouts_place(&p->callouts, (mv_box){p->x, p->y, p->w, p->h}, (mv_point){x, y}, size,
+                           is_above_stack, p, &box))
         return;
-    take(p, box);
     mv_scene_rect(p->scene, box.x, box.y, box.w, box.h, (p->theme->plot & ~0xffu) | 0xe6);
     mv_scene_text(p->scene, box.x + 5, box.y + 13, 12, colour, MV_ANCHOR_START, text);
 }
@@ -142,7 +107,7 @@ static void triangle(mv_painter *p, float x, float y, uint32_t colour)
     mv_scene_point(p->scene, x - 6, y - 11);
     mv_scene_point(p->scene, x + 6, y - 11);
     mv_scene_add(p->scene, (mv_shape){.kind = MV_SHAPE_POLYGON, .fill = colour});
-    take(p, (mv_box){x - 7, y - 12, 14, 12});
+    mv_callouts_take(&p->callouts, (mv_box){x - 7, y - 12, 14, 12});
 }
 
 static void paint_peak(mv_painter *p)
@@ -198,7 +163,7 @@ static void paint_oom(mv_painter *p, uint32_t event)
         (mv_shape){.kind = MV_SHAPE_LINE, .stroke = p->theme->alarm, .width = 1.5f, .title = text});
     mv_scene_line(p->scene, x - 5, p->y + 3, x + 5, p->y + 13, p->theme->alarm, 2.2f);
     mv_scene_line(p->scene, x - 5, p->y + 13, x + 5, p->y + 3, p->theme->alarm, 2.2f);
-    take(p, (mv_box){x - 6, p->y + 2, 12, 12});
+    mv_callouts_take(&p->callouts, (mv_box){x - 6, p->y + 2, 12, 12});
     callout(p, x, p->y + 13, p->theme->alarm, text);
 }
 

@@ -1,24 +1,21 @@
 #include "viz/pictures/segment_timeline.h"
 
-#include <stdlib.h>
-
 #include "base/size.h"
+#include "base/sort.h"
 #include "viz/pictures/fullness.h"
 #include "viz/pictures/timeline_painter.h"
 
 /* ---- segments as rows in order of birth -------------------------------------------------- */
 
 /* Those from before the first event come first, by address, like allocations. */
-static int by_birth(const void *left, const void *right, void *lives)
+static int by_birth(const void *left, const void *right, const void *lives)
 {
     const mv_segment_lives *s = &((const mv_lives *)lives)->segments;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
 
     if (s->birth[a] != s->birth[b])
         return s->birth[a] + 1 < s->birth[b] + 1 ? -1 : 1;
-    if (s->addr[a] != s->addr[b])
-        return s->addr[a] < s->addr[b] ? -1 : 1;
-    return a < b ? -1 : a > b;
+    return (s->addr[a] > s->addr[b]) - (s->addr[a] < s->addr[b]);
 }
 
 mv_code mv_segment_lives_as_allocs(mv_arena *arena, const mv_lives *lives, mv_lives *out,
@@ -41,7 +38,7 @@ mv_code mv_segment_lives_as_allocs(mv_arena *arena, const mv_lives *lives, mv_li
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "segment timeline");
     for (uint32_t i = 0; i < s->count; i++)
         a->segment[i] = i;
-    qsort_r(a->segment, s->count, sizeof *a->segment, by_birth, (void *)(uintptr_t)lives);
+    mv_sort_by(arena, a->segment, s->count, sizeof *a->segment, by_birth, lives);
     for (uint32_t i = 0; i < s->count; i++) {
         uint32_t row = a->segment[i];
         a->addr[i] = s->addr[row];

@@ -1,10 +1,10 @@
 /* Which rows a timeline shows: the matches of a filter, and of those the largest. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/filter/isolate.h"
 #include "analyze/lives/alive.h"
 #include "base/size.h"
+#include "base/sort.h"
 #include "viz/pictures/timeline_painter.h"
 #include "viz/scene/axis.h"
 #include "viz/scene/heading.h"
@@ -116,14 +116,12 @@ mv_code mv_shown_top(mv_arena *scratch, mv_painter *p, mv_err *err)
 
 /* ---- the blocks of a moment -------------------------------------------------------------- */
 
-static int largest_first(const void *left, const void *right, void *blocks)
+static int largest_first(const void *left, const void *right, const void *blocks)
 {
     const uint64_t *bytes = blocks;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
 
-    if (bytes[a] != bytes[b])
-        return bytes[a] < bytes[b] ? 1 : -1;
-    return (a > b) - (a < b);
+    return (bytes[a] < bytes[b]) - (bytes[a] > bytes[b]);
 }
 
 mv_code mv_shown_blocks(mv_arena *scratch, mv_painter *p, uint32_t event,
@@ -152,7 +150,7 @@ mv_code mv_shown_blocks(mv_arena *scratch, mv_painter *p, uint32_t event,
         alive.row[count++] = row;
     }
     part->matches = count;
-    qsort_r(alive.row, count, sizeof *alive.row, largest_first, a->block);
+    mv_sort_by(scratch, alive.row, count, sizeof *alive.row, largest_first, a->block);
     if (top && top < count)
         count = top;
     bits->rows = a->count;

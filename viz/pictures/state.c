@@ -1,8 +1,8 @@
 #include "viz/pictures/state.h"
 
-#include <stdlib.h>
-
 #include "analyze/lives/alive.h"
+#include "base/grow.h"
+#include "base/sort.h"
 
 typedef struct {
     mv_arena scratch;
@@ -13,12 +13,12 @@ typedef struct {
     mv_state *out;
     uint32_t *group_of; /* [map.count] */
     uint64_t pixel;     /* bytes of one column of pixels */
-    uint64_t capacity;  /* of boxes */
+    uint32_t capacity;  /* of boxes */
 } state_builder;
 
 /* ---- groups ------------------------------------------------------------------------------ */
 
-static int by_domain(const void *left, const void *right, void *context)
+static int by_domain(const void *left, const void *right, const void *context)
 {
     const state_builder *l = context;
     const mv_segment_lives *s = &l->lives->segments;
@@ -30,15 +30,6 @@ static int by_domain(const void *left, const void *right, void *context)
     if (s->kind[a] != s->kind[b])
         return s->kind[a] < s->kind[b] ? -1 : 1;
     return (s->stream[a].row > s->stream[b].row) - (s->stream[a].row < s->stream[b].row);
-}
-
-static int most_bytes_first(const void *left, const void *right)
-{
-    const mv_state_group *a = left, *b = right;
-
-    if (a->bytes != b->bytes)
-        return a->bytes < b->bytes ? 1 : -1;
-    return a->segments < b->segments ? -1 : a->segments > b->segments;
 }
 
 /* A group for each pool, kind and stream; `segments` is where it begins in `order`. */
@@ -54,7 +45,7 @@ static bool find_domains(mv_arena *arena, state_builder *l)
     for (uint32_t i = 0; i < l->map->count; i++)
         state->order[i] = i;
     if (!l->opts->by_address)
-        qsort_r(state->order, l->map->count, sizeof *state->order, by_domain, l);
+        mv_sort_by(&l->scratch, state->order, l->map->count, sizeof *state->order, by_domain, l);
     for (uint32_t i = 0; i < l->map->count; i++) {
         if (i == 0 ||
             (!l->opts->by_address && by_domain(&state->order[i - 1], &state->order[i], l) != 0))
@@ -65,7 +56,7 @@ static bool find_domains(mv_arena *arena, state_builder *l)
     return true;
 }
 
-static int as_they_stand(const void *left, const void *right, void *context)
+static int in_display_order(const void *left, const void *right, const void *context)
 {
     const state_builder *l = context;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
@@ -83,7 +74,8 @@ static void order_groups(state_builder *l)
     mv_state *state = l->out;
     uint32_t kept, at = 0;
 
-    qsort(state->groups, state->group_count, sizeof *state->groups, most_bytes_first);
+    mv_sort_rows(&l->scratch, state->groups, state->group_count, MV_FALLING(mv_state_group, bytes),
+                 MV_RISING(mv_state_group, segments));
     kept = state->group_count < l->opts->most_groups ? state->group_count : l->opts->most_groups;
     for (uint32_t g = 0; g < state->group_count; g++) {
         mv_state_group *group = &state->groups[g], *last = &state->groups[kept - 1];
@@ -95,7 +87,7 @@ static void order_groups(state_builder *l)
         last->bytes += group->bytes;
     }
     state->group_count = kept;
-    qsort_r(state->order, l->map->count, sizeof *state->order, as_they_stand, l);
+    mv_sort_by(&l->scratch, state->order, l->map->count, sizeof *state->order, in_display_order, l);
     for (uint32_t g = 0; g < kept; g++) {
         mv_state_group *group = &state->groups[g];
         group->segments = at;
@@ -134,17 +126,7 @@ static void choose_scale(state_builder *l)
 
 static bool add_box(mv_arena *arena, state_builder *l, mv_state_box box)
 {
-    if (l->out->box_count == l->capacity) {
-        uint64_t more = l->capacity + l->capacity / 2 + 1024;
-        mv_state_box *grown =
-            more < UINT32_MAX ? mv_arena_grow(arena, l->out->boxes, more * sizeof *grown) : NULL;
-        if (!grown)
-            return false;
-        l->out->boxes = grown;
-        l->capacity = more;
-    }
-    l->out->boxes[l->out->box_count++] = box;
-    return true;
+    return mv_append(arena, l->out->boxes, l->out->box_count, l->capacity, box);
 }
 
 /* Merges a piece with its left neighbour when one of them is too narrow to see. */

@@ -143,6 +143,7 @@ mv_code mv_painter_timeline(mv_arena *scratch, mv_painter *p, uint32_t *drawn, m
 
 void mv_painter_open(mv_painter *p, mv_arena *arena)
 {
+    p->callouts.most = MV_PICTURE_CALLOUTS;
     const mv_timeline_opts *opts = p->opts;
     uint32_t events = p->lives->events.count;
 

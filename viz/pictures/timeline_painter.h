@@ -17,6 +17,7 @@
 #include "analyze/totals/totals.h"
 #include "viz/pictures/layout.h"
 #include "viz/pictures/timeline.h"
+#include "viz/scene/callouts.h"
 #include "viz/scene/heading.h"
 #include "viz/scene/palette.h"
 
@@ -53,7 +54,7 @@ typedef struct {
     uint32_t peak_event;             /* MV_BEFORE: before the first event */
 } mv_shown;
 
-enum { MV_MOST_CALLOUTS = 32 };
+enum { MV_PICTURE_CALLOUTS = 32 };
 
 typedef struct {
     const mv_trace *trace;
@@ -88,8 +89,7 @@ typedef struct {
 
     uint32_t hover_bytes; /* budget of tips, see mv_painter_hover */
 
-    mv_box taken[MV_MOST_CALLOUTS]; /* places of texts inside the plot */
-    uint32_t taken_count;
+    mv_callouts callouts; /* texts inside the plot */
 } mv_painter;
 
 /* The x of an event's left edge. */

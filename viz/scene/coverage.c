@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/grow.h"
+
 enum { UNIT_BITS = 8, WHOLE = 2 * MV_PIXEL_UNITS * MV_PIXEL_UNITS };
 
 bool mv_coverage_init(mv_coverage *c, mv_budget *budget, uint32_t columns, uint32_t rows)
@@ -50,18 +52,11 @@ static void add_cell(mv_coverage *c, int32_t x, int32_t y, int32_t cover, int32_
         c->cells[*first - 1].area += area;
         return;
     }
-    if (c->count == c->capacity) {
-        uint64_t more = (uint64_t)c->capacity * 2 + 4096;
-        mv_coverage_cell *grown =
-            more < UINT32_MAX ? mv_arena_grow(&c->arena, c->cells, more * sizeof *grown) : NULL;
-        if (!grown) {
-            c->failed = true;
-            return;
-        }
-        c->cells = grown;
-        c->capacity = (uint32_t)more;
+    if (!mv_append(&c->arena, c->cells, c->count, c->capacity,
+                   (mv_coverage_cell){x, cover, area, *first})) {
+        c->failed = true;
+        return;
     }
-    c->cells[c->count++] = (mv_coverage_cell){x, cover, area, *first};
     *first = c->count;
     c->first_row = y < c->first_row ? y : c->first_row;
     c->last_row = y > c->last_row ? y : c->last_row;

@@ -51,6 +51,20 @@ uint32_t mv_site_colour(uint32_t index)
     return colours[index % MV_SITE_COLOURS];
 }
 
+uint32_t mv_site_hue(uint64_t hash, uint32_t *used)
+{
+    uint32_t few = (1u << MV_BASE_COLOURS) - 1;
+    bool plain_left = (*used & few) != few;
+    uint32_t first = plain_left ? 0 : MV_BASE_COLOURS;
+    uint32_t count = plain_left ? MV_BASE_COLOURS : MV_SITE_COLOURS - MV_BASE_COLOURS;
+    uint32_t index = (uint32_t)(hash % count);
+
+    for (uint32_t tries = 0; tries < count && *used >> (first + index) & 1; tries++)
+        index = (index + 1) % count;
+    *used |= 1u << (first + index);
+    return first + index;
+}
+
 uint32_t mv_muted_colour(uint32_t index)
 {
     static const uint32_t colours[MV_MUTED_COLOURS] = {0xa9bccbff, 0xd2c2a6ff, 0xa9c4b4ff,

@@ -35,6 +35,10 @@ enum { MV_BASE_COLOURS = 6, MV_SITE_COLOURS = 14, MV_MUTED_COLOURS = 4 };
  * the greys and the leak, as seen with normal vision, without red and without green. */
 uint32_t mv_site_colour(uint32_t index);
 
+/* The site colour that a hash asks for, or the next that is not in *used (bits): while plain hues
+ * are left, one of those, then one of their shades. Adds it to *used. */
+uint32_t mv_site_hue(uint64_t hash, uint32_t *used);
+
 /* For the many sites that are not in the legend: pale, and unlike the grey of `rest`. */
 uint32_t mv_muted_colour(uint32_t index);
 

@@ -3,6 +3,8 @@
 #include <png.h>
 #include <setjmp.h>
 
+#include "base/grow.h"
+
 /* Pictures have large even areas: with no filter and little effort a file is a tenth larger than
  * the smallest possible, and is written in a fraction of the time. */
 enum { EFFORT = 3 };
@@ -32,13 +34,7 @@ static void leave_memory(png_structp png, png_voidp memory)
 
 static void keep_bytes(writer *w, const uint8_t *bytes, uint64_t count)
 {
-    if (!w->failed && w->capacity - w->used < count) {
-        uint64_t more = w->capacity + w->capacity / 2 + count + 4096;
-        uint8_t *grown = mv_arena_grow(w->kept, w->bytes, more);
-        w->failed = grown == NULL;
-        w->bytes = grown ? grown : w->bytes;
-        w->capacity = grown ? more : w->capacity;
-    }
+    w->failed = w->failed || !mv_room_for(w->kept, w->bytes, w->used + count, w->capacity);
     if (w->failed)
         return;
     memcpy(w->bytes + w->used, bytes, count);

@@ -6,6 +6,9 @@
 
 #include <xxhash.h>
 
+#include "base/grow.h"
+#include "base/utf8.h"
+
 enum { MOST_SIDE = 16384 };
 
 void mv_scene_init(mv_scene *scene, mv_arena *arena, float width, float height, uint32_t background)
@@ -31,26 +34,6 @@ void mv_scene_init_shown(mv_scene *scene, mv_arena *arena, uint32_t width, uint3
     }
 }
 
-/* One more row in `*rows`; false (and the scene has failed) when memory is out. */
-static bool reserve(mv_scene *scene, void *rows, uint32_t count, uint32_t *capacity, uint64_t size)
-{
-    uint64_t more = (uint64_t)*capacity + *capacity / 2 + 1024;
-    void *grown;
-
-    if (scene->failed)
-        return false;
-    if (count < *capacity)
-        return true;
-    grown = more < UINT32_MAX ? mv_arena_grow(scene->arena, *(void **)rows, more * size) : NULL;
-    if (!grown) {
-        scene->failed = true;
-        return false;
-    }
-    *(void **)rows = grown;
-    *capacity = (uint32_t)more;
-    return true;
-}
-
 void mv_scene_clear(mv_scene *scene, float width, float height, uint32_t background)
 {
     scene->width = width;
@@ -63,17 +46,15 @@ void mv_scene_clear(mv_scene *scene, float width, float height, uint32_t backgro
 
 void mv_scene_point(mv_scene *scene, float x, float y)
 {
-    if (reserve(scene, &scene->points, scene->point_count, &scene->point_capacity,
-                sizeof *scene->points))
-        scene->points[scene->point_count++] = (mv_point){x, y};
+    scene->failed = scene->failed || !mv_append(scene->arena, scene->points, scene->point_count,
+                                                scene->point_capacity, (mv_point){x, y});
 }
 
 void mv_scene_add(mv_scene *scene, mv_shape shape)
 {
     uint32_t used = 0;
 
-    if (!reserve(scene, &scene->shapes, scene->shape_count, &scene->shape_capacity,
-                 sizeof *scene->shapes))
+    if (scene->failed)
         return;
     if (scene->shape_count) {
         const mv_shape *last = &scene->shapes[scene->shape_count - 1];
@@ -81,7 +62,8 @@ void mv_scene_add(mv_scene *scene, mv_shape shape)
     }
     shape.first = used;
     shape.count = scene->point_count - used;
-    scene->shapes[scene->shape_count++] = shape;
+    scene->failed =
+        !mv_append(scene->arena, scene->shapes, scene->shape_count, scene->shape_capacity, shape);
 }
 
 void mv_scene_rect(mv_scene *scene, float x, float y, float w, float h, uint32_t fill)
@@ -184,12 +166,6 @@ float mv_text_width(const char *text, float size)
     return (float)units * size / 1000;
 }
 
-/* Where a text may be cut: not inside a UTF-8 character. */
-static bool is_inside(const char *text, size_t at)
-{
-    return ((unsigned char)text[at] & 0xc0) == 0x80;
-}
-
 const char *mv_text_fit(mv_scene *scene, const char *text, float size, float width)
 {
     size_t length = strlen(text), most = length < 512 ? length : 512;
@@ -199,9 +175,9 @@ const char *mv_text_fit(mv_scene *scene, const char *text, float size, float wid
         return mv_scene_format(scene, "%s", text);
     for (size_t keep = most; keep > 0; keep--) {
         size_t head = keep / 2, tail = length - (keep - head);
-        while (head > 0 && is_inside(text, head))
+        while (head > 0 && mv_utf8_is_tail(text[head]))
             head--;
-        while (tail < length && is_inside(text, tail))
+        while (tail < length && mv_utf8_is_tail(text[tail]))
             tail++;
         snprintf(cut, sizeof cut, "%.*s\xe2\x80\xa6%s", (int)head, text, text + tail);
         if (mv_text_width(cut, size) <= width)

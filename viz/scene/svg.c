@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "parse/source/base64.h"
+#include "viz/scene/markup.h"
 #include "viz/scene/png.h"
 
 typedef struct {
@@ -11,65 +12,6 @@ typedef struct {
     uint32_t clips;   /* made so far: their numbers are their names */
     bool is_clipping; /* a group is open */
 } svg;
-
-/* Text of the input may be anything: what XML 1.0 forbids becomes U+FFFD. */
-static const char *escape_of(unsigned char c)
-{
-    switch (c) {
-    case '&':
-        return "&amp;";
-    case '<':
-        return "&lt;";
-    case '>':
-        return "&gt;";
-    case '"':
-        return "&quot;";
-    case '\n':
-    case '\t':
-        return NULL;
-    default:
-        return c < 0x20 || c == 0x7f ? "\xef\xbf\xbd" : NULL;
-    }
-}
-
-/* Bytes of the UTF-8 character at `c`, or 0 when it is none that XML allows. */
-static unsigned utf8_length(const unsigned char *c)
-{
-    uint32_t code;
-
-    if (c[0] < 0x80)
-        return 1;
-    if (c[0] >= 0xc2 && c[0] <= 0xdf && (c[1] & 0xc0) == 0x80)
-        return 2;
-    if ((c[0] & 0xf0) == 0xe0 && (c[1] & 0xc0) == 0x80 && (c[2] & 0xc0) == 0x80) {
-        code = (c[0] & 0xfu) << 12 | (c[1] & 0x3fu) << 6 | (c[2] & 0x3fu);
-        return code < 0x800 || (code >= 0xd800 && code <= 0xdfff) || code >= 0xfffe ? 0 : 3;
-    }
-    if (c[0] >= 0xf0 && c[0] <= 0xf4 && (c[1] & 0xc0) == 0x80 && (c[2] & 0xc0) == 0x80 &&
-        (c[3] & 0xc0) == 0x80) {
-        code = (c[0] & 7u) << 18 | (c[1] & 0x3fu) << 12;
-        return code < 0x10000 || code > 0x10ffff ? 0 : 4;
-    }
-    return 0;
-}
-
-static void write_text(mv_sink *sink, const char *text)
-{
-    const unsigned char *c = (const unsigned char *)text;
-
-    while (*c) {
-        unsigned length = utf8_length(c);
-        const char *escape = length == 1 ? escape_of(*c) : NULL;
-        if (length == 0 || escape) {
-            escape = escape ? escape : "\xef\xbf\xbd";
-            mv_sink_write(sink, escape, strlen(escape));
-            c++;
-            continue;
-        }
-        mv_sink_write(sink, c, length);
-        c += length;
-    }
-}
 
 /* Coordinates are written in tenths of a pixel, as differences: rounding errors do not add up, and
  * a step of a curve takes four or five bytes. */
@@ -179,10 +121,10 @@ static void write_label(mv_sink *sink, const mv_scene *scene, const mv_shape *s)
     mv_sink_printf(sink, ">");
     if (s->title) {
         mv_sink_printf(sink, "<title>");
-        write_text(sink, s->title);
+        mv_markup_write(sink, MV_MARKUP_SVG, s->title);
         mv_sink_printf(sink, "</title>");
     }
-    write_text(sink, s->text ? s->text : "");
+    mv_markup_write(sink, MV_MARKUP_SVG, s->text ? s->text : "");
     mv_sink_printf(sink, "</text>\n");
 }
 
@@ -211,7 +153,7 @@ static void write_shape(mv_sink *sink, const mv_scene *scene, const mv_shape *s)
         return;
     }
     mv_sink_printf(sink, "><title>");
-    write_text(sink, s->title);
+    mv_markup_write(sink, MV_MARKUP_SVG, s->title);
     mv_sink_printf(sink, "</title></path>\n");
 }
 

@@ -8,6 +8,7 @@
 #include FT_ADVANCES_H
 #include FT_OUTLINE_H
 
+#include "base/utf8.h"
 #include "viz/scene/bitmap_font.h"
 #include "viz/scene/stroke.h"
 
@@ -64,19 +65,9 @@ bool mv_font_is_scalable(const mv_font *font)
 
 uint32_t mv_text_next(const char **at)
 {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    const unsigned char *c = (const unsigned char *)*at;
-    int length = *c < 0x80 ? 1 : *c >> 5 == 6 ? 2 : *c >> 4 == 14 ? 3 : *c >> 3 == 30 ? 4 : 0;
-    uint32_t code = length == 1 ? *c : *c & (0x7fu >> length);
+    uint32_t code = mv_utf8_next_at(at);
 
-    for (int i = 1; i < length; i++) {
-        if (c[i] >> 6 != 2)
-            length = 0;
-        else
-            code = code << 6 | (c[i] & 0x3fu);
-    }
-    *at += length ? length : 1;
-    if (length == 0 || code < least[length] || code > 0x10ffff)
+    if (code == MV_UTF8_BAD)
         return 0xfffd;
     return code < ' ' || code == 0x7f ? 0xfffd : code;
 }

@@ -1,0 +1,83 @@
+/* Where texts beside points go: inside of the plot, never on each other. */
+#include <criterion/criterion.h>
+
+#include "viz/scene/callouts.h"
+
+static const mv_box plot = {100, 50, 400, 200};
+static const mv_callout_size size = {60, 18, 10, 13};
+
+/* Allocations fill the picture below y = 150. */
+static bool is_above(const void *picture, mv_box box)
+{
+    (void)picture;
+    return box.y + box.h <= 150;
+}
+
+static bool overlap(mv_box a, mv_box b)
+{
+    return a.x < b.x + b.w && b.x < a.x + a.w && a.y < b.y + b.h && b.y < a.y + a.h;
+}
+
+Test(callouts, the_first_is_right_of_its_point)
+{
+    mv_callouts callouts = {0};
+    mv_box box;
+
+    cr_assert(mv_callouts_place(&callouts, plot, (mv_point){200, 100}, size, is_above, NULL, &box));
+    cr_assert(box.x == 210 && box.y == 87 && box.w == 60 && box.h == 18);
+}
+
+Test(callouts, at_the_right_edge_they_are_left_of_it)
+{
+    mv_callouts callouts = {0};
+    mv_box box;
+
+    cr_assert(mv_callouts_place(&callouts, plot, (mv_point){490, 100}, size, is_above, NULL, &box));
+    cr_assert_eq(box.x, 420);
+}
+
+Test(callouts, above_the_allocations_before_among_them)
+{
+    mv_callouts callouts = {0};
+    mv_box box;
+
+    cr_assert(mv_callouts_place(&callouts, plot, (mv_point){200, 170}, size, is_above, NULL, &box));
+    cr_assert(is_above(NULL, box));
+    cr_assert(mv_callouts_place(&callouts, plot, (mv_point){200, 245}, size, is_above, NULL, &box));
+    cr_assert_not(is_above(NULL, box), "nothing above is near enough");
+}
+
+Test(callouts, none_overlaps_another_or_leaves_the_plot)
+{
+    mv_callouts callouts = {0};
+    mv_box box;
+    uint32_t placed = 0;
+
+    mv_callouts_take(&callouts, (mv_box){200, 60, 100, 40});
+    while (mv_callouts_place(&callouts, plot, (mv_point){250, 120}, size, is_above, NULL, &box))
+        placed++;
+    cr_assert_gt(placed, 10);
+    cr_assert_eq(callouts.count, placed + 1);
+    for (uint32_t i = 1; i < callouts.count; i++) {
+        mv_box a = callouts.taken[i];
+        cr_assert(a.x >= plot.x && a.x + a.w <= plot.x + plot.w && a.y >= plot.y &&
+                  a.y + a.h <= plot.y + plot.h);
+        for (uint32_t k = 0; k < i; k++)
+            cr_assert_not(overlap(a, callouts.taken[k]), "%u and %u", i, k);
+    }
+}
+
+Test(callouts, at_most_so_many)
+{
+    mv_callouts callouts = {.most = 3};
+    mv_box box;
+    uint32_t placed = 0;
+
+    for (float x = 110; x < 480; x += 10)
+        placed += mv_callouts_place(&callouts, plot, (mv_point){x, 60}, size, is_above, NULL, &box);
+    cr_assert_eq(placed, 3);
+    callouts = (mv_callouts){0};
+    for (uint32_t i = 0; i < 2 * MV_MOST_CALLOUTS; i++)
+        mv_callouts_take(&callouts, (mv_box){0, 0, 1, 1});
+    cr_assert_eq(callouts.count, MV_MOST_CALLOUTS);
+}

@@ -1,0 +1,58 @@
+/* Untrusted text in HTML and SVG: whatever it is, it stays text. */
+#include <criterion/criterion.h>
+#include <unistd.h>
+
+#include "tests/fixture/fixture.h"
+#include "viz/scene/markup.h"
+
+static void expect(mv_markup markup, const char *text, const char *written)
+{
+    char path[] = "/tmp/test_markup_XXXXXX";
+    int file = mkstemp(path);
+    mv_sink sink;
+    mv_span found;
+
+    cr_assert_geq(file, 0);
+    close(file);
+    mvt_ok(mv_sink_open(&sink, path, mvt_err()));
+    mv_markup_write(&sink, markup, text);
+    mvt_ok(mv_sink_commit(&sink, mvt_err()));
+    found = mvt_file(mvt_memory(), path);
+    unlink(path);
+    cr_expect(found.length == strlen(written) && memcmp(found.data, written, found.length) == 0,
+              "%s", text);
+}
+
+#define BAD "\xef\xbf\xbd"
+
+Test(markup, what_means_something_is_an_entity)
+{
+    expect(MV_MARKUP_HTML, "a<b>&\"c'", "a&lt;b&gt;&amp;&quot;c&#39;");
+    expect(MV_MARKUP_SVG, "a<b>&\"c'", "a&lt;b&gt;&amp;&quot;c'");
+}
+
+Test(markup, controls_are_shown_as_such)
+{
+    expect(MV_MARKUP_HTML, "a\x01\x7f\n\tb", "a" BAD BAD BAD BAD "b");
+    expect(MV_MARKUP_SVG, "a\x01\x7f\n\tb", "a" BAD BAD "\n\tb");
+}
+
+Test(markup, each_byte_that_is_no_character_is_one)
+{
+    for (int i = 0; i < 2; i++) {
+        mv_markup markup = i ? MV_MARKUP_SVG : MV_MARKUP_HTML;
+        expect(markup, "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80",
+               "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
+        expect(markup, "\xff\xc3", BAD BAD);
+        expect(markup, "\xc0\xaf", BAD BAD);         /* overlong */
+        expect(markup, "\xed\xa0\x80", BAD BAD BAD); /* a surrogate */
+        expect(markup, "\xf4\x90\x80\x80", BAD BAD BAD BAD);
+        expect(markup, "\xef\xbf\xbd", BAD);
+    }
+}
+
+Test(markup, xml_has_no_last_two_of_the_plane)
+{
+    expect(MV_MARKUP_SVG, "\xef\xbf\xbe\xef\xbf\xbf", BAD BAD BAD BAD BAD BAD);
+    expect(MV_MARKUP_HTML, "\xef\xbf\xbe", "\xef\xbf\xbe");
+}

@@ -1,0 +1,16 @@
+/* Untrusted text inside HTML and SVG. */
+#ifndef MV_MARKUP_H
+#define MV_MARKUP_H
+
+#include "parse/source/sink.h"
+
+typedef enum {
+    MV_MARKUP_HTML, /* one line */
+    MV_MARKUP_SVG   /* tabs and ends of lines stay; characters that XML 1.0 forbids go */
+} mv_markup;
+
+/* Writes the text so that it is text whatever it contains: & < > " (and ' in HTML) become
+ * entities; control characters, and bytes that are not UTF-8, become U+FFFD. */
+void mv_markup_write(mv_sink *sink, mv_markup markup, const char *text);
+
+#endif
