@@ -59,8 +59,7 @@
  * microseconds since the Unix epoch.
  * - The absent value is what a row of the builder starts with, and what a reader puts where the
  *   file does not have the column. Streams: the default stream.
- * - More, seldom needed, are the other fields of mv_table_column. T is for whoever uses the list.
- */
+ * - More are the other fields of mv_table_column, seldom needed. T is for the macro X. */
 #define MV_COLUMN_MEMBER(T, number, name, kind, ...) mv_value_of_##kind *name; /* [count] */
 
 /* ---- interned tables --------------------------------------------------------------------- */
@@ -68,8 +67,10 @@
 /* Bytes as the file had them: usually UTF-8, but lone surrogates (from odd file names) and NULs
  * occur. A NUL follows each text, and is not counted: text i is bytes[at[i]] to
  * bytes[at[i + 1] - 2]. `at` has count + 1 entries; the first is 0. */
-#define MV_STRING_COLUMNS(X, T)      X(T, 1, at, END, 0, "byte after the text's NUL", .label = "end")
-#define MV_STRING_BYTE_COLUMNS(X, T) X(T, 1, bytes, TEXT_BYTE, 0, "each text, and a NUL after it")
+#define MV_STRING_COLUMNS(X, T) \
+    X(T, 1, at, END, 0, "byte after the NUL of the text", .label = "end")
+#define MV_STRING_BYTE_COLUMNS(X, T) \
+    X(T, 1, bytes, TEXT_BYTE, 0, "bytes of all texts, a NUL after each")
 typedef struct {
     uint32_t count;
     MV_STRING_COLUMNS(MV_COLUMN_MEMBER, )
@@ -89,12 +90,13 @@ typedef struct {
 
 /* Lines of code. A frame of forward_frames and cpp_frames, which are plain text in the file, has
  * that text as `function`, and neither file nor line. */
-#define MV_CODE_COLUMNS(X, T)                                     \
-    X(T, 1, function, STRING, MV_NO_ROW, "its name", .label = "") \
-    X(T, 2, file, STRING, MV_NO_ROW, "its path", .label = "")     \
-    X(T, 3, line, LINE, MV_NO_LINE, "-1 when the code object has no lines", .label = "")
+#define MV_CODE_COLUMNS(X, T)                                                 \
+    X(T, 1, function, STRING, MV_NO_ROW, "name of the function", .label = "") \
+    X(T, 2, file, STRING, MV_NO_ROW, "path of the file", .label = "")         \
+    X(T, 3, line, LINE, MV_NO_LINE, "line; -1 when the code object has no lines", .label = "")
 #define MV_FRAME_COLUMNS(X, T) \
-    MV_CODE_COLUMNS(X, T) X(T, 4, fx, FX, MV_NO_ROW, "what torch.fx knows of it", .is_rare = true)
+    MV_CODE_COLUMNS(X, T)      \
+    X(T, 4, fx, FX, MV_NO_ROW, "what torch.fx knows of the line", .is_rare = true)
 typedef struct {
     uint32_t count;
     MV_FRAME_COLUMNS(MV_COLUMN_MEMBER, )
@@ -103,9 +105,9 @@ typedef struct {
 /* Stacks, distinct by content. Row 0 is the empty stack. Stack i is frame[first[i]], the innermost,
  * to frame[first[i + 1] - 1]. `first` has count + 1 entries. */
 #define MV_STACK_COLUMNS(X, T) \
-    X(T, 1, first, END, 0, "frame after the stack's last", .label = "end")
+    X(T, 1, first, END, 0, "row of the frames after the last of the stack", .label = "end")
 #define MV_STACK_FRAME_COLUMNS(X, T) \
-    X(T, 1, frame, FRAME, 0, "frames, the innermost of a stack first")
+    X(T, 1, frame, FRAME, 0, "frames of all stacks, innermost first")
 typedef struct {
     uint32_t count;
     MV_STACK_COLUMNS(MV_COLUMN_MEMBER, )
@@ -133,17 +135,17 @@ typedef struct {
 #define MV_TAG_COLUMNS(X, T)                                                                      \
     X(T, 1, compile_context, STRING, MV_NO_ROW,                                                   \
       "since PyTorch 2.8; \"N/A\" outside compiled regions", .is_rare = true)                     \
-    X(T, 2, user_metadata, STRING, MV_NO_ROW, "since 2.10; the text of an `annotate` event",      \
-      .is_rare = true)                                                                            \
-    X(T, 3, internal_metadata, STRING, MV_NO_ROW, "after 2.14", .is_rare = true)                  \
+    X(T, 2, user_metadata, STRING, MV_NO_ROW,                                                     \
+      "since PyTorch 2.10; the text of an `annotate` event", .is_rare = true)                     \
+    X(T, 3, internal_metadata, STRING, MV_NO_ROW, "after PyTorch 2.14", .is_rare = true)          \
     X(T, 4, category, STRING, MV_NO_ROW, "only in files that the profiler made", .is_rare = true) \
-    X(T, 5, action, STRING, MV_NO_ROW, "the action's name where it is `other`", .is_rare = true,  \
+    X(T, 5, action, STRING, MV_NO_ROW, "name of the action where it is `other`", .is_rare = true, \
       .rank = -1)                                                                                 \
     X(T, 6, forward, STACK, MV_NO_ROW, "forward_frames, as text frames", .is_rare = true,         \
       .msgpack = "forward_stack")                                                                 \
-    X(T, 7, cpp, STACK, MV_NO_ROW, "cpp_frames (2.0), as text frames", .is_rare = true,           \
+    X(T, 7, cpp, STACK, MV_NO_ROW, "cpp_frames (PyTorch 2.0), as text frames", .is_rare = true,   \
       .msgpack = "cpp_stack")                                                                     \
-    X(T, 8, pool, POOL, MV_NO_ROW, "pool_id, since 2.12", .is_rare = true)
+    X(T, 8, pool, POOL, MV_NO_ROW, "pool_id, since PyTorch 2.12", .is_rare = true)
 typedef struct {
     uint32_t count;
     MV_TAG_COLUMNS(MV_COLUMN_MEMBER, )
@@ -193,19 +195,20 @@ typedef enum {
  * or are the alloc and frees of one block. Equal stacks with different calls are different calls.
  * Calls are numbered in file order over the whole file; formats that cannot tell (plain msgpack)
  * give every event a call of its own. */
-#define MV_EVENT_COLUMNS(X, T)                                                            \
-    X(T, 8, action, ACTION, MV_ACTION_OTHER, "what happened", .label = "")                \
-    X(T, 2, addr, ADDRESS, MV_NO_BYTES,                                                   \
-      "start of the block or segment; of an `oom`, the device's "                         \
-      "free bytes")                                                                       \
-    X(T, 3, size, BYTES, 0, "of the block as requested, or of the segment")               \
-    X(T, 7, stream, STREAM, MV_NO_ROW, "of the block")                                    \
-    X(T, 1, time_us, EVENT_TIME, MV_NO_TIME,                                              \
-      "none before PyTorch 2.2; equal neighbours are common", .msgpack = "time_delta_us", \
-      .label = "time")                                                                    \
-    X(T, 4, stack, STACK, MV_NO_ROW, "who called; none: no stack was kept")               \
-    X(T, 5, call, CALL, MV_NO_ROW, "none when there is no stack, or it is empty",         \
-      .is_unlisted = true)                                                                \
+#define MV_EVENT_COLUMNS(X, T)                                                                  \
+    X(T, 8, action, ACTION, MV_ACTION_OTHER, "what happened", .label = "")                      \
+    X(T, 2, addr, ADDRESS, MV_NO_BYTES,                                                         \
+      "start of the block or segment; of an `oom`, the device's "                               \
+      "free bytes")                                                                             \
+    X(T, 3, size, BYTES, 0, "bytes: of a block as requested, or of a segment")                  \
+    X(T, 7, stream, STREAM, MV_NO_ROW, "stream of the block or segment")                        \
+    X(T, 1, time_us, EVENT_TIME, MV_NO_TIME,                                                    \
+      "time; none before PyTorch 2.2. Equal neighbours are common", .msgpack = "time_delta_us", \
+      .label = "time")                                                                          \
+    X(T, 4, stack, STACK, MV_NO_ROW, "stack of the call; none: it was not kept")                \
+    X(T, 5, call, CALL, MV_NO_ROW,                                                              \
+      "equal numbers: the same allocator call; none when the stack is none or empty",           \
+      .is_unlisted = true)                                                                      \
     X(T, 6, tag, TAG, 0, "what varies little between events", .is_unlisted = true)
 typedef struct {
     uint32_t count;
@@ -234,26 +237,29 @@ typedef enum {
  * the file has them, so that an audit can compare. The blocks of a segment tile it in address
  * order. */
 #define MV_SEGMENT_COLUMNS(X, T)                                                                   \
-    X(T, 1, device, DEVICE, 0, "ordinal; -1 for host memory")                                      \
-    X(T, 2, address, ADDRESS, MV_NO_BYTES, "none in files that the profiler made",                 \
+    X(T, 1, device, DEVICE, 0, "ordinal; -1: host memory")                                         \
+    X(T, 2, address, ADDRESS, MV_NO_BYTES, "start; none in files that the profiler made",          \
       .label = "addr")                                                                             \
-    X(T, 3, total_size, BYTES, 0, "of the segment", .label = "size")                               \
-    X(T, 4, allocated, BYTES, 0, "the file's allocated_size", .msgpack = "allocated_size")         \
-    X(T, 5, active, BYTES, 0, "the file's active_size", .msgpack = "active_size")                  \
-    X(T, 6, requested, BYTES, MV_NO_BYTES, "the file's requested_size; none before PyTorch 2.0",   \
-      .msgpack = "requested_size")                                                                 \
-    X(T, 7, stream, STREAM, MV_NO_ROW, "of the segment")                                           \
+    X(T, 3, total_size, BYTES, 0, "bytes of the segment", .label = "size")                         \
+    X(T, 4, allocated, BYTES, 0, "allocated_size, as the file has it",                             \
+      .msgpack = "allocated_size")                                                                 \
+    X(T, 5, active, BYTES, 0, "active_size, as the file has it", .msgpack = "active_size")         \
+    X(T, 6, requested, BYTES, MV_NO_BYTES,                                                         \
+      "requested_size, as the file has it; none before PyTorch 2.0", .msgpack = "requested_size")  \
+    X(T, 7, stream, STREAM, MV_NO_ROW, "stream")                                                   \
     X(T, 14, kind, SEGMENT_KIND, MV_SEGMENT_UNKNOWN,                                               \
-      "which pool owns it; says nothing of its size", .msgpack = "segment_type", .label = "",      \
+      "which of the two pools owns it, whatever its size", .msgpack = "segment_type", .label = "", \
       .rank = -1)                                                                                  \
-    X(T, 8, pool, POOL, MV_NO_ROW, "none before 2.1", .msgpack = "segment_pool")                   \
-    X(T, 15, is_expandable, FLAG, 0, "0 or 1", .label = "expandable", .rank = -1)                  \
-    X(T, 9, stack, STACK, MV_NO_ROW, "who made the segment")                                       \
-    X(T, 10, call, CALL, MV_NO_ROW, "as of an event")                                              \
-    X(T, 11, forward, STACK, MV_NO_ROW, "forward_frames", .msgpack = "forward_stack",              \
-      .is_rare = true)                                                                             \
-    X(T, 12, first_block, FIRST, 0, "the segment's first row of the blocks", .of = MV_WIRE_BLOCKS) \
-    X(T, 13, blocks, COUNT, 0, "rows from there on")
+    X(T, 8, pool, POOL, MV_NO_ROW, "memory pool; none before PyTorch 2.1",                         \
+      .msgpack = "segment_pool")                                                                   \
+    X(T, 15, is_expandable, FLAG, 0, "1: it can grow (expandable_segments)",                       \
+      .label = "expandable", .rank = -1)                                                           \
+    X(T, 9, stack, STACK, MV_NO_ROW, "stack of the call that made it")                             \
+    X(T, 10, call, CALL, MV_NO_ROW, "as in events")                                                \
+    X(T, 11, forward, STACK, MV_NO_ROW, "forward_frames, as text frames",                          \
+      .msgpack = "forward_stack", .is_rare = true)                                                 \
+    X(T, 12, first_block, FIRST, 0, "row of its first block", .of = MV_WIRE_BLOCKS)                \
+    X(T, 13, blocks, COUNT, 0, "number of its blocks")
 typedef struct {
     uint32_t count;
     MV_SEGMENT_COLUMNS(MV_COLUMN_MEMBER, )
@@ -272,33 +278,34 @@ typedef enum {
 #undef MV_BLOCK_STATE_ENUM
 } mv_block_state;
 
-#define MV_BLOCK_COLUMNS(X, T)                                                                    \
-    X(T, 1, address, RISING_ADDRESS, MV_NO_BYTES,                                                 \
-      "computed from the segment where the file has none (before PyTorch 2.1)", .label = "addr")  \
-    X(T, 2, size, BYTES, 0, "bytes occupied, after rounding and with unsplit slack")              \
-    X(T, 3, requested, BYTES, MV_NO_BYTES, "bytes asked for; means nothing in an inactive block", \
-      .msgpack = "requested_size")                                                                \
-    X(T, 9, state, BLOCK_STATE, MV_BLOCK_UNKNOWN, "handed out, free or between the two",          \
-      .label = "", .rank = -1)                                                                    \
-    X(T, 4, stack, STACK, MV_NO_ROW, "who has it, or had it last")                                \
-    X(T, 5, call, CALL, MV_NO_ROW, "as of an event", .is_unlisted = true)                         \
-    X(T, 6, forward, STACK, MV_NO_ROW, "forward_frames", .msgpack = "forward_stack",              \
-      .is_rare = true)                                                                            \
-    X(T, 7, first_history, FIRST, 0, "the block's first row of the history, its newest",          \
-      .of = MV_WIRE_HISTORY)                                                                      \
-    X(T, 8, histories, COUNT, 0, "rows from there on")
+#define MV_BLOCK_COLUMNS(X, T)                                                                   \
+    X(T, 1, address, RISING_ADDRESS, MV_NO_BYTES,                                                \
+      "start; computed where the file has none (before PyTorch 2.1)", .label = "addr")           \
+    X(T, 2, size, BYTES, 0, "bytes occupied: requested, rounded, with what was not split off")   \
+    X(T, 3, requested, BYTES, MV_NO_BYTES, "bytes asked for; means nothing for inactive blocks", \
+      .msgpack = "requested_size")                                                               \
+    X(T, 9, state, BLOCK_STATE, MV_BLOCK_UNKNOWN,                                                \
+      "allocated: handed out; pending free: freed, a stream may still use it", .label = "",      \
+      .rank = -1)                                                                                \
+    X(T, 4, stack, STACK, MV_NO_ROW, "stack of the allocation")                                  \
+    X(T, 5, call, CALL, MV_NO_ROW, "as in events", .is_unlisted = true)                          \
+    X(T, 6, forward, STACK, MV_NO_ROW, "forward_frames, as text frames",                         \
+      .msgpack = "forward_stack", .is_rare = true)                                               \
+    X(T, 7, first_history, FIRST, 0, "row of its newest history", .of = MV_WIRE_HISTORY)         \
+    X(T, 8, histories, COUNT, 0, "number of its history rows, newest first")
 typedef struct {
     uint32_t count;
     MV_BLOCK_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_blocks;
 
 /* Earlier users of a block's bytes, from PyTorch 1.13 and 2.0 alone. */
-#define MV_HISTORY_COLUMNS(X, T)                                     \
-    X(T, 1, addr, ADDRESS, MV_NO_BYTES, "of the block then")         \
-    X(T, 2, real_size, BYTES, 0, "bytes requested", .label = "size") \
-    X(T, 3, stack, STACK, MV_NO_ROW, "who had it")                   \
-    X(T, 4, call, CALL, MV_NO_ROW, "as of an event")                 \
-    X(T, 5, cpp, STACK, MV_NO_ROW, "cpp_frames", .msgpack = "cpp_stack", .is_rare = true)
+#define MV_HISTORY_COLUMNS(X, T)                                                         \
+    X(T, 1, addr, ADDRESS, MV_NO_BYTES, "start of the block at the time")                \
+    X(T, 2, real_size, BYTES, 0, "bytes requested", .label = "size")                     \
+    X(T, 3, stack, STACK, MV_NO_ROW, "stack of the allocation")                          \
+    X(T, 4, call, CALL, MV_NO_ROW, "as in events")                                       \
+    X(T, 5, cpp, STACK, MV_NO_ROW, "cpp_frames, as text frames", .msgpack = "cpp_stack", \
+      .is_rare = true)
 typedef struct {
     uint32_t count;
     MV_HISTORY_COLUMNS(MV_COLUMN_MEMBER, )
@@ -321,11 +328,12 @@ typedef enum {
 
 /* Ends of record_function ranges (captures: of NVTX and memviz_push() ranges), and marks, in file
  * order. */
-#define MV_ANNOTATION_COLUMNS(X, T)                                                                \
-    X(T, 1, name, STRING, MV_NO_ROW, "of the range or mark", .label = "", .rank = 1)               \
-    X(T, 4, stage, STAGE, MV_STAGE_OTHER, "which end of the range it is", .label = "", .rank = -1) \
-    X(T, 3, device, DEVICE, 0, "current device of the thread that made it; -1: not known")         \
-    X(T, 2, time_us, TIME, MV_NO_TIME, "when", .label = "time")
+#define MV_ANNOTATION_COLUMNS(X, T)                                                         \
+    X(T, 1, name, STRING, MV_NO_ROW, "name of the range or mark", .label = "", .rank = 1)   \
+    X(T, 4, stage, STAGE, MV_STAGE_OTHER, "which end of the range, or a mark", .label = "", \
+      .rank = -1)                                                                           \
+    X(T, 3, device, DEVICE, 0, "current device of the thread that made it; -1: not known")  \
+    X(T, 2, time_us, TIME, MV_NO_TIME, "time", .label = "time")
 typedef struct {
     uint32_t count;
     MV_ANNOTATION_COLUMNS(MV_COLUMN_MEMBER, )
@@ -348,14 +356,12 @@ typedef enum {
  * PyTorch does, a key and a value. */
 #define MV_SETTING_COLUMNS(X, T)                                                                   \
     X(T, 1, parent, STRING, MV_NO_ROW,                                                             \
-      "key of the nested table (roundup_power2_divisions) whose entry it is; none: a setting "     \
-      "of its own",                                                                                \
-      .is_unshown = true)                                                                          \
-    X(T, 2, key, STRING, MV_NO_ROW, "its name", .is_unshown = true)                                \
-    X(T, 3, kind, SETTING_KIND, MV_SETTING_NONE, "which column has its value", .is_unshown = true) \
-    X(T, 4, integer, INTEGER, 0, "integer and bool", .is_unshown = true)                           \
-    X(T, 5, real, REAL, 0, "float: the bits of a double", .is_unshown = true)                      \
-    X(T, 6, text, STRING, MV_NO_ROW, "text", .is_unshown = true)
+      "key of the nested table (roundup_power2_divisions); none: not nested", .is_unshown = true)  \
+    X(T, 2, key, STRING, MV_NO_ROW, "name of the setting", .is_unshown = true)                     \
+    X(T, 3, kind, SETTING_KIND, MV_SETTING_NONE, "which column has the value", .is_unshown = true) \
+    X(T, 4, integer, INTEGER, 0, "value of an integer or bool", .is_unshown = true)                \
+    X(T, 5, real, REAL, 0, "value of a float: the bits of a double", .is_unshown = true)           \
+    X(T, 6, text, STRING, MV_NO_ROW, "value of a text", .is_unshown = true)
 typedef struct {
     uint32_t count;
     MV_SETTING_COLUMNS(MV_COLUMN_MEMBER, )
@@ -365,19 +371,20 @@ typedef struct {
  * one row a call, in the order in which memory changed hands. A call that makes other calls is
  * there once, under the name that the program called. What PyTorch's allocator does here is also
  * in its device's events, as segment_alloc and the like. Captured files alone. */
-#define MV_API_CALL_COLUMNS(X, T)                                                           \
-    X(T, 11, action, API_ACTION, 0, "mv_api_action of capture/wire_live.h; 0: not known",   \
-      .label = "", .rank = -1, .is_unlisted = true)                                         \
-    X(T, 6, api, STRING, MV_NO_ROW, "\"cudaMalloc\"", .label = "", .rank = -1)              \
-    X(T, 7, library, STRING, MV_NO_ROW, "path of the library that called; none: not known", \
-      .rank = 2)                                                                            \
-    X(T, 8, device, DEVICE, -1, "ordinal; -1: not known")                                   \
-    X(T, 9, result, RESULT, 0, "0: success; else the cudaError_t or CUresult")              \
-    X(T, 2, addr, ADDRESS, MV_NO_BYTES, "of the memory")                                    \
-    X(T, 3, size, BYTES, 0, "0 for frees and where it is not known")                        \
-    X(T, 4, handle, HANDLE, 0, "of an allocation, array or pool; 0: none")                  \
-    X(T, 1, time_us, TIME, MV_NO_TIME, "when", .label = "time")                             \
-    X(T, 5, stack, STACK, MV_NO_ROW, "who called", .rank = 1)                               \
+#define MV_API_CALL_COLUMNS(X, T)                                                                  \
+    X(T, 11, action, API_ACTION, 0, "what the call does (mv_api_action)", .label = "", .rank = -1, \
+      .is_unlisted = true)                                                                         \
+    X(T, 6, api, STRING, MV_NO_ROW, "name of the function: \"cudaMalloc\"", .label = "",           \
+      .rank = -1)                                                                                  \
+    X(T, 7, library, STRING, MV_NO_ROW, "path of the library that called; none: not known",        \
+      .rank = 2)                                                                                   \
+    X(T, 8, device, DEVICE, -1, "ordinal; -1: not known")                                          \
+    X(T, 9, result, RESULT, 0, "0: success; else the cudaError_t or CUresult")                     \
+    X(T, 2, addr, ADDRESS, MV_NO_BYTES, "address of the memory")                                   \
+    X(T, 3, size, BYTES, 0, "bytes; 0 for frees and where it is not known")                        \
+    X(T, 4, handle, HANDLE, 0, "handle of an allocation, array or pool; 0: none")                  \
+    X(T, 1, time_us, TIME, MV_NO_TIME, "time", .label = "time")                                    \
+    X(T, 5, stack, STACK, MV_NO_ROW, "stack of the call", .rank = 1)                               \
     X(T, 10, event, EVENT, 0, "events of `device` before it; 0 when `device` is -1")
 typedef struct {
     uint32_t count;
@@ -388,7 +395,7 @@ typedef struct {
  * do not decrease for a device. */
 #define MV_SAMPLE_COLUMNS(X, T)                                                         \
     X(T, 5, device, DEVICE, -1, "ordinal as the process counts (CUDA_VISIBLE_DEVICES)") \
-    X(T, 1, time_us, TIME, MV_NO_TIME, "when", .label = "time")                         \
+    X(T, 1, time_us, TIME, MV_NO_TIME, "time", .label = "time")                         \
     X(T, 2, used, BYTES, 0, "bytes of the device in use, by all processes")             \
     X(T, 3, total, BYTES, 0, "bytes that the device has")                               \
     X(T, 4, process, BYTES, MV_NO_BYTES, "bytes that this process uses; none: not known")
@@ -400,8 +407,8 @@ typedef struct {
 /* What a capture says of itself and its process, by key: "pid", "command", "rank", "stacks",
  * "lost_space" (capture/wire_live.h lists them). Each key once. */
 #define MV_FACT_COLUMNS(X, T)                                        \
-    X(T, 1, key, STRING, MV_NO_ROW, "which fact it is", .label = "") \
-    X(T, 2, value, STRING, MV_NO_ROW, "as a text", .label = "")
+    X(T, 1, key, STRING, MV_NO_ROW, "name of the fact", .label = "") \
+    X(T, 2, value, STRING, MV_NO_ROW, "its value, as a text", .label = "")
 typedef struct {
     uint32_t count;
     MV_FACT_COLUMNS(MV_COLUMN_MEMBER, )

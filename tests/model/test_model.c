@@ -1,0 +1,291 @@
+/* The model's lists of columns (parse/model/trace.h) against what they promise: defaults, checks of
+ * row numbers and codes, and the tables of the format pages, which are made from them.
+ * MV_BLESS=1 in the environment writes the tables anew. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "parse/model/build.h"
+#include "parse/msgpack/compact.h"
+#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_container.h"
+#include "tests/fixture/soundness.h"
+
+static mv_budget budget;
+static mv_arena arena;
+
+static void begin(void)
+{
+    budget = (mv_budget){.limit = (uint64_t)1 << 30};
+    mv_arena_init(&arena, &budget);
+}
+
+static void end(void)
+{
+    mv_arena_release(&arena);
+}
+
+TestSuite(model, .init = begin, .fini = end);
+
+/* ---- what the lists promise -------------------------------------------------------------- */
+
+/* Numbers of columns are in files: a release adds some, with `.since`, and changes none. */
+Test(model, columns_of_the_first_release_are_all_there)
+{
+    static const struct {
+        uint16_t kind;
+        uint8_t columns;
+    } first[] = {{MV_WIRE_STRINGS, 1},    {MV_WIRE_STRING_BYTES, 1}, {MV_WIRE_FRAMES, 4},
+                 {MV_WIRE_FX, 4},         {MV_WIRE_STACKS, 1},       {MV_WIRE_STACK_FRAMES, 1},
+                 {MV_WIRE_STREAMS, 1},    {MV_WIRE_POOLS, 2},        {MV_WIRE_TAGS, 8},
+                 {MV_WIRE_EVENTS, 8},     {MV_WIRE_SEGMENTS, 15},    {MV_WIRE_BLOCKS, 9},
+                 {MV_WIRE_HISTORY, 5},    {MV_WIRE_ANNOTATIONS, 4},  {MV_WIRE_SETTINGS, 6},
+                 {MV_WIRE_API_CALLS, 11}, {MV_WIRE_SAMPLES, 5},      {MV_WIRE_FACTS, 2}};
+
+    for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
+        const mv_table *table = mv_table_find(first[i].kind);
+        for (uint32_t c = 0; c < table->column_count; c++) {
+            cr_assert_eq(table->columns[c].number, c + 1);
+            cr_assert_eq(table->columns[c].since == NULL, c < first[i].columns,
+                         "%s.%s needs `.since`", mv_wire_kind_name(table->kind),
+                         table->columns[c].name);
+        }
+    }
+}
+
+Test(model, rows_of_the_builder_begin_absent)
+{
+    const struct {
+        uint16_t kind;
+        const void *row;
+    } rows[] = {{MV_WIRE_TAGS, &MV_TAG_ROW},           {MV_WIRE_FX, &MV_FX_ROW},
+                {MV_WIRE_EVENTS, &MV_EVENT_ROW},       {MV_WIRE_SEGMENTS, &MV_SEGMENT_ROW},
+                {MV_WIRE_BLOCKS, &MV_BLOCK_ROW},       {MV_WIRE_HISTORY, &MV_HISTORY_ROW},
+                {MV_WIRE_SETTINGS, &MV_SETTING_ROW},   {MV_WIRE_ANNOTATIONS, &MV_ANNOTATION_ROW},
+                {MV_WIRE_API_CALLS, &MV_API_CALL_ROW}, {MV_WIRE_SAMPLES, &MV_SAMPLE_ROW},
+                {MV_WIRE_FACTS, &MV_FACT_ROW}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const mv_table *table = mv_table_find(rows[i].kind);
+        for (uint32_t c = 0; c < table->column_count; c++) {
+            const mv_table_column *column = &table->columns[c];
+            const char *value = (const char *)rows[i].row + column->row_at;
+            uint64_t absent = column->ref == MV_REF_STREAM ? MV_NO_ROW : column->absent;
+            cr_assert_eq(memcmp(value, &absent, column->size), 0, "%s.%s",
+                         mv_wire_kind_name(table->kind), column->name);
+        }
+    }
+}
+
+/* Puts `bad` into the column's first value, for as long as the trace is looked at. */
+static void expect_unsound(const mv_trace *trace, const mv_table *table,
+                           const mv_table_column *column, uint64_t bad)
+{
+    void *values = mv_column_of(mv_table_of(trace, table, 0), column);
+    char name[96];
+    uint64_t was = 0;
+
+    snprintf(name, sizeof name, "%s.%s", mv_wire_kind_name(table->kind), column->name);
+    memcpy(&was, values, column->size);
+    memcpy(values, &bad, column->size);
+    cr_assert_not_null(mvt_unsound(trace), "%s", name);
+    cr_assert_str_eq(mvt_unsound(trace), name);
+    memcpy(values, &was, column->size);
+    cr_assert_null(mvt_unsound(trace));
+}
+
+/* Row numbers, codes, ends and ranges of every column are looked at, in every table. */
+Test(model, a_value_out_of_range_is_unsound_wherever_it_is)
+{
+    mv_trace trace;
+
+    mvt_everything(&arena, &trace);
+    cr_assert_null(mvt_unsound(&trace));
+    for (const mv_table *table = mv_tables; table->kind; table++) {
+        cr_assert_gt(mv_table_rows(&trace, table, 0), 0, "%s", mv_wire_kind_name(table->kind));
+        for (uint32_t c = 0; c < table->column_count; c++) {
+            const mv_table_column *column = &table->columns[c];
+            if (column->is_end)
+                expect_unsound(&trace, table, column, UINT64_MAX);
+            else if (column->ref == MV_REF_CODE)
+                expect_unsound(&trace, table, column, column->limit);
+            else if (column->ref != MV_REF_NONE)
+                expect_unsound(&trace, table, column, mv_ref_rows(&trace, column->ref));
+            else if (column->kind == MV_KIND_FIRST)
+                expect_unsound(&trace, table, column, MV_NO_ROW);
+        }
+    }
+}
+
+/* ---- the tables of the format pages ------------------------------------------------------ */
+
+static const char *upper_name(uint16_t kind)
+{
+    switch (kind) {
+#define NAME(name, number, text) \
+    case number:                 \
+        return #name;
+        MV_WIRE_KIND_LIST(NAME)
+#undef NAME
+    default:
+        return "?";
+    }
+}
+
+static void put_absent(FILE *out, const mv_table_column *column)
+{
+    if (column->is_end)
+        fputs("must be there", out);
+    else if (column->form == MV_FORM_TIME || column->form == MV_FORM_DELTA)
+        fputs("least", out);
+    else if (column->kind == MV_KIND_DEVICE || column->kind == MV_KIND_LINE)
+        fprintf(out, "%lld", (long long)(int64_t)column->absent);
+    else if (column->absent == (column->size == 8 ? UINT64_MAX : MV_NO_ROW))
+        fputs("none", out);
+    else
+        fprintf(out, "%llu", (unsigned long long)column->absent);
+}
+
+/* ": 0 large, 1 small, 2 unknown"; nothing for columns without codes. */
+static void put_codes(FILE *out, const mv_table_column *column)
+{
+    if (column->ref != MV_REF_CODE || column->kind == MV_KIND_FLAG)
+        return;
+    for (unsigned code = 0; code < column->limit; code++)
+        fprintf(out, "%s%u %s", code ? ", " : ": ", code,
+                mv_kind_code_name(column->kind, (uint8_t)code));
+}
+
+static void put_snapshot_column(FILE *out, const mv_table *table, const mv_table_column *column)
+{
+    fprintf(out, "| %s | %u | %s | %u | ", column->number == 1 ? upper_name(table->kind) : "",
+            column->number, column->is_end ? "end" : column->name, column->size);
+    put_absent(out, column);
+    fprintf(out, " | %s | %s", mv_ref_kind(column->ref) ? upper_name(mv_ref_kind(column->ref)) : "",
+            column->what);
+    put_codes(out, column);
+    if (column->since)
+        fprintf(out, ". Since memviz %s", column->since);
+    fputs(" |\n", out);
+}
+
+static void put_snapshot_tables(FILE *out)
+{
+    fputs("| table | number | column | bytes | when absent | what |\n|---|---|---|---|---|---|\n",
+          out);
+    for (const mv_table *table = mv_tables; table->kind; table++)
+        if (table->kind != MV_WIRE_HOST_EVENTS && table->kind != MV_WIRE_HOST_SEGMENTS)
+            for (uint32_t i = 0; i < table->column_count; i++)
+                put_snapshot_column(out, table, &table->columns[i]);
+}
+
+static void put_msgpack_value(FILE *out, const mv_table_column *column)
+{
+    static const char *const values[] = {
+        [MV_FORM_BYTES] = "number, or nil",
+        [MV_FORM_TIME] = "microseconds since the Unix epoch, or nil",
+        [MV_FORM_DELTA] = "microseconds since the time before in this column (the first: since the "
+                          "Unix epoch), modulo 2^64, or nil",
+        [MV_FORM_DEVICE] = "ordinal, or -1",
+        [MV_FORM_INT] = "number",
+        [MV_FORM_CODE] = "code",
+        [MV_FORM_COUNT] = "number"};
+
+    if (column->ref == MV_REF_CALL)
+        fputs("number below `calls`, or -1", out);
+    else if (column->form == MV_FORM_ROW)
+        fprintf(out, "row of `%s`%s", mv_compact_ref_name(column->ref),
+                mv_ref_may_be_none(column->ref) ? ", or -1" : "");
+    else
+        fputs(values[column->form], out);
+}
+
+static void put_msgpack_section(FILE *out, mv_compact_section section, const char *title)
+{
+    const mv_table *table = mv_compact_table(section);
+
+    fprintf(out, "%s\n\n| column | value | what |\n| --- | --- | --- |\n", title);
+    for (uint32_t i = 0; i < table->column_count; i++) {
+        const mv_table_column *column = &table->columns[table->order[i]];
+        fprintf(out, "| `%s` | ", mv_compact_column_name(column));
+        put_msgpack_value(out, column);
+        fprintf(out, " | %s", column->what);
+        put_codes(out, column);
+        if (column->since)
+            fprintf(out, ". Since memviz %s: may be missing", column->since);
+        fputs(" |\n", out);
+    }
+}
+
+static void put_msgpack_tables(FILE *out)
+{
+    put_msgpack_section(
+        out, MV_SECTION_DEVICE_TRACES,
+        "`device_traces[i]` and `host_traces`: one row for each event, in the order in which the\n"
+        "allocator acted.");
+    put_msgpack_section(out, MV_SECTION_TAGS, "\nA tag's keys, each of which may be missing:");
+    put_msgpack_section(out, MV_SECTION_SEGMENTS,
+                        "\n`segments` and `host_segments`. No block belongs to two segments.");
+    put_msgpack_section(out, MV_SECTION_BLOCKS, "\n`blocks`:");
+    put_msgpack_section(out, MV_SECTION_HISTORY, "\n`history` (PyTorch 1.13 and 2.0 only):");
+    put_msgpack_section(out, MV_SECTION_ANNOTATIONS, "\n`external_annotations`:");
+    put_msgpack_section(out, MV_SECTION_API_CALLS, "\n`api_calls` (captures only):");
+    put_msgpack_section(out, MV_SECTION_SAMPLES, "\n`samples` (captures only):");
+    put_msgpack_section(out, MV_SECTION_FACTS, "\n`facts` (captures only):");
+}
+
+static char *whole_file(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    char *text;
+    long length;
+
+    cr_assert_not_null(file, "%s", path);
+    fseek(file, 0, SEEK_END);
+    length = ftell(file);
+    rewind(file);
+    text = mv_push_array(&arena, char, (uint64_t)length + 1);
+    cr_assert_eq(fread(text, 1, (size_t)length, file), (size_t)length);
+    fclose(file);
+    return text;
+}
+
+/* The lines between the two comments of the page are what `put` writes. */
+static void check_page(const char *path, void (*put)(FILE *))
+{
+    static const char first[] =
+        "<!-- The tables come from parse/model/trace.h: MV_BLESS=1 test_model -->\n\n";
+    static const char last[] = "\n<!-- Here they end. -->\n";
+    char *text = whole_file(path), *from = strstr(text, first),
+         *to = from ? strstr(from, last) : NULL;
+    char *want = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&want, &length);
+
+    cr_assert(from && to, "%s: the comments around the tables are not there", path);
+    from += strlen(first);
+    put(out);
+    fclose(out);
+    if (getenv("MV_BLESS")) {
+        out = fopen(path, "wb");
+        cr_assert_not_null(out, "%s", path);
+        fwrite(text, 1, (size_t)(from - text), out);
+        fwrite(want, 1, length, out);
+        fputs(to, out);
+        fclose(out);
+    } else {
+        cr_assert((size_t)(to - from) == length && memcmp(from, want, length) == 0,
+                  "the tables of %s are old: MV_BLESS=1 test_model", path);
+    }
+    free(want);
+}
+
+Test(model, the_page_of_the_container_has_its_columns)
+{
+    check_page(MV_SOURCE_DIR "/docs/snapshot-format.md", put_snapshot_tables);
+}
+
+Test(model, the_page_of_compact_msgpack_has_its_columns)
+{
+    check_page(MV_SOURCE_DIR "/docs/msgpack-format.md", put_msgpack_tables);
+}
