@@ -374,9 +374,12 @@ const mv_export_table mv_export_tables[] = {
      .read = read_call},
     {.name = "samples",
      .help = "captures: what the device said of its memory",
-     .columns = "",
+     .columns = "device time_us used total process",
      .model = MV_WIRE_SAMPLES},
-    {.name = "facts", .help = "captures: the process", .columns = "", .model = MV_WIRE_FACTS},
+    {.name = "facts",
+     .help = "captures: the process",
+     .columns = "key value",
+     .model = MV_WIRE_FACTS},
     {0},
 };
 

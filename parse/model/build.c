@@ -94,6 +94,13 @@ static bool add_interned(mv_build *b, mv_intern *interned, uint64_t hash, uint16
     return mv_intern_add(interned, hash, row) || fail(b, MV_NOMEM);
 }
 
+/* What the default stream is must not depend on which stream the file names first. */
+static void settle_stream(mv_build *b, mv_stream_id *stream)
+{
+    if (stream->row == MV_NO_ROW)
+        *stream = mv_build_stream(b, 0);
+}
+
 /* Appends a row of the table's row type: the values are copied column by column. */
 static uint32_t append(mv_build *b, uint16_t kind, const void *row)
 {
@@ -105,8 +112,10 @@ static uint32_t append(mv_build *b, uint16_t kind, const void *row)
         return 0;
     for (uint32_t i = 0; i < table->column_count; i++) {
         const mv_table_column *column = &table->columns[i];
-        memcpy((char *)mv_column_of(rows, column) + (uint64_t)at * column->size,
-               (const char *)row + column->row_at, column->size);
+        void *to = (char *)mv_column_of(rows, column) + (uint64_t)at * column->size;
+        memcpy(to, (const char *)row + column->row_at, column->size);
+        if (column->kind == MV_KIND_STREAM)
+            settle_stream(b, to);
     }
     (*count)++;
     return at;
@@ -115,6 +124,9 @@ static uint32_t append(mv_build *b, uint16_t kind, const void *row)
 /* For code that may not go through the table, since it runs once an event or frame: a statement or
  * a comparison for each column. */
 #define STORE(table, number, name, ...) (table)->name[at] = row->name;
+#define SETTLE(table, number, name, kind, ...) \
+    if (MV_KIND_##kind == MV_KIND_STREAM)      \
+        settle_stream(b, (mv_stream_id *)&(table)->name[at]);
 #define IS_SAME(table, number, name, ...) \
     &&memcmp(&(table)->name[at], &row->name, sizeof row->name) == 0
 #define IS_ABSENT(T, number, name, kind, absent, ...) \
@@ -309,20 +321,14 @@ uint32_t mv_build_event(mv_build *b, const mv_event_row *row)
     if (at >= b->capacity[MV_WIRE_EVENTS] && !reserve(b, MV_WIRE_EVENTS, 1))
         return 0;
     MV_EVENT_COLUMNS(STORE, e)
-    /* What the default stream is must not depend on which stream the file names first. */
-    if (row->stream.row == MV_NO_ROW)
-        e->stream[at] = mv_build_stream(b, 0);
+    MV_EVENT_COLUMNS(SETTLE, e)
     e->count++;
     return at;
 }
 
 uint32_t mv_build_segment(mv_build *b, const mv_segment_row *row)
 {
-    mv_segment_row full = *row;
-
-    if (row->stream.row == MV_NO_ROW)
-        full.stream = mv_build_stream(b, 0);
-    return append(b, MV_WIRE_SEGMENTS, &full);
+    return append(b, MV_WIRE_SEGMENTS, row);
 }
 
 uint32_t mv_build_block(mv_build *b, const mv_block_row *row)

@@ -14,6 +14,13 @@ static void pack_section(mv_packing *w, mv_compact_section section)
     mv_pack_text(w, mv_compact_section_name(section));
 }
 
+/* These tables are spelled out value by value, in a way that readers of version 1 know. */
+#define ONE_MORE(...) +1
+static_assert(0 MV_STRING_COLUMNS(ONE_MORE, ) == 1 && 0 MV_STACK_COLUMNS(ONE_MORE, ) == 1 &&
+                  0 MV_FRAME_COLUMNS(ONE_MORE, ) == 4 && 0 MV_FX_COLUMNS(ONE_MORE, ) == 4 &&
+                  0 MV_STREAM_COLUMNS(ONE_MORE, ) == 1 && 0 MV_POOL_COLUMNS(ONE_MORE, ) == 2,
+              "bump MV_COMPACT_VERSION: docs/model.md");
+
 /* ---- interned tables --------------------------------------------------------------------- */
 
 static void pack_strings(mv_packing *w)
