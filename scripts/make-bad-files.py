@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes testdata/bad/: small files that no reader may accept, each named for its error.
 
-    NAME.CODE.pickle, .msgpack, .bin, .html, each also with .gz or .zst behind
+    NAME.CODE.pickle, .msgpack, .bin, .html, each also compressed, with .gz or .zst added
 
 CODE is what memviz must answer (base/err.h). tests/whole/test_bad.c reads them all in little
 memory and time. Pickles are spelled opcode by opcode (opcodes: Lib/pickletools.py); the other
@@ -419,7 +419,7 @@ def make_containers():
     second = whole.index(b"\xc1MVc", chunk + 1)
     bad("cut_in_magic", "FORMAT", "bin", whole[:5])
     bad("cut_in_header", "TRUNCATED", "bin", whole[:12])
-    bad("cut_behind_header", "CORRUPT", "bin", whole[:chunk])
+    bad("cut_after_header", "CORRUPT", "bin", whole[:chunk])
     bad("cut_in_first_chunk_header", "CORRUPT", "bin", whole[: chunk + 30])
     bad("cut_in_first_chunk", "CORRUPT", "bin", whole[: second - 4])
     bad("text_mode_transfer", "FORMAT", "bin", whole.replace(b"\r\n", b"\n", 1))

@@ -57,7 +57,7 @@ Test(run, input_and_output_pass_through)
     expect("$MEMVIZ run -q -- sh -c 'yes; echo $? >&2' 2>err | head -n 1; cat err", 0, "y\n141\n");
 }
 
-Test(run, options_behind_the_program_are_the_programs)
+Test(run, options_after_the_program_belong_to_the_program)
 {
     expect("$MEMVIZ run -q echo -q --json -o x -- y", 0, "-q --json -o x -- y\n");
 }
@@ -95,13 +95,13 @@ Test(run, an_interrupt_of_the_terminal_leaves_the_launcher_alone)
 
 /* ---- the environment --------------------------------------------------------------------- */
 
-Test(run, the_shim_goes_behind_what_is_preloaded_already)
+Test(run, the_shim_comes_after_what_is_preloaded_already)
 {
     expect("ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=/usr/lib/x86_64-linux-gnu/libm.so.6 "
            "$MEMVIZ run -q sh -c 'echo "
-           "${LD_PRELOAD%%:*}; test \"${LD_PRELOAD#*:}\" = \"'$SHIM'\" && echo behind'",
-           0, "/usr/lib/x86_64-linux-gnu/libm.so.6\nbehind\n");
-    /* The loader says that it cannot load this one, and goes on. */
+           "${LD_PRELOAD%%:*}; test \"${LD_PRELOAD#*:}\" = \"'$SHIM'\" && echo after'",
+           0, "/usr/lib/x86_64-linux-gnu/libm.so.6\nafter\n");
+    /* The loader says that it cannot load this one, and continues. */
     expect("echo >shim; export LD_PRELOAD=$PWD/shim MEMVIZ_SHIM=$PWD/shim; $MEMVIZ run -q "
            "sh -c 'test $LD_PRELOAD = $PWD/shim && echo once'",
            0, "once\n");

@@ -113,7 +113,7 @@ Test(culprit, label_is_cut_to_its_buffer)
     cr_expect_str_eq(text, "train.p");
 }
 
-Test(culprit, user_view_hides_native_frames_behind_python)
+Test(culprit, user_view_hides_native_frames_that_python_called)
 {
     mvt_trace *t = mvt_new();
     const mv_trace *trace =
@@ -306,7 +306,8 @@ Test(culprit, programs_without_python_have_culprits)
         }
 }
 
-/* Python's own main() is no program's, and what Python, pybind11 and libc run is nobody's. */
+/* Python's own main() is not the program's, and what Python, pybind11 and libc run belongs to no
+ * one. */
 Test(culprit, the_interpreter_is_never_to_blame)
 {
     expect_label(UNWINDER

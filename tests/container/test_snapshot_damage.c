@@ -97,7 +97,7 @@ Test(snapshot_damage, a_byte_changed_anywhere_is_harmless_or_said)
     cr_assert_geq(read, (bytes.length - 8) * sizeof changes);
 }
 
-/* With checksums that are right, whatever stands there must be refused or sound. */
+/* With checksums that are right, any content must be refused or be sound. */
 Test(snapshot_damage, wrong_numbers_under_right_checksums_are_refused_or_sound)
 {
     const uint8_t changes[] = {0x01, 0xff};
@@ -310,7 +310,7 @@ static bool is_part(const mv_events *is, const mv_events *of, uint32_t first)
            memcmp(is->action, of->action + first, is->count) == 0;
 }
 
-Test(snapshot_damage, a_file_cut_between_chunks_gives_all_chunks_ahead)
+Test(snapshot_damage, a_file_cut_between_chunks_gives_all_chunks_before_the_cut)
 {
     mv_trace trace;
     mv_span bytes;
@@ -342,7 +342,7 @@ Test(snapshot_damage, a_file_cut_between_chunks_gives_all_chunks_ahead)
     }
 }
 
-Test(snapshot_damage, events_behind_lost_ones_move_up)
+Test(snapshot_damage, events_after_lost_ones_move_up)
 {
     mv_trace trace;
     mvt_container *c;
@@ -365,8 +365,8 @@ Test(snapshot_damage, events_behind_lost_ones_move_up)
     drop_outcome(&o);
 }
 
-/* Bytes that were put in or taken out ahead of everything: each chunk is found where it is. */
-Test(snapshot_damage, chunks_are_found_again_behind_bytes_put_in_or_left_out)
+/* Bytes that were put in or taken out before everything: each chunk is found where it is. */
+Test(snapshot_damage, chunks_are_found_again_after_bytes_put_in_or_left_out)
 {
     mv_trace trace;
     mv_span bytes = everything(&trace);
@@ -407,7 +407,7 @@ Test(snapshot_damage, a_file_without_index_has_all_rows)
     drop_outcome(&o);
 }
 
-Test(snapshot_damage, bytes_behind_the_end_are_counted)
+Test(snapshot_damage, bytes_after_the_end_are_counted)
 {
     mv_trace trace;
     mv_span bytes = everything(&trace);

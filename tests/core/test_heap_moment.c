@@ -80,7 +80,7 @@ static void check_trace(const mv_trace *trace, const char *name, uint32_t moment
     }
 }
 
-Test(heap_moment, is_the_heap_of_a_replay_behind_every_event)
+Test(heap_moment, is_the_heap_of_a_replay_after_every_event)
 {
     for (uint32_t seed = 1; seed <= 40; seed++) {
         mvt_trace *t = mvt_new();

@@ -5,8 +5,8 @@
 #include "viz/core/column_spikes.h"
 #include "viz/core/hit_test.h"
 
-/* Whether `a` is ahead of `b` among the largest. */
-static bool is_ahead(const mv_index *x, uint32_t a, uint32_t b)
+/* Whether `a` comes before `b` among the largest. */
+static bool is_before(const mv_index *x, uint32_t a, uint32_t b)
 {
     return x->bytes[a] != x->bytes[b] ? x->bytes[a] > x->bytes[b] : a < b;
 }
@@ -23,7 +23,7 @@ static void check_sharing(const mv_column_stack *p, const mv_hit *hit, uint64_t 
             uint32_t new = r;
             sharing++;
             for (int i = 0; i < MV_HIT_LARGEST && new != MV_NO_ROW; i++)
-                if (largest[i] == MV_NO_ROW || is_ahead(p->index, new, largest[i])) {
+                if (largest[i] == MV_NO_ROW || is_before(p->index, new, largest[i])) {
                     uint32_t old = largest[i];
                     largest[i] = new;
                     new = old;

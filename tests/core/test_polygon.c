@@ -228,7 +228,7 @@ static void check_outline(model *m, const mv_drawn *d, mv_clock clock, uint32_t 
         cr_assert_eq(found.bytes, m->x->bytes[rank]);
 }
 
-/* Ticks, and what stands where after each event: the drawn rows lie one on the other, and with the
+/* Ticks, and what is where after each event: the drawn rows lie one on the other, and with the
  * others they are all that is alive. */
 static void check_moments(const model *m, const mv_drawn *d)
 {
@@ -361,7 +361,7 @@ Test(polygon, equals_a_literal_stack_over_several_spans)
     mv_arena_release(&arena);
 }
 
-/* Nobody frees anything, or there are no events at all: a flat picture one tick wide. */
+/* Nothing is freed, or there are no events at all: a flat picture one tick wide. */
 Test(polygon, of_a_heap_without_changes)
 {
     uint64_t bytes[] = {512, 1024};

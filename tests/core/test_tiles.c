@@ -345,7 +345,7 @@ static bool covers_width(const mv_tile_frame *f, const mv_tile_view *v)
     return from <= 0 && to >= (float)v->width - 1;
 }
 
-Test(tiles, another_scale_stands_in_until_the_tiles_are_there)
+Test(tiles, another_scale_is_shown_until_the_tiles_are_there)
 {
     stage g;
     mv_tile_view v;
@@ -493,7 +493,7 @@ Test(tiles, what_is_forgotten_is_not_read_any_more)
 }
 
 /* Each request that no frame makes any more goes, unless a worker has it. */
-Test(tiles, requests_that_nobody_repeats_are_dropped)
+Test(tiles, requests_that_are_not_repeated_are_dropped)
 {
     stage g;
     mv_tile_view v;

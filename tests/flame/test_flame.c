@@ -90,7 +90,7 @@ Test(flame, random_heaps)
     }
 }
 
-/* The sum of the numbers behind the lines' last blanks. */
+/* The sum of the numbers after the last blank of each line. */
 static uint64_t sum_folded(const char *text)
 {
     uint64_t sum = 0;

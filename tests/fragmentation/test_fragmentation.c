@@ -203,7 +203,7 @@ Test(fragmentation, growth_on_random_heaps_has_its_ground)
 
 /* ---- reasons ------------------------------------------------------------------------------- */
 
-/* 40 MiB are free on stream 0 in 2 pieces of 20 MiB, behind a block in use. */
+/* 40 MiB are free on stream 0 in 2 pieces of 20 MiB, each after a block in use. */
 static mvt_trace *two_holes(void)
 {
     mvt_trace *t = mvt_new();

@@ -39,7 +39,7 @@ static void compare(mv_arena *arena, const mv_summary *summaries, uint32_t count
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     mv_budget budget = {.limit = 256 << 20};
-    bool right = size > MV_SUMMARY_HEADER && data[0] == 'r'; /* behind it: a header at least */
+    bool right = size > MV_SUMMARY_HEADER && data[0] == 'r'; /* after it: a header at least */
     uint8_t *copy = malloc(size + 1);
     mv_arena arena;
     mv_summary *summaries;

@@ -1,4 +1,4 @@
-/* Stands in for libFuzzer: gives every file of the folders on the command line to the fuzz target
+/* In place of libFuzzer: gives every file of the folders on the command line to the fuzz target
  * it is linked with. */
 #include <dirent.h>
 #include <stdint.h>
@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The input lies in a block of its own size, so that a sanitizer sees reads behind its end. */
+/* The input lies in a block of its own size, so that a sanitizer sees reads past its end. */
 static int replay(const char *path)
 {
     FILE *file = fopen(path, "rb");

@@ -120,14 +120,14 @@ static void expect_sums(const mv_heap *heap, const char *what)
 static void expect_map(mv_arena *arena, const mv_heap *heap, const char *what)
 {
     mv_heap_sums total = mv_heap_total(heap);
-    uint64_t reserved = 0, free = 0, used = 0, behind = 0;
+    uint64_t reserved = 0, free = 0, used = 0, end = 0;
     mv_heap_map map;
 
     mvt_ok(mv_heap_map_make(arena, heap, &map, mvt_err()));
     for (uint32_t i = 0; i < map.count; i++) {
         uint64_t at = map.addr[i];
-        cr_assert_geq(at, behind, "%s", what);
-        behind = at + map.size[i];
+        cr_assert_geq(at, end, "%s", what);
+        end = at + map.size[i];
         reserved += map.size[i];
         free += map.free[i];
         cr_assert_leq(map.whole[i], map.free[i], "%s", what);
@@ -136,7 +136,7 @@ static void expect_map(mv_arena *arena, const mv_heap *heap, const char *what)
             at += map.piece_size[p];
             used += map.piece_row[p] == MV_NO_ROW ? 0 : map.piece_size[p];
         }
-        cr_assert_eq(at, behind, "%s: pieces do not tile their segment", what);
+        cr_assert_eq(at, end, "%s: pieces do not tile their segment", what);
     }
     cr_assert_eq(reserved, total.reserved, "%s", what);
     cr_assert_eq(free, total.free, "%s", what);
@@ -206,7 +206,7 @@ Test(heap, random_heaps_agree_with_a_sort_by_address)
 
 /* ---- the final heap of real snapshots ------------------------------------------------------ */
 
-/* Segments and blocks in use of the file, in its order, against the heap behind the last event. */
+/* Segments and blocks in use of the file, in its order, against the heap after the last event. */
 static void expect_final(mv_arena *arena, const mv_trace *trace, const mv_heap *heap,
                          const char *name)
 {
@@ -256,7 +256,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-Test(heap, behind_the_last_event_it_is_the_final_heap)
+Test(heap, after_the_last_event_it_is_the_final_heap)
 {
     mvt_each_snapshot(check_snapshot);
 }

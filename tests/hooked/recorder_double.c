@@ -1,4 +1,4 @@
-/* Stands in for the recorder: writes what the hooks tell it, a line each, to the file that
+/* In place of the recorder: writes what the hooks tell it, a line each, to the file that
  * $HOOKED_LOG names. The stand-ins for CUDA write into the same file, so that order shows. */
 #include "capture/record/recorder.h"
 

@@ -53,7 +53,7 @@ Test(dlsym, other_tools_get_the_next_function_that_they_ask_for)
 }
 
 /* A sanitizer defines functions of libc, and looks the real ones up as it starts: nothing of it may
- * be needed to find the real dlsym. First behind the shim, then ahead of it, as its runtime wants
+ * be needed to find the real dlsym. First after the shim, then before it, as its runtime wants
  * to be. Where its runtime does not start on this kernel, or is not installed, nothing is said. */
 static void expect_sanitized(const char *sanitizer)
 {

@@ -249,7 +249,7 @@ Test(hooks, runtimes_that_come_and_go_never_run_out_of_wrappers)
     cr_assert_eq(count(run.err, "call cudaMalloc alloc "), 20, "%s", run.err);
 }
 
-/* Another tool's hook, which asks for one byte more, ahead of us and behind us. */
+/* Another tool's hook, which asks for one byte more, before ours and after ours. */
 Test(hooks, other_peoples_hooks_are_called_once)
 {
     static const struct {

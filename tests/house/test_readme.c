@@ -7,7 +7,7 @@
 #define FENCE "```\n"
 #define SHELL "$ memviz "
 
-/* Runs "$ memviz ARGUMENTS" of a session, whose text goes on to the closing fence. */
+/* Runs "$ memviz ARGUMENTS" of a session, whose text ends at the closing fence. */
 static void check_session(const char *text, const char *end)
 {
     const char *arguments = text + strlen(SHELL), *output = strchr(arguments, '\n') + 1;

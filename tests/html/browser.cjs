@@ -356,7 +356,7 @@ async function main() {
   await checkOdd(browser);
   await checkFilter(browser, "gpt_train", "attention size>1M");
   await checkFilter(browser, "leak_in_training", "leak");
-  await checkFilter(browser, "oom", "nobody_calls_this");
+  await checkFilter(browser, "oom", "never_called");
 
   const evil = pageOf(path.join(folder, "hostile.pickle"), "hostile");
   page = await open(browser, evil.out, "hostile");

@@ -12,7 +12,7 @@ typedef struct {
     mv_budget budget;
     mv_arena arena;
     const char *text;   /* the file, NUL-terminated */
-    const char *around; /* the file without what stands between the columns' tags */
+    const char *around; /* the file without the text between the columns' tags */
     uint8_t *bytes;     /* the columns, inflated */
     uint64_t length;
 } opened;
@@ -310,7 +310,7 @@ static void expect_lives(const opened *o, const mv_lives *lives, bool is_segment
     cr_expect_eq(slack.at, slack.end);
 }
 
-/* Segments stand in order of birth; what they belong to stands by their row of the lives table. */
+/* Segments are in order of birth; what they belong to is at their row of the lives table. */
 static void expect_segments(opened *o, const mv_trace *trace, const mv_lives *lives,
                             const char *name)
 {

@@ -4,7 +4,7 @@
 
 #include "tests/fixture/fixture_json.h"
 
-/* The sum of the numbers behind the lines' last blanks, of lines that contain a text. */
+/* The sum of the numbers after the last blank of each line that contains a text. */
 static uint64_t sum_folded(const char *text, const char *with)
 {
     uint64_t sum = 0;

@@ -10,7 +10,7 @@
 #define LOOP   "train:train.py:20"
 #define STEPS  12
 
-/* What each of twelve steps leaves behind: a block for each stack, of the bytes given. */
+/* What each of twelve steps keeps: a block for each stack, of the bytes given. */
 typedef struct {
     const char *stacks[6];
     uint64_t bytes;

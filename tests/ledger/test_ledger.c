@@ -309,7 +309,7 @@ static mv_ledger ledger_of(mvt_calls *c, mv_ledger_ask ask)
     return ledger;
 }
 
-/* A context of 500 MiB, then 100 MiB of PyTorch, code of 30 MiB, 60 MiB of NCCL, 7 MiB that nobody
+/* A context of 500 MiB, then 100 MiB of PyTorch, code of 30 MiB, 60 MiB of NCCL, 7 MiB that no one
  * asked for, and less again. `process`: whether the device tells of processes, beside 1000 MiB of
  * others. */
 static mvt_calls *training(bool process)
@@ -380,7 +380,7 @@ Test(ledger, without_processes_the_use_of_the_device_less_what_was_there_before)
     expect_training(false);
 }
 
-Test(ledger, the_end_is_behind_the_last_call)
+Test(ledger, the_end_is_after_the_last_call)
 {
     mvt_calls *c = training(true);
     mv_ledger ledger = ledger_of(c, (mv_ledger_ask){.when = MV_LEDGER_END});

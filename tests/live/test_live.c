@@ -132,7 +132,7 @@ Test(live, block_sizes_are_taken_as_they_are)
     mvt_live *l = mvt_live_new();
     mv_totals totals;
 
-    /* an unsplit rest of 1 MiB belongs to the block; a large rest behind a small block does not */
+    /* an unsplit rest of 1 MiB belongs to the block; a large rest after a small block does not */
     segment(l, 0x10000000, 20 << 20);
     mvt_live_block(l, .addr = 0x10000000, .size = 19 << 20);
     mvt_live_free(l, .addr = 0x10000000, .size = 19 << 20);
@@ -155,7 +155,7 @@ Test(live, an_oom)
     expect_event(0, 0, MV_ACTION_OOM, MV_NO_BYTES, 1 << 30);
 }
 
-Test(live, tensors_of_the_cpu_are_a_device_behind_the_last)
+Test(live, tensors_of_the_cpu_are_a_device_after_the_last)
 {
     mvt_live *l = mvt_live_new();
     mv_totals totals;

@@ -110,7 +110,7 @@ Test(live_bytes, marks_are_told_with_texts_and_numbers)
     live_decode_drop(&d);
 }
 
-/* The second thread goes on in the first one's chunk. */
+/* The second thread continues in the first one's chunk. */
 Test(live_bytes, events_are_their_threads)
 {
     live_decoded d = example("");

@@ -124,7 +124,7 @@ Test(live_damage, a_sealed_chunk_is_checked)
     cr_assert_eq(trace.notes[MV_NOTE_LOST].count, 3);
 }
 
-Test(live_damage, names_behind_a_lost_chunk_keep_their_numbers)
+Test(live_damage, names_after_a_lost_chunk_keep_their_numbers)
 {
     mv_span file = some_file();
     uint8_t *bytes = (uint8_t *)mv_arena_text(mvt_memory(), (const char *)file.data, file.length);

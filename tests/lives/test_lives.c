@@ -295,7 +295,7 @@ Test(lives, gap_too_small_for_a_block_belongs_to_the_block_before_it)
     cr_expect(!l.allocs.inexact[0]);
 }
 
-Test(lives, allocation_behind_an_older_block_shows_where_that_ends)
+Test(lives, an_allocation_after_an_older_block_shows_where_that_ends)
 {
     enum { S = 0x10000000 };
     mvt_trace *t = mvt_new();

@@ -150,7 +150,7 @@ Test(msgpack, hand_written_bytes_are_read)
     cr_assert_eq(t.frames.line[frame->row], 7);
 }
 
-Test(msgpack, bytes_behind_the_end_are_noted)
+Test(msgpack, bytes_after_the_end_are_noted)
 {
     mvt_trace *t = mvt_new();
     mv_trace again;
@@ -166,7 +166,7 @@ Test(msgpack, bytes_behind_the_end_are_noted)
     cr_assert_eq(mv_trace_events(&again, 0).count, 1);
 }
 
-/* A string longer than the window, behind others that move its start. */
+/* A string longer than the window, after others that move its start. */
 Test(msgpack, strings_may_span_windows)
 {
     enum { LONG = 700000 };

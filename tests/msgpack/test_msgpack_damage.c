@@ -1,4 +1,4 @@
-/* Wrong msgpack is refused where it stands, without crash, hang or memory. */
+/* Wrong msgpack is refused at its place, without crash, hang or much memory. */
 #include <msgpack.h>
 
 #include "tests/fixture/fixture.h"
@@ -26,7 +26,7 @@ static void check_cuts(mv_span bytes, uint64_t stride)
     mv_err err;
 
     for (uint64_t length = 0; length < bytes.length; length += stride) {
-        uint8_t *exact = malloc(length + 1); /* so that a read behind the end is seen */
+        uint8_t *exact = malloc(length + 1); /* so that a read past the end is seen */
         mv_code code;
         memcpy(exact, bytes.data, length);
         code = code_of((mv_span){exact, length}, &err);

@@ -101,7 +101,7 @@ Test(forecast, sizes_go_along_with_those_they_went_along_with)
     cr_expect_eq(f.steps, 3);
 }
 
-/* Of the square nothing was seen yet. */
+/* Nothing was seen of the square yet. */
 Test(forecast, it_ends_where_nothing_went_along)
 {
     static const uint64_t inputs[] = {4, 6, 5, 10};

@@ -252,7 +252,7 @@ static mvt_trace *holes_of(uint32_t segments, uint64_t kept, uint32_t rounds)
     return t;
 }
 
-/* The same holes: a run that has held more before goes on without them, one that is still on its
+/* The same holes: a run that has held more before continues without them, one that is still on its
  * way up does not. */
 Test(oom, a_run_that_has_come_to_its_level_is_fragmented_one_that_grows_is_not)
 {

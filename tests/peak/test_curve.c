@@ -30,7 +30,7 @@ static run run_of(mvt_heap_opts opts, uint32_t first, uint32_t end)
     return r;
 }
 
-/* The level behind an event of what is not gone, counted allocation by allocation. */
+/* The level after an event of what is not gone, counted allocation by allocation. */
 static uint64_t slow_level(const run *r, uint32_t event, const uint8_t *gone)
 {
     uint64_t level = 0;

@@ -136,7 +136,7 @@ Test(peak, marginals_of_random_training)
     }
 }
 
-/* The peak is one line's, but right behind it stands another's. */
+/* The peak belongs to one line, but right after it comes that of another. */
 Test(peak, next_peak_is_elsewhere)
 {
     mvt_trace *t = mvt_new();

@@ -38,7 +38,7 @@ Test(page, is_written_beside_the_file_when_nothing_else_is_named)
                             "oom.pickle.html\noom.pickle\noom.pickle.html\n<!DOCTYPE html>");
 }
 
-/* theme, view, all frames, largest; ahead of them, for each device, first and end of the window and
+/* theme, view, all frames, largest; before them, for each device, first and end of the window and
  * the moment. */
 Test(page, opens_on_what_was_asked_for)
 {

@@ -110,7 +110,7 @@ static uint64_t opcode_length(const uint8_t *at)
     }
 }
 
-/* The same pickle with a FRAME, which means nothing, behind every EMPTY_DICT: no dict then looks
+/* The same pickle with a FRAME, which means nothing, after every EMPTY_DICT: no dict then looks
  * as PyTorch's writers spell it, and all go the long way. */
 static mv_span interrupted(mv_span pickle)
 {
@@ -376,7 +376,7 @@ Test(pickle, unknown_things_are_kept_or_counted)
 }
 
 /* Else a small file could spell a huge heap: every segment with all blocks. */
-Test(pickle, a_record_stands_in_one_list)
+Test(pickle, a_record_is_in_one_list)
 {
     writer *w = new_writer();
     mv_trace trace;

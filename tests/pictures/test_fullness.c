@@ -22,8 +22,8 @@ static uint64_t literal(const mv_lives *lives, uint64_t addr, uint64_t size, uin
     return used;
 }
 
-static void check_behind(mv_arena *arena, const mv_lives *lives, const mv_lives *rows,
-                         uint32_t event)
+static void check_after(mv_arena *arena, const mv_lives *lives, const mv_lives *rows,
+                        uint32_t event)
 {
     uint64_t *used = mv_fullness_behind(arena, lives, rows, event);
 
@@ -80,7 +80,7 @@ static void compare(mvt_heap_opts opts)
     lives = mvt_lives(arena, mvt_done(t), 0);
     mvt_ok(mv_segment_lives_as_allocs(arena, &lives, &rows, mvt_err()));
     for (uint32_t e = 0; e <= lives.events.count; e += 5)
-        check_behind(arena, &lives, &rows, e - 1);
+        check_after(arena, &lives, &rows, e - 1);
     check_all(arena, &lives, &rows);
     if (lives.events.count > 0)
         check_samples(arena, &lives, &rows);

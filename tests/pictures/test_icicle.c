@@ -136,7 +136,7 @@ static void check_children(const mv_flame_tree *tree)
     cr_assert_eq(linked + 1, tree->count);
 }
 
-/* Where a node stands: its parent's place, and the heavier siblings to its left. */
+/* A node's place: its parent's place, and the heavier siblings to its left. */
 static uint64_t literal_offset(const mv_flame_tree *tree, uint32_t node)
 {
     uint32_t parent = tree->nodes[node].parent;

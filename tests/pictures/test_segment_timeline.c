@@ -20,7 +20,7 @@ static void draw(picture *p, const mv_trace *trace, uint32_t device, mv_timeline
     mvt_ok(mv_segment_timeline_find(p->arena, trace, &p->lives, &opts, &p->timeline, mvt_err()));
 }
 
-/* Rows alive behind each event add up to what the literal allocator has reserved; and so do the
+/* Rows alive after each event add up to what the literal allocator has reserved; and so do the
  * columns of the layout, one for each event. */
 static void check_rows(mvt_trace *t, const mvt_heap_truth *truth)
 {

@@ -42,7 +42,7 @@ static int by_top(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The grey area behind the allocations, whose outline is the total. */
+/* The grey area under the allocations, whose outline is the total. */
 static const mv_shape *area_of(const mv_scene *scene)
 {
     for (uint32_t i = 0; i < scene->shape_count; i++) {

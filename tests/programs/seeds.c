@@ -68,7 +68,7 @@ static void save_every_record(const char *root, mv_arena *arena)
     save_live(root, "records", arena, mvt_live_bytes(l));
 }
 
-/* Each device's summary, all in one file; once as it is and once behind the 'r' that makes the
+/* Each device's summary, all in one file; once as it is and once after the 'r' that makes the
  * fuzz target set hashes right. */
 static void save_summaries(const char *root, const char *name, mvt_trace *t)
 {

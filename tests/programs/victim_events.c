@@ -94,7 +94,7 @@ static void wait_for(pid_t child)
     printf("child ended with %d\n", status);
 }
 
-/* The child records in slots of its own, and so does the parent behind it. */
+/* The child records in slots of its own, and so does the parent after it. */
 static void make_child(const char *mode, pid_t (*fork_now)(void))
 {
     pid_t child;
@@ -194,8 +194,8 @@ static void make_short_threads(void)
     }
 }
 
-/* As programs do that make a thread for each piece of work: 5,000 threads, each of which goes on
- * where the one ahead in its slot ended. */
+/* As programs do that make a thread for each piece of work: 5,000 threads, each of which continues
+ * where the one before it in its slot ended. */
 static void *record_three(void *slot)
 {
     uint64_t done = atomic_load(&acks->done[(uintptr_t)slot]);

@@ -313,7 +313,7 @@ def subinterpreters():
         if "ctypes" not in str(error):
             raise
     interpreters.destroy(each)
-    check("behind a sub-interpreter")
+    check("after a sub-interpreter")
 
 
 def greenlets():
@@ -332,7 +332,7 @@ def greenlets():
     other.switch()
     check("between greenlets")
     other.switch()
-    check("behind a greenlet")
+    check("after a greenlet")
 
 
 def forked():

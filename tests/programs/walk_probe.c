@@ -117,7 +117,7 @@ static double seconds_now(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* Nanoseconds for one walk from here, in the best of 20 turns: what it costs when nobody disturbs.
+/* Nanoseconds for one walk from here, in the best of 20 turns: what it costs undisturbed.
  */
 double probe_cost(int walks)
 {

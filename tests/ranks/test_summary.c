@@ -199,7 +199,7 @@ Test(summary, damage_with_a_right_hash_is_refused_or_read)
 /* ---- the command ------------------------------------------------------------------------- */
 
 /* Ranks say the same of summaries as of the snapshots, but for what only those know. */
-Test(summary, stands_in_for_its_snapshot)
+Test(summary, a_summary_serves_in_place_of_its_snapshot)
 {
     mvt_run run = mvt_sh(
         "cp $SNAPS/mlp_train.pickle a.pickle; cp $SNAPS/leak_cycle.pickle b.pickle; "

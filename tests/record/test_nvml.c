@@ -83,8 +83,8 @@ Test(nvml, what_the_process_uses_is_told_from_the_device)
     sample(150, PID, 45);
     sample(100, 0, 0);
     s = samples_of(PID, NULL, 1);
-    cr_assert_eq(s.process[0], 0, "ahead of its first");
-    cr_assert_eq(s.process[s.count - 1], 0, "behind its last");
+    cr_assert_eq(s.process[0], 0, "before its first");
+    cr_assert_eq(s.process[s.count - 1], 0, "after its last");
     uint64_t most = 0;
     for (uint32_t i = 0; i < s.count; i++)
         most = s.process[i] > most ? s.process[i] : most;

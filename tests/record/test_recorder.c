@@ -25,7 +25,7 @@ typedef struct {
     const char *stacks, *rank;
     bool is_plain, waits_not; /* not recorded; MEMVIZ_WAIT_FREE */
     unsigned small_mb;        /* of a file system that the live file is in; 0: the folder's own */
-    void (*prepare)(void);    /* in the victim ahead of its exec, in its folder */
+    void (*prepare)(void);    /* in the victim before its exec, in its folder */
     unsigned kill_after_us;   /* 0: it ends by itself */
 } victim_opts;
 

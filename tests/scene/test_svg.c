@@ -96,7 +96,7 @@ static void check_entity(const char *c)
               "%.20s", c);
 }
 
-/* Tags are closed in the order in which they were opened, and no '&' stands alone. */
+/* Tags are closed in the order in which they were opened, and no '&' is unescaped. */
 static void check_tags(const char *svg)
 {
     char open[16][32];

@@ -113,7 +113,7 @@ Test(mapping, more_files_than_there_is_room_for)
     close(fd);
 }
 
-/* A fault that is nobody's still ends the program as it did. */
+/* A fault outside all mappings still ends the program as it did. */
 Test(mapping, other_faults_are_left_to_others)
 {
     int fd = open_pages(), state;

@@ -27,7 +27,7 @@ enum { MOST = MV_LIVE_MOST_FRAMES };
 
 static uint64_t addresses[MOST];
 static uint32_t count;
-static volatile int after; /* what comes behind a call keeps it from being a jump */
+static volatile int after; /* code after a call keeps the call from becoming a jump */
 
 static APART void innermost(void)
 {
@@ -56,7 +56,7 @@ static bool is_in(uint64_t address, void (*function)(void), size_t bytes)
     return address > first && address <= first + bytes;
 }
 
-/* The walk's own frames may stand ahead of ours. */
+/* The walk's own frames may come before ours. */
 static uint32_t index_of_innermost(void)
 {
     for (uint32_t i = 0; i < count; i++)
@@ -172,7 +172,7 @@ static APART void compare_with_the_c_library(void)
 
     count = mv_native_walk(addresses, MOST);
     want = (uint32_t)backtrace(theirs, MOST);
-    do { /* the first one or two are in this function, and in what stands between for a sanitizer */
+    do { /* the first one or two are in this function, and in what a sanitizer adds between */
         from++;
         for (at = 0; at < count && addresses[at] != (uint64_t)(uintptr_t)theirs[from];)
             at++;

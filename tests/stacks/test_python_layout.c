@@ -159,7 +159,7 @@ static mv_python_interp interp_of(const debug_offsets *offsets)
     return python;
 }
 
-/* An ASCII text where the interpreter expects it: kind 1, compact, ascii, behind `interned`. */
+/* An ASCII text where the interpreter expects it: kind 1, compact, ascii, after `interned`. */
 #define SET_TEXT(prefix, storage, words, interned_bits)                               \
     do {                                                                              \
         (storage).ob.type = &text_type;                                               \

@@ -1,4 +1,4 @@
-/* Keys of the user's own: what a file says holds, nobody loses what it does not say. */
+/* The user's own keys: what a file says holds, and what it does not mention stays. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -35,7 +35,7 @@ Test(keymap, lines_replace_the_keys_of_their_command)
     cr_assert_eq(mv_keymap_command(&w.map, MV_KEY_PAGE_UP, MV_MOD_CTRL), MV_DO_zoom_in);
     cr_assert_eq(mv_keymap_command(&w.map, 'W', 0), MV_DO_NOTHING);
     cr_assert_eq(mv_keymap_command(&w.map, 'Q', MV_MOD_CTRL), MV_DO_NOTHING);
-    cr_assert_eq(mv_keymap_command(&w.map, 'S', 0), MV_DO_zoom_out, "nobody spoke of it");
+    cr_assert_eq(mv_keymap_command(&w.map, 'S', 0), MV_DO_zoom_out, "not mentioned");
     cr_assert_str_eq(w.map.keys[MV_DO_zoom_in], "Up Ctrl+PageUp");
     cr_assert_str_eq(w.map.keys[MV_DO_quit], "");
     close_world(&w);
@@ -76,7 +76,7 @@ Test(keymap, what_is_no_line_is_said)
         world w;
         cr_assert_eq(open_world(&w, cases[i].text), cases[i].line, "%s", cases[i].text);
         cr_assert_str_eq(w.why, cases[i].why);
-        cr_assert_eq(mv_keymap_command(&w.map, 'Q', MV_MOD_CTRL), MV_DO_quit, "lines behind it");
+        cr_assert_eq(mv_keymap_command(&w.map, 'Q', MV_MOD_CTRL), MV_DO_quit, "lines after it");
         close_world(&w);
     }
 }

@@ -56,7 +56,7 @@ static void do_it(mv_view *view, mv_command_id id)
 
 /* ---- the pointer -------------------------------------------------------------------------- */
 
-/* The row that covers a byte after an event, from the bottom; MV_NO_ROW: nobody. */
+/* The row that covers a byte after an event, from the bottom; MV_NO_ROW: none. */
 static uint32_t literal_hit(const mv_index *x, const uint64_t *rows, uint32_t event, uint64_t byte)
 {
     uint64_t below = 0;

@@ -137,7 +137,7 @@ static void check_columns(stand *s)
         cr_assert(moments.first == MV_BEFORE || moments.first < moments.end);
         if (c > 0 && moments.first != MV_BEFORE)
             cr_assert(moments.first == last.end || moments.end == last.end,
-                      "column %u begins at %u, the one ahead ends at %u", c, moments.first,
+                      "column %u begins at %u, the one before ends at %u", c, moments.first,
                       last.end);
         last = moments;
     }

@@ -20,7 +20,7 @@ static run run_of(mvt_heap_opts opts)
     return r;
 }
 
-static mv_levels levels_behind(const run *r, uint32_t event)
+static mv_levels levels_after(const run *r, uint32_t event)
 {
     return event == MV_BEFORE ? r->truth.before : r->truth.levels[event];
 }
@@ -44,7 +44,7 @@ static mv_moment moment_of(const run *r, const char *at, mv_window window)
 
 static void expect_levels(const run *r, uint32_t event, mv_levels found)
 {
-    mv_levels truth = levels_behind(r, event);
+    mv_levels truth = levels_after(r, event);
 
     cr_expect_eq(found.requested, truth.requested, "event %u", event);
     cr_expect_eq(found.reserved, truth.reserved, "event %u", event);

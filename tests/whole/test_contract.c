@@ -6,7 +6,7 @@
 
 /* ---- types of members -------------------------------------------------------------------- */
 
-/* Members by path; "[]" stands for each element. Types: i integer, s text, b bool, r real, p pair
+/* Members by path; "[]" is each element. Types: i integer, s text, b bool, r real, p pair
  * of integers, f frames (innermost first; null: not recorded), a array, o object; with ? null is
  * fine. */
 typedef struct {

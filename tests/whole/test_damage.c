@@ -30,7 +30,7 @@ static outcome outcome_of(mv_arena *arena, const mv_trace *trace, mv_span whole)
     return trace->notes[MV_NOTE_DAMAGED].count > 0 ? NOTED : OTHER;
 }
 
-/* Reads a copy of its own size, so that a sanitizer sees reads behind the end. `whole` is the
+/* Reads a copy of its own size, so that a sanitizer sees reads past the end. `whole` is the
  * undamaged trace as pickle. */
 static outcome read_copy(mv_span bytes, mv_span whole)
 {

@@ -88,7 +88,7 @@ static void check_tame(const char *what, const char *text, size_t length)
         bytes = mv_utf8_length(all, at);
         if (bytes > 0 && !is_forged && (*c == '\n' || !mv_utf8_is_control(c, bytes)))
             continue;
-        cr_expect_fail("%s: %s %02x at byte %lu, behind %.60s", what,
+        cr_expect_fail("%s: %s %02x at byte %lu, after %.60s", what,
                        is_forged ? "a line of the file's own" : "a control or no UTF-8:", *c,
                        (unsigned long)at, text + (at > 60 ? at - 60 : 0));
         return;

@@ -53,7 +53,7 @@ Test(releases, the_keys_tell_the_release)
     }
 }
 
-/* A file that has a key of 2.10 in its events, but no key that came before, is nobody's. */
+/* A file that has a key of 2.10 in its events, but no key that came before, is of no release. */
 Test(releases, keys_that_contradict_each_other_tell_nothing)
 {
     mvt_trace *t = mvt_new();
