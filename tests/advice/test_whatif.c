@@ -26,7 +26,7 @@ static void ask_trace(question *q, const mv_trace *trace, mv_whatif_opts opts)
 static void ask(question *q, const char *name, mv_whatif_opts opts)
 {
     mv_arena_init(&q->arena, &budget);
-    mvt_load(&q->arena, name, &q->trace);
+    q->trace = mvt_load(&q->arena, name);
     ask_trace(q, &q->trace, opts);
 }
 

@@ -1,18 +1,16 @@
 #include "base/bits.h"
 
-#include <criterion/criterion.h>
+#include "tests/fixture/fixture_test.h"
 
 Test(bits, against_flags)
 {
-    mv_budget budget = {.limit = 1 << 20};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_of(1 << 20);
 
-    mv_arena_init(&arena, &budget);
     for (uint32_t count = 0; count < 300; count += count < 130 ? 1 : 13) {
         bool flag[300] = {false};
         uint32_t random = count + 1;
         mv_bits bits;
-        cr_assert(mv_bits_init(&arena, count, &bits));
+        cr_assert(mv_bits_init(arena, count, &bits));
         for (uint32_t step = 0; count && step < 60; step++) {
             uint32_t size = 0, at = (random = random * 1664525u + 1013904223u) >> 8;
             at %= count;
@@ -30,7 +28,6 @@ Test(bits, against_flags)
             cr_assert(from == count || mv_bits_has(&bits, from) == flag[from]);
         }
     }
-    budget.limit = 0;
-    cr_assert_not(mv_bits_init(&arena, 1 << 24, &(mv_bits){0}));
-    mv_arena_release(&arena);
+    arena->budget->limit = 0;
+    cr_assert_not(mv_bits_init(arena, 1 << 24, &(mv_bits){0}));
 }

@@ -30,16 +30,13 @@ Test(grow, a_row_may_be_a_struct_with_commas)
     typedef struct {
         uint64_t a, b;
     } pair;
-    mv_budget budget = {.limit = 1 << 20};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_of(1 << 20);
     pair *rows = NULL;
     uint64_t count = 0, capacity = 0;
 
-    mv_arena_init(&arena, &budget);
-    cr_assert(mv_append(&arena, rows, count, capacity, (pair){1, 2}));
-    cr_assert(mv_append(&arena, rows, count, capacity, (pair){.b = 3, .a = 4}));
+    cr_assert(mv_append(arena, rows, count, capacity, (pair){1, 2}));
+    cr_assert(mv_append(arena, rows, count, capacity, (pair){.b = 3, .a = 4}));
     cr_assert(count == 2 && rows[0].b == 2 && rows[1].a == 4);
-    mv_arena_release(&arena);
 }
 
 Test(grow, as_many_as_wanted)
@@ -55,21 +52,18 @@ Test(grow, as_many_as_wanted)
 
 Test(grow, without_room_the_list_is_unchanged)
 {
-    mv_budget budget = {.limit = 1 << 20};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_of(1 << 20);
     list l = {0};
     uint64_t wide = 0;
     char *bytes = NULL;
 
-    mv_arena_init(&arena, &budget);
-    for (uint32_t i = 0; mv_append(&arena, l.rows, l.count, l.capacity, i); i++)
+    for (uint32_t i = 0; mv_append(arena, l.rows, l.count, l.capacity, i); i++)
         ;
     cr_assert(l.count > 1000 && l.count == l.capacity);
     for (uint32_t i = 0; i < l.count; i++)
         cr_assert_eq(l.rows[i], i);
-    cr_assert_not(mv_room_for(&arena, l.rows, (uint64_t)UINT32_MAX + 1, l.capacity));
-    cr_assert_not(mv_room_for(&arena, bytes, UINT64_MAX, wide), "more than there is");
-    cr_assert_not(mv_grow_u64(&arena, &bytes, &wide, UINT64_MAX / 2, 8), "bytes overflow");
+    cr_assert_not(mv_room_for(arena, l.rows, (uint64_t)UINT32_MAX + 1, l.capacity));
+    cr_assert_not(mv_room_for(arena, bytes, UINT64_MAX, wide), "more than there is");
+    cr_assert_not(mv_grow_u64(arena, &bytes, &wide, UINT64_MAX / 2, 8), "bytes overflow");
     cr_assert(!bytes && wide == 0);
-    mv_arena_release(&arena);
 }

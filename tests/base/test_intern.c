@@ -57,19 +57,16 @@ Test(intern, rows_of_equal_hash_are_all_offered)
 
 Test(intern, without_memory_the_table_stays_as_it_was)
 {
-    mv_budget budget = {.limit = 16 << 10};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_of(16 << 10);
     mv_intern t = {0};
     uint32_t rows = 0;
     bool found;
 
-    mv_arena_init(&arena, &budget);
-    t.arena = &arena;
+    t.arena = arena;
     while (mv_intern_add(&t, mv_mix(rows, 0), rows))
         cr_assert_lt(++rows, 10000);
     cr_assert_gt(rows, 100);
     cr_assert_eq(t.count, rows);
     candidates(&t, mv_mix(rows - 1, 0), rows - 1, &found);
     cr_assert(found);
-    mv_arena_release(&arena);
 }

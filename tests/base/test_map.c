@@ -52,11 +52,9 @@ Test(map, against_a_list)
 
 Test(map, every_key_and_value_is_fine)
 {
-    mv_budget budget = {.limit = 1 << 20};
-    mv_arena arena;
-    mv_map map = {.arena = &arena};
+    mv_arena *arena = mvt_arena_of(1 << 20);
+    mv_map map = {.arena = arena};
 
-    mv_arena_init(&arena, &budget);
     cr_assert_eq(mv_map_find(&map, 0), MV_NOT_IN_MAP);
     cr_assert_eq(mv_map_take(&map, 0), MV_NOT_IN_MAP);
     mv_map_prefetch(&map, 0);
@@ -65,34 +63,28 @@ Test(map, every_key_and_value_is_fine)
     cr_assert_eq(mv_map_find(&map, 0), 0);
     cr_assert_eq(mv_map_find(&map, UINT64_MAX), 7);
     cr_assert_eq(mv_map_find(&map, 1), MV_NOT_IN_MAP);
-    mv_arena_release(&arena);
 }
 
 Test(map, reserved_keys_cannot_fail)
 {
-    mv_budget budget = {.limit = 1 << 20};
-    mv_arena arena;
-    mv_map map = {.arena = &arena};
+    mv_arena *arena = mvt_arena_of(1 << 20);
+    mv_map map = {.arena = arena};
     const mv_map_slot *slots;
 
-    mv_arena_init(&arena, &budget);
     cr_assert(mv_map_reserve(&map, 10000));
     slots = map.slots;
-    budget.limit = 0;
+    arena->budget->limit = 0;
     for (uint32_t k = 0; k < 10000; k++)
         cr_assert(mv_map_put(&map, k * 4096ull, k));
     cr_assert_eq(map.slots, slots);
-    mv_arena_release(&arena);
 }
 
 Test(map, without_memory_it_stays_as_it_was)
 {
-    mv_budget budget = {.limit = 1 << 20};
-    mv_arena arena;
-    mv_map map = {.arena = &arena};
+    mv_arena *arena = mvt_arena_of(1 << 20);
+    mv_map map = {.arena = arena};
     uint32_t keys = 0;
 
-    mv_arena_init(&arena, &budget);
     while (mv_map_put(&map, keys * 512ull, keys))
         keys++;
     cr_assert(keys > 1000);
@@ -102,5 +94,4 @@ Test(map, without_memory_it_stays_as_it_was)
         cr_assert_eq(mv_map_find(&map, k * 512ull), k);
     cr_assert_eq(mv_map_take(&map, 512), 1);
     cr_assert(mv_map_put(&map, keys * 512ull, keys), "there is room for one again");
-    mv_arena_release(&arena);
 }

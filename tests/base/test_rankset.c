@@ -20,12 +20,11 @@ static uint32_t prev_of(const bool *member, uint32_t rank)
 
 static void check(uint32_t count, uint32_t density)
 {
-    mv_arena *arena = mvt_arena_new();
     mv_rankset set;
     bool *member = calloc(count, sizeof *member);
     uint32_t random = count * 31 + density;
 
-    cr_assert(member && mv_rankset_init(arena, count, &set));
+    cr_assert(member && mv_rankset_init(mvt_memory(), count, &set));
     for (uint32_t round = 0; round < 3000; round++) {
         uint32_t rank;
         random = random * 1664525u + 1013904223u;
@@ -42,7 +41,6 @@ static void check(uint32_t count, uint32_t density)
     }
     cr_expect_eq(mv_rankset_next(&set, count), MV_NO_RANK);
     free(member);
-    mv_arena_release(arena);
 }
 
 Test(rankset, finds_neighbours_as_a_plain_array_does)

@@ -1,9 +1,8 @@
 #include "base/sort.h"
 
-#include <criterion/criterion.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
+
+#include "tests/fixture/fixture_test.h"
 
 typedef struct {
     uint32_t id; /* the row's place before sorting */
@@ -193,22 +192,17 @@ static void check_all(mv_arena *arena)
 
 Test(sort, with_memory_rows_are_as_a_slow_stable_sort_has_them)
 {
-    mv_budget budget = {.limit = 64 << 20};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_of(64 << 20);
 
-    mv_arena_init(&arena, &budget);
-    check_all(&arena);
-    cr_assert_eq(budget.used, 0, "the memory was given back");
-    mv_arena_release(&arena);
+    check_all(arena);
+    cr_assert_eq(arena->budget->used, 0, "the memory was given back");
 }
 
 Test(sort, without_memory_the_order_is_the_same)
 {
-    mv_budget spent = {.limit = 0};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_of(0);
 
-    mv_arena_init(&arena, &spent);
-    check_all(&arena);
+    check_all(arena);
     check_all(NULL);
 }
 
@@ -266,10 +260,8 @@ Test(sort, rows_of_any_size)
 Test(sort, columns)
 {
     static const uint32_t counts[] = {0, 1, 2, 25, 1000, 70000};
-    mv_budget budget = {.limit = 64 << 20};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_of(64 << 20);
 
-    mv_arena_init(&arena, &budget);
     for (uint32_t c = 0; c < sizeof counts / sizeof *counts; c++) {
         uint32_t count = counts[c], *order;
         uint64_t *keys = calloc(count + 1, sizeof *keys), seed = c;
@@ -279,7 +271,7 @@ Test(sort, columns)
             keys[i] = next_random(&seed) % (count / 2 + 1) << (next_random(&seed) % 2 * 35);
             rows[i] = (mv_key_row){keys[i], i};
         }
-        order = mv_order_u64(&arena, keys, count);
+        order = mv_order_u64(arena, keys, count);
         mv_sort_key_rows(rows, spare, count);
         cr_assert_not_null(order);
         for (uint32_t i = 0; i < count; i++) {
@@ -292,8 +284,8 @@ Test(sort, columns)
         free(rows);
         free(spare);
     }
-    budget.limit = budget.used;
-    cr_assert_null(mv_order_u64(&arena, (uint64_t[]){1, 0}, 2));
-    mv_arena_release(&arena);
-    cr_assert_eq(budget.used, 0);
+    arena->budget->limit = arena->budget->used;
+    cr_assert_null(mv_order_u64(arena, (uint64_t[]){1, 0}, 2));
+    mv_arena_release(arena);
+    cr_assert_eq(arena->budget->used, 0);
 }

@@ -1,10 +1,7 @@
 #include "base/text.h"
 
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/texts.h"
+#include "tests/fixture/fixture_test.h"
 
 Test(text, as_long_as_it_gets)
 {
@@ -45,12 +42,10 @@ Test(text, added_to_the_end_and_cut_between_characters)
 
 Test(texts, each_has_one_number)
 {
-    mv_budget budget = {.limit = 16 << 20};
-    mv_arena arena;
-    mv_texts texts = {.arena = &arena};
+    mv_arena *arena = mvt_arena_of(16 << 20);
+    mv_texts texts = {.arena = arena};
     char name[32];
 
-    mv_arena_init(&arena, &budget);
     cr_assert_eq(mv_texts_find(&texts, mv_text_span("")), MV_NO_TEXT);
     for (uint32_t round = 0; round < 2; round++)
         for (uint32_t i = 0; i < 5000; i++) {
@@ -61,9 +56,8 @@ Test(texts, each_has_one_number)
         }
     cr_assert_eq(texts.count, 5000);
     cr_assert_eq(mv_texts_add(&texts, (mv_span){(const uint8_t *)"17", 3}), 5000, "with its NUL");
-    budget.limit = 0;
+    arena->budget->limit = 0;
     while (mv_texts_add(&texts, mv_text_span(name)) != MV_NO_TEXT)
         snprintf(name, sizeof name, "more %u", texts.count);
     cr_assert_eq(mv_texts_find(&texts, mv_text_span("17")), 1);
-    mv_arena_release(&arena);
 }

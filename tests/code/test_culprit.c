@@ -18,7 +18,6 @@ static mv_frame_kind kind_of(const char *frame)
     const mv_frame_id *frames = mv_stack_frames(trace, mv_trace_events(trace, 0).stack[0], &count);
     mv_frame_kind kind = mv_frame_kind_of(trace, frames[0]);
 
-    mvt_drop(t);
     return kind;
 }
 
@@ -31,7 +30,6 @@ static void expect_label(const char *stack, const char *label)
     cr_expect_str_eq(
         mv_culprit_label(trace, NULL, mv_trace_events(trace, 0).stack[0], text, sizeof text),
         label);
-    mvt_drop(t);
 }
 
 Test(culprit, own_code_is_user_wherever_it_lies)
@@ -144,13 +142,10 @@ Test(culprit, real_snapshots_name_the_script)
     static const char *const names[] = {"gpt_train", "leak_in_training", "resnet_all", "compiled"};
 
     for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
-        mv_arena *arena = mvt_arena_new();
-        mv_trace trace;
-        uint8_t *kinds;
         uint32_t named = 0;
+        mv_trace trace = mvt_load(mvt_memory(), names[n]);
+        uint8_t *kinds = mv_frame_kinds(mvt_memory(), &trace);
 
-        mvt_load(arena, names[n], &trace);
-        kinds = mv_frame_kinds(arena, &trace);
         for (uint32_t f = 0; f < trace.frames.count; f++)
             cr_assert_eq(kinds[f], mv_frame_kind_of(&trace, (mv_frame_id){f}));
         for (uint32_t s = 1; s < trace.stacks.count; s++) {
@@ -164,7 +159,6 @@ Test(culprit, real_snapshots_name_the_script)
             named++;
         }
         cr_expect_gt(named, trace.stacks.count / 3, "%s", names[n]);
-        mv_arena_release(arena);
     }
 }
 
@@ -340,7 +334,6 @@ Test(culprit, empty_stacks_have_the_label_of_the_backward_pass)
         cr_expect_str_eq(text, trains ? MV_BACKWARD_LABEL : "(no Python: C++ thread)");
         mv_culprit_label(trace, NULL, MV_EMPTY_STACK, text, sizeof text);
         cr_expect_str_eq(text, trains ? MV_BACKWARD_LABEL : "(no Python: C++ thread)");
-        mvt_drop(t);
     }
 }
 

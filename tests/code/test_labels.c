@@ -40,7 +40,6 @@ static void expect(table *of, bool shows_inner, const char *const *want)
 
     for (uint32_t i = 0; i < of->count; i++)
         cr_expect_str_eq(labels[i], want[i]);
-    mvt_drop(of->t);
 }
 
 Test(labels, rows_that_differ_keep_their_short_labels)
@@ -170,6 +169,5 @@ Test(labels, random_tables_have_no_two_equal_rows)
             for (uint32_t k = 0; k < i; k++)
                 cr_expect_str_neq(labels[i], labels[k]);
         }
-        mvt_drop(t.t);
     }
 }

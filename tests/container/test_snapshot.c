@@ -28,9 +28,8 @@ Test(snapshot, every_real_snapshot_comes_back_column_by_column)
 
 Test(snapshot, rows_of_every_table_come_back)
 {
-    mv_trace trace;
+    mv_trace trace = mvt_everything(mvt_memory());
 
-    mvt_everything(mvt_memory(), &trace);
     for (const mv_note *note = trace.notes; note < trace.notes + MV_NOTE_COUNT; note++)
         cr_assert_eq(note->count == 0, note->first[0] == 0);
     check_round_trip(&trace, "everything");
@@ -48,7 +47,7 @@ Test(snapshot, the_same_trace_gives_the_same_bytes)
     mv_trace trace, again;
     mv_span once, twice;
 
-    mvt_everything(mvt_memory(), &trace);
+    trace = mvt_everything(mvt_memory());
     once = mvt_snapshot_of(mvt_memory(), &trace);
     read_back(once, &again);
     twice = mvt_snapshot_of(mvt_memory(), &again);
@@ -121,7 +120,7 @@ Test(snapshot, unknown_chunk_kinds_are_skipped_and_counted)
     mvt_container *c;
     uint8_t payload[] = "not for us";
 
-    mvt_everything(mvt_memory(), &trace);
+    trace = mvt_everything(mvt_memory());
     c = mvt_take_apart(mvt_memory(), mvt_snapshot_of(mvt_memory(), &trace));
     for (int i = 0; i < 2; i++)
         c->chunks[c->count++] = (mvt_chunk){
@@ -145,7 +144,7 @@ Test(snapshot, unknown_columns_are_skipped_and_missing_ones_absent)
     mv_trace trace, again;
     mvt_container *c;
 
-    mvt_everything(mvt_memory(), &trace);
+    trace = mvt_everything(mvt_memory());
     c = mvt_take_apart(mvt_memory(), mvt_snapshot_of(mvt_memory(), &trace));
     columns_of(mvt_chunk_of(c, MV_WIRE_HISTORY))[2].column = 99; /* stack */
     read_back(mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX), &again);

@@ -41,7 +41,7 @@ static uint64_t damage(const mv_trace *trace)
 
 static mv_span everything(mv_trace *trace)
 {
-    mvt_everything(mvt_memory(), trace);
+    *trace = mvt_everything(mvt_memory());
     return mvt_snapshot_of(mvt_memory(), trace);
 }
 
@@ -312,13 +312,11 @@ static bool is_part(const mv_events *is, const mv_events *of, uint32_t first)
 
 Test(snapshot_damage, a_file_cut_between_chunks_gives_all_chunks_before_the_cut)
 {
-    mv_trace trace;
     mv_span bytes;
     mvt_container *c;
-    const mv_events *was;
+    mv_trace trace = mvt_load(mvt_memory(), "generate");
+    const mv_events *was = &trace.devices[0].events;
 
-    mvt_load(mvt_memory(), "generate", &trace);
-    was = &trace.devices[0].events;
     cr_assert_gt(was->count, 2 * 65536);
     bytes = mvt_snapshot_of(mvt_memory(), &trace);
     c = mvt_take_apart(mvt_memory(), bytes);
@@ -344,17 +342,13 @@ Test(snapshot_damage, a_file_cut_between_chunks_gives_all_chunks_before_the_cut)
 
 Test(snapshot_damage, events_after_lost_ones_move_up)
 {
-    mv_trace trace;
-    mvt_container *c;
-    mvt_chunk *chunk;
     mv_events rest;
-    uint32_t lost;
     outcome o;
+    mv_trace trace = mvt_load(mvt_memory(), "generate");
+    mvt_container *c = mvt_take_apart(mvt_memory(), mvt_snapshot_of(mvt_memory(), &trace));
+    mvt_chunk *chunk = mvt_chunk_of(c, MV_WIRE_EVENTS);
+    uint32_t lost = chunk->head.count;
 
-    mvt_load(mvt_memory(), "generate", &trace);
-    c = mvt_take_apart(mvt_memory(), mvt_snapshot_of(mvt_memory(), &trace));
-    chunk = mvt_chunk_of(c, MV_WIRE_EVENTS);
-    lost = chunk->head.count;
     mvt_remove_chunk(c, chunk);
     try_reading(mvt_assemble(mvt_memory(), c, MVT_WITH_INDEX), &o);
     cr_assert_eq(o.code, MV_OK);

@@ -25,7 +25,7 @@ Test(address, history_on_random_tables)
 {
     for (uint64_t seed = 1; seed <= 200; seed++) {
         uint64_t random = seed;
-        mv_arena *arena = mvt_arena_new();
+        mv_arena *arena = mvt_memory();
         mv_lives lives;
         mv_addresses found;
         mvt_random_lives(arena, (mvt_lives_opts){.seed = seed, .most_events = 1 + 40 * (seed % 20)},
@@ -38,7 +38,6 @@ Test(address, history_on_random_tables)
             check_address(arena, &lives, &found, lives.allocs.addr[r] - 1);
             check_address(arena, &lives, &found, lives.allocs.addr[r] + lives.allocs.block[r]);
         }
-        mv_arena_release(arena);
     }
 }
 
@@ -65,12 +64,10 @@ Test(address, of_blocks_that_never_end)
 Test(address, histories_in_a_real_trace)
 {
     mv_arena *arena = mvt_memory();
-    mv_trace trace;
-    mv_lives lives;
     mv_addresses found;
+    mv_trace trace = mvt_load(arena, "gpt_train");
+    mv_lives lives = mvt_lives(arena, &trace, 0);
 
-    mvt_load(arena, "gpt_train", &trace);
-    lives = mvt_lives(arena, &trace, 0);
     mvt_ok(mv_addresses_make(arena, &lives, &found, mvt_err()));
     for (uint32_t r = 0; r < lives.allocs.count; r += 13)
         check_address(arena, &lives, &found, lives.allocs.addr[r] + lives.allocs.block[r] / 2);

@@ -118,11 +118,10 @@ static void check_lives(mv_arena *arena, const mv_lives *lives, uint64_t seed)
 Test(column_stack, every_row_of_random_tables)
 {
     for (uint64_t seed = 1; seed <= 150; seed++) {
-        mv_arena *arena = mvt_arena_new();
         mv_lives lives;
-        mvt_random_lives(arena, (mvt_lives_opts){seed, seed % 50 ? 150 : 2000, seed % 2}, &lives);
-        check_lives(arena, &lives, seed);
-        mv_arena_release(arena);
+        mvt_random_lives(mvt_memory(), (mvt_lives_opts){seed, seed % 50 ? 150 : 2000, seed % 2},
+                         &lives);
+        check_lives(mvt_memory(), &lives, seed);
     }
 }
 
@@ -144,7 +143,6 @@ static void check_snapshot(const mv_trace *trace, const char *name)
             check_pixels(&c, &random);
             check_rows(&c, &random);
         }
-        mv_arena_release(arena);
     }
 }
 
@@ -197,7 +195,7 @@ Test(column_stack, events_stand_in_order_on_every_clock)
         uint64_t random = seed;
         mv_timescale s;
         mv_bitmap slides;
-        mv_arena *arena = mvt_arena_new();
+        mv_arena *arena = mvt_memory();
         mv_lives lives;
         mv_index x;
         mvt_random_lives(arena, (mvt_lives_opts){seed, 150, seed % 2}, &lives);
@@ -213,7 +211,6 @@ Test(column_stack, events_stand_in_order_on_every_clock)
             mvt_ok(mv_timescale_make(arena, &x, (mv_clock)clock, &slides, &s, mvt_err()));
             check_scale(&s, &random);
         }
-        mv_arena_release(arena);
     }
 }
 

@@ -90,7 +90,6 @@ Test(heap_moment, is_the_heap_of_a_replay_after_every_event)
                                         .max_split = seed % 5 ? 0 : (uint64_t)20 << 20,
                                         .expandable = seed % 2});
         check_trace(mvt_done(t), "random", UINT32_MAX);
-        mvt_drop(t);
     }
 }
 

@@ -119,15 +119,13 @@ static void check_index(mv_arena *arena, const mv_lives *lives, uint64_t seed)
 Test(index, answers_as_every_row_does_on_random_tables)
 {
     for (uint64_t seed = 1; seed <= 240; seed++) {
-        mv_arena *arena = mvt_arena_new();
         mv_lives lives;
-        mvt_random_lives(arena,
+        mvt_random_lives(mvt_memory(),
                          (mvt_lives_opts){.seed = seed,
                                           .most_events = seed % 40 ? 120 : 600,
                                           .is_plain = seed % 3 == 0},
                          &lives);
-        check_index(arena, &lives, seed);
-        mv_arena_release(arena);
+        check_index(mvt_memory(), &lives, seed);
     }
 }
 
@@ -161,14 +159,13 @@ Test(index, answers_as_every_row_does_on_random_heaps)
         lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
         check_index(mvt_arena(t), &lives, seed);
         check_segments(mvt_arena(t), &lives, seed);
-        mvt_drop(t);
     }
 }
 
 /* The whole of every snapshot: moments spread over it, and one walk through all. */
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
-    mv_arena *arena = mvt_arena_new();
+    mv_arena *arena = mvt_memory();
 
     for (uint32_t d = 0; d < mv_trace_devices(trace); d++) {
         mv_lives lives;
@@ -190,7 +187,6 @@ static void check_snapshot(const mv_trace *trace, const char *name)
                 cr_assert_eq(bytes, mv_index_bytes(&x, x.count, x.events - 1), "%s", name);
         }
     }
-    mv_arena_release(arena);
 }
 
 Test(index, agrees_on_every_snapshot)

@@ -309,13 +309,12 @@ static void check_lives(mv_arena *arena, const mv_lives *lives, mv_index_measure
 static void check_random(uint64_t first, uint64_t last, uint32_t most_events, bool is_plain)
 {
     for (uint64_t seed = first; seed <= last; seed++) {
-        mv_arena *arena = mvt_arena_new();
         mv_lives lives;
         mvt_random_lives(
-            arena, (mvt_lives_opts){.seed = seed, .most_events = most_events, .is_plain = is_plain},
+            mvt_memory(),
+            (mvt_lives_opts){.seed = seed, .most_events = most_events, .is_plain = is_plain},
             &lives);
-        check_lives(arena, &lives, (mv_index_measure)(seed % 3), seed);
-        mv_arena_release(arena);
+        check_lives(mvt_memory(), &lives, (mv_index_measure)(seed % 3), seed);
     }
 }
 
@@ -338,27 +337,24 @@ Test(polygon, equals_a_literal_stack_on_longer_tables)
 /* More events than a span of `level` or a line of the directory has. */
 Test(polygon, equals_a_literal_stack_over_several_spans)
 {
-    mv_budget budget = {.limit = (uint64_t)1 << 32};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_of((uint64_t)1 << 32);
     mv_lives lives = {0};
     mv_index x;
     mv_drawn d;
     model m;
     bool *is_drawn;
 
-    mv_arena_init(&arena, &budget);
     for (uint64_t seed = 3; lives.events.count < 2500; seed++)
-        mvt_random_lives(&arena, (mvt_lives_opts){.seed = seed, .most_events = 3000}, &lives);
-    mvt_ok(mv_index_make(&arena, &lives, MV_INDEX_ACTIVE, &x, mvt_err()));
-    is_drawn = mv_push_array(&arena, bool, x.count);
-    pick_largest(&arena, &x, 500, is_drawn);
-    mvt_ok(mv_drawn_largest(&arena, &x, 500, &d, mvt_err()));
-    run_model(&m, &budget, &x, is_drawn);
+        mvt_random_lives(arena, (mvt_lives_opts){.seed = seed, .most_events = 3000}, &lives);
+    mvt_ok(mv_index_make(arena, &lives, MV_INDEX_ACTIVE, &x, mvt_err()));
+    is_drawn = mv_push_array(arena, bool, x.count);
+    pick_largest(arena, &x, 500, is_drawn);
+    mvt_ok(mv_drawn_largest(arena, &x, 500, &d, mvt_err()));
+    run_model(&m, arena->budget, &x, is_drawn);
     check_moments(&m, &d);
     for (uint32_t r = 0; r < x.count; r += 7)
         check_outline(&m, &d, MV_CLOCK_TICKS, r, 0, x.events);
     mv_arena_release(&m.arena);
-    mv_arena_release(&arena);
 }
 
 /* Nothing is freed, or there are no events at all: a flat picture one tick wide. */

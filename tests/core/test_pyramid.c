@@ -99,7 +99,7 @@ static void check_pyramid(mv_arena *arena, const mv_lives *lives, uint64_t seed,
 Test(pyramid, every_range_of_a_short_trace_is_that_of_a_row_of_numbers)
 {
     for (uint64_t seed = 1; seed <= 60; seed++) {
-        mv_arena *arena = mvt_arena_new();
+        mv_arena *arena = mvt_memory();
         mv_lives lives;
         mv_pyramid_reader r;
         mv_pyramid p;
@@ -111,18 +111,15 @@ Test(pyramid, every_range_of_a_short_trace_is_that_of_a_row_of_numbers)
         for (uint32_t first = 0; first <= lives.events.count; first++)
             for (uint32_t end = first; end <= lives.events.count; end++)
                 check_range(&r, &s, first - 1, end);
-        mv_arena_release(arena);
     }
 }
 
 Test(pyramid, ranges_of_random_tables)
 {
     for (uint64_t seed = 1; seed <= 60; seed++) {
-        mv_arena *arena = mvt_arena_new();
         mv_lives lives;
-        mvt_random_lives(arena, (mvt_lives_opts){seed, 100 * (uint32_t)seed, true}, &lives);
-        check_pyramid(arena, &lives, seed, 300);
-        mv_arena_release(arena);
+        mvt_random_lives(mvt_memory(), (mvt_lives_opts){seed, 100 * (uint32_t)seed, true}, &lives);
+        check_pyramid(mvt_memory(), &lives, seed, 300);
     }
 }
 
@@ -137,7 +134,6 @@ Test(pyramid, ranges_of_random_heaps)
                                         .expandable = seed % 2});
         lives = mvt_lives(mvt_arena(t), mvt_done(t), 0);
         check_pyramid(mvt_arena(t), &lives, seed, 1000);
-        mvt_drop(t);
     }
 }
 
@@ -145,11 +141,9 @@ static void check_snapshot(const mv_trace *trace, const char *name)
 {
     (void)name;
     for (uint32_t d = 0; d < mv_trace_devices(trace); d++) {
-        mv_arena *arena = mvt_arena_new();
         mv_lives lives;
-        lives = mvt_lives(arena, trace, d);
-        check_pyramid(arena, &lives, d + 1, 50);
-        mv_arena_release(arena);
+        lives = mvt_lives(mvt_memory(), trace, d);
+        check_pyramid(mvt_memory(), &lives, d + 1, 50);
     }
 }
 

@@ -114,10 +114,9 @@ static void check_views(const mv_lives *lives, uint64_t seed, int views)
     for (int clock = 0; clock < 3; clock++) {
         uint64_t random = seed;
         mv_tiles *tiles;
-        mv_arena *arena = mvt_arena_new();
         shown s;
-        show(arena, lives, (mv_clock)clock, seed + (uint64_t)clock, &s);
-        tiles = mv_tiles_open(arena, &(mv_tiles_opts){.threads = 0});
+        show(mvt_memory(), lives, (mv_clock)clock, seed + (uint64_t)clock, &s);
+        tiles = mv_tiles_open(mvt_memory(), &(mv_tiles_opts){.threads = 0});
         cr_assert_not_null(tiles);
         for (int i = 0; i < views; i++) {
             mv_tile_view v = some_view(&s, &random);
@@ -126,7 +125,6 @@ static void check_views(const mv_lives *lives, uint64_t seed, int views)
             check_points(&s, &v, &f, &random);
         }
         mv_tiles_close(tiles);
-        mv_arena_release(arena);
     }
 }
 
@@ -144,14 +142,12 @@ static void check_random(uint32_t events, bool is_plain, uint64_t first, uint64_
     uint32_t checked = 0;
 
     for (uint64_t seed = first; seed <= last; seed++) {
-        mv_arena *arena = mvt_arena_new();
         mv_lives lives;
-        mvt_random_lives(arena, (mvt_lives_opts){seed, events, is_plain}, &lives);
+        mvt_random_lives(mvt_memory(), (mvt_lives_opts){seed, events, is_plain}, &lives);
         if (is_plausible(&lives)) {
             check_views(&lives, seed, views);
             checked++;
         }
-        mv_arena_release(arena);
     }
     cr_assert_gt(checked, (last - first) / 8);
 }
@@ -169,15 +165,13 @@ Test(tiles, every_pixel_where_rows_end_unseen)
 
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
-    mv_arena *arena = mvt_arena_new();
     mv_lives lives;
 
     for (uint32_t d = 0; d < mv_trace_devices(trace); d++) {
-        lives = mvt_lives(arena, trace, d);
+        lives = mvt_lives(mvt_memory(), trace, d);
         if (lives.events.count < 7000)
             check_views(&lives, strlen(name) + d, 1);
     }
-    mv_arena_release(arena);
 }
 
 Test(tiles, every_pixel_of_real_snapshots)
@@ -224,7 +218,7 @@ Test(tiles, narrow_columns_are_the_outlines_in_ticks)
         mv_tiles *tiles;
         mv_tile_frame f;
         mv_tile_view v;
-        mv_arena *arena = mvt_arena_new();
+        mv_arena *arena = mvt_memory();
         mv_lives lives;
         double slack;
         mv_err err;
@@ -248,7 +242,6 @@ Test(tiles, narrow_columns_are_the_outlines_in_ticks)
                     check_outline(f.quads[q].tile, &p, slack);
         }
         mv_tiles_close(tiles);
-        mv_arena_release(arena);
     }
 }
 
@@ -475,10 +468,9 @@ Test(tiles, what_is_forgotten_is_not_read_any_more)
 
     open_stage(&g, 2, 0);
     for (int i = 0; i < 30; i++) {
-        mv_arena *arena = mvt_arena_new();
         mv_tile_view v;
         shown s;
-        show(arena, &g.lives, (mv_clock)(i % 3), (uint64_t)i, &s);
+        show(mvt_memory(), &g.lives, (mv_clock)(i % 3), (uint64_t)i, &s);
         s.subject.id = 7;
         v = whole(&g);
         v.subject = s.subject;
@@ -487,7 +479,7 @@ Test(tiles, what_is_forgotten_is_not_read_any_more)
         if (i % 2)
             settle(&g, &v);
         mv_tiles_forget(g.tiles, 7);
-        mv_arena_release(arena); /* whoever reads on is found out */
+        mv_arena_release(mvt_memory()); /* whoever reads on is found out */
     }
     close_stage(&g);
 }

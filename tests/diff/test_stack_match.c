@@ -87,10 +87,7 @@ static void make_lines(made_lines *m, const char *text)
 
 static void pair_made(made_lines *a, made_lines *b, int64_t expected)
 {
-    mv_arena *arena = mvt_arena_new();
-
-    cr_assert(mv_lines_pair(arena, &a->lines, &b->lines, &expected));
-    mv_arena_release(arena);
+    cr_assert(mv_lines_pair(mvt_memory(), &a->lines, &b->lines, &expected));
 }
 
 /* `want`: for each line before, the line after, 0 when it has none. */
@@ -459,13 +456,12 @@ Test(stack_match, real_snapshots_exchanged)
                                         "no_history", "two_devices"};
 
     for (uint32_t i = 0; i + 1 < LENGTH(names); i++) {
-        mv_arena *arena = mvt_arena_new();
+        mv_arena *arena = mvt_memory();
         mv_trace trace[2];
         matched m = {.trace = {&trace[0], &trace[1]}};
-        mvt_load(arena, names[i], &trace[0]);
-        mvt_load(arena, names[i + 1], &trace[1]);
+        trace[0] = mvt_load(arena, names[i]);
+        trace[1] = mvt_load(arena, names[i + 1]);
         match_all(&m, arena);
         expect_exchange(&m, arena);
-        mv_arena_release(arena);
     }
 }

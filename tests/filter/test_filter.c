@@ -22,11 +22,10 @@ static mv_filter read_filter(mv_arena *arena, const char *text)
 
 Test(filter, every_kind_of_term_is_read)
 {
-    mv_filter f;
+    mv_filter f = read_filter(mvt_memory(),
+                              " Forward \"a B\" /x y\\/z/ -size>64M life<=10 stream:0x10 pool:1,0 "
+                              "addr:0x7f00 leak cat:optimizer -\"leak\" -leak ");
 
-    f = read_filter(mvt_memory(),
-                    " Forward \"a B\" /x y\\/z/ -size>64M life<=10 stream:0x10 pool:1,0 "
-                    "addr:0x7f00 leak cat:optimizer -\"leak\" -leak ");
     cr_assert_eq(f.count, 12);
     cr_assert_eq(f.terms[0].kind, MV_FILTER_TEXT);
     cr_assert_str_eq(f.terms[0].text, "forward");
@@ -242,9 +241,8 @@ Test(filter, lives_by_hand)
 Test(filter, names_of_any_bytes)
 {
     mv_arena *arena = mvt_memory();
-    mv_trace trace;
+    mv_trace trace = mvt_full_trace(arena);
 
-    mvt_full_trace(arena, &trace);
     for (int i = 0; i < 3; i++) {
         static const char *const texts[] = {"a", "/./", "/\xff|[^a]{3}/ -\"\xc3\""};
         mv_filter f = read_filter(arena, texts[i]);
@@ -514,7 +512,7 @@ Test(filter, real_snapshots_as_the_slow_version)
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         mv_arena_init(&arena, &budget);
-        mvt_load(&arena, names[i], &trace);
+        trace = mvt_load(&arena, names[i]);
         compare(&arena, &trace, i, 25, names[i]);
         mv_arena_release(&arena);
     }
@@ -525,14 +523,12 @@ Test(filter, real_snapshots_as_the_slow_version)
 Test(filter, segments_by_hand)
 {
     mv_arena *arena = mvt_memory();
-    mv_trace trace;
-    mv_lives lives;
     uint32_t private = 0, large = 0;
     static const char *const texts[] = {"-pool:0,0", "size>=20M", "leak", "-cat:unknown"};
     uint32_t found[4];
+    mv_trace trace = mvt_load(arena, "graphs");
+    mv_lives lives = mvt_lives(arena, &trace, 0);
 
-    mvt_load(arena, "graphs", &trace);
-    lives = mvt_lives(arena, &trace, 0);
     for (uint32_t i = 0; i < lives.segments.count; i++) {
         private += lives.segments.pool[i].row != MV_DEFAULT_POOL.row;
         large += lives.segments.size[i] >= 20 << 20;

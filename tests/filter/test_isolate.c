@@ -63,7 +63,6 @@ static void random_part(mvt_heap_opts opts)
     for (uint32_t i = 0, as = 0; i < lives.allocs.count; i++)
         if (mv_filter_has(&kept, i))
             cr_assert_eq(cut[as++], marks[i]);
-    mvt_drop(t);
 }
 
 Test(isolate, levels_are_those_of_the_rows)
@@ -127,18 +126,17 @@ Test(isolate, largest_of_a_window)
             check_largest(mvt_arena(t), &lives, events / 3, events / 2, top);
         }
         check_largest(mvt_arena(t), &lives, 0, events, UINT32_MAX);
-        mvt_drop(t);
     }
 }
 
 Test(isolate, sizes_that_no_memory_has)
 {
-    mv_alloc_lives allocs;
     uint64_t block[] = {UINT64_MAX, 0, 1, UINT64_MAX, 255, 256, UINT64_C(1) << 63};
     uint32_t birth[] = {0, 0, 0, 0, 0, 0, 0}, freed[] = {9, 9, 9, 9, 9, 9, 9};
     mv_lives lives = {0};
+    mv_alloc_lives allocs =
+        (mv_alloc_lives){.count = 7, .block = block, .birth = birth, .freed = freed};
 
-    allocs = (mv_alloc_lives){.count = 7, .block = block, .birth = birth, .freed = freed};
     lives.allocs = allocs;
     for (uint32_t top = 0; top < 9; top++)
         check_largest(mvt_memory(), &lives, 0, 10, top);

@@ -86,7 +86,6 @@ Test(flame, random_heaps)
             check_moment(mvt_arena(t), trace, &lives, e % 2 ? &sites : NULL, e - 1);
         for (uint32_t e = 0; e <= truth.events; e += 31)
             check_others(mvt_arena(t), trace, &lives, e % 2 ? &sites : NULL, e - 1);
-        mvt_drop(t);
     }
 }
 

@@ -185,7 +185,6 @@ static uint32_t check_growth(mvt_heap_opts opts)
         mv_heap_next(&heap);
     }
     cr_expect_eq(rows, r.f.growths.count);
-    mvt_drop(t);
     return rows;
 }
 
@@ -230,7 +229,6 @@ static void expect_reason(mvt_trace *t, mv_growth_reason reason, uint64_t usable
     cr_expect_eq(r.f.growths.rows[0].usable, usable);
     cr_expect_eq(r.f.growths.rows[0].largest, largest);
     expect_sums(&r.f, mv_growth_reason_name(reason));
-    mvt_drop(t);
 }
 
 Test(fragmentation, enough_in_pieces_is_no_hole)
@@ -359,26 +357,23 @@ Test(fragmentation, verdicts_on_real_snapshots)
         {"graph_trees", false},
         {"expandable_empty", false},
     };
-    mv_arena *arena = mvt_arena_new();
 
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         mv_trace trace;
         result r;
-        mvt_load(arena, cases[i].name, &trace);
-        find_in(arena, &trace, 0, whole_trace, NULL, &r);
+        trace = mvt_load(mvt_memory(), cases[i].name);
+        find_in(mvt_memory(), &trace, 0, whole_trace, NULL, &r);
         cr_expect_eq(r.f.fragmented, cases[i].fragmented, "%s", cases[i].name);
         cr_expect(r.f.fragmented || r.f.advice_count == 0, "%s", cases[i].name);
-        mv_arena_release(arena);
     }
 }
 
 Test(fragmentation, the_line_that_keeps_small_tensors_is_named)
 {
-    mv_trace trace;
     result r;
     char label[128];
+    mv_trace trace = mvt_load(mvt_memory(), "frag_pinned_by_small");
 
-    mvt_load(mvt_memory(), "frag_pinned_by_small", &trace);
     find_in(mvt_memory(), &trace, 0, whole_trace, NULL, &r);
     mv_culprit_label(&trace, NULL, r.f.pins.lines[0].stack, label, sizeof label);
     cr_expect_str_eq(label, "train.py:159 frag_pinned_by_small");
@@ -404,10 +399,9 @@ Test(fragmentation, between_steps_memory_is_not_fragmented)
 Test(fragmentation, times_and_addresses_elsewhere_change_nothing)
 {
     mv_arena *arena = mvt_memory();
-    mv_trace trace;
     result a, b;
+    mv_trace trace = mvt_load(arena, "frag_pinned_by_small");
 
-    mvt_load(arena, "frag_pinned_by_small", &trace);
     find_in(arena, &trace, 0, whole_trace, NULL, &a);
     for (uint32_t i = 0; i < trace.devices[0].events.count; i++) {
         trace.devices[0].events.time_us[i] += 12345678;
@@ -449,10 +443,9 @@ Test(fragmentation, json_has_the_members_of_the_contract)
 
 Test(fragmentation, fail_on_tells_the_two_apart)
 {
-    mvt_run run;
+    mvt_run run = mvt_sh("$MEMVIZ fragmentation --fail-on fragmented "
+                         "$SNAPS/frag_pinned_by_small.pickle");
 
-    run = mvt_sh("$MEMVIZ fragmentation --fail-on fragmented "
-                 "$SNAPS/frag_pinned_by_small.pickle");
     cr_expect_eq(run.status, 3, "%s", run.err);
     cr_expect(strncmp(run.out, "FRAGMENTED", 10) == 0);
     run = mvt_sh("$MEMVIZ fragmentation --fail-on fragmented "

@@ -186,7 +186,6 @@ static bool check_random(mvt_heap_opts opts)
     }
     cr_assert_eq(heap.event + 1, truth.events);
     defers = heap.defers;
-    mvt_drop(t);
     return defers;
 }
 
@@ -337,6 +336,5 @@ Test(heap, traces_that_contradict_themselves_keep_their_sums)
             if ((heap.event + 1) % 5 == 0)
                 expect_sane(mvt_arena(t), &heap, what);
         } while (mv_heap_next(&heap));
-        mvt_drop(t);
     }
 }

@@ -21,8 +21,6 @@ static mv_reserved parts_of(mv_arena *arena, const mv_trace *trace, uint32_t dev
 
 static void expect_sum(const mv_trace *trace, const char *name)
 {
-    mv_arena *arena = mvt_arena_new();
-
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
         uint32_t count = mv_trace_events(trace, device).count;
         for (uint32_t k = 0; k < 4; k++) {
@@ -32,7 +30,7 @@ static void expect_sum(const mv_trace *trace, const char *name)
             if (k > 0)
                 ask = (mv_moment_ask){.event = count ? (count - 1) / k : MV_BEFORE,
                                       .window = {0, count}};
-            r = parts_of(arena, trace, device, ask);
+            r = parts_of(mvt_memory(), trace, device, ask);
             for (uint32_t i = 0; i < MV_RESERVED_PARTS; i++)
                 sum += r.part[i];
             cr_expect_eq(sum, (int64_t)r.reserved, "%s", name);
@@ -42,7 +40,6 @@ static void expect_sum(const mv_trace *trace, const char *name)
             cr_expect(k == 0 || r.part[MV_RESERVED_APART] == 0, "%s", name);
         }
     }
-    mv_arena_release(arena);
 }
 
 Test(reserved_parts, they_add_up_on_every_snapshot)

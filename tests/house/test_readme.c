@@ -22,11 +22,9 @@ static void check_session(const char *text, const char *end)
 Test(readme, sessions_are_real)
 {
     unsigned sessions = 0;
-    mv_span file;
-    const char *text;
+    mv_span file = mvt_file(mvt_memory(), MV_SOURCE_DIR "/README.md");
+    const char *text = mv_arena_text(mvt_memory(), (const char *)file.data, file.length);
 
-    file = mvt_file(mvt_memory(), MV_SOURCE_DIR "/README.md");
-    text = mv_arena_text(mvt_memory(), (const char *)file.data, file.length);
     cr_assert(text != NULL);
     while ((text = strstr(text, FENCE SHELL))) {
         const char *end = strstr(text + strlen(FENCE), FENCE);
@@ -90,12 +88,10 @@ Test(readme, pictures_can_be_made_again)
 {
     static const char start[] = "(`memviz ";
     unsigned pictures = 0;
-    const char *text;
     mv_arena *arena = mvt_memory();
-    mv_span file;
+    mv_span file = mvt_file(arena, MV_SOURCE_DIR "/README.md");
+    const char *text = mv_arena_text(arena, (const char *)file.data, file.length);
 
-    file = mvt_file(arena, MV_SOURCE_DIR "/README.md");
-    text = mv_arena_text(arena, (const char *)file.data, file.length);
     while ((text = strstr(text, start))) {
         const char *end = strstr(text, "`)");
         cr_assert(end != NULL);

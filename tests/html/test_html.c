@@ -255,20 +255,17 @@ Test(html, stream_of_any_length_is_read_back)
 
 Test(html, want_of_memory_is_reported)
 {
-    mv_budget budget = {.limit = 3u << 20};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_of(3u << 20);
     mv_packed c;
     mv_sink sink = {0};
     mv_err err = {0};
 
-    mv_arena_init(&arena, &budget);
-    mv_packed_init(&c, &arena);
+    mv_packed_init(&c, arena);
     mv_packed_open(&c, MV_CODING_PLAIN, "x");
     for (uint32_t i = 0; i < 4u << 20; i++)
         mv_packed_add(&c, i);
     mv_packed_close(&c);
     cr_expect_eq(mv_packed_write(&c, &sink, &err), MV_NOMEM);
-    mv_arena_release(&arena);
 }
 
 /* ---- what a page holds ------------------------------------------------------------------- */
@@ -464,7 +461,6 @@ Test(html, page_opens_where_it_is_told)
         next(&facts);
         cr_expect_eq(next(&facts), want[i][2]);
         close_page(&o);
-        mvt_drop(t);
     }
 }
 

@@ -36,7 +36,6 @@ static char *write_trace(uint32_t used)
         use(t, 7 - i);
     snprintf(path, sizeof path, "/tmp/memviz-idle-XXXXXX");
     write_to(t, path);
-    mvt_drop(t);
     return path;
 }
 
@@ -166,7 +165,6 @@ static mvt_run leaks_on(uint32_t devices)
     leak(t, devices);
     write_to(t, path);
     r = mvt_sh("$MEMVIZ leaks %s", path);
-    mvt_drop(t);
     unlink(path);
     return r;
 }

@@ -23,19 +23,17 @@ static bool fills_for_a_while(const char *name)
 
 static void judge(const char *folder, const char *name)
 {
-    mv_budget budget = {.limit = (uint64_t)2 << 30};
     char path[512];
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_of((uint64_t)2 << 30);
     mv_trace trace;
 
     snprintf(path, sizeof path, "../%s/%s", folder, name);
-    mv_arena_init(&arena, &budget);
-    mvt_load(&arena, path, &trace);
+    trace = mvt_load(arena, path);
     for (uint32_t d = 0; d < mv_trace_devices(&trace); d++) {
         mvt_leak_cuts c;
         mv_err err;
 
-        cr_assert_eq(mvt_leak_cuts_find(&budget, &trace, d, CUTS, NULL, &c, &err), MV_OK);
+        cr_assert_eq(mvt_leak_cuts_find(arena->budget, &trace, d, CUTS, NULL, &c, &err), MV_OK);
         if (c.verdict == MV_VERDICT_LEAK) {
             /* Where all sizes differ, a seventh step tells a leak from a cache by shape. */
             uint32_t late = strcmp(name, "varying_logits") == 0 ? CUTS / 12 : 0;
@@ -45,7 +43,7 @@ static void judge(const char *folder, const char *name)
             cr_expect_eq(c.leak, 0, "%s: a leak at event %u", name, c.first_leak);
         }
     }
-    mv_arena_release(&arena);
+    mv_arena_release(arena);
 }
 
 static void judge_folder(const char *folder)

@@ -56,7 +56,6 @@ static void expect_kind(const habit *h, mv_leak_kind kind)
     cr_expect_eq(found.leaks[0].kind, kind, "%s, not %s", mv_leak_kind_name(kind),
                  mv_leak_kind_name(found.leaks[0].kind));
     cr_expect((*found.leaks[0].evidence == 0) == (kind == MV_LEAK_UNKNOWN));
-    mvt_drop(t);
 }
 
 Test(leak_kind, is_named_on_evidence)

@@ -123,7 +123,7 @@ static void load(loaded *l, const char *name)
     mv_lives lives;
 
     l->arena = mvt_arena_new();
-    mvt_load(l->arena, name, &l->trace);
+    l->trace = mvt_load(l->arena, name);
     lives = mvt_lives(l->arena, &l->trace, 0);
     mvt_ok(mv_leaks_find(l->arena, &l->trace, &lives, &l->found, mvt_err()));
 }

@@ -530,7 +530,6 @@ Test(live, training_runs_come_back_event_for_event)
         cr_assert_eq(trace.segments.count, from->segments.count);
         cr_assert_eq(trace.segments.allocated[0], from->segments.allocated[0]);
         expect_exact(0);
-        mvt_drop(t);
     }
 }
 

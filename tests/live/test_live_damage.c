@@ -12,18 +12,15 @@ static mv_err err;
 /* Reads, in memory of its own, and gives that back. */
 static mv_code try_reading(mv_span file)
 {
-    mv_budget own = {.limit = 64 << 20};
-    mv_arena memory;
-    mv_code code;
+    mv_arena *memory = mvt_arena_of(64 << 20);
+    mv_code code = mv_trace_read_bytes(memory, file, &trace, &err);
 
-    mv_arena_init(&memory, &own);
-    code = mv_trace_read_bytes(&memory, file, &trace, &err);
     if (code == MV_OK)
         cr_assert_null(mvt_unsound(&trace), "%s", mvt_unsound(&trace));
     else
         cr_assert_eq(code, err.code);
-    mv_arena_release(&memory);
-    cr_assert_eq(own.used, 0);
+    mv_arena_release(memory);
+    cr_assert_eq(memory->budget->used, 0);
     return code;
 }
 
@@ -190,12 +187,10 @@ Test(live_damage, too_little_memory_is_an_error)
     mv_span file = some_file();
 
     for (uint64_t limit = 0; limit < 8 << 20; limit += 100000) {
-        mv_budget own = {.limit = limit};
-        mv_arena memory;
+        mv_arena *memory = mvt_arena_of(limit);
         mv_code code;
-        mv_arena_init(&memory, &own);
-        code = mv_trace_read_bytes(&memory, file, &trace, &err);
+        code = mv_trace_read_bytes(memory, file, &trace, &err);
         cr_assert(code == MV_OK || code == MV_NOMEM, "%s", mv_code_name(code));
-        mv_arena_release(&memory);
+        mv_arena_release(memory);
     }
 }

@@ -78,11 +78,9 @@ Test(block_size, rules_come_from_the_settings)
 
 Test(block_size, real_settings_are_read)
 {
-    mv_trace trace;
-    mv_block_rules rules;
+    mv_trace trace = mvt_load(mvt_memory(), "whatif_4");
+    mv_block_rules rules = mv_block_rules_of(&trace);
 
-    mvt_load(mvt_memory(), "whatif_4", &trace);
-    rules = mv_block_rules_of(&trace);
     cr_expect_eq(rules.divisions[0], 4);
     cr_expect_eq(rules.divisions[MV_ROUNDUP_STEPS - 1], 4);
 }
@@ -123,7 +121,6 @@ static mv_rounding rounding_of(uint32_t npu, uint32_t cuda, uint32_t both, const
         mvt_block(t, .bytes = 1024, .requested = 700, .state = MV_BLOCK_ALLOCATED, .stack = stack);
     mvt_block(t, .bytes = (20 << 20) - npu * 1536 - (cuda + both) * 1024);
     r = mv_rounding_of(mvt_done(t));
-    mvt_drop(t);
     return r;
 }
 

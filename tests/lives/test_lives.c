@@ -238,7 +238,6 @@ Test(lives, files_may_lack_either_kind_of_free)
         cr_expect_eq(l.allocs.freed[0], 2);
         cr_expect_eq(l.allocs.completed[0], 2);
         cr_expect_eq(l.doubts.lost_frees, 0);
-        mvt_drop(t);
     }
 }
 
@@ -357,11 +356,9 @@ static mv_history_kind expected_history(const char *name)
 /* Also: every real trace leads to its final heap to the byte. */
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
-    mv_arena *arena = mvt_arena_new();
-
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
         mv_lives l;
-        l = mvt_lives(arena, trace, device);
+        l = mvt_lives(mvt_memory(), trace, device);
         cr_expect_eq(l.history, expected_history(name), "%s: %s, because %s", name,
                      mv_history_name(l.history), l.history_why);
         cr_expect_eq(l.doubts.lone_frees, 0, "%s", name);
@@ -374,7 +371,6 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         cr_expect_eq(l.doubts.residual, 0, "%s", name);
         cr_expect_eq(l.doubts.residual_reserved, 0, "%s", name);
     }
-    mv_arena_release(arena);
 }
 
 Test(lives, real_snapshots_are_explained_without_doubts)
@@ -517,7 +513,6 @@ static void check_random(mvt_heap_opts opts)
                  0, "seed %u", opts.seed);
     cr_expect_eq(l.doubts.residual, 0);
     cr_expect_eq(l.doubts.residual_reserved, 0);
-    mvt_drop(t);
 }
 
 Test(lives, random_traces_have_the_blocks_of_the_literal_allocator)
@@ -579,7 +574,6 @@ static void check_nonsense(uint32_t seed)
     cr_expect_eq(series.reserved[series.count - 1] + (uint64_t)l.doubts.residual_reserved,
                  totals.current.bytes.reserved);
     cr_expect(!totals.audit.exact);
-    mvt_drop(t);
 }
 
 Test(lives, nonsense_is_survived)
@@ -593,13 +587,10 @@ Test(lives, small_memory_limit_is_an_error)
     mvt_trace *t = mvt_new();
     mvt_heap_truth truth = mvt_heap_run(t, (mvt_heap_opts){.seed = 1, .calls = 300});
     const mv_trace *trace = mvt_done(t);
-    mv_budget budget = {.limit = 64 << 10};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_of(64 << 10);
     mv_lives l;
     mv_err err;
 
     cr_expect_gt(truth.events, 100);
-    mv_arena_init(&arena, &budget);
-    cr_expect_eq(mv_lives_find(&arena, trace, 0, &l, &err), MV_NOMEM);
-    mv_arena_release(&arena);
+    cr_expect_eq(mv_lives_find(arena, trace, 0, &l, &err), MV_NOMEM);
 }

@@ -17,15 +17,14 @@ static void expect_levels(const mv_levels *a, const mv_levels *b, const char *na
 /* A few windows of every real snapshot, each looked at from a few events. */
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
-    mv_arena *arena = mvt_arena_new();
     mv_lives whole, part;
 
-    whole = mvt_lives(arena, trace, 0);
+    whole = mvt_lives(mvt_memory(), trace, 0);
     for (uint32_t k = 0; k < 4 && whole.events.count > 8; k++) {
         uint32_t count = whole.events.count;
         mv_window w = {k * (count / 9), count - k * (count / 7)};
 
-        mvt_ok(mv_lives_within(arena, &whole, w, &part, mvt_err()));
+        mvt_ok(mv_lives_within(mvt_memory(), &whole, w, &part, mvt_err()));
         cr_assert_eq(part.events.count, w.end - w.first);
         cr_expect_eq(part.has_later_events, w.end < count);
         for (uint32_t i = 0; i < 8; i++) {
@@ -37,7 +36,6 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         for (uint32_t i = 1; i < part.allocs.preexisting; i++)
             cr_assert_leq(part.allocs.addr[i - 1], part.allocs.addr[i]);
     }
-    mv_arena_release(arena);
 }
 
 Test(lives_window, has_the_heap_of_the_whole_trace)

@@ -116,28 +116,25 @@ Test(spill, only_what_came_since)
 
 Test(spill, moved_blocks_grow_and_go)
 {
-    mv_budget budget = {.limit = 64 * MEGABYTE};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_of(64 * MEGABYTE);
     mv_spilled moved;
     uint8_t *at, *other;
 
-    mv_arena_init(&arena, &budget);
-    at = mv_arena_grow(&arena, NULL, MEGABYTE + 5);
-    other = mv_arena_grow(&arena, NULL, MEGABYTE);
+    at = mv_arena_grow(arena, NULL, MEGABYTE + 5);
+    other = mv_arena_grow(arena, NULL, MEGABYTE);
     memset(at, 3, MEGABYTE + 5);
-    mv_spill_arena(&arena, ".", &moved);
+    mv_spill_arena(arena, ".", &moved);
     cr_assert_eq(moved.kept, 0);
-    at = mv_arena_grow(&arena, at, 9 * MEGABYTE);
+    at = mv_arena_grow(arena, at, 9 * MEGABYTE);
     cr_assert_not_null(at);
     for (uint32_t i = 0; i < 9 * MEGABYTE; i++)
         cr_assert_eq(at[i], i < MEGABYTE + 5 ? 3 : 0);
     memset(at, 4, 9 * MEGABYTE); /* it is memory again */
-    mv_spill_forget(&arena);
+    mv_spill_forget(arena);
     cr_assert_eq(at[8 * MEGABYTE], 4);
-    mv_arena_drop(&arena, other);
-    mv_arena_drop(&arena, at);
-    cr_assert_eq(budget.used, 0);
-    mv_arena_release(&arena);
+    mv_arena_drop(arena, other);
+    mv_arena_drop(arena, at);
+    cr_assert_eq(arena->budget->used, 0);
 }
 
 /* ---- where no file can be had ------------------------------------------------------------ */
@@ -205,18 +202,15 @@ Test(spill, no_descriptors_left)
 
 Test(spill, nothing_to_move)
 {
-    mv_budget budget = {.limit = MEGABYTE};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_of(MEGABYTE);
     mv_spilled moved = {1, 1};
 
-    mv_arena_init(&arena, &budget);
-    mv_spill_arena(&arena, NULL, &moved);
+    mv_spill_arena(arena, NULL, &moved);
     cr_assert_eq(moved.filed + moved.kept, 0);
-    cr_assert_not_null(mv_arena_push(&arena, 100, 1));
-    mv_spill_arena(&arena, NULL, &moved);
+    cr_assert_not_null(mv_arena_push(arena, 100, 1));
+    mv_spill_arena(arena, NULL, &moved);
     cr_assert_eq(moved.filed + moved.kept, 0);
-    mv_spill_forget(&arena);
-    mv_arena_release(&arena);
+    mv_spill_forget(arena);
 }
 
 /* ---- readers ----------------------------------------------------------------------------- */

@@ -71,9 +71,8 @@ Test(msgpack, every_real_snapshot_comes_back_from_the_plain_form)
 
 Test(msgpack, every_optional_field_comes_back)
 {
-    mv_trace trace;
+    mv_trace trace = mvt_full_trace(mvt_memory());
 
-    mvt_full_trace(mvt_memory(), &trace);
     cr_assert_eq(trace.notes[MV_NOTE_UNSORTED_TIME].count, 2); /* the files do not carry these */
     check_compact(&trace, "full trace");
     check_plain(&trace, "full trace");

@@ -9,15 +9,13 @@
 
 static mv_code code_of(mv_span bytes, mv_err *err)
 {
-    mv_budget small = {.limit = 64u << 20};
-    mv_arena own;
+    mv_arena *own = mvt_arena_of(64u << 20);
     mv_trace trace;
     mv_code code;
 
-    mv_arena_init(&own, &small);
-    code = mv_trace_read_bytes(&own, bytes, &trace, err);
-    mv_arena_release(&own);
-    cr_assert_eq(small.used, 0);
+    code = mv_trace_read_bytes(own, bytes, &trace, err);
+    mv_arena_release(own);
+    cr_assert_eq(own->budget->used, 0);
     return code;
 }
 
@@ -46,7 +44,7 @@ Test(msgpack_damage, a_cut_at_any_byte_is_truncated)
     mvt_free(t, .addr = 0x1000);
     check_cuts(mvt_plain_bytes(t), 1);
     check_cuts(mvt_compact_bytes(t), 1);
-    mvt_full_trace(mvt_memory(), &trace);
+    trace = mvt_full_trace(mvt_memory());
     check_cuts(mvt_plain_of(mvt_memory(), &trace), 7);
     check_cuts(mvt_compact_of(mvt_memory(), &trace), 7);
 }
@@ -70,9 +68,8 @@ static void check_damage(mv_span bytes)
 
 Test(msgpack_damage, a_flipped_byte_does_no_harm)
 {
-    mv_trace trace;
+    mv_trace trace = mvt_full_trace(mvt_memory());
 
-    mvt_full_trace(mvt_memory(), &trace);
     check_damage(mvt_plain_of(mvt_memory(), &trace));
     check_damage(mvt_compact_of(mvt_memory(), &trace));
 }
@@ -308,26 +305,22 @@ Test(msgpack_damage, numbers_of_the_compact_form_are_checked)
         {"device_traces/0", 3, MV_TYPE},
         {"strings/0", 3, MV_TYPE},
     };
-    mv_trace trace;
-    mv_span bytes;
+    mv_trace trace = mvt_full_trace(mvt_memory());
+    mv_span bytes = mvt_compact_of(mvt_memory(), &trace);
 
-    mvt_full_trace(mvt_memory(), &trace);
-    bytes = mvt_compact_of(mvt_memory(), &trace);
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++)
         check_number(bytes, cases[i].path, cases[i].value, cases[i].code);
 }
 
 Test(msgpack_damage, tables_of_the_compact_form_are_checked)
 {
-    mv_trace trace;
-    mv_span bytes;
     mv_err err;
     msgpack_object none = {.type = MSGPACK_OBJECT_NIL};
     msgpack_object empty = {.type = MSGPACK_OBJECT_ARRAY};
     msgpack_object map = {.type = MSGPACK_OBJECT_MAP};
+    mv_trace trace = mvt_full_trace(mvt_memory());
+    mv_span bytes = mvt_compact_of(mvt_memory(), &trace);
 
-    mvt_full_trace(mvt_memory(), &trace);
-    bytes = mvt_compact_of(mvt_memory(), &trace);
     cr_assert_eq(code_with(bytes, "format", string("other"), &err), MV_FORMAT);
     cr_assert_eq(code_with(bytes, "strings/1", string("size"), &err), MV_CORRUPT);
     cr_assert_eq(code_with(bytes, "stacks/0", integer(0), &err), MV_TYPE);

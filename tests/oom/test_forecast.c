@@ -86,7 +86,6 @@ static mv_forecast told(const uint64_t *inputs, uint32_t count, uint32_t stop, u
     ask.event = mv_trace_events(trace, 0).count - 1;
     ask.stack = mv_trace_events(trace, 0).stack[ask.event];
     out = forecast(mvt_arena(t), trace, ask);
-    mvt_drop(t);
     return out;
 }
 
@@ -182,18 +181,15 @@ static uint64_t *levels_of(mv_arena *arena, const mv_lives *lives)
 
 static uint32_t check_run(const expected *want, double *over, double *under)
 {
-    mv_arena *arena = mvt_arena_new();
-    mv_trace trace;
-    mv_lives lives;
+    mv_arena *arena = mvt_memory();
     mv_sites sites;
     mv_steps steps;
-    mv_block_rules rules;
     uint64_t *level;
     uint32_t checked = 0;
+    mv_trace trace = mvt_load(arena, want->name);
+    mv_block_rules rules = mv_block_rules_of(&trace);
+    mv_lives lives = mvt_lives(arena, &trace, 0);
 
-    mvt_load(arena, want->name, &trace);
-    rules = mv_block_rules_of(&trace);
-    lives = mvt_lives(arena, &trace, 0);
     mvt_ok(mv_sites_find(arena, &trace, &sites, mvt_err()));
     mvt_ok(mv_steps_find(arena, &trace, &lives, &steps, mvt_err()));
     level = levels_of(arena, &lives);
@@ -215,7 +211,6 @@ static uint32_t check_run(const expected *want, double *over, double *under)
             *under = fmax(*under, 1 - (double)f.peak / (double)least);
             checked++;
         }
-    mv_arena_release(arena);
     return checked;
 }
 

@@ -49,14 +49,13 @@ Test(oom, verdicts_on_real_snapshots)
         {"oom_fragmented", MV_OOM_FRAGMENTATION, 400 * MIB, 29 * MIB, true},
         {"oom_outside", MV_OOM_OUTSIDE, 2 * GIB, 0, false},
     };
-    mv_arena *arena = mvt_arena_new();
 
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         mv_trace trace;
         result r;
         const mv_oom *o;
-        mvt_load(arena, cases[i].name, &trace);
-        find_in(arena, &trace, &r);
+        trace = mvt_load(mvt_memory(), cases[i].name);
+        find_in(mvt_memory(), &trace, &r);
         cr_assert_eq(r.found.count, 1, "%s", cases[i].name);
         o = &r.found.ooms[0];
         cr_expect_str_eq(mv_oom_verdict_name(o->verdict), mv_oom_verdict_name(cases[i].verdict),
@@ -65,18 +64,16 @@ Test(oom, verdicts_on_real_snapshots)
         cr_expect_eq(o->largest_hole, cases[i].largest_hole, "%s", cases[i].name);
         cr_expect_eq(o->limited, cases[i].limited, "%s", cases[i].name);
         cr_expect_eq(o->bytes.reserved, o->bytes.allocated + o->bytes.pending + o->bytes.free);
-        mv_arena_release(arena);
     }
 }
 
 Test(oom, the_line_that_pins_is_named_with_the_fewest_blocks)
 {
-    mv_trace trace;
     result r;
     const mv_oom *o;
     char label[128];
+    mv_trace trace = mvt_load(mvt_memory(), "oom_fragmented");
 
-    mvt_load(mvt_memory(), "oom_fragmented", &trace);
     find_in(mvt_memory(), &trace, &r);
     o = &r.found.ooms[0];
     mv_culprit_label(&trace, NULL, o->pins.lines[0].stack, label, sizeof label);
@@ -95,18 +92,16 @@ Test(oom, retries_are_pytorchs_own_count)
         uint32_t retries, collections;
     } cases[] = {{"retry_release", 7, 0}, {"gc_limit", 0, 2},   {"gc_limit_off", 0, 0},
                  {"gpt_train", 0, 0},     {"late_start", 0, 0}, {"expandable_empty", 0, 0}};
-    mv_arena *arena = mvt_arena_new();
 
     for (uint32_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         mv_trace trace;
         result r;
-        mvt_load(arena, cases[i].name, &trace);
-        find_in(arena, &trace, &r);
+        trace = mvt_load(mvt_memory(), cases[i].name);
+        find_in(mvt_memory(), &trace, &r);
         cr_expect_eq(r.found.count, 0, "%s", cases[i].name);
         cr_expect_eq(r.found.retries, cases[i].retries, "%s: %u", cases[i].name, r.found.retries);
         cr_expect_eq(r.found.collections, cases[i].collections, "%s: %u", cases[i].name,
                      r.found.collections);
-        mv_arena_release(arena);
     }
 }
 
@@ -131,7 +126,6 @@ static void expect(mvt_trace *t, mv_oom_verdict verdict)
     cr_assert_eq(r.found.count, 1);
     cr_expect_str_eq(mv_oom_verdict_name(r.found.ooms[0].verdict), mv_oom_verdict_name(verdict));
     cr_expect(r.found.ooms[0].detailed);
-    mvt_drop(t);
 }
 
 Test(oom, nothing_free_is_capacity)
@@ -372,7 +366,6 @@ static uint32_t refusals(mvt_trace *t, uint32_t count, const uint64_t *sizes,
     for (uint32_t i = 0; i < r.found.count; i++)
         cr_expect(r.found.ooms[i].api_call == MV_NO_ROW || r.found.ooms[i].event == event);
     count = r.found.count;
-    mvt_drop(t);
     return count;
 }
 
@@ -464,7 +457,6 @@ Test(oom, the_hole_to_open_is_that_with_the_fewest_bytes_in_use)
                 for (uint64_t bytes = 512; bytes <= 256 * MIB; bytes *= 6)
                     checked += check_change(mvt_arena(t), &heap, &map, d, bytes, what);
         }
-        mvt_drop(t);
     }
     cr_expect_gt(checked, 200);
 }
@@ -487,7 +479,6 @@ Test(oom, figures_at_random_failures_are_those_of_the_heap)
             cr_expect_eq(o->bytes.free, now->reserved - now->active);
             ooms++;
         }
-        mvt_drop(t);
     }
     cr_expect_gt(ooms, 20);
 }

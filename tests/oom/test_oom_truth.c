@@ -26,7 +26,7 @@ static void load(loaded *l, const char *name)
     *l = (loaded){.budget = {.limit = (uint64_t)1 << 30}};
     mv_arena_init(&l->arena, &l->budget);
     snprintf(path, sizeof path, "../oom/%s", name);
-    mvt_load(&l->arena, path, &l->trace);
+    l->trace = mvt_load(&l->arena, path);
     l->lives = mvt_lives(&l->arena, &l->trace, 0);
     mvt_ok(mv_sites_find(&l->arena, &l->trace, &l->sites, mvt_err()));
     find_in(l, &l->lives, &l->found);

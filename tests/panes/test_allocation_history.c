@@ -33,18 +33,15 @@ static void check(mv_arena *arena, const mv_view *view, uint32_t alloc)
 Test(story, is_what_a_literal_pass_finds)
 {
     for (uint32_t seed = 1; seed <= 4; seed++) {
-        mv_budget budget = {.limit = (uint64_t)1 << 30};
         mvt_trace *t = mvt_new();
-        mv_arena arena;
+        mv_arena *arena = mvt_arena_of((uint64_t)1 << 30);
         mv_view *view;
         mvt_heap_run(t, (mvt_heap_opts){.seed = seed, .calls = 500, .unrecorded = 60});
-        view = mvt_view_of(&budget, t);
-        mv_arena_init(&arena, &budget);
+        view = mvt_view_of(arena->budget, t);
         for (uint32_t i = 0; i < mv_view_device(view)->lives.allocs.count; i += 3)
-            check(&arena, view, i);
-        mv_arena_release(&arena);
+            check(arena, view, i);
+        mv_arena_release(arena);
         mv_view_close(view);
-        mvt_drop(t);
     }
 }
 
@@ -79,7 +76,6 @@ Test(story, versions_are_those_of_the_trace_report)
 
 Test(story, a_long_history_keeps_the_latest)
 {
-    mv_budget budget = {.limit = (uint64_t)1 << 30};
     mvt_trace *t = mvt_new();
     mv_allocation_history story;
     mv_arena arena;
@@ -100,6 +96,5 @@ Test(story, a_long_history_keeps_the_latest)
     cr_expect_eq(story.history[0], 100);
     cr_expect_eq(story.history[story.count - 1], MV_MOST_OCCUPANTS + 99);
     cr_expect_eq(story.version, 8);
-    mv_arena_release(&arena);
     mv_view_close(view);
 }

@@ -170,7 +170,6 @@ Test(findings, leaks_of_random_trainings_are_named)
         cr_expect_str_eq(leak->culprit, truth.lines[0]);
         cr_expect_eq(leak->bytes, truth.leaked_bytes);
         close_bench(&b);
-        mvt_drop(t);
     }
 }
 

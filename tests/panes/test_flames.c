@@ -116,7 +116,6 @@ Test(flames, sums_are_those_of_a_literal_pass)
         open_bench(&b, mvt_done(t));
         check_all(&b);
         mv_arena_release(b.arena);
-        mvt_drop(t);
     }
     for (uint32_t seed = 1; seed <= 6; seed++) {
         mvt_trace *t = mvt_new();
@@ -125,7 +124,6 @@ Test(flames, sums_are_those_of_a_literal_pass)
         open_bench(&b, mvt_done(t));
         check_all(&b);
         mv_arena_release(b.arena);
-        mvt_drop(t);
     }
 }
 
@@ -186,12 +184,11 @@ Test(flames, largest_below_a_node_passes_through_it)
 
 Test(flames, at_the_end_of_a_snapshot_it_is_what_pytorch_counted)
 {
-    mv_trace trace;
     mv_flames found;
     mv_err err;
     bench b;
+    mv_trace trace = mvt_load(mvt_memory(), "gpt_train");
 
-    mvt_load(mvt_memory(), "gpt_train", &trace);
     open_bench(&b, &trace);
     check_all(&b);
     mv_flames_find(b.arena, &trace, &b.sites, &b.index,

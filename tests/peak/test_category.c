@@ -118,7 +118,6 @@ Test(category, a_training_loop)
         cr_expect_str_eq(category_at(&r, all[i].addr * 0x1000, 0), all[i].category, "%d: %s",
                          (int)all[i].addr, category_at(&r, all[i].addr * 0x1000, 0));
     cr_expect_str_eq(category_at(&r, 15 * 0x1000, 1), "gradient");
-    mvt_drop(r.t);
 }
 
 /* The trace ends in the middle of the third step: what is alive then is judged by earlier steps. */
@@ -134,7 +133,6 @@ Test(category, an_unfinished_step)
     r = categories_of(t, NULL);
     cr_expect_str_eq(category_at(&r, 30 * 0x1000, 0), "activation");
     cr_expect_str_eq(category_at(&r, 31 * 0x1000, 0), category_at(&r, 32 * 0x1000, 0));
-    mvt_drop(r.t);
 }
 
 Test(category, rules_come_first)
@@ -145,7 +143,6 @@ Test(category, rules_come_first)
     cr_expect_str_eq(category_at(&r, 12 * 0x1000, 0), "mixture");
     cr_expect_str_eq(category_at(&r, 16 * 0x1000, 0), "parameter");
     cr_expect_eq(r.found.count, MV_CATEGORY_COUNT + 2);
-    mvt_drop(r.t);
 }
 
 /* Without a backward pass and without optimizers, empty stacks say nothing. */
@@ -161,7 +158,6 @@ Test(category, nothing_is_guessed)
     r = categories_of(t, NULL);
     for (uint64_t i = 1; i <= 3; i++)
         cr_expect_str_eq(category_at(&r, i * 0x1000, 0), "unknown");
-    mvt_drop(r.t);
 }
 
 /* cuBLAS takes its workspace on the way of the first product. */
@@ -179,7 +175,6 @@ Test(category, workspaces)
     r = categories_of(t, NULL);
     cr_expect_str_eq(category_at(&r, 0x10000000, 0), "workspace");
     cr_expect_str_neq(category_at(&r, 0x20000000, 0), "workspace");
-    mvt_drop(r.t);
 }
 
 /* Random runs: the stacks of the fixture tell which categories are possible. */
@@ -203,7 +198,6 @@ Test(category, random_training)
         }
         cr_expect_gt(of[MV_CATEGORY_ACTIVATION], 0, "seed %d", (int)seed);
         cr_expect_gt(of[MV_CATEGORY_GRADIENT], 0, "seed %d", (int)seed);
-        mvt_drop(t);
     }
 }
 
@@ -211,13 +205,11 @@ Test(category, random_training)
 Test(category, recorded_training)
 {
     mv_arena *arena = mvt_memory();
-    mv_trace trace;
-    mv_lives lives;
     mv_categories found;
     uint64_t parameters = 0, state = 0;
+    mv_trace trace = mvt_load(arena, "gpt_train");
+    mv_lives lives = mvt_lives(arena, &trace, 0);
 
-    mvt_load(arena, "gpt_train", &trace);
-    lives = mvt_lives(arena, &trace, 0);
     mvt_ok(mv_categories_find(arena, &trace, &lives, mv_frame_kinds(arena, &trace), NULL, &found,
                               mvt_err()));
     for (uint32_t i = 0; i < lives.allocs.count; i++) {
@@ -272,7 +264,6 @@ static void expect_states(mvt_trace *t, const char *state, const char *temporary
     cr_expect_str_eq(category_at(&r, 41 * 0x1000, 0), state);
     cr_expect_str_eq(category_at(&r, 42 * 0x1000, 0), state);
     cr_expect_str_eq(category_at(&r, 60 * 0x1000, 0), temporary);
-    mvt_drop(r.t);
 }
 
 /* The trace ends with the first step: what is alive after its range outlives it. */

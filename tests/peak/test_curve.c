@@ -104,7 +104,6 @@ static void check_run(mvt_heap_opts opts, uint32_t first, uint32_t end)
     gone[opts.seed / 2 % PARTS] = 1;
     check_peak(&r, gone);
     check_without(&r, gone);
-    mvt_drop(r.t);
 }
 
 Test(curve, random_heaps)

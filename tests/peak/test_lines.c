@@ -99,24 +99,21 @@ Test(lines, random_traces)
             check_line(&r, &r.found.lines[i]);
             cr_expect(i == 0 || r.found.lines[i].peak <= r.found.lines[i - 1].peak);
         }
-        mvt_drop(r.t);
     }
 }
 
-static mv_arena *shared;
-
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
-    const uint8_t *kinds = mv_frame_kinds(shared, trace);
+    const uint8_t *kinds = mv_frame_kinds(mvt_memory(), trace);
 
     for (uint32_t d = 0; d < mv_trace_devices(trace); d++) {
         uint64_t total = 0, freed = 0, live = 0, start = 0;
         mv_totals totals;
         mv_lines found;
-        mv_lives lives = mvt_lives(shared, trace, d);
+        mv_lives lives = mvt_lives(mvt_memory(), trace, d);
 
-        mvt_ok(mv_totals_find(shared, trace, &lives, &totals, mvt_err()));
-        mvt_ok(mv_lines_find(shared, trace, &lives, kinds, (mv_window){0, lives.events.count},
+        mvt_ok(mv_totals_find(mvt_memory(), trace, &lives, &totals, mvt_err()));
+        mvt_ok(mv_lines_find(mvt_memory(), trace, &lives, kinds, (mv_window){0, lives.events.count},
                              &found, mvt_err()));
         for (uint32_t i = 0; i < found.count; i++) {
             total += found.lines[i].total;
@@ -134,13 +131,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
 
 Test(lines, sums_on_every_snapshot)
 {
-    mv_budget budget = {.limit = 2ull << 30};
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
-    shared = &arena;
     mvt_each_snapshot(check_snapshot);
-    mv_arena_release(&arena);
 }
 
 Test(lines, json)

@@ -66,17 +66,15 @@ static void check_sums(const mv_attribution *a)
     cr_expect_geq(a->peak, a->at.bytes.allocated);
 }
 
-static mv_arena *shared;
-
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
     for (uint32_t d = 0; d < mv_trace_devices(trace); d++) {
-        survey s = survey_of(shared, trace, d, "peak");
+        survey s = survey_of(mvt_memory(), trace, d, "peak");
 
         check_sums(&s.found);
         cr_expect_eq(s.found.peak, s.found.at.bytes.allocated, "%s", name);
         if (s.lives.events.count > 777) {
-            s = survey_of(shared, trace, d, "777");
+            s = survey_of(mvt_memory(), trace, d, "777");
             check_sums(&s.found);
         }
     }
@@ -84,13 +82,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
 
 Test(peak, sums_on_every_snapshot)
 {
-    mv_budget budget = {.limit = 2ull << 30};
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
-    shared = &arena;
     mvt_each_snapshot(check_snapshot);
-    mv_arena_release(&arena);
 }
 
 /* ---- marginal bytes ---------------------------------------------------------------------- */
@@ -132,7 +124,6 @@ Test(peak, marginals_of_random_training)
             cr_expect_eq(s.found.peak - s.found.sites[i].marginal,
                          slow_peak_without(&s, &sites, &s.found.sites[i]), "seed %d, site %u",
                          (int)seed, i);
-        mvt_drop(t);
     }
 }
 
@@ -250,7 +241,6 @@ Test(peak, targets_against_every_set)
         if (s.found.curve.parts <= 10)
             for (uint64_t tenth = 0; tenth <= 10; tenth++)
                 check_target(&s.found, s.arena, s.found.peak / 10 * tenth);
-        mvt_drop(t);
     }
 }
 
@@ -272,16 +262,13 @@ static void expect_same(const mv_attribution *a, const mv_attribution *b)
 Test(peak, times_and_folders_do_not_matter)
 {
     static const char *const names[] = {"gpt_train", "annotated", "resnet_all", "streams"};
-    mv_budget budget = {.limit = 1ull << 30};
 
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
-        mv_arena arena;
-        mv_trace trace;
+        mv_arena *arena = mvt_arena_of(1ull << 30);
         survey before, after;
+        mv_trace trace = mvt_load(arena, names[i]);
 
-        mv_arena_init(&arena, &budget);
-        mvt_load(&arena, names[i], &trace);
-        before = survey_of(&arena, &trace, 0, "peak");
+        before = survey_of(arena, &trace, 0, "peak");
         for (uint32_t e = 0; e < trace.devices[0].events.count; e++)
             trace.devices[0].events.time_us[e] += 123456789;
         for (uint32_t k = 0; k < trace.annotations.count; k++)
@@ -289,8 +276,8 @@ Test(peak, times_and_folders_do_not_matter)
         for (uint64_t k = 0; k + 10 < trace.strings.at[trace.strings.count]; k++)
             if (memcmp(trace.strings.bytes + k, "/workspace", 10) == 0)
                 memcpy(trace.strings.bytes + k, "/home/me/w", 10);
-        after = survey_of(&arena, &trace, 0, "peak");
+        after = survey_of(arena, &trace, 0, "peak");
         expect_same(&before.found, &after.found);
-        mv_arena_release(&arena);
+        mv_arena_release(arena);
     }
 }

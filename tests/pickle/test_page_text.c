@@ -19,13 +19,12 @@ Test(page_text, holds_the_same_as_the_pickle)
     static const char *const names[] = {"gpt_train", "two_devices", "no_history", "mempool"};
 
     for (int i = 0; i < 4; i++) {
-        mv_arena *arena = mvt_arena_new();
+        mv_arena *arena = mvt_memory();
         mv_trace trace;
         const char *why;
-        mvt_load(arena, names[i], &trace);
+        trace = mvt_load(arena, names[i]);
         why = difference_inside(arena, mvt_pickle_of(arena, &trace, i % 2));
         cr_expect_null(why, "%s: %s", names[i], why);
-        mv_arena_release(arena);
     }
 }
 
@@ -40,7 +39,6 @@ Test(page_text, the_fill_is_no_remark)
         mvt_setting_text(t, "x", name);
         mvt_ok(mv_trace_read_bytes(mvt_arena(t), mvt_page_bytes(t), &trace, mvt_err()));
         cr_expect_eq(trace.notes[MV_NOTE_TRAILING].count, 0);
-        mvt_drop(t);
     }
 }
 

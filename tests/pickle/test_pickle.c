@@ -193,7 +193,6 @@ Test(pickle, random_traces_survive_both_writers_both_ways)
             cr_assert_null(difference, "seed %u: %s", seed, difference);
             expect_same_both_ways(pickle, "random");
         }
-        mvt_drop(t);
     }
 }
 
@@ -201,10 +200,9 @@ Test(pickle, windows_cut_anywhere)
 {
     mvt_trace *t = random_trace(7);
     static char padding[2 * MV_SOURCE_WINDOW];
-    mv_span pickle;
     mv_trace whole;
+    mv_span pickle = mvt_pickle_bytes(t, false);
 
-    pickle = mvt_pickle_bytes(t, false);
     read_bytes(pickle, &whole);
     /* A text before the events, of every length about the window's, moves what the window cuts. */
     for (uint32_t length = MV_SOURCE_WINDOW - 48; length < MV_SOURCE_WINDOW + 2; length++) {

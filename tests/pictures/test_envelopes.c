@@ -123,7 +123,6 @@ static void compare(mvt_heap_opts opts)
             for (uint32_t i = 0; i < e.count; i++)
                 check_envelope(&e, &lives, i, windows[w][0], windows[w][1]);
         }
-    mvt_drop(t);
 }
 
 Test(envelopes, random_heaps_as_the_literal_model)
@@ -228,7 +227,6 @@ Test(envelopes, blocks_stand_where_a_literal_model_puts_them)
         for (uint32_t at = 0; at < p.count; at++)
             for (uint32_t event = 0; event < lives.events.count; event++)
                 compare_stack(&p, &e, &lives, at, event);
-        mvt_drop(t);
     }
 }
 
@@ -236,17 +234,15 @@ static void check_snapshot_in(const mv_trace *trace, const char *name, mv_timeli
 {
     mv_envelopes_picture p;
     mv_lives lives;
-    mv_arena *arena = mvt_arena_new();
 
     opts.title = name;
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
-        lives = mvt_lives(arena, trace, device);
-        mvt_ok(mv_envelopes_find(arena, trace, &lives, &opts, &p, mvt_err()));
+        lives = mvt_lives(mvt_memory(), trace, device);
+        mvt_ok(mv_envelopes_find(mvt_memory(), trace, &lives, &opts, &p, mvt_err()));
         mvt_scene_check(&p.timeline.scene, name);
         for (uint32_t i = 0; i + 1 < p.count; i++)
             cr_expect_geq(p.places[i].box.y, p.places[i + 1].box.y + p.places[i + 1].box.h);
     }
-    mv_arena_release(arena);
 }
 
 static void check_snapshot(const mv_trace *trace, const char *name)
@@ -265,17 +261,14 @@ static void check_says(const char *snapshot, const char *const *texts)
 {
     mv_timeline_opts opts = {.title = snapshot};
     mv_envelopes_picture p;
-    mv_arena *arena = mvt_arena_new();
-    mv_trace trace;
-    mv_lives lives;
+    mv_arena *arena = mvt_memory();
+    mv_trace trace = mvt_load(arena, snapshot);
+    mv_lives lives = mvt_lives(arena, &trace, 0);
 
-    mvt_load(arena, snapshot, &trace);
-    lives = mvt_lives(arena, &trace, 0);
     mvt_ok(mv_envelopes_find(arena, &trace, &lives, &opts, &p, mvt_err()));
     for (; *texts; texts++)
         cr_expect(mvt_scene_says(&p.timeline.scene, *texts), "%s does not say \"%s\"", snapshot,
                   *texts);
-    mv_arena_release(arena);
 }
 
 #define SAYS(snapshot, ...) check_says((snapshot), (const char *const[]){__VA_ARGS__, NULL})

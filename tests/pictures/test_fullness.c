@@ -84,7 +84,6 @@ static void compare(mvt_heap_opts opts)
     check_all(arena, &lives, &rows);
     if (lives.events.count > 0)
         check_samples(arena, &lives, &rows);
-    mvt_drop(t);
 }
 
 Test(fullness, random_heaps_as_the_literal_sum)

@@ -211,7 +211,6 @@ Test(icicle, trees_and_boxes_are_those_of_literal_models)
         draw(&p, trace, 0, true, (mv_icicle_opts){.event = events - 1});
         check_children(&p.tree);
         cr_assert_eq(p.tree.nodes[0].bytes, mv_moment_levels(&p.lives, events - 1).reserved);
-        mvt_drop(t);
     }
 }
 

@@ -58,7 +58,6 @@ Test(segment_timeline, rows_are_those_of_a_literal_allocator)
                                                                .expandable = seed % 2,
                                                                .drains = seed % 4 == 0});
         check_rows(t, &truth);
-        mvt_drop(t);
     }
 }
 
@@ -110,10 +109,9 @@ Test(segment_timeline, restless_segments_stay_a_small_file)
 
 Test(segment_timeline, says_what_is_there)
 {
-    mv_trace trace;
     picture p;
+    mv_trace trace = mvt_load(mvt_memory(), "gpt_train_expandable");
 
-    mvt_load(mvt_memory(), "gpt_train_expandable", &trace);
     draw(&p, &trace, 0, (mv_timeline_opts){0});
     cr_expect(mvt_scene_says(&p.timeline.scene, "peak reserved 1.18 GiB"));
     cr_expect(mvt_scene_says(&p.timeline.scene, "was reserved at the peak; tensors used"));

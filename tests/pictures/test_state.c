@@ -121,7 +121,6 @@ Test(state, boxes_are_those_of_a_literal_layout)
             check_state(mvt_arena(t), trace, &lives, e - 1, (mv_state_opts){200, 2, 100000, false});
             check_state(mvt_arena(t), trace, &lives, e - 1, (mv_state_opts){30, 9, 640, true});
         }
-        mvt_drop(t);
     }
 }
 
@@ -150,17 +149,14 @@ Test(state, pictures_of_every_snapshot_can_be_read)
 
 static void check_says(const char *snapshot, const char *const *texts)
 {
-    mv_arena *arena = mvt_arena_new();
-    mv_trace trace;
     picture p;
+    mv_trace trace = mvt_load(mvt_memory(), snapshot);
 
-    mvt_load(arena, snapshot, &trace);
     draw(&p, &trace, 0, (mv_state_picture_opts){.event = mv_trace_events(&trace, 0).count - 1});
     for (; *texts; texts++)
         cr_expect(mvt_scene_says(&p.picture.scene, *texts) ||
                       mvt_scene_hovers(&p.picture.scene, *texts),
                   "%s does not say \"%s\"", snapshot, *texts);
-    mv_arena_release(arena);
 }
 
 #define SAYS(snapshot, ...) check_says((snapshot), (const char *const[]){__VA_ARGS__, NULL})

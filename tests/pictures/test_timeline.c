@@ -206,7 +206,6 @@ Test(timeline, shapes_stand_where_a_literal_model_puts_them)
         uint32_t events = mv_trace_events(trace, 0).count;
         compare(trace, 0, events);
         compare(trace, events / 3, events - 7);
-        mvt_drop(t);
     }
 }
 
@@ -250,14 +249,13 @@ static void compare_part(const mv_trace *trace, uint32_t from, uint32_t to, uint
                          bool is_filtered, uint32_t top)
 {
     mv_filter_bits matches, largest;
-    mv_arena *arena = mvt_arena_new();
     picture p;
     float bottom;
     double scale;
 
     draw(&p, trace, 0, (mv_timeline_opts){.from = from, .to = to});
-    matches = random_rows(arena, p.lives.allocs.count, &seed);
-    largest = largest_rows(arena, &p, is_filtered ? &matches : NULL, from, to, top);
+    matches = random_rows(mvt_memory(), p.lives.allocs.count, &seed);
+    largest = largest_rows(mvt_memory(), &p, is_filtered ? &matches : NULL, from, to, top);
     draw(&p, trace, 0,
          (mv_timeline_opts){.from = from,
                             .to = to,
@@ -271,7 +269,6 @@ static void compare_part(const mv_trace *trace, uint32_t from, uint32_t to, uint
     for (uint32_t e = from; e < to; e++)
         compare_at(&p, e, from, to, scale, bottom);
     mvt_scene_check(&p.timeline.scene, "part");
-    mv_arena_release(arena);
 }
 
 Test(timeline, parts_are_stacked_without_the_others)
@@ -284,7 +281,6 @@ Test(timeline, parts_are_stacked_without_the_others)
         compare_part(trace, events / 3, events - 7, seed, true, 0);
         compare_part(trace, 0, events, seed, false, 9);
         compare_part(trace, events / 3, events - 7, seed, true, 4);
-        mvt_drop(t);
     }
 }
 
@@ -390,18 +386,16 @@ static void check_part_of_snapshot(const mv_trace *trace, const char *name)
 {
     uint64_t state = 11;
     mv_filter_bits matches;
-    mv_arena *arena = mvt_arena_new();
     picture p;
 
     draw(&p, trace, 0, (mv_timeline_opts){.title = name});
-    matches = random_rows(arena, p.lives.allocs.count, &state);
+    matches = random_rows(mvt_memory(), p.lives.allocs.count, &state);
     for (uint32_t top = 0; top <= 30; top += 30) {
         draw(&p, trace, 0,
              (mv_timeline_opts){.title = name, .only = &matches, .filter = "a filter", .top = top});
         mvt_scene_check(&p.timeline.scene, name);
         check_stack(&p.timeline.scene, name);
     }
-    mv_arena_release(arena);
 }
 
 Test(timeline, parts_of_every_snapshot_can_be_read)
@@ -413,17 +407,14 @@ Test(timeline, parts_of_every_snapshot_can_be_read)
 
 static void check_says(const char *snapshot, const char *const *texts)
 {
-    mv_arena *arena = mvt_arena_new();
-    mv_trace trace;
     picture p;
+    mv_trace trace = mvt_load(mvt_memory(), snapshot);
 
-    mvt_load(arena, snapshot, &trace);
     draw(&p, &trace, 0, (mv_timeline_opts){.title = snapshot});
     for (; *texts; texts++)
         cr_expect(mvt_scene_says(&p.timeline.scene, *texts) ||
                       mvt_scene_hovers(&p.timeline.scene, *texts),
                   "%s does not say \"%s\"", snapshot, *texts);
-    mv_arena_release(arena);
 }
 
 #define SAYS(snapshot, ...) check_says((snapshot), (const char *const[]){__VA_ARGS__, NULL})
@@ -475,7 +466,6 @@ Test(timeline, marks_of_the_program)
             diamonds++;
         }
         cr_expect_eq(diamonds, 4);
-        mvt_drop(t);
     }
 }
 

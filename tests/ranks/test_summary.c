@@ -95,12 +95,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
 
 Test(summary, comes_back_from_its_bytes)
 {
-    mv_budget budget = {.limit = 4ull << 30};
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
     mvt_each_snapshot(check_snapshot);
-    mv_arena_release(&arena);
 }
 
 Test(summary, keys_do_not_depend_on_folders_or_native_frames)
@@ -118,7 +113,6 @@ Test(summary, keys_do_not_depend_on_folders_or_native_frames)
         mvt_ok(mv_summary_make(mvt_arena(t), mvt_done(t), 0, MV_ALL_EVENTS, "x", &s, mvt_err()));
         cr_assert_eq(s.sites, 1);
         keys[i] = s.site[0].key;
-        mvt_drop(t);
     }
     cr_expect_eq(keys[0], keys[1]);
 }
@@ -136,15 +130,13 @@ static void make_right(uint8_t *bytes, uint64_t length)
 
 static mv_code decode(round_trip *r, const uint8_t *bytes, uint64_t length)
 {
-    mv_arena *arena = mvt_arena_new();
     mv_summary *read;
     uint32_t count;
     mv_err err = {0};
     mv_code code;
 
     (void)r;
-    code = mv_summaries_decode(arena, (mv_span){bytes, length}, &read, &count, &err);
-    mv_arena_release(arena);
+    code = mv_summaries_decode(mvt_memory(), (mv_span){bytes, length}, &read, &count, &err);
     return code;
 }
 

@@ -208,16 +208,14 @@ static size_t count_in(const mv_trace *trace, mv_action action)
 static void expect_readable(const live_decoded *d, const char *path)
 {
     mv_read_opts opts = {0};
-    mv_arena *arena = mvt_arena_new();
     mv_trace trace;
 
     if (!d->event_count)
         return;
-    cr_assert_eq(mv_trace_read(arena, path, &opts, &trace, mvt_err()), MV_OK, "%s: %s", path,
+    cr_assert_eq(mv_trace_read(mvt_memory(), path, &opts, &trace, mvt_err()), MV_OK, "%s: %s", path,
                  mvt_err()->detail);
     cr_assert_eq(count_in(&trace, MV_ACTION_ALLOC), count_of(d, MV_LIVE_EVENT_BLOCK));
     cr_assert_eq(count_in(&trace, MV_ACTION_FREE_COMPLETED), count_of(d, MV_LIVE_EVENT_FREE));
-    mv_arena_release(arena);
 }
 
 static void expect_file(found *f, const char *path, bool has_stacks)

@@ -46,12 +46,10 @@ static void expect_truth(const char *name, const mv_levels *peak)
 
 static void expect_all_predicted(const mv_trace *trace, const char *name)
 {
-    mv_arena *arena = mvt_arena_new();
-
     for (uint32_t i = 0; i < mv_trace_devices(trace); i++) {
-        mv_lives lives = lives_of(arena, trace, i);
+        mv_lives lives = lives_of(mvt_memory(), trace, i);
         mv_replay_fidelity f;
-        mvt_ok(mv_replay_verify(arena, trace, &lives, &f, mvt_err()));
+        mvt_ok(mv_replay_verify(mvt_memory(), trace, &lives, &f, mvt_err()));
         cr_expect_eq(f.segment_matched, f.segment_events, "%s: %u of %u segment events", name,
                      f.segment_matched, f.segment_events);
         cr_expect_eq(f.allocs_matched, f.allocs, "%s: %u of %u allocs; event %u: %s", name,
@@ -61,7 +59,6 @@ static void expect_all_predicted(const mv_trace *trace, const char *name)
         if (f.exact && i == 0)
             expect_truth(name, &f.peak);
     }
-    mv_arena_release(arena);
 }
 
 Test(replay, every_event_of_every_snapshot_is_predicted)
@@ -114,24 +111,23 @@ static void expect_run(mv_arena *arena, const mv_trace *trace, const mv_lives *l
 
 Test(replay, other_settings_give_what_pytorch_measured_under_them)
 {
-    mv_arena *arena = mvt_arena_new();
+    mv_arena *arena = mvt_memory();
 
     for (size_t i = 0; i < sizeof comparisons / sizeof *comparisons; i++) {
         mv_trace trace;
         mv_lives lives;
-        mvt_load(arena, comparisons[i].recorded, &trace);
+        trace = mvt_load(arena, comparisons[i].recorded);
         lives = lives_of(arena, &trace, 0);
         expect_run(arena, &trace, &lives, &comparisons[i], false);
         if (lives.history == MV_HISTORY_COMPLETE)
             expect_run(arena, &trace, &lives, &comparisons[i], true);
-        mv_arena_release(arena);
     }
 }
 
 Test(replay, one_workload_under_six_settings_each_predicts_the_others)
 {
     char confs[6][96], names[6][16];
-    mv_arena *arena = mvt_arena_new();
+    mv_arena *arena = mvt_memory();
 
     for (int i = 0; i < 6; i++) {
         cJSON *truth;
@@ -140,29 +136,25 @@ Test(replay, one_workload_under_six_settings_each_predicts_the_others)
         snprintf(confs[i], sizeof confs[i], "%s",
                  cJSON_GetObjectItemCaseSensitive(truth, "conf")->valuestring);
     }
-    mv_arena_release(arena);
     for (int i = 0; i < 6; i++) {
         mv_trace trace;
         mv_lives lives;
-        mvt_load(arena, names[i], &trace);
+        trace = mvt_load(arena, names[i]);
         lives = lives_of(arena, &trace, 0);
         for (int j = 0; j < 6; j++)
             expect_run(arena, &trace, &lives, &(comparison){names[i], confs[j], 0, names[j]},
                        false);
-        mv_arena_release(arena);
     }
 }
 
 Test(replay, a_failed_request_fails_again_and_says_where)
 {
     mv_arena *arena = mvt_memory();
-    mv_trace trace;
-    mv_lives lives;
     mv_replay_result result;
     mv_replay_opts opts = {.conf = mv_alloc_conf_default(), .limit = (uint64_t)2 << 30};
+    mv_trace trace = mvt_load(arena, "oom_fragmented");
+    mv_lives lives = lives_of(arena, &trace, 0);
 
-    mvt_load(arena, "oom_fragmented", &trace);
-    lives = lives_of(arena, &trace, 0);
     mvt_ok(mv_replay_run(arena, &trace, &lives, opts, &result, mvt_err()));
     cr_expect_eq(result.recorded_ooms, 1);
     cr_expect_eq(result.avoided_ooms, 0);
@@ -193,7 +185,7 @@ static void give_block_sizes(mv_arena *arena, mv_trace *trace, const mv_lives *l
 Test(replay, block_sizes_do_for_reserved_memory)
 {
     static const char *const names[] = {"gpt_train", "whatif_0", "whatif_2", "streams"};
-    mv_arena *arena = mvt_arena_new();
+    mv_arena *arena = mvt_memory();
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         mv_replay_opts opts;
@@ -201,7 +193,7 @@ Test(replay, block_sizes_do_for_reserved_memory)
         mv_replay_fidelity f;
         mv_trace trace;
         mv_lives lives;
-        mvt_load(arena, names[i], &trace);
+        trace = mvt_load(arena, names[i]);
         lives = lives_of(arena, &trace, 0);
         opts = (mv_replay_opts){.conf = mv_alloc_conf_default()};
         opts.conf.rules.expandable = true;
@@ -213,6 +205,5 @@ Test(replay, block_sizes_do_for_reserved_memory)
         cr_expect(f.exact, "%s: event %u: %s", names[i], f.first_difference, f.why);
         cr_expect_eq(blocks.peak.reserved, requests.peak.reserved, "%s", names[i]);
         cr_expect_geq(blocks.peak.allocated, requests.peak.allocated, "%s", names[i]);
-        mv_arena_release(arena);
     }
 }

@@ -110,15 +110,14 @@ static void forget_completed(match *m)
 static void play(const char *text, uint64_t limit, uint64_t seed, unsigned steps)
 {
     mv_alloc_conf conf;
-    mv_arena *arena = mvt_arena_new();
     match m = {0};
     char why[128];
 
     state = seed * 0x9e3779b97f4a7c15ull + 1;
     cr_assert(mv_alloc_conf_parse(text, &conf, why, sizeof why), "%s", why);
-    m.slow = mv_push_struct(arena, slow_allocator);
+    m.slow = mv_push_struct(mvt_memory(), slow_allocator);
     cr_assert_not_null(m.slow);
-    cr_assert(mv_replay_heap_init(&m.heap, arena, &conf, 2));
+    cr_assert(mv_replay_heap_init(&m.heap, mvt_memory(), &conf, 2));
     m.heap.driver.rule = MV_PLACE_RISING;
     m.heap.limit = limit;
     slow_init(m.slow, &conf, limit, m.heap.driver.rising, m.heap.driver.next_reservation);
@@ -139,7 +138,6 @@ static void play(const char *text, uint64_t limit, uint64_t seed, unsigned steps
         forget_completed(&m);
         expect_same(&m, text);
     }
-    mv_arena_release(arena);
 }
 
 Test(replay_random, same_as_the_literal_allocator)

@@ -16,7 +16,7 @@ typedef struct {
 static void open_bench(bench *b, const char *name, mv_trials_opts opts)
 {
     mv_arena_init(&b->arena, &budget);
-    mvt_load(&b->arena, name, &b->trace);
+    b->trace = mvt_load(&b->arena, name);
     b->lives = mvt_lives(&b->arena, &b->trace, 0);
     mvt_ok(mv_trials_open(&b->arena, &b->trace, &b->lives, opts, &b->trials, mvt_err()));
 }

@@ -148,7 +148,6 @@ static void write_hard_one(char path[32])
     cr_assert(file != NULL);
     cr_assert_eq(fwrite(bytes.data, 1, bytes.length, file), bytes.length);
     fclose(file);
-    mvt_drop(t);
 }
 
 /* As JSON has those texts. */

@@ -504,7 +504,7 @@ Test(raster, golden_timeline)
     drawing d;
 
     begin(&d, 0, 0);
-    mvt_load(&d.arena, "leak_in_training", &trace);
+    trace = mvt_load(&d.arena, "leak_in_training");
     lives = mvt_lives(&d.arena, &trace, 0);
     mvt_ok(mv_leaks_find(&d.arena, &trace, &lives, &leaks, mvt_err()));
     opts.title = "leak_in_training.pickle";

@@ -258,18 +258,15 @@ Test(svg, coordinates_that_are_no_numbers_are_none)
 
 Test(svg, a_scene_without_memory_is_not_written)
 {
-    mv_budget budget = {.limit = 0};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_of(0);
     mv_scene scene;
     mv_sink sink = {0};
     mv_err err;
 
-    mv_arena_init(&arena, &budget);
-    mv_scene_init(&scene, &arena, 10, 10, 0xff);
+    mv_scene_init(&scene, arena, 10, 10, 0xff);
     mv_scene_rect(&scene, 0, 0, 1, 1, 0xff);
     cr_expect(scene.failed);
     cr_expect_eq(mv_svg_write(&scene, &sink, &err), MV_NOMEM);
-    mv_arena_release(&arena);
 }
 
 /* ---- images ------------------------------------------------------------------------------ */

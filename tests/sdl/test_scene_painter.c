@@ -382,7 +382,7 @@ static void compare_timeline(const char *file, bool is_dark)
     drawing d;
 
     begin(&d, 1200, 700, MV_FONT_BITMAP);
-    mvt_load(&d.arena, file, &trace);
+    trace = mvt_load(&d.arena, file);
     lives = mvt_lives(&d.arena, &trace, 0);
     mvt_ok(mv_timeline_find(&d.arena, &trace, &lives, &opts, &timeline, mvt_err()));
     d.scene = timeline.scene;

@@ -281,13 +281,11 @@ Test(saved_index, a_sketch_is_near_the_real_outline)
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         static mv_saved_device sketch, real;
-        mv_arena *arena = mvt_arena_new();
-        mv_trace trace;
-        mv_lives lives;
+        mv_arena *arena = mvt_memory();
         mv_pyramid pyramid;
+        mv_trace trace = mvt_load(arena, names[i]);
+        mv_lives lives = mvt_lives(arena, &trace, 0);
 
-        mvt_load(arena, names[i], &trace);
-        lives = mvt_lives(arena, &trace, 0);
         mvt_ok(mv_pyramid_find(arena, &lives, &pyramid, mvt_err()));
         mv_saved_device_sketch(0, &trace, &sketch);
         mv_saved_device_fill(0, &pyramid, &real);
@@ -301,6 +299,5 @@ Test(saved_index, a_sketch_is_near_the_real_outline)
             cr_assert_leq(sketch.least[c], real.most[c], "%s: column %u", names[i], c);
             cr_assert_leq(sketch.least[c], sketch.most[c]);
         }
-        mv_arena_release(arena);
     }
 }

@@ -77,7 +77,6 @@ Test(floor, rises_by_what_is_kept)
     for (uint32_t b = 3; b < STEPS; b++)
         cr_expect_eq(floor.least[b] - floor.least[b - 1], BLOCK, "step %u", b);
     cr_expect_gt(floor.most[5], floor.least[5]);
-    mvt_drop(r.t);
 }
 
 Test(floor, stays_where_blocks_are_replaced)
@@ -87,7 +86,6 @@ Test(floor, stays_where_blocks_are_replaced)
 
     make(&r, keep_four, 0);
     cr_expect_eq(prove(&r, &floor), MV_FLOOR_STAYS);
-    mvt_drop(r.t);
 }
 
 Test(floor, proves_nothing_where_it_is_noisy)
@@ -97,7 +95,6 @@ Test(floor, proves_nothing_where_it_is_noisy)
 
     make(&r, keep_four, 1 << 20);
     cr_expect_eq(prove(&r, &floor), MV_FLOOR_NOISY);
-    mvt_drop(r.t);
 }
 
 static bool grows_net(run *r)
@@ -117,7 +114,6 @@ Test(net_growth, what_is_not_given_back_grows)
 
     make(&r, keep_all, 1 << 20);
     cr_expect(grows_net(&r));
-    mvt_drop(r.t);
 }
 
 Test(net_growth, what_another_line_gives_back_does_not)
@@ -126,5 +122,4 @@ Test(net_growth, what_another_line_gives_back_does_not)
 
     make(&r, keep_four, 1 << 20);
     cr_expect_not(grows_net(&r));
-    mvt_drop(r.t);
 }

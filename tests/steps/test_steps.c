@@ -115,7 +115,6 @@ Test(steps, layers_within_a_call_and_collectives_are_none)
         cr_expect_eq(s.source, MV_STEPS_INFERRED, "%s: %s", collectives[i], s.name);
         cr_expect_eq(s.count, 8, "%s: %u", collectives[i], s.count);
         cr_expect_not(s.is_of_lines);
-        mvt_drop(t);
     }
 }
 
@@ -299,19 +298,16 @@ Test(steps, real_snapshots)
     };
 
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        mv_arena *arena = mvt_arena_new();
-        mv_trace trace;
-        mv_lives lives;
+        mv_arena *arena = mvt_memory();
         mv_steps steps;
+        mv_trace trace = mvt_load(arena, cases[i].snapshot);
+        mv_lives lives = mvt_lives(arena, &trace, 0);
 
-        mvt_load(arena, cases[i].snapshot, &trace);
-        lives = mvt_lives(arena, &trace, 0);
         mvt_ok(mv_steps_find(arena, &trace, &lives, &steps, mvt_err()));
         cr_expect_eq(steps.source, cases[i].source, "%s", cases[i].snapshot);
         cr_expect_eq(steps.count, cases[i].count, "%s: %u", cases[i].snapshot, steps.count);
         cr_expect_str_eq(steps.name, cases[i].name, "%s", cases[i].snapshot);
         for (uint32_t k = 1; k < steps.count; k++)
             cr_expect_gt(steps.at[k], steps.at[k - 1]);
-        mv_arena_release(arena);
     }
 }

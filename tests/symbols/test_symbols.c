@@ -360,17 +360,15 @@ Test(symbols, a_small_budget_is_an_error)
 
     start(&s);
     for (uint64_t limit = 0; limit < 96 << 10; limit += 4 << 10) {
-        mv_budget budget = {.limit = limit};
         mv_symbol_module module = {.path = MV_SYMBOL_SAMPLE,
                                    .build_id = {s.build_id, s.build_id_bytes}};
         mv_symbol_query query = {0, s.inlined};
-        mv_arena arena;
-        mv_arena_init(&arena, &budget);
-        mv_code code = mv_symbols_resolve(&arena, &module, 1, &query, 1, &s.out, &s.err);
+        mv_arena *arena = mvt_arena_of(limit);
+        mv_code code = mv_symbols_resolve(arena, &module, 1, &query, 1, &s.out, &s.err);
         cr_assert(code == MV_OK || code == MV_NOMEM);
         if (limit == 0)
             cr_assert_eq(code, MV_NOMEM);
-        mv_arena_release(&arena);
+        mv_arena_release(arena);
     }
     end(&s);
 }
@@ -379,10 +377,7 @@ Test(symbols, a_small_budget_is_an_error)
 
 static void expect_name(const char *mangled, const char *want)
 {
-    mv_arena *arena = mvt_arena_new();
-
-    cr_expect_str_eq(mv_demangle(arena, mangled), want);
-    mv_arena_release(arena);
+    cr_expect_str_eq(mv_demangle(mvt_memory(), mangled), want);
 }
 
 Test(demangle, names)

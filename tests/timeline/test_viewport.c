@@ -48,7 +48,6 @@ static void each_stand(void (*check)(stand *s))
             stand s;
             open_stand(&s, seed, clock);
             check(&s);
-            mvt_drop(s.trace);
         }
 }
 
@@ -176,7 +175,6 @@ Test(viewport, odd_windows_are_put_right)
         cr_assert(w.from >= 0 && w.to <= s.scale.events && w.to - w.from >= 3.99, "%zu: %g %g", i,
                   w.from, w.to);
     }
-    mvt_drop(s.trace);
 }
 
 Test(viewport, the_top_has_room_and_seldom_changes)

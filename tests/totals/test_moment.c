@@ -112,7 +112,6 @@ static void check_run(mvt_heap_opts opts)
                      slow_peak(&r, windows[i], true));
         cr_expect_eq(moment_of(&r, "end", windows[i]).event, windows[i].end - 1);
     }
-    mvt_drop(r.t);
 }
 
 Test(moment, levels_and_living_rows_on_random_heaps)
@@ -137,7 +136,6 @@ Test(moment, peak_is_that_of_the_totals)
     cr_expect_eq(peak.bytes.allocated, totals.peak.bytes.allocated);
     cr_expect_eq(reserved.event, totals.peak.reserved_event);
     cr_expect_eq(reserved.bytes.reserved, totals.peak.bytes.reserved);
-    mvt_drop(r.t);
 }
 
 Test(moment, names)
@@ -194,7 +192,6 @@ Test(moment, names)
     }
     cr_expect_eq(moment_of(&r, "oom", (mv_window){3, 6}).event, 4);
     cr_expect_eq(moment_of(&r, "1", (mv_window){3, 6}).event, 1);
-    mvt_drop(r.t);
 }
 
 Test(moment, heap_without_events)
@@ -217,5 +214,4 @@ Test(moment, heap_without_events)
     cr_expect_eq(end.bytes.reserved, 2048);
     cr_expect_eq(peak.event, MV_BEFORE);
     cr_expect_eq(peak.bytes.active, 2048);
-    mvt_drop(r.t);
 }

@@ -102,16 +102,14 @@ static void expect_same_levels(const mv_levels *a, const mv_levels *b, const cha
 /* Truth counts the current device of the process, which is 0 in all of them. */
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
-    mv_arena *arena = mvt_arena_new();
-    cJSON *truth;
+    cJSON *truth = truth_of(name);
 
-    truth = truth_of(name);
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
         mv_lives lives;
         mv_totals totals;
         mv_levels sum;
-        lives = mvt_lives(arena, trace, device);
-        mvt_ok(mv_totals_find(arena, trace, &lives, &totals, mvt_err()));
+        lives = mvt_lives(mvt_memory(), trace, device);
+        mvt_ok(mv_totals_find(mvt_memory(), trace, &lives, &totals, mvt_err()));
         sum = sum_pools(&totals);
         expect_same_levels(&sum, &totals.current.bytes, name);
         cr_expect_eq(totals.total.allocated - totals.total.freed, totals.current.bytes.allocated,
@@ -119,7 +117,6 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         if (truth && device == 0)
             expect_truth(truth, name, &lives, &totals);
     }
-    mv_arena_release(arena);
 }
 
 Test(totals, real_snapshots_have_pytorchs_own_figures)
@@ -160,7 +157,7 @@ Test(totals, series_passes_through_every_step_that_was_measured)
         mv_trace trace;
         mv_lives lives;
         mv_series series;
-        mvt_load(arena, names[i], &trace);
+        trace = mvt_load(arena, names[i]);
         lives = mvt_lives(arena, &trace, 0);
         mvt_ok(mv_totals_series(arena, &lives, &series, mvt_err()));
         expect_marks(truth, names[i], &series);
@@ -219,7 +216,6 @@ static void check_random(mvt_heap_opts opts)
     }
     cr_expect(totals.audit.exact, "%s: %s", what,
               totals.audit.count ? totals.audit.notes[0] : "no note");
-    mvt_drop(t);
 }
 
 Test(totals, random_traces_have_the_levels_of_the_literal_allocator)
@@ -403,18 +399,17 @@ Test(totals, levels_do_not_depend_on_where_the_trace_begins)
     static const char *const names[] = {
         "gpt_train",     "gpt_train_expandable", "whatif_2", "whatif_5",    "streams",   "graphs",
         "retry_release", "expandable_empty",     "mempool",  "graph_trees", "resnet_all"};
-    mv_arena *arena = mvt_arena_new();
+    mv_arena *arena = mvt_memory();
 
     for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
         mv_trace trace;
         mv_lives lives;
         mv_series whole;
-        mvt_load(arena, names[i], &trace);
+        trace = mvt_load(arena, names[i]);
         lives = mvt_lives(arena, &trace, 0);
         mvt_ok(mv_totals_series(arena, &lives, &whole, mvt_err()));
         for (uint32_t part = 1; part < 8; part++)
             check_cut(arena, &trace, &whole, (uint32_t)((uint64_t)whole.count * part / 8),
                       names[i]);
-        mv_arena_release(arena);
     }
 }

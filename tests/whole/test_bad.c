@@ -35,20 +35,18 @@ static mv_code code_in_name(const char *name)
 /* How many bytes the file unpacks to, as far as it can be unpacked. */
 static uint64_t unpacked_bytes(const char *path)
 {
-    mv_budget budget = {.limit = BUDGET};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_of(BUDGET);
     mv_source source;
     uint64_t bytes = 0;
     mv_err err;
 
-    mv_arena_init(&arena, &budget);
-    if (mv_source_open(&arena, path, &source, &err) == MV_OK) {
+    if (mv_source_open(arena, path, &source, &err) == MV_OK) {
         while (mv_source_need(&source, 1))
             source.at = source.end;
         bytes = source.passed;
     }
     mv_source_close(&source);
-    mv_arena_release(&arena);
+    mv_arena_release(arena);
     return bytes;
 }
 
@@ -57,18 +55,16 @@ static const char *check(const char *name)
 {
     static char why[512];
     char path[1024];
-    mv_budget budget = {.limit = BUDGET};
     mv_read_opts opts = {0};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_of(BUDGET);
     mv_trace trace;
     mv_err err;
     double start = seconds_now();
     mv_code code, want = code_in_name(name);
 
     snprintf(path, sizeof path, MV_TESTDATA "/bad/%s", name);
-    mv_arena_init(&arena, &budget);
-    code = mv_trace_read(&arena, path, &opts, &trace, &err);
-    mv_arena_release(&arena);
+    code = mv_trace_read(arena, path, &opts, &trace, &err);
+    mv_arena_release(arena);
     why[0] = 0;
     if (want == MV_OK)
         snprintf(why, sizeof why, "%s: no error in its name", name);
@@ -78,7 +74,7 @@ static const char *check(const char *name)
     else if (err.offset > unpacked_bytes(path))
         snprintf(why, sizeof why, "%s: offset %lld is not in the file (%s)", name,
                  (long long)err.offset, err.detail);
-    else if (budget.used != 0)
+    else if (arena->budget->used != 0)
         snprintf(why, sizeof why, "%s: memory was not given back", name);
     else if (seconds_now() - start > MOST_SECONDS)
         snprintf(why, sizeof why, "%s: took %.1f seconds", name, seconds_now() - start);

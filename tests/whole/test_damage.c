@@ -34,27 +34,25 @@ static outcome outcome_of(mv_arena *arena, const mv_trace *trace, mv_span whole)
  * undamaged trace as pickle. */
 static outcome read_copy(mv_span bytes, mv_span whole)
 {
-    mv_budget budget = {.limit = BUDGET};
     uint8_t *copy = malloc(bytes.length + (bytes.length == 0));
     outcome result = REFUSED;
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_of(BUDGET);
     mv_trace trace;
     mv_code code;
     mv_err err;
 
     cr_assert_not_null(copy);
     memcpy(copy, bytes.data, bytes.length);
-    mv_arena_init(&arena, &budget);
-    code = mv_trace_read_bytes(&arena, (mv_span){copy, bytes.length}, &trace, &err);
+    code = mv_trace_read_bytes(arena, (mv_span){copy, bytes.length}, &trace, &err);
     if (code == MV_OK)
-        result = outcome_of(&arena, &trace, whole);
+        result = outcome_of(arena, &trace, whole);
     else
         cr_assert(err.code == code && (err.offset == MV_NO_OFFSET || err.offset <= bytes.length),
                   "%s at offset %llu of %llu: %s", mv_code_name(code),
                   (unsigned long long)err.offset, (unsigned long long)bytes.length, err.detail);
-    mv_arena_release(&arena);
+    mv_arena_release(arena);
     free(copy);
-    cr_assert_eq(budget.used, 0);
+    cr_assert_eq(arena->budget->used, 0);
     return result;
 }
 

@@ -61,17 +61,16 @@ static const char *const names[] = {"full",        "mempool",   "oom_fragmented"
 
 static const char *write_hostile(const char *name, which_strings which)
 {
-    mv_arena *arena = mvt_arena_new();
+    mv_arena *arena = mvt_memory();
     const char *path;
     mv_trace trace;
 
     if (strcmp(name, "full") == 0)
-        mvt_full_trace(arena, &trace);
+        trace = mvt_full_trace(arena);
     else
-        mvt_load(arena, name, &trace);
+        trace = mvt_load(arena, name);
     poison(arena, &trace, which);
     path = mvt_temp_file(mvt_snapshot_of(arena, &trace));
-    mv_arena_release(arena);
     return path;
 }
 
@@ -379,13 +378,11 @@ Test(hostile, tables_are_whole_or_a_failure)
     unsigned failed = 0, printed = 0;
 
     for (uint64_t limit = 0; limit < 8 << 20; limit += 64 << 10) {
-        mv_budget budget = {.limit = limit};
-        mv_arena arena;
+        mv_arena *arena = mvt_arena_of(limit);
         mv_sheet sheet;
 
-        mv_arena_init(&arena, &budget);
         mvt_ok(mv_out_open(&out, "/dev/null", mvt_err()));
-        mv_sheet_init(&sheet, &arena, columns, 2);
+        mv_sheet_init(&sheet, arena, columns, 2);
         for (uint32_t row = 0; row < 1000; row++) {
             mv_sheet_text(&sheet, "text");
             mv_sheet_count(&sheet, row);
@@ -395,7 +392,7 @@ Test(hostile, tables_are_whole_or_a_failure)
         failed += out.lacks_memory;
         printed += !out.lacks_memory;
         mv_out_abort(&out);
-        mv_arena_release(&arena);
+        mv_arena_release(arena);
     }
     cr_expect(failed > 0 && printed > 0, "%u %u", failed, printed);
 }

@@ -33,7 +33,7 @@ static void write_file(char path[32], mv_span bytes)
 static void begin(specimen *s, const char *name)
 {
     s->arena = mvt_arena_new();
-    mvt_load(s->arena, name, &s->trace);
+    s->trace = mvt_load(s->arena, name);
     write_file(s->plain, mvt_snapshot_of(s->arena, &s->trace));
 }
 

@@ -236,7 +236,6 @@ static void draw_input(size_t i)
         write_file(path, mvt_snapshot_bytes(t));
         draw(path, inputs[i].is_nothing, inputs[i].name, inputs[i].says);
         unlink(path);
-        mvt_drop(t);
     }
 }
 

@@ -309,7 +309,6 @@ Test(releases, the_files_word_on_its_buffer)
             mvt_setting_int(t, all[i].key, (int64_t)all[i].value);
         l = mvt_lives(mvt_arena(t), mvt_done(t), 0);
         cr_expect_eq(l.history, all[i].kind, "%zu: %s", i, l.history_why);
-        mvt_drop(t);
     }
 }
 
