@@ -130,7 +130,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     (void)name;
     for (uint32_t d = 0; d < mv_trace_devices(trace); d++) {
         uint64_t random = d;
-        mv_arena *arena = mvt_arena_new();
+        mv_arena *arena = mvt_memory();
         mv_column_stack c;
         mv_lives lives;
         mv_index x;

@@ -102,7 +102,6 @@ Test(export, frames_say_whose_code_they_are)
                          "'package', 'framework', 'telling', 'native', 'noise')"),
                  0);
     sqlite3_close(db);
-    mvt_run_drop(&run);
 }
 
 Test(export, tables_are_csv)

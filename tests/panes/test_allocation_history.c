@@ -34,35 +34,29 @@ Test(story, is_what_a_literal_pass_finds)
 {
     for (uint32_t seed = 1; seed <= 4; seed++) {
         mvt_trace *t = mvt_new();
-        mv_arena *arena = mvt_arena_of((uint64_t)1 << 30);
         mv_view *view;
         mvt_heap_run(t, (mvt_heap_opts){.seed = seed, .calls = 500, .unrecorded = 60});
-        view = mvt_view_of(arena->budget, t);
+        view = mvt_view_of(t);
         for (uint32_t i = 0; i < mv_view_device(view)->lives.allocs.count; i += 3)
-            check(arena, view, i);
-        mv_arena_release(arena);
-        mv_view_close(view);
+            check(mvt_memory(), view, i);
     }
 }
 
 /* "0x7f00#3" of `memviz trace` is this. */
 Test(story, versions_are_those_of_the_trace_report)
 {
-    mv_budget budget = {.limit = (uint64_t)1 << 30};
-    mv_view *view = mvt_view(&budget, "leak_in_training");
+    mv_view *view = mvt_view("leak_in_training");
     const mv_document_device *d = mv_view_device(view);
     cJSON *json =
         mvt_json(0, "$MEMVIZ trace --json --limit 1500 '%s'", mv_view_document(view)->path);
     const cJSON *event;
     uint32_t row = 0, later = 0;
-    mv_arena arena;
 
-    mv_arena_init(&arena, &budget);
     cJSON_ArrayForEach(event, cJSON_GetObjectItem(json, "events"))
     {
         mv_allocation_history story;
         if (d->lives.events.action[row] == MV_ACTION_ALLOC) {
-            mvt_ok(mv_allocation_history_find(&arena, &mv_view_document(view)->trace, d,
+            mvt_ok(mv_allocation_history_find(mvt_memory(), &mv_view_document(view)->trace, d,
                                               d->lives.alloc_of[row], &story, mvt_err()));
             cr_assert_eq((double)story.version, mvt_json_number(event, "version"));
             later += story.version > 1;
@@ -70,15 +64,12 @@ Test(story, versions_are_those_of_the_trace_report)
         row++;
     }
     cr_expect_gt(later, 50);
-    mv_arena_release(&arena);
-    mv_view_close(view);
 }
 
 Test(story, a_long_history_keeps_the_latest)
 {
     mvt_trace *t = mvt_new();
     mv_allocation_history story;
-    mv_arena arena;
     mv_view *view;
     mv_err err;
 
@@ -87,14 +78,12 @@ Test(story, a_long_history_keeps_the_latest)
         mvt_alloc(t, .addr = 1 << 21, .bytes = 512);
         mvt_free(t, .addr = 1 << 21);
     }
-    view = mvt_view_of(&budget, t);
-    mv_arena_init(&arena, &budget);
-    mv_allocation_history_find(&arena, &mv_view_document(view)->trace, mv_view_device(view), 7,
-                               &story, &err);
+    view = mvt_view_of(t);
+    mv_allocation_history_find(mvt_memory(), &mv_view_document(view)->trace, mv_view_device(view),
+                               7, &story, &err);
     cr_expect_eq(story.covered, MV_MOST_OCCUPANTS + 100);
     cr_expect_eq(story.count, MV_MOST_OCCUPANTS);
     cr_expect_eq(story.history[0], 100);
     cr_expect_eq(story.history[story.count - 1], MV_MOST_OCCUPANTS + 99);
     cr_expect_eq(story.version, 8);
-    mv_view_close(view);
 }

@@ -4,8 +4,6 @@
 #include "view/panes/findings.h"
 
 typedef struct {
-    mv_budget budget;
-    mv_arena arena;
     mv_view *view;
     const mv_document *document;
     const mv_document_device *device;
@@ -16,22 +14,14 @@ static void find(bench *b)
 {
     b->document = mv_view_document(b->view);
     b->device = mv_view_device(b->view);
-    mv_arena_init(&b->arena, &b->budget);
-    mvt_ok(mv_findings_find(&b->arena, &b->document->trace, &b->document->sites, b->device,
+    mvt_ok(mv_findings_find(mvt_memory(), &b->document->trace, &b->document->sites, b->device,
                             &b->found, mvt_err()));
 }
 
 static void open_bench(bench *b, const char *name)
 {
-    *b = (bench){.budget.limit = (uint64_t)4 << 30};
-    b->view = mvt_view(&b->budget, name);
+    *b = (bench){.view = mvt_view(name)};
     find(b);
-}
-
-static void close_bench(bench *b)
-{
-    mv_arena_release(&b->arena);
-    mv_view_close(b->view);
 }
 
 static const mv_finding *first_of(const bench *b, mv_finding_kind kind)
@@ -52,7 +42,6 @@ static void expect_first(const char *name, mv_finding_kind kind, const char *cul
     cr_assert_gt(b.found.count, 0);
     cr_expect_eq(b.found.rows[0].kind, kind, "%s", name);
     cr_expect(strstr(b.found.rows[0].culprit, culprit), "%s: %s", name, b.found.rows[0].culprit);
-    close_bench(&b);
 }
 
 Test(findings, the_worst_is_first_and_names_the_culprit)
@@ -75,7 +64,6 @@ Test(findings, nothing_wrong_is_said_too)
         fine += b.found.rows[i].kind == MV_FINDING_FINE;
     }
     cr_expect_eq(fine, 3, "no leak, not fragmented, no failure");
-    close_bench(&b);
 }
 
 Test(findings, bytes_are_those_of_the_reports)
@@ -93,10 +81,8 @@ Test(findings, bytes_are_those_of_the_reports)
     }
     cr_expect_eq(leak, b.device->leaks.count);
     cr_expect_eq(site, MV_PEAK_FINDINGS);
-    close_bench(&b);
     open_bench(&b, "frag_pinned_by_small");
     cr_expect_eq(first_of(&b, MV_FINDING_FRAGMENTED)->bytes, b.device->fragmentation.beyond);
-    close_bench(&b);
 }
 
 /* ---- places ------------------------------------------------------------------------------ */
@@ -107,7 +93,6 @@ static void check_place(const bench *b, const mv_finding *f, const char *name)
     mv_filter_bits bits;
     mv_filter filter;
     char why[MV_FILTER_WHY];
-    mv_arena arena;
 
     cr_expect(*f->title && *f->what, "%s", name);
     cr_expect_lt(strlen(f->search), MV_SEARCH_TEXT);
@@ -123,19 +108,18 @@ static void check_place(const bench *b, const mv_finding *f, const char *name)
     cr_expect(mv_index_is_alive(&b->device->index, f->alloc, f->event), "%s: %s", name, f->title);
     if (!*f->search)
         return;
-    mv_arena_init(&arena, b->arena.budget);
-    cr_assert(mv_filter_read(&arena, f->search, &filter, why), "%s: %s: %s", name, f->search, why);
-    mvt_ok(mv_filter_allocs(&arena, &b->document->trace, &b->device->lives, &b->device->leaks,
+    cr_assert(mv_filter_read(mvt_memory(), f->search, &filter, why), "%s: %s: %s", name, f->search,
+              why);
+    mvt_ok(mv_filter_allocs(mvt_memory(), &b->document->trace, &b->device->lives, &b->device->leaks,
                             &filter, &bits, mvt_err()));
     cr_expect(mv_filter_has(&bits, f->alloc), "%s: \"%s\" does not find what %s pins", name,
               f->search, f->title);
     mv_filter_release(&filter);
-    mv_arena_release(&arena);
 }
 
 static void check_view(mv_view *view, const char *name)
 {
-    bench b = {.budget.limit = (uint64_t)1 << 30, .view = view};
+    bench b = {.view = view};
     uint32_t before = 0;
 
     find(&b);
@@ -147,7 +131,6 @@ static void check_view(mv_view *view, const char *name)
         before = rank;
         check_place(&b, &b.found.rows[i], name);
     }
-    mv_arena_release(&b.arena);
 }
 
 Test(findings, places_show_what_they_are_about)
@@ -160,30 +143,28 @@ Test(findings, leaks_of_random_trainings_are_named)
     for (uint32_t seed = 1; seed <= 8; seed++) {
         mvt_trace *t = mvt_new();
         mvt_training_truth truth;
-        bench b = {.budget.limit = (uint64_t)1 << 30};
+        bench b = {0};
         const mv_finding *leak;
         mvt_training(t, seed, MVT_LEAK_HOOK, &truth);
-        b.view = mvt_view_of(&b.budget, t);
+        b.view = mvt_view_of(t);
         find(&b);
         leak = first_of(&b, MV_FINDING_LEAK);
         cr_assert_not_null(leak);
         cr_expect_str_eq(leak->culprit, truth.lines[0]);
         cr_expect_eq(leak->bytes, truth.leaked_bytes);
-        close_bench(&b);
     }
 }
 
 Test(findings, traces_of_nearly_nothing)
 {
-    bench b = {.budget.limit = (uint64_t)1 << 30};
+    bench b = {0};
     mvt_trace *t = mvt_new();
 
     mvt_oom(t, .addr = UINT64_MAX, .bytes = UINT64_MAX);
     mvt_free(t, .addr = 512, .bytes = UINT64_MAX);
-    b.view = mvt_view_of(&b.budget, t);
+    b.view = mvt_view_of(t);
     find(&b);
     check_view(b.view, "nothing");
-    close_bench(&b);
 }
 
 Test(findings, fails_when_memory_is_out)
@@ -196,5 +177,4 @@ Test(findings, fails_when_memory_is_out)
         l.code = mv_findings_find(&l.arena, &b.document->trace, &b.document->sites, b.device,
                                   &found, mvt_err());
     }
-    close_bench(&b);
 }

@@ -4,8 +4,6 @@
 #include "view/panes/listing.h"
 
 typedef struct {
-    mv_budget budget;
-    mv_arena arena;
     mv_view *view;
     mv_index active;
     mv_listing_size ever[MV_LISTING_SIZE_ROWS];
@@ -15,29 +13,22 @@ typedef struct {
 
 static void open_bench(bench *b, const char *name)
 {
-    *b = (bench){.budget.limit = (uint64_t)4 << 30};
-    mv_arena_init(&b->arena, &b->budget);
-    b->view = mvt_view(&b->budget, name);
+    *b = (bench){.view = mvt_view(name)};
     b->ask = (mv_listing_ask){.document = mv_view_document(b->view),
                               .device = mv_view_device(b->view),
                               .is_judged = true,
                               .active = &b->active,
                               .ever = b->ever};
     mv_listing_count_sizes(&b->ask.device->lives, b->ever);
-    mvt_ok(mv_index_make(&b->arena, &b->ask.device->lives, MV_INDEX_ACTIVE, &b->active, mvt_err()));
-}
-
-static void close_bench(bench *b)
-{
-    mv_arena_release(&b->arena);
-    mv_view_close(b->view);
+    mvt_ok(
+        mv_index_make(mvt_memory(), &b->ask.device->lives, MV_INDEX_ACTIVE, &b->active, mvt_err()));
 }
 
 static void make(bench *b, mv_listing_kind kind, uint32_t event)
 {
     b->ask.kind = (uint8_t)kind;
     b->ask.event = event;
-    mvt_ok(mv_listing_find(&b->arena, &b->ask, &b->table, mvt_err()));
+    mvt_ok(mv_listing_find(mvt_memory(), &b->ask, &b->table, mvt_err()));
     cr_assert_leq(b->table.column_count, MV_LISTING_COLUMNS);
 }
 
@@ -46,7 +37,7 @@ static mv_cell cell(bench *b, uint32_t row, uint32_t column)
     mv_cell cells[MV_LISTING_COLUMNS];
     mv_listing_place place;
 
-    mv_listing_row(&b->arena, &b->ask, &b->table, row, cells, &place);
+    mv_listing_row(mvt_memory(), &b->ask, &b->table, row, cells, &place);
     return cells[column];
 }
 
@@ -103,7 +94,6 @@ Test(listing, stacks_are_the_sites_of_the_peak_report)
         compare_stacks(&b, b.ask.device->lives.events.count - 1);
         compare_stacks(&b, b.ask.device->lives.events.count / 3);
         compare_stacks(&b, b.ask.device->peak_event);
-        close_bench(&b);
     }
 }
 
@@ -133,7 +123,6 @@ Test(listing, leaks_are_those_of_the_leak_report)
             cr_expect_str_eq(cell(&b, row, 7).text, mvt_json_text(leak, "culprit"));
             row++;
         }
-        close_bench(&b);
     }
 }
 
@@ -167,7 +156,6 @@ Test(listing, holes_add_up_to_the_fragmentation_report)
         open_bench(&b, names[i]);
         compare_fragments(&b, b.ask.device->lives.events.count - 1);
         compare_fragments(&b, b.ask.device->lives.events.count / 2);
-        close_bench(&b);
     }
 }
 
@@ -194,7 +182,6 @@ Test(listing, sizes_add_up)
     cr_expect_eq(ever, all);
     cr_expect_eq(ever_blocks, b.ask.device->lives.allocs.count);
     cr_expect_leq(now_blocks, ever_blocks);
-    close_bench(&b);
 }
 
 Test(listing, markers_name_peak_and_failures)
@@ -213,7 +200,6 @@ Test(listing, markers_name_peak_and_failures)
     }
     cr_expect_eq(ooms, 1);
     cr_expect_eq(peaks, 1);
-    close_bench(&b);
 }
 
 /* ---- events, sorting, copies ------------------------------------------------------------- */
@@ -237,7 +223,6 @@ Test(listing, events_are_those_of_the_trace_report)
         row++;
     }
     cr_expect_gt(row, 100);
-    close_bench(&b);
 }
 
 Test(listing, every_column_sorts_both_ways)
@@ -262,7 +247,6 @@ Test(listing, every_column_sorts_both_ways)
             }
         }
     }
-    close_bench(&b);
 }
 
 Test(listing, copies_have_a_line_for_each_row_and_exact_numbers)
@@ -273,27 +257,25 @@ Test(listing, copies_have_a_line_for_each_row_and_exact_numbers)
 
     open_bench(&b, "gpt_train");
     make(&b, MV_LISTING_STACKS, b.ask.device->peak_event);
-    text = mv_listing_tsv(&b.arena, &b.ask, &b.table, UINT32_MAX);
+    text = mv_listing_tsv(mvt_memory(), &b.ask, &b.table, UINT32_MAX);
     cr_assert_not_null(text);
     for (at = text; *at; at++)
         lines += *at == '\n';
     cr_expect_eq(lines, b.table.count + 1);
     cr_expect(strstr(text, "bytes\tshare\tblocks\tlargest\tcategory\tline of code\n") == text);
     cr_expect_eq(strtoull(strchr(text, '\n') + 1, NULL, 10), cell(&b, 0, 0).number);
-    text = mv_listing_tsv(&b.arena, &b.ask, &b.table, 1);
+    text = mv_listing_tsv(mvt_memory(), &b.ask, &b.table, 1);
     cr_expect_eq(strchr(strchr(text, '\n') + 1, '\n')[1], 0, "one row");
-    close_bench(&b);
 }
 
 Test(listing, tables_of_a_trace_of_nearly_nothing)
 {
-    mv_budget budget = {.limit = (uint64_t)1 << 30};
     mvt_trace *t = mvt_new();
     mv_view *view;
 
     mvt_oom(t, .addr = UINT64_MAX, .bytes = UINT64_MAX);
     mvt_free(t, .addr = 512, .bytes = UINT64_MAX);
-    view = mvt_view_of(&budget, t);
+    view = mvt_view_of(t);
     for (uint32_t kind = 0; kind < MV_LISTING_COUNT; kind++)
         for (uint32_t event = MV_BEFORE; event != 3; event++) {
             mv_listing_ask ask = {.document = mv_view_document(view),
@@ -303,16 +285,13 @@ Test(listing, tables_of_a_trace_of_nearly_nothing)
                                   .event = event};
             mv_listing_size ever[MV_LISTING_SIZE_ROWS];
             mv_listing table;
-            mv_arena arena;
             mv_index active;
-            mv_arena_init(&arena, &budget);
-            mvt_ok(mv_index_make(&arena, &ask.device->lives, MV_INDEX_ACTIVE, &active, mvt_err()));
+            mvt_ok(mv_index_make(mvt_memory(), &ask.device->lives, MV_INDEX_ACTIVE, &active,
+                                 mvt_err()));
             ask.active = &active;
             ask.ever = ever;
             mv_listing_count_sizes(&ask.device->lives, ever);
-            mvt_ok(mv_listing_find(&arena, &ask, &table, mvt_err()));
-            cr_assert_not_null(mv_listing_tsv(&arena, &ask, &table, UINT32_MAX));
-            mv_arena_release(&arena);
+            mvt_ok(mv_listing_find(mvt_memory(), &ask, &table, mvt_err()));
+            cr_assert_not_null(mv_listing_tsv(mvt_memory(), &ask, &table, UINT32_MAX));
         }
-    mv_view_close(view);
 }

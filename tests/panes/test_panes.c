@@ -7,8 +7,6 @@
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/panels.h"
 
-static mv_budget budget = {.limit = (uint64_t)4 << 30};
-
 /* ---- what can be read -------------------------------------------------------------------- */
 
 static bool is_inside(mv_box outer, const mv_scene *scene, const mv_shape *s)
@@ -118,7 +116,7 @@ Test(panes, every_snapshot_can_be_read)
 
 Test(panes, state_follows_the_cursor)
 {
-    mv_view *view = mvt_view(&budget, "gpt_train");
+    mv_view *view = mvt_view("gpt_train");
     const mv_document_device *d = mv_view_device(view);
 
     view->now.main = MV_MAIN_STATE;
@@ -136,13 +134,11 @@ Test(panes, state_follows_the_cursor)
         cr_assert_eq(answer->heap.sums.allocated, levels.allocated);
         cr_assert_eq(answer->heap.sums.pending, levels.active - levels.allocated);
     }
-    mv_view_close(view);
-    cr_assert_eq(budget.used, 0);
 }
 
 Test(panes, a_failed_request_is_compared_with_what_is_free)
 {
-    mv_view *view = mvt_view(&budget, "oom_fragmented");
+    mv_view *view = mvt_view("oom_fragmented");
     const mv_oom *oom = mv_view_device(view)->ooms.ooms;
 
     view->now.main = MV_MAIN_STATE;
@@ -150,7 +146,6 @@ Test(panes, a_failed_request_is_compared_with_what_is_free)
     cr_expect(mvt_scene_says(mvt_view_frame(view), "OUT OF MEMORY: asked for 400 MiB"));
     cr_expect(mvt_scene_says(&view->ui.scene, "largest hole"));
     cr_expect(mvt_scene_says(&view->ui.scene, "pins"));
-    mv_view_close(view);
 }
 
 /* ---- clicks ------------------------------------------------------------------------------ */
@@ -168,7 +163,7 @@ static void click_zone(mv_view *view, mv_command_id command, uint64_t arg)
 
 Test(panes, a_click_on_a_finding_goes_there_and_back_undoes_it)
 {
-    mv_view *view = mvt_view(&budget, "leak_in_training");
+    mv_view *view = mvt_view("leak_in_training");
     mv_view_state before;
 
     mvt_view_frame(view);
@@ -184,12 +179,11 @@ Test(panes, a_click_on_a_finding_goes_there_and_back_undoes_it)
     cr_expect_eq(view->now.cursor, before.cursor);
     cr_expect_eq(view->now.from, before.from);
     cr_expect_str_eq(view->now.search, "");
-    mv_view_close(view);
 }
 
 Test(panes, a_click_on_a_block_pins_it)
 {
-    mv_view *view = mvt_view(&budget, "gpt_train");
+    mv_view *view = mvt_view("gpt_train");
     const mv_document_device *d = mv_view_device(view);
     uint32_t pinned = 0;
 
@@ -207,12 +201,11 @@ Test(panes, a_click_on_a_block_pins_it)
             cr_assert_eq(view->hover, view->now.pinned, "what is below the pointer");
         }
     cr_expect_gt(pinned, 20);
-    mv_view_close(view);
 }
 
 Test(panes, a_click_on_a_frame_shows_it_alone_and_searches_it)
 {
-    mv_view *view = mvt_view(&budget, "leak_in_training");
+    mv_view *view = mvt_view("leak_in_training");
     const mv_flames_answer *a;
     uint32_t node = 0;
 
@@ -233,12 +226,11 @@ Test(panes, a_click_on_a_frame_shows_it_alone_and_searches_it)
     mvt_view_frame(view);
     cr_expect_eq(view->panels->flames_shown->focus, 0, "Escape shows all");
     cr_expect_str_eq(view->now.search, "train.py:74:train_step", "and nothing else");
-    mv_view_close(view);
 }
 
 Test(panes, rows_of_tables_go_to_their_place)
 {
-    mv_view *view = mvt_view(&budget, "annotated");
+    mv_view *view = mvt_view("annotated");
 
     mv_view_do(view, MV_DO_table_kind, MV_LISTING_EVENTS);
     mv_view_move_cursor(view, 40);
@@ -253,12 +245,11 @@ Test(panes, rows_of_tables_go_to_their_place)
     cr_expect_not(view->panels->is_ascending[MV_LISTING_STACKS]);
     click_zone(view, MV_DO_table_sort, 2);
     cr_expect(view->panels->is_ascending[MV_LISTING_STACKS]);
-    mv_view_close(view);
 }
 
 Test(panes, folded_frames_unfold_and_history_is_clicked)
 {
-    mv_view *view = mvt_view(&budget, "leak_in_training");
+    mv_view *view = mvt_view("leak_in_training");
     const mv_document_device *d = mv_view_device(view);
     uint32_t alloc = 0, lines;
 
@@ -272,7 +263,6 @@ Test(panes, folded_frames_unfold_and_history_is_clicked)
     cr_expect_gt(view->ui.scene.shape_count, lines);
     click_zone(view, MV_DO_history_row, 0);
     cr_expect_eq(view->now.pinned, view->panels->details_shown->history.alloc);
-    mv_view_close(view);
 }
 
 /* ---- memory ------------------------------------------------------------------------------ */
@@ -280,10 +270,10 @@ Test(panes, folded_frames_unfold_and_history_is_clicked)
 /* Panes whose answer has no memory say so and go on. */
 Test(panes, live_without_memory)
 {
-    mv_view *view = mvt_view(&budget, "gpt_train");
+    mv_view *view = mvt_view("gpt_train");
 
     mvt_view_frame(view);
-    budget.limit = budget.used + (1 << 20);
+    view->budget->limit = view->budget->used + (1 << 20);
     for (int tab = 0; tab < 4; tab++) {
         view->now.tab = (uint8_t)tab;
         view->now.main = MV_MAIN_STATE;
@@ -293,7 +283,5 @@ Test(panes, live_without_memory)
         mvt_view_click(view, 300, 600);
         mvt_view_click(view, 300, 200);
     }
-    budget.limit = (uint64_t)4 << 30;
-    mv_view_close(view);
-    cr_assert_eq(budget.used, 0);
+    view->budget->limit = (uint64_t)4 << 30;
 }

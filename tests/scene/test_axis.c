@@ -86,14 +86,13 @@ Test(axis, pictures_of_nearly_2_to_the_64_bytes_end)
 /* The viewer, zoomed in to a few bytes at the top of it. */
 Test(axis, the_viewer_zooms_in_on_nearly_2_to_the_64_bytes)
 {
-    mv_budget budget = {.limit = (uint64_t)1 << 30};
     mvt_trace *t = mvt_new();
     mv_view *view;
 
     mvt_segment_alloc(t, .addr = 0x1000, .bytes = UINT64_MAX - 0x100000);
     mvt_alloc(t, .addr = 0x1000, .bytes = UINT64_MAX - 0x200000, .stack = "f:a.py:1");
     mvt_done(t);
-    view = mvt_view_of(&budget, t);
+    view = mvt_view_of(t);
     mvt_view_frame(view);
     for (int i = 0; i < 200; i++) {
         mv_view_input(
@@ -101,5 +100,4 @@ Test(axis, the_viewer_zooms_in_on_nearly_2_to_the_64_bytes)
             &(mv_input){.kind = MV_INPUT_WHEEL, .mods = MV_MOD_CTRL, .x = 600, .y = 200, .dy = 3});
         mvt_view_frame(view);
     }
-    mv_view_close(view);
 }

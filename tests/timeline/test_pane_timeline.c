@@ -3,29 +3,9 @@
 #include <math.h>
 
 #include "tests/fixture/fixture_scene.h"
+#include "tests/fixture/fixture_view.h"
 #include "view/panes/panes.h"
 #include "view/timeline/plot.h"
-
-static mv_budget budget = {.limit = (uint64_t)4 << 30};
-
-static mv_view *open_file(const char *name)
-{
-    mv_view *view = mv_view_open(&budget, &(mv_view_opts){.is_dark = true});
-    char path[512];
-
-    cr_assert_not_null(view);
-    snprintf(path, sizeof path, "%s/snapshots/%s", MV_TESTDATA, name);
-    mv_view_add(view, path);
-    mv_view_frame(view, 1280, 720, 0);
-    cr_assert(mv_view_is_judged(view));
-    return view;
-}
-
-static void close_file(mv_view *view)
-{
-    mv_view_close(view);
-    cr_assert_eq(budget.used, 0);
-}
 
 static void act(mv_view *view, mv_input_kind kind, float x, float y, uint8_t clicks)
 {
@@ -101,19 +81,18 @@ static void check_hits(mv_view *view)
 
 Test(pane_timeline, the_pointer_finds_what_covers_the_byte)
 {
-    mv_view *view = open_file("annotated.pickle");
+    mv_view *view = mvt_view("annotated");
 
     check_hits(view);
     do_it(view, MV_DO_next_clock);
     check_hits(view);
     do_it(view, MV_DO_show_segments);
     check_hits(view);
-    close_file(view);
 }
 
 Test(pane_timeline, isolated_rows_stand_on_each_other)
 {
-    mv_view *view = open_file("gpt_train.pickle");
+    mv_view *view = mvt_view("gpt_train");
 
     snprintf(view->now.search, sizeof view->now.search, "attention");
     view->now.show = MV_SHOW_ISOLATE;
@@ -121,12 +100,11 @@ Test(pane_timeline, isolated_rows_stand_on_each_other)
     mv_view_frame(view, 1280, 720, 0);
     cr_assert_not_null(mv_timeline_rows_of(view, false)->only);
     check_hits(view);
-    close_file(view);
 }
 
 Test(pane_timeline, hover_and_click_name_an_allocation)
 {
-    mv_view *view = open_file("gpt_train.pickle");
+    mv_view *view = mvt_view("gpt_train");
     mv_box plot = view->timeline->plot;
     float x = plot.x + plot.w / 2, y = plot.y + plot.h - 5;
 
@@ -138,14 +116,13 @@ Test(pane_timeline, hover_and_click_name_an_allocation)
     click(view, x, y);
     cr_assert_eq(view->now.pinned, view->hover);
     cr_assert(mv_index_is_alive(&mv_view_device(view)->index, view->now.pinned, view->now.cursor));
-    close_file(view);
 }
 
 /* ---- the window --------------------------------------------------------------------------- */
 
 Test(pane_timeline, the_wheel_zooms_at_the_pointer)
 {
-    mv_view *view = open_file("gpt_train.pickle");
+    mv_view *view = mvt_view("gpt_train");
     mv_box plot = view->timeline->plot;
     float x = plot.x + plot.w * 0.3f;
     double before = mv_viewport_event(&view->timeline->at, x);
@@ -161,12 +138,11 @@ Test(pane_timeline, the_wheel_zooms_at_the_pointer)
     cr_assert_eq(view->now.from, 0);
     cr_assert_eq(view->now.to, 6562);
     cr_assert(view->now.fits_height);
-    close_file(view);
 }
 
 Test(pane_timeline, a_double_click_fits_the_life)
 {
-    mv_view *view = open_file("gpt_train.pickle");
+    mv_view *view = mvt_view("gpt_train");
     mv_box plot = view->timeline->plot;
     const mv_alloc_lives *a = &mv_view_device(view)->lives.allocs;
     float x = plot.x + plot.w * 0.35f, y = plot.y + plot.h * 0.4f;
@@ -185,12 +161,11 @@ Test(pane_timeline, a_double_click_fits_the_life)
     cr_assert_leq(view->now.to - view->now.from, fmax(4, life * 1.3));
     do_it(view, MV_DO_fit_selection);
     cr_assert_not(view->now.fits_height);
-    close_file(view);
 }
 
 Test(pane_timeline, the_minimap_moves_the_window)
 {
-    mv_view *view = open_file("gpt_train.pickle");
+    mv_view *view = mvt_view("gpt_train");
     mv_box plot = view->timeline->plot;
     float middle, y;
 
@@ -206,7 +181,6 @@ Test(pane_timeline, the_minimap_moves_the_window)
                        middle - 100, 0.6f);
     act(view, MV_INPUT_PRESS, middle, y, 2);
     cr_assert_eq(view->now.to - view->now.from, 6562);
-    close_file(view);
 }
 
 /* ---- the selection ------------------------------------------------------------------------ */
@@ -237,10 +211,9 @@ static mv_interval_sums literal_sums(const mv_index *x, uint32_t a, uint32_t b)
 
 Test(pane_timeline, an_interval_adds_up)
 {
-    mv_view *view = open_file("gpt_train.pickle");
+    mv_view *view = mvt_view("gpt_train");
     mv_box plot = view->timeline->plot;
     const mv_document_device *d = mv_view_device(view);
-    mv_arena arena;
 
     act(view, MV_INPUT_PRESS, plot.x + 200, plot.y + 20, 1);
     act(view, MV_INPUT_MOVE, plot.x + 600, plot.y + 90, 0);
@@ -249,10 +222,9 @@ Test(pane_timeline, an_interval_adds_up)
     cr_assert_lt(view->now.a, view->now.b);
     mv_view_frame(view, 1280, 720, 0);
     cr_assert(mvt_scene_says(&view->ui.scene, "selected events"));
-    mv_arena_init(&arena, &budget);
     for (uint32_t from = 0; from < 6000; from += 700) {
         mv_interval_ask ask = {&d->index, &d->pyramid, from, from + 500};
-        const mv_interval_sums *found = mv_interval_find(&arena, NULL, &ask);
+        const mv_interval_sums *found = mv_interval_find(mvt_memory(), NULL, &ask);
         mv_interval_sums truth = literal_sums(&d->index, from, from + 500);
         cr_assert_eq(found->allocated, truth.allocated);
         cr_assert_eq(found->freed, truth.freed);
@@ -261,16 +233,14 @@ Test(pane_timeline, an_interval_adds_up)
         cr_assert_eq(found->held, truth.held);
         cr_assert_eq(found->held_blocks, truth.held_blocks);
     }
-    mv_arena_release(&arena);
     do_it(view, MV_DO_zoom_interval);
     cr_assert_eq(view->now.from, view->now.a);
     cr_assert_eq(view->now.to, view->now.b);
-    close_file(view);
 }
 
 Test(pane_timeline, commands_go_places)
 {
-    mv_view *view = open_file("oom.pickle");
+    mv_view *view = mvt_view("oom");
     const mv_document_device *d = mv_view_device(view);
 
     do_it(view, MV_DO_fit_all);
@@ -285,18 +255,16 @@ Test(pane_timeline, commands_go_places)
     do_it(view, MV_DO_peak);
     cr_assert_eq(view->now.cursor, d->peak_event);
     cr_assert(mvt_scene_says(&view->ui.scene, "out of memory: asked for"));
-    close_file(view);
-    view = open_file("annotated.pickle");
+    view = mvt_view("annotated");
     cr_assert(mv_view_do(view, MV_DO_go_to_event, 0));
     do_it(view, MV_DO_mark_on);
     cr_assert_gt(view->now.cursor, 0);
     cr_assert(mvt_scene_says(&view->ui.scene, "backward"));
-    close_file(view);
 }
 
 Test(pane_timeline, a_row_of_the_legend_searches)
 {
-    mv_view *view = open_file("gpt_train.pickle");
+    mv_view *view = mvt_view("gpt_train");
 
     cr_assert(mvt_scene_says(&view->ui.scene, "train.py:62 forward"));
     cr_assert(mv_view_do(view, MV_DO_legend_row, 0));
@@ -304,7 +272,6 @@ Test(pane_timeline, a_row_of_the_legend_searches)
     cr_assert_str_eq(view->now.search, "\"train.py:62:forward\"");
     cr_assert_not_null(view->matches);
     cr_assert_gt(view->matches->matches, 0);
-    close_file(view);
 }
 
 /* ---- segments ----------------------------------------------------------------------------- */
@@ -328,11 +295,8 @@ static void check_levels(const mv_view *view)
 {
     const mv_document_device *d = mv_view_device(view);
     mv_use_ask ask = {&d->index, &d->segment_index, 0, d->lives.events.count};
-    const mv_segment_use *use;
-    mv_arena arena;
+    const mv_segment_use *use = mv_segment_use_find(mvt_memory(), NULL, &ask);
 
-    mv_arena_init(&arena, &budget);
-    use = mv_segment_use_find(&arena, NULL, &ask);
     for (uint32_t i = 0; i < use->count; i += 53) {
         const uint8_t *level = mv_segment_use_at(use, use->event[i]);
         for (uint32_t r = 0; r < d->segment_index.count; r++) {
@@ -344,22 +308,19 @@ static void check_levels(const mv_view *view)
                 cr_assert_eq(level[r], 1 + (step < MV_USE_LEVELS ? step : MV_USE_LEVELS - 1));
         }
     }
-    mv_arena_release(&arena);
 }
 
 Test(pane_timeline, segments_are_as_full_as_their_blocks_make_them)
 {
-    static const char *const names[] = {"frag_pinned_by_small.pickle",
-                                        "frag_pinned_by_small_expandable.pickle",
-                                        "gpt_train_expandable.pickle"};
+    static const char *const names[] = {"frag_pinned_by_small", "frag_pinned_by_small_expandable",
+                                        "gpt_train_expandable"};
 
     for (int i = 0; i < 3; i++) {
-        mv_view *view = open_file(names[i]);
+        mv_view *view = mvt_view(names[i]);
         check_use(view);
         check_levels(view);
         do_it(view, MV_DO_show_segments);
         cr_assert(mvt_scene_says(&view->ui.scene, "How full segments are"));
-        close_file(view);
     }
 }
 
@@ -380,10 +341,7 @@ Test(pane_timeline, texts_never_meet)
         "leak_in_training", "two_devices",          "state_only", "no_history"};
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        char file[64];
-        mv_view *view;
-        snprintf(file, sizeof file, "%s.pickle", names[i]);
-        view = open_file(file);
+        mv_view *view = mvt_view(names[i]);
         check_picture(view, names[i], 1280, 720);
         mv_view_do(view, MV_DO_theme, 0);
         mv_view_do(view, MV_DO_next_clock, 0);
@@ -391,6 +349,5 @@ Test(pane_timeline, texts_never_meet)
         mv_view_do(view, MV_DO_show_segments, 0);
         check_picture(view, names[i], 900, 600);
         check_picture(view, names[i], 320, 240);
-        close_file(view);
     }
 }

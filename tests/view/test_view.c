@@ -1,23 +1,11 @@
 /* The viewer without a window: files, inputs, what is shown. */
 #include "tests/fixture/fixture_scene.h"
+#include "tests/fixture/fixture_view.h"
 #include "view/state/view.h"
-
-static mv_budget budget = {.limit = (uint64_t)4 << 30};
-
-static mv_view *open_with(const char *name)
-{
-    mv_view *view = mv_view_open(&budget, &(mv_view_opts){.is_dark = true});
-    char path[512];
-
-    cr_assert_not_null(view);
-    snprintf(path, sizeof path, "%s/snapshots/%s.pickle", MV_TESTDATA, name);
-    mv_view_add(view, path);
-    return view;
-}
 
 Test(view, shows_a_file)
 {
-    mv_view *view = open_with("gpt_train");
+    mv_view *view = mvt_view("gpt_train");
     const mv_scene *scene = mv_view_frame(view, 1280, 720, 0);
 
     cr_assert_not(scene->failed);
@@ -26,13 +14,11 @@ Test(view, shows_a_file)
     cr_assert_eq(view->now.from, 0);
     cr_assert_eq(view->now.to, mv_view_device(view)->lives.events.count);
     cr_assert(mv_view_is_idle(view));
-    mv_view_close(view);
-    cr_assert_eq(budget.used, 0);
 }
 
 Test(view, tells_why_a_file_is_none)
 {
-    mv_view *view = mv_view_open(&budget, &(mv_view_opts){.is_dark = true});
+    mv_view *view = mvt_view_new(NULL);
     const mv_document *document;
 
     mv_view_add(view, MV_SOURCE_DIR "/README.md");
@@ -41,8 +27,6 @@ Test(view, tells_why_a_file_is_none)
     cr_assert_not_null(document);
     cr_assert_eq(document->stage, MV_DOCUMENT_FAILED);
     cr_assert(strstr(document->why, "README.md: byte 0: "), "%s", document->why);
-    mv_view_close(view);
-    cr_assert_eq(budget.used, 0);
 }
 
 /* ---- every text can be read -------------------------------------------------------------- */
@@ -74,7 +58,7 @@ static void check_all(mv_view *view, float width, float height, const char *name
 
 static void check_file(const char *name)
 {
-    mv_view *view = open_with(name);
+    mv_view *view = mvt_view(name);
 
     mv_view_frame(view, 1280, 720, 0);
     mv_view_pin(view, mv_view_device(view)->lives.allocs.count / 2);
@@ -84,8 +68,6 @@ static void check_file(const char *name)
     check_all(view, 640, 400, name);
     view->ui.scale = 1.5f;
     check_all(view, 1600, 1000, name);
-    mv_view_close(view);
-    cr_assert_eq(budget.used, 0);
 }
 
 Test(view, texts_are_readable_in_training)
@@ -111,17 +93,16 @@ Test(view, texts_are_readable_out_of_memory)
 /* The same view gives the same picture, and frames need no more memory each. */
 Test(view, frames_are_alike)
 {
-    mv_view *view = open_with("gpt_train");
+    mv_view *view = mvt_view("gpt_train");
     uint64_t used;
     uint32_t shapes;
 
     mv_view_frame(view, 1280, 720, 0);
     shapes = mv_view_frame(view, 1280, 720, 0)->shape_count;
-    used = budget.used;
+    used = view->budget->used;
     for (int i = 0; i < 50; i++)
         cr_assert_eq(mv_view_frame(view, 1280, 720, 0)->shape_count, shapes);
-    cr_assert_eq(budget.used, used);
-    mv_view_close(view);
+    cr_assert_eq(view->budget->used, used);
 }
 
 /* Whatever the limit of memory: no crash, and nothing is left. */

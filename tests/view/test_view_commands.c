@@ -1,8 +1,6 @@
 /* The table of commands: keys, names, and the manual that is made of it. */
-#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_view.h"
 #include "view/state/view.h"
-
-static mv_budget budget = {.limit = (uint64_t)1 << 30};
 
 typedef struct {
     uint32_t key;
@@ -77,7 +75,7 @@ Test(view_commands, are_described_and_found_by_name)
 
 Test(view_commands, what_cannot_be_done_says_why)
 {
-    mv_view *view = mv_view_open(&budget, &(mv_view_opts){0});
+    mv_view *view = mvt_view_new(&(mv_view_opts){0});
 
     mv_view_frame(view, 1280, 720, 0);
     for (int i = MV_DO_NOTHING + 1; i < MV_DO_COUNT; i++) {
@@ -87,16 +85,13 @@ Test(view_commands, what_cannot_be_done_says_why)
         cr_assert_not(mv_view_do(view, (mv_command_id)i, 0));
         cr_assert(*view->message, "%s", mv_view_commands[i].name);
     }
-    mv_view_close(view);
 }
 
 /* Every command that is enabled, one after the other, on a real trace: nothing breaks. */
 Test(view_commands, all_run)
 {
-    mv_view *view = mv_view_open(&budget, &(mv_view_opts){.is_dark = true});
+    mv_view *view = mvt_view("gpt_train");
 
-    mv_view_add(view, MV_TESTDATA "/snapshots/gpt_train.pickle");
-    mv_view_frame(view, 1280, 720, 0);
     mv_view_pin(view, 100);
     for (int round = 0; round < 2; round++)
         for (int i = MV_DO_NOTHING + 1; i < MV_DO_COUNT; i++) {
@@ -108,8 +103,6 @@ Test(view_commands, all_run)
             mv_view_do(view, MV_DO_cancel, 0);
         }
     cr_assert(view->is_closing);
-    mv_view_close(view);
-    cr_assert_eq(budget.used, 0);
 }
 
 /* ---- docs/viewer.md ---------------------------------------------------------------------- */
@@ -168,16 +161,9 @@ static void rewrite(const char *path, const char *text, const char *begin, const
 Test(view_commands, manual_has_them_all)
 {
     const char *path = MV_SOURCE_DIR "/docs/viewer.md";
-    char *made = table(), *text;
-    const char *begin, *end;
-    mv_arena arena;
-    mv_span file;
+    char *made = table(), *text = mvt_text(path);
+    const char *begin = strstr(text, BEGIN), *end = strstr(text, END);
 
-    mv_arena_init(&arena, &budget);
-    file = mvt_file(&arena, path);
-    text = mv_arena_text(&arena, (const char *)file.data, file.length);
-    begin = strstr(text, BEGIN);
-    end = strstr(text, END);
     cr_assert(begin && end);
     begin += strlen(BEGIN);
     if (getenv("MV_BLESS"))
@@ -186,5 +172,4 @@ Test(view_commands, manual_has_them_all)
         cr_assert(strlen(made) == (size_t)(end - begin) && strncmp(made, begin, strlen(made)) == 0,
                   "the table of docs/viewer.md is old: MV_BLESS=1 test_view_commands");
     free(made);
-    mv_arena_release(&arena);
 }

@@ -3,13 +3,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_view.h"
 #include "view/chrome/chrome.h"
 #include "view/panes/panels.h"
 #include "view/state/script.h"
 #include "view/timeline/pane_timeline.h"
-
-static mv_budget budget = {.limit = (uint64_t)4 << 30};
 
 typedef struct {
     char copied[65536];
@@ -27,22 +25,10 @@ static const char *paste(void *user)
 
 static mv_view *open_with(clipboard *clip, const char *name)
 {
-    mv_view *view =
-        mv_view_open(&budget, &(mv_view_opts){.copy = copy, .paste = paste, .user = clip});
-    char path[512];
+    mv_view *view = mvt_view_new(&(mv_view_opts){.copy = copy, .paste = paste, .user = clip});
 
-    cr_assert_not_null(view);
-    snprintf(path, sizeof path, "%s/snapshots/%s", MV_TESTDATA, name);
-    mv_view_add(view, path);
-    mv_view_frame(view, 1280, 720, 0);
-    cr_assert_not_null(mv_view_device(view));
+    mvt_view_open(view, mvt_snapshot(name));
     return view;
-}
-
-static void close_view(mv_view *view)
-{
-    mv_view_close(view);
-    cr_assert_eq(budget.used, 0);
 }
 
 static void key(mv_view *view, uint32_t key, uint8_t mods)
@@ -63,7 +49,7 @@ static void type(mv_view *view, const char *text)
 Test(view_going, back_and_forward)
 {
     clipboard clip = {""};
-    mv_view *view = open_with(&clip, "gpt_train.pickle");
+    mv_view *view = open_with(&clip, "gpt_train");
     mv_view_state first = view->now, second;
 
     cr_assert_eq(mv_view_past(view), 0);
@@ -81,14 +67,13 @@ Test(view_going, back_and_forward)
     mv_view_do(view, MV_DO_forward, 0);
     cr_assert_eq(memcmp(&view->now, &second, sizeof second), 0);
     cr_assert_not(mv_view_command_is_enabled(view, MV_DO_forward));
-    close_view(view);
 }
 
 /* Steps of the cursor are one place: holding '.' does not flood the history. */
 Test(view_going, steps_are_one_place)
 {
     clipboard clip = {""};
-    mv_view *view = open_with(&clip, "gpt_train.pickle");
+    mv_view *view = open_with(&clip, "gpt_train");
 
     mv_view_show(view, 100, 900);
     for (uint32_t i = 200; i < 500; i++)
@@ -96,13 +81,12 @@ Test(view_going, steps_are_one_place)
     mv_view_do(view, MV_DO_back, 0);
     mv_view_do(view, MV_DO_back, 0);
     cr_assert_eq(view->now.from, 0);
-    close_view(view);
 }
 
 Test(view_going, the_history_is_bounded)
 {
     clipboard clip = {""};
-    mv_view *view = open_with(&clip, "gpt_train.pickle");
+    mv_view *view = open_with(&clip, "gpt_train");
     uint32_t steps = 0;
 
     for (uint32_t i = 0; i < 500; i++)
@@ -110,7 +94,6 @@ Test(view_going, the_history_is_bounded)
     for (; mv_view_do(view, MV_DO_back, 0); steps++)
         continue;
     cr_assert_eq(steps, 64);
-    close_view(view);
 }
 
 /* A change made of several is one place, also when the history is full: the oldest place is gone
@@ -127,7 +110,7 @@ Test(view_going, a_row_of_a_table_is_one_place)
 
     for (uint32_t full = 0; full < 2; full++) {
         clipboard clip = {""};
-        mv_view *view = open_with(&clip, "gpt_train.pickle");
+        mv_view *view = open_with(&clip, "gpt_train");
         mv_view_state before;
         uint32_t steps = 0;
 
@@ -146,14 +129,13 @@ Test(view_going, a_row_of_a_table_is_one_place)
         for (; mv_view_do(view, MV_DO_back, 0); steps++)
             cr_assert_eq(view->now.from, full ? 99 - steps : steps < 3 ? 2 - steps : 0);
         cr_assert_eq(steps, full ? 64 : 4);
-        close_view(view);
     }
 }
 
 Test(view_going, typed_letters_are_one_place)
 {
     clipboard clip = {""};
-    mv_view *view = open_with(&clip, "gpt_train.pickle");
+    mv_view *view = open_with(&clip, "gpt_train");
     mv_view_state before;
 
     mv_view_show(view, 100, 900);
@@ -175,14 +157,13 @@ Test(view_going, typed_letters_are_one_place)
     cr_assert_str_eq(view->now.search, "loss");
     mv_view_do(view, MV_DO_back, 0);
     cr_assert_str_eq(view->now.search, "forward");
-    close_view(view);
 }
 
 /* However often the pointer moves while a button is down. */
 Test(view_going, a_drag_is_one_place)
 {
     clipboard clip = {""};
-    mv_view *view = open_with(&clip, "gpt_train.pickle");
+    mv_view *view = open_with(&clip, "gpt_train");
     mv_view_state before;
     mv_box plot;
 
@@ -201,13 +182,12 @@ Test(view_going, a_drag_is_one_place)
     cr_assert(view->now.has_interval);
     mv_view_do(view, MV_DO_back, 0);
     cr_assert_eq(memcmp(&view->now, &before, sizeof before), 0);
-    close_view(view);
 }
 
 Test(view_going, back_and_forward_between_devices)
 {
     clipboard clip = {""};
-    mv_view *view = open_with(&clip, "two_devices.pickle");
+    mv_view *view = open_with(&clip, "two_devices");
     mv_view_state states[3];
 
     states[0] = view->now;
@@ -227,13 +207,12 @@ Test(view_going, back_and_forward_between_devices)
         mv_view_frame(view, 1280, 720, 0);
         cr_assert_eq(memcmp(&view->now, &states[i], sizeof states[i]), 0, "%u", i);
     }
-    close_view(view);
 }
 
 Test(view_going, windows_stay_inside)
 {
     clipboard clip = {""};
-    mv_view *view = open_with(&clip, "gpt_train.pickle");
+    mv_view *view = open_with(&clip, "gpt_train");
     double events = mv_view_device(view)->lives.events.count;
 
     mv_view_show(view, -500, 1e12);
@@ -251,14 +230,13 @@ Test(view_going, windows_stay_inside)
     cr_assert_eq(view->now.from, 0);
     mv_view_pin(view, UINT32_MAX);
     cr_assert_eq(view->now.pinned, MV_NO_ROW);
-    close_view(view);
 }
 
 /* What is pinned is seen. */
 Test(view_going, a_pin_is_made_visible)
 {
     clipboard clip = {""};
-    mv_view *view = open_with(&clip, "gpt_train.pickle");
+    mv_view *view = open_with(&clip, "gpt_train");
     const mv_alloc_lives *a = &mv_view_device(view)->lives.allocs;
 
     for (uint32_t i = 0; i < a->count; i += 37) {
@@ -267,20 +245,16 @@ Test(view_going, a_pin_is_made_visible)
         cr_assert(a->birth[i] == MV_BEFORE || a->birth[i] < view->now.to, "%u", i);
         cr_assert(a->freed[i] == MV_NEVER || a->freed[i] > view->now.from, "%u", i);
     }
-    close_view(view);
 }
 
 /* ---- where the command line begins ------------------------------------------------------- */
 
 static mv_view *begin(const mv_view_start *start, const char *name)
 {
-    mv_view *view = mv_view_open(&budget, &(mv_view_opts){0});
-    char path[512];
+    mv_view *view = mvt_view_new(&(mv_view_opts){0});
 
-    snprintf(path, sizeof path, "%s/snapshots/%s", MV_TESTDATA, name);
     mv_view_begin_at(view, start);
-    mv_view_add(view, path);
-    mv_view_frame(view, 1280, 720, 0);
+    mvt_view_open(view, mvt_snapshot(name));
     return view;
 }
 
@@ -292,7 +266,7 @@ Test(view_going, begins_where_the_command_line_says)
                            .filter = "train.py:62",
                            .device = MV_NO_ROW,
                            .main = MV_MAIN_SEGMENTS};
-    mv_view *view = begin(&start, "gpt_train.pickle");
+    mv_view *view = begin(&start, "gpt_train");
 
     cr_assert_eq(view->now.from, 1000);
     cr_assert_eq(view->now.to, 2000);
@@ -300,27 +274,24 @@ Test(view_going, begins_where_the_command_line_says)
     cr_assert_eq(view->now.main, MV_MAIN_SEGMENTS);
     cr_assert_str_eq(view->now.search, "train.py:62");
     cr_assert(view->matches && view->matches->matches > 0);
-    close_view(view);
 }
 
 Test(view_going, a_bad_position_is_said)
 {
     mv_view_start start = {.from = "@nothing", .at = "peak", .device = MV_NO_ROW};
-    mv_view *view = begin(&start, "gpt_train.pickle");
+    mv_view *view = begin(&start, "gpt_train");
 
     cr_assert(view->is_alarm && strstr(view->message, "nothing"), "%s", view->message);
     cr_assert_eq(view->now.from, 0);
     cr_assert_eq(view->now.cursor, mv_view_device(view)->peak_event);
-    close_view(view);
 }
 
 Test(view_going, a_device_is_chosen)
 {
     for (uint32_t device = 0; device < 2; device++) {
         mv_view_start start = {.device = device};
-        mv_view *view = begin(&start, "two_devices.pickle");
+        mv_view *view = begin(&start, "two_devices");
         cr_assert_eq(mv_view_device(view)->device, device);
-        close_view(view);
     }
 }
 
@@ -348,7 +319,7 @@ static uint32_t shell_words(const char *line, char words[][512], uint32_t most)
 Test(view_going, a_copied_command_line_shows_the_same)
 {
     clipboard clip = {""};
-    mv_view *view = open_with(&clip, "two_devices.pickle"), *again;
+    mv_view *view = open_with(&clip, "two_devices"), *again;
     mv_view_start start = {.device = MV_NO_ROW};
     char words[16][512];
     uint32_t count;
@@ -379,20 +350,18 @@ Test(view_going, a_copied_command_line_shows_the_same)
         else
             cr_assert_fail("%s", words[i]);
     }
-    again = begin(&start, "two_devices.pickle");
+    again = begin(&start, "two_devices");
     cr_assert_eq(again->now.device, view->now.device);
     cr_assert_eq(again->now.from, view->now.from);
     cr_assert_eq(again->now.to, view->now.to);
     cr_assert_eq(again->now.cursor, view->now.cursor);
     cr_assert_str_eq(again->now.search, view->now.search);
-    mv_view_close(again);
-    close_view(view);
 }
 
 Test(view_going, a_stack_is_copied)
 {
     clipboard clip = {""};
-    mv_view *view = open_with(&clip, "leak_in_training.pickle");
+    mv_view *view = open_with(&clip, "leak_in_training");
 
     cr_assert_not(mv_view_do(view, MV_DO_copy_stack, 0));
     key(view, '/', 0);
@@ -402,20 +371,18 @@ Test(view_going, a_stack_is_copied)
     key(view, 'C', MV_MOD_CTRL);
     cr_assert(strstr(clip.copied, "train.py:62 forward\n"), "%s", clip.copied);
     cr_assert_gt(strlen(clip.copied), 100);
-    close_view(view);
 }
 
 Test(view_going, text_is_pasted_into_fields)
 {
     clipboard clip = {"size>1M\nand more"};
-    mv_view *view = open_with(&clip, "gpt_train.pickle");
+    mv_view *view = open_with(&clip, "gpt_train");
 
     key(view, 'F', MV_MOD_CTRL);
     key(view, 'V', MV_MOD_CTRL);
     cr_assert_str_eq(view->now.search, "size>1Mand more");
     key(view, 'U', MV_MOD_CTRL);
     cr_assert_str_eq(view->now.search, "");
-    close_view(view);
 }
 
 /* ---- what is written --------------------------------------------------------------------- */
@@ -443,7 +410,7 @@ static void export_as(mv_view *view, const char *folder, const char *name, const
 Test(view_going, views_are_exported)
 {
     clipboard clip = {""};
-    mv_view *view = open_with(&clip, "gpt_train.pickle");
+    mv_view *view = open_with(&clip, "gpt_train");
     char folder[] = "/tmp/memviz-export-XXXXXX";
 
     cr_assert_not_null(mkdtemp(folder));
@@ -459,7 +426,6 @@ Test(view_going, views_are_exported)
     cr_assert_eq(view->focus, MV_FOCUS_EXPORT);
     cr_assert(view->is_alarm && *view->message);
     rmdir(folder);
-    close_view(view);
 }
 
 /* ---- comparing --------------------------------------------------------------------------- */
@@ -467,7 +433,7 @@ Test(view_going, views_are_exported)
 Test(view_going, two_devices_are_compared)
 {
     clipboard clip = {""};
-    mv_view *view = open_with(&clip, "two_devices.pickle");
+    mv_view *view = open_with(&clip, "two_devices");
 
     cr_assert_null(mv_view_other(view));
     key(view, 'C', MV_MOD_SHIFT);
@@ -475,5 +441,4 @@ Test(view_going, two_devices_are_compared)
     cr_assert_neq(mv_view_other(view), mv_view_device(view));
     key(view, 'C', MV_MOD_SHIFT);
     cr_assert_null(mv_view_other(view));
-    close_view(view);
 }

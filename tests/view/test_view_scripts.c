@@ -4,13 +4,11 @@
 #include <dirent.h>
 #include <png.h>
 
-#include "tests/fixture/fixture.h"
+#include "tests/fixture/fixture_view.h"
 #include "view/state/script.h"
 #include "viz/scene/png.h"
 
 enum { TOLERANCE = 8, PATH = 600 };
-
-static mv_budget budget = {.limit = (uint64_t)4 << 30};
 
 typedef struct {
     uint32_t width, height;
@@ -38,7 +36,7 @@ static void write_png(const mv_image *image, const char *path)
     mv_sink sink;
 
     cr_assert_eq(mv_sink_open(&sink, path, mvt_err()), MV_OK, "%s: %s", path, mvt_err()->detail);
-    mvt_ok(mv_png_write(&budget, image, &sink, mvt_err()));
+    mvt_ok(mv_png_write(mvt_memory()->budget, image, &sink, mvt_err()));
     mvt_ok(mv_sink_commit(&sink, mvt_err()));
 }
 
@@ -85,40 +83,28 @@ static bool shoot(void *user, const char *name, const mv_scene *scene, char *why
     char path[PATH];
     mv_raster_opts opts = {.font = MV_FONT_BITMAP};
     mv_image image;
-    mv_arena arena;
-    bool is_same;
 
     (void)user;
-    mv_arena_init(&arena, &budget);
-    mvt_ok(mv_raster_draw(&arena, scene, &opts, &image, mvt_err()));
+    mvt_ok(mv_raster_draw(mvt_memory(), scene, &opts, &image, mvt_err()));
     if (folder) {
         snprintf(path, sizeof path, "%s/%s", folder, name);
         write_png(&image, path);
     }
-    is_same = compare(&image, name, why, size);
-    mv_arena_release(&arena);
-    return is_same;
+    return compare(&image, name, why, size);
 }
 
 static void run(const char *name)
 {
     mv_script_opts opts = {.folder = MV_TESTDATA "/snapshots", .shot = shoot};
     mv_script_result result;
-    mv_view *view = mv_view_open(&budget, &(mv_view_opts){.is_dark = true});
+    mv_view *view = mvt_view_new(NULL);
     char path[PATH];
-    mv_arena arena;
-    mv_span text;
-    bool is_done;
 
-    mv_arena_init(&arena, &budget);
     snprintf(path, sizeof path, "%s/tests/scripts/%s", MV_SOURCE_DIR, name);
-    text = mvt_file(&arena, path);
-    is_done = mv_script_run(view, mv_arena_text(&arena, (const char *)text.data, text.length),
-                            &opts, &result);
-    cr_expect(is_done, "%s:%u: %s", name, result.line, result.why);
-    mv_view_close(view);
-    mv_arena_release(&arena);
-    cr_expect_eq(budget.used, 0, "%s: memory is left", name);
+    cr_expect(mv_script_run(view, mvt_text(path), &opts, &result), "%s:%u: %s", name, result.line,
+              result.why);
+    mvt_end_now(view);
+    mv_arena_release(mvt_memory());
 }
 
 Test(view_scripts, all)
