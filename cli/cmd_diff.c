@@ -161,18 +161,18 @@ static mv_value bytes_value(uint64_t bytes)
     return mv_value_shown(mv_value_u64(bytes), bytes ? NULL : "-");
 }
 
-#define ROW_FIELDS(COLUMN, MEMBER, LIST)                                                      \
-    MEMBER("device", device_value(device))                                                    \
-    COLUMN("status", "", 2, MV_UNIT_TEXT, 0, mv_value_text(mv_diff_status_name(row->status))) \
-    COLUMN("before", "before", 3, MV_UNIT_BYTES, 8, bytes_value(row->bytes[0]))               \
-    COLUMN("after", "after", 4, MV_UNIT_BYTES, 8, bytes_value(row->bytes[1]))                 \
-    COLUMN("delta", "change", 1, MV_UNIT_CHANGE, 9, mv_value_i64(row->delta))                 \
-    COLUMN("blocks_before", "blocks", 5, MV_UNIT_COUNT, 0, mv_value_u64(row->blocks[0]))      \
-    COLUMN("blocks_after", "", 6, MV_UNIT_COUNT, 0, mv_value_u64(row->blocks[1]))             \
-    MEMBER("culprit", mv_value_culprit(&c->trace[s], c->code.sites[s].kinds, row->stack[s]))  \
-    COLUMN(NULL, "allocated by", 7, MV_UNIT_TEXT, 0, mv_value_text(label))                    \
-    MEMBER("frames", mv_value_frames(&c->trace[s], row->stack[s]))                            \
-    MEMBER("frames_before", mv_value_if(row->bytes[0] && row->bytes[1],                       \
+#define ROW_FIELDS(COLUMN, MEMBER, LIST)                                                     \
+    MEMBER("device", device_value(device))                                                   \
+    COLUMN("status", "", 2, MV_UNIT_TEXT, 0, mv_diff_status_name(row->status))               \
+    COLUMN("before", "before", 3, MV_UNIT_BYTES, 8, bytes_value(row->bytes[0]))              \
+    COLUMN("after", "after", 4, MV_UNIT_BYTES, 8, bytes_value(row->bytes[1]))                \
+    COLUMN("delta", "change", 1, MV_UNIT_CHANGE, 9, row->delta)                              \
+    COLUMN("blocks_before", "blocks", 5, MV_UNIT_COUNT, 0, row->blocks[0])                   \
+    COLUMN("blocks_after", "", 6, MV_UNIT_COUNT, 0, row->blocks[1])                          \
+    MEMBER("culprit", mv_value_culprit(&c->trace[s], c->code.sites[s].kinds, row->stack[s])) \
+    COLUMN(NULL, "allocated by", 7, MV_UNIT_TEXT, 0, label)                                  \
+    MEMBER("frames", mv_value_frames(&c->trace[s], row->stack[s]))                           \
+    MEMBER("frames_before", mv_value_if(row->bytes[0] && row->bytes[1],                      \
                                         mv_value_frames(&c->trace[0], row->stack[0])))
 
 static void add_row(mv_rows *rows, const comparison *c, const device_pair *pair,
@@ -212,10 +212,10 @@ static void list_lines(mv_rows *rows, const void *all, const void *one)
 static const mv_table site_table = {MV_TABLE(ROW_FIELDS, list_sites)};
 static const mv_table line_table = {MV_TABLE(ROW_FIELDS, list_lines)};
 
-#define PART_FIELDS(COLUMN, MEMBER, LIST)                     \
-    MEMBER("reason", mv_value_text(mv_reserved_part_name(i))) \
-    MEMBER("before", mv_value_i64(reserved[0].part[i]))       \
-    MEMBER("after", mv_value_i64(reserved[1].part[i]))        \
+#define PART_FIELDS(COLUMN, MEMBER, LIST)      \
+    MEMBER("reason", mv_reserved_part_name(i)) \
+    MEMBER("before", reserved[0].part[i])      \
+    MEMBER("after", reserved[1].part[i])       \
     MEMBER("delta", mv_value_i64(reserved[1].part[i] - reserved[0].part[i]))
 
 static void list_parts(mv_rows *rows, const void *all, const void *one)
@@ -231,24 +231,24 @@ static void list_parts(mv_rows *rows, const void *all, const void *one)
 static const mv_table part_table = {MV_TABLE(PART_FIELDS, list_parts)};
 
 /* Both sides of one pair, or of all of them together. */
-#define SIDE_FIELDS(MEMBER, key, s)                \
-    MV_AT_FIELDS(MEMBER, key ".", &moment[s])      \
-    MEMBER(key ".file", mv_value_text(c->name[s])) \
+#define SIDE_FIELDS(MEMBER, key, s)           \
+    MV_AT_FIELDS(MEMBER, key ".", &moment[s]) \
+    MEMBER(key ".file", c->name[s])           \
     MEMBER(key ".device", device_value(device[s]))
 
 #define CHANGE_FIELDS(COLUMN, MEMBER, LIST)                                                        \
     SIDE_FIELDS(MEMBER, "before", 0)                                                               \
     SIDE_FIELDS(MEMBER, "after", 1)                                                                \
-    MEMBER("delta", mv_value_i64(delta))                                                           \
-    MEMBER("reserved.before", mv_value_u64(reserved[0].reserved))                                  \
-    MEMBER("reserved.after", mv_value_u64(reserved[1].reserved))                                   \
+    MEMBER("delta", delta)                                                                         \
+    MEMBER("reserved.before", reserved[0].reserved)                                                \
+    MEMBER("reserved.after", reserved[1].reserved)                                                 \
     MEMBER("reserved.delta", mv_value_i64((int64_t)(reserved[1].reserved - reserved[0].reserved))) \
     LIST("reserved.parts", &part_table, mv_value_rows(reserved))
 
-#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                         \
-    CHANGE_FIELDS(COLUMN, MEMBER, LIST)                             \
-    MEMBER("unchanged_lines", mv_value_u64(pair->found.same_lines)) \
-    MEMBER("unchanged_bytes", mv_value_u64(pair->found.same_bytes))
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)           \
+    CHANGE_FIELDS(COLUMN, MEMBER, LIST)               \
+    MEMBER("unchanged_lines", pair->found.same_lines) \
+    MEMBER("unchanged_bytes", pair->found.same_bytes)
 
 static mv_moment moment_of(const device_pair *pair, int s)
 {

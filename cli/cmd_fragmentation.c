@@ -61,10 +61,10 @@ static uint64_t limit_of(const mv_rows *rows, const inspection *x, const mv_frag
 /* ---- fields ------------------------------------------------------------------------------ */
 
 #define DOMAIN_FIELDS(MEMBER, kind, pool_row, stream_row)                                       \
-    MEMBER("pool", mv_value_text(mv_segment_kind_name(kind)))                                   \
+    MEMBER("pool", mv_segment_kind_name(kind))                                                  \
     MEMBER("pool_id",                                                                           \
            mv_value_pair(x->trace->pools.a[(pool_row).row], x->trace->pools.b[(pool_row).row])) \
-    MEMBER("stream", mv_value_u64(x->trace->streams.value[(stream_row).row]))
+    MEMBER("stream", x->trace->streams.value[(stream_row).row])
 
 /* Lines that pin segments: all of them, or one. */
 typedef struct {
@@ -73,17 +73,16 @@ typedef struct {
     uint32_t count;
 } pin_list;
 
-#define PIN_FIELDS(COLUMN, MEMBER, LIST)                                             \
-    COLUMN("bytes", "beside", 2, MV_UNIT_BYTES, 9, mv_value_u64(pin->bytes))         \
-    COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT, 0, mv_value_u64(pin->blocks))       \
-    COLUMN("segments", "segments", 4, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,              \
-           mv_value_u64(pin->segments))                                              \
-    COLUMN("stranded", "stranded", 1, MV_UNIT_BYTES, 9, mv_value_u64(pin->stranded)) \
-    COLUMN("age_events", "age", 5, MV_UNIT_COUNT, 0,                                 \
-           mv_value_u64(mv_pin_age(pin, list->of->at.event)))                        \
-    MEMBER("culprit", mv_value_culprit(x->trace, x->sites.kinds, pin->stack))        \
-    COLUMN(NULL, "by", 6, MV_UNIT_TEXT, 0,                                           \
-           mv_value_label(labels, i, x->trace, x->sites.kinds, pin->stack))          \
+#define PIN_FIELDS(COLUMN, MEMBER, LIST)                                               \
+    COLUMN("bytes", "beside", 2, MV_UNIT_BYTES, 9, pin->bytes)                         \
+    COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT, 0, pin->blocks)                       \
+    COLUMN("segments", "segments", 4, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, pin->segments) \
+    COLUMN("stranded", "stranded", 1, MV_UNIT_BYTES, 9, pin->stranded)                 \
+    COLUMN("age_events", "age", 5, MV_UNIT_COUNT, 0,                                   \
+           mv_value_u64(mv_pin_age(pin, list->of->at.event)))                          \
+    MEMBER("culprit", mv_value_culprit(x->trace, x->sites.kinds, pin->stack))          \
+    COLUMN(NULL, "by", 6, MV_UNIT_TEXT, 0,                                             \
+           mv_value_label(labels, i, x->trace, x->sites.kinds, pin->stack))            \
     MEMBER("frames", mv_value_frames(x->trace, pin->stack))
 
 static void list_pins(mv_rows *rows, const void *all, const void *one)
@@ -106,11 +105,11 @@ static const mv_table pin_table = {MV_TABLE(PIN_FIELDS, list_pins)};
 
 #define SEGMENT_FIELDS(COLUMN, MEMBER, LIST)                          \
     MEMBER("device", mv_value_u64(x->first + index))                  \
-    MEMBER("segment", mv_value_u64(f->map.addr[row->segment]))        \
+    MEMBER("segment", f->map.addr[row->segment])                      \
     DOMAIN_FIELDS(MEMBER, s->kind[segment], pool, s->stream[segment]) \
-    MEMBER("total", mv_value_u64(f->map.size[row->segment]))          \
-    MEMBER("free", mv_value_u64(f->map.free[row->segment]))           \
-    MEMBER("stranded", mv_value_u64(row->stranded))                   \
+    MEMBER("total", f->map.size[row->segment])                        \
+    MEMBER("free", f->map.free[row->segment])                         \
+    MEMBER("stranded", row->stranded)                                 \
     LIST("pinned_by", &pin_table, mv_value_rows(&pins))
 
 /* Of a device, its position among those of the report. */
@@ -133,17 +132,16 @@ static void list_segments(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table segment_table = {MV_TABLE(SEGMENT_FIELDS, list_segments), .named_by = 2};
 
-#define GROWTH_FIELDS(COLUMN, MEMBER, LIST)                                                     \
-    COLUMN("event", "event", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, mv_value_u64(g->event))       \
-    COLUMN("segment_bytes", "added", 1, MV_UNIT_BYTES, 9, mv_value_u64(g->segment_bytes))       \
-    COLUMN("requested", "asked", 2, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, mv_value_u64(g->request)) \
-    COLUMN("free_elsewhere", "free", 3, MV_UNIT_BYTES, 9, mv_value_u64(g->free))                \
-    MEMBER("usable", mv_value_u64(g->usable))                                                   \
-    COLUMN("largest_hole", "largest", 4, MV_UNIT_BYTES, 9, mv_value_u64(g->largest))            \
-    COLUMN("reason", "because", 6, MV_UNIT_TEXT, 0,                                             \
-           mv_value_text(mv_growth_reason_name(g->reason)))                                     \
-    COLUMN("culprit", "for", 7, MV_UNIT_TEXT, 0,                                                \
-           mv_value_culprit(x->trace, x->sites.kinds, g->stack))                                \
+#define GROWTH_FIELDS(COLUMN, MEMBER, LIST)                                           \
+    COLUMN("event", "event", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, g->event)           \
+    COLUMN("segment_bytes", "added", 1, MV_UNIT_BYTES, 9, g->segment_bytes)           \
+    COLUMN("requested", "asked", 2, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, g->request)     \
+    COLUMN("free_elsewhere", "free", 3, MV_UNIT_BYTES, 9, g->free)                    \
+    MEMBER("usable", g->usable)                                                       \
+    COLUMN("largest_hole", "largest", 4, MV_UNIT_BYTES, 9, g->largest)                \
+    COLUMN("reason", "because", 6, MV_UNIT_TEXT, 0, mv_growth_reason_name(g->reason)) \
+    COLUMN("culprit", "for", 7, MV_UNIT_TEXT, 0,                                      \
+           mv_value_culprit(x->trace, x->sites.kinds, g->stack))                      \
     MEMBER("frames", mv_value_frames(x->trace, g->stack))
 
 static void list_growth(mv_rows *rows, const void *all, const void *one)
@@ -162,10 +160,10 @@ static const mv_table growth_table = {MV_TABLE(GROWTH_FIELDS, list_growth)};
 
 #define ADVICE_FIELDS(COLUMN, MEMBER, LIST)                               \
     MEMBER("setting", mv_value_if(a->setting, mv_value_text(a->setting))) \
-    MEMBER("call", mv_value_text(a->call))                                \
-    MEMBER("bytes", mv_value_u64(a->bytes))                               \
+    MEMBER("call", a->call)                                               \
+    MEMBER("bytes", a->bytes)                                             \
     MEMBER("saves", mv_value_if(a->is_replayed, mv_value_i64(a->saves)))  \
-    MEMBER("text", mv_value_text(a->text))                                \
+    MEMBER("text", a->text)                                               \
     MEMBER("frames", mv_value_frames(x->trace, a->stack))
 
 static void list_advice(mv_rows *rows, const void *all, const void *one)
@@ -182,31 +180,31 @@ static void list_advice(mv_rows *rows, const void *all, const void *one)
 static const mv_table advice_table = {MV_TABLE(ADVICE_FIELDS, list_advice)};
 
 /* How far the replay of settings can be trusted; null where there was nothing to try. */
-#define REPLAY_FIELDS(MEMBER)                                                            \
-    MEMBER("replay.trust", f->is_replayed || f->not_replayed                             \
-                               ? mv_value_text(mv_trust_name(f->trust))                  \
-                               : mv_value_of(MV_VALUE_NULL_OBJECT))                      \
-    MEMBER("replay.trust_why", mv_value_text(f->trust_why))                              \
-    MEMBER("replay.tried", mv_value_u64(f->tried))                                       \
-    MEMBER("replay.not_replayed", mv_value_text(f->not_replayed ? f->not_replayed : "")) \
-    MEMBER("replay.meets", mv_value_if(f->meets, mv_value_text(f->meets)))               \
-    MEMBER("replay.spare", mv_value_if(f->meets, mv_value_bytes(f->spare)))              \
+#define REPLAY_FIELDS(MEMBER)                                               \
+    MEMBER("replay.trust", f->is_replayed || f->not_replayed                \
+                               ? mv_value_text(mv_trust_name(f->trust))     \
+                               : mv_value_of(MV_VALUE_NULL_OBJECT))         \
+    MEMBER("replay.trust_why", f->trust_why)                                \
+    MEMBER("replay.tried", f->tried)                                        \
+    MEMBER("replay.not_replayed", f->not_replayed ? f->not_replayed : "")   \
+    MEMBER("replay.meets", mv_value_if(f->meets, mv_value_text(f->meets)))  \
+    MEMBER("replay.spare", mv_value_if(f->meets, mv_value_bytes(f->spare))) \
     MEMBER("replay.lacks_memory", mv_value_if(f->meets, mv_value_bool(f->lacks_memory)))
 
 #define BYTES_FIELDS(MEMBER, bytes, unused)                    \
-    MEMBER("reserved", mv_value_u64((bytes)->reserved))        \
-    MEMBER("allocated", mv_value_u64((bytes)->allocated))      \
-    MEMBER("pending", mv_value_u64((bytes)->pending))          \
-    MEMBER("rounding", mv_value_u64((bytes)->rounding))        \
-    MEMBER("free", mv_value_u64((bytes)->free))                \
+    MEMBER("reserved", (bytes)->reserved)                      \
+    MEMBER("allocated", (bytes)->allocated)                    \
+    MEMBER("pending", (bytes)->pending)                        \
+    MEMBER("rounding", (bytes)->rounding)                      \
+    MEMBER("free", (bytes)->free)                              \
     MEMBER("stranded", mv_value_u64((bytes)->free - (unused))) \
-    MEMBER("whole", mv_value_u64(unused))                      \
-    MEMBER("unexplained", mv_value_i64(mv_heap_unexplained(bytes)))
+    MEMBER("whole", unused)                                    \
+    MEMBER("unexplained", mv_heap_unexplained(bytes))
 
 #define POOL_FIELDS(COLUMN, MEMBER, LIST)              \
     DOMAIN_FIELDS(MEMBER, d->kind, d->pool, d->stream) \
     BYTES_FIELDS(MEMBER, &d->bytes, d->whole)          \
-    MEMBER("largest", mv_value_u64(d->largest))
+    MEMBER("largest", d->largest)
 
 static void list_pools(mv_rows *rows, const void *all, const void *one)
 {
@@ -221,21 +219,21 @@ static void list_pools(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table pool_table = {MV_TABLE(POOL_FIELDS, list_pools)};
 
-#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                            \
-    MEMBER("device", mv_value_u64(x->first + i))                       \
-    MEMBER("verdict", mv_value_text(mv_fragmentation_verdict_name(f))) \
-    MEMBER("known", mv_value_bool(f->is_known))                        \
-    MV_AT_FIELDS(MEMBER, "at.", &f->at)                                \
-    BYTES_FIELDS(MEMBER, &f->bytes, f->whole)                          \
-    MEMBER("why", mv_value_text(f->why))                               \
-    LIST("segments", &segment_table, mv_value_rows(&i))                \
-    LIST("pinned_by", &pin_table, mv_value_rows(&pins))                \
-    LIST("growth", &growth_table, mv_value_rows(f))                    \
-    MEMBER("needed", mv_value_u64(f->demand.needed))                   \
-    MEMBER("taken", mv_value_u64(f->demand.taken))                     \
-    MEMBER("beyond", mv_value_u64(f->beyond))                          \
-    LIST("pools", &pool_table, mv_value_rows(f))                       \
-    LIST("advice", &advice_table, mv_value_rows(f))                    \
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)             \
+    MEMBER("device", mv_value_u64(x->first + i))        \
+    MEMBER("verdict", mv_fragmentation_verdict_name(f)) \
+    MEMBER("known", f->is_known)                        \
+    MV_AT_FIELDS(MEMBER, "at.", &f->at)                 \
+    BYTES_FIELDS(MEMBER, &f->bytes, f->whole)           \
+    MEMBER("why", f->why)                               \
+    LIST("segments", &segment_table, mv_value_rows(&i)) \
+    LIST("pinned_by", &pin_table, mv_value_rows(&pins)) \
+    LIST("growth", &growth_table, mv_value_rows(f))     \
+    MEMBER("needed", f->demand.needed)                  \
+    MEMBER("taken", f->demand.taken)                    \
+    MEMBER("beyond", f->beyond)                         \
+    LIST("pools", &pool_table, mv_value_rows(f))        \
+    LIST("advice", &advice_table, mv_value_rows(f))     \
     REPLAY_FIELDS(MEMBER)
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
@@ -256,22 +254,22 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
     MEMBER("device",                                                                        \
            x->end > x->first ? mv_value_u64(x->first + index) : mv_value_of(MV_VALUE_NULL)) \
     MV_AT_FIELDS(MEMBER, "at.", &f->at)                                                     \
-    MEMBER("at_chosen", mv_value_bool(f->chosen))                                           \
-    MEMBER("verdict", mv_value_text(mv_fragmentation_verdict_name(f)))                      \
-    MEMBER("why", mv_value_text(f->why))                                                    \
-    MEMBER("known", mv_value_bool(f->is_known))                                             \
-    MEMBER("over_plain", mv_value_bool(f->over_plain))                                      \
-    MEMBER("reserved", mv_value_u64(f->bytes.reserved))                                     \
-    MEMBER("allocated", mv_value_u64(f->bytes.allocated))                                   \
-    MEMBER("needed", mv_value_u64(f->demand.needed))                                        \
-    MEMBER("beyond", mv_value_u64(f->beyond))                                               \
-    MEMBER("unexplained", mv_value_i64(mv_heap_unexplained(&f->bytes)))                     \
-    MEMBER("free.total", mv_value_u64(f->bytes.free))                                       \
-    MEMBER("free.largest", mv_value_u64(f->largest))                                        \
-    MEMBER("free.rounding", mv_value_u64(f->bytes.rounding))                                \
-    MEMBER("free.pending", mv_value_u64(f->bytes.pending))                                  \
-    MEMBER("free.stranded", mv_value_u64(f->stranded))                                      \
-    MEMBER("free.whole", mv_value_u64(f->whole))                                            \
+    MEMBER("at_chosen", f->chosen)                                                          \
+    MEMBER("verdict", mv_fragmentation_verdict_name(f))                                     \
+    MEMBER("why", f->why)                                                                   \
+    MEMBER("known", f->is_known)                                                            \
+    MEMBER("over_plain", f->over_plain)                                                     \
+    MEMBER("reserved", f->bytes.reserved)                                                   \
+    MEMBER("allocated", f->bytes.allocated)                                                 \
+    MEMBER("needed", f->demand.needed)                                                      \
+    MEMBER("beyond", f->beyond)                                                             \
+    MEMBER("unexplained", mv_heap_unexplained(&f->bytes))                                   \
+    MEMBER("free.total", f->bytes.free)                                                     \
+    MEMBER("free.largest", f->largest)                                                      \
+    MEMBER("free.rounding", f->bytes.rounding)                                              \
+    MEMBER("free.pending", f->bytes.pending)                                                \
+    MEMBER("free.stranded", f->stranded)                                                    \
+    MEMBER("free.whole", f->whole)                                                          \
     LIST("stranded", &segment_table, mv_value_rows(&index))                                 \
     LIST("pinned_by", &pin_table, mv_value_rows(&pins))                                     \
     LIST("growth", &growth_table, mv_value_rows(f))                                         \

@@ -70,20 +70,20 @@ static const mv_leaks *first_of_all(const judgement *j)
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-#define LEAK_FIELDS(COLUMN, MEMBER, LIST)                        \
-    MEMBER("device", mv_value_u64(device))                       \
-    MEMBER("bytes", mv_value_u64(leak->bytes))                   \
-    MEMBER("blocks", mv_value_u64(leak->blocks))                 \
-    MEMBER("bytes_per_step", mv_value_u64(leak->bytes_per_step)) \
-    MEMBER("first_event", mv_value_u64(leak->first_event))       \
-    MEMBER("last_event", mv_value_u64(leak->last_event))         \
-    MEMBER("confidence", mv_value_real(leak->confidence))        \
-    MEMBER("kind", mv_value_text(mv_leak_kind_name(leak->kind))) \
-    MEMBER("evidence", mv_value_text(leak->evidence))            \
-    MEMBER("lines", mv_value_u64(leak->lines))                   \
-    MEMBER("culprit", mv_value_text(label))                      \
-    MEMBER("frames", mv_value_frames(j->trace, leak->stack))     \
-    MEMBER("advice", mv_value_text(leak->advice))
+#define LEAK_FIELDS(COLUMN, MEMBER, LIST)                    \
+    MEMBER("device", device)                                 \
+    MEMBER("bytes", leak->bytes)                             \
+    MEMBER("blocks", leak->blocks)                           \
+    MEMBER("bytes_per_step", leak->bytes_per_step)           \
+    MEMBER("first_event", leak->first_event)                 \
+    MEMBER("last_event", leak->last_event)                   \
+    MEMBER("confidence", leak->confidence)                   \
+    MEMBER("kind", mv_leak_kind_name(leak->kind))            \
+    MEMBER("evidence", leak->evidence)                       \
+    MEMBER("lines", leak->lines)                             \
+    MEMBER("culprit", label)                                 \
+    MEMBER("frames", mv_value_frames(j->trace, leak->stack)) \
+    MEMBER("advice", leak->advice)
 
 static void list_leaks(mv_rows *rows, const void *all, const void *one)
 {
@@ -103,15 +103,14 @@ static void list_leaks(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table leak_table = {MV_TABLE(LEAK_FIELDS, list_leaks)};
 
-#define RETAINED_FIELDS(COLUMN, MEMBER, LIST)                                   \
-    MEMBER("device", mv_value_u64(device))                                      \
-    COLUMN("bytes", "retained", 1, MV_UNIT_BYTES, 9, mv_value_u64(kept->bytes)) \
-    COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT, 0, mv_value_u64(kept->blocks)) \
-    COLUMN("in_progress", "of the step under way", 2, MV_UNIT_BYTES, 9,         \
-           mv_value_u64(kept->in_progress))                                     \
-    COLUMN("label", "by", 4, MV_UNIT_TEXT, 0,                                   \
-           mv_value_label(labels, i, j->trace, j->kinds, kept->stack))          \
-    MEMBER("culprit", mv_value_culprit(j->trace, j->kinds, kept->stack))        \
+#define RETAINED_FIELDS(COLUMN, MEMBER, LIST)                                              \
+    MEMBER("device", device)                                                               \
+    COLUMN("bytes", "retained", 1, MV_UNIT_BYTES, 9, kept->bytes)                          \
+    COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT, 0, kept->blocks)                          \
+    COLUMN("in_progress", "of the step under way", 2, MV_UNIT_BYTES, 9, kept->in_progress) \
+    COLUMN("label", "by", 4, MV_UNIT_TEXT, 0,                                              \
+           mv_value_label(labels, i, j->trace, j->kinds, kept->stack))                     \
+    MEMBER("culprit", mv_value_culprit(j->trace, j->kinds, kept->stack))                   \
     MEMBER("frames", mv_value_frames(j->trace, kept->stack))
 
 /* Of the device that `one` points to, or with NULL of all. */
@@ -139,37 +138,37 @@ static void list_retained(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table retained_table = {MV_TABLE(RETAINED_FIELDS, list_retained)};
 
-#define STEPS_FIELDS(MEMBER, steps)                                              \
-    MEMBER("steps.source", mv_value_text(mv_steps_source_name((steps)->source))) \
-    MEMBER("steps.count", mv_value_u64((steps)->count))                          \
-    MEMBER("steps.name", mv_value_text((steps)->name))
+#define STEPS_FIELDS(MEMBER, steps)                               \
+    MEMBER("steps.source", mv_steps_source_name((steps)->source)) \
+    MEMBER("steps.count", (steps)->count)                         \
+    MEMBER("steps.name", (steps)->name)
 
 /* Without whole steps there is no floor: its bytes are null. */
 #define FLOOR_FIELDS(MEMBER, floor)                                                      \
     MEMBER("floor.first", mv_value_bytes((floor)->steps ? (floor)->first : MV_NO_BYTES)) \
     MEMBER("floor.last", mv_value_bytes((floor)->steps ? (floor)->last : MV_NO_BYTES))   \
-    MEMBER("floor.steps", mv_value_u64((floor)->steps))
+    MEMBER("floor.steps", (floor)->steps)
 
-#define IN_PROGRESS_FIELDS(MEMBER, in_progress)                     \
-    MEMBER("in_progress.bytes", mv_value_u64((in_progress)->bytes)) \
-    MEMBER("in_progress.blocks", mv_value_u64((in_progress)->blocks))
+#define IN_PROGRESS_FIELDS(MEMBER, in_progress)       \
+    MEMBER("in_progress.bytes", (in_progress)->bytes) \
+    MEMBER("in_progress.blocks", (in_progress)->blocks)
 
 #define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                                       \
-    MEMBER("device", mv_value_u64(device))                                                        \
-    MEMBER("verdict", mv_value_text(mv_leak_verdict_name(found->verdict)))                        \
-    MEMBER("why", mv_value_text(found->why))                                                      \
-    MEMBER("settle", mv_value_text(found->settle))                                                \
+    MEMBER("device", device)                                                                      \
+    MEMBER("verdict", mv_leak_verdict_name(found->verdict))                                       \
+    MEMBER("why", found->why)                                                                     \
+    MEMBER("settle", found->settle)                                                               \
     STEPS_FIELDS(MEMBER, &found->steps)                                                           \
-    MEMBER("live_bytes", mv_value_u64(found->live_bytes))                                         \
-    MEMBER("leaked_bytes", mv_value_u64(found->leaked_bytes))                                     \
-    MEMBER("retained_bytes", mv_value_u64(found->retained_bytes))                                 \
+    MEMBER("live_bytes", found->live_bytes)                                                       \
+    MEMBER("leaked_bytes", found->leaked_bytes)                                                   \
+    MEMBER("retained_bytes", found->retained_bytes)                                               \
     MEMBER("exit_event", mv_value_if(found->exit_event < mv_trace_events(j->trace, device).count, \
                                      mv_value_u64(found->exit_event)))                            \
-    MEMBER("preexisting_bytes", mv_value_u64(found->preexisting_bytes))                           \
+    MEMBER("preexisting_bytes", found->preexisting_bytes)                                         \
     FLOOR_FIELDS(MEMBER, &found->floor)                                                           \
     IN_PROGRESS_FIELDS(MEMBER, &found->in_progress)                                               \
     MEMBER("outlook.capacity", mv_value_bytes(outlook->capacity))                                 \
-    MEMBER("outlook.source", mv_value_text(outlook->source))                                      \
+    MEMBER("outlook.source", outlook->source)                                                     \
     MEMBER("outlook.steps", mv_value_bytes(outlook->steps))                                       \
     MEMBER("outlook.time_us", mv_value_time(outlook->time_us))                                    \
     MEMBER("outlook.oom_event", mv_value_event(outlook->oom_event))
@@ -188,13 +187,13 @@ static void list_devices(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
 
-#define REPORT_FIELDS(COLUMN, MEMBER, LIST)                            \
-    MEMBER("verdict", mv_value_text(mv_leak_verdict_name(j->verdict))) \
-    STEPS_FIELDS(MEMBER, &first->steps)                                \
-    FLOOR_FIELDS(MEMBER, &first->floor)                                \
-    IN_PROGRESS_FIELDS(MEMBER, &sum)                                   \
-    LIST("leaks", &leak_table, mv_value_rows(NULL))                    \
-    LIST("retained", &retained_table, mv_value_rows(NULL))             \
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST)                \
+    MEMBER("verdict", mv_leak_verdict_name(j->verdict))    \
+    STEPS_FIELDS(MEMBER, &first->steps)                    \
+    FLOOR_FIELDS(MEMBER, &first->floor)                    \
+    IN_PROGRESS_FIELDS(MEMBER, &sum)                       \
+    LIST("leaks", &leak_table, mv_value_rows(NULL))        \
+    LIST("retained", &retained_table, mv_value_rows(NULL)) \
     LIST("devices", &device_table, mv_value_rows(NULL))
 
 static void list_report(mv_rows *rows, const void *all, const void *one)

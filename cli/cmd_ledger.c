@@ -46,9 +46,9 @@ static double seconds(const books *b, int64_t time_us)
     MEMBER("library", mv_value_string(b->trace, row->library))                          \
     COLUMN("name", "who", 3, MV_UNIT_TEXT, 0, mv_value_shown(mv_value_text(name), who)) \
     MEMBER("api", mv_value_string(b->trace, row->api))                                  \
-    COLUMN("bytes", "bytes", 1, MV_UNIT_BYTES, 10, mv_value_u64(row->bytes))            \
-    COLUMN("count", "count", 2, MV_UNIT_COUNT, 0, mv_value_u64(row->count))             \
-    MEMBER("framework", mv_value_bool(row->is_framework))                               \
+    COLUMN("bytes", "bytes", 1, MV_UNIT_BYTES, 10, row->bytes)                          \
+    COLUMN("count", "count", 2, MV_UNIT_COUNT, 0, row->count)                           \
+    MEMBER("framework", row->is_framework)                                              \
     COLUMN("culprit", "most of it for", 4, MV_UNIT_TEXT, 0,                             \
            mv_value_culprit(b->trace, b->kinds, row->stack))                            \
     MEMBER("frames", mv_value_frames(b->trace, row->stack))
@@ -81,24 +81,24 @@ static void list_rows(mv_rows *rows, const void *all, const void *one)
 static const mv_table row_table = {MV_TABLE(ROW_FIELDS, list_rows)};
 
 #define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                              \
-    MEMBER("device", mv_value_u64(ledger->device))                                       \
+    MEMBER("device", ledger->device)                                                     \
     MEMBER("at.time_us", mv_value_time(ledger->time_us))                                 \
     MEMBER("at.sample_us", mv_value_time(ledger->sample_us))                             \
     MEMBER("at.event", mv_value_event(ledger->event))                                    \
     MEMBER("used", mv_value_bytes(ledger->used))                                         \
-    MEMBER("why", mv_value_text(ledger->why))                                            \
-    MEMBER("basis", mv_value_text(basis))                                                \
+    MEMBER("why", ledger->why)                                                           \
+    MEMBER("basis", basis)                                                               \
     MEMBER("total", mv_value_bytes(ledger->total))                                       \
     MEMBER("others", mv_value_bytes(ledger->others))                                     \
-    MEMBER("framework_reserved", mv_value_u64(ledger->framework_reserved))               \
+    MEMBER("framework_reserved", ledger->framework_reserved)                             \
     LIST("by", &row_table, mv_value_rows(ledger))                                        \
-    MEMBER("by_sum", mv_value_u64(ledger->by_sum))                                       \
+    MEMBER("by_sum", ledger->by_sum)                                                     \
     MEMBER("context_estimate", is_known ? mv_value_i64(ledger->context_estimate) : null) \
     MEMBER("unexplained", is_known ? mv_value_i64(ledger->unexplained) : null)           \
-    MEMBER("pinned_host.bytes", mv_value_u64(ledger->host.bytes))                        \
-    MEMBER("pinned_host.count", mv_value_u64(ledger->host.count))                        \
-    MEMBER("other_processes_memory.bytes", mv_value_u64(ledger->foreign.bytes))          \
-    MEMBER("other_processes_memory.count", mv_value_u64(ledger->foreign.count))
+    MEMBER("pinned_host.bytes", ledger->host.bytes)                                      \
+    MEMBER("pinned_host.count", ledger->host.count)                                      \
+    MEMBER("other_processes_memory.bytes", ledger->foreign.bytes)                        \
+    MEMBER("other_processes_memory.count", ledger->foreign.count)
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
 {

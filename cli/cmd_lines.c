@@ -81,7 +81,7 @@ static const char *shorten(mv_span text, char cell[4 * SOURCE_MOST + 4])
 }
 
 #define LINE_FIELDS(COLUMN, MEMBER, LIST)                                                        \
-    MEMBER("device", mv_value_u64(device))                                                       \
+    MEMBER("device", device)                                                                     \
     MEMBER("group", mv_value_if(line->group, mv_value_text(line->group)))                        \
     MEMBER("file", mv_value_string(p->trace, row == MV_NO_ROW ? MV_NO_STRING : f->file[row]))    \
     MEMBER("line", row == MV_NO_ROW || f->line[row] == MV_NO_LINE ? mv_value_of(MV_VALUE_NULL)   \
@@ -92,17 +92,15 @@ static const char *shorten(mv_span text, char cell[4 * SOURCE_MOST + 4])
                                   : mv_value_culprit(p->trace, p->kinds, line->stack))           \
     COLUMN("label", "line", 7, MV_UNIT_TEXT, 0,                                                  \
            mv_value_label(labels, i, p->trace, p->kinds, line->stack))                           \
-    COLUMN("peak_bytes", "peak", 1, MV_UNIT_BYTES, 9, mv_value_u64(line->peak))                  \
+    COLUMN("peak_bytes", "peak", 1, MV_UNIT_BYTES, 9, line->peak)                                \
     MEMBER("peak_event", mv_value_event(line->peak_event))                                       \
-    MEMBER("start_bytes", mv_value_u64(line->start))                                             \
-    COLUMN("total_bytes", "total", 2, MV_UNIT_BYTES, 9, mv_value_u64(line->total))               \
-    MEMBER("freed_bytes", mv_value_u64(line->freed))                                             \
-    COLUMN("live_bytes", "live", 3, MV_UNIT_BYTES, 9, mv_value_u64(line->live))                  \
-    COLUMN("allocations", "allocs", 4, MV_UNIT_COUNT, 0, mv_value_u64(line->allocations))        \
-    COLUMN("active_bytes", "active", 5, MV_UNIT_BYTES | MV_UNIT_SPARE, 9,                        \
-           mv_value_u64(line->active))                                                           \
-    COLUMN("reserved_bytes", "reserved", 6, MV_UNIT_BYTES | MV_UNIT_SPARE, 9,                    \
-           mv_value_u64(line->reserved))                                                         \
+    MEMBER("start_bytes", line->start)                                                           \
+    COLUMN("total_bytes", "total", 2, MV_UNIT_BYTES, 9, line->total)                             \
+    MEMBER("freed_bytes", line->freed)                                                           \
+    COLUMN("live_bytes", "live", 3, MV_UNIT_BYTES, 9, line->live)                                \
+    COLUMN("allocations", "allocs", 4, MV_UNIT_COUNT, 0, line->allocations)                      \
+    COLUMN("active_bytes", "active", 5, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, line->active)          \
+    COLUMN("reserved_bytes", "reserved", 6, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, line->reserved)    \
     COLUMN("source", "source", 8, MV_UNIT_TEXT, 0,                                               \
            mv_value_if(p->source, mv_value_shown(mv_value_span(source), shorten(source, cell)))) \
     MEMBER("source_differs",                                                                     \

@@ -74,8 +74,8 @@ static const char **holder_labels(const inquest *q, const mv_oom *oom, const mv_
 }
 
 #define PIN_FIELDS(COLUMN, MEMBER, LIST)                                        \
-    COLUMN("bytes", "beside", 2, MV_UNIT_BYTES, 9, mv_value_u64(pin->bytes))    \
-    COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT, 0, mv_value_u64(pin->blocks))  \
+    COLUMN("bytes", "beside", 2, MV_UNIT_BYTES, 9, pin->bytes)                  \
+    COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT, 0, pin->blocks)                \
     COLUMN("stranded", "stranded", 1, MV_UNIT_BYTES, 9,                         \
            mv_value_if(pin->stranded, mv_value_u64(pin->stranded)))             \
     MEMBER("segments", mv_value_if(pin->stranded, mv_value_u64(pin->segments))) \
@@ -109,57 +109,57 @@ static void list_pins(mv_rows *rows, const void *all, const void *one)
 static const mv_table pin_table = {MV_TABLE(PIN_FIELDS, list_pins)};
 
 #define FIGURE_FIELDS(MEMBER)                                                              \
-    MEMBER("event", mv_value_u64(oom->event))                                              \
+    MEMBER("event", oom->event)                                                            \
     MEMBER("time_us", mv_value_time(oom->time_us))                                         \
     MEMBER("api", oom->api_call == MV_NO_ROW                                               \
                       ? mv_value_of(MV_VALUE_ABSENT)                                       \
                       : mv_value_string(q->trace, q->trace->api_calls.api[oom->api_call])) \
-    MEMBER("requested", mv_value_u64(oom->requested))                                      \
-    MEMBER("segment_bytes", mv_value_u64(oom->segment))                                    \
+    MEMBER("requested", oom->requested)                                                    \
+    MEMBER("segment_bytes", oom->segment)                                                  \
     MEMBER("device_free", mv_value_bytes(oom->device_free))                                \
-    MEMBER("limited", mv_value_bool(oom->limited))                                         \
-    MEMBER("reserved", mv_value_u64(oom->bytes.reserved))                                  \
-    MEMBER("allocated", mv_value_u64(oom->bytes.allocated))                                \
-    MEMBER("pending", mv_value_u64(oom->bytes.pending))                                    \
-    MEMBER("free_in_cache", mv_value_u64(oom->bytes.free))                                 \
-    MEMBER("usable", mv_value_u64(oom->usable))                                            \
-    MEMBER("largest_hole", mv_value_u64(oom->largest_hole))                                \
+    MEMBER("limited", oom->limited)                                                        \
+    MEMBER("reserved", oom->bytes.reserved)                                                \
+    MEMBER("allocated", oom->bytes.allocated)                                              \
+    MEMBER("pending", oom->bytes.pending)                                                  \
+    MEMBER("free_in_cache", oom->bytes.free)                                               \
+    MEMBER("usable", oom->usable)                                                          \
+    MEMBER("largest_hole", oom->largest_hole)                                              \
     MEMBER("device_total", mv_value_if(oom->total, mv_value_u64(oom->total)))              \
     MEMBER("device_total_guessed",                                                         \
            mv_value_if(oom->total, mv_value_bool(oom->total_source == MV_TOTAL_GUESSED)))  \
     MEMBER("outside", mv_value_if(oom->total, mv_value_u64(oom->outside)))
 
 #define OUTLOOK_FIELDS(MEMBER)                                                                    \
-    MEMBER("limit", mv_value_u64(f->limit))                                                       \
-    MEMBER("limit_least", mv_value_u64(f->limit_least))                                           \
-    MEMBER("limit_most", mv_value_u64(f->limit_most))                                             \
-    MEMBER("margin", mv_value_i64(f->margin))                                                     \
-    MEMBER("rise", mv_value_u64(f->rise))                                                         \
+    MEMBER("limit", f->limit)                                                                     \
+    MEMBER("limit_least", f->limit_least)                                                         \
+    MEMBER("limit_most", f->limit_most)                                                           \
+    MEMBER("margin", f->margin)                                                                   \
+    MEMBER("rise", f->rise)                                                                       \
     MEMBER("forecast.peak",                                                                       \
            f->forecast.peak ? mv_value_u64(f->forecast.peak) : mv_value_of(MV_VALUE_NULL_OBJECT)) \
-    MEMBER("forecast.limit", mv_value_u64(f->limit))                                              \
-    MEMBER("forecast.basis", mv_value_text(f->basis))                                             \
-    MEMBER("forecast.matched", mv_value_u64(f->forecast.matched))                                 \
-    MEMBER("forecast.is_least", mv_value_bool(f->forecast.is_least))                              \
+    MEMBER("forecast.limit", f->limit)                                                            \
+    MEMBER("forecast.basis", f->basis)                                                            \
+    MEMBER("forecast.matched", f->forecast.matched)                                               \
+    MEMBER("forecast.is_least", f->forecast.is_least)                                             \
     MEMBER("tried.setting", f->tried ? mv_value_text(f->conf) : mv_value_of(MV_VALUE_NO_OBJECT))  \
-    MEMBER("tried.serves", mv_value_bool(f->serves))                                              \
-    MEMBER("tried.reserved", mv_value_u64(f->would_reserve))                                      \
-    MEMBER("tried.spare", mv_value_u64(f->spare))                                                 \
+    MEMBER("tried.serves", f->serves)                                                             \
+    MEMBER("tried.reserved", f->would_reserve)                                                    \
+    MEMBER("tried.spare", f->spare)                                                               \
     MEMBER("leak.culprit", f->has_leak                                                            \
                                ? mv_value_text(mv_leak_label(q->trace, q->sites.kinds, &f->leak,  \
                                                              label, sizeof label))                \
                                : mv_value_of(MV_VALUE_NO_OBJECT))                                 \
-    MEMBER("leak.bytes", mv_value_u64(f->leaked))                                                 \
-    MEMBER("leak.bytes_per_step", mv_value_u64(f->leak.bytes_per_step))                           \
+    MEMBER("leak.bytes", f->leaked)                                                               \
+    MEMBER("leak.bytes_per_step", f->leak.bytes_per_step)                                         \
     MEMBER("leak.frames", mv_value_frames(q->trace, f->leak.stack))
 
 #define CHANGE_FIELDS(MEMBER)                                                             \
     MEMBER("smallest_change.free_bytes",                                                  \
            oom->detailed ? mv_value_u64(c->free_bytes) : mv_value_of(MV_VALUE_NO_OBJECT)) \
-    MEMBER("smallest_change.free_blocks", mv_value_u64(c->free_blocks))                   \
-    MEMBER("smallest_change.free_segments", mv_value_u64(c->free_segments))               \
-    MEMBER("smallest_change.smaller_by", mv_value_u64(c->smaller_by))                     \
-    MEMBER("smallest_change.more_memory", mv_value_u64(c->more_memory))                   \
+    MEMBER("smallest_change.free_blocks", c->free_blocks)                                 \
+    MEMBER("smallest_change.free_segments", c->free_segments)                             \
+    MEMBER("smallest_change.smaller_by", c->smaller_by)                                   \
+    MEMBER("smallest_change.more_memory", c->more_memory)                                 \
     MEMBER("smallest_change.culprit",                                                     \
            mv_value_if(has_biggest, mv_value_culprit(q->trace, q->sites.kinds, biggest))) \
     MEMBER("smallest_change.frames", mv_value_if(has_biggest, mv_value_frames(q->trace, biggest)))
@@ -168,10 +168,10 @@ static const mv_table pin_table = {MV_TABLE(PIN_FIELDS, list_pins)};
     MEMBER("device", mv_value_u64(q->first + index))                                 \
     FIGURE_FIELDS(MEMBER)                                                            \
     OUTLOOK_FIELDS(MEMBER)                                                           \
-    MEMBER("verdict", mv_value_text(mv_oom_verdict_name(oom->verdict)))              \
-    MEMBER("why", mv_value_text(oom->why))                                           \
+    MEMBER("verdict", mv_oom_verdict_name(oom->verdict))                             \
+    MEMBER("why", oom->why)                                                          \
     LIST("pinned_by", &pin_table, mv_value_rows(&pins))                              \
-    MEMBER("advice", mv_value_text(oom->advice))                                     \
+    MEMBER("advice", oom->advice)                                                    \
     LIST("held_by", &pin_table, mv_value_if(oom->detailed, mv_value_rows(&holders))) \
     CHANGE_FIELDS(MEMBER)                                                            \
     MEMBER("culprit", mv_value_culprit(q->trace, q->sites.kinds, oom->stack))        \
@@ -201,14 +201,14 @@ static void list_ooms(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table oom_table = {MV_TABLE(OOM_FIELDS, list_ooms), .named_by = 2};
 
-#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                \
-    MEMBER("device", mv_value_u64(q->first + i))                           \
-    MEMBER("ooms", mv_value_u64(found->count))                             \
-    MEMBER("history", mv_value_text(mv_history_name(q->lives[i].history))) \
-    MEMBER("retries", mv_value_u64(found->retries))                        \
-    MEMBER("released", mv_value_u64(found->released))                      \
-    MEMBER("collections", mv_value_u64(found->collections))                \
-    MEMBER("collected", mv_value_u64(found->collected))
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                 \
+    MEMBER("device", mv_value_u64(q->first + i))            \
+    MEMBER("ooms", found->count)                            \
+    MEMBER("history", mv_history_name(q->lives[i].history)) \
+    MEMBER("retries", found->retries)                       \
+    MEMBER("released", found->released)                     \
+    MEMBER("collections", found->collections)               \
+    MEMBER("collected", found->collected)
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
 {

@@ -79,13 +79,12 @@ static const char **labels_of(const survey *s, const mv_attribution *found)
 /* ---- fields ------------------------------------------------------------------------------ */
 
 #define SITE_FIELDS(COLUMN, MEMBER, LIST)                                                       \
-    COLUMN("bytes", "bytes", 1, MV_UNIT_BYTES, 9, mv_value_u64(site->bytes))                    \
-    COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, mv_value_u64(site->blocks)) \
+    COLUMN("bytes", "bytes", 1, MV_UNIT_BYTES, 9, site->bytes)                                  \
+    COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, site->blocks)               \
     COLUMN("share", "share", 2, MV_UNIT_COUNT, 5, mv_value_share(site->bytes, whole))           \
-    COLUMN("category", "category", 5, MV_UNIT_TEXT, 10,                                         \
-           mv_value_text(found->categories.name[site->category]))                               \
+    COLUMN("category", "category", 5, MV_UNIT_TEXT, 10, found->categories.name[site->category]) \
     MEMBER("annotation", mv_value_string(s->trace, site->annotation))                           \
-    COLUMN("marginal_bytes", "marginal", 4, MV_UNIT_BYTES, 9, mv_value_u64(site->marginal))     \
+    COLUMN("marginal_bytes", "marginal", 4, MV_UNIT_BYTES, 9, site->marginal)                   \
     MEMBER("culprit", mv_value_culprit(s->trace, s->kinds, site->stack))                        \
     COLUMN("label", "by", 6, MV_UNIT_TEXT, 0,                                                   \
            mv_value_label(labels, i, s->trace, s->kinds, site->stack))                          \
@@ -114,9 +113,9 @@ static void list_sites(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table site_table = {MV_TABLE(SITE_FIELDS, list_sites)};
 
-#define RANGE_FIELDS(COLUMN, MEMBER, LIST)                                    \
-    COLUMN("annotation", "allocated within", 3, MV_UNIT_TEXT, 0, name)        \
-    COLUMN("bytes", "bytes", 1, MV_UNIT_BYTES, 9, mv_value_u64(range->bytes)) \
+#define RANGE_FIELDS(COLUMN, MEMBER, LIST)                             \
+    COLUMN("annotation", "allocated within", 3, MV_UNIT_TEXT, 0, name) \
+    COLUMN("bytes", "bytes", 1, MV_UNIT_BYTES, 9, range->bytes)        \
     COLUMN(NULL, "share", 2, MV_UNIT_COUNT, 5, mv_value_share(range->bytes, whole))
 
 static void list_ranges(mv_rows *rows, const void *all, const void *one)
@@ -138,9 +137,9 @@ static void list_ranges(mv_rows *rows, const void *all, const void *one)
 
 static const mv_table range_table = {MV_TABLE(RANGE_FIELDS, list_ranges)};
 
-#define CATEGORY_FIELDS(COLUMN, MEMBER, LIST)                    \
-    MEMBER("category", mv_value_text(found->categories.name[i])) \
-    MEMBER("bytes", mv_value_u64(found->category_bytes[i]))
+#define CATEGORY_FIELDS(COLUMN, MEMBER, LIST)     \
+    MEMBER("category", found->categories.name[i]) \
+    MEMBER("bytes", found->category_bytes[i])
 
 static void list_categories(mv_rows *rows, const void *all, const void *one)
 {
@@ -155,10 +154,10 @@ static void list_categories(mv_rows *rows, const void *all, const void *one)
 static const mv_table category_table = {MV_TABLE(CATEGORY_FIELDS, list_categories),
                                         .shape = MV_SHAPE_MAP};
 
-#define TARGET_SITE_FIELDS(COLUMN, MEMBER, LIST)                                \
-    MEMBER("fall", mv_value_u64(t->fall[i]))                                    \
-    MEMBER("category", mv_value_text(d->found.categories.name[part->category])) \
-    MEMBER("culprit", mv_value_culprit(s->trace, s->kinds, part->stack))        \
+#define TARGET_SITE_FIELDS(COLUMN, MEMBER, LIST)                         \
+    MEMBER("fall", t->fall[i])                                           \
+    MEMBER("category", d->found.categories.name[part->category])         \
+    MEMBER("culprit", mv_value_culprit(s->trace, s->kinds, part->stack)) \
     MEMBER("frames", mv_value_frames(s->trace, part->stack))
 
 static void list_target_sites(mv_rows *rows, const void *all, const void *one)
@@ -179,27 +178,27 @@ static const mv_table target_site_table = {MV_TABLE(TARGET_SITE_FIELDS, list_tar
 #define MOMENT_FIELDS(COLUMN, MEMBER, LIST)                 \
     MV_AT_FIELDS(MEMBER, "at.", &found->at)                 \
     MEMBER("peak.event", mv_value_event(found->peak_event)) \
-    MEMBER("peak.allocated", mv_value_u64(found->peak))     \
+    MEMBER("peak.allocated", found->peak)                   \
     LIST("sites", &site_table, mv_value_rows(found))
 
 #define TARGET_FIELDS(COLUMN, MEMBER, LIST)                                              \
     MEMBER("target.bytes",                                                               \
            has_target ? mv_value_u64(d->target.bytes) : mv_value_of(MV_VALUE_NO_OBJECT)) \
-    MEMBER("target.reaches", mv_value_bool(d->target.reaches))                           \
-    MEMBER("target.least", mv_value_bool(d->target.is_least))                            \
-    MEMBER("target.peak", mv_value_u64(d->target.peak))                                  \
+    MEMBER("target.reaches", d->target.reaches)                                          \
+    MEMBER("target.least", d->target.is_least)                                           \
+    MEMBER("target.peak", d->target.peak)                                                \
     LIST("target.sites", &target_site_table, mv_value_rows(d))
 
-#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                       \
-    MEMBER("device", mv_value_u64(d->device))                     \
-    MEMBER("history", mv_value_text(mv_history_name(d->history))) \
-    MEMBER("residual", mv_value_i64(d->residual))                 \
-    MEMBER("inexact_blocks", mv_value_u64(d->inexact_blocks))     \
-    MOMENT_FIELDS(COLUMN, MEMBER, LIST)                           \
-    LIST("annotations", &range_table, mv_value_rows(found))       \
-    TARGET_FIELDS(COLUMN, MEMBER, LIST)                           \
-    LIST("categories", &category_table, mv_value_rows(found))     \
-    MEMBER("unattributed", mv_value_u64(found->unattributed))
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                   \
+    MEMBER("device", d->device)                               \
+    MEMBER("history", mv_history_name(d->history))            \
+    MEMBER("residual", d->residual)                           \
+    MEMBER("inexact_blocks", d->inexact_blocks)               \
+    MOMENT_FIELDS(COLUMN, MEMBER, LIST)                       \
+    LIST("annotations", &range_table, mv_value_rows(found))   \
+    TARGET_FIELDS(COLUMN, MEMBER, LIST)                       \
+    LIST("categories", &category_table, mv_value_rows(found)) \
+    MEMBER("unattributed", found->unattributed)
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
 {
@@ -217,10 +216,10 @@ static void list_devices(mv_rows *rows, const void *all, const void *one)
 static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
 
 #define REPORT_FIELDS(COLUMN, MEMBER, LIST)                                                     \
-    MEMBER("device", mv_value_u64(d->device))                                                   \
+    MEMBER("device", d->device)                                                                 \
     MOMENT_FIELDS(COLUMN, MEMBER, LIST)                                                         \
     LIST("categories", &category_table, mv_value_rows(found))                                   \
-    MEMBER("unattributed", mv_value_u64(found->unattributed))                                   \
+    MEMBER("unattributed", found->unattributed)                                                 \
     LIST("annotations", &range_table, mv_value_rows(found))                                     \
     TARGET_FIELDS(COLUMN, MEMBER, LIST)                                                         \
     MEMBER("by",                                                                                \

@@ -87,34 +87,32 @@ static const char *parting_text(const lineup *l, uint32_t rank, char text[96])
     return text;
 }
 
-#define RANK_FIELDS(COLUMN, MEMBER, LIST)                                                         \
-    COLUMN("file", "rank", 1, MV_UNIT_TEXT, 0, mv_value_shown(mv_value_text(s->name), name))      \
-    MEMBER("device", mv_value_u64(s->device))                                                     \
-    COLUMN("peak_allocated", "peak", 2, MV_UNIT_BYTES, 8, mv_value_u64(s->peak_allocated))        \
-    COLUMN(NULL, "apart", 3, MV_UNIT_CHANGE, 0,                                                   \
-           mv_value_shown(mv_value_i64((int64_t)(s->peak_allocated - usual->peak_allocated)),     \
-                          s == usual ? "=" : NULL))                                               \
-    COLUMN("peak_reserved", "reserved", 4, MV_UNIT_BYTES, 8, mv_value_u64(s->peak_reserved))      \
-    MEMBER("peaks_exact", mv_value_bool(s->is_exact))                                             \
-    MEMBER("end_allocated", mv_value_u64(s->end_allocated))                                       \
-    COLUMN("leak_verdict", "leak", 5, MV_UNIT_TEXT, 0,                                            \
-           mv_value_text(mv_leak_verdict_name(s->verdict)))                                       \
-    MEMBER("leaked_bytes", mv_value_u64(s->leaked_bytes))                                         \
-    COLUMN("steps", "steps", 6, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, mv_value_u64(s->steps))         \
-    MEMBER("history", mv_value_text(mv_history_name(s->history)))                                 \
-    MEMBER("events", mv_value_u64(s->events))                                                     \
-    COLUMN("allocations", "allocs", 7, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, mv_value_u64(s->allocs)) \
-    MEMBER("ooms", mv_value_u64(s->ooms))                                                         \
-    MEMBER("parts.first_allocation", apart->first == MV_NO_DIVERGENCE                             \
-                                         ? mv_value_of(MV_VALUE_NULL_OBJECT)                      \
-                                         : mv_value_u64(apart->first))                            \
-    MEMBER("parts.last_allocation", mv_value_u64(apart->last))                                    \
-    MEMBER("parts.event", point ? mv_value_u64(point->event) : mv_value_of(MV_VALUE_NULL))        \
-    COLUMN(NULL, "first differs at", 8, MV_UNIT_TEXT, 0,                                          \
-           mv_value_text(parting_text(l, rank, parting)))                                         \
-    MEMBER("error.code", mv_value_of(MV_VALUE_NULL_OBJECT))                                       \
-    MEMBER("error.text", mv_value_of(MV_VALUE_ABSENT))                                            \
-    MEMBER("error.detail", mv_value_of(MV_VALUE_ABSENT))                                          \
+#define RANK_FIELDS(COLUMN, MEMBER, LIST)                                                     \
+    COLUMN("file", "rank", 1, MV_UNIT_TEXT, 0, mv_value_shown(mv_value_text(s->name), name))  \
+    MEMBER("device", s->device)                                                               \
+    COLUMN("peak_allocated", "peak", 2, MV_UNIT_BYTES, 8, s->peak_allocated)                  \
+    COLUMN(NULL, "apart", 3, MV_UNIT_CHANGE, 0,                                               \
+           mv_value_shown(mv_value_i64((int64_t)(s->peak_allocated - usual->peak_allocated)), \
+                          s == usual ? "=" : NULL))                                           \
+    COLUMN("peak_reserved", "reserved", 4, MV_UNIT_BYTES, 8, s->peak_reserved)                \
+    MEMBER("peaks_exact", s->is_exact)                                                        \
+    MEMBER("end_allocated", s->end_allocated)                                                 \
+    COLUMN("leak_verdict", "leak", 5, MV_UNIT_TEXT, 0, mv_leak_verdict_name(s->verdict))      \
+    MEMBER("leaked_bytes", s->leaked_bytes)                                                   \
+    COLUMN("steps", "steps", 6, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, s->steps)                   \
+    MEMBER("history", mv_history_name(s->history))                                            \
+    MEMBER("events", s->events)                                                               \
+    COLUMN("allocations", "allocs", 7, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, s->allocs)           \
+    MEMBER("ooms", s->ooms)                                                                   \
+    MEMBER("parts.first_allocation", apart->first == MV_NO_DIVERGENCE                         \
+                                         ? mv_value_of(MV_VALUE_NULL_OBJECT)                  \
+                                         : mv_value_u64(apart->first))                        \
+    MEMBER("parts.last_allocation", apart->last)                                              \
+    MEMBER("parts.event", point ? mv_value_u64(point->event) : mv_value_of(MV_VALUE_NULL))    \
+    COLUMN(NULL, "first differs at", 8, MV_UNIT_TEXT, 0, parting_text(l, rank, parting))      \
+    MEMBER("error.code", mv_value_of(MV_VALUE_NULL_OBJECT))                                   \
+    MEMBER("error.text", mv_value_of(MV_VALUE_ABSENT))                                        \
+    MEMBER("error.detail", mv_value_of(MV_VALUE_ABSENT))                                      \
     MEMBER("error.offset", mv_value_of(MV_VALUE_ABSENT))
 
 static void add_rank(mv_rows *rows, const lineup *l, uint32_t rank)
@@ -165,11 +163,11 @@ static void list_ranks(mv_rows *rows, const void *all, const void *one)
 static const mv_table rank_table = {MV_TABLE(RANK_FIELDS, list_ranks)};
 
 #define OUTLIER_FIELDS(COLUMN, MEMBER, LIST)                                               \
-    MEMBER("file", mv_value_text(l->ranks[found->rank]->name))                             \
-    MEMBER("device", mv_value_u64(l->ranks[found->rank]->device))                          \
-    MEMBER("reason", mv_value_text(mv_rank_reason_name(found->reason)))                    \
-    MEMBER("text", mv_value_text(mv_rank_reason_text(found->reason)))                      \
-    MEMBER("bytes", mv_value_u64(found->bytes))                                            \
+    MEMBER("file", l->ranks[found->rank]->name)                                            \
+    MEMBER("device", l->ranks[found->rank]->device)                                        \
+    MEMBER("reason", mv_rank_reason_name(found->reason))                                   \
+    MEMBER("text", mv_rank_reason_text(found->reason))                                     \
+    MEMBER("bytes", found->bytes)                                                          \
     MEMBER("factor",                                                                       \
            found->factor != 0 ? mv_value_real(found->factor) : mv_value_of(MV_VALUE_NULL)) \
     MEMBER("culprit", mv_value_culprit(code, NULL, found->stack))                          \
@@ -206,8 +204,8 @@ static doing doing_of(const lineup *l, uint32_t rank, uint64_t allocation)
 }
 
 #define DOING_FIELDS(MEMBER, key, side)                                                            \
-    MEMBER(key ".file", mv_value_text(side.rank->name))                                            \
-    MEMBER(key ".device", mv_value_u64(side.rank->device))                                         \
+    MEMBER(key ".file", side.rank->name)                                                           \
+    MEMBER(key ".device", side.rank->device)                                                       \
     MEMBER(key ".event",                                                                           \
            side.point ? mv_value_u64(side.point->event) : mv_value_of(MV_VALUE_NULL))              \
     MEMBER(key ".bytes", side.point ? mv_value_u64(side.point->size) : mv_value_of(MV_VALUE_NULL)) \

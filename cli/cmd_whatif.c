@@ -36,24 +36,21 @@ static const char *settings_text(const mv_trial *run, char text[600])
     return text;
 }
 
-#define RUN_FIELDS(COLUMN, MEMBER, LIST)                                                     \
-    COLUMN("conf", "settings", 8, MV_UNIT_TEXT | MV_UNIT_END, 0,                             \
-           mv_value_shown(mv_value_text(run->conf), settings_text(run, settings)))           \
-    COLUMN("peak_reserved", "reserved", 1, MV_UNIT_BYTES, 9, mv_value_u64(s->peak.reserved)) \
-    COLUMN("peak_allocated", "allocated", 3, MV_UNIT_BYTES | MV_UNIT_SPARE, 9,               \
-           mv_value_u64(s->peak.allocated))                                                  \
-    COLUMN("segment_allocs", "calls", 4, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,                   \
-           mv_value_u64(s->counts.segment_allocs))                                           \
-    COLUMN("segment_frees", "freed", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,                    \
-           mv_value_u64(s->counts.segment_frees))                                            \
-    COLUMN("oom_events", "failed", 7, MV_UNIT_COUNT, 0, mv_value_u64(s->counts.ooms))        \
-    COLUMN("saves", "saves", 2, MV_UNIT_BYTES, 9, mv_value_i64(run->saves))                  \
-    COLUMN("retries", "retries", 6, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,                        \
-           mv_value_u64(s->counts.retries))                                                  \
-    MEMBER("first_oom_event", mv_value_event(s->first_oom))                                  \
-    MEMBER("avoids_recorded_oom",                                                            \
-           s->recorded_ooms ? mv_value_bool(run->fits) : mv_value_of(MV_VALUE_NULL))         \
-    MEMBER("recorded", mv_value_bool(run->is_recorded))                                      \
+#define RUN_FIELDS(COLUMN, MEMBER, LIST)                                                           \
+    COLUMN("conf", "settings", 8, MV_UNIT_TEXT | MV_UNIT_END, 0,                                   \
+           mv_value_shown(mv_value_text(run->conf), settings_text(run, settings)))                 \
+    COLUMN("peak_reserved", "reserved", 1, MV_UNIT_BYTES, 9, s->peak.reserved)                     \
+    COLUMN("peak_allocated", "allocated", 3, MV_UNIT_BYTES | MV_UNIT_SPARE, 9, s->peak.allocated)  \
+    COLUMN("segment_allocs", "calls", 4, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,                         \
+           s->counts.segment_allocs)                                                               \
+    COLUMN("segment_frees", "freed", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, s->counts.segment_frees) \
+    COLUMN("oom_events", "failed", 7, MV_UNIT_COUNT, 0, s->counts.ooms)                            \
+    COLUMN("saves", "saves", 2, MV_UNIT_BYTES, 9, run->saves)                                      \
+    COLUMN("retries", "retries", 6, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, s->counts.retries)           \
+    MEMBER("first_oom_event", mv_value_event(s->first_oom))                                        \
+    MEMBER("avoids_recorded_oom",                                                                  \
+           s->recorded_ooms ? mv_value_bool(run->fits) : mv_value_of(MV_VALUE_NULL))               \
+    MEMBER("recorded", run->is_recorded)                                                           \
     MEMBER("without_effect", mv_value_texts(keys, mv_alloc_conf_idle(run->conf, keys)))
 
 static void list_runs(mv_rows *rows, const void *all, const void *one)
@@ -74,9 +71,9 @@ static void list_runs(mv_rows *rows, const void *all, const void *one)
 static const mv_table run_table = {MV_TABLE(RUN_FIELDS, list_runs)};
 
 #define ADVICE_FIELDS(COLUMN, MEMBER, LIST)                                              \
-    MEMBER("setting", mv_value_text(a->setting))                                         \
-    MEMBER("text", mv_value_text(a->text))                                               \
-    MEMBER("saves", mv_value_i64(a->saves))                                              \
+    MEMBER("setting", a->setting)                                                        \
+    MEMBER("text", a->text)                                                              \
+    MEMBER("saves", a->saves)                                                            \
     MEMBER("culprit",                                                                    \
            mv_value_if(has_stack, mv_value_culprit(q->trace, q->sites.kinds, a->stack))) \
     MEMBER("frames", mv_value_if(has_stack, mv_value_frames(q->trace, a->stack)))
@@ -96,30 +93,30 @@ static void list_advice(mv_rows *rows, const void *all, const void *one)
 static const mv_table advice_table = {MV_TABLE(ADVICE_FIELDS, list_advice)};
 
 /* What the report has of one device, and of all together. */
-#define TRIAL_FIELDS(COLUMN, MEMBER, LIST)                                               \
-    MEMBER("fidelity.recorded_segment_events", mv_value_u64(t->fidelity.segment_events)) \
-    MEMBER("fidelity.matched", mv_value_u64(t->fidelity.segment_matched))                \
-    MEMBER("fidelity.exact", mv_value_bool(t->fidelity.exact))                           \
-    MEMBER("fidelity.allocs", mv_value_u64(t->fidelity.allocs))                          \
-    MEMBER("fidelity.allocs_matched", mv_value_u64(t->fidelity.allocs_matched))          \
-    MEMBER("fidelity.first_difference", mv_value_event(t->fidelity.first_difference))    \
-    MEMBER("fidelity.why", mv_value_text(t->fidelity.why))                               \
-    MEMBER("fidelity.trust", mv_value_text(mv_trust_name(t->trust)))                     \
-    MEMBER("fidelity.trust_why", mv_value_text(t->trust_why))                            \
-    MEMBER("recorded.conf", mv_value_text(t->recorded_conf))                             \
-    MEMBER("recorded.peak_reserved", mv_value_u64(t->recorded_reserved))                 \
-    MEMBER("recorded.peak_allocated", mv_value_u64(t->recorded_allocated))               \
-    MEMBER("recorded.segment_allocs", mv_value_u64(t->recorded_segment_allocs))          \
-    MEMBER("recorded.oom_events", mv_value_u64(t->recorded_ooms))                        \
-    MEMBER("limit.bytes", mv_value_bytes(t->limit))                                      \
-    MEMBER("limit.source", mv_value_text(mv_limit_source_name(t->limit_source)))         \
-    LIST("runs", &run_table, mv_value_rows(w))                                           \
+#define TRIAL_FIELDS(COLUMN, MEMBER, LIST)                                            \
+    MEMBER("fidelity.recorded_segment_events", t->fidelity.segment_events)            \
+    MEMBER("fidelity.matched", t->fidelity.segment_matched)                           \
+    MEMBER("fidelity.exact", t->fidelity.exact)                                       \
+    MEMBER("fidelity.allocs", t->fidelity.allocs)                                     \
+    MEMBER("fidelity.allocs_matched", t->fidelity.allocs_matched)                     \
+    MEMBER("fidelity.first_difference", mv_value_event(t->fidelity.first_difference)) \
+    MEMBER("fidelity.why", t->fidelity.why)                                           \
+    MEMBER("fidelity.trust", mv_trust_name(t->trust))                                 \
+    MEMBER("fidelity.trust_why", t->trust_why)                                        \
+    MEMBER("recorded.conf", t->recorded_conf)                                         \
+    MEMBER("recorded.peak_reserved", t->recorded_reserved)                            \
+    MEMBER("recorded.peak_allocated", t->recorded_allocated)                          \
+    MEMBER("recorded.segment_allocs", t->recorded_segment_allocs)                     \
+    MEMBER("recorded.oom_events", t->recorded_ooms)                                   \
+    MEMBER("limit.bytes", mv_value_bytes(t->limit))                                   \
+    MEMBER("limit.source", mv_limit_source_name(t->limit_source))                     \
+    LIST("runs", &run_table, mv_value_rows(w))                                        \
     LIST("advice", &advice_table, mv_value_rows(w))
 
 #define DEVICE_FIELDS(COLUMN, MEMBER, LIST)      \
     MEMBER("device", mv_value_u64(q->first + i)) \
     TRIAL_FIELDS(COLUMN, MEMBER, LIST)           \
-    MEMBER("no_advice", mv_value_text(w->advice_none))
+    MEMBER("no_advice", w->advice_none)
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
 {

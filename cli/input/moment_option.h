@@ -27,12 +27,12 @@ const char *mv_at_text(char text[MV_AT_TEXT], const mv_trace *trace, const mv_mo
 cJSON *mv_at_json(mv_report *report, const mv_moment *moment);
 
 /* Its fields, as members of `object` ("at."), for the fields of a report. */
-#define MV_AT_FIELDS(MEMBER, object, moment)                            \
-    MEMBER(object "event", mv_value_event((moment)->event))             \
-    MEMBER(object "time_us", mv_value_time((moment)->time_us))          \
-    MEMBER(object "allocated", mv_value_u64((moment)->bytes.allocated)) \
-    MEMBER(object "requested", mv_value_u64((moment)->bytes.requested)) \
-    MEMBER(object "reserved", mv_value_u64((moment)->bytes.reserved))   \
-    MEMBER(object "active", mv_value_u64((moment)->bytes.active))
+#define MV_AT_FIELDS(MEMBER, object, moment)                   \
+    MEMBER(object "event", mv_value_event((moment)->event))    \
+    MEMBER(object "time_us", mv_value_time((moment)->time_us)) \
+    MEMBER(object "allocated", (moment)->bytes.allocated)      \
+    MEMBER(object "requested", (moment)->bytes.requested)      \
+    MEMBER(object "reserved", (moment)->bytes.reserved)        \
+    MEMBER(object "active", (moment)->bytes.active)
 
 #endif

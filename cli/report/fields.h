@@ -4,9 +4,8 @@
  * the value that a row has in it:
  *
  *     #define SITE_FIELDS(COLUMN, MEMBER, LIST)                                                   \
- *         COLUMN("bytes", "bytes", 1, MV_UNIT_BYTES, 9, mv_value_u64(site->bytes))                \
- *         COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,                         \
- *                mv_value_u64(site->blocks))                                                      \
+ *         COLUMN("bytes", "bytes", 1, MV_UNIT_BYTES, 9, site->bytes)                              \
+ *         COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, site->blocks)           \
  *         MEMBER("at.event", mv_value_event(site->event))                                         \
  *         MEMBER("frames", mv_value_frames(s->trace, site->stack))                                \
  *         LIST("pins", &pin_table, mv_value_rows(site))
@@ -28,7 +27,7 @@
  * COLUMN(key, heading, place, unit, width, value) is shown in text too, or without a key there
  * alone: `heading` above the column, columns in the order of their places, each at least `width`
  * wide. MEMBER(key, value) is for JSON and CSV alone. LIST(key, table, value) is a table inside of
- * each row.
+ * each row. A value is a number, a truth, a text, or what one of the functions below makes.
  *
  * `key` is the member's name in JSON and the column's name in CSV. Dots make objects: "at.event" is
  * {"at":{"event":...}}; fields of one object follow each other. A report is itself a table, of one
@@ -94,6 +93,11 @@ typedef struct {
 static inline mv_value mv_value_of(mv_value_kind kind)
 {
     return (mv_value){.kind = kind};
+}
+
+static inline mv_value mv_value_itself(mv_value value)
+{
+    return value;
 }
 
 static inline mv_value mv_value_u64(uint64_t u64)
@@ -252,9 +256,16 @@ struct mv_table {
 #define MV_FIELD_MEMBER(key, value)      {key, NULL, 0, 0, 0, NULL},
 #define MV_FIELD_LIST(key, table, value) {key, NULL, 0, 0, 0, table},
 
-#define MV_VALUE_COLUMN(key, heading, place, unit, width, value) value,
-#define MV_VALUE_MEMBER(key, value)                              value,
-#define MV_VALUE_LIST(key, table, value)                         value,
+/* The value of a field: an mv_value, or a plain number, truth or text. */
+#define MV_VALUE(value) \
+    _Generic((value), mv_value: mv_value_itself, uint64_t: mv_value_u64, uint32_t: mv_value_u64, \
+             uint16_t: mv_value_u64, uint8_t: mv_value_u64, int64_t: mv_value_i64,               \
+             double: mv_value_real, bool: mv_value_bool, mv_span: mv_value_span,                 \
+             char *: mv_value_text, const char *: mv_value_text)(value)
+
+#define MV_VALUE_COLUMN(key, heading, place, unit, width, value) MV_VALUE(value),
+#define MV_VALUE_MEMBER(key, value)                              MV_VALUE(value),
+#define MV_VALUE_LIST(key, table, value)                         MV_VALUE(value),
 
 #define MV_FIELDS_OF(FIELDS)                                    \
     (const mv_field[])                                          \
