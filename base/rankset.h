@@ -26,11 +26,11 @@ static inline bool mv_rankset_has(const mv_rankset *set, uint32_t rank)
     return set->level[0][rank >> 6] >> (rank & 63) & 1;
 }
 
-/* The same, when the word of `rank` has no answer, or none is known. */
+/* The slow path of mv_rankset_next. */
 uint32_t mv_rankset_next_far(const mv_rankset *set, uint32_t rank);
 uint32_t mv_rankset_prev_far(const mv_rankset *set, uint32_t rank);
 
-/* First member at or after `rank` (which may be `count`), or MV_NO_RANK. Mostly it is near. */
+/* First member at or after `rank` (which may be `count`), or MV_NO_RANK. It is usually near. */
 static inline uint32_t mv_rankset_next(const mv_rankset *set, uint32_t rank)
 {
     if (rank < set->count) {

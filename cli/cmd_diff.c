@@ -538,7 +538,7 @@ static bool find_reserved(comparison *c, device_pair *pair, int s)
     mv_err err = {.offset = MV_NO_OFFSET};
     mv_totals totals;
 
-    *ask = (mv_moment_ask){.kind = is_peak ? MV_MOMENT_RESERVED_PEAK : MV_MOMENT_BEHIND,
+    *ask = (mv_moment_ask){.kind = is_peak ? MV_MOMENT_RESERVED_PEAK : MV_MOMENT_AFTER,
                            .event = pair->sides.moment[s].event};
     if (!mv_window_find_in(c->cli, c->name[s], &c->trace[s], pair->device[s], &ask->window))
         return false;

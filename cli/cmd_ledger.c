@@ -276,7 +276,7 @@ static bool read_at(books *b, const mv_lives *lives, mv_ledger_ask *ask)
     } else if (lives->events.count > 0) {
         if (!mv_at_find(b->cli, b->trace, lives, "end", &moment))
             return false;
-        *ask = mv_ledger_behind_event(b->trace, lives->device, moment.event);
+        *ask = mv_ledger_after_event(b->trace, lives->device, moment.event);
     } else if (strcmp(at, "peak") == 0) {
         ask->when = MV_LEDGER_MOST_HELD;
     } else {

@@ -35,7 +35,8 @@ enum { SEQUENCE_CLEARED = 1, OUR_SEQUENCE = 1 };
 
 enum { MOST_MESSAGE = 4096, MOST_TEXT = 1024 };
 
-/* A message being written. What does not fit is left out; our messages are bounded. */
+/* A message being written. Fields that do not fit are left out; all messages have a bounded size.
+ */
 typedef struct {
     uint32_t length;
     uint8_t bytes[MOST_MESSAGE];
@@ -89,7 +90,7 @@ static void put_message(message *m, uint32_t field, const message *inner)
     put_bytes(m, field, inner->bytes, inner->length);
 }
 
-/* Texts of a protobuf are UTF-8: other bytes become question marks. */
+/* Texts in a protobuf are UTF-8: other bytes become question marks. */
 static void put_text(message *m, uint32_t field, mv_span text)
 {
     uint8_t clean[MOST_TEXT];

@@ -7,16 +7,16 @@
 
 /* Bytes by stack, of one profile. */
 typedef struct {
-    uint64_t *of_stack; /* [stacks + 1] the last: allocations without a stack */
+    uint64_t *of_stack; /* [stacks + 1] the last is for allocations without a stack */
     uint64_t all;
 } weights;
 
 typedef struct {
     const mv_export *export;
     mv_sink *sink;
-    uint32_t *number; /* [frames] as the file numbers them, from 1; 0: not used */
+    uint32_t *number; /* [frames] number in the file, from 1; 0: not used */
     uint32_t used;
-    uint32_t no_stack, no_frames; /* numbers of what stands for these */
+    uint32_t no_stack, no_frames; /* numbers of the frames that stand for these */
 } writer;
 
 /* ---- JSON -------------------------------------------------------------------------------- */
@@ -138,7 +138,7 @@ static void put_profile(writer *w, const weights *found, const char *name)
     mv_sink_printf(w->sink, "]}");
 }
 
-/* What is allocated behind the device's moment; or with `is_total` all that ever was. */
+/* The bytes allocated after the device's moment; with `is_total` all that ever were. */
 static void weigh(const writer *w, const mv_export_device *d, bool is_total, weights *out)
 {
     const mv_alloc_lives *a = &d->lives.allocs;

@@ -9,8 +9,8 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
-/* What torch itself is made of, one level below its folder. A folder called torch that holds
- * anything else is the user's. */
+/* The parts of torch itself, one level below its folder. A folder called torch with anything else
+ * in it is the user's. */
 static const char *const torch_parts[] = {
     "_C",
     "_custom_op",
@@ -82,7 +82,7 @@ static const char *const torch_parts[] = {
     "xpu",
 };
 
-/* Packages whose frames stand for the framework rather than for a model's or trainer's code. */
+/* Packages that count as the framework, not as code of a model or trainer. */
 static const char *const framework_packages[] = {"torch", "triton", "functorch", "pytorch_triton",
                                                  "torchgen"};
 
@@ -104,7 +104,7 @@ static bool text_starts(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* One component of a path; `next` continues after its slash, NULL behind the last one. */
+/* One component of a path; `next` continues after its slash, and is NULL after the last one. */
 typedef struct {
     const char *text;
     size_t length;
@@ -142,12 +142,12 @@ static mv_frame_kind kind_of_path(const char *file)
                        : MV_FRAME_PACKAGE;
         }
         if (is_python_home(part, below))
-            kind = MV_FRAME_FRAMEWORK; /* unless site-packages follow */
+            kind = MV_FRAME_FRAMEWORK; /* unless site-packages follows */
         if (text_is(part.text, part.length, "torch") &&
             text_in(below.text, below.length, torch_parts, LENGTH(torch_parts)))
             return MV_FRAME_FRAMEWORK;
         if (part.length > 13 && text_starts(part.text, "torchinductor"))
-            return MV_FRAME_FRAMEWORK; /* code that the compiler wrote into its cache */
+            return MV_FRAME_FRAMEWORK; /* generated code in the compiler's cache */
     }
     return kind;
 }
@@ -196,7 +196,7 @@ static mv_frame_kind kind_at(const mv_trace *trace, const uint8_t *kinds, mv_fra
     return kinds ? (mv_frame_kind)kinds[frame.row] : mv_frame_kind_of(trace, frame);
 }
 
-/* How little a frame tells, the user's aside: at least, as its kind knows, and exactly. */
+/* How vague a frame is, if it is not the user's: the least that its kind allows, and exactly. */
 static uint32_t least_vague(mv_frame_kind kind)
 {
     return kind < MV_FRAME_TELLING    ? (uint32_t)kind
@@ -213,11 +213,11 @@ static uint32_t vagueness(const mv_trace *trace, mv_frame_id frame, mv_frame_kin
         return (uint32_t)kind;
     native = mv_native_kind_of(mv_string_text(trace, trace->frames.file[frame.row]),
                                mv_string_text(trace, trace->frames.function[frame.row]));
-    /* Nodes and the program's own code tell as much as each other. */
+    /* Nodes are as telling as the program's own code. */
     return MV_FRAME_TELLING + (native == MV_NATIVE_OWN_PATH ? MV_NATIVE_NODE : native);
 }
 
-/* A program's main() is Python's own where its interpreter is on the stack. */
+/* A main() is the interpreter's own when the interpreter is on the stack. */
 static bool is_interpreters_main(const mv_trace *trace, const mv_frame_id *frames, uint32_t at)
 {
     const mv_frames *f = &trace->frames;
@@ -274,8 +274,8 @@ bool mv_frame_is_shown(const mv_trace *trace, const uint8_t *kinds, mv_stack_id 
     return own <= MV_FRAME_FRAMEWORK || (best >= MV_FRAME_NATIVE && own <= best);
 }
 
-/* Of "cif74wrynjn7w7rzgo5uvyltwh2ftnexxprhovpn24t6hgou3v6z.py", a file that the compiler wrote, so
- * much is enough. */
+/* So many letters are enough of "cif74wrynjn7w7rzgo5uvyltwh2ftnexxprhovpn24t6hgou3v6z.py", a file
+ * that the compiler wrote. */
 #define GENERATED_NAME 8
 
 const char *mv_frame_label(const mv_trace *trace, mv_frame_id frame, char *out, size_t size)

@@ -1,4 +1,4 @@
-/* Whose code a frame is, and which frame of a stack its reader can act on.
+/* Whose code a frame is, and which frame of a stack is to blame: the culprit.
  *
  *     nn/modules/linear.py:134 forward     framework   torch, Python's own library, generated code
  *     torchvision/models/resnet.py:92      package     some other installed package
@@ -10,9 +10,9 @@
  *                                                      own C or C++ (analyze/code/native_frame.h)
  *
  * Paths are judged by their components ("site-packages", "dist-packages", "lib/python3…", "torch"
- * followed by one of torch's own parts), with either slash; a project folder that is merely named
- * pytorch stays the user's. Noise is the list that PyTorch's viewers hide
- * (_frame_filter, torch/cuda/_memory_viz.py), widened by the C++ dispatcher. */
+ * followed by one of torch's own parts), with either slash; a project folder that happens to be
+ * named pytorch is the user's. Noise is what PyTorch's viewers hide (_frame_filter,
+ * torch/cuda/_memory_viz.py) and the C++ dispatcher. */
 #ifndef MV_CULPRIT_H
 #define MV_CULPRIT_H
 
@@ -42,20 +42,18 @@ static inline const char *mv_own_name(const char *function)
 
 mv_frame_kind mv_frame_kind_of(const mv_trace *trace, mv_frame_id frame);
 
-/* The kind of every frame, for callers that walk many stacks: [frames.count] mv_frame_kind, and
- * behind them whether the trace shows training (mv_trace_shows_training). NULL when memory is
- * out. */
+/* The kind of every frame, for callers that walk many stacks: [frames.count] mv_frame_kind, then
+ * one byte: whether the trace shows training (mv_trace_shows_training). NULL when memory is out. */
 uint8_t *mv_frame_kinds(mv_arena *arena, const mv_trace *trace);
 
-/* The innermost user frame; without one the innermost package frame, framework frame, or of native
- * frames the innermost of those that tell most: a node of the backward pass or the program's own
+/* The innermost user frame; without one the innermost package frame, then framework frame, then the
+ * innermost of the most telling native frames: a node of the backward pass or the program's own
  * code, then the engine, and so on (mv_native_kind). MV_NO_FRAME for a stack without frames.
  * `kinds` from mv_frame_kinds, or NULL. */
 mv_frame_id mv_culprit_frame(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack);
 
-/* Whether frame number `index` (from 0, innermost) of a stack is shown under `--frames user`:
- * Python frames always, native frames only in stacks without Python, noise only in stacks of
- * nothing else. */
+/* Whether `--frames user` shows frame number `index` (from 0, innermost) of a stack: Python frames
+ * always, native frames only in stacks without Python, noise only in stacks of nothing else. */
 bool mv_frame_is_shown(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
                        uint32_t index);
 
@@ -64,8 +62,8 @@ bool mv_frame_is_shown(const mv_trace *trace, const uint8_t *kinds, mv_stack_id 
  * returns `out`. */
 const char *mv_frame_label(const mv_trace *trace, mv_frame_id frame, char *out, size_t size);
 
-/* The label of a stack's culprit. For a stack that was recorded but is empty: MV_BACKWARD_LABEL
- * where the trace shows training, for autograd runs backward passes in threads of its own, without
+/* The label of a stack's culprit. For a stack that was recorded but is empty: MV_BACKWARD_LABEL if
+ * the trace shows training, because autograd runs backward passes in its own threads, without
  * Python; else "(no Python: C++ thread)". */
 const char *mv_culprit_label(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,
                              char *out, size_t size);

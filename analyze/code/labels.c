@@ -10,17 +10,17 @@
 
 enum {
     LABEL_SIZE = 512,
-    MOST_ADDED = 6,  /* frames to a label */
+    MOST_ADDED = 6,  /* frames in a label */
     MOST_PARTS = 12, /* of a path */
-    REACH = 24,      /* how far from the culprit and from the innermost frame one looks */
+    REACH = 24,      /* how many frames from the culprit and from the innermost one are compared */
     MANY = 500,      /* rows that share a label */
     REACH_OF_MANY = 6,
     ROUNDS = 5,
-    NO_POSITION = -1 /* of a frame in its stack */
+    NO_POSITION = -1 /* position of a frame in its stack */
 };
 
-/* Where a frame is that may tell rows apart: so many shown frames from the innermost one on, or
- * from the culprit inwards, or outwards. */
+/* The place of a frame in which rows may differ: counted in shown frames outwards from the
+ * innermost one, or from the culprit inwards or outwards. */
 typedef enum { FROM_LEAF, INWARDS, OUTWARDS } direction;
 
 typedef struct {
@@ -36,18 +36,18 @@ typedef struct {
     uint32_t number; /* of the row */
     int64_t culprit; /* its position; NO_POSITION: no frames */
     bool is_native;  /* no Python in the stack */
-    uint32_t parts;  /* of the culprit's path, besides its name */
-    uint32_t added;  /* frames */
+    uint32_t parts;  /* folders shown of the culprit's path */
+    uint32_t added;  /* frames added to the label */
     int64_t position[MOST_ADDED];
-    uint64_t value;   /* what a cluster is sorted by */
+    uint64_t value;   /* the key by which a cluster is sorted */
     const char *text; /* the label */
 } item;
 
 typedef struct {
     mv_arena *arena;
     item *items;
-    const mv_trace *trace; /* the first row's, */
-    uint64_t *hash;        /* [frames.count] and what its frames' labels are; 0: not needed yet */
+    const mv_trace *trace; /* of the first row */
+    uint64_t *hash;        /* [frames.count] hashes of its frames' labels; 0: not needed yet */
     bool is_spent;         /* memory is out */
 } labelling;
 
@@ -63,7 +63,7 @@ static mv_frame_kind kind_at(const item *i, int64_t position)
 
 /* ---- texts ------------------------------------------------------------------------------- */
 
-/* The last `parts` folders of the frame's path, with a slash behind. */
+/* The last `parts` folders of the frame's path, with a slash at the end. */
 static void put_folders(const mv_labelled *row, mv_frame_id frame, uint32_t parts, char *out,
                         size_t size)
 {
@@ -96,7 +96,7 @@ static void write_label(const item *i, char out[LABEL_SIZE])
         mv_culprit_label(i->row->trace, i->row->kinds, i->row->stack, out, LABEL_SIZE);
         return;
     }
-    for (uint32_t n = 0; n <= i->added; n++) { /* the outermost of those that are left */
+    for (uint32_t n = 0; n <= i->added; n++) { /* the outermost of the remaining ones */
         int64_t next = i->culprit < last ? i->culprit : NO_POSITION;
         for (uint32_t k = 0; k < i->added; k++)
             if (i->position[k] < last && i->position[k] > next)
@@ -157,7 +157,7 @@ static void open_item(item *i, const mv_labelled *row, uint32_t number, bool sho
 
 /* ---- where rows differ ------------------------------------------------------------------- */
 
-/* The position of the frame at a place of a row's stack; NO_POSITION where it has none. */
+/* The position of the frame at a place of a row's stack; NO_POSITION when there is none. */
 static int64_t position_at(const item *i, place p)
 {
     int64_t step = p.from == INWARDS ? -1 : 1;
@@ -216,7 +216,7 @@ static uint32_t values_at(const labelling *l, item *items, uint32_t count, place
     return count_values(items, count);
 }
 
-/* The place at which most rows differ; of equal ones the first. False: they are the same at all. */
+/* The first place at which most rows differ. False: they are the same everywhere. */
 static bool find_place(const labelling *l, item *items, uint32_t count, mv_frame_kind most,
                        place *best)
 {
@@ -245,9 +245,9 @@ static void each_run(labelling *l, item *items, uint32_t count,
     }
 }
 
-/* ---- telling apart ----------------------------------------------------------------------- */
+/* ---- making labels different ------------------------------------------------------------- */
 
-/* Rows that no frame tells apart: by their size, then by a number. */
+/* Rows without a frame in which they differ get their size, then a number. */
 static void tell_by_size(labelling *l, item *items, uint32_t count)
 {
     char label[LABEL_SIZE + 64], size[MV_SIZE_TEXT];
@@ -271,7 +271,8 @@ static void tell_by_size(labelling *l, item *items, uint32_t count)
     }
 }
 
-/* Rows that have the same label so far: adds one frame, and goes on with those that share it. */
+/* Adds a frame to rows that have the same label so far, and repeats that for those that share it.
+ */
 static void tell_apart(labelling *l, item *items, uint32_t count, uint32_t depth)
 {
     mv_frame_kind code = items[0].is_native ? MV_FRAME_TELLING : MV_FRAME_PACKAGE;
@@ -294,7 +295,7 @@ static void tell_apart(labelling *l, item *items, uint32_t count, uint32_t depth
     each_run(l, items, count, tell_apart, depth + 1);
 }
 
-/* Lines of files that have the same name get so much of their folders that they differ. */
+/* Lines of files with the same name get as many folders as it takes to differ. */
 static void tell_files_apart(labelling *l, item *items, uint32_t count, uint32_t depth)
 {
     char folders[LABEL_SIZE];
@@ -332,8 +333,8 @@ static void tell_cluster(labelling *l, item *items, uint32_t count, uint32_t rou
         tell_files_apart(l, items, count, 0);
 }
 
-/* Tells rows apart that read the same. That takes more than one round where frames were skipped:
- * "a > c" may be of a > b > c, too. False when there are none. */
+/* Changes labels that are the same. That takes more than one round if frames were skipped: "a > c"
+ * may also stand for a > b > c. False when all labels differ. */
 static bool tell_round(labelling *l, uint32_t count, uint32_t round)
 {
     for (uint32_t i = 0; i < count; i++)

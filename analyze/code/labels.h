@@ -1,8 +1,8 @@
-/* Labels for the rows of one table, so that no two read the same.
+/* Labels for the rows of one table; no two are the same.
  *
- * A row's label is that of its stack's culprit. Where several rows share one, the frames in which
- * their stacks differ are added, outermost first: the line of another package or of the user's own
- * that it went on to, or one that it was called from; else frames of the framework.
+ * A row's label is that of its stack's culprit. If several rows share one, the frames in which
+ * their stacks differ are added, outermost first: lines of other packages or of the user's code
+ * that the culprit called, or that called it; else frames of the framework.
  *
  *     rows                                      labels
  *     train.py:62 forward | linear.py:134       train.py:62 forward > linear.py:134 forward
@@ -10,7 +10,7 @@
  *     util.py:5 make called by a.py:3 and b.py:9   a.py:3 main > util.py:5 make, b.py:9 ...
  *     x/model.py:7 run, y/model.py:7 run        x/model.py:7 run, y/model.py:7 run
  *
- * Rows whose stacks show no difference have their size added, equal ones a number. */
+ * Rows without a difference in their stacks get their size added, and if that is equal a number. */
 #ifndef MV_LABELS_H
 #define MV_LABELS_H
 
@@ -19,16 +19,16 @@
 #include "analyze/code/culprit.h"
 
 typedef struct {
-    const mv_trace *trace; /* rows may be of several traces: what counts is how frames read */
+    const mv_trace *trace; /* rows may be of several traces: frames are compared by their text */
     const uint8_t *kinds;  /* of its frames, from mv_frame_kinds */
     mv_stack_id stack;
-    uint32_t key;   /* rows that another column tells apart have different ones */
-    uint64_t bytes; /* for rows that nothing else tells apart */
+    uint32_t key;   /* rows with different keys may have the same label: another column differs */
+    uint64_t bytes; /* added to the label when nothing else differs */
 } mv_labelled;
 
-/* [count] labels, in `arena`. With `shows_inner` a label also has the innermost line of another
- * package that the culprit went on to, needed or not. O(frames of the rows that share a label,
- * times log rows). NULL when memory is out. */
+/* [count] labels, in `arena`. With `shows_inner` each label also has the innermost line of another
+ * package that the culprit called, even if it is not needed. O(frames of the rows that share a
+ * label, times log rows). NULL when memory is out. */
 const char **mv_labels_find(mv_arena *arena, const mv_labelled *rows, uint32_t count,
                             bool shows_inner);
 

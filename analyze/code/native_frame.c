@@ -8,7 +8,7 @@
 
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
 
-/* Files of Python code; those that are called <stdin> or <string> aside. */
+/* Endings of Python files. Files called <stdin> or <string> are Python too. */
 static const char *const python_endings[] = {".py", ".pyx", ".pyw", ".pyi", ".ipynb"};
 
 static const char *const native_endings[] = {".c",   ".cc", ".cpp", ".cxx", ".c++", ".cu",  ".cuh",
@@ -16,7 +16,7 @@ static const char *const native_endings[] = {".c",   ".cc", ".cpp", ".cxx", ".c+
                                              ".tcc", ".cl", ".m",   ".mm",  ".rs",  ".S",   ".s",
                                              ".o",   ".a",  ".so",  ".dll", ".pyd"};
 
-/* Where all stacks end: the unwinder and the allocator. The first four are in PyTorch's own list of
+/* The unwinder and the allocator, where all stacks end. The first four are in PyTorch's own list of
  * what its viewers hide (_frame_filter, torch/cuda/_memory_viz.py). */
 static const char *const unwinder_names[] = {"unwind::unwind",       "CapturedTraceback::gather",
                                              "gather_with_cpp",      "CUDACachingAllocator",
@@ -24,13 +24,13 @@ static const char *const unwinder_names[] = {"unwind::unwind",       "CapturedTr
                                              "NPUCachingAllocator",  "HIPCachingAllocator",
                                              "HIPAllocatorMasquera", "XPUCachingAllocator"};
 
-/* How calls get from a name to an operator: c10/core, ATen/core/boxing and what torchgen writes. */
+/* The dispatcher, from a name to an operator: c10/core, ATen/core/boxing and code from torchgen. */
 static const char *const dispatch_names[] = {
     "c10::Dispatcher", "c10::impl::", "at::_ops::", "at::redispatch::", "torch::Library"};
 
 static const char *const dispatch_files[] = {"core/boxing", "/Register", "/Redispatch"};
 
-/* What operators have in common: they make their output through these. */
+/* Helpers with which all operators make their outputs. */
 static const char *const helper_names[] = {"at::detail::",
                                            "at::TensorIterator",
                                            "at::TensorBase",
@@ -46,8 +46,9 @@ static const char *const helper_names[] = {"at::detail::",
                                            "__gnu_cxx::",
                                            "operator new"};
 
-/* The first frames of threads and of programs: glibc's, libstdc++'s, CUDA's and Python's main. A
- * binary without symbols of its own lends the next one ("pthread_condattr_setpshared"). */
+/* The first frames of threads and of programs: glibc's, libstdc++'s, CUDA's and Python's main. In a
+ * binary without its own symbols the nearest other symbol is shown
+ * ("pthread_condattr_setpshared"). */
 static const char *const start_names[] = {"clone",
                                           "__clone",
                                           "start_thread",
@@ -72,7 +73,7 @@ static const char *const interpreter_files[] = {
     "pycore_ceval.h",    "ceval.c",        "cpython/abstract.h", "generated_cases.c",
     "Python/bytecodes.c"};
 
-/* Files of libraries, by how their names begin: torch's, CUDA's, ROCm's, Python's, the system's. */
+/* How the names of library files begin: torch's, CUDA's, ROCm's, Python's, the system's. */
 static const char *const library_files[] = {
     "ld-linux", "libaten",   "libamd",   "libc-",      "libc.so",   "libc10",  "libcaffe2",
     "libcu",    "libdl",     "libgcc",   "libgomp",    "libhip",    "libm.",   "libmemviz",
@@ -106,8 +107,7 @@ static const char *const library_names[] = {
     "ucp_",          "ucs_",     "MPI_",         "ompi_",        "__kmp",     "GOMP_",
     "omp_",          "__cuda",   "_object"};
 
-/* Nodes whose name is an operator of ATen's, where people know it by that of torch.nn.functional.
- */
+/* Nodes named after an ATen operator that users know by its name in torch.nn.functional. */
 static const char *const known_operators[][2] = {
     {"addmm", "linear"},
     {"convolution", "conv"},
@@ -203,11 +203,11 @@ static const char *file_name(const char *path)
 
 typedef struct {
     words name;    /* "at::f<int>" of "at::Tensor at::f<int>(long) const [clone .cold]" */
-    bool has_args; /* C++ functions have arguments, those of C are a name alone */
+    bool has_args; /* C++ functions have arguments, C functions only a name */
 } signature;
 
-/* How far to go on behind what belongs to a name although it has brackets or spaces; 0: nothing
- * such begins here. */
+/* The length of a part at `at` that belongs to the name although it has brackets or spaces; 0: none
+ * begins here. */
 static size_t odd_part(const char *at, const char *start)
 {
     static const char *const odd[] = {"(anonymous namespace)",
@@ -232,7 +232,7 @@ static size_t odd_part(const char *at, const char *start)
     return 0;
 }
 
-/* ".cold", ".isra.0", ".llvm.123": what a compiler hangs on to the name of a part of a function. */
+/* ".cold", ".isra.0", ".llvm.123": suffixes that compilers add for parts of a function. */
 static bool is_suffix(const char *dot)
 {
     static const char *const suffixes[] = {".cold",  ".isra.",      ".part.",    ".constprop.",
@@ -270,7 +270,7 @@ static signature read_signature(const char *function)
     return (signature){{start, (size_t)(at - start)}, has_args};
 }
 
-/* Mangled names as people write them. `room` is for those. */
+/* Demangles a name into `room` if it is mangled. */
 enum { MOST_NAME = 2048 };
 
 static const char *readable(const char *function, char room[MOST_NAME])
@@ -282,8 +282,8 @@ static const char *readable(const char *function, char room[MOST_NAME])
 
 /* ---- nodes of the backward pass ---------------------------------------------------------- */
 
-/* "AddmmBackward0" of torch::autograd::generated::AddmmBackward0::apply; "MyOp" of
- * torch::autograd::CppNode<MyOp>::apply. Elsewhere nodes are known by their name alone. */
+/* "AddmmBackward0" in torch::autograd::generated::AddmmBackward0::apply; "MyOp" in
+ * torch::autograd::CppNode<MyOp>::apply. Other nodes are recognized by their name. */
 static bool is_node(words name, words *node)
 {
     static const char apply[] = "::apply", custom[] = "CppNode<";
@@ -309,9 +309,9 @@ static bool is_node(words name, words *node)
     return true;
 }
 
-/* The operator that a node is the backward pass of: "max_pool2d" of "MaxPool2DBackward0", as
- * create_derivative() of tools/autograd/load_derivatives.py puts them together. Empty when the name
- * is of no operator. */
+/* The operator of a backward node: "max_pool2d" for "MaxPool2DBackward0", the reverse of
+ * create_derivative() in tools/autograd/load_derivatives.py. Empty when the name is not made from
+ * an operator. */
 static void operator_of(words node, char *out, size_t size)
 {
     size_t end = node.length, used = 0;
@@ -347,7 +347,7 @@ static void node_label(words node, char *out, size_t size)
         snprintf(out, size, "backward pass (%.*s)", (int)node.length, node.text);
 }
 
-/* What only the backward pass runs. */
+/* Whether only the backward pass runs it. */
 static bool is_engine(words name)
 {
     static const char *const names[] = {
@@ -381,8 +381,8 @@ bool mv_frame_is_native(const char *file, const char *function, int64_t line)
            text_starts(function, "_ZN");
 }
 
-/* cudaMalloc, cuMemCreate, hipMalloc: a function of a driver's interface, which programs can be
- * linked with. */
+/* cudaMalloc, cuMemCreate, hipMalloc: a function of a driver's interface, which may be linked into
+ * a program. */
 static bool is_driver_call(words name)
 {
     static const char *const starts[] = {"cuda", "cu", "hip", "nvml", "nv", "acl"};
@@ -405,7 +405,8 @@ static bool is_library_name(words name)
     return starts_with_any(name, library_names, LENGTH(library_names)) || is_driver_call(name);
 }
 
-/* By where the file is: not in a source tree or among the files of a library. */
+/* Whether the file's path is the program's own: not in the source tree or among the files of a
+ * library. */
 static bool is_own_path(const char *file)
 {
     return *file == '/' && (!text_starts(file, "/usr/") || text_starts(file, "/usr/local/")) &&
@@ -422,7 +423,8 @@ static bool is_library_file(const char *file)
            starts_with_any(name, generated_files, LENGTH(generated_files));
 }
 
-/* In front of what is noise by its file: a file of a library is named for its first function. */
+/* Called before the kinds that are noise by their file: without symbols, a library's file is named
+ * after its first function. */
 static bool is_noise(const char *file, signature s, mv_native_kind *kind)
 {
     if (s.name.length == 0 || words_start(s.name, "??"))

@@ -1,4 +1,4 @@
-/* What the name and the file of a C or C++ frame say: whose code it is, and how much it tells.
+/* The kind of a C or C++ frame, from its name and file: whose code it is, and how telling it is.
  *
  *     torch::unwind::unwind()                          unwinder   how the stack was recorded
  *     c10::cuda::CUDACachingAllocator::…::malloc(…)    unwinder
@@ -11,9 +11,9 @@
  *     Net::forward(at::Tensor)                         own        the program's
  *     execute_native_thread_routine, clone             start      of a thread or of the program
  *
- * PyTorch records names as its unwinder finds them: demangled with arguments and, of templates,
- * with the type that they return; mangled; "??"; with "[clone .cold]" behind. Files are a name
- * without a folder ("RegisterCUDA.cpp", "thread48.o"), a path, "??" or nothing; lines are mostly 0.
+ * PyTorch records names as its unwinder finds them: demangled with arguments and, for templates,
+ * with the return type; mangled; "??"; with "[clone .cold]" at the end. Files are a name without a
+ * folder ("RegisterCUDA.cpp", "thread48.o"), a path, "??" or nothing; lines are mostly 0.
  * Source: torch/csrc/profiler/combined_traceback.cpp, torch/csrc/profiler/unwind/. */
 #ifndef MV_NATIVE_FRAME_H
 #define MV_NATIVE_FRAME_H
@@ -22,35 +22,35 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The more telling first, but for NODE and OWN_PATH, which tell as much as each other. */
+/* The more telling first, except that NODE and OWN_PATH are equal. */
 typedef enum {
     MV_NATIVE_NODE,
     MV_NATIVE_OWN_PATH, /* by the path of its file */
     MV_NATIVE_ENGINE,
-    MV_NATIVE_OWN_NAME, /* by its name alone: in no namespace of a known library */
+    MV_NATIVE_OWN_NAME, /* by its name: in no namespace of a known library */
     MV_NATIVE_OPERATOR,
     MV_NATIVE_OTHER,
     MV_NATIVE_HELPER,
-    MV_NATIVE_THREAD_NAME, /* "thread pt_autograd_0" of captures */
+    MV_NATIVE_THREAD_NAME, /* "thread pt_autograd_0", in captures */
     MV_NATIVE_DISPATCH,
     MV_NATIVE_START,
     MV_NATIVE_INTERPRETER, /* CPython's */
     MV_NATIVE_UNKNOWN,     /* no name */
-    MV_NATIVE_UNWINDER     /* and the allocator, in which all stacks end */
+    MV_NATIVE_UNWINDER     /* the unwinder and the allocator, where all stacks end */
 } mv_native_kind;
 
-/* Whether a frame is C or C++ rather than Python: by the ending of its file, a name that Python
- * functions cannot have, or for want of a line. */
+/* Whether a frame is C or C++ and not Python: its file ends so, its name is none that a Python
+ * function can have, or it has no line. */
 bool mv_frame_is_native(const char *file, const char *function, int64_t line);
 
 mv_native_kind mv_native_kind_of(const char *file, const char *function);
 
 /* "backward of linear (AddmmBackward0)" for a node of the backward pass, MV_BACKWARD_LABEL for its
- * engine; else the function without return type, arguments and suffixes, behind "pool.cu:42" or,
- * for code of the program's own without a line, behind the file's name. Cut to fit. */
+ * engine; else the function without return type, arguments and suffixes, after "pool.cu:42" or, for
+ * the program's own code without a line, after the file's name. Cut to fit. */
 void mv_native_label(const char *file, const char *function, int64_t line, char *out, size_t size);
 
-/* What is known of memory of the backward pass when neither Python nor a node is on the stack. */
+/* The label for memory of the backward pass when neither Python nor a node is on the stack. */
 #define MV_BACKWARD_LABEL "backward pass (autograd thread)"
 
 #endif

@@ -1,6 +1,6 @@
 #include "analyze/code/sites.h"
 
-/* Which frames of a stack count, as the highest kind that does. */
+/* The frames of a stack that count: those up to a kind. */
 typedef struct {
     const mv_trace *trace;
     const uint8_t *kinds;
@@ -54,7 +54,7 @@ static bool view_equal(const frame_view *view, mv_stack_id a, mv_stack_id b)
     }
 }
 
-/* Open addressing from a view of a stack to a number given out in order. */
+/* A hash table from a view of a stack to a number; numbers are given in order. */
 typedef struct {
     uint32_t mask;
     uint32_t *slot; /* number + 1, 0: free */
@@ -92,7 +92,7 @@ static uint32_t numbers_find(stack_numbers *n, const frame_view *view, mv_stack_
     return n->count - 1;
 }
 
-/* The numbers of one stack: by the wanted frames, or by wider and wider views where it has none. */
+/* The number of one stack, by the wanted frames, or by wider and wider views if it has none. */
 static uint32_t number_of(stack_numbers *n, const mv_trace *trace, const uint8_t *kinds,
                           mv_stack_id stack, mv_frame_kind wanted)
 {

@@ -1,16 +1,16 @@
-/* Allocation sites: stacks that differ in native frames alone are one site.
+/* Allocation sites: stacks that differ only in native frames are one site.
  *
- * The same line of Python reaches the allocator through different C++ frames (another kernel for
- * another shape), so the native part would cut one habit of the program into several. Sites that
- * pass through the same lines of user and package code form a group: one entry in a report.
+ * One line of Python reaches the allocator through different C++ frames (another kernel for another
+ * shape), so by native frames one place in the program would become several. Sites that pass
+ * through the same lines of user and package code form a group: one entry in a report.
  *
  *     stack      native | linear.py:134 | module.py:1790 | train.py:62 | train.py:200
  *     site                linear.py:134 | module.py:1790 | train.py:62 | train.py:200
  *     group                                                train.py:62 | train.py:200
  *
- * A stack without Python frames is a site by all its frames, grouped by those that tell something:
- * the program's own, and nodes of the backward pass. A site without user or package frames, or any
- * of those, is a group of its own. MV_NO_STACK is a site too. */
+ * A stack without Python frames is a site by all its frames, grouped by the telling ones: the
+ * program's own, and nodes of the backward pass. A site without any of these, or user or package
+ * frames, is a group of its own. MV_NO_STACK is a site too. */
 #ifndef MV_SITES_H
 #define MV_SITES_H
 
@@ -27,7 +27,7 @@ typedef struct {
     uint32_t *depth;    /* [count] frames of packages and the framework; UINT32_MAX: no Python */
 } mv_sites;
 
-/* Linear in the frames of all stacks. Fails only for want of memory. */
+/* Linear in the frames of all stacks. Fails only when memory is out. */
 mv_code mv_sites_find(mv_arena *arena, const mv_trace *trace, mv_sites *out, mv_err *err);
 
 static inline uint32_t mv_site_of(const mv_sites *sites, mv_stack_id stack)

@@ -4,15 +4,15 @@
 
 #include "analyze/code/native_frame.h"
 
-/* Of a frame only; the rest are MV_MARK_... */
+/* Marks of frames only; the others are MV_MARK_... */
 enum {
-    ENGINE_FILE = 1 << 11, /* a backward thread's Python begins there */
+    ENGINE_FILE = 1 << 11, /* a file in which the Python of a backward thread begins */
     INNER_COMMUNICATION = 1 << 12,
     INNER_INPUT = 1 << 13
 };
 
 typedef struct {
-    const char *file;     /* what the path contains; with "/" for either slash */
+    const char *file;     /* part of the path; "/" stands for either slash */
     const char *function; /* NULL: any */
     uint16_t marks;
 } known_frame;
@@ -62,7 +62,8 @@ static const known_frame python_frames[] = {
     {"torch/nn/functional.py", NULL, MV_MARK_MATMUL},
 };
 
-/* Native frames, by what the function's name contains, besides those of the backward pass. */
+/* Native frames by a part of the function's name; those of the backward pass are found elsewhere.
+ */
 static const known_frame native_frames[] = {
     {NULL, "Workspace", MV_MARK_WORKSPACE},
     {NULL, "c10d::ProcessGroup", MV_MARK_COMMUNICATION},
@@ -159,7 +160,7 @@ static uint16_t combine(const mv_frame_id *frames, uint32_t count, const uint8_t
             marks |= m & INNER_INPUT ? MV_MARK_INPUT : 0;
             outermost = m;
         }
-        /* What a module's call does on the inside is not the making of parameters. */
+        /* Code inside a module's call does not make parameters. */
         if (marks & MV_MARK_MODULE_CALL)
             m &= (uint16_t) ~(MV_MARK_PARAMETER | inner_only);
         marks |= m & (uint16_t) ~(inner_only | ENGINE_FILE);
@@ -169,11 +170,11 @@ static uint16_t combine(const mv_frame_id *frames, uint32_t count, const uint8_t
     return marks;
 }
 
-/* ---- optimizers without torch ------------------------------------------------------------ */
+/* ---- optimizers of the user's own -------------------------------------------------------- */
 
-/* Functions called step(), and whether one runs modules or a backward pass: then it is no
- * optimizer's but a whole training step's. By their frames: lines of one function share its file
- * and name. */
+/* Functions called step(), and whether they run modules or a backward pass: then they are a whole
+ * training step, not an optimizer's. A function is known by its file and name, which all its frames
+ * share. */
 typedef struct {
     const mv_trace *trace;
     uint32_t *of_frame; /* [frames.count] function + 1, 0: not called step */
@@ -223,8 +224,8 @@ static uint32_t step_of(const step_functions *steps, uint32_t stack)
     return 0;
 }
 
-/* Who trains without an optimizer of torch's has one of their own: a step() that calls no module
- * and runs no backward pass, in a trace that has backward passes. */
+/* A program that trains without a known optimizer has its own: a step() that calls no module and
+ * runs no backward pass, in a trace that has backward passes. */
 static bool mark_own_optimizers(mv_arena *scratch, const mv_trace *trace, const uint8_t *kinds,
                                 uint16_t *marks)
 {
@@ -266,7 +267,7 @@ uint16_t *mv_stack_marks(mv_arena *arena, const mv_trace *trace, const uint8_t *
         const mv_frame_id *frame = mv_stack_frames(trace, (mv_stack_id){s}, &frames);
         marks[s] = combine(frame, frames, kinds, of_frame);
     }
-    /* Empty stacks are backward passes only where somebody runs those. */
+    /* Empty stacks are backward passes only in a trace that shows training. */
     if (marks && of_frame && count > 0 && mv_trace_shows_training(trace, kinds))
         marks[MV_EMPTY_STACK.row] |= MV_MARK_BACKWARD;
     if (marks && of_frame && !mark_own_optimizers(&scratch, trace, kinds, marks))

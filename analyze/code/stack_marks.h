@@ -1,6 +1,6 @@
-/* What the frames of a stack say of an allocation's purpose: through a module's call, inside an
- * optimizer, in the backward pass... The frames looked for are PyTorch's own (1.13 to 2.14) and
- * those of a few libraries that make optimizers or load weights. */
+/* Marks of a stack that show an allocation's purpose: inside a module's call, an optimizer, the
+ * backward pass... They come from known frames of PyTorch (1.13 to 2.14) and of a few libraries
+ * that have optimizers or load weights. */
 #ifndef MV_STACK_MARKS_H
 #define MV_STACK_MARKS_H
 
@@ -17,20 +17,20 @@ enum {
     MV_MARK_INPUT = 1 << 7,         /* moves a batch to the device */
     MV_MARK_PYTHON = 1 << 8,        /* has Python frames */
     MV_MARK_DIRECT = 1 << 9,        /* the innermost Python frame is the user's */
-    MV_MARK_MATMUL = 1 << 10        /* may have made the workspace of cuBLAS on the way */
+    MV_MARK_MATMUL = 1 << 10        /* multiplies matrices, which may allocate cuBLAS' workspace */
 };
 
-/* Whether `part` occurs in a path, from the start of a component on. A slash in `part` stands for
- * either slash. */
+/* Whether a path contains `part` at the start of a component. A slash in `part` stands for either
+ * slash. */
 bool mv_path_has(mv_span path, const char *part);
 
-/* The marks of every stack: [stacks.count] bits. Linear in frames. An empty stack, which is what
- * the threads of the backward pass leave, counts as BACKWARD if any other stack shows that there
- * are such passes. NULL when memory is out. */
+/* The marks of every stack: [stacks.count] bits. Linear in frames. An empty stack, as the threads
+ * of the backward pass have, is BACKWARD if another stack shows that there are such passes. NULL
+ * when memory is out. */
 uint16_t *mv_stack_marks(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds);
 
-/* Whether some frame belongs to a backward pass or an optimizer; then empty stacks are those of the
- * backward pass' threads. `kinds` may be NULL. O(frames). */
+/* Whether any frame belongs to a backward pass or an optimizer; then empty stacks are those of the
+ * backward pass's threads. `kinds` may be NULL. O(frames). */
 bool mv_trace_shows_training(const mv_trace *trace, const uint8_t *kinds);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "analyze/lives/alive.h"
 
-/* What is allocated on one side, by stack and by site. */
+/* The allocated bytes of one side, by stack and by site. */
 typedef struct {
     uint64_t *stack_bytes; /* [stacks + 1] the last is that of MV_NO_STACK */
     uint64_t *bytes;       /* [sites] */
@@ -103,7 +103,8 @@ static uint32_t root_of(uint32_t *parent, uint32_t class)
     return class;
 }
 
-/* Sites that were matched although their culprits stand on different lines join these. */
+/* Sites that were matched although their culprits are on different lines join the classes of these
+ * lines. */
 static uint32_t *find_classes(mv_arena *scratch, const mv_diff_code *code)
 {
     uint32_t classes = code->match.frames.lines + 2;

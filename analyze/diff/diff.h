@@ -1,5 +1,5 @@
-/* What changed between two snapshots: the bytes that were allocated at a moment of each, by the
- * place in the code that allocated them.
+/* The difference between two snapshots: the bytes allocated at a moment of each, by the place in
+ * the code that allocated them.
  *
  *     before                        after                          rows
  *     train.py:62 forward  200 MiB  train.py:64 forward  500 MiB   grown   +300 MiB
@@ -10,8 +10,8 @@
  *
  *     sum of delta over the rows = after.allocated - before.allocated
  *
- * Rows without a change are left out and counted. What has no stack is a row of its own.
- * Exchanging the sides negates every delta. docs/diff.md explains how sites are matched. */
+ * Rows without a change are left out and counted. Memory without a stack is a row of its own.
+ * Swapping the sides negates every delta. docs/diff.md explains how sites are matched. */
 #ifndef MV_DIFF_H
 #define MV_DIFF_H
 
@@ -27,7 +27,7 @@ typedef struct {
     uint64_t bytes[2];
     uint32_t blocks[2];
     int64_t delta;
-    mv_stack_id stack[2]; /* of the most bytes; MV_NO_STACK where there are none, or no stack */
+    mv_stack_id stack[2]; /* of most bytes; MV_NO_STACK if there are no bytes or no stack */
 } mv_diff_row;
 
 /* The code of both sides: found once, used for any number of devices and moments. */
@@ -37,7 +37,7 @@ typedef struct {
     mv_stack_match match;
 } mv_diff_code;
 
-/* One device of each side. A side that has no such device: `lives` NULL. */
+/* One device of each side. `lives` is NULL for a side without the device. */
 typedef struct {
     const mv_lives *lives[2];
     mv_moment moment[2];
@@ -56,7 +56,7 @@ typedef struct {
     uint64_t same_bytes; /* of lines without a change */
 } mv_diff;
 
-/* O(n log n). Fails only for want of memory. */
+/* O(n log n). Fails only when memory is out. */
 mv_code mv_diff_code_find(mv_arena *arena, const mv_trace *before, const mv_trace *after,
                           mv_diff_code *out, mv_err *err);
 mv_code mv_diff_find(mv_arena *arena, const mv_diff_code *code, const mv_diff_sides *sides,

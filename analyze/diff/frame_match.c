@@ -6,7 +6,7 @@
 #include "analyze/diff/line_pairs.h"
 #include "analyze/diff/pairs.h"
 
-/* Path components that are compared before base names alone count. */
+/* Most path components that are compared, before only base names count. */
 #define MOST_COMPONENTS 4
 
 typedef struct {
@@ -78,7 +78,7 @@ static void match_files(matching *m)
 
 typedef enum { BY_NAME, BY_FILE, BY_BOTH } function_trait;
 
-/* A file's number that its partner shares. */
+/* A number of a file that its partner shares. */
 static uint64_t shared_file(const matching *m, int s, uint32_t file)
 {
     uint32_t partner = m->files.partner[s][file];
@@ -88,7 +88,7 @@ static uint64_t shared_file(const matching *m, int s, uint32_t file)
     return (uint64_t)(s == 0 ? file : partner) << 2;
 }
 
-/* What a function calls stands in for the half of its identity that was changed. */
+/* If a function was moved or renamed, its callees replace its file or its name in the key. */
 static void key_functions(matching *m, function_trait trait)
 {
     for (int s = 0; s < 2; s++) {
@@ -123,7 +123,7 @@ static void match_functions(matching *m)
 /* A pair of functions, in the order of the code. */
 typedef struct {
     uint64_t file;
-    int64_t line; /* the lesser first line of both: the same when the sides are exchanged */
+    int64_t line; /* the smaller first line of both: the same when the sides are swapped */
     uint64_t name;
     uint32_t before, after;
 } function_pair;

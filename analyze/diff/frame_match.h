@@ -1,13 +1,11 @@
-/* Which lines of code two traces have in common, although the code was edited and lies elsewhere:
- * the ground on which stacks of different runs are matched. docs/diff.md explains it with an
- * example.
+/* Which lines of code two traces have in common, even if the code was edited or is in another
+ * place. Stacks of different runs are matched by these. docs/diff.md explains it with an example.
  *
  *     files      by path, by the last components of the path, by base name, by what is in them
  *     functions  by file and name; moved or renamed ones by what they call
  *     lines      of a function: lines that belong together move together
  *
- * The result does not depend on the order of rows, and exchanging the sides exchanges the answer.
- */
+ * The result does not depend on the order of rows, and swapping the sides swaps the answer. */
 #ifndef MV_FRAME_MATCH_H
 #define MV_FRAME_MATCH_H
 
@@ -19,8 +17,8 @@ typedef struct {
     const uint8_t *kinds[2]; /* mv_frame_kinds of each */
 } mv_frame_sides;
 
-/* Numbers that both sides share: frames with the same number are the same line (function) of
- * code. Frames that exist on one side alone have numbers that the other side never uses. */
+/* Numbers shared by both sides: frames with the same number are the same line (function) of code.
+ * Frames that exist only on one side have numbers that the other side does not use. */
 typedef struct {
     uint32_t lines;
     uint32_t functions;
@@ -28,7 +26,7 @@ typedef struct {
     uint32_t *function[2]; /* [frames.count] */
 } mv_frame_match;
 
-/* O(n log n) in the frames and texts, linear in the stacks. Fails only for want of memory. */
+/* O(n log n) in the frames and texts, linear in the stacks. Fails only when memory is out. */
 mv_code mv_frames_match(mv_arena *arena, const mv_frame_sides *sides, mv_frame_match *out,
                         mv_err *err);
 

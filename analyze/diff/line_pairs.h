@@ -2,12 +2,13 @@
  *
  *     before   60 up    62 act           64 down
  *     after    60 up    62 act   63 up   65 down
- *                                added   moved by one, as the added line says
+ *                                added   moved by the added line
  *
- * As many lines as possible are joined in order to lines with the same or similar callees; among
- * the ways to do so, the one with the fewest jumps: lines that belong together move together, and
- * what follows an added line moves down. What lies between two joined lines and is as many on both
- * sides is joined in order as well: lines that were edited. The rest was added or removed. */
+ * As many lines as possible are joined in order to lines with the same or similar callees. Among
+ * the ways to do so, the one with the fewest jumps is taken: lines that belong together move
+ * together, and lines after an added one move down. If there are as many lines on both sides
+ * between two joined ones, these are joined in order as well: they were edited. The rest was added
+ * or removed. */
 #ifndef MV_LINE_PAIRS_H
 #define MV_LINE_PAIRS_H
 
@@ -21,8 +22,8 @@ typedef struct {
 } mv_function_lines;
 
 /* `expected` is the shift of the code before the function, and becomes that of the last joined
- * line. Exchanging the sides (and the sign) exchanges the answer. The product of the lines bounds
- * the cost, or their sum where the product is above 2^18. False when memory is out. */
+ * line. Swapping the sides (and the sign) swaps the answer. The cost is the product of the numbers
+ * of lines, or their sum if the product is above 2^18. False when memory is out. */
 bool mv_lines_pair(mv_arena *scratch, mv_function_lines *before, mv_function_lines *after,
                    int64_t *expected);
 

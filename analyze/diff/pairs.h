@@ -1,13 +1,13 @@
-/* Pairs of things from two sides, found in rounds of falling strictness: a round gives every thing
- * a key, and things of both sides with equal keys become pairs. What is paired stays paired, so
- * nothing is matched twice; later rounds see only what is left.
+/* Pairs of rows from two sides, found in rounds, strict ones first. In a round every row has a key,
+ * and rows of both sides with equal keys become pairs. A pair stays, so no row is matched twice;
+ * later rounds only see the remaining rows.
  *
  *     before  a b b c        keys of one round
  *     after   a b d d
  *             | |
  *             pairs          with MV_PAIR_ANY the first b's too; with MV_PAIR_LONE not
  *
- * The same pairs come out when the sides are exchanged. */
+ * The result is the same when the sides are swapped. */
 #ifndef MV_PAIRS_H
 #define MV_PAIRS_H
 
@@ -15,26 +15,26 @@
 #include "base/cursor.h"
 
 #define MV_NO_PARTNER UINT32_MAX
-#define MV_NO_KEY     0u /* as a key: this thing takes no part in the round */
+#define MV_NO_KEY     0u /* as a key: the row takes no part in the round */
 
 typedef struct {
     uint32_t count[2];
     uint32_t *partner[2]; /* [count] row of the other side, or MV_NO_PARTNER */
-    uint64_t *key[2];     /* [count] of the round at hand: the caller fills them */
+    uint64_t *key[2];     /* [count] of the current round: the caller fills them */
     struct mv_keyed *work[2];
 } mv_pairs;
 
-/* What to do with several things of one key; they are paired in the order of their rows. */
+/* What to do with several rows of one key; they are paired in order. */
 typedef enum {
-    MV_PAIR_LONE, /* only where the key is alone on each side */
-    MV_PAIR_EVEN, /* only where it is as frequent on both sides */
-    MV_PAIR_ANY   /* as many as there are on the side with fewer */
+    MV_PAIR_LONE, /* pair only if each side has one */
+    MV_PAIR_EVEN, /* pair only if both sides have the same number */
+    MV_PAIR_ANY   /* pair as many as the side with fewer has */
 } mv_pair_rule;
 
 /* False when memory is out. */
 bool mv_pairs_init(mv_pairs *pairs, mv_arena *arena, uint32_t before, uint32_t after);
 
-/* One round over what has no partner yet; O(n log n). */
+/* One round over the rows without a partner; O(n log n). */
 void mv_pairs_round(mv_pairs *pairs, mv_pair_rule rule);
 
 /* Mixes `value` into a hash. */

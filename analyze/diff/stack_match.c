@@ -2,8 +2,8 @@
 
 #include "analyze/diff/pairs.h"
 
-/* What a round takes of a stack. The innermost frame of a group's frames is where the user's and
- * the packages' code ends; the culprit is the innermost frame of the user's own. */
+/* The frames that a round compares. The innermost of a group's frames is where the user's and the
+ * packages' code ends; the culprit is the innermost frame of the user's own code. */
 typedef enum {
     EVERY_LINE,        /* all frames, by line */
     INNERMOST_LINE,    /* the innermost by line, its callers by function */
@@ -79,8 +79,8 @@ static bool walk_is_empty(frame_walk walk)
     return !walk_next(&walk, &frame);
 }
 
-/* As analyze/code/sites.h groups: by the user's and packages' frames, else the framework's,
- * else those native ones that tell something, else all. */
+/* Groups as in analyze/code/sites.h: by the user's and packages' frames, else the framework's, else
+ * the telling native ones, else all. */
 static bool find_groups(mv_arena *scratch, matching *m, int s)
 {
     const mv_sites *sites = m->sites[s];
@@ -103,7 +103,7 @@ static bool find_groups(mv_arena *scratch, matching *m, int s)
     return true;
 }
 
-/* Stacks without frames are nobody's but their own: those recorded empty, those not recorded. */
+/* Stacks without frames only match their own kind: those recorded empty, and those not recorded. */
 static uint64_t empty_key(mv_stack_id stack)
 {
     return stack.row == MV_NO_STACK.row ? 1 : 2;
@@ -118,7 +118,7 @@ static void group_round(matching *m, stack_trait trait, mv_pair_rule rule)
             uint64_t key = mv_pair_mix(most > MV_FRAME_FRAMEWORK, hash_frames(m, s, walk, trait));
             if (walk_is_empty(walk))
                 key = empty_key(m->stack[s][g]);
-            /* Lines of the user's that have no partner were added or removed. */
+            /* The user's lines without a partner were added or removed. */
             else if (trait >= EVERY_FUNCTION && most <= MV_FRAME_PACKAGE)
                 key = MV_NO_KEY;
             m->groups.key[s][g] = key;
@@ -176,7 +176,7 @@ static void site_round(matching *m, stack_trait trait, mv_pair_rule rule)
     mv_pairs_round(&m->single, rule);
 }
 
-/* What is left of a matched group and alone there on both sides. */
+/* Matches the sites of a group that are the only remaining ones on both sides. */
 static void match_last_sites(matching *m)
 {
     for (int s = 0; s < 2; s++)

@@ -1,9 +1,9 @@
-/* Which allocation sites of two traces are the same, although lines shift, paths differ and
- * callers change. docs/diff.md explains the rounds.
+/* Which allocation sites of two traces are the same, even if lines shift, paths differ and callers
+ * change. docs/diff.md explains the rounds.
  *
  * Groups (analyze/code/sites.h) are matched first, then the sites within matched groups. Every
- * group and every site has at most one partner. The same answer, exchanged, comes out when the
- * sides are exchanged; neither the order of rows nor the names of folders play a part. */
+ * group and every site has at most one partner. Swapping the sides swaps the answer; the order of
+ * rows and the names of folders do not matter. */
 #ifndef MV_STACK_MATCH_H
 #define MV_STACK_MATCH_H
 
@@ -16,7 +16,7 @@ typedef struct {
     uint32_t *site[2];  /* [sites.count] likewise */
 } mv_stack_match;
 
-/* Side 0 is before, side 1 after. O(n log n). Fails only for want of memory. */
+/* Side 0 is before, side 1 after. O(n log n). Fails only when memory is out. */
 mv_code mv_stacks_match(mv_arena *arena, const mv_trace *const trace[2],
                         const mv_sites *const sites[2], mv_stack_match *out, mv_err *err);
 

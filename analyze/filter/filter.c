@@ -12,7 +12,7 @@
 typedef struct {
     mv_arena *arena;
     const char *text;
-    uint32_t at; /* byte of the text that is read next */
+    uint32_t at; /* next byte of the text */
     mv_filter *out;
     char *why;
 } reading;
@@ -45,7 +45,7 @@ static char lower(char c)
 
 /* ---- values ------------------------------------------------------------------------------ */
 
-/* What stands between quotation marks, or up to the next blank. */
+/* The text between quotation marks, or up to the next blank. */
 static bool take_word(reading *r, mv_span *word)
 {
     uint32_t from = r->at;
@@ -64,11 +64,11 @@ static bool take_word(reading *r, mv_span *word)
     *word = (mv_span){(const uint8_t *)r->text + from + 1, r->at - from - 1};
     r->at++;
     if (!is_end(r->text[r->at]))
-        return fail(r, r->at, "expected a blank behind the quotation mark");
+        return fail(r, r->at, "expected a blank after the quotation mark");
     return true;
 }
 
-/* A word in small letters, for comparisons without case. */
+/* A word in lower case, for comparisons without case. */
 static bool take_text(reading *r, mv_filter_term *term)
 {
     uint32_t from = r->at;
@@ -166,18 +166,18 @@ static const struct {
     bool is_compared;
     const char *expected;
 } names[] = {
-    {"size", MV_FILTER_SIZE, true, "expected bytes behind size, such as size>64M"},
-    {"life", MV_FILTER_LIFE, true, "expected a number of events behind life, such as life<10"},
-    {"stream", MV_FILTER_STREAM, false, "expected a number behind stream, such as stream:0"},
-    {"pool", MV_FILTER_POOL, false, "expected an id behind pool, such as pool:1,0"},
-    {"addr", MV_FILTER_ADDR, false, "expected an address behind addr, such as addr:0x7f12000000"},
+    {"size", MV_FILTER_SIZE, true, "expected bytes after size, such as size>64M"},
+    {"life", MV_FILTER_LIFE, true, "expected a number of events after life, such as life<10"},
+    {"stream", MV_FILTER_STREAM, false, "expected a number after stream, such as stream:0"},
+    {"pool", MV_FILTER_POOL, false, "expected an id after pool, such as pool:1,0"},
+    {"addr", MV_FILTER_ADDR, false, "expected an address after addr, such as addr:0x7f12000000"},
     {"cat", MV_FILTER_CATEGORY, false,
-     "expected a category behind cat: parameter, gradient, optimizer_state, activation, "
+     "expected a category after cat: parameter, gradient, optimizer_state, activation, "
      "temporary, input, workspace, communication or unknown"},
 };
 enum { NAMES = sizeof names / sizeof *names };
 
-/* The row of a word such as "size>"; NAMES when it is none. */
+/* The row of a name such as "size>" at the start of `text`; NAMES when there is none. */
 static int find_name(const char *text)
 {
     int i = 0;
@@ -232,12 +232,12 @@ static bool take_named(reading *r, int name, mv_filter_term *term)
 
 /* ---- regular expressions ----------------------------------------------------------------- */
 
-/* How large the C library makes an expression: it writes repetitions out, also nested ones, and
+/* The size of an expression in the C library, which expands repetitions, also nested ones, and
  * would take all memory for ((a{99}){99}){99} or a hundred nested +. */
 typedef struct {
     uint64_t parts[MV_FILTER_MOST_DEPTH + 1]; /* of each open group */
     uint32_t depth;
-    uint64_t last; /* parts of what a repetition would repeat */
+    uint64_t last; /* parts that a following repetition would repeat */
 } growth;
 
 static void add_parts(growth *g, uint64_t parts)
@@ -247,7 +247,7 @@ static void add_parts(growth *g, uint64_t parts)
 }
 
 /* The end of the bracket expression that begins at `at`, or of the text. */
-static const char *behind_bracket(const char *at)
+static const char *end_of_bracket(const char *at)
 {
     at += at[1] == '^' ? 2 : 1;
     if (*at == ']')
@@ -265,7 +265,7 @@ static const char *behind_bracket(const char *at)
     return *at ? at + 1 : at;
 }
 
-/* "{2,5}": how often at most what stands before it is written out. */
+/* "{2,5}": the most copies of the part before it. */
 static uint64_t repeats(const char *brace)
 {
     const char *end = brace + 1;
@@ -289,7 +289,7 @@ static const char *repeat(growth *g, const char *at)
     return at + 1;
 }
 
-/* Counts what stands at `at`; returns what follows, or NULL when it may not be. */
+/* Counts the part at `at`; returns the text after it, or NULL when the part is not allowed. */
 static const char *count_part(growth *g, const char *at)
 {
     uint64_t inner;
@@ -297,13 +297,13 @@ static const char *count_part(growth *g, const char *at)
     switch (*at) {
     case '\\':
         add_parts(g, 1);
-        /* Back-references are the one thing that is matched by trying everything. */
+        /* Only back-references are matched by trying everything. */
         if (isdigit((unsigned char)at[1]))
             return NULL;
         return at[1] ? at + 2 : at + 1;
     case '[':
         add_parts(g, 1);
-        return behind_bracket(at);
+        return end_of_bracket(at);
     case '(':
         if (g->depth == MV_FILTER_MOST_DEPTH)
             return NULL;
@@ -340,7 +340,7 @@ static bool is_modest(const char *pattern)
     return true;
 }
 
-/* The closing '/': one that a blank or the end follows, and no '\' stands before. */
+/* The closing '/': before a blank or the end, and not after a '\'. */
 static bool find_slash(const reading *r, uint32_t *end)
 {
     for (*end = r->at + 1; r->text[*end]; (*end)++) {
@@ -402,7 +402,7 @@ static bool take_term(reading *r, mv_filter_term *term)
     r->at += term->is_negated;
     text = r->text + r->at;
     if (is_end(*text))
-        return fail(r, r->at - 1, "expected a term behind the '-', without a blank");
+        return fail(r, r->at - 1, "expected a term after the '-', without a blank");
     name = find_name(text);
     if (name < NAMES)
         return take_named(r, name, term);

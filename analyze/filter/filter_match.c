@@ -26,7 +26,7 @@ static void add_bit(mv_filter_bits *bits, uint32_t row)
 
 /* ---- frames ------------------------------------------------------------------------------ */
 
-/* A frame as text, and the same in small letters. */
+/* A frame as text, and the same in lower case. */
 typedef struct {
     char *text;  /* [MV_FILTER_MOST_FRAME + 1] */
     char *lower; /* likewise */
@@ -138,7 +138,7 @@ mv_code mv_filter_stacks(mv_arena *arena, const mv_trace *trace, const mv_filter
 
 /* ---- allocations and segments ------------------------------------------------------------ */
 
-/* What the terms compare of an allocation or a segment. */
+/* The columns of allocations or segments that terms compare. */
 typedef struct {
     uint64_t addr, bytes, life, stream;
     bool has_stream;
@@ -153,8 +153,8 @@ typedef struct {
     const mv_filter *filter;
     mv_arena scratch;
     mv_filter_bits stacks;
-    const uint8_t *is_leaked; /* NULL: no term asks */
-    mv_categories categories; /* name NULL: likewise */
+    const uint8_t *is_leaked; /* NULL: no term needs it */
+    mv_categories categories; /* name NULL: no term needs them */
 } matching;
 
 static bool is_of_category(const matching *m, uint32_t category, const mv_filter_term *term)
@@ -192,7 +192,7 @@ static bool holds(const matching *m, const mv_filter_term *term, const row_facts
     case MV_FILTER_CATEGORY:
         return is_of_category(m, row->category, term);
     default:
-        return true; /* on stacks: asked already */
+        return true; /* terms about stacks were matched before */
     }
 }
 
@@ -210,7 +210,7 @@ static bool matches(const matching *m, mv_stack_id stack, const row_facts *row)
     return true;
 }
 
-/* Events from birth to end; what never ends lives longer than any number. */
+/* Events from birth to end; the largest number if it never ends. */
 static uint64_t life_of(uint32_t birth, uint32_t end)
 {
     if (end == MV_NEVER)

@@ -32,7 +32,7 @@ static int by_bytes(const void *a, const void *b)
     return by_stack(a, b);
 }
 
-/* Sums rows of one place and stack. */
+/* Adds up rows with the same segment, part and stack. */
 static void merge(mv_flame *flame)
 {
     uint32_t count = 0;

@@ -161,7 +161,7 @@ static bool add_row(planter *p, const mv_lives *lives, const mv_flame *flame,
     return add_stack(p, &at, row);
 }
 
-/* Least bytes first, so that linking from the front puts most bytes in front. */
+/* Fewest bytes first: each is then linked before those already there, so most bytes come first. */
 static int least_first(const void *left, const void *right, void *nodes)
 {
     const mv_flame_node *a = (const mv_flame_node *)nodes + *(const uint32_t *)left;

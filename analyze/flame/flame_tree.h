@@ -12,10 +12,11 @@
 
 typedef enum {
     MV_FLAME_ROOT,
-    MV_FLAME_PLACE, /* a segment, its pool, its stream: `segments` alone */
-    MV_FLAME_STATE, /* (allocated), (waiting for a stream), (free): likewise; (other allocations) */
+    MV_FLAME_PLACE, /* a segment, its pool, its stream: only in `segments` */
+    MV_FLAME_STATE, /* (allocated), (waiting for a stream), (free): only in `segments`;
+                     * (other allocations) */
     MV_FLAME_FRAME,
-    MV_FLAME_NO_FRAME /* in place of a stack that has none to show */
+    MV_FLAME_NO_FRAME /* for a stack without frames to show */
 } mv_flame_node_kind;
 
 typedef struct {
@@ -27,7 +28,7 @@ typedef struct {
     uint8_t part;      /* mv_flame_part of MV_FLAME_STATE */
     mv_frame_id frame; /* of MV_FLAME_FRAME: the first with this label */
     const char *label;
-    uint64_t bytes;  /* of all rows through here */
+    uint64_t bytes;  /* of all rows through this node */
     uint64_t blocks; /* likewise */
 } mv_flame_node;
 
@@ -39,15 +40,16 @@ typedef struct {
 } mv_flame_tree;
 
 /* `sites` as the flame was found: NULL shows all frames. `kinds` from mv_frame_kinds. Rows without
- * bytes leave no node. O(frames of the rows, sorted). Fails only for want of memory or rows. */
+ * bytes leave no node. O(frames of the rows, sorted). Fails only when memory or row numbers run
+ * out. */
 mv_code mv_flame_tree_make(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                            const mv_flame *flame, const mv_sites *sites, const uint8_t *kinds,
                            mv_flame_tree *out, mv_err *err);
 
 typedef struct {
-    bool is_inverted; /* innermost frames below the root: what calls lead to them hangs from them */
-    bool by_blocks;   /* `bytes` of every node are its pieces and `blocks` its bytes, so that the
-                       * order and the widths are those of pieces */
+    bool is_inverted; /* innermost frames are below the root, and their callers below them */
+    bool by_blocks;   /* swaps `bytes` and `blocks` of every node, so that the order and the widths
+                       * are by blocks */
 } mv_flame_tree_opts;
 
 mv_code mv_flame_tree_make_as(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,

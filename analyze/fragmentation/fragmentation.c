@@ -32,7 +32,7 @@ static mv_code find_moment(fragmentation_state *q, mv_fragmentation_opts opts, m
 {
     const mv_demand *d = &q->out->growths.demand;
     bool is_old = q->lives->history != MV_HISTORY_COMPLETE && d->taken <= d->before;
-    mv_moment_ask ask = {.kind = is_old ? MV_MOMENT_PEAK : MV_MOMENT_BEHIND,
+    mv_moment_ask ask = {.kind = is_old ? MV_MOMENT_PEAK : MV_MOMENT_AFTER,
                          .event = d->taken_event,
                          .window = opts.window};
 

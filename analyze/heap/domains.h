@@ -1,16 +1,16 @@
 /* Domains: the parts of a heap between which the caching allocator never moves memory.
  *
- * A free block serves requests of its own pool (the default one, or a private one), of its own
- * kind (small: up to 1 MiB; large) and of its own stream alone: get_pool() and get_free_block(),
- * PyTorch CUDACachingAllocator.cpp. Domains are sorted so that those that differ in the stream
- * alone are neighbours, and those of one kind as well:
+ * A free block only serves requests of its own pool (the default or a private one), kind (small: up
+ * to 1 MiB; large) and stream: get_pool() and get_free_block(), PyTorch CUDACachingAllocator.cpp.
+ * Domains are sorted so that those that differ only in the stream are neighbours, and so are those
+ * of one kind:
  *
  *     domain      0        1        2        3        4
  *     kind        large    large    large    small    small
  *     pool        (0,0)    (0,0)    (1,0)    (0,0)    (1,0)
  *     stream      0        7        0        0        0
  *
- * A pool that the file does not tell counts as the default one. */
+ * A segment without a pool in the file counts as in the default one. */
 #ifndef MV_DOMAINS_H
 #define MV_DOMAINS_H
 
@@ -25,15 +25,15 @@ typedef struct {
     uint8_t *kind;             /* [count] mv_segment_kind: LARGE or SMALL */
     mv_pool_id *pool;          /* [count] */
     mv_stream_id *stream;      /* [count] */
-    mv_domain_span *same_pool; /* [count] those of the same kind and pool */
-    mv_domain_span *same_kind; /* [count] */
+    mv_domain_span *same_pool; /* [count] domains of the same kind and pool */
+    mv_domain_span *same_kind; /* [count] domains of the same kind */
     uint32_t *of_segment;      /* [lives.segments.count] */
 } mv_domains;
 
 /* O(n log n) in the segments. False when memory is out. */
 bool mv_domains_find(mv_arena *arena, const mv_lives *lives, mv_domains *out);
 
-/* The domain of a request, or MV_NO_ROW when no segment was ever in it. */
+/* The domain of a request, or MV_NO_ROW when it never had a segment. */
 uint32_t mv_domain_of(const mv_domains *domains, uint8_t kind, mv_pool_id pool,
                       mv_stream_id stream);
 

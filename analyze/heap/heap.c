@@ -7,8 +7,8 @@ static uint32_t rank_of_alloc(const mv_heap *h, uint32_t row)
     uint32_t birth = h->lives->allocs.birth[row];
 
     if (birth != MV_BEFORE)
-        return h->places.of_event[birth];
-    return mv_places_rank(&h->places, h->lives->allocs.addr[row]);
+        return h->ranks.of_event[birth];
+    return mv_address_rank(&h->ranks, h->lives->allocs.addr[row]);
 }
 
 static mv_heap_sums *domain_of_alloc(mv_heap *h, uint32_t row)
@@ -62,7 +62,7 @@ static void begin_block(mv_heap *h, uint32_t row, bool pending)
     uint32_t rank = rank_of_alloc(h, row);
 
     add_block(h, &h->all, row, pending);
-    if (!domain || rank >= h->places.count)
+    if (!domain || rank >= h->ranks.count)
         return;
     add_block(h, domain, row, pending);
     mv_holes_fill(&h->now, rank, row);
@@ -147,11 +147,11 @@ static bool make(mv_arena *arena, mv_heap *h)
 {
     if (!mv_domains_find(arena, h->lives, &h->domains) ||
         !mv_level_steps_init(arena, h->lives, &h->steps) ||
-        !mv_holes_init(arena, h->lives, &h->places, &h->domains, &h->now))
+        !mv_holes_init(arena, h->lives, &h->ranks, &h->domains, &h->now))
         return false;
     h->of = mv_push_array(arena, mv_heap_sums, h->domains.count);
     return h->of &&
-           (!h->defers || mv_holes_init(arena, h->lives, &h->places, &h->domains, &h->settled));
+           (!h->defers || mv_holes_init(arena, h->lives, &h->ranks, &h->domains, &h->settled));
 }
 
 mv_code mv_heap_init(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_heap *out,
@@ -161,7 +161,7 @@ mv_code mv_heap_init(mv_arena *arena, const mv_trace *trace, const mv_lives *liv
 
     *out = (mv_heap){.trace = trace, .lives = lives, .event = MV_BEFORE};
     out->defers = has_deferred(lives);
-    code = mv_places_find(arena, trace, lives->device, &out->places, err);
+    code = mv_address_ranks_find(arena, trace, lives->device, &out->ranks, err);
     if (code != MV_OK)
         return code;
     if (!make(arena, out))

@@ -1,9 +1,9 @@
-/* The heap of one device at a moment, moved forwards event by event: what is reserved, in use,
- * waiting and free in each domain, and where the holes are.
+/* The heap of one device at a moment, moved forwards event by event: reserved, allocated, pending
+ * and free bytes of each domain, and where the holes are.
  *
  *     reserved = allocated + pending + free + unexplained
  *
- * for each domain and in all, to the byte. `unexplained` is 0 unless the trace contradicts itself
+ * for each domain and in total, to the byte. `unexplained` is 0 unless the trace contradicts itself
  * (blocks that overlap, or lie outside every segment): see the doubts of analyze/lives/lives.h.
  *
  *     mv_heap_init(arena, trace, lives, &heap, err);       before the first event
@@ -18,9 +18,9 @@
 
 typedef struct {
     uint64_t reserved;  /* segments */
-    uint64_t allocated; /* blocks handed out */
-    uint64_t pending;   /* freed, but a stream may still use them */
-    uint64_t rounding;  /* of allocated and pending: bytes of blocks that nobody asked for */
+    uint64_t allocated; /* blocks */
+    uint64_t pending;   /* blocks that are freed, but that a stream may still use */
+    uint64_t rounding;  /* the bytes of allocated and pending that were not requested */
     uint64_t free;      /* holes */
 } mv_heap_sums;
 
@@ -32,18 +32,18 @@ static inline int64_t mv_heap_unexplained(const mv_heap_sums *sums)
 typedef struct {
     const mv_trace *trace;
     const mv_lives *lives;
-    mv_places places;
+    mv_address_ranks ranks;
     mv_domains domains;
     mv_level_steps steps;
-    uint32_t event;   /* the moment is behind it; MV_BEFORE: before the first */
+    uint32_t event;   /* the moment is after it; MV_BEFORE: before the first */
     mv_holes now;     /* holes that requests can use */
     mv_holes settled; /* only when `defers`: see mv_heap_settled */
-    bool defers;      /* some free of the trace waits for a stream */
+    bool defers;      /* some frees of the trace wait for a stream */
     mv_heap_sums all; /* without `free`: read them through the functions below */
     mv_heap_sums *of; /* [domains.count] likewise */
 } mv_heap;
 
-/* What the whole heap holds, blocks outside every segment included; and one domain. */
+/* The sums of the whole heap, including blocks outside every segment; and of one domain. */
 static inline mv_heap_sums mv_heap_total(const mv_heap *heap)
 {
     mv_heap_sums sums = heap->all;
@@ -67,14 +67,14 @@ static inline const mv_holes *mv_heap_settled(const mv_heap *heap)
 }
 
 /* The heap before the first event. Everything lives in `arena`; trace and lives must outlive it.
- * O(n log n). Fails only for want of memory (MV_NOMEM) or rows (MV_LIMIT). */
+ * O(n log n). Fails only when memory (MV_NOMEM) or row numbers (MV_LIMIT) run out. */
 mv_code mv_heap_init(mv_arena *arena, const mv_trace *trace, const mv_lives *lives, mv_heap *out,
                      mv_err *err);
 
-/* Moves behind the next event; false when there is none. */
+/* Moves to after the next event; false when there is none. */
 bool mv_heap_next(mv_heap *heap);
 
-/* Moves forward until the moment is behind `event` (MV_BEFORE, or earlier events: stays). */
+/* Moves forward to after `event`; does nothing when it is there or later already. */
 void mv_heap_advance(mv_heap *heap, uint32_t event);
 
 /* The heap as a list. Segments are runs: one cudaMalloc each, or the pieces of an expandable
@@ -84,26 +84,26 @@ typedef struct {
     uint64_t *addr;        /* [count] */
     uint64_t *size;        /* [count] */
     uint64_t *free;        /* [count] bytes in holes */
-    uint64_t *whole;       /* [count] of those, bytes that could be given back to the device: the
-                            * segment when nothing uses it, free pages when it is expandable */
+    uint64_t *whole;       /* [count] of these, bytes that could be returned to the device: all of
+                            * an unused segment, the free pages of an expandable one */
     uint32_t *segment;     /* [count] first row of lives->segments */
     uint32_t *first_piece; /* [count + 1] */
     uint64_t *piece_addr;  /* [first_piece[count]] */
     uint64_t *piece_size;  /* [first_piece[count]] */
-    uint64_t *piece_whole; /* [first_piece[count]] of a hole, what counts in `whole` */
+    uint64_t *piece_whole; /* [first_piece[count]] the bytes of a hole that count in `whole` */
     uint32_t *piece_row;   /* [first_piece[count]] of lives->allocs; MV_NO_ROW: a hole */
 } mv_heap_map;
 
-/* Bytes of whole pages between `low`, which lies in a row of expandable memory, and `high` or the
- * row's end. Pages are counted from the start of the row, which was mapped as a whole. */
+/* Bytes of whole pages from `low`, which is in a row of expandable memory, to `high` or the row's
+ * end. Pages count from the start of the row, which was mapped as a whole. */
 uint64_t mv_segment_whole_pages(const mv_segment_lives *segments, uint32_t row, uint64_t low,
                                 uint64_t high);
 
-/* Room for a map of so many segments and pieces; all else is the caller's. False when memory is
+/* Room for a map of so many segments and pieces, which the caller fills. False when memory is
  * out. */
 bool mv_heap_map_init(mv_arena *arena, uint64_t segments, uint64_t pieces, mv_heap_map *map);
 
-/* O(what is held). Fails only when memory runs out. */
+/* O(segments and blocks held). Fails only when memory is out. */
 mv_code mv_heap_map_make(mv_arena *arena, const mv_heap *heap, mv_heap_map *out, mv_err *err);
 
 #endif

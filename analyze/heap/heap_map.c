@@ -1,8 +1,8 @@
-/* The heap at its moment as a list of segments and their pieces. */
+/* The heap at a moment as a list of segments and their pieces. */
 #include "analyze/heap/heap.h"
 
 /* Pages of expandable segments: kSmallBuffer and kLargeBuffer, PyTorch CUDACachingAllocator.cpp.
- * A large one of another size (large_segment_size_mb, since 2.11) shows in its pieces. */
+ * Large pages of another size (large_segment_size_mb, since 2.11) show in the pieces. */
 #define SMALL_PAGE ((uint64_t)2 << 20)
 #define LARGE_PAGE ((uint64_t)20 << 20)
 
@@ -71,7 +71,7 @@ static uint64_t whole_pages(const mv_heap *heap, uint64_t low, uint64_t high)
     uint64_t whole = 0;
 
     for (uint64_t at = low; at < high;) {
-        uint32_t rank = mv_places_rank(&heap->places, at + 1);
+        uint32_t rank = mv_address_rank(&heap->ranks, at + 1);
         uint32_t start = rank ? mv_ranges_at(&holes->held, rank - 1) : MV_NO_RANK;
         uint32_t row = start == MV_NO_RANK ? MV_NO_ROW : holes->held.row[start];
         if (row == MV_NO_ROW)
@@ -102,7 +102,7 @@ static void add_hole(mapping *m, uint32_t segment, uint64_t low, uint64_t high)
 static void add_segment(mapping *m, uint32_t wall)
 {
     const mv_holes *holes = &m->heap->now;
-    const uint64_t *addr = m->heap->places.addr;
+    const uint64_t *addr = m->heap->ranks.addr;
     uint32_t end = mv_holes_run_end(holes, wall), row = m->map->count++;
     uint64_t at = addr[wall];
 
@@ -113,9 +113,9 @@ static void add_segment(mapping *m, uint32_t wall)
     for (uint32_t used = mv_rankset_next(&holes->used, wall); used < end;
          used = mv_rankset_next(&holes->used, used + 1)) {
         uint32_t next = mv_rankset_next(&holes->used, used + 1);
-        uint64_t limit = addr[next < end ? next : end], behind = holes->used_end[used];
+        uint64_t limit = addr[next < end ? next : end], used_end = holes->used_end[used];
         add_hole(m, row, at, addr[used]);
-        at = behind < limit ? behind : limit;
+        at = used_end < limit ? used_end : limit;
         add_piece(m, addr[used], at, holes->used_row[used]);
     }
     add_hole(m, row, at, addr[end]);

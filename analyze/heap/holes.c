@@ -19,19 +19,19 @@ static bool order_segments(mv_arena *arena, mv_holes *h)
     return true;
 }
 
-bool mv_holes_init(mv_arena *arena, const mv_lives *lives, const mv_places *places,
+bool mv_holes_init(mv_arena *arena, const mv_lives *lives, const mv_address_ranks *ranks,
                    const mv_domains *domains, mv_holes *out)
 {
-    *out = (mv_holes){.lives = lives, .places = places, .domains = domains};
-    out->used_end = mv_push_array(arena, uint64_t, places->count);
-    out->used_row = mv_push_array(arena, uint32_t, places->count);
+    *out = (mv_holes){.lives = lives, .ranks = ranks, .domains = domains};
+    out->used_end = mv_push_array(arena, uint64_t, ranks->count);
+    out->used_row = mv_push_array(arena, uint32_t, ranks->count);
     out->free = mv_push_array(arena, uint64_t, domains->count);
     return out->used_end && out->used_row && out->free && order_segments(arena, out) &&
-           mv_ranges_init(arena, places->count, &out->held) &&
-           mv_rankset_init(arena, places->count, &out->walls) &&
-           mv_rankset_init(arena, places->count, &out->ends) &&
-           mv_rankset_init(arena, places->count, &out->used) &&
-           mv_maxtree_init(arena, places->count, &out->by_rank) &&
+           mv_ranges_init(arena, ranks->count, &out->held) &&
+           mv_rankset_init(arena, ranks->count, &out->walls) &&
+           mv_rankset_init(arena, ranks->count, &out->ends) &&
+           mv_rankset_init(arena, ranks->count, &out->used) &&
+           mv_maxtree_init(arena, ranks->count, &out->by_rank) &&
            mv_maxtree_init(arena, lives->segments.count, &out->by_segment);
 }
 
@@ -65,11 +65,11 @@ static void set_hole(mv_holes *h, uint32_t rank, uint64_t size)
     set_largest(h, start, old, size);
 }
 
-/* Measures the hole behind what starts at `rank`; nothing may start there. */
+/* Measures the hole after the block or run that starts at `rank`; there may be none at `rank`. */
 static void measure(mv_holes *h, uint32_t rank)
 {
     bool is_used = mv_rankset_has(&h->used, rank);
-    uint64_t from = is_used ? h->used_end[rank] : h->places->addr[rank], limit;
+    uint64_t from = is_used ? h->used_end[rank] : h->ranks->addr[rank], limit;
     uint32_t next, end;
 
     if ((!is_used && !mv_rankset_has(&h->walls, rank)) ||
@@ -79,11 +79,11 @@ static void measure(mv_holes *h, uint32_t rank)
     }
     next = mv_rankset_next(&h->used, rank + 1);
     end = mv_rankset_next(&h->ends, rank + 1);
-    limit = h->places->addr[next < end ? next : end];
+    limit = h->ranks->addr[next < end ? next : end];
     set_hole(h, rank, from < limit ? limit - from : 0);
 }
 
-/* Measures the hole that reaches to `rank` from below, if there is one. */
+/* Measures the hole that ends at `rank`, if there is one. */
 static void measure_below(mv_holes *h, uint32_t rank)
 {
     uint32_t used, wall;
@@ -112,11 +112,11 @@ static bool is_joined(const mv_holes *h, uint32_t low, uint32_t high)
 void mv_holes_hold(mv_holes *holes, uint32_t segment)
 {
     const mv_segment_lives *s = &holes->lives->segments;
-    uint32_t low = mv_places_rank(holes->places, s->addr[segment]);
-    uint32_t high = mv_places_rank(holes->places, mv_range_end(s->addr[segment], s->size[segment]));
+    uint32_t low = mv_address_rank(holes->ranks, s->addr[segment]);
+    uint32_t high = mv_address_rank(holes->ranks, mv_range_end(s->addr[segment], s->size[segment]));
     uint32_t below = mv_ranges_below(&holes->held, low);
 
-    if (low >= high || high >= holes->places->count)
+    if (low >= high || high >= holes->ranks->count)
         return;
     mv_ranges_add(&holes->held, low, high, segment);
     if (below != MV_NO_RANK && is_joined(holes, below, low))
@@ -135,10 +135,10 @@ void mv_holes_hold(mv_holes *holes, uint32_t segment)
 
 void mv_holes_unhold(mv_holes *holes, uint32_t segment)
 {
-    uint32_t low = mv_places_rank(holes->places, holes->lives->segments.addr[segment]), high;
+    uint32_t low = mv_address_rank(holes->ranks, holes->lives->segments.addr[segment]), high;
     uint32_t below = mv_ranges_below(&holes->held, low);
 
-    if (low >= holes->places->count || !mv_rankset_has(&holes->held.starts, low) ||
+    if (low >= holes->ranks->count || !mv_rankset_has(&holes->held.starts, low) ||
         holes->held.row[low] != segment)
         return;
     high = holes->held.end[low];
@@ -172,7 +172,7 @@ void mv_holes_fill(mv_holes *holes, uint32_t rank, uint32_t row)
 
 void mv_holes_clear(mv_holes *holes, uint32_t rank, uint32_t row)
 {
-    if (rank >= holes->places->count || !mv_rankset_has(&holes->used, rank) ||
+    if (rank >= holes->ranks->count || !mv_rankset_has(&holes->used, rank) ||
         holes->used_row[rank] != row)
         return;
     mv_rankset_drop(&holes->used, rank);

@@ -2,11 +2,13 @@
  * caching allocator sees them (free neighbours merge, also from one piece of an expandable
  * segment into the next, but never from one cudaMalloc to another).
  *
- *     run      ├─ used ─┤░░ hole ░░├ used ┤░░░░░░ hole ░░░░░░┤     (░ belongs to its left
- * neighbour, ranks    0        .          1      .                  2      or to the run's start)
+ *     run      ├─ used ─┤░░ hole ░░├ used ┤░░░░░░ hole ░░░░░░┤
+ *     ranks    0        .          1      .                  2
  *
- * Addresses are ranks of mv_places, segments are rows of mv_segment_lives. All operations are
- * O(log n); the largest hole of any range of domains is known at all times. */
+ * A hole belongs to its left neighbour, or to the start of the run.
+ *
+ * Addresses are ranks of mv_address_ranks, segments are rows of mv_segment_lives. All operations
+ * are O(log n); the largest hole of any range of domains is known at all times. */
 #ifndef MV_HOLES_H
 #define MV_HOLES_H
 
@@ -17,39 +19,39 @@
 
 typedef struct {
     const mv_lives *lives;
-    const mv_places *places;
+    const mv_address_ranks *ranks;
     const mv_domains *domains;
     mv_ranges held;        /* segments; row: of lives->segments */
-    mv_rankset walls;      /* where runs start: a cudaMalloc, or pieces side by side */
+    mv_rankset walls;      /* where runs start: a cudaMalloc, or pieces that touch */
     mv_rankset ends;       /* where runs end */
     mv_rankset used;       /* where used blocks start */
-    uint64_t *used_end;    /* [places] address behind the used block */
-    uint32_t *used_row;    /* [places] its row of lives->allocs */
-    mv_maxtree by_rank;    /* size of the hole behind what starts at a rank */
+    uint64_t *used_end;    /* [ranks] end address of the used block */
+    uint32_t *used_row;    /* [ranks] its row of lives->allocs */
+    mv_maxtree by_rank;    /* size of the hole after the block or run that starts at a rank */
     mv_maxtree by_segment; /* [segments] largest hole that starts in the segment, in `order` */
-    uint32_t *order;       /* [segments] where a segment stands in by_segment: by domain */
-    uint32_t *first;       /* [domains + 1] where each domain begins there */
+    uint32_t *order;       /* [segments] position of a segment in by_segment: by domain */
+    uint32_t *first;       /* [domains + 1] where each domain begins in by_segment */
     uint64_t *free;        /* [domains] bytes in holes */
-    uint64_t free_all;     /* of all domains */
+    uint64_t free_all;     /* in all domains */
 } mv_holes;
 
 /* Nothing is held yet. All three must outlive the holes. False when memory is out. */
-bool mv_holes_init(mv_arena *arena, const mv_lives *lives, const mv_places *places,
+bool mv_holes_init(mv_arena *arena, const mv_lives *lives, const mv_address_ranks *ranks,
                    const mv_domains *domains, mv_holes *out);
 
-/* A segment row begins or ends. Used blocks in it are cleared before it ends. */
+/* A segment row begins or ends. Clear its used blocks before it ends. */
 void mv_holes_hold(mv_holes *holes, uint32_t segment);
 void mv_holes_unhold(mv_holes *holes, uint32_t segment);
 
-/* A row of lives->allocs that starts at `rank` begins to use its bytes, or ends to. Ending what is
- * not there does nothing. */
+/* A row of lives->allocs that starts at `rank` begins or stops to use its bytes. Stopping a row
+ * that is not there does nothing. */
 void mv_holes_fill(mv_holes *holes, uint32_t rank, uint32_t row);
 void mv_holes_clear(mv_holes *holes, uint32_t rank, uint32_t row);
 
 /* The largest hole of the domains in `span`. */
 uint64_t mv_holes_largest(const mv_holes *holes, mv_domain_span span);
 
-/* Where the run that starts at `wall` ends. */
+/* The end of the run that starts at `wall`. */
 static inline uint32_t mv_holes_run_end(const mv_holes *holes, uint32_t wall)
 {
     return mv_rankset_next(&holes->ends, wall + 1);

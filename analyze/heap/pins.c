@@ -7,7 +7,7 @@ typedef struct {
     const mv_heap_map *map;
     const mv_sites *sites;
     uint32_t domain;
-    uint32_t *pin_of_group; /* [groups] row of pins in the segment at hand; stale below its first */
+    uint32_t *pin_of_group; /* [groups] row of pins in the current segment; stale below its first */
     uint32_t *line_of_group; /* [groups] row of lines + 1 */
     uint32_t pin_count;
     mv_pins *out;
@@ -51,8 +51,8 @@ static uint64_t rest_of(const pinning *p, uint32_t piece)
     return p->map->piece_size[piece] - p->map->piece_whole[piece];
 }
 
-/* What the used block at `piece` has of the holes on its sides. The lower neighbour of a hole gets
- * the odd byte. */
+/* The share that the used block at `piece` has of the holes on both its sides. The lower neighbour
+ * of a hole gets the odd byte. */
 static uint64_t share_of(const pinning *p, uint32_t segment, uint32_t piece)
 {
     uint32_t first = p->map->first_piece[segment], end = p->map->first_piece[segment + 1];
@@ -98,7 +98,7 @@ static void pin_block(pinning *p, uint32_t segment, uint32_t piece, uint32_t fir
     }
 }
 
-/* Blocks without a hole beside them pin nothing, and leave no row. */
+/* Blocks without a hole beside them pin nothing, and get no row. */
 static void pin_segment(pinning *p, uint32_t segment)
 {
     mv_stranded *row = &p->out->segments[p->out->segment_count++];

@@ -1,5 +1,5 @@
-/* Who pins free memory: the blocks next to holes that can neither be given back to the device nor
- * grow, and the lines of code they come from.
+/* The blocks that pin free memory, and their lines of code: blocks next to holes that can neither
+ * be returned to the device nor grow.
  *
  *     segment   ├ a ─┤░░░░ hole 1 ░░░░├ b ┤░░ hole 2 ░░┤        (░: stranded bytes)
  *               a strands 1/2 hole 1;  b strands 1/2 hole 1 + hole 2
@@ -15,7 +15,7 @@
 
 typedef struct {
     uint64_t stranded; /* bytes of holes beside its blocks */
-    uint64_t bytes;    /* of its blocks, in use */
+    uint64_t bytes;    /* of its blocks */
     uint32_t blocks;
     uint32_t segments; /* that it pins */
     uint32_t oldest;   /* birth of its first block; MV_BEFORE */
@@ -26,27 +26,27 @@ typedef struct {
 
 typedef struct {
     uint32_t segment;         /* row of mv_heap_map */
-    uint64_t stranded;        /* free bytes that cannot be given back while these blocks live */
+    uint64_t stranded;        /* free bytes that cannot be returned while these blocks live */
     uint32_t first_pin, pins; /* rows of mv_pins.pins: most stranded first */
 } mv_stranded;
 
 typedef struct {
-    uint64_t stranded; /* bytes, in all */
+    uint64_t stranded; /* bytes in total */
     uint32_t segment_count;
-    mv_stranded *segments; /* [segment_count] those that strand something; most first */
+    mv_stranded *segments; /* [segment_count] those with stranded bytes; most first */
     mv_pin *pins;          /* of the segments */
     uint32_t line_count;
     mv_pin *lines; /* [line_count] the same of the whole heap, most stranded first */
 } mv_pins;
 
-/* Events from the birth of a line's oldest block to behind `event`, which may be MV_BEFORE: all of
- * them for blocks from before the first event. */
+/* Events from the birth of a line's oldest block to after `event`, which may be MV_BEFORE. For
+ * blocks from before the first event these are all events up to there. */
 static inline uint64_t mv_pin_age(const mv_pin *pin, uint32_t event)
 {
     return (uint64_t)(uint32_t)(event + 1) - (uint32_t)(pin->oldest + 1);
 }
 
-/* Of one domain, or of all with MV_NO_ROW. O(n log n) in the map. Fails only for want of memory. */
+/* In one domain, or in all with MV_NO_ROW. O(n log n) in the map. Fails only when memory is out. */
 mv_code mv_pins_find(mv_arena *arena, const mv_heap *heap, const mv_heap_map *map,
                      const mv_sites *sites, uint32_t domain, mv_pins *out, mv_err *err);
 

@@ -22,7 +22,7 @@ const char *mv_reserved_part_text(mv_reserved_part part)
 
 typedef struct {
     mv_heap heap;
-    mv_heap_sums need; /* of all domains, when most was in use */
+    mv_heap_sums need; /* of all domains together, when most was in use */
     uint64_t *most;    /* [domains] most in use of each */
     uint64_t *whole;   /* [domains] bytes of unused segments */
 } sorting;
@@ -51,7 +51,7 @@ static uint32_t domain_of(const sorting *s, uint32_t event)
     return segment == MV_NO_ROW ? MV_NO_ROW : s->heap.domains.of_segment[segment];
 }
 
-/* Moves from the window's start to after `event`, and keeps what was needed on the way. */
+/* Moves from the window's start to after `event`, and keeps the highest need on the way. */
 static void find_need(sorting *s, uint32_t first, uint32_t event)
 {
     if (first > 0)
@@ -81,7 +81,8 @@ static mv_code find_whole(mv_arena *arena, sorting *s, mv_err *err)
     return MV_OK;
 }
 
-/* Each domain's reserved bytes: up to what it ever needed; then unused segments, then holes. */
+/* Divides each domain's reserved bytes: first its own highest need, then unused segments, then
+ * holes. */
 static void divide(const sorting *s, mv_reserved *out)
 {
     int64_t apart = 0, rest = (int64_t)out->reserved;
@@ -104,7 +105,7 @@ static void divide(const sorting *s, mv_reserved *out)
     part[MV_RESERVED_UNEXPLAINED] = rest;
 }
 
-/* A segment is added for a request, which follows: only then it is in use. */
+/* A segment is added for the request that follows, and is in use only after that. */
 static uint32_t after_request(const mv_lives *lives, uint32_t event, uint32_t end)
 {
     uint32_t next = event + 1;

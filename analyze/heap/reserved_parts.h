@@ -1,13 +1,13 @@
-/* What reserved memory is made of: why a device's allocator holds as much as it does.
+/* The parts of reserved memory: why a device's allocator holds as much as it does.
  *
- *     reserved = allocated + rounding + pending      what the run had in use at once, at most
- *              + streams and pools                   the need of each, at its own time, is more
+ *     reserved = allocated + rounding + pending      the most that was in use at once
+ *              + streams and pools                   each needs its most at its own time
  *              + holes + unused segments             the rest: placement, and cache
- *              + unexplained                         0, but for traces that contradict themselves
+ *              + unexplained                         0 unless the trace contradicts itself
  *
  * to the byte. For the peak of reserved memory the need is the most that was in use up to then,
- * since what is free at that moment was needed before; for any other moment it is what is in use
- * there, and streams and pools are 0. docs/diff.md explains the parts. */
+ * because memory that is free at that moment was needed before. For any other moment it is what is
+ * in use there, and streams and pools are 0. docs/diff.md explains the parts. */
 #ifndef MV_RESERVED_PARTS_H
 #define MV_RESERVED_PARTS_H
 
@@ -34,8 +34,8 @@ typedef struct {
     int64_t part[MV_RESERVED_PARTS]; /* sums to `reserved` */
 } mv_reserved;
 
-/* Of the moment that `ask` names; its window bounds the need, too. O(n log n). `arena` lends its
- * budget. Fails only when memory is out or rows. */
+/* At the moment that `ask` names; its window also bounds the need. O(n log n). Temporary memory
+ * comes from the budget of `arena`. Fails only when memory or row numbers run out. */
 mv_code mv_reserved_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          mv_moment_ask ask, mv_reserved *out, mv_err *err);
 

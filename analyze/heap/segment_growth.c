@@ -2,8 +2,8 @@
 
 #include "analyze/lives/block_size.h"
 
-#define LARGE_BUFFER   ((uint64_t)20 << 20) /* kLargeBuffer: shared by large requests below */
-#define LEAST_OWN_SIZE ((uint64_t)10 << 20) /* kMinLargeAlloc: from here a segment of its own */
+#define LARGE_BUFFER   ((uint64_t)20 << 20) /* kLargeBuffer: shared by smaller large requests */
+#define LEAST_OWN_SIZE ((uint64_t)10 << 20) /* kMinLargeAlloc: least with a segment of its own */
 #define LARGE_ROUNDING ((uint64_t)2 << 20)  /* kRoundLarge */
 
 static const char *const reason_names[MV_REASON_COUNT] = {
@@ -33,7 +33,7 @@ typedef struct {
     mv_window window;
     mv_block_rules rules;
     mv_heap heap;
-    uint32_t request; /* the next alloc or oom event at or after the one at hand */
+    uint32_t request; /* the next alloc or oom event at or after the current one */
     mv_segment_growths *out;
 } survey;
 
@@ -44,9 +44,9 @@ static bool is_growth(uint8_t action)
     return action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP;
 }
 
-/* The request that a segment event serves is the next one of the device: the allocator's lock is
- * held from the one to the other. events.count when there is none. */
-static uint32_t request_behind(survey *s, uint32_t event)
+/* The request that a segment event serves is the next one of the device, because the allocator's
+ * lock is held from one to the other. events.count when there is none. */
+static uint32_t next_request(survey *s, uint32_t event)
 {
     const mv_events *ev = &s->lives->events;
 
@@ -80,12 +80,12 @@ static mv_growth_reason reason_of(const survey *s, const mv_segment_growth *g)
     return MV_REASON_SCATTERED;
 }
 
-/* `heap` stands before the event. */
+/* `heap` is at the moment before the event. */
 static void add_growth(survey *s, uint32_t event)
 {
     const mv_events *ev = &s->lives->events;
     mv_segment_growths *out = s->out;
-    uint32_t request = request_behind(s, event), row = s->lives->alloc_of[event];
+    uint32_t request = next_request(s, event), row = s->lives->alloc_of[event];
     mv_segment_growth g = {.event = event, .segment_bytes = ev->size[event]};
 
     if (request == ev->count || row == MV_NO_ROW)
@@ -125,8 +125,8 @@ static void raise_taken(mv_demand *d, uint64_t taken, uint64_t failed, uint32_t 
     }
 }
 
-/* `heap` stands behind its event. Reserved peaks are looked for behind whole calls, so that what
- * the segment was for is in it. */
+/* `heap` is at the moment after its event. Reserved peaks are taken after whole calls, when the
+ * block that the segment was added for is in it. */
 static void follow_demand(survey *s)
 {
     const mv_events *ev = &s->lives->events;

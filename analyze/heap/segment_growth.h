@@ -1,8 +1,8 @@
-/* Why the allocator took more memory from the device: each segment that was added although free
- * memory would have sufficed for the request, with the reason, and how much the run needed at most
- * beside how much it took.
+/* Why the allocator took more memory from the device: each segment that was added although there
+ * was enough free memory for the request, with the reason; and the most that the run needed and
+ * took.
  *
- * `free` and its like are the moment before the segment was added. */
+ * `free`, `usable` and `largest` are at the moment before the segment was added. */
 #ifndef MV_SEGMENT_GROWTH_H
 #define MV_SEGMENT_GROWTH_H
 
@@ -33,20 +33,20 @@ typedef struct {
     uint32_t domain;
     uint64_t segment_bytes;
     uint64_t request; /* rounded */
-    uint64_t free;    /* in holes, of all domains */
-    uint64_t usable;  /* of that, in the request's own domain */
-    uint64_t largest; /* hole in the request's own domain */
+    uint64_t free;    /* bytes in holes, in all domains */
+    uint64_t usable;  /* of these, in the request's own domain */
+    uint64_t largest; /* the largest hole in the request's own domain */
     mv_growth_reason reason;
     mv_stack_id stack; /* whose request it was */
 } mv_segment_growth;
 
-/* Peaks of what was used and of what was taken, over the whole trace. An out-of-memory event
- * counts as if it had been served: the request as used, its segment as taken. */
+/* Peaks of the memory needed and of the memory taken, over the whole trace. An out-of-memory event
+ * counts as if it had succeeded: its request as needed, its segment as taken. */
 typedef struct {
     uint64_t needed; /* most bytes in use (allocated or pending) at once */
     uint32_t needed_event;
     uint64_t taken;       /* most bytes reserved, within the window */
-    uint32_t taken_event; /* behind the request that the segment was for; MV_BEFORE */
+    uint32_t taken_event; /* after the request that the segment was for; MV_BEFORE */
     uint64_t failed;      /* part of `taken` that the device refused: 0, or the segment of an
                            * out-of-memory event, which is taken_event then */
     uint64_t before;      /* bytes reserved before the first event */
@@ -60,12 +60,12 @@ typedef struct {
     mv_demand demand;
 } mv_segment_growths;
 
-/* O(n log n). `arena` keeps the rows; temporary memory comes from its budget. Fails only for want
- * of memory or rows. */
+/* O(n log n). `arena` keeps the rows; temporary memory comes from its budget. Fails only when
+ * memory is out or row numbers. */
 mv_code mv_segment_growths_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                                 mv_window window, mv_segment_growths *out, mv_err *err);
 
-/* Bytes of the segment that a rounded request gets where nothing else fits: get_alloc_size(),
+/* Bytes of the segment that is added for a rounded request when no hole fits: get_alloc_size(),
  * PyTorch CUDACachingAllocator.cpp. */
 uint64_t mv_segment_size_for(uint64_t rounded);
 

@@ -9,7 +9,7 @@ static uint32_t bucket_of(const mv_addrmap *map, uint64_t key)
     return (uint32_t)(h ^ h >> 32) & (map->buckets - 1);
 }
 
-/* As many nodes as buckets, always. */
+/* There are always as many nodes as buckets. */
 static bool grow(mv_addrmap *map)
 {
     uint32_t buckets = map->buckets ? map->buckets * 2 : FIRST_BUCKETS;

@@ -1,5 +1,5 @@
-/* From addresses or handles to numbers, for things that come and go: each key once, with removal.
- * Chains of nodes in one table; a removed node is used again. */
+/* A hash map with removal, from addresses or handles to numbers. Chains of nodes in one table; a
+ * removed node is reused. */
 #ifndef MV_ADDRMAP_H
 #define MV_ADDRMAP_H
 
@@ -16,7 +16,7 @@ typedef struct {
     uint32_t next; /* node, or MV_NOT_MAPPED */
 } mv_addrmap_node;
 
-/* All zero is an empty map, but for its arena. */
+/* All zero except the arena is an empty map. */
 typedef struct {
     mv_arena *arena;
     mv_addrmap_node *nodes;
@@ -29,7 +29,7 @@ typedef struct {
 /* MV_NOT_MAPPED when the key is not there. */
 uint32_t mv_addrmap_get(const mv_addrmap *map, uint64_t key);
 
-/* Adds a key or gives it another value. False when memory is out. */
+/* Adds a key or changes its value. False when memory is out. */
 bool mv_addrmap_put(mv_addrmap *map, uint64_t key, uint32_t value);
 
 /* Removes a key; its value, or MV_NOT_MAPPED. */

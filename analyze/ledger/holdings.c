@@ -1,9 +1,9 @@
 #include "analyze/ledger/holdings.h"
 
-/* A range of addresses with created memory behind it. */
+/* A range of addresses that is mapped to created memory. */
 struct mv_mapped {
     uint64_t bytes;
-    uint32_t lot; /* next free range while it is not used */
+    uint32_t lot; /* while the row is free: the next free row */
 };
 
 void mv_holdings_init(mv_holdings *holdings, mv_arena *arena, const mv_trace *trace, int32_t device,
@@ -37,7 +37,7 @@ void mv_holdings_drop(mv_holdings *holdings)
     mv_arena_drop(holdings->arena, holdings->ranges);
 }
 
-/* What an action does to what is held, from the columns of its row. */
+/* The columns of an action's row that decide what it does to holdings. */
 static const struct {
     uint8_t key, memory;
 } actions[MV_API_ACTION_COUNT] = {
@@ -133,7 +133,7 @@ static bool allocate(mv_holdings *h, mv_addrmap *map, uint32_t call, mv_lot_kind
 {
     uint32_t before = mv_addrmap_take(map, key), at;
 
-    /* Its free is not among the calls. */
+    /* The free of the previous allocation was not recorded. */
     if (before != MV_NOT_MAPPED)
         lot_remove(h, before);
     at = lot_add(h, call, kind, key);
@@ -185,7 +185,7 @@ static void release(mv_holdings *h, uint64_t handle)
     }
 }
 
-/* The handle is that of the memory at an address: known as such, or found by what is mapped. */
+/* The handle of the memory at an address: known already, or found by the mapping. */
 static bool retain(mv_holdings *h, uint64_t addr, uint64_t handle)
 {
     uint32_t at = mv_addrmap_get(&h->by_handle, handle);
@@ -236,7 +236,7 @@ static bool map(mv_holdings *h, uint64_t addr, uint64_t bytes, uint64_t handle)
     return mv_addrmap_put(&h->by_mapping, addr, range);
 }
 
-/* A range that is unmapped may be several that were mapped; between them there are no holes. */
+/* An unmapped range may be several mapped ones, without holes between them. */
 static void unmap(mv_holdings *h, uint64_t addr, uint64_t bytes)
 {
     do {
@@ -276,7 +276,7 @@ static bool starts_with(const char *text, const char *start)
     return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* What ends every context of the device, whoever made it. */
+/* Whether the call ends every context of the device, whatever created it. */
 static bool is_reset(const mv_trace *trace, uint32_t call)
 {
     const char *api = mv_string_text(trace, trace->api_calls.api[call]);
@@ -285,15 +285,16 @@ static bool is_reset(const mv_trace *trace, uint32_t call)
            starts_with(api, "cuDevicePrimaryCtxReset");
 }
 
-/* The same context may be made several times: the primary one, which is counted. */
+/* The primary context may be retained several times, and counts each time. */
 static bool begin_context(mv_holdings *h, uint32_t call)
 {
     h->contexts++;
     return mv_addrmap_put(&h->by_context, h->trace->api_calls.handle[call], call);
 }
 
-/* A context is of a device by its making alone. One that was made out of sight, as the runtime
- * makes the primary one, keeps what was allocated: which context that was in is not known. */
+/* Only the creation of a context says which device it is on. The end of a context whose creation
+ * was not seen (the runtime creates the primary one itself) frees nothing, since it is unknown
+ * which memory was in it. */
 static void end_context(mv_holdings *h, uint32_t call)
 {
     bool was_here =

@@ -7,7 +7,7 @@
 
 /* ---- names ------------------------------------------------------------------------------- */
 
-/* Libraries that people know by another name than their file's. */
+/* Libraries that are known by another name than their file's. */
 static const struct {
     const char *start; /* of the file's name */
     const char *name;
@@ -92,21 +92,21 @@ static uint32_t events_until(const mv_trace *trace, uint32_t device, int64_t tim
     return i;
 }
 
-mv_ledger_ask mv_ledger_behind_event(const mv_trace *trace, uint32_t device, uint32_t event)
+mv_ledger_ask mv_ledger_after_event(const mv_trace *trace, uint32_t device, uint32_t event)
 {
     mv_events events = mv_trace_events(trace, device);
-    uint32_t ahead = event == MV_BEFORE ? 0 : event + 1, calls = 0;
+    uint32_t until = event == MV_BEFORE ? 0 : event + 1, calls = 0;
     const mv_api_calls *c = &trace->api_calls;
 
-    while (calls < c->count && (c->device[calls] != (int32_t)device || c->event[calls] <= ahead))
+    while (calls < c->count && (c->device[calls] != (int32_t)device || c->event[calls] <= until))
         calls++;
-    return (mv_ledger_ask){MV_LEDGER_BEHIND, calls, ahead,
-                           ahead && ahead <= events.count ? events.time_us[ahead - 1] : MV_NO_TIME};
+    return (mv_ledger_ask){MV_LEDGER_AFTER, calls, until,
+                           until && until <= events.count ? events.time_us[until - 1] : MV_NO_TIME};
 }
 
 mv_ledger_ask mv_ledger_at_time(const mv_trace *trace, uint32_t device, int64_t time_us)
 {
-    return (mv_ledger_ask){MV_LEDGER_BEHIND, calls_until(trace, time_us),
+    return (mv_ledger_ask){MV_LEDGER_AFTER, calls_until(trace, time_us),
                            events_until(trace, device, time_us), time_us};
 }
 
@@ -115,9 +115,9 @@ mv_ledger_ask mv_ledger_at_time(const mv_trace *trace, uint32_t device, int64_t 
 typedef struct {
     uint32_t count;
     uint32_t *row;     /* [count] of samples */
-    uint64_t *used;    /* [count] by the process, as well as it is known */
-    uint64_t *held;    /* [count] what calls held then */
-    uint8_t *explains; /* [count] 1: growth since the sample ahead goes to the context */
+    uint64_t *used;    /* [count] use of the process, or its estimate from the device's */
+    uint64_t *held;    /* [count] bytes that calls held then */
+    uint8_t *explains; /* [count] 1: growth since the previous sample goes to the context */
     bool is_process;
 } levels;
 
@@ -142,7 +142,7 @@ static mv_code levels_find(mv_arena *arena, const mv_trace *trace, const mv_hold
     return MV_OK;
 }
 
-/* What others had in use ahead of the process's first call; 0 when no sample is that old. */
+/* Bytes that others used before the process's first call; 0 when no sample is that old. */
 static uint64_t others_at_first(const mv_trace *trace, const levels *l)
 {
     const mv_samples *s = &trace->samples;
@@ -166,7 +166,7 @@ static void fill_used(const mv_trace *trace, levels *l)
     }
 }
 
-/* Whether a call is one behind which the driver's own memory grows. */
+/* Whether the driver's own memory grows after such a call. */
 static bool makes_context(const mv_api_calls *c, uint32_t call)
 {
     return c->result[call] == 0 &&
@@ -178,7 +178,7 @@ static bool is_of(const mv_holdings *h, const mv_api_calls *c, uint32_t call)
     return c->device[call] == h->device || (c->device[call] < 0 && h->takes_unplaced);
 }
 
-/* Replays the calls beside the samples. `most` is the call behind which most was held. */
+/* Replays the calls along the samples. `most` is the call after which most was held. */
 static mv_code levels_replay(mv_holdings *h, levels *l, uint32_t *most, mv_err *err)
 {
     const mv_api_calls *c = &h->trace->api_calls;
@@ -211,8 +211,8 @@ static mv_code levels_replay(mv_holdings *h, levels *l, uint32_t *most, mv_err *
     return MV_OK;
 }
 
-/* The middle of the longest time at the highest use: on its edges memory is being asked for or
- * given back, and the calls may be behind what the device shows already. */
+/* The middle of the longest time at the highest use. At its edges memory is being allocated or
+ * freed, and the calls may be recorded later than the device shows their effect. */
 static int64_t most_used_time(const mv_trace *trace, const levels *l)
 {
     const mv_samples *s = &trace->samples;
@@ -239,7 +239,7 @@ static int64_t most_used_time(const mv_trace *trace, const levels *l)
     return middle;
 }
 
-/* The last sample until a time, or the first behind it; l->count: none. */
+/* The last sample at or before a time, else the first after it; l->count: none. */
 static uint32_t sample_at(const mv_trace *trace, const levels *l, int64_t time_us)
 {
     uint32_t k = 0;
@@ -249,8 +249,7 @@ static uint32_t sample_at(const mv_trace *trace, const levels *l, int64_t time_u
     return k > 0 ? k - 1 : k;
 }
 
-/* Growth that is neither memory that calls hold nor unexplained, up to sample k. Wraps as all sums
- * of what a file says. */
+/* Growth up to sample k that goes to the context. Wraps, like all sums of values from a file. */
 static int64_t context_until(const levels *l, uint32_t k)
 {
     uint64_t context = 0, before = 0;
@@ -305,7 +304,7 @@ static int compare_sizes(const void *a, const void *b)
     return compare_makers(a, b);
 }
 
-/* One row an allocation becomes one row a stack, then one row a library and API. */
+/* Merges the rows of allocations into one for each stack, then one for each library and API. */
 static uint32_t merge_rows(mv_ledger_row *rows, uint32_t count, bool by_stack)
 {
     uint32_t kept = 0;
@@ -368,7 +367,7 @@ static mv_ledger_ask settle(const mv_trace *trace, uint32_t device, const levels
     const mv_api_calls *c = &trace->api_calls;
     int64_t time_us = MV_NO_TIME;
 
-    if (ask.when == MV_LEDGER_BEHIND)
+    if (ask.when == MV_LEDGER_AFTER)
         return ask;
     if (ask.when == MV_LEDGER_MOST_USED && l->count > 0)
         return mv_ledger_at_time(trace, device, most_used_time(trace, l));
@@ -376,7 +375,7 @@ static mv_ledger_ask settle(const mv_trace *trace, uint32_t device, const levels
         most = c->count;
     if (most > 0)
         time_us = c->time_us[most - 1];
-    return (mv_ledger_ask){MV_LEDGER_BEHIND, most,
+    return (mv_ledger_ask){MV_LEDGER_AFTER, most,
                            ask.when == MV_LEDGER_END ? mv_trace_events(trace, device).count
                                                      : events_until(trace, device, time_us),
                            time_us};
@@ -391,7 +390,7 @@ static mv_code settle_without_calls(mv_arena *arena, const mv_lives *lives, mv_l
 
     if (mv_moment_find(arena, lives, highest, &moment, err) != MV_OK)
         return err->code;
-    *ask = (mv_ledger_ask){MV_LEDGER_BEHIND, 0, moment.event == MV_BEFORE ? 0 : moment.event + 1,
+    *ask = (mv_ledger_ask){MV_LEDGER_AFTER, 0, moment.event == MV_BEFORE ? 0 : moment.event + 1,
                            moment.time_us};
     return MV_OK;
 }
@@ -408,7 +407,7 @@ static mv_code find_in(mv_arena *arena, mv_holdings *h, const mv_lives *lives, m
     fill_used(trace, &l);
     if (levels_replay(h, &l, &most, err) != MV_OK)
         return err->code;
-    if (ask.when == MV_LEDGER_BEHIND || trace->api_calls.count > 0 || l.count > 0)
+    if (ask.when == MV_LEDGER_AFTER || trace->api_calls.count > 0 || l.count > 0)
         ask = settle(trace, out->device, &l, most, ask);
     else if (settle_without_calls(arena, lives, &ask, err) != MV_OK)
         return err->code;

@@ -7,28 +7,28 @@ enum { FIRST_SLOTS = 4096, DIGITS = 256, AHEAD = 12 };
 typedef struct {
     uint64_t addr;
     uint32_t id; /* in order of discovery */
-} place;
+} known_address;
 
 /* Open addressing, at most half full. An empty slot has id MV_NO_ROW. */
 typedef struct {
     mv_arena *scratch;
-    place *slots;
+    known_address *slots;
     uint64_t mask;
-    place *found; /* [count] */
+    known_address *found; /* [count] */
     uint64_t capacity;
     uint32_t count;
     mv_code code;
-} place_table;
+} address_table;
 
-static uint64_t slot_of(const place_table *t, uint64_t addr)
+static uint64_t slot_of(const address_table *t, uint64_t addr)
 {
     uint64_t h = addr * UINT64_C(0x9e3779b97f4a7c15);
     return (h ^ h >> 32) & t->mask;
 }
 
-static bool resize(place_table *t, uint64_t slots)
+static bool resize(address_table *t, uint64_t slots)
 {
-    place *fresh = mv_arena_grow(t->scratch, NULL, slots * sizeof *fresh);
+    known_address *fresh = mv_arena_grow(t->scratch, NULL, slots * sizeof *fresh);
 
     if (!fresh)
         return false;
@@ -46,11 +46,11 @@ static bool resize(place_table *t, uint64_t slots)
     return true;
 }
 
-static bool make_room(place_table *t)
+static bool make_room(address_table *t)
 {
     if (t->count >= t->capacity) {
         uint64_t capacity = t->capacity ? t->capacity * 2 : FIRST_SLOTS;
-        place *found = mv_arena_grow(t->scratch, t->found, capacity * sizeof *found);
+        known_address *found = mv_arena_grow(t->scratch, t->found, capacity * sizeof *found);
         if (!found)
             return false;
         t->found = found;
@@ -60,7 +60,7 @@ static bool make_room(place_table *t)
 }
 
 /* The id of an address, new or known. */
-static uint32_t place_id(place_table *t, uint64_t addr)
+static uint32_t address_id(address_table *t, uint64_t addr)
 {
     uint64_t at = slot_of(t, addr);
 
@@ -82,13 +82,13 @@ static uint32_t place_id(place_table *t, uint64_t addr)
     at = slot_of(t, addr);
     while (t->slots[at].id != MV_NO_ROW)
         at = (at + 1) & t->mask;
-    t->found[t->count] = (place){addr, t->count};
+    t->found[t->count] = (known_address){addr, t->count};
     t->slots[at] = t->found[t->count];
     return t->count++;
 }
 
 /* Ids of the events' addresses into `of_event`, which holds ids until they are ranked. */
-static void add_events(place_table *t, const mv_events *ev, mv_places *out)
+static void add_events(address_table *t, const mv_events *ev, mv_address_ranks *out)
 {
     for (uint32_t i = 0; i < ev->count; i++) {
         bool is_segment = mv_is_segment_action(ev->action[i]);
@@ -98,17 +98,17 @@ static void add_events(place_table *t, const mv_events *ev, mv_places *out)
         if (ev->addr[i] == MV_NO_BYTES || (!is_segment && !mv_is_block_action(ev->action[i])))
             continue;
         if (i > 0 && ev->addr[i] == ev->addr[i - 1] && out->of_event[i - 1] != MV_NO_ROW)
-            out->of_event[i] = out->of_event[i - 1]; /* both halves of a free */
+            out->of_event[i] = out->of_event[i - 1]; /* the two events of a free */
         else
-            out->of_event[i] = place_id(t, ev->addr[i]);
+            out->of_event[i] = address_id(t, ev->addr[i]);
         if (is_segment) {
-            place_id(t, mv_range_end(ev->addr[i], ev->size[i]));
+            address_id(t, mv_range_end(ev->addr[i], ev->size[i]));
             out->segment_events++;
         }
     }
 }
 
-static void add_heap(place_table *t, const mv_trace *trace, uint32_t device)
+static void add_heap(address_table *t, const mv_trace *trace, uint32_t device)
 {
     const mv_segments *s = &trace->segments;
     const mv_blocks *b = &trace->blocks;
@@ -116,21 +116,21 @@ static void add_heap(place_table *t, const mv_trace *trace, uint32_t device)
     for (uint32_t i = 0; i < s->count; i++) {
         if (s->device[i] != (int64_t)device || s->address[i] == MV_NO_BYTES)
             continue;
-        place_id(t, s->address[i]);
-        place_id(t, mv_range_end(s->address[i], s->total_size[i]));
+        address_id(t, s->address[i]);
+        address_id(t, mv_range_end(s->address[i], s->total_size[i]));
         for (uint32_t k = s->first_block[i]; k < s->first_block[i] + s->blocks[i]; k++)
             if (mv_block_is_active(trace, k) && b->address[k] != MV_NO_BYTES)
-                place_id(t, b->address[k]);
+                address_id(t, b->address[k]);
     }
 }
 
-/* Sorts by address, a byte at a time from the lowest; bytes that all share cost one count. The
- * result is in `*rows` or in `*spare`, which are swapped as needed. */
-static void sort_places(place **rows, place **spare, uint32_t count)
+/* Sorts by address, byte by byte from the lowest; a byte that is equal in all rows is only counted.
+ * The result is in `*rows`; `*spare` is swapped with it as needed. */
+static void sort_addresses(known_address **rows, known_address **spare, uint32_t count)
 {
     for (uint32_t shift = 0; shift < 64; shift += 8) {
         uint32_t start[DIGITS + 1] = {0};
-        place *swap;
+        known_address *swap;
 
         for (uint32_t i = 0; i < count; i++)
             start[((*rows)[i].addr >> shift & 0xff) + 1]++;
@@ -146,10 +146,11 @@ static void sort_places(place **rows, place **spare, uint32_t count)
     }
 }
 
-static mv_code rank_places(mv_arena *arena, place_table *t, const mv_events *ev, mv_places *out,
-                           mv_err *err)
+static mv_code rank_places(mv_arena *arena, address_table *t, const mv_events *ev,
+                           mv_address_ranks *out, mv_err *err)
 {
-    place *spare = mv_arena_grow(t->scratch, NULL, ((uint64_t)t->count + 1) * sizeof *spare);
+    known_address *spare =
+        mv_arena_grow(t->scratch, NULL, ((uint64_t)t->count + 1) * sizeof *spare);
     uint32_t *rank = mv_push_array(t->scratch, uint32_t, t->count);
 
     out->count = t->count;
@@ -157,7 +158,7 @@ static mv_code rank_places(mv_arena *arena, place_table *t, const mv_events *ev,
     if (!spare || !rank || !out->addr)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u addresses", t->count);
     if (t->count)
-        sort_places(&t->found, &spare, t->count);
+        sort_addresses(&t->found, &spare, t->count);
     for (uint32_t i = 0; i < t->count; i++) {
         out->addr[i] = t->found[i].addr;
         rank[t->found[i].id] = i;
@@ -168,15 +169,15 @@ static mv_code rank_places(mv_arena *arena, place_table *t, const mv_events *ev,
     return MV_OK;
 }
 
-mv_code mv_places_find(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_places *out,
-                       mv_err *err)
+mv_code mv_address_ranks_find(mv_arena *arena, const mv_trace *trace, uint32_t device,
+                              mv_address_ranks *out, mv_err *err)
 {
     mv_events ev = mv_trace_events(trace, device);
     mv_arena scratch;
-    place_table t = {.scratch = &scratch, .code = MV_OK};
+    address_table t = {.scratch = &scratch, .code = MV_OK};
     mv_code code;
 
-    *out = (mv_places){0};
+    *out = (mv_address_ranks){0};
     mv_arena_init(&scratch, arena->budget);
     out->of_event = mv_push_array(arena, uint32_t, ev.count);
     if (!out->of_event || !resize(&t, FIRST_SLOTS))
@@ -193,13 +194,13 @@ mv_code mv_places_find(mv_arena *arena, const mv_trace *trace, uint32_t device, 
     return code;
 }
 
-uint32_t mv_places_rank(const mv_places *places, uint64_t addr)
+uint32_t mv_address_rank(const mv_address_ranks *ranks, uint64_t addr)
 {
-    uint32_t low = 0, high = places->count;
+    uint32_t low = 0, high = ranks->count;
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (places->addr[middle] < addr)
+        if (ranks->addr[middle] < addr)
             low = middle + 1;
         else
             high = middle;

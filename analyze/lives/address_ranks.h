@@ -1,6 +1,6 @@
-/* The distinct addresses of one device, in order, so that the layout of its heap can be kept in
- * small dense numbers ("ranks") instead of addresses: where blocks start, where segments start
- * and end, both in the events and in the final heap. */
+/* The distinct addresses of one device in ascending order: where blocks start, where segments start
+ * and end, both in the events and in the final heap. The layout of the heap can then be kept by
+ * rank, a small dense number, instead of by address. */
 #ifndef MV_ADDRESS_RANKS_H
 #define MV_ADDRESS_RANKS_H
 
@@ -8,20 +8,20 @@
 
 typedef struct {
     uint32_t count;
-    uint64_t *addr;     /* [count] ascending */
-    uint32_t *of_event; /* [events.count] rank of an event's addr; MV_NO_ROW: it has no place */
-    uint32_t segment_events; /* how many events are about segments */
-} mv_places;
+    uint64_t *addr;          /* [count] ascending */
+    uint32_t *of_event;      /* [events.count] rank of an event's addr; MV_NO_ROW: it has none */
+    uint32_t segment_events; /* number of events about segments */
+} mv_address_ranks;
 
-/* Events on blocks and segments have a place; others, and those without an address, do not.
+/* Events about blocks and segments have a rank; others, and those without an address, do not.
  * Fails with MV_NOMEM or MV_LIMIT. O(n log n) in the distinct addresses. */
-mv_code mv_places_find(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_places *out,
-                       mv_err *err);
+mv_code mv_address_ranks_find(mv_arena *arena, const mv_trace *trace, uint32_t device,
+                              mv_address_ranks *out, mv_err *err);
 
-/* The rank of an address that is among them, or of the next one above (`count`: none). */
-uint32_t mv_places_rank(const mv_places *places, uint64_t addr);
+/* The rank of an address, or of the next higher one if it is not in the list (`count`: none). */
+uint32_t mv_address_rank(const mv_address_ranks *ranks, uint64_t addr);
 
-/* Where a range ends, for ranges of nonsense size too. */
+/* The end of a range; the highest address for a size that is too large. */
 static inline uint64_t mv_range_end(uint64_t addr, uint64_t size)
 {
     return size > MV_NO_BYTES - 1 - addr ? MV_NO_BYTES - 1 : addr + size;

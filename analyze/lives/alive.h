@@ -6,14 +6,14 @@
  *     born  <= E < completed    active, and its requested bytes count
  *     birth <= E < death        a segment is reserved
  *
- * MV_BEFORE is the moment before the first event: what preexisted is alive. */
+ * MV_BEFORE is the moment before the first event: preexisting rows are alive. */
 #ifndef MV_ALIVE_H
 #define MV_ALIVE_H
 
 #include "analyze/lives/lives.h"
 
-/* Whether a preexisting allocation had been freed before the first event and only waited for a
- * stream: never allocated within the trace, but active. See mv_alloc_lives.freed. */
+/* Whether a preexisting allocation was freed before the first event and only waited for a stream:
+ * never allocated within the trace, but active. See mv_alloc_lives.freed. */
 static inline bool mv_alloc_was_pending(const mv_lives *lives, uint32_t row)
 {
     const mv_alloc_lives *a = &lives->allocs;
@@ -25,7 +25,7 @@ static inline bool mv_alloc_was_pending(const mv_lives *lives, uint32_t row)
             lives->events.action[0] != MV_ACTION_FREE_COMPLETED);
 }
 
-/* birth <= event < end, where MV_BEFORE is the least event. */
+/* birth <= event < end, where MV_BEFORE is the earliest event. */
 static inline bool mv_alive_spans(uint32_t birth, uint32_t end, uint32_t event)
 {
     return birth + 1 <= event + 1 && (event == MV_BEFORE || event < end);
@@ -54,8 +54,8 @@ static inline bool mv_segment_is_held(const mv_lives *lives, uint32_t row, uint3
 }
 
 typedef enum {
-    MV_ALIVE_ALLOCATED, /* handed out */
-    MV_ALIVE_ACTIVE     /* these, and those that wait for a stream */
+    MV_ALIVE_ALLOCATED, /* allocated */
+    MV_ALIVE_ACTIVE     /* allocated, or waiting for a stream after its free */
 } mv_alive_measure;
 
 typedef struct {
@@ -63,7 +63,7 @@ typedef struct {
     uint32_t *row; /* [count] of mv_alloc_lives or mv_segment_lives, ascending */
 } mv_alive;
 
-/* The living rows after `event`; O(rows). Fail only for want of memory. */
+/* The rows alive after `event`; O(rows). They fail only when memory is out. */
 mv_code mv_alive_allocs(mv_arena *arena, const mv_lives *lives, uint32_t event,
                         mv_alive_measure measure, mv_alive *out, mv_err *err);
 mv_code mv_alive_segments(mv_arena *arena, const mv_lives *lives, uint32_t event, mv_alive *out,

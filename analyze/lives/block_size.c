@@ -6,7 +6,7 @@
 
 /* ---- which allocator ---------------------------------------------------------------------- */
 
-/* Blocks that tell the rules apart, below which it may be chance. */
+/* How many blocks must fit only one rule, so that it is not chance. */
 enum { ENOUGH = 4, MAJORITY = 8 };
 
 typedef struct {

@@ -1,9 +1,8 @@
-/* How many bytes the caching allocator hands out for a request: the rounding, and the rule that
- * says whether the rest of a free block is split off.
- * Source: round_size(), get_alloc_size(), should_split() in PyTorch CUDACachingAllocator.cpp,
- * roundup_power2_next_division() in CUDAAllocatorConfig.cpp; the same from 2.0 to 2.14.
- * torch_npu has the same allocator but for round_size(), which adds 32 bytes first
- * (NPUCachingAllocator.cpp). */
+/* How many bytes a block gets for a request: the caching allocator's rounding, and its rule for
+ * when the rest of a free block is split off. Source: round_size(), get_alloc_size(),
+ * should_split() in PyTorch CUDACachingAllocator.cpp, roundup_power2_next_division() in
+ * CUDAAllocatorConfig.cpp; the same from 2.0 to 2.14. torch_npu has the same allocator, except that
+ * round_size() adds 32 bytes first (NPUCachingAllocator.cpp). */
 #ifndef MV_BLOCK_SIZE_H
 #define MV_BLOCK_SIZE_H
 
@@ -20,40 +19,40 @@
 typedef struct {
     uint64_t max_split;                   /* max_split_size; UINT64_MAX: unlimited */
     uint64_t divisions[MV_ROUNDUP_STEPS]; /* roundup_power2_divisions; 0: off */
-    uint64_t pad;    /* bytes that a request gets besides before it is rounded: torch_npu's 32 */
+    uint64_t pad;    /* bytes added to a request before it is rounded: 32 for torch_npu */
     bool expandable; /* expandable_segments */
 } mv_block_rules;
 
 #define MV_NPU_PAD 32u
 
-/* Which allocator rounded, as the blocks in use say whose requested size is known, and from whose
- * segments every rest is split off, so that their size is the request rounded. */
+/* Which allocator made the snapshot. The blocks that show it are in use, have a known requested
+ * size, and lie in segments where every rest is split off, so their size is the rounded request. */
 typedef struct {
     bool is_npu;
     bool is_named;      /* a path has "torch_npu" in it */
     uint32_t blocks;    /* such blocks */
-    uint32_t cuda_fits; /* of those: as CUDA's rule has them */
-    uint32_t npu_fits;  /* of those: as torch_npu's rule has them */
+    uint32_t cuda_fits; /* of these, the ones that CUDA's rule fits */
+    uint32_t npu_fits;  /* of these, the ones that torch_npu's rule fits */
 } mv_rounding;
 
-/* O(blocks). The rule is torch_npu's when that fits what CUDA's does not. */
+/* O(blocks). The rule is torch_npu's when it fits blocks that CUDA's does not. */
 mv_rounding mv_rounding_of(const mv_trace *trace);
 
-/* From allocator_settings; what is absent there has PyTorch's default, except that segments show
- * whether they are expandable, and blocks whose rule rounded them. */
+/* From allocator_settings. Absent settings have PyTorch's defaults, except that segments show
+ * whether they are expandable, and blocks show which allocator rounded them. */
 mv_block_rules mv_block_rules_of(const mv_trace *trace);
 
-/* The request rounded up. Never less than `bytes`, except for requests above MV_MOST_REQUEST,
- * which no allocator serves and which are cut to it. */
+/* The rounded request. Never less than `bytes`, except that requests above MV_MOST_REQUEST, which
+ * no allocator serves, are cut to it. */
 uint64_t mv_round_request(const mv_block_rules *rules, uint64_t bytes);
 
-/* A request that rounds to `rounded` bytes: oom events name these. */
+/* A request that rounds to `rounded` bytes, which is the size in oom events. */
 static inline uint64_t mv_request_of(const mv_block_rules *rules, uint64_t rounded)
 {
     return rounded > rules->pad ? rounded - rules->pad : rounded;
 }
 
-/* The same without roundup_power2_divisions: the least that a block can be. */
+/* mv_round_request without roundup_power2_divisions: the smallest size that the block can have. */
 static inline uint64_t mv_round_least(const mv_block_rules *rules, uint64_t bytes)
 {
     if (bytes >= MV_MOST_REQUEST)
@@ -64,8 +63,9 @@ static inline uint64_t mv_round_least(const mv_block_rules *rules, uint64_t byte
     return (bytes + MV_MIN_BLOCK - 1) / MV_MIN_BLOCK * MV_MIN_BLOCK;
 }
 
-/* Whether a request of `rounded` bytes leaves `rest` bytes behind as a free block, rather than
- * getting them too. `splits_small`: in the small pool, or in an expandable segment. */
+/* Whether the allocator splits `rest` bytes off as a free block for a request of `rounded` bytes;
+ * otherwise the request gets them too. `splits_small`: in the small pool, or in an expandable
+ * segment. */
 static inline bool mv_should_split(const mv_block_rules *rules, uint64_t rounded, uint64_t rest,
                                    bool splits_small)
 {

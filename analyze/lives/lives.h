@@ -1,16 +1,16 @@
-/* Who lived when: every allocation of one device, from its alloc to its frees, with the bytes it
- * really occupied; and every segment likewise. All reports and pictures start from this table.
+/* The lives table: every allocation of one device from its alloc to its frees, with the bytes that
+ * it really occupied; and every segment likewise. All reports and pictures start from this table.
  *
- * Rows are in order of birth: first the allocations that existed before the first event
- * ("preexisting": found by undoing the events backwards from the final heap), then one for each
- * alloc event. An address names many allocations over time; a row names one.
+ * Rows are in order of birth: first the allocations from before the first event ("preexisting":
+ * found by undoing the events backwards from the final heap), then one for each alloc event. An
+ * address may have many allocations over time; a row is one of them.
  *
  *     requested bytes live from birth to completed   (PyTorch's requested_bytes)
  *     allocated bytes live from birth to freed       (PyTorch's allocated_bytes: block sizes)
  *     active    bytes live from birth to completed   (PyTorch's active_bytes: block sizes)
  *
  * Block sizes are not in the trace; they follow from the heap's layout at the moment of the
- * alloc: the allocator takes the low end of a free block that reaches to the next used block or
+ * alloc. The allocator takes the low end of a free block, which reaches to the next used block or
  * to the segment's end, and splits off the rest unless that is too small
  * (should_split, PyTorch CUDACachingAllocator.cpp). docs/lives.md explains it. */
 #ifndef MV_LIVES_H
@@ -23,7 +23,7 @@
 
 /* Which events a trace covers. docs/lives.md has the rules. */
 #define MV_HISTORY_LIST(X)                                                               \
-    X(COMPLETE, "complete")   /* from an empty heap on */                                \
+    X(COMPLETE, "complete")   /* it begins with an empty heap */                         \
     X(LATE, "late")           /* recording began on a heap in use */                     \
     X(TRUNCATED, "truncated") /* earlier events were recorded but are no longer there */ \
     X(NONE, "none")           /* no events */
@@ -35,28 +35,28 @@ typedef enum {
         MV_HISTORY_COUNT
 } mv_history_kind;
 
-/* One row an allocation. `freed` and `completed` are the events that end it: equal neighbours
- * (freed + 1 == completed) unless the free was deferred. Where the file lacks one of the two, both
- * name the one that is there, except that a free which had been requested before the first event
- * has `freed` 0: that is exact from event 0 on, and holds without any event too
- * (analyze/lives/alive.h tells them apart). freed <= completed always. */
+/* One row for each allocation. `freed` and `completed` are the events that end it: neighbours
+ * (freed + 1 == completed) unless the free was deferred. If the file has only one of the two, both
+ * fields name it. But if the free was requested before the first event, `freed` is 0: that is exact
+ * from event 0 on, and is used without any event too (analyze/lives/alive.h distinguishes the
+ * cases). freed <= completed always. */
 typedef struct {
     uint32_t count;
     uint32_t preexisting; /* rows [0, preexisting) were alive before the first event, by address */
     uint64_t *addr;       /* [count] */
-    uint64_t *requested;  /* [count] bytes asked for */
+    uint64_t *requested;  /* [count] requested bytes */
     uint64_t *block;      /* [count] bytes occupied */
     mv_stack_id *stack;   /* [count] who allocated; MV_NO_STACK: not recorded */
     uint32_t *birth;      /* [count] event, or MV_BEFORE */
     uint32_t *freed;      /* [count] free_requested event, or MV_NEVER */
     uint32_t *completed;  /* [count] free_completed event, or MV_NEVER */
     uint32_t *segment;    /* [count] row of mv_segment_lives that holds addr, or MV_NO_ROW */
-    uint8_t *inexact;     /* [count] 1: `block` is the least it can be */
+    uint8_t *inexact;     /* [count] 1: `block` is a lower bound */
 } mv_alloc_lives;
 
-/* A segment_map or segment_unmap that covers a part of a range cuts rows, so that each row was
- * mapped as a whole and ends as a whole; the sum of living rows is the reserved memory. Rows are
- * not in order of birth: pieces of cut rows stand at the end. */
+/* A segment_map or segment_unmap that covers a part of a range cuts rows, so that each row is
+ * mapped as a whole and ends as a whole; the rows alive at a moment add up to the reserved memory.
+ * Rows are not in order of birth: pieces of cut rows are at the end. */
 typedef struct {
     uint32_t count;
     uint64_t *addr;         /* [count] */
@@ -73,20 +73,20 @@ typedef struct {
 typedef struct {
     uint32_t device;
     mv_history_kind history;
-    const char *history_why; /* one sentence, the ground of `history`; never NULL */
-    uint32_t ring; /* the buffer of events was full, of so many: older ones were dropped; a larger
-                    * max_entries would have kept them. 0: nothing says that it was full */
-    mv_events events;      /* of that device: columns of the trace */
+    const char *history_why; /* one sentence, the reason for `history`; never NULL */
+    uint32_t ring;    /* size of the full buffer of events: older ones were dropped, and a larger
+                       * max_entries would have kept them. 0: nothing shows that it was full */
+    mv_events events; /* of that device: columns of the trace */
     bool has_later_events; /* events follow that are not in the table (lives_window.h) */
     mv_alloc_lives allocs;
     mv_segment_lives segments;
     uint32_t *alloc_of; /* [events.count] the allocation that an alloc, free or annotate event is
-                         * about; for segment events the (first) row of `segments`; MV_NO_ROW:
-                         * neither */
+                         * about; for segment events the (first) row of `segments`; MV_NO_ROW for
+                         * other events */
     /* How far the table can be trusted. All zero: it explains the final heap to the byte, and
      * every block size is known. */
     struct {
-        uint64_t lone_frees;       /* frees of addresses where nothing was alive */
+        uint64_t lone_frees;       /* frees of addresses without an allocation */
         uint64_t lost_frees;       /* allocations whose bytes were used again although no free is
                                     * recorded; they end there */
         uint64_t lone_segments;    /* segment events that contradict the bytes that were held */
@@ -101,23 +101,24 @@ typedef struct {
 } mv_lives;
 
 /* Builds the table in O(n log n). `arena` keeps it; temporary memory comes from its budget.
- * Contradictory traces are read as far as they make sense and counted in `doubts`; it fails only
- * for want of memory (MV_NOMEM) or rows (MV_LIMIT). A device without events gives the final heap
- * as preexisting rows. */
+ * Contradictions in a trace are resolved and counted in `doubts`; it fails only when memory
+ * (MV_NOMEM) or row numbers (MV_LIMIT) run out. A device without events gives the final heap as
+ * preexisting rows. */
 mv_code mv_lives_find(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_lives *out,
                       mv_err *err);
 
 const char *mv_history_name(mv_history_kind kind); /* "complete" */
 
-/* Blocks of the final heap that are in use: handed out, or waiting for a stream. */
+/* Whether a block of the final heap is in use: allocated, or waiting for a stream after its free.
+ */
 static inline bool mv_block_is_active(const mv_trace *trace, uint32_t block)
 {
     uint8_t state = trace->blocks.state[block];
     return state == MV_BLOCK_ALLOCATED || state == MV_BLOCK_PENDING_FREE;
 }
 
-/* The allocation that holds an active block, in the block's history (PyTorch 1.13 and 2.0: newest
- * first), or MV_NO_ROW. An entry that starts elsewhere is an earlier user of these bytes. */
+/* The entry of the allocation that holds an active block, in the block's history (PyTorch 1.13 and
+ * 2.0: newest first), or MV_NO_ROW. An entry with another start is an earlier user of the bytes. */
 static inline uint32_t mv_block_newest(const mv_trace *trace, uint32_t block)
 {
     const mv_blocks *b = &trace->blocks;
@@ -131,8 +132,8 @@ static inline uint32_t mv_block_newest(const mv_trace *trace, uint32_t block)
     return row;
 }
 
-/* The bytes asked for of an active block of the final heap, as well as the file knows: PyTorch
- * 1.13 has them in the block's history alone. */
+/* The requested bytes of an active block of the final heap, if the file has them: PyTorch 1.13 has
+ * them only in the block's history. */
 static inline uint64_t mv_block_requested(const mv_trace *trace, uint32_t block)
 {
     const mv_blocks *b = &trace->blocks;
@@ -143,9 +144,9 @@ static inline uint64_t mv_block_requested(const mv_trace *trace, uint32_t block)
     return newest == MV_NO_ROW ? b->size[block] : trace->history.real_size[newest];
 }
 
-/* Who allocated an active block of the final heap; MV_NO_STACK: not recorded. PyTorch 1.13 and
- * 2.0 have the stack in the block's history alone, and later ones write an empty stack where
- * there is none. */
+/* The stack of an active block of the final heap; MV_NO_STACK: not recorded. PyTorch 1.13 and 2.0
+ * have it only in the block's history, and later versions write an empty stack when there is none.
+ */
 static inline mv_stack_id mv_block_stack(const mv_trace *trace, uint32_t block)
 {
     mv_stack_id stack = trace->blocks.stack[block];

@@ -21,7 +21,7 @@ static uint64_t free_until(const mv_lives_sweep *r, uint32_t rank, uint32_t used
     uint32_t edge = mv_rankset_next(&r->edges, rank + 1);
     uint32_t end = used < edge ? used : edge;
 
-    return end == MV_NO_RANK ? r->places.addr[rank] : r->places.addr[end];
+    return end == MV_NO_RANK ? r->ranks.addr[rank] : r->ranks.addr[end];
 }
 
 typedef struct {
@@ -29,9 +29,9 @@ typedef struct {
     bool inexact;
 } block_size;
 
-/* The block that a request gets from the free block [addr, addr + room) of a segment.
- * Where the rule was another one (the setting expandable_segments changed while recording, or a
- * pool has an allocator of its own) the least size is taken and marked. */
+/* The block that a request gets from the free block [addr, addr + room) of a segment. If another
+ * rule was in force (the setting expandable_segments changed while recording, or a pool has an
+ * allocator of its own) it has the least size and is marked as inexact. */
 static block_size size_from_room(const mv_lives_sweep *r, uint32_t segment, uint64_t requested,
                                  uint64_t room)
 {
@@ -53,9 +53,9 @@ static block_size size_from_room(const mv_lives_sweep *r, uint32_t segment, uint
     return (block_size){room, false};
 }
 
-/* Blocks from before the first event that were freed later: what was free around them when they
- * were allocated is not known, but what is behind them now cannot be another block when it is too
- * small to be one. */
+/* For blocks from before the first event that were freed later. The free bytes around them when
+ * they were allocated are unknown. But a gap after them that is too small to be a free block
+ * belongs to them. */
 static block_size size_before(const mv_lives_sweep *r, uint32_t segment, uint64_t requested,
                               uint64_t room)
 {
@@ -67,7 +67,7 @@ static block_size size_before(const mv_lives_sweep *r, uint32_t segment, uint64_
         rounded <= MV_SMALL_REQUEST || room == rounded || rounded >= r->rules.max_split ||
         size.bytes != rounded)
         return size;
-    /* its unsplit rest, of up to 1 MiB, may have merged into the gap's appearance */
+    /* its unsplit rest, of up to 1 MiB, may be part of the gap */
     size.inexact = true;
     return size;
 }
@@ -94,8 +94,8 @@ void mv_lives_lose(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t even
         end_lost(r, at, event);
 }
 
-/* An allocation starts at `addr`, where free space starts: the used block below it must end
- * there. So its size, as far as it was in doubt, is known now. */
+/* An allocation starts at `addr`, where free space starts, so the used block below it must end
+ * there. If that block's size was inexact, it is known now. */
 static void check_below(mv_lives_sweep *r, uint32_t below, uint64_t addr, uint32_t event)
 {
     mv_alloc_lives *a = &r->lives->allocs;
@@ -112,7 +112,7 @@ static void check_below(mv_lives_sweep *r, uint32_t below, uint64_t addr, uint32
         a->block[row] = addr - a->addr[row];
         a->inexact[row] = 0;
         r->lives->doubts.resized_blocks++;
-    } else if (!r->is_captured) { /* sizes that are known need no gap to tell them */
+    } else if (!r->is_captured) { /* sizes in captures are known, whatever the gaps */
         gap = addr - end;
         if (a->inexact[row] && gap <= MV_SMALL_REQUEST) {
             a->block[row] += gap;
@@ -128,11 +128,11 @@ static bool is_same_run(const mv_lives_sweep *r, uint32_t below, uint32_t rank)
     return mv_rankset_next(&r->edges, below + 1) > rank;
 }
 
-/* What the allocation at `rank` says of the bytes below it. */
+/* Checks the bytes below the allocation at `rank`. */
 static void look_below(mv_lives_sweep *r, uint32_t rank, uint32_t segment, uint32_t event)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
-    uint64_t addr = r->places.addr[rank];
+    uint64_t addr = r->ranks.addr[rank];
     uint32_t below = rank ? mv_rankset_prev(&r->used, rank - 1) : MV_NO_RANK;
 
     if (segment == MV_NO_ROW) {
@@ -147,18 +147,18 @@ static void look_below(mv_lives_sweep *r, uint32_t rank, uint32_t segment, uint3
     }
 }
 
-/* Makes [addr, addr + least) free, by the allocator's word that it was. The next used block above
- * comes back, or MV_NO_RANK. */
+/* Makes [addr, addr + least) free, since the allocator has just used it. Returns the next used
+ * block above, or MV_NO_RANK. */
 static uint32_t clear_place(mv_lives_sweep *r, uint32_t rank, uint64_t least, uint32_t segment,
                             uint32_t event)
 {
-    uint64_t end = mv_range_end(r->places.addr[rank], least);
+    uint64_t end = mv_range_end(r->ranks.addr[rank], least);
     uint32_t above;
 
     if (mv_rankset_has(&r->used, rank))
         end_lost(r, rank, event);
     look_below(r, rank, segment, event);
-    while ((above = mv_rankset_next(&r->used, rank)) != MV_NO_RANK && r->places.addr[above] < end)
+    while ((above = mv_rankset_next(&r->used, rank)) != MV_NO_RANK && r->ranks.addr[above] < end)
         end_lost(r, above, event);
     return above;
 }
@@ -186,8 +186,8 @@ static uint32_t new_row(mv_lives_sweep *r, uint64_t addr, uint64_t requested, mv
     return row;
 }
 
-/* An allocation that no known segment holds: only what rounding gives can be said, unless the size
- * is that of the block. Captures have devices without segments: the CPU. */
+/* An allocation outside every known segment: its block is the rounded request, unless sizes are
+ * block sizes. In captures the CPU is a device without segments. */
 static void size_outside(mv_lives_sweep *r, uint32_t row)
 {
     mv_alloc_lives *a = &r->lives->allocs;
@@ -208,7 +208,7 @@ static void size_row(mv_lives_sweep *r, uint32_t row, uint32_t rank, uint32_t ab
 {
     mv_alloc_lives *a = &r->lives->allocs;
     mv_segment_lives *s = &r->lives->segments;
-    uint64_t room = free_until(r, rank, above) - r->places.addr[rank];
+    uint64_t room = free_until(r, rank, above) - r->ranks.addr[rank];
     block_size size;
 
     a->segment[row] = segment;
@@ -234,7 +234,7 @@ static void begin_before(mv_lives_sweep *r, uint32_t rank)
     uint32_t free_event = r->first_free[rank], block = r->final_block[rank];
     bool is_final = free_event == MV_NEVER;
     uint64_t requested = is_final ? mv_block_requested(r->trace, block) : r->ev.size[free_event];
-    uint32_t row = new_row(r, r->places.addr[rank], requested,
+    uint32_t row = new_row(r, r->ranks.addr[rank], requested,
                            is_final ? mv_block_stack(r->trace, block) : MV_NO_STACK, MV_BEFORE);
 
     r->alloc_row[rank] = row;
@@ -262,7 +262,7 @@ static void begin_all_before(mv_lives_sweep *r)
 
 static void apply_alloc(mv_lives_sweep *r, uint32_t event)
 {
-    uint32_t rank = r->places.of_event[event], segment, above;
+    uint32_t rank = r->ranks.of_event[event], segment, above;
     uint64_t requested = r->ev.size[event];
     uint32_t row = new_row(r, r->ev.addr[event], requested, r->ev.stack[event], event);
 
@@ -278,10 +278,10 @@ static void apply_alloc(mv_lives_sweep *r, uint32_t event)
     r->alloc_row[rank] = row;
 }
 
-/* The living allocation that an event on its address is about, or MV_NO_ROW. */
+/* The living allocation at the event's address, or MV_NO_ROW. */
 static uint32_t alloc_at(const mv_lives_sweep *r, uint32_t event)
 {
-    uint32_t rank = r->places.of_event[event];
+    uint32_t rank = r->ranks.of_event[event];
 
     if (rank == MV_NO_ROW || !mv_rankset_has(&r->used, rank))
         return MV_NO_ROW;
@@ -294,7 +294,7 @@ static bool is_pending_at_end(const mv_lives_sweep *r, uint32_t rank)
     return block != MV_NO_ROW && r->trace->blocks.state[block] == MV_BLOCK_PENDING_FREE;
 }
 
-/* When a file has no free_completed at all, they were left out (skip_actions). */
+/* A file without any free_completed was written with skip_actions. */
 static void apply_free_requested(mv_lives_sweep *r, uint32_t event)
 {
     mv_alloc_lives *a = &r->lives->allocs;
@@ -306,9 +306,9 @@ static void apply_free_requested(mv_lives_sweep *r, uint32_t event)
     }
     r->lives->alloc_of[event] = row;
     a->freed[row] = event;
-    if (!r->has_completed && !is_pending_at_end(r, r->places.of_event[event])) {
+    if (!r->has_completed && !is_pending_at_end(r, r->ranks.of_event[event])) {
         a->completed[row] = event;
-        mv_rankset_drop(&r->used, r->places.of_event[event]);
+        mv_rankset_drop(&r->used, r->ranks.of_event[event]);
     }
 }
 
@@ -325,7 +325,7 @@ static void apply_free_completed(mv_lives_sweep *r, uint32_t event)
     if (a->freed[row] == MV_NEVER)
         a->freed[row] = a->birth[row] == MV_BEFORE && r->has_requested ? 0 : event;
     a->completed[row] = event;
-    mv_rankset_drop(&r->used, r->places.of_event[event]);
+    mv_rankset_drop(&r->used, r->ranks.of_event[event]);
 }
 
 static void apply_event(mv_lives_sweep *r, uint32_t event)
@@ -347,7 +347,7 @@ static void apply_event(mv_lives_sweep *r, uint32_t event)
     case MV_ACTION_SEGMENT_FREE:
     case MV_ACTION_SEGMENT_MAP:
     case MV_ACTION_SEGMENT_UNMAP:
-        if (r->places.of_event[event] != MV_NO_ROW)
+        if (r->ranks.of_event[event] != MV_NO_ROW)
             mv_lives_segment_event(r, event);
         break;
     default:
@@ -380,20 +380,20 @@ static bool make_columns(mv_lives_sweep *r)
            a->completed && a->segment && a->inexact && r->lives->alloc_of;
 }
 
-/* What events soon to come will look at is on its way from memory by then. */
-static void fetch_ahead(const mv_lives_sweep *r, uint32_t event)
+/* Prefetches what the next events will read. */
+static void prefetch(const mv_lives_sweep *r, uint32_t event)
 {
     enum { PLACE = 16, ROW = 8 };
     uint32_t rank;
 
     if (r->ev.count - event <= PLACE)
         return;
-    rank = r->places.of_event[event + PLACE];
+    rank = r->ranks.of_event[event + PLACE];
     if (rank != MV_NO_ROW) {
         __builtin_prefetch(&r->alloc_row[rank]);
         __builtin_prefetch(&r->used.level[0][rank >> 6]);
     }
-    rank = r->places.of_event[event + ROW];
+    rank = r->ranks.of_event[event + ROW];
     if (rank != MV_NO_ROW && r->ev.action[event + ROW] == MV_ACTION_FREE_REQUESTED) {
         __builtin_prefetch(&r->lives->allocs.freed[r->alloc_row[rank]], 1);
         __builtin_prefetch(&r->lives->allocs.completed[r->alloc_row[rank]], 1);
@@ -406,7 +406,7 @@ bool mv_lives_apply(mv_lives_sweep *r)
         return false;
     begin_all_before(r);
     for (uint32_t i = 0; i < r->ev.count; i++) {
-        fetch_ahead(r, i);
+        prefetch(r, i);
         r->lives->alloc_of[i] = MV_NO_ROW;
         apply_event(r, i);
     }

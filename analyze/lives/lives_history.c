@@ -1,15 +1,15 @@
-/* Which kind of history a trace is. The file does not say; docs/lives.md explains the rules and
- * why they stand in this order. */
+/* Decides which kind of history a trace has. The file does not say; docs/lives.md explains the
+ * rules and their order. */
 #include "analyze/lives/lives_sweep.h"
 
 #include <string.h>
 
-enum { OFTEN = 2 }; /* complete ranges before the first event that are no accident */
+enum { OFTEN = 2 }; /* so many complete ranges before the first event are not an accident */
 
 typedef struct {
     uint32_t preexisting;
-    uint32_t with_stack;    /* of those, and of the segments: there at the end, with a stack */
-    uint32_t without_stack; /* of the allocations: there at the end, without one */
+    uint32_t with_stack;    /* allocations and segments that are alive at the end, with a stack */
+    uint32_t without_stack; /* allocations that are alive at the end, without one */
     bool events_have_stacks;
 } evidence;
 
@@ -37,8 +37,8 @@ static evidence gather(const mv_lives_sweep *r)
     return e;
 }
 
-/* A heap that the file describes without addresses (profiler-made files): whether it holds more
- * than the events explain. */
+/* Whether a heap that the file describes without addresses (profiler-made files) holds more than
+ * the events explain. */
 static bool has_unplaced_heap(const mv_lives_sweep *r)
 {
     return r->lives->doubts.residual > 0 && mv_rankset_next(&r->final.starts, 0) == MV_NO_RANK;
@@ -67,8 +67,8 @@ static bool is_ring_size(uint32_t count, bool rare)
     return digits < 100 && zeros >= (rare ? 3u : 2u);
 }
 
-/* A trace that starts inside an allocator call. Frees that had waited for a stream complete at
- * the start of a later call, so such a beginning is fine when that call follows. */
+/* Whether the trace starts inside an allocator call. Frees that waited for a stream complete at the
+ * start of a later call, so a trace may begin with these if that call follows. */
 static bool starts_inside_call(const mv_lives_sweep *r)
 {
     const mv_alloc_lives *a = &r->lives->allocs;
@@ -174,7 +174,7 @@ static uint32_t most_events(const mv_trace *trace)
     return most;
 }
 
-/* What a release after 2.14 may say of the buffer itself (PR 179276). */
+/* Releases after 2.14 may say whether the buffer was full (PR 179276). */
 static fullness said_fullness(const mv_lives_sweep *r, bool has_most)
 {
     const mv_settings *s = &r->trace->settings;
@@ -197,8 +197,8 @@ static fullness fullness_of(const mv_lives_sweep *r)
     return said_fullness(r, has_most);
 }
 
-/* Whether events could be the first ones of a device: nothing is allocated, and no memory changes
- * hands, before the first segment comes. */
+/* Whether these could be a device's first events: nothing is allocated or freed before the first
+ * segment. */
 static bool begins_fresh(const mv_events *ev)
 {
     for (uint32_t i = 0; i < ev->count; i++)
@@ -218,7 +218,8 @@ static bool begins_fresh(const mv_events *ev)
     return true;
 }
 
-/* Another device with just as many events that begin in the middle: that is the buffer's size. */
+/* Whether another device has just as many events, which begin in the middle: then that number is
+ * the buffer's size. */
 static bool has_full_twin(const mv_lives_sweep *r)
 {
     for (uint32_t i = 0; i < r->trace->device_count; i++) {
@@ -238,8 +239,9 @@ static void decide(mv_lives_sweep *r, mv_history_kind kind, uint32_t ring, const
     r->lives->history_why = why;
 }
 
-/* An empty heap before the first event is the beginning, unless events were dropped: then it may
- * have been used, and emptied, before. One event that is no failure is never all of a history. */
+/* An empty heap before the first event is the beginning, unless events were dropped: then the heap
+ * may have been used, and emptied, before. A single event is never a whole history, unless it is a
+ * failure. */
 static void decide_empty(mv_lives_sweep *r, fullness full)
 {
     uint32_t count = r->ev.count;

@@ -11,8 +11,8 @@ static bool is_expandable(const mv_lives_sweep *r, uint32_t start)
     return r->lives->segments.is_expandable[r->held.row[start]];
 }
 
-/* Pieces of one expandable reservation have its pool and stream; only the first piece shows them
- * by itself. */
+/* All pieces of an expandable reservation have its pool and stream, but only the first one shows
+ * them. */
 static void inherit(mv_segment_lives *s, uint32_t row, uint32_t neighbour)
 {
     if (s->kind[row] == MV_SEGMENT_UNKNOWN)
@@ -52,7 +52,7 @@ static void unhold(mv_lives_sweep *r, uint32_t start)
         mv_rankset_add(&r->edges, start);
 }
 
-/* Cuts the living range that has `rank` inside, and its row with it. */
+/* Cuts the held range that has `rank` inside, and its row with it. */
 static void cut(mv_lives_sweep *r, uint32_t rank)
 {
     mv_segment_lives *s = &r->lives->segments;
@@ -64,7 +64,7 @@ static void cut(mv_lives_sweep *r, uint32_t rank)
     old = r->held.row[lower];
     row = new_row(r);
     r->held.row[rank] = row;
-    s->addr[row] = r->places.addr[rank];
+    s->addr[row] = r->ranks.addr[rank];
     s->size[row] = s->addr[old] + s->size[old] - s->addr[row];
     s->size[old] -= s->size[row];
     s->stack[row] = s->stack[old];
@@ -78,8 +78,8 @@ static void cut(mv_lives_sweep *r, uint32_t rank)
         mv_rankset_add(&r->edges, rank);
 }
 
-/* Ends every segment byte in [low, high). Returns how many ranks' worth of it was held: all of it
- * when the result is `high`, i.e. the ranges were contiguous from `low`. */
+/* Ends every segment byte in [low, high). Returns the rank up to which the held ranges were
+ * contiguous from `low`: `high` if all of it was held. */
 static uint32_t end_ranges(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t event)
 {
     uint32_t at, reached = low;
@@ -103,8 +103,8 @@ static mv_pool_id event_pool(const mv_lives_sweep *r, uint32_t event)
     return r->trace->tags.pool[r->ev.tag[event].row];
 }
 
-/* The size alone tells as long as nothing was allocated there: small segments are 2 MiB, pages of
- * the small pool too. */
+/* Until something is allocated in a segment only its size shows the kind: small segments have 2
+ * MiB, and so have pages of the small pool. */
 static uint8_t likely_kind(uint64_t size, bool expandable)
 {
     if (size == MV_SMALL_SEGMENT && !expandable)
@@ -117,8 +117,8 @@ static void begin_range(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t
     mv_segment_lives *s = &r->lives->segments;
     uint32_t row = new_row(r);
 
-    s->addr[row] = r->places.addr[low];
-    s->size[row] = r->places.addr[high] - r->places.addr[low];
+    s->addr[row] = r->ranks.addr[low];
+    s->size[row] = r->ranks.addr[high] - r->ranks.addr[low];
     s->stack[row] = mv_recorded_stack(r->ev.stack[event]);
     s->stream[row] = r->ev.stream[event];
     s->pool[row] = event_pool(r, event);
@@ -132,8 +132,8 @@ static void begin_range(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t
 
 void mv_lives_segment_event(mv_lives_sweep *r, uint32_t event)
 {
-    uint32_t low = r->places.of_event[event];
-    uint32_t high = mv_places_rank(&r->places, mv_range_end(r->ev.addr[event], r->ev.size[event]));
+    uint32_t low = r->ranks.of_event[event];
+    uint32_t high = mv_address_rank(&r->ranks, mv_range_end(r->ev.addr[event], r->ev.size[event]));
     uint8_t action = r->ev.action[event];
     uint32_t reached = end_ranges(r, low, high, event);
 
@@ -147,7 +147,7 @@ void mv_lives_segment_event(mv_lives_sweep *r, uint32_t event)
     }
 }
 
-/* What the final heap says of a segment that is there to the end. */
+/* Copies the final heap's fields of a segment that is held to the end. */
 static void copy_final(mv_lives_sweep *r, uint32_t row, uint32_t final)
 {
     mv_segment_lives *s = &r->lives->segments;
@@ -167,8 +167,8 @@ static void begin_before(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_
     mv_segment_lives *s = &r->lives->segments;
     uint32_t row = new_row(r);
 
-    s->addr[row] = r->places.addr[low];
-    s->size[row] = r->places.addr[high] - s->addr[row];
+    s->addr[row] = r->ranks.addr[low];
+    s->size[row] = r->ranks.addr[high] - s->addr[row];
     s->stack[row] = MV_NO_STACK;
     s->pool[row] = MV_NO_POOL;
     s->birth[row] = MV_BEFORE;
@@ -211,7 +211,7 @@ bool mv_lives_hold_before(mv_lives_sweep *r)
     for (at = mv_rankset_next(starts, 0); at != MV_NO_RANK; at = mv_rankset_next(starts, at + 1))
         capacity++;
     /* an event makes one row, and two more where it cuts */
-    capacity += 3 * (uint64_t)r->places.segment_events;
+    capacity += 3 * (uint64_t)r->ranks.segment_events;
     if (capacity >= MV_NO_ROW || !make_columns(r, capacity))
         return false;
     for (at = mv_rankset_next(starts, 0); at != MV_NO_RANK; at = mv_rankset_next(starts, at + 1))
@@ -219,7 +219,7 @@ bool mv_lives_hold_before(mv_lives_sweep *r)
     return true;
 }
 
-/* Kinds that nothing showed: a segment in which no allocation began. */
+/* The kinds of segments in which no allocation began. */
 static void guess_kinds(mv_segment_lives *s)
 {
     for (uint32_t i = 0; i < s->count; i++)

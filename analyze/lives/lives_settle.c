@@ -1,7 +1,7 @@
-/* The end of the forward sweep against the final heap, which is the truth. */
+/* Compares the end of the forward sweep with the final heap, which is the truth. */
 #include "analyze/lives/lives_sweep.h"
 
-/* A block of the final heap against the allocation that the events put there. */
+/* Compares a block of the final heap with the allocation that the events have there. */
 static void settle_block(mv_lives_sweep *r, uint32_t row, uint32_t block)
 {
     mv_alloc_lives *a = &r->lives->allocs;
@@ -18,7 +18,8 @@ static void settle_block(mv_lives_sweep *r, uint32_t row, uint32_t block)
         a->stack[row] = mv_block_stack(r->trace, block);
 }
 
-/* The CPU's tensors in a capture: the final heap lists blocks of segments, hence none of them. */
+/* Whether this is the CPU in a capture: its tensors are in no segment, so the final heap has none
+ * of them. */
 static bool is_segmentless(const mv_lives_sweep *r)
 {
     return r->is_captured && !mv_lives_has_segments(r);
@@ -26,7 +27,7 @@ static bool is_segmentless(const mv_lives_sweep *r)
 
 static void settle_blocks(mv_lives_sweep *r)
 {
-    for (uint32_t rank = 0; rank < r->places.count; rank++) {
+    for (uint32_t rank = 0; rank < r->ranks.count; rank++) {
         bool is_used = mv_rankset_has(&r->used, rank);
         bool is_final = r->final_block[rank] != MV_NO_ROW;
 
@@ -37,7 +38,7 @@ static void settle_blocks(mv_lives_sweep *r)
     }
 }
 
-/* Bytes that the final heap has, counted from the blocks, addresses or not. */
+/* Sums up the blocks of the final heap, also those without addresses. */
 static void sum_final(const mv_lives_sweep *r, uint64_t *allocated, uint64_t *reserved)
 {
     const mv_segments *s = &r->trace->segments;

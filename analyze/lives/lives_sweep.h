@@ -1,13 +1,13 @@
-/* The events of one device swept over its heap, block by block: what mv_lives_find works with.
+/* The sweep of one device's events over its heap, block by block; private to mv_lives_find.
  *
  *     mv_lives_init      ranks of all addresses, the final heap by rank
- *     mv_lives_undo      backwards from the final heap: what there was before the first event
+ *     mv_lives_undo      backwards from the final heap to the heap before the first event
  *     mv_lives_apply     forwards: the rows of lives.h, with block sizes from the layout
- *     mv_lives_settle    what the forward sweep led to against the final heap
+ *     mv_lives_settle    compares the result of the forward sweep with the final heap
  *     mv_lives_history   which kind of history this is
  *
- * Nothing here trusts the events: whatever contradicts the layout is counted in the doubts of
- * `lives` and resolved in favour of the newest event. */
+ * Events are not trusted: whatever contradicts the layout is counted in the doubts of `lives` and
+ * resolved in favour of the newest event. */
 #ifndef MV_LIVES_SWEEP_H
 #define MV_LIVES_SWEEP_H
 
@@ -17,57 +17,57 @@
 #include "analyze/lives/ranges.h"
 
 typedef struct {
-    mv_arena *arena;   /* of the rows */
-    mv_arena *scratch; /* of everything else */
+    mv_arena *arena;   /* for the rows */
+    mv_arena *scratch; /* for everything else */
     const mv_trace *trace;
     mv_lives *lives;
     mv_events ev;
     mv_block_rules rules;
-    mv_places places;
+    mv_address_ranks ranks;
     bool has_requested; /* there are free_requested events */
     bool has_completed; /* there are free_completed events */
-    bool is_captured;   /* mv_trace_is_captured: sizes are those of blocks */
+    bool is_captured;   /* mv_trace_is_captured: sizes are block sizes */
     uint32_t alloc_events;
 
     mv_ranges final;       /* segments of the final heap; row: of trace->segments */
-    uint32_t *final_block; /* [places] active final block that starts there, or MV_NO_ROW */
+    uint32_t *final_block; /* [ranks] active final block that starts there, or MV_NO_ROW */
 
     mv_rankset before;     /* allocations before the first event */
-    uint32_t *first_free;  /* [places] first free event of those; MV_NEVER: none */
-    mv_ranges before_held; /* segments before the first event; row: event of their end */
+    uint32_t *first_free;  /* [ranks] their first free event; MV_NEVER: none */
+    mv_ranges before_held; /* segments before the first event; row: the event of their end */
 
     mv_ranges held;      /* segments now; row: of lives->segments */
-    mv_rankset edges;    /* where no free block reaches across: ends of segments and runs */
-    mv_rankset used;     /* blocks that are not free now */
-    uint32_t *alloc_row; /* [places] of used blocks: row of lives->allocs */
+    mv_rankset edges;    /* ends of segments and runs, which no free block crosses */
+    mv_rankset used;     /* starts of blocks that are in use now */
+    uint32_t *alloc_row; /* [ranks] rows of lives->allocs of used blocks */
     uint32_t segment_capacity;
 } mv_lives_sweep;
 
-/* All of these: false when memory is out (in init: or rows, `*code` says which). */
+/* All of these return false when memory is out. */
 bool mv_lives_init(mv_lives_sweep *r, uint32_t device, mv_err *err);
 void mv_lives_undo(mv_lives_sweep *r);
 bool mv_lives_apply(mv_lives_sweep *r);
 void mv_lives_settle(mv_lives_sweep *r);
 bool mv_lives_history(mv_lives_sweep *r);
 
-/* ---- within the sweep -------------------------------------------------------------------- */
+/* ---- between the files of the sweep ------------------------------------------------------ */
 
 /* lives_segments.c: segments before the first event, and segment events. */
 bool mv_lives_hold_before(mv_lives_sweep *r);
 void mv_lives_segment_event(mv_lives_sweep *r, uint32_t event);
 void mv_lives_settle_segments(mv_lives_sweep *r);
 
-/* lives_apply.c: the allocations that start in [low, high) must have been freed by `event`,
- * although no free was recorded. */
+/* lives_apply.c: ends the allocations that start in [low, high), which must have been freed by
+ * `event` although no free was recorded. */
 void mv_lives_lose(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_t event);
 
 /* Whether the file knows any segment of the device. */
 static inline bool mv_lives_has_segments(const mv_lives_sweep *r)
 {
-    return r->lives->segments.count > 0 || r->places.segment_events > 0;
+    return r->lives->segments.count > 0 || r->ranks.segment_events > 0;
 }
 
-/* A stack that was recorded, or MV_NO_STACK: the final heap has empty stacks where there is none.*/
+/* The stack, or MV_NO_STACK for an empty one, which the final heap has when none was recorded. */
 static inline mv_stack_id mv_recorded_stack(mv_stack_id stack)
 {
     return stack.row == MV_EMPTY_STACK.row ? MV_NO_STACK : stack;

@@ -1,4 +1,4 @@
-/* The final heap by rank, and the events undone from it, last to first. */
+/* Undoes the events from the final heap, last to first. */
 #include "analyze/lives/lives_sweep.h"
 
 static uint32_t *filled(mv_arena *arena, uint32_t count)
@@ -30,15 +30,15 @@ static void place_final_heap(mv_lives_sweep *r, uint32_t device)
         uint32_t low, high, next;
         if (s->device[i] != (int64_t)device || s->address[i] == MV_NO_BYTES)
             continue;
-        low = mv_places_rank(&r->places, s->address[i]);
-        high = mv_places_rank(&r->places, mv_range_end(s->address[i], s->total_size[i]));
+        low = mv_address_rank(&r->ranks, s->address[i]);
+        high = mv_address_rank(&r->ranks, mv_range_end(s->address[i], s->total_size[i]));
         next = mv_rankset_next(&r->final.starts, low);
         if (mv_ranges_at(&r->final, low) != MV_NO_RANK || (next != MV_NO_RANK && next < high))
             continue;
         mv_ranges_add(&r->final, low, high, i);
         for (uint32_t k = s->first_block[i]; k < s->first_block[i] + s->blocks[i]; k++)
             if (mv_block_is_active(r->trace, k) && b->address[k] != MV_NO_BYTES)
-                r->final_block[mv_places_rank(&r->places, b->address[k])] = k;
+                r->final_block[mv_address_rank(&r->ranks, b->address[k])] = k;
     }
 }
 
@@ -50,9 +50,9 @@ bool mv_lives_init(mv_lives_sweep *r, uint32_t device, mv_err *err)
     r->ev = mv_trace_events(r->trace, device);
     r->is_captured = mv_trace_is_captured(r->trace);
     r->rules = mv_block_rules_of(r->trace);
-    if (mv_places_find(scratch, r->trace, device, &r->places, err) != MV_OK)
+    if (mv_address_ranks_find(scratch, r->trace, device, &r->ranks, err) != MV_OK)
         return false;
-    count = r->places.count;
+    count = r->ranks.count;
     count_actions(r);
     r->final_block = filled(scratch, count);
     r->first_free = filled(scratch, count);
@@ -81,8 +81,8 @@ static void drop_ranges(mv_ranges *ranges, uint32_t low, uint32_t high)
 
 static void undo_segment(mv_lives_sweep *r, uint32_t event)
 {
-    uint32_t low = r->places.of_event[event];
-    uint32_t high = mv_places_rank(&r->places, mv_range_end(r->ev.addr[event], r->ev.size[event]));
+    uint32_t low = r->ranks.of_event[event];
+    uint32_t high = mv_address_rank(&r->ranks, mv_range_end(r->ev.addr[event], r->ev.size[event]));
     uint8_t action = r->ev.action[event];
     uint32_t at;
 
@@ -98,7 +98,7 @@ static void undo_segment(mv_lives_sweep *r, uint32_t event)
 
 static void undo_event(mv_lives_sweep *r, uint32_t event)
 {
-    uint32_t rank = r->places.of_event[event];
+    uint32_t rank = r->ranks.of_event[event];
 
     if (rank == MV_NO_ROW)
         return;
@@ -126,7 +126,7 @@ void mv_lives_undo(mv_lives_sweep *r)
         mv_ranges_add(&r->before_held, at, r->final.end[at], MV_NEVER);
         at++;
     }
-    for (uint32_t i = 0; i < r->places.count; i++)
+    for (uint32_t i = 0; i < r->ranks.count; i++)
         if (r->final_block[i] != MV_NO_ROW)
             mv_rankset_add(&r->before, i);
     for (uint32_t i = r->ev.count; i-- > 0;)

@@ -9,7 +9,7 @@ typedef struct {
     const mv_lives *lives;
     mv_window window;
     mv_lives *out;
-    uint32_t *alloc_now, *segment_now; /* [rows] of the whole table: their rows now, or MV_NO_ROW */
+    uint32_t *alloc_now, *segment_now; /* [rows of `lives`] new row of each, or MV_NO_ROW */
 } cutting;
 
 static mv_events events_of(const mv_events *e, mv_window w)
@@ -25,7 +25,8 @@ static uint32_t birth_in(mv_window w, uint32_t birth)
     return birth == MV_BEFORE || birth < w.first ? MV_BEFORE : birth - w.first;
 }
 
-/* What ended ahead of the window although it is in it (a free that waits) has ended at 0. */
+/* The end in the window's numbers. An allocation of the window that was freed before it (and still
+ * waits for a stream) ends at 0. */
 static uint32_t end_in(mv_window w, uint32_t end)
 {
     if (end == MV_NEVER || end >= w.end)
@@ -54,7 +55,7 @@ static int by_addr(const void *a, const void *b)
     return (x->row > y->row) - (x->row < y->row);
 }
 
-/* The rows to keep: what is there before by address, then the others in order of birth. */
+/* The rows to keep: first those from before the window by address, then the others by birth. */
 static placed *choose_allocs(cutting *c, uint32_t *count)
 {
     const mv_alloc_lives *a = &c->lives->allocs;

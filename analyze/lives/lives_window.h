@@ -2,10 +2,10 @@
  * one. Events are numbered from the window's first.
  *
  *     events        0 1 2 3 4 5 6 7 8        window [3, 7)
- *     a             ├─┤                      not in it
- *     b               ├─────┤                was there before, freed at 2
+ *     a             ├─┤                      not in the window
+ *     b               ├─────┤                preexisting, freed at 2
  *     c                   ├─────────┤        born at 1, never freed
- *     events of it        0 1 2 3
+ *     its events          0 1 2 3
  */
 #ifndef MV_LIVES_WINDOW_H
 #define MV_LIVES_WINDOW_H
@@ -13,9 +13,10 @@
 #include "analyze/lives/lives.h"
 #include "analyze/lives/position.h"
 
-/* `lives` is a whole table, and stays in use: stacks, strings and columns of events are shared. A
- * window of all events gives the table itself; else history is late, unless nothing was reserved
- * ahead of it. O(n log n). Fails only for want of memory. */
+/* `lives` is the table of all events. It must outlive the result, which shares its stacks, strings
+ * and columns of events. A window of all events gives the table itself; for others the history is
+ * late, unless nothing was reserved before the window. O(n log n). Fails only when memory is out.
+ */
 mv_code mv_lives_within(mv_arena *arena, const mv_lives *lives, mv_window window, mv_lives *out,
                         mv_err *err);
 

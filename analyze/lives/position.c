@@ -46,7 +46,7 @@ static int64_t annotation_start(const mv_trace *trace, mv_span name, uint64_t k)
     return MV_NO_TIME;
 }
 
-/* How often it starts. */
+/* How often the annotation called `name` starts. */
 static uint64_t annotation_starts(const mv_trace *trace, mv_span name)
 {
     uint64_t k = 0;
@@ -73,7 +73,7 @@ static int64_t annotation_time(const mv_trace *trace, const char *text)
     return annotation_start(trace, name, k);
 }
 
-/* Microseconds in one of a time's unit; 0 when it is none. */
+/* Microseconds of a unit of time; 0 when it is not one. */
 static double unit_us(const char *unit)
 {
     static const struct {
@@ -87,7 +87,7 @@ static double unit_us(const char *unit)
     return 0;
 }
 
-/* The decimal point of the argument, whatever the locale: strtod runs in the C locale here. */
+/* Arguments have a decimal point in every locale, so strtod runs in the C locale here. */
 static bool read_time(const char *x, int64_t *us)
 {
     char *end;
@@ -119,7 +119,7 @@ static void say(char *why, uint32_t size, const char *format, ...)
 
 enum { NAMES_SHOWN = 6 };
 
-/* The names of the first annotations that start, each once. */
+/* Lists the names of the first annotations, each once. */
 static void list_annotations(const mv_trace *trace, char *why, uint32_t size)
 {
     const mv_annotations *a = &trace->annotations;
@@ -155,7 +155,7 @@ static bool find_annotation(const mv_trace *trace, const mv_events *events, cons
     uint64_t starts = 0;
 
     if (time != MV_NO_TIME) {
-        out->event = out->behind = first_at(events, time);
+        out->event = out->after = first_at(events, time);
         return true;
     }
     if (hash && isdigit((unsigned char)hash[1]))
@@ -172,7 +172,7 @@ static bool find_annotation(const mv_trace *trace, const mv_events *events, cons
     return false;
 }
 
-/* A number that is too large for 64 bits is the largest. */
+/* A number that does not fit into 64 bits becomes the largest one. */
 static bool read_number(const char *x, uint64_t *number)
 {
     char *end;
@@ -219,9 +219,9 @@ bool mv_position_find(const mv_trace *trace, uint32_t device, const char *x, mv_
     return true;
 }
 
-/* ---- what there is ----------------------------------------------------------------------- */
+/* ---- the range of a trace ---------------------------------------------------------------- */
 
-/* Time of the last event of any device, since the start; MV_NO_TIME when none has one. */
+/* Time of the last event of any device, since the start; MV_NO_TIME when no event has a time. */
 static int64_t length_us(const mv_trace *trace)
 {
     int64_t start = mv_position_start_us(trace), last = MV_NO_TIME;
@@ -258,7 +258,8 @@ static void say_range(const mv_trace *trace, uint32_t first, uint32_t end, char 
         say(why, size, ", 0 s to %.6f s", (double)length / 1e6);
 }
 
-/* What is printed of times is rounded to the millisecond: so much later is still the end. */
+/* Printed times are rounded to the millisecond, so a time that is later by so much is still the
+ * end. */
 enum { ROUNDED_US = 1000 };
 
 bool mv_position_is_beyond(const mv_trace *trace, uint32_t device, const char *x, char *why,
@@ -307,7 +308,7 @@ bool mv_window_read(const mv_trace *trace, uint32_t device, const char *from, co
     return true;
 }
 
-/* Whether `from` is after `to`, as far as that can be told from them or from a device. */
+/* Whether `from` is after `to`, if their texts or the device show it. */
 static bool is_reversed(const mv_trace *trace, uint32_t device, const char *from, const char *to)
 {
     mv_position first, end;
@@ -326,7 +327,7 @@ static bool is_reversed(const mv_trace *trace, uint32_t device, const char *from
 bool mv_window_is_empty(const mv_trace *trace, uint32_t first, uint32_t end, const char *from,
                         const char *to, char *why, uint32_t why_size)
 {
-    bool is_reached = false; /* an event follows `from` */
+    bool is_reached = false; /* there is an event at or after `from` */
     mv_window window;
 
     if (!from && !to)

@@ -1,5 +1,5 @@
 /* Address ranges that do not overlap (the segments that are held at a moment), by the ranks of
- * their ends in mv_places. */
+ * their ends in mv_address_ranks. */
 #ifndef MV_RANGES_H
 #define MV_RANGES_H
 
@@ -7,11 +7,11 @@
 
 typedef struct {
     mv_rankset starts;
-    uint32_t *end; /* [places] by the rank of a start: rank of its end */
-    uint32_t *row; /* [places] likewise: what the owner says of the range */
+    uint32_t *end; /* [ranks] by the rank of a start: rank of its end */
+    uint32_t *row; /* [ranks] by the rank of a start: a row that the owner chose */
 } mv_ranges;
 
-/* No ranges, over ranks below `count`. False when memory is out. */
+/* No ranges yet; ranks are below `count`. False when memory is out. */
 bool mv_ranges_init(mv_arena *arena, uint32_t count, mv_ranges *ranges);
 
 /* The start of the range that holds `rank`, or MV_NO_RANK. */
@@ -21,14 +21,14 @@ static inline uint32_t mv_ranges_at(const mv_ranges *ranges, uint32_t rank)
     return start != MV_NO_RANK && rank < ranges->end[start] ? start : MV_NO_RANK;
 }
 
-/* The start of the range that ends just where `rank` begins, or MV_NO_RANK. */
+/* The start of the range that ends at `rank`, or MV_NO_RANK. */
 static inline uint32_t mv_ranges_below(const mv_ranges *ranges, uint32_t rank)
 {
     uint32_t start = rank ? mv_rankset_prev(&ranges->starts, rank - 1) : MV_NO_RANK;
     return start != MV_NO_RANK && ranges->end[start] == rank ? start : MV_NO_RANK;
 }
 
-/* Adds [low, high), which must be free. Nothing is added when it is empty. */
+/* Adds [low, high), which must be free; does nothing when it is empty. */
 void mv_ranges_add(mv_ranges *ranges, uint32_t low, uint32_t high, uint32_t row);
 
 /* Cuts the range that has `rank` in its inside; both pieces keep its row. Returns the start of

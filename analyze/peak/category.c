@@ -12,7 +12,7 @@
  * CUBLASLT_WORKSPACE_SIZE. Source: _parseChosenWorkspaceSize, ATen/cuda/CublasHandlePool.cpp. */
 static const uint64_t workspace_sizes[] = {8519680, 33554432, 1048576};
 
-/* Not decided yet: alive when the trace ends, in the phase of its birth. */
+/* Undecided: alive when the trace ends, still in the phase of its birth. */
 #define OPEN UINT16_MAX
 
 typedef struct {
@@ -24,7 +24,7 @@ typedef struct {
     const bool *keeps;       /* of stacks: see find_keepers */
     mv_phases phases;
     mv_step_ranges ranges; /* of optimizers */
-    mv_steps steps;        /* only where there are no backward passes */
+    mv_steps steps;        /* only if there are no backward passes */
     mv_categories *out;
 } sorter;
 
@@ -94,26 +94,26 @@ static bool apply_rules(mv_arena *arena, mv_arena *scratch, sorter *s)
     return true;
 }
 
-/* ---- rules of the house ------------------------------------------------------------------ */
+/* ---- built-in rules ---------------------------------------------------------------------- */
 
 /* An allocation as the rules see it. */
 typedef struct {
     uint16_t marks;
     uint32_t birth, freed;
-    uint32_t run;       /* of phases, in which it was born */
+    uint32_t run;       /* the run of one phase in which it was born */
     bool outlives;      /* its run is over, and it was not freed in it */
     bool is_open;       /* its run is not over, and it was not freed */
-    bool before_calls;  /* born in front of the run's first module call */
-    bool in_step;       /* born in a range in which an optimizer steps */
+    bool before_calls;  /* born before the run's first module call */
+    bool in_step;       /* born in the range of an optimizer's step */
     bool outlives_step; /* ... which is over, and it was not freed in it */
 } candidate;
 
-/* What an optimizer's step() calls: not the closure of one, with its forward and backward pass. */
+/* Not work of an optimizer's step(): its closure runs a forward and a backward pass. */
 #define NOT_OF_STEPS                                                                  \
     (MV_MARK_MODULE_CALL | MV_MARK_PARAMETER | MV_MARK_BACKWARD | MV_MARK_WORKSPACE | \
      MV_MARK_COMMUNICATION | MV_MARK_INPUT)
 
-/* What the ranges of optimizers say. */
+/* Sets the fields about optimizers' ranges. */
 static void look_at_ranges(const sorter *s, candidate *c)
 {
     const mv_events *e = &s->lives->events;
@@ -168,8 +168,8 @@ static bool leads_to_backward(const sorter *s, uint32_t run)
            s->phases.phase[run + 1] == MV_PHASE_BACKWARD;
 }
 
-/* Without backward passes a phase has no end; then what was freed in the step of its birth was
- * temporary. */
+/* Without backward passes a phase has no end; then blocks that were freed in the step of their
+ * birth are temporary. */
 static uint16_t forward_without_backward(const sorter *s, const candidate *c)
 {
     bool has_steps = s->steps.source != MV_STEPS_NONE;
@@ -200,7 +200,7 @@ static uint16_t forward(const sorter *s, const candidate *c)
     return c->marks & MV_MARK_DIRECT ? MV_CATEGORY_INPUT : MV_CATEGORY_UNKNOWN;
 }
 
-/* OPEN when only the end of the phase, which the trace does not have, could tell. */
+/* OPEN when only the end of the phase could decide, and the trace does not have it. */
 static uint16_t decide(const sorter *s, const candidate *c)
 {
     if (c->marks & MV_MARK_WORKSPACE)
@@ -224,7 +224,7 @@ static uint16_t decide(const sorter *s, const candidate *c)
     return c->marks & MV_MARK_PYTHON ? forward(s, c) : MV_CATEGORY_UNKNOWN;
 }
 
-/* What an allocation is whose phase is not over, where its stack has no earlier ones. */
+/* The category of an allocation whose phase is not over, if its stack has no earlier ones. */
 static uint16_t guess_open(uint16_t marks, bool keeps)
 {
     if (keeps)
@@ -238,8 +238,9 @@ static uint16_t guess_open(uint16_t marks, bool keeps)
 
 /* ---- an optimizer's step that is not over ------------------------------------------------ */
 
-/* Stacks whose blocks stay from one parameter to the next, in a step that the trace ends within: a
- * loop came back to them, temporaries of the round before were freed, and theirs were not.
+/* Stacks whose blocks stay from one parameter to the next, in a step in which the trace ends: the
+ * loop came back to the stack, temporaries of the previous round were freed, but its own blocks
+ * were not.
  *
  *     m     v     tmp   m     v     tmp   m        births by stack
  *     ======================================       kept: state
@@ -249,7 +250,7 @@ static bool find_keepers(mv_arena *scratch, sorter *s)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
     uint32_t stacks = s->trace->stacks.count, last = s->phases.count - 1, first = a->count;
-    uint32_t least = MV_NEVER; /* the earliest free of what was born later */
+    uint32_t least = MV_NEVER; /* the earliest free of blocks that were born later */
     uint32_t *next = mv_push_array(scratch, uint32_t, stacks); /* birth of the stack's next block */
     bool *frees = mv_push_array(scratch, bool, stacks);
     bool *keeps = mv_push_array(scratch, bool, stacks);
@@ -280,7 +281,7 @@ static bool find_keepers(mv_arena *scratch, sorter *s)
 
 #define SIZES (sizeof workspace_sizes / sizeof *workspace_sizes)
 
-/* What one stack took of the sizes that workspaces have. */
+/* The allocations of one stack that have a workspace's size. */
 typedef struct {
     uint32_t first[SIZES]; /* allocation */
     uint32_t taken[SIZES];
@@ -316,9 +317,9 @@ static void count_workspaces(const sorter *s, workspace_use *of_stack)
     }
 }
 
-/* A workspace is made on the way of a product of matrices, in Python's eyes by the line that
- * multiplies, and kept for good: of a stack that takes other sizes too, the first block of exactly
- * that size, and the only one that is never freed. */
+/* A workspace is allocated during a matrix multiplication, so its Python line is the one that
+ * multiplies, and it is kept for good: the first block of exactly that size of a stack that takes
+ * other sizes too, and the only one that is never freed. */
 static bool is_workspace(const sorter *s, const workspace_use *use, unsigned size)
 {
     uint32_t run, birth;
@@ -335,8 +336,8 @@ static bool is_workspace(const sorter *s, const workspace_use *use, unsigned siz
     return run != MV_NO_ROW && mv_phases_end(&s->phases, run) != MV_NEVER;
 }
 
-/* Marks those of the stacks that have `mark`. Threads of the backward pass, which show no line,
- * have workspaces like those of the forward pass: sizes that were found there, in `known`. */
+/* Marks the workspaces of stacks with `mark`. Threads of the backward pass show no line, so only
+ * sizes that were found in the forward pass count there: those in `known`. */
 static void mark_workspaces_of(sorter *s, const workspace_use *of_stack, uint16_t mark,
                                bool known[SIZES])
 {
@@ -380,7 +381,7 @@ static uint16_t first_answer(const sorter *s, uint32_t row)
     return decide(s, &c);
 }
 
-/* Blocks that could not be decided become what most decided ones of their stack are. */
+/* Undecided blocks get the category of most decided ones of their stack. */
 static bool settle_open(mv_arena *scratch, sorter *s)
 {
     const mv_alloc_lives *a = &s->lives->allocs;

@@ -1,8 +1,8 @@
 /* What an allocation is for: parameter, gradient, optimizer state, activation...
  *
- * Judged from its stack and from when it was freed, by rules that docs/peak.md explains; where no
- * rule is sure the answer is "unknown". The stacks tell the phase of each allocation; what
- * outlives its phase is told from what does not:
+ * Judged from its stack and from when it was freed, by rules that docs/peak.md explains; if no rule
+ * is certain the answer is "unknown". The stack gives the phase of an allocation, and it matters
+ * whether the allocation outlives its phase:
  *
  *     phase      set-up      forward            backward            optimizer      forward ...
  *     freed in
@@ -10,7 +10,7 @@
  *       later     parameter   backward: activation  later: gradient  later: optimizer_state
  *                             later: input, activation
  *
- * Categories of the user's own (analyze/peak/rules.h) come first. */
+ * The user's own rules (analyze/peak/rules.h) come first. */
 #ifndef MV_CATEGORY_H
 #define MV_CATEGORY_H
 
@@ -35,15 +35,15 @@ typedef enum {
         MV_CATEGORY_COUNT
 } mv_category;
 
-/* The categories above, then those of the rules that are none of them. */
+/* The categories above, then the other categories in the user's rules. */
 typedef struct {
     uint32_t count;     /* at least MV_CATEGORY_COUNT */
     const char **name;  /* [count] */
     uint16_t *of_alloc; /* [lives.allocs.count] */
 } mv_categories;
 
-/* O(frames + n log n). `kinds` from mv_frame_kinds; `rules` may be NULL. Fails only for want of
- * memory. */
+/* O(frames + n log n). `kinds` from mv_frame_kinds; `rules` may be NULL. Fails only when memory is
+ * out. */
 mv_code mv_categories_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                            const uint8_t *kinds, const mv_rules *rules, mv_categories *out,
                            mv_err *err);

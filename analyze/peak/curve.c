@@ -3,7 +3,7 @@
 #include "analyze/lives/alive.h"
 #include "analyze/totals/level_steps.h"
 
-/* Sizes that a damaged file names may add up to more than any memory: sums wrap. */
+/* In a damaged file sizes may add up to more than 64 bits: sums wrap. */
 static int64_t plus(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -16,7 +16,7 @@ static int64_t minus(int64_t a, int64_t b)
 
 /* ---- making ------------------------------------------------------------------------------ */
 
-/* What lives at the window's first moment. */
+/* The bytes of each part at the window's first moment. */
 static bool start_parts(mv_arena *scratch, const mv_lives *lives, uint32_t event,
                         const uint32_t *part_of, mv_curve *out)
 {
@@ -36,7 +36,7 @@ static void add_step(mv_curve *out, const mv_lives *lives, const uint32_t *part_
 {
     int64_t bytes;
 
-    /* Rows of other steps may be segments. */
+    /* The rows of other steps may be segments. */
     if (step->kind != MV_STEP_ALLOC && step->kind != MV_STEP_FREED)
         return;
     bytes = (int64_t)lives->allocs.block[step->row];
@@ -77,7 +77,7 @@ mv_code mv_curve_find(mv_arena *arena, const mv_lives *lives, mv_window window,
                              lives->events.count);
 }
 
-/* ---- asking ------------------------------------------------------------------------------ */
+/* ---- peaks without parts ----------------------------------------------------------------- */
 
 static bool is_gone(const uint8_t *gone, uint32_t part)
 {
@@ -109,10 +109,10 @@ void mv_curve_bytes_at(const mv_curve *curve, uint32_t event, uint64_t *bytes)
 }
 
 /* A part's bytes only change at its own steps, so between two of them the level without it is
- * highest where the whole curve is. The highest level since any moment of the past is kept as a
- * descending list of maxima: those that no later level reaches. */
+ * highest where the whole curve is highest. The highest levels since all past moments are kept as a
+ * descending list of maxima: the levels that no later one reaches. */
 typedef struct {
-    uint32_t moment; /* events in their order of appearance in the curve, from 0 */
+    uint32_t moment; /* number of the event in the curve, from 0 */
     int64_t level;
 } maximum;
 
@@ -121,7 +121,7 @@ typedef struct {
     maximum *maxima; /* levels strictly descending, moments ascending */
     uint32_t count;
     int64_t *bytes;  /* [parts] of each part now */
-    uint32_t *since; /* [parts] the moment from which on that holds */
+    uint32_t *since; /* [parts] the moment since when it has these bytes */
     int64_t *best;   /* [parts] highest level without it so far */
 } sweep;
 
@@ -147,7 +147,7 @@ static int64_t highest_since(const sweep *s, uint32_t moment)
     return s->maxima[low].level;
 }
 
-/* Takes what has passed since the part last changed; `now` has no level yet. */
+/* Accounts for the time since the part changed last; `now` has no level yet. */
 static void close_part(sweep *s, uint32_t part, uint32_t now)
 {
     int64_t level;

@@ -30,13 +30,13 @@ typedef struct {
     mv_grouping *out;
     mv_build forward;        /* forward_frames as frames with files and lines */
     mv_trace forward_trace;  /* what it builds */
-    const char **of_stack;   /* [stacks.count] texts, once made; "" says: none */
-    const char **of_forward; /* [stacks.count] likewise, of forward_frames */
+    const char **of_stack;   /* [stacks.count] texts, once made; "" means none */
+    const char **of_forward; /* [stacks.count] likewise, for forward_frames */
 } grouper;
 
 /* ---- names ------------------------------------------------------------------------------- */
 
-/* An allocation with the text that names its group; texts are compared by content. */
+/* An allocation and the name of its group; names are compared by content. */
 typedef struct {
     const char *text; /* NULL: none */
     uint32_t alloc;
@@ -73,7 +73,7 @@ static const char *context_of(const grouper *g, uint32_t alloc)
     return text && strcmp(text, "N/A") != 0 ? text : NULL;
 }
 
-/* "" when memory is out as well: number_groups then finds none to give out. */
+/* Also "" when memory is out: then number_groups fails too. */
 static const char *kept(const grouper *g, const char *label)
 {
     const char *text = mv_arena_text(g->arena, label, strlen(label));
@@ -118,7 +118,7 @@ static bool take_number(const char **at, int64_t *out)
     return true;
 }
 
-/* `File "train.py", line 13, in mlp`, as traceback.format_stack() has it, into a frame. */
+/* Reads `File "train.py", line 13, in mlp`, the format of traceback.format_stack(). */
 static bool read_line(mv_build *b, const char *text, mv_frame_row *row)
 {
     const char *file = strstr(text, "File \""), *end, *at, *name;
@@ -169,7 +169,7 @@ static const char *blamed(const grouper *g, const mv_trace *trace, const uint8_t
     return kept(g, mv_culprit_label(trace, kinds, stack, label, sizeof label));
 }
 
-/* What the line to blame of forward_frames is; "" when no line of them can be read. */
+/* The line to blame of forward_frames; "" when no line of them can be read. */
 static const char *forward_line(grouper *g, mv_stack_id forward)
 {
     mv_stack_id stack = forward_stack(g, forward);
@@ -225,7 +225,7 @@ static int by_birth(const void *a, const void *b)
 {
     const born *x = a, *y = b;
 
-    if (x->birth + 1 != y->birth + 1) /* MV_BEFORE is least */
+    if (x->birth + 1 != y->birth + 1) /* MV_BEFORE + 1 is 0: first */
         return x->birth + 1 < y->birth + 1 ? -1 : 1;
     return (x->alloc > y->alloc) - (x->alloc < y->alloc);
 }

@@ -46,7 +46,7 @@ static uint32_t add_line(profiler *p, mv_stack_id stack)
     return p->of_frame[slot] - 1;
 }
 
-/* Lines of the stacks that allocations have; others cost nothing. */
+/* Finds the lines only of stacks that have allocations. */
 static bool make_lines(mv_arena *arena, mv_arena *scratch, profiler *p)
 {
     const mv_alloc_lives *a = &p->lives->allocs;
@@ -120,7 +120,7 @@ static void apply(profiler *p, const mv_level_step *step)
     }
 }
 
-/* What the device's counters show right behind an allocation. */
+/* Reads the device's counters right after an allocation. */
 static void look_at_counters(profiler *p, uint32_t event)
 {
     uint32_t alloc = p->lives->alloc_of[event];
@@ -169,7 +169,7 @@ static int by_peak(const void *a, const void *b)
     return x->group && y->group ? strcmp(x->group, y->group) : 0;
 }
 
-/* Lines that had no part in the window are left out. */
+/* Removes lines that held and allocated nothing in the window. */
 static void drop_idle(mv_lines *lines)
 {
     uint32_t kept = 0;

@@ -1,13 +1,14 @@
-/* The line profile: what each line of code allocated, held at most, freed and still holds.
+/* The line profile: bytes that each line of code allocated, held at its peak, freed and still
+ * holds.
  *
  * The line of an allocation is its culprit (analyze/code/culprit.h): the innermost line of the
  * user's code that led to it. Every allocation has exactly one line, so that over all lines
  *
  *     sum of start = allocated at the window's first moment      sum of total = allocated within
- *     sum of live  = allocated at its last                       sum of freed = freed within
+ *     sum of live  = allocated at its last moment                sum of freed = freed within
  *     start + total - freed = live, for each line
  *
- * All are allocated bytes, the sizes of blocks. */
+ * All are allocated bytes: sizes of blocks. */
 #ifndef MV_LINES_H
 #define MV_LINES_H
 
@@ -18,14 +19,14 @@
 
 typedef struct {
     mv_frame_id frame;   /* MV_NO_FRAME: stacks without frames */
-    mv_stack_id stack;   /* of its first allocation; tells an empty stack from none */
+    mv_stack_id stack;   /* of its first allocation; distinguishes an empty stack from none */
     uint64_t peak;       /* most bytes that its allocations held at once */
-    uint32_t peak_event; /* the first event behind which they did; MV_BEFORE: from before */
+    uint32_t peak_event; /* the first event after which they did; MV_BEFORE: before the first */
     uint64_t start, total, freed, live;
     uint32_t allocations; /* within the window */
     const char *group;    /* name of its group, in mv_lines_by; else NULL */
-    /* Of the whole device, the highest level right behind an allocation of this line: what
-     * profilers that look at the counters line by line show. 0 where it did not allocate. */
+    /* The highest levels of the whole device right after an allocation of this line, which
+     * profilers that read the counters line by line show. 0 if it did not allocate. */
     uint64_t active;
     uint64_t reserved;
 } mv_line;
@@ -35,11 +36,11 @@ typedef struct {
     mv_line *lines; /* [count] highest peak first */
 } mv_lines;
 
-/* O(n + frames of all stacks). `kinds` from mv_frame_kinds. Fails only for want of memory. */
+/* O(n + frames of all stacks). `kinds` from mv_frame_kinds. Fails only when memory is out. */
 mv_code mv_lines_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                       const uint8_t *kinds, mv_window window, mv_lines *out, mv_err *err);
 
-/* The same with the groups of a grouping in place of lines; their frames are MV_NO_FRAME. */
+/* The same for the groups of a grouping instead of lines; their frames are MV_NO_FRAME. */
 mv_code mv_lines_by(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                     const mv_grouping *grouping, mv_window window, mv_lines *out, mv_err *err);
 

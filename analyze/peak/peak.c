@@ -59,7 +59,7 @@ static bool make_parts(mv_arena *arena, mv_arena *scratch, attributor *t)
     return true;
 }
 
-/* ---- what each part has most of ---------------------------------------------------------- */
+/* ---- the largest share of each part ------------------------------------------------------ */
 
 /* Bytes of one part that share a key: a stack, or an annotation. */
 typedef struct {
@@ -77,7 +77,7 @@ static int by_key(const void *a, const void *b)
     return (x->key > y->key) - (x->key < y->key);
 }
 
-/* Sums equal keys, then gives each part the key with most of its bytes. */
+/* Adds up equal keys, then gives each part the key with most of its bytes. */
 static void find_most(share *shares, uint32_t count, uint32_t *most_of_part)
 {
     uint64_t best = 0;
@@ -107,7 +107,7 @@ static bool find_annotations(mv_arena *scratch, attributor *t)
     return t->annotation != NULL;
 }
 
-/* Stacks and annotations of the living, as the rows of sites show them. */
+/* Sets the stack and annotation of each site, from its living allocations. */
 static bool describe_sites(mv_arena *scratch, attributor *t, const uint32_t *site_of_part)
 {
     const mv_alloc_lives *a = &t->lives->allocs;

@@ -18,19 +18,19 @@ typedef struct {
     uint64_t bytes;
     uint32_t blocks;
     uint32_t part;           /* of the curve */
-    uint64_t marginal;       /* by how much the peak of the window would fall without this site */
+    uint64_t marginal;       /* how much lower the window's peak would be without this site */
     uint16_t category;       /* of attribution.categories */
-    mv_stack_id stack;       /* of those with most of the bytes */
+    mv_stack_id stack;       /* the stack with most of the bytes */
     mv_string_id annotation; /* the range in which most of the bytes were allocated, or
                               * MV_NO_STRING */
 } mv_peak_site;
 
 typedef struct {
-    mv_string_id name; /* MV_NO_STRING: outside of all ranges */
+    mv_string_id name; /* MV_NO_STRING: outside all ranges */
     uint64_t bytes;
 } mv_peak_range;
 
-/* A part of the curve: a site, alive at the moment or not. */
+/* A part of the curve: a site, which may hold nothing at the moment. */
 typedef struct {
     mv_stack_id stack; /* of its first allocation */
     uint16_t category;
@@ -53,32 +53,32 @@ typedef struct {
 } mv_attribution;
 
 typedef struct {
-    mv_window window;      /* whose peak marginal bytes are about */
+    mv_window window;      /* the window for whose peak marginal bytes are computed */
     const uint8_t *kinds;  /* of frames, from mv_frame_kinds */
     const mv_rules *rules; /* NULL: none */
 } mv_peak_opts;
 
-/* Attributes what is allocated at a moment. O(n log n). Everything returned lives in `arena`.
- * Fails only for want of memory. */
+/* Attributes the memory allocated at a moment. O(n log n). Everything returned lives in `arena`.
+ * Fails only when memory is out. */
 mv_code mv_peak_attribute(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                           mv_moment at, mv_peak_opts opts, mv_attribution *out, mv_err *err);
 
-/* No more sites than these are named for a target; nobody would read on. */
+/* Most sites that are named for a target; a longer list would not be read. */
 #define MV_PEAK_REACH_MOST 64
 
-/* The sites to give up so that the window's peak comes to at most `bytes`. */
+/* The sites without which the window's peak is at most `bytes`. */
 typedef struct {
     uint64_t bytes; /* the target */
     bool reaches;
-    bool is_least;  /* no smaller set would do: proven */
-    uint64_t peak;  /* what is left of the peak */
+    bool is_least;  /* it is proven that no smaller set is enough */
+    uint64_t peak;  /* the peak without them */
     uint32_t count; /* 0 when the peak is no higher than the target */
     uint32_t *part; /* [count] in the order in which they were chosen */
-    uint64_t *fall; /* [count] by how much the peak falls when this one goes too */
+    uint64_t *fall; /* [count] how much lower the peak is without this one too */
 } mv_peak_target;
 
-/* Chosen one by one: the site without which what is then left of the peak falls most (of equal
- * ones that with most bytes where the rest is highest). O(n log n) for each site chosen. */
+/* Chosen one by one: the site without which the remaining peak is lowest (among equal ones, the one
+ * with most bytes at the remaining peak). O(n log n) for each site chosen. */
 mv_code mv_peak_reach(mv_arena *arena, const mv_attribution *found, uint64_t bytes,
                       mv_peak_target *out, mv_err *err);
 

@@ -1,4 +1,4 @@
-/* mv_peak_reach: which sites to give up for a target. */
+/* mv_peak_reach: the sites to remove for a target. */
 #include <stdlib.h>
 
 #include "analyze/peak/peak.h"
@@ -7,11 +7,11 @@ typedef struct {
     const mv_attribution *found;
     mv_peak_target *out;
     uint8_t *gone;    /* [parts] */
-    uint64_t *bytes;  /* [parts] at the moment that is now the highest */
+    uint64_t *bytes;  /* [parts] at the highest remaining moment */
     uint64_t *sorted; /* [parts] */
-    uint64_t peak;    /* of what is left */
+    uint64_t peak;    /* without the parts in `gone` */
     uint32_t event;
-    uint32_t least; /* no fewer sites than these can do */
+    uint32_t least; /* fewer sites than this cannot be enough */
 } reacher;
 
 static int descending(const void *a, const void *b)
@@ -26,8 +26,8 @@ static bool is_site(const mv_attribution *found, uint32_t part)
     return found->parts[part].stack.row != MV_NO_ROW;
 }
 
-/* Looks at the highest moment of what is left. Whatever set is chosen, it must bring this moment
- * down too, which takes as many sites as the largest ones there are needed for. */
+/* Reads the highest remaining moment. Any set must also bring this moment down to the target.
+ * Taking the largest sites of the moment first shows how many that takes at least. */
 static void look(reacher *r)
 {
     uint32_t parts = r->found->curve.parts, needed = 0, count = 0;
@@ -49,7 +49,7 @@ static void look(reacher *r)
         r->least = needed;
 }
 
-/* The next site to go, or MV_NO_ROW when none is left that holds anything. */
+/* The next site to remove, or MV_NO_ROW when no remaining one holds anything. */
 static uint32_t choose(const reacher *r, const uint64_t *without)
 {
     uint32_t best = MV_NO_ROW;
@@ -88,7 +88,7 @@ static bool reach(mv_arena *scratch, reacher *r)
     }
     out->peak = r->peak;
     out->reaches = r->peak <= out->bytes;
-    /* Two are the least when no single one does: the first would have been chosen alone. */
+    /* Two are the least: a single site that is enough would have been chosen first. */
     out->is_least = out->reaches && (out->count <= 2 || out->count == r->least);
     return true;
 }

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Longer frames are matched by their first bytes alone. */
+/* Of longer frames only the first bytes are matched. */
 #define FRAME_MOST 2048
 
 /* One line of the file, without the blanks at its ends. */
@@ -29,7 +29,7 @@ static rule_line trim(rule_line line)
     return line;
 }
 
-/* Cuts the line in regex and category. */
+/* Splits the line into regex and category. */
 static bool split(rule_line line, rule_line *regex, rule_line *name)
 {
     size_t at = line.length;

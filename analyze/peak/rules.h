@@ -5,9 +5,9 @@
  *     experts/moe\.py:[0-9]+ forward       experts
  *     torch/optim/                         optimizer_state
  *
- * The category is what stands behind the last TAB of the line, or its last word where it has none;
- * the regex is all before it. It is matched against "FILE:LINE FUNCTION" of each frame, without
- * anchors. Lines that are empty or begin with # say nothing. */
+ * The category is the text after the last TAB of the line, or its last word if there is no TAB; the
+ * regex is all before it. It is matched against "FILE:LINE FUNCTION" of each frame, without
+ * anchors. Lines that are empty or begin with # are ignored. */
 #ifndef MV_RULES_H
 #define MV_RULES_H
 
@@ -26,10 +26,10 @@ typedef struct {
 } mv_rules;
 
 /* Reads the text of a file of rules. False, with "line 3: ..." in `why`, when a line is wrong or
- * memory is out; nothing has to be released then. */
+ * memory is out; then there is nothing to release. */
 bool mv_rules_read(mv_arena *arena, mv_span text, mv_rules *out, char *why, uint32_t why_size);
 
-/* Gives back what the C library keeps for the regexes. Zeroed rules are allowed. */
+/* Frees the C library's memory for the regexes. Zeroed rules are allowed. */
 void mv_rules_release(mv_rules *rules);
 
 /* For each frame the first rule that matches it, or MV_NO_ROW: [frames.count]. NULL when memory

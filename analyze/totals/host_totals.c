@@ -17,7 +17,7 @@ static void sum_heap(const mv_trace *trace, mv_host_totals *out)
     }
 }
 
-/* Undoes an event: the levels before it. A level that the events contradict stays at 0. */
+/* Undoes an event: computes the levels before it. A level that would fall below 0 stays at 0. */
 static void undo(const mv_events *ev, uint32_t event, mv_host_levels *level)
 {
     uint64_t size = ev->size[event];

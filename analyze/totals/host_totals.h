@@ -1,25 +1,26 @@
-/* Pinned memory of the host, as PyTorch 2.13 and later record it (record_pinned_host_memory=True):
- * what the file says of it when it was written, and what its events lead to.
+/* Totals of pinned host memory, which PyTorch 2.13 and later record
+ * (record_pinned_host_memory=True): at the end from the file's host segments, peaks from its host
+ * events.
  *
- * Sizes are those of blocks: the host allocator rounds requests up to powers of two, and does not
- * keep what was asked for. Several threads append events under a lock of their own, so their order
- * is as recorded, and peaks are those of that order. */
+ * Sizes are block sizes: the host allocator rounds requests up to powers of two and does not keep
+ * the requests. Several threads append events under a lock of their own; peaks are computed in the
+ * recorded order. */
 #ifndef MV_HOST_TOTALS_H
 #define MV_HOST_TOTALS_H
 
 #include "parse/model/trace.h"
 
 typedef struct {
-    uint64_t allocated; /* handed out */
-    uint64_t reserved;  /* pinned */
+    uint64_t allocated; /* bytes of blocks in use */
+    uint64_t reserved;  /* bytes that are pinned */
 } mv_host_levels;
 
 typedef struct {
     bool is_there;        /* the file has host segments or host events */
     uint32_t segments;    /* when the file was written */
-    uint32_t allocations; /* blocks handed out then */
-    mv_host_levels now;   /* likewise */
-    mv_host_levels peak;  /* at any event; as `now` when there are none */
+    uint32_t allocations; /* blocks in use when the file was written */
+    mv_host_levels now;   /* when the file was written */
+    mv_host_levels peak;  /* highest levels after any event; `now` when there are no events */
     uint64_t events;
 } mv_host_totals;
 

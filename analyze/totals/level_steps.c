@@ -9,7 +9,7 @@ static bool is_free(uint8_t action)
     return action == MV_ACTION_FREE_REQUESTED || action == MV_ACTION_FREE_COMPLETED;
 }
 
-/* Whether `event` is a free of that row, rather than something that implied its end. */
+/* Whether `event` is a free of that row, and not another event that shows its end. */
 static bool is_own_free(const mv_lives *lives, uint32_t event, uint32_t row)
 {
     return lives->alloc_of[event] == row && is_free(lives->events.action[event]);
@@ -22,7 +22,7 @@ static void prepare(mv_level_steps *steps, uint32_t event, uint32_t row, mv_step
     steps->prepared_count++;
 }
 
-/* Counts the changes that events do not show themselves; fills `prepared` in a second call. */
+/* Counts the changes that do not follow from one event; a second call fills `prepared`. */
 static void prepare_all(mv_level_steps *steps)
 {
     const mv_lives *lives = steps->lives;
@@ -68,7 +68,7 @@ bool mv_level_steps_init(mv_arena *arena, const mv_lives *lives, mv_level_steps 
     return true;
 }
 
-/* The change that the event makes by itself; `nth` from 0. */
+/* The nth change, from 0, that follows from the event alone. */
 static bool own_step(const mv_lives *lives, uint32_t event, uint32_t nth, mv_level_step *out)
 {
     const mv_alloc_lives *a = &lives->allocs;

@@ -1,15 +1,15 @@
-/* Every change of the four measures of totals.h, in order of events: what totals and series are
- * made from. Most changes follow from the event alone; the others (segments, which may end in
+/* Every change of the four measures of totals.h, in order of events. Totals and series are computed
+ * from these. Most changes follow from the event alone; the others (segments, which may end in
  * pieces, and allocations whose free is not recorded) are prepared and sorted. */
 #ifndef MV_LEVEL_STEPS_H
 #define MV_LEVEL_STEPS_H
 
 #include "analyze/totals/totals.h"
 
-/* In the order in which an event applies them: what ends before what begins. */
+/* In the order in which an event applies them: ends before beginnings. */
 typedef enum {
     MV_STEP_FREED,     /* an allocation's block is no longer allocated */
-    MV_STEP_COMPLETED, /* ... no longer active, its bytes no longer requested */
+    MV_STEP_COMPLETED, /* ... and no longer active; its bytes are no longer requested */
     MV_STEP_UNHOLD,    /* a segment is no longer reserved */
     MV_STEP_HOLD,
     MV_STEP_ALLOC
@@ -27,21 +27,21 @@ typedef struct {
     mv_level_step *prepared; /* by event */
     uint64_t prepared_count;
     uint64_t at;      /* next of `prepared` */
-    uint32_t event;   /* the one asked last */
-    uint8_t own_done; /* how many of its own changes were given */
+    uint32_t event;   /* the argument of the last call */
+    uint8_t own_done; /* how many of its own changes were returned */
 } mv_level_steps;
 
 /* False when memory is out. */
 bool mv_level_steps_init(mv_arena *arena, const mv_lives *lives, mv_level_steps *steps);
 
-/* The next change that `event` makes; false when there is none left. Events are asked in order,
- * each until it is exhausted. */
+/* The next change that `event` makes; false when there is none left. Call it for the events in
+ * order, for each until it returns false. */
 bool mv_level_steps_next(mv_level_steps *steps, uint32_t event, mv_level_step *out);
 
 /* Adds a change to levels. */
 void mv_levels_apply(mv_levels *levels, const mv_lives *lives, const mv_level_step *step);
 
-/* Adds what an allocation that was there before the first event counted then. */
+/* Adds a preexisting allocation to the levels before the first event. */
 void mv_levels_add_before(mv_levels *levels, const mv_lives *lives, uint32_t alloc);
 
 #endif

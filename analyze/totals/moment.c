@@ -8,7 +8,7 @@
 #include "analyze/lives/alive.h"
 #include "analyze/totals/level_steps.h"
 
-static uint32_t behind(uint32_t next_event)
+static uint32_t event_before(uint32_t next_event)
 {
     return next_event == 0 ? MV_BEFORE : next_event - 1;
 }
@@ -50,7 +50,7 @@ bool mv_moment_read(const mv_trace *trace, uint32_t device, const char *at, mv_w
     uint64_t k = oom_number(at);
     mv_position position;
 
-    *out = (mv_moment_ask){MV_MOMENT_BEHIND, behind(window.end), window};
+    *out = (mv_moment_ask){MV_MOMENT_AFTER, event_before(window.end), window};
     if (strcmp(at, "end") == 0)
         return true;
     if (strcmp(at, "peak") == 0 || strcmp(at, "reserved-peak") == 0) {
@@ -70,7 +70,7 @@ bool mv_moment_read(const mv_trace *trace, uint32_t device, const char *at, mv_w
     if (mv_position_is_beyond(trace, device, at, why, why_size) ||
         !mv_position_find(trace, device, at, &position, why, why_size))
         return false;
-    out->event = behind(position.behind);
+    out->event = event_before(position.after);
     return true;
 }
 
@@ -125,7 +125,7 @@ mv_code mv_moment_find(mv_arena *arena, const mv_lives *lives, mv_moment_ask ask
     bool is_found = true;
 
     mv_arena_init(&scratch, arena->budget);
-    if (ask.kind == MV_MOMENT_BEHIND)
+    if (ask.kind == MV_MOMENT_AFTER)
         *out = (mv_moment){.event = ask.event, .bytes = mv_moment_levels(lives, ask.event)};
     else
         is_found = find_peak(&scratch, lives, ask, out);

@@ -1,46 +1,46 @@
-/* A moment of one device's trace: what --at names, and the totals then.
+/* A moment of one device's trace, as --at names it, and the totals at that moment.
  *
- * A moment lies behind an event: everything that the event does is done, and the next event has
- * not begun. MV_BEFORE is the moment before the first event.
+ * A moment is after an event: everything that the event does is done, and the next event has not
+ * begun. MV_BEFORE is the moment before the first event.
  *
  *     events       0     1     2     3
  *     moments   B     0     1     2     3     (B: MV_BEFORE)
  *
  *     peak            when most bytes were allocated; the first such moment
  *     reserved-peak   when most bytes were reserved; the first such moment
- *     end             behind the last event
+ *     end             after the last event
  *     oom, oom#K      at the first, or K-th, out-of-memory event
  *     1234            after event 1234; there must be one
- *     1.5s            behind the last event at or before that time (analyze/lives/position.h),
- * which is no later than the last event of all
- *     @NAME, @NAME#K  as that annotation begins: behind the last event before its start
+ *     1.5s            after the last event at or before that time (analyze/lives/position.h); it
+ *                     must not be later than the last event of all devices
+ *     @NAME, @NAME#K  as that annotation begins: after the last event before its start
  *
- * Within a window (--from, --to), peaks and ooms are those of the window, its first moment (the
- * one behind the event in front of it) included, and `end` is the window's end. */
+ * Within a window (--from, --to), peaks and ooms are those of the window, including its first
+ * moment (after the event before the window), and `end` is the window's end. */
 #ifndef MV_MOMENT_H
 #define MV_MOMENT_H
 
 #include "analyze/lives/position.h"
 #include "analyze/totals/totals.h"
 
-typedef enum { MV_MOMENT_BEHIND, MV_MOMENT_PEAK, MV_MOMENT_RESERVED_PEAK } mv_moment_kind;
+typedef enum { MV_MOMENT_AFTER, MV_MOMENT_PEAK, MV_MOMENT_RESERVED_PEAK } mv_moment_kind;
 
-/* What was asked for, on one device. */
+/* The moment to find, on one device. */
 typedef struct {
     mv_moment_kind kind;
-    uint32_t event;   /* MV_MOMENT_BEHIND: that event, or MV_BEFORE */
-    mv_window window; /* where peaks are looked for */
+    uint32_t event;   /* MV_MOMENT_AFTER: that event, or MV_BEFORE */
+    mv_window window; /* where to search for peaks */
 } mv_moment_ask;
 
 /* The totals are what the events lead to (mv_lives); where the final heap differs, the residual
  * of analyze/totals/totals.h says by how much. */
 typedef struct {
-    uint32_t event;  /* the moment is behind it; MV_BEFORE: before the first */
+    uint32_t event;  /* the moment is after it; MV_BEFORE: before the first */
     int64_t time_us; /* of that event; MV_NO_TIME when it has none */
     mv_levels bytes;
 } mv_moment;
 
-/* Whether `at` can be a moment at all, in some file; and what to say when it cannot. */
+/* Whether `at` can name a moment in any file; and the message when it cannot. */
 bool mv_moment_is_valid(const char *at);
 #define MV_MOMENT_USAGE                                                                      \
     "'%s' is not a valid --at: peak, reserved-peak, end, oom, oom#K, an event number, time " \
@@ -51,12 +51,11 @@ bool mv_moment_is_valid(const char *at);
 bool mv_moment_read(const mv_trace *trace, uint32_t device, const char *at, mv_window window,
                     mv_moment_ask *out, char *why, uint32_t why_size);
 
-/* O(events). `arena` lends its budget for temporary memory, the want of which is the only
- * failure. */
+/* O(events). Temporary memory comes from the budget of `arena`; it fails only when that is out. */
 mv_code mv_moment_find(mv_arena *arena, const mv_lives *lives, mv_moment_ask ask, mv_moment *out,
                        mv_err *err);
 
-/* The totals behind one event; O(rows). */
+/* The totals after one event; O(rows). */
 mv_levels mv_moment_levels(const mv_lives *lives, uint32_t event);
 
 #endif

@@ -249,8 +249,8 @@ static void add_current(mv_current *to, const mv_current *c)
     to->allocations += c->allocations;
 }
 
-/* Whether the sums that the file gives for a segment (0 or MV_NO_BYTES: it gives none, as
- * profiler-made files) are those of its blocks. */
+/* Whether the sums in the file for a segment are those of its blocks. 0 or MV_NO_BYTES: the file
+ * has none, like profiler-made files. */
 static bool is_even(const mv_segments *s, uint32_t i, const mv_current *c)
 {
     if (s->address[i] == MV_NO_BYTES)
@@ -276,8 +276,8 @@ static void sum_final(tally *t)
     }
 }
 
-/* Captures have devices whose final heap lists nothing, having no segments: the CPU. What is alive
- * there is what the events lead to. */
+/* In captures the CPU has no segments and therefore no final heap. The memory alive at its end is
+ * what the events lead to. */
 static void sum_segmentless(tally *t)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
@@ -297,8 +297,7 @@ static void sum_segmentless(tally *t)
     }
 }
 
-/* The final heap is a moment too; it stands higher than the events lead to when they are not
- * complete. */
+/* The final heap is a moment too. When events are missing it may be higher than they lead to. */
 static void raise_to_final(tally *t)
 {
     uint32_t count = t->lives->events.count, last = count ? count - 1 : MV_BEFORE;

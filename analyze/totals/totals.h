@@ -3,13 +3,13 @@
  *
  * The four measures are those of torch.cuda.memory_stats():
  *
- *     allocated   block bytes handed out:       from alloc to free_requested
- *     active      block bytes not reusable yet: from alloc to free_completed
- *     requested   bytes that were asked for:    from alloc to free_completed
- *     reserved    bytes of segments:            segment_alloc, segment_map to _free, _unmap
+ *     allocated   bytes of blocks:                  from alloc to free_requested
+ *     active      bytes of blocks not yet reusable: from alloc to free_completed
+ *     requested   bytes that were requested:        from alloc to free_completed
+ *     reserved    bytes of segments:                segment_alloc, segment_map to _free, _unmap
  *
- * `current` is what the file says of the heap when it was written; peaks and totals come from the
- * events. The audit compares both. docs/lives.md explains what is exact when. */
+ * `current` is the final heap in the file; peaks and totals come from the events. The audit
+ * compares both. docs/lives.md explains which figures are exact. */
 #ifndef MV_TOTALS_H
 #define MV_TOTALS_H
 
@@ -25,10 +25,10 @@ typedef struct {
 typedef struct {
     mv_levels bytes;
     uint64_t segments;    /* entries of the final heap: one per cudaMalloc or mapped range */
-    uint64_t allocations; /* blocks handed out; those pending a free are not counted */
+    uint64_t allocations; /* allocated blocks, without those that wait for a stream */
 } mv_current;
 
-/* Highest level of each measure, and the first event after which it stood there; MV_BEFORE when
+/* Highest level of each measure, and the first event after which it was reached; MV_BEFORE when
  * that was before the first event. */
 typedef struct {
     mv_levels bytes;
@@ -41,29 +41,29 @@ typedef struct {
 /* One pool, or several together. */
 typedef struct {
     uint8_t kind;       /* mv_segment_kind: MV_SEGMENT_SMALL or MV_SEGMENT_LARGE */
-    mv_pool_id pool_id; /* MV_DEFAULT_POOL where the file does not tell; the audit says so */
+    mv_pool_id pool_id; /* MV_DEFAULT_POOL when the file does not say; the audit says so */
     mv_current current;
     mv_peak peak;
 } mv_pool_totals;
 
 typedef struct {
     bool exact;           /* current figures, and every peak, are known to the byte */
-    int64_t residual;     /* final heap's allocated bytes less what the events lead to */
+    int64_t residual;     /* final heap's allocated bytes minus those that the events lead to */
     uint32_t count;       /* of notes */
-    const char **notes;   /* [count] plain sentences: what cannot be known, what does not agree */
+    const char **notes;   /* [count] sentences: what cannot be known, and what contradicts */
     bool allocated_exact; /* whether each peak is exact; else it is a lower bound */
     bool active_exact;
     bool requested_exact;
     bool reserved_exact;
-    bool total_exact; /* whether both totals are; else they are lower bounds */
+    bool total_exact; /* whether both totals are exact; else they are lower bounds */
 } mv_audit;
 
 typedef struct {
     uint32_t device;
     mv_current current;
     mv_peak peak;
-    /* Bytes ever allocated (of blocks; those from before the first event count once) and ever
-     * freed: allocated less freed is what the events lead to. */
+    /* Bytes of all blocks ever allocated (those from before the first event count once) and ever
+     * freed; the difference is what the events lead to. */
     struct {
         uint64_t allocated;
         uint64_t freed;
@@ -76,7 +76,7 @@ typedef struct {
     mv_audit audit;
 } mv_totals;
 
-/* O(n). `arena` keeps the result. Fails only for want of memory. */
+/* O(n). `arena` keeps the result. Fails only when memory is out. */
 mv_code mv_totals_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        mv_totals *out, mv_err *err);
 
@@ -90,7 +90,7 @@ typedef struct {
     uint64_t *reserved;  /* [count] */
 } mv_series;
 
-/* For pictures and for looking a moment up. O(n). Fails only for want of memory. */
+/* For pictures, and for the levels at any event. O(n). Fails only when memory is out. */
 mv_code mv_totals_series(mv_arena *arena, const mv_lives *lives, mv_series *out, mv_err *err);
 
 #endif

@@ -1,15 +1,15 @@
-/* What totals cannot know, and what does not agree, in sentences. Part of mv_totals_find. */
+/* Sentences on what the totals cannot know and on contradictions. Part of mv_totals_find. */
 #ifndef MV_TOTALS_AUDIT_H
 #define MV_TOTALS_AUDIT_H
 
 #include "analyze/totals/totals.h"
 
-/* What the walk over the events and the final heap found besides the totals. */
+/* What mv_totals_find found besides the totals. */
 typedef struct {
     mv_levels end;            /* what the events lead to */
-    uint64_t uneven_segments; /* final segments whose own sums are not those of their blocks */
-    uint64_t unknown_pools;   /* segments whose pool the file does not tell */
-    bool has_private_pools;   /* some other segment is in a private pool */
+    uint64_t uneven_segments; /* final segments whose sums differ from those of their blocks */
+    uint64_t unknown_pools;   /* segments without a pool in the file */
+    bool has_private_pools;   /* another segment is in a private pool */
 } mv_totals_findings;
 
 /* Fills out->audit from the rest of `out`. False when memory is out. */

@@ -46,7 +46,7 @@ static void *look_up(void *handle, const char *name, const char *version)
 /* The look-up found the shim's own exported function, because the shim is in the global scope that
  * it searched. Returns what the look-up would have found without the shim; after a failure dlerror
  * says so. */
-static void *behind_us(void *handle, const char *name, const char *version, const void *caller)
+static void *without_shim(void *handle, const char *name, const char *version, const void *caller)
 {
     void *found = look_up(RTLD_NEXT, name, version);
 
@@ -85,7 +85,7 @@ mv_dlsym_answer mv_dlsym_choose(void *handle, const char *name, const char *vers
     if (!found)
         return forward; /* fails once more, with the message for the caller */
     if (found == (void *)mv_hooks[hook].exported)
-        found = behind_us(handle, name, version, caller);
+        found = without_shim(handle, name, version, caller);
     errno = kept;
     return (mv_dlsym_answer){.function = mv_hook_bind(hook, found), .decided = 1};
 }

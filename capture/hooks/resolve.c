@@ -88,7 +88,7 @@ static const struct link_map *file_of(uintptr_t address)
 /* The loader lists the program, then preloaded libraries, then what these need, then what is opened
  * later. A library before the shim that hooks the same names was called first, and may be the
  * caller. */
-static bool is_ahead(const struct link_map *file)
+static bool comes_before_shim(const struct link_map *file)
 {
     const struct link_map *other = first_file();
 
@@ -106,7 +106,7 @@ static const struct link_map *ourselves(void)
     return file;
 }
 
-static void *find_behind_us(const char *name)
+static void *find_after_shim(const char *name)
 {
     const struct link_map *us = ourselves();
 
@@ -125,7 +125,7 @@ static void *find_between(const char *name, uintptr_t caller)
     const struct link_map *file = file_of(caller);
     void *found = NULL;
 
-    if (!file || !is_ahead(file))
+    if (!file || !comes_before_shim(file))
         return NULL;
     for (file = next_file(file); file && !is_ours(file) && !found; file = next_file(file))
         found = mv_elf_function(file, name);
@@ -177,7 +177,7 @@ static void *find_nearby(const char *name, uintptr_t caller)
     if (!queue[0])
         return NULL;
     for (unsigned at = 0; at < count; at++) {
-        void *found = is_ahead(queue[at]) ? NULL : mv_elf_function(queue[at], name);
+        void *found = comes_before_shim(queue[at]) ? NULL : mv_elf_function(queue[at], name);
         if (found && !is_ours(queue[at]))
             return found;
         count = add_needed(queue[at], queue, count);
@@ -201,7 +201,7 @@ static int answer(struct dl_phdr_info *info, size_t size, void *data)
         if (!q->found)
             q->found = find_nearby(q->name, q->address);
         if (!q->found)
-            q->found = find_behind_us(q->name);
+            q->found = find_after_shim(q->name);
         break;
     case NEARBY:
         q->found = find_nearby(q->name, q->address);
@@ -211,7 +211,7 @@ static int answer(struct dl_phdr_info *info, size_t size, void *data)
         q->found = file && !is_ours(file) ? mv_elf_function(file, q->name) : NULL;
         break;
     case NEXT:
-        q->found = find_behind_us(q->name);
+        q->found = find_after_shim(q->name);
         break;
     case LOADED:
         q->found = file_of(q->address) ? (void *)q->address : NULL;
@@ -251,7 +251,7 @@ void *mv_resolve_next(const char *name)
 
 void *mv_resolve_at_start(const char *name)
 {
-    return find_behind_us(name);
+    return find_after_shim(name);
 }
 
 void *mv_resolve_between(const char *name, const void *caller)

@@ -141,8 +141,8 @@ static bool can_follow(const mv_thread_block *block, uint64_t sequence)
 
 uint8_t *mv_thread_room(mv_thread_block *block, uint64_t most, uint64_t sequence, uint64_t time_us)
 {
-    bool goes_on = block->chunk.memory && can_follow(block, sequence);
-    uint8_t *at = goes_on ? mv_live_chunk_room(&block->chunk, most + MOST_THREAD) : NULL;
+    bool continues = block->chunk.memory && can_follow(block, sequence);
+    uint8_t *at = continues ? mv_live_chunk_room(&block->chunk, most + MOST_THREAD) : NULL;
 
     if (at)
         return block->follows ? put_thread(block, at) : at;

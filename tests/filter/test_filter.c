@@ -74,7 +74,7 @@ Test(filter, wrong_words_are_named_with_their_place)
         {"life<1.5", 5, "number of events"},
         {"life<-1", 5, "number of events"},
         {"stream>3", 0, "stream:0"},
-        {"stream:99999999999999999999999", 7, "number behind stream"},
+        {"stream:99999999999999999999999", 7, "number after stream"},
         {"pool:1", 5, "pool:1,0"},
         {"pool:1,", 5, "pool:1,0"},
         {"pool:1,2,3", 5, "pool:1,0"},
@@ -90,8 +90,8 @@ Test(filter, wrong_words_are_named_with_their_place)
         {"/a\\/", 0, "no closing '/'"},
         {"/(a/", 0, "at character 1: "},
         {"/[a/", 0, "at character 1: "},
-        {"a -", 2, "behind the '-'"},
-        {"- a", 0, "behind the '-'"},
+        {"a -", 2, "after the '-'"},
+        {"- a", 0, "after the '-'"},
         {"\xc3\xa4\xc3\xb6 size>x", 10, "at character 9: expected bytes"},
     };
 

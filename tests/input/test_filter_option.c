@@ -56,7 +56,7 @@ Test(filter_option, wrong_words_are_wrong_usage)
     static const struct {
         const char *option, *why;
     } wrong[] = {
-        {"--filter 'a size>'", "--filter: at character 8: expected bytes behind size"},
+        {"--filter 'a size>'", "--filter: at character 8: expected bytes after size"},
         {"--filter '/a'", "--filter: at character 1: "},
         {"--filter 'cat:x'", "--filter: at character 5: "},
         {"--top 0", "--top 0: expected N"},

@@ -22,7 +22,7 @@ Test(window, places)
 {
     static const struct {
         const char *x;
-        uint32_t event, behind;
+        uint32_t event, after;
     } good[] = {
         {"0", 0, 1},
         {"7", 7, 8},
@@ -53,7 +53,7 @@ Test(window, places)
     for (unsigned i = 0; i < sizeof good / sizeof *good; i++) {
         cr_expect(mv_position_find(trace, 0, good[i].x, &at, why, sizeof why), "%s", good[i].x);
         cr_expect_eq(at.event, good[i].event, "%s: %u", good[i].x, at.event);
-        cr_expect_eq(at.behind, good[i].behind, "%s: %u", good[i].x, at.behind);
+        cr_expect_eq(at.after, good[i].after, "%s: %u", good[i].x, at.after);
     }
     for (unsigned i = 0; i < sizeof bad / sizeof *bad; i++) {
         why[0] = 0;

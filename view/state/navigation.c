@@ -158,7 +158,7 @@ static mv_window start_window(mv_view *view, const mv_document_device *device)
     }
     /* The event that --to names is at the right edge. */
     if (s->to && mv_position_find(trace, ordinal, s->to, &end, why, sizeof why))
-        window.end = end.behind;
+        window.end = end.after;
     return window;
 }
 

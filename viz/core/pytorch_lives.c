@@ -10,8 +10,8 @@ typedef struct {
     const mv_trace *trace;
     mv_pytorch_view view;
     mv_lives *out;
-    mv_places places;
-    uint32_t *open;   /* [places] the number of the row that is open there, or MV_NO_ROW */
+    mv_address_ranks ranks;
+    uint32_t *open;   /* [ranks] the number of the row that is open there, or MV_NO_ROW */
     uint32_t *before; /* for each row from before the first event, in order: the event of its free;
                          or, after `lone`, the place of its block or segment in the trace */
     uint32_t lone;    /* of `before`: how many have a free */
@@ -46,7 +46,7 @@ static void pair_events(pairing *p)
     const mv_events *ev = &p->out->events;
 
     for (uint32_t e = 0; e < ev->count; e++) {
-        uint32_t place = p->places.of_event[e];
+        uint32_t place = p->ranks.of_event[e];
         p->out->alloc_of[e] = MV_NO_ROW;
         if (place == MV_NO_ROW)
             continue;
@@ -67,8 +67,8 @@ static void pair_events(pairing *p)
 
 static bool is_open(const pairing *p, uint64_t addr)
 {
-    uint32_t place = mv_places_rank(&p->places, addr);
-    return place < p->places.count && p->places.addr[place] == addr && p->open[place] != MV_NO_ROW;
+    uint32_t place = mv_address_rank(&p->ranks, addr);
+    return place < p->ranks.count && p->ranks.addr[place] == addr && p->open[place] != MV_NO_ROW;
 }
 
 /* What is in the final heap and named by no event. */
@@ -174,14 +174,14 @@ static mv_code build(pairing *p, mv_err *err)
 
     if (most >= BEFORE_BIT)
         return mv_fail(err, MV_LIMIT, MV_NO_OFFSET, "%u events", p->out->events.count);
-    if (mv_places_find(&p->scratch, p->trace, p->out->device, &p->places, err) != MV_OK)
+    if (mv_address_ranks_find(&p->scratch, p->trace, p->out->device, &p->ranks, err) != MV_OK)
         return err->code;
-    p->open = mv_push_array(&p->scratch, uint32_t, p->places.count);
+    p->open = mv_push_array(&p->scratch, uint32_t, p->ranks.count);
     p->before = mv_push_array(&p->scratch, uint32_t, most);
     p->out->alloc_of = mv_push_array(p->arena, uint32_t, p->out->events.count);
     if (!p->open || !p->before || !p->out->alloc_of)
         return no_memory(err);
-    for (uint32_t i = 0; i < p->places.count; i++)
+    for (uint32_t i = 0; i < p->ranks.count; i++)
         p->open[i] = MV_NO_ROW;
     pair_events(p);
     for (uint32_t i = 0; i < s->count; i++)
