@@ -1,9 +1,9 @@
 #include "analyze/code/labels.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/size.h"
+#include "base/sort.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -190,20 +190,11 @@ static uint64_t value_at(const labelling *l, const item *i, place p)
     return hash;
 }
 
-static int by_value(const void *left, const void *right)
-{
-    const item *a = left, *b = right;
-
-    if (a->value != b->value)
-        return a->value < b->value ? -1 : 1;
-    return a->number < b->number ? -1 : a->number > b->number;
-}
-
 static uint32_t count_values(item *items, uint32_t count)
 {
     uint32_t values = 1;
 
-    qsort(items, count, sizeof *items, by_value);
+    mv_sort_rows(NULL, items, count, MV_RISING(item, value), MV_RISING(item, number));
     for (uint32_t i = 1; i < count; i++)
         values += items[i].value != items[i - 1].value;
     return values;
@@ -346,13 +337,6 @@ static bool tell_round(labelling *l, uint32_t count, uint32_t round)
     return true;
 }
 
-static int by_number(const void *left, const void *right)
-{
-    const item *a = left, *b = right;
-
-    return a->number < b->number ? -1 : a->number > b->number;
-}
-
 const char **mv_labels_find(mv_arena *arena, const mv_labelled *rows, uint32_t count,
                             bool shows_inner)
 {
@@ -373,7 +357,7 @@ const char **mv_labels_find(mv_arena *arena, const mv_labelled *rows, uint32_t c
         if (!tell_round(&l, count, round))
             break;
     if (!l.is_spent)
-        qsort(l.items, count, sizeof *l.items, by_number);
+        mv_sort_rows(&scratch, l.items, count, MV_RISING(item, number));
     for (uint32_t i = 0; i < count && !l.is_spent; i++)
         labels[i] = l.items[i].text;
     mv_arena_release(&scratch);

@@ -1,6 +1,6 @@
 #include "analyze/code/open_range.h"
 
-#include <stdlib.h>
+#include "base/sort.h"
 
 /* An end of a range. */
 typedef struct {
@@ -14,15 +14,6 @@ typedef struct {
     mv_string_id *open;
     uint32_t depth;
 } nest;
-
-static int by_time(const void *a, const void *b)
-{
-    const range_end *x = a, *y = b;
-
-    if (x->time_us != y->time_us)
-        return x->time_us < y->time_us ? -1 : 1;
-    return (x->row > y->row) - (x->row < y->row);
-}
 
 /* Threads interleave, so the end of a range need not be that of the innermost one. An end without
  * a start says nothing. */
@@ -49,14 +40,14 @@ static bool is_past(const mv_annotations *a, uint32_t row, int64_t time_us)
     return a->stage[row] == MV_STAGE_START ? a->time_us[row] <= time_us : a->time_us[row] < time_us;
 }
 
-static uint32_t sort_ends(const mv_annotations *a, range_end *ends)
+static uint32_t sort_ends(mv_arena *scratch, const mv_annotations *a, range_end *ends)
 {
     uint32_t count = 0;
 
     for (uint32_t i = 0; i < a->count; i++)
         if (a->stage[i] != MV_STAGE_OTHER && a->time_us[i] != MV_NO_TIME)
             ends[count++] = (range_end){a->time_us[i], i};
-    qsort(ends, count, sizeof *ends, by_time);
+    mv_sort_rows(scratch, ends, count, MV_RISING(range_end, time_us)); /* equal times: file order */
     return count;
 }
 
@@ -86,7 +77,7 @@ mv_string_id *mv_within_find(mv_arena *arena, const mv_trace *trace, uint32_t de
         mv_arena_release(&scratch);
         return NULL;
     }
-    end_count = sort_ends(a, ends);
+    end_count = sort_ends(&scratch, a, ends);
     for (uint32_t i = 0; i < count; i++) {
         names[i] = MV_NO_STRING;
         if (event[i] >= events.count)

@@ -1,5 +1,7 @@
 #include "analyze/code/sites.h"
 
+#include "base/intern.h"
+
 /* The frames of a stack that count: those up to a kind. */
 typedef struct {
     const mv_trace *trace;
@@ -54,42 +56,34 @@ static bool view_equal(const frame_view *view, mv_stack_id a, mv_stack_id b)
     }
 }
 
-/* A hash table from a view of a stack to a number; numbers are given in order. */
+/* Numbers of the views of stacks, in the order in which they came. */
 typedef struct {
-    uint32_t mask;
-    uint32_t *slot; /* number + 1, 0: free */
+    mv_intern table;
     mv_stack_id *of_number;
     uint8_t *view_of_number;
     uint32_t count;
+    bool is_spent; /* memory is out */
 } stack_numbers;
 
 static bool numbers_init(mv_arena *arena, stack_numbers *n, uint32_t most)
 {
-    uint64_t size = 16;
-
-    while (size < (uint64_t)most * 2)
-        size *= 2;
-    *n = (stack_numbers){.mask = (uint32_t)(size - 1)};
-    n->slot = mv_push_array(arena, uint32_t, size);
+    *n = (stack_numbers){.table.arena = arena};
     n->of_number = mv_push_array(arena, mv_stack_id, most);
     n->view_of_number = mv_push_array(arena, uint8_t, most);
-    return n->slot && n->of_number && n->view_of_number;
+    return n->of_number && n->view_of_number;
 }
 
 static uint32_t numbers_find(stack_numbers *n, const frame_view *view, mv_stack_id stack)
 {
-    uint32_t at = (uint32_t)view_hash(view, stack) & n->mask;
+    uint64_t hash = view_hash(view, stack);
 
-    for (; n->slot[at]; at = (at + 1) & n->mask) {
-        uint32_t number = n->slot[at] - 1;
-        if (n->view_of_number[number] == view->most &&
-            view_equal(view, n->of_number[number], stack))
-            return number;
-    }
+    for (mv_probe p = mv_intern_start(&n->table, hash); mv_intern_next(&n->table, &p);)
+        if (n->view_of_number[p.row] == view->most && view_equal(view, n->of_number[p.row], stack))
+            return p.row;
     n->of_number[n->count] = stack;
     n->view_of_number[n->count] = (uint8_t)view->most;
-    n->slot[at] = ++n->count;
-    return n->count - 1;
+    n->is_spent = n->is_spent || !mv_intern_add(&n->table, hash, n->count);
+    return n->count++;
 }
 
 /* The number of one stack, by the wanted frames, or by wider and wider views if it has none. */
@@ -130,6 +124,8 @@ static bool sites_fill(mv_arena *arena, mv_arena *scratch, const mv_trace *trace
     for (uint32_t s = 0; s < out->stacks; s++)
         out->of_stack[s] =
             number_of(&sites, trace, out->kinds, (mv_stack_id){s}, MV_FRAME_FRAMEWORK);
+    if (sites.is_spent)
+        return false;
     out->of_stack[out->stacks] = sites.count;
     out->count = sites.count + 1;
     out->stack = mv_push_array(arena, mv_stack_id, out->count);
@@ -146,7 +142,7 @@ static bool sites_fill(mv_arena *arena, mv_arena *scratch, const mv_trace *trace
     out->group[sites.count] = groups.count;
     out->depth[sites.count] = UINT32_MAX;
     out->groups = groups.count + 1;
-    return true;
+    return !groups.is_spent;
 }
 
 mv_code mv_sites_find(mv_arena *arena, const mv_trace *trace, mv_sites *out, mv_err *err)

@@ -1,8 +1,7 @@
 #include "analyze/diff/code_side.h"
 
-#include <stdlib.h>
-
 #include "analyze/diff/pairs.h"
+#include "base/sort.h"
 
 /* ---- texts ------------------------------------------------------------------------------- */
 
@@ -11,15 +10,9 @@ typedef struct {
     uint32_t side, row;
 } side_text;
 
-static int by_text(const void *a, const void *b)
+static bool is_same_text(mv_span a, mv_span b)
 {
-    mv_span x = ((const side_text *)a)->text, y = ((const side_text *)b)->text;
-    uint64_t shorter = x.length < y.length ? x.length : y.length;
-    int order = memcmp(x.data, y.data, shorter);
-
-    if (order != 0)
-        return order;
-    return x.length < y.length ? -1 : x.length > y.length;
+    return a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
 }
 
 bool mv_code_texts(mv_arena *arena, const mv_trace *const trace[2], uint32_t *text[2])
@@ -36,9 +29,9 @@ bool mv_code_texts(mv_arena *arena, const mv_trace *const trace[2], uint32_t *te
         for (uint32_t i = 0; i <= rows; i++) /* the row after the last one is "" */
             all[at++] = (side_text){mv_string_span(trace[side], (mv_string_id){i}), side, i};
     }
-    qsort(all, total, sizeof *all, by_text);
+    mv_sort_rows(arena, all, total, MV_RISING(side_text, text));
     for (uint64_t i = 0; i < total; i++) {
-        number += i > 0 && by_text(&all[i - 1], &all[i]) != 0;
+        number += i > 0 && !is_same_text(all[i - 1].text, all[i].text);
         text[all[i].side][all[i].row] = number;
     }
     return true;
@@ -58,19 +51,6 @@ typedef struct {
     int64_t line;
     uint32_t frame;
 } placed;
-
-static int by_place(const void *a, const void *b)
-{
-    const placed *x = a, *y = b;
-
-    if (x->file != y->file)
-        return x->file < y->file ? -1 : 1;
-    if (x->name != y->name)
-        return x->name < y->name ? -1 : 1;
-    if (x->line != y->line)
-        return x->line < y->line ? -1 : 1;
-    return x->frame < y->frame ? -1 : x->frame > y->frame;
-}
 
 static void number_places(mv_code_side *out, const placed *sorted, uint32_t count)
 {
@@ -154,7 +134,8 @@ bool mv_code_side_find(mv_arena *arena, const mv_trace *trace, const uint8_t *ki
     for (uint32_t i = 0; i < count; i++)
         sorted[i] = (placed){text_of(out, trace->frames.file[i]),
                              text_of(out, trace->frames.function[i]), trace->frames.line[i], i};
-    qsort(sorted, count, sizeof *sorted, by_place);
+    mv_sort_rows(arena, sorted, count, MV_RISING(placed, file), MV_RISING(placed, name),
+                 MV_RISING(placed, line));
     number_places(out, sorted, count);
     gather_callees(out);
     return true;

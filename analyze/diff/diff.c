@@ -1,8 +1,7 @@
 #include "analyze/diff/diff.h"
 
-#include <stdlib.h>
-
 #include "analyze/lives/alive.h"
+#include "base/sort.h"
 
 /* The allocated bytes of one side, by stack and by site. */
 typedef struct {
@@ -167,24 +166,18 @@ static uint32_t gather_rows(const mv_diff_code *code, const holdings h[2], uint3
     return count;
 }
 
-static int by_class(const void *a, const void *b)
-{
-    const classed_row *x = a, *y = b;
-
-    return x->class < y->class ? -1 : x->class > y->class;
-}
-
 static uint64_t magnitude(int64_t delta)
 {
     return delta < 0 ? 0 - (uint64_t)delta : (uint64_t)delta;
 }
 
-static int by_change(const void *a, const void *b)
+static int by_change(const void *a, const void *b, const void *unused)
 {
     const mv_diff_row *x = a, *y = b;
     uint64_t p = magnitude(x->delta), q = magnitude(y->delta);
     uint32_t f, g;
 
+    (void)unused;
     if (p != q)
         return p > q ? -1 : 1;
     for (int s = 1; s >= 0; s--) {
@@ -212,7 +205,7 @@ static void add_row(mv_diff_row *sum, const mv_diff_row *row, uint64_t most[2])
 
 static bool fill_lines(mv_arena *arena, classed_row *rows, uint32_t count, mv_diff *out)
 {
-    qsort(rows, count, sizeof *rows, by_class);
+    mv_sort_rows(arena, rows, count, MV_RISING(classed_row, class));
     out->line = mv_push_array(arena, mv_diff_row, count);
     if (!out->line)
         return false;
@@ -229,7 +222,7 @@ static bool fill_lines(mv_arena *arena, classed_row *rows, uint32_t count, mv_di
             out->same_bytes += sum.bytes[0];
         }
     }
-    qsort(out->line, out->lines, sizeof *out->line, by_change);
+    mv_sort_by(arena, out->line, out->lines, sizeof *out->line, by_change, NULL);
     return true;
 }
 
@@ -241,7 +234,7 @@ static bool fill_sites(mv_arena *arena, const classed_row *rows, uint32_t count,
     for (uint32_t i = 0; i < count; i++)
         if (rows[i].row.delta != 0)
             out->sites[out->count++] = rows[i].row;
-    qsort(out->sites, out->count, sizeof *out->sites, by_change);
+    mv_sort_by(arena, out->sites, out->count, sizeof *out->sites, by_change, NULL);
     return true;
 }
 

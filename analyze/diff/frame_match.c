@@ -1,10 +1,9 @@
 #include "analyze/diff/frame_match.h"
 
-#include <stdlib.h>
-
 #include "analyze/diff/code_side.h"
 #include "analyze/diff/line_pairs.h"
 #include "analyze/diff/pairs.h"
+#include "base/sort.h"
 
 /* Most path components that are compared, before only base names count. */
 #define MOST_COMPONENTS 4
@@ -128,17 +127,6 @@ typedef struct {
     uint32_t before, after;
 } function_pair;
 
-static int by_code(const void *a, const void *b)
-{
-    const function_pair *x = a, *y = b;
-
-    if (x->file != y->file)
-        return x->file < y->file ? -1 : 1;
-    if (x->line != y->line)
-        return x->line < y->line ? -1 : 1;
-    return x->name < y->name ? -1 : x->name > y->name;
-}
-
 static uint32_t gather_pairs(const matching *m, function_pair *out)
 {
     uint32_t count = 0;
@@ -152,7 +140,8 @@ static uint32_t gather_pairs(const matching *m, function_pair *out)
         out[count++] = (function_pair){shared_file(m, 0, m->side[0].of_file[f]), a < b ? a : b,
                                        m->side[0].name_hash[f] + m->side[1].name_hash[g], f, g};
     }
-    qsort(out, count, sizeof *out, by_code);
+    mv_sort_rows(m->scratch, out, count, MV_RISING(function_pair, file),
+                 MV_RISING(function_pair, line), MV_RISING(function_pair, name));
     return count;
 }
 

@@ -1,6 +1,6 @@
 #include "analyze/diff/pairs.h"
 
-#include <stdlib.h>
+#include "base/sort.h"
 
 struct mv_keyed {
     uint64_t key;
@@ -25,15 +25,6 @@ bool mv_pairs_init(mv_pairs *pairs, mv_arena *arena, uint32_t before, uint32_t a
     return true;
 }
 
-static int by_key_then_row(const void *a, const void *b)
-{
-    const keyed *x = a, *y = b;
-
-    if (x->key != y->key)
-        return x->key < y->key ? -1 : 1;
-    return x->row < y->row ? -1 : x->row > y->row;
-}
-
 static uint32_t gather(mv_pairs *pairs, int side)
 {
     keyed *out = pairs->work[side];
@@ -42,7 +33,7 @@ static uint32_t gather(mv_pairs *pairs, int side)
     for (uint32_t i = 0; i < pairs->count[side]; i++)
         if (pairs->partner[side][i] == MV_NO_PARTNER && pairs->key[side][i] != MV_NO_KEY)
             out[count++] = (keyed){pairs->key[side][i], i};
-    qsort(out, count, sizeof *out, by_key_then_row);
+    mv_sort_rows(NULL, out, count, MV_RISING(keyed, key));
     return count;
 }
 

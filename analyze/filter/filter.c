@@ -3,10 +3,10 @@
 
 #include <ctype.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/peak/category.h"
+#include "base/numbers.h"
 #include "base/size.h"
 
 typedef struct {
@@ -93,18 +93,10 @@ static bool take_text(reading *r, mv_filter_term *term)
 static bool read_number(const char *text, uint64_t *out, const char **end)
 {
     bool is_hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
-    const char *digits = is_hex ? text + 2 : text;
-    uint64_t base = is_hex ? 16 : 10;
 
+    *end = is_hex ? text + 2 : text;
     *out = 0;
-    for (*end = digits; isxdigit((unsigned char)**end); (*end)++) {
-        char c = lower(**end);
-        uint64_t digit = c >= 'a' ? (uint64_t)(c - 'a' + 10) : (uint64_t)(c - '0');
-        if (digit >= base || *out > (UINT64_MAX - digit) / base)
-            return false;
-        *out = *out * base + digit;
-    }
-    return *end > digits;
+    return mv_number_take(end, is_hex ? 16 : 10, out) && !isxdigit((unsigned char)**end);
 }
 
 static bool read_whole(const char *text, uint64_t *out)

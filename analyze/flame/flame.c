@@ -1,45 +1,24 @@
 #include "analyze/flame/flame.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "analyze/lives/alive.h"
+#include "base/sort.h"
 
-static int by_place(const mv_flame_row *x, const mv_flame_row *y)
+static bool is_same_row(const mv_flame_row *a, const mv_flame_row *b)
 {
-    if (x->segment != y->segment)
-        return x->segment < y->segment ? -1 : 1;
-    return (x->part > y->part) - (x->part < y->part);
-}
-
-static int by_stack(const void *a, const void *b)
-{
-    const mv_flame_row *x = a, *y = b;
-    int place = by_place(x, y);
-
-    return place ? place : (x->stack.row > y->stack.row) - (x->stack.row < y->stack.row);
-}
-
-static int by_bytes(const void *a, const void *b)
-{
-    const mv_flame_row *x = a, *y = b;
-    int place = by_place(x, y);
-
-    if (place)
-        return place;
-    if (x->bytes != y->bytes)
-        return x->bytes < y->bytes ? 1 : -1;
-    return by_stack(a, b);
+    return a->segment == b->segment && a->part == b->part && a->stack.row == b->stack.row;
 }
 
 /* Adds up rows with the same segment, part and stack. */
-static void merge(mv_flame *flame)
+static void merge(mv_arena *arena, mv_flame *flame)
 {
     uint32_t count = 0;
 
-    qsort(flame->rows, flame->count, sizeof *flame->rows, by_stack);
+    mv_sort_rows(arena, flame->rows, flame->count, MV_RISING(mv_flame_row, segment),
+                 MV_RISING(mv_flame_row, part), MV_RISING(mv_flame_row, stack.row));
     for (uint32_t i = 0; i < flame->count; i++) {
-        if (count > 0 && by_stack(&flame->rows[count - 1], &flame->rows[i]) == 0) {
+        if (count > 0 && is_same_row(&flame->rows[count - 1], &flame->rows[i])) {
             flame->rows[count - 1].bytes += flame->rows[i].bytes;
             flame->rows[count - 1].blocks += flame->rows[i].blocks;
         } else {
@@ -47,7 +26,8 @@ static void merge(mv_flame *flame)
         }
     }
     flame->count = count;
-    qsort(flame->rows, flame->count, sizeof *flame->rows, by_bytes);
+    mv_sort_rows(arena, flame->rows, flame->count, MV_RISING(mv_flame_row, segment),
+                 MV_RISING(mv_flame_row, part), MV_FALLING(mv_flame_row, bytes));
 }
 
 static mv_stack_id shown_stack(const mv_lives *lives, const mv_sites *sites, uint32_t alloc)
@@ -80,7 +60,7 @@ mv_code mv_flame_memory(mv_arena *arena, const mv_lives *lives, uint32_t event,
     }
     mv_arena_release(&scratch);
     if (code == MV_OK)
-        merge(out);
+        merge(arena, out);
     return code;
 }
 
@@ -129,29 +109,20 @@ mv_code mv_flame_segments(mv_arena *arena, const mv_trace *trace, const mv_lives
     for (uint32_t s = 0; s < out->map.count; s++)
         for (uint32_t i = out->map.first_piece[s]; i < out->map.first_piece[s + 1]; i++)
             out->rows[out->count++] = row_of_piece(lives, event, sites, is_other, &out->map, s, i);
-    merge(out);
+    merge(arena, out);
     return MV_OK;
-}
-
-static int most_allocated_first(const void *a, const void *b)
-{
-    const mv_flame_row *x = a, *y = b;
-    bool is_x = x->part == MV_FLAME_ALLOCATED, is_y = y->part == MV_FLAME_ALLOCATED;
-
-    if (is_x != is_y)
-        return is_x ? -1 : 1;
-    if (x->bytes != y->bytes)
-        return x->bytes < y->bytes ? 1 : -1;
-    return by_stack(a, b);
 }
 
 void mv_flame_keep_top(mv_flame *flame, uint32_t top)
 {
-    qsort(flame->rows, flame->count, sizeof *flame->rows, most_allocated_first);
+    static_assert(MV_FLAME_ALLOCATED == 0, "allocated rows are sorted to the front");
+    mv_sort_rows(NULL, flame->rows, flame->count, MV_RISING(mv_flame_row, part),
+                 MV_FALLING(mv_flame_row, bytes), MV_RISING(mv_flame_row, segment),
+                 MV_RISING(mv_flame_row, stack.row));
     for (uint32_t i = top; i < flame->count; i++)
         if (flame->rows[i].part == MV_FLAME_ALLOCATED)
             flame->rows[i] = other(flame->rows[i]);
-    merge(flame);
+    merge(NULL, flame);
 }
 
 uint32_t mv_flame_prefix(const mv_trace *trace, const mv_lives *lives, const mv_flame *flame,

@@ -1,9 +1,10 @@
 #include "analyze/flame/flame_tree.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/intern.h"
+#include "base/sort.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -18,30 +19,14 @@ typedef struct {
     bool all_frames;
     mv_flame_tree_opts opts;
     mv_flame_tree *tree;
-    uint32_t capacity;
-    mv_intern by_step; /* nodes by their parent and label */
-    mv_intern by_text; /* labels */
+    uint32_t capacity, node_labels; /* of tree->nodes and of label_of_node */
+    mv_intern by_step;              /* nodes by their parent and label */
+    mv_intern by_text;              /* labels */
     const char **labels;
     uint32_t label_count, label_capacity;
     uint32_t *label_of_frame; /* [frames.count] label, + 1 */
-    uint32_t *label_of_node;  /* [capacity] */
+    uint32_t *label_of_node;  /* [tree->count] */
 } planter;
-
-/* One more row in `*rows`. */
-static bool reserve(mv_arena *arena, void *rows, uint32_t count, uint32_t *capacity, uint64_t size)
-{
-    uint64_t more = (uint64_t)*capacity + *capacity / 2 + 256;
-    void *grown;
-
-    if (count < *capacity)
-        return true;
-    grown = more < UINT32_MAX ? mv_arena_grow(arena, *(void **)rows, more * size) : NULL;
-    if (!grown)
-        return false;
-    *(void **)rows = grown;
-    *capacity = (uint32_t)more;
-    return true;
-}
 
 /* The number of a text, from 1; 0 when memory is out. */
 static uint32_t label_number(planter *p, const char *text)
@@ -52,7 +37,7 @@ static uint32_t label_number(planter *p, const char *text)
     for (mv_probe at = mv_intern_start(&p->by_text, hash); mv_intern_next(&p->by_text, &at);)
         if (strcmp(p->labels[at.row], text) == 0)
             return at.row + 1;
-    if (!reserve(&p->scratch, &p->labels, p->label_count, &p->label_capacity, sizeof *p->labels))
+    if (!mv_room(&p->scratch, p->labels, p->label_count, p->label_capacity))
         return 0;
     p->labels[p->label_count] = mv_arena_text(p->arena, text, length);
     if (!p->labels[p->label_count] || !mv_intern_add(&p->by_text, hash, p->label_count))
@@ -72,17 +57,9 @@ static uint32_t frame_label(planter *p, mv_frame_id frame)
 
 static bool add_node(planter *p, uint32_t label, mv_flame_node node)
 {
-    uint32_t capacity = p->capacity;
-
-    if (!reserve(p->arena, &p->tree->nodes, p->tree->count, &p->capacity, sizeof node))
+    if (!mv_room(p->arena, p->tree->nodes, p->tree->count, p->capacity) ||
+        !mv_room(&p->scratch, p->label_of_node, p->tree->count, p->node_labels))
         return false;
-    if (p->capacity > capacity) {
-        uint32_t *grown =
-            mv_arena_grow(&p->scratch, p->label_of_node, p->capacity * sizeof *p->label_of_node);
-        if (!grown)
-            return false;
-        p->label_of_node = grown;
-    }
     p->label_of_node[p->tree->count] = label;
     p->tree->nodes[p->tree->count++] = node;
     if (node.depth > p->tree->depth)
@@ -162,7 +139,7 @@ static bool add_row(planter *p, const mv_lives *lives, const mv_flame *flame,
 }
 
 /* Fewest bytes first: each is then linked before those already there, so most bytes come first. */
-static int least_first(const void *left, const void *right, void *nodes)
+static int least_first(const void *left, const void *right, const void *nodes)
 {
     const mv_flame_node *a = (const mv_flame_node *)nodes + *(const uint32_t *)left;
     const mv_flame_node *b = (const mv_flame_node *)nodes + *(const uint32_t *)right;
@@ -183,7 +160,7 @@ static bool link_children(planter *p)
         return false;
     for (uint32_t i = 0; i < tree->count; i++)
         order[i] = i;
-    qsort_r(order, tree->count, sizeof *order, least_first, tree->nodes);
+    mv_sort_by(&p->scratch, order, tree->count, sizeof *order, least_first, tree->nodes);
     for (uint32_t i = 0; i < tree->count; i++) {
         mv_flame_node *node = &tree->nodes[order[i]];
         if (node->parent == MV_NO_ROW)

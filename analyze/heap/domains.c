@@ -1,6 +1,7 @@
 #include "analyze/heap/domains.h"
 
-#include <stdlib.h>
+#include "base/search.h"
+#include "base/sort.h"
 
 /* The domain of one segment, before domains are numbered. */
 typedef struct {
@@ -17,14 +18,6 @@ static int compare(uint8_t kind, uint32_t pool, uint32_t stream, const belonging
     if (pool != b->pool)
         return pool < b->pool ? -1 : 1;
     return (stream > b->stream) - (stream < b->stream);
-}
-
-static int by_domain(const void *a, const void *b)
-{
-    const belonging *x = a, *y = b;
-    int order = compare(x->kind, x->pool, x->stream, y);
-
-    return order ? order : (x->segment > y->segment) - (x->segment < y->segment);
 }
 
 static mv_pool_id known_pool(mv_pool_id pool)
@@ -93,7 +86,8 @@ bool mv_domains_find(mv_arena *arena, const mv_lives *lives, mv_domains *out)
     if (made) {
         for (uint32_t i = 0; i < s->count; i++)
             of[i] = (belonging){i, known_pool(s->pool[i]).row, s->stream[i].row, s->kind[i]};
-        qsort(of, s->count, sizeof *of, by_domain);
+        mv_sort_rows(&scratch, of, s->count, MV_RISING(belonging, kind), MV_RISING(belonging, pool),
+                     MV_RISING(belonging, stream));
         number(of, s->count, out);
         find_spans(out);
     }
@@ -103,19 +97,15 @@ bool mv_domains_find(mv_arena *arena, const mv_lives *lives, mv_domains *out)
 
 uint32_t mv_domain_of(const mv_domains *domains, uint8_t kind, mv_pool_id pool, mv_stream_id stream)
 {
-    uint32_t low = 0, high = domains->count;
+    mv_bisect b = mv_bisect_over(0, domains->count);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        belonging b = {0, domains->pool[middle].row, domains->stream[middle].row,
-                       domains->kind[middle]};
-        int order = compare(kind, known_pool(pool).row, stream.row, &b);
+    while (mv_bisect_next(&b)) {
+        belonging row = {0, domains->pool[b.middle].row, domains->stream[b.middle].row,
+                         domains->kind[b.middle]};
+        int order = compare(kind, known_pool(pool).row, stream.row, &row);
         if (order == 0)
-            return middle;
-        if (order < 0)
-            high = middle;
-        else
-            low = middle + 1;
+            return (uint32_t)b.middle;
+        mv_bisect_tell(&b, order > 0);
     }
     return MV_NO_ROW;
 }

@@ -1,6 +1,6 @@
 #include "analyze/heap/pins.h"
 
-#include <stdlib.h>
+#include "base/sort.h"
 
 typedef struct {
     const mv_heap *heap;
@@ -12,26 +12,6 @@ typedef struct {
     uint32_t pin_count;
     mv_pins *out;
 } pinning;
-
-static int by_stranded(const void *a, const void *b)
-{
-    const mv_pin *x = a, *y = b;
-
-    if (x->stranded != y->stranded)
-        return x->stranded < y->stranded ? 1 : -1;
-    if (x->bytes != y->bytes)
-        return x->bytes < y->bytes ? 1 : -1;
-    return (x->group > y->group) - (x->group < y->group);
-}
-
-static int by_segment(const void *a, const void *b)
-{
-    const mv_stranded *x = a, *y = b;
-
-    if (x->stranded != y->stranded)
-        return x->stranded < y->stranded ? 1 : -1;
-    return (x->segment > y->segment) - (x->segment < y->segment);
-}
 
 static bool is_wanted(const pinning *p, uint32_t segment)
 {
@@ -49,6 +29,12 @@ static bool is_hole(const pinning *p, uint32_t piece)
 static uint64_t rest_of(const pinning *p, uint32_t piece)
 {
     return p->map->piece_size[piece] - p->map->piece_whole[piece];
+}
+
+static void sort_pins(mv_arena *scratch, mv_pin *pins, uint32_t count)
+{
+    mv_sort_rows(scratch, pins, count, MV_FALLING(mv_pin, stranded), MV_FALLING(mv_pin, bytes),
+                 MV_RISING(mv_pin, group));
 }
 
 /* The share that the used block at `piece` has of the holes on both its sides. The lower neighbour
@@ -111,7 +97,7 @@ static void pin_segment(pinning *p, uint32_t segment)
         if (!is_hole(p, i) && share_of(p, segment, i) > 0)
             pin_block(p, segment, i, row->first_pin);
     row->pins = p->pin_count - row->first_pin;
-    qsort(p->out->pins + row->first_pin, row->pins, sizeof *p->out->pins, by_stranded);
+    sort_pins(NULL, p->out->pins + row->first_pin, row->pins);
 }
 
 static void add_line(pinning *p, const mv_pin *pin)
@@ -165,8 +151,9 @@ mv_code mv_pins_find(mv_arena *arena, const mv_heap *heap, const mv_heap_map *ma
                 pin_segment(&p, i);
         for (uint32_t i = 0; i < p.pin_count; i++)
             add_line(&p, &out->pins[i]);
-        qsort(out->segments, out->segment_count, sizeof *out->segments, by_segment);
-        qsort(out->lines, out->line_count, sizeof *out->lines, by_stranded);
+        mv_sort_rows(&scratch, out->segments, out->segment_count, MV_FALLING(mv_stranded, stranded),
+                     MV_RISING(mv_stranded, segment));
+        sort_pins(&scratch, out->lines, out->line_count);
     }
     mv_arena_release(&scratch);
     return made ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "blocks beside holes");

@@ -1,5 +1,9 @@
 #include "analyze/ledger/holdings.h"
 
+#include "base/grow.h"
+
+static_assert(MV_NOT_IN_MAP == MV_NO_ROW, "a key that is not in a map has no row");
+
 /* A range of addresses that is mapped to created memory. */
 struct mv_mapped {
     uint64_t bytes;
@@ -18,21 +22,19 @@ void mv_holdings_init(mv_holdings *holdings, mv_arena *arena, const mv_trace *tr
                               .by_handle.arena = arena,
                               .by_mapping.arena = arena,
                               .by_context.arena = arena,
-                              .free_lots = MV_NOT_MAPPED,
-                              .free_ranges = MV_NOT_MAPPED};
+                              .free_lots = MV_NO_ROW,
+                              .free_ranges = MV_NO_ROW};
     for (int i = 0; i < MV_LOT_KINDS; i++)
-        holdings->first[i] = MV_NOT_MAPPED;
+        holdings->first[i] = MV_NO_ROW;
 }
 
 void mv_holdings_drop(mv_holdings *holdings)
 {
-    mv_addrmap *maps[] = {&holdings->by_addr, &holdings->by_array, &holdings->by_handle,
-                          &holdings->by_mapping, &holdings->by_context};
+    mv_map *maps[] = {&holdings->by_addr, &holdings->by_array, &holdings->by_handle,
+                      &holdings->by_mapping, &holdings->by_context};
 
-    for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++) {
-        mv_arena_drop(holdings->arena, maps[i]->nodes);
-        mv_arena_drop(holdings->arena, maps[i]->heads);
-    }
+    for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
+        mv_arena_drop(holdings->arena, maps[i]->slots);
     mv_arena_drop(holdings->arena, holdings->lots);
     mv_arena_drop(holdings->arena, holdings->ranges);
 }
@@ -66,34 +68,17 @@ static bool is_mine(const mv_holdings *h, uint32_t call)
 
 /* ---- lots -------------------------------------------------------------------------------- */
 
-static bool make_room(mv_arena *arena, void **rows, uint32_t *capacity, uint32_t used, size_t size)
-{
-    uint32_t wanted = *capacity ? *capacity * 2 : 256;
-    void *grown;
-
-    if (used < *capacity)
-        return true;
-    grown = wanted > *capacity ? mv_arena_grow(arena, *rows, (uint64_t)wanted * size) : NULL;
-    if (!grown)
-        return false;
-    *rows = grown;
-    *capacity = wanted;
-    return true;
-}
-
-/* The row of a new lot, already in the list of its kind; MV_NOT_MAPPED when memory is out. */
+/* The row of a new lot, already in the list of its kind; MV_NO_ROW when memory is out. */
 static uint32_t lot_add(mv_holdings *h, uint32_t call, mv_lot_kind kind, uint64_t key)
 {
-    void *rows = h->lots;
     uint32_t at = h->free_lots;
     mv_lot *lot;
 
-    if (at != MV_NOT_MAPPED) {
+    if (at != MV_NO_ROW) {
         h->free_lots = h->lots[at].next;
     } else {
-        if (!make_room(h->arena, &rows, &h->lots_capacity, h->lots_used, sizeof *lot))
-            return MV_NOT_MAPPED;
-        h->lots = rows;
+        if (!mv_room(h->arena, h->lots, h->lots_used, h->lots_capacity))
+            return MV_NO_ROW;
         at = h->lots_used++;
     }
     lot = &h->lots[at];
@@ -101,9 +86,9 @@ static uint32_t lot_add(mv_holdings *h, uint32_t call, mv_lot_kind kind, uint64_
                     .bytes = h->trace->api_calls.size[call],
                     .key = key,
                     .kind = (uint8_t)kind,
-                    .prev = MV_NOT_MAPPED,
+                    .prev = MV_NO_ROW,
                     .next = h->first[kind]};
-    if (lot->next != MV_NOT_MAPPED)
+    if (lot->next != MV_NO_ROW)
         h->lots[lot->next].prev = at;
     h->first[kind] = at;
     h->held[kind].bytes += lot->bytes;
@@ -117,11 +102,11 @@ static void lot_remove(mv_holdings *h, uint32_t at)
 
     h->held[lot->kind].bytes -= lot->bytes;
     h->held[lot->kind].count--;
-    if (lot->prev != MV_NOT_MAPPED)
+    if (lot->prev != MV_NO_ROW)
         h->lots[lot->prev].next = lot->next;
     else
         h->first[lot->kind] = lot->next;
-    if (lot->next != MV_NOT_MAPPED)
+    if (lot->next != MV_NO_ROW)
         h->lots[lot->next].prev = lot->prev;
     lot->next = h->free_lots;
     h->free_lots = at;
@@ -129,22 +114,22 @@ static void lot_remove(mv_holdings *h, uint32_t at)
 
 /* ---- allocated memory -------------------------------------------------------------------- */
 
-static bool allocate(mv_holdings *h, mv_addrmap *map, uint32_t call, mv_lot_kind kind, uint64_t key)
+static bool allocate(mv_holdings *h, mv_map *map, uint32_t call, mv_lot_kind kind, uint64_t key)
 {
-    uint32_t before = mv_addrmap_take(map, key), at;
+    uint32_t before = mv_map_take(map, key), at;
 
     /* The free of the previous allocation was not recorded. */
-    if (before != MV_NOT_MAPPED)
+    if (before != MV_NO_ROW)
         lot_remove(h, before);
     at = lot_add(h, call, kind, key);
-    return at != MV_NOT_MAPPED && mv_addrmap_put(map, key, at);
+    return at != MV_NO_ROW && mv_map_put(map, key, at);
 }
 
-static void give_back(mv_holdings *h, mv_addrmap *map, uint64_t key)
+static void give_back(mv_holdings *h, mv_map *map, uint64_t key)
 {
-    uint32_t at = mv_addrmap_take(map, key);
+    uint32_t at = mv_map_take(map, key);
 
-    if (at != MV_NOT_MAPPED)
+    if (at != MV_NO_ROW)
         lot_remove(h, at);
 }
 
@@ -159,28 +144,28 @@ static void lot_settle(mv_holdings *h, uint32_t at)
 static bool create(mv_holdings *h, uint32_t call, mv_lot_kind kind)
 {
     uint64_t handle = h->trace->api_calls.handle[call];
-    uint32_t before = mv_addrmap_take(&h->by_handle, handle), at;
+    uint32_t before = mv_map_take(&h->by_handle, handle), at;
 
-    if (before != MV_NOT_MAPPED) {
+    if (before != MV_NO_ROW) {
         h->lots[before].references = 0;
         lot_settle(h, before);
     }
     at = lot_add(h, call, kind, handle);
-    if (at == MV_NOT_MAPPED)
+    if (at == MV_NO_ROW)
         return false;
     h->lots[at].is_created = 1;
     h->lots[at].references = 1;
-    return mv_addrmap_put(&h->by_handle, handle, at);
+    return mv_map_put(&h->by_handle, handle, at);
 }
 
 static void release(mv_holdings *h, uint64_t handle)
 {
-    uint32_t at = mv_addrmap_get(&h->by_handle, handle);
+    uint32_t at = mv_map_find(&h->by_handle, handle);
 
-    if (at == MV_NOT_MAPPED)
+    if (at == MV_NO_ROW)
         return;
     if (--h->lots[at].references == 0) {
-        mv_addrmap_take(&h->by_handle, handle);
+        mv_map_take(&h->by_handle, handle);
         lot_settle(h, at);
     }
 }
@@ -188,15 +173,15 @@ static void release(mv_holdings *h, uint64_t handle)
 /* The handle of the memory at an address: known already, or found by the mapping. */
 static bool retain(mv_holdings *h, uint64_t addr, uint64_t handle)
 {
-    uint32_t at = mv_addrmap_get(&h->by_handle, handle);
-    uint32_t range = mv_addrmap_get(&h->by_mapping, addr);
+    uint32_t at = mv_map_find(&h->by_handle, handle);
+    uint32_t range = mv_map_find(&h->by_mapping, addr);
 
-    if (at == MV_NOT_MAPPED && range != MV_NOT_MAPPED) {
+    if (at == MV_NO_ROW && range != MV_NO_ROW) {
         at = h->ranges[range].lot;
-        if (!mv_addrmap_put(&h->by_handle, handle, at))
+        if (!mv_map_put(&h->by_handle, handle, at))
             return false;
     }
-    if (at != MV_NOT_MAPPED)
+    if (at != MV_NO_ROW)
         h->lots[at].references++;
     return true;
 }
@@ -205,7 +190,7 @@ static void unmap_one(mv_holdings *h, uint64_t addr, uint32_t range)
 {
     uint32_t lot = h->ranges[range].lot;
 
-    mv_addrmap_take(&h->by_mapping, addr);
+    mv_map_take(&h->by_mapping, addr);
     h->ranges[range].lot = h->free_ranges;
     h->free_ranges = range;
     h->lots[lot].mapping--;
@@ -214,35 +199,33 @@ static void unmap_one(mv_holdings *h, uint64_t addr, uint32_t range)
 
 static bool map(mv_holdings *h, uint64_t addr, uint64_t bytes, uint64_t handle)
 {
-    uint32_t lot = mv_addrmap_get(&h->by_handle, handle);
-    uint32_t range = mv_addrmap_get(&h->by_mapping, addr);
-    void *rows = h->ranges;
+    uint32_t lot = mv_map_find(&h->by_handle, handle);
+    uint32_t range = mv_map_find(&h->by_mapping, addr);
 
-    if (lot == MV_NOT_MAPPED)
+    if (lot == MV_NO_ROW)
         return true;
     h->lots[lot].mapping++;
-    if (range != MV_NOT_MAPPED)
+    if (range != MV_NO_ROW)
         unmap_one(h, addr, range);
     range = h->free_ranges;
-    if (range != MV_NOT_MAPPED) {
+    if (range != MV_NO_ROW) {
         h->free_ranges = h->ranges[range].lot;
     } else {
-        if (!make_room(h->arena, &rows, &h->ranges_capacity, h->ranges_used, sizeof *h->ranges))
+        if (!mv_room(h->arena, h->ranges, h->ranges_used, h->ranges_capacity))
             return false;
-        h->ranges = rows;
         range = h->ranges_used++;
     }
     h->ranges[range] = (struct mv_mapped){.bytes = bytes, .lot = lot};
-    return mv_addrmap_put(&h->by_mapping, addr, range);
+    return mv_map_put(&h->by_mapping, addr, range);
 }
 
 /* An unmapped range may be several mapped ones, without holes between them. */
 static void unmap(mv_holdings *h, uint64_t addr, uint64_t bytes)
 {
     do {
-        uint32_t range = mv_addrmap_get(&h->by_mapping, addr);
+        uint32_t range = mv_map_find(&h->by_mapping, addr);
         uint64_t length;
-        if (range == MV_NOT_MAPPED)
+        if (range == MV_NO_ROW)
             return;
         length = h->ranges[range].bytes;
         unmap_one(h, addr, range);
@@ -257,14 +240,14 @@ static void forget_allocated(mv_holdings *h)
 {
     uint32_t at = h->first[MV_LOT_DEVICE];
 
-    while (at != MV_NOT_MAPPED) {
+    while (at != MV_NO_ROW) {
         mv_lot *lot = &h->lots[at];
         uint32_t next = lot->next;
         if (!lot->is_created) {
-            if (mv_addrmap_get(&h->by_addr, lot->key) == at)
-                mv_addrmap_take(&h->by_addr, lot->key);
+            if (mv_map_find(&h->by_addr, lot->key) == at)
+                mv_map_take(&h->by_addr, lot->key);
             else
-                mv_addrmap_take(&h->by_array, lot->key);
+                mv_map_take(&h->by_array, lot->key);
             lot_remove(h, at);
         }
         at = next;
@@ -289,7 +272,7 @@ static bool is_reset(const mv_trace *trace, uint32_t call)
 static bool begin_context(mv_holdings *h, uint32_t call)
 {
     h->contexts++;
-    return mv_addrmap_put(&h->by_context, h->trace->api_calls.handle[call], call);
+    return mv_map_put(&h->by_context, h->trace->api_calls.handle[call], call);
 }
 
 /* Only the creation of a context says which device it is on. The end of a context whose creation
@@ -297,8 +280,7 @@ static bool begin_context(mv_holdings *h, uint32_t call)
  * which memory was in it. */
 static void end_context(mv_holdings *h, uint32_t call)
 {
-    bool was_here =
-        mv_addrmap_take(&h->by_context, h->trace->api_calls.handle[call]) != MV_NOT_MAPPED;
+    bool was_here = mv_map_take(&h->by_context, h->trace->api_calls.handle[call]) != MV_NO_ROW;
 
     if (is_reset(h->trace, call)) {
         if (is_mine(h, call)) {

@@ -16,7 +16,7 @@
 #ifndef MV_HOLDINGS_H
 #define MV_HOLDINGS_H
 
-#include "analyze/ledger/addrmap.h"
+#include "base/map.h"
 #include "parse/model/trace.h"
 
 typedef enum { MV_LOT_DEVICE, MV_LOT_HOST, MV_LOT_FOREIGN, MV_LOT_KINDS } mv_lot_kind;
@@ -25,7 +25,7 @@ typedef enum { MV_LOT_DEVICE, MV_LOT_HOST, MV_LOT_FOREIGN, MV_LOT_KINDS } mv_lot
 typedef struct {
     uint32_t call;                /* row of api_calls that made it */
     uint32_t references, mapping; /* of created memory; else 0 */
-    uint32_t prev, next;          /* in the same list; MV_NOT_MAPPED at the ends */
+    uint32_t prev, next;          /* in the same list; MV_NO_ROW at the ends */
     uint64_t bytes;
     uint64_t key; /* its address or handle */
     uint8_t kind; /* mv_lot_kind */
@@ -42,15 +42,15 @@ typedef struct {
     mv_arena *arena;
     int32_t device;
     bool takes_unplaced;      /* calls without a known device count for this one */
-    mv_addrmap by_addr;       /* lots of allocated memory */
-    mv_addrmap by_array;      /* lots of arrays */
-    mv_addrmap by_handle;     /* lots of created memory with references */
-    mv_addrmap by_mapping;    /* mapped ranges, by their first address */
-    mv_addrmap by_context;    /* calls that made a context of the device */
+    mv_map by_addr;           /* lots of allocated memory */
+    mv_map by_array;          /* lots of arrays */
+    mv_map by_handle;         /* lots of created memory with references */
+    mv_map by_mapping;        /* mapped ranges, by their first address */
+    mv_map by_context;        /* calls that made a context of the device */
     mv_lot *lots;             /* [lots_used]; a row in no list is free */
     struct mv_mapped *ranges; /* [ranges_used]; likewise */
     uint32_t lots_used, lots_capacity, ranges_used, ranges_capacity;
-    uint32_t free_lots, free_ranges; /* lists of free rows; MV_NOT_MAPPED: none */
+    uint32_t free_lots, free_ranges; /* lists of free rows; MV_NO_ROW: none */
     uint32_t first[MV_LOT_KINDS];    /* lists of held memory */
     mv_held held[MV_LOT_KINDS];
     uint64_t contexts; /* that were recorded and not destroyed yet */

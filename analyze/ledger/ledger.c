@@ -1,9 +1,9 @@
 #include "analyze/ledger/ledger.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "analyze/totals/moment.h"
+#include "base/sort.h"
 
 /* ---- names ------------------------------------------------------------------------------- */
 
@@ -284,26 +284,6 @@ static void fill_use(const mv_trace *trace, const levels *l, mv_ledger *out)
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-static int compare_makers(const void *a, const void *b)
-{
-    const mv_ledger_row *x = a, *y = b;
-
-    if (x->library.row != y->library.row)
-        return x->library.row < y->library.row ? -1 : 1;
-    if (x->api.row != y->api.row)
-        return x->api.row < y->api.row ? -1 : 1;
-    return (x->stack.row > y->stack.row) - (x->stack.row < y->stack.row);
-}
-
-static int compare_sizes(const void *a, const void *b)
-{
-    const mv_ledger_row *x = a, *y = b;
-
-    if (x->bytes != y->bytes)
-        return x->bytes > y->bytes ? -1 : 1;
-    return compare_makers(a, b);
-}
-
 /* Merges the rows of allocations into one for each stack, then one for each library and API. */
 static uint32_t merge_rows(mv_ledger_row *rows, uint32_t count, bool by_stack)
 {
@@ -338,7 +318,7 @@ static mv_code fill_rows(mv_arena *arena, const mv_holdings *h, mv_ledger *out, 
 
     if (!rows)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "ledger");
-    for (uint32_t at = h->first[MV_LOT_DEVICE]; at != MV_NOT_MAPPED; at = h->lots[at].next) {
+    for (uint32_t at = h->first[MV_LOT_DEVICE]; at != MV_NO_ROW; at = h->lots[at].next) {
         uint32_t call = h->lots[at].call;
         rows[count++] = (mv_ledger_row){.library = c->library[call],
                                         .api = c->api[call],
@@ -347,10 +327,13 @@ static mv_code fill_rows(mv_arena *arena, const mv_holdings *h, mv_ledger *out, 
                                         .stack = c->stack[call],
                                         .is_framework = is_framework(h->trace, c->library[call])};
     }
-    qsort(rows, count, sizeof *rows, compare_makers);
+    mv_sort_rows(arena, rows, count, MV_RISING(mv_ledger_row, library.row),
+                 MV_RISING(mv_ledger_row, api.row), MV_RISING(mv_ledger_row, stack.row));
     count = merge_rows(rows, count, true);
     count = merge_rows(rows, count, false);
-    qsort(rows, count, sizeof *rows, compare_sizes);
+    mv_sort_rows(arena, rows, count, MV_FALLING(mv_ledger_row, bytes),
+                 MV_RISING(mv_ledger_row, library.row), MV_RISING(mv_ledger_row, api.row),
+                 MV_RISING(mv_ledger_row, stack.row));
     out->by = rows;
     out->count = count;
     out->by_sum = h->held[MV_LOT_DEVICE].bytes;

@@ -2,7 +2,7 @@
  * rules and their order. */
 #include "analyze/lives/lives_sweep.h"
 
-#include <string.h>
+#include "base/search.h"
 
 enum { OFTEN = 2 }; /* so many complete ranges before the first event are not an accident */
 
@@ -103,16 +103,7 @@ typedef struct {
 /* First event at or after `time`; times of real traces ascend. */
 static uint32_t event_after(const mv_events *ev, int64_t time)
 {
-    uint32_t low = 0, high = ev->count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (ev->time_us[middle] < time)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return (uint32_t)mv_lower_bound_i64(ev->time_us, ev->count, time);
 }
 
 static void count_range(const mv_lives_sweep *r, range_count *c, int64_t end)

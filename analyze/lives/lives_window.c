@@ -1,6 +1,6 @@
 #include "analyze/lives/lives_window.h"
 
-#include <stdlib.h>
+#include "base/sort.h"
 
 #include "parse/model/tables.h"
 
@@ -46,15 +46,6 @@ typedef struct {
     uint32_t row;
 } placed;
 
-static int by_addr(const void *a, const void *b)
-{
-    const placed *x = a, *y = b;
-
-    if (x->addr != y->addr)
-        return x->addr < y->addr ? -1 : 1;
-    return (x->row > y->row) - (x->row < y->row);
-}
-
 /* The rows to keep: first those from before the window by address, then the others by birth. */
 static placed *choose_allocs(cutting *c, uint32_t *count)
 {
@@ -71,7 +62,7 @@ static placed *choose_allocs(cutting *c, uint32_t *count)
     while (c->out->allocs.preexisting < *count &&
            birth_in(c->window, a->birth[rows[c->out->allocs.preexisting].row]) == MV_BEFORE)
         c->out->allocs.preexisting++;
-    qsort(rows, c->out->allocs.preexisting, sizeof *rows, by_addr);
+    mv_sort_rows(c->scratch, rows, c->out->allocs.preexisting, MV_RISING(placed, addr));
     return rows;
 }
 

@@ -2,10 +2,11 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/text.h"
 
 int64_t mv_position_start_us(const mv_trace *trace)
 {
@@ -106,17 +107,6 @@ static mv_position position_at_time(const mv_events *events, int64_t time_us)
                          time_us == INT64_MAX ? events->count : first_at(events, time_us + 1)};
 }
 
-/* Appends to a sentence; what does not fit is cut. */
-static void say(char *why, uint32_t size, const char *format, ...)
-{
-    size_t used = strlen(why);
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(why + used, size - used, format, args);
-    va_end(args);
-}
-
 enum { NAMES_SHOWN = 6 };
 
 /* Lists the names of the first annotations, each once. */
@@ -136,15 +126,15 @@ static void list_annotations(const mv_trace *trace, char *why, uint32_t size)
         if (known < count)
             continue;
         if (count == NAMES_SHOWN) {
-            say(why, size, ", ...");
+            mv_text_append(why, size, ", ...");
             return;
         }
         shown[count++] = a->name[i];
-        say(why, size, "%s %.*s", count == 1 ? "; the file has:" : ",",
-            name.length < 60 ? (int)name.length : 60, (const char *)name.data);
+        mv_text_append(why, size, "%s %.*s", count == 1 ? "; the file has:" : ",",
+                       name.length < 60 ? (int)name.length : 60, (const char *)name.data);
     }
     if (count == 0)
-        say(why, size, ": the file has none");
+        mv_text_append(why, size, ": the file has none");
 }
 
 static bool find_annotation(const mv_trace *trace, const mv_events *events, const char *x,
@@ -163,10 +153,11 @@ static bool find_annotation(const mv_trace *trace, const mv_events *events, cons
             annotation_starts(trace, (mv_span){(const uint8_t *)x + 1, (uint64_t)(hash - x) - 1});
     *why = 0;
     if (starts > 0) {
-        say(why, why_size, "no annotation '%s': '%.*s' starts %llu time%s", x + 1,
-            (int)(hash - x) - 1, x + 1, (unsigned long long)starts, starts == 1 ? "" : "s");
+        mv_text_append(why, why_size, "no annotation '%s': '%.*s' starts %llu time%s", x + 1,
+                       (int)(hash - x) - 1, x + 1, (unsigned long long)starts,
+                       starts == 1 ? "" : "s");
     } else {
-        say(why, why_size, "no annotation '%s'", x + 1);
+        mv_text_append(why, why_size, "no annotation '%s'", x + 1);
         list_annotations(trace, why, why_size);
     }
     return false;
@@ -246,16 +237,18 @@ static void say_range(const mv_trace *trace, uint32_t first, uint32_t end, char 
         if (mv_trace_events(trace, i).count > mv_trace_events(trace, most).count)
             most = i;
     if (mv_trace_events(trace, most).count == 0) {
-        say(why, size, "; the file has no events%s", trace->device_count > 1 ? " there" : "");
+        mv_text_append(why, size, "; the file has no events%s",
+                       trace->device_count > 1 ? " there" : "");
         return;
     }
     if (trace->device_count > 1)
-        say(why, size, "; device %u has events 0 to %u", most,
-            mv_trace_events(trace, most).count - 1);
+        mv_text_append(why, size, "; device %u has events 0 to %u", most,
+                       mv_trace_events(trace, most).count - 1);
     else
-        say(why, size, "; the file has events 0 to %u", mv_trace_events(trace, most).count - 1);
+        mv_text_append(why, size, "; the file has events 0 to %u",
+                       mv_trace_events(trace, most).count - 1);
     if (length != MV_NO_TIME)
-        say(why, size, ", 0 s to %.6f s", (double)length / 1e6);
+        mv_text_append(why, size, ", 0 s to %.6f s", (double)length / 1e6);
 }
 
 /* Printed times are rounded to the millisecond, so a time that is later by so much is still the

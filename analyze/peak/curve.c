@@ -2,6 +2,7 @@
 
 #include "analyze/lives/alive.h"
 #include "analyze/totals/level_steps.h"
+#include "base/search.h"
 
 /* In a damaged file sizes may add up to more than 64 bits: sums wrap. */
 static int64_t plus(int64_t a, int64_t b)
@@ -135,16 +136,11 @@ static void push_level(sweep *s, uint32_t moment, int64_t level)
 /* The highest level at or after a moment. */
 static int64_t highest_since(const sweep *s, uint32_t moment)
 {
-    uint32_t low = 0, high = s->count - 1;
+    mv_bisect b = mv_bisect_over(0, s->count - 1);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (s->maxima[middle].moment < moment)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return s->maxima[low].level;
+    while (mv_bisect_next(&b))
+        mv_bisect_tell(&b, s->maxima[b.middle].moment < moment);
+    return s->maxima[b.low].level;
 }
 
 /* Accounts for the time since the part changed last; `now` has no level yet. */

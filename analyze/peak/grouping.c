@@ -1,11 +1,11 @@
 #include "analyze/peak/grouping.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "analyze/code/culprit.h"
 #include "analyze/code/open_range.h"
 #include "analyze/lives/alive.h"
+#include "base/sort.h"
 #include "parse/model/build.h"
 
 enum { LABEL = 512 };
@@ -41,15 +41,6 @@ typedef struct {
     const char *text; /* NULL: none */
     uint32_t alloc;
 } named;
-
-static int by_text(const void *a, const void *b)
-{
-    const named *x = a, *y = b;
-    int order =
-        !x->text || !y->text ? (x->text != NULL) - (y->text != NULL) : strcmp(x->text, y->text);
-
-    return order ? order : (x->alloc > y->alloc) - (x->alloc < y->alloc);
-}
 
 static const char *string_or_none(const mv_trace *trace, mv_string_id id)
 {
@@ -218,17 +209,9 @@ static void name_annotated(const grouper *g, named *rows)
 }
 
 typedef struct {
-    uint32_t birth, alloc;
+    uint32_t moment; /* birth + 1, so that MV_BEFORE is 0 */
+    uint32_t alloc;
 } born;
-
-static int by_birth(const void *a, const void *b)
-{
-    const born *x = a, *y = b;
-
-    if (x->birth + 1 != y->birth + 1) /* MV_BEFORE + 1 is 0: first */
-        return x->birth + 1 < y->birth + 1 ? -1 : 1;
-    return (x->alloc > y->alloc) - (x->alloc < y->alloc);
-}
 
 static bool name_ranges(const grouper *g, named *rows)
 {
@@ -240,10 +223,10 @@ static bool name_ranges(const grouper *g, named *rows)
     if (!order || !birth)
         return false;
     for (uint32_t i = 0; i < count; i++)
-        order[i] = (born){g->lives->allocs.birth[i], i};
-    qsort(order, count, sizeof *order, by_birth);
+        order[i] = (born){g->lives->allocs.birth[i] + 1, i};
+    mv_sort_rows(g->scratch, order, count, MV_RISING(born, moment));
     for (uint32_t i = 0; i < count; i++)
-        birth[i] = order[i].birth;
+        birth[i] = order[i].moment - 1;
     within = mv_within_find(g->scratch, g->trace, g->lives->device, birth, count);
     for (uint32_t i = 0; within && i < count; i++)
         rows[order[i].alloc].text = string_or_none(g->trace, within[i]);
@@ -275,7 +258,7 @@ static bool number_groups(grouper *g, named *rows)
     mv_grouping *out = g->out;
     uint32_t count = g->lives->allocs.count;
 
-    qsort(rows, count, sizeof *rows, by_text);
+    mv_sort_rows(g->scratch, rows, count, MV_RISING(named, text), MV_RISING(named, alloc));
     out->count = 1;
     for (uint32_t i = 0; i < count; i++)
         out->count += rows[i].text &&
@@ -332,15 +315,6 @@ mv_code mv_grouping_find(mv_arena *arena, const mv_trace *trace, const mv_lives 
 
 /* ---- sums -------------------------------------------------------------------------------- */
 
-static int by_bytes(const void *a, const void *b)
-{
-    const mv_group_row *x = a, *y = b;
-
-    if (x->bytes != y->bytes)
-        return x->bytes < y->bytes ? 1 : -1;
-    return (x->group > y->group) - (x->group < y->group);
-}
-
 mv_code mv_grouping_sum(mv_arena *arena, const mv_lives *lives, const mv_grouping *grouping,
                         uint32_t event, mv_group_rows *out, mv_err *err)
 {
@@ -364,6 +338,7 @@ mv_code mv_grouping_sum(mv_arena *arena, const mv_lives *lives, const mv_groupin
         if (out->rows[i].blocks > 0)
             out->rows[kept++] = out->rows[i];
     out->count = kept;
-    qsort(out->rows, out->count, sizeof *out->rows, by_bytes);
+    mv_sort_rows(arena, out->rows, out->count, MV_FALLING(mv_group_row, bytes),
+                 MV_RISING(mv_group_row, group));
     return MV_OK;
 }

@@ -1,10 +1,9 @@
 #include "analyze/peak/lines.h"
 
-#include <stdlib.h>
-
 #include "analyze/lives/alive.h"
 #include "analyze/totals/level_steps.h"
 #include "analyze/totals/moment.h"
+#include "base/sort.h"
 
 typedef struct {
     const mv_trace *trace;
@@ -156,19 +155,6 @@ static bool walk(mv_arena *scratch, profiler *p)
     return true;
 }
 
-static int by_peak(const void *a, const void *b)
-{
-    const mv_line *x = a, *y = b;
-
-    if (x->peak != y->peak)
-        return x->peak < y->peak ? 1 : -1;
-    if (x->frame.row != y->frame.row)
-        return x->frame.row < y->frame.row ? -1 : 1;
-    if (x->stack.row != y->stack.row)
-        return x->stack.row < y->stack.row ? -1 : 1;
-    return x->group && y->group ? strcmp(x->group, y->group) : 0;
-}
-
 /* Removes lines that held and allocated nothing in the window. */
 static void drop_idle(mv_lines *lines)
 {
@@ -197,7 +183,9 @@ static mv_code profile(mv_arena *arena, profiler *p, mv_err *err)
     if (!is_done)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "the lines of device %u", p->lives->device);
     drop_idle(p->out);
-    qsort(p->out->lines, p->out->count, sizeof *p->out->lines, by_peak);
+    mv_sort_rows(arena, p->out->lines, p->out->count, MV_FALLING(mv_line, peak),
+                 MV_RISING(mv_line, frame.row), MV_RISING(mv_line, stack.row),
+                 MV_RISING(mv_line, group));
     return MV_OK;
 }
 

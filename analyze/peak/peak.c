@@ -1,10 +1,9 @@
 #include "analyze/peak/peak.h"
 
-#include <stdlib.h>
-
 #include "analyze/code/open_range.h"
 #include "analyze/code/sites.h"
 #include "analyze/lives/alive.h"
+#include "base/sort.h"
 
 typedef struct {
     const mv_trace *trace;
@@ -68,25 +67,16 @@ typedef struct {
     uint64_t bytes;
 } share;
 
-static int by_key(const void *a, const void *b)
-{
-    const share *x = a, *y = b;
-
-    if (x->part != y->part)
-        return x->part < y->part ? -1 : 1;
-    return (x->key > y->key) - (x->key < y->key);
-}
-
 /* Adds up equal keys, then gives each part the key with most of its bytes. */
-static void find_most(share *shares, uint32_t count, uint32_t *most_of_part)
+static void find_most(mv_arena *scratch, share *shares, uint32_t count, uint32_t *most_of_part)
 {
     uint64_t best = 0;
 
-    qsort(shares, count, sizeof *shares, by_key);
+    mv_sort_rows(scratch, shares, count, MV_RISING(share, part), MV_RISING(share, key));
     for (uint32_t i = 0; i < count;) {
         share sum = shares[i];
         bool is_first = i == 0 || shares[i - 1].part != sum.part;
-        for (i++; i < count && by_key(&shares[i], &sum) == 0; i++)
+        for (i++; i < count && shares[i].part == sum.part && shares[i].key == sum.key; i++)
             sum.bytes += shares[i].bytes;
         if (is_first || sum.bytes > best) {
             best = sum.bytes;
@@ -124,23 +114,14 @@ static bool describe_sites(mv_arena *scratch, attributor *t, const uint32_t *sit
         stacks[i] = (share){t->part_of[row], a->stack[row].row, a->block[row]};
         ranges[i] = (share){t->part_of[row], t->annotation[i].row, a->block[row]};
     }
-    find_most(stacks, count, stack);
-    find_most(ranges, count, range);
+    find_most(scratch, stacks, count, stack);
+    find_most(scratch, ranges, count, range);
     for (uint32_t p = 0; p < parts; p++)
         if (site_of_part[p]) {
             t->out->sites[site_of_part[p] - 1].stack.row = stack[p];
             t->out->sites[site_of_part[p] - 1].annotation.row = range[p];
         }
     return true;
-}
-
-static int by_range_bytes(const void *a, const void *b)
-{
-    const mv_peak_range *x = a, *y = b;
-
-    if (x->bytes != y->bytes)
-        return x->bytes < y->bytes ? 1 : -1;
-    return (x->name.row > y->name.row) - (x->name.row < y->name.row);
 }
 
 static bool sum_ranges(mv_arena *arena, mv_arena *scratch, attributor *t)
@@ -154,28 +135,20 @@ static bool sum_ranges(mv_arena *arena, mv_arena *scratch, attributor *t)
         return false;
     for (uint32_t i = 0; i < t->alive.count; i++)
         shares[i] = (share){0, t->annotation[i].row, t->lives->allocs.block[t->alive.row[i]]};
-    qsort(shares, t->alive.count, sizeof *shares, by_key);
+    mv_sort_rows(scratch, shares, t->alive.count, MV_RISING(share, part), MV_RISING(share, key));
     for (uint32_t i = 0; i < t->alive.count; i++) {
         if (count == 0 || ranges[count - 1].name.row != shares[i].key)
             ranges[count++] = (mv_peak_range){.name.row = shares[i].key};
         ranges[count - 1].bytes += shares[i].bytes;
     }
-    qsort(ranges, count, sizeof *ranges, by_range_bytes);
+    mv_sort_rows(scratch, ranges, count, MV_FALLING(mv_peak_range, bytes),
+                 MV_RISING(mv_peak_range, name.row));
     if (count > 1 || (count == 1 && ranges[0].name.row != MV_NO_ROW))
         t->out->range_count = count;
     return true;
 }
 
 /* ---- sites ------------------------------------------------------------------------------- */
-
-static int by_bytes(const void *a, const void *b)
-{
-    const mv_peak_site *x = a, *y = b;
-
-    if (x->bytes != y->bytes)
-        return x->bytes < y->bytes ? 1 : -1;
-    return (x->part > y->part) - (x->part < y->part);
-}
 
 static void count_block(attributor *t, uint32_t row, uint32_t *site_of_part)
 {
@@ -217,7 +190,8 @@ static bool make_sites(mv_arena *arena, mv_arena *scratch, attributor *t, mv_mom
     if (!find_annotations(scratch, t) || !describe_sites(scratch, t, site_of_part) ||
         !sum_ranges(arena, scratch, t))
         return false;
-    qsort(out->sites, out->count, sizeof *out->sites, by_bytes);
+    mv_sort_rows(scratch, out->sites, out->count, MV_FALLING(mv_peak_site, bytes),
+                 MV_RISING(mv_peak_site, part));
     return true;
 }
 

@@ -1,5 +1,6 @@
 /* mv_peak_reach: the sites to remove for a target. */
-#include <stdlib.h>
+
+#include "base/sort.h"
 
 #include "analyze/peak/peak.h"
 
@@ -13,13 +14,6 @@ typedef struct {
     uint32_t event;
     uint32_t least; /* fewer sites than this cannot be enough */
 } reacher;
-
-static int descending(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return (x < y) - (x > y);
-}
 
 static bool is_site(const mv_attribution *found, uint32_t part)
 {
@@ -42,7 +36,7 @@ static void look(reacher *r)
         if (is_site(r->found, p))
             r->sorted[count++] = r->bytes[p];
     }
-    qsort(r->sorted, count, sizeof *r->sorted, descending);
+    mv_sort_rows(NULL, r->sorted, count, MV_FALLING_VALUES(uint64_t));
     while (level > r->out->bytes && needed < count)
         level -= r->sorted[needed++];
     if (needed > r->least)

@@ -1,8 +1,7 @@
 #include "analyze/totals/level_steps.h"
 
-#include <stdlib.h>
-
 #include "analyze/lives/alive.h"
+#include "base/sort.h"
 
 static bool is_free(uint8_t action)
 {
@@ -45,17 +44,6 @@ static void prepare_all(mv_level_steps *steps)
     }
 }
 
-static int by_event(const void *a, const void *b)
-{
-    const mv_level_step *x = a, *y = b;
-
-    if (x->event != y->event)
-        return x->event < y->event ? -1 : 1;
-    if (x->kind != y->kind)
-        return x->kind < y->kind ? -1 : 1;
-    return (x->row > y->row) - (x->row < y->row);
-}
-
 bool mv_level_steps_init(mv_arena *arena, const mv_lives *lives, mv_level_steps *steps)
 {
     *steps = (mv_level_steps){.lives = lives, .event = MV_NO_ROW};
@@ -64,7 +52,8 @@ bool mv_level_steps_init(mv_arena *arena, const mv_lives *lives, mv_level_steps 
     if (!steps->prepared)
         return false;
     prepare_all(steps);
-    qsort(steps->prepared, steps->prepared_count, sizeof *steps->prepared, by_event);
+    mv_sort_rows(arena, steps->prepared, steps->prepared_count, MV_RISING(mv_level_step, event),
+                 MV_RISING(mv_level_step, kind), MV_RISING(mv_level_step, row));
     return true;
 }
 

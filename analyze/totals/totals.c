@@ -1,10 +1,9 @@
 #include "analyze/totals/totals.h"
 
-#include <stdlib.h>
-
 #include "analyze/lives/block_size.h"
 #include "analyze/totals/level_steps.h"
 #include "analyze/totals/totals_audit.h"
+#include "base/sort.h"
 
 /* A pool of one kind: default or private, small or large. */
 typedef struct {
@@ -81,17 +80,6 @@ static void mark_pools(tally *t)
             t->slot_of[index_of_final(t, i)] = 0;
 }
 
-static int by_pool(const void *a, const void *b)
-{
-    const pool_key *x = a, *y = b;
-
-    if (x->a != y->a)
-        return x->a < y->a ? -1 : 1;
-    if (x->b != y->b)
-        return x->b < y->b ? -1 : 1;
-    return (x->kind == MV_SEGMENT_LARGE) - (y->kind == MV_SEGMENT_LARGE);
-}
-
 static bool make_pools(mv_arena *arena, mv_arena *scratch, tally *t)
 {
     uint64_t indices = 2 * (uint64_t)t->trace->pools.count, count = 0;
@@ -109,7 +97,8 @@ static bool make_pools(mv_arena *arena, mv_arena *scratch, tally *t)
             keys[count++] =
                 (pool_key){t->trace->pools.a[i / 2], t->trace->pools.b[i / 2], (uint32_t)(i / 2),
                            i % 2 ? MV_SEGMENT_LARGE : MV_SEGMENT_SMALL};
-    qsort(keys, count, sizeof *keys, by_pool);
+    mv_sort_rows(scratch, keys, count, MV_RISING(pool_key, a), MV_RISING(pool_key, b),
+                 MV_FALLING(pool_key, kind)); /* small before large */
     t->out->pool_count = (uint32_t)count;
     t->out->pools = mv_push_array(arena, mv_pool_totals, count);
     t->levels = mv_push_array(scratch, mv_levels, count);

@@ -1,13 +1,13 @@
 #include "analyze/totals/totals_audit.h"
 
 #include "analyze/lives/block_size.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
-enum { MOST_NOTES = 24, MOST_TEXT = 256 };
+enum { MOST_NOTES = 24 };
 
 typedef struct {
     mv_arena *arena;
@@ -17,14 +17,12 @@ typedef struct {
 
 __attribute__((format(printf, 2, 3))) static void note(note_list *list, const char *format, ...)
 {
-    char text[MOST_TEXT];
     const char *copy;
     va_list args;
 
     va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
+    copy = mv_arena_vprintf(list->arena, format, args);
     va_end(args);
-    copy = mv_arena_text(list->arena, text, strlen(text));
     list->ok &= copy != NULL;
     if (copy && list->audit->count < MOST_NOTES)
         list->audit->notes[list->audit->count++] = copy;
