@@ -1,9 +1,10 @@
 /* memviz convert: a snapshot in another format. */
 #include "base/size.h"
+#include "base/texts.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
 #include "cli/progress.h"
-#include "cli/report/report.h"
+#include "cli/report/table.h"
 #include "parse/writers.h"
 
 typedef mv_code write_fn(mv_arena *scratch, const mv_trace *trace, const mv_write_opts *opts,
@@ -69,6 +70,11 @@ static bool write_file(mv_cli *cli, const mv_trace *trace, write_fn *write, uint
     return err.code == MV_OK;
 }
 
+typedef struct {
+    const char *path;
+    uint64_t events, bytes_in, bytes_out;
+} written;
+
 static uint64_t count_events(const mv_trace *trace)
 {
     uint64_t events = trace->host_events.count;
@@ -78,31 +84,32 @@ static uint64_t count_events(const mv_trace *trace)
     return events;
 }
 
-static int report_json(mv_cli *cli, uint64_t events, uint64_t bytes_in, uint64_t bytes_out)
-{
-    mv_report report;
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST)       \
+    MEMBER("written", mv_value_text(w->path))     \
+    MEMBER("events", mv_value_u64(w->events))     \
+    MEMBER("bytes_in", mv_value_u64(w->bytes_in)) \
+    MEMBER("bytes_out", mv_value_u64(w->bytes_out))
 
-    mv_report_open(&report, cli);
-    mv_report_member(&report, "written",
-                     mv_json_span(&report, (mv_span){(const uint8_t *)cli->options.file[1],
-                                                     strlen(cli->options.file[1])}));
-    mv_report_member(&report, "events", mv_json_u64(events));
-    mv_report_member(&report, "bytes_in", mv_json_u64(bytes_in));
-    mv_report_member(&report, "bytes_out", mv_json_u64(bytes_out));
-    return mv_report_close(&report);
+static void list_report(mv_rows *rows, const void *all, const void *one)
+{
+    const written *w = all;
+
+    (void)one;
+    MV_ROWS_ADD(rows, REPORT_FIELDS);
 }
 
-static void report_text(mv_cli *cli, uint64_t events, uint64_t bytes_in, uint64_t bytes_out)
-{
-    char in[MV_SIZE_TEXT], written[MV_SIZE_TEXT];
-    const char *path = cli->options.file[1];
+const mv_table mv_report_convert = {MV_TABLE(REPORT_FIELDS, list_report)};
 
-    mv_out_clean(&cli->out, (mv_span){(const uint8_t *)path, strlen(path)});
-    mv_out_format(&cli->out, ": %llu events, %s to %s", (unsigned long long)events,
-                  mv_size_text(in, bytes_in), mv_size_text(written, bytes_out));
-    if (bytes_in > 0)
-        mv_out_format(&cli->out, " (%.1f %%)", (double)bytes_out / (double)bytes_in * 100);
-    mv_out_char(&cli->out, '\n');
+static void report_text(mv_out *out, const written *w)
+{
+    char in[MV_SIZE_TEXT], size[MV_SIZE_TEXT];
+
+    mv_out_clean(out, mv_text_span(w->path));
+    mv_out_format(out, ": %llu events, %s to %s", (unsigned long long)w->events,
+                  mv_size_text(in, w->bytes_in), mv_size_text(size, w->bytes_out));
+    if (w->bytes_in > 0)
+        mv_out_format(out, " (%.1f %%)", (double)w->bytes_out / (double)w->bytes_in * 100);
+    mv_out_char(out, '\n');
 }
 
 /* PyTorch's dict has no place for some of what a capture records. */
@@ -121,19 +128,19 @@ int mv_cmd_convert(mv_cli *cli)
 {
     write_fn *write = choose(cli);
     mv_trace trace;
-    uint64_t bytes_in, bytes_out, events;
+    written w = {.path = cli->options.file[1]};
 
     if (!write)
         return MV_EXIT_USAGE;
-    if (!mv_input_read(cli, &trace) || !write_file(cli, &trace, write, &bytes_out))
+    if (!mv_input_read(cli, &trace) || !write_file(cli, &trace, write, &w.bytes_out))
         return MV_EXIT_FAILED;
     warn_of_losses(cli, &trace, write);
-    events = count_events(&trace);
-    bytes_in =
+    w.events = count_events(&trace);
+    w.bytes_in =
         trace.origin.file_bytes == MV_NO_BYTES ? trace.origin.data_bytes : trace.origin.file_bytes;
-    if (mv_option_given(&cli->options, MV_HAS(JSON)))
-        return report_json(cli, events, bytes_in, bytes_out);
+    if (mv_table_is_wanted(cli))
+        return mv_table_put(cli, &w);
     if (!mv_option_given(&cli->options, MV_HAS(QUIET)))
-        report_text(cli, events, bytes_in, bytes_out);
+        report_text(&cli->out, &w);
     return MV_EXIT_DONE;
 }

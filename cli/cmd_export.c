@@ -4,7 +4,7 @@
 #include "cli/input/moment_option.h"
 #include "cli/pictures/pictures.h"
 #include "cli/progress.h"
-#include "cli/report/report.h"
+#include "cli/report/table.h"
 #include "export/export.h"
 
 static const struct {
@@ -173,24 +173,19 @@ static bool write_file(exporting *x)
     return err.code == MV_OK;
 }
 
-static int report(exporting *x)
-{
-    const char *path = x->cli->options.output;
-    mv_span name = {(const uint8_t *)path, strlen(path)};
-    mv_report r;
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST)                  \
+    MEMBER("written", mv_value_text(x->cli->options.output)) \
+    MEMBER("bytes", mv_value_u64(x->sink.bytes))
 
-    if (!mv_option_given(&x->cli->options, MV_HAS(JSON))) {
-        if (strcmp(path, "-") != 0) {
-            mv_out_clean(&x->cli->out, name);
-            mv_out_char(&x->cli->out, '\n');
-        }
-        return MV_EXIT_DONE;
-    }
-    mv_report_open(&r, x->cli);
-    mv_report_member(&r, "written", mv_json_span(&r, name));
-    mv_report_member(&r, "bytes", mv_json_u64(x->sink.bytes));
-    return mv_report_close(&r);
+static void list_report(mv_rows *rows, const void *all, const void *one)
+{
+    const exporting *x = all;
+
+    (void)one;
+    MV_ROWS_ADD(rows, REPORT_FIELDS);
 }
+
+const mv_table mv_report_export = {MV_TABLE(REPORT_FIELDS, list_report)};
 
 int mv_cmd_export(mv_cli *cli)
 {
@@ -209,5 +204,7 @@ int mv_cmd_export(mv_cli *cli)
                            .name = mv_input_name(cli),
                            .kinds = x.sites.kinds,
                            .all_frames = cli->options.all_frames};
-    return find_devices(&x) && write_file(&x) ? report(&x) : MV_EXIT_FAILED;
+    if (!find_devices(&x) || !write_file(&x))
+        return MV_EXIT_FAILED;
+    return mv_table_put_written(cli, cli->options.output, &x);
 }

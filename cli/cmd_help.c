@@ -95,7 +95,7 @@ void mv_help_command(mv_out *out, const mv_command *command)
             put_option(out, &mv_option_table[i]);
     if (command->gates)
         put_gates(out, command->gates);
-    if (command->report)
+    if (command->options & MV_HAS(CSV))
         put_tables(out, command->report);
     heading(out, "Example");
     put_indented(out, command->example);

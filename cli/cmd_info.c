@@ -11,8 +11,8 @@
 #include "cli/complain.h"
 #include "cli/input/input.h"
 #include "cli/report/captured.h"
-#include "cli/report/report.h"
-#include "cli/report/sheet.h"
+#include "cli/report/json.h"
+#include "cli/report/table.h"
 
 typedef struct {
     uint32_t device;
@@ -132,30 +132,63 @@ static uint32_t count_starts(const mv_trace *trace)
     return starts;
 }
 
-/* ---- JSON -------------------------------------------------------------------------------- */
+/* ---- fields ------------------------------------------------------------------------------ */
 
-static cJSON *devices_json(mv_report *r, const facts *f)
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                                      \
+    COLUMN("device", "device", 1, MV_UNIT_COUNT, 0, mv_value_u64(d->device))                     \
+    COLUMN("events", "events", 2, MV_UNIT_COUNT, 0, mv_value_u64(d->events))                     \
+    COLUMN("segments", "segments", 5, MV_UNIT_COUNT, 0, mv_value_u64(d->segments))               \
+    MEMBER("first_us", mv_value_time(d->first_us))                                               \
+    MEMBER("last_us", mv_value_time(d->last_us))                                                 \
+    COLUMN("stacks", "stacks", 4, MV_UNIT_COUNT, 0, mv_value_u64(d->stacks))                     \
+    COLUMN("events_with_stack", "with stack", 3, MV_UNIT_COUNT, 0,                               \
+           mv_value_u64(d->events_with_stack))                                                   \
+    COLUMN("reserved", "reserved", 6, MV_UNIT_BYTES, 0, mv_value_u64(d->reserved))               \
+    COLUMN("allocated", "allocated", 7, MV_UNIT_BYTES, 0, mv_value_u64(d->allocated))            \
+    COLUMN("history", "history", 8, MV_UNIT_TEXT, 0, mv_value_text(mv_history_name(d->history))) \
+    MEMBER("history_why", mv_value_text(d->history_why))                                         \
+    MEMBER("ring", d->ring ? mv_value_u64(d->ring) : mv_value_of(MV_VALUE_NULL))
+
+static void list_devices(mv_rows *rows, const void *all, const void *one)
 {
-    cJSON *array = mv_json_array(r, NULL, NULL);
+    const facts *f = all;
 
+    (void)one;
     for (uint32_t i = 0; i < f->count; i++) {
         const device_facts *d = &f->devices[i];
-        cJSON *o = mv_json_object(r, array, NULL);
-        mv_json_add_u64(r, o, "device", d->device);
-        mv_json_add_u64(r, o, "events", d->events);
-        mv_json_add_u64(r, o, "segments", d->segments);
-        mv_json_add(r, o, "first_us", mv_json_time(d->first_us));
-        mv_json_add(r, o, "last_us", mv_json_time(d->last_us));
-        mv_json_add_u64(r, o, "stacks", d->stacks);
-        mv_json_add_u64(r, o, "events_with_stack", d->events_with_stack);
-        mv_json_add_u64(r, o, "reserved", d->reserved);
-        mv_json_add_u64(r, o, "allocated", d->allocated);
-        mv_json_add_text(r, o, "history", mv_history_name(d->history));
-        mv_json_add_text(r, o, "history_why", d->history_why);
-        mv_json_add(r, o, "ring", d->ring ? mv_json_u64(d->ring) : cJSON_CreateNull());
+        MV_ROWS_ADD(rows, DEVICE_FIELDS);
     }
-    return array;
 }
+
+static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
+
+#define POOL_FIELDS(COLUMN, MEMBER, LIST) \
+    MEMBER("pool_id", mv_value_pair(trace->pools.a[i], trace->pools.b[i]))
+
+static void list_pools(mv_rows *rows, const void *all, const void *one)
+{
+    const mv_trace *trace = ((const facts *)all)->trace;
+
+    (void)one;
+    for (uint32_t i = 0; i < trace->pools.count; i++)
+        MV_ROWS_ADD(rows, POOL_FIELDS);
+}
+
+static const mv_table pool_table = {MV_TABLE(POOL_FIELDS, list_pools), .shape = MV_SHAPE_VALUES};
+
+#define STREAM_FIELDS(COLUMN, MEMBER, LIST) MEMBER("stream", mv_value_u64(trace->streams.value[i]))
+
+static void list_streams(mv_rows *rows, const void *all, const void *one)
+{
+    const mv_trace *trace = ((const facts *)all)->trace;
+
+    (void)one;
+    for (uint32_t i = 0; i < trace->streams.count; i++)
+        MV_ROWS_ADD(rows, STREAM_FIELDS);
+}
+
+static const mv_table stream_table = {MV_TABLE(STREAM_FIELDS, list_streams),
+                                      .shape = MV_SHAPE_VALUES};
 
 static void put_json_setting(mv_out *out, const mv_trace *trace, uint32_t row)
 {
@@ -186,82 +219,82 @@ static void put_json_setting(mv_out *out, const mv_trace *trace, uint32_t row)
 
 /* Entries of one nested table are next to each other in the file, so each table is opened and
  * closed once. Keys come from the file, so they are escaped like other strings of it. */
-static void put_json_settings(mv_report *r, const mv_trace *trace)
+static void put_json_settings(mv_rows *rows, const void *all, const void *one)
 {
+    const mv_trace *trace = ((const facts *)all)->trace;
     const mv_settings *s = &trace->settings;
+    mv_out *out = mv_rows_out(rows);
 
-    mv_report_key(r, "settings");
-    mv_out_char(r->out, '{');
+    (void)one;
+    mv_out_char(out, '{');
     for (uint32_t i = 0; i < s->count; i++) {
         uint32_t parent = s->parent[i].row;
         bool opens = parent != MV_NO_ROW && (i == 0 || s->parent[i - 1].row != parent);
         bool closes = parent != MV_NO_ROW && (i + 1 == s->count || s->parent[i + 1].row != parent);
-        mv_out_text(r->out, i ? "," : "");
+        mv_out_text(out, i ? "," : "");
         if (opens) {
-            mv_json_put_text(r->out, mv_string_span(trace, s->parent[i]));
-            mv_out_text(r->out, ":{");
+            mv_json_put_text(out, mv_string_span(trace, s->parent[i]));
+            mv_out_text(out, ":{");
         }
-        put_json_setting(r->out, trace, i);
-        mv_out_text(r->out, closes ? "}" : "");
+        put_json_setting(out, trace, i);
+        mv_out_text(out, closes ? "}" : "");
     }
-    mv_out_char(r->out, '}');
+    mv_out_char(out, '}');
 }
 
-static cJSON *notes_json(mv_report *r, const mv_trace *trace)
+static mv_value setting_value(const mv_trace *trace, uint32_t row)
 {
-    cJSON *array = mv_json_array(r, NULL, NULL);
+    const mv_settings *s = &trace->settings;
 
-    for (uint32_t i = 0; i < MV_NOTE_COUNT; i++) {
-        if (trace->notes[i].count == 0)
-            continue;
-        cJSON *o = mv_json_object(r, array, NULL);
-        mv_json_add_text(r, o, "code", mv_note_name((mv_note_code)i));
-        mv_json_add_u64(r, o, "count", trace->notes[i].count);
-        mv_json_add_text(r, o, "text", mv_note_text((mv_note_code)i));
-        mv_json_add_text(r, o, "first", trace->notes[i].first);
+    switch (s->kind[row]) {
+    case MV_SETTING_INT:
+        return mv_value_i64(s->integer[row]);
+    case MV_SETTING_FLOAT:
+        return mv_value_real(s->real[row]);
+    case MV_SETTING_BOOL:
+        return mv_value_bool(s->integer[row] != 0);
+    case MV_SETTING_TEXT:
+        return mv_value_string(trace, s->text[row]);
+    default:
+        return mv_value_of(MV_VALUE_NULL);
     }
-    return array;
 }
 
-static cJSON *pools_json(mv_report *r, const mv_trace *trace)
+#define SETTING_FIELDS(COLUMN, MEMBER, LIST)              \
+    MEMBER("table", mv_value_string(trace, s->parent[i])) \
+    MEMBER("key", mv_value_string(trace, s->key[i]))      \
+    MEMBER("value", setting_value(trace, i))
+
+static void list_settings(mv_rows *rows, const void *all, const void *one)
 {
-    cJSON *array = mv_json_array(r, NULL, NULL);
+    const mv_trace *trace = ((const facts *)all)->trace;
+    const mv_settings *s = &trace->settings;
 
-    for (uint32_t i = 0; i < trace->pools.count; i++) {
-        cJSON *pair = mv_json_array(r, array, NULL);
-        mv_json_add(r, pair, NULL, mv_json_u64(trace->pools.a[i]));
-        mv_json_add(r, pair, NULL, mv_json_u64(trace->pools.b[i]));
-    }
-    return array;
+    (void)one;
+    for (uint32_t i = 0; i < s->count; i++)
+        MV_ROWS_ADD(rows, SETTING_FIELDS);
 }
 
-static cJSON *streams_json(mv_report *r, const mv_trace *trace)
+static const mv_table setting_table = {MV_TABLE(SETTING_FIELDS, list_settings),
+                                       .json = put_json_settings};
+
+#define NOTE_FIELDS(COLUMN, MEMBER, LIST)                        \
+    MEMBER("code", mv_value_text(mv_note_name((mv_note_code)i))) \
+    MEMBER("count", mv_value_u64(trace->notes[i].count))         \
+    MEMBER("text", mv_value_text(mv_note_text((mv_note_code)i))) \
+    MEMBER("first", mv_value_text(trace->notes[i].first))
+
+static void list_notes(mv_rows *rows, const void *all, const void *one)
 {
-    cJSON *array = mv_json_array(r, NULL, NULL);
+    const mv_trace *trace = ((const facts *)all)->trace;
 
-    for (uint32_t i = 0; i < trace->streams.count; i++)
-        mv_json_add(r, array, NULL, mv_json_u64(trace->streams.value[i]));
-    return array;
+    (void)one;
+    for (uint32_t i = 0; i < MV_NOTE_COUNT; i++)
+        if (trace->notes[i].count > 0)
+            MV_ROWS_ADD(rows, NOTE_FIELDS);
 }
 
-static cJSON *text_json(mv_report *r, const char *text)
-{
-    if (!text)
-        return cJSON_CreateNull();
-    return mv_json_span(r, (mv_span){(const uint8_t *)text, strlen(text)});
-}
-
-static cJSON *rounding_json(mv_report *r, const mv_trace *trace)
-{
-    mv_rounding is = mv_rounding_of(trace);
-    cJSON *o = mv_json_object(r, NULL, NULL);
-
-    mv_json_add_text(r, o, "rule", is.is_npu ? "torch_npu" : "cuda");
-    mv_json_add_u64(r, o, "blocks", is.blocks);
-    mv_json_add_u64(r, o, "cuda_fits", is.cuda_fits);
-    mv_json_add_u64(r, o, "npu_fits", is.npu_fits);
-    return o;
-}
+static const mv_table note_table = {MV_TABLE(NOTE_FIELDS, list_notes)};
 
 /* The releases alone ("2.5 to 2.7"), if PyTorch itself wrote the file and its keys tell them. */
 static const char *pytorch_of(const mv_trace *trace, char text[MV_RELEASE_TEXT])
@@ -274,40 +307,47 @@ static const char *pytorch_of(const mv_trace *trace, char text[MV_RELEASE_TEXT])
     return text + strlen(name);
 }
 
-static int put_json(const facts *f)
-{
-    const mv_trace *t = f->trace;
-    char release[MV_RELEASE_TEXT];
-    mv_report report, *r = &report;
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST)                                                \
+    MEMBER("format", mv_value_text(mv_format_name(t->origin.format)))                      \
+    MEMBER("page", mv_value_bool(t->origin.is_page))                                       \
+    MEMBER("compression", mv_value_text(t->origin.compression))                            \
+    MEMBER("protocol", t->origin.pickle_protocol ? mv_value_u64(t->origin.pickle_protocol) \
+                                                 : mv_value_of(MV_VALUE_NULL))             \
+    MEMBER("file_bytes", mv_value_bytes(t->origin.file_bytes))                             \
+    MEMBER("data_bytes", mv_value_bytes(t->origin.data_bytes))                             \
+    MEMBER("pytorch", mv_value_text(pytorch_of(t, release)))                               \
+    MEMBER("rounding.rule", mv_value_text(rounding.is_npu ? "torch_npu" : "cuda"))         \
+    MEMBER("rounding.blocks", mv_value_u64(rounding.blocks))                               \
+    MEMBER("rounding.cuda_fits", mv_value_u64(rounding.cuda_fits))                         \
+    MEMBER("rounding.npu_fits", mv_value_u64(rounding.npu_fits))                           \
+    LIST("devices", &device_table, mv_value_rows(NULL))                                    \
+    MEMBER("history", mv_value_text(mv_history_name(f->history)))                          \
+    MEMBER("annotations", mv_value_u64(t->annotations.count))                              \
+    MEMBER("annotation_ranges", mv_value_u64(count_starts(t)))                             \
+    MEMBER("stacks", mv_value_u64(t->stacks.count))                                        \
+    MEMBER("frames", mv_value_u64(t->frames.count))                                        \
+    LIST("pools", &pool_table, mv_value_rows(NULL))                                        \
+    LIST("streams", &stream_table, mv_value_rows(NULL))                                    \
+    MEMBER("host_segments", mv_value_u64(t->host_segments.count))                          \
+    MEMBER("host_events", mv_value_u64(t->host_events.count))                              \
+    MEMBER("host_bytes", mv_value_u64(mv_host_totals_of(t).now.reserved))                  \
+    LIST("settings", &setting_table, mv_value_rows(NULL))                                  \
+    MV_CAPTURED_FIELDS(COLUMN, MEMBER, LIST, "capture.", &captured)                        \
+    LIST("notes", &note_table, mv_value_rows(NULL))
 
-    mv_report_open(r, f->cli);
-    mv_report_member(r, "format", text_json(r, mv_format_name(t->origin.format)));
-    mv_report_member(r, "page", cJSON_CreateBool(t->origin.is_page));
-    mv_report_member(r, "compression", text_json(r, t->origin.compression));
-    mv_report_member(r, "protocol",
-                     t->origin.pickle_protocol ? mv_json_u64(t->origin.pickle_protocol)
-                                               : cJSON_CreateNull());
-    mv_report_member(r, "file_bytes", mv_json_bytes(t->origin.file_bytes));
-    mv_report_member(r, "data_bytes", mv_json_bytes(t->origin.data_bytes));
-    mv_report_member(r, "pytorch", text_json(r, pytorch_of(t, release)));
-    mv_report_member(r, "rounding", rounding_json(r, t));
-    mv_report_member(r, "devices", devices_json(r, f));
-    mv_report_member(r, "history", text_json(r, mv_history_name(f->history)));
-    mv_report_member(r, "annotations", mv_json_u64(t->annotations.count));
-    mv_report_member(r, "annotation_ranges", mv_json_u64(count_starts(t)));
-    mv_report_member(r, "stacks", mv_json_u64(t->stacks.count));
-    mv_report_member(r, "frames", mv_json_u64(t->frames.count));
-    mv_report_member(r, "pools", pools_json(r, t));
-    mv_report_member(r, "streams", streams_json(r, t));
-    mv_report_member(r, "host_segments", mv_json_u64(t->host_segments.count));
-    mv_report_member(r, "host_events", mv_json_u64(t->host_events.count));
-    mv_report_member(r, "host_bytes", mv_json_u64(mv_host_totals_of(t).now.reserved));
-    put_json_settings(r, t);
-    if (mv_trace_is_captured(t))
-        mv_report_member(r, "capture", mv_captured_json(r, t));
-    mv_report_member(r, "notes", notes_json(r, t));
-    return mv_report_close(r);
+static void list_report(mv_rows *rows, const void *all, const void *one)
+{
+    const facts *f = all;
+    const mv_trace *t = f->trace;
+    mv_rounding rounding = mv_rounding_of(t);
+    mv_captured captured = mv_captured_find(&f->cli->scratch, t);
+    char release[MV_RELEASE_TEXT];
+
+    (void)one;
+    MV_ROWS_ADD(rows, REPORT_FIELDS);
 }
+
+const mv_table mv_report_info = {MV_TABLE(REPORT_FIELDS, list_report), .main = "devices"};
 
 /* ---- text -------------------------------------------------------------------------------- */
 
@@ -374,33 +414,6 @@ static void put_history(const facts *f)
         mv_out_format(f->out, ": %s", d->history_why);
         break;
     }
-    mv_out_char(f->out, '\n');
-}
-
-static void put_devices(const facts *f)
-{
-    static const mv_column columns[] = {
-        {"device", MV_UNIT_COUNT, 0},     {"events", MV_UNIT_COUNT, 0},
-        {"with stack", MV_UNIT_COUNT, 0}, {"stacks", MV_UNIT_COUNT, 0},
-        {"segments", MV_UNIT_COUNT, 0},   {"reserved", MV_UNIT_BYTES, 0},
-        {"allocated", MV_UNIT_BYTES, 0},  {"history", MV_UNIT_TEXT, 0},
-    };
-    mv_sheet sheet;
-
-    mv_sheet_init(&sheet, &f->cli->scratch, columns, sizeof columns / sizeof *columns);
-    for (uint32_t i = 0; i < f->count; i++) {
-        const device_facts *d = &f->devices[i];
-        mv_sheet_count(&sheet, d->device);
-        mv_sheet_count(&sheet, d->events);
-        mv_sheet_count(&sheet, d->events_with_stack);
-        mv_sheet_count(&sheet, d->stacks);
-        mv_sheet_count(&sheet, d->segments);
-        mv_sheet_size(&sheet, d->reserved);
-        mv_sheet_size(&sheet, d->allocated);
-        mv_sheet_text(&sheet, mv_history_name(d->history));
-    }
-    mv_out_char(f->out, '\n');
-    mv_sheet_print(&sheet, f->out, 2);
     mv_out_char(f->out, '\n');
 }
 
@@ -520,7 +533,8 @@ static void put_text(const facts *f)
     put_rounding(f);
     put_recorded(f);
     put_history(f);
-    put_devices(f);
+    mv_table_print(f->cli, &device_table, f, NULL, "\n");
+    mv_out_char(f->out, '\n');
     if (mv_trace_is_captured(f->trace))
         mv_captured_print(f->out, &f->cli->scratch, f->trace);
     put_counts(f);
@@ -545,8 +559,8 @@ int mv_cmd_info(mv_cli *cli)
     if (err.code != MV_OK)
         return mv_complain(mv_input_name(cli), &err);
     f.history = worst_history(&f);
-    if (mv_option_given(&cli->options, MV_HAS(JSON)))
-        return put_json(&f);
+    if (mv_table_is_wanted(cli))
+        return mv_table_put(cli, &f);
     put_text(&f);
     return MV_EXIT_DONE;
 }

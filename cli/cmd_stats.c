@@ -4,15 +4,14 @@
 #include "analyze/totals/host_totals.h"
 #include "analyze/totals/totals.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
 #include "cli/input/input.h"
 #include "cli/input/window.h"
 #include "cli/report/captured.h"
 #include "cli/report/prose.h"
-#include "cli/report/report.h"
-#include "cli/report/rows.h"
-#include "cli/report/sheet.h"
+#include "cli/report/table.h"
 
 typedef struct {
     mv_totals totals;
@@ -20,225 +19,186 @@ typedef struct {
     const char *history_why;
 } device_stats;
 
-/* ---- JSON -------------------------------------------------------------------------------- */
+typedef struct {
+    mv_cli *cli;
+    const mv_trace *trace;
+    uint32_t first, end; /* devices */
+    uint32_t count;
+    device_stats *devices; /* [count] */
+    uint64_t limit;        /* pools of a device in text */
+} survey;
 
-static void add_levels(mv_report *r, cJSON *o, const mv_levels *bytes)
+#define BOUND_TEXT (MV_SIZE_TEXT + 4)
+
+/* ---- fields ------------------------------------------------------------------------------ */
+
+#define LEVEL_FIELDS(MEMBER, object, levels)                      \
+    MEMBER(object "allocated", mv_value_u64((levels)->allocated)) \
+    MEMBER(object "active", mv_value_u64((levels)->active))       \
+    MEMBER(object "requested", mv_value_u64((levels)->requested)) \
+    MEMBER(object "reserved", mv_value_u64((levels)->reserved))
+
+#define PEAK_EVENT_FIELDS(MEMBER, peak)                                     \
+    MEMBER("peak.allocated_event", mv_value_event((peak)->allocated_event)) \
+    MEMBER("peak.active_event", mv_value_event((peak)->active_event))       \
+    MEMBER("peak.requested_event", mv_value_event((peak)->requested_event)) \
+    MEMBER("peak.reserved_event", mv_value_event((peak)->reserved_event))
+
+#define POOL_FIELDS(COLUMN, MEMBER, LIST)                                                       \
+    COLUMN("pool", "pool", 1, MV_UNIT_TEXT, 9,                                                  \
+           mv_value_shown(mv_value_text(mv_segment_kind_name(p->kind)), name))                  \
+    MEMBER("pool_id", mv_value_pair(a, b))                                                      \
+    COLUMN("current.allocated", "allocated", 2, MV_UNIT_BYTES, 0, mv_value_u64(now->allocated)) \
+    MEMBER("current.active", mv_value_u64(now->active))                                         \
+    COLUMN("current.requested", "requested", 3, MV_UNIT_BYTES | MV_UNIT_SPARE, 0,               \
+           mv_value_u64(now->requested))                                                        \
+    COLUMN("current.reserved", "reserved", 4, MV_UNIT_BYTES, 0, mv_value_u64(now->reserved))    \
+    COLUMN("current.segments", "segments", 5, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,                 \
+           mv_value_u64(p->current.segments))                                                   \
+    COLUMN("current.allocations", "allocations", 6, MV_UNIT_COUNT | MV_UNIT_SPARE, 0,           \
+           mv_value_u64(p->current.allocations))                                                \
+    COLUMN("peak.allocated", "peak allocated", 7, MV_UNIT_BYTES, 0,                             \
+           bound_of(p->peak.bytes.allocated, t->audit.allocated_exact, allocated))              \
+    MEMBER("peak.active", mv_value_u64(p->peak.bytes.active))                                   \
+    MEMBER("peak.requested", mv_value_u64(p->peak.bytes.requested))                             \
+    COLUMN("peak.reserved", "peak reserved", 8, MV_UNIT_BYTES, 0,                               \
+           bound_of(p->peak.bytes.reserved, t->audit.reserved_exact, reserved))                 \
+    PEAK_EVENT_FIELDS(MEMBER, &p->peak)
+
+/* A peak that is only a lower bound is marked in text. */
+static mv_value bound_of(uint64_t bytes, bool is_exact, char text[BOUND_TEXT])
 {
-    mv_json_add_u64(r, o, "allocated", bytes->allocated);
-    mv_json_add_u64(r, o, "active", bytes->active);
-    mv_json_add_u64(r, o, "requested", bytes->requested);
-    mv_json_add_u64(r, o, "reserved", bytes->reserved);
+    char size[MV_SIZE_TEXT];
+
+    snprintf(text, BOUND_TEXT, "%s%s", is_exact ? "" : ">= ", mv_size_text(size, bytes));
+    return mv_value_shown(mv_value_u64(bytes), text);
 }
 
-static void add_current(mv_report *r, cJSON *parent, const mv_current *current)
+static void list_pools(mv_rows *rows, const void *all, const void *one)
 {
-    cJSON *o = mv_json_object(r, parent, "current");
+    const mv_trace *trace = ((const survey *)all)->trace;
+    const mv_totals *t = one;
+    uint64_t limit = mv_rows_are_text(rows) ? ((const survey *)all)->limit : UINT64_MAX;
+    uint32_t count = mv_rows_take(rows, t->pool_count, limit);
+    char name[64], allocated[BOUND_TEXT], reserved[BOUND_TEXT];
 
-    add_levels(r, o, &current->bytes);
-    mv_json_add_u64(r, o, "segments", current->segments);
-    mv_json_add_u64(r, o, "allocations", current->allocations);
-}
-
-static void add_event(mv_report *r, cJSON *o, const char *key, uint32_t event)
-{
-    mv_json_add(r, o, key, event == MV_BEFORE ? cJSON_CreateNull() : mv_json_u64(event));
-}
-
-static void add_peak(mv_report *r, cJSON *parent, const mv_peak *peak)
-{
-    cJSON *o = mv_json_object(r, parent, "peak");
-
-    add_levels(r, o, &peak->bytes);
-    add_event(r, o, "allocated_event", peak->allocated_event);
-    add_event(r, o, "active_event", peak->active_event);
-    add_event(r, o, "requested_event", peak->requested_event);
-    add_event(r, o, "reserved_event", peak->reserved_event);
-}
-
-static void add_pools(mv_report *r, cJSON *parent, const mv_trace *trace, const mv_totals *t)
-{
-    cJSON *array = mv_json_array(r, parent, "pools");
-
-    for (uint32_t i = 0; i < t->pool_count; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         const mv_pool_totals *p = &t->pools[i];
-        cJSON *o = mv_json_object(r, array, NULL), *id;
-        mv_json_add_text(r, o, "pool", mv_segment_kind_name(p->kind));
-        id = mv_json_array(r, o, "pool_id");
-        mv_json_add(r, id, NULL, mv_json_u64(trace->pools.a[p->pool_id.row]));
-        mv_json_add(r, id, NULL, mv_json_u64(trace->pools.b[p->pool_id.row]));
-        add_current(r, o, &p->current);
-        add_peak(r, o, &p->peak);
+        const mv_levels *now = &p->current.bytes;
+        uint64_t a = trace->pools.a[p->pool_id.row], b = trace->pools.b[p->pool_id.row];
+        snprintf(name, sizeof name, "%s (%llu, %llu)", mv_segment_kind_name(p->kind),
+                 (unsigned long long)a, (unsigned long long)b);
+        MV_ROWS_ADD(rows, POOL_FIELDS);
     }
 }
 
-static void add_audit(mv_report *r, cJSON *parent, const mv_audit *audit)
-{
-    cJSON *o = mv_json_object(r, parent, "audit"), *exact, *notes;
+static const mv_table pool_table = {MV_TABLE(POOL_FIELDS, list_pools), .named_by = 2};
 
-    mv_json_add_bool(r, o, "exact", audit->exact);
-    mv_json_add_i64(r, o, "residual", audit->residual);
-    exact = mv_json_object(r, o, "peak_exact");
-    mv_json_add_bool(r, exact, "allocated", audit->allocated_exact);
-    mv_json_add_bool(r, exact, "active", audit->active_exact);
-    mv_json_add_bool(r, exact, "requested", audit->requested_exact);
-    mv_json_add_bool(r, exact, "reserved", audit->reserved_exact);
-    mv_json_add_bool(r, o, "total_exact", audit->total_exact);
-    notes = mv_json_array(r, o, "notes");
-    for (uint32_t i = 0; i < audit->count; i++)
-        mv_json_add_text(r, notes, NULL, audit->notes[i]);
+#define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                                       \
+    MEMBER("device", mv_value_u64(t->device))                                     \
+    MEMBER("history", mv_value_text(mv_history_name(d->history)))                 \
+    MEMBER("history_why", mv_value_text(d->history_why))                          \
+    LEVEL_FIELDS(MEMBER, "current.", &t->current.bytes)                           \
+    MEMBER("current.segments", mv_value_u64(t->current.segments))                 \
+    MEMBER("current.allocations", mv_value_u64(t->current.allocations))           \
+    LEVEL_FIELDS(MEMBER, "peak.", &t->peak.bytes)                                 \
+    PEAK_EVENT_FIELDS(MEMBER, &t->peak)                                           \
+    MEMBER("total.allocated", mv_value_u64(t->total.allocated))                   \
+    MEMBER("total.freed", mv_value_u64(t->total.freed))                           \
+    LIST("pools", &pool_table, mv_value_rows(t))                                  \
+    MEMBER("audit.exact", mv_value_bool(t->audit.exact))                          \
+    MEMBER("audit.residual", mv_value_i64(t->audit.residual))                     \
+    MEMBER("audit.peak_exact.allocated", mv_value_bool(t->audit.allocated_exact)) \
+    MEMBER("audit.peak_exact.active", mv_value_bool(t->audit.active_exact))       \
+    MEMBER("audit.peak_exact.requested", mv_value_bool(t->audit.requested_exact)) \
+    MEMBER("audit.peak_exact.reserved", mv_value_bool(t->audit.reserved_exact))   \
+    MEMBER("audit.total_exact", mv_value_bool(t->audit.total_exact))              \
+    MEMBER("audit.notes", mv_value_texts(t->audit.notes, t->audit.count))
+
+static void list_devices(mv_rows *rows, const void *all, const void *one)
+{
+    const survey *s = all;
+
+    (void)one;
+    for (uint32_t i = 0; i < s->count; i++) {
+        const device_stats *d = &s->devices[i];
+        const mv_totals *t = &d->totals;
+        MV_ROWS_ADD(rows, DEVICE_FIELDS);
+    }
 }
 
-static void add_host_levels(mv_report *r, cJSON *o, const char *key, mv_host_levels levels)
-{
-    cJSON *inner = mv_json_object(r, o, key);
-
-    mv_json_add_u64(r, inner, "allocated", levels.allocated);
-    mv_json_add_u64(r, inner, "reserved", levels.reserved);
-}
+static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
 
 /* Pinned memory; null when the file has nothing about it. */
-static cJSON *host_json(mv_report *r, const mv_trace *trace)
-{
-    mv_host_totals host = mv_host_totals_of(trace);
-    cJSON *o;
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST)                                                      \
+    LIST("devices", &device_table, mv_value_rows(NULL))                                          \
+    MEMBER("host.current.allocated",                                                             \
+           host.is_there ? mv_value_u64(host.now.allocated) : mv_value_of(MV_VALUE_NULL_OBJECT)) \
+    MEMBER("host.current.reserved", mv_value_u64(host.now.reserved))                             \
+    MEMBER("host.peak.allocated", mv_value_u64(host.peak.allocated))                             \
+    MEMBER("host.peak.reserved", mv_value_u64(host.peak.reserved))                               \
+    MEMBER("host.segments", mv_value_u64(host.segments))                                         \
+    MEMBER("host.allocations", mv_value_u64(host.allocations))                                   \
+    MEMBER("host.events", mv_value_u64(host.events))
 
-    if (!host.is_there)
-        return cJSON_CreateNull();
-    o = mv_json_object(r, NULL, NULL);
-    add_host_levels(r, o, "current", host.now);
-    add_host_levels(r, o, "peak", host.peak);
-    mv_json_add_u64(r, o, "segments", host.segments);
-    mv_json_add_u64(r, o, "allocations", host.allocations);
-    mv_json_add_u64(r, o, "events", host.events);
-    return o;
+static void list_report(mv_rows *rows, const void *all, const void *one)
+{
+    mv_host_totals host = mv_host_totals_of(((const survey *)all)->trace);
+
+    (void)one;
+    MV_ROWS_ADD(rows, REPORT_FIELDS);
 }
 
-static int put_json(mv_cli *cli, const mv_trace *trace, const device_stats *stats, uint32_t count)
+const mv_table mv_report_stats = {MV_TABLE(REPORT_FIELDS, list_report), .main = "devices"};
+
+/* The levels of a device, in text alone. */
+#define LEVEL_ROW_FIELDS(COLUMN, MEMBER, LIST)                                                     \
+    COLUMN(NULL, "", 1, MV_UNIT_TEXT, 9, mv_value_text(levels[i].name))                            \
+    COLUMN(NULL, "current", 2, MV_UNIT_BYTES, 9, mv_value_u64(levels[i].current))                  \
+    COLUMN(NULL, "peak", 3, MV_UNIT_BYTES, 9, bound_of(levels[i].peak, levels[i].is_exact, bound)) \
+    COLUMN(NULL, "at event", 4, MV_UNIT_COUNT, 8,                                                  \
+           is_before ? mv_value_text("before") : mv_value_u64(levels[i].event))                    \
+    COLUMN(NULL, "time", 5, MV_UNIT_COUNT, 0, mv_value_text(time))
+
+static void list_levels(mv_rows *rows, const void *all, const void *one)
 {
-    mv_report report, *r = &report;
-    cJSON *array;
-
-    mv_report_open(r, cli);
-    array = mv_json_array(r, NULL, NULL);
-    for (uint32_t i = 0; i < count; i++) {
-        const mv_totals *t = &stats[i].totals;
-        cJSON *o = mv_json_object(r, array, NULL), *total;
-        mv_json_add_u64(r, o, "device", t->device);
-        mv_json_add_text(r, o, "history", mv_history_name(stats[i].history));
-        mv_json_add_text(r, o, "history_why", stats[i].history_why);
-        add_current(r, o, &t->current);
-        add_peak(r, o, &t->peak);
-        total = mv_json_object(r, o, "total");
-        mv_json_add_u64(r, total, "allocated", t->total.allocated);
-        mv_json_add_u64(r, total, "freed", t->total.freed);
-        add_pools(r, o, trace, t);
-        add_audit(r, o, &t->audit);
-    }
-    mv_report_member(r, "devices", array);
-    mv_report_member(r, "host", host_json(r, trace));
-    return mv_report_close(r);
-}
-
-/* ---- text -------------------------------------------------------------------------------- */
-
-/* A peak that is only a lower bound is marked. */
-static void peak_cell(mv_sheet *sheet, uint64_t bytes, bool exact)
-{
-    char size[MV_SIZE_TEXT], text[MV_SIZE_TEXT + 4];
-
-    mv_size_text(size, bytes);
-    snprintf(text, sizeof text, "%s%s", exact ? "" : ">= ", size);
-    mv_sheet_text(sheet, text);
-}
-
-static void event_cells(mv_sheet *sheet, const mv_trace *trace, uint32_t device, uint32_t event)
-{
-    mv_events e = mv_trace_events(trace, device);
-    int64_t start = mv_position_start_us(trace);
-    char text[40];
-
-    if (event >= e.count) {
-        mv_sheet_text(sheet, "before");
-        mv_sheet_text(sheet, "");
-        return;
-    }
-    mv_sheet_count(sheet, event);
-    if (start == MV_NO_TIME || e.time_us[event] == MV_NO_TIME)
-        snprintf(text, sizeof text, "-");
-    else
-        snprintf(text, sizeof text, "%.6f s", (double)(e.time_us[event] - start) / 1e6);
-    mv_sheet_text(sheet, text);
-}
-
-static void put_levels(mv_cli *cli, const mv_trace *trace, const mv_totals *t)
-{
-    static const mv_column columns[] = {
-        {"", MV_UNIT_TEXT, 9},          {"current", MV_UNIT_BYTES, 9}, {"peak", MV_UNIT_BYTES, 9},
-        {"at event", MV_UNIT_COUNT, 8}, {"time", MV_UNIT_COUNT, 0},
-    };
+    const mv_trace *trace = ((const survey *)all)->trace;
+    const mv_totals *t = one;
+    const mv_levels *now = &t->current.bytes, *peak = &t->peak.bytes;
+    const mv_audit *audit = &t->audit;
     const struct {
         const char *name;
         uint64_t current, peak;
-        bool exact;
+        bool is_exact;
         uint32_t event;
-    } rows[] = {
-        {"allocated", t->current.bytes.allocated, t->peak.bytes.allocated, t->audit.allocated_exact,
+    } levels[] = {
+        {"allocated", now->allocated, peak->allocated, audit->allocated_exact,
          t->peak.allocated_event},
-        {"active", t->current.bytes.active, t->peak.bytes.active, t->audit.active_exact,
-         t->peak.active_event},
-        {"requested", t->current.bytes.requested, t->peak.bytes.requested, t->audit.requested_exact,
+        {"active", now->active, peak->active, audit->active_exact, t->peak.active_event},
+        {"requested", now->requested, peak->requested, audit->requested_exact,
          t->peak.requested_event},
-        {"reserved", t->current.bytes.reserved, t->peak.bytes.reserved, t->audit.reserved_exact,
-         t->peak.reserved_event},
+        {"reserved", now->reserved, peak->reserved, audit->reserved_exact, t->peak.reserved_event},
     };
-    mv_sheet sheet;
+    mv_events e = mv_trace_events(trace, t->device);
+    int64_t start = mv_position_start_us(trace);
+    char bound[BOUND_TEXT], time[40];
 
-    mv_sheet_init(&sheet, &cli->scratch, columns, sizeof columns / sizeof *columns);
-    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
-        mv_sheet_text(&sheet, rows[i].name);
-        mv_sheet_size(&sheet, rows[i].current);
-        peak_cell(&sheet, rows[i].peak, rows[i].exact);
-        event_cells(&sheet, trace, t->device, rows[i].event);
+    for (unsigned i = 0; i < sizeof levels / sizeof *levels; i++) {
+        uint32_t event = levels[i].event;
+        bool is_before = event >= e.count;
+        if (is_before)
+            *time = 0;
+        else if (start == MV_NO_TIME || e.time_us[event] == MV_NO_TIME)
+            snprintf(time, sizeof time, "-");
+        else
+            snprintf(time, sizeof time, "%.6f s", (double)(e.time_us[event] - start) / 1e6);
+        MV_ROWS_ADD(rows, LEVEL_ROW_FIELDS);
     }
-    mv_sheet_print(&sheet, &cli->out, 2);
 }
 
-static void put_pools(mv_cli *cli, const mv_trace *trace, const mv_totals *t)
-{
-    static const mv_column columns[] = {
-        {"pool", MV_UNIT_TEXT, 9},
-        {"allocated", MV_UNIT_BYTES, 0},
-        {"requested", MV_UNIT_BYTES | MV_UNIT_SPARE, 0},
-        {"reserved", MV_UNIT_BYTES, 0},
-        {"segments", MV_UNIT_COUNT | MV_UNIT_SPARE, 0},
-        {"allocations", MV_UNIT_COUNT | MV_UNIT_SPARE, 0},
-        {"peak allocated", MV_UNIT_BYTES, 0},
-        {"peak reserved", MV_UNIT_BYTES, 0},
-    };
-    mv_sheet sheet;
-    char name[64];
-    uint64_t rows = mv_option_given(&cli->options, MV_HAS(LIMIT)) && cli->options.limit
-                        ? cli->options.limit
-                        : UINT64_MAX;
+static const mv_table level_table = {MV_TABLE(LEVEL_ROW_FIELDS, list_levels)};
 
-    mv_sheet_init(&sheet, &cli->scratch, columns, sizeof columns / sizeof *columns);
-    for (uint32_t i = 0; i < t->pool_count && i < rows; i++) {
-        const mv_pool_totals *p = &t->pools[i];
-        snprintf(name, sizeof name, "%s (%llu, %llu)", mv_segment_kind_name(p->kind),
-                 (unsigned long long)trace->pools.a[p->pool_id.row],
-                 (unsigned long long)trace->pools.b[p->pool_id.row]);
-        mv_sheet_text(&sheet, name);
-        mv_sheet_size(&sheet, p->current.bytes.allocated);
-        mv_sheet_size(&sheet, p->current.bytes.requested);
-        mv_sheet_size(&sheet, p->current.bytes.reserved);
-        mv_sheet_count(&sheet, p->current.segments);
-        mv_sheet_count(&sheet, p->current.allocations);
-        peak_cell(&sheet, p->peak.bytes.allocated, t->audit.allocated_exact);
-        peak_cell(&sheet, p->peak.bytes.reserved, t->audit.reserved_exact);
-    }
-    mv_sheet_print(&sheet, &cli->out, 2);
-    mv_rows_put_hidden(&cli->out, t->pool_count, rows);
-}
+/* ---- text -------------------------------------------------------------------------------- */
 
 static void put_audit(mv_out *out, const mv_audit *audit)
 {
@@ -253,8 +213,10 @@ static void put_audit(mv_out *out, const mv_audit *audit)
     }
 }
 
-static void put_device(mv_cli *cli, const mv_trace *trace, const device_stats *stats)
+static void put_device(const survey *s, const device_stats *stats)
 {
+    mv_cli *cli = s->cli;
+    const mv_trace *trace = s->trace;
     mv_out *out = &cli->out;
     const mv_totals *t = &stats->totals;
     const char *least = t->audit.total_exact ? "" : ">= ";
@@ -273,16 +235,15 @@ static void put_device(mv_cli *cli, const mv_trace *trace, const device_stats *s
     else
         mv_prose_put(out, 10, 2, ": history %s: %s", mv_history_name(stats->history),
                      stats->history_why);
-    put_levels(cli, trace, t);
+    mv_table_print(cli, &level_table, s, t, "");
     mv_out_text(out, "  ");
     mv_prose_put(out, 2, 4,
                  "%s%s allocated in all, %s%s freed; now %llu segment%s, %llu allocation%s", least,
                  mv_size_text(allocated, t->total.allocated), least,
                  mv_size_text(freed, t->total.freed), (unsigned long long)t->current.segments,
-                 t->current.segments == 1 ? "" : "s", (unsigned long long)t->current.allocations,
-                 t->current.allocations == 1 ? "" : "s");
-    mv_out_char(out, '\n');
-    put_pools(cli, trace, t);
+                 mv_plural(t->current.segments), (unsigned long long)t->current.allocations,
+                 mv_plural(t->current.allocations));
+    mv_table_print(cli, &pool_table, s, t, "\n");
     put_audit(out, &t->audit);
 }
 
@@ -329,36 +290,45 @@ static mv_code find_device(mv_cli *cli, const mv_trace *trace, uint32_t device, 
     return code;
 }
 
+static void put_text(const survey *s)
+{
+    mv_out *out = &s->cli->out;
+    bool follows = false;
+
+    for (uint32_t i = s->first; i < s->end; i++) {
+        if (!mv_device_is_told(s->trace, s->first, s->end, i))
+            continue;
+        if (follows)
+            mv_out_char(out, '\n');
+        put_device(s, &s->devices[i - s->first]);
+        follows = true;
+    }
+    mv_idle_put_others(out, s->trace, s->first, s->end, follows);
+    put_host(out, s->trace);
+}
+
 int mv_cmd_stats(mv_cli *cli)
 {
     mv_trace trace;
-    uint32_t first, end;
-    device_stats *stats;
+    survey s = {
+        .cli = cli, .trace = &trace, .limit = cli->options.limit ? cli->options.limit : UINT64_MAX};
     mv_err err = {.offset = MV_NO_OFFSET};
-    bool follows = false;
+    int status = MV_EXIT_DONE;
 
-    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &first, &end))
+    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &s.first, &s.end))
         return MV_EXIT_FAILED;
-    stats = mv_push_array(&cli->arena, device_stats, end - first);
-    if (!stats)
+    s.devices = mv_push_array(&cli->arena, device_stats, s.end - s.first);
+    if (!s.devices)
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
-    for (uint32_t i = first; i < end && err.code == MV_OK; i++)
-        find_device(cli, &trace, i, &stats[i - first], &err);
+    for (uint32_t i = s.first; i < s.end && err.code == MV_OK; i++)
+        find_device(cli, &trace, i, &s.devices[s.count++], &err);
     if (err.code != MV_OK)
         return mv_complain(mv_input_name(cli), &err);
-    for (uint32_t i = 0; i < end - first; i++)
-        mv_gate_judge_totals(&cli->gates, &stats[i].totals);
-    if (mv_option_given(&cli->options, MV_HAS(JSON)))
-        return mv_gate_status(&cli->gates, put_json(cli, &trace, stats, end - first));
-    for (uint32_t i = first; i < end; i++) {
-        if (!mv_device_is_told(&trace, first, end, i))
-            continue;
-        if (follows)
-            mv_out_char(&cli->out, '\n');
-        put_device(cli, &trace, &stats[i - first]);
-        follows = true;
-    }
-    mv_idle_put_others(&cli->out, &trace, first, end, follows);
-    put_host(&cli->out, &trace);
-    return mv_gate_status(&cli->gates, MV_EXIT_DONE);
+    for (uint32_t i = 0; i < s.count; i++)
+        mv_gate_judge_totals(&cli->gates, &s.devices[i].totals);
+    if (mv_table_is_wanted(cli))
+        status = mv_table_put(cli, &s);
+    else
+        put_text(&s);
+    return mv_gate_status(&cli->gates, status);
 }

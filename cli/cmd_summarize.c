@@ -3,10 +3,11 @@
 
 #include "analyze/ranks/summary_bytes.h"
 #include "base/size.h"
+#include "base/texts.h"
 #include "cli/complain.h"
 #include "cli/input/overwrite.h"
 #include "cli/input/rank_files.h"
-#include "cli/report/report.h"
+#include "cli/report/table.h"
 
 /* Every summary of every file; NULL when memory runs out. */
 static const mv_summary **gather(mv_cli *cli, const mv_rank_files *files, uint32_t *count)
@@ -23,23 +24,37 @@ static const mv_summary **gather(mv_cli *cli, const mv_rank_files *files, uint32
     return all;
 }
 
-static int put_report(mv_cli *cli, const char *path, uint32_t count, uint64_t bytes)
+typedef struct {
+    const char *path;
+    uint32_t summaries;
+    uint64_t bytes;
+} written;
+
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST)         \
+    MEMBER("written", mv_value_text(w->path))       \
+    MEMBER("summaries", mv_value_u64(w->summaries)) \
+    MEMBER("bytes", mv_value_u64(w->bytes))
+
+static void list_report(mv_rows *rows, const void *all, const void *one)
 {
-    mv_report report;
+    const written *w = all;
+
+    (void)one;
+    MV_ROWS_ADD(rows, REPORT_FIELDS);
+}
+
+const mv_table mv_report_summarize = {MV_TABLE(REPORT_FIELDS, list_report)};
+
+static int put_report(mv_cli *cli, const written *w)
+{
     char size[MV_SIZE_TEXT];
 
-    if (!mv_option_given(&cli->options, MV_HAS(JSON))) {
-        mv_out_clean(&cli->out, (mv_span){(const uint8_t *)path, strlen(path)});
-        mv_out_format(&cli->out, ": %u summar%s, %s\n", count, count == 1 ? "y" : "ies",
-                      mv_size_text(size, bytes));
-        return MV_EXIT_DONE;
-    }
-    mv_report_open(&report, cli);
-    mv_report_member(&report, "written",
-                     mv_json_span(&report, (mv_span){(const uint8_t *)path, strlen(path)}));
-    mv_report_member(&report, "summaries", mv_json_u64(count));
-    mv_report_member(&report, "bytes", mv_json_u64(bytes));
-    return mv_report_close(&report);
+    if (mv_table_is_wanted(cli))
+        return mv_table_put(cli, w);
+    mv_out_clean(&cli->out, mv_text_span(w->path));
+    mv_out_format(&cli->out, ": %u summar%s, %s\n", w->summaries, w->summaries == 1 ? "y" : "ies",
+                  mv_size_text(size, w->bytes));
+    return MV_EXIT_DONE;
 }
 
 static int write_file(mv_cli *cli, const char *path, mv_span bytes)
@@ -80,7 +95,7 @@ static int write_all(mv_cli *cli, const mv_rank_files *files)
         return MV_EXIT_FAILED;
     if (strcmp(path, "-") == 0)
         return MV_EXIT_DONE;
-    return put_report(cli, path, count, bytes.length);
+    return put_report(cli, &(written){path, count, bytes.length});
 }
 
 int mv_cmd_summarize(mv_cli *cli)

@@ -2,29 +2,39 @@
 #include <unistd.h>
 
 #include "analyze/code/culprit.h"
+#include "base/map.h"
+#include "base/numbers.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
 #include "cli/input/input.h"
 #include "cli/input/window.h"
-#include "cli/report/address_version.h"
+#include "cli/report/json.h"
 #include "cli/report/prose.h"
-#include "cli/report/report.h"
+#include "cli/report/table.h"
 
 #define TERMINAL_ROWS 50
+
+/* What changes while events are listed. */
+typedef struct {
+    uint64_t events, hidden; /* listed; left out by --limit */
+    uint32_t stacks;         /* of `listing.stacks` */
+    bool has_failed;         /* the message is out */
+} progress;
 
 typedef struct {
     mv_cli *cli;
     mv_out *out;
     const mv_trace *trace;
+    uint32_t first, end; /* devices */
     int64_t start_us;
-    uint64_t limit; /* rows still to print */
-    uint64_t hidden;
+    uint64_t limit;       /* most events */
     const uint8_t *kinds; /* of frames */
     const char **label;   /* [stacks.count] made on first use */
     uint32_t *stack_row;  /* [stacks.count] position among the report's stacks, or MV_NO_ROW */
-    mv_stack_id *stacks;  /* [stacks_used] in the order of those positions */
-    uint32_t stacks_used;
+    mv_stack_id *stacks;  /* [so_far->stacks] in the order of those positions */
+    progress *so_far;
 } listing;
 
 static bool is_block_event(uint8_t action)
@@ -33,7 +43,15 @@ static bool is_block_event(uint8_t action)
            action == MV_ACTION_FREE_COMPLETED || action == MV_ACTION_ANNOTATE;
 }
 
-static const char *label_of(listing *l, mv_stack_id stack)
+/* Allocations at `addr` so far: 0x7f00#3 is the third one; 0: none within the trace. */
+static uint32_t version_of(const mv_map *versions, uint64_t addr)
+{
+    uint32_t version = mv_map_find(versions, addr);
+
+    return version == MV_NOT_IN_MAP ? 0 : version;
+}
+
+static const char *label_of(const listing *l, mv_stack_id stack)
 {
     char text[256];
 
@@ -97,7 +115,7 @@ static void put_time(mv_out *out, int64_t start_us, int64_t time_us)
     put_right(out, text, 11);
 }
 
-static void put_address(mv_out *out, const mv_events *e, uint32_t i, const mv_reuse *reuse)
+static void put_address(mv_out *out, const mv_events *e, uint32_t i, const mv_map *versions)
 {
     char free_bytes[MV_SIZE_TEXT];
     uint32_t before;
@@ -120,7 +138,7 @@ static void put_address(mv_out *out, const mv_events *e, uint32_t i, const mv_re
     if (is_block_event(e->action[i])) {
         char version[24];
         version[0] = '#';
-        version[1 + mv_digits(version + 1, mv_reuse_version(reuse, e->addr[i]))] = 0;
+        version[1 + mv_digits(version + 1, version_of(versions, e->addr[i]))] = 0;
         put_left(out, version, 18 - (int)before);
     } else {
         mv_out_spaces(out, 18 - (int64_t)before);
@@ -137,7 +155,7 @@ static void put_stream(mv_out *out, uint64_t stream)
     mv_out_text(out, "  ");
 }
 
-static void put_remark(listing *l, const char *before, mv_string_id text)
+static void put_remark(const listing *l, const char *before, mv_string_id text)
 {
     if (mv_string_span(l->trace, text).length == 0)
         return;
@@ -146,7 +164,7 @@ static void put_remark(listing *l, const char *before, mv_string_id text)
     mv_out_char(l->out, ']');
 }
 
-static void put_tag(listing *l, mv_tag_id tag)
+static void put_tag(const listing *l, mv_tag_id tag)
 {
     const mv_tags *t = &l->trace->tags;
     mv_string_id compiled = t->compile_context[tag.row];
@@ -159,7 +177,7 @@ static void put_tag(listing *l, mv_tag_id tag)
     put_remark(l, "  [category: ", t->category[tag.row]);
 }
 
-static void put_stack(listing *l, mv_stack_id stack)
+static void put_stack(const listing *l, mv_stack_id stack)
 {
     uint32_t count;
     const mv_frame_id *frames = mv_stack_frames(l->trace, stack, &count);
@@ -188,7 +206,7 @@ static mv_style action_style(uint8_t action)
     }
 }
 
-static void put_event(listing *l, const mv_events *e, uint32_t i, const mv_reuse *reuse)
+static void put_event(const listing *l, const mv_events *e, uint32_t i, const mv_map *versions)
 {
     mv_out *out = l->out;
     char size[MV_SIZE_TEXT];
@@ -200,7 +218,7 @@ static void put_event(listing *l, const mv_events *e, uint32_t i, const mv_reuse
     mv_out_style(out, action_style(e->action[i]));
     put_action(out, mv_event_action(l->trace, e, i), 15);
     mv_out_style(out, MV_STYLE_NONE);
-    put_address(out, e, i, reuse);
+    put_address(out, e, i, versions);
     put_right(out, mv_size_text(size, e->size[i]), 9);
     put_stream(out, l->trace->streams.value[e->stream[i].row]);
     mv_out_clean(out, (mv_span){(const uint8_t *)where, strlen(where)});
@@ -210,7 +228,7 @@ static void put_event(listing *l, const mv_events *e, uint32_t i, const mv_reuse
         put_stack(l, e->stack[i]);
 }
 
-static void put_heading(listing *l, uint32_t device, mv_window window, uint32_t count)
+static void put_heading(const listing *l, uint32_t device, mv_window window, uint32_t count)
 {
     mv_out_style(l->out, MV_STYLE_BOLD);
     mv_out_format(l->out, "device %u: %u events", device, count);
@@ -226,159 +244,172 @@ static void put_heading(listing *l, uint32_t device, mv_window window, uint32_t 
     mv_out_style(l->out, MV_STYLE_NONE);
 }
 
-/* ---- JSON -------------------------------------------------------------------------------- */
+/* ---- fields ------------------------------------------------------------------------------ */
 
-static void put_json_stack(listing *l, mv_stack_id stack)
+/* The number of a stack among the report's stacks; null without one. */
+static mv_value stack_number(const listing *l, mv_stack_id stack)
 {
     uint32_t *row;
 
-    if (stack.row >= l->trace->stacks.count) {
-        mv_out_words(l->out, "null");
-        return;
-    }
+    if (stack.row >= l->trace->stacks.count)
+        return mv_value_of(MV_VALUE_NULL);
     row = &l->stack_row[stack.row];
     if (*row == MV_NO_ROW) {
-        *row = l->stacks_used;
-        l->stacks[l->stacks_used++] = stack;
+        *row = l->so_far->stacks;
+        l->stacks[l->so_far->stacks++] = stack;
     }
-    mv_out_u64(l->out, *row);
+    return mv_value_u64(*row);
 }
 
-static void put_json_text(listing *l, const char *key, mv_string_id text)
+static mv_value tag_text(const listing *l, mv_string_id text)
 {
-    if (text.row == MV_NO_ROW)
-        return;
-    mv_out_text(l->out, key);
-    mv_json_put_text(l->out, mv_string_span(l->trace, text));
+    return mv_value_if(text.row != MV_NO_ROW, mv_value_string(l->trace, text));
 }
 
-static void put_json_tag(listing *l, mv_tag_id tag)
+static mv_value tag_pool(const listing *l, mv_pool_id pool)
 {
-    const mv_tags *t = &l->trace->tags;
-    mv_pool_id pool = t->pool[tag.row];
-
-    put_json_text(l, ",\"compile_context\":", t->compile_context[tag.row]);
-    put_json_text(l, ",\"user_metadata\":", t->user_metadata[tag.row]);
-    put_json_text(l, ",\"internal_metadata\":", t->internal_metadata[tag.row]);
-    put_json_text(l, ",\"category\":", t->category[tag.row]);
     if (pool.row == MV_NO_ROW)
-        return;
-    mv_out_words(l->out, ",\"pool_id\":[");
-    mv_out_u64(l->out, l->trace->pools.a[pool.row]);
-    mv_out_char(l->out, ',');
-    mv_out_u64(l->out, l->trace->pools.b[pool.row]);
-    mv_out_char(l->out, ']');
+        return mv_value_of(MV_VALUE_ABSENT);
+    return mv_value_pair(l->trace->pools.a[pool.row], l->trace->pools.b[pool.row]);
 }
 
-static void put_json_address(mv_out *out, const mv_events *e, uint32_t i, const mv_reuse *reuse)
+#define EVENT_FIELDS(COLUMN, MEMBER, LIST)                                         \
+    MEMBER("device", mv_value_u64(device))                                         \
+    MEMBER("event", mv_value_u64(i))                                               \
+    MEMBER("action", mv_value_text(mv_event_action(l->trace, e, i)))               \
+    MEMBER("addr", mv_value_bytes(is_oom ? MV_NO_BYTES : e->addr[i]))              \
+    MEMBER("device_free", mv_value_if(is_oom, mv_value_bytes(e->addr[i])))         \
+    MEMBER("version", mv_value_if(is_block_event(e->action[i]),                    \
+                                  mv_value_u64(version_of(versions, e->addr[i])))) \
+    MEMBER("size", mv_value_u64(e->size[i]))                                       \
+    MEMBER("stream", mv_value_u64(l->trace->streams.value[e->stream[i].row]))      \
+    MEMBER("time_us", mv_value_time(e->time_us[i]))                                \
+    MEMBER("stack", stack_number(l, e->stack[i]))                                  \
+    MEMBER("compile_context", tag_text(l, tags->compile_context[tag]))             \
+    MEMBER("user_metadata", tag_text(l, tags->user_metadata[tag]))                 \
+    MEMBER("internal_metadata", tag_text(l, tags->internal_metadata[tag]))         \
+    MEMBER("category", tag_text(l, tags->category[tag]))                           \
+    MEMBER("pool_id", tag_pool(l, tags->pool[tag]))
+
+static void add_event(const listing *l, mv_rows *rows, uint32_t device, const mv_events *e,
+                      uint32_t i, const mv_map *versions)
 {
+    const mv_tags *tags = &l->trace->tags;
+    uint32_t tag = e->tag[i].row;
     bool is_oom = e->action[i] == MV_ACTION_OOM;
 
-    mv_out_words(out, is_oom ? ",\"addr\":null,\"device_free\":" : ",\"addr\":");
-    if (e->addr[i] == MV_NO_BYTES)
-        mv_out_words(out, "null");
-    else
-        mv_out_u64(out, e->addr[i]);
-    if (is_block_event(e->action[i])) {
-        mv_out_words(out, ",\"version\":");
-        mv_out_u64(out, mv_reuse_version(reuse, e->addr[i]));
-    }
+    MV_ROWS_ADD(rows, EVENT_FIELDS);
 }
 
-static void put_json_event(listing *l, uint32_t device, const mv_events *e, uint32_t i,
-                           const mv_reuse *reuse)
-{
-    mv_out *out = l->out;
-    const char *action = mv_event_action(l->trace, e, i);
-
-    mv_out_words(out, "{\"device\":");
-    mv_out_u64(out, device);
-    mv_out_words(out, ",\"event\":");
-    mv_out_u64(out, i);
-    mv_out_words(out, ",\"action\":");
-    mv_json_put_text(out, (mv_span){(const uint8_t *)action, strlen(action)});
-    put_json_address(out, e, i, reuse);
-    mv_out_words(out, ",\"size\":");
-    mv_out_u64(out, e->size[i]);
-    mv_out_words(out, ",\"stream\":");
-    mv_out_u64(out, l->trace->streams.value[e->stream[i].row]);
-    mv_out_words(out, ",\"time_us\":");
-    if (e->time_us[i] == MV_NO_TIME)
-        mv_out_words(out, "null");
-    else
-        mv_out_i64(out, e->time_us[i]);
-    mv_out_words(out, ",\"stack\":");
-    put_json_stack(l, e->stack[i]);
-    put_json_tag(l, e->tag[i]);
-    mv_out_char(out, '}');
-}
-
-/* ---- both -------------------------------------------------------------------------------- */
-
-/* The events of one device. For events before the window only the uses of each address are counted.
- */
-static bool list_device(listing *l, mv_report *report, uint32_t device)
+/* The events of one device; to text without `rows`. For events before the window only the uses of
+ * each address are counted. False, with a message, when it fails. */
+static bool put_device(const listing *l, mv_rows *rows, uint32_t device)
 {
     mv_events e = mv_trace_events(l->trace, device);
+    mv_map versions = {.arena = &l->cli->scratch};
     mv_window window;
-    mv_reuse reuse;
+    uint32_t *version;
 
     if (!mv_window_find(l->cli, l->trace, device, &window))
         return false;
-    if (!report)
+    if (!rows)
         put_heading(l, device, window, e.count);
-    mv_reuse_init(&reuse, &l->cli->scratch);
     for (uint32_t i = 0; i < window.end; i++) {
-        if (e.action[i] == MV_ACTION_ALLOC && !mv_reuse_add(&reuse, e.addr[i])) {
-            mv_complain_of(mv_input_name(l->cli), "%s", mv_code_text(MV_NOMEM));
-            return false;
+        if (e.action[i] == MV_ACTION_ALLOC) {
+            version = mv_map_value(&versions, e.addr[i]);
+            if (!version) {
+                mv_complain_of(mv_input_name(l->cli), "%s", mv_code_text(MV_NOMEM));
+                return false;
+            }
+            ++*version;
         }
         if (i < window.first)
             continue;
-        if (l->limit == 0) {
-            l->hidden += window.end - i;
+        if (l->so_far->events == l->limit) {
+            l->so_far->hidden += window.end - i;
             break;
         }
-        l->limit--;
-        if (report) {
-            mv_report_row(report);
-            put_json_event(l, device, &e, i, &reuse);
-        } else {
-            put_event(l, &e, i, &reuse);
-        }
+        l->so_far->events++;
+        if (rows)
+            add_event(l, rows, device, &e, i, &versions);
+        else
+            put_event(l, &e, i, &versions);
     }
     return true;
 }
 
-static int list_json(listing *l, uint32_t first, uint32_t end)
+static void list_device(const listing *l, mv_rows *rows, uint32_t device)
 {
-    mv_report report;
-
-    mv_report_open(&report, l->cli);
-    mv_report_rows(&report, "events");
-    for (uint32_t device = first; device < end; device++)
-        if (!list_device(l, &report, device))
-            return MV_EXIT_FAILED;
-    mv_report_rows_end(&report);
-    mv_report_rows(&report, "stacks");
-    for (uint32_t i = 0; i < l->stacks_used; i++) {
-        mv_report_row(&report);
-        mv_json_put_frames(l->out, l->trace, l->stacks[i]);
-    }
-    mv_report_rows_end(&report);
-    return mv_report_close(&report);
+    l->so_far->has_failed = !put_device(l, rows, device);
 }
 
-static int list_text(listing *l, uint32_t first, uint32_t end)
+static void list_events(mv_rows *rows, const void *all, const void *one)
 {
-    for (uint32_t device = first; device < end; device++)
-        if (mv_device_is_told(l->trace, first, end, device) && !list_device(l, NULL, device))
+    const listing *l = all;
+
+    (void)one;
+    for (uint32_t device = l->first; device < l->end && !l->so_far->has_failed; device++)
+        list_device(l, rows, device);
+}
+
+static const mv_table event_table = {MV_TABLE(EVENT_FIELDS, list_events), .shape = MV_SHAPE_LINES,
+                                     .named_by = 2};
+
+#define STACK_FIELDS(COLUMN, MEMBER, LIST) \
+    MEMBER("stack", mv_value_u64(i))       \
+    MEMBER("frames", mv_value_frames(l->trace, l->stacks[i]))
+
+/* In JSON the events number the stacks. */
+static void list_stacks(mv_rows *rows, const void *all, const void *one)
+{
+    const listing *l = all;
+
+    (void)one;
+    for (uint32_t i = 0; i < l->so_far->stacks; i++)
+        MV_ROWS_ADD(rows, STACK_FIELDS);
+}
+
+/* A stack a line, each the array of its frames. */
+static void put_json_stacks(mv_rows *rows, const void *all, const void *one)
+{
+    const listing *l = all;
+    mv_out *out = mv_rows_out(rows);
+
+    (void)one;
+    mv_out_char(out, '[');
+    for (uint32_t i = 0; i < l->so_far->stacks; i++) {
+        mv_out_words(out, i ? ",\n" : "\n");
+        mv_json_put_frames(out, l->trace, l->stacks[i]);
+    }
+    mv_out_char(out, ']');
+}
+
+static const mv_table stack_table = {MV_TABLE(STACK_FIELDS, list_stacks), .json = put_json_stacks};
+
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST)           \
+    LIST("events", &event_table, mv_value_rows(NULL)) \
+    LIST("stacks", &stack_table, mv_value_rows(NULL))
+
+static void list_report(mv_rows *rows, const void *all, const void *one)
+{
+    (void)all, (void)one;
+    MV_ROWS_ADD(rows, REPORT_FIELDS);
+}
+
+const mv_table mv_report_trace = {MV_TABLE(REPORT_FIELDS, list_report), .main = "events"};
+
+/* ---- all --------------------------------------------------------------------------------- */
+
+static int put_text(const listing *l)
+{
+    for (uint32_t device = l->first; device < l->end; device++)
+        if (mv_device_is_told(l->trace, l->first, l->end, device) && !put_device(l, NULL, device))
             return MV_EXIT_FAILED;
-    mv_idle_put_others(l->out, l->trace, first, end, false);
-    if (l->hidden) {
+    mv_idle_put_others(l->out, l->trace, l->first, l->end, false);
+    if (l->so_far->hidden) {
         mv_out_style(l->out, MV_STYLE_DIM);
-        mv_out_format(l->out, "%llu more events; --limit 0 shows all\n",
-                      (unsigned long long)l->hidden);
+        mv_out_format(l->out, "%llu more event%s; --limit 0 shows all\n",
+                      (unsigned long long)l->so_far->hidden, mv_plural(l->so_far->hidden));
         mv_out_style(l->out, MV_STYLE_NONE);
     }
     return MV_EXIT_DONE;
@@ -390,7 +421,7 @@ static uint64_t rows_wanted(const mv_cli *cli)
 
     if (mv_option_given(o, MV_HAS(LIMIT)))
         return o->limit ? o->limit : UINT64_MAX;
-    if (mv_option_given(o, MV_HAS(JSON)) || o->output || !isatty(STDOUT_FILENO))
+    if (mv_table_is_wanted(cli) || o->output || !isatty(STDOUT_FILENO))
         return UINT64_MAX;
     return TERMINAL_ROWS;
 }
@@ -398,10 +429,15 @@ static uint64_t rows_wanted(const mv_cli *cli)
 int mv_cmd_trace(mv_cli *cli)
 {
     mv_trace trace;
-    listing l = {.cli = cli, .out = &cli->out, .trace = &trace, .limit = rows_wanted(cli)};
-    uint32_t first, end;
+    progress so_far = {0};
+    listing l = {.cli = cli,
+                 .out = &cli->out,
+                 .trace = &trace,
+                 .limit = rows_wanted(cli),
+                 .so_far = &so_far};
+    int status;
 
-    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &first, &end))
+    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &l.first, &l.end))
         return MV_EXIT_FAILED;
     l.start_us = mv_position_start_us(&trace);
     l.kinds = mv_frame_kinds(&cli->scratch, &trace);
@@ -412,6 +448,6 @@ int mv_cmd_trace(mv_cli *cli)
         return mv_complain_of(mv_input_name(cli), "%s", mv_code_text(MV_NOMEM));
     for (uint32_t i = 0; i < trace.stacks.count; i++)
         l.stack_row[i] = MV_NO_ROW;
-    return mv_option_given(&cli->options, MV_HAS(JSON)) ? list_json(&l, first, end)
-                                                        : list_text(&l, first, end);
+    status = mv_table_is_wanted(cli) ? mv_table_put(cli, &l) : put_text(&l);
+    return so_far.has_failed ? MV_EXIT_FAILED : status;
 }

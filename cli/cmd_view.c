@@ -3,13 +3,19 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/texts.h"
 #include "cli/complain.h"
 #include "cli/input/text_file.h"
 #include "cli/pictures/pictures.h"
-#include "cli/report/report.h"
+#include "cli/report/table.h"
 #include "view/sdl/viewer.h"
 
 enum { BENCH_FRAMES = 600 };
+
+typedef struct {
+    const mv_viewer_timing *timing;
+    const char *shot; /* NULL: none was written */
+} played;
 
 static mv_viewer_opts viewer_opts(mv_cli *cli)
 {
@@ -58,34 +64,36 @@ static int complain(const char *file, const mv_err *err)
     return mv_complain_of(NULL, "%s", err->detail);
 }
 
-static int print_json(mv_cli *cli, const mv_viewer_timing *t)
-{
-    const char *shot = cli->options.shot;
-    mv_report r;
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST)                         \
+    MEMBER("first_frame_ms", mv_value_real(timing->first_frame_ms)) \
+    MEMBER("index_ms", mv_value_real(timing->index_ms))             \
+    MEMBER("p50_ms", mv_value_real(timing->p50_ms))                 \
+    MEMBER("p90_ms", mv_value_real(timing->p90_ms))                 \
+    MEMBER("p99_ms", mv_value_real(timing->p99_ms))                 \
+    MEMBER("max_ms", mv_value_real(timing->max_ms))                 \
+    MEMBER("frames", mv_value_u64(timing->frames))                  \
+    MEMBER("events", mv_value_u64(timing->events))                  \
+    MEMBER("rss_bytes", mv_value_u64(timing->rss_bytes))            \
+    MEMBER("peak_rss_bytes", mv_value_u64(timing->peak_rss_bytes))  \
+    MEMBER("window_ms", mv_value_real(timing->window_ms))           \
+    MEMBER("read_ms", mv_value_real(timing->read_ms))               \
+    MEMBER("cpu_p50_ms", mv_value_real(timing->cpu_p50_ms))         \
+    MEMBER("cpu_p99_ms", mv_value_real(timing->cpu_p99_ms))         \
+    MEMBER("scene_p50_ms", mv_value_real(timing->scene_p50_ms))     \
+    MEMBER("scene_p99_ms", mv_value_real(timing->scene_p99_ms))     \
+    MEMBER("uploads", mv_value_u64(timing->uploads))                \
+    MEMBER("written", mv_value_text(p->shot))
 
-    mv_report_open(&r, cli);
-    mv_report_member(&r, "first_frame_ms", mv_json_real(t->first_frame_ms));
-    mv_report_member(&r, "index_ms", mv_json_real(t->index_ms));
-    mv_report_member(&r, "p50_ms", mv_json_real(t->p50_ms));
-    mv_report_member(&r, "p90_ms", mv_json_real(t->p90_ms));
-    mv_report_member(&r, "p99_ms", mv_json_real(t->p99_ms));
-    mv_report_member(&r, "max_ms", mv_json_real(t->max_ms));
-    mv_report_member(&r, "frames", mv_json_u64(t->frames));
-    mv_report_member(&r, "events", mv_json_u64(t->events));
-    mv_report_member(&r, "rss_bytes", mv_json_u64(t->rss_bytes));
-    mv_report_member(&r, "peak_rss_bytes", mv_json_u64(t->peak_rss_bytes));
-    mv_report_member(&r, "window_ms", mv_json_real(t->window_ms));
-    mv_report_member(&r, "read_ms", mv_json_real(t->read_ms));
-    mv_report_member(&r, "cpu_p50_ms", mv_json_real(t->cpu_p50_ms));
-    mv_report_member(&r, "cpu_p99_ms", mv_json_real(t->cpu_p99_ms));
-    mv_report_member(&r, "scene_p50_ms", mv_json_real(t->scene_p50_ms));
-    mv_report_member(&r, "scene_p99_ms", mv_json_real(t->scene_p99_ms));
-    mv_report_member(&r, "uploads", mv_json_u64(t->uploads));
-    mv_report_member(&r, "written",
-                     shot ? mv_json_span(&r, (mv_span){(const uint8_t *)shot, strlen(shot)})
-                          : cJSON_CreateNull());
-    return mv_report_close(&r);
+static void list_report(mv_rows *rows, const void *all, const void *one)
+{
+    const played *p = all;
+    const mv_viewer_timing *timing = p->timing;
+
+    (void)one;
+    MV_ROWS_ADD(rows, REPORT_FIELDS);
 }
+
+const mv_table mv_report_view = {MV_TABLE(REPORT_FIELDS, list_report)};
 
 static void print_timing(mv_out *out, const mv_viewer_timing *t)
 {
@@ -122,11 +130,11 @@ static int report(mv_cli *cli, const mv_viewer_timing *timing)
     const mv_options *o = &cli->options;
 
     if (mv_option_given(o, MV_HAS(JSON)))
-        return print_json(cli, timing);
+        return mv_table_put(cli, &(played){timing, o->shot});
     if (mv_option_given(o, MV_HAS(BENCH)))
         print_timing(&cli->out, timing);
     if (o->shot) {
-        mv_out_clean(&cli->out, (mv_span){(const uint8_t *)o->shot, strlen(o->shot)});
+        mv_out_clean(&cli->out, mv_text_span(o->shot));
         mv_out_char(&cli->out, '\n');
     }
     return MV_EXIT_DONE;

@@ -4,15 +4,16 @@
 
 #define REPORT_OPTIONS (MV_HAS(JSON) | MV_HAS(CSV) | MV_HAS(TABLE))
 #define RANGE_OPTIONS  (MV_HAS(DEVICE) | MV_HAS(FROM) | MV_HAS(TO))
-#define PLOT_OPTIONS                                                                            \
-    (MV_HAS(JSON) | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(VIEW) | MV_HAS(OUTPUT) | MV_HAS(AT) | \
+#define PLOT_OPTIONS                                                                              \
+    (REPORT_OPTIONS | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(VIEW) | MV_HAS(OUTPUT) | MV_HAS(AT) | \
      MV_HAS(FILTER) | MV_HAS(TOP) | MV_HAS(BY) | RANGE_OPTIONS)
 
 const mv_command mv_commands[] = {
     {
         .name = "info",
         .run = mv_cmd_info,
-        .options = MV_HAS(JSON) | MV_HAS(DEVICE) | MV_HAS(OUTPUT),
+        .report = &mv_report_info,
+        .options = REPORT_OPTIONS | MV_HAS(DEVICE) | MV_HAS(OUTPUT),
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
@@ -29,7 +30,9 @@ const mv_command mv_commands[] = {
         .name = "stats",
         .run = mv_cmd_stats,
         .gates = MV_GATES(PEAK) | MV_GATES(RESERVED),
-        .options = MV_HAS(JSON) | MV_HAS(FAIL_ON) | MV_HAS(DEVICE) | MV_HAS(LIMIT) | MV_HAS(OUTPUT),
+        .report = &mv_report_stats,
+        .options =
+            REPORT_OPTIONS | MV_HAS(FAIL_ON) | MV_HAS(DEVICE) | MV_HAS(LIMIT) | MV_HAS(OUTPUT),
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
@@ -43,7 +46,8 @@ const mv_command mv_commands[] = {
     {
         .name = "trace",
         .run = mv_cmd_trace,
-        .options = MV_HAS(JSON) | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(OUTPUT) | RANGE_OPTIONS,
+        .report = &mv_report_trace,
+        .options = REPORT_OPTIONS | MV_HAS(LIMIT) | MV_HAS(FRAMES) | MV_HAS(OUTPUT) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
         .arguments = "FILE",
@@ -166,7 +170,8 @@ const mv_command mv_commands[] = {
     {
         .name = "memory",
         .run = mv_cmd_memory,
-        .options = MV_HAS(JSON) | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(OUTPUT) | MV_HAS(FRAMES) |
+        .report = &mv_report_pictures,
+        .options = REPORT_OPTIONS | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(OUTPUT) | MV_HAS(FRAMES) |
                    MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(TOP) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
@@ -187,7 +192,8 @@ const mv_command mv_commands[] = {
     {
         .name = "segments",
         .run = mv_cmd_segments,
-        .options = MV_HAS(JSON) | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(OUTPUT) | MV_HAS(FRAMES) |
+        .report = &mv_report_pictures,
+        .options = REPORT_OPTIONS | MV_HAS(SIZE) | MV_HAS(THEME) | MV_HAS(OUTPUT) | MV_HAS(FRAMES) |
                    MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(TOP) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = 1,
@@ -286,7 +292,8 @@ const mv_command mv_commands[] = {
     {
         .name = "summarize",
         .run = mv_cmd_summarize,
-        .options = MV_HAS(JSON) | MV_HAS(OUTPUT) | RANGE_OPTIONS,
+        .report = &mv_report_summarize,
+        .options = REPORT_OPTIONS | MV_HAS(OUTPUT) | RANGE_OPTIONS,
         .least_files = 1,
         .most_files = INT_MAX,
         .writes_file = true,
@@ -301,6 +308,7 @@ const mv_command mv_commands[] = {
     {
         .name = "trace_plot",
         .run = mv_cmd_trace_plot,
+        .report = &mv_report_pictures,
         .options = PLOT_OPTIONS,
         .least_files = 1,
         .most_files = 1,
@@ -329,6 +337,7 @@ const mv_command mv_commands[] = {
     {
         .name = "segment_plot",
         .run = mv_cmd_segment_plot,
+        .report = &mv_report_pictures,
         .options = PLOT_OPTIONS,
         .least_files = 1,
         .most_files = 1,
@@ -349,6 +358,7 @@ const mv_command mv_commands[] = {
     {
         .name = "view",
         .run = mv_cmd_view,
+        .report = &mv_report_view,
         .options = MV_HAS(JSON) | MV_HAS(AT) | MV_HAS(FILTER) | MV_HAS(VIEW) | MV_HAS(THEME) |
                    MV_HAS(SIZE) | MV_HAS(SCALE) | MV_HAS(RENDERER) | MV_HAS(MEM) |
                    MV_HAS(HEADLESS) | MV_HAS(SCRIPT) | MV_HAS(SHOT) | MV_HAS(BENCH) |
@@ -392,7 +402,8 @@ const mv_command mv_commands[] = {
         .name = "convert",
         .run = mv_cmd_convert,
         .writes_last = true,
-        .options = MV_HAS(JSON) | MV_HAS(PLAIN) | MV_HAS(SYMBOLS),
+        .report = &mv_report_convert,
+        .options = REPORT_OPTIONS | MV_HAS(PLAIN) | MV_HAS(SYMBOLS),
         .least_files = 2,
         .most_files = 2,
         .writes_file = true,
@@ -410,6 +421,7 @@ const mv_command mv_commands[] = {
     {
         .name = "export",
         .run = mv_cmd_export,
+        .report = &mv_report_export,
         .options = MV_HAS(JSON) | MV_HAS(DEVICE) | MV_HAS(AT) | MV_HAS(FORMAT) | MV_HAS(TABLE) |
                    MV_HAS(FRAMES) | MV_HAS(OUTPUT),
         .least_files = 1,

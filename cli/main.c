@@ -133,7 +133,7 @@ static bool check_tables(const mv_command *command, const mv_options *o)
     char tables[MV_TABLE_PATHS];
 
     if (!mv_option_given(o, MV_HAS(CSV)))
-        if (command->report && mv_option_given(o, MV_HAS(TABLE)))
+        if ((command->options & MV_HAS(CSV)) && mv_option_given(o, MV_HAS(TABLE)))
             mv_complain_usage(command->name, "--table is for --csv");
         else
             return true;

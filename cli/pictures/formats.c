@@ -4,6 +4,7 @@
 #include "cli/input/input.h"
 #include "cli/input/overwrite.h"
 #include "cli/pictures/pictures.h"
+#include "cli/report/table.h"
 #include "viz/scene/png.h"
 
 /* ---- pages ------------------------------------------------------------------------------- */
@@ -174,7 +175,7 @@ bool mv_picture_choose_format(mv_drawing *d, const char *ending)
 {
     mv_cli *cli = d->cli;
     const char *command = cli->command->name;
-    bool is_json_too = mv_option_given(&cli->options, MV_HAS(JSON));
+    bool is_taken; /* standard output, by the report */
 
     d->name = name_of(cli);
     d->path = cli->options.output;
@@ -192,10 +193,10 @@ bool mv_picture_choose_format(mv_drawing *d, const char *ending)
             d->format = formats[i];
     if (!d->format)
         d->format = format_named(d);
-    is_json_too = is_json_too && strcmp(d->path, "-") == 0;
-    if (is_json_too && d->format == &folded)
+    is_taken = strcmp(d->path, "-") == 0 && mv_table_is_wanted(cli);
+    if (is_taken && d->format == &folded)
         mv_complain_usage(command, "--json and the stacks cannot both go to standard output");
-    else if (is_json_too || !d->format)
+    else if (is_taken || !d->format)
         mv_complain_usage(command, "%s: only %s.svg, .png and .html are written", d->path,
                           d->picture->flame ? ".folded, " : "");
     else

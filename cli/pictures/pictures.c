@@ -6,7 +6,7 @@
 #include "cli/input/input.h"
 #include "cli/input/moment_option.h"
 #include "cli/input/window.h"
-#include "cli/report/report.h"
+#include "cli/report/table.h"
 
 const mv_picture mv_pictures[MV_PICTURE_COUNT] = {
     [MV_PICTURE_ACTIVE] = {.tab = MV_PAGE_ACTIVE,
@@ -146,33 +146,32 @@ static bool write_file(mv_drawing *d)
     return err.code == MV_OK;
 }
 
-static int report(mv_drawing *d)
+static mv_value figure(const mv_drawing *d, mv_figure which)
 {
-    static const char *const names[] = {
-#define FIGURE_NAME(id, name) name,
-        MV_FIGURE_LIST(FIGURE_NAME)
-#undef FIGURE_NAME
-    };
     uint32_t figures = d->format->figures ? d->format->figures : d->picture->figures;
-    mv_span path = {(const uint8_t *)d->path, strlen(d->path)};
-    mv_report r;
 
-    if (!mv_option_given(&d->cli->options, MV_HAS(JSON))) {
-        if (strcmp(d->path, "-") != 0) {
-            mv_out_clean(&d->cli->out, path);
-            mv_out_char(&d->cli->out, '\n');
-        }
-        return MV_EXIT_DONE;
-    }
-    if (!d->cli->options.filter)
-        figures &= ~MV_FIGURES(MATCHES);
-    mv_report_open(&r, d->cli);
-    mv_report_member(&r, "written", mv_json_span(&r, path));
-    for (uint32_t i = 0; i < MV_FIGURE_COUNT; i++)
-        if (figures & 1u << i)
-            mv_report_member(&r, names[i], mv_json_u64(d->figure[i]));
-    return mv_report_close(&r);
+    if (which == MV_FIGURE_MATCHES && !d->cli->options.filter)
+        return mv_value_of(MV_VALUE_ABSENT);
+    return mv_value_if(figures & 1u << which, mv_value_u64(d->figure[which]));
 }
+
+#define REPORT_FIELDS(COLUMN, MEMBER, LIST)       \
+    MEMBER("written", mv_value_text(d->path))     \
+    MEMBER("events", figure(d, MV_FIGURE_EVENTS)) \
+    MEMBER("stacks", figure(d, MV_FIGURE_STACKS)) \
+    MEMBER("bytes", figure(d, MV_FIGURE_BYTES))   \
+    MEMBER("drawn", figure(d, MV_FIGURE_DRAWN))   \
+    MEMBER("matches", figure(d, MV_FIGURE_MATCHES))
+
+static void list_report(mv_rows *rows, const void *all, const void *one)
+{
+    const mv_drawing *d = all;
+
+    (void)one;
+    MV_ROWS_ADD(rows, REPORT_FIELDS);
+}
+
+const mv_table mv_report_pictures = {MV_TABLE(REPORT_FIELDS, list_report)};
 
 static bool check_usage(mv_drawing *d, const char *ending)
 {
@@ -204,7 +203,7 @@ static int run(mv_drawing *d, const char *ending)
     if (!mv_input_read(d->cli, d->trace) ||
         !mv_input_devices(d->cli, d->trace, &d->first, &d->end) || !write_file(d))
         return MV_EXIT_FAILED;
-    return report(d);
+    return mv_table_put_written(d->cli, d->path, d);
 }
 
 int mv_picture_run(mv_cli *cli, mv_picture_view view, const char *ending)

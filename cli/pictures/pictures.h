@@ -37,18 +37,13 @@ typedef mv_code mv_flame_fn(mv_arena *arena, const mv_trace *trace, const mv_liv
                             mv_flame *out, mv_err *err);
 
 /* The figures of a drawing, in the order of --json. */
-#define MV_FIGURE_LIST(X)                                                   \
-    X(EVENTS, "events")   /* of the trace, in the windows that are drawn */ \
-    X(STACKS, "stacks")   /* rows of the flame graphs */                    \
-    X(BYTES, "bytes")     /* of these rows */                               \
-    X(DRAWN, "drawn")     /* allocations, segments or boxes with a shape */ \
-    X(MATCHES, "matches") /* allocations that --filter leaves; only with it */
-
 typedef enum {
-#define MV_FIGURE_ENUM(id, name) MV_FIGURE_##id,
-    MV_FIGURE_LIST(MV_FIGURE_ENUM)
-#undef MV_FIGURE_ENUM
-        MV_FIGURE_COUNT
+    MV_FIGURE_EVENTS,  /* of the trace, in the windows that are drawn */
+    MV_FIGURE_STACKS,  /* rows of the flame graphs */
+    MV_FIGURE_BYTES,   /* of these rows */
+    MV_FIGURE_DRAWN,   /* allocations, segments or boxes with a shape */
+    MV_FIGURE_MATCHES, /* allocations that --filter leaves; only with it */
+    MV_FIGURE_COUNT
 } mv_figure;
 
 #define MV_FIGURES(id) (1u << MV_FIGURE_##id)

@@ -1,40 +1,20 @@
 #include "cli/report/captured.h"
 
-#include <stdlib.h>
-
+#include "base/numbers.h"
 #include "base/size.h"
+#include "base/sort.h"
 #include "cli/report/prose.h"
 #include "record/finalise.h"
 
-/* The calls of one library. */
-typedef struct {
-    mv_string_id library;
-    uint32_t calls, failed;
-    uint64_t bytes; /* requested successfully */
-} library;
-
-typedef struct {
-    uint32_t count, failed;
-    library *rows; /* [count] most calls first */
-} libraries;
-
 /* ---- gathering --------------------------------------------------------------------------- */
 
-static int by_calls(const void *a, const void *b)
-{
-    const library *x = a, *y = b;
-
-    if (x->calls != y->calls)
-        return x->calls > y->calls ? -1 : 1;
-    return (x->library.row > y->library.row) - (x->library.row < y->library.row);
-}
-
 /* Has no rows when memory runs out. */
-static libraries libraries_of(mv_arena *scratch, const mv_trace *trace)
+static mv_captured_libraries libraries_of(mv_arena *scratch, const mv_trace *trace)
 {
     const mv_api_calls *c = &trace->api_calls;
     uint32_t strings = trace->strings.count, used = 0;
-    libraries all = {.rows = mv_push_array(scratch, library, (uint64_t)strings + 1)};
+    mv_captured_libraries all = {
+        .rows = mv_push_array(scratch, mv_captured_library, (uint64_t)strings + 1)};
 
     for (uint32_t i = 0; i < c->count; i++)
         all.failed += c->result[i] != 0;
@@ -42,7 +22,7 @@ static libraries libraries_of(mv_arena *scratch, const mv_trace *trace)
         return all;
     for (uint32_t i = 0; i < c->count; i++) {
         uint32_t row = c->library[i].row < strings ? c->library[i].row : strings;
-        library *l = &all.rows[row];
+        mv_captured_library *l = &all.rows[row];
         l->library = c->library[i];
         l->calls++;
         l->failed += c->result[i] != 0;
@@ -51,7 +31,8 @@ static libraries libraries_of(mv_arena *scratch, const mv_trace *trace)
     for (uint32_t i = 0; i <= strings; i++)
         if (all.rows[i].calls)
             all.rows[used++] = all.rows[i];
-    qsort(all.rows, used, sizeof *all.rows, by_calls);
+    mv_sort_rows(scratch, all.rows, used, MV_FALLING(mv_captured_library, calls),
+                 MV_RISING(mv_captured_library, library.row));
     all.count = used;
     return all;
 }
@@ -69,85 +50,87 @@ static const char *ending_of(const mv_trace *trace)
     return mv_fact_find(trace, "end_us") ? "in order" : "killed, or still running";
 }
 
-/* ---- JSON -------------------------------------------------------------------------------- */
+/* ---- fields ------------------------------------------------------------------------------ */
 
-static cJSON *text_or_null(mv_report *r, const char *text)
+mv_captured mv_captured_find(mv_arena *scratch, const mv_trace *trace)
 {
-    if (!text)
-        return cJSON_CreateNull();
-    return mv_json_span(r, (mv_span){(const uint8_t *)text, strlen(text)});
+    mv_captured captured = {.trace = trace, .is_there = mv_trace_is_captured(trace)};
+
+    if (!captured.is_there)
+        return captured;
+    captured.records = mv_recorded_count(trace);
+    captured.libraries = libraries_of(scratch, trace);
+    return captured;
 }
 
-static cJSON *number_or_null(const char *text)
+/* The number that a text is; null when it is none. */
+static mv_value number_of(const char *text)
 {
-    char *end;
-    unsigned long long value = text ? strtoull(text, &end, 10) : 0;
+    uint64_t number;
 
-    return text && *text && !*end ? mv_json_u64(value) : cJSON_CreateNull();
+    return text && mv_number_read(text, &number) ? mv_value_u64(number)
+                                                 : mv_value_of(MV_VALUE_NULL);
 }
 
-static void add_facts(mv_report *r, cJSON *object, const mv_trace *trace)
+mv_value mv_captured_text(const mv_captured *captured, const char *key)
 {
-    cJSON *facts = mv_json_array(r, object, "facts");
+    return mv_value_text(mv_fact_find(captured->trace, key));
+}
 
-    for (uint32_t i = 0; i < trace->facts.count; i++) {
-        cJSON *fact = mv_json_object(r, facts, NULL);
-        mv_json_add(r, fact, "key", mv_json_string(r, trace, trace->facts.key[i]));
-        mv_json_add(r, fact, "value", mv_json_string(r, trace, trace->facts.value[i]));
+mv_value mv_captured_number(const mv_captured *captured, const char *key)
+{
+    return number_of(mv_fact_find(captured->trace, key));
+}
+
+#define LOSS_FIELDS(COLUMN, MEMBER, LIST)                       \
+    MEMBER("what", mv_value_string(trace, trace->facts.key[i])) \
+    MEMBER("count", number_of(mv_string_text(trace, trace->facts.value[i])))
+
+static void list_losses(mv_rows *rows, const void *all, const void *one)
+{
+    const mv_trace *trace = ((const mv_captured *)one)->trace;
+
+    (void)all;
+    for (uint32_t i = 0; i < trace->facts.count; i++)
+        if (is_loss(trace, i))
+            MV_ROWS_ADD(rows, LOSS_FIELDS);
+}
+
+const mv_table mv_captured_loss_table = {MV_TABLE(LOSS_FIELDS, list_losses)};
+
+#define LIBRARY_FIELDS(COLUMN, MEMBER, LIST)                        \
+    MEMBER("library", mv_value_string(captured->trace, l->library)) \
+    MEMBER("calls", mv_value_u64(l->calls))                         \
+    MEMBER("failed", mv_value_u64(l->failed))                       \
+    MEMBER("bytes", mv_value_u64(l->bytes))
+
+static void list_libraries(mv_rows *rows, const void *all, const void *one)
+{
+    const mv_captured *captured = one;
+
+    (void)all;
+    for (uint32_t i = 0; i < captured->libraries.count; i++) {
+        const mv_captured_library *l = &captured->libraries.rows[i];
+        MV_ROWS_ADD(rows, LIBRARY_FIELDS);
     }
 }
 
-static void add_losses(mv_report *r, cJSON *object, const mv_trace *trace)
-{
-    cJSON *lost = mv_json_array(r, object, "lost");
+const mv_table mv_captured_library_table = {MV_TABLE(LIBRARY_FIELDS, list_libraries)};
 
-    for (uint32_t i = 0; i < trace->facts.count; i++) {
-        cJSON *row;
-        if (!is_loss(trace, i))
-            continue;
-        row = mv_json_object(r, lost, NULL);
-        mv_json_add(r, row, "what", mv_json_string(r, trace, trace->facts.key[i]));
-        mv_json_add(r, row, "count", number_or_null(mv_string_text(trace, trace->facts.value[i])));
-    }
+#define FACT_FIELDS(COLUMN, MEMBER, LIST)                      \
+    MEMBER("key", mv_value_string(trace, trace->facts.key[i])) \
+    MEMBER("value", mv_value_string(trace, trace->facts.value[i]))
+
+static void list_facts(mv_rows *rows, const void *all, const void *one)
+{
+    const mv_trace *trace = ((const mv_captured *)one)->trace;
+
+    (void)all;
+    for (uint32_t i = 0; i < trace->facts.count; i++)
+        MV_ROWS_ADD(rows, FACT_FIELDS);
 }
 
-static void add_libraries(mv_report *r, cJSON *object, const mv_trace *trace)
-{
-    libraries all = libraries_of(r->scratch, trace);
-    cJSON *array = mv_json_array(r, object, "libraries");
-
-    mv_json_add_u64(r, object, "api_calls", trace->api_calls.count);
-    mv_json_add_u64(r, object, "api_calls_failed", all.failed);
-    for (uint32_t i = 0; i < all.count; i++) {
-        cJSON *row = mv_json_object(r, array, NULL);
-        mv_json_add(r, row, "library", mv_json_string(r, trace, all.rows[i].library));
-        mv_json_add_u64(r, row, "calls", all.rows[i].calls);
-        mv_json_add_u64(r, row, "failed", all.rows[i].failed);
-        mv_json_add_u64(r, row, "bytes", all.rows[i].bytes);
-    }
-}
-
-cJSON *mv_captured_json(mv_report *r, const mv_trace *trace)
-{
-    static const char *const texts[] = {"command",    "host",   "stacks",
-                                        "stacks_off", "python", "stopped"};
-    static const char *const numbers[] = {"pid",        "parent",     "rank",
-                                          "local_rank", "world_size", "cpu_device"};
-    cJSON *object = mv_json_object(r, NULL, NULL);
-
-    for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++)
-        mv_json_add(r, object, texts[i], text_or_null(r, mv_fact_find(trace, texts[i])));
-    for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        mv_json_add(r, object, numbers[i], number_or_null(mv_fact_find(trace, numbers[i])));
-    mv_json_add_bool(r, object, "ended", mv_fact_find(trace, "end_us") != NULL);
-    mv_json_add_u64(r, object, "records", mv_recorded_count(trace));
-    mv_json_add_u64(r, object, "lost_events", trace->notes[MV_NOTE_LOST].count);
-    mv_json_add_u64(r, object, "samples", trace->samples.count);
-    add_losses(r, object, trace);
-    add_libraries(r, object, trace);
-    add_facts(r, object, trace);
-    return object;
-}
+const mv_table mv_captured_fact_table = {MV_TABLE(FACT_FIELDS, list_facts)};
 
 /* ---- text -------------------------------------------------------------------------------- */
 
@@ -224,13 +207,13 @@ static void put_stacks(mv_out *out, const mv_trace *trace)
 static void put_libraries(mv_out *out, mv_arena *scratch, const mv_trace *trace)
 {
     enum { SHOWN = 6 };
-    libraries all = libraries_of(scratch, trace);
+    mv_captured_libraries all = libraries_of(scratch, trace);
     char size[MV_SIZE_TEXT];
 
     put_label(out, "API calls");
     mv_out_format(out, "%u, of which %u failed\n", trace->api_calls.count, all.failed);
     for (uint32_t i = 0; i < all.count && i < SHOWN; i++) {
-        const library *l = &all.rows[i];
+        const mv_captured_library *l = &all.rows[i];
         const char *path = mv_string_text(trace, l->library), *slash = strrchr(path, '/');
         put_label(out, "");
         put_clean(out, l->library.row == MV_NO_ROW ? "unknown library" : slash ? slash + 1 : path);

@@ -3,13 +3,63 @@
 #ifndef MV_CAPTURED_H
 #define MV_CAPTURED_H
 
-#include "cli/report/report.h"
+#include "cli/report/table.h"
 
 /* The report on a device without events and memory: "device 0: no events, no memory". In a capture
  * it also says where to look for memory that did not go through PyTorch's caching allocator. */
 void mv_captured_put_idle(mv_out *out, const mv_trace *trace, uint32_t device);
 
+/* The calls of one library. */
+typedef struct {
+    mv_string_id library;
+    uint32_t calls, failed;
+    uint64_t bytes; /* requested successfully */
+} mv_captured_library;
+
+typedef struct {
+    uint32_t count, failed;
+    mv_captured_library *rows; /* [count] most calls first */
+} mv_captured_libraries;
+
+typedef struct {
+    const mv_trace *trace;
+    bool is_there;    /* the file is a capture; else all fields are absent */
+    uint64_t records; /* mv_recorded_count */
+    mv_captured_libraries libraries;
+} mv_captured;
+
+mv_captured mv_captured_find(mv_arena *scratch, const mv_trace *trace);
+
+mv_value mv_captured_text(const mv_captured *captured, const char *key);
+mv_value mv_captured_number(const mv_captured *captured, const char *key);
+
+extern const mv_table mv_captured_loss_table, mv_captured_library_table, mv_captured_fact_table;
+
+/* The fields of a capture (`c` is an mv_captured *), as members of `object`. */
+#define MV_CAPTURED_FIELDS(COLUMN, MEMBER, LIST, object, c)                                    \
+    MEMBER(object "command",                                                                   \
+           (c)->is_there ? mv_captured_text((c), "command") : mv_value_of(MV_VALUE_NO_OBJECT)) \
+    MEMBER(object "host", mv_captured_text((c), "host"))                                       \
+    MEMBER(object "stacks", mv_captured_text((c), "stacks"))                                   \
+    MEMBER(object "stacks_off", mv_captured_text((c), "stacks_off"))                           \
+    MEMBER(object "python", mv_captured_text((c), "python"))                                   \
+    MEMBER(object "stopped", mv_captured_text((c), "stopped"))                                 \
+    MEMBER(object "pid", mv_captured_number((c), "pid"))                                       \
+    MEMBER(object "parent", mv_captured_number((c), "parent"))                                 \
+    MEMBER(object "rank", mv_captured_number((c), "rank"))                                     \
+    MEMBER(object "local_rank", mv_captured_number((c), "local_rank"))                         \
+    MEMBER(object "world_size", mv_captured_number((c), "world_size"))                         \
+    MEMBER(object "cpu_device", mv_captured_number((c), "cpu_device"))                         \
+    MEMBER(object "ended", mv_value_bool(mv_fact_find((c)->trace, "end_us") != NULL))          \
+    MEMBER(object "records", mv_value_u64((c)->records))                                       \
+    MEMBER(object "lost_events", mv_value_u64((c)->trace->notes[MV_NOTE_LOST].count))          \
+    MEMBER(object "samples", mv_value_u64((c)->trace->samples.count))                          \
+    LIST(object "lost", &mv_captured_loss_table, mv_value_rows(c))                             \
+    LIST(object "libraries", &mv_captured_library_table, mv_value_rows(c))                     \
+    MEMBER(object "api_calls", mv_value_u64((c)->trace->api_calls.count))                      \
+    MEMBER(object "api_calls_failed", mv_value_u64((c)->libraries.failed))                     \
+    LIST(object "facts", &mv_captured_fact_table, mv_value_rows(c))
+
 void mv_captured_print(mv_out *out, mv_arena *scratch, const mv_trace *trace);
-cJSON *mv_captured_json(mv_report *report, const mv_trace *trace);
 
 #endif

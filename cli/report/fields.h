@@ -232,7 +232,7 @@ typedef enum {
     MV_SHAPE_LINES,   /* likewise, each on a line of its own: long lists */
     MV_SHAPE_VALUES,  /* a row is the value of its only field */
     MV_SHAPE_MAP      /* a row is a member of one object: its two fields are name and value */
-} mv_shape;
+} mv_table_shape;
 
 #define MV_MOST_FIELDS 64
 
@@ -242,7 +242,7 @@ struct mv_table {
     /* Adds the rows. `all` is what mv_table_put or mv_table_print got, `one` what mv_value_rows
      * did. */
     void (*list)(mv_rows *rows, const void *all, const void *one);
-    mv_shape shape;    /* in JSON */
+    mv_table_shape shape; /* in JSON */
     uint32_t named_by; /* so many of its first fields say which row it is: in CSV, tables inside of
                         * it begin with them. 0: one */
     /* In place of `shape`: writes the JSON value itself. */

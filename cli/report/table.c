@@ -176,6 +176,16 @@ static void put_key(mv_out *out, mv_span before, mv_span key, const char *separa
     }
 }
 
+/* The length of the outermost object that `key` opens: 4 of "host.peak.event" after "device". */
+static size_t object_length(mv_span before, mv_span key)
+{
+    size_t length = common_objects(before, key);
+
+    while (key.data[length] != '.')
+        length++;
+    return length;
+}
+
 /* The members of one object, of which `before` is the last so far. */
 static void put_members(mv_rows *rows, const mv_value *values, mv_span before,
                         const char *separator)
@@ -186,8 +196,7 @@ static void put_members(mv_rows *rows, const mv_value *values, mv_span before,
             continue;
         key = text_span(rows->table->fields[i].key);
         if (values[i].kind == MV_VALUE_NULL_OBJECT)
-            while (key.data[--key.length] != '.')
-                ;
+            key.length = object_length(before, key);
         put_key(rows->out, before, key, separator);
         put_json_value(rows, i, &values[i]);
         before = key;
@@ -197,7 +206,7 @@ static void put_members(mv_rows *rows, const mv_value *values, mv_span before,
 
 static void add_json(mv_rows *rows, const mv_value *values)
 {
-    mv_shape shape = rows->table->shape;
+    mv_table_shape shape = rows->table->shape;
 
     if (rows->is_top) {
         put_members(rows, values, text_span("file"), ",\n");
@@ -656,5 +665,16 @@ int mv_table_put(mv_cli *cli, const void *all)
     rows.path = path_of(&cli->options, report);
     put_csv_head(rows.out, report, rows.path);
     report->list(&rows, all, NULL);
+    return MV_EXIT_DONE;
+}
+
+int mv_table_put_written(mv_cli *cli, const char *path, const void *all)
+{
+    if (mv_table_is_wanted(cli))
+        return mv_table_put(cli, all);
+    if (strcmp(path, "-") != 0) {
+        mv_out_clean(&cli->out, text_span(path));
+        mv_out_char(&cli->out, '\n');
+    }
     return MV_EXIT_DONE;
 }

@@ -4,11 +4,8 @@
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_program.h"
 
-static const char *const figure_names[] = {
-#define FIGURE_NAME(id, name) name,
-    MV_FIGURE_LIST(FIGURE_NAME)
-#undef FIGURE_NAME
-};
+static const char *const figure_names[MV_FIGURE_COUNT] = {"events", "stacks", "bytes", "drawn",
+                                                          "matches"};
 
 static const char *const commands[MV_PICTURE_COUNT] = {
     [MV_PICTURE_ACTIVE] = "trace_plot",

@@ -1,5 +1,4 @@
 #include "cli/input/window.h"
-#include "cli/report/address_version.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
 
@@ -215,18 +214,4 @@ Test(window, commands_refuse_what_is_no_moment)
                       moments[k / 2], r.err);
             cr_expect_eq(r.out_length, 0, "%s %s: %s", commands[i], moments[k / 2], r.out);
         }
-}
-
-Test(reuse, counts_each_address)
-{
-    mv_reuse reuse;
-
-    mv_reuse_init(&reuse, mvt_memory());
-    cr_expect_eq(mv_reuse_version(&reuse, 0), 0);
-    for (uint32_t round = 1; round <= 3; round++)
-        for (uint64_t addr = 0; addr < 20000; addr++)
-            cr_assert(mv_reuse_add(&reuse, addr * 512));
-    for (uint64_t addr = 0; addr < 20000; addr++)
-        cr_assert_eq(mv_reuse_version(&reuse, addr * 512), 3);
-    cr_expect_eq(mv_reuse_version(&reuse, 20000 * 512), 0);
 }
