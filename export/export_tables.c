@@ -142,7 +142,7 @@ static bool is_text(const mv_table_column *column)
 
 void mv_export_columns_of(const mv_export_table *table, mv_export_columns *out)
 {
-    const mv_table *model = mv_table_find(table->model);
+    const mv_model_table *model = mv_table_find(table->model);
 
     out->count = 0;
     for (const char *at = table->columns; *at; at += strspn(at, " ")) {

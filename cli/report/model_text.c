@@ -239,7 +239,7 @@ static void put_segments(dump *d, const mv_segments *s)
 
 static void put_table(dump *d, uint16_t kind, const char *name)
 {
-    const mv_table *table = mv_table_find(kind);
+    const mv_model_table *table = mv_table_find(kind);
     const void *rows = mv_table_of(d->trace, table, 0);
     uint64_t count = mv_table_rows(d->trace, table, 0);
 
@@ -319,7 +319,7 @@ static bool is_shown(const mv_table_column *column)
 }
 
 /* By rank; columns of one rank in the order of the model's list. */
-static void order_columns(dump *d, const mv_table *table)
+static void order_columns(dump *d, const mv_model_table *table)
 {
     shown_columns *shown = &d->shown[table->kind];
 
@@ -352,7 +352,7 @@ bool mv_model_text_write(mv_arena *scratch, const mv_trace *trace, bool with_cal
     d.call_name = with_calls ? unnamed(scratch, trace->calls) : NULL;
     if (!d.stack_name || (with_calls && !d.call_name))
         return false;
-    for (const mv_table *table = mv_tables; table->kind; table++)
+    for (const mv_model_table *table = mv_tables; table->kind; table++)
         order_columns(&d, table);
     mv_out_text(out, "memviz dump 1\n");
     put_settings(&d);

@@ -201,12 +201,13 @@ static claim *collect_claims(mv_load *load, uint64_t *count)
     *count = 0;
     if (!claims)
         return NULL;
-    for (const mv_table *t = mv_tables; t->kind; t++)
+    for (const mv_model_table *t = mv_tables; t->kind; t++)
         if (t->kind != MV_WIRE_EVENTS)
             claims[(*count)++] = (claim){.kind = t->kind};
     for (uint32_t i = 0; i < load->totals.tables; i++) {
         const mv_wire_table *row = &load->total_rows[i];
-        const mv_table *table = row->kind <= UINT16_MAX ? mv_table_find((uint16_t)row->kind) : NULL;
+        const mv_model_table *table =
+            row->kind <= UINT16_MAX ? mv_table_find((uint16_t)row->kind) : NULL;
         if (table)
             claims[(*count)++] = (claim){table->kind, row->device, row->rows, 0};
     }
@@ -289,7 +290,7 @@ static mv_code list_tables(mv_load *load, mv_err *err)
 
 /* ---- room for them ----------------------------------------------------------------------- */
 
-static bool counted_in_64_bits(const mv_table *layout)
+static bool counted_in_64_bits(const mv_model_table *layout)
 {
     return layout->kind == MV_WIRE_STRING_BYTES || layout->kind == MV_WIRE_STACK_FRAMES;
 }
@@ -297,7 +298,7 @@ static bool counted_in_64_bits(const mv_table *layout)
 /* All columns of a table in one block, so that it takes as few pages as can be. */
 static mv_code make_room(mv_load *load, mv_load_table *t, mv_err *err)
 {
-    const mv_table *layout = t->layout;
+    const mv_model_table *layout = t->layout;
     uint64_t bytes = 0;
     char *block;
 

@@ -23,7 +23,7 @@ static mv_wire_chunk head_at(mv_span file, uint64_t at)
 /* Whether the header itself is whole and says nothing impossible. */
 static bool good_head(const mv_wire_chunk *head)
 {
-    const mv_table *table;
+    const mv_model_table *table;
 
     if (memcmp(head->magic, MV_WIRE_CHUNK_MAGIC, MV_WIRE_CHUNK_MAGIC_BYTES) != 0 ||
         head->hash != XXH3_64bits(head, offsetof(mv_wire_chunk, hash)))

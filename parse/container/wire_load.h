@@ -26,7 +26,7 @@ typedef struct {
 } mv_chunk;
 
 typedef struct {
-    const mv_table *layout;
+    const mv_model_table *layout;
     uint32_t device;
     uint32_t chunk_count;
     mv_chunk *chunks;                /* by first row, without overlaps; some may be lost */

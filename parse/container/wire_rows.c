@@ -67,7 +67,7 @@ static bool in_range(const mv_load *load, const mv_table_column *column, const m
     return ids_below(values, count, load->limits[column->ref], mv_ref_may_be_none(column->ref));
 }
 
-static uint32_t column_row(const mv_table *layout, uint16_t number)
+static uint32_t column_row(const mv_model_table *layout, uint16_t number)
 {
     for (uint32_t i = 0; i < layout->column_count; i++)
         if (layout->columns[i].number == number)
@@ -195,7 +195,7 @@ static void measure(job *j)
 
     for (uint32_t i = 0; i < load->chunk_count; i++) {
         const mv_wire_chunk *head = &load->chunks[i].head;
-        const mv_table *layout = load->tables[load->chunks[i].table].layout;
+        const mv_model_table *layout = load->tables[load->chunks[i].table].layout;
         for (uint32_t k = 0; k < layout->column_count; k++) {
             uint64_t column = (uint64_t)head->count * layout->columns[k].size;
             bytes += column;

@@ -133,7 +133,7 @@ static uint64_t calls_before(const uint32_t *calls, uint64_t first, uint64_t row
 }
 
 typedef struct {
-    const mv_table *table;
+    const mv_model_table *table;
     uint32_t device;
     uint64_t rows;
     uint64_t next_call;
@@ -164,7 +164,7 @@ static mv_column_values values_of(const snapshot *s, table_state *t, const mv_ta
 
 static bool write_rows(snapshot *s, table_state *t, uint64_t first, uint32_t count)
 {
-    const mv_table *table = t->table;
+    const mv_model_table *table = t->table;
     uint64_t at = table->column_count * sizeof(mv_wire_column);
     uint64_t most = at;
 
@@ -193,7 +193,7 @@ static bool write_rows(snapshot *s, table_state *t, uint64_t first, uint32_t cou
                        at);
 }
 
-static bool write_table(snapshot *s, const mv_table *table, uint32_t device)
+static bool write_table(snapshot *s, const mv_model_table *table, uint32_t device)
 {
     table_state t = {.table = table, .device = device};
     bool events = table->kind == MV_WIRE_EVENTS;
@@ -212,9 +212,10 @@ static bool write_table(snapshot *s, const mv_table *table, uint32_t device)
 }
 
 /* Calls `visit` for each table, once a device for EVENTS, until it returns false. */
-static bool for_tables(snapshot *s, bool (*visit)(snapshot *, const mv_table *, uint32_t device))
+static bool for_tables(snapshot *s,
+                       bool (*visit)(snapshot *, const mv_model_table *, uint32_t device))
 {
-    for (const mv_table *table = mv_tables; table->kind; table++) {
+    for (const mv_model_table *table = mv_tables; table->kind; table++) {
         uint32_t times = table->kind == MV_WIRE_EVENTS ? s->trace->device_count : 1;
         for (uint32_t device = 0; device < times; device++)
             if (!visit(s, table, device))
@@ -225,7 +226,7 @@ static bool for_tables(snapshot *s, bool (*visit)(snapshot *, const mv_table *, 
 
 /* ---- the chunks that are not tables ------------------------------------------------------ */
 
-static bool list_table(snapshot *s, const mv_table *table, uint32_t device)
+static bool list_table(snapshot *s, const mv_model_table *table, uint32_t device)
 {
     mv_wire_trace *head;
     mv_wire_table entry = {.kind = table->kind, .device = device};

@@ -35,7 +35,7 @@ static uint32_t next_capacity(uint32_t capacity, uint64_t wanted)
     return next > MOST_ROWS ? (uint32_t)MOST_ROWS : (uint32_t)next;
 }
 
-void *mv_build_rows(mv_build *b, const mv_table *table)
+void *mv_build_rows(mv_build *b, const mv_model_table *table)
 {
     if (table->kind == MV_WIRE_EVENTS || table->kind == MV_WIRE_HOST_EVENTS)
         return &b->events;
@@ -47,7 +47,7 @@ void *mv_build_rows(mv_build *b, const mv_table *table)
 /* Makes room for `more` rows after the last. */
 static bool reserve(mv_build *b, uint16_t kind, uint64_t more)
 {
-    const mv_table *table = mv_table_find(kind);
+    const mv_model_table *table = mv_table_find(kind);
     void *rows = mv_build_rows(b, table);
     uint64_t wanted = *(const uint32_t *)rows + more; /* all begin with `count` */
     uint32_t capacity;
@@ -104,7 +104,7 @@ static void settle_stream(mv_build *b, mv_stream_id *stream)
 /* Appends a row of the table's row type: the values are copied column by column. */
 static uint32_t append(mv_build *b, uint16_t kind, const void *row)
 {
-    const mv_table *table = mv_table_find(kind);
+    const mv_model_table *table = mv_table_find(kind);
     void *rows = mv_build_rows(b, table);
     uint32_t *count = rows, at = *count;
 
@@ -380,7 +380,7 @@ void mv_build_note(mv_build *b, mv_note_code code, const char *format, ...)
 
 static void cut(mv_build *b, uint16_t kind, mv_range range, void *out)
 {
-    const mv_table *table = mv_table_find(kind);
+    const mv_model_table *table = mv_table_find(kind);
 
     mv_table_cut(table, mv_build_rows(b, table), range.first, range.count, out);
 }

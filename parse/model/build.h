@@ -114,7 +114,7 @@ uint32_t mv_build_fact(mv_build *b, mv_string_id key, mv_string_id value);
 
 /* Where the rows of a table are being built: a struct of columns, for readers that fill whole
  * columns. EVENTS and HOST_EVENTS share b->events, SEGMENTS and HOST_SEGMENTS b->segments. */
-void *mv_build_rows(mv_build *b, const mv_table *table);
+void *mv_build_rows(mv_build *b, const mv_model_table *table);
 
 /* Makes room for `more` events at once, for readers that fill whole columns: the columns of
  * b->events are then valid to b->events.count + more; the reader raises `count` itself. */

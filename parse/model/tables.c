@@ -78,7 +78,7 @@ COLUMNS(fact, mv_facts, mv_fact_row, MV_FACT_COLUMNS)
                                            .chunk_rows = (most),             \
                                            __VA_ARGS__}
 
-const mv_table mv_tables[] = {
+const mv_model_table mv_tables[] = {
     TABLE(STRINGS, strings, string, ROWS, .keeps_places = true),
     TABLE(STRING_BYTES, strings, string_byte, BYTES, .keeps_places = true, .ends = MV_WIRE_STRINGS),
     TABLE(FRAMES, frames, frame, ROWS, .keeps_places = true),
@@ -110,7 +110,7 @@ static_assert(MV_SEGMENT_UNKNOWN == 2 && MV_BLOCK_UNKNOWN == 3 && MV_STAGE_MARK 
                   MV_SETTING_NONE == 4 && MV_API_ALLOC == 1 && MV_API_ACTION_COUNT == 31,
               "bump MV_WIRE_VERSION");
 
-const mv_table *mv_table_find(uint16_t kind)
+const mv_model_table *mv_table_find(uint16_t kind)
 {
     if (kind < MV_WIRE_STRINGS || kind > MV_WIRE_FACTS)
         return NULL;
@@ -148,7 +148,7 @@ uint64_t mv_ref_rows(const mv_trace *trace, mv_row_ref ref)
     return mv_ref_kind(ref) ? mv_table_rows(trace, mv_table_find(mv_ref_kind(ref)), 0) : 0;
 }
 
-mv_child_range mv_table_child(const mv_table *table)
+mv_child_range mv_table_child(const mv_model_table *table)
 {
     mv_child_range child = {0};
 
@@ -165,19 +165,19 @@ mv_child_range mv_table_child(const mv_table *table)
 
 /* ---- their rows -------------------------------------------------------------------------- */
 
-uint32_t mv_table_times(const mv_trace *trace, const mv_table *table)
+uint32_t mv_table_times(const mv_trace *trace, const mv_model_table *table)
 {
     return table->kind == MV_WIRE_EVENTS ? trace->device_count : 1;
 }
 
-const void *mv_table_of(const mv_trace *trace, const mv_table *table, uint32_t device)
+const void *mv_table_of(const mv_trace *trace, const mv_model_table *table, uint32_t device)
 {
     if (table->kind == MV_WIRE_EVENTS)
         return &trace->devices[device].events;
     return (const char *)trace + table->at;
 }
 
-uint64_t mv_table_rows(const mv_trace *trace, const mv_table *table, uint32_t device)
+uint64_t mv_table_rows(const mv_trace *trace, const mv_model_table *table, uint32_t device)
 {
     const void *rows = mv_table_of(trace, table, device);
     uint32_t count = *(const uint32_t *)rows;
@@ -189,7 +189,7 @@ uint64_t mv_table_rows(const mv_trace *trace, const mv_table *table, uint32_t de
     return ends[count];
 }
 
-const void *mv_table_values(const mv_trace *trace, const mv_table *table, uint32_t device,
+const void *mv_table_values(const mv_trace *trace, const mv_model_table *table, uint32_t device,
                             const mv_table_column *column)
 {
     const char *values = mv_column_of(mv_table_of(trace, table, device), column);
@@ -197,7 +197,7 @@ const void *mv_table_values(const mv_trace *trace, const mv_table *table, uint32
     return column->is_end ? values + column->size : values;
 }
 
-void mv_table_cut(const mv_table *table, const void *rows, uint32_t first, uint32_t count,
+void mv_table_cut(const mv_model_table *table, const void *rows, uint32_t first, uint32_t count,
                   void *out)
 {
     *(uint32_t *)out = count;

@@ -19,18 +19,18 @@ typedef struct {
     uint16_t at;         /* offset of the column's pointer in the table's struct */
     uint16_t row_at;     /* offset of the value in the builder's row, for tables that have one */
     uint16_t of;         /* FIRST: kind of the table that first and count are rows of */
-    uint8_t number;      /* mv_wire_column.column, from 1: the position in mv_table.columns, + 1 */
-    uint8_t kind;        /* mv_kind; the next six follow from it */
-    uint8_t form;        /* mv_form */
-    uint8_t size;        /* bytes of a value: 1, 4 or 8 */
-    uint8_t transform;   /* mv_wire_transform */
-    uint8_t ref;         /* mv_row_ref */
-    uint8_t limit;       /* MV_REF_CODE: number of codes */
-    bool is_end;         /* ends of ranges: the model's column has one entry more, a 0 before it */
-    int8_t rank;         /* place in a line of a dump: lower ones come first */
-    bool is_rare;        /* dumps leave it out where it is none, and exports always */
-    bool is_unlisted;    /* exports leave it out */
-    bool is_unshown;     /* dumps show it in a way of their own */
+    uint8_t number; /* mv_wire_column.column, from 1: the position in mv_model_table.columns, + 1 */
+    uint8_t kind;   /* mv_kind; the next six follow from it */
+    uint8_t form;   /* mv_form */
+    uint8_t size;   /* bytes of a value: 1, 4 or 8 */
+    uint8_t transform; /* mv_wire_transform */
+    uint8_t ref;       /* mv_row_ref */
+    uint8_t limit;     /* MV_REF_CODE: number of codes */
+    bool is_end;       /* ends of ranges: the model's column has one entry more, a 0 before it */
+    int8_t rank;       /* place in a line of a dump: lower ones come first */
+    bool is_rare;      /* dumps leave it out where it is none, and exports always */
+    bool is_unlisted;  /* exports leave it out */
+    bool is_unshown;   /* dumps show it in a way of their own */
 } mv_table_column;
 
 typedef struct {
@@ -43,12 +43,12 @@ typedef struct {
                           * among the rows here; 0: none. Such rows are counted in 64 bits */
     const mv_table_column *columns; /* by number */
     const uint8_t *order;           /* [column_count] positions in `columns`, as texts have them */
-} mv_table;
+} mv_model_table;
 
-extern const mv_table mv_tables[]; /* ends with kind 0; the order of a file */
+extern const mv_model_table mv_tables[]; /* ends with kind 0; the order of a file */
 
-const mv_table *mv_table_find(uint16_t kind); /* NULL: holds no rows, or not known */
-const char *mv_wire_kind_name(uint16_t kind); /* "stack frames"; "?" when not known */
+const mv_model_table *mv_table_find(uint16_t kind); /* NULL: holds no rows, or not known */
+const char *mv_wire_kind_name(uint16_t kind);       /* "stack frames"; "?" when not known */
 
 /* The table that `ref` points into, as a kind; 0 for none. */
 uint16_t mv_ref_kind(mv_row_ref ref);
@@ -63,16 +63,16 @@ typedef struct {
     uint8_t first, count;
 } mv_child_range;
 
-mv_child_range mv_table_child(const mv_table *table);
+mv_child_range mv_table_child(const mv_model_table *table);
 
 /* How often the trace has the table: EVENTS once a device, the others once. */
-uint32_t mv_table_times(const mv_trace *trace, const mv_table *table);
+uint32_t mv_table_times(const mv_trace *trace, const mv_model_table *table);
 
 /* The struct in the trace that holds the table's columns: mv_events for EVENTS of `device`. All
  * begin with `count`. */
-const void *mv_table_of(const mv_trace *trace, const mv_table *table, uint32_t device);
+const void *mv_table_of(const mv_trace *trace, const mv_model_table *table, uint32_t device);
 
-uint64_t mv_table_rows(const mv_trace *trace, const mv_table *table, uint32_t device);
+uint64_t mv_table_rows(const mv_trace *trace, const mv_model_table *table, uint32_t device);
 
 /* The pointer of a column in the table's struct. */
 static inline void *mv_column_of(const void *rows, const mv_table_column *column)
@@ -88,11 +88,11 @@ static inline void mv_column_set(void *rows, const mv_table_column *column, void
 }
 
 /* The column's first value (after the leading 0 of an `is_end` column). */
-const void *mv_table_values(const mv_trace *trace, const mv_table *table, uint32_t device,
+const void *mv_table_values(const mv_trace *trace, const mv_model_table *table, uint32_t device,
                             const mv_table_column *column);
 
 /* Rows `first` to `first + count - 1` of a table's struct, as another struct: nothing is copied. */
-void mv_table_cut(const mv_table *table, const void *rows, uint32_t first, uint32_t count,
+void mv_table_cut(const mv_model_table *table, const void *rows, uint32_t first, uint32_t count,
                   void *out);
 
 #endif

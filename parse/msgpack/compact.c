@@ -14,7 +14,7 @@ const char *mv_compact_section_name(mv_compact_section section)
     return section < MV_SECTION_COUNT ? sections[section].name : "?";
 }
 
-const mv_table *mv_compact_table(mv_compact_section section)
+const mv_model_table *mv_compact_table(mv_compact_section section)
 {
     return section < MV_SECTION_COUNT ? mv_table_find(sections[section].table) : NULL;
 }

@@ -48,7 +48,7 @@ typedef enum {
 const char *mv_compact_section_name(mv_compact_section section);
 
 /* The table whose rows the section has; NULL: none. */
-const mv_table *mv_compact_table(mv_compact_section section);
+const mv_model_table *mv_compact_table(mv_compact_section section);
 
 /* The section that has the rows a reference names: "strings"; "calls" for calls. */
 const char *mv_compact_ref_name(mv_row_ref ref);

@@ -5,7 +5,8 @@ enum { MOST_DEVICES = 4096, FIRST_ROOM = 4096 };
 
 static_assert(MV_NO_ROW == (uint32_t)UINT64_MAX, "-1 in the file becomes MV_NO_ROW");
 
-void mv_columns_start(mv_column_reader *r, const mv_table *table, const char *name, void *rows)
+void mv_columns_start(mv_column_reader *r, const mv_model_table *table, const char *name,
+                      void *rows)
 {
     r->table = table;
     r->name = name;
@@ -15,7 +16,7 @@ void mv_columns_start(mv_column_reader *r, const mv_table *table, const char *na
     r->finished = 0;
 }
 
-uint32_t mv_columns_find(const mv_table *table, const char *name, uint64_t length)
+uint32_t mv_columns_find(const mv_model_table *table, const char *name, uint64_t length)
 {
     for (uint32_t i = 0; i < table->column_count; i++) {
         const char *own = mv_compact_column_name(&table->columns[i]);

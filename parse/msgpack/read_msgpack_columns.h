@@ -10,7 +10,7 @@ typedef struct {
     mv_arena *arena; /* owns the columns */
     mv_msgpack_fault *fault;
 
-    const mv_table *table;
+    const mv_model_table *table;
     const char *name;  /* of the table, for messages */
     void *rows;        /* the table's struct; new rows go behind those that it has */
     uint32_t base;     /* rows that it had */
@@ -29,10 +29,11 @@ typedef struct {
 } mv_column_reader;
 
 /* Starts a table whose columns follow in any order. */
-void mv_columns_start(mv_column_reader *r, const mv_table *table, const char *name, void *rows);
+void mv_columns_start(mv_column_reader *r, const mv_model_table *table, const char *name,
+                      void *rows);
 
 /* Position of a column in a table by its name, or MV_TABLE_COLUMNS. */
-uint32_t mv_columns_find(const mv_table *table, const char *name, uint64_t length);
+uint32_t mv_columns_find(const mv_model_table *table, const char *name, uint64_t length);
 
 /* The array of column `index` begins. `rows_of` is the count of the table that its row numbers
  * point to. Like all below: 0, or -1 with the fault set. */

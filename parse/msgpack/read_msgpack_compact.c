@@ -494,7 +494,7 @@ static bool find_role(const level *around, bool is_map, uint8_t *out)
 static int open_table(compact *c)
 {
     mv_compact_section section = c->levels[1].key;
-    const mv_table *table = mv_compact_table(section);
+    const mv_model_table *table = mv_compact_table(section);
 
     mv_columns_start(&c->columns, table, mv_compact_section_name(section),
                      mv_build_rows(&c->build, table));

@@ -96,7 +96,7 @@ static void pack_pools(mv_packing *w)
 static void pack_tags(mv_packing *w)
 {
     const mv_tags *t = &w->trace->tags;
-    const mv_table *table = mv_table_find(MV_WIRE_TAGS);
+    const mv_model_table *table = mv_table_find(MV_WIRE_TAGS);
 
     pack_section(w, MV_SECTION_TAGS);
     mv_pack_array(w, t->count);
@@ -178,7 +178,7 @@ static void pack_column(mv_packing *w, const mv_table_column *column, const void
     }
 }
 
-static void pack_table(mv_packing *w, const mv_table *table, uint32_t device)
+static void pack_table(mv_packing *w, const mv_model_table *table, uint32_t device)
 {
     const void *rows = mv_table_of(w->trace, table, device);
     uint32_t count = (uint32_t)mv_table_rows(w->trace, table, device);
@@ -199,7 +199,7 @@ static void pack_tables(mv_packing *w)
         MV_SECTION_FACTS};
 
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) {
-        const mv_table *table = mv_compact_table(sections[i]);
+        const mv_model_table *table = mv_compact_table(sections[i]);
         uint32_t times = mv_table_times(w->trace, table);
         pack_section(w, sections[i]);
         if (table->kind == MV_WIRE_EVENTS)

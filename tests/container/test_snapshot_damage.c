@@ -144,7 +144,7 @@ Test(snapshot_damage, wrong_headers_under_right_checksums_are_refused_or_sound)
 /* ---- lost chunks ------------------------------------------------------------------------- */
 
 /* The tables whose rows or references a lost chunk of `kind` may change. */
-static bool may_change(uint16_t lost, const mv_table *table)
+static bool may_change(uint16_t lost, const mv_model_table *table)
 {
     if (table->kind == lost)
         return true;
@@ -163,7 +163,7 @@ static bool may_change(uint16_t lost, const mv_table *table)
     return false;
 }
 
-static bool same_rows(const mv_trace *a, const mv_trace *b, const mv_table *table)
+static bool same_rows(const mv_trace *a, const mv_trace *b, const mv_model_table *table)
 {
     uint64_t rows = mv_table_rows(a, table, 0);
 
@@ -186,7 +186,7 @@ static void lose_chunk(const mv_trace *trace, mvt_container *c, uint32_t lost, m
     try_reading(mvt_assemble(mvt_memory(), c, ending), &o);
     cr_assert_eq(o.code, MV_OK, "%s", o.err.detail);
     cr_assert(chunk.head.kind == MV_WIRE_NOTES || damage(&o.trace) > 0);
-    for (const mv_table *table = mv_tables; table->kind; table++)
+    for (const mv_model_table *table = mv_tables; table->kind; table++)
         cr_assert(may_change(chunk.head.kind, table) || same_rows(trace, &o.trace, table),
                   "without %s: %s", mv_wire_kind_name(chunk.head.kind),
                   mv_wire_kind_name(table->kind));
