@@ -359,12 +359,28 @@ static const mv_table event_table = {MV_TABLE(EVENT_FIELDS, list_events), .shape
     MEMBER("stack", mv_value_u64(i))       \
     MEMBER("frames", mv_value_frames(l->trace, l->stacks[i]))
 
-/* In JSON the events number the stacks. */
+/* Numbers the stacks as list_events does, for a table of stacks alone. */
+static void number_stacks(const listing *l, uint32_t device)
+{
+    mv_events e = mv_trace_events(l->trace, device);
+    mv_window window;
+
+    l->so_far->has_failed = !mv_window_find(l->cli, l->trace, device, &window);
+    if (l->so_far->has_failed)
+        return;
+    for (uint32_t i = window.first; i < window.end && l->so_far->events < l->limit; i++) {
+        l->so_far->events++;
+        stack_number(l, e.stack[i]);
+    }
+}
+
 static void list_stacks(mv_rows *rows, const void *all, const void *one)
 {
     const listing *l = all;
 
     (void)one;
+    for (uint32_t device = l->first; device < l->end && !l->so_far->has_failed; device++)
+        number_stacks(l, device);
     for (uint32_t i = 0; i < l->so_far->stacks; i++)
         MV_ROWS_ADD(rows, STACK_FIELDS);
 }

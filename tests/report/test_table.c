@@ -133,7 +133,7 @@ Test(table, json_has_objects_nulls_lists_and_maps)
              "\"half\":0.5},\"pair\":[1,2]},%s,\"known\":{\"it\":true,\"why\":null}},"
              "{\"name\":\"a, \\\"b\\\"\",\"bytes\":512,\"change\":1024,\"peak\":{\"at\":{\"event\":"
              "null,\"half\":0.5},\"pair\":[1,2]},%s},"
-             "{\"name\":\"=1+1\",\"bytes\":null,\"change\":0,\"peak\":{\"at\":null},\"words\":"
+             "{\"name\":\"=1+1\",\"bytes\":null,\"change\":0,\"peak\":null,\"words\":"
              "[\"x\",\"y,z\"]}],\n\"lengths\":{\"plain\":5,\"a, \\\"b\\\"\":6}\n}\n",
              rest, rest);
     cr_assert_str_eq(printed(MV_HAS(JSON), NULL, 3), expected);
@@ -264,6 +264,22 @@ static void expect_columns(check *c, const mv_table *tables, const cJSON *row, c
     }
 }
 
+/* Tables of a map are rows of their own, after their name. */
+static void expect_table_in_map(check *c, const cJSON *row)
+{
+    char *cell[MOST_COLUMNS];
+    const cJSON *item;
+
+    cJSON_ArrayForEach(item, row)
+    {
+        cr_assert_eq(mvt_csv_record(&c->at, cell, MOST_COLUMNS), c->columns);
+        cr_expect_str_eq(cell[c->columns - 3], row->string);
+        cr_expect_str_eq(cell[c->columns - 2], item->string);
+        expect_cell(c, item->string, item, cell[c->columns - 1]);
+        c->rows++;
+    }
+}
+
 /* Columns that are not of the row are those of the rows that it is inside of. */
 static void expect_row(check *c, const mv_table *tables, const cJSON *row)
 {
@@ -271,6 +287,10 @@ static void expect_row(check *c, const mv_table *tables, const cJSON *row)
     const char *path = strcmp(c->path, "report") == 0 ? "" : c->path;
 
     cr_assert(*c->at, "%s %s: fewer rows than in JSON", c->command, c->path);
+    if (c->is_map && cJSON_IsObject(row)) {
+        expect_table_in_map(c, row);
+        return;
+    }
     cr_assert_eq(mvt_csv_record(&c->at, cell, MOST_COLUMNS), c->columns);
     c->rows++;
     if (c->is_map) {
@@ -344,7 +364,7 @@ Test(table, csv_of_every_report_says_what_its_json_says, .timeout = 300)
 
     for (const mv_command *c = mv_commands; c->name; c++) {
         int cells = 0;
-        if (!c->report || c->writes_file)
+        if (!(c->options & MV_HAS(CSV)) || c->writes_file)
             continue;
         for (unsigned i = 0; i < 4; i++) {
             char arguments[256];
