@@ -140,7 +140,7 @@ static void add_marker(mv_listing_maker *m, uint32_t event, uint32_t to, const c
                        const char *name)
 {
     const mv_document_device *d = m->ask->device;
-    uint32_t behind = event == 0 ? MV_BEFORE : event - 1;
+    uint32_t before = event == 0 ? MV_BEFORE : event - 1;
     mv_cell *cells = mv_listing_next(m);
     mv_listing_place *place = &m->out->places[m->out->count++];
 
@@ -148,10 +148,10 @@ static void add_marker(mv_listing_maker *m, uint32_t event, uint32_t to, const c
     cells[1].number = (uint64_t)time_of(m->ask, event);
     cells[2].text = kind;
     cells[3].number = to > event ? to - event : 0;
-    cells[4].number = mv_index_bytes(&d->index, d->index.count, behind);
+    cells[4].number = mv_index_bytes(&d->index, d->index.count, before);
     cells[5].text = name;
     place->has_event = true;
-    place->event = behind;
+    place->event = before;
     if (to > event) {
         place->has_window = true;
         place->from = event;

@@ -61,17 +61,6 @@ static mv_flames_question question_of(mv_view *view, mv_box box)
     return q;
 }
 
-static mv_flames_ask ask_of(const mv_flames_question *q)
-{
-    return (mv_flames_ask){.source = (mv_flames_source)q->source,
-                           .by_blocks = q->by_blocks,
-                           .is_inverted = q->is_inverted,
-                           .has_all_frames = q->has_all_frames,
-                           .event = q->event,
-                           .a = q->a,
-                           .b = q->b};
-}
-
 static mv_box levels_of(const mv_view *view, mv_box box)
 {
     mv_box_cut_top(&box, mv_ui_px(&view->ui, HEAD));
@@ -286,7 +275,7 @@ static void paint_head(flame_frame *p, mv_box head)
 
 /* ---- the pane ---------------------------------------------------------------------------- */
 
-static bool open_painting(mv_view *view, mv_box box, flame_frame *p)
+static bool open_frame(mv_view *view, mv_box box, flame_frame *p)
 {
     mv_flames_question q = question_of(view, box);
     bool is_current;
@@ -314,7 +303,7 @@ static void paint(mv_view *view, mv_box box)
     if (!mv_panels_device(view, box, &document, &device))
         return;
     read_search(view);
-    is_there = open_painting(view, box, &p);
+    is_there = open_frame(view, box, &p);
     paint_head(&p, mv_box_cut_top(&head, mv_ui_px(&view->ui, HEAD)));
     if (!is_there)
         mv_ui_text(p.ui, p.box, MV_UI_TEXT, p.ui->theme->faint_text, MV_ANCHOR_MIDDLE,
@@ -390,7 +379,7 @@ static void pin_leaf(mv_view *view, const mv_flames_answer *a, uint32_t node)
         return;
     mv_arena_init(&scratch, view->budget);
     alloc = mv_flames_largest(&scratch, &d->trace, &d->sites, &a->ask.device->index,
-                              ask_of(&a->ask), &a->flames, node);
+                              mv_flames_question_ask(&a->ask), &a->flames, node);
     mv_arena_release(&scratch);
     if (alloc != MV_NO_ROW)
         mv_view_pin(view, alloc);

@@ -462,7 +462,7 @@ static void paint_legend(state_frame *p, mv_box box)
 
 /* ---- the pane ---------------------------------------------------------------------------- */
 
-static bool open_painting(mv_view *view, mv_box box, state_frame *p)
+static bool open_frame(mv_view *view, mv_box box, state_frame *p)
 {
     mv_heap_ask ask = mv_state_question(view, box);
     bool is_current;
@@ -499,7 +499,7 @@ static void paint(mv_view *view, mv_box box)
 
     if (!mv_panels_device(view, box, &document, &device))
         return;
-    if (!open_painting(view, box, &p)) {
+    if (!open_frame(view, box, &p)) {
         mv_ui_text(&view->ui, box, MV_UI_TEXT, view->ui.theme->faint_text, MV_ANCHOR_MIDDLE,
                    "laying out the heap ...");
         return;
@@ -525,7 +525,7 @@ static bool input(mv_view *view, mv_box box, const mv_input *in)
         return true;
     }
     if (in->kind != MV_INPUT_PRESS || in->button != MV_BUTTON_LEFT || !mv_view_device(view) ||
-        !open_painting(view, box, &p))
+        !open_frame(view, box, &p))
         return false;
     hit = box_at(&p, in->x, in->y);
     if (!hit)

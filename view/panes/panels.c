@@ -60,17 +60,22 @@ static void *find_heap(mv_arena *arena, void *context, const void *ask)
     return a;
 }
 
+mv_flames_ask mv_flames_question_ask(const mv_flames_question *q)
+{
+    return (mv_flames_ask){.source = (mv_flames_source)q->source,
+                           .by_blocks = q->by_blocks,
+                           .is_inverted = q->is_inverted,
+                           .has_all_frames = q->has_all_frames,
+                           .event = q->event,
+                           .a = q->a,
+                           .b = q->b};
+}
+
 static void *find_flames(mv_arena *arena, void *context, const void *ask)
 {
     const mv_flames_question *q = ask;
     mv_flames_answer *a = mv_push_struct(arena, mv_flames_answer);
-    mv_flames_ask of = {.source = (mv_flames_source)q->source,
-                        .by_blocks = q->by_blocks,
-                        .is_inverted = q->is_inverted,
-                        .has_all_frames = q->has_all_frames,
-                        .event = q->event,
-                        .a = q->a,
-                        .b = q->b};
+    mv_flames_ask of = mv_flames_question_ask(q);
     uint64_t least;
     mv_err err;
 

@@ -59,6 +59,9 @@ typedef struct {
     uint32_t width; /* pixels */
 } mv_flames_question;
 
+/* What it asks of the device's allocations. */
+mv_flames_ask mv_flames_question_ask(const mv_flames_question *question);
+
 typedef struct {
     mv_flames_question ask;
     mv_flames flames;

@@ -1,10 +1,10 @@
-#include "viz/scene/scene.h"
-
 #include <math.h>
 
+#include "base/numbers.h"
 #include "parse/source/base64.h"
 #include "viz/scene/markup.h"
 #include "viz/scene/png.h"
+#include "viz/scene/scene.h"
 
 typedef struct {
     mv_sink *sink;
@@ -25,19 +25,18 @@ static int32_t tenths_of(float pixels)
 /* "12", "0.5" as ".5", "-3.2". */
 static void write_tenths(mv_sink *sink, int32_t tenths)
 {
-    char text[16];
-    char *at = text + sizeof text;
-    uint32_t value = tenths < 0 ? 0u - (uint32_t)tenths : (uint32_t)tenths, whole = value / 10;
+    char text[MV_DIGITS + 3];
+    uint32_t value = tenths < 0 ? 0u - (uint32_t)tenths : (uint32_t)tenths, length = 0;
 
-    if (value % 10) {
-        *--at = (char)('0' + value % 10);
-        *--at = '.';
-    }
-    for (; whole || at == text + sizeof text; whole /= 10)
-        *--at = (char)('0' + whole % 10);
     if (tenths < 0)
-        *--at = '-';
-    mv_sink_write(sink, at, (uint64_t)(text + sizeof text - at));
+        text[length++] = '-';
+    if (value >= 10 || value == 0)
+        length += mv_digits(text + length, value / 10);
+    if (value % 10) {
+        text[length++] = '.';
+        text[length++] = (char)('0' + value % 10);
+    }
+    mv_sink_write(sink, text, length);
 }
 
 static void write_attribute(mv_sink *sink, const char *name, float value)
