@@ -28,7 +28,7 @@ struct mv_arena_chunk {
     mv_arena_chunk *prev; /* only kept in the `large` list */
     uint64_t mapped;      /* bytes of the whole mapping */
     uint64_t used;        /* usable bytes handed out */
-    uint64_t filed;       /* of `large`: bytes from its second page on that a file has */
+    uint64_t filed;       /* `large`: bytes, from its second page on, that are in a file */
 };
 
 static_assert(sizeof(mv_arena_chunk) <= HEADER, "chunk header must fit");
@@ -167,7 +167,7 @@ void *mv_arena_push(mv_arena *arena, uint64_t count, uint64_t size)
     return at;
 }
 
-/* What a file has cannot be stretched: a copy takes its place. */
+/* A block that is in a file cannot be stretched: a copy replaces it. */
 static void *grow_filed(mv_arena *arena, mv_arena_chunk *old, uint64_t new_bytes)
 {
     char *grown = push_large(arena, new_bytes > old->used ? new_bytes : old->used);

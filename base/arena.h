@@ -63,8 +63,7 @@ void mv_arena_rewind(mv_arena *arena, mv_arena_mark mark);
 typedef struct {
     char *at;
     uint64_t bytes;
-    uint64_t *
-        filed; /* what of them a file has since parse/model/spill.h, from the first whole page on */
+    uint64_t *filed; /* how many of them parse/model/spill.h has put in a file */
 } mv_arena_large;
 
 bool mv_arena_next_large(const mv_arena *arena, mv_arena_large *walk);

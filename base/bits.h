@@ -1,4 +1,4 @@
-/* A set of small numbers: one bit for each number below a limit that is known at first.
+/* A set of small numbers: one bit for each number below a limit that is fixed at the start.
  *
  *     mv_bits seen;
  *     if (!mv_bits_init(arena, trace->stacks.count, &seen)) return out_of_memory;
@@ -6,9 +6,9 @@
  *     for (uint64_t i = mv_bits_next(&seen, 0); i < seen.count; i = mv_bits_next(&seen, i + 1))
  *         ...
  *
- * A walk costs a step for 64 numbers and one for each member. Where the next or the previous member
- * is asked for again and again in a set that changes, rankset.h answers in a few steps; where the
- * question is how many members are below a number, bitmap.h. */
+ * A walk costs one step for 64 numbers and one for each member. To find the next or the previous
+ * member again and again in a set that changes, use rankset.h; to count the members below a number,
+ * bitmap.h. */
 #ifndef MV_BASE_BITS_H
 #define MV_BASE_BITS_H
 

@@ -23,7 +23,7 @@ typedef struct {
     uint32_t is_used;
 } mv_map_slot;
 
-/* All zero is an empty map, but for its arena. */
+/* An empty map is all zero, except for its arena. */
 typedef struct {
     mv_arena *arena;
     mv_map_slot *slots; /* [mask + 1]; NULL before the first key */

@@ -42,7 +42,7 @@ uint32_t mv_digits_hex(char digits[16], uint64_t value)
     return count;
 }
 
-/* `base` for what is no digit. */
+/* `base` for what is not a digit. */
 static uint32_t digit_of(char c, uint32_t base)
 {
     uint32_t digit = base;

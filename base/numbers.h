@@ -1,15 +1,15 @@
 /* Whole numbers as text, and text as numbers.
  *
- * Writing is for what is written millions of times; elsewhere printf is fine. Reading is checked:
- * no sign unless one is asked for, no spaces, no number that does not fit, and never a value when
- * the text is not one. It knows no locale. */
+ * The writers are for numbers that are written millions of times; elsewhere printf is fine. The
+ * readers are strict: no sign where none is expected, no spaces, no number that does not fit; and
+ * they leave the result alone when the text is not a number. Neither depends on the locale. */
 #ifndef MV_BASE_NUMBERS_H
 #define MV_BASE_NUMBERS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#define MV_DIGITS 20 /* of the largest number; with a sign one more */
+#define MV_DIGITS 20 /* digits of the largest number; a sign is one more */
 
 /* ---- number to text: no NUL is written ----------------------------------------------------- */
 
@@ -35,11 +35,11 @@ bool mv_number_take(const char **at, uint32_t base, uint64_t *out);
 /* The whole text is digits: "8407". */
 bool mv_number_read(const char *text, uint64_t *out);
 
-/* The same with a "-" in front or not. */
+/* The same, with or without a "-" before it. */
 bool mv_number_read_signed(const char *text, int64_t *out);
 
 /* The whole text is a finite number: "8407", "-.5", "1e6", but not "nan", "inf" or "0x10". The
- * decimal point is ".": no program of memviz sets a locale. */
+ * decimal point is ".", since memviz never sets a locale. */
 bool mv_number_read_double(const char *text, double *out);
 
 #endif

@@ -5,7 +5,7 @@
  *
  * so [lower, upper) are the rows with that key, and upper - 1 is the last row at or before it.
  *
- *     uint32_t row = mv_lower_bound_u64(places->addr, places->count, addr);
+ *     uint32_t row = mv_lower_bound_u64(places->addr, places->count, addr);    _u32, _i64 too
  *
  * For keys that are not a column, mv_bisect asks the caller about one row at a time:
  *
@@ -49,58 +49,27 @@ static inline void mv_bisect_tell(mv_bisect *b, bool is_before)
         b->high = b->middle;
 }
 
-static inline uint64_t mv_lower_bound_u32(const uint32_t *keys, uint64_t count, uint32_t key)
-{
-    mv_bisect b = mv_bisect_over(0, count);
+#define MV_BOUND_LIST(X) \
+    X(u32, uint32_t)     \
+    X(u64, uint64_t)     \
+    X(i64, int64_t)
 
-    while (mv_bisect_next(&b))
-        mv_bisect_tell(&b, keys[b.middle] < key);
-    return b.low;
-}
-
-static inline uint64_t mv_upper_bound_u32(const uint32_t *keys, uint64_t count, uint32_t key)
-{
-    mv_bisect b = mv_bisect_over(0, count);
-
-    while (mv_bisect_next(&b))
-        mv_bisect_tell(&b, keys[b.middle] <= key);
-    return b.low;
-}
-
-static inline uint64_t mv_lower_bound_u64(const uint64_t *keys, uint64_t count, uint64_t key)
-{
-    mv_bisect b = mv_bisect_over(0, count);
-
-    while (mv_bisect_next(&b))
-        mv_bisect_tell(&b, keys[b.middle] < key);
-    return b.low;
-}
-
-static inline uint64_t mv_upper_bound_u64(const uint64_t *keys, uint64_t count, uint64_t key)
-{
-    mv_bisect b = mv_bisect_over(0, count);
-
-    while (mv_bisect_next(&b))
-        mv_bisect_tell(&b, keys[b.middle] <= key);
-    return b.low;
-}
-
-static inline uint64_t mv_lower_bound_i64(const int64_t *keys, uint64_t count, int64_t key)
-{
-    mv_bisect b = mv_bisect_over(0, count);
-
-    while (mv_bisect_next(&b))
-        mv_bisect_tell(&b, keys[b.middle] < key);
-    return b.low;
-}
-
-static inline uint64_t mv_upper_bound_i64(const int64_t *keys, uint64_t count, int64_t key)
-{
-    mv_bisect b = mv_bisect_over(0, count);
-
-    while (mv_bisect_next(&b))
-        mv_bisect_tell(&b, keys[b.middle] <= key);
-    return b.low;
-}
+#define MV_BOUND(name, type)                                                                 \
+    static inline uint64_t mv_lower_bound_##name(const type *keys, uint64_t count, type key) \
+    {                                                                                        \
+        mv_bisect b = mv_bisect_over(0, count);                                              \
+        while (mv_bisect_next(&b))                                                           \
+            mv_bisect_tell(&b, keys[b.middle] < key);                                        \
+        return b.low;                                                                        \
+    }                                                                                        \
+    static inline uint64_t mv_upper_bound_##name(const type *keys, uint64_t count, type key) \
+    {                                                                                        \
+        mv_bisect b = mv_bisect_over(0, count);                                              \
+        while (mv_bisect_next(&b))                                                           \
+            mv_bisect_tell(&b, keys[b.middle] <= key);                                       \
+        return b.low;                                                                        \
+    }
+MV_BOUND_LIST(MV_BOUND)
+#undef MV_BOUND
 
 #endif

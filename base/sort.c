@@ -23,7 +23,7 @@ static void insert_key_rows(mv_key_row *rows, uint64_t count)
     }
 }
 
-/* A byte at a time from the lowest. A byte that all keys share is passed over. */
+/* A byte at a time, from the lowest. A byte that all keys share is skipped. */
 void mv_sort_key_rows(mv_key_row *rows, mv_key_row *spare, uint64_t count)
 {
     uint64_t start[8][256];
@@ -56,7 +56,7 @@ void mv_sort_key_rows(mv_key_row *rows, mv_key_row *spare, uint64_t count)
         memcpy(rows, from, count * sizeof *rows);
 }
 
-/* As above, over row numbers: half the memory, for columns of any length. */
+/* The same with row numbers alone, which need a quarter of the memory. */
 uint32_t *mv_order_u64(mv_arena *arena, const uint64_t *keys, uint32_t count)
 {
     uint32_t *rows = mv_arena_grow(arena, NULL, ((uint64_t)count + 1) * sizeof *rows);
@@ -187,8 +187,8 @@ static void merge_backward(const merger *m, uint64_t first, uint64_t middle, uin
     memcpy(row_at(m, first) + (left - left_end), m->buffer, (uint64_t)(right - m->buffer));
 }
 
-/* Two sorted neighbours become one. What the buffer cannot hold is cut in two: the middle of the
- * longer part, and where it belongs in the other. */
+/* Merges two sorted neighbours. If neither fits the buffer, both are cut in two, at the middle of
+ * the longer one and where that row belongs in the other, and the halves are merged. */
 static void merge(const merger *m, uint64_t first, uint64_t middle, uint64_t end)
 {
     while (first < middle && middle < end) {
@@ -305,7 +305,7 @@ static uint64_t key_of_span(const char *member, uint64_t from)
     return key_of_bytes(text.data + from, text.length - from);
 }
 
-/* A member as a number that sorts as the member does; of a text, the part from `from` on. */
+/* A member as a number that sorts like the member; for a text, its bytes from `from` on. */
 static uint64_t key_of(const char *row, const mv_sort_key *key, uint64_t from)
 {
     const char *member = row + key->at;
@@ -352,8 +352,8 @@ static bool goes_on(const mv_sort_key *key, uint64_t value)
     return key->kind >= MV_KEY_TEXT && (uint8_t)value == TEXT_STEP + 2;
 }
 
-/* Orders rows that are equal in all keys before `key`, and in the first `from` bytes of that one:
- * by it, then each run of equal ones by what follows. */
+/* Orders rows that are equal in all keys before `key`, and in the first `from` bytes of `key`: by
+ * the rest of it, then each run of equal rows by the keys after it. */
 static void order_run(const sorter *s, mv_key_row *run, uint64_t count, uint64_t key, uint64_t from)
 {
     while (count > 1 && key < s->key_count) {
@@ -363,7 +363,7 @@ static void order_run(const sorter *s, mv_key_row *run, uint64_t count, uint64_t
         for (uint64_t i = 0; i < count; i++)
             run[i].key = key_of(s->rows + run[i].row * s->size, by, from) ^ flip;
         mv_sort_key_rows(run, s->spare, count);
-        if (run[0].key == run[count - 1].key) { /* no call: long equal texts need no deep stack */
+        if (run[0].key == run[count - 1].key) { /* a loop: equal long texts must not recurse deep */
             bool is_more = goes_on(by, run[0].key ^ flip);
             from = is_more ? from + TEXT_STEP : 0;
             key += !is_more;

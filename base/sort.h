@@ -1,14 +1,14 @@
-/* Sorting. Every sort here is stable: rows with equal keys keep their order, so the same input
- * gives the same output on every machine, also where the keys say nothing about two rows.
+/* Sorting. Every sort here is stable: rows with equal keys keep their order. So the same input
+ * gives the same output on every machine.
  *
  *     mv_sort_rows(arena, pins, count, MV_FALLING(mv_pin, bytes), MV_RISING(mv_pin, group.row));
  *
- * The arena lends temporary memory for many rows and has it back afterwards. When it is NULL or its
- * budget is spent, the rows are sorted without it: slower, but into the same order. So sorting rows
- * never fails. A few hundred rows need none.
+ * The arena lends temporary memory, which it has back afterwards. When it is NULL or its budget is
+ * spent, the rows are sorted without memory: slower, but into the same order. So sorting rows never
+ * fails. A hundred rows need no memory.
  *
- * Cost: linear in rows for each key whose bytes differ (a radix sort of the keys, then one move of
- * each row); O(n log^2 n) without memory. */
+ * Cost: for each key a radix sort of numbers, which is linear, and one move of each row at the end;
+ * O(n log^2 n) without memory. */
 #ifndef MV_BASE_SORT_H
 #define MV_BASE_SORT_H
 
@@ -72,8 +72,10 @@ void mv_sort_by(mv_arena *arena, void *rows, uint64_t count, uint64_t size, mv_c
 
 /* ---- columns ------------------------------------------------------------------------------ */
 
-/* The row numbers of a column in the order of its values: [count] from mv_arena_grow, which
- * mv_arena_drop may give back. It takes as much again meanwhile. NULL when memory is out. */
+/* The row numbers of a column in the order of its values: [count], made by mv_arena_grow, so that
+ * mv_arena_drop can give it back. Needs as much memory again while it runs. NULL when memory is
+ * out.
+ */
 uint32_t *mv_order_u64(mv_arena *arena, const uint64_t *keys, uint32_t count);
 
 /* A number and the row that it belongs to. */

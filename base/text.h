@@ -1,4 +1,4 @@
-/* Texts that are put together with printf's formats. */
+/* Texts made with printf's formats. */
 #ifndef MV_BASE_TEXT_H
 #define MV_BASE_TEXT_H
 
@@ -6,7 +6,7 @@
 
 #include "base/arena.h"
 
-/* A text in the arena, as long as it gets. NULL when memory is out.
+/* A text of any length in the arena. NULL when memory is out.
  *
  *     why = mv_arena_printf(arena, "%u requests failed", count);
  */
@@ -15,8 +15,8 @@ char *mv_arena_printf(mv_arena *arena, const char *format, ...)
 char *mv_arena_vprintf(mv_arena *arena, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 
-/* Adds to the end of a text that has `size` bytes in all. False when it was cut to fit; it always
- * ends in NUL, and never inside a UTF-8 character that was whole.
+/* Adds to the end of a text in a buffer of `size` bytes. False when it was cut to fit, which
+ * happens between characters. The text always ends in NUL.
  *
  *     char line[256] = "";
  *     mv_text_append(line, sizeof line, ", %u streams", streams);

@@ -1,4 +1,4 @@
-/* Texts, numbered in the order in which they first came: each distinct text once.
+/* Distinct texts, numbered in the order in which they were added.
  *
  *     mv_texts names = {.arena = arena};
  *     uint32_t number = mv_texts_add(&names, mv_text_span(name));    MV_NO_TEXT: out of memory
@@ -16,7 +16,7 @@
 
 #define MV_NO_TEXT UINT32_MAX
 
-/* All zero is empty, but for the arena. */
+/* Empty is all zero, except for the arena. */
 typedef struct {
     mv_arena *arena;
     mv_span *text; /* [count] */
@@ -29,7 +29,7 @@ static inline mv_span mv_text_span(const char *text)
     return (mv_span){(const uint8_t *)text, strlen(text)};
 }
 
-/* The number of a text; MV_NO_TEXT when it never came. */
+/* The number of a text; MV_NO_TEXT when it has none. */
 uint32_t mv_texts_find(const mv_texts *texts, mv_span text);
 
 /* The number of a text, old or new; MV_NO_TEXT when memory is out. */

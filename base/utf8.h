@@ -4,8 +4,8 @@
  *         uint32_t character = mv_utf8_next(text, &at);      MV_UTF8_BAD: a byte that is none
  *
  * A character is valid UTF-8 as Unicode has it: no overlong forms, no surrogates, nothing above
- * U+10FFFF. A byte that is no part of one counts as a bad character of one byte, so that every
- * reader splits the same bytes in the same way. Nothing past the end is read. */
+ * U+10FFFF. A byte outside of all characters counts as a bad character of one byte, so every reader
+ * splits the same bytes in the same way. Nothing beyond the end is read. */
 #ifndef MV_BASE_UTF8_H
 #define MV_BASE_UTF8_H
 
@@ -13,7 +13,7 @@
 
 #define MV_UTF8_BAD UINT32_MAX
 
-/* What is shown in the place of a byte that is no character, or of one that may not be shown. */
+/* Is shown instead of a byte that is not a character, or a character that must not be shown. */
 #define MV_UTF8_REPLACEMENT "\xef\xbf\xbd"
 
 /* Bytes of the valid UTF-8 character at text[at], 1 to 4; 0 when there is none. */
@@ -28,17 +28,17 @@ uint32_t mv_utf8_next(mv_span text, uint64_t *at);
 /* The same for a text that ends in NUL, and is not at its end. */
 uint32_t mv_utf8_next_at(const char **text);
 
-/* Whether a byte goes on with a character that began before it. */
+/* Whether a byte continues a character that began before it. */
 static inline bool mv_utf8_is_tail(char byte)
 {
     return ((uint8_t)byte & 0xc0) == 0x80;
 }
 
-/* How many characters a text has, which is its width where all are one column wide. Valid UTF-8 is
- * counted rightly, other bytes about. */
+/* How many characters a text has: its width, when each is one column wide. Exact for valid UTF-8.
+ */
 uint64_t mv_utf8_count(const char *text, uint64_t length);
 
-/* Where a text may be cut so that `most` bytes or fewer are left: not inside a character. */
+/* How many bytes to keep of a text, at most `most`, so that no character is cut in two. */
 uint64_t mv_utf8_cut(const char *text, uint64_t most);
 
 /* Whether a character of `length` bytes is one that a terminal obeys: the controls of ASCII, and

@@ -8,7 +8,8 @@
 #include "base/map.h"
 #include "parse/model/build.h"
 
-/* Lists of devices: an accelerator's is its ordinal, below this; CPU tensors have this one. */
+/* There is a list for each device: an accelerator's has its ordinal, CPU tensors have MV_LIVE_CPU.
+ */
 enum { MV_LIVE_CPU = 128, MV_LIVE_LISTS };
 
 typedef struct {

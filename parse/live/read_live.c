@@ -284,7 +284,7 @@ static void compare_totals(live *l, uint32_t list, const mv_live_record *r)
 
 /* ---- segments ---------------------------------------------------------------------------- */
 
-/* PyTorch's allocator is the library that it is in. */
+/* Whether a call came from PyTorch's allocator: by the library that called. */
 static bool is_allocator(mv_span path)
 {
     static const char *const names[] = {"libc10_cuda.", "libc10_hip."};
@@ -382,7 +382,7 @@ static bool end_mapping(live *l, uint32_t list, const mv_live_record *r)
     return found.size == 0 || append_segment(l, list, MV_ACTION_SEGMENT_UNMAP, &found);
 }
 
-/* What a call of PyTorch's allocator does to its segments. */
+/* Applies a call of PyTorch's allocator to its segments. */
 static bool apply_call(live *l, const mv_live_record *r)
 {
     int64_t device = r->device >= 0 ? r->device : r->current;

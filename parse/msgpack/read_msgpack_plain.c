@@ -17,8 +17,8 @@ typedef struct {
     uint64_t seen;               /* bytes of the file */
 } plain;
 
-/* What the template keeps for a value: of a container, where its items begin on the machine's
- * stack and how many are to come. */
+/* What the template keeps for a value. For a container: where its items begin on the machine's
+ * stack, and how many are still to come. */
 typedef struct {
     uint64_t from;
     uint32_t left;
@@ -167,9 +167,9 @@ static uint64_t notes_of(const plain *p)
     return notes[MV_NOTE_UNKNOWN_KEY].count + notes[MV_NOTE_DUPLICATE_KEY].count;
 }
 
-/* The parser stands before a value. If that is a stack whose bytes are known, a nil is parsed in
- * its place, which push_nil takes for the stack; else the value is parsed, and learned unless it
- * holds something to note, which must be counted each time. */
+/* The parser is before a value. If that is a stack whose bytes are known, a nil is parsed instead,
+ * for which push_nil pushes the stack. Else the value is parsed, and remembered unless it has
+ * something to note, which must be counted each time. */
 static int recall(struct plain_context *context, mv_span window, size_t *used)
 {
     plain *p = &context->user;

@@ -222,13 +222,13 @@ static void pack_blocks(mv_packing *w, const mv_segments *s, uint32_t i)
         pack_block(w, j);
 }
 
-/* The key came with the pool's (PyTorch 2.1), so it was there if that was. */
+/* PyTorch 2.1 added this key together with the pool's: a file has both or neither. */
 static bool says_expandable(const mv_segments *s, uint32_t i)
 {
     return s->is_expandable[i] || s->pool[i].row != MV_NO_ROW;
 }
 
-/* Profiler-made files have neither the kind nor these sums. */
+/* Files made by the profiler have neither the kind nor these sums. */
 static bool has_sum(const mv_segments *s, uint32_t i, uint64_t sum)
 {
     return sum != MV_NO_BYTES && (sum != 0 || s->kind[i] != MV_SEGMENT_UNKNOWN);

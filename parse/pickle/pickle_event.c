@@ -2,7 +2,7 @@
 #include "parse/pickle/opcodes.h"
 #include "parse/values/records.h"
 
-/* An event makes fewer memo entries than this, and has fewer frames, or is left to the machine. */
+/* An event that makes more memo entries, or has more frames, is left to the machine. */
 enum { MOST_ENTRIES = 64, MOST_FRAMES = 1000 };
 
 enum { KEYS = 16, SETS = 64, WAYS = 4, LONG_LIST = 168, LIST_BYTES = 640 };
@@ -20,7 +20,7 @@ struct mv_pickle_memory {
     uint64_t key[KEYS];      /* each as written: BINGET or LONG_BINGET and operand */
     uint64_t key_mask[KEYS]; /* the bytes of it that count */
     uint8_t key_length[KEYS];
-    uint8_t word[KEYS];          /* what it stands for */
+    uint8_t word[KEYS];          /* what it means */
     uint64_t text[MV_WORD_KEYS]; /* the first 8 bytes of a text field's last value */
     uint64_t text_mask[MV_WORD_KEYS];
     uint8_t text_length[MV_WORD_KEYS]; /* bytes of it as written; 0: none */

@@ -1,4 +1,4 @@
-/* One ELF file and its debugging information, asked for many addresses at once. symbols.c puts the
+/* Asks one ELF file and its debugging information about many addresses at once. symbols.c puts the
  * answers together. */
 #ifndef MV_SYMBOL_FILE_H
 #define MV_SYMBOL_FILE_H

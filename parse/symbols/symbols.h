@@ -20,7 +20,7 @@
 
 /* A loaded file. */
 typedef struct {
-    const char *path;  /* NUL-terminated, untrusted: what is there need not be an ELF file */
+    const char *path;  /* NUL-terminated, untrusted: it need not be an ELF file */
     mv_span build_id;  /* empty: it had none, so a file that has one is another file */
     bool is_elsewhere; /* on another machine: a file of that name on this one is not opened */
 } mv_symbol_module;

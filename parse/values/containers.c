@@ -22,7 +22,7 @@ static bool new_call(mv_machine *m, mv_stack_id stack, mv_value *v)
     return true;
 }
 
-/* A text in place of a frame: forward_frames and cpp_frames are lists of strings. */
+/* A frame, or a text instead of one: forward_frames and cpp_frames are lists of strings. */
 static bool frame_of(mv_machine *m, const mv_value *v, mv_frame_id *out)
 {
     mv_frame_row row = MV_FRAME_ROW;
@@ -47,7 +47,7 @@ bool mv_machine_reserve_frames(mv_machine *m, uint64_t count)
 
 static bool settle_table(mv_machine *m, uint64_t at);
 
-/* A list that was filled bit by bit becomes a stack if its items are frames. */
+/* A list that was filled piece by piece becomes a stack if its items are frames. */
 static bool settle_chain(mv_machine *m, uint64_t at)
 {
     mv_chain chain = m->chains[m->stack[at].bits];
@@ -103,7 +103,7 @@ static bool collect_keys(mv_machine *m, uint64_t from, uint64_t count, uint64_t 
     return true;
 }
 
-/* A dict that came pair by pair: all its pairs again, now that the keys are known. */
+/* A dict that came pair by pair: now that its keys are known, all its pairs are pushed again. */
 static bool settle_table(mv_machine *m, uint64_t at)
 {
     mv_chain chain = m->chains[m->stack[at].bits];
@@ -201,7 +201,9 @@ static bool append_rows(mv_machine *m, uint64_t from, uint64_t count)
     return true;
 }
 
-/* A stack that gets more frames (PyTorch writes at most 1000 at a time) is a chain until used. */
+/* A stack that gets more frames (PyTorch writes at most 1000 at a time) is a chain until it is
+ * used.
+ */
 static bool reopen_stack(mv_machine *m, uint64_t at)
 {
     mv_stack_id stack = m->stack_of_call[m->stack[at].bits];

@@ -91,7 +91,7 @@ typedef enum {
     MV_WORD_KEYS = MV_WORD_HOST_TRACES + 1
 } mv_word;
 
-/* What a value is. Kinds below MV_VALUE_BOXED fit a reference: `bits` is then below 2^28. */
+/* What a value is. Kinds below MV_VALUE_BOXED fit a reference: their `bits` are below 2^28. */
 typedef enum {
     MV_VALUE_UNSET,      /* no value: an empty memo entry */
     MV_VALUE_OPEN,       /* only in references: bits: stack position of an undecided container */
@@ -134,7 +134,7 @@ typedef struct {
 
 typedef uint32_t mv_ref; /* kind << MV_REF_BITS | bits */
 
-/* Items of the containers that become no row: a dict's keys and values, a list's values. */
+/* Items of containers that do not become a row: a dict's keys and values, a list's values. */
 typedef struct {
     mv_value key;
     mv_value value;
