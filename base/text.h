@@ -3,6 +3,7 @@
 #define MV_BASE_TEXT_H
 
 #include <stdarg.h>
+#include <string.h>
 
 #include "base/arena.h"
 
@@ -25,6 +26,14 @@ bool mv_text_append(char *text, uint64_t size, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 bool mv_text_vappend(char *text, uint64_t size, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
+
+/* Whether a file's name has an ending and something before it: "a.svg", but not ".svg". */
+static inline bool mv_text_has_ending(const char *name, const char *ending)
+{
+    size_t length = strlen(name), tail = strlen(ending);
+
+    return length > tail && memcmp(name + length - tail, ending, tail) == 0;
+}
 
 /* "" for one, "s" for more: "%u request%s". */
 static inline const char *mv_plural(uint64_t count)

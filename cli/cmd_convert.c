@@ -1,5 +1,6 @@
 /* memviz convert: a snapshot in another format. */
 #include "base/size.h"
+#include "base/text.h"
 #include "base/texts.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
@@ -19,13 +20,6 @@ static const struct {
     {".msgpack", mv_compact_write, mv_plain_write},
 };
 
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t length = strlen(text), tail = strlen(ending);
-
-    return length > tail && strcmp(text + length - tail, ending) == 0;
-}
-
 /* The writer that OUT's ending asks for; NULL, with a message, when there is none. */
 static write_fn *choose(const mv_cli *cli)
 {
@@ -33,13 +27,13 @@ static write_fn *choose(const mv_cli *cli)
     bool plain = mv_option_given(&cli->options, MV_HAS(PLAIN));
 
     for (unsigned i = 0; i < sizeof formats / sizeof *formats; i++) {
-        if (!ends_with(path, formats[i].ending))
+        if (!mv_text_has_ending(path, formats[i].ending))
             continue;
         if (plain && !formats[i].write_plain)
             mv_complain_usage("convert", "--plain writes .msgpack, not %s", formats[i].ending);
         return plain ? formats[i].write_plain : formats[i].write;
     }
-    if (ends_with(path, ".pickle") || ends_with(path, ".pkl"))
+    if (mv_text_has_ending(path, ".pickle") || mv_text_has_ending(path, ".pkl"))
         mv_complain_usage("convert", "%s: pickles are only read; write .bin or .msgpack", path);
     else
         mv_complain_usage("convert", "%s: the name must end in .bin or .msgpack", path);

@@ -1,4 +1,5 @@
 /* memviz export: a snapshot for other tools. */
+#include "base/text.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
 #include "cli/input/moment_option.h"
@@ -29,13 +30,6 @@ typedef struct {
     mv_sink sink;
 } exporting;
 
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t length = strlen(text), tail = strlen(ending);
-
-    return length > tail && strcmp(text + length - tail, ending) == 0;
-}
-
 /* ---- usage ------------------------------------------------------------------------------- */
 
 /* False, with a message, when nothing says what to write. */
@@ -47,7 +41,7 @@ static bool choose_format(exporting *x)
     if (mv_option_given(o, MV_HAS(FORMAT)))
         return true;
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
-        if (ends_with(o->output, endings[i].ending)) {
+        if (mv_text_has_ending(o->output, endings[i].ending)) {
             x->format = endings[i].format;
             return true;
         }

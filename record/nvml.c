@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/numbers.h"
+
 /* The library's own structs and values, as nvml.h (CUDA 11 to 13) declares them. */
 typedef struct {
     unsigned long long total, free, used;
@@ -253,8 +255,9 @@ void mv_nvml_sample(mv_nvml *nvml)
 static uint32_t device_named(const mv_nvml *nvml, const char *word, size_t length)
 {
     if (length > 0 && isdigit((unsigned char)*word)) {
-        unsigned long index = strtoul(word, NULL, 10);
-        return index < nvml->device_count ? (uint32_t)index : MV_NO_ROW;
+        uint64_t index;
+        return mv_number_take(&word, 10, &index) && index < nvml->device_count ? (uint32_t)index
+                                                                               : MV_NO_ROW;
     }
     for (uint32_t i = 0; length > 0 && i < nvml->device_count; i++)
         if (strncmp(nvml->devices[i].uuid, word, length) == 0)

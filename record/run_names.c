@@ -12,21 +12,20 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cursor.h"
+#include "base/numbers.h"
+#include "base/sort.h"
 #include "capture/wire_live.h"
+#include "parse/live/varint.h"
 
 /* ---- the name given with -o -------------------------------------------------------------- */
 
 static int64_t number_of(const char *text)
 {
-    char *end;
-    long long value;
+    uint64_t value;
 
-    if (!text || !isdigit((unsigned char)*text))
+    if (!text || !mv_number_read(text, &value) || value > INT64_MAX)
         return MV_NO_RANK_KNOWN;
-    errno = 0;
-    value = strtoll(text, &end, 10);
-    return errno == 0 && *end == 0 ? value : MV_NO_RANK_KNOWN;
+    return (int64_t)value;
 }
 
 /* The variables in which launchers give a process its rank; the shim reads the same ones. */
@@ -175,19 +174,6 @@ void mv_run_names_close(mv_run_names *names)
 
 /* ---- the live files ---------------------------------------------------------------------- */
 
-static uint64_t take_varint(mv_cursor *c)
-{
-    uint64_t value = 0;
-
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-        uint8_t byte = mv_take_u8(c);
-        value |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80))
-            break;
-    }
-    return value;
-}
-
 /* The last value of a key; NULL when there is none or memory runs out. */
 static const char *find_fact(mv_arena *arena, mv_span facts, const char *key)
 {
@@ -195,9 +181,9 @@ static const char *find_fact(mv_arena *arena, mv_span facts, const char *key)
     const char *found = NULL;
 
     while (c.at < facts.length) {
-        uint64_t key_bytes = take_varint(&c);
+        uint64_t key_bytes = mv_take_varint(&c);
         const uint8_t *name = mv_take_bytes(&c, key_bytes);
-        uint64_t bytes = take_varint(&c);
+        uint64_t bytes = mv_take_varint(&c);
         const uint8_t *value = mv_take_bytes(&c, bytes);
         if (c.overrun)
             break;
@@ -331,30 +317,26 @@ bool mv_run_names_remove(const mv_run_names *names, const mv_run_file *file)
 /* Parses PID[.N].live, which follows the run's own part of the name. */
 static bool parse_name(const char *rest, uint32_t *pid, uint32_t *image)
 {
-    char *end;
+    uint64_t number, second = 0;
+    const char *after;
 
-    if (!isdigit((unsigned char)*rest))
+    if (!mv_number_take(&rest, 10, &number))
         return false;
-    *pid = (uint32_t)strtoul(rest, &end, 10);
-    *image = 0;
-    if (*end == '.' && isdigit((unsigned char)end[1]))
-        *image = (uint32_t)strtoul(end + 1, &end, 10);
-    return strcmp(end, ".live") == 0;
+    after = rest + (*rest == '.');
+    if (mv_number_take(&after, 10, &second))
+        rest = after;
+    *pid = (uint32_t)number;
+    *image = (uint32_t)second;
+    return strcmp(rest, ".live") == 0;
 }
 
-static int compare_files(const void *a, const void *b)
+/* By rank. As unsigned numbers, files without a rank (-1) are after those with one. */
+static void sort_files(mv_run_file *files, uint32_t count)
 {
-    const mv_run_file *x = a, *y = b;
-    /* As unsigned numbers, files without a rank (-1) sort after those with one. */
-    uint64_t x_rank = (uint64_t)x->rank, y_rank = (uint64_t)y->rank;
-
-    if (x_rank != y_rank)
-        return x_rank < y_rank ? -1 : 1;
-    if (x->start_us != y->start_us)
-        return x->start_us < y->start_us ? -1 : 1;
-    if (x->pid != y->pid)
-        return x->pid < y->pid ? -1 : 1;
-    return (x->image > y->image) - (x->image < y->image);
+    mv_sort_rows(NULL, files, count,
+                 ((mv_sort_key){.at = offsetof(mv_run_file, rank), .kind = MV_KEY_U64}),
+                 MV_RISING(mv_run_file, start_us), MV_RISING(mv_run_file, pid),
+                 MV_RISING(mv_run_file, image));
 }
 
 static bool add_file(mv_arena *arena, const mv_run_names *names, const char *entry,
@@ -402,7 +384,7 @@ mv_code mv_run_names_list(mv_arena *arena, const mv_run_names *names, mv_run_fil
     if (!fits)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     if (*count > 0)
-        qsort(*files, *count, sizeof **files, compare_files);
+        sort_files(*files, *count);
     return MV_OK;
 }
 

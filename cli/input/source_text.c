@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "analyze/code/culprit.h"
+#include "base/grow.h"
 
 #include "cli/input/text_file.h"
 
@@ -68,17 +69,10 @@ static mv_source_file *file_of(mv_source_text *source, const mv_trace *trace, mv
     for (uint32_t i = 0; i < source->count; i++)
         if (source->files[i].file.row == file.row)
             return &source->files[i];
-    if (source->count == source->capacity) {
-        uint32_t capacity = source->capacity ? source->capacity * 2 : 16;
-        void *grown = mv_arena_grow(source->arena, source->files, capacity * sizeof *source->files);
-        if (!grown)
-            return NULL;
-        source->files = grown;
-        source->capacity = capacity;
-    }
-    source->files[source->count] =
-        (mv_source_file){.file = file, .text = find_text(source, trace, file)};
-    return &source->files[source->count++];
+    if (!mv_append(source->arena, source->files, source->count, source->capacity,
+                   (mv_source_file){.file = file, .text = find_text(source, trace, file)}))
+        return NULL;
+    return &source->files[source->count - 1];
 }
 
 static mv_span text_of(mv_source_text *source, const mv_trace *trace, mv_string_id file)

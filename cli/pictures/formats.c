@@ -1,5 +1,6 @@
 #include <stdio.h>
 
+#include "base/text.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
 #include "cli/input/overwrite.h"
@@ -119,13 +120,6 @@ static const mv_picture_format folded = {.ending = ".folded",
 static const mv_picture_format *const formats[] = {&folded, &svg, &png, &html};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t length = strlen(text), tail = strlen(ending);
-
-    return length > tail && strcmp(text + length - tail, ending) == 0;
-}
-
 static bool can_be(const mv_picture *picture, const mv_picture_format *format)
 {
     return format != &folded || picture->flame;
@@ -137,7 +131,7 @@ static const mv_picture_format *format_named(const mv_drawing *d)
     if (strcmp(d->path, "-") == 0)
         return d->picture->flame ? &folded : &svg;
     for (size_t i = 0; i < FORMATS; i++)
-        if (ends_with(d->path, formats[i]->ending) && can_be(d->picture, formats[i]))
+        if (mv_text_has_ending(d->path, formats[i]->ending) && can_be(d->picture, formats[i]))
             return formats[i];
     return NULL;
 }

@@ -4,6 +4,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/numbers.h"
+
 /* A terminal that is smaller than this is treated as one of this size: nothing could be read. */
 #define LEAST_COLUMNS 40
 #define LEAST_ROWS    10
@@ -11,10 +13,9 @@
 static uint32_t said_by(const char *variable, uint32_t least)
 {
     const char *text = getenv(variable);
-    char *end;
-    unsigned long value = text && *text ? strtoul(text, &end, 10) : 0;
+    uint64_t value;
 
-    if (value == 0 || *end || value > 10000)
+    if (!text || !mv_number_read(text, &value) || value == 0 || value > 10000)
         return 0;
     return value < least ? least : (uint32_t)value;
 }

@@ -24,6 +24,15 @@ Test(text, as_long_as_it_gets)
     cr_assert_null(mv_arena_printf(&arena, "x"));
 }
 
+Test(text, endings_of_names)
+{
+    cr_assert(mv_text_has_ending("a.svg", ".svg"));
+    cr_assert(mv_text_has_ending(".svg.svg", ".svg"));
+    cr_assert_not(mv_text_has_ending(".svg", ".svg"));
+    cr_assert_not(mv_text_has_ending("a.svgz", ".svg"));
+    cr_assert_not(mv_text_has_ending("", ".svg"));
+}
+
 Test(text, added_to_the_end_and_cut_between_characters)
 {
     char text[8] = "";

@@ -6,6 +6,7 @@
 
 #include "analyze/lives/alive.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "view/state/search_text.h"
 #include "view/state/view.h"
 
@@ -171,13 +172,14 @@ static void add_ooms(gathering *g)
     if (found->count > MV_MOST_FINDINGS)
         add(g, (mv_finding){.kind = MV_FINDING_NOTE,
                             .title =
-                                say(g, "%u more requests failed", found->count - MV_MOST_FINDINGS),
+                                say(g, "%u more request%s failed", found->count - MV_MOST_FINDINGS,
+                                    mv_plural(found->count - MV_MOST_FINDINGS)),
                             .what = "memviz oom lists them all"});
     if (found->retries)
         add(g, (mv_finding){.kind = MV_FINDING_NOTE,
                             .bytes = found->released,
-                            .title = say(g, "%u requests were served only at the second try",
-                                         found->retries),
+                            .title = say(g, "%u request%s served only at the second try",
+                                         found->retries, found->retries == 1 ? " was" : "s were"),
                             .what = say(g, "%s of cached memory went back to the device for them",
                                         size_of(g, found->released))});
 }
