@@ -27,7 +27,7 @@ typedef struct {
     direction from;
     uint32_t steps;
     mv_frame_kind most; /* which frames count */
-} place;
+} frame_place;
 
 typedef struct {
     const mv_labelled *row;
@@ -41,22 +41,22 @@ typedef struct {
     int64_t position[MOST_ADDED];
     uint64_t value;   /* the key by which a cluster is sorted */
     const char *text; /* the label */
-} item;
+} label_row;
 
 typedef struct {
     mv_arena *arena;
-    item *items;
+    label_row *items;
     const mv_trace *trace; /* of the first row */
     uint64_t *hash;        /* [frames.count] hashes of its frames' labels; 0: not needed yet */
     bool is_spent;         /* memory is out */
-} labelling;
+} label_maker;
 
 static uint64_t hash_text(const char *text)
 {
     return XXH3_64bits(text, strlen(text));
 }
 
-static mv_frame_kind kind_at(const item *i, int64_t position)
+static mv_frame_kind kind_at(const label_row *i, int64_t position)
 {
     return (mv_frame_kind)i->row->kinds[i->frames[position].row];
 }
@@ -86,7 +86,7 @@ static size_t add_text(char *out, size_t used, const char *text)
     return length > 0 ? used + (size_t)length : used;
 }
 
-static void write_label(const item *i, char out[LABEL_SIZE])
+static void write_label(const label_row *i, char out[LABEL_SIZE])
 {
     char label[LABEL_SIZE], folders[LABEL_SIZE];
     size_t used = 0;
@@ -114,7 +114,7 @@ static void write_label(const item *i, char out[LABEL_SIZE])
     }
 }
 
-static void make_text(labelling *l, item *i)
+static void make_text(label_maker *l, label_row *i)
 {
     char label[LABEL_SIZE];
 
@@ -125,7 +125,7 @@ static void make_text(labelling *l, item *i)
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-static void add_frame(item *i, int64_t position)
+static void add_frame(label_row *i, int64_t position)
 {
     for (uint32_t k = 0; k < i->added; k++)
         if (i->position[k] == position)
@@ -134,11 +134,11 @@ static void add_frame(item *i, int64_t position)
         i->position[i->added++] = position;
 }
 
-static void open_item(item *i, const mv_labelled *row, uint32_t number, bool shows_inner)
+static void open_item(label_row *i, const mv_labelled *row, uint32_t number, bool shows_inner)
 {
     mv_frame_id culprit = mv_culprit_frame(row->trace, row->kinds, row->stack);
 
-    *i = (item){.row = row, .number = number, .culprit = NO_POSITION};
+    *i = (label_row){.row = row, .number = number, .culprit = NO_POSITION};
     i->frames = mv_stack_frames(row->trace, row->stack, &i->count);
     for (uint32_t k = 0; k < i->count && i->culprit == NO_POSITION; k++)
         if (i->frames[k].row == culprit.row)
@@ -158,7 +158,7 @@ static void open_item(item *i, const mv_labelled *row, uint32_t number, bool sho
 /* ---- where rows differ ------------------------------------------------------------------- */
 
 /* The position of the frame at a place of a row's stack; NO_POSITION when there is none. */
-static int64_t position_at(const item *i, place p)
+static int64_t position_at(const label_row *i, frame_place p)
 {
     int64_t step = p.from == INWARDS ? -1 : 1;
     int64_t at = p.from == FROM_LEAF ? 0 : i->culprit + step;
@@ -173,7 +173,7 @@ static int64_t position_at(const item *i, place p)
     return NO_POSITION;
 }
 
-static uint64_t value_at(const labelling *l, const item *i, place p)
+static uint64_t value_at(const label_maker *l, const label_row *i, frame_place p)
 {
     int64_t position = position_at(i, p);
     char label[LABEL_SIZE];
@@ -190,17 +190,17 @@ static uint64_t value_at(const labelling *l, const item *i, place p)
     return hash;
 }
 
-static uint32_t count_values(item *items, uint32_t count)
+static uint32_t count_values(label_row *items, uint32_t count)
 {
     uint32_t values = 1;
 
-    mv_sort_rows(NULL, items, count, MV_RISING(item, value), MV_RISING(item, number));
+    mv_sort_rows(NULL, items, count, MV_RISING(label_row, value), MV_RISING(label_row, number));
     for (uint32_t i = 1; i < count; i++)
         values += items[i].value != items[i - 1].value;
     return values;
 }
 
-static uint32_t values_at(const labelling *l, item *items, uint32_t count, place p)
+static uint32_t values_at(const label_maker *l, label_row *items, uint32_t count, frame_place p)
 {
     for (uint32_t i = 0; i < count; i++)
         items[i].value = value_at(l, &items[i], p);
@@ -208,14 +208,14 @@ static uint32_t values_at(const labelling *l, item *items, uint32_t count, place
 }
 
 /* The first place at which most rows differ. False: they are the same everywhere. */
-static bool find_place(const labelling *l, item *items, uint32_t count, mv_frame_kind most,
-                       place *best)
+static bool find_place(const label_maker *l, label_row *items, uint32_t count, mv_frame_kind most,
+                       frame_place *best)
 {
     uint32_t best_values = 1, reach = count > MANY ? REACH_OF_MANY : REACH;
 
     for (direction from = FROM_LEAF; from <= OUTWARDS; from++)
         for (uint32_t steps = 0; steps < reach && best_values < count; steps++) {
-            place p = {from, steps, most};
+            frame_place p = {from, steps, most};
             uint32_t values = values_at(l, items, count, p);
             if (values > best_values) {
                 best_values = values;
@@ -226,8 +226,9 @@ static bool find_place(const labelling *l, item *items, uint32_t count, mv_frame
 }
 
 /* Calls `each` with every run of items of the same value. */
-static void each_run(labelling *l, item *items, uint32_t count,
-                     void (*each)(labelling *, item *, uint32_t, uint32_t depth), uint32_t depth)
+static void each_run(label_maker *l, label_row *items, uint32_t count,
+                     void (*each)(label_maker *, label_row *, uint32_t, uint32_t depth),
+                     uint32_t depth)
 {
     for (uint32_t start = 0, end; start < count; start = end) {
         for (end = start + 1; end < count && items[end].value == items[start].value;)
@@ -239,7 +240,7 @@ static void each_run(labelling *l, item *items, uint32_t count,
 /* ---- making labels different ------------------------------------------------------------- */
 
 /* Rows without a frame in which they differ get their size, then a number. */
-static void tell_by_size(labelling *l, item *items, uint32_t count)
+static void add_sizes(label_maker *l, label_row *items, uint32_t count)
 {
     char label[LABEL_SIZE + 64], size[MV_SIZE_TEXT];
     uint32_t sizes, same = 0;
@@ -264,11 +265,11 @@ static void tell_by_size(labelling *l, item *items, uint32_t count)
 
 /* Adds a frame to rows that have the same label so far, and repeats that for those that share it.
  */
-static void tell_apart(labelling *l, item *items, uint32_t count, uint32_t depth)
+static void add_frames(label_maker *l, label_row *items, uint32_t count, uint32_t depth)
 {
     mv_frame_kind code = items[0].is_native ? MV_FRAME_TELLING : MV_FRAME_PACKAGE;
     mv_frame_kind all = items[0].is_native ? MV_FRAME_NOISE : MV_FRAME_FRAMEWORK;
-    place p;
+    frame_place p;
 
     if (count == 1) {
         make_text(l, items);
@@ -276,18 +277,18 @@ static void tell_apart(labelling *l, item *items, uint32_t count, uint32_t depth
     }
     if (depth == MOST_ADDED ||
         (!find_place(l, items, count, code, &p) && !find_place(l, items, count, all, &p))) {
-        tell_by_size(l, items, count);
+        add_sizes(l, items, count);
         return;
     }
     values_at(l, items, count, p);
     for (uint32_t i = 0; i < count; i++)
         if (items[i].value != 0)
             add_frame(&items[i], position_at(&items[i], p));
-    each_run(l, items, count, tell_apart, depth + 1);
+    each_run(l, items, count, add_frames, depth + 1);
 }
 
 /* Lines of files with the same name get as many folders as it takes to differ. */
-static void tell_files_apart(labelling *l, item *items, uint32_t count, uint32_t depth)
+static void add_folders(label_maker *l, label_row *items, uint32_t count, uint32_t depth)
 {
     char folders[LABEL_SIZE];
     uint32_t files, parts = 0;
@@ -309,31 +310,31 @@ static void tell_files_apart(labelling *l, item *items, uint32_t count, uint32_t
     }
     for (uint32_t i = 0; i < count; i++)
         items[i].parts = parts;
-    each_run(l, items, count, tell_apart, depth);
+    each_run(l, items, count, add_frames, depth);
 }
 
-static void tell_cluster(labelling *l, item *items, uint32_t count, uint32_t round)
+static void separate_cluster(label_maker *l, label_row *items, uint32_t count, uint32_t round)
 {
     if (count == 1)
         return;
     if (round == ROUNDS - 1)
-        tell_by_size(l, items, count);
+        add_sizes(l, items, count);
     else if (round > 0 || items[0].culprit == NO_POSITION || items[0].is_native)
-        tell_apart(l, items, count, 0);
+        add_frames(l, items, count, 0);
     else
-        tell_files_apart(l, items, count, 0);
+        add_folders(l, items, count, 0);
 }
 
 /* Changes labels that are the same. That takes more than one round if frames were skipped: "a > c"
  * may also stand for a > b > c. False when all labels differ. */
-static bool tell_round(labelling *l, uint32_t count, uint32_t round)
+static bool separate_round(label_maker *l, uint32_t count, uint32_t round)
 {
     for (uint32_t i = 0; i < count; i++)
         l->items[i].value =
             hash_text(l->items[i].text) ^ l->items[i].row->key * 0x9e3779b97f4a7c15u;
     if (count_values(l->items, count) == count || count == 0)
         return false;
-    each_run(l, l->items, count, tell_cluster, round);
+    each_run(l, l->items, count, separate_cluster, round);
     return true;
 }
 
@@ -341,11 +342,11 @@ const char **mv_labels_find(mv_arena *arena, const mv_labelled *rows, uint32_t c
                             bool shows_inner)
 {
     const char **labels = mv_push_array(arena, const char *, count);
-    labelling l = {.arena = arena};
+    label_maker l = {.arena = arena};
     mv_arena scratch;
 
     mv_arena_init(&scratch, arena->budget);
-    l.items = mv_push_array(&scratch, item, count);
+    l.items = mv_push_array(&scratch, label_row, count);
     l.trace = count ? rows[0].trace : NULL;
     l.hash = count ? mv_push_array(&scratch, uint64_t, l.trace->frames.count) : NULL;
     l.is_spent = !labels || !l.items || (count && !l.hash);
@@ -354,10 +355,10 @@ const char **mv_labels_find(mv_arena *arena, const mv_labelled *rows, uint32_t c
         make_text(&l, &l.items[i]);
     }
     for (uint32_t round = 0; round < ROUNDS && !l.is_spent; round++)
-        if (!tell_round(&l, count, round))
+        if (!separate_round(&l, count, round))
             break;
     if (!l.is_spent)
-        mv_sort_rows(&scratch, l.items, count, MV_RISING(item, number));
+        mv_sort_rows(&scratch, l.items, count, MV_RISING(label_row, number));
     for (uint32_t i = 0; i < count && !l.is_spent; i++)
         labels[i] = l.items[i].text;
     mv_arena_release(&scratch);

@@ -13,11 +13,11 @@ typedef struct {
     const mv_annotations *annotations;
     mv_string_id *open;
     uint32_t depth;
-} nest;
+} open_ranges;
 
 /* Threads interleave, so the end of a range need not be that of the innermost one. An end without
  * a start says nothing. */
-static void pass(nest *n, uint32_t row)
+static void pass(open_ranges *n, uint32_t row)
 {
     mv_string_id name = n->annotations->name[row];
     uint32_t at = n->depth;
@@ -67,7 +67,7 @@ mv_string_id *mv_within_find(mv_arena *arena, const mv_trace *trace, uint32_t de
     mv_string_id *names = mv_push_array(arena, mv_string_id, count);
     mv_arena scratch;
     range_end *ends;
-    nest n = {.annotations = a};
+    open_ranges n = {.annotations = a};
     uint32_t at = 0, end_count;
 
     mv_arena_init(&scratch, arena->budget);

@@ -50,14 +50,14 @@ typedef struct {
     uint32_t file, name;
     int64_t line;
     uint32_t frame;
-} placed;
+} frame_code;
 
-static void number_places(mv_code_side *out, const placed *sorted, uint32_t count)
+static void number_places(mv_code_side *out, const frame_code *sorted, uint32_t count)
 {
     const mv_frames *frames = &out->trace->frames;
 
     for (uint32_t i = 0; i < count; i++) {
-        const placed *p = &sorted[i];
+        const frame_code *p = &sorted[i];
         bool new_file = i == 0 || p->file != p[-1].file;
         bool new_function = new_file || p->name != p[-1].name;
         if (new_file) {
@@ -113,7 +113,7 @@ bool mv_code_side_find(mv_arena *arena, const mv_trace *trace, const uint8_t *ki
                        const uint32_t *text, mv_code_side *out)
 {
     uint32_t count = trace->frames.count;
-    placed *sorted = mv_push_array(arena, placed, count);
+    frame_code *sorted = mv_push_array(arena, frame_code, count);
 
     *out = (mv_code_side){.trace = trace, .kinds = kinds, .text = text};
     out->file_text = mv_push_array(arena, uint32_t, count);
@@ -132,10 +132,10 @@ bool mv_code_side_find(mv_arena *arena, const mv_trace *trace, const uint8_t *ki
         !out->function_of)
         return false;
     for (uint32_t i = 0; i < count; i++)
-        sorted[i] = (placed){text_of(out, trace->frames.file[i]),
-                             text_of(out, trace->frames.function[i]), trace->frames.line[i], i};
-    mv_sort_rows(arena, sorted, count, MV_RISING(placed, file), MV_RISING(placed, name),
-                 MV_RISING(placed, line));
+        sorted[i] = (frame_code){text_of(out, trace->frames.file[i]),
+                                 text_of(out, trace->frames.function[i]), trace->frames.line[i], i};
+    mv_sort_rows(arena, sorted, count, MV_RISING(frame_code, file), MV_RISING(frame_code, name),
+                 MV_RISING(frame_code, line));
     number_places(out, sorted, count);
     gather_callees(out);
     return true;

@@ -13,7 +13,7 @@ typedef struct {
     mv_code_side side[2];
     mv_pairs files, functions;
     uint32_t *partner[2]; /* [lines] of the other side, or MV_NO_PARTNER */
-} matching;
+} frame_matcher;
 
 /* ---- files ------------------------------------------------------------------------------- */
 
@@ -38,7 +38,7 @@ static uint64_t suffix_key(mv_span path, uint32_t components)
     return mv_pair_key(hash);
 }
 
-static void key_files(matching *m, uint32_t components)
+static void key_files(frame_matcher *m, uint32_t components)
 {
     for (int s = 0; s < 2; s++)
         for (uint32_t i = 0; i < m->side[s].files; i++)
@@ -49,7 +49,7 @@ static void key_files(matching *m, uint32_t components)
 }
 
 /* A renamed file still has its functions. */
-static void key_files_by_content(matching *m)
+static void key_files_by_content(frame_matcher *m)
 {
     for (int s = 0; s < 2; s++) {
         mv_code_side *side = &m->side[s];
@@ -60,7 +60,7 @@ static void key_files_by_content(matching *m)
     }
 }
 
-static void match_files(matching *m)
+static void match_files(frame_matcher *m)
 {
     key_files(m, 0);
     mv_pairs_round(&m->files, MV_PAIR_LONE);
@@ -78,7 +78,7 @@ static void match_files(matching *m)
 typedef enum { BY_NAME, BY_FILE, BY_BOTH } function_trait;
 
 /* A number of a file that its partner shares. */
-static uint64_t shared_file(const matching *m, int s, uint32_t file)
+static uint64_t shared_file(const frame_matcher *m, int s, uint32_t file)
 {
     uint32_t partner = m->files.partner[s][file];
 
@@ -88,7 +88,7 @@ static uint64_t shared_file(const matching *m, int s, uint32_t file)
 }
 
 /* If a function was moved or renamed, its callees replace its file or its name in the key. */
-static void key_functions(matching *m, function_trait trait)
+static void key_functions(frame_matcher *m, function_trait trait)
 {
     for (int s = 0; s < 2; s++) {
         const mv_code_side *side = &m->side[s];
@@ -107,7 +107,7 @@ static void key_functions(matching *m, function_trait trait)
     }
 }
 
-static void match_functions(matching *m)
+static void match_functions(frame_matcher *m)
 {
     static const function_trait rounds[] = {BY_BOTH, BY_NAME, BY_FILE};
 
@@ -127,7 +127,7 @@ typedef struct {
     uint32_t before, after;
 } function_pair;
 
-static uint32_t gather_pairs(const matching *m, function_pair *out)
+static uint32_t gather_pairs(const frame_matcher *m, function_pair *out)
 {
     uint32_t count = 0;
 
@@ -145,7 +145,7 @@ static uint32_t gather_pairs(const matching *m, function_pair *out)
     return count;
 }
 
-static mv_function_lines lines_of(const matching *m, int s, uint32_t function)
+static mv_function_lines lines_of(const frame_matcher *m, int s, uint32_t function)
 {
     const mv_code_side *side = &m->side[s];
     uint32_t first = side->first_line[function];
@@ -154,7 +154,7 @@ static mv_function_lines lines_of(const matching *m, int s, uint32_t function)
                                side->line_calls + first, m->partner[s] + first};
 }
 
-static void make_absolute(const matching *m, int s, uint32_t function, uint32_t other)
+static void make_absolute(const frame_matcher *m, int s, uint32_t function, uint32_t other)
 {
     const mv_code_side *side = &m->side[s];
 
@@ -163,7 +163,7 @@ static void make_absolute(const matching *m, int s, uint32_t function, uint32_t 
             m->partner[s][i] += m->side[1 - s].first_line[other];
 }
 
-static bool match_lines(matching *m)
+static bool match_lines(frame_matcher *m)
 {
     function_pair *pairs = mv_push_array(m->scratch, function_pair, m->side[0].functions);
     uint32_t count;
@@ -211,7 +211,7 @@ static bool number_rows(mv_arena *scratch, uint32_t *const partner[2], const uin
     return true;
 }
 
-static bool number_frames(mv_arena *arena, const matching *m, mv_frame_match *out)
+static bool number_frames(mv_arena *arena, const frame_matcher *m, mv_frame_match *out)
 {
     uint32_t *line[2], *function[2];
     uint32_t lines[2] = {m->side[0].lines, m->side[1].lines};
@@ -238,7 +238,7 @@ static bool number_frames(mv_arena *arena, const matching *m, mv_frame_match *ou
 static bool match_all(mv_arena *arena, mv_arena *scratch, const mv_frame_sides *sides,
                       mv_frame_match *out)
 {
-    matching m = {.scratch = scratch};
+    frame_matcher m = {.scratch = scratch};
     uint32_t *text[2];
 
     if (!mv_code_texts(scratch, sides->trace, text))

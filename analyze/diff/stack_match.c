@@ -19,7 +19,7 @@ typedef struct {
     mv_frame_kind *most[2];  /* [groups] which frames of a group count */
     mv_stack_id *stack[2];   /* [groups] one of the group's stacks */
     mv_pairs groups, single; /* single: sites */
-} matching;
+} stack_matcher;
 
 /* ---- keys -------------------------------------------------------------------------------- */
 
@@ -31,7 +31,7 @@ typedef struct {
     mv_frame_kind most;
 } frame_walk;
 
-static frame_walk walk_over(const matching *m, int s, mv_stack_id stack, mv_frame_kind most)
+static frame_walk walk_over(const stack_matcher *m, int s, mv_stack_id stack, mv_frame_kind most)
 {
     frame_walk walk = {.kinds = m->sites[s]->kinds, .most = most};
 
@@ -49,7 +49,7 @@ static bool walk_next(frame_walk *walk, uint32_t *frame)
     return false;
 }
 
-static uint64_t hash_frames(const matching *m, int s, frame_walk walk, stack_trait trait)
+static uint64_t hash_frames(const stack_matcher *m, int s, frame_walk walk, stack_trait trait)
 {
     const uint32_t *line = m->frames->line[s], *function = m->frames->function[s];
     bool has_culprit = false, innermost = true;
@@ -81,7 +81,7 @@ static bool walk_is_empty(frame_walk walk)
 
 /* Groups as in analyze/code/sites.h: by the user's and packages' frames, else the framework's, else
  * the telling native ones, else all. */
-static bool find_groups(mv_arena *scratch, matching *m, int s)
+static bool find_groups(mv_arena *scratch, stack_matcher *m, int s)
 {
     const mv_sites *sites = m->sites[s];
 
@@ -109,7 +109,7 @@ static uint64_t empty_key(mv_stack_id stack)
     return stack.row == MV_NO_STACK.row ? 1 : 2;
 }
 
-static void group_round(matching *m, stack_trait trait, mv_pair_rule rule)
+static void group_round(stack_matcher *m, stack_trait trait, mv_pair_rule rule)
 {
     for (int s = 0; s < 2; s++)
         for (uint32_t g = 0; g < m->sites[s]->groups; g++) {
@@ -127,7 +127,7 @@ static void group_round(matching *m, stack_trait trait, mv_pair_rule rule)
 }
 
 /* Native stacks by the frame that names them: the node of a backward pass, the operator. */
-static void group_round_by_label(matching *m)
+static void group_round_by_label(stack_matcher *m)
 {
     for (int s = 0; s < 2; s++)
         for (uint32_t g = 0; g < m->sites[s]->groups; g++) {
@@ -139,7 +139,7 @@ static void group_round_by_label(matching *m)
     mv_pairs_round(&m->groups, MV_PAIR_ANY);
 }
 
-static void match_groups(matching *m)
+static void match_groups(stack_matcher *m)
 {
     group_round(m, EVERY_LINE, MV_PAIR_ANY);
     group_round(m, INNERMOST_LINE, MV_PAIR_ANY);
@@ -151,7 +151,7 @@ static void match_groups(matching *m)
 /* ---- sites ------------------------------------------------------------------------------- */
 
 /* The number that a group shares with its partner; 0 when it has none. */
-static uint64_t shared_group(const matching *m, int s, uint32_t group)
+static uint64_t shared_group(const stack_matcher *m, int s, uint32_t group)
 {
     uint32_t partner = m->groups.partner[s][group];
 
@@ -160,7 +160,7 @@ static uint64_t shared_group(const matching *m, int s, uint32_t group)
     return (uint64_t)(s == 0 ? group : partner) + 1;
 }
 
-static void site_round(matching *m, stack_trait trait, mv_pair_rule rule)
+static void site_round(stack_matcher *m, stack_trait trait, mv_pair_rule rule)
 {
     for (int s = 0; s < 2; s++)
         for (uint32_t i = 0; i < m->sites[s]->count; i++) {
@@ -177,7 +177,7 @@ static void site_round(matching *m, stack_trait trait, mv_pair_rule rule)
 }
 
 /* Matches the sites of a group that are the only remaining ones on both sides. */
-static void match_last_sites(matching *m)
+static void match_last_sites(stack_matcher *m)
 {
     for (int s = 0; s < 2; s++)
         for (uint32_t i = 0; i < m->sites[s]->count; i++)
@@ -185,7 +185,7 @@ static void match_last_sites(matching *m)
     mv_pairs_round(&m->single, MV_PAIR_LONE);
 }
 
-static void match_sites(matching *m)
+static void match_sites(stack_matcher *m)
 {
     site_round(m, EVERY_LINE, MV_PAIR_ANY);
     site_round(m, EVERY_FUNCTION, MV_PAIR_ANY);
@@ -206,7 +206,7 @@ static bool keep(mv_arena *arena, const mv_pairs *pairs, uint32_t *out[2])
     return true;
 }
 
-static bool match_all(mv_arena *arena, mv_arena *scratch, matching *m, mv_stack_match *out)
+static bool match_all(mv_arena *arena, mv_arena *scratch, stack_matcher *m, mv_stack_match *out)
 {
     for (int s = 0; s < 2; s++)
         if (!find_groups(scratch, m, s))
@@ -223,7 +223,7 @@ mv_code mv_stacks_match(mv_arena *arena, const mv_trace *const trace[2],
                         const mv_sites *const sites[2], mv_stack_match *out, mv_err *err)
 {
     mv_frame_sides frames = {{trace[0], trace[1]}, {sites[0]->kinds, sites[1]->kinds}};
-    matching m = {
+    stack_matcher m = {
         .trace = {trace[0], trace[1]}, .sites = {sites[0], sites[1]}, .frames = &out->frames};
     mv_code code = mv_frames_match(arena, &frames, &out->frames, err);
     mv_arena scratch;

@@ -15,9 +15,9 @@ typedef struct {
     uint32_t at; /* next byte of the text */
     mv_filter *out;
     char *why;
-} reading;
+} filter_reader;
 
-static bool fail(reading *r, uint32_t at, const char *what)
+static bool fail(filter_reader *r, uint32_t at, const char *what)
 {
     uint32_t characters = 1;
 
@@ -46,7 +46,7 @@ static char lower(char c)
 /* ---- values ------------------------------------------------------------------------------ */
 
 /* The text between quotation marks, or up to the next blank. */
-static bool take_word(reading *r, mv_span *word)
+static bool take_word(filter_reader *r, mv_span *word)
 {
     uint32_t from = r->at;
 
@@ -69,7 +69,7 @@ static bool take_word(reading *r, mv_span *word)
 }
 
 /* A word in lower case, for comparisons without case. */
-static bool take_text(reading *r, mv_filter_term *term)
+static bool take_text(filter_reader *r, mv_filter_term *term)
 {
     uint32_t from = r->at;
     mv_span word;
@@ -125,7 +125,7 @@ static bool is_category(const mv_filter_term *term)
 
 typedef enum { LESS = 1, MORE = 2, EQUAL = 4 } comparison;
 
-static unsigned take_comparison(reading *r)
+static unsigned take_comparison(filter_reader *r)
 {
     unsigned found = 0;
 
@@ -206,7 +206,7 @@ static bool read_value(mv_filter_term *term, unsigned how)
     return is_read;
 }
 
-static bool take_named(reading *r, int name, mv_filter_term *term)
+static bool take_named(filter_reader *r, int name, mv_filter_term *term)
 {
     uint32_t from = r->at;
     unsigned how;
@@ -230,9 +230,9 @@ typedef struct {
     uint64_t parts[MV_FILTER_MOST_DEPTH + 1]; /* of each open group */
     uint32_t depth;
     uint64_t last; /* parts that a following repetition would repeat */
-} growth;
+} regex_size;
 
-static void add_parts(growth *g, uint64_t parts)
+static void add_parts(regex_size *g, uint64_t parts)
 {
     g->last = parts;
     g->parts[g->depth] += parts;
@@ -272,7 +272,7 @@ static uint64_t repeats(const char *brace)
     return least + 1 > most ? least + 1 : most;
 }
 
-static const char *repeat(growth *g, const char *at)
+static const char *repeat(regex_size *g, const char *at)
 {
     uint64_t times = *at == '+' ? 2 : *at == '{' ? repeats(at) : 1;
 
@@ -282,7 +282,7 @@ static const char *repeat(growth *g, const char *at)
 }
 
 /* Counts the part at `at`; returns the text after it, or NULL when the part is not allowed. */
-static const char *count_part(growth *g, const char *at)
+static const char *count_part(regex_size *g, const char *at)
 {
     uint64_t inner;
 
@@ -322,7 +322,7 @@ static const char *count_part(growth *g, const char *at)
 
 static bool is_modest(const char *pattern)
 {
-    growth g = {0};
+    regex_size g = {0};
 
     while (*pattern) {
         pattern = count_part(&g, pattern);
@@ -333,7 +333,7 @@ static bool is_modest(const char *pattern)
 }
 
 /* The closing '/': before a blank or the end, and not after a '\'. */
-static bool find_slash(const reading *r, uint32_t *end)
+static bool find_slash(const filter_reader *r, uint32_t *end)
 {
     for (*end = r->at + 1; r->text[*end]; (*end)++) {
         if (r->text[*end] == '\\' && r->text[*end + 1])
@@ -344,7 +344,7 @@ static bool find_slash(const reading *r, uint32_t *end)
     return false;
 }
 
-static bool take_regex(reading *r, mv_filter_term *term)
+static bool take_regex(filter_reader *r, mv_filter_term *term)
 {
     uint32_t from = r->at, end, length = 0;
     char pattern[MV_FILTER_MOST_REGEX + 1], why[MV_FILTER_WHY - 32];
@@ -385,7 +385,7 @@ static bool is_word(const char *text, const char *word)
     return strncmp(text, word, length) == 0 && is_end(text[length]);
 }
 
-static bool take_term(reading *r, mv_filter_term *term)
+static bool take_term(filter_reader *r, mv_filter_term *term)
 {
     const char *text;
     int name;
@@ -418,7 +418,7 @@ static void note_needs(mv_filter *filter, const mv_filter_term *term)
 
 bool mv_filter_read(mv_arena *arena, const char *text, mv_filter *out, char why[MV_FILTER_WHY])
 {
-    reading r = {.arena = arena, .text = text, .out = out, .why = why};
+    filter_reader r = {.arena = arena, .text = text, .out = out, .why = why};
     bool is_good = true;
 
     *out = (mv_filter){.terms = mv_push_array(arena, mv_filter_term, MV_FILTER_MOST_TERMS)};

@@ -155,9 +155,9 @@ typedef struct {
     mv_filter_bits stacks;
     const uint8_t *is_leaked; /* NULL: no term needs it */
     mv_categories categories; /* name NULL: no term needs them */
-} matching;
+} filter_matcher;
 
-static bool is_of_category(const matching *m, uint32_t category, const mv_filter_term *term)
+static bool is_of_category(const filter_matcher *m, uint32_t category, const mv_filter_term *term)
 {
     return m->categories.name &&
            strncmp(m->categories.name[category], term->text, term->length) == 0;
@@ -174,7 +174,7 @@ static bool is_within(const mv_filter_term *term, uint64_t value)
     return term->least <= value && value <= term->most;
 }
 
-static bool holds(const matching *m, const mv_filter_term *term, const row_facts *row)
+static bool holds(const filter_matcher *m, const mv_filter_term *term, const row_facts *row)
 {
     switch (term->kind) {
     case MV_FILTER_SIZE:
@@ -196,7 +196,7 @@ static bool holds(const matching *m, const mv_filter_term *term, const row_facts
     }
 }
 
-static bool matches(const matching *m, mv_stack_id stack, const row_facts *row)
+static bool matches(const filter_matcher *m, mv_stack_id stack, const row_facts *row)
 {
     uint32_t stacks = m->trace->stacks.count;
 
@@ -218,13 +218,13 @@ static uint64_t life_of(uint32_t birth, uint32_t end)
     return birth == MV_BEFORE ? end : end - birth;
 }
 
-static void set_stream(const matching *m, mv_stream_id stream, row_facts *row)
+static void set_stream(const filter_matcher *m, mv_stream_id stream, row_facts *row)
 {
     row->has_stream = stream.row < m->trace->streams.count;
     row->stream = row->has_stream ? m->trace->streams.value[stream.row] : 0;
 }
 
-static row_facts alloc_facts(const matching *m, uint32_t i)
+static row_facts alloc_facts(const filter_matcher *m, uint32_t i)
 {
     const mv_alloc_lives *a = &m->lives->allocs;
     const mv_segment_lives *s = &m->lives->segments;
@@ -243,7 +243,7 @@ static row_facts alloc_facts(const matching *m, uint32_t i)
     return row;
 }
 
-static row_facts segment_facts(const matching *m, uint32_t i)
+static row_facts segment_facts(const filter_matcher *m, uint32_t i)
 {
     const mv_segment_lives *s = &m->lives->segments;
     row_facts row = {.addr = s->addr[i],
@@ -255,7 +255,7 @@ static row_facts segment_facts(const matching *m, uint32_t i)
     return row;
 }
 
-static mv_code prepare(matching *m, const mv_leaks *leaks, mv_err *err)
+static mv_code prepare(filter_matcher *m, const mv_leaks *leaks, mv_err *err)
 {
     mv_leaks found;
     uint8_t *kinds;
@@ -279,7 +279,7 @@ mv_code mv_filter_allocs(mv_arena *arena, const mv_trace *trace, const mv_lives 
                          const mv_leaks *leaks, const mv_filter *filter, mv_filter_bits *out,
                          mv_err *err)
 {
-    matching m = {.trace = trace, .lives = lives, .filter = filter};
+    filter_matcher m = {.trace = trace, .lives = lives, .filter = filter};
     mv_code code;
 
     if (!init_bits(arena, lives->allocs.count, out))
@@ -298,7 +298,7 @@ mv_code mv_filter_allocs(mv_arena *arena, const mv_trace *trace, const mv_lives 
 mv_code mv_filter_segments(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                            const mv_filter *filter, mv_filter_bits *out, mv_err *err)
 {
-    matching m = {.trace = trace, .lives = lives, .filter = filter};
+    filter_matcher m = {.trace = trace, .lives = lives, .filter = filter};
     mv_code code;
 
     if (!init_bits(arena, lives->segments.count, out))

@@ -26,10 +26,10 @@ typedef struct {
     uint32_t label_count, label_capacity;
     uint32_t *label_of_frame; /* [frames.count] label, + 1 */
     uint32_t *label_of_node;  /* [tree->count] */
-} planter;
+} tree_builder;
 
 /* The number of a text, from 1; 0 when memory is out. */
-static uint32_t label_number(planter *p, const char *text)
+static uint32_t label_number(tree_builder *p, const char *text)
 {
     size_t length = strlen(text);
     uint64_t hash = XXH3_64bits(text, length);
@@ -45,7 +45,7 @@ static uint32_t label_number(planter *p, const char *text)
     return ++p->label_count;
 }
 
-static uint32_t frame_label(planter *p, mv_frame_id frame)
+static uint32_t frame_label(tree_builder *p, mv_frame_id frame)
 {
     char label[LABEL_SIZE];
 
@@ -55,7 +55,7 @@ static uint32_t frame_label(planter *p, mv_frame_id frame)
     return p->label_of_frame[frame.row];
 }
 
-static bool add_node(planter *p, uint32_t label, mv_flame_node node)
+static bool add_node(tree_builder *p, uint32_t label, mv_flame_node node)
 {
     if (!mv_room(p->arena, p->tree->nodes, p->tree->count, p->capacity) ||
         !mv_room(&p->scratch, p->label_of_node, p->tree->count, p->node_labels))
@@ -68,7 +68,7 @@ static bool add_node(planter *p, uint32_t label, mv_flame_node node)
 }
 
 /* Adds a row to the child of `*at` with that label, and goes there. */
-static bool step(planter *p, uint32_t *at, uint32_t label, mv_flame_node node,
+static bool step(tree_builder *p, uint32_t *at, uint32_t label, mv_flame_node node,
                  const mv_flame_row *row)
 {
     uint64_t hash = mv_mix(*at, label);
@@ -94,7 +94,7 @@ static bool step(planter *p, uint32_t *at, uint32_t label, mv_flame_node node,
     return true;
 }
 
-static bool add_stack(planter *p, uint32_t *at, const mv_flame_row *row)
+static bool add_stack(tree_builder *p, uint32_t *at, const mv_flame_row *row)
 {
     uint32_t count, shown = 0;
     const mv_frame_id *frames = mv_stack_frames(p->trace, row->stack, &count);
@@ -116,7 +116,7 @@ static bool add_stack(planter *p, uint32_t *at, const mv_flame_row *row)
                 (mv_flame_node){.kind = MV_FLAME_NO_FRAME, .frame = MV_NO_FRAME}, row);
 }
 
-static bool add_row(planter *p, const mv_lives *lives, const mv_flame *flame,
+static bool add_row(tree_builder *p, const mv_lives *lives, const mv_flame *flame,
                     const mv_flame_row *row)
 {
     char prefix[MV_FLAME_PREFIX][MV_FLAME_TEXT];
@@ -151,7 +151,7 @@ static int least_first(const void *left, const void *right, const void *nodes)
     return order ? order : (a < b) - (a > b);
 }
 
-static bool link_children(planter *p)
+static bool link_children(tree_builder *p)
 {
     mv_flame_tree *tree = p->tree;
     uint32_t *order = mv_push_array(&p->scratch, uint32_t, tree->count);
@@ -180,7 +180,7 @@ static void weigh_blocks(mv_flame_tree *tree)
     }
 }
 
-static bool plant(planter *p, const mv_lives *lives, const mv_flame *flame)
+static bool plant(tree_builder *p, const mv_lives *lives, const mv_flame *flame)
 {
     p->label_of_frame = mv_push_array(&p->scratch, uint32_t, p->trace->frames.count);
     if (!p->label_of_frame || !add_node(p, 0,
@@ -209,12 +209,12 @@ mv_code mv_flame_tree_make_as(mv_arena *arena, const mv_trace *trace, const mv_l
                               const mv_flame *flame, const mv_sites *sites, const uint8_t *kinds,
                               mv_flame_tree_opts opts, mv_flame_tree *out, mv_err *err)
 {
-    planter p = {.arena = arena,
-                 .trace = trace,
-                 .kinds = kinds,
-                 .all_frames = !sites,
-                 .opts = opts,
-                 .tree = out};
+    tree_builder p = {.arena = arena,
+                      .trace = trace,
+                      .kinds = kinds,
+                      .all_frames = !sites,
+                      .opts = opts,
+                      .tree = out};
     bool is_done;
 
     *out = (mv_flame_tree){0};

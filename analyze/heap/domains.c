@@ -9,9 +9,9 @@ typedef struct {
     uint32_t pool;
     uint32_t stream;
     uint8_t kind;
-} belonging;
+} segment_domain;
 
-static int compare(uint8_t kind, uint32_t pool, uint32_t stream, const belonging *b)
+static int compare(uint8_t kind, uint32_t pool, uint32_t stream, const segment_domain *b)
 {
     if (kind != b->kind)
         return kind < b->kind ? -1 : 1;
@@ -25,10 +25,10 @@ static mv_pool_id known_pool(mv_pool_id pool)
     return pool.row == MV_NO_ROW ? MV_DEFAULT_POOL : pool;
 }
 
-static void number(const belonging *of, uint32_t count, mv_domains *out)
+static void number(const segment_domain *of, uint32_t count, mv_domains *out)
 {
     for (uint32_t i = 0; i < count; i++) {
-        const belonging *b = &of[i];
+        const segment_domain *b = &of[i];
         if (i == 0 || compare(b->kind, b->pool, b->stream, &of[i - 1]) != 0) {
             out->kind[out->count] = b->kind;
             out->pool[out->count] = (mv_pool_id){b->pool};
@@ -74,20 +74,20 @@ static bool make_columns(mv_arena *arena, uint32_t segments, mv_domains *out)
 bool mv_domains_find(mv_arena *arena, const mv_lives *lives, mv_domains *out)
 {
     const mv_segment_lives *s = &lives->segments;
-    belonging *of;
+    segment_domain *of;
     mv_arena scratch;
 
     bool made;
 
     *out = (mv_domains){0};
     mv_arena_init(&scratch, arena->budget);
-    of = mv_push_array(&scratch, belonging, s->count);
+    of = mv_push_array(&scratch, segment_domain, s->count);
     made = of && make_columns(arena, s->count, out);
     if (made) {
         for (uint32_t i = 0; i < s->count; i++)
-            of[i] = (belonging){i, known_pool(s->pool[i]).row, s->stream[i].row, s->kind[i]};
-        mv_sort_rows(&scratch, of, s->count, MV_RISING(belonging, kind), MV_RISING(belonging, pool),
-                     MV_RISING(belonging, stream));
+            of[i] = (segment_domain){i, known_pool(s->pool[i]).row, s->stream[i].row, s->kind[i]};
+        mv_sort_rows(&scratch, of, s->count, MV_RISING(segment_domain, kind),
+                     MV_RISING(segment_domain, pool), MV_RISING(segment_domain, stream));
         number(of, s->count, out);
         find_spans(out);
     }
@@ -100,8 +100,8 @@ uint32_t mv_domain_of(const mv_domains *domains, uint8_t kind, mv_pool_id pool, 
     mv_bisect b = mv_bisect_over(0, domains->count);
 
     while (mv_bisect_next(&b)) {
-        belonging row = {0, domains->pool[b.middle].row, domains->stream[b.middle].row,
-                         domains->kind[b.middle]};
+        segment_domain row = {0, domains->pool[b.middle].row, domains->stream[b.middle].row,
+                              domains->kind[b.middle]};
         int order = compare(kind, known_pool(pool).row, stream.row, &row);
         if (order == 0)
             return (uint32_t)b.middle;

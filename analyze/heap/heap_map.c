@@ -10,7 +10,7 @@ typedef struct {
     const mv_heap *heap;
     mv_heap_map *map;
     uint32_t pieces;
-} mapping;
+} map_writer;
 
 static void count_rows(const mv_heap *heap, uint64_t *segments, uint64_t *pieces)
 {
@@ -43,7 +43,7 @@ bool mv_heap_map_init(mv_arena *arena, uint64_t segments, uint64_t pieces, mv_he
            map->piece_addr && map->piece_size && map->piece_whole && map->piece_row;
 }
 
-static void add_piece(mapping *m, uint64_t addr, uint64_t end, uint32_t row)
+static void add_piece(map_writer *m, uint64_t addr, uint64_t end, uint32_t row)
 {
     m->map->piece_addr[m->pieces] = addr;
     m->map->piece_size[m->pieces] = end - addr;
@@ -82,7 +82,7 @@ static uint64_t whole_pages(const mv_heap *heap, uint64_t low, uint64_t high)
     return whole;
 }
 
-static void add_hole(mapping *m, uint32_t segment, uint64_t low, uint64_t high)
+static void add_hole(map_writer *m, uint32_t segment, uint64_t low, uint64_t high)
 {
     mv_heap_map *map = m->map;
     uint64_t whole = 0;
@@ -99,7 +99,7 @@ static void add_hole(mapping *m, uint32_t segment, uint64_t low, uint64_t high)
     map->piece_whole[m->pieces - 1] = whole;
 }
 
-static void add_segment(mapping *m, uint32_t wall)
+static void add_segment(map_writer *m, uint32_t wall)
 {
     const mv_holes *holes = &m->heap->now;
     const uint64_t *addr = m->heap->ranks.addr;
@@ -123,7 +123,7 @@ static void add_segment(mapping *m, uint32_t wall)
 
 mv_code mv_heap_map_make(mv_arena *arena, const mv_heap *heap, mv_heap_map *out, mv_err *err)
 {
-    mapping m = {heap, out, 0};
+    map_writer m = {heap, out, 0};
     uint64_t segments, pieces;
 
     *out = (mv_heap_map){0};

@@ -11,9 +11,9 @@ typedef struct {
     uint32_t *line_of_group; /* [groups] row of lines + 1 */
     uint32_t pin_count;
     mv_pins *out;
-} pinning;
+} pins_search;
 
-static bool is_wanted(const pinning *p, uint32_t segment)
+static bool is_wanted(const pins_search *p, uint32_t segment)
 {
     uint32_t row = p->map->segment[segment];
 
@@ -21,12 +21,12 @@ static bool is_wanted(const pinning *p, uint32_t segment)
            (p->domain == MV_NO_ROW || p->heap->domains.of_segment[row] == p->domain);
 }
 
-static bool is_hole(const pinning *p, uint32_t piece)
+static bool is_hole(const pins_search *p, uint32_t piece)
 {
     return p->map->piece_row[piece] == MV_NO_ROW;
 }
 
-static uint64_t rest_of(const pinning *p, uint32_t piece)
+static uint64_t rest_of(const pins_search *p, uint32_t piece)
 {
     return p->map->piece_size[piece] - p->map->piece_whole[piece];
 }
@@ -39,7 +39,7 @@ static void sort_pins(mv_arena *scratch, mv_pin *pins, uint32_t count)
 
 /* The share that the used block at `piece` has of the holes on both its sides. The lower neighbour
  * of a hole gets the odd byte. */
-static uint64_t share_of(const pinning *p, uint32_t segment, uint32_t piece)
+static uint64_t share_of(const pins_search *p, uint32_t segment, uint32_t piece)
 {
     uint32_t first = p->map->first_piece[segment], end = p->map->first_piece[segment + 1];
     uint64_t share = 0;
@@ -51,7 +51,7 @@ static uint64_t share_of(const pinning *p, uint32_t segment, uint32_t piece)
     return share;
 }
 
-static mv_pin *pin_of(pinning *p, uint32_t group, uint32_t first)
+static mv_pin *pin_of(pins_search *p, uint32_t group, uint32_t first)
 {
     uint32_t at = p->pin_of_group[group];
 
@@ -68,7 +68,7 @@ static bool is_older(uint32_t a, uint32_t b)
     return a + 1 < b + 1;
 }
 
-static void pin_block(pinning *p, uint32_t segment, uint32_t piece, uint32_t first)
+static void pin_block(pins_search *p, uint32_t segment, uint32_t piece, uint32_t first)
 {
     const mv_alloc_lives *a = &p->heap->lives->allocs;
     uint32_t row = p->map->piece_row[piece];
@@ -85,7 +85,7 @@ static void pin_block(pinning *p, uint32_t segment, uint32_t piece, uint32_t fir
 }
 
 /* Blocks without a hole beside them pin nothing, and get no row. */
-static void pin_segment(pinning *p, uint32_t segment)
+static void pin_segment(pins_search *p, uint32_t segment)
 {
     mv_stranded *row = &p->out->segments[p->out->segment_count++];
 
@@ -100,7 +100,7 @@ static void pin_segment(pinning *p, uint32_t segment)
     sort_pins(NULL, p->out->pins + row->first_pin, row->pins);
 }
 
-static void add_line(pinning *p, const mv_pin *pin)
+static void add_line(pins_search *p, const mv_pin *pin)
 {
     uint32_t *row = &p->line_of_group[pin->group];
     mv_pin *line;
@@ -123,7 +123,7 @@ static void add_line(pinning *p, const mv_pin *pin)
     }
 }
 
-static bool make_rows(mv_arena *arena, mv_arena *scratch, pinning *p)
+static bool make_rows(mv_arena *arena, mv_arena *scratch, pins_search *p)
 {
     uint32_t pieces = p->map->first_piece[p->map->count], groups = p->sites->groups;
 
@@ -138,7 +138,7 @@ static bool make_rows(mv_arena *arena, mv_arena *scratch, pinning *p)
 mv_code mv_pins_find(mv_arena *arena, const mv_heap *heap, const mv_heap_map *map,
                      const mv_sites *sites, uint32_t domain, mv_pins *out, mv_err *err)
 {
-    pinning p = {.heap = heap, .map = map, .sites = sites, .domain = domain, .out = out};
+    pins_search p = {.heap = heap, .map = map, .sites = sites, .domain = domain, .out = out};
     mv_arena scratch;
     bool made;
 

@@ -25,14 +25,14 @@ typedef struct {
     mv_heap_sums need; /* of all domains together, when most was in use */
     uint64_t *most;    /* [domains] most in use of each */
     uint64_t *whole;   /* [domains] bytes of unused segments */
-} sorting;
+} parts_search;
 
 static uint64_t in_use(const mv_heap_sums *sums)
 {
     return sums->allocated + sums->pending;
 }
 
-static void raise(sorting *s, uint32_t domain)
+static void raise(parts_search *s, uint32_t domain)
 {
     uint64_t use = in_use(&s->heap.of[domain]);
 
@@ -41,7 +41,7 @@ static void raise(sorting *s, uint32_t domain)
 }
 
 /* The domain of an event's allocation; MV_NO_ROW. */
-static uint32_t domain_of(const sorting *s, uint32_t event)
+static uint32_t domain_of(const parts_search *s, uint32_t event)
 {
     const mv_lives *lives = s->heap.lives;
     uint32_t row =
@@ -52,7 +52,7 @@ static uint32_t domain_of(const sorting *s, uint32_t event)
 }
 
 /* Moves from the window's start to after `event`, and keeps the highest need on the way. */
-static void find_need(sorting *s, uint32_t first, uint32_t event)
+static void find_need(parts_search *s, uint32_t first, uint32_t event)
 {
     if (first > 0)
         mv_heap_advance(&s->heap, first - 1);
@@ -70,7 +70,7 @@ static void find_need(sorting *s, uint32_t first, uint32_t event)
     }
 }
 
-static mv_code find_whole(mv_arena *arena, sorting *s, mv_err *err)
+static mv_code find_whole(mv_arena *arena, parts_search *s, mv_err *err)
 {
     mv_heap_map map;
 
@@ -83,7 +83,7 @@ static mv_code find_whole(mv_arena *arena, sorting *s, mv_err *err)
 
 /* Divides each domain's reserved bytes: first its own highest need, then unused segments, then
  * holes. */
-static void divide(const sorting *s, mv_reserved *out)
+static void divide(const parts_search *s, mv_reserved *out)
 {
     int64_t apart = 0, rest = (int64_t)out->reserved;
     int64_t *part = out->part;
@@ -119,7 +119,7 @@ static uint32_t after_request(const mv_lives *lives, uint32_t event, uint32_t en
 static mv_code sort_out(mv_arena *scratch, const mv_trace *trace, const mv_lives *lives,
                         mv_moment_ask ask, mv_reserved *out, mv_err *err)
 {
-    sorting s;
+    parts_search s;
     mv_moment at;
 
     if (mv_moment_find(scratch, lives, ask, &at, err) != MV_OK ||

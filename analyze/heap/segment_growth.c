@@ -35,7 +35,7 @@ typedef struct {
     mv_heap heap;
     uint32_t request; /* the next alloc or oom event at or after the current one */
     mv_segment_growths *out;
-} survey;
+} growth_search;
 
 /* ---- one segment ------------------------------------------------------------------------- */
 
@@ -46,7 +46,7 @@ static bool is_growth(uint8_t action)
 
 /* The request that a segment event serves is the next one of the device, because the allocator's
  * lock is held from one to the other. events.count when there is none. */
-static uint32_t next_request(survey *s, uint32_t event)
+static uint32_t next_request(growth_search *s, uint32_t event)
 {
     const mv_events *ev = &s->lives->events;
 
@@ -58,7 +58,7 @@ static uint32_t next_request(survey *s, uint32_t event)
     return s->request;
 }
 
-static mv_growth_reason reason_of(const survey *s, const mv_segment_growth *g)
+static mv_growth_reason reason_of(const growth_search *s, const mv_segment_growth *g)
 {
     const mv_heap *h = &s->heap;
     const mv_domains *d = &h->domains;
@@ -81,7 +81,7 @@ static mv_growth_reason reason_of(const survey *s, const mv_segment_growth *g)
 }
 
 /* `heap` is at the moment before the event. */
-static void add_growth(survey *s, uint32_t event)
+static void add_growth(growth_search *s, uint32_t event)
 {
     const mv_events *ev = &s->lives->events;
     mv_segment_growths *out = s->out;
@@ -127,7 +127,7 @@ static void raise_taken(mv_demand *d, uint64_t taken, uint64_t failed, uint32_t 
 
 /* `heap` is at the moment after its event. Reserved peaks are taken after whole calls, when the
  * block that the segment was added for is in it. */
-static void follow_demand(survey *s)
+static void follow_demand(growth_search *s)
 {
     const mv_events *ev = &s->lives->events;
     mv_heap_sums now = mv_heap_total(&s->heap);
@@ -144,7 +144,7 @@ static void follow_demand(survey *s)
         raise_taken(&s->out->demand, now.reserved + failed, failed, event);
 }
 
-static void walk(survey *s)
+static void walk(growth_search *s)
 {
     const mv_events *ev = &s->lives->events;
     mv_demand *d = &s->out->demand;
@@ -163,7 +163,7 @@ static void walk(survey *s)
     }
 }
 
-static bool make_rows(survey *s)
+static bool make_rows(growth_search *s)
 {
     uint64_t count = 0;
 
@@ -176,7 +176,8 @@ static bool make_rows(survey *s)
 mv_code mv_segment_growths_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                                 mv_window window, mv_segment_growths *out, mv_err *err)
 {
-    survey s = {.arena = arena, .trace = trace, .lives = lives, .window = window, .out = out};
+    growth_search s = {
+        .arena = arena, .trace = trace, .lives = lives, .window = window, .out = out};
     mv_arena scratch;
     mv_code code;
 

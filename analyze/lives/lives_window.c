@@ -10,7 +10,7 @@ typedef struct {
     mv_window window;
     mv_lives *out;
     uint32_t *alloc_now, *segment_now; /* [rows of `lives`] new row of each, or MV_NO_ROW */
-} cutting;
+} window_cut;
 
 static mv_events events_of(const mv_events *e, mv_window w)
 {
@@ -44,25 +44,25 @@ static bool overlaps(mv_window w, uint32_t birth, uint32_t end)
 typedef struct {
     uint64_t addr;
     uint32_t row;
-} placed;
+} kept_row;
 
 /* The rows to keep: first those from before the window by address, then the others by birth. */
-static placed *choose_allocs(cutting *c, uint32_t *count)
+static kept_row *choose_allocs(window_cut *c, uint32_t *count)
 {
     const mv_alloc_lives *a = &c->lives->allocs;
-    placed *rows = mv_push_array(c->scratch, placed, a->count);
+    kept_row *rows = mv_push_array(c->scratch, kept_row, a->count);
 
     *count = 0;
     for (uint32_t i = 0; rows && i < a->count; i++)
         if (overlaps(c->window, a->birth[i], a->completed[i]))
-            rows[(*count)++] = (placed){a->addr[i], i};
+            rows[(*count)++] = (kept_row){a->addr[i], i};
     if (!rows)
         return NULL;
     c->out->allocs.preexisting = 0;
     while (c->out->allocs.preexisting < *count &&
            birth_in(c->window, a->birth[rows[c->out->allocs.preexisting].row]) == MV_BEFORE)
         c->out->allocs.preexisting++;
-    mv_sort_rows(c->scratch, rows, c->out->allocs.preexisting, MV_RISING(placed, addr));
+    mv_sort_rows(c->scratch, rows, c->out->allocs.preexisting, MV_RISING(kept_row, addr));
     return rows;
 }
 
@@ -82,12 +82,12 @@ static bool push_allocs(mv_arena *arena, mv_alloc_lives *a, uint32_t count)
            a->completed && a->segment && a->inexact;
 }
 
-static bool cut_allocs(cutting *c)
+static bool cut_allocs(window_cut *c)
 {
     const mv_alloc_lives *from = &c->lives->allocs;
     mv_alloc_lives *to = &c->out->allocs;
     uint32_t count;
-    placed *rows = choose_allocs(c, &count);
+    kept_row *rows = choose_allocs(c, &count);
 
     if (!rows || !push_allocs(c->arena, to, count))
         return false;
@@ -124,7 +124,7 @@ static bool push_segments(mv_arena *arena, mv_segment_lives *s, uint32_t most)
            s->kind && s->is_expandable;
 }
 
-static bool cut_segments(cutting *c)
+static bool cut_segments(window_cut *c)
 {
     const mv_segment_lives *from = &c->lives->segments;
     mv_segment_lives *to = &c->out->segments;
@@ -151,7 +151,7 @@ static bool cut_segments(cutting *c)
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-static bool cut_events(cutting *c)
+static bool cut_events(window_cut *c)
 {
     const mv_lives *from = c->lives;
     uint32_t count = c->out->events.count;
@@ -177,7 +177,7 @@ static uint32_t *no_rows(mv_arena *arena, uint32_t count)
     return rows;
 }
 
-static void tell_history(const cutting *c)
+static void tell_history(const window_cut *c)
 {
     bool was_used = false;
 
@@ -194,7 +194,7 @@ static void tell_history(const cutting *c)
 mv_code mv_lives_within(mv_arena *arena, const mv_lives *lives, mv_window window, mv_lives *out,
                         mv_err *err)
 {
-    cutting c = {.arena = arena, .lives = lives, .window = window, .out = out};
+    window_cut c = {.arena = arena, .lives = lives, .window = window, .out = out};
     mv_arena scratch;
     bool is_cut;
 

@@ -26,7 +26,7 @@ typedef struct {
     mv_step_ranges ranges; /* of optimizers */
     mv_steps steps;        /* only if there are no backward passes */
     mv_categories *out;
-} sorter;
+} category_search;
 
 static const char *const names[MV_CATEGORY_COUNT] = {
 #define MV_CATEGORY_NAME(name, text) text,
@@ -62,7 +62,7 @@ static uint32_t rule_of(const mv_trace *trace, const uint32_t *of_frame, mv_stac
     return rule;
 }
 
-static bool apply_rules(mv_arena *arena, mv_arena *scratch, sorter *s)
+static bool apply_rules(mv_arena *arena, mv_arena *scratch, category_search *s)
 {
     uint32_t rules = s->rules ? s->rules->count : 0, stacks = s->trace->stacks.count;
     uint32_t *of_frame;
@@ -114,7 +114,7 @@ typedef struct {
      MV_MARK_COMMUNICATION | MV_MARK_INPUT)
 
 /* Sets the fields about optimizers' ranges. */
-static void look_at_ranges(const sorter *s, candidate *c)
+static void look_at_ranges(const category_search *s, candidate *c)
 {
     const mv_events *e = &s->lives->events;
     uint32_t range;
@@ -131,7 +131,7 @@ static void look_at_ranges(const sorter *s, candidate *c)
     c->outlives_step = end != MV_STEP_OPEN && (c->freed == MV_NEVER || e->time_us[c->freed] > end);
 }
 
-static candidate candidate_of(const sorter *s, uint32_t row)
+static candidate candidate_of(const category_search *s, uint32_t row)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
     candidate c = {.birth = a->birth[row], .freed = a->freed[row]};
@@ -151,7 +151,7 @@ static candidate candidate_of(const sorter *s, uint32_t row)
     return c;
 }
 
-static bool is_freed_in(const sorter *s, const candidate *c, mv_phase phase)
+static bool is_freed_in(const category_search *s, const candidate *c, mv_phase phase)
 {
     uint32_t run;
 
@@ -162,7 +162,7 @@ static bool is_freed_in(const sorter *s, const candidate *c, mv_phase phase)
 }
 
 /* Whether the backward pass follows the run. */
-static bool leads_to_backward(const sorter *s, uint32_t run)
+static bool leads_to_backward(const category_search *s, uint32_t run)
 {
     return run != MV_NO_ROW && run + 1 < s->phases.count &&
            s->phases.phase[run + 1] == MV_PHASE_BACKWARD;
@@ -170,7 +170,7 @@ static bool leads_to_backward(const sorter *s, uint32_t run)
 
 /* Without backward passes a phase has no end; then blocks that were freed in the step of their
  * birth are temporary. */
-static uint16_t forward_without_backward(const sorter *s, const candidate *c)
+static uint16_t forward_without_backward(const category_search *s, const candidate *c)
 {
     bool has_steps = s->steps.source != MV_STEPS_NONE;
 
@@ -180,7 +180,7 @@ static uint16_t forward_without_backward(const sorter *s, const candidate *c)
     return c->marks & MV_MARK_MODULE_CALL ? MV_CATEGORY_ACTIVATION : MV_CATEGORY_UNKNOWN;
 }
 
-static uint16_t forward(const sorter *s, const candidate *c)
+static uint16_t forward(const category_search *s, const candidate *c)
 {
     if (!s->phases.has_backward)
         return forward_without_backward(s, c);
@@ -201,7 +201,7 @@ static uint16_t forward(const sorter *s, const candidate *c)
 }
 
 /* OPEN when only the end of the phase could decide, and the trace does not have it. */
-static uint16_t decide(const sorter *s, const candidate *c)
+static uint16_t decide(const category_search *s, const candidate *c)
 {
     if (c->marks & MV_MARK_WORKSPACE)
         return MV_CATEGORY_WORKSPACE;
@@ -246,7 +246,7 @@ static uint16_t guess_open(uint16_t marks, bool keeps)
  *     ======================================       kept: state
  *           ================================
  *                 ===         ===                  freed in between */
-static bool find_keepers(mv_arena *scratch, sorter *s)
+static bool find_keepers(mv_arena *scratch, category_search *s)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
     uint32_t stacks = s->trace->stacks.count, last = s->phases.count - 1, first = a->count;
@@ -297,7 +297,7 @@ static int workspace_size(uint64_t requested)
     return -1;
 }
 
-static void count_workspaces(const sorter *s, workspace_use *of_stack)
+static void count_workspaces(const category_search *s, workspace_use *of_stack)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
 
@@ -320,7 +320,7 @@ static void count_workspaces(const sorter *s, workspace_use *of_stack)
 /* A workspace is allocated during a matrix multiplication, so its Python line is the one that
  * multiplies, and it is kept for good: the first block of exactly that size of a stack that takes
  * other sizes too, and the only one that is never freed. */
-static bool is_workspace(const sorter *s, const workspace_use *use, unsigned size)
+static bool is_workspace(const category_search *s, const workspace_use *use, unsigned size)
 {
     uint32_t run, birth;
 
@@ -338,7 +338,7 @@ static bool is_workspace(const sorter *s, const workspace_use *use, unsigned siz
 
 /* Marks the workspaces of stacks with `mark`. Threads of the backward pass show no line, so only
  * sizes that were found in the forward pass count there: those in `known`. */
-static void mark_workspaces_of(sorter *s, const workspace_use *of_stack, uint16_t mark,
+static void mark_workspaces_of(category_search *s, const workspace_use *of_stack, uint16_t mark,
                                bool known[SIZES])
 {
     for (uint32_t stack = 0; stack < s->trace->stacks.count; stack++) {
@@ -353,7 +353,7 @@ static void mark_workspaces_of(sorter *s, const workspace_use *of_stack, uint16_
     }
 }
 
-static bool mark_workspaces(mv_arena *scratch, sorter *s)
+static bool mark_workspaces(mv_arena *scratch, category_search *s)
 {
     workspace_use *of_stack = mv_push_array(scratch, workspace_use, s->trace->stacks.count);
     bool known[SIZES] = {false};
@@ -368,7 +368,7 @@ static bool mark_workspaces(mv_arena *scratch, sorter *s)
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-static uint16_t first_answer(const sorter *s, uint32_t row)
+static uint16_t first_answer(const category_search *s, uint32_t row)
 {
     uint32_t stack = s->lives->allocs.stack[row].row;
     candidate c;
@@ -382,7 +382,7 @@ static uint16_t first_answer(const sorter *s, uint32_t row)
 }
 
 /* Undecided blocks get the category of most decided ones of their stack. */
-static bool settle_open(mv_arena *scratch, sorter *s)
+static bool settle_open(mv_arena *scratch, category_search *s)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
     uint32_t stacks = s->trace->stacks.count;
@@ -407,8 +407,8 @@ static bool settle_open(mv_arena *scratch, sorter *s)
     return votes != NULL;
 }
 
-static mv_code sort_all(mv_arena *arena, mv_arena *scratch, sorter *s, const uint8_t *kinds,
-                        mv_err *err)
+static mv_code sort_all(mv_arena *arena, mv_arena *scratch, category_search *s,
+                        const uint8_t *kinds, mv_err *err)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
     mv_code code;
@@ -435,7 +435,7 @@ mv_code mv_categories_find(mv_arena *arena, const mv_trace *trace, const mv_live
                            const uint8_t *kinds, const mv_rules *rules, mv_categories *out,
                            mv_err *err)
 {
-    sorter s = {.trace = trace, .lives = lives, .rules = rules, .out = out};
+    category_search s = {.trace = trace, .lives = lives, .rules = rules, .out = out};
     mv_arena scratch;
     mv_code code;
 

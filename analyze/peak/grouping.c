@@ -32,7 +32,7 @@ typedef struct {
     mv_trace forward_trace;  /* what it builds */
     const char **of_stack;   /* [stacks.count] texts, once made; "" means none */
     const char **of_forward; /* [stacks.count] likewise, for forward_frames */
-} grouper;
+} group_search;
 
 /* ---- names ------------------------------------------------------------------------------- */
 
@@ -40,7 +40,7 @@ typedef struct {
 typedef struct {
     const char *text; /* NULL: none */
     uint32_t alloc;
-} named;
+} named_alloc;
 
 static const char *string_or_none(const mv_trace *trace, mv_string_id id)
 {
@@ -49,14 +49,14 @@ static const char *string_or_none(const mv_trace *trace, mv_string_id id)
     return id.row == MV_NO_ROW || !*text ? NULL : text;
 }
 
-static mv_tag_id tag_of(const grouper *g, uint32_t alloc)
+static mv_tag_id tag_of(const group_search *g, uint32_t alloc)
 {
     uint32_t birth = g->lives->allocs.birth[alloc];
 
     return birth == MV_BEFORE ? MV_PLAIN_TAG : g->lives->events.tag[birth];
 }
 
-static const char *context_of(const grouper *g, uint32_t alloc)
+static const char *context_of(const group_search *g, uint32_t alloc)
 {
     const char *text =
         string_or_none(g->trace, g->trace->tags.compile_context[tag_of(g, alloc).row]);
@@ -65,14 +65,14 @@ static const char *context_of(const grouper *g, uint32_t alloc)
 }
 
 /* Also "" when memory is out: then number_groups fails too. */
-static const char *kept(const grouper *g, const char *label)
+static const char *kept(const group_search *g, const char *label)
 {
     const char *text = mv_arena_text(g->arena, label, strlen(label));
 
     return text ? text : "";
 }
 
-static const char *node_of(const grouper *g, mv_stack_id stack)
+static const char *node_of(const group_search *g, mv_stack_id stack)
 {
     const mv_fx *fx = &g->trace->fx;
     uint32_t count;
@@ -132,7 +132,7 @@ static bool read_line(mv_build *b, const char *text, mv_frame_row *row)
 
 /* A stack of forward_frames, innermost last, as a stack of frames; MV_NO_STACK when no line of it
  * can be read. */
-static mv_stack_id forward_stack(grouper *g, mv_stack_id id)
+static mv_stack_id forward_stack(group_search *g, mv_stack_id id)
 {
     uint32_t count, made_count = 0;
     const mv_frame_id *frames = mv_stack_frames(g->trace, id, &count);
@@ -152,7 +152,7 @@ static mv_stack_id forward_stack(grouper *g, mv_stack_id id)
     return stack;
 }
 
-static const char *blamed(const grouper *g, const mv_trace *trace, const uint8_t *kinds,
+static const char *blamed(const group_search *g, const mv_trace *trace, const uint8_t *kinds,
                           mv_stack_id stack)
 {
     char label[LABEL];
@@ -161,7 +161,7 @@ static const char *blamed(const grouper *g, const mv_trace *trace, const uint8_t
 }
 
 /* The line to blame of forward_frames; "" when no line of them can be read. */
-static const char *forward_line(grouper *g, mv_stack_id forward)
+static const char *forward_line(group_search *g, mv_stack_id forward)
 {
     mv_stack_id stack = forward_stack(g, forward);
 
@@ -169,7 +169,7 @@ static const char *forward_line(grouper *g, mv_stack_id forward)
 }
 
 /* A text of the allocation's stack, made once for each stack. */
-static const char *text_of_stack(grouper *g, uint32_t alloc)
+static const char *text_of_stack(group_search *g, uint32_t alloc)
 {
     mv_stack_id forward = g->trace->tags.forward[tag_of(g, alloc).row];
     mv_stack_id stack = g->lives->allocs.stack[alloc];
@@ -193,7 +193,7 @@ static const char *text_of_stack(grouper *g, uint32_t alloc)
 /* ---- metadata and annotations ------------------------------------------------------------ */
 
 /* The names that `annotate` events gave; the last one counts. */
-static void name_annotated(const grouper *g, named *rows)
+static void name_annotated(const group_search *g, named_alloc *rows)
 {
     const mv_events *ev = &g->lives->events;
 
@@ -211,20 +211,20 @@ static void name_annotated(const grouper *g, named *rows)
 typedef struct {
     uint32_t moment; /* birth + 1, so that MV_BEFORE is 0 */
     uint32_t alloc;
-} born;
+} alloc_birth;
 
-static bool name_ranges(const grouper *g, named *rows)
+static bool name_ranges(const group_search *g, named_alloc *rows)
 {
     uint32_t count = g->lives->allocs.count;
-    born *order = mv_push_array(g->scratch, born, count);
+    alloc_birth *order = mv_push_array(g->scratch, alloc_birth, count);
     uint32_t *birth = mv_push_array(g->scratch, uint32_t, count);
     mv_string_id *within;
 
     if (!order || !birth)
         return false;
     for (uint32_t i = 0; i < count; i++)
-        order[i] = (born){g->lives->allocs.birth[i] + 1, i};
-    mv_sort_rows(g->scratch, order, count, MV_RISING(born, moment));
+        order[i] = (alloc_birth){g->lives->allocs.birth[i] + 1, i};
+    mv_sort_rows(g->scratch, order, count, MV_RISING(alloc_birth, moment));
     for (uint32_t i = 0; i < count; i++)
         birth[i] = order[i].moment - 1;
     within = mv_within_find(g->scratch, g->trace, g->lives->device, birth, count);
@@ -235,12 +235,12 @@ static bool name_ranges(const grouper *g, named *rows)
 
 /* ---- groups ------------------------------------------------------------------------------ */
 
-static bool name_all(grouper *g, named *rows)
+static bool name_all(group_search *g, named_alloc *rows)
 {
     const mv_tags *tags = &g->trace->tags;
 
     for (uint32_t i = 0; i < g->lives->allocs.count; i++) {
-        rows[i] = (named){.alloc = i};
+        rows[i] = (named_alloc){.alloc = i};
         if (g->out->by == MV_BY_METADATA)
             rows[i].text = string_or_none(g->trace, tags->user_metadata[tag_of(g, i).row]);
         else if (g->out->by == MV_BY_COMPILE)
@@ -253,12 +253,13 @@ static bool name_all(grouper *g, named *rows)
     return g->out->by != MV_BY_ANNOTATION || name_ranges(g, rows);
 }
 
-static bool number_groups(grouper *g, named *rows)
+static bool number_groups(group_search *g, named_alloc *rows)
 {
     mv_grouping *out = g->out;
     uint32_t count = g->lives->allocs.count;
 
-    mv_sort_rows(g->scratch, rows, count, MV_RISING(named, text), MV_RISING(named, alloc));
+    mv_sort_rows(g->scratch, rows, count, MV_RISING(named_alloc, text),
+                 MV_RISING(named_alloc, alloc));
     out->count = 1;
     for (uint32_t i = 0; i < count; i++)
         out->count += rows[i].text &&
@@ -280,10 +281,10 @@ static bool number_groups(grouper *g, named *rows)
     return true;
 }
 
-static bool group_all(grouper *g)
+static bool group_all(group_search *g)
 {
     uint32_t count = g->lives->allocs.count, stacks = g->trace->stacks.count;
-    named *rows = mv_push_array(g->scratch, named, count);
+    named_alloc *rows = mv_push_array(g->scratch, named_alloc, count);
 
     g->out->of_alloc = mv_push_array(g->arena, uint32_t, count);
     g->of_stack = mv_push_array(g->scratch, const char *, stacks);
@@ -298,12 +299,12 @@ mv_code mv_grouping_find(mv_arena *arena, const mv_trace *trace, const mv_lives 
                          const uint8_t *kinds, mv_group_by by, mv_grouping *out, mv_err *err)
 {
     mv_arena scratch;
-    grouper g = {.arena = arena,
-                 .scratch = &scratch,
-                 .trace = trace,
-                 .lives = lives,
-                 .kinds = kinds,
-                 .out = out};
+    group_search g = {.arena = arena,
+                      .scratch = &scratch,
+                      .trace = trace,
+                      .lives = lives,
+                      .kinds = kinds,
+                      .out = out};
     bool is_done;
 
     *out = (mv_grouping){.by = by};

@@ -17,21 +17,21 @@ typedef struct {
         *of_frame;    /* [frames.count + 2] line + 1, 0: none; then those of no frames, no stack */
     mv_levels levels; /* now */
     uint64_t *bytes;  /* [out->count] now */
-} profiler;
+} line_search;
 
-static uint32_t line_of_stack(const profiler *p, mv_stack_id stack)
+static uint32_t line_of_stack(const line_search *p, mv_stack_id stack)
 {
     return p->of_stack[stack.row < p->trace->stacks.count ? stack.row : p->trace->stacks.count];
 }
 
-static uint32_t line_of(const profiler *p, uint32_t alloc)
+static uint32_t line_of(const line_search *p, uint32_t alloc)
 {
     if (p->grouping)
         return p->grouping->of_alloc[alloc];
     return line_of_stack(p, p->lives->allocs.stack[alloc]);
 }
 
-static uint32_t add_line(profiler *p, mv_stack_id stack)
+static uint32_t add_line(line_search *p, mv_stack_id stack)
 {
     mv_frame_id frame = mv_culprit_frame(p->trace, p->kinds, stack);
     uint32_t slot = frame.row;
@@ -46,7 +46,7 @@ static uint32_t add_line(profiler *p, mv_stack_id stack)
 }
 
 /* Finds the lines only of stacks that have allocations. */
-static bool make_lines(mv_arena *arena, mv_arena *scratch, profiler *p)
+static bool make_lines(mv_arena *arena, mv_arena *scratch, line_search *p)
 {
     const mv_alloc_lives *a = &p->lives->allocs;
     uint32_t stacks = p->trace->stacks.count;
@@ -67,7 +67,7 @@ static bool make_lines(mv_arena *arena, mv_arena *scratch, profiler *p)
     return p->bytes != NULL;
 }
 
-static bool make_groups(mv_arena *arena, mv_arena *scratch, profiler *p)
+static bool make_groups(mv_arena *arena, mv_arena *scratch, line_search *p)
 {
     uint32_t count = p->grouping->count;
 
@@ -80,7 +80,7 @@ static bool make_groups(mv_arena *arena, mv_arena *scratch, profiler *p)
     return p->out->lines && p->bytes;
 }
 
-static void start(profiler *p)
+static void start(line_search *p)
 {
     const mv_alloc_lives *a = &p->lives->allocs;
     uint32_t event = p->window.first - 1;
@@ -94,7 +94,7 @@ static void start(profiler *p)
     }
 }
 
-static void apply(profiler *p, const mv_level_step *step)
+static void apply(line_search *p, const mv_level_step *step)
 {
     uint64_t block;
     uint32_t index;
@@ -120,7 +120,7 @@ static void apply(profiler *p, const mv_level_step *step)
 }
 
 /* Reads the device's counters right after an allocation. */
-static void look_at_counters(profiler *p, uint32_t event)
+static void look_at_counters(line_search *p, uint32_t event)
 {
     uint32_t alloc = p->lives->alloc_of[event];
     mv_line *line;
@@ -134,7 +134,7 @@ static void look_at_counters(profiler *p, uint32_t event)
         line->reserved = p->levels.reserved;
 }
 
-static bool walk(mv_arena *scratch, profiler *p)
+static bool walk(mv_arena *scratch, line_search *p)
 {
     mv_level_steps steps;
     mv_level_step step;
@@ -166,7 +166,7 @@ static void drop_idle(mv_lines *lines)
     lines->count = kept;
 }
 
-static mv_code profile(mv_arena *arena, profiler *p, mv_err *err)
+static mv_code profile(mv_arena *arena, line_search *p, mv_err *err)
 {
     mv_arena scratch;
     bool is_done;
@@ -192,7 +192,7 @@ static mv_code profile(mv_arena *arena, profiler *p, mv_err *err)
 mv_code mv_lines_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                       const uint8_t *kinds, mv_window window, mv_lines *out, mv_err *err)
 {
-    profiler p = {.trace = trace, .lives = lives, .kinds = kinds, .window = window, .out = out};
+    line_search p = {.trace = trace, .lives = lives, .kinds = kinds, .window = window, .out = out};
 
     return profile(arena, &p, err);
 }
@@ -200,7 +200,7 @@ mv_code mv_lines_find(mv_arena *arena, const mv_trace *trace, const mv_lives *li
 mv_code mv_lines_by(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                     const mv_grouping *grouping, mv_window window, mv_lines *out, mv_err *err)
 {
-    profiler p = {
+    line_search p = {
         .trace = trace, .lives = lives, .grouping = grouping, .window = window, .out = out};
 
     return profile(arena, &p, err);

@@ -16,12 +16,12 @@ typedef struct {
     uint32_t unattributed;    /* the part without stacks, or MV_NO_ROW */
     mv_alive alive;           /* at the moment */
     mv_string_id *annotation; /* [alive.count] */
-} attributor;
+} site_search;
 
 /* ---- parts ------------------------------------------------------------------------------- */
 
 /* The part of a group and category, made when it is new. */
-static uint32_t part_at(attributor *t, uint32_t group, uint16_t category, mv_stack_id stack)
+static uint32_t part_at(site_search *t, uint32_t group, uint16_t category, mv_stack_id stack)
 {
     uint32_t at = t->first_part[group];
 
@@ -36,7 +36,7 @@ static uint32_t part_at(attributor *t, uint32_t group, uint16_t category, mv_sta
     return at;
 }
 
-static bool make_parts(mv_arena *arena, mv_arena *scratch, attributor *t)
+static bool make_parts(mv_arena *arena, mv_arena *scratch, site_search *t)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
     uint64_t most = (uint64_t)t->sites.groups * t->out->categories.count;
@@ -85,7 +85,7 @@ static void find_most(mv_arena *scratch, share *shares, uint32_t count, uint32_t
     }
 }
 
-static bool find_annotations(mv_arena *scratch, attributor *t)
+static bool find_annotations(mv_arena *scratch, site_search *t)
 {
     uint32_t *birth = mv_push_array(scratch, uint32_t, t->alive.count);
 
@@ -98,7 +98,7 @@ static bool find_annotations(mv_arena *scratch, attributor *t)
 }
 
 /* Sets the stack and annotation of each site, from its living allocations. */
-static bool describe_sites(mv_arena *scratch, attributor *t, const uint32_t *site_of_part)
+static bool describe_sites(mv_arena *scratch, site_search *t, const uint32_t *site_of_part)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
     uint32_t count = t->alive.count, parts = t->out->curve.parts;
@@ -124,7 +124,7 @@ static bool describe_sites(mv_arena *scratch, attributor *t, const uint32_t *sit
     return true;
 }
 
-static bool sum_ranges(mv_arena *arena, mv_arena *scratch, attributor *t)
+static bool sum_ranges(mv_arena *arena, mv_arena *scratch, site_search *t)
 {
     share *shares = mv_push_array(scratch, share, t->alive.count);
     mv_peak_range *ranges;
@@ -150,7 +150,7 @@ static bool sum_ranges(mv_arena *arena, mv_arena *scratch, attributor *t)
 
 /* ---- sites ------------------------------------------------------------------------------- */
 
-static void count_block(attributor *t, uint32_t row, uint32_t *site_of_part)
+static void count_block(site_search *t, uint32_t row, uint32_t *site_of_part)
 {
     mv_attribution *out = t->out;
     uint64_t bytes = t->lives->allocs.block[row];
@@ -173,7 +173,7 @@ static void count_block(attributor *t, uint32_t row, uint32_t *site_of_part)
     site->blocks++;
 }
 
-static bool make_sites(mv_arena *arena, mv_arena *scratch, attributor *t, mv_moment at)
+static bool make_sites(mv_arena *arena, mv_arena *scratch, site_search *t, mv_moment at)
 {
     mv_attribution *out = t->out;
     uint32_t *site_of_part = mv_push_array(scratch, uint32_t, out->curve.parts);
@@ -210,7 +210,7 @@ static bool find_marginals(mv_arena *scratch, mv_attribution *out)
 mv_code mv_peak_attribute(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                           mv_moment at, mv_peak_opts opts, mv_attribution *out, mv_err *err)
 {
-    attributor t = {.trace = trace, .lives = lives, .out = out, .unattributed = MV_NO_ROW};
+    site_search t = {.trace = trace, .lives = lives, .out = out, .unattributed = MV_NO_ROW};
     mv_arena scratch;
     mv_code code;
 

@@ -13,7 +13,7 @@ typedef struct {
     uint64_t peak;    /* without the parts in `gone` */
     uint32_t event;
     uint32_t least; /* fewer sites than this cannot be enough */
-} reacher;
+} reach_search;
 
 static bool is_site(const mv_attribution *found, uint32_t part)
 {
@@ -22,7 +22,7 @@ static bool is_site(const mv_attribution *found, uint32_t part)
 
 /* Reads the highest remaining moment. Any set must also bring this moment down to the target.
  * Taking the largest sites of the moment first shows how many that takes at least. */
-static void look(reacher *r)
+static void look(reach_search *r)
 {
     uint32_t parts = r->found->curve.parts, needed = 0, count = 0;
     uint64_t level = 0;
@@ -44,7 +44,7 @@ static void look(reacher *r)
 }
 
 /* The next site to remove, or MV_NO_ROW when no remaining one holds anything. */
-static uint32_t choose(const reacher *r, const uint64_t *without)
+static uint32_t choose(const reach_search *r, const uint64_t *without)
 {
     uint32_t best = MV_NO_ROW;
 
@@ -58,7 +58,7 @@ static uint32_t choose(const reacher *r, const uint64_t *without)
     return best;
 }
 
-static bool reach(mv_arena *scratch, reacher *r)
+static bool reach(mv_arena *scratch, reach_search *r)
 {
     mv_peak_target *out = r->out;
 
@@ -91,7 +91,7 @@ mv_code mv_peak_reach(mv_arena *arena, const mv_attribution *found, uint64_t byt
                       mv_peak_target *out, mv_err *err)
 {
     uint32_t parts = found->curve.parts;
-    reacher r = {.found = found, .out = out};
+    reach_search r = {.found = found, .out = out};
     mv_arena scratch;
     bool is_done;
 

@@ -21,7 +21,7 @@ typedef struct {
     mv_levels *levels; /* [out->pool_count] now */
     mv_levels kinds[2];
     mv_levels all;
-} tally;
+} totals_search;
 
 /* ---- pools ------------------------------------------------------------------------------- */
 
@@ -38,13 +38,13 @@ static uint32_t pool_index(mv_pool_id pool, uint8_t kind)
     return row * 2 + (kind == MV_SEGMENT_LARGE);
 }
 
-static uint32_t index_of_segment(const tally *t, uint32_t row)
+static uint32_t index_of_segment(const totals_search *t, uint32_t row)
 {
     const mv_segment_lives *s = &t->lives->segments;
     return pool_index(s->pool[row], s->kind[row]);
 }
 
-static uint32_t index_of_alloc(const tally *t, uint32_t row)
+static uint32_t index_of_alloc(const totals_search *t, uint32_t row)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
 
@@ -54,13 +54,13 @@ static uint32_t index_of_alloc(const tally *t, uint32_t row)
                       a->block[row] <= MV_SMALL_REQUEST ? MV_SEGMENT_SMALL : MV_SEGMENT_LARGE);
 }
 
-static uint32_t index_of_final(const tally *t, uint32_t segment)
+static uint32_t index_of_final(const totals_search *t, uint32_t segment)
 {
     const mv_segments *s = &t->trace->segments;
     return pool_index(s->pool[segment], kind_of(s->kind[segment], s->total_size[segment]));
 }
 
-static void mark_pools(tally *t)
+static void mark_pools(totals_search *t)
 {
     const mv_segment_lives *lives = &t->lives->segments;
     const mv_segments *final = &t->trace->segments;
@@ -80,7 +80,7 @@ static void mark_pools(tally *t)
             t->slot_of[index_of_final(t, i)] = 0;
 }
 
-static bool make_pools(mv_arena *arena, mv_arena *scratch, tally *t)
+static bool make_pools(mv_arena *arena, mv_arena *scratch, totals_search *t)
 {
     uint64_t indices = 2 * (uint64_t)t->trace->pools.count, count = 0;
     pool_key *keys;
@@ -137,7 +137,7 @@ static mv_peak peak_before(const mv_levels *before)
     return (mv_peak){*before, MV_BEFORE, MV_BEFORE, MV_BEFORE, MV_BEFORE};
 }
 
-static void start_levels(tally *t)
+static void start_levels(totals_search *t)
 {
     const mv_segment_lives *s = &t->lives->segments;
 
@@ -162,7 +162,7 @@ static void start_levels(tally *t)
         t->out->pools[i].peak = peak_before(&t->levels[i]);
 }
 
-static void apply_step(tally *t, const mv_level_step *step)
+static void apply_step(totals_search *t, const mv_level_step *step)
 {
     bool is_segment = step->kind == MV_STEP_HOLD || step->kind == MV_STEP_UNHOLD;
     bool is_rise = step->kind == MV_STEP_HOLD || step->kind == MV_STEP_ALLOC;
@@ -180,7 +180,7 @@ static void apply_step(tally *t, const mv_level_step *step)
     raise_peak(&t->out->pools[slot].peak, &t->levels[slot], step->event);
 }
 
-static bool walk_events(mv_arena *scratch, tally *t)
+static bool walk_events(mv_arena *scratch, totals_search *t)
 {
     mv_level_steps steps;
     mv_level_step step;
@@ -195,7 +195,7 @@ static bool walk_events(mv_arena *scratch, tally *t)
     return true;
 }
 
-static void sum_ever(tally *t)
+static void sum_ever(totals_search *t)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
 
@@ -248,7 +248,7 @@ static bool is_even(const mv_segments *s, uint32_t i, const mv_current *c)
            (s->requested[i] == MV_NO_BYTES || s->requested[i] == c->bytes.requested);
 }
 
-static void sum_final(tally *t)
+static void sum_final(totals_search *t)
 {
     const mv_segments *s = &t->trace->segments;
 
@@ -267,7 +267,7 @@ static void sum_final(tally *t)
 
 /* In captures the CPU has no segments and therefore no final heap. The memory alive at its end is
  * what the events lead to. */
-static void sum_segmentless(tally *t)
+static void sum_segmentless(totals_search *t)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
 
@@ -287,7 +287,7 @@ static void sum_segmentless(tally *t)
 }
 
 /* The final heap is a moment too. When events are missing it may be higher than they lead to. */
-static void raise_to_final(tally *t)
+static void raise_to_final(totals_search *t)
 {
     uint32_t count = t->lives->events.count, last = count ? count - 1 : MV_BEFORE;
 
@@ -301,7 +301,7 @@ static void raise_to_final(tally *t)
 mv_code mv_totals_find(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                        mv_totals *out, mv_err *err)
 {
-    tally t = {.trace = trace, .lives = lives, .out = out};
+    totals_search t = {.trace = trace, .lives = lives, .out = out};
     mv_arena scratch;
     bool is_done;
 

@@ -15,7 +15,7 @@ typedef struct {
     uintptr_t address; /* of the caller, or of a function in the same library */
     enum { FOR_CALLER, NEARBY, BESIDE, NEXT, BETWEEN, LOADED } how;
     void *found;
-} question;
+} resolve_call;
 
 static bool is_ours(const struct link_map *file)
 {
@@ -49,11 +49,11 @@ typedef struct {
     ElfW(Addr) bias;
     const char *path;
     bool found;
-} place;
+} file_place;
 
 static int holds_address(struct dl_phdr_info *info, size_t size, void *data)
 {
-    place *wanted = data;
+    file_place *wanted = data;
 
     (void)size;
     for (unsigned i = 0; i < info->dlpi_phnum; i++) {
@@ -71,7 +71,7 @@ static int holds_address(struct dl_phdr_info *info, size_t size, void *data)
 
 static const struct link_map *file_of(uintptr_t address)
 {
-    place wanted = {.address = address};
+    file_place wanted = {.address = address};
 
     if (address)
         mv_loader_iterate(holds_address, &wanted);
@@ -190,7 +190,7 @@ static void *find_nearby(const char *name, uintptr_t caller)
 /* Runs once, while the loader's list cannot change. */
 static int answer(struct dl_phdr_info *info, size_t size, void *data)
 {
-    question *q = data;
+    resolve_call *q = data;
     const struct link_map *file;
 
     (void)info;
@@ -223,7 +223,7 @@ static int answer(struct dl_phdr_info *info, size_t size, void *data)
     return 1;
 }
 
-static void *ask(question q)
+static void *ask(resolve_call q)
 {
     mv_loader_iterate(answer, &q);
     return q.found;
@@ -231,22 +231,22 @@ static void *ask(question q)
 
 void *mv_resolve_anew(const char *name, const void *caller)
 {
-    return ask((question){.name = name, .address = (uintptr_t)caller, .how = FOR_CALLER});
+    return ask((resolve_call){.name = name, .address = (uintptr_t)caller, .how = FOR_CALLER});
 }
 
 void *mv_resolve_nearby(const char *name, const void *caller)
 {
-    return ask((question){.name = name, .address = (uintptr_t)caller, .how = NEARBY});
+    return ask((resolve_call){.name = name, .address = (uintptr_t)caller, .how = NEARBY});
 }
 
 void *mv_resolve_beside(const void *function, const char *name)
 {
-    return ask((question){.name = name, .address = (uintptr_t)function, .how = BESIDE});
+    return ask((resolve_call){.name = name, .address = (uintptr_t)function, .how = BESIDE});
 }
 
 void *mv_resolve_next(const char *name)
 {
-    return ask((question){.name = name, .how = NEXT});
+    return ask((resolve_call){.name = name, .how = NEXT});
 }
 
 void *mv_resolve_at_start(const char *name)
@@ -256,10 +256,10 @@ void *mv_resolve_at_start(const char *name)
 
 void *mv_resolve_between(const char *name, const void *caller)
 {
-    return ask((question){.name = name, .address = (uintptr_t)caller, .how = BETWEEN});
+    return ask((resolve_call){.name = name, .address = (uintptr_t)caller, .how = BETWEEN});
 }
 
 bool mv_resolve_is_loaded(const void *function)
 {
-    return ask((question){.address = (uintptr_t)function, .how = LOADED}) != NULL;
+    return ask((resolve_call){.address = (uintptr_t)function, .how = LOADED}) != NULL;
 }

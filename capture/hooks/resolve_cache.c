@@ -22,13 +22,13 @@ typedef struct {
     const void *file;
     const void *start;
     uint64_t unloaded;
-} home;
+} library_place;
 
 typedef struct node {
     const char *name;
     const void *caller;
     void *function;
-    home home;
+    library_place home;
     struct node *next;
 } node;
 
@@ -75,10 +75,10 @@ static find_object_fn *object_finder(void)
     return finder;
 }
 
-static home home_of(void *function)
+static library_place home_of(void *function)
 {
     found_object found;
-    home at = {0};
+    library_place at = {0};
 
     if (object_finder()(function, &found) == 0) {
         at.file = found.file;
@@ -91,7 +91,7 @@ static home home_of(void *function)
 
 static bool still_holds(const node *n)
 {
-    home now = home_of(n->function);
+    library_place now = home_of(n->function);
 
     return now.file == n->home.file && now.start == n->home.start &&
            now.unloaded == n->home.unloaded;

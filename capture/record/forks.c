@@ -29,7 +29,7 @@ static _Thread_local struct {
     uint8_t depth[MV_SECTIONS];
     bool is_forking;
     bool is_alone, is_whole; /* about the fork in progress: the child's copy says how it was made */
-} own;
+} fork_state;
 
 static void pause_a_little(void)
 {
@@ -58,11 +58,11 @@ bool mv_forks_begin(void)
 
 bool mv_forks_enter(mv_section section)
 {
-    if (own.depth[section]++ > 0)
+    if (fork_state.depth[section]++ > 0)
         return true;
     for (int turn = 0;; turn++) {
         atomic_fetch_add(&mv_forks.inside[section], 1);
-        if (atomic_load(&mv_forks.forking) == 0 || own.is_forking)
+        if (atomic_load(&mv_forks.forking) == 0 || fork_state.is_forking)
             return true;
         if (turn == HOOK_TURNS)
             return false;
@@ -73,13 +73,13 @@ bool mv_forks_enter(mv_section section)
 
 void mv_forks_leave(mv_section section)
 {
-    if (--own.depth[section] == 0)
+    if (--fork_state.depth[section] == 0)
         atomic_fetch_sub(&mv_forks.inside[section], 1);
 }
 
 bool mv_forks_is_inside(mv_section section)
 {
-    return own.depth[section] > 0;
+    return fork_state.depth[section] > 0;
 }
 
 bool mv_forks_was_alone(void)
@@ -111,7 +111,7 @@ static bool wait_for(mv_section section)
 
     for (int turn = 0; turn < fork_turns[section]; turn++) {
         int32_t stuck = atomic_load(&mv_forks.stuck[section]);
-        others = atomic_load(&mv_forks.inside[section]) - (own.depth[section] > 0);
+        others = atomic_load(&mv_forks.inside[section]) - (fork_state.depth[section] > 0);
         if (others < stuck)
             atomic_store(&mv_forks.stuck[section], others);
         if (others <= stuck)
@@ -126,18 +126,18 @@ static void before_fork(void)
 {
     int kept = errno;
 
-    own.is_forking = true;
-    own.is_alone = is_alone();
+    fork_state.is_forking = true;
+    fork_state.is_alone = is_alone();
     atomic_fetch_add(&mv_forks.forking, 1);
     wait_for(MV_SECTION_LOADER);
-    own.is_whole = wait_for(MV_SECTION_C10) && own.depth[MV_SECTION_C10] == 0;
+    fork_state.is_whole = wait_for(MV_SECTION_C10) && fork_state.depth[MV_SECTION_C10] == 0;
     errno = kept;
 }
 
 static void after_fork(void)
 {
     atomic_fetch_sub(&mv_forks.forking, 1);
-    own.is_forking = false;
+    fork_state.is_forking = false;
 }
 
 /* Kernels that can wipe the page have done so already; this does it on all others. When a signal
@@ -145,11 +145,11 @@ static void after_fork(void)
 static void in_child(void)
 {
     memset(&mv_forks, 0, sizeof mv_forks);
-    own.is_forking = false;
+    fork_state.is_forking = false;
     for (int i = 0; i < MV_SECTIONS; i++)
-        atomic_store(&mv_forks.inside[i], own.depth[i] > 0);
-    atomic_store(&mv_forks.was_alone, own.is_alone);
-    atomic_store(&mv_forks.was_whole, own.is_whole);
+        atomic_store(&mv_forks.inside[i], fork_state.depth[i] > 0);
+    atomic_store(&mv_forks.was_alone, fork_state.is_alone);
+    atomic_store(&mv_forks.was_whole, fork_state.is_whole);
 }
 
 void mv_forks_watch(void)

@@ -17,9 +17,9 @@ enum { MOST_REMEMBERED = 8 };
 typedef struct {
     const uint8_t *at, *end;
     bool overrun;
-} bytes;
+} byte_reader;
 
-static uint64_t take(bytes *b, unsigned size)
+static uint64_t take(byte_reader *b, unsigned size)
 {
     uint64_t value = 0;
 
@@ -32,7 +32,7 @@ static uint64_t take(bytes *b, unsigned size)
     return value;
 }
 
-static uint64_t take_uleb(bytes *b)
+static uint64_t take_uleb(byte_reader *b)
 {
     uint64_t value = 0;
 
@@ -46,7 +46,7 @@ static uint64_t take_uleb(bytes *b)
     return 0;
 }
 
-static int64_t take_sleb(bytes *b)
+static int64_t take_sleb(byte_reader *b)
 {
     uint64_t value = 0;
 
@@ -60,7 +60,7 @@ static int64_t take_sleb(bytes *b)
     return 0;
 }
 
-static void skip(bytes *b, uint64_t size)
+static void skip(byte_reader *b, uint64_t size)
 {
     if (size > (uint64_t)(b->end - b->at))
         b->overrun = true;
@@ -74,7 +74,7 @@ typedef struct {
     uint8_t saved[3]; /* mv_saved_kind of rbp, rsp, the return address */
     int64_t cfa_offset;
     int64_t offset[3];
-} row;
+} rule_row;
 
 /* The state of the instructions of one function. */
 typedef struct {
@@ -82,11 +82,11 @@ typedef struct {
     int64_t data_align;
     uint8_t encoding; /* of code addresses */
     bool has_data, is_signal;
-    row first, now, kept[MOST_REMEMBERED];
+    rule_row first, now, kept[MOST_REMEMBERED];
     unsigned kept_count;
     uint64_t location, pc;
     bool is_strange; /* an unknown instruction was met */
-} machine;
+} rule_machine;
 
 /* rbp, rsp and the return address are followed; -1 for others. */
 static int slot_of(uint64_t reg)
@@ -94,7 +94,7 @@ static int slot_of(uint64_t reg)
     return reg == REG_RBP ? 0 : reg == REG_RSP ? 1 : reg == REG_RETURN ? 2 : -1;
 }
 
-static void save(machine *m, uint64_t reg, mv_saved_kind kind, int64_t offset)
+static void save(rule_machine *m, uint64_t reg, mv_saved_kind kind, int64_t offset)
 {
     int slot = slot_of(reg);
 
@@ -104,7 +104,7 @@ static void save(machine *m, uint64_t reg, mv_saved_kind kind, int64_t offset)
     m->now.offset[slot] = offset;
 }
 
-static void restore(machine *m, uint64_t reg)
+static void restore(rule_machine *m, uint64_t reg)
 {
     int slot = slot_of(reg);
 
@@ -114,22 +114,22 @@ static void restore(machine *m, uint64_t reg)
     m->now.offset[slot] = m->first.offset[slot];
 }
 
-static void set_cfa(machine *m, uint64_t reg, int64_t offset)
+static void set_cfa(rule_machine *m, uint64_t reg, int64_t offset)
 {
     m->now.cfa = reg == REG_RSP ? MV_CFA_RSP : reg == REG_RBP ? MV_CFA_RBP : MV_CFA_UNKNOWN;
     m->now.cfa_offset = offset;
 }
 
 /* rsp + n or rbp + n, or the word at that address: the only expressions that compilers use. */
-static bool take_place(bytes *b, bool *is_rsp, int64_t *offset, bool *is_inside)
+static bool take_place(byte_reader *b, bool *is_rsp, int64_t *offset, bool *is_inside)
 {
     enum { OP_DEREF = 0x06, OP_BREG0 = 0x70 };
     uint64_t length = take_uleb(b), op;
-    bytes inner;
+    byte_reader inner;
 
     if (b->overrun || length > (uint64_t)(b->end - b->at))
         return false;
-    inner = (bytes){b->at, b->at + length, false};
+    inner = (byte_reader){b->at, b->at + length, false};
     b->at += length;
     op = take(&inner, 1);
     if (op != OP_BREG0 + REG_RBP && op != OP_BREG0 + REG_RSP)
@@ -140,7 +140,7 @@ static bool take_place(bytes *b, bool *is_rsp, int64_t *offset, bool *is_inside)
     return !inner.overrun && inner.at == inner.end;
 }
 
-static void set_cfa_expression(machine *m, bytes *b)
+static void set_cfa_expression(rule_machine *m, byte_reader *b)
 {
     bool is_rsp, is_inside;
     int64_t offset;
@@ -155,7 +155,7 @@ static void set_cfa_expression(machine *m, bytes *b)
         m->now.cfa = is_rsp ? MV_CFA_RSP : MV_CFA_RBP;
 }
 
-static void save_by_expression(machine *m, bytes *b, uint64_t reg)
+static void save_by_expression(rule_machine *m, byte_reader *b, uint64_t reg)
 {
     bool is_rsp, is_inside;
     int64_t offset;
@@ -169,7 +169,7 @@ static void save_by_expression(machine *m, bytes *b, uint64_t reg)
 
 /* Instructions with the operand in the lower six bits, and those that advance the location. False:
  * `op` is none of them. */
-static bool run_short(machine *m, bytes *b, unsigned op)
+static bool run_short(rule_machine *m, byte_reader *b, unsigned op)
 {
     unsigned low = op & 63;
 
@@ -194,7 +194,7 @@ static bool run_short(machine *m, bytes *b, unsigned op)
 }
 
 /* The other instructions, by their numbers in DWARF. */
-static void run_long(machine *m, bytes *b, unsigned op)
+static void run_long(rule_machine *m, byte_reader *b, unsigned op)
 {
     uint64_t reg = op >= 5 && op <= 9 ? take_uleb(b) : 0;
 
@@ -265,10 +265,10 @@ static void run_long(machine *m, bytes *b, unsigned op)
 }
 
 /* Runs the instructions up to the first that concerns code after pc. */
-static void run(machine *m, bytes b)
+static void run(rule_machine *m, byte_reader b)
 {
     while (b.at < b.end && !b.overrun && !m->is_strange) {
-        row before = m->now;
+        rule_row before = m->now;
         uint64_t location = m->location;
         unsigned op = (unsigned)take(&b, 1);
 
@@ -283,7 +283,7 @@ static void run(machine *m, bytes b)
 }
 
 /* Reads the common part of many functions' tables; leaves `b` at its instructions. */
-static bool read_cie(bytes *b, machine *m)
+static bool read_cie(byte_reader *b, rule_machine *m)
 {
     const char *letters;
     uint64_t length, version;
@@ -322,7 +322,7 @@ static bool read_cie(bytes *b, machine *m)
 }
 
 /* Opens a record of .eh_frame: leaves `b` after its length, with the record's end as its end. */
-static bool open_record(bytes *b)
+static bool open_record(byte_reader *b)
 {
     uint64_t length = take(b, 4);
 
@@ -334,9 +334,9 @@ static bool open_record(bytes *b)
 
 /* Runs the table of the function at `record`; false when pc is not in that function. */
 static bool run_function(const uint8_t *record, const uint8_t *first, const uint8_t *end,
-                         machine *m)
+                         rule_machine *m)
 {
-    bytes fde = {record, end, false}, cie;
+    byte_reader fde = {record, end, false}, cie;
     uint64_t back, start, range;
     const uint8_t *at;
 
@@ -346,7 +346,7 @@ static bool run_function(const uint8_t *record, const uint8_t *first, const uint
     back = take(&fde, 4);
     if (back == 0 || back > (uint64_t)(at - first))
         return false;
-    cie = (bytes){at - back, end, false};
+    cie = (byte_reader){at - back, end, false};
     if (!open_record(&cie) || take(&cie, 4) != 0 || !read_cie(&cie, m))
         return false;
     at = fde.at;
@@ -402,9 +402,9 @@ static bool fits(int64_t value, int64_t most)
     return value >= -most && value < most;
 }
 
-static mv_frame_rule rule_of(const machine *m)
+static mv_frame_rule rule_of(const rule_machine *m)
 {
-    const row *r = &m->now;
+    const rule_row *r = &m->now;
     mv_frame_rule rule = {.is_signal = m->is_signal};
 
     if (m->is_strange || (r->saved[1] != MV_SAVED_NOT && !m->is_signal))
@@ -428,7 +428,7 @@ static mv_frame_rule rule_of(const machine *m)
 typedef struct {
     uint64_t pc;
     mv_frame_rule rule;
-} question;
+} rule_lookup;
 
 /* The segment of `info` that holds an address; NULL: none. */
 static const ElfW(Phdr) * segment_of(const struct dl_phdr_info *info, uint64_t address)
@@ -441,12 +441,12 @@ static const ElfW(Phdr) * segment_of(const struct dl_phdr_info *info, uint64_t a
     return NULL;
 }
 
-static void ask_file(const struct dl_phdr_info *info, const ElfW(Phdr) * header_at, question *q)
+static void ask_file(const struct dl_phdr_info *info, const ElfW(Phdr) * header_at, rule_lookup *q)
 {
     const uint8_t *header = (const uint8_t *)(info->dlpi_addr + header_at->p_vaddr);
     const uint8_t *record = find_record(header, header_at->p_memsz, q->pc);
     const ElfW(Phdr) *segment = record ? segment_of(info, (uint64_t)(uintptr_t)record) : NULL;
-    machine m = {.pc = q->pc};
+    rule_machine m = {.pc = q->pc};
     const uint8_t *first;
 
     if (!segment)
@@ -458,7 +458,7 @@ static void ask_file(const struct dl_phdr_info *info, const ElfW(Phdr) * header_
 
 static int look(struct dl_phdr_info *info, size_t size, void *context)
 {
-    question *q = context;
+    rule_lookup *q = context;
 
     (void)size;
     if (!segment_of(info, q->pc))
@@ -472,7 +472,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *context)
 
 mv_frame_rule mv_eh_frame_rule(uint64_t pc)
 {
-    question q = {.pc = pc}; /* code in no file may be generated and registered elsewhere */
+    rule_lookup q = {.pc = pc}; /* code in no file may be generated and registered elsewhere */
 
     mv_loader_iterate(look, &q);
     return q.rule;

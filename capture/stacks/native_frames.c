@@ -42,7 +42,7 @@ static atomic_bool is_started;
 typedef struct {
     uint64_t *addresses;
     uint32_t count, most;
-} unwinding;
+} stack_walk;
 
 typedef struct {
     uint64_t pc, sp, bp;
@@ -151,7 +151,7 @@ static inline bool step(registers *r, mv_frame_rule rule, uint64_t end)
 }
 
 /* False: an unusual rule, or a stack that contradicts its rules. */
-static bool walk_by_rules(registers r, uint64_t end, unwinding *u)
+static bool walk_by_rules(registers r, uint64_t end, stack_walk *u)
 {
     while (u->count < u->most) {
         uint64_t pc = r.is_exact ? r.pc : r.pc - 1, bits = rule_at(pc);
@@ -170,7 +170,7 @@ static bool walk_by_rules(registers r, uint64_t end, unwinding *u)
 
 static _Unwind_Reason_Code keep(struct _Unwind_Context *frame, void *context)
 {
-    unwinding *u = context;
+    stack_walk *u = context;
     unwind_get_ip get_ip = (unwind_get_ip)(uintptr_t)atomic_load(&program_get_ip);
     uint64_t address = get_ip(frame);
 
@@ -182,7 +182,7 @@ static _Unwind_Reason_Code keep(struct _Unwind_Context *frame, void *context)
 
 /* The program's unwinder takes its own locks and the loader's, so no fork may happen meanwhile. A
  * child may have inherited these locks from a thread that threw an exception. */
-static void walk_by_program(unwinding *u)
+static void walk_by_program(stack_walk *u)
 {
     unwind_backtrace walk = (unwind_backtrace)(uintptr_t)atomic_load(&program_backtrace);
 
@@ -275,7 +275,7 @@ static inline bool read_registers(registers *r)
 
 uint32_t mv_native_walk(uint64_t *addresses, uint32_t most)
 {
-    unwinding u = {addresses, 0, most};
+    stack_walk u = {addresses, 0, most};
     registers r = {0};
     uint64_t end;
 

@@ -1,7 +1,7 @@
 """PyTorch on the CPU under the shim: cpu_events.py MEMVIZ.
 
-What was captured is compared with what torch's own profiler reports of the same process, allocation by
-allocation; and each worker of a DataLoader has a recording of its own. Exits 77 where PyTorch is not
+Compares the capture with the report of torch's own profiler about the same process, allocation by
+allocation; and each worker of a DataLoader must have its own recording. Exits 77 if PyTorch is not
 installed (Debian: python3-torch)."""
 
 import glob
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-ONSET = 493_827  # bytes that nothing else asks for: where the profiler begins
+ONSET = 493_827  # a size that nothing else requests: it marks where the profiler begins
 WORKERS = 2
 
 
@@ -71,7 +71,7 @@ def check(memviz, folder):
     have = [size for size, _ in sizes[starts[0] + 1 :]][: len(want)]
     if have != want:
         first = next(i for i, (a, b) in enumerate(zip(have + [None], want + [0])) if a != b)
-        return f"event {first} behind the onset: {have[first:first + 3]}, not {want[first:first + 3]}"
+        return f"event {first} after the onset: {have[first:first + 3]}, not {want[first:first + 3]}"
     stack = trace["stacks"][sizes[starts[0]][1]]
     if [frame["function"] for frame in stack] != ["scene", "main", "<module>"]:
         return f"stack of the onset: {stack}"

@@ -1,9 +1,9 @@
 #!/bin/sh
-# What only a machine with a GPU can show: programs run under the shim, and what was captured is
-# compared with what PyTorch says of the same process. One line a check, PASS or FAIL, with figures;
-# the last line counts them. Needs python3 with PyTorch, and nvcc for the plain program. At most six
-# minutes. The report is also written to $OUT/gpu.txt when OUT is set, and the captures beside it
-# (captures.tgz).
+# The test for a machine with a GPU: runs programs under the shim and compares the captures with
+# PyTorch's own data about the same process. Prints one line for each check, PASS or FAIL, with
+# figures; the last line counts them. Needs python3 with PyTorch, and nvcc for the plain program.
+# Takes at most six minutes. If OUT is set, the report is also written to $OUT/gpu.txt, and the
+# captures next to it (captures.tgz).
 #
 #     capture/tests/gpu.sh [BUNDLE]              a folder made by scripts/bundle (build/bundle)
 #     capture/tests/gpu.sh MEMVIZ SHIM
@@ -107,7 +107,7 @@ else
     check "nccl, a communicator of one rank (one GPU here): ledger" ledger "$work/nccl.bin" nccl
 fi
 
-# ---- what programs do besides
+# ---- other things that programs do
 torch_scene graphs 0 graphs
 check "graphs: events" same "$work/graphs.bin" "$work/graphs"
 torch_scene oom 0 oom
@@ -167,7 +167,7 @@ failed=$(grep -c '^FAIL' "$report")
 say "$passed passed, $failed failed, in $(($(date +%s) - started)) s"
 if [ -n "${OUT:-}" ]; then
     cp "$report" "$OUT/gpu.txt"
-    # Small enough to be looked at elsewhere.
+    # Small enough to be copied to another machine.
     (cd "$work" && find . \( -name '*.err' -o -name '*.bin' -o -name '*.live' -o -name '*.pickle' \) \
         -size -4096k | tar czf "$OUT/captures.tgz" -T -)
 fi

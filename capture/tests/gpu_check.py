@@ -1,4 +1,4 @@
-"""Compares captures with what PyTorch said of the same processes: gpu_check.py CHECK MEMVIZ ARGS.
+"""Compares captures with PyTorch's own data about the same processes: gpu_check.py CHECK MEMVIZ ARGS.
 
 Prints one line, "PASS name: figures" or "FAIL name: what differs", and exits 0 or 1."""
 
@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 ROUND = 512  # kMinBlockSize
-SMALL = 1 << 20  # kSmallSize: larger requests come from the large pool, which leaves no more unsplit
+SMALL = 1 << 20  # kSmallSize: larger requests use the large pool, which splits any larger rest off
 
 
 class Different(Exception):
@@ -50,7 +50,7 @@ def round_up(size):
 
 
 def same_class(requested, block):
-    """Whether a block of these bytes can be the answer to a request."""
+    """Whether a request can get a block of this size."""
     least = round_up(requested)
     if least <= SMALL:
         return block == least or (block > least and block - least < ROUND)
@@ -133,8 +133,8 @@ def is_python(frame):
 
 
 def compare_stacks(trace, ours, theirs):
-    """Of the allocations that PyTorch recorded with Python frames: how many have the same here,
-    between whatever native frames there are."""
+    """How many of the allocations that PyTorch recorded with Python frames have the same ones here,
+    ignoring native frames."""
     stacks = trace["stacks"]
     equal = counted = 0
     first = ""
@@ -251,8 +251,8 @@ def check_ledger(program, capture, name):
 
 
 def check_plain(program, capture):
-    """What gpu_plain.cu leaves alive: its cudart is a part of itself, so it is seen as it calls the
-    driver."""
+    """The memory that gpu_plain.cu leaves alive. Its cudart is static, so its calls are recorded at
+    the driver."""
     want = {
         "cuMemAlloc": 64 << 20,
         "cuMemAllocAsync": 16 << 20,
@@ -284,7 +284,7 @@ def main():
     except Different as why:
         print(f"FAIL {name}: {why}")
         return 1
-    except Exception as why:  # a check that cannot be made is a failed one
+    except Exception as why:  # a check that cannot run has failed
         print(f"FAIL {name}: {type(why).__name__}: {why}")
         return 1
     return 0

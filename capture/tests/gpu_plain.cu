@@ -1,5 +1,5 @@
-// A program with nvcc's default, a static cudart: memory by many APIs, some of it freed again.
-// What it leaves alive, gpu_check.py (check_plain) expects to find.
+// A program with nvcc's default, a static cudart: allocates memory by many APIs and frees some of it.
+// gpu_check.py (check_plain) expects to find the memory that it leaves alive.
 #include <cstdio>
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -39,7 +39,7 @@ static int map_physical(CUdevice device)
     CHECK(cuMemSetAccess(at, bytes, &access, 1));
     // The mapping keeps the memory.
     CHECK(cuMemRelease(handle));
-    // And this one goes.
+    // This one is freed.
     CHECK(cuMemCreate(&handle, bytes, &what, 0));
     CHECK(cuMemRelease(handle));
     return 0;
@@ -68,7 +68,7 @@ int main()
     CHECK(cudaDeviceSynchronize());
     if (cudaMalloc(&b, (size_t)1 << 50) == cudaSuccess)
         return 1;
-    usleep(500000); // long enough to be sampled
+    usleep(500000); // long enough for a sample
     printf("plain done\n");
     fflush(stdout);
     _exit(0);

@@ -1,6 +1,6 @@
-"""Programs that gpu.sh runs under the shim, one a call: gpu_scenes.py SCENE FOLDER.
+"""Programs that gpu.sh runs under the shim, one for each call: gpu_scenes.py SCENE FOLDER.
 
-Each leaves in FOLDER what PyTorch itself says of the same process: snapshot.pickle (its own recorder)
+Each writes PyTorch's own data about the same process into FOLDER: snapshot.pickle (its recorder)
 and facts.json (its counters at the same moment). gpu_check.py compares them with the capture."""
 
 import ctypes
@@ -28,7 +28,7 @@ COUNTERS = (
 
 
 def mark(text):
-    """A mark of memviz's own, where the shim is there."""
+    """Sets a mark if the shim is loaded."""
     try:
         ctypes.CDLL(None).memviz_mark(text.encode())
     except AttributeError:
@@ -50,7 +50,7 @@ def facts(folder, **more):
 
 
 def finish(folder, **more):
-    """Both at one moment: nothing is allocated or freed between the two."""
+    """Writes both at one moment: nothing is allocated or freed between them."""
     torch.cuda.synchronize()
     torch.cuda.memory._dump_snapshot(os.path.join(folder, "snapshot.pickle"))
     facts(folder, pid=os.getpid(), **more)
@@ -157,7 +157,7 @@ def scene_oom(folder):
 
 
 def scene_kill(folder):
-    """Ends itself in the middle of a step, with its counters of that moment on disk."""
+    """Kills itself in the middle of a step, after writing its counters at that moment."""
 
     def after_step(step):
         if step == STEPS - 3:
@@ -193,7 +193,7 @@ def scene_profiler(folder):
 
 
 def scene_async(folder):
-    """A backend that reports no blocks: what is left are the calls of CUDA."""
+    """A backend that reports no blocks: only calls of CUDA are recorded."""
     train(GPT(layers=2).cuda(), 3)
     torch.cuda.synchronize()
     with open(os.path.join(folder, "facts.json"), "w") as file:
@@ -201,8 +201,7 @@ def scene_async(folder):
 
 
 def scene_nccl(folder):
-    """Data-parallel training; under torchrun with several ranks, or alone with a communicator of
-    one."""
+    """Data-parallel training: under torchrun with several ranks, or as a single rank."""
     import torch.distributed as dist
     from torch.nn.parallel import DistributedDataParallel
 
@@ -220,7 +219,7 @@ def scene_nccl(folder):
     folder = os.path.join(folder, f"rank{rank}")
     os.makedirs(folder, exist_ok=True)
     facts(folder, free=free, total=total, ranks=dist.get_world_size(), pid=os.getpid())
-    # Long enough to be sampled while all of it is there.
+    # Long enough for a sample while all of the memory is held.
     signal.sigtimedwait([signal.SIGUSR1], 0.5)
     dist.destroy_process_group()
 

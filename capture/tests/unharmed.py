@@ -1,8 +1,8 @@
-"""CPython's own tests under the shim and without it: unharmed.py MEMVIZ TEST...
+"""CPython's own tests with and without the shim: unharmed.py MEMVIZ TEST...
 
-Each test must have the same result both times, case by case. Both run at once, as they mostly wait. The
-recording is on: a mark is its first event, so that forks, threads and signals meet a shim that is at work.
-Left out is what waits for long and has nothing to do with a process's ways (LEFT_OUT). Exits 77 where CPython's tests are
+Each test must have the same result both times, case by case. Both run at the same time, since they mostly wait.
+The recording is on: a mark is its first event, so that forks, threads and signals happen while the shim records.
+Cases that wait long and do not concern processes are left out (LEFT_OUT). Exits 77 if CPython's tests are
 not installed (Debian: libpython3.11-testsuite)."""
 
 import importlib.util
@@ -12,7 +12,7 @@ import sys
 import tempfile
 import xml.etree.ElementTree
 
-# Marks where it can, then runs CPython's test runner as `python3 -m test` does.
+# Sets a mark if the shim is loaded, then runs CPython's test runner like `python3 -m test`.
 RUNNER = """
 import ctypes, runpy, sys
 try:
@@ -42,7 +42,7 @@ def start(prefix, test, folder):
 
 
 def finish(process, folder):
-    """What became of the runner, the result of each case, and what was printed."""
+    """The runner's exit status, the result of each case, and the output."""
     process.wait(timeout=TIMEOUT)
     with open(os.path.join(folder, "output"), encoding="utf-8", errors="replace") as file:
         output = file.read()
@@ -56,7 +56,7 @@ def finish(process, folder):
 
 
 def run_both(memviz, test, folder):
-    """As it is, and under the shim with its recordings in the folder."""
+    """Without the shim, and with it, with the recordings in the folder."""
     homes = [os.path.join(folder, name) for name in ("bare", "under")]
     under = [memviz, "run", "-q", "-o", os.path.join(folder, "capture.%p.bin"), "--"]
     processes = [start([], test, homes[0]), start(under, test, homes[1])]
@@ -64,7 +64,7 @@ def run_both(memviz, test, folder):
 
 
 def compare(memviz, test):
-    # What fails now and then, with us or without, is given one more chance.
+    # Some cases fail now and then even without the shim: try once more.
     for _ in range(2):
         with tempfile.TemporaryDirectory() as folder:
             (bare_status, bare, _), (status, found, output) = run_both(memviz, test, folder)
