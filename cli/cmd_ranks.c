@@ -14,8 +14,6 @@
 #define TEXT_ROWS   32
 #define OTHER_LINES 7
 
-#define SENTENCE 1024
-
 typedef struct {
     mv_cli *cli;
     mv_out *out;
@@ -31,36 +29,6 @@ typedef struct {
 static void put_text(mv_out *out, const char *text)
 {
     mv_out_clean(out, (mv_span){(const uint8_t *)text, strlen(text)});
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash && slash[1] ? slash + 1 : path;
-}
-
-/* Ranks go by their file's name; by folder and file where names recur, and with the device where
- * a file has several; by the device alone where there is one file. */
-static const char *name_of(const lineup *l, uint32_t rank, char *out, size_t size)
-{
-    const mv_summary *own = l->ranks[rank];
-    const char *name = base_name(own->name);
-    bool recurs = false, several = false, all = true;
-
-    for (uint32_t i = 0; i < l->count; i++) {
-        bool same = strcmp(l->ranks[i]->name, own->name) == 0;
-        several = several || (i != rank && same && l->ranks[i]->device != own->device);
-        all = all && same;
-        recurs = recurs || (!same && strcmp(base_name(l->ranks[i]->name), name) == 0);
-    }
-    if (several && all)
-        snprintf(out, size, "device %u", own->device);
-    else if (several)
-        snprintf(out, size, "%s device %u", recurs ? own->name : name, own->device);
-    else
-        snprintf(out, size, "%s", recurs ? own->name : name);
-    return out;
 }
 
 static const char *label_of(const mv_trace *code, mv_stack_id stack, char *out, size_t size)
@@ -121,9 +89,9 @@ static void add_rank(mv_rows *rows, const lineup *l, uint32_t rank)
     const mv_divergence *apart = &l->found.apart[rank];
     const mv_summary_point *point =
         apart->first == MV_NO_DIVERGENCE ? NULL : mv_sequence_point(s, apart->last);
-    char name[512], parting[96];
+    const char *name = l->found.names[rank];
+    char parting[96];
 
-    name_of(l, rank, name, sizeof name);
     MV_ROWS_ADD(rows, RANK_FIELDS);
 }
 
@@ -240,119 +208,32 @@ const mv_table mv_report_ranks = {MV_TABLE(REPORT_FIELDS, list_report), .main = 
 
 /* ---- text: the verdict ------------------------------------------------------------------- */
 
-static void say_reason(const lineup *l, char text[SENTENCE], const mv_rank_outlier *found)
-{
-    const mv_trace *code = l->ranks[found->code_of]->code;
-    bool is_batch = found->reason == MV_RANK_LARGER_BATCH || found->reason == MV_RANK_SMALLER_BATCH;
-    char bytes[MV_SIZE_TEXT], label[256];
-
-    mv_prose_add(text, SENTENCE, "%s", mv_rank_reason_text(found->reason));
-    if (found->factor != 0)
-        mv_prose_add(text, SENTENCE, " (%.2f times)", found->factor);
-    if (found->bytes)
-        mv_prose_add(text, SENTENCE, ": %s", mv_size_text(bytes, found->bytes));
-    if (found->stack.row != MV_NO_ROW)
-        mv_prose_add(text, SENTENCE, "%s at %s", is_batch ? ", most" : "",
-                     label_of(code, found->stack, label, sizeof label));
-}
-
-/* The only outlier there is ends the sentence, whose subject is `rank`. */
-static void say_lone(const lineup *l, char text[SENTENCE], uint32_t rank)
-{
-    const mv_rank_outlier *lone = &l->found.outliers[0];
-    char name[256];
-
-    if (l->found.count != 1)
-        return;
-    mv_prose_add(text, SENTENCE, "; %s ",
-                 lone->rank == rank ? "it" : name_of(l, lone->rank, name, sizeof name));
-    say_reason(l, text, lone);
-}
-
-/* Of two ranks the larger is named; which of them is as it should be, nobody knows. */
-static void say_two(const lineup *l, char text[SENTENCE])
-{
-    uint32_t small = l->found.reference, large = 1 - small;
-    const mv_summary *a = l->ranks[small], *b = l->ranks[large];
-    char name[256], other[256], bytes[MV_SIZE_TEXT];
-
-    if (a->peak_allocated == b->peak_allocated) {
-        mv_prose_add(text, SENTENCE, "both peak at %s", mv_size_text(bytes, a->peak_allocated));
-        say_lone(l, text, MV_NO_ROW);
-        return;
-    }
-    mv_prose_add(text, SENTENCE, "%s peaks %s above %s", name_of(l, large, name, sizeof name),
-                 mv_size_text(bytes, b->peak_allocated - a->peak_allocated),
-                 name_of(l, small, other, sizeof other));
-    say_lone(l, text, large);
-}
-
-static uint32_t ranks_off(const lineup *l)
-{
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < l->found.count; i++)
-        count += i == 0 || l->found.outliers[i].rank != l->found.outliers[i - 1].rank;
-    return count;
-}
-
-static void say_several(const lineup *l, char text[SENTENCE])
-{
-    uint64_t least = UINT64_MAX, most = 0;
-    char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT];
-    uint32_t off = ranks_off(l);
-
-    if (off) {
-        mv_prose_add(text, SENTENCE, "%u of %u ranks %s off", off, l->count,
-                     off == 1 ? "is" : "are");
-        say_lone(l, text, MV_NO_ROW);
-        return;
-    }
-    for (uint32_t i = 0; i < l->count; i++) {
-        uint64_t peak = l->ranks[i]->peak_allocated;
-        least = peak < least ? peak : least;
-        most = peak > most ? peak : most;
-    }
-    mv_prose_add(text, SENTENCE, "no rank is off: peaks of %s to %s", mv_size_text(a, least),
-                 mv_size_text(b, most));
-}
-
 static void put_outlier(const lineup *l, const mv_rank_outlier *found)
 {
-    char name[256], text[SENTENCE] = "";
+    const char *name = l->found.names[found->rank];
 
     mv_out_text(l->out, "  ");
     mv_out_style(l->out, found->reason == MV_RANK_LEAK || found->reason == MV_RANK_OOM
                              ? MV_STYLE_RED
                              : MV_STYLE_BOLD);
-    put_text(l->out, name_of(l, found->rank, name, sizeof name));
+    put_text(l->out, name);
     mv_out_style(l->out, MV_STYLE_NONE);
     mv_out_char(l->out, ' ');
-    say_reason(l, text, found);
-    mv_prose_put(l->out, 3 + mv_prose_width(name), 4, "%s", text);
+    mv_prose_put(l->out, 3 + mv_prose_width(name), 4, "%s", found->text);
 }
 
 static void put_verdict(const lineup *l)
 {
-    uint32_t failed = l->files.failed;
-    char text[SENTENCE] = "";
+    char unread[64] = "";
 
-    if (failed)
-        mv_prose_add(text, SENTENCE, "%u of %u files could not be read; ", failed, l->files.count);
-    if (l->count == 0)
-        mv_prose_add(text, SENTENCE, "no rank to show");
-    else if (l->count == 1)
-        mv_prose_add(text, SENTENCE, "one rank: nothing to compare it with");
-    else if (l->count == 2)
-        say_two(l, text);
-    else
-        say_several(l, text);
-    mv_prose_put(l->out, 0, 2, "%s", text);
+    if (l->files.failed)
+        snprintf(unread, sizeof unread, "%u of %u files could not be read; ", l->files.failed,
+                 l->files.count);
+    mv_prose_put(l->out, 0, 2, "%s%s", unread, l->count ? l->found.verdict : "no rank to show");
     for (uint32_t i = 0; l->found.count > 1 && i < l->found.count; i++)
         put_outlier(l, &l->found.outliers[i]);
-    if (l->found.leaks > 1 && 2 * l->found.leaks > l->count)
-        mv_out_format(l->out, "  %s %u ranks leak; memviz leaks FILE tells where\n",
-                      l->found.leaks == l->count ? "all" : "most:", l->found.leaks);
+    if (l->count && *l->found.leak_note)
+        mv_out_format(l->out, "  %s\n", l->found.leak_note);
 }
 
 /* ---- text: the rest ----------------------------------------------------------------------- */
@@ -380,10 +261,10 @@ static void put_doing(const lineup *l, uint32_t rank, uint64_t allocation)
     doing side = doing_of(l, rank, allocation);
     const mv_trace *code = side.rank->code;
     bool has_stack = side.stack.row != MV_NO_ROW;
-    char name[512], bytes[MV_SIZE_TEXT], label[512];
+    char bytes[MV_SIZE_TEXT], label[512];
 
     mv_out_text(l->out, "    ");
-    put_text(l->out, name_of(l, rank, name, sizeof name));
+    put_text(l->out, l->found.names[rank]);
     if (!side.point) {
         mv_out_text(l->out, ": not in its summary\n");
         return;
@@ -439,12 +320,12 @@ static mv_code line_up(lineup *l, mv_err *err)
 static void judge_gate(lineup *l)
 {
     mv_gates *gates = &l->cli->gates;
-    char name[256], what[320], why[48], size[MV_SIZE_TEXT];
+    char what[320], why[48], size[MV_SIZE_TEXT];
     const char *doubt;
 
     for (uint32_t i = 0; i < l->count; i++) {
         const mv_summary *s = l->ranks[i];
-        name_of(l, i, name, sizeof name);
+        const char *name = l->found.names[i];
         if (s->verdict == MV_VERDICT_LEAK)
             mv_gate_judge(gates, MV_GATE_LEAK, MV_GATE_FAILS, "%s leaks: %s in all", name,
                           mv_size_text(size, s->leaked_bytes));

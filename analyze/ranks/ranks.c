@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "analyze/ranks/batch_factor.h"
+#include "analyze/ranks/rank_words.h"
 
 /* A peak that differs from the reference by at most this part does not differ. */
 #define SAME_PART 50 /* a fiftieth: 2 % */
@@ -212,8 +213,8 @@ static void judge_leak(comparison *c, uint32_t rank)
     const mv_summary *own = c->ranks[rank];
 
     if (own->verdict == MV_VERDICT_LEAK && 2 * c->out->leaks <= c->count)
-        add_outlier(
-            c, (mv_rank_outlier){rank, MV_RANK_LEAK, own->leaked_bytes, 0, rank, own->leak_stack});
+        add_outlier(c, (mv_rank_outlier){rank, MV_RANK_LEAK, own->leaked_bytes, 0, rank,
+                                         own->leak_stack, NULL});
 }
 
 static void judge_oom(comparison *c, uint32_t rank)
@@ -223,8 +224,11 @@ static void judge_oom(comparison *c, uint32_t rank)
     for (uint32_t i = 0; i < c->count; i++)
         with += c->ranks[i]->ooms > 0;
     if (c->ranks[rank]->ooms > 0 && 2 * with <= c->count)
-        add_outlier(c, (mv_rank_outlier){rank, MV_RANK_OOM, c->ranks[rank]->peak_allocated, 0, rank,
-                                         MV_NO_STACK});
+        add_outlier(c, (mv_rank_outlier){.rank = rank,
+                                         .reason = MV_RANK_OOM,
+                                         .bytes = c->ranks[rank]->peak_allocated,
+                                         .code_of = rank,
+                                         .stack = MV_NO_STACK});
 }
 
 /* Finds the reason why a rank's peak differs from the reference's. */
@@ -234,9 +238,11 @@ static void judge_size(comparison *c, uint32_t rank)
     bool larger = own->peak_allocated > other->peak_allocated;
     uint64_t bytes = distance(own->peak_allocated, other->peak_allocated);
     double factor = mv_batch_factor(c->scratch, other, own);
-    mv_rank_outlier o = {rank,  larger ? MV_RANK_LARGER : MV_RANK_SMALLER,
-                         bytes, 0,
-                         rank,  largest_change(c, rank, larger)};
+    mv_rank_outlier o = {.rank = rank,
+                         .reason = larger ? MV_RANK_LARGER : MV_RANK_SMALLER,
+                         .bytes = bytes,
+                         .code_of = rank,
+                         .stack = largest_change(c, rank, larger)};
 
     if (larger && own->verdict == MV_VERDICT_LEAK && own->leaked_bytes >= bytes / 2)
         return; /* the leak already explains it */
@@ -283,8 +289,11 @@ static void judge_sequence(comparison *c, uint32_t rank)
     point = mv_sequence_point(own, apart.last);
     if (point)
         site = mv_summary_find(own, point->key);
-    add_outlier(c, (mv_rank_outlier){rank, MV_RANK_DIFFERENT_STACKS, point ? point->size : 0, 0,
-                                     rank, site ? site->stack : MV_NO_STACK});
+    add_outlier(c, (mv_rank_outlier){.rank = rank,
+                                     .reason = MV_RANK_DIFFERENT_STACKS,
+                                     .bytes = point ? point->size : 0,
+                                     .code_of = rank,
+                                     .stack = site ? site->stack : MV_NO_STACK});
 }
 
 static void judge(comparison *c, uint32_t rank)
@@ -297,8 +306,11 @@ static void judge(comparison *c, uint32_t rank)
     if (distance(own->peak_allocated, other->peak_allocated) > c->off)
         judge_size(c, rank);
     else if (own->peak_reserved > c->reserved && own->peak_reserved - c->reserved > c->reserved_off)
-        add_outlier(c, (mv_rank_outlier){rank, MV_RANK_RESERVED, own->peak_reserved - c->reserved,
-                                         0, rank, MV_NO_STACK});
+        add_outlier(c, (mv_rank_outlier){.rank = rank,
+                                         .reason = MV_RANK_RESERVED,
+                                         .bytes = own->peak_reserved - c->reserved,
+                                         .code_of = rank,
+                                         .stack = MV_NO_STACK});
     if (c->out->count == before && c->count > 2)
         judge_sequence(c, rank);
 }
@@ -413,7 +425,7 @@ static bool compare_all(mv_arena *arena, comparison *c)
         c->out->leaks += c->ranks[i]->verdict == MV_VERDICT_LEAK;
     for (uint32_t i = 0; i < c->count && c->count > 1; i++)
         judge(c, i);
-    return true;
+    return mv_ranks_words(arena, c->ranks, c->count, c->out);
 }
 
 mv_code mv_ranks_compare(mv_arena *arena, const mv_summary *const *ranks, uint32_t count,

@@ -39,6 +39,7 @@ typedef struct {
     double factor;     /* ratio of the bytes, for LARGER_BATCH and SMALLER_BATCH; otherwise 0 */
     uint32_t code_of;  /* the rank whose code contains `stack` */
     mv_stack_id stack; /* where most of the bytes are; MV_NO_STACK: not recorded */
+    const char *text;  /* the reason as the predicate of a sentence, with figures */
 } mv_rank_outlier;
 
 typedef struct {
@@ -50,7 +51,10 @@ typedef struct {
      * complete). apart[i] is where rank i differs from it, MV_NO_DIVERGENCE if nowhere. `first` is
      * the rank that differs first, MV_NO_ROW when none does. */
     uint32_t most, first;
-    mv_divergence *apart; /* [ranks] */
+    mv_divergence *apart;     /* [ranks] */
+    const char *const *names; /* [ranks] what to call each */
+    const char *verdict;      /* one sentence on all of them */
+    const char *leak_note;    /* that most ranks leak; "" */
 } mv_ranks;
 
 /* `ranks` has `count` summaries, at least one. O(n log n) in the sites of all. Fails only when

@@ -1,0 +1,158 @@
+#include "analyze/ranks/rank_words.h"
+
+#include <string.h>
+
+#include "analyze/code/culprit.h"
+#include "base/size.h"
+#include "base/text.h"
+
+#define SENTENCE 1024
+
+typedef struct {
+    mv_arena *arena;
+    const mv_summary *const *ranks;
+    uint32_t count;
+    mv_ranks *out;
+} speaker;
+
+/* ---- names ------------------------------------------------------------------------------- */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* The name of the file, with its folder where several files have that name, and with the device
+ * where a file has several; only the device where there is one file. */
+static const char *name_of(const speaker *s, uint32_t rank)
+{
+    const mv_summary *own = s->ranks[rank];
+    const char *name = base_name(own->name);
+    bool recurs = false, several = false, all = true;
+
+    for (uint32_t i = 0; i < s->count; i++) {
+        bool same = strcmp(s->ranks[i]->name, own->name) == 0;
+        several = several || (i != rank && same && s->ranks[i]->device != own->device);
+        all = all && same;
+        recurs = recurs || (!same && strcmp(base_name(s->ranks[i]->name), name) == 0);
+    }
+    if (several && all)
+        return mv_arena_printf(s->arena, "device %u", own->device);
+    name = recurs ? own->name : name;
+    return several ? mv_arena_printf(s->arena, "%s device %u", name, own->device)
+                   : mv_arena_printf(s->arena, "%s", name);
+}
+
+/* ---- outliers ---------------------------------------------------------------------------- */
+
+static const char *say_outlier(const speaker *s, const mv_rank_outlier *found)
+{
+    const mv_trace *code = s->ranks[found->code_of]->code;
+    bool is_batch = found->reason == MV_RANK_LARGER_BATCH || found->reason == MV_RANK_SMALLER_BATCH;
+    char text[SENTENCE] = "", bytes[MV_SIZE_TEXT], label[256];
+
+    mv_text_append(text, SENTENCE, "%s", mv_rank_reason_text(found->reason));
+    if (found->factor != 0)
+        mv_text_append(text, SENTENCE, " (%.2f times)", found->factor);
+    if (found->bytes)
+        mv_text_append(text, SENTENCE, ": %s", mv_size_text(bytes, found->bytes));
+    if (found->stack.row != MV_NO_ROW)
+        mv_text_append(text, SENTENCE, "%s at %s", is_batch ? ", most" : "",
+                       mv_culprit_label(code, NULL, found->stack, label, sizeof label));
+    return mv_arena_text(s->arena, text, strlen(text));
+}
+
+/* ---- the verdict ------------------------------------------------------------------------- */
+
+/* Ends a sentence about `rank` with the only outlier, if there is exactly one. */
+static void say_only_outlier(const speaker *s, char text[SENTENCE], uint32_t rank)
+{
+    const mv_rank_outlier *only = &s->out->outliers[0];
+
+    if (s->out->count == 1)
+        mv_text_append(text, SENTENCE, "; %s %s",
+                       only->rank == rank ? "it" : s->out->names[only->rank], only->text);
+}
+
+/* Of two ranks the larger one is named. Neither is known to be the right one. */
+static void say_two(const speaker *s, char text[SENTENCE])
+{
+    uint32_t small = s->out->reference, large = 1 - small;
+    uint64_t low = s->ranks[small]->peak_allocated, high = s->ranks[large]->peak_allocated;
+    char bytes[MV_SIZE_TEXT];
+
+    if (low == high) {
+        mv_text_append(text, SENTENCE, "both peak at %s", mv_size_text(bytes, low));
+        say_only_outlier(s, text, MV_NO_ROW);
+        return;
+    }
+    mv_text_append(text, SENTENCE, "%s peaks %s above %s", s->out->names[large],
+                   mv_size_text(bytes, high - low), s->out->names[small]);
+    say_only_outlier(s, text, large);
+}
+
+static void say_several(const speaker *s, char text[SENTENCE])
+{
+    uint64_t least = UINT64_MAX, most = 0;
+    char a[MV_SIZE_TEXT], b[MV_SIZE_TEXT];
+    uint32_t off = 0;
+
+    for (uint32_t i = 0; i < s->out->count; i++)
+        off += i == 0 || s->out->outliers[i].rank != s->out->outliers[i - 1].rank;
+    if (off) {
+        mv_text_append(text, SENTENCE, "%u of %u ranks %s off", off, s->count,
+                       off == 1 ? "is" : "are");
+        say_only_outlier(s, text, MV_NO_ROW);
+        return;
+    }
+    for (uint32_t i = 0; i < s->count; i++) {
+        uint64_t peak = s->ranks[i]->peak_allocated;
+        least = peak < least ? peak : least;
+        most = peak > most ? peak : most;
+    }
+    mv_text_append(text, SENTENCE, "no rank is off: peaks of %s to %s", mv_size_text(a, least),
+                   mv_size_text(b, most));
+}
+
+static const char *find_verdict(const speaker *s)
+{
+    char text[SENTENCE] = "";
+
+    if (s->count == 1)
+        return "one rank: nothing to compare it with";
+    if (s->count == 2)
+        say_two(s, text);
+    else
+        say_several(s, text);
+    return mv_arena_text(s->arena, text, strlen(text));
+}
+
+/* When most ranks leak, none of them is an outlier for that. */
+static const char *find_leak_note(const speaker *s)
+{
+    uint32_t leaks = s->out->leaks;
+
+    if (leaks < 2 || 2 * leaks <= s->count)
+        return "";
+    return mv_arena_printf(s->arena, "%s %u ranks leak; memviz leaks FILE tells where",
+                           leaks == s->count ? "all" : "most:", leaks);
+}
+
+bool mv_ranks_words(mv_arena *arena, const mv_summary *const *ranks, uint32_t count, mv_ranks *out)
+{
+    const speaker s = {arena, ranks, count, out};
+    const char **names = mv_push_array(arena, const char *, count);
+
+    out->names = names;
+    for (uint32_t i = 0; names && i < count; i++)
+        if (!(names[i] = name_of(&s, i)))
+            return false;
+    for (uint32_t i = 0; names && i < out->count; i++)
+        if (!(out->outliers[i].text = say_outlier(&s, &out->outliers[i])))
+            return false;
+    out->verdict = names ? find_verdict(&s) : NULL;
+    out->leak_note = find_leak_note(&s);
+    return names && out->verdict && out->leak_note;
+}
