@@ -3,7 +3,7 @@
 
 #include "analyze/code/culprit.h"
 #include "analyze/code/labels.h"
-#include "analyze/peak/peak.h"
+#include "analyze/peak/peak_words.h"
 #include "base/size.h"
 #include "cli/complain.h"
 #include "cli/input/idle_devices.h"
@@ -27,6 +27,7 @@ typedef struct {
     mv_history_kind history;
     int64_t residual;
     uint64_t inexact_blocks;
+    mv_peak_doubts doubts;
     mv_attribution found;
     mv_peak_target target;
     mv_grouped grouped; /* --by */
@@ -275,25 +276,6 @@ static void put_verdict(const survey *s, const device_peak *d)
     mv_out_char(s->out, '\n');
 }
 
-static void put_doubts(const survey *s, const device_peak *d)
-{
-    char size[MV_SIZE_TEXT];
-    uint64_t residual = d->residual < 0 ? 0 - (uint64_t)d->residual : (uint64_t)d->residual;
-
-    if (d->history == MV_HISTORY_NONE)
-        mv_out_text(s->out,
-                    "  no events: what was alive as the file was written is all there is\n");
-    if (d->history == MV_HISTORY_LATE || d->history == MV_HISTORY_TRUNCATED)
-        mv_out_format(s->out, "  history is %s: the true peak may be earlier and higher\n",
-                      mv_history_name(d->history));
-    if (d->inexact_blocks > 0)
-        mv_out_format(s->out, "  %llu block sizes from before the events are lower bounds\n",
-                      (unsigned long long)d->inexact_blocks);
-    if (residual > 0)
-        mv_out_format(s->out, "  the final heap holds %s %s than the events lead to\n",
-                      mv_size_text(size, residual), d->residual < 0 ? "less" : "more");
-}
-
 static void put_levels(const survey *s, const mv_attribution *found)
 {
     const mv_levels *l = &found->at.bytes;
@@ -362,17 +344,9 @@ static void put_stacks(const survey *s, const mv_attribution *found)
 static void put_target(const survey *s, const device_peak *d)
 {
     const mv_peak_target *t = &d->target;
-    char bytes[MV_SIZE_TEXT], peak[MV_SIZE_TEXT], label[512], these[24];
+    char bytes[MV_SIZE_TEXT], text[160], label[512];
 
-    mv_size_text(bytes, t->bytes);
-    mv_size_text(peak, t->peak);
-    snprintf(these, sizeof these, t->count == 1 ? "this one" : "these %u", t->count);
-    if (t->count == 0 && t->reaches)
-        mv_out_format(s->out, "\n  target %s: the peak is no higher\n", bytes);
-    else
-        mv_out_format(s->out, "\n  target %s%s: without %s%s the peak is %s\n", bytes,
-                      t->reaches ? "" : " is out of reach", these,
-                      t->is_least && t->count > 1 ? " (fewer do not do)" : "", peak);
+    mv_out_format(s->out, "\n  %s\n", mv_peak_target_text(t, text, sizeof text));
     for (uint32_t i = 0; i < t->count && i < s->limit; i++) {
         const mv_peak_part *part = &d->found.parts[t->part[i]];
         mv_out_format(s->out, "  -%9s  ", mv_size_text(bytes, t->fall[i]));
@@ -392,7 +366,8 @@ static void put_device(const survey *s, const device_peak *d)
     }
     put_verdict(s, d);
     put_levels(s, &d->found);
-    put_doubts(s, d);
+    for (uint32_t i = 0; i < d->doubts.count; i++)
+        mv_out_format(s->out, "  %s\n", d->doubts.text[i]);
     put_categories(s, &d->found);
     if (s->is_grouped) {
         mv_table_print(s->cli, &mv_group_table, s, &d->grouped, "\n");
@@ -464,7 +439,10 @@ static bool find_device(survey *s, uint32_t device, device_peak *d)
                        .history = lives.history,
                        .residual = lives.doubts.residual,
                        .inexact_blocks = lives.doubts.inexact_blocks};
-    mv_peak_attribute(&cli->arena, s->trace, &lives, at, opts, &d->found, &err);
+    if (!mv_peak_doubts_find(&cli->arena, &lives, &d->doubts))
+        mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    if (err.code == MV_OK)
+        mv_peak_attribute(&cli->arena, s->trace, &lives, at, opts, &d->found, &err);
     if (err.code == MV_OK && s->is_grouped)
         mv_by_find(cli, s->trace, &lives, s->kinds, at.event, s->limit, &d->grouped, &err);
     if (err.code == MV_OK && mv_option_given(&cli->options, MV_HAS(TARGET)))

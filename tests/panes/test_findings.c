@@ -1,21 +1,26 @@
 /* What the viewer finds wrong: the verdicts of the reports, each with its place. */
 #include "tests/fixture/fixture_training.h"
 #include "tests/fixture/fixture_view.h"
-#include "view/panes/findings.h"
+#include "view/panes/finding_places.h"
 
 typedef struct {
     mv_view *view;
     const mv_document *document;
     const mv_document_device *device;
     mv_findings found;
+    mv_finding_place *places; /* [found.count] */
 } bench;
 
 static void find(bench *b)
 {
+    mv_reports reports;
+
     b->document = mv_view_document(b->view);
     b->device = mv_view_device(b->view);
-    mvt_ok(mv_findings_find(mvt_memory(), &b->document->trace, &b->document->sites, b->device,
-                            &b->found, mvt_err()));
+    reports = mv_document_reports(b->document, b->device);
+    mvt_ok(mv_findings_find(mvt_memory(), &reports, &b->found, mvt_err()));
+    b->places = mv_finding_places_find(mvt_memory(), b->document, b->device, &b->found);
+    cr_assert_not_null(b->places);
 }
 
 static void open_bench(bench *b, const char *name)
@@ -88,32 +93,35 @@ Test(findings, bytes_are_those_of_the_reports)
 /* ---- places ------------------------------------------------------------------------------ */
 
 /* What is pinned lives at the moment, is seen in the window, and the search finds it. */
-static void check_place(const bench *b, const mv_finding *f, const char *name)
+static void check_place(const bench *b, uint32_t row, const char *name)
 {
+    const mv_finding *f = &b->found.rows[row];
+    const mv_finding_place *place = &b->places[row];
     mv_filter_bits bits;
     mv_filter filter;
     char why[MV_FILTER_WHY];
 
     cr_expect(*f->title && *f->what, "%s", name);
-    cr_expect_lt(strlen(f->search), MV_SEARCH_TEXT);
+    cr_expect_lt(strlen(place->search), MV_SEARCH_TEXT);
     if (!f->has_place) {
-        cr_expect_eq(f->alloc, MV_NO_ROW);
+        cr_expect_eq(place->alloc, MV_NO_ROW);
         return;
     }
-    cr_expect_lt(f->from, f->to);
-    cr_expect_leq(f->to, b->device->lives.events.count);
+    cr_expect_lt(place->from, place->to);
+    cr_expect_leq(place->to, b->device->lives.events.count);
     cr_expect(f->event == MV_BEFORE || f->event < b->device->lives.events.count);
-    if (f->alloc == MV_NO_ROW)
+    if (place->alloc == MV_NO_ROW)
         return;
-    cr_expect(mv_index_is_alive(&b->device->index, f->alloc, f->event), "%s: %s", name, f->title);
-    if (!*f->search)
+    cr_expect(mv_index_is_alive(&b->device->index, place->alloc, f->event), "%s: %s", name,
+              f->title);
+    if (!*place->search)
         return;
-    cr_assert(mv_filter_read(mvt_memory(), f->search, &filter, why), "%s: %s: %s", name, f->search,
-              why);
+    cr_assert(mv_filter_read(mvt_memory(), place->search, &filter, why), "%s: %s: %s", name,
+              place->search, why);
     mvt_ok(mv_filter_allocs(mvt_memory(), &b->document->trace, &b->device->lives, &b->device->leaks,
                             &filter, &bits, mvt_err()));
-    cr_expect(mv_filter_has(&bits, f->alloc), "%s: \"%s\" does not find what %s pins", name,
-              f->search, f->title);
+    cr_expect(mv_filter_has(&bits, place->alloc), "%s: \"%s\" does not find what %s pins", name,
+              place->search, f->title);
     mv_filter_release(&filter);
 }
 
@@ -129,7 +137,7 @@ static void check_view(mv_view *view, const char *name)
             b.found.rows[i].kind == MV_FINDING_LEAK ? MV_FINDING_FRAGMENTED : b.found.rows[i].kind;
         cr_expect_geq(rank, before, "%s: the most alarming first", name);
         before = rank;
-        check_place(&b, &b.found.rows[i], name);
+        check_place(&b, i, name);
     }
 }
 
@@ -169,12 +177,15 @@ Test(findings, traces_of_nearly_nothing)
 
 Test(findings, fails_when_memory_is_out)
 {
+    mv_reports reports;
     bench b;
 
     open_bench(&b, "leak_in_training");
+    reports = mv_document_reports(b.document, b.device);
     for (mvt_limit l = {.step = 2048}; mvt_more_memory(&l);) {
         mv_findings found;
-        l.code = mv_findings_find(&l.arena, &b.document->trace, &b.document->sites, b.device,
-                                  &found, mvt_err());
+        l.code = mv_findings_find(&l.arena, &reports, &found, mvt_err());
+        if (l.code == MV_OK && !mv_finding_places_find(&l.arena, b.document, b.device, &found))
+            l.code = MV_NOMEM;
     }
 }

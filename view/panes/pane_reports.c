@@ -77,8 +77,8 @@ static void paint_finding(reports_frame *p, uint32_t row)
                           mv_panel_say(p->view, "-> %s", f->advice));
         if (f->has_place && line.h > 0)
             mv_panel_wrap(&p->lines, left, width, p->ui->theme->faint_text, 1,
-                          f->shows_state ? "click: show it in the allocator's state"
-                                         : "click: show it in the timeline");
+                          f->is_about_heap ? "click: show it in the allocator's state"
+                                           : "click: show it in the timeline");
     }
     if (p->lines.y > top)
         mv_ui_zone(p->ui, (mv_box){p->lines.box.x, top, p->lines.box.w, p->lines.y - top},
@@ -130,21 +130,23 @@ void mv_do_report_row(mv_view *view, uint64_t arg)
 {
     const mv_findings_answer *a = view->panels->findings_shown;
     const mv_finding *f;
+    const mv_finding_place *seen;
     mv_listing_place place;
 
     if (!a || arg >= a->findings.count)
         return;
     f = &a->findings.rows[arg];
+    seen = &a->places[arg];
     view->panels->report_shown = (uint32_t)arg;
     if (!f->has_place)
         return;
     place = (mv_listing_place){.has_event = true,
                                .event = f->event,
-                               .alloc = f->alloc,
-                               .has_window = f->to > f->from,
-                               .from = f->from,
-                               .to = f->to,
-                               .search = f->search};
+                               .alloc = seen->alloc,
+                               .has_window = seen->to > seen->from,
+                               .from = seen->from,
+                               .to = seen->to,
+                               .search = seen->search};
     mv_panels_go(view, &place);
-    view->now.main = f->shows_state ? MV_MAIN_STATE : MV_MAIN_TIMELINE;
+    view->now.main = f->is_about_heap ? MV_MAIN_STATE : MV_MAIN_TIMELINE;
 }

@@ -124,16 +124,17 @@ static void *find_findings(mv_arena *arena, void *context, const void *ask)
 {
     const mv_findings_question *q = ask;
     mv_findings_answer *a = mv_push_struct(arena, mv_findings_answer);
+    const mv_reports reports = mv_document_reports(q->document, q->device);
     mv_err err;
 
     (void)context;
     if (!a)
         return NULL;
     a->ask = *q;
-    return mv_findings_find(arena, &q->document->trace, &q->document->sites, q->device,
-                            &a->findings, &err) == MV_OK
-               ? a
-               : NULL;
+    if (mv_findings_find(arena, &reports, &a->findings, &err) != MV_OK)
+        return NULL;
+    a->places = mv_finding_places_find(arena, q->document, q->device, &a->findings);
+    return a->places ? a : NULL;
 }
 
 static void *find_story(mv_arena *arena, void *context, const void *ask)

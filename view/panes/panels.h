@@ -15,7 +15,7 @@
 #include <pthread.h>
 
 #include "view/panes/allocation_history.h"
-#include "view/panes/findings.h"
+#include "view/panes/finding_places.h"
 #include "view/panes/flames.h"
 #include "view/panes/listing.h"
 #include "view/panes/panes.h"
@@ -89,6 +89,7 @@ typedef struct {
 typedef struct {
     mv_findings_question ask;
     mv_findings findings;
+    mv_finding_place *places; /* [findings.count] */
 } mv_findings_answer;
 
 typedef struct {

@@ -1,0 +1,316 @@
+#include "analyze/advice/findings.h"
+
+#include "analyze/code/culprit.h"
+#include "analyze/leaks/leak_words.h"
+#include "analyze/peak/peak_words.h"
+#include "base/size.h"
+#include "base/sort.h"
+#include "base/text.h"
+
+typedef struct {
+    mv_arena *arena;
+    const mv_reports *of;
+    mv_findings *out;
+    uint32_t capacity;
+    bool failed;
+} gathering;
+
+const char *mv_finding_name(mv_finding_kind kind)
+{
+    static const char *const names[] = {
+#define MV_FINDING_NAME(name, text) text,
+        MV_FINDING_LIST(MV_FINDING_NAME)
+#undef MV_FINDING_NAME
+    };
+
+    return kind < MV_FINDING_COUNT ? names[kind] : "";
+}
+
+__attribute__((format(printf, 2, 3))) static const char *say(gathering *g, const char *format, ...)
+{
+    const char *text;
+    va_list args;
+
+    va_start(args, format);
+    text = mv_arena_vprintf(g->arena, format, args);
+    va_end(args);
+    g->failed = g->failed || !text;
+    return text ? text : "";
+}
+
+static const char *size_of(gathering *g, uint64_t bytes)
+{
+    char text[MV_SIZE_TEXT];
+
+    return say(g, "%s", mv_size_text(text, bytes));
+}
+
+static mv_finding finding(mv_finding_kind kind, uint64_t bytes)
+{
+    return (mv_finding){.kind = kind,
+                        .bytes = bytes,
+                        .culprit = "",
+                        .advice = "",
+                        .stack = MV_NO_STACK,
+                        .frame = MV_NO_FRAME,
+                        .category = MV_NO_ROW};
+}
+
+static void add(gathering *g, mv_finding f)
+{
+    if (g->out->count < g->capacity)
+        g->out->rows[g->out->count++] = f;
+    else
+        g->failed = true;
+}
+
+static void add_text(gathering *g, mv_finding_kind kind, uint64_t bytes, const char *title,
+                     const char *what)
+{
+    mv_finding f = finding(kind, bytes);
+
+    f.title = title;
+    f.what = what;
+    add(g, f);
+}
+
+static void set_place(mv_finding *f, uint32_t event, uint32_t first, uint32_t last)
+{
+    f->has_place = true;
+    f->event = event;
+    f->first = first;
+    f->last = last;
+}
+
+static void blame(gathering *g, mv_finding *f, mv_stack_id stack)
+{
+    const uint8_t *kinds = g->of->sites->kinds;
+    char label[256];
+
+    f->stack = stack;
+    f->frame = mv_culprit_frame(g->of->trace, kinds, stack);
+    f->culprit = say(g, "%s", mv_culprit_label(g->of->trace, kinds, stack, label, sizeof label));
+}
+
+/* ---- out of memory ----------------------------------------------------------------------- */
+
+static void add_oom(gathering *g, const mv_oom *oom)
+{
+    bool has_pins = oom->verdict != MV_OOM_CAPACITY && oom->pins.line_count > 0;
+    const mv_pin *line = has_pins ? oom->pins.lines : oom->holder_count > 0 ? oom->holders : NULL;
+    mv_finding f = finding(MV_FINDING_OOM, oom->requested);
+    char label[256];
+
+    mv_culprit_label(g->of->trace, g->of->sites->kinds, oom->stack, label, sizeof label);
+    f.title = say(g, "%s asked for at %s: %s", size_of(g, oom->requested), label,
+                  mv_oom_verdict_name(oom->verdict));
+    f.what = say(g, "%s; largest hole %s, free in all %s", oom->why, size_of(g, oom->largest_hole),
+                 size_of(g, oom->bytes.free));
+    f.advice = oom->advice;
+    f.is_about_heap = has_pins;
+    set_place(&f, oom->event, line ? line->oldest : 0, oom->event);
+    if (line) {
+        blame(g, &f, line->stack);
+        f.what =
+            say(g, "%s; %s in %u block%s %s by %s", f.what, size_of(g, line->bytes), line->blocks,
+                mv_plural(line->blocks), has_pins ? "pinned" : "held", f.culprit);
+    }
+    add(g, f);
+}
+
+static void add_ooms(gathering *g)
+{
+    const mv_ooms *found = g->of->ooms;
+
+    for (uint32_t i = 0; i < found->count && i < MV_MOST_FINDINGS; i++)
+        add_oom(g, &found->ooms[i]);
+    if (found->count > MV_MOST_FINDINGS)
+        add_text(g, MV_FINDING_NOTE, 0,
+                 say(g, "%u more request%s failed", found->count - MV_MOST_FINDINGS,
+                     mv_plural(found->count - MV_MOST_FINDINGS)),
+                 "memviz oom lists them all");
+    if (found->retries)
+        add_text(
+            g, MV_FINDING_NOTE, found->released, found->retried,
+            "for each of them the device was asked twice, and cached memory given back in between");
+}
+
+/* ---- leaks ------------------------------------------------------------------------------- */
+
+static void add_leak(gathering *g, const mv_leak *leak)
+{
+    uint32_t events = g->of->lives->events.count, exit = g->of->leaks->exit_event;
+    mv_finding f = finding(MV_FINDING_LEAK, leak->bytes);
+    char label[256];
+
+    f.advice = leak->advice;
+    f.culprit =
+        say(g, "%s", mv_leak_label(g->of->trace, g->of->sites->kinds, leak, label, sizeof label));
+    f.title = say(g, "%s a step, %s at the end", size_of(g, leak->bytes_per_step),
+                  size_of(g, leak->bytes));
+    f.what = say(g, "%u block%s from event %u to %u %s alive at the end, confidence %.2f%s%s%s%s",
+                 leak->blocks, mv_plural(leak->blocks), leak->first_event, leak->last_event,
+                 leak->blocks == 1 ? "is" : "are", leak->confidence,
+                 leak->kind == MV_LEAK_UNKNOWN ? "" : "; ",
+                 leak->kind == MV_LEAK_UNKNOWN ? "" : mv_leak_kind_name(leak->kind),
+                 leak->kind == MV_LEAK_UNKNOWN ? "" : ": ", leak->evidence);
+    f.stack = leak->stack;
+    f.frame = leak->culprit;
+    set_place(&f, (exit < events ? exit : events) - 1, leak->first_event, events);
+    add(g, f);
+}
+
+static void add_leaks(gathering *g)
+{
+    const mv_leaks *found = g->of->leaks;
+
+    for (uint32_t i = 0; i < found->count && i < MV_MOST_FINDINGS; i++)
+        add_leak(g, &found->leaks[i]);
+    if (found->count > MV_MOST_FINDINGS)
+        add_text(g, MV_FINDING_NOTE, 0,
+                 say(g, "%u more leak%s", found->count - MV_MOST_FINDINGS,
+                     mv_plural(found->count - MV_MOST_FINDINGS)),
+                 "memviz leaks lists them all");
+}
+
+/* ---- fragmentation ----------------------------------------------------------------------- */
+
+static void add_fragmentation(gathering *g)
+{
+    const mv_fragmentation *found = g->of->fragmentation;
+    const mv_pin *line = found->pins.line_count ? &found->pins.lines[0] : NULL;
+    mv_finding f = finding(MV_FINDING_FRAGMENTED, found->beyond);
+
+    if (!found->fragmented)
+        return;
+    f.title = found->figures;
+    f.what = say(g, "%s; %s is stranded beside blocks in use, %s lies in unused segments",
+                 found->why, size_of(g, found->stranded), size_of(g, found->whole));
+    f.advice = found->advice_count ? found->advice[0].text : found->trials_note;
+    f.is_about_heap = true;
+    set_place(&f, found->at.event, 0, found->at.event);
+    if (line) {
+        blame(g, &f, line->stack);
+        f.what = say(g, "%s; %u block%s of %s strand%s %s in %u segment%s", f.what, line->blocks,
+                     mv_plural(line->blocks), f.culprit, line->blocks == 1 ? "s" : "",
+                     size_of(g, line->stranded), line->segments, mv_plural(line->segments));
+    } else if (found->growths.count) {
+        blame(g, &f, found->growths.rows[0].stack);
+    }
+    add(g, f);
+}
+
+/* ---- the peak ---------------------------------------------------------------------------- */
+
+static void add_site(gathering *g, const mv_peak_site *site)
+{
+    const mv_attribution *peak = g->of->peak;
+    uint64_t all = peak->at.bytes.allocated;
+    bool is_known = site->category != MV_CATEGORY_UNKNOWN;
+    mv_finding f = finding(MV_FINDING_PEAK, site->bytes);
+
+    blame(g, &f, site->stack);
+    f.title = say(g, "%s of %s, %.0f %%%s%s", size_of(g, site->bytes), size_of(g, all),
+                  all ? 100.0 * (double)site->bytes / (double)all : 0, is_known ? ", " : "",
+                  is_known ? peak->categories.name[site->category] : "");
+    f.what =
+        say(g, "%u block%s at the peak; without %s the peak would be %s lower", site->blocks,
+            mv_plural(site->blocks), site->blocks == 1 ? "it" : "them", size_of(g, site->marginal));
+    f.advice = mv_category_advice(site->category);
+    f.category = site->category;
+    set_place(&f, peak->at.event, 0, g->of->lives->events.count);
+    add(g, f);
+}
+
+static void add_peak(gathering *g)
+{
+    const mv_attribution *peak = g->of->peak;
+
+    for (uint32_t i = 0; i < peak->count && i < MV_PEAK_FINDINGS; i++)
+        add_site(g, &peak->sites[i]);
+    if (peak->unattributed && peak->unattributed >= peak->at.bytes.allocated / 4)
+        add_text(g, MV_FINDING_NOTE, peak->unattributed,
+                 say(g, "%s of the peak have no stack", size_of(g, peak->unattributed)),
+                 "they were allocated before recording began, or their stacks were not recorded");
+}
+
+/* ---- what is missing, what is fine ------------------------------------------------------- */
+
+static void add_doubts(gathering *g)
+{
+    const mv_lives *lives = g->of->lives;
+    int64_t residual = lives->doubts.residual;
+    const char *text = mv_residual_text(g->arena, lives);
+
+    if (lives->history != MV_HISTORY_COMPLETE)
+        add_text(g, MV_FINDING_NOTE, 0, say(g, "history: %s", mv_history_name(lives->history)),
+                 lives->history_why);
+    g->failed = g->failed || !text;
+    if (residual != 0 && text)
+        add_text(g, MV_FINDING_NOTE, residual < 0 ? 0 - (uint64_t)residual : (uint64_t)residual,
+                 "the file contradicts itself", text);
+}
+
+static const char *why_no_leak(gathering *g)
+{
+    char why[512], under_way[128];
+
+    mv_leaks_why(g->of->leaks, why, sizeof why);
+    mv_leaks_under_way(g->of->leaks, under_way, sizeof under_way);
+    return say(g, "%s%s%s", why, *under_way ? "; " : "", under_way);
+}
+
+static void add_fine(gathering *g)
+{
+    const mv_fragmentation *fragmentation = g->of->fragmentation;
+    const mv_leaks *leaks = g->of->leaks;
+    const mv_ooms *ooms = g->of->ooms;
+
+    if (leaks->verdict == MV_VERDICT_CLEAN)
+        add_text(g, MV_FINDING_FINE, 0, "no leak", why_no_leak(g));
+    else if (leaks->verdict == MV_VERDICT_UNKNOWN)
+        add_text(g, MV_FINDING_NOTE, 0, "leaks unknown", why_no_leak(g));
+    if (!fragmentation->fragmented)
+        add_text(g, fragmentation->is_known ? MV_FINDING_FINE : MV_FINDING_NOTE, 0,
+                 say(g, "fragmentation %s: %s", fragmentation->answer, fragmentation->figures),
+                 fragmentation->why);
+    if (ooms->count == 0)
+        add_text(g, ooms->is_known ? MV_FINDING_FINE : MV_FINDING_NOTE, 0, ooms->verdict,
+                 ooms->why);
+}
+
+/* ---- all --------------------------------------------------------------------------------- */
+
+/* Leaks and fragmentation are equally bad: bytes decide. Otherwise those that were found first stay
+ * first: their event, or their rank in the report, decided. */
+static int by_alarm(const void *left, const void *right, const void *context)
+{
+    const mv_finding *a = left, *b = right;
+    bool is_waste_a = a->kind == MV_FINDING_LEAK || a->kind == MV_FINDING_FRAGMENTED;
+    bool is_waste_b = b->kind == MV_FINDING_LEAK || b->kind == MV_FINDING_FRAGMENTED;
+
+    (void)context;
+    if (is_waste_a && is_waste_b)
+        return (a->bytes < b->bytes) - (a->bytes > b->bytes);
+    return (a->kind > b->kind) - (a->kind < b->kind);
+}
+
+mv_code mv_findings_find(mv_arena *arena, const mv_reports *reports, mv_findings *out, mv_err *err)
+{
+    gathering g = {.arena = arena,
+                   .of = reports,
+                   .out = out,
+                   .capacity = 2 * MV_MOST_FINDINGS + MV_PEAK_FINDINGS + 12};
+
+    *out = (mv_findings){.rows = mv_push_array(arena, mv_finding, g.capacity)};
+    if (!out->rows)
+        return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "findings");
+    add_ooms(&g);
+    add_leaks(&g);
+    add_fragmentation(&g);
+    add_peak(&g);
+    add_doubts(&g);
+    add_fine(&g);
+    mv_sort_by(arena, out->rows, out->count, sizeof *out->rows, by_alarm, NULL);
+    return g.failed ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "findings") : MV_OK;
+}

@@ -1,0 +1,84 @@
+#include "analyze/peak/peak_words.h"
+
+#include <stdio.h>
+
+#include "base/size.h"
+#include "base/text.h"
+
+const char *mv_residual_text(mv_arena *arena, const mv_lives *lives)
+{
+    int64_t residual = lives->doubts.residual;
+    char size[MV_SIZE_TEXT];
+
+    if (residual == 0)
+        return "";
+    return mv_arena_printf(
+        arena, "the final heap holds %s %s than the events lead to",
+        mv_size_text(size, residual < 0 ? 0 - (uint64_t)residual : (uint64_t)residual),
+        residual < 0 ? "less" : "more");
+}
+
+/* False when memory is out. */
+static bool add(mv_peak_doubts *out, const char *text)
+{
+    if (text && *text)
+        out->text[out->count++] = text;
+    return text != NULL;
+}
+
+bool mv_peak_doubts_find(mv_arena *arena, const mv_lives *lives, mv_peak_doubts *out)
+{
+    const char *history = "", *inexact = "";
+
+    *out = (mv_peak_doubts){0};
+    if (lives->history == MV_HISTORY_NONE)
+        history = "no events: what was alive when the file was written is all there is";
+    else if (lives->history != MV_HISTORY_COMPLETE)
+        history = mv_arena_printf(arena, "history is %s: the true peak may be earlier and higher",
+                                  mv_history_name(lives->history));
+    if (lives->doubts.inexact_blocks > 0)
+        inexact = mv_arena_printf(arena, "%llu block sizes from before the events are lower bounds",
+                                  (unsigned long long)lives->doubts.inexact_blocks);
+    return add(out, history) && add(out, inexact) && add(out, mv_residual_text(arena, lives));
+}
+
+const char *mv_category_advice(uint16_t category)
+{
+    switch ((mv_category)category) {
+    case MV_CATEGORY_PARAMETER:
+        return "parameters in a narrower type, or sharded over more devices, take less";
+    case MV_CATEGORY_GRADIENT:
+        return "gradients can be sharded, or freed by zero_grad(set_to_none=True) before the peak";
+    case MV_CATEGORY_OPTIMIZER_STATE:
+        return "the optimizer's state can be sharded, offloaded, or kept in a narrower type";
+    case MV_CATEGORY_ACTIVATION:
+        return "activation checkpointing, a smaller batch or a narrower type make it less";
+    case MV_CATEGORY_TEMPORARY:
+        return "work in pieces, in place or fused needs smaller temporaries";
+    case MV_CATEGORY_INPUT:
+        return "a smaller batch, or fewer batches fetched in advance, make it less";
+    case MV_CATEGORY_WORKSPACE:
+        return "smaller workspaces can be set for the library that asks for them";
+    case MV_CATEGORY_COMMUNICATION:
+        return "smaller buckets of communication make it less";
+    default:
+        return "see its stack and its life in the picture";
+    }
+}
+
+const char *mv_peak_target_text(const mv_peak_target *target, char *out, size_t size)
+{
+    char bytes[MV_SIZE_TEXT], peak[MV_SIZE_TEXT], these[24] = "this one";
+
+    mv_size_text(bytes, target->bytes);
+    if (target->count != 1)
+        snprintf(these, sizeof these, "these %u", target->count);
+    if (target->count == 0 && target->reaches)
+        snprintf(out, size, "target %s: the peak is no higher", bytes);
+    else
+        snprintf(out, size, "target %s%s: without %s%s the peak is %s", bytes,
+                 target->reaches ? "" : " is out of reach", these,
+                 target->is_least && target->count > 1 ? " (fewer are not enough)" : "",
+                 mv_size_text(peak, target->peak));
+    return out;
+}

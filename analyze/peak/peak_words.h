@@ -1,0 +1,27 @@
+/* The sentences of the report on the peak: what is doubtful about its figures, what one can do
+ * about memory of a kind, what a target comes to. */
+#ifndef MV_PEAK_WORDS_H
+#define MV_PEAK_WORDS_H
+
+#include "analyze/peak/peak.h"
+
+typedef struct {
+    uint32_t count;
+    const char *text[3];
+} mv_peak_doubts;
+
+/* Why the peak of these lives may not be the true one. False when memory is out. */
+bool mv_peak_doubts_find(mv_arena *arena, const mv_lives *lives, mv_peak_doubts *out);
+
+/* "the final heap holds 2.00 MiB less than the events lead to"; "" when they agree. In `arena`;
+ * NULL when memory is out. */
+const char *mv_residual_text(mv_arena *arena, const mv_lives *lives);
+
+/* What one can do about memory of a category of mv_attribution. */
+const char *mv_category_advice(uint16_t category);
+
+/* "target 400 MiB: without these 4 (fewer are not enough) the peak is 362 MiB". Cut to fit; returns
+ * `out`. */
+const char *mv_peak_target_text(const mv_peak_target *target, char *out, size_t size);
+
+#endif

@@ -1,0 +1,153 @@
+/* A command, a page and the viewer say the same: every sentence that judges or advises is made in
+ * analyze/, and the others show it as it is. */
+#include "tests/fixture/fixture_json.h"
+#include "tests/fixture/fixture_view.h"
+#include "view/panes/finding_places.h"
+
+typedef struct {
+    const char *name;
+    mv_findings found;
+    cJSON *leaks, *oom, *fragmentation; /* of the device that the viewer shows */
+} comparison;
+
+/* The entry of a report's list that is about a device; NULL: none. */
+static cJSON *of_device(cJSON *list, uint32_t device)
+{
+    cJSON *entry;
+
+    cJSON_ArrayForEach(entry, list) if (mvt_json_number(entry, "device") == device) return entry;
+    return NULL;
+}
+
+/* Whether some finding of a kind begins with a text, in its title, sentence or advice. */
+static bool is_said(const comparison *c, mv_finding_kind kind, const char *text)
+{
+    for (uint32_t i = 0; i < c->found.count; i++) {
+        const mv_finding *f = &c->found.rows[i];
+        if (f->kind == kind &&
+            (strncmp(f->title, text, strlen(text)) == 0 ||
+             strncmp(f->what, text, strlen(text)) == 0 || strcmp(f->advice, text) == 0))
+            return true;
+    }
+    return false;
+}
+
+static void expect_said(const comparison *c, mv_finding_kind kind, const char *text)
+{
+    cr_expect(is_said(c, kind, text), "%s: the viewer does not say: %s", c->name, text);
+}
+
+static void check_leaks(const comparison *c, uint32_t device)
+{
+    const cJSON *own = of_device(cJSON_GetObjectItem(c->leaks, "devices"), device), *leak;
+    const char *verdict = mvt_json_text(own, "verdict");
+
+    if (strcmp(verdict, "leak") != 0)
+        expect_said(c, strcmp(verdict, "clean") == 0 ? MV_FINDING_FINE : MV_FINDING_NOTE,
+                    mvt_json_text(own, "why"));
+    cJSON_ArrayForEach(
+        leak, cJSON_GetObjectItem(c->leaks, "leaks")) if (mvt_json_number(leak, "device") == device)
+        expect_said(c, MV_FINDING_LEAK, mvt_json_text(leak, "advice"));
+}
+
+static void check_oom(const comparison *c, uint32_t device)
+{
+    const cJSON *oom;
+
+    cJSON_ArrayForEach(oom, cJSON_GetObjectItem(c->oom, "ooms"))
+    {
+        if (mvt_json_number(oom, "device") != device)
+            continue;
+        expect_said(c, MV_FINDING_OOM, mvt_json_text(oom, "why"));
+        expect_said(c, MV_FINDING_OOM, mvt_json_text(oom, "advice"));
+    }
+}
+
+static void check_fragmentation(const comparison *c, uint32_t device)
+{
+    cJSON *own = of_device(cJSON_GetObjectItem(c->fragmentation, "devices"), device);
+    cJSON *advice = cJSON_GetArrayItem(cJSON_GetObjectItem(own, "advice"), 0);
+    bool is_fragmented = strcmp(mvt_json_text(own, "verdict"), "fragmented") == 0;
+    bool is_known = cJSON_IsTrue(cJSON_GetObjectItem(own, "known"));
+
+    expect_said(c,
+                is_fragmented ? MV_FINDING_FRAGMENTED
+                : is_known    ? MV_FINDING_FINE
+                              : MV_FINDING_NOTE,
+                mvt_json_text(own, "why"));
+    if (is_fragmented && advice)
+        expect_said(c, MV_FINDING_FRAGMENTED, mvt_json_text(advice, "text"));
+}
+
+static void check_view(mv_view *view, const char *name)
+{
+    const mv_document *document = mv_view_document(view);
+    const mv_document_device *device = mv_view_device(view);
+    const mv_reports reports = mv_document_reports(document, device);
+    comparison c = {.name = name};
+
+    mvt_ok(mv_findings_find(mvt_memory(), &reports, &c.found, mvt_err()));
+    c.leaks = mvt_json(0, "$MEMVIZ leaks --json $SNAPS/%s.pickle*", name);
+    c.oom = mvt_json(0, "$MEMVIZ oom --json $SNAPS/%s.pickle*", name);
+    c.fragmentation = mvt_json(0, "$MEMVIZ fragmentation --json $SNAPS/%s.pickle*", name);
+    check_leaks(&c, device->device);
+    check_oom(&c, device->device);
+    check_fragmentation(&c, device->device);
+}
+
+Test(sentences, the_viewer_says_what_the_commands_say)
+{
+    mvt_each_view(check_view);
+}
+
+/* The text of a report without line breaks and runs of spaces. */
+static char *on_one_line(char *text)
+{
+    char *end = text;
+
+    for (const char *at = text; *at; at++)
+        if (*at != '\n' && (*at != ' ' || (end > text && end[-1] != ' ')))
+            *end++ = *at;
+        else if (end > text && end[-1] != ' ')
+            *end++ = ' ';
+    *end = 0;
+    return text;
+}
+
+Test(sentences, the_title_of_a_page_is_what_the_command_says)
+{
+    static const char *const names[] = {"leak_in_training", "gpt_train", "mlp_train",
+                                        "leak_global_list", "graphs",    "ring",
+                                        "no_history"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        cJSON *report = mvt_json(0, "$MEMVIZ leaks --json $SNAPS/%s.pickle", names[i]);
+        cJSON *own = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "devices"), 0);
+        cJSON *leak = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "leaks"), 0);
+        mvt_run page =
+            mvt_sh("$MEMVIZ trace_plot -o x.html $SNAPS/%s.pickle > log; cat x.html", names[i]);
+        const char *said = leak ? mvt_json_text(leak, "culprit") : mvt_json_text(own, "why");
+        cr_assert_eq(page.status, 0, "%s", page.err);
+        cr_expect_not_null(strstr(page.out, said), "%s: the page does not say: %s", names[i], said);
+    }
+}
+
+Test(sentences, text_and_json_say_the_same)
+{
+    static const char *const names[] = {"oom", "oom_fragmented", "ring", "frag_pinned_by_small"};
+    static const char *const commands[] = {"oom", "fragmentation", "whatif"};
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (size_t k = 0; k < sizeof commands / sizeof *commands; k++) {
+            cJSON *json = mvt_json(0, "$MEMVIZ %s --json $SNAPS/%s.pickle", commands[k], names[i]);
+            mvt_run text = mvt_sh("$MEMVIZ %s $SNAPS/%s.pickle", commands[k], names[i]);
+            cJSON *advice, *all = cJSON_GetObjectItem(json, k == 0 ? "ooms" : "advice");
+            on_one_line(text.out);
+            cJSON_ArrayForEach(advice, all)
+            {
+                const char *said = mvt_json_text(advice, k == 0 ? "advice" : "text");
+                cr_expect_not_null(strstr(text.out, said), "%s %s: %s", commands[k], names[i],
+                                   said);
+            }
+        }
+}

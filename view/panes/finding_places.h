@@ -1,0 +1,23 @@
+/* Where the window shows a finding (analyze/advice/findings.h): what a click on it pins, shows and
+ * searches for. */
+#ifndef MV_FINDING_PLACES_H
+#define MV_FINDING_PLACES_H
+
+#include "analyze/advice/findings.h"
+#include "view/state/document.h"
+
+typedef struct {
+    uint32_t from, to;  /* events [from, to) to show */
+    uint32_t alloc;     /* row to pin; MV_NO_ROW: none */
+    const char *search; /* words of a filter; "": none */
+} mv_finding_place;
+
+/* The reports of a device at MV_DEVICE_JUDGED. */
+mv_reports mv_document_reports(const mv_document *document, const mv_document_device *device);
+
+/* [findings->count] places in `arena`; NULL when memory is out. O(rows of its lives) for each. */
+mv_finding_place *mv_finding_places_find(mv_arena *arena, const mv_document *document,
+                                         const mv_document_device *device,
+                                         const mv_findings *findings);
+
+#endif
