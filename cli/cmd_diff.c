@@ -75,7 +75,7 @@ static void put_at(mv_out *out, const char *at)
     }
 }
 
-/* The side whose stack stands for a row: after, unless it is gone there. */
+/* The side whose stack a row shows: after, unless it is gone there. */
 static int side_of(const mv_diff_row *row)
 {
     return row->bytes[1] != 0;
@@ -194,7 +194,7 @@ static void list_sites(mv_rows *rows, const void *all, const void *one)
             add_row(rows, c, &c->pairs[p], &c->pairs[p].found.sites[i], NULL);
 }
 
-/* Of the pair `one`, or with NULL of all. */
+/* The lines of the pair `one`, or of all pairs for NULL. */
 static void list_lines(mv_rows *rows, const void *all, const void *one)
 {
     const comparison *c = all;

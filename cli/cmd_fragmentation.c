@@ -31,16 +31,16 @@ typedef struct {
     mv_lives *lives;         /* [end - first] */
     mv_fragmentation *found; /* [end - first], and one more of zeros */
     uint64_t limit;
-} inspection;
+} fragmentation_report;
 
 /* The device that speaks for the file: a fragmented one before others, then the one with most
  * bytes beyond the need, then most reserved. */
-static uint32_t worst_device(const inspection *x)
+static uint32_t worst_device(const fragmentation_report *r)
 {
     uint32_t worst = 0;
 
-    for (uint32_t i = 1; i < x->end - x->first; i++) {
-        const mv_fragmentation *a = &x->found[i], *b = &x->found[worst];
+    for (uint32_t i = 1; i < r->end - r->first; i++) {
+        const mv_fragmentation *a = &r->found[i], *b = &r->found[worst];
         bool more =
             a->beyond != b->beyond ? a->beyond > b->beyond : a->bytes.reserved > b->bytes.reserved;
         if (a->fragmented != b->fragmented ? a->fragmented : more)
@@ -50,12 +50,13 @@ static uint32_t worst_device(const inspection *x)
 }
 
 /* Rows of a list of a device: in text, a healthy one has fewer. */
-static uint64_t limit_of(const mv_rows *rows, const inspection *x, const mv_fragmentation *f)
+static uint64_t limit_of(const mv_rows *rows, const fragmentation_report *r,
+                         const mv_fragmentation *f)
 {
     if (!mv_rows_are_text(rows) || f->fragmented ||
-        mv_option_given(&x->cli->options, MV_HAS(LIMIT)))
-        return x->limit;
-    return x->limit < OK_ROWS ? x->limit : OK_ROWS;
+        mv_option_given(&r->cli->options, MV_HAS(LIMIT)))
+        return r->limit;
+    return r->limit < OK_ROWS ? r->limit : OK_ROWS;
 }
 
 /* ---- fields ------------------------------------------------------------------------------ */
@@ -63,8 +64,8 @@ static uint64_t limit_of(const mv_rows *rows, const inspection *x, const mv_frag
 #define DOMAIN_FIELDS(MEMBER, kind, pool_row, stream_row)                                       \
     MEMBER("pool", mv_segment_kind_name(kind))                                                  \
     MEMBER("pool_id",                                                                           \
-           mv_value_pair(x->trace->pools.a[(pool_row).row], x->trace->pools.b[(pool_row).row])) \
-    MEMBER("stream", x->trace->streams.value[(stream_row).row])
+           mv_value_pair(r->trace->pools.a[(pool_row).row], r->trace->pools.b[(pool_row).row])) \
+    MEMBER("stream", r->trace->streams.value[(stream_row).row])
 
 /* Lines that pin segments: all of them, or one. */
 typedef struct {
@@ -80,20 +81,20 @@ typedef struct {
     COLUMN("stranded", "stranded", 1, MV_UNIT_BYTES, 9, pin->stranded)                 \
     COLUMN("age_events", "age", 5, MV_UNIT_COUNT, 0,                                   \
            mv_value_u64(mv_pin_age(pin, list->of->at.event)))                          \
-    MEMBER("culprit", mv_value_culprit(x->trace, x->sites.kinds, pin->stack))          \
+    MEMBER("culprit", mv_value_culprit(r->trace, r->sites.kinds, pin->stack))          \
     COLUMN(NULL, "by", 6, MV_UNIT_TEXT, 0,                                             \
-           mv_value_label(labels, i, x->trace, x->sites.kinds, pin->stack))            \
-    MEMBER("frames", mv_value_frames(x->trace, pin->stack))
+           mv_value_label(labels, i, r->trace, r->sites.kinds, pin->stack))            \
+    MEMBER("frames", mv_value_frames(r->trace, pin->stack))
 
 static void list_pins(mv_rows *rows, const void *all, const void *one)
 {
-    const inspection *x = all;
+    const fragmentation_report *r = all;
     const pin_list *list = one;
-    uint32_t count = mv_rows_take(rows, list->count, limit_of(rows, x, list->of));
+    uint32_t count = mv_rows_take(rows, list->count, limit_of(rows, r, list->of));
     const char **labels = NULL;
 
     if (mv_rows_are_text(rows))
-        labels = mv_labels_of(&x->cli->scratch, x->trace, x->sites.kinds, list->pins, count, mv_pin,
+        labels = mv_labels_of(&r->cli->scratch, r->trace, r->sites.kinds, list->pins, count, mv_pin,
                               stranded);
     for (uint32_t i = 0; i < count; i++) {
         const mv_pin *pin = &list->pins[i];
@@ -104,7 +105,7 @@ static void list_pins(mv_rows *rows, const void *all, const void *one)
 static const mv_table pin_table = {MV_TABLE(PIN_FIELDS, list_pins)};
 
 #define SEGMENT_FIELDS(COLUMN, MEMBER, LIST)                          \
-    MEMBER("device", mv_value_u64(x->first + index))                  \
+    MEMBER("device", mv_value_u64(r->first + index))                  \
     MEMBER("segment", f->map.addr[row->segment])                      \
     DOMAIN_FIELDS(MEMBER, s->kind[segment], pool, s->stream[segment]) \
     MEMBER("total", f->map.size[row->segment])                        \
@@ -112,16 +113,16 @@ static const mv_table pin_table = {MV_TABLE(PIN_FIELDS, list_pins)};
     MEMBER("stranded", row->stranded)                                 \
     LIST("pinned_by", &pin_table, mv_value_rows(&pins))
 
-/* Of a device, its position among those of the report. */
+/* `one` is the position of a device among those of the report. */
 static void list_segments(mv_rows *rows, const void *all, const void *one)
 {
-    const inspection *x = all;
+    const fragmentation_report *r = all;
     uint32_t index = *(const uint32_t *)one;
-    const mv_fragmentation *f = &x->found[index];
-    uint32_t count = mv_rows_take(rows, f->pins.segment_count, x->limit);
+    const mv_fragmentation *f = &r->found[index];
+    uint32_t count = mv_rows_take(rows, f->pins.segment_count, r->limit);
 
     for (uint32_t i = 0; i < count; i++) {
-        const mv_segment_lives *s = &x->lives[index].segments;
+        const mv_segment_lives *s = &r->lives[index].segments;
         const mv_stranded *row = &f->pins.segments[i];
         uint32_t segment = f->map.segment[row->segment];
         mv_pool_id pool = s->pool[segment].row == MV_NO_ROW ? MV_DEFAULT_POOL : s->pool[segment];
@@ -141,14 +142,14 @@ static const mv_table segment_table = {MV_TABLE(SEGMENT_FIELDS, list_segments), 
     COLUMN("largest_hole", "largest", 4, MV_UNIT_BYTES, 9, g->largest)                \
     COLUMN("reason", "because", 6, MV_UNIT_TEXT, 0, mv_growth_reason_name(g->reason)) \
     COLUMN("culprit", "for", 7, MV_UNIT_TEXT, 0,                                      \
-           mv_value_culprit(x->trace, x->sites.kinds, g->stack))                      \
-    MEMBER("frames", mv_value_frames(x->trace, g->stack))
+           mv_value_culprit(r->trace, r->sites.kinds, g->stack))                      \
+    MEMBER("frames", mv_value_frames(r->trace, g->stack))
 
 static void list_growth(mv_rows *rows, const void *all, const void *one)
 {
-    const inspection *x = all;
+    const fragmentation_report *r = all;
     const mv_fragmentation *f = one;
-    uint32_t count = mv_rows_take(rows, f->growths.count, limit_of(rows, x, f));
+    uint32_t count = mv_rows_take(rows, f->growths.count, limit_of(rows, r, f));
 
     for (uint32_t i = 0; i < count; i++) {
         const mv_segment_growth *g = &f->growths.rows[i];
@@ -164,11 +165,11 @@ static const mv_table growth_table = {MV_TABLE(GROWTH_FIELDS, list_growth)};
     MEMBER("bytes", a->bytes)                                             \
     MEMBER("saves", mv_value_if(a->is_replayed, mv_value_i64(a->saves)))  \
     MEMBER("text", a->text)                                               \
-    MEMBER("frames", mv_value_frames(x->trace, a->stack))
+    MEMBER("frames", mv_value_frames(r->trace, a->stack))
 
 static void list_advice(mv_rows *rows, const void *all, const void *one)
 {
-    const inspection *x = all;
+    const fragmentation_report *r = all;
     const mv_fragmentation *f = one;
 
     for (uint32_t i = 0; i < f->advice_count; i++) {
@@ -208,7 +209,7 @@ static const mv_table advice_table = {MV_TABLE(ADVICE_FIELDS, list_advice)};
 
 static void list_pools(mv_rows *rows, const void *all, const void *one)
 {
-    const inspection *x = all;
+    const fragmentation_report *r = all;
     const mv_fragmentation *f = one;
 
     for (uint32_t i = 0; i < f->domain_count; i++) {
@@ -220,7 +221,7 @@ static void list_pools(mv_rows *rows, const void *all, const void *one)
 static const mv_table pool_table = {MV_TABLE(POOL_FIELDS, list_pools)};
 
 #define DEVICE_FIELDS(COLUMN, MEMBER, LIST)             \
-    MEMBER("device", mv_value_u64(x->first + i))        \
+    MEMBER("device", mv_value_u64(r->first + i))        \
     MEMBER("verdict", mv_fragmentation_verdict_name(f)) \
     MEMBER("known", f->is_known)                        \
     MV_AT_FIELDS(MEMBER, "at.", &f->at)                 \
@@ -238,11 +239,11 @@ static const mv_table pool_table = {MV_TABLE(POOL_FIELDS, list_pools)};
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
 {
-    const inspection *x = all;
+    const fragmentation_report *r = all;
 
     (void)one;
-    for (uint32_t i = 0; i < x->end - x->first; i++) {
-        const mv_fragmentation *f = &x->found[i];
+    for (uint32_t i = 0; i < r->end - r->first; i++) {
+        const mv_fragmentation *f = &r->found[i];
         pin_list pins = {f, f->pins.lines, f->pins.line_count};
         MV_ROWS_ADD(rows, DEVICE_FIELDS);
     }
@@ -252,7 +253,7 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
 
 #define REPORT_FIELDS(COLUMN, MEMBER, LIST)                                                 \
     MEMBER("device",                                                                        \
-           x->end > x->first ? mv_value_u64(x->first + index) : mv_value_of(MV_VALUE_NULL)) \
+           r->end > r->first ? mv_value_u64(r->first + index) : mv_value_of(MV_VALUE_NULL)) \
     MV_AT_FIELDS(MEMBER, "at.", &f->at)                                                     \
     MEMBER("at_chosen", f->chosen)                                                          \
     MEMBER("verdict", mv_fragmentation_verdict_name(f))                                     \
@@ -279,9 +280,9 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
 
 static void list_report(mv_rows *rows, const void *all, const void *one)
 {
-    const inspection *x = all;
-    uint32_t index = worst_device(x);
-    const mv_fragmentation *f = &x->found[index];
+    const fragmentation_report *r = all;
+    uint32_t index = worst_device(r);
+    const mv_fragmentation *f = &r->found[index];
     pin_list pins = {f, f->pins.lines, f->pins.line_count};
 
     (void)one;
@@ -293,37 +294,37 @@ const mv_table mv_report_fragmentation = {MV_TABLE(REPORT_FIELDS, list_report),
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-static void put_verdict(const inspection *x, uint32_t index)
+static void put_verdict(const fragmentation_report *r, uint32_t index)
 {
-    const mv_fragmentation *f = &x->found[index];
+    const mv_fragmentation *f = &r->found[index];
 
     if (f->fragmented) {
-        mv_out_style(x->out, MV_STYLE_RED);
-        mv_out_text(x->out, "FRAGMENTED  ");
-        mv_out_style(x->out, MV_STYLE_NONE);
+        mv_out_style(r->out, MV_STYLE_RED);
+        mv_out_text(r->out, "FRAGMENTED  ");
+        mv_out_style(r->out, MV_STYLE_NONE);
     }
-    mv_out_format(x->out, "device %u: ", x->first + index);
+    mv_out_format(r->out, "device %u: ", r->first + index);
     if (!f->fragmented) {
-        mv_out_style(x->out, f->is_known ? MV_STYLE_GREEN : MV_STYLE_YELLOW);
-        mv_out_text(x->out, f->answer);
-        mv_out_style(x->out, MV_STYLE_NONE);
-        mv_out_text(x->out, ": ");
+        mv_out_style(r->out, f->is_known ? MV_STYLE_GREEN : MV_STYLE_YELLOW);
+        mv_out_text(r->out, f->answer);
+        mv_out_style(r->out, MV_STYLE_NONE);
+        mv_out_text(r->out, ": ");
     }
-    mv_out_format(x->out, "%s\n  ", f->figures);
-    mv_prose_put(x->out, 2, 2, "%s", f->why);
+    mv_out_format(r->out, "%s\n  ", f->figures);
+    mv_prose_put(r->out, 2, 2, "%s", f->why);
 }
 
-static void put_moment(const inspection *x, const mv_fragmentation *f)
+static void put_moment(const fragmentation_report *r, const mv_fragmentation *f)
 {
     char size[7][MV_SIZE_TEXT], doubt[64] = "", at[MV_AT_TEXT];
 
-    mv_out_format(x->out, "  %s%s:\n", mv_at_text(at, x->trace, &f->at),
+    mv_out_format(r->out, "  %s%s:\n", mv_at_text(at, r->trace, &f->at),
                   f->chosen ? ", when most was reserved" : "");
     if (mv_heap_unexplained(&f->bytes))
         snprintf(doubt, sizeof doubt, "; %lld bytes unexplained",
                  (long long)mv_heap_unexplained(&f->bytes));
-    mv_out_text(x->out, "  ");
-    mv_prose_put(x->out, 2, 4,
+    mv_out_text(r->out, "  ");
+    mv_prose_put(r->out, 2, 4,
                  "%s reserved = %s allocated + %s pending + %s stranded in used segments + %s in "
                  "unused ones%s; largest hole %s, rounding %s",
                  mv_size_text(size[0], f->bytes.reserved),
@@ -333,121 +334,121 @@ static void put_moment(const inspection *x, const mv_fragmentation *f)
 }
 
 /* What was tried in vain, or could not be; and how far it can be trusted. */
-static void put_note(const inspection *x, const char *note)
+static void put_note(const fragmentation_report *r, const char *note)
 {
     if (!*note)
         return;
-    mv_out_text(x->out, "  ");
-    mv_prose_put(x->out, 2, 2, "%s", note);
+    mv_out_text(r->out, "  ");
+    mv_prose_put(r->out, 2, 2, "%s", note);
 }
 
-static void put_advice(const inspection *x, const mv_fragmentation *f)
+static void put_advice(const fragmentation_report *r, const mv_fragmentation *f)
 {
     for (uint32_t i = 0; i < f->advice_count; i++) {
-        mv_out_style(x->out, MV_STYLE_YELLOW);
-        mv_out_text(x->out, "  -> ");
-        mv_out_style(x->out, MV_STYLE_NONE);
-        mv_prose_put(x->out, 5, 5, "%s", f->advice[i].text);
+        mv_out_style(r->out, MV_STYLE_YELLOW);
+        mv_out_text(r->out, "  -> ");
+        mv_out_style(r->out, MV_STYLE_NONE);
+        mv_prose_put(r->out, 5, 5, "%s", f->advice[i].text);
         if (f->advice[i].stack.row != MV_NO_STACK.row)
-            mv_stack_put(x->out, x->trace, x->sites.kinds, f->advice[i].stack,
-                         x->cli->options.all_frames, 7);
+            mv_stack_put(r->out, r->trace, r->sites.kinds, f->advice[i].stack,
+                         r->cli->options.all_frames, 7);
     }
-    put_note(x, f->trials_note);
-    put_note(x, f->trust_note);
+    put_note(r, f->trials_note);
+    put_note(r, f->trust_note);
 }
 
 static void put_device(const void *all, uint32_t device)
 {
-    const inspection *x = all;
-    uint32_t index = device - x->first;
-    const mv_fragmentation *f = &x->found[index];
+    const fragmentation_report *r = all;
+    uint32_t index = device - r->first;
+    const mv_fragmentation *f = &r->found[index];
     pin_list pins = {f, f->pins.lines, f->pins.line_count};
 
-    if (x->lives[index].events.count == 0 && f->bytes.reserved == 0) {
-        mv_captured_put_idle(x->out, x->trace, device);
+    if (r->lives[index].events.count == 0 && f->bytes.reserved == 0) {
+        mv_captured_put_idle(r->out, r->trace, device);
         return;
     }
-    put_verdict(x, index);
-    put_moment(x, f);
-    put_advice(x, f);
-    mv_table_print(x->cli, &pin_table, x, &pins, "\n");
-    mv_table_print(x->cli, &growth_table, x, f, "\n");
+    put_verdict(r, index);
+    put_moment(r, f);
+    put_advice(r, f);
+    mv_table_print(r->cli, &pin_table, r, &pins, "\n");
+    mv_table_print(r->cli, &growth_table, r, f, "\n");
 }
 
 /* ---- both -------------------------------------------------------------------------------- */
 
 /* What --fail-on asked for. */
-static mv_code judge_gates(inspection *x, uint32_t index, mv_err *err)
+static mv_code judge_gates(fragmentation_report *r, uint32_t index, mv_err *err)
 {
-    const mv_fragmentation *f = &x->found[index];
+    const mv_fragmentation *f = &r->found[index];
     mv_totals totals;
 
     if (f->fragmented || !f->is_known)
-        mv_gate_judge(&x->cli->gates, MV_GATE_FRAGMENTED,
+        mv_gate_judge(&r->cli->gates, MV_GATE_FRAGMENTED,
                       f->fragmented ? MV_GATE_FAILS : MV_GATE_CANNOT_KNOW, "device %u: %s: %s",
-                      x->first + index, f->figures, f->why);
-    if (mv_totals_find(&x->cli->arena, x->trace, &x->lives[index], &totals, err) != MV_OK)
+                      r->first + index, f->figures, f->why);
+    if (mv_totals_find(&r->cli->arena, r->trace, &r->lives[index], &totals, err) != MV_OK)
         return err->code;
-    mv_gate_judge_totals(&x->cli->gates, &totals);
+    mv_gate_judge_totals(&r->cli->gates, &totals);
     return MV_OK;
 }
 
 /* False when a message is out already, or with an error. */
-static bool inspect(inspection *x, uint32_t index, mv_err *err)
+static bool inspect(fragmentation_report *r, uint32_t index, mv_err *err)
 {
-    mv_lives *lives = &x->lives[index];
+    mv_lives *lives = &r->lives[index];
     mv_fragmentation_opts opts = {0};
     mv_moment at;
 
-    if (mv_lives_find(&x->cli->arena, x->trace, x->first + index, lives, err) != MV_OK ||
-        !mv_window_find(x->cli, x->trace, x->first + index, &opts.window))
+    if (mv_lives_find(&r->cli->arena, r->trace, r->first + index, lives, err) != MV_OK ||
+        !mv_window_find(r->cli, r->trace, r->first + index, &opts.window))
         return false;
-    if (mv_option_given(&x->cli->options, MV_HAS(AT))) {
-        if (!mv_at_find(x->cli, x->trace, lives, "peak", &at))
+    if (mv_option_given(&r->cli->options, MV_HAS(AT))) {
+        if (!mv_at_find(r->cli, r->trace, lives, "peak", &at))
             return false;
         opts.at = &at;
     }
-    return mv_fragmentation_find(&x->cli->arena, x->trace, lives, &x->sites, opts, &x->found[index],
+    return mv_fragmentation_find(&r->cli->arena, r->trace, lives, &r->sites, opts, &r->found[index],
                                  err) == MV_OK &&
-           judge_gates(x, index, err) == MV_OK;
+           judge_gates(r, index, err) == MV_OK;
 }
 
-static bool find_all(inspection *x)
+static bool find_all(fragmentation_report *r)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
     bool found = true;
 
-    x->lives = mv_push_array(&x->cli->arena, mv_lives, x->end - x->first);
-    x->found = mv_push_array(&x->cli->arena, mv_fragmentation, (uint64_t)x->end - x->first + 1);
-    if (!x->lives || !x->found)
+    r->lives = mv_push_array(&r->cli->arena, mv_lives, r->end - r->first);
+    r->found = mv_push_array(&r->cli->arena, mv_fragmentation, (uint64_t)r->end - r->first + 1);
+    if (!r->lives || !r->found)
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     else
-        mv_sites_find(&x->cli->arena, x->trace, &x->sites, &err);
-    for (uint32_t i = 0; i < x->end - x->first && err.code == MV_OK && found; i++)
-        found = inspect(x, i, &err);
+        mv_sites_find(&r->cli->arena, r->trace, &r->sites, &err);
+    for (uint32_t i = 0; i < r->end - r->first && err.code == MV_OK && found; i++)
+        found = inspect(r, i, &err);
     if (err.code != MV_OK)
-        mv_complain(mv_input_name(x->cli), &err);
+        mv_complain(mv_input_name(r->cli), &err);
     return err.code == MV_OK && found;
 }
 
 int mv_cmd_fragmentation(mv_cli *cli)
 {
     mv_trace trace;
-    inspection x = {.cli = cli,
-                    .out = &cli->out,
-                    .trace = &trace,
-                    .limit = mv_rows_wanted(cli, TEXT_ROWS, 2, OTHER_LINES)};
+    fragmentation_report r = {.cli = cli,
+                              .out = &cli->out,
+                              .trace = &trace,
+                              .limit = mv_rows_wanted(cli, TEXT_ROWS, 2, OTHER_LINES)};
     int status = MV_EXIT_DONE;
 
-    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &x.first, &x.end))
+    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end))
         return MV_EXIT_FAILED;
-    if (!find_all(&x))
+    if (!find_all(&r))
         return MV_EXIT_FAILED;
-    if (x.end == x.first)
-        x.found[0].why = "the file has no device";
+    if (r.end == r.first)
+        r.found[0].why = "the file has no device";
     if (mv_table_is_wanted(cli))
-        status = mv_table_put(cli, &x);
+        status = mv_table_put(cli, &r);
     else
-        mv_devices_put(x.out, &trace, x.first, x.end, put_device, &x);
+        mv_devices_put(r.out, &trace, r.first, r.end, put_device, &r);
     return mv_gate_status(&cli->gates, status);
 }

@@ -31,23 +31,23 @@ typedef struct {
     mv_leak_outlook *outlook; /* [end - first] */
     mv_leak_verdict verdict;
     uint64_t limit;
-} judgement;
+} leak_report;
 
 /* Devices that hold nothing and did nothing have no say, unless there are no others. */
-static bool is_idle(const judgement *j, uint32_t device)
+static bool is_idle(const leak_report *r, uint32_t device)
 {
-    return mv_trace_events(j->trace, device).count == 0 &&
-           j->found[device - j->first].live_bytes == 0;
+    return mv_trace_events(r->trace, device).count == 0 &&
+           r->found[device - r->first].live_bytes == 0;
 }
 
-static mv_leak_verdict verdict_of_all(const judgement *j)
+static mv_leak_verdict verdict_of_all(const leak_report *r)
 {
     mv_leak_verdict verdict = MV_VERDICT_UNKNOWN;
     bool is_first = true;
 
-    for (uint32_t i = j->first; i < j->end; i++) {
-        mv_leak_verdict own = j->found[i - j->first].verdict;
-        if (is_idle(j, i))
+    for (uint32_t i = r->first; i < r->end; i++) {
+        mv_leak_verdict own = r->found[i - r->first].verdict;
+        if (is_idle(r, i))
             continue;
         verdict = is_first ? own : mv_leak_verdict_join(verdict, own);
         is_first = false;
@@ -57,15 +57,15 @@ static mv_leak_verdict verdict_of_all(const judgement *j)
 
 /* The device whose steps a report on all devices shows: the first that leaks, or the first with
  * steps. */
-static const mv_leaks *first_of_all(const judgement *j)
+static const mv_leaks *first_of_all(const leak_report *r)
 {
-    for (uint32_t i = 0; i < j->end - j->first; i++)
-        if (j->found[i].count > 0)
-            return &j->found[i];
-    for (uint32_t i = 0; i < j->end - j->first; i++)
-        if (j->found[i].steps.source != MV_STEPS_NONE)
-            return &j->found[i];
-    return j->end > j->first ? &j->found[0] : NULL;
+    for (uint32_t i = 0; i < r->end - r->first; i++)
+        if (r->found[i].count > 0)
+            return &r->found[i];
+    for (uint32_t i = 0; i < r->end - r->first; i++)
+        if (r->found[i].steps.source != MV_STEPS_NONE)
+            return &r->found[i];
+    return r->end > r->first ? &r->found[0] : NULL;
 }
 
 /* ---- fields ------------------------------------------------------------------------------ */
@@ -82,20 +82,20 @@ static const mv_leaks *first_of_all(const judgement *j)
     MEMBER("evidence", leak->evidence)                       \
     MEMBER("lines", leak->lines)                             \
     MEMBER("culprit", label)                                 \
-    MEMBER("frames", mv_value_frames(j->trace, leak->stack)) \
+    MEMBER("frames", mv_value_frames(r->trace, leak->stack)) \
     MEMBER("advice", leak->advice)
 
 static void list_leaks(mv_rows *rows, const void *all, const void *one)
 {
-    const judgement *j = all;
+    const leak_report *r = all;
     char label[512];
 
     (void)one;
-    for (uint32_t device = j->first; device < j->end; device++) {
-        const mv_leaks *found = &j->found[device - j->first];
-        for (uint32_t i = 0; i < found->count && i < j->limit; i++) {
+    for (uint32_t device = r->first; device < r->end; device++) {
+        const mv_leaks *found = &r->found[device - r->first];
+        for (uint32_t i = 0; i < found->count && i < r->limit; i++) {
             const mv_leak *leak = &found->leaks[i];
-            mv_leak_label(j->trace, j->kinds, leak, label, sizeof label);
+            mv_leak_label(r->trace, r->kinds, leak, label, sizeof label);
             MV_ROWS_ADD(rows, LEAK_FIELDS);
         }
     }
@@ -109,23 +109,23 @@ static const mv_table leak_table = {MV_TABLE(LEAK_FIELDS, list_leaks)};
     COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT, 0, kept->blocks)                          \
     COLUMN("in_progress", "of the step under way", 2, MV_UNIT_BYTES, 9, kept->in_progress) \
     COLUMN("label", "by", 4, MV_UNIT_TEXT, 0,                                              \
-           mv_value_label(labels, i, j->trace, j->kinds, kept->stack))                     \
-    MEMBER("culprit", mv_value_culprit(j->trace, j->kinds, kept->stack))                   \
-    MEMBER("frames", mv_value_frames(j->trace, kept->stack))
+           mv_value_label(labels, i, r->trace, r->kinds, kept->stack))                     \
+    MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, kept->stack))                   \
+    MEMBER("frames", mv_value_frames(r->trace, kept->stack))
 
-/* Of the device that `one` points to, or with NULL of all. */
+/* What is retained on the device that `one` points to, or on all for NULL. */
 static void list_retained(mv_rows *rows, const void *all, const void *one)
 {
-    const judgement *j = all;
+    const leak_report *r = all;
 
-    for (uint32_t device = j->first; device < j->end; device++) {
-        const mv_leaks *found = &j->found[device - j->first];
+    for (uint32_t device = r->first; device < r->end; device++) {
+        const mv_leaks *found = &r->found[device - r->first];
         const char **labels;
         uint32_t count;
         if (one && *(const uint32_t *)one != device)
             continue;
-        count = mv_rows_take(rows, found->retained_count, j->limit);
-        labels = mv_labels_of(&j->cli->scratch, j->trace, j->kinds, found->retained, count,
+        count = mv_rows_take(rows, found->retained_count, r->limit);
+        labels = mv_labels_of(&r->cli->scratch, r->trace, r->kinds, found->retained, count,
                               mv_retained, bytes);
         if (found->in_progress.bytes == 0)
             mv_rows_head(rows, "in_progress", NULL);
@@ -162,7 +162,7 @@ static const mv_table retained_table = {MV_TABLE(RETAINED_FIELDS, list_retained)
     MEMBER("live_bytes", found->live_bytes)                                                       \
     MEMBER("leaked_bytes", found->leaked_bytes)                                                   \
     MEMBER("retained_bytes", found->retained_bytes)                                               \
-    MEMBER("exit_event", mv_value_if(found->exit_event < mv_trace_events(j->trace, device).count, \
+    MEMBER("exit_event", mv_value_if(found->exit_event < mv_trace_events(r->trace, device).count, \
                                      mv_value_u64(found->exit_event)))                            \
     MEMBER("preexisting_bytes", found->preexisting_bytes)                                         \
     FLOOR_FIELDS(MEMBER, &found->floor)                                                           \
@@ -175,12 +175,12 @@ static const mv_table retained_table = {MV_TABLE(RETAINED_FIELDS, list_retained)
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
 {
-    const judgement *j = all;
+    const leak_report *r = all;
 
     (void)one;
-    for (uint32_t device = j->first; device < j->end; device++) {
-        const mv_leaks *found = &j->found[device - j->first];
-        const mv_leak_outlook *outlook = &j->outlook[device - j->first];
+    for (uint32_t device = r->first; device < r->end; device++) {
+        const mv_leaks *found = &r->found[device - r->first];
+        const mv_leak_outlook *outlook = &r->outlook[device - r->first];
         MV_ROWS_ADD(rows, DEVICE_FIELDS);
     }
 }
@@ -188,7 +188,7 @@ static void list_devices(mv_rows *rows, const void *all, const void *one)
 static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
 
 #define REPORT_FIELDS(COLUMN, MEMBER, LIST)                \
-    MEMBER("verdict", mv_leak_verdict_name(j->verdict))    \
+    MEMBER("verdict", mv_leak_verdict_name(r->verdict))    \
     STEPS_FIELDS(MEMBER, &first->steps)                    \
     FLOOR_FIELDS(MEMBER, &first->floor)                    \
     IN_PROGRESS_FIELDS(MEMBER, &sum)                       \
@@ -199,17 +199,17 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
 static void list_report(mv_rows *rows, const void *all, const void *one)
 {
     static const mv_leaks none = {.steps = {.name = ""}};
-    const judgement *j = all;
-    const mv_leaks *first = first_of_all(j);
+    const leak_report *r = all;
+    const mv_leaks *first = first_of_all(r);
     struct {
         uint64_t bytes, blocks;
     } sum = {0};
 
     (void)one;
     first = first ? first : &none;
-    for (uint32_t i = 0; i < j->end - j->first; i++) {
-        sum.bytes += j->found[i].in_progress.bytes;
-        sum.blocks += j->found[i].in_progress.blocks;
+    for (uint32_t i = 0; i < r->end - r->first; i++) {
+        sum.bytes += r->found[i].in_progress.bytes;
+        sum.blocks += r->found[i].in_progress.blocks;
     }
     MV_ROWS_ADD(rows, REPORT_FIELDS);
 }
@@ -223,26 +223,26 @@ static void put_text(mv_out *out, const char *text)
     mv_out_clean(out, (mv_span){(const uint8_t *)text, strlen(text)});
 }
 
-static void put_moment(const judgement *j, const char *before, uint32_t device, uint32_t event)
+static void put_moment(const leak_report *r, const char *before, uint32_t device, uint32_t event)
 {
-    mv_events e = mv_trace_events(j->trace, device);
+    mv_events e = mv_trace_events(r->trace, device);
 
-    mv_out_format(j->out, "%s event %u", before, event);
-    if (event < e.count && e.time_us[event] != MV_NO_TIME && j->start_us != MV_NO_TIME)
-        mv_out_format(j->out, " (%.3f s)", (double)(e.time_us[event] - j->start_us) / 1e6);
+    mv_out_format(r->out, "%s event %u", before, event);
+    if (event < e.count && e.time_us[event] != MV_NO_TIME && r->start_us != MV_NO_TIME)
+        mv_out_format(r->out, " (%.3f s)", (double)(e.time_us[event] - r->start_us) / 1e6);
 }
 
-static void put_leak(const judgement *j, uint32_t device, const mv_leak *leak)
+static void put_leak(const leak_report *r, uint32_t device, const mv_leak *leak)
 {
-    mv_out *out = j->out;
+    mv_out *out = r->out;
     char label[512], bytes[MV_SIZE_TEXT], step[MV_SIZE_TEXT], lines[32] = "";
 
     if (leak->lines > 1)
         snprintf(lines, sizeof lines, ", made by %u lines", leak->lines);
-    mv_leak_label(j->trace, j->kinds, leak, label, sizeof label);
+    mv_leak_label(r->trace, r->kinds, leak, label, sizeof label);
     mv_out_style(out, MV_STYLE_RED);
     mv_out_text(out, "LEAK  ");
-    if (mv_devices_in_use(j->trace, j->first, j->end) > 1)
+    if (mv_devices_in_use(r->trace, r->first, r->end) > 1)
         mv_out_format(out, "device %u: ", device);
     mv_out_style(out, MV_STYLE_BOLD);
     mv_prose_put_cut(out, mv_prose_room(out, 42), label);
@@ -250,8 +250,8 @@ static void put_leak(const judgement *j, uint32_t device, const mv_leak *leak)
     mv_out_format(out, ": %s a step\n  %s in %u block%s alive at the end%s\n",
                   mv_size_text(step, leak->bytes_per_step), mv_size_text(bytes, leak->bytes),
                   leak->blocks, leak->blocks == 1 ? " is" : "s are", lines);
-    put_moment(j, "  first", device, leak->first_event);
-    put_moment(j, ", last", device, leak->last_event);
+    put_moment(r, "  first", device, leak->first_event);
+    put_moment(r, ", last", device, leak->last_event);
     mv_out_format(out, "; confidence %.2f\n", leak->confidence);
     if (leak->kind != MV_LEAK_UNKNOWN) {
         mv_out_text(out, "  ");
@@ -261,7 +261,7 @@ static void put_leak(const judgement *j, uint32_t device, const mv_leak *leak)
     mv_out_text(out, "  -> ");
     mv_out_style(out, MV_STYLE_NONE);
     mv_prose_put(out, 5, 5, "%s", leak->advice);
-    mv_stack_put(out, j->trace, j->kinds, leak->stack, j->cli->options.all_frames, 6);
+    mv_stack_put(out, r->trace, r->kinds, leak->stack, r->cli->options.all_frames, 6);
 }
 
 static void put_steps(mv_out *out, const mv_steps *steps)
@@ -279,13 +279,13 @@ static void put_steps(mv_out *out, const mv_steps *steps)
 }
 
 /* A line of its own, unless there is nothing to say. */
-static void put_line(const judgement *j, const char *text)
+static void put_line(const leak_report *r, const char *text)
 {
     if (*text)
-        mv_out_format(j->out, "  %s\n", text);
+        mv_out_format(r->out, "  %s\n", text);
 }
 
-static void put_floor(const judgement *j, const mv_leaks *found)
+static void put_floor(const leak_report *r, const mv_leaks *found)
 {
     const mv_leak_floor *f = &found->floor;
     char first[MV_SIZE_TEXT], last[MV_SIZE_TEXT], rise[MV_SIZE_TEXT];
@@ -293,62 +293,62 @@ static void put_floor(const judgement *j, const mv_leaks *found)
 
     if (f->steps < 2)
         return;
-    mv_out_format(j->out, "  floor (least in a step): %s -> %s", mv_size_text(first, f->first),
+    mv_out_format(r->out, "  floor (least in a step): %s -> %s", mv_size_text(first, f->first),
                   mv_size_text(last, f->last));
     if (f->last != f->first)
-        mv_out_format(j->out, " (%c%s)", falls ? '-' : '+',
+        mv_out_format(r->out, " (%c%s)", falls ? '-' : '+',
                       mv_size_text(rise, falls ? f->first - f->last : f->last - f->first));
-    mv_out_format(j->out, " over %u steps\n", f->steps);
+    mv_out_format(r->out, " over %u steps\n", f->steps);
 }
 
-static void put_summary(const judgement *j, uint32_t device, const mv_leaks *found)
+static void put_summary(const leak_report *r, uint32_t device, const mv_leaks *found)
 {
     char live[MV_SIZE_TEXT], leaked[MV_SIZE_TEXT], kept[MV_SIZE_TEXT], text[600];
 
-    mv_out_style(j->out, MV_STYLE_BOLD);
-    mv_out_format(j->out, "device %u: ", device);
-    mv_out_style(j->out, MV_STYLE_NONE);
-    mv_out_style(j->out, found->verdict == MV_VERDICT_LEAK    ? MV_STYLE_RED
+    mv_out_style(r->out, MV_STYLE_BOLD);
+    mv_out_format(r->out, "device %u: ", device);
+    mv_out_style(r->out, MV_STYLE_NONE);
+    mv_out_style(r->out, found->verdict == MV_VERDICT_LEAK    ? MV_STYLE_RED
                          : found->verdict == MV_VERDICT_CLEAN ? MV_STYLE_GREEN
                                                               : MV_STYLE_YELLOW);
-    mv_out_text(j->out, mv_leak_verdict_name(found->verdict));
-    mv_out_style(j->out, MV_STYLE_NONE);
+    mv_out_text(r->out, mv_leak_verdict_name(found->verdict));
+    mv_out_style(r->out, MV_STYLE_NONE);
     if (found->verdict != MV_VERDICT_LEAK && *found->why) {
-        mv_out_text(j->out, ": ");
-        mv_prose_put(j->out, 20, 2, "%s", mv_leaks_why(found, text, sizeof text));
+        mv_out_text(r->out, ": ");
+        mv_prose_put(r->out, 20, 2, "%s", mv_leaks_why(found, text, sizeof text));
     } else {
-        mv_out_char(j->out, '\n');
+        mv_out_char(r->out, '\n');
     }
-    put_steps(j->out, &found->steps);
-    put_floor(j, found);
-    mv_out_format(j->out, "  alive at the end: %s = %s leaked + %s retained\n",
+    put_steps(r->out, &found->steps);
+    put_floor(r, found);
+    mv_out_format(r->out, "  alive at the end: %s = %s leaked + %s retained\n",
                   mv_size_text(live, found->live_bytes), mv_size_text(leaked, found->leaked_bytes),
                   mv_size_text(kept, found->retained_bytes));
-    put_line(j, mv_leaks_under_way(found, text, sizeof text));
-    if (found->exit_event < mv_trace_events(j->trace, device).count)
-        mv_out_format(j->out,
+    put_line(r, mv_leaks_under_way(found, text, sizeof text));
+    if (found->exit_event < mv_trace_events(r->trace, device).count)
+        mv_out_format(r->out,
                       "  the end is event %u, where the program's exit begins to free everything\n",
                       found->exit_event);
-    put_line(j, mv_leak_outlook_text(j->trace, device, &j->outlook[device - j->first], text,
+    put_line(r, mv_leak_outlook_text(r->trace, device, &r->outlook[device - r->first], text,
                                      sizeof text));
 }
 
 static void put_device(const void *all, uint32_t device)
 {
-    const judgement *j = all;
-    const mv_leaks *found = &j->found[device - j->first];
+    const leak_report *r = all;
+    const mv_leaks *found = &r->found[device - r->first];
 
-    if (is_idle(j, device)) {
-        mv_captured_put_idle(j->out, j->trace, device);
+    if (is_idle(r, device)) {
+        mv_captured_put_idle(r->out, r->trace, device);
         return;
     }
-    for (uint32_t i = 0; i < found->count && i < j->limit; i++) {
-        put_leak(j, device, &found->leaks[i]);
-        mv_out_char(j->out, '\n');
+    for (uint32_t i = 0; i < found->count && i < r->limit; i++) {
+        put_leak(r, device, &found->leaks[i]);
+        mv_out_char(r->out, '\n');
     }
-    mv_rows_put_hidden(j->out, found->count, j->limit);
-    put_summary(j, device, found);
-    mv_table_print(j->cli, &retained_table, j, &device, "\n");
+    mv_rows_put_hidden(r->out, found->count, r->limit);
+    put_summary(r, device, found);
+    mv_table_print(r->cli, &retained_table, r, &device, "\n");
 }
 
 /* ---- both -------------------------------------------------------------------------------- */
@@ -367,27 +367,27 @@ static void renumber(mv_leaks *found, mv_leak_outlook *outlook, const mv_lives *
 }
 
 /* False, with a message, when memory is out or the window is none. */
-static bool find_device(judgement *j, uint32_t device, mv_err *err)
+static bool find_device(leak_report *r, uint32_t device, mv_err *err)
 {
-    const mv_options *options = &j->cli->options;
+    const mv_options *options = &r->cli->options;
     uint64_t capacity =
         mv_option_given(options, MV_HAS(CAPACITY)) ? options->capacity : MV_NO_BYTES;
-    mv_leaks *found = &j->found[device - j->first];
-    mv_leak_outlook *outlook = &j->outlook[device - j->first];
+    mv_leaks *found = &r->found[device - r->first];
+    mv_leak_outlook *outlook = &r->outlook[device - r->first];
     mv_lives whole, lives;
     mv_window window;
 
-    if (!mv_window_find(j->cli, j->trace, device, &window))
+    if (!mv_window_find(r->cli, r->trace, device, &window))
         return false;
-    mv_lives_find(&j->cli->arena, j->trace, device, &whole, err);
+    mv_lives_find(&r->cli->arena, r->trace, device, &whole, err);
     if (err->code == MV_OK)
-        mv_lives_within(&j->cli->arena, &whole, window, &lives, err);
+        mv_lives_within(&r->cli->arena, &whole, window, &lives, err);
     if (err->code == MV_OK)
-        mv_leaks_find(&j->cli->arena, j->trace, &lives, found, err);
+        mv_leaks_find(&r->cli->arena, r->trace, &lives, found, err);
     if (err->code == MV_OK)
-        mv_leaks_outlook(&j->cli->arena, j->trace, &lives, found, capacity, outlook, err);
+        mv_leaks_outlook(&r->cli->arena, r->trace, &lives, found, capacity, outlook, err);
     if (err->code != MV_OK) {
-        mv_complain(mv_input_name(j->cli), err);
+        mv_complain(mv_input_name(r->cli), err);
         return false;
     }
     renumber(found, outlook, &lives, window.first, whole.events.count);
@@ -395,56 +395,56 @@ static bool find_device(judgement *j, uint32_t device, mv_err *err)
 }
 
 /* What --fail-on asked for: the first device that leaks, or that cannot be judged, speaks. */
-static void judge_gate(judgement *j)
+static void judge_gate(leak_report *r)
 {
-    for (uint32_t i = j->first; i < j->end; i++) {
-        const mv_leaks *found = &j->found[i - j->first];
+    for (uint32_t i = r->first; i < r->end; i++) {
+        const mv_leaks *found = &r->found[i - r->first];
         char size[MV_SIZE_TEXT];
         if (found->verdict == MV_VERDICT_LEAK)
-            mv_gate_judge(&j->cli->gates, MV_GATE_LEAK, MV_GATE_FAILS,
+            mv_gate_judge(&r->cli->gates, MV_GATE_LEAK, MV_GATE_FAILS,
                           "device %u: %u leak%s, %s in all", i, found->count,
                           found->count == 1 ? "" : "s", mv_size_text(size, found->leaked_bytes));
-        else if (found->verdict == MV_VERDICT_UNKNOWN && j->verdict == MV_VERDICT_UNKNOWN &&
-                 (!is_idle(j, i) || i + 1 == j->end))
-            mv_gate_judge(&j->cli->gates, MV_GATE_LEAK, MV_GATE_CANNOT_KNOW,
+        else if (found->verdict == MV_VERDICT_UNKNOWN && r->verdict == MV_VERDICT_UNKNOWN &&
+                 (!is_idle(r, i) || i + 1 == r->end))
+            mv_gate_judge(&r->cli->gates, MV_GATE_LEAK, MV_GATE_CANNOT_KNOW,
                           "device %u: unknown whether it leaks: %s", i, found->why);
     }
 }
 
-static int put_report(judgement *j)
+static int put_report(leak_report *r)
 {
     int status = MV_EXIT_DONE;
 
-    if (mv_table_is_wanted(j->cli))
-        status = mv_table_put(j->cli, j);
+    if (mv_table_is_wanted(r->cli))
+        status = mv_table_put(r->cli, r);
     else
-        mv_devices_put(j->out, j->trace, j->first, j->end, put_device, j);
-    judge_gate(j);
-    return mv_gate_status(&j->cli->gates, status);
+        mv_devices_put(r->out, r->trace, r->first, r->end, put_device, r);
+    judge_gate(r);
+    return mv_gate_status(&r->cli->gates, status);
 }
 
 int mv_cmd_leaks(mv_cli *cli)
 {
     mv_trace trace;
-    judgement j = {.cli = cli,
-                   .out = &cli->out,
-                   .trace = &trace,
-                   .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
+    leak_report r = {.cli = cli,
+                     .out = &cli->out,
+                     .trace = &trace,
+                     .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
     mv_err err = {.offset = MV_NO_OFFSET};
 
-    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &j.first, &j.end))
+    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end))
         return MV_EXIT_FAILED;
-    j.start_us = mv_position_start_us(&trace);
-    j.kinds = mv_frame_kinds(&cli->arena, &trace);
-    j.found = mv_push_array(&cli->arena, mv_leaks, j.end - j.first);
-    j.outlook = mv_push_array(&cli->arena, mv_leak_outlook, j.end - j.first);
-    if (!j.kinds || !j.found || !j.outlook)
+    r.start_us = mv_position_start_us(&trace);
+    r.kinds = mv_frame_kinds(&cli->arena, &trace);
+    r.found = mv_push_array(&cli->arena, mv_leaks, r.end - r.first);
+    r.outlook = mv_push_array(&cli->arena, mv_leak_outlook, r.end - r.first);
+    if (!r.kinds || !r.found || !r.outlook)
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     if (err.code != MV_OK)
         return mv_complain(mv_input_name(cli), &err);
-    for (uint32_t i = j.first; i < j.end; i++)
-        if (!find_device(&j, i, &err))
+    for (uint32_t i = r.first; i < r.end; i++)
+        if (!find_device(&r, i, &err))
             return MV_EXIT_FAILED;
-    j.verdict = verdict_of_all(&j);
-    return put_report(&j);
+    r.verdict = verdict_of_all(&r);
+    return put_report(&r);
 }

@@ -23,7 +23,7 @@ typedef struct {
     mv_ledger *ledgers; /* [count] */
     uint32_t count;
     uint64_t limit;
-} books;
+} ledger_report;
 
 /* Times count from the first thing that was recorded. */
 static int64_t start_of(const mv_trace *trace)
@@ -35,23 +35,23 @@ static int64_t start_of(const mv_trace *trace)
     return start;
 }
 
-static double seconds(const books *b, int64_t time_us)
+static double seconds(const ledger_report *r, int64_t time_us)
 {
-    return ((double)time_us - (double)b->start_us) / 1e6;
+    return ((double)time_us - (double)r->start_us) / 1e6;
 }
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
 #define ROW_FIELDS(COLUMN, MEMBER, LIST)                                                \
-    MEMBER("library", mv_value_string(b->trace, row->library))                          \
+    MEMBER("library", mv_value_string(r->trace, row->library))                          \
     COLUMN("name", "who", 3, MV_UNIT_TEXT, 0, mv_value_shown(mv_value_text(name), who)) \
-    MEMBER("api", mv_value_string(b->trace, row->api))                                  \
+    MEMBER("api", mv_value_string(r->trace, row->api))                                  \
     COLUMN("bytes", "bytes", 1, MV_UNIT_BYTES, 10, row->bytes)                          \
     COLUMN("count", "count", 2, MV_UNIT_COUNT, 0, row->count)                           \
     MEMBER("framework", row->is_framework)                                              \
     COLUMN("culprit", "most of it for", 4, MV_UNIT_TEXT, 0,                             \
-           mv_value_culprit(b->trace, b->kinds, row->stack))                            \
-    MEMBER("frames", mv_value_frames(b->trace, row->stack))
+           mv_value_culprit(r->trace, r->kinds, row->stack))                            \
+    MEMBER("frames", mv_value_frames(r->trace, row->stack))
 
 static void add_remainder(mv_rows *rows, const char *what, int64_t bytes)
 {
@@ -61,15 +61,15 @@ static void add_remainder(mv_rows *rows, const char *what, int64_t bytes)
 
 static void list_rows(mv_rows *rows, const void *all, const void *one)
 {
-    const books *b = all;
+    const ledger_report *r = all;
     const mv_ledger *ledger = one;
-    uint32_t count = mv_rows_take(rows, ledger->count, b->limit);
+    uint32_t count = mv_rows_take(rows, ledger->count, r->limit);
     char name[NAME], who[2 * NAME];
 
     for (uint32_t i = 0; i < count; i++) {
         const mv_ledger_row *row = &ledger->by[i];
-        mv_library_name(mv_string_text(b->trace, row->library), name, sizeof name);
-        snprintf(who, sizeof who, "%s %.60s", name, mv_string_text(b->trace, row->api));
+        mv_library_name(mv_string_text(r->trace, row->library), name, sizeof name);
+        snprintf(who, sizeof who, "%s %.60s", name, mv_string_text(r->trace, row->api));
         MV_ROWS_ADD(rows, ROW_FIELDS);
     }
     if (mv_rows_are_text(rows) && ledger->used != MV_NO_BYTES) {
@@ -102,12 +102,12 @@ static const mv_table row_table = {MV_TABLE(ROW_FIELDS, list_rows)};
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
 {
-    const books *b = all;
+    const ledger_report *r = all;
     mv_value null = mv_value_of(MV_VALUE_NULL);
 
     (void)one;
-    for (uint32_t i = 0; i < b->count; i++) {
-        const mv_ledger *ledger = &b->ledgers[i];
+    for (uint32_t i = 0; i < r->count; i++) {
+        const mv_ledger *ledger = &r->ledgers[i];
         bool is_known = ledger->used != MV_NO_BYTES;
         const char *basis = !is_known ? "none" : ledger->is_process ? "process" : "device";
         MV_ROWS_ADD(rows, DEVICE_FIELDS);
@@ -133,7 +133,7 @@ static void add_signed(char text[SENTENCE], const char *before, int64_t bytes)
 }
 
 /* The libraries that hold most, by name; what is not named is told together. */
-static uint64_t add_names(const books *b, const mv_ledger *ledger, char text[SENTENCE])
+static uint64_t add_names(const ledger_report *r, const mv_ledger *ledger, char text[SENTENCE])
 {
     char names[VERDICT_NAMES][NAME], name[NAME], size[MV_SIZE_TEXT];
     uint64_t sums[VERDICT_NAMES] = {0}, told = 0;
@@ -141,7 +141,7 @@ static uint64_t add_names(const books *b, const mv_ledger *ledger, char text[SEN
 
     for (uint32_t i = 0; i < ledger->count; i++) {
         uint32_t k = 0;
-        mv_library_name(mv_string_text(b->trace, ledger->by[i].library), name, sizeof name);
+        mv_library_name(mv_string_text(r->trace, ledger->by[i].library), name, sizeof name);
         while (k < count && strcmp(names[k], name) != 0)
             k++;
         if (k == VERDICT_NAMES)
@@ -160,7 +160,7 @@ static uint64_t add_names(const books *b, const mv_ledger *ledger, char text[SEN
     return ledger->by_sum;
 }
 
-static void put_verdict(const books *b, const mv_ledger *ledger)
+static void put_verdict(const ledger_report *r, const mv_ledger *ledger)
 {
     bool is_known = ledger->used != MV_NO_BYTES;
     char size[MV_SIZE_TEXT], text[SENTENCE] = "";
@@ -168,7 +168,7 @@ static void put_verdict(const books *b, const mv_ledger *ledger)
     mv_prose_add(text, SENTENCE, "device %u: %s %s: ", ledger->device,
                  mv_size_text(size, is_known ? ledger->used : ledger->by_sum),
                  is_known ? "used" : "asked for");
-    if (add_names(b, ledger, text) == 0)
+    if (add_names(r, ledger, text) == 0)
         mv_prose_add(text, SENTENCE, "nothing held by calls");
     if (is_known) {
         add_signed(text, ", context and code ", ledger->context_estimate);
@@ -177,20 +177,20 @@ static void put_verdict(const books *b, const mv_ledger *ledger)
             mv_prose_add(text, SENTENCE, " (%.0f %%)",
                          (double)ledger->unexplained / (double)ledger->used * 100);
     }
-    mv_out_style(b->out, MV_STYLE_BOLD);
-    mv_prose_put(b->out, 0, 2, "%s", text);
-    mv_out_style(b->out, MV_STYLE_NONE);
+    mv_out_style(r->out, MV_STYLE_BOLD);
+    mv_prose_put(r->out, 0, 2, "%s", text);
+    mv_out_style(r->out, MV_STYLE_NONE);
 }
 
-static void put_moment(const books *b, const mv_ledger *ledger)
+static void put_moment(const ledger_report *r, const mv_ledger *ledger)
 {
     char size[MV_SIZE_TEXT], others[64] = "";
-    mv_out *out = b->out;
+    mv_out *out = r->out;
 
-    if (ledger->time_us != MV_NO_TIME && b->start_us != MV_NO_TIME) {
-        mv_out_format(out, "  at %.3f s", seconds(b, ledger->time_us));
+    if (ledger->time_us != MV_NO_TIME && r->start_us != MV_NO_TIME) {
+        mv_out_format(out, "  at %.3f s", seconds(r, ledger->time_us));
         if (ledger->sample_us != MV_NO_TIME)
-            mv_out_format(out, ", use sampled at %.3f s", seconds(b, ledger->sample_us));
+            mv_out_format(out, ", use sampled at %.3f s", seconds(r, ledger->sample_us));
         mv_out_char(out, '\n');
     }
     if (ledger->why) {
@@ -210,11 +210,11 @@ static void put_moment(const books *b, const mv_ledger *ledger)
 }
 
 /* What is in no sum. */
-static void put_beside(const books *b, const mv_ledger *ledger)
+static void put_beside(const ledger_report *r, const mv_ledger *ledger)
 {
     uint64_t framework = 0;
     char size[MV_SIZE_TEXT], sum[MV_SIZE_TEXT];
-    mv_out *out = b->out;
+    mv_out *out = r->out;
 
     for (uint32_t i = 0; i < ledger->count; i++)
         framework += ledger->by[i].is_framework ? ledger->by[i].bytes : 0;
@@ -236,26 +236,26 @@ static void put_beside(const books *b, const mv_ledger *ledger)
                       mv_size_text(size, ledger->foreign.bytes));
 }
 
-static int put_report(const books *b)
+static int put_report(const ledger_report *r)
 {
-    bool is_captured = mv_trace_is_captured(b->trace);
+    bool is_captured = mv_trace_is_captured(r->trace);
 
-    if (mv_table_is_wanted(b->cli))
-        mv_table_put(b->cli, b);
-    b->cli->keeps_report = true;
+    if (mv_table_is_wanted(r->cli))
+        mv_table_put(r->cli, r);
+    r->cli->keeps_report = true;
     if (!is_captured)
-        return mv_complain_of(mv_input_name(b->cli), "%s", MV_LEDGER_NO_CAPTURE);
-    if (mv_table_is_wanted(b->cli))
+        return mv_complain_of(mv_input_name(r->cli), "%s", MV_LEDGER_NO_CAPTURE);
+    if (mv_table_is_wanted(r->cli))
         return MV_EXIT_DONE;
-    if (b->count == 0)
-        mv_out_text(b->out, "nothing is known of any device\n");
-    for (uint32_t i = 0; i < b->count; i++) {
+    if (r->count == 0)
+        mv_out_text(r->out, "nothing is known of any device\n");
+    for (uint32_t i = 0; i < r->count; i++) {
         if (i > 0)
-            mv_out_char(b->out, '\n');
-        put_verdict(b, &b->ledgers[i]);
-        put_moment(b, &b->ledgers[i]);
-        mv_table_print(b->cli, &row_table, b, &b->ledgers[i], "\n");
-        put_beside(b, &b->ledgers[i]);
+            mv_out_char(r->out, '\n');
+        put_verdict(r, &r->ledgers[i]);
+        put_moment(r, &r->ledgers[i]);
+        mv_table_print(r->cli, &row_table, r, &r->ledgers[i], "\n");
+        put_beside(r, &r->ledgers[i]);
     }
     return MV_EXIT_DONE;
 }
@@ -263,9 +263,9 @@ static int put_report(const books *b)
 /* ---- both -------------------------------------------------------------------------------- */
 
 /* False, with a message, when --at names no moment. */
-static bool read_at(books *b, const mv_lives *lives, mv_ledger_ask *ask)
+static bool read_at(ledger_report *r, const mv_lives *lives, mv_ledger_ask *ask)
 {
-    const char *at = b->cli->options.at;
+    const char *at = r->cli->options.at;
     mv_moment moment;
 
     *ask = (mv_ledger_ask){.when = MV_LEDGER_MOST_USED};
@@ -274,13 +274,13 @@ static bool read_at(books *b, const mv_lives *lives, mv_ledger_ask *ask)
     if (strcmp(at, "end") == 0) {
         ask->when = MV_LEDGER_END;
     } else if (lives->events.count > 0) {
-        if (!mv_at_find(b->cli, b->trace, lives, "end", &moment))
+        if (!mv_at_find(r->cli, r->trace, lives, "end", &moment))
             return false;
-        *ask = mv_ledger_after_event(b->trace, lives->device, moment.event);
+        *ask = mv_ledger_after_event(r->trace, lives->device, moment.event);
     } else if (strcmp(at, "peak") == 0) {
         ask->when = MV_LEDGER_MOST_HELD;
     } else {
-        mv_complain_of(mv_input_name(b->cli),
+        mv_complain_of(mv_input_name(r->cli),
                        "device %u has no events of PyTorch: --at can be peak or end",
                        lives->device);
         return false;
@@ -288,34 +288,34 @@ static bool read_at(books *b, const mv_lives *lives, mv_ledger_ask *ask)
     return true;
 }
 
-static int find_device(books *b, uint32_t device)
+static int find_device(ledger_report *r, uint32_t device)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
     mv_ledger_ask ask;
     mv_lives lives;
 
-    if (mv_lives_find(&b->cli->arena, b->trace, device, &lives, &err) != MV_OK)
-        return mv_complain(mv_input_name(b->cli), &err);
-    if (!read_at(b, &lives, &ask))
+    if (mv_lives_find(&r->cli->arena, r->trace, device, &lives, &err) != MV_OK)
+        return mv_complain(mv_input_name(r->cli), &err);
+    if (!read_at(r, &lives, &ask))
         return MV_EXIT_FAILED;
-    if (mv_ledger_find(&b->cli->arena, b->trace, &lives, ask, &b->ledgers[b->count], &err) != MV_OK)
-        return mv_complain(mv_input_name(b->cli), &err);
-    b->count++;
+    if (mv_ledger_find(&r->cli->arena, r->trace, &lives, ask, &r->ledgers[r->count], &err) != MV_OK)
+        return mv_complain(mv_input_name(r->cli), &err);
+    r->count++;
     return MV_EXIT_DONE;
 }
 
-static int find_devices(books *b)
+static int find_devices(ledger_report *r)
 {
-    uint64_t devices = mv_ledger_devices(b->trace);
-    int64_t only = b->cli->options.device;
+    uint64_t devices = mv_ledger_devices(r->trace);
+    int64_t only = r->cli->options.device;
 
     if (only != MV_ALL_DEVICES && (only >= 64 || !(devices >> only & 1)))
-        return mv_complain_of(mv_input_name(b->cli), "nothing is known of device %lld",
+        return mv_complain_of(mv_input_name(r->cli), "nothing is known of device %lld",
                               (long long)only);
     for (uint32_t i = 0; i < 64; i++) {
         if (!(devices >> i & 1) || (only != MV_ALL_DEVICES && only != i))
             continue;
-        if (find_device(b, i) != MV_EXIT_DONE)
+        if (find_device(r, i) != MV_EXIT_DONE)
             return MV_EXIT_FAILED;
     }
     return MV_EXIT_DONE;
@@ -324,17 +324,17 @@ static int find_devices(books *b)
 int mv_cmd_ledger(mv_cli *cli)
 {
     mv_trace trace;
-    books b = {.cli = cli,
-               .out = &cli->out,
-               .trace = &trace,
-               .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
+    ledger_report r = {.cli = cli,
+                       .out = &cli->out,
+                       .trace = &trace,
+                       .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
 
     if (!mv_input_read(cli, &trace))
         return MV_EXIT_FAILED;
-    b.start_us = start_of(&trace);
-    b.kinds = mv_frame_kinds(&cli->arena, &trace);
-    b.ledgers = mv_push_array(&cli->arena, mv_ledger, 64);
-    if (!b.kinds || !b.ledgers)
+    r.start_us = start_of(&trace);
+    r.kinds = mv_frame_kinds(&cli->arena, &trace);
+    r.ledgers = mv_push_array(&cli->arena, mv_ledger, 64);
+    if (!r.kinds || !r.ledgers)
         return mv_complain_of(mv_input_name(cli), "%s", mv_code_text(MV_NOMEM));
-    return find_devices(&b) == MV_EXIT_DONE ? put_report(&b) : MV_EXIT_FAILED;
+    return find_devices(&r) == MV_EXIT_DONE ? put_report(&r) : MV_EXIT_FAILED;
 }

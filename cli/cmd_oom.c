@@ -28,11 +28,11 @@ typedef struct {
     mv_lives *lives;     /* [end - first] */
     mv_ooms *found;      /* [end - first] */
     uint64_t limit;
-} inquest;
+} oom_report;
 
-static const char *label_of(const inquest *q, mv_stack_id stack, char *label, size_t size)
+static const char *label_of(const oom_report *r, mv_stack_id stack, char *label, size_t size)
 {
-    return mv_culprit_label(q->trace, q->sites.kinds, stack, label, size);
+    return mv_culprit_label(r->trace, r->sites.kinds, stack, label, size);
 }
 
 /* ---- fields ------------------------------------------------------------------------------ */
@@ -54,23 +54,24 @@ static pin_list holders_of(const mv_oom *oom)
     return (pin_list){oom, oom->holders, oom->holder_count};
 }
 
-/* Labels of the lines that hold memory, told apart from each other and from the one that asked for
- * more: with a helper the callers differ, "train.py:13 cache > util.py:9 alloc". */
-static const char **holder_labels(const inquest *q, const mv_oom *oom, const mv_pin *pins,
+/* Labels of the lines that hold memory. No two are the same, and none is that of the line that
+ * asked for more: where they share a helper, the callers differ, "train.py:13 cache > util.py:9
+ * alloc". */
+static const char **holder_labels(const oom_report *r, const mv_oom *oom, const mv_pin *pins,
                                   uint32_t count)
 {
-    mv_labelled *rows = mv_push_array(&q->cli->scratch, mv_labelled, (uint64_t)count + 1);
+    mv_labelled *rows = mv_push_array(&r->cli->scratch, mv_labelled, (uint64_t)count + 1);
     bool is_holder = false;
 
     for (uint32_t i = 0; rows && i <= count; i++) {
         mv_stack_id stack = i < count ? pins[i].stack : oom->stack;
-        rows[i] = (mv_labelled){.trace = q->trace,
-                                .kinds = q->sites.kinds,
+        rows[i] = (mv_labelled){.trace = r->trace,
+                                .kinds = r->sites.kinds,
                                 .stack = stack,
                                 .bytes = i < count ? pins[i].bytes : 0};
         is_holder = is_holder || (i < count && stack.row == oom->stack.row);
     }
-    return rows ? mv_labels_find(&q->cli->scratch, rows, count + !is_holder, false) : NULL;
+    return rows ? mv_labels_find(&r->cli->scratch, rows, count + !is_holder, false) : NULL;
 }
 
 #define PIN_FIELDS(COLUMN, MEMBER, LIST)                                        \
@@ -81,20 +82,20 @@ static const char **holder_labels(const inquest *q, const mv_oom *oom, const mv_
     MEMBER("segments", mv_value_if(pin->stranded, mv_value_u64(pin->segments))) \
     COLUMN("age_events", "age", 4, MV_UNIT_COUNT, 0,                            \
            mv_value_u64(mv_pin_age(pin, list->oom->event)))                     \
-    MEMBER("culprit", mv_value_culprit(q->trace, q->sites.kinds, pin->stack))   \
+    MEMBER("culprit", mv_value_culprit(r->trace, r->sites.kinds, pin->stack))   \
     COLUMN(NULL, "pinned by", 5, MV_UNIT_TEXT, 0,                               \
-           mv_value_label(labels, i, q->trace, q->sites.kinds, pin->stack))     \
-    MEMBER("frames", mv_value_frames(q->trace, pin->stack))
+           mv_value_label(labels, i, r->trace, r->sites.kinds, pin->stack))     \
+    MEMBER("frames", mv_value_frames(r->trace, pin->stack))
 
 static void list_pins(mv_rows *rows, const void *all, const void *one)
 {
-    const inquest *q = all;
+    const oom_report *r = all;
     const pin_list *list = one;
-    uint32_t count = mv_rows_take(rows, list->count, q->limit);
+    uint32_t count = mv_rows_take(rows, list->count, r->limit);
     const char **labels = NULL;
 
     if (mv_rows_are_text(rows))
-        labels = holder_labels(q, list->oom, list->pins, count);
+        labels = holder_labels(r, list->oom, list->pins, count);
     if (list->pins == list->oom->holders) {
         mv_rows_head(rows, "stranded", NULL);
         mv_rows_head(rows, "bytes", "held");
@@ -113,7 +114,7 @@ static const mv_table pin_table = {MV_TABLE(PIN_FIELDS, list_pins)};
     MEMBER("time_us", mv_value_time(oom->time_us))                                         \
     MEMBER("api", oom->api_call == MV_NO_ROW                                               \
                       ? mv_value_of(MV_VALUE_ABSENT)                                       \
-                      : mv_value_string(q->trace, q->trace->api_calls.api[oom->api_call])) \
+                      : mv_value_string(r->trace, r->trace->api_calls.api[oom->api_call])) \
     MEMBER("requested", oom->requested)                                                    \
     MEMBER("segment_bytes", oom->segment)                                                  \
     MEMBER("device_free", mv_value_bytes(oom->device_free))                                \
@@ -146,12 +147,12 @@ static const mv_table pin_table = {MV_TABLE(PIN_FIELDS, list_pins)};
     MEMBER("tried.reserved", f->would_reserve)                                                    \
     MEMBER("tried.spare", f->spare)                                                               \
     MEMBER("leak.culprit", f->has_leak                                                            \
-                               ? mv_value_text(mv_leak_label(q->trace, q->sites.kinds, &f->leak,  \
+                               ? mv_value_text(mv_leak_label(r->trace, r->sites.kinds, &f->leak,  \
                                                              label, sizeof label))                \
                                : mv_value_of(MV_VALUE_NO_OBJECT))                                 \
     MEMBER("leak.bytes", f->leaked)                                                               \
     MEMBER("leak.bytes_per_step", f->leak.bytes_per_step)                                         \
-    MEMBER("leak.frames", mv_value_frames(q->trace, f->leak.stack))
+    MEMBER("leak.frames", mv_value_frames(r->trace, f->leak.stack))
 
 #define CHANGE_FIELDS(MEMBER)                                                             \
     MEMBER("smallest_change.free_bytes",                                                  \
@@ -161,11 +162,11 @@ static const mv_table pin_table = {MV_TABLE(PIN_FIELDS, list_pins)};
     MEMBER("smallest_change.smaller_by", c->smaller_by)                                   \
     MEMBER("smallest_change.more_memory", c->more_memory)                                 \
     MEMBER("smallest_change.culprit",                                                     \
-           mv_value_if(has_biggest, mv_value_culprit(q->trace, q->sites.kinds, biggest))) \
-    MEMBER("smallest_change.frames", mv_value_if(has_biggest, mv_value_frames(q->trace, biggest)))
+           mv_value_if(has_biggest, mv_value_culprit(r->trace, r->sites.kinds, biggest))) \
+    MEMBER("smallest_change.frames", mv_value_if(has_biggest, mv_value_frames(r->trace, biggest)))
 
 #define OOM_FIELDS(COLUMN, MEMBER, LIST)                                             \
-    MEMBER("device", mv_value_u64(q->first + index))                                 \
+    MEMBER("device", mv_value_u64(r->first + index))                                 \
     FIGURE_FIELDS(MEMBER)                                                            \
     OUTLOOK_FIELDS(MEMBER)                                                           \
     MEMBER("verdict", mv_oom_verdict_name(oom->verdict))                             \
@@ -174,16 +175,16 @@ static const mv_table pin_table = {MV_TABLE(PIN_FIELDS, list_pins)};
     MEMBER("advice", oom->advice)                                                    \
     LIST("held_by", &pin_table, mv_value_if(oom->detailed, mv_value_rows(&holders))) \
     CHANGE_FIELDS(MEMBER)                                                            \
-    MEMBER("culprit", mv_value_culprit(q->trace, q->sites.kinds, oom->stack))        \
-    MEMBER("frames", mv_value_frames(q->trace, oom->stack))
+    MEMBER("culprit", mv_value_culprit(r->trace, r->sites.kinds, oom->stack))        \
+    MEMBER("frames", mv_value_frames(r->trace, oom->stack))
 
-static void add_oom(mv_rows *rows, const inquest *q, uint32_t index, const mv_oom *oom)
+static void add_oom(mv_rows *rows, const oom_report *r, uint32_t index, const mv_oom *oom)
 {
     const mv_oom_outlook *f = &oom->outlook;
     const mv_oom_change *c = &oom->change;
     pin_list pins = pins_of(oom), holders = holders_of(oom);
     bool has_biggest = oom->detailed && c->biggest != MV_NO_ROW;
-    mv_stack_id biggest = has_biggest ? q->lives[index].allocs.stack[c->biggest] : MV_NO_STACK;
+    mv_stack_id biggest = has_biggest ? r->lives[index].allocs.stack[c->biggest] : MV_NO_STACK;
     char label[512];
 
     MV_ROWS_ADD(rows, OOM_FIELDS);
@@ -191,20 +192,20 @@ static void add_oom(mv_rows *rows, const inquest *q, uint32_t index, const mv_oo
 
 static void list_ooms(mv_rows *rows, const void *all, const void *one)
 {
-    const inquest *q = all;
+    const oom_report *r = all;
 
     (void)one;
-    for (uint32_t i = 0; i < q->end - q->first; i++)
-        for (uint32_t k = 0; k < q->found[i].count && k < q->limit; k++)
-            add_oom(rows, q, i, &q->found[i].ooms[k]);
+    for (uint32_t i = 0; i < r->end - r->first; i++)
+        for (uint32_t k = 0; k < r->found[i].count && k < r->limit; k++)
+            add_oom(rows, r, i, &r->found[i].ooms[k]);
 }
 
 static const mv_table oom_table = {MV_TABLE(OOM_FIELDS, list_ooms), .named_by = 2};
 
 #define DEVICE_FIELDS(COLUMN, MEMBER, LIST)                 \
-    MEMBER("device", mv_value_u64(q->first + i))            \
+    MEMBER("device", mv_value_u64(r->first + i))            \
     MEMBER("ooms", found->count)                            \
-    MEMBER("history", mv_history_name(q->lives[i].history)) \
+    MEMBER("history", mv_history_name(r->lives[i].history)) \
     MEMBER("retries", found->retries)                       \
     MEMBER("released", found->released)                     \
     MEMBER("collections", found->collections)               \
@@ -212,11 +213,11 @@ static const mv_table oom_table = {MV_TABLE(OOM_FIELDS, list_ooms), .named_by = 
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
 {
-    const inquest *q = all;
+    const oom_report *r = all;
 
     (void)one;
-    for (uint32_t i = 0; i < q->end - q->first; i++) {
-        const mv_ooms *found = &q->found[i];
+    for (uint32_t i = 0; i < r->end - r->first; i++) {
+        const mv_ooms *found = &r->found[i];
         MV_ROWS_ADD(rows, DEVICE_FIELDS);
     }
 }
@@ -231,68 +232,68 @@ const mv_table mv_report_oom = {MV_TABLE(REPORT_FIELDS, mv_rows_list_lists), .ma
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-static void put_headline(const inquest *q, uint32_t index, const mv_oom *oom)
+static void put_headline(const oom_report *r, uint32_t index, const mv_oom *oom)
 {
     char size[MV_SIZE_TEXT], label[512], time[32] = "", head[64], asked[48];
 
     snprintf(head, sizeof head, "OUT OF MEMORY  %s", mv_oom_verdict_name(oom->verdict));
     snprintf(asked, sizeof asked, ": %s asked for at ", mv_size_text(size, oom->requested));
-    mv_out_style(q->out, MV_STYLE_RED);
-    mv_out_text(q->out, head);
-    mv_out_style(q->out, MV_STYLE_NONE);
-    mv_out_text(q->out, asked);
-    mv_out_style(q->out, MV_STYLE_BOLD);
-    mv_prose_put_cut(q->out, mv_prose_room(q->out, (uint32_t)(strlen(head) + strlen(asked))),
-                     label_of(q, oom->stack, label, sizeof label));
-    mv_out_style(q->out, MV_STYLE_NONE);
-    mv_out_char(q->out, '\n');
-    if (oom->time_us != MV_NO_TIME && q->start_us != MV_NO_TIME)
-        snprintf(time, sizeof time, " (%.3f s)", (double)(oom->time_us - q->start_us) / 1e6);
-    mv_out_text(q->out, "  ");
-    mv_prose_put(q->out, 2, 4, "device %u, event %u%s: %s", q->first + index, oom->event, time,
+    mv_out_style(r->out, MV_STYLE_RED);
+    mv_out_text(r->out, head);
+    mv_out_style(r->out, MV_STYLE_NONE);
+    mv_out_text(r->out, asked);
+    mv_out_style(r->out, MV_STYLE_BOLD);
+    mv_prose_put_cut(r->out, mv_prose_room(r->out, (uint32_t)(strlen(head) + strlen(asked))),
+                     label_of(r, oom->stack, label, sizeof label));
+    mv_out_style(r->out, MV_STYLE_NONE);
+    mv_out_char(r->out, '\n');
+    if (oom->time_us != MV_NO_TIME && r->start_us != MV_NO_TIME)
+        snprintf(time, sizeof time, " (%.3f s)", (double)(oom->time_us - r->start_us) / 1e6);
+    mv_out_text(r->out, "  ");
+    mv_prose_put(r->out, 2, 4, "device %u, event %u%s: %s", r->first + index, oom->event, time,
                  oom->why);
 }
 
-static void put_oom(const inquest *q, uint32_t index, const mv_oom *oom)
+static void put_oom(const oom_report *r, uint32_t index, const mv_oom *oom)
 {
     char size[5][MV_SIZE_TEXT], limit[2 * MV_SIZE_TEXT + 32] = "";
     const mv_oom_outlook *f = &oom->outlook;
     pin_list list = oom->pins.line_count > 0 && oom->verdict != MV_OOM_CAPACITY ? pins_of(oom)
                                                                                 : holders_of(oom);
 
-    put_headline(q, index, oom);
+    put_headline(r, index, oom);
     if (oom->limited)
         mv_prose_add(limit, sizeof limit, "; the limit is at least %s and below %s",
                      mv_size_text(size[0], f->limit_least),
                      mv_size_text(size[1], f->limit_most + 1));
-    mv_out_text(q->out, "  ");
+    mv_out_text(r->out, "  ");
     mv_prose_put(
-        q->out, 2, 4, "%s reserved = %s allocated + %s pending + %s free; the device has %s left%s",
+        r->out, 2, 4, "%s reserved = %s allocated + %s pending + %s free; the device has %s left%s",
         mv_size_text(size[0], oom->bytes.reserved), mv_size_text(size[1], oom->bytes.allocated),
         mv_size_text(size[2], oom->bytes.pending), mv_size_text(size[3], oom->bytes.free),
         oom->device_free == MV_NO_BYTES ? "?" : mv_size_text(size[4], oom->device_free), limit);
     if (oom->detailed && *oom->enough) {
-        mv_out_text(q->out, "  ");
-        mv_prose_put(q->out, 2, 4, "%s", oom->enough);
+        mv_out_text(r->out, "  ");
+        mv_prose_put(r->out, 2, 4, "%s", oom->enough);
     }
-    mv_out_style(q->out, MV_STYLE_YELLOW);
-    mv_out_text(q->out, "  -> ");
-    mv_out_style(q->out, MV_STYLE_NONE);
-    mv_prose_put(q->out, 5, 5, "%s", oom->advice);
-    mv_stack_put(q->out, q->trace, q->sites.kinds, oom->stack, q->cli->options.all_frames, 6);
-    mv_table_print(q->cli, &pin_table, q, &list, "");
+    mv_out_style(r->out, MV_STYLE_YELLOW);
+    mv_out_text(r->out, "  -> ");
+    mv_out_style(r->out, MV_STYLE_NONE);
+    mv_prose_put(r->out, 5, 5, "%s", oom->advice);
+    mv_stack_put(r->out, r->trace, r->sites.kinds, oom->stack, r->cli->options.all_frames, 6);
+    mv_table_print(r->cli, &pin_table, r, &list, "");
 }
 
-static void put_device(const inquest *q, uint32_t index)
+static void put_device(const oom_report *r, uint32_t index)
 {
-    const mv_ooms *found = &q->found[index];
+    const mv_ooms *found = &r->found[index];
 
-    for (uint32_t i = 0; i < found->count && i < q->limit; i++) {
-        put_oom(q, index, &found->ooms[i]);
-        mv_out_char(q->out, '\n');
+    for (uint32_t i = 0; i < found->count && i < r->limit; i++) {
+        put_oom(r, index, &found->ooms[i]);
+        mv_out_char(r->out, '\n');
     }
-    mv_rows_put_hidden(q->out, found->count, q->limit);
-    mv_prose_put(q->out, 0, 2, "device %u: %s%s%s%s%s%s%s%s", q->first + index, found->verdict,
+    mv_rows_put_hidden(r->out, found->count, r->limit);
+    mv_prose_put(r->out, 0, 2, "device %u: %s%s%s%s%s%s%s%s", r->first + index, found->verdict,
                  found->is_known ? "" : " (", found->is_known ? "" : found->why,
                  found->is_known ? "" : ")", *found->retried ? "; " : "", found->retried,
                  *found->collecting ? "; " : "", found->collecting);
@@ -300,69 +301,69 @@ static void put_device(const inquest *q, uint32_t index)
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-static bool inquire(inquest *q, uint32_t index, mv_err *err)
+static bool inquire(oom_report *r, uint32_t index, mv_err *err)
 {
-    mv_lives *lives = &q->lives[index];
+    mv_lives *lives = &r->lives[index];
     mv_window window;
 
-    return mv_lives_find(&q->cli->arena, q->trace, q->first + index, lives, err) == MV_OK &&
-           mv_window_find(q->cli, q->trace, q->first + index, &window) &&
-           mv_ooms_find(&q->cli->arena, q->trace, lives, &q->sites, window, &q->found[index],
+    return mv_lives_find(&r->cli->arena, r->trace, r->first + index, lives, err) == MV_OK &&
+           mv_window_find(r->cli, r->trace, r->first + index, &window) &&
+           mv_ooms_find(&r->cli->arena, r->trace, lives, &r->sites, window, &r->found[index],
                         err) == MV_OK;
 }
 
-static bool find_all(inquest *q)
+static bool find_all(oom_report *r)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
     bool found = true;
 
-    q->lives = mv_push_array(&q->cli->arena, mv_lives, q->end - q->first);
-    q->found = mv_push_array(&q->cli->arena, mv_ooms, q->end - q->first);
-    if (!q->lives || !q->found)
+    r->lives = mv_push_array(&r->cli->arena, mv_lives, r->end - r->first);
+    r->found = mv_push_array(&r->cli->arena, mv_ooms, r->end - r->first);
+    if (!r->lives || !r->found)
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     else
-        mv_sites_find(&q->cli->arena, q->trace, &q->sites, &err);
-    for (uint32_t i = 0; i < q->end - q->first && err.code == MV_OK && found; i++)
-        found = inquire(q, i, &err);
+        mv_sites_find(&r->cli->arena, r->trace, &r->sites, &err);
+    for (uint32_t i = 0; i < r->end - r->first && err.code == MV_OK && found; i++)
+        found = inquire(r, i, &err);
     if (err.code != MV_OK)
-        mv_complain(mv_input_name(q->cli), &err);
+        mv_complain(mv_input_name(r->cli), &err);
     return err.code == MV_OK && found;
 }
 
 /* What --fail-on asked for. */
-static void judge_gate(inquest *q)
+static void judge_gate(oom_report *r)
 {
-    for (uint32_t i = 0; i < q->end - q->first; i++) {
-        const mv_ooms *found = &q->found[i];
+    for (uint32_t i = 0; i < r->end - r->first; i++) {
+        const mv_ooms *found = &r->found[i];
         char size[MV_SIZE_TEXT];
         if (found->count)
-            mv_gate_judge(&q->cli->gates, MV_GATE_OOM, MV_GATE_FAILS,
-                          "device %u: %s, the first of %s", q->first + i, found->verdict,
+            mv_gate_judge(&r->cli->gates, MV_GATE_OOM, MV_GATE_FAILS,
+                          "device %u: %s, the first of %s", r->first + i, found->verdict,
                           mv_size_text(size, found->ooms[0].requested));
-        else if (q->lives[i].history != MV_HISTORY_COMPLETE)
-            mv_gate_judge(&q->cli->gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW, "device %u: %s: %s",
-                          q->first + i, found->verdict, found->why);
+        else if (r->lives[i].history != MV_HISTORY_COMPLETE)
+            mv_gate_judge(&r->cli->gates, MV_GATE_OOM, MV_GATE_CANNOT_KNOW, "device %u: %s: %s",
+                          r->first + i, found->verdict, found->why);
     }
 }
 
 int mv_cmd_oom(mv_cli *cli)
 {
     mv_trace trace;
-    inquest q = {.cli = cli,
-                 .out = &cli->out,
-                 .trace = &trace,
-                 .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
+    oom_report r = {.cli = cli,
+                    .out = &cli->out,
+                    .trace = &trace,
+                    .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
 
-    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &q.first, &q.end) ||
-        !find_all(&q))
+    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end) ||
+        !find_all(&r))
         return MV_EXIT_FAILED;
-    q.start_us = mv_position_start_us(&trace);
-    judge_gate(&q);
+    r.start_us = mv_position_start_us(&trace);
+    judge_gate(&r);
     if (mv_table_is_wanted(cli))
-        return mv_gate_status(&cli->gates, mv_table_put(cli, &q));
-    for (uint32_t i = q.first; i < q.end; i++)
-        if (mv_device_is_told(&trace, q.first, q.end, i))
-            put_device(&q, i - q.first);
-    mv_idle_put_others(q.out, &trace, q.first, q.end, false);
+        return mv_gate_status(&cli->gates, mv_table_put(cli, &r));
+    for (uint32_t i = r.first; i < r.end; i++)
+        if (mv_device_is_told(&trace, r.first, r.end, i))
+            put_device(&r, i - r.first);
+    mv_idle_put_others(r.out, &trace, r.first, r.end, false);
     return mv_gate_status(&cli->gates, MV_EXIT_DONE);
 }

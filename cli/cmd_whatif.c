@@ -23,7 +23,7 @@ typedef struct {
     mv_whatif *found;    /* [end - first] */
     mv_whatif sum;       /* of all of them */
     uint64_t limit;
-} inquiry;
+} whatif_report;
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
@@ -55,9 +55,9 @@ static const char *settings_text(const mv_trial *run, char text[600])
 
 static void list_runs(mv_rows *rows, const void *all, const void *one)
 {
-    const inquiry *q = all;
+    const whatif_report *r = all;
     const mv_whatif *w = one;
-    uint32_t count = mv_rows_take(rows, w->run_count, q->limit);
+    uint32_t count = mv_rows_take(rows, w->run_count, r->limit);
     const char *keys[MV_MOST_IDLE_KEYS];
     char settings[600];
 
@@ -75,12 +75,12 @@ static const mv_table run_table = {MV_TABLE(RUN_FIELDS, list_runs)};
     MEMBER("text", a->text)                                                              \
     MEMBER("saves", a->saves)                                                            \
     MEMBER("culprit",                                                                    \
-           mv_value_if(has_stack, mv_value_culprit(q->trace, q->sites.kinds, a->stack))) \
-    MEMBER("frames", mv_value_if(has_stack, mv_value_frames(q->trace, a->stack)))
+           mv_value_if(has_stack, mv_value_culprit(r->trace, r->sites.kinds, a->stack))) \
+    MEMBER("frames", mv_value_if(has_stack, mv_value_frames(r->trace, a->stack)))
 
 static void list_advice(mv_rows *rows, const void *all, const void *one)
 {
-    const inquiry *q = all;
+    const whatif_report *r = all;
     const mv_whatif *w = one;
 
     for (uint32_t i = 0; i < w->advice_count; i++) {
@@ -114,17 +114,17 @@ static const mv_table advice_table = {MV_TABLE(ADVICE_FIELDS, list_advice)};
     LIST("advice", &advice_table, mv_value_rows(w))
 
 #define DEVICE_FIELDS(COLUMN, MEMBER, LIST)      \
-    MEMBER("device", mv_value_u64(q->first + i)) \
+    MEMBER("device", mv_value_u64(r->first + i)) \
     TRIAL_FIELDS(COLUMN, MEMBER, LIST)           \
     MEMBER("no_advice", w->advice_none)
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
 {
-    const inquiry *q = all;
+    const whatif_report *r = all;
 
     (void)one;
-    for (uint32_t i = 0; i < q->end - q->first; i++) {
-        const mv_whatif *w = &q->found[i];
+    for (uint32_t i = 0; i < r->end - r->first; i++) {
+        const mv_whatif *w = &r->found[i];
         const mv_trials *t = &w->trials;
         MV_ROWS_ADD(rows, DEVICE_FIELDS);
     }
@@ -138,8 +138,8 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
 
 static void list_report(mv_rows *rows, const void *all, const void *one)
 {
-    const inquiry *q = all;
-    const mv_whatif *w = &q->sum;
+    const whatif_report *r = all;
+    const mv_whatif *w = &r->sum;
     const mv_trials *t = &w->trials;
 
     (void)one;
@@ -150,9 +150,9 @@ const mv_table mv_report_whatif = {MV_TABLE(REPORT_FIELDS, list_report), .main =
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-static void put_verdict(const inquiry *q, uint32_t device, const mv_whatif *w)
+static void put_verdict(const whatif_report *r, uint32_t device, const mv_whatif *w)
 {
-    mv_out *out = q->out;
+    mv_out *out = r->out;
 
     mv_out_style(out, MV_STYLE_BOLD);
     mv_out_format(out, "device %u: ", device);
@@ -161,19 +161,19 @@ static void put_verdict(const inquiry *q, uint32_t device, const mv_whatif *w)
     mv_out_style(out, MV_STYLE_NONE);
 }
 
-static void put_trust(const inquiry *q, const mv_whatif *w)
+static void put_trust(const whatif_report *r, const mv_whatif *w)
 {
     const mv_replay_fidelity *f = &w->trials.fidelity;
 
-    mv_out_text(q->out, "  ");
-    mv_prose_put(q->out, 2, 4,
+    mv_out_text(r->out, "  ");
+    mv_prose_put(r->out, 2, 4,
                  "replay of the recorded run: %u of %u segment events, %u of %u addresses; trust "
                  "%s: %s",
                  f->segment_matched, f->segment_events, f->allocs_matched, f->allocs,
                  mv_trust_name(w->trials.trust), w->trials.trust_why);
 }
 
-static void put_recorded(const inquiry *q, const mv_whatif *w)
+static void put_recorded(const whatif_report *r, const mv_whatif *w)
 {
     char reserved[MV_SIZE_TEXT], allocated[MV_SIZE_TEXT], limit[MV_SIZE_TEXT], failed[48] = "";
     const mv_trials *t = &w->trials;
@@ -181,8 +181,8 @@ static void put_recorded(const inquiry *q, const mv_whatif *w)
     if (t->recorded_ooms)
         snprintf(failed, sizeof failed, ", %u request%s failed", t->recorded_ooms,
                  t->recorded_ooms == 1 ? "" : "s");
-    mv_out_text(q->out, "  ");
-    mv_prose_put(q->out, 2, 4,
+    mv_out_text(r->out, "  ");
+    mv_prose_put(r->out, 2, 4,
                  "recorded with %s: %s reserved, %s allocated at their peaks, %llu device call%s%s",
                  *t->recorded_conf ? t->recorded_conf : "the default settings",
                  mv_size_text(reserved, t->recorded_reserved),
@@ -190,40 +190,40 @@ static void put_recorded(const inquiry *q, const mv_whatif *w)
                  (unsigned long long)t->recorded_segment_allocs,
                  t->recorded_segment_allocs == 1 ? "" : "s", failed);
     if (t->limit_source == MV_LIMIT_GIVEN)
-        mv_out_format(q->out, "  within %s\n", mv_size_text(limit, t->limit));
+        mv_out_format(r->out, "  within %s\n", mv_size_text(limit, t->limit));
     else if (t->limit_source == MV_LIMIT_REFUSALS)
-        mv_out_format(q->out,
+        mv_out_format(r->out,
                       "  within %s, the most that the recorded run got (--capacity says more)\n",
                       mv_size_text(limit, t->limit));
 }
 
-static void put_advice(const inquiry *q, const mv_whatif *w)
+static void put_advice(const whatif_report *r, const mv_whatif *w)
 {
     for (uint32_t i = 0; i < w->advice_count; i++) {
         const mv_whatif_advice *a = &w->advice[i];
-        mv_out_text(q->out, i == 0 ? "\n  " : "  ");
-        mv_prose_put(q->out, 2, 2, "%s", a->text);
+        mv_out_text(r->out, i == 0 ? "\n  " : "  ");
+        mv_prose_put(r->out, 2, 2, "%s", a->text);
         if (a->stack.row != MV_NO_STACK.row)
-            mv_stack_put(q->out, q->trace, q->sites.kinds, a->stack, q->cli->options.all_frames, 6);
+            mv_stack_put(r->out, r->trace, r->sites.kinds, a->stack, r->cli->options.all_frames, 6);
     }
 }
 
 static void put_device(const void *all, uint32_t device)
 {
-    const inquiry *q = all;
-    const mv_whatif *w = &q->found[device - q->first];
+    const whatif_report *r = all;
+    const mv_whatif *w = &r->found[device - r->first];
 
-    put_verdict(q, device, w);
+    put_verdict(r, device, w);
     if (w->trials.trust == MV_TRUST_NONE)
         return;
-    put_recorded(q, w);
-    put_trust(q, w);
-    mv_table_print(q->cli, &run_table, q, w, "\n");
+    put_recorded(r, w);
+    put_trust(r, w);
+    mv_table_print(r->cli, &run_table, r, w, "\n");
     if (*w->idle_note) {
-        mv_out_text(q->out, "\n  ");
-        mv_prose_put(q->out, 2, 4, "%s", w->idle_note);
+        mv_out_text(r->out, "\n  ");
+        mv_prose_put(r->out, 2, 4, "%s", w->idle_note);
     }
-    put_advice(q, w);
+    put_advice(r, w);
 }
 
 /* ---- both -------------------------------------------------------------------------------- */
@@ -242,48 +242,48 @@ static bool confs_are_fine(mv_cli *cli)
     return true;
 }
 
-static mv_code find_all(inquiry *q, mv_err *err)
+static mv_code find_all(whatif_report *r, mv_err *err)
 {
-    const mv_options *o = &q->cli->options;
+    const mv_options *o = &r->cli->options;
     mv_whatif_opts opts = {
         .conf_count = o->confs,
         .conf = o->conf,
         .capacity = mv_option_given(o, MV_HAS(CAPACITY)) ? o->capacity : 0,
     };
-    mv_code code = mv_sites_find(&q->cli->arena, q->trace, &q->sites, err);
+    mv_code code = mv_sites_find(&r->cli->arena, r->trace, &r->sites, err);
 
-    q->found = mv_push_array(&q->cli->arena, mv_whatif, (uint64_t)q->end - q->first);
-    if (!q->found)
+    r->found = mv_push_array(&r->cli->arena, mv_whatif, (uint64_t)r->end - r->first);
+    if (!r->found)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
-    for (uint32_t i = 0; code == MV_OK && i < q->end - q->first; i++) {
+    for (uint32_t i = 0; code == MV_OK && i < r->end - r->first; i++) {
         mv_lives lives;
-        code = mv_lives_find(&q->cli->arena, q->trace, q->first + i, &lives, err);
+        code = mv_lives_find(&r->cli->arena, r->trace, r->first + i, &lives, err);
         if (code == MV_OK)
-            code = mv_whatif_find(&q->cli->arena, q->trace, &lives, &q->sites, opts, &q->found[i],
+            code = mv_whatif_find(&r->cli->arena, r->trace, &lives, &r->sites, opts, &r->found[i],
                                   err);
     }
     if (code == MV_OK)
-        code = mv_whatif_sum(&q->cli->arena, q->found, q->end - q->first, &q->sum, err);
+        code = mv_whatif_sum(&r->cli->arena, r->found, r->end - r->first, &r->sum, err);
     return code;
 }
 
 int mv_cmd_whatif(mv_cli *cli)
 {
     mv_trace trace;
-    inquiry q = {.cli = cli,
-                 .out = &cli->out,
-                 .trace = &trace,
-                 .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, 8)};
+    whatif_report r = {.cli = cli,
+                       .out = &cli->out,
+                       .trace = &trace,
+                       .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, 8)};
     mv_err err = {.offset = MV_NO_OFFSET};
 
     if (!confs_are_fine(cli))
         return MV_EXIT_USAGE;
-    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &q.first, &q.end))
+    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end))
         return MV_EXIT_FAILED;
-    if (find_all(&q, &err) != MV_OK)
+    if (find_all(&r, &err) != MV_OK)
         return mv_complain(mv_input_name(cli), &err);
     if (mv_table_is_wanted(cli))
-        return mv_table_put(cli, &q);
-    mv_devices_put(q.out, &trace, q.first, q.end, put_device, &q);
+        return mv_table_put(cli, &r);
+    mv_devices_put(r.out, &trace, r.first, r.end, put_device, &r);
     return MV_EXIT_DONE;
 }

@@ -169,7 +169,7 @@ typedef enum {
 typedef struct {
     argument_kind kind;
     size_t member;        /* its offset in mv_options */
-    uint64_t least, most; /* of a number; a size has a least alone */
+    uint64_t least, most; /* a number has a most, a size a least */
     bool (*take)(mv_options *o, const char *text);
 } argument_reader;
 

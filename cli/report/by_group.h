@@ -20,7 +20,7 @@ bool mv_by_wanted(const mv_cli *cli, bool *wanted, int *status);
 /* What --by groups by; it must have been given. */
 mv_group_by mv_by_what(const mv_cli *cli);
 
-/* What each group holds after `event`; of which `limit` are listed. */
+/* What each group holds after `event`; `limit` of them will be listed. */
 mv_code mv_by_find(mv_cli *cli, const mv_trace *trace, const mv_lives *lives, const uint8_t *kinds,
                    uint32_t event, uint64_t limit, mv_grouped *out, mv_err *err);
 

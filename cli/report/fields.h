@@ -46,8 +46,8 @@ typedef struct mv_rows mv_rows;
 typedef enum {
     MV_VALUE_ABSENT, /* no member; an empty cell */
     MV_VALUE_NULL,
-    MV_VALUE_NO_OBJECT,   /* of the first field of an object: the whole object is absent */
-    MV_VALUE_NULL_OBJECT, /* likewise: it is null */
+    MV_VALUE_NO_OBJECT,   /* for the first field of an object: there is no object */
+    MV_VALUE_NULL_OBJECT, /* likewise: the object is null */
     MV_VALUE_U64,
     MV_VALUE_I64,
     MV_VALUE_REAL,
@@ -56,9 +56,9 @@ typedef enum {
     MV_VALUE_TEXT,
     MV_VALUE_TEXTS,   /* ["...", ...] */
     MV_VALUE_PAIR,    /* [a, b] */
-    MV_VALUE_CULPRIT, /* of a stack: a text */
-    MV_VALUE_FRAMES,  /* of a stack: [{"function":...,"file":...,"line":N}, ...], innermost first */
-    MV_VALUE_ROWS     /* of a LIST */
+    MV_VALUE_CULPRIT, /* a text: the label of a stack's culprit */
+    MV_VALUE_FRAMES,  /* a stack: [{"function":...,"file":...,"line":N}, ...], innermost first */
+    MV_VALUE_ROWS     /* for a LIST */
 } mv_value_kind;
 
 /* What a row has in one field. What it points to must outlive the call that adds the row. */
@@ -224,7 +224,7 @@ typedef struct {
     uint8_t place;       /* among the columns of text: the least is the first */
     uint8_t unit;        /* mv_unit */
     uint8_t width;
-    const mv_table *table; /* of a LIST; else NULL */
+    const mv_table *table; /* NULL unless it is a LIST */
 } mv_field;
 
 typedef enum {
@@ -243,12 +243,12 @@ struct mv_table {
      * did. */
     void (*list)(mv_rows *rows, const void *all, const void *one);
     mv_table_shape shape; /* in JSON */
-    uint32_t named_by; /* so many of its first fields say which row it is: in CSV, tables inside of
-                        * it begin with them. 0: one */
+    uint32_t named_by; /* how many of its first fields say which row it is: in CSV, the tables
+                        * inside of it begin with them. 0 is one */
     /* In place of `shape`: writes the JSON value itself. */
     void (*json)(mv_rows *rows, const void *all, const void *one);
-    const char *main; /* of a whole report: the path of the table that --csv prints, "devices" or
-                       * "devices.sites"; NULL: that of the report's own one row */
+    const char *main; /* if it is a whole report: the path of the table that --csv prints, such as
+                       * "devices.sites"; NULL: the report's own row */
 };
 
 #define MV_FIELD_COLUMN(key, heading, place, unit, width, value) \

@@ -100,8 +100,8 @@ void mv_prose_put(mv_out *out, uint32_t column, uint32_t indent, const char *for
     mv_out_char(out, '\n');
 }
 
-/* Of "train.py:3 main > util.py:5 make" the names of functions go first, from the left; what tells
- * rows apart may be anywhere, so that then the left is cut rather than the right. */
+/* Leaves out the names of functions in "train.py:3 main > util.py:5 make", from the left. If that
+ * is not enough it cuts the beginning, since what tells rows apart is often at the end. */
 static void put_cut_path(mv_out *out, uint32_t room, const char *text)
 {
     char path[1024];

@@ -4,12 +4,12 @@
 
 #include "cli/report/out.h"
 
-/* Where lines end unless the terminal is narrower, or wider: longer ones are hard to read. */
+/* The width of lines, unless the terminal is narrower or wider; longer lines are hard to read. */
 #define MV_PROSE_COLUMNS 80
 #define MV_PROSE_MOST    100
 
-/* A sentence from column `column` on, where the line stands now; further lines behind `indent`
- * spaces; then the line ends. Text out of a file is safe in it. Beyond 2 KiB it is cut. */
+/* Prints a sentence that begins at column `column`, where the line is now. Further lines begin with
+ * `indent` spaces. Ends the line. Text out of a file is safe in it. Cut after 2 KiB. */
 void mv_prose_put(mv_out *out, uint32_t column, uint32_t indent, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
@@ -20,14 +20,14 @@ void mv_prose_add(char *text, size_t size, const char *format, ...)
 /* Characters of a text: the columns that it takes, near enough. */
 uint32_t mv_prose_width(const char *text);
 
-/* Columns that are left of a terminal's line behind `used` ones; no end where that is not known. */
+/* Columns that are left on a terminal's line after `used` ones; no limit if that is not known. */
 static inline uint32_t mv_prose_room(const mv_out *out, uint32_t used)
 {
     return out->columns > used ? out->columns - used : UINT32_MAX;
 }
 
-/* One line of `room` characters at most: what does not fit ends in "..". Of lines that call each
- * other, "a.py:3 main > b.py:5 make", names are left out first, then the beginning is. */
+/* Prints at most `room` characters; a text that does not fit ends in "..". If it is a row of calls,
+ * "a.py:3 main > b.py:5 make", first the names are left out, then its beginning is. */
 void mv_prose_put_cut(mv_out *out, uint32_t room, const char *text);
 
 #endif

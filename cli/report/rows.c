@@ -1,6 +1,7 @@
 #include "cli/report/rows.h"
 
-/* An empty line, the head, and how many are hidden; and of the whole report the prompt. */
+/* Lines of a list beside its rows: an empty one, the head, how many rows are hidden. The prompt
+ * takes another line of the terminal. */
 #define LIST_LINES 3
 #define LEAST_ROWS 3
 

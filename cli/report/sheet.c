@@ -1,8 +1,8 @@
 #include "cli/report/sheet.h"
 
-#include <stdio.h>
-
+#include "base/grow.h"
 #include "base/size.h"
+#include "base/texts.h"
 #include "cli/report/prose.h"
 
 void mv_sheet_init(mv_sheet *sheet, mv_arena *arena, const mv_column *columns, uint32_t count)
@@ -12,24 +12,15 @@ void mv_sheet_init(mv_sheet *sheet, mv_arena *arena, const mv_column *columns, u
 
 void mv_sheet_span(mv_sheet *sheet, mv_span text)
 {
-    if (sheet->cells == sheet->capacity) {
-        uint64_t capacity = sheet->capacity ? sheet->capacity * 2 : 64;
-        void *grown = mv_arena_grow(sheet->arena, sheet->text, capacity * sizeof *sheet->text);
-        if (!grown) {
-            sheet->lacks_memory = true;
-            return;
-        }
-        sheet->text = grown;
-        sheet->capacity = capacity;
-    }
-    sheet->text[sheet->cells] = mv_arena_text(sheet->arena, (const char *)text.data, text.length);
-    if (!sheet->text[sheet->cells++])
+    const char *cell = mv_arena_text(sheet->arena, (const char *)text.data, text.length);
+
+    if (!cell || !mv_append(sheet->arena, sheet->text, sheet->cells, sheet->capacity, cell))
         sheet->lacks_memory = true;
 }
 
 void mv_sheet_text(mv_sheet *sheet, const char *text)
 {
-    mv_sheet_span(sheet, (mv_span){(const uint8_t *)text, strlen(text)});
+    mv_sheet_span(sheet, mv_text_span(text));
 }
 
 void mv_sheet_size(mv_sheet *sheet, uint64_t bytes)
@@ -49,7 +40,8 @@ void mv_sheet_count(mv_sheet *sheet, uint64_t value)
 
 /* ---- widths ------------------------------------------------------------------------------ */
 
-/* Of a last column of text so much is shown before others are left out, and in any case. */
+/* Characters of a last column of text: the least before other columns are left out, and the least
+ * after. */
 #define LAST_WANTED 28
 #define LAST_LEAST  12
 
@@ -83,8 +75,8 @@ static void measure(const mv_sheet *sheet, layout *l)
     l->last = l->width[sheet->count - 1];
 }
 
-/* Columns in front of the last one, with the gaps behind them. */
-static uint32_t width_ahead(const mv_sheet *sheet, const layout *l, uint32_t indent)
+/* The columns before the last one, each with the gap after it. */
+static uint32_t width_before_last(const mv_sheet *sheet, const layout *l, uint32_t indent)
 {
     uint32_t width = indent;
 
@@ -96,19 +88,19 @@ static uint32_t width_ahead(const mv_sheet *sheet, const layout *l, uint32_t ind
 static void fit(const mv_sheet *sheet, layout *l, uint32_t indent, uint32_t columns)
 {
     bool is_end = sheet->columns[sheet->count - 1].unit & MV_UNIT_END;
-    uint32_t wanted = l->last < LAST_WANTED || is_end ? l->last : LAST_WANTED, ahead;
+    uint32_t wanted = l->last < LAST_WANTED || is_end ? l->last : LAST_WANTED, before;
 
     for (uint32_t i = sheet->count - 1; i-- > 0;)
-        if (is_spare(sheet, i) && width_ahead(sheet, l, indent) + wanted > columns)
+        if (is_spare(sheet, i) && width_before_last(sheet, l, indent) + wanted > columns)
             l->width[i] = 0;
-    ahead = width_ahead(sheet, l, indent);
-    if (is_text(sheet, sheet->count - 1) && ahead + l->last > columns)
-        l->last = ahead + LAST_LEAST < columns ? columns - ahead : LAST_LEAST;
+    before = width_before_last(sheet, l, indent);
+    if (is_text(sheet, sheet->count - 1) && before + l->last > columns)
+        l->last = before + LAST_LEAST < columns ? columns - before : LAST_LEAST;
 }
 
 /* ---- printing ---------------------------------------------------------------------------- */
 
-/* Whether nothing but empty cells stands behind a row's cell. */
+/* Whether a row has only empty cells after this one. */
 static bool is_rest_empty(const mv_sheet *sheet, uint64_t row, uint32_t column)
 {
     while (++column < sheet->count)
@@ -117,7 +109,7 @@ static bool is_rest_empty(const mv_sheet *sheet, uint64_t row, uint32_t column)
     return true;
 }
 
-/* What of a text fits behind "..", counted in characters from its end. */
+/* The end of a text that fits after "..". */
 static const char *tail(const char *text, uint32_t room)
 {
     for (uint32_t width = mv_prose_width(text); *text && width + 2 > room; width--)

@@ -1,4 +1,5 @@
-/* Sheets: tables of text whose are gathered, then printed in columns as wide as they need. */
+/* Sheets: tables of text. Cells are gathered, then printed in columns as wide as they need to be.
+ */
 #ifndef MV_SHEET_H
 #define MV_SHEET_H
 
@@ -12,15 +13,15 @@ typedef enum {
     MV_UNIT_BYTES,      /* "1.50 MiB"; a negative one has a sign */
     MV_UNIT_CHANGE,     /* "+1.50 MiB", "-3 B", "0 B" */
     MV_UNIT_KIND = 15,  /* mask of the above */
-    MV_UNIT_SPARE = 16, /* or'ed to one: left out where the terminal is too narrow */
-    MV_UNIT_END = 32    /* or'ed to a last column of text: its end says most, so its beginning is
-                         * cut, and spare columns are left out before it is */
+    MV_UNIT_SPARE = 16, /* or'ed to one: left out if the terminal is too narrow */
+    MV_UNIT_END = 32    /* or'ed to a last column of text: its end matters most. Its beginning is
+                         * cut, and only after all spare columns are left out */
 } mv_unit;
 
 typedef struct {
     const char *name;
     mv_unit unit;
-    uint32_t width; /* at least so wide */
+    uint32_t width; /* the least */
 } mv_column;
 
 #define MV_SHEET_COLUMNS 12
@@ -33,7 +34,7 @@ typedef struct {
     uint64_t cells;
     uint64_t capacity;
     const char **text; /* [cells] */
-    bool lacks_memory; /* a cell found none: the table is not printed */
+    bool lacks_memory; /* for a cell: the table is not printed */
 } mv_sheet;
 
 void mv_sheet_init(mv_sheet *sheet, mv_arena *arena, const mv_column *columns, uint32_t count);
@@ -42,9 +43,9 @@ void mv_sheet_span(mv_sheet *sheet, mv_span text);
 void mv_sheet_size(mv_sheet *sheet, uint64_t bytes);
 void mv_sheet_count(mv_sheet *sheet, uint64_t value);
 
-/* Nothing but a mark in `out` when memory was out. Each row behind `indent` spaces; the head is
- * dimmed. Where the terminal's width is known spare columns are left out, the last ones first, and
- * a last column of text is cut, so that it fits. */
+/* Prints each row after `indent` spaces, and a dimmed line of names before them. If the width of
+ * the terminal is known, spare columns are left out until the rest fits, the last ones first, and
+ * then a last column of text is cut. When memory was out, only marks `out`. */
 void mv_sheet_print(const mv_sheet *sheet, mv_out *out, uint32_t indent);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "analyze/code/culprit.h"
 #include "base/size.h"
+#include "base/texts.h"
 #include "cli/report/csv.h"
 #include "cli/report/json.h"
 #include "cli/report/prose.h"
@@ -23,15 +24,15 @@ struct mv_rows {
     const void *all;
     uint64_t count, taken, limit; /* rows that were added; what mv_rows_take was told */
     bool is_top;                  /* the report itself */
-    /* of text */
+    /* in text */
     mv_sheet *sheet;
     const char *heading[MV_MOST_FIELDS]; /* of each field; NULL: no column */
     mv_column columns[MV_SHEET_COLUMNS]; /* those that are shown, and their fields */
     uint32_t shown[MV_SHEET_COLUMNS];
-    /* of CSV */
+    /* in CSV */
     const char *path;       /* from this table to the one that is asked for; empty: this is it */
-    const mv_rows *outer;   /* the rows that these are inside of; NULL: none */
-    const mv_value *values; /* of the row that inner rows belong to */
+    const mv_rows *outer;   /* these rows belong to one of those; NULL: to none */
+    const mv_value *values; /* of the row that is being added */
 };
 
 /* ---- objects in rows --------------------------------------------------------------------- */
@@ -45,11 +46,6 @@ static size_t common_objects(mv_span a, mv_span b)
         if (a.data[i] == '.')
             common = i + 1;
     return common;
-}
-
-static mv_span text_span(const char *text)
-{
-    return (mv_span){(const uint8_t *)text, strlen(text)};
 }
 
 /* Whether the field is the first of an object, and says that the object is null or absent. */
@@ -95,7 +91,7 @@ static const char *culprit(const mv_value *value, char label[LABEL])
 
 static void put_json_text(mv_out *out, const char *text)
 {
-    mv_json_put_text(out, (mv_span){(const uint8_t *)text, strlen(text)});
+    mv_json_put_text(out, mv_text_span(text));
 }
 
 static void put_json_texts(mv_out *out, const mv_value *value)
@@ -194,7 +190,7 @@ static void put_members(mv_rows *rows, const mv_value *values, mv_span before,
         mv_span key;
         if (!rows->table->fields[i].key || !is_there(rows->table, values, i))
             continue;
-        key = text_span(rows->table->fields[i].key);
+        key = mv_text_span(rows->table->fields[i].key);
         if (values[i].kind == MV_VALUE_NULL_OBJECT)
             key.length = object_length(before, key);
         put_key(rows->out, before, key, separator);
@@ -209,7 +205,7 @@ static void add_json(mv_rows *rows, const mv_value *values)
     mv_table_shape shape = rows->table->shape;
 
     if (rows->is_top) {
-        put_members(rows, values, text_span("file"), ",\n");
+        put_members(rows, values, mv_text_span("file"), ",\n");
         return;
     }
     mv_out_words(rows->out, rows->count ? "," : "");
@@ -276,8 +272,8 @@ static bool take_step(const mv_table *table, const char *path, uint32_t *field, 
     return false;
 }
 
-/* How many of a table's first fields are put before those of the tables inside of it, to say whose
- * they are. Of a report only the device is, and only where `inner` does not have it. */
+/* How many of a table's first fields are also in the tables inside of it, to say which row these
+ * belong to. A report gives its device only, and only to a table that does not have one. */
 static uint32_t named_by(const mv_table *table, bool is_top, const mv_table *inner)
 {
     const mv_field *first = &table->fields[0];
@@ -312,10 +308,10 @@ static void put_csv_frames(mv_out *out, const mv_trace *trace, mv_stack_id stack
 
 static void put_csv_texts(mv_out *out, const mv_value *value)
 {
-    mv_csv_open(out, value->texts.count ? text_span(value->texts.text[0]) : (mv_span){0});
+    mv_csv_open(out, value->texts.count ? mv_text_span(value->texts.text[0]) : (mv_span){0});
     for (uint32_t i = 0; i < value->texts.count; i++) {
         mv_out_words(out, i ? ";" : "");
-        mv_csv_put_part(out, text_span(value->texts.text[i]));
+        mv_csv_put_part(out, mv_text_span(value->texts.text[i]));
     }
     mv_csv_close(out);
 }
@@ -353,7 +349,7 @@ static void put_csv_value(mv_out *out, const mv_value *value)
                       (unsigned long long)value->pair.b);
         break;
     case MV_VALUE_CULPRIT:
-        mv_csv_put_text(out, text_span(culprit(value, label)));
+        mv_csv_put_text(out, mv_text_span(culprit(value, label)));
         break;
     case MV_VALUE_FRAMES:
         put_csv_frames(out, value->stack.trace, value->stack.id);
@@ -422,7 +418,7 @@ static void put_csv_names(mv_out *out, const mv_table *table, uint32_t count, ui
             mv_out_format(out, "%s%s", (*columns)++ ? "," : "", table->fields[i].key);
 }
 
-/* The names of the columns: those of the rows that the table's are inside of, and its own. */
+/* The names of the columns: first those of the outer tables. */
 static void put_csv_head(mv_out *out, const mv_table *report, const char *path)
 {
     const mv_table *table = report, *inner;
