@@ -67,17 +67,3 @@ const char *mv_at_text(char text[MV_AT_TEXT], const mv_trace *trace, const mv_mo
                  (double)(moment->time_us - start) / 1e6);
     return text;
 }
-
-cJSON *mv_at_json(mv_report *report, const mv_moment *moment)
-{
-    cJSON *o = mv_json_object(report, NULL, NULL);
-
-    mv_json_add(report, o, "event",
-                moment->event == MV_BEFORE ? cJSON_CreateNull() : mv_json_u64(moment->event));
-    mv_json_add(report, o, "time_us", mv_json_time(moment->time_us));
-    mv_json_add_u64(report, o, "allocated", moment->bytes.allocated);
-    mv_json_add_u64(report, o, "requested", moment->bytes.requested);
-    mv_json_add_u64(report, o, "reserved", moment->bytes.reserved);
-    mv_json_add_u64(report, o, "active", moment->bytes.active);
-    return o;
-}

@@ -1,9 +1,9 @@
-/* The moment that --at names: found, printed, as JSON. */
+/* The moment that --at names: found, printed, as fields of a report. */
 #ifndef MV_MOMENT_OPTION_H
 #define MV_MOMENT_OPTION_H
 
 #include "analyze/totals/moment.h"
-#include "cli/report/report.h"
+#include "cli/report/table.h"
 
 /* The moment of one device, within --from and --to: the one that --at names, or `otherwise`
  * ("peak") without --at. False, with a message, when there is no such moment or memory runs out. */
@@ -21,10 +21,6 @@ bool mv_at_is_elsewhere(const mv_cli *cli, const mv_trace *trace, uint32_t devic
 /* "before the first event", "event 812", "event 812 (1.234 s)". */
 #define MV_AT_TEXT 64
 const char *mv_at_text(char text[MV_AT_TEXT], const mv_trace *trace, const mv_moment *moment);
-
-/* {"event":812,"time_us":...,"allocated":...,"requested":...,"reserved":...,"active":...}; the
- * event is null before the first. */
-cJSON *mv_at_json(mv_report *report, const mv_moment *moment);
 
 /* Its fields, as members of `object` ("at."), for the fields of a report. */
 #define MV_AT_FIELDS(MEMBER, object, moment)                   \

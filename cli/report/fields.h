@@ -243,8 +243,8 @@ struct mv_table {
      * did. */
     void (*list)(mv_rows *rows, const void *all, const void *one);
     mv_table_shape shape; /* in JSON */
-    uint32_t named_by; /* how many of its first fields say which row it is: in CSV, the tables
-                        * inside of it begin with them. 0 is one */
+    uint32_t named_by;    /* how many of its first fields say which row it is: in CSV, the tables
+                           * inside of it begin with them. 0 is one */
     /* In place of `shape`: writes the JSON value itself. */
     void (*json)(mv_rows *rows, const void *all, const void *one);
     const char *main; /* if it is a whole report: the path of the table that --csv prints, such as

@@ -669,7 +669,7 @@ int mv_table_put_written(mv_cli *cli, const char *path, const void *all)
     if (mv_table_is_wanted(cli))
         return mv_table_put(cli, all);
     if (strcmp(path, "-") != 0) {
-        mv_out_clean(&cli->out, text_span(path));
+        mv_out_clean(&cli->out, mv_text_span(path));
         mv_out_char(&cli->out, '\n');
     }
     return MV_EXIT_DONE;

@@ -43,7 +43,7 @@ Test(model, columns_of_the_first_release_are_all_there)
                  {MV_WIRE_API_CALLS, 11}, {MV_WIRE_SAMPLES, 5},      {MV_WIRE_FACTS, 2}};
 
     for (size_t i = 0; i < sizeof first / sizeof *first; i++) {
-        const mv_table *table = mv_table_find(first[i].kind);
+        const mv_model_table *table = mv_table_find(first[i].kind);
         for (uint32_t c = 0; c < table->column_count; c++) {
             cr_assert_eq(table->columns[c].number, c + 1);
             cr_assert_eq(table->columns[c].since == NULL, c < first[i].columns,
@@ -66,7 +66,7 @@ Test(model, rows_of_the_builder_begin_absent)
                 {MV_WIRE_FACTS, &MV_FACT_ROW}};
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const mv_table *table = mv_table_find(rows[i].kind);
+        const mv_model_table *table = mv_table_find(rows[i].kind);
         for (uint32_t c = 0; c < table->column_count; c++) {
             const mv_table_column *column = &table->columns[c];
             const char *value = (const char *)rows[i].row + column->row_at;
@@ -78,7 +78,7 @@ Test(model, rows_of_the_builder_begin_absent)
 }
 
 /* Puts `bad` into the column's first value, for as long as the trace is looked at. */
-static void expect_unsound(const mv_trace *trace, const mv_table *table,
+static void expect_unsound(const mv_trace *trace, const mv_model_table *table,
                            const mv_table_column *column, uint64_t bad)
 {
     void *values = mv_column_of(mv_table_of(trace, table, 0), column);
@@ -99,9 +99,9 @@ Test(model, a_value_out_of_range_is_unsound_wherever_it_is)
 {
     mv_trace trace;
 
-    mvt_everything(&arena, &trace);
+    trace = mvt_everything(&arena);
     cr_assert_null(mvt_unsound(&trace));
-    for (const mv_table *table = mv_tables; table->kind; table++) {
+    for (const mv_model_table *table = mv_tables; table->kind; table++) {
         cr_assert_gt(mv_table_rows(&trace, table, 0), 0, "%s", mv_wire_kind_name(table->kind));
         for (uint32_t c = 0; c < table->column_count; c++) {
             const mv_table_column *column = &table->columns[c];
@@ -156,7 +156,7 @@ static void put_codes(FILE *out, const mv_table_column *column)
                 mv_kind_code_name(column->kind, (uint8_t)code));
 }
 
-static void put_snapshot_column(FILE *out, const mv_table *table, const mv_table_column *column)
+static void put_snapshot_column(FILE *out, const mv_model_table *table, const mv_table_column *column)
 {
     fprintf(out, "| %s | %u | %s | %u | ", column->number == 1 ? upper_name(table->kind) : "",
             column->number, column->is_end ? "end" : column->name, column->size);
@@ -173,7 +173,7 @@ static void put_snapshot_tables(FILE *out)
 {
     fputs("| table | number | column | bytes | when absent | what |\n|---|---|---|---|---|---|\n",
           out);
-    for (const mv_table *table = mv_tables; table->kind; table++)
+    for (const mv_model_table *table = mv_tables; table->kind; table++)
         if (table->kind != MV_WIRE_HOST_EVENTS && table->kind != MV_WIRE_HOST_SEGMENTS)
             for (uint32_t i = 0; i < table->column_count; i++)
                 put_snapshot_column(out, table, &table->columns[i]);
@@ -202,7 +202,7 @@ static void put_msgpack_value(FILE *out, const mv_table_column *column)
 
 static void put_msgpack_section(FILE *out, mv_compact_section section, const char *title)
 {
-    const mv_table *table = mv_compact_table(section);
+    const mv_model_table *table = mv_compact_table(section);
 
     fprintf(out, "%s\n\n| column | value | what |\n| --- | --- | --- |\n", title);
     for (uint32_t i = 0; i < table->column_count; i++) {
