@@ -156,7 +156,8 @@ static void put_codes(FILE *out, const mv_table_column *column)
                 mv_kind_code_name(column->kind, (uint8_t)code));
 }
 
-static void put_snapshot_column(FILE *out, const mv_model_table *table, const mv_table_column *column)
+static void put_snapshot_column(FILE *out, const mv_model_table *table,
+                                const mv_table_column *column)
 {
     fprintf(out, "| %s | %u | %s | %u | ", column->number == 1 ? upper_name(table->kind) : "",
             column->number, column->is_end ? "end" : column->name, column->size);
