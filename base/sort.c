@@ -3,11 +3,12 @@
 #include <string.h>
 
 enum {
-    FEW = 24,       /* key rows that are sorted by insertion */
-    BLOCK = 128,    /* rows that are sorted with memory of the stack */
-    SHORT_RUN = 16, /* rows that are sorted by insertion before runs are merged */
-    BUFFER = 2048,  /* bytes of the stack for merging */
-    TEXT_STEP = 7   /* bytes of a text in one key */
+    FEW = 24,          /* key rows that are sorted by insertion */
+    BLOCK = 128,       /* rows that are sorted with memory of the stack */
+    SHORT_RUN = 16,    /* rows that are sorted by insertion before runs are merged */
+    BUFFER = 2048,     /* bytes of the stack for merging */
+    MOST_COPIED = 256, /* bytes of a row of which all are copied at once */
+    TEXT_STEP = 7      /* bytes of a text in one key */
 };
 
 /* ---- numbers with rows -------------------------------------------------------------------- */
@@ -259,6 +260,7 @@ typedef struct {
     const mv_sort_key *keys;
     uint64_t key_count;
     mv_key_row *spare;
+    uint64_t spare_bytes;
 } sorter;
 
 static uint64_t key_of_i64(int64_t value)
@@ -382,12 +384,19 @@ static void order_run(const sorter *s, mv_key_row *run, uint64_t count, uint64_t
     }
 }
 
-/* Puts every row where the order wants it, cycle by cycle. The order is used up. */
+/* Puts every row where the order wants it: by a copy where there is room for one, since the reads
+ * then need not wait for each other; else cycle by cycle. The order is used up. */
 static void move_rows(const sorter *s, mv_key_row *order, uint64_t count)
 {
-    char held[256];
-    bool is_held = s->size <= sizeof held;
+    char held[256], *copy = (char *)s->spare;
+    bool is_held = s->size <= sizeof held, is_copied = count * s->size <= s->spare_bytes;
 
+    for (uint64_t i = 0; is_copied && i < count; i++)
+        memcpy(copy + i * s->size, s->rows + order[i].row * s->size, s->size);
+    if (is_copied) {
+        memcpy(s->rows, copy, count * s->size);
+        return;
+    }
     for (uint64_t i = 0; i < count; i++) {
         uint64_t at = i, next = order[i].row;
         if (next == i)
@@ -439,12 +448,14 @@ void mv_sort(mv_arena *arena, void *rows, uint64_t count, uint64_t size, const m
              uint64_t key_count)
 {
     mv_key_row block[2 * BLOCK], *lent = NULL;
-    sorter s = {rows, size, keys, key_count, block + BLOCK};
+    sorter s = {rows, size, keys, key_count, block + BLOCK, BLOCK * sizeof *block};
+    uint64_t spare = size > sizeof *lent && size <= MOST_COPIED ? size : sizeof *lent;
 
     if (arena && count > BLOCK && count < UINT32_MAX)
-        lent = mv_arena_grow(arena, NULL, 2 * count * sizeof *lent);
+        lent = mv_arena_grow(arena, NULL, count * (sizeof *lent + spare));
     if (lent) {
         s.spare = lent + count;
+        s.spare_bytes = count * spare;
         sort_with(&s, lent, count);
         mv_arena_drop(arena, lent);
         return;
