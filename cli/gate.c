@@ -53,8 +53,8 @@ static uint32_t gate_of(const char *word, size_t length)
 {
     uint32_t i = 0;
 
-    while (i < MV_GATE_COUNT &&
-           (strlen(gates_table[i].word) != length || memcmp(gates_table[i].word, word, length)))
+    while (i < MV_GATE_COUNT && (strlen(gates_table[i].word) != length ||
+                                 memcmp(gates_table[i].word, word, length) != 0))
         i++;
     return i;
 }

@@ -72,7 +72,7 @@ static bool take_word(filter_reader *r, mv_span *word)
 static bool take_text(filter_reader *r, mv_filter_term *term)
 {
     uint32_t from = r->at;
-    mv_span word;
+    mv_span word = {0};
     char *copy;
 
     if (!take_word(r, &word))

@@ -225,7 +225,7 @@ static uint64_t predict_size(const prediction *t, const sizes *s)
         int count = changed_alike(t, s, known, &varied);
         if (known->bytes[t->base] == bytes && count >= 0 && (!equal || known->times > equal->times))
             equal = known;
-        if (varied && (count > most || (count == most && known->times > along->times))) {
+        if (varied && (count > most || (along && count == most && known->times > along->times))) {
             most = count;
             along = known;
         }

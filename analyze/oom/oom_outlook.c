@@ -94,7 +94,7 @@ mv_code mv_oom_try_expandable(const mv_oom_prospect *p, mv_oom *o, mv_err *err)
     mv_trials_opts opts = {.capacity = o->outlook.limit, .end = o->event + 1};
     mv_oom_outlook *out = &o->outlook;
     mv_trials trials;
-    mv_trial trial;
+    mv_trial trial = {0};
 
     out->overhead = 1;
     if (p->rules->expandable || o->api_call != MV_NO_ROW || opts.capacity == 0)

@@ -152,7 +152,8 @@ static uint32_t threads_wanted(uint32_t files)
     uint32_t most = processors > 1 ? (uint32_t)processors : 1;
 
     most = most < MOST_THREADS ? most : MOST_THREADS;
-    return files < most ? files : most;
+    most = files < most ? files : most;
+    return most ? most : 1;
 }
 
 static void read_side_by_side(job *j, uint32_t threads)

@@ -148,6 +148,8 @@ void mv_sheet_print(const mv_sheet *sheet, mv_out *out, uint32_t indent)
         out->lacks_memory = true;
         return;
     }
+    if (sheet->count == 0)
+        return;
     measure(sheet, &l);
     if (out->columns)
         fit(sheet, &l, indent, out->columns);

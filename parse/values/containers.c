@@ -107,7 +107,7 @@ static bool collect_keys(mv_machine *m, uint64_t from, uint64_t count, uint64_t 
 static bool settle_table(mv_machine *m, uint64_t at)
 {
     mv_chain chain = m->chains[m->stack[at].bits];
-    uint64_t from = m->depth, keys;
+    uint64_t from = m->depth, keys = 0;
     mv_record_make_fn *make;
 
     for (uint32_t link = chain.first; link; link = m->links[link - 1].next)

@@ -135,7 +135,7 @@ static const char *without_key(mv_arena *arena, const char *keys, uint32_t key, 
 /* Gives a key to a command, and takes it from any other. */
 static bool give(mv_arena *arena, mv_keymap *map, mv_command_id id, const char *text, size_t length)
 {
-    const char *keys = map->keys[id];
+    const char *keys;
     char joined[160];
     uint32_t key;
     uint8_t mods;

@@ -131,7 +131,7 @@ static void release(script *s, float x, float y, uint8_t button, uint8_t clicks)
 
 static bool click(script *s, uint8_t clicks)
 {
-    float x, y;
+    float x = 0, y = 0;
 
     if (!place(s, &x, &y))
         return false;

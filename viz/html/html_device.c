@@ -20,7 +20,7 @@ typedef struct {
     const char *prefix; /* of the rows' columns: "" or "segments." */
 } device;
 
-static void open(device *d, mv_coding coding, const char *name)
+static void begin_column(device *d, mv_coding coding, const char *name)
 {
     mv_packed_open(d->columns, coding, "%u.%s", d->number, name);
 }
@@ -226,19 +226,19 @@ static void add_places(device *d, const mv_trace *trace)
 {
     const mv_segment_lives *s = &d->lives->segments;
 
-    open(d, MV_CODING_PLAIN, "place.kind");
+    begin_column(d, MV_CODING_PLAIN, "place.kind");
     for (uint32_t i = 0; i < s->count; i++)
         mv_packed_add(d->columns, s->kind[i]);
     mv_packed_close(d->columns);
-    open(d, MV_CODING_PLAIN, "place.expandable");
+    begin_column(d, MV_CODING_PLAIN, "place.expandable");
     for (uint32_t i = 0; i < s->count; i++)
         mv_packed_add(d->columns, s->is_expandable[i]);
     mv_packed_close(d->columns);
-    open(d, MV_CODING_TEXT, "place.stream");
+    begin_column(d, MV_CODING_TEXT, "place.stream");
     for (uint32_t i = 0; i < s->count; i++)
         add_place(d, trace, i, false);
     mv_packed_close(d->columns);
-    open(d, MV_CODING_TEXT, "place.pool"); /* "(0, 0)"; empty: not known */
+    begin_column(d, MV_CODING_TEXT, "place.pool"); /* "(0, 0)"; empty: not known */
     for (uint32_t i = 0; i < s->count; i++)
         add_place(d, trace, i, true);
     mv_packed_close(d->columns);
@@ -251,7 +251,7 @@ static void add_times(device *d)
 
     for (uint32_t i = 0; i < e->count; i++)
         has_times = has_times && e->time_us[i] != MV_NO_TIME;
-    open(d, MV_CODING_DELTA, "time");
+    begin_column(d, MV_CODING_DELTA, "time");
     for (uint32_t i = 0; has_times && i < e->count; i++)
         mv_packed_add(d->columns, (uint64_t)e->time_us[i]);
     mv_packed_close(d->columns);
@@ -262,8 +262,8 @@ static void add_ooms(device *d)
     const mv_events *e = &d->lives->events;
     mv_packed *c = d->columns;
 
-    open(d, MV_CODING_PLAIN, "oom"); /* event, bytes asked for, device's free bytes and 1 (0: not
-                                      * known), stack and 1; four numbers each */
+    begin_column(d, MV_CODING_PLAIN, "oom"); /* event, bytes asked for, device's free bytes and 1
+                                              * (0: not known), stack and 1; four numbers each */
     for (uint32_t i = 0; i < e->count; i++) {
         if (e->action[i] != MV_ACTION_OOM)
             continue;
@@ -277,7 +277,7 @@ static void add_ooms(device *d)
 
 static void add_steps(device *d, const mv_leaks *leaks)
 {
-    open(d, MV_CODING_DELTA, "step");
+    begin_column(d, MV_CODING_DELTA, "step");
     for (uint32_t i = 0; i < leaks->steps.count; i++)
         mv_packed_add(d->columns, leaks->steps.at[i]);
     mv_packed_close(d->columns);
@@ -300,11 +300,11 @@ static void add_facts(device *d, const mv_html *page, const mv_html_opening *ope
                         opening->has_moment ? after(opening->moment) + 1 : 0};
     const char *texts[] = {page->title, l->history_why};
 
-    open(d, MV_CODING_PLAIN, "facts");
+    begin_column(d, MV_CODING_PLAIN, "facts");
     for (unsigned i = 0; i < sizeof facts / sizeof *facts; i++)
         mv_packed_add(d->columns, facts[i]);
     mv_packed_close(d->columns);
-    open(d, MV_CODING_TEXT, "texts"); /* file, source of the history, and the verdict */
+    begin_column(d, MV_CODING_TEXT, "texts"); /* file, source of the history, and the verdict */
     for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++)
         mv_packed_add_text(d->columns, (mv_span){(const uint8_t *)texts[i], strlen(texts[i])});
 }
