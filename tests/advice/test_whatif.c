@@ -6,10 +6,7 @@
 
 #define MIB ((uint64_t)1 << 20)
 
-static mv_budget budget = {.limit = (uint64_t)4 << 30};
-
 typedef struct {
-    mv_arena arena;
     mv_trace trace;
     mv_lives lives;
     mv_sites sites;
@@ -18,21 +15,15 @@ typedef struct {
 
 static void ask_trace(question *q, const mv_trace *trace, mv_whatif_opts opts)
 {
-    q->lives = mvt_lives(&q->arena, trace, 0);
-    mvt_ok(mv_sites_find(&q->arena, trace, &q->sites, mvt_err()));
-    mvt_ok(mv_whatif_find(&q->arena, trace, &q->lives, &q->sites, opts, &q->found, mvt_err()));
+    q->lives = mvt_lives(mvt_memory(), trace, 0);
+    mvt_ok(mv_sites_find(mvt_memory(), trace, &q->sites, mvt_err()));
+    mvt_ok(mv_whatif_find(mvt_memory(), trace, &q->lives, &q->sites, opts, &q->found, mvt_err()));
 }
 
 static void ask(question *q, const char *name, mv_whatif_opts opts)
 {
-    mv_arena_init(&q->arena, &budget);
-    q->trace = mvt_load(&q->arena, name);
+    q->trace = mvt_load(mvt_memory(), name);
     ask_trace(q, &q->trace, opts);
-}
-
-static void done(question *q)
-{
-    mv_arena_release(&q->arena);
 }
 
 Test(whatif, built_in_set_is_ranked_and_names_the_best)
@@ -53,7 +44,6 @@ Test(whatif, built_in_set_is_ranked_and_names_the_best)
     cr_expect_eq(q.found.advice[0].saves, 673185792 - 146800640);
     cr_expect_neq(q.found.advice[1].stack.row, MV_NO_STACK.row, "and the line that pins");
     cr_expect(strstr(q.found.advice[1].text, "frag_pinned_by_small"), "%s", q.found.advice[1].text);
-    done(&q);
 }
 
 Test(whatif, given_settings_stay_in_order)
@@ -71,7 +61,6 @@ Test(whatif, given_settings_stay_in_order)
         cr_expect_eq(q.found.runs[i].saves, 1468006400 - (int64_t)reserved[i]);
     }
     cr_expect(q.found.runs[1].is_recorded);
-    done(&q);
 }
 
 /* A max_split_size above every block is not replayed again: it must be the same as if it were. */
@@ -84,10 +73,9 @@ Test(whatif, settings_that_cannot_matter_give_the_same)
 
     ask(&q, "whatif_0", (mv_whatif_opts){.conf_count = 2, .conf = confs});
     opts.conf.rules.max_split = 200 * MIB;
-    mvt_ok(mv_replay_run(&q.arena, &q.trace, &q.lives, opts, &result, mvt_err()));
+    mvt_ok(mv_replay_run(mvt_memory(), &q.trace, &q.lives, opts, &result, mvt_err()));
     cr_expect_eq(memcmp(&result.peak, &q.found.runs[1].result.peak, sizeof result.peak), 0);
     cr_expect_eq(memcmp(&result.counts, &q.found.runs[1].result.counts, sizeof result.counts), 0);
-    done(&q);
 }
 
 Test(whatif, a_recorded_failure_bounds_the_replay)
@@ -105,7 +93,6 @@ Test(whatif, a_recorded_failure_bounds_the_replay)
     for (uint32_t i = 0; i < q.found.run_count; i++)
         if (q.found.runs[i].is_recorded)
             cr_expect_eq(q.found.runs[i].result.counts.ooms, 1, "as recorded, it fails again");
-    done(&q);
 }
 
 /* The request would have been met, and the next one not: these programs were run under the limit
@@ -134,7 +121,6 @@ Test(whatif, memory_that_others_hold_counts)
     cr_expect_gt(q.found.trials.limit, q.found.trials.recorded_reserved);
     cr_expect_lt(q.found.trials.limit, (uint64_t)2 << 30, "2 GiB were refused");
     cr_expect_eq(q.found.advice_count, 0);
-    done(&q);
 }
 
 Test(whatif, refuses_advice_when_the_peak_was_made_before)
@@ -146,7 +132,6 @@ Test(whatif, refuses_advice_when_the_peak_was_made_before)
     cr_expect_eq(q.found.run_count, 0);
     cr_expect_eq(q.found.advice_count, 0);
     cr_expect_not_null(q.found.advice_none);
-    done(&q);
 }
 
 Test(whatif, late_history_says_how_sure_it_is)
@@ -158,7 +143,6 @@ Test(whatif, late_history_says_how_sure_it_is)
     cr_expect(strstr(q.found.trials.trust_why, "before the trace"));
     cr_assert_eq(q.found.advice_count, 1);
     cr_expect_str_eq(q.found.advice[0].setting, "expandable_segments:True");
-    done(&q);
 }
 
 Test(whatif, no_events_no_answer)
@@ -168,7 +152,6 @@ Test(whatif, no_events_no_answer)
     ask(&q, "no_history", (mv_whatif_opts){0});
     cr_expect_eq(q.found.trials.trust, MV_TRUST_NONE);
     cr_expect_eq(q.found.run_count, 0);
-    done(&q);
 }
 
 /* Another allocator than PyTorch's: each allocation somewhere else. */
@@ -177,7 +160,6 @@ Test(whatif, refuses_advice_when_nothing_is_predicted)
     mvt_trace *t = mvt_new();
     question q;
 
-    mv_arena_init(&q.arena, &budget);
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 64 * MIB);
     for (uint64_t i = 0; i < 32; i++)
         mvt_alloc(t, .addr = 0x10000000 + (31 - i) * 2 * MIB, .bytes = MIB / 2);
@@ -187,7 +169,6 @@ Test(whatif, refuses_advice_when_nothing_is_predicted)
     cr_expect_eq(q.found.advice_count, 0);
     cr_expect_not(q.found.trials.fidelity.exact);
     cr_expect_lt(q.found.trials.fidelity.allocs_matched, 8);
-    done(&q);
 }
 
 /* ---- settings ---------------------------------------------------------------------------- */

@@ -3,8 +3,6 @@
 #include "viz/core/heap_moment.h"
 
 typedef struct {
-    mv_budget budget;
-    mv_arena arena, scratch;
     mv_lives lives;
     mv_index active;
     mv_heap heap;
@@ -12,18 +10,9 @@ typedef struct {
 
 static void open_bench(bench *b, const mv_trace *trace, uint32_t device)
 {
-    *b = (bench){.budget.limit = (uint64_t)4 << 30};
-    mv_arena_init(&b->arena, &b->budget);
-    mv_arena_init(&b->scratch, &b->budget);
-    b->lives = mvt_lives(&b->arena, trace, device);
-    mvt_ok(mv_index_make(&b->arena, &b->lives, MV_INDEX_ACTIVE, &b->active, mvt_err()));
-    mvt_ok(mv_heap_init(&b->arena, trace, &b->lives, &b->heap, mvt_err()));
-}
-
-static void close_bench(bench *b)
-{
-    mv_arena_release(&b->scratch);
-    mv_arena_release(&b->arena);
+    b->lives = mvt_lives(mvt_memory(), trace, device);
+    mvt_ok(mv_index_make(mvt_memory(), &b->lives, MV_INDEX_ACTIVE, &b->active, mvt_err()));
+    mvt_ok(mv_heap_init(mvt_memory(), trace, &b->lives, &b->heap, mvt_err()));
 }
 
 static bool same(const void *a, const void *b, uint64_t count, uint64_t size)
@@ -55,14 +44,12 @@ static void compare(bench *b, const char *name)
     mv_heap_moment found;
     mv_heap_map map;
 
-    mvt_ok(mv_heap_map_make(&b->scratch, &b->heap, &map, mvt_err()));
-    mvt_ok(mv_heap_moment_find(&b->scratch, &b->lives, &b->active, event, &found, mvt_err()));
+    mvt_ok(mv_heap_map_make(mvt_memory(), &b->heap, &map, mvt_err()));
+    mvt_ok(mv_heap_moment_find(mvt_memory(), &b->lives, &b->active, event, &found, mvt_err()));
     cr_assert(is_same_map(&found.map, &map), "%s: map after event %u", name, event);
     cr_assert(memcmp(&sums, &found.sums, sizeof sums) == 0, "%s: sums after event %u", name, event);
     cr_assert_eq(found.largest,
                  mv_holes_largest(&b->heap.now, (mv_domain_span){0, b->heap.domains.count}));
-    mv_arena_release(&b->scratch);
-    mv_arena_init(&b->scratch, &b->budget);
 }
 
 static void check_trace(const mv_trace *trace, const char *name, uint32_t moments)
@@ -76,7 +63,6 @@ static void check_trace(const mv_trace *trace, const char *name, uint32_t moment
         while (mv_heap_next(&b.heap))
             if (b.heap.event % step == step - 1 || b.heap.event + 1 == b.lives.events.count)
                 compare(&b, name);
-        close_bench(&b);
     }
 }
 
@@ -140,5 +126,4 @@ Test(heap_moment, fails_when_memory_is_out)
         l.code = mv_heap_moment_find(&l.arena, &b.lives, &b.active, b.lives.events.count / 2,
                                      &found, mvt_err());
     }
-    close_bench(&b);
 }

@@ -308,20 +308,13 @@ Test(diff, devices_are_paired_by_number)
 /* A rank that used device 1 alone, beside one that used device 0 alone. */
 Test(diff, lone_devices_are_paired_whatever_their_numbers)
 {
-    char path[] = "/tmp/mv-diff-XXXXXX";
     mvt_trace *t = mvt_new();
-    mv_span bytes;
-    FILE *file;
     cJSON *report;
 
     mvt_segment_alloc(t, .device = 1, .addr = 0x10000000, .bytes = 1 << 30);
     mvt_alloc(t, .device = 1, .addr = 0x10000000, .bytes = 4096, .stack = "f:a.py:3");
-    bytes = mvt_snapshot_bytes(t);
-    file = fdopen(mkstemp(path), "wb");
-    cr_assert(file && fwrite(bytes.data, 1, bytes.length, file) == bytes.length);
-    cr_assert_eq(fclose(file), 0);
-    report = mvt_json(0, "$MEMVIZ diff --json $SNAPS/mlp_train.pickle %s", path);
-    remove(path);
+    report = mvt_json(0, "$MEMVIZ diff --json $SNAPS/mlp_train.pickle %s",
+                      mvt_temp_file(mvt_snapshot_bytes(t)));
     cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(report, "devices")), 1);
     cr_expect_eq(mvt_json_number(cJSON_GetObjectItem(report, "before"), "device"), 0);
     cr_expect_eq(mvt_json_number(cJSON_GetObjectItem(report, "after"), "device"), 1);

@@ -9,8 +9,6 @@
 #include "viz/pictures/segment_timeline.h"
 
 typedef struct {
-    mv_budget budget;
-    mv_arena arena;
     const char *text;   /* the file, NUL-terminated */
     const char *around; /* the file without the text between the columns' tags */
     uint8_t *bytes;     /* the columns, inflated */
@@ -48,11 +46,11 @@ static uint64_t decode_base64(const char *text, uint64_t length, uint8_t *out)
 
 static void inflate_columns(opened *o, const char *from, uint64_t length)
 {
-    uint8_t *packed = mv_arena_push(&o->arena, length + 4, 1);
+    uint8_t *packed = mv_arena_push(mvt_memory(), length + 4, 1);
     uint64_t packed_length = decode_base64(from, length, packed), most = 64u << 20;
     unsigned long made = most;
 
-    o->bytes = mv_arena_push(&o->arena, most, 1);
+    o->bytes = mv_arena_push(mvt_memory(), most, 1);
     cr_assert(packed && o->bytes);
     cr_assert_eq(uncompress(o->bytes, &made, packed, packed_length), Z_OK);
     o->length = made;
@@ -69,7 +67,7 @@ static void split(opened *o)
     stop = strstr(start, "</script>");
     cr_assert_not_null(stop);
     inflate_columns(o, start, (uint64_t)(stop - start));
-    around = mv_arena_text(&o->arena, o->text, strlen(o->text));
+    around = mv_arena_text(mvt_memory(), o->text, strlen(o->text));
     memmove(around + (start - o->text), stop, strlen(stop) + 1);
     o->around = around;
 }
@@ -137,20 +135,16 @@ static mv_span next_text(column *c)
 
 static void write_and_open(opened *o, mv_html *page)
 {
-    char path[] = "/tmp/test_html.XXXXXX";
-    int fd = mkstemp(path);
+    const char *path = mvt_temp_file((mv_span){0});
     mv_sink sink;
     mv_span file;
 
-    cr_assert_geq(fd, 0);
-    close(fd);
     mvt_ok(mv_sink_open(&sink, path, mvt_err()));
     mvt_ok(mv_html_write(page, &sink, mvt_err()));
     mvt_ok(mv_sink_commit(&sink, mvt_err()));
-    file = mvt_file(&o->arena, path);
-    o->text = mv_arena_text(&o->arena, (const char *)file.data, file.length);
+    file = mvt_file(mvt_memory(), path);
+    o->text = mv_arena_text(mvt_memory(), (const char *)file.data, file.length);
     cr_assert_eq(strlen(o->text), file.length, "a NUL in the page");
-    unlink(path);
     split(o);
 }
 
@@ -160,11 +154,9 @@ static void open_page_at(opened *o, const mv_trace *trace, const char *title,
     mv_html page;
     mv_leaks leaks;
 
-    *o = (opened){.budget.limit = 1u << 30};
-    mv_arena_init(&o->arena, &o->budget);
-    mv_html_init(&page, &o->arena, trace, title);
-    *lives = mvt_lives(&o->arena, trace, 0);
-    mvt_ok(mv_leaks_find(&o->arena, trace, lives, &leaks, mvt_err()));
+    mv_html_init(&page, mvt_memory(), trace, title);
+    *lives = mvt_lives(mvt_memory(), trace, 0);
+    mvt_ok(mv_leaks_find(mvt_memory(), trace, lives, &leaks, mvt_err()));
     mvt_ok(mv_html_add_device(&page, lives, &leaks, opening, mvt_err()));
     write_and_open(o, &page);
 }
@@ -174,11 +166,6 @@ static void open_page(opened *o, const mv_trace *trace, const char *title, mv_li
     static const mv_html_opening all = {0};
 
     open_page_at(o, trace, title, &all, lives);
-}
-
-static void close_page(opened *o)
-{
-    mv_arena_release(&o->arena);
 }
 
 static unsigned count_of(const char *text, const char *part)
@@ -221,19 +208,15 @@ Test(html, any_numbers_are_read_back)
 Test(html, stream_of_any_length_is_read_back)
 {
     for (uint32_t length = 0; length < 400000; length = length < 12 ? length + 1 : length * 3) {
-        opened o = {.budget.limit = 1u << 28};
+        opened o = {0};
         mv_packed c;
         mv_sink sink;
         uint32_t state = 1;
-        char path[] = "/tmp/test_html.XXXXXX";
-        int fd = mkstemp(path);
+        const char *path = mvt_temp_file((mv_span){0});
         mv_span file;
         column have;
 
-        cr_assert_geq(fd, 0);
-        close(fd);
-        mv_arena_init(&o.arena, &o.budget);
-        mv_packed_init(&c, &o.arena);
+        mv_packed_init(&c, mvt_memory());
         mv_packed_open(&c, MV_CODING_PLAIN, "x");
         for (uint32_t i = 0; i < length; i++)
             mv_packed_add(&c, (state = state * 1664525 + 1013904223) >> 8);
@@ -241,15 +224,13 @@ Test(html, stream_of_any_length_is_read_back)
         mvt_ok(mv_sink_open(&sink, path, mvt_err()));
         mvt_ok(mv_packed_write(&c, &sink, mvt_err()));
         mvt_ok(mv_sink_commit(&sink, mvt_err()));
-        file = mvt_file(&o.arena, path);
-        unlink(path);
+        file = mvt_file(mvt_memory(), path);
         inflate_columns(&o, (const char *)file.data, file.length);
         have = find(&o, "x");
         cr_expect_eq(have.count, length);
         state = 1;
         for (uint32_t i = 0; i < length; i++)
             cr_assert_eq(next(&have), (state = state * 1664525 + 1013904223) >> 8);
-        mv_arena_release(&o.arena);
     }
 }
 
@@ -317,7 +298,7 @@ static void expect_segments(opened *o, const mv_trace *trace, const mv_lives *li
     mv_lives segments;
     char want[64];
 
-    mvt_ok(mv_segment_lives_as_allocs(&o->arena, lives, &segments, mvt_err()));
+    mvt_ok(mv_segment_lives_as_allocs(mvt_memory(), lives, &segments, mvt_err()));
     expect_lives(o, &segments, true, name);
     cr_expect_eq(kind.count, s->count, "%s", name);
     for (uint32_t i = 0; i < s->count; i++) {
@@ -355,7 +336,7 @@ static void expect_stacks(opened *o, const mv_trace *trace, const char *name)
     column length = find(o, "stack.frames"), frame = find(o, "stack.frame");
     column label = find(o, "frame.label");
     char want_label[256];
-    mv_span *rows = mv_push_array(&o->arena, mv_span, strings.count), have_label;
+    mv_span *rows = mv_push_array(mvt_memory(), mv_span, strings.count), have_label;
 
     cr_assert_not_null(rows);
     for (uint32_t i = 0; i < strings.count; i++)
@@ -425,7 +406,6 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     expect_times(&o, &lives, name);
     expect_alone(&o, name);
     cr_expect_lt(strlen(o.text), 1u << 20, "%s: %zu bytes", name, strlen(o.text));
-    close_page(&o);
 }
 
 Test(html, page_holds_every_snapshot_whole)
@@ -460,7 +440,6 @@ Test(html, page_opens_where_it_is_told)
         next(&facts);
         next(&facts);
         cr_expect_eq(next(&facts), want[i][2]);
-        close_page(&o);
     }
 }
 
@@ -476,7 +455,7 @@ Test(html, filter_and_largest_are_marked)
     mv_filter filter;
     mv_html_opening opening = {0};
     char why[MV_FILTER_WHY];
-    opened o = {.budget.limit = 1u << 28};
+    opened o;
     column chosen;
 
     mvt_segment_alloc(t, .addr = 0x10000, .bytes = 2 << 20);
@@ -487,14 +466,13 @@ Test(html, filter_and_largest_are_marked)
     mvt_alloc(t, .addr = 0x1800000, .bytes = 4 << 20);
     mvt_final_heap(t);
     trace = mvt_done(t);
-    mv_arena_init(&o.arena, &o.budget);
-    mv_html_init(&page, &o.arena, trace, "small");
-    cr_assert(mv_filter_read(&o.arena, "size>3M", &filter, why), "%s", why);
+    mv_html_init(&page, mvt_memory(), trace, "small");
+    cr_assert(mv_filter_read(mvt_memory(), "size>3M", &filter, why), "%s", why);
     page.filter = &filter;
     page.filter_text = "size>3M";
     page.top = 1;
-    lives = mvt_lives(&o.arena, trace, 0);
-    mvt_ok(mv_leaks_find(&o.arena, trace, &lives, &leaks, mvt_err()));
+    lives = mvt_lives(mvt_memory(), trace, 0);
+    mvt_ok(mv_leaks_find(mvt_memory(), trace, &lives, &leaks, mvt_err()));
     mvt_ok(mv_html_add_device(&page, &lives, &leaks, &opening, mvt_err()));
     write_and_open(&o, &page);
     chosen = find(&o, "0.chosen");
@@ -506,7 +484,6 @@ Test(html, filter_and_largest_are_marked)
     for (unsigned i = 0; i < chosen.count; i++)
         cr_expect_eq(next(&chosen), want_segments[i], "%u", i);
     mv_filter_release(&filter);
-    close_page(&o);
 }
 
 /* ---- texts that want out ----------------------------------------------------------------- */
@@ -545,5 +522,4 @@ Test(html, hostile_names_stay_in_the_columns)
                 (text.length == sizeof hostile - 1 && memcmp(text.data, hostile, text.length) == 0);
     }
     cr_expect(found, "the name is not as it was");
-    close_page(&o);
 }

@@ -1,10 +1,7 @@
 /* Devices that a process sees but does not use: one line in text, nothing in pictures, all of them
  * in JSON. */
-#include <unistd.h>
-
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
-#include "tests/fixture/fixture_program.h"
 
 static void use(mvt_trace *t, uint32_t device)
 {
@@ -16,27 +13,14 @@ static void use(mvt_trace *t, uint32_t device)
                   .stack = "keep:train.py:7");
 }
 
-static void write_to(mvt_trace *t, char *path)
-{
-    mv_span bytes = mvt_snapshot_bytes(t);
-    FILE *file = fdopen(mkstemp(path), "wb");
-
-    cr_assert(file);
-    cr_assert_eq(fwrite(bytes.data, 1, bytes.length, file), bytes.length);
-    cr_assert_eq(fclose(file), 0);
-}
-
 /* Eight devices, of which the last `used` are used. */
-static char *write_trace(uint32_t used)
+static const char *write_trace(uint32_t used)
 {
-    static char path[40];
     mvt_trace *t = mvt_new();
 
     for (uint32_t i = 0; i < used; i++)
         use(t, 7 - i);
-    snprintf(path, sizeof path, "/tmp/memviz-idle-XXXXXX");
-    write_to(t, path);
-    return path;
+    return mvt_temp_file(mvt_snapshot_bytes(t));
 }
 
 static uint32_t count_of(const char *text, const char *part)
@@ -65,7 +49,6 @@ Test(idle, reports_have_one_line_for_all)
         r = mvt_sh("$MEMVIZ %s --device 7 %s", commands[i], path);
         cr_expect_not(strstr(r.out, "idle"), "%s: %s", commands[i], r.out);
     }
-    unlink(path);
 }
 
 Test(idle, a_device_that_is_asked_for_is_told)
@@ -74,7 +57,6 @@ Test(idle, a_device_that_is_asked_for_is_told)
     mvt_run r = mvt_sh("$MEMVIZ peak --device 3 %s", path);
 
     cr_expect_str_eq(r.out, "device 3: no events, no memory\n");
-    unlink(path);
 }
 
 Test(idle, json_has_every_device)
@@ -88,7 +70,6 @@ Test(idle, json_has_every_device)
         cr_expect_eq(cJSON_GetArraySize(cJSON_GetObjectItem(report, "devices")), 8, "%s",
                      commands[i]);
     }
-    unlink(path);
 }
 
 /* What the top level has of the fullest device, every device has. */
@@ -135,7 +116,6 @@ Test(idle, pictures_leave_them_out)
         snprintf(head[1], sizeof head[1], "%s", one.out);
         cr_expect_str_eq(head[0], head[1], "%s", commands[i]);
     }
-    unlink(path);
 }
 
 /* Ten steps, each of which keeps a tensor on every device. */
@@ -158,15 +138,10 @@ static void leak(mvt_trace *t, uint32_t devices)
 
 static mvt_run leaks_on(uint32_t devices)
 {
-    char path[] = "/tmp/memviz-idle-XXXXXX";
     mvt_trace *t = mvt_new();
-    mvt_run r;
 
     leak(t, devices);
-    write_to(t, path);
-    r = mvt_sh("$MEMVIZ leaks %s", path);
-    unlink(path);
-    return r;
+    return mvt_sh("$MEMVIZ leaks %s", mvt_temp_file(mvt_snapshot_bytes(t)));
 }
 
 /* Where more than one is used, each leak says on which it is. */

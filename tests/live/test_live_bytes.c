@@ -9,18 +9,13 @@
 /* The file of victim_example, in a shell's folder that is gone when it is decoded. */
 static live_decoded example(const char *environment)
 {
-    char path[] = "/tmp/memviz-live-XXXXXX";
-    int fd = mkstemp(path);
+    const char *path = mvt_temp_file((mv_span){0});
     live_decoded d;
-    mvt_run r;
-
-    cr_assert(fd >= 0);
-    close(fd);
-    r = mvt_sh("%s MEMVIZ_OUT=$PWD/x " MV_VICTIM_EXAMPLE " && cat x.*.live >%s", environment, path);
+    mvt_run r =
+        mvt_sh("%s MEMVIZ_OUT=$PWD/x " MV_VICTIM_EXAMPLE " && cat x.*.live >%s", environment, path);
     cr_assert_eq(r.status, 0, "%s", r.err);
     live_decode(path, &d);
     cr_assert_str_empty(d.fault, "%s", d.fault);
-    unlink(path);
     return d;
 }
 

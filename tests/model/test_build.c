@@ -1,21 +1,12 @@
 #include "parse/model/build.h"
 #include "tests/fixture/fixture.h"
 
-static mv_budget budget;
-static mv_arena arena;
 static mv_trace trace;
 static mv_build build;
 
 static void begin(void)
 {
-    budget = (mv_budget){.limit = (uint64_t)1 << 30};
-    mv_arena_init(&arena, &budget);
-    mv_build_init(&build, &arena, &trace);
-}
-
-static void end(void)
-{
-    mv_arena_release(&arena);
+    mv_build_init(&build, mvt_memory(), &trace);
 }
 
 static mv_string_id text(const char *t)
@@ -29,7 +20,7 @@ static mv_code finish(mv_build_ranges ranges)
     return mv_build_finish(&build, &ranges, &err);
 }
 
-TestSuite(build, .init = begin, .fini = end);
+TestSuite(build, .init = begin);
 
 Test(build, rows_that_are_always_there)
 {
@@ -189,11 +180,11 @@ Test(build, want_of_memory_is_sticky_and_reported_at_the_end)
     mv_event_row event = MV_EVENT_ROW;
     mv_err err = {0};
 
-    budget.limit = budget.used + (4 << 20);
+    mvt_memory()->budget->limit = mvt_memory()->budget->used + (4 << 20);
     for (int i = 0; i < 1000000 && build.code == MV_OK; i++)
         mv_build_event(&build, &event);
     cr_assert_eq(build.code, MV_NOMEM);
-    budget.limit = (uint64_t)1 << 30;
+    mvt_memory()->budget->limit = (uint64_t)1 << 30;
     mv_build_event(&build, &event);
     cr_assert_eq(build.code, MV_NOMEM);
     cr_assert_eq(mv_build_finish(&build, &(mv_build_ranges){0}, &err), MV_NOMEM);

@@ -1,31 +1,11 @@
 /* The model's lists of columns (parse/model/trace.h) against what they promise: defaults, checks of
  * row numbers and codes, and the tables of the format pages, which are made from them.
  * MV_BLESS=1 in the environment writes the tables anew. */
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "parse/model/build.h"
 #include "parse/msgpack/compact.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_container.h"
 #include "tests/fixture/soundness.h"
-
-static mv_budget budget;
-static mv_arena arena;
-
-static void begin(void)
-{
-    budget = (mv_budget){.limit = (uint64_t)1 << 30};
-    mv_arena_init(&arena, &budget);
-}
-
-static void end(void)
-{
-    mv_arena_release(&arena);
-}
-
-TestSuite(model, .init = begin, .fini = end);
 
 /* ---- what the lists promise -------------------------------------------------------------- */
 
@@ -97,9 +77,9 @@ static void expect_unsound(const mv_trace *trace, const mv_model_table *table,
 /* Row numbers, codes, ends and ranges of every column are looked at, in every table. */
 Test(model, a_value_out_of_range_is_unsound_wherever_it_is)
 {
-    mv_trace trace;
+    mv_trace trace = mvt_everything(mvt_memory());
 
-    trace = mvt_everything(&arena);
+    trace = mvt_everything(mvt_memory());
     cr_assert_null(mvt_unsound(&trace));
     for (const mv_model_table *table = mv_tables; table->kind; table++) {
         cr_assert_gt(mv_table_rows(&trace, table, 0), 0, "%s", mv_wire_kind_name(table->kind));
@@ -245,7 +225,7 @@ static char *whole_file(const char *path)
     fseek(file, 0, SEEK_END);
     length = ftell(file);
     rewind(file);
-    text = mv_push_array(&arena, char, (uint64_t)length + 1);
+    text = mv_push_array(mvt_memory(), char, (uint64_t)length + 1);
     cr_assert_eq(fread(text, 1, (size_t)length, file), (size_t)length);
     fclose(file);
     return text;

@@ -6,8 +6,6 @@
 #include "tests/fixture/fixture_json.h"
 
 typedef struct {
-    mv_budget budget;
-    mv_arena arena;
     mv_trace trace;
     mv_lives lives;
     mv_sites sites;
@@ -16,19 +14,18 @@ typedef struct {
 
 static void find_in(loaded *l, const mv_lives *lives, mv_ooms *found)
 {
-    mvt_ok(mv_ooms_find(&l->arena, &l->trace, lives, &l->sites, MV_ALL_EVENTS, found, mvt_err()));
+    mvt_ok(
+        mv_ooms_find(mvt_memory(), &l->trace, lives, &l->sites, MV_ALL_EVENTS, found, mvt_err()));
 }
 
 static void load(loaded *l, const char *name)
 {
     char path[128];
 
-    *l = (loaded){.budget = {.limit = (uint64_t)1 << 30}};
-    mv_arena_init(&l->arena, &l->budget);
     snprintf(path, sizeof path, "../oom/%s", name);
-    l->trace = mvt_load(&l->arena, path);
-    l->lives = mvt_lives(&l->arena, &l->trace, 0);
-    mvt_ok(mv_sites_find(&l->arena, &l->trace, &l->sites, mvt_err()));
+    l->trace = mvt_load(mvt_memory(), path);
+    l->lives = mvt_lives(mvt_memory(), &l->trace, 0);
+    mvt_ok(mv_sites_find(mvt_memory(), &l->trace, &l->sites, mvt_err()));
     find_in(l, &l->lives, &l->found);
     cr_assert_gt(l->found.count, 0, "%s", name);
 }
@@ -45,7 +42,7 @@ static void each(void (*check)(loaded *l, const char *name, const cJSON *truth))
         loaded l;
         load(&l, truth->string);
         check(&l, truth->string, truth);
-        mv_arena_release(&l.arena);
+        mv_arena_release(mvt_memory());
     }
 }
 
@@ -146,7 +143,7 @@ static void check_cut(loaded *l, const char *name, const cJSON *truth)
         mv_ooms found;
         mv_err err;
         cr_assert_eq(
-            mv_lives_within(&l->arena, &l->lives, (mv_window){0, o->event + 1}, &until, &err),
+            mv_lives_within(mvt_memory(), &l->lives, (mv_window){0, o->event + 1}, &until, &err),
             MV_OK);
         find_in(l, &until, &found);
         cr_assert_eq(found.count, i + 1, "%s", name);

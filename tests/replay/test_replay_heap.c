@@ -1,12 +1,10 @@
 /* The simulated allocator by itself: the worked examples of its rules. */
 #include "analyze/replay/replay_heap.h"
 
-#include <criterion/criterion.h>
+#include "tests/fixture/fixture_test.h"
 
 #define MIB ((uint64_t)1 << 20)
 
-static mv_budget budget = {.limit = (uint64_t)1 << 30};
-static mv_arena arena;
 static mv_replay_heap heap;
 
 static void begin(const char *conf)
@@ -15,13 +13,7 @@ static void begin(const char *conf)
     char why[128];
 
     cr_assert(mv_alloc_conf_parse(conf, &parsed, why, sizeof why), "%s", why);
-    mv_arena_init(&arena, &budget);
-    cr_assert(mv_replay_heap_init(&heap, &arena, &parsed, 2));
-}
-
-static void end(void)
-{
-    mv_arena_release(&arena);
+    cr_assert(mv_replay_heap_init(&heap, mvt_memory(), &parsed, 2));
 }
 
 static uint32_t get(uint64_t bytes)
@@ -81,7 +73,6 @@ Test(replay_heap, worked_trace)
     mv_replay_empty_cache(&heap);
     cr_expect_eq(heap.effect_count, 0, "every segment is in use");
     cr_expect_eq(heap.now.reserved, 32 * MIB);
-    end();
 }
 
 Test(replay_heap, segment_sizes)
@@ -104,7 +95,6 @@ Test(replay_heap, segment_sizes)
         block = get(rows[i].bytes);
         expect_effect(0, MV_ACTION_SEGMENT_ALLOC, rows[i].segment);
         cr_expect_eq(size(block), rows[i].block);
-        end();
     }
 }
 
@@ -124,7 +114,6 @@ Test(replay_heap, expandable_segment)
     expect_effect(0, MV_ACTION_SEGMENT_UNMAP, 20 * MIB);
     cr_expect_eq(heap.effects[0].addr, addr(a) + 20 * MIB);
     cr_expect_eq(heap.now.reserved, 20 * MIB);
-    end();
 }
 
 Test(replay_heap, streams_and_pools_do_not_share)
@@ -141,7 +130,6 @@ Test(replay_heap, streams_and_pools_do_not_share)
     give(b);
     mv_replay_empty_cache(&heap);
     cr_expect_eq(heap.counts.segment_frees, 2, "a private pool keeps what it has");
-    end();
 }
 
 Test(replay_heap, a_pending_block_neither_merges_nor_serves)
@@ -157,7 +145,6 @@ Test(replay_heap, a_pending_block_neither_merges_nor_serves)
     cr_expect_neq(addr(b), addr(a));
     mv_replay_complete_free(&heap, a);
     cr_expect_eq(addr(get(15 * MIB)), addr(a));
-    end();
 }
 
 Test(replay_heap, max_split_size_keeps_large_blocks_whole)
@@ -175,7 +162,6 @@ Test(replay_heap, max_split_size_keeps_large_blocks_whole)
     get(79 * MIB);
     cr_expect_eq(heap.effect_count, 1, "21 MiB would be wasted");
     give(small);
-    end();
 }
 
 Test(replay_heap, a_request_beyond_the_limit_releases_first)
@@ -196,7 +182,6 @@ Test(replay_heap, a_request_beyond_the_limit_releases_first)
     cr_expect_eq(mv_replay_malloc(&heap, 20 * MIB, 0, 0, false), MV_NO_ROW);
     cr_expect_eq(heap.counts.ooms, 1);
     give(b);
-    end();
 }
 
 /* PyTorch does not search again after it has released what was cached: a request can fail although
@@ -212,7 +197,6 @@ Test(replay_heap, a_block_freed_by_waiting_is_found_only_by_the_next_request)
     mv_replay_request_free(&heap, a);
     cr_expect_eq(get(4 * MIB), MV_NO_ROW);
     cr_expect_eq(addr(get(4 * MIB)), addr(a));
-    end();
 }
 
 Test(replay_heap, collection_frees_the_old_ones)
@@ -229,5 +213,4 @@ Test(replay_heap, collection_frees_the_old_ones)
     give(fresh);
     get(70 * MIB);
     expect_effect(0, MV_ACTION_SEGMENT_FREE, 50 * MIB);
-    end();
 }

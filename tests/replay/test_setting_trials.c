@@ -4,10 +4,7 @@
 
 #include "tests/fixture/fixture.h"
 
-static mv_budget budget = {.limit = (uint64_t)4 << 30};
-
 typedef struct {
-    mv_arena arena;
     mv_trace trace;
     mv_lives lives;
     mv_trials trials;
@@ -15,10 +12,9 @@ typedef struct {
 
 static void open_bench(bench *b, const char *name, mv_trials_opts opts)
 {
-    mv_arena_init(&b->arena, &budget);
-    b->trace = mvt_load(&b->arena, name);
-    b->lives = mvt_lives(&b->arena, &b->trace, 0);
-    mvt_ok(mv_trials_open(&b->arena, &b->trace, &b->lives, opts, &b->trials, mvt_err()));
+    b->trace = mvt_load(mvt_memory(), name);
+    b->lives = mvt_lives(mvt_memory(), &b->trace, 0);
+    mvt_ok(mv_trials_open(mvt_memory(), &b->trace, &b->lives, opts, &b->trials, mvt_err()));
 }
 
 static uint32_t first_oom(const bench *b)
@@ -67,7 +63,7 @@ Test(setting_trials, a_part_of_the_trace_is_replayed_to_the_byte)
             bench b;
             mv_trial trial;
             open_bench(&b, names[i], (mv_trials_opts){0});
-            mvt_ok(mv_trials_open(&b.arena, &b.trace, &b.lives,
+            mvt_ok(mv_trials_open(mvt_memory(), &b.trace, &b.lives,
                                   (mv_trials_opts){.end = b.lives.events.count / 5 * parts},
                                   &b.trials, mvt_err()));
             mvt_ok(mv_trials_try(&b.trials, b.trials.recorded_conf, &trial, mvt_err()));
@@ -75,7 +71,6 @@ Test(setting_trials, a_part_of_the_trace_is_replayed_to_the_byte)
                          parts);
             cr_expect_eq(trial.result.peak.allocated, b.trials.recorded_allocated);
             cr_expect_eq(trial.saves, 0);
-            mv_arena_release(&b.arena);
         }
 }
 
@@ -83,14 +78,13 @@ Test(setting_trials, a_failure_is_met_or_not_within_the_limit)
 {
     mv_trial as_recorded, expandable;
     bench b;
-    mv_err err;
     uint32_t oom;
 
     open_bench(&b, "oom_fragmented", (mv_trials_opts){0});
     oom = first_oom(&b);
     cr_assert_neq(oom, MV_NEVER);
-    mvt_ok(mv_trials_open(&b.arena, &b.trace, &b.lives, (mv_trials_opts){.end = oom + 1}, &b.trials,
-                          mvt_err()));
+    mvt_ok(mv_trials_open(mvt_memory(), &b.trace, &b.lives, (mv_trials_opts){.end = oom + 1},
+                          &b.trials, mvt_err()));
     cr_expect_eq(b.trials.recorded_ooms, 1);
     cr_expect(mv_trials_can_tell(&b.trials));
     mvt_ok(mv_trials_try(&b.trials, "", &as_recorded, mvt_err()));
@@ -103,11 +97,9 @@ Test(setting_trials, a_failure_is_met_or_not_within_the_limit)
     cr_expect_lt(expandable.result.spare, b.trials.limit);
     cr_expect(mv_trials_helps(&b.trials, &expandable));
     cr_expect_lt(mv_trial_order(&expandable, &as_recorded), 0);
-    cr_assert_eq(
-        mv_trials_open(&b.arena, &b.trace, &b.lives, (mv_trials_opts){.end = oom}, &b.trials, &err),
-        MV_OK);
+    mvt_ok(mv_trials_open(mvt_memory(), &b.trace, &b.lives, (mv_trials_opts){.end = oom}, &b.trials,
+                          mvt_err()));
     cr_expect_eq(b.trials.recorded_ooms, 0, "the failure is not in [0, end)");
-    mv_arena_release(&b.arena);
 }
 
 /* The heap of before the trace is laid out anew under the limit that bounds the run beside it:
@@ -119,13 +111,12 @@ Test(setting_trials, doubt_is_measured_within_the_limit)
 
     open_bench(&b, "frag_varying_batch", (mv_trials_opts){0});
     free_one = b.trials;
-    mvt_ok(mv_trials_open(&b.arena, &b.trace, &b.lives,
+    mvt_ok(mv_trials_open(mvt_memory(), &b.trace, &b.lives,
                           (mv_trials_opts){.capacity = b.trials.recorded_reserved / 2}, &b.trials,
                           mvt_err()));
     cr_expect_gt(b.trials.self.counts.ooms, 0);
     cr_expect_leq(b.trials.start_error, free_one.recorded_reserved / 10, "%llu",
                   (unsigned long long)b.trials.start_error);
-    mv_arena_release(&b.arena);
 }
 
 Test(setting_trials, a_set_has_no_settings_twice_and_is_in_order)
@@ -150,6 +141,5 @@ Test(setting_trials, a_set_has_no_settings_twice_and_is_in_order)
                           !mv_alloc_conf_same(&a, &c));
         }
         cr_expect_eq(recorded, 1, "%s", names[i]);
-        mv_arena_release(&b.arena);
     }
 }

@@ -2,26 +2,20 @@
 #include <unistd.h>
 
 #include "cli/report/prose.h"
+#include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_program.h"
 
 /* What `put` prints on a terminal of that width. */
 static char *printed(uint32_t columns, void (*put)(mv_out *out))
 {
     static mv_out out;
-    char path[] = "/tmp/memviz-prose-XXXXXX", *text = calloc(1, 4096);
-    FILE *file;
+    const char *path = mvt_temp_file((mv_span){0});
 
-    fclose(fdopen(mkstemp(path), "w"));
     mvt_ok(mv_out_open(&out, path, mvt_err()));
     out.columns = columns;
     put(&out);
     mvt_ok(mv_out_close(&out, mvt_err()));
-    file = fopen(path, "r");
-    cr_assert(file && text);
-    cr_assert_gt(fread(text, 1, 4095, file), 0);
-    fclose(file);
-    remove(path);
-    return text;
+    return mvt_text(path);
 }
 
 static void put_sentence(mv_out *out)
@@ -36,10 +30,8 @@ Test(prose, lines_end_between_words_but_not_before_units)
 
     cr_expect_str_eq(text, "  -> it keeps\n     216 MiB in\n     blocks (34 %)\n"
                            "     that strand\n     others\n");
-    free(text);
     text = printed(0, put_sentence);
     cr_expect_str_eq(text, "  -> it keeps 216 MiB in blocks (34 %) that strand others\n");
-    free(text);
 }
 
 static void put_long_word(mv_out *out)
@@ -52,7 +44,6 @@ Test(prose, long_words_stand_alone)
     char *text = printed(40, put_long_word);
 
     cr_expect_str_eq(text, "a\n  PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True\n  b\n");
-    free(text);
 }
 
 static void put_cut(mv_out *out)
@@ -69,7 +60,6 @@ Test(prose, what_is_cut_says_so)
     char *text = printed(0, put_cut);
 
     cr_expect_str_eq(text, "train...|train.py|\xc3\xa4\xc3\xa4\xc3\xa4..");
-    free(text);
 }
 
 static void put_cut_calls(mv_out *out)
@@ -90,7 +80,6 @@ Test(prose, lines_that_call_each_other_lose_their_names_first)
     cr_expect_str_eq(text,
                      "train.py:3 > util.py:5 make > a.py:1 f|train.py:3 > util.py:5 > a.py:1 f|"
                      "...py:3 > util.py:5 > a.py:1 f|..il.py:5 > a.py:1 f|..:1 f|..|..|");
-    free(text);
 }
 
 /* Characters of the longest line; bytes outside of ASCII do not occur in these reports. */

@@ -129,25 +129,18 @@ Test(report, fail_on_leak)
     }
 }
 
-/* A snapshot with texts and numbers that JSON finds hard, in a file that the caller removes. */
-static void write_hard_one(char path[32])
+/* A snapshot with texts and numbers that JSON finds hard, in a file. */
+static const char *write_hard_one(void)
 {
     static const char odd[] = "a\xed\xb2\x80"
                               "b\xff\"\\\n\xc3\xa9";
     mvt_trace *t = mvt_new();
-    mv_span bytes;
-    FILE *file;
 
     mvt_segment_alloc(t, .addr = 0x8000000000000001u, .bytes = 9007199254740993u);
     mvt_alloc(t, .addr = 0x8000000000000001u, .bytes = 9007199254740993u, .metadata = odd,
               .stack = "f:a.py:7");
     mvt_setting_text(t, odd, odd);
-    bytes = mvt_snapshot_bytes(t);
-    snprintf(path, 32, "/tmp/memviz-hard-XXXXXX");
-    file = fdopen(mkstemp(path), "wb");
-    cr_assert(file != NULL);
-    cr_assert_eq(fwrite(bytes.data, 1, bytes.length, file), bytes.length);
-    fclose(file);
+    return mvt_temp_file(mvt_snapshot_bytes(t));
 }
 
 /* As JSON has those texts. */
@@ -157,11 +150,9 @@ static void write_hard_one(char path[32])
 
 Test(report, integers_are_exact_and_texts_are_json)
 {
-    char path[32];
-    mvt_run r;
+    const char *path = write_hard_one();
+    mvt_run r = mvt_sh("$MEMVIZ trace --json %s", path);
 
-    write_hard_one(path);
-    r = mvt_sh("$MEMVIZ trace --json %s", path);
     cr_expect(strstr(r.out, "\"addr\":9223372036854775809"), "%s", r.out);
     cr_expect(strstr(r.out, "\"size\":9007199254740993"), "%s", r.out);
     cr_expect(strstr(r.out, HARD_JSON), "%s", r.out);
@@ -173,7 +164,6 @@ Test(report, integers_are_exact_and_texts_are_json)
                             "b\\xff"),
               "%s", r.out);
     cr_expect(!strchr(r.out, '\xff'));
-    remove(path);
 }
 
 /* An implementation that is not ours reads the reports. */
@@ -181,9 +171,8 @@ Test(report, python_reads_them)
 {
     static const char *const reports[] = {"info", "stats", "leaks", "trace"};
     mvt_run have = mvt_sh("/usr/bin/python3 -c 'import json'");
-    char path[32];
+    const char *path = write_hard_one();
 
-    write_hard_one(path);
     for (unsigned i = 0; have.status == 0 && i < sizeof reports / sizeof *reports; i++) {
         mvt_run r =
             mvt_sh("set -e; for f in %s $SNAPS/two_devices.pickle $SNAPS/no_history.pickle; "
@@ -192,5 +181,4 @@ Test(report, python_reads_them)
                    path, reports[i]);
         cr_expect_eq(r.status, 0, "%s: %s", reports[i], r.err);
     }
-    remove(path);
 }

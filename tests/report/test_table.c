@@ -1,10 +1,5 @@
 /* Tables of reports: text, JSON and CSV of one list of fields; and on real snapshots, that every
  * table of every report has the same rows, keys and values in JSON and in CSV. */
-#include <criterion/criterion.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "cli/report/table.h"
 #include "tests/fixture/fixture_csv.h"
 #include "tests/fixture/fixture_json.h"
@@ -110,7 +105,7 @@ static const char *printed(uint64_t given, const char *table, uint32_t limit)
         cr_assert_eq(mv_table_put(&cli, &limit), MV_EXIT_DONE);
     else
         mv_table_print(&cli, &toy_table, &limit, NULL, "\n");
-    cr_assert_eq(mv_out_close(&cli.out, &err), MV_OK);
+    mvt_ok(mv_out_close(&cli.out, mvt_err()));
     mv_arena_release(&cli.scratch);
     in = fopen(path, "r");
     text[fread(text, 1, sizeof text - 1, in)] = 0;

@@ -1,5 +1,4 @@
 /* Untrusted text in HTML and SVG: whatever it is, it stays text. */
-#include <criterion/criterion.h>
 #include <unistd.h>
 
 #include "tests/fixture/fixture.h"

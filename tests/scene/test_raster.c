@@ -9,28 +9,21 @@
 #include "viz/scene/png.h"
 
 typedef struct {
-    mv_budget budget;
-    mv_arena arena;
+    mv_arena *arena;
     mv_scene scene;
     mv_image image;
 } drawing;
 
 static void begin(drawing *d, float width, float height)
 {
-    *d = (drawing){.budget.limit = 1u << 30};
-    mv_arena_init(&d->arena, &d->budget);
-    mv_scene_init(&d->scene, &d->arena, width, height, 0xffffffff);
+    *d = (drawing){.arena = mvt_memory()};
+    mv_scene_init(&d->scene, d->arena, width, height, 0xffffffff);
 }
 
 static void draw(drawing *d)
 {
-    mvt_ok(mv_raster_draw(&d->arena, &d->scene, &(mv_raster_opts){.font = MV_FONT_BITMAP},
-                          &d->image, mvt_err()));
-}
-
-static void end(drawing *d)
-{
-    mv_arena_release(&d->arena);
+    mvt_ok(mv_raster_draw(d->arena, &d->scene, &(mv_raster_opts){.font = MV_FONT_BITMAP}, &d->image,
+                          mvt_err()));
 }
 
 /* 0xRRGGBBAA, multiplied by alpha. */
@@ -61,7 +54,6 @@ Test(raster, rectangles_cover_what_they_cover)
     cr_expect_eq(pixel(&d, 8, 0), 0x7f7f7fff);
     cr_expect_eq(pixel(&d, 9, 0), 0xffffffff);
     cr_expect_eq(pixel(&d, 0, 9), 0x7f7f7fff);
-    end(&d);
 }
 
 /* Crisp shapes that meet anywhere leave no seam, whatever is below. */
@@ -79,7 +71,6 @@ Test(raster, crisp_shapes_leave_no_seam)
     draw(&d);
     for (uint32_t i = 0; i < 1600; i++)
         cr_assert_eq(pixel(&d, i % 40, i / 40), 0x004080ff);
-    end(&d);
 }
 
 Test(raster, strokes_have_their_width_corners_and_dashes)
@@ -111,7 +102,6 @@ Test(raster, strokes_have_their_width_corners_and_dashes)
     cr_expect_eq(pixel(&d, 10, 16), 0xffffffff, "ends are cut off");
     for (uint32_t x = 1; x < 30; x++)
         cr_expect_eq(pixel(&d, x, 24), (x - 1) % 11 < 7 ? 0x0000ffff : 0xffffffff, "%u", x);
-    end(&d);
 }
 
 Test(raster, frames_are_closed)
@@ -135,7 +125,6 @@ Test(raster, frames_are_closed)
                                  : 0x000000ff,
                          "%u,%u", x, y);
         }
-    end(&d);
 }
 
 Test(raster, clips_hide_and_end)
@@ -155,7 +144,6 @@ Test(raster, clips_hide_and_end)
         cr_assert_eq(pixel(&d, i % 20, i / 20), is_in ? 0x000000ff : 0xffffffff);
     }
     cr_expect_eq(pixel(&d, 0, 19), 0x0000ffff);
-    end(&d);
 }
 
 /* A strip is filled between its edges, whole pixels and parts of them. */
@@ -178,7 +166,6 @@ Test(raster, strips_are_filled_between_their_edges)
             if (is_in || is_out)
                 cr_expect_eq(pixel(&d, x, y), is_in ? 0x000000ff : 0xffffffff, "%u,%u", x, y);
         }
-    end(&d);
 }
 
 static const uint32_t square[] = {0xff0000ff, 0x00ff00ff, 0x0000ffff, 0x00000000};
@@ -200,7 +187,6 @@ Test(raster, images_show_the_nearest_pixel)
                 want = square[(y - 2) / 4 * 2 + (x - 1) / 4];
             cr_expect_eq(pixel(&d, x, y), want & 0xff ? want : 0xffffffff, "%u,%u", x, y);
         }
-    end(&d);
 }
 
 /* The part begins and ends anywhere; a place beyond the picture is cut; a part beyond the image
@@ -220,7 +206,6 @@ Test(raster, images_show_a_part)
         uint32_t column = (uint32_t)(2.5 + (x + 10.5) * 0.5);
         cr_expect_eq(pixel(&d, x, 1), stripes[column < 16 ? column : 15], "%u", x);
     }
-    end(&d);
 }
 
 /* Hatching is lines of the stroke's colour, the same wherever shapes meet, and lets the fill below
@@ -240,7 +225,6 @@ Test(raster, hatching_covers_its_share)
         dark += 255 - (pixel(&d, i % 100, i / 100) >> 24);
     cr_expect_float_eq((double)dark / 2550000, 0.12, 0.001);
     cr_expect_eq(pixel(&d, 3, 4), pixel(&d, 4, 3));
-    end(&d);
 }
 
 /* Texts stand where their anchor says and inside what mv_text_width takes them to be. */
@@ -292,7 +276,6 @@ Test(raster, anchors)
         ink(&d, &left, &right);
         cr_expect_eq(left, all[i].left, "%d: %u", i, left);
         cr_expect_eq(right, all[i].right, "%d: %u", i, right);
-        end(&d);
     }
 }
 
@@ -314,7 +297,6 @@ Test(raster, a_scene_is_stretched_to_its_shown_size)
     d.scene.shown_width = d.scene.shown_height = 1;
     draw(&d);
     cr_expect_eq(pixel(&d, 0, 0), 0x7f7f7fff, "one pixel is the mean");
-    end(&d);
 }
 
 Test(raster, scenes_of_any_size_keep_room_for_the_layout)
@@ -350,7 +332,6 @@ Test(raster, numbers_that_are_none_and_texts_of_any_bytes)
         mv_scene_text(&d.scene, 10, 20, 12, 0x000000ff, MV_ANCHOR_MIDDLE, "\xe2");
     }
     draw(&d);
-    end(&d);
 }
 
 Test(raster, too_large_and_out_of_memory)
@@ -361,8 +342,7 @@ Test(raster, too_large_and_out_of_memory)
     drawing d;
 
     begin(&d, 20000, 10);
-    cr_expect_eq(mv_raster_draw(&d.arena, &d.scene, &(mv_raster_opts){0}, &d.image, &err),
-                 MV_LIMIT);
+    cr_expect_eq(mv_raster_draw(d.arena, &d.scene, &(mv_raster_opts){0}, &d.image, &err), MV_LIMIT);
     d.scene.width = 100;
     mv_scene_text(&d.scene, 5, 5, 12, 0x000000ff, MV_ANCHOR_START, "text");
     for (; budget.limit < 1 << 19; budget.limit += 4096) {
@@ -375,9 +355,7 @@ Test(raster, too_large_and_out_of_memory)
         cr_assert_eq(budget.used, 0);
     }
     d.scene.failed = true;
-    cr_expect_eq(mv_raster_draw(&d.arena, &d.scene, &(mv_raster_opts){0}, &d.image, &err),
-                 MV_NOMEM);
-    end(&d);
+    cr_expect_eq(mv_raster_draw(d.arena, &d.scene, &(mv_raster_opts){0}, &d.image, &err), MV_NOMEM);
 }
 
 /* ---- files ------------------------------------------------------------------------------- */
@@ -387,7 +365,7 @@ static void save(drawing *d, const char *path)
     mv_sink sink;
 
     mvt_ok(mv_sink_open(&sink, path, mvt_err()));
-    mvt_ok(mv_png_write(&d->budget, &d->image, &sink, mvt_err()));
+    mvt_ok(mv_png_write(d->arena->budget, &d->image, &sink, mvt_err()));
     mvt_ok(mv_sink_commit(&sink, mvt_err()));
 }
 
@@ -449,7 +427,6 @@ Test(raster, golden_letters)
     mv_scene_text(&d.scene, 125, 105, 24, 0x000000ff, MV_ANCHOR_MIDDLE, "twice as large");
     mv_scene_text(&d.scene, 10, 122, 7, 0x000000ff, MV_ANCHOR_START, "too small for whole dots");
     check_golden(&d, "letters");
-    end(&d);
 }
 
 static void star(mv_scene *scene, float x, float y, float radius)
@@ -490,7 +467,6 @@ Test(raster, golden_shapes)
         &d.scene,
         (mv_shape){.kind = MV_SHAPE_LINE, .stroke = 0xd0021bff, .width = 2, .is_dashed = true});
     check_golden(&d, "shapes");
-    end(&d);
 }
 
 /* A whole timeline, small and dark. */
@@ -504,27 +480,24 @@ Test(raster, golden_timeline)
     drawing d;
 
     begin(&d, 0, 0);
-    trace = mvt_load(&d.arena, "leak_in_training");
-    lives = mvt_lives(&d.arena, &trace, 0);
-    mvt_ok(mv_leaks_find(&d.arena, &trace, &lives, &leaks, mvt_err()));
+    trace = mvt_load(d.arena, "leak_in_training");
+    lives = mvt_lives(d.arena, &trace, 0);
+    mvt_ok(mv_leaks_find(d.arena, &trace, &lives, &leaks, mvt_err()));
     opts.title = "leak_in_training.pickle";
     opts.leaks = &leaks;
-    mvt_ok(mv_timeline_find(&d.arena, &trace, &lives, &opts, &timeline, mvt_err()));
+    mvt_ok(mv_timeline_find(d.arena, &trace, &lives, &opts, &timeline, mvt_err()));
     d.scene = timeline.scene;
     check_golden(&d, "timeline");
-    end(&d);
 }
 
 /* What is partly clear keeps its alpha, and colours are divided by it again. */
 Test(raster, png_has_alpha_where_the_picture_has)
 {
-    char path[] = "/tmp/test_raster.XXXXXX";
+    const char *path = mvt_temp_file((mv_span){0});
     uint32_t width, height;
     uint8_t *back;
     drawing d;
-    int fd = mkstemp(path);
 
-    cr_assert_geq(fd, 0);
     begin(&d, 3, 1);
     d.scene.background = 0;
     mv_scene_rect(&d.scene, 1, 0, 1, 1, 0xff804080);
@@ -536,8 +509,6 @@ Test(raster, png_has_alpha_where_the_picture_has)
     cr_expect_eq(memcmp(back, "\0\0\0\0\xff\x80\x40\x80\x10\x20\x30\xff", 12), 0, "%u %u %u %u",
                  back[4], back[5], back[6], back[7]);
     free(back);
-    remove(path);
-    end(&d);
 }
 
 Test(raster, png_without_memory)
@@ -557,5 +528,4 @@ Test(raster, png_without_memory)
         cr_expect_eq(budget.used, 0);
         mv_sink_abort(&sink);
     }
-    end(&d);
 }

@@ -7,8 +7,7 @@
 #include "viz/pictures/timeline.h"
 
 typedef struct {
-    mv_budget budget;
-    mv_arena arena;
+    mv_arena *arena;
     mv_scene scene;
     mv_sdl sdl;
     mv_canvas canvas;
@@ -17,13 +16,12 @@ typedef struct {
 
 static void begin(drawing *d, uint32_t width, uint32_t height, mv_font_choice font)
 {
-    *d = (drawing){.budget.limit = UINT64_C(1) << 32};
-    mv_arena_init(&d->arena, &d->budget);
-    mv_scene_init(&d->scene, &d->arena, (float)width, (float)height, 0xf8f4f0ff);
+    *d = (drawing){.arena = mvt_arena_new()};
+    mv_scene_init(&d->scene, d->arena, (float)width, (float)height, 0xf8f4f0ff);
     mvt_ok(mv_sdl_load(&d->sdl, mvt_err()));
     mvt_ok(mv_canvas_open(&d->canvas, &d->sdl, width, height, mvt_err()));
-    cr_assert(
-        mv_scene_painter_init(&d->painter, &d->budget, &d->sdl, d->canvas.renderer, font, 1 << 20));
+    cr_assert(mv_scene_painter_init(&d->painter, d->arena->budget, &d->sdl, d->canvas.renderer,
+                                    font, 1 << 20));
 }
 
 static void end(drawing *d)
@@ -31,30 +29,23 @@ static void end(drawing *d)
     mv_scene_painter_release(&d->painter);
     mv_canvas_close(&d->canvas);
     mv_sdl_unload(&d->sdl);
-    mv_arena_release(&d->arena);
 }
 
 static mv_image paint(drawing *d)
 {
     uint32_t width = (uint32_t)d->scene.width, height = (uint32_t)d->scene.height;
-    mv_err err = {0};
     mv_image image;
 
     cr_assert(mv_scene_painter_draw(&d->painter, &d->scene, (int)width, (int)height));
-    cr_assert_eq(
-        mv_canvas_read(&d->arena, &d->sdl, d->canvas.renderer, width, height, &image, &err), MV_OK,
-        "%s", err.detail);
+    mvt_ok(mv_canvas_read(d->arena, &d->sdl, d->canvas.renderer, width, height, &image, mvt_err()));
     return image;
 }
 
 static mv_image expected(drawing *d, mv_font_choice font)
 {
-    mv_err err = {0};
     mv_image image;
 
-    cr_assert_eq(
-        mv_raster_draw(&d->arena, &d->scene, &(mv_raster_opts){.font = font}, &image, &err), MV_OK,
-        "%s", err.detail);
+    mvt_ok(mv_raster_draw(d->arena, &d->scene, &(mv_raster_opts){.font = font}, &image, mvt_err()));
     return image;
 }
 
@@ -382,9 +373,9 @@ static void compare_timeline(const char *file, bool is_dark)
     drawing d;
 
     begin(&d, 1200, 700, MV_FONT_BITMAP);
-    trace = mvt_load(&d.arena, file);
-    lives = mvt_lives(&d.arena, &trace, 0);
-    mvt_ok(mv_timeline_find(&d.arena, &trace, &lives, &opts, &timeline, mvt_err()));
+    trace = mvt_load(d.arena, file);
+    lives = mvt_lives(d.arena, &trace, 0);
+    mvt_ok(mv_timeline_find(d.arena, &trace, &lives, &opts, &timeline, mvt_err()));
     d.scene = timeline.scene;
     compare(&d, 16, 2, file);
     end(&d);
@@ -403,9 +394,9 @@ Test(scene_painter, memory_that_runs_out_is_told)
     begin(&d, 300, 300, MV_FONT_BITMAP);
     for (int i = 0; i < 300; i++)
         mv_scene_rect(&d.scene, 0.5f, (float)i, 100, 0.5f, 0x000000ff);
-    d.budget.limit = d.budget.used;
+    d.arena->budget->limit = d.arena->budget->used;
     cr_expect_not(mv_scene_painter_draw(&d.painter, &d.scene, 300, 300));
-    d.budget.limit = UINT64_C(1) << 32;
+    d.arena->budget->limit = UINT64_C(1) << 32;
     cr_expect(mv_scene_painter_draw(&d.painter, &d.scene, 300, 300));
     end(&d);
 }

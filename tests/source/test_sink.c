@@ -7,21 +7,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[64], target[128];
+static const char *folder;
+static char target[128];
 
 static void make_folder(void)
 {
-    snprintf(folder, sizeof folder, "/tmp/mv-sink-XXXXXX");
-    cr_assert_not_null(mkdtemp(folder));
+    folder = mvt_temp_folder();
     snprintf(target, sizeof target, "%s/out.bin", folder);
-}
-
-static void drop_folder(void)
-{
-    char command[128];
-
-    snprintf(command, sizeof command, "rm -rf %s", folder);
-    cr_assert_eq(system(command), 0);
 }
 
 static unsigned files_in_folder(void)
@@ -57,7 +49,7 @@ static void write_target(const char *text)
     mvt_ok(mv_sink_commit(&sink, mvt_err()));
 }
 
-TestSuite(sink, .init = make_folder, .fini = drop_folder);
+TestSuite(sink, .init = make_folder);
 
 Test(sink, commit_puts_the_whole_file_in_place)
 {

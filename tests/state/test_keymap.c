@@ -1,28 +1,17 @@
 /* The user's own keys: what a file says holds, and what it does not mention stays. */
-#include <criterion/criterion.h>
-#include <string.h>
-
+#include "tests/fixture/fixture_test.h"
 #include "view/state/keymap.h"
 #include "view/state/user_input.h"
 
 typedef struct {
-    mv_budget budget;
-    mv_arena arena;
     mv_keymap map;
     char why[128];
 } world;
 
 static uint32_t open_world(world *w, const char *text)
 {
-    *w = (world){.budget = {.limit = UINT64_MAX}};
-    mv_arena_init(&w->arena, &w->budget);
     mv_keymap_init(&w->map);
-    return mv_keymap_read(&w->arena, &w->map, text, w->why, sizeof w->why);
-}
-
-static void close_world(world *w)
-{
-    mv_arena_release(&w->arena);
+    return mv_keymap_read(mvt_memory(), &w->map, text, w->why, sizeof w->why);
 }
 
 Test(keymap, lines_replace_the_keys_of_their_command)
@@ -38,7 +27,6 @@ Test(keymap, lines_replace_the_keys_of_their_command)
     cr_assert_eq(mv_keymap_command(&w.map, 'S', 0), MV_DO_zoom_out, "not mentioned");
     cr_assert_str_eq(w.map.keys[MV_DO_zoom_in], "Up Ctrl+PageUp");
     cr_assert_str_eq(w.map.keys[MV_DO_quit], "");
-    close_world(&w);
 }
 
 Test(keymap, a_key_is_taken_from_whoever_had_it)
@@ -57,7 +45,6 @@ Test(keymap, a_key_is_taken_from_whoever_had_it)
     for (int i = 1; i < MV_DO_COUNT; i++)
         for (int j = 1; j < i; j++)
             cr_assert(*w.map.keys[i] == 0 || strcmp(w.map.keys[i], w.map.keys[j]) != 0);
-    close_world(&w);
 }
 
 Test(keymap, what_is_no_line_is_said)
@@ -77,6 +64,5 @@ Test(keymap, what_is_no_line_is_said)
         cr_assert_eq(open_world(&w, cases[i].text), cases[i].line, "%s", cases[i].text);
         cr_assert_str_eq(w.why, cases[i].why);
         cr_assert_eq(mv_keymap_command(&w.map, 'Q', MV_MOD_CTRL), MV_DO_quit, "lines after it");
-        close_world(&w);
     }
 }

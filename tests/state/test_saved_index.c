@@ -9,9 +9,9 @@
 #include "tests/fixture/fixture_view.h"
 
 typedef struct {
-    char root[64], folder[MV_SAVED_PATH], trace[128];
-    mv_budget budget;
-    mv_arena arena;
+    const char *root;
+    char folder[MV_SAVED_PATH], trace[128];
+    mv_arena *arena;
 } place;
 
 static void write_text(const char *path, const char *text)
@@ -26,9 +26,7 @@ static void write_text(const char *path, const char *text)
 /* A cache of the test's own, and a file to be known by. */
 static void begin(place *p)
 {
-    *p = (place){.root = "/tmp/memviz_saved_XXXXXX", .budget = {.limit = 256 << 20}};
-    mv_arena_init(&p->arena, &p->budget);
-    cr_assert_not_null(mkdtemp(p->root));
+    *p = (place){.root = mvt_temp_folder(), .arena = mvt_arena_of(256 << 20)};
     setenv("XDG_CACHE_HOME", p->root, 1);
     unsetenv("MEMVIZ_CACHE");
     cr_assert(mv_saved_folder(p->folder));
@@ -50,17 +48,13 @@ static uint32_t count_files(const char *folder)
 
 static void end(place *p)
 {
-    char command[128];
-
-    mv_arena_release(&p->arena);
-    cr_assert_eq(p->budget.used, 0);
-    snprintf(command, sizeof command, "rm -rf %s", p->root);
-    cr_assert_eq(system(command), 0);
+    mv_arena_release(p->arena);
+    cr_assert_eq(p->arena->budget->used, 0);
 }
 
 static mv_saved_index some_index(place *p, uint32_t count)
 {
-    mv_saved_index index = {count, mv_push_array(&p->arena, mv_saved_device, count)};
+    mv_saved_index index = {count, mv_push_array(p->arena, mv_saved_device, count)};
 
     for (uint32_t i = 0; i < count; i++) {
         mv_saved_device *d = &index.devices[i];
@@ -75,7 +69,7 @@ static mv_saved_key key_of(place *p)
 {
     mv_saved_key key;
 
-    cr_assert(mv_saved_key_of(&p->arena, p->trace, &key));
+    cr_assert(mv_saved_key_of(p->arena, p->trace, &key));
     return key;
 }
 
@@ -97,9 +91,9 @@ Test(saved_index, what_is_written_is_read)
 
     begin(&p);
     index = some_index(&p, 3);
-    cr_assert_not(mv_saved_index_read(&p.arena, p.folder, key_of(&p), &read), "none so far");
+    cr_assert_not(mv_saved_index_read(p.arena, p.folder, key_of(&p), &read), "none so far");
     cr_assert(mv_saved_index_write(p.folder, key_of(&p), &index));
-    cr_assert(mv_saved_index_read(&p.arena, p.folder, key_of(&p), &read));
+    cr_assert(mv_saved_index_read(p.arena, p.folder, key_of(&p), &read));
     cr_assert_eq(read.count, 3);
     cr_assert_eq(memcmp(read.devices, index.devices, 3 * sizeof *read.devices), 0);
     end(&p);
@@ -126,15 +120,15 @@ Test(saved_index, a_damaged_one_is_none)
             cr_assert_eq(pread(file, &is, 1, at), 1);
             wrong = is ^ (uint8_t)(1 << bit);
             cr_assert_eq(pwrite(file, &wrong, 1, at), 1);
-            cr_assert_not(mv_saved_index_read(&p.arena, p.folder, key_of(&p), &read));
+            cr_assert_not(mv_saved_index_read(p.arena, p.folder, key_of(&p), &read));
             cr_assert_eq(pwrite(file, &is, 1, at), 1);
         }
-    cr_assert(mv_saved_index_read(&p.arena, p.folder, key_of(&p), &read));
+    cr_assert(mv_saved_index_read(p.arena, p.folder, key_of(&p), &read));
     cr_assert_eq(ftruncate(file, s.st_size + 1), 0);
-    cr_assert_not(mv_saved_index_read(&p.arena, p.folder, key_of(&p), &read));
+    cr_assert_not(mv_saved_index_read(p.arena, p.folder, key_of(&p), &read));
     for (off_t length = s.st_size - 1; length > 0; length /= 3) {
         cr_assert_eq(ftruncate(file, length), 0);
-        cr_assert_not(mv_saved_index_read(&p.arena, p.folder, key_of(&p), &read));
+        cr_assert_not(mv_saved_index_read(p.arena, p.folder, key_of(&p), &read));
     }
     close(file);
     end(&p);
@@ -159,8 +153,8 @@ Test(saved_index, a_file_that_changed_has_another_key)
     utimensat(AT_FDCWD, p.trace, at, 0);
     later = key_of(&p);
     cr_assert_neq(memcmp(&other, &later, sizeof other), 0, "time");
-    cr_assert_not(mv_saved_key_of(&p.arena, "/dev/null", &pipe));
-    cr_assert_not(mv_saved_key_of(&p.arena, "/nonexistent", &pipe));
+    cr_assert_not(mv_saved_key_of(p.arena, "/dev/null", &pipe));
+    cr_assert_not(mv_saved_key_of(p.arena, "/nonexistent", &pipe));
     end(&p);
 }
 
@@ -201,13 +195,12 @@ Test(saved_index, so_many_are_kept)
     write_text(other, "not ours: it stays");
     for (uint64_t i = 2; i <= MV_SAVED_FILES + 3; i++) {
         usleep(20000); /* later than the clock of files can tell apart */
-        cr_assert(mv_saved_index_read(&p.arena, p.folder, (mv_saved_key){1, 0}, &read), "in use");
+        cr_assert(mv_saved_index_read(p.arena, p.folder, (mv_saved_key){1, 0}, &read), "in use");
         cr_assert(mv_saved_index_write(p.folder, (mv_saved_key){i, 0}, &index));
     }
     cr_assert_eq(count_files(p.folder), MV_SAVED_FILES + 1);
-    cr_assert_not(mv_saved_index_read(&p.arena, p.folder, (mv_saved_key){2, 0}, &read));
-    cr_assert(
-        mv_saved_index_read(&p.arena, p.folder, (mv_saved_key){MV_SAVED_FILES + 3, 0}, &read));
+    cr_assert_not(mv_saved_index_read(p.arena, p.folder, (mv_saved_key){2, 0}, &read));
+    cr_assert(mv_saved_index_read(p.arena, p.folder, (mv_saved_key){MV_SAVED_FILES + 3, 0}, &read));
     cr_assert_eq(access(other, F_OK), 0);
     end(&p);
 }

@@ -18,8 +18,7 @@ typedef struct {
 } sample_place;
 
 typedef struct {
-    mv_budget budget;
-    mv_arena arena;
+    mv_arena *arena;
     mv_symbols out;
     mv_err err;
     uint8_t build_id[32];
@@ -53,8 +52,7 @@ static void start(sample *s)
     uint64_t bias;
     Dl_info info;
 
-    *s = (sample){.budget = {.limit = 64 << 20}};
-    mv_arena_init(&s->arena, &s->budget);
+    *s = (sample){.arena = mvt_arena_of(64 << 20)};
     cr_assert_not_null(library, "%s", dlerror());
     *(void **)&plain = dlsym(library, "sample_plain");
     *(void **)&inlined = dlsym(library, "sample_with_inlined");
@@ -78,8 +76,8 @@ static void start(sample *s)
 
 static void end(sample *s)
 {
-    mv_arena_release(&s->arena);
-    cr_expect_eq(s->budget.used, 0);
+    mv_arena_release(s->arena);
+    cr_expect_eq(s->arena->budget->used, 0);
 }
 
 /* Asks for the three places, in an order that is not the file's. */
@@ -87,7 +85,7 @@ static void resolve(sample *s, const char *path)
 {
     mv_symbol_module module = {.path = path, .build_id = {s->build_id, s->build_id_bytes}};
     mv_symbol_query queries[] = {{0, s->cplusplus}, {0, s->inlined}, {0, s->plain}};
-    mv_code code = mv_symbols_resolve(&s->arena, &module, 1, queries, 3, &s->out, &s->err);
+    mv_code code = mv_symbols_resolve(s->arena, &module, 1, queries, 3, &s->out, &s->err);
 
     cr_assert_eq(code, MV_OK, "%s", s->err.detail);
     cr_assert_eq(s->out.first[0], 0);
@@ -127,46 +125,41 @@ Test(symbols, functions_lines_and_inlined_calls)
 }
 
 /* A copy of the sample that a command of binutils changed. */
-static void copy_by(const char *command, char *path)
+static const char *copy_by(const char *command)
 {
+    const char *path = mvt_temp_file((mv_span){0});
     char line[1024];
-    int file = mkstemp(path);
 
-    cr_assert_geq(file, 0);
-    close(file);
     snprintf(line, sizeof line, "%s %s %s", command, MV_SYMBOL_SAMPLE, path);
     cr_assert_eq(system(line), 0, "%s", line);
+    return path;
 }
 
 Test(symbols, without_debugging_information_the_functions_stay)
 {
-    char path[] = "/tmp/mv-symbols-XXXXXX";
+    const char *path = copy_by("objcopy --strip-debug");
     sample s;
 
     start(&s);
-    copy_by("objcopy --strip-debug", path);
     resolve(&s, path);
     cr_assert_eq(s.out.first[3], 3);
     expect_frame(&s, 0, "void memviz::sample::place<int>(int)", path, MV_NO_LINE);
     expect_frame(&s, 1, "sample_with_inlined", path, MV_NO_LINE);
     expect_frame(&s, 2, "sample_plain", path, MV_NO_LINE);
-    unlink(path);
     end(&s);
 }
 
 Test(symbols, a_stripped_file_has_its_exports)
 {
-    char path[] = "/tmp/mv-symbols-XXXXXX";
+    const char *path = copy_by("objcopy --strip-all");
     sample s;
 
     start(&s);
-    copy_by("objcopy --strip-all", path);
     resolve(&s, path);
     cr_assert_eq(s.out.first[3], 3);
     expect_frame(&s, 0, "void memviz::sample::place<int>(int)", path, MV_NO_LINE);
     expect_frame(&s, 2, "sample_plain", path, MV_NO_LINE);
     cr_expect_eq(s.out.missing, 0);
-    unlink(path);
     end(&s);
 }
 
@@ -197,26 +190,23 @@ Test(symbols, another_file_is_not_believed)
 
 Test(symbols, without_any_build_id_a_file_is_believed_by_its_path)
 {
-    char path[] = "/tmp/mv-symbols-XXXXXX";
+    const char *path = copy_by("objcopy --remove-section=.note.gnu.build-id");
     sample s;
 
     start(&s);
-    copy_by("objcopy --remove-section=.note.gnu.build-id", path);
     s.build_id_bytes = 0;
     resolve(&s, path);
     expect_all_lines(&s);
-    unlink(path);
     end(&s);
 }
 
 Test(symbols, what_is_no_file_at_all)
 {
-    char folder[] = "/tmp/mv-symbols-XXXXXX", pipe_path[64];
+    char pipe_path[64];
     sample s;
 
     start(&s);
-    cr_assert_not_null(mkdtemp(folder));
-    snprintf(pipe_path, sizeof pipe_path, "%s/pipe.so", folder);
+    snprintf(pipe_path, sizeof pipe_path, "%s/pipe.so", mvt_temp_folder());
     cr_assert_eq(mkfifo(pipe_path, 0600), 0);
     expect_addresses(&s, "/no/such/libfoo.so");
     expect_addresses(&s, "/");
@@ -227,8 +217,6 @@ Test(symbols, what_is_no_file_at_all)
     expect_addresses(&s, "/proc/self/mem");
     expect_addresses(&s, "/proc/self/exe/../maps");
     expect_addresses(&s, pipe_path);
-    unlink(pipe_path);
-    rmdir(folder);
     end(&s);
 }
 
@@ -249,10 +237,9 @@ static void expect_not_opened(const char *path)
 
 Test(symbols, what_is_no_file_is_not_opened)
 {
-    char folder[] = "/tmp/mv-symbols-XXXXXX", path[64];
+    char path[64];
 
-    cr_assert_not_null(mkdtemp(folder));
-    snprintf(path, sizeof path, "%s/pipe.so", folder);
+    snprintf(path, sizeof path, "%s/pipe.so", mvt_temp_folder());
     cr_assert_eq(mkfifo(path, 0600), 0);
     expect_not_opened(path);
     cr_assert_eq(unlink(path), 0);
@@ -260,7 +247,6 @@ Test(symbols, what_is_no_file_is_not_opened)
         expect_not_opened(path);
         cr_assert_eq(unlink(path), 0);
     }
-    rmdir(folder);
 }
 
 Test(symbols, a_file_that_was_elsewhere_is_not_looked_at)
@@ -271,7 +257,7 @@ Test(symbols, a_file_that_was_elsewhere_is_not_looked_at)
     start(&s);
     mv_symbol_query query = {0, s.plain};
     module.build_id = (mv_span){s.build_id, s.build_id_bytes};
-    cr_assert_eq(mv_symbols_resolve(&s.arena, &module, 1, &query, 1, &s.out, &s.err), MV_OK);
+    cr_assert_eq(mv_symbols_resolve(s.arena, &module, 1, &query, 1, &s.out, &s.err), MV_OK);
     cr_expect_eq(s.out.missing, 1);
     cr_expect_eq(strncmp(s.out.function[0], "libsymbol_sample.so+0x", 22), 0, "%s",
                  s.out.function[0]);
@@ -284,7 +270,7 @@ Test(symbols, in_no_module)
     sample s;
 
     start(&s);
-    cr_assert_eq(mv_symbols_resolve(&s.arena, NULL, 0, queries, 2, &s.out, &s.err), MV_OK);
+    cr_assert_eq(mv_symbols_resolve(s.arena, NULL, 0, queries, 2, &s.out, &s.err), MV_OK);
     cr_expect_str_eq(s.out.function[0], "0x7f0012345678");
     cr_expect_null(s.out.file[0]);
     cr_expect_eq(s.out.line[0], MV_NO_LINE);
@@ -311,7 +297,7 @@ Test(symbols, of_the_c_library)
     }
     module = (mv_symbol_module){.path = info.dli_fname,
                                 .build_id = {build_id, read_build_id(info.dli_fname, build_id)}};
-    cr_assert_eq(mv_symbols_resolve(&s.arena, &module, 1, queries, 4, &s.out, &s.err), MV_OK);
+    cr_assert_eq(mv_symbols_resolve(s.arena, &module, 1, queries, 4, &s.out, &s.err), MV_OK);
     for (int i = 0; i < 4; i++)
         cr_expect(strstr(s.out.function[s.out.first[i + 1] - 1], names[i]), "%s is not %s",
                   s.out.function[i], names[i]);
@@ -321,7 +307,7 @@ Test(symbols, of_the_c_library)
 /* Damaged files: no crash, no hang, an answer for each query. */
 Test(symbols, damaged_files)
 {
-    char path[] = "/tmp/mv-symbols-XXXXXX";
+    const char *path = mvt_temp_file((mv_span){0});
     static uint8_t whole[1 << 20], changed[1 << 20];
     uint32_t state = 99;
     size_t bytes;
@@ -333,7 +319,6 @@ Test(symbols, damaged_files)
     bytes = fread(whole, 1, sizeof whole, file);
     fclose(file);
     cr_assert(bytes > 1000 && bytes < sizeof whole);
-    cr_assert_geq(mkstemp(path), 0);
     for (int round = 0; round < 600; round++) {
         size_t length = round % 3 == 0 ? bytes * (size_t)(round + 1) / 600 : bytes;
         memcpy(changed, whole, bytes);
@@ -345,12 +330,11 @@ Test(symbols, damaged_files)
         file = fopen(path, "wb");
         cr_assert_eq(fwrite(changed, 1, length, file), length);
         fclose(file);
-        mv_arena_mark here = mv_arena_here(&s.arena);
+        mv_arena_mark here = mv_arena_here(s.arena);
         resolve(&s, path);
         cr_assert_geq(s.out.first[3], 3);
-        mv_arena_rewind(&s.arena, here);
+        mv_arena_rewind(s.arena, here);
     }
-    unlink(path);
     end(&s);
 }
 

@@ -210,32 +210,17 @@ static void draw(const char *path, bool is_nothing, const char *name, const char
         }
 }
 
-static void write_file(const char *path, mv_span bytes)
-{
-    FILE *file = fopen(path, "wb");
-
-    cr_assert(file);
-    cr_assert_eq(fwrite(bytes.data, 1, bytes.length, file), bytes.length);
-    cr_assert_eq(fclose(file), 0);
-}
-
 static void draw_input(size_t i)
 {
-    char path[] = "/tmp/memviz-odd-XXXXXX", real[300];
-    int file;
-
     if (inputs[i].snapshot) {
-        snprintf(real, sizeof real, "$SNAPS/%s.pickle", inputs[i].snapshot);
-        draw(real, false, inputs[i].name, inputs[i].says);
+        char path[300];
+        snprintf(path, sizeof path, "$SNAPS/%s.pickle", inputs[i].snapshot);
+        draw(path, false, inputs[i].name, inputs[i].says);
     } else {
         mvt_trace *t = mvt_new();
-        file = mkstemp(path);
-        cr_assert_geq(file, 0);
-        close(file);
         inputs[i].make(t);
-        write_file(path, mvt_snapshot_bytes(t));
-        draw(path, inputs[i].is_nothing, inputs[i].name, inputs[i].says);
-        unlink(path);
+        draw(mvt_temp_file(mvt_snapshot_bytes(t)), inputs[i].is_nothing, inputs[i].name,
+             inputs[i].says);
     }
 }
 
