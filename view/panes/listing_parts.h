@@ -1,7 +1,7 @@
 /* What the files that fill tables share; only they and listing.c include this.
  *
- *     listing_stacks.c   stacks, leaks, sizes
- *     listing_places.c   fragments, events, markers */
+ *     listing_stacks.c    stacks, leaks, sizes
+ *     listing_moments.c   fragments, events, markers */
 #ifndef MV_LISTING_PARTS_H
 #define MV_LISTING_PARTS_H
 

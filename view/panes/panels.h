@@ -1,10 +1,10 @@
 /* The panes beside the timeline: what they keep from frame to frame, and the questions that workers
  * answer for them. Only the files of these panes include it.
  *
- *     pane_state.c      segments with their blocks, at the cursor      heap_moment, viz/state
+ *     pane_state.c      segments with their blocks, at the cursor      heap_moment, state
  *     pane_flame.c      flame graph                                    flames
  *     pane_tables.c     tables                                         tables
- *     pane_details.c    one allocation                                 history
+ *     pane_details.c    one allocation                                 allocation_history
  *     pane_reports.c    what is wrong                                  findings
  *
  * A pane asks its slot each frame; while a newer question is being answered, it shows the answer

@@ -3,19 +3,19 @@
  *
  *     now.from, now.to ──eased──► shown ──► viewport ──► tiles, curves, marks, texts
  *
- *     pane_timeline.c     which part goes where; the mouse
- *     timeline_moves.c    the commands that move the picture
- *     timeline_stack.c    allocations: tiles and their colours
- *     timeline_labels.c   names inside allocations
- *     timeline_curves.c   levels over time, peaks, out of memory
- *     timeline_axes.c     scales at the edges; callouts
- *     timeline_lanes.c    annotations, steps, marks, spikes
- *     timeline_select.c   cursor and interval
- *     timeline_hover.c    the allocation under the pointer, the pinned one
- *     timeline_legend.c   what the colours mean
- *     timeline_segments.c segments, by how full they are
- *     timeline_other.c    the compared device
- *     pane_minimap.c      the whole trace, and where the window is */
+ *     pane_timeline.c       which part goes where; the mouse
+ *     timeline_commands.c   the commands that move the picture
+ *     timeline_stack.c      allocations: tiles and their colours
+ *     timeline_labels.c     names inside allocations
+ *     timeline_curves.c     levels over time, peaks, out of memory
+ *     timeline_axes.c       scales at the edges; callouts
+ *     timeline_lanes.c      annotations, steps, marks, spikes
+ *     timeline_select.c     cursor and interval
+ *     timeline_hover.c      the allocation under the pointer, the pinned one
+ *     timeline_legend.c     what the colours mean
+ *     timeline_segments.c   segments, by how full they are
+ *     timeline_compare.c    the compared device
+ *     pane_minimap.c        the whole trace, and where the window is */
 #ifndef MV_PANE_TIMELINE_H
 #define MV_PANE_TIMELINE_H
 

@@ -30,7 +30,7 @@ typedef struct {
 
 /* What x counts:
  *
- *     TICKS    as PyTorch's viewer (drawn.h): slides take 3 ticks, edges are slanted
+ *     TICKS    as PyTorch's viewer (drawn_rows.h): slides take 3 ticks, edges are slanted
  *     EVENTS   what is alive after event e fills [e, e + 1); slides are steps
  *     TIME     microseconds, time_us of the events as they are; slides are steps
  *

@@ -1,14 +1,14 @@
 /* The parts that pictures of allocations are painted from; only the files that paint them include
  * this.
  *
- *     timeline.c   the timeline: what is painted, in which order
- *     shown.c      which rows: those of a filter, the largest
- *     shapes.c     the allocations
- *     fullness_painter.c   segments by how full they are
- *     callers.c    call sites: which allocations share a colour, and the legend
- *     ruler.c      axes, titles
- *     lanes.c      annotations and steps
- *     marker.c     curves, peaks, out-of-memory events
+ *     timeline.c            the timeline: what is painted, in which order
+ *     shown_rows.c          which rows: those of a filter, the largest
+ *     allocation_shapes.c   the allocations
+ *     fullness_painter.c    segments by how full they are
+ *     caller_colours.c      call sites: which allocations share a colour, and the legend
+ *     time_ruler.c          axes, titles
+ *     annotation_lanes.c    annotations and steps
+ *     peak_marker.c         curves, peaks, out-of-memory events
  */
 #ifndef MV_TIMELINE_PAINTER_H
 #define MV_TIMELINE_PAINTER_H
