@@ -103,7 +103,7 @@ function drawnPieces(file, at, device) {
   const found = titles.map((title) => [title.match(/([0-9][0-9,]*) bytes/), title.match(/\bat (0x[0-9a-f]+)/), title])
     .filter(([bytes, addr, title]) => bytes && addr && !/small pieces/.test(title));
   return found.map(([bytes, addr, title]) => (title.startsWith("<title>free:") ? "free" :
-    title.startsWith("<title>freed, but") ? "pending" : "allocated") + ` ${bytes[1].replace(/,/g, "")} ${addr[1]}`);
+    title.startsWith("<title>freed, waiting") ? "pending" : "allocated") + ` ${bytes[1].replace(/,/g, "")} ${addr[1]}`);
 }
 
 // Heap and flame graphs of the page against those of the commands, to the byte.
