@@ -1,8 +1,8 @@
 /* One frame of the viewer: the scene that its panes paint, and the zones that can be clicked.
  *
- * A frame is painted anew each time (immediate mode). Everything that can be clicked is a zone with
- * a command (view/state/command.h) and a number; so whatever the mouse can do, the keyboard, a
- * script and the palette can do too. The zone painted last is on top. */
+ * A frame is painted from scratch each time (immediate mode). Everything that can be clicked is a
+ * zone with a command (view/state/command.h) and a number; so whatever the mouse can do, the
+ * keyboard, a script and the palette can do too. The zone painted last is on top. */
 #ifndef MV_UI_H
 #define MV_UI_H
 

@@ -8,7 +8,7 @@
 
 #include "view/state/document.h"
 
-enum { MV_MOST_OCCUPANTS = 10000 }; /* at most so many rows of a history: the latest */
+enum { MV_MOST_OCCUPANTS = 10000 }; /* most rows of a history that are kept: the latest ones */
 
 typedef struct {
     uint32_t alloc;   /* row of lives->allocs */

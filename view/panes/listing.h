@@ -1,6 +1,6 @@
 /* The viewer's tables: rows of numbers and texts with the place in the picture that each is about.
  *
- *     stacks      who holds memory at the cursor, by line of code    memviz peak --at EVENT
+ *     stacks what holds memory at the cursor, by line of code    memviz peak --at EVENT
  *     leaks       what grows and is never freed                      memviz leaks
  *     fragments   the holes at the cursor and their neighbours       memviz fragmentation
  *     sizes       blocks by powers of two, at the cursor and ever

@@ -19,7 +19,7 @@ typedef struct {
     bool failed;       /* memory ran out */
 } mv_listing_maker;
 
-/* Room for so many rows. */
+/* Makes room for `rows` rows. */
 bool mv_listing_reserve(mv_listing_maker *maker, const mv_listing_column *columns,
                         uint32_t column_count, uint32_t rows);
 

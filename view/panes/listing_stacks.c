@@ -1,4 +1,4 @@
-/* Who holds memory: by line of code, by leak, by size. */
+/* What holds memory: by line of code, by leak, by size. */
 
 #include "base/size.h"
 #include "base/sort.h"

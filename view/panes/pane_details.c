@@ -1,4 +1,4 @@
-/* One allocation: what it is, who made and freed it, and who else used its address. */
+/* One allocation: what it is, what made and freed it, and what else used its address. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -370,7 +370,7 @@ static void ask_story(details_frame *p)
     p->view->panels->details_shown = p->history;
 }
 
-/* Two columns: what it is and its address; who made it and who freed it. */
+/* Two columns: what it is and its address; what made it and what freed it. */
 static void paint_narrow(details_frame *p, mv_box box)
 {
     mv_box left = mv_box_cut_left(&box, roundf(box.w * 0.48f));

@@ -1,4 +1,4 @@
-/* The flame graph: who called whom, as wide as the bytes they hold. */
+/* The flame graph: what called what, as wide as the bytes they hold. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

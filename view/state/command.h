@@ -1,6 +1,6 @@
 /* What the viewer can do: one table (view/state/commands.def). Keys, the help overlay, the palette,
- * tips, scripts and docs/viewer.md are made from it. tests/test_view_commands.c fails on a key that
- * is given twice.
+ * tips, scripts and docs/viewer.md are made from it. tests/view/test_view_commands.c fails on a key
+ * that is given twice.
  *
  * To add a command: a row in commands.def and a function mv_do_NAME in the file of its pane. */
 #ifndef MV_COMMAND_H

@@ -21,8 +21,8 @@ struct mv_slot {
     mv_job_fn *fn;
     void *context;
     uint32_t ask_bytes;
-    result shown;   /* lent to the pane */
-    result ready;   /* found, not lent yet */
+    result shown;   /* the result that the pane uses */
+    result ready;   /* a newer result, which the pane has not asked for yet */
     result running; /* other threads than its worker may read only `ask` */
     bool is_waiting;
     _Alignas(16) unsigned char waiting[MV_ASK_MOST];

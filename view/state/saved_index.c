@@ -123,7 +123,7 @@ void mv_saved_device_fill(uint32_t device, const mv_pyramid *pyramid, mv_saved_d
     }
 }
 
-/* Bytes asked for and bytes of segments. */
+/* Requested bytes and bytes of segments. */
 typedef struct {
     uint64_t allocated, reserved; /* modulo 2^64, so that damaged sizes do no harm */
 } sums;

@@ -330,7 +330,7 @@ static bool expect_number(script *s, uint64_t is)
            (wanted == (double)is || fail(s, "it is %llu", (unsigned long long)is));
 }
 
-/* At most so many inputs. */
+/* At most that many inputs. */
 static bool expect_inputs(script *s)
 {
     double most = 0;

@@ -85,7 +85,7 @@ void mv_search_update(mv_view *view)
 
 /* ---- what is searched -------------------------------------------------------------------- */
 
-/* A search is shown as soon as there is one, and all is shown when it is gone. */
+/* A new search is highlighted; when it is cleared, everything is shown. */
 static void set_words(mv_view *view, const char *words)
 {
     size_t length = mv_utf8_cut(words, sizeof view->now.search - 1);

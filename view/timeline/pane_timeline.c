@@ -16,7 +16,7 @@ enum {
     LEAST_FOR_LEGEND = 840,
     SPIKES = 13,
     GRIP = 5,
-    CLICK = 4 /* a click may move by so many pixels */
+    CLICK = 4 /* pixels that the pointer may move during a click */
 };
 
 /* ---- opening ------------------------------------------------------------------------------ */

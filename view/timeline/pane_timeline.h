@@ -32,7 +32,7 @@ typedef struct {
     mv_viewport at; /* that the columns belong to */
     const mv_pyramid *pyramid;
     uint32_t count, capacity;
-    uint32_t exact;     /* the first so many are exact; others may be off by less than a column */
+    uint32_t exact; /* the first columns that are exact; others may be off by less than a column */
     mv_extent *columns; /* [count] */
 } mv_envelope;
 

@@ -55,7 +55,7 @@ const char *mv_plot_time(const mv_plot *p,
 bool mv_plot_callout(mv_plot *p, float x, float y, uint32_t colour, const char *text);
 
 /* ---- timeline_curves.c ---- */
-/* Finds the unknown columns, and makes at most so many exact; true when all are. */
+/* Finds the unknown columns, and makes at most `most` exact; true when all are. */
 enum { MV_EXACT_COLUMNS = 200 }; /* in each frame, while others wait for it */
 bool mv_envelope_find(mv_timeline_pane *pane, mv_envelope *envelope, mv_pyramid_reader *reader,
                       mv_viewport at, uint32_t most);

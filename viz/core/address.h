@@ -1,4 +1,5 @@
-/* Who ever lived at an address: every allocation whose block covered a byte, over the whole trace.
+/* What was ever allocated at an address: every allocation whose block covered a byte, over the
+ * whole trace.
  *
  *     address     │  ranks by address, then by end of the block
  *       0x5000    │        ┌───┐

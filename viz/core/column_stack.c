@@ -402,7 +402,7 @@ bool mv_column_stack_next(const mv_column_stack *c, mv_run *run)
     uint32_t r = run->rank;
     uint64_t bytes = 0;
 
-    /* Rows that have ended at the instant are looked for as well while they hold bytes open. */
+    /* Rows that have ended at the instant also count while they hold bytes open. */
     if (event != MV_BEFORE && c->now.slid < MV_SLID)
         event--;
     while (bytes == 0) {

@@ -5,8 +5,8 @@
  *     rows of lives->segments ─► segments held after E, by address ┴─► the map: runs, blocks, holes
  *
  * The map is the one that mv_heap_map_make gives after mv_heap_advance(&heap, E), to the byte;
- * tests/test_heap_moment.c compares. If a trace contradicts itself and two blocks at one address
- * are alive, the later one wins. */
+ * tests/core/test_heap_moment.c compares. If a trace contradicts itself and two blocks at one
+ * address are alive, the later one wins. */
 #ifndef MV_HEAP_MOMENT_H
 #define MV_HEAP_MOMENT_H
 

@@ -34,9 +34,9 @@
 
 /* What a row weighs and when it ends. */
 typedef enum {
-    MV_INDEX_ALLOCATED, /* block bytes, until the free was asked for: allocated_bytes */
+    MV_INDEX_ALLOCATED, /* block bytes, until the free is requested: allocated_bytes */
     MV_INDEX_ACTIVE,    /* block bytes, until the free was complete: active_bytes */
-    MV_INDEX_REQUESTED  /* bytes asked for, until the free was complete: what PyTorch draws */
+    MV_INDEX_REQUESTED  /* requested bytes, until the free is completed: what PyTorch draws */
 } mv_index_measure;
 
 /* A row that ends at an event which lives->alloc_of gives to another row, or to none. */

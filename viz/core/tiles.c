@@ -28,7 +28,7 @@ typedef enum { TILE_FREE, TILE_WANTED, TILE_READY, TILE_FAILED } tile_state;
 typedef struct {
     mv_tile tile;
     tile_state state;
-    uint64_t used; /* the last turn that showed it or asked for it */
+    uint64_t used; /* the last turn that showed it or requested it */
     uint64_t bytes;
     uint32_t *ids; /* followed by the spikes */
     uint32_t job;

@@ -101,8 +101,8 @@ mv_tile_frame mv_tiles_frame(mv_tiles *tiles, const mv_tile_view *view, uint64_t
 /* No request waits and no worker works. */
 bool mv_tiles_are_idle(const mv_tiles *tiles);
 
-/* Drops the tiles of a subject; waits for workers that are at one. Afterwards nothing that was lent
- * with a subject of this id is read any more. */
+/* Drops the tiles of a subject; waits for workers that use it. Afterwards nothing that belongs to a
+ * subject with this id is read any more. */
 void mv_tiles_forget(mv_tiles *tiles, uint64_t subject);
 
 /* What the tiles of a view show at one of its pixels, when the scale is at rest. For mv_hit_find.

@@ -47,7 +47,7 @@ typedef struct {
     bool all_frames;         /* stacks also show native and interpreter frames, at first */
     const mv_filter *filter; /* at first the page shows only its matches; NULL: everything */
     const char *filter_text; /* its words */
-    uint32_t top; /* at first only the largest so many are in colour, all others grey; 0: all */
+    uint32_t top; /* at first only this many, the largest, are in colour, all others grey; 0: all */
     mv_packed columns;
     uint32_t devices;              /* added so far */
     char verdict[MV_HTML_VERDICT]; /* verdict of the first device with a leak, else of the first */

@@ -262,8 +262,8 @@ static void add_ooms(device *d)
     const mv_events *e = &d->lives->events;
     mv_packed *c = d->columns;
 
-    begin_column(d, MV_CODING_PLAIN, "oom"); /* event, bytes asked for, device's free bytes and 1
-                                              * (0: not known), stack and 1; four numbers each */
+    begin_column(d, MV_CODING_PLAIN, "oom"); /* event, requested bytes, device's free bytes + 1 (0:
+                                              * not known), stack + 1; four numbers each */
     for (uint32_t i = 0; i < e->count; i++) {
         if (e->action[i] != MV_ACTION_OOM)
             continue;

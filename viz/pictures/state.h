@@ -68,7 +68,7 @@ typedef struct {
     const char *title;          /* the file's name; not NULL */
     uint32_t event;             /* the moment is after it, or MV_BEFORE */
     const mv_leaks *leaks;      /* of these lives: their blocks are red; NULL: none */
-    uint32_t top;               /* only the largest so many blocks have a colour; 0: all */
+    uint32_t top;               /* only this many blocks, the largest, have a colour; 0: all */
     const mv_filter_bits *only; /* only these have a colour, by row of lives->allocs, the others are
                                    grey; NULL: all */
     const char *filter;         /* what chose `only` */

@@ -16,7 +16,7 @@ enum {
     MARKS = 13,
     BOTTOM = 78,
     HOVER_BYTES = 1400000,
-    ONE_BY_ONE = 4000 /* up to so many, small ones also have a shape each */
+    ONE_BY_ONE = 4000 /* up to this many, small ones also have a shape each */
 };
 
 const char *mv_painter_hover(mv_painter *p, const char *text)

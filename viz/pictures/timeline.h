@@ -21,8 +21,8 @@ typedef struct {
     uint32_t width, height; /* pixels; 0: 1400 x 760. Below 800 x 360 a larger scene is shown
                              * smaller */
     uint32_t from, to;      /* events [from, to); to 0: all */
-    uint32_t top; /* only the largest so many blocks are drawn one by one; all others are one grey
-                     band on top, with a row in the legend; 0: all */
+    uint32_t top; /* only this many blocks, the largest, are drawn one by one; all others are one
+                     grey band on top, with a row in the legend; 0: all */
     const mv_filter_bits *only; /* by row: only these are stacked, and the heading says how much of
                                    the peak they are; NULL: all */
     const char *filter;         /* what chose `only`, for the heading */

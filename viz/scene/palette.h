@@ -28,11 +28,11 @@ const mv_theme *mv_theme_of(bool is_dark);
 
 enum { MV_BASE_COLOURS = 6, MV_SITE_COLOURS = 14, MV_MUTED_COLOURS = 4 };
 
-/* Colours that people who see no red or no green can also tell apart (tests/test_palette.c says how
- * well). The first MV_BASE_COLOURS are hues of Okabe and Ito ("Color Universal Design", 2008),
- * without vermillion, which is too close to the colour of a leak. The others are darker and lighter
- * ones near those hues, chosen by a search for the largest minimum distance between all of them,
- * the greys and the leak, as seen with normal vision, without red and without green. */
+/* Colours that people who see no red or no green can also tell apart (tests/scene/test_palette.c
+ * says how well). The first MV_BASE_COLOURS are hues of Okabe and Ito ("Color Universal Design",
+ * 2008), without vermillion, which is too close to the colour of a leak. The others are darker and
+ * lighter ones near those hues, chosen by a search for the largest minimum distance between all of
+ * them, the greys and the leak, as seen with normal vision, without red and without green. */
 uint32_t mv_site_colour(uint32_t index);
 
 /* The site colour that a hash asks for, or the next that is not in *used (bits): while plain hues

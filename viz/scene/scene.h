@@ -106,7 +106,7 @@ mv_point mv_scene_corner(const mv_scene *scene, const mv_shape *s, uint32_t i);
 const char *mv_scene_format(mv_scene *scene, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* The approximate width of a text as drawn: without a font at hand, it rather overestimates. */
+/* The approximate width of a text as drawn. It needs no font, and rather overestimates. */
 float mv_text_width(const char *text, float size);
 
 /* The text, or as much of both its ends as fits `width`, with an ellipsis between them. In the
