@@ -1,13 +1,11 @@
 #include "cli/options.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "base/size.h"
 #include "cli/nearest.h"
 #include "viz/scene/raster.h"
@@ -51,13 +49,7 @@ static void make_tables(uint64_t allowed, getopt_tables *t)
 
 static bool read_number(const char *text, uint64_t most, uint64_t *out)
 {
-    char *end;
-
-    if (!isdigit((unsigned char)*text))
-        return false;
-    errno = 0;
-    *out = strtoull(text, &end, 10);
-    return errno == 0 && *end == 0 && *out <= most;
+    return mv_number_read(text, out) && *out <= most;
 }
 
 /* The position of `text` among the option's words, or -1. */
@@ -96,10 +88,7 @@ static bool take_size(mv_options *o, const char *text)
 /* "1.5" */
 static bool take_scale(mv_options *o, const char *text)
 {
-    char *end;
-
-    o->scale = strtod(text, &end);
-    return end != text && *end == 0 && o->scale >= 0.5 && o->scale <= 4;
+    return mv_number_read_double(text, &o->scale) && o->scale >= 0.5 && o->scale <= 4;
 }
 
 /* Which frames of stacks; where there is something to time, also how many frames of pictures. */

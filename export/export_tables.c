@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/numbers.h"
 #include "export/export.h"
 
 static mv_cell none(void)
@@ -465,16 +466,11 @@ static void put_quoted(mv_sink *sink, mv_span text)
 
 static void put_number(mv_sink *sink, const mv_cell *cell)
 {
-    char digits[21];
-    uint32_t at = sizeof digits;
-    uint64_t rest = cell->number;
+    char digits[MV_DIGITS];
 
-    do
-        digits[--at] = (char)('0' + rest % 10);
-    while (rest /= 10);
     if (cell->is_negative)
-        digits[--at] = '-';
-    mv_sink_write(sink, digits + at, sizeof digits - at);
+        mv_sink_write(sink, "-", 1);
+    mv_sink_write(sink, digits, mv_digits(digits, cell->number));
 }
 
 static void put_row(mv_sink *sink, const mv_cell *cells, uint32_t columns)

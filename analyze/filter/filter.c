@@ -8,6 +8,7 @@
 #include "analyze/peak/category.h"
 #include "base/numbers.h"
 #include "base/size.h"
+#include "base/utf8.h"
 
 typedef struct {
     mv_arena *arena;
@@ -19,12 +20,10 @@ typedef struct {
 
 static bool fail(filter_reader *r, uint32_t at, const char *what)
 {
-    uint32_t characters = 1;
+    uint32_t character = (uint32_t)mv_utf8_count(r->text, at) + 1;
 
-    for (uint32_t i = 0; i < at; i++)
-        characters += ((unsigned char)r->text[i] & 0xc0) != 0x80;
     r->out->bad_at = at;
-    snprintf(r->why, MV_FILTER_WHY, "at character %u: %s", characters, what);
+    snprintf(r->why, MV_FILTER_WHY, "at character %u: %s", character, what);
     return false;
 }
 

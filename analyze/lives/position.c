@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "base/text.h"
 
 int64_t mv_position_start_us(const mv_trace *trace)
@@ -63,13 +64,9 @@ static int64_t annotation_time(const mv_trace *trace, const char *text)
     int64_t time = annotation_start(trace, name, 1);
     const char *hash = strrchr(text, '#');
     uint64_t k;
-    char *end;
 
-    if (time != MV_NO_TIME || !hash || !isdigit((unsigned char)hash[1]))
+    if (time != MV_NO_TIME || !hash || !mv_number_read(hash + 1, &k) || k == 0)
         return time;
-    k = strtoull(hash + 1, &end, 10);
-    if (*end || k == 0)
-        return MV_NO_TIME;
     name.length = (uint64_t)(hash - text);
     return annotation_start(trace, name, k);
 }

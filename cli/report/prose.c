@@ -6,11 +6,7 @@
 
 uint32_t mv_prose_width(const char *text)
 {
-    uint32_t width = 0;
-
-    for (; *text; text++)
-        width += ((uint8_t)*text & 0xc0) != 0x80;
-    return width;
+    return (uint32_t)mv_utf8_count(text, strlen(text));
 }
 
 static void put_span(mv_out *out, const char *text, size_t length)
@@ -23,15 +19,6 @@ static uint32_t columns_of(const mv_out *out)
     if (out->columns == 0)
         return MV_PROSE_COLUMNS;
     return out->columns < MV_PROSE_MOST ? out->columns : MV_PROSE_MOST;
-}
-
-static uint32_t word_width(const char *word, size_t length)
-{
-    uint32_t width = 0;
-
-    for (size_t i = 0; i < length; i++)
-        width += ((uint8_t)word[i] & 0xc0) != 0x80;
-    return width;
 }
 
 void mv_prose_add(char *text, size_t size, const char *format, ...)
@@ -82,7 +69,7 @@ void mv_prose_put(mv_out *out, uint32_t column, uint32_t indent, const char *for
     va_end(args);
     for (const char *word = text; *word;) {
         size_t length = word_length(word);
-        uint32_t width = word_width(word, length);
+        uint32_t width = (uint32_t)mv_utf8_count(word, length);
 
         if (!is_first && column + 1 + width > columns) {
             mv_out_char(out, '\n');
@@ -122,7 +109,7 @@ static void put_cut_path(mv_out *out, uint32_t room, const char *text)
     rest = path;
     if (mv_prose_width(path) > room) {
         for (width = mv_prose_width(path); width + 2 > room && *rest; width--)
-            for (rest++; ((uint8_t)*rest & 0xc0) == 0x80;)
+            for (rest++; mv_utf8_is_tail(*rest);)
                 rest++;
         mv_out_text(out, "..");
     }
@@ -144,7 +131,7 @@ void mv_prose_put_cut(mv_out *out, uint32_t room, const char *text)
     }
     while (text[length] && width + 2 < room) {
         width++;
-        for (length++; ((uint8_t)text[length] & 0xc0) == 0x80;)
+        for (length++; mv_utf8_is_tail(text[length]);)
             length++;
     }
     put_span(out, text, length);

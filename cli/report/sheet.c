@@ -113,7 +113,7 @@ static bool is_rest_empty(const mv_sheet *sheet, uint64_t row, uint32_t column)
 static const char *tail(const char *text, uint32_t room)
 {
     for (uint32_t width = mv_prose_width(text); *text && width + 2 > room; width--)
-        for (text++; ((uint8_t)*text & 0xc0) == 0x80;)
+        for (text++; mv_utf8_is_tail(*text);)
             text++;
     return text;
 }
