@@ -15,7 +15,7 @@
 
 #define MV_RESERVED_PART_LIST(X)                                                            \
     X(ALLOCATED, "allocated", "in use, without rounding")                                   \
-    X(ROUNDING, "rounding", "rounding: blocks larger than what was asked for")              \
+    X(ROUNDING, "rounding", "rounding: blocks are larger than requested")                   \
     X(PENDING, "pending_frees", "freed, but waiting for another stream")                    \
     X(APART, "streams_and_pools", "streams and pools: each needs its most at another time") \
     X(HOLES, "holes", "holes beside blocks in use")                                         \

@@ -85,8 +85,8 @@ static void note_doubts(note_list *list, const mv_lives *lives)
                "allocations do not start where free memory started");
     count_note(list, lives->doubts.outside, "allocation lies outside every known segment",
                "allocations lie outside every known segment");
-    count_note(list, lives->doubts.lone_frees, "free of an address where nothing was alive",
-               "frees of addresses where nothing was alive");
+    count_note(list, lives->doubts.lone_frees, "free of an address without an allocation",
+               "frees of addresses without an allocation");
     count_note(list, lives->doubts.lost_frees,
                "allocation ended without a free event: its memory was used again",
                "allocations ended without a free event: their memory was used again");
@@ -102,14 +102,14 @@ static void note_rounding(note_list *list, const mv_trace *trace)
     mv_rounding r = mv_rounding_of(trace);
 
     if (r.is_npu && r.blocks > 0)
-        note(
-            list,
-            "sizes follow torch_npu, which rounds a request and %u bytes up to %u: so has it %u of "
-            "%u blocks; CUDA's rule has %u",
-            MV_NPU_PAD, MV_MIN_BLOCK, r.npu_fits, r.blocks, r.cuda_fits);
+        note(list,
+             "sizes follow torch_npu, which rounds a request + %u bytes up to %u: that fits %u of "
+             "%u "
+             "blocks; CUDA's rule fits %u",
+             MV_NPU_PAD, MV_MIN_BLOCK, r.npu_fits, r.blocks, r.cuda_fits);
     else if (r.is_npu)
         note(list,
-             "sizes follow torch_npu, which is named in the stacks: a request and %u bytes, "
+             "sizes follow torch_npu, which is named in the stacks: a request + %u bytes, "
              "rounded up to %u",
              MV_NPU_PAD, MV_MIN_BLOCK);
 }
@@ -117,8 +117,9 @@ static void note_rounding(note_list *list, const mv_trace *trace)
 static void note_file(note_list *list, const mv_trace *trace, const mv_totals_findings *found)
 {
     note_rounding(list, trace);
-    count_note(list, found->uneven_segments, "final segment has sums that are not its blocks'",
-               "final segments have sums that are not their blocks'");
+    count_note(list, found->uneven_segments,
+               "final segment has sums that differ from those of its blocks",
+               "final segments have sums that differ from those of their blocks");
     if (found->has_private_pools)
         count_note(list, found->unknown_pools,
                    "released segment may have been in a private pool; it is counted in the "
@@ -126,8 +127,8 @@ static void note_file(note_list *list, const mv_trace *trace, const mv_totals_fi
                    "released segments may have been in private pools; they are counted in the "
                    "default pool");
     count_note(list, trace->notes[MV_NOTE_UNSORTED_TIME].count,
-               "event in the file is earlier than the one ahead of it: the order may be wrong",
-               "events in the file are earlier than those ahead of them: the order may be wrong");
+               "event in the file is earlier than the one before it: the order may be wrong",
+               "events in the file are earlier than those before them: the order may be wrong");
 }
 
 static void judge_peaks(mv_audit *a, const mv_lives *lives, const mv_levels *final,
