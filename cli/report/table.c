@@ -5,6 +5,7 @@
 
 #include "analyze/code/culprit.h"
 #include "base/size.h"
+#include "base/text.h"
 #include "base/texts.h"
 #include "cli/report/csv.h"
 #include "cli/report/json.h"
@@ -16,6 +17,14 @@
 
 typedef enum { AS_TEXT, AS_JSON, AS_CSV } medium;
 
+#define MOST_NAME 60
+
+/* The names of the members of long lists as they are written: `,"size":`. */
+typedef struct {
+    char text[MV_MOST_FIELDS][MOST_NAME + 4];
+    uint8_t length[MV_MOST_FIELDS]; /* 0: no member */
+} member_names;
+
 /* A table while its rows are listed. */
 struct mv_rows {
     medium medium;
@@ -24,6 +33,8 @@ struct mv_rows {
     const void *all;
     uint64_t count, taken, limit; /* rows that were added; what mv_rows_take was told */
     bool is_top;                  /* the report itself */
+    /* in JSON */
+    const member_names *names; /* of MV_SHAPE_LINES without objects in its rows; else NULL */
     /* in text */
     mv_sheet *sheet;
     const char *heading[MV_MOST_FIELDS]; /* of each field; NULL: no column */
@@ -200,6 +211,35 @@ static void put_members(mv_rows *rows, const mv_value *values, mv_span before,
     put_key(rows->out, before, (mv_span){0}, "");
 }
 
+/* False when a row has objects in it: then names depend on values. */
+static bool make_names(const mv_table *table, member_names *out)
+{
+    for (uint32_t i = 0; i < table->count; i++) {
+        const char *key = table->fields[i].key;
+        out->length[i] = 0;
+        if (!key)
+            continue;
+        if (strchr(key, '.') || strlen(key) > MOST_NAME)
+            return false;
+        out->length[i] = (uint8_t)snprintf(out->text[i], sizeof out->text[i], ",\"%s\":", key);
+    }
+    return true;
+}
+
+static void put_named_members(mv_rows *rows, const mv_value *values)
+{
+    const member_names *names = rows->names;
+    uint32_t skipped = 1; /* the first one has no comma */
+
+    for (uint32_t i = 0; i < rows->table->count; i++) {
+        if (names->length[i] == 0 || values[i].kind == MV_VALUE_ABSENT)
+            continue;
+        mv_out_bytes(rows->out, names->text[i] + skipped, names->length[i] - skipped);
+        put_json_value(rows, i, &values[i]);
+        skipped = 0;
+    }
+}
+
 static void add_json(mv_rows *rows, const mv_value *values)
 {
     mv_table_shape shape = rows->table->shape;
@@ -220,14 +260,20 @@ static void add_json(mv_rows *rows, const mv_value *values)
         return;
     }
     mv_out_char(rows->out, '{');
-    put_members(rows, values, (mv_span){0}, ",");
+    if (rows->names)
+        put_named_members(rows, values);
+    else
+        put_members(rows, values, (mv_span){0}, ",");
     mv_out_char(rows->out, '}');
 }
 
 static void put_json_rows(mv_rows *rows, const void *one)
 {
     bool is_map = rows->table->shape == MV_SHAPE_MAP;
+    member_names names;
 
+    if (rows->table->shape == MV_SHAPE_LINES && make_names(rows->table, &names))
+        rows->names = &names;
     if (rows->table->json) {
         rows->table->json(rows, rows->all, one);
         return;
@@ -392,10 +438,10 @@ bool mv_table_has(const mv_table *report, const char *path)
 static void append_paths(const mv_table *table, const char *path, char *out)
 {
     for (uint32_t i = 0; i < table->count; i++) {
-        char inner[MV_TABLE_PATHS];
+        char inner[MV_TABLE_PATHS] = "";
         if (!table->fields[i].table)
             continue;
-        snprintf(inner, sizeof inner, "%s%s%s", path, *path ? "." : "", table->fields[i].key);
+        mv_text_append(inner, sizeof inner, "%s%s%s", path, *path ? "." : "", table->fields[i].key);
         mv_prose_add(out, MV_TABLE_PATHS, ", %s", inner);
         append_paths(table->fields[i].table, inner, out);
     }
