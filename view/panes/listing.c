@@ -112,14 +112,14 @@ static int by_cell(const void *left, const void *right, const void *context)
     return order * s->sign;
 }
 
-static void sort(mv_listing *table, uint32_t column, bool is_ascending)
+static void sort(mv_arena *arena, mv_listing *table, uint32_t column, bool is_ascending)
 {
     table_order s = {table, column, is_ascending ? 1 : -1};
 
     for (uint32_t i = 0; i < table->count; i++)
         table->order[i] = i;
     if (column < table->column_count && table->count > 1)
-        mv_sort_by(NULL, table->order, table->count, sizeof *table->order, by_cell, &s);
+        mv_sort_by(arena, table->order, table->count, sizeof *table->order, by_cell, &s);
 }
 
 /* ---- all --------------------------------------------------------------------------------- */
@@ -171,7 +171,7 @@ mv_code mv_listing_find(mv_arena *arena, const mv_listing_ask *ask, mv_listing *
     if (!is_done)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "table");
     if (out->cells)
-        sort(out, ask->sort, ask->is_ascending);
+        sort(arena, out, ask->sort, ask->is_ascending);
     return MV_OK;
 }
 

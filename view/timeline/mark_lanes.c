@@ -75,7 +75,7 @@ static bool find_begins(mv_arena *arena, uint32_t events, mv_mark_lanes *out)
         for (uint32_t k = 0; k < out->lanes[i].count; k++)
             if (out->lanes[i].rows[k].from < events)
                 out->begins[count++] = out->lanes[i].rows[k].from;
-    mv_sort_rows(NULL, out->begins, count, MV_RISING_VALUES(uint32_t));
+    mv_sort_rows(arena, out->begins, count, MV_RISING_VALUES(uint32_t));
     for (uint32_t i = 0; i < count; i++)
         if (i == 0 || out->begins[i] != out->begins[i - 1])
             out->begins[out->begin_count++] = out->begins[i];

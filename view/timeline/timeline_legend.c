@@ -114,7 +114,7 @@ static void count_part(mv_plot *p)
         p->ui->is_animating = true;
         return;
     }
-    mv_sort_by(NULL, l->groups, GROUPS, sizeof *l->groups, most_bytes_first, NULL);
+    mv_sort_by(&p->pane->arena, l->groups, GROUPS, sizeof *l->groups, most_bytes_first, NULL);
     l->is_done = true;
     shown = p->pane->legend;
     p->pane->legend = *l;

@@ -53,7 +53,7 @@ static bool list_odd(mv_arena *arena, mv_index *x, uint32_t count)
         if (end < x->events && !is_told(x, r, end) && mv_index_is_ever_alive(x, r))
             x->odd[x->odd_count++] = (mv_index_end){end, r};
     }
-    mv_sort_rows(NULL, x->odd, x->odd_count, MV_RISING(mv_index_end, event)); /* by rank already */
+    mv_sort_rows(arena, x->odd, x->odd_count, MV_RISING(mv_index_end, event)); /* by rank already */
     return true;
 }
 
