@@ -12,7 +12,7 @@
 #include "cli/report/table.h"
 
 /* Rows in text when --limit says nothing, lines beside them; names in the first line. */
-enum { TEXT_ROWS = 15, OTHER_LINES = 8, VERDICT_NAMES = 4, NAME = 64 };
+enum { TEXT_ROWS = 15, OTHER_LINES = 8, NAME = 64 };
 
 typedef struct {
     mv_cli *cli;
@@ -123,68 +123,15 @@ const mv_table mv_report_ledger = {MV_TABLE(REPORT_FIELDS, mv_rows_list_lists),
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-#define SENTENCE 640
-
-static void add_signed(char text[SENTENCE], const char *before, int64_t bytes)
-{
-    char size[MV_SIZE_TEXT];
-
-    mv_prose_add(text, SENTENCE, "%s%s", before, mv_size_signed_text(size, bytes));
-}
-
-/* The libraries that hold most, by name; what is not named is told together. */
-static uint64_t add_names(const ledger_report *r, const mv_ledger *ledger, char text[SENTENCE])
-{
-    char names[VERDICT_NAMES][NAME], name[NAME], size[MV_SIZE_TEXT];
-    uint64_t sums[VERDICT_NAMES] = {0}, told = 0;
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < ledger->count; i++) {
-        uint32_t k = 0;
-        mv_library_name(mv_string_text(r->trace, ledger->by[i].library), name, sizeof name);
-        while (k < count && strcmp(names[k], name) != 0)
-            k++;
-        if (k == VERDICT_NAMES)
-            continue;
-        if (k == count)
-            memcpy(names[count++], name, sizeof name);
-        sums[k] += ledger->by[i].bytes;
-    }
-    for (uint32_t k = 0; k < count; k++) {
-        mv_prose_add(text, SENTENCE, "%s%s %s", k ? ", " : "", names[k],
-                     mv_size_text(size, sums[k]));
-        told += sums[k];
-    }
-    if (ledger->by_sum > told)
-        mv_prose_add(text, SENTENCE, ", others %s", mv_size_text(size, ledger->by_sum - told));
-    return ledger->by_sum;
-}
-
 static void put_verdict(const ledger_report *r, const mv_ledger *ledger)
 {
-    bool is_known = ledger->used != MV_NO_BYTES;
-    char size[MV_SIZE_TEXT], text[SENTENCE] = "";
-
-    mv_prose_add(text, SENTENCE, "device %u: %s %s: ", ledger->device,
-                 mv_size_text(size, is_known ? ledger->used : ledger->by_sum),
-                 is_known ? "used" : "asked for");
-    if (add_names(r, ledger, text) == 0)
-        mv_prose_add(text, SENTENCE, "nothing held by calls");
-    if (is_known) {
-        add_signed(text, ", context and code ", ledger->context_estimate);
-        add_signed(text, ", unexplained ", ledger->unexplained);
-        if (ledger->used > 0)
-            mv_prose_add(text, SENTENCE, " (%.0f %%)",
-                         (double)ledger->unexplained / (double)ledger->used * 100);
-    }
     mv_out_style(r->out, MV_STYLE_BOLD);
-    mv_prose_put(r->out, 0, 2, "%s", text);
+    mv_prose_put(r->out, 0, 2, "device %u: %s", ledger->device, ledger->verdict);
     mv_out_style(r->out, MV_STYLE_NONE);
 }
 
 static void put_moment(const ledger_report *r, const mv_ledger *ledger)
 {
-    char size[MV_SIZE_TEXT], others[64] = "";
     mv_out *out = r->out;
 
     if (ledger->time_us != MV_NO_TIME && r->start_us != MV_NO_TIME) {
@@ -193,40 +140,19 @@ static void put_moment(const ledger_report *r, const mv_ledger *ledger)
             mv_out_format(out, ", use sampled at %.3f s", seconds(r, ledger->sample_us));
         mv_out_char(out, '\n');
     }
-    if (ledger->why) {
+    if (*ledger->basis) {
         mv_out_text(out, "  ");
-        mv_prose_put(out, 2, 4, "use of the device is not known: %s", ledger->why);
-        return;
+        mv_prose_put(out, 2, 4, "%s", ledger->basis);
     }
-    if (ledger->total == MV_NO_BYTES)
-        return;
-    if (ledger->others != MV_NO_BYTES)
-        snprintf(others, sizeof others, ", %s of it in use by others",
-                 mv_size_text(size, ledger->others));
-    mv_out_text(out, "  ");
-    mv_prose_put(
-        out, 2, 4, "the device has %s%s; use is %s", mv_size_text(size, ledger->total), others,
-        ledger->is_process ? "this process's own" : "the device's, less what was in use before");
 }
 
 /* What is in no sum. */
 static void put_beside(const ledger_report *r, const mv_ledger *ledger)
 {
-    uint64_t framework = 0;
-    char size[MV_SIZE_TEXT], sum[MV_SIZE_TEXT];
+    char size[MV_SIZE_TEXT];
     mv_out *out = r->out;
 
-    for (uint32_t i = 0; i < ledger->count; i++)
-        framework += ledger->by[i].is_framework ? ledger->by[i].bytes : 0;
-    mv_out_char(out, '\n');
-    if (ledger->framework_reserved == framework && framework == 0)
-        mv_out_text(out, "  nothing is reserved by PyTorch's allocator\n");
-    else if (ledger->framework_reserved == framework)
-        mv_out_format(out, "  PyTorch's allocator says the same: %s reserved\n",
-                      mv_size_text(size, framework));
-    else
-        mv_out_format(out, "  PyTorch's allocator says %s reserved; its calls hold %s\n",
-                      mv_size_text(size, ledger->framework_reserved), mv_size_text(sum, framework));
+    mv_out_format(out, "\n  %s\n", ledger->check);
     if (ledger->host.count > 0)
         mv_out_format(out, "  pinned memory of the host: %s in %llu allocations\n",
                       mv_size_text(size, ledger->host.bytes),

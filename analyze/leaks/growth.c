@@ -1,7 +1,8 @@
 #include "analyze/leaks/growth.h"
 
 #include <math.h>
-#include <stdlib.h>
+
+#include "base/sort.h"
 
 /* If blocks that lived this long were freed this many times more rarely than blocks were kept, they
  * do not excuse the kept ones: a leaking line frees a block now and then, too. */
@@ -17,13 +18,6 @@
  * of fifty. */
 #define CHANCE_OF_STOP         0.02
 #define DEVIATIONS_OF_THINNING 2.0
-
-static int by_value(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-
-    return (x > y) - (x < y);
-}
 
 /* Bins with births that are needed for growth, including the youngest. A window of the last five
  * steps holds five before it is full, so it takes six. Births in exactly every second, third, ...
@@ -46,7 +40,7 @@ static uint32_t believable_age(const mv_growth_site *s, uint32_t first)
     while (set_up < s->alive && s->born[set_up] < first)
         set_up++;
 
-    qsort(s->lived, s->freed, sizeof *s->lived, by_value);
+    mv_sort_rows(NULL, s->lived, s->freed, MV_RISING_VALUES(uint32_t));
     for (;;) {
         while (i < s->freed && s->lived[i] <= age)
             i++;

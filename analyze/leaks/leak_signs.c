@@ -1,6 +1,7 @@
 #include "analyze/leaks/leak_signs.h"
 
-#include <stdlib.h>
+#include "base/search.h"
+#include "base/sort.h"
 
 /* A burst: this many blocks, born in this many steps, freed with no allocation in between. */
 #define BURST_BLOCKS 4
@@ -51,21 +52,6 @@ static void measure_blocks(const search *s, uint32_t *latest_pool)
     }
 }
 
-/* The number of entries below `event`; births are ascending. */
-static uint32_t births_before(const uint32_t *births, uint32_t count, uint32_t event)
-{
-    uint32_t low = 0;
-
-    while (low < count) {
-        uint32_t middle = low + (count - low) / 2;
-        if (births[middle] < event)
-            low = middle + 1;
-        else
-            count = middle;
-    }
-    return low;
-}
-
 static bool look_for_backward(const search *s)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
@@ -82,8 +68,8 @@ static bool look_for_backward(const search *s)
             births[count++] = a->birth[i];
     for (uint32_t k = 0; k < s->found->count; k++) {
         const mv_leak *leak = &s->found->leaks[k];
-        s->signs[k].has_backward = births_before(births, count, leak->first_event) <
-                                   births_before(births, count, leak->last_event);
+        s->signs[k].has_backward = mv_lower_bound_u32(births, count, leak->first_event) <
+                                   mv_lower_bound_u32(births, count, leak->last_event);
     }
     return true;
 }
@@ -96,15 +82,6 @@ typedef struct {
     uint32_t step; /* in which it was born */
 } freed;
 
-static int by_leak_and_time(const void *left, const void *right)
-{
-    const freed *a = left, *b = right;
-
-    if (a->leak != b->leak)
-        return a->leak < b->leak ? -1 : 1;
-    return (a->at > b->at) - (a->at < b->at);
-}
-
 static uint32_t list_freed(const search *s, freed *list)
 {
     const mv_alloc_lives *a = &s->lives->allocs;
@@ -116,7 +93,7 @@ static uint32_t list_freed(const search *s, freed *list)
             continue;
         list[count++] = (freed){leak, a->freed[i], mv_steps_bin(&s->found->steps, a->birth[i])};
     }
-    qsort(list, count, sizeof *list, by_leak_and_time);
+    mv_sort_rows(s->arena, list, count, MV_RISING(freed, leak), MV_RISING(freed, at));
     return count;
 }
 
@@ -144,8 +121,8 @@ static bool look_for_bursts(const search *s)
     count = list_freed(s, list);
     for (uint32_t i = 0, end; i < count; i = end) {
         for (end = i + 1; end < count && list[end].leak == list[i].leak; end++)
-            if (births_before(births, born, list[end - 1].at) !=
-                births_before(births, born, list[end].at))
+            if (mv_lower_bound_u32(births, born, list[end - 1].at) !=
+                mv_lower_bound_u32(births, born, list[end].at))
                 break;
         if (is_burst(list, i, end))
             s->signs[list[i].leak].has_bursts = true;

@@ -1,11 +1,11 @@
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/code/stack_marks.h"
 #include "analyze/leaks/growing_block.h"
 #include "analyze/leaks/leak_state.h"
 #include "analyze/leaks/net_growth.h"
+#include "base/sort.h"
 
 /* One in this many sizes must recur. Otherwise the site is a cache that gets an entry for each
  * shape. */
@@ -163,15 +163,6 @@ static void leak_site(mv_leak_state *w, mv_site_use *use)
     use->bytes_per_step = (judged_bytes + bins / 2) / bins;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const mv_sized_block *x = a, *y = b;
-
-    if (x->bytes != y->bytes)
-        return x->bytes < y->bytes ? -1 : 1;
-    return (x->bin > y->bin) - (x->bin < y->bin);
-}
-
 /* How the sizes of the blocks that a site keeps repeat. */
 typedef struct {
     bool recur;  /* at least one in four sizes was kept in several bins */
@@ -186,7 +177,8 @@ static size_habit sizes_of(mv_leak_state *w, const mv_site_use *use)
         uint32_t at = use->first_alive + i;
         w->sized[i] = (mv_sized_block){w->lives->allocs.requested[w->alive_row[at]], w->born[at]};
     }
-    qsort(w->sized, use->alive, sizeof *w->sized, by_size);
+    mv_sort_rows(w->scratch, w->sized, use->alive, MV_RISING(mv_sized_block, bytes),
+                 MV_RISING(mv_sized_block, bin));
     for (uint32_t i = 0, end; i < use->alive; i = end) {
         for (end = i + 1; end < use->alive && w->sized[end].bytes == w->sized[i].bytes;)
             end++;
@@ -250,19 +242,12 @@ typedef struct {
     bool is_state;
 } alive_block;
 
-static int by_block_size(const void *left, const void *right)
-{
-    const alive_block *a = left, *b = right;
-
-    return (a->size > b->size) - (a->size < b->size);
-}
-
 /* Whether the parameters explain the optimizer state: layers that are unfrozen one after another
  * get theirs step by step. Each parameter and gradient may have two state blocks of its size.
  * Optimizers that are created again and again have more. */
-static bool state_is_due(alive_block *blocks, uint32_t count)
+static bool state_is_due(mv_arena *scratch, alive_block *blocks, uint32_t count)
 {
-    qsort(blocks, count, sizeof *blocks, by_block_size);
+    mv_sort_rows(scratch, blocks, count, MV_RISING(alive_block, size));
     for (uint32_t i = 0, end; i < count; i = end) {
         uint32_t states = 0;
 
@@ -287,7 +272,7 @@ static bool check_state(mv_leak_state *w)
     for (uint32_t i = 0; i < a->count; i++)
         if (a->freed[i] == MV_NEVER)
             blocks[count++] = (alive_block){a->block[i], makes_state(w, marks, a->stack[i])};
-    if (!state_is_due(blocks, count))
+    if (!state_is_due(w->scratch, blocks, count))
         return true;
     for (uint32_t s = 0; s < w->sites.count; s++)
         if (is_steady(&w->uses[s]) && makes_state(w, marks, w->sites.stack[s]))

@@ -1,7 +1,6 @@
 #include "analyze/leaks/leaks.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/code/stack_marks.h"
@@ -11,6 +10,8 @@
 #include "analyze/leaks/leak_state.h"
 #include "analyze/leaks/program_exit.h"
 #include "base/size.h"
+#include "base/sort.h"
+#include "base/text.h"
 
 /* Without steps: a site that kept memory on fewer separate occasions does not grow. */
 #define OCCASIONS_TO_WORRY 3
@@ -62,15 +63,6 @@ int mv_leak_order(const void *a, const void *b)
     if (x->bytes != y->bytes)
         return x->bytes < y->bytes ? 1 : -1;
     return (x->first_event > y->first_event) - (x->first_event < y->first_event);
-}
-
-static int by_retained(const void *a, const void *b)
-{
-    const mv_retained *x = a, *y = b;
-
-    if (x->bytes != y->bytes)
-        return x->bytes < y->bytes ? 1 : -1;
-    return (x->stack.row > y->stack.row) - (x->stack.row < y->stack.row);
 }
 
 /* The row of each group, numbered in the order in which groups occur; MV_NO_ROW: none yet. */
@@ -184,7 +176,8 @@ static bool list_leaks(mv_leak_state *w)
     if (!leak_of || !explain(w, leak_of) ||
         !mv_leak_graphs_join(w->scratch, w->trace, w->sites.kinds, w->out))
         return false;
-    qsort(w->out->leaks, w->out->count, sizeof *w->out->leaks, mv_leak_order);
+    mv_sort_rows(w->scratch, w->out->leaks, w->out->count, MV_FALLING(mv_leak, bytes),
+                 MV_RISING(mv_leak, first_event));
     return advise(w);
 }
 
@@ -216,7 +209,8 @@ static bool list_retained(mv_leak_state *w)
         out->retained[*row].in_progress += use->in_progress_bytes;
         out->retained[*row].blocks += use->retained;
     }
-    qsort(out->retained, out->retained_count, sizeof *out->retained, by_retained);
+    mv_sort_rows(w->scratch, out->retained, out->retained_count, MV_FALLING(mv_retained, bytes),
+                 MV_RISING(mv_retained, stack.row));
     return true;
 }
 
@@ -300,27 +294,27 @@ static void set_verdict(mv_leaks *out, mv_leak_verdict verdict, const char *why,
 static const char *why_nameless(mv_leak_state *w)
 {
     const mv_leak_floor *f = &w->out->floor;
-    char first[MV_SIZE_TEXT], last[MV_SIZE_TEXT], text[200];
+    char first[MV_SIZE_TEXT], last[MV_SIZE_TEXT];
 
     if (f->steps < 2 || f->last <= f->first)
         return "the recording has no stacks, so no line can be judged";
-    snprintf(text, sizeof text,
-             "the floor rises from %s to %s over %u steps, but the recording has no stacks, so no "
-             "line can be named",
-             mv_size_text(first, f->first), mv_size_text(last, f->last), f->steps);
-    return mv_arena_text(w->arena, text, strlen(text));
+    return mv_arena_printf(
+        w->arena,
+        "the floor rises from %s to %s over %u steps, but the recording has no stacks, so no "
+        "line can be named",
+        mv_size_text(first, f->first), mv_size_text(last, f->last), f->steps);
 }
 
 static const char *why_list(mv_leak_state *w, uint32_t site)
 {
-    char label[160], text[320];
+    char label[160];
 
     mv_culprit_label(w->trace, w->sites.kinds, w->sites.stack[site], label, sizeof label);
-    snprintf(text, sizeof text,
-             "no steps were found; %u blocks of %s are alive, which a list and a leak have in "
-             "common",
-             w->uses[site].alive, label);
-    return mv_arena_text(w->arena, text, strlen(text));
+    return mv_arena_printf(
+        w->arena,
+        "no steps were found; %u blocks of %s are alive, which a list and a leak have in "
+        "common",
+        w->uses[site].alive, label);
 }
 
 static void decide_without_steps(mv_leak_state *w, const no_growth *o)

@@ -1,6 +1,7 @@
 #include "analyze/leaks/net_growth.h"
 
-#include <stdlib.h>
+#include "base/search.h"
+#include "base/sort.h"
 
 /* Bins that a block must live to count. Blocks that live shorter pass through the steps. */
 #define BINS_OF_AGE 3
@@ -11,33 +12,6 @@ typedef struct {
     uint32_t bin;
     int32_t net;
 } change;
-
-static int by_size_and_bin(const void *left, const void *right)
-{
-    const change *a = left, *b = right;
-
-    if (a->size != b->size)
-        return a->size < b->size ? -1 : 1;
-    return (a->bin > b->bin) - (a->bin < b->bin);
-}
-
-static int by_site_bin_size(const void *left, const void *right)
-{
-    const mv_kept_block *a = left, *b = right;
-
-    if (a->site != b->site)
-        return a->site < b->site ? -1 : 1;
-    if (a->bin != b->bin)
-        return a->bin < b->bin ? -1 : 1;
-    return (a->size > b->size) - (a->size < b->size);
-}
-
-static int by_size(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-    return (x > y) - (x < y);
-}
 
 /* The sizes of the kept blocks, ascending, each once. */
 static uint64_t *sizes_of(mv_arena *scratch, const mv_kept_block *kept, uint32_t count,
@@ -50,7 +24,7 @@ static uint64_t *sizes_of(mv_arena *scratch, const mv_kept_block *kept, uint32_t
         return NULL;
     for (uint32_t i = 0; i < count; i++)
         size[i] = kept[i].size;
-    qsort(size, count, sizeof *size, by_size);
+    mv_sort_rows(scratch, size, count, MV_RISING_VALUES(uint64_t));
     for (uint32_t i = 0; i < count; i++)
         if (i == 0 || size[i] != size[*sizes - 1])
             size[(*sizes)++] = size[i];
@@ -67,7 +41,9 @@ static bool is_old(const mv_alloc_lives *a, const mv_steps *steps, uint32_t row)
 
 static bool is_wanted(const mv_alloc_lives *a, uint32_t row, const uint64_t *size, uint32_t sizes)
 {
-    return bsearch(&a->block[row], size, sizes, sizeof *size, by_size);
+    uint64_t at = mv_lower_bound_u64(size, sizes, a->block[row]);
+
+    return at < sizes && size[at] == a->block[row];
 }
 
 /* Births and frees of old blocks of the given sizes, added up by size and bin. */
@@ -93,9 +69,10 @@ static change *changes_of(mv_arena *scratch, const mv_lives *lives, const mv_ste
         if (a->freed[i] != MV_NEVER)
             list[n++] = (change){a->block[i], mv_steps_bin(steps, a->freed[i]), -1};
     }
-    qsort(list, n, sizeof *list, by_size_and_bin);
+    mv_sort_rows(scratch, list, n, MV_RISING(change, size), MV_RISING(change, bin));
     for (uint32_t i = 0; i < n; i++) {
-        if (*count > 0 && by_size_and_bin(&list[*count - 1], &list[i]) == 0)
+        if (*count > 0 && list[*count - 1].size == list[i].size &&
+            list[*count - 1].bin == list[i].bin)
             list[*count - 1].net += list[i].net;
         else
             list[(*count)++] = list[i];
@@ -105,10 +82,14 @@ static change *changes_of(mv_arena *scratch, const mv_lives *lives, const mv_ste
 
 static int32_t net_of(const change *list, uint32_t count, uint64_t size, uint32_t bin)
 {
-    const change wanted = {size, bin, 0};
-    const change *found = bsearch(&wanted, list, count, sizeof *list, by_size_and_bin);
+    mv_bisect b = mv_bisect_over(0, count);
 
-    return found ? found->net : 0;
+    while (mv_bisect_next(&b)) {
+        const change *c = &list[b.middle];
+        mv_bisect_tell(&b, c->size < size || (c->size == size && c->bin < bin));
+    }
+    return b.low < count && list[b.low].size == size && list[b.low].bin == bin ? list[b.low].net
+                                                                               : 0;
 }
 
 /* kept[from] to kept[to - 1] are blocks of one site and bin. Whether less than half of their bytes
@@ -142,7 +123,8 @@ bool mv_net_growth(mv_arena *scratch, const mv_lives *lives, const mv_steps *ste
 
     if (!list || !bins || !back)
         return false;
-    qsort(kept, count, sizeof *kept, by_site_bin_size);
+    mv_sort_rows(scratch, kept, count, MV_RISING(mv_kept_block, site),
+                 MV_RISING(mv_kept_block, bin), MV_RISING(mv_kept_block, size));
     for (uint32_t i = 0, end; i < count; i = end) {
         for (end = i + 1;
              end < count && kept[end].site == kept[i].site && kept[end].bin == kept[i].bin;)

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "analyze/ledger/ledger_words.h"
 #include "analyze/totals/moment.h"
 #include "base/sort.h"
 
@@ -430,5 +431,7 @@ mv_code mv_ledger_find(mv_arena *arena, const mv_trace *trace, const mv_lives *l
     mv_holdings_init(&h, arena, trace, (int32_t)lives->device, is_only);
     code = find_in(arena, &h, lives, ask, out, err);
     mv_holdings_drop(&h);
+    if (code == MV_OK && !mv_ledger_words(arena, trace, out))
+        code = mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "ledger");
     return code;
 }

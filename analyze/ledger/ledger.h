@@ -65,6 +65,10 @@ typedef struct {
 
     mv_held host;    /* pinned memory of the host, of the whole process */
     mv_held foreign; /* other processes' memory that is opened or imported here; in no sum */
+    /* One sentence each. */
+    const char *verdict; /* "12.0 GiB used: PyTorch 10.1 GiB, NCCL 1.2 GiB, ..." */
+    const char *basis;   /* what the use of the device means, or why it is not known; "" */
+    const char *check;   /* whether PyTorch's allocator reserved what its calls hold */
 } mv_ledger;
 
 /* Bit i: device i has calls or samples; devices above 63 are left out. */

@@ -1,13 +1,12 @@
 #include "analyze/oom/oom.h"
 
-#include <stdlib.h>
-
 #include "analyze/heap/segment_growth.h"
 #include "analyze/lives/block_size.h"
 #include "analyze/oom/oom_failures.h"
 #include "analyze/oom/oom_judge.h"
 #include "analyze/oom/oom_outlook.h"
 #include "analyze/oom/oom_words.h"
+#include "base/sort.h"
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -121,15 +120,6 @@ static void find_limit(oom_state *t, mv_oom *o)
 
 /* ---- details ----------------------------------------------------------------------------- */
 
-static int by_held(const void *a, const void *b)
-{
-    const mv_pin *x = a, *y = b;
-
-    if (x->bytes != y->bytes)
-        return x->bytes < y->bytes ? 1 : -1;
-    return (x->group > y->group) - (x->group < y->group);
-}
-
 static void hold(oom_state *t, mv_oom *o, uint32_t *row_of, uint32_t row, uint64_t size)
 {
     const mv_alloc_lives *a = &t->lives->allocs;
@@ -163,7 +153,8 @@ static bool list_holders(oom_state *t, mv_arena *scratch, const mv_heap_map *map
     for (uint32_t i = 0; i < pieces; i++)
         if (map->piece_row[i] != MV_NO_ROW)
             hold(t, o, row_of, map->piece_row[i], map->piece_size[i]);
-    qsort(o->holders, o->holder_count, sizeof *o->holders, by_held);
+    mv_sort_rows(scratch, o->holders, o->holder_count, MV_FALLING(mv_pin, bytes),
+                 MV_RISING(mv_pin, group));
     return true;
 }
 

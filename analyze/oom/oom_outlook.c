@@ -1,10 +1,8 @@
 #include "analyze/oom/oom_outlook.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "analyze/lives/lives_window.h"
 #include "analyze/replay/setting_trials.h"
+#include "base/text.h"
 
 /* A leak that filled the memory holds at least this part of it. */
 #define FILLED_BY 10
@@ -19,14 +17,11 @@ static uint32_t events_before(const mv_oom *o)
 
 static const char *basis_of(mv_arena *arena, const mv_forecast *f)
 {
-    char text[96];
-    int length = snprintf(text, sizeof text, "step %u of %u", f->step, f->steps);
-
-    if (f->factor > 0 && (f->factor < 0.995 || f->factor > 1.005))
-        snprintf(text + length, sizeof text - (size_t)length, ", times %.2f", f->factor);
-    else if (f->factor <= 0)
-        snprintf(text + length, sizeof text - (size_t)length, ", with this step's sizes");
-    return mv_arena_text(arena, text, strlen(text));
+    if (f->factor <= 0)
+        return mv_arena_printf(arena, "step %u of %u, with this step's sizes", f->step, f->steps);
+    if (f->factor < 0.995 || f->factor > 1.005)
+        return mv_arena_printf(arena, "step %u of %u, times %.2f", f->step, f->steps, f->factor);
+    return mv_arena_printf(arena, "step %u of %u", f->step, f->steps);
 }
 
 static void find_rise(const mv_oom_prospect *p, mv_oom *o)

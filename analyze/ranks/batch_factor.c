@@ -1,7 +1,8 @@
 #include "analyze/ranks/batch_factor.h"
 
 #include <math.h>
-#include <stdlib.h>
+
+#include "base/sort.h"
 
 /* Sizes that differ by less count as equal. */
 #define SAME 0.01
@@ -39,13 +40,6 @@ static size_list own_sizes(const mv_summary_site *site, const mv_summary_site *o
     return list;
 }
 
-static int by_ratio(const void *a, const void *b)
-{
-    const mv_scaled_size *x = a, *y = b;
-
-    return x->ratio < y->ratio ? -1 : x->ratio > y->ratio;
-}
-
 void mv_scaled_size_add(mv_scaled_size *sizes, uint32_t *count, uint64_t before, uint64_t after,
                         uint32_t times)
 {
@@ -68,7 +62,7 @@ double mv_scaled_sizes_median(mv_scaled_size *sizes, uint32_t count)
 {
     double weight = mv_scaled_sizes_weight(sizes, count), sum = 0;
 
-    qsort(sizes, count, sizeof *sizes, by_ratio);
+    mv_sort_rows(NULL, sizes, count, MV_RISING(mv_scaled_size, ratio));
     for (uint32_t i = 0; i < count; i++) {
         sum += sizes[i].weight;
         if (sum >= weight / 2)

@@ -1,5 +1,7 @@
 #include "analyze/ranks/divergence.h"
 
+#include "base/search.h"
+
 bool mv_sequence_is_whole(const mv_summary *summary)
 {
     return summary->history == MV_HISTORY_COMPLETE && summary->allocs > 0;
@@ -35,16 +37,16 @@ mv_divergence mv_sequences_compare(const mv_summary *a, const mv_summary *b, boo
 {
     uint32_t stride = a->stride > b->stride ? a->stride : b->stride;
     uint64_t shorter = a->allocs < b->allocs ? a->allocs : b->allocs;
-    uint64_t low = 0, high = (shorter >> stride) + 1; /* in strides: low agrees, high does not */
+    mv_bisect search = mv_bisect_over(1, (shorter >> stride) + 1); /* in strides */
+    uint64_t low, high;                                            /* low agrees, high does not */
 
-    while (high - low > 1) {
-        uint64_t middle = low + (high - low) / 2;
-        if (are_equal(point_after(a, middle << stride), point_after(b, middle << stride),
-                      sites_alone))
-            low = middle;
-        else
-            high = middle;
+    while (mv_bisect_next(&search)) {
+        uint64_t count = search.middle << stride;
+        mv_bisect_tell(&search,
+                       are_equal(point_after(a, count), point_after(b, count), sites_alone));
     }
+    high = search.low;
+    low = high - 1;
     if (high << stride <= shorter)
         return (mv_divergence){low << stride, (high << stride) - 1};
     if (a->allocs == b->allocs && shorter > 0 && !are_equal(&a->end, &b->end, sites_alone))

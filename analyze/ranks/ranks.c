@@ -1,9 +1,8 @@
 #include "analyze/ranks/ranks.h"
 
-#include <stdlib.h>
-
 #include "analyze/ranks/batch_factor.h"
 #include "analyze/ranks/rank_words.h"
+#include "base/sort.h"
 
 /* A peak that differs from the reference by at most this part does not differ. */
 #define SAME_PART 50 /* a fiftieth: 2 % */
@@ -57,15 +56,6 @@ typedef struct {
     uint32_t rank;
 } ranked;
 
-static int by_value(const void *a, const void *b)
-{
-    const ranked *x = a, *y = b;
-
-    if (x->value != y->value)
-        return x->value < y->value ? -1 : 1;
-    return x->rank < y->rank ? -1 : x->rank > y->rank;
-}
-
 typedef uint64_t measure_fn(const mv_summary *summary);
 
 static uint64_t peak_allocated(const mv_summary *summary)
@@ -86,12 +76,12 @@ static uint32_t find_median(const comparison *c, measure_fn *measure, ranked *ro
 
     for (uint32_t i = 0; i < c->count; i++)
         room[i] = (ranked){measure(c->ranks[i]), i};
-    qsort(room, c->count, sizeof *room, by_value);
+    mv_sort_rows(c->scratch, room, c->count, MV_RISING(ranked, value), MV_RISING(ranked, rank));
     rank = room[(c->count - 1) / 2].rank;
     median = measure(c->ranks[rank]);
     for (uint32_t i = 0; i < c->count; i++)
         room[i] = (ranked){distance(measure(c->ranks[i]), median), i};
-    qsort(room, c->count, sizeof *room, by_value);
+    mv_sort_rows(c->scratch, room, c->count, MV_RISING(ranked, value), MV_RISING(ranked, rank));
     /* Of two values the nearer is the median itself, and shows nothing about the spread. */
     spread = c->count > 2 ? room[c->count / 2].value : 0;
     *off = median / SAME_PART;
@@ -103,18 +93,10 @@ static uint32_t find_median(const comparison *c, measure_fn *measure, ranked *ro
 /* ---- sites that one rank alone has, or lacks --------------------------------------------- */
 
 typedef struct {
+    uint64_t key; /* of the site */
     const mv_summary_site *site;
     uint32_t rank;
 } placed_site;
-
-static int by_key_and_rank(const void *a, const void *b)
-{
-    const placed_site *x = a, *y = b;
-
-    if (x->site->key != y->site->key)
-        return x->site->key < y->site->key ? -1 : 1;
-    return x->rank < y->rank ? -1 : x->rank > y->rank;
-}
 
 /* The rank that is missing in a run of one key that all other ranks have. */
 static uint32_t absent_rank(const placed_site *run, uint32_t length)
@@ -168,11 +150,11 @@ static bool find_own_sites(comparison *c)
         if (c->ranks[i]->is_cut)
             return true;
         for (uint32_t k = 0; k < c->ranks[i]->sites; k++)
-            all[at++] = (placed_site){&c->ranks[i]->site[k], i};
+            all[at++] = (placed_site){c->ranks[i]->site[k].key, &c->ranks[i]->site[k], i};
     }
-    qsort(all, total, sizeof *all, by_key_and_rank);
+    mv_sort_rows(c->scratch, all, total, MV_RISING(placed_site, key), MV_RISING(placed_site, rank));
     for (uint64_t i = 0, end; i < total; i = end) {
-        for (end = i; end < total && all[end].site->key == all[i].site->key; end++)
+        for (end = i; end < total && all[end].key == all[i].key; end++)
             ;
         take_run(c, &all[i], (uint32_t)(end - i));
     }

@@ -1,11 +1,11 @@
 #include "analyze/ranks/summary.h"
 
-#include <stdlib.h>
-
 #include "analyze/diff/pairs.h"
 #include "analyze/lives/alive.h"
 #include "analyze/lives/lives_window.h"
 #include "analyze/totals/moment.h"
+#include "base/search.h"
+#include "base/sort.h"
 #include "parse/model/build.h"
 
 typedef struct {
@@ -110,30 +110,12 @@ static bool count_sites(mv_arena *scratch, summary_state *m, const mv_lives *liv
     return true;
 }
 
-static int by_weight(const void *a, const void *b)
-{
-    const mv_summary_site *x = a, *y = b;
-
-    if (x->peak_bytes != y->peak_bytes)
-        return x->peak_bytes > y->peak_bytes ? -1 : 1;
-    if (x->requested != y->requested)
-        return x->requested > y->requested ? -1 : 1;
-    return x->key < y->key ? -1 : x->key > y->key;
-}
-
-static int by_key(const void *a, const void *b)
-{
-    const mv_summary_site *x = a, *y = b;
-
-    return x->key < y->key ? -1 : x->key > y->key;
-}
-
 /* Joins sites with equal keys (files of the same name in several folders). */
-static uint32_t join_keys(mv_summary_site *site, uint32_t count)
+static uint32_t join_keys(mv_arena *scratch, mv_summary_site *site, uint32_t count)
 {
     uint32_t kept = 0;
 
-    qsort(site, count, sizeof *site, by_key);
+    mv_sort_rows(scratch, site, count, MV_RISING(mv_summary_site, key));
     for (uint32_t i = 0; i < count; i++) {
         if (kept > 0 && site[kept - 1].key == site[i].key) {
             site[kept - 1].peak_bytes += site[i].peak_bytes;
@@ -307,9 +289,9 @@ static mv_code find_facts(mv_arena *scratch, const mv_trace *trace, const mv_liv
     return MV_OK;
 }
 
-static bool keep_sites(mv_arena *arena, summary_state *m, mv_summary *out)
+static bool keep_sites(mv_arena *arena, mv_arena *scratch, summary_state *m, mv_summary *out)
 {
-    uint32_t count = join_keys(m->site, m->sites.count);
+    uint32_t count = join_keys(scratch, m->site, m->sites.count);
 
     out->is_cut = count > MV_SUMMARY_SITES;
     out->sites = out->is_cut ? MV_SUMMARY_SITES : count;
@@ -317,8 +299,9 @@ static bool keep_sites(mv_arena *arena, summary_state *m, mv_summary *out)
     if (!out->site)
         return false;
     if (out->is_cut) {
-        qsort(m->site, count, sizeof *m->site, by_weight);
-        qsort(m->site, out->sites, sizeof *m->site, by_key);
+        mv_sort_rows(scratch, m->site, count, MV_FALLING(mv_summary_site, peak_bytes),
+                     MV_FALLING(mv_summary_site, requested), MV_RISING(mv_summary_site, key));
+        mv_sort_rows(scratch, m->site, out->sites, MV_RISING(mv_summary_site, key));
     }
     memcpy(out->site, m->site, out->sites * sizeof *m->site);
     return true;
@@ -354,7 +337,7 @@ static mv_code make(mv_arena *arena, mv_arena *scratch, const mv_trace *trace, u
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "summary");
     for (uint32_t i = 0; i < m.sites.count; i++)
         m.keys[i] = m.site[i].key;
-    if (!find_points(arena, &m, &lives, out) || !keep_sites(arena, &m, out))
+    if (!find_points(arena, &m, &lives, out) || !keep_sites(arena, scratch, &m, out))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "summary");
     renumber(out, window.first);
     return copy_code(arena, scratch, &m, out, err);
@@ -375,9 +358,9 @@ mv_code mv_summary_make(mv_arena *arena, const mv_trace *trace, uint32_t device,
 
 const mv_summary_site *mv_summary_find(const mv_summary *summary, uint64_t key)
 {
-    mv_summary_site wanted = {.key = key};
+    mv_bisect b = mv_bisect_over(0, summary->sites);
 
-    if (summary->sites == 0)
-        return NULL;
-    return bsearch(&wanted, summary->site, summary->sites, sizeof wanted, by_key);
+    while (mv_bisect_next(&b))
+        mv_bisect_tell(&b, summary->site[b.middle].key < key);
+    return b.low < summary->sites && summary->site[b.low].key == key ? &summary->site[b.low] : NULL;
 }

@@ -1,5 +1,7 @@
 #include "analyze/replay/gaps.h"
 
+#include "base/grow.h"
+
 void mv_gaps_init(mv_gaps *gaps, mv_arena *arena)
 {
     *gaps = (mv_gaps){.arena = arena, .root = MV_NO_GAP, .spare = MV_NO_GAP};
@@ -68,16 +70,8 @@ static uint32_t new_row(mv_gaps *gaps)
         gaps->spare = gaps->gaps[row].right;
         return row;
     }
-    if (gaps->count == gaps->capacity) {
-        uint32_t capacity = gaps->capacity ? 2 * gaps->capacity : 64;
-        mv_gap *grown = capacity > gaps->capacity
-                            ? mv_arena_grow(gaps->arena, gaps->gaps, capacity * sizeof *grown)
-                            : NULL;
-        if (!grown)
-            return MV_NO_GAP;
-        gaps->gaps = grown;
-        gaps->capacity = capacity;
-    }
+    if (!mv_room(gaps->arena, gaps->gaps, gaps->count, gaps->capacity))
+        return MV_NO_GAP;
     return gaps->count++;
 }
 

@@ -1,5 +1,7 @@
 #include "analyze/replay/replay_driver.h"
 
+#include "base/grow.h"
+
 #define MIB   ((uint64_t)1 << 20)
 #define CHUNK (32 * MIB) /* unit and alignment of the driver's reservations */
 #define PAGE  4096
@@ -90,18 +92,12 @@ static void take_space(mv_replay_driver *d, uint64_t addr, uint64_t size)
 
 static uint32_t new_chunk(mv_replay_driver *d, uint64_t addr, uint64_t size)
 {
-    if (d->chunk_count == d->chunk_capacity) {
-        uint32_t capacity = d->chunk_capacity ? 2 * d->chunk_capacity : 64;
-        mv_driver_chunk *grown = mv_arena_grow(d->arena, d->chunks, capacity * sizeof *grown);
-        if (!grown) {
-            d->out_of_memory = true;
-            return MV_NO_GAP;
-        }
-        d->chunks = grown;
-        d->chunk_capacity = capacity;
+    if (!mv_append(d->arena, d->chunks, d->chunk_count, d->chunk_capacity,
+                   (mv_driver_chunk){addr, size, 0})) {
+        d->out_of_memory = true;
+        return MV_NO_GAP;
     }
-    d->chunks[d->chunk_count] = (mv_driver_chunk){addr, size, 0};
-    return d->chunk_count++;
+    return d->chunk_count - 1;
 }
 
 /* Room for a new chunk, from the top. The driver asks the system for one chunk (less a page) more

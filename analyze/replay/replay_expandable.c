@@ -1,4 +1,5 @@
 #include "analyze/replay/replay_heap.h"
+#include "base/grow.h"
 
 static uint64_t page_of(const mv_replay_heap *heap, uint32_t pool)
 {
@@ -11,16 +12,10 @@ uint32_t mv_replay_reserve(mv_replay_heap *heap, uint32_t pool, uint64_t stream,
     uint64_t size = MV_RESERVATION / page * page;
     uint32_t row;
 
-    if (heap->reservation_count == heap->reservation_capacity) {
-        uint32_t capacity = heap->reservation_capacity ? 2 * heap->reservation_capacity : 8;
-        mv_replay_reservation *grown =
-            mv_arena_grow(heap->arena, heap->reservations, (uint64_t)capacity * sizeof *grown);
-        if (!grown) {
-            heap->out_of_memory = true;
-            return MV_NO_ROW;
-        }
-        heap->reservations = grown;
-        heap->reservation_capacity = capacity;
+    if (!mv_room(heap->arena, heap->reservations, heap->reservation_count,
+                 heap->reservation_capacity)) {
+        heap->out_of_memory = true;
+        return MV_NO_ROW;
     }
     row = mv_replay_segment_new(heap, pool, stream, start, size < most ? size : most,
                                 heap->reservation_count);

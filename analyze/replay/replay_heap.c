@@ -1,5 +1,7 @@
 #include "analyze/replay/replay_heap.h"
 
+#include "base/grow.h"
+
 bool mv_replay_heap_init(mv_replay_heap *heap, mv_arena *arena, const mv_alloc_conf *conf,
                          uint32_t pools)
 {
@@ -31,20 +33,11 @@ bool mv_replay_heap_init(mv_replay_heap *heap, mv_arena *arena, const mv_alloc_c
 
 void mv_replay_note_effect(mv_replay_heap *heap, mv_action action, uint64_t addr, uint64_t size)
 {
-    if (heap->effect_count == heap->effect_capacity) {
-        uint32_t capacity = heap->effect_capacity ? 2 * heap->effect_capacity : 64;
-        mv_replay_effect *grown =
-            capacity > heap->effect_capacity
-                ? mv_arena_grow(heap->arena, heap->effects, (uint64_t)capacity * sizeof *grown)
-                : NULL;
-        if (!grown) {
-            heap->out_of_memory = true;
-            return;
-        }
-        heap->effects = grown;
-        heap->effect_capacity = capacity;
+    if (!mv_append(heap->arena, heap->effects, heap->effect_count, heap->effect_capacity,
+                   (mv_replay_effect){addr, size, (uint8_t)action})) {
+        heap->out_of_memory = true;
+        return;
     }
-    heap->effects[heap->effect_count++] = (mv_replay_effect){addr, size, (uint8_t)action};
     if (action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_MAP) {
         heap->counts.segment_allocs++;
         heap->largest = size > heap->largest ? size : heap->largest;
@@ -79,18 +72,9 @@ uint32_t mv_replay_block_new(mv_replay_heap *heap)
     if (row != MV_NO_ROW) {
         heap->spare = heap->blocks[row].next;
     } else {
-        if (heap->count == heap->capacity) {
-            uint32_t capacity = heap->capacity ? 2 * heap->capacity : 256;
-            mv_replay_block *grown =
-                capacity > heap->capacity
-                    ? mv_arena_grow(heap->arena, heap->blocks, (uint64_t)capacity * sizeof *grown)
-                    : NULL;
-            if (!grown) {
-                heap->out_of_memory = true;
-                return MV_NO_ROW;
-            }
-            heap->blocks = grown;
-            heap->capacity = capacity;
+        if (!mv_room(heap->arena, heap->blocks, heap->count, heap->capacity)) {
+            heap->out_of_memory = true;
+            return MV_NO_ROW;
         }
         row = heap->count++;
     }

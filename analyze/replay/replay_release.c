@@ -1,23 +1,12 @@
 #include "analyze/replay/replay_heap.h"
+#include "base/grow.h"
 
 static void plan_add(mv_replay_heap *heap, uint32_t block)
 {
     mv_replay_plan *plan = &heap->plan;
 
-    if (plan->count == plan->capacity) {
-        uint32_t capacity = plan->capacity ? 2 * plan->capacity : 64;
-        uint32_t *grown =
-            capacity > plan->capacity
-                ? mv_arena_grow(heap->arena, plan->row, (uint64_t)capacity * sizeof *grown)
-                : NULL;
-        if (!grown) {
-            heap->out_of_memory = true;
-            return;
-        }
-        plan->row = grown;
-        plan->capacity = capacity;
-    }
-    plan->row[plan->count++] = block;
+    if (!mv_append(heap->arena, plan->row, plan->count, plan->capacity, block))
+        heap->out_of_memory = true;
 }
 
 static bool is_split(const mv_replay_block *block)

@@ -1,7 +1,6 @@
-#include <stdlib.h>
-
 #include "analyze/lives/alive.h"
 #include "analyze/replay/replay_script.h"
+#include "base/sort.h"
 
 typedef struct {
     const mv_replay_script *script;
@@ -118,13 +117,6 @@ typedef struct {
     uint32_t row;
 } place_row;
 
-static int by_addr(const void *a, const void *b)
-{
-    const place_row *x = a, *y = b;
-
-    return x->addr < y->addr ? -1 : x->addr > y->addr;
-}
-
 /* Rows of the segments before the first event, by address. */
 static place_row *segments_before(const mv_replay_script *script, mv_arena *arena, uint32_t *count)
 {
@@ -136,7 +128,7 @@ static place_row *segments_before(const mv_replay_script *script, mv_arena *aren
         if (s->birth[i] == MV_BEFORE)
             rows[(*count)++] = (place_row){s->addr[i], i};
     if (rows)
-        qsort(rows, *count, sizeof *rows, by_addr);
+        mv_sort_rows(arena, rows, *count, MV_RISING(place_row, addr));
     return rows;
 }
 

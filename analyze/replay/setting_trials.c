@@ -1,12 +1,11 @@
 #include "analyze/replay/setting_trials.h"
 
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/totals/moment.h"
 #include "base/size.h"
+#include "base/sort.h"
+#include "base/text.h"
 
 /* If the replay misses the recorded peak by more, it is not the same run. */
 #define SAME_PEAK 0.02
@@ -34,21 +33,6 @@ const char *mv_limit_source_name(mv_limit_source source)
     return names[source];
 }
 
-/* NULL when memory is out. */
-__attribute__((format(printf, 2, 3))) static const char *say(mv_trials *t, const char *format, ...)
-{
-    char text[512];
-    va_list arguments;
-    int length;
-
-    va_start(arguments, format);
-    length = vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    if (length >= (int)sizeof text)
-        length = sizeof text - 1;
-    return length < 0 ? NULL : mv_arena_text(t->arena, text, (uint64_t)length);
-}
-
 static mv_code no_memory(mv_err *err)
 {
     return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "settings that are tried");
@@ -67,7 +51,7 @@ static const char *recorded_text(mv_trials *t)
         mv_alloc_conf_same(&conf, &t->recorded))
         return text;
     mv_alloc_conf_print(&t->recorded, buffer, sizeof buffer);
-    return say(t, "%s", buffer);
+    return mv_arena_printf(t->arena, "%s", buffer);
 }
 
 static mv_code find_peaks(mv_trials *t, mv_err *err)
@@ -211,26 +195,29 @@ static const char *trust_late(mv_trials *t)
 
     if (share(held, peak) > PEAK_BEFORE && share(held - used, peak) > 1 - PEAK_BEFORE) {
         t->trust = MV_TRUST_LOW;
-        return say(t,
-                   "%s of the %s reserved at the peak were taken before the trace begins, so what "
-                   "made the peak is not in it",
-                   mv_size_text(text, held), mv_size_text(more, peak));
+        return mv_arena_printf(
+            t->arena,
+            "%s of the %s reserved at the peak were taken before the trace begins, so what "
+            "made the peak is not in it",
+            mv_size_text(text, held), mv_size_text(more, peak));
     }
     t->trust = share(t->start_error, peak) > FAIR_ERROR ? MV_TRUST_FAIR : MV_TRUST_HIGH;
-    return say(t,
-               "all is predicted, but %s were allocated before the trace begins: where "
-               "expandable_segments changes they are laid out anew, which is off by %s%s",
-               mv_size_text(text, used), t->start_error ? "some " : "",
-               mv_size_text(more, t->start_error));
+    return mv_arena_printf(
+        t->arena,
+        "all is predicted, but %s were allocated before the trace begins: where "
+        "expandable_segments changes they are laid out anew, which is off by %s%s",
+        mv_size_text(text, used), t->start_error ? "some " : "",
+        mv_size_text(more, t->start_error));
 }
 
 static const char *too_little_is_met(mv_trials *t, double met, double segments)
 {
     t->trust = MV_TRUST_LOW;
-    return say(t,
-               "the replay does not match the recording: it predicts only %.1f%% of the "
-               "addresses and %.1f%% of the segment events",
-               100 * met, 100 * segments);
+    return mv_arena_printf(
+        t->arena,
+        "the replay does not match the recording: it predicts only %.1f%% of the "
+        "addresses and %.1f%% of the segment events",
+        100 * met, 100 * segments);
 }
 
 /* Judges a replay that predicts most of the trace. */
@@ -251,7 +238,8 @@ static const char *trust_fully(mv_trials *t)
         return "a capture has the sizes of blocks, not of requests: rounding is not known, and "
                "every stream is taken for the default one";
     if (f->first_difference != MV_NEVER)
-        return say(t, "event %u is not predicted: %s", f->first_difference, f->why);
+        return mv_arena_printf(t->arena, "event %u is not predicted: %s", f->first_difference,
+                               f->why);
     if (t->lives->history != MV_HISTORY_COMPLETE)
         return trust_late(t);
     if (!f->exact)
@@ -425,8 +413,9 @@ static mv_code add(const mv_trials *t, const char *conf, uint32_t change, mv_tri
     return MV_OK;
 }
 
-static int by_order(const void *a, const void *b)
+static int by_order(const void *a, const void *b, const void *context)
 {
+    (void)context;
     return mv_trial_order(a, b);
 }
 
@@ -470,7 +459,7 @@ mv_code mv_trials_try_set(mv_trials *trials, uint32_t set, mv_trial_list *out, m
     if (code == MV_OK && set == MV_TRY_ALL)
         code = mv_trials_try(trials, trials->recorded_conf, &out->rows[out->count++], err);
     if (code == MV_OK)
-        qsort(out->rows, out->count, sizeof *out->rows, by_order);
+        mv_sort_by(trials->arena, out->rows, out->count, sizeof *out->rows, by_order, NULL);
     return code;
 }
 

@@ -1,6 +1,6 @@
 #include "analyze/steps/period.h"
 
-#include <stdlib.h>
+#include "base/sort.h"
 
 /* A place with fewer runs of allocations shows no rhythm. */
 #define LEAST_ALLOCS 3
@@ -121,15 +121,6 @@ typedef struct {
     uint32_t count, first, place;
 } near_place;
 
-static int by_count(const void *a, const void *b)
-{
-    const near_place *x = a, *y = b;
-
-    if (x->count != y->count)
-        return x->count < y->count ? -1 : 1;
-    return (x->first > y->first) - (x->first < y->first);
-}
-
 /* Each line has one vote. Calls of modules have one vote together, and only if no line votes, since
  * one line may call many modules. */
 static uint32_t votes_of(const mv_outer *outer, const near_place *near, uint32_t count)
@@ -143,12 +134,12 @@ static uint32_t votes_of(const mv_outer *outer, const near_place *near, uint32_t
 
 /* Elects the count that most places agree on, and its most even place. A count that is higher by
  * one agrees, too, since the trace may end in the middle of a step. */
-static uint32_t elect_place(const mv_outer *outer, near_place *near, uint32_t places,
-                            const rhythm *rhythms)
+static uint32_t elect_place(mv_arena *scratch, const mv_outer *outer, near_place *near,
+                            uint32_t places, const rhythm *rhythms)
 {
     candidate best = {0, 0};
 
-    qsort(near, places, sizeof *near, by_count);
+    mv_sort_rows(scratch, near, places, MV_RISING(near_place, count), MV_RISING(near_place, first));
     for (uint32_t first = 0, same, next; first < places; first = same) {
         candidate c = {.place = near[first].place};
 
@@ -185,7 +176,7 @@ static bool find_place(mv_arena *scratch, const mv_outer *outer, const rhythm *r
         for (uint32_t p = 0; p < outer->count; p++)
             if (is_near[p])
                 near[count++] = (near_place){rhythms[p].count, rhythms[p].first, p};
-        *place = elect_place(outer, near, count, rhythms);
+        *place = elect_place(scratch, outer, near, count, rhythms);
     }
     return true;
 }

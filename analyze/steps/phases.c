@@ -1,6 +1,7 @@
 #include "analyze/steps/phases.h"
 
 #include "analyze/code/stack_marks.h"
+#include "base/search.h"
 
 mv_phase mv_phase_of_marks(uint16_t marks)
 {
@@ -58,14 +59,7 @@ mv_code mv_phases_find(mv_arena *arena, const mv_lives *lives, const uint16_t *m
 
 uint32_t mv_phases_at(const mv_phases *phases, uint32_t event)
 {
-    uint32_t low = 0, high = phases->count;
+    uint32_t low = (uint32_t)mv_upper_bound_u32(phases->start, phases->count, event);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (phases->start[middle] <= event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     return low == 0 ? MV_NO_ROW : low - 1;
 }

@@ -1,6 +1,7 @@
 #include "analyze/steps/recurrence.h"
 
-#include <stdlib.h>
+#include "base/search.h"
+#include "base/sort.h"
 
 /* How many rows may be skipped where two sequences differ, on both sides together, and how many
  * must agree after the gap. */
@@ -31,23 +32,9 @@ typedef struct {
 static uint32_t row_at(const mv_lives *lives, uint32_t event)
 {
     const mv_alloc_lives *a = &lives->allocs;
-    uint32_t low = a->preexisting, high = a->count;
 
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
-        if (a->birth[mid] < event)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    const uint64_t *x = a, *y = b;
-
-    return (*x > *y) - (*x < *y);
+    return a->preexisting + (uint32_t)mv_lower_bound_u32(a->birth + a->preexisting,
+                                                         a->count - a->preexisting, event);
 }
 
 /* Lists the sizes of what has been held since before the current step: parameters, mostly. */
@@ -62,8 +49,15 @@ static bool list_held(search *s, mv_arena *scratch, uint32_t event)
     for (uint32_t row = 0; row < end; row++)
         if (a->freed[row] >= event)
             s->held[s->held_count++] = a->requested[row];
-    qsort(s->held, s->held_count, sizeof *s->held, by_size);
+    mv_sort_rows(scratch, s->held, s->held_count, MV_RISING_VALUES(uint64_t));
     return true;
+}
+
+static bool is_held(const search *s, uint64_t bytes)
+{
+    uint64_t at = mv_lower_bound_u64(s->held, s->held_count, bytes);
+
+    return at < s->held_count && s->held[at] == bytes;
 }
 
 /* What is compared: the site. The backward pass's own threads have one site for all they do. There,
@@ -74,8 +68,7 @@ static uint32_t symbol_of(const search *s, mv_stack_id stack, uint64_t bytes)
 
     if (s->by_size)
         return (uint32_t)((bytes - 1) >> 9);
-    if (is_bare && s->held_count &&
-        bsearch(&bytes, s->held, s->held_count, sizeof *s->held, by_size))
+    if (is_bare && is_held(s, bytes))
         return s->sites->count + (uint32_t)((bytes - 1) >> 9);
     return mv_site_of(s->sites, stack);
 }

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/sort.h"
+
 /* With fewer events, a run without steps shows nothing. */
 #define LEAST_EVENTS 100
 
@@ -66,16 +68,9 @@ mv_code mv_floor_find(mv_arena *arena, const mv_lives *lives, const mv_steps *st
     return MV_OK;
 }
 
-static int by_value(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return (x > y) - (x < y);
-}
-
 static int64_t median(int64_t *values, uint32_t count)
 {
-    qsort(values, count, sizeof *values, by_value);
+    mv_sort_rows(NULL, values, count, MV_RISING_VALUES(int64_t));
     return values[count / 2];
 }
 

@@ -1,22 +1,15 @@
 #include "analyze/steps/step_ranges.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/search.h"
+#include "base/sort.h"
 
 /* A start or an end. */
 typedef struct {
     int64_t time_us;
     uint32_t row; /* of the annotations: equal times stay in file order */
 } bound;
-
-static int by_time(const void *left, const void *right)
-{
-    const bound *a = left, *b = right;
-
-    if (a->time_us != b->time_us)
-        return a->time_us < b->time_us ? -1 : 1;
-    return a->row < b->row ? -1 : a->row > b->row;
-}
 
 static bool is_bound(const mv_trace *trace, uint32_t row)
 {
@@ -62,7 +55,7 @@ mv_code mv_step_ranges_find(mv_arena *arena, const mv_trace *trace, mv_step_rang
     out->start_us = mv_push_array(arena, int64_t, count);
     out->end_us = mv_push_array(arena, int64_t, count);
     if (bounds && out->start_us && out->end_us) {
-        qsort(bounds, count, sizeof *bounds, by_time);
+        mv_sort_rows(&scratch, bounds, count, MV_RISING(bound, time_us), MV_RISING(bound, row));
         pair(a, bounds, count, out);
     }
     mv_arena_release(&scratch);
@@ -73,14 +66,7 @@ mv_code mv_step_ranges_find(mv_arena *arena, const mv_trace *trace, mv_step_rang
 
 uint32_t mv_step_ranges_at(const mv_step_ranges *ranges, int64_t time_us)
 {
-    uint32_t low = 0, high = ranges->count;
+    uint32_t low = (uint32_t)mv_upper_bound_i64(ranges->start_us, ranges->count, time_us);
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (ranges->start_us[middle] <= time_us)
-            low = middle + 1;
-        else
-            high = middle;
-    }
     return low > 0 && time_us <= ranges->end_us[low - 1] ? low - 1 : MV_NO_ROW;
 }

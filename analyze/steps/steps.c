@@ -1,10 +1,13 @@
 #include "analyze/steps/steps.h"
 
 #include <ctype.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "analyze/steps/period.h"
+#include "base/grow.h"
+#include "base/search.h"
+#include "base/texts.h"
 
 /* If named marks span less than this share of the events, the allocations are looked at, too. */
 #define COVER_WANTED 0.3
@@ -26,8 +29,7 @@ typedef enum {
 
 /* Marks whose names are equal except for numbers. */
 typedef struct {
-    char name[NAME_BYTES];
-    uint64_t hash;
+    const char *name;
     uint32_t count; /* marks at distinct positions */
     uint32_t first, last;
     uint64_t number; /* the last number in the latest name */
@@ -37,12 +39,11 @@ typedef struct {
     uint32_t within; /* how many are */
 } series;
 
+/* The series of a name that are moments and those that are ranges are different ones. */
 typedef struct {
-    mv_arena *arena;
+    mv_texts names; /* "m" or "r" and the name */
     uint32_t count, capacity;
-    series *rows; /* grown */
-    uint32_t slots;
-    uint32_t *slot; /* grown: row + 1 */
+    series *rows; /* [count] by the number of the text */
     bool failed;
 } series_set;
 
@@ -65,72 +66,21 @@ static uint64_t name_without_numbers(const char *text, char *out)
     return number;
 }
 
-static uint64_t text_hash(const char *text)
-{
-    uint64_t hash = 0xcbf29ce484222325u;
-
-    for (; *text; text++)
-        hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
-    return hash ^ hash >> 29;
-}
-
-static void set_rehash(series_set *set)
-{
-    uint32_t slots = set->slots ? set->slots * 2 : 64;
-    uint32_t *slot = mv_arena_grow(set->arena, NULL, slots * sizeof *slot);
-
-    if (!slot) {
-        set->failed = true;
-        return;
-    }
-    mv_arena_drop(set->arena, set->slot);
-    set->slot = slot;
-    set->slots = slots;
-    for (uint32_t i = 0; i < set->count; i++) {
-        uint32_t at = (uint32_t)set->rows[i].hash & (slots - 1);
-        while (slot[at])
-            at = (at + 1) & (slots - 1);
-        slot[at] = i + 1;
-    }
-}
-
-static series *set_append(series_set *set, const char *name, bool is_moment, uint64_t hash)
-{
-    if (set->count == set->capacity) {
-        uint32_t capacity = set->capacity ? set->capacity * 2 : 32;
-        series *rows = mv_arena_grow(set->arena, set->rows, capacity * sizeof *rows);
-
-        if (!rows) {
-            set->failed = true;
-            return NULL;
-        }
-        set->rows = rows;
-        set->capacity = capacity;
-    }
-    set->rows[set->count] = (series){.hash = hash, .numbered = true, .is_moment = is_moment};
-    memcpy(set->rows[set->count].name, name, strlen(name) + 1);
-    return &set->rows[set->count++];
-}
-
 static series *set_find(series_set *set, const char *name, bool is_moment)
 {
-    uint64_t hash = text_hash(name) + is_moment;
-    series *made;
-    uint32_t at;
+    char key[NAME_BYTES + 1];
+    uint32_t row;
 
-    if (2 * (uint64_t)set->count >= set->slots)
-        set_rehash(set);
-    if (set->failed)
+    snprintf(key, sizeof key, "%c%s", is_moment ? 'm' : 'r', name);
+    row = mv_texts_add(&set->names, mv_text_span(key));
+    if (row == MV_NO_TEXT ||
+        (row == set->count && !mv_append(set->names.arena, set->rows, set->count, set->capacity,
+                                         (series){.numbered = true, .is_moment = is_moment}))) {
+        set->failed = true;
         return NULL;
-    for (at = (uint32_t)hash & (set->slots - 1); set->slot[at]; at = (at + 1) & (set->slots - 1)) {
-        series *row = &set->rows[set->slot[at] - 1];
-        if (row->hash == hash && row->is_moment == is_moment && strcmp(row->name, name) == 0)
-            return row;
     }
-    made = set_append(set, name, is_moment, hash);
-    if (made)
-        set->slot[at] = set->count;
-    return made;
+    set->rows[row].name = (const char *)set->names.text[row].data + 1;
+    return &set->rows[row];
 }
 
 static void set_add(series_set *set, const char *text, bool is_moment, uint32_t at)
@@ -248,16 +198,7 @@ static const series *set_best(const series_set *set, uint32_t events)
 /* The first event at or after a time. Events must have times. */
 static uint32_t event_at(const mv_events *e, int64_t time_us)
 {
-    uint32_t low = 0, high = e->count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (e->time_us[middle] < time_us)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return (uint32_t)mv_lower_bound_i64(e->time_us, e->count, time_us);
 }
 
 static bool device_has_starts(const mv_annotations *a, uint32_t device)
@@ -414,7 +355,7 @@ typedef void each_fn(const mv_trace *, const mv_lives *, mark_fn *, void *);
 static bool named_steps(mv_arena *arena, mv_arena *scratch, const mv_trace *trace,
                         const mv_lives *lives, const mv_outer *outer, each_fn *each, mv_steps *out)
 {
-    series_set set = {.arena = scratch};
+    series_set set = {.names.arena = scratch};
     within_search within = {&set, lives, outer, lives->allocs.preexisting};
     const series *best;
     collector c;
@@ -589,16 +530,7 @@ mv_code mv_steps_find(mv_arena *arena, const mv_trace *trace, const mv_lives *li
 
 uint32_t mv_steps_bin(const mv_steps *steps, uint32_t event)
 {
-    uint32_t low = 0, high = steps->count;
-
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (steps->at[middle] <= event)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return (uint32_t)mv_upper_bound_u32(steps->at, steps->count, event);
 }
 
 const char *mv_steps_source_name(mv_steps_source source)
