@@ -200,5 +200,5 @@ int mv_cmd_export(mv_cli *cli)
                            .all_frames = cli->options.all_frames};
     if (!find_devices(&x) || !write_file(&x))
         return MV_EXIT_FAILED;
-    return mv_table_put_written(cli, cli->options.output, &x);
+    return mv_table_put_written(cli, cli->options.output, &mv_report_export, &x);
 }

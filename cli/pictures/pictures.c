@@ -203,7 +203,7 @@ static int run(mv_drawing *d, const char *ending)
     if (!mv_input_read(d->cli, d->trace) ||
         !mv_input_devices(d->cli, d->trace, &d->first, &d->end) || !write_file(d))
         return MV_EXIT_FAILED;
-    return mv_table_put_written(d->cli, d->path, d);
+    return mv_table_put_written(d->cli, d->path, &mv_report_pictures, d);
 }
 
 int mv_picture_run(mv_cli *cli, mv_picture_view view, const char *ending)

@@ -693,9 +693,8 @@ bool mv_table_is_wanted(const mv_cli *cli)
     return mv_option_given(&cli->options, MV_HAS(JSON) | MV_HAS(CSV));
 }
 
-int mv_table_put(mv_cli *cli, const void *all)
+static int put_report(mv_cli *cli, const mv_table *report, const void *all)
 {
-    const mv_table *report = cli->command->report;
     mv_rows rows = {.out = &cli->out, .table = report, .all = all, .is_top = true};
 
     if (mv_option_given(&cli->options, MV_HAS(JSON))) {
@@ -710,10 +709,15 @@ int mv_table_put(mv_cli *cli, const void *all)
     return MV_EXIT_DONE;
 }
 
-int mv_table_put_written(mv_cli *cli, const char *path, const void *all)
+int mv_table_put(mv_cli *cli, const void *all)
+{
+    return put_report(cli, cli->command->report, all);
+}
+
+int mv_table_put_written(mv_cli *cli, const char *path, const mv_table *report, const void *all)
 {
     if (mv_table_is_wanted(cli))
-        return mv_table_put(cli, all);
+        return put_report(cli, report, all);
     if (strcmp(path, "-") != 0) {
         mv_out_clean(&cli->out, mv_text_span(path));
         mv_out_char(&cli->out, '\n');

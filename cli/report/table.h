@@ -21,9 +21,9 @@ bool mv_table_is_wanted(const mv_cli *cli);
  * status. */
 int mv_table_put(mv_cli *cli, const void *all);
 
-/* The report of a command that writes a file: JSON or CSV as above; in text the file's path, unless
- * it is standard output. */
-int mv_table_put_written(mv_cli *cli, const char *path, const void *all);
+/* The report of a command that writes a file, `report`: JSON or CSV as above; in text the file's
+ * path, unless it is standard output. */
+int mv_table_put_written(mv_cli *cli, const char *path, const mv_table *report, const void *all);
 
 /* One table as text, its rows indented by two, after `before`; then "12 more; --limit 0 shows all"
  * where mv_rows_take left rows out. Nothing at all when there are no rows. */

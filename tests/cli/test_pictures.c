@@ -47,6 +47,12 @@ Test(pictures, are_written_in_every_format)
     }
 }
 
+/* export writes folded stacks by the same driver. */
+Test(pictures, export_reports_the_figures_of_folded_stacks)
+{
+    expect_figures("export", ".folded", "", MV_FIGURES(STACKS) | MV_FIGURES(BYTES));
+}
+
 /* Only flame graphs can be folded stacks, and only they need -o. */
 Test(pictures, other_endings_are_refused)
 {
