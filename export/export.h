@@ -18,9 +18,9 @@
 
 typedef struct {
     mv_lives lives;
-    mv_series series; /* levels behind each event */
+    mv_series series; /* levels after each event */
     mv_leaks leaks;
-    uint32_t event; /* the moment that is asked for is behind it, or MV_BEFORE */
+    uint32_t event; /* the moment asked for is after it, or MV_BEFORE */
 } mv_export_device;
 
 typedef struct {
@@ -32,7 +32,7 @@ typedef struct {
     const mv_export_device *devices; /* [device_count] */
     mv_progress_fn *progress;        /* NULL: none */
     void *user;
-    const uint64_t *blocks_before; /* [segments.count + 1] blocks of the segments ahead; made by
+    const uint64_t *blocks_before; /* [segments.count + 1] blocks of the segments before; made by
                                     * mv_export_prepare */
 } mv_export;
 
@@ -40,7 +40,7 @@ typedef struct {
 bool mv_export_prepare(mv_arena *arena, mv_export *export);
 
 /* Perfetto's own format (a protobuf of TracePackets). Each device is a process with counters
- * allocated, active, requested and reserved, behind each event; annotations as slices; and
+ * allocated, active, requested and reserved, after each event; annotations as slices; and
  * out-of-memory events. Times are nanoseconds since the Unix epoch; a file without times counts
  * a microsecond an event. Failed writes are reported by mv_sink_commit. */
 void mv_perfetto_write(const mv_export *export, mv_sink *sink);

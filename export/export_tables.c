@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/numbers.h"
+#include "base/search.h"
 #include "export/export.h"
 
 static mv_cell none(void)
@@ -18,7 +19,7 @@ static mv_cell bytes_of(uint64_t value)
     return value == MV_NO_BYTES ? none() : number(value);
 }
 
-/* A row number or an event; what stands for "none" is all ones. */
+/* A row number or an event; all ones means none. */
 static mv_cell row_of(uint32_t value)
 {
     return value == UINT32_MAX ? none() : number(value);
@@ -248,27 +249,12 @@ static uint64_t count_blocks(const mv_export *x, uint32_t device)
     return x->blocks_before[x->trace->segments.count];
 }
 
-/* The last of `count` numbers in ascending order that is not above `row`. */
-static uint32_t last_at_most(const uint64_t *first, uint32_t count, uint64_t row)
-{
-    uint32_t low = 0, high = count;
-
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (first[middle] <= row)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* The table has the blocks of the device's segments: not those of the host. */
 static uint64_t row_of_block(const mv_export *x, uint64_t row, uint32_t *segment)
 {
     const mv_segments *s = &x->trace->segments;
 
-    *segment = last_at_most(x->blocks_before, s->count, row);
+    *segment = (uint32_t)mv_upper_bound_u64(x->blocks_before, s->count, row) - 1;
     return s->first_block[*segment] + (row - x->blocks_before[*segment]);
 }
 
@@ -296,7 +282,7 @@ static uint64_t count_stacks(const mv_export *x, uint32_t device)
 static void read_stack(const mv_export *x, uint32_t device, uint64_t row, mv_cell *c)
 {
     const mv_stacks *s = &x->trace->stacks;
-    uint32_t stack = last_at_most(s->first, s->count, row);
+    uint32_t stack = (uint32_t)mv_upper_bound_u64(s->first, s->count, row) - 1;
 
     (void)device;
     c[0] = number(stack);

@@ -8,19 +8,8 @@
 #include "capture/wire.h"
 #include "cli/complain.h"
 #include "cli/input/input.h"
+#include "parse/model/tables.h"
 #include "parse/source/source.h"
-
-static const char *kind_name(uint16_t kind)
-{
-    switch (kind) {
-#define KIND_CASE(name, number, text) \
-    case number:                      \
-        return text;
-        MV_WIRE_KIND_LIST(KIND_CASE)
-#undef KIND_CASE
-    }
-    return NULL;
-}
 
 static const char *verdict(bool good)
 {
@@ -78,11 +67,11 @@ static uint64_t list_chunk(mv_out *out, mv_span file, uint64_t at)
     memcpy(&head, file.data + at, sizeof head);
     put_at(out, at);
     if (head.hash != XXH3_64bits(&head, offsetof(mv_wire_chunk, hash))) {
-        mv_out_text(out, "chunk whose head is damaged\n");
+        mv_out_text(out, "chunk with a damaged header\n");
         return at + MV_WIRE_ALIGN;
     }
-    name = kind_name(head.kind);
-    if (name)
+    name = mv_wire_kind_name(head.kind);
+    if (*name != '?')
         mv_out_format(out, "%-14s", name);
     else
         mv_out_format(out, "kind %-9u", head.kind);
@@ -124,7 +113,7 @@ static uint64_t list_gap(mv_out *out, mv_span file, uint64_t at)
     while (end < file.length && !is_chunk(file, end) && !is_footer(file, end))
         end = file.length - end > MV_WIRE_ALIGN ? end + MV_WIRE_ALIGN : file.length;
     put_at(out, at);
-    mv_out_format(out, "%llu bytes that are no chunk\n", (unsigned long long)(end - at));
+    mv_out_format(out, "%llu bytes outside chunks\n", (unsigned long long)(end - at));
     return end;
 }
 
@@ -154,7 +143,7 @@ int mv_chunks_list(mv_cli *cli)
         status = mv_complain(mv_input_name(cli), &err);
     else if (!is_magic(file, 0, MV_WIRE_MAGIC, MV_WIRE_MAGIC_BYTES, sizeof(mv_wire_header)) &&
              mv_source_check(&source, &err) == MV_OK)
-        status = mv_complain_of(mv_input_name(cli), "byte 0: no memviz container (.bin)");
+        status = mv_complain_of(mv_input_name(cli), "byte 0: not a memviz container (.bin)");
     else
         list_file(&cli->out, file);
     if (status == MV_EXIT_DONE && mv_source_check(&source, &err) != MV_OK)

@@ -1,5 +1,5 @@
-/* Reads docs/snapshot-format.md. What stands in a damaged file is read as far as its checksums
- * hold; what an undamaged one says wrongly, such as a row number out of range, is an error. */
+/* Reads docs/snapshot-format.md. A damaged file is read as far as its checksums are right. What is
+ * wrong under right checksums, such as a row number out of range, is an error. */
 #include "parse/container/wire_load.h"
 #include "parse/live/read_live.h"
 #include "parse/readers.h"
@@ -76,12 +76,8 @@ static void keep_note(mv_trace *trace, const mv_wire_note *entry, mv_span name, 
             memcmp(mv_note_name((mv_note_code)code), name.data, name.length) != 0))
         code++;
     note = &trace->notes[code < MV_NOTE_COUNT ? code : MV_NOTE_FILE_NOTE];
-    if (note->count == 0 && text.length < sizeof note->first) {
-        memcpy(note->first, text.data, text.length);
-        for (char *c = note->first; *c; c++)
-            if ((unsigned char)*c < 0x20 || *c == 0x7f)
-                *c = '?';
-    }
+    if (note->count == 0)
+        mv_note_describe(note, (const char *)text.data, text.length);
     note->count = note->count > UINT64_MAX - entry->count ? UINT64_MAX : note->count + entry->count;
 }
 
@@ -107,8 +103,8 @@ static bool read_notes(mv_load *load, const mv_wire_chunk *head, const uint8_t *
 }
 
 /* A column whose values are all alike takes no bytes for a row, so a chunk's rows are bounded by
- * what writers put into one, never by what its header claims. The header's hash is right: no
- * accident. */
+ * what writers put into one, never by what its header claims. The header's hash is right, so a
+ * larger number is no accident. */
 static mv_code check_rows(const mv_chunk *chunk, mv_err *err)
 {
     uint32_t most = mv_table_find(chunk->head.kind)->chunk_rows;
@@ -121,7 +117,7 @@ static mv_code check_rows(const mv_chunk *chunk, mv_err *err)
                    (unsigned long long)(sizeof chunk->head + chunk->head.stored_bytes), most);
 }
 
-/* Reads TRACE and NOTES, notes kinds that are new to us, and keeps the chunks of tables alone. */
+/* Reads TRACE and NOTES, notes kinds that are new to us, and keeps only the chunks of tables. */
 static mv_code read_small_chunks(mv_load *load, mv_err *err)
 {
     uint32_t kept = 0;
@@ -259,7 +255,7 @@ static mv_code share_chunks(mv_load *load, mv_err *err)
             if (by_table(t->layout->kind, t->device, chunk->head.kind, chunk->head.device) != 0)
                 break;
             if (chunk->head.first_row < t->rows)
-                return mv_fail(err, MV_CORRUPT, chunk->at, "%s: row %llu stands twice",
+                return mv_fail(err, MV_CORRUPT, chunk->at, "%s: row %llu is there twice",
                                mv_wire_kind_name(chunk->head.kind),
                                (unsigned long long)chunk->head.first_row);
             chunk->table = i;
@@ -295,7 +291,7 @@ static bool counted_in_64_bits(const mv_model_table *layout)
     return layout->kind == MV_WIRE_STRING_BYTES || layout->kind == MV_WIRE_STACK_FRAMES;
 }
 
-/* All columns of a table in one block, so that it takes as few pages as can be. */
+/* All columns of a table in one block, so that it takes as few pages as possible. */
 static mv_code make_room(mv_load *load, mv_load_table *t, mv_err *err)
 {
     const mv_model_table *layout = t->layout;
@@ -321,7 +317,7 @@ static mv_code make_room(mv_load *load, mv_load_table *t, mv_err *err)
     return MV_OK;
 }
 
-/* The rows that every trace has, should a file not list them. */
+/* The rows that every trace has, even if a file does not list them. */
 static void make_first_rows(mv_load *load)
 {
     mv_load_table *tags = mv_load_find(load, MV_WIRE_TAGS);
@@ -351,7 +347,7 @@ static mv_code prepare_tables(mv_load *load, mv_err *err)
     return MV_OK;
 }
 
-/* ---- what came of it --------------------------------------------------------------------- */
+/* ---- checks ------------------------------------------------------------------------------ */
 
 static bool note_missing_rows(mv_load *load)
 {
@@ -376,7 +372,7 @@ static bool note_missing_rows(mv_load *load)
     return usable || all_empty;
 }
 
-/* Turns what the decoding threads found into notes; whether anything can be used. */
+/* Turns what the decoding threads found into notes and errors. */
 static mv_code review(mv_load *load, mv_err *err)
 {
     const mv_chunk *bad = NULL;
@@ -405,7 +401,7 @@ static mv_code bad_table(const mv_load_table *t, uint64_t row, mv_err *err)
                    mv_wire_kind_name(t->layout->kind), (unsigned long long)row);
 }
 
-/* Ends of ranges must not go back nor beyond the table that they divide up. */
+/* Ends of ranges must not go back, nor past the end of the table that they divide. */
 static mv_code check_ends(const mv_load *load, uint16_t kind, uint16_t of_kind, uint64_t least,
                           mv_err *err)
 {
@@ -479,7 +475,7 @@ static void publish_table(mv_trace *out, const mv_load_table *t)
         *(uint32_t *)(void *)to = (uint32_t)t->rows; /* all begin with `count` */
 }
 
-/* Events that are lost move those behind them up. */
+/* Lost events make those after them move up. */
 static mv_code check_api_calls(const mv_load *load, mv_trace *out, mv_err *err)
 {
     const mv_load_table *t = mv_load_find(load, MV_WIRE_API_CALLS);

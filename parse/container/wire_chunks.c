@@ -1,3 +1,4 @@
+#include "base/grow.h"
 #include "parse/container/wire_load.h"
 
 #define XXH_INLINE_ALL
@@ -49,18 +50,8 @@ static bool is_end(mv_span file, uint64_t at)
 
 static bool add_chunk(mv_load *load, const mv_wire_chunk *head, uint64_t at)
 {
-    if (load->chunk_count == load->chunk_capacity) {
-        uint32_t capacity = load->chunk_capacity ? load->chunk_capacity * 2 : 256;
-        mv_chunk *grown = NULL;
-        if (capacity > load->chunk_capacity)
-            grown = mv_arena_grow(&load->scratch, load->chunks, capacity * sizeof *grown);
-        if (!grown)
-            return false;
-        load->chunks = grown;
-        load->chunk_capacity = capacity;
-    }
-    load->chunks[load->chunk_count++] = (mv_chunk){.head = *head, .at = at};
-    return true;
+    return mv_append(&load->scratch, load->chunks, load->chunk_count, load->chunk_capacity,
+                     (mv_chunk){.head = *head, .at = at});
 }
 
 /* ---- payloads ---------------------------------------------------------------------------- */
@@ -166,7 +157,7 @@ static bool find_by_index(mv_load *load, mv_code *code)
 
 /* ---- by walking -------------------------------------------------------------------------- */
 
-/* A chunk header or footer at or behind `at`; the file's length when there is none. */
+/* The first chunk header or footer from `at` on; the file's length when there is none. */
 static uint64_t next_landmark(mv_span file, uint64_t at)
 {
     while (file.length - at >= sizeof(mv_wire_footer)) {
@@ -193,20 +184,20 @@ static void note_damage(mv_load *load, uint64_t at, uint64_t bytes, const char *
                   (unsigned long long)at, (unsigned long long)bytes);
 }
 
-/* Looks at the chunk at `at`, whose header is whole, and gives where to go on. */
+/* Looks at the chunk at `at`, whose header is whole, and returns where to continue. */
 static uint64_t take_chunk(mv_load *load, uint64_t at, uint64_t *hashed, mv_code *code)
 {
     mv_wire_chunk head = head_at(load->file, at);
     uint64_t body = at + sizeof head;
     uint64_t left = load->file.length - body;
-    uint64_t behind;
+    uint64_t next;
 
     if (head.stored_bytes > left) {
         note_damage(load, at, load->file.length - at, "the file ends inside a chunk");
         return next_landmark(load->file, body);
     }
-    behind = mv_wire_aligned(head.stored_bytes);
-    behind = body + (behind < left ? behind : left);
+    next = mv_wire_aligned(head.stored_bytes);
+    next = body + (next < left ? next : left);
     if (!(head.flags & MV_WIRE_UNSEALED) && *hashed <= load->file.length * PATIENCE) {
         *hashed += head.stored_bytes;
         if (head.stored_hash != XXH3_64bits(load->file.data + body, head.stored_bytes)) {
@@ -216,7 +207,7 @@ static uint64_t take_chunk(mv_load *load, uint64_t at, uint64_t *hashed, mv_code
     }
     if (head.kind != MV_WIRE_INDEX && !add_chunk(load, &head, at))
         *code = MV_NOMEM;
-    return behind;
+    return next;
 }
 
 static mv_code walk(mv_load *load)

@@ -31,7 +31,7 @@
             out[i] = value;                                                                   \
         }                                                                                     \
     }
-/* Without a branch: which events are new calls is hard to foretell. */
+/* Without a branch: which events are new calls is hard to predict. */
 #define DEFINE_CALLS(number_t)                                                                    \
     static void calls_##number_t(const mv_wire_column *head, const uint8_t *data, uint32_t count, \
                                  uint32_t *restrict out)                                          \
@@ -42,9 +42,9 @@
             memcpy(&n, data + (uint64_t)i * sizeof n, sizeof n);                                  \
             uint32_t zigzag = (uint32_t)n - (n != 0);                                             \
             uint32_t value = next + ((zigzag >> 1) ^ (0 - (zigzag & 1)));                         \
-            uint32_t behind = n == 1 ? 0 : value + 1;                                             \
+            uint32_t after = n == 1 ? 0 : value + 1;                                              \
             out[i] = n == 1 ? MV_NO_CALL : value;                                                 \
-            next = behind > next ? behind : next;                                                 \
+            next = after > next ? after : next;                                                   \
         }                                                                                         \
     }
 
@@ -342,7 +342,7 @@ uint64_t mv_column_encode(const mv_column_values *in, uint64_t *work, mv_wire_co
             head->start = differ(in, work);
     }
     measure(work, in->count, calls, head);
-    /* Differences are small but for a few: their high bytes are zeros in one piece. */
+    /* Most differences are small: with planes, their high bytes are one run of zeros. */
     head->planes = head->transform == MV_WIRE_DELTA && head->width > 1;
     if (head->planes)
         store_planes(work, in->count, head, data);

@@ -8,6 +8,12 @@
 
 #include "capture/wire.h"
 
+/* What is stored begins at multiples of MV_WIRE_ALIGN. */
+static inline uint64_t mv_wire_aligned(uint64_t bytes)
+{
+    return (bytes + MV_WIRE_ALIGN - 1) & ~(uint64_t)(MV_WIRE_ALIGN - 1);
+}
+
 /* Values of `size` bytes each: 1, 4 or 8. */
 typedef struct {
     const void *values;
@@ -19,12 +25,12 @@ typedef struct {
 } mv_column_values;
 
 /* Stores the values in `data`, which has room for count * size bytes, and says in `head` how;
- * `head->column` and `head->columns` are the caller's. `work` has room for `count` numbers.
+ * the caller sets `head->column` and `head->columns`. `work` has room for `count` numbers.
  * Returns the bytes stored. CALLS falls back to PLAIN where it cannot say a value. */
 uint64_t mv_column_encode(const mv_column_values *in, uint64_t *work, mv_wire_column *head,
                           uint8_t *data);
 
-/* Whether mv_column_decode can run `head` into values of `size` bytes. */
+/* Whether mv_column_decode can decode `head` into values of `size` bytes. */
 bool mv_column_can_decode(const mv_wire_column *head, uint8_t size);
 
 /* Fills out[0] to out[count - 1], zero before, from count * head->width bytes at any alignment.

@@ -12,6 +12,7 @@
 
 #include <zstd.h>
 
+#include "parse/container/wire_column.h"
 #include "parse/model/build.h"
 #include "parse/model/tables.h"
 
@@ -20,7 +21,7 @@ typedef struct {
     uint64_t at;          /* of its header in the file */
     uint64_t begin;       /* tables of ends: where the range of the first row begins */
     uint32_t table;       /* row of mv_load.tables */
-    mv_code lost;         /* why its rows cannot be had; MV_OK: they can */
+    mv_code lost;         /* why its rows are lost; MV_OK: they are not */
     uint16_t bad_column;  /* number of a column with a value out of range; 0: none */
     uint16_t new_columns; /* columns that this version does not know */
 } mv_chunk;
@@ -49,13 +50,13 @@ typedef struct {
 
     mv_load_table *tables; /* by kind, then device */
     uint32_t table_count;
-    mv_load_table *by_kind[MV_WIRE_FACTS + 1]; /* those of EVENTS aside */
+    mv_load_table *by_kind[MV_WIRE_FACTS + 1]; /* but not those of EVENTS */
 
     bool has_totals; /* the TRACE chunk was whole */
     mv_wire_trace totals;
     mv_wire_table *total_rows;      /* [totals.tables] */
     uint32_t limits[MV_REF_COUNT];  /* rows that each kind of reference may name */
-    uint64_t unknown[MV_REF_COUNT]; /* 1 + the row that stands for unknown ones; 0: not made */
+    uint64_t unknown[MV_REF_COUNT]; /* 1 + the row for all unknown ones; 0: not made */
 } mv_load;
 
 /* Fills load->chunks. Fails with MV_NOMEM only: damage is noted. */
@@ -66,7 +67,7 @@ mv_code mv_chunks_find(mv_load *load, mv_err *err);
 mv_code mv_chunk_open(const mv_load *load, const mv_wire_chunk *head, uint64_t at, ZSTD_DCtx *zstd,
                       uint8_t *room, const uint8_t **payload);
 
-/* Whether what the header says of lengths is possible; decompression then stays within them. */
+/* Whether the lengths in the header are possible; decompression then stays within them. */
 bool mv_chunk_lengths_good(const mv_wire_chunk *head);
 
 /* The same as mv_chunk_open with memory and a decompressor of its own. */
@@ -85,9 +86,12 @@ static inline mv_load_table *mv_load_find(const mv_load *load, uint16_t kind)
     return load->by_kind[kind];
 }
 
-static inline uint64_t mv_wire_aligned(uint64_t bytes)
+/* The value of `row` in a column, counted from 0. */
+static inline uint8_t *mv_load_value(const mv_load_table *t, uint32_t column, uint64_t row)
 {
-    return (bytes + MV_WIRE_ALIGN - 1) & ~(uint64_t)(MV_WIRE_ALIGN - 1);
+    const mv_table_column *c = &t->layout->columns[column];
+
+    return (uint8_t *)t->columns[column] + (row + c->is_end) * c->size;
 }
 
 #endif

@@ -1,14 +1,7 @@
-/* Damaged files alone come here, so this is plain rather than fast. */
+/* Only damaged files come here, so this is plain rather than fast. */
 #include "parse/container/wire_load.h"
 
 /* ---- lost rows --------------------------------------------------------------------------- */
-
-static uint8_t *column_at(const mv_load_table *t, uint32_t column, uint64_t row)
-{
-    const mv_table_column *c = &t->layout->columns[column];
-
-    return (uint8_t *)t->columns[column] + (row + c->is_end) * c->size;
-}
 
 static bool mark_lost(mv_load *load, mv_load_table *t)
 {
@@ -26,7 +19,7 @@ static void set_absent(mv_load_table *t, uint32_t column, uint64_t row)
 {
     const mv_table_column *c = &t->layout->columns[column];
 
-    memcpy(column_at(t, column, row), &c->absent, c->size); /* little-endian */
+    memcpy(mv_load_value(t, column, row), &c->absent, c->size); /* little-endian */
 }
 
 static void blank_lost(mv_load_table *t)
@@ -47,7 +40,7 @@ static void drop_lost(mv_load_table *t)
         if (t->chunks[i].lost != MV_OK)
             continue;
         for (uint32_t c = 0; c < t->layout->column_count; c++)
-            memmove(column_at(t, c, kept), column_at(t, c, head->first_row),
+            memmove(mv_load_value(t, c, kept), mv_load_value(t, c, head->first_row),
                     (uint64_t)head->count * t->layout->columns[c].size);
         kept += head->count;
     }
@@ -61,8 +54,8 @@ typedef struct {
     uint64_t begin, end;
 } row_range;
 
-/* The range of `row`, whose chunk is whole: false when it does not lie in the other table behind
- * `floor`, where the range ahead ended, or lies on lost rows there. */
+/* The range of `row`, whose chunk is whole. False when it does not lie in the other table, starts
+ * before `floor`, where the previous range ended, or has lost rows in it. */
 static bool good_range(const mv_load_table *t, const mv_chunk *chunk, uint64_t row,
                        const mv_load_table *of, uint64_t floor, row_range *range)
 {
@@ -95,7 +88,7 @@ static void rebuild_row(rebuild *r, const mv_chunk *chunk, uint64_t row)
 
     r->t->lost[row] = !good;
     if (good) {
-        memcpy(r->values + r->at * size, column_at(r->of, 0, range.begin),
+        memcpy(r->values + r->at * size, mv_load_value(r->of, 0, range.begin),
                (range.end - range.begin) * size);
         r->at += range.end - range.begin;
         r->floor = range.end;
@@ -135,8 +128,8 @@ static bool rebuild_ranges(mv_load *load, uint16_t kind, uint16_t of_kind, uint6
 
 /* ---- references to lost rows ------------------------------------------------------------- */
 
-/* What a reference to a lost row becomes: none, the plain tag, or else one row, behind the table,
- * that stands for all that nobody knows. */
+/* What a reference to a lost row becomes: none, the plain tag, or else one row at the end of the
+ * table that stands for all unknown ones. */
 static uint32_t unknown_row(mv_load *load, mv_row_ref ref, mv_load_table *to)
 {
     if (mv_ref_may_be_none(ref))
@@ -188,7 +181,7 @@ static void repair_column(mv_load *load, mv_load_table *t, uint32_t column)
         repair_calls(load, t, column);
     else if (c->ref == MV_REF_CODE) {
         for (uint64_t i = 0; i < t->rows; i++)
-            if (*column_at(t, column, i) >= c->limit)
+            if (*mv_load_value(t, column, i) >= c->limit)
                 set_absent(t, column, i);
     } else if (c->ref != MV_REF_NONE) {
         repair_ids(load, t, column);
@@ -232,7 +225,7 @@ mv_code mv_rows_repair(mv_load *load, mv_err *err)
            rebuild_ranges(load, MV_WIRE_STACKS, MV_WIRE_STACK_FRAMES, 0);
     if (!fine)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "repairing a damaged file");
-    /* What rows 0 are is known without the file. */
+    /* What the rows 0 are is known without the file. */
     mv_load_find(load, MV_WIRE_STACKS)->lost[0] = 0;
     if (pools->lost[0]) {
         memset(pools->columns[0], 0, sizeof(uint64_t));

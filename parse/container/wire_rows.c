@@ -25,7 +25,7 @@ typedef struct {
 typedef struct worker {
     job *job;
     uint32_t end;          /* of its own chunks */
-    _Atomic uint32_t next; /* of its own chunks, to be decoded by anybody */
+    _Atomic uint32_t next; /* of its own chunks: any worker may take it */
     uint8_t *room;         /* [most_raw] the chunk at hand */
     uint8_t *column;       /* [most_column] the column at hand */
     pthread_t thread;
@@ -75,13 +75,6 @@ static uint32_t column_row(const mv_model_table *layout, uint16_t number)
     return MV_NO_ROW;
 }
 
-static uint8_t *values_at(const mv_load_table *t, uint32_t column, uint64_t row)
-{
-    const mv_table_column *c = &t->layout->columns[column];
-
-    return (uint8_t *)t->columns[column] + (row + c->is_end) * c->size;
-}
-
 /* ---- one chunk --------------------------------------------------------------------------- */
 
 /* Columns that the file's writer did not know. */
@@ -95,7 +88,7 @@ static bool fill_absent(const mv_load_table *t, mv_chunk *chunk, uint32_t seen)
         if (column->is_end)
             return false;
         mv_column_decode(&constant, NULL, chunk->head.count, column->size, NULL,
-                         values_at(t, i, chunk->head.first_row));
+                         mv_load_value(t, i, chunk->head.first_row));
     }
     return true;
 }
@@ -115,7 +108,7 @@ static mv_code decode_column(const worker *w, const mv_load_table *t, mv_chunk *
     if ((*seen & 1u << i) || !mv_column_can_decode(head, column->size))
         return MV_CORRUPT;
     *seen |= 1u << i;
-    out = values_at(t, i, chunk->head.first_row);
+    out = mv_load_value(t, i, chunk->head.first_row);
     mv_column_decode(head, data, chunk->head.count, column->size, w->column, out);
     if (column->is_end)
         chunk->begin = head->start;
@@ -185,7 +178,7 @@ static void *work(void *user)
     return NULL;
 }
 
-/* How many threads the chunks are worth, and how large they are. */
+/* How many threads pay off, and how much room a chunk and a column need. */
 static void measure(job *j)
 {
     const mv_load *load = j->load;

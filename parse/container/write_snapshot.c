@@ -1,5 +1,6 @@
 /* Writes docs/snapshot-format.md: header, TRACE, NOTES, the tables in the order of mv_tables,
  * INDEX, footer. The bytes depend on the trace alone (and on the version of zstd). */
+#include "base/grow.h"
 #include "parse/container/wire_column.h"
 #include "parse/model/tables.h"
 #include "parse/writers.h"
@@ -11,7 +12,7 @@
 /* Higher levels take longer without making real traces smaller by a tenth. */
 enum { ZSTD_LEVEL = 3 };
 
-/* Below this, zstd's own header eats what it saves. */
+/* Below this, zstd's own header takes as much as it saves. */
 enum { LEAST_WORTH_COMPRESSING = 1024 };
 
 typedef struct {
@@ -19,7 +20,7 @@ typedef struct {
     const mv_trace *trace;
     const mv_write_opts *opts;
     mv_sink *sink;
-    uint64_t start; /* bytes that were in the sink before us */
+    uint64_t start; /* bytes in the sink before this snapshot */
     ZSTD_CCtx *zstd;
     uint8_t *raw; /* payload of the chunk being made */
     uint64_t raw_capacity;
@@ -32,28 +33,9 @@ typedef struct {
     uint64_t events_done, events_total; /* for progress */
 } snapshot;
 
-static bool reserve(mv_arena *arena, uint8_t **bytes, uint64_t *capacity, uint64_t wanted)
-{
-    uint8_t *grown;
-
-    if (wanted <= *capacity)
-        return true;
-    grown = mv_arena_grow(arena, *bytes, wanted);
-    if (!grown)
-        return false;
-    *bytes = grown;
-    *capacity = wanted;
-    return true;
-}
-
 static uint64_t position(const snapshot *s)
 {
     return s->sink->bytes - s->start;
-}
-
-static uint64_t aligned(uint64_t bytes)
-{
-    return (bytes + MV_WIRE_ALIGN - 1) & ~(uint64_t)(MV_WIRE_ALIGN - 1);
 }
 
 static void write_header(snapshot *s)
@@ -67,20 +49,11 @@ static void write_header(snapshot *s)
 
 static bool remember(snapshot *s, const mv_wire_chunk *head)
 {
-    if (s->index_count == s->index_capacity) {
-        uint32_t capacity = s->index_capacity ? s->index_capacity * 2 : 256;
-        mv_wire_index *grown =
-            mv_arena_grow(s->arena, s->index, capacity * (uint64_t)sizeof *grown);
-        if (!grown)
-            return false;
-        s->index = grown;
-        s->index_capacity = capacity;
-    }
-    s->index[s->index_count++] = (mv_wire_index){.at = position(s), .head = *head};
-    return true;
+    return mv_append(s->arena, s->index, s->index_count, s->index_capacity,
+                     (mv_wire_index){.at = position(s), .head = *head});
 }
 
-/* Compresses s->raw when that helps; the stored bytes. */
+/* Compresses s->raw when that helps; returns the bytes to store. */
 static const uint8_t *pack(snapshot *s, mv_wire_chunk *head)
 {
     size_t packed;
@@ -89,7 +62,7 @@ static const uint8_t *pack(snapshot *s, mv_wire_chunk *head)
     head->stored_bytes = head->raw_bytes;
     if (head->raw_bytes < LEAST_WORTH_COMPRESSING)
         return s->raw;
-    if (!reserve(s->arena, &s->packed, &s->packed_capacity, ZSTD_compressBound(head->raw_bytes)))
+    if (!mv_room_for(s->arena, s->packed, ZSTD_compressBound(head->raw_bytes), s->packed_capacity))
         return NULL;
     packed = ZSTD_compressCCtx(s->zstd, s->packed, s->packed_capacity, s->raw, head->raw_bytes,
                                ZSTD_LEVEL);
@@ -117,13 +90,13 @@ static bool write_chunk(snapshot *s, mv_wire_chunk head, uint64_t raw_bytes)
         return false;
     mv_sink_write(s->sink, &head, sizeof head);
     mv_sink_write(s->sink, stored, head.stored_bytes);
-    mv_sink_write(s->sink, zeros, aligned(head.stored_bytes) - head.stored_bytes);
+    mv_sink_write(s->sink, zeros, mv_wire_aligned(head.stored_bytes) - head.stored_bytes);
     return true;
 }
 
 /* ---- tables ------------------------------------------------------------------------------ */
 
-/* Calls are numbered in file order, so the next new one is behind all of this column so far. */
+/* Calls are numbered in file order, so the next new one is above all in this column so far. */
 static uint64_t calls_before(const uint32_t *calls, uint64_t first, uint64_t rows, uint64_t next)
 {
     for (uint64_t i = first; i < first + rows; i++)
@@ -139,7 +112,7 @@ typedef struct {
     uint64_t next_call;
 } table_state;
 
-/* The values of rows first to first + count - 1, and where the rows ahead left off. */
+/* The values of rows first to first + count - 1, and where the previous rows ended. */
 static mv_column_values values_of(const snapshot *s, table_state *t, const mv_table_column *column,
                                   uint64_t first, uint32_t count)
 {
@@ -169,8 +142,8 @@ static bool write_rows(snapshot *s, table_state *t, uint64_t first, uint32_t cou
     uint64_t most = at;
 
     for (uint32_t i = 0; i < table->column_count; i++)
-        most += aligned((uint64_t)count * table->columns[i].size);
-    if (!reserve(s->arena, &s->raw, &s->raw_capacity, most))
+        most += mv_wire_aligned((uint64_t)count * table->columns[i].size);
+    if (!mv_room_for(s->arena, s->raw, most, s->raw_capacity))
         return false;
     for (uint32_t i = 0; i < table->column_count; i++) {
         const mv_table_column *column = &table->columns[i];
@@ -181,8 +154,8 @@ static bool write_rows(snapshot *s, table_state *t, uint64_t first, uint32_t cou
         head.column = column->number;
         head.columns = table->column_count;
         memcpy(s->raw + i * sizeof head, &head, sizeof head);
-        memset(s->raw + at + bytes, 0, aligned(bytes) - bytes);
-        at += aligned(bytes);
+        memset(s->raw + at + bytes, 0, mv_wire_aligned(bytes) - bytes);
+        at += mv_wire_aligned(bytes);
     }
     return write_chunk(s,
                        (mv_wire_chunk){.kind = table->kind,
@@ -247,7 +220,7 @@ static bool write_trace(snapshot *s)
     mv_wire_trace *head;
     uint64_t most = sizeof *head + (32 + (uint64_t)s->trace->device_count) * sizeof(mv_wire_table);
 
-    if (!reserve(s->arena, &s->raw, &s->raw_capacity, most))
+    if (!mv_room_for(s->arena, s->raw, most, s->raw_capacity))
         return false;
     head = (mv_wire_trace *)(void *)s->raw;
     *head = (mv_wire_trace){
@@ -262,8 +235,8 @@ static bool write_notes(snapshot *s)
     uint32_t count = 0;
     uint64_t at = 0;
 
-    if (!reserve(s->arena, &s->raw, &s->raw_capacity,
-                 MV_NOTE_COUNT * (sizeof(mv_wire_note) + 2 * UINT8_MAX)))
+    if (!mv_room_for(s->arena, s->raw, MV_NOTE_COUNT * (sizeof(mv_wire_note) + 2 * UINT8_MAX),
+                     s->raw_capacity))
         return false;
     for (unsigned i = 0; i < MV_NOTE_COUNT; i++) {
         const mv_note *note = &s->trace->notes[i];
@@ -289,7 +262,7 @@ static bool write_end(snapshot *s)
     uint64_t bytes = s->index_count * (uint64_t)sizeof *s->index;
     mv_wire_footer footer = {.index_at = position(s)};
 
-    if (!reserve(s->arena, &s->raw, &s->raw_capacity, bytes))
+    if (!mv_room_for(s->arena, s->raw, bytes, s->raw_capacity))
         return false;
     memcpy(s->raw, s->index, bytes);
     if (!write_chunk(s, (mv_wire_chunk){.kind = MV_WIRE_INDEX, .count = s->index_count}, bytes))

@@ -364,16 +364,15 @@ uint32_t mv_build_sample(mv_build *b, const mv_sample_row *row)
 void mv_build_note(mv_build *b, mv_note_code code, const char *format, ...)
 {
     mv_note *note = &b->trace->notes[code];
+    char text[sizeof note->first];
     va_list args;
 
     if (note->count++ > 0)
         return;
     va_start(args, format);
-    vsnprintf(note->first, sizeof note->first, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    for (char *c = note->first; *c; c++)
-        if ((unsigned char)*c < 0x20 || *c == 0x7f)
-            *c = '?';
+    mv_note_describe(note, text, strlen(text));
 }
 
 /* ---- the end ----------------------------------------------------------------------------- */

@@ -1,12 +1,12 @@
 /* Building a trace: what every reader, and every fixture in the tests, appends to.
  *
  * The builder interns strings, frames, stacks, streams, pools and tags by content and appends
- * rows to the columns. Rows of events, blocks, segments and history go to one staging table each;
- * mv_build_finish cuts the trace's devices and host tables out of them by ranges, so nothing is
- * copied.
+ * rows to the columns. The events of all devices and the host go into one staging table, the
+ * segments into another; mv_build_finish cuts the trace's tables out of them by ranges, so nothing
+ * is copied.
  *
- * It fails stickily, as a cursor does: when memory or row numbers run out, `code` is set, ids come
- * back as row 0, and whoever builds checks `code` once per record or once at the end. */
+ * A failure stays, as in a cursor: when memory or row numbers run out, `code` is set and ids are
+ * row 0. The caller checks `code` once per record or once at the end. */
 #ifndef MV_BUILD_H
 #define MV_BUILD_H
 
@@ -61,26 +61,27 @@ typedef struct {
 /* Rows with every column absent: start from these. A stream that is not given becomes the default
  * stream. */
 #define MV_ROW_ABSENT(T, number, name, kind, absent, ...) .name = (mv_value_of_##kind){absent},
-#define MV_EVENT_ROW                                      ((mv_event_row){MV_EVENT_COLUMNS(MV_ROW_ABSENT, )})
-#define MV_TAG_ROW                                        ((mv_tag_row){MV_TAG_COLUMNS(MV_ROW_ABSENT, )})
-#define MV_FX_ROW                                         ((mv_fx_row){MV_FX_COLUMNS(MV_ROW_ABSENT, )})
-#define MV_FRAME_ROW                                      ((mv_frame_row){MV_CODE_COLUMNS(MV_ROW_ABSENT, ).fx = MV_FX_ROW})
-#define MV_SEGMENT_ROW                                    ((mv_segment_row){MV_SEGMENT_COLUMNS(MV_ROW_ABSENT, )})
-#define MV_BLOCK_ROW                                      ((mv_block_row){MV_BLOCK_COLUMNS(MV_ROW_ABSENT, )})
-#define MV_HISTORY_ROW                                    ((mv_history_row){MV_HISTORY_COLUMNS(MV_ROW_ABSENT, )})
-#define MV_ANNOTATION_ROW                                 ((mv_annotation_row){MV_ANNOTATION_COLUMNS(MV_ROW_ABSENT, )})
-#define MV_SETTING_ROW                                    ((mv_setting_row){MV_SETTING_COLUMNS(MV_ROW_ABSENT, )})
-#define MV_API_CALL_ROW                                   ((mv_api_call_row){MV_API_CALL_COLUMNS(MV_ROW_ABSENT, )})
-#define MV_SAMPLE_ROW                                     ((mv_sample_row){MV_SAMPLE_COLUMNS(MV_ROW_ABSENT, )})
-#define MV_FACT_ROW                                       ((mv_fact_row){MV_FACT_COLUMNS(MV_ROW_ABSENT, )})
+
+#define MV_EVENT_ROW      ((mv_event_row){MV_EVENT_COLUMNS(MV_ROW_ABSENT, )})
+#define MV_TAG_ROW        ((mv_tag_row){MV_TAG_COLUMNS(MV_ROW_ABSENT, )})
+#define MV_FX_ROW         ((mv_fx_row){MV_FX_COLUMNS(MV_ROW_ABSENT, )})
+#define MV_FRAME_ROW      ((mv_frame_row){MV_CODE_COLUMNS(MV_ROW_ABSENT, ).fx = MV_FX_ROW})
+#define MV_SEGMENT_ROW    ((mv_segment_row){MV_SEGMENT_COLUMNS(MV_ROW_ABSENT, )})
+#define MV_BLOCK_ROW      ((mv_block_row){MV_BLOCK_COLUMNS(MV_ROW_ABSENT, )})
+#define MV_HISTORY_ROW    ((mv_history_row){MV_HISTORY_COLUMNS(MV_ROW_ABSENT, )})
+#define MV_ANNOTATION_ROW ((mv_annotation_row){MV_ANNOTATION_COLUMNS(MV_ROW_ABSENT, )})
+#define MV_SETTING_ROW    ((mv_setting_row){MV_SETTING_COLUMNS(MV_ROW_ABSENT, )})
+#define MV_API_CALL_ROW   ((mv_api_call_row){MV_API_CALL_COLUMNS(MV_ROW_ABSENT, )})
+#define MV_SAMPLE_ROW     ((mv_sample_row){MV_SAMPLE_COLUMNS(MV_ROW_ABSENT, )})
+#define MV_FACT_ROW       ((mv_fact_row){MV_FACT_COLUMNS(MV_ROW_ABSENT, )})
 
 typedef struct {
     mv_arena *arena; /* owns every column */
-    mv_trace *trace; /* being filled; valid to read at any time but for the staging tables */
+    mv_trace *trace; /* being filled; valid to read at any time, but without the staging tables */
     mv_code code;    /* MV_OK, MV_NOMEM or MV_LIMIT: sticky */
 
     mv_intern strings, frames, stacks, streams, pools, tags, facts;
-    uint32_t last_stream; /* row that mv_build_stream gave last */
+    uint32_t last_stream; /* the row that mv_build_stream returned last */
     uint64_t string_bytes_capacity;
     uint64_t stack_frames_capacity;
     uint32_t capacity[MV_WIRE_FACTS + 1]; /* rows that fit, by mv_wire_kind */
@@ -99,7 +100,7 @@ mv_stream_id mv_build_stream(mv_build *b, uint64_t value);
 mv_pool_id mv_build_pool(mv_build *b, uint64_t capture, uint64_t asked);
 mv_tag_id mv_build_tag(mv_build *b, const mv_tag_row *row);
 
-/* Append a row; its position in the staging table comes back. */
+/* Append a row and return its position in the staging table. */
 uint32_t mv_build_event(mv_build *b, const mv_event_row *row);
 uint32_t mv_build_segment(mv_build *b, const mv_segment_row *row);
 uint32_t mv_build_block(mv_build *b, const mv_block_row *row);

@@ -95,6 +95,17 @@ const char *mv_note_text(mv_note_code code)
     return code < MV_NOTE_COUNT ? note_texts[code].text : "?";
 }
 
+void mv_note_describe(mv_note *note, const char *text, uint64_t length)
+{
+    if (length > sizeof note->first - 1)
+        length = sizeof note->first - 1;
+    memcpy(note->first, text, length);
+    note->first[length] = 0;
+    for (uint64_t i = 0; i < length; i++)
+        if ((unsigned char)note->first[i] < 0x20 || note->first[i] == 0x7f)
+            note->first[i] = '?';
+}
+
 uint32_t mv_trace_devices(const mv_trace *trace)
 {
     uint32_t count = trace->device_count;

@@ -11,7 +11,7 @@
  *      │            └─ blocks ── history                     (history: PyTorch 1.13 and 2.0 only)
  *      ├─ host_segments, host_events                         pinned host memory
  *      ├─ annotations, settings
- *      ├─ api_calls, samples, facts                          captured files alone
+ *      ├─ api_calls, samples, facts                          only in captured files
  *      └─ notes                                              what was odd in the file
  *
  * Units: sizes and addresses in bytes, times in microseconds since the Unix epoch.
@@ -298,7 +298,7 @@ typedef struct {
     MV_BLOCK_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_blocks;
 
-/* Earlier users of a block's bytes, from PyTorch 1.13 and 2.0 alone. */
+/* Earlier users of a block's bytes, only from PyTorch 1.13 and 2.0. */
 #define MV_HISTORY_COLUMNS(X, T)                                                         \
     X(T, 1, addr, ADDRESS, MV_NO_BYTES, "start of the block at the time")                \
     X(T, 2, real_size, BYTES, 0, "bytes requested", .label = "size")                     \
@@ -370,7 +370,7 @@ typedef struct {
 /* Calls of the CUDA runtime and driver that have to do with memory, by PyTorch and by all others:
  * one row a call, in the order in which memory changed hands. A call that makes other calls is
  * there once, under the name that the program called. What PyTorch's allocator does here is also
- * in its device's events, as segment_alloc and the like. Captured files alone. */
+ * in its device's events, as segment_alloc and the like. Only in captured files. */
 #define MV_API_CALL_COLUMNS(X, T)                                                                  \
     X(T, 11, action, API_ACTION, 0, "what the call does (mv_api_action)", .label = "", .rank = -1, \
       .is_unlisted = true)                                                                         \
@@ -391,8 +391,8 @@ typedef struct {
     MV_API_CALL_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_api_calls;
 
-/* What the device itself said of its memory while the program ran: NVML, asked from outside. Times
- * do not decrease for a device. */
+/* What NVML said about the device's memory while the program ran, asked from outside. Times do not
+ * decrease for a device. */
 #define MV_SAMPLE_COLUMNS(X, T)                                                         \
     X(T, 5, device, DEVICE, -1, "ordinal as the process counts (CUDA_VISIBLE_DEVICES)") \
     X(T, 1, time_us, TIME, MV_NO_TIME, "time", .label = "time")                         \
@@ -404,7 +404,7 @@ typedef struct {
     MV_SAMPLE_COLUMNS(MV_COLUMN_MEMBER, )
 } mv_samples;
 
-/* What a capture says of itself and its process, by key: "pid", "command", "rank", "stacks",
+/* What a capture says about itself and its process, by key: "pid", "command", "rank", "stacks",
  * "lost_space" (capture/wire_live.h lists them). Each key once. */
 #define MV_FACT_COLUMNS(X, T)                                        \
     X(T, 1, key, STRING, MV_NO_ROW, "name of the fact", .label = "") \
@@ -415,18 +415,18 @@ typedef struct {
 } mv_facts;
 
 /* Odd but readable input is counted, never dropped silently; `memviz info` shows it. */
-#define MV_NOTE_LIST(X)                                                                        \
-    X(UNKNOWN_KEY, "unknown_key", "keys that memviz does not know; their values were skipped") \
-    X(UNKNOWN_ACTION, "unknown_action", "events whose action memviz does not know; kept")      \
-    X(UNKNOWN_STATE, "unknown_state", "blocks or segments in a state memviz does not know")    \
-    X(DUPLICATE_KEY, "duplicate_key", "keys given twice; the last one counts")                 \
-    X(UNSORTED_TIME, "unsorted_time", "events whose time is before that of the event ahead")   \
-    X(UNTILED, "untiled_segment", "segments that their blocks do not fill exactly")            \
-    X(LOOSE, "loose_record", "records that stand in no list memviz reads; left out")           \
-    X(TRAILING, "trailing_bytes", "bytes after the end of the data")                           \
-    X(DAMAGED, "damaged_chunk", "damaged parts of the file that were skipped")                 \
-    X(LOST, "lost_events", "events that the capture could not record")                         \
-    X(LIST_ROOT, "list_root", "the file is a bare list of segments, without events")           \
+#define MV_NOTE_LIST(X)                                                                         \
+    X(UNKNOWN_KEY, "unknown_key", "keys that memviz does not know; their values were skipped")  \
+    X(UNKNOWN_ACTION, "unknown_action", "events whose action memviz does not know; kept")       \
+    X(UNKNOWN_STATE, "unknown_state", "blocks or segments in a state memviz does not know")     \
+    X(DUPLICATE_KEY, "duplicate_key", "keys given twice; the last one counts")                  \
+    X(UNSORTED_TIME, "unsorted_time", "events whose time is before that of the previous event") \
+    X(UNTILED, "untiled_segment", "segments that their blocks do not fill exactly")             \
+    X(LOOSE, "loose_record", "records that are in no list memviz reads; left out")              \
+    X(TRAILING, "trailing_bytes", "bytes after the end of the data")                            \
+    X(DAMAGED, "damaged_chunk", "damaged parts of the file that were skipped")                  \
+    X(LOST, "lost_events", "events that the capture could not record")                          \
+    X(LIST_ROOT, "list_root", "the file is a bare list of segments, without events")            \
     X(FILE_NOTE, "file_note", "remarks that the file's writer left")
 
 typedef enum {
@@ -441,9 +441,8 @@ typedef struct {
     char first[96]; /* the first occurrence: "key 'foo' at byte 1234" */
 } mv_note;
 
-/* Keys of PyTorch's dict that say which release wrote it, though nothing stands in them or the
- * model has their values anyway. 0: not known, as in files of older memviz. These numbers are in
- * files. */
+/* Keys of PyTorch's dict that say which release wrote it, even when they are empty or the model has
+ * their values anyway. 0: not known, as in files of older memviz. These numbers are in files. */
 typedef enum {
     MV_KEYS_KNOWN = 1,
     MV_KEY_SETTINGS = 2,      /* allocator_settings */
@@ -548,13 +547,16 @@ const char *mv_format_name(mv_format format); /* "pickle", "msgpack", "bin" */
 const char *mv_note_name(mv_note_code code);  /* "unknown_key" */
 const char *mv_note_text(mv_note_code code);
 
+/* Sets the text of a note, cut to fit, without control characters. */
+void mv_note_describe(mv_note *note, const char *text, uint64_t length);
+
 /* One more than the largest ordinal that occurs, as a trace list or as a segment's device. */
 uint32_t mv_trace_devices(const mv_trace *trace);
 
 /* The events of a device; an empty set for an ordinal without a trace. */
 mv_events mv_trace_events(const mv_trace *trace, uint32_t device);
 
-/* The first API call whose `event` lies behind the events of its device, from row `from` on, or
+/* The first API call from row `from` on whose `event` is more than its device has events, or
  * MV_NO_ROW. Readers make sure that there is none. */
 uint32_t mv_api_call_beyond(const mv_trace *trace, uint32_t from);
 
@@ -562,15 +564,15 @@ uint32_t mv_api_call_beyond(const mv_trace *trace, uint32_t from);
 const char *mv_fact_find(const mv_trace *trace, const char *key);
 
 /* Whether the trace was captured by memviz. Then the sizes of block events are those of blocks,
- * rounded by the allocator; what was asked for, the stream and the pool are not known, and a free
- * is known when it is asked for, not when it is completed: both events stand together. */
+ * rounded by the allocator. What was asked for, the stream and the pool are not known. A free is
+ * known when it is asked for, not when it is completed: both events follow each other. */
 bool mv_trace_is_captured(const mv_trace *trace);
 
 /* A setting by its key (of the top level: parent == NULL); its row, or MV_NO_ROW. */
 uint32_t mv_setting_find(const mv_trace *trace, const char *parent, const char *key);
 
-/* Whether the dict that the trace was made from had a key; where that is not known, whether
- * something would stand in it. */
+/* Whether the dict that the trace was made from had a key; where that is not known, whether there
+ * is something to put in it. */
 bool mv_trace_had_key(const mv_trace *trace, mv_key key);
 
 /* Whether a number or flag of the top level is there and above 0. */

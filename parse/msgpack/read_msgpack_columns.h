@@ -12,7 +12,7 @@ typedef struct {
 
     const mv_model_table *table;
     const char *name;  /* of the table, for messages */
-    void *rows;        /* the table's struct; new rows go behind those that it has */
+    void *rows;        /* the table's struct; new rows go after those that it has */
     uint32_t base;     /* rows that it had */
     uint32_t count;    /* rows that come: the length of the first column */
     uint32_t finished; /* set of the columns that are filled */

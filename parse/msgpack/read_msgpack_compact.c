@@ -1,5 +1,6 @@
-/* The compact form (docs/msgpack-format.md). What stands in the file decides what may stand
- * inside it: every open container has a role, and a scalar means what the innermost role says. */
+/* Reads the compact form (docs/msgpack-format.md). Every open container has a role, which decides
+ * what may be inside it; a scalar means what the innermost role says. */
+#include "base/grow.h"
 #include "parse/model/build.h"
 #include "parse/msgpack/read_msgpack.h"
 #include "parse/msgpack/read_msgpack_columns.h"
@@ -60,7 +61,7 @@ typedef struct {
     number numbers[FX_FRAME_NUMBERS]; /* of a frame or pool */
     mv_tag_row tag;
     mv_arena *scratch;
-    mv_frame_id *frames; /* of a stack; made by mv_arena_grow */
+    mv_frame_id *frames; /* of a stack */
     uint64_t frame_capacity;
 } compact;
 
@@ -137,14 +138,8 @@ static int add_stack_frame(compact *c, number n)
         return refuse(c, MV_RANGE, "negative frame number");
     if (take_row(c, n, MV_REF_FRAME, &row) != 0)
         return -1;
-    if (at == c->frame_capacity) {
-        uint64_t capacity = c->frame_capacity * 2 + 1024;
-        mv_frame_id *grown = mv_arena_grow(c->scratch, c->frames, capacity * sizeof *c->frames);
-        if (!grown)
-            return mv_msgpack_refuse(&c->fault, MV_NOMEM, "%s", "");
-        c->frames = grown;
-        c->frame_capacity = capacity;
-    }
+    if (!mv_room(c->scratch, c->frames, at, c->frame_capacity))
+        return mv_msgpack_refuse(&c->fault, MV_NOMEM, "%s", "");
     c->frames[at].row = row;
     return 0;
 }
@@ -372,18 +367,9 @@ static int on_key(compact *c, const char *text, uint32_t length)
 
 static int add_note_text(compact *c, const char *text, uint32_t length)
 {
-    char *first = c->notes[(c->top - 1)->key].first;
-    uint32_t most = sizeof c->notes[0].first - 1;
-
     if (c->top->key != 1)
         return wrong_type(c);
-    if (length > most)
-        length = most;
-    memcpy(first, text, length);
-    first[length] = 0;
-    for (uint32_t i = 0; i < length; i++)
-        if ((unsigned char)first[i] < 0x20 || first[i] == 0x7f)
-            first[i] = '?';
+    mv_note_describe(&c->notes[(c->top - 1)->key], text, length);
     return 0;
 }
 
@@ -421,7 +407,7 @@ static int on_text(compact *c, const char *text, uint32_t length)
 
 /* ---- containers -------------------------------------------------------------------------- */
 
-/* Which container may stand where, and what it then is. */
+/* Which container may be where, and which role it then has. */
 static const struct {
     uint8_t in;      /* role of the container around it */
     uint8_t section; /* in the root: its key */
@@ -646,8 +632,8 @@ static mv_msgpack_step step(void *parser, mv_span window)
 
 /* ---- the end ----------------------------------------------------------------------------- */
 
-/* Rows first[i] to first[i] + count[i] - 1 must be there, and no row twice in sum: overlapping
- * ranges would make every walk over them longer than the file. */
+/* Rows first[i] to first[i] + count[i] - 1 must be there, and the ranges must not have more rows in
+ * sum than there are: overlapping ranges would make every walk over them longer than the file. */
 static bool ranges_fit(const uint32_t *first, const uint32_t *count, uint32_t ranges, uint32_t rows)
 {
     uint64_t sum = 0;

@@ -214,7 +214,7 @@ static void pack_tables(mv_packing *w)
 
 /* ---- the rest ---------------------------------------------------------------------------- */
 
-/* Codes in the columns are positions in these lists, for readers that are not memviz. */
+/* Codes in the columns are positions in these lists: for other programs. */
 static void pack_names(mv_packing *w)
 {
     static const struct {

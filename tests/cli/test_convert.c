@@ -118,14 +118,14 @@ Test(convert, chunks_are_listed)
     cr_expect(strstr(r.out, "header version 1 features 0 hash good"), "%s", r.out);
     cr_expect(strstr(r.out, "events         device 0 rows 0 to 58 of 58"), "%s", r.out);
     cr_expect(strstr(r.out, "footer index_at"), "%s", r.out);
-    cr_expect(!strstr(r.out, "BAD") && !strstr(r.out, "no chunk"), "%s", r.out);
+    cr_expect(!strstr(r.out, "BAD") && !strstr(r.out, "outside chunks"), "%s", r.out);
     r = mvt_sh("$MEMVIZ convert -q $SNAPS/oom.pickle x.bin; for at in 0 9 30 100 700 1500; do "
                "cp x.bin y.bin; printf '\\377\\376' | "
                "dd of=y.bin bs=1 seek=$at conv=notrunc status=none; "
                "$MEMVIZ dump --chunks y.bin || echo refused; done; "
                "for n in 23 24 80 1000 1501; do head -c $n x.bin | $MEMVIZ dump --chunks - "
                "|| echo refused; done");
-    cr_expect(strstr(r.out, "BAD") && strstr(r.out, "no chunk") && strstr(r.out, "cut after"), "%s",
-              r.out);
-    cr_expect(strstr(r.err, "memviz: y.bin: byte 0: no memviz container"), "%s", r.err);
+    cr_expect(strstr(r.out, "BAD") && strstr(r.out, "outside chunks") && strstr(r.out, "cut after"),
+              "%s", r.out);
+    cr_expect(strstr(r.err, "memviz: y.bin: byte 0: not a memviz container"), "%s", r.err);
 }
