@@ -65,12 +65,6 @@ static inline uint64_t mv_load_u64(const uint8_t *at)
     return value;
 }
 
-static inline uint16_t mv_take_u16(mv_cursor *c)
-{
-    const uint8_t *at = mv_take_bytes(c, 2);
-    return at ? mv_load_u16(at) : 0;
-}
-
 static inline uint32_t mv_take_u32(mv_cursor *c)
 {
     const uint8_t *at = mv_take_bytes(c, 4);

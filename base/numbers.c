@@ -84,17 +84,6 @@ bool mv_number_read(const char *text, uint64_t *out)
     return true;
 }
 
-bool mv_number_read_signed(const char *text, int64_t *out)
-{
-    bool is_negative = *text == '-';
-    uint64_t value;
-
-    if (!mv_number_read(text + is_negative, &value) || value > (uint64_t)INT64_MAX + is_negative)
-        return false;
-    *out = is_negative ? (int64_t)(0 - value) : (int64_t)value;
-    return true;
-}
-
 bool mv_number_read_double(const char *text, double *out)
 {
     char *end;

@@ -1,8 +1,8 @@
 /* Whole numbers as text, and text as numbers.
  *
  * The writers are for numbers that are written millions of times; elsewhere printf is fine. The
- * readers are strict: no sign where none is expected, no spaces, no number that does not fit; and
- * they leave the result alone when the text is not a number. Neither depends on the locale. */
+ * readers are strict: no sign, no spaces, no number that does not fit; and they leave the result
+ * alone when the text is not a number. Neither depends on the locale. */
 #ifndef MV_BASE_NUMBERS_H
 #define MV_BASE_NUMBERS_H
 
@@ -34,9 +34,6 @@ bool mv_number_take(const char **at, uint32_t base, uint64_t *out);
 
 /* The whole text is digits: "8407". */
 bool mv_number_read(const char *text, uint64_t *out);
-
-/* The same, with or without a "-" before it. */
-bool mv_number_read_signed(const char *text, int64_t *out);
 
 /* The whole text is a finite number: "8407", "-.5", "1e6", but not "nan", "inf" or "0x10". The
  * decimal point is ".", since memviz never sets a locale. */

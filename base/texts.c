@@ -14,11 +14,6 @@ static uint32_t find(const mv_texts *texts, mv_span text, uint64_t hash)
     return MV_NO_TEXT;
 }
 
-uint32_t mv_texts_find(const mv_texts *texts, mv_span text)
-{
-    return find(texts, text, XXH3_64bits(text.data, text.length));
-}
-
 uint32_t mv_texts_add(mv_texts *texts, mv_span text)
 {
     uint64_t hash = XXH3_64bits(text.data, text.length);

@@ -29,9 +29,6 @@ static inline mv_span mv_text_span(const char *text)
     return (mv_span){(const uint8_t *)text, strlen(text)};
 }
 
-/* The number of a text; MV_NO_TEXT when it has none. */
-uint32_t mv_texts_find(const mv_texts *texts, mv_span text);
-
 /* The number of a text, old or new; MV_NO_TEXT when memory is out. */
 uint32_t mv_texts_add(mv_texts *texts, mv_span text);
 

@@ -58,7 +58,7 @@ void mv_out_spaces(mv_out *out, int64_t count)
 
 void mv_out_u64_wide(mv_out *out, uint64_t value, int width)
 {
-    char digits[20];
+    char digits[MV_DIGITS];
     uint32_t count = mv_digits(digits, value);
 
     mv_out_spaces(out, width - (int)count);
@@ -72,23 +72,17 @@ void mv_out_u64(mv_out *out, uint64_t value)
 
 void mv_out_i64(mv_out *out, int64_t value)
 {
-    if (value < 0)
-        mv_out_char(out, '-');
-    mv_out_u64(out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
+    char digits[MV_DIGITS + 1];
+
+    mv_out_bytes(out, digits, mv_digits_signed(digits, value));
 }
 
 void mv_out_hex(mv_out *out, uint64_t value)
 {
-    char text[18];
-    uint32_t at = sizeof text;
+    char digits[16];
 
-    do {
-        text[--at] = "0123456789abcdef"[value & 15];
-        value >>= 4;
-    } while (value);
-    text[--at] = 'x';
-    text[--at] = '0';
-    mv_out_bytes(out, text + at, sizeof text - at);
+    mv_out_bytes(out, "0x", 2);
+    mv_out_bytes(out, digits, mv_digits_hex(digits, value));
 }
 
 void mv_out_style(mv_out *out, mv_style style)

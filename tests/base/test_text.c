@@ -55,12 +55,10 @@ Test(texts, each_has_one_number)
     mv_texts texts = {.arena = arena};
     char name[32];
 
-    cr_assert_eq(mv_texts_find(&texts, mv_text_span("")), MV_NO_TEXT);
     for (uint32_t round = 0; round < 2; round++)
         for (uint32_t i = 0; i < 5000; i++) {
             snprintf(name, sizeof name, "%u", i * 17);
             cr_assert_eq(mv_texts_add(&texts, mv_text_span(name)), i);
-            cr_assert_eq(mv_texts_find(&texts, mv_text_span(name)), i);
             cr_assert_str_eq((const char *)texts.text[i].data, name);
         }
     cr_assert_eq(texts.count, 5000);
@@ -68,5 +66,5 @@ Test(texts, each_has_one_number)
     arena->budget->limit = 0;
     while (mv_texts_add(&texts, mv_text_span(name)) != MV_NO_TEXT)
         snprintf(name, sizeof name, "more %u", texts.count);
-    cr_assert_eq(mv_texts_find(&texts, mv_text_span("17")), 1);
+    cr_assert_eq(mv_texts_add(&texts, mv_text_span("17")), 1, "old ones need no memory");
 }
