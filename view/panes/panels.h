@@ -5,7 +5,8 @@
  *     pane_flame.c      flame graph                                    flames
  *     pane_tables.c     tables                                         tables
  *     pane_details.c    one allocation                                 allocation_history
- *     pane_reports.c    what is wrong                                  findings
+ *     pane_reports.c    what is wrong                                  advice/findings,
+ * finding_places
  *
  * A pane asks its slot each frame; while a newer question is being answered, it shows the answer
  * that it has, unless that is about another device. */

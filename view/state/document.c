@@ -27,7 +27,7 @@ void mv_document_recall(mv_document *d, mv_budget *budget)
         atomic_store_explicit(&d->has_saved, true, memory_order_release);
 }
 
-/* Of the devices that are shown, by ordinal; false: some are not ready yet. */
+/* Outlines of the devices that are shown, by ordinal; false: some are not ready yet. */
 static bool fill_saved(const mv_document *d, mv_saved_index *out)
 {
     for (uint32_t i = 0; i < d->device_count; i++) {
