@@ -1,6 +1,7 @@
 #include "base/err.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 static const char *const code_names[MV_ERR_COUNT] = {
@@ -10,9 +11,9 @@ static const char *const code_names[MV_ERR_COUNT] = {
 };
 
 static const char *const code_texts[MV_ERR_COUNT] = {
-#define MV_ERR_TEXT(name, text) text,
-    MV_ERR_LIST(MV_ERR_TEXT)
-#undef MV_ERR_TEXT
+#define MV_ERR_SENTENCE(name, text) text,
+    MV_ERR_LIST(MV_ERR_SENTENCE)
+#undef MV_ERR_SENTENCE
 };
 
 const char *mv_code_name(mv_code code)
@@ -38,4 +39,13 @@ mv_code mv_fail(mv_err *err, mv_code code, uint64_t offset, const char *format, 
         if ((unsigned char)*c < 0x20 || *c == 0x7f)
             *c = '?';
     return code;
+}
+
+const char *mv_err_text(const mv_err *err, char text[MV_ERR_TEXT])
+{
+    bool is_sentence = (err->code == MV_IO || err->code == MV_ABSENT) && *err->detail;
+
+    snprintf(text, MV_ERR_TEXT, "%s%s%s", is_sentence ? "" : mv_code_text(err->code),
+             is_sentence || !*err->detail ? "" : ": ", err->detail);
+    return text;
 }

@@ -22,7 +22,8 @@
     X(LIMIT, "more rows than the model can number")         \
     X(NOMEM, "memory limit reached (see --max-memory)")     \
     X(IO, "input or output error")                          \
-    X(DECOMPRESS, "compressed data is damaged")
+    X(DECOMPRESS, "compressed data is damaged")             \
+    X(ABSENT, "the file does not have what the options ask for")
 
 typedef enum {
 #define MV_ERR_ENUM(name, text) MV_##name,
@@ -46,5 +47,10 @@ mv_code mv_fail(mv_err *err, mv_code code, uint64_t offset, const char *format, 
 
 const char *mv_code_name(mv_code code); /* "TRUNCATED" */
 const char *mv_code_text(mv_code code); /* "input ends inside a record" */
+
+/* "structure is damaged: event 812". A detail of the system (IO), or about the options (ABSENT), is
+ * a sentence by itself. Returns `text`. */
+#define MV_ERR_TEXT 256
+const char *mv_err_text(const mv_err *err, char text[MV_ERR_TEXT]);
 
 #endif

@@ -40,18 +40,13 @@ typedef struct {
     mv_reserved reserved[2]; /* likewise */
     bool exact[2][2];        /* whether [allocated, reserved] of [before, after] is known */
     uint64_t limit;
-} comparison;
+} diff_report;
 
 /* ---- words ------------------------------------------------------------------------------- */
 
 static uint64_t magnitude(int64_t delta)
 {
     return delta < 0 ? 0 - (uint64_t)delta : (uint64_t)delta;
-}
-
-static void put_text(mv_out *out, const char *text)
-{
-    mv_out_clean(out, (mv_span){(const uint8_t *)text, strlen(text)});
 }
 
 /* Whether the moment is a peak: then reserved memory is looked at at its own. */
@@ -71,7 +66,7 @@ static void put_at(mv_out *out, const char *at)
         mv_out_text(out, "at the end");
     else {
         mv_out_text(out, "at ");
-        put_text(out, at);
+        mv_out_clean_text(out, at);
     }
 }
 
@@ -81,7 +76,7 @@ static int side_of(const mv_diff_row *row)
     return row->bytes[1] != 0;
 }
 
-static const char *label_of(const comparison *c, const mv_diff_row *row, int side, char *out,
+static const char *label_of(const diff_report *c, const mv_diff_row *row, int side, char *out,
                             size_t size)
 {
     return mv_culprit_label(&c->trace[side], c->code.sites[side].kinds, row->stack[side], out,
@@ -89,7 +84,7 @@ static const char *label_of(const comparison *c, const mv_diff_row *row, int sid
 }
 
 /* Whether a row names a line that its reader can act on. */
-static bool is_named(const comparison *c, const mv_diff_row *row)
+static bool is_named(const diff_report *c, const mv_diff_row *row)
 {
     int s = side_of(row);
     const uint8_t *kinds = c->code.sites[s].kinds;
@@ -100,7 +95,7 @@ static bool is_named(const comparison *c, const mv_diff_row *row)
 
 /* The line that answers for the change: the one that changed most in its direction, but a line
  * that can be acted on goes before one that cannot, if it did half as much. */
-static const mv_diff_row *main_row(const comparison *c)
+static const mv_diff_row *main_row(const diff_report *c)
 {
     const mv_diff_row *main = NULL, *named = NULL;
 
@@ -120,7 +115,7 @@ static const mv_diff_row *main_row(const comparison *c)
 /* ---- fields ------------------------------------------------------------------------------ */
 
 /* Labels of the lines that are shown. */
-static const char **labels_of(const comparison *c, const mv_diff *found)
+static const char **labels_of(const diff_report *c, const mv_diff *found)
 {
     uint32_t count = found->lines < c->limit ? found->lines : (uint32_t)c->limit;
     mv_labelled *rows = mv_push_array(&c->cli->scratch, mv_labelled, count);
@@ -137,7 +132,7 @@ static const char **labels_of(const comparison *c, const mv_diff *found)
 }
 
 /* `name`, and where the line was before, if that is not where it is now. */
-static const char *moved_label(const comparison *c, const mv_diff_row *row, const char *name,
+static const char *moved_label(const diff_report *c, const mv_diff_row *row, const char *name,
                                char both[1040])
 {
     char label[512], before[512];
@@ -175,7 +170,7 @@ static mv_value bytes_value(uint64_t bytes)
     MEMBER("frames_before", mv_value_if(row->bytes[0] && row->bytes[1],                      \
                                         mv_value_frames(&c->trace[0], row->stack[0])))
 
-static void add_row(mv_rows *rows, const comparison *c, const device_pair *pair,
+static void add_row(mv_rows *rows, const diff_report *c, const device_pair *pair,
                     const mv_diff_row *row, const char *label)
 {
     int s = side_of(row);
@@ -186,7 +181,7 @@ static void add_row(mv_rows *rows, const comparison *c, const device_pair *pair,
 
 static void list_sites(mv_rows *rows, const void *all, const void *one)
 {
-    const comparison *c = all;
+    const diff_report *c = all;
 
     (void)one;
     for (uint32_t p = 0; p < c->count; p++)
@@ -197,7 +192,7 @@ static void list_sites(mv_rows *rows, const void *all, const void *one)
 /* The lines of the pair `one`, or of all pairs for NULL. */
 static void list_lines(mv_rows *rows, const void *all, const void *one)
 {
-    const comparison *c = all;
+    const diff_report *c = all;
     char label[1040];
 
     for (const device_pair *pair = c->pairs; pair < c->pairs + c->count; pair++) {
@@ -258,7 +253,7 @@ static mv_moment moment_of(const device_pair *pair, int s)
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
 {
-    const comparison *c = all;
+    const diff_report *c = all;
 
     (void)one;
     for (const device_pair *pair = c->pairs; pair < c->pairs + c->count; pair++) {
@@ -281,7 +276,7 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
 /* The moments and devices of a single pair; several have none in common. */
 static void list_report(mv_rows *rows, const void *all, const void *one)
 {
-    const comparison *c = all;
+    const diff_report *c = all;
     const mv_reserved *reserved = c->reserved;
     uint32_t device[2] = {NO_DEVICE, NO_DEVICE};
     int64_t delta = c->delta;
@@ -302,7 +297,7 @@ const mv_table mv_report_diff = {MV_TABLE(REPORT_FIELDS, list_report), .main = "
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-static void put_main(const comparison *c, const mv_diff_row *row)
+static void put_main(const diff_report *c, const mv_diff_row *row)
 {
     static const char *const verbs[] = {"grew by", "shrank by", "is new with", "is gone with"};
     char label[512], bytes[MV_SIZE_TEXT];
@@ -320,7 +315,7 @@ static mv_style style_of(int64_t delta)
     return delta > 0 ? MV_STYLE_RED : delta < 0 ? MV_STYLE_GREEN : MV_STYLE_BOLD;
 }
 
-static void put_verdict(const comparison *c)
+static void put_verdict(const diff_report *c)
 {
     const mv_diff_row *row = main_row(c);
     bool is_same = c->delta == 0 && !row;
@@ -356,7 +351,7 @@ static uint32_t next_part(const mv_reserved reserved[2], uint32_t said)
 }
 
 /* By how much reserved memory changed, and why: the rows add up to it. */
-static void put_reserved(const comparison *c)
+static void put_reserved(const diff_report *c)
 {
     const mv_reserved *r = c->reserved;
     int64_t change = (int64_t)(r[1].reserved - r[0].reserved);
@@ -381,7 +376,7 @@ static void put_reserved(const comparison *c)
     }
 }
 
-static void put_side(const comparison *c, const device_pair *pair, int s)
+static void put_side(const diff_report *c, const device_pair *pair, int s)
 {
     char allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT], moment[MV_AT_TEXT];
     char at[MV_AT_TEXT + 32] = ": no such device";
@@ -395,7 +390,7 @@ static void put_side(const comparison *c, const device_pair *pair, int s)
                  mv_size_text(reserved, pair->found.level[s].reserved), c->name[s], at);
 }
 
-static void put_rest(const comparison *c, const mv_diff *found)
+static void put_rest(const diff_report *c, const mv_diff *found)
 {
     char text[MV_SIZE_TEXT];
     int64_t rest = 0;
@@ -414,7 +409,7 @@ static void put_rest(const comparison *c, const mv_diff *found)
     mv_out_style(c->out, MV_STYLE_NONE);
 }
 
-static void put_pair(const comparison *c, const device_pair *pair)
+static void put_pair(const diff_report *c, const device_pair *pair)
 {
     char delta[MV_SIZE_TEXT];
 
@@ -432,7 +427,7 @@ static void put_pair(const comparison *c, const device_pair *pair)
 
 /* What --fail-on asked for: growth. Where `before` may have been more than is known, growth may be
  * less; where `after` may, it may be more. */
-static void judge_growth(comparison *c, mv_gate gate, int measure, uint64_t before, uint64_t after,
+static void judge_growth(diff_report *c, mv_gate gate, int measure, uint64_t before, uint64_t after,
                          const char *what)
 {
     uint64_t bound = c->cli->gates.bound[gate], grown = after > before ? after - before : 0;
@@ -450,7 +445,7 @@ static void judge_growth(comparison *c, mv_gate gate, int measure, uint64_t befo
         mv_gate_judge(&c->cli->gates, gate, MV_GATE_FAILS, "%s more %s, above %s", is, what, most);
 }
 
-static int put_report(comparison *c)
+static int put_report(diff_report *c)
 {
     int status = MV_EXIT_DONE;
 
@@ -485,7 +480,7 @@ static uint32_t lone_device(const mv_trace *trace)
     return lone;
 }
 
-static bool pair_asked(comparison *c, uint32_t device)
+static bool pair_asked(diff_report *c, uint32_t device)
 {
     for (int s = 0; s < 2; s++)
         if (device >= mv_trace_devices(&c->trace[s])) {
@@ -500,7 +495,7 @@ static bool pair_asked(comparison *c, uint32_t device)
 
 /* Devices of one ordinal belong together; but a process that uses one device alone is compared by
  * that one, whichever it is: ranks name theirs by their number. */
-static bool pair_devices(comparison *c)
+static bool pair_devices(diff_report *c)
 {
     uint32_t devices[2] = {mv_trace_devices(&c->trace[0]), mv_trace_devices(&c->trace[1])};
     uint32_t most = devices[0] > devices[1] ? devices[0] : devices[1];
@@ -531,7 +526,7 @@ static bool pair_devices(comparison *c)
 
 /* The moment of reserved memory, and what of the side is known for sure: at a peak, that no higher
  * one was before the trace; at other moments, what the final heap bears out. */
-static bool find_reserved(comparison *c, device_pair *pair, int s)
+static bool find_reserved(diff_report *c, device_pair *pair, int s)
 {
     bool is_peak = is_at_peak(c->cli->options.at);
     mv_moment_ask *ask = &pair->sides.reserved[s];
@@ -553,7 +548,7 @@ static bool find_reserved(comparison *c, device_pair *pair, int s)
     return true;
 }
 
-static bool find_side(comparison *c, device_pair *pair, int s)
+static bool find_side(diff_report *c, device_pair *pair, int s)
 {
     mv_lives *lives;
     mv_err err = {.offset = MV_NO_OFFSET};
@@ -574,7 +569,7 @@ static bool find_side(comparison *c, device_pair *pair, int s)
            find_reserved(c, pair, s);
 }
 
-static bool find_pair(comparison *c, device_pair *pair)
+static bool find_pair(diff_report *c, device_pair *pair)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
 
@@ -596,7 +591,7 @@ static bool find_pair(comparison *c, device_pair *pair)
     return true;
 }
 
-static bool read_both(comparison *c)
+static bool read_both(diff_report *c)
 {
     mv_err err = {.offset = MV_NO_OFFSET};
     bool read = true;
@@ -615,10 +610,10 @@ static bool read_both(comparison *c)
 
 int mv_cmd_diff(mv_cli *cli)
 {
-    comparison c = {.cli = cli,
-                    .out = &cli->out,
-                    .exact = {{true, true}, {true, true}},
-                    .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
+    diff_report c = {.cli = cli,
+                     .out = &cli->out,
+                     .exact = {{true, true}, {true, true}},
+                     .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
 
     if (!read_both(&c) || !pair_devices(&c))
         return MV_EXIT_FAILED;

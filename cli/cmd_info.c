@@ -494,7 +494,7 @@ static void put_notes(const facts *f)
         mv_out_format(f->out, " %s", mv_note_text((mv_note_code)i));
         if (*note->first) {
             mv_out_text(f->out, " (");
-            mv_out_clean(f->out, (mv_span){(const uint8_t *)note->first, strlen(note->first)});
+            mv_out_clean_text(f->out, note->first);
             mv_out_char(f->out, ')');
         }
         mv_out_char(f->out, '\n');
@@ -522,7 +522,7 @@ static void put_text(const facts *f)
     char release[MV_RELEASE_TEXT];
 
     mv_out_style(f->out, MV_STYLE_BOLD);
-    mv_out_clean(f->out, (mv_span){(const uint8_t *)name, strlen(name)});
+    mv_out_clean_text(f->out, name);
     mv_out_style(f->out, MV_STYLE_NONE);
     mv_out_char(f->out, '\n');
     put_format(f);

@@ -218,11 +218,6 @@ const mv_table mv_report_leaks = {MV_TABLE(REPORT_FIELDS, list_report), .main = 
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-static void put_text(mv_out *out, const char *text)
-{
-    mv_out_clean(out, (mv_span){(const uint8_t *)text, strlen(text)});
-}
-
 static void put_moment(const leak_report *r, const char *before, uint32_t device, uint32_t event)
 {
     mv_events e = mv_trace_events(r->trace, device);
@@ -273,7 +268,7 @@ static void put_steps(mv_out *out, const mv_steps *steps)
                   mv_steps_source_name(steps->source));
     if (*steps->name) {
         mv_out_char(out, ' ');
-        put_text(out, steps->name);
+        mv_out_clean_text(out, steps->name);
     }
     mv_out_char(out, '\n');
 }

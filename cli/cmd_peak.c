@@ -44,37 +44,37 @@ typedef struct {
     device_peak *devices; /* [count] */
     uint64_t limit;
     bool is_grouped;
-} survey;
+} peak_report;
 
-static bool is_idle(const survey *s, const device_peak *d)
+static bool is_idle(const peak_report *r, const device_peak *d)
 {
-    return mv_trace_events(s->trace, d->device).count == 0 && d->found.at.bytes.reserved == 0;
+    return mv_trace_events(r->trace, d->device).count == 0 && d->found.at.bytes.reserved == 0;
 }
 
 /* The device that a single answer is about: the one that holds most. */
-static const device_peak *fullest(const survey *s)
+static const device_peak *fullest(const peak_report *r)
 {
-    const device_peak *most = &s->devices[0];
+    const device_peak *most = &r->devices[0];
 
-    for (uint32_t i = 1; i < s->count; i++)
-        if (s->devices[i].found.at.bytes.allocated > most->found.at.bytes.allocated)
-            most = &s->devices[i];
+    for (uint32_t i = 1; i < r->count; i++)
+        if (r->devices[i].found.at.bytes.allocated > most->found.at.bytes.allocated)
+            most = &r->devices[i];
     return most;
 }
 
 /* Labels of the sites that are shown; a site is told from others by its category, too. */
-static const char **labels_of(const survey *s, const mv_attribution *found)
+static const char **labels_of(const peak_report *r, const mv_attribution *found)
 {
-    uint32_t count = found->count < s->limit ? found->count : (uint32_t)s->limit;
-    mv_labelled *rows = mv_push_array(&s->cli->scratch, mv_labelled, count);
+    uint32_t count = found->count < r->limit ? found->count : (uint32_t)r->limit;
+    mv_labelled *rows = mv_push_array(&r->cli->scratch, mv_labelled, count);
 
     for (uint32_t i = 0; rows && i < count; i++)
-        rows[i] = (mv_labelled){.trace = s->trace,
-                                .kinds = s->kinds,
+        rows[i] = (mv_labelled){.trace = r->trace,
+                                .kinds = r->kinds,
                                 .stack = found->sites[i].stack,
                                 .key = found->sites[i].category,
                                 .bytes = found->sites[i].bytes};
-    return rows ? mv_labels_find(&s->cli->scratch, rows, count, true) : NULL;
+    return rows ? mv_labels_find(&r->cli->scratch, rows, count, true) : NULL;
 }
 
 /* ---- fields ------------------------------------------------------------------------------ */
@@ -84,20 +84,20 @@ static const char **labels_of(const survey *s, const mv_attribution *found)
     COLUMN("blocks", "blocks", 3, MV_UNIT_COUNT | MV_UNIT_SPARE, 0, site->blocks)               \
     COLUMN("share", "share", 2, MV_UNIT_COUNT, 5, mv_value_share(site->bytes, whole))           \
     COLUMN("category", "category", 5, MV_UNIT_TEXT, 10, found->categories.name[site->category]) \
-    MEMBER("annotation", mv_value_string(s->trace, site->annotation))                           \
+    MEMBER("annotation", mv_value_string(r->trace, site->annotation))                           \
     COLUMN("marginal_bytes", "marginal", 4, MV_UNIT_BYTES, 9, site->marginal)                   \
-    MEMBER("culprit", mv_value_culprit(s->trace, s->kinds, site->stack))                        \
+    MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, site->stack))                        \
     COLUMN("label", "by", 6, MV_UNIT_TEXT, 0,                                                   \
-           mv_value_label(labels, i, s->trace, s->kinds, site->stack))                          \
-    MEMBER("frames", mv_value_frames(s->trace, site->stack))
+           mv_value_label(labels, i, r->trace, r->kinds, site->stack))                          \
+    MEMBER("frames", mv_value_frames(r->trace, site->stack))
 
 static void list_sites(mv_rows *rows, const void *all, const void *one)
 {
-    const survey *s = all;
+    const peak_report *r = all;
     const mv_attribution *found = one;
-    const char **labels = labels_of(s, found);
+    const char **labels = labels_of(r, found);
     uint64_t whole = found->at.bytes.allocated;
-    uint32_t count = mv_rows_take(rows, found->count, s->limit);
+    uint32_t count = mv_rows_take(rows, found->count, r->limit);
 
     for (uint32_t i = 0; i < count; i++) {
         const mv_peak_site *site = &found->sites[i];
@@ -121,15 +121,15 @@ static const mv_table site_table = {MV_TABLE(SITE_FIELDS, list_sites)};
 
 static void list_ranges(mv_rows *rows, const void *all, const void *one)
 {
-    const survey *s = all;
+    const peak_report *r = all;
     const mv_attribution *found = one;
     uint64_t whole = found->at.bytes.allocated;
-    uint64_t limit = mv_rows_are_text(rows) ? s->limit : UINT64_MAX;
+    uint64_t limit = mv_rows_are_text(rows) ? r->limit : UINT64_MAX;
     uint32_t count = mv_rows_take(rows, found->range_count, limit);
 
     for (uint32_t i = 0; i < count; i++) {
         const mv_peak_range *range = &found->ranges[i];
-        mv_value name = mv_value_string(s->trace, range->name);
+        mv_value name = mv_value_string(r->trace, range->name);
         if (range->name.row == MV_NO_ROW)
             name.shown = "(outside of annotations)";
         MV_ROWS_ADD(rows, RANGE_FIELDS);
@@ -158,12 +158,12 @@ static const mv_table category_table = {MV_TABLE(CATEGORY_FIELDS, list_categorie
 #define TARGET_SITE_FIELDS(COLUMN, MEMBER, LIST)                         \
     MEMBER("fall", t->fall[i])                                           \
     MEMBER("category", d->found.categories.name[part->category])         \
-    MEMBER("culprit", mv_value_culprit(s->trace, s->kinds, part->stack)) \
-    MEMBER("frames", mv_value_frames(s->trace, part->stack))
+    MEMBER("culprit", mv_value_culprit(r->trace, r->kinds, part->stack)) \
+    MEMBER("frames", mv_value_frames(r->trace, part->stack))
 
 static void list_target_sites(mv_rows *rows, const void *all, const void *one)
 {
-    const survey *s = all;
+    const peak_report *r = all;
     const device_peak *d = one;
     const mv_peak_target *t = &d->target;
 
@@ -203,12 +203,12 @@ static const mv_table target_site_table = {MV_TABLE(TARGET_SITE_FIELDS, list_tar
 
 static void list_devices(mv_rows *rows, const void *all, const void *one)
 {
-    const survey *s = all;
-    bool has_target = mv_option_given(&s->cli->options, MV_HAS(TARGET));
+    const peak_report *r = all;
+    bool has_target = mv_option_given(&r->cli->options, MV_HAS(TARGET));
 
     (void)one;
-    for (uint32_t i = 0; i < s->count; i++) {
-        const device_peak *d = &s->devices[i];
+    for (uint32_t i = 0; i < r->count; i++) {
+        const device_peak *d = &r->devices[i];
         const mv_attribution *found = &d->found;
         MV_ROWS_ADD(rows, DEVICE_FIELDS);
     }
@@ -224,16 +224,16 @@ static const mv_table device_table = {MV_TABLE(DEVICE_FIELDS, list_devices)};
     LIST("annotations", &range_table, mv_value_rows(found))                                     \
     TARGET_FIELDS(COLUMN, MEMBER, LIST)                                                         \
     MEMBER("by",                                                                                \
-           mv_value_if(s->is_grouped, mv_value_text(mv_group_by_name(d->grouped.grouping.by)))) \
-    LIST("groups", &mv_group_table, mv_value_if(s->is_grouped, mv_value_rows(&d->grouped)))     \
+           mv_value_if(r->is_grouped, mv_value_text(mv_group_by_name(d->grouped.grouping.by)))) \
+    LIST("groups", &mv_group_table, mv_value_if(r->is_grouped, mv_value_rows(&d->grouped)))     \
     LIST("devices", &device_table, mv_value_rows(NULL))
 
 static void list_report(mv_rows *rows, const void *all, const void *one)
 {
-    const survey *s = all;
-    const device_peak none = {0}, *d = s->count ? fullest(s) : &none;
+    const peak_report *r = all;
+    const device_peak none = {0}, *d = r->count ? fullest(r) : &none;
     const mv_attribution *found = &d->found;
-    bool has_target = mv_option_given(&s->cli->options, MV_HAS(TARGET));
+    bool has_target = mv_option_given(&r->cli->options, MV_HAS(TARGET));
 
     (void)one;
     MV_ROWS_ADD(rows, REPORT_FIELDS);
@@ -243,40 +243,35 @@ const mv_table mv_report_peak = {MV_TABLE(REPORT_FIELDS, list_report), .main = "
 
 /* ---- text -------------------------------------------------------------------------------- */
 
-static void put_text(mv_out *out, const char *text)
-{
-    mv_out_clean(out, (mv_span){(const uint8_t *)text, strlen(text)});
-}
-
-static void put_verdict(const survey *s, const device_peak *d)
+static void put_verdict(const peak_report *r, const device_peak *d)
 {
     const mv_attribution *found = &d->found;
-    const char *at = s->cli->options.at ? s->cli->options.at : "peak";
+    const char *at = r->cli->options.at ? r->cli->options.at : "peak";
     char size[MV_SIZE_TEXT], share[MV_SIZE_TEXT], label[512], head[96], by[32] = "";
 
     snprintf(head, sizeof head, "device %u: %s allocated%s", d->device,
              mv_size_text(size, found->at.bytes.allocated),
              strcmp(at, "peak") == 0 ? " at the peak" : "");
-    mv_out_style(s->out, MV_STYLE_BOLD);
-    mv_out_text(s->out, head);
-    mv_out_style(s->out, MV_STYLE_NONE);
+    mv_out_style(r->out, MV_STYLE_BOLD);
+    mv_out_text(r->out, head);
+    mv_out_style(r->out, MV_STYLE_NONE);
     if (found->count > 0 && found->sites[0].bytes >= found->unattributed) {
         snprintf(by, sizeof by, "; %s by ",
                  mv_percent_text(share, found->sites[0].bytes, found->at.bytes.allocated));
-        mv_stack_label(s->trace, s->kinds, found->sites[0].stack, label, sizeof label);
-        mv_out_text(s->out, by);
-        mv_out_style(s->out, MV_STYLE_BOLD);
-        mv_prose_put_cut(s->out, mv_prose_room(s->out, (uint32_t)(strlen(head) + strlen(by))),
+        mv_stack_label(r->trace, r->kinds, found->sites[0].stack, label, sizeof label);
+        mv_out_text(r->out, by);
+        mv_out_style(r->out, MV_STYLE_BOLD);
+        mv_prose_put_cut(r->out, mv_prose_room(r->out, (uint32_t)(strlen(head) + strlen(by))),
                          label);
-        mv_out_style(s->out, MV_STYLE_NONE);
+        mv_out_style(r->out, MV_STYLE_NONE);
     } else if (found->unattributed > 0) {
-        mv_out_format(s->out, "; %s without a stack",
+        mv_out_format(r->out, "; %s without a stack",
                       mv_percent_text(share, found->unattributed, found->at.bytes.allocated));
     }
-    mv_out_char(s->out, '\n');
+    mv_out_char(r->out, '\n');
 }
 
-static void put_levels(const survey *s, const mv_attribution *found)
+static void put_levels(const peak_report *r, const mv_attribution *found)
 {
     const mv_levels *l = &found->at.bytes;
     char requested[MV_SIZE_TEXT], active[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT];
@@ -284,9 +279,9 @@ static void put_levels(const survey *s, const mv_attribution *found)
 
     if (found->peak != l->allocated)
         snprintf(lower, sizeof lower, "; the peak is %s", mv_size_text(peak, found->peak));
-    mv_out_text(s->out, "  ");
-    mv_prose_put(s->out, 2, 4, "%s: %s requested, %s active, %s reserved%s",
-                 mv_at_text(at, s->trace, &found->at), mv_size_text(requested, l->requested),
+    mv_out_text(r->out, "  ");
+    mv_prose_put(r->out, 2, 4, "%s: %s requested, %s active, %s reserved%s",
+                 mv_at_text(at, r->trace, &found->at), mv_size_text(requested, l->requested),
                  mv_size_text(active, l->active), mv_size_text(reserved, l->reserved), lower);
 }
 
@@ -307,9 +302,9 @@ static uint32_t sort_categories(const mv_attribution *found, uint32_t *order)
     return count;
 }
 
-static void put_categories(const survey *s, const mv_attribution *found)
+static void put_categories(const peak_report *r, const mv_attribution *found)
 {
-    uint32_t *order = mv_push_array(&s->cli->scratch, uint32_t, found->categories.count);
+    uint32_t *order = mv_push_array(&r->cli->scratch, uint32_t, found->categories.count);
     uint32_t count = order ? sort_categories(found, order) : 0;
     char size[MV_SIZE_TEXT], share[MV_SIZE_TEXT], text[1024] = "";
 
@@ -321,82 +316,83 @@ static void put_categories(const survey *s, const mv_attribution *found)
     }
     if (count == 0)
         return;
-    mv_out_text(s->out, "  ");
-    mv_prose_put(s->out, 2, 2, "%s", text);
+    mv_out_text(r->out, "  ");
+    mv_prose_put(r->out, 2, 2, "%s", text);
 }
 
-static void put_stacks(const survey *s, const mv_attribution *found)
+static void put_stacks(const peak_report *r, const mv_attribution *found)
 {
     char size[MV_SIZE_TEXT], label[64];
 
-    for (uint32_t i = 0; i < found->count && i < s->limit; i++) {
+    for (uint32_t i = 0; i < found->count && i < r->limit; i++) {
         const mv_peak_site *site = &found->sites[i];
-        mv_out_format(s->out, "\n  %s ", mv_size_text(size, site->bytes));
-        put_text(s->out, found->categories.name[site->category]);
+        mv_out_format(r->out, "\n  %s ", mv_size_text(size, site->bytes));
+        mv_out_clean_text(r->out, found->categories.name[site->category]);
         if (site->stack.row == MV_EMPTY_STACK.row)
-            mv_out_format(s->out, "  %s",
-                          mv_culprit_label(s->trace, s->kinds, site->stack, label, sizeof label));
-        mv_out_char(s->out, '\n');
-        mv_stack_put(s->out, s->trace, s->kinds, site->stack, s->cli->options.all_frames, 6);
+            mv_out_format(r->out, "  %s",
+                          mv_culprit_label(r->trace, r->kinds, site->stack, label, sizeof label));
+        mv_out_char(r->out, '\n');
+        mv_stack_put(r->out, r->trace, r->kinds, site->stack, r->cli->options.all_frames, 6);
     }
 }
 
-static void put_target(const survey *s, const device_peak *d)
+static void put_target(const peak_report *r, const device_peak *d)
 {
     const mv_peak_target *t = &d->target;
     char bytes[MV_SIZE_TEXT], text[160], label[512];
 
-    mv_out_format(s->out, "\n  %s\n", mv_peak_target_text(t, text, sizeof text));
-    for (uint32_t i = 0; i < t->count && i < s->limit; i++) {
+    mv_out_format(r->out, "\n  %s\n", mv_peak_target_text(t, text, sizeof text));
+    for (uint32_t i = 0; i < t->count && i < r->limit; i++) {
         const mv_peak_part *part = &d->found.parts[t->part[i]];
-        mv_out_format(s->out, "  -%9s  ", mv_size_text(bytes, t->fall[i]));
-        put_text(s->out, d->found.categories.name[part->category]);
-        mv_out_text(s->out, "  ");
-        put_text(s->out, mv_stack_label(s->trace, s->kinds, part->stack, label, sizeof label));
-        mv_out_char(s->out, '\n');
+        mv_out_format(r->out, "  -%9s  ", mv_size_text(bytes, t->fall[i]));
+        mv_out_clean_text(r->out, d->found.categories.name[part->category]);
+        mv_out_text(r->out, "  ");
+        mv_out_clean_text(r->out,
+                          mv_stack_label(r->trace, r->kinds, part->stack, label, sizeof label));
+        mv_out_char(r->out, '\n');
     }
-    mv_rows_put_hidden(s->out, t->count, s->limit);
+    mv_rows_put_hidden(r->out, t->count, r->limit);
 }
 
-static void put_device(const survey *s, const device_peak *d)
+static void put_device(const peak_report *r, const device_peak *d)
 {
-    if (is_idle(s, d)) {
-        mv_captured_put_idle(s->out, s->trace, d->device);
+    if (is_idle(r, d)) {
+        mv_captured_put_idle(r->out, r->trace, d->device);
         return;
     }
-    put_verdict(s, d);
-    put_levels(s, &d->found);
+    put_verdict(r, d);
+    put_levels(r, &d->found);
     for (uint32_t i = 0; i < d->doubts.count; i++)
-        mv_out_format(s->out, "  %s\n", d->doubts.text[i]);
-    put_categories(s, &d->found);
-    if (s->is_grouped) {
-        mv_table_print(s->cli, &mv_group_table, s, &d->grouped, "\n");
+        mv_out_format(r->out, "  %s\n", d->doubts.text[i]);
+    put_categories(r, &d->found);
+    if (r->is_grouped) {
+        mv_table_print(r->cli, &mv_group_table, r, &d->grouped, "\n");
     } else {
-        mv_table_print(s->cli, &site_table, s, &d->found, "\n");
-        mv_table_print(s->cli, &range_table, s, &d->found, "\n");
+        mv_table_print(r->cli, &site_table, r, &d->found, "\n");
+        mv_table_print(r->cli, &range_table, r, &d->found, "\n");
     }
-    if (mv_option_given(&s->cli->options, MV_HAS(TARGET)))
-        put_target(s, d);
-    if (mv_option_given(&s->cli->options, MV_HAS(FRAMES)))
-        put_stacks(s, &d->found);
+    if (mv_option_given(&r->cli->options, MV_HAS(TARGET)))
+        put_target(r, d);
+    if (mv_option_given(&r->cli->options, MV_HAS(FRAMES)))
+        put_stacks(r, &d->found);
 }
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-static bool load_rules(survey *s)
+static bool load_rules(peak_report *r)
 {
-    const char *path = s->cli->options.rules;
+    const char *path = r->cli->options.rules;
     mv_err err = {.offset = MV_NO_OFFSET};
     char why[200];
     mv_span text;
 
     if (!path)
         return true;
-    if (mv_text_file_read(&s->cli->arena, path, &text, &err) != MV_OK) {
+    if (mv_text_file_read(&r->cli->arena, path, &text, &err) != MV_OK) {
         mv_complain(NULL, &err);
         return false;
     }
-    if (!mv_rules_read(&s->cli->arena, text, &s->rules, why, sizeof why)) {
+    if (!mv_rules_read(&r->cli->arena, text, &r->rules, why, sizeof why)) {
         mv_complain_of(path, "%s", why);
         return false;
     }
@@ -404,36 +400,36 @@ static bool load_rules(survey *s)
 }
 
 /* What --fail-on asked for, of the window. */
-static mv_code judge_gates(survey *s, const mv_lives *lives, mv_window window, uint64_t peak,
+static mv_code judge_gates(peak_report *r, const mv_lives *lives, mv_window window, uint64_t peak,
                            mv_err *err)
 {
     mv_moment_ask ask = {.kind = MV_MOMENT_RESERVED_PEAK, .window = window};
     mv_moment reserved;
     mv_totals totals;
 
-    if (mv_totals_find(&s->cli->arena, s->trace, lives, &totals, err) != MV_OK ||
-        mv_moment_find(&s->cli->arena, lives, ask, &reserved, err) != MV_OK)
+    if (mv_totals_find(&r->cli->arena, r->trace, lives, &totals, err) != MV_OK ||
+        mv_moment_find(&r->cli->arena, lives, ask, &reserved, err) != MV_OK)
         return err->code;
     totals.peak.bytes.allocated = peak;
     totals.peak.bytes.reserved = reserved.bytes.reserved;
-    mv_gate_judge_totals(&s->cli->gates, &totals);
+    mv_gate_judge_totals(&r->cli->gates, &totals);
     return MV_OK;
 }
 
-static bool find_device(survey *s, uint32_t device, device_peak *d)
+static bool find_device(peak_report *r, uint32_t device, device_peak *d)
 {
-    mv_cli *cli = s->cli;
-    mv_peak_opts opts = {.kinds = s->kinds, .rules = &s->rules};
+    mv_cli *cli = r->cli;
+    mv_peak_opts opts = {.kinds = r->kinds, .rules = &r->rules};
     mv_err err = {.offset = MV_NO_OFFSET};
     mv_moment at;
     mv_lives lives;
 
-    if (mv_lives_find(&cli->arena, s->trace, device, &lives, &err) != MV_OK) {
+    if (mv_lives_find(&cli->arena, r->trace, device, &lives, &err) != MV_OK) {
         mv_complain(mv_input_name(cli), &err);
         return false;
     }
-    if (!mv_window_find(cli, s->trace, device, &opts.window) ||
-        !mv_at_find(cli, s->trace, &lives, "peak", &at))
+    if (!mv_window_find(cli, r->trace, device, &opts.window) ||
+        !mv_at_find(cli, r->trace, &lives, "peak", &at))
         return false;
     *d = (device_peak){.device = device,
                        .history = lives.history,
@@ -442,74 +438,74 @@ static bool find_device(survey *s, uint32_t device, device_peak *d)
     if (!mv_peak_doubts_find(&cli->arena, &lives, &d->doubts))
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
     if (err.code == MV_OK)
-        mv_peak_attribute(&cli->arena, s->trace, &lives, at, opts, &d->found, &err);
-    if (err.code == MV_OK && s->is_grouped)
-        mv_by_find(cli, s->trace, &lives, s->kinds, at.event, s->limit, &d->grouped, &err);
+        mv_peak_attribute(&cli->arena, r->trace, &lives, at, opts, &d->found, &err);
+    if (err.code == MV_OK && r->is_grouped)
+        mv_by_find(cli, r->trace, &lives, r->kinds, at.event, r->limit, &d->grouped, &err);
     if (err.code == MV_OK && mv_option_given(&cli->options, MV_HAS(TARGET)))
         mv_peak_reach(&cli->arena, &d->found, cli->options.target, &d->target, &err);
     if (err.code == MV_OK && mv_option_given(&cli->options, MV_HAS(FAIL_ON)))
-        judge_gates(s, &lives, opts.window, d->found.peak, &err);
+        judge_gates(r, &lives, opts.window, d->found.peak, &err);
     if (err.code != MV_OK)
         mv_complain(mv_input_name(cli), &err);
     return err.code == MV_OK;
 }
 
-static void put_text_report(const survey *s)
+static void put_text_report(const peak_report *r)
 {
     bool follows = false;
 
-    for (uint32_t i = 0; i < s->count; i++) {
-        if (!mv_device_is_told(s->trace, s->first, s->end, s->devices[i].device))
+    for (uint32_t i = 0; i < r->count; i++) {
+        if (!mv_device_is_told(r->trace, r->first, r->end, r->devices[i].device))
             continue;
         if (follows)
-            mv_out_char(s->out, '\n');
-        put_device(s, &s->devices[i]);
+            mv_out_char(r->out, '\n');
+        put_device(r, &r->devices[i]);
         follows = true;
     }
-    mv_idle_put_others(s->out, s->trace, s->first, s->end, follows);
+    mv_idle_put_others(r->out, r->trace, r->first, r->end, follows);
 }
 
-static int put_report(const survey *s)
+static int put_report(const peak_report *r)
 {
     int status = MV_EXIT_DONE;
 
-    if (mv_table_is_wanted(s->cli))
-        status = mv_table_put(s->cli, s);
+    if (mv_table_is_wanted(r->cli))
+        status = mv_table_put(r->cli, r);
     else
-        put_text_report(s);
-    return mv_gate_status(&s->cli->gates, status);
+        put_text_report(r);
+    return mv_gate_status(&r->cli->gates, status);
 }
 
 int mv_cmd_peak(mv_cli *cli)
 {
     mv_trace trace;
-    survey s = {.cli = cli,
-                .out = &cli->out,
-                .trace = &trace,
-                .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
+    peak_report r = {.cli = cli,
+                     .out = &cli->out,
+                     .trace = &trace,
+                     .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
     mv_err err = {.offset = MV_NO_OFFSET};
     bool is_found = true;
     int status;
 
-    if (!mv_by_wanted(cli, &s.is_grouped, &status))
+    if (!mv_by_wanted(cli, &r.is_grouped, &status))
         return status;
-    if (!load_rules(&s))
+    if (!load_rules(&r))
         return MV_EXIT_FAILED;
-    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &s.first, &s.end)) {
-        mv_rules_release(&s.rules);
+    if (!mv_input_read(cli, &trace) || !mv_input_devices(cli, &trace, &r.first, &r.end)) {
+        mv_rules_release(&r.rules);
         return MV_EXIT_FAILED;
     }
-    s.kinds = mv_frame_kinds(&cli->arena, &trace);
-    s.devices = mv_push_array(&cli->arena, device_peak, s.end - s.first);
-    if (!s.kinds || !s.devices) {
+    r.kinds = mv_frame_kinds(&cli->arena, &trace);
+    r.devices = mv_push_array(&cli->arena, device_peak, r.end - r.first);
+    if (!r.kinds || !r.devices) {
         mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
         mv_complain(mv_input_name(cli), &err);
         is_found = false;
     }
-    for (uint32_t i = s.first; i < s.end && is_found; i++)
+    for (uint32_t i = r.first; i < r.end && is_found; i++)
         if (!mv_at_is_elsewhere(cli, &trace, i))
-            is_found = find_device(&s, i, &s.devices[s.count++]);
-    status = is_found ? put_report(&s) : MV_EXIT_FAILED;
-    mv_rules_release(&s.rules);
+            is_found = find_device(&r, i, &r.devices[r.count++]);
+    status = is_found ? put_report(&r) : MV_EXIT_FAILED;
+    mv_rules_release(&r.rules);
     return status;
 }

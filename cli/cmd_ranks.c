@@ -22,14 +22,9 @@ typedef struct {
     uint32_t count;
     const mv_summary **ranks; /* [count] */
     mv_ranks found;           /* meaningful with a rank at least */
-} lineup;
+} ranks_report;
 
 /* ---- words ------------------------------------------------------------------------------- */
-
-static void put_text(mv_out *out, const char *text)
-{
-    mv_out_clean(out, (mv_span){(const uint8_t *)text, strlen(text)});
-}
 
 static const char *label_of(const mv_trace *code, mv_stack_id stack, char *out, size_t size)
 {
@@ -39,12 +34,12 @@ static const char *label_of(const mv_trace *code, mv_stack_id stack, char *out, 
 /* ---- fields ------------------------------------------------------------------------------ */
 
 /* Where a rank leaves what most do, in words. */
-static const char *parting_text(const lineup *l, uint32_t rank, char text[96])
+static const char *parting_text(const ranks_report *r, uint32_t rank, char text[96])
 {
-    const mv_divergence *apart = &l->found.apart[rank];
+    const mv_divergence *apart = &r->found.apart[rank];
 
-    if (!mv_sequence_is_whole(l->ranks[rank]))
-        snprintf(text, 96, "unknown: history %s", mv_history_name(l->ranks[rank]->history));
+    if (!mv_sequence_is_whole(r->ranks[rank]))
+        snprintf(text, 96, "unknown: history %s", mv_history_name(r->ranks[rank]->history));
     else if (apart->first == MV_NO_DIVERGENCE)
         snprintf(text, 96, "-");
     else if (apart->first == apart->last)
@@ -77,19 +72,19 @@ static const char *parting_text(const lineup *l, uint32_t rank, char text[96])
                                          : mv_value_u64(apart->first))                        \
     MEMBER("parts.last_allocation", apart->last)                                              \
     MEMBER("parts.event", point ? mv_value_u64(point->event) : mv_value_of(MV_VALUE_NULL))    \
-    COLUMN(NULL, "first differs at", 8, MV_UNIT_TEXT, 0, parting_text(l, rank, parting))      \
+    COLUMN(NULL, "first differs at", 8, MV_UNIT_TEXT, 0, parting_text(r, rank, parting))      \
     MEMBER("error.code", mv_value_of(MV_VALUE_NULL_OBJECT))                                   \
     MEMBER("error.text", mv_value_of(MV_VALUE_ABSENT))                                        \
     MEMBER("error.detail", mv_value_of(MV_VALUE_ABSENT))                                      \
     MEMBER("error.offset", mv_value_of(MV_VALUE_ABSENT))
 
-static void add_rank(mv_rows *rows, const lineup *l, uint32_t rank)
+static void add_rank(mv_rows *rows, const ranks_report *r, uint32_t rank)
 {
-    const mv_summary *s = l->ranks[rank], *usual = l->ranks[l->found.reference];
-    const mv_divergence *apart = &l->found.apart[rank];
+    const mv_summary *s = r->ranks[rank], *usual = r->ranks[r->found.reference];
+    const mv_divergence *apart = &r->found.apart[rank];
     const mv_summary_point *point =
         apart->first == MV_NO_DIVERGENCE ? NULL : mv_sequence_point(s, apart->last);
-    const char *name = l->found.names[rank];
+    const char *name = r->found.names[rank];
     char parting[96];
 
     MV_ROWS_ADD(rows, RANK_FIELDS);
@@ -116,23 +111,23 @@ static void add_broken(mv_rows *rows, const mv_rank_file *file)
 /* Text speaks of files that could not be read below the table. */
 static void list_ranks(mv_rows *rows, const void *all, const void *one)
 {
-    const lineup *l = all;
-    uint32_t count = mv_rows_take(rows, l->count, l->limit);
+    const ranks_report *r = all;
+    uint32_t count = mv_rows_take(rows, r->count, r->limit);
 
     (void)one;
-    for (uint32_t i = 0, rank = 0; i < l->files.count; i++) {
-        if (l->files.files[i].err.code != MV_OK && !mv_rows_are_text(rows))
-            add_broken(rows, &l->files.files[i]);
-        for (uint32_t k = 0; k < l->files.files[i].count && rank < count; k++)
-            add_rank(rows, l, rank++);
+    for (uint32_t i = 0, rank = 0; i < r->files.count; i++) {
+        if (r->files.files[i].err.code != MV_OK && !mv_rows_are_text(rows))
+            add_broken(rows, &r->files.files[i]);
+        for (uint32_t k = 0; k < r->files.files[i].count && rank < count; k++)
+            add_rank(rows, r, rank++);
     }
 }
 
 static const mv_table rank_table = {MV_TABLE(RANK_FIELDS, list_ranks)};
 
 #define OUTLIER_FIELDS(COLUMN, MEMBER, LIST)                                               \
-    MEMBER("file", l->ranks[found->rank]->name)                                            \
-    MEMBER("device", l->ranks[found->rank]->device)                                        \
+    MEMBER("file", r->ranks[found->rank]->name)                                            \
+    MEMBER("device", r->ranks[found->rank]->device)                                        \
     MEMBER("reason", mv_rank_reason_name(found->reason))                                   \
     MEMBER("text", mv_rank_reason_text(found->reason))                                     \
     MEMBER("bytes", found->bytes)                                                          \
@@ -143,12 +138,12 @@ static const mv_table rank_table = {MV_TABLE(RANK_FIELDS, list_ranks)};
 
 static void list_outliers(mv_rows *rows, const void *all, const void *one)
 {
-    const lineup *l = all;
+    const ranks_report *r = all;
 
     (void)one;
-    for (uint32_t i = 0; l->count && i < l->found.count; i++) {
-        const mv_rank_outlier *found = &l->found.outliers[i];
-        const mv_trace *code = l->ranks[found->code_of]->code;
+    for (uint32_t i = 0; r->count && i < r->found.count; i++) {
+        const mv_rank_outlier *found = &r->found.outliers[i];
+        const mv_trace *code = r->ranks[found->code_of]->code;
         MV_ROWS_ADD(rows, OUTLIER_FIELDS);
     }
 }
@@ -160,15 +155,15 @@ typedef struct {
     const mv_summary *rank;
     const mv_summary_point *point; /* NULL: it does not */
     mv_stack_id stack;
-} doing;
+} rank_allocation;
 
-static doing doing_of(const lineup *l, uint32_t rank, uint64_t allocation)
+static rank_allocation allocation_of(const ranks_report *r, uint32_t rank, uint64_t allocation)
 {
-    const mv_summary *s = l->ranks[rank];
+    const mv_summary *s = r->ranks[rank];
     const mv_summary_point *point = mv_sequence_point(s, allocation);
     const mv_summary_site *site = point ? mv_summary_find(s, point->key) : NULL;
 
-    return (doing){s, point, site ? site->stack : MV_NO_STACK};
+    return (rank_allocation){s, point, site ? site->stack : MV_NO_STACK};
 }
 
 #define DOING_FIELDS(MEMBER, key, side)                                                            \
@@ -191,15 +186,15 @@ static doing doing_of(const lineup *l, uint32_t rank, uint64_t allocation)
 static void list_report(mv_rows *rows, const void *all, const void *one)
 {
     static const mv_summary none;
-    const lineup *l = all;
+    const ranks_report *r = all;
     const mv_divergence *where = NULL;
-    doing differs = {.rank = &none}, most = {.rank = &none};
+    rank_allocation differs = {.rank = &none}, most = {.rank = &none};
 
     (void)one;
-    if (l->count > 0 && l->found.first != MV_NO_ROW) {
-        where = &l->found.apart[l->found.first];
-        differs = doing_of(l, l->found.first, where->last);
-        most = doing_of(l, l->found.most, where->last);
+    if (r->count > 0 && r->found.first != MV_NO_ROW) {
+        where = &r->found.apart[r->found.first];
+        differs = allocation_of(r, r->found.first, where->last);
+        most = allocation_of(r, r->found.most, where->last);
     }
     MV_ROWS_ADD(rows, REPORT_FIELDS);
 }
@@ -208,124 +203,124 @@ const mv_table mv_report_ranks = {MV_TABLE(REPORT_FIELDS, list_report), .main = 
 
 /* ---- text: the verdict ------------------------------------------------------------------- */
 
-static void put_outlier(const lineup *l, const mv_rank_outlier *found)
+static void put_outlier(const ranks_report *r, const mv_rank_outlier *found)
 {
-    const char *name = l->found.names[found->rank];
+    const char *name = r->found.names[found->rank];
 
-    mv_out_text(l->out, "  ");
-    mv_out_style(l->out, found->reason == MV_RANK_LEAK || found->reason == MV_RANK_OOM
+    mv_out_text(r->out, "  ");
+    mv_out_style(r->out, found->reason == MV_RANK_LEAK || found->reason == MV_RANK_OOM
                              ? MV_STYLE_RED
                              : MV_STYLE_BOLD);
-    put_text(l->out, name);
-    mv_out_style(l->out, MV_STYLE_NONE);
-    mv_out_char(l->out, ' ');
-    mv_prose_put(l->out, 3 + mv_prose_width(name), 4, "%s", found->text);
+    mv_out_clean_text(r->out, name);
+    mv_out_style(r->out, MV_STYLE_NONE);
+    mv_out_char(r->out, ' ');
+    mv_prose_put(r->out, 3 + mv_prose_width(name), 4, "%s", found->text);
 }
 
-static void put_verdict(const lineup *l)
+static void put_verdict(const ranks_report *r)
 {
     char unread[64] = "";
 
-    if (l->files.failed)
-        snprintf(unread, sizeof unread, "%u of %u files could not be read; ", l->files.failed,
-                 l->files.count);
-    mv_prose_put(l->out, 0, 2, "%s%s", unread, l->count ? l->found.verdict : "no rank to show");
-    for (uint32_t i = 0; l->found.count > 1 && i < l->found.count; i++)
-        put_outlier(l, &l->found.outliers[i]);
-    if (l->count && *l->found.leak_note)
-        mv_out_format(l->out, "  %s\n", l->found.leak_note);
+    if (r->files.failed)
+        snprintf(unread, sizeof unread, "%u of %u files could not be read; ", r->files.failed,
+                 r->files.count);
+    mv_prose_put(r->out, 0, 2, "%s%s", unread, r->count ? r->found.verdict : "no rank to show");
+    for (uint32_t i = 0; r->found.count > 1 && i < r->found.count; i++)
+        put_outlier(r, &r->found.outliers[i]);
+    if (r->count && *r->found.leak_note)
+        mv_out_format(r->out, "  %s\n", r->found.leak_note);
 }
 
 /* ---- text: the rest ----------------------------------------------------------------------- */
 
-static void put_broken(const lineup *l)
+static void put_broken(const ranks_report *r)
 {
-    for (uint32_t i = 0; i < l->files.count; i++) {
-        const mv_rank_file *file = &l->files.files[i];
+    char text[MV_ERR_TEXT];
+
+    for (uint32_t i = 0; i < r->files.count; i++) {
+        const mv_rank_file *file = &r->files.files[i];
         if (file->err.code == MV_OK)
             continue;
-        mv_out_text(l->out, "  ");
-        put_text(l->out, file->path);
-        mv_out_style(l->out, MV_STYLE_RED);
-        mv_out_format(l->out, ": %s", mv_code_text(file->err.code));
-        mv_out_style(l->out, MV_STYLE_NONE);
-        if (*file->err.detail)
-            mv_out_text(l->out, ": ");
-        put_text(l->out, file->err.detail);
-        mv_out_char(l->out, '\n');
+        mv_out_text(r->out, "  ");
+        mv_out_clean_text(r->out, file->path);
+        mv_out_style(r->out, MV_STYLE_RED);
+        mv_out_text(r->out, ": ");
+        mv_out_clean_text(r->out, mv_err_text(&file->err, text));
+        mv_out_style(r->out, MV_STYLE_NONE);
+        mv_out_char(r->out, '\n');
     }
 }
 
-static void put_doing(const lineup *l, uint32_t rank, uint64_t allocation)
+static void put_doing(const ranks_report *r, uint32_t rank, uint64_t allocation)
 {
-    doing side = doing_of(l, rank, allocation);
+    rank_allocation side = allocation_of(r, rank, allocation);
     const mv_trace *code = side.rank->code;
     bool has_stack = side.stack.row != MV_NO_ROW;
     char bytes[MV_SIZE_TEXT], label[512];
 
-    mv_out_text(l->out, "    ");
-    put_text(l->out, l->found.names[rank]);
+    mv_out_text(r->out, "    ");
+    mv_out_clean_text(r->out, r->found.names[rank]);
     if (!side.point) {
-        mv_out_text(l->out, ": not in its summary\n");
+        mv_out_text(r->out, ": not in its summary\n");
         return;
     }
-    mv_out_format(l->out, " event %u: %s", side.point->event,
+    mv_out_format(r->out, " event %u: %s", side.point->event,
                   mv_size_text(bytes, side.point->size));
     if (has_stack) {
-        mv_out_text(l->out, " at ");
-        put_text(l->out, label_of(code, side.stack, label, sizeof label));
+        mv_out_text(r->out, " at ");
+        mv_out_clean_text(r->out, label_of(code, side.stack, label, sizeof label));
     }
-    mv_out_char(l->out, '\n');
-    if (has_stack && l->cli->options.given & MV_HAS(FRAMES)) {
-        const uint8_t *kinds = mv_frame_kinds(&l->cli->scratch, code);
+    mv_out_char(r->out, '\n');
+    if (has_stack && r->cli->options.given & MV_HAS(FRAMES)) {
+        const uint8_t *kinds = mv_frame_kinds(&r->cli->scratch, code);
         if (kinds)
-            mv_stack_put(l->out, code, kinds, side.stack, l->cli->options.all_frames, 8);
+            mv_stack_put(r->out, code, kinds, side.stack, r->cli->options.all_frames, 8);
     }
 }
 
-static void put_divergence(const lineup *l)
+static void put_divergence(const ranks_report *r)
 {
     const mv_divergence *where;
 
-    if (l->found.first == MV_NO_ROW)
+    if (r->found.first == MV_NO_ROW)
         return;
-    where = &l->found.apart[l->found.first];
-    mv_out_format(l->out, "\n  first difference: allocation %llu",
+    where = &r->found.apart[r->found.first];
+    mv_out_format(r->out, "\n  first difference: allocation %llu",
                   (unsigned long long)where->first);
     if (where->last != where->first)
-        mv_out_format(l->out, " to %llu", (unsigned long long)where->last);
-    mv_out_char(l->out, '\n');
-    put_doing(l, l->found.first, where->last);
-    put_doing(l, l->found.most, where->last);
+        mv_out_format(r->out, " to %llu", (unsigned long long)where->last);
+    mv_out_char(r->out, '\n');
+    put_doing(r, r->found.first, where->last);
+    put_doing(r, r->found.most, where->last);
 }
 
 /* ---- both -------------------------------------------------------------------------------- */
 
-static mv_code line_up(lineup *l, mv_err *err)
+static mv_code line_up(ranks_report *r, mv_err *err)
 {
-    for (uint32_t i = 0; i < l->files.count; i++)
-        l->count += l->files.files[i].count;
-    l->ranks = mv_push_array(&l->cli->arena, const mv_summary *, l->count);
-    if (!l->ranks)
+    for (uint32_t i = 0; i < r->files.count; i++)
+        r->count += r->files.files[i].count;
+    r->ranks = mv_push_array(&r->cli->arena, const mv_summary *, r->count);
+    if (!r->ranks)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
-    for (uint32_t i = 0, rank = 0; i < l->files.count; i++)
-        for (uint32_t k = 0; k < l->files.files[i].count; k++)
-            l->ranks[rank++] = &l->files.files[i].summaries[k];
-    if (l->count == 0)
+    for (uint32_t i = 0, rank = 0; i < r->files.count; i++)
+        for (uint32_t k = 0; k < r->files.files[i].count; k++)
+            r->ranks[rank++] = &r->files.files[i].summaries[k];
+    if (r->count == 0)
         return MV_OK;
-    return mv_ranks_compare(&l->cli->arena, l->ranks, l->count, &l->found, err);
+    return mv_ranks_compare(&r->cli->arena, r->ranks, r->count, &r->found, err);
 }
 
 /* What --fail-on asked for, of every rank. */
-static void judge_gate(lineup *l)
+static void judge_gate(ranks_report *r)
 {
-    mv_gates *gates = &l->cli->gates;
+    mv_gates *gates = &r->cli->gates;
     char what[320], why[48], size[MV_SIZE_TEXT];
     const char *doubt;
 
-    for (uint32_t i = 0; i < l->count; i++) {
-        const mv_summary *s = l->ranks[i];
-        const char *name = l->found.names[i];
+    for (uint32_t i = 0; i < r->count; i++) {
+        const mv_summary *s = r->ranks[i];
+        const char *name = r->found.names[i];
         if (s->verdict == MV_VERDICT_LEAK)
             mv_gate_judge(gates, MV_GATE_LEAK, MV_GATE_FAILS, "%s leaks: %s in all", name,
                           mv_size_text(size, s->leaked_bytes));
@@ -350,47 +345,47 @@ static void judge_gate(lineup *l)
     }
 }
 
-static int put_report(lineup *l)
+static int put_report(ranks_report *r)
 {
     int status = MV_EXIT_DONE;
 
-    if (mv_table_is_wanted(l->cli)) {
-        status = mv_table_put(l->cli, l);
+    if (mv_table_is_wanted(r->cli)) {
+        status = mv_table_put(r->cli, r);
     } else {
-        put_verdict(l);
-        if (l->count) {
-            mv_table_print(l->cli, &rank_table, l, NULL, "\n");
-            put_divergence(l);
+        put_verdict(r);
+        if (r->count) {
+            mv_table_print(r->cli, &rank_table, r, NULL, "\n");
+            put_divergence(r);
         }
-        if (l->files.failed)
-            mv_out_char(l->out, '\n');
-        put_broken(l);
+        if (r->files.failed)
+            mv_out_char(r->out, '\n');
+        put_broken(r);
     }
     if (status != MV_EXIT_DONE)
         return status;
-    for (uint32_t i = 0; i < l->files.count; i++)
-        if (l->files.files[i].err.code != MV_OK)
-            mv_complain(l->files.files[i].path, &l->files.files[i].err);
-    l->cli->keeps_report = true;
-    if (l->files.failed)
+    for (uint32_t i = 0; i < r->files.count; i++)
+        if (r->files.files[i].err.code != MV_OK)
+            mv_complain(r->files.files[i].path, &r->files.files[i].err);
+    r->cli->keeps_report = true;
+    if (r->files.failed)
         return MV_EXIT_FAILED;
-    judge_gate(l);
-    return mv_gate_status(&l->cli->gates, MV_EXIT_DONE);
+    judge_gate(r);
+    return mv_gate_status(&r->cli->gates, MV_EXIT_DONE);
 }
 
 int mv_cmd_ranks(mv_cli *cli)
 {
-    lineup l = {
+    ranks_report r = {
         .cli = cli, .out = &cli->out, .limit = mv_rows_wanted(cli, TEXT_ROWS, 1, OTHER_LINES)};
     mv_err err = {.offset = MV_NO_OFFSET};
     int status;
 
-    if (!mv_rank_files_read(cli, &l.files))
+    if (!mv_rank_files_read(cli, &r.files))
         return MV_EXIT_FAILED;
-    if (line_up(&l, &err) == MV_OK)
-        status = put_report(&l);
+    if (line_up(&r, &err) == MV_OK)
+        status = put_report(&r);
     else
         status = mv_complain(NULL, &err);
-    mv_rank_files_release(&l.files);
+    mv_rank_files_release(&r.files);
     return status;
 }

@@ -87,7 +87,7 @@ static void put_action(mv_out *out, const char *name, int width)
 {
     int64_t left = width - (int64_t)mv_prose_width(name);
 
-    mv_out_clean(out, (mv_span){(const uint8_t *)name, strlen(name)});
+    mv_out_clean_text(out, name);
     mv_out_spaces(out, left > 0 ? left : 1);
 }
 
@@ -186,7 +186,7 @@ static void put_stack(const listing *l, mv_stack_id stack)
     for (uint32_t i = 0; i < count; i++) {
         mv_out_spaces(l->out, 27);
         mv_frame_label(l->trace, frames[i], label, sizeof label);
-        mv_out_clean(l->out, (mv_span){(const uint8_t *)label, strlen(label)});
+        mv_out_clean_text(l->out, label);
         mv_out_char(l->out, '\n');
     }
 }
@@ -221,7 +221,7 @@ static void put_event(const listing *l, const mv_events *e, uint32_t i, const mv
     put_address(out, e, i, versions);
     put_right(out, mv_size_text(size, e->size[i]), 9);
     put_stream(out, l->trace->streams.value[e->stream[i].row]);
-    mv_out_clean(out, (mv_span){(const uint8_t *)where, strlen(where)});
+    mv_out_clean_text(out, where);
     put_tag(l, e->tag[i]);
     mv_out_char(out, '\n');
     if (l->cli->options.all_frames)

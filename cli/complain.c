@@ -23,17 +23,12 @@ static void put_line(char *line)
 
 int mv_complain(const char *file, const mv_err *err)
 {
-    char line[LINE + 2], place[32] = "";
-    const char *detail = err->detail;
+    char line[LINE + 2], place[32] = "", text[MV_ERR_TEXT];
 
     if (err->offset != MV_NO_OFFSET)
         snprintf(place, sizeof place, "byte %llu: ", (unsigned long long)err->offset);
-    /* What the system says needs no heading. */
-    if (err->code == MV_IO && *detail)
-        snprintf(line, LINE, "memviz: %s%s%s%s", file ? file : "", file ? ": " : "", place, detail);
-    else
-        snprintf(line, LINE, "memviz: %s%s%s%s%s%s", file ? file : "", file ? ": " : "", place,
-                 mv_code_text(err->code), *detail ? ": " : "", detail);
+    snprintf(line, LINE, "memviz: %s%s%s%s", file ? file : "", file ? ": " : "", place,
+             mv_err_text(err, text));
     put_line(line);
     return MV_EXIT_FAILED;
 }

@@ -28,7 +28,7 @@ static mv_code keep_named(mv_rank_file *file, int64_t device)
         if (device == MV_ALL_DEVICES || file->summaries[i].device == device)
             file->summaries[kept++] = file->summaries[i];
     if (kept == 0 && file->count > 0)
-        return mv_fail(&file->err, MV_RANGE, MV_NO_OFFSET, "no device %lld", (long long)device);
+        return mv_fail(&file->err, MV_ABSENT, MV_NO_OFFSET, "no device %lld", (long long)device);
     file->count = kept;
     return MV_OK;
 }
@@ -40,7 +40,7 @@ static mv_code summarize_device(mv_rank_file *file, const mv_trace *trace, uint3
     mv_window window;
 
     if (!mv_window_read(trace, device, options->from, options->to, &window, why, sizeof why))
-        return mv_fail(&file->err, MV_RANGE, MV_NO_OFFSET, "%s", why);
+        return mv_fail(&file->err, MV_ABSENT, MV_NO_OFFSET, "%s", why);
     if (mv_summary_make(&file->arena, trace, device, window, file->path,
                         &file->summaries[file->count], &file->err) == MV_OK)
         file->count++;
@@ -53,7 +53,7 @@ static mv_code summarize_trace(mv_rank_file *file, const mv_trace *trace, const 
     char why[MV_WHY];
 
     if (mv_window_is_empty(trace, 0, devices, options->from, options->to, why, sizeof why))
-        return mv_fail(&file->err, MV_RANGE, MV_NO_OFFSET, "%s", why);
+        return mv_fail(&file->err, MV_ABSENT, MV_NO_OFFSET, "%s", why);
     file->summaries = mv_push_array(&file->arena, mv_summary, devices);
     if (!file->summaries)
         return mv_fail(&file->err, MV_NOMEM, MV_NO_OFFSET, "summary");
@@ -64,7 +64,7 @@ static mv_code summarize_trace(mv_rank_file *file, const mv_trace *trace, const 
             return file->err.code;
     }
     if (file->count == 0)
-        return mv_fail(&file->err, MV_RANGE, MV_NO_OFFSET,
+        return mv_fail(&file->err, MV_ABSENT, MV_NO_OFFSET,
                        "no device has events or memory of PyTorch");
     return MV_OK;
 }
@@ -96,7 +96,7 @@ static mv_code read_source(mv_rank_file *file, mv_source *source, mv_arena *work
     if (!mv_summary_probe((mv_span){source->at, (uint64_t)(source->end - source->at)}))
         return read_trace(file, source, work, options);
     if (options->from || options->to)
-        return mv_fail(&file->err, MV_RANGE, MV_NO_OFFSET,
+        return mv_fail(&file->err, MV_ABSENT, MV_NO_OFFSET,
                        "a summary is of a whole run: --from and --to do not apply");
     code = mv_source_rest(source, &bytes, &file->err);
     if (code != MV_OK)

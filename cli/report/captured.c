@@ -143,11 +143,6 @@ static void put_label(mv_out *out, const char *label)
     mv_out_text(out, "  ");
 }
 
-static void put_clean(mv_out *out, const char *text)
-{
-    mv_out_clean(out, (mv_span){(const uint8_t *)text, strlen(text)});
-}
-
 /* Prints `before` and the value; nothing when the file has no such fact. */
 static void put_fact(mv_out *out, const mv_trace *trace, const char *before, const char *key)
 {
@@ -156,7 +151,7 @@ static void put_fact(mv_out *out, const mv_trace *trace, const char *before, con
     if (!value)
         return;
     mv_out_text(out, before);
-    put_clean(out, value);
+    mv_out_clean_text(out, value);
 }
 
 /* The column after a label. */
@@ -194,7 +189,8 @@ static void put_records(mv_out *out, const mv_trace *trace)
 static void put_stacks(mv_out *out, const mv_trace *trace)
 {
     put_label(out, "stacks");
-    put_clean(out, mv_fact_find(trace, "stacks") ? mv_fact_find(trace, "stacks") : "unknown");
+    mv_out_clean_text(out,
+                      mv_fact_find(trace, "stacks") ? mv_fact_find(trace, "stacks") : "unknown");
     put_fact(out, trace, ", Python ", "python");
     put_fact(out, trace, "; missing: ", "stacks_off");
     put_fact(out, trace, "; files without symbols here: ", "symbols_missing");
@@ -216,7 +212,9 @@ static void put_libraries(mv_out *out, mv_arena *scratch, const mv_trace *trace)
         const mv_captured_library *l = &all.rows[i];
         const char *path = mv_string_text(trace, l->library), *slash = strrchr(path, '/');
         put_label(out, "");
-        put_clean(out, l->library.row == MV_NO_ROW ? "unknown library" : slash ? slash + 1 : path);
+        mv_out_clean_text(out, l->library.row == MV_NO_ROW ? "unknown library"
+                               : slash                     ? slash + 1
+                                                           : path);
         mv_out_format(out, ": %u for %s", l->calls, mv_size_text(size, l->bytes));
         if (l->failed)
             mv_out_format(out, ", %u failed", l->failed);
@@ -240,10 +238,10 @@ static void put_losses(mv_out *out, const mv_trace *trace)
             continue;
         put_label(out, first ? "lost" : "");
         mv_out_style(out, MV_STYLE_YELLOW);
-        put_clean(out, value);
+        mv_out_clean_text(out, value);
         mv_out_style(out, MV_STYLE_NONE);
         mv_out_char(out, ' ');
-        put_clean(out, mv_string_text(trace, trace->facts.key[i]) + strlen("lost_"));
+        mv_out_clean_text(out, mv_string_text(trace, trace->facts.key[i]) + strlen("lost_"));
         mv_out_char(out, '\n');
         first = false;
     }
@@ -268,7 +266,7 @@ void mv_captured_print(mv_out *out, mv_arena *scratch, const mv_trace *trace)
     if (cpu) {
         put_label(out, "CPU");
         mv_out_text(out, "device ");
-        put_clean(out, cpu);
+        mv_out_clean_text(out, cpu);
         mv_out_text(out, " is the CPU\n");
     }
     if (trace->api_calls.count)

@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/texts.h"
+
 mv_code mv_out_open(mv_out *out, const char *path, mv_err *err)
 {
     out->used = 0;
@@ -167,6 +169,11 @@ void mv_out_format(mv_out *out, const char *format, ...)
 void mv_out_clean(mv_out *out, mv_span text)
 {
     put_escaped(out, text, AS_WORD);
+}
+
+void mv_out_clean_text(mv_out *out, const char *text)
+{
+    mv_out_clean(out, mv_text_span(text));
 }
 
 void mv_out_quoted(mv_out *out, mv_span text)

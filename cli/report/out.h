@@ -67,6 +67,7 @@ void mv_out_style(mv_out *out, mv_style style);
 /* Text out of a file, safe for a terminal: control characters, and bytes that are not UTF-8,
  * become \xNN. */
 void mv_out_clean(mv_out *out, mv_span text);
+void mv_out_clean_text(mv_out *out, const char *text);
 
 /* The same between double quotes, with " and \ escaped: no two texts look alike. */
 void mv_out_quoted(mv_out *out, mv_span text);
