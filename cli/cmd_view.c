@@ -101,7 +101,7 @@ static void print_timing(mv_out *out, const mv_viewer_timing *t)
                   t->read_ms, t->index_ms);
     mv_out_format(out, "%u frames: half within %.2f ms, 90 %% %.2f, 99 %% %.2f, all %.2f\n",
                   t->frames, t->p50_ms, t->p90_ms, t->p99_ms, t->max_ms);
-    mv_out_format(out, "of the thread alone half within %.2f ms, 99 %% %.2f\n", t->cpu_p50_ms,
+    mv_out_format(out, "CPU time of the thread: half within %.2f ms, 99 %% %.2f\n", t->cpu_p50_ms,
                   t->cpu_p99_ms);
     mv_out_format(out, "%llu events, %llu bytes resident, %.1f an event\n",
                   (unsigned long long)t->events, (unsigned long long)t->rss_bytes,

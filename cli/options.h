@@ -11,33 +11,33 @@
 /* id, long name, letter (0: none), argument (NULL: none), its words for completion, help */
 #define MV_OPTION_LIST(X)                                                                          \
     X(JSON, "json", 0, NULL, NULL, "print one JSON object")                                        \
-    X(CSV, "csv", 0, NULL, NULL, "print one table as CSV; --table says which")                     \
+    X(CSV, "csv", 0, NULL, NULL, "print one table of the report as CSV; --table names it")         \
     X(DEVICE, "device", 'd', "N", NULL, "only this device")                                        \
     X(LIMIT, "limit", 'n', "N", NULL, "print at most N rows; 0: all")                              \
     X(FROM, "from", 0, "X", NULL, "start at event number, time (1.5s) or annotation (@NAME[#K])")  \
     X(TO, "to", 0, "X", NULL, "stop before event number, time or annotation")                      \
     X(AT, "at", 0, "WHEN", "peak reserved-peak end oom",                                           \
       "moment: peak, reserved-peak, end, oom[#K], event number, time, @NAME[#K]")                  \
-    X(RULES, "rules", 0, "FILE", NULL, "categories of your own: a regex and a category a line")    \
+    X(RULES, "rules", 0, "FILE", NULL, "your own categories: each line a regex and a category")    \
     X(TARGET, "target", 0, "SIZE", NULL, "name the fewest sites without which the peak fits")      \
     X(SOURCE, "source", 0, "DIR", "auto",                                                          \
-      "show source lines from DIR, or from where the paths say: auto")                             \
+      "show source lines from DIR, or with auto from the recorded paths")                          \
     X(FRAMES, "frames", 0, "WHICH", "user all",                                                    \
-      "frames of stacks to show: user (default) or all; of --bench: how many")                     \
+      "frames of stacks to show: user (default) or all; with --bench a number")                    \
     X(FAIL_ON, "fail-on", 0, "WHAT", MV_GATE_WORDS,                                                \
-      "exit with 3 when the report finds it, or cannot know")                                      \
-    X(PLAIN, "plain", 0, NULL, NULL, "write msgpack as PyTorch's own dict, stacks spelled out")    \
+      "exit with 3 if the report finds it, or cannot know")                                        \
+    X(PLAIN, "plain", 0, NULL, NULL, "write msgpack as PyTorch's own dict, without stack tables")  \
     X(SYMBOLS, "symbols", 0, NULL, NULL,                                                           \
-      "of a live file of another machine: look for its libraries here")                            \
-    X(CALLS, "calls", 0, NULL, NULL, "print which rows stem from the same allocator call")         \
-    X(CHUNKS, "chunks", 0, NULL, NULL, "list the chunks of a .bin instead, damaged or not")        \
+      "search here for the libraries of a live file from another machine")                         \
+    X(CALLS, "calls", 0, NULL, NULL, "also print which rows come from the same allocator call")    \
+    X(CHUNKS, "chunks", 0, NULL, NULL, "list the chunks of a .bin instead, even damaged ones")     \
     X(STACKS, "stacks", 0, "WHICH", "none python native all",                                      \
       "stacks to record: python (default), native, all, none")                                     \
-    X(CPU, "cpu", 0, NULL, NULL, "record tensors on the CPU as well")                              \
+    X(CPU, "cpu", 0, NULL, NULL, "also record tensors on the CPU")                                 \
     X(WAIT_FREE, "wait-free", 0, NULL, NULL, "lose an event rather than wait for another thread")  \
-    X(CAPACITY, "capacity", 0, "BYTES", NULL, "memory that the allocator can have, such as 80GiB") \
+    X(CAPACITY, "capacity", 0, "BYTES", NULL, "memory that the allocator can take, such as 80GiB") \
     X(CONF, "conf", 0, "SETTINGS", NULL,                                                           \
-      "settings to try, as PYTORCH_CUDA_ALLOC_CONF has them; can be repeated")                     \
+      "settings to try, written as in PYTORCH_CUDA_ALLOC_CONF; can be repeated")                   \
     X(SIZE, "size", 0, "WxH", NULL, "width and height of a picture in pixels, such as 1600x900")   \
     X(VIEW, "view", 0, "VIEW", "active segments state pools",                                      \
       "what a picture shows: active memory, segments or pools over time, or the state of a "       \
@@ -47,32 +47,30 @@
       "addr:0x7f00, "                                                                              \
       "leak, cat:optimizer; several must all match, - negates")                                    \
     X(TOP, "top", 0, "N", NULL, "draw the N largest one by one, and all others as one")            \
-    X(HEADLESS, "headless", 0, NULL, NULL, "without a window: draw into memory")                   \
-    X(SCRIPT, "script", 0, "FILE", NULL, "run a session that is written down")                     \
-    X(SHOT, "shot", 0, "FILE", NULL, "write what is shown to FILE, a PNG, and end")                \
-    X(BENCH, "bench", 0, "WHICH", "panzoom", "play a path of inputs and time the frames")          \
+    X(HEADLESS, "headless", 0, NULL, NULL, "draw into memory, without a window")                   \
+    X(SCRIPT, "script", 0, "FILE", NULL, "run a session from FILE")                                \
+    X(SHOT, "shot", 0, "FILE", NULL, "write what is shown to FILE, a PNG, and exit")               \
+    X(BENCH, "bench", 0, "WHICH", "panzoom", "play a fixed path of inputs and time the frames")    \
     X(RENDERER, "renderer", 0, "NAME", "software opengl opengles2",                                \
-      "who draws the window: a driver of SDL's (default: the GPU, where it is faster)")            \
+      "the SDL driver that draws the window (default: the GPU, if it is faster)")                  \
     X(SCALE, "scale", 0, "FACTOR", NULL,                                                           \
       "size of letters, from 0.5 to 4 (default: the display's)")                                   \
-    X(MEM, "mem", 0, "SIZE", NULL, "most memory of pictures that are kept (default: 64M)")         \
+    X(MEM, "mem", 0, "SIZE", NULL, "most memory for pictures that are kept (default: 64M)")        \
     X(BY, "by", 0, "WHAT", "use line metadata annotation forward compile fx",                      \
-      "rows by line, metadata, annotation, forward, compile or fx; colors of segments over "       \
-      "time: how full they are (use, default), or who asked (line)")                               \
+      "group rows by line, metadata, annotation, forward, compile or fx; in pictures of "          \
+      "segments color them by use (default) or by line")                                           \
     X(THEME, "theme", 0, "WHICH", "light dark", "colors of a picture: light (default) or dark")    \
     X(FORMAT, "format", 0, "WHICH", "perfetto speedscope folded csv sqlite",                       \
       "what to write: perfetto, speedscope, folded, csv, sqlite")                                  \
     X(TABLE, "table", 0, "NAME",                                                                   \
       "allocations events segments blocks stacks frames annotations api_calls samples facts",      \
-      "the table that CSV has; of export: allocations (default), events, segments, ...")           \
+      "the table to print as CSV; for export: allocations (default), events, segments, ...")       \
     X(OUTPUT, "output", 'o', "FILE", NULL, "write to FILE")                                        \
-    X(QUIET, "quiet", 'q', NULL, NULL, "no progress and no remarks on standard error")             \
+    X(QUIET, "quiet", 'q', NULL, NULL, "no progress and no notes on standard error")               \
     X(COLOR, "color", 0, "WHEN", "auto always never",                                              \
-      "colored text: auto (default), always, "                                                     \
-      "never")                                                                                     \
+      "colored text: auto (default), always, never")                                               \
     X(MAX_MEMORY, "max-memory", 0, "SIZE", NULL,                                                   \
-      "most memory to use, such as 4G (default: 3/4 "                                              \
-      "of the machine's)")                                                                         \
+      "most memory to use, such as 4G (default: 3/4 of the machine's)")                            \
     X(HELP, "help", 'h', NULL, NULL, "what the command does, with an example")
 
 typedef enum {
@@ -94,11 +92,11 @@ extern const mv_option mv_option_table[MV_OPTION_COUNT];
 
 #define MV_HAS(id) (UINT64_C(1) << MV_OPTION_##id)
 
-/* In a set of options: the command line is another program's from the first word on that is no
- * option. */
+/* In a set of options: from the first word that is not an option, the command line belongs to
+ * another program. */
 #define MV_STOP_AT_WORD (UINT64_C(1) << 63)
 
-/* What every command takes. */
+/* The options of every command. */
 #define MV_COMMON_OPTIONS (MV_HAS(QUIET) | MV_HAS(COLOR) | MV_HAS(MAX_MEMORY) | MV_HAS(HELP))
 
 #define MV_ALL_DEVICES (-1)
@@ -118,7 +116,7 @@ typedef enum {
     MV_PICTURE_COUNT
 } mv_picture_view;
 
-/* What --format may name, in the order of its words. */
+/* The formats of --format, in the order of its words. */
 typedef enum {
     MV_EXPORT_PERFETTO,
     MV_EXPORT_SPEEDSCOPE,
@@ -128,7 +126,7 @@ typedef enum {
     MV_EXPORT_COUNT
 } mv_export_format;
 
-/* What --by may name, in the order of its words; from LINE on as mv_group_by has them. */
+/* The words of --by, in their order; from LINE on in the order of mv_group_by. */
 typedef enum { MV_BY_USE, MV_BY_LINE, MV_BY_WORDS = 7 } mv_by_word;
 
 typedef enum { MV_COLOR_AUTO, MV_COLOR_ALWAYS, MV_COLOR_NEVER } mv_color;
@@ -136,10 +134,10 @@ typedef enum { MV_COLOR_AUTO, MV_COLOR_ALWAYS, MV_COLOR_NEVER } mv_color;
 static_assert(MV_OPTION_COUNT < 63, "widen the sets of options");
 
 typedef struct {
-    uint64_t allowed; /* MV_HAS bits of the options that the command takes */
-    uint64_t given;   /* MV_HAS bits of the options that stood on the command line */
-    int64_t device;   /* or MV_ALL_DEVICES */
-    uint64_t limit;   /* meaningful when given; 0: all */
+    uint64_t allowed;                    /* MV_HAS bits of the options that the command takes */
+    uint64_t given;                      /* MV_HAS bits of the options on the command line */
+    int64_t device;                      /* or MV_ALL_DEVICES */
+    uint64_t limit;                      /* meaningful when given; 0: all */
     const char *from, *to, *at, *output; /* NULL when not given */
     const char *stacks, *bench;          /* likewise; one of its words */
     uint32_t fail_ons;                   /* --fail-on, in order */
