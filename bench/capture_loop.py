@@ -1,7 +1,7 @@
 """One measured process of bench/capture: capture_loop.py RECORDER RESULT LOOP=STEPS...
 
 RECORDER is none, or the stacks of PyTorch's own recorder (python, all); LOOP is gpt, gpt48 or tiny. Writes, for
-each loop, the times of the steps behind the warm-up in milliseconds, beside each the time of a
+each loop, the times of the steps after the warm-up in milliseconds, beside each the time of a
 yardstick around it, and what was added to the live file, if the shim is there.
 
 The yardstick is the same kind of work without a single allocation: operators in place. Neighbouring

@@ -3,8 +3,8 @@
  *     make_trace EVENTS LIVE OUT.bin
  *
  * A training loop on the simulated allocator (analyze/replay/replay_heap.h): addresses, segments
- * and the final heap are those that PyTorch's would give. EVENTS is how long the trace is at least,
- * to the end of a call; about LIVE allocations are alive on average. The same arguments give the
+ * and the final heap are those that PyTorch's would give. The trace has at least EVENTS events and
+ * ends with a whole call; about LIVE allocations are alive on average. The same arguments give the
  * same file.
  *
  *     allocations alive            ▁▃▅▇▆▄▂▁▃▅▇▆▄▂   activations: six fifths of LIVE at the top
@@ -211,7 +211,7 @@ static void train(program *p, uint64_t events, uint32_t live)
         mark_step(p, step, true);
         p->batch = below(p, 4) ? 16 : 12 + below(p, 8);
         run_forward(p, events);
-        make_tensor(p, 512, p->site[FORWARD][LAYERS - 1][0]); /* the loss, which nobody frees */
+        make_tensor(p, 512, p->site[FORWARD][LAYERS - 1][0]); /* the loss, which is never freed */
         run_backward(p, events);
         mark_step(p, step, false);
     }

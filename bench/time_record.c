@@ -35,7 +35,7 @@ static double nanoseconds(void)
 {
     struct timespec now;
 
-    __real_clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now); /* others use the machine too */
+    __real_clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now); /* other programs use the machine, too */
     return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
 }
 

@@ -142,8 +142,8 @@ static void time_envelope(timing *t)
     print_times("envelope_2000", ms, TILES);
 }
 
-/* What the user interface pays for a frame while it zooms in and out and pans: workers are not in
- * it. */
+/* The time that the user interface spends on a frame while it zooms in and out and pans: workers
+ * are not in it. */
 static void time_frames(timing *t)
 {
     mv_tiles *tiles = mv_tiles_open(&t->arena, &(mv_tiles_opts){.threads = mv_tiles_threads()});

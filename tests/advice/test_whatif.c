@@ -1,4 +1,4 @@
-/* Advice: what is tried, what is trusted, what is said; and the command. */
+/* Advice: what is tried, what is trusted, what is advised; and the command. */
 #include "analyze/advice/whatif.h"
 
 #include "tests/fixture/fixture.h"
@@ -97,7 +97,7 @@ Test(whatif, a_recorded_failure_bounds_the_replay)
 
 /* The request would have been met, and the next one not: these programs were run under the limit
  * with expandable segments, and failed as well (testdata/oom). */
-Test(whatif, a_request_that_is_met_is_not_a_run_that_goes_on)
+Test(whatif, a_request_that_is_met_is_not_a_run_that_continues)
 {
     static const char *const names[] = {"images1_cap", "images2_cap", "varlen1_cap", "varlen2_cap"};
 
@@ -134,7 +134,7 @@ Test(whatif, refuses_advice_when_the_peak_was_made_before)
     cr_expect_not_null(q.found.advice_none);
 }
 
-Test(whatif, late_history_says_how_sure_it_is)
+Test(whatif, with_late_history_it_says_how_sure_it_is)
 {
     question q;
 
@@ -145,7 +145,7 @@ Test(whatif, late_history_says_how_sure_it_is)
     cr_expect_str_eq(q.found.advice[0].setting, "expandable_segments:True");
 }
 
-Test(whatif, no_events_no_answer)
+Test(whatif, without_events_there_is_no_answer)
 {
     question q;
 
@@ -173,7 +173,7 @@ Test(whatif, refuses_advice_when_nothing_is_predicted)
 
 /* ---- settings ---------------------------------------------------------------------------- */
 
-Test(alloc_conf, what_pytorch_takes)
+Test(alloc_conf, what_pytorch_takes_is_taken)
 {
     mv_alloc_conf c;
     char why[128];
@@ -315,7 +315,7 @@ Test(alloc_conf, prints_what_it_parses)
 
 /* ---- the command ------------------------------------------------------------------------- */
 
-Test(whatif_command, json_has_what_was_promised)
+Test(whatif_command, json_has_the_members_of_the_contract)
 {
     cJSON *o = mvt_json(0, "cd $SNAPS; $MEMVIZ whatif --json --conf '' --conf "
                            "expandable_segments:True gpt_train.pickle");
@@ -338,7 +338,7 @@ Test(whatif_command, json_has_what_was_promised)
     cr_expect_eq(mvt_json_number(second, "saves"), 1275068416 - 1262485504);
 }
 
-Test(whatif_command, devices_add_up)
+Test(whatif_command, figures_of_devices_add_up)
 {
     cJSON *o = mvt_json(0, "cd $SNAPS; $MEMVIZ whatif --json two_devices.pickle");
     const cJSON *devices = cJSON_GetObjectItemCaseSensitive(o, "devices");

@@ -5,7 +5,7 @@
 #include "base/size.h"
 #include "cli/nearest.h"
 
-Test(size, text)
+Test(size, text_has_three_digits_and_a_unit)
 {
     static const struct {
         uint64_t bytes;
@@ -64,7 +64,7 @@ Test(size, text_agrees_with_printf)
     }
 }
 
-Test(size, parse)
+Test(size, sizes_are_read_in_every_unit)
 {
     static const struct {
         const char *text;

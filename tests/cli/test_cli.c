@@ -2,7 +2,7 @@
 #include "cli/commands.h"
 #include "tests/fixture/fixture_program.h"
 
-/* One run and what must be seen; NULL or "" of out and err: nothing may be there when `exact`. */
+/* One run and what it must print. With `exact`, NULL or "" in out or err means no output. */
 typedef struct {
     const char *command;
     int status;
@@ -41,7 +41,7 @@ static unsigned count_lines(const char *text)
     return lines;
 }
 
-Test(cli, usage)
+Test(cli, wrong_usage_is_told_in_one_line)
 {
     static const expectation all[] = {
         {"$MEMVIZ", 2, NULL, "expected a command"},
@@ -76,7 +76,7 @@ Test(cli, usage)
     CHECK_ALL(all);
 }
 
-Test(cli, good_usage)
+Test(cli, good_usage_has_its_output)
 {
     static const expectation all[] = {
         {"$MEMVIZ --version", 0, "memviz " MV_PROGRAM_VERSION "\n", NULL},
@@ -263,7 +263,7 @@ Test(cli, output_file_is_whole_or_absent)
     cr_expect_str_eq(r.out, "old\ncut\nx\n");
 }
 
-Test(cli, colors)
+Test(cli, colors_are_for_terminals_that_want_them)
 {
     static const struct {
         const char *command;
@@ -292,7 +292,7 @@ Test(cli, colors)
     }
 }
 
-Test(cli, limits_and_ranges)
+Test(cli, limits_and_ranges_choose_rows)
 {
     static const struct {
         const char *options;

@@ -1,4 +1,4 @@
-/* --fail-on: what a gate takes, what it finds, what it cannot know, and what it says. */
+/* --fail-on: what it accepts, what it finds, what it cannot know, and what it prints. */
 #include "cli/commands.h"
 #include "tests/fixture/fixture_json.h"
 

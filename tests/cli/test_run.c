@@ -53,7 +53,7 @@ Test(run, input_and_output_pass_through)
 {
     expect("printf 'a\\0b' | $MEMVIZ run -q -- cat | od -An -c | tr -s ' '", 0, " a \\0 b\n");
     expect("$MEMVIZ run -q -- sh -c 'echo out; echo err >&2' 2>err; cat err", 0, "out\nerr\n");
-    /* What a closed pipe does to the program, it does as ever. */
+    /* A closed pipe does to the program what it does without us. */
     expect("$MEMVIZ run -q -- sh -c 'yes; echo $? >&2' 2>err | head -n 1; cat err", 0, "y\n141\n");
 }
 
@@ -253,7 +253,8 @@ Test(run, a_result_that_cannot_be_is_said_before_the_program_runs)
 
 /* ---- others in the folder ---------------------------------------------------------------- */
 
-/* What someone puts beside a run's files under such a name. MEMVIZ_OUT is their common beginning.
+/* Files that someone else puts next to those of a run, under similar names. MEMVIZ_OUT is their
+ * common beginning.
  */
 static void expect_refused(const char *plant, const char *why)
 {

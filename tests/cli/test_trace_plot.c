@@ -1,4 +1,4 @@
-/* memviz trace_plot: the picture as a file. What is in it test_timeline.c looks at. */
+/* memviz trace_plot: the picture as a file. test_timeline.c checks what is in it. */
 #include <stdint.h>
 
 #include "tests/fixture/fixture_json.h"
@@ -15,7 +15,7 @@ Test(trace_plot, path_is_printed_and_the_picture_is_there)
     cr_expect(strstr(r.out, "<svg ") == r.out);
 }
 
-Test(trace_plot, wrong_usage)
+Test(trace_plot, wrong_options_are_wrong_usage)
 {
     static const struct {
         const char *arguments, *why;
@@ -117,7 +117,7 @@ static double height_of(const char *svg)
     return strtod(at + 9, NULL);
 }
 
-Test(trace_plot, devices_stand_one_below_the_other)
+Test(trace_plot, devices_are_one_below_the_other)
 {
     mvt_run both = mvt_sh("$MEMVIZ trace_plot $SNAPS/two_devices.pickle -o -");
     mvt_run one = mvt_sh("$MEMVIZ trace_plot -d 1 $SNAPS/two_devices.pickle -o -");

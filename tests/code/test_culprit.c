@@ -61,7 +61,7 @@ Test(culprit, installed_code_is_told_from_torch)
     cr_expect_eq(kind_of("forward:<eval_with_key>.3 from x:1"), MV_FRAME_FRAMEWORK);
 }
 
-Test(culprit, native_frames_and_noise)
+Test(culprit, native_frames_are_told_from_noise)
 {
     cr_expect_eq(kind_of("at::native::empty_cuda(long):??:0"), MV_FRAME_NATIVE);
     cr_expect_eq(kind_of("conv:Conv_v8.cpp:0"), MV_FRAME_NATIVE);
@@ -162,7 +162,7 @@ Test(culprit, real_snapshots_name_the_script)
     }
 }
 
-Test(culprit, native_frames_of_captures)
+Test(culprit, native_frames_of_captures_have_kinds)
 {
     cr_expect_eq(kind_of("at::empty:/v/site-packages/torch/lib/libtorch_cpu.so:-1"),
                  MV_FRAME_NATIVE);
@@ -268,7 +268,7 @@ Test(culprit, nodes_of_the_backward_pass)
     }
 }
 
-/* Programs that use libtorch: their own function is to blame, whatever is known of its file. */
+/* In programs that use libtorch their own function is to blame, even if its file is not known. */
 Test(culprit, programs_without_python_have_culprits)
 {
     static const char *const files[] = {"?\?:0", "train.cpp:0", "/home/u/app/train.cpp:0"};
@@ -344,7 +344,7 @@ Test(culprit, files_that_the_compiler_wrote_have_short_names)
 }
 
 /* Captures have qualified names. */
-Test(culprit, own_names_of_functions)
+Test(culprit, functions_have_their_own_names_without_their_class)
 {
     cr_expect_str_eq(mv_own_name("Module._apply"), "_apply");
     cr_expect_str_eq(mv_own_name("Module.cuda.<locals>.<lambda>"), "<lambda>");

@@ -1,4 +1,4 @@
-/* Labels of the rows of one table: no two read the same, and what tells them apart is shown. */
+/* Labels of the rows of one table: no two are equal, and they show where the rows differ. */
 #include "analyze/code/labels.h"
 
 #include "tests/fixture/fixture.h"

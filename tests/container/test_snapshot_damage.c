@@ -1,4 +1,5 @@
-/* Damaged containers: all that the intact chunks hold comes back, and never without a word. */
+/* Damaged containers: everything in the intact chunks comes back, and the damage is always noted.
+ */
 #include "parse/model/tables.h"
 #include "tests/fixture/fixture_container.h"
 #include "tests/fixture/soundness.h"
@@ -45,7 +46,7 @@ static mv_span everything(mv_trace *trace)
     return mvt_snapshot_of(mvt_memory(), trace);
 }
 
-/* Whether two traces differ beside their notes. */
+/* How two traces differ apart from their notes; NULL: not at all. */
 static const char *difference_in_rows(const mv_trace *a, const mv_trace *b)
 {
     mv_trace same_notes = *b;
@@ -451,7 +452,7 @@ Test(snapshot_damage, huge_counts_are_refused)
     cr_assert_eq(code_with(c), MV_NOMEM);
 }
 
-/* `chunks` chunks of a few bytes that say to be many rows of nothing but one value. */
+/* `chunks` chunks of a few bytes that claim to be many rows of one value. */
 static mvt_container *bomb_of(uint32_t rows, uint32_t chunks)
 {
     static mv_trace trace;

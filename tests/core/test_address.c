@@ -1,4 +1,4 @@
-/* Who lived at an address beside a look at every row. */
+/* The allocations at an address, compared with a look at every row. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_lives.h"
 #include "viz/core/address.h"
@@ -21,7 +21,7 @@ static void check_address(mv_arena *arena, const mv_lives *lives, const mv_addre
     mv_arena_drop(arena, rows.row);
 }
 
-Test(address, history_on_random_tables)
+Test(address, history_of_every_address_on_random_tables_is_right)
 {
     for (uint64_t seed = 1; seed <= 200; seed++) {
         uint64_t random = seed;
@@ -42,7 +42,7 @@ Test(address, history_on_random_tables)
 }
 
 /* Blocks of nonsense size end with the address space. */
-Test(address, of_blocks_that_never_end)
+Test(address, blocks_that_never_end_are_found)
 {
     uint64_t addr[] = {0x1000, UINT64_MAX - 10, 0}, block[] = {UINT64_MAX, 100, 0};
     mv_lives lives = {.allocs = {.count = 3, .addr = addr, .block = block}};
@@ -61,7 +61,7 @@ Test(address, of_blocks_that_never_end)
     cr_expect_eq(rows.count, 0);
 }
 
-Test(address, histories_in_a_real_trace)
+Test(address, histories_in_a_real_trace_are_right)
 {
     mv_arena *arena = mvt_memory();
     mv_addresses found;

@@ -1,4 +1,4 @@
-/* The stack at one instant beside a literal one; and where events stand. */
+/* The stack at one instant, compared with a literal one; and the places of events. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_lives.h"
 #include "tests/fixture/fixture_stack.h"
@@ -115,7 +115,7 @@ static void check_lives(mv_arena *arena, const mv_lives *lives, uint64_t seed)
     }
 }
 
-Test(column_stack, every_row_of_random_tables)
+Test(column_stack, every_row_of_random_tables_is_where_it_should_be)
 {
     for (uint64_t seed = 1; seed <= 150; seed++) {
         mv_lives lives;
@@ -146,7 +146,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-Test(column_stack, every_row_of_real_snapshots)
+Test(column_stack, every_row_of_real_snapshots_is_where_it_should_be)
 {
     mvt_each_snapshot(check_snapshot);
 }
@@ -189,7 +189,7 @@ static void check_scale(const mv_timescale *s, uint64_t *random)
     cr_assert_geq(s->length, 1);
 }
 
-Test(column_stack, events_stand_in_order_on_every_clock)
+Test(column_stack, events_are_in_order_on_every_clock)
 {
     for (uint64_t seed = 1; seed <= 60; seed++) {
         uint64_t random = seed;

@@ -1,4 +1,5 @@
-/* The heap at a moment from who is alive, beside the heap that a replay of the events leads to. */
+/* The heap at a moment, made from what is alive, compared with the heap that a replay of the
+ * events leads to. */
 #include "tests/fixture/fixture_heap.h"
 #include "viz/core/heap_moment.h"
 
@@ -103,7 +104,7 @@ Test(heap_moment, blocks_that_nothing_holds_are_counted_and_have_no_place)
     check_trace(mvt_done(t), "outside", UINT32_MAX);
 }
 
-Test(heap_moment, traces_of_nearly_nothing)
+Test(heap_moment, traces_of_nearly_nothing_have_a_moment)
 {
     mvt_trace *empty = mvt_new(), *senseless = mvt_new();
 

@@ -1,5 +1,5 @@
-/* The index of a timeline beside the literal questions of analyze/lives/alive.h, asked of every
- * row. */
+/* The index of a timeline, compared with the literal questions of analyze/lives/alive.h about
+ * every row. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_lives.h"
@@ -224,7 +224,7 @@ Test(index, finds_few_among_many)
     cr_expect_eq(x.odd_count, 0);
 }
 
-Test(index, of_nothing)
+Test(index, an_empty_table_has_an_index)
 {
     mv_lives lives = {0};
     mv_index_walk walk;

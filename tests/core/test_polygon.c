@@ -1,5 +1,5 @@
-/* Drawn sets, their clock and outlines beside a literal model: a stack that every event rearranges,
- * row by row, as PyTorch's viewer does. */
+/* Drawn sets, their clock and outlines, compared with a literal model: a stack that every event
+ * rearranges, row by row, as PyTorch's viewer does. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_lives.h"
 #include "viz/core/polygon.h"
@@ -358,7 +358,7 @@ Test(polygon, equals_a_literal_stack_over_several_spans)
 }
 
 /* Nothing is freed, or there are no events at all: a flat picture one tick wide. */
-Test(polygon, of_a_heap_without_changes)
+Test(polygon, a_heap_without_changes_is_one_tick_wide)
 {
     uint64_t bytes[] = {512, 1024};
     uint32_t birth[] = {MV_BEFORE, MV_BEFORE}, end[] = {MV_NEVER, MV_NEVER}, alloc_of[2];

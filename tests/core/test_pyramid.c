@@ -1,4 +1,4 @@
-/* The pyramid of levels beside a row of numbers for each event. */
+/* The pyramid of levels, compared with a row of numbers for each event. */
 #include "analyze/lives/alive.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_heap.h"
@@ -114,7 +114,7 @@ Test(pyramid, every_range_of_a_short_trace_is_that_of_a_row_of_numbers)
     }
 }
 
-Test(pyramid, ranges_of_random_tables)
+Test(pyramid, ranges_of_random_tables_are_right)
 {
     for (uint64_t seed = 1; seed <= 60; seed++) {
         mv_lives lives;
@@ -123,7 +123,7 @@ Test(pyramid, ranges_of_random_tables)
     }
 }
 
-Test(pyramid, ranges_of_random_heaps)
+Test(pyramid, ranges_of_random_heaps_are_right)
 {
     for (uint32_t seed = 1; seed <= 12; seed++) {
         mvt_trace *t = mvt_new();
@@ -147,7 +147,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-Test(pyramid, ranges_of_real_snapshots)
+Test(pyramid, ranges_of_real_snapshots_are_right)
 {
     mvt_each_snapshot(check_snapshot);
 }

@@ -1,4 +1,4 @@
-/* Rows as PyTorch's viewer has them, beside a literal list of elements on random traces.
+/* Rows as PyTorch's viewer has them, compared with a literal list of elements on random traces.
  * scripts/test-parity compares the outlines with the viewer itself. */
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_lives.h"
@@ -123,7 +123,7 @@ static mvt_trace *random_trace(uint64_t seed)
     return t;
 }
 
-Test(pytorch_lives, are_a_literal_list_of_elements)
+Test(pytorch_lives, equal_a_literal_list_of_elements)
 {
     for (uint64_t seed = 1; seed <= 400; seed++) {
         mvt_trace *t = random_trace(seed);
@@ -132,7 +132,7 @@ Test(pytorch_lives, are_a_literal_list_of_elements)
 }
 
 /* Where the trace is in order, both readings have the same rows; ours has more bytes in each. */
-Test(pytorch_lives, are_those_of_lives_on_a_whole_trace)
+Test(pytorch_lives, equal_the_lives_of_a_whole_trace)
 {
     mv_arena *arena = mvt_memory();
     mv_lives ours, theirs;
@@ -151,7 +151,7 @@ Test(pytorch_lives, are_those_of_lives_on_a_whole_trace)
 }
 
 /* Segments: a whole one that was there, one that is there at the end, one that came and went. */
-Test(pytorch_lives, of_segments)
+Test(pytorch_lives, segments_have_their_rows)
 {
     mvt_trace *t = mvt_new();
     mv_lives lives;

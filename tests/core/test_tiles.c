@@ -1,5 +1,5 @@
-/* Tiles beside a literal model that stacks every allocation one by one; frames, the cache and its
- * requests; colours. */
+/* Tiles, compared with a literal model that stacks every allocation one by one; frames, the cache
+ * and its requests; colours. */
 #include <math.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -152,13 +152,13 @@ static void check_random(uint32_t events, bool is_plain, uint64_t first, uint64_
     cr_assert_gt(checked, (last - first) / 8);
 }
 
-Test(tiles, every_pixel_of_random_tables)
+Test(tiles, every_pixel_of_random_tables_is_right)
 {
     check_random(120, true, 1, 16, 6);
     check_random(1500, true, 17, 20, 3);
 }
 
-Test(tiles, every_pixel_where_rows_end_unseen)
+Test(tiles, every_pixel_is_right_where_rows_end_unseen)
 {
     check_random(24, false, 1, 60, 4);
 }
@@ -174,7 +174,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-Test(tiles, every_pixel_of_real_snapshots)
+Test(tiles, every_pixel_of_real_snapshots_is_right)
 {
     mvt_each_snapshot(check_snapshot);
 }
@@ -503,7 +503,7 @@ Test(tiles, requests_that_are_not_repeated_are_dropped)
     close_stage(&g);
 }
 
-Test(tiles, no_events_no_rows)
+Test(tiles, without_events_there_are_no_rows)
 {
     mv_lives lives = {.history_why = "none"};
     mv_tile_view v = {.dx = 0.01, .dy = 1, .width = 800, .height = 600};

@@ -341,7 +341,7 @@ Test(diff, the_verdict_is_in_the_first_line)
                "no change in reserved memory at its peak: ");
 }
 
-Test(diff, fail_on_growth)
+Test(diff, fail_on_grown_gives_status_1)
 {
     expect_run(3, "diff --at end --fail-on 'delta>10MiB' " CLEAN " " LEAKY, "+24.0 MiB");
     expect_run(0, "diff --at end --fail-on 'delta>25165824' " CLEAN " " LEAKY, "+24.0 MiB");

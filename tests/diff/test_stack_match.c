@@ -270,7 +270,7 @@ Test(stack_match, callers_may_change)
     drop(&m);
 }
 
-Test(stack_match, renamed_files_and_functions)
+Test(stack_match, renamed_files_and_functions_are_matched)
 {
     static const char *const before[] = {"f:a.py:10;main:a.py:90", "g:a.py:20;main:a.py:91"};
     static const char *const file[] = {"f:b.py:10;main:b.py:90", "g:b.py:20;main:b.py:91"};
@@ -309,7 +309,7 @@ Test(stack_match, what_has_no_python_goes_by_its_functions)
     drop(&m);
 }
 
-Test(stack_match, nothing_in_common)
+Test(stack_match, stacks_with_nothing_in_common_are_not_matched)
 {
     static const char *const before[] = {"f:a.py:10;g:a.py:20"};
     static const char *const after[] = {"x:b.py:1;y:c.py:2;z:d.py:3"};
@@ -449,7 +449,7 @@ Test(stack_match, exchanged_sides_exchange_the_answer)
     }
 }
 
-Test(stack_match, real_snapshots_exchanged)
+Test(stack_match, exchanged_real_snapshots_exchange_the_answer)
 {
     static const char *const names[] = {"gpt_train",  "leak_in_training", "resnet_all",
                                         "annotated",  "compiled",         "mlp_train",

@@ -48,7 +48,7 @@ Test(filter, every_kind_of_term_is_read)
     mv_filter_release(&f);
 }
 
-Test(filter, what_looks_like_a_term_but_is_text)
+Test(filter, what_only_looks_like_a_term_is_text)
 {
     static const char *const texts[] = {"train.py:62", "sizes>3",  "leaks",      "leak:3",
                                         "resize",      "a/b/c.py", "torch::add", "pool"};
@@ -107,7 +107,7 @@ Test(filter, wrong_words_are_named_with_their_place)
     }
 }
 
-/* Nothing that would keep the C library busy, or take all memory, gets there. */
+/* Nothing that would keep the C library busy or take all memory reaches it. */
 Test(filter, expressions_that_explode_are_refused)
 {
     static const char *const wrong[] = {
@@ -142,7 +142,7 @@ Test(filter, expressions_that_explode_are_refused)
     cr_assert_eq(f.bad_at, 128);
 }
 
-/* Any bytes are a filter or are refused with a sentence; which, does not matter here. */
+/* Any bytes are a filter or are refused with a sentence; here it does not matter which. */
 Test(filter, any_bytes_are_safe)
 {
     static const char letters[] = "\"/-\\()[]{}*+?|^$.:=<>0129ax \t\xc3\xbc\xff,sizelfetrampoolck";
@@ -186,7 +186,7 @@ static uint32_t count_matches(mvt_trace *t, const mv_trace *trace, const char *t
     return bits.matches;
 }
 
-Test(filter, stacks_by_hand)
+Test(filter, terms_on_stacks_match_what_they_should)
 {
     mvt_trace *t = mvt_new();
     const mv_trace *trace;
@@ -218,7 +218,7 @@ Test(filter, stacks_by_hand)
     cr_assert_eq(count_matches(t, trace, "addr:4096"), 1);
 }
 
-Test(filter, lives_by_hand)
+Test(filter, terms_on_lives_match_what_they_should)
 {
     mvt_trace *t = mvt_new();
     const mv_trace *trace;
@@ -238,7 +238,7 @@ Test(filter, lives_by_hand)
 }
 
 /* Names are whatever the recorded program called them. */
-Test(filter, names_of_any_bytes)
+Test(filter, names_of_any_bytes_can_be_matched)
 {
     mv_arena *arena = mvt_memory();
     mv_trace trace = mvt_full_trace(arena);
@@ -484,7 +484,7 @@ static void compare(mv_arena *arena, const mv_trace *trace, uint64_t seed, uint3
         compare_one(arena, &w, &state, name);
 }
 
-Test(filter, random_traces_as_the_slow_version)
+Test(filter, random_traces_match_as_the_slow_version)
 {
     for (uint64_t seed = 1; seed <= 12; seed++) {
         mvt_trace *t = mvt_new();
@@ -502,7 +502,7 @@ Test(filter, random_traces_as_the_slow_version)
     }
 }
 
-Test(filter, real_snapshots_as_the_slow_version)
+Test(filter, real_snapshots_match_as_the_slow_version)
 {
     static const char *const names[] = {"graphs", "graph_trees", "mempool",  "streams",
                                         "ring",   "state_only",  "mlp_train"};
@@ -520,7 +520,7 @@ Test(filter, real_snapshots_as_the_slow_version)
 
 /* ---- segments ---------------------------------------------------------------------------- */
 
-Test(filter, segments_by_hand)
+Test(filter, terms_on_segments_match_what_they_should)
 {
     mv_arena *arena = mvt_memory();
     uint32_t private = 0, large = 0;

@@ -111,7 +111,7 @@ static void check_largest(mv_arena *arena, const mv_lives *lives, uint32_t from,
     cr_assert_eq(found, bits.matches);
 }
 
-Test(isolate, largest_of_a_window)
+Test(isolate, the_largest_of_a_window_are_chosen)
 {
     for (uint32_t seed = 1; seed <= 20; seed++) {
         mvt_trace *t = mvt_new();
@@ -129,7 +129,7 @@ Test(isolate, largest_of_a_window)
     }
 }
 
-Test(isolate, sizes_that_no_memory_has)
+Test(isolate, sizes_that_no_memory_has_do_no_harm)
 {
     uint64_t block[] = {UINT64_MAX, 0, 1, UINT64_MAX, 255, 256, UINT64_C(1) << 63};
     uint32_t birth[] = {0, 0, 0, 0, 0, 0, 0}, freed[] = {9, 9, 9, 9, 9, 9, 9};

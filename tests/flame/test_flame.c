@@ -71,7 +71,7 @@ static void check_others(mv_arena *arena, const mv_trace *trace, const mv_lives 
     }
 }
 
-Test(flame, random_heaps)
+Test(flame, stacks_of_random_heaps_add_up)
 {
     for (uint32_t seed = 1; seed <= 8; seed++) {
         mvt_trace *t = mvt_new();
@@ -126,7 +126,7 @@ Test(flame, command_line_adds_up)
         }
 }
 
-Test(flame, usage)
+Test(flame, wrong_options_are_wrong_usage)
 {
     static const struct {
         const char *command, *err;

@@ -1,5 +1,5 @@
-/* Settings that reports advise: each gains, to the byte, what a replay of it says; and reports do
- * not contradict each other, on any real snapshot. */
+/* Settings that reports advise: each saves, to the byte, what a replay of it shows; and reports do
+ * not contradict each other on any real snapshot. */
 #include "analyze/advice/whatif.h"
 #include "analyze/fragmentation/fragmentation.h"
 #include "tests/fixture/fixture.h"
@@ -97,7 +97,7 @@ Test(advice, every_setting_gains_what_a_replay_says)
 }
 
 /* roundup_power2_divisions:8 costs 114 MiB here, padding likewise; expandable segments save 288. */
-Test(advice, what_loses_is_not_said)
+Test(advice, a_setting_that_costs_memory_is_not_advised)
 {
     cJSON *report =
         mvt_json(0, "$MEMVIZ fragmentation --json $SNAPS/frag_varying_batch.pickle.zst");
@@ -112,7 +112,7 @@ Test(advice, what_loses_is_not_said)
 }
 
 /* The setting keeps what the run was recorded with. */
-Test(advice, other_settings_of_the_user_stay)
+Test(advice, the_users_other_settings_stay)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ fragmentation --json $SNAPS/gc_limit.pickle");
     const cJSON *row = cJSON_GetArrayItem(cJSON_GetObjectItem(report, "advice"), 0);
@@ -121,7 +121,7 @@ Test(advice, other_settings_of_the_user_stay)
                      "garbage_collection_threshold:0.6,expandable_segments:True");
 }
 
-/* Cut off before its end, and told by its own allocator alone: then nothing is promised. */
+/* Nothing is promised for a trace that is cut off, or whose allocator is not PyTorch's. */
 Test(advice, what_cannot_be_replayed_is_not_promised)
 {
     mvt_trace *t = mvt_new();
@@ -151,8 +151,8 @@ Test(advice, what_cannot_be_replayed_is_not_promised)
         cr_expect_null(r.found.advice[i].setting);
 }
 
-/* The same program failed under the limit with expandable segments, too: no report advises them. */
-Test(advice, memory_that_is_lacking_is_no_matter_of_settings)
+/* The same program also failed under the limit with expandable segments: no report advises them. */
+Test(advice, settings_are_not_advised_where_memory_is_lacking)
 {
     static const char *const names[] = {"images1_cap", "images2_cap", "varlen1_cap", "varlen2_cap"};
 

@@ -99,7 +99,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-Test(fragmentation, sums_on_every_snapshot)
+Test(fragmentation, figures_add_up_on_every_snapshot)
 {
     mvt_each_snapshot(check_snapshot);
 }
@@ -188,7 +188,7 @@ static uint32_t check_growth(mvt_heap_opts opts)
     return rows;
 }
 
-Test(fragmentation, growth_on_random_heaps_has_its_ground)
+Test(fragmentation, growth_on_random_heaps_has_its_reason)
 {
     uint32_t rows = 0;
 
@@ -231,7 +231,7 @@ static void expect_reason(mvt_trace *t, mv_growth_reason reason, uint64_t usable
     expect_sums(&r.f, mv_growth_reason_name(reason));
 }
 
-Test(fragmentation, enough_in_pieces_is_no_hole)
+Test(fragmentation, enough_memory_in_pieces_is_no_hole)
 {
     mvt_trace *t = two_holes();
 
@@ -327,7 +327,7 @@ typedef struct {
     bool fragmented;
 } expected;
 
-Test(fragmentation, verdicts_on_real_snapshots)
+Test(fragmentation, verdicts_on_real_snapshots_are_right)
 {
     static const expected cases[] = {
         {"frag_pinned_by_small", true},
@@ -441,7 +441,7 @@ Test(fragmentation, json_has_the_members_of_the_contract)
                      mvt_json_number(cJSON_GetObjectItem(report, "free"), "pending"));
 }
 
-Test(fragmentation, fail_on_tells_the_two_apart)
+Test(fragmentation, fail_on_tells_the_two_verdicts_apart)
 {
     mvt_run run = mvt_sh("$MEMVIZ fragmentation --fail-on fragmented "
                          "$SNAPS/frag_pinned_by_small.pickle");

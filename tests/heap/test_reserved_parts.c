@@ -88,7 +88,7 @@ Test(reserved_parts, holes_and_unused_segments_beyond_the_need)
     cr_expect_eq(r.part[MV_RESERVED_HOLES], (int64_t)(8 * MIB));
 }
 
-/* The same program under max_split_size_mb: as much allocated, a gigabyte more reserved. */
+/* The same program under max_split_size_mb allocates as much and reserves a gigabyte more. */
 Test(reserved_parts, a_setting_that_costs_shows_in_the_difference)
 {
     cJSON *report =

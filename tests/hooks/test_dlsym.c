@@ -1,5 +1,5 @@
-/* The interposed dlsym answers as the real one: each program runs with it and without, on its own
- * and as the library that ships, and must print the same. */
+/* The interposed dlsym answers as the real one does: each program runs with it (alone, and in the
+ * library that ships) and without it, and must print the same. */
 #include "tests/fixture/fixture_program.h"
 
 static void expect_same(const char *program, const char *arguments)

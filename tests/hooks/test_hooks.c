@@ -93,17 +93,17 @@ static void expect_every_row(const char *program, const char *way, bool has_runt
     cr_assert_eq(count(run.err, "result=0"), expected);
 }
 
-Test(hooks, every_row_through_the_plt)
+Test(hooks, every_row_is_recorded_through_the_plt)
 {
     expect_every_row("hooked_linked", "every plt", true);
 }
 
-Test(hooks, every_row_through_dlsym)
+Test(hooks, every_row_is_recorded_through_dlsym)
 {
     expect_every_row("hooked", "every dlsym", true);
 }
 
-Test(hooks, every_row_through_get_proc_address)
+Test(hooks, every_row_is_recorded_through_get_proc_address)
 {
     expect_every_row("hooked", "every getproc", false);
 }
@@ -250,7 +250,7 @@ Test(hooks, runtimes_that_come_and_go_never_run_out_of_wrappers)
 }
 
 /* Another tool's hook, which asks for one byte more, before ours and after ours. */
-Test(hooks, other_peoples_hooks_are_called_once)
+Test(hooks, hooks_of_other_tools_are_called_once)
 {
     static const struct {
         const char *order, *seen;

@@ -64,7 +64,7 @@ Test(fixture_pickle, python_would_write_the_same_bytes)
     cr_assert(python_says(a, a, "pickle.dumps(load(a), protocol=4) == a"));
 }
 
-Test(fixture_pickle, heap_of_many_blocks_too)
+Test(fixture_pickle, python_would_write_the_same_bytes_for_a_large_heap)
 {
     mvt_trace *t = mvt_new();
     mv_span a;

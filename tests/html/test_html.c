@@ -1,5 +1,5 @@
-/* Pages: what is in the file, read back by a decoder of its own, and that no text of a trace gets
- * out of its place. What a browser makes of them scripts/test-html looks at. */
+/* Pages: what is in the file, read back by a decoder of its own, and that no text of a trace
+ * becomes markup. scripts/test-html checks what a browser makes of them. */
 #include <unistd.h>
 #include <zlib.h>
 
@@ -234,7 +234,7 @@ Test(html, stream_of_any_length_is_read_back)
     }
 }
 
-Test(html, want_of_memory_is_reported)
+Test(html, lack_of_memory_is_reported)
 {
     mv_arena *arena = mvt_arena_of(3u << 20);
     mv_packed c;

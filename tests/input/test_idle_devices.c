@@ -72,7 +72,7 @@ Test(idle, json_has_every_device)
     }
 }
 
-/* What the top level has of the fullest device, every device has. */
+/* Every device has the fields that the top level has for the fullest device. */
 Test(idle, json_has_the_sites_of_every_device)
 {
     mvt_run r = mvt_sh("$MEMVIZ peak --json $SNAPS/two_devices.pickle");

@@ -23,7 +23,7 @@ static void check_refused(const char *command)
     cr_expect_str_empty(r.out, "%s: %s", command, r.out);
 }
 
-Test(overwrite, reports)
+Test(overwrite, reports_do_not_replace_their_input)
 {
     static const char *const commands[] = {"stats -o $f $f",
                                            "stats $f -o ./$f",
@@ -49,7 +49,7 @@ Test(overwrite, reports)
         check_refused(commands[i]);
 }
 
-Test(overwrite, products)
+Test(overwrite, products_do_not_replace_their_input)
 {
     static const char *const commands[] = {"convert hard.bin hard.bin",
                                            "convert $f hard.bin",
@@ -73,14 +73,14 @@ Test(overwrite, products)
         check_refused(commands[i]);
 }
 
-Test(overwrite, names_that_the_command_makes)
+Test(overwrite, names_that_the_command_makes_are_checked)
 {
     check_refused("summarize $f");
     check_refused("trace_plot $f");
     check_refused("segment_plot -q $f");
 }
 
-Test(overwrite, standard_input_and_output)
+Test(overwrite, standard_input_and_output_are_checked)
 {
     static const char *const commands[] = {"stats - <$f -o $f",   "stats $f >>$f",
                                            "stats - <$f >>$f",    "trace --json hard.pickle 1<>$f",
@@ -96,7 +96,7 @@ Test(overwrite, standard_input_and_output)
 }
 
 /* Files of text that are read, too. */
-Test(overwrite, rules_and_scripts)
+Test(overwrite, rules_and_scripts_are_not_replaced)
 {
     mvt_run r = mvt_sh("echo 'a b' >rules; cp rules was; $MEMVIZ peak --rules rules -o rules "
                        "$SNAPS/mempool.pickle; s=$?; cmp rules was; exit $s");
@@ -106,7 +106,7 @@ Test(overwrite, rules_and_scripts)
 }
 
 /* Inside of a session, a picture is not written over what is shown. */
-Test(overwrite, scripts_of_the_viewer)
+Test(overwrite, scripts_of_the_viewer_do_not_replace_their_file)
 {
     mvt_run r = mvt_sh("cp $SNAPS/mempool.pickle x.png; cp x.png was; echo 'shot x.png' >s; "
                        "$MEMVIZ view --headless --script s x.png; s=$?; cmp x.png was; exit $s");

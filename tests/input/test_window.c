@@ -17,7 +17,7 @@ static mvt_trace *ten_events(void)
     return t;
 }
 
-Test(window, places)
+Test(window, every_way_to_name_a_moment_is_read)
 {
     static const struct {
         const char *x;
@@ -76,7 +76,7 @@ Test(window, times_mean_nothing_without_times)
 
 /* ---- windows and moments that are none ---------------------------------------------------- */
 
-Test(window, what_leaves_no_event)
+Test(window, a_window_without_events_is_refused)
 {
     static const struct {
         const char *from, *to, *why; /* why NULL: it leaves some */
@@ -115,7 +115,7 @@ Test(window, what_leaves_no_event)
 }
 
 /* A window counts where any device has events in it. */
-Test(window, of_several_devices)
+Test(window, a_window_counts_where_any_device_has_events)
 {
     mvt_trace *t = mvt_new();
     const mv_trace *trace;
@@ -132,7 +132,7 @@ Test(window, of_several_devices)
     cr_expect(strstr(why, "the file has no events there"), "%s", why);
 }
 
-Test(window, annotations_that_are_not_there)
+Test(window, missing_annotations_are_named)
 {
     static const struct {
         const char *x, *why;

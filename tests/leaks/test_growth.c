@@ -25,7 +25,7 @@ static mv_growth_kind kind_of(const char *alive)
     return judge(alive, true, NULL, 0).kind;
 }
 
-Test(growth, every_step)
+Test(growth, a_block_in_every_step_is_growth)
 {
     mv_growth g = judge("1111111111", true, NULL, 0);
 
@@ -37,7 +37,7 @@ Test(growth, every_step)
     cr_expect_eq(g.bins, 7);
 }
 
-Test(growth, some_steps)
+Test(growth, a_block_in_some_steps_is_growth)
 {
     cr_expect_eq(kind_of("1......1......1......1......1...."), MV_GROWTH_STEADY);
     cr_expect_eq(kind_of(".....1....1....1....1....1"), MV_GROWTH_STEADY);
@@ -46,7 +46,7 @@ Test(growth, some_steps)
     cr_expect_eq(kind_of("........1111111111"), MV_GROWTH_STEADY, "sets in later");
 }
 
-Test(growth, warm_up_and_one_offs)
+Test(growth, warm_up_and_one_offs_are_no_growth)
 {
     cr_expect_eq(kind_of("9..........."), MV_GROWTH_NONE, "parameters");
     cr_expect_eq(kind_of("99.........."), MV_GROWTH_NONE, "optimizer state");
@@ -83,7 +83,7 @@ Test(growth, windows_are_excused_by_what_they_freed)
                  "a list that is emptied now and then");
 }
 
-Test(growth, a_leak_among_temporaries)
+Test(growth, a_leak_among_temporaries_is_growth)
 {
     uint32_t short_lives[64] = {0};
 

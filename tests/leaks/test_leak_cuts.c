@@ -69,17 +69,17 @@ static void judge_folder(const char *folder)
     cr_assert_geq(count, 10);
 }
 
-Test(leak_cuts, training_and_generation)
+Test(leak_cuts, training_and_generation_have_no_false_alarm)
 {
     judge_folder("snapshots");
 }
 
-Test(leak_cuts, runs_with_leaks_and_habits)
+Test(leak_cuts, runs_with_leaks_are_named_from_the_sixth_step_on)
 {
     judge_folder("leaks");
 }
 
-Test(leak_cuts, runs_that_end_in_the_middle)
+Test(leak_cuts, runs_that_end_in_the_middle_are_judged_rightly)
 {
     judge_folder("midway");
 }

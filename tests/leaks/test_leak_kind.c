@@ -1,4 +1,4 @@
-/* Why something leaks: each kind from the least evidence for it, and what falls short of it. */
+/* Why something leaks: each kind with the least evidence for it, and with too little. */
 #include "analyze/leaks/leaks.h"
 
 #include "tests/fixture/fixture.h"

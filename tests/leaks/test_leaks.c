@@ -69,7 +69,7 @@ Test(leaks, healthy_steps_are_clean)
 
 #define TORCH "/v/lib/python3.12/site-packages/torch/"
 
-/* Native frames differ by kernel and layers by nothing: still one leak, one entry. */
+/* Native frames differ by kernel, layers do not differ: still one leak, one entry. */
 Test(leaks, one_leak_through_several_stacks_is_one_entry)
 {
     static const char *const stacks[] = {

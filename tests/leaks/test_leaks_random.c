@@ -96,48 +96,48 @@ static void expect(mvt_leak leak, uint32_t missed, uint32_t false_lines)
     cr_expect_leq(100 * s.unknown, 1 * s.runs, "%u of %u undecided", s.unknown, s.runs);
 }
 
-Test(leaks_random, healthy_training)
+Test(leaks_random, healthy_training_is_clean)
 {
     expect(MVT_LEAK_NONE, 0, 2);
 }
 
-Test(leaks_random, kept_losses)
+Test(leaks_random, kept_losses_are_found)
 {
     expect(MVT_LEAK_LOSS, 0, 2);
 }
 
-Test(leaks_random, small_tensors)
+Test(leaks_random, small_tensors_are_found)
 {
     expect(MVT_LEAK_SMALL, 0, 2);
 }
 
-Test(leaks_random, one_step_in_several)
+Test(leaks_random, leaks_in_one_step_of_several_are_found)
 {
     expect(MVT_LEAK_SELDOM, 1, 2);
 }
 
-Test(leaks_random, hooks_on_shared_code)
+Test(leaks_random, hooks_on_shared_code_are_found)
 {
     expect(MVT_LEAK_HOOK, 0, 2);
 }
 
-Test(leaks_random, graphs_of_evaluations)
+Test(leaks_random, graphs_of_evaluations_are_found)
 {
     expect(MVT_LEAK_GRAPH, 0, 2);
 }
 
-Test(leaks_random, leaks_that_set_in_later)
+Test(leaks_random, leaks_that_begin_later_are_found)
 {
     expect(MVT_LEAK_LATE, 1, 2);
 }
 
-Test(leaks_random, two_leaks_at_once)
+Test(leaks_random, two_leaks_at_once_are_both_found)
 {
     expect(MVT_LEAK_TWO, 1, 2);
 }
 
 /* Frees without allocs, allocs on used bytes, marks anywhere: no sense, but the sums hold. */
-Test(leaks_random, senseless_traces)
+Test(leaks_random, sums_hold_on_senseless_traces)
 {
     static const char *const stacks[] = {NULL, "", "f:a.py:1", "g:a.py:2;f:a.py:1",
                                          "at::empty:x.cpp:0"};

@@ -58,7 +58,7 @@ static uint64_t held_after(const action_row *made, const action_row *ended)
     return held_at_end(c, kinds[made->memory]).bytes;
 }
 
-/* The columns of an action's row are all that holdings know of it: a new action is a new row. */
+/* Holdings know an action only by the columns of its row: a new action is a new row. */
 Test(ledger, memory_is_held_until_an_action_gives_back_its_key)
 {
     unsigned makers = 0;

@@ -1,4 +1,4 @@
-/* Live files: what their records become, in whatever order and state they are. */
+/* Live files: what their records become, in any order and condition. */
 #include "analyze/leaks/leaks.h"
 #include "analyze/steps/steps.h"
 #include "analyze/totals/totals.h"
@@ -78,7 +78,7 @@ static void segment(mvt_live *l, uint64_t addr, uint64_t size)
                   .library = mvt_live_string(l, "/venv/torch/lib/libc10_cuda.so"));
 }
 
-Test(live, a_block_and_its_free)
+Test(live, a_block_and_its_free_are_two_events)
 {
     mvt_live *l = mvt_live_new();
     const mv_events *e;
@@ -145,7 +145,7 @@ Test(live, block_sizes_are_taken_as_they_are)
     cr_assert_eq(totals.total.allocated, 39 << 20);
 }
 
-Test(live, an_oom)
+Test(live, an_oom_is_an_event_of_its_device)
 {
     mvt_live *l = mvt_live_new();
 
@@ -417,7 +417,7 @@ Test(live, a_thread_that_follows_in_a_chunk_is_another)
 
 /* ---- stacks, facts ----------------------------------------------------------------------- */
 
-Test(live, frames_of_all_kinds)
+Test(live, frames_of_all_kinds_are_read)
 {
     mvt_live *l = mvt_live_new();
     const mv_events *e;

@@ -157,7 +157,7 @@ Test(live_bytes, facts_are_known)
     live_decode_drop(&d);
 }
 
-/* Without devices is something else than without a word about them. */
+/* No devices is not the same as no information about devices. */
 Test(live_bytes, no_visible_devices_is_a_fact)
 {
     live_decoded d = example("CUDA_VISIBLE_DEVICES=");

@@ -1,4 +1,5 @@
-/* Live files that were cut, changed or half written: what holds is read, whatever else says. */
+/* Live files that were cut, changed or half written: what is intact is read, whatever the rest
+ * says. */
 #include "parse/live/read_live.h"
 #include "tests/fixture/fixture_container.h"
 #include "tests/fixture/fixture_live.h"
@@ -54,7 +55,7 @@ static uint64_t next_chunk(uint64_t at)
     return (at / CHUNK + 1) * CHUNK;
 }
 
-Test(live_damage, cut_anywhere)
+Test(live_damage, a_file_cut_anywhere_is_read_as_far_as_it_is_whole)
 {
     mv_span file = some_file();
 

@@ -576,7 +576,7 @@ static void check_nonsense(uint32_t seed)
     cr_expect(!totals.audit.exact);
 }
 
-Test(lives, nonsense_is_survived)
+Test(lives, nonsense_does_no_harm)
 {
     for (uint32_t seed = 1; seed <= 60; seed++)
         check_nonsense(seed);

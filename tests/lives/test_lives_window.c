@@ -74,7 +74,7 @@ static const cJSON *first_of(const cJSON *report, const char *key)
     return cJSON_GetArrayItem(cJSON_GetObjectItem(report, key), 0);
 }
 
-/* Half of the steps leak half as much, at events that have the numbers of the trace. */
+/* Half of the steps leak half as much. Events keep their numbers of the whole trace. */
 Test(lives_window, leaks_are_those_of_the_window)
 {
     cJSON *all = mvt_json(0, "$MEMVIZ leaks --json $SNAPS/leak_in_training.pickle");

@@ -33,7 +33,7 @@ Test(build, rows_that_are_always_there)
 }
 
 /* Then the model has no frames at all, and adding to where they would be is undefined. */
-Test(build, stacks_without_frames)
+Test(build, stacks_may_have_no_frames)
 {
     uint32_t count = 7;
 
@@ -175,7 +175,7 @@ Test(build, odd_input_is_noted)
     cr_assert_str_eq(trace.notes[MV_NOTE_UNKNOWN_KEY].first, "key 'a?b'");
 }
 
-Test(build, want_of_memory_is_sticky_and_reported_at_the_end)
+Test(build, lack_of_memory_lasts_and_is_reported_at_the_end)
 {
     mv_event_row event = MV_EVENT_ROW;
     mv_err err = {0};

@@ -71,7 +71,7 @@ static uint64_t resident_bytes(void)
     return resident * PAGE;
 }
 
-Test(spill, bytes_stay_and_memory_goes)
+Test(spill, bytes_stay_when_memory_is_given_back)
 {
     heap h;
     mv_spilled first, second;
@@ -94,7 +94,7 @@ Test(spill, bytes_stay_and_memory_goes)
     end(&h);
 }
 
-Test(spill, only_what_came_since)
+Test(spill, only_what_came_since_is_written)
 {
     heap h;
     mv_spilled moved;
@@ -114,7 +114,7 @@ Test(spill, only_what_came_since)
     end(&h);
 }
 
-Test(spill, moved_blocks_grow_and_go)
+Test(spill, moved_blocks_can_grow_and_be_dropped)
 {
     mv_arena *arena = mvt_arena_of(64 * MEGABYTE);
     mv_spilled moved;
@@ -152,7 +152,7 @@ static void stays(heap *h, const char *folder)
     cr_assert(is_as_filled(h));
 }
 
-Test(spill, no_folder)
+Test(spill, without_a_folder_memory_stays)
 {
     heap h;
 
@@ -162,7 +162,7 @@ Test(spill, no_folder)
     end(&h);
 }
 
-Test(spill, files_that_are_memory)
+Test(spill, files_that_are_memory_are_not_used)
 {
     struct statfs fs;
     heap h;
@@ -174,7 +174,7 @@ Test(spill, files_that_are_memory)
     end(&h);
 }
 
-Test(spill, larger_than_the_process_may_write)
+Test(spill, a_limit_of_file_size_does_no_harm)
 {
     struct rlimit limit;
     heap h;
@@ -187,7 +187,7 @@ Test(spill, larger_than_the_process_may_write)
     end(&h);
 }
 
-Test(spill, no_descriptors_left)
+Test(spill, without_descriptors_memory_stays)
 {
     struct rlimit limit;
     heap h;
@@ -200,7 +200,7 @@ Test(spill, no_descriptors_left)
     end(&h);
 }
 
-Test(spill, nothing_to_move)
+Test(spill, with_nothing_to_move_nothing_happens)
 {
     mv_arena *arena = mvt_arena_of(MEGABYTE);
     mv_spilled moved = {1, 1};
@@ -233,7 +233,7 @@ static void *read_on(void *user)
     return NULL;
 }
 
-Test(spill, others_read_meanwhile)
+Test(spill, others_may_read_meanwhile)
 {
     static heap h;
     reader r = {.heap = &h};
@@ -269,7 +269,7 @@ static char *frame_of(mv_view *view)
     return text;
 }
 
-Test(spill, a_viewer_shows_the_same)
+Test(spill, a_viewer_shows_the_same_picture)
 {
     mv_view *view = mvt_view("gpt_train");
     mv_document *document = view->documents[0];

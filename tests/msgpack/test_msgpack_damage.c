@@ -85,7 +85,7 @@ static void check_code(mv_span bytes, mv_code expected, uint64_t offset)
                  (unsigned long long)err.offset);
 }
 
-Test(msgpack_damage, wrong_types_are_refused_where_they_stand)
+Test(msgpack_damage, wrong_types_are_refused_at_their_place)
 {
     /* an integer as key; nil as key; a list as key */
     check_code(BYTES("\x82\xa8segments\x90\x05\x06"), MV_TYPE, 12);

@@ -90,7 +90,7 @@ static mv_forecast told(const uint64_t *inputs, uint32_t count, uint32_t stop, u
 }
 
 /* weight 7 + input 10 + 100 + 20 + 100 + gradient 7 + temporary 14 */
-Test(forecast, sizes_go_along_with_those_they_went_along_with)
+Test(forecast, sizes_grow_with_those_they_grew_with_before)
 {
     static const uint64_t inputs[] = {4, 6, 5, 10};
     mv_forecast f = told(inputs, 4, 2, 20, "grow:a.py:3");
@@ -101,7 +101,7 @@ Test(forecast, sizes_go_along_with_those_they_went_along_with)
 }
 
 /* Nothing was seen of the square yet. */
-Test(forecast, it_ends_where_nothing_went_along)
+Test(forecast, there_is_no_forecast_where_nothing_grew_along)
 {
     static const uint64_t inputs[] = {4, 6, 5, 10};
     mv_forecast f = told(inputs, 4, 0, 10, "read:a.py:1");
@@ -112,7 +112,7 @@ Test(forecast, it_ends_where_nothing_went_along)
 
 /* Nothing tells the square from the input when all earlier steps were alike: it takes the factor,
  * and so does the temporary. What is as large as the weight, which is held, stays as large. */
-Test(forecast, with_steps_that_were_alike_what_is_left_takes_the_factor)
+Test(forecast, after_equal_steps_what_is_left_grows_by_the_factor)
 {
     static const uint64_t inputs[] = {5, 5, 5, 10};
     mv_forecast f = told(inputs, 4, 1, 100, "square:a.py:2");
@@ -122,7 +122,7 @@ Test(forecast, with_steps_that_were_alike_what_is_left_takes_the_factor)
     cr_expect_eq(f.factor, 2);
 }
 
-Test(forecast, equal_steps_come_to_what_they_came_to)
+Test(forecast, equal_steps_are_forecast_at_what_they_took)
 {
     static const uint64_t inputs[] = {4, 4, 4};
     uint64_t peak = (7 + 4 + 16 + 8 + 16 + 7 + 14) * MIB;
@@ -132,7 +132,7 @@ Test(forecast, equal_steps_come_to_what_they_came_to)
     cr_expect_eq(told(inputs, 3, 4, 7, "back:a.py:5").factor, 1);
 }
 
-Test(forecast, a_point_where_no_step_was_tells_nothing)
+Test(forecast, a_point_before_any_step_tells_nothing)
 {
     static const uint64_t inputs[] = {4, 4, 4};
 
@@ -216,7 +216,7 @@ static uint32_t check_run(const expected *want, double *over, double *under)
 
 /* Blocks get up to 1 MiB beyond their requests, which a forecast does not know: it is rather low.
  */
-Test(forecast, recorded_steps_came_to_what_was_told)
+Test(forecast, recorded_steps_took_what_was_forecast)
 {
     static const expected runs[] = {
         {"gpt_train", 0.01, 0.03, 0},

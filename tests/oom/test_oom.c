@@ -41,7 +41,7 @@ typedef struct {
     bool limited;
 } expected;
 
-Test(oom, verdicts_on_real_snapshots)
+Test(oom, verdicts_on_real_snapshots_are_right)
 {
     static const expected cases[] = {
         {"oom", MV_OOM_CAPACITY, 100 * MIB, 0, true},
@@ -248,7 +248,7 @@ static mvt_trace *holes_of(uint32_t segments, uint64_t kept, uint32_t rounds)
 
 /* The same holes: a run that has held more before continues without them, one that is still on its
  * way up does not. */
-Test(oom, a_run_that_has_come_to_its_level_is_fragmented_one_that_grows_is_not)
+Test(oom, a_run_at_its_level_is_fragmented_and_one_that_grows_is_not)
 {
     mvt_trace *t = holes_of(8, 34, 2);
 

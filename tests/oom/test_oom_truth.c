@@ -1,5 +1,6 @@
-/* Causes of out-of-memory against what running the programs again showed: testdata/oom. The
- * recordings with `passes_expandable` were run under the same limit with expandable segments. */
+/* Causes of out-of-memory failures, compared with what running the programs again showed:
+ * testdata/oom. The recordings with `passes_expandable` were run under the same limit with
+ * expandable segments. */
 #include "analyze/lives/lives_window.h"
 #include "analyze/oom/oom.h"
 #include "tests/fixture/fixture.h"
@@ -133,7 +134,8 @@ Test(oom_truth, a_leak_that_filled_the_memory_is_named_first)
     each(check_leak);
 }
 
-/* What comes after a failure does not change what is said of it: the file cut right after it. */
+/* What comes after a failure does not change its report: the file is cut right after the failure.
+ */
 static void check_cut(loaded *l, const char *name, const cJSON *truth)
 {
     (void)truth;

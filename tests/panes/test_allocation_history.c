@@ -1,4 +1,4 @@
-/* The life of an allocation and of its address, beside a literal pass. */
+/* The life of an allocation and of its address, compared with a literal pass. */
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_view.h"
@@ -30,7 +30,7 @@ static void check(mv_arena *arena, const mv_view *view, uint32_t alloc)
     cr_assert_eq(story.total, mv_pyramid_at(&reader, a->birth[alloc]).allocated);
 }
 
-Test(story, is_what_a_literal_pass_finds)
+Test(allocation_history, is_what_a_literal_pass_finds)
 {
     for (uint32_t seed = 1; seed <= 4; seed++) {
         mvt_trace *t = mvt_new();
@@ -43,7 +43,7 @@ Test(story, is_what_a_literal_pass_finds)
 }
 
 /* "0x7f00#3" of `memviz trace` is this. */
-Test(story, versions_are_those_of_the_trace_report)
+Test(allocation_history, versions_are_those_of_the_trace_report)
 {
     mv_view *view = mvt_view("leak_in_training");
     const mv_document_device *d = mv_view_device(view);
@@ -66,7 +66,7 @@ Test(story, versions_are_those_of_the_trace_report)
     cr_expect_gt(later, 50);
 }
 
-Test(story, a_long_history_keeps_the_latest)
+Test(allocation_history, a_long_history_keeps_the_latest)
 {
     mvt_trace *t = mvt_new();
     mv_allocation_history story;

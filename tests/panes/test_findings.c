@@ -163,7 +163,7 @@ Test(findings, leaks_of_random_trainings_are_named)
     }
 }
 
-Test(findings, traces_of_nearly_nothing)
+Test(findings, traces_of_nearly_nothing_are_judged)
 {
     bench b = {0};
     mvt_trace *t = mvt_new();

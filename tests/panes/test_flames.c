@@ -1,4 +1,4 @@
-/* What the viewer's flame graph sums up, beside a literal pass over all allocations. */
+/* The sums of the viewer's flame graph, compared with a literal pass over all allocations. */
 #include "analyze/lives/alive.h"
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_training.h"

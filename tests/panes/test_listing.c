@@ -161,7 +161,7 @@ Test(listing, holes_add_up_to_the_fragmentation_report)
 
 /* ---- sizes, markers ---------------------------------------------------------------------- */
 
-Test(listing, sizes_add_up)
+Test(listing, bytes_of_the_sizes_add_up)
 {
     bench b;
     uint64_t now = 0, now_blocks = 0, ever = 0, ever_blocks = 0, all = 0;

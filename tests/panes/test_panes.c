@@ -267,8 +267,8 @@ Test(panes, folded_frames_unfold_and_history_is_clicked)
 
 /* ---- memory ------------------------------------------------------------------------------ */
 
-/* Panes whose answer has no memory say so and go on. */
-Test(panes, live_without_memory)
+/* Panes without memory for their answer say so and stay usable. */
+Test(panes, live_without_memory_for_their_answer)
 {
     mv_view *view = mvt_view("gpt_train");
 

@@ -101,7 +101,7 @@ static mvt_trace *training(void)
     return t;
 }
 
-Test(category, a_training_loop)
+Test(category, every_allocation_of_a_training_loop_has_its_category)
 {
     static const struct {
         uint64_t addr;
@@ -121,7 +121,7 @@ Test(category, a_training_loop)
 }
 
 /* The trace ends in the middle of the third step: what is alive then is judged by earlier steps. */
-Test(category, an_unfinished_step)
+Test(category, an_unfinished_step_is_judged_by_earlier_ones)
 {
     mvt_trace *t = training();
     run r;
@@ -146,7 +146,7 @@ Test(category, rules_come_first)
 }
 
 /* Without a backward pass and without optimizers, empty stacks say nothing. */
-Test(category, nothing_is_guessed)
+Test(category, nothing_is_guessed_from_empty_stacks_alone)
 {
     mvt_trace *t = mvt_new();
     run r;
@@ -160,8 +160,8 @@ Test(category, nothing_is_guessed)
         cr_expect_str_eq(category_at(&r, i * 0x1000, 0), "unknown");
 }
 
-/* cuBLAS takes its workspace on the way of the first product. */
-Test(category, workspaces)
+/* cuBLAS takes its workspace during the first product. */
+Test(category, workspaces_are_recognised)
 {
     mvt_trace *t = mvt_new();
     run r;
@@ -178,7 +178,7 @@ Test(category, workspaces)
 }
 
 /* Random runs: the stacks of the fixture tell which categories are possible. */
-Test(category, random_training)
+Test(category, random_training_has_only_possible_categories)
 {
     for (uint64_t seed = 1; seed <= 30; seed++) {
         mvt_trace *t = mvt_new();
@@ -202,7 +202,7 @@ Test(category, random_training)
 }
 
 /* Figures of the recorded model: its parameters, and AdamW's two moments of the same sizes. */
-Test(category, recorded_training)
+Test(category, recorded_training_has_the_models_figures)
 {
     mv_arena *arena = mvt_memory();
     mv_categories found;
@@ -267,14 +267,14 @@ static void expect_states(mvt_trace *t, const char *state, const char *temporary
 }
 
 /* The trace ends with the first step: what is alive after its range outlives it. */
-Test(category, state_of_own_optimizers)
+Test(category, state_of_the_users_own_optimizers_is_found)
 {
     expect_states(own_optimizer(true, true, false, 3), "optimizer_state", "temporary");
     expect_states(own_optimizer(true, true, true, 3), "optimizer_state", "temporary");
 }
 
 /* ... or within it: a loop that came back to its lines kept what they had made. */
-Test(category, state_of_a_step_that_is_not_over)
+Test(category, state_of_a_step_that_is_not_over_is_found)
 {
     expect_states(own_optimizer(true, true, false, 2), "optimizer_state", "temporary");
     expect_states(own_optimizer(true, false, false, 2), "optimizer_state", "temporary");
@@ -284,7 +284,7 @@ Test(category, state_of_a_step_that_is_not_over)
 }
 
 /* Classes that derive from nothing: step() without modules and a backward pass. */
-Test(category, state_of_optimizers_without_torch)
+Test(category, state_of_optimizers_that_derive_from_nothing_is_found)
 {
     mvt_trace *t = own_optimizer(false, false, false, 3);
 

@@ -1,4 +1,4 @@
-/* The curve of allocated bytes without some of its parts, against looking at every moment. */
+/* The curve of allocated bytes without some of its parts, compared with a look at every moment. */
 #include "analyze/lives/alive.h"
 #include "analyze/peak/curve.h"
 #include "tests/fixture/fixture_heap.h"
@@ -106,7 +106,7 @@ static void check_run(mvt_heap_opts opts, uint32_t first, uint32_t end)
     check_without(&r, gone);
 }
 
-Test(curve, random_heaps)
+Test(curve, equals_a_count_at_every_moment_of_random_heaps)
 {
     for (uint32_t seed = 1; seed <= 16; seed++) {
         mvt_heap_opts opts = {.seed = seed,
@@ -121,7 +121,7 @@ Test(curve, random_heaps)
 }
 
 /* Steps of segments are not those of allocations with the same row number. */
-Test(curve, segments_alone)
+Test(curve, segments_have_steps_of_their_own)
 {
     mvt_trace *t = mvt_new();
     const mv_trace *trace;
@@ -140,7 +140,7 @@ Test(curve, segments_alone)
     cr_expect_eq(mv_curve_peak(&curve, NULL, &event), 512);
 }
 
-Test(curve, nothing_at_all)
+Test(curve, a_trace_of_nothing_has_a_flat_curve)
 {
     mvt_trace *t = mvt_new();
     const mv_trace *trace = mvt_done(t);

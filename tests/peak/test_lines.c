@@ -89,7 +89,7 @@ static mvt_trace *random_lines(uint32_t seed)
     return t;
 }
 
-Test(lines, random_traces)
+Test(lines, equal_a_count_line_by_line_on_random_traces)
 {
     for (uint32_t seed = 1; seed <= 10; seed++) {
         run r = run_of(random_lines(seed), seed % 2 ? 0 : 30, seed % 3 ? UINT32_MAX : 70);
@@ -129,12 +129,12 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-Test(lines, sums_on_every_snapshot)
+Test(lines, add_up_on_every_snapshot)
 {
     mvt_each_snapshot(check_snapshot);
 }
 
-Test(lines, json)
+Test(lines, json_has_the_members_of_the_contract)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ lines --json $SNAPS/gpt_train.pickle"), *line;
     cJSON *lines = cJSON_GetObjectItem(report, "lines");
@@ -169,7 +169,7 @@ static void expect_warning(const char *command, const char *warning)
 #define THAT "sed 1i# $SNAPS/train.py >that.py;"
 
 /* A file that is evidently not what ran is shown with a warning, one for each file. */
-Test(lines, source_of_another_version)
+Test(lines, source_of_another_version_is_shown_with_a_warning)
 {
     static const char lines[] = "$MEMVIZ lines --source . $SNAPS/gpt_train.pickle";
     char command[400];
@@ -201,7 +201,7 @@ Test(lines, source_of_another_version)
 }
 
 /* What a path of a snapshot names is shown only when it is an ordinary file below the folder. */
-Test(lines, source)
+Test(lines, source_is_read_below_the_folder_alone)
 {
     mvt_run r;
 

@@ -80,7 +80,7 @@ static void check_snapshot(const mv_trace *trace, const char *name)
     }
 }
 
-Test(peak, sums_on_every_snapshot)
+Test(peak, figures_add_up_on_every_snapshot)
 {
     mvt_each_snapshot(check_snapshot);
 }
@@ -108,7 +108,7 @@ static uint64_t slow_peak_without(const survey *s, const mv_sites *sites, const 
     return peak;
 }
 
-Test(peak, marginals_of_random_training)
+Test(peak, marginal_bytes_of_random_training_equal_the_slow_way)
 {
     for (uint64_t seed = 1; seed <= 3; seed++) {
         mvt_trace *t = mvt_new();
@@ -128,7 +128,7 @@ Test(peak, marginals_of_random_training)
 }
 
 /* The peak belongs to one line, but right after it comes that of another. */
-Test(peak, next_peak_is_elsewhere)
+Test(peak, without_a_line_the_peak_is_elsewhere)
 {
     mvt_trace *t = mvt_new();
     survey s;
@@ -231,7 +231,7 @@ static void check_target(const mv_attribution *a, mv_arena *arena, uint64_t byte
               fewest);
 }
 
-Test(peak, targets_against_every_set)
+Test(peak, targets_equal_the_best_of_all_sets)
 {
     for (uint32_t seed = 1; seed <= 20; seed++) {
         mvt_trace *t = random_lines(seed);
@@ -259,7 +259,7 @@ static void expect_same(const mv_attribution *a, const mv_attribution *b)
     }
 }
 
-Test(peak, times_and_folders_do_not_matter)
+Test(peak, times_and_folders_change_nothing)
 {
     static const char *const names[] = {"gpt_train", "annotated", "resnet_all", "streams"};
 

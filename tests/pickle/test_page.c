@@ -1,5 +1,5 @@
-/* Pages as commands write them: where to, and what they open on. What is in them test_html.c looks
- * at. */
+/* Pages as commands write them: where to, and what they show at first. test_html.c checks what is
+ * in them. */
 #include "tests/fixture/fixture_json.h"
 
 /* Prints columns of a page: all of "opening", the moment of each device. */
@@ -90,7 +90,7 @@ Test(page, reports_what_it_holds)
     }
 }
 
-Test(page, wrong_usage)
+Test(page, wrong_options_are_wrong_usage)
 {
     static const struct {
         const char *arguments, *why;

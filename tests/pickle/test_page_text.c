@@ -92,7 +92,7 @@ Test(page_text, pages_of_memviz_say_what_to_give)
 }
 
 /* Every size of step through the window. */
-Test(page_text, any_steps_through_the_source)
+Test(page_text, any_steps_through_the_source_give_the_same)
 {
     mvt_trace *t = mvt_small();
     mv_span pickle = mvt_pickle_bytes(t, false), page = mvt_page_bytes(t);

@@ -1,5 +1,5 @@
-/* The pickle reader: what the opcodes mean, however they are spelled, and that the short way for
- * events gives what the long way gives. testdata/bad holds what it refuses. */
+/* The pickle reader: what the opcodes mean in every spelling, and that the fast path for events
+ * gives what the slow path gives. testdata/bad holds what it refuses. */
 #include "tests/fixture/fixture.h"
 
 static void read_bytes(mv_span bytes, mv_trace *out)
@@ -111,7 +111,7 @@ static uint64_t opcode_length(const uint8_t *at)
 }
 
 /* The same pickle with a FRAME, which means nothing, after every EMPTY_DICT: no dict then looks
- * as PyTorch's writers spell it, and all go the long way. */
+ * as PyTorch's writers spell it, and all take the slow path. */
 static mv_span interrupted(mv_span pickle)
 {
     uint8_t *out = mv_push_array(mvt_memory(), uint8_t, pickle.length * 4);

@@ -1,4 +1,4 @@
-/* The timeline by pool: that envelopes are as high as a literal model says, that blocks stand in
+/* The timeline by pool: that envelopes are as high as a literal model says, that blocks are in
  * them where it puts them, and that pictures of every real snapshot can be read. */
 #include <math.h>
 
@@ -125,7 +125,7 @@ static void compare(mvt_heap_opts opts)
         }
 }
 
-Test(envelopes, random_heaps_as_the_literal_model)
+Test(envelopes, envelopes_of_random_heaps_equal_the_literal_model)
 {
     for (uint32_t seed = 1; seed <= 16; seed++)
         compare((mvt_heap_opts){.seed = seed,
@@ -209,7 +209,7 @@ static mvt_trace *large_blocks(uint64_t seed)
     return t;
 }
 
-Test(envelopes, blocks_stand_where_a_literal_model_puts_them)
+Test(envelopes, blocks_are_where_a_literal_model_puts_them)
 {
     for (uint64_t seed = 1; seed <= 6; seed++) {
         mvt_trace *t = large_blocks(seed);

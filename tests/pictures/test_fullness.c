@@ -1,4 +1,5 @@
-/* How full segments are, beside overlaps added up literally, and the colours that say it. */
+/* How full segments are, compared with overlaps added up literally, and the colours that show it.
+ */
 #include "analyze/lives/alive.h"
 #include "analyze/totals/totals.h"
 #include "tests/fixture/fixture_heap.h"
@@ -86,7 +87,7 @@ static void compare(mvt_heap_opts opts)
         check_samples(arena, &lives, &rows);
 }
 
-Test(fullness, random_heaps_as_the_literal_sum)
+Test(fullness, segments_of_random_heaps_are_as_full_as_a_literal_sum_says)
 {
     for (uint32_t seed = 1; seed <= 20; seed++)
         compare((mvt_heap_opts){.seed = seed,
@@ -96,7 +97,7 @@ Test(fullness, random_heaps_as_the_literal_sum)
                                 .drains = seed % 4 == 0});
 }
 
-Test(fullness, levels)
+Test(fullness, levels_are_of_equal_parts)
 {
     cr_expect_eq(mv_fullness_level(0, 0), 0);
     cr_expect_eq(mv_fullness_level(0, 100), 0);

@@ -1,4 +1,4 @@
-/* Flame graphs as trees and as pictures, beside literal models. */
+/* Flame graphs as trees and as pictures, compared with literal models. */
 #include "analyze/totals/moment.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_scene.h"
@@ -321,7 +321,7 @@ Test(icicle, scene_of_a_small_trace)
 
 /* ---- the commands ------------------------------------------------------------------------ */
 
-Test(icicle, commands_draw)
+Test(icicle, commands_draw_flame_graphs)
 {
     static const char *const names[] = {"gpt_train", "streams", "two_devices", "no_history"};
 

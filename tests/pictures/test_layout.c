@@ -1,5 +1,5 @@
-/* The layout of a timeline beside a literal one: for each column, every allocation that is alive,
- * one on top of the other. */
+/* The layout of a timeline, compared with a literal one: for each column, every allocation that is
+ * alive, one on top of the other. */
 #include "tests/fixture/fixture_test.h"
 #include "viz/pictures/layout.h"
 
@@ -120,7 +120,8 @@ static void check_columns(const heap *h, const mv_layout *l, const mv_layout_opt
     }
 }
 
-/* Elements are consecutive allocations; whoever is left out is never alive in the window. */
+/* Elements are consecutive allocations; allocations that are left out are never alive in the
+ * window. */
 static void check_elements(const heap *h, const mv_layout *l, const mv_layout_opts *opts)
 {
     const mv_alloc_lives *a = &h->lives.allocs;
@@ -246,7 +247,8 @@ Test(layout, small_neighbours_share_an_element)
     cr_expect_eq(l.allocated[1], 1536 + (1 << 20) + 1536);
 }
 
-/* A run of 512 bytes that stay for long and 1024 bytes that are freed at once is the former's. */
+/* In a run of 512 bytes that stay for long and 1024 bytes that are freed at once, the former give
+ * the site. */
 Test(layout, a_run_takes_the_site_that_fills_it)
 {
     enum { PAIRS = 8, EVENTS = 3 * PAIRS };

@@ -1,4 +1,4 @@
-/* Segments over time: rows beside a literal allocator, pictures of every snapshot. */
+/* Segments over time: rows compared with a literal allocator, pictures of every snapshot. */
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_scene.h"
@@ -167,7 +167,7 @@ Test(segment_timeline, scene_of_a_small_trace)
     mvt_scene_golden(&p.timeline.scene, "small_segment_timeline");
 }
 
-Test(segment_timeline, command_draws)
+Test(segment_timeline, command_draws_segments)
 {
     cJSON *json = mvt_json(
         0, "$MEMVIZ segment_plot --json --from 10 --to 110 $SNAPS/gpt_train.pickle -o x.svg");

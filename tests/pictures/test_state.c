@@ -1,4 +1,5 @@
-/* The allocator's state as a picture: boxes beside a literal layout, scenes of every snapshot. */
+/* The allocator's state as a picture: boxes compared with a literal layout, scenes of every
+ * snapshot. */
 #include "analyze/lives/alive.h"
 #include "analyze/totals/moment.h"
 #include "tests/fixture/fixture_heap.h"
@@ -23,7 +24,7 @@ static void draw(picture *p, const mv_trace *trace, uint32_t device, mv_state_pi
 
 /* ---- beside a literal layout ------------------------------------------------------------- */
 
-/* What lies `at` bytes into a group, in the order in which its segments stand. */
+/* The piece `at` bytes into a group, in the order of its segments. */
 static uint32_t piece_at(const mv_heap_map *map, const mv_state *state, const mv_state_group *g,
                          uint64_t at)
 {
@@ -258,7 +259,7 @@ Test(state, scene_of_a_small_trace)
 
 /* ---- the command ------------------------------------------------------------------------- */
 
-Test(state, command_draws)
+Test(state, command_draws_the_state)
 {
     cJSON *json = mvt_json(0, "$MEMVIZ segment_plot --json --view state --at peak "
                               "$SNAPS/gpt_train.pickle -o x.svg");

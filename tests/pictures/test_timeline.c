@@ -1,4 +1,4 @@
-/* Timelines of traces made in code, and of every real snapshot: that shapes stand where a literal
+/* Timelines of traces made in code, and of every real snapshot: that shapes are where a literal
  * model puts them, that texts can be read, and that a picture of anything stays small. */
 #include <math.h>
 
@@ -198,7 +198,7 @@ static void compare(const mv_trace *trace, uint32_t from, uint32_t to)
         compare_at(&p, e, from, to, scale, bottom);
 }
 
-Test(timeline, shapes_stand_where_a_literal_model_puts_them)
+Test(timeline, shapes_are_where_a_literal_model_puts_them)
 {
     for (uint64_t seed = 1; seed <= 12; seed++) {
         mvt_trace *t = random_trace(seed, 40 + 20 * (uint32_t)seed);
@@ -434,7 +434,8 @@ Test(timeline, says_what_is_there_and_what_is_missing)
     SAYS("streams", "active");
 }
 
-/* Marks stand at the events that follow them; names where there is room, and in what hovers. */
+/* Marks are at the events that follow them; their names where there is room, and in the texts for
+ * the pointer. */
 Test(timeline, marks_of_the_program)
 {
     for (int with_ranges = 0; with_ranges < 2; with_ranges++) {

@@ -84,7 +84,7 @@ static void print_signals(void)
     fflush(stdout);
 }
 
-/* Words without an argument; false: it is none. */
+/* The words that take no argument; false for all others. */
 static int do_word(const char *self, const char *word)
 {
     if (strcmp(word, "fork") == 0)

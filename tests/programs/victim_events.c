@@ -194,7 +194,7 @@ static void make_short_threads(void)
     }
 }
 
-/* As programs do that make a thread for each piece of work: 5,000 threads, each of which continues
+/* Like programs that make a thread for each task: 5,000 threads, each of which continues
  * where the one before it in its slot ended. */
 static void *record_three(void *slot)
 {

@@ -109,7 +109,7 @@ Test(ranks, equal_ranks_have_no_outlier)
     drop(&p);
 }
 
-Test(ranks, a_larger_batch)
+Test(ranks, a_larger_batch_is_named)
 {
     party p;
 
@@ -123,7 +123,7 @@ Test(ranks, a_larger_batch)
     drop(&p);
 }
 
-Test(ranks, a_smaller_batch)
+Test(ranks, a_smaller_batch_is_named)
 {
     party p;
 
@@ -133,7 +133,7 @@ Test(ranks, a_smaller_batch)
     drop(&p);
 }
 
-Test(ranks, a_leak_on_one_rank)
+Test(ranks, a_leak_on_one_rank_is_named)
 {
     party p;
 
@@ -144,7 +144,7 @@ Test(ranks, a_leak_on_one_rank)
     drop(&p);
 }
 
-Test(ranks, a_leak_of_all_is_nobodys_difference)
+Test(ranks, a_leak_of_all_ranks_is_no_difference)
 {
     party p;
 
@@ -154,7 +154,7 @@ Test(ranks, a_leak_of_all_is_nobodys_difference)
     drop(&p);
 }
 
-Test(ranks, memory_that_one_rank_alone_holds)
+Test(ranks, memory_that_one_rank_alone_holds_is_named)
 {
     party p;
 
@@ -167,7 +167,7 @@ Test(ranks, memory_that_one_rank_alone_holds)
     drop(&p);
 }
 
-Test(ranks, another_order)
+Test(ranks, another_order_is_named)
 {
     party p;
 
@@ -178,7 +178,7 @@ Test(ranks, another_order)
     drop(&p);
 }
 
-Test(ranks, more_reserved_memory)
+Test(ranks, more_reserved_memory_is_named)
 {
     party p;
 
@@ -198,7 +198,7 @@ Test(ranks, an_early_dump_is_no_difference)
     drop(&p);
 }
 
-Test(ranks, where_all_differ_none_is_off)
+Test(ranks, where_all_ranks_differ_none_is_an_outlier)
 {
     party p;
 
@@ -207,7 +207,7 @@ Test(ranks, where_all_differ_none_is_off)
     drop(&p);
 }
 
-Test(ranks, of_two_the_larger_is_named)
+Test(ranks, the_larger_of_two_is_named)
 {
     party p;
 
@@ -243,7 +243,7 @@ static mvt_trace *random_rank(uint64_t seed, uint32_t count, uint32_t odd)
     return t;
 }
 
-Test(ranks, sequences_part_where_they_do)
+Test(ranks, sequences_diverge_at_the_right_event)
 {
     for (uint64_t seed = 1; seed < 80; seed++) {
         uint64_t dice = seed;
@@ -278,7 +278,7 @@ static const cJSON *member(const cJSON *object, const char *key)
     return cJSON_GetObjectItemCaseSensitive(object, key);
 }
 
-Test(ranks, devices_of_one_file)
+Test(ranks, devices_of_one_file_are_ranks)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ ranks --json $SNAPS/two_devices.pickle");
     const cJSON *ranks = member(report, "ranks"), *outlier;

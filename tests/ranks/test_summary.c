@@ -205,7 +205,7 @@ Test(summary, a_summary_serves_in_place_of_its_snapshot)
     cr_expect(strstr(run.out, "same\n"), "%s%s", run.out, run.err);
 }
 
-Test(summary, of_a_pipe_needs_a_name)
+Test(summary, a_summary_of_a_pipe_needs_a_name)
 {
     mvt_run run = mvt_sh("$MEMVIZ summarize - <$SNAPS/mlp_train.pickle; echo $?; "
                          "$MEMVIZ summarize - -o x.summary <$SNAPS/mlp_train.pickle; "

@@ -2,7 +2,7 @@
  * a hook, nor in a call of its own that takes a lock which a hook took in the parent. */
 #include "tests/fixture/fixture_program.h"
 
-/* Live files are enough: hundreds of results would only take time. */
+/* Live files are enough: finalising hundreds of them would only take time. */
 static void expect_no_hang(const char *stacks, const char *more, const char *mode, unsigned forks)
 {
     char want[64];
@@ -20,7 +20,7 @@ static void expect_no_hang(const char *stacks, const char *more, const char *mod
                   run.out);
 }
 
-Test(forks, children_among_threads_that_call_cuda)
+Test(forks, children_do_not_hang_among_threads_that_call_cuda)
 {
     expect_no_hang("none", "", "cuda", 100);
     expect_no_hang("python", "", "cuda", 150);
@@ -29,7 +29,7 @@ Test(forks, children_among_threads_that_call_cuda)
 }
 
 /* Without us such a child hangs only if it asks the loader. */
-Test(forks, children_that_inherit_the_loaders_lock)
+Test(forks, children_that_inherit_the_loaders_lock_do_not_hang_because_of_us)
 {
     expect_no_hang("none", "", "loader", 50);
     expect_no_hang("python", "", "loader", 50);
@@ -38,7 +38,7 @@ Test(forks, children_that_inherit_the_loaders_lock)
     expect_no_hang("none", "", "raw", 50);
 }
 
-Test(forks, children_among_threads_that_make_tensors)
+Test(forks, children_do_not_hang_among_threads_that_make_tensors)
 {
     expect_no_hang("none", "MEMVIZ_CPU=1", "tensors", 150);
     expect_no_hang("python", "MEMVIZ_CPU=1", "tensors", 150);

@@ -1,6 +1,6 @@
-/* The crash matrix: programs that record and then end in every way there is. Whatever happens to
- * them, each event whose call returned is in a file, nothing in a file refers to what is not there,
- * and what the program prints is what it prints without us. */
+/* The crash matrix: programs that record and then end in every possible way. Whatever happens to
+ * them, each event whose call returned is in a file, nothing in a file refers to what is not
+ * there, and what the program prints is what it prints without us. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -296,7 +296,7 @@ static void expect_mode(const char *mode, size_t files)
 
 /* ---- Ends ---- */
 
-Test(recorder, ends_in_order)
+Test(recorder, a_program_that_ends_in_order_has_every_event)
 {
     expect_mode("exit", 1);
     expect_mode("atexit", 1);
@@ -315,7 +315,7 @@ Test(recorder, end_is_a_fact)
     drop(&v);
 }
 
-Test(recorder, ends_at_once)
+Test(recorder, a_program_that_ends_at_once_has_every_event)
 {
     expect_mode("_exit", 1);
     expect_mode("abort", 1);
@@ -415,7 +415,7 @@ static void expect_killed(unsigned us, bool waits_not)
     drop(&v);
 }
 
-Test(recorder, killed_at_any_moment)
+Test(recorder, a_program_killed_at_any_moment_has_every_event)
 {
     for (unsigned i = 0; i < 200; i++)
         expect_killed(1 + i * i % 9973, i % 4 == 3);

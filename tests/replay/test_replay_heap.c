@@ -1,4 +1,4 @@
-/* The simulated allocator by itself: the worked examples of its rules. */
+/* The simulated allocator alone: worked examples of its rules. */
 #include "analyze/replay/replay_heap.h"
 
 #include "tests/fixture/fixture_test.h"
@@ -46,7 +46,7 @@ static void expect_effect(uint32_t i, mv_action action, uint64_t bytes)
     cr_expect_eq(heap.effects[i].size, bytes);
 }
 
-Test(replay_heap, worked_trace)
+Test(replay_heap, the_worked_example_gives_its_addresses)
 {
     uint32_t a, b, c, d, f, g;
 
@@ -75,7 +75,7 @@ Test(replay_heap, worked_trace)
     cr_expect_eq(heap.now.reserved, 32 * MIB);
 }
 
-Test(replay_heap, segment_sizes)
+Test(replay_heap, segments_have_the_sizes_of_the_rules)
 {
     static const struct {
         uint64_t bytes, block, segment;
@@ -98,7 +98,7 @@ Test(replay_heap, segment_sizes)
     }
 }
 
-Test(replay_heap, expandable_segment)
+Test(replay_heap, an_expandable_segment_grows_in_place)
 {
     uint32_t a, b;
 
@@ -199,7 +199,7 @@ Test(replay_heap, a_block_freed_by_waiting_is_found_only_by_the_next_request)
     cr_expect_eq(addr(get(4 * MIB)), addr(a));
 }
 
-Test(replay_heap, collection_frees_the_old_ones)
+Test(replay_heap, garbage_collection_frees_the_old_segments)
 {
     uint32_t old, fresh;
 

@@ -1,5 +1,6 @@
 /* Random requests to the simulated allocator and to a slow, literal one: every address, every size
- * and every total must be the same; and free ranges of address space beside a plain list. */
+ * and every total must be the same; and free ranges of address space, compared with a plain list.
+ */
 #include "analyze/replay/gaps.h"
 #include "analyze/replay/replay_heap.h"
 
@@ -196,7 +197,7 @@ static void expect_found(const mv_gaps *gaps, const uint64_t *size)
     expect_gap(gaps, mv_gaps_at(gaps, 100 * (uint64_t)at), size, from);
 }
 
-Test(replay_random, gaps_beside_a_plain_list)
+Test(replay_random, gaps_equal_a_plain_list)
 {
     uint64_t size[PLACES] = {0};
     mv_gaps gaps;

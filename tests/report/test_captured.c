@@ -121,7 +121,7 @@ Test(captured, info_as_json)
     cr_expect_eq(mvt_json_number(library, "bytes"), 2 << 20);
 }
 
-Test(captured, a_file_of_pytorch_s_has_no_capture)
+Test(captured, a_file_of_pytorch_has_no_capture)
 {
     cJSON *report = mvt_json(0, "$MEMVIZ info --json $SNAPS/gpt_train.pickle");
 

@@ -27,7 +27,7 @@ static double sum_of(const cJSON *array, const char *key)
     return sum;
 }
 
-Test(peak_report, json)
+Test(peak_report, json_has_the_members_of_the_contract)
 {
     cJSON *r = mvt_json(0, "$MEMVIZ peak --json $SNAPS/gpt_train.pickle"), *site;
     cJSON *truth = mvt_json(0, "printf '{\"memviz\":0,\"command\":0,\"file\":0,\"truth\":';"
@@ -45,7 +45,7 @@ Test(peak_report, json)
     cr_expect_eq(sum_of(member(r, "annotations"), "bytes"), mvt_json_number(at, "allocated"));
 }
 
-Test(peak_report, devices)
+Test(peak_report, every_device_has_its_report)
 {
     cJSON *r = mvt_json(0, "$MEMVIZ peak --json --limit 1 $SNAPS/two_devices.pickle");
     cJSON *first = mvt_json(0, "$MEMVIZ peak --json --device 0 $SNAPS/two_devices.pickle");
@@ -59,7 +59,7 @@ Test(peak_report, devices)
         mvt_json_number(member(cJSON_GetArrayItem(member(r, "devices"), 0), "at"), "allocated"));
 }
 
-Test(peak_report, moments)
+Test(peak_report, moments_are_those_asked_for)
 {
     cJSON *r = mvt_json(0, "$MEMVIZ peak --json --at oom $SNAPS/oom.pickle");
     const cJSON *event;
@@ -73,7 +73,7 @@ Test(peak_report, moments)
     cr_expect_geq(mvt_json_number(member(r, "at"), "event"), 9);
 }
 
-Test(peak_report, rules)
+Test(peak_report, rules_name_categories)
 {
     cJSON *r = mvt_json(0, "echo 'train\\.py:62 forward  mlp' >rules;"
                            "$MEMVIZ peak --json --rules rules $SNAPS/gpt_train.pickle");
@@ -83,7 +83,7 @@ Test(peak_report, rules)
     cr_expect_eq(sum_members(categories), mvt_json_number(member(r, "at"), "allocated"));
 }
 
-Test(peak_report, target)
+Test(peak_report, a_target_names_what_to_shrink)
 {
     cJSON *r = mvt_json(0, "$MEMVIZ peak --json --target 700MiB $SNAPS/gpt_train.pickle");
     const cJSON *target = member(r, "target"), *sites = member(target, "sites");
@@ -97,7 +97,7 @@ Test(peak_report, target)
                  mvt_json_number(target, "peak"));
 }
 
-Test(peak_report, exit_statuses)
+Test(peak_report, exit_statuses_are_those_of_the_contract)
 {
     static const struct {
         const char *command, *err;

@@ -29,7 +29,7 @@ static void check_ticks(uint64_t most)
     cr_assert_lt(most - ticks[count - 1], step);
 }
 
-Test(axis, bytes_of_any_length)
+Test(axis, ticks_of_bytes_are_round_at_any_length)
 {
     for (uint64_t most = 0; most < 1000; most++)
         check_ticks(most);
@@ -42,7 +42,7 @@ Test(axis, bytes_of_any_length)
     check_ticks(UINT64_MAX - 1);
 }
 
-Test(axis, counts_of_any_length)
+Test(axis, ticks_of_counts_are_round_at_any_length)
 {
     for (uint32_t ticks = 0; ticks < 40; ticks++)
         for (int i = 0; i < 2000; i++) {

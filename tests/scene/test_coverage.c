@@ -1,4 +1,4 @@
-/* Coverage of pixels, beside a slow model that looks at 64 x 64 points of each. */
+/* Coverage of pixels, compared with a slow model that looks at 64 x 64 points of each. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Scenes as pixels: what each kind of shape covers, and whole pictures beside expected ones, byte
- * for byte. */
+/* Scenes as pixels: what each kind of shape covers, and whole pictures compared with expected
+ * ones, byte for byte. */
 #include <math.h>
 #include <png.h>
 
@@ -260,7 +260,7 @@ static void ink(const drawing *d, uint32_t *left, uint32_t *right)
         }
 }
 
-Test(raster, anchors)
+Test(raster, texts_are_where_their_anchor_says)
 {
     static const struct {
         mv_anchor anchor;
@@ -316,7 +316,7 @@ Test(raster, scenes_of_any_size_keep_room_for_the_layout)
     }
 }
 
-Test(raster, numbers_that_are_none_and_texts_of_any_bytes)
+Test(raster, numbers_that_are_none_and_texts_of_any_bytes_do_no_harm)
 {
     const float odd[] = {NAN, INFINITY, -INFINITY, 1e30f, -1e30f, 5, -0.0f};
     drawing d;
@@ -334,7 +334,7 @@ Test(raster, numbers_that_are_none_and_texts_of_any_bytes)
     draw(&d);
 }
 
-Test(raster, too_large_and_out_of_memory)
+Test(raster, too_large_a_picture_and_too_little_memory_are_errors)
 {
     mv_budget budget = {0};
     mv_arena arena;
@@ -405,7 +405,7 @@ static void check_golden(drawing *d, const char *name)
     free(want);
 }
 
-Test(raster, golden_letters)
+Test(raster, letters_are_those_of_the_golden_picture)
 {
     drawing d;
 
@@ -438,7 +438,7 @@ static void star(mv_scene *scene, float x, float y, float radius)
         mv_scene_point(scene, x + corners[i][0] * radius, y + corners[i][1] * radius);
 }
 
-Test(raster, golden_shapes)
+Test(raster, shapes_are_those_of_the_golden_picture)
 {
     drawing d;
 
@@ -470,7 +470,7 @@ Test(raster, golden_shapes)
 }
 
 /* A whole timeline, small and dark. */
-Test(raster, golden_timeline)
+Test(raster, a_timeline_is_that_of_the_golden_picture)
 {
     mv_timeline_opts opts = {.width = 800, .height = 420, .is_dark = true};
     mv_timeline timeline;
@@ -511,7 +511,7 @@ Test(raster, png_has_alpha_where_the_picture_has)
     free(back);
 }
 
-Test(raster, png_without_memory)
+Test(raster, a_png_without_memory_is_an_error)
 {
     mv_budget budget = {0};
     mv_err err;

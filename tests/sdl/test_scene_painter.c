@@ -1,5 +1,5 @@
-/* Scenes through SDL's software renderer, beside the same scenes from viz/scene/raster.c: letters
- * of the bitmap font, areas, strokes, hatches, images, clips. */
+/* Scenes through SDL's software renderer, compared with the same scenes from viz/scene/raster.c:
+ * letters of the bitmap font, areas, strokes, hatches, images, clips. */
 #include "analyze/leaks/leaks.h"
 #include "tests/fixture/fixture.h"
 #include "view/sdl/canvas.h"
@@ -148,7 +148,7 @@ Test(scene_painter, texts_have_the_same_dots)
 }
 
 /* Widths are those of the design: within a pixel at the end of a text. */
-Test(scene_painter, letters_of_a_font_stand_where_they_should)
+Test(scene_painter, letters_of_a_font_are_where_they_should_be)
 {
     mv_image is, want;
     uint32_t rights[2] = {0, 0}, lefts[2] = {300, 300};
@@ -172,7 +172,7 @@ Test(scene_painter, letters_of_a_font_stand_where_they_should)
 }
 
 /* More letters than the texture has room for: it is begun anew, and nothing is wrong. */
-Test(scene_painter, letters_beyond_the_texture)
+Test(scene_painter, more_letters_than_the_texture_holds_are_drawn)
 {
     drawing d;
 
@@ -214,7 +214,7 @@ static mv_pixels image_of(uint64_t key, uint32_t salt, bool is_opaque)
     return (mv_pixels){64, 64, square, key, is_opaque};
 }
 
-Test(scene_painter, images_whole_stretched_and_in_part)
+Test(scene_painter, images_are_drawn_whole_stretched_and_in_part)
 {
     mv_pixels image = image_of(0, 1, true);
     drawing d;
@@ -235,7 +235,7 @@ Test(scene_painter, images_whole_stretched_and_in_part)
 
 /* Shrunk and at fractions: the pixel shown may be a neighbour of the one that the middle falls on.
  */
-Test(scene_painter, images_at_fractions)
+Test(scene_painter, images_are_drawn_at_fractions_of_a_pixel)
 {
     mv_pixels image = image_of(0, 1, true);
     drawing d;
@@ -248,7 +248,7 @@ Test(scene_painter, images_at_fractions)
 }
 
 /* So far into an image that a pixel of it is larger than the picture: as quick as anything else. */
-Test(scene_painter, images_far_inside)
+Test(scene_painter, images_are_drawn_from_far_inside)
 {
     mv_pixels image = image_of(3, 1, true);
     drawing d;
@@ -263,7 +263,7 @@ Test(scene_painter, images_far_inside)
 }
 
 /* Opaque images hide what is below them, others do not: whatever lies over whatever. */
-Test(scene_painter, images_above_images)
+Test(scene_painter, images_hide_or_show_images_below_them)
 {
     static uint32_t other[64 * 64];
     mv_pixels opaque = image_of(0, 1, true), clear = {64, 64, other, 0, false};
@@ -381,7 +381,7 @@ static void compare_timeline(const char *file, bool is_dark)
     end(&d);
 }
 
-Test(scene_painter, timelines)
+Test(scene_painter, timelines_are_those_of_the_raster)
 {
     compare_timeline("leak_in_training", false);
     compare_timeline("gpt_train", true);

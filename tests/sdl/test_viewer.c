@@ -1,4 +1,4 @@
-/* memviz view as a program: without a window, without SDL, with what is wrong. tests/window.sh is
+/* memviz view as a program: without a window, without SDL, with wrong options. tests/window.sh is
  * about the window itself. */
 #include <png.h>
 #include <stdint.h>
@@ -76,7 +76,7 @@ Test(viewer, bench_prints_what_scripts_read)
     cr_expect_geq(mvt_json_number(json, "index_ms"), 0);
 }
 
-Test(viewer, bench_as_text)
+Test(viewer, bench_prints_text)
 {
     mvt_run r = mvt_sh("$MEMVIZ view --headless --bench panzoom --frames 20 --size 640x400 "
                        "$SNAPS/gpt_train.pickle");
@@ -130,7 +130,7 @@ static void check_refusal(const char *command, int status, const char *why)
     cr_expect(strstr(one_line(&r), why), "%s: %s", command, r.err);
 }
 
-Test(viewer, refusals)
+Test(viewer, wrong_options_are_refused)
 {
     check_refusal("$MEMVIZ view --headless --shot x.png missing.pickle", 1, "missing.pickle: ");
     check_refusal("head -c 3000 $SNAPS/gpt_train.pickle >cut && "

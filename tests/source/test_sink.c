@@ -117,7 +117,7 @@ Test(sink, full_disk_is_reported_once_at_commit)
     cr_assert_eq(access("/dev/full", F_OK), 0, "a device is never replaced or removed");
 }
 
-Test(sink, full_disk_found_only_by_the_last_flush)
+Test(sink, a_full_disk_that_only_the_last_flush_finds_is_reported)
 {
     mv_sink sink;
     mv_err err;
@@ -129,7 +129,7 @@ Test(sink, full_disk_found_only_by_the_last_flush)
     cr_assert_not_null(strstr(err.detail, "No space left"), "%s", err.detail);
 }
 
-Test(sink, folder_that_is_not_there)
+Test(sink, a_missing_folder_is_reported)
 {
     mv_sink sink;
     mv_err err;
@@ -141,7 +141,7 @@ Test(sink, folder_that_is_not_there)
     mv_sink_abort(&sink);
 }
 
-Test(sink, folder_that_cannot_be_written)
+Test(sink, a_folder_that_cannot_be_written_is_reported)
 {
     mv_sink sink;
     mv_err err;
@@ -151,7 +151,7 @@ Test(sink, folder_that_cannot_be_written)
     cr_assert_not_null(strstr(err.detail, "cannot write /proc/out.bin"), "%s", err.detail);
 }
 
-Test(sink, target_is_a_folder)
+Test(sink, a_target_that_is_a_folder_is_refused)
 {
     mv_sink sink;
     mv_err err;
@@ -165,7 +165,7 @@ Test(sink, target_is_a_folder)
     cr_assert_eq(files_in_folder(), 1, "no temporary stays");
 }
 
-Test(sink, path_that_is_too_long)
+Test(sink, a_path_that_is_too_long_is_refused)
 {
     static char path[8192];
     mv_sink sink;
@@ -228,7 +228,7 @@ static int open_test_folder(void)
     return at;
 }
 
-Test(sink, in_a_folder_that_was_moved)
+Test(sink, a_file_is_put_in_a_folder_that_was_moved)
 {
     int at = open_test_folder();
     char moved[128];

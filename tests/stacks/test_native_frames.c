@@ -98,7 +98,7 @@ static int walk_once(const void *a, const void *b)
 }
 
 /* Through a function of the C library. */
-Test(native_frames, through_other_libraries)
+Test(native_frames, are_walked_through_other_libraries)
 {
     int numbers[2] = {2, 1};
     bool has_library = false;
@@ -127,7 +127,7 @@ static void *walk_in_thread(void *context)
     return NULL;
 }
 
-Test(native_frames, in_many_threads)
+Test(native_frames, are_walked_in_many_threads)
 {
     pthread_t threads[8];
     atomic_uint walks = 0;
@@ -145,7 +145,7 @@ Test(native_frames, in_many_threads)
     cr_assert_eq(walks, 8 * 2000);
 }
 
-Test(native_frames, cost)
+Test(native_frames, cost_little)
 {
     struct timespec from, to;
     double best = 1e9;
@@ -210,7 +210,7 @@ Test(native_frames, are_those_of_the_c_library)
 }
 
 /* A handler with a stack of its own, whose end we do not know. */
-Test(native_frames, on_another_stack)
+Test(native_frames, are_walked_on_another_stack)
 {
     static uint8_t room[1 << 16];
     stack_t other = {.ss_sp = room, .ss_size = sizeof room};

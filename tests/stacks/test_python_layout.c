@@ -257,7 +257,7 @@ Test(python_layout, of_3_14)
     expect_code(&python, &frames[1]);
 }
 
-/* Threads run copies of the bytecode, so where they are in it is not known: all frames stand at
+/* Threads run copies of the bytecode, so where they are in it is not known: all frames are at
  * their function's definition. */
 Test(python_layout, of_3_14_without_the_gil)
 {
@@ -317,7 +317,7 @@ static mv_python_outcome outcome_of(const mv_python_interp *python, const thread
 }
 
 /* Whatever is wrong, a checked walk ends in order. */
-Test(python_layout, what_is_not_as_expected)
+Test(python_layout, what_is_not_as_expected_does_no_harm)
 {
     mv_python_interp python = interp_of(&locked_offsets);
     const void *nowhere = (const void *)(uintptr_t)0x1000;
@@ -347,7 +347,7 @@ Test(python_layout, what_is_not_as_expected)
 }
 
 /* A chain that bites its tail ends all the same. */
-Test(python_layout, endless_chains)
+Test(python_layout, endless_chains_end)
 {
     mv_python_interp python = interp_of(&locked_offsets);
     mv_python_frame frames[8];

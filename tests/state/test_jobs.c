@@ -1,4 +1,5 @@
-/* Work beside the user interface: the newest question is answered, and none is answered wrongly. */
+/* Work in the background of the user interface: the newest question is answered, and none is
+ * answered wrongly. */
 #include <criterion/criterion.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -122,7 +123,7 @@ Test(jobs, an_older_answer_is_shown_until_the_new_one_is_there)
 }
 
 /* Many slots, few workers: none starves, and every current answer is right. */
-Test(jobs, many_slots)
+Test(jobs, many_slots_are_all_answered_by_few_workers)
 {
     enum { SLOTS = 12, ROUNDS = 300 };
     context c = {.may_go = true};

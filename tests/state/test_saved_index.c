@@ -23,7 +23,7 @@ static void write_text(const char *path, const char *text)
     fclose(file);
 }
 
-/* A cache of the test's own, and a file to be known by. */
+/* A cache folder for this test, and a file to find it by. */
 static void begin(place *p)
 {
     *p = (place){.root = mvt_temp_folder(), .arena = mvt_arena_of(256 << 20)};
@@ -158,7 +158,7 @@ Test(saved_index, a_file_that_changed_has_another_key)
     end(&p);
 }
 
-Test(saved_index, folders_that_cannot_be_written)
+Test(saved_index, folders_that_cannot_be_written_do_no_harm)
 {
     char folder[MV_SAVED_PATH];
     mv_saved_index index;
@@ -182,7 +182,7 @@ Test(saved_index, folders_that_cannot_be_written)
     end(&p);
 }
 
-Test(saved_index, so_many_are_kept)
+Test(saved_index, only_the_latest_are_kept)
 {
     mv_saved_index index, read;
     char other[MV_SAVED_PATH + 16];
@@ -229,7 +229,7 @@ static void compare(const mv_document_device *d)
     }
 }
 
-Test(saved_index, seen_while_the_trace_is_read)
+Test(saved_index, is_shown_while_the_trace_is_read)
 {
     mv_view *view;
     mv_document *d;
@@ -263,7 +263,7 @@ Test(saved_index, seen_while_the_trace_is_read)
     end(&p);
 }
 
-/* What the events alone tell is near what is found out, and segments are known to the byte. */
+/* A sketch from the events alone is near the real outline, and exact for segments. */
 Test(saved_index, a_sketch_is_near_the_real_outline)
 {
     static const char *const names[] = {"gpt_train",  "leak_in_training", "frag_pinned_by_small",

@@ -41,7 +41,7 @@ static void heap(mvt_trace *t)
     mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 1 << 30, .stack = "f:a.py:1");
 }
 
-Test(steps, optimizer_marks)
+Test(steps, optimizer_marks_are_steps)
 {
     mvt_trace *t = mvt_new();
     mv_steps s;
@@ -146,7 +146,7 @@ Test(steps, lists_that_are_built_at_set_up_are_none)
     cr_expect_eq(steps_of(t).source, MV_STEPS_NONE);
 }
 
-Test(steps, profiler_marks_come_before_the_optimizer_s)
+Test(steps, profiler_marks_come_before_those_of_the_optimizer)
 {
     mvt_trace *t = mvt_new();
     mv_steps s;
@@ -196,7 +196,7 @@ Test(steps, numbered_ranges_are_steps_and_numbered_layers_are_not)
     cr_expect_eq(s.count, 4);
 }
 
-Test(steps, metadata_marks)
+Test(steps, marks_in_metadata_are_steps)
 {
     mvt_trace *t = mvt_new();
     char text[32];
@@ -217,7 +217,7 @@ Test(steps, metadata_marks)
 }
 
 /* A loop over layers inside the model does not make steps; the loop around it does. */
-Test(steps, inferred_from_the_line_that_recurs)
+Test(steps, are_inferred_from_the_line_that_recurs)
 {
     mvt_trace *t = mvt_new();
     mv_steps s;
@@ -239,7 +239,7 @@ Test(steps, inferred_from_the_line_that_recurs)
 }
 
 /* x = randn(n); r = x * 2; kept.append(r) on one line. */
-Test(steps, inferred_from_lifetimes_on_a_single_line)
+Test(steps, are_inferred_from_lifetimes_on_a_single_line)
 {
     mvt_trace *t = mvt_new();
     mv_steps s;
@@ -257,7 +257,7 @@ Test(steps, inferred_from_lifetimes_on_a_single_line)
     cr_expect_eq(s.count, 12);
 }
 
-Test(steps, none_where_nothing_recurs)
+Test(steps, there_are_none_where_nothing_recurs)
 {
     mvt_trace *t = mvt_new();
     mv_steps s;
@@ -277,7 +277,7 @@ typedef struct {
     const char *name;
 } known;
 
-Test(steps, real_snapshots)
+Test(steps, of_real_snapshots_are_found)
 {
     static const known cases[] = {
         {"gpt_train", MV_STEPS_ANNOTATION, 4, "Optimizer.step#AdamW.step"},

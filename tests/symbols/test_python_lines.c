@@ -140,7 +140,7 @@ Test(python_lines, locations_of_3_11)
     expect_lines(0x30e, 10, "\201\21", end, same);
 }
 
-Test(python_lines, no_table_at_all)
+Test(python_lines, without_a_table_there_are_no_lines)
 {
     uint32_t at[] = {0, 100};
     int64_t first[] = {7, 7}, none[] = {MV_NO_LINE, MV_NO_LINE};
@@ -172,7 +172,7 @@ Test(python_lines, damage_is_told_and_what_comes_before_it_holds)
 }
 
 /* Random bytes: no crash, no line that is not a line. */
-Test(python_lines, noise)
+Test(python_lines, random_bytes_give_no_false_line)
 {
     static const uint32_t versions[] = {0x308, 0x309, 0x30a, 0x30b, 0x30c, 0x30d, 0x30e};
     uint32_t state = 12345;

@@ -200,7 +200,7 @@ Test(symbols, without_any_build_id_a_file_is_believed_by_its_path)
     end(&s);
 }
 
-Test(symbols, what_is_no_file_at_all)
+Test(symbols, what_is_no_file_says_nothing)
 {
     char pipe_path[64];
     sample s;
@@ -264,7 +264,7 @@ Test(symbols, a_file_that_was_elsewhere_is_not_looked_at)
     end(&s);
 }
 
-Test(symbols, in_no_module)
+Test(symbols, addresses_in_no_module_have_no_name)
 {
     mv_symbol_query queries[] = {{MV_NO_ROW, 0x7f0012345678}, {3, 0}};
     sample s;
@@ -279,7 +279,7 @@ Test(symbols, in_no_module)
 }
 
 /* The C library: no DWARF here, thousands of symbols. Each address of a function is in it. */
-Test(symbols, of_the_c_library)
+Test(symbols, of_the_c_library_are_found)
 {
     static const char *const names[] = {"qsort", "getenv", "printf", "strtol"};
     mv_symbol_module module = {0};
@@ -305,7 +305,7 @@ Test(symbols, of_the_c_library)
 }
 
 /* Damaged files: no crash, no hang, an answer for each query. */
-Test(symbols, damaged_files)
+Test(symbols, damaged_files_do_no_harm)
 {
     const char *path = mvt_temp_file((mv_span){0});
     static uint8_t whole[1 << 20], changed[1 << 20];

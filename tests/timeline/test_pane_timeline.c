@@ -1,5 +1,5 @@
-/* The timeline pane as a user has it: what is under the pointer beside a literal stack, what inputs
- * and commands do, and that texts can be read. */
+/* The timeline pane as a user has it: what is under the pointer, compared with a literal stack,
+ * what inputs and commands do, and that texts can be read. */
 #include <math.h>
 
 #include "tests/fixture/fixture_scene.h"
@@ -90,7 +90,7 @@ Test(pane_timeline, the_pointer_finds_what_covers_the_byte)
     check_hits(view);
 }
 
-Test(pane_timeline, isolated_rows_stand_on_each_other)
+Test(pane_timeline, isolated_rows_are_stacked_on_each_other)
 {
     mv_view *view = mvt_view("gpt_train");
 

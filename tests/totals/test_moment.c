@@ -1,4 +1,4 @@
-/* Moments and what is alive then, against the truth of a literal allocator. */
+/* Moments and what is alive then, compared with a literal allocator. */
 #include "analyze/lives/alive.h"
 #include "analyze/totals/moment.h"
 #include "tests/fixture/fixture_heap.h"
@@ -138,7 +138,7 @@ Test(moment, peak_is_that_of_the_totals)
     cr_expect_eq(reserved.bytes.reserved, totals.peak.bytes.reserved);
 }
 
-Test(moment, names)
+Test(moment, names_of_moments_are_read)
 {
     static const struct {
         const char *at;
@@ -194,7 +194,7 @@ Test(moment, names)
     cr_expect_eq(moment_of(&r, "1", (mv_window){3, 6}).event, 1);
 }
 
-Test(moment, heap_without_events)
+Test(moment, a_heap_without_events_has_one_moment)
 {
     run r = {.t = mvt_new()};
     mv_moment end, peak;

@@ -106,7 +106,7 @@ Test(view, frames_are_alike)
 }
 
 /* Whatever the limit of memory: no crash, and nothing is left. */
-Test(view, little_memory)
+Test(view, little_memory_is_no_crash_and_leaves_nothing)
 {
     for (uint64_t limit = 1 << 16; limit < (uint64_t)256 << 20; limit += limit / 3) {
         mv_budget little = {.limit = limit};

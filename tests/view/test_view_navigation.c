@@ -1,4 +1,4 @@
-/* Going somewhere in the viewer and back; what it copies and writes. */
+/* Moving in the viewer, back and forward; what it copies and writes. */
 #include <math.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-/* The contract with scripts: what every diagnosis prints as JSON on real snapshots, what adds up,
- * in which forms the input may come, which options all take, and the exit statuses. */
+/* The contract with scripts: what every report prints as JSON on real snapshots, what adds up,
+ * which forms of input and which options all of them accept, and the exit statuses. */
 #include <math.h>
 
 #include "tests/fixture/fixture_json.h"
@@ -353,32 +353,32 @@ static void check_all(const char *file)
     }
 }
 
-Test(contract, of_training_that_leaks)
+Test(contract, holds_for_training_that_leaks)
 {
     check_all("leak_in_training.pickle");
 }
 
-Test(contract, of_fragmented_heaps)
+Test(contract, holds_for_fragmented_heaps)
 {
     check_all("frag_pinned_by_small.pickle");
     check_all("oom_fragmented.pickle");
 }
 
-Test(contract, of_heaps_without_history)
+Test(contract, holds_for_heaps_without_history)
 {
     check_all("no_history.pickle");
     check_all("state_only.pickle");
     check_all("ring.pickle");
 }
 
-Test(contract, of_several_devices_streams_and_pools)
+Test(contract, holds_for_several_devices_streams_and_pools)
 {
     check_all("two_devices.pickle");
     check_all("streams.pickle");
     check_all("graphs.pickle");
 }
 
-Test(contract, of_native_stacks)
+Test(contract, holds_for_native_stacks)
 {
     check_all("resnet_all.pickle");
     check_all("retry_release.pickle");
@@ -422,7 +422,7 @@ Test(contract, every_report_takes_the_common_options)
         }
 }
 
-Test(contract, statuses)
+Test(contract, exit_statuses_are_kept)
 {
     static const struct {
         int status;

@@ -1,5 +1,5 @@
-/* What commands print for real snapshots, kept in testdata/golden and read in review. After a
- * change that is meant, MV_BLESS=1 in the environment rewrites them. */
+/* What commands print for real snapshots, kept in testdata/golden and read in review. MV_BLESS=1
+ * in the environment rewrites them after an intended change. */
 #include "tests/fixture/fixture_program.h"
 
 #define GOLDEN MV_TESTDATA "/golden"

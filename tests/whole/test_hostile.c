@@ -1,5 +1,5 @@
-/* Files that mean harm: nothing that one says steers the terminal, in any report, in a message, or
- * as a file's name; every report of it is JSON; and what is written ends. */
+/* Hostile files: nothing in them controls the terminal, in any report, message or file name; every
+ * --json report is JSON; and every output ends. */
 #include <unistd.h>
 
 #include "base/utf8.h"
@@ -16,7 +16,8 @@
 
 typedef enum { EVERY_STRING, VALUES_ONLY } which_strings;
 
-/* The strings whose meaning would be lost: then a report that needs it says nothing of the rest. */
+/* The strings that reports need the meaning of: changed, a report would say nothing about the
+ * rest. */
 static void keep_keys(const mv_trace *t, bool *kept)
 {
     for (uint32_t i = 0; i < t->facts.count; i++)
@@ -151,7 +152,7 @@ Test(hostile, differences_steer_nothing)
     check_tame("diff", r.err, r.err_length);
 }
 
-/* Every report is what any JSON parser takes, and even then nothing to obey. */
+/* Every --json report can be parsed, and has nothing in it that a terminal would obey. */
 Test(hostile, reports_are_json)
 {
     static const char *const commands[] = {"info",  "stats", "trace",         "leaks", "peak",

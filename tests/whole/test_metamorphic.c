@@ -1,4 +1,4 @@
-/* What must not change an answer: when the run was, where its code lies, how its functions are
+/* What must not change an answer: when the run was, where its code is, how its functions are
  * spelled, where its memory was, on which device it ran, and what other devices did. */
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-/* Every command that draws, on inputs that are nearly nothing, or not what programs make: a true
- * picture that says what is missing, or one clear line where there is truly nothing. */
+/* Every command that draws, on nearly empty inputs and on inputs that no program makes: a true
+ * picture that says what is missing, or one clear line where there is nothing to draw. */
 #include <stdint.h>
 #include <unistd.h>
 
@@ -227,19 +227,19 @@ static void draw_input(size_t i)
 /* Three tests, so that they run side by side. */
 enum { INPUTS = sizeof inputs / sizeof *inputs };
 
-Test(odd_pictures, nearly_nothing)
+Test(odd_pictures, are_true_of_nearly_nothing)
 {
     for (size_t i = 0; i < 5; i++)
         draw_input(i);
 }
 
-Test(odd_pictures, what_no_program_makes)
+Test(odd_pictures, are_true_of_what_no_program_makes)
 {
     for (size_t i = 5; i < 12; i++)
         draw_input(i);
 }
 
-Test(odd_pictures, parts_of_the_truth)
+Test(odd_pictures, are_true_of_parts_of_the_truth)
 {
     for (size_t i = 12; i < INPUTS; i++)
         draw_input(i);

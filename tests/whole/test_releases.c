@@ -81,7 +81,7 @@ static void check_2_11(const mv_trace *trace, const char *name)
               r.last);
 }
 
-Test(releases, of_real_snapshots)
+Test(releases, real_snapshots_are_of_their_release)
 {
     mv_arena arena;
 
@@ -288,7 +288,7 @@ Test(releases, what_the_buffers_of_all_devices_say)
     }
 }
 
-/* What the file may say of its buffer decides. */
+/* What the file says about its buffer decides. */
 Test(releases, the_files_word_on_its_buffer)
 {
     static const struct {
@@ -323,7 +323,7 @@ Test(releases, info_says_how_large_the_full_buffer_was)
     cr_expect(cJSON_IsNull(cJSON_GetObjectItem(device, "ring")));
 }
 
-Test(releases, messages_of_what_was_not_recorded)
+Test(releases, messages_name_what_was_not_recorded)
 {
     mvt_run stats = mvt_sh("$MEMVIZ stats $SNAPS/no_history.pickle");
     mvt_run info = mvt_sh("$MEMVIZ info $SNAPS/ring.pickle");
