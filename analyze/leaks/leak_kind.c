@@ -1,9 +1,9 @@
 #include "analyze/leaks/leak_kind.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "analyze/code/culprit.h"
+#include "base/text.h"
 
 /* A forward pass that keeps this many blocks keeps more than its result: it keeps its graph. */
 #define BLOCKS_OF_A_GRAPH 3
@@ -229,15 +229,11 @@ const char *mv_leak_evidence(mv_leak_kind kind)
 
 const char *mv_leak_advice(mv_arena *arena, const mv_trace *trace, const mv_leak *leak)
 {
-    char label[160], text[480];
+    char label[160];
 
-    if (leak->culprit.row == MV_NO_ROW) {
-        snprintf(text, sizeof text,
-                 "the trace has no stack for these allocations (autograd's own threads have "
-                 "none): record again with stacks='all' to see who makes them");
-    } else {
-        mv_frame_label(trace, leak->culprit, label, sizeof label);
-        snprintf(text, sizeof text, words[leak->kind].advice, label);
-    }
-    return mv_arena_text(arena, text, strlen(text));
+    if (leak->culprit.row == MV_NO_ROW)
+        return "the trace has no stack for these allocations (autograd's own threads have none): "
+               "record again with stacks='all' to see who makes them";
+    mv_frame_label(trace, leak->culprit, label, sizeof label);
+    return mv_arena_printf(arena, words[leak->kind].advice, label);
 }

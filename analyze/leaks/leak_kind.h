@@ -40,7 +40,7 @@ uint32_t mv_graph_owner(const mv_trace *trace, const uint8_t *kinds, mv_stack_id
 
 const char *mv_leak_evidence(mv_leak_kind kind);
 
-/* One sentence in `arena`; NULL when memory is out. */
+/* One sentence that lasts as long as `arena`; NULL when memory is out. */
 const char *mv_leak_advice(mv_arena *arena, const mv_trace *trace, const mv_leak *leak);
 
 #endif

@@ -3,6 +3,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "base/grow.h"
 #include "parse/model/build.h"
 
 /* The least bytes that one of each takes. A count that the file cannot hold is refused. */
@@ -32,16 +33,9 @@ typedef struct {
 
 static void put(writer *w, const void *data, uint64_t length)
 {
-    if (length > w->capacity - w->length) {
-        uint64_t capacity =
-            w->capacity * 2 > w->length + length ? w->capacity * 2 : (w->length + length) * 2;
-        void *grown = mv_arena_grow(w->arena, w->data, capacity);
-        if (!grown) {
-            w->failed = true;
-            return;
-        }
-        w->data = grown;
-        w->capacity = capacity;
+    if (!mv_room_for(w->arena, w->data, w->length + length, w->capacity)) {
+        w->failed = true;
+        return;
     }
     memcpy(w->data + w->length, data, length);
     w->length += length;
@@ -502,7 +496,7 @@ mv_code mv_summaries_decode(mv_arena *arena, mv_span bytes, mv_summary **out, ui
         mv_arena_rewind(&scratch, here);
     }
     if (code == MV_OK && r.c.at != r.c.span.length)
-        code = mv_fail(err, MV_RANGE, r.c.at, "bytes behind the last summary");
+        code = mv_fail(err, MV_RANGE, r.c.at, "bytes after the last summary");
     mv_arena_release(&scratch);
     return code;
 }

@@ -1,5 +1,7 @@
 #include "analyze/replay/replay_script.h"
 
+#include "base/grow.h"
+
 uint32_t mv_replay_pool_id(const mv_replay_script *script, uint32_t alloc_row)
 {
     const mv_segment_lives *s = &script->lives->segments;
@@ -69,16 +71,10 @@ static bool add_empty(mv_arena *arena, mv_replay_script *s, uint32_t *capacity, 
         return true;
     }
     if (s->empty_count == *capacity) {
-        uint32_t wanted = *capacity ? 2 * *capacity : 64;
-        uint32_t *a = mv_arena_grow(arena, s->empty_first, (uint64_t)wanted * sizeof *a), *b;
-        if (!a)
+        uint32_t room = *capacity; /* of the other column */
+        if (!mv_room(arena, s->empty_first, s->empty_count, *capacity) ||
+            !mv_room_for(arena, s->empty_end, *capacity, room))
             return false;
-        s->empty_first = a;
-        b = mv_arena_grow(arena, s->empty_end, (uint64_t)wanted * sizeof *b);
-        if (!b)
-            return false;
-        s->empty_end = b;
-        *capacity = wanted;
     }
     s->empty_first[s->empty_count] = first;
     s->empty_end[s->empty_count++] = end;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyze/code/stack_marks.h"
+#include "base/intern.h"
 
 /* Frames that enter an outermost call. Modules are entered through nn.Module.__call__ or, if a
  * recording left out PyTorch's own frames, through their forward(). The other functions call
@@ -26,8 +27,8 @@ typedef struct {
     const uint8_t *kinds;
     uint8_t *is_entry;     /* [frames.count] */
     const uint16_t *marks; /* [stacks.count] */
-    uint32_t mask;         /* of the table of places */
-    uint32_t *slot;        /* place + 1, 0: free */
+    mv_intern places;      /* by their Python frames and kind */
+    bool failed;           /* memory is out */
     uint32_t *from;        /* [places] index of the place's first frame in its stack */
     mv_outer *out;
 } outer_state;
@@ -100,21 +101,19 @@ static uint32_t depth_of(const outer_state *w, mv_stack_id stack, uint32_t from)
 
 static uint32_t place_of(outer_state *w, mv_stack_id stack, uint32_t from, mv_outer_kind kind)
 {
+    uint64_t hash = hash_of(w, stack, from, kind);
     mv_outer *out = w->out;
-    uint32_t at = (uint32_t)hash_of(w, stack, from, kind) & w->mask;
 
-    for (; w->slot[at]; at = (at + 1) & w->mask) {
-        uint32_t place = w->slot[at] - 1;
-        if (out->kind[place] == kind &&
-            same_frames(w, out->stack[place], w->from[place], stack, from))
-            return place;
-    }
+    for (mv_probe p = mv_intern_start(&w->places, hash); mv_intern_next(&w->places, &p);)
+        if (out->kind[p.row] == kind &&
+            same_frames(w, out->stack[p.row], w->from[p.row], stack, from))
+            return p.row;
+    w->failed = w->failed || !mv_intern_add(&w->places, hash, out->count);
     out->kind[out->count] = (uint8_t)kind;
     out->stack[out->count] = stack;
     out->depth[out->count] = depth_of(w, stack, from);
     w->from[out->count] = from;
-    w->slot[at] = ++out->count;
-    return out->count - 1;
+    return out->count++;
 }
 
 /* How many frames of user code are constructors. */
@@ -152,12 +151,8 @@ static bool outer_fill(mv_arena *arena, mv_arena *scratch, outer_state *w)
 {
     const mv_trace *trace = w->trace;
     mv_outer *out = w->out;
-    uint64_t size = 16;
 
-    while (size < (uint64_t)out->stacks * 2)
-        size *= 2;
-    w->mask = (uint32_t)(size - 1);
-    w->slot = mv_push_array(scratch, uint32_t, size);
+    w->places.arena = scratch;
     w->from = mv_push_array(scratch, uint32_t, out->stacks);
     w->is_entry = mv_push_array(scratch, uint8_t, trace->frames.count);
     w->marks = mv_stack_marks(scratch, trace, w->kinds);
@@ -165,14 +160,14 @@ static bool outer_fill(mv_arena *arena, mv_arena *scratch, outer_state *w)
     out->kind = mv_push_array(arena, uint8_t, out->stacks);
     out->stack = mv_push_array(arena, mv_stack_id, out->stacks);
     out->depth = mv_push_array(arena, uint32_t, out->stacks);
-    if (!w->slot || !w->from || !w->is_entry || !w->marks || !out->of_stack || !out->kind ||
-        !out->stack || !out->depth)
+    if (!w->from || !w->is_entry || !w->marks || !out->of_stack || !out->kind || !out->stack ||
+        !out->depth)
         return false;
     for (uint32_t f = 0; f < trace->frames.count; f++)
         w->is_entry[f] = frame_is_entry(trace, f);
     for (uint32_t s = 0; s < out->stacks; s++)
         out->of_stack[s] = find_place(w, (mv_stack_id){s});
-    return true;
+    return !w->failed;
 }
 
 bool mv_outer_find(mv_arena *arena, const mv_trace *trace, const uint8_t *kinds, mv_outer *out)

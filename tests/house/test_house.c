@@ -37,6 +37,11 @@ static const char *const banned_in_libraries[] = {
     "printf", "puts",   "putchar", "perror", "exit",   "_exit",  "abort",
     "malloc", "calloc", "realloc", "free",   "strdup", "strndup"};
 
+/* Sentences that judge or advise are made in analyze/, so that all who show them say the same. The
+ * texts of the help are about such sentences. */
+static const char *const phrases_of_analyze[] = {"would have",    "would save", "no leak",
+                                                 "leaks unknown", "is advised", "not fragmented"};
+
 typedef struct {
     const char *root;
     char node[MOST_NODES][64]; /* folders and headers, of libraries */
@@ -178,6 +183,27 @@ static void check_calls(house *h, const char *path, int number, const char *line
             fault(h, path, number, "a library calls ", banned_in_libraries[i]);
 }
 
+/* Whether a phrase is in a string of a line: after an odd number of quotation marks. */
+static bool says(const char *line, const char *phrase)
+{
+    const char *at = strstr(line, phrase);
+    unsigned quotes = 0;
+
+    for (const char *c = line; at && c < at; c++)
+        quotes += *c == '"';
+    return quotes % 2 == 1;
+}
+
+static void check_phrases(house *h, const char *path, int number, const char *line)
+{
+    if (library_of(path) < EXPORT || strcmp(path, "cli/commands.c") == 0)
+        return;
+    for (size_t i = 0; i < sizeof phrases_of_analyze / sizeof(char *); i++)
+        if (says(line, phrases_of_analyze[i]))
+            fault(h, path, number,
+                  "judges or advises outside of analyze/: ", phrases_of_analyze[i]);
+}
+
 static void check_include(house *h, const char *path, int number, const char *line)
 {
     char target[256];
@@ -208,6 +234,7 @@ static void check_lines(house *h, const char *path, char *raw, char *code)
         number++;
         check_include(h, path, number, raw);
         check_calls(h, path, number, code);
+        check_phrases(h, path, number, raw);
         if (strcmp(code, "{") == 0) {
             opened = number;
             has_switch = false;
@@ -460,6 +487,15 @@ Test(house, only_calls_count)
     expect_fault("parse", "a.c", "say(\"exit(1) \\\" abort()\", '\"', 0);\n", NULL);
     expect_fault("parse", "a.c", "mv_sink_printf(s, x); my_free(x); t->free(x);\n", NULL);
     expect_fault("cli", "a.c", "printf(x); exit(0);\n", NULL);
+}
+
+Test(house, judgement_outside_analyze_is_found)
+{
+    expect_fault("cli", "a.c", "\n    say(\"%s would have fitted\", x);\n", "a.c:2: judges");
+    expect_fault("view/panes", "a.c", "title = \"no leak\";\n", "judges or advises");
+    expect_fault("analyze/oom", "a.c", "say(\"it would have fitted\");\n", NULL);
+    expect_fault("cli", "a.c", "/* what would have fitted */\n", NULL);
+    expect_fault("cli", "commands.c", ".help = \"what would have fitted\",\n", NULL);
 }
 
 Test(house, long_file_and_function_are_found)

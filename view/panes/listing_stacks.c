@@ -1,5 +1,6 @@
 /* What holds memory: by line of code, by leak, by size. */
 
+#include "analyze/leaks/leak_words.h"
 #include "base/size.h"
 #include "base/sort.h"
 #include "view/panes/listing_parts.h"
@@ -132,7 +133,7 @@ bool mv_listing_fill_leaks(mv_listing_maker *maker)
         {"last", MV_CELL_EVENT, 84},   {"confidence", MV_CELL_SHARE, 84},
         {"kind", MV_CELL_TEXT, 120},   {"line of code", MV_CELL_TEXT, 0}};
     const mv_leaks *found = &maker->ask->device->leaks;
-    char leaked[MV_SIZE_TEXT], live[MV_SIZE_TEXT];
+    char leaked[MV_SIZE_TEXT], live[MV_SIZE_TEXT], line[512];
 
     if (!mv_listing_reserve(maker, columns, 8, maker->ask->is_judged ? found->count : 0))
         return false;
@@ -147,9 +148,9 @@ bool mv_listing_fill_leaks(mv_listing_maker *maker)
                                           mv_size_text(leaked, found->leaked_bytes),
                                           mv_size_text(live, found->live_bytes));
     else
-        maker->out->note =
-            mv_listing_say(maker, "%s: %s",
-                           found->verdict == MV_VERDICT_CLEAN ? "no leak" : "unknown", found->why);
+        maker->out->note = mv_listing_say(
+            maker, "%s",
+            mv_verdict_line(maker->trace, maker->sites->kinds, found, line, sizeof line));
     return true;
 }
 
