@@ -1,46 +1,13 @@
 #include "analyze/filter/isolate.h"
 
+#include "analyze/lives/address_ranks.h"
+
 static mv_code no_memory(mv_err *err)
 {
     return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "a part of the allocations");
 }
 
 /* ---- a table of some rows ---------------------------------------------------------------- */
-
-static bool push_columns(mv_arena *arena, mv_alloc_lives *a)
-{
-    a->addr = mv_push_array(arena, uint64_t, a->count);
-    a->requested = mv_push_array(arena, uint64_t, a->count);
-    a->block = mv_push_array(arena, uint64_t, a->count);
-    a->stack = mv_push_array(arena, mv_stack_id, a->count);
-    a->birth = mv_push_array(arena, uint32_t, a->count);
-    a->freed = mv_push_array(arena, uint32_t, a->count);
-    a->completed = mv_push_array(arena, uint32_t, a->count);
-    a->segment = mv_push_array(arena, uint32_t, a->count);
-    a->inexact = mv_push_array(arena, uint8_t, a->count);
-    return a->addr && a->requested && a->block && a->stack && a->birth && a->freed &&
-           a->completed && a->segment && a->inexact;
-}
-
-static void copy_row(const mv_alloc_lives *from, uint32_t row, mv_alloc_lives *to, uint32_t as)
-{
-    to->addr[as] = from->addr[row];
-    to->requested[as] = from->requested[row];
-    to->block[as] = from->block[row];
-    to->stack[as] = from->stack[row];
-    to->birth[as] = from->birth[row];
-    to->freed[as] = from->freed[row];
-    to->completed[as] = from->completed[row];
-    to->segment[as] = from->segment[row];
-    to->inexact[as] = from->inexact[row];
-    to->preexisting += row < from->preexisting;
-}
-
-static bool is_of_segments(uint8_t action)
-{
-    return action == MV_ACTION_SEGMENT_ALLOC || action == MV_ACTION_SEGMENT_FREE ||
-           action == MV_ACTION_SEGMENT_MAP || action == MV_ACTION_SEGMENT_UNMAP;
-}
 
 /* `as` has the new row of each old one. */
 static bool renumber_events(mv_arena *arena, const mv_lives *lives, const uint32_t *as,
@@ -55,7 +22,7 @@ static bool renumber_events(mv_arena *arena, const mv_lives *lives, const uint32
         return false;
     for (uint32_t i = 0; i < e->count; i++) {
         uint32_t row = lives->alloc_of[i];
-        if (row != MV_NO_ROW && !is_of_segments(e->action[i]))
+        if (row != MV_NO_ROW && !mv_is_segment_action(e->action[i]))
             row = as[row];
         out->alloc_of[i] = row;
     }
@@ -74,12 +41,13 @@ mv_code mv_isolate_lives(mv_arena *arena, const mv_lives *lives, const mv_filter
     out->allocs = (mv_alloc_lives){.count = kept->matches};
     mv_arena_init(&scratch, arena->budget);
     as = mv_push_array(&scratch, uint32_t, a->count);
-    is_done = as && push_columns(arena, &out->allocs);
+    is_done = as && mv_alloc_lives_push(arena, kept->matches, &out->allocs);
     for (uint32_t i = 0; is_done && i < a->count; i++) {
         as[i] = MV_NO_ROW;
         if (!mv_filter_has(kept, i))
             continue;
-        copy_row(a, i, &out->allocs, count);
+        mv_alloc_lives_copy(a, i, &out->allocs, count);
+        out->allocs.preexisting += i < a->preexisting;
         as[i] = count++;
     }
     is_done = is_done && renumber_events(arena, lives, as, out);

@@ -32,6 +32,63 @@ mv_code mv_lives_find(mv_arena *arena, const mv_trace *trace, uint32_t device, m
     return code;
 }
 
+bool mv_alloc_lives_push(mv_arena *arena, uint64_t rows, mv_alloc_lives *out)
+{
+    out->addr = mv_push_array(arena, uint64_t, rows);
+    out->requested = mv_push_array(arena, uint64_t, rows);
+    out->block = mv_push_array(arena, uint64_t, rows);
+    out->stack = mv_push_array(arena, mv_stack_id, rows);
+    out->birth = mv_push_array(arena, uint32_t, rows);
+    out->freed = mv_push_array(arena, uint32_t, rows);
+    out->completed = mv_push_array(arena, uint32_t, rows);
+    out->segment = mv_push_array(arena, uint32_t, rows);
+    out->inexact = mv_push_array(arena, uint8_t, rows);
+    return out->addr && out->requested && out->block && out->stack && out->birth && out->freed &&
+           out->completed && out->segment && out->inexact;
+}
+
+void mv_alloc_lives_copy(const mv_alloc_lives *from, uint32_t row, mv_alloc_lives *to, uint32_t as)
+{
+    to->addr[as] = from->addr[row];
+    to->requested[as] = from->requested[row];
+    to->block[as] = from->block[row];
+    to->stack[as] = from->stack[row];
+    to->birth[as] = from->birth[row];
+    to->freed[as] = from->freed[row];
+    to->completed[as] = from->completed[row];
+    to->segment[as] = from->segment[row];
+    to->inexact[as] = from->inexact[row];
+}
+
+bool mv_segment_lives_push(mv_arena *arena, uint64_t rows, mv_segment_lives *out)
+{
+    out->addr = mv_push_array(arena, uint64_t, rows);
+    out->size = mv_push_array(arena, uint64_t, rows);
+    out->stack = mv_push_array(arena, mv_stack_id, rows);
+    out->stream = mv_push_array(arena, mv_stream_id, rows);
+    out->pool = mv_push_array(arena, mv_pool_id, rows);
+    out->birth = mv_push_array(arena, uint32_t, rows);
+    out->death = mv_push_array(arena, uint32_t, rows);
+    out->kind = mv_push_array(arena, uint8_t, rows);
+    out->is_expandable = mv_push_array(arena, uint8_t, rows);
+    return out->addr && out->size && out->stack && out->stream && out->pool && out->birth &&
+           out->death && out->kind && out->is_expandable;
+}
+
+void mv_segment_lives_copy(const mv_segment_lives *from, uint32_t row, mv_segment_lives *to,
+                           uint32_t as)
+{
+    to->addr[as] = from->addr[row];
+    to->size[as] = from->size[row];
+    to->stack[as] = from->stack[row];
+    to->stream[as] = from->stream[row];
+    to->pool[as] = from->pool[row];
+    to->birth[as] = from->birth[row];
+    to->death[as] = from->death[row];
+    to->kind[as] = from->kind[row];
+    to->is_expandable[as] = from->is_expandable[row];
+}
+
 const char *mv_history_name(mv_history_kind kind)
 {
     static const char *const names[] = {

@@ -107,6 +107,16 @@ typedef struct {
 mv_code mv_lives_find(mv_arena *arena, const mv_trace *trace, uint32_t device, mv_lives *out,
                       mv_err *err);
 
+/* Columns for `rows` rows, all zero, for tables that are made from another one. `count` is not set.
+ * False when memory is out. */
+bool mv_alloc_lives_push(mv_arena *arena, uint64_t rows, mv_alloc_lives *out);
+bool mv_segment_lives_push(mv_arena *arena, uint64_t rows, mv_segment_lives *out);
+
+/* Copies all columns of a row. */
+void mv_alloc_lives_copy(const mv_alloc_lives *from, uint32_t row, mv_alloc_lives *to, uint32_t as);
+void mv_segment_lives_copy(const mv_segment_lives *from, uint32_t row, mv_segment_lives *to,
+                           uint32_t as);
+
 const char *mv_history_name(mv_history_kind kind); /* "complete" */
 
 /* Whether a block of the final heap is in use: allocated, or waiting for a stream after its free.

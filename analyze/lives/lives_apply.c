@@ -357,8 +357,6 @@ static void apply_event(mv_lives_sweep *r, uint32_t event)
 
 static bool make_columns(mv_lives_sweep *r)
 {
-    mv_alloc_lives *a = &r->lives->allocs;
-    mv_arena *arena = r->arena;
     uint64_t rows = r->alloc_events;
 
     for (uint32_t at = mv_rankset_next(&r->before, 0); at != MV_NO_RANK;
@@ -366,18 +364,8 @@ static bool make_columns(mv_lives_sweep *r)
         rows++;
     if (rows >= MV_NO_ROW)
         return false;
-    a->addr = mv_push_array(arena, uint64_t, rows);
-    a->requested = mv_push_array(arena, uint64_t, rows);
-    a->block = mv_push_array(arena, uint64_t, rows);
-    a->stack = mv_push_array(arena, mv_stack_id, rows);
-    a->birth = mv_push_array(arena, uint32_t, rows);
-    a->freed = mv_push_array(arena, uint32_t, rows);
-    a->completed = mv_push_array(arena, uint32_t, rows);
-    a->segment = mv_push_array(arena, uint32_t, rows);
-    a->inexact = mv_push_array(arena, uint8_t, rows);
-    r->lives->alloc_of = mv_push_array(arena, uint32_t, r->ev.count);
-    return a->addr && a->requested && a->block && a->stack && a->birth && a->freed &&
-           a->completed && a->segment && a->inexact && r->lives->alloc_of;
+    r->lives->alloc_of = mv_push_array(r->arena, uint32_t, r->ev.count);
+    return mv_alloc_lives_push(r->arena, rows, &r->lives->allocs) && r->lives->alloc_of;
 }
 
 /* Prefetches what the next events will read. */

@@ -184,24 +184,6 @@ static void begin_before(mv_lives_sweep *r, uint32_t low, uint32_t high, uint32_
     hold(r, low, high, row);
 }
 
-static bool make_columns(mv_lives_sweep *r, uint64_t capacity)
-{
-    mv_segment_lives *s = &r->lives->segments;
-    mv_arena *arena = r->arena;
-
-    s->addr = mv_push_array(arena, uint64_t, capacity);
-    s->size = mv_push_array(arena, uint64_t, capacity);
-    s->stack = mv_push_array(arena, mv_stack_id, capacity);
-    s->stream = mv_push_array(arena, mv_stream_id, capacity);
-    s->pool = mv_push_array(arena, mv_pool_id, capacity);
-    s->birth = mv_push_array(arena, uint32_t, capacity);
-    s->death = mv_push_array(arena, uint32_t, capacity);
-    s->kind = mv_push_array(arena, uint8_t, capacity);
-    s->is_expandable = mv_push_array(arena, uint8_t, capacity);
-    return s->addr && s->size && s->stack && s->stream && s->pool && s->birth && s->death &&
-           s->kind && s->is_expandable;
-}
-
 bool mv_lives_hold_before(mv_lives_sweep *r)
 {
     const mv_rankset *starts = &r->before_held.starts;
@@ -212,7 +194,7 @@ bool mv_lives_hold_before(mv_lives_sweep *r)
         capacity++;
     /* an event makes one row, and two more where it cuts */
     capacity += 3 * (uint64_t)r->ranks.segment_events;
-    if (capacity >= MV_NO_ROW || !make_columns(r, capacity))
+    if (capacity >= MV_NO_ROW || !mv_segment_lives_push(r->arena, capacity, &r->lives->segments))
         return false;
     for (at = mv_rankset_next(starts, 0); at != MV_NO_RANK; at = mv_rankset_next(starts, at + 1))
         begin_before(r, at, r->before_held.end[at], r->before_held.row[at]);

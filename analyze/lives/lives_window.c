@@ -66,22 +66,6 @@ static kept_row *choose_allocs(window_cut *c, uint32_t *count)
     return rows;
 }
 
-static bool push_allocs(mv_arena *arena, mv_alloc_lives *a, uint32_t count)
-{
-    a->count = count;
-    a->addr = mv_push_array(arena, uint64_t, count);
-    a->requested = mv_push_array(arena, uint64_t, count);
-    a->block = mv_push_array(arena, uint64_t, count);
-    a->stack = mv_push_array(arena, mv_stack_id, count);
-    a->birth = mv_push_array(arena, uint32_t, count);
-    a->freed = mv_push_array(arena, uint32_t, count);
-    a->completed = mv_push_array(arena, uint32_t, count);
-    a->segment = mv_push_array(arena, uint32_t, count);
-    a->inexact = mv_push_array(arena, uint8_t, count);
-    return a->addr && a->requested && a->block && a->stack && a->birth && a->freed &&
-           a->completed && a->segment && a->inexact;
-}
-
 static bool cut_allocs(window_cut *c)
 {
     const mv_alloc_lives *from = &c->lives->allocs;
@@ -89,62 +73,38 @@ static bool cut_allocs(window_cut *c)
     uint32_t count;
     kept_row *rows = choose_allocs(c, &count);
 
-    if (!rows || !push_allocs(c->arena, to, count))
+    if (!rows || !mv_alloc_lives_push(c->arena, count, to))
         return false;
+    to->count = count;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t row = rows[i].row, segment = from->segment[row];
         c->alloc_now[row] = i;
-        to->addr[i] = from->addr[row];
-        to->requested[i] = from->requested[row];
-        to->block[i] = from->block[row];
-        to->stack[i] = from->stack[row];
+        mv_alloc_lives_copy(from, row, to, i);
         to->birth[i] = birth_in(c->window, from->birth[row]);
         to->freed[i] = end_in(c->window, from->freed[row]);
         to->completed[i] = end_in(c->window, from->completed[row]);
         to->segment[i] = segment == MV_NO_ROW ? MV_NO_ROW : c->segment_now[segment];
-        to->inexact[i] = from->inexact[row];
     }
     return true;
 }
 
 /* ---- segments ---------------------------------------------------------------------------- */
 
-static bool push_segments(mv_arena *arena, mv_segment_lives *s, uint32_t most)
-{
-    s->addr = mv_push_array(arena, uint64_t, most);
-    s->size = mv_push_array(arena, uint64_t, most);
-    s->stack = mv_push_array(arena, mv_stack_id, most);
-    s->stream = mv_push_array(arena, mv_stream_id, most);
-    s->pool = mv_push_array(arena, mv_pool_id, most);
-    s->birth = mv_push_array(arena, uint32_t, most);
-    s->death = mv_push_array(arena, uint32_t, most);
-    s->kind = mv_push_array(arena, uint8_t, most);
-    s->is_expandable = mv_push_array(arena, uint8_t, most);
-    return s->addr && s->size && s->stack && s->stream && s->pool && s->birth && s->death &&
-           s->kind && s->is_expandable;
-}
-
 static bool cut_segments(window_cut *c)
 {
     const mv_segment_lives *from = &c->lives->segments;
     mv_segment_lives *to = &c->out->segments;
 
-    if (!push_segments(c->arena, to, from->count))
+    if (!mv_segment_lives_push(c->arena, from->count, to))
         return false;
     for (uint32_t row = 0; row < from->count; row++) {
         uint32_t i = to->count;
         if (!overlaps(c->window, from->birth[row], from->death[row]))
             continue;
         c->segment_now[row] = to->count++;
-        to->addr[i] = from->addr[row];
-        to->size[i] = from->size[row];
-        to->stack[i] = from->stack[row];
-        to->stream[i] = from->stream[row];
-        to->pool[i] = from->pool[row];
+        mv_segment_lives_copy(from, row, to, i);
         to->birth[i] = birth_in(c->window, from->birth[row]);
         to->death[i] = end_in(c->window, from->death[row]);
-        to->kind[i] = from->kind[row];
-        to->is_expandable[i] = from->is_expandable[row];
     }
     return true;
 }
