@@ -112,7 +112,7 @@ Test(overwrite, scripts_of_the_viewer_do_not_replace_their_file)
                        "$MEMVIZ view --headless --script s x.png; s=$?; cmp x.png was; exit $s");
 
     cr_expect_eq(r.status, 1, "%s", r.err);
-    cr_expect(strstr(r.err, "is what is shown"), "%s", r.err);
+    cr_expect(strstr(r.err, "is one of the open files"), "%s", r.err);
     cr_expect_str_empty(r.out, "%s", r.out);
 }
 
