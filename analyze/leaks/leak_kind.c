@@ -176,17 +176,16 @@ static const struct {
     [MV_LEAK_UNKNOWN] = {"", "find what still refers to the tensors made at %s after the step (a "
                              "list, dict, attribute or closure), and drop them or keep "
                              "x.detach().cpu() or x.item() instead"},
-    [MV_LEAK_GRAPH] = {"each step leaves three or more blocks of one forward pass behind",
+    [MV_LEAK_GRAPH] = {"each step keeps three or more blocks of one forward pass",
                        "results of the modules called at %s are kept together with their autograd "
                        "graph: run under torch.no_grad() where no gradient is needed, or "
                        "detach() what is carried from step to step"},
-    [MV_LEAK_NO_GRAD] = {"each step leaves three or more blocks of one forward pass behind, and no "
+    [MV_LEAK_NO_GRAD] = {"each step keeps three or more blocks of one forward pass, and no "
                          "backward pass runs",
                          "the modules called at %s build an autograd graph that nothing uses, and "
                          "their results keep it: run them under torch.no_grad(), or detach() "
                          "what is kept"},
-    [MV_LEAK_HIDDEN_STATE] = {"each step leaves three or more blocks of a recurrent forward pass "
-                              "behind",
+    [MV_LEAK_HIDDEN_STATE] = {"each step keeps three or more blocks of a recurrent forward pass",
                               "the state or output of the recurrent module called at %s keeps the "
                               "graph of all steps before: detach() the state between steps, or "
                               "run under torch.no_grad() where no gradient is needed"},

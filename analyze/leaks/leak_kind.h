@@ -20,12 +20,11 @@ bool mv_stack_is_backward(const mv_trace *trace, mv_stack_id stack);
 
 /* What is known about a leak besides its stack. */
 typedef struct {
-    uint32_t
-        kept_by_modules; /* blocks per step that modules without hooks leave behind, in all leaks */
-    uint64_t largest_block; /* bytes asked for */
-    bool has_backward;      /* a backward pass ran while it grew */
-    bool has_bursts;        /* blocks of several steps were freed at one moment */
-    uint32_t private_pools; /* memory pools, other than the default one, that hold its blocks */
+    uint32_t kept_by_modules; /* blocks per step that modules without hooks leave, in all leaks */
+    uint64_t largest_block;   /* bytes asked for */
+    bool has_backward;        /* a backward pass ran while it grew */
+    bool has_bursts;          /* blocks of several steps were freed at one moment */
+    uint32_t private_pools;   /* memory pools, other than the default one, that hold its blocks */
 } mv_leak_signs;
 
 mv_leak_kind mv_leak_kind_of(const mv_trace *trace, const uint8_t *kinds, mv_stack_id stack,

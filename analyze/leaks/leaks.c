@@ -96,7 +96,7 @@ static void merge_leak(mv_leak *leak, const mv_site_use *use, mv_stack_id stack,
 
 /* ---- why each leaks ---------------------------------------------------------------------- */
 
-/* Blocks per step that modules without hooks leave behind: a sign of a kept graph. */
+/* Blocks per step that modules without hooks leave: a sign of a kept graph. */
 static uint32_t blocks_kept_by_modules(const mv_leak_state *w)
 {
     uint32_t kept = 0;

@@ -1,6 +1,6 @@
 /* Where a captured program begins to exit.
  *
- *     allocated   ┌┐┌┐┌┐┌┐        a capture goes on to the last instruction of the process, and
+ *     allocated   ┌┐┌┐┌┐┌┐        a capture lasts until the last instruction of the process, and
  *               ┌─┘└┘└┘└┘└┐       a program that ends in order gives everything back
  *             ──┘         └─┐
  *                        ▲  └──   exit

@@ -6,7 +6,7 @@
 #include "base/search.h"
 #include "base/sort.h"
 
-enum { AHEAD = 12 };
+enum { PREFETCH = 12 };
 
 /* The addresses in order of discovery: an id is a row of `found`. */
 typedef struct {
@@ -42,8 +42,8 @@ static void add_events(address_table *t, const mv_events *ev, mv_address_ranks *
 {
     for (uint32_t i = 0; i < ev->count; i++) {
         bool is_segment = mv_is_segment_action(ev->action[i]);
-        if (i + AHEAD < ev->count && ev->action[i + AHEAD] != MV_ACTION_FREE_COMPLETED)
-            mv_map_prefetch(&t->id_of, ev->addr[i + AHEAD]);
+        if (i + PREFETCH < ev->count && ev->action[i + PREFETCH] != MV_ACTION_FREE_COMPLETED)
+            mv_map_prefetch(&t->id_of, ev->addr[i + PREFETCH]);
         out->of_event[i] = MV_NO_ROW;
         if (ev->addr[i] == MV_NO_BYTES || (!is_segment && !mv_is_block_action(ev->action[i])))
             continue;

@@ -20,7 +20,7 @@ typedef struct {
  * command line and in text count from here. */
 int64_t mv_position_start_us(const mv_trace *trace);
 
-/* The position that a name stands for:
+/* The position that a name means:
  *
  *                    event                     after
  *     number N       N                         N + 1

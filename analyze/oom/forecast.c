@@ -39,7 +39,7 @@ typedef struct {
     double common;   /* the factor that most sizes changed by; 1: most did not */
     double factor;   /* the same, but 0 where there is no single factor */
     uint32_t matched;
-    uint32_t *ahead[MV_MOST_REPETITIONS]; /* counterparts of the base's rows after its point */
+    uint32_t *after[MV_MOST_REPETITIONS]; /* counterparts of the base's rows after its point */
     sizes *answer;                        /* [ANSWERS] cache, by hash */
     uint32_t *current;                    /* [base.row - low] the current rows of the base's rows */
     uint32_t low;
@@ -247,7 +247,7 @@ static uint64_t predict_row(prediction *t, uint32_t row)
     sizes s = {.now = 0}, *kept;
 
     for (uint32_t i = 0; i < r->count; i++) {
-        uint32_t peer = i == t->base ? row : t->ahead[i][row - base->row - 1];
+        uint32_t peer = i == t->base ? row : t->after[i][row - base->row - 1];
         s.bytes[i] = peer == MV_NO_ROW ? 0 : asked_of(t, peer);
     }
     kept = &t->answer[slot_of(&s, r->count, ANSWERS)];
@@ -275,13 +275,13 @@ static bool follow_peers(prediction *t)
     if (!t->answer || !t->bytes)
         return false;
     for (uint32_t i = 0; i < r->count; i++) {
-        t->ahead[i] = mv_push_array(t->scratch, uint32_t, count);
-        if (!t->ahead[i])
+        t->after[i] = mv_push_array(t->scratch, uint32_t, count);
+        if (!t->after[i])
             return false;
         for (uint32_t k = 0; k < count; k++)
-            t->ahead[i][k] = MV_NO_ROW;
+            t->after[i][k] = MV_NO_ROW;
         if (i != t->base)
-            mv_recurrence_follow(r, base->row, base->end, r->at[i].row, r->at[i].end, t->ahead[i]);
+            mv_recurrence_follow(r, base->row, base->end, r->at[i].row, r->at[i].end, t->after[i]);
     }
     return true;
 }

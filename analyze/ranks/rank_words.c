@@ -76,7 +76,7 @@ static void say_only_outlier(const speaker *s, char text[SENTENCE], uint32_t ran
                        only->rank == rank ? "it" : s->out->names[only->rank], only->text);
 }
 
-/* Of two ranks the larger one is named. Neither is known to be the right one. */
+/* With two ranks the larger one is named. Neither is known to be the right one. */
 static void say_two(const speaker *s, char text[SENTENCE])
 {
     uint32_t small = s->out->reference, large = 1 - small;

@@ -82,7 +82,7 @@ static uint32_t find_median(const comparison *c, measure_fn *measure, ranked *ro
     for (uint32_t i = 0; i < c->count; i++)
         room[i] = (ranked){distance(measure(c->ranks[i]), median), i};
     mv_sort_rows(c->scratch, room, c->count, MV_RISING(ranked, value), MV_RISING(ranked, rank));
-    /* Of two values the nearer is the median itself, and shows nothing about the spread. */
+    /* The nearer of two values is the median itself, and shows nothing about the spread. */
     spread = c->count > 2 ? room[c->count / 2].value : 0;
     *off = median / SAME_PART;
     if (spread > UINT64_MAX / USUAL_SPREAD || spread * USUAL_SPREAD > *off)
@@ -129,7 +129,7 @@ static void take_run(comparison *c, const placed_site *run, uint32_t length)
     }
 }
 
-/* Of two ranks, each has or lacks a site alone: it counts as having it. Summaries whose lists of
+/* With two ranks, each has or lacks a site alone: it counts as having it. Summaries whose lists of
  * sites were cut cannot show who lacks what. */
 static bool find_own_sites(comparison *c)
 {

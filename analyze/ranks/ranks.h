@@ -6,7 +6,7 @@
  *     rank 3   2.31 GiB  clean
  *
  * When no rank is ordinary (each has a peak of its own, as with pipeline parallelism) none is
- * called an outlier. Of two ranks the larger one is named, and the reason; neither is the wrong
+ * called an outlier. With two ranks the larger one is named, and the reason; neither is the wrong
  * one. docs/ranks.md has the rules and their numbers. */
 #ifndef MV_RANKS_H
 #define MV_RANKS_H

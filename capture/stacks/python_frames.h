@@ -1,4 +1,4 @@
-/* The walk behind mv_python_walk (stack.h), for a given interpreter and thread state, so that tests
+/* The walk of mv_python_walk (stack.h), for a given interpreter and thread state, so that tests
  * can run it on layouts other than the process's own. */
 #ifndef MV_PYTHON_FRAMES_H
 #define MV_PYTHON_FRAMES_H

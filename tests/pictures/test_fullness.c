@@ -26,7 +26,7 @@ static uint64_t literal(const mv_lives *lives, uint64_t addr, uint64_t size, uin
 static void check_after(mv_arena *arena, const mv_lives *lives, const mv_lives *rows,
                         uint32_t event)
 {
-    uint64_t *used = mv_fullness_behind(arena, lives, rows, event);
+    uint64_t *used = mv_fullness_after(arena, lives, rows, event);
 
     cr_assert(used);
     for (uint32_t i = 0; i < rows->allocs.count; i++)

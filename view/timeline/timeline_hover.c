@@ -109,7 +109,7 @@ static void stroke(mv_plot *p, const outline *o, uint32_t colour, float width)
     mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_LINE, .stroke = colour, .width = width});
 }
 
-/* The outline of a low shape would hide it, so its colour goes on top. */
+/* The outline of a low shape would hide it, so its colour is drawn on top. */
 static void fill(mv_plot *p, const outline *o, uint32_t rank)
 {
     mv_scene *scene = &p->ui->scene;

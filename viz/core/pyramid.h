@@ -51,7 +51,7 @@ typedef struct {
     mv_levels after[MV_PYRAMID_BUCKET];
 } mv_pyramid_reader;
 
-/* One pass over the events. `arena` keeps the pyramid, which borrows `lives`. Fails only for want
+/* One pass over the events. `arena` keeps the pyramid, which borrows `lives`. Fails only for lack
  * of memory. */
 mv_code mv_pyramid_find(mv_arena *arena, const mv_lives *lives, mv_pyramid *out, mv_err *err);
 

@@ -11,7 +11,7 @@ const THEMES = {
     veil: "#16191db0", lanes: ["#3f5161", "#34424f"], laneText: "#f0f0f0", leak: 0xfe3733, unknown: 0x6d797b,
     native: 0xb8b6b2, frameRoot: "#333940", frameFaint: "#2b3036" },
 };
-// By kind: the user's own code stands out; packages, framework, native, interpreter, segments. Each
+// By kind: the user's own code is the brightest; packages, framework, native, interpreter, segments. Each
 // in two shades, for neighbours. The colours are those of the flame graphs in other files.
 const FRAME_KINDS = [["#e69f00", "#e9ab1f"], ["#b5b288", "#beb797"], ["#56b4e9", "#6bbdeb"],
   ["#b9c2ca", "#c1c9d0"], ["#b9c2ca", "#c1c9d0"], ["#cc79a7", "#d289b2"]];

@@ -2,7 +2,7 @@
  *
  * The elements that fill most of the picture have a polygon each, and a tip. The others are many
  * and thin: those of one call site are the rectangles of one shape. Even smaller ones are left to
- * the grey area behind, whose outline is the total. */
+ * the grey area under them, whose outline is the total. */
 
 #include "base/size.h"
 #include "base/sort.h"

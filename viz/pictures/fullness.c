@@ -91,15 +91,15 @@ static bool prepare(fill_sweep *f, const mv_lives *rows)
     return true;
 }
 
-static void hold_behind(fill_sweep *f, uint32_t event)
+static void hold_after(fill_sweep *f, uint32_t event)
 {
     for (uint32_t i = 0; i < f->lives->segments.count; i++)
         if (mv_segment_is_held(f->lives, i, event))
             mv_rankset_add(&f->held, f->rank_of[i]);
 }
 
-uint64_t *mv_fullness_behind(mv_arena *arena, const mv_lives *lives, const mv_lives *rows,
-                             uint32_t event)
+uint64_t *mv_fullness_after(mv_arena *arena, const mv_lives *lives, const mv_lives *rows,
+                            uint32_t event)
 {
     fill_sweep f = {.lives = lives, .used = mv_push_array(arena, uint64_t, rows->allocs.count)};
     bool is_ready;
@@ -107,7 +107,7 @@ uint64_t *mv_fullness_behind(mv_arena *arena, const mv_lives *lives, const mv_li
     mv_arena_init(&f.scratch, arena->budget);
     is_ready = f.used && prepare(&f, rows);
     if (is_ready)
-        hold_behind(&f, event);
+        hold_after(&f, event);
     for (uint32_t i = 0; is_ready && i < lives->allocs.count; i++)
         if (mv_alloc_is_allocated(lives, i, event))
             change(&f, i, true);
@@ -167,7 +167,7 @@ static void apply(fill_sweep *f, const agendas *on, uint32_t event)
 
 static void begin(fill_sweep *f)
 {
-    hold_behind(f, MV_BEFORE);
+    hold_after(f, MV_BEFORE);
     for (uint32_t i = 0; i < f->lives->allocs.preexisting; i++)
         if (mv_alloc_is_allocated(f->lives, i, MV_BEFORE))
             change(f, i, true);

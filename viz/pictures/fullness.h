@@ -26,8 +26,8 @@ static inline uint32_t mv_fullness_level(uint64_t used, uint64_t bytes)
 /* Of `rows`, which has segments in the form of allocations (viz/pictures/segment_timeline.h), or
  * some of them: the bytes in use of each after `event`. [rows.allocs.count]; NULL when memory is
  * out. */
-uint64_t *mv_fullness_behind(mv_arena *arena, const mv_lives *lives, const mv_lives *rows,
-                             uint32_t event);
+uint64_t *mv_fullness_after(mv_arena *arena, const mv_lives *lives, const mv_lives *rows,
+                            uint32_t event);
 
 /* The bytes in use of each sample of a layout of `rows`. [sample_count]; NULL when memory is out.
  * O(n log n). */

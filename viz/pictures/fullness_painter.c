@@ -119,7 +119,7 @@ static bool is_held(const mv_lives *rows, uint32_t row, uint32_t event)
 
 float mv_fullness_legend(mv_arena *scratch, mv_painter *p, float x, float y, float w)
 {
-    uint64_t *used = mv_fullness_behind(scratch, p->blocks, p->lives, p->peak_event);
+    uint64_t *used = mv_fullness_after(scratch, p->blocks, p->lives, p->peak_event);
     uint64_t bytes[MV_FULLNESS_LEVELS] = {0};
     char size[MV_SIZE_TEXT];
 
