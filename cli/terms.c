@@ -54,6 +54,7 @@ const mv_term mv_terms[] = {
      "when memory was in use), truncated (the oldest events were overwritten) or none."},
     {"hole", "Free bytes between blocks of a segment that is in use."},
     {"leak", "Memory of one line of code that grows with every step and is never freed."},
+    {"live", "In lines: the bytes that a line still holds at the end."},
     {"lower-bound",
      "The real figure may be higher, because the history is incomplete. It is marked "
      "with >=."},
@@ -82,9 +83,11 @@ const mv_term mv_terms[] = {
                  "means that the events explain the heap exactly."},
     {"retained", "Memory that is alive at the end without being a leak: it does not grow with the "
                  "steps."},
-    {"retry", "A request that succeeded only after PyTorch had returned cached memory to the "
-              "device."},
+    {"retries", "Requests that succeeded only after PyTorch had returned cached memory to the "
+                "device."},
     {"rounding", "The bytes by which blocks are larger than the requests that they serve."},
+    {"saves", "In whatif: by how much the peak of reserved memory falls with the settings; a minus "
+              "means that it rises."},
     {"segment", "A range of memory that PyTorch took from the device with one call. It contains "
                 "blocks."},
     {"site", "A place in the code that allocates: all stacks with the same culprit."},
