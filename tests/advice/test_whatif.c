@@ -4,8 +4,6 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
-#define MIB ((uint64_t)1 << 20)
-
 typedef struct {
     mv_trace trace;
     mv_lives lives;

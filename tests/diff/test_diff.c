@@ -159,7 +159,7 @@ typedef struct {
 
 static void load(loaded *l, const char *before, const char *after)
 {
-    l->arena = mvt_arena_new();
+    l->arena = mvt_memory();
     l->trace[0] = mvt_load(l->arena, before);
     l->trace[1] = mvt_load(l->arena, after);
 }
@@ -195,7 +195,6 @@ Test(diff, real_snapshots_add_up_and_negate_when_exchanged)
         cr_expect_eq(c.found.delta, -back.found.delta);
         expect_negated(&c.found, &back.found);
         cr_expect_eq(c.found.same_bytes, back.found.same_bytes);
-        mv_arena_release(l.arena);
     }
 }
 
@@ -271,7 +270,6 @@ Test(diff, the_same_run_has_no_change_however_it_is_disguised)
         expect_no_change(&l, names[i], "elsewhere");
         rename_file(&l.trace[1]);
         expect_no_change(&l, names[i], "renamed");
-        mv_arena_release(l.arena);
     }
 }
 

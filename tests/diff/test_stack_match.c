@@ -208,12 +208,6 @@ static bool is_alone(const matched *m, int s, uint32_t alloc)
     return m->match.site[s][site_at(m, s, alloc)] == MV_NO_ROW;
 }
 
-static void drop(matched *m)
-{
-    mvt_drop(m->made[0]);
-    mvt_drop(m->made[1]);
-}
-
 #define LENGTH(a)      (uint32_t)(sizeof(a) / sizeof(a)[0])
 #define MATCH(m, a, b) match_stacks(&(m), (a), LENGTH(a), (b), LENGTH(b))
 #define TORCH          "/v/lib/python3.12/site-packages/torch/"
@@ -242,7 +236,6 @@ Test(stack_match, moved_code_on_another_machine)
     cr_expect(are_partners(&m, 0, 1));
     cr_expect(are_partners(&m, 1, 2));
     cr_expect(are_partners(&m, 2, 0));
-    drop(&m);
 }
 
 Test(stack_match, a_line_that_was_added_is_new)
@@ -256,7 +249,6 @@ Test(stack_match, a_line_that_was_added_is_new)
     cr_expect(are_partners(&m, 0, 0));
     cr_expect(is_alone(&m, 1, 1));
     cr_expect(are_partners(&m, 1, 2));
-    drop(&m);
 }
 
 Test(stack_match, callers_may_change)
@@ -267,7 +259,6 @@ Test(stack_match, callers_may_change)
 
     MATCH(m, before, after);
     cr_expect(are_partners(&m, 0, 0));
-    drop(&m);
 }
 
 Test(stack_match, renamed_files_and_functions_are_matched)
@@ -279,10 +270,8 @@ Test(stack_match, renamed_files_and_functions_are_matched)
 
     MATCH(m, before, file);
     cr_expect(are_partners(&m, 0, 0) && are_partners(&m, 1, 1));
-    drop(&m);
     MATCH(m, before, function);
     cr_expect(are_partners(&m, 0, 0) && are_partners(&m, 1, 1));
-    drop(&m);
 }
 
 Test(stack_match, files_of_one_name_are_told_by_their_folders)
@@ -293,7 +282,6 @@ Test(stack_match, files_of_one_name_are_told_by_their_folders)
 
     MATCH(m, before, after);
     cr_expect(are_partners(&m, 0, 1) && are_partners(&m, 1, 0));
-    drop(&m);
 }
 
 Test(stack_match, what_has_no_python_goes_by_its_functions)
@@ -306,7 +294,6 @@ Test(stack_match, what_has_no_python_goes_by_its_functions)
     cr_expect(are_partners(&m, 0, 1));
     cr_expect(are_partners(&m, 1, 2));
     cr_expect(are_partners(&m, 2, 0));
-    drop(&m);
 }
 
 Test(stack_match, stacks_with_nothing_in_common_are_not_matched)
@@ -317,7 +304,6 @@ Test(stack_match, stacks_with_nothing_in_common_are_not_matched)
 
     MATCH(m, before, after);
     cr_expect(is_alone(&m, 0, 0) && is_alone(&m, 1, 0));
-    drop(&m);
 }
 
 /* ---- random programs --------------------------------------------------------------------- */
@@ -403,7 +389,6 @@ Test(stack_match, random_programs_find_themselves)
         for (uint32_t i = 0; i < STACKS; i++)
             cr_assert(are_partners(&m, i, STACKS - 1 - i), "run %u: %s -> %s", (unsigned)run,
                       text[0][i], text[1][STACKS - 1 - i]);
-        drop(&m);
     }
 }
 
@@ -445,7 +430,6 @@ Test(stack_match, exchanged_sides_exchange_the_answer)
         }
         match_stacks(&m, stacks[0], STACKS, stacks[1], 1 + next_random(&seed, STACKS - 1));
         expect_exchange(&m, mvt_arena(m.made[0]));
-        drop(&m);
     }
 }
 

@@ -7,8 +7,6 @@
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_json.h"
 
-#define MIB ((uint64_t)1 << 20)
-
 static const mv_window whole_trace = {0, UINT32_MAX};
 
 typedef struct {

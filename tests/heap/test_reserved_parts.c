@@ -5,8 +5,6 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_json.h"
 
-#define MIB ((uint64_t)1 << 20)
-
 static mv_reserved parts_of(mv_arena *arena, const mv_trace *trace, uint32_t device,
                             mv_moment_ask ask)
 {

@@ -122,7 +122,7 @@ static void load(loaded *l, const char *name)
 {
     mv_lives lives;
 
-    l->arena = mvt_arena_new();
+    l->arena = mvt_memory();
     l->trace = mvt_load(l->arena, name);
     lives = mvt_lives(l->arena, &l->trace, 0);
     mvt_ok(mv_leaks_find(l->arena, &l->trace, &lives, &l->found, mvt_err()));
@@ -210,7 +210,6 @@ Test(leaks, real_leaks_are_found)
         cr_expect_eq(l.found.leaks[0].bytes, c->bytes, "%s", c->snapshot);
         cr_expect_eq(l.found.leaks[0].kind, c->kind, "%s", c->snapshot);
         cr_expect_gt(l.found.leaks[0].confidence, 0.9, "%s", c->snapshot);
-        mv_arena_release(l.arena);
     }
 }
 
@@ -250,7 +249,6 @@ Test(leaks, real_training_is_clean)
         load(&l, names[i]);
         expect_sums(&l, names[i]);
         cr_expect_eq(l.found.verdict, MV_VERDICT_CLEAN, "%s: %s", names[i], l.found.why);
-        mv_arena_release(l.arena);
     }
 }
 
@@ -264,7 +262,6 @@ Test(leaks, windows_too_short_are_undecided)
         load(&l, names[i]);
         expect_sums(&l, names[i]);
         cr_expect_eq(l.found.verdict, MV_VERDICT_UNKNOWN, "%s: %s", names[i], l.found.why);
-        mv_arena_release(l.arena);
     }
 }
 
@@ -315,6 +312,5 @@ Test(leaks, recorded_runs_name_the_leaking_lines)
         cr_expect_eq((double)l.found.live_bytes, cJSON_GetObjectItem(run, "allocated")->valuedouble,
                      "%s", name);
         expect_lines(&l, name, run);
-        mv_arena_release(l.arena);
     }
 }

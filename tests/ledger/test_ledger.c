@@ -297,8 +297,6 @@ Test(ledger, random_calls_are_held_as_the_obvious_version_says)
 
 /* ---- the sums ---------------------------------------------------------------------------- */
 
-#define MIB (1ull << 20)
-
 static mv_ledger ledger_of(mvt_calls *c, mv_ledger_ask ask)
 {
     const mv_trace *trace = mvt_calls_done(c);

@@ -5,8 +5,6 @@
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_heap.h"
 
-#define MIB ((uint64_t)1 << 20)
-
 static mv_lives lives_of(mvt_trace *t)
 {
     const mv_trace *trace = mvt_done(t);

@@ -5,8 +5,6 @@
 #include "analyze/totals/moment.h"
 #include "tests/fixture/fixture.h"
 
-#define MIB ((uint64_t)1 << 20)
-
 /* ---- steps written by hand ------------------------------------------------------------------ */
 
 /* A step of six allocations: an input, three activations, of which two grow with the square of the

@@ -7,9 +7,6 @@
 #include "tests/fixture/fixture_heap.h"
 #include "tests/fixture/fixture_json.h"
 
-#define MIB ((uint64_t)1 << 20)
-#define GIB ((uint64_t)1 << 30)
-
 typedef struct {
     mv_lives lives;
     mv_sites sites;

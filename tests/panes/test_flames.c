@@ -14,7 +14,7 @@ typedef struct {
 
 static void open_bench(bench *b, const mv_trace *trace)
 {
-    *b = (bench){.arena = mvt_arena_new(), .trace = trace};
+    *b = (bench){.arena = mvt_memory(), .trace = trace};
     b->lives = mvt_lives(b->arena, trace, 0);
     mvt_ok(mv_sites_find(b->arena, trace, &b->sites, mvt_err()));
     mvt_ok(mv_index_make(b->arena, &b->lives, MV_INDEX_ALLOCATED, &b->index, mvt_err()));
@@ -115,7 +115,6 @@ Test(flames, sums_are_those_of_a_literal_pass)
         mvt_training(t, seed, (mvt_leak)(seed % MVT_LEAK_COUNT), &truth);
         open_bench(&b, mvt_done(t));
         check_all(&b);
-        mv_arena_release(b.arena);
     }
     for (uint32_t seed = 1; seed <= 6; seed++) {
         mvt_trace *t = mvt_new();
@@ -123,7 +122,6 @@ Test(flames, sums_are_those_of_a_literal_pass)
         mvt_heap_run(t, (mvt_heap_opts){.seed = seed, .calls = 400, .unrecorded = 50});
         open_bench(&b, mvt_done(t));
         check_all(&b);
-        mv_arena_release(b.arena);
     }
 }
 
@@ -155,7 +153,6 @@ Test(flames, turned_over_the_innermost_frame_is_below_the_root)
                    &err);
     cr_expect_eq(found.tree.nodes[found.tree.nodes[0].child].bytes, 2, "blocks");
     cr_expect_eq(found.tree.nodes[found.tree.nodes[0].child].blocks, 4608, "bytes");
-    mv_arena_release(b.arena);
 }
 
 Test(flames, largest_below_a_node_passes_through_it)
@@ -179,7 +176,6 @@ Test(flames, largest_below_a_node_passes_through_it)
         else if (strcmp(label, "a.py:1 main") == 0)
             cr_expect_eq(row, 1);
     }
-    mv_arena_release(b.arena);
 }
 
 Test(flames, at_the_end_of_a_snapshot_it_is_what_pytorch_counted)
@@ -194,5 +190,4 @@ Test(flames, at_the_end_of_a_snapshot_it_is_what_pytorch_counted)
     mv_flames_find(b.arena, &trace, &b.sites, &b.index,
                    (mv_flames_ask){.event = b.lives.events.count - 1}, &found, &err);
     cr_expect_eq(found.bytes, 633159680, "`allocated` of gpt_train.truth.json");
-    mv_arena_release(b.arena);
 }

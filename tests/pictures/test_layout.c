@@ -62,7 +62,7 @@ static void make_heap(heap *h, uint64_t seed)
     mv_alloc_lives *a = &h->lives.allocs;
     uint32_t events, allocs_percent;
 
-    *h = (heap){.arena = mvt_arena_new(), .random = seed};
+    *h = (heap){.arena = mvt_memory(), .random = seed};
     events = below(h, MOST_EVENTS);
     allocs_percent = 30 + below(h, 70);
     a->block = mv_push_array(h->arena, uint64_t, 2 * MOST_EVENTS);
@@ -219,7 +219,6 @@ Test(layout, equals_a_literal_one_on_random_heaps)
         check_layout(&h, 0, events);
         from = events ? below(&h, events) : 0;
         check_layout(&h, from, from + below(&h, events - from + 1));
-        mv_arena_release(h.arena);
     }
 }
 
@@ -295,5 +294,4 @@ Test(layout, fails_when_memory_is_out)
     opts.site_of = h.site_of;
     for (mvt_limit l = {.step = 4096}; mvt_more_memory(&l);)
         l.code = mv_layout_find(&l.arena, &h.lives, h.allocated, &opts, &layout, mvt_err());
-    mv_arena_release(h.arena);
 }

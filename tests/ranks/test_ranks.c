@@ -24,7 +24,6 @@ typedef struct {
 } party;
 
 #define TORCH "/v/lib/python3.12/site-packages/torch/"
-#define MIB   ((uint64_t)1 << 20)
 
 static void make_step(mvt_trace *t, habits h, int step, uint64_t *kept)
 {
@@ -73,12 +72,6 @@ static void compare(party *p, const habits *h, uint32_t count)
     mvt_ok(mv_ranks_compare(mvt_arena(p->made[0]), p->ranks, count, &p->found, mvt_err()));
 }
 
-static void drop(party *p)
-{
-    for (uint32_t i = 0; i < p->count; i++)
-        mvt_drop(p->made[i]);
-}
-
 /* Exactly one outlier, of that rank and reason, which names that line. */
 static void expect_lone(const party *p, uint32_t rank, mv_rank_reason reason, const char *line)
 {
@@ -106,7 +99,6 @@ Test(ranks, equal_ranks_have_no_outlier)
     cr_expect_eq(p.found.count, 0);
     cr_expect_eq(p.found.first, MV_NO_ROW);
     cr_expect_eq(p.found.leaks, 0);
-    drop(&p);
 }
 
 Test(ranks, a_larger_batch_is_named)
@@ -120,7 +112,6 @@ Test(ranks, a_larger_batch_is_named)
     cr_expect_eq(p.found.first, 2);
     cr_expect_eq(p.found.apart[2].first, 1);
     cr_expect_eq(p.found.apart[2].last, 1);
-    drop(&p);
 }
 
 Test(ranks, a_smaller_batch_is_named)
@@ -130,7 +121,6 @@ Test(ranks, a_smaller_batch_is_named)
     COMPARE(p, {.batch = 4}, {.batch = 4}, {.batch = 1});
     expect_lone(&p, 2, MV_RANK_SMALLER_BATCH, "train.py:63 forward");
     cr_expect_float_eq(p.found.outliers[0].factor, 0.25, 0.001);
-    drop(&p);
 }
 
 Test(ranks, a_leak_on_one_rank_is_named)
@@ -141,7 +131,6 @@ Test(ranks, a_leak_on_one_rank_is_named)
     expect_lone(&p, 1, MV_RANK_LEAK, "train.py:77 log");
     cr_expect_eq(p.found.outliers[0].bytes, STEPS * MIB);
     cr_expect_eq(p.found.leaks, 1);
-    drop(&p);
 }
 
 Test(ranks, a_leak_of_all_ranks_is_no_difference)
@@ -151,7 +140,6 @@ Test(ranks, a_leak_of_all_ranks_is_no_difference)
     COMPARE(p, {.leaks = true}, {.leaks = true}, {.leaks = true});
     cr_expect_eq(p.found.count, 0);
     cr_expect_eq(p.found.leaks, 3);
-    drop(&p);
 }
 
 Test(ranks, memory_that_one_rank_alone_holds_is_named)
@@ -161,10 +149,8 @@ Test(ranks, memory_that_one_rank_alone_holds_is_named)
     COMPARE(p, {.own = 20 * MIB}, {0}, {0});
     expect_lone(&p, 0, MV_RANK_OWN_SITES, "train.py:33 ema");
     cr_expect_eq(p.found.outliers[0].bytes, 20 * MIB);
-    drop(&p);
     COMPARE(p, {.own = 20 * MIB}, {0}, {.own = 20 * MIB}, {.own = 20 * MIB});
     expect_lone(&p, 1, MV_RANK_MISSING_SITES, "train.py:33 ema");
-    drop(&p);
 }
 
 Test(ranks, another_order_is_named)
@@ -175,7 +161,6 @@ Test(ranks, another_order_is_named)
     expect_lone(&p, 3, MV_RANK_DIFFERENT_STACKS, "train.py:70 other");
     cr_expect_eq(p.found.apart[3].first, 1 + 3 * 3);
     cr_expect_eq(p.found.apart[0].first, MV_NO_DIVERGENCE);
-    drop(&p);
 }
 
 Test(ranks, more_reserved_memory_is_named)
@@ -185,7 +170,6 @@ Test(ranks, more_reserved_memory_is_named)
     COMPARE(p, {0}, {.reserves = 256 * MIB}, {0});
     expect_lone(&p, 1, MV_RANK_RESERVED, "(no stack)");
     cr_expect_eq(p.found.outliers[0].bytes, 256 * MIB);
-    drop(&p);
 }
 
 Test(ranks, an_early_dump_is_no_difference)
@@ -195,7 +179,6 @@ Test(ranks, an_early_dump_is_no_difference)
     COMPARE(p, {0}, {.stops = true}, {0});
     cr_expect_eq(p.found.count, 0);
     cr_expect_eq(p.found.first, MV_NO_ROW);
-    drop(&p);
 }
 
 Test(ranks, where_all_ranks_differ_none_is_an_outlier)
@@ -204,7 +187,6 @@ Test(ranks, where_all_ranks_differ_none_is_an_outlier)
 
     COMPARE(p, {.own = MIB}, {.own = 20 * MIB}, {.own = 40 * MIB}, {.own = 60 * MIB});
     cr_expect_eq(p.found.count, 0);
-    drop(&p);
 }
 
 Test(ranks, the_larger_of_two_is_named)
@@ -214,10 +196,8 @@ Test(ranks, the_larger_of_two_is_named)
     COMPARE(p, {.batch = 3}, {0});
     expect_lone(&p, 0, MV_RANK_LARGER_BATCH, "train.py:63 forward");
     cr_expect_eq(p.found.reference, 1);
-    drop(&p);
     COMPARE(p, {.own = 40 * MIB}, {.leaks = true});
     cr_expect_eq(p.found.count, 2);
-    drop(&p);
 }
 
 /* ---- sequences, against a literal comparison --------------------------------------------- */

@@ -16,7 +16,7 @@ typedef struct {
 
 static void begin(round_trip *r)
 {
-    r->arena = mvt_arena_new();
+    r->arena = mvt_memory();
 }
 
 static void go_round(round_trip *r, const mv_trace *trace, uint32_t device, const char *name)
@@ -89,7 +89,6 @@ static void check_snapshot(const mv_trace *trace, const char *name)
         expect_same(&r, name);
         cr_expect_lt(r.bytes.length, 2 * (400u << 10), "%s: %u bytes for two", name,
                      (unsigned)r.bytes.length);
-        mv_arena_release(r.arena);
     }
 }
 
@@ -160,7 +159,6 @@ Test(summary, damage_is_refused)
     }
     for (uint64_t i = 0; i < r.bytes.length; i++)
         cr_assert_neq(decode(&r, r.bytes.data, i), MV_OK, "cut at %u", (unsigned)i);
-    mv_arena_release(r.arena);
 }
 
 /* Whoever makes the hash right still cannot make the reader believe a wrong count. */
@@ -185,7 +183,6 @@ Test(summary, damage_with_a_right_hash_is_refused_or_read)
         make_right(copy, i);
         cr_assert_neq(decode(&r, copy, i), MV_OK, "cut at %u", (unsigned)i);
     }
-    mv_arena_release(r.arena);
 }
 
 /* ---- the command ------------------------------------------------------------------------- */

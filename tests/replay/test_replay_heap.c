@@ -3,8 +3,6 @@
 
 #include "tests/fixture/fixture_test.h"
 
-#define MIB ((uint64_t)1 << 20)
-
 static mv_replay_heap heap;
 
 static void begin(const char *conf)

@@ -7,8 +7,6 @@
 #include "tests/fixture/fixture_test.h"
 #include "tests/fixture/slow_allocator.h"
 
-#define MIB ((uint64_t)1 << 20)
-
 static uint64_t state;
 
 static uint64_t random_below(uint64_t bound)
