@@ -45,3 +45,18 @@ Test(err, detail_that_quotes_the_input_cannot_steer_a_terminal)
                                  "?"
                                  "?'");
 }
+
+Test(err, text_names_the_kind_unless_the_detail_is_a_sentence)
+{
+    char text[MV_ERR_TEXT];
+    mv_err err = {0};
+
+    mv_fail(&err, MV_CORRUPT, 7, "event %u", 812u);
+    cr_assert_str_eq(mv_err_text(&err, text), "structure is damaged: event 812");
+    mv_fail(&err, MV_NOMEM, MV_NO_OFFSET, "%s", "");
+    cr_assert_str_eq(mv_err_text(&err, text), mv_code_text(MV_NOMEM));
+    mv_fail(&err, MV_IO, MV_NO_OFFSET, "No such file or directory");
+    cr_assert_str_eq(mv_err_text(&err, text), "No such file or directory");
+    mv_fail(&err, MV_ABSENT, MV_NO_OFFSET, "no device %u", 3u);
+    cr_assert_str_eq(mv_err_text(&err, text), "no device 3");
+}

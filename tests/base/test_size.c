@@ -85,6 +85,22 @@ Test(size, sizes_are_read_in_every_unit)
         cr_expect(!mv_size_parse(bad[i], &bytes), "%s", bad[i]);
 }
 
+Test(size, signs_and_percentages)
+{
+    char text[MV_SIZE_TEXT];
+
+    cr_expect_str_eq(mv_size_signed_text(text, -(3 << 20)), "-3.00 MiB");
+    cr_expect_str_eq(mv_size_signed_text(text, 3 << 20), "3.00 MiB");
+    cr_expect_str_eq(mv_size_signed_text(text, INT64_MIN), "-8.00 EiB");
+    cr_expect_str_eq(mv_size_change_text(text, 312 << 20), "+312 MiB");
+    cr_expect_str_eq(mv_size_change_text(text, -1024), "-1.00 KiB");
+    cr_expect_str_eq(mv_size_change_text(text, 0), "0 B");
+    cr_expect_str_eq(mv_percent_text(text, 27, 100), "27 %");
+    cr_expect_str_eq(mv_percent_text(text, 4, 1000), "0.4 %");
+    cr_expect_str_eq(mv_percent_text(text, 0, 1000), "0 %");
+    cr_expect_str_eq(mv_percent_text(text, 0, 0), "0 %");
+}
+
 Test(nearest, distance)
 {
     cr_expect_eq(mv_word_distance("trace", "trace"), 0);
