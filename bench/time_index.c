@@ -6,10 +6,9 @@
 #include <time.h>
 
 #include "parse/readers.h"
-#include "viz/core/address.h"
 #include "viz/core/polygon.h"
 
-enum { ROUNDS = 3, MOMENTS = 1000, OUTLINES = 1000, ADDRESSES = 100 };
+enum { ROUNDS = 3, MOMENTS = 1000, OUTLINES = 1000 };
 
 typedef struct {
     mv_budget budget;
@@ -126,28 +125,6 @@ static bool time_outlines(timing *t, mv_err *err)
     return true;
 }
 
-static bool time_addresses(timing *t, mv_err *err)
-{
-    double start = seconds_now();
-    mv_addresses addresses;
-
-    if (mv_addresses_make(&t->arena, &t->lives, &addresses, err) != MV_OK)
-        return false;
-    printf(", \"addresses_ms\": %.1f", 1e3 * (seconds_now() - start));
-    start = seconds_now();
-    for (int i = 0; i < ADDRESSES; i++) {
-        mv_arena arena;
-        mv_alive rows;
-        mv_arena_init(&arena, &t->budget);
-        if (mv_addresses_at(&arena, &addresses, t->lives.allocs.addr[below(t, addresses.count)],
-                            &rows, err) != MV_OK)
-            return false;
-        mv_arena_release(&arena);
-    }
-    printf(", \"address_history_us\": %.1f", 1e6 * (seconds_now() - start) / ADDRESSES);
-    return true;
-}
-
 int main(int argc, char **argv)
 {
     static timing t = {.budget.limit = (uint64_t)64 << 30, .random = 1};
@@ -165,7 +142,7 @@ int main(int argc, char **argv)
             t.device++;
         printf("{\"events\": %u, ", mv_trace_events(&t.trace, t.device).count);
         if (time_lives(&t, &err) && time_make(&t, &err) && time_live_sets(&t, &err) &&
-            time_outlines(&t, &err) && time_addresses(&t, &err))
+            time_outlines(&t, &err))
             printf("}\n");
     }
     if (err.code != MV_OK)
