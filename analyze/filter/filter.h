@@ -70,8 +70,23 @@ typedef struct {
 typedef struct {
     uint32_t rows;
     uint32_t matches; /* bits that are set */
-    uint64_t *words;  /* [(rows + 63) / 64] */
+    uint64_t *words;  /* [rows / 64 + 1] */
 } mv_filter_bits;
+
+/* No row of a table of `rows` is set. False when memory is out. */
+static inline bool mv_filter_bits_init(mv_arena *arena, uint32_t rows, mv_filter_bits *out)
+{
+    *out = (mv_filter_bits){.rows = rows,
+                            .words = mv_push_array(arena, uint64_t, (uint64_t)rows / 64 + 1)};
+    return out->words != NULL;
+}
+
+/* Sets a row that is not set. */
+static inline void mv_filter_bits_add(mv_filter_bits *bits, uint32_t row)
+{
+    bits->words[row >> 6] |= UINT64_C(1) << (row & 63);
+    bits->matches++;
+}
 
 static inline bool mv_filter_has(const mv_filter_bits *bits, uint32_t row)
 {

@@ -11,19 +11,6 @@ static mv_code no_memory(mv_err *err)
     return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "filter");
 }
 
-static bool init_bits(mv_arena *arena, uint32_t rows, mv_filter_bits *bits)
-{
-    *bits = (mv_filter_bits){.rows = rows,
-                             .words = mv_push_array(arena, uint64_t, (uint64_t)rows / 64 + 1)};
-    return bits->words != NULL;
-}
-
-static void add_bit(mv_filter_bits *bits, uint32_t row)
-{
-    bits->words[row >> 6] |= UINT64_C(1) << (row & 63);
-    bits->matches++;
-}
-
 /* ---- frames ------------------------------------------------------------------------------ */
 
 /* A frame as text, and the same in lower case. */
@@ -119,7 +106,7 @@ mv_code mv_filter_stacks(mv_arena *arena, const mv_trace *trace, const mv_filter
     const uint64_t *of_frame = NULL;
     mv_arena scratch;
 
-    if (!init_bits(arena, trace->stacks.count + 1, out))
+    if (!mv_filter_bits_init(arena, trace->stacks.count + 1, out))
         return no_memory(err);
     for (uint32_t t = 0; t < filter->count; t++)
         if (is_on_stacks(&filter->terms[t])) {
@@ -131,7 +118,7 @@ mv_code mv_filter_stacks(mv_arena *arena, const mv_trace *trace, const mv_filter
         of_frame = match_frames(&scratch, trace, filter);
     for (uint32_t i = 0; i <= trace->stacks.count && (of_frame || !asked); i++)
         if (((asked ? terms_of_stack(trace, of_frame, i) : 0) ^ negated) == asked)
-            add_bit(out, i);
+            mv_filter_bits_add(out, i);
     mv_arena_release(&scratch);
     return of_frame || !asked ? MV_OK : no_memory(err);
 }
@@ -282,14 +269,14 @@ mv_code mv_filter_allocs(mv_arena *arena, const mv_trace *trace, const mv_lives 
     filter_matcher m = {.trace = trace, .lives = lives, .filter = filter};
     mv_code code;
 
-    if (!init_bits(arena, lives->allocs.count, out))
+    if (!mv_filter_bits_init(arena, lives->allocs.count, out))
         return no_memory(err);
     mv_arena_init(&m.scratch, arena->budget);
     code = prepare(&m, leaks, err);
     for (uint32_t i = 0; code == MV_OK && i < lives->allocs.count; i++) {
         row_facts row = alloc_facts(&m, i);
         if (matches(&m, lives->allocs.stack[i], &row))
-            add_bit(out, i);
+            mv_filter_bits_add(out, i);
     }
     mv_arena_release(&m.scratch);
     return code;
@@ -301,7 +288,7 @@ mv_code mv_filter_segments(mv_arena *arena, const mv_trace *trace, const mv_live
     filter_matcher m = {.trace = trace, .lives = lives, .filter = filter};
     mv_code code;
 
-    if (!init_bits(arena, lives->segments.count, out))
+    if (!mv_filter_bits_init(arena, lives->segments.count, out))
         return no_memory(err);
     if (filter->has_leaks || filter->has_categories)
         return MV_OK;
@@ -310,7 +297,7 @@ mv_code mv_filter_segments(mv_arena *arena, const mv_trace *trace, const mv_live
     for (uint32_t i = 0; code == MV_OK && i < lives->segments.count; i++) {
         row_facts row = segment_facts(&m, i);
         if (matches(&m, lives->segments.stack[i], &row))
-            add_bit(out, i);
+            mv_filter_bits_add(out, i);
     }
     mv_arena_release(&m.scratch);
     return code;

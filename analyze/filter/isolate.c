@@ -103,9 +103,7 @@ mv_code mv_isolate_largest(mv_arena *arena, const mv_lives *lives, uint32_t from
     uint32_t larger, equal;
     uint64_t least = least_of_top(a, from, to, top, &larger);
 
-    *out = (mv_filter_bits){.rows = a->count,
-                            .words = mv_push_array(arena, uint64_t, (uint64_t)a->count / 64 + 1)};
-    if (!out->words)
+    if (!mv_filter_bits_init(arena, a->count, out))
         return no_memory(err);
     equal = top > larger ? top - larger : 0;
     for (uint32_t i = 0; i < a->count; i++) {
@@ -113,8 +111,7 @@ mv_code mv_isolate_largest(mv_arena *arena, const mv_lives *lives, uint32_t from
         if (!is_in_window(a, i, from, to) || (a->block[i] <= least && !is_equal))
             continue;
         equal -= is_equal;
-        out->words[i >> 6] |= UINT64_C(1) << (i & 63);
-        out->matches++;
+        mv_filter_bits_add(out, i);
     }
     return MV_OK;
 }

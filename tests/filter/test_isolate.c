@@ -5,17 +5,6 @@
 #include "analyze/totals/totals.h"
 #include "tests/fixture/fixture_heap.h"
 
-static void init_bits(mv_arena *arena, uint32_t rows, mv_filter_bits *bits)
-{
-    *bits = (mv_filter_bits){.rows = rows, .words = mv_push_array(arena, uint64_t, rows / 64 + 1)};
-}
-
-static void keep(mv_filter_bits *bits, uint32_t row)
-{
-    bits->words[row / 64] |= UINT64_C(1) << row % 64;
-    bits->matches++;
-}
-
 /* The levels of the part, event by event, are sums over the rows of the whole that are kept. */
 static void check_part(mv_arena *arena, const mv_lives *lives, const mv_filter_bits *kept)
 {
@@ -50,13 +39,13 @@ static void random_part(mvt_heap_opts opts)
 
     mvt_heap_run(t, opts);
     lives = mvt_lives(arena, mvt_done(t), 0);
-    init_bits(arena, lives.allocs.count, &kept);
+    cr_assert(mv_filter_bits_init(arena, lives.allocs.count, &kept));
     marks = mv_push_array(arena, uint8_t, lives.allocs.count);
     srand(opts.seed);
     for (uint32_t i = 0; i < lives.allocs.count; i++) {
         marks[i] = (uint8_t)rand();
         if (rand() % 3)
-            keep(&kept, i);
+            mv_filter_bits_add(&kept, i);
     }
     check_part(arena, &lives, &kept);
     cut = mv_isolate_marks(arena, &kept, marks);

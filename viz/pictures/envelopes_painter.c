@@ -147,16 +147,15 @@ static bool rows_of(mv_arena *scratch, const pools_picture *s, const mv_lives *l
     const mv_alloc_lives *a = &lives->allocs;
     uint32_t segments = lives->segments.count;
 
-    *out = (mv_filter_bits){.rows = a->count,
-                            .words = mv_push_array(scratch, uint64_t, (uint64_t)a->count / 64 + 1)};
-    for (uint32_t i = 0; out->words && i < a->count; i++) {
+    if (!mv_filter_bits_init(scratch, a->count, out))
+        return false;
+    for (uint32_t i = 0; i < a->count; i++) {
         uint32_t segment = a->segment[i] < segments ? a->segment[i] : segments;
         if (s->layout.of_segment[segment] != at)
             continue;
-        out->words[i >> 6] |= UINT64_C(1) << (i & 63);
-        out->matches++;
+        mv_filter_bits_add(out, i);
     }
-    return out->words != NULL;
+    return true;
 }
 
 /* The allocations of one envelope, and its segments: the others get no bytes. */

@@ -98,15 +98,12 @@ static void turn_series(mv_series *series)
 static bool turn_bits(mv_arena *scratch, const mv_lives *rows, const mv_filter_bits *only,
                       mv_filter_bits *out)
 {
-    *out =
-        (mv_filter_bits){.rows = only->rows,
-                         .words = mv_push_array(scratch, uint64_t, (uint64_t)only->rows / 64 + 1)};
-    for (uint32_t i = 0; out->words && i < rows->allocs.count; i++)
-        if (mv_filter_has(only, rows->allocs.segment[i])) {
-            out->words[i >> 6] |= UINT64_C(1) << (i & 63);
-            out->matches++;
-        }
-    return out->words != NULL;
+    if (!mv_filter_bits_init(scratch, only->rows, out))
+        return false;
+    for (uint32_t i = 0; i < rows->allocs.count; i++)
+        if (mv_filter_has(only, rows->allocs.segment[i]))
+            mv_filter_bits_add(out, i);
+    return true;
 }
 
 /* What the remaining segments hold, and how much of it tensors use. */
