@@ -165,33 +165,24 @@ Test(pyramid, cuts_are_near_and_in_order)
 
 Test(pyramid, takes_a_byte_and_a_half_an_event)
 {
-    mv_budget budget = {.limit = 1u << 30}, own = {.limit = 1u << 30};
-    mv_arena arena, pyramid;
+    mv_arena *pyramid = mvt_arena_new();
     mv_lives lives;
     mv_pyramid p;
 
-    mv_arena_init(&arena, &budget);
-    mv_arena_init(&pyramid, &own);
-    mvt_random_lives(&arena, (mvt_lives_opts){5, 4000000, true}, &lives);
+    mvt_random_lives(mvt_memory(), (mvt_lives_opts){5, 4000000, true}, &lives);
     cr_assert_gt(lives.events.count, 1000000);
-    mvt_ok(mv_pyramid_find(&pyramid, &lives, &p, mvt_err()));
-    cr_assert_leq(own.used, lives.events.count * 3 / 2 + (1u << 20), "%llu bytes for %u events",
-                  (unsigned long long)own.used, lives.events.count);
-    mv_arena_release(&pyramid);
-    mv_arena_release(&arena);
+    mvt_ok(mv_pyramid_find(pyramid, &lives, &p, mvt_err()));
+    cr_assert_leq(pyramid->budget->used, lives.events.count * 3 / 2 + (1u << 20),
+                  "%llu bytes for %u events", (unsigned long long)pyramid->budget->used,
+                  lives.events.count);
 }
 
 Test(pyramid, without_memory_fails)
 {
-    mv_budget budget = {.limit = 1u << 28}, none = {.limit = 0};
-    mv_arena arena, empty;
     mv_lives lives;
     mv_pyramid p;
     mv_err err = {0};
 
-    mv_arena_init(&arena, &budget);
-    mv_arena_init(&empty, &none);
-    mvt_random_lives(&arena, (mvt_lives_opts){3, 5000, true}, &lives);
-    cr_assert_eq(mv_pyramid_find(&empty, &lives, &p, &err), MV_NOMEM);
-    mv_arena_release(&arena);
+    mvt_random_lives(mvt_memory(), (mvt_lives_opts){3, 5000, true}, &lives);
+    cr_assert_eq(mv_pyramid_find(mvt_arena_of(0), &lives, &p, &err), MV_NOMEM);
 }

@@ -146,8 +146,6 @@ Test(filter, expressions_that_explode_are_refused)
 Test(filter, any_bytes_are_safe)
 {
     static const char letters[] = "\"/-\\()[]{}*+?|^$.:=<>0129ax \t\xc3\xbc\xff,sizelfetrampoolck";
-    mv_budget budget = {.limit = 64 << 20};
-    mv_arena arena;
     uint64_t state = 7;
     char text[48];
 
@@ -155,7 +153,6 @@ Test(filter, any_bytes_are_safe)
         char why[MV_FILTER_WHY] = "";
         uint32_t length;
         mv_filter f;
-        mv_arena_init(&arena, &budget);
         state = state * 6364136223846793005u + 1442695040888963407u;
         length = (uint32_t)(state >> 40) % (sizeof text - 1);
         for (uint32_t i = 0; i < length; i++) {
@@ -163,13 +160,13 @@ Test(filter, any_bytes_are_safe)
             text[i] = letters[(state >> 33) % (sizeof letters - 1)];
         }
         text[length] = 0;
-        if (mv_filter_read(&arena, text, &f, why)) {
+        if (mv_filter_read(mvt_memory(), text, &f, why)) {
             mv_filter_release(&f);
         } else {
             cr_assert(f.bad_at <= length, "%s", text);
             cr_assert(strncmp(why, "at character ", 13) == 0, "%s", text);
         }
-        mv_arena_release(&arena);
+        mv_arena_release(mvt_memory());
     }
 }
 
@@ -506,15 +503,12 @@ Test(filter, real_snapshots_match_as_the_slow_version)
 {
     static const char *const names[] = {"graphs", "graph_trees", "mempool",  "streams",
                                         "ring",   "state_only",  "mlp_train"};
-    mv_budget budget = {.limit = UINT64_C(1) << 30};
-    mv_arena arena;
     mv_trace trace;
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-        mv_arena_init(&arena, &budget);
-        trace = mvt_load(&arena, names[i]);
-        compare(&arena, &trace, i, 25, names[i]);
-        mv_arena_release(&arena);
+        trace = mvt_load(mvt_memory(), names[i]);
+        compare(mvt_memory(), &trace, i, 25, names[i]);
+        mv_arena_release(mvt_memory());
     }
 }
 

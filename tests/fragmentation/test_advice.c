@@ -57,32 +57,29 @@ static void expect_agreement(const reports *r, const char *name)
 
 static void check_device(const mv_trace *trace, uint32_t device, const char *name)
 {
-    static mv_budget budget = {.limit = (uint64_t)6 << 30};
     mv_fragmentation_opts opts = {.window = MV_ALL_EVENTS};
     uint32_t settings = 0;
-    mv_arena arena;
     reports r;
     mv_err err;
 
-    mv_arena_init(&arena, &budget);
-    r.lives = mvt_lives(&arena, trace, device);
-    mvt_ok(mv_sites_find(&arena, trace, &r.sites, mvt_err()));
-    mvt_ok(mv_fragmentation_find(&arena, trace, &r.lives, &r.sites, opts, &r.found, mvt_err()));
+    r.lives = mvt_lives(mvt_memory(), trace, device);
+    mvt_ok(mv_sites_find(mvt_memory(), trace, &r.sites, mvt_err()));
+    mvt_ok(
+        mv_fragmentation_find(mvt_memory(), trace, &r.lives, &r.sites, opts, &r.found, mvt_err()));
     cr_expect(!r.found.is_replayed || !r.found.not_replayed);
     for (uint32_t i = 0; i < r.found.advice_count; i++) {
         cr_expect(!r.found.advice[i].setting || r.found.is_replayed, "%s", name);
         if (!r.found.advice[i].setting)
             continue;
-        expect_gain(&arena, trace, &r, &r.found.advice[i], name);
+        expect_gain(mvt_memory(), trace, &r, &r.found.advice[i], name);
         settings++;
     }
     if (settings) {
-        cr_assert_eq(
-            mv_whatif_find(&arena, trace, &r.lives, &r.sites, (mv_whatif_opts){0}, &r.all, &err),
-            MV_OK);
+        cr_assert_eq(mv_whatif_find(mvt_memory(), trace, &r.lives, &r.sites, (mv_whatif_opts){0},
+                                    &r.all, &err),
+                     MV_OK);
         expect_agreement(&r, name);
     }
-    mv_arena_release(&arena);
 }
 
 static void check_snapshot(const mv_trace *trace, const char *name)

@@ -85,15 +85,10 @@ static void expect_sums(const mv_fragmentation *f, const char *what)
 
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
-    mv_budget budget = {.limit = (uint64_t)4 << 30};
-    mv_arena arena;
-
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
         result r;
-        mv_arena_init(&arena, &budget);
-        find_in(&arena, trace, device, whole_trace, NULL, &r);
+        find_in(mvt_memory(), trace, device, whole_trace, NULL, &r);
         expect_sums(&r.f, name);
-        mv_arena_release(&arena);
     }
 }
 

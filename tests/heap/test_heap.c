@@ -232,26 +232,21 @@ static void expect_final(mv_arena *arena, const mv_trace *trace, const mv_heap *
 
 static void check_snapshot(const mv_trace *trace, const char *name)
 {
-    mv_budget budget = {.limit = (uint64_t)4 << 30};
-    mv_arena arena;
-
     for (uint32_t device = 0; device < mv_trace_devices(trace); device++) {
         mv_lives lives;
         mv_heap heap;
-        mv_arena_init(&arena, &budget);
-        lives = mvt_lives(&arena, trace, device);
-        mvt_ok(mv_heap_init(&arena, trace, &lives, &heap, mvt_err()));
+        lives = mvt_lives(mvt_memory(), trace, device);
+        mvt_ok(mv_heap_init(mvt_memory(), trace, &lives, &heap, mvt_err()));
         expect_sums(&heap, name);
         while (mv_heap_next(&heap)) {
             if (heap.event % 997 == 0) {
                 expect_sums(&heap, name);
-                expect_holes(&arena, &heap, false, name);
+                expect_holes(mvt_memory(), &heap, false, name);
             }
         }
         expect_sums(&heap, name);
-        expect_map(&arena, &heap, name);
-        expect_final(&arena, trace, &heap, name);
-        mv_arena_release(&arena);
+        expect_map(mvt_memory(), &heap, name);
+        expect_final(mvt_memory(), trace, &heap, name);
     }
 }
 

@@ -1,12 +1,10 @@
 /* Work in the background of the user interface: the newest question is answered, and none is
  * answered wrongly. */
-#include <criterion/criterion.h>
 #include <stdatomic.h>
 #include <time.h>
 
+#include "tests/fixture/fixture_test.h"
 #include "view/state/jobs.h"
-
-static mv_budget budget = {.limit = 64u << 20};
 
 typedef struct {
     atomic_int runs;
@@ -49,13 +47,12 @@ static const int *ask(mv_slot *slot, int number, bool *is_current)
 Test(jobs, without_threads_answers_are_there_at_once)
 {
     context c = {.may_go = true};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_of(64u << 20);
     mv_jobs *jobs;
     mv_slot *slot;
     bool is_current;
 
-    mv_arena_init(&arena, &budget);
-    jobs = mv_jobs_open(&arena, &budget, 0, wake, &c);
+    jobs = mv_jobs_open(arena, arena->budget, 0, wake, &c);
     slot = mv_slot_open(jobs, twice, &c, sizeof(int));
     cr_assert_eq(*ask(slot, 21, &is_current), 42);
     cr_assert(is_current);
@@ -65,20 +62,19 @@ Test(jobs, without_threads_answers_are_there_at_once)
     cr_assert(is_current, "no answer is an answer");
     cr_assert(mv_jobs_are_idle(jobs));
     mv_jobs_close(jobs);
-    mv_arena_release(&arena);
-    cr_assert_eq(budget.used, 0);
+    mv_arena_release(arena);
+    cr_assert_eq(arena->budget->used, 0);
 }
 
 Test(jobs, only_the_newest_ask_waits)
 {
     context c = {.may_go = false};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_of(64u << 20);
     mv_jobs *jobs;
     mv_slot *slot;
     bool is_current;
 
-    mv_arena_init(&arena, &budget);
-    jobs = mv_jobs_open(&arena, &budget, 2, wake, &c);
+    jobs = mv_jobs_open(arena, arena->budget, 2, wake, &c);
     slot = mv_slot_open(jobs, twice, &c, sizeof(int));
     for (int i = 1; i <= 50; i++)
         cr_assert_null(ask(slot, i, &is_current));
@@ -90,21 +86,20 @@ Test(jobs, only_the_newest_ask_waits)
     cr_assert(is_current);
     cr_assert_gt(c.wakes, 0);
     mv_jobs_close(jobs);
-    mv_arena_release(&arena);
-    cr_assert_eq(budget.used, 0);
+    mv_arena_release(arena);
+    cr_assert_eq(arena->budget->used, 0);
 }
 
 Test(jobs, an_older_answer_is_shown_until_the_new_one_is_there)
 {
     context c = {.may_go = true};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_of(64u << 20);
     mv_jobs *jobs;
     mv_slot *slot;
     bool is_current;
     const int *old;
 
-    mv_arena_init(&arena, &budget);
-    jobs = mv_jobs_open(&arena, &budget, 1, wake, &c);
+    jobs = mv_jobs_open(arena, arena->budget, 1, wake, &c);
     slot = mv_slot_open(jobs, twice, &c, sizeof(int));
     ask(slot, 1, &is_current);
     wait_until_idle(jobs);
@@ -118,8 +113,8 @@ Test(jobs, an_older_answer_is_shown_until_the_new_one_is_there)
     cr_assert_eq(*ask(slot, 2, &is_current), 4);
     cr_assert(is_current);
     mv_jobs_close(jobs);
-    mv_arena_release(&arena);
-    cr_assert_eq(budget.used, 0);
+    mv_arena_release(arena);
+    cr_assert_eq(arena->budget->used, 0);
 }
 
 /* Many slots, few workers: none starves, and every current answer is right. */
@@ -128,12 +123,11 @@ Test(jobs, many_slots_are_all_answered_by_few_workers)
     enum { SLOTS = 12, ROUNDS = 300 };
     context c = {.may_go = true};
     mv_slot *slots[SLOTS];
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_of(64u << 20);
     mv_jobs *jobs;
     bool is_current;
 
-    mv_arena_init(&arena, &budget);
-    jobs = mv_jobs_open(&arena, &budget, 3, wake, &c);
+    jobs = mv_jobs_open(arena, arena->budget, 3, wake, &c);
     for (int i = 0; i < SLOTS; i++)
         slots[i] = mv_slot_open(jobs, twice, &c, sizeof(int));
     for (int round = 0; round < ROUNDS; round++)
@@ -147,23 +141,22 @@ Test(jobs, many_slots_are_all_answered_by_few_workers)
         cr_assert_eq(*ask(slots[i], (ROUNDS - 1) / 50 * SLOTS + i, &is_current),
                      2 * ((ROUNDS - 1) / 50 * SLOTS + i));
     mv_jobs_close(jobs);
-    mv_arena_release(&arena);
-    cr_assert_eq(budget.used, 0);
+    mv_arena_release(arena);
+    cr_assert_eq(arena->budget->used, 0);
 }
 
 Test(jobs, closing_waits_for_the_workers)
 {
     context c = {.may_go = true};
-    mv_arena arena;
+    mv_arena *arena = mvt_arena_of(64u << 20);
     mv_jobs *jobs;
     bool is_current;
 
-    mv_arena_init(&arena, &budget);
-    jobs = mv_jobs_open(&arena, &budget, 2, NULL, NULL);
+    jobs = mv_jobs_open(arena, arena->budget, 2, NULL, NULL);
     ask(mv_slot_open(jobs, twice, &c, sizeof(int)), 5, &is_current);
     ask(mv_slot_open(jobs, twice, &c, sizeof(int)), 6, &is_current);
     mv_jobs_close(jobs);
     mv_jobs_close(NULL);
-    mv_arena_release(&arena);
-    cr_assert_eq(budget.used, 0);
+    mv_arena_release(arena);
+    cr_assert_eq(arena->budget->used, 0);
 }

@@ -7,15 +7,12 @@
 #include "tests/fixture/fixture_json.h"
 #include "tests/fixture/fixture_program.h"
 
-static mv_budget budget = {.limit = (uint64_t)1 << 30};
-
-static void read_made(mv_arena *arena, const char *name, mv_trace *out)
+static void read_made(const char *name, mv_trace *out)
 {
     char path[256];
 
-    mv_arena_init(arena, &budget);
     snprintf(path, sizeof path, MV_TESTDATA "/releases/%s", name);
-    cr_assert_eq(mv_trace_read(arena, path, NULL, out, mvt_err()), MV_OK, "%s: %s", name,
+    cr_assert_eq(mv_trace_read(mvt_memory(), path, NULL, out, mvt_err()), MV_OK, "%s: %s", name,
                  mvt_err()->detail);
 }
 
@@ -44,12 +41,10 @@ Test(releases, the_keys_tell_the_release)
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         char text[MV_RELEASE_TEXT];
-        mv_arena arena;
         mv_trace trace;
-        read_made(&arena, all[i].name, &trace);
+        read_made(all[i].name, &trace);
         cr_expect_str_eq(mv_release_text(text, mv_release_of(&trace)), all[i].text, "%s: %s",
                          all[i].name, text);
-        mv_arena_release(&arena);
     }
 }
 
@@ -83,19 +78,17 @@ static void check_2_11(const mv_trace *trace, const char *name)
 
 Test(releases, real_snapshots_are_of_their_release)
 {
-    mv_arena arena;
-
-    mv_arena_init(&arena, &budget);
     mvt_each_snapshot(check_2_11);
 }
 
 /* ---- what the file spelled ------------------------------------------------------------------- */
 
-static void check_keys(mv_arena *arena, const char *name, uint32_t keys)
+static void check_keys(const char *name, uint32_t keys)
 {
+    mv_arena *arena = mvt_memory();
     mv_trace trace, bin, compact, plain;
 
-    read_made(arena, name, &trace);
+    read_made(name, &trace);
     cr_expect_eq(trace.keys, keys, "%s: %u", name, trace.keys);
     mvt_ok(mv_trace_read_bytes(arena, mvt_snapshot_of(arena, &trace), &bin, mvt_err()));
     mvt_ok(mv_trace_read_bytes(arena, mvt_compact_of(arena, &bin), &compact, mvt_err()));
@@ -103,21 +96,18 @@ static void check_keys(mv_arena *arena, const char *name, uint32_t keys)
     cr_expect_eq(bin.keys, keys, "%s: %u", name, bin.keys);
     cr_expect_eq(compact.keys, keys, "%s: %u", name, compact.keys);
     cr_expect_eq(plain.keys, keys, "%s: %u", name, plain.keys);
-    mv_arena_release(arena);
 }
 
 Test(releases, formats_keep_the_keys)
 {
     static const uint32_t address = MV_KEYS_KNOWN | MV_KEY_BLOCK_ADDRESS;
-    mv_arena arena;
 
-    check_keys(&arena, "torch_1_13.pickle", MV_KEYS_KNOWN);
-    check_keys(&arena, "torch_2_0.pickle", MV_KEYS_KNOWN);
-    check_keys(&arena, "torch_2_2.pickle", address);
-    check_keys(&arena, "torch_2_3.pickle", address | MV_KEY_SETTINGS);
-    check_keys(&arena, "torch_2_5.pickle", address | MV_KEY_SETTINGS | MV_KEY_ANNOTATIONS);
-    check_keys(&arena, "torch_2_14.pickle",
-               address | MV_KEY_SETTINGS | MV_KEY_ANNOTATIONS | MV_KEY_HOST);
+    check_keys("torch_1_13.pickle", MV_KEYS_KNOWN);
+    check_keys("torch_2_0.pickle", MV_KEYS_KNOWN);
+    check_keys("torch_2_2.pickle", address);
+    check_keys("torch_2_3.pickle", address | MV_KEY_SETTINGS);
+    check_keys("torch_2_5.pickle", address | MV_KEY_SETTINGS | MV_KEY_ANNOTATIONS);
+    check_keys("torch_2_14.pickle", address | MV_KEY_SETTINGS | MV_KEY_ANNOTATIONS | MV_KEY_HOST);
 }
 
 /* The plain form has just the keys and values that its input had, after a way through .bin, too. */
@@ -140,12 +130,11 @@ Test(releases, stacks_come_from_the_history_of_blocks)
 
     for (size_t i = 0; i < 2; i++) {
         uint64_t requested = 0, with_stack = 0;
-        mv_arena arena;
         mv_trace trace;
         mv_lives l;
-        read_made(&arena, names[i], &trace);
+        read_made(names[i], &trace);
         trace.device_count = 0; /* as if nothing had been recorded but the heap */
-        l = mvt_lives(&arena, &trace, 0);
+        l = mvt_lives(mvt_memory(), &trace, 0);
         cr_expect_eq(l.allocs.count, 9);
         for (uint32_t k = 0; k < l.allocs.count; k++) {
             requested += l.allocs.requested[k];
@@ -154,7 +143,6 @@ Test(releases, stacks_come_from_the_history_of_blocks)
         cr_expect_eq(with_stack, 9, "%s", names[i]);
         cr_expect_eq(requested, 2 * (3145728 + 135168 + 2100736 + 700) + 5242880, "%s: %lu",
                      names[i], (unsigned long)requested);
-        mv_arena_release(&arena);
     }
 }
 
@@ -200,18 +188,16 @@ Test(releases, commands_name_the_lines_of_old_files)
 /* An entry that starts elsewhere is an earlier user of the bytes, not the block's own. */
 Test(releases, history_of_others_is_not_the_blocks)
 {
-    mv_arena arena;
     mv_trace trace;
     mv_lives l;
 
-    read_made(&arena, "torch_2_0.pickle", &trace);
+    read_made("torch_2_0.pickle", &trace);
     trace.device_count = 0;
     for (uint32_t i = 0; i < trace.history.count; i++)
         trace.history.addr[i] += 512;
-    l = mvt_lives(&arena, &trace, 0);
+    l = mvt_lives(mvt_memory(), &trace, 0);
     for (uint32_t i = 0; i < l.allocs.count; i++)
         cr_expect_eq(l.allocs.stack[i].row, MV_NO_ROW);
-    mv_arena_release(&arena);
 }
 
 /* ---- torch_npu ------------------------------------------------------------------------------- */
@@ -237,17 +223,15 @@ Test(releases, sizes_and_replay_of_torch_npu)
 
 Test(releases, every_block_of_torch_npu_is_32_bytes_and_rounding)
 {
-    mv_arena arena;
     mv_trace trace;
     mv_lives l;
 
-    read_made(&arena, "npu_rounding.pickle", &trace);
-    l = mvt_lives(&arena, &trace, 0);
+    read_made("npu_rounding.pickle", &trace);
+    l = mvt_lives(mvt_memory(), &trace, 0);
     cr_assert_gt(l.allocs.count, 50);
     for (uint32_t i = 0; i < l.allocs.count; i++)
         cr_expect_eq(l.allocs.block[i], (l.allocs.requested[i] + 32 + 511) / 512 * 512);
     cr_expect_eq(l.doubts.misplaced + l.doubts.resized_blocks + l.doubts.lost_frees, 0);
-    mv_arena_release(&arena);
 }
 
 /* ---- rings ----------------------------------------------------------------------------------- */
@@ -271,20 +255,18 @@ Test(releases, what_the_buffers_of_all_devices_say)
     };
 
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        mv_arena arena;
         mv_trace trace;
         mv_totals totals;
         mv_lives l;
-        read_made(&arena, all[i].name, &trace);
-        l = mvt_lives(&arena, &trace, all[i].device);
-        mvt_ok(mv_totals_find(&arena, &trace, &l, &totals, mvt_err()));
+        read_made(all[i].name, &trace);
+        l = mvt_lives(mvt_memory(), &trace, all[i].device);
+        mvt_ok(mv_totals_find(mvt_memory(), &trace, &l, &totals, mvt_err()));
         cr_expect_eq(l.history, all[i].kind, "%s, device %u: %s", all[i].name, all[i].device,
                      l.history_why);
         cr_expect_eq(l.ring, all[i].ring, "%s, device %u: %u", all[i].name, all[i].device, l.ring);
         cr_expect_eq(totals.audit.exact, all[i].kind == MV_HISTORY_COMPLETE, "%s, device %u",
                      all[i].name, all[i].device);
         cr_expect_eq(totals.audit.total_exact, all[i].kind == MV_HISTORY_COMPLETE);
-        mv_arena_release(&arena);
     }
 }
 
