@@ -7,15 +7,6 @@ void mv_gaps_init(mv_gaps *gaps, mv_arena *arena)
     *gaps = (mv_gaps){.arena = arena, .root = MV_NO_GAP, .spare = MV_NO_GAP};
 }
 
-static uint32_t priority(uint32_t row)
-{
-    row ^= row >> 16;
-    row *= 0x7feb352du;
-    row ^= row >> 15;
-    row *= 0x846ca68bu;
-    return row ^ (row >> 16);
-}
-
 static uint64_t most_of(const mv_gaps *gaps, uint32_t row)
 {
     return row == MV_NO_GAP ? 0 : gaps->gaps[row].most;
@@ -52,7 +43,7 @@ static uint32_t join(mv_gaps *gaps, uint32_t low, uint32_t high)
 {
     if (low == MV_NO_GAP || high == MV_NO_GAP)
         return low == MV_NO_GAP ? high : low;
-    if (priority(low) >= priority(high)) {
+    if (mv_treap_priority(low) >= mv_treap_priority(high)) {
         gaps->gaps[low].right = join(gaps, gaps->gaps[low].right, high);
         refresh(gaps, low);
         return low;

@@ -26,6 +26,17 @@ typedef struct {
     uint32_t spare; /* list of removed rows, by `right` */
 } mv_gaps;
 
+/* The priority of a row in a treap: a hash of its number, so that no file can unbalance the tree.
+ */
+static inline uint32_t mv_treap_priority(uint32_t row)
+{
+    row ^= row >> 16;
+    row *= 0x7feb352du;
+    row ^= row >> 15;
+    row *= 0x846ca68bu;
+    return row ^ (row >> 16);
+}
+
 void mv_gaps_init(mv_gaps *gaps, mv_arena *arena);
 
 /* False when memory is out. */

@@ -1,16 +1,5 @@
 #include "analyze/replay/replay_heap.h"
 
-/* A treap over block rows: priorities are hashes of the row numbers, so no file can unbalance it.
- */
-static uint32_t priority(uint32_t row)
-{
-    row ^= row >> 16;
-    row *= 0x7feb352du;
-    row ^= row >> 15;
-    row *= 0x846ca68bu;
-    return row ^ (row >> 16);
-}
-
 static mv_replay_key key_of(const mv_replay_block *blocks, uint32_t row)
 {
     return (mv_replay_key){blocks[row].stream, blocks[row].size, blocks[row].addr, row};
@@ -31,7 +20,7 @@ void mv_replay_order_add(mv_replay_heap *heap, mv_replay_order *order, uint32_t 
     mv_replay_key key = key_of(blocks, block);
     uint32_t *link = &order->root, *low, *high, rest;
 
-    while (*link != MV_NO_ROW && priority(*link) >= priority(block))
+    while (*link != MV_NO_ROW && mv_treap_priority(*link) >= mv_treap_priority(block))
         link =
             is_less(order, key, key_of(blocks, *link)) ? &blocks[*link].left : &blocks[*link].right;
     rest = *link;
@@ -67,7 +56,7 @@ void mv_replay_order_drop(mv_replay_heap *heap, mv_replay_order *order, uint32_t
     low = blocks[block].left;
     high = blocks[block].right;
     while (low != MV_NO_ROW && high != MV_NO_ROW) {
-        if (priority(low) >= priority(high)) {
+        if (mv_treap_priority(low) >= mv_treap_priority(high)) {
             *link = low;
             link = &blocks[low].right;
             low = *link;
