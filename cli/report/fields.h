@@ -63,7 +63,7 @@ typedef enum {
 
 /* What a row has in one field. What it points to must outlive the call that adds the row. */
 typedef struct {
-    mv_value_kind kind;
+    uint64_t kind;     /* mv_value_kind, without padding after it: trace copies millions */
     const char *shown; /* the cell in text, where it is not what value and unit say; or NULL */
     union {
         uint64_t u64;
