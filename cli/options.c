@@ -162,40 +162,40 @@ typedef struct {
     bool (*take)(mv_options *o, const char *text);
 } argument_reader;
 
-#define INTO(member) offsetof(mv_options, member)
+#define INTO(name) .member = offsetof(mv_options, name)
 
 static const argument_reader readers[MV_OPTION_COUNT] = {
-    [MV_OPTION_DEVICE] = {IS_NUMBER, INTO(device), .most = INT32_MAX},
-    [MV_OPTION_LIMIT] = {IS_NUMBER, INTO(limit), .most = UINT64_MAX},
-    [MV_OPTION_FROM] = {IS_TEXT, INTO(from)},
-    [MV_OPTION_TO] = {IS_TEXT, INTO(to)},
-    [MV_OPTION_OUTPUT] = {IS_TEXT, INTO(output)},
-    [MV_OPTION_FRAMES] = {IS_OTHER, .take = take_frames},
-    [MV_OPTION_COLOR] = {IS_WORD, INTO(color)},
-    [MV_OPTION_STACKS] = {IS_WORD_TEXT, INTO(stacks)},
-    [MV_OPTION_SIZE] = {IS_OTHER, .take = take_size},
-    [MV_OPTION_VIEW] = {IS_WORD, INTO(view)},
-    [MV_OPTION_BY] = {IS_WORD, INTO(by)},
-    [MV_OPTION_THEME] = {IS_OTHER, .take = take_theme},
-    [MV_OPTION_FORMAT] = {IS_WORD, INTO(format)},
-    [MV_OPTION_TABLE] = {IS_OTHER, .take = take_table},
-    [MV_OPTION_FILTER] = {IS_ANY_TEXT,
+    [MV_OPTION_DEVICE] = {.kind = IS_NUMBER, INTO(device), .most = INT32_MAX},
+    [MV_OPTION_LIMIT] = {.kind = IS_NUMBER, INTO(limit), .most = UINT64_MAX},
+    [MV_OPTION_FROM] = {.kind = IS_TEXT, INTO(from)},
+    [MV_OPTION_TO] = {.kind = IS_TEXT, INTO(to)},
+    [MV_OPTION_OUTPUT] = {.kind = IS_TEXT, INTO(output)},
+    [MV_OPTION_FRAMES] = {.kind = IS_OTHER, .take = take_frames},
+    [MV_OPTION_COLOR] = {.kind = IS_WORD, INTO(color)},
+    [MV_OPTION_STACKS] = {.kind = IS_WORD_TEXT, INTO(stacks)},
+    [MV_OPTION_SIZE] = {.kind = IS_OTHER, .take = take_size},
+    [MV_OPTION_VIEW] = {.kind = IS_WORD, INTO(view)},
+    [MV_OPTION_BY] = {.kind = IS_WORD, INTO(by)},
+    [MV_OPTION_THEME] = {.kind = IS_OTHER, .take = take_theme},
+    [MV_OPTION_FORMAT] = {.kind = IS_WORD, INTO(format)},
+    [MV_OPTION_TABLE] = {.kind = IS_OTHER, .take = take_table},
+    [MV_OPTION_FILTER] = {.kind = IS_ANY_TEXT,
                           INTO(filter)}, /* read where it is used: it has messages of its own */
-    [MV_OPTION_TOP] = {IS_OTHER, .take = take_top},
-    [MV_OPTION_AT] = {IS_TEXT, INTO(at)},
-    [MV_OPTION_RULES] = {IS_TEXT, INTO(rules)},
-    [MV_OPTION_SOURCE] = {IS_TEXT, INTO(source)},
-    [MV_OPTION_TARGET] = {IS_SIZE, INTO(target)},
-    [MV_OPTION_FAIL_ON] = {IS_OTHER, .take = take_gate},
-    [MV_OPTION_CONF] = {IS_OTHER, .take = take_conf},
-    [MV_OPTION_SCRIPT] = {IS_TEXT, INTO(script)},
-    [MV_OPTION_SHOT] = {IS_TEXT, INTO(shot)},
-    [MV_OPTION_BENCH] = {IS_WORD_TEXT, INTO(bench)},
-    [MV_OPTION_RENDERER] = {IS_TEXT, INTO(renderer)}, /* SDL knows which there are */
-    [MV_OPTION_SCALE] = {IS_OTHER, .take = take_scale},
-    [MV_OPTION_MEM] = {IS_SIZE, INTO(mem), .least = 1},
-    [MV_OPTION_CAPACITY] = {IS_SIZE, INTO(capacity), .least = 1},
-    [MV_OPTION_MAX_MEMORY] = {IS_SIZE, INTO(max_memory), .least = 1},
+    [MV_OPTION_TOP] = {.kind = IS_OTHER, .take = take_top},
+    [MV_OPTION_AT] = {.kind = IS_TEXT, INTO(at)},
+    [MV_OPTION_RULES] = {.kind = IS_TEXT, INTO(rules)},
+    [MV_OPTION_SOURCE] = {.kind = IS_TEXT, INTO(source)},
+    [MV_OPTION_TARGET] = {.kind = IS_SIZE, INTO(target)},
+    [MV_OPTION_FAIL_ON] = {.kind = IS_OTHER, .take = take_gate},
+    [MV_OPTION_CONF] = {.kind = IS_OTHER, .take = take_conf},
+    [MV_OPTION_SCRIPT] = {.kind = IS_TEXT, INTO(script)},
+    [MV_OPTION_SHOT] = {.kind = IS_TEXT, INTO(shot)},
+    [MV_OPTION_BENCH] = {.kind = IS_WORD_TEXT, INTO(bench)},
+    [MV_OPTION_RENDERER] = {.kind = IS_TEXT, INTO(renderer)}, /* SDL knows which there are */
+    [MV_OPTION_SCALE] = {.kind = IS_OTHER, .take = take_scale},
+    [MV_OPTION_MEM] = {.kind = IS_SIZE, INTO(mem), .least = 1},
+    [MV_OPTION_CAPACITY] = {.kind = IS_SIZE, INTO(capacity), .least = 1},
+    [MV_OPTION_MAX_MEMORY] = {.kind = IS_SIZE, INTO(max_memory), .least = 1},
 };
 
 static bool take(mv_options *o, mv_option_id id, const char *argument)

@@ -308,9 +308,9 @@ static mv_code open_all(player *p, mv_err *err)
     p->view = mv_view_open(o->budget, &opts);
     if (!p->view)
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "viewer");
+    mv_view_begin_at(p->view, &o->start); /* first: a small file is there at once */
     for (uint32_t i = 0; i < o->file_count; i++)
         mv_view_add(p->view, o->files[i]);
-    mv_view_begin_at(p->view, &o->start);
     return MV_OK;
 }
 

@@ -160,9 +160,9 @@ static mv_code open_view(shell *s, mv_err *err)
     s->view = mv_view_open(s->opts->budget, &opts);
     if (!s->view || !open_painter(s))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "window");
+    mv_view_begin_at(s->view, &s->opts->start); /* first: a small file is there at once */
     for (uint32_t i = 0; i < s->opts->file_count; i++)
         mv_view_add(s->view, s->opts->files[i]);
-    mv_view_begin_at(s->view, &s->opts->start);
     return MV_OK;
 }
 

@@ -157,7 +157,8 @@ void mv_view_close(mv_view *view);
 /* Adds a file; the first one is shown. */
 void mv_view_add(mv_view *view, const char *path);
 
-/* Goes there as soon as the first file is shown; the status bar reports what is not a position. */
+/* Goes there as soon as the first file is shown; the status bar reports what is not a position. To
+ * be called before the files are added: one of them may be ready at once. */
 void mv_view_begin_at(mv_view *view, const mv_view_start *start);
 
 void mv_view_input(mv_view *view, const mv_input *input);
