@@ -30,7 +30,7 @@
 #define mv_room(arena, rows, count, capacity) \
     mv_room_for(arena, rows, (uint64_t)(count) + 1, capacity)
 
-/* Puts a row at the end. False as above. */
+/* Puts a row at the end. The row must not read `count`, which changes meanwhile. False as above. */
 #define mv_append(arena, rows, count, capacity, ...) \
     (mv_room(arena, rows, count, capacity) && ((rows)[(count)++] = (__VA_ARGS__), true))
 

@@ -62,7 +62,8 @@ Test(grow, without_room_the_list_is_unchanged)
     cr_assert(l.count > 1000 && l.count == l.capacity);
     for (uint32_t i = 0; i < l.count; i++)
         cr_assert_eq(l.rows[i], i);
-    cr_assert_not(mv_room_for(arena, l.rows, (uint64_t)UINT32_MAX + 1, l.capacity));
+    uint64_t beyond = (uint64_t)UINT32_MAX + 1;
+    cr_assert_not(mv_room_for(arena, l.rows, beyond, l.capacity));
     cr_assert_not(mv_room_for(arena, bytes, UINT64_MAX, wide), "more than there is");
     cr_assert_not(mv_grow_u64(arena, &bytes, &wide, UINT64_MAX / 2, 8), "bytes overflow");
     cr_assert(!bytes && wide == 0);
