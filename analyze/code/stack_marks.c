@@ -12,7 +12,7 @@ enum {
 };
 
 typedef struct {
-    const char *file;     /* part of the path; "/" stands for either slash */
+    const char *file;     /* part of the path; "/" matches either slash */
     const char *function; /* NULL: any */
     uint16_t marks;
 } known_frame;

@@ -20,7 +20,7 @@ enum {
     MV_MARK_MATMUL = 1 << 10        /* multiplies matrices, which may allocate cuBLAS' workspace */
 };
 
-/* Whether a path contains `part` at the start of a component. A slash in `part` stands for either
+/* Whether a path contains `part` at the start of a component. A slash in `part` matches either
  * slash. */
 bool mv_path_has(mv_span path, const char *part);
 

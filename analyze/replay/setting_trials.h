@@ -105,7 +105,7 @@ mv_code mv_trials_try(const mv_trials *trials, const char *conf, mv_trial *out, 
 mv_code mv_trials_try_line(const mv_trials *trials, const mv_sites *sites, uint32_t group,
                            mv_trial *out, mv_err *err);
 
-/* What can be changed in the recorded settings: each bit stands for a few settings. */
+/* What can be changed in the recorded settings: each bit is a few settings. */
 #define MV_TRY_EXPANDABLE  1u  /* expandable_segments:True */
 #define MV_TRY_ROUNDUP     2u  /* roundup_power2_divisions: other values, and none */
 #define MV_TRY_SPLIT_LIMIT 4u  /* max_split_size_mb: several values */

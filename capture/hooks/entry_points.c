@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* The hook whose name stands for `function` in the library that holds it. */
+/* The hook that is called instead of `function` in the library that holds it. */
 static mv_hook_id hook_by_address(const char *symbol, const void *function)
 {
     for (mv_hook_id hook = 0; hook < MV_HOOK_COUNT; hook++)

@@ -129,7 +129,7 @@ static bool rebuild_ranges(mv_load *load, uint16_t kind, uint16_t of_kind, uint6
 /* ---- references to lost rows ------------------------------------------------------------- */
 
 /* What a reference to a lost row becomes: none, the plain tag, or else one row at the end of the
- * table that stands for all unknown ones. */
+ * table that takes the place of all unknown ones. */
 static uint32_t unknown_row(mv_load *load, mv_row_ref ref, mv_load_table *to)
 {
     if (mv_ref_may_be_none(ref))

@@ -45,15 +45,14 @@ static void without_star(char *to, size_t size, const char *from)
     snprintf(to, size, "%.*s%s", (int)strcspn(from, "*"), from, strchr(from, '*') + 1);
 }
 
-/* Whether `text` begins with the word; a capital of the word is a capital of the text. A sign
- * may "stand for" what it means. */
+/* Whether `text` begins with the word; a capital of the word is a capital of the text. */
 static bool has_here(const char *text, const char *word)
 {
     for (; *word; word++, text++)
         if (*text != *word &&
             (isupper((unsigned char)*word) || tolower((unsigned char)*text) != *word))
             return false;
-    return !isalpha((unsigned char)*text) && strncmp(text, " for ", 5) != 0;
+    return !isalpha((unsigned char)*text);
 }
 
 /* The first of the words in a line, which a letter does not precede; -1: none. */

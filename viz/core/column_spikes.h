@@ -1,4 +1,4 @@
-/* What a column does not show. A column stands for many events, but shows the heap after one of
+/* What a column does not show. A column covers many events, but shows the heap after one of
  * them. Its spikes are the allocations that are born in the column and freed before that instant,
  * or born after it and freed before the next column's; the timeline marks them in a lane of their
  * own. */

@@ -38,7 +38,7 @@ typedef struct {
 mv_code mv_envelopes_lay(mv_arena *arena, const mv_trace *trace, const mv_lives *lives,
                          uint32_t from, uint32_t to, uint32_t most, mv_envelopes *out, mv_err *err);
 
-/* The place of an envelope in the picture: its height stands for `most` bytes. */
+/* The place of an envelope in the picture: its height is that of `most` bytes. */
 typedef struct {
     mv_box box;
     mv_envelope envelope;
