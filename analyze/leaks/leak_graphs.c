@@ -1,4 +1,5 @@
 #include "analyze/leaks/leak_graphs.h"
+#include "base/sort.h"
 
 #include <stdlib.h>
 
@@ -41,11 +42,12 @@ static int by_frames(const graph_part *a, const graph_part *b)
 }
 
 /* Parts of one graph become neighbours; the one with a graph's kind and the most bytes is first. */
-static int by_graph(const void *left, const void *right)
+static int by_graph(const void *left, const void *right, const void *context)
 {
     const graph_part *a = left, *b = right;
     int order = by_frames(a, b);
 
+    (void)context;
     if (order != 0)
         return order;
     if (mv_leak_is_graph(a->leak.kind) != mv_leak_is_graph(b->leak.kind))
@@ -87,7 +89,7 @@ bool mv_leak_graphs_join(mv_arena *scratch, const mv_trace *trace, const uint8_t
         return false;
     for (uint32_t k = 0; k < out->count; k++)
         parts[k] = graph_part_of(&g, &out->leaks[k]);
-    qsort(parts, out->count, sizeof *parts, by_graph);
+    mv_sort_by(scratch, parts, out->count, sizeof *parts, by_graph, NULL);
     for (uint32_t k = 0; k < out->count; k++) {
         const graph_part *part = &parts[k];
 

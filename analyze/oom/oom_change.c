@@ -1,4 +1,5 @@
 #include "analyze/oom/oom_change.h"
+#include "base/sort.h"
 
 #include <stdlib.h>
 
@@ -58,11 +59,12 @@ static void open_hole(const mv_heap_map *map, uint32_t segment, uint64_t bytes, 
 
 /* ---- segments to give back ----------------------------------------------------------------- */
 
-static int by_worth(const void *a, const void *b)
+static int by_worth(const void *a, const void *b, const void *context)
 {
     const candidate *x = a, *y = b;
     double left = (double)x->used * (double)y->size, right = (double)y->used * (double)x->size;
 
+    (void)context;
     if (left < right || left > right)
         return left < right ? -1 : 1;
     return (x->segment > y->segment) - (x->segment < y->segment);
@@ -114,7 +116,7 @@ static void find_blocks(const mv_heap *heap, const mv_heap_map *map, mv_oom_need
         out->free_segments = 1;
         add_blocks(map, best.first, best.end, out);
     }
-    qsort(room, count, sizeof *room, by_worth);
+    mv_sort_by(NULL, room, count, sizeof *room, by_worth, NULL);
     give_back(map, room, count, need.segment > need.available ? need.segment - need.available : 0,
               out);
 }

@@ -1,4 +1,5 @@
 #include "analyze/oom/oom_failures.h"
+#include "base/sort.h"
 
 #include <stdlib.h>
 
@@ -111,12 +112,13 @@ static void list_calls(listing *l, const uint32_t *answer)
         add_call(l, answer, refused);
 }
 
-static int by_event(const void *a, const void *b)
+static int by_event(const void *a, const void *b, const void *context)
 {
     const mv_oom *x = a, *y = b;
     uint64_t ax = 2 * (uint64_t)x->event + (x->api_call == MV_NO_ROW);
     uint64_t ay = 2 * (uint64_t)y->event + (y->api_call == MV_NO_ROW);
 
+    (void)context;
     if (ax != ay)
         return ax < ay ? -1 : 1;
     return (x->api_call > y->api_call) - (x->api_call < y->api_call);
@@ -196,7 +198,7 @@ bool mv_oom_failures_list(mv_arena *arena, const mv_trace *trace, const mv_lives
     if (answer && out->ooms) {
         list_events(&l);
         list_calls(&l, answer);
-        qsort(out->ooms, out->count, sizeof *out->ooms, by_event);
+        mv_sort_by(&scratch, out->ooms, out->count, sizeof *out->ooms, by_event, NULL);
         ask_samples(&l);
         count_retries(&l, mv_setting_is_on(trace, "garbage_collection_threshold"));
     }

@@ -1,5 +1,6 @@
 /* Reads docs/snapshot-format.md. A damaged file is read as far as its checksums are right. What is
  * wrong under right checksums, such as a row number out of range, is an error. */
+#include "base/sort.h"
 #include "parse/container/wire_load.h"
 #include "parse/live/read_live.h"
 #include "parse/readers.h"
@@ -164,31 +165,6 @@ typedef struct {
     uint64_t at; /* where it says so */
 } claim;
 
-static int by_table(uint16_t kind, uint32_t device, uint16_t other_kind, uint32_t other_device)
-{
-    if (kind != other_kind)
-        return kind < other_kind ? -1 : 1;
-    return (device > other_device) - (device < other_device);
-}
-
-static int compare_claims(const void *a, const void *b)
-{
-    const claim *x = a, *y = b;
-    return by_table(x->kind, x->device, y->kind, y->device);
-}
-
-static int compare_chunks(const void *a, const void *b)
-{
-    const mv_chunk *x = a, *y = b;
-    int order = by_table(x->head.kind, x->head.device, y->head.kind, y->head.device);
-
-    if (order != 0)
-        return order;
-    if (x->head.first_row != y->head.first_row)
-        return x->head.first_row < y->head.first_row ? -1 : 1;
-    return (x->at > y->at) - (x->at < y->at);
-}
-
 static claim *collect_claims(mv_load *load, uint64_t *count)
 {
     uint64_t most = load->chunk_count + (uint64_t)load->totals.tables + 32;
@@ -212,8 +188,15 @@ static claim *collect_claims(mv_load *load, uint64_t *count)
         claims[(*count)++] =
             (claim){head->kind, head->device, head->table_rows, load->chunks[i].at};
     }
-    qsort(claims, *count, sizeof *claims, compare_claims);
+    mv_sort_rows(&load->scratch, claims, *count, MV_RISING(claim, kind), MV_RISING(claim, device));
     return claims;
+}
+
+static int by_table(uint16_t kind, uint32_t device, uint16_t other_kind, uint32_t other_device)
+{
+    if (kind != other_kind)
+        return kind < other_kind ? -1 : 1;
+    return (device > other_device) - (device < other_device);
 }
 
 static mv_code add_table(mv_load *load, const claim *c, mv_err *err)
@@ -279,8 +262,9 @@ static mv_code list_tables(mv_load *load, mv_err *err)
         code = add_table(load, &claims[i], err);
     if (code != MV_OK)
         return code;
-    if (load->chunk_count)
-        qsort(load->chunks, load->chunk_count, sizeof *load->chunks, compare_chunks);
+    mv_sort_rows(&load->scratch, load->chunks, load->chunk_count, MV_RISING(mv_chunk, head.kind),
+                 MV_RISING(mv_chunk, head.device), MV_RISING(mv_chunk, head.first_row),
+                 MV_RISING(mv_chunk, at));
     return share_chunks(load, err);
 }
 
