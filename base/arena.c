@@ -179,6 +179,26 @@ static void *grow_filed(mv_arena *arena, mv_arena_chunk *old, uint64_t new_bytes
     return grown;
 }
 
+/* A mapping of another size, with the same content; MAP_FAILED when memory is out. */
+#ifdef __SANITIZE_THREAD__
+/* ThreadSanitizer does not see mremap, and takes a new mapping for what was there before. */
+static void *move_mapping(void *old, uint64_t old_bytes, uint64_t bytes)
+{
+    void *moved = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    if (moved != MAP_FAILED) {
+        memcpy(moved, old, old_bytes);
+        munmap(old, old_bytes);
+    }
+    return moved;
+}
+#else
+static void *move_mapping(void *old, uint64_t old_bytes, uint64_t bytes)
+{
+    return mremap(old, old_bytes, bytes, MREMAP_MAYMOVE);
+}
+#endif
+
 void *mv_arena_grow(mv_arena *arena, void *old, uint64_t new_bytes)
 {
     mv_arena_chunk *chunk, *moved;
@@ -198,7 +218,7 @@ void *mv_arena_grow(mv_arena *arena, void *old, uint64_t new_bytes)
         if (!take_budget(arena->budget, more))
             return NULL;
         unlink_large(arena, chunk);
-        moved = mremap(chunk, chunk->mapped, mapped, MREMAP_MAYMOVE);
+        moved = move_mapping(chunk, chunk->mapped, mapped);
         if (moved == MAP_FAILED) {
             give_budget(arena->budget, more);
             link_large(arena, chunk);
