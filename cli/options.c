@@ -210,7 +210,8 @@ static bool take(mv_options *o, mv_option_id id, const char *argument)
     case IS_ANY_TEXT:
     case IS_WORD_TEXT:
         memcpy(member, &argument, sizeof argument);
-        return r->kind == IS_WORD_TEXT ? word >= 0 : r->kind == IS_ANY_TEXT || *argument;
+        return r->kind == IS_WORD_TEXT ? word >= 0
+                                       : r->kind == IS_ANY_TEXT || (argument && *argument);
     case IS_WORD:
         memcpy(member, &word, sizeof word);
         return word >= 0;

@@ -113,7 +113,7 @@ mv_code mv_finalise(mv_budget *budget, const mv_run_names *names, const mv_run_f
 {
     mv_arena arena, scratch;
     const char *stopped;
-    mv_trace trace;
+    mv_trace trace = {0};
 
     mv_arena_init(&arena, budget);
     mv_arena_init(&scratch, budget);

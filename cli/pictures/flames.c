@@ -79,8 +79,8 @@ mv_code mv_paint_flame(mv_drawing *d, const mv_lives *lives, const mv_place *pla
                        mv_scene *out, mv_err *err)
 {
     const mv_options *o = &d->cli->options;
-    const mv_filter_bits *kept;
-    mv_flame flame;
+    const mv_filter_bits *kept = NULL;
+    mv_flame flame = {0};
     mv_flame_tree tree;
     mv_icicle icicle;
 
@@ -164,8 +164,8 @@ static void put_row(mv_drawing *d, const mv_lives *lives, const mv_flame *flame,
 mv_code mv_folded_add(mv_drawing *d, const mv_lives *lives, const mv_place *place, mv_arena *work,
                       mv_err *err)
 {
-    const mv_filter_bits *kept;
-    mv_flame flame;
+    const mv_filter_bits *kept = NULL;
+    mv_flame flame = {0};
 
     if (find_flame(d, lives, place->event, work, &kept, &flame, err) != MV_OK)
         return err->code;

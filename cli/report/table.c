@@ -505,7 +505,7 @@ static void put_csv_outer(const mv_rows *rows, uint32_t *columns)
 static void add_csv(mv_rows *rows, const mv_value *values)
 {
     const mv_table *table = rows->table;
-    uint32_t field, columns = 0;
+    uint32_t field = 0, columns = 0;
     const char *rest;
 
     rows->values = values;
@@ -646,7 +646,7 @@ void mv_rows_add_some(mv_rows *rows, uint32_t count, const mv_named_value *some)
 
 void mv_rows_list_lists(mv_rows *rows, const void *all, const void *one)
 {
-    mv_value values[MV_MOST_FIELDS];
+    mv_value values[MV_MOST_FIELDS] = {0};
 
     (void)all;
     (void)one;

@@ -282,6 +282,8 @@ static mv_code make_room(mv_load *load, mv_load_table *t, mv_err *err)
     uint64_t bytes = 0;
     char *block;
 
+    if (!layout)
+        return MV_OK; /* a kind of table that is not known has no columns */
     if (!counted_in_64_bits(layout) && t->declared_rows >= MV_NO_ROW)
         return mv_fail(err, MV_LIMIT, t->chunk_count ? t->chunks[0].at : 0, "%s: %llu rows",
                        mv_wire_kind_name(layout->kind), (unsigned long long)t->declared_rows);

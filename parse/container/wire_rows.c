@@ -223,9 +223,10 @@ static bool prepare(job *j)
 
 mv_code mv_rows_decode(mv_load *load, mv_err *err)
 {
-    worker workers[MOST_THREADS] = {0};
-    job j = {.load = load, .workers = workers};
+    job j = {.load = load};
+    worker workers[MOST_THREADS] = {{.job = &j}};
 
+    j.workers = workers;
     measure(&j);
     if (!prepare(&j))
         return mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%u chunks", load->chunk_count);

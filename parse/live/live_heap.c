@@ -200,6 +200,7 @@ static void tile_segment(tiling *t, const mv_live_holding *h)
 
     for (; t->next_block < t->blocks.count; t->next_block++) {
         const mv_live_holding *block = &t->blocks.rows[t->next_block];
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a list with a count has rows */
         if (block->list != h->list || block->addr >= end)
             break;
         if (end_of(block) > end) {
@@ -258,7 +259,7 @@ static void tile_all(tiling *t)
         if (segment && (!block || is_first(segment, block))) {
             tile_segment(t, segment);
             next++;
-        } else if (t->heap->has_segments[block->list]) {
+        } else if (block && t->heap->has_segments[block->list]) {
             tile_strays(t, segment && segment->list == block->list ? segment->addr : UINT64_MAX);
         } else {
             t->next_block++;

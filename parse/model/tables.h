@@ -77,8 +77,10 @@ uint64_t mv_table_rows(const mv_trace *trace, const mv_model_table *table, uint3
 /* The pointer of a column in the table's struct. */
 static inline void *mv_column_of(const void *rows, const mv_table_column *column)
 {
-    void *values;
-    memcpy(&values, (const char *)rows + column->at, sizeof values);
+    void *values = NULL;
+
+    if (rows)
+        memcpy(&values, (const char *)rows + column->at, sizeof values);
     return values;
 }
 

@@ -267,7 +267,7 @@ run_one(pickle *p, uint8_t op, const uint8_t *at, const uint8_t **safe)
     mv_machine *m = &p->machine;
     const uint8_t *next = at;
     mv_value value;
-    uint64_t from;
+    uint64_t from = 0;
 
     switch (op) {
     case MV_OP_BINGET:

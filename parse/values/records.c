@@ -275,7 +275,7 @@ static bool block_field(mv_machine *m, const mv_value *key, const mv_value *v, v
 {
     mv_block_row *row = into;
     mv_word word = word_of(key);
-    mv_range rows;
+    mv_range rows = {0};
     uint32_t call;
 
     switch (word) {
@@ -331,7 +331,7 @@ static bool segment_field(mv_machine *m, const mv_value *key, const mv_value *v,
 {
     mv_segment_row *row = into;
     mv_word word = word_of(key);
-    mv_range rows;
+    mv_range rows = {0};
     uint32_t call;
 
     switch (word) {

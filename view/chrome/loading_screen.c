@@ -183,9 +183,10 @@ static void outline_strip(mv_ui *ui, mv_box plot, const uint64_t *low, const uin
     float bottom = plot.y + plot.h;
 
     for (uint32_t i = 0; i < 2 * columns; i++) {
-        float x = plot.x + (float)(wide * (double)((i + 1) / 2));
-        mv_scene_point(&ui->scene, x, bottom - (float)((double)most[i / 2] * high));
-        mv_scene_point(&ui->scene, x, bottom - (float)(low ? (double)low[i / 2] * high : 0));
+        uint32_t inside = i / 2, edge = (i + 1) / 2;
+        float x = plot.x + (float)(wide * edge);
+        mv_scene_point(&ui->scene, x, bottom - (float)((double)most[inside] * high));
+        mv_scene_point(&ui->scene, x, bottom - (float)(low ? (double)low[inside] * high : 0));
     }
     mv_scene_add(&ui->scene, (mv_shape){.kind = MV_SHAPE_STRIP, .fill = fill});
 }
@@ -200,8 +201,10 @@ static void outline_curves(mv_ui *ui, mv_box plot, const mv_saved_device *s, uin
     outline_strip(ui, plot, NULL, s->most, s->columns, high, ui->theme->rest);
     outline_strip(ui, plot, s->least, s->most, s->columns, high, paler);
     for (uint32_t i = 0; i < 2 * s->columns; i++) {
-        float x = plot.x + (float)(wide * (double)((i + 1) / 2));
-        mv_scene_point(&ui->scene, x, plot.y + plot.h - (float)((double)s->reserved[i / 2] * high));
+        uint32_t inside = i / 2, edge = (i + 1) / 2;
+        float x = plot.x + (float)(wide * edge);
+        mv_scene_point(&ui->scene, x,
+                       plot.y + plot.h - (float)((double)s->reserved[inside] * high));
     }
     mv_scene_add(&ui->scene, (mv_shape){.kind = MV_SHAPE_LINE,
                                         .stroke = ui->theme->reserved,
