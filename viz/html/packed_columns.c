@@ -148,6 +148,7 @@ static int deflate_all(z_stream *z, const mv_packed *c, mv_sink *sink)
             z->avail_out = sizeof out;
         }
     }
+    z->next_out = NULL;
     return status;
 }
 
