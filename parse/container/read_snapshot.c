@@ -279,22 +279,21 @@ static bool counted_in_64_bits(const mv_model_table *layout)
 static mv_code make_room(mv_load *load, mv_load_table *t, mv_err *err)
 {
     const mv_model_table *layout = t->layout;
-    uint64_t bytes = 0;
+    uint64_t bytes = 0, at = t->chunk_count && t->chunks ? t->chunks[0].at : MV_NO_OFFSET;
     char *block;
 
     if (!layout)
         return MV_OK; /* a kind of table that is not known has no columns */
     if (!counted_in_64_bits(layout) && t->declared_rows >= MV_NO_ROW)
-        return mv_fail(err, MV_LIMIT, t->chunk_count ? t->chunks[0].at : 0, "%s: %llu rows",
-                       mv_wire_kind_name(layout->kind), (unsigned long long)t->declared_rows);
+        return mv_fail(err, MV_LIMIT, at, "%s: %llu rows", mv_wire_kind_name(layout->kind),
+                       (unsigned long long)t->declared_rows);
     if (t->rows > UINT64_MAX / 1024)
-        return mv_fail(err, MV_NOMEM, t->chunks[0].at, "%s", mv_wire_kind_name(layout->kind));
+        return mv_fail(err, MV_NOMEM, at, "%s", mv_wire_kind_name(layout->kind));
     for (uint32_t i = 0; i < layout->column_count; i++)
         bytes += ((t->rows + 2) * layout->columns[i].size + CACHE_LINE - 1) & ~(CACHE_LINE - 1ull);
     block = mv_arena_push(load->arena, bytes, 1);
     if (!block)
-        return mv_fail(err, MV_NOMEM, t->chunk_count ? t->chunks[0].at : MV_NO_OFFSET,
-                       "%s: %llu rows", mv_wire_kind_name(layout->kind),
+        return mv_fail(err, MV_NOMEM, at, "%s: %llu rows", mv_wire_kind_name(layout->kind),
                        (unsigned long long)t->rows);
     for (uint32_t i = 0; i < layout->column_count; i++) {
         t->columns[i] = block;
