@@ -60,7 +60,7 @@ static void check_frame(mv_view *view, const char *name, const char *what)
     snprintf(text, sizeof text, "%s, %s", name, what);
     cr_assert_not(scene->failed, "%s", text);
     check_pane_texts(scene, view->lower_box, text);
-    if (view->now.main == MV_MAIN_STATE)
+    if (view->now->main == MV_MAIN_STATE)
         check_pane_texts(scene, view->main_box, text);
     mvt_scene_check_contrasts(scene, text);
 }
@@ -70,7 +70,7 @@ static void check_lower_panes(mv_view *view, const char *name)
     char what[100];
 
     for (uint64_t source = 0; source < MV_FLAMES_COUNT; source++) {
-        view->now.tab = MV_TAB_FLAME;
+        view->now->tab = MV_TAB_FLAME;
         mv_view_do(view, MV_DO_flame_source, source);
         if (source % 2)
             mv_view_do(view, MV_DO_flame_weight, 0);
@@ -84,9 +84,9 @@ static void check_lower_panes(mv_view *view, const char *name)
         snprintf(what, sizeof what, "table %u", (unsigned)kind);
         check_frame(view, name, what);
     }
-    view->now.tab = MV_TAB_REPORTS;
+    view->now->tab = MV_TAB_REPORTS;
     check_frame(view, name, "reports");
-    view->now.tab = MV_TAB_DETAILS;
+    view->now->tab = MV_TAB_DETAILS;
     check_frame(view, name, "details");
 }
 
@@ -95,7 +95,7 @@ static void check_view(mv_view *view, const char *name)
     uint32_t events = mv_view_device(view)->lives.events.count;
 
     for (int i = 0; i < 2; i++) {
-        view->now.main = MV_MAIN_STATE;
+        view->now->main = MV_MAIN_STATE;
         view->is_dark = i;
         if (i)
             mv_view_do(view, MV_DO_state_layout, 0);
@@ -119,7 +119,7 @@ Test(panes, state_follows_the_cursor)
     mv_view *view = mvt_view("gpt_train");
     const mv_document_device *d = mv_view_device(view);
 
-    view->now.main = MV_MAIN_STATE;
+    view->now->main = MV_MAIN_STATE;
     for (uint32_t event = 0; event < d->lives.events.count; event += 97) {
         mv_heap_ask ask;
         const mv_heap_answer *answer;
@@ -141,7 +141,7 @@ Test(panes, a_failed_request_is_compared_with_what_is_free)
     mv_view *view = mvt_view("oom_fragmented");
     const mv_oom *oom = mv_view_device(view)->ooms.ooms;
 
-    view->now.main = MV_MAIN_STATE;
+    view->now->main = MV_MAIN_STATE;
     mv_view_move_cursor(view, oom->event);
     cr_expect(mvt_scene_says(mvt_view_frame(view), "OUT OF MEMORY: asked for 400 MiB"));
     cr_expect(mvt_scene_says(&view->ui.scene, "largest hole"));
@@ -167,18 +167,18 @@ Test(panes, a_click_on_a_finding_goes_there_and_back_undoes_it)
     mv_view_state before;
 
     mvt_view_frame(view);
-    before = view->now;
+    before = *view->now;
     click_zone(view, MV_DO_report_row, 0);
-    cr_expect_neq(view->now.pinned, MV_NO_ROW);
-    cr_expect(mv_view_device(view)->leaks.is_leaked[view->now.pinned]);
-    cr_expect_eq(view->now.cursor, mv_view_device(view)->lives.events.count - 1);
-    cr_expect_str_eq(view->now.search, "train.py:62:forward leak");
+    cr_expect_neq(view->now->pinned, MV_NO_ROW);
+    cr_expect(mv_view_device(view)->leaks.is_leaked[view->now->pinned]);
+    cr_expect_eq(view->now->cursor, mv_view_device(view)->lives.events.count - 1);
+    cr_expect_str_eq(view->now->search, "train.py:62:forward leak");
     cr_expect(mvt_scene_says(&view->ui.scene, "12 hits"));
     cr_expect(mv_view_do(view, MV_DO_back, 0));
-    cr_expect_eq(view->now.pinned, before.pinned);
-    cr_expect_eq(view->now.cursor, before.cursor);
-    cr_expect_eq(view->now.from, before.from);
-    cr_expect_str_eq(view->now.search, "");
+    cr_expect_eq(view->now->pinned, before.pinned);
+    cr_expect_eq(view->now->cursor, before.cursor);
+    cr_expect_eq(view->now->from, before.from);
+    cr_expect_str_eq(view->now->search, "");
 }
 
 Test(panes, a_click_on_a_block_pins_it)
@@ -187,18 +187,18 @@ Test(panes, a_click_on_a_block_pins_it)
     const mv_document_device *d = mv_view_device(view);
     uint32_t pinned = 0;
 
-    view->now.main = MV_MAIN_STATE;
+    view->now->main = MV_MAIN_STATE;
     mvt_view_frame(view);
     for (float y = view->main_box.y + 40; y < view->main_box.y + view->main_box.h; y += 12)
         for (float x = 20; x < 1260; x += 130) {
-            view->now.pinned = MV_NO_ROW;
+            view->now->pinned = MV_NO_ROW;
             mvt_view_click(view, x, y);
-            if (view->now.pinned == MV_NO_ROW)
+            if (view->now->pinned == MV_NO_ROW)
                 continue;
-            cr_assert(mv_alloc_is_active(&d->lives, view->now.pinned, view->now.cursor));
+            cr_assert(mv_alloc_is_active(&d->lives, view->now->pinned, view->now->cursor));
             pinned++;
             mvt_view_frame(view);
-            cr_assert_eq(view->hover, view->now.pinned, "what is below the pointer");
+            cr_assert_eq(view->hover, view->now->pinned, "what is below the pointer");
         }
     cr_expect_gt(pinned, 20);
 }
@@ -209,7 +209,7 @@ Test(panes, a_click_on_a_frame_shows_it_alone_and_searches_it)
     const mv_flames_answer *a;
     uint32_t node = 0;
 
-    view->now.tab = MV_TAB_FLAME;
+    view->now->tab = MV_TAB_FLAME;
     mvt_view_frame(view);
     a = view->panels->flames_shown;
     cr_assert_not_null(a);
@@ -219,13 +219,13 @@ Test(panes, a_click_on_a_frame_shows_it_alone_and_searches_it)
     cr_assert_neq(node, 0);
     cr_expect(mv_view_do(view, MV_DO_flame_focus, node));
     mvt_view_frame(view);
-    cr_expect_str_eq(view->now.search, "train.py:74:train_step");
+    cr_expect_str_eq(view->now->search, "train.py:74:train_step");
     a = view->panels->flames_shown;
     cr_expect_str_eq(a->flames.tree.nodes[a->boxes.boxes[0].node].label, "train.py:74 train_step");
     cr_expect(mv_view_do(view, MV_DO_cancel, 0));
     mvt_view_frame(view);
     cr_expect_eq(view->panels->flames_shown->focus, 0, "Escape shows all");
-    cr_expect_str_eq(view->now.search, "train.py:74:train_step", "and nothing else");
+    cr_expect_str_eq(view->now->search, "train.py:74:train_step", "and nothing else");
 }
 
 Test(panes, rows_of_tables_go_to_their_place)
@@ -235,11 +235,11 @@ Test(panes, rows_of_tables_go_to_their_place)
     mv_view_do(view, MV_DO_table_kind, MV_LISTING_EVENTS);
     mv_view_move_cursor(view, 40);
     click_zone(view, MV_DO_table_row, 43);
-    cr_expect_eq(view->now.cursor, 43);
+    cr_expect_eq(view->now->cursor, 43);
     mv_view_do(view, MV_DO_table_kind, MV_LISTING_STACKS);
     click_zone(view, MV_DO_table_row, 0);
-    cr_expect_neq(view->now.pinned, MV_NO_ROW);
-    cr_expect_eq(view->now.cursor, 43, "a stack is a place at the cursor");
+    cr_expect_neq(view->now->pinned, MV_NO_ROW);
+    cr_expect_eq(view->now->cursor, 43, "a stack is a place at the cursor");
     click_zone(view, MV_DO_table_sort, 2);
     cr_expect_eq(view->panels->sort[MV_LISTING_STACKS], 2);
     cr_expect_not(view->panels->is_ascending[MV_LISTING_STACKS]);
@@ -255,14 +255,14 @@ Test(panes, folded_frames_unfold_and_history_is_clicked)
 
     while (!d->leaks.is_leaked[alloc])
         alloc++;
-    view->now.tab = MV_TAB_DETAILS;
+    view->now->tab = MV_TAB_DETAILS;
     mv_view_pin(view, alloc);
     mvt_view_frame(view);
     lines = view->ui.scene.shape_count;
     click_zone(view, MV_DO_details_fold, UINT64_MAX);
     cr_expect_gt(view->ui.scene.shape_count, lines);
     click_zone(view, MV_DO_history_row, 0);
-    cr_expect_eq(view->now.pinned, view->panels->details_shown->history.alloc);
+    cr_expect_eq(view->now->pinned, view->panels->details_shown->history.alloc);
 }
 
 /* ---- memory ------------------------------------------------------------------------------ */
@@ -275,10 +275,10 @@ Test(panes, live_without_memory_for_their_answer)
     mvt_view_frame(view);
     view->budget->limit = view->budget->used + (1 << 20);
     for (int tab = 0; tab < 4; tab++) {
-        view->now.tab = (uint8_t)tab;
-        view->now.main = MV_MAIN_STATE;
+        view->now->tab = (uint8_t)tab;
+        view->now->main = MV_MAIN_STATE;
         mv_view_do(view, MV_DO_table_kind, MV_LISTING_FRAGMENTS);
-        view->now.tab = (uint8_t)tab;
+        view->now->tab = (uint8_t)tab;
         mvt_view_frame(view);
         mvt_view_click(view, 300, 600);
         mvt_view_click(view, 300, 200);

@@ -94,8 +94,8 @@ Test(pane_timeline, isolated_rows_are_stacked_on_each_other)
 {
     mv_view *view = mvt_view("gpt_train");
 
-    snprintf(view->now.search, sizeof view->now.search, "attention");
-    view->now.show = MV_SHOW_ISOLATE;
+    snprintf(view->now->search, sizeof view->now->search, "attention");
+    view->now->show = MV_SHOW_ISOLATE;
     mv_view_frame(view, 1280, 720, 0);
     mv_view_frame(view, 1280, 720, 0);
     cr_assert_not_null(mv_timeline_rows_of(view, false)->only);
@@ -114,8 +114,9 @@ Test(pane_timeline, hover_and_click_name_an_allocation)
     cr_assert(mvt_scene_says(&view->ui.scene, "train.py:81 gpt_train"));
     cr_assert(mvt_scene_says(&view->ui.scene, "never freed"));
     click(view, x, y);
-    cr_assert_eq(view->now.pinned, view->hover);
-    cr_assert(mv_index_is_alive(&mv_view_device(view)->index, view->now.pinned, view->now.cursor));
+    cr_assert_eq(view->now->pinned, view->hover);
+    cr_assert(
+        mv_index_is_alive(&mv_view_device(view)->index, view->now->pinned, view->now->cursor));
 }
 
 /* ---- the window --------------------------------------------------------------------------- */
@@ -129,15 +130,15 @@ Test(pane_timeline, the_wheel_zooms_at_the_pointer)
 
     wheel(view, x, plot.y + 50, 4, 0);
     mv_view_frame(view, 1280, 720, 0);
-    cr_assert_float_eq(view->now.to - view->now.from, 6562 / pow(1.25, 4), 1e-3);
+    cr_assert_float_eq(view->now->to - view->now->from, 6562 / pow(1.25, 4), 1e-3);
     cr_assert_float_eq(mv_viewport_event(&view->timeline->at, x), before, 1e-3);
     wheel(view, x, plot.y + 50, 2, MV_MOD_SHIFT);
     mv_view_frame(view, 1280, 720, 0);
-    cr_assert_not(view->now.fits_height);
+    cr_assert_not(view->now->fits_height);
     do_it(view, MV_DO_fit_all);
-    cr_assert_eq(view->now.from, 0);
-    cr_assert_eq(view->now.to, 6562);
-    cr_assert(view->now.fits_height);
+    cr_assert_eq(view->now->from, 0);
+    cr_assert_eq(view->now->to, 6562);
+    cr_assert(view->now->fits_height);
 }
 
 Test(pane_timeline, a_double_click_fits_the_life)
@@ -153,14 +154,14 @@ Test(pane_timeline, a_double_click_fits_the_life)
     act(view, MV_INPUT_PRESS, x, y, 2);
     act(view, MV_INPUT_RELEASE, x, y, 2);
     mv_view_frame(view, 1280, 720, 0);
-    cr_assert_neq(view->now.pinned, MV_NO_ROW);
-    cr_assert_lt(a->freed[view->now.pinned], MV_NEVER);
-    life = a->freed[view->now.pinned] - a->birth[view->now.pinned];
-    cr_assert_leq(view->now.from, a->birth[view->now.pinned]);
-    cr_assert_geq(view->now.to, a->freed[view->now.pinned]);
-    cr_assert_leq(view->now.to - view->now.from, fmax(4, life * 1.3));
+    cr_assert_neq(view->now->pinned, MV_NO_ROW);
+    cr_assert_lt(a->freed[view->now->pinned], MV_NEVER);
+    life = a->freed[view->now->pinned] - a->birth[view->now->pinned];
+    cr_assert_leq(view->now->from, a->birth[view->now->pinned]);
+    cr_assert_geq(view->now->to, a->freed[view->now->pinned]);
+    cr_assert_leq(view->now->to - view->now->from, fmax(4, life * 1.3));
     do_it(view, MV_DO_fit_selection);
-    cr_assert_not(view->now.fits_height);
+    cr_assert_not(view->now->fits_height);
 }
 
 Test(pane_timeline, the_minimap_moves_the_window)
@@ -172,15 +173,16 @@ Test(pane_timeline, the_minimap_moves_the_window)
     wheel(view, plot.x + plot.w / 2, plot.y + 50, 6, 0);
     mv_view_frame(view, 1280, 720, 0);
     y = view->minimap_box.y + view->minimap_box.h / 2;
-    middle = mv_viewport_x(&view->timeline->map_at, (view->now.from + view->now.to) / 2);
+    middle = mv_viewport_x(&view->timeline->map_at, (view->now->from + view->now->to) / 2);
     act(view, MV_INPUT_PRESS, middle, y, 1);
     act(view, MV_INPUT_MOVE, middle - 100, y, 0);
     act(view, MV_INPUT_RELEASE, middle - 100, y, 1);
     mv_view_frame(view, 1280, 720, 0);
-    cr_assert_float_eq(mv_viewport_x(&view->timeline->map_at, (view->now.from + view->now.to) / 2),
-                       middle - 100, 0.6f);
+    cr_assert_float_eq(
+        mv_viewport_x(&view->timeline->map_at, (view->now->from + view->now->to) / 2), middle - 100,
+        0.6f);
     act(view, MV_INPUT_PRESS, middle, y, 2);
-    cr_assert_eq(view->now.to - view->now.from, 6562);
+    cr_assert_eq(view->now->to - view->now->from, 6562);
 }
 
 /* ---- the selection ------------------------------------------------------------------------ */
@@ -218,8 +220,8 @@ Test(pane_timeline, an_interval_adds_up)
     act(view, MV_INPUT_PRESS, plot.x + 200, plot.y + 20, 1);
     act(view, MV_INPUT_MOVE, plot.x + 600, plot.y + 90, 0);
     act(view, MV_INPUT_RELEASE, plot.x + 600, plot.y + 90, 1);
-    cr_assert(view->now.has_interval);
-    cr_assert_lt(view->now.a, view->now.b);
+    cr_assert(view->now->has_interval);
+    cr_assert_lt(view->now->a, view->now->b);
     mv_view_frame(view, 1280, 720, 0);
     cr_assert(mvt_scene_says(&view->ui.scene, "selected events"));
     for (uint32_t from = 0; from < 6000; from += 700) {
@@ -234,8 +236,8 @@ Test(pane_timeline, an_interval_adds_up)
         cr_assert_eq(found->held_blocks, truth.held_blocks);
     }
     do_it(view, MV_DO_zoom_interval);
-    cr_assert_eq(view->now.from, view->now.a);
-    cr_assert_eq(view->now.to, view->now.b);
+    cr_assert_eq(view->now->from, view->now->a);
+    cr_assert_eq(view->now->to, view->now->b);
 }
 
 Test(pane_timeline, commands_go_places)
@@ -245,20 +247,20 @@ Test(pane_timeline, commands_go_places)
 
     do_it(view, MV_DO_fit_all);
     cr_assert(mv_view_do(view, MV_DO_go_to_event, 3));
-    cr_assert_eq(view->now.cursor, 3);
+    cr_assert_eq(view->now->cursor, 3);
     do_it(view, MV_DO_event_on);
-    cr_assert_eq(view->now.cursor, 4);
+    cr_assert_eq(view->now->cursor, 4);
     do_it(view, MV_DO_event_far_back);
-    cr_assert_eq(view->now.cursor, MV_BEFORE);
+    cr_assert_eq(view->now->cursor, MV_BEFORE);
     do_it(view, MV_DO_oom_on);
-    cr_assert_eq(d->lives.events.action[view->now.cursor], MV_ACTION_OOM);
+    cr_assert_eq(d->lives.events.action[view->now->cursor], MV_ACTION_OOM);
     do_it(view, MV_DO_peak);
-    cr_assert_eq(view->now.cursor, d->peak_event);
+    cr_assert_eq(view->now->cursor, d->peak_event);
     cr_assert(mvt_scene_says(&view->ui.scene, "out of memory: asked for"));
     view = mvt_view("annotated");
     cr_assert(mv_view_do(view, MV_DO_go_to_event, 0));
     do_it(view, MV_DO_mark_on);
-    cr_assert_gt(view->now.cursor, 0);
+    cr_assert_gt(view->now->cursor, 0);
     cr_assert(mvt_scene_says(&view->ui.scene, "backward"));
 }
 
@@ -269,7 +271,7 @@ Test(pane_timeline, a_row_of_the_legend_searches)
     cr_assert(mvt_scene_says(&view->ui.scene, "train.py:62 forward"));
     cr_assert(mv_view_do(view, MV_DO_legend_row, 0));
     mv_view_frame(view, 1280, 720, 0);
-    cr_assert_str_eq(view->now.search, "\"train.py:62:forward\"");
+    cr_assert_str_eq(view->now->search, "\"train.py:62:forward\"");
     cr_assert_not_null(view->matches);
     cr_assert_gt(view->matches->matches, 0);
 }

@@ -11,8 +11,8 @@ Test(view, shows_a_file)
     cr_assert_not(scene->failed);
     cr_assert_not_null(mv_view_device(view));
     cr_assert(mv_view_is_judged(view));
-    cr_assert_eq(view->now.from, 0);
-    cr_assert_eq(view->now.to, mv_view_device(view)->lives.events.count);
+    cr_assert_eq(view->now->from, 0);
+    cr_assert_eq(view->now->to, mv_view_device(view)->lives.events.count);
     cr_assert(mv_view_is_idle(view));
 }
 

@@ -99,7 +99,7 @@ Test(view_commands, all_run)
                 cr_assert(mv_view_do(view, (mv_command_id)i, 0), "%s", mv_view_commands[i].name);
             mv_view_frame(view, 1280, 720, 0);
             cr_assert_not(view->ui.scene.failed, "%s", mv_view_commands[i].name);
-            cr_assert(view->now.from < view->now.to, "%s", mv_view_commands[i].name);
+            cr_assert(view->now->from < view->now->to, "%s", mv_view_commands[i].name);
             mv_view_do(view, MV_DO_cancel, 0);
         }
     cr_assert(view->is_closing);

@@ -50,22 +50,22 @@ Test(view_going, back_and_forward)
 {
     clipboard clip = {""};
     mv_view *view = open_with(&clip, "gpt_train");
-    mv_view_state first = view->now, second;
+    mv_view_state first = *view->now, second;
 
     cr_assert_eq(mv_view_past(view), 0);
     mv_view_show(view, 100, 900);
     mv_view_pin(view, 77);
-    second = view->now;
+    second = *view->now;
     cr_assert_eq(second.pinned, 77);
     mv_view_do(view, MV_DO_back, 0);
-    cr_assert_eq(view->now.pinned, MV_NO_ROW);
-    cr_assert_eq(view->now.from, 100);
+    cr_assert_eq(view->now->pinned, MV_NO_ROW);
+    cr_assert_eq(view->now->from, 100);
     mv_view_do(view, MV_DO_back, 0);
-    cr_assert_eq(memcmp(&view->now, &first, sizeof first), 0);
+    cr_assert_eq(memcmp(view->now, &first, sizeof first), 0);
     cr_assert_not(mv_view_command_is_enabled(view, MV_DO_back));
     mv_view_do(view, MV_DO_forward, 0);
     mv_view_do(view, MV_DO_forward, 0);
-    cr_assert_eq(memcmp(&view->now, &second, sizeof second), 0);
+    cr_assert_eq(memcmp(view->now, &second, sizeof second), 0);
     cr_assert_not(mv_view_command_is_enabled(view, MV_DO_forward));
 }
 
@@ -80,7 +80,7 @@ Test(view_going, steps_are_one_place)
         mv_view_move_cursor(view, i);
     mv_view_do(view, MV_DO_back, 0);
     mv_view_do(view, MV_DO_back, 0);
-    cr_assert_eq(view->now.from, 0);
+    cr_assert_eq(view->now->from, 0);
 }
 
 Test(view_going, the_history_is_bounded)
@@ -116,18 +116,18 @@ Test(view_going, a_row_of_a_table_is_one_place)
 
         for (uint32_t i = 0; i < (full ? 100 : 3); i++)
             mv_view_show(view, i, 1000 + i);
-        before = view->now;
+        before = *view->now;
         mv_panels_go(view, &place);
-        cr_assert_eq(view->now.cursor, 4000);
-        cr_assert_eq(view->now.pinned, 77);
-        cr_assert_str_eq(view->now.search, "train.py:62");
-        cr_assert_eq(view->now.show, MV_SHOW_HIGHLIGHT);
+        cr_assert_eq(view->now->cursor, 4000);
+        cr_assert_eq(view->now->pinned, 77);
+        cr_assert_str_eq(view->now->search, "train.py:62");
+        cr_assert_eq(view->now->show, MV_SHOW_HIGHLIGHT);
         mv_view_do(view, MV_DO_back, 0);
-        cr_assert_eq(memcmp(&view->now, &before, sizeof before), 0);
+        cr_assert_eq(memcmp(view->now, &before, sizeof before), 0);
         mv_view_do(view, MV_DO_forward, 0);
-        cr_assert_eq(view->now.pinned, 77);
+        cr_assert_eq(view->now->pinned, 77);
         for (; mv_view_do(view, MV_DO_back, 0); steps++)
-            cr_assert_eq(view->now.from, full ? 99 - steps : steps < 3 ? 2 - steps : 0);
+            cr_assert_eq(view->now->from, full ? 99 - steps : steps < 3 ? 2 - steps : 0);
         cr_assert_eq(steps, full ? 64 : 4);
     }
 }
@@ -139,24 +139,24 @@ Test(view_going, typed_letters_are_one_place)
     mv_view_state before;
 
     mv_view_show(view, 100, 900);
-    before = view->now;
+    before = *view->now;
     key(view, '/', 0);
     type(view, "forward");
-    cr_assert_eq(view->now.show, MV_SHOW_HIGHLIGHT);
+    cr_assert_eq(view->now->show, MV_SHOW_HIGHLIGHT);
     key(view, MV_KEY_ESCAPE, 0);
     mv_view_do(view, MV_DO_back, 0);
-    cr_assert_eq(memcmp(&view->now, &before, sizeof before), 0);
+    cr_assert_eq(memcmp(view->now, &before, sizeof before), 0);
     mv_view_do(view, MV_DO_forward, 0);
-    cr_assert_str_eq(view->now.search, "forward");
+    cr_assert_str_eq(view->now->search, "forward");
     mv_view_do(view, MV_DO_isolate, 0);
     mv_search_set(view, "loss");
-    cr_assert_eq(view->now.show, MV_SHOW_ISOLATE, "what is isolated stays so");
+    cr_assert_eq(view->now->show, MV_SHOW_ISOLATE, "what is isolated stays so");
     mv_search_set(view, "");
-    cr_assert_eq(view->now.show, MV_SHOW_ALL);
+    cr_assert_eq(view->now->show, MV_SHOW_ALL);
     mv_view_do(view, MV_DO_back, 0);
-    cr_assert_str_eq(view->now.search, "loss");
+    cr_assert_str_eq(view->now->search, "loss");
     mv_view_do(view, MV_DO_back, 0);
-    cr_assert_str_eq(view->now.search, "forward");
+    cr_assert_str_eq(view->now->search, "forward");
 }
 
 /* However often the pointer moves while a button is down. */
@@ -169,7 +169,7 @@ Test(view_going, a_drag_is_one_place)
 
     mv_view_show(view, 100, 900);
     mv_view_frame(view, 1280, 720, 0);
-    before = view->now;
+    before = *view->now;
     plot = view->timeline->plot;
     for (int i = 0; i < 40; i++)
         mv_view_input(view, &(mv_input){.kind = i == 0    ? MV_INPUT_PRESS
@@ -179,9 +179,9 @@ Test(view_going, a_drag_is_one_place)
                                         .clicks = 1,
                                         .x = plot.x + 100 + (float)i * 5,
                                         .y = plot.y + 50});
-    cr_assert(view->now.has_interval);
+    cr_assert(view->now->has_interval);
     mv_view_do(view, MV_DO_back, 0);
-    cr_assert_eq(memcmp(&view->now, &before, sizeof before), 0);
+    cr_assert_eq(memcmp(view->now, &before, sizeof before), 0);
 }
 
 Test(view_going, back_and_forward_between_devices)
@@ -190,22 +190,22 @@ Test(view_going, back_and_forward_between_devices)
     mv_view *view = open_with(&clip, "two_devices");
     mv_view_state states[3];
 
-    states[0] = view->now;
-    mv_view_choose(view, 0, 1 - view->now.device);
+    states[0] = *view->now;
+    mv_view_choose(view, 0, 1 - view->now->device);
     mv_view_frame(view, 1280, 720, 0);
-    states[1] = view->now;
+    states[1] = *view->now;
     mv_view_show(view, 3, 9);
-    states[2] = view->now;
+    states[2] = *view->now;
     for (uint32_t i = 2; i-- > 0;) {
         mv_view_do(view, MV_DO_back, 0);
         mv_view_frame(view, 1280, 720, 0);
-        cr_assert_eq(memcmp(&view->now, &states[i], sizeof states[i]), 0, "%u", i);
+        cr_assert_eq(memcmp(view->now, &states[i], sizeof states[i]), 0, "%u", i);
     }
     cr_assert_not(mv_view_command_is_enabled(view, MV_DO_back));
     for (uint32_t i = 1; i < 3; i++) {
         mv_view_do(view, MV_DO_forward, 0);
         mv_view_frame(view, 1280, 720, 0);
-        cr_assert_eq(memcmp(&view->now, &states[i], sizeof states[i]), 0, "%u", i);
+        cr_assert_eq(memcmp(view->now, &states[i], sizeof states[i]), 0, "%u", i);
     }
 }
 
@@ -216,20 +216,20 @@ Test(view_going, windows_stay_inside)
     double events = mv_view_device(view)->lives.events.count;
 
     mv_view_show(view, -500, 1e12);
-    cr_assert(view->now.from == 0 && view->now.to == events);
+    cr_assert(view->now->from == 0 && view->now->to == events);
     mv_view_show(view, 40, 30);
-    cr_assert(view->now.from == 30 && view->now.to == 40);
+    cr_assert(view->now->from == 30 && view->now->to == 40);
     mv_view_show(view, 50, 50);
-    cr_assert(view->now.from < view->now.to);
+    cr_assert(view->now->from < view->now->to);
     mv_view_show(view, 1e9, 1e9);
-    cr_assert(view->now.from < view->now.to && view->now.to <= events);
+    cr_assert(view->now->from < view->now->to && view->now->to <= events);
     mv_view_move_cursor(view, 4000000);
-    cr_assert_eq(view->now.cursor, (uint32_t)events - 1);
-    cr_assert_geq(view->now.to, events - 1);
+    cr_assert_eq(view->now->cursor, (uint32_t)events - 1);
+    cr_assert_geq(view->now->to, events - 1);
     mv_view_move_cursor(view, MV_BEFORE);
-    cr_assert_eq(view->now.from, 0);
+    cr_assert_eq(view->now->from, 0);
     mv_view_pin(view, UINT32_MAX);
-    cr_assert_eq(view->now.pinned, MV_NO_ROW);
+    cr_assert_eq(view->now->pinned, MV_NO_ROW);
 }
 
 /* What is pinned is seen. */
@@ -242,8 +242,8 @@ Test(view_going, a_pin_is_made_visible)
     for (uint32_t i = 0; i < a->count; i += 37) {
         mv_view_show(view, 3000, 3100);
         mv_view_pin(view, i);
-        cr_assert(a->birth[i] == MV_BEFORE || a->birth[i] < view->now.to, "%u", i);
-        cr_assert(a->freed[i] == MV_NEVER || a->freed[i] > view->now.from, "%u", i);
+        cr_assert(a->birth[i] == MV_BEFORE || a->birth[i] < view->now->to, "%u", i);
+        cr_assert(a->freed[i] == MV_NEVER || a->freed[i] > view->now->from, "%u", i);
     }
 }
 
@@ -268,11 +268,11 @@ Test(view_going, begins_where_the_command_line_says)
                            .main = MV_MAIN_SEGMENTS};
     mv_view *view = begin(&start, "gpt_train");
 
-    cr_assert_eq(view->now.from, 1000);
-    cr_assert_eq(view->now.to, 2000);
-    cr_assert_eq(view->now.cursor, 1500);
-    cr_assert_eq(view->now.main, MV_MAIN_SEGMENTS);
-    cr_assert_str_eq(view->now.search, "train.py:62");
+    cr_assert_eq(view->now->from, 1000);
+    cr_assert_eq(view->now->to, 2000);
+    cr_assert_eq(view->now->cursor, 1500);
+    cr_assert_eq(view->now->main, MV_MAIN_SEGMENTS);
+    cr_assert_str_eq(view->now->search, "train.py:62");
     cr_assert(view->matches && view->matches->matches > 0);
 }
 
@@ -282,8 +282,8 @@ Test(view_going, a_bad_position_is_said)
     mv_view *view = begin(&start, "gpt_train");
 
     cr_assert(view->is_alarm && strstr(view->message, "nothing"), "%s", view->message);
-    cr_assert_eq(view->now.from, 0);
-    cr_assert_eq(view->now.cursor, mv_view_device(view)->peak_event);
+    cr_assert_eq(view->now->from, 0);
+    cr_assert_eq(view->now->cursor, mv_view_device(view)->peak_event);
 }
 
 Test(view_going, a_device_is_chosen)
@@ -351,11 +351,11 @@ Test(view_going, a_copied_command_line_shows_the_same)
             cr_assert_fail("%s", words[i]);
     }
     again = begin(&start, "two_devices");
-    cr_assert_eq(again->now.device, view->now.device);
-    cr_assert_eq(again->now.from, view->now.from);
-    cr_assert_eq(again->now.to, view->now.to);
-    cr_assert_eq(again->now.cursor, view->now.cursor);
-    cr_assert_str_eq(again->now.search, view->now.search);
+    cr_assert_eq(again->now->device, view->now->device);
+    cr_assert_eq(again->now->from, view->now->from);
+    cr_assert_eq(again->now->to, view->now->to);
+    cr_assert_eq(again->now->cursor, view->now->cursor);
+    cr_assert_str_eq(again->now->search, view->now->search);
 }
 
 Test(view_going, a_stack_is_copied)
@@ -380,9 +380,9 @@ Test(view_going, text_is_pasted_into_fields)
 
     key(view, 'F', MV_MOD_CTRL);
     key(view, 'V', MV_MOD_CTRL);
-    cr_assert_str_eq(view->now.search, "size>1Mand more");
+    cr_assert_str_eq(view->now->search, "size>1Mand more");
     key(view, 'U', MV_MOD_CTRL);
-    cr_assert_str_eq(view->now.search, "");
+    cr_assert_str_eq(view->now->search, "");
 }
 
 /* ---- what is written --------------------------------------------------------------------- */

@@ -126,18 +126,18 @@ void mv_do_help(mv_view *view, uint64_t arg)
 
 static void show_main(mv_view *view, mv_main_view main)
 {
-    if (view->now.main == (uint8_t)main)
+    if (view->now->main == (uint8_t)main)
         return;
     mv_view_remember(view);
-    view->now.main = (uint8_t)main;
-    view->now.fits_height = true;
+    view->now->main = (uint8_t)main;
+    view->now->fits_height = true;
 }
 
 static void show_tab(mv_view *view, mv_tab tab)
 {
-    if (view->now.tab != (uint8_t)tab)
+    if (view->now->tab != (uint8_t)tab)
         mv_view_remember(view);
-    view->now.tab = (uint8_t)tab;
+    view->now->tab = (uint8_t)tab;
 }
 
 void mv_do_show_timeline(mv_view *view, uint64_t arg)
@@ -185,14 +185,14 @@ void mv_do_show_reports(mv_view *view, uint64_t arg)
 void mv_do_next_focus(mv_view *view, uint64_t arg)
 {
     (void)arg;
-    show_tab(view, (mv_tab)((view->now.tab + 1) % (MV_TAB_REPORTS + 1)));
+    show_tab(view, (mv_tab)((view->now->tab + 1) % (MV_TAB_REPORTS + 1)));
 }
 
 /* Turns something on, or off when it is on. */
 static void set_show(mv_view *view, mv_show show)
 {
     mv_view_remember(view);
-    view->now.show = view->now.show == (uint8_t)show ? MV_SHOW_ALL : (uint8_t)show;
+    view->now->show = view->now->show == (uint8_t)show ? MV_SHOW_ALL : (uint8_t)show;
 }
 
 void mv_do_highlight(mv_view *view, uint64_t arg)
@@ -239,7 +239,7 @@ void mv_do_smaller(mv_view *view, uint64_t arg)
 
 static void cancel_selection(mv_view *view)
 {
-    mv_view_state *now = &view->now;
+    mv_view_state *now = view->now;
 
     if (*now->search) {
         mv_search_set(view, "");

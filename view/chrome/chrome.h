@@ -112,7 +112,7 @@ const char *mv_command_line(const mv_view *view, mv_arena *arena);
 bool mv_search_open(mv_view *view);
 void mv_search_update(mv_view *view);
 
-/* The search: only these two write view->now.search. Hits are highlighted at least; without words
+/* The search: only these two write view->now->search. Hits are highlighted at least; without words
  * everything is shown. Each search is a place to come back to, but letters typed one after the
  * other are one. */
 void mv_search_set(mv_view *view, const char *words); /* the field follows; "": none */

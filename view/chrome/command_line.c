@@ -53,7 +53,7 @@ static void add_quoted(words *w, const char *text)
 const char *mv_command_line(const mv_view *view, mv_arena *arena)
 {
     const mv_document_device *d = mv_view_device(view);
-    const mv_view_state *now = &view->now;
+    const mv_view_state *now = view->now;
     static const char *const mains[] = {"timeline", "segments", "state"};
     words w = {.text = mv_push_array(arena, char, LINE)};
     uint32_t from = (uint32_t)now->from, to = (uint32_t)ceil(now->to);
@@ -98,10 +98,10 @@ static mv_stack_id pinned_stack(const mv_view *view)
 {
     const mv_lives *lives = &mv_view_device(view)->lives;
 
-    if (view->now.pinned < lives->allocs.count)
-        return lives->allocs.stack[view->now.pinned];
-    if (view->now.pinned_segment < lives->segments.count)
-        return lives->segments.stack[view->now.pinned_segment];
+    if (view->now->pinned < lives->allocs.count)
+        return lives->allocs.stack[view->now->pinned];
+    if (view->now->pinned_segment < lives->segments.count)
+        return lives->segments.stack[view->now->pinned_segment];
     return MV_NO_STACK;
 }
 

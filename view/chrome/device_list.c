@@ -69,8 +69,8 @@ static void choose(mv_view *view, uint32_t file, uint32_t device)
         return;
     }
     mv_view_remember(view);
-    view->now.other_file = file;
-    view->now.other_device = device;
+    view->now->other_file = file;
+    view->now->other_device = device;
 }
 
 void mv_do_choose_device(mv_view *view, uint64_t arg)
@@ -89,14 +89,14 @@ void mv_do_compare(mv_view *view, uint64_t arg)
     row *rows = list(view, &count);
 
     (void)arg;
-    if (view->now.other_file != MV_NO_ROW) {
+    if (view->now->other_file != MV_NO_ROW) {
         mv_view_remember(view);
-        view->now.other_file = view->now.other_device = MV_NO_ROW;
+        view->now->other_file = view->now->other_device = MV_NO_ROW;
         return;
     }
     for (uint32_t i = 0; rows && i < count; i++)
         if (rows[i].device != MV_NO_ROW &&
-            (rows[i].file != view->now.file || rows[i].device != view->now.device)) {
+            (rows[i].file != view->now->file || rows[i].device != view->now->device)) {
             others++;
             last = i;
         }
@@ -115,7 +115,7 @@ static void step(mv_view *view, uint32_t by)
     if (!rows)
         return;
     for (uint32_t i = 0; i < count; i++)
-        if (rows[i].file == view->now.file && rows[i].device == view->now.device)
+        if (rows[i].file == view->now->file && rows[i].device == view->now->device)
             at = i;
     for (uint32_t i = 0; i < count; i++) {
         at = (at + by) % count;
@@ -208,7 +208,7 @@ static void badge(mv_ui *ui, mv_box *box, const char *text)
 static void paint_row(mv_view *view, mv_box box, const row *r, uint64_t most, bool is_chosen)
 {
     mv_ui *ui = &view->ui;
-    bool is_shown = r->file == view->now.file && r->device == view->now.device;
+    bool is_shown = r->file == view->now->file && r->device == view->now->device;
     char peak[MV_SIZE_TEXT];
     mv_box graph, upper;
 

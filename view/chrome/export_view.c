@@ -68,7 +68,7 @@ static mv_code write_html(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err 
 {
     const mv_document_device *d = mv_view_device(view);
     const mv_document *document = mv_view_document(view);
-    mv_html_opening opening = {.from = (uint32_t)view->now.from, .to = (uint32_t)view->now.to};
+    mv_html_opening opening = {.from = (uint32_t)view->now->from, .to = (uint32_t)view->now->to};
     mv_html page;
     mv_code code;
 

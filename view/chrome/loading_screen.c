@@ -116,7 +116,7 @@ static void paint_opened(mv_view *view, const mv_document *d, mv_box *at)
 {
     mv_ui *ui = &view->ui;
     const mv_document_device *device =
-        view->now.device < d->device_count ? &d->devices[view->now.device] : NULL;
+        view->now->device < d->device_count ? &d->devices[view->now->device] : NULL;
 
     line(ui, at, 17, ui->theme->text, d->name);
     if (d->device_count == 0)

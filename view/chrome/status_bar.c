@@ -47,7 +47,7 @@ static const char *hint(mv_view *view)
     if (c->under)
         return mv_scene_format(scene, "click: go there" DOT "%s",
                                hint_of(view, MV_DO_next_focus, "next tab"));
-    if (view->now.has_interval)
+    if (view->now->has_interval)
         return mv_scene_format(scene, "%s" DOT "%s",
                                hint_of(view, MV_DO_zoom_interval, "zoom to the interval"),
                                hint_of(view, MV_DO_cancel, "clear it"));
@@ -72,7 +72,7 @@ static const char *time_text(mv_view *view, const mv_document_device *d, uint32_
 
 static const char *cursor_text(mv_view *view, const mv_document_device *d)
 {
-    uint32_t event = view->now.cursor, count = d->lives.events.count;
+    uint32_t event = view->now->cursor, count = d->lives.events.count;
     mv_levels levels = mv_pyramid_at(&view->levels, event);
     char number[MV_TICK_TEXT], all[MV_TICK_TEXT], allocated[MV_SIZE_TEXT], reserved[MV_SIZE_TEXT];
     const char *where = "before the first event";

@@ -58,7 +58,7 @@ static const char *device_text(mv_view *view)
     if (!mv_view_device(view) || d->device_count < 2)
         return mv_scene_format(&view->ui.scene, "%s", d->name);
     return mv_scene_format(&view->ui.scene, "%s \xc2\xb7 device %u", d->name,
-                           d->devices[view->now.device].device);
+                           d->devices[view->now->device].device);
 }
 
 static void chooser(bar *b, float width)
@@ -90,7 +90,7 @@ static const char *hits_text(mv_view *view)
 {
     char count[MV_TICK_TEXT];
 
-    if (!*view->now.search)
+    if (!*view->now->search)
         return "";
     if (*view->search_why)
         return "?";
@@ -108,9 +108,9 @@ static void search(bar *b)
     const char *hits = hits_text(view);
     mv_box box, count;
 
-    if (*view->now.search) {
-        button(b, true, view->now.show == MV_SHOW_ISOLATE, MV_DO_isolate, "Isolate");
-        button(b, true, view->now.show == MV_SHOW_HIGHLIGHT, MV_DO_highlight, "Highlight");
+    if (*view->now->search) {
+        button(b, true, view->now->show == MV_SHOW_ISOLATE, MV_DO_isolate, "Isolate");
+        button(b, true, view->now->show == MV_SHOW_HIGHLIGHT, MV_DO_highlight, "Highlight");
     }
     box = take(b, b->left.w, false);
     view->chrome->search_box = box;
@@ -130,7 +130,7 @@ static void search(bar *b)
 
 static void views(bar *b)
 {
-    uint8_t main = b->view->now.main;
+    uint8_t main = b->view->now->main;
 
     button(b, false, main == MV_MAIN_TIMELINE, MV_DO_show_timeline, "Timeline");
     button(b, false, main == MV_MAIN_SEGMENTS, MV_DO_show_segments, "Segments");
@@ -142,9 +142,9 @@ static void looks(bar *b)
     mv_scene *scene = &b->view->ui.scene;
 
     button(b, false, false, MV_DO_next_colour,
-           mv_scene_format(scene, "Colour: %s", mv_colour_name(b->view->now.colour)));
+           mv_scene_format(scene, "Colour: %s", mv_colour_name(b->view->now->colour)));
     button(b, false, false, MV_DO_next_clock,
-           mv_scene_format(scene, "Clock: %s", mv_clock_name(b->view->now.clock)));
+           mv_scene_format(scene, "Clock: %s", mv_clock_name(b->view->now->clock)));
 }
 
 static void helpers(bar *b)
@@ -204,7 +204,7 @@ void mv_tabs_paint(mv_view *view, mv_box box)
         mv_box tab = mv_box_cut_left(&box, width);
         tab.y += 2;
         tab.h -= 2;
-        mv_ui_button(ui, tab, view->now.tab == i, tabs[i].command, 0, tabs[i].text);
+        mv_ui_button(ui, tab, view->now->tab == i, tabs[i].command, 0, tabs[i].text);
         mv_box_cut_left(&box, 2);
     }
 }
@@ -247,7 +247,7 @@ void mv_search_paint(mv_view *view)
 {
     mv_ui *ui = &view->ui;
     const mv_view_layout *l = &view->chrome->layout;
-    bool has_text = *view->now.search;
+    bool has_text = *view->now->search;
     float pad = mv_ui_px(ui, 8), width = fminf(mv_ui_px(ui, 440), l->toolbar.w - 2 * pad);
     float lines = has_text ? 2 : EXAMPLES;
     float x = fminf(view->chrome->search_box.x, l->toolbar.w - width - pad);

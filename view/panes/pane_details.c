@@ -352,7 +352,7 @@ static void put_history(details_frame *p)
 
 static uint32_t shown_alloc(const mv_view *view)
 {
-    return view->now.pinned != MV_NO_ROW ? view->now.pinned : view->hover;
+    return view->now->pinned != MV_NO_ROW ? view->now->pinned : view->hover;
 }
 
 static void ask_story(details_frame *p)

@@ -26,8 +26,8 @@ typedef struct {
 /* The selected interval, or else what the timeline shows. */
 static void interval_of(const mv_view *view, uint32_t events, uint32_t *a, uint32_t *b)
 {
-    *a = view->now.has_interval ? view->now.a : (uint32_t)fmax(0, view->now.from);
-    *b = view->now.has_interval ? view->now.b : (uint32_t)ceil(view->now.to);
+    *a = view->now->has_interval ? view->now->a : (uint32_t)fmax(0, view->now->from);
+    *b = view->now->has_interval ? view->now->b : (uint32_t)ceil(view->now->to);
     if (*b > events)
         *b = events;
     if (*a > *b)
@@ -51,7 +51,7 @@ static mv_flames_question question_of(mv_view *view, mv_box box)
     q.width = box.w > 16 ? (uint32_t)box.w : 16;
     interval_of(view, q.device->lives.events.count, &a, &b);
     if (q.source == MV_FLAMES_CURSOR)
-        q.event = view->now.cursor;
+        q.event = view->now->cursor;
     else if (q.source == MV_FLAMES_PEAK)
         q.event = mv_pyramid_range(&view->levels, a ? a - 1 : MV_BEFORE, b).allocated_event;
     if (q.source == MV_FLAMES_HELD || q.source == MV_FLAMES_TEMPORARY) {
@@ -75,12 +75,12 @@ static void read_search(mv_view *view)
     mv_panels *p = view->panels;
     char why[MV_FILTER_WHY];
 
-    if (strcmp(p->filter_text, view->now.search) == 0)
+    if (strcmp(p->filter_text, view->now->search) == 0)
         return;
     mv_filter_release(&p->filter);
     mv_arena_release(&p->filter_arena);
     mv_arena_init(&p->filter_arena, view->budget);
-    memcpy(p->filter_text, view->now.search, sizeof p->filter_text);
+    memcpy(p->filter_text, view->now->search, sizeof p->filter_text);
     p->filter_text[sizeof p->filter_text - 1] = 0;
     if (*p->filter_text == 0 || !mv_filter_read(&p->filter_arena, p->filter_text, &p->filter, why))
         p->filter = (mv_filter){0};

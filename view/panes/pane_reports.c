@@ -148,5 +148,5 @@ void mv_do_report_row(mv_view *view, uint64_t arg)
                                .to = seen->to,
                                .search = seen->search};
     mv_panels_go(view, &place);
-    view->now.main = f->is_about_heap ? MV_MAIN_STATE : MV_MAIN_TIMELINE;
+    view->now->main = f->is_about_heap ? MV_MAIN_STATE : MV_MAIN_TIMELINE;
 }

@@ -55,7 +55,7 @@ mv_heap_ask mv_state_question(const mv_view *view, mv_box box)
     memset(&ask, 0, sizeof ask);
     ask.document = mv_view_document(view);
     ask.device = mv_view_device(view);
-    ask.event = view->now.cursor;
+    ask.event = view->now->cursor;
     ask.by_address = view->panels->by_address;
     ask.columns = rows.w > 4 ? (uint32_t)(rows.w / 2) : 2;
     ask.rows = most > 3 ? (uint32_t)most : 3;
@@ -172,7 +172,7 @@ static float mark_rounding(state_frame *p, const mv_state_box *box, mv_box at)
 /* Whether there is a search and the block does not match it. */
 static bool is_dimmed(const state_frame *p, uint32_t alloc)
 {
-    return p->view->matches && p->view->now.show != MV_SHOW_ALL &&
+    return p->view->matches && p->view->now->show != MV_SHOW_ALL &&
            !mv_filter_has(p->view->matches, alloc);
 }
 
@@ -228,7 +228,7 @@ static bool shows(const state_frame *p, const mv_state_box *box, uint32_t alloc)
 /* Outlines of the pinned block and the one under the pointer. */
 static void outline_box(state_frame *p, uint32_t group, const mv_state_box *box)
 {
-    uint32_t pinned = p->view->now.pinned, hover = p->view->hover;
+    uint32_t pinned = p->view->now->pinned, hover = p->view->hover;
     bool is_pinned = pinned != MV_NO_ROW && shows(p, box, pinned);
     mv_box at = place_of(p, group, box);
     float grow = is_pinned ? 1 : 0;
@@ -532,7 +532,7 @@ static bool input(mv_view *view, mv_box box, const mv_input *in)
         return false;
     if (alloc_of(&p, hit) != MV_NO_ROW)
         mv_view_pin(view, alloc_of(&p, hit));
-    view->now.pinned_segment = p.answer->heap.map.segment[hit->segment];
+    view->now->pinned_segment = p.answer->heap.map.segment[hit->segment];
     return true;
 }
 

@@ -28,7 +28,7 @@ static mv_listing_question question_of(mv_view *view)
     q.is_ascending = p->is_ascending[q.kind];
     /* The other tables do not depend on the cursor: moving it does not rebuild them. */
     if (q.kind == MV_LISTING_STACKS || q.kind == MV_LISTING_FRAGMENTS || q.kind == MV_LISTING_SIZES)
-        q.event = view->now.cursor;
+        q.event = view->now->cursor;
     return q;
 }
 
@@ -96,7 +96,7 @@ static void paint_names(tables_frame *p, mv_box line)
 /* The cursor's event and rows of the pinned allocation have a bar in front. */
 static void mark_row(tables_frame *p, mv_box line, const mv_listing_place *place)
 {
-    const mv_view_state *now = &p->view->now;
+    const mv_view_state *now = p->view->now;
     bool is_cursor = p->answer->table.kind == MV_LISTING_EVENTS && place->event == now->cursor;
     bool is_pinned = now->pinned != MV_NO_ROW && place->alloc == now->pinned;
 
@@ -131,7 +131,7 @@ static void paint_row(tables_frame *p, mv_box line, uint32_t row)
 static void follow_cursor(tables_frame *p)
 {
     mv_panels *panels = p->view->panels;
-    uint32_t cursor = p->view->now.cursor, row = cursor == MV_BEFORE ? 0 : cursor;
+    uint32_t cursor = p->view->now->cursor, row = cursor == MV_BEFORE ? 0 : cursor;
     uint32_t *first = &panels->table_first[MV_LISTING_EVENTS];
 
     if (p->answer->table.kind != MV_LISTING_EVENTS || panels->table_cursor == cursor)
@@ -220,7 +220,7 @@ const mv_pane mv_pane_tables = {paint, input};
 void mv_do_table_kind(mv_view *view, uint64_t arg)
 {
     view->panels->table_kind = (uint8_t)(arg % MV_LISTING_COUNT);
-    view->now.tab = MV_TAB_TABLES;
+    view->now->tab = MV_TAB_TABLES;
 }
 
 void mv_do_table_sort(mv_view *view, uint64_t arg)
@@ -246,7 +246,7 @@ void mv_do_table_row(mv_view *view, uint64_t arg)
     mv_listing_row(&scratch, &a->ask, &a->table, (uint32_t)arg, cells, &place);
     mv_panels_go(view, &place);
     mv_arena_release(&scratch);
-    view->panels->table_cursor = view->now.cursor; /* the list stays where it was clicked */
+    view->panels->table_cursor = view->now->cursor; /* the list stays where it was clicked */
 }
 
 const char *mv_tables_text(mv_view *view, mv_arena *arena)

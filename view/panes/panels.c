@@ -215,7 +215,7 @@ void mv_panels_go(mv_view *view, const mv_listing_place *place)
     if (place->alloc != MV_NO_ROW)
         mv_view_pin(view, place->alloc);
     if (place->has_event) /* pinning may move it */
-        view->now.cursor = place->event;
+        view->now->cursor = place->event;
     if (*place->search)
         mv_search_set(view, place->search);
     mv_view_history_end(view);
@@ -326,7 +326,7 @@ const char *mv_panel_moment(mv_view *view, uint32_t event)
 
 bool mv_panels_cancel(mv_view *view)
 {
-    if (view->now.tab != MV_TAB_FLAME || view->panels->focus == 0)
+    if (view->now->tab != MV_TAB_FLAME || view->panels->focus == 0)
         return false;
     view->panels->focus = 0;
     view->panels->flame_first = 0;

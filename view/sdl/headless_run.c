@@ -103,7 +103,7 @@ static mv_code find_failure(player *p, bool is_idle, mv_err *err)
         if (stage_of(&d->devices[i].stage) == MV_DEVICE_FAILED)
             *err = d->devices[i].failure;
     if (err->code != MV_OK)
-        p->timing->failed_file = p->opts->files[p->view->now.file];
+        p->timing->failed_file = p->opts->files[p->view->now->file];
     else if (is_idle)
         mv_fail(err, MV_FORMAT, MV_NO_OFFSET, "%s", "nothing to show: no events");
     return err->code;
@@ -336,7 +336,7 @@ mv_code mv_viewer_play(const mv_viewer_opts *opts, const mv_viewer_play_opts *pl
     if (code == MV_OK && opts->file_count > 0)
         code = wait_for_timeline(&p, false, err);
     if (code == MV_OK && p.view->chrome->has_bad_start) {
-        out->failed_file = opts->files[p.view->now.file];
+        out->failed_file = opts->files[p.view->now->file];
         code = mv_fail(err, MV_IO, MV_NO_OFFSET, "%s", p.view->message);
     }
     if (code == MV_OK && play->script)

@@ -79,12 +79,12 @@ static uint32_t site_colour(const mv_view *view, const mv_document_device *d, ui
     const mv_site_colours *s = &d->site_colours;
     uint32_t stack = d->lives.allocs.stack[alloc].row;
 
-    if (view->now.colour == MV_COLOUR_SITE && mv_view_is_judged(view) && d->leaks.is_leaked[alloc])
+    if (view->now->colour == MV_COLOUR_SITE && mv_view_is_judged(view) && d->leaks.is_leaked[alloc])
         return theme->leak;
     if (stack >= s->stacks)
         stack = s->stacks;
-    return mv_hue_colour(theme, view->now.colour == MV_COLOUR_SITE ? s->of_stack[stack]
-                                                                   : s->by_content[stack]);
+    return mv_hue_colour(theme, view->now->colour == MV_COLOUR_SITE ? s->of_stack[stack]
+                                                                    : s->by_content[stack]);
 }
 
 static uint32_t category_colour(const mv_view *view, uint32_t category)
@@ -100,7 +100,7 @@ uint32_t mv_view_colour(const mv_view *view, uint32_t alloc)
 
     if (!d || alloc >= d->lives.allocs.count)
         return theme->rest;
-    switch (view->now.colour) {
+    switch (view->now->colour) {
     case MV_COLOUR_CATEGORY:
         return mv_view_is_judged(view)
                    ? category_colour(view, d->attribution.categories.of_alloc[alloc])
@@ -120,6 +120,6 @@ uint32_t mv_view_colour(const mv_view *view, uint32_t alloc)
 
 uint64_t mv_view_colour_key(const mv_view *view)
 {
-    return ((uint64_t)view->now.file << 32 | view->now.device) * 64 + view->now.colour * 4u +
+    return ((uint64_t)view->now->file << 32 | view->now->device) * 64 + view->now->colour * 4u +
            view->is_dark * 2u + mv_view_is_judged(view);
 }

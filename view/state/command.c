@@ -31,8 +31,8 @@ static uint32_t has(const mv_view *view)
         return mv_view_device_count(view) > 1 ? MV_NEEDS_DEVICES : 0;
     has |= MV_NEEDS_DEVICE;
     has |=
-        view->now.pinned != MV_NO_ROW || view->now.pinned_segment != MV_NO_ROW ? MV_NEEDS_PIN : 0;
-    has |= view->now.has_interval ? MV_NEEDS_INTERVAL : 0;
+        view->now->pinned != MV_NO_ROW || view->now->pinned_segment != MV_NO_ROW ? MV_NEEDS_PIN : 0;
+    has |= view->now->has_interval ? MV_NEEDS_INTERVAL : 0;
     has |= view->matches && view->matches->matches ? MV_NEEDS_FILTER : 0;
     has |= device->trace_marks.oom_count ? MV_NEEDS_OOM : 0;
     if (device->trace_marks.mark_count || (mv_view_is_judged(view) && device->leaks.steps.count))

@@ -16,11 +16,11 @@ static void set_window(mv_view *view, double from, double to)
 {
     double events = event_count(mv_view_device(view));
 
-    view->now.from = fmax(0, fmin(from, to));
-    view->now.to = fmin(events, fmax(from, to));
-    if (view->now.to <= view->now.from) {
-        view->now.from = fmin(view->now.from, events - 1);
-        view->now.to = view->now.from + 1;
+    view->now->from = fmax(0, fmin(from, to));
+    view->now->to = fmin(events, fmax(from, to));
+    if (view->now->to <= view->now->from) {
+        view->now->from = fmin(view->now->from, events - 1);
+        view->now->to = view->now->from + 1;
     }
 }
 
@@ -35,13 +35,13 @@ void mv_view_show(mv_view *view, double from, double to)
 /* Moves the window, and widens it if it must, until [a, b] is inside. */
 static void reveal(mv_view *view, double a, double b)
 {
-    double width = view->now.to - view->now.from, margin = fmax(width, b - a) * 0.1;
+    double width = view->now->to - view->now->from, margin = fmax(width, b - a) * 0.1;
 
-    if (a >= view->now.from && b <= view->now.to)
+    if (a >= view->now->from && b <= view->now->to)
         return;
     if (b - a + 2 * margin > width)
         set_window(view, a - margin, b + margin);
-    else if (a < view->now.from)
+    else if (a < view->now->from)
         set_window(view, fmax(0, a - margin), fmax(0, a - margin) + width);
     else {
         double events = event_count(mv_view_device(view)), to = fmin(events, b + margin);
@@ -58,7 +58,7 @@ void mv_view_move_cursor(mv_view *view, uint32_t event)
     if (event != MV_BEFORE && event >= device->lives.events.count)
         event = device->lives.events.count ? device->lives.events.count - 1 : MV_BEFORE;
     mv_view_remember(view);
-    view->now.cursor = event;
+    view->now->cursor = event;
     reveal(view, event == MV_BEFORE ? 0 : event, event == MV_BEFORE ? 0 : event + 1.0);
 }
 
@@ -72,34 +72,34 @@ void mv_view_pin(mv_view *view, uint32_t alloc)
         return;
     a = &device->lives.allocs;
     mv_view_remember(view);
-    view->now.pinned = alloc;
-    view->now.pinned_segment = MV_NO_ROW;
-    if (!mv_index_is_alive(&device->index, alloc, view->now.cursor))
-        view->now.cursor = a->birth[alloc];
+    view->now->pinned = alloc;
+    view->now->pinned_segment = MV_NO_ROW;
+    if (!mv_index_is_alive(&device->index, alloc, view->now->cursor))
+        view->now->cursor = a->birth[alloc];
     birth = a->birth[alloc] == MV_BEFORE ? 0 : a->birth[alloc];
     end = a->freed[alloc] == MV_NEVER ? event_count(device) : a->freed[alloc];
     /* A long life need not fit: where it is visible already, nothing moves. */
-    if (end <= view->now.from || birth >= view->now.to)
-        reveal(view, birth, fmin(end, birth + fmax(1, view->now.to - view->now.from) / 2));
+    if (end <= view->now->from || birth >= view->now->to)
+        reveal(view, birth, fmin(end, birth + fmax(1, view->now->to - view->now->from) / 2));
 }
 
 /* ---- devices ----------------------------------------------------------------------------- */
 
 void mv_view_choose(mv_view *view, uint32_t file, uint32_t device)
 {
-    bool is_other = file != view->now.file || device != view->now.device;
+    bool is_other = file != view->now->file || device != view->now->device;
 
     if (file >= view->document_count)
         return;
     if (is_other && mv_view_device(view))
         mv_view_remember(view);
-    view->now.file = file;
-    view->now.device = device;
-    view->now.from = view->now.to = 0;
-    view->now.fits_height = true;
-    view->now.pinned = view->now.pinned_segment = MV_NO_ROW;
-    view->now.has_interval = false;
-    view->now.cursor = MV_BEFORE;
+    view->now->file = file;
+    view->now->device = device;
+    view->now->from = view->now->to = 0;
+    view->now->fits_height = true;
+    view->now->pinned = view->now->pinned_segment = MV_NO_ROW;
+    view->now->has_interval = false;
+    view->now->cursor = MV_BEFORE;
     view->hover = view->hover_segment = MV_NO_ROW;
     mv_loader_prefer(view->loader, view->documents[file], device);
     mv_navigation_update(view);
@@ -112,7 +112,7 @@ static void settle_device(mv_view *view)
     const mv_view_start *start = &view->chrome->start;
     uint32_t most = 0;
 
-    if (!d || view->now.device != MV_NO_ROW ||
+    if (!d || view->now->device != MV_NO_ROW ||
         atomic_load_explicit(&d->stage, memory_order_acquire) != MV_DOCUMENT_OPENED ||
         d->device_count == 0)
         return;
@@ -122,7 +122,7 @@ static void settle_device(mv_view *view)
     for (uint32_t i = 0; view->chrome->has_start && i < d->device_count; i++)
         if (d->devices[i].device == start->device)
             most = i;
-    view->now.device = most;
+    view->now->device = most;
     mv_loader_prefer(view->loader, d, most);
 }
 
@@ -178,7 +178,7 @@ static void start_cursor(mv_view *view, const mv_document_device *device, mv_win
     }
     mv_arena_init(&scratch, view->budget);
     if (mv_moment_find(&scratch, &device->lives, ask, &found, &err) == MV_OK)
-        view->now.cursor = found.event;
+        view->now->cursor = found.event;
     mv_arena_release(&scratch);
 }
 
@@ -194,7 +194,7 @@ static void begin(mv_view *view, const mv_document_device *device)
         start_cursor(view, device, window);
     if (s->filter)
         mv_search_set(view, s->filter);
-    view->now.main = s->main;
+    view->now->main = s->main;
     mv_view_history_end(view);
     c->has_start = false;
 }
@@ -210,9 +210,9 @@ void mv_navigation_update(mv_view *view)
         return;
     mv_pyramid_reader_init(&view->levels, &device->pyramid);
     c->levels_of = device;
-    if (view->now.to <= view->now.from) {
+    if (view->now->to <= view->now->from) {
         set_window(view, 0, event_count(device));
-        view->now.cursor = device->peak_event;
+        view->now->cursor = device->peak_event;
     }
     if (c->has_start)
         begin(view, device);

@@ -312,7 +312,7 @@ static bool expect_selection(script *s)
 {
     const mv_document_device *d = mv_view_device(s->view);
     const mv_document *document = mv_view_document(s->view);
-    uint32_t row = s->view->now.pinned;
+    uint32_t row = s->view->now->pinned;
     char label[300];
 
     if (!d || row >= d->lives.allocs.count)
@@ -358,7 +358,7 @@ static bool do_expect(script *s)
     if (strcmp(what, "hits") == 0)
         return expect_number(s, s->view->matches ? s->view->matches->matches : 0);
     if (strcmp(what, "cursor") == 0)
-        return expect_number(s, s->view->now.cursor);
+        return expect_number(s, s->view->now->cursor);
     if (strcmp(what, "inputs") == 0)
         return expect_inputs(s);
     return fail(s, "expect what?");

@@ -65,13 +65,13 @@ void mv_search_update(mv_view *view)
     view->matches = view->segment_matches = NULL;
     view->match_bytes = 0;
     *view->search_why = '\0';
-    if (!device || !*view->now.search)
+    if (!device || !*view->now->search)
         return;
     memset(&a, 0, sizeof a);
     a.trace = &document->trace;
     a.device = device;
     a.is_judged = mv_view_is_judged(view);
-    memcpy(a.search, view->now.search, sizeof a.search);
+    memcpy(a.search, view->now->search, sizeof a.search);
     found = mv_slot_ask(view->chrome->matches, &a, &is_current);
     if (!found || !is_current)
         return;
@@ -88,28 +88,28 @@ void mv_search_update(mv_view *view)
 /* A new search is highlighted; when it is cleared, everything is shown. */
 static void set_words(mv_view *view, const char *words)
 {
-    size_t length = mv_utf8_cut(words, sizeof view->now.search - 1);
+    size_t length = mv_utf8_cut(words, sizeof view->now->search - 1);
 
-    memset(view->now.search, 0, sizeof view->now.search);
-    memcpy(view->now.search, words, length);
+    memset(view->now->search, 0, sizeof view->now->search);
+    memcpy(view->now->search, words, length);
     if (length == 0)
-        view->now.show = MV_SHOW_ALL;
-    else if (view->now.show == MV_SHOW_ALL)
-        view->now.show = MV_SHOW_HIGHLIGHT;
+        view->now->show = MV_SHOW_ALL;
+    else if (view->now->show == MV_SHOW_ALL)
+        view->now->show = MV_SHOW_HIGHLIGHT;
 }
 
 void mv_search_set(mv_view *view, const char *words)
 {
     mv_view_remember(view);
     set_words(view, words);
-    mv_field_set(&view->chrome->search, view->now.search);
+    mv_field_set(&view->chrome->search, view->now->search);
 }
 
 void mv_search_typed(mv_view *view)
 {
     const char *words = view->chrome->search.text;
 
-    if (!*view->now.search && *words)
+    if (!*view->now->search && *words)
         mv_view_remember(view);
     set_words(view, words);
 }
@@ -144,7 +144,7 @@ static uint32_t match_before(const mv_filter_bits *bits, uint32_t from)
 void mv_search_go(mv_view *view, bool is_back)
 {
     const mv_filter_bits *bits = view->matches;
-    uint32_t from = view->now.pinned, row;
+    uint32_t from = view->now->pinned, row;
 
     if (!bits)
         return;
@@ -152,7 +152,7 @@ void mv_search_go(mv_view *view, bool is_back)
         from = is_back ? 0 : MV_NO_ROW;
     row = is_back ? match_before(bits, from) : next_match(bits, from + 1);
     if (row == MV_NO_ROW)
-        mv_view_say(view, true, "nothing matches %.200s", view->now.search);
+        mv_view_say(view, true, "nothing matches %.200s", view->now->search);
     else
         mv_view_pin(view, row);
 }

@@ -67,14 +67,15 @@ mv_view *mv_view_open(mv_budget *budget, const mv_view_opts *opts)
         return NULL;
     *view = (mv_view){.opts = *opts, .budget = budget, .arena = arena, .is_dark = opts->is_dark};
     mv_arena_init(&view->frame_arena, budget);
-    view->now = (mv_view_state){.device = MV_NO_ROW,
-                                .tab = MV_TAB_REPORTS,
-                                .fits_height = true,
-                                .cursor = MV_BEFORE,
-                                .pinned = MV_NO_ROW,
-                                .pinned_segment = MV_NO_ROW,
-                                .other_file = MV_NO_ROW,
-                                .other_device = MV_NO_ROW};
+    view->now = &view->state;
+    *view->now = (mv_view_state){.device = MV_NO_ROW,
+                                 .tab = MV_TAB_REPORTS,
+                                 .fits_height = true,
+                                 .cursor = MV_BEFORE,
+                                 .pinned = MV_NO_ROW,
+                                 .pinned_segment = MV_NO_ROW,
+                                 .other_file = MV_NO_ROW,
+                                 .other_device = MV_NO_ROW};
     view->hover = view->hover_segment = MV_NO_ROW;
     view->ui = (mv_ui){.frame = &view->frame_arena,
                        .scale = opts->scale > 0 ? opts->scale : 1,
@@ -132,7 +133,7 @@ void mv_view_add(mv_view *view, const char *path)
 
 const mv_document *mv_view_document(const mv_view *view)
 {
-    return view->now.file < view->document_count ? view->documents[view->now.file] : NULL;
+    return view->now->file < view->document_count ? view->documents[view->now->file] : NULL;
 }
 
 static const mv_document_device *device_of(const mv_view *view, uint32_t file, uint32_t row)
@@ -149,7 +150,7 @@ static const mv_document_device *device_of(const mv_view *view, uint32_t file, u
 
 const mv_document_device *mv_chrome_arrived(const mv_view *view)
 {
-    return device_of(view, view->now.file, view->now.device);
+    return device_of(view, view->now->file, view->now->device);
 }
 
 /* A device that is ready in the middle of a frame, or before its levels can be read, is shown from
@@ -163,7 +164,7 @@ const mv_document_device *mv_view_device(const mv_view *view)
 
 const mv_document_device *mv_view_other(const mv_view *view)
 {
-    return device_of(view, view->now.other_file, view->now.other_device);
+    return device_of(view, view->now->other_file, view->now->other_device);
 }
 
 bool mv_view_is_judged(const mv_view *view)
@@ -228,7 +229,7 @@ static void lay_out(mv_view *view, float width, float height)
 
 static const mv_pane *main_pane(const mv_view *view)
 {
-    return view->now.main == MV_MAIN_STATE ? &mv_pane_state : &mv_pane_timeline;
+    return view->now->main == MV_MAIN_STATE ? &mv_pane_state : &mv_pane_timeline;
 }
 
 static const mv_pane *lower_pane(const mv_view *view)
@@ -238,7 +239,7 @@ static const mv_pane *lower_pane(const mv_view *view)
                                            [MV_TAB_DETAILS] = &mv_pane_details,
                                            [MV_TAB_REPORTS] = &mv_pane_reports};
 
-    return panes[view->now.tab];
+    return panes[view->now->tab];
 }
 
 const mv_pane *mv_chrome_pane_at(const mv_view *view, float x, float y, mv_box *box)

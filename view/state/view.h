@@ -120,7 +120,8 @@ struct mv_view {
     uint32_t document_count;
     mv_document **documents; /* [document_count] */
 
-    mv_view_state now;
+    mv_view_state *now; /* state */
+    mv_view_state state;
     mv_focus focus;
     mv_keymap keymap;
     bool is_dark;

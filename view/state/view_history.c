@@ -30,9 +30,9 @@ void mv_view_remember(mv_view *view)
 
     if (h->paused)
         return;
-    if (h->past_count && is_same_place(&h->past[h->past_count - 1], &view->now))
+    if (h->past_count && is_same_place(&h->past[h->past_count - 1], view->now))
         h->past_count--;
-    push(h->past, &h->past_count, &view->now);
+    push(h->past, &h->past_count, view->now);
     h->future_count = 0;
 }
 
@@ -65,12 +65,12 @@ static void go(mv_view *view, mv_view_state *from, uint32_t *from_count, mv_view
 {
     mv_view_state state = from[--*from_count];
 
-    push(to, to_count, &view->now);
+    push(to, to_count, view->now);
     mv_view_history_pause(view);
-    if (state.file != view->now.file || state.device != view->now.device)
+    if (state.file != view->now->file || state.device != view->now->device)
         mv_view_choose(view, state.file, state.device);
     mv_view_history_end(view);
-    view->now = state;
+    *view->now = state;
     mv_field_set(&view->chrome->search, state.search);
 }
 

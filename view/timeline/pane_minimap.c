@@ -9,7 +9,7 @@ enum { GRIP = 5 };
 /* The minimap has the same clock as the plot above it, and shows all of the trace. */
 static bool open_map(mv_view *view, mv_box box, mv_viewport *out)
 {
-    const mv_timeline_rows *rows = mv_timeline_rows_of(view, view->now.main == MV_MAIN_SEGMENTS);
+    const mv_timeline_rows *rows = mv_timeline_rows_of(view, view->now->main == MV_MAIN_SEGMENTS);
     const mv_document_device *d = mv_view_device(view);
     float pad = mv_ui_px(&view->ui, 2);
     mv_extent all;
@@ -17,7 +17,7 @@ static bool open_map(mv_view *view, mv_box box, mv_viewport *out)
 
     if (!rows || box.w < 4 || box.h < 4)
         return false;
-    if (view->timeline->has_viewport && view->now.main != MV_MAIN_STATE) {
+    if (view->timeline->has_viewport && view->now->main != MV_MAIN_STATE) {
         box.x = view->timeline->plot.x;
         box.w = view->timeline->plot.w;
     }
@@ -83,12 +83,12 @@ static void ticks(mv_view *view, const mv_viewport *at)
         last = x;
         mv_ui_fill(&view->ui, (mv_box){x, at->box.y, 2, at->box.h}, view->ui.theme->alarm);
     }
-    if (view->now.cursor != MV_BEFORE)
+    if (view->now->cursor != MV_BEFORE)
         mv_ui_fill(&view->ui,
-                   (mv_box){mv_viewport_x(at, view->now.cursor), at->box.y, 1, at->box.h},
+                   (mv_box){mv_viewport_x(at, view->now->cursor), at->box.y, 1, at->box.h},
                    view->ui.theme->reserved);
-    if (view->now.has_interval) {
-        float x0 = mv_viewport_x(at, view->now.a), x1 = mv_viewport_x(at, view->now.b);
+    if (view->now->has_interval) {
+        float x0 = mv_viewport_x(at, view->now->a), x1 = mv_viewport_x(at, view->now->b);
         mv_ui_fill(&view->ui, (mv_box){x0, at->box.y + at->box.h - 3, fmaxf(2, x1 - x0), 3},
                    view->ui.theme->outline);
     }
@@ -123,7 +123,7 @@ static void paint(mv_view *view, mv_box box)
 static void press(mv_view *view, const mv_viewport *at, const mv_input *input)
 {
     mv_timeline_pane *pane = view->timeline;
-    float x0 = mv_viewport_x(at, view->now.from), x1 = mv_viewport_x(at, view->now.to);
+    float x0 = mv_viewport_x(at, view->now->from), x1 = mv_viewport_x(at, view->now->to);
     float grip = mv_ui_px(&view->ui, GRIP);
     mv_drag *drag = &pane->drag;
 
@@ -141,7 +141,7 @@ static void press(mv_view *view, const mv_viewport *at, const mv_input *input)
         double by = (double)((input->x - (x0 + x1) / 2) / fmaxf(1, x1 - x0));
         mv_timeline_pan(view, by);
     }
-    drag->shown = (mv_stretch){view->now.from, view->now.to};
+    drag->shown = (mv_stretch){view->now->from, view->now->to};
 }
 
 static void drag_window(mv_view *view, const mv_viewport *at, const mv_input *input)
@@ -160,8 +160,8 @@ static void drag_window(mv_view *view, const mv_viewport *at, const mv_input *in
     else
         shown.to = fmax(mv_stretch_event(scale, x1 + moved), shown.from);
     shown = mv_stretch_valid(scale, shown);
-    view->now.from = shown.from;
-    view->now.to = shown.to;
+    view->now->from = shown.from;
+    view->now->to = shown.to;
     view->timeline->jumps = true;
 }
 

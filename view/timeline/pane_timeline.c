@@ -100,7 +100,7 @@ static bool is_same_goal(const mv_timeline_pane *pane, mv_stretch goal, double y
 static void set_goal(mv_plot *p, bool is_new)
 {
     mv_timeline_pane *pane = p->pane;
-    mv_view_state *now = &p->view->now;
+    mv_view_state *now = p->view->now;
     mv_stretch goal = mv_stretch_valid(&p->rows->scale, (mv_stretch){now->from, now->to});
     double y_from = now->fits_height ? 0 : (double)now->y_from;
     double y_to = now->fits_height ? top_of(p, goal) : (double)now->y_to;
@@ -189,7 +189,7 @@ bool mv_plot_open(mv_plot *p, mv_view *view, mv_box box)
                    .pane = view->timeline,
                    .document = mv_view_document(view),
                    .device = d,
-                   .of_segments = view->now.main == MV_MAIN_SEGMENTS};
+                   .of_segments = view->now->main == MV_MAIN_SEGMENTS};
     if (!d)
         return false;
     p->trace = &p->document->trace;
@@ -291,9 +291,9 @@ static uint32_t border_at(const mv_plot *p, float x)
 
 static void set_interval(mv_view *view, uint32_t a, uint32_t b)
 {
-    view->now.has_interval = a != b;
-    view->now.a = a < b ? a : b;
-    view->now.b = a < b ? b : a;
+    view->now->has_interval = a != b;
+    view->now->a = a < b ? a : b;
+    view->now->b = a < b ? b : a;
 }
 
 static void pin(mv_plot *p, uint32_t rank, uint32_t event)
@@ -302,12 +302,12 @@ static void pin(mv_plot *p, uint32_t rank, uint32_t event)
 
     if (p->of_segments) {
         mv_view_remember(view);
-        view->now.pinned = MV_NO_ROW;
-        view->now.pinned_segment = p->lives->allocs.segment[rank];
-        view->now.cursor = event;
+        view->now->pinned = MV_NO_ROW;
+        view->now->pinned_segment = p->lives->allocs.segment[rank];
+        view->now->cursor = event;
         return;
     }
-    view->now.cursor = event;
+    view->now->cursor = event;
     mv_view_pin(view, rank);
 }
 
@@ -319,11 +319,11 @@ static void click(mv_plot *p, const mv_input *input)
 
     if (!mv_plot_hit(p, input->x, input->y, &event, &hit))
         return;
-    if (view->now.has_interval &&
-        (border_at(p, input->x) < view->now.a || border_at(p, input->x) > view->now.b))
-        view->now.has_interval = false;
+    if (view->now->has_interval &&
+        (border_at(p, input->x) < view->now->a || border_at(p, input->x) > view->now->b))
+        view->now->has_interval = false;
     if (hit.rank == MV_NO_ROW)
-        view->now.cursor = event;
+        view->now->cursor = event;
     else
         pin(p, hit.rank, event);
 }
@@ -335,7 +335,7 @@ static bool is_near(const mv_plot *p, float x, uint32_t event)
 
 static mv_drag_kind drag_at(const mv_plot *p, const mv_input *input, mv_drag *drag)
 {
-    const mv_view_state *now = &p->view->now;
+    const mv_view_state *now = p->view->now;
 
     if (mv_box_has(p->ruler, input->x, input->y))
         return MV_DRAG_SCRUB;
@@ -359,7 +359,7 @@ static void scrub(mv_plot *p, const mv_input *input)
 {
     float x = fminf(fmaxf(input->x, p->plot.x), p->plot.x + p->plot.w - 1);
 
-    p->view->now.cursor = mv_viewport_moment(&p->at, x);
+    p->view->now->cursor = mv_viewport_moment(&p->at, x);
 }
 
 static void press(mv_plot *p, const mv_input *input)
@@ -370,7 +370,7 @@ static void press(mv_plot *p, const mv_input *input)
         return;
     *drag = (mv_drag){.x = input->x,
                       .y = input->y,
-                      .shown = {p->view->now.from, p->view->now.to},
+                      .shown = {p->view->now->from, p->view->now->to},
                       .y_from = p->pane->goal_y_from,
                       .y_to = p->pane->goal_y_to};
     drag->kind = drag_at(p, input, drag);
@@ -393,14 +393,14 @@ static void pan(mv_plot *p, const mv_input *input)
     double up = (double)((input->y - drag->y) / p->plot.h) * (drag->y_to - drag->y_from);
     mv_stretch shown = mv_stretch_pan(&p->rows->scale, drag->shown, by);
 
-    p->view->now.from = shown.from;
-    p->view->now.to = shown.to;
+    p->view->now->from = shown.from;
+    p->view->now->to = shown.to;
     p->pane->jumps = true;
-    if (p->view->now.fits_height)
+    if (p->view->now->fits_height)
         return;
     up = fmax(up, -drag->y_from);
-    p->view->now.y_from = (uint64_t)(drag->y_from + up);
-    p->view->now.y_to = (uint64_t)(drag->y_to + up);
+    p->view->now->y_from = (uint64_t)(drag->y_from + up);
+    p->view->now->y_to = (uint64_t)(drag->y_to + up);
 }
 
 static bool drag_on(mv_plot *p, const mv_input *input)

@@ -10,13 +10,13 @@ static const double zoom_step = 1.6;
 
 static mv_stretch shown_now(const mv_view *view)
 {
-    return (mv_stretch){view->now.from, view->now.to};
+    return (mv_stretch){view->now->from, view->now->to};
 }
 
 static void show(mv_view *view, mv_stretch shown)
 {
-    view->now.from = shown.from;
-    view->now.to = shown.to;
+    view->now->from = shown.from;
+    view->now->to = shown.to;
     view->timeline->is_fitted = false;
 }
 
@@ -32,7 +32,7 @@ static double pointer_share(const mv_view *view)
 
 void mv_timeline_zoom(mv_view *view, double share, double factor)
 {
-    const mv_timeline_rows *rows = mv_timeline_rows_of(view, view->now.main == MV_MAIN_SEGMENTS);
+    const mv_timeline_rows *rows = mv_timeline_rows_of(view, view->now->main == MV_MAIN_SEGMENTS);
 
     if (rows)
         show(view, mv_stretch_zoom(&rows->scale, shown_now(view), share, factor));
@@ -40,7 +40,7 @@ void mv_timeline_zoom(mv_view *view, double share, double factor)
 
 void mv_timeline_pan(mv_view *view, double by)
 {
-    const mv_timeline_rows *rows = mv_timeline_rows_of(view, view->now.main == MV_MAIN_SEGMENTS);
+    const mv_timeline_rows *rows = mv_timeline_rows_of(view, view->now->main == MV_MAIN_SEGMENTS);
 
     if (rows)
         show(view, mv_stretch_pan(&rows->scale, shown_now(view), by));
@@ -57,9 +57,9 @@ void mv_timeline_zoom_y(mv_view *view, double share, double factor)
         return;
     height = fmin(fmax(height, 64), 0x1p62);
     from = fmax(0, fixed - share * height);
-    view->now.fits_height = false;
-    view->now.y_from = (uint64_t)from;
-    view->now.y_to = (uint64_t)(from + height);
+    view->now->fits_height = false;
+    view->now->y_from = (uint64_t)from;
+    view->now->y_to = (uint64_t)(from + height);
 }
 
 static double pointer_height(const mv_view *view)
@@ -114,7 +114,7 @@ void mv_do_fit_all(mv_view *view, uint64_t arg)
     (void)arg;
     mv_view_remember(view);
     show(view, (mv_stretch){0, events ? events : 1});
-    view->now.fits_height = true;
+    view->now->fits_height = true;
 }
 
 void mv_do_fit_height(mv_view *view, uint64_t arg)
@@ -122,11 +122,11 @@ void mv_do_fit_height(mv_view *view, uint64_t arg)
     mv_timeline_pane *pane = view->timeline;
 
     (void)arg;
-    view->now.fits_height = !view->now.fits_height;
-    if (view->now.fits_height)
+    view->now->fits_height = !view->now->fits_height;
+    if (view->now->fits_height)
         return;
-    view->now.y_from = (uint64_t)pane->goal_y_from;
-    view->now.y_to = (uint64_t)pane->goal_y_to;
+    view->now->y_from = (uint64_t)pane->goal_y_from;
+    view->now->y_to = (uint64_t)pane->goal_y_to;
 }
 
 void mv_do_next_clock(mv_view *view, uint64_t arg)
@@ -135,15 +135,15 @@ void mv_do_next_clock(mv_view *view, uint64_t arg)
                      mv_view_device(view)->lives.events.time_us[0] != MV_NO_TIME;
 
     (void)arg;
-    view->now.clock = (uint8_t)((view->now.clock + 1) % 3);
-    if (view->now.clock == MV_CLOCK_TIME && !has_times)
-        view->now.clock = MV_CLOCK_TICKS;
+    view->now->clock = (uint8_t)((view->now->clock + 1) % 3);
+    if (view->now->clock == MV_CLOCK_TIME && !has_times)
+        view->now->clock = MV_CLOCK_TICKS;
 }
 
 void mv_do_next_colour(mv_view *view, uint64_t arg)
 {
     (void)arg;
-    view->now.colour = (uint8_t)((view->now.colour + 1) % MV_COLOUR_COUNT);
+    view->now->colour = (uint8_t)((view->now->colour + 1) % MV_COLOUR_COUNT);
 }
 
 /* ---- the selection ------------------------------------------------------------------------ */
@@ -152,14 +152,14 @@ void mv_do_next_colour(mv_view *view, uint64_t arg)
 static bool pinned_life(const mv_view *view, mv_stretch *out)
 {
     const mv_document_device *d = mv_view_device(view);
-    uint32_t birth, end, row = view->now.pinned, events = d->lives.events.count;
+    uint32_t birth, end, row = view->now->pinned, events = d->lives.events.count;
 
     if (row < d->lives.allocs.count) {
         birth = d->lives.allocs.birth[row];
         end = d->lives.allocs.freed[row];
-    } else if (view->now.pinned_segment < d->lives.segments.count) {
-        birth = d->lives.segments.birth[view->now.pinned_segment];
-        end = d->lives.segments.death[view->now.pinned_segment];
+    } else if (view->now->pinned_segment < d->lives.segments.count) {
+        birth = d->lives.segments.birth[view->now->pinned_segment];
+        end = d->lives.segments.death[view->now->pinned_segment];
     } else {
         return false;
     }
@@ -173,10 +173,10 @@ static void fit_pinned_height(mv_view *view)
 {
     const mv_document_device *d = mv_view_device(view);
     const mv_timeline_rows *rows = mv_timeline_rows_of(view, false);
-    uint32_t rank = view->now.pinned, event;
+    uint32_t rank = view->now->pinned, event;
     double offset, bytes;
 
-    if (rank >= d->lives.allocs.count || view->now.main != MV_MAIN_TIMELINE || !rows ||
+    if (rank >= d->lives.allocs.count || view->now->main != MV_MAIN_TIMELINE || !rows ||
         !rows->has_drawn)
         return;
     event = d->lives.allocs.birth[rank];
@@ -184,14 +184,14 @@ static void fit_pinned_height(mv_view *view)
         event = 0;
     offset = (double)mv_drawn_offset(&rows->drawn, rank, event);
     bytes = (double)d->index.bytes[rank];
-    view->now.fits_height = false;
-    view->now.y_from = (uint64_t)fmax(0, offset - 2 * bytes);
-    view->now.y_to = (uint64_t)(offset + 3 * bytes);
+    view->now->fits_height = false;
+    view->now->y_from = (uint64_t)fmax(0, offset - 2 * bytes);
+    view->now->y_to = (uint64_t)(offset + 3 * bytes);
 }
 
 void mv_do_fit_selection(mv_view *view, uint64_t arg)
 {
-    const mv_timeline_rows *rows = mv_timeline_rows_of(view, view->now.main == MV_MAIN_SEGMENTS);
+    const mv_timeline_rows *rows = mv_timeline_rows_of(view, view->now->main == MV_MAIN_SEGMENTS);
     mv_stretch life;
 
     (void)arg;
@@ -202,11 +202,11 @@ void mv_do_fit_selection(mv_view *view, uint64_t arg)
         return;
     }
     if (!pinned_life(view, &life)) {
-        if (!view->now.has_interval) {
+        if (!view->now->has_interval) {
             mv_view_say(view, false, "%s", "nothing is selected: click an allocation first");
             return;
         }
-        life = (mv_stretch){view->now.a, view->now.b};
+        life = (mv_stretch){view->now->a, view->now->b};
     }
     mv_view_remember(view);
     show(view, mv_stretch_around(&rows->scale, life, 0.1));
@@ -216,7 +216,7 @@ void mv_do_fit_selection(mv_view *view, uint64_t arg)
 void mv_do_zoom_interval(mv_view *view, uint64_t arg)
 {
     (void)arg;
-    mv_view_show(view, view->now.a, view->now.b);
+    mv_view_show(view, view->now->a, view->now->b);
 }
 
 static void select_events(mv_view *view, uint32_t a, uint32_t b)
@@ -229,9 +229,9 @@ static void select_events(mv_view *view, uint32_t a, uint32_t b)
         mv_view_say(view, false, "%s", "it contains no event");
         return;
     }
-    view->now.has_interval = true;
-    view->now.a = a;
-    view->now.b = b;
+    view->now->has_interval = true;
+    view->now->a = a;
+    view->now->b = b;
 }
 
 void mv_do_interval_of_pin(mv_view *view, uint64_t arg)
@@ -258,7 +258,7 @@ void mv_do_select_range(mv_view *view, uint64_t arg)
 static void step(mv_view *view, int64_t by)
 {
     int64_t events = mv_view_device(view)->lives.events.count;
-    int64_t at = view->now.cursor == MV_BEFORE ? -1 : (int64_t)view->now.cursor;
+    int64_t at = view->now->cursor == MV_BEFORE ? -1 : (int64_t)view->now->cursor;
 
     at = at + by < -1 ? -1 : at + by;
     at = at < events ? at : events - 1;
@@ -303,8 +303,8 @@ void mv_do_peak(mv_view *view, uint64_t arg)
 void mv_do_peak_in_view(mv_view *view, uint64_t arg)
 {
     uint32_t events = mv_view_device(view)->lives.events.count;
-    uint32_t from = (uint32_t)fmax(0, ceil(view->now.from));
-    uint32_t to = (uint32_t)fmin(events, ceil(view->now.to));
+    uint32_t from = (uint32_t)fmax(0, ceil(view->now->from));
+    uint32_t to = (uint32_t)fmin(events, ceil(view->now->to));
     mv_extent found;
 
     (void)arg;
@@ -329,7 +329,7 @@ void mv_do_mark_back(mv_view *view, uint64_t arg)
     const mv_mark_lanes *m = mv_timeline_marks(view);
 
     (void)arg;
-    go_to(view, m ? mv_event_before(m->begins, m->begin_count, view->now.cursor) : MV_NO_ROW,
+    go_to(view, m ? mv_event_before(m->begins, m->begin_count, view->now->cursor) : MV_NO_ROW,
           "no marker before the cursor");
 }
 
@@ -338,7 +338,7 @@ void mv_do_mark_on(mv_view *view, uint64_t arg)
     const mv_mark_lanes *m = mv_timeline_marks(view);
 
     (void)arg;
-    go_to(view, m ? mv_event_after(m->begins, m->begin_count, view->now.cursor) : MV_NO_ROW,
+    go_to(view, m ? mv_event_after(m->begins, m->begin_count, view->now->cursor) : MV_NO_ROW,
           "no marker after the cursor");
 }
 
@@ -347,7 +347,7 @@ void mv_do_oom_on(mv_view *view, uint64_t arg)
     const mv_trace_marks *l = &mv_view_device(view)->trace_marks;
 
     (void)arg;
-    go_to(view, mv_event_after(l->ooms, l->oom_count, view->now.cursor),
+    go_to(view, mv_event_after(l->ooms, l->oom_count, view->now->cursor),
           "no out-of-memory event after the cursor");
 }
 
@@ -356,13 +356,13 @@ void mv_do_oom_back(mv_view *view, uint64_t arg)
     const mv_trace_marks *l = &mv_view_device(view)->trace_marks;
 
     (void)arg;
-    go_to(view, mv_event_before(l->ooms, l->oom_count, view->now.cursor),
+    go_to(view, mv_event_before(l->ooms, l->oom_count, view->now->cursor),
           "no out-of-memory event before the cursor");
 }
 
 void mv_do_to_alloc(mv_view *view, uint64_t arg)
 {
-    uint32_t birth = mv_view_device(view)->lives.allocs.birth[view->now.pinned];
+    uint32_t birth = mv_view_device(view)->lives.allocs.birth[view->now->pinned];
 
     (void)arg;
     mv_view_move_cursor(view, birth);
@@ -370,7 +370,7 @@ void mv_do_to_alloc(mv_view *view, uint64_t arg)
 
 void mv_do_to_free(mv_view *view, uint64_t arg)
 {
-    uint32_t end = mv_view_device(view)->lives.allocs.freed[view->now.pinned];
+    uint32_t end = mv_view_device(view)->lives.allocs.freed[view->now->pinned];
 
     (void)arg;
     go_to(view, end, "it is never freed");

@@ -286,9 +286,9 @@ static uint32_t pinned_rank(const mv_plot *p)
     const mv_alloc_lives *a = &p->lives->allocs;
 
     if (!p->of_segments)
-        return p->view->now.pinned;
-    for (uint32_t r = 0; p->view->now.pinned_segment != MV_NO_ROW && r < a->count; r++)
-        if (a->segment[r] == p->view->now.pinned_segment)
+        return p->view->now->pinned;
+    for (uint32_t r = 0; p->view->now->pinned_segment != MV_NO_ROW && r < a->count; r++)
+        if (a->segment[r] == p->view->now->pinned_segment)
             return r;
     return MV_NO_ROW;
 }

@@ -29,7 +29,7 @@ static bool is_dimmed(const mv_plot *p, uint32_t rank)
 {
     const mv_view *view = p->view;
 
-    return view->matches && view->now.show == MV_SHOW_HIGHLIGHT &&
+    return view->matches && view->now->show == MV_SHOW_HIGHLIGHT &&
            !mv_filter_has(view->matches, rank);
 }
 

@@ -16,7 +16,7 @@ static const uint64_t is_leak_key = 1ull << 40, no_stack_key = 1ull << 41, rest_
 
 static bool is_by_line(const mv_plot *p)
 {
-    return p->view->now.colour == MV_COLOUR_SITE || p->view->now.colour == MV_COLOUR_STACK;
+    return p->view->now->colour == MV_COLOUR_SITE || p->view->now->colour == MV_COLOUR_STACK;
 }
 
 /* The row of a stream or pool is that of the segment, like its colour. */
@@ -27,7 +27,7 @@ static uint32_t segment_row(const mv_plot *p, uint32_t alloc)
 
     if (segment >= s->count)
         return MV_NO_ROW;
-    return p->view->now.colour == MV_COLOUR_STREAM ? s->stream[segment].row : s->pool[segment].row;
+    return p->view->now->colour == MV_COLOUR_STREAM ? s->stream[segment].row : s->pool[segment].row;
 }
 
 /* What the allocations of one row have in common. */
@@ -37,7 +37,7 @@ static uint64_t group_key(const mv_plot *p, uint32_t alloc)
     bool is_judged = mv_view_is_judged(p->view);
     uint64_t leak = is_judged && p->device->leaks.is_leaked[alloc] ? is_leak_key : 0;
 
-    switch (p->view->now.colour) {
+    switch (p->view->now->colour) {
     case MV_COLOUR_CATEGORY:
         return is_judged ? p->device->attribution.categories.of_alloc[alloc] : MV_CATEGORY_UNKNOWN;
     case MV_COLOUR_SIZE:
@@ -199,7 +199,7 @@ static const char *label_of(mv_plot *p, const mv_legend_group *g)
 
     if (g->key == rest_key)
         return "others";
-    switch (p->view->now.colour) {
+    switch (p->view->now->colour) {
     case MV_COLOUR_CATEGORY:
         return mv_view_is_judged(p->view) ? p->device->attribution.categories.name[g->key]
                                           : "not known yet";
@@ -346,7 +346,7 @@ static void paint_keys(mv_plot *p, mv_box *box)
         key_line(p, box, theme->alarm, false,
                  mv_scene_format(&p->ui->scene, "device %u of %.100s",
                                  mv_view_other(p->view)->device,
-                                 p->view->documents[p->view->now.other_file]->name));
+                                 p->view->documents[p->view->now->other_file]->name));
     mv_box_cut_top(box, mv_ui_px(p->ui, 6));
 }
 
@@ -380,7 +380,7 @@ void mv_plot_colours(mv_plot *p, mv_box box)
         MV_COLOUR_LIST(MV_LEGEND_TITLE)
 #undef MV_LEGEND_TITLE
     };
-    uint32_t event = p->view->now.cursor;
+    uint32_t event = p->view->now->cursor;
     bool is_peak = event == p->device->peak_event;
     char size[MV_SIZE_TEXT];
     mv_box title;
@@ -391,7 +391,7 @@ void mv_plot_colours(mv_plot *p, mv_box box)
     title = mv_box_cut_top(&box, mv_ui_px(p->ui, ROW));
     mv_ui_text(p->ui, title, MV_UI_SMALL, p->ui->theme->faint_text, MV_ANCHOR_START,
                mv_scene_format(&p->ui->scene, "%s, %s %s",
-                               titles[p->view->now.colour % MV_COLOUR_COUNT],
+                               titles[p->view->now->colour % MV_COLOUR_COUNT],
                                mv_size_text(size, p->pane->legend.bytes),
                                is_peak ? "of the peak" : "at the cursor"));
     paint_groups(p, &box);

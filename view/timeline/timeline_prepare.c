@@ -12,9 +12,9 @@
 /* What is isolated, as a number; 0: nothing. */
 static uint64_t only_key_of(const mv_view *view, bool of_segments)
 {
-    if (of_segments || view->now.show != MV_SHOW_ISOLATE || !view->matches)
+    if (of_segments || view->now->show != MV_SHOW_ISOLATE || !view->matches)
         return 0;
-    return XXH3_64bits(view->now.search, strlen(view->now.search)) | 1;
+    return XXH3_64bits(view->now->search, strlen(view->now->search)) | 1;
 }
 
 static const uint64_t *copy_isolated(mv_view *view)
@@ -66,7 +66,7 @@ static void ask_anew(mv_view *view, mv_asked_rows *g, uint32_t k, const mv_index
     g->ask = (mv_timeline_rows_ask){.index = index,
                                     .only = only_key ? copy_isolated(view) : NULL,
                                     .id = ++view->timeline->last_rows,
-                                    .clock = view->now.clock,
+                                    .clock = view->now->clock,
                                     .of_segments = k};
     g->only_key = only_key;
     g->is_found = false;
@@ -88,12 +88,12 @@ const mv_timeline_rows *mv_timeline_rows_of(mv_view *view, bool of_segments)
 
     if (!d)
         return NULL;
-    if (is_asked(shown, index, view->now.clock, only_key))
+    if (is_asked(shown, index, view->now->clock, only_key))
         return answer(shown);
-    if (!is_asked(next, index, view->now.clock, only_key) && (next->ask.id == 0 || next->is_found))
+    if (!is_asked(next, index, view->now->clock, only_key) && (next->ask.id == 0 || next->is_found))
         ask_anew(view, next, k, index, only_key);
     rows = answer(next);
-    if (rows && is_asked(next, index, view->now.clock, only_key)) {
+    if (rows && is_asked(next, index, view->now->clock, only_key)) {
         pane->shown_rows[k] = !pane->shown_rows[k];
         leave(pane, shown);
         return rows;

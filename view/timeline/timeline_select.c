@@ -80,7 +80,7 @@ static const char *sums_line(mv_plot *p, const mv_interval_sums *sums)
 
 static const char *interval_line(mv_plot *p)
 {
-    const mv_view_state *now = &p->view->now;
+    const mv_view_state *now = p->view->now;
     mv_interval_ask ask = {p->index, &p->device->pyramid, now->a, now->b};
     const char *from = mv_plot_time(p, now->a), *to = mv_plot_time(p, now->b);
     char a[MV_TICK_TEXT], b[MV_TICK_TEXT];
@@ -97,7 +97,7 @@ static const char *interval_line(mv_plot *p)
 
 void mv_plot_readout(mv_plot *p)
 {
-    const mv_view_state *now = &p->view->now;
+    const mv_view_state *now = p->view->now;
     mv_box box = p->head;
     const char *text;
 
@@ -123,7 +123,7 @@ static void shade(mv_plot *p, float from, float to, uint32_t colour)
 /* What is not selected is veiled, so that the selection keeps its colours. */
 void mv_plot_interval(mv_plot *p)
 {
-    const mv_view_state *now = &p->view->now;
+    const mv_view_state *now = p->view->now;
     uint32_t veil = (p->ui->theme->plot & ~0xffu) | 0xa0, edge = p->ui->theme->outline;
     float from, to;
 
@@ -145,7 +145,7 @@ void mv_plot_interval(mv_plot *p)
 
 void mv_plot_cursor(mv_plot *p)
 {
-    uint32_t cursor = p->view->now.cursor, colour = p->ui->theme->outline;
+    uint32_t cursor = p->view->now->cursor, colour = p->ui->theme->outline;
     double middle;
     float x;
 

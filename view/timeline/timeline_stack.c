@@ -74,15 +74,15 @@ static uint64_t colours_key(const mv_plot *p)
         uint64_t key, matches, rows;
     } parts = {mv_view_colour_key(view), 0, p->ui->theme->plot};
 
-    if (view->matches && view->now.show == MV_SHOW_HIGHLIGHT)
-        parts.matches = XXH3_64bits(view->now.search, strlen(view->now.search)) | 1;
+    if (view->matches && view->now->show == MV_SHOW_HIGHLIGHT)
+        parts.matches = XXH3_64bits(view->now->search, strlen(view->now->search)) | 1;
     return XXH3_64bits(&parts, sizeof parts);
 }
 
 static void tint_allocs(mv_plot *p, const mv_tile *tile, uint32_t *pixels)
 {
     const mv_view *view = p->view;
-    bool is_dimmed = view->matches && view->now.show == MV_SHOW_HIGHLIGHT;
+    bool is_dimmed = view->matches && view->now->show == MV_SHOW_HIGHLIGHT;
     mv_tile_paint paint = {.class_of = p->pane->class_of,
                            .colours = p->pane->colours,
                            .preexisting = p->lives->events.count ? p->index->preexisting : 0,
