@@ -14,7 +14,7 @@
 #include "analyze/filter/filter.h"
 #include "analyze/flame/flame.h"
 #include "cli/commands.h"
-#include "view/state/view.h"
+#include "view/frame/view.h"
 #include "viz/html/html.h"
 #include "viz/scene/scene.h"
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "view/state/view.h"
+#include "view/frame/view.h"
 
 enum { WIDTH = 1000, HEIGHT = 600, MOST_FRAMES = 100000 };
 

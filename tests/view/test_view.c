@@ -1,7 +1,7 @@
 /* The viewer without a window: files, inputs, what is shown. */
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
-#include "view/state/view.h"
+#include "view/frame/view.h"
 
 Test(view, shows_a_file)
 {

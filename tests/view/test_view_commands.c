@@ -1,6 +1,6 @@
 /* The table of commands: keys, names, and the manual that is made of it. */
 #include "tests/fixture/fixture_view.h"
-#include "view/state/view.h"
+#include "view/frame/view.h"
 
 typedef struct {
     uint32_t key;

@@ -6,7 +6,7 @@
 #include "tests/fixture/fixture_view.h"
 #include "view/chrome/chrome.h"
 #include "view/panes/panels.h"
-#include "view/state/script.h"
+#include "view/script.h"
 #include "view/timeline/pane_timeline.h"
 
 typedef struct {

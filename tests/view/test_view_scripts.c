@@ -5,7 +5,7 @@
 #include <png.h>
 
 #include "tests/fixture/fixture_view.h"
-#include "view/state/script.h"
+#include "view/script.h"
 #include "viz/scene/png.h"
 
 enum { TOLERANCE = 8, PATH = 600 };

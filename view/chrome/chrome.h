@@ -1,12 +1,11 @@
 /* Everything around the panes, and what they share: bars, overlays, fields, history, the search,
  * and the routing of the pointer. Its files:
  *
- *     state/view.c            opening, the frame, where the panes are
- *     state/input_routing.c   inputs: to fields, overlays, commands, panes
- *     state/navigation.c      going somewhere: cursor, pin, window, device
- *     state/view_history.c    back and forward
- *     state/colouring.c       colours of allocations
- *     state/search_hits.c     the search
+ *     view.c                  opening, the frame, where the panes are
+ *     intents/input_routing.c inputs: to fields, overlays, commands, panes
+ *     intents/navigation.c    going somewhere: cursor, pin, window, device
+ *     intents/view_history.c  back and forward
+ *     intents/search_hits.c   the search
  *     chrome/toolbar.c, status_bar.c, loading_screen.c      always there
  *     chrome/help.c, command_list.c, device_list.c, export_view.c      overlays
  *     chrome/chrome.c         the commands of all these
@@ -15,8 +14,8 @@
 #define MV_CHROME_H
 
 #include "view/chrome/field.h"
+#include "view/intents/view_history.h"
 #include "view/panes/panes.h"
-#include "view/state/view_history.h"
 
 enum { MV_MOST_FILES = 1024 };
 

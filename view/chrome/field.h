@@ -2,7 +2,7 @@
 #ifndef MV_FIELD_H
 #define MV_FIELD_H
 
-#include "view/chrome/ui.h"
+#include "view/frame/ui.h"
 #include "view/state/user_input.h"
 
 enum { MV_FIELD_TEXT = 1024 };

@@ -6,7 +6,7 @@
 #ifndef MV_ALLOCATION_HISTORY_H
 #define MV_ALLOCATION_HISTORY_H
 
-#include "view/state/document.h"
+#include "view/document/document.h"
 
 enum { MV_MOST_OCCUPANTS = 10000 }; /* most rows of a history that are kept: the latest ones */
 

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "view/state/search_text.h"
-#include "view/state/view.h"
+#include "view/document/search_text.h"
+#include "view/frame/view.h"
 
 static uint32_t group_of(const mv_sites *sites, mv_stack_id stack)
 {

@@ -4,7 +4,7 @@
 #define MV_FINDING_PLACES_H
 
 #include "analyze/advice/findings.h"
-#include "view/state/document.h"
+#include "view/document/document.h"
 
 typedef struct {
     uint32_t from, to;  /* events [from, to) to show */

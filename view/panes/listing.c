@@ -9,8 +9,8 @@
 #include "base/size.h"
 #include "base/sort.h"
 #include "base/text.h"
+#include "view/document/search_text.h"
 #include "view/panes/listing_parts.h"
-#include "view/state/search_text.h"
 #include "viz/scene/axis.h"
 
 const char *mv_listing_name(uint32_t kind)

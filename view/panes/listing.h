@@ -12,7 +12,7 @@
 #ifndef MV_LISTING_H
 #define MV_LISTING_H
 
-#include "view/state/document.h"
+#include "view/document/document.h"
 #include "viz/core/heap_moment.h"
 
 #define MV_LISTING_LIST(X)    \

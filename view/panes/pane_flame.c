@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "view/chrome/chrome.h"
+#include "view/document/search_text.h"
 #include "view/panes/panels.h"
-#include "view/state/search_text.h"
 #include "viz/pictures/icicle.h"
 #include "viz/scene/axis.h"
 #include "viz/scene/heading.h"

@@ -8,7 +8,7 @@
 #ifndef MV_PANES_H
 #define MV_PANES_H
 
-#include "view/state/view.h"
+#include "view/frame/view.h"
 
 typedef struct {
     void (*paint)(mv_view *view, mv_box box);

@@ -9,11 +9,11 @@
 #include "base/sort.h"
 #include "parse/source/same_file.h"
 #include "view/chrome/chrome.h"
+#include "view/script.h"
 #include "view/sdl/canvas.h"
 #include "view/sdl/panzoom.h"
 #include "view/sdl/scene_painter.h"
 #include "view/sdl/viewer.h"
-#include "view/state/script.h"
 #include "viz/scene/png.h"
 
 enum { WIDTH = 1600, HEIGHT = 900, TEXTURE_BYTES = 24 << 20 };

@@ -10,7 +10,7 @@
 #ifndef MV_PANZOOM_H
 #define MV_PANZOOM_H
 
-#include "view/state/view.h"
+#include "view/frame/view.h"
 
 /* The inputs before frame `frame` of `frames`. */
 void mv_panzoom_step(mv_view *view, uint32_t frame, uint32_t frames);

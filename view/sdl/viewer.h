@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "view/state/view.h"
+#include "view/frame/view.h"
 
 typedef struct {
     mv_budget *budget;
@@ -32,9 +32,9 @@ bool mv_viewer_can_show(void);
 mv_code mv_viewer_show(const mv_viewer_opts *opts, mv_err *err);
 
 typedef struct {
-    const char *script; /* text of a script (view/state/script.h) to run first; its shots are files;
-                           NULL: none. With a script, no file has to be given. */
-    FILE *dump;         /* of the script; NULL: none is taken */
+    const char *script;    /* text of a script (view/script.h) to run first; its shots are files;
+                              NULL: none. With a script, no file has to be given. */
+    FILE *dump;            /* of the script; NULL: none is taken */
     uint32_t bench_frames; /* > 0: plays the path of view/sdl/panzoom.h in that many frames */
     const char *shot;      /* a picture of the last frame goes here; NULL: none */
 } mv_viewer_play_opts;
@@ -43,7 +43,7 @@ typedef struct {
 typedef struct {
     double window_ms;      /* from the start to the first frame, whatever it shows */
     double first_frame_ms; /* from the start to the first frame that shows the timeline, or its
-                              saved outline (view/state/saved_index.h) */
+                              saved outline (view/document/saved_index.h) */
     double read_ms;        /* of the first file */
     double index_ms;       /* from the end of reading to the timeline */
     double settled_ms;     /* from the start until nothing was left to compute; only with a shot */

@@ -7,7 +7,7 @@
 #define MV_MARK_LANES_H
 
 #include "analyze/steps/steps.h"
-#include "view/state/trace_marks.h"
+#include "view/document/trace_marks.h"
 
 enum { MV_MOST_NESTED = 3, MV_MOST_LANES = MV_MOST_NESTED + 2 };
 

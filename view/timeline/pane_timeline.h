@@ -4,7 +4,6 @@
  *     now.from, now.to ──eased──► shown ──► viewport ──► tiles, curves, marks, texts
  *
  *     pane_timeline.c       which part goes where; the mouse
- *     timeline_commands.c   the commands that move the picture
  *     timeline_stack.c      allocations: tiles and their colours
  *     timeline_labels.c     names inside allocations
  *     timeline_curves.c     levels over time, peaks, out of memory
@@ -19,7 +18,7 @@
 #ifndef MV_PANE_TIMELINE_H
 #define MV_PANE_TIMELINE_H
 
-#include "view/state/view.h"
+#include "view/frame/view.h"
 #include "view/timeline/mark_lanes.h"
 #include "view/timeline/segment_use.h"
 #include "view/timeline/timeline_rows.h"

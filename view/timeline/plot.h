@@ -36,7 +36,7 @@ bool mv_plot_open(mv_plot *p, mv_view *view, mv_box box);
 const mv_timeline_rows *mv_timeline_rows_of(mv_view *view, bool of_segments);
 const mv_mark_lanes *mv_timeline_marks(mv_view *view);
 
-/* Mouse moves, in timeline_commands.c. Shares count from the left, and from below. */
+/* Mouse moves, in intents/timeline_commands.c. Shares count from the left, and from below. */
 void mv_timeline_zoom(mv_view *view, double share, double factor);
 void mv_timeline_zoom_y(mv_view *view, double share, double factor);
 void mv_timeline_pan(mv_view *view, double by);

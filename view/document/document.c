@@ -1,4 +1,4 @@
-#include "view/state/document.h"
+#include "view/document/document.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "view/state/view.h"
+#include "view/frame/view.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "view/state/view.h"
+#include "view/frame/view.h"
 
 const mv_view_command mv_view_commands[MV_DO_COUNT] = {
 #define MV_VIEW_COMMAND(name, keys, needs, title, help) \

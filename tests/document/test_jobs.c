@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "tests/fixture/fixture_test.h"
-#include "view/state/jobs.h"
+#include "view/document/jobs.h"
 
 typedef struct {
     atomic_int runs;

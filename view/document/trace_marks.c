@@ -1,4 +1,4 @@
-#include "view/state/trace_marks.h"
+#include "view/document/trace_marks.h"
 
 #include "base/search.h"
 

@@ -1,4 +1,4 @@
-#include "view/state/script.h"
+#include "view/script.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "view/state/view_history.h"
+#include "view/intents/view_history.h"
 
 #include <string.h>
 

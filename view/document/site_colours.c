@@ -1,4 +1,4 @@
-#include "view/state/site_colours.h"
+#include "view/document/site_colours.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "view/state/saved_index.h"
+#include "view/document/saved_index.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "view/state/document.h"
+#include "view/document/document.h"
 #include "viz/core/background.h"
 
 enum { MOST_DOCUMENTS = 1024 };

@@ -26,7 +26,7 @@
 #ifndef MV_SCRIPT_H
 #define MV_SCRIPT_H
 
-#include "view/state/view.h"
+#include "view/frame/view.h"
 
 typedef struct {
     float width, height; /* at the start; 0: 1280 x 720 */

@@ -1,4 +1,4 @@
-#include "view/chrome/ui.h"
+#include "view/frame/ui.h"
 
 #include <math.h>
 #include <string.h>

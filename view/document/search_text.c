@@ -1,4 +1,4 @@
-#include "view/state/search_text.h"
+#include "view/document/search_text.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "view/state/jobs.h"
+#include "view/document/jobs.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #ifndef MV_VIEW_HISTORY_H
 #define MV_VIEW_HISTORY_H
 
-#include "view/state/view.h"
+#include "view/frame/view.h"
 
 enum { MV_MOST_PAST = 64 };
 

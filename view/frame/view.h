@@ -17,9 +17,9 @@
 #define MV_VIEW_H
 
 #include "analyze/filter/filter.h"
-#include "view/chrome/ui.h"
-#include "view/state/document.h"
-#include "view/state/jobs.h"
+#include "view/document/document.h"
+#include "view/document/jobs.h"
+#include "view/frame/ui.h"
 #include "view/state/keymap.h"
 #include "view/state/user_input.h"
 #include "viz/core/timescale.h"
@@ -181,7 +181,7 @@ const mv_document *mv_view_document(const mv_view *view);
 const mv_document_device *mv_view_device(const mv_view *view); /* MV_DEVICE_SHOWN or later */
 bool mv_view_is_judged(const mv_view *view);                   /* and its reports are ready */
 
-/* The saved outline of the device that is being read (view/state/saved_index.h), which is shown
+/* The saved outline of the device that is being read (view/document/saved_index.h), which is shown
  * until it is ready; NULL: there is none, or the device is ready. */
 const mv_saved_device *mv_view_outline(const mv_view *view);
 

@@ -22,9 +22,9 @@
 #include "analyze/peak/peak.h"
 #include "parse/model/spill.h"
 #include "parse/readers.h"
-#include "view/state/saved_index.h"
-#include "view/state/site_colours.h"
-#include "view/state/trace_marks.h"
+#include "view/document/saved_index.h"
+#include "view/document/site_colours.h"
+#include "view/document/trace_marks.h"
 #include "viz/core/index.h"
 #include "viz/core/pyramid.h"
 
