@@ -304,10 +304,9 @@ static void check_levels(const mv_view *view)
         for (uint32_t r = 0; r < d->segment_index.count; r++) {
             bool is_there = mv_index_is_alive(&d->segment_index, r, use->event[i]);
             uint64_t used = mv_segment_used(&d->index, &d->segment_index, r, use->event[i]);
-            uint32_t step = (uint32_t)(used * MV_USE_LEVELS / d->segment_index.bytes[r]);
             cr_assert_eq(level[r] != 0, is_there);
             if (is_there)
-                cr_assert_eq(level[r], 1 + (step < MV_USE_LEVELS ? step : MV_USE_LEVELS - 1));
+                cr_assert_eq(level[r], 1 + mv_fullness_level(used, d->segment_index.bytes[r]));
         }
     }
 }

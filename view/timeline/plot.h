@@ -71,8 +71,7 @@ void mv_plot_other(mv_plot *p); /* the total of the compared device */
 void mv_plot_stack(mv_plot *p);
 mv_tile_view mv_plot_tile_view(const mv_plot *p);
 void mv_plot_tint_segments(mv_plot *p, const mv_tile *tile, uint32_t *pixels);
-uint64_t mv_plot_use_key(mv_plot *p);   /* finds p->use, and sets its colours */
-uint32_t mv_use_colour(uint32_t level); /* of mv_segment_use */
+uint64_t mv_plot_use_key(mv_plot *p); /* finds p->use, and sets its colours */
 
 /* ---- timeline_labels.c ---- */
 void mv_plot_labels(mv_plot *p, const mv_tile_frame *frame);

@@ -77,9 +77,7 @@ static void take_sample(const use_state *u, uint32_t event, uint8_t *level)
 
     for (uint32_t r = mv_index_next(s, 0, born, event); r < born;
          r = mv_index_next(s, r + 1, born, event)) {
-        double share = s->bytes[r] ? (double)u->used[r] / (double)s->bytes[r] : 0;
-        int step = (int)(share * MV_USE_LEVELS);
-        level[r] = (uint8_t)(1 + (step < 0 ? 0 : step < MV_USE_LEVELS ? step : MV_USE_LEVELS - 1));
+        level[r] = (uint8_t)(1 + mv_fullness_level(u->used[r], s->bytes[r]));
     }
 }
 

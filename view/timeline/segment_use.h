@@ -3,8 +3,9 @@
 #define MV_SEGMENT_USE_H
 
 #include "viz/core/index.h"
+#include "viz/scene/fullness_scale.h"
 
-enum { MV_USE_LEVELS = 10, MV_USE_SAMPLES = 1024, MV_USE_CELLS = 32 << 20 };
+enum { MV_USE_SAMPLES = 1024, MV_USE_CELLS = 32 << 20 };
 
 /* Plain data, compared byte by byte. */
 typedef struct {
@@ -17,8 +18,7 @@ typedef struct {
     mv_use_ask ask;
     uint32_t count;  /* samples */
     uint32_t *event; /* [count] moments, ascending */
-    uint8_t *
-        level; /* [count][ranks of segments] 0: does not exist; 1 (empty) to MV_USE_LEVELS (full) */
+    uint8_t *level;  /* [count][ranks of segments] 0: does not exist; else 1 + mv_fullness_level */
 } mv_segment_use;
 
 /* A mv_job_fn; NULL when memory is out. O(what is alive + events of the window + samples x segments

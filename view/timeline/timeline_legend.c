@@ -357,19 +357,15 @@ static void paint_use(mv_plot *p, mv_box *box)
 
     mv_ui_text(p->ui, title, MV_UI_SMALL, p->ui->theme->faint_text, MV_ANCHOR_START,
                "How full segments are");
-    for (uint32_t level = MV_USE_LEVELS; level > 0; level -= 2) {
+    for (uint32_t level = MV_FULLNESS_LEVELS; level-- > 0;) {
         mv_box row = mv_box_cut_top(box, mv_ui_px(p->ui, ROW));
         mv_box swatch = mv_box_cut_left(&row, mv_ui_px(p->ui, 26));
-        uint32_t step = 100 / MV_USE_LEVELS;
         swatch.w = mv_ui_px(p->ui, 20);
         swatch.y += 4;
         swatch.h -= 8;
-        swatch.w /= 2;
-        mv_ui_fill(p->ui, swatch, mv_use_colour(level - 1));
-        swatch.x += swatch.w;
-        mv_ui_fill(p->ui, swatch, mv_use_colour(level));
+        mv_ui_fill(p->ui, swatch, mv_fullness_colour(level, p->view->is_dark));
         mv_ui_text(p->ui, row, MV_UI_SMALL, p->ui->theme->text, MV_ANCHOR_START,
-                   mv_scene_format(&p->ui->scene, "%u to %u %%", (level - 2) * step, level * step));
+                   mv_fullness_name(level));
     }
 }
 

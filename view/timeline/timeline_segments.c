@@ -7,25 +7,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* From empty to full: orange to blue, which people who see no red or no green can also tell apart.
- */
-uint32_t mv_use_colour(uint32_t level)
-{
-    static const uint32_t empty = 0xe69f00, half = 0xd9d4c0, full = 0x0072b2;
-    uint32_t from = level <= MV_USE_LEVELS / 2 ? empty : half;
-    uint32_t to = level <= MV_USE_LEVELS / 2 ? half : full;
-    int steps = MV_USE_LEVELS / 2;
-    int at = ((int)level - 1) % steps, colour = 0;
-
-    if (level == MV_USE_LEVELS)
-        at = steps;
-    for (int shift = 0; shift < 24; shift += 8) {
-        int a = from >> shift & 0xff, b = to >> shift & 0xff;
-        colour |= (a + (b - a) * at / steps) << shift;
-    }
-    return (uint32_t)colour << 8 | 0xff;
-}
-
 /* The finest answer that there is: of the window, or else of the whole trace. */
 static const mv_segment_use *find_use(mv_plot *p)
 {
@@ -89,7 +70,7 @@ static void tint_column(const mv_plot *p, const mv_tile *tile, uint32_t column,
         if (rank == MV_NO_ROW)
             continue;
         if (level && level[rank])
-            colour = mv_use_colour(level[rank]);
+            colour = mv_fullness_colour(level[rank] - 1u, p->view->is_dark);
         *pixel = shade(colour, rank, is_edge);
     }
 }

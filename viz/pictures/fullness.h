@@ -1,5 +1,5 @@
-/* How full segments are: what tensors use of each, at any instant of a timeline of segments, and as
- * colours from empty to full that differ in lightness, so that they also print in grey.
+/* How full segments are: what tensors use of each, at any instant of a timeline of segments.
+ * viz/scene/fullness_scale.h has the colours.
  *
  *     ┌────────────────────┐
  *     │▓▓▓▓▓▓▓▒▒▒▒░░░░░░░░░│   a segment that is being emptied; its colour follows
@@ -12,16 +12,7 @@
 #define MV_FULLNESS_H
 
 #include "viz/pictures/layout.h"
-
-/* Empty; less than a quarter, a half, three quarters in use; more. */
-enum { MV_FULLNESS_LEVELS = 5 };
-
-static inline uint32_t mv_fullness_level(uint64_t used, uint64_t bytes)
-{
-    if (used == 0 || bytes == 0)
-        return 0;
-    return used >= bytes - bytes / 4 ? 4 : 1 + (uint32_t)((double)used / (double)bytes * 4);
-}
+#include "viz/scene/fullness_scale.h"
 
 /* Of `rows`, which has segments in the form of allocations (viz/pictures/segment_timeline.h), or
  * some of them: the bytes in use of each after `event`. [rows.allocs.count]; NULL when memory is

@@ -11,9 +11,6 @@ enum {
     ROW_HEIGHT = 21
 };
 
-static const char *const names[MV_FULLNESS_LEVELS] = {
-    "empty", "up to 25 % in use", "25 to 50 % in use", "50 to 75 % in use", "75 to 100 % in use"};
-
 typedef struct {
     double area; /* bytes x columns */
     uint32_t element;
@@ -72,7 +69,7 @@ static void paint_level(mv_painter *p, const mv_element *e, const uint64_t *used
     }
     if (!has_any)
         return;
-    title = mv_scene_format(p->scene, "%s\nhere %s", title, names[level]);
+    title = mv_scene_format(p->scene, "%s\nhere %s", title, mv_fullness_name(level));
     mv_scene_add(p->scene, (mv_shape){.kind = MV_SHAPE_RECTS,
                                       .fill = mv_fullness_colour(level, p->opts->is_dark),
                                       .is_crisp = true,
@@ -137,7 +134,7 @@ float mv_fullness_legend(mv_arena *scratch, mv_painter *p, float x, float y, flo
     for (uint32_t level = MV_FULLNESS_LEVELS; level-- > 0;) {
         y += ROW_HEIGHT;
         mv_scene_rect(p->scene, x, y - 10, 12, 12, mv_fullness_colour(level, p->opts->is_dark));
-        mv_callers_row(p, x, y, w, names[level], bytes[level]);
+        mv_callers_row(p, x, y, w, mv_fullness_name(level), bytes[level]);
     }
     return y;
 }

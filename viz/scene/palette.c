@@ -73,14 +73,6 @@ uint32_t mv_muted_colour(uint32_t index)
     return colours[index % MV_MUTED_COLOURS];
 }
 
-uint32_t mv_fullness_colour(uint32_t level, bool is_dark)
-{
-    static const uint32_t colours[] = {0xf6e7bfff, 0xbfc79cff, 0x7ea69bff, 0x3d7592ff, 0x153a69ff};
-
-    level = level < 4 ? level : 4;
-    return colours[is_dark ? 4 - level : level];
-}
-
 uint32_t mv_lighter(uint32_t colour)
 {
     uint32_t lighter = colour & 0xff;

@@ -42,10 +42,6 @@ uint32_t mv_site_hue(uint64_t hash, uint32_t *used);
 /* For the many sites that are not in the legend: pale, and unlike the grey of `rest`. */
 uint32_t mv_muted_colour(uint32_t index);
 
-/* How full a segment is, 0 to 4 (viz/pictures/fullness.h): from sand to deep blue, each darker than
- * the one before; in the dark theme reversed, so that the fullest is the brightest. */
-uint32_t mv_fullness_colour(uint32_t level, bool is_dark);
-
 /* The colour, an eighth of the way to white. */
 uint32_t mv_lighter(uint32_t colour);
 

@@ -1,0 +1,32 @@
+/* How full a segment is, in steps that a legend can name: the one scale of all pictures, pages and
+ * panes.
+ *
+ *     level    0       1             2          3          4
+ *              empty   up to 25 %    25 to 50   50 to 75   75 to 100 % in use
+ *     light    sand    ───────────────────────────────────  deep blue
+ *     dark     deep blue ─────────────────────────────────  sand
+ *
+ * The colours differ in lightness first, so that they can be told apart without red, without green
+ * and in print; the fullest always differs most from the background. */
+#ifndef MV_FULLNESS_SCALE_H
+#define MV_FULLNESS_SCALE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { MV_FULLNESS_LEVELS = 5 };
+
+/* Empty; less than a quarter, a half, three quarters in use; more. */
+static inline uint32_t mv_fullness_level(uint64_t used, uint64_t bytes)
+{
+    if (used == 0 || bytes == 0)
+        return 0;
+    return used >= bytes - bytes / 4 ? 4 : 1 + (uint32_t)((double)used / (double)bytes * 4);
+}
+
+/* 0xRRGGBBAA; levels above the last are the last. */
+uint32_t mv_fullness_colour(uint32_t level, bool is_dark);
+
+const char *mv_fullness_name(uint32_t level); /* "50 to 75 % in use" */
+
+#endif
