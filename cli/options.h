@@ -44,7 +44,7 @@
       "moment")                                                                                    \
     X(FILTER, "filter", 0, "EXPR", NULL,                                                           \
       "show only what matches: text, /regex/, size>64M, life<10, stream:0, pool:1,0, "             \
-      "addr:0x7f00, "                                                                              \
+      "addr:0x7f00, site:train.py:62, stack:17, nostack, nopython, "                               \
       "leak, cat:optimizer; several must all match, - negates")                                    \
     X(TOP, "top", 0, "N", NULL, "draw the N largest one by one, and all others as one")            \
     X(HEADLESS, "headless", 0, NULL, NULL, "draw into memory, without a window")                   \

@@ -67,7 +67,7 @@ static bool take_word(filter_reader *r, mv_span *word)
     return true;
 }
 
-/* A word in lower case, for comparisons without case. */
+/* A word; but for the term site:, in lower case, for comparisons without case. */
 static bool take_text(filter_reader *r, mv_filter_term *term)
 {
     uint32_t from = r->at;
@@ -81,7 +81,7 @@ static bool take_text(filter_reader *r, mv_filter_term *term)
     copy = mv_arena_text(r->arena, (const char *)word.data, word.length);
     if (!copy)
         return fail(r, from, mv_code_text(MV_NOMEM));
-    for (uint64_t i = 0; i < word.length; i++)
+    for (uint64_t i = 0; i < word.length && term->kind != MV_FILTER_SITE; i++)
         copy[i] = lower(copy[i]);
     term->text = copy;
     term->length = (uint32_t)word.length;
@@ -165,6 +165,9 @@ static const struct {
     {"cat", MV_FILTER_CATEGORY, false,
      "expected a category after cat: parameter, gradient, optimizer_state, activation, "
      "temporary, input, workspace, communication or unknown"},
+    {"site", MV_FILTER_SITE, false, "expected a line of code after site, such as site:train.py:62"},
+    {"stack", MV_FILTER_STACK, false,
+     "expected the number of a stack after stack, such as stack:17"},
 };
 enum { NAMES = sizeof names / sizeof *names };
 
@@ -187,17 +190,27 @@ static bool read_value(mv_filter_term *term, unsigned how)
     uint64_t value = 0;
     bool is_read = false;
 
+    term->is_unknown = (term->kind == MV_FILTER_STREAM || term->kind == MV_FILTER_POOL) &&
+                       strcmp(term->text, "unknown") == 0;
+    if (term->is_unknown)
+        return true;
     switch (term->kind) {
     case MV_FILTER_SIZE:
         is_read = mv_size_parse(term->text, &value);
         break;
     case MV_FILTER_LIFE:
+        value = UINT64_MAX;
+        is_read = strcmp(term->text, "never") == 0 || read_whole(term->text, &value);
+        break;
     case MV_FILTER_STREAM:
     case MV_FILTER_ADDR:
+    case MV_FILTER_STACK:
         is_read = read_whole(term->text, &value);
         break;
     case MV_FILTER_POOL:
         return read_pool(term->text, term->pool);
+    case MV_FILTER_SITE:
+        return true;
     default:
         return is_category(term);
     }
@@ -384,6 +397,24 @@ static bool is_word(const char *text, const char *word)
     return strncmp(text, word, length) == 0 && is_end(text[length]);
 }
 
+static bool take_single(filter_reader *r, mv_filter_term *term)
+{
+    static const struct {
+        const char *word;
+        mv_filter_kind kind;
+    } singles[] = {{"leak", MV_FILTER_LEAK},
+                   {"nostack", MV_FILTER_NO_STACK},
+                   {"nopython", MV_FILTER_NO_PYTHON}};
+
+    for (size_t i = 0; i < sizeof singles / sizeof *singles; i++)
+        if (is_word(r->text + r->at, singles[i].word)) {
+            term->kind = (uint8_t)singles[i].kind;
+            r->at += (uint32_t)strlen(singles[i].word);
+            return true;
+        }
+    return false;
+}
+
 static bool take_term(filter_reader *r, mv_filter_term *term)
 {
     const char *text;
@@ -399,18 +430,15 @@ static bool take_term(filter_reader *r, mv_filter_term *term)
         return take_named(r, name, term);
     if (*text == '/')
         return take_regex(r, term);
-    if (is_word(text, "leak")) {
-        term->kind = MV_FILTER_LEAK;
-        r->at += 4;
+    if (take_single(r, term))
         return true;
-    }
     term->kind = MV_FILTER_TEXT;
     return take_text(r, term);
 }
 
 static void note_needs(mv_filter *filter, const mv_filter_term *term)
 {
-    filter->has_stacks |= term->kind == MV_FILTER_TEXT || term->kind == MV_FILTER_REGEX;
+    filter->has_stacks |= mv_filter_is_on_stacks(term);
     filter->has_leaks |= term->kind == MV_FILTER_LEAK;
     filter->has_categories |= term->kind == MV_FILTER_CATEGORY;
 }

@@ -4,12 +4,17 @@
  *     "a b"                text with blanks, or that would be another term without the quotes
  *     /conv[0-9]+\.py/     a frame matches the POSIX extended regular expression, with case
  *     size>64M             bytes of the block; < <= > >= =
- *     life<10              events from birth to free; unlimited if it is never freed
+ *     life<10  life:never  events from birth to free; unlimited if it is never freed
  *     stream:3  stream:0x7f12   the raw number of the stream
  *     pool:1,0             the pool's id; (0, 0) is the default pool
+ *     stream:unknown  pool:unknown   what the file does not tell
  *     addr:0x7f1234        the block covers that byte, at any time
  *     leak                 part of a leak of the leak report
  *     cat:optimizer        a category whose name begins so (analyze/peak/category.h)
+ *     site:train.py:62     the line that the stack is charged to (analyze/filter/site_words.h)
+ *     stack:17             the stack in this row of the trace's table of stacks
+ *     nostack              no stack was recorded
+ *     nopython             a stack was recorded, and it is empty: a thread without Python
  *
  *     forward size>1M -/dropout/       all terms must match, but those after a '-' must not
  *
@@ -43,19 +48,31 @@ typedef enum {
     MV_FILTER_POOL,
     MV_FILTER_ADDR,
     MV_FILTER_LEAK,
-    MV_FILTER_CATEGORY
+    MV_FILTER_CATEGORY,
+    MV_FILTER_SITE,
+    MV_FILTER_STACK,
+    MV_FILTER_NO_STACK,
+    MV_FILTER_NO_PYTHON
 } mv_filter_kind;
 
 /* One term: only the values of its kind are set. */
 typedef struct {
     uint8_t kind; /* mv_filter_kind */
     bool is_negated;
-    const char *text; /* TEXT, CATEGORY: without quotes, A to Z as a to z */
+    bool is_unknown;  /* STREAM, POOL: what the file does not tell */
+    const char *text; /* TEXT, CATEGORY, SITE: without quotes; but for SITE, A to Z as a to z */
     uint32_t length;  /* of `text` */
     regex_t regex;
-    uint64_t least, most; /* SIZE, LIFE, STREAM, ADDR: least <= value <= most */
+    uint64_t least, most; /* SIZE, LIFE, STREAM, ADDR, STACK: least <= value <= most */
     uint64_t pool[2];
 } mv_filter_term;
+
+/* Whether a term is about the stack alone. */
+static inline bool mv_filter_is_on_stacks(const mv_filter_term *term)
+{
+    return term->kind == MV_FILTER_TEXT || term->kind == MV_FILTER_REGEX ||
+           term->kind >= MV_FILTER_SITE;
+}
 
 typedef struct {
     uint32_t count;

@@ -4,6 +4,7 @@
 
 #include "analyze/code/culprit.h"
 #include "analyze/filter/filter.h"
+#include "analyze/filter/site_words.h"
 #include "analyze/peak/category.h"
 
 static mv_code no_memory(mv_err *err)
@@ -63,7 +64,8 @@ static bool frame_has(const frame_text *f, const mv_filter_term *term)
     return regexec(&term->regex, f->text, 0, NULL, 0) == 0;
 }
 
-static bool is_on_stacks(const mv_filter_term *term)
+/* Terms that some frame of a stack must match. */
+static bool is_on_frames(const mv_filter_term *term)
 {
     return term->kind == MV_FILTER_TEXT || term->kind == MV_FILTER_REGEX;
 }
@@ -80,47 +82,107 @@ static uint64_t *match_frames(mv_arena *arena, const mv_trace *trace, const mv_f
     for (uint32_t i = 0; i < trace->frames.count; i++) {
         write_frame(trace, i, &f);
         for (uint32_t t = 0; t < filter->count; t++)
-            if (is_on_stacks(&filter->terms[t]) && frame_has(&f, &filter->terms[t]))
+            if (is_on_frames(&filter->terms[t]) && frame_has(&f, &filter->terms[t]))
                 found[i] |= UINT64_C(1) << t;
     }
     return found;
 }
 
+static bool is_within(const mv_filter_term *term, uint64_t value)
+{
+    return term->least <= value && value <= term->most;
+}
+
 /* ---- stacks ------------------------------------------------------------------------------ */
 
-static uint64_t terms_of_stack(const mv_trace *trace, const uint64_t *of_frame, uint32_t stack)
+typedef struct {
+    const mv_trace *trace;
+    const mv_filter *filter;
+    const uint8_t *kinds;     /* of frames; NULL: no term needs them */
+    const uint64_t *of_frame; /* NULL: likewise */
+} stack_matcher;
+
+static bool is_site(const stack_matcher *m, mv_stack_id stack, const mv_filter_term *term)
+{
+    mv_frame_id frame = mv_culprit_frame(m->trace, m->kinds, stack);
+
+    return frame.row != MV_NO_ROW &&
+           mv_site_is(m->trace, frame, (mv_span){(const uint8_t *)term->text, term->length});
+}
+
+static bool stack_is(const stack_matcher *m, mv_stack_id stack, const mv_filter_term *term)
+{
+    bool has_stack = stack.row < m->trace->stacks.count;
+
+    switch (term->kind) {
+    case MV_FILTER_SITE:
+        return has_stack && is_site(m, stack, term);
+    case MV_FILTER_STACK:
+        return has_stack && is_within(term, stack.row);
+    case MV_FILTER_NO_STACK:
+        return !has_stack;
+    default: /* MV_FILTER_NO_PYTHON */
+        return stack.row == MV_EMPTY_STACK.row;
+    }
+}
+
+static uint64_t terms_of_stack(const stack_matcher *m, uint32_t stack)
 {
     uint64_t found = 0;
-    uint32_t count;
-    const mv_frame_id *frames = mv_stack_frames(trace, (mv_stack_id){stack}, &count);
+    uint32_t count = 0;
+    const mv_frame_id *frames = NULL;
 
+    if (m->of_frame)
+        frames = mv_stack_frames(m->trace, (mv_stack_id){stack}, &count);
     for (uint32_t i = 0; i < count; i++)
-        found |= of_frame[frames[i].row];
+        found |= m->of_frame[frames[i].row];
+    for (uint32_t t = 0; t < m->filter->count; t++) {
+        const mv_filter_term *term = &m->filter->terms[t];
+        if (mv_filter_is_on_stacks(term) && !is_on_frames(term) &&
+            stack_is(m, (mv_stack_id){stack}, term))
+            found |= UINT64_C(1) << t;
+    }
     return found;
+}
+
+/* What the terms need. False when memory is out. */
+static bool open_stacks(mv_arena *scratch, stack_matcher *m)
+{
+    bool has_frames = false, has_sites = false;
+
+    for (uint32_t t = 0; t < m->filter->count; t++) {
+        has_frames |= is_on_frames(&m->filter->terms[t]);
+        has_sites |= m->filter->terms[t].kind == MV_FILTER_SITE;
+    }
+    if (has_frames)
+        m->of_frame = match_frames(scratch, m->trace, m->filter);
+    if (has_sites)
+        m->kinds = mv_frame_kinds(scratch, m->trace);
+    return (m->of_frame || !has_frames) && (m->kinds || !has_sites);
 }
 
 mv_code mv_filter_stacks(mv_arena *arena, const mv_trace *trace, const mv_filter *filter,
                          mv_filter_bits *out, mv_err *err)
 {
+    stack_matcher m = {.trace = trace, .filter = filter};
     uint64_t asked = 0, negated = 0;
-    const uint64_t *of_frame = NULL;
     mv_arena scratch;
+    bool is_open;
 
     if (!mv_filter_bits_init(arena, trace->stacks.count + 1, out))
         return no_memory(err);
     for (uint32_t t = 0; t < filter->count; t++)
-        if (is_on_stacks(&filter->terms[t])) {
+        if (mv_filter_is_on_stacks(&filter->terms[t])) {
             asked |= UINT64_C(1) << t;
             negated |= (uint64_t)filter->terms[t].is_negated << t;
         }
     mv_arena_init(&scratch, arena->budget);
-    if (asked)
-        of_frame = match_frames(&scratch, trace, filter);
-    for (uint32_t i = 0; i <= trace->stacks.count && (of_frame || !asked); i++)
-        if (((asked ? terms_of_stack(trace, of_frame, i) : 0) ^ negated) == asked)
+    is_open = open_stacks(&scratch, &m);
+    for (uint32_t i = 0; is_open && i <= trace->stacks.count; i++)
+        if (((asked ? terms_of_stack(&m, i) : 0) ^ negated) == asked)
             mv_filter_bits_add(out, i);
     mv_arena_release(&scratch);
-    return of_frame || !asked ? MV_OK : no_memory(err);
+    return is_open ? MV_OK : no_memory(err);
 }
 
 /* ---- allocations and segments ------------------------------------------------------------ */
@@ -156,11 +218,6 @@ static bool is_in_pool(const mv_trace *trace, mv_pool_id pool, const uint64_t id
            trace->pools.b[pool.row] == id[1];
 }
 
-static bool is_within(const mv_filter_term *term, uint64_t value)
-{
-    return term->least <= value && value <= term->most;
-}
-
 static bool holds(const filter_matcher *m, const mv_filter_term *term, const row_facts *row)
 {
     switch (term->kind) {
@@ -169,9 +226,11 @@ static bool holds(const filter_matcher *m, const mv_filter_term *term, const row
     case MV_FILTER_LIFE:
         return is_within(term, row->life);
     case MV_FILTER_STREAM:
-        return row->has_stream && is_within(term, row->stream);
+        return term->is_unknown ? !row->has_stream
+                                : row->has_stream && is_within(term, row->stream);
     case MV_FILTER_POOL:
-        return is_in_pool(m->trace, row->pool, term->pool);
+        return term->is_unknown ? row->pool.row >= m->trace->pools.count
+                                : is_in_pool(m->trace, row->pool, term->pool);
     case MV_FILTER_ADDR:
         return term->least >= row->addr && term->least - row->addr < row->bytes;
     case MV_FILTER_LEAK:
@@ -191,7 +250,7 @@ static bool matches(const filter_matcher *m, mv_stack_id stack, const row_facts 
         return false;
     for (uint32_t t = 0; t < m->filter->count; t++) {
         const mv_filter_term *term = &m->filter->terms[t];
-        if (!is_on_stacks(term) && holds(m, term, row) == term->is_negated)
+        if (!mv_filter_is_on_stacks(term) && holds(m, term, row) == term->is_negated)
             return false;
     }
     return true;

@@ -4,6 +4,7 @@
 
 #include "analyze/code/culprit.h"
 #include "analyze/filter/filter.h"
+#include "analyze/filter/site_words.h"
 #include "analyze/peak/category.h"
 #include "tests/fixture/fixture.h"
 #include "tests/fixture/fixture_heap.h"
@@ -51,7 +52,8 @@ Test(filter, every_kind_of_term_is_read)
 Test(filter, what_only_looks_like_a_term_is_text)
 {
     static const char *const texts[] = {"train.py:62", "sizes>3",  "leaks",      "leak:3",
-                                        "resize",      "a/b/c.py", "torch::add", "pool"};
+                                        "resize",      "a/b/c.py", "torch::add", "pool",
+                                        "nostacks",    "site",     "stacks:1",   "stack"};
 
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         mv_filter f = read_filter(mvt_memory(), texts[i]);
@@ -82,6 +84,11 @@ Test(filter, wrong_words_are_named_with_their_place)
         {"addr:7f12", 5, "address"},
         {"cat:optimiser", 4, "optimizer_state"},
         {"cat:\"\"", 4, "nothing between"},
+        {"site:", 5, "site:train.py:62"},
+        {"site>3", 0, "site:train.py:62"},
+        {"stack:x", 6, "stack:17"},
+        {"life:neve", 5, "number of events"},
+        {"pool:unknow", 5, "pool:1,0"},
         {"\"ab", 0, "no closing quotation mark"},
         {"x \"ab\"c", 6, "expected a blank"},
         {"\"\"", 0, "nothing between"},
@@ -215,6 +222,72 @@ Test(filter, terms_on_stacks_match_what_they_should)
     cr_assert_eq(count_matches(t, trace, "addr:4096"), 1);
 }
 
+/* A legend's row is a line, not all stacks that pass through it. */
+Test(filter, a_site_is_the_line_that_is_charged)
+{
+    static const struct {
+        const char *text;
+        uint32_t matches;
+    } counts[] = {
+        {"site:train.py:7", 1},
+        {"train.py:7", 3},
+        {"site:a/net.py:12", 1},
+        {"site:net.py:12", 2},
+        {"site:net.py:12:Forward", 2},
+        {"site:et.py:12", 0},
+        {"site:net.py", 3},
+        {"site:Net.py", 0},
+        {"site:net.py:12:F", 0},
+        {"site:\"my net.py:3\"", 1},
+        {"-site:net.py", 5},
+        {"nostack", 1},
+        {"nopython", 1},
+        {"-nostack -nopython", 6},
+        {"site:at_empty", 1},
+        {"stack:0", 1},
+    };
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace;
+
+    mvt_alloc(t, .addr = 0x1000, .bytes = 8, .stack = "Forward:/w/a/net.py:12;main:/w/train.py:7");
+    mvt_alloc(t, .addr = 0x2000, .bytes = 8, .stack = "Forward:/w/b/net.py:12;main:/w/train.py:7");
+    mvt_alloc(t, .addr = 0x3000, .bytes = 8, .stack = "Forward:/w/b/net.py:13");
+    mvt_alloc(t, .addr = 0x4000, .bytes = 8, .stack = "main:/w/train.py:7");
+    mvt_alloc(t, .addr = 0x5000, .bytes = 8, .stack = "f:/w/my net.py:3");
+    mvt_alloc(t, .addr = 0x6000, .bytes = 8);
+    mvt_alloc(t, .addr = 0x7000, .bytes = 8, .stack = "");
+    mvt_alloc(t, .addr = 0x8000, .bytes = 8, .stack = "at_empty");
+    trace = mvt_done(t);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        cr_expect_eq(count_matches(t, trace, counts[i].text), counts[i].matches, "%s",
+                     counts[i].text);
+}
+
+Test(filter, the_shortest_term_of_a_frame_names_no_other)
+{
+    static const char *const terms[][2] = {
+        {"Forward:/w/a/net.py:12", "site:a/net.py:12"},
+        {"main:/w/train.py:7", "site:train.py:7"},
+        {"f:/w/my net.py:3", "site:\"my net.py:3\""},
+        {"g:/w/two.py:1", "site:two.py:1:g"},
+        {"at_empty", "site:at_empty"},
+    };
+    mvt_trace *t = mvt_new();
+    const mv_trace *trace;
+    char out[100];
+
+    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++)
+        mvt_alloc(t, .addr = 0x1000 * (i + 1), .bytes = 8, .stack = terms[i][0]);
+    mvt_alloc(t, .addr = 0x100000, .bytes = 8, .stack = "Forward:/w/b/net.py:12;h:/w/two.py:1");
+    trace = mvt_done(t);
+    for (uint32_t i = 0; i < sizeof terms / sizeof *terms; i++) {
+        mv_stack_id stack = mvt_lives(mvt_arena(t), trace, 0).allocs.stack[i];
+        mv_frame_id frame = mv_culprit_frame(trace, NULL, stack);
+        cr_expect_str_eq(mv_site_term(trace, frame, out, sizeof out), terms[i][1]);
+    }
+    cr_expect_str_eq(mv_site_term(trace, (mv_frame_id){0}, out, 10), "");
+}
+
 Test(filter, terms_on_lives_match_what_they_should)
 {
     mvt_trace *t = mvt_new();
@@ -230,6 +303,10 @@ Test(filter, terms_on_lives_match_what_they_should)
     cr_assert_eq(count_matches(t, trace, "life=2"), 1);
     cr_assert_eq(count_matches(t, trace, "life>2"), 1);
     cr_assert_eq(count_matches(t, trace, "life<1000000"), 2);
+    cr_assert_eq(count_matches(t, trace, "life:never"), 1);
+    cr_assert_eq(count_matches(t, trace, "life>=2 -life:never"), 1);
+    cr_assert_eq(count_matches(t, trace, "pool:unknown"), 3);
+    cr_assert_eq(count_matches(t, trace, "stream:unknown"), 0);
     cr_assert_eq(count_matches(t, trace, "stream:7"), 1);
     cr_assert_eq(count_matches(t, trace, "-stream:0x7"), 2);
 }
@@ -326,7 +403,7 @@ static slow_term draw_term(const world *w, uint64_t *state)
 {
     const mv_alloc_lives *a = &w->lives->allocs;
     uint32_t row = a->count ? (uint32_t)draw(state, a->count) : 0;
-    slow_term t = {.kind = (int)draw(state, MV_FILTER_CATEGORY + 1),
+    slow_term t = {.kind = (int)draw(state, MV_FILTER_NO_PYTHON + 1),
                    .is_negated = draw(state, 3) == 0,
                    .sign = (int)draw(state, 5) - 2};
     const char *minus = t.is_negated ? "-" : "";
@@ -349,6 +426,12 @@ static slow_term draw_term(const world *w, uint64_t *state)
         break;
     case MV_FILTER_LIFE:
         t.value = draw(state, 50);
+        if (t.value == 0) {
+            t.value = UINT64_MAX;
+            t.sign = 0;
+            snprintf(t.text, sizeof t.text, "%slife:never", minus);
+            break;
+        }
         snprintf(t.text, sizeof t.text, "%slife%s%llu", minus, signs[t.sign + 2],
                  (unsigned long long)t.value);
         break;
@@ -373,6 +456,26 @@ static slow_term draw_term(const world *w, uint64_t *state)
         break;
     case MV_FILTER_LEAK:
         snprintf(t.text, sizeof t.text, "%sleak", minus);
+        break;
+    case MV_FILTER_SITE:
+        t.value = w->trace->frames.count ? draw(state, w->trace->frames.count) : 0;
+        t.text[0] = '-';
+        mv_site_term(w->trace, (mv_frame_id){(uint32_t)t.value}, t.text + t.is_negated,
+                     sizeof t.text - 1);
+        if (!t.text[t.is_negated]) {
+            t.value = MV_NO_ROW;
+            snprintf(t.text, sizeof t.text, "%ssite:no.such.file.py", minus);
+        }
+        break;
+    case MV_FILTER_STACK:
+        t.value = draw(state, w->trace->stacks.count + 1);
+        snprintf(t.text, sizeof t.text, "%sstack:%llu", minus, (unsigned long long)t.value);
+        break;
+    case MV_FILTER_NO_STACK:
+        snprintf(t.text, sizeof t.text, "%snostack", minus);
+        break;
+    case MV_FILTER_NO_PYTHON:
+        snprintf(t.text, sizeof t.text, "%snopython", minus);
         break;
     default:
         t.value = draw(state, MV_CATEGORY_COUNT);
@@ -414,7 +517,7 @@ static bool slow_holds(const world *w, const slow_term *t, uint32_t i)
         return compares(t->sign, a->block[i], t->value);
     case MV_FILTER_LIFE:
         if (a->freed[i] == MV_NEVER)
-            return t->sign > 0;
+            return t->value == UINT64_MAX || t->sign > 0;
         return compares(t->sign, a->freed[i] - (a->birth[i] == MV_BEFORE ? 0 : a->birth[i]),
                         t->value);
     case MV_FILTER_STREAM:
@@ -431,6 +534,15 @@ static bool slow_holds(const world *w, const slow_term *t, uint32_t i)
         return a->addr[i] <= t->value && t->value < a->addr[i] + a->block[i];
     case MV_FILTER_LEAK:
         return w->leaks->is_leaked[i];
+    case MV_FILTER_SITE:
+        return t->value != MV_NO_ROW && a->stack[i].row != MV_NO_ROW &&
+               mv_culprit_frame(w->trace, NULL, a->stack[i]).row == t->value;
+    case MV_FILTER_STACK:
+        return a->stack[i].row == t->value;
+    case MV_FILTER_NO_STACK:
+        return a->stack[i].row == MV_NO_ROW;
+    case MV_FILTER_NO_PYTHON:
+        return a->stack[i].row == MV_EMPTY_STACK.row;
     default:
         return w->categories->of_alloc[i] == t->value;
     }

@@ -225,12 +225,14 @@ static const struct {
     const char *words, *meaning;
 } examples[] = {
     {"forward", "a frame has this text"},
+    {"site:train.py:62", "the line that is charged for it"},
     {"/conv[0-9]+\\.py/", "a frame matches"},
     {"size>64M", "bytes of the block; < <= > >= ="},
-    {"life<10", "events from birth to free"},
+    {"life<10  life:never", "events from birth to free"},
     {"stream:3  pool:1,0", "where it lies"},
     {"addr:0x7f1234", "it covers this byte"},
     {"leak  cat:optimizer", "what it is"},
+    {"nostack  nopython", "what has no line of code"},
     {"-dropout", "not this one"},
 };
 enum { EXAMPLES = sizeof examples / sizeof *examples };
