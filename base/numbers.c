@@ -42,6 +42,20 @@ uint32_t mv_digits_hex(char digits[16], uint64_t value)
     return count;
 }
 
+const char *mv_count_text(char text[MV_COUNT_TEXT], uint64_t count)
+{
+    char digits[MV_DIGITS];
+    uint32_t length = mv_digits(digits, count), at = 0;
+
+    for (uint32_t i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            text[at++] = ',';
+        text[at++] = digits[i];
+    }
+    text[at] = 0;
+    return text;
+}
+
 /* `base` for what is not a digit. */
 static uint32_t digit_of(char c, uint32_t base)
 {

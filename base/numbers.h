@@ -11,7 +11,7 @@
 
 #define MV_DIGITS 20 /* digits of the largest number; a sign is one more */
 
-/* ---- number to text: no NUL is written ----------------------------------------------------- */
+/* ---- number to text: no NUL is written, except by mv_count_text ------------------------------ */
 
 /* "8407". Returns how many digits there are. */
 uint32_t mv_digits(char digits[MV_DIGITS], uint64_t value);
@@ -24,6 +24,10 @@ void mv_digits_padded(char *digits, uint32_t width, uint64_t value);
 
 /* "7f3a": without "0x". Returns how many digits there are. */
 uint32_t mv_digits_hex(char digits[16], uint64_t value);
+
+/* "1,977,515", for people. Returns `text`, which ends in NUL. */
+#define MV_COUNT_TEXT 32
+const char *mv_count_text(char text[MV_COUNT_TEXT], uint64_t count);
 
 /* ---- text to number -------------------------------------------------------------------------- */
 

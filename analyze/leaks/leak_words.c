@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "analyze/lives/position.h"
+#include "base/duration.h"
 #include "base/size.h"
 #include "base/text.h"
 
@@ -22,23 +23,6 @@ const char *mv_leaks_under_way(const mv_leaks *leaks, char *out, size_t size)
                  mv_size_text(bytes, leaks->in_progress.bytes), leaks->in_progress.blocks,
                  mv_plural(leaks->in_progress.blocks));
     return out;
-}
-
-/* "850 us", "12 s", "3.5 h". */
-static const char *duration_text(char text[32], int64_t us)
-{
-    static const struct {
-        double us;
-        const char *name;
-    } units[] = {{86400e6, "days"}, {3600e6, "h"}, {60e6, "min"}, {1e6, "s"}, {1e3, "ms"}};
-
-    for (unsigned i = 0; i < sizeof units / sizeof *units; i++)
-        if ((double)us >= units[i].us) {
-            snprintf(text, 32, "%.3g %s", (double)us / units[i].us, units[i].name);
-            return text;
-        }
-    snprintf(text, 32, "%lld us", (long long)us);
-    return text;
 }
 
 /* " (1.234 s)": the time of an event since the trace began; "" when it is not known. */
@@ -68,7 +52,7 @@ const char *mv_leak_outlook_text(const mv_trace *trace, uint32_t device,
     if (outlook->steps == MV_NO_BYTES)
         return out;
     if (outlook->time_us != MV_NO_TIME)
-        snprintf(after, sizeof after, " (%s)", duration_text(time, outlook->time_us));
+        snprintf(after, sizeof after, " (%s)", mv_duration_text(time, outlook->time_us));
     snprintf(out, size, "at this rate %s are full after %llu more step%s%s, or sooner", capacity,
              (unsigned long long)outlook->steps, mv_plural(outlook->steps), after);
     return out;

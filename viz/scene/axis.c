@@ -59,20 +59,6 @@ const char *mv_axis_count(uint64_t count, char text[MV_TICK_TEXT])
     return text;
 }
 
-const char *mv_axis_exact(uint64_t count, char text[MV_TICK_TEXT])
-{
-    char digits[MV_TICK_TEXT];
-    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)count), at = 0;
-
-    for (int i = 0; i < length; i++) {
-        if (i > 0 && (length - i) % 3 == 0)
-            text[at++] = ',';
-        text[at++] = digits[i];
-    }
-    text[at] = 0;
-    return text;
-}
-
 const char *mv_axis_time(int64_t microseconds, int64_t longest, char text[MV_TICK_TEXT])
 {
     double us = (double)microseconds;

@@ -5,7 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MV_TICK_TEXT 32
+#include "base/numbers.h"
+
+#define MV_TICK_TEXT MV_COUNT_TEXT
 
 /* A round step, a power of two, so that an axis from 0 to `most` bytes has at most MV_BYTE_TICKS
  * ticks, and at least 5 if `most` is 4 or more. */
@@ -27,7 +29,10 @@ uint64_t mv_axis_count_step(uint64_t count, uint32_t ticks);
 const char *mv_axis_count(uint64_t count, char text[MV_TICK_TEXT]);
 
 /* "1,977,515". */
-const char *mv_axis_exact(uint64_t count, char text[MV_TICK_TEXT]);
+static inline const char *mv_axis_exact(uint64_t count, char text[MV_TICK_TEXT])
+{
+    return mv_count_text(text, count);
+}
 
 /* "850 us", "12.3 ms", "4.215 s", "125.0 s": in the unit that suits `longest`, so that the labels
  * of one axis can be compared. "?" for a time before the start. */

@@ -1,0 +1,447 @@
+#include "analyze/events/event_words.h"
+
+#include "analyze/code/culprit.h"
+#include "analyze/lives/address_ranks.h"
+#include "analyze/lives/alive.h"
+#include "base/duration.h"
+#include "base/numbers.h"
+#include "base/size.h"
+#include "base/text.h"
+
+typedef struct {
+    mv_arena *arena;
+    const mv_event_facts *of;
+    const mv_events *events;
+    mv_event_story *out;
+    bool failed;
+} telling;
+
+__attribute__((format(printf, 2, 3))) static const char *say(telling *t, const char *format, ...)
+{
+    const char *text;
+    va_list args;
+
+    va_start(args, format);
+    text = mv_arena_vprintf(t->arena, format, args);
+    va_end(args);
+    t->failed = t->failed || !text;
+    return text ? text : "";
+}
+
+static const char *size_of(telling *t, uint64_t bytes)
+{
+    char text[MV_SIZE_TEXT];
+
+    return say(t, "%s", mv_size_text(text, bytes));
+}
+
+static const char *event_of(telling *t, uint32_t event)
+{
+    char text[MV_COUNT_TEXT];
+
+    return say(t, "event %s", mv_count_text(text, event));
+}
+
+/* Adds to what comes after the first sentence. */
+static void then(telling *t, const char *text)
+{
+    t->out->then = say(t, "%s%s%s", t->out->then, *t->out->then ? "; " : "", text);
+}
+
+/* ---- pieces of sentences ------------------------------------------------------------------ */
+
+const char *mv_event_span_text(mv_arena *arena, const mv_events *e, uint32_t from, uint32_t to)
+{
+    char text[MV_DURATION_TEXT], count[MV_COUNT_TEXT];
+
+    if (e->time_us[from] != MV_NO_TIME && e->time_us[to] != MV_NO_TIME &&
+        e->time_us[to] >= e->time_us[from])
+        return mv_arena_printf(arena, "%s",
+                               mv_duration_text(text, e->time_us[to] - e->time_us[from]));
+    return mv_arena_printf(arena, "%s event%s", mv_count_text(count, to - from),
+                           mv_plural(to - from));
+}
+
+static const char *span_of(telling *t, uint32_t from, uint32_t to)
+{
+    const char *text = mv_event_span_text(t->arena, t->events, from, to);
+
+    t->failed = t->failed || !text;
+    return text ? text : "";
+}
+
+/* "train.py:62 forward" before or after other words; "" without a stack. */
+static const char *line_of(telling *t, const char *before, mv_stack_id stack, const char *after)
+{
+    char label[256];
+
+    if (stack.row == MV_NO_ROW || stack.row == MV_EMPTY_STACK.row)
+        return "";
+    mv_culprit_label(t->of->trace, t->of->kinds, stack, label, sizeof label);
+    return say(t, "%s%s%s", before, label, after);
+}
+
+static const char *address_of(telling *t, uint64_t addr)
+{
+    return addr == MV_NO_BYTES ? "" : say(t, " at 0x%llx", (unsigned long long)addr);
+}
+
+/* "2.00 MiB (1.97 MiB requested) at 0x7f1200000000". */
+static const char *block_of(telling *t, uint32_t alloc)
+{
+    const mv_alloc_lives *a = &t->of->lives->allocs;
+    const char *least = a->inexact[alloc] ? "at least " : "";
+    const char *block = size_of(t, a->block[alloc]);
+    const char *requested = size_of(t, a->requested[alloc]);
+
+    if (strcmp(block, requested) == 0)
+        return say(t, "%s%s%s", least, block, address_of(t, a->addr[alloc]));
+    return say(t, "%s%s (%s requested)%s", least, block, requested, address_of(t, a->addr[alloc]));
+}
+
+static const char *user_of(telling *t, uint32_t alloc)
+{
+    const mv_alloc_lives *a = &t->of->lives->allocs;
+
+    if (a->birth[alloc] == MV_BEFORE)
+        return say(t, "a block from before the first event%s",
+                   line_of(t, " (", a->stack[alloc], ")"));
+    return say(t, "%s%s", event_of(t, a->birth[alloc]), line_of(t, " (", a->stack[alloc], ")"));
+}
+
+const char *mv_event_user_text(mv_arena *arena, const mv_event_facts *facts, uint32_t alloc)
+{
+    telling t = {.arena = arena, .of = facts, .events = &facts->lives->events};
+    const char *text = user_of(&t, alloc);
+
+    return t.failed ? NULL : text;
+}
+
+/* ---- allocations -------------------------------------------------------------------------- */
+
+/* A row also ends at an event that is no free: its bytes were used again, so a free was lost. */
+static bool is_free(const telling *t, uint32_t event)
+{
+    uint8_t action = t->events->action[event];
+
+    return action == MV_ACTION_FREE_REQUESTED || action == MV_ACTION_FREE_COMPLETED;
+}
+
+/* Whether it was freed before the first event, and only waited for a stream. */
+static bool was_pending(const telling *t)
+{
+    return t->out->born == MV_BEFORE && mv_alloc_was_pending(t->of->lives, t->out->alloc);
+}
+
+static void set_alloc(telling *t, uint32_t alloc)
+{
+    const mv_alloc_lives *a = &t->of->lives->allocs;
+    const mv_address_users *users = t->of->users;
+
+    t->out->alloc = alloc;
+    t->out->segment = a->segment[alloc];
+    t->out->born = a->birth[alloc];
+    t->out->freed = a->freed[alloc];
+    t->out->completed = a->completed[alloc];
+    if (was_pending(t))
+        t->out->freed = MV_NEVER; /* by no event */
+    if (users) {
+        t->out->previous = users->previous[alloc];
+        t->out->next = users->next[alloc];
+    }
+}
+
+static void tell_completion(telling *t, uint32_t freed, uint32_t completed)
+{
+    if (completed == MV_NEVER)
+        then(t, "a stream may use it up to the last event, so it cannot be used again");
+    else if (completed - freed > 1)
+        then(t, say(t, "its bytes can be used again %s later, after %s",
+                    span_of(t, freed, completed), event_of(t, completed)));
+}
+
+static void tell_next(telling *t)
+{
+    if (!t->of->users || t->out->completed == MV_NEVER)
+        return;
+    if (t->out->next == MV_NO_ROW)
+        then(t, "the address is not used again up to the last event");
+    else
+        then(t, say(t, "the address is used next by %s", user_of(t, t->out->next)));
+}
+
+static void tell_end(telling *t)
+{
+    uint32_t born = t->out->born, freed = t->out->freed;
+
+    if (was_pending(t)) {
+        then(t, "freed before the first event");
+        if (t->out->completed == MV_NEVER)
+            then(t, "a stream may use it up to the last event, so it cannot be used again");
+        else
+            then(t, say(t, "its bytes can be used again after %s", event_of(t, t->out->completed)));
+    } else if (freed == MV_NEVER) {
+        then(t, "not freed up to the last event");
+    } else if (!is_free(t, freed)) {
+        then(t, say(t, "its free is not recorded, but %s uses its bytes", event_of(t, freed)));
+    } else {
+        if (born == MV_BEFORE)
+            then(t, say(t, "freed by %s", event_of(t, freed)));
+        else
+            then(t, say(t, "freed after %s by %s", span_of(t, born, freed), event_of(t, freed)));
+        tell_completion(t, freed, t->out->completed);
+    }
+    tell_next(t);
+}
+
+static void tell_alloc(telling *t, uint32_t alloc)
+{
+    set_alloc(t, alloc);
+    t->out->what = say(
+        t, t->out->born == MV_BEFORE ? "Allocated before the first event: %s%s" : "Allocates %s%s",
+        block_of(t, alloc), line_of(t, " in ", t->of->lives->allocs.stack[alloc], ""));
+    tell_end(t);
+}
+
+/* The freeing call is known when its stack is not the alloc's: files may repeat that one. */
+static const char *freeing_line(telling *t, uint32_t event)
+{
+    mv_stack_id own = t->of->lives->allocs.stack[t->out->alloc];
+
+    if (own.row == MV_NO_ROW || own.row == t->events->stack[event].row)
+        return "";
+    return line_of(t, " in ", t->events->stack[event], "");
+}
+
+/* ", which event 8,407 (train.py:62 forward) allocated 12 ms before". */
+static const char *origin(telling *t, uint32_t event)
+{
+    uint32_t born = t->out->born;
+
+    if (born == MV_BEFORE)
+        return ", which was allocated before the first event";
+    return say(t, ", which %s allocated %s before", user_of(t, t->out->alloc),
+               span_of(t, born, event));
+}
+
+static void tell_free(telling *t, uint32_t event)
+{
+    set_alloc(t, t->of->lives->alloc_of[event]);
+    t->out->what = say(t, "Frees %s%s%s", block_of(t, t->out->alloc), freeing_line(t, event),
+                       origin(t, event));
+    tell_completion(t, event, t->out->completed);
+    tell_next(t);
+}
+
+static void tell_completed(telling *t, uint32_t event)
+{
+    uint32_t freed;
+
+    set_alloc(t, t->of->lives->alloc_of[event]);
+    freed = t->out->freed;
+    if (freed == event) { /* the file has no other free of it */
+        tell_free(t, event);
+        return;
+    }
+    if (was_pending(t))
+        t->out->what = say(t,
+                           "Completes a free that was asked for before the first event: %s can be "
+                           "used again",
+                           block_of(t, t->out->alloc));
+    else
+        t->out->what = say(t, "Completes the free that %s asked for: %s can be used again",
+                           freed + 1 == event ? "the event before" : event_of(t, freed),
+                           block_of(t, t->out->alloc));
+    tell_next(t);
+}
+
+static void tell_unknown_free(telling *t, uint32_t event)
+{
+    t->out->what = say(t, "Frees %s%s, where no allocation is recorded",
+                       size_of(t, t->events->size[event]), address_of(t, t->events->addr[event]));
+}
+
+static void tell_annotation(telling *t, uint32_t event)
+{
+    uint32_t alloc = t->of->lives->alloc_of[event];
+    mv_string_id text = t->of->trace->tags.user_metadata[t->events->tag[event].row];
+
+    if (alloc != MV_NO_ROW)
+        set_alloc(t, alloc);
+    t->out->what =
+        say(t, "Says of %s: '%s'",
+            alloc != MV_NO_ROW ? block_of(t, alloc)
+                               : say(t, "the bytes%s", address_of(t, t->events->addr[event])),
+            mv_string_text(t->of->trace, text));
+    if (alloc != MV_NO_ROW && t->out->born != MV_BEFORE)
+        then(t, say(t, "allocated %s before by %s", span_of(t, t->out->born, event),
+                    user_of(t, alloc)));
+}
+
+/* ---- segments ----------------------------------------------------------------------------- */
+
+/* The alloc of the same call, which a segment was made for; MV_NO_ROW: not known. */
+static uint32_t needed_by(const telling *t, uint32_t event)
+{
+    const mv_events *e = t->events;
+
+    for (uint32_t i = event + 1;
+         i < e->count && e->call[event] != MV_NO_CALL && e->call[i] == e->call[event]; i++)
+        if (e->action[i] == MV_ACTION_ALLOC)
+            return i;
+    return MV_NO_ROW;
+}
+
+/* The row of a segment that is as large as the event says; others were cut later. */
+static uint32_t whole_segment(telling *t, uint32_t event)
+{
+    const mv_segment_lives *s = &t->of->lives->segments;
+    uint32_t row = t->of->lives->alloc_of[event];
+
+    if (row == MV_NO_ROW)
+        return MV_NO_ROW;
+    t->out->segment = row;
+    t->out->born = s->birth[row];
+    t->out->freed = t->out->completed = s->death[row];
+    return s->addr[row] == t->events->addr[event] && s->size[row] == t->events->size[event]
+               ? row
+               : MV_NO_ROW;
+}
+
+static void tell_segment_begin(telling *t, uint32_t event)
+{
+    bool is_map = t->events->action[event] == MV_ACTION_SEGMENT_MAP;
+    uint32_t needer = needed_by(t, event), row = whole_segment(t, event);
+    const char *size = size_of(t, t->events->size[event]);
+    const char *place = address_of(t, t->events->addr[event]);
+
+    t->out->what =
+        is_map ? say(t, "Maps %s of device memory into an expandable segment%s", size, place)
+               : say(t, "Gets a segment of %s from the device%s", size, place);
+    if (needer != MV_NO_ROW)
+        t->out->what = say(t, "%s, for the %s of %s", t->out->what,
+                           size_of(t, t->events->size[needer]), event_of(t, needer));
+    if (row == MV_NO_ROW)
+        return;
+    if (t->out->freed == MV_NEVER)
+        then(t, "held up to the last event");
+    else
+        then(t, say(t, "given back after %s by %s", span_of(t, event, t->out->freed),
+                    event_of(t, t->out->freed)));
+}
+
+static void tell_segment_end(telling *t, uint32_t event)
+{
+    bool is_unmap = t->events->action[event] == MV_ACTION_SEGMENT_UNMAP;
+    uint32_t row = whole_segment(t, event);
+    const char *size = size_of(t, t->events->size[event]);
+    const char *place = address_of(t, t->events->addr[event]);
+
+    t->out->what =
+        is_unmap ? say(t, "Gives %s of an expandable segment%s back to the device", size, place)
+                 : say(t, "Gives a segment of %s%s back to the device", size, place);
+    if (t->out->segment == MV_NO_ROW)
+        then(t, "nothing is recorded that made it");
+    else if (row != MV_NO_ROW && t->out->born == MV_BEFORE)
+        then(t, "held since before the first event");
+    else if (row != MV_NO_ROW)
+        then(t, say(t, "%s got it %s before", event_of(t, t->out->born),
+                    span_of(t, t->out->born, event)));
+}
+
+/* ---- all ----------------------------------------------------------------------------------- */
+
+static void tell_oom(telling *t, uint32_t event)
+{
+    uint64_t free = t->events->addr[event];
+
+    t->out->what = say(t, "Asks for %s%s and does not get it", size_of(t, t->events->size[event]),
+                       line_of(t, " in ", t->events->stack[event], ""));
+    if (free != MV_NO_BYTES)
+        then(t, say(t, "the device has %s free", size_of(t, free)));
+}
+
+static void tell_other(telling *t, uint32_t event)
+{
+    const mv_tags *tags = &t->of->trace->tags;
+
+    t->out->what = say(t, "'%s': memviz does not know what such an event does",
+                       mv_string_text(t->of->trace, tags->action[t->events->tag[event].row]));
+}
+
+static void tell(telling *t, uint32_t event)
+{
+    bool has_alloc = t->of->lives->alloc_of[event] != MV_NO_ROW;
+
+    switch ((mv_action)t->events->action[event]) {
+    case MV_ACTION_ALLOC: /* always has one */
+        tell_alloc(t, t->of->lives->alloc_of[event]);
+        break;
+    case MV_ACTION_FREE_REQUESTED:
+        (has_alloc ? tell_free : tell_unknown_free)(t, event);
+        break;
+    case MV_ACTION_FREE_COMPLETED:
+        (has_alloc ? tell_completed : tell_unknown_free)(t, event);
+        break;
+    case MV_ACTION_SEGMENT_ALLOC:
+    case MV_ACTION_SEGMENT_MAP:
+        tell_segment_begin(t, event);
+        break;
+    case MV_ACTION_SEGMENT_FREE:
+    case MV_ACTION_SEGMENT_UNMAP:
+        tell_segment_end(t, event);
+        break;
+    case MV_ACTION_OOM:
+        tell_oom(t, event);
+        break;
+    case MV_ACTION_SNAPSHOT:
+        t->out->what =
+            say(t, "A snapshot is taken: %s are active", size_of(t, t->events->size[event]));
+        break;
+    case MV_ACTION_ANNOTATE:
+        tell_annotation(t, event);
+        break;
+    default:
+        tell_other(t, event);
+    }
+}
+
+static telling begin(mv_arena *arena, const mv_event_facts *facts, uint32_t event,
+                     mv_event_story *out)
+{
+    *out = (mv_event_story){.event = event,
+                            .alloc = MV_NO_ROW,
+                            .segment = MV_NO_ROW,
+                            .born = MV_NEVER,
+                            .freed = MV_NEVER,
+                            .completed = MV_NEVER,
+                            .previous = MV_NO_ROW,
+                            .next = MV_NO_ROW,
+                            .what = "",
+                            .then = ""};
+    return (telling){.arena = arena, .of = facts, .events = &facts->lives->events, .out = out};
+}
+
+static bool end(telling *t)
+{
+    t->out->text = say(t, "%s%s%s", t->out->what, *t->out->then ? "; " : "", t->out->then);
+    return !t->failed;
+}
+
+bool mv_event_story_find(mv_arena *arena, const mv_event_facts *facts, uint32_t event,
+                         mv_event_story *out)
+{
+    telling t = begin(arena, facts, event, out);
+
+    tell(&t, event);
+    return end(&t);
+}
+
+bool mv_alloc_story_find(mv_arena *arena, const mv_event_facts *facts, uint32_t alloc,
+                         mv_event_story *out)
+{
+    telling t = begin(arena, facts, facts->lives->allocs.birth[alloc], out);
+
+    tell_alloc(&t, alloc);
+    return end(&t);
+}

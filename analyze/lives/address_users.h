@@ -1,0 +1,25 @@
+/* Who used the bytes of an allocation before it, and who uses them after it.
+ *
+ *     bytes │        ┌── 5 ──┐        user of the first byte of 7 before it: 5
+ *           │ ┌─ 3 ─┐│       │┌─ 7 ─┐                    and after it: none
+ *           │ │     │└───────┘│     │ of the first byte of 3 after it: 7
+ *           └──────────────────────────▶ births
+ *
+ * A user is an allocation whose block covers the byte, wherever the block begins. */
+#ifndef MV_ADDRESS_USERS_H
+#define MV_ADDRESS_USERS_H
+
+#include "analyze/lives/lives.h"
+
+typedef struct {
+    uint32_t count;     /* allocs.count */
+    uint32_t *previous; /* [count] the latest row before this one whose block covers this one's
+                         * first byte, or MV_NO_ROW */
+    uint32_t *next;     /* [count] the first such row after this one, or MV_NO_ROW */
+} mv_address_users;
+
+/* O(n log n) in the allocations, 8 bytes each; once for each device. Fails with MV_NOMEM. */
+mv_code mv_address_users_find(mv_arena *arena, const mv_lives *lives, mv_address_users *out,
+                              mv_err *err);
+
+#endif
