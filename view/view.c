@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "view/chrome/chrome.h"
+#include "view/intents/intents.h"
 
 enum { MOST_WORKERS = 4, TIP_MS = 350 };
 
@@ -40,7 +40,8 @@ static bool open_parts(mv_view *view)
     if (!view->chrome || !view->documents || !view->loader || !view->jobs)
         return false;
     view->chrome->lower_share = 0.32f;
-    return mv_search_open(view) && mv_timeline_pane_open(view) && mv_panels_open(view);
+    return mv_intents_open(view) && mv_search_open(view) && mv_timeline_pane_open(view) &&
+           mv_panels_open(view);
 }
 
 static void read_keys(mv_view *view)
@@ -67,15 +68,6 @@ mv_view *mv_view_open(mv_budget *budget, const mv_view_opts *opts)
         return NULL;
     *view = (mv_view){.opts = *opts, .budget = budget, .arena = arena, .is_dark = opts->is_dark};
     mv_arena_init(&view->frame_arena, budget);
-    view->now = &view->state;
-    *view->now = (mv_view_state){.device = MV_NO_ROW,
-                                 .tab = MV_TAB_REPORTS,
-                                 .fits_height = true,
-                                 .cursor = MV_BEFORE,
-                                 .pinned = MV_NO_ROW,
-                                 .pinned_segment = MV_NO_ROW,
-                                 .other_file = MV_NO_ROW,
-                                 .other_device = MV_NO_ROW};
     view->hover = view->hover_segment = MV_NO_ROW;
     view->ui = (mv_ui){.frame = &view->frame_arena,
                        .scale = opts->scale > 0 ? opts->scale : 1,
@@ -203,74 +195,20 @@ void mv_view_copy(mv_view *view, const char *text)
 
 /* ---- the frame --------------------------------------------------------------------------- */
 
-static void lay_out(mv_view *view, float width, float height)
-{
-    mv_chrome *c = view->chrome;
-    const mv_ui *ui = &view->ui;
-    mv_view_layout *l = &c->layout;
-    mv_box rest = {0, 0, width, height};
+static void (*const painters[MV_PANE_COUNT])(mv_view *, mv_box) = {
+    [MV_PANE_TIMELINE] = mv_timeline_paint, [MV_PANE_MINIMAP] = mv_minimap_paint,
+    [MV_PANE_STATE] = mv_state_paint,       [MV_PANE_FLAME] = mv_flame_paint,
+    [MV_PANE_TABLES] = mv_tables_paint,     [MV_PANE_DETAILS] = mv_details_paint,
+    [MV_PANE_REPORTS] = mv_reports_paint};
 
-    *l = (mv_view_layout){.toolbar = mv_box_cut_top(&rest, mv_toolbar_height(view, width))};
-    l->status = mv_box_cut_bottom(&rest, mv_ui_px(ui, 22));
-    if (mv_loading_failure(view))
-        l->banner = mv_box_cut_top(&rest, mv_ui_px(ui, 24));
-    l->main = rest;
-    if (!mv_view_device(view))
-        return;
-    l->lower = mv_box_cut_bottom(&rest, roundf(rest.h * c->lower_share));
-    l->tabs = mv_box_cut_top(&l->lower, mv_ui_px(ui, 24));
-    l->splitter = mv_box_cut_bottom(&rest, mv_ui_px(ui, 4));
-    l->minimap = mv_box_cut_bottom(&rest, mv_ui_px(ui, height < 560 * ui->scale ? 30 : 44));
-    l->main = rest;
-    view->main_box = l->main;
-    view->minimap_box = l->minimap;
-    view->lower_box = l->lower;
-}
-
-static const mv_pane *main_pane(const mv_view *view)
-{
-    return view->now->main == MV_MAIN_STATE ? &mv_pane_state : &mv_pane_timeline;
-}
-
-static const mv_pane *lower_pane(const mv_view *view)
-{
-    static const mv_pane *const panes[] = {[MV_TAB_FLAME] = &mv_pane_flame,
-                                           [MV_TAB_TABLES] = &mv_pane_tables,
-                                           [MV_TAB_DETAILS] = &mv_pane_details,
-                                           [MV_TAB_REPORTS] = &mv_pane_reports};
-
-    return panes[view->now->tab];
-}
-
-const mv_pane *mv_chrome_pane_at(const mv_view *view, float x, float y, mv_box *box)
-{
-    const mv_view_layout *l = &view->chrome->layout;
-
-    if (!mv_view_device(view))
-        return NULL;
-    if (mv_box_has(l->main, x, y)) {
-        *box = l->main;
-        return main_pane(view);
-    }
-    if (mv_box_has(l->minimap, x, y)) {
-        *box = l->minimap;
-        return &mv_pane_minimap;
-    }
-    if (mv_box_has(l->lower, x, y)) {
-        *box = l->lower;
-        return lower_pane(view);
-    }
-    return NULL;
-}
-
-static void paint_pane(mv_view *view, const mv_pane *pane, mv_box box)
+static void paint_pane(mv_view *view, mv_pane pane, mv_box box)
 {
     if (box.w < 1 || box.h < 1)
         return;
     if (mv_ui_is_hot(&view->ui, box))
         view->hover = view->hover_segment = MV_NO_ROW;
     mv_scene_clip(&view->ui.scene, box.x, box.y, box.w, box.h);
-    pane->paint(view, box);
+    painters[pane](view, box);
     mv_scene_unclip(&view->ui.scene);
 }
 
@@ -279,11 +217,11 @@ static void paint_panes(mv_view *view)
     const mv_view_layout *l = &view->chrome->layout;
     mv_ui *ui = &view->ui;
 
-    paint_pane(view, main_pane(view), l->main);
-    paint_pane(view, &mv_pane_minimap, l->minimap);
+    paint_pane(view, mv_chrome_main(view), l->main);
+    paint_pane(view, MV_PANE_MINIMAP, l->minimap);
     mv_ui_fill(ui, l->splitter, ui->theme->grid);
     mv_tabs_paint(view, l->tabs);
-    paint_pane(view, lower_pane(view), l->lower);
+    paint_pane(view, mv_chrome_lower(view), l->lower);
 }
 
 static void paint_overlay(mv_view *view, mv_box box)
@@ -388,10 +326,10 @@ const mv_scene *mv_view_frame(mv_view *view, float width, float height, double m
     begin_frame(view, width, height, ms);
     mv_navigation_update(view);
     mv_search_update(view);
-    lay_out(view, width, height);
+    mv_chrome_lay_out(view, width, height);
     if (mv_chrome_is_covered(view) || c->only_panes)
         ui->pointer_x = ui->pointer_y = -1;
-    if (!mv_chrome_pane_at(view, ui->pointer_x, ui->pointer_y, &ignored))
+    if (mv_chrome_pane_at(view, ui->pointer_x, ui->pointer_y, &ignored) == MV_PANE_NONE)
         view->hover = view->hover_segment = MV_NO_ROW;
     if (!mv_loading_paint(view, c->layout.main))
         paint_panes(view);

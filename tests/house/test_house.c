@@ -126,6 +126,8 @@ static const char *wrong_include(const char *path, const char *target)
         return "includes more of capture/ than wire*.h: ";
     if ((from == VIZ && to == EXPORT) || (from == RECORD && to > PARSE && to != RECORD))
         return "includes a library that it has no use for: ";
+    if (strcmp(target, "view/intents/writable.h") == 0 && !is_under(path, "view/intents"))
+        return "writes the viewer's state outside view/intents/: ";
     return NULL;
 }
 
@@ -461,6 +463,8 @@ Test(house, include_against_the_stream_is_found)
     expect_fault("capture", "a.c", "#include \"base/arena.h\"\n", "more than capture/");
     expect_fault("capture", "a.c", "#include \"parse/model/trace.h\"\n", "against the stream");
     expect_fault("parse", "a.c", "#include \"capture/ring.h\"\n", "than wire*.h");
+    expect_fault("view/panes", "a.c", "#include \"view/intents/writable.h\"\n",
+                 "writes the viewer's");
     expect_fault("cli", "a.c", "#include \"tests/fixture/fixture.h\"\n", "in no library");
     expect_fault("cli", "a.c", "#include \"command.h\"\n", "in no library");
 }
@@ -471,6 +475,7 @@ Test(house, include_from_upstream_is_fine)
     expect_fault("parse", "a.c", "#include \"capture/wire_live.h\"\n", NULL);
     expect_fault("cli", "a.c", "#include \"viz/draw.h\"\n#include <stdio.h>\n", NULL);
     expect_fault("tests", "a.c", "#include \"cli/command.h\"\n", NULL);
+    expect_fault("view/intents", "a.c", "#include \"view/intents/writable.h\"\n", NULL);
 }
 
 Test(house, banned_call_is_found)

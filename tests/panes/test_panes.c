@@ -70,7 +70,7 @@ static void check_lower_panes(mv_view *view, const char *name)
     char what[100];
 
     for (uint64_t source = 0; source < MV_FLAMES_COUNT; source++) {
-        view->now->tab = MV_TAB_FLAME;
+        mv_view_write(view)->tab = MV_TAB_FLAME;
         mv_view_do(view, MV_DO_flame_source, source);
         if (source % 2)
             mv_view_do(view, MV_DO_flame_weight, 0);
@@ -84,9 +84,9 @@ static void check_lower_panes(mv_view *view, const char *name)
         snprintf(what, sizeof what, "table %u", (unsigned)kind);
         check_frame(view, name, what);
     }
-    view->now->tab = MV_TAB_REPORTS;
+    mv_view_write(view)->tab = MV_TAB_REPORTS;
     check_frame(view, name, "reports");
-    view->now->tab = MV_TAB_DETAILS;
+    mv_view_write(view)->tab = MV_TAB_DETAILS;
     check_frame(view, name, "details");
 }
 
@@ -95,7 +95,7 @@ static void check_view(mv_view *view, const char *name)
     uint32_t events = mv_view_device(view)->lives.events.count;
 
     for (int i = 0; i < 2; i++) {
-        view->now->main = MV_MAIN_STATE;
+        mv_view_write(view)->main = MV_MAIN_STATE;
         view->is_dark = i;
         if (i)
             mv_view_do(view, MV_DO_state_layout, 0);
@@ -119,7 +119,7 @@ Test(panes, state_follows_the_cursor)
     mv_view *view = mvt_view("gpt_train");
     const mv_document_device *d = mv_view_device(view);
 
-    view->now->main = MV_MAIN_STATE;
+    mv_view_write(view)->main = MV_MAIN_STATE;
     for (uint32_t event = 0; event < d->lives.events.count; event += 97) {
         mv_heap_ask ask;
         const mv_heap_answer *answer;
@@ -141,7 +141,7 @@ Test(panes, a_failed_request_is_compared_with_what_is_free)
     mv_view *view = mvt_view("oom_fragmented");
     const mv_oom *oom = mv_view_device(view)->ooms.ooms;
 
-    view->now->main = MV_MAIN_STATE;
+    mv_view_write(view)->main = MV_MAIN_STATE;
     mv_view_move_cursor(view, oom->event);
     cr_expect(mvt_scene_says(mvt_view_frame(view), "OUT OF MEMORY: asked for 400 MiB"));
     cr_expect(mvt_scene_says(&view->ui.scene, "largest hole"));
@@ -187,11 +187,11 @@ Test(panes, a_click_on_a_block_pins_it)
     const mv_document_device *d = mv_view_device(view);
     uint32_t pinned = 0;
 
-    view->now->main = MV_MAIN_STATE;
+    mv_view_write(view)->main = MV_MAIN_STATE;
     mvt_view_frame(view);
     for (float y = view->main_box.y + 40; y < view->main_box.y + view->main_box.h; y += 12)
         for (float x = 20; x < 1260; x += 130) {
-            view->now->pinned = MV_NO_ROW;
+            mv_view_write(view)->pinned = MV_NO_ROW;
             mvt_view_click(view, x, y);
             if (view->now->pinned == MV_NO_ROW)
                 continue;
@@ -209,7 +209,7 @@ Test(panes, a_click_on_a_frame_shows_it_alone_and_searches_it)
     const mv_flames_answer *a;
     uint32_t node = 0;
 
-    view->now->tab = MV_TAB_FLAME;
+    mv_view_write(view)->tab = MV_TAB_FLAME;
     mvt_view_frame(view);
     a = view->panels->flames_shown;
     cr_assert_not_null(a);
@@ -255,7 +255,7 @@ Test(panes, folded_frames_unfold_and_history_is_clicked)
 
     while (!d->leaks.is_leaked[alloc])
         alloc++;
-    view->now->tab = MV_TAB_DETAILS;
+    mv_view_write(view)->tab = MV_TAB_DETAILS;
     mv_view_pin(view, alloc);
     mvt_view_frame(view);
     lines = view->ui.scene.shape_count;
@@ -275,10 +275,10 @@ Test(panes, live_without_memory_for_their_answer)
     mvt_view_frame(view);
     view->budget->limit = view->budget->used + (1 << 20);
     for (int tab = 0; tab < 4; tab++) {
-        view->now->tab = (uint8_t)tab;
-        view->now->main = MV_MAIN_STATE;
+        mv_view_write(view)->tab = (uint8_t)tab;
+        mv_view_write(view)->main = MV_MAIN_STATE;
         mv_view_do(view, MV_DO_table_kind, MV_LISTING_FRAGMENTS);
-        view->now->tab = (uint8_t)tab;
+        mv_view_write(view)->tab = (uint8_t)tab;
         mvt_view_frame(view);
         mvt_view_click(view, 300, 600);
         mvt_view_click(view, 300, 200);

@@ -94,8 +94,8 @@ Test(pane_timeline, isolated_rows_are_stacked_on_each_other)
 {
     mv_view *view = mvt_view("gpt_train");
 
-    snprintf(view->now->search, sizeof view->now->search, "attention");
-    view->now->show = MV_SHOW_ISOLATE;
+    snprintf(mv_view_write(view)->search, sizeof view->now->search, "attention");
+    mv_view_write(view)->show = MV_SHOW_ISOLATE;
     mv_view_frame(view, 1280, 720, 0);
     mv_view_frame(view, 1280, 720, 0);
     cr_assert_not_null(mv_timeline_rows_of(view, false)->only);

@@ -117,7 +117,7 @@ Test(view_going, a_row_of_a_table_is_one_place)
         for (uint32_t i = 0; i < (full ? 100 : 3); i++)
             mv_view_show(view, i, 1000 + i);
         before = *view->now;
-        mv_panels_go(view, &place);
+        mv_view_go(view, &place);
         cr_assert_eq(view->now->cursor, 4000);
         cr_assert_eq(view->now->pinned, 77);
         cr_assert_str_eq(view->now->search, "train.py:62");

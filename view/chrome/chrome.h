@@ -1,20 +1,14 @@
-/* Everything around the panes, and what they share: bars, overlays, fields, history, the search,
- * and the routing of the pointer. Its files:
+/* Everything around the panes, and what they share: bars, overlays, fields.
  *
- *     view.c                  opening, the frame, where the panes are
- *     intents/input_routing.c inputs: to fields, overlays, commands, panes
- *     intents/navigation.c    going somewhere: cursor, pin, window, device
- *     intents/view_history.c  back and forward
- *     intents/search_hits.c   the search
- *     chrome/toolbar.c, status_bar.c, loading_screen.c      always there
- *     chrome/help.c, command_list.c, device_list.c, export_view.c      overlays
- *     chrome/chrome.c         the commands of all these
+ *     layout.c                                              where everything is
+ *     toolbar.c, status_bar.c, loading_screen.c             always there
+ *     help.c, command_list.c, device_list.c, export_view.c  overlays
+ *     chrome.c                                              what overlays have in common
  */
 #ifndef MV_CHROME_H
 #define MV_CHROME_H
 
 #include "view/chrome/field.h"
-#include "view/intents/view_history.h"
 #include "view/panes/panes.h"
 
 enum { MV_MOST_FILES = 1024 };
@@ -36,14 +30,12 @@ struct mv_chrome {
     bool is_choosing_other; /* the list of devices chooses the one to compare with */
     bool only_panes;        /* the frame is for a file: no overlay, no tip */
 
-    mv_view_history history;
-
     /* The pointer. */
-    const mv_pane *captured; /* gets the pointer until the button is released; NULL: no pane */
+    mv_pane captured; /* gets the pointer until the button is released */
     mv_box captured_box;
     uint8_t captured_button;
     bool is_splitting;
-    const mv_pane *under; /* the pane that it was over last */
+    mv_pane under; /* it was over last */
     mv_box under_box;
     double moved_ms; /* when it moved last */
 
@@ -60,8 +52,15 @@ struct mv_chrome {
     } reading;
 };
 
-/* The pane at a place of the last frame, and its box; NULL: none. */
-const mv_pane *mv_chrome_pane_at(const mv_view *view, float x, float y, mv_box *box);
+/* Finds where everything is in a frame of this size. */
+void mv_chrome_lay_out(mv_view *view, float width, float height);
+
+/* The shown panes. */
+mv_pane mv_chrome_main(const mv_view *view);
+mv_pane mv_chrome_lower(const mv_view *view);
+
+/* The pane at a place of the last frame, and its box. */
+mv_pane mv_chrome_pane_at(const mv_view *view, float x, float y, mv_box *box);
 
 /* An overlay is open: the panes get no pointer. */
 bool mv_chrome_is_covered(const mv_view *view);
@@ -80,23 +79,22 @@ bool mv_loading_paint(mv_view *view, mv_box box);
 const mv_document *mv_loading_failure(const mv_view *view);
 void mv_loading_banner(mv_view *view, mv_box box);
 
-/* Overlays: each paints itself over the panes when it is open; `input` takes keys, wheel and text.
- */
+/* Overlays: each paints itself over the panes when it is open. */
 void mv_help_paint(mv_view *view, mv_box box);
+enum { MV_COMMANDS_SHOWN = 12 }; /* rows of the list of commands */
 void mv_command_list_paint(mv_view *view, mv_box box);
-bool mv_command_list_input(mv_view *view, const mv_input *input);
 void mv_device_list_paint(mv_view *view, mv_box box);
-bool mv_device_list_input(mv_view *view, const mv_input *input);
 void mv_open_paint(mv_view *view, mv_box box);
 void mv_export_paint(mv_view *view, mv_box box);
 void mv_search_paint(mv_view *view);
 
+/* The chosen row of the list of commands, its number, and how many rows there are; MV_DO_NOTHING:
+ * none. */
+mv_command_id mv_command_list_chosen(const mv_view *view, uint64_t *arg, uint32_t *count);
+
 /* Paints an overlay's sheet with a title in the middle of `box`; returns the box for its content.
  */
 mv_box mv_chrome_sheet(mv_view *view, mv_box box, float width, float height, const char *title);
-
-/* Up, Down, PageUp, PageDown, Home, End and the wheel in a list of `count` rows. */
-bool mv_chrome_list_input(mv_view *view, const mv_input *input, uint32_t count, uint32_t shown);
 
 /* Scrolls the list so that its chosen row is among the `shown` ones. */
 void mv_chrome_list_follow(mv_view *view, uint32_t count, uint32_t shown);
@@ -111,26 +109,11 @@ const char *mv_command_line(const mv_view *view, mv_arena *arena);
 bool mv_search_open(mv_view *view);
 void mv_search_update(mv_view *view);
 
-/* The search: only these two write view->now->search. Hits are highlighted at least; without words
- * everything is shown. Each search is a place to come back to, but letters typed one after the
- * other are one. */
-void mv_search_set(mv_view *view, const char *words); /* the field follows; "": none */
-void mv_search_typed(mv_view *view);                  /* takes the words from the field */
-
-/* Pins the next hit, or the one before. */
-void mv_search_go(mv_view *view, bool is_back);
-
 const char *mv_colour_name(uint8_t mode);
 const char *mv_clock_name(uint8_t clock);
 
 /* The chosen device once its thread has made it, which may happen in the middle of a frame; NULL
  * before. mv_navigation_update makes it the shown one. */
 const mv_document_device *mv_chrome_arrived(const mv_view *view);
-
-/* The device is ready: sets its window, its cursor, and where the command line asked to begin. */
-void mv_navigation_update(mv_view *view);
-
-/* Opens or closes the thing that has the keyboard. */
-void mv_chrome_focus(mv_view *view, mv_focus focus);
 
 #endif

@@ -1,5 +1,4 @@
-/* Texts for the clipboard: the stack of an allocation, and the command line that shows a view
- * again. */
+/* The command line that shows a view again. */
 #include <limits.h>
 #include <math.h>
 #include <stdarg.h>
@@ -7,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/code/culprit.h"
 #include "view/chrome/chrome.h"
 
 enum { LINE = 8192 };
@@ -79,72 +77,4 @@ const char *mv_command_line(const mv_view *view, mv_arena *arena)
         add_quoted(&w, now->search);
     }
     return w.text;
-}
-
-void mv_do_copy_command(mv_view *view, uint64_t arg)
-{
-    const char *line = mv_command_line(view, view->ui.frame);
-
-    (void)arg;
-    if (!line)
-        return;
-    mv_view_copy(view, line);
-    mv_view_say(view, false, "copied: %.200s", line);
-}
-
-/* ---- the stack --------------------------------------------------------------------------- */
-
-static mv_stack_id pinned_stack(const mv_view *view)
-{
-    const mv_lives *lives = &mv_view_device(view)->lives;
-
-    if (view->now->pinned < lives->allocs.count)
-        return lives->allocs.stack[view->now->pinned];
-    if (view->now->pinned_segment < lives->segments.count)
-        return lives->segments.stack[view->now->pinned_segment];
-    return MV_NO_STACK;
-}
-
-/* "file:line function", one frame a line, the whole stack: returns its bytes; written unless `out`
- * is NULL. */
-static size_t write_stack(const mv_trace *trace, mv_stack_id stack, char *out, size_t size)
-{
-    uint32_t count;
-    const mv_frame_id *frames = mv_stack_frames(trace, stack, &count);
-    size_t at = 0;
-
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t row = frames[i].row;
-        const char *file = mv_string_text(trace, trace->frames.file[row]);
-        const char *function = mv_string_text(trace, trace->frames.function[row]);
-        char line[32] = "";
-        if (*file)
-            snprintf(line, sizeof line, ":%lld ", (long long)trace->frames.line[row]);
-        at += (size_t)snprintf(out ? out + at : NULL, out ? size - at : 0, "%s%s%s\n", file, line,
-                               function);
-    }
-    return at;
-}
-
-void mv_do_copy_stack(mv_view *view, uint64_t arg)
-{
-    const mv_trace *trace = &mv_view_document(view)->trace;
-    mv_stack_id stack = pinned_stack(view);
-    size_t size = write_stack(trace, stack, NULL, 0) + 1;
-    mv_arena arena;
-    char *text;
-
-    (void)arg;
-    if (stack.row == MV_NO_ROW) {
-        mv_view_say(view, false, "this allocation has no stack: none was recorded");
-        return;
-    }
-    mv_arena_init(&arena, view->budget);
-    text = mv_push_array(&arena, char, size);
-    if (text) {
-        write_stack(trace, stack, text, size);
-        mv_view_copy(view, text);
-        mv_view_say(view, false, "the stack is copied");
-    }
-    mv_arena_release(&arena);
 }

@@ -5,7 +5,7 @@
 #include "base/sort.h"
 #include "view/chrome/chrome.h"
 
-enum { SHOWN = 12, ROW = 22 };
+enum { ROW = 22 };
 
 /* "go to event 1200": the words, and the number after them. */
 typedef struct {
@@ -83,22 +83,14 @@ static uint32_t find(const mv_view *view, const query *q, hit hits[MV_DO_COUNT])
     return count;
 }
 
-bool mv_command_list_input(mv_view *view, const mv_input *input)
+mv_command_id mv_command_list_chosen(const mv_view *view, uint64_t *arg, uint32_t *count)
 {
     hit hits[MV_DO_COUNT];
     query q = read_query(view);
-    uint32_t count = find(view, &q, hits);
 
-    if (mv_chrome_list_input(view, input, count, SHOWN))
-        return true;
-    if (input->kind != MV_INPUT_KEY || input->key != MV_KEY_ENTER)
-        return false;
-    if (view->chrome->row < count) {
-        mv_command_id id = hits[view->chrome->row].id;
-        mv_chrome_focus(view, MV_FOCUS_PANES);
-        mv_view_do(view, id, q.number);
-    }
-    return true;
+    *count = find(view, &q, hits);
+    *arg = q.number;
+    return view->chrome->row < *count ? hits[view->chrome->row].id : MV_DO_NOTHING;
 }
 
 static void paint_row(mv_view *view, mv_box box, mv_command_id id, uint64_t arg, bool is_chosen)
@@ -131,7 +123,7 @@ void mv_command_list_paint(mv_view *view, mv_box box)
     query q = read_query(view);
     uint32_t count = find(view, &q, hits), shown;
     float row = mv_ui_px(ui, ROW);
-    mv_box sheet = mv_chrome_sheet(view, box, 660, 60 + 34 + SHOWN * ROW, "Commands");
+    mv_box sheet = mv_chrome_sheet(view, box, 660, 60 + 34 + MV_COMMANDS_SHOWN * ROW, "Commands");
 
     mv_field_paint(ui, mv_box_cut_top(&sheet, mv_ui_px(ui, 26)), &c->palette, true, "");
     mv_box_cut_top(&sheet, mv_ui_px(ui, 6));

@@ -1,161 +1,11 @@
 /* Files and their devices: one row each, with the shape of their memory over time and its peak. */
 
 #include "base/size.h"
-#include "base/sort.h"
 #include "view/chrome/chrome.h"
+#include "view/chrome/device_rows.h"
 #include "viz/scene/axis.h"
 
-enum { ROW = 34, MOST_ROWS = 4096, SPARKS = 96, FILE_SHIFT = 16 };
-
-typedef struct {
-    uint32_t file, device; /* device MV_NO_ROW: the file is not that far yet */
-    const mv_document *document;
-    const mv_document_device *shown; /* NULL: not shown yet */
-    uint64_t peak;
-} row;
-
-static row row_of(const mv_document *d, uint32_t file, uint32_t device)
-{
-    row r = {.file = file, .device = device, .document = d};
-
-    if (device == MV_NO_ROW)
-        return r;
-    int stage = atomic_load_explicit(&d->devices[device].stage, memory_order_acquire);
-    if (stage == MV_DEVICE_SHOWN || stage == MV_DEVICE_JUDGED) {
-        r.shown = &d->devices[device];
-        r.peak = r.shown->peak;
-    }
-    return r;
-}
-
-/* In order of file and device; NULL when memory is out. */
-static row *list(mv_view *view, uint32_t *count)
-{
-    row *rows = mv_push_array(view->ui.frame, row, MOST_ROWS);
-
-    *count = 0;
-    for (uint32_t f = 0; rows && f < view->document_count; f++) {
-        const mv_document *d = view->documents[f];
-        bool is_open = atomic_load_explicit(&d->stage, memory_order_acquire) == MV_DOCUMENT_OPENED;
-        uint32_t devices = is_open ? d->device_count : 0;
-        for (uint32_t i = 0; i < devices && *count < MOST_ROWS; i++)
-            rows[(*count)++] = row_of(d, f, i);
-        if (devices == 0 && *count < MOST_ROWS)
-            rows[(*count)++] = row_of(d, f, MV_NO_ROW);
-    }
-    return rows;
-}
-
-/* Highest first; equal ones by file and device. */
-static row *sorted(mv_view *view, uint32_t *count)
-{
-    row *rows = list(view, count);
-
-    if (rows)
-        mv_sort_rows(NULL, rows, *count, MV_FALLING(row, peak));
-    return rows;
-}
-
-/* ---- choosing ---------------------------------------------------------------------------- */
-
-static void choose(mv_view *view, uint32_t file, uint32_t device)
-{
-    bool is_other = view->chrome->is_choosing_other;
-
-    mv_chrome_focus(view, MV_FOCUS_PANES);
-    view->chrome->is_choosing_other = false;
-    if (!is_other) {
-        mv_view_choose(view, file, device);
-        return;
-    }
-    mv_view_remember(view);
-    view->now->other_file = file;
-    view->now->other_device = device;
-}
-
-void mv_do_choose_device(mv_view *view, uint64_t arg)
-{
-    if (view->focus == MV_FOCUS_DEVICES) {
-        choose(view, (uint32_t)(arg >> FILE_SHIFT), (uint32_t)(arg & 0xffff));
-        return;
-    }
-    view->chrome->is_choosing_other = false;
-    mv_chrome_focus(view, MV_FOCUS_DEVICES);
-}
-
-void mv_do_compare(mv_view *view, uint64_t arg)
-{
-    uint32_t count, others = 0, last = 0;
-    row *rows = list(view, &count);
-
-    (void)arg;
-    if (view->now->other_file != MV_NO_ROW) {
-        mv_view_remember(view);
-        view->now->other_file = view->now->other_device = MV_NO_ROW;
-        return;
-    }
-    for (uint32_t i = 0; rows && i < count; i++)
-        if (rows[i].device != MV_NO_ROW &&
-            (rows[i].file != view->now->file || rows[i].device != view->now->device)) {
-            others++;
-            last = i;
-        }
-    view->chrome->is_choosing_other = true;
-    if (others == 1)
-        choose(view, rows[last].file, rows[last].device);
-    else
-        mv_chrome_focus(view, MV_FOCUS_DEVICES);
-}
-
-static void step(mv_view *view, uint32_t by)
-{
-    uint32_t count, at = 0;
-    row *rows = list(view, &count);
-
-    if (!rows)
-        return;
-    for (uint32_t i = 0; i < count; i++)
-        if (rows[i].file == view->now->file && rows[i].device == view->now->device)
-            at = i;
-    for (uint32_t i = 0; i < count; i++) {
-        at = (at + by) % count;
-        if (rows[at].device != MV_NO_ROW)
-            break;
-    }
-    mv_view_choose(view, rows[at].file, rows[at].device);
-}
-
-void mv_do_next_device(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    step(view, 1);
-}
-
-void mv_do_previous_device(mv_view *view, uint64_t arg)
-{
-    uint32_t count;
-    row *rows = list(view, &count);
-
-    (void)arg;
-    if (rows)
-        step(view, count - 1);
-}
-
-bool mv_device_list_input(mv_view *view, const mv_input *input)
-{
-    uint32_t count;
-    row *rows = sorted(view, &count);
-
-    if (!rows)
-        return false;
-    if (mv_chrome_list_input(view, input, count, 8))
-        return true;
-    if (input->kind != MV_INPUT_KEY || input->key != MV_KEY_ENTER)
-        return false;
-    if (view->chrome->row < count && rows[view->chrome->row].device != MV_NO_ROW)
-        choose(view, rows[view->chrome->row].file, rows[view->chrome->row].device);
-    return true;
-}
+enum { ROW = 34, SPARKS = 96 };
 
 /* ---- painting ---------------------------------------------------------------------------- */
 
@@ -179,7 +29,7 @@ static void sparks(mv_ui *ui, mv_box box, const mv_document_device *d, uint64_t 
     mv_scene_add(&ui->scene, (mv_shape){.kind = MV_SHAPE_RECTS, .fill = mv_site_colour(0)});
 }
 
-static const char *state_text(mv_view *view, const row *r)
+static const char *state_text(mv_view *view, const mv_device_row *r)
 {
     char count[MV_TICK_TEXT];
     int stage = atomic_load_explicit(&r->document->stage, memory_order_acquire);
@@ -205,7 +55,8 @@ static void badge(mv_ui *ui, mv_box *box, const char *text)
     mv_ui_text(ui, at, MV_UI_SMALL, ui->theme->alarm, MV_ANCHOR_MIDDLE, text);
 }
 
-static void paint_row(mv_view *view, mv_box box, const row *r, uint64_t most, bool is_chosen)
+static void paint_row(mv_view *view, mv_box box, const mv_device_row *r, uint64_t most,
+                      bool is_chosen)
 {
     mv_ui *ui = &view->ui;
     bool is_shown = r->file == view->now->file && r->device == view->now->device;
@@ -215,7 +66,8 @@ static void paint_row(mv_view *view, mv_box box, const row *r, uint64_t most, bo
     if (is_chosen || mv_ui_is_hot(ui, box))
         mv_ui_fill(ui, box, is_chosen ? ui->theme->grid : ui->theme->plot);
     if (r->device != MV_NO_ROW)
-        mv_ui_zone(ui, box, MV_DO_choose_device, (uint64_t)r->file << FILE_SHIFT | r->device, "");
+        mv_ui_zone(ui, box, MV_DO_choose_device, (uint64_t)r->file << MV_FILE_SHIFT | r->device,
+                   "");
     mv_box_cut_left(&box, mv_ui_px(ui, 8));
     graph = mv_box_cut_left(&box, mv_ui_px(ui, 100));
     graph.y += mv_ui_px(ui, 3);
@@ -242,7 +94,7 @@ void mv_device_list_paint(mv_view *view, mv_box box)
     mv_ui *ui = &view->ui;
     mv_chrome *c = view->chrome;
     uint32_t count, shown;
-    row *rows = sorted(view, &count);
+    mv_device_row *rows = mv_device_rows_by_peak(view, &count);
     float height = mv_ui_px(ui, ROW);
     mv_box sheet =
         mv_chrome_sheet(view, box, 620, 60 + (float)(count < 12 ? count : 12) * ROW,

@@ -35,12 +35,12 @@ static const char *hint(mv_view *view)
         return hint_of(view, MV_DO_quit, "quit");
     if (c->captured)
         return "";
-    if (c->under == &mv_pane_timeline)
+    if (c->under == MV_PANE_TIMELINE)
         return mv_scene_format(scene, "wheel: zoom" DOT "drag: select" DOT "click: pin" DOT "%s",
                                keys);
-    if (c->under == &mv_pane_minimap)
+    if (c->under == MV_PANE_MINIMAP)
         return "drag: move the window" DOT "double-click: everything";
-    if (c->under == &mv_pane_state)
+    if (c->under == MV_PANE_STATE)
         return mv_scene_format(scene, "click: pin a block" DOT "%s" DOT "%s",
                                hint_of(view, MV_DO_event_back, "previous event"),
                                hint_of(view, MV_DO_event_on, "next event"));

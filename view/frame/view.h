@@ -83,7 +83,21 @@ typedef enum {
     MV_FOCUS_DEVICES /* a list: arrows and Enter, no text */
 } mv_focus;
 
+/* The panes. */
+typedef enum {
+    MV_PANE_NONE,
+    MV_PANE_TIMELINE, /* also of segments */
+    MV_PANE_MINIMAP,
+    MV_PANE_STATE,
+    MV_PANE_FLAME,
+    MV_PANE_TABLES,
+    MV_PANE_DETAILS,
+    MV_PANE_REPORTS,
+    MV_PANE_COUNT
+} mv_pane;
+
 /* Panes keep what only they need in structs of their own. */
+typedef struct mv_intents mv_intents;             /* writable.h: the state */
 typedef struct mv_timeline_pane mv_timeline_pane; /* pane_timeline.h: timeline and segments */
 typedef struct mv_panels mv_panels;               /* panels.h: state and lower tabs */
 typedef struct mv_chrome mv_chrome;               /* chrome.h: bars, overlays, history */
@@ -120,8 +134,8 @@ struct mv_view {
     uint32_t document_count;
     mv_document **documents; /* [document_count] */
 
-    mv_view_state *now; /* state */
-    mv_view_state state;
+    const mv_view_state *now; /* written by view/intents/ only */
+    mv_intents *intents;
     mv_focus focus;
     mv_keymap keymap;
     bool is_dark;
@@ -188,15 +202,6 @@ const mv_saved_device *mv_view_outline(const mv_view *view);
 /* The device that the shown one is compared with; NULL: none, or it is not ready. */
 const mv_document_device *mv_view_other(const mv_view *view);
 
-/* Shows a device of a file, all of it; rows of view->documents and of its devices. */
-void mv_view_choose(mv_view *view, uint32_t file, uint32_t device);
-
-/* Goes somewhere, which Alt+Left undoes: pins an allocation and makes it visible; moves the cursor;
- * shows a window of events. */
-void mv_view_pin(mv_view *view, uint32_t alloc);
-void mv_view_move_cursor(mv_view *view, uint32_t event);
-void mv_view_show(mv_view *view, double from, double to);
-
 /* Devices of all files that are open so far. */
 uint32_t mv_view_device_count(const mv_view *view);
 
@@ -205,9 +210,6 @@ bool mv_view_wants_text(const mv_view *view);
 
 /* MV_NEEDS_PAST and MV_NEEDS_FUTURE, if there is one. */
 uint32_t mv_view_past(const mv_view *view);
-
-/* Called before a change that Alt+Left can undo. */
-void mv_view_remember(mv_view *view);
 
 void mv_view_say(mv_view *view, bool is_alarm, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "view/chrome/chrome.h"
+#include "view/intents/intents.h"
 
 bool mv_chrome_is_covered(const mv_view *view)
 {
@@ -100,19 +100,25 @@ static void key(mv_view *view, const mv_input *input)
 
 /* ---- the pointer ------------------------------------------------------------------------- */
 
-static void give(mv_view *view, const mv_pane *pane, mv_box box, const mv_input *input)
+static void give(mv_view *view, mv_pane pane, mv_box box, const mv_input *input)
 {
-    if (pane && pane->input)
-        pane->input(view, box, input);
+    static bool (*const pointers[MV_PANE_COUNT])(mv_view *, mv_box, const mv_input *) = {
+        [MV_PANE_TIMELINE] = mv_timeline_pointer, [MV_PANE_MINIMAP] = mv_minimap_pointer,
+        [MV_PANE_STATE] = mv_state_pointer,       [MV_PANE_FLAME] = mv_flame_pointer,
+        [MV_PANE_TABLES] = mv_tables_pointer,     [MV_PANE_DETAILS] = mv_details_pointer,
+        [MV_PANE_REPORTS] = mv_reports_pointer};
+
+    if (pointers[pane])
+        pointers[pane](view, box, input);
 }
 
 /* Tells the pane that the pointer left. */
-static void enter_pane(mv_view *view, const mv_pane *pane, mv_box box)
+static void enter_pane(mv_view *view, mv_pane pane, mv_box box)
 {
     mv_chrome *c = view->chrome;
     mv_input leave = {.kind = MV_INPUT_LEAVE};
 
-    if (c->under && c->under != pane)
+    if (c->under != MV_PANE_NONE && c->under != pane)
         give(view, c->under, c->under_box, &leave);
     c->under = pane;
     c->under_box = box;
@@ -139,7 +145,7 @@ static void press(mv_view *view, const mv_input *input)
     mv_chrome *c = view->chrome;
     const mv_zone *zone = mv_ui_zone_at(&view->ui, input->x, input->y);
     mv_box box = {0};
-    const mv_pane *pane;
+    mv_pane pane;
 
     if (mv_chrome_is_covered(view)) {
         press_covered(view, zone);
@@ -154,7 +160,7 @@ static void press(mv_view *view, const mv_input *input)
     view->focus = MV_FOCUS_PANES;
     c->is_splitting = mv_box_has(c->layout.splitter, input->x, input->y);
     pane = mv_chrome_pane_at(view, input->x, input->y, &box);
-    if (!pane || c->is_splitting)
+    if (pane == MV_PANE_NONE || c->is_splitting)
         return;
     c->captured = pane;
     c->captured_box = box;
@@ -175,7 +181,7 @@ static void move(mv_view *view, const mv_input *input)
 {
     mv_chrome *c = view->chrome;
     mv_box box = {0};
-    const mv_pane *pane;
+    mv_pane pane;
 
     c->moved_ms = view->ms;
     if (c->is_splitting) {
@@ -196,12 +202,12 @@ static void move(mv_view *view, const mv_input *input)
 static void release(mv_view *view, const mv_input *input)
 {
     mv_chrome *c = view->chrome;
-    const mv_pane *pane = c->captured;
+    mv_pane pane = c->captured;
 
     c->is_splitting = false;
-    if (!pane || input->button != c->captured_button)
+    if (pane == MV_PANE_NONE || input->button != c->captured_button)
         return;
-    c->captured = NULL;
+    c->captured = MV_PANE_NONE;
     give(view, pane, c->captured_box, input);
 }
 
@@ -228,9 +234,9 @@ static void leave(mv_view *view)
     if (c->captured) {
         mv_input gone = {.kind = MV_INPUT_LEAVE};
         give(view, c->captured, c->captured_box, &gone);
-        c->captured = NULL;
+        c->captured = MV_PANE_NONE;
     }
-    enter_pane(view, NULL, (mv_box){0});
+    enter_pane(view, MV_PANE_NONE, (mv_box){0});
 }
 
 /* ---- all --------------------------------------------------------------------------------- */

@@ -3,7 +3,8 @@
 #include <string.h>
 
 #include "analyze/totals/moment.h"
-#include "view/chrome/chrome.h"
+#include "view/intents/intents.h"
+#include "view/intents/writable.h"
 
 /* ---- within a device --------------------------------------------------------------------- */
 
@@ -16,11 +17,11 @@ static void set_window(mv_view *view, double from, double to)
 {
     double events = event_count(mv_view_device(view));
 
-    view->now->from = fmax(0, fmin(from, to));
-    view->now->to = fmin(events, fmax(from, to));
+    mv_view_write(view)->from = fmax(0, fmin(from, to));
+    mv_view_write(view)->to = fmin(events, fmax(from, to));
     if (view->now->to <= view->now->from) {
-        view->now->from = fmin(view->now->from, events - 1);
-        view->now->to = view->now->from + 1;
+        mv_view_write(view)->from = fmin(view->now->from, events - 1);
+        mv_view_write(view)->to = view->now->from + 1;
     }
 }
 
@@ -58,7 +59,7 @@ void mv_view_move_cursor(mv_view *view, uint32_t event)
     if (event != MV_BEFORE && event >= device->lives.events.count)
         event = device->lives.events.count ? device->lives.events.count - 1 : MV_BEFORE;
     mv_view_remember(view);
-    view->now->cursor = event;
+    mv_view_write(view)->cursor = event;
     reveal(view, event == MV_BEFORE ? 0 : event, event == MV_BEFORE ? 0 : event + 1.0);
 }
 
@@ -72,15 +73,31 @@ void mv_view_pin(mv_view *view, uint32_t alloc)
         return;
     a = &device->lives.allocs;
     mv_view_remember(view);
-    view->now->pinned = alloc;
-    view->now->pinned_segment = MV_NO_ROW;
+    mv_view_write(view)->pinned = alloc;
+    mv_view_write(view)->pinned_segment = MV_NO_ROW;
     if (!mv_index_is_alive(&device->index, alloc, view->now->cursor))
-        view->now->cursor = a->birth[alloc];
+        mv_view_write(view)->cursor = a->birth[alloc];
     birth = a->birth[alloc] == MV_BEFORE ? 0 : a->birth[alloc];
     end = a->freed[alloc] == MV_NEVER ? event_count(device) : a->freed[alloc];
     /* A long life need not fit: where it is visible already, nothing moves. */
     if (end <= view->now->from || birth >= view->now->to)
         reveal(view, birth, fmin(end, birth + fmax(1, view->now->to - view->now->from) / 2));
+}
+
+void mv_view_go(mv_view *view, const mv_listing_place *place)
+{
+    mv_view_history_begin(view);
+    if (place->has_event)
+        mv_view_move_cursor(view, place->event);
+    if (place->has_window)
+        mv_view_show(view, place->from, place->to);
+    if (place->alloc != MV_NO_ROW)
+        mv_view_pin(view, place->alloc);
+    if (place->has_event) /* pinning may move it */
+        mv_view_write(view)->cursor = place->event;
+    if (*place->search)
+        mv_search_set(view, place->search);
+    mv_view_history_end(view);
 }
 
 /* ---- devices ----------------------------------------------------------------------------- */
@@ -93,13 +110,13 @@ void mv_view_choose(mv_view *view, uint32_t file, uint32_t device)
         return;
     if (is_other && mv_view_device(view))
         mv_view_remember(view);
-    view->now->file = file;
-    view->now->device = device;
-    view->now->from = view->now->to = 0;
-    view->now->fits_height = true;
-    view->now->pinned = view->now->pinned_segment = MV_NO_ROW;
-    view->now->has_interval = false;
-    view->now->cursor = MV_BEFORE;
+    mv_view_write(view)->file = file;
+    mv_view_write(view)->device = device;
+    mv_view_write(view)->from = mv_view_write(view)->to = 0;
+    mv_view_write(view)->fits_height = true;
+    mv_view_write(view)->pinned = mv_view_write(view)->pinned_segment = MV_NO_ROW;
+    mv_view_write(view)->has_interval = false;
+    mv_view_write(view)->cursor = MV_BEFORE;
     view->hover = view->hover_segment = MV_NO_ROW;
     mv_loader_prefer(view->loader, view->documents[file], device);
     mv_navigation_update(view);
@@ -122,7 +139,7 @@ static void settle_device(mv_view *view)
     for (uint32_t i = 0; view->chrome->has_start && i < d->device_count; i++)
         if (d->devices[i].device == start->device)
             most = i;
-    view->now->device = most;
+    mv_view_write(view)->device = most;
     mv_loader_prefer(view->loader, d, most);
 }
 
@@ -178,7 +195,7 @@ static void start_cursor(mv_view *view, const mv_document_device *device, mv_win
     }
     mv_arena_init(&scratch, view->budget);
     if (mv_moment_find(&scratch, &device->lives, ask, &found, &err) == MV_OK)
-        view->now->cursor = found.event;
+        mv_view_write(view)->cursor = found.event;
     mv_arena_release(&scratch);
 }
 
@@ -194,7 +211,7 @@ static void begin(mv_view *view, const mv_document_device *device)
         start_cursor(view, device, window);
     if (s->filter)
         mv_search_set(view, s->filter);
-    view->now->main = s->main;
+    mv_view_write(view)->main = s->main;
     mv_view_history_end(view);
     c->has_start = false;
 }
@@ -212,7 +229,7 @@ void mv_navigation_update(mv_view *view)
     c->levels_of = device;
     if (view->now->to <= view->now->from) {
         set_window(view, 0, event_count(device));
-        view->now->cursor = device->peak_event;
+        mv_view_write(view)->cursor = device->peak_event;
     }
     if (c->has_start)
         begin(view, device);

@@ -2,6 +2,8 @@
  * eases towards it. */
 #include <math.h>
 
+#include "view/intents/intents.h"
+#include "view/intents/writable.h"
 #include "view/timeline/plot.h"
 
 static const double zoom_step = 1.6;
@@ -15,8 +17,8 @@ static mv_stretch shown_now(const mv_view *view)
 
 static void show(mv_view *view, mv_stretch shown)
 {
-    view->now->from = shown.from;
-    view->now->to = shown.to;
+    mv_view_write(view)->from = shown.from;
+    mv_view_write(view)->to = shown.to;
     view->timeline->is_fitted = false;
 }
 
@@ -57,9 +59,9 @@ void mv_timeline_zoom_y(mv_view *view, double share, double factor)
         return;
     height = fmin(fmax(height, 64), 0x1p62);
     from = fmax(0, fixed - share * height);
-    view->now->fits_height = false;
-    view->now->y_from = (uint64_t)from;
-    view->now->y_to = (uint64_t)(from + height);
+    mv_view_write(view)->fits_height = false;
+    mv_view_write(view)->y_from = (uint64_t)from;
+    mv_view_write(view)->y_to = (uint64_t)(from + height);
 }
 
 static double pointer_height(const mv_view *view)
@@ -114,7 +116,7 @@ void mv_do_fit_all(mv_view *view, uint64_t arg)
     (void)arg;
     mv_view_remember(view);
     show(view, (mv_stretch){0, events ? events : 1});
-    view->now->fits_height = true;
+    mv_view_write(view)->fits_height = true;
 }
 
 void mv_do_fit_height(mv_view *view, uint64_t arg)
@@ -122,11 +124,11 @@ void mv_do_fit_height(mv_view *view, uint64_t arg)
     mv_timeline_pane *pane = view->timeline;
 
     (void)arg;
-    view->now->fits_height = !view->now->fits_height;
+    mv_view_write(view)->fits_height = !view->now->fits_height;
     if (view->now->fits_height)
         return;
-    view->now->y_from = (uint64_t)pane->goal_y_from;
-    view->now->y_to = (uint64_t)pane->goal_y_to;
+    mv_view_write(view)->y_from = (uint64_t)pane->goal_y_from;
+    mv_view_write(view)->y_to = (uint64_t)pane->goal_y_to;
 }
 
 void mv_do_next_clock(mv_view *view, uint64_t arg)
@@ -135,15 +137,15 @@ void mv_do_next_clock(mv_view *view, uint64_t arg)
                      mv_view_device(view)->lives.events.time_us[0] != MV_NO_TIME;
 
     (void)arg;
-    view->now->clock = (uint8_t)((view->now->clock + 1) % 3);
+    mv_view_write(view)->clock = (uint8_t)((view->now->clock + 1) % 3);
     if (view->now->clock == MV_CLOCK_TIME && !has_times)
-        view->now->clock = MV_CLOCK_TICKS;
+        mv_view_write(view)->clock = MV_CLOCK_TICKS;
 }
 
 void mv_do_next_colour(mv_view *view, uint64_t arg)
 {
     (void)arg;
-    view->now->colour = (uint8_t)((view->now->colour + 1) % MV_COLOUR_COUNT);
+    mv_view_write(view)->colour = (uint8_t)((view->now->colour + 1) % MV_COLOUR_COUNT);
 }
 
 /* ---- the selection ------------------------------------------------------------------------ */
@@ -184,9 +186,9 @@ static void fit_pinned_height(mv_view *view)
         event = 0;
     offset = (double)mv_drawn_offset(&rows->drawn, rank, event);
     bytes = (double)d->index.bytes[rank];
-    view->now->fits_height = false;
-    view->now->y_from = (uint64_t)fmax(0, offset - 2 * bytes);
-    view->now->y_to = (uint64_t)(offset + 3 * bytes);
+    mv_view_write(view)->fits_height = false;
+    mv_view_write(view)->y_from = (uint64_t)fmax(0, offset - 2 * bytes);
+    mv_view_write(view)->y_to = (uint64_t)(offset + 3 * bytes);
 }
 
 void mv_do_fit_selection(mv_view *view, uint64_t arg)
@@ -229,9 +231,9 @@ static void select_events(mv_view *view, uint32_t a, uint32_t b)
         mv_view_say(view, false, "%s", "it contains no event");
         return;
     }
-    view->now->has_interval = true;
-    view->now->a = a;
-    view->now->b = b;
+    mv_view_write(view)->has_interval = true;
+    mv_view_write(view)->a = a;
+    mv_view_write(view)->b = b;
 }
 
 void mv_do_interval_of_pin(mv_view *view, uint64_t arg)

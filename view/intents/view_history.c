@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-#include "view/chrome/chrome.h"
+#include "view/intents/intents.h"
+#include "view/intents/writable.h"
 
 /* A run of steps of the cursor is one place. */
 static bool is_same_place(const mv_view_state *a, const mv_view_state *b)
@@ -26,7 +27,7 @@ static void push(mv_view_state *states, uint32_t *count, const mv_view_state *st
 
 void mv_view_remember(mv_view *view)
 {
-    mv_view_history *h = &view->chrome->history;
+    mv_view_history *h = &view->intents->history;
 
     if (h->paused)
         return;
@@ -44,17 +45,17 @@ void mv_view_history_begin(mv_view *view)
 
 void mv_view_history_pause(mv_view *view)
 {
-    view->chrome->history.paused++;
+    view->intents->history.paused++;
 }
 
 void mv_view_history_end(mv_view *view)
 {
-    view->chrome->history.paused--;
+    view->intents->history.paused--;
 }
 
 uint32_t mv_view_past(const mv_view *view)
 {
-    const mv_view_history *h = &view->chrome->history;
+    const mv_view_history *h = &view->intents->history;
 
     return (h->past_count ? MV_NEEDS_PAST : 0u) | (h->future_count ? MV_NEEDS_FUTURE : 0u);
 }
@@ -70,13 +71,13 @@ static void go(mv_view *view, mv_view_state *from, uint32_t *from_count, mv_view
     if (state.file != view->now->file || state.device != view->now->device)
         mv_view_choose(view, state.file, state.device);
     mv_view_history_end(view);
-    *view->now = state;
+    *mv_view_write(view) = state;
     mv_field_set(&view->chrome->search, state.search);
 }
 
 void mv_do_back(mv_view *view, uint64_t arg)
 {
-    mv_view_history *h = &view->chrome->history;
+    mv_view_history *h = &view->intents->history;
 
     (void)arg;
     go(view, h->past, &h->past_count, h->future, &h->future_count);
@@ -84,8 +85,25 @@ void mv_do_back(mv_view *view, uint64_t arg)
 
 void mv_do_forward(mv_view *view, uint64_t arg)
 {
-    mv_view_history *h = &view->chrome->history;
+    mv_view_history *h = &view->intents->history;
 
     (void)arg;
     go(view, h->future, &h->future_count, h->past, &h->past_count);
+}
+
+bool mv_intents_open(mv_view *view)
+{
+    view->intents = mv_push_struct(&view->arena, mv_intents);
+    if (!view->intents)
+        return false;
+    view->now = mv_view_write(view);
+    *mv_view_write(view) = (mv_view_state){.device = MV_NO_ROW,
+                                           .tab = MV_TAB_REPORTS,
+                                           .fits_height = true,
+                                           .cursor = MV_BEFORE,
+                                           .pinned = MV_NO_ROW,
+                                           .pinned_segment = MV_NO_ROW,
+                                           .other_file = MV_NO_ROW,
+                                           .other_device = MV_NO_ROW};
+    return true;
 }

@@ -425,7 +425,7 @@ static void paint_columns(details_frame *p, mv_box box)
         paint_wide(p, box);
 }
 
-static void paint(mv_view *view, mv_box box)
+void mv_details_paint(mv_view *view, mv_box box)
 {
     mv_panels *panels = view->panels;
     details_frame p = {.view = view, .alloc = shown_alloc(view)};
@@ -447,28 +447,4 @@ static void paint(mv_view *view, mv_box box)
     ask_story(&p);
     paint_columns(&p, box);
     mv_ui_scroll(&view->ui, box, p.longest, mv_panel_room(view, box), &panels->details_first);
-}
-
-static bool input(mv_view *view, mv_box box, const mv_input *in)
-{
-    (void)box;
-    return mv_panel_wheel(in, &view->panels->details_first);
-}
-
-const mv_pane mv_pane_details = {paint, input};
-
-/* ---- commands ---------------------------------------------------------------------------- */
-
-void mv_do_history_row(mv_view *view, uint64_t arg)
-{
-    const mv_details_answer *a = view->panels->details_shown;
-
-    if (a && arg < a->history.count)
-        mv_view_pin(view, a->history.history[arg]);
-}
-
-void mv_do_details_fold(mv_view *view, uint64_t arg)
-{
-    if (arg < MV_MOST_FOLDS)
-        view->panels->unfolded ^= (uint64_t)1 << arg;
 }

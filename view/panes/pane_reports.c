@@ -87,7 +87,7 @@ static void paint_finding(reports_frame *p, uint32_t row)
 
 /* ---- the pane ---------------------------------------------------------------------------- */
 
-static void paint(mv_view *view, mv_box box)
+void mv_reports_paint(mv_view *view, mv_box box)
 {
     mv_panels *panels = view->panels;
     const mv_document *document;
@@ -116,37 +116,4 @@ static void paint(mv_view *view, mv_box box)
     for (uint32_t i = 0; i < p.findings->count; i++)
         paint_finding(&p, i);
     mv_ui_scroll(p.ui, box, p.lines.count, mv_panel_room(view, box), &panels->report_first);
-}
-
-static bool input(mv_view *view, mv_box box, const mv_input *in)
-{
-    (void)box;
-    return mv_panel_wheel(in, &view->panels->report_first);
-}
-
-const mv_pane mv_pane_reports = {paint, input};
-
-void mv_do_report_row(mv_view *view, uint64_t arg)
-{
-    const mv_findings_answer *a = view->panels->findings_shown;
-    const mv_finding *f;
-    const mv_finding_place *seen;
-    mv_listing_place place;
-
-    if (!a || arg >= a->findings.count)
-        return;
-    f = &a->findings.rows[arg];
-    seen = &a->places[arg];
-    view->panels->report_shown = (uint32_t)arg;
-    if (!f->has_place)
-        return;
-    place = (mv_listing_place){.has_event = true,
-                               .event = f->event,
-                               .alloc = seen->alloc,
-                               .has_window = seen->to > seen->from,
-                               .from = seen->from,
-                               .to = seen->to,
-                               .search = seen->search};
-    mv_panels_go(view, &place);
-    view->now->main = f->is_about_heap ? MV_MAIN_STATE : MV_MAIN_TIMELINE;
 }

@@ -491,7 +491,7 @@ static void paint_hover(state_frame *p)
     mv_ui_zone(p->ui, place_of(p, group_of(p, box->row), box), MV_DO_NOTHING, 0, describe(p, box));
 }
 
-static void paint(mv_view *view, mv_box box)
+void mv_state_paint(mv_view *view, mv_box box)
 {
     const mv_document *document;
     const mv_document_device *device;
@@ -515,31 +515,17 @@ static void paint(mv_view *view, mv_box box)
     paint_groups(&p);
 }
 
-static bool input(mv_view *view, mv_box box, const mv_input *in)
+bool mv_state_at(mv_view *view, mv_box box, float x, float y, uint32_t *alloc, uint32_t *segment)
 {
     const mv_state_box *hit;
     state_frame p;
 
-    if (in->kind == MV_INPUT_WHEEL) { /* steps through events, as on the timeline */
-        mv_view_do(view, in->dy > 0 ? MV_DO_event_back : MV_DO_event_on, 0);
-        return true;
-    }
-    if (in->kind != MV_INPUT_PRESS || in->button != MV_BUTTON_LEFT || !mv_view_device(view) ||
-        !open_frame(view, box, &p))
+    if (!mv_view_device(view) || !open_frame(view, box, &p))
         return false;
-    hit = box_at(&p, in->x, in->y);
+    hit = box_at(&p, x, y);
     if (!hit)
         return false;
-    if (alloc_of(&p, hit) != MV_NO_ROW)
-        mv_view_pin(view, alloc_of(&p, hit));
-    view->now->pinned_segment = p.answer->heap.map.segment[hit->segment];
+    *alloc = alloc_of(&p, hit);
+    *segment = p.answer->heap.map.segment[hit->segment];
     return true;
-}
-
-const mv_pane mv_pane_state = {paint, input};
-
-void mv_do_state_layout(mv_view *view, uint64_t arg)
-{
-    (void)arg;
-    view->panels->by_address = !view->panels->by_address;
 }

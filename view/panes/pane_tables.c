@@ -3,7 +3,7 @@
 
 #include "view/panes/panels.h"
 
-enum { HEAD = 22, COPY_MOST = 1000000 };
+enum { HEAD = 22 };
 
 typedef struct {
     mv_view *view;
@@ -185,7 +185,7 @@ static void paint_head(tables_frame *p, mv_box head)
                    p->answer->table.note);
 }
 
-static void paint(mv_view *view, mv_box box)
+void mv_tables_paint(mv_view *view, mv_box box)
 {
     const mv_document *document;
     const mv_document_device *device;
@@ -205,74 +205,9 @@ static void paint(mv_view *view, mv_box box)
                    "making the table ...");
 }
 
-static bool input(mv_view *view, mv_box box, const mv_input *in)
-{
-    mv_panels *p = view->panels;
-
-    (void)box;
-    return mv_panel_wheel(in, &p->table_first[p->table_kind]);
-}
-
-const mv_pane mv_pane_tables = {paint, input};
-
-/* ---- commands ---------------------------------------------------------------------------- */
-
-void mv_do_table_kind(mv_view *view, uint64_t arg)
-{
-    view->panels->table_kind = (uint8_t)(arg % MV_LISTING_COUNT);
-    view->now->tab = MV_TAB_TABLES;
-}
-
-void mv_do_table_sort(mv_view *view, uint64_t arg)
-{
-    mv_panels *p = view->panels;
-    uint32_t kind = p->table_kind, column = (uint32_t)arg;
-
-    p->is_ascending[kind] = p->sort[kind] == column && !p->is_ascending[kind];
-    p->sort[kind] = column;
-    p->table_first[kind] = 0;
-}
-
-void mv_do_table_row(mv_view *view, uint64_t arg)
-{
-    const mv_listing_answer *a = view->panels->table_shown;
-    mv_cell cells[MV_LISTING_COLUMNS];
-    mv_listing_place place;
-    mv_arena scratch;
-
-    if (!a || arg >= a->table.count)
-        return;
-    mv_arena_init(&scratch, view->budget);
-    mv_listing_row(&scratch, &a->ask, &a->table, (uint32_t)arg, cells, &place);
-    mv_panels_go(view, &place);
-    mv_arena_release(&scratch);
-    view->panels->table_cursor = view->now->cursor; /* the list stays where it was clicked */
-}
-
 const char *mv_tables_text(mv_view *view, mv_arena *arena)
 {
     const mv_listing_answer *a = mv_view_device(view) ? ask(view) : NULL;
 
     return a ? mv_listing_tsv(arena, &a->ask, &a->table, UINT32_MAX) : NULL;
-}
-
-void mv_do_table_copy(mv_view *view, uint64_t arg)
-{
-    const mv_listing_answer *a = view->panels->table_shown;
-    mv_arena scratch;
-    const char *text;
-
-    (void)arg;
-    if (!a)
-        return;
-    mv_arena_init(&scratch, view->budget);
-    text = mv_listing_tsv(&scratch, &a->ask, &a->table, COPY_MOST);
-    if (text) {
-        mv_view_copy(view, text);
-        mv_view_say(view, false, "copied %u rows",
-                    a->table.count < COPY_MOST ? a->table.count : COPY_MOST);
-    } else {
-        mv_view_say(view, true, "not copied: memory is out");
-    }
-    mv_arena_release(&scratch);
 }

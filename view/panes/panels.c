@@ -205,22 +205,6 @@ bool mv_panels_device(mv_view *view, mv_box box, const mv_document **document,
     return false;
 }
 
-void mv_panels_go(mv_view *view, const mv_listing_place *place)
-{
-    mv_view_history_begin(view);
-    if (place->has_event)
-        mv_view_move_cursor(view, place->event);
-    if (place->has_window)
-        mv_view_show(view, place->from, place->to);
-    if (place->alloc != MV_NO_ROW)
-        mv_view_pin(view, place->alloc);
-    if (place->has_event) /* pinning may move it */
-        view->now->cursor = place->event;
-    if (*place->search)
-        mv_search_set(view, place->search);
-    mv_view_history_end(view);
-}
-
 uint32_t mv_panel_room(const mv_view *view, mv_box box)
 {
     return (uint32_t)(box.h / (MV_UI_LINE * view->ui.scale));
@@ -322,13 +306,4 @@ const char *mv_panel_moment(mv_view *view, uint32_t event)
         return mv_panel_say(view, "after event %s", count);
     return mv_panel_say(view, "after event %s, %.3f s", count,
                         (double)(device->lives.events.time_us[event] - start) / 1e6);
-}
-
-bool mv_panels_cancel(mv_view *view)
-{
-    if (view->now->tab != MV_TAB_FLAME || view->panels->focus == 0)
-        return false;
-    view->panels->focus = 0;
-    view->panels->flame_first = 0;
-    return true;
 }

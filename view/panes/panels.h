@@ -154,9 +154,6 @@ const mv_panel_facts *mv_panels_facts(mv_panels *panels, const mv_document_devic
 bool mv_panels_device(mv_view *view, mv_box box, const mv_document **document,
                       const mv_document_device **device);
 
-/* Goes to a place; Alt+Left undoes all of it at once. */
-void mv_panels_go(mv_view *view, const mv_listing_place *place);
-
 /* Lines of text, MV_UI_LINE high, from the top of a box that scrolls by whole lines. */
 typedef struct {
     mv_view *view;

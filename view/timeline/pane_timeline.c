@@ -14,9 +14,7 @@ enum {
     RULER = 22,
     LEGEND = 262,
     LEAST_FOR_LEGEND = 840,
-    SPIKES = 13,
-    GRIP = 5,
-    CLICK = 4 /* pixels that the pointer may move during a click */
+    SPIKES = 13
 };
 
 /* ---- opening ------------------------------------------------------------------------------ */
@@ -100,13 +98,11 @@ static bool is_same_goal(const mv_timeline_pane *pane, mv_stretch goal, double y
 static void set_goal(mv_plot *p, bool is_new)
 {
     mv_timeline_pane *pane = p->pane;
-    mv_view_state *now = p->view->now;
+    const mv_view_state *now = p->view->now;
     mv_stretch goal = mv_stretch_valid(&p->rows->scale, (mv_stretch){now->from, now->to});
     double y_from = now->fits_height ? 0 : (double)now->y_from;
     double y_to = now->fits_height ? top_of(p, goal) : (double)now->y_to;
 
-    now->from = goal.from;
-    now->to = goal.to;
     if (!is_new && is_same_goal(pane, goal, y_from, y_to))
         return;
     pane->start = pane->shown;
@@ -203,8 +199,7 @@ bool mv_plot_open(mv_plot *p, mv_view *view, mv_box box)
     return p->rows && p->plot.w >= 16 && p->plot.h >= 16;
 }
 
-/* Where everything is in the window as last shown. */
-static void look(mv_plot *p)
+void mv_plot_look(mv_plot *p)
 {
     const mv_timeline_pane *pane = p->pane;
 
@@ -254,7 +249,7 @@ static void find_envelope(mv_plot *p)
         p->ui->is_animating = true;
 }
 
-static void paint(mv_view *view, mv_box box)
+void mv_timeline_paint(mv_view *view, mv_box box)
 {
     mv_timeline_pane *pane = view->timeline;
     bool is_new = pane->device != mv_view_device(view) || !pane->has_viewport;
@@ -268,7 +263,7 @@ static void paint(mv_view *view, mv_box box)
     pane->device = p.device;
     set_goal(&p, is_new);
     ease(&p);
-    look(&p);
+    mv_plot_look(&p);
     settle_scale(&p);
     pane->has_viewport = true;
     pane->at = p.at;
@@ -278,200 +273,3 @@ static void paint(mv_view *view, mv_box box)
                               p.shown.end);
     paint_plot(&p);
 }
-
-/* ---- the mouse ---------------------------------------------------------------------------- */
-
-/* The border between two events that is nearest to x. */
-static uint32_t border_at(const mv_plot *p, float x)
-{
-    double event = round(mv_viewport_event(&p->at, x));
-
-    return (uint32_t)fmin(fmax(event, 0), p->lives->events.count);
-}
-
-static void set_interval(mv_view *view, uint32_t a, uint32_t b)
-{
-    view->now->has_interval = a != b;
-    view->now->a = a < b ? a : b;
-    view->now->b = a < b ? b : a;
-}
-
-static void pin(mv_plot *p, uint32_t rank, uint32_t event)
-{
-    mv_view *view = p->view;
-
-    if (p->of_segments) {
-        mv_view_remember(view);
-        view->now->pinned = MV_NO_ROW;
-        view->now->pinned_segment = p->lives->allocs.segment[rank];
-        view->now->cursor = event;
-        return;
-    }
-    view->now->cursor = event;
-    mv_view_pin(view, rank);
-}
-
-static void click(mv_plot *p, const mv_input *input)
-{
-    mv_view *view = p->view;
-    uint32_t event;
-    mv_hit hit;
-
-    if (!mv_plot_hit(p, input->x, input->y, &event, &hit))
-        return;
-    if (view->now->has_interval &&
-        (border_at(p, input->x) < view->now->a || border_at(p, input->x) > view->now->b))
-        view->now->has_interval = false;
-    if (hit.rank == MV_NO_ROW)
-        view->now->cursor = event;
-    else
-        pin(p, hit.rank, event);
-}
-
-static bool is_near(const mv_plot *p, float x, uint32_t event)
-{
-    return fabsf(mv_viewport_x(&p->at, event) - x) <= mv_ui_px(p->ui, GRIP);
-}
-
-static mv_drag_kind drag_at(const mv_plot *p, const mv_input *input, mv_drag *drag)
-{
-    const mv_view_state *now = p->view->now;
-
-    if (mv_box_has(p->ruler, input->x, input->y))
-        return MV_DRAG_SCRUB;
-    if (!mv_box_has(p->plot, input->x, input->y))
-        return MV_DRAG_NONE;
-    if (input->button == MV_BUTTON_MIDDLE || input->mods & MV_MOD_SHIFT)
-        return MV_DRAG_PAN;
-    if (now->has_interval && is_near(p, input->x, now->a)) {
-        drag->other_end = now->b;
-        return MV_DRAG_INTERVAL;
-    }
-    if (now->has_interval && is_near(p, input->x, now->b)) {
-        drag->other_end = now->a;
-        return MV_DRAG_INTERVAL;
-    }
-    drag->other_end = border_at(p, input->x);
-    return MV_DRAG_PRESSED;
-}
-
-static void scrub(mv_plot *p, const mv_input *input)
-{
-    float x = fminf(fmaxf(input->x, p->plot.x), p->plot.x + p->plot.w - 1);
-
-    p->view->now->cursor = mv_viewport_moment(&p->at, x);
-}
-
-static void press(mv_plot *p, const mv_input *input)
-{
-    mv_drag *drag = &p->pane->drag;
-
-    if (input->button == MV_BUTTON_RIGHT)
-        return;
-    *drag = (mv_drag){.x = input->x,
-                      .y = input->y,
-                      .shown = {p->view->now->from, p->view->now->to},
-                      .y_from = p->pane->goal_y_from,
-                      .y_to = p->pane->goal_y_to};
-    drag->kind = drag_at(p, input, drag);
-    if (drag->kind != MV_DRAG_NONE && drag->kind != MV_DRAG_PRESSED)
-        mv_view_remember(p->view);
-    if (drag->kind == MV_DRAG_SCRUB)
-        scrub(p, input);
-    if (drag->kind == MV_DRAG_PRESSED && input->clicks >= 2) {
-        click(p, input);
-        p->pane->is_fitted = false;
-        drag->kind = MV_DRAG_NONE;
-        mv_do_fit_selection(p->view, 0);
-    }
-}
-
-static void pan(mv_plot *p, const mv_input *input)
-{
-    const mv_drag *drag = &p->pane->drag;
-    double by = -(double)((input->x - drag->x) / p->plot.w);
-    double up = (double)((input->y - drag->y) / p->plot.h) * (drag->y_to - drag->y_from);
-    mv_stretch shown = mv_stretch_pan(&p->rows->scale, drag->shown, by);
-
-    p->view->now->from = shown.from;
-    p->view->now->to = shown.to;
-    p->pane->jumps = true;
-    if (p->view->now->fits_height)
-        return;
-    up = fmax(up, -drag->y_from);
-    p->view->now->y_from = (uint64_t)(drag->y_from + up);
-    p->view->now->y_to = (uint64_t)(drag->y_to + up);
-}
-
-static bool drag_on(mv_plot *p, const mv_input *input)
-{
-    mv_drag *drag = &p->pane->drag;
-
-    switch (drag->kind) {
-    case MV_DRAG_PRESSED:
-        if (fabsf(input->x - drag->x) < mv_ui_px(p->ui, CLICK))
-            return true;
-        mv_view_remember(p->view);
-        drag->kind = MV_DRAG_INTERVAL;
-        set_interval(p->view, drag->other_end, border_at(p, input->x));
-        return true;
-    case MV_DRAG_INTERVAL:
-        set_interval(p->view, drag->other_end, border_at(p, input->x));
-        return true;
-    case MV_DRAG_PAN:
-        pan(p, input);
-        return true;
-    case MV_DRAG_SCRUB:
-        scrub(p, input);
-        return true;
-    default:
-        return false;
-    }
-}
-
-static bool turn_wheel(mv_plot *p, const mv_input *input)
-{
-    double share = (double)((input->x - p->plot.x) / p->plot.w);
-    double height = (double)((p->plot.y + p->plot.h - input->y) / p->plot.h);
-
-    share = fmin(fmax(share, 0), 1);
-    if (input->dx != 0)
-        mv_timeline_pan(p->view, 0.1 * (double)input->dx);
-    if (input->dy != 0 && input->mods & MV_MOD_SHIFT)
-        mv_timeline_zoom_y(p->view, fmin(fmax(height, 0), 1), pow(1.25, (double)-input->dy));
-    else if (input->dy != 0)
-        mv_timeline_zoom(p->view, share, pow(1.25, (double)-input->dy));
-    return true;
-}
-
-static bool input(mv_view *view, mv_box box, const mv_input *input)
-{
-    mv_drag *drag = &view->timeline->drag;
-    bool was_pressed = drag->kind == MV_DRAG_PRESSED;
-    mv_plot p;
-
-    if (!mv_plot_open(&p, view, box) || !view->timeline->has_viewport)
-        return false;
-    look(&p);
-    switch ((mv_input_kind)input->kind) {
-    case MV_INPUT_PRESS:
-        press(&p, input);
-        return drag->kind != MV_DRAG_NONE;
-    case MV_INPUT_MOVE:
-        return drag_on(&p, input);
-    case MV_INPUT_RELEASE:
-        drag->kind = MV_DRAG_NONE;
-        if (was_pressed)
-            click(&p, input);
-        return true;
-    case MV_INPUT_LEAVE:
-        drag->kind = MV_DRAG_NONE;
-        return true;
-    case MV_INPUT_WHEEL:
-        return turn_wheel(&p, input);
-    default:
-        return false;
-    }
-}
-
-const mv_pane mv_pane_timeline = {paint, input};

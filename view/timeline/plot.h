@@ -32,14 +32,15 @@ typedef struct {
 /* False when there is no device, no rows or no room yet; a message is painted instead. */
 bool mv_plot_open(mv_plot *p, mv_view *view, mv_box box);
 
+/* Finds p->at and p->shown: the window as last shown. */
+void mv_plot_look(mv_plot *p);
+
 /* What a view needs: the rows and marks of the shown device; NULL: not ready yet. */
 const mv_timeline_rows *mv_timeline_rows_of(mv_view *view, bool of_segments);
 const mv_mark_lanes *mv_timeline_marks(mv_view *view);
 
-/* Mouse moves, in intents/timeline_commands.c. Shares count from the left, and from below. */
-void mv_timeline_zoom(mv_view *view, double share, double factor);
-void mv_timeline_zoom_y(mv_view *view, double share, double factor);
-void mv_timeline_pan(mv_view *view, double by);
+/* The whole trace, as the minimap shows it in `box`; false: not ready, or no room. */
+bool mv_minimap_open(mv_view *view, mv_box box, mv_viewport *out);
 
 /* A device's rows and marks, found again when the device changes. */
 const mv_device_marks *mv_timeline_device_marks(mv_view *view);
@@ -95,6 +96,8 @@ bool mv_plot_hit(mv_plot *p, float x, float y, uint32_t *event, mv_hit *out);
 void mv_plot_legend(mv_plot *p);
 const char *mv_plot_stream(mv_plot *p, mv_stream_id stream);
 const char *mv_plot_pool(mv_plot *p, mv_pool_id pool);
+/* What finds the allocations of a row of the legend; false: nothing does. */
+bool mv_legend_search(mv_view *view, uint64_t row, char out[MV_SEARCH_TEXT]);
 /* The legend alone: for panes whose blocks have the same colours. Of `p` it needs the view and the
  * device. */
 void mv_plot_colours(mv_plot *p, mv_box box);

@@ -236,18 +236,13 @@ static bool search_words(const mv_plot *p, const mv_legend_group *g, char out[MV
     return strchr(out + 1, '"') == out + strlen(out) - 1;
 }
 
-void mv_do_legend_row(mv_view *view, uint64_t arg)
+bool mv_legend_search(mv_view *view, uint64_t row, char out[MV_SEARCH_TEXT])
 {
+    const mv_legend *legend = &view->timeline->legend;
     mv_plot p;
-    char words[MV_SEARCH_TEXT];
 
-    if (!mv_plot_open(&p, view, view->main_box) || !view->timeline->legend.is_done ||
-        arg >= GROUPS || view->timeline->legend.device != p.device ||
-        !search_words(&p, &view->timeline->legend.groups[arg], words)) {
-        mv_view_say(view, false, "%s", "this row cannot be searched");
-        return;
-    }
-    mv_search_set(view, words);
+    return mv_plot_open(&p, view, view->main_box) && legend->is_done && row < GROUPS &&
+           legend->device == p.device && search_words(&p, &legend->groups[row], out);
 }
 
 /* ---- painting ----------------------------------------------------------------------------- */

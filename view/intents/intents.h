@@ -1,0 +1,60 @@
+/* What changes the view's state, for those that put the viewer together (view.c) and for tests.
+ * Everything that a user does arrives by mv_view_input or mv_view_do. */
+#ifndef MV_INTENTS_H
+#define MV_INTENTS_H
+
+#include "view/chrome/chrome.h"
+#include "view/panes/listing.h"
+
+/* The state that a view begins with; false: memory is out. */
+bool mv_intents_open(mv_view *view);
+
+/* Shows a device of a file, all of it; rows of view->documents and of its devices. */
+void mv_view_choose(mv_view *view, uint32_t file, uint32_t device);
+
+/* Goes somewhere, which Alt+Left undoes: pins an allocation and makes it visible; moves the cursor;
+ * shows a window of events; all that a row of a table says, which is undone at once. */
+void mv_view_pin(mv_view *view, uint32_t alloc);
+void mv_view_move_cursor(mv_view *view, uint32_t event);
+void mv_view_show(mv_view *view, double from, double to);
+void mv_view_go(mv_view *view, const mv_listing_place *place);
+
+/* Called before a change that Alt+Left can undo. */
+void mv_view_remember(mv_view *view);
+
+/* The device is ready: sets its window, its cursor, and where the command line asked to begin. */
+void mv_navigation_update(mv_view *view);
+
+/* Zooms and pans. Shares count from the left, and from below. */
+void mv_timeline_zoom(mv_view *view, double share, double factor);
+void mv_timeline_zoom_y(mv_view *view, double share, double factor);
+void mv_timeline_pan(mv_view *view, double by);
+
+/* The search: only these two write it. Hits are highlighted at least; without words everything is
+ * shown. Each search is a place to come back to, but letters typed one after the other are one. */
+void mv_search_set(mv_view *view, const char *words); /* the field follows; "": none */
+void mv_search_typed(mv_view *view);                  /* takes the words from the field */
+
+/* Pins the next hit, or the one before. */
+void mv_search_go(mv_view *view, bool is_back);
+
+/* Opens or closes the thing that has the keyboard. */
+void mv_chrome_focus(mv_view *view, mv_focus focus);
+
+/* Up, Down, PageUp, PageDown and the wheel in a list of `count` rows. */
+bool mv_chrome_list_input(mv_view *view, const mv_input *input, uint32_t count, uint32_t shown);
+bool mv_command_list_input(mv_view *view, const mv_input *input);
+bool mv_device_list_input(mv_view *view, const mv_input *input);
+
+/* What the pointer does in a pane: what happens in its box and, from a press inside until the
+ * release, wherever the pointer goes, unless a zone with a command was clicked. A pane that the
+ * pointer leaves gets MV_INPUT_LEAVE. False: it does not use the input. */
+bool mv_timeline_pointer(mv_view *view, mv_box box, const mv_input *input);
+bool mv_minimap_pointer(mv_view *view, mv_box box, const mv_input *input);
+bool mv_state_pointer(mv_view *view, mv_box box, const mv_input *input);
+bool mv_flame_pointer(mv_view *view, mv_box box, const mv_input *input);
+bool mv_tables_pointer(mv_view *view, mv_box box, const mv_input *input);
+bool mv_details_pointer(mv_view *view, mv_box box, const mv_input *input);
+bool mv_reports_pointer(mv_view *view, mv_box box, const mv_input *input);
+
+#endif

@@ -1,0 +1,88 @@
+/* The pointer in the minimap: drags the window of the timeline, or one of its edges. */
+#include <math.h>
+
+#include "view/intents/intents.h"
+#include "view/intents/writable.h"
+#include "view/timeline/plot.h"
+
+enum { GRIP = 5 };
+
+static void press(mv_view *view, const mv_viewport *at, const mv_input *input)
+{
+    mv_timeline_pane *pane = view->timeline;
+    float x0 = mv_viewport_x(at, view->now->from), x1 = mv_viewport_x(at, view->now->to);
+    float grip = mv_ui_px(&view->ui, GRIP);
+    mv_drag *drag = &pane->drag;
+
+    mv_view_remember(view);
+    if (input->clicks >= 2) {
+        mv_do_fit_all(view, 0);
+        return;
+    }
+    *drag = (mv_drag){.kind = MV_DRAG_WINDOW, .x = input->x, .y = input->y};
+    if (fabsf(input->x - x0) <= grip && input->x - x0 < x1 - input->x)
+        drag->kind = MV_DRAG_WINDOW_FROM;
+    else if (fabsf(input->x - x1) <= grip)
+        drag->kind = MV_DRAG_WINDOW_TO;
+    else if (input->x < x0 || input->x > x1) { /* outside the window: the window jumps there */
+        double by = (double)((input->x - (x0 + x1) / 2) / fmaxf(1, x1 - x0));
+        mv_timeline_pan(view, by);
+    }
+    drag->shown = (mv_stretch){view->now->from, view->now->to};
+}
+
+static void drag_window(mv_view *view, const mv_viewport *at, const mv_input *input)
+{
+    const mv_timescale *scale = at->scale;
+    mv_drag *drag = &view->timeline->drag;
+    double moved = (double)(input->x - drag->x) * at->dx;
+    double x0 = mv_stretch_place(scale, drag->shown.from);
+    double x1 = mv_stretch_place(scale, drag->shown.to);
+    mv_stretch shown = drag->shown;
+
+    if (drag->kind == MV_DRAG_WINDOW)
+        shown = mv_stretch_pan(scale, shown, moved / (x1 - x0));
+    else if (drag->kind == MV_DRAG_WINDOW_FROM)
+        shown.from = fmin(mv_stretch_event(scale, x0 + moved), shown.to);
+    else
+        shown.to = fmax(mv_stretch_event(scale, x1 + moved), shown.from);
+    shown = mv_stretch_valid(scale, shown);
+    mv_view_write(view)->from = shown.from;
+    mv_view_write(view)->to = shown.to;
+    view->timeline->jumps = true;
+}
+
+static bool is_window_drag(mv_drag_kind kind)
+{
+    return kind >= MV_DRAG_WINDOW && kind <= MV_DRAG_WINDOW_TO;
+}
+
+bool mv_minimap_pointer(mv_view *view, mv_box box, const mv_input *input)
+{
+    mv_timeline_pane *pane = view->timeline;
+    mv_viewport at;
+
+    if (!mv_view_device(view) || !mv_minimap_open(view, box, &at))
+        return false;
+    switch ((mv_input_kind)input->kind) {
+    case MV_INPUT_PRESS:
+        if (input->button == MV_BUTTON_LEFT)
+            press(view, &at, input);
+        return input->button == MV_BUTTON_LEFT;
+    case MV_INPUT_MOVE:
+        if (!is_window_drag(pane->drag.kind))
+            return false;
+        drag_window(view, &at, input);
+        return true;
+    case MV_INPUT_RELEASE:
+    case MV_INPUT_LEAVE:
+        if (is_window_drag(pane->drag.kind))
+            pane->drag.kind = MV_DRAG_NONE;
+        return true;
+    case MV_INPUT_WHEEL:
+        mv_timeline_zoom(view, 0.5, pow(1.25, (double)-input->dy));
+        return true;
+    default:
+        return false;
+    }
+}

@@ -1,0 +1,106 @@
+/* What has the keyboard instead of the panes, and the lists in it. */
+#include <stdio.h>
+#include <string.h>
+
+#include "view/intents/intents.h"
+
+/* ---- lists ------------------------------------------------------------------------------- */
+
+bool mv_chrome_list_input(mv_view *view, const mv_input *input, uint32_t count, uint32_t shown)
+{
+    mv_chrome *c = view->chrome;
+    int64_t by = 0, most = count ? (int64_t)count - 1 : 0, row;
+
+    if (input->kind == MV_INPUT_WHEEL)
+        by = input->dy > 0 ? -1 : 1;
+    else if (input->kind != MV_INPUT_KEY || input->mods)
+        return false;
+    else if (input->key == MV_KEY_UP || input->key == MV_KEY_DOWN)
+        by = input->key == MV_KEY_UP ? -1 : 1;
+    else if (input->key == MV_KEY_PAGE_UP || input->key == MV_KEY_PAGE_DOWN)
+        by = input->key == MV_KEY_PAGE_UP ? -(int64_t)shown : shown;
+    else
+        return false;
+    row = c->row + by;
+    c->row = row < 0 ? 0 : row > most ? (uint32_t)most : (uint32_t)row;
+    return true;
+}
+
+bool mv_command_list_input(mv_view *view, const mv_input *input)
+{
+    uint32_t count;
+    uint64_t arg;
+    mv_command_id id = mv_command_list_chosen(view, &arg, &count);
+
+    if (mv_chrome_list_input(view, input, count, MV_COMMANDS_SHOWN))
+        return true;
+    if (input->kind != MV_INPUT_KEY || input->key != MV_KEY_ENTER)
+        return false;
+    if (id != MV_DO_NOTHING) {
+        mv_chrome_focus(view, MV_FOCUS_PANES);
+        mv_view_do(view, id, arg);
+    }
+    return true;
+}
+
+/* ---- what has the keyboard --------------------------------------------------------------- */
+
+/* "FILE.png" in the folder where the program runs. */
+static void offer_name(mv_view *view)
+{
+    const mv_document *d = mv_view_document(view);
+    char name[MV_FIELD_TEXT];
+
+    snprintf(name, sizeof name, "%.900s.png", d ? d->name : "memviz");
+    mv_field_set(&view->chrome->export, name);
+}
+
+void mv_chrome_focus(mv_view *view, mv_focus focus)
+{
+    mv_chrome *c = view->chrome;
+
+    view->has_help = false;
+    view->focus = focus;
+    c->row = c->first = 0;
+    if (focus == MV_FOCUS_PALETTE)
+        mv_field_set(&c->palette, "");
+    if (focus == MV_FOCUS_OPEN)
+        mv_field_set(&c->open, "");
+    if (focus == MV_FOCUS_EXPORT)
+        offer_name(view);
+    if (focus == MV_FOCUS_SEARCH)
+        c->search.at = (uint32_t)strlen(c->search.text);
+}
+
+void mv_do_search(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    mv_chrome_focus(view, MV_FOCUS_SEARCH);
+}
+
+void mv_do_palette(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    mv_chrome_focus(view, view->focus == MV_FOCUS_PALETTE ? MV_FOCUS_PANES : MV_FOCUS_PALETTE);
+}
+
+void mv_do_export_view(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    mv_chrome_focus(view, MV_FOCUS_EXPORT);
+}
+
+void mv_do_open_file(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    mv_chrome_focus(view, MV_FOCUS_OPEN);
+}
+
+void mv_do_help(mv_view *view, uint64_t arg)
+{
+    bool was_open = view->has_help;
+
+    (void)arg;
+    mv_chrome_focus(view, MV_FOCUS_PANES);
+    view->has_help = !was_open;
+}

@@ -1,0 +1,60 @@
+/* What the panes beside the timeline do: the heap, one allocation, the reports. */
+#include "view/intents/intents.h"
+#include "view/intents/writable.h"
+#include "view/panes/panels.h"
+#include "view/timeline/plot.h"
+
+void mv_do_state_layout(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    view->panels->by_address = !view->panels->by_address;
+}
+
+void mv_do_history_row(mv_view *view, uint64_t arg)
+{
+    const mv_details_answer *a = view->panels->details_shown;
+
+    if (a && arg < a->history.count)
+        mv_view_pin(view, a->history.history[arg]);
+}
+
+void mv_do_details_fold(mv_view *view, uint64_t arg)
+{
+    if (arg < MV_MOST_FOLDS)
+        view->panels->unfolded ^= (uint64_t)1 << arg;
+}
+
+void mv_do_report_row(mv_view *view, uint64_t arg)
+{
+    const mv_findings_answer *a = view->panels->findings_shown;
+    const mv_finding *f;
+    const mv_finding_place *seen;
+    mv_listing_place place;
+
+    if (!a || arg >= a->findings.count)
+        return;
+    f = &a->findings.rows[arg];
+    seen = &a->places[arg];
+    view->panels->report_shown = (uint32_t)arg;
+    if (!f->has_place)
+        return;
+    place = (mv_listing_place){.has_event = true,
+                               .event = f->event,
+                               .alloc = seen->alloc,
+                               .has_window = seen->to > seen->from,
+                               .from = seen->from,
+                               .to = seen->to,
+                               .search = seen->search};
+    mv_view_go(view, &place);
+    mv_view_write(view)->main = f->is_about_heap ? MV_MAIN_STATE : MV_MAIN_TIMELINE;
+}
+
+void mv_do_legend_row(mv_view *view, uint64_t arg)
+{
+    char words[MV_SEARCH_TEXT];
+
+    if (mv_legend_search(view, arg, words))
+        mv_search_set(view, words);
+    else
+        mv_view_say(view, false, "%s", "this row cannot be searched");
+}

@@ -1,0 +1,53 @@
+/* The pointer in the panes beside the timeline. */
+#include "view/intents/intents.h"
+#include "view/intents/writable.h"
+#include "view/panes/panels.h"
+
+bool mv_state_pointer(mv_view *view, mv_box box, const mv_input *input)
+{
+    uint32_t alloc, segment;
+
+    if (input->kind == MV_INPUT_WHEEL) { /* steps through events, as on the timeline */
+        mv_view_do(view, input->dy > 0 ? MV_DO_event_back : MV_DO_event_on, 0);
+        return true;
+    }
+    if (input->kind != MV_INPUT_PRESS || input->button != MV_BUTTON_LEFT ||
+        !mv_state_at(view, box, input->x, input->y, &alloc, &segment))
+        return false;
+    if (alloc != MV_NO_ROW)
+        mv_view_pin(view, alloc);
+    mv_view_write(view)->pinned_segment = segment;
+    return true;
+}
+
+bool mv_flame_pointer(mv_view *view, mv_box box, const mv_input *input)
+{
+    uint32_t node;
+
+    if (mv_panel_wheel(input, &view->panels->flame_first))
+        return true;
+    if (input->kind != MV_INPUT_PRESS || input->button != MV_BUTTON_LEFT)
+        return false;
+    node = mv_flame_at(view, box, input->x, input->y);
+    return node != MV_NO_ROW && mv_view_do(view, MV_DO_flame_focus, node);
+}
+
+bool mv_tables_pointer(mv_view *view, mv_box box, const mv_input *input)
+{
+    mv_panels *p = view->panels;
+
+    (void)box;
+    return mv_panel_wheel(input, &p->table_first[p->table_kind]);
+}
+
+bool mv_details_pointer(mv_view *view, mv_box box, const mv_input *input)
+{
+    (void)box;
+    return mv_panel_wheel(input, &view->panels->details_first);
+}
+
+bool mv_reports_pointer(mv_view *view, mv_box box, const mv_input *input)
+{
+    (void)box;
+    return mv_panel_wheel(input, &view->panels->report_first);
+}

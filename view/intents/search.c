@@ -1,0 +1,90 @@
+/* The search, and going from hit to hit. */
+#include <string.h>
+
+#include "base/utf8.h"
+#include "view/intents/intents.h"
+#include "view/intents/writable.h"
+
+/* A new search is highlighted; when it is cleared, everything is shown. */
+static void set_words(mv_view *view, const char *words)
+{
+    size_t length = mv_utf8_cut(words, sizeof view->now->search - 1);
+
+    memset(mv_view_write(view)->search, 0, sizeof view->now->search);
+    memcpy(mv_view_write(view)->search, words, length);
+    if (length == 0)
+        mv_view_write(view)->show = MV_SHOW_ALL;
+    else if (view->now->show == MV_SHOW_ALL)
+        mv_view_write(view)->show = MV_SHOW_HIGHLIGHT;
+}
+
+void mv_search_set(mv_view *view, const char *words)
+{
+    mv_view_remember(view);
+    set_words(view, words);
+    mv_field_set(&view->chrome->search, view->now->search);
+}
+
+void mv_search_typed(mv_view *view)
+{
+    const char *words = view->chrome->search.text;
+
+    if (!*view->now->search && *words)
+        mv_view_remember(view);
+    set_words(view, words);
+}
+
+/* ---- from hit to hit --------------------------------------------------------------------- */
+
+static uint32_t next_match(const mv_filter_bits *bits, uint32_t from)
+{
+    for (uint32_t i = 0, row = from; i < bits->rows; i++, row++) {
+        if (row >= bits->rows)
+            row = 0;
+        if ((row & 63) == 0 && bits->words[row >> 6] == 0 && row + 64 <= bits->rows) {
+            row += 63;
+            i += 63;
+        } else if (mv_filter_has(bits, row)) {
+            return row;
+        }
+    }
+    return MV_NO_ROW;
+}
+
+static uint32_t match_before(const mv_filter_bits *bits, uint32_t from)
+{
+    for (uint32_t i = 0, row = from; i < bits->rows; i++) {
+        row = row == 0 ? bits->rows - 1 : row - 1;
+        if (mv_filter_has(bits, row))
+            return row;
+    }
+    return MV_NO_ROW;
+}
+
+void mv_search_go(mv_view *view, bool is_back)
+{
+    const mv_filter_bits *bits = view->matches;
+    uint32_t from = view->now->pinned, row;
+
+    if (!bits)
+        return;
+    if (from >= bits->rows)
+        from = is_back ? 0 : MV_NO_ROW;
+    row = is_back ? match_before(bits, from) : next_match(bits, from + 1);
+    if (row == MV_NO_ROW)
+        mv_view_say(view, true, "nothing matches %.200s", view->now->search);
+    else
+        mv_view_pin(view, row);
+}
+
+void mv_do_next_hit(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    mv_search_go(view, false);
+}
+
+void mv_do_previous_hit(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    mv_search_go(view, true);
+}

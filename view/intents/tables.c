@@ -1,0 +1,59 @@
+/* Which table is shown, and what a click on a row does. */
+#include "view/intents/intents.h"
+#include "view/intents/writable.h"
+#include "view/panes/panels.h"
+
+enum { COPY_MOST = 1000000 };
+
+void mv_do_table_kind(mv_view *view, uint64_t arg)
+{
+    view->panels->table_kind = (uint8_t)(arg % MV_LISTING_COUNT);
+    mv_view_write(view)->tab = MV_TAB_TABLES;
+}
+
+void mv_do_table_sort(mv_view *view, uint64_t arg)
+{
+    mv_panels *p = view->panels;
+    uint32_t kind = p->table_kind, column = (uint32_t)arg;
+
+    p->is_ascending[kind] = p->sort[kind] == column && !p->is_ascending[kind];
+    p->sort[kind] = column;
+    p->table_first[kind] = 0;
+}
+
+void mv_do_table_row(mv_view *view, uint64_t arg)
+{
+    const mv_listing_answer *a = view->panels->table_shown;
+    mv_cell cells[MV_LISTING_COLUMNS];
+    mv_listing_place place;
+    mv_arena scratch;
+
+    if (!a || arg >= a->table.count)
+        return;
+    mv_arena_init(&scratch, view->budget);
+    mv_listing_row(&scratch, &a->ask, &a->table, (uint32_t)arg, cells, &place);
+    mv_view_go(view, &place);
+    mv_arena_release(&scratch);
+    view->panels->table_cursor = view->now->cursor; /* the list stays where it was clicked */
+}
+
+void mv_do_table_copy(mv_view *view, uint64_t arg)
+{
+    const mv_listing_answer *a = view->panels->table_shown;
+    mv_arena scratch;
+    const char *text;
+
+    (void)arg;
+    if (!a)
+        return;
+    mv_arena_init(&scratch, view->budget);
+    text = mv_listing_tsv(&scratch, &a->ask, &a->table, COPY_MOST);
+    if (text) {
+        mv_view_copy(view, text);
+        mv_view_say(view, false, "copied %u rows",
+                    a->table.count < COPY_MOST ? a->table.count : COPY_MOST);
+    } else {
+        mv_view_say(view, true, "not copied: memory is out");
+    }
+    mv_arena_release(&scratch);
+}

@@ -1,0 +1,18 @@
+/* The state, to be written: only files of view/intents/ include this, which
+ * tests/house/test_house.c checks. All others read view->now. */
+#ifndef MV_WRITABLE_H
+#define MV_WRITABLE_H
+
+#include "view/intents/view_history.h"
+
+struct mv_intents {
+    mv_view_state now; /* view->now points here */
+    mv_view_history history;
+};
+
+static inline mv_view_state *mv_view_write(mv_view *view)
+{
+    return &view->intents->now;
+}
+
+#endif
