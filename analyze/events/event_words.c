@@ -1,6 +1,9 @@
 #include "analyze/events/event_words.h"
 
+#include <string.h>
+
 #include "analyze/code/culprit.h"
+#include "analyze/code/native_frame.h"
 #include "analyze/lives/address_ranks.h"
 #include "analyze/lives/alive.h"
 #include "base/duration.h"
@@ -70,15 +73,16 @@ static const char *span_of(telling *t, uint32_t from, uint32_t to)
     return text ? text : "";
 }
 
-/* "train.py:62 forward" before or after other words; "" without a stack. */
+/* "train.py:62 forward" between other words; "" when no line is known. */
 static const char *line_of(telling *t, const char *before, mv_stack_id stack, const char *after)
 {
-    char label[256];
+    char text[256];
+    const char *label = text;
 
-    if (stack.row == MV_NO_ROW || stack.row == MV_EMPTY_STACK.row)
-        return "";
-    mv_culprit_label(t->of->trace, t->of->kinds, stack, label, sizeof label);
-    return say(t, "%s%s%s", before, label, after);
+    mv_culprit_label(t->of->trace, t->of->kinds, stack, text, sizeof text);
+    if (strcmp(label, MV_BACKWARD_LABEL) == 0)
+        label = "the backward pass";
+    return *label == '(' ? "" : say(t, "%s%s%s", before, label, after);
 }
 
 static const char *address_of(telling *t, uint64_t addr)

@@ -1,0 +1,167 @@
+#include "analyze/advice/headline.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/leaks/leak_words.h"
+#include "base/size.h"
+#include "base/sort.h"
+#include "base/text.h"
+
+typedef struct {
+    mv_arena *arena;
+    const mv_reports *of;
+    mv_headline *out;
+    bool failed;
+} heading;
+
+__attribute__((format(printf, 2, 3))) static const char *say(heading *h, const char *format, ...)
+{
+    const char *text;
+    va_list args;
+
+    va_start(args, format);
+    text = mv_arena_vprintf(h->arena, format, args);
+    va_end(args);
+    h->failed = h->failed || !text;
+    return text ? text : "";
+}
+
+static void add(heading *h, mv_headline_row row)
+{
+    h->out->rows[h->out->count++] = row;
+    h->out->alarms += row.level == MV_HEADLINE_ALARM;
+}
+
+/* "capacity, stream or pool": each reason once, in order of the failures. */
+static void list_reasons(const mv_ooms *found, char *out, size_t size)
+{
+    uint32_t seen = 0;
+
+    *out = 0;
+    for (uint32_t i = 0; i < found->count; i++) {
+        uint32_t bit = 1u << found->ooms[i].verdict;
+        if (!(seen & bit))
+            mv_text_append(out, size, "%s%s", *out ? ", " : "",
+                           mv_oom_verdict_name(found->ooms[i].verdict));
+        seen |= bit;
+    }
+    for (char *at = out; (at = strchr(at, '_')) != NULL;)
+        *at = ' ';
+}
+
+static void add_ooms(heading *h)
+{
+    const mv_ooms *found = h->of->ooms;
+    char reasons[160], times[32] = "";
+    mv_headline_row row = {.kind = MV_FINDING_OOM};
+
+    if (found->count == 0) {
+        row.level = found->is_known ? MV_HEADLINE_FINE : MV_HEADLINE_UNKNOWN;
+        row.text = found->verdict;
+        row.why = found->why;
+        add(h, row);
+        return;
+    }
+    list_reasons(found, reasons, sizeof reasons);
+    if (found->count > 1)
+        snprintf(times, sizeof times, " %u times", found->count);
+    row.level = MV_HEADLINE_ALARM;
+    row.bytes = found->ooms[0].requested;
+    row.text = say(h, "out of memory%s: %s", times, reasons);
+    row.why = found->ooms[0].why;
+    add(h, row);
+}
+
+/* " at train.py:74", " (no stack)", " in backward of linear (AddmmBackward0)". */
+static const char *place_of(heading *h, const mv_leak *leak)
+{
+    char label[256], line[32] = "";
+    char *end;
+
+    mv_leak_label(h->of->trace, h->of->sites->kinds, leak, label, sizeof label);
+    if (leak->culprit.row < h->of->trace->frames.count)
+        snprintf(line, sizeof line, ":%lld",
+                 (long long)h->of->trace->frames.line[leak->culprit.row]);
+    end = *line ? strstr(label, line) : NULL;
+    if (end)
+        end[strlen(line)] = 0;
+    return say(h, "%s%s", end ? " at " : *label == '(' ? " " : " in ", label);
+}
+
+static void add_leaks(heading *h)
+{
+    const mv_leaks *found = h->of->leaks;
+    char size[MV_SIZE_TEXT], more[32] = "";
+    mv_headline_row row = {.kind = MV_FINDING_LEAK, .why = found->why};
+
+    if (found->count == 0) {
+        row.level = found->verdict == MV_VERDICT_CLEAN ? MV_HEADLINE_FINE : MV_HEADLINE_UNKNOWN;
+        row.text = row.level == MV_HEADLINE_FINE ? "no leak" : "leaks unknown";
+        add(h, row);
+        return;
+    }
+    if (found->count > 1)
+        snprintf(more, sizeof more, ", %u more", found->count - 1);
+    row.level = MV_HEADLINE_ALARM;
+    row.bytes = found->leaked_bytes;
+    row.text = say(h, "leak %s%s%s", mv_size_text(size, found->leaks[0].bytes),
+                   place_of(h, &found->leaks[0]), more);
+    add(h, row);
+}
+
+static void add_fragmentation(heading *h)
+{
+    const mv_fragmentation *found = h->of->fragmentation;
+    char size[MV_SIZE_TEXT];
+    mv_headline_row row = {
+        .kind = MV_FINDING_FRAGMENTED, .bytes = found->beyond, .why = found->why};
+
+    if (!found->fragmented) {
+        row.level = found->is_known ? MV_HEADLINE_FINE : MV_HEADLINE_UNKNOWN;
+        row.text = say(h, "fragmentation %s", found->answer);
+        row.bytes = 0;
+    } else {
+        row.level = MV_HEADLINE_ALARM;
+        row.bytes = found->beyond ? found->beyond : found->stranded;
+        row.text = found->beyond
+                       ? say(h, "fragmented: %s beyond the need", mv_size_text(size, found->beyond))
+                       : say(h, "fragmented: %s in holes", mv_size_text(size, found->stranded));
+    }
+    add(h, row);
+}
+
+/* As the findings: failed requests first, then most bytes. */
+static int by_alarm(const void *left, const void *right, const void *context)
+{
+    const mv_headline_row *a = left, *b = right;
+    bool is_oom_a = a->kind == MV_FINDING_OOM, is_oom_b = b->kind == MV_FINDING_OOM;
+
+    (void)context;
+    if (a->level != b->level)
+        return a->level < b->level ? -1 : 1;
+    if (a->level != MV_HEADLINE_ALARM)
+        return 0;
+    if (is_oom_a != is_oom_b)
+        return is_oom_a ? -1 : 1;
+    return (a->bytes < b->bytes) - (a->bytes > b->bytes);
+}
+
+mv_code mv_headline_find(mv_arena *arena, const mv_reports *reports, mv_headline *out, mv_err *err)
+{
+    heading h = {.arena = arena, .of = reports, .out = out};
+    uint32_t shown;
+
+    *out = (mv_headline){.line = ""};
+    if (reports->leaks)
+        add_leaks(&h);
+    if (reports->fragmentation)
+        add_fragmentation(&h);
+    if (reports->ooms)
+        add_ooms(&h);
+    mv_sort_by(arena, out->rows, out->count, sizeof *out->rows, by_alarm, NULL);
+    shown = out->alarms ? out->alarms : out->count;
+    for (uint32_t i = 0; i < shown; i++)
+        out->line = say(&h, "%s%s%s", out->line, i ? " \xc2\xb7 " : "", out->rows[i].text);
+    return h.failed ? mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "headline") : MV_OK;
+}

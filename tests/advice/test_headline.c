@@ -1,0 +1,165 @@
+#include "analyze/advice/headline.h"
+
+#include "tests/fixture/fixture.h"
+
+typedef struct {
+    mv_sites sites;
+    mv_lives lives;
+    mv_leaks leaks;
+    mv_ooms ooms;
+    mv_fragmentation fragmentation;
+    mv_reports reports;
+} bench;
+
+static void judge(bench *b, const mv_trace *trace, uint32_t device)
+{
+    mv_arena *arena = mvt_memory();
+
+    b->lives = mvt_lives(arena, trace, device);
+    mvt_ok(mv_sites_find(arena, trace, &b->sites, mvt_err()));
+    mvt_ok(mv_leaks_find(arena, trace, &b->lives, &b->leaks, mvt_err()));
+    mvt_ok(mv_ooms_find(arena, trace, &b->lives, &b->sites, MV_ALL_EVENTS, &b->ooms, mvt_err()));
+    mvt_ok(
+        mv_fragmentation_find(arena, trace, &b->lives, &b->sites,
+                              (mv_fragmentation_opts){.window = MV_ALL_EVENTS, .no_advice = true},
+                              &b->fragmentation, mvt_err()));
+    b->reports = (mv_reports){.trace = trace,
+                              .sites = &b->sites,
+                              .lives = &b->lives,
+                              .leaks = &b->leaks,
+                              .ooms = &b->ooms,
+                              .fragmentation = &b->fragmentation};
+}
+
+static mv_headline headline_of(const bench *b)
+{
+    mv_headline found;
+
+    mvt_ok(mv_headline_find(mvt_memory(), &b->reports, &found, mvt_err()));
+    return found;
+}
+
+static void expect_line(const char *name, const char *line)
+{
+    mv_trace trace = mvt_load(mvt_memory(), name);
+    bench b;
+
+    judge(&b, &trace, 0);
+    cr_expect_str_eq(headline_of(&b).line, line, "%s: %s", name, headline_of(&b).line);
+}
+
+/* These were titled "leak" or "leaks unknown", because titles had the leak report alone. */
+Test(headline, the_worst_is_first)
+{
+    expect_line("oom", "out of memory: capacity");
+    expect_line("oom_fragmented",
+                "out of memory: fragmentation \xc2\xb7 fragmented: 400 MiB beyond the need");
+    expect_line("frag_pinned_by_small",
+                "fragmented: 516 MiB beyond the need \xc2\xb7 leak 43.8 MiB at train.py:159");
+    expect_line("leak_in_training", "leak 24.0 MiB at train.py:62");
+    expect_line("gpt_train", "no leak \xc2\xb7 fragmentation ok \xc2\xb7 no request failed");
+    expect_line("no_history",
+                "leaks unknown \xc2\xb7 failed requests: none in what was recorded \xc2\xb7 "
+                "fragmentation ok");
+    expect_line("late_start",
+                "failed requests: none in what was recorded \xc2\xb7 no leak \xc2\xb7 "
+                "fragmentation ok");
+}
+
+static const mv_headline_row *row_of(const mv_headline *found, mv_finding_kind kind)
+{
+    for (uint32_t i = 0; i < found->count; i++)
+        if (found->rows[i].kind == kind)
+            return &found->rows[i];
+    cr_assert_fail("no row of this kind");
+    return NULL;
+}
+
+static mv_headline_level level_of(bool is_alarm, bool is_known)
+{
+    return is_alarm ? MV_HEADLINE_ALARM : is_known ? MV_HEADLINE_FINE : MV_HEADLINE_UNKNOWN;
+}
+
+/* A row is an alarm when its report says so, and fine only when the report is sure. */
+static void expect_levels(const bench *b, const mv_headline *found, const char *name)
+{
+    cr_assert_eq(found->count, 3, "%s", name);
+    cr_expect_eq(row_of(found, MV_FINDING_OOM)->level,
+                 level_of(b->ooms.count > 0, b->ooms.is_known), "%s: oom", name);
+    cr_expect_eq(
+        row_of(found, MV_FINDING_LEAK)->level,
+        level_of(b->leaks.verdict == MV_VERDICT_LEAK, b->leaks.verdict == MV_VERDICT_CLEAN),
+        "%s: leaks", name);
+    cr_expect_eq(row_of(found, MV_FINDING_FRAGMENTED)->level,
+                 level_of(b->fragmentation.fragmented, b->fragmentation.is_known),
+                 "%s: fragmentation", name);
+}
+
+static void expect_order(const mv_headline *found, const char *name)
+{
+    for (uint32_t i = 0; i + 1 < found->count; i++)
+        cr_expect_leq(found->rows[i].level, found->rows[i + 1].level, "%s", name);
+    for (uint32_t i = 0; i < found->count; i++) {
+        bool is_in_line = strstr(found->line, found->rows[i].text) != NULL;
+        cr_expect_eq(is_in_line, i < found->alarms || found->alarms == 0, "%s: %s", name,
+                     found->line);
+        cr_expect_neq(found->rows[i].why, NULL);
+    }
+    cr_expect_lt(strlen(found->line), 200, "%s: %s", name, found->line);
+}
+
+static void compare(const mv_trace *trace, const char *name)
+{
+    for (uint32_t d = 0; d < trace->device_count; d++) {
+        bench b;
+        mv_headline found;
+        judge(&b, trace, d);
+        found = headline_of(&b);
+        expect_levels(&b, &found, name);
+        expect_order(&found, name);
+    }
+}
+
+Test(headline, agrees_with_each_report_on_every_snapshot)
+{
+    mvt_each_snapshot(compare);
+}
+
+Test(headline, says_nothing_of_reports_that_were_not_made)
+{
+    mv_trace trace = mvt_load(mvt_memory(), "oom");
+    bench b;
+    mv_headline found;
+
+    judge(&b, &trace, 0);
+    b.reports.ooms = NULL;
+    b.reports.fragmentation = NULL;
+    found = headline_of(&b);
+    cr_expect_eq(found.count, 1);
+    cr_expect_eq(found.rows[0].kind, MV_FINDING_LEAK);
+    b.reports.leaks = NULL;
+    cr_expect_str_empty(headline_of(&b).line);
+}
+
+Test(headline, failures_of_different_kinds_are_counted_and_named_once)
+{
+    mv_oom failures[] = {{.verdict = MV_OOM_STREAM_OR_POOL, .why = "first"},
+                         {.verdict = MV_OOM_CAPACITY, .why = "second"},
+                         {.verdict = MV_OOM_STREAM_OR_POOL, .why = "third"}};
+    mv_ooms ooms = {.count = 3, .ooms = failures, .is_known = true};
+    bench b = {.reports = {.ooms = &ooms}};
+
+    cr_expect_str_eq(headline_of(&b).line, "out of memory 3 times: stream or pool, capacity");
+    cr_expect_str_eq(headline_of(&b).rows[0].why, "first");
+}
+
+Test(headline, memory_runs_out_at_every_place)
+{
+    mv_trace trace = mvt_load(mvt_memory(), "oom");
+    bench b;
+    mv_headline found;
+
+    judge(&b, &trace, 0);
+    for (mvt_limit l = {.step = 4096}; mvt_more_memory(&l);)
+        l.code = mv_headline_find(&l.arena, &b.reports, &found, mvt_err());
+}
