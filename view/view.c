@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "view/intents/intents.h"
+#include "view/panes/panes.h"
+#include "view/timeline/pane_timeline.h"
 
 enum { MOST_WORKERS = 4, TIP_MS = 350 };
 
@@ -119,78 +121,6 @@ void mv_view_add(mv_view *view, const char *path)
     view->documents[view->document_count++] = document;
     if (view->document_count == 1)
         mv_view_choose(view, 0, MV_NO_ROW);
-}
-
-/* ---- what is shown ----------------------------------------------------------------------- */
-
-const mv_document *mv_view_document(const mv_view *view)
-{
-    return view->now->file < view->document_count ? view->documents[view->now->file] : NULL;
-}
-
-static const mv_document_device *device_of(const mv_view *view, uint32_t file, uint32_t row)
-{
-    const mv_document *d = file < view->document_count ? view->documents[file] : NULL;
-    int stage;
-
-    if (!d || atomic_load_explicit(&d->stage, memory_order_acquire) != MV_DOCUMENT_OPENED ||
-        row >= d->device_count)
-        return NULL;
-    stage = atomic_load_explicit(&d->devices[row].stage, memory_order_acquire);
-    return stage == MV_DEVICE_SHOWN || stage == MV_DEVICE_JUDGED ? &d->devices[row] : NULL;
-}
-
-const mv_document_device *mv_chrome_arrived(const mv_view *view)
-{
-    return device_of(view, view->now->file, view->now->device);
-}
-
-/* A device that is ready in the middle of a frame, or before its levels can be read, is shown from
- * the next frame on. */
-const mv_document_device *mv_view_device(const mv_view *view)
-{
-    const mv_document_device *device = mv_chrome_arrived(view);
-
-    return device == view->chrome->levels_of ? device : NULL;
-}
-
-const mv_document_device *mv_view_other(const mv_view *view)
-{
-    return device_of(view, view->now->other_file, view->now->other_device);
-}
-
-bool mv_view_is_judged(const mv_view *view)
-{
-    const mv_document_device *device = mv_view_device(view);
-
-    return device && atomic_load_explicit(&device->stage, memory_order_acquire) == MV_DEVICE_JUDGED;
-}
-
-uint32_t mv_view_device_count(const mv_view *view)
-{
-    uint32_t count = 0;
-
-    for (uint32_t i = 0; i < view->document_count; i++)
-        if (atomic_load_explicit(&view->documents[i]->stage, memory_order_acquire) ==
-            MV_DOCUMENT_OPENED)
-            count += view->documents[i]->device_count;
-    return count;
-}
-
-void mv_view_say(mv_view *view, bool is_alarm, const char *format, ...)
-{
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(view->message, sizeof view->message, format, args);
-    va_end(args);
-    view->is_alarm = is_alarm;
-}
-
-void mv_view_copy(mv_view *view, const char *text)
-{
-    if (view->opts.copy)
-        view->opts.copy(view->opts.user, text);
 }
 
 /* ---- the frame --------------------------------------------------------------------------- */

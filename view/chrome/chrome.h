@@ -9,7 +9,7 @@
 #define MV_CHROME_H
 
 #include "view/chrome/field.h"
-#include "view/panes/panes.h"
+#include "view/frame/view.h"
 
 enum { MV_MOST_FILES = 1024 };
 
@@ -39,9 +39,7 @@ struct mv_chrome {
     mv_box under_box;
     double moved_ms; /* when it moved last */
 
-    const mv_document_device *levels_of; /* the pyramid that view->levels reads */
-    mv_slot *matches;
-    uint32_t banners_closed; /* number of failed files whose banner was closed */
+    uint32_t banners_closed;             /* number of failed files whose banner was closed */
     uint32_t hover_before, hover_segment_before;
     mv_view_start start;
     bool has_start;
@@ -104,16 +102,5 @@ bool mv_export_write(mv_view *view, const char *path);
 
 /* The words of a command line that shows the same view; in `arena`. NULL: memory is out. */
 const char *mv_command_line(const mv_view *view, mv_arena *arena);
-
-/* Finds what the search matches: once a frame. */
-bool mv_search_open(mv_view *view);
-void mv_search_update(mv_view *view);
-
-const char *mv_colour_name(uint8_t mode);
-const char *mv_clock_name(uint8_t clock);
-
-/* The chosen device once its thread has made it, which may happen in the middle of a frame; NULL
- * before. mv_navigation_update makes it the shown one. */
-const mv_document_device *mv_chrome_arrived(const mv_view *view);
 
 #endif

@@ -1,4 +1,4 @@
-#include "view/chrome/chrome.h"
+#include "view/frame/view.h"
 
 /* ---- names ------------------------------------------------------------------------------- */
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "view/chrome/chrome.h"
+#include "view/frame/view.h"
 
 typedef struct {
     const mv_trace *trace;
@@ -50,8 +50,8 @@ static void *find(mv_arena *arena, void *context, const void *of)
 
 bool mv_search_open(mv_view *view)
 {
-    view->chrome->matches = mv_slot_open(view->jobs, find, NULL, sizeof(search_question));
-    return view->chrome->matches != NULL;
+    view->search_slot = mv_slot_open(view->jobs, find, NULL, sizeof(search_question));
+    return view->search_slot != NULL;
 }
 
 void mv_search_update(mv_view *view)
@@ -72,7 +72,7 @@ void mv_search_update(mv_view *view)
     a.device = device;
     a.is_judged = mv_view_is_judged(view);
     memcpy(a.search, view->now->search, sizeof a.search);
-    found = mv_slot_ask(view->chrome->matches, &a, &is_current);
+    found = mv_slot_ask(view->search_slot, &a, &is_current);
     if (!found || !is_current)
         return;
     memcpy(view->search_why, found->why, sizeof view->search_why);

@@ -148,6 +148,7 @@ struct mv_view {
     uint32_t hover;
     uint32_t hover_segment;
 
+    mv_slot *search_slot;
     /* What now.search matches on the shown device; NULL: there is no search, it is wrong, or the
      * answer is not known yet. Valid for one frame. */
     const mv_filter_bits *matches;         /* allocations */
@@ -157,6 +158,7 @@ struct mv_view {
 
     mv_ui ui;
     mv_pyramid_reader levels;                /* of the shown device: for this thread only */
+    const mv_document_device *levels_of;     /* the pyramid that `levels` reads */
     double ms;                               /* time of the frame, for animations; 0 in tests */
     mv_box main_box, minimap_box, lower_box; /* of the last frame */
 
@@ -195,6 +197,10 @@ const mv_document *mv_view_document(const mv_view *view);
 const mv_document_device *mv_view_device(const mv_view *view); /* MV_DEVICE_SHOWN or later */
 bool mv_view_is_judged(const mv_view *view);                   /* and its reports are ready */
 
+/* The chosen device once its thread has made it, which may happen in the middle of a frame; NULL
+ * before. The next frame makes it the shown one. */
+const mv_document_device *mv_view_arrived(const mv_view *view);
+
 /* The saved outline of the device that is being read (view/document/saved_index.h), which is shown
  * until it is ready; NULL: there is none, or the device is ready. */
 const mv_saved_device *mv_view_outline(const mv_view *view);
@@ -226,6 +232,14 @@ uint32_t mv_life_step(const mv_alloc_lives *allocs, uint32_t alloc);
 /* Changes whenever mv_view_colour may return other colours: pictures that panes keep depend on it.
  */
 uint64_t mv_view_colour_key(const mv_view *view);
+
+/* Names of mv_colour_mode and mv_clock. */
+const char *mv_colour_name(uint8_t mode);
+const char *mv_clock_name(uint8_t clock);
+
+/* Finds what the search matches: once a frame. */
+bool mv_search_open(mv_view *view);
+void mv_search_update(mv_view *view);
 
 /* Puts a text into the clipboard. */
 void mv_view_copy(mv_view *view, const char *text);

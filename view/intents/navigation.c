@@ -222,11 +222,11 @@ void mv_navigation_update(mv_view *view)
     const mv_document_device *device;
 
     settle_device(view);
-    device = mv_chrome_arrived(view);
-    if (!device || device == c->levels_of)
+    device = mv_view_arrived(view);
+    if (!device || device == view->levels_of)
         return;
     mv_pyramid_reader_init(&view->levels, &device->pyramid);
-    c->levels_of = device;
+    view->levels_of = device;
     if (view->now->to <= view->now->from) {
         set_window(view, 0, event_count(device));
         mv_view_write(view)->cursor = device->peak_event;

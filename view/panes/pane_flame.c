@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "view/chrome/chrome.h"
 #include "view/document/search_text.h"
 #include "view/panes/panels.h"
 #include "viz/pictures/icicle.h"

@@ -7,7 +7,6 @@
 #include "analyze/lives/position.h"
 #include "base/size.h"
 #include "base/text.h"
-#include "view/chrome/chrome.h"
 #include "viz/scene/axis.h"
 
 /* ---- jobs -------------------------------------------------------------------------------- */

@@ -6,13 +6,6 @@
 
 #include "view/frame/view.h"
 
-/* pane_timeline.c, pane_minimap.c */
-bool mv_timeline_pane_open(mv_view *view); /* false: memory is out */
-void mv_timeline_pane_close(mv_view *view);
-bool mv_timeline_is_idle(const mv_view *view);     /* no tile is being made */
-void mv_timeline_paint(mv_view *view, mv_box box); /* allocations, or segments (now.main) */
-void mv_minimap_paint(mv_view *view, mv_box box);
-
 /* panels.c and its pane_*.c */
 bool mv_panels_open(mv_view *view);
 void mv_panels_close(mv_view *view);

@@ -168,4 +168,10 @@ struct mv_timeline_pane {
     bool is_fitted; /* the last command was fit_selection */
 };
 
+bool mv_timeline_pane_open(mv_view *view); /* false: memory is out */
+void mv_timeline_pane_close(mv_view *view);
+bool mv_timeline_is_idle(const mv_view *view);     /* no tile is being made */
+void mv_timeline_paint(mv_view *view, mv_box box); /* allocations, or segments (now.main) */
+void mv_minimap_paint(mv_view *view, mv_box box);
+
 #endif

@@ -3,7 +3,6 @@
 #ifndef MV_PLOT_H
 #define MV_PLOT_H
 
-#include "view/panes/panes.h"
 #include "view/timeline/pane_timeline.h"
 #include "viz/scene/callouts.h"
 

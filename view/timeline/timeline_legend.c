@@ -5,7 +5,6 @@
 
 #include "base/size.h"
 #include "base/sort.h"
-#include "view/chrome/chrome.h"
 #include "view/timeline/plot.h"
 
 enum { PART = 10000, GROUPS = 4096, ROW = 19, SWATCH = 11, LABEL = 256 };
