@@ -71,6 +71,7 @@ mv_view *mv_view_open(mv_budget *budget, const mv_view_opts *opts)
     *view = (mv_view){.opts = *opts, .budget = budget, .arena = arena, .is_dark = opts->is_dark};
     mv_arena_init(&view->frame_arena, budget);
     view->hover = view->hover_segment = MV_NO_ROW;
+    view->spot.place = MV_PART_LOWER;
     view->ui = (mv_ui){.frame = &view->frame_arena,
                        .scale = opts->scale > 0 ? opts->scale : 1,
                        .pointer_x = -1,
@@ -239,7 +240,7 @@ static void begin_frame(mv_view *view, float width, float height, double ms)
     ui->theme = mv_theme_of(view->is_dark);
     mv_scene_clear(&ui->scene, width, height, ui->theme->background);
     ui->zones = NULL;
-    ui->zone_count = ui->zone_capacity = 0;
+    ui->zone_count = ui->zone_capacity = ui->list_count = 0;
     ui->is_animating = false;
     ui->lacks_memory = false;
     view->chrome->hover_before = view->hover;
@@ -271,6 +272,8 @@ const mv_scene *mv_view_frame(mv_view *view, float width, float height, double m
     ui->pointer_y = y;
     if (c->only_panes)
         return &ui->scene;
+    mv_spot_paint(view);
+    view->spot.has_moved = false;
     below =
         (mv_box){0, c->layout.toolbar.h, width, height - c->layout.toolbar.h - c->layout.status.h};
     paint_overlay(view, below);

@@ -63,6 +63,12 @@ mv_pane mv_chrome_pane_at(const mv_view *view, float x, float y, mv_box *box);
 /* An overlay is open: the panes get no pointer. */
 bool mv_chrome_is_covered(const mv_view *view);
 
+/* The zone that has the keyboard (view/state/spot.h); NULL: none of the last frame has it. */
+const mv_zone *mv_spot_zone(const mv_view *view);
+bool mv_spot_is_in_place(const mv_view *view, mv_window_part place, const mv_zone *zone);
+mv_box mv_spot_place_box(const mv_view *view); /* of the place that has it */
+void mv_spot_paint(mv_view *view);
+
 /* Bars. Heights are those of the layout. */
 float mv_toolbar_height(const mv_view *view, float width);
 void mv_toolbar_paint(mv_view *view, mv_box box);

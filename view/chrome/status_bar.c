@@ -46,7 +46,7 @@ static const char *hint(mv_view *view)
                                hint_of(view, MV_DO_event_on, "next event"));
     if (c->under)
         return mv_scene_format(scene, "click: go there" DOT "%s",
-                               hint_of(view, MV_DO_next_focus, "next tab"));
+                               hint_of(view, MV_DO_next_tab, "next tab"));
     if (view->now->has_interval)
         return mv_scene_format(scene, "%s" DOT "%s",
                                hint_of(view, MV_DO_zoom_interval, "zoom to the interval"),

@@ -72,6 +72,12 @@ void mv_ui_zone(mv_ui *ui, mv_box box, mv_command_id command, uint64_t arg, cons
     ui->zones[ui->zone_count++] = (mv_zone){box, command, arg, tip};
 }
 
+void mv_ui_list(mv_ui *ui, mv_command_id command, uint32_t count, uint32_t shown)
+{
+    if (ui->list_count < MV_UI_LISTS)
+        ui->lists[ui->list_count++] = (mv_row_list){command, count, shown};
+}
+
 const mv_zone *mv_ui_zone_at(const mv_ui *ui, float x, float y)
 {
     for (uint32_t i = ui->zone_count; i > 0; i--)
@@ -108,6 +114,17 @@ void mv_ui_frame(mv_ui *ui, mv_box box, uint32_t colour)
         mv_scene_point(&ui->scene, edges[i][2], edges[i][3]);
     }
     mv_scene_add(&ui->scene, (mv_shape){.kind = MV_SHAPE_RECTS, .is_crisp = true, .fill = colour});
+}
+
+/* Light on dark or dark on light, with an edge of the other kind, so that it is seen on any colour.
+ */
+void mv_ui_mark(mv_ui *ui, mv_box box)
+{
+    mv_ui_frame(ui, box, ui->theme->outline);
+    box = (mv_box){box.x + 1, box.y + 1, box.w - 2, box.h - 2};
+    mv_ui_frame(ui, box, ui->theme->outline);
+    box = (mv_box){box.x + 1, box.y + 1, box.w - 2, box.h - 2};
+    mv_ui_frame(ui, box, ui->theme->background);
 }
 
 /* ---- texts ------------------------------------------------------------------------------- */

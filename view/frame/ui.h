@@ -19,6 +19,15 @@ typedef struct {
     const char *tip; /* NULL: the command's */
 } mv_zone;
 
+/* A list: its rows are the numbers 0 to count - 1 of a command, `shown` of them fit. Keys go from
+ * row to row, also to those that are not painted. */
+typedef struct {
+    mv_command_id command;
+    uint32_t count, shown;
+} mv_row_list;
+
+enum { MV_UI_LISTS = 8 };
+
 typedef struct {
     mv_scene scene;  /* cleared at the start of a frame; texts are in its arena */
     mv_arena *frame; /* memory of the frame, rewound at its start: pieces below MV_ARENA_LARGE */
@@ -26,6 +35,8 @@ typedef struct {
     float scale; /* of texts and paddings: 1, or 2 on dense screens */
     uint32_t zone_count, zone_capacity;
     mv_zone *zones;
+    uint32_t list_count;
+    mv_row_list lists[MV_UI_LISTS];
     float pointer_x, pointer_y; /* negative: there is no pointer */
     bool is_animating;          /* a pane wants another frame soon */
     bool lacks_memory; /* a part of the frame is missing, and will not come: memory is out */
@@ -47,11 +58,17 @@ bool mv_ui_is_hot(const mv_ui *ui, mv_box box);
 
 void mv_ui_zone(mv_ui *ui, mv_box box, mv_command_id command, uint64_t arg, const char *tip);
 
+/* Says that the rows of a command are a list. */
+void mv_ui_list(mv_ui *ui, mv_command_id command, uint32_t count, uint32_t shown);
+
 /* The topmost zone at a point; NULL: none. */
 const mv_zone *mv_ui_zone_at(const mv_ui *ui, float x, float y);
 
 void mv_ui_fill(mv_ui *ui, mv_box box, uint32_t colour);
 void mv_ui_frame(mv_ui *ui, mv_box box, uint32_t colour); /* its edge, one pixel wide */
+
+/* The mark of what has the keyboard. */
+void mv_ui_mark(mv_ui *ui, mv_box box);
 
 /* A length at scale 1 in whole pixels. */
 float mv_ui_px(const mv_ui *ui, float length);

@@ -21,6 +21,7 @@
 #include "view/document/jobs.h"
 #include "view/frame/ui.h"
 #include "view/state/keymap.h"
+#include "view/state/spot.h"
 #include "view/state/user_input.h"
 #include "viz/core/timescale.h"
 
@@ -137,6 +138,7 @@ struct mv_view {
     const mv_view_state *now; /* written by view/intents/ only */
     mv_intents *intents;
     mv_focus focus;
+    mv_spot spot; /* where the keyboard is among the panes and bars */
     mv_keymap keymap;
     bool is_dark;
     bool has_help;
@@ -207,6 +209,12 @@ const mv_saved_device *mv_view_outline(const mv_view *view);
 
 /* The device that the shown one is compared with; NULL: none, or it is not ready. */
 const mv_document_device *mv_view_other(const mv_view *view);
+
+/* Whether the mark of the keyboard is in that place (view/state/spot.h). */
+bool mv_spot_is_in(const mv_view *view, mv_window_part place);
+
+/* Whether a key has just moved the keyboard to a row of that command: a list scrolls to it. */
+bool mv_spot_came_to(const mv_view *view, mv_command_id command, uint32_t *row);
 
 /* Devices of all files that are open so far. */
 uint32_t mv_view_device_count(const mv_view *view);

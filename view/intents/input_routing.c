@@ -93,14 +93,17 @@ static void key(mv_view *view, const mv_input *input)
     if (field_input(view, input))
         return;
     /* In a field, letters are text; keys that the field does not use are still commands. */
-    if (is_field && is_plain && input->key != MV_KEY_ESCAPE && input->key < 256)
+    if (is_field && is_plain && input->key != MV_KEY_ESCAPE && input->key < 256 &&
+        !(view->focus == MV_FOCUS_SEARCH && input->key == MV_KEY_TAB))
         return;
-    mv_view_do(view, id, 0);
+    /* The user's own keys come first. */
+    if (id != MV_DO_NOTHING || is_field || view->has_help || !mv_spot_input(view, input))
+        mv_view_do(view, id, 0);
 }
 
 /* ---- the pointer ------------------------------------------------------------------------- */
 
-static void give(mv_view *view, mv_pane pane, mv_box box, const mv_input *input)
+bool mv_pane_give(mv_view *view, mv_pane pane, mv_box box, const mv_input *input)
 {
     static bool (*const pointers[MV_PANE_COUNT])(mv_view *, mv_box, const mv_input *) = {
         [MV_PANE_TIMELINE] = mv_timeline_pointer, [MV_PANE_MINIMAP] = mv_minimap_pointer,
@@ -108,8 +111,7 @@ static void give(mv_view *view, mv_pane pane, mv_box box, const mv_input *input)
         [MV_PANE_TABLES] = mv_tables_pointer,     [MV_PANE_DETAILS] = mv_details_pointer,
         [MV_PANE_REPORTS] = mv_reports_pointer};
 
-    if (pointers[pane])
-        pointers[pane](view, box, input);
+    return pointers[pane] && pointers[pane](view, box, input);
 }
 
 /* Tells the pane that the pointer left. */
@@ -119,7 +121,7 @@ static void enter_pane(mv_view *view, mv_pane pane, mv_box box)
     mv_input leave = {.kind = MV_INPUT_LEAVE};
 
     if (c->under != MV_PANE_NONE && c->under != pane)
-        give(view, c->under, c->under_box, &leave);
+        mv_pane_give(view, c->under, c->under_box, &leave);
     c->under = pane;
     c->under_box = box;
 }
@@ -151,6 +153,7 @@ static void press(mv_view *view, const mv_input *input)
         press_covered(view, zone);
         return;
     }
+    mv_spot_clicked(view, zone);
     if (zone && zone->command != MV_DO_NOTHING && input->button == MV_BUTTON_LEFT) {
         if (zone->command != MV_DO_search && view->focus == MV_FOCUS_SEARCH)
             view->focus = MV_FOCUS_PANES;
@@ -165,7 +168,7 @@ static void press(mv_view *view, const mv_input *input)
     c->captured = pane;
     c->captured_box = box;
     c->captured_button = input->button;
-    give(view, pane, box, input);
+    mv_pane_give(view, pane, box, input);
 }
 
 static void split(mv_view *view, float y)
@@ -189,14 +192,14 @@ static void move(mv_view *view, const mv_input *input)
         return;
     }
     if (c->captured) {
-        give(view, c->captured, c->captured_box, input);
+        mv_pane_give(view, c->captured, c->captured_box, input);
         return;
     }
     if (mv_chrome_is_covered(view))
         return;
     pane = mv_chrome_pane_at(view, input->x, input->y, &box);
     enter_pane(view, pane, box);
-    give(view, pane, box, input);
+    mv_pane_give(view, pane, box, input);
 }
 
 static void release(mv_view *view, const mv_input *input)
@@ -208,7 +211,7 @@ static void release(mv_view *view, const mv_input *input)
     if (pane == MV_PANE_NONE || input->button != c->captured_button)
         return;
     c->captured = MV_PANE_NONE;
-    give(view, pane, c->captured_box, input);
+    mv_pane_give(view, pane, c->captured_box, input);
 }
 
 static void wheel(mv_view *view, const mv_input *input)
@@ -222,7 +225,7 @@ static void wheel(mv_view *view, const mv_input *input)
     else if (view->focus == MV_FOCUS_DEVICES)
         mv_device_list_input(view, input);
     else if (!mv_chrome_is_covered(view))
-        give(view, mv_chrome_pane_at(view, input->x, input->y, &box), box, input);
+        mv_pane_give(view, mv_chrome_pane_at(view, input->x, input->y, &box), box, input);
 }
 
 static void leave(mv_view *view)
@@ -233,7 +236,7 @@ static void leave(mv_view *view)
     c->is_splitting = false;
     if (c->captured) {
         mv_input gone = {.kind = MV_INPUT_LEAVE};
-        give(view, c->captured, c->captured_box, &gone);
+        mv_pane_give(view, c->captured, c->captured_box, &gone);
         c->captured = MV_PANE_NONE;
     }
     enter_pane(view, MV_PANE_NONE, (mv_box){0});

@@ -46,6 +46,16 @@ bool mv_chrome_list_input(mv_view *view, const mv_input *input, uint32_t count, 
 bool mv_command_list_input(mv_view *view, const mv_input *input);
 bool mv_device_list_input(mv_view *view, const mv_input *input);
 
+/* The keyboard in the window (view/state/spot.h): uses arrows, Enter and their like; a click takes
+ * it along, without a mark. */
+bool mv_spot_input(mv_view *view, const mv_input *input);
+void mv_spot_clicked(mv_view *view, const mv_zone *zone);
+
+/* Gives an input to a pane, as below. A key that is no command, such as an arrow, goes to the pane
+ * that has the keyboard at none of its zones (view->spot.command is MV_DO_NOTHING), or beyond the
+ * last of them: a pane that uses it keeps and marks a place of its own. */
+bool mv_pane_give(mv_view *view, mv_pane pane, mv_box box, const mv_input *input);
+
 /* What the pointer does in a pane: what happens in its box and, from a press inside until the
  * release, wherever the pointer goes, unless a zone with a command was clicked. A pane that the
  * pointer leaves gets MV_INPUT_LEAVE. False: it does not use the input. */

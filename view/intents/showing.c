@@ -63,10 +63,16 @@ void mv_do_show_reports(mv_view *view, uint64_t arg)
     show_tab(view, MV_TAB_REPORTS);
 }
 
-void mv_do_next_focus(mv_view *view, uint64_t arg)
+void mv_do_next_tab(mv_view *view, uint64_t arg)
 {
     (void)arg;
     show_tab(view, (mv_tab)((view->now->tab + 1) % (MV_TAB_REPORTS + 1)));
+}
+
+void mv_do_previous_tab(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    show_tab(view, (mv_tab)((view->now->tab + MV_TAB_REPORTS) % (MV_TAB_REPORTS + 1)));
 }
 
 /* Turns something on, or off when it is on. */

@@ -85,6 +85,29 @@ static void paint_finding(reports_frame *p, uint32_t row)
                    MV_DO_report_row, row, is_shown ? "" : NULL);
 }
 
+/* All of them; the one that the keyboard came to is scrolled to, from the next frame on. */
+static void paint_findings(reports_frame *p, mv_box box)
+{
+    uint32_t *first = &p->view->panels->report_first, room = mv_panel_room(p->view, box);
+    uint32_t wanted, begin = *first;
+    bool has_come = mv_spot_came_to(p->view, MV_DO_report_row, &wanted);
+
+    for (uint32_t i = 0; i < p->findings->count; i++) {
+        uint32_t top = p->lines.count;
+        paint_finding(p, i);
+        if (!has_come || i != wanted)
+            continue;
+        if (p->lines.count > begin + room)
+            begin = p->lines.count - room;
+        if (top < begin)
+            begin = top;
+    }
+    p->ui->is_animating = p->ui->is_animating || begin != *first;
+    *first = begin;
+    mv_ui_list(p->ui, MV_DO_report_row, p->findings->count, room);
+    mv_ui_scroll(p->ui, box, p->lines.count, room, first);
+}
+
 /* ---- the pane ---------------------------------------------------------------------------- */
 
 void mv_reports_paint(mv_view *view, mv_box box)
@@ -113,7 +136,5 @@ void mv_reports_paint(mv_view *view, mv_box box)
     p.lines =
         (mv_panel_lines){.view = view, .box = box, .y = box.y + 2, .first = panels->report_first};
     p.lines.box.w -= mv_ui_px(p.ui, 10);
-    for (uint32_t i = 0; i < p.findings->count; i++)
-        paint_finding(&p, i);
-    mv_ui_scroll(p.ui, box, p.lines.count, mv_panel_room(view, box), &panels->report_first);
+    paint_findings(&p, box);
 }

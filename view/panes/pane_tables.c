@@ -141,6 +141,19 @@ static void follow_cursor(tables_frame *p)
         *first = row > p->room / 2 ? row - p->room / 2 : 0;
 }
 
+/* So does the row that the keyboard is at. */
+static void follow_spot(tables_frame *p)
+{
+    uint32_t *first = &p->view->panels->table_first[p->answer->table.kind], row;
+
+    if (!mv_spot_came_to(p->view, MV_DO_table_row, &row))
+        return;
+    if (row < *first)
+        *first = row;
+    if (row >= *first + p->room)
+        *first = row - p->room + 1;
+}
+
 static void paint_rows(tables_frame *p)
 {
     uint32_t *first = &p->view->panels->table_first[p->answer->table.kind];
@@ -149,6 +162,8 @@ static void paint_rows(tables_frame *p)
     mv_box whole = p->box;
 
     follow_cursor(p);
+    follow_spot(p);
+    mv_ui_list(p->ui, MV_DO_table_row, count, p->room);
     p->box.w -= mv_ui_px(p->ui, 10);
     lay_columns(p);
     paint_names(p, mv_box_cut_top(&p->box, h));

@@ -21,6 +21,7 @@ static const struct {
     {SDLK_PAGEUP, MV_KEY_PAGE_UP},
     {SDLK_PAGEDOWN, MV_KEY_PAGE_DOWN},
     {SDLK_F1, MV_KEY_F1},
+    {SDLK_F6, MV_KEY_F6},
     {SDLK_KP_PLUS, '+'},
     {SDLK_KP_MINUS, '-'},
     {SDLK_KP_0, '0'},

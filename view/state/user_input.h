@@ -34,7 +34,8 @@ enum {
     MV_KEY_END,
     MV_KEY_PAGE_UP,
     MV_KEY_PAGE_DOWN,
-    MV_KEY_F1
+    MV_KEY_F1,
+    MV_KEY_F6
 };
 
 typedef struct {

@@ -1,0 +1,240 @@
+/* The keyboard reaches what the pointer can click. */
+#include "tests/fixture/fixture_view.h"
+#include "view/chrome/chrome.h"
+#include "view/intents/intents.h"
+#include "view/panes/panels.h"
+
+static void key_mods(mv_view *view, uint32_t key, uint8_t mods)
+{
+    mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = key, .mods = mods});
+    mvt_view_frame(view);
+}
+
+static void key(mv_view *view, uint32_t code)
+{
+    key_mods(view, code, 0);
+}
+
+typedef struct {
+    uint64_t seen[4096][3]; /* command, number, copy */
+    uint32_t count;
+} reached;
+
+static bool has(const reached *r, const mv_spot *s)
+{
+    for (uint32_t i = 0; i < r->count; i++)
+        if (r->seen[i][0] == s->command && r->seen[i][1] == s->arg && r->seen[i][2] == s->copy)
+            return true;
+    return false;
+}
+
+static bool has_zone(const reached *r, const mv_zone *zone)
+{
+    for (uint32_t i = 0; i < r->count; i++)
+        if (r->seen[i][0] == zone->command && r->seen[i][1] == zone->arg)
+            return true;
+    return false;
+}
+
+/* Walks one place by an arrow to its end; of a long table, a part. */
+static void walk(mv_view *view, uint32_t arrow, reached *r)
+{
+    mv_spot before;
+
+    for (uint32_t steps = 0; steps < 200; steps++) {
+        before = view->spot;
+        if (before.command != MV_DO_NOTHING && !has(r, &before)) {
+            cr_assert_lt(r->count, 4096);
+            r->seen[r->count][0] = before.command;
+            r->seen[r->count][1] = before.arg;
+            r->seen[r->count++][2] = before.copy;
+        }
+        key(view, arrow);
+        if (memcmp(&before, &view->spot, sizeof before) == 0)
+            return;
+    }
+}
+
+static void check_zones(mv_view *view, const char *what)
+{
+    static mv_zone zones[4096];
+    static reached r;
+    uint32_t count;
+
+    mvt_view_frame(view);
+    count = view->ui.zone_count;
+    cr_assert_lt(count, 4096);
+    memcpy(zones, view->ui.zones, count * sizeof *zones);
+    r.count = 0;
+    for (int place = 0; place < MV_PART_COUNT; place++) {
+        key(view, MV_KEY_TAB);
+        cr_assert(view->spot.is_shown);
+        walk(view, MV_KEY_LEFT, &r);
+        walk(view, MV_KEY_RIGHT, &r);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        if (zones[i].command != MV_DO_NOTHING)
+            cr_assert(has_zone(&r, &zones[i]), "%s: %s %llu cannot be reached", what,
+                      mv_view_commands[zones[i].command].name, (unsigned long long)zones[i].arg);
+}
+
+static void check_view(const char *name)
+{
+    mv_view *view = mvt_view(name);
+    char what[100];
+
+    mvt_view_frame(view);
+    mv_view_pin(view, mv_view_device(view)->lives.allocs.count / 2);
+    for (uint32_t i = 0; i < 7; i++) {
+        static const char keys[] = "1234567";
+        key(view, (uint32_t)keys[i]);
+        snprintf(what, sizeof what, "%s after %c", name, keys[i]);
+        check_zones(view, what);
+    }
+}
+
+Test(spot, every_zone_is_reached_in_training)
+{
+    check_view("gpt_train");
+}
+
+Test(spot, every_zone_is_reached_in_fragmentation)
+{
+    check_view("frag_pinned_by_small");
+}
+
+/* Enter does what a click does: on each finding, and on a row of a table that was not painted. */
+Test(spot, enter_is_a_click)
+{
+    mv_view *by_key = mvt_view("frag_pinned_by_small"),
+            *by_click = mvt_view("frag_pinned_by_small");
+
+    for (uint32_t row = 0; row < 3; row++) {
+        const mv_zone *zone;
+        mvt_view_frame(by_key);
+        mvt_view_frame(by_click);
+        zone = mvt_view_zone(by_click, MV_DO_report_row, row);
+        cr_assert_not_null(zone);
+        mvt_view_click(by_click, zone->box.x + 5, zone->box.y + 5);
+        key(by_key, row == 0 ? MV_KEY_HOME : MV_KEY_DOWN);
+        cr_assert_eq(by_key->spot.command, MV_DO_report_row);
+        cr_assert_eq(by_key->spot.arg, row);
+        key(by_key, MV_KEY_ENTER);
+        cr_assert_eq(memcmp(by_key->now, by_click->now, sizeof *by_key->now), 0, "row %u", row);
+    }
+}
+
+static bool is_painted(const mv_view *view)
+{
+    const mv_zone *zone = mv_spot_zone(view);
+
+    return zone && zone->box.y + zone->box.h <= view->lower_box.y + view->lower_box.h + 1;
+}
+
+Test(spot, a_table_scrolls_to_its_row)
+{
+    mv_view *view = mvt_view("gpt_train");
+    uint32_t last;
+
+    mv_view_do(view, MV_DO_table_kind, MV_LISTING_EVENTS);
+    mvt_view_frame(view);
+    mvt_view_frame(view);
+    last = view->panels->table_shown->table.count - 1;
+    key(view, MV_KEY_TAB);
+    cr_assert_eq(view->spot.command, MV_DO_table_row);
+    key(view, MV_KEY_END);
+    cr_assert_eq(view->spot.arg, last);
+    cr_assert(is_painted(view));
+    key(view, MV_KEY_PAGE_UP);
+    key(view, MV_KEY_PAGE_UP);
+    cr_assert_lt(view->spot.arg, last - 8);
+    cr_assert(is_painted(view));
+    key(view, MV_KEY_ENTER);
+    cr_assert_eq(view->now->cursor, view->spot.arg);
+    key(view, MV_KEY_HOME);
+    cr_assert_eq(view->spot.arg, 0);
+    cr_assert(is_painted(view));
+    key(view, MV_KEY_UP);
+    cr_assert_eq(view->spot.command, MV_DO_table_kind); /* events cannot be sorted */
+    mv_view_do(view, MV_DO_table_kind, MV_LISTING_STACKS);
+    mvt_view_frame(view);
+    key(view, MV_KEY_DOWN);
+    cr_assert_eq(view->spot.command, MV_DO_table_sort);
+    key(view, MV_KEY_DOWN);
+    cr_assert_eq(view->spot.command, MV_DO_table_row);
+}
+
+Test(spot, findings_scroll_into_sight)
+{
+    mv_view *view = mvt_view("gpt_train");
+    uint32_t rows;
+
+    mvt_view_frame(view);
+    rows = view->panels->findings_shown->findings.count;
+    cr_assert_gt(rows, 3);
+    mv_view_frame(view, 700, 400, 0); /* too low for all of them */
+    for (uint32_t i = 0; i < rows; i++) {
+        mv_view_input(view, &(mv_input){.kind = MV_INPUT_KEY, .key = MV_KEY_DOWN});
+        mv_view_frame(view, 700, 400, 0);
+        mv_view_frame(view, 700, 400, 0);
+        cr_assert(is_painted(view), "row %llu", (unsigned long long)view->spot.arg);
+    }
+    cr_assert_eq(view->spot.arg, rows - 1);
+}
+
+Test(spot, places_in_turn_and_back)
+{
+    static const uint8_t order[] = {MV_PART_LOWER, MV_PART_TOOLBAR, MV_PART_MAIN, MV_PART_TABS,
+                                    MV_PART_LOWER};
+    mv_view *view = mvt_view("gpt_train");
+
+    mvt_view_frame(view);
+    for (uint32_t i = 0; i < 5; i++) {
+        key(view, i % 2 ? MV_KEY_F6 : MV_KEY_TAB);
+        cr_assert_eq(view->spot.place, order[i]);
+    }
+    for (int i = 3; i >= 0; i--) {
+        key_mods(view, MV_KEY_TAB, MV_MOD_SHIFT);
+        cr_assert_eq(view->spot.place, order[i]);
+    }
+    key_mods(view, MV_KEY_TAB, MV_MOD_CTRL);
+    cr_assert_eq(view->now->tab, MV_TAB_FLAME); /* after the reports */
+    key_mods(view, MV_KEY_TAB, MV_MOD_CTRL | MV_MOD_SHIFT);
+    cr_assert_eq(view->now->tab, MV_TAB_REPORTS);
+}
+
+/* The mark is where the keyboard is, and gone once the mouse is used. */
+Test(spot, its_mark)
+{
+    mv_view *view = mvt_view("gpt_train");
+    uint32_t before, with;
+    const mv_zone *zone;
+
+    before = mvt_view_frame(view)->shape_count;
+    key(view, MV_KEY_TAB);
+    with = mvt_view_frame(view)->shape_count;
+    cr_assert_eq(with, before + 3);
+    mvt_view_click(view, 640, 300);
+    cr_assert_not(view->spot.is_shown);
+    mv_view_do(view, MV_DO_show_tables, 0);
+    mvt_view_frame(view);
+    zone = mvt_view_zone(view, MV_DO_table_kind, MV_LISTING_SIZES);
+    mvt_view_click(view, zone->box.x + 3, zone->box.y + 3);
+    mvt_view_frame(view);
+    cr_assert_not(view->spot.is_shown);
+    key(view, MV_KEY_RIGHT); /* from what was clicked */
+    cr_assert_eq(view->spot.command, MV_DO_table_kind);
+    cr_assert_eq(view->spot.arg, MV_LISTING_SIZES + 1);
+}
+
+/* The user's own keys come before the arrows of the window. */
+Test(spot, own_keys_come_first)
+{
+    mv_view *view = mvt_view_new(&(mv_view_opts){.keys = "zoom_in W Up\n"});
+
+    mvt_view_open(view, mvt_snapshot("gpt_train"));
+    mvt_view_frame(view);
+    key(view, MV_KEY_UP);
+    cr_assert_not(view->spot.is_shown);
+    cr_assert_lt(view->now->to - view->now->from, 6000);
+}
