@@ -164,12 +164,12 @@ static void check_says(const char *snapshot, const char *const *texts)
 
 Test(state, says_what_is_there_and_what_is_missing)
 {
-    SAYS("gpt_train", "reserved 1.19 GiB", "large pool \xc2\xb7 stream 0", "the largest hole has",
+    SAYS("gpt_train", "1.19 GiB reserved = ", "large pool, default stream", "the largest hole has",
          "segment of 20.0 MiB at 0x", "in a segment of", "asked for)");
-    SAYS("gpt_train_expandable", "expandable segment of");
+    SAYS("gpt_train_expandable", "an expandable segment of");
     SAYS("mempool", "private large pool (0, 1)", "30.0 MiB is free, in one hole");
-    SAYS("streams", "waiting for a stream 97.5 MiB",
-         "freed, waiting for a stream: ", "hatched: freed, a stream may still use it");
+    SAYS("streams", " + 97.5 MiB pending",
+         "freed, a stream may still use it: ", "freed, a stream may use it");
     SAYS("no_history", "no events were recorded");
     SAYS("ring", "history truncated");
 }

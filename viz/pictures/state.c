@@ -11,9 +11,8 @@ typedef struct {
     uint32_t event;
     const mv_state_opts *opts;
     mv_state *out;
-    uint32_t *group_of; /* [map.count] */
-    uint64_t pixel;     /* bytes of one column of pixels */
-    uint32_t capacity;  /* of boxes */
+    uint64_t pixel;    /* bytes of one column of pixels */
+    uint32_t capacity; /* of boxes */
 } state_builder;
 
 /* ---- groups ------------------------------------------------------------------------------ */
@@ -39,8 +38,9 @@ static bool find_domains(mv_arena *arena, state_builder *l)
 
     state->order = mv_push_array(arena, uint32_t, l->map->count);
     state->groups = mv_push_array(arena, mv_state_group, l->map->count);
-    l->group_of = mv_push_array(&l->scratch, uint32_t, l->map->count);
-    if (!state->order || !state->groups || !l->group_of)
+    state->group_of = mv_push_array(arena, uint32_t, l->map->count);
+    state->offset = mv_push_array(arena, uint64_t, l->map->count);
+    if (!state->order || !state->groups || !state->group_of || !state->offset)
         return false;
     for (uint32_t i = 0; i < l->map->count; i++)
         state->order[i] = i;
@@ -61,8 +61,8 @@ static int in_display_order(const void *left, const void *right, const void *con
     const state_builder *l = context;
     uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
 
-    if (l->group_of[a] != l->group_of[b])
-        return l->group_of[a] < l->group_of[b] ? -1 : 1;
+    if (l->out->group_of[a] != l->out->group_of[b])
+        return l->out->group_of[a] < l->out->group_of[b] ? -1 : 1;
     if (!l->opts->by_address && l->map->size[a] != l->map->size[b])
         return l->map->size[a] < l->map->size[b] ? 1 : -1;
     return a < b ? -1 : a > b; /* by address */
@@ -80,7 +80,7 @@ static void order_groups(state_builder *l)
     for (uint32_t g = 0; g < state->group_count; g++) {
         mv_state_group *group = &state->groups[g], *last = &state->groups[kept - 1];
         for (uint32_t i = 0; i < group->segment_count; i++)
-            l->group_of[state->order[group->segments + i]] = g < kept ? g : kept - 1;
+            state->group_of[state->order[group->segments + i]] = g < kept ? g : kept - 1;
         if (g < kept)
             continue;
         last->pools++;
@@ -91,7 +91,7 @@ static void order_groups(state_builder *l)
     for (uint32_t g = 0; g < kept; g++) {
         mv_state_group *group = &state->groups[g];
         group->segments = at;
-        while (at < l->map->count && l->group_of[state->order[at]] == g)
+        while (at < l->map->count && state->group_of[state->order[at]] == g)
             at++;
         group->segment_count = at - group->segments;
     }
@@ -190,6 +190,7 @@ static bool put_groups(mv_arena *arena, state_builder *l)
         uint64_t offset = 0;
         for (uint32_t i = group->segments; i < group->segments + group->segment_count; i++) {
             uint32_t segment = l->out->order[i];
+            l->out->offset[segment] = offset;
             for (uint32_t p = l->map->first_piece[segment]; p < l->map->first_piece[segment + 1];
                  p++) {
                 if (!put_piece(arena, l, group, segment, p, offset))
@@ -199,6 +200,20 @@ static bool put_groups(mv_arena *arena, state_builder *l)
         }
     }
     return true;
+}
+
+/* Where the boxes of each row begin. */
+static bool index_rows(mv_arena *arena, mv_state *state)
+{
+    uint32_t box = 0;
+
+    state->row_box = mv_push_array(arena, uint32_t, (uint64_t)state->rows + 1);
+    for (uint32_t row = 0; state->row_box && row <= state->rows; row++) {
+        while (box < state->box_count && state->boxes[box].row < row)
+            box++;
+        state->row_box[row] = box;
+    }
+    return state->row_box != NULL;
 }
 
 mv_code mv_state_lay(mv_arena *arena, const mv_lives *lives, const mv_heap_map *map, uint32_t event,
@@ -215,7 +230,7 @@ mv_code mv_state_lay(mv_arena *arena, const mv_lives *lives, const mv_heap_map *
     if (is_done) {
         order_groups(&l);
         choose_scale(&l);
-        is_done = put_groups(arena, &l);
+        is_done = put_groups(arena, &l) && index_rows(arena, out);
     }
     mv_arena_release(&l.scratch);
     return is_done ? MV_OK : mv_fail(err, MV_NOMEM, MV_NO_OFFSET, "%s", "allocator state");

@@ -8,7 +8,8 @@
  *      c         ││ (free)         │           all rows have one scale: areas compare
  *     ───────────┘└────────────────┘
  *
- * First numbers (mv_state_lay), which tests compare with a literal layout; then a scene. */
+ * First numbers (mv_state_lay), which tests compare with a literal layout; then where they are in a
+ * box of pixels (state_place.h), and the shapes there (state_scene.h). */
 #ifndef MV_STATE_H
 #define MV_STATE_H
 
@@ -47,8 +48,11 @@ typedef struct {
     uint32_t group_count;
     mv_state_group *groups; /* most bytes first */
     uint32_t *order;        /* [map.count] segments in the order shown */
+    uint32_t *group_of;     /* [map.count] the group of a segment */
+    uint64_t *offset;       /* [map.count] bytes of its group that are shown before a segment */
     uint32_t box_count;
     mv_state_box *boxes; /* in the order shown: boxes of a row touch each other */
+    uint32_t *row_box;   /* [rows + 1] the first box of a row */
 } mv_state;
 
 typedef struct {

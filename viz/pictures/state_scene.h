@@ -1,0 +1,88 @@
+/* The allocator's state as shapes in a box: the one builder of the viewer's pane and of pictures.
+ *
+ *     large pool, default stream · 60.0 MiB in 3 segments: ...
+ *     ┌──────────┬────┬▼───────┐┌──────────     a frame and a sign above: the block of the event
+ *     │ a        │ b  ┃ c      ┃│ d             colour and label come from the caller
+ *     └──────────┴────┴────────┘└──────────
+ *
+ * Hatched: freed, a stream may still use it. Dark edge: lost to rounding. Empty: free. Grey bars:
+ * pieces too small to tell apart, as high as they are full. */
+#ifndef MV_STATE_SCENE_H
+#define MV_STATE_SCENE_H
+
+#include "viz/pictures/state_place.h"
+#include "viz/scene/palette.h"
+
+/* What a mark says about a range of addresses. */
+typedef enum {
+    MV_STATE_HOVER,  /* a thin frame: under the pointer */
+    MV_STATE_PINNED, /* a thick frame */
+    MV_STATE_EVENT,  /* a thick frame and a sign above: what the event changed */
+    MV_STATE_GONE    /* the same, dashed: what was there before the event */
+} mv_state_mark_kind;
+
+typedef struct {
+    uint64_t addr, bytes; /* 0 bytes: no mark */
+    mv_state_mark_kind kind;
+} mv_state_mark;
+
+enum { MV_STATE_MARKS = 4 };
+
+/* What occurs in a scene, for its key. */
+typedef struct {
+    bool rest, pending, rounding, event, gone, pinned;
+    uint32_t drawn; /* pieces with a box of their own */
+} mv_state_seen;
+
+typedef struct {
+    const mv_trace *trace;
+    const mv_lives *lives;
+    const mv_heap_map *map;
+    uint32_t event; /* the moment is after it, or MV_BEFORE */
+    bool by_address;
+    mv_state_place place;
+    const mv_theme *theme;
+    mv_scene *scene;
+    mv_state_mark marks[MV_STATE_MARKS];
+
+    void *user; /* for the functions below */
+    /* The fill of a block; `is_named`: it may have a label. */
+    uint32_t (*colour)(void *user, uint32_t alloc, bool *is_named);
+    /* The line that allocated a block; valid until the next call. */
+    const char *(*label)(void *user, uint32_t alloc);
+    /* The tip of a box, for pictures that have one for each; NULL: none. */
+    const char *(*title)(void *user, const mv_state_box *box);
+
+    mv_state_seen seen; /* set by painting */
+} mv_state_scene;
+
+/* Paints the groups, their segments and blocks, and the marks. */
+void mv_state_scene_paint(mv_state_scene *s);
+
+/* What the signs mean that occur: lines of text beside swatches from `y` down, down to `bottom` at
+ * most. Returns the y below. */
+float mv_state_scene_key(mv_state_scene *s, float x, float y, float width, float bottom);
+
+/* What a box is, in lines: its bytes and the line that allocated them; what was requested; since
+ * when; where. In the scene's arena. */
+const char *mv_state_scene_describe(const mv_state_scene *s, const mv_state_box *box);
+
+/* "at 0x7f... in a segment of 20.0 MiB at 0x7f..., 3.00 MiB of it free". */
+const char *mv_state_scene_where(const mv_state_scene *s, const mv_state_box *box);
+
+/* "large pool, default stream", "private small pool (1, 0), stream 0x7f00". */
+const char *mv_state_scene_name(const mv_state_scene *s, uint32_t group);
+
+/* The segment of the map that has this byte; MV_NO_ROW: none. */
+uint32_t mv_state_segment_at(const mv_heap_map *map, uint64_t addr);
+
+/* "642 MiB reserved = 126 MiB allocated + 516 MiB free": parts that are zero are left out, so that
+ * the others add up. */
+const char *mv_state_sums_text(mv_scene *scene, const mv_heap_sums *sums);
+
+/* "516 MiB is free: the largest hole has 20.3 MiB, 96 % is in smaller ones · 6.59 MiB is lost to
+ * rounding"; "" when nothing is reserved. */
+const char *mv_state_holes_text(mv_scene *scene, const mv_lives *lives, const mv_heap_sums *sums,
+                                uint64_t largest);
+
+#endif
