@@ -24,6 +24,7 @@ struct mv_chrome {
     float lower_share; /* lower's share of the height of main and lower */
 
     mv_field search, palette, open, export;
+    bool is_new_search;     /* nothing was typed since the search got the keyboard */
     mv_box search_box;      /* of the last frame */
     uint32_t row;           /* the chosen row of an overlay's list: arrows move it */
     uint32_t first;         /* first row that is shown */
@@ -35,11 +36,12 @@ struct mv_chrome {
     mv_box captured_box;
     uint8_t captured_button;
     bool is_splitting;
-    mv_pane under; /* it was over last */
+    bool is_selecting; /* text of a field */
+    mv_pane under;     /* it was over last */
     mv_box under_box;
     double moved_ms; /* when it moved last */
 
-    uint32_t banners_closed;             /* number of failed files whose banner was closed */
+    uint32_t banners_closed; /* number of failed files whose banner was closed */
     uint32_t hover_before, hover_segment_before;
     mv_view_start start;
     bool has_start;

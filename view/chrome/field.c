@@ -1,14 +1,11 @@
 #include "view/chrome/field.h"
 
+#include <ctype.h>
 #include <string.h>
 
 #include "base/utf8.h"
 
-void mv_field_set(mv_field *field, const char *text)
-{
-    *field = (mv_field){0};
-    mv_field_type(field, text);
-}
+/* ---- characters and words ---------------------------------------------------------------- */
 
 static uint32_t before(const mv_field *field, uint32_t at)
 {
@@ -28,39 +25,140 @@ static uint32_t next_start(const mv_field *field, uint32_t at)
     return at;
 }
 
-void mv_field_type(mv_field *field, const char *text)
+/* Letters of names, and of languages other than English. */
+static bool is_word(char c)
 {
-    for (; *text; text++) {
-        size_t length = strlen(field->text);
-        if ((unsigned char)*text < ' ' || *text == 127 || length + 1 >= sizeof field->text)
-            continue;
-        memmove(field->text + field->at + 1, field->text + field->at, length - field->at + 1);
-        field->text[field->at++] = *text;
-    }
+    return isalnum((unsigned char)c) || c == '_' || (unsigned char)c >= 0x80;
+}
+
+/* The beginning of the word before `at`. */
+static uint32_t word_before(const mv_field *field, uint32_t at)
+{
+    while (at > 0 && !is_word(field->text[at - 1]))
+        at--;
+    while (at > 0 && is_word(field->text[at - 1]))
+        at--;
+    return at;
+}
+
+/* The end of the word after `at`. */
+static uint32_t word_after(const mv_field *field, uint32_t at)
+{
+    while (field->text[at] && !is_word(field->text[at]))
+        at++;
+    while (field->text[at] && is_word(field->text[at]))
+        at++;
+    return at;
+}
+
+/* ---- text -------------------------------------------------------------------------------- */
+
+static uint32_t first_of(const mv_field *field)
+{
+    return field->at < field->anchor ? field->at : field->anchor;
+}
+
+static uint32_t end_of(const mv_field *field)
+{
+    return field->at > field->anchor ? field->at : field->anchor;
 }
 
 static void erase(mv_field *field, uint32_t from, uint32_t to)
 {
     memmove(field->text + from, field->text + to, strlen(field->text + to) + 1);
-    field->at = from;
+    field->at = field->anchor = from;
 }
 
-/* The beginning of the word before the caret. */
-static uint32_t word_before(const mv_field *field)
+void mv_field_set(mv_field *field, const char *text)
+{
+    field->text[0] = '\0';
+    field->at = field->anchor = 0;
+    mv_field_type(field, text);
+}
+
+void mv_field_type(mv_field *field, const char *text)
+{
+    size_t length;
+
+    erase(field, first_of(field), end_of(field));
+    length = strlen(field->text);
+    while (*text) {
+        uint32_t bytes = mv_utf8_length_at(text), size = bytes ? bytes : 1;
+        bool is_wanted = bytes && !mv_utf8_is_control((const uint8_t *)text, bytes);
+        if (is_wanted && length + bytes < sizeof field->text) {
+            memmove(field->text + field->at + bytes, field->text + field->at,
+                    length - field->at + 1);
+            memcpy(field->text + field->at, text, bytes);
+            field->at += bytes;
+            length += bytes;
+        }
+        text += size;
+    }
+    field->anchor = field->at;
+}
+
+void mv_field_select_all(mv_field *field)
+{
+    field->anchor = 0;
+    field->at = (uint32_t)strlen(field->text);
+}
+
+bool mv_field_selected(const mv_field *field, char out[MV_FIELD_TEXT])
+{
+    uint32_t from = first_of(field), length = end_of(field) - from;
+
+    memcpy(out, field->text + from, length);
+    out[length] = '\0';
+    return length > 0;
+}
+
+/* ---- keys -------------------------------------------------------------------------------- */
+
+/* Where a key takes the caret; false: it is not one that moves it. */
+static bool target_of(const mv_field *field, const mv_input *input, uint32_t *at)
+{
+    bool by_word = input->mods & MV_MOD_CTRL;
+    bool collapses = field->at != field->anchor && !(input->mods & MV_MOD_SHIFT) && !by_word;
+
+    switch (input->key) {
+    case MV_KEY_LEFT:
+        *at = collapses ? first_of(field)
+              : by_word ? word_before(field, field->at)
+                        : before(field, field->at);
+        return true;
+    case MV_KEY_RIGHT:
+        *at = collapses ? end_of(field)
+              : by_word ? word_after(field, field->at)
+                        : next_start(field, field->at);
+        return true;
+    case MV_KEY_HOME:
+        *at = 0;
+        return true;
+    case MV_KEY_END:
+        *at = (uint32_t)strlen(field->text);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* What Backspace and Delete take away: the selection, or else a character or a word. */
+static void erase_by_key(mv_field *field, bool is_back, bool by_word)
 {
     uint32_t at = field->at;
 
-    while (at > 0 && field->text[at - 1] == ' ')
-        at--;
-    while (at > 0 && field->text[at - 1] != ' ' && field->text[at - 1] != '/')
-        at--;
-    return at < field->at ? at : before(field, field->at);
+    if (field->at != field->anchor)
+        erase(field, first_of(field), end_of(field));
+    else if (is_back)
+        erase(field, by_word ? word_before(field, at) : before(field, at), at);
+    else
+        erase(field, at, by_word ? word_after(field, at) : next_start(field, at));
 }
 
 bool mv_field_input(mv_field *field, const mv_input *input)
 {
-    uint32_t length = (uint32_t)strlen(field->text);
     bool is_ctrl = input->mods & MV_MOD_CTRL;
+    uint32_t at;
 
     if (input->kind == MV_INPUT_TEXT) {
         mv_field_type(field, input->text);
@@ -68,64 +166,119 @@ bool mv_field_input(mv_field *field, const mv_input *input)
     }
     if (input->kind != MV_INPUT_KEY || input->mods & MV_MOD_ALT)
         return false;
-    switch (input->key) {
-    case MV_KEY_BACKSPACE:
-        erase(field, is_ctrl ? word_before(field) : before(field, field->at), field->at);
+    if (target_of(field, input, &at)) {
+        field->at = at;
+        if (!(input->mods & MV_MOD_SHIFT))
+            field->anchor = at;
         return true;
-    case MV_KEY_DELETE:
-        erase(field, field->at, next_start(field, field->at));
-        return true;
-    case MV_KEY_LEFT:
-        field->at = is_ctrl ? word_before(field) : before(field, field->at);
-        return true;
-    case MV_KEY_RIGHT:
-        field->at = next_start(field, field->at);
-        return true;
-    case MV_KEY_HOME:
-        field->at = 0;
-        return true;
-    case MV_KEY_END:
-        field->at = length;
-        return true;
-    case 'U':
-        if (is_ctrl)
-            erase(field, 0, field->at);
-        return is_ctrl;
-    default:
-        return false;
     }
+    if (input->key == MV_KEY_BACKSPACE || input->key == MV_KEY_DELETE) {
+        erase_by_key(field, input->key == MV_KEY_BACKSPACE, is_ctrl);
+        return true;
+    }
+    if (input->mods != MV_MOD_CTRL || (input->key != 'A' && input->key != 'U'))
+        return false;
+    if (input->key == 'A')
+        mv_field_select_all(field);
+    else
+        erase(field, 0, field->at);
+    return true;
 }
 
-/* The first byte of the part of the text that is shown, so that the caret is within `width`. */
-static const char *visible(mv_ui *ui, const mv_field *field, float width)
+/* ---- painting and the pointer -------------------------------------------------------------- */
+
+/* The width of the text from one byte to another, in pixels. */
+static float width_of(const mv_ui *ui, const mv_field *field, uint32_t from, uint32_t to)
+{
+    char part[MV_FIELD_TEXT];
+
+    memcpy(part, field->text + from, to - from);
+    part[to - from] = '\0';
+    return mv_ui_text_width(ui, MV_UI_TEXT, part);
+}
+
+/* The first byte of the part of the text that is shown, so that the caret is within the box. */
+static uint32_t visible_from(const mv_ui *ui, const mv_field *field)
 {
     uint32_t from = 0;
-    const char *head = mv_arena_text(ui->frame, field->text, field->at);
 
-    while (head && head[from] && mv_ui_text_width(ui, MV_UI_TEXT, head + from) > width)
+    while (from < field->at && width_of(ui, field, from, field->at) > field->box.w)
         from = next_start(field, from);
-    return field->text + from;
+    return from;
 }
 
-void mv_field_paint(mv_ui *ui, mv_box box, const mv_field *field, bool has_focus, const char *hint)
+/* The byte whose left edge is nearest. */
+static uint32_t at_x(const mv_ui *ui, const mv_field *field, float x)
+{
+    uint32_t from = visible_from(ui, field), at = from;
+
+    while (field->text[at]) {
+        uint32_t next = next_start(field, at);
+        float left = width_of(ui, field, from, at), right = width_of(ui, field, from, next);
+        if (x - field->box.x < (left + right) / 2)
+            break;
+        at = next;
+    }
+    return at;
+}
+
+void mv_field_drag(const mv_ui *ui, mv_field *field, float x)
+{
+    field->at = at_x(ui, field, x);
+}
+
+void mv_field_press(const mv_ui *ui, mv_field *field, const mv_input *input)
+{
+    uint32_t at = at_x(ui, field, input->x);
+
+    field->at = at;
+    if (!(input->mods & MV_MOD_SHIFT))
+        field->anchor = at;
+    if (input->clicks < 2)
+        return;
+    while (field->anchor > 0 && is_word(field->text[field->anchor - 1]))
+        field->anchor--;
+    while (field->text[field->at] && is_word(field->text[field->at]))
+        field->at++;
+}
+
+static void paint_selection(mv_ui *ui, mv_box box, const mv_field *field, uint32_t from)
+{
+    uint32_t first = first_of(field) > from ? first_of(field) : from, end = end_of(field);
+    float x, right = field->box.x + field->box.w;
+
+    if (end <= first)
+        return;
+    x = field->box.x + width_of(ui, field, from, first);
+    right =
+        right < x + width_of(ui, field, first, end) ? right : x + width_of(ui, field, first, end);
+    mv_ui_fill(ui, (mv_box){x, box.y + mv_ui_px(ui, 3), right - x, box.h - mv_ui_px(ui, 6)},
+               ui->theme->grid);
+}
+
+static void paint_caret(mv_ui *ui, mv_box box, const mv_field *field, uint32_t from)
+{
+    float x = field->box.x + width_of(ui, field, from, field->at);
+
+    mv_ui_fill(ui, (mv_box){x, box.y + mv_ui_px(ui, 4), mv_ui_px(ui, 1), box.h - mv_ui_px(ui, 8)},
+               ui->theme->text);
+}
+
+void mv_field_paint(mv_ui *ui, mv_box box, mv_field *field, bool has_focus, const char *hint)
 {
     const mv_theme *theme = ui->theme;
     float pad = mv_ui_px(ui, 6);
-    mv_box inner = {box.x + pad, box.y, box.w - 2 * pad, box.h};
+    uint32_t from;
 
+    field->box = (mv_box){box.x + pad, box.y, box.w - 2 * pad, box.h};
+    from = has_focus ? visible_from(ui, field) : 0;
     mv_ui_fill(ui, box, theme->plot);
     mv_ui_frame(ui, box, has_focus ? mv_site_colour(0) : theme->grid);
-    if (!*field->text && !has_focus)
-        mv_ui_text(ui, inner, MV_UI_TEXT, theme->faint_text, MV_ANCHOR_START, hint);
-    if (has_focus) {
-        const char *from = visible(ui, field, inner.w);
-        const char *head = mv_arena_text(ui->frame, from, field->at - (from - field->text));
-        float x = inner.x + (head ? mv_ui_text_width(ui, MV_UI_TEXT, head) : 0);
-        mv_ui_text(ui, inner, MV_UI_TEXT, theme->text, MV_ANCHOR_START, from);
-        mv_ui_fill(ui,
-                   (mv_box){x, box.y + mv_ui_px(ui, 4), mv_ui_px(ui, 1), box.h - mv_ui_px(ui, 8)},
-                   theme->text);
-    } else if (*field->text) {
-        mv_ui_text(ui, inner, MV_UI_TEXT, theme->text, MV_ANCHOR_START, field->text);
-    }
+    if (!*field->text)
+        mv_ui_text(ui, field->box, MV_UI_TEXT, theme->faint_text, MV_ANCHOR_START, hint);
+    if (has_focus)
+        paint_selection(ui, box, field, from);
+    mv_ui_text(ui, field->box, MV_UI_TEXT, theme->text, MV_ANCHOR_START, field->text + from);
+    if (has_focus)
+        paint_caret(ui, box, field, from);
 }

@@ -48,19 +48,34 @@ static void enter(mv_view *view, const mv_input *input)
     }
 }
 
-static void paste(mv_view *view, mv_field *field)
+/* Ctrl+C, Ctrl+X, Ctrl+V. */
+static bool clipboard_input(mv_view *view, mv_field *field, const mv_input *input)
 {
-    const char *text = view->opts.paste ? view->opts.paste(view->opts.user) : NULL;
+    bool is_copy = input->key == 'C' || input->key == 'X';
+    char selected[MV_FIELD_TEXT];
+    const char *text;
 
+    if (input->kind != MV_INPUT_KEY || input->mods != MV_MOD_CTRL ||
+        (!is_copy && input->key != 'V'))
+        return false;
+    if (is_copy) {
+        if (!mv_field_selected(field, selected))
+            return false;
+        mv_view_copy(view, selected);
+        if (input->key == 'X')
+            mv_field_type(field, "");
+        return true;
+    }
+    text = view->opts.paste ? view->opts.paste(view->opts.user) : NULL;
     if (text)
         mv_field_type(field, text);
+    return true;
 }
 
 /* Whatever has the keyboard comes before the commands. False: it does not use the input. */
 static bool field_input(mv_view *view, const mv_input *input)
 {
     mv_field *field = field_of(view);
-    bool is_paste = input->kind == MV_INPUT_KEY && input->key == 'V' && input->mods == MV_MOD_CTRL;
 
     if (view->focus == MV_FOCUS_PALETTE && mv_command_list_input(view, input))
         return true;
@@ -72,9 +87,7 @@ static bool field_input(mv_view *view, const mv_input *input)
         enter(view, input);
         return true;
     }
-    if (is_paste)
-        paste(view, field);
-    else if (!mv_field_input(field, input))
+    if (!clipboard_input(view, field, input) && !mv_field_input(field, input))
         return false;
     if (view->focus == MV_FOCUS_SEARCH)
         mv_search_typed(view);
@@ -126,6 +139,18 @@ static void enter_pane(mv_view *view, mv_pane pane, mv_box box)
     c->under_box = box;
 }
 
+/* A press in a field: its caret goes there, and a drag selects. */
+static bool press_field(mv_view *view, const mv_input *input)
+{
+    mv_field *field = field_of(view);
+
+    if (!field || input->button != MV_BUTTON_LEFT || !mv_box_has(field->box, input->x, input->y))
+        return false;
+    mv_field_press(&view->ui, field, input);
+    view->chrome->is_selecting = true;
+    return true;
+}
+
 static void press_covered(mv_view *view, const mv_zone *zone)
 {
     mv_zone chosen;
@@ -150,14 +175,17 @@ static void press(mv_view *view, const mv_input *input)
     mv_pane pane;
 
     if (mv_chrome_is_covered(view)) {
-        press_covered(view, zone);
+        if (!press_field(view, input))
+            press_covered(view, zone);
         return;
     }
     mv_spot_clicked(view, zone);
     if (zone && zone->command != MV_DO_NOTHING && input->button == MV_BUTTON_LEFT) {
         if (zone->command != MV_DO_search && view->focus == MV_FOCUS_SEARCH)
             view->focus = MV_FOCUS_PANES;
-        mv_view_do(view, zone->command, zone->arg);
+        if (zone->command != MV_DO_search || view->focus != MV_FOCUS_SEARCH)
+            mv_view_do(view, zone->command, zone->arg);
+        press_field(view, input);
         return;
     }
     view->focus = MV_FOCUS_PANES;
@@ -191,6 +219,10 @@ static void move(mv_view *view, const mv_input *input)
         split(view, input->y);
         return;
     }
+    if (c->is_selecting && field_of(view)) {
+        mv_field_drag(&view->ui, field_of(view), input->x);
+        return;
+    }
     if (c->captured) {
         mv_pane_give(view, c->captured, c->captured_box, input);
         return;
@@ -207,7 +239,7 @@ static void release(mv_view *view, const mv_input *input)
     mv_chrome *c = view->chrome;
     mv_pane pane = c->captured;
 
-    c->is_splitting = false;
+    c->is_splitting = c->is_selecting = false;
     if (pane == MV_PANE_NONE || input->button != c->captured_button)
         return;
     c->captured = MV_PANE_NONE;
@@ -233,7 +265,7 @@ static void leave(mv_view *view)
     mv_chrome *c = view->chrome;
 
     view->ui.pointer_x = view->ui.pointer_y = -1;
-    c->is_splitting = false;
+    c->is_splitting = c->is_selecting = false;
     if (c->captured) {
         mv_input gone = {.kind = MV_INPUT_LEAVE};
         mv_pane_give(view, c->captured, c->captured_box, &gone);

@@ -69,7 +69,8 @@ void mv_chrome_focus(mv_view *view, mv_focus focus)
     if (focus == MV_FOCUS_EXPORT)
         offer_name(view);
     if (focus == MV_FOCUS_SEARCH)
-        c->search.at = (uint32_t)strlen(c->search.text);
+        mv_field_select_all(&c->search);
+    c->is_new_search = focus == MV_FOCUS_SEARCH;
 }
 
 void mv_do_search(mv_view *view, uint64_t arg)

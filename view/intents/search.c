@@ -29,8 +29,11 @@ void mv_search_typed(mv_view *view)
 {
     const char *words = view->chrome->search.text;
 
-    if (!*view->now->search && *words)
+    if (strcmp(view->now->search, words) == 0)
+        return;
+    if (view->chrome->is_new_search || !*view->now->search)
         mv_view_remember(view);
+    view->chrome->is_new_search = false;
     set_words(view, words);
 }
 
