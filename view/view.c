@@ -70,6 +70,7 @@ mv_view *mv_view_open(mv_budget *budget, const mv_view_opts *opts)
         return NULL;
     *view = (mv_view){.opts = *opts, .budget = budget, .arena = arena, .is_dark = opts->is_dark};
     mv_arena_init(&view->frame_arena, budget);
+    mv_arena_init(&view->names.arena, budget);
     view->hover = view->hover_segment = MV_NO_ROW;
     view->spot.place = MV_PART_LOWER;
     view->ui = (mv_ui){.frame = &view->frame_arena,
@@ -100,6 +101,7 @@ void mv_view_close(mv_view *view)
     mv_loader_close(view->loader);
     if (view->panels)
         mv_panels_close(view);
+    mv_arena_release(&view->names.arena);
     mv_arena_release(&view->frame_arena);
     arena = view->arena;
     mv_arena_release(&arena);

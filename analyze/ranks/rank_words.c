@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyze/code/culprit.h"
+#include "analyze/ranks/rank_names.h"
 #include "base/size.h"
 #include "base/text.h"
 
@@ -17,32 +18,13 @@ typedef struct {
 
 /* ---- names ------------------------------------------------------------------------------- */
 
-static const char *base_name(const char *path)
+static const char **names_of(mv_arena *arena, const mv_summary *const *ranks, uint32_t count)
 {
-    const char *slash = strrchr(path, '/');
+    mv_rank_place *places = mv_push_array(arena, mv_rank_place, count);
 
-    return slash && slash[1] ? slash + 1 : path;
-}
-
-/* The name of the file, with its folder where several files have that name, and with the device
- * where a file has several; only the device where there is one file. */
-static const char *name_of(const speaker *s, uint32_t rank)
-{
-    const mv_summary *own = s->ranks[rank];
-    const char *name = base_name(own->name);
-    bool recurs = false, several = false, all = true;
-
-    for (uint32_t i = 0; i < s->count; i++) {
-        bool same = strcmp(s->ranks[i]->name, own->name) == 0;
-        several = several || (i != rank && same && s->ranks[i]->device != own->device);
-        all = all && same;
-        recurs = recurs || (!same && strcmp(base_name(s->ranks[i]->name), name) == 0);
-    }
-    if (several && all)
-        return mv_arena_printf(s->arena, "device %u", own->device);
-    name = recurs ? own->name : name;
-    return several ? mv_arena_printf(s->arena, "%s device %u", name, own->device)
-                   : mv_arena_printf(s->arena, "%s", name);
+    for (uint32_t i = 0; places && i < count; i++)
+        places[i] = (mv_rank_place){ranks[i]->name, ranks[i]->device};
+    return places ? mv_rank_names(arena, places, count) : NULL;
 }
 
 /* ---- outliers ---------------------------------------------------------------------------- */
@@ -143,12 +125,9 @@ static const char *find_leak_note(const speaker *s)
 bool mv_ranks_words(mv_arena *arena, const mv_summary *const *ranks, uint32_t count, mv_ranks *out)
 {
     const speaker s = {arena, ranks, count, out};
-    const char **names = mv_push_array(arena, const char *, count);
+    const char **names = names_of(arena, ranks, count);
 
     out->names = names;
-    for (uint32_t i = 0; names && i < count; i++)
-        if (!(names[i] = name_of(&s, i)))
-            return false;
     for (uint32_t i = 0; names && i < out->count; i++)
         if (!(out->outliers[i].text = say_outlier(&s, &out->outliers[i])))
             return false;

@@ -2,7 +2,7 @@
 
 #include "base/size.h"
 #include "view/chrome/chrome.h"
-#include "view/chrome/device_rows.h"
+#include "view/frame/device_rows.h"
 #include "viz/scene/axis.h"
 
 enum { ROW = 34, SPARKS = 96 };
@@ -84,8 +84,7 @@ static void paint_row(mv_view *view, mv_box box, const mv_device_row *r, uint64_
     }
     upper = mv_box_cut_top(&box, box.h / 2);
     mv_ui_text(ui, upper, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START,
-               is_shown ? mv_scene_format(&ui->scene, "%s (shown)", r->document->name)
-                        : r->document->name);
+               is_shown ? mv_scene_format(&ui->scene, "%s (shown)", r->name) : r->name);
     mv_ui_text(ui, box, MV_UI_SMALL, ui->theme->faint_text, MV_ANCHOR_START, state_text(view, r));
 }
 

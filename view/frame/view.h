@@ -71,6 +71,7 @@ typedef struct {
     uint32_t pinned_segment; /* row of lives.segments, or MV_NO_ROW */
     uint32_t other_file;     /* the compared device, like `file` and `device`; MV_NO_ROW: none */
     uint32_t other_device;
+    uint8_t align; /* mv_align: how others are laid over the shown device */
     char search[MV_SEARCH_TEXT];
 } mv_view_state;
 
@@ -125,6 +126,13 @@ typedef struct {
     uint8_t main;    /* mv_main_view */
 } mv_view_start;
 
+/* What the devices of all files are called (device_rows.h). */
+typedef struct {
+    mv_arena arena;
+    uint32_t count;
+    const char **name; /* [count] */
+} mv_device_names;
+
 struct mv_view {
     mv_view_opts opts;
     mv_budget *budget;
@@ -134,6 +142,7 @@ struct mv_view {
     mv_jobs *jobs;
     uint32_t document_count;
     mv_document **documents; /* [document_count] */
+    mv_device_names names;
 
     const mv_view_state *now; /* written by view/intents/ only */
     mv_intents *intents;

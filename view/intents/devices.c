@@ -1,5 +1,5 @@
 /* Choosing the shown device and the compared one. */
-#include "view/chrome/device_rows.h"
+#include "view/frame/device_rows.h"
 #include "view/intents/intents.h"
 #include "view/intents/writable.h"
 

@@ -13,7 +13,7 @@ static bool is_same_place(const mv_view_state *a, const mv_view_state *b)
            a->fits_height == b->fits_height && a->has_interval == b->has_interval && a->a == b->a &&
            a->b == b->b && a->pinned == b->pinned && a->pinned_segment == b->pinned_segment &&
            a->other_file == b->other_file && a->other_device == b->other_device &&
-           strcmp(a->search, b->search) == 0;
+           a->align == b->align && strcmp(a->search, b->search) == 0;
 }
 
 static void push(mv_view_state *states, uint32_t *count, const mv_view_state *state)

@@ -103,7 +103,7 @@ void mv_minimap_paint(mv_view *view, mv_box box)
         return;
     pane->map_at = at;
     mv_ui_fill(&view->ui, at.box, view->ui.theme->plot);
-    if (!mv_envelope_find(pane, &pane->whole, &view->levels, at,
+    if (!mv_envelope_find(pane, &pane->whole, &view->levels, at, NULL,
                           view->opts.is_threaded ? MV_EXACT_COLUMNS : UINT32_MAX))
         view->ui.is_animating = true;
     area(view, &at, true, (view->ui.theme->reserved & ~0xffu) | 0x50);

@@ -77,16 +77,16 @@ static double top_of(mv_plot *p, mv_stretch shown)
     const mv_trace_marks *l = &p->device->trace_marks;
     uint32_t first = (uint32_t)shown.from, end = (uint32_t)ceil(shown.to);
     mv_extent e = mv_pyramid_range(&p->view->levels, first == 0 ? MV_BEFORE : first, end);
-    uint64_t most = e.most.reserved, oom;
+    uint64_t most = e.most.reserved, oom, other = mv_plot_other_most(p, shown);
 
     if (p->rows->only)
-        return mv_viewport_top(p->rows->most);
+        return mv_viewport_top(other > p->rows->most ? other : p->rows->most);
     most = e.most.active > most ? e.most.active : most;
     most = e.most.allocated > most ? e.most.allocated : most;
     oom = mv_event_after(l->ooms, l->oom_count, first == 0 ? MV_BEFORE : first - 1);
     if (oom < end && p->lives->events.size[oom] < most)
         most += p->lives->events.size[oom];
-    return mv_viewport_top(most);
+    return mv_viewport_top(other > most ? other : most);
 }
 
 static bool is_same_goal(const mv_timeline_pane *pane, mv_stretch goal, double y_from, double y_to)
@@ -232,6 +232,7 @@ static void paint_plot(mv_plot *p)
     mv_plot_interval(p);
     mv_plot_ooms(p);
     mv_plot_peaks(p);
+    mv_plot_other_peak(p);
     mv_plot_cursor(p);
     mv_plot_readout(p);
     mv_plot_legend(p);
@@ -245,7 +246,7 @@ static void find_envelope(mv_plot *p)
     bool is_moving = pane->is_easing || pane->is_zooming || pane->drag.kind == MV_DRAG_PAN;
     uint32_t most = !p->view->opts.is_threaded ? UINT32_MAX : is_moving ? 0 : MV_EXACT_COLUMNS;
 
-    if (!mv_envelope_find(pane, &pane->envelope, &p->view->levels, p->at, most) && most > 0)
+    if (!mv_envelope_find(pane, &pane->envelope, &p->view->levels, p->at, NULL, most) && most > 0)
         p->ui->is_animating = true;
 }
 
@@ -261,6 +262,7 @@ void mv_timeline_paint(mv_view *view, mv_box box)
         return;
     }
     pane->device = p.device;
+    mv_plot_other_find(&p);
     set_goal(&p, is_new);
     ease(&p);
     mv_plot_look(&p);

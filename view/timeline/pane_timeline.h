@@ -19,6 +19,7 @@
 #define MV_PANE_TIMELINE_H
 
 #include "view/frame/view.h"
+#include "view/timeline/alignment.h"
 #include "view/timeline/mark_lanes.h"
 #include "view/timeline/segment_use.h"
 #include "view/timeline/timeline_rows.h"
@@ -26,10 +27,13 @@
 #include "viz/core/hit_test.h"
 #include "viz/core/tiles.h"
 
-/* The highest and lowest level in each pixel column. */
+/* The highest and lowest level in each pixel column, of the shown device or of one that is laid
+ * over it. */
 typedef struct {
     mv_viewport at; /* that the columns belong to */
     const mv_pyramid *pyramid;
+    mv_alignment to;    /* of another device; else zeros */
+    uint32_t from, end; /* columns [from, end): outside the other one has not begun, or has ended */
     uint32_t count, capacity;
     uint32_t exact; /* the first columns that are exact; others may be off by less than a column */
     mv_extent *columns; /* [count] */
@@ -146,6 +150,7 @@ struct mv_timeline_pane {
     uint64_t turn; /* number of frames so far */
 
     mv_envelope envelope, whole; /* levels in each column: of the plot, of the minimap */
+    mv_envelope over;            /* of the plot, for the compared device */
     mv_pyramid_reader other_levels;
     const mv_document_device *other; /* that the reader belongs to */
 

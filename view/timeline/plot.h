@@ -22,10 +22,12 @@ typedef struct {
     bool has_pending; /* freed blocks waited for a stream */
     mv_box lanes, spikes, plot, ruler, scale, legend, head;
     mv_viewport at;
-    mv_window shown;      /* events */
-    mv_extent most;       /* of the window */
-    uint32_t *spike_of;   /* [plot.w] ranks; NULL: none */
-    mv_callouts callouts; /* texts in the plot */
+    mv_window shown;                 /* events */
+    mv_extent most;                  /* of the window */
+    uint32_t *spike_of;              /* [plot.w] ranks; NULL: none */
+    mv_callouts callouts;            /* texts in the plot */
+    const mv_document_device *other; /* that is compared; NULL: none */
+    mv_alignment to;                 /* how it is laid over the shown one */
 } mv_plot;
 
 /* False when there is no device, no rows or no room yet; a message is painted instead. */
@@ -58,14 +60,22 @@ bool mv_plot_callout(mv_plot *p, float x, float y, uint32_t colour, const char *
 /* Finds the unknown columns, and makes at most `most` exact; true when all are. */
 enum { MV_EXACT_COLUMNS = 200 }; /* in each frame, while others wait for it */
 bool mv_envelope_find(mv_timeline_pane *pane, mv_envelope *envelope, mv_pyramid_reader *reader,
-                      mv_viewport at, uint32_t most);
+                      mv_viewport at, const mv_alignment *to, uint32_t most);
 void mv_plot_curves(mv_plot *p);
+/* The most of each column, allocated or reserved, as a line like `shape`. */
+void mv_plot_curve(mv_plot *p, const mv_envelope *envelope, bool of_reserved, mv_shape shape);
 void mv_plot_peaks(mv_plot *p);
 void mv_plot_ooms(mv_plot *p);
 uint64_t mv_plot_capacity(const mv_plot *p); /* of the device; MV_NO_BYTES: not known */
 
-/* ---- timeline_compare.c ---- */
-void mv_plot_other(mv_plot *p); /* the total of the compared device */
+/* ---- timeline_compare.c: the compared device; without one they do nothing ---- */
+void mv_plot_other_find(mv_plot *p); /* before the others: sets p->other and p->to */
+/* The highest level that it needs room for in a window of the shown device; 0: none. */
+uint64_t mv_plot_other_most(mv_plot *p, mv_stretch shown);
+void mv_plot_other(mv_plot *p);
+void mv_plot_other_peak(mv_plot *p);
+void mv_plot_other_key(mv_plot *p, mv_box *box); /* its rows of the legend, cut off the box */
+const char *mv_plot_other_tip(mv_plot *p, uint32_t event); /* "rank1.pickle: 120 MiB", or NULL */
 
 /* ---- timeline_stack.c, timeline_segments.c ---- */
 void mv_plot_stack(mv_plot *p);
@@ -93,6 +103,8 @@ bool mv_plot_hit(mv_plot *p, float x, float y, uint32_t *event, mv_hit *out);
 
 /* ---- timeline_legend.c ---- */
 void mv_plot_legend(mv_plot *p);
+/* A row with a piece of a line, cut off the box. */
+void mv_plot_key_line(mv_plot *p, mv_box *box, uint32_t colour, bool is_dashed, const char *text);
 const char *mv_plot_stream(mv_plot *p, mv_stream_id stream);
 const char *mv_plot_pool(mv_plot *p, mv_pool_id pool);
 /* What finds the allocations of a row of the legend; false: nothing does. */

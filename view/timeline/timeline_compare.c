@@ -1,148 +1,178 @@
-/* The total of another device or rank over this one.
- *
- * If both clocks overlap, equal times are at equal places. Else the markers decide: the 3rd
- * outermost annotation here is at the 3rd there. Else both begin together, in time or in events. */
+/* The total of another device or rank over this one: its curve, its peak, and what the legend and
+ * the tip say of it. In the segments view it is what that device had reserved. */
 #include <math.h>
 
-#include "base/search.h"
+#include "base/size.h"
+#include "view/frame/device_rows.h"
 #include "view/timeline/plot.h"
 
-enum { MOST_MARKS = 100000 };
+/* ---- what is compared --------------------------------------------------------------------- */
 
-typedef enum { BY_TIME, BY_MARKER, BY_BEGIN, BY_EVENT } alignment;
-
-typedef struct {
-    alignment by;
-    const mv_events *here, *there;
-    double shift;             /* BY_TIME, BY_BEGIN: microseconds from here to there */
-    const uint32_t *marks[2]; /* BY_MARKER: events, here and there */
-    uint32_t count;           /* of both */
-} aligned;
-
-static bool has_times(const mv_events *e)
+static uint64_t level_of(const mv_plot *p, const mv_levels *levels)
 {
-    return e->count > 0 && e->time_us[0] != MV_NO_TIME && e->time_us[e->count - 1] != MV_NO_TIME;
+    return p->of_segments ? levels->reserved : levels->allocated;
 }
 
-static bool do_overlap(const mv_events *a, const mv_events *b)
+/* Without threads no frame may be approximate. */
+static void find_columns(mv_plot *p)
 {
-    return a->time_us[0] < b->time_us[b->count - 1] && b->time_us[0] < a->time_us[a->count - 1];
+    mv_timeline_pane *pane = p->pane;
+    uint32_t most = p->view->opts.is_threaded ? MV_EXACT_COLUMNS : UINT32_MAX;
+
+    if (!mv_envelope_find(pane, &pane->over, &pane->other_levels, p->at, &p->to, most))
+        p->ui->is_animating = true;
 }
 
-static const uint32_t *outer_marks(mv_plot *p, const mv_document_device *d, uint32_t *count)
+void mv_plot_other_find(mv_plot *p)
 {
-    const mv_trace_marks *l = &d->trace_marks;
-    uint32_t most = l->mark_count < MOST_MARKS ? l->mark_count : MOST_MARKS;
-    uint32_t *events = mv_push_array(p->ui->frame, uint32_t, (uint64_t)most + 1);
+    const mv_document_device *other = mv_view_other(p->view);
+    mv_timeline_pane *pane = p->pane;
 
-    *count = 0;
-    for (uint32_t i = 0; events && i < most; i++)
-        if (l->marks[i].depth == 0 && !l->marks[i].is_moment)
-            events[(*count)++] = l->marks[i].from;
-    return events;
+    if (!other || other == p->device)
+        return;
+    if (pane->other != other) {
+        mv_pyramid_reader_init(&pane->other_levels, &other->pyramid);
+        pane->over.count = 0;
+    }
+    pane->other = other;
+    p->other = other;
+    p->to = mv_alignment_make(p->device, other, (mv_align)p->view->now->align);
 }
 
-static aligned align(mv_plot *p, const mv_document_device *other)
+uint64_t mv_plot_other_most(mv_plot *p, mv_stretch shown)
 {
-    aligned a = {.by = BY_EVENT, .here = &p->device->lives.events, .there = &other->lives.events};
-    uint32_t here, there;
+    mv_window moments;
+    mv_extent e;
 
-    if (has_times(a.here) && has_times(a.there)) {
-        a.by = BY_BEGIN;
-        a.shift = (double)a.there->time_us[0] - (double)a.here->time_us[0];
-        if (do_overlap(a.here, a.there)) {
-            a.by = BY_TIME;
-            a.shift = 0;
-            return a;
+    if (p->device->lives.events.count == 0)
+        shown = (mv_stretch){0, 1};
+    if (!p->other || !mv_alignment_column(&p->to, shown.from, shown.to, &moments))
+        return 0;
+    e = mv_pyramid_range(&p->pane->other_levels, moments.first, moments.end);
+    return level_of(p, &e.most);
+}
+
+static mv_extent all_of(mv_plot *p)
+{
+    return mv_pyramid_range(&p->pane->other_levels, MV_BEFORE, p->other->lives.events.count);
+}
+
+static const char *name_of(mv_plot *p)
+{
+    return mv_device_name(p->view, p->view->now->other_file, p->view->now->other_device);
+}
+
+/* ---- the curve ---------------------------------------------------------------------------- */
+
+/* The first column that shows a moment of the other device; false: none does. */
+static bool column_of(const mv_plot *p, uint32_t event, uint32_t *out)
+{
+    const mv_envelope *e = &p->pane->over;
+
+    for (uint32_t c = e->from; c < e->end; c++) {
+        uint32_t at = p->of_segments ? e->columns[c].reserved_event : e->columns[c].allocated_event;
+        if (at == event) {
+            *out = c;
+            return true;
         }
     }
-    a.marks[0] = outer_marks(p, p->device, &here);
-    a.marks[1] = outer_marks(p, other, &there);
-    a.count = here < there ? here : there;
-    if (a.count >= 2 && a.marks[0] && a.marks[1])
-        a.by = BY_MARKER;
-    return a;
-}
-
-/* The last event that is not after a time. */
-static double event_at(const mv_events *e, double time)
-{
-    mv_bisect b = mv_bisect_over(0, e->count);
-
-    while (mv_bisect_next(&b))
-        mv_bisect_tell(&b, (double)e->time_us[b.middle] <= time);
-    return (double)b.low - 1;
-}
-
-/* Between the k-th marker and the next one, both traces advance evenly. */
-static double by_marker(const aligned *a, double event)
-{
-    mv_bisect b = mv_bisect_over(1, a->count);
-    double from, length, share;
-    uint64_t k;
-
-    while (mv_bisect_next(&b))
-        mv_bisect_tell(&b, a->marks[0][b.middle] <= event);
-    k = b.low - 1;
-    if (event < a->marks[0][0] || k + 1 >= a->count)
-        return a->marks[1][k] + (event - a->marks[0][k]);
-    from = a->marks[0][k];
-    length = fmax(1, a->marks[0][k + 1] - from);
-    share = (event - from) / length;
-    return a->marks[1][k] + share * ((double)a->marks[1][k + 1] - a->marks[1][k]);
-}
-
-/* The other's event at a place of this one; negative: it has not begun, or has ended. */
-static double other_event(const aligned *a, double event)
-{
-    uint32_t whole = event < a->here->count ? (uint32_t)event : a->here->count - 1;
-    double there;
-
-    if (a->by == BY_MARKER)
-        there = by_marker(a, event);
-    else if (a->by == BY_EVENT)
-        there = event;
-    else
-        there = event_at(a->there, (double)a->here->time_us[whole] + a->shift);
-    return there < a->there->count ? there : -1;
-}
-
-static mv_pyramid_reader *levels_of(mv_timeline_pane *pane, const mv_document_device *other)
-{
-    if (pane->other != other)
-        mv_pyramid_reader_init(&pane->other_levels, &other->pyramid);
-    pane->other = other;
-    return &pane->other_levels;
+    return false;
 }
 
 void mv_plot_other(mv_plot *p)
 {
-    const mv_document_device *other = mv_view_other(p->view);
-    mv_scene *scene = &p->ui->scene;
-    double before = -1;
-    mv_pyramid_reader *levels;
-    aligned a;
+    uint32_t colour = p->ui->theme->compared;
+    float unit = p->ui->scale;
 
-    if (!other || other == p->device || p->device->lives.events.count == 0 ||
-        other->lives.events.count == 0)
+    if (!p->other)
         return;
-    levels = levels_of(p->pane, other);
-    a = align(p, other);
-    for (uint32_t c = 0; c < (uint32_t)p->plot.w; c++) {
-        float x = p->plot.x + (float)c;
-        double event = other_event(&a, mv_viewport_event(&p->at, x + 1));
-        uint32_t first = (uint32_t)fmax(0, before < 0 ? event : before), end;
-        if (event < 0) {
-            before = -1;
-            continue;
-        }
-        end = (uint32_t)event > first ? (uint32_t)event : first + 1;
-        before = event;
-        event = (double)mv_pyramid_range(levels, first, end).most.allocated;
-        mv_scene_point(scene, x, mv_viewport_y(&p->at, event));
-        mv_scene_point(scene, x + 1, mv_viewport_y(&p->at, event));
-    }
-    mv_scene_add(scene, (mv_shape){.kind = MV_SHAPE_LINE,
-                                   .stroke = p->ui->theme->alarm,
-                                   .width = 1.6f * p->ui->scale});
+    find_columns(p);
+    /* With a border it is legible on all colours of the stack. */
+    mv_plot_curve(p, &p->pane->over, p->of_segments,
+                  (mv_shape){.stroke = p->ui->theme->plot, .width = 4.4f * unit});
+    mv_plot_curve(p, &p->pane->over, p->of_segments,
+                  (mv_shape){.stroke = colour, .width = 2 * unit});
+}
+
+void mv_plot_other_peak(mv_plot *p)
+{
+    char size[MV_SIZE_TEXT];
+    uint32_t column, event;
+    mv_extent all;
+    float x, y;
+
+    if (!p->other)
+        return;
+    all = all_of(p);
+    event = p->of_segments ? all.reserved_event : all.allocated_event;
+    if (!column_of(p, event, &column))
+        return;
+    x = p->plot.x + (float)column + 0.5f;
+    y = mv_viewport_y(&p->at, (double)level_of(p, &all.most));
+    if (y >= p->plot.y && y <= p->plot.y + p->plot.h)
+        mv_plot_callout(p, x, y - mv_ui_px(p->ui, 4), p->ui->theme->compared,
+                        mv_scene_format(&p->ui->scene, "%s: %s %s", name_of(p),
+                                        p->of_segments ? "most reserved" : "peak",
+                                        mv_size_text(size, level_of(p, &all.most))));
+}
+
+/* ---- what is said of it ------------------------------------------------------------------- */
+
+/* "120 MiB", "not begun or ended". */
+static const char *value_at(mv_plot *p, uint32_t event)
+{
+    double place = event == MV_BEFORE ? 0 : event;
+    char size[MV_SIZE_TEXT];
+    mv_levels levels;
+    uint32_t moment;
+
+    if (!mv_alignment_moment(&p->to, place, &moment))
+        return "nothing recorded there";
+    levels = mv_pyramid_at(&p->pane->other_levels, moment);
+    return mv_scene_format(&p->ui->scene, "%s", mv_size_text(size, level_of(p, &levels)));
+}
+
+const char *mv_plot_other_tip(mv_plot *p, uint32_t event)
+{
+    return p->other ? mv_scene_format(&p->ui->scene, "%s: %s", name_of(p), value_at(p, event))
+                    : NULL;
+}
+
+static const char *peak_text(mv_plot *p)
+{
+    mv_extent all = all_of(p);
+    uint32_t event = p->of_segments ? all.reserved_event : all.allocated_event;
+    char size[MV_SIZE_TEXT];
+
+    return mv_scene_format(&p->ui->scene, "%s %s%s", p->of_segments ? "most reserved" : "peak",
+                           mv_size_text(size, level_of(p, &all.most)),
+                           mv_alignment_shows(&p->to, event) ? "" : ", outside this picture");
+}
+
+static void say(mv_plot *p, mv_box *box, const char *text)
+{
+    mv_box row = mv_box_cut_top(box, mv_ui_px(p->ui, MV_UI_LINE));
+
+    mv_box_cut_left(&row, mv_ui_px(p->ui, 26));
+    mv_ui_text(p->ui, row, MV_UI_SMALL, p->ui->theme->faint_text, MV_ANCHOR_START, text);
+}
+
+void mv_plot_other_key(mv_plot *p, mv_box *box)
+{
+    mv_scene *scene = &p->ui->scene;
+    const char *text;
+    mv_box row;
+
+    if (!p->other)
+        return;
+    mv_plot_key_line(p, box, p->ui->theme->compared, false, name_of(p));
+    say(p, box, peak_text(p));
+    say(p, box, mv_scene_format(scene, "at the cursor %s", value_at(p, p->view->now->cursor)));
+    text = mv_scene_format(scene, "aligned by %s%s", mv_align_name(p->to.by),
+                           p->view->now->align == MV_ALIGN_AUTO ? " (auto)" : "");
+    row = mv_box_cut_top(box, mv_ui_px(p->ui, MV_UI_LINE + 2));
+    mv_box_cut_left(&row, mv_ui_px(p->ui, 26 - MV_UI_PAD));
+    row.w =
+        fminf(row.w, mv_ui_text_width(p->ui, MV_UI_TEXT, text) + 2 * mv_ui_px(p->ui, MV_UI_PAD));
+    mv_ui_button(p->ui, row, false, MV_DO_next_align, 0, text);
 }

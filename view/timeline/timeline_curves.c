@@ -39,34 +39,55 @@ static mv_window rounded(mv_window moments)
     return moments;
 }
 
+/* The moments of a column; false: the other device has none there. */
+static bool column_of(const mv_envelope *e, uint32_t column, mv_window *out)
+{
+    const mv_viewport *at = &e->at;
+
+    if (e->to.there)
+        return mv_alignment_column(&e->to, mv_viewport_border(at, column),
+                                   mv_viewport_border(at, column + 1), out);
+    *out = mv_viewport_column(at, column);
+    return true;
+}
+
 /* All columns at once, approximately where that is quicker; `exact` of them are exact. */
 static void begin_envelope(mv_timeline_pane *pane, mv_envelope *e, mv_pyramid_reader *reader,
-                           mv_viewport at)
+                           mv_viewport at, const mv_alignment *to)
 {
     uint32_t columns = at.box.w > 0 ? (uint32_t)at.box.w : 0;
+    mv_window moments;
 
     e->at = at;
     e->pyramid = reader->pyramid;
-    e->exact = 0;
+    e->to = to ? *to : (mv_alignment){0};
+    e->from = e->end = 0;
     e->count = make_columns(pane, e, columns) ? columns : 0;
     for (uint32_t c = 0; c < e->count; c++) {
-        mv_window moments = rounded(mv_viewport_column(&at, c));
+        if (!column_of(e, c, &moments))
+            continue;
+        if (e->end == 0)
+            e->from = c;
+        e->end = c + 1;
+        moments = rounded(moments);
         e->columns[c] = mv_pyramid_range(reader, moments.first, moments.end);
     }
+    e->exact = e->from;
 }
 
 bool mv_envelope_find(mv_timeline_pane *pane, mv_envelope *e, mv_pyramid_reader *reader,
-                      mv_viewport at, uint32_t most)
+                      mv_viewport at, const mv_alignment *to, uint32_t most)
 {
     uint32_t columns = at.box.w > 0 ? (uint32_t)at.box.w : 0;
+    mv_window moments;
 
-    if (e->count != columns || e->pyramid != reader->pyramid || !is_same(&e->at, &at))
-        begin_envelope(pane, e, reader, at);
-    for (; e->exact < e->count && most > 0; e->exact++, most--) {
-        mv_window moments = mv_viewport_column(&at, e->exact);
-        e->columns[e->exact] = mv_pyramid_range(reader, moments.first, moments.end);
-    }
-    return e->exact == e->count;
+    if (e->count != columns || e->pyramid != reader->pyramid || !is_same(&e->at, &at) ||
+        !mv_alignment_is_same(&e->to, to ? to : &(mv_alignment){0}))
+        begin_envelope(pane, e, reader, at, to);
+    for (; e->exact < e->end && most > 0; e->exact++, most--)
+        if (column_of(e, e->exact, &moments))
+            e->columns[e->exact] = mv_pyramid_range(reader, moments.first, moments.end);
+    return e->exact >= e->end;
 }
 
 /* ---- curves ------------------------------------------------------------------------------- */
@@ -80,18 +101,18 @@ static uint64_t level_of(const mv_levels *levels, measure which)
                               : levels->reserved;
 }
 
-/* A step curve with the highest value of each column, or the lowest. */
-static void curve(mv_plot *p, const mv_envelope *e, measure which, bool is_least, mv_shape shape)
+/* A step curve with the highest value of each column. */
+static void curve(mv_plot *p, const mv_envelope *e, measure which, mv_shape shape)
 {
     mv_scene *scene = &p->ui->scene;
     float last = -1;
 
-    for (uint32_t c = 0; c < e->count && !scene->failed; c++) {
-        const mv_levels *levels = is_least ? &e->columns[c].least : &e->columns[c].most;
+    for (uint32_t c = e->from; c < e->end && !scene->failed; c++) {
+        const mv_levels *levels = &e->columns[c].most;
         float x = p->plot.x + (float)c;
         float y = mv_viewport_y(&p->at, (double)level_of(levels, which));
         y = (float)(int)(y * 2 + 0.5f) / 2;
-        if (c > 0 && y == last) { /* one long edge instead of many short ones */
+        if (c > e->from && y == last) { /* one long edge instead of many short ones */
             scene->points[scene->point_count - 1].x = x + 1;
             continue;
         }
@@ -101,6 +122,11 @@ static void curve(mv_plot *p, const mv_envelope *e, measure which, bool is_least
     }
     shape.kind = MV_SHAPE_LINE;
     mv_scene_add(scene, shape);
+}
+
+void mv_plot_curve(mv_plot *p, const mv_envelope *envelope, bool of_reserved, mv_shape shape)
+{
+    curve(p, envelope, of_reserved ? RESERVED : ALLOCATED, shape);
 }
 
 void mv_plot_curves(mv_plot *p)
@@ -114,13 +140,13 @@ void mv_plot_curves(mv_plot *p)
 
     mv_scene_clip(&p->ui->scene, p->plot.x, p->plot.y, p->plot.w, p->plot.h);
     if (p->of_segments) {
-        curve(p, e, RESERVED, false, outline);
-        curve(p, e, ALLOCATED, false, active);
+        curve(p, e, RESERVED, outline);
+        curve(p, e, ALLOCATED, active);
     } else {
-        curve(p, e, ALLOCATED, false, outline);
+        curve(p, e, ALLOCATED, outline);
         if (p->has_pending)
-            curve(p, e, ACTIVE, false, active);
-        curve(p, e, RESERVED, false, reserved);
+            curve(p, e, ACTIVE, active);
+        curve(p, e, RESERVED, reserved);
     }
     mv_plot_other(p);
     mv_scene_unclip(&p->ui->scene);

@@ -7,7 +7,7 @@
 #include "view/timeline/plot.h"
 #include "viz/scene/axis.h"
 
-enum { MOST_SLIDES = 8192, TIP_LINES = 6, TIP_WIDTH = 460, LABEL = 256 };
+enum { MOST_SLIDES = 8192, TIP_LINES = 7, TIP_WIDTH = 460, LABEL = 256 };
 
 /* ---- what is under the pointer ----------------------------------------------------------- */
 
@@ -318,5 +318,7 @@ void mv_plot_hover(mv_plot *p)
         describe_pixel(p, &hit, &t);
     }
     describe_moment(p, event, &t);
+    if (p->other)
+        say(&t, mv_plot_other_tip(p, event));
     paint_tip(p, &t);
 }

@@ -308,7 +308,7 @@ static void paint_groups(mv_plot *p, mv_box *box)
     }
 }
 
-static void key_line(mv_plot *p, mv_box *box, uint32_t colour, bool is_dashed, const char *text)
+void mv_plot_key_line(mv_plot *p, mv_box *box, uint32_t colour, bool is_dashed, const char *text)
 {
     mv_box row = mv_box_cut_top(box, mv_ui_px(p->ui, ROW));
     mv_box sign = mv_box_cut_left(&row, mv_ui_px(p->ui, 26));
@@ -328,19 +328,15 @@ static void paint_keys(mv_plot *p, mv_box *box)
     const mv_theme *theme = p->ui->theme;
 
     if (p->of_segments) {
-        key_line(p, box, theme->outline, false, "reserved by PyTorch");
-        key_line(p, box, theme->active, true, "allocated: in use");
+        mv_plot_key_line(p, box, theme->outline, false, "reserved by PyTorch");
+        mv_plot_key_line(p, box, theme->active, true, "allocated: in use");
     } else {
-        key_line(p, box, theme->outline, false, "allocated: in use");
+        mv_plot_key_line(p, box, theme->outline, false, "allocated: in use");
         if (p->has_pending)
-            key_line(p, box, theme->active, true, "active: a stream may use it");
-        key_line(p, box, theme->reserved, true, "reserved by PyTorch");
+            mv_plot_key_line(p, box, theme->active, true, "active: a stream may use it");
+        mv_plot_key_line(p, box, theme->reserved, true, "reserved by PyTorch");
     }
-    if (mv_view_other(p->view))
-        key_line(p, box, theme->alarm, false,
-                 mv_scene_format(&p->ui->scene, "device %u of %.100s",
-                                 mv_view_other(p->view)->device,
-                                 p->view->documents[p->view->now->other_file]->name));
+    mv_plot_other_key(p, box);
     mv_box_cut_top(box, mv_ui_px(p->ui, 6));
 }
 

@@ -162,6 +162,13 @@ mv_window mv_viewport_column(const mv_viewport *v, uint32_t column)
     return (mv_window){first, first + 1};
 }
 
+double mv_viewport_border(const mv_viewport *v, uint32_t column)
+{
+    if (v->scale->events == 0)
+        return column / fmax(1, (double)v->box.w);
+    return mv_stretch_event(v->scale, v->x + column * v->dx);
+}
+
 mv_window mv_viewport_events(const mv_viewport *v)
 {
     uint32_t first = mv_timescale_moment(v->scale, v->x);

@@ -60,6 +60,9 @@ uint32_t mv_viewport_moment(const mv_viewport *v, float x);
  * that lasts. `first` may be MV_BEFORE. All columns together contain all events. */
 mv_window mv_viewport_column(const mv_viewport *v, uint32_t column);
 
+/* The place, in events, of the left border of a column. Without events the picture is one wide. */
+double mv_viewport_border(const mv_viewport *v, uint32_t column);
+
 /* The events [first, end) that are shown; `first` is the one in effect at the left edge. */
 mv_window mv_viewport_events(const mv_viewport *v);
 

@@ -19,6 +19,7 @@ const mv_theme *mv_theme_of(bool is_dark)
         .alarm = 0xc00000ff,
         .hatch = 0xffffff9c,
         .lane = 0xb7c5d1ff,
+        .compared = 0x1238d6ff,
     };
     static const mv_theme dark = {
         .background = 0x16191dff,
@@ -37,6 +38,7 @@ const mv_theme *mv_theme_of(bool is_dark)
         .alarm = 0xff7878ff,
         .hatch = 0x16191d9c,
         .lane = 0x3f5161ff,
+        .compared = 0x8fd3ffff,
     };
     return is_dark ? &dark : &light;
 }

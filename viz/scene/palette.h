@@ -19,9 +19,10 @@ typedef struct {
     uint32_t outline;    /* allocated */
     uint32_t reserved;
     uint32_t active;
-    uint32_t alarm; /* out of memory */
-    uint32_t hatch; /* allocated before recording began */
-    uint32_t lane;  /* annotations */
+    uint32_t alarm;    /* out of memory */
+    uint32_t hatch;    /* allocated before recording began */
+    uint32_t lane;     /* annotations */
+    uint32_t compared; /* the curve of another device */
 } mv_theme;
 
 const mv_theme *mv_theme_of(bool is_dark);

@@ -1,0 +1,24 @@
+/* What to call each rank, device or file among several: in reports and in the viewer alike.
+ *
+ *     run1/rank0.pickle, run1/rank1.pickle   rank0.pickle, rank1.pickle
+ *     run1/rank0.pickle, run2/rank0.pickle   run1/rank0.pickle, run2/rank0.pickle
+ *     devices 0 and 1 of a.pickle            device 0, device 1
+ *     the same, and b.pickle                 a.pickle device 0, a.pickle device 1, b.pickle */
+#ifndef MV_RANK_NAMES_H
+#define MV_RANK_NAMES_H
+
+#include <stdint.h>
+
+#include "base/arena.h"
+
+typedef struct {
+    const char *path; /* of the file */
+    uint32_t device;  /* ordinal */
+} mv_rank_place;
+
+/* [count] names in `arena`: the last part of the path, with as many folders before it as tell files
+ * of one name apart, and with the device where a file has several. O(n log n). NULL when memory is
+ * out. */
+const char **mv_rank_names(mv_arena *arena, const mv_rank_place *places, uint32_t count);
+
+#endif

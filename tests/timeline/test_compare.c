@@ -1,0 +1,229 @@
+/* The curve of a compared device: all of it can be shown, and its numbers are those of reports. */
+#include <math.h>
+
+#include "base/size.h"
+#include "tests/fixture/fixture_scene.h"
+#include "tests/fixture/fixture_view.h"
+#include "view/timeline/plot.h"
+
+static const char *const names[] = {
+    "gpt_train",         "leak_in_training", "mlp_train",  "late_start",
+    "state_only",        "two_devices",      "oom",        "ring",
+    "resnet_all",        "profiler_steps",   "no_history", "oom_fragmented",
+    "frag_varying_batch"};
+enum { NAMES = sizeof names / sizeof *names };
+
+static mv_view *pair(const char *shown, const char *other)
+{
+    mv_view *view = mvt_view(shown);
+
+    mvt_view_open(view, mvt_snapshot(other));
+    mv_view_write(view)->other_file = 1;
+    mv_view_write(view)->other_device = 0;
+    return view;
+}
+
+/* The line on top in the colour of the compared curve. */
+static const mv_shape *curve_of(const mv_view *view, const mv_scene *scene)
+{
+    const mv_box *plot = &view->timeline->plot;
+
+    for (uint32_t i = scene->shape_count; i-- > 0;) {
+        const mv_shape *s = &scene->shapes[i];
+        if (s->kind == MV_SHAPE_LINE && s->stroke == view->ui.theme->compared &&
+            scene->points[s->first].x >= plot->x && scene->points[s->first].x < plot->x + plot->w)
+            return s;
+    }
+    return NULL;
+}
+
+/* The highest point of the curve is the peak of the report, and inside. */
+static void check_curve(mv_view *view, const char *what)
+{
+    const mv_scene *scene = mvt_view_frame(view);
+    const mv_shape *curve = curve_of(view, scene);
+    const mv_timeline_pane *pane = view->timeline;
+    const mv_document_device *other = mv_view_other(view);
+    uint64_t peak = other->attribution.peak;
+    char size[MV_SIZE_TEXT], text[64];
+    float top = INFINITY;
+
+    cr_assert_eq(peak, other->peak, "%s", what);
+    cr_assert_not_null(curve, "%s", what);
+    for (uint32_t i = 0; i < curve->count; i++)
+        top = fminf(top, scene->points[curve->first + i].y);
+    cr_assert_geq(top, pane->plot.y, "%s: %g is above the plot, %g", what, (double)top,
+                  (double)pane->plot.y);
+    cr_assert_leq(fabsf(top - mv_viewport_y(&pane->at, (double)peak)), 0.51f, "%s: %g for %g", what,
+                  (double)top, (double)mv_viewport_y(&pane->at, (double)peak));
+    snprintf(text, sizeof text, "peak %s", mv_size_text(size, peak));
+    cr_assert(mvt_scene_says(scene, text), "%s: no text \"%s\"", what, text);
+}
+
+Test(compare, the_peak_of_the_other_one_is_in_the_picture_and_the_reports)
+{
+    for (uint32_t i = 0; i < NAMES; i++) {
+        const char *a = names[i], *b = names[(i * 3 + 1) % NAMES];
+        mv_view *view = pair(a, b);
+        char what[128];
+        snprintf(what, sizeof what, "%s over %s", b, a);
+        mv_view_frame(view, 1280, 720, 0);
+        mv_view_write(view)->fits_height = false;
+        mv_view_write(view)->y_to = 4096;
+        mv_view_do(view, MV_DO_fit_all, 0);
+        check_curve(view, what);
+        mv_view_write(view)->fits_height = false;
+        mv_view_write(view)->y_to = 4096;
+        mv_view_do(view, MV_DO_fit_height, 0);
+        check_curve(view, what);
+        mvt_end_now(view);
+    }
+}
+
+/* The texts of the legend and the tip do not meet others. */
+Test(compare, texts_are_readable)
+{
+    mv_view *view = pair("leak_in_training", "gpt_train");
+    static const float widths[] = {800, 1280, 1920};
+
+    for (int dark = 0; dark < 2; dark++)
+        for (uint32_t i = 0; i < 3; i++) {
+            view->is_dark = dark;
+            mv_view_frame(view, widths[i], 720, 0);
+            const mv_scene *scene = mv_view_frame(view, widths[i], 720, 0);
+            mvt_scene_check_texts(scene, "compare");
+            mvt_scene_check_contrasts(scene, "compare");
+        }
+}
+
+/* ---- the value under the pointer ---------------------------------------------------------- */
+
+Test(compare, the_tip_has_the_value_at_that_place)
+{
+    mv_view *view = pair("leak_in_training", "gpt_train");
+    const mv_document_device *other;
+    const mv_timeline_pane *pane = view->timeline;
+    mv_pyramid_reader levels;
+    mv_input move = {.kind = MV_INPUT_MOVE};
+    char size[MV_SIZE_TEXT], text[128];
+    const mv_scene *scene;
+    uint32_t moment;
+    double place;
+
+    mv_view_write(view)->align = MV_ALIGN_SHARE;
+    mvt_view_frame(view);
+    other = mv_view_other(view);
+    mv_pyramid_reader_init(&levels, &other->pyramid);
+    move.x = pane->plot.x + floorf(pane->plot.w * 0.6f);
+    move.y = pane->plot.y + pane->plot.h - 8;
+    mv_view_input(view, &move);
+    scene = mvt_view_frame(view);
+    /* The event of this column that the tip is about: the highest. */
+    place = mv_pyramid_range(&view->levels,
+                             mv_viewport_column(&pane->at, (uint32_t)(move.x - pane->plot.x)).first,
+                             mv_viewport_column(&pane->at, (uint32_t)(move.x - pane->plot.x)).end)
+                .allocated_event;
+    moment =
+        (uint32_t)(place * other->lives.events.count / mv_view_device(view)->lives.events.count);
+    snprintf(text, sizeof text, "gpt_train.pickle: %s",
+             mv_size_text(size, mv_pyramid_at(&levels, moment).allocated));
+    cr_assert(mvt_scene_says(scene, text), "no text \"%s\"", text);
+}
+
+/* ---- alignment ---------------------------------------------------------------------------- */
+
+/* A device whose `steps` steps of `step` events begin at `begin` microseconds; the second half of a
+ * step's events frees what the first half allocates. */
+static mvt_trace *stepping(uint32_t steps, uint32_t step, int64_t begin, int64_t us)
+{
+    mvt_trace *t = mvt_new();
+    int64_t time = begin;
+
+    mvt_segment_alloc(t, .addr = 0x10000000, .bytes = 64 * MIB, .time_us = time);
+    for (uint32_t s = 0; s < steps; s++) {
+        for (uint32_t i = 0; i < step / 2; i++)
+            mvt_alloc(t, .addr = 0x10000000 + i * MIB, .bytes = MIB, .time_us = time += us,
+                      .stack = i ? "forward:train.py:62" : "step:train.py:5");
+        for (uint32_t i = 0; i < step / 2; i++)
+            mvt_free(t, .addr = 0x10000000 + i * MIB, .time_us = time += us);
+    }
+    mvt_final_heap(t);
+    return t;
+}
+
+static mv_view *stepping_pair(mvt_trace *a, mvt_trace *b)
+{
+    mv_view *view = mvt_view_of(a);
+
+    mvt_view_open(view, mvt_temp_file(mvt_snapshot_bytes(b)));
+    mv_view_write(view)->other_file = 1;
+    mv_view_write(view)->other_device = 0;
+    mvt_view_frame(view);
+    return view;
+}
+
+static mv_alignment alignment_of(mv_view *view, mv_align by)
+{
+    return mv_alignment_make(mv_view_device(view), mv_view_other(view), by);
+}
+
+Test(compare, equal_steps_are_at_equal_places)
+{
+    mv_view *view = stepping_pair(stepping(6, 8, 1000, 10), stepping(6, 12, 900000, 10));
+    mv_alignment a = alignment_of(view, MV_ALIGN_AUTO);
+    const mv_steps *here = &mv_view_device(view)->leaks.steps;
+    const mv_steps *there = &mv_view_other(view)->leaks.steps;
+
+    cr_assert_eq(a.by, MV_ALIGN_STEPS, "%s", mv_align_name(a.by));
+    for (uint32_t i = 0; i < here->count; i++) {
+        mv_window at;
+        cr_assert(mv_alignment_column(&a, here->at[i], here->at[i] + 0.5, &at));
+        cr_assert_eq(at.first, there->at[i], "step %u", i);
+    }
+}
+
+Test(compare, clocks_that_hardly_overlap_are_not_laid_over_each_other)
+{
+    mv_view *view = stepping_pair(stepping(6, 8, 1000, 10), stepping(6, 8, 1470, 10));
+
+    cr_assert_eq(alignment_of(view, MV_ALIGN_CLOCK).by, MV_ALIGN_CLOCK);
+    cr_assert_neq(alignment_of(view, MV_ALIGN_AUTO).by, MV_ALIGN_CLOCK);
+}
+
+Test(compare, one_clock_wins)
+{
+    mv_view *view = stepping_pair(stepping(6, 8, 1000, 10), stepping(6, 8, 1010, 10));
+
+    cr_assert_eq(alignment_of(view, MV_ALIGN_AUTO).by, MV_ALIGN_CLOCK);
+}
+
+/* What the key goes through: the ways that are possible, and each says so. */
+Test(compare, the_key_goes_through_what_is_possible)
+{
+    mv_view *view = stepping_pair(stepping(6, 8, 1000, 10), stepping(6, 8, 900000, 10));
+    static const mv_align expected[] = {MV_ALIGN_STEPS, MV_ALIGN_START, MV_ALIGN_SHARE,
+                                        MV_ALIGN_AUTO};
+
+    for (uint32_t i = 0; i < 4; i++) {
+        char text[64];
+        cr_assert(mv_view_do(view, MV_DO_next_align, 0));
+        cr_assert_eq(view->now->align, expected[i], "%u: %s", i,
+                     mv_align_name((mv_align)view->now->align));
+        snprintf(text, sizeof text, "aligned by %s",
+                 mv_align_name(alignment_of(view, (mv_align)view->now->align).by));
+        cr_assert(mvt_scene_says(mvt_view_frame(view), text), "no text \"%s\"", text);
+    }
+}
+
+/* A recording that ends early is not drawn as if it went on. */
+Test(compare, nothing_is_shown_after_the_end)
+{
+    mv_view *view = stepping_pair(stepping(8, 8, 1000, 10), stepping(2, 8, 1000, 10));
+    mv_alignment a = alignment_of(view, MV_ALIGN_START);
+    uint32_t end = mv_view_other(view)->lives.events.count, moment;
+
+    cr_assert(mv_alignment_moment(&a, end - 1, &moment));
+    cr_assert_eq(moment, end - 1, "%u of %u", moment, end);
+    cr_assert_not(mv_alignment_moment(&a, end + 1, &moment));
+    cr_assert(mvt_scene_says(mvt_view_frame(view), "peak"));
+}

@@ -1,0 +1,254 @@
+#include "view/timeline/alignment.h"
+
+#include <math.h>
+
+#include "base/search.h"
+
+enum { SAMPLES = 64 };
+
+const char *mv_align_name(mv_align by)
+{
+    static const char *const names[] = {
+#define MV_ALIGN_NAME(name, text) text,
+        MV_ALIGN_LIST(MV_ALIGN_NAME)
+#undef MV_ALIGN_NAME
+    };
+
+    return by < MV_ALIGN_COUNT ? names[by] : "";
+}
+
+/* ---- what is possible -------------------------------------------------------------------- */
+
+static bool has_times(const mv_events *e)
+{
+    return e->count > 0 && e->time_us[0] != MV_NO_TIME && e->time_us[e->count - 1] != MV_NO_TIME;
+}
+
+static double begin_of(const mv_events *e)
+{
+    return (double)e->time_us[0];
+}
+
+static double end_of(const mv_events *e)
+{
+    return (double)e->time_us[e->count - 1];
+}
+
+static bool do_overlap(const mv_events *a, const mv_events *b)
+{
+    return begin_of(a) < end_of(b) && begin_of(b) < end_of(a);
+}
+
+static const mv_steps *steps_of(const mv_document_device *d)
+{
+    return atomic_load_explicit(&d->stage, memory_order_acquire) == MV_DEVICE_JUDGED
+               ? &d->leaks.steps
+               : NULL;
+}
+
+static bool by_steps(mv_alignment *a, const mv_document_device *here,
+                     const mv_document_device *there)
+{
+    const mv_steps *s = steps_of(here), *t = steps_of(there);
+
+    if (!s || !t || s->count < 2 || t->count < 2)
+        return false;
+    a->steps[0] = s->at;
+    a->steps[1] = t->at;
+    a->step_count = s->count < t->count ? s->count : t->count;
+    return true;
+}
+
+mv_alignment mv_alignment_make(const mv_document_device *here, const mv_document_device *there,
+                               mv_align wanted)
+{
+    mv_alignment a = {.by = wanted, .here = &here->lives.events, .there = &there->lives.events};
+    bool is_timed = has_times(a.here) && has_times(a.there);
+
+    switch (wanted) {
+    case MV_ALIGN_AUTO:
+        return mv_alignment_make(here, there, mv_alignment_best(here, &there, 1));
+    case MV_ALIGN_CLOCK:
+        if (is_timed && do_overlap(a.here, a.there))
+            return a;
+        break;
+    case MV_ALIGN_STEPS:
+        if (by_steps(&a, here, there))
+            return a;
+        break;
+    case MV_ALIGN_START:
+        if (is_timed) {
+            a.shift = begin_of(a.there) - begin_of(a.here);
+            return a;
+        }
+        break;
+    default:
+        break;
+    }
+    a.by = MV_ALIGN_SHARE;
+    return a;
+}
+
+bool mv_alignment_is_same(const mv_alignment *a, const mv_alignment *b)
+{
+    return a->by == b->by && a->here == b->here && a->there == b->there && a->shift == b->shift &&
+           a->steps[0] == b->steps[0] && a->steps[1] == b->steps[1] &&
+           a->step_count == b->step_count;
+}
+
+/* ---- places ------------------------------------------------------------------------------ */
+
+static double time_at(const mv_events *e, double place)
+{
+    uint32_t last = e->count - 1, whole = place < last ? (uint32_t)place : last;
+    double time = (double)e->time_us[whole];
+
+    if (whole == last)
+        return time + (place - last);
+    return time + (place - whole) * ((double)e->time_us[whole + 1] - time);
+}
+
+/* The first event at a time; between two of them when there is none. */
+static double event_at(const mv_events *e, double time)
+{
+    mv_bisect b = mv_bisect_over(0, e->count);
+
+    while (mv_bisect_next(&b))
+        mv_bisect_tell(&b, (double)e->time_us[b.middle] < time);
+    return b.low < e->count && (double)e->time_us[b.low] == time ? (double)b.low
+                                                                 : (double)b.low - 0.5;
+}
+
+/* Before the first step and after the last one both advance by as many events. */
+static double by_step(const mv_alignment *a, double place)
+{
+    mv_bisect b = mv_bisect_over(1, a->step_count);
+    double from, length, share;
+    uint64_t k;
+
+    while (mv_bisect_next(&b))
+        mv_bisect_tell(&b, a->steps[0][b.middle] <= place);
+    k = b.low - 1;
+    from = a->steps[0][k];
+    if (place < from || k + 1 >= a->step_count)
+        return a->steps[1][k] + (place - from);
+    length = fmax(1, a->steps[0][k + 1] - from);
+    share = (place - from) / length;
+    return a->steps[1][k] + share * ((double)a->steps[1][k + 1] - a->steps[1][k]);
+}
+
+/* The last of several events at a time. */
+static double last_of(const mv_events *e, double event)
+{
+    uint32_t last = event < e->count ? (uint32_t)event : e->count - 1;
+
+    while (event == last && last + 1 < e->count && e->time_us[last + 1] == e->time_us[last])
+        event = ++last;
+    return event;
+}
+
+/* A recording without events is as wide as one event. */
+static double width_of(const mv_events *e)
+{
+    return e->count ? e->count : 1;
+}
+
+/* The event of the other one at a place, with a fraction between two of them; negative: it has not
+ * begun; more than there are: it has ended. */
+static double event_there(const mv_alignment *a, double place)
+{
+    double time;
+
+    switch (a->by) {
+    case MV_ALIGN_STEPS:
+        return by_step(a, place);
+    case MV_ALIGN_CLOCK:
+    case MV_ALIGN_START:
+        time = time_at(a->here, place) + a->shift;
+        if (time < begin_of(a->there))
+            return -1;
+        return time > end_of(a->there) ? a->there->count + 1.0 : event_at(a->there, time);
+    default:
+        return place * a->there->count / width_of(a->here);
+    }
+}
+
+bool mv_alignment_column(const mv_alignment *a, double from, double to, mv_window *out)
+{
+    double first = event_there(a, from), end = event_there(a, to), count = a->there->count;
+
+    if (a->there->count == 0) { /* a state without a history: the same everywhere */
+        *out = (mv_window){MV_BEFORE, 0};
+        return true;
+    }
+    if (end < 0 || first > count || (first == count && a->by == MV_ALIGN_STEPS))
+        return false;
+    first = ceil(fmax(first, 0));
+    end = ceil(fmin(end, count));
+    if (first < end)
+        *out = (mv_window){first > 0 ? (uint32_t)first : MV_BEFORE, (uint32_t)end};
+    else
+        *out = (mv_window){first > 0 ? (uint32_t)first - 1 : MV_BEFORE, (uint32_t)first};
+    return true;
+}
+
+bool mv_alignment_moment(const mv_alignment *a, double place, uint32_t *out)
+{
+    double event = event_there(a, place), count = a->there->count;
+
+    *out = MV_BEFORE;
+    if (count == 0)
+        return true;
+    if (event < 0 || event > count || (event == count && a->by == MV_ALIGN_STEPS))
+        return false;
+    if (a->by == MV_ALIGN_CLOCK || a->by == MV_ALIGN_START)
+        event = last_of(a->there, event);
+    *out = (uint32_t)fmin(event, count - 1);
+    return true;
+}
+
+bool mv_alignment_shows(const mv_alignment *a, uint32_t event)
+{
+    mv_window all;
+
+    if (!mv_alignment_column(a, 0, width_of(a->here), &all))
+        return false;
+    return event == MV_BEFORE ? all.first == MV_BEFORE
+                              : (all.first == MV_BEFORE || all.first <= event) && event < all.end;
+}
+
+/* ---- the best one ------------------------------------------------------------------------- */
+
+/* At least half of its events are to be seen, and at half of the places there are some. */
+static bool is_mostly_shown(const mv_alignment *a)
+{
+    uint32_t begin, seen = 0;
+    mv_window all;
+
+    if (a->there->count == 0 || !mv_alignment_column(a, 0, a->here->count, &all))
+        return false;
+    begin = all.first == MV_BEFORE ? 0 : all.first;
+    for (uint32_t i = 0; i < SAMPLES; i++)
+        seen += mv_alignment_moment(a, a->here->count * (i + 0.5) / SAMPLES, &(uint32_t){0});
+    return all.end - begin >= a->there->count / 2 && seen >= SAMPLES / 2;
+}
+
+static bool fits(const mv_document_device *here, const mv_document_device *there, mv_align by)
+{
+    mv_alignment a = mv_alignment_make(here, there, by);
+
+    return a.by == by && is_mostly_shown(&a) && mv_alignment_shows(&a, there->peak_event);
+}
+
+mv_align mv_alignment_best(const mv_document_device *here, const mv_document_device *const *others,
+                           uint32_t count)
+{
+    for (mv_align by = MV_ALIGN_CLOCK; by < MV_ALIGN_SHARE; by++) {
+        uint32_t fitting = 0;
+        while (fitting < count && fits(here, others[fitting], by))
+            fitting++;
+        if (fitting == count)
+            return by;
+    }
+    return MV_ALIGN_SHARE;
+}

@@ -1,0 +1,62 @@
+/* How two recordings are laid over each other: which events of one are at a place of the other.
+ *
+ *     CLOCK   equal times are at equal places
+ *     STEPS   the k-th step is at the k-th step; between two steps both advance evenly
+ *     START   both begin at the left, and time passes equally fast
+ *     SHARE   both begin at the left and end at the right: half of the events is at half
+ *
+ * Places are fractions of events of the recording that is shown, "here"; the other one is "there".
+ * Only SHARE always shows all of the other one. */
+#ifndef MV_ALIGNMENT_H
+#define MV_ALIGNMENT_H
+
+#include "analyze/lives/position.h"
+#include "view/document/document.h"
+
+#define MV_ALIGN_LIST(X)            \
+    X(AUTO, "automatic")            \
+    X(CLOCK, "same time")           \
+    X(STEPS, "steps")               \
+    X(START, "time from the start") \
+    X(SHARE, "share of events")
+
+typedef enum {
+#define MV_ALIGN_ENUM(name, text) MV_ALIGN_##name,
+    MV_ALIGN_LIST(MV_ALIGN_ENUM)
+#undef MV_ALIGN_ENUM
+        MV_ALIGN_COUNT
+} mv_align;
+
+typedef struct {
+    mv_align by; /* never AUTO */
+    const mv_events *here, *there;
+    double shift;             /* CLOCK, START: microseconds from here to there */
+    const uint32_t *steps[2]; /* STEPS: their first events, here and there */
+    uint32_t step_count;      /* of both */
+} mv_alignment;
+
+/* Devices that are shown; steps are known of judged ones only. What is not possible (there are no
+ * times, no overlap, fewer than two steps) becomes SHARE. */
+mv_alignment mv_alignment_make(const mv_document_device *here, const mv_document_device *there,
+                               mv_align wanted);
+
+/* The first of CLOCK, STEPS and START that is possible, overlaps at least half of each of the
+ * others and shows the peak of each; else SHARE. O(count log n). */
+mv_align mv_alignment_best(const mv_document_device *here, const mv_document_device *const *others,
+                           uint32_t count);
+
+/* The moments of the other recording at the places [from, to), in the form of
+ * mv_viewport_column; false: it has not begun there, or has ended. */
+bool mv_alignment_column(const mv_alignment *a, double from, double to, mv_window *out);
+
+/* The moment there that is shown at a place; false likewise. */
+bool mv_alignment_moment(const mv_alignment *a, double place, uint32_t *out);
+
+/* Whether an event of the other one is at some place of this one. */
+bool mv_alignment_shows(const mv_alignment *a, uint32_t event);
+
+bool mv_alignment_is_same(const mv_alignment *a, const mv_alignment *b);
+
+const char *mv_align_name(mv_align by); /* "same time" */
+
+#endif
