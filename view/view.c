@@ -41,7 +41,6 @@ static bool open_parts(mv_view *view)
     view->jobs = mv_jobs_open(&view->arena, view->budget, worker_count(&view->opts), wake, view);
     if (!view->chrome || !view->documents || !view->loader || !view->jobs)
         return false;
-    view->chrome->lower_share = 0.32f;
     return mv_intents_open(view) && mv_search_open(view) && mv_timeline_pane_open(view) &&
            mv_panels_open(view);
 }
@@ -68,15 +67,13 @@ mv_view *mv_view_open(mv_budget *budget, const mv_view_opts *opts)
     view = mv_push_struct(&arena, mv_view);
     if (!view)
         return NULL;
-    *view = (mv_view){.opts = *opts, .budget = budget, .arena = arena, .is_dark = opts->is_dark};
+    *view = (mv_view){.opts = *opts, .budget = budget, .arena = arena};
     mv_arena_init(&view->frame_arena, budget);
     mv_arena_init(&view->names.arena, budget);
     view->hover = view->hover_segment = MV_NO_ROW;
     view->spot.place = MV_PART_LOWER;
-    view->ui = (mv_ui){.frame = &view->frame_arena,
-                       .scale = opts->scale > 0 ? opts->scale : 1,
-                       .pointer_x = -1,
-                       .pointer_y = -1};
+    view->ui = (mv_ui){.frame = &view->frame_arena, .pointer_x = -1, .pointer_y = -1};
+    view->ui.scale = opts->scale > 0 ? opts->scale : 1;
     mv_scene_init(&view->ui.scene, &view->frame_arena, 0, 0, 0);
     if (!open_parts(view)) {
         mv_view_close(view);
@@ -159,15 +156,15 @@ static void paint_panes(mv_view *view)
 
 static void paint_overlay(mv_view *view, mv_box box)
 {
-    if (view->has_help)
+    if (view->desk->has_help)
         mv_help_paint(view, box);
-    else if (view->focus == MV_FOCUS_PALETTE)
+    else if (view->desk->focus == MV_FOCUS_PALETTE)
         mv_command_list_paint(view, box);
-    else if (view->focus == MV_FOCUS_DEVICES)
+    else if (view->desk->focus == MV_FOCUS_DEVICES)
         mv_device_list_paint(view, box);
-    else if (view->focus == MV_FOCUS_OPEN)
+    else if (view->desk->focus == MV_FOCUS_OPEN)
         mv_open_paint(view, box);
-    else if (view->focus == MV_FOCUS_EXPORT)
+    else if (view->desk->focus == MV_FOCUS_EXPORT)
         mv_export_paint(view, box);
     else
         mv_search_paint(view);
@@ -239,7 +236,8 @@ static void begin_frame(mv_view *view, float width, float height, double ms)
 
     view->ms = ms;
     mv_arena_rewind(&view->frame_arena, view->chrome->frame_start);
-    ui->theme = mv_theme_of(view->is_dark);
+    ui->theme = mv_theme_of(view->desk->is_dark);
+    ui->scale = (float)view->desk->scale;
     mv_scene_clear(&ui->scene, width, height, ui->theme->background);
     ui->zones = NULL;
     ui->zone_count = ui->zone_capacity = ui->list_count = 0;

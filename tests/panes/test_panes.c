@@ -96,7 +96,7 @@ static void check_view(mv_view *view, const char *name)
 
     for (int i = 0; i < 2; i++) {
         mv_view_write(view)->main = MV_MAIN_STATE;
-        view->is_dark = i;
+        mv_view_write_desk(view)->is_dark = i;
         if (i)
             mv_view_do(view, MV_DO_state_layout, 0);
         if (i && events)
@@ -241,10 +241,10 @@ Test(panes, rows_of_tables_go_to_their_place)
     cr_expect_neq(view->now->pinned, MV_NO_ROW);
     cr_expect_eq(view->now->cursor, 43, "a stack is a place at the cursor");
     click_zone(view, MV_DO_table_sort, 2);
-    cr_expect_eq(view->panels->sort[MV_LISTING_STACKS], 2);
-    cr_expect_not(view->panels->is_ascending[MV_LISTING_STACKS]);
+    cr_expect_eq(view->now->table_sort[MV_LISTING_STACKS], 2);
+    cr_expect_not(view->now->is_sort_turned[MV_LISTING_STACKS]);
     click_zone(view, MV_DO_table_sort, 2);
-    cr_expect(view->panels->is_ascending[MV_LISTING_STACKS]);
+    cr_expect(view->now->is_sort_turned[MV_LISTING_STACKS]);
 }
 
 Test(panes, folded_frames_unfold_and_history_is_clicked)

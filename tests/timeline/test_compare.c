@@ -88,7 +88,7 @@ Test(compare, texts_are_readable)
 
     for (int dark = 0; dark < 2; dark++)
         for (uint32_t i = 0; i < 3; i++) {
-            view->is_dark = dark;
+            mv_view_write_desk(view)->is_dark = dark;
             mv_view_frame(view, widths[i], 720, 0);
             const mv_scene *scene = mv_view_frame(view, widths[i], 720, 0);
             mvt_scene_check_texts(scene, "compare");

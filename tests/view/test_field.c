@@ -191,7 +191,7 @@ Test(field, the_pointer)
     mvt_view_frame(view);
     wide = mv_ui_text_width(&view->ui, MV_UI_TEXT, "train.py:62 ");
     point(view, MV_INPUT_PRESS, f->box.x + wide + 1, 1);
-    cr_assert_eq(view->focus, MV_FOCUS_SEARCH);
+    cr_assert_eq(view->desk->focus, MV_FOCUS_SEARCH);
     expect(f, f->text, 12, 12);
     point(view, MV_INPUT_MOVE, f->box.x - 30, 0);
     expect(f, f->text, 12, 0);

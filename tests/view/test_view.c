@@ -49,7 +49,7 @@ static void check_all(mv_view *view, float width, float height, const char *name
             mv_view_frame(view, width, height, 0);
             const mv_scene *scene = mv_view_frame(view, width, height, 0);
             snprintf(what, sizeof what, "%s %gx%g %s %c%c", name, (double)width, (double)height,
-                     view->is_dark ? "dark" : "light", mains[m], tabs[t]);
+                     view->desk->is_dark ? "dark" : "light", mains[m], tabs[t]);
             cr_assert_not(scene->failed);
             mvt_scene_check_texts(scene, what);
             mvt_scene_check_contrasts(scene, what);
@@ -63,7 +63,7 @@ static void check_file(const char *name)
     mv_view_frame(view, 1280, 720, 0);
     mv_view_pin(view, mv_view_device(view)->lives.allocs.count / 2);
     check_all(view, 1280, 720, name);
-    view->is_dark = false;
+    mv_view_write_desk(view)->is_dark = false;
     check_all(view, 1600, 900, name);
     check_all(view, 640, 400, name);
     view->ui.scale = 1.5f;

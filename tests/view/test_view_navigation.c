@@ -394,11 +394,11 @@ static void export_as(mv_view *view, const char *folder, const char *name, const
 
     snprintf(path, sizeof path, "%s/%s", folder, name);
     key(view, 'E', MV_MOD_CTRL);
-    cr_assert_eq(view->focus, MV_FOCUS_EXPORT);
+    cr_assert_eq(view->desk->focus, MV_FOCUS_EXPORT);
     key(view, 'U', MV_MOD_CTRL);
     type(view, path);
     key(view, MV_KEY_ENTER, 0);
-    cr_assert_eq(view->focus, MV_FOCUS_PANES, "%s", view->message);
+    cr_assert_eq(view->desk->focus, MV_FOCUS_PANES, "%s", view->message);
     in = fopen(path, "rb");
     cr_assert_not_null(in, "%s", path);
     cr_assert_gt(fread(head, 1, sizeof head - 1, in), strlen(magic));
@@ -423,7 +423,7 @@ Test(view_going, views_are_exported)
     key(view, 'E', MV_MOD_CTRL);
     type(view, ".unheard");
     key(view, MV_KEY_ENTER, 0);
-    cr_assert_eq(view->focus, MV_FOCUS_EXPORT);
+    cr_assert_eq(view->desk->focus, MV_FOCUS_EXPORT);
     cr_assert(view->is_alarm && *view->message);
     rmdir(folder);
 }

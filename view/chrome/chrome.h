@@ -21,15 +21,13 @@ typedef struct {
 struct mv_chrome {
     mv_view_layout layout;
     mv_arena_mark frame_start;
-    float lower_share; /* lower's share of the height of main and lower */
 
     mv_field search, palette, open, export;
-    bool is_new_search;     /* nothing was typed since the search got the keyboard */
-    mv_box search_box;      /* of the last frame */
-    uint32_t row;           /* the chosen row of an overlay's list: arrows move it */
-    uint32_t first;         /* first row that is shown */
-    bool is_choosing_other; /* the list of devices chooses the one to compare with */
-    bool only_panes;        /* the frame is for a file: no overlay, no tip */
+    bool is_new_search; /* nothing was typed since the search got the keyboard */
+    mv_box search_box;  /* of the last frame */
+    uint32_t row;       /* the chosen row of an overlay's list: arrows move it */
+    uint32_t first;     /* first row that is shown */
+    bool only_panes;    /* the frame is for a file: no overlay, no tip */
 
     /* The pointer. */
     mv_pane captured; /* gets the pointer until the button is released */

@@ -95,9 +95,9 @@ void mv_device_list_paint(mv_view *view, mv_box box)
     uint32_t count, shown;
     mv_device_row *rows = mv_device_rows_by_peak(view, &count);
     float height = mv_ui_px(ui, ROW);
-    mv_box sheet =
-        mv_chrome_sheet(view, box, 620, 60 + (float)(count < 12 ? count : 12) * ROW,
-                        c->is_choosing_other ? "Compare with" : "Files and devices, by peak");
+    mv_box sheet = mv_chrome_sheet(view, box, 620, 60 + (float)(count < 12 ? count : 12) * ROW,
+                                   view->desk->is_choosing_other ? "Compare with"
+                                                                 : "Files and devices, by peak");
 
     if (!rows)
         return;

@@ -76,7 +76,7 @@ static mv_code write_html(mv_view *view, mv_arena *arena, mv_sink *sink, mv_err 
     if (!mv_view_is_judged(view))
         return mv_fail(err, MV_IO, MV_NO_OFFSET, "the reports are not ready yet");
     mv_html_init(&page, arena, &document->trace, document->name);
-    page.theme = view->is_dark ? MV_PAGE_DARK : MV_PAGE_LIGHT;
+    page.theme = view->desk->is_dark ? MV_PAGE_DARK : MV_PAGE_LIGHT;
     code = mv_html_add_device(&page, &d->lives, &d->leaks, &opening, err);
     return code == MV_OK ? mv_html_write(&page, sink, err) : code;
 }

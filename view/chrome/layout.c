@@ -17,7 +17,7 @@ void mv_chrome_lay_out(mv_view *view, float width, float height)
     l->main = rest;
     if (!mv_view_device(view))
         return;
-    l->lower = mv_box_cut_bottom(&rest, roundf(rest.h * c->lower_share));
+    l->lower = mv_box_cut_bottom(&rest, roundf(rest.h * (float)view->desk->lower_share));
     l->tabs = mv_box_cut_top(&l->lower, mv_ui_px(ui, 24));
     l->splitter = mv_box_cut_bottom(&rest, mv_ui_px(ui, 4));
     l->minimap = mv_box_cut_bottom(&rest, mv_ui_px(ui, height < 560 * ui->scale ? 30 : 44));

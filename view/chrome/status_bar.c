@@ -26,7 +26,7 @@ static const char *hint(mv_view *view)
     mv_scene *scene = &view->ui.scene;
     const char *keys = hint_of(view, MV_DO_help, "all keys");
 
-    if (view->focus == MV_FOCUS_SEARCH)
+    if (view->desk->focus == MV_FOCUS_SEARCH)
         return "Enter: next hit" DOT "Escape: done";
     if (view->document_count == 0)
         return mv_scene_format(scene, "%s" DOT "%s", hint_of(view, MV_DO_open_file, "open a file"),

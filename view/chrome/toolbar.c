@@ -119,7 +119,7 @@ static void search(bar *b)
     mv_ui_zone(ui, box, MV_DO_search, 0, NULL);
     count = mv_box_cut_right(
         &box, *hits ? ceilf(mv_ui_text_width(ui, MV_UI_SMALL, hits)) + mv_ui_px(ui, 12) : 0);
-    mv_field_paint(ui, box, &view->chrome->search, view->focus == MV_FOCUS_SEARCH,
+    mv_field_paint(ui, box, &view->chrome->search, view->desk->focus == MV_FOCUS_SEARCH,
                    "Search: a function, size>64M, leak ...");
     mv_box_cut_left(&count, mv_ui_px(ui, 6));
     mv_ui_text(ui, count, MV_UI_SMALL, *view->search_why ? ui->theme->alarm : ui->theme->text,
@@ -149,9 +149,9 @@ static void looks(bar *b)
 
 static void helpers(bar *b)
 {
-    button(b, true, b->view->has_help, MV_DO_help, "?");
-    button(b, true, b->view->focus == MV_FOCUS_PALETTE, MV_DO_palette, "Commands");
-    button(b, true, false, MV_DO_theme, b->view->is_dark ? "Light" : "Dark");
+    button(b, true, b->view->desk->has_help, MV_DO_help, "?");
+    button(b, true, b->view->desk->focus == MV_FOCUS_PALETTE, MV_DO_palette, "Commands");
+    button(b, true, false, MV_DO_theme, b->view->desk->is_dark ? "Light" : "Dark");
 }
 
 void mv_toolbar_paint(mv_view *view, mv_box box)
@@ -256,7 +256,7 @@ void mv_search_paint(mv_view *view)
     mv_box box = {x, l->toolbar.y + l->toolbar.h, width,
                   lines * mv_ui_px(ui, MV_UI_LINE) + 2 * pad};
 
-    if (view->focus != MV_FOCUS_SEARCH)
+    if (view->desk->focus != MV_FOCUS_SEARCH)
         return;
     mv_ui_fill(ui, box, ui->theme->background);
     mv_ui_frame(ui, box, ui->theme->faint_text);

@@ -75,7 +75,7 @@ static uint32_t row_colour(const mv_theme *theme, const mv_document_device *d, u
 
 static uint32_t site_colour(const mv_view *view, const mv_document_device *d, uint32_t alloc)
 {
-    const mv_theme *theme = mv_theme_of(view->is_dark);
+    const mv_theme *theme = mv_theme_of(view->desk->is_dark);
     const mv_site_colours *s = &d->site_colours;
     uint32_t stack = d->lives.allocs.stack[alloc].row;
 
@@ -89,14 +89,14 @@ static uint32_t site_colour(const mv_view *view, const mv_document_device *d, ui
 
 static uint32_t category_colour(const mv_view *view, uint32_t category)
 {
-    return category == MV_CATEGORY_UNKNOWN ? mv_theme_of(view->is_dark)->unknown
+    return category == MV_CATEGORY_UNKNOWN ? mv_theme_of(view->desk->is_dark)->unknown
                                            : mv_site_colour(category);
 }
 
 uint32_t mv_view_colour(const mv_view *view, uint32_t alloc)
 {
     const mv_document_device *d = mv_view_device(view);
-    const mv_theme *theme = mv_theme_of(view->is_dark);
+    const mv_theme *theme = mv_theme_of(view->desk->is_dark);
 
     if (!d || alloc >= d->lives.allocs.count)
         return theme->rest;
@@ -121,5 +121,5 @@ uint32_t mv_view_colour(const mv_view *view, uint32_t alloc)
 uint64_t mv_view_colour_key(const mv_view *view)
 {
     return ((uint64_t)view->now->file << 32 | view->now->device) * 64 + view->now->colour * 4u +
-           view->is_dark * 2u + mv_view_is_judged(view);
+           view->desk->is_dark * 2u + mv_view_is_judged(view);
 }

@@ -23,67 +23,8 @@
 #include "view/state/keymap.h"
 #include "view/state/spot.h"
 #include "view/state/user_input.h"
+#include "view/state/view_state.h"
 #include "viz/core/timescale.h"
-
-typedef enum { MV_MAIN_TIMELINE, MV_MAIN_SEGMENTS, MV_MAIN_STATE } mv_main_view;
-typedef enum { MV_TAB_FLAME, MV_TAB_TABLES, MV_TAB_DETAILS, MV_TAB_REPORTS } mv_tab;
-
-#define MV_COLOUR_LIST(X)        \
-    X(SITE, "line of your code") \
-    X(STACK, "stack")            \
-    X(CATEGORY, "category")      \
-    X(SIZE, "size")              \
-    X(LIFETIME, "lifetime")      \
-    X(STREAM, "stream")          \
-    X(POOL, "pool")
-
-typedef enum {
-#define MV_COLOUR_ENUM(name, text) MV_COLOUR_##name,
-    MV_COLOUR_LIST(MV_COLOUR_ENUM)
-#undef MV_COLOUR_ENUM
-        MV_COLOUR_COUNT
-} mv_colour_mode;
-
-typedef enum {
-    MV_SHOW_ALL,
-    MV_SHOW_HIGHLIGHT,
-    MV_SHOW_ISOLATE
-} mv_show; /* most bytes of a search */
-
-enum { MV_SEARCH_TEXT = 256 };
-
-/* What going back restores, and what a copied command line shows again. Plain data. */
-typedef struct {
-    uint32_t file, device; /* rows of the documents and of their devices */
-    uint8_t main;          /* mv_main_view */
-    uint8_t tab;           /* mv_tab */
-    uint8_t colour;        /* mv_colour_mode */
-    uint8_t clock;         /* mv_clock */
-    uint8_t show;          /* mv_show */
-    bool fits_height; /* the y axis follows the highest level of the window; else it is y_from, y_to
-                       */
-    double from, to;  /* shown events [from, to), as fractions of events when zoomed in */
-    uint64_t y_from, y_to; /* shown bytes */
-    uint32_t cursor;       /* the moment after this event; MV_BEFORE: before the first */
-    bool has_interval;
-    uint32_t a, b;           /* selected events [a, b) */
-    uint32_t pinned;         /* allocation (row of lives), or MV_NO_ROW */
-    uint32_t pinned_segment; /* row of lives.segments, or MV_NO_ROW */
-    uint32_t other_file;     /* the compared device, like `file` and `device`; MV_NO_ROW: none */
-    uint32_t other_device;
-    uint8_t align; /* mv_align: how others are laid over the shown device */
-    char search[MV_SEARCH_TEXT];
-} mv_view_state;
-
-/* What has the keyboard instead of the panes. */
-typedef enum {
-    MV_FOCUS_PANES,
-    MV_FOCUS_SEARCH,
-    MV_FOCUS_PALETTE,
-    MV_FOCUS_OPEN,
-    MV_FOCUS_EXPORT,
-    MV_FOCUS_DEVICES /* a list: arrows and Enter, no text */
-} mv_focus;
 
 /* The panes. */
 typedef enum {
@@ -144,13 +85,11 @@ struct mv_view {
     mv_document **documents; /* [document_count] */
     mv_device_names names;
 
-    const mv_view_state *now; /* written by view/intents/ only */
+    const mv_view_state *now; /* both are written by view/intents/ only */
+    const mv_view_desk *desk;
     mv_intents *intents;
-    mv_focus focus;
     mv_spot spot; /* where the keyboard is among the panes and bars */
     mv_keymap keymap;
-    bool is_dark;
-    bool has_help;
     bool is_closing;   /* the user wants to quit */
     char message[256]; /* of the last command, for the status bar */
     bool is_alarm;     /* it reports a problem */

@@ -5,10 +5,10 @@
 
 static void choose(mv_view *view, uint32_t file, uint32_t device)
 {
-    bool is_other = view->chrome->is_choosing_other;
+    bool is_other = view->desk->is_choosing_other;
 
     mv_chrome_focus(view, MV_FOCUS_PANES);
-    view->chrome->is_choosing_other = false;
+    mv_view_write_desk(view)->is_choosing_other = false;
     if (!is_other) {
         mv_view_choose(view, file, device);
         return;
@@ -20,11 +20,11 @@ static void choose(mv_view *view, uint32_t file, uint32_t device)
 
 void mv_do_choose_device(mv_view *view, uint64_t arg)
 {
-    if (view->focus == MV_FOCUS_DEVICES) {
+    if (view->desk->focus == MV_FOCUS_DEVICES) {
         choose(view, (uint32_t)(arg >> MV_FILE_SHIFT), (uint32_t)(arg & 0xffff));
         return;
     }
-    view->chrome->is_choosing_other = false;
+    mv_view_write_desk(view)->is_choosing_other = false;
     mv_chrome_focus(view, MV_FOCUS_DEVICES);
 }
 
@@ -45,7 +45,7 @@ void mv_do_compare(mv_view *view, uint64_t arg)
             others++;
             last = i;
         }
-    view->chrome->is_choosing_other = true;
+    mv_view_write_desk(view)->is_choosing_other = true;
     if (others == 1)
         choose(view, rows[last].file, rows[last].device);
     else

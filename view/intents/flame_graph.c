@@ -2,33 +2,34 @@
 #include "view/document/search_text.h"
 #include "view/intents/intents.h"
 #include "view/intents/view_history.h"
+#include "view/intents/writable.h"
 #include "view/panes/panels.h"
 
 void mv_do_flame_source(mv_view *view, uint64_t arg)
 {
-    view->panels->flame_source = (uint8_t)(arg % MV_FLAMES_COUNT);
+    mv_view_write(view)->flame_source = (uint8_t)(arg % MV_FLAMES_COUNT);
     view->panels->flame_first = 0;
 }
 
 void mv_do_flame_weight(mv_view *view, uint64_t arg)
 {
     (void)arg;
-    view->panels->by_blocks = !view->panels->by_blocks;
+    mv_view_write(view)->by_blocks = !view->now->by_blocks;
 }
 
 void mv_do_flame_invert(mv_view *view, uint64_t arg)
 {
     (void)arg;
-    view->panels->is_inverted = !view->panels->is_inverted;
-    view->panels->focus = 0;
+    mv_view_write(view)->is_inverted = !view->now->is_inverted;
+    mv_view_write(view)->flame_focus = 0;
     view->panels->flame_first = 0;
 }
 
 void mv_do_flame_frames(mv_view *view, uint64_t arg)
 {
     (void)arg;
-    view->panels->has_all_frames = !view->panels->has_all_frames;
-    view->panels->focus = 0;
+    mv_view_write(view)->has_all_frames = !view->now->has_all_frames;
+    mv_view_write(view)->flame_focus = 0;
     view->panels->flame_first = 0;
 }
 
@@ -73,13 +74,13 @@ void mv_do_flame_focus(mv_view *view, uint64_t arg)
 
     p->flame_first = 0;
     if (arg == 0 || !a || arg >= a->flames.tree.count) {
-        p->focus = 0;
+        mv_view_write(view)->flame_focus = 0;
         return;
     }
-    if (a->flames.path[node] == p->focus) {
-        p->focus = a->flames.path[a->flames.tree.nodes[node].parent];
+    if (a->flames.path[node] == view->now->flame_focus) {
+        mv_view_write(view)->flame_focus = a->flames.path[a->flames.tree.nodes[node].parent];
         return;
     }
-    p->focus = a->flames.path[node];
+    mv_view_write(view)->flame_focus = a->flames.path[node];
     show_node(view, a, node);
 }

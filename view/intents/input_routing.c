@@ -1,15 +1,17 @@
 #include <string.h>
 
 #include "view/intents/intents.h"
+#include "view/intents/writable.h"
 
 bool mv_chrome_is_covered(const mv_view *view)
 {
-    return view->has_help || (view->focus != MV_FOCUS_PANES && view->focus != MV_FOCUS_SEARCH);
+    return view->desk->has_help ||
+           (view->desk->focus != MV_FOCUS_PANES && view->desk->focus != MV_FOCUS_SEARCH);
 }
 
 bool mv_view_wants_text(const mv_view *view)
 {
-    return view->focus != MV_FOCUS_PANES && view->focus != MV_FOCUS_DEVICES;
+    return view->desk->focus != MV_FOCUS_PANES && view->desk->focus != MV_FOCUS_DEVICES;
 }
 
 /* ---- keys and text ----------------------------------------------------------------------- */
@@ -18,11 +20,11 @@ static mv_field *field_of(mv_view *view)
 {
     mv_chrome *c = view->chrome;
 
-    return view->focus == MV_FOCUS_SEARCH    ? &c->search
-           : view->focus == MV_FOCUS_PALETTE ? &c->palette
-           : view->focus == MV_FOCUS_OPEN    ? &c->open
-           : view->focus == MV_FOCUS_EXPORT  ? &c->export
-                                             : NULL;
+    return view->desk->focus == MV_FOCUS_SEARCH    ? &c->search
+           : view->desk->focus == MV_FOCUS_PALETTE ? &c->palette
+           : view->desk->focus == MV_FOCUS_OPEN    ? &c->open
+           : view->desk->focus == MV_FOCUS_EXPORT  ? &c->export
+                                                   : NULL;
 }
 
 /* Enter in a field. */
@@ -30,7 +32,7 @@ static void enter(mv_view *view, const mv_input *input)
 {
     mv_chrome *c = view->chrome;
 
-    switch (view->focus) {
+    switch (view->desk->focus) {
     case MV_FOCUS_SEARCH:
         mv_search_go(view, input->mods & MV_MOD_SHIFT);
         break;
@@ -77,9 +79,9 @@ static bool field_input(mv_view *view, const mv_input *input)
 {
     mv_field *field = field_of(view);
 
-    if (view->focus == MV_FOCUS_PALETTE && mv_command_list_input(view, input))
+    if (view->desk->focus == MV_FOCUS_PALETTE && mv_command_list_input(view, input))
         return true;
-    if (view->focus == MV_FOCUS_DEVICES)
+    if (view->desk->focus == MV_FOCUS_DEVICES)
         return mv_device_list_input(view, input);
     if (!field)
         return false;
@@ -89,7 +91,7 @@ static bool field_input(mv_view *view, const mv_input *input)
     }
     if (!clipboard_input(view, field, input) && !mv_field_input(field, input))
         return false;
-    if (view->focus == MV_FOCUS_SEARCH)
+    if (view->desk->focus == MV_FOCUS_SEARCH)
         mv_search_typed(view);
     view->chrome->row = view->chrome->first = 0;
     return true;
@@ -99,18 +101,18 @@ static void key(mv_view *view, const mv_input *input)
 {
     mv_command_id id = mv_keymap_command(&view->keymap, input->key, input->mods);
     bool is_plain = !(input->mods & (MV_MOD_CTRL | MV_MOD_ALT));
-    bool is_field = mv_view_wants_text(view) || view->focus == MV_FOCUS_DEVICES;
+    bool is_field = mv_view_wants_text(view) || view->desk->focus == MV_FOCUS_DEVICES;
 
-    if (view->has_help && mv_chrome_list_input(view, input, UINT32_MAX, 1))
+    if (view->desk->has_help && mv_chrome_list_input(view, input, UINT32_MAX, 1))
         return;
     if (field_input(view, input))
         return;
     /* In a field, letters are text; keys that the field does not use are still commands. */
     if (is_field && is_plain && input->key != MV_KEY_ESCAPE && input->key < 256 &&
-        !(view->focus == MV_FOCUS_SEARCH && input->key == MV_KEY_TAB))
+        !(view->desk->focus == MV_FOCUS_SEARCH && input->key == MV_KEY_TAB))
         return;
     /* The user's own keys come first. */
-    if (id != MV_DO_NOTHING || is_field || view->has_help || !mv_spot_input(view, input))
+    if (id != MV_DO_NOTHING || is_field || view->desk->has_help || !mv_spot_input(view, input))
         mv_view_do(view, id, 0);
 }
 
@@ -162,7 +164,7 @@ static void press_covered(mv_view *view, const mv_zone *zone)
     if (zone->command == MV_DO_NOTHING)
         return;
     chosen = *zone;
-    if (view->has_help || view->focus == MV_FOCUS_PALETTE)
+    if (view->desk->has_help || view->desk->focus == MV_FOCUS_PALETTE)
         mv_chrome_focus(view, MV_FOCUS_PANES);
     mv_view_do(view, chosen.command, chosen.arg);
 }
@@ -181,14 +183,14 @@ static void press(mv_view *view, const mv_input *input)
     }
     mv_spot_clicked(view, zone);
     if (zone && zone->command != MV_DO_NOTHING && input->button == MV_BUTTON_LEFT) {
-        if (zone->command != MV_DO_search && view->focus == MV_FOCUS_SEARCH)
-            view->focus = MV_FOCUS_PANES;
-        if (zone->command != MV_DO_search || view->focus != MV_FOCUS_SEARCH)
+        if (zone->command != MV_DO_search && view->desk->focus == MV_FOCUS_SEARCH)
+            mv_view_write_desk(view)->focus = MV_FOCUS_PANES;
+        if (zone->command != MV_DO_search || view->desk->focus != MV_FOCUS_SEARCH)
             mv_view_do(view, zone->command, zone->arg);
         press_field(view, input);
         return;
     }
-    view->focus = MV_FOCUS_PANES;
+    mv_view_write_desk(view)->focus = MV_FOCUS_PANES;
     c->is_splitting = mv_box_has(c->layout.splitter, input->x, input->y);
     pane = mv_chrome_pane_at(view, input->x, input->y, &box);
     if (pane == MV_PANE_NONE || c->is_splitting)
@@ -205,7 +207,7 @@ static void split(mv_view *view, float y)
     float top = l->main.y, bottom = l->lower.y + l->lower.h;
     float share = bottom > top ? (bottom - y) / (bottom - top) : 0;
 
-    view->chrome->lower_share = share < 0.12f ? 0.12f : share > 0.75f ? 0.75f : share;
+    mv_view_write_desk(view)->lower_share = share < 0.12f ? 0.12f : share > 0.75f ? 0.75f : share;
 }
 
 static void move(mv_view *view, const mv_input *input)
@@ -250,11 +252,11 @@ static void wheel(mv_view *view, const mv_input *input)
 {
     mv_box box = {0};
 
-    if (view->has_help)
+    if (view->desk->has_help)
         mv_chrome_list_input(view, input, UINT32_MAX, 1);
-    else if (view->focus == MV_FOCUS_PALETTE)
+    else if (view->desk->focus == MV_FOCUS_PALETTE)
         mv_command_list_input(view, input);
-    else if (view->focus == MV_FOCUS_DEVICES)
+    else if (view->desk->focus == MV_FOCUS_DEVICES)
         mv_device_list_input(view, input);
     else if (!mv_chrome_is_covered(view))
         mv_pane_give(view, mv_chrome_pane_at(view, input->x, input->y, &box), box, input);

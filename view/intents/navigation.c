@@ -117,6 +117,7 @@ void mv_view_choose(mv_view *view, uint32_t file, uint32_t device)
     mv_view_write(view)->pinned = mv_view_write(view)->pinned_segment = MV_NO_ROW;
     mv_view_write(view)->has_interval = false;
     mv_view_write(view)->cursor = MV_BEFORE;
+    mv_view_write(view)->report_row = 0;
     view->hover = view->hover_segment = MV_NO_ROW;
     mv_loader_prefer(view->loader, view->documents[file], device);
     mv_navigation_update(view);

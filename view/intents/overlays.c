@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "view/intents/intents.h"
+#include "view/intents/writable.h"
 
 /* ---- lists ------------------------------------------------------------------------------- */
 
@@ -59,8 +60,8 @@ void mv_chrome_focus(mv_view *view, mv_focus focus)
 {
     mv_chrome *c = view->chrome;
 
-    view->has_help = false;
-    view->focus = focus;
+    mv_view_write_desk(view)->has_help = false;
+    mv_view_write_desk(view)->focus = focus;
     c->row = c->first = 0;
     if (focus == MV_FOCUS_PALETTE)
         mv_field_set(&c->palette, "");
@@ -82,7 +83,8 @@ void mv_do_search(mv_view *view, uint64_t arg)
 void mv_do_palette(mv_view *view, uint64_t arg)
 {
     (void)arg;
-    mv_chrome_focus(view, view->focus == MV_FOCUS_PALETTE ? MV_FOCUS_PANES : MV_FOCUS_PALETTE);
+    mv_chrome_focus(view,
+                    view->desk->focus == MV_FOCUS_PALETTE ? MV_FOCUS_PANES : MV_FOCUS_PALETTE);
 }
 
 void mv_do_export_view(mv_view *view, uint64_t arg)
@@ -99,9 +101,9 @@ void mv_do_open_file(mv_view *view, uint64_t arg)
 
 void mv_do_help(mv_view *view, uint64_t arg)
 {
-    bool was_open = view->has_help;
+    bool was_open = view->desk->has_help;
 
     (void)arg;
     mv_chrome_focus(view, MV_FOCUS_PANES);
-    view->has_help = !was_open;
+    mv_view_write_desk(view)->has_help = !was_open;
 }

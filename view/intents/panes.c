@@ -7,7 +7,7 @@
 void mv_do_state_layout(mv_view *view, uint64_t arg)
 {
     (void)arg;
-    view->panels->by_address = !view->panels->by_address;
+    mv_view_write(view)->by_address = !view->now->by_address;
 }
 
 void mv_do_history_row(mv_view *view, uint64_t arg)
@@ -20,8 +20,15 @@ void mv_do_history_row(mv_view *view, uint64_t arg)
 
 void mv_do_details_fold(mv_view *view, uint64_t arg)
 {
-    if (arg < MV_MOST_FOLDS)
-        view->panels->unfolded ^= (uint64_t)1 << arg;
+    mv_view_state *now = mv_view_write(view);
+    uint32_t alloc = mv_details_alloc(view);
+
+    if (arg >= MV_MOST_FOLDS)
+        return;
+    if (now->unfolded_of != alloc)
+        now->unfolded = 0;
+    now->unfolded_of = alloc;
+    now->unfolded ^= (uint64_t)1 << arg;
 }
 
 void mv_do_report_row(mv_view *view, uint64_t arg)
@@ -35,7 +42,7 @@ void mv_do_report_row(mv_view *view, uint64_t arg)
         return;
     f = &a->findings.rows[arg];
     seen = &a->places[arg];
-    view->panels->report_shown = (uint32_t)arg;
+    mv_view_write(view)->report_row = (uint32_t)arg;
     if (!f->has_place)
         return;
     place = (mv_listing_place){.has_event = true,

@@ -34,10 +34,8 @@ bool mv_flame_pointer(mv_view *view, mv_box box, const mv_input *input)
 
 bool mv_tables_pointer(mv_view *view, mv_box box, const mv_input *input)
 {
-    mv_panels *p = view->panels;
-
     (void)box;
-    return mv_panel_wheel(input, &p->table_first[p->table_kind]);
+    return mv_panel_wheel(input, &view->panels->table_first[view->now->table_kind]);
 }
 
 bool mv_details_pointer(mv_view *view, mv_box box, const mv_input *input)

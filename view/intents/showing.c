@@ -99,27 +99,27 @@ void mv_do_isolate(mv_view *view, uint64_t arg)
 void mv_do_theme(mv_view *view, uint64_t arg)
 {
     (void)arg;
-    view->is_dark = !view->is_dark;
+    mv_view_write_desk(view)->is_dark = !view->desk->is_dark;
 }
 
-static void resize(mv_view *view, float factor)
+static void resize(mv_view *view, double factor)
 {
-    float scale = view->ui.scale * factor;
+    double scale = view->desk->scale * factor;
 
-    view->ui.scale = scale < 0.8f ? 0.8f : scale > 4 ? 4 : scale;
-    mv_view_say(view, false, "texts at %.0f %%", (double)view->ui.scale * 100);
+    mv_view_write_desk(view)->scale = scale < 0.8 ? 0.8 : scale > 4 ? 4 : scale;
+    mv_view_say(view, false, "texts at %.0f %%", view->desk->scale * 100);
 }
 
 void mv_do_larger(mv_view *view, uint64_t arg)
 {
     (void)arg;
-    resize(view, 1.125f);
+    resize(view, 1.125);
 }
 
 void mv_do_smaller(mv_view *view, uint64_t arg)
 {
     (void)arg;
-    resize(view, 1 / 1.125f);
+    resize(view, 1 / 1.125);
 }
 
 /* ---- ending things ----------------------------------------------------------------------- */
@@ -145,9 +145,9 @@ static void cancel_selection(mv_view *view)
 /* A focused flame graph is shown whole again. False: there is nothing to undo. */
 static bool cancel_flame(mv_view *view)
 {
-    if (view->now->tab != MV_TAB_FLAME || view->panels->focus == 0)
+    if (view->now->tab != MV_TAB_FLAME || view->now->flame_focus == 0)
         return false;
-    view->panels->focus = 0;
+    mv_view_write(view)->flame_focus = 0;
     view->panels->flame_first = 0;
     return true;
 }
@@ -155,9 +155,9 @@ static bool cancel_flame(mv_view *view)
 void mv_do_cancel(mv_view *view, uint64_t arg)
 {
     (void)arg;
-    if (view->has_help || view->focus != MV_FOCUS_PANES) {
-        view->has_help = false;
-        view->focus = MV_FOCUS_PANES;
+    if (view->desk->has_help || view->desk->focus != MV_FOCUS_PANES) {
+        mv_view_write_desk(view)->has_help = false;
+        mv_view_write_desk(view)->focus = MV_FOCUS_PANES;
     } else if (mv_loading_failure(view)) {
         view->chrome->banners_closed++;
     } else if (!cancel_flame(view)) {

@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "view/intents/intents.h"
+#include "view/intents/writable.h"
 
 enum { NONE = -1 };
 
@@ -215,8 +216,8 @@ static void next_place(mv_view *view, uint32_t by)
     else if (spot->is_shown)
         spot->place = (uint8_t)((spot->place + by) % MV_PART_COUNT);
     spot->is_shown = true;
-    if (view->focus == MV_FOCUS_SEARCH)
-        view->focus = MV_FOCUS_PANES;
+    if (view->desk->focus == MV_FOCUS_SEARCH)
+        mv_view_write_desk(view)->focus = MV_FOCUS_PANES;
     enter_place(view);
 }
 

@@ -7,18 +7,20 @@ enum { COPY_MOST = 1000000 };
 
 void mv_do_table_kind(mv_view *view, uint64_t arg)
 {
-    view->panels->table_kind = (uint8_t)(arg % MV_LISTING_COUNT);
+    mv_view_write(view)->table_kind = (uint8_t)(arg % MV_LISTING_COUNT);
     mv_view_write(view)->tab = MV_TAB_TABLES;
 }
 
 void mv_do_table_sort(mv_view *view, uint64_t arg)
 {
-    mv_panels *p = view->panels;
-    uint32_t kind = p->table_kind, column = (uint32_t)arg;
+    mv_view_state *now = mv_view_write(view);
+    uint32_t kind = now->table_kind, column = (uint32_t)arg;
+    bool is_again = now->table_sort[kind] == column;
 
-    p->is_ascending[kind] = p->sort[kind] == column && !p->is_ascending[kind];
-    p->sort[kind] = column;
-    p->table_first[kind] = 0;
+    now->is_sort_turned[kind] = mv_tables_is_turned(
+        kind, is_again && !mv_tables_is_ascending(kind, now->is_sort_turned[kind]));
+    now->table_sort[kind] = column;
+    view->panels->table_first[kind] = 0;
 }
 
 void mv_do_table_row(mv_view *view, uint64_t arg)

@@ -97,13 +97,11 @@ bool mv_intents_open(mv_view *view)
     if (!view->intents)
         return false;
     view->now = mv_view_write(view);
-    *mv_view_write(view) = (mv_view_state){.device = MV_NO_ROW,
-                                           .tab = MV_TAB_REPORTS,
-                                           .fits_height = true,
-                                           .cursor = MV_BEFORE,
-                                           .pinned = MV_NO_ROW,
-                                           .pinned_segment = MV_NO_ROW,
-                                           .other_file = MV_NO_ROW,
-                                           .other_device = MV_NO_ROW};
+    view->desk = mv_view_write_desk(view);
+    *mv_view_write(view) = mv_view_state_first;
+    *mv_view_write_desk(view) = mv_view_desk_first;
+    mv_view_write_desk(view)->is_dark = view->opts.is_dark;
+    if (view->opts.scale > 0)
+        mv_view_write_desk(view)->scale = view->opts.scale;
     return true;
 }

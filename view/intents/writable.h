@@ -7,12 +7,18 @@
 
 struct mv_intents {
     mv_view_state now; /* view->now points here */
+    mv_view_desk desk; /* view->desk */
     mv_view_history history;
 };
 
 static inline mv_view_state *mv_view_write(mv_view *view)
 {
     return &view->intents->now;
+}
+
+static inline mv_view_desk *mv_view_write_desk(mv_view *view)
+{
+    return &view->intents->desk;
 }
 
 #endif

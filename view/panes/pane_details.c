@@ -223,7 +223,8 @@ static void put_frame(details_frame *p, mv_frame_id frame, bool is_culprit)
 /* A run of frames outside the user's code is one line until it is clicked. */
 static void put_run(details_frame *p, const mv_frame_id *frames, uint32_t count, uint32_t fold)
 {
-    bool is_unfolded = fold < MV_MOST_FOLDS && p->view->panels->unfolded >> fold & 1;
+    bool is_unfolded = fold < MV_MOST_FOLDS && p->view->now->unfolded_of == p->alloc &&
+                       p->view->now->unfolded >> fold & 1;
     mv_ui *ui = &p->view->ui;
     float y = p->lines.y;
 
@@ -350,7 +351,7 @@ static void put_history(details_frame *p)
 
 /* ---- the pane ---------------------------------------------------------------------------- */
 
-static uint32_t shown_alloc(const mv_view *view)
+uint32_t mv_details_alloc(const mv_view *view)
 {
     return view->now->pinned != MV_NO_ROW ? view->now->pinned : view->hover;
 }
@@ -428,7 +429,7 @@ static void paint_columns(details_frame *p, mv_box box)
 void mv_details_paint(mv_view *view, mv_box box)
 {
     mv_panels *panels = view->panels;
-    details_frame p = {.view = view, .alloc = shown_alloc(view)};
+    details_frame p = {.view = view, .alloc = mv_details_alloc(view)};
 
     if (!mv_panels_device(view, box, &p.document, &p.device))
         return;
@@ -442,7 +443,6 @@ void mv_details_paint(mv_view *view, mv_box box)
     if (panels->details_of != p.alloc) {
         panels->details_of = p.alloc;
         panels->details_first = 0;
-        panels->unfolded = 0;
     }
     ask_story(&p);
     paint_columns(&p, box);

@@ -35,18 +35,18 @@ static void interval_of(const mv_view *view, uint32_t events, uint32_t *a, uint3
 
 static mv_flames_question question_of(mv_view *view, mv_box box)
 {
-    const mv_panels *p = view->panels;
+    const mv_view_state *now = view->now;
     mv_flames_question q;
     uint32_t a, b;
 
     memset(&q, 0, sizeof q);
     q.document = mv_view_document(view);
     q.device = mv_view_device(view);
-    q.focus = p->focus;
-    q.source = p->flame_source;
-    q.by_blocks = p->by_blocks;
-    q.is_inverted = p->is_inverted;
-    q.has_all_frames = p->has_all_frames;
+    q.focus = now->flame_focus;
+    q.source = now->flame_source;
+    q.by_blocks = now->by_blocks;
+    q.is_inverted = now->is_inverted;
+    q.has_all_frames = now->has_all_frames;
     q.width = box.w > 16 ? (uint32_t)box.w : 16;
     interval_of(view, q.device->lives.events.count, &a, &b);
     if (q.source == MV_FLAMES_CURSOR)
@@ -255,16 +255,16 @@ static const char *sum_of(const flame_frame *p)
 static void paint_head(flame_frame *p, mv_box head)
 {
     static const float widths[MV_FLAMES_COUNT] = {98, 138, 160, 118};
-    const mv_panels *panels = p->view->panels;
+    const mv_view_state *now = p->view->now;
 
     for (uint32_t i = 0; i < MV_FLAMES_COUNT; i++)
-        button(p, &head, widths[i], panels->flame_source == i, MV_DO_flame_source, i,
+        button(p, &head, widths[i], now->flame_source == i, MV_DO_flame_source, i,
                mv_flames_source_name(i));
     mv_box_cut_left(&head, mv_ui_px(p->ui, MV_UI_PAD));
-    button(p, &head, 58, panels->by_blocks, MV_DO_flame_weight, 0, "blocks");
-    button(p, &head, 72, panels->is_inverted, MV_DO_flame_invert, 0, "inverted");
-    button(p, &head, 82, panels->has_all_frames, MV_DO_flame_frames, 0, "all frames");
-    if (panels->focus)
+    button(p, &head, 58, now->by_blocks, MV_DO_flame_weight, 0, "blocks");
+    button(p, &head, 72, now->is_inverted, MV_DO_flame_invert, 0, "inverted");
+    button(p, &head, 82, now->has_all_frames, MV_DO_flame_frames, 0, "all frames");
+    if (now->flame_focus)
         button(p, &head, 64, false, MV_DO_flame_focus, 0, "show all");
     mv_box_cut_left(&head, mv_ui_px(p->ui, MV_UI_PAD));
     head.w -= mv_ui_px(p->ui, MV_UI_PAD);

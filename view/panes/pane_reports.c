@@ -63,7 +63,7 @@ static void paint_line(reports_frame *p, const mv_finding *f, mv_box line, bool 
 static void paint_finding(reports_frame *p, uint32_t row)
 {
     const mv_finding *f = &p->findings->rows[row];
-    bool is_shown = row == p->view->panels->report_shown;
+    bool is_shown = row == p->view->now->report_row;
     float left = mv_ui_px(p->ui, MV_UI_PAD + 4 + KIND), top = p->lines.y;
     float width = p->lines.box.w - left - mv_ui_px(p->ui, MV_UI_PAD);
     mv_box line = mv_panel_line(&p->lines);
@@ -130,7 +130,7 @@ void mv_reports_paint(mv_view *view, mv_box box)
     }
     if (panels->report_of != device) {
         panels->report_of = device;
-        panels->report_first = panels->report_shown = 0;
+        panels->report_first = 0;
     }
     p.findings = &answer->findings;
     p.lines =

@@ -56,7 +56,7 @@ mv_heap_ask mv_state_question(const mv_view *view, mv_box box)
     ask.document = mv_view_document(view);
     ask.device = mv_view_device(view);
     ask.event = view->now->cursor;
-    ask.by_address = view->panels->by_address;
+    ask.by_address = view->now->by_address;
     ask.columns = rows.w > 4 ? (uint32_t)(rows.w / 2) : 2;
     ask.rows = most > 3 ? (uint32_t)most : 3;
     return ask;
@@ -430,8 +430,8 @@ static void paint_head(state_frame *p, mv_box box)
     button = mv_box_cut_right(&head, mv_ui_px(p->ui, 118));
     button.y += 2;
     button.h -= 3;
-    mv_ui_button(p->ui, button, p->view->panels->by_address, MV_DO_state_layout, 0,
-                 p->view->panels->by_address ? "by address" : "by pool and size");
+    mv_ui_button(p->ui, button, p->view->now->by_address, MV_DO_state_layout, 0,
+                 p->view->now->by_address ? "by address" : "by pool and size");
     mv_box_cut_right(&head, mv_ui_px(p->ui, MV_UI_PAD));
     mv_ui_text(p->ui, head, MV_UI_TEXT, oom ? p->ui->theme->alarm : p->ui->theme->text,
                MV_ANCHOR_START, oom ? oom : sums_text(p));

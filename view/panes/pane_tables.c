@@ -16,16 +16,16 @@ typedef struct {
 
 static mv_listing_question question_of(mv_view *view)
 {
-    const mv_panels *p = view->panels;
+    const mv_view_state *now = view->now;
     mv_listing_question q;
 
     memset(&q, 0, sizeof q);
     q.document = mv_view_document(view);
     q.device = mv_view_device(view);
-    q.kind = p->table_kind;
+    q.kind = now->table_kind;
     q.is_judged = mv_view_is_judged(view);
-    q.sort = p->sort[q.kind];
-    q.is_ascending = p->is_ascending[q.kind];
+    q.sort = now->table_sort[q.kind];
+    q.is_ascending = mv_tables_is_ascending(q.kind, now->is_sort_turned[q.kind]);
     /* The other tables do not depend on the cursor: moving it does not rebuild them. */
     if (q.kind == MV_LISTING_STACKS || q.kind == MV_LISTING_FRAGMENTS || q.kind == MV_LISTING_SIZES)
         q.event = view->now->cursor;
@@ -186,7 +186,7 @@ static void paint_head(tables_frame *p, mv_box head)
         button = mv_box_cut_left(&head, mv_ui_px(p->ui, 84));
         button.y += 1;
         button.h -= 3;
-        mv_ui_button(p->ui, button, p->view->panels->table_kind == i, MV_DO_table_kind, i,
+        mv_ui_button(p->ui, button, p->view->now->table_kind == i, MV_DO_table_kind, i,
                      mv_listing_name(i));
     }
     button = mv_box_cut_right(&head, mv_ui_px(p->ui, 56));

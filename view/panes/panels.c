@@ -164,9 +164,8 @@ bool mv_panels_open(mv_view *view)
     p->view = view;
     pthread_mutex_init(&p->lock, NULL);
     mv_arena_init(&p->filter_arena, view->budget);
-    p->details_of = p->report_shown = MV_NO_ROW;
+    p->details_of = MV_NO_ROW;
     p->table_cursor = MV_BEFORE;
-    p->is_ascending[MV_LISTING_MARKERS] = true; /* reports arrive one by one */
     p->heap = mv_slot_open(view->jobs, find_heap, p, sizeof(mv_heap_ask));
     p->flames = mv_slot_open(view->jobs, find_flames, p, sizeof(mv_flames_question));
     p->table = mv_slot_open(view->jobs, find_table, p, sizeof(mv_listing_question));

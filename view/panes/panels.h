@@ -114,28 +114,18 @@ struct mv_panels {
     mv_panel_facts *facts;
     mv_slot *heap, *flames, *table, *findings, *history;
 
-    bool by_address; /* segments in order of address */
-
-    uint8_t flame_source; /* mv_flames_source */
-    bool by_blocks, is_inverted, has_all_frames;
-    uint64_t focus;       /* path of the focused node; 0: all */
     uint32_t flame_first; /* the level at the top of the pane */
     mv_filter filter;     /* made from filter_text: which boxes match */
     mv_arena filter_arena;
     char filter_text[MV_SEARCH_TEXT];
 
-    uint8_t table_kind; /* mv_listing_kind */
-    uint32_t sort[MV_LISTING_COUNT];
-    bool is_ascending[MV_LISTING_COUNT];
     uint32_t table_first[MV_LISTING_COUNT];
     uint32_t table_cursor; /* the cursor's event when the list was last scrolled to it */
 
     uint32_t details_first;
     uint32_t details_of; /* the allocation that scroll and unfolded belong to */
-    uint64_t unfolded;   /* bits: unfolded runs of frames outside the user's code */
 
     uint32_t report_first;
-    uint32_t report_shown; /* the row that was clicked last, or MV_NO_ROW */
     const mv_document_device *report_of;
 
     /* Answers that the last frame painted; each is valid until the next frame asks. */
@@ -149,6 +139,20 @@ struct mv_panels {
 const mv_panel_facts *mv_panels_facts(mv_panels *panels, const mv_document_device *device);
 
 /* ---- for the panes ------------------------------------------------------------------------ */
+
+/* The allocation that the details are about: the pinned one, or the one under the pointer. */
+uint32_t mv_details_alloc(const mv_view *view);
+
+/* Tables begin with the largest first, except for markers. */
+static inline bool mv_tables_is_ascending(uint32_t kind, bool is_turned)
+{
+    return is_turned != (kind == MV_LISTING_MARKERS);
+}
+
+static inline bool mv_tables_is_turned(uint32_t kind, bool is_ascending)
+{
+    return is_ascending != (kind == MV_LISTING_MARKERS);
+}
 
 /* The shown device and its document; false, and a line that says so, when there is none yet. */
 bool mv_panels_device(mv_view *view, mv_box box, const mv_document **document,

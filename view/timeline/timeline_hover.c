@@ -277,7 +277,8 @@ static bool is_looking(const mv_plot *p)
 
     if (p->pane->is_easing || p->pane->is_zooming) /* the picture comes to rest soon */
         return false;
-    return view->focus == MV_FOCUS_PANES && !view->has_help && mv_ui_is_hot(p->ui, p->plot) &&
+    return view->desk->focus == MV_FOCUS_PANES && !view->desk->has_help &&
+           mv_ui_is_hot(p->ui, p->plot) &&
            (p->pane->drag.kind == MV_DRAG_NONE || p->pane->drag.kind == MV_DRAG_PRESSED);
 }
 

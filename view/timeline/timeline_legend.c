@@ -353,7 +353,7 @@ static void paint_use(mv_plot *p, mv_box *box)
         swatch.w = mv_ui_px(p->ui, 20);
         swatch.y += 4;
         swatch.h -= 8;
-        mv_ui_fill(p->ui, swatch, mv_fullness_colour(level, p->view->is_dark));
+        mv_ui_fill(p->ui, swatch, mv_fullness_colour(level, p->view->desk->is_dark));
         mv_ui_text(p->ui, row, MV_UI_SMALL, p->ui->theme->text, MV_ANCHOR_START,
                    mv_fullness_name(level));
     }

@@ -70,7 +70,7 @@ static void tint_column(const mv_plot *p, const mv_tile *tile, uint32_t column,
         if (rank == MV_NO_ROW)
             continue;
         if (level && level[rank])
-            colour = mv_fullness_colour(level[rank] - 1u, p->view->is_dark);
+            colour = mv_fullness_colour(level[rank] - 1u, p->view->desk->is_dark);
         *pixel = shade(colour, rank, is_edge);
     }
 }

@@ -1,0 +1,113 @@
+/* The state of a view: all that the user chose, as plain data. view/intents/ writes it; all others
+ * read it. Its members are rows of view_state.def. */
+#ifndef MV_VIEW_STATE_H
+#define MV_VIEW_STATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/lives/lives.h"
+
+typedef enum { MV_MAIN_TIMELINE, MV_MAIN_SEGMENTS, MV_MAIN_STATE, MV_MAIN_COUNT } mv_main_view;
+typedef enum { MV_TAB_FLAME, MV_TAB_TABLES, MV_TAB_DETAILS, MV_TAB_REPORTS, MV_TAB_COUNT } mv_tab;
+
+#define MV_COLOUR_LIST(X)        \
+    X(SITE, "line of your code") \
+    X(STACK, "stack")            \
+    X(CATEGORY, "category")      \
+    X(SIZE, "size")              \
+    X(LIFETIME, "lifetime")      \
+    X(STREAM, "stream")          \
+    X(POOL, "pool")
+
+typedef enum {
+#define MV_COLOUR_ENUM(name, text) MV_COLOUR_##name,
+    MV_COLOUR_LIST(MV_COLOUR_ENUM)
+#undef MV_COLOUR_ENUM
+        MV_COLOUR_COUNT
+} mv_colour_mode;
+
+/* What is done with the hits of a search. */
+typedef enum { MV_SHOW_ALL, MV_SHOW_HIGHLIGHT, MV_SHOW_ISOLATE, MV_SHOW_COUNT } mv_show;
+
+/* What has the keyboard instead of the panes. */
+typedef enum {
+    MV_FOCUS_PANES,
+    MV_FOCUS_SEARCH,
+    MV_FOCUS_PALETTE,
+    MV_FOCUS_OPEN,
+    MV_FOCUS_EXPORT,
+    MV_FOCUS_DEVICES, /* a list: arrows and Enter, no text */
+    MV_FOCUS_COUNT
+} mv_focus;
+
+enum { MV_SEARCH_TEXT = 256 /* most bytes of a search */, MV_MOST_TABLES = 8 };
+
+/* Kinds of members. */
+#define MV_STATE_FLAG(name)   bool name;
+#define MV_STATE_CHOICE(name) uint8_t name; /* a number of one of `words` */
+#define MV_STATE_COUNT(name)  uint32_t name;
+#define MV_STATE_ROW(name)    uint32_t name; /* MV_NO_ROW: none */
+#define MV_STATE_BYTES(name)  uint64_t name;
+#define MV_STATE_REAL(name)   double name;               /* finite */
+#define MV_STATE_TEXT(name)   char name[MV_SEARCH_TEXT]; /* UTF-8; zeros to its end */
+#define MV_STATE_NONE(...)
+
+/* Where the user is. */
+typedef struct {
+#define MV_STATE_PLACE(kind, name, first, words) MV_STATE_##kind(name)
+#define MV_STATE_PLACES(kind, name, count)       MV_STATE_##kind(name[count])
+#define MV_STATE_DESK                            MV_STATE_NONE
+#define MV_STATE_MOMENT                          MV_STATE_NONE
+#include "view/state/view_state.def"
+#undef MV_STATE_PLACE
+#undef MV_STATE_PLACES
+#undef MV_STATE_DESK
+#undef MV_STATE_MOMENT
+} mv_view_state;
+
+/* How the window is set, wherever the user is. */
+typedef struct {
+#define MV_STATE_PLACE                            MV_STATE_NONE
+#define MV_STATE_PLACES                           MV_STATE_NONE
+#define MV_STATE_DESK(kind, name, first, words)   MV_STATE_##kind(name)
+#define MV_STATE_MOMENT(kind, name, first, words) MV_STATE_##kind(name)
+#include "view/state/view_state.def"
+#undef MV_STATE_PLACE
+#undef MV_STATE_PLACES
+#undef MV_STATE_DESK
+#undef MV_STATE_MOMENT
+} mv_view_desk;
+
+/* The first values. */
+extern const mv_view_state mv_view_state_first;
+extern const mv_view_desk mv_view_desk_first;
+
+/* A member, for those who go through all of them. */
+typedef enum {
+    MV_MEMBER_FLAG,
+    MV_MEMBER_CHOICE,
+    MV_MEMBER_COUNT,
+    MV_MEMBER_ROW,
+    MV_MEMBER_BYTES,
+    MV_MEMBER_REAL,
+    MV_MEMBER_TEXT
+} mv_member_kind;
+
+typedef struct {
+    const char *name;
+    const char *words; /* of CHOICE, with a space between */
+    uint32_t kind;     /* mv_member_kind */
+    uint32_t count;    /* 1; more: an array */
+    size_t offset, size;
+    bool is_of_desk; /* else of mv_view_state */
+    bool is_kept;    /* in a session */
+} mv_state_member;
+
+extern const mv_state_member mv_state_members[];
+extern const uint32_t mv_state_member_count;
+
+bool mv_view_state_is_equal(const mv_view_state *a, const mv_view_state *b);
+
+#endif
