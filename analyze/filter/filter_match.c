@@ -273,19 +273,14 @@ static void set_stream(const filter_matcher *m, mv_stream_id stream, row_facts *
 static row_facts alloc_facts(const filter_matcher *m, uint32_t i)
 {
     const mv_alloc_lives *a = &m->lives->allocs;
-    const mv_segment_lives *s = &m->lives->segments;
-    bool is_placed = a->segment[i] < s->count;
     row_facts row = {.addr = a->addr[i],
                      .bytes = a->block[i],
                      .life = life_of(a->birth[i], a->freed[i]),
-                     .pool = is_placed ? s->pool[a->segment[i]] : MV_NO_POOL,
+                     .pool = mv_alloc_pool(m->lives, i),
                      .is_leaked = m->is_leaked && m->is_leaked[i],
                      .category = m->categories.of_alloc ? m->categories.of_alloc[i] : 0};
 
-    if (a->birth[i] != MV_BEFORE)
-        set_stream(m, m->lives->events.stream[a->birth[i]], &row);
-    else if (is_placed)
-        set_stream(m, s->stream[a->segment[i]], &row);
+    set_stream(m, mv_alloc_stream(m->lives, i), &row);
     return row;
 }
 

@@ -167,4 +167,24 @@ static inline mv_stack_id mv_block_stack(const mv_trace *trace, uint32_t block)
     return stack.row == MV_EMPTY_STACK.row ? MV_NO_STACK : stack;
 }
 
+/* The stream that an allocation was made on: that of its event, or of its segment when there is
+ * none. MV_NO_ROW when the file does not tell. */
+static inline mv_stream_id mv_alloc_stream(const mv_lives *lives, uint32_t alloc)
+{
+    uint32_t segment = lives->allocs.segment[alloc], birth = lives->allocs.birth[alloc];
+
+    if (birth != MV_BEFORE)
+        return lives->events.stream[birth];
+    return segment < lives->segments.count ? lives->segments.stream[segment]
+                                           : (mv_stream_id){MV_NO_ROW};
+}
+
+/* The pool of its segment; MV_NO_POOL when the file does not tell. */
+static inline mv_pool_id mv_alloc_pool(const mv_lives *lives, uint32_t alloc)
+{
+    uint32_t segment = lives->allocs.segment[alloc];
+
+    return segment < lives->segments.count ? lives->segments.pool[segment] : MV_NO_POOL;
+}
+
 #endif

@@ -271,7 +271,7 @@ Test(pane_timeline, a_row_of_the_legend_searches)
     cr_assert(mvt_scene_says(&view->ui.scene, "train.py:62 forward"));
     cr_assert(mv_view_do(view, MV_DO_legend_row, 0));
     mv_view_frame(view, 1280, 720, 0);
-    cr_assert_str_eq(view->now->search, "\"train.py:62:forward\"");
+    cr_assert_str_eq(view->now->search, "site:train.py:62");
     cr_assert_not_null(view->matches);
     cr_assert_gt(view->matches->matches, 0);
 }

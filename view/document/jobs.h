@@ -17,7 +17,7 @@
 typedef struct mv_jobs mv_jobs;
 typedef struct mv_slot mv_slot;
 
-enum { MV_ASK_MOST = 512 }; /* bytes of an ask */
+enum { MV_ASK_MOST = 4096 }; /* bytes of an ask */
 
 /* Finds the answer, in `arena`, which lives as long as the answer. NULL: there is none. */
 typedef void *mv_job_fn(mv_arena *arena, void *context, const void *ask);

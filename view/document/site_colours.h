@@ -8,31 +8,20 @@
 #include "viz/core/index.h"
 #include "viz/scene/palette.h"
 
-enum { MV_NAMED_SITES = MV_SITE_COLOURS };
+enum { MV_NAMED_SITES = MV_SITE_COLOURS }; /* lines with a colour of their own */
 
-/* A colour independent of the theme: rows of mv_site_colour, then of mv_muted_colour, then these.
- */
-enum {
-    MV_HUE_MUTED = MV_SITE_COLOURS,
-    MV_HUE_NO_STACK = MV_SITE_COLOURS + MV_MUTED_COLOURS,
-    MV_HUE_NATIVE,
-    MV_HUE_LEAK,
-    MV_HUE_REST
-};
+/* A colour independent of the theme: rows of mv_site_colour, then of mv_muted_colour, then that of
+ * stacks without Python. */
+enum { MV_HUE_MUTED = MV_SITE_COLOURS, MV_HUE_NATIVE = MV_SITE_COLOURS + MV_MUTED_COLOURS };
 
 typedef struct {
-    mv_frame_id frame; /* the line: of mv_culprit_frame */
-    uint64_t bytes;    /* bytes allocated by it at the peak */
-    uint8_t hue;
-} mv_named_site;
-
-typedef struct {
-    uint32_t stacks;   /* of the trace */
-    uint8_t *of_stack; /* [stacks + 1] the last one is for MV_NO_STACK */
-    uint8_t
-        *by_content; /* [stacks + 1] the same, by all frames of the stack: equal in every file */
-    uint32_t named_count; /* most bytes first */
-    mv_named_site named[MV_NAMED_SITES];
+    uint32_t stacks; /* of the trace */
+    uint32_t line_count;
+    uint32_t *line_of_stack; /* [stacks] row of lines; MV_NO_ROW: the stack is empty */
+    mv_frame_id *line_frame; /* [line_count] of mv_culprit_frame */
+    mv_stack_id *line_stack; /* [line_count] the first stack of the line */
+    uint8_t *line_hue;       /* [line_count] */
+    uint8_t *by_content;     /* [stacks] hues by all frames of the stack: equal in every file */
 } mv_site_colours;
 
 /* O(frames of all stacks + what is alive after `peak_event`). `kinds` from mv_frame_kinds. Fails

@@ -179,12 +179,6 @@ void mv_view_say(mv_view *view, bool is_alarm, const char *format, ...)
 /* The colour of an allocation in the current mode: the same in every pane. */
 uint32_t mv_view_colour(const mv_view *view, uint32_t alloc);
 
-/* The steps of sizes (below 64 KiB, 1 MiB, 16 MiB, 256 MiB, 4 GiB, more) and of lifetimes (below 10
- * events, 100, 1,000, 10,000, 100,000, more) that have a colour each. */
-enum { MV_COLOUR_STEPS = 6, MV_NEVER_FREED = 99 };
-uint32_t mv_size_step(uint64_t bytes);
-uint32_t mv_life_step(const mv_alloc_lives *allocs, uint32_t alloc);
-
 /* Changes whenever mv_view_colour may return other colours: pictures that panes keep depend on it.
  */
 uint64_t mv_view_colour_key(const mv_view *view);

@@ -59,10 +59,29 @@ static bool is_near(const mv_plot *p, float x, uint32_t event)
     return fabsf(mv_viewport_x(&p->at, event) - x) <= mv_ui_px(p->ui, GRIP);
 }
 
+/* The edge between the plot and the legend. */
+static bool is_on_edge(const mv_plot *p, float x, float y)
+{
+    float grip = mv_ui_px(p->ui, GRIP);
+
+    return p->legend.w > 0 && y >= p->legend.y && y < p->legend.y + p->legend.h &&
+           x >= p->legend.x - 2 * grip && x < p->legend.x;
+}
+
+static void widen_legend(mv_plot *p, const mv_input *input)
+{
+    float right = p->legend.x + p->legend.w + mv_ui_px(p->ui, MV_UI_PAD);
+    float width = (right - input->x) / p->ui->scale;
+
+    mv_view_write_desk(p->view)->legend_width = (double)fminf(fmaxf(width, 1), 4000);
+}
+
 static mv_drag_kind drag_at(const mv_plot *p, const mv_input *input, mv_drag *drag)
 {
     const mv_view_state *now = p->view->now;
 
+    if (is_on_edge(p, input->x, input->y))
+        return MV_DRAG_LEGEND;
     if (mv_box_has(p->ruler, input->x, input->y))
         return MV_DRAG_SCRUB;
     if (!mv_box_has(p->plot, input->x, input->y))
@@ -149,6 +168,9 @@ static bool drag_on(mv_plot *p, const mv_input *input)
         return true;
     case MV_DRAG_SCRUB:
         scrub(p, input);
+        return true;
+    case MV_DRAG_LEGEND:
+        widen_legend(p, input);
         return true;
     default:
         return false;

@@ -13,7 +13,6 @@ enum {
     LEAST_ROW = 5, /* of a row */
     ROW = 15,      /* approximately */
     MOST_ROW = 40,
-    LEGEND = 270,
     LABEL = 44 /* least width of a text in a block */
 };
 
@@ -30,9 +29,7 @@ typedef struct {
 /* Cuts off the space of the legend: none in a narrow pane. */
 static mv_box cut_legend(const mv_view *view, mv_box *box)
 {
-    float width = mv_ui_px(&view->ui, LEGEND);
-
-    return mv_box_cut_right(box, box->w > 3 * width ? width : 0);
+    return mv_box_cut_right(box, mv_legend_width(view, box->w));
 }
 
 static mv_box rows_of(const mv_view *view, mv_box box)

@@ -42,7 +42,7 @@ typedef enum {
     MV_FOCUS_COUNT
 } mv_focus;
 
-enum { MV_SEARCH_TEXT = 256 /* most bytes of a search */, MV_MOST_TABLES = 8 };
+enum { MV_SEARCH_TEXT = 2048 /* most bytes of a search */, MV_MOST_TABLES = 8 };
 
 /* Kinds of members. */
 #define MV_STATE_FLAG(name)   bool name;

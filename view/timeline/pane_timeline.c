@@ -12,8 +12,6 @@ enum {
     HEAD = 20,
     GUTTER = 78,
     RULER = 22,
-    LEGEND = 262,
-    LEAST_FOR_LEGEND = 840,
     SPIKES = 13
 };
 
@@ -59,6 +57,8 @@ void mv_timeline_pane_close(mv_view *view)
     mv_timeline_pane *pane = view->timeline;
 
     mv_tiles_close(pane->tiles);
+    mv_legend_release(&pane->legend);
+    mv_legend_release(&pane->counting);
     mv_arena_release(&pane->hit_arena);
     mv_arena_release(&pane->arena);
     view->timeline = NULL;
@@ -159,10 +159,11 @@ static void place(mv_plot *p, mv_box box)
     const mv_ui *ui = p->ui;
     float pad = mv_ui_px(ui, MV_UI_PAD), gap = mv_ui_px(ui, 2);
     mv_box rest = {roundf(box.x), roundf(box.y), floorf(box.w), floorf(box.h)};
+    float legend = mv_legend_width(p->view, rest.w);
 
     p->head = mv_box_cut_top(&rest, mv_ui_px(ui, HEAD));
-    if (rest.w >= mv_ui_px(ui, LEAST_FOR_LEGEND)) {
-        p->legend = mv_box_cut_right(&rest, mv_ui_px(ui, LEGEND));
+    if (legend > 0) {
+        p->legend = mv_box_cut_right(&rest, legend);
         mv_box_cut_right(&p->legend, pad);
     }
     mv_box_cut_right(&rest, pad);

@@ -11,7 +11,8 @@
  *     timeline_lanes.c      annotations, steps, marks, spikes
  *     timeline_select.c     cursor and interval
  *     timeline_hover.c      the allocation under the pointer, the pinned one
- *     timeline_legend.c     what the colours mean
+ *     legend_count.c        the bytes of each colour
+ *     timeline_legend.c     its rows
  *     timeline_segments.c   segments, by how full they are
  *     timeline_compare.c    the compared device
  *     pane_minimap.c        the whole trace, and where the window is */
@@ -20,6 +21,7 @@
 
 #include "view/frame/view.h"
 #include "view/timeline/alignment.h"
+#include "view/timeline/legend_count.h"
 #include "view/timeline/mark_lanes.h"
 #include "view/timeline/segment_use.h"
 #include "view/timeline/timeline_rows.h"
@@ -48,33 +50,13 @@ typedef struct {
 
 enum { MV_MOST_TINTED = 96, MV_MOST_CLASSES = 1024 };
 
-/* A row of the legend: bytes alive at a moment in one group of colours. */
-typedef struct {
-    uint64_t key;   /* of the group */
-    uint64_t bytes; /* bytes of the group that are alive */
-    uint32_t blocks;
-    uint32_t alloc; /* the largest allocation */
-} mv_legend_group;
-
-typedef struct {
-    /* what was asked */
-    const mv_document_device *device;
-    uint64_t colours;
-    uint32_t event;
-    /* progress: the next rank to look at */
-    uint32_t next;
-    uint32_t count;          /* number of groups */
-    mv_legend_group *groups; /* a hash table while counting; sorted by bytes when done */
-    uint64_t bytes;          /* bytes of all groups */
-    bool is_done;
-} mv_legend;
-
 typedef enum {
     MV_DRAG_NONE,
     MV_DRAG_PRESSED,  /* a click, if the pointer does not move */
     MV_DRAG_INTERVAL, /* the interval's other end follows the pointer */
     MV_DRAG_PAN,
     MV_DRAG_SCRUB,  /* the cursor follows the pointer */
+    MV_DRAG_LEGEND, /* the legend's edge follows the pointer */
     MV_DRAG_WINDOW, /* in the minimap: drags the window, or one edge of it */
     MV_DRAG_WINDOW_FROM,
     MV_DRAG_WINDOW_TO
@@ -166,6 +148,7 @@ struct mv_timeline_pane {
     uint64_t hit_rows;     /* the rows that `stack` was made for; 0: none */
 
     mv_legend legend, counting; /* the shown one; the one being counted */
+    mv_legend_rows legend_rows; /* of the last frame: a click names one of them */
     mv_drag drag;
     mv_box plot, map; /* of the last frame */
     mv_viewport at, map_at;

@@ -28,6 +28,7 @@ typedef struct {
     mv_callouts callouts;            /* texts in the plot */
     const mv_document_device *other; /* that is compared; NULL: none */
     mv_alignment to;                 /* how it is laid over the shown one */
+    mv_tile_frame tiles;             /* of this frame; 0: none */
 } mv_plot;
 
 /* False when there is no device, no rows or no room yet; a message is painted instead. */
@@ -105,10 +106,10 @@ bool mv_plot_hit(mv_plot *p, float x, float y, uint32_t *event, mv_hit *out);
 void mv_plot_legend(mv_plot *p);
 /* A row with a piece of a line, cut off the box. */
 void mv_plot_key_line(mv_plot *p, mv_box *box, uint32_t colour, bool is_dashed, const char *text);
-const char *mv_plot_stream(mv_plot *p, mv_stream_id stream);
-const char *mv_plot_pool(mv_plot *p, mv_pool_id pool);
 /* What finds the allocations of a row of the legend; false: nothing does. */
 bool mv_legend_search(mv_view *view, uint64_t row, char out[MV_SEARCH_TEXT]);
+/* Its width in a pane of this width: the user's, or what suits; 0: there is no room. */
+float mv_legend_width(const mv_view *view, float pane);
 /* The legend alone: for panes whose blocks have the same colours. Of `p` it needs the view and the
  * device. */
 void mv_plot_colours(mv_plot *p, mv_box box);

@@ -208,7 +208,7 @@ static void describe_segment(mv_plot *p, uint32_t rank, uint32_t event, tip *t)
     uint32_t row = p->lives->allocs.segment[rank];
     uint64_t size = p->index->bytes[rank];
     uint64_t used = mv_segment_used(&p->device->index, p->index, rank, event);
-    char text[MV_SIZE_TEXT];
+    char text[MV_SIZE_TEXT], pool[MV_GROUP_LABEL], stream[MV_GROUP_LABEL];
     mv_scene *scene = &p->ui->scene;
 
     say(t, sized(p, s->is_expandable[row] ? "mapped range of " : "segment of ", size));
@@ -216,7 +216,8 @@ static void describe_segment(mv_plot *p, uint32_t rank, uint32_t event, tip *t)
                            size ? 100.0 * (double)used / (double)size : 0));
     say(t, mv_scene_format(scene, "%s blocks, %s, %s",
                            s->kind[row] == MV_SEGMENT_SMALL ? "small" : "large",
-                           mv_plot_pool(p, s->pool[row]), mv_plot_stream(p, s->stream[row])));
+                           mv_pool_label(p->trace, s->pool[row], pool),
+                           mv_stream_label(p->trace, s->stream[row], stream)));
     say(t, life(p, rank));
 }
 

@@ -1,250 +1,129 @@
-/* What the colours mean, with the bytes of each at the cursor. They are added up a part in each
- * frame, so that no frame waits. */
+/* What the colours and lines mean, with the bytes of each. */
 #include <math.h>
 #include <string.h>
 
 #include "base/size.h"
-#include "base/sort.h"
 #include "view/timeline/plot.h"
+#include "viz/scene/distinct_texts.h"
+#include "viz/scene/fullness_scale.h"
 
-enum { PART = 10000, GROUPS = 4096, ROW = 19, SWATCH = 11, LABEL = 256 };
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
-static const uint64_t is_leak_key = 1ull << 40, no_stack_key = 1ull << 41, rest_key = 1ull << 42;
+enum {
+    PART = 20000,
+    ROW = 19,
+    SWATCH = 11,
+    SHARE = 40,
+    AMOUNT = 64,
+    LEAST = 200,
+    USUAL = 262,
+    WIDE = 440
+};
 
-/* ---- groups ------------------------------------------------------------------------------- */
-
-static bool is_by_line(const mv_plot *p)
+float mv_legend_width(const mv_view *view, float pane)
 {
-    return p->view->now->colour == MV_COLOUR_SITE || p->view->now->colour == MV_COLOUR_STACK;
+    float scale = view->ui.scale, chosen = (float)view->desk->legend_width;
+    float width = chosen > 0 ? chosen : fminf(fmaxf(0.23f * pane / scale, USUAL), WIDE);
+
+    width = roundf(fmaxf(width, LEAST) * scale);
+    return pane >= 3.2f * USUAL * scale ? fminf(width, roundf(pane / 2)) : 0;
 }
 
-/* The row of a stream or pool is that of the segment, like its colour. */
-static uint32_t segment_row(const mv_plot *p, uint32_t alloc)
-{
-    const mv_segment_lives *s = &p->device->lives.segments;
-    uint32_t segment = p->device->lives.allocs.segment[alloc];
+/* ---- counting ----------------------------------------------------------------------------- */
 
-    if (segment >= s->count)
-        return MV_NO_ROW;
-    return p->view->now->colour == MV_COLOUR_STREAM ? s->stream[segment].row : s->pool[segment].row;
+static uint64_t search_key(const mv_view *view)
+{
+    if (!view->matches)
+        return 0;
+    return XXH3_64bits(view->now->search, strlen(view->now->search)) | 1;
 }
 
-/* What the allocations of one row have in common. */
-static uint64_t group_key(const mv_plot *p, uint32_t alloc)
+/* What the tiles of the window are; 0: it is moving. */
+static uint64_t tiles_key(const mv_plot *p)
 {
-    const mv_alloc_lives *a = &p->device->lives.allocs;
-    bool is_judged = mv_view_is_judged(p->view);
-    uint64_t leak = is_judged && p->device->leaks.is_leaked[alloc] ? is_leak_key : 0;
+    uint64_t key = 1;
 
-    switch (p->view->now->colour) {
-    case MV_COLOUR_CATEGORY:
-        return is_judged ? p->device->attribution.categories.of_alloc[alloc] : MV_CATEGORY_UNKNOWN;
-    case MV_COLOUR_SIZE:
-        return mv_size_step(a->block[alloc]);
-    case MV_COLOUR_LIFETIME:
-        return mv_life_step(a, alloc);
-    case MV_COLOUR_STREAM:
-    case MV_COLOUR_POOL:
-        return segment_row(p, alloc);
-    default:
-        break;
+    if (p->pane->is_easing || p->pane->is_zooming || p->tiles.missing > 0)
+        return 0;
+    for (uint32_t i = 0; i < p->tiles.count; i++) {
+        const mv_tile_quad *q = &p->tiles.quads[i];
+        struct {
+            uint64_t serial;
+            float x, y, w, h;
+        } part = {q->tile->serial, q->from_x, q->from_y, q->from_w, q->from_h};
+        key = XXH3_64bits_withSeed(&part, sizeof part, key);
     }
-    if (a->stack[alloc].row >= p->trace->stacks.count)
-        return no_stack_key | leak;
-    return mv_culprit_frame(p->trace, p->document->sites.kinds, a->stack[alloc]).row | leak;
+    return key | 1;
 }
 
-/* When the table is half full, all new groups share one row: no one reads that many. */
-static mv_legend_group *group_of(mv_legend *l, uint64_t key)
+static bool is_in_window(const mv_plot *p, uint32_t event)
 {
-    uint32_t at = (uint32_t)(key * 0x9e3779b97f4a7c15u >> 40) % GROUPS;
+    return event == MV_BEFORE ? p->shown.first == 0
+                              : event >= p->shown.first && event < p->shown.end;
+}
 
-    while (l->groups[at].blocks && l->groups[at].key != key)
-        at = (at + 1) % GROUPS;
-    if (l->groups[at].blocks == 0) {
-        if (l->count >= GROUPS / 2 && key != rest_key)
-            return group_of(l, rest_key);
-        l->groups[at].key = key;
-        l->count++;
+/* A window that moves keeps what was counted for it, so that rows do not flicker. */
+static mv_legend_ask ask_of(const mv_plot *p)
+{
+    const mv_legend_ask *last = &p->pane->legend.ask;
+    mv_legend_ask ask;
+
+    memset(&ask, 0, sizeof ask);
+    ask.device = p->device;
+    ask.colours = mv_view_colour_key(p->view);
+    ask.search = search_key(p->view);
+    ask.event = ask.high = p->view->now->cursor;
+    if (!p->rows)
+        return ask;
+    ask.only = p->rows->only ? p->rows->ask.id : 0;
+    ask.tiles = tiles_key(p);
+    ask.high = p->most.allocated_event;
+    if (!is_in_window(p, ask.event))
+        ask.event = ask.high;
+    if (ask.tiles == 0 && p->pane->legend.is_done && last->device == ask.device &&
+        last->colours == ask.colours && last->only == ask.only) {
+        ask.tiles = last->tiles;
+        ask.high = last->high;
     }
-    return &l->groups[at];
+    return ask;
 }
 
-static void count_alloc(const mv_plot *p, mv_legend *l, uint32_t alloc)
+static bool is_of(const mv_legend *l, const mv_legend_ask *ask)
 {
-    const mv_index *x = &p->device->index;
-    mv_legend_group *g = group_of(l, group_key(p, alloc));
-
-    if (g->blocks == 0 || x->bytes[alloc] > x->bytes[g->alloc])
-        g->alloc = alloc;
-    g->bytes += x->bytes[alloc];
-    g->blocks++;
-    l->bytes += x->bytes[alloc];
+    return memcmp(&l->ask, ask, sizeof *ask) == 0;
 }
 
-static int most_bytes_first(const void *left, const void *right, const void *context)
+static void update(mv_plot *p, const mv_colouring *colouring)
 {
-    const mv_legend_group *a = left, *b = right;
-
-    (void)context;
-    if ((a->key & is_leak_key) != (b->key & is_leak_key) && a->blocks && b->blocks)
-        return a->key & is_leak_key ? -1 : 1;
-    if (a->bytes != b->bytes)
-        return a->bytes < b->bytes ? 1 : -1;
-    return a->key < b->key ? -1 : a->key > b->key;
-}
-
-/* Continues counting; a finished count is the one that is shown. */
-static void count_part(mv_plot *p)
-{
-    mv_legend *l = &p->pane->counting;
-    const mv_index *x = &p->device->index;
-    uint32_t born = mv_index_born(x, l->event), left = PART;
-    bool is_whole = !p->view->opts.is_threaded;
+    mv_timeline_pane *pane = p->pane;
+    mv_legend_ask ask = ask_of(p);
+    uint32_t part = p->view->opts.is_threaded ? PART : UINT32_MAX;
+    mv_legend_source from = {.colouring = *colouring,
+                             .index = &p->device->index,
+                             .only = p->rows ? p->rows->only : NULL,
+                             .matches = p->view->matches,
+                             .tiles = p->rows ? &p->tiles : NULL,
+                             .spikes = p->spike_of,
+                             .spike_count = p->rows ? (uint32_t)p->plot.w : 0};
     mv_legend shown;
 
-    for (l->next = mv_index_next(x, l->next, born, l->event);
-         l->next < born && (is_whole || left > 0); left--) {
-        if (mv_index_is_alive(x, l->next, l->event))
-            count_alloc(p, l, l->next);
-        l->next = mv_index_next(x, l->next + 1, born, l->event);
-    }
-    if (l->next < born) {
+    if (pane->legend.is_done && is_of(&pane->legend, &ask))
+        return;
+    if (!is_of(&pane->counting, &ask) &&
+        !mv_legend_begin(&pane->counting, &pane->arena, &ask, colouring))
+        return;
+    if (!mv_legend_count(&pane->counting, &pane->arena, &from, part)) {
         p->ui->is_animating = true;
         return;
     }
-    mv_sort_by(&p->pane->arena, l->groups, GROUPS, sizeof *l->groups, most_bytes_first, NULL);
-    l->is_done = true;
-    shown = p->pane->legend;
-    p->pane->legend = *l;
-    *l = shown;
-    l->device = NULL;
+    shown = pane->legend;
+    pane->legend = pane->counting;
+    pane->counting = shown;
+    pane->counting.ask.device = NULL;
 }
 
-static bool is_of(const mv_legend *l, const mv_plot *p, uint64_t colours, uint32_t event)
-{
-    return l->device == p->device && l->colours == colours && l->event == event;
-}
-
-static bool begin_count(mv_plot *p, uint64_t colours, uint32_t event)
-{
-    mv_legend *l = &p->pane->counting;
-    mv_legend_group *groups = l->groups;
-
-    if (!groups)
-        groups = mv_push_array(&p->pane->arena, mv_legend_group, GROUPS);
-    if (!groups)
-        return false;
-    memset(groups, 0, GROUPS * sizeof *groups);
-    *l = (mv_legend){.device = p->device, .colours = colours, .event = event, .groups = groups};
-    return true;
-}
-
-static void update(mv_plot *p, uint32_t event)
-{
-    mv_timeline_pane *pane = p->pane;
-    uint64_t colours = mv_view_colour_key(p->view);
-
-    if (pane->legend.is_done && is_of(&pane->legend, p, colours, event))
-        return;
-    if (is_of(&pane->counting, p, colours, event) || begin_count(p, colours, event))
-        count_part(p);
-}
-
-/* ---- labels ------------------------------------------------------------------------------- */
-
-const char *mv_plot_stream(mv_plot *p, mv_stream_id stream)
-{
-    const mv_streams *s = &p->trace->streams;
-
-    if (stream.row >= s->count)
-        return "stream not known";
-    if (s->value[stream.row] == 0)
-        return "default stream";
-    return mv_scene_format(&p->ui->scene, "stream 0x%llx",
-                           (unsigned long long)s->value[stream.row]);
-}
-
-const char *mv_plot_pool(mv_plot *p, mv_pool_id pool)
-{
-    const mv_pools *pools = &p->trace->pools;
-
-    if (pool.row >= pools->count)
-        return "pool not known";
-    if (pool.row == MV_DEFAULT_POOL.row)
-        return "default pool";
-    return mv_scene_format(&p->ui->scene, "pool (%llu, %llu)",
-                           (unsigned long long)pools->a[pool.row],
-                           (unsigned long long)pools->b[pool.row]);
-}
-
-static const char *line_label(mv_plot *p, const mv_legend_group *g)
-{
-    char label[LABEL];
-
-    mv_culprit_label(p->trace, p->document->sites.kinds, p->device->lives.allocs.stack[g->alloc],
-                     label, sizeof label);
-    return mv_scene_format(&p->ui->scene, "%s%s", g->key & is_leak_key ? "leak: " : "", label);
-}
-
-static const char *label_of(mv_plot *p, const mv_legend_group *g)
-{
-    static const char *const sizes[MV_COLOUR_STEPS] = {"below 64 KiB", "below 1 MiB",
-                                                       "below 16 MiB", "below 256 MiB",
-                                                       "below 4 GiB",  "4 GiB and more"};
-    static const char *const lives[MV_COLOUR_STEPS] = {
-        "lives below 10 events", "below 100 events",     "below 1,000 events",
-        "below 10,000 events",   "below 100,000 events", "100,000 events and more"};
-
-    if (g->key == rest_key)
-        return "others";
-    switch (p->view->now->colour) {
-    case MV_COLOUR_CATEGORY:
-        return mv_view_is_judged(p->view) ? p->device->attribution.categories.name[g->key]
-                                          : "not known yet";
-    case MV_COLOUR_SIZE:
-        return sizes[g->key % MV_COLOUR_STEPS];
-    case MV_COLOUR_LIFETIME:
-        return g->key == MV_NEVER_FREED ? "never freed" : lives[g->key % MV_COLOUR_STEPS];
-    case MV_COLOUR_STREAM:
-        return mv_plot_stream(p, (mv_stream_id){(uint32_t)g->key});
-    case MV_COLOUR_POOL:
-        return mv_plot_pool(p, (mv_pool_id){(uint32_t)g->key});
-    default:
-        return line_label(p, g);
-    }
-}
-
-/* The words of a search for one row; false: there is none. */
-static bool search_words(const mv_plot *p, const mv_legend_group *g, char out[MV_SEARCH_TEXT])
-{
-    const mv_trace *t = p->trace;
-    mv_frame_id frame = {(uint32_t)g->key};
-    const char *file, *slash, *function;
-
-    if (!is_by_line(p) || g->key & (no_stack_key | rest_key) || frame.row >= t->frames.count)
-        return false;
-    function = mv_string_text(t, t->frames.function[frame.row]);
-    file = mv_string_text(t, t->frames.file[frame.row]);
-    slash = strrchr(file, '/');
-    if (t->frames.line[frame.row] == MV_NO_LINE || !*file)
-        snprintf(out, MV_SEARCH_TEXT, "\"%.200s\"", function);
-    else
-        snprintf(out, MV_SEARCH_TEXT, "\"%.120s:%lld:%.100s\"", slash ? slash + 1 : file,
-                 (long long)t->frames.line[frame.row], function);
-    return strchr(out + 1, '"') == out + strlen(out) - 1;
-}
-
-bool mv_legend_search(mv_view *view, uint64_t row, char out[MV_SEARCH_TEXT])
-{
-    const mv_legend *legend = &view->timeline->legend;
-    mv_plot p;
-
-    return mv_plot_open(&p, view, view->main_box) && legend->is_done && row < GROUPS &&
-           legend->device == p.device && search_words(&p, &legend->groups[row], out);
-}
-
-/* ---- painting ----------------------------------------------------------------------------- */
+/* ---- rows --------------------------------------------------------------------------------- */
 
 static const char *share_of(mv_plot *p, uint64_t bytes, uint64_t all)
 {
@@ -253,60 +132,137 @@ static const char *share_of(mv_plot *p, uint64_t bytes, uint64_t all)
     return bytes > 0 && share < 1 ? "<1 %" : mv_scene_format(&p->ui->scene, "%.0f %%", share);
 }
 
-static void row_texts(mv_plot *p, mv_box row, const char *label, uint64_t bytes, uint64_t all)
+static const char *row_tip(mv_plot *p, const mv_legend_row *row)
 {
+    char size[MV_SIZE_TEXT];
+
+    return mv_scene_format(&p->ui->scene, "%s: %s in %u blocks; click to search for %s", row->label,
+                           mv_size_text(size, row->bytes), row->blocks,
+                           row->blocks == 1 ? "it" : "them");
+}
+
+static float label_width(const mv_plot *p, mv_box box)
+{
+    return box.w - mv_ui_px(p->ui, SWATCH + 6) - mv_ui_px(p->ui, SHARE) - mv_ui_px(p->ui, AMOUNT) -
+           mv_ui_px(p->ui, 4);
+}
+
+static void paint_row(mv_plot *p, mv_box box, uint32_t index, const char *label)
+{
+    const mv_legend_row *row = &p->pane->legend_rows.row[index];
     const mv_theme *theme = p->ui->theme;
     char size[MV_SIZE_TEXT];
-    mv_box share = mv_box_cut_right(&row, mv_ui_px(p->ui, 40));
-    mv_box amount = mv_box_cut_right(&row, mv_ui_px(p->ui, 60));
+    mv_box swatch, share, amount;
 
-    mv_ui_text(p->ui, share, MV_UI_SMALL, theme->faint_text, MV_ANCHOR_END,
-               share_of(p, bytes, all));
-    mv_ui_text(p->ui, amount, MV_UI_SMALL, theme->text, MV_ANCHOR_END, mv_size_text(size, bytes));
-    row.w -= mv_ui_px(p->ui, 4);
-    mv_ui_text(p->ui, row, MV_UI_SMALL, theme->text, MV_ANCHOR_START, label);
-}
-
-static void paint_group(mv_plot *p, mv_box row, uint32_t index)
-{
-    const mv_legend *l = &p->pane->legend;
-    const mv_legend_group *g = &l->groups[index];
-    mv_box swatch = mv_box_cut_left(&row, mv_ui_px(p->ui, SWATCH + 6));
-    mv_box all = {swatch.x, row.y, swatch.w + row.w, row.h};
-
-    if (is_by_line(p)) {
-        if (mv_ui_is_hot(p->ui, all))
-            mv_ui_fill(p->ui, all, p->ui->theme->grid);
-        mv_ui_zone(p->ui, all, MV_DO_legend_row, index, NULL);
-    }
+    if (mv_ui_is_hot(p->ui, box))
+        mv_ui_fill(p->ui, box, theme->grid);
+    mv_ui_zone(p->ui, box, MV_DO_legend_row, index,
+               mv_ui_is_hot(p->ui, box) ? row_tip(p, row) : "");
+    swatch = mv_box_cut_left(&box, mv_ui_px(p->ui, SWATCH + 6));
+    share = mv_box_cut_right(&box, mv_ui_px(p->ui, SHARE));
+    amount = mv_box_cut_right(&box, mv_ui_px(p->ui, AMOUNT));
     swatch.w = swatch.h = mv_ui_px(p->ui, SWATCH);
-    swatch.y += roundf((row.h - swatch.h) / 2);
-    mv_ui_fill(p->ui, swatch, mv_view_colour(p->view, g->alloc));
-    row_texts(p, row, label_of(p, g), g->bytes, l->bytes);
+    swatch.y += roundf((box.h - swatch.h) / 2);
+    if (row->colour)
+        mv_ui_fill(p->ui, swatch, row->colour);
+    if (row->bytes)
+        mv_ui_text(p->ui, share, MV_UI_SMALL, theme->faint_text, MV_ANCHOR_END,
+                   share_of(p, row->bytes, p->pane->legend.all.bytes));
+    mv_ui_text(p->ui, amount, MV_UI_SMALL, row->bytes ? theme->text : theme->faint_text,
+               MV_ANCHOR_END, mv_size_text(size, row->bytes));
+    mv_ui_text(p->ui, box, MV_UI_SMALL, theme->text, MV_ANCHOR_START, label);
 }
 
-static void paint_groups(mv_plot *p, mv_box *box)
+static void paint_rows(mv_plot *p, mv_box *box, const mv_colouring *colouring)
 {
-    const mv_legend *l = &p->pane->legend;
+    mv_legend_rows *rows = &p->pane->legend_rows;
     float high = mv_ui_px(p->ui, ROW);
-    uint32_t rows = box->h > high ? (uint32_t)(box->h / high) : 0;
-    uint32_t named = l->count <= rows ? l->count : rows > 0 ? rows - 1 : 0;
-    uint64_t rest = l->bytes;
+    const char *labels[MV_LEGEND_MOST];
 
-    for (uint32_t i = 0; i < named; i++) {
-        rest -= l->groups[i].bytes;
-        paint_group(p, mv_box_cut_top(box, high), i);
-    }
-    if (named < l->count && rows > 0) {
-        mv_box row = mv_box_cut_top(box, high);
-        mv_box_cut_left(&row, mv_ui_px(p->ui, SWATCH + 6));
-        row_texts(p, row,
-                  mv_scene_format(&p->ui->scene,
-                                  is_by_line(p) ? "%u other lines of code" : "%u others",
-                                  l->count - named),
-                  rest, l->bytes);
+    mv_legend_choose(&p->pane->legend, colouring, p->ui->theme, &p->ui->scene,
+                     (uint32_t)fmaxf(0, box->h / high), rows);
+    for (uint32_t i = 0; i < rows->count; i++)
+        labels[i] = rows->row[i].label;
+    mv_labels_fit(&p->ui->scene, labels, rows->count, MV_UI_SMALL * p->ui->scale,
+                  label_width(p, *box));
+    for (uint32_t i = 0; i < rows->count; i++)
+        paint_row(p, mv_box_cut_top(box, high), i, labels[i]);
+}
+
+/* ---- what it tells about ------------------------------------------------------------------ */
+
+static void line(mv_plot *p, mv_box *box, uint32_t colour, const char *text)
+{
+    mv_box row = mv_box_cut_top(box, mv_ui_px(p->ui, ROW));
+
+    mv_ui_text(p->ui, row, MV_UI_SMALL, colour, MV_ANCHOR_START,
+               mv_label_fit(&p->ui->scene, text, MV_UI_SMALL * p->ui->scale, row.w));
+}
+
+static const char *sum_text(mv_plot *p, const char *what, mv_legend_sum sum)
+{
+    char size[MV_SIZE_TEXT];
+
+    return mv_scene_format(&p->ui->scene, "%s %s in %u block%s", what,
+                           mv_size_text(size, sum.bytes), sum.blocks, sum.blocks == 1 ? "" : "s");
+}
+
+/* "at the peak": the moment whose bytes the rows have. */
+static const char *moment_of(const mv_plot *p)
+{
+    const mv_legend_ask *ask = &p->pane->legend.ask;
+
+    if (ask->event == p->device->peak_event)
+        return "at the peak";
+    return ask->event == p->view->now->cursor ? "at the cursor" : "at the highest in view";
+}
+
+static void paint_title(mv_plot *p, mv_box *box)
+{
+    static const char *const titles[] = {
+#define MV_LEGEND_TITLE(name, text) "By " text,
+        MV_COLOUR_LIST(MV_LEGEND_TITLE)
+#undef MV_LEGEND_TITLE
+    };
+    const mv_legend *l = &p->pane->legend;
+    const mv_theme *theme = p->ui->theme;
+    char size[MV_SIZE_TEXT];
+
+    line(p, box, theme->faint_text,
+         mv_scene_format(&p->ui->scene, "%s, %s %s", titles[p->view->now->colour % MV_COLOUR_COUNT],
+                         mv_size_text(size, l->all.bytes), moment_of(p)));
+    if (l->ask.only) {
+        line(p, box, theme->text, sum_text(p, "hits:", l->all));
+        line(p, box, theme->faint_text, sum_text(p, "others, hidden:", l->hidden));
+    } else if (l->ask.search) {
+        line(p, box, theme->text, sum_text(p, "hits:", l->hits));
     }
 }
+
+void mv_plot_colours(mv_plot *p, mv_box box)
+{
+    mv_colouring colouring = mv_colouring_of(p->view);
+
+    p->pane->legend_rows.count = 0;
+    update(p, &colouring);
+    if (!p->pane->legend.is_done || p->pane->legend.ask.device != p->device ||
+        p->pane->legend.ask.colours != mv_view_colour_key(p->view))
+        return;
+    paint_title(p, &box);
+    paint_rows(p, &box, &colouring);
+}
+
+bool mv_legend_search(mv_view *view, uint64_t row, char out[MV_SEARCH_TEXT])
+{
+    const mv_legend_rows *rows = &view->timeline->legend_rows;
+    mv_colouring colouring = mv_colouring_of(view);
+
+    return row < rows->count && rows->device == colouring.device &&
+           rows->colours == mv_view_colour_key(view) &&
+           mv_legend_words(rows, &colouring, (uint32_t)row, out);
+}
+
+/* ---- lines -------------------------------------------------------------------------------- */
 
 void mv_plot_key_line(mv_plot *p, mv_box *box, uint32_t colour, bool is_dashed, const char *text)
 {
@@ -330,7 +286,7 @@ static void paint_keys(mv_plot *p, mv_box *box)
     if (p->of_segments) {
         mv_plot_key_line(p, box, theme->outline, false, "reserved by PyTorch");
         mv_plot_key_line(p, box, theme->active, true, "allocated: in use");
-    } else {
+    } else if (!p->rows->only) {
         mv_plot_key_line(p, box, theme->outline, false, "allocated: in use");
         if (p->has_pending)
             mv_plot_key_line(p, box, theme->active, true, "active: a stream may use it");
@@ -359,34 +315,11 @@ static void paint_use(mv_plot *p, mv_box *box)
     }
 }
 
-void mv_plot_colours(mv_plot *p, mv_box box)
-{
-    static const char *const titles[] = {
-#define MV_LEGEND_TITLE(name, text) "By " text,
-        MV_COLOUR_LIST(MV_LEGEND_TITLE)
-#undef MV_LEGEND_TITLE
-    };
-    uint32_t event = p->view->now->cursor;
-    bool is_peak = event == p->device->peak_event;
-    char size[MV_SIZE_TEXT];
-    mv_box title;
-
-    update(p, event);
-    if (!p->pane->legend.is_done || p->pane->legend.device != p->device)
-        return;
-    title = mv_box_cut_top(&box, mv_ui_px(p->ui, ROW));
-    mv_ui_text(p->ui, title, MV_UI_SMALL, p->ui->theme->faint_text, MV_ANCHOR_START,
-               mv_scene_format(&p->ui->scene, "%s, %s %s",
-                               titles[p->view->now->colour % MV_COLOUR_COUNT],
-                               mv_size_text(size, p->pane->legend.bytes),
-                               is_peak ? "of the peak" : "at the cursor"));
-    paint_groups(p, &box);
-}
-
 void mv_plot_legend(mv_plot *p)
 {
     mv_box box = p->legend;
 
+    p->pane->legend_rows.count = 0;
     if (box.w <= 0)
         return;
     paint_keys(p, &box);

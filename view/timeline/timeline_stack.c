@@ -209,6 +209,7 @@ void mv_plot_stack(mv_plot *p)
         return;
     }
     frame = mv_tiles_frame(p->pane->tiles, &wanted, p->pane->turn);
+    p->tiles = frame;
     if (frame.failed > 0)
         p->ui->lacks_memory = true;
     colours = p->of_segments ? mv_plot_use_key(p) : colours_key(p);

@@ -67,6 +67,14 @@ uint32_t mv_site_hue(uint64_t hash, uint32_t *used)
     return first + index;
 }
 
+uint32_t mv_step_colour(uint32_t step)
+{
+    static const uint32_t colours[MV_STEP_COLOURS] = {
+        0x2b3a80ff, 0x2f6c9aff, 0x2a9d8fff, 0x6cbf5fff, 0xc3d046ff, 0xf7ea6bff, 0xcc79a7ff};
+
+    return colours[step % MV_STEP_COLOURS];
+}
+
 uint32_t mv_muted_colour(uint32_t index)
 {
     static const uint32_t colours[MV_MUTED_COLOURS] = {0xa9bccbff, 0xd2c2a6ff, 0xa9c4b4ff,

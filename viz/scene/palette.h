@@ -40,6 +40,11 @@ uint32_t mv_site_colour(uint32_t index);
  * are left, one of those, then one of their shades. Adds it to *used. */
 uint32_t mv_site_hue(uint64_t hash, uint32_t *used);
 
+/* Steps of sizes and lifetimes, from dark to light, which people who see no red or no green can
+ * also tell apart; the last is for what is never freed. */
+enum { MV_STEP_COLOURS = 7 };
+uint32_t mv_step_colour(uint32_t step);
+
 /* For the many sites that are not in the legend: pale, and unlike the grey of `rest`. */
 uint32_t mv_muted_colour(uint32_t index);
 

@@ -124,21 +124,25 @@ mv_point mv_scene_corner(const mv_scene *scene, const mv_shape *s, uint32_t i)
 
 const char *mv_scene_format(mv_scene *scene, const char *format, ...)
 {
-    char line[1024], *copy;
-    va_list args;
+    char line[256]; /* most texts fit */
+    va_list args, again;
+    char *text = NULL;
     int length;
 
     va_start(args, format);
+    va_copy(again, args);
     length = vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    if (length < 0)
-        return "";
-    if ((size_t)length >= sizeof line)
-        length = sizeof line - 1;
-    copy = mv_arena_text(scene->arena, line, (uint64_t)length);
-    if (!copy)
+    if (length >= 0)
+        text = mv_arena_push(scene->arena, (uint64_t)length + 1, 1);
+    if (text && (size_t)length < sizeof line)
+        memcpy(text, line, (size_t)length + 1);
+    else if (text)
+        vsnprintf(text, (size_t)length + 1, format, again);
+    else
         scene->failed = true;
-    return copy ? copy : "";
+    va_end(again);
+    return text ? text : "";
 }
 
 float mv_text_width(const char *text, float size)
@@ -152,16 +156,17 @@ float mv_text_width(const char *text, float size)
         603,  787, 695, 635, 611, 732, 684, 989, 685, 611, 685, 390, 337, 390, 838, 500,
         500,  613, 635, 550, 635, 615, 352, 635, 634, 278, 278, 579, 278, 974, 634, 612,
         635,  635, 411, 521, 392, 634, 592, 818, 592, 592, 525, 636, 337, 636, 838};
-    uint32_t units = 0, more = 0; /* bytes remaining in a UTF-8 character */
+    uint32_t units = 0;
 
-    for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
-        if (more > 0 && (*c & 0xc0) == 0x80) {
-            more--;
+    while (*text) {
+        uint32_t bytes;
+        if (*text >= ' ' && *text <= '~') {
+            units += widths[*text++ - ' '];
             continue;
         }
-        more = *c >= 0xf0 ? 3 : *c >= 0xe0 ? 2 : *c >= 0xc0 ? 1 : 0;
-        /* Wide scripts fill a square, and so does the sign for an invalid byte. */
-        units += *c >= ' ' && *c <= '~' ? widths[*c - ' '] : 1000;
+        units += 1000; /* wide scripts fill a square, and so does the sign for an invalid byte */
+        bytes = mv_utf8_length_at(text);
+        text += bytes ? bytes : 1;
     }
     return (float)units * size / 1000;
 }

@@ -1,0 +1,62 @@
+/* What the allocations of one colour have in common: the rows of a legend.
+ *
+ *     allocation ──mv_colour_group──► group ──┬─► colour    of its pixels and of its row
+ *                                             ├─► label     for a reader
+ *                                             └─► words     of the search that finds exactly these
+ *
+ * Colour, label and search of a row cannot disagree, since all are made from its group. Leaks are a
+ * group of their own in every colouring; by line and by stack, one for each. */
+#ifndef MV_COLOUR_GROUPS_H
+#define MV_COLOUR_GROUPS_H
+
+#include "view/frame/view.h"
+
+/* Below these bits: the row of a line (mv_site_colours), stack, category, stream or pool, or a
+ * step. */
+#define MV_GROUP_LEAK      ((uint64_t)1 << 40)
+#define MV_GROUP_NO_STACK  ((uint64_t)1 << 41)
+#define MV_GROUP_NO_PYTHON ((uint64_t)1 << 42)
+#define MV_GROUP_UNKNOWN   ((uint64_t)1 << 43) /* the file does not tell, or not yet */
+
+enum { MV_GROUP_LABEL = 256, MV_COLOUR_STEPS = 6 };
+
+/* How a device is coloured. Borrows from the view. */
+typedef struct {
+    const mv_document *document;
+    const mv_document_device *device;
+    uint8_t mode; /* mv_colour_mode */
+    bool is_judged;
+} mv_colouring;
+
+/* The shown device must be there. */
+mv_colouring mv_colouring_of(const mv_view *view);
+
+uint64_t mv_colour_group(const mv_colouring *c, uint32_t alloc);
+uint32_t mv_group_colour(const mv_colouring *c, const mv_theme *theme, uint64_t group);
+
+/* By line of code or by stack: labels then have to be told apart (analyze/code/labels.h). */
+static inline bool mv_colouring_is_by_code(const mv_colouring *c)
+{
+    return c->mode == MV_COLOUR_SITE || c->mode == MV_COLOUR_STACK;
+}
+
+/* By size and by lifetime, the steps have an order of their own: this many; else 0. */
+uint32_t mv_colouring_steps(const mv_colouring *c);
+
+/* "64 KiB to 1 MiB", "activation", "stream 0x7f12"; of code, the label of its line, which others
+ * may share. Returns `out`. */
+const char *mv_group_label(const mv_colouring *c, uint64_t group, char out[MV_GROUP_LABEL]);
+
+/* The search (analyze/filter/filter.h) that matches the allocations of the group and no others.
+ * False: there is none, or it does not fit. */
+bool mv_group_words(const mv_colouring *c, uint64_t group, char *out, size_t size);
+
+/* The search for all that is in none of the groups, which name all leaks if they name one. */
+bool mv_group_words_of_others(const mv_colouring *c, const uint64_t *groups, uint32_t count,
+                              char *out, size_t size);
+
+/* "stream 0x7f12", "default stream"; "pool (1, 0)", "default pool". Return `out`. */
+const char *mv_stream_label(const mv_trace *trace, mv_stream_id stream, char out[MV_GROUP_LABEL]);
+const char *mv_pool_label(const mv_trace *trace, mv_pool_id pool, char out[MV_GROUP_LABEL]);
+
+#endif

@@ -1,0 +1,143 @@
+#include "viz/scene/distinct_texts.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+#define ELLIPSIS "\xe2\x80\xa6"
+
+/* ---- one label --------------------------------------------------------------------------- */
+
+/* Bytes of "train.py:62" in "train.py:62 forward"; 0: it does not begin with a file and a line.
+ * *colon is where ":62" begins. */
+static size_t place_of(const char *label, size_t *colon)
+{
+    for (const char *at = strchr(label, ':'); at; at = strchr(at + 1, ':')) {
+        size_t digits = strspn(at + 1, "0123456789");
+        if (at == label || digits == 0 || (at[1 + digits] && at[1 + digits] != ' '))
+            continue;
+        *colon = (size_t)(at - label);
+        return *colon + 1 + digits;
+    }
+    return 0;
+}
+
+/* As much of the text's first bytes as fits together with `end`, without a blank before it. */
+static const char *head_with(mv_scene *scene, const char *text, size_t length, const char *end,
+                             float size, float width)
+{
+    float left = width - mv_text_width(end, size);
+    size_t keep = 0;
+
+    if (left < 0)
+        return "";
+    while (keep < length) {
+        uint32_t bytes = mv_utf8_length_at(text + keep);
+        char one[8] = {0};
+        memcpy(one, text + keep, bytes ? bytes : 1);
+        left -= mv_text_width(one, size);
+        if (left < 0)
+            break;
+        keep += bytes ? bytes : 1;
+    }
+    while (keep > 0 && text[keep - 1] == ' ')
+        keep--;
+    return mv_scene_format(scene, "%.*s%s", (int)keep, text, end);
+}
+
+/* The label up to `length`, which is at least its file and line when it begins with these. */
+static const char *cut_to(mv_scene *scene, const char *label, size_t length, float size,
+                          float width)
+{
+    size_t colon = 0, place = place_of(label, &colon);
+    const char *line;
+
+    if (place == 0 || place > length ||
+        mv_text_width(mv_scene_format(scene, "%.*s" ELLIPSIS, (int)place, label), size) <= width)
+        return head_with(scene, label, length, ELLIPSIS, size, width);
+    line = mv_scene_format(scene, ELLIPSIS "%.*s", (int)(place - colon), label + colon);
+    return head_with(scene, label, colon, line, size, width);
+}
+
+const char *mv_label_fit(mv_scene *scene, const char *label, float size, float width)
+{
+    if (mv_text_width(label, size) <= width)
+        return label;
+    return cut_to(scene, label, strlen(label), size, width);
+}
+
+/* ---- several ----------------------------------------------------------------------------- */
+
+/* The begin of the word in which the texts differ first. */
+static size_t difference(const char *a, const char *b)
+{
+    size_t at = 0;
+
+    while (a[at] && a[at] == b[at])
+        at++;
+    while (at > 0 && (mv_utf8_is_tail(a[at]) || isalnum((unsigned char)a[at - 1]) ||
+                      strchr("._:", a[at - 1])))
+        at--;
+    return at;
+}
+
+/* "train.py:62 …norm.py:229 forw…": a short beginning, and the label from the difference on. */
+static const char *from_difference(mv_scene *scene, const char *label, size_t from, float size,
+                                   float width)
+{
+    size_t colon, place = place_of(label, &colon);
+    const char *head = place && place < from
+                           ? mv_scene_format(scene, "%.*s " ELLIPSIS, (int)place, label)
+                           : ELLIPSIS;
+    float room = width - mv_text_width(head, size);
+
+    if (room < width / 3) {
+        head = ELLIPSIS;
+        room = width - mv_text_width(head, size);
+    }
+    return mv_scene_format(scene, "%s%s", head, mv_label_fit(scene, label + from, size, room));
+}
+
+static bool is_among(const char *const *texts, uint32_t count, const char *text)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (strcmp(texts[i], text) == 0)
+            return true;
+    return false;
+}
+
+static const char *numbered(mv_scene *scene, const char *const *texts, uint32_t count,
+                            const char *label, float size, float width)
+{
+    for (uint32_t n = 2;; n++) {
+        const char *end = mv_scene_format(scene, ELLIPSIS " (%u)", n);
+        const char *text = head_with(scene, label, strlen(label), end, size, width);
+        if (!is_among(texts, count, text) || n > count + 1)
+            return text;
+    }
+}
+
+void mv_labels_fit(mv_scene *scene, const char **labels, uint32_t count, float size, float width)
+{
+    const char **whole = mv_push_array(scene->arena, const char *, (uint64_t)count + 1);
+
+    if (!whole) {
+        scene->failed = true;
+        return;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        whole[i] = labels[i];
+        labels[i] = mv_label_fit(scene, whole[i], size, width);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = 0; k < i; k++) {
+            if (strcmp(labels[i], labels[k]) != 0 || strcmp(whole[i], whole[k]) == 0)
+                continue;
+            labels[i] =
+                from_difference(scene, whole[i], difference(whole[i], whole[k]), size, width);
+            if (is_among(labels, i, labels[i]))
+                labels[i] = numbered(scene, labels, i, whole[i], size, width);
+            break;
+        }
+}
