@@ -312,6 +312,18 @@ static uint32_t whole_segment(telling *t, uint32_t event)
                : MV_NO_ROW;
 }
 
+static void tell_return(telling *t)
+{
+    uint32_t born = t->out->born, freed = t->out->freed;
+
+    if (freed == MV_NEVER)
+        then(t, "held up to the last event");
+    else if (born == MV_BEFORE)
+        then(t, say(t, "given back by %s", event_of(t, freed)));
+    else
+        then(t, say(t, "given back after %s by %s", span_of(t, born, freed), event_of(t, freed)));
+}
+
 static void tell_segment_begin(telling *t, uint32_t event)
 {
     bool is_map = t->events->action[event] == MV_ACTION_SEGMENT_MAP;
@@ -325,13 +337,8 @@ static void tell_segment_begin(telling *t, uint32_t event)
     if (needer != MV_NO_ROW)
         t->out->what = say(t, "%s, for the %s of %s", t->out->what,
                            size_of(t, t->events->size[needer]), event_of(t, needer));
-    if (row == MV_NO_ROW)
-        return;
-    if (t->out->freed == MV_NEVER)
-        then(t, "held up to the last event");
-    else
-        then(t, say(t, "given back after %s by %s", span_of(t, event, t->out->freed),
-                    event_of(t, t->out->freed)));
+    if (row != MV_NO_ROW)
+        tell_return(t);
 }
 
 static void tell_segment_end(telling *t, uint32_t event)
@@ -351,6 +358,23 @@ static void tell_segment_end(telling *t, uint32_t event)
     else if (row != MV_NO_ROW)
         then(t, say(t, "%s got it %s before", event_of(t, t->out->born),
                     span_of(t, t->out->born, event)));
+}
+
+/* A row without a segment event of its own. */
+static void tell_segment_row(telling *t, uint32_t row)
+{
+    const mv_segment_lives *s = &t->of->lives->segments;
+    const char *size = size_of(t, s->size[row]), *place = address_of(t, s->addr[row]);
+
+    t->out->segment = row;
+    t->out->born = s->birth[row];
+    t->out->freed = t->out->completed = s->death[row];
+    if (t->out->born == MV_BEFORE)
+        t->out->what = say(t, "A segment of %s%s, held since before the first event", size, place);
+    else
+        t->out->what = say(t, "%s%s, a part of what %s got from the device", size, place,
+                           event_of(t, t->out->born));
+    tell_return(t);
 }
 
 /* ---- all ----------------------------------------------------------------------------------- */
@@ -447,5 +471,20 @@ bool mv_alloc_story_find(mv_arena *arena, const mv_event_facts *facts, uint32_t 
     telling t = begin(arena, facts, facts->lives->allocs.birth[alloc], out);
 
     tell_alloc(&t, alloc);
+    return end(&t);
+}
+
+bool mv_segment_story_find(mv_arena *arena, const mv_event_facts *facts, uint32_t segment,
+                           mv_event_story *out)
+{
+    const mv_segment_lives *s = &facts->lives->segments;
+    uint32_t event = s->birth[segment];
+    telling t = begin(arena, facts, event, out);
+
+    if (event != MV_BEFORE && facts->lives->alloc_of[event] == segment &&
+        whole_segment(&t, event) == segment)
+        tell_segment_begin(&t, event);
+    else
+        tell_segment_row(&t, segment);
     return end(&t);
 }

@@ -51,6 +51,11 @@ bool mv_event_story_find(mv_arena *arena, const mv_event_facts *facts, uint32_t 
 bool mv_alloc_story_find(mv_arena *arena, const mv_event_facts *facts, uint32_t alloc,
                          mv_event_story *out);
 
+/* The story of a row of lives->segments: that of its segment event, or of a part or of one from
+ * before the first event: "A segment of 20.0 MiB at 0x7f..., held since before the first event". */
+bool mv_segment_story_find(mv_arena *arena, const mv_event_facts *facts, uint32_t segment,
+                           mv_event_story *out);
+
 /* "event 9,133 (layers.py:40 forward)", or "a block from before the first event": an allocation as
  * sentences name it. NULL when memory is out. */
 const char *mv_event_user_text(mv_arena *arena, const mv_event_facts *facts, uint32_t alloc);

@@ -99,6 +99,30 @@ Test(event_words, a_segment_is_said_to_be_held_or_given_back)
     cr_expect_eq(story_of(0).freed, 1);
 }
 
+Test(event_words, a_segment_is_told_with_its_event_and_without_one)
+{
+    mvt_trace *t = mvt_new();
+    mv_event_story story;
+
+    mvt_segment_alloc(t, .addr = 0x20000000, .bytes = 2 << 20);
+    mvt_segment(t, .addr = 0x10000000, .bytes = 20 << 20);
+    mvt_block(t, .bytes = 20 << 20, .state = MV_BLOCK_INACTIVE);
+    mvt_segment(t, .addr = 0x20000000, .bytes = 2 << 20);
+    mvt_block(t, .bytes = 2 << 20, .state = MV_BLOCK_INACTIVE);
+    open_device(mvt_done(t), 0);
+    cr_assert_eq(lives.segments.count, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        bool is_before = lives.segments.birth[i] == MV_BEFORE;
+        cr_assert(mv_segment_story_find(mvt_memory(), &facts, i, &story));
+        cr_expect_str_eq(story.text,
+                         is_before ? "A segment of 20.0 MiB at 0x10000000, held since before the "
+                                     "first event; held up to the last event"
+                                   : "Gets a segment of 2.00 MiB from the device at 0x20000000; "
+                                     "held up to the last event");
+        cr_expect_eq(story.segment, i);
+    }
+}
+
 /* What is not in the file is not told. */
 Test(event_words, what_is_not_recorded_is_said_so)
 {

@@ -6,6 +6,7 @@
 #include "tests/fixture/fixture_scene.h"
 #include "tests/fixture/fixture_view.h"
 #include "view/panes/panels.h"
+#include "view/timeline/pane_timeline.h"
 
 /* ---- what can be read -------------------------------------------------------------------- */
 
@@ -263,6 +264,92 @@ Test(panes, folded_frames_unfold_and_history_is_clicked)
     cr_expect_gt(view->ui.scene.shape_count, lines);
     click_zone(view, MV_DO_history_row, 0);
     cr_expect_eq(view->now->pinned, view->panels->details_shown->history.alloc);
+}
+
+/* ---- one allocation ---------------------------------------------------------------------- */
+
+static bool has_text(const mv_view *view, const char *words)
+{
+    for (uint32_t i = 0; i < view->ui.scene.shape_count; i++)
+        if (view->ui.scene.shapes[i].kind == MV_SHAPE_TEXT &&
+            strstr(view->ui.scene.shapes[i].text, words))
+            return true;
+    return false;
+}
+
+/* The lower pane stayed on Reports, and the stack was two clicks away. */
+Test(panes, a_click_shows_what_the_block_did_and_its_stack_at_once)
+{
+    mv_view *view = mvt_view("leak_in_training");
+    char label[256];
+
+    mvt_view_frame(view);
+    cr_assert_eq(view->now->tab, MV_TAB_REPORTS);
+    mvt_view_click(view, view->timeline->plot.x + view->timeline->plot.w / 2,
+                   view->timeline->plot.y + view->timeline->plot.h - 8);
+    mvt_view_frame(view);
+    cr_assert_neq(view->now->pinned, MV_NO_ROW);
+    cr_expect_eq(view->now->tab, MV_TAB_DETAILS);
+    mv_culprit_label(&mv_view_document(view)->trace, mv_view_document(view)->sites.kinds,
+                     mv_view_device(view)->lives.allocs.stack[view->now->pinned], label,
+                     sizeof label);
+    cr_expect(has_text(view, mv_details_story(view)->what), "%s", mv_details_story(view)->what);
+    cr_expect(has_text(view, label), "%s", label);
+    mv_view_do(view, MV_DO_back, 0); /* the pin and the tab are one place */
+    cr_expect_eq(view->now->tab, MV_TAB_REPORTS);
+    cr_expect_eq(view->now->pinned, MV_NO_ROW);
+}
+
+/* The block of most bytes that has users before and after it. */
+static uint32_t block_between(const mv_lives *lives, const mv_address_users *users)
+{
+    uint32_t best = MV_NO_ROW;
+
+    for (uint32_t i = 0; i < lives->allocs.count; i++)
+        if (users->previous[i] != MV_NO_ROW && users->next[i] != MV_NO_ROW &&
+            lives->allocs.birth[i] != MV_BEFORE && lives->allocs.freed[i] != MV_NEVER &&
+            (best == MV_NO_ROW || lives->allocs.block[i] > lives->allocs.block[best]))
+            best = i;
+    cr_assert_neq(best, MV_NO_ROW);
+    return best;
+}
+
+Test(panes, links_of_a_block_lead_along_its_address)
+{
+    mv_view *view = mvt_view("gpt_train");
+    const mv_lives *lives = &mv_view_device(view)->lives;
+    mv_address_users users;
+    uint32_t alloc;
+
+    mvt_ok(mv_address_users_find(mvt_memory(), lives, &users, mvt_err()));
+    alloc = block_between(lives, &users);
+    mv_view_do(view, MV_DO_pin, alloc);
+    cr_expect_eq(view->now->tab, MV_TAB_DETAILS);
+    click_zone(view, MV_DO_go_to_event, lives->allocs.freed[alloc]);
+    cr_expect_eq(view->now->cursor, lives->allocs.freed[alloc]);
+    click_zone(view, MV_DO_go_to_event, lives->allocs.birth[alloc]);
+    cr_expect_eq(view->now->cursor, lives->allocs.birth[alloc]);
+    click_zone(view, MV_DO_pin, users.next[alloc]);
+    cr_expect_eq(view->now->pinned, users.next[alloc]);
+    mv_view_do(view, MV_DO_previous_user, 0);
+    cr_expect_eq(view->now->pinned, users.previous[users.next[alloc]]);
+    mv_view_do(view, MV_DO_next_user, 0);
+    cr_expect_eq(view->now->pinned, users.next[alloc]);
+}
+
+Test(panes, without_a_pin_details_tell_the_event_of_the_cursor)
+{
+    mv_view *view = mvt_view("gpt_train");
+
+    mv_view_write(view)->tab = MV_TAB_DETAILS;
+    for (uint32_t event = 0; event < 12; event++) {
+        mv_view_move_cursor(view, event);
+        mvt_view_frame(view);
+        cr_assert_not_null(mv_details_story(view));
+        cr_expect_eq(mv_details_story(view)->event, event);
+        cr_expect(has_text(view, mv_details_story(view)->what), "%s", mv_details_story(view)->what);
+        cr_expect_str_eq(mv_panels_cursor_story(view)->text, mv_details_story(view)->text);
+    }
 }
 
 /* ---- memory ------------------------------------------------------------------------------ */

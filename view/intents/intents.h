@@ -15,6 +15,7 @@ void mv_view_choose(mv_view *view, uint32_t file, uint32_t device);
 /* Goes somewhere, which Alt+Left undoes: pins an allocation and makes it visible; moves the cursor;
  * shows a window of events; all that a row of a table says, which is undone at once. */
 void mv_view_pin(mv_view *view, uint32_t alloc);
+void mv_view_point(mv_view *view, uint32_t alloc); /* pins it, and shows Details */
 void mv_view_move_cursor(mv_view *view, uint32_t event);
 void mv_view_show(mv_view *view, double from, double to);
 void mv_view_go(mv_view *view, const mv_listing_place *place);

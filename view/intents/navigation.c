@@ -84,6 +84,14 @@ void mv_view_pin(mv_view *view, uint32_t alloc)
         reveal(view, birth, fmin(end, birth + fmax(1, view->now->to - view->now->from) / 2));
 }
 
+void mv_view_point(mv_view *view, uint32_t alloc)
+{
+    mv_view_history_begin(view);
+    mv_view_pin(view, alloc);
+    mv_view_write(view)->tab = MV_TAB_DETAILS;
+    mv_view_history_end(view);
+}
+
 void mv_view_go(mv_view *view, const mv_listing_place *place)
 {
     mv_view_history_begin(view);

@@ -12,10 +12,36 @@ void mv_do_state_layout(mv_view *view, uint64_t arg)
 
 void mv_do_history_row(mv_view *view, uint64_t arg)
 {
-    const mv_details_answer *a = view->panels->details_shown;
+    const mv_story_answer *a = view->panels->details_shown;
 
     if (a && arg < a->history.count)
         mv_view_pin(view, a->history.history[arg]);
+}
+
+static void pin_user(mv_view *view, bool is_next)
+{
+    const mv_event_story *s = mv_details_story(view);
+
+    if (!s)
+        mv_view_say(view, false, "still looking for users of the address");
+    else if ((is_next ? s->next : s->previous) == MV_NO_ROW)
+        mv_view_say(view, false,
+                    is_next ? "no other block uses the address after it"
+                            : "no other block used the address before it");
+    else
+        mv_view_point(view, is_next ? s->next : s->previous);
+}
+
+void mv_do_next_user(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    pin_user(view, true);
+}
+
+void mv_do_previous_user(mv_view *view, uint64_t arg)
+{
+    (void)arg;
+    pin_user(view, false);
 }
 
 void mv_do_details_fold(mv_view *view, uint64_t arg)

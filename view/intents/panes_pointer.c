@@ -14,9 +14,14 @@ bool mv_state_pointer(mv_view *view, mv_box box, const mv_input *input)
     if (input->kind != MV_INPUT_PRESS || input->button != MV_BUTTON_LEFT ||
         !mv_state_at(view, box, input->x, input->y, &alloc, &segment))
         return false;
+    mv_view_history_begin(view);
     if (alloc != MV_NO_ROW)
         mv_view_pin(view, alloc);
+    else
+        mv_view_write(view)->pinned = MV_NO_ROW;
     mv_view_write(view)->pinned_segment = segment;
+    mv_view_write(view)->tab = MV_TAB_DETAILS;
+    mv_view_history_end(view);
     return true;
 }
 

@@ -381,5 +381,5 @@ void mv_do_to_free(mv_view *view, uint64_t arg)
 void mv_do_pin(mv_view *view, uint64_t arg)
 {
     if (arg < mv_view_device(view)->lives.allocs.count)
-        mv_view_pin(view, (uint32_t)arg);
+        mv_view_point(view, (uint32_t)arg);
 }

@@ -31,10 +31,11 @@ static void pin(mv_plot *p, uint32_t rank, uint32_t event)
         mv_view_write(view)->pinned = MV_NO_ROW;
         mv_view_write(view)->pinned_segment = p->lives->allocs.segment[rank];
         mv_view_write(view)->cursor = event;
+        mv_view_write(view)->tab = MV_TAB_DETAILS;
         return;
     }
     mv_view_write(view)->cursor = event;
-    mv_view_pin(view, rank);
+    mv_view_point(view, rank);
 }
 
 static void click(mv_plot *p, const mv_input *input)

@@ -1,29 +1,31 @@
-/* One allocation: what it is, what made and freed it, and what else used its address. */
+/* One allocation, segment or event: what it did, in a sentence; its life, with links; the stacks;
+ * and what else used the address. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "analyze/lives/position.h"
+#include "base/text.h"
 #include "view/panes/panels.h"
 #include "viz/scene/axis.h"
 
 enum { FACTS = 340, HISTORY = 300, NAME = 92, NARROW = 1120 }; /* pixels at scale 1 */
+enum { SENTENCE_LINES = 3 };
 
 typedef struct {
     mv_view *view;
     const mv_document *document;
     const mv_document_device *device;
     const mv_lives *lives;
-    uint32_t alloc;
-    const mv_details_answer *history; /* of this allocation; NULL: not ready yet */
-    mv_panel_lines lines;             /* of the column being painted */
-    uint32_t longest;                 /* of the column, in lines */
+    const mv_event_story *story;
+    const mv_allocation_history *history; /* NULL: the story is not about an allocation */
+    mv_panel_lines lines;                 /* of the column being painted */
+    uint32_t longest;                     /* of the columns, in lines */
 } details_frame;
 
-static void open_column(details_frame *p, mv_box box)
+static void open_column(details_frame *p, mv_box box, uint32_t first)
 {
-    p->lines = (mv_panel_lines){
-        .view = p->view, .box = box, .y = box.y, .first = p->view->panels->details_first};
+    p->lines = (mv_panel_lines){.view = p->view, .box = box, .y = box.y, .first = first};
 }
 
 static void close_column(details_frame *p)
@@ -52,22 +54,43 @@ static void put_title(details_frame *p, const char *text)
 static void put_fact(details_frame *p, const char *name, const char *text)
 {
     mv_ui *ui = &p->view->ui;
-    mv_box line = mv_panel_line(&p->lines);
+    mv_box line;
 
-    if (line.h <= 0 || !*text)
+    if (!*text)
+        return;
+    line = mv_panel_line(&p->lines);
+    if (line.h <= 0)
         return;
     mv_ui_text(ui, mv_box_cut_left(&line, mv_ui_px(ui, NAME)), MV_UI_TEXT, ui->theme->faint_text,
                MV_ANCHOR_START, name);
     mv_ui_text(ui, line, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START, text);
 }
 
-/* "event 8,407, 1.204 s": a click goes there. */
+/* A fact that leads somewhere is underlined: a click goes there. */
+static void put_link(details_frame *p, const char *name, const char *text, mv_command_id command,
+                     uint32_t arg, const char *tip)
+{
+    mv_ui *ui = &p->view->ui;
+    mv_box line = mv_panel_line(&p->lines), whole = line;
+    float width;
+
+    if (line.h <= 0)
+        return;
+    if (mv_ui_is_hot(ui, line))
+        mv_ui_fill(ui, line, ui->theme->grid);
+    mv_ui_text(ui, mv_box_cut_left(&line, mv_ui_px(ui, NAME)), MV_UI_TEXT, ui->theme->faint_text,
+               MV_ANCHOR_START, name);
+    width = mv_ui_text(ui, line, MV_UI_TEXT, ui->theme->text, MV_ANCHOR_START, text);
+    mv_ui_fill(ui, (mv_box){line.x, line.y + line.h - mv_ui_px(ui, 2), width, mv_ui_px(ui, 1)},
+               ui->theme->faint_text);
+    mv_ui_zone(ui, whole, command, arg, tip);
+}
+
+/* "event 8,407, 1.204 s". */
 static void put_event(details_frame *p, const char *name, uint32_t event, const char *otherwise)
 {
     const mv_events *e = &p->lives->events;
     int64_t start = mv_position_start_us(&p->document->trace);
-    mv_ui *ui = &p->view->ui;
-    float y = p->lines.y;
     char count[MV_TICK_TEXT], time[40] = "";
 
     if (event >= e->count) {
@@ -76,10 +99,21 @@ static void put_event(details_frame *p, const char *name, uint32_t event, const 
     }
     if (e->time_us[event] != MV_NO_TIME && start != MV_NO_TIME)
         snprintf(time, sizeof time, ", %.6f s", (double)(e->time_us[event] - start) / 1e6);
-    put_fact(p, name, mv_panel_say(p->view, "event %s%s", mv_axis_exact(event, count), time));
-    if (p->lines.y > y)
-        mv_ui_zone(ui, (mv_box){p->lines.box.x, y, p->lines.box.w, p->lines.y - y},
-                   MV_DO_go_to_event, event, "Go there");
+    put_link(p, name, mv_panel_say(p->view, "event %s%s", mv_axis_exact(event, count), time),
+             MV_DO_go_to_event, event, "Go there");
+}
+
+/* Another user of the address: a click pins it. */
+static void put_user(details_frame *p, const char *name, uint32_t alloc)
+{
+    const mv_event_facts facts = {
+        .trace = &p->document->trace, .kinds = p->document->sites.kinds, .lives = p->lives};
+    const char *text;
+
+    if (alloc == MV_NO_ROW)
+        return;
+    text = mv_event_user_text(p->view->ui.frame, &facts, alloc);
+    put_link(p, name, text ? text : "", MV_DO_pin, alloc, "Pin it");
 }
 
 static const char *exact_size(details_frame *p, uint64_t bytes)
@@ -90,22 +124,12 @@ static const char *exact_size(details_frame *p, uint64_t bytes)
                         mv_axis_exact(bytes, exact));
 }
 
-static void put_place(details_frame *p)
+static void put_pool(details_frame *p, uint32_t segment)
 {
     const mv_segment_lives *s = &p->lives->segments;
     const mv_trace *t = &p->document->trace;
-    uint32_t segment = p->lives->allocs.segment[p->alloc];
-    mv_pool_id pool;
+    mv_pool_id pool = s->pool[segment].row < t->pools.count ? s->pool[segment] : MV_DEFAULT_POOL;
 
-    if (segment >= s->count) {
-        put_fact(p, "segment", "not known");
-        return;
-    }
-    pool = s->pool[segment].row < t->pools.count ? s->pool[segment] : MV_DEFAULT_POOL;
-    put_fact(p, "segment",
-             mv_panel_say(p->view, "0x%llx of %s%s", (unsigned long long)s->addr[segment],
-                          mv_panel_size(p->view, s->size[segment]),
-                          s->is_expandable[segment] ? ", expandable" : ""));
     put_fact(p, "pool",
              mv_panel_say(p->view, "%s, (%llu, %llu)",
                           mv_segment_kind_name((mv_segment_kind)s->kind[segment]),
@@ -113,100 +137,148 @@ static void put_place(details_frame *p)
                           (unsigned long long)(t->pools.count ? t->pools.b[pool.row] : 0)));
 }
 
+static void put_place(details_frame *p)
+{
+    const mv_segment_lives *s = &p->lives->segments;
+    uint32_t segment = p->story->segment;
+
+    if (segment >= s->count) {
+        put_fact(p, "segment", "not known");
+        return;
+    }
+    put_fact(p, "segment",
+             mv_panel_say(p->view, "0x%llx of %s%s", (unsigned long long)s->addr[segment],
+                          mv_panel_size(p->view, s->size[segment]),
+                          s->is_expandable[segment] ? ", expandable" : ""));
+    put_pool(p, segment);
+}
+
 static void put_stream(details_frame *p)
 {
     const mv_trace *t = &p->document->trace;
-    uint32_t birth = p->lives->allocs.birth[p->alloc];
-    uint32_t segment = p->lives->allocs.segment[p->alloc];
-    uint32_t row = MV_NO_ROW;
+    uint32_t born = p->story->born, segment = p->story->segment, row = MV_NO_ROW;
+    uint64_t value;
 
-    if (birth != MV_BEFORE)
-        row = p->lives->events.stream[birth].row;
+    if (born != MV_BEFORE)
+        row = p->lives->events.stream[born].row;
     else if (segment < p->lives->segments.count)
         row = p->lives->segments.stream[segment].row;
+    value = row < t->streams.count ? t->streams.value[row] : MV_NO_BYTES;
     put_fact(p, "stream",
-             row < t->streams.count
-                 ? mv_panel_say(p->view, "0x%llx", (unsigned long long)t->streams.value[row])
-                 : "not known");
+             value == MV_NO_BYTES ? "not known"
+             : value == 0         ? "the default stream"
+                                  : mv_panel_say(p->view, "0x%llx", (unsigned long long)value));
+}
+
+static void put_age(details_frame *p)
+{
+    const mv_events *e = &p->lives->events;
+    uint32_t born = p->story->born, freed = p->story->freed;
+    bool is_known = born != MV_BEFORE && freed != MV_NEVER;
+    uint32_t from = born == MV_BEFORE ? 0 : born;
+    uint32_t to = freed == MV_NEVER ? e->count - 1 : freed;
+    const char *span;
+    char count[MV_TICK_TEXT];
+
+    if (to >= e->count || from > to)
+        return;
+    span = mv_event_span_text(p->view->ui.frame, e, from, to);
+    put_fact(p, "lifetime",
+             mv_panel_say(p->view, "%s%s events%s%s", is_known ? "" : "more than ",
+                          mv_axis_exact(to - from, count),
+                          span && e->time_us[from] != MV_NO_TIME ? ", " : "",
+                          span && e->time_us[from] != MV_NO_TIME ? span : ""));
 }
 
 static void put_life(details_frame *p)
 {
-    const mv_alloc_lives *a = &p->lives->allocs;
-    const mv_events *e = &p->lives->events;
-    uint32_t birth = a->birth[p->alloc], freed = a->freed[p->alloc];
-    uint32_t from = birth == MV_BEFORE ? 0 : birth, to = freed == MV_NEVER ? e->count : freed;
-    char count[MV_TICK_TEXT], time[40] = "";
+    const mv_event_story *s = p->story;
 
-    put_event(p, "allocated", birth, "before the first event");
-    put_event(p, "freed", freed, "never, as far as the trace goes");
-    if (a->completed[p->alloc] != freed && a->completed[p->alloc] - freed > 1)
-        put_event(p, "reusable", a->completed[p->alloc], "never, as far as the trace goes");
-    if (to < e->count && from < e->count && e->time_us[from] != MV_NO_TIME &&
-        e->time_us[to] != MV_NO_TIME)
-        snprintf(time, sizeof time, ", %.6f s", (double)(e->time_us[to] - e->time_us[from]) / 1e6);
-    put_fact(p, "lifetime",
-             mv_panel_say(p->view, "%s%s events%s",
-                          birth == MV_BEFORE || freed == MV_NEVER ? "more than " : "",
-                          mv_axis_exact(to - from, count), time));
+    put_event(p, "allocated", s->born, "before the first event");
+    put_event(p, "freed", s->freed, "not up to the last event");
+    if (s->completed != s->freed && s->completed - s->freed > 1)
+        put_event(p, "reusable", s->completed, "not up to the last event");
+    put_user(p, "used before", s->previous);
+    put_user(p, "used next", s->next);
+    put_age(p);
 }
 
 /* What the program said about it. */
 static void put_tags(details_frame *p)
 {
     const mv_trace *t = &p->document->trace;
-    uint32_t birth = p->lives->allocs.birth[p->alloc];
     const mv_tags *tags = &t->tags;
+    const char *region;
     mv_tag_id tag;
 
-    if (birth >= p->lives->events.count)
+    if (p->story->born >= p->lives->events.count)
         return;
-    tag = p->lives->events.tag[birth];
-    if (tags->user_metadata[tag.row].row != MV_NO_ROW)
-        put_fact(p, "metadata", mv_string_text(t, tags->user_metadata[tag.row]));
-    if (tags->compile_context[tag.row].row != MV_NO_ROW)
-        put_fact(p, "compiled in", mv_string_text(t, tags->compile_context[tag.row]));
-    if (p->history && p->history->history.within.row != MV_NO_ROW)
-        put_fact(p, "within", mv_string_text(t, p->history->history.within));
+    tag = p->lives->events.tag[p->story->born];
+    put_fact(p, "within", mv_string_text(t, p->history->within));
+    put_fact(p, "metadata", mv_string_text(t, tags->user_metadata[tag.row]));
+    region = mv_string_text(t, tags->compile_context[tag.row]);
+    put_fact(p, "compiled in", strcmp(region, "N/A") == 0 ? "" : region);
+}
+
+static void put_sizes(details_frame *p)
+{
+    const mv_alloc_lives *a = &p->lives->allocs;
+    uint32_t alloc = p->story->alloc;
+    uint64_t block = a->block[alloc], requested = a->requested[alloc];
+    char exact[MV_TICK_TEXT];
+
+    put_fact(p, "requested", exact_size(p, requested));
+    put_fact(p, "block",
+             mv_panel_say(p->view, "%s%s bytes, rounding %s", a->inexact[alloc] ? "at least " : "",
+                          mv_axis_exact(block, exact),
+                          mv_panel_size(p->view, block > requested ? block - requested : 0)));
+    put_fact(
+        p, "address",
+        mv_panel_say(p->view, "0x%llx%s", (unsigned long long)a->addr[alloc],
+                     p->history->version ? mv_panel_say(p->view, "#%u", p->history->version) : ""));
+}
+
+static void put_alloc_facts(details_frame *p)
+{
+    const mv_document_device *d = p->device;
+    uint32_t alloc = p->story->alloc;
+
+    put_life(p);
+    if (mv_view_is_judged(p->view)) {
+        put_fact(p, "category",
+                 d->attribution.categories.name[d->attribution.categories.of_alloc[alloc]]);
+        if (d->leaks.is_leaked[alloc])
+            put_fact(p, "leak", "part of a leak: see Reports");
+    }
+    put_tags(p);
+    put_sizes(p);
+    put_place(p);
+    put_stream(p);
+    put_fact(p, "total then", exact_size(p, p->history->total));
+}
+
+static void put_segment_facts(details_frame *p)
+{
+    put_event(p, "reserved", p->story->born, "before the first event");
+    put_event(p, "given back", p->story->freed, "not up to the last event");
+    put_age(p);
+    put_place(p);
+    put_stream(p);
 }
 
 static void put_facts(details_frame *p)
 {
-    const mv_alloc_lives *a = &p->lives->allocs;
-    const mv_document_device *d = p->device;
-    uint64_t block = a->block[p->alloc], requested = a->requested[p->alloc];
-    const mv_allocation_history *history = p->history ? &p->history->history : NULL;
-    char exact[MV_TICK_TEXT];
-
-    put_fact(p, "address",
-             mv_panel_say(p->view, "0x%llx%s", (unsigned long long)a->addr[p->alloc],
-                          history && history->version
-                              ? mv_panel_say(p->view, "#%u", history->version)
-                              : ""));
-    put_fact(p, "size", exact_size(p, requested));
-    put_fact(p, "block",
-             mv_panel_say(p->view, "%s bytes%s, rounding %s", mv_axis_exact(block, exact),
-                          a->inexact[p->alloc] ? " at least" : "",
-                          mv_panel_size(p->view, block > requested ? block - requested : 0)));
-    put_life(p);
-    if (history)
-        put_fact(p, "total then", exact_size(p, history->total));
-    if (mv_view_is_judged(p->view)) {
-        put_fact(p, "category",
-                 d->attribution.categories.name[d->attribution.categories.of_alloc[p->alloc]]);
-        if (d->leaks.is_leaked[p->alloc])
-            put_fact(p, "leak", "part of a leak: see Reports");
-    }
-    put_stream(p);
-    put_place(p);
-    put_tags(p);
+    if (p->story->alloc != MV_NO_ROW)
+        put_alloc_facts(p);
+    else if (p->story->segment != MV_NO_ROW)
+        put_segment_facts(p);
 }
 
 /* ---- stacks ------------------------------------------------------------------------------ */
 
-static bool is_folded_kind(uint8_t kind)
+static bool is_shown_kind(uint8_t kind)
 {
-    return kind != MV_FRAME_USER && kind != MV_FRAME_PACKAGE;
+    return kind == MV_FRAME_USER || kind == MV_FRAME_PACKAGE;
 }
 
 static void put_frame(details_frame *p, mv_frame_id frame, bool is_culprit)
@@ -220,82 +292,102 @@ static void put_frame(details_frame *p, mv_frame_id frame, bool is_culprit)
         is_culprit ? mv_panel_say(p->view, "> %s", label) : label);
 }
 
-/* A run of frames outside the user's code is one line until it is clicked. */
-static void put_run(details_frame *p, const mv_frame_id *frames, uint32_t count, uint32_t fold)
+/* The line that shows the other frames too, or hides them again. */
+static void put_fold(details_frame *p, uint32_t others, uint32_t fold, bool is_unfolded)
 {
-    bool is_unfolded = fold < MV_MOST_FOLDS && p->view->now->unfolded_of == p->alloc &&
-                       p->view->now->unfolded >> fold & 1;
     mv_ui *ui = &p->view->ui;
     float y = p->lines.y;
 
-    if (count == 1) {
-        put_frame(p, frames[0], false);
-        return;
-    }
     put(p, 14, ui->theme->faint_text,
-        mv_panel_say(p->view, "%s %u frames of the framework and native code",
-                     is_unfolded ? "[-]" : "[+]", count));
-    if (p->lines.y > y && fold < MV_MOST_FOLDS)
+        is_unfolded ? "[-] only your frames"
+                    : mv_panel_say(p->view, "[+] %u more frame%s: framework, native", others,
+                                   mv_plural(others)));
+    if (p->lines.y > y)
         mv_ui_zone(ui, (mv_box){p->lines.box.x, y, p->lines.box.w, p->lines.y - y},
                    MV_DO_details_fold, fold, NULL);
-    for (uint32_t i = 0; is_unfolded && i < count; i++)
-        put_frame(p, frames[i], false);
 }
 
-/* `*fold` numbers the runs of all stacks. */
-static void put_stack(details_frame *p, const char *title, mv_stack_id stack, uint32_t *fold)
+static bool is_unfolded_at(const mv_view *view, uint32_t fold)
+{
+    return view->now->unfolded_of == mv_details_alloc(view) && view->now->unfolded >> fold & 1;
+}
+
+/* The user's frames and those of packages, the innermost first; the others are one line until it is
+ * clicked: then the whole stack is shown in order. */
+static void put_frames(details_frame *p, mv_stack_id stack, uint32_t fold)
 {
     const uint8_t *kinds = p->document->sites.kinds;
-    uint32_t count;
+    uint32_t count, others = 0;
     const mv_frame_id *frames = mv_stack_frames(&p->document->trace, stack, &count);
     mv_frame_id culprit = mv_culprit_frame(&p->document->trace, kinds, stack);
-    bool is_marked = false;
+    bool is_unfolded = is_unfolded_at(p->view, fold), is_marked = false;
+
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_culprit = !is_marked && frames[i].row == culprit.row;
+        is_marked = is_marked || is_culprit;
+        if (is_unfolded || is_culprit || is_shown_kind(kinds[frames[i].row]))
+            put_frame(p, frames[i], is_culprit);
+        else
+            others++;
+    }
+    if (others || is_unfolded)
+        put_fold(p, others, fold, is_unfolded);
+}
+
+static void put_stack(details_frame *p, const char *title, mv_stack_id stack, uint32_t fold)
+{
+    const mv_trace *t = &p->document->trace;
+    uint32_t count;
     char label[128];
 
+    mv_stack_frames(t, stack, &count);
     put_title(p, title);
     if (count == 0)
         put(p, 14, p->view->ui.theme->text,
-            mv_culprit_label(&p->document->trace, kinds, stack, label, sizeof label));
-    for (uint32_t i = 0, end; i < count; i = end) {
-        end = i + 1;
-        if (!is_folded_kind(kinds[frames[i].row]) || frames[i].row == culprit.row) {
-            put_frame(p, frames[i], !is_marked && frames[i].row == culprit.row);
-            is_marked = is_marked || frames[i].row == culprit.row;
-            continue;
-        }
-        while (end < count && is_folded_kind(kinds[frames[end].row]) &&
-               frames[end].row != culprit.row)
-            end++;
-        put_run(p, frames + i, end - i, (*fold)++);
-    }
+            mv_culprit_label(t, p->document->sites.kinds, stack, label, sizeof label));
+    else
+        put_frames(p, stack, fold);
 }
 
-static void put_alloc_stacks(details_frame *p)
+/* Numbers of stacks, for unfolding. */
+enum { FOLD_MADE, FOLD_FORWARD, FOLD_CPP, FOLD_ENDED };
+
+static void put_made_stacks(details_frame *p)
 {
-    const mv_alloc_lives *a = &p->lives->allocs;
     const mv_trace *t = &p->document->trace;
-    uint32_t birth = a->birth[p->alloc], fold = 0;
+    const mv_event_story *s = p->story;
+    uint32_t birth = s->alloc == MV_NO_ROW && s->segment == MV_NO_ROW ? s->event : s->born;
     mv_stack_id forward = MV_NO_STACK, cpp = MV_NO_STACK;
 
-    put_stack(p, "allocated by", a->stack[p->alloc], &fold);
+    if (s->alloc != MV_NO_ROW)
+        put_stack(p, "allocated by", p->lives->allocs.stack[s->alloc], FOLD_MADE);
+    else if (s->segment != MV_NO_ROW)
+        put_stack(p, "reserved by", p->lives->segments.stack[s->segment], FOLD_MADE);
+    else if (s->event != MV_NO_ROW)
+        put_stack(p, "called by", p->lives->events.stack[s->event], FOLD_MADE);
     if (birth < p->lives->events.count) {
         forward = t->tags.forward[p->lives->events.tag[birth].row];
         cpp = t->tags.cpp[p->lives->events.tag[birth].row];
     }
     if (forward.row != MV_NO_ROW)
-        put_stack(p, "for the forward pass in", forward, &fold);
+        put_stack(p, "for the forward pass in", forward, FOLD_FORWARD);
     if (cpp.row != MV_NO_ROW)
-        put_stack(p, "C++ frames", cpp, &fold);
+        put_stack(p, "C++ frames", cpp, FOLD_CPP);
 }
 
-static void put_free_stack(details_frame *p)
+static void put_end_stack(details_frame *p)
 {
-    uint32_t freed = p->lives->allocs.freed[p->alloc], fold = MV_MOST_FOLDS / 2;
+    const mv_event_story *s = p->story;
+    bool is_alloc = s->alloc != MV_NO_ROW;
 
-    if (freed < p->lives->events.count)
-        put_stack(p, "freed by", p->lives->events.stack[freed], &fold);
+    if (!is_alloc && s->segment == MV_NO_ROW)
+        return;
+    if (s->freed < p->lives->events.count)
+        put_stack(p, is_alloc ? "freed by" : "given back by", p->lives->events.stack[s->freed],
+                  FOLD_ENDED);
     else
-        put_title(p, "never freed");
+        put_title(p, is_alloc ? "not freed up to the last event"
+                              : "not given back up to the last event");
 }
 
 /* ---- the address ------------------------------------------------------------------------- */
@@ -309,11 +401,10 @@ static bool is_out_of_sight(const details_frame *p)
 
 static void put_history_row(details_frame *p, uint32_t row)
 {
-    const mv_allocation_history *history = &p->history->history;
     const mv_alloc_lives *a = &p->lives->allocs;
     mv_ui *ui = &p->view->ui;
-    uint32_t alloc = history->history[row], birth = a->birth[alloc];
-    bool is_own = alloc == p->alloc;
+    uint32_t alloc = p->history->history[row], birth = a->birth[alloc];
+    bool is_own = alloc == p->story->alloc;
     float y = p->lines.y;
     char label[256], count[MV_TICK_TEXT];
 
@@ -330,15 +421,12 @@ static void put_history_row(details_frame *p, uint32_t row)
 
 static void put_history(details_frame *p)
 {
-    const mv_allocation_history *history;
+    const mv_allocation_history *history = p->history;
 
-    if (!p->history) {
-        put_title(p, "looking for users of the address ...");
+    if (!history)
         return;
-    }
-    history = &p->history->history;
     put_title(p, mv_panel_say(p->view, "%u block%s covered its first byte", history->covered,
-                              history->covered == 1 ? "" : "s"));
+                              mv_plural(history->covered)));
     if (history->covered > history->count)
         put_title(p, mv_panel_say(p->view, "the latest %u:", history->count));
     for (uint32_t i = 0; i < history->count; i++) {
@@ -351,43 +439,81 @@ static void put_history(details_frame *p)
 
 /* ---- the pane ---------------------------------------------------------------------------- */
 
-uint32_t mv_details_alloc(const mv_view *view)
+mv_story_question mv_details_question(const mv_view *view)
 {
-    return view->now->pinned != MV_NO_ROW ? view->now->pinned : view->hover;
-}
-
-static void ask_story(details_frame *p)
-{
-    mv_details_question q;
-    bool is_current;
+    const mv_view_state *now = view->now;
+    mv_story_question q;
 
     memset(&q, 0, sizeof q);
-    q.document = p->document;
-    q.device = p->device;
-    q.alloc = p->alloc;
-    p->history = mv_slot_ask(p->view->panels->history, &q, &is_current);
-    if (p->history && (p->history->ask.device != q.device || p->history->ask.alloc != q.alloc))
-        p->history = NULL;
-    p->view->panels->details_shown = p->history;
+    q.document = mv_view_document(view);
+    q.device = mv_view_device(view);
+    q.event = q.alloc = q.segment = MV_NO_ROW;
+    q.has_history = true;
+    if (now->pinned != MV_NO_ROW)
+        q.alloc = now->pinned;
+    else if (now->pinned_segment != MV_NO_ROW)
+        q.segment = now->pinned_segment;
+    else if (view->hover != MV_NO_ROW)
+        q.alloc = view->hover;
+    else if (view->hover_segment != MV_NO_ROW)
+        q.segment = view->hover_segment;
+    else
+        q.event = now->cursor;
+    return q;
+}
+
+uint32_t mv_details_alloc(const mv_view *view)
+{
+    return mv_details_question(view).alloc;
+}
+
+/* Rows of a device that is shown no more have nothing to tell. */
+static bool is_question(const mv_story_question *q)
+{
+    const mv_lives *lives = &q->device->lives;
+
+    return q->alloc < lives->allocs.count || q->segment < lives->segments.count ||
+           q->event < lives->events.count;
+}
+
+/* While another event is stepped to, the last answer stays; another block is not mixed up. */
+static const mv_story_answer *ask(mv_view *view, const mv_story_question *q)
+{
+    bool is_current;
+    const mv_story_answer *a = mv_slot_ask(view->panels->details, q, &is_current);
+
+    if (a &&
+        (a->ask.device != q->device || a->ask.alloc != q->alloc || a->ask.segment != q->segment))
+        a = NULL;
+    view->panels->details_shown = a;
+    return a;
+}
+
+const mv_event_story *mv_details_story(mv_view *view)
+{
+    mv_story_question q = mv_details_question(view);
+    const mv_story_answer *a = is_question(&q) ? ask(view, &q) : NULL;
+
+    return a ? &a->story : NULL;
 }
 
 /* Two columns: what it is and its address; what made it and what freed it. */
-static void paint_narrow(details_frame *p, mv_box box)
+static void paint_narrow(details_frame *p, mv_box box, uint32_t first)
 {
     mv_box left = mv_box_cut_left(&box, roundf(box.w * 0.48f));
 
     left.w -= mv_ui_px(&p->view->ui, 16);
-    open_column(p, left);
+    open_column(p, left, first);
     put_facts(p);
     put_history(p);
     close_column(p);
-    open_column(p, box);
-    put_alloc_stacks(p);
-    put_free_stack(p);
+    open_column(p, box, first);
+    put_made_stacks(p);
+    put_end_stack(p);
     close_column(p);
 }
 
-static void paint_wide(details_frame *p, mv_box box)
+static void paint_wide(details_frame *p, mv_box box, uint32_t first)
 {
     mv_ui *ui = &p->view->ui;
     float pad = mv_ui_px(ui, 16);
@@ -398,53 +524,84 @@ static void paint_wide(details_frame *p, mv_box box)
     box.w -= pad;
     left = mv_box_cut_left(&box, roundf(box.w * 0.55f));
     left.w -= pad;
-    open_column(p, facts);
+    open_column(p, facts, first);
     put_facts(p);
     close_column(p);
-    open_column(p, left);
-    put_alloc_stacks(p);
+    open_column(p, left, first);
+    put_made_stacks(p);
     close_column(p);
-    open_column(p, box);
-    put_free_stack(p);
+    open_column(p, box, first);
+    put_end_stack(p);
     close_column(p);
-    open_column(p, history);
+    open_column(p, history, first);
     put_history(p);
     close_column(p);
+}
+
+/* The sentence is above the columns, and scrolls away first. Returns the number of its lines. */
+static uint32_t paint_sentence(details_frame *p, mv_box box)
+{
+    const mv_ui *ui = &p->view->ui;
+    uint32_t event = p->story->event;
+    const char *text = p->story->text;
+    char count[MV_TICK_TEXT];
+
+    if (event != MV_BEFORE)
+        text = mv_panel_say(p->view, "Event %s: %s", mv_axis_exact(event, count), text);
+    open_column(p, box, p->view->panels->details_first);
+    return mv_panel_wrap(&p->lines, 0, box.w, ui->theme->text, SENTENCE_LINES, text);
 }
 
 static void paint_columns(details_frame *p, mv_box box)
 {
     mv_ui *ui = &p->view->ui;
+    uint32_t first = p->view->panels->details_first, above;
+    float line = MV_UI_LINE * ui->scale;
 
     box.x += mv_ui_px(ui, MV_UI_PAD);
     box.y += 2;
     box.h -= 2;
     box.w -= mv_ui_px(ui, MV_UI_PAD + 10);
+    above = paint_sentence(p, box);
+    if (first < above)
+        mv_box_cut_top(&box, (float)(above - first) * line);
+    first = first > above ? first - above : 0;
     if (box.w < mv_ui_px(ui, NARROW))
-        paint_narrow(p, box);
+        paint_narrow(p, box, first);
     else
-        paint_wide(p, box);
+        paint_wide(p, box, first);
+    p->longest += above;
 }
 
 void mv_details_paint(mv_view *view, mv_box box)
 {
     mv_panels *panels = view->panels;
-    details_frame p = {.view = view, .alloc = mv_details_alloc(view)};
+    details_frame p = {.view = view};
+    const mv_story_answer *a;
+    mv_story_question q;
 
     if (!mv_panels_device(view, box, &p.document, &p.device))
         return;
     p.lives = &p.device->lives;
-    if (p.alloc >= p.lives->allocs.count) {
+    q = mv_details_question(view);
+    if (!is_question(&q)) {
         panels->details_shown = NULL;
         mv_ui_text(&view->ui, box, MV_UI_TEXT, view->ui.theme->faint_text, MV_ANCHOR_MIDDLE,
                    "point at an allocation in the picture, or click one to keep it here");
         return;
     }
-    if (panels->details_of != p.alloc) {
-        panels->details_of = p.alloc;
+    if (memcmp(&panels->details_of, &q, sizeof q) != 0) {
+        panels->details_of = q;
         panels->details_first = 0;
     }
-    ask_story(&p);
+    a = ask(view, &q);
+    if (!a) {
+        mv_ui_text(&view->ui, box, MV_UI_TEXT, view->ui.theme->faint_text, MV_ANCHOR_MIDDLE,
+                   "looking it up ...");
+        return;
+    }
+    p.story = &a->story;
+    p.history = a->story.alloc != MV_NO_ROW ? &a->history : NULL;
     paint_columns(&p, box);
     mv_ui_scroll(&view->ui, box, p.longest, mv_panel_room(view, box), &panels->details_first);
 }

@@ -37,6 +37,31 @@ const mv_panel_facts *mv_panels_facts(mv_panels *panels, const mv_document_devic
     return facts && facts->is_made ? facts : NULL;
 }
 
+const mv_address_users *mv_panels_users(mv_panels *panels, const mv_document_device *device)
+{
+    mv_panel_users *found;
+    mv_err err;
+
+    pthread_mutex_lock(&panels->lock);
+    for (found = panels->users; found && found->device != device; found = found->next)
+        continue;
+    if (!found) {
+        mv_arena arena;
+        mv_arena_init(&arena, panels->view->budget);
+        found = mv_push_struct(&arena, mv_panel_users);
+        if (found) {
+            found->device = device;
+            found->is_made =
+                mv_address_users_find(&arena, &device->lives, &found->users, &err) == MV_OK;
+            found->arena = arena;
+            found->next = panels->users;
+            panels->users = found;
+        }
+    }
+    pthread_mutex_unlock(&panels->lock);
+    return found && found->is_made ? &found->users : NULL;
+}
+
 static void *find_heap(mv_arena *arena, void *context, const void *ask)
 {
     const mv_heap_ask *q = ask;
@@ -136,20 +161,34 @@ static void *find_findings(mv_arena *arena, void *context, const void *ask)
     return a->places ? a : NULL;
 }
 
+static bool find_story_of(mv_arena *arena, const mv_event_facts *facts, const mv_story_question *q,
+                          mv_event_story *out)
+{
+    if (q->event != MV_NO_ROW)
+        return mv_event_story_find(arena, facts, q->event, out);
+    if (q->alloc != MV_NO_ROW)
+        return mv_alloc_story_find(arena, facts, q->alloc, out);
+    return mv_segment_story_find(arena, facts, q->segment, out);
+}
+
 static void *find_story(mv_arena *arena, void *context, const void *ask)
 {
-    const mv_details_question *q = ask;
-    mv_details_answer *a = mv_push_struct(arena, mv_details_answer);
+    const mv_story_question *q = ask;
+    mv_story_answer *a = mv_push_struct(arena, mv_story_answer);
+    mv_event_facts facts = {.trace = &q->document->trace,
+                            .kinds = q->document->sites.kinds,
+                            .lives = &q->device->lives,
+                            .users = mv_panels_users(context, q->device)};
     mv_err err;
 
-    (void)context;
-    if (!a)
+    if (!a || !facts.users || !find_story_of(arena, &facts, q, &a->story))
         return NULL;
     a->ask = *q;
-    return mv_allocation_history_find(arena, &q->document->trace, q->device, q->alloc, &a->history,
-                                      &err) == MV_OK
-               ? a
-               : NULL;
+    if (q->has_history && a->story.alloc != MV_NO_ROW &&
+        mv_allocation_history_find(arena, facts.trace, q->device, a->story.alloc, &a->history,
+                                   &err) != MV_OK)
+        return NULL;
+    return a;
 }
 
 /* ---- opening and closing ----------------------------------------------------------------- */
@@ -164,14 +203,14 @@ bool mv_panels_open(mv_view *view)
     p->view = view;
     pthread_mutex_init(&p->lock, NULL);
     mv_arena_init(&p->filter_arena, view->budget);
-    p->details_of = MV_NO_ROW;
     p->table_cursor = MV_BEFORE;
     p->heap = mv_slot_open(view->jobs, find_heap, p, sizeof(mv_heap_ask));
     p->flames = mv_slot_open(view->jobs, find_flames, p, sizeof(mv_flames_question));
     p->table = mv_slot_open(view->jobs, find_table, p, sizeof(mv_listing_question));
     p->findings = mv_slot_open(view->jobs, find_findings, p, sizeof(mv_findings_question));
-    p->history = mv_slot_open(view->jobs, find_story, p, sizeof(mv_details_question));
-    return p->heap && p->flames && p->table && p->findings && p->history;
+    p->details = mv_slot_open(view->jobs, find_story, p, sizeof(mv_story_question));
+    p->cursor_story = mv_slot_open(view->jobs, find_story, p, sizeof(mv_story_question));
+    return p->heap && p->flames && p->table && p->findings && p->details && p->cursor_story;
 }
 
 void mv_panels_close(mv_view *view)
@@ -181,6 +220,11 @@ void mv_panels_close(mv_view *view)
     while (p->facts) {
         mv_arena arena = p->facts->arena;
         p->facts = p->facts->next;
+        mv_arena_release(&arena);
+    }
+    while (p->users) {
+        mv_arena arena = p->users->arena;
+        p->users = p->users->next;
         mv_arena_release(&arena);
     }
     mv_filter_release(&p->filter);
@@ -304,4 +348,22 @@ const char *mv_panel_moment(mv_view *view, uint32_t event)
         return mv_panel_say(view, "after event %s", count);
     return mv_panel_say(view, "after event %s, %.3f s", count,
                         (double)(device->lives.events.time_us[event] - start) / 1e6);
+}
+
+const mv_event_story *mv_panels_cursor_story(mv_view *view)
+{
+    const mv_document_device *device = mv_view_device(view);
+    const mv_story_answer *a;
+    mv_story_question q;
+    bool is_current;
+
+    memset(&q, 0, sizeof q);
+    q.document = mv_view_document(view);
+    q.device = device;
+    q.event = view->now->cursor;
+    q.alloc = q.segment = MV_NO_ROW;
+    if (!device || q.event >= device->lives.events.count)
+        return NULL;
+    a = mv_slot_ask(view->panels->cursor_story, &q, &is_current);
+    return a && is_current ? &a->story : NULL;
 }

@@ -4,8 +4,8 @@
  *     pane_state.c      segments with their blocks, at the cursor      heap_moment, state
  *     pane_flame.c      flame graph                                    flames
  *     pane_tables.c     tables                                         tables
- *     pane_details.c    one allocation                                 allocation_history
- *     pane_reports.c    what is wrong                                  advice/findings,
+ *     pane_details.c    one allocation, segment or event               allocation_history,
+ * event_words pane_reports.c    what is wrong                                  advice/findings,
  * finding_places
  *
  * A pane asks its slot each frame; while a newer question is being answered, it shows the answer
@@ -15,6 +15,7 @@
 
 #include <pthread.h>
 
+#include "analyze/events/event_words.h"
 #include "view/panes/allocation_history.h"
 #include "view/panes/finding_places.h"
 #include "view/panes/flames.h"
@@ -33,6 +34,16 @@ struct mv_panel_facts {
     bool is_made;    /* false: memory was not enough */
     mv_index active; /* measures MV_INDEX_ACTIVE */
     mv_listing_size ever[MV_LISTING_SIZE_ROWS];
+};
+
+/* Who had a block's bytes before and after, likewise. */
+typedef struct mv_panel_users mv_panel_users;
+struct mv_panel_users {
+    mv_panel_users *next;
+    const mv_document_device *device;
+    mv_arena arena;
+    bool is_made;
+    mv_address_users users;
 };
 
 /* ---- answers: `ask` is the question; the caller compares it with the one it shows ------------ */
@@ -96,23 +107,27 @@ typedef struct {
 typedef struct {
     const mv_document *document;
     const mv_document_device *device;
-    uint32_t alloc, unused;
-} mv_details_question;
+    uint32_t event;          /* that is told; MV_NO_ROW: one of the following is */
+    uint32_t alloc, segment; /* rows of lives, or MV_NO_ROW */
+    uint32_t has_history;    /* of the allocation */
+} mv_story_question;
 
 typedef struct {
-    mv_details_question ask;
-    mv_allocation_history history;
-} mv_details_answer;
+    mv_story_question ask;
+    mv_event_story story;
+    mv_allocation_history history; /* of story.alloc, if it was asked for and there is one */
+} mv_story_answer;
 
 /* ---- what the panes keep ------------------------------------------------------------------ */
 
-enum { MV_MOST_FOLDS = 64 };
+enum { MV_MOST_FOLDS = 64 }; /* stacks that Details shows: 4 at most */
 
 struct mv_panels {
     mv_view *view;
-    pthread_mutex_t lock; /* guards `facts` */
+    pthread_mutex_t lock; /* guards `facts` and `users` */
     mv_panel_facts *facts;
-    mv_slot *heap, *flames, *table, *findings, *history;
+    mv_panel_users *users;
+    mv_slot *heap, *flames, *table, *findings, *details, *cursor_story;
 
     uint32_t flame_first; /* the level at the top of the pane */
     mv_filter filter;     /* made from filter_text: which boxes match */
@@ -123,7 +138,7 @@ struct mv_panels {
     uint32_t table_cursor; /* the cursor's event when the list was last scrolled to it */
 
     uint32_t details_first;
-    uint32_t details_of; /* the allocation that scroll and unfolded belong to */
+    mv_story_question details_of; /* what the scroll belongs to */
 
     uint32_t report_first;
     const mv_document_device *report_of;
@@ -132,15 +147,18 @@ struct mv_panels {
     const mv_flames_answer *flames_shown;
     const mv_listing_answer *table_shown;
     const mv_findings_answer *findings_shown;
-    const mv_details_answer *details_shown;
+    const mv_story_answer *details_shown;
 };
 
 /* For workers; NULL when memory is out. */
 const mv_panel_facts *mv_panels_facts(mv_panels *panels, const mv_document_device *device);
 
+/* For workers; NULL when memory is out. */
+const mv_address_users *mv_panels_users(mv_panels *panels, const mv_document_device *device);
+
 /* ---- for the panes ------------------------------------------------------------------------ */
 
-/* The allocation that the details are about: the pinned one, or the one under the pointer. */
+/* The allocation that Details is about; MV_NO_ROW: it is about a segment or an event. */
 uint32_t mv_details_alloc(const mv_view *view);
 
 /* Tables begin with the largest first, except for markers. */
@@ -189,6 +207,17 @@ const char *mv_panel_size(mv_view *view, uint64_t bytes); /* "2.00 MiB" */
 
 /* "after event 8,407, 1.204 s". */
 const char *mv_panel_moment(mv_view *view, uint32_t event);
+
+/* What the event before the cursor's moment did (analyze/events/event_words.h); NULL: there is no
+ * such event, or the answer is not ready yet. Valid until the next call. */
+const mv_event_story *mv_panels_cursor_story(mv_view *view);
+
+/* What Details is about: what is pinned, else what is under the pointer, else the cursor's event.
+ */
+mv_story_question mv_details_question(const mv_view *view);
+
+/* Its story; NULL: it is not known yet, or there is nothing to tell. */
+const mv_event_story *mv_details_story(mv_view *view);
 
 mv_heap_ask mv_state_question(const mv_view *view, mv_box box);
 
